@@ -29,17 +29,33 @@ static PyObject *threads_set(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* Takes the reference to `value`; 0 or -1. */
+static int append(PyObject *list, PyObject *value)
+{
+    int failed = !value || PyList_Append(list, value);
+    Py_XDECREF(value);
+    return failed ? -1 : 0;
+}
+
 static PyObject *stages(PyObject *self, PyObject *none)
 {
     (void)self, (void)none;
     PyObject *list = PyList_New(0);
     const char *name;
-    for (size_t i = 0; list && (name = tenon_stage_name(i)); i++) {
-        PyObject *text = PyUnicode_FromString(name);
-        if (!text || PyList_Append(list, text))
+    for (size_t i = 0; list && (name = tenon_stage_name(i)); i++)
+        if (append(list, PyUnicode_FromString(name)))
             Py_CLEAR(list);
-        Py_XDECREF(text);
-    }
+    return list;
+}
+
+static PyObject *passes(PyObject *self, PyObject *none)
+{
+    (void)self, (void)none;
+    PyObject *list = PyList_New(0);
+    const char *name, *doc;
+    for (size_t i = 0; list && (name = tenon_pass_name(i, &doc)); i++)
+        if (append(list, Py_BuildValue("(sis)", name, tenon_pass_level(i), doc)))
+            Py_CLEAR(list);
     return list;
 }
 
@@ -48,6 +64,8 @@ static PyMethodDef methods[] = {
     {"threads_get", threads_get, METH_NOARGS, "The number of threads of the pool, the caller included."},
     {"threads_set", threads_set, METH_VARARGS, "Set it; 0 restores the default."},
     {"stages", stages, METH_NOARGS, "The names of the stages that Program.dump takes."},
+    {"passes", passes, METH_NOARGS,
+     "Name, lowest optimisation level (-1: a loop pass) and purpose of each pass."},
     {NULL, NULL, 0, NULL}};
 
 static PyModuleDef definition = {

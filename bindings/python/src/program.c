@@ -268,7 +268,32 @@ static PyObject *metadata(uint32_t n, const tenon_metadata_info m[])
     return all;
 }
 
-PyDoc_STRVAR(inspect_doc, "inspect() -> dict: inputs and outputs as (name, dtype, shape), and metadata.");
+static PyObject *functions(uint32_t n, const tenon_function_info f[])
+{
+    PyObject *all = PyList_New(n);
+    for (uint32_t i = 0; all && i < n; i++) {
+        PyObject *one = Py_BuildValue("(sIII)", f[i].name, f[i].n_param, f[i].n_result, f[i].n_node);
+        if (!one || PyList_SetItem(all, i, one))
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+static PyObject *operators(uint32_t n, const tenon_operator_info op[])
+{
+    PyObject *all = PyDict_New();
+    for (uint32_t i = 0; all && i < n; i++) {
+        PyObject *calls = PyLong_FromUnsignedLong(op[i].n_call);
+        if (!calls || PyDict_SetItemString(all, op[i].name, calls))
+            Py_CLEAR(all);
+        Py_XDECREF(calls);
+    }
+    return all;
+}
+
+PyDoc_STRVAR(inspect_doc,
+             "inspect() -> dict: inputs and outputs as (name, dtype, shape); functions as (name, parameters, "
+             "results, nodes); operators with the number of their calls; metadata.");
 
 static PyObject *inspect(PyObject *self, PyObject *none)
 {
@@ -279,8 +304,10 @@ static PyObject *inspect(PyObject *self, PyObject *none)
         return NULL;
     const tenon_module_info *info = tenon_module_inspect(p->m);
     if (info)
-        result = Py_BuildValue("{sNsNsN}", "inputs", values(info->n_input, info->input), "outputs",
-                               values(info->n_output, info->output), "metadata",
+        result = Py_BuildValue("{sNsNsNsNsN}", "inputs", values(info->n_input, info->input), "outputs",
+                               values(info->n_output, info->output), "functions",
+                               functions(info->n_function, info->function), "operators",
+                               operators(info->n_operator, info->op), "metadata",
                                metadata(info->n_metadata, info->metadata));
     else
         result = core_raise_compile(p->session->t);
@@ -300,6 +327,32 @@ static PyObject *text(PyObject *self, PyObject *none)
     return result;
 }
 
+PyDoc_STRVAR(copy_doc, "copy() -> Program: a program of its own, which shares the weights.");
+
+static PyObject *copy(PyObject *self, PyObject *none)
+{
+    core_program *p = (core_program *)self;
+    PyObject *result = NULL;
+    (void)none;
+    if (core_session_begin(p->session))
+        return NULL;
+    tenon_module *m = tenon_module_copy(p->m);
+    result = m ? core_program_new(p->session, m) : core_raise_compile(p->session->t);
+    core_session_end(p->session);
+    return result;
+}
+
+static PyObject *get_session(PyObject *self, void *none)
+{
+    core_program *p = (core_program *)self;
+    (void)none;
+    Py_INCREF(p->session);
+    return (PyObject *)p->session;
+}
+
+static PyGetSetDef properties[] = {{"session", get_session, NULL, "The session that it belongs to.", NULL},
+                                   {NULL, NULL, NULL, NULL, NULL}};
+
 static PyMethodDef methods[] = {
     {"build_here", build_here, METH_O, build_here_doc},
     {"build", build, METH_VARARGS, build_doc},
@@ -307,12 +360,14 @@ static PyMethodDef methods[] = {
     {"dump", dump, METH_VARARGS, dump_doc},
     {"run_passes", run_passes, METH_VARARGS, run_passes_doc},
     {"check", check, METH_O, "check(options): find everything that prevents a build."},
+    {"copy", copy, METH_NOARGS, copy_doc},
     {"inspect", inspect, METH_NOARGS, inspect_doc},
     {"text", text, METH_NOARGS, "The program as text."},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {{Py_tp_dealloc, CORE_SLOT(program_dealloc)},
                               {Py_tp_methods, methods},
+                              {Py_tp_getset, properties},
                               {Py_tp_doc, "A program of a session: functions of Relay, or of TIR."},
                               {0, NULL}};
 static PyType_Spec spec = {"tenon._core.Program", sizeof(core_program), 0, Py_TPFLAGS_DEFAULT, slots};

@@ -12,14 +12,16 @@ from ._core import threads_get as get_num_threads
 from ._core import threads_set as set_num_threads
 from ._core import version as _version
 from ._errors import CompileError, Diagnostic, Error, RunError, UnsupportedError, Warning
+from ._ir import IRModule
 from ._module import Module, Outputs, TensorInfo, compile, load
 from ._onnxruntime import (ExecutionMode, GraphOptimizationLevel, InferenceSession, IOBinding, ModelMetadata, NodeArg, OrtValue,
                            RunOptions, SessionOptions, get_all_providers, get_available_providers, get_device,
                            set_default_logger_severity, set_seed)
 from ._profile import Profile, ProfileRow
+from . import relay, transform
 
 __version__ = _version()
-__all__ = ["CompileError", "Diagnostic", "Error", "ExecutionMode", "GraphOptimizationLevel", "IOBinding", "InferenceSession",
+__all__ = ["CompileError", "Diagnostic", "Error", "ExecutionMode", "GraphOptimizationLevel", "IOBinding", "IRModule", "InferenceSession",
            "ModelMetadata", "Module", "NodeArg", "OrtValue", "Outputs", "Profile", "ProfileRow", "RunError", "RunOptions",
            "SessionOptions", "Tensor", "TensorInfo", "UnsupportedError", "Warning", "compile", "get_all_providers",
            "get_available_providers", "get_device", "get_num_threads", "load", "set_default_logger_severity",

@@ -258,11 +258,18 @@ def compile(  # noqa: A001 (the package's word for it)
     with _progress.shown(progress, model) as callback:
         during = dict(given, progress=callback) if callback else given
         program = read(session, model, during)
-        library, report = program.build_here(during)
-    module = Module(library, threads=threads)
-    module._program, module._options, module.report = program, given, report
-    module.diagnostics = session.diagnostics()
+        module = build(program, during, threads)
+    module._options = given
     tell(module.diagnostics)
+    return module
+
+
+def build(program: _core.Program, options: Dict[str, Any], threads: int = 0) -> Module:
+    """A program as code in this process."""
+    library, report = program.build_here(options)
+    module = Module(library, threads=threads)
+    module._program, module._options, module.report = program, options, report
+    module.diagnostics = program.session.diagnostics()
     return module
 
 
