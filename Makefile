@@ -11,7 +11,7 @@ help:
 	@echo 'make check       the release build and its shorter tests alone (under two minutes)'
 	@echo 'make test-slow   the rest: debug build, thread sanitizer, tests named *_slow, fuzzing'
 	@echo 'make conformance the tests of ONNX over the Python package; the score, and why what fails does'
-	@echo 'make wheel       the Python package as a file for pip, into build/dist'
+	@echo 'make wheel       the Python packages as files for pip, into build/dist'
 	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make golden      rewrite the generated CHECK lines of golden tests; review the diff'
 	@echo 'make format      clang-format the C files, wrap comments that are too long'

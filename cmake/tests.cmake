@@ -154,7 +154,7 @@ string(REPLACE "==" "-" onnx ${onnx})
 if(TARGET tenon_python AND TARGET tn_codegen_llvm)
     add_test(NAME python COMMAND ${Python3_EXECUTABLE} -m unittest discover -q -s ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python PROPERTIES TIMEOUT ${test_seconds}
-        ENVIRONMENT "${test_env};PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${CMAKE_BINARY_DIR}/python:${CMAKE_SOURCE_DIR}/build/conformance/${onnx}")
+        ENVIRONMENT "${test_env};PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${CMAKE_BINARY_DIR}/python:${CMAKE_SOURCE_DIR}/bindings/python-tvm:${CMAKE_SOURCE_DIR}/build/conformance/${onnx}")
 endif()
 
 # The tests of the ONNX project over the package: one in ten, and all; skipped where onnx is not installed.

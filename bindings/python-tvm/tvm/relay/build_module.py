@@ -1,0 +1,84 @@
+"""tvm.relay.build and its kin."""
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+
+import tenon
+from tenon import _module
+
+from .. import _missing, transform
+from ..ir import IRModule
+from ..nd import NDArray
+from ..runtime import Executor, Library
+from ..runtime._device import on_cpu
+from ..target import Target
+
+build_config = transform.PassContext
+
+
+def _target_text(target: Any) -> str:
+    """The one target of a build, given alone, as {device: target}, as a list, or by `with target:`."""
+    if isinstance(target, Mapping) and "kind" not in target:
+        target = list(target.values())
+    if isinstance(target, (list, tuple)):
+        if len(target) != 1:
+            _missing.refuse(f"a build for {len(target)} targets", "give one")
+        target = target[0]
+    if target is None:
+        target = Target.current() or "llvm"
+    return str(Target(target))
+
+
+def build(ir_mod: Any, target: Any = None, target_host: Any = None, executor: Any = None, runtime: Any = None,
+          workspace_memory_pools: Any = None, constant_memory_pools: Any = None,
+          params: Optional[Mapping[str, Any]] = None, mod_name: str = "default") -> Library:
+    """Compile a module into a library, as the current PassContext says. tenon.CompileError says what is wrong with it."""
+    _missing.refuse_arguments(workspace_memory_pools=workspace_memory_pools, constant_memory_pools=constant_memory_pools,
+                              params=params)
+    if not isinstance(ir_mod, IRModule):
+        raise TypeError(f"relay.build takes a module, as relay.frontend.from_onnx gives it, not {type(ir_mod).__name__}")
+    text = _target_text(target)
+    if target_host is not None and Target(target_host).kind != Target(text).kind:
+        _missing.refuse(f"target_host={str(target_host)!r}")
+    options = dict(ir_mod._options, target=text, module_name=mod_name, **transform.options())
+    library, report = ir_mod._program.build_here(options)
+    module = tenon.Module(library)
+    module._program, module._options, module.report = ir_mod._program, options, report
+    return Library(module, mod_name, ir_mod, Target(text))
+
+
+def optimize(mod: Any, target: Any = None, params: Any = None) -> Tuple[Any, Dict[str, Any]]:
+    _missing.refuse("relay.optimize", "relay.build optimises; `tenon dump --stage relay-fused` shows what comes out")
+
+
+class _Callable:
+    """create_executor(...).evaluate()(x, y): a function of the model's inputs."""
+
+    def __init__(self, library: Library, where: Any):
+        self._executor = Executor(library._module, where)
+
+    def evaluate(self, expr: Any = None, binds: Any = None) -> Callable[..., Any]:
+        _missing.refuse_arguments(binds=binds)
+        if expr is not None:
+            _missing.refuse("evaluate of another expression", "make an executor of a module that has it as main")
+        return self
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        for i, array in enumerate(arrays):
+            self._executor.set_input(i, array)
+        self._executor.run(**named)
+        made = [self._executor.get_output(i) for i in range(self._executor.get_num_outputs())]
+        return made[0] if len(made) == 1 else made
+
+
+def create_executor(kind: str = "debug", mod: Any = None, device: Any = None, target: Any = "llvm",
+                    params: Optional[Mapping[str, Any]] = None) -> _Callable:
+    """A function of the model's inputs. All kinds ("graph", "vm", "aot", "debug") run the compiled program."""
+    if kind not in ("graph", "vm", "aot", "debug"):
+        raise ValueError(f"unknown kind of executor: {kind!r}")
+    on_cpu(device)
+    return _Callable(build(mod, target, params=params), device)
+
+
+__path__: list = []
+__getattr__ = _missing.attributes(__name__)

@@ -1,0 +1,169 @@
+"""tenon-tvm: scripts written for TVM, its parts, and what it says of what it has not got."""
+import importlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import models
+import tenon
+
+try:
+    import numpy
+
+    import tvm
+    from tvm import nd, relay
+    from tvm.contrib import download, graph_executor, utils
+    from tvm.contrib.debugger import debug_executor
+except ImportError:
+    numpy = None
+
+SCRIPTS = pathlib.Path(__file__).parent / "scripts"
+
+
+def classifier():
+    """Convolution, relu, mean, weights, softmax: ten classes."""
+    random = numpy.random.default_rng(1)
+    weights = [models.floats("w", [8, 3, 3, 3], random.uniform(-1, 1, 216)), models.floats("v", [8, 10], random.uniform(-1, 1, 80))]
+    nodes = [models.node("Conv", ["data", "w"], ["c"]), models.node("Relu", ["c"], ["r"]),
+             models.node("GlobalAveragePool", ["r"], ["p"]), models.node("Flatten", ["p"], ["f"]),
+             models.node("MatMul", ["f", "v"], ["m"]), models.node("Softmax", ["m"], ["scores"])]
+    return models.model(nodes, [("data", models.FLOAT, ("n", 3, 16, 16))], [("scores", models.FLOAT, ("n", 10))], weights)
+
+
+@unittest.skipUnless(numpy, "NumPy is not installed, or tenon-tvm")
+class Tvm(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.at = lambda name: os.path.join(folder.name, name)
+        self.mod, self.params = relay.frontend.from_onnx(models.add(shape=("n", 3)), shape={"a": (2, 3), "b": (2, 3)})
+        self.x = numpy.arange(6, dtype="float32").reshape(2, 3)
+
+    def executor(self, **arguments):
+        return graph_executor.GraphModule(relay.build(self.mod, "llvm", **arguments)["default"](tvm.cpu()))
+
+    def test_scripts(self):
+        with open(self.at("classifier.onnx"), "wb") as f:
+            f.write(classifier())
+        numpy.savez(self.at("picture.npz"), data=numpy.random.default_rng(2).uniform(size=(1, 3, 16, 16)).astype("float32"))
+        for script in sorted(SCRIPTS.glob("*.py")):
+            done = subprocess.run([sys.executable, str(script)], cwd=self.at(""), capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, f"{script.name}: {done.stderr}")
+
+    def test_executor(self):
+        m = self.executor(mod_name="it")
+        self.assertRaisesRegex(RuntimeError, "not been set: a, b", m.run)
+        self.assertRaisesRegex(RuntimeError, "before the first run", m.get_output, 0)
+        m.set_input("a", self.x.astype("float64"))
+        m.set_input(1, nd.array(self.x))
+        m["run"]()
+        self.assertTrue((m.get_output(0).numpy() == 2 * self.x).all())
+        m.run(b=self.x * 3)
+        self.assertTrue((m.module.get_output(0).asnumpy() == 4 * self.x).all())
+        self.assertEqual((m.get_num_inputs(), m.get_num_outputs(), m.get_input_index("b")), (2, 1, 1))
+        self.assertEqual(m.get_input_info(), ({"a": (2, 3), "b": (2, 3)}, {"a": "float32", "b": "float32"}))
+        self.assertTrue((m.get_input("b").numpy() == self.x * 3).all())
+        self.assertRaisesRegex(RuntimeError, "no input 'c'", m.set_input, "c", self.x)
+        self.assertRaisesRegex(ValueError, "'a' is float32", m.set_input, "a", nd.array(self.x.astype("float64")))
+        self.assertRaises(tenon.RunError, m.run, a=self.x[:1])
+        self.assertRaises(IndexError, m.get_output, 1)
+
+    def test_zero_copy_and_times(self):
+        m = self.executor()
+        m.set_input_zero_copy("a", self.x)
+        m.set_input_zero_copy(b=nd.array(self.x))
+        self.x += 1
+        m.run()
+        self.assertEqual(m.get_output(0).numpy()[0, 0], 1)
+        timed = m.benchmark(tvm.cpu(), repeat=3, number=2, end_to_end=True, min_repeat_ms=1)
+        self.assertEqual((len(timed.results), timed.min <= timed.mean <= timed.max), (3, True))
+        self.assertTrue(str(self.executor().benchmark()).startswith("Execution time summary:\n"))
+        self.assertIn("Kernel", str(self.executor().profile()))
+
+    def test_libraries(self):
+        lib = relay.build(self.mod, {"cpu": "llvm"}, params=self.params)
+        self.assertIn("define", lib.get_lib().get_source())
+        for wrong, what in (({"addons": [1]}, "addons"), ({"fcompile": print}, "fcompile")):
+            self.assertRaisesRegex(tenon.UnsupportedError, what, lib.export_library, self.at("l.tar"), **wrong)
+        lib.export_library(self.at("l.tar"))
+        again = tvm.runtime.load_module(self.at("l.tar"))
+        debug = debug_executor.create(again.get_graph_json(), again, tvm.cpu())
+        debug.set_input("a", self.x)
+        self.assertIn("Kernel", str(debug.profile(b=self.x)))
+        self.assertRaisesRegex(tenon.UnsupportedError, "graph other than", graph_executor.create, "{}", again, tvm.cpu())
+        self.assertRaisesRegex(tenon.UnsupportedError, "cuda", again["default"], tvm.cuda())
+        self.assertRaises(AttributeError, lib.get_function, "run")
+        symbolic = relay.build(relay.frontend.from_onnx(models.add(shape=("n", 3)))[0])
+        self.assertEqual(symbolic.get_graph_json(), "")
+
+    def test_options(self):
+        with tvm.transform.PassContext(opt_level=0, disabled_pass=["FoldConstant"]), tvm.target.Target("llvm -mattr=+avx2"):
+            lib = relay.build(self.mod)
+        self.assertEqual((str(lib.target), lib._module._options["opt_level"]), ("llvm -mattr=+avx2", -1))
+        with tvm.transform.PassContext(config={"no.such": True}):
+            self.assertRaisesRegex(tenon.CompileError, "no.such", relay.build, self.mod)
+        self.assertRaises(tenon.CompileError, relay.build, self.mod, "cuda")
+        for wrong in ({"target_host": "cuda"}, {"target": ["llvm", "c"]}, {"params": {"w": 1}}):
+            self.assertRaises(tenon.UnsupportedError, relay.build, self.mod, **wrong)
+        self.assertRaises(tenon.UnsupportedError, tvm.transform.PassContext, instruments=[1])
+
+    def test_arrays(self):
+        a = nd.array(self.x)
+        self.x[0, 0] = 9
+        self.assertEqual((a.numpy()[0, 0], a.shape, a.dtype, str(a.device), a[1].tolist()), (0, (2, 3), "float32", "cpu(0)", [3, 4, 5]))
+        b = nd.empty((2, 3))
+        a.copyto(b)
+        self.assertTrue((numpy.asarray(b) == numpy.asarray(a)).all() and (numpy.from_dlpack(b) == b.numpy()).all())
+        self.assertTrue(repr(b).startswith("<tvm.nd.NDArray shape=(2, 3), cpu(0)>\narray("))
+        self.assertEqual((nd.array(2).shape, nd.empty((1,), "bool").dtype), ((), "bool"))
+        self.assertRaises(ValueError, b.copyfrom, self.x[:1])
+        self.assertRaises(ValueError, nd.array([1]).copyto, b)
+        self.assertRaisesRegex(tenon.UnsupportedError, "cuda", nd.array, a, tvm.gpu(0))
+
+    def test_devices_and_targets(self):
+        self.assertEqual((tvm.device("llvm", 0), str(tvm.context("cl", 1)), tvm.cpu().exist, tvm.cuda().exist),
+                         (tvm.cpu(), "opencl(1)", True, False))
+        self.assertRaises(ValueError, tvm.device, "abacus")
+        t = tvm.target.Target({"kind": "llvm", "mcpu": "skylake", "mattr": ["+avx2", "+fma"]}, host="llvm")
+        self.assertEqual((str(t), t.mcpu, t.mattr, t.host.kind.name), ("llvm -mcpu=skylake -mattr=+avx2,+fma", "skylake", ["+avx2", "+fma"], "llvm"))
+        self.assertEqual(tvm.target.Target("llvm -num-cores=4").attrs, {"num-cores": 4})
+        self.assertIsNone(tvm.target.Target.current())
+
+    def test_params(self):
+        params = {"w": nd.array(self.x), "n": numpy.array(7, "int64"), "b": numpy.array([True, False])}
+        data = relay.save_param_dict(params)
+        back = relay.load_param_dict(data)
+        self.assertEqual({k: (v.shape, v.dtype, v.numpy().tolist()) for k, v in back.items()},
+                         {k: (v.shape, str(v.dtype), numpy.asarray(v).tolist()) for k, v in params.items()})
+        for n in range(0, len(data), 7):
+            self.assertRaises(ValueError, relay.load_param_dict, data[:n])
+
+    def test_files(self):
+        folder = utils.tempdir()
+        path = folder.relpath("it")
+        with open(path, "w") as f:
+            f.write("here")
+        self.assertEqual(folder.listdir(), ["it"])
+        download.download("file://" + path, self.at("copy"))
+        download.download("file:///nowhere/at/all", self.at("copy"))  # it is there
+        self.assertRaisesRegex(tenon.Error, "put the file at", download.download, "file:///nowhere", self.at("b"), retries=1)
+        folder.remove()
+        self.assertFalse(os.path.exists(path))
+
+    def test_what_is_missing(self):
+        for line, said in (("from tvm import autotvm", "tuning"), ("from tvm.autotvm.tuner import XGBTuner", "tuning"),
+                           ("import tvm.auto_scheduler", "tuning"), ("from tvm.relay import nothing", "tvm.relay.nothing"),
+                           ("import tvm.contrib.cudnn", "every kernel is generated"), ("tvm.micro", "model.a"),
+                           ("tvm.driver.tvmc.tune(None, 'llvm')", "tune is not supported"),
+                           ("tvm.relay.frontend.from_pytorch(1, [])", "PyTorch")):
+            with self.assertRaisesRegex(tenon.UnsupportedError, said):
+                exec(line, {"tvm": tvm})
+        self.assertRaises(ImportError, importlib.import_module, "tvm.rpc")
+        self.assertFalse(hasattr(tvm, "rpc"))
+
+
+if __name__ == "__main__":
+    unittest.main()
