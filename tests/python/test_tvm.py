@@ -153,6 +153,13 @@ class Tvm(unittest.TestCase):
         folder.remove()
         self.assertFalse(os.path.exists(path))
 
+    def test_command(self):
+        command = [sys.executable, "-m", "tvm.driver.tvmc", "--version"]
+        with_it = dict(os.environ, PATH=os.path.join(os.path.dirname(tenon.__file__), "..", "..", "bin"))
+        self.assertRegex(subprocess.run(command, env=with_it, capture_output=True, text=True).stdout, r"^tenon \d+\.")
+        without = subprocess.run(command, env=dict(os.environ, PATH=""), capture_output=True, text=True)
+        self.assertEqual((without.returncode, without.stderr[:42]), (1, "tvmc: error: the command tenon is not on t"))
+
     def test_what_is_missing(self):
         for line, said in (("from tvm import autotvm", "tuning"), ("from tvm.autotvm.tuner import XGBTuner", "tuning"),
                            ("import tvm.auto_scheduler", "tuning"), ("from tvm.relay import nothing", "tvm.relay.nothing"),

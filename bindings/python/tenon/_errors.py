@@ -66,3 +66,7 @@ class UnsupportedError(Error, TypeError):
 
 class Warning(UserWarning):  # noqa: A001 (tenon.Warning, as in other packages)
     """A warning of the compiler, given through the module warnings."""
+
+
+for _shown in (Diagnostic, Error, CompileError, RunError, UnsupportedError, Warning):
+    _shown.__module__ = "tenon"  # where programs find them, and what tracebacks name
