@@ -133,10 +133,16 @@ foreach(name IN ITEMS build_relay schedule_te)
     endif()
 endforeach()
 
+# The package onnx where tools/setup has put it, and NumPy with it
+file(STRINGS ${CMAKE_SOURCE_DIR}/tests/conformance/requirements.txt onnx REGEX "^onnx==")
+string(REPLACE "==" "-" onnx ${onnx})
+set(python_packages ${CMAKE_SOURCE_DIR}/build/conformance/${onnx})
+
 # The tutorial, done as its pages say. Programs of its readers are not instrumented.
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     add_test(NAME tutorial COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/pages/tutorial.py ${CMAKE_BINARY_DIR})
-    set_tests_properties(tutorial PROPERTIES TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
+    set_tests_properties(tutorial PROPERTIES TIMEOUT ${test_seconds}
+        ENVIRONMENT "${test_env};PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${python_packages}")
 endif()
 
 # The pages on adding things: their files compile; with --build, what they say is done in a copy of the tree.
@@ -148,13 +154,11 @@ if(PYTHON3 AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT TENON_SANITIZE)
     set_tests_properties(pages.build PROPERTIES LABELS slow TIMEOUT 1800)
 endif()
 
-# The Python package, with NumPy and onnx where tools/setup has put them
-file(STRINGS ${CMAKE_SOURCE_DIR}/tests/conformance/requirements.txt onnx REGEX "^onnx==")
-string(REPLACE "==" "-" onnx ${onnx})
+# The Python packages
 if(TARGET tenon_python AND TARGET tn_codegen_llvm)
     add_test(NAME python COMMAND ${Python3_EXECUTABLE} -m unittest discover -q -s ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python PROPERTIES TIMEOUT ${test_seconds}
-        ENVIRONMENT "${test_env};PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${CMAKE_BINARY_DIR}/python:${CMAKE_SOURCE_DIR}/bindings/python-tvm:${CMAKE_SOURCE_DIR}/build/conformance/${onnx}")
+        ENVIRONMENT "${test_env};PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${CMAKE_BINARY_DIR}/python:${CMAKE_SOURCE_DIR}/bindings/python-tvm:${python_packages}")
 endif()
 
 # The tests of the ONNX project over the package: one in ten, and all; skipped where onnx is not installed.
@@ -190,7 +194,7 @@ if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     add_test(NAME fuzz.graphs COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/graphs/fuzz.py run
         --lib ${CMAKE_BINARY_DIR}/lib --judges jit,ort,relay --count 240 --seconds 40)
     set_tests_properties(fuzz.graphs PROPERTIES TIMEOUT ${test_seconds} SKIP_RETURN_CODE 77
-        ENVIRONMENT "${test_env};PYTHONPATH=${CMAKE_SOURCE_DIR}/build/conformance/${onnx}")
+        ENVIRONMENT "${test_env};PYTHONPATH=${python_packages}")
 endif()
 
 # The form of the tree: does not depend on the preset, so it runs where no sanitizer does.

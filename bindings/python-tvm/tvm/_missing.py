@@ -49,12 +49,16 @@ def _say(name: str) -> str:
     return f"{name} is not in tenon-tvm; docs/python.md of Tenon lists what is, and the package tenon has more"
 
 
-class MissingModule(UnsupportedError, ImportError):
+class MissingModuleError(UnsupportedError, ImportError):
     """A module, or a name of one, that tenon-tvm has not got."""
 
 
-class MissingAttribute(UnsupportedError, AttributeError):
+class MissingAttributeError(UnsupportedError, AttributeError):
     """The same for what is read as an attribute."""
+
+
+for _shown in (MissingModuleError, MissingAttributeError):
+    _shown.__module__ = "tvm"  # what tracebacks name
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -62,7 +66,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
     def find_spec(self, name: str, path: Optional[Sequence[Any]] = None, target: Any = None) -> None:
         if name.startswith("tvm."):
-            raise MissingModule(_say(name))
+            raise MissingModuleError(_say(name))
 
 
 sys.meta_path.append(_Finder())
@@ -77,7 +81,7 @@ def attributes(module: str, *others: Any) -> Callable[[str], Any]:
         for other in others:
             if hasattr(other, name):
                 return getattr(other, name)
-        raise MissingAttribute(_say(f"{module}.{name}"))
+        raise MissingAttributeError(_say(f"{module}.{name}"))
 
     return __getattr__
 
