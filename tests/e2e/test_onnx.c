@@ -1,5 +1,6 @@
-/* ONNX models with values given as text (tests/onnx/run.txt, old.txt): by the Relay interpreter and, of run.txt, as
- * packages. A case is a line `# what`, a model as tests/onnx/write.h has it, `=>`, and what runs are given and give;
+/* ONNX models with values given as text (tests/onnx/run.txt, microsoft.txt, old.txt): by the Relay interpreter and, of
+ * the first two, as packages. A case is a line `# what`, a model as tests/onnx/write.h has it, `=>`, and what runs are
+ * given and give;
  * `---` ends it:
  *
  *   in x float 2 3 = 1 2 3 4 5 6     an input; it keeps its value in later runs of the case; `= count`: 0 1 2 ...
@@ -193,6 +194,12 @@ static void models_run(void **state)
     run_file("tests/onnx/run.txt", true);
 }
 
+static void models_of_onnx_runtime_run(void **state)
+{
+    (void)state;
+    run_file("tests/onnx/microsoft.txt", true);
+}
+
 static void old_and_odd_models_run(void **state)
 {
     (void)state;
@@ -203,6 +210,7 @@ static void old_and_odd_models_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(models_run),
+                                       cmocka_unit_test(models_of_onnx_runtime_run),
                                        cmocka_unit_test(old_and_odd_models_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

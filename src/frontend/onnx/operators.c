@@ -32,6 +32,7 @@ static const imp_table tables[] = {
     {"ai.onnx.preview.training", onnx_rows_training},
     {"com.microsoft", onnx_rows_microsoft},
     {"com.microsoft", onnx_rows_fused},
+    {"com.microsoft", onnx_rows_transformer},
     {0},
 };
 

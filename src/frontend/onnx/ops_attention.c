@@ -1,5 +1,5 @@
 /* Attention, RotaryEmbedding, LinearAttention, CausalConvWithState. */
-#include "frontend/onnx/onnx.h"
+#include "frontend/onnx/attention.h"
 
 #include "op/nn/nn.h"
 #include "op/tensor/tensor.h"
@@ -7,60 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- heads ---- */
-
-static int64_t known(const tn_expr *e)
-{
-    int64_t n;
-    return tn_is_int(e, &n) ? n : -1;
-}
-
-/* [b, s, heads * d] to [b, heads, s, d]; heads is known to divide. */
-static tn_value split_heads(imp_node *c, tn_value v, int64_t heads)
-{
-    static const int64_t order[] = {0, 2, 1, 3};
-    if (c->bad)
-        return v;
-    const tn_type *t = imp_type(v);
-    int64_t hidden = t->n == 3 ? known(t->dim[2]) : -1;
-    if (heads < 1 || hidden < 0 || hidden % heads != 0) {
-        imp_fail(c, "onnx-E022", "%s cannot be cut into %lld heads; the model is damaged",
-                 imp_type_text(c, t), (long long)heads);
-        return (tn_value){0};
-    }
-    const tn_expr *dim[] = {t->dim[0], t->dim[1], tn_idx(c->pool, heads), tn_idx(c->pool, hidden / heads)};
-    return imp_transpose(c, imp_reshape(c, v, 4, dim), 4, order);
-}
-
-/* [b, h, s, d] to [b, s, h * d] */
-static tn_value join_heads(imp_node *c, tn_value v)
-{
-    static const int64_t order[] = {0, 2, 1, 3};
-    v = imp_transpose(c, v, 4, order);
-    if (c->bad)
-        return v;
-    const tn_type *t = imp_type(v);
-    const tn_expr *dim[] = {t->dim[0], t->dim[1], imp_product(c, t, 2, 4)};
-    return imp_reshape(c, v, 3, dim);
-}
-
-static tn_value times(imp_node *c, tn_value v, double by)
-{
-    return by == 1 ? v : imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, imp_type(v)->dtype, by));
-}
-
 /* ---- Attention ---- */
 
 enum { Q = 0, K, V, MASK, PAST_K, PAST_V, LENGTHS };
-
-typedef struct attention {
-    tn_value q, k, v; /* [b, heads, s, d] */
-    tn_value scores;  /* [b, q heads, s, keys] */
-    int64_t q_heads, kv_heads, mode;
-    double scale, cap;
-    tn_attention_mask_attr mask;
-    tn_dtype softmax; /* type it is computed in */
-} attention;
 
 /* The heads of operand v: the attribute for three dimensions, else what the operand has. */
 static tn_value heads_of(imp_node *c, tn_value v, const char *name, int64_t *out)
@@ -70,9 +19,9 @@ static tn_value heads_of(imp_node *c, tn_value v, const char *name, int64_t *out
         return v;
     if (imp_rank(v) == 3) {
         *out = given;
-        return split_heads(c, v, given);
+        return onnx_split_heads(c, v, given);
     }
-    *out = imp_rank(v) == 4 ? known(imp_type(v)->dim[1]) : -1;
+    *out = imp_rank(v) == 4 ? onnx_known(imp_type(v)->dim[1]) : -1;
     if (*out < 1)
         imp_fail(c, "onnx-E022",
                  "%s must be [batch, heads, length, size] with a fixed number of heads, or three "
@@ -87,7 +36,7 @@ static tn_value with_past(imp_node *c, tn_value now, uint32_t past)
     return both[0].def && !c->bad ? imp_concat(c, 2, both, 2) : now;
 }
 
-static void read_softmax_type(imp_node *c, attention *a)
+static void read_softmax_type(imp_node *c, onnx_attention *a)
 {
     int64_t type = imp_attr_int(c, "softmax_precision", 0);
     a->softmax = imp_type(a->q)->dtype;
@@ -99,105 +48,49 @@ static void read_softmax_type(imp_node *c, attention *a)
         imp_fail(c, "onnx-E009", "softmax_precision is %lld, which is not a float type", (long long)type);
 }
 
-static void read_attention(imp_node *c, attention *a)
+static void read_attention(imp_node *c, onnx_attention *a, int64_t mode)
 {
     a->q = heads_of(c, imp_in(c, Q), "q_num_heads", &a->q_heads);
     a->k = heads_of(c, imp_in(c, K), "kv_num_heads", &a->kv_heads);
     a->v = heads_of(c, imp_in(c, V), "kv_num_heads", &a->kv_heads);
-    a->mode = imp_attr_int(c, "qk_matmul_output_mode", 0);
     a->cap = imp_attr_float(c, "softcap", 0);
-    a->mask.causal = imp_attr_int(c, "is_causal", 0) != 0;
-    a->mask.left = imp_attr_int(c, "left_window_size", -1);
-    a->mask.right = imp_attr_int(c, "right_window_size", -1);
+    a->limits.causal = imp_attr_int(c, "is_causal", 0) != 0;
+    a->limits.left = imp_attr_int(c, "left_window_size", -1);
+    a->limits.right = imp_attr_int(c, "right_window_size", -1);
     double scale = imp_attr_float(c, "scale", 0);
     if (c->bad)
         return;
-    int64_t size = known(imp_type(a->q)->dim[3]);
+    int64_t size = onnx_known(imp_type(a->q)->dim[3]);
     a->scale = imp_has_attr(c, "scale") ? scale : 1 / sqrt((double)size);
-    if (size < 1 || a->kv_heads < 1 || a->q_heads % a->kv_heads != 0 || a->mode < 0 || a->mode > 3)
+    if (size < 1 || a->kv_heads < 1 || a->q_heads % a->kv_heads != 0 || mode < 0 || mode > 3)
         imp_fail(c, "onnx-E009",
                  "%lld heads of queries of size %lld, %lld of keys, or qk_matmul_output_mode %lld do not "
                  "match; the model is damaged",
-                 (long long)a->q_heads, (long long)size, (long long)a->kv_heads, (long long)a->mode);
+                 (long long)a->q_heads, (long long)size, (long long)a->kv_heads, (long long)mode);
     if (imp_has(c, PAST_K) != imp_has(c, PAST_V) || (imp_has(c, PAST_K) && imp_has(c, LENGTHS)))
         imp_fail(c, "onnx-E017",
                  "past_key, past_value and nonpad_kv_seqlen cannot be combined; the model is damaged");
     if (imp_has(c, PAST_K) && !c->bad && imp_rank(imp_opt(c, PAST_K)) == 4)
-        a->mask.past = tn_dims_make(c->arena, 1, &imp_type(imp_opt(c, PAST_K))->dim[2]);
+        a->limits.past = tn_dims_make(c->arena, 1, &imp_type(imp_opt(c, PAST_K))->dim[2]);
     read_softmax_type(c, a);
-}
-
-/* Queries of all heads that share keys are rows of one matrix. */
-static tn_value by_key_heads(imp_node *c, const attention *a, tn_value v)
-{
-    const tn_type *t = imp_type(v);
-    if (c->bad)
-        return v;
-    tn_pool *p = c->pool;
-    const tn_expr *rows = tn_mul(p, t->dim[2], tn_idx(p, a->q_heads / a->kv_heads));
-    const tn_expr *dim[] = {imp_simplify(c, tn_mul(p, t->dim[0], tn_idx(p, a->kv_heads))),
-                            imp_simplify(c, rows), t->dim[3]};
-    return imp_reshape(c, v, 3, dim);
-}
-
-static tn_value flat(imp_node *c, tn_value v)
-{
-    const tn_type *t = imp_type(v);
-    if (c->bad)
-        return v;
-    const tn_expr *dim[] = {imp_product(c, t, 0, 2), t->dim[2], t->dim[3]};
-    return imp_reshape(c, v, 3, dim);
-}
-
-/* Scores to probabilities; sets the optional result that shows what happens on the way. */
-static tn_value probabilities(imp_node *c, attention *a)
-{
-    tn_value s = a->scores, shown = s;
-    tn_dtype t = imp_type(a->q)->dtype;
-    if (a->cap > 0)
-        s = times(c, imp_call1(c, &tn_op_tanh, NULL, times(c, s, 1 / a->cap)), a->cap);
-    shown = a->mode >= 1 ? s : shown;
-    bool masked =
-        a->mask.causal || a->mask.left >= 0 || a->mask.right >= 0 || imp_has(c, MASK) || imp_has(c, LENGTHS);
-    if (masked) {
-        tn_value in[] = {s, imp_opt(c, MASK), imp_opt(c, LENGTHS)};
-        if (in[1].def && !tn_dtype_is_bool(imp_type(in[1])->dtype))
-            in[1] = imp_cast(c, in[1], t);
-        s = imp_call(c, &tn_op_nn_attention_mask, &a->mask, 3, in);
-    }
-    shown = a->mode >= 2 ? s : shown;
-    s = imp_cast(c, s, a->softmax);
-    s = masked ? imp_call1(c, &tn_op_nn_masked_softmax, NULL, s)
-               : imp_call1(c, &tn_op_nn_softmax, &(tn_axis_attr){-1}, s);
-    s = imp_cast(c, s, t);
-    if (imp_wants(c, 3))
-        imp_out(c, 3, a->mode == 3 ? s : shown);
-    return s;
 }
 
 static void convert_attention(imp_node *c)
 {
-    attention a = {0};
-    static const tn_matmul_attr by_rows = {.transpose_b = true}, plain = {.transpose_b = false};
+    onnx_attention a = {.mask = imp_opt(c, MASK), .lengths = imp_opt(c, LENGTHS)};
     bool joined = imp_rank(imp_in(c, Q)) == 3;
-    read_attention(c, &a);
+    int64_t mode = imp_attr_int(c, "qk_matmul_output_mode", 0);
+    read_attention(c, &a, mode);
     a.k = with_past(c, a.k, PAST_K);
     a.v = with_past(c, a.v, PAST_V);
     if (c->bad)
         return;
     imp_out_any(c, 1, a.k);
     imp_out_any(c, 2, a.v);
-    const tn_type *q = imp_type(a.q);
-    const tn_expr *dim[] = {q->dim[0], q->dim[1], q->dim[2], imp_type(a.k)->dim[2]};
-    bool narrow = q->dtype.bits < 32; /* scaled before, so that sums stay in range */
-    tn_value query = by_key_heads(c, &a, narrow ? times(c, a.q, a.scale) : a.q);
-    tn_value s = imp_call2(c, &tn_op_nn_batch_matmul, &by_rows, query, imp_cast(c, flat(c, a.k), q->dtype));
-    a.scores = imp_reshape(c, times(c, s, narrow ? 1 : a.scale), 4, dim);
-    tn_value y = by_key_heads(c, &a, probabilities(c, &a));
-    y = imp_call2(c, &tn_op_nn_batch_matmul, &plain, y, imp_cast(c, flat(c, a.v), q->dtype));
-    dim[3] = imp_type(a.v)->dim[3];
-    y = imp_reshape(c, y, 4, dim);
-    imp_out(c, 0, joined ? join_heads(c, y) : y);
+    onnx_scores s = {.plain = {0}};
+    tn_value y = onnx_attend(c, &a, &s), shown[] = {s.plain, s.capped, s.masked, s.shares};
+    imp_out_any(c, 3, shown[mode]);
+    imp_out(c, 0, joined ? onnx_join_heads(c, y) : y);
 }
 
 /* ---- RotaryEmbedding ---- */
@@ -213,44 +106,20 @@ static tn_value rotation(imp_node *c, uint32_t i, int64_t heads_axis)
     return imp_unsqueeze(c, t, heads_axis);
 }
 
-/* Half `k` of the last axis of v, of `size` elements: in turn, or first and second half. */
-static tn_value half(imp_node *c, tn_value v, int64_t size, int64_t k, bool in_turn)
-{
-    const tn_type *t = imp_type(v);
-    if (!in_turn || c->bad)
-        return imp_slice(c, v, 3, k * size / 2, (k + 1) * size / 2);
-    const tn_expr *dim[] = {t->dim[0], t->dim[1], t->dim[2], tn_idx(c->pool, size / 2), tn_idx(c->pool, 2)};
-    return imp_squeeze(c, imp_slice(c, imp_reshape(c, v, 5, dim), 4, k, k + 1), 4);
-}
-
-static tn_value rotate(imp_node *c, tn_value x, int64_t size, bool in_turn, tn_value cosine, tn_value sine)
-{
-    tn_value a = half(c, x, size, 0, in_turn), b = half(c, x, size, 1, in_turn);
-    tn_value part[2] = {imp_call2(c, &tn_op_subtract, NULL, imp_call2(c, &tn_op_multiply, NULL, cosine, a),
-                                  imp_call2(c, &tn_op_multiply, NULL, sine, b)),
-                        imp_call2(c, &tn_op_add, NULL, imp_call2(c, &tn_op_multiply, NULL, sine, a),
-                                  imp_call2(c, &tn_op_multiply, NULL, cosine, b))};
-    if (!in_turn || c->bad)
-        return imp_concat(c, 2, part, 3);
-    for (int k = 0; k < 2; k++)
-        part[k] = imp_unsqueeze(c, part[k], 4);
-    return imp_reshape(c, imp_concat(c, 2, part, 4), 4, imp_type(x)->dim);
-}
-
 static void rotary_embedding(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
     const tn_type *t = imp_type(x);
     int64_t heads = imp_attr_int(c, "num_heads", 0), size = imp_attr_int(c, "rotary_embedding_dim", 0);
     bool in_turn = imp_attr_int(c, "interleaved", 0) != 0, joined = t->n == 3;
-    if (joined && heads >= 1 && known(t->dim[2]) > 0 && known(t->dim[2]) % heads == 0) {
+    if (joined && heads >= 1 && onnx_known(t->dim[2]) > 0 && onnx_known(t->dim[2]) % heads == 0) {
         const tn_expr *dim[] = {t->dim[0], t->dim[1], tn_idx(c->pool, heads),
-                                tn_idx(c->pool, known(t->dim[2]) / heads)};
+                                tn_idx(c->pool, onnx_known(t->dim[2]) / heads)};
         x = imp_reshape(c, x, 4, dim);
     }
     if (c->bad)
         return;
-    int64_t whole = imp_rank(x) == 4 ? known(imp_type(x)->dim[3]) : -1;
+    int64_t whole = imp_rank(x) == 4 ? onnx_known(imp_type(x)->dim[3]) : -1;
     size = size == 0 ? whole : size;
     if (whole < 0 || size < 2 || size > whole || size % 2 != 0) {
         imp_fail(c, "onnx-E022",
@@ -259,12 +128,7 @@ static void rotary_embedding(imp_node *c)
         return;
     }
     int64_t heads_axis = joined ? 2 : 1;
-    tn_value rotated = size == whole ? x : imp_slice(c, x, 3, 0, size);
-    tn_value part[2] = {
-        rotate(c, rotated, size, in_turn, rotation(c, 1, heads_axis), rotation(c, 2, heads_axis))};
-    if (size < whole)
-        part[1] = imp_slice(c, x, 3, size, INT64_MAX);
-    tn_value y = imp_concat(c, size < whole ? 2 : 1, part, 3);
+    tn_value y = onnx_rotate(c, x, size, in_turn, rotation(c, 1, heads_axis), rotation(c, 2, heads_axis));
     imp_out(c, 0, joined ? imp_reshape(c, y, 3, t->dim) : y);
 }
 
@@ -274,7 +138,7 @@ static void rotary_embedding(imp_node *c)
 static tn_value linear_operand(imp_node *c, uint32_t i, int64_t heads)
 {
     tn_value v = imp_opt(c, i);
-    return v.def ? imp_cast(c, split_heads(c, v, heads), TN_F32) : v;
+    return v.def ? imp_cast(c, onnx_split_heads(c, v, heads), TN_F32) : v;
 }
 
 /* [b, q heads, s, d] to [b, kv heads, s * group, d]: the queries of a step beside each other. */
@@ -331,7 +195,7 @@ static void linear_attention(imp_node *c)
     bool one_beta = beta.def && imp_rank(beta) == 3 && tn_is_value(imp_type(beta)->dim[2], 1);
     if (c->bad)
         return;
-    int64_t size = known(imp_type(q)->dim[3]), group = heads / kv_heads;
+    int64_t size = onnx_known(imp_type(q)->dim[3]), group = heads / kv_heads;
     tn_linear_attention_attr a = {scale == 0 ? 1 / sqrt((double)size) : scale};
     tn_value in[6] = {group_queries(c, q, kv_heads, group), linear_operand(c, 1, kv_heads),
                       linear_operand(c, 2, kv_heads),       past.def ? imp_cast(c, past, TN_F32) : past,
@@ -351,8 +215,8 @@ static tn_value causal_conv(imp_node *c, tn_value x, tn_value weight, tn_value b
     tn_conv2d_attr a;
     if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv2d.attr, sizeof a, &a) != TN_OK)
         return (tn_value){0};
-    int64_t kernel[] = {1, known(imp_type(weight)->dim[2])};
-    a.channels = a.groups = known(imp_type(weight)->dim[0]);
+    int64_t kernel[] = {1, onnx_known(imp_type(weight)->dim[2])};
+    a.channels = a.groups = onnx_known(imp_type(weight)->dim[0]);
     a.kernel_size = tn_ints_make(c->arena, 2, kernel);
     a.strides = a.dilation = tn_ints_make(c->arena, 2, ones);
     a.padding = tn_make_dims(c->g, 4, none);
@@ -371,14 +235,14 @@ static void causal_conv_with_state(imp_node *c)
         imp_fail(c, "onnx-E009", "activation is \"%s\"; none, silu and swish are known", activation);
     if (c->bad)
         return;
-    if (imp_rank(x) != 3 || imp_rank(weight) != 3 || known(imp_type(weight)->dim[2]) < 1 ||
-        known(imp_type(weight)->dim[0]) < 1) {
+    if (imp_rank(x) != 3 || imp_rank(weight) != 3 || onnx_known(imp_type(weight)->dim[2]) < 1 ||
+        onnx_known(imp_type(weight)->dim[0]) < 1) {
         imp_fail(c, "onnx-E022",
                  "input %s and weight %s must be [batch, channels, length] and [channels, 1, window]",
                  imp_type_text(c, imp_type(x)), imp_type_text(c, imp_type(weight)));
         return;
     }
-    int64_t before = known(imp_type(weight)->dim[2]) - 1;
+    int64_t before = onnx_known(imp_type(weight)->dim[2]) - 1;
     const int64_t width[] = {0, 0, 0, 0, before, 0};
     tn_pad_attr zeros = {.pad_width = tn_make_dims(c->g, 6, width),
                          .pad_mode = tn_intern(c->g->ctx, "constant")};
@@ -421,7 +285,7 @@ static tn_value modified(imp_node *c, const char *name, tn_value v)
 static void flex_attention(imp_node *c)
 {
     static const tn_matmul_attr by_rows = {.transpose_b = true}, plain = {.transpose_b = false};
-    attention a = {.q = imp_in(c, Q), .k = imp_in(c, K), .v = imp_in(c, V)};
+    onnx_attention a = {.q = imp_in(c, Q), .k = imp_in(c, K), .v = imp_in(c, V)};
     double scale = imp_attr_float(c, "scale", 0);
     if (c->bad)
         return;
@@ -432,9 +296,9 @@ static void flex_attention(imp_node *c)
     if (c->bad)
         return;
     const tn_type *q = imp_type(a.q);
-    a.q_heads = known(q->dim[1]);
-    a.kv_heads = known(imp_type(a.k)->dim[1]);
-    int64_t size = known(q->dim[3]);
+    a.q_heads = onnx_known(q->dim[1]);
+    a.kv_heads = onnx_known(imp_type(a.k)->dim[1]);
+    int64_t size = onnx_known(q->dim[3]);
     if (size < 1 || a.kv_heads < 1 || a.q_heads % a.kv_heads != 0)
         imp_fail(c, "onnx-E009", "%lld heads of queries of size %lld and %lld of keys do not match",
                  (long long)a.q_heads, (long long)size, (long long)a.kv_heads);
@@ -445,12 +309,12 @@ static void flex_attention(imp_node *c)
     if (!imp_has_attr(c, "softmax_precision"))
         a.softmax = imp_sum_dtype(a.softmax);
     const tn_expr *dim[] = {q->dim[0], q->dim[1], q->dim[2], imp_type(a.k)->dim[2]};
-    tn_value s = imp_call2(c, &tn_op_nn_batch_matmul, &by_rows, by_key_heads(c, &a, times(c, a.q, a.scale)),
-                           flat(c, a.k));
+    tn_value s = imp_call2(c, &tn_op_nn_batch_matmul, &by_rows,
+                           onnx_rows_of_keys(c, &a, onnx_times(c, a.q, a.scale)), onnx_flat_heads(c, a.k));
     s = modified(c, "score_mod", imp_cast(c, imp_reshape(c, s, 4, dim), a.softmax));
     s = modified(c, "prob_mod", imp_call1(c, &tn_op_nn_softmax, &(tn_axis_attr){-1}, s));
-    tn_value y = imp_call2(c, &tn_op_nn_batch_matmul, &plain, by_key_heads(c, &a, s),
-                           imp_cast(c, flat(c, a.v), a.softmax));
+    tn_value y = imp_call2(c, &tn_op_nn_batch_matmul, &plain, onnx_rows_of_keys(c, &a, s),
+                           imp_cast(c, onnx_flat_heads(c, a.v), a.softmax));
     dim[3] = imp_type(a.v)->dim[3];
     imp_out(c, 0, imp_cast(c, imp_reshape(c, y, 4, dim), imp_type(a.v)->dtype));
 }

@@ -1,4 +1,5 @@
-/* What attention has beyond matrix products: masks on scores, the softmax of masked rows, linear attention.
+/* What attention has beyond matrix products: masks on scores, the softmax of masked rows, keys and values kept from
+ * call to call, linear attention.
  * Attention itself is nn.batch_matmul, nn.attention_mask, nn.masked_softmax and nn.batch_matmul. */
 #include "op/code.h"
 
@@ -158,6 +159,72 @@ const tn_op tn_op_nn_masked_softmax = {
     .name = "nn.masked_softmax", .doc = "Softmax along the last axis; a row that is -inf throughout gives zeros.",
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = data_in,
     .infer = masked_softmax_infer, .compute = masked_softmax_compute,
+};
+/* clang-format on */
+
+/* ---- nn.cache_append ---- */
+
+enum { ROWS = 0, START, PAST };
+
+static tn_status append_infer(tn_graph *g, tn_node *n)
+{
+    const tn_cache_append_attr *a = n->attr;
+    const tn_type *x, *t;
+    TN_TRY(tn_rule_tensor(g, n, ROWS, 4, &x));
+    if (a->extent.n != 1)
+        return tn_rule_fail(g, n, "op-E007", "extent has %u entries; it takes one", (unsigned)a->extent.n);
+    if (n->nin > START && tn_in(n, START).def) {
+        TN_TRY(tn_rule_tensor(g, n, START, 1, &t));
+        if (!tn_dtype_is_int(t->dtype) || !tn_rule_agree(g, n, t->dim[0], x->dim[0]))
+            return tn_rule_fail(g, n, "op-E008",
+                                "starts are %s, but must be one integer for each batch of %s",
+                                tn_rule_type_text(g, t), tn_rule_type_text(g, x));
+    }
+    if (n->nin > PAST && tn_in(n, PAST).def) {
+        TN_TRY(tn_rule_tensor(g, n, PAST, 4, &t));
+        TN_TRY(tn_rule_same_dtype(g, n, PAST));
+        for (int d = 0; d < 4; d++)
+            if (d != 2 && !tn_rule_agree(g, n, t->dim[d], x->dim[d]))
+                return tn_rule_fail(g, n, "op-E008", "the past %s and the rows %s differ in dimension %d",
+                                    tn_rule_type_text(g, t), tn_rule_type_text(g, x), d);
+    }
+    const tn_expr *dim[4] = {x->dim[0], x->dim[1], a->extent.at[0], x->dim[3]};
+    return tn_rule_result(g, n, 0, x->dtype, 4, dim);
+}
+
+/* Row j of batch b: of the past before start[b], then of the rows, then zeros. */
+static void append_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    const tn_cache_append_attr *a = n->attr;
+    tn_pool *p = te->pool;
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "appended", "injective", "b h j d");
+    bool started = n->nin > START && in[START], past = n->nin > PAST && in[PAST];
+    const tn_expr *zero = tn_idx(p, 0), *start = zero, *none = tn_const(p, t->dtype, 0);
+    tn_code_symbols(te, a->extent.at[0]);
+    if (started)
+        start = tn_cast(p, TN_IDX, tn_at1(te, in[START], t->axis[0]));
+    const tn_expr *index[4] = {t->axis[0], t->axis[1], tn_sub(p, t->axis[2], start), t->axis[3]};
+    const tn_expr *row = index[2], *after = tn_lt(p, row, in[ROWS]->dim[2]);
+    const tn_expr *value =
+        tn_at_if(te, in[ROWS], 4, index, started ? tn_and(p, tn_le(p, zero, row), after) : after, none);
+    if (past) {
+        const tn_expr *before = tn_and(p, tn_lt(p, row, zero), tn_lt(p, t->axis[2], in[PAST]->dim[2]));
+        value = tn_select(p, tn_lt(p, row, zero), tn_at_if(te, in[PAST], 4, t->axis, before, none), value);
+    }
+    tn_te_define(te, t, value);
+}
+
+/* clang-format off */
+static const tn_attr_field append_fields[] = TN_ATTR_TABLE(tn_cache_append_attr, TN_CACHE_APPEND_ATTRS);
+static const char *const append_in[] = {"rows", "start", "past"};
+
+const tn_op tn_op_nn_cache_append = {
+    .name = "nn.cache_append",
+        .doc = "For each batch the first start rows of the past [batch, heads, rows, size], the new rows after them, "
+               "and zeros to the extent.",
+    .attr_size = sizeof(tn_cache_append_attr), .attr = append_fields,
+    .nin = 3, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = append_in,
+    .infer = append_infer, .compute = append_compute,
 };
 /* clang-format on */
 

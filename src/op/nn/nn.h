@@ -156,6 +156,9 @@ TN_ATTR_STRUCT(tn_norm_attr, TN_ANY_NORM_ATTRS);
     ATTR(s, DIMS, past,   "[0]",   "keys before the first query's place")
 TN_ATTR_STRUCT(tn_attention_mask_attr, TN_ATTENTION_MASK_ATTRS);
 
+#define TN_CACHE_APPEND_ATTRS(ATTR, s) ATTR(s, DIMS, extent, NULL, "rows of the result")
+TN_ATTR_STRUCT(tn_cache_append_attr, TN_CACHE_APPEND_ATTRS);
+
 #define TN_LINEAR_ATTENTION_ATTRS(ATTR, s) \
     ATTR(s, F64, scale, "1", "results are multiplied with it")
 TN_ATTR_STRUCT(tn_linear_attention_attr, TN_LINEAR_ATTENTION_ATTRS);
