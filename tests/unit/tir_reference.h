@@ -15,7 +15,6 @@ typedef struct reference {
     uint8_t *data[64];
     bool *written[64]; /* NULL: parameter */
     bool trapped;
-    int empty; /* loops around that have no iterations: inits alone run */
 } reference;
 
 static inline tn_scalar ref_eval(reference *r, const tn_expr *e);
@@ -103,37 +102,85 @@ static inline tn_scalar ref_eval(reference *r, const tn_expr *e)
 
 static inline void ref_list(reference *r, const tn_body *b);
 
-static inline bool ref_divides(const tn_expr *e)
+/* ---- reductions of nothing (docs/tir.md) ---- */
+
+static inline bool ref_outside(const tn_expr *e, const tn_expr *var)
 {
-    bool found = e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD && e->src[1]->kind != TN_E_INT;
-    for (int i = 0; i < e->nsrc; i++)
-        found = found || ref_divides(e->src[i]);
+    return !e->has_load && !tn_uses(e, var);
+}
+
+/* Does the init of a block run where the loop over var has no iterations? */
+static inline bool ref_begins(const tn_stmt *s, const tn_expr *var)
+{
+    bool along = false;
+    for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
+        const tn_iter *it = &s->u.block.iter[i];
+        if (tn_uses(it->value, var) && it->kind == TN_ITER_SPATIAL)
+            return false;
+        along = along || tn_uses(it->value, var);
+    }
+    return along && s->u.block.init.first;
+}
+
+/* Do such inits in the list, or what they need, use `inner`? */
+static inline bool ref_depends(const tn_body *b, const tn_expr *var, const tn_expr *inner)
+{
+    bool found = false;
+    for (const tn_stmt *s = b->first; s && !found; s = s->next) {
+        if (s->kind == TN_S_LET && !ref_outside(s->u.let.value, var))
+            return false;
+        if (s->kind == TN_S_LET)
+            found = tn_uses(s->u.let.value, inner);
+        if (s->kind == TN_S_FOR && ref_outside(s->u.loop.extent, var))
+            found = tn_uses(s->u.loop.extent, inner) || ref_depends(&s->u.loop.body, var, inner);
+        if (s->kind == TN_S_IF && ref_outside(s->u.cond.cond, var))
+            found = ref_depends(&s->u.cond.then, var, inner) || ref_depends(&s->u.cond.other, var, inner);
+        if (s->kind == TN_S_IF)
+            found = found || (ref_outside(s->u.cond.cond, var) && tn_uses(s->u.cond.cond, inner));
+        if (s->kind == TN_S_BLOCK && ref_begins(s, var))
+            found = tn_body_uses((tn_body *)&s->u.block.init, inner);
+        for (uint32_t i = 0; s->kind == TN_S_BLOCK && ref_begins(s, var) && i < s->u.block.n_iter; i++)
+            found = found ||
+                    (s->u.block.iter[i].kind == TN_ITER_SPATIAL && tn_uses(s->u.block.iter[i].value, inner));
+    }
     return found;
 }
 
-/* Do the inits in a loop run although it has no iterations? 1: yes, as docs/tir.md says; 0: there is none; -1: no. */
-static inline int ref_begins(const tn_body *b, const tn_expr *var)
+static inline void ref_init(reference *r, const tn_stmt *s)
 {
-    int begins = 0;
-    for (const tn_stmt *s = b->first; s; s = s->next) {
-        int one = s->kind == TN_S_FOR ? ref_begins(&s->u.loop.body, var) : s->kind == TN_S_BLOCK ? 0 : -1;
-        bool init = s->kind == TN_S_BLOCK && s->u.block.init.first, along = false;
-        const tn_expr *mask = s->kind == TN_S_BLOCK ? s->u.block.mask : NULL;
-        if (mask && (mask->has_load || ref_divides(mask)))
-            return -1;
-        for (uint32_t i = 0; s->kind == TN_S_BLOCK && i < s->u.block.n_iter; i++) {
-            const tn_iter *it = &s->u.block.iter[i];
-            if (!tn_uses(it->value, var))
-                continue;
-            if (ref_divides(it->value) || (init && it->kind == TN_ITER_SPATIAL))
-                return -1;
-            along = along || it->kind == TN_ITER_REDUCE;
-        }
-        if (one < 0 || (init && !along))
-            return -1;
-        begins = begins || one || init;
+    bool inside = true;
+    for (uint32_t i = 0; i < s->u.block.n_iter && !r->trapped; i++) {
+        const tn_iter *it = &s->u.block.iter[i];
+        tn_scalar v = {.i = 0};
+        if (it->kind == TN_ITER_SPATIAL)
+            v = ref_eval(r, it->value);
+        inside = inside && v.i < ref_int(r, it->extent);
+        r->var[it->var->u.i] = v;
     }
-    return begins;
+    if (inside)
+        ref_list(r, &s->u.block.init);
+}
+
+/* The inits of a loop over var that has no iterations. */
+static inline void ref_nothing(reference *r, const tn_body *b, const tn_expr *var)
+{
+    for (const tn_stmt *s = b->first; s && !r->trapped; s = s->next) {
+        if (s->kind == TN_S_LET && !ref_outside(s->u.let.value, var))
+            return;
+        if (s->kind == TN_S_LET)
+            r->var[s->u.let.var->u.i] = ref_eval(r, s->u.let.value);
+        if (s->kind == TN_S_IF && ref_outside(s->u.cond.cond, var))
+            ref_nothing(r, ref_int(r, s->u.cond.cond) ? &s->u.cond.then : &s->u.cond.other, var);
+        if (s->kind == TN_S_BLOCK && ref_begins(s, var))
+            ref_init(r, s);
+        if (s->kind != TN_S_FOR || !ref_outside(s->u.loop.extent, var))
+            continue;
+        bool depends = ref_depends(&s->u.loop.body, var, s->u.loop.var);
+        for (int64_t i = 0, n = depends ? ref_int(r, s->u.loop.extent) : 1; i < n && !r->trapped; i++) {
+            r->var[s->u.loop.var->u.i].i = i;
+            ref_nothing(r, &s->u.loop.body, var);
+        }
+    }
 }
 
 static inline void ref_block(reference *r, const tn_stmt *s)
@@ -147,14 +194,8 @@ static inline void ref_block(reference *r, const tn_stmt *s)
     }
     for (uint32_t i = 0; i < s->u.block.n_iter; i++)
         r->var[s->u.block.iter[i].var->u.i] = value[i];
-    if (first) {
-        int empty = r->empty;
-        r->empty = 0;
+    if (first)
         ref_list(r, &s->u.block.init);
-        r->empty = empty;
-    }
-    if (r->empty)
-        return;
     if (s->u.block.mask)
         on = ref_int(r, s->u.block.mask) != 0;
     for (uint32_t i = 0; on && !r->trapped && i < s->u.block.n_iter; i++)
@@ -183,13 +224,12 @@ static inline void ref_store(reference *r, const tn_stmt *s)
 static inline void ref_loop(reference *r, const tn_stmt *s)
 {
     int64_t n = ref_int(r, s->u.loop.extent);
-    bool begin = n < 1 && !r->trapped && ref_begins(&s->u.loop.body, s->u.loop.var) > 0;
-    r->empty += begin;
-    for (int64_t i = 0; i < (begin ? 1 : n) && !r->trapped; i++) {
+    if (n < 1 && !r->trapped)
+        ref_nothing(r, &s->u.loop.body, s->u.loop.var);
+    for (int64_t i = 0; i < n && !r->trapped; i++) {
         r->var[s->u.loop.var->u.i].i = i;
         ref_list(r, &s->u.loop.body);
     }
-    r->empty -= begin;
 }
 
 static inline void ref_stmt(reference *r, const tn_stmt *s)
