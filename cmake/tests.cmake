@@ -192,7 +192,7 @@ endif()
 # Random graphs against ONNX Runtime and the interpreter: skipped where Python lacks them.
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     add_test(NAME fuzz.graphs COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/graphs/fuzz.py run
-        --lib ${CMAKE_BINARY_DIR}/lib --judges jit,ort,relay --count 240 --seconds 40)
+        --package ${CMAKE_BINARY_DIR}/python --judges jit,ort,relay --count 240 --seconds 40)
     set_tests_properties(fuzz.graphs PROPERTIES TIMEOUT ${test_seconds} SKIP_RETURN_CODE 77
         ENVIRONMENT "${test_env};PYTHONPATH=${python_packages}")
 endif()

@@ -241,6 +241,29 @@ class Running(unittest.TestCase):
         self.assertRaises((TypeError, ValueError), instance.bind_output, 0, memoryview(bytes(24)))
 
 
+class Interpreting(unittest.TestCase):
+    """_core.Program.interpret."""
+
+    def interpret(self, stage, **inputs):
+        program = _core.Session().from_memory("add", models.add(shape=("n", 2)), {})
+        return program.interpret({}, stage, inputs)
+
+    def test_stages(self):
+        a, b = tensor("float32", (2, 2), [1, 2, 3, 4]), tensor("float32", (2, 2), [10, 20, 30, 40])
+        for stage in ("relay", "tir", "tir-scheduled", "flat"):
+            got, = self.interpret(stage, a=a, b=b)
+            self.assertEqual(values(got), [[11, 22], [33, 44]])
+
+    def test_refused(self):
+        a = tensor("float32", (1, 2), [1, 2])
+        for stage, inputs, why in (("flat", dict(a=a), "b is missing"), ("loud", dict(a=a, b=a), "loud"),
+                                   ("flat", dict(a=a, b=tensor("int64", (1, 2), [1, 2])), "b must be")):
+            with self.assertRaisesRegex(tenon.CompileError, why):
+                self.interpret(stage, **inputs)
+        with self.assertRaisesRegex(ValueError, "9 dimensions"):
+            self.interpret("flat", a=tensor("float32", (1,) * 9, [1]), b=a)
+
+
 class Tensors(unittest.TestCase):
     def test_buffer(self):
         t = tensor("int64", (2, 2), [1, -2, 3, 4])

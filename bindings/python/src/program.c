@@ -1,6 +1,8 @@
 /* Program: a tenon_module *, what a model's file says, and what can be made of it. */
 #include "program.h"
 
+#include <string.h>
+
 static PyTypeObject *program_type;
 
 PyObject *core_program_new(core_session *s, tenon_module *m)
@@ -38,6 +40,9 @@ typedef struct {
     size_t n;
     const char *text;
     const void *params;
+    int n_in, n_out;
+    tenon_tensor *in;
+    const tenon_tensor *out;
 } job;
 
 /* Runs the work. 0, or -1 with an exception. The session is the job's until program_end. */
@@ -230,6 +235,84 @@ static PyObject *check(PyObject *self, PyObject *options)
     Py_RETURN_NONE;
 }
 
+/* ---- interpreters ---- */
+
+static int work_interpret(void *user)
+{
+    job *j = user;
+    return tenon_interpret(j->p->m, &j->o.c, j->name, j->n_in, j->in, &j->n_out, &j->out);
+}
+
+/* An input; `kept` holds what it points into. 0 or -1. */
+static int describe(tenon_tensor *to, PyObject *name, PyObject *array, PyObject *kept)
+{
+    PyObject *text = PyUnicode_AsUTF8String(name);
+    core_tensor *t = text ? core_tensor_from(array, 0, NULL) : NULL;
+    int failed = !t || PyList_Append(kept, text) || PyList_Append(kept, (PyObject *)t);
+    if (!failed && t->dl.ndim > (int)(sizeof to->shape / sizeof *to->shape)) {
+        PyErr_Format(PyExc_ValueError, "input %U has %d dimensions", name, (int)t->dl.ndim);
+        failed = -1;
+    }
+    if (!failed) {
+        *to = (tenon_tensor){
+            .name = PyBytes_AsString(text), .code = t->dl.dtype.code, .bits = t->dl.dtype.bits};
+        to->ndim = t->dl.ndim;
+        memcpy(to->shape, t->dl.shape, (size_t)t->dl.ndim * sizeof *t->dl.shape);
+        to->data = t->dl.data;
+        to->bytes = (size_t)core_tensor_bytes(t);
+    }
+    Py_XDECREF(text);
+    Py_XDECREF((PyObject *)t);
+    return failed ? -1 : 0;
+}
+
+static int describe_all(job *j, PyObject *inputs, PyObject *kept)
+{
+    PyObject *name, *array;
+    Py_ssize_t at = 0;
+    j->in = PyMem_Calloc((size_t)PyDict_Size(inputs) + 1, sizeof *j->in);
+    if (!j->in || !kept) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    while (PyDict_Next(inputs, &at, &name, &array))
+        if (describe(&j->in[j->n_in++], name, array, kept))
+            return -1;
+    return 0;
+}
+
+static PyObject *copies(int n, const tenon_tensor t[])
+{
+    PyObject *all = PyList_New(n);
+    for (int i = 0; all && i < n; i++) {
+        core_tensor *copy = core_tensor_new((DLDataType){t[i].code, t[i].bits, 1}, t[i].ndim, t[i].shape);
+        if (copy)
+            memcpy(copy->dl.data, t[i].data, t[i].bytes);
+        if (!copy || PyList_SetItem(all, i, (PyObject *)copy))
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+PyDoc_STRVAR(interpret_doc, "interpret(options, stage, {name: array}) -> [Tensor]: evaluate at a stage.");
+
+static PyObject *interpret(PyObject *self, PyObject *args)
+{
+    job j = {0};
+    PyObject *options, *inputs, *kept = NULL, *result = NULL;
+    if (!PyArg_ParseTuple(args, "OsO!:interpret", &options, &j.name, &PyDict_Type, &inputs))
+        return NULL;
+    kept = PyList_New(0);
+    if (describe_all(&j, inputs, kept) == 0) {
+        if (begin(&j, self, options, work_interpret) == 0)
+            result = copies(j.n_out, j.out);
+        end(&j);
+    }
+    PyMem_Free(j.in);
+    Py_XDECREF(kept);
+    return result;
+}
+
 /* ---- what is in it ---- */
 
 static PyObject *shape_of(const tenon_value_info *v)
@@ -359,6 +442,7 @@ static PyMethodDef methods[] = {
     {"build_memory", build_memory, METH_O, "build_memory(options) -> (bytes, report): a package in memory."},
     {"dump", dump, METH_VARARGS, dump_doc},
     {"run_passes", run_passes, METH_VARARGS, run_passes_doc},
+    {"interpret", interpret, METH_VARARGS, interpret_doc},
     {"check", check, METH_O, "check(options): find everything that prevents a build."},
     {"copy", copy, METH_NOARGS, copy_doc},
     {"inspect", inspect, METH_NOARGS, inspect_doc},

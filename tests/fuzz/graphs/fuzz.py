@@ -8,7 +8,8 @@
 
 A seed always gives the same graph. `run` judges the graphs from SEED on, in a process of their own, which may crash, hang
 (--limit) or grow (--memory) without harm to the others, and ends with 1 if anything was found. --log keeps what was found
-and how far the run came; the same command with the same log goes on from there. Judges, separated by commas:
+and how far the run came; the same command with the same log goes on from there. Judges, separated by commas; NAME:N takes one
+graph in N:
 
     jit      the package at -O3, made in this process: always runs
     ort      ONNX Runtime
@@ -35,7 +36,16 @@ EVERY = 200  # graphs between two marks in the log
 def missing():
     """The Python packages that fuzzing needs and that are not there."""
     import importlib.util
-    return [m for m in ("numpy", "onnx", "onnxruntime", "ml_dtypes") if not importlib.util.find_spec(m)]
+    return [m for m in ("tenon", "numpy", "onnx", "onnxruntime", "ml_dtypes") if not importlib.util.find_spec(m)]
+
+
+def parse_judges(text):
+    """{name: N}: each takes one graph in N."""
+    judges = {}
+    for item in text.split(","):
+        name, _, n = item.partition(":")
+        judges[name] = int(n or 1)
+    return judges
 
 
 # ---- one graph ----
@@ -43,11 +53,12 @@ def missing():
 class Bench:
     """The judges, and what they say of a case."""
 
-    def __init__(self, lib, judges):
+    def __init__(self, judges):
         import judges as j
-        self.j, self.judges = j, judges
-        self.tenon = j.Tenon(lib)
-        self.ort = j.OnnxRuntime() if "ort" in judges else None
+        self.j, self.judges = j, parse_judges(judges)
+        self.tenon = j.Tenon()
+        self.ort = j.OnnxRuntime() if "ort" in self.judges else None
+        self.judged = collections.Counter()  # graphs by judge: those that it did not refuse
 
     def attempt(self, f, *args):
         try:
@@ -62,7 +73,7 @@ class Bench:
         data = case.model.SerializeToString()
         jit = self.attempt(self.tenon.run, data, case.feeds)
         warnings = list(self.tenon.warnings)
-        ort = self.attempt(self.ort.run, data, case.feeds) if self.ort else None
+        ort = self.attempt(self.ort.run, data, case.feeds) if self.takes("ort", case) else None
         if isinstance(ort, Refused):
             yield "ort", str(ort)
         if isinstance(jit, Refused):
@@ -70,19 +81,25 @@ class Bench:
                 yield "internal" if self.internal(str(jit)) else "gap", str(jit)
             return
         for w in warnings:
-            yield "warning" if "[driver-W" in w else "gap", self.j.brief(w)
+            yield "warning" if w.id.startswith("driver-W") else "gap", self.j.brief([w])
         refused = [o for o in jit if isinstance(o, Refused)]
         if refused:
             if not isinstance(ort, Refused):
                 yield "gap", str(refused[0])
             return
         reference = compare.Reference(case, self.tenon)
+        self.judged["jit"] += 1
         if ort and not isinstance(ort, Refused):
+            self.judged["ort"] += 1
             wrong = compare.differ(case, ort, jit, reference)
             if wrong:
                 yield "wrong", "ort: " + wrong
         for judge in self.judges:
-            yield from self.other(judge, case, data, jit, reference)
+            if judge not in ("jit", "ort") and self.takes(judge, case):
+                yield from self.other(judge, case, data, jit, reference)
+
+    def takes(self, judge, case):
+        return judge in self.judges and case.seed % self.judges[judge] == 0
 
     def internal(self, text):
         return text.startswith(("driver-E070", "base-E", "tir-E", "relay-E0", "codegen-E"))
@@ -90,8 +107,6 @@ class Bench:
     def other(self, judge, case, data, jit, reference):
         import compare
         Refused = self.j.Refused
-        if judge in ("jit", "ort"):
-            return
         if judge in self.j.STAGES:
             out = self.attempt(self.tenon.interpret, data, case.feeds, judge)
         else:
@@ -100,6 +115,7 @@ class Bench:
             if isinstance(o, Refused):
                 yield "internal" if " tir-E2" in f" {o}" else "refused", f"{judge}: {o}"  # it read outside of a buffer
                 return
+        self.judged[judge] += 1
         if judge in ("c", "flat"):
             wrong = compare.equal(out, jit)
         else:
@@ -114,15 +130,16 @@ def worker(args):
     """Judges graphs, one line of JSON each on stdout; before each one a line with its seed."""
     sys.path.insert(0, HERE)
     import generate
-    bench = Bench(args.lib, args.judges.split(","))
+    bench = Bench(args.judges)
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     for seed in range(args.start, args.start + args.count):
         out.write(f"{seed}\n")
         case = generate.generate(seed)
+        bench.judged.clear()
         found = list(bench.judge(case))
-        out.write(json.dumps({"seed": seed, "found": found, "used": dict(case.used)}) + "\n")
+        out.write(json.dumps({"seed": seed, "found": found, "used": case.used, "judged": bench.judged}) + "\n")
 
 
 class Worker:
@@ -130,7 +147,7 @@ class Worker:
 
     def __init__(self, args, start, count):
         command = [sys.executable, os.path.abspath(__file__), "worker", "--from", str(start), "--count", str(count),
-                   "--judges", args.judges, "--lib", args.lib]
+                   "--judges", args.judges, "--package", args.package]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
         self.buffer, self.args = b"", args
 
@@ -176,7 +193,8 @@ class Worker:
 class Campaign:
     def __init__(self, args):
         self.args = args
-        self.counts, self.gaps, self.used = collections.Counter(), collections.Counter(), collections.Counter()
+        self.counts, self.gaps = collections.Counter(), collections.Counter()
+        self.used, self.judged = collections.Counter(), collections.Counter()
         self.log, self.next, self.begun = None, args.start, time.monotonic()
         self.end = args.start + args.count
         if args.log:
@@ -194,13 +212,14 @@ class Campaign:
                 self.counts = collections.Counter(entry["counts"])
                 self.gaps = collections.Counter(entry["gaps"])
                 self.used = collections.Counter(entry["used"])
+                self.judged = collections.Counter(entry["judged"])
 
     def write(self, entry):
         if self.log:
             self.log.write(json.dumps(entry) + "\n")
 
     def mark(self):
-        self.write({"next": self.next, "counts": self.counts, "gaps": self.gaps, "used": self.used})
+        self.write({"next": self.next, "counts": self.counts, "gaps": self.gaps, "used": self.used, "judged": self.judged})
 
     def note(self, seed, kind, text):
         self.counts[kind] += 1
@@ -241,6 +260,7 @@ class Campaign:
             entry = json.loads(line)
             self.counts["graphs"] += 1
             self.used.update(entry["used"])
+            self.judged.update(entry["judged"])
             for kind, text in entry["found"]:
                 self.note(entry["seed"], kind, text)
             self.next, at = entry["seed"] + 1, None
@@ -254,6 +274,7 @@ class Campaign:
         names = ", ".join(f"{n} {k}" for k, n in sorted(self.counts.items()) if k != "graphs")
         print(f"{self.counts['graphs']} graphs up to seed {self.next - 1}, {len(self.used)} operators, "
               f"{seconds:.0f} s: {names or 'nothing found'}")
+        print("  judged by " + ", ".join(f"{k} {n}" for k, n in self.judged.items()))
         for k, n in self.gaps.most_common(self.args.gaps):
             print(f"  {n:6} {k}")
 
@@ -279,14 +300,14 @@ def save(case, folder, command):
 def show(args):
     sys.path.insert(0, HERE)
     import generate
-    import onnx.printer
+    from graph import printed
     case = generate.generate(args.seed)
-    print(onnx.printer.to_text(case.model))
+    print(printed(case.model))
     for feed in case.feeds:
         print({k: list(a.shape) for k, a in feed.items()})
     if args.out:
         save(case, args.out, f"tests/fuzz/graphs/fuzz.py show {args.seed}")
-    for found in Bench(args.lib, args.judges.split(",")).judge(case):
+    for found in Bench(args.judges).judge(case):
         print(*found, sep=": ")
 
 
@@ -312,7 +333,7 @@ def main():
                     ("operators", operators)):
         q = sub.add_parser(name)
         q.set_defaults(run=f)
-        q.add_argument("--lib", default=os.path.join(ROOT, "build/release/lib"), help="folder of libtenon.so")
+        q.add_argument("--package", default=os.path.join(ROOT, "build/release/python"), help="folder of the package tenon")
         q.add_argument("--judges", default=DEFAULT)
         if name in ("show", "shrink"):
             q.add_argument("seed", type=int)
@@ -327,6 +348,7 @@ def main():
             q.add_argument("--log")
             q.add_argument("--gaps", type=int, default=40, help="how many kinds of refusals the summary lists")
     args = p.parse_args()
+    sys.path.insert(0, args.package)
     if missing():
         print(f"fuzz: skipped: Python has no {', '.join(missing())}", file=sys.stderr)
         return 77

@@ -10,9 +10,11 @@ Known of a value, apart from its type:
   loose   rounded numbers went through a step (a comparison, a conversion to integers): judges may differ
 """
 import collections
+import re
 
 import ml_dtypes
 import numpy as np
+import onnx.printer
 from onnx import TensorProto, helper, numpy_helper
 
 from rng import Rng
@@ -455,6 +457,11 @@ def info(v, symbols=None):
         return size if size is not None else (symbols or {}).get(d)
     shape = None if symbols is None else [one(d) for d in v.shape]
     return helper.make_tensor_value_info(v.name, DTYPES[v.dtype].onnx, shape)
+
+
+def printed(model):
+    """The model as text, without most elements of large constants."""
+    return re.sub(r"\{([^{}]{160})[^{}]{40,}\}", r"{\1 ...}", onnx.printer.to_text(model))
 
 
 def grain_of(a):

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 from onnx import helper
 
-from graph import DTYPES, reads
+from graph import DTYPES, printed, reads
 from judges import Refused
 
 
@@ -92,7 +92,7 @@ def apart(f, seconds=30):
 class Shrinker:
     def __init__(self, args, make_bench):
         self.args = args
-        self.bench = make_bench(args.lib, args.judges.split(","))  # loaded here, used in processes of their own
+        self.bench = make_bench(args.judges)  # loaded here, used in processes of their own
 
     def judged(self, case):
         """(kind, judge) of the findings, and the texts"""
@@ -291,11 +291,10 @@ def rename(g, old, new):
 
 def main(args, make_bench, save):
     import generate
-    import onnx.printer
     s = Shrinker(args, make_bench)
     case = s.run(generate.generate(args.seed))
     _, texts = s.judged(case)
-    print(onnx.printer.to_text(case.model))
+    print(printed(case.model))
     for feed in case.feeds:
         print({k: list(a.shape) for k, a in feed.items()})
     print(*texts, sep="\n")
