@@ -32,6 +32,8 @@ static inline bool imp_is_list(tn_value v) /* a tuple: a value of the model that
 /* Elements as index expressions, for integers and bools whose values are known. */
 bool imp_host(imp_node *c, tn_value v, tn_dims *out);
 void imp_set_host(imp_node *c, tn_value v, tn_dims elements);
+/* Element i of a small list, where it is known although others are not; else NULL. */
+const tn_expr *imp_element(imp_node *c, tn_value v, int64_t i);
 /* ... required; `what` names the operand in the report. */
 tn_dims imp_host_in(imp_node *c, tn_value v, const char *what);
 tn_ints imp_ints_in(imp_node *c, tn_value v, const char *what); /* constant integers */

@@ -52,19 +52,44 @@ tn_value imp_count_up(imp_node *c, const tn_expr *n)
     return imp_call2(c, &tn_op_arange, &a, imp_i64(c, 0), imp_i64(c, 1));
 }
 
-tn_dims imp_bind(imp_node *c, tn_value v, const tn_expr *most)
+/* The elements of v, of which known[i], if not NULL, says what element i is. */
+static tn_dims bind_known(imp_node *c, tn_value v, const tn_expr *const known[])
 {
     tn_dims d = {0};
-    int64_t n;
-    if (most && tn_is_value(most, 0))
-        return tn_dims_make(c->arena, 1, &most);
-    tn_value b = imp_call1(c, &tn_op_bind_extent, NULL, v);
+    tn_bind_extent_attr a = {0};
+    uint32_t n = imp_rank(v) ? (uint32_t)imp_type(v)->dim[0]->u.i : 1;
+    const tn_expr **e = TN_NEW_N(c->arena, const tn_expr *, n);
+    bool some = false;
+    for (uint32_t i = 0; i < n; i++)
+        some = some || known[i];
+    for (uint32_t i = 0; i < n && some; i++)
+        e[i] = known[i] ? known[i] : tn_fresh_symbol(c->g, "u", 0, INT32_MAX);
+    a.extent = (tn_dims){some ? n : 0, e};
+    tn_value b = imp_call1(c, &tn_op_bind_extent, &a, v);
     if (c->bad || !imp_host(c, b, &d)) {
         c->bad = true;
         return (tn_dims){0};
     }
+    return d;
+}
+
+tn_dims imp_bind(imp_node *c, tn_value v, const tn_expr *most)
+{
+    const tn_expr *known[IMP_HOST_MAX] = {0};
+    int64_t n = 1;
+    if (most && tn_is_value(most, 0))
+        return tn_dims_make(c->arena, 1, &most);
+    if (c->bad || !v.def || imp_rank(v) > 1 || (imp_rank(v) && !tn_is_int(imp_type(v)->dim[0], &n)) ||
+        n > IMP_HOST_MAX) {
+        (void)imp_call1(c, &tn_op_bind_extent, NULL, v); /* reports what is wrong */
+        c->bad = true;
+        return (tn_dims){0};
+    }
+    for (int64_t i = 0; i < n; i++)
+        known[i] = imp_element(c, v, i);
+    tn_dims d = bind_known(c, v, known);
     for (uint32_t i = 0; i < d.n && most && tn_is_int(most, &n); i++)
-        if (d.at[i]->kind == TN_E_SYM)
+        if (d.at[i]->kind == TN_E_SYM && !known[i])
             tn_graph_symbol(c->g, d.at[i]->u.s)->max = n;
     return d;
 }
@@ -113,6 +138,14 @@ tn_value imp_shape_of(imp_node *c, tn_value x)
 }
 
 /* ---- target shapes computed while the model runs ---- */
+
+/* Element i of a list, if it is known to be a number above `least`; else NULL. */
+static const tn_expr *number_above(imp_node *c, tn_value list, uint32_t i, int64_t least)
+{
+    int64_t n;
+    const tn_expr *e = imp_element(c, list, i);
+    return e && tn_is_int(e, &n) && n > least ? e : NULL;
+}
 
 static bool unknown(imp_node *c, tn_value v)
 {
@@ -181,7 +214,10 @@ bool imp_dynamic_reshape(imp_node *c, tn_value x, tn_value shape, bool allow_zer
              fixed = imp_reduce(c, &tn_op_prod, imp_choose(c, open, imp_i64(c, 1), target), 0);
     fixed = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, fixed, zero), imp_i64(c, 1), fixed);
     target = imp_choose(c, open, imp_call2(c, &tn_op_divide, NULL, all, fixed), target);
-    tn_dims d = imp_bind(c, target, NULL);
+    const tn_expr *known[IMP_MAX_RANK];
+    for (uint32_t i = 0; i < n; i++)
+        known[i] = number_above(c, shape, i, 0);
+    tn_dims d = c->bad ? (tn_dims){0} : bind_known(c, target, known);
     imp_out(c, 0, c->bad ? x : imp_checked_reshape(c, x, d));
     return true;
 }
@@ -196,7 +232,10 @@ bool imp_dynamic_expand(imp_node *c, tn_value x, tn_value shape)
     tn_value target = fitted(c, imp_cast(c, shape, TN_I64), most, true);
     tn_value had = fitted(c, rank ? imp_shape_of(c, x) : ones(c, most), most, true);
     target = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, target, imp_i64(c, 1)), had, target);
-    tn_dims d = imp_bind(c, target, NULL);
+    const tn_expr *known[IMP_MAX_RANK] = {0};
+    for (uint32_t i = 0; i < n; i++)
+        known[most - n + i] = number_above(c, shape, i, 1);
+    tn_dims d = c->bad ? (tn_dims){0} : bind_known(c, target, known);
     tn_value fits = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, had, imp_i64(c, 1)), imp_i64(c, 0),
                                imp_call2(c, &tn_op_subtract, NULL, target, had));
     const tn_expr *none[IMP_MAX_RANK]; /* a dimension is 1 or stays */

@@ -69,9 +69,52 @@ void imp_set_host(imp_node *c, tn_value v, tn_dims elements)
     c->im->host.at[v.def->id] = elements;
 }
 
+enum { MAX_IN = 256 };
+
+/* The element of which operand of n element *i of its result is; *i becomes its number there. -1: none. The operator
+ * says so itself, given elements that are their own numbers. */
+static int source_of(imp_node *c, const tn_node *n, int64_t *i)
+{
+    tn_dims in[MAX_IN] = {0}, out = {0};
+    int64_t first[MAX_IN + 1] = {0}, at;
+    bool moves = (n->op->flags & (TN_OP_INDEX_MAP | TN_OP_SHARES)) || tn_op_is(n, &tn_op_cast);
+    if (!moves || !n->op->shape_value || n->nin > MAX_IN || (n->nin > 1 && !tn_op_is(n, &tn_op_concatenate)))
+        return -1;
+    for (int k = 0; k < n->nin; k++) {
+        int64_t count = countable(tn_in_type(n, k)->dtype) ? small_count(tn_in_type(n, k)) : -1;
+        if (count < 0)
+            return -1;
+        const tn_expr **e = TN_NEW_N(c->arena, const tn_expr *, (size_t)count);
+        for (int64_t j = 0; j < count; j++)
+            e[j] = tn_idx(c->pool, first[k] + j);
+        in[k] = (tn_dims){(uint32_t)count, e};
+        first[k + 1] = first[k] + count;
+    }
+    if (!n->op->shape_value(c->g, n, in, &out) || *i >= out.n || !tn_is_int(imp_simplify(c, out.at[*i]), &at))
+        return -1;
+    int k = 0;
+    while (k < n->nin && at >= first[k + 1])
+        k++;
+    *i = at - first[k];
+    return k < n->nin ? k : -1;
+}
+
+const tn_expr *imp_element(imp_node *c, tn_value v, int64_t i)
+{
+    tn_dims d;
+    while (v.def) {
+        if (imp_host(c, v, &d))
+            return i < d.n ? d.at[i] : NULL;
+        int k = v.out == 0 ? source_of(c, v.def, &i) : -1;
+        if (k < 0)
+            return NULL;
+        v = tn_in(v.def, k);
+    }
+    return NULL;
+}
+
 static void derive_host(imp_node *c, const tn_node *n)
 {
-    enum { MAX_IN = 256 };
     tn_dims in[MAX_IN] = {0}, out = {0};
     if (!n->op->shape_value || n->nin > MAX_IN || n->nout != 1 || !countable(n->type[0]->dtype))
         return;
