@@ -250,7 +250,7 @@ static void convert_rest(onnx_import *o, onnx_rest *rest)
 
 void onnx_convert_nodes(onnx_import *o, const tn_pb_array *nodes, size_t n_result, const tn_bytes result[])
 {
-    convert_rest(o, &(onnx_rest){nodes, 0, n_result, result});
+    convert_rest(o, &(onnx_rest){.nodes = nodes, .n_result = n_result, .result = result});
 }
 
 const tn_bytes *onnx_result_names(onnx_import *o, const onnx_graph *g)
@@ -295,8 +295,9 @@ static bool body_results(imp_model *im, size_t n, const tn_bytes name[], const t
     return ok;
 }
 
-bool onnx_body(imp_node *c, const onnx_graph *g, tn_region *r, uint32_t n_in, const tn_value in[],
-               tn_value out[])
+/* What is a part of c's graph has `rest` around it, else NULL. */
+static bool body(imp_node *c, const onnx_graph *g, tn_region *r, uint32_t n_in, const tn_value in[],
+                 onnx_rest *rest, tn_value out[])
 {
     imp_model *im = c->im;
     const onnx_value_info *p = g->input.at;
@@ -314,30 +315,85 @@ bool onnx_body(imp_node *c, const onnx_graph *g, tn_region *r, uint32_t n_in, co
         (void)imp_define(im, p[i].name, (imp_value){.v = in[i]}, c->loc);
     body_constants(im, g, c->loc);
     const tn_bytes *name = onnx_result_names(onnx_of(c), g);
-    onnx_convert_nodes(onnx_of(c), &g->node, g->output.n, name);
-    bool ok = body_results(im, g->output.n, name, c->loc, out) && im->g->ctx->n_error == had;
+    onnx_rest own = {&g->node, 0, g->output.n, name, rest, c, NULL, false};
+    convert_rest(onnx_of(c), &own);
+    bool ok = (own.taken || body_results(im, g->output.n, name, c->loc, out)) && im->g->ctx->n_error == had;
     im->r = outer;
     imp_leave(im, &outside);
     return ok;
 }
 
-bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, onnx_rest rest, tn_region *r, tn_value out[])
+bool onnx_body(imp_node *c, const onnx_graph *g, tn_region *r, uint32_t n_in, const tn_value in[],
+               tn_value out[])
+{
+    return body(c, g, r, n_in, in, NULL, out);
+}
+
+bool onnx_body_in_place(imp_node *c, const onnx_graph *g, tn_value out[], bool *taken)
+{
+    onnx_rest *rest = onnx_of(c)->rest;
+    bool ok = body(c, g, c->im->r, 0, NULL, rest, out);
+    *taken = rest->taken || rest->value;
+    return ok;
+}
+
+bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, const onnx_rest *rest, tn_region *r, tn_value out[])
 {
     imp_model *im = c->im;
     tn_region *outer = im->r;
     tn_value *own = TN_NEW_N(&im->scratch, tn_value, g->output.n);
-    bool ok = onnx_body(c, g, r, 0, NULL, own);
-    if (!ok)
-        return false;
     size_t had = im->g->ctx->n_error;
-    imp_scope outside = imp_enter(im, false);
-    im->r = r;
-    for (size_t i = 0; i < c->n_out; i++)
-        if (c->out_name[i].n)
-            (void)imp_define(im, c->out_name[i], (imp_value){.v = own[i]}, c->loc);
-    convert_rest(onnx_of(c), &rest);
-    ok = body_results(im, rest.n_result, rest.result, c->loc, out) && im->g->ctx->n_error == had;
-    im->r = outer;
-    imp_leave(im, &outside);
+    bool ok = onnx_body(c, g, r, 0, NULL, own);
+    for (; ok && rest; rest = rest->around) {
+        imp_scope outside = imp_enter(im, false);
+        onnx_rest left = *rest;
+        tn_value *next = rest->around ? TN_NEW_N(&im->scratch, tn_value, rest->n_result) : out;
+        left.around = NULL;
+        im->r = r;
+        for (size_t i = 0; i < c->n_out; i++)
+            if (c->out_name[i].n)
+                (void)imp_define(im, c->out_name[i], (imp_value){.v = own[i]}, c->loc);
+        convert_rest(onnx_of(c), &left);
+        ok = body_results(im, rest->n_result, rest->result, c->loc, next) && im->g->ctx->n_error == had;
+        im->r = outer;
+        imp_leave(im, &outside);
+        c = rest->in_place_of;
+        own = next;
+    }
     return ok;
+}
+
+/* ---- what is left ---- */
+
+static bool is_output_of(tn_bytes name, size_t n, const tn_bytes at[])
+{
+    for (size_t i = 0; i < n; i++)
+        if (at[i].n && imp_same(at[i], name))
+            return true;
+    return false;
+}
+
+/* Those results of c's graph that c or what follows computes. */
+static void computed_results(imp_node *c, const onnx_rest *have, onnx_rest *rest)
+{
+    const onnx_node *n = rest->nodes->at;
+    tn_bytes *name = TN_NEW_N(&c->im->scratch, tn_bytes, have->n_result);
+    rest->n_result = 0;
+    for (size_t k = 0; k < have->n_result; k++) {
+        bool computed = is_output_of(have->result[k], c->n_out, c->out_name);
+        for (size_t i = rest->at; i < rest->nodes->n && !computed; i++)
+            computed = is_output_of(have->result[k], n[i].output.n, n[i].output.at);
+        if (computed && !is_output_of(have->result[k], rest->n_result, name))
+            name[rest->n_result++] = have->result[k];
+    }
+    rest->result = name;
+}
+
+onnx_rest *onnx_copy_rest(imp_node *c, const onnx_rest *have, int more)
+{
+    onnx_rest *rest = tn_arena_copy(&c->im->scratch, have, sizeof *have, _Alignof(onnx_rest));
+    rest->around = more ? onnx_copy_rest(have->in_place_of, have->around, more - 1) : NULL;
+    if (!more)
+        computed_results(c, have, rest);
+    return rest;
 }

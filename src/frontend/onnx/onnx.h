@@ -15,11 +15,16 @@ typedef struct onnx_frame {
     const char *name;
 } onnx_frame;
 
-/* What is left to convert of a graph or function, and what its results are called. */
+/* What is left to convert of a graph or function, and what its results are called. The branch of an `if` of known
+ * condition is part of the graph around: what is left there follows. */
 typedef struct onnx_rest {
     const tn_pb_array *nodes;
     size_t at, n_result;
     const tn_bytes *result;
+    struct onnx_rest *around; /* else NULL */
+    imp_node *in_place_of;    /* the `if`; its results are those of the graph */
+    tn_value *value; /* set by a node that has computed the results, with all that is left; else NULL */
+    bool taken;      /* by a node that goes on with what is left around */
 } onnx_rest;
 
 typedef struct onnx_import {
@@ -53,8 +58,13 @@ bool onnx_is_standard(tn_bytes domain); /* ONNX's own operators */
 /* Nodes of a graph that is an attribute, at the end of region r; out: g->output.n values. false: reported. */
 bool onnx_body(imp_node *c, const onnx_graph *g, tn_region *r, uint32_t n_in, const tn_value in[],
                tn_value out[]);
-/* The same, then what is left of the graph around c; out: the values of those results of that graph. */
-bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, onnx_rest rest, tn_region *r, tn_value out[]);
+/* The same where c stands, as a part of c's graph. *taken: a node of it has computed what is left of c's graph, too. */
+bool onnx_body_in_place(imp_node *c, const onnx_graph *g, tn_value out[], bool *taken);
+/* onnx_body, then what is left of the graphs around c, up to the last one in `rest`; out: the results of that graph. */
+bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, const onnx_rest *rest, tn_region *r,
+                        tn_value out[]);
+/* What follows c in its graph and in `more` graphs around it. */
+onnx_rest *onnx_copy_rest(imp_node *c, const onnx_rest *have, int more);
 const onnx_graph *onnx_attr_graph(imp_node *c, const char *name); /* required */
 
 /* ---- sequences (ops_sequence.c) ---- */

@@ -38,7 +38,7 @@ static void discard_regions(imp_node *c, size_t from)
 
 typedef struct branch {
     const onnx_graph *g;
-    const onnx_rest *rest; /* what follows in the graph around, converted with it; or NULL */
+    const onnx_rest *rest; /* what follows in the graphs around, converted with it; or NULL */
     tn_region *r;
     size_t n_out;
     tn_value *out;
@@ -46,14 +46,40 @@ typedef struct branch {
     const char *why; /* not ok: node and message of its first error */
 } branch;
 
+/* Defines values of the results of c's graph, of which c may compute some. */
+static void define_results(imp_node *c, const onnx_rest *rest, const tn_value value[])
+{
+    for (size_t k = 0; k < rest->n_result; k++) {
+        bool own = false;
+        for (size_t i = 0; i < c->n_out; i++)
+            if (imp_same(c->out_name[i], rest->result[k])) {
+                imp_out(c, (uint32_t)i, value[k]);
+                own = true;
+            }
+        if (!own)
+            (void)imp_define(c->im, rest->result[k], (imp_value){.v = value[k]}, c->loc);
+    }
+}
+
 /* Results of a graph where the node stands. */
 static void inline_branch(imp_node *c, const onnx_graph *g)
 {
+    onnx_rest *rest = onnx_of(c)->rest;
     tn_value *out = TN_NEW_N(c->arena, tn_value, g->output.n);
-    if (!onnx_body(c, g, c->im->r, 0, NULL, out))
+    bool taken;
+    if (!onnx_body_in_place(c, g, out, &taken))
         c->bad = true;
-    for (size_t i = 0; i < c->n_out && !c->bad; i++)
+    if (taken && rest->value && !c->bad)
+        define_results(c, rest, rest->value);
+    for (size_t i = 0; i < c->n_out && !c->bad && !taken; i++)
         imp_out(c, (uint32_t)i, out[i]);
+}
+
+static const onnx_rest *last_rest(const onnx_rest *rest)
+{
+    while (rest->around)
+        rest = rest->around;
+    return rest;
 }
 
 static void convert_branch(imp_node *c, branch *b)
@@ -61,9 +87,9 @@ static void convert_branch(imp_node *c, branch *b)
     tn_ctx *ctx = c->g->ctx;
     size_t from = ctx->n_diag, regions = c->im->region.n;
     b->r = region_new(c);
-    b->n_out = b->rest ? b->rest->n_result : b->g->output.n;
+    b->n_out = b->rest ? last_rest(b->rest)->n_result : b->g->output.n;
     b->out = TN_NEW_N(c->arena, tn_value, b->n_out);
-    b->ok = b->rest ? onnx_body_and_rest(c, b->g, *b->rest, b->r, b->out)
+    b->ok = b->rest ? onnx_body_and_rest(c, b->g, b->rest, b->r, b->out)
                     : onnx_body(c, b->g, b->r, 0, NULL, b->out);
     b->why = "";
     for (size_t i = from; i < ctx->n_diag && !b->ok; i++)
@@ -194,57 +220,50 @@ static bool untyped(const branch b[2])
     return differ;
 }
 
-static bool is_output_of(tn_bytes name, size_t n, const tn_bytes at[])
+/* The results of what follows, in the last of these graphs, are known; nothing is left of them. */
+static void take_rest(imp_node *c, onnx_rest *have, const onnx_rest *rest, tn_value value[])
 {
-    for (size_t i = 0; i < n; i++)
-        if (at[i].n && imp_same(at[i], name))
-            return true;
-    return false;
-}
-
-/* What follows c in its graph, and the results of the graph that c or what follows computes. */
-static onnx_rest take_rest(imp_node *c)
-{
-    onnx_rest *have = onnx_of(c)->rest, rest = *have;
-    const onnx_node *n = rest.nodes->at;
-    tn_bytes *name = TN_NEW_N(&c->im->scratch, tn_bytes, rest.n_result);
-    rest.n_result = 0;
-    for (size_t k = 0; k < have->n_result; k++) {
-        bool computed = is_output_of(have->result[k], c->n_out, c->out_name);
-        for (size_t i = rest.at; i < rest.nodes->n && !computed; i++)
-            computed = is_output_of(have->result[k], n[i].output.n, n[i].output.at);
-        if (computed && !is_output_of(have->result[k], rest.n_result, name))
-            name[rest.n_result++] = have->result[k];
+    for (; rest->around; rest = rest->around, have = have->around) {
+        have->at = have->nodes->n;
+        have->taken = true;
     }
-    rest.result = name;
     have->at = have->nodes->n;
-    return rest;
+    have->n_result = rest->n_result;
+    have->result = rest->result;
+    if (have == onnx_of(c)->rest)
+        define_results(c, rest, value);
+    else
+        have->value = value;
 }
 
 /* Where the branches' results have no common type, each branch goes on to the end of the graph, with its own: the
- * results of the `if` are those of the graph. */
+ * results of the `if` are those of the graph. If these have none either, and the graph is part of another, on to the
+ * end of that. */
 static void split(imp_node *c, tn_value condition, branch b[2])
 {
-    onnx_rest rest = take_rest(c);
-    for (int i = 0; i < 2; i++)
-        b[i] = (branch){.g = b[i].g, .rest = &rest};
-    if (!convert_branches(c, b))
-        return;
-    for (int i = 0; i < 2; i++)
+    onnx_rest *have = onnx_of(c)->rest, *rest = NULL;
+    size_t regions = c->im->region.n, diagnostics = c->g->ctx->n_diag;
+    int more = 0;
+    for (const onnx_rest *last = have;; last = last->around, more++) {
+        rest = onnx_copy_rest(c, have, more);
+        for (int i = 0; i < 2; i++)
+            b[i] = (branch){.g = b[i].g, .rest = rest};
+        if (!convert_branches(c, b))
+            break;
+        if (!untyped(b) || !last->around)
+            break;
+        discard_regions(c, regions);
+        tn_diag_rewind(c->g->ctx, diagnostics);
+    }
+    for (int i = 0; i < 2 && !c->bad; i++)
         if (!b[i].ok)
             make_fail(c, &b[i], i ? "else" : "then");
-    tn_node *n = if_node(c, condition, b);
-    for (size_t k = 0; n && k < rest.n_result; k++) {
-        tn_value v = {n, (uint32_t)k};
-        bool own = false;
-        for (size_t i = 0; i < c->n_out; i++)
-            if (imp_same(c->out_name[i], rest.result[k])) {
-                imp_out(c, (uint32_t)i, v);
-                own = true;
-            }
-        if (!own)
-            (void)imp_define(c->im, rest.result[k], (imp_value){.v = v}, c->loc);
-    }
+    tn_node *n = c->bad ? NULL : if_node(c, condition, b);
+    tn_value *value = TN_NEW_N(&c->im->scratch, tn_value, n ? n->nout : 0);
+    for (uint32_t k = 0; n && k < n->nout; k++)
+        value[k] = (tn_value){n, k};
+    if (n)
+        take_rest(c, have, rest, value);
 }
 
 static void if_(imp_node *c)
