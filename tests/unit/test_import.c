@@ -146,7 +146,7 @@ static tn_status import_toy(tn_graph *g, const char *text, const tn_import_optio
 {
     imp_model im;
     tn_status s = TN_OK;
-    imp_open(&im, &toy, g, "m.toy", strlen(text), o);
+    imp_open(&im, &toy, g, "m.toy", &(tn_file){(const uint8_t *)text, strlen(text), 0}, o);
     imp_start(&im);
     for (char *line = tn_arena_strdup(g->arena, text), *end; *line; line = end + 1) {
         end = strchr(line, '\n');

@@ -191,6 +191,33 @@ static void import_any(const void *at, size_t n)
     model_deinit(&m);
 }
 
+/* Protocol Buffers put a message together that a file holds in several pieces. */
+static void a_graph_in_two_pieces_is_one(void **state)
+{
+    (void)state;
+    static const float x = 1, w = 2;
+    tn_buf bytes = write_model(
+               "opset 13\ninput x float 1\ninit w float 1 = 2\nnode Add x,w -> y\noutput y float 1\n"),
+           nothing = {0};
+    model m;
+    model_init(&m);
+    pb_message(&bytes, 7, &nothing);
+    m.file = (tn_file){(const uint8_t *)bytes.at, bytes.n, 0};
+    assert_int_equal(tn_import(&m.g, "m.onnx", &m.file, NULL, NULL), TN_OK);
+    tn_tensor_value in = {.dtype = TN_F32,
+                          .ndim = 1,
+                          .dim = {1},
+                          .at = (void *)(uintptr_t)&x,
+                          .n = 4,
+                          .borrowed = true},
+                    out;
+    assert_int_equal(tn_relay_run(&m.g, 1, &in, 1, &out, tn_eval_interp, NULL), TN_OK);
+    assert_true(*(const float *)out.at == x + w);
+    tn_tensor_value_deinit(&out);
+    model_deinit(&m);
+    tn_buf_deinit(&bytes);
+}
+
 static void every_prefix_is_refused_or_read(void **state)
 {
     (void)state;
@@ -298,6 +325,7 @@ int main(void)
         cmocka_unit_test(models_become_relay),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(elements_below_a_byte_are_unpacked),
+        cmocka_unit_test(a_graph_in_two_pieces_is_one),
         cmocka_unit_test(every_prefix_is_refused_or_read),
         cmocka_unit_test(every_flipped_bit_is_survived),
         cmocka_unit_test(formats_are_guessed),

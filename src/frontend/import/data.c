@@ -4,6 +4,8 @@
 
 #include "base/size.h"
 
+#include <string.h>
+
 tn_node *imp_refuse_tensor(imp_model *im, const tn_loc *loc, const char *name, const char *why)
 {
     (void)imp_error(im, IMP_BAD_TENSOR, loc, "tensor \"%s\": %s", name ? name : "", why);
@@ -27,16 +29,26 @@ bool imp_measure(imp_model *im, const char *name, size_t n, const int64_t dim[],
            imp_refuse_tensor(im, loc, name, "its dimensions are negative or too large; the model is damaged");
 }
 
+/* A message that a file holds in several pieces has been put together in memory that ends with the import. */
+static bool is_of_file(const imp_model *im, tn_bytes data)
+{
+    uintptr_t from = (uintptr_t)im->whole.at, at = (uintptr_t)data.at;
+    return at >= from && at - from <= im->whole.n && data.n <= im->whole.n - (at - from);
+}
+
 const tn_blob *imp_blob(imp_model *im, tn_bytes data, tn_dtype t)
 {
     size_t i = 0;
     while (tn_dtype_is_bool(t) && i < data.n && data.at[i] <= 1)
         i++;
-    if (!tn_dtype_is_bool(t) || i == data.n)
+    bool as_it_is = !tn_dtype_is_bool(t) || i == data.n;
+    if (as_it_is && is_of_file(im, data))
         return tn_graph_blob_ref(im->g, data.at, data.n);
     void *at;
     const tn_blob *b = tn_graph_blob(im->g, data.n, &at);
-    for (i = 0; i < data.n; i++)
+    if (as_it_is && data.n)
+        memcpy(at, data.at, data.n);
+    for (i = 0; !as_it_is && i < data.n; i++)
         ((unsigned char *)at)[i] = data.at[i] != 0;
     return b;
 }

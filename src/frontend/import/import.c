@@ -8,11 +8,12 @@
 
 enum { MAX_ERRORS = 200 };
 
-void imp_open(imp_model *im, const imp_format *f, tn_graph *g, const char *path, size_t bytes,
+void imp_open(imp_model *im, const imp_format *f, tn_graph *g, const char *path, const tn_file *file,
               const tn_import_options *o)
 {
-    *im = (imp_model){.format = f, .g = g, .file = tn_intern(g->ctx, path), .options = o};
-    if (!tn_size_mul(bytes, 2, &im->memory_limit) ||
+    *im = (imp_model){
+        .format = f, .g = g, .file = tn_intern(g->ctx, path), .options = o, .whole = {file->at, file->n}};
+    if (!tn_size_mul(file->n, 2, &im->memory_limit) ||
         !tn_size_add(im->memory_limit, (size_t)64 << 20, &im->memory_limit))
         im->memory_limit = SIZE_MAX;
     tn_arena_init(&im->scratch);

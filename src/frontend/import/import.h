@@ -98,6 +98,7 @@ typedef struct imp_model { /* a model being read */
         tn_region *) region; /* of branches and bodies, in the order of their making; a node may hold them */
     const char *file;        /* interned */
     const tn_import_options *options;
+    tn_bytes whole; /* the file, which outlives the graph */
     tn_arena scratch;
     tn_strmap names; /* -> index in value */
     tn_vec(imp_value) value;
@@ -113,8 +114,8 @@ typedef struct imp_model { /* a model being read */
 } imp_model;
 
 /* ---- the model (import.c) ---- */
-/* `bytes`: of the file, which limits what the import may take. */
-void imp_open(imp_model *im, const imp_format *f, tn_graph *g, const char *path, size_t bytes,
+/* The size of the file limits what the import may take. */
+void imp_open(imp_model *im, const imp_format *f, tn_graph *g, const char *path, const tn_file *file,
               const tn_import_options *o);
 void imp_start(imp_model *im); /* the file has been read: @main begins */
 void imp_close(imp_model *im);

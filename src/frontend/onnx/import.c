@@ -201,7 +201,7 @@ static tn_status import(onnx_import *o, const tn_file *file)
 tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *options)
 {
     onnx_import o = {0};
-    imp_open(&o.im, &onnx_format, g, path, file->n, options);
+    imp_open(&o.im, &onnx_format, g, path, file, options);
     tn_status s = import(&o, file);
     tn_map_deinit(&o.checked);
     tn_map_deinit(&o.none);
