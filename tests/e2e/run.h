@@ -82,15 +82,46 @@ static inline bool same_bits(const values *a, const values *b, char *why)
     return true;
 }
 
+/* IEEE 754 binary16 */
+static inline double value_of_half(uint16_t h)
+{
+    int e = h >> 10 & 31;
+    double m = e == 0 ? ldexp(h & 1023, -24) : ldexp((h & 1023) | 1024, e - 25);
+    if (e == 31)
+        m = h & 1023 ? (double)NAN : (double)INFINITY;
+    return h & 0x8000 ? -m : m;
+}
+
 static inline double value_at(const tenon_tensor *t, size_t i)
 {
+    const void *at = t->data;
     switch (t->code << 8 | t->bits) {
-    case 2 << 8 | 32: return (double)((const float *)t->data)[i];
-    case 2 << 8 | 64: return ((const double *)t->data)[i];
-    case 0 << 8 | 32: return ((const int32_t *)t->data)[i];
-    case 0 << 8 | 64: return (double)((const int64_t *)t->data)[i];
-    default: return ((const uint8_t *)t->data)[i];
+    case 0 << 8 | 8: return ((const int8_t *)at)[i];
+    case 0 << 8 | 16: return ((const int16_t *)at)[i];
+    case 0 << 8 | 32: return ((const int32_t *)at)[i];
+    case 0 << 8 | 64: return (double)((const int64_t *)at)[i];
+    case 1 << 8 | 16: return ((const uint16_t *)at)[i];
+    case 1 << 8 | 32: return ((const uint32_t *)at)[i];
+    case 1 << 8 | 64: return (double)((const uint64_t *)at)[i];
+    case 2 << 8 | 16: return value_of_half(((const uint16_t *)at)[i]);
+    case 2 << 8 | 32: return (double)((const float *)at)[i];
+    case 2 << 8 | 64: return ((const double *)at)[i];
+    case 4 << 8 | 16: {
+        uint32_t bits = (uint32_t)((const uint16_t *)at)[i] << 16;
+        float f;
+        memcpy(&f, &bits, 4);
+        return (double)f;
     }
+    default: return ((const uint8_t *)at)[i];
+    }
+}
+
+/* Half floats are given a unit in their last place or two. */
+static inline double tolerance_of(const tenon_tensor *t)
+{
+    if (t->bits != 16 || (t->code != 2 && t->code != 4))
+        return RUN_TOLERANCE;
+    return t->code == 4 ? 1.6e-2 : 2e-3;
 }
 
 /* Is `have`, of which every `step`th element counts, `want` within RUN_TOLERANCE? */
@@ -111,7 +142,7 @@ static inline bool is_near(const tenon_tensor *have, const tenon_tensor *want, s
             worst = i;
         }
     }
-    return off <= RUN_TOLERANCE * largest
+    return off <= tolerance_of(want) * largest
                ? true
                : run_fail(why, "element %zu is %.9g, not %.9g; largest expected %.9g", worst * step,
                           value_at(have, worst * step), value_at(want, worst), largest);
@@ -157,23 +188,39 @@ static inline bool run_interpreter(const char *model, const tenon_options *o, co
 }
 
 /* Compiles to a file of the working folder, which is gone when the module is open. */
-static inline bool run_compile(const char *model, const tenon_options *o, tnr_module **out, char *why)
+static inline bool run_package(tenon *t, tenon_module *m, const tenon_options *o, tnr_module **out, char *why)
 {
     char path[64];
     tnr_error err;
-    tenon *t;
     tenon_options quick = *o;
-    tenon_module *m = run_read(&t, model, o, why);
     if (o->target && strcmp(o->target, "c") == 0) /* of C the values count here, not the speed */
         quick.cross_compiler_options = "-O1";
     snprintf(path, sizeof path, "e2e-%d.tar", (int)getpid());
-    bool ok = !tenon_build(m, &quick, path, NULL);
-    if (m && !ok)
-        run_fail(why, "compile: %.900s", tenon_messages(t));
-    tenon_free(t);
+    bool ok = tenon_build(m, &quick, path, NULL) == 0 || run_fail(why, "compile: %.900s", tenon_messages(t));
     if (ok && tnr_module_open(path, NULL, out, &err))
         ok = run_fail(why, "open: %s", err.message);
     unlink(path);
+    return ok;
+}
+
+/* ... of the model in a file */
+static inline bool run_compile(const char *model, const tenon_options *o, tnr_module **out, char *why)
+{
+    tenon *t;
+    tenon_module *m = run_read(&t, model, o, why);
+    bool ok = m && run_package(t, m, o, out, why);
+    tenon_free(t);
+    return ok;
+}
+
+/* ... of an ONNX model in memory */
+static inline bool run_compile_bytes(const void *at, size_t n, const tenon_options *o, tnr_module **out,
+                                     char *why)
+{
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_from_memory(t, "m.onnx", at, n, o);
+    bool ok = m ? run_package(t, m, o, out, why) : run_fail(why, "read: %.900s", tenon_messages(t));
+    tenon_free(t);
     return ok;
 }
 

@@ -1,9 +1,9 @@
-/* ONNX models with values given as text (tests/onnx/run.txt, microsoft.txt, old.txt): by the Relay interpreter and, of
- * the first two, as packages. A case is a line `# what`, a model as tests/onnx/write.h has it, `=>`, and what runs are
- * given and give;
+/* ONNX models with values given as text (tests/onnx/run.txt, microsoft.txt, edge.txt, flow.txt, old.txt): by the Relay
+ * interpreter and, but for old.txt, as packages. A case is a line `# what`, a model as tests/onnx/write.h has it, `=>`,
+ * and what runs are given and give;
  * `---` ends it:
  *
- *   in x float 2 3 = 1 2 3 4 5 6     an input; it keeps its value in later runs of the case; `= count`: 0 1 2 ...
+ *   in x float 2 3 = 1 2 3 4 5 6     an input, as `init` has it; it keeps its value in later runs of the case
  *   out float 2 = 6 15               the next output
  *   fails an extent                  instead of outputs: the package's run fails and says this
  *   run                              ends what belongs to one run
@@ -41,16 +41,12 @@ static tenon_tensor tensor_of(session *s, const char *name, int n, char *const w
     int at = 1;
     for (; at < n && strcmp(word[at], "=") != 0; at++)
         count *= (size_t)(t.shape[t.ndim++] = strtoll(word[at], NULL, 10));
-    bool up = at + 1 < n && strcmp(word[at + 1], "count") == 0;
-    if (!up && (int)count != n - at - 1)
-        fail_msg("%s: %zu values expected, %d given", name, count, n - at - 1);
+    write_elements e = write_elements_of(type->dtype, count, n - at - 1, word + at + 1);
+    if (e.n != count)
+        fail_msg("%s: %zu values expected, %zu given", name, count, e.n);
     char *data = tn_arena_alloc(&s->m.arena, (count ? count : 1) * bytes, 8);
-    for (size_t i = 0; i < count; i++) {
-        double v = up ? (double)i : strtod(word[at + 1 + (int)i], NULL);
-        bool real = tn_dtype_is_float(type->dtype);
-        tn_scalar_write(type->dtype, data + i * bytes,
-                        real ? (tn_scalar){.f = v} : (tn_scalar){.i = (int64_t)v});
-    }
+    for (size_t i = 0; i < count; i++)
+        tn_scalar_write(type->dtype, data + i * bytes, write_element(&e, i));
     t.data = data;
     t.bytes = count * bytes;
     return t;
@@ -67,21 +63,21 @@ static void set_input(session *s, const words *w)
     s->in[i] = tensor_of(s, name, w->n - 2, w->at + 2);
 }
 
-/* `compiled`: as a package too. */
-static bool session_open(session *s, const char *text, bool compiled, char *why)
+/* `level`: the package's optimisation; below 0 there is none. */
+static bool session_open(session *s, const char *text, int level, char *why)
 {
+    tenon_options o = {.size = sizeof o, .opt_level = level, .no_variants = 1};
     memset(s, 0, sizeof *s);
     model_init(&s->m);
     s->bytes = write_model(text);
-    for (int i = 0; i < 1 + compiled; i++) {
+    for (int i = 0; i < 1 + (level >= 0); i++) {
         s->t[i] = tenon_new();
         tenon_module *m = tenon_module_from_memory(s->t[i], "m.onnx", s->bytes.at, s->bytes.n, NULL);
         if (!m)
             return run_fail(why, "read: %.900s", tenon_messages(s->t[i]));
         if (i == 0)
             s->relay = m;
-        else if (tenon_build_here(m, &(tenon_options){.size = sizeof(tenon_options), .no_variants = 1},
-                                  &s->module, NULL))
+        else if (tenon_build_here(m, &o, &s->module, NULL))
             return run_fail(why, "compile: %.900s", tenon_messages(s->t[i]));
     }
     return true;
@@ -161,7 +157,7 @@ static bool run_lines(session *s, const char *text, char *why)
     return ok && want.n == 0 ? true : ok ? run_fail(why, "a line `run` is missing") : false;
 }
 
-static void run_file(const char *file, bool compiled)
+static void run_file(const char *file, int level)
 {
     model home;
     model_init(&home);
@@ -177,7 +173,7 @@ static void run_file(const char *file, bool compiled)
         *arrow = end[1] = 0;
         char *body = strchr(at, '\n');
         session s;
-        if (!session_open(&s, body, compiled, why) || !run_lines(&s, arrow + 4, why)) {
+        if (!session_open(&s, body, level, why) || !run_lines(&s, arrow + 4, why)) {
             print_error("%.*s: %s\n", (int)(body - at), at, why);
             wrong++;
         }
@@ -191,26 +187,38 @@ static void run_file(const char *file, bool compiled)
 static void models_run(void **state)
 {
     (void)state;
-    run_file("tests/onnx/run.txt", true);
+    run_file("tests/onnx/run.txt", 0);
+}
+
+static void ends_of_operators_run(void **state)
+{
+    (void)state;
+    run_file("tests/onnx/edge.txt", 3);
+}
+
+static void control_flow_runs(void **state)
+{
+    (void)state;
+    run_file("tests/onnx/flow.txt", 3);
 }
 
 static void models_of_onnx_runtime_run(void **state)
 {
     (void)state;
-    run_file("tests/onnx/microsoft.txt", true);
+    run_file("tests/onnx/microsoft.txt", 0);
 }
 
 static void old_and_odd_models_run(void **state)
 {
     (void)state;
-    run_file("tests/onnx/old.txt",
-             false); /* of operators in other forms: the calls they become are compiled elsewhere */
+    run_file("tests/onnx/old.txt", -1); /* the calls that old forms become are compiled elsewhere */
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(models_run),
-                                       cmocka_unit_test(models_of_onnx_runtime_run),
-                                       cmocka_unit_test(old_and_odd_models_run)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_run), cmocka_unit_test(models_of_onnx_runtime_run),
+        cmocka_unit_test(ends_of_operators_run), cmocka_unit_test(control_flow_runs),
+        cmocka_unit_test(old_and_odd_models_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

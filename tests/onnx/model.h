@@ -4,6 +4,7 @@
  * Include cmocka.h first. */
 #include "base/wire/pb.h"
 #include "frontend/frontend.h"
+#include "frontend/onnx/onnx_proto.h"
 #include "ir/eval.h"
 #include "relay/relay.h"
 
@@ -54,12 +55,17 @@ static inline const char *source_path(model *m, const char *relative)
     return tn_arena_printf(&m->arena, "%s/%s", root ? root : ".", relative);
 }
 
-/* Imports and verifies. */
+/* Imports and verifies what is in memory. */
+static inline tn_status model_import(model *m, const char *name, const tn_file *f, const tn_import_options *o)
+{
+    TN_TRY(tn_import(&m->g, name, f, NULL, o));
+    return tn_relay_verify(&m->g);
+}
+
 static inline tn_status model_read(model *m, const char *path, const tn_import_options *o)
 {
     TN_TRY(tn_file_map(&m->ctx, path, &m->file));
-    TN_TRY(tn_import(&m->g, path, &m->file, NULL, o));
-    return tn_relay_verify(&m->g);
+    return model_import(m, path, &m->file, o);
 }
 
 static inline const char *model_text(model *m)
@@ -96,39 +102,39 @@ static inline tn_dtype model_dtype(uint64_t type)
     return dtype[type];
 }
 
-static inline tn_tensor_value read_pb(model *m, const char *path)
+/* The elements of a TensorProto that are not in its raw bytes, as v's. */
+static inline void read_typed(model *m, const onnx_tensor *t, tn_tensor_value *v)
 {
-    tn_file f = model_map(m, path);
-    tn_tensor_value v = {.borrowed = true};
-    tn_pb r = tn_pb_open(f.at, f.n);
-    while (tn_pb_next(&r)) {
-        tn_pb dims = tn_pb_sub(&r);
-        switch (r.field) {
-        case 1:
-            assert_true(v.ndim < 8);
-            if (r.wire == TN_PB_VARINT) { /* not packed */
-                v.dim[v.ndim++] = tn_pb_int(&r);
-                break;
-            }
-            for (const uint8_t *at = dims.at; at < dims.end;) { /* packed varints */
-                uint64_t d = 0;
-                int shift = 0;
-                do
-                    d |= (uint64_t)(*at & 0x7f) << shift;
-                while (shift += 7, *at++ & 0x80);
-                v.dim[v.ndim++] = (int64_t)d;
-            }
-            break;
-        case 2: v.dtype = model_dtype(r.value); break;
-        case 9:
-            v.n = r.bytes.n;
-            v.at = tn_arena_copy(&m->arena, r.bytes.at, r.bytes.n, 64);
-            break;
-        default: break;
-        }
+    const tn_pb_array *from[] = {&t->float_data, &t->int32_data, &t->int64_data, &t->double_data,
+                                 &t->uint64_data};
+    size_t width = tn_dtype_bytes(v->dtype);
+    for (size_t k = 0; k < sizeof from / sizeof *from; k++) {
+        if (from[k]->n == 0)
+            continue;
+        size_t each = k == 0 ? 4 : 8; /* integers are 64 bits wide here, least significant byte first */
+        v->n = from[k]->n * width;
+        v->at = tn_arena_alloc(&m->arena, v->n, 64);
+        for (size_t i = 0; i < from[k]->n; i++)
+            memcpy((char *)v->at + i * width, (const char *)from[k]->at + i * each, width);
+        return;
     }
-    if (!v.at)
-        v.at = tn_arena_alloc(&m->arena, 1, 64);
+}
+
+/* Of a TensorProto. */
+static inline tn_tensor_value read_tensor(model *m, tn_file f)
+{
+    onnx_tensor t = {0};
+    const char *where;
+    if (tn_pb_read(&m->arena, &onnx_tensor_msg, f.at, f.n, NULL, &t, &where))
+        fail_msg("%s", where);
+    tn_tensor_value v = {.borrowed = true, .dtype = model_dtype((uint64_t)t.data_type)};
+    assert_true(t.dims.n <= sizeof v.dim / sizeof *v.dim);
+    for (; v.ndim < t.dims.n; v.ndim++)
+        v.dim[v.ndim] = ((const int64_t *)t.dims.at)[v.ndim];
+    v.n = t.raw_data.n;
+    v.at = tn_arena_copy(&m->arena, v.n ? (const void *)t.raw_data.at : "", v.n ? v.n : 1, 64);
+    if (v.n == 0)
+        read_typed(m, &t, &v);
     return v;
 }
 

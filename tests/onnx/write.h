@@ -3,25 +3,29 @@
 /* Writes tiny ONNX models from lines of text, so that a test is a table of texts:
  *
  *   ir 1                             the version of the format, 8 if none is given; below 3 attributes have no type
- *   opset 9                          domain "" (none given: no opset_import)
+ *   opset 9                          domain "" (none given: no opset_import); `opset 1 my` of another domain
  *   input x float n 3 ?              dims: extents, names, ? for an absent one; `input x float *` has no shape
- *   init w float 2 2 = 1 2 3 4       raw data (zeros if none is given); types float double int32 int64 int8
- *   uint8 bool float16 bfloat16 string
+ *   init w float 2 2 = 1 2 3 4       raw data (zeros if none is given), of the types of write_type_of; also
+ *                                    `= count`: 0 1 2 ..., `= fill 8`, `= wave`: ((7919 i) mod 127 - 63) / 32
  *   inits w int32 3 = 1 2 3          the typed field instead of raw data
  *   initx w float 2                  data in another file
  *   initr w float 64 3 = 7 0.5       random data: seed, largest magnitude
  *   sequence x                       an input of another type than tensor
+ *   output y seq float               a sequence of tensors
  *   sparse                           an (empty) sparse initializer
  *   node Conv x,w,,b -> y,z name=c0 pads=[1,1,1,1] group=1 alpha=0.5 auto_pad='VALID' value=<float 2 = 1 2>
  *   domain=com.x output y
  *   graph g                          the lines up to `end` are a graph, which later attributes name as body=@g
+ *   function my.F x,y -> z attributes=a,b      the lines up to `end` are the function's nodes; an attribute alpha=^a is
+ *                                    the function's a
  *
- * Integers are attributes of type INT, numbers with a dot FLOAT, lists INTS, FLOATS or (['a','b']) STRINGS. A list may
- * not hold blanks. */
+ * Integers are attributes of type INT, numbers with a dot FLOAT, lists INTS, FLOATS or (['a','b']) STRINGS, `?float`
+ * the type of a tensor. A list may not hold blanks. */
 #include "base/buf.h"
 #include "base/rng.h"
 #include "ir/eval.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,12 +85,15 @@ static inline const write_type *write_type_of(const char *name)
         {"float", 1, {TN_FLOAT, 32, 1}, 4},
         {"uint8", 2, {TN_UINT, 8, 1}, 5},
         {"int8", 3, {TN_INT, 8, 1}, 5},
+        {"uint16", 4, {TN_UINT, 16, 1}, 5},
+        {"int16", 5, {TN_INT, 16, 1}, 5},
         {"int32", 6, {TN_INT, 32, 1}, 5},
         {"int64", 7, {TN_INT, 64, 1}, 7},
         {"string", 8, {TN_INT, 8, 1}, 6},
         {"bool", 9, {TN_BOOL, 8, 1}, 5},
         {"float16", 10, {TN_FLOAT, 16, 1}, 5},
         {"double", 11, {TN_FLOAT, 64, 1}, 10},
+        {"uint32", 12, {TN_UINT, 32, 1}, 11},
         {"uint64", 13, {TN_UINT, 64, 1}, 11},
         {"bfloat16", 16, {TN_BFLOAT, 16, 1}, 5},
         {"complex64", 14, {TN_FLOAT, 64, 1}, 4},
@@ -105,9 +112,11 @@ static inline const write_type *write_type_of(const char *name)
 
 /* ---- lines ---- */
 
+enum { WORDS_TEXT = 1 << 16, WORDS_MAX = 1 << 13 };
+
 typedef struct words {
-    char text[1024];
-    char *at[128];
+    char text[WORDS_TEXT];
+    char *at[WORDS_MAX];
     int n;
 } words;
 
@@ -116,6 +125,7 @@ static inline void split_words(words *w, const char *line, size_t n)
 {
     bool in_word = false, angle = false;
     w->n = 0;
+    assert(n < WORDS_TEXT);
     memcpy(w->text, line, n);
     w->text[n] = 0;
     for (char *p = w->text; *p; p++) {
@@ -124,26 +134,64 @@ static inline void split_words(words *w, const char *line, size_t n)
             *p = 0;
             in_word = false;
         } else if (!in_word) {
+            assert(w->n < WORDS_MAX);
             w->at[w->n++] = p;
             in_word = true;
         }
     }
 }
 
-/* Numbers of less than 8 bits share bytes; floats of 8 bits are their bits. */
-static inline bool write_bytes(tn_buf *out, tn_dtype t, int n, char *const value[])
+/* ---- elements ---- */
+
+typedef struct write_elements { /* what stands behind `=` */
+    tn_dtype dtype;
+    char *const *word;
+    size_t n;
+    enum { WRITE_WORDS, WRITE_COUNT, WRITE_FILL, WRITE_WAVE } form;
+} write_elements;
+
+/* `count`: the product of the extents. */
+static inline write_elements write_elements_of(tn_dtype dtype, size_t count, int n, char *const word[])
 {
-    uint32_t byte = 0, each = 8u / t.bits;
-    if (t.bits > 8 || (t.bits == 8 && !tn_dtype_is_float(t)))
+    write_elements e = {dtype, word, count, WRITE_WORDS};
+    if (n == 1 && strcmp(word[0], "count") == 0)
+        e.form = WRITE_COUNT;
+    else if (n == 1 && strcmp(word[0], "wave") == 0)
+        e.form = WRITE_WAVE;
+    else if (n == 2 && strcmp(word[0], "fill") == 0)
+        e.form = WRITE_FILL;
+    else
+        e.n = (size_t)n;
+    return e;
+}
+
+static inline tn_scalar write_element(const write_elements *e, size_t i)
+{
+    const char *word = e->word[e->form == WRITE_WORDS ? i : 1];
+    tn_scalar v = {0};
+    if (!tn_dtype_is_float(e->dtype)) {
+        v.i = e->form == WRITE_COUNT ? (int64_t)i
+              : word[0] == '-'       ? strtoll(word, NULL, 10)
+                                     : (int64_t)strtoull(word, NULL, 10);
+        return v;
+    }
+    v.f = e->form == WRITE_COUNT  ? (double)i
+          : e->form == WRITE_WAVE ? (double)((int)((i * 7919) % 127) - 63) / 32
+                                  : strtod(word, NULL);
+    return tn_eval_cast(TN_F64, e->dtype, v);
+}
+
+/* Numbers of less than 8 bits share bytes; floats of 8 bits are their bits. */
+static inline bool write_bytes(tn_buf *out, const write_elements *e)
+{
+    uint32_t byte = 0, bits = e->dtype.bits, each = 8u / bits;
+    if (bits > 8 || (bits == 8 && !tn_dtype_is_float(e->dtype)))
         return false;
-    for (uint32_t i = 0; i < (uint32_t)n; i++) {
-        unsigned char bits;
-        bool real = tn_dtype_is_float(t);
-        tn_scalar_write(t, &bits,
-                        real ? (tn_scalar){.f = strtod(value[i], NULL)}
-                             : (tn_scalar){.i = strtoll(value[i], NULL, 10)});
-        byte |= (uint32_t)bits << (t.bits * (i % each));
-        if (i % each == each - 1 || i == (uint32_t)n - 1) {
+    for (size_t i = 0; i < e->n; i++) {
+        unsigned char element;
+        tn_scalar_write(e->dtype, &element, write_element(e, i));
+        byte |= (uint32_t)element << (bits * (i % each));
+        if (i % each == each - 1 || i == e->n - 1) {
             tn_buf_char(out, (char)byte);
             byte = 0;
         }
@@ -151,45 +199,42 @@ static inline bool write_bytes(tn_buf *out, tn_dtype t, int n, char *const value
     return true;
 }
 
-static inline void write_typed(tn_buf *t, const write_type *type, int n, char *const value[])
+static inline void write_typed_element(tn_buf *packed, const write_type *type, tn_scalar v)
+{
+    float f = (float)v.f;
+    if (type->typed_field == 4)
+        tn_buf_add(packed, &f, 4);
+    else if (type->typed_field == 10)
+        tn_buf_add(packed, &v.f, 8);
+    else if (tn_dtype_is_float(type->dtype)) {
+        uint16_t half;
+        tn_scalar_write(type->dtype, &half, v);
+        pb_varint(packed, half);
+    } else
+        pb_varint(packed, (uint64_t)v.i);
+}
+
+static inline void write_typed(tn_buf *t, const write_type *type, const write_elements *e)
 {
     tn_buf packed = {0}, bytes = {0};
-    if (write_bytes(&bytes, type->dtype, n, value)) {
-        n = 0;
+    if (write_bytes(&bytes, e))
         for (size_t i = 0; i < bytes.n; i++)
             pb_varint(&packed, (unsigned char)bytes.at[i]);
-    }
+    else
+        for (size_t i = 0; i < e->n; i++)
+            write_typed_element(&packed, type, write_element(e, i));
     tn_buf_deinit(&bytes);
-    for (int i = 0; i < n; i++) {
-        double v = strtod(value[i], NULL);
-        float f = (float)v;
-        uint32_t bits;
-        memcpy(&bits, &f, 4);
-        if (type->typed_field == 4)
-            tn_buf_add(&packed, &f, 4);
-        else if (type->typed_field == 10)
-            tn_buf_add(&packed, &v, 8);
-        else if (type->number == 10)
-            pb_varint(&packed, tn_float_to_half(f));
-        else if (type->number == 16)
-            pb_varint(&packed, bits >> 16);
-        else
-            pb_varint(&packed, (uint64_t)strtoll(value[i], NULL, 10));
-    }
     pb_message(t, type->typed_field, &packed);
 }
 
-static inline void write_raw(tn_buf *t, const write_type *type, int n, char *const value[])
+static inline void write_raw(tn_buf *t, const write_elements *e)
 {
     tn_buf raw = {0};
-    n = write_bytes(&raw, type->dtype, n, value) ? 0 : n;
-    for (int i = 0; i < n; i++) {
+    size_t n = write_bytes(&raw, e) ? 0 : e->n;
+    for (size_t i = 0; i < n; i++) {
         char element[8];
-        bool real = tn_dtype_is_float(type->dtype);
-        tn_scalar v =
-            real ? (tn_scalar){.f = strtod(value[i], NULL)} : (tn_scalar){.i = strtoll(value[i], NULL, 10)};
-        tn_scalar_write(type->dtype, element, v);
-        tn_buf_add(&raw, element, tn_dtype_bytes(type->dtype));
+        tn_scalar_write(e->dtype, element, write_element(e, i));
+        tn_buf_add(&raw, element, tn_dtype_bytes(e->dtype));
     }
     pb_message(t, 9, &raw);
 }
@@ -219,46 +264,62 @@ static inline void write_random(tn_buf *t, const char *name, int n, char *const 
 static inline void write_tensor(tn_buf *t, const char *name, bool typed, int n, char *const word[])
 {
     const write_type *type = write_type_of(word[0]);
-    size_t bytes = tn_dtype_bytes(type->dtype);
+    size_t count = 1;
     int i = 1;
     for (; i < n && strcmp(word[i], "=") != 0; i++) {
         pb_int(t, 1, strtoll(word[i], NULL, 10));
-        bytes *= (size_t)strtoll(word[i], NULL, 10);
+        count *= (size_t)strtoll(word[i], NULL, 10);
     }
     pb_int(t, 2, type->number);
     if (name)
         pb_text(t, 8, name);
     if (i == n) {
         tn_buf zeros = {0};
-        tn_buf_fill(&zeros, 0, bytes);
+        tn_buf_fill(&zeros, 0, count * tn_dtype_bytes(type->dtype));
         pb_message(t, 9, &zeros);
         return;
     }
     i++;
+    write_elements e = write_elements_of(type->dtype, count, n - i, word + i);
     if (typed)
-        write_typed(t, type, n - i, word + i);
+        write_typed(t, type, &e);
     else
-        write_raw(t, type, n - i, word + i);
+        write_raw(t, &e);
+}
+
+/* TypeProto.Tensor from words "float n 3", "float *", "float". */
+static inline tn_buf write_tensor_type(int n, char *const word[])
+{
+    tn_buf tensor = {0}, shape = {0};
+    pb_int(&tensor, 1, write_type_of(word[0])->number);
+    if (n > 1 && strcmp(word[1], "*") == 0)
+        return tensor;
+    for (int i = 1; i < n; i++) {
+        tn_buf dim = {0};
+        char first = word[i][0];
+        if ((first >= '0' && first <= '9') || first == '-')
+            pb_int(&dim, 1, strtoll(word[i], NULL, 10));
+        else if (first != '?')
+            pb_text(&dim, 2, word[i]);
+        pb_message(&shape, 1, &dim);
+    }
+    pb_message(&tensor, 2, &shape);
+    return tensor;
 }
 
 static inline void write_value_info(tn_buf *g, unsigned field, const words *w)
 {
-    tn_buf info = {0}, type = {0}, tensor = {0}, shape = {0};
+    tn_buf info = {0}, type = {0}, inner = {0}, tensor;
+    bool sequence = w->n > 3 && strcmp(w->at[2], "seq") == 0;
     pb_text(&info, 1, w->at[1]);
     if (w->n > 2) {
-        pb_int(&tensor, 1, write_type_of(w->at[2])->number);
-        for (int i = 3; i < w->n && strcmp(w->at[i], "*") != 0; i++) {
-            tn_buf dim = {0};
-            char first = w->at[i][0];
-            if ((first >= '0' && first <= '9') || first == '-')
-                pb_int(&dim, 1, strtoll(w->at[i], NULL, 10));
-            else if (first != '?')
-                pb_text(&dim, 2, w->at[i]);
-            pb_message(&shape, 1, &dim);
+        tensor = write_tensor_type(w->n - 2 - sequence, w->at + 2 + sequence);
+        if (sequence) {
+            pb_message(&inner, 1, &tensor);
+            tensor = (tn_buf){0};
+            pb_message(&tensor, 1, &inner);
         }
-        if (w->n < 4 || strcmp(w->at[3], "*") != 0)
-            pb_message(&tensor, 2, &shape);
-        pb_message(&type, 1, &tensor);
+        pb_message(&type, sequence ? 4 : 1, &tensor);
         pb_message(&info, 2, &type);
     }
     pb_message(g, field, &info);
@@ -291,8 +352,8 @@ static inline int write_list(tn_buf *a, const char *at)
 }
 
 typedef struct write_graphs { /* named so far, and how attributes are written */
-    tn_buf at[4];
-    char name[4][16];
+    tn_buf at[8];
+    char name[8][16];
     int n;
     bool untyped;
 } write_graphs;
@@ -328,6 +389,15 @@ static inline void write_attr(tn_buf *node, const write_graphs *o, const char *n
         write_type_number(&a, o, 4);
     } else if (value[0] == '@') {
         write_graph_attr(&a, o, value + 1);
+    } else if (value[0] == '^') {
+        pb_text(&a, 21, value + 1);
+        write_type_number(&a, o, 1);
+    } else if (value[0] == '?') {
+        char *type[] = {value + 1};
+        tn_buf inner = write_tensor_type(1, type);
+        pb_message(&tensor, 1, &inner);
+        pb_message(&a, 14, &tensor);
+        write_type_number(&a, o, 13);
     } else if (strchr(value, '.')) {
         pb_float(&a, 2, strtof(value, NULL));
         write_type_number(&a, o, 1);
@@ -351,7 +421,7 @@ static inline void write_names(tn_buf *node, unsigned field, const char *names)
     }
 }
 
-static inline void write_node(tn_buf *g, const write_graphs *o, const words *w)
+static inline void write_node(tn_buf *g, unsigned field, const write_graphs *o, const words *w)
 {
     tn_buf node = {0};
     int i = 2;
@@ -369,7 +439,7 @@ static inline void write_node(tn_buf *g, const write_graphs *o, const words *w)
         else
             write_attr(&node, o, w->at[i], value);
     }
-    pb_message(g, 1, &node);
+    pb_message(g, field, &node);
 }
 
 /* A line that stands in a graph. */
@@ -393,45 +463,97 @@ static inline void write_graph_line(tn_buf *graph, const write_graphs *o, const 
     } else if (strcmp(w->at[0], "sparse") == 0) {
         pb_text(graph, 15, "");
     } else if (strcmp(w->at[0], "node") == 0) {
-        write_node(graph, o, w);
+        write_node(graph, 1, o, w);
     } else {
         write_value_info(graph, w->at[0][0] == 'i' ? 11 : 12, w);
+    }
+}
+
+/* "function my.F x,y -> z attributes=a,b": FunctionProto without nodes, for which there are the opsets of the model. */
+static inline void write_function(tn_buf *f, const words *w, const tn_buf *opsets)
+{
+    char *dot = strchr(w->at[1], '.');
+    *dot = 0;
+    pb_text(f, 1, dot + 1);
+    write_names(f, 4, w->at[2]);
+    write_names(f, 5, w->at[4]);
+    if (w->n > 5)
+        write_names(f, 6, strchr(w->at[5], '=') + 1);
+    pb_text(f, 10, w->at[1]);
+    tn_buf_add(f, opsets->at, opsets->n);
+}
+
+typedef struct write_state {
+    tn_buf whole, main;
+    tn_buf opsets;   /* as functions have them */
+    tn_buf function; /* that is open, if in_function */
+    bool in_function;
+    tn_buf *graph; /* that is open */
+    write_graphs graphs;
+} write_state;
+
+static inline void write_opset(write_state *s, const words *w)
+{
+    tn_buf t = {0};
+    if (w->n > 2)
+        pb_text(&t, 1, w->at[2]);
+    pb_int(&t, 2, strtoll(w->at[1], NULL, 10));
+    pb_bytes(&s->opsets, 9, t.at, t.n);
+    pb_message(&s->whole, 8, &t);
+}
+
+static inline void write_end(write_state *s)
+{
+    if (s->in_function)
+        pb_message(&s->whole, 25, &s->function);
+    s->function = (tn_buf){0};
+    s->in_function = false;
+    s->graph = &s->main;
+}
+
+static inline void write_line(write_state *s, const words *w)
+{
+    write_graphs *o = &s->graphs;
+    if (strcmp(w->at[0], "opset") == 0) {
+        write_opset(s, w);
+    } else if (strcmp(w->at[0], "ir") == 0) {
+        pb_int(&s->whole, 1, strtoll(w->at[1], NULL, 10)); /* the last one counts */
+        o->untyped = strtoll(w->at[1], NULL, 10) < 3;
+    } else if (strcmp(w->at[0], "graph") == 0) {
+        assert((size_t)o->n < sizeof o->at / sizeof *o->at && strlen(w->at[1]) < sizeof *o->name);
+        memcpy(o->name[o->n], w->at[1], strlen(w->at[1]) + 1);
+        s->graph = &o->at[o->n++];
+    } else if (strcmp(w->at[0], "function") == 0) {
+        write_function(&s->function, w, &s->opsets);
+        s->in_function = true;
+    } else if (strcmp(w->at[0], "end") == 0) {
+        write_end(s);
+    } else if (s->in_function) {
+        write_node(&s->function, 7, o, w);
+    } else {
+        write_graph_line(s->graph, o, w);
     }
 }
 
 /* The bytes of a model; the caller's to deinit. */
 static inline tn_buf write_model(const char *text)
 {
-    tn_buf whole = {0}, main = {0}, *graph = &main;
+    write_state s = {0};
     words *w = malloc(sizeof *w);
-    write_graphs o = {0};
-    pb_int(&whole, 1, 8);
+    s.graph = &s.main;
+    pb_int(&s.whole, 1, 8);
     for (size_t n; *text; text += n + (text[n] == '\n')) {
         n = strcspn(text, "\n");
         split_words(w, text, n);
-        if (w->n == 0)
-            continue;
-        tn_buf t = {0};
-        if (strcmp(w->at[0], "opset") == 0) {
-            pb_int(&t, 2, strtoll(w->at[1], NULL, 10));
-            pb_message(&whole, 8, &t);
-        } else if (strcmp(w->at[0], "ir") == 0) {
-            pb_int(&whole, 1, strtoll(w->at[1], NULL, 10)); /* the last one counts */
-            o.untyped = strtoll(w->at[1], NULL, 10) < 3;
-        } else if (strcmp(w->at[0], "graph") == 0) {
-            memcpy(o.name[o.n], w->at[1], strlen(w->at[1]) + 1);
-            graph = &o.at[o.n++];
-        } else if (strcmp(w->at[0], "end") == 0) {
-            graph = &main;
-        } else {
-            write_graph_line(graph, &o, w);
-        }
+        if (w->n)
+            write_line(&s, w);
     }
     free(w);
-    for (int i = 0; i < o.n; i++)
-        tn_buf_deinit(&o.at[i]);
-    pb_message(&whole, 7, &main);
-    return whole;
+    for (int i = 0; i < s.graphs.n; i++)
+        tn_buf_deinit(&s.graphs.at[i]);
+    tn_buf_deinit(&s.opsets);
+    pb_message(&s.whole, 7, &s.main);
+    return s.whole;
 }
 
 #endif

@@ -12,7 +12,13 @@ expect 1 'line 1 of the trace: ' "$replay" kept/kernel.tir bad.trace
 # symbols, layouts with a fill, a kernel of several steps
 expect 0 'batch_size = 2' "$replay" -s 0.01 batch_size=2 "$tree/examples/models/super_resolution.onnx" transpose
 expect 1 'm=2: the kernel has no such symbol' "$replay" m=2 "$tree/examples/models/super_resolution.onnx" transpose
-expect 0 'against the interpreter' "$replay" -s 0.01 "$tree/tests/onnx/node/test_lstm_with_initial_bias/model.onnx" recurrent
+for lstm in "$tree"/build/conformance/onnx-*/onnx/backend/test/data/node/test_lstm_with_initial_bias/model.onnx; do
+    if [ -e "$lstm" ]; then
+        expect 0 'against the interpreter' "$replay" -s 0.01 "$lstm" recurrent
+    else
+        echo "skipped: a recurrent kernel (the package onnx is not installed)"
+    fi
+done
 
 # any TIR text of one function
 cat >plain.tir <<'END'

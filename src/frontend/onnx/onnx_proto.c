@@ -28,7 +28,7 @@ static const tn_pb_field tensor_fields[] = {
     FIELD(13, MSG,    1, onnx_tensor, external_data, &pair_msg),
     FIELD(14, INT,    0, onnx_tensor, data_location, NULL),
 };
-static const tn_pb_msg tensor_msg = MESSAGE("TensorProto", onnx_tensor, tensor_fields);
+const tn_pb_msg onnx_tensor_msg = MESSAGE("TensorProto", onnx_tensor, tensor_fields);
 
 static const tn_pb_msg graph_msg; /* graphs are attributes of nodes of graphs; the reader bounds the depth */
 
@@ -37,7 +37,7 @@ static const tn_pb_field attr_fields[] = {
     FIELD(2,  FLOAT,  0, onnx_attr, f, NULL),
     FIELD(3,  INT,    0, onnx_attr, i, NULL),
     FIELD(4,  BYTES,  0, onnx_attr, s, NULL),
-    FIELD(5,  MSG,    0, onnx_attr, t, &tensor_msg),
+    FIELD(5,  MSG,    0, onnx_attr, t, &onnx_tensor_msg),
     FIELD(6,  MSG,    0, onnx_attr, g, &graph_msg),
     FIELD(7,  FLOAT,  1, onnx_attr, floats, NULL),
     FIELD(8,  INT,    1, onnx_attr, ints, NULL),
@@ -98,7 +98,7 @@ static const tn_pb_msg value_info_msg = MESSAGE("ValueInfoProto", onnx_value_inf
 static const tn_pb_field graph_fields[] = {
     FIELD(1,  MSG,    1, onnx_graph, node, &node_msg),
     FIELD(2,  BYTES,  0, onnx_graph, name, NULL),
-    FIELD(5,  MSG,    1, onnx_graph, initializer, &tensor_msg),
+    FIELD(5,  MSG,    1, onnx_graph, initializer, &onnx_tensor_msg),
     FIELD(11, MSG,    1, onnx_graph, input, &value_info_msg),
     FIELD(12, MSG,    1, onnx_graph, output, &value_info_msg),
     FIELD(15, BYTES,  1, onnx_graph, sparse_initializer, NULL),

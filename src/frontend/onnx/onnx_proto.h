@@ -121,6 +121,7 @@ typedef struct onnx_model { /* ModelProto */
 } onnx_model;
 
 extern const tn_pb_msg onnx_model_msg;    /* reads an onnx_model */
+extern const tn_pb_msg onnx_tensor_msg;   /* reads an onnx_tensor */
 extern const tn_pb_msg onnx_optional_msg; /* reads an onnx_optional_type: the bytes of optional_type */
 
 #endif

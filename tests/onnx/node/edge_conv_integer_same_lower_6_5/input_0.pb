@@ -1,1 +1,0 @@
-Bx0J<RXZ+8Ur€·eJgvfB_a8>†gZ‹tH‡Q“`ygG‚o{‚Œ_en_[šq›KaUWZ_U˜vLRy

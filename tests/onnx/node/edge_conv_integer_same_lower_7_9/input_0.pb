@@ -1,1 +1,0 @@
-	Bx0J~@Ngfƒ|qYb[–pOI‡Imh‚Hphz‹f\}9hE?42{}fdTCy{ˆKZ;…xrb_XƒP}lE8Lb=v…s1}Ws[PS|–_›<~c¯dK“6pLŒ`}bB#˜jAZ7§\X‰iE~p…GAvV"QvM‰T`2K]th‚

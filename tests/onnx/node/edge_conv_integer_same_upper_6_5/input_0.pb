@@ -1,1 +1,0 @@
-Bx0J<Ja\yaSŽ€‰u_VZf6a8g>=f`1y£6™NT]7‰qLZ5X/Ug‚‹ULpXYƒ•j]t*bCªxg

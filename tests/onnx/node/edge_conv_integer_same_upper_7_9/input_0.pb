@@ -1,1 +1,0 @@
-	Bx0J~;N?i‚VTSgRplmzdg—a{dUUJcPV‡^…j|Pg²{i|@Io{V]W]>7`.ENCiU`DLqmTmgg’Vnn[?vicbbGj+a4WwYSqYUUŽuo=s:o?›.…y+YŒƒ/Q=BM˜eZWuuE@Xn”Viˆs‚
