@@ -108,7 +108,14 @@ class Tvm(unittest.TestCase):
         self.assertRaises(tenon.CompileError, relay.build, self.mod, "cuda")
         for wrong in ({"target_host": "cuda"}, {"target": ["llvm", "c"]}, {"params": {"w": 1}}):
             self.assertRaises(tenon.UnsupportedError, relay.build, self.mod, **wrong)
-        self.assertRaises(tenon.UnsupportedError, tvm.transform.PassContext, instruments=[1])
+
+    def test_passes(self):
+        seq = tvm.transform.Sequential([relay.transform.SimplifyInference(), relay.transform.FuseOps()])
+        self.assertIn("fn", seq(self.mod).astext())
+        self.assertEqual(str(tvm.parser.fromtext(str(self.mod))), str(self.mod))
+        self.assertIs(tvm.IRModule, tenon.IRModule)
+        for wrong in (lambda: relay.transform.FuseUps(), lambda: tvm.transform.FuseUps, lambda: relay.no_such_thing):
+            self.assertRaises(AttributeError, wrong)
 
     def test_arrays(self):
         a = nd.array(self.x)

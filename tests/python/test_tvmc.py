@@ -52,6 +52,9 @@ class Tvmc(unittest.TestCase):
         model = tvmc.TVMCModel(model_path=self.at("add.relay"))
         self.assertEqual(len(tvmc.run(tvmc.compile(model, "llvm"), "cpu").outputs), 1)
         self.assertRaises(TypeError, tvmc.TVMCModel)
+        mod, params = tenon.relay.frontend.from_onnx(models.add())
+        self.assertEqual(str(tvmc.TVMCModel(mod, params).mod), str(mod))
+        self.assertRaisesRegex(tenon.UnsupportedError, "params", tvmc.TVMCModel, mod, {"w": 1})
 
     def test_refused_by_name(self):
         model = tvmc.load(self.at("add.onnx"))

@@ -17,7 +17,7 @@ import tempfile
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, TextIO, Union
 
-from . import _core, _module, _profile
+from . import _ir, _module, _profile
 from ._errors import UnsupportedError
 
 __all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "run", "tune"]
@@ -31,14 +31,15 @@ def _refuse(**given: Any) -> None:
 
 
 class TVMCModel:
-    """A model that was read. `mod` is the program (`print(model.mod.text())`), `params` is empty: the program holds its
+    """A model that was read. `mod` is a tenon.IRModule, as tenon.relay makes them; `params` is empty: the module holds its
     constants."""
 
-    def __init__(self, mod: Optional[_core.Program] = None, params: Optional[Dict[str, Any]] = None,
+    def __init__(self, mod: Optional[_ir.IRModule] = None, params: Optional[Dict[str, Any]] = None,
                  model_path: Optional[str] = None):
         if (mod is None) == (model_path is None):
             raise TypeError("a TVMCModel is made of either mod or model_path")
-        self.params: Dict[str, Any] = params or {}
+        _refuse(params=params)
+        self.params: Dict[str, Any] = {}
         self._options: Dict[str, Any] = {}
         if model_path is not None:
             self.load(model_path)
@@ -47,18 +48,15 @@ class TVMCModel:
 
     def save(self, model_path: str) -> None:
         """Write the program as Relay text, and its constants beside it as MODEL_PATH.params."""
-        text, params = self.mod.dump({}, "relay")
-        _module._write_whole(model_path, text.encode())
-        if params is not None:
-            _module._write_whole(f"{model_path}.params", params)
+        self.mod.save(model_path)
 
     def load(self, model_path: str) -> None:
         """Read what `save` wrote, or any model that tenon.compile takes."""
-        self.mod = _module.read(_core.Session(), model_path, self._options)
+        self.mod = _ir.read(model_path, self._options)
 
     def summary(self, file: Optional[TextIO] = None) -> None:
         """Print the program."""
-        print(self.mod.text(), file=file or sys.stdout)
+        print(self.mod, file=file or sys.stdout)
 
     def default_tuning_records_path(self) -> str:
         return os.path.join(tempfile.gettempdir(), "tuning_records.json")
@@ -125,7 +123,7 @@ def load(path: str, model_format: Optional[str] = None, shape_dict: Optional[Map
     """Read a model: ONNX, Relay or TIR text. `shape_dict` gives shapes of inputs: {"x": [1, 3, 224, 224]}."""
     _refuse(**kwargs)
     options = _module.compile_options(None, shape_dict, None, {"model_format": model_format})
-    model = TVMCModel(_module.read(_core.Session(), path, options))
+    model = TVMCModel(_ir.read(path, options))
     model._options = options
     return model
 
@@ -171,9 +169,10 @@ def compile(tvmc_model: TVMCModel, target: str, opt_level: int = 3, executor: An
         "mixed_precision_calculation_type": mixed_precision_calculation_type if mixed_precision else None,
         "mixed_precision_acc_type": mixed_precision_acc_type if mixed_precision else None}))
     path = package_path or tvmc_model.default_package_path()
-    tvmc_model.mod.build(options, path)
+    program = tvmc_model.mod._program
+    program.build(options, path)
     for form in dump_code.split(",") if isinstance(dump_code, str) else dump_code or ():
-        _module._write_whole(f"{path}.{form}", tvmc_model.mod.dump(options, form)[0].encode())
+        _module._write_whole(f"{path}.{form}", program.dump(options, form)[0].encode())
     return TVMCPackage(path)
 
 

@@ -1,9 +1,10 @@
-"""tvm.relay: models, and how they are compiled."""
-from .. import _missing
-from ..ir import IRModule
-from ..runtime import load_param_dict, save_param_dict
-from ..transform import PassContext
-from . import build_module, frontend
-from .build_module import build, build_config, create_executor, optimize
+"""tvm.relay: models, and how they are compiled. What tenon.relay has is here too."""
+from tenon import IRModule
+from tenon import relay as _relay
 
-__getattr__ = _missing.attributes(__name__)
+from .. import _missing
+from ..runtime import load_param_dict, save_param_dict
+from . import build_module, frontend, transform
+from .build_module import build, build_config, create_executor
+
+__getattr__ = _missing.attributes(__name__, _relay)

@@ -1,19 +1,18 @@
 """tvm.relay.build and its kin."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+from typing import Any, Callable, Mapping, Optional
 
-import tenon
-from tenon import _module
+import tenon.relay
+from tenon.relay import optimize
+from tenon.transform import PassContext
 
-from .. import _missing, transform
-from ..ir import IRModule
-from ..nd import NDArray
+from .. import _missing
 from ..runtime import Executor, Library
 from ..runtime._device import on_cpu
 from ..target import Target
 
-build_config = transform.PassContext
+build_config = PassContext
 
 
 def _target_text(target: Any) -> str:
@@ -33,22 +32,11 @@ def build(ir_mod: Any, target: Any = None, target_host: Any = None, executor: An
           workspace_memory_pools: Any = None, constant_memory_pools: Any = None,
           params: Optional[Mapping[str, Any]] = None, mod_name: str = "default") -> Library:
     """Compile a module into a library, as the current PassContext says. tenon.CompileError says what is wrong with it."""
-    _missing.refuse_arguments(workspace_memory_pools=workspace_memory_pools, constant_memory_pools=constant_memory_pools,
-                              params=params)
-    if not isinstance(ir_mod, IRModule):
-        raise TypeError(f"relay.build takes a module, as relay.frontend.from_onnx gives it, not {type(ir_mod).__name__}")
+    _missing.refuse_arguments(workspace_memory_pools=workspace_memory_pools, constant_memory_pools=constant_memory_pools)
     text = _target_text(target)
     if target_host is not None and Target(target_host).kind != Target(text).kind:
         _missing.refuse(f"target_host={str(target_host)!r}")
-    options = dict(ir_mod._options, target=text, module_name=mod_name, **transform.options())
-    library, report = ir_mod._program.build_here(options)
-    module = tenon.Module(library)
-    module._program, module._options, module.report = ir_mod._program, options, report
-    return Library(module, mod_name, ir_mod, Target(text))
-
-
-def optimize(mod: Any, target: Any = None, params: Any = None) -> Tuple[Any, Dict[str, Any]]:
-    _missing.refuse("relay.optimize", "relay.build optimises; `tenon dump --stage relay-fused` shows what comes out")
+    return Library(tenon.relay.build(ir_mod, text, params=params, mod_name=mod_name), mod_name, ir_mod, Target(text))
 
 
 class _Callable:

@@ -1,25 +1,12 @@
 """tvm.relay.frontend: readers of models."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Callable
 
 import tenon
-from tenon import _core, _module
+from tenon.relay.frontend import from_onnx
 
 from ... import _missing
-from ...ir import IRModule
-
-
-def from_onnx(model: Any, shape: Optional[Mapping[str, Any]] = None, dtype: Union[str, Mapping[str, str]] = "float32",
-              opset: Optional[int] = None, freeze_params: bool = True, convert_config: Optional[Mapping[str, Any]] = None,
-              export_node_renamed_model_path: Optional[str] = None) -> Tuple[IRModule, Dict[str, Any]]:
-    """An onnx.ModelProto, a path or bytes as a module. The module holds the weights, so the parameters that come with it
-    are an empty dict. `shape` gives shapes of inputs; dtypes are the model's."""
-    _missing.refuse_arguments(opset=opset, convert_config=convert_config,
-                              export_node_renamed_model_path=export_node_renamed_model_path)
-    options = _module.compile_options(None, shape, None, {})
-    module = IRModule(_module.read(_core.Session(), model, options), options)
-    return module, {}
 
 
 def _unread(name: str, format: str, todo: str) -> Callable[..., Any]:
