@@ -46,7 +46,8 @@ extern const imp_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_r
     onnx_rows_fused[];
 extern const imp_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[], onnx_rows_random[];
 extern const imp_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_signal[], onnx_rows_sequence[],
-    onnx_rows_training[], onnx_rows_ml[], onnx_rows_trees[], onnx_rows_preview[], onnx_rows_transformer[];
+    onnx_rows_training[], onnx_rows_ml[], onnx_rows_trees[], onnx_rows_preview[], onnx_rows_transformer[],
+    onnx_rows_embedding[];
 extern const imp_format onnx_format; /* all of them, and the ids of diagnostics (operators.c) */
 
 /* ---- graphs inside the model (graphs.c) ---- */
@@ -82,6 +83,16 @@ typedef struct onnx_zeros {
     tn_value a, b;
 } onnx_zeros;
 tn_value onnx_matmul(imp_node *c, tn_value a, tn_value b, const onnx_zeros *z);
+tn_value onnx_max_pool(imp_node *c, tn_value x, tn_value *positions); /* positions: of the largest, or NULL */
+void onnx_trilu(imp_node *c);                                         /* the converter of Trilu */
+tn_value onnx_gemm(imp_node *c);                                      /* as the node describes it */
+/* Softmax or its kin as the node describes it; before opset 13 everything from the axis on is one dimension. */
+tn_value onnx_softmax(imp_node *c, const tn_op *op, tn_value x, int64_t opset);
+/* Data with the channels last to channels first, and back. */
+tn_value onnx_channels_first(imp_node *c, tn_value x);
+tn_value onnx_channels_last(imp_node *c, tn_value y);
+/* Positions in a dimension of this extent; the run fails where one is outside. */
+tn_value onnx_checked(imp_node *c, tn_value at, const tn_expr *extent);
 /* x as elements of type t, as Cast does it; of FLOAT8E8M0 the node may say how to round. */
 tn_value onnx_convert(imp_node *c, tn_value x, tn_dtype t, bool saturate);
 /* A matrix turned. */

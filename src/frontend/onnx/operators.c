@@ -33,6 +33,7 @@ static const imp_table tables[] = {
     {"com.microsoft", onnx_rows_microsoft},
     {"com.microsoft", onnx_rows_fused},
     {"com.microsoft", onnx_rows_transformer},
+    {"com.microsoft", onnx_rows_embedding},
     {0},
 };
 

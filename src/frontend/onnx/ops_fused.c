@@ -39,18 +39,42 @@ static tn_value activate(imp_node *c, tn_value y)
             imp_fail(c, "onnx-E009", "activation \"%s\" is not known", name);
         return y;
     }
+    static const char *const names[2] = {"activation_alpha", "activation_beta"};
     double parameter[2] = {a->parameter[0], a->parameter[1]};
-    for (int i = 0; given && i < a->n && i < (int)given->floats.n; i++)
-        parameter[i] = given->floats.at[i];
+    for (int i = 0; i < a->n; i++)
+        parameter[i] = given && i < (int)given->floats.n ? given->floats.at[i]
+                                                         : imp_attr_float(c, names[i], (float)parameter[i]);
+    imp_attr_ignore(c, "activation_gamma");
     return imp_call1(c, a->op, a->n ? parameter : NULL, y);
 }
 
-/* ---- FusedConv: X, W, B, Z: activation(conv(X, W) + B + Z) ---- */
+/* ---- FusedConv: X, W, B, Z: activation(conv(X, W) + B + Z); NhwcConv and NhwcFusedConv: channels are last ---- */
+
+tn_value onnx_channels_first(imp_node *c, tn_value x)
+{
+    int64_t perm[IMP_MAX_RANK];
+    int n = imp_rank(x);
+    for (int i = 0; i < n; i++)
+        perm[i] = i == 0 ? 0 : i == 1 ? n - 1 : i - 1;
+    return n < 3 ? x : imp_transpose(c, x, n, perm);
+}
+
+tn_value onnx_channels_last(imp_node *c, tn_value y)
+{
+    int64_t perm[IMP_MAX_RANK];
+    int n = imp_rank(y);
+    for (int i = 0; i < n; i++)
+        perm[i] = i == 0 ? 0 : i == n - 1 ? 1 : i + 1;
+    return n < 3 ? y : imp_transpose(c, y, n, perm);
+}
 
 static void fused_conv(imp_node *c)
 {
     static const tn_axis_attr channels = {1};
+    bool last = strncmp(c->row->op, "Nhwc", 4) == 0;
     tn_value in[2] = {imp_in(c, 0), imp_in(c, 1)}, bias = imp_opt(c, 2), more = imp_opt(c, 3);
+    in[0] = last ? onnx_channels_first(c, in[0]) : in[0];
+    more = last && more.def ? onnx_channels_first(c, more) : more;
     int rank = imp_rank(in[0]);
     const tn_op *op = rank == 3 ? &tn_op_nn_conv1d : rank == 5 ? &tn_op_nn_conv3d : &tn_op_nn_conv2d;
     tn_conv2d_attr a;
@@ -59,8 +83,16 @@ static void fused_conv(imp_node *c)
     tn_value y = imp_call(c, op, &a, 2, in);
     y = bias.def ? imp_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y;
     y = more.def ? imp_call2(c, &tn_op_add, NULL, y, more) : y;
-    imp_out(c, 0, activate(c, y));
+    y = activate(c, y);
+    imp_out(c, 0, last ? onnx_channels_last(c, y) : y);
 }
+
+static void nhwc_max_pool(imp_node *c)
+{
+    imp_out(c, 0, onnx_channels_last(c, onnx_max_pool(c, onnx_channels_first(c, imp_in(c, 0)), NULL)));
+}
+
+static void fused_gemm(imp_node *c) { imp_out(c, 0, activate(c, onnx_gemm(c))); }
 
 /* ---- FusedMatMul: alpha * A' B', each perhaps transposed ---- */
 
@@ -89,8 +121,8 @@ static void fused_matmul(imp_node *c)
     tn_value b =
         turned(c, imp_in(c, 1), imp_attr_int(c, "transB", 0) != 0, imp_attr_int(c, "transBatchB", 0) != 0);
     tn_value y = onnx_matmul(c, a, b, NULL);
-    imp_out(c, 0,
-            alpha == 1 ? y : imp_call2(c, &tn_op_multiply, NULL, y, imp_const(c, imp_type(y)->dtype, alpha)));
+    y = alpha == 1 ? y : imp_call2(c, &tn_op_multiply, NULL, y, imp_const(c, imp_type(y)->dtype, alpha));
+    imp_out(c, 0, imp_has_attr(c, "activation") ? activate(c, y) : y);
 }
 
 /* ---- Gelu and its kin ---- */
@@ -109,24 +141,24 @@ static void quick_gelu(imp_node *c)
     imp_out(c, 0, imp_call1(c, &tn_op_nn_swish, &a, imp_in(c, 0)));
 }
 
-/* ---- SkipLayerNormalization, SkipSimplifiedLayerNormalization: of the sum of two operands and a bias ---- */
-
-static void skip_norm(imp_node *c)
+/* a + bias, halves: the first times gelu of the second */
+static void bias_split_gelu(imp_node *c)
 {
-    bool simple = c->row->relay == &tn_op_nn_rms_norm;
-    tn_value x = imp_call2(c, &tn_op_add, NULL, imp_in(c, 0), imp_in(c, 1)), gamma = imp_in(c, 2),
-             beta = simple ? (tn_value){0} : imp_opt(c, 3), bias = imp_opt(c, simple ? 3 : 4);
-    x = bias.def ? imp_call2(c, &tn_op_add, NULL, x, bias) : x;
-    tn_norm_attr a = {.axis = -1,
-                      .epsilon = imp_attr_float(c, "epsilon", 1e-12f),
-                      .center = beta.def != NULL,
-                      .scale = true};
-    const tn_value in[3] = {x, gamma, beta.def ? beta : gamma};
-    imp_out(c, 0, imp_call(c, c->row->relay, &a, simple ? 2 : 3, in));
-    if (imp_wants(c, 1) || imp_wants(c, 2))
-        imp_fail(c, "onnx-E020", "the mean and the deviation of %s are not supported; they are for training",
-                 c->row->op);
-    imp_out_any(c, 3, x);
+    tn_value x = imp_call2(c, &tn_op_add, NULL, imp_in(c, 0), imp_in(c, 1));
+    int64_t n;
+    if (c->bad || imp_rank(x) < 1 || !tn_is_int(imp_type(x)->dim[imp_rank(x) - 1], &n)) {
+        imp_fail(c, "onnx-E022", "%s has no halves", imp_type_text(c, imp_type(x)));
+        return;
+    }
+    tn_value gate = imp_call1(c, &tn_op_nn_gelu, NULL, imp_slice(c, x, -1, n / 2, n));
+    imp_out(c, 0, imp_call2(c, &tn_op_multiply, NULL, imp_slice(c, x, -1, 0, n / 2), gate));
+}
+
+/* x + bias + what is passed by */
+static void bias_add(imp_node *c)
+{
+    tn_value x = imp_call2(c, &tn_op_add, NULL, imp_in(c, 0), imp_in(c, 1));
+    imp_out(c, 0, imp_call2(c, &tn_op_add, NULL, x, imp_in(c, 2)));
 }
 
 // clang-format off
@@ -135,8 +167,15 @@ const imp_row onnx_rows_fused[] = {
     {"BiasGelu",                         1, 0, 2, 1, gelu,       &tn_op_nn_gelu},
     {"FastGelu",                         1, 0, 2, 1, gelu,       &tn_op_nn_gelu_tanh},
     {"QuickGelu",                        1, 0, 1, 1, quick_gelu, NULL},
-    {"SkipLayerNormalization",           1, 0, 5, 4, skip_norm,  &tn_op_nn_layer_norm},
-    {"SkipSimplifiedLayerNormalization", 1, 0, 4, 4, skip_norm,  &tn_op_nn_rms_norm},
+    {"BiasSplitGelu",      1, 0, 2, 1, bias_split_gelu, NULL},
+    {"BiasAdd",            1, 0, 3, 1, bias_add,        NULL},
+    {"FusedGemm",          1, 0, 3, 1, fused_gemm,      NULL},
+    {"NhwcConv",           1, 0, 3, 1, fused_conv,      NULL},
+    {"NhwcFusedConv",      1, 0, 4, 1, fused_conv,      NULL},
+    {"NhwcMaxPool",        1, 0, 1, 1, nhwc_max_pool,   NULL},
+    {"Trilu",              1, 0, 2, 1, onnx_trilu,      NULL},
+    {"FusedMatMulActivation", 1, 0, 2, 1, fused_matmul, NULL},
+    {"TransposeMatMul",    1, 0, 2, 1, fused_matmul,    NULL}, /* its older name */
     {"FusedConv",   1, 0, 4, 1, fused_conv,   NULL},
     {"FusedMatMul", 1, 0, 2, 1, fused_matmul, NULL},
     {0},

@@ -57,22 +57,21 @@ static tn_value add_c(imp_node *c, tn_value y, tn_value add)
     return imp_call2(c, &tn_op_add, NULL, y, add);
 }
 
-static void gemm(imp_node *c)
+tn_value onnx_gemm(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = imp_in(c, 1), add = imp_opt(c, 2);
     double alpha = imp_attr_float(c, "alpha", 1), beta = imp_attr_float(c, "beta", 1);
     bool trans_a = imp_attr_int(c, "transA", 0) != 0, trans_b = imp_attr_int(c, "transB", 0) != 0;
     if (!tn_dtype_is_float(imp_type(a)->dtype) && (alpha != nearbyint(alpha) || beta != nearbyint(beta))) {
-        imp_fail(c, "onnx-E030",
-                 "Gemm of %s with alpha = %g and beta = %g: factors of integers must be whole",
-                 imp_type_text(c, imp_type(a)), alpha, beta);
-        return;
+        imp_fail(c, "onnx-E030", "%s of %s with alpha = %g and beta = %g: factors of integers must be whole",
+                 c->row->op, imp_type_text(c, imp_type(a)), alpha, beta);
+        return (tn_value){0};
     }
     imp_attr_ignore(c, "broadcast"); /* before opset 7: C always broadcasts here */
     if (imp_rank(a) != 2 || imp_rank(b) != 2) {
         imp_fail(c, "onnx-E022", "the operands of Gemm must be matrices, but are %s and %s",
                  imp_type_text(c, imp_type(a)), imp_type_text(c, imp_type(b)));
-        return;
+        return (tn_value){0};
     }
     if (trans_a)
         a = onnx_transposed(c, a);
@@ -80,8 +79,10 @@ static void gemm(imp_node *c)
     bool scale_weight = is_constant(b); /* then it is done once, when the model is compiled */
     tn_value y = dense(c, a, scale_weight ? scaled(c, weight, alpha) : weight, NULL);
     y = scale_weight ? y : scaled(c, y, alpha);
-    imp_out(c, 0, beta == 0 ? y : add_c(c, y, add.def ? scaled(c, add, beta) : add));
+    return beta == 0 ? y : add_c(c, y, add.def ? scaled(c, add, beta) : add);
 }
+
+static void gemm(imp_node *c) { imp_out(c, 0, onnx_gemm(c)); }
 
 /* ---- MatMul ---- */
 

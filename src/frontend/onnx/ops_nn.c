@@ -316,19 +316,26 @@ tn_value onnx_average_pool(imp_node *c, tn_value x)
 
 static void average_pool(imp_node *c) { imp_out(c, 0, onnx_average_pool(c, imp_in(c, 0))); }
 
-static void max_pool(imp_node *c)
+tn_value onnx_max_pool(imp_node *c, tn_value x, tn_value *positions)
 {
     static const tn_op *const ops[] = {&tn_op_nn_max_pool1d, &tn_op_nn_max_pool2d, &tn_op_nn_max_pool3d};
-    tn_value x = imp_in(c, 0);
     tn_pool2d_attr a;
     window w;
     if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a))
-        return;
-    imp_out(c, 0, imp_call1(c, ops[w.dims - 1], &a, x));
+        return (tn_value){0};
+    tn_value y = imp_call1(c, ops[w.dims - 1], &a, x);
     a.layout = NULL;
     a.storage_order = imp_attr_int(c, "storage_order", 0);
-    if (c->n_out > 1)
-        imp_out(c, 1, imp_call1(c, &tn_op_nn_max_pool_indices, &a, x));
+    if (positions)
+        *positions = imp_call1(c, &tn_op_nn_max_pool_indices, &a, x);
+    return y;
+}
+
+static void max_pool(imp_node *c)
+{
+    tn_value positions = {0};
+    imp_out(c, 0, onnx_max_pool(c, imp_in(c, 0), c->n_out > 1 ? &positions : NULL));
+    imp_out_any(c, 1, positions);
 }
 
 static void lp_pool(imp_node *c)

@@ -318,30 +318,29 @@ static bool all_ones(const tn_type *t, int from)
     return ones;
 }
 
-/* Before opset 13 everything from `axis` on is one dimension. */
-static tn_value softmax_of_rest(imp_node *c, tn_value x, int axis)
+/* Everything from `axis` on is one dimension. */
+static tn_value softmax_of_rest(imp_node *c, const tn_op *op, tn_value x, int axis)
 {
     const tn_type *t = imp_type(x);
     tn_axis_attr last = {-1}, here = {axis};
     if (axis < t->n && all_ones(t, axis + 1))
-        return imp_call1(c, c->row->relay, &here, x);
+        return imp_call1(c, op, &here, x);
     const tn_expr *flat[2] = {imp_product(c, t, 0, axis), imp_product(c, t, axis, t->n)};
-    return imp_reshape(c, imp_call1(c, c->row->relay, &last, imp_reshape(c, x, 2, flat)), t->n, t->dim);
+    return imp_reshape(c, imp_call1(c, op, &last, imp_reshape(c, x, 2, flat)), t->n, t->dim);
 }
 
-static tn_value softmax_value(imp_node *c)
+tn_value onnx_softmax(imp_node *c, const tn_op *op, tn_value x, int64_t opset)
 {
-    tn_value x = imp_in(c, 0);
-    bool rest = c->version < 13;
+    bool rest = opset < 13;
     int64_t given = imp_attr_int(c, "axis", rest ? 1 : -1);
     int axis = imp_axis(c, given, imp_rank(x) + (rest && given >= 0 && imp_rank(x) == 1));
     if (c->bad)
         return (tn_value){0};
     tn_axis_attr a = {axis};
-    return rest ? softmax_of_rest(c, x, axis) : imp_call1(c, c->row->relay, &a, x);
+    return rest ? softmax_of_rest(c, op, x, axis) : imp_call1(c, op, &a, x);
 }
 
-static void softmax(imp_node *c) { imp_out(c, 0, softmax_value(c)); }
+static void softmax(imp_node *c) { imp_out(c, 0, onnx_softmax(c, c->row->relay, imp_in(c, 0), c->version)); }
 
 /* ---- Dropout: the identity unless training ---- */
 

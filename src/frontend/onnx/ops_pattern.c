@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static void trilu(imp_node *c)
+void onnx_trilu(imp_node *c)
 {
     tn_value x = imp_in(c, 0), k = imp_opt(c, 1);
     tn_trilu_attr a = {imp_attr_int(c, "upper", 1) != 0};
@@ -120,7 +120,7 @@ static void scan(imp_node *c)
 
 // clang-format off
 const imp_row onnx_rows_pattern[] = {
-    {"Trilu",   14,  0, 2, 1, trilu,    NULL},
+    {"Trilu",   14,  0, 2, 1, onnx_trilu, NULL},
     {"EyeLike",  9,  0, 1, 1, eye_like, NULL},
     {"Range",   11,  0, 3, 1, range,    NULL},
     {"Tile",     1,  5, 3, 1, tile,     NULL},

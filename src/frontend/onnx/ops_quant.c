@@ -264,11 +264,13 @@ static void qlinear_conv(imp_node *c)
     static const tn_axis_attr channels = {1};
     tn_value x = imp_in(c, 0), w = imp_in(c, 3), x_scale = imp_in(c, 1), w_scale = imp_in(c, 4);
     tn_value in[6] = {x, w, imp_in(c, 2), imp_in(c, 5), x_scale, w_scale}, bias = imp_opt(c, 8);
-    bool line;
+    bool line, last = imp_attr_int(c, "channels_last", 0) != 0;
+    in[0] = last ? onnx_channels_first(c, x) : x;
     tn_value y = conv_sums(c, in, &line);
     y = bias.def ? imp_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y;
     y = requantize(c, y, times(c, x_scale, w_scale), imp_in(c, 6), imp_in(c, 7), 1);
-    imp_out(c, 0, drop_row(c, y, line));
+    y = drop_row(c, y, line);
+    imp_out(c, 0, last ? onnx_channels_last(c, y) : y);
 }
 
 /* ---- matrix products ---- */
@@ -400,9 +402,8 @@ static tn_value real(imp_node *c, uint32_t at)
 static void qlinear_pool(imp_node *c)
 {
     tn_dtype t = dtype_of(imp_in(c, 0));
-    if (imp_attr_int(c, "channels_last", 0) != 0)
-        imp_fail(c, "onnx-E009", "channels_last=1 is not supported; transpose the data");
-    tn_value x = real(c, 0), y = {0};
+    bool last = imp_attr_int(c, "channels_last", 0) != 0;
+    tn_value x = last ? onnx_channels_first(c, real(c, 0)) : real(c, 0), y = {0};
     if (c->row->relay == &tn_op_nn_avg_pool2d) {
         y = onnx_average_pool(c, x);
     } else {
@@ -410,6 +411,23 @@ static void qlinear_pool(imp_node *c)
         tn_axes_attr a = {tn_ints_make(c->arena, 2, batch_and_channels), true, true};
         y = imp_call1(c, &tn_op_mean, &a, x);
     }
+    y = quantize(c, y, imp_in(c, 3), zero_or(c, 4, t), -1, t);
+    imp_out(c, 0, last ? onnx_channels_last(c, y) : y);
+}
+
+static void qlinear_softmax(imp_node *c)
+{
+    tn_dtype t = dtype_of(imp_in(c, 0));
+    tn_value y = onnx_softmax(c, &tn_op_nn_softmax, real(c, 0), imp_attr_int(c, "opset", 13));
+    imp_out(c, 0, quantize(c, y, imp_in(c, 3), zero_or(c, 4, t), -1, t));
+}
+
+static void qlinear_mean(imp_node *c)
+{
+    tn_dtype t = dtype_of(imp_in(c, 0));
+    tn_axes_attr a = {.keepdims = imp_attr_int(c, "keepdims", 1) != 0};
+    (void)imp_attr_ints(c, "axes", &a.axis);
+    tn_value y = imp_call1(c, &tn_op_mean, &a, real(c, 0));
     imp_out(c, 0, quantize(c, y, imp_in(c, 3), zero_or(c, 4, t), -1, t));
 }
 
@@ -465,6 +483,9 @@ const imp_row onnx_rows_microsoft[] = {
     {"QLinearLeakyRelu",         1, 0,  5, 1, qlinear_unary,           &tn_op_qnn_leaky_relu},
     {"QLinearAveragePool",       1, 0,  5, 1, qlinear_pool,            &tn_op_nn_avg_pool2d},
     {"QLinearGlobalAveragePool", 1, 0,  5, 1, qlinear_pool,            &tn_op_mean},
+    {"QLinearConv",              1, 0,  9, 1, qlinear_conv,            NULL},
+    {"QLinearSoftmax",           1, 0,  5, 1, qlinear_softmax,         NULL},
+    {"QLinearReduceMean",        1, 0,  5, 1, qlinear_mean,            NULL},
     {"QLinearConcat",            1, 0, -1, 1, qlinear_concat,          NULL},
     {"QLinearWhere",             1, 0,  9, 1, qlinear_where,           NULL},
     {"QGemm",                    1, 0,  9, 1, qgemm,                   NULL},

@@ -282,8 +282,7 @@ static tn_value angles(imp_node *c, tn_value table, tn_value at, int heads_axis)
         refuse(c, "this table of angles");
         return table;
     }
-    tn_extent_attr rows = {tn_dims_make(c->arena, 1, &imp_type(table)->dim[0])};
-    at = imp_call1(c, &tn_op_checked_index, &rows, at);
+    at = onnx_checked(c, at, imp_type(table)->dim[0]);
     return imp_unsqueeze(c, imp_take(c, table, at, 0), heads_axis);
 }
 

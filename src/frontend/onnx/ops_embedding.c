@@ -1,0 +1,134 @@
+/* Embeddings and normalised sums of com.microsoft: (Q)EmbedLayerNormalization, Skip(Simplified)LayerNormalization,
+ * GatherBlockQuantized. */
+#include "frontend/onnx/onnx.h"
+
+#include "op/nn/nn.h"
+#include "op/qnn/qnn.h"
+#include "op/tensor/tensor.h"
+
+static tn_value add(imp_node *c, tn_value a, tn_value b) { return imp_call2(c, &tn_op_add, NULL, a, b); }
+
+tn_value onnx_checked(imp_node *c, tn_value at, const tn_expr *extent)
+{
+    tn_extent_attr a = {tn_dims_make(c->arena, 1, &extent)};
+    return imp_call1(c, &tn_op_checked_index, &a, at);
+}
+
+/* ---- normalised sums ---- */
+
+/* The sum, normalised; moments: also its mean and 1 / deviation. */
+static tn_value normalized(imp_node *c, tn_value x, tn_value gamma, tn_value beta, bool moments)
+{
+    tn_norm_attr a = {.axis = -1,
+                      .epsilon = imp_attr_float(c, "epsilon", 1e-12f),
+                      .center = beta.def != NULL,
+                      .scale = true,
+                      .moments = moments};
+    const tn_value in[3] = {x, gamma, beta.def ? beta : gamma};
+    const tn_op *op = c->row->relay;
+    return imp_call(c, op, &a, op == &tn_op_nn_rms_norm ? 2 : 3, in);
+}
+
+/* 1 / root of the mean square */
+static tn_value inverse_size(imp_node *c, tn_value x)
+{
+    int64_t last = imp_rank(x) - 1;
+    tn_axes_attr a = {tn_ints_make(c->arena, 1, &last), true, false};
+    x = imp_cast(c, x, TN_F32);
+    tn_value mean = imp_call1(c, &tn_op_mean, &a, imp_call2(c, &tn_op_multiply, NULL, x, x));
+    return imp_call1(c, &tn_op_rsqrt, NULL,
+                     add(c, mean, imp_const(c, TN_F32, imp_attr_float(c, "epsilon", 1e-12f))));
+}
+
+/* x, what is passed by, gamma, beta (not of the simple form), bias: y, mean, 1 / deviation, the sum */
+static void skip_norm(imp_node *c)
+{
+    bool simple = c->row->relay == &tn_op_nn_rms_norm, moments = imp_wants(c, 1) || imp_wants(c, 2);
+    tn_value x = add(c, imp_in(c, 0), imp_in(c, 1)), gamma = imp_in(c, 2),
+             beta = simple ? (tn_value){0} : imp_opt(c, 3), bias = imp_opt(c, simple ? 3 : 4);
+    x = bias.def ? add(c, x, bias) : x;
+    if (simple && imp_wants(c, 1))
+        imp_fail(c, "onnx-E020", "%s has no mean", c->row->op);
+    tn_value y = normalized(c, x, gamma, beta, moments && !simple);
+    imp_out(c, 0, y);
+    if (moments && !c->bad) {
+        imp_out_any(c, 1, (tn_value){y.def, simple ? 0 : 1});
+        imp_out_any(c, 2, simple ? inverse_size(c, x) : (tn_value){y.def, 2});
+    }
+    imp_out_any(c, 3, x);
+}
+
+/* ---- EmbedLayerNormalization ---- */
+
+static tn_value rows_of(imp_node *c, tn_value table, tn_value at)
+{
+    if (c->bad || imp_rank(table) != 2) {
+        imp_fail(c, "onnx-E022", "the embedding %s must have two dimensions",
+                 imp_type_text(c, imp_type(table)));
+        return table;
+    }
+    return imp_take(c, table, onnx_checked(c, at, imp_type(table)->dim[0]), 0);
+}
+
+/* How many entries of each row of the mask are 1. */
+static tn_value lengths(imp_node *c, tn_value mask, tn_value ids)
+{
+    if (c->bad)
+        return ids;
+    tn_broadcast_to_attr batch = {tn_dims_make(c->arena, 1, imp_type(ids)->dim)};
+    if (!mask.def)
+        return imp_call1(c, &tn_op_broadcast_to, &batch, imp_const(c, TN_I32, 0));
+    tn_value one = imp_call2(c, &tn_op_equal, NULL, mask, imp_const(c, imp_type(mask)->dtype, 1));
+    return imp_reduce(c, &tn_op_sum, imp_cast(c, one, TN_I32), 1);
+}
+
+typedef struct embedding {
+    tn_value word, position, segment, gamma, beta, mask, positions;
+} embedding;
+
+static void embed(imp_node *c, const embedding *e)
+{
+    tn_value ids = imp_in(c, 0), segments = imp_opt(c, 1), at = e->positions;
+    imp_attr_ignore(c, "mask_index_type");
+    if (c->bad || imp_rank(ids) != 2) {
+        imp_fail(c, "onnx-E022", "ids %s must be [batch, length]", imp_type_text(c, imp_type(ids)));
+        return;
+    }
+    at = at.def ? at : imp_count_up(c, imp_type(ids)->dim[1]);
+    tn_value x = add(c, rows_of(c, e->word, ids), rows_of(c, e->position, at));
+    x = e->segment.def && segments.def ? add(c, x, rows_of(c, e->segment, segments)) : x;
+    imp_out(c, 0, normalized(c, x, e->gamma, e->beta, false));
+    imp_out_any(c, 1, lengths(c, e->mask, ids));
+    imp_out_any(c, 2, x);
+}
+
+static void embed_layer_normalization(imp_node *c)
+{
+    embedding e = {imp_in(c, 2), imp_in(c, 3),  imp_opt(c, 4), imp_in(c, 5),
+                   imp_in(c, 6), imp_opt(c, 7), imp_opt(c, 8)};
+    embed(c, &e);
+}
+
+/* Operand i, its scale i + 6 (that of gamma and beta follows the embeddings'), its zero point i + 11. */
+static tn_value real(imp_node *c, uint32_t i)
+{
+    tn_qnn_attr a = {.axis = -1, .out_dtype = TN_F32};
+    tn_value in[3] = {imp_opt(c, i), imp_opt(c, i + 6), imp_opt(c, i + 11)};
+    return in[0].def ? imp_call(c, &tn_op_qnn_dequantize, &a, 3, in) : in[0];
+}
+
+static void qembed_layer_normalization(imp_node *c)
+{
+    embedding e = {real(c, 2), real(c, 3), real(c, 4), real(c, 5), real(c, 6), imp_opt(c, 7), {0}};
+    embed(c, &e);
+}
+
+// clang-format off
+const imp_row onnx_rows_embedding[] = {
+    {"EmbedLayerNormalization",          1, 0,  9, 3, embed_layer_normalization,  &tn_op_nn_layer_norm},
+    {"QEmbedLayerNormalization",         1, 0, 18, 2, qembed_layer_normalization, &tn_op_nn_layer_norm},
+    {"SkipLayerNormalization",           1, 0,  5, 4, skip_norm,                  &tn_op_nn_layer_norm},
+    {"SkipSimplifiedLayerNormalization", 1, 0,  4, 4, skip_norm,                  &tn_op_nn_rms_norm},
+    {0},
+};
+// clang-format on
