@@ -252,8 +252,8 @@ void tn_tir_text_print(const tn_tir_text *x, tn_buf *out);
 size_t tn_tir_text_count(const tn_tir_text *x);
 const tn_func *tn_tir_text_at(const tn_tir_text *x, size_t i);
 /* interpret.c */
-/* the interpreter; compiled code for what would take it seconds */
-tn_eval_fn tn_eval_auto;
+/* The user is a tn_build *. tn_eval_constant interprets; tn_eval_auto compiles what would take that seconds. */
+tn_eval_fn tn_eval_auto, tn_eval_constant;
 TN_WARN_UNUSED tn_status tn_find_input(tn_build *b, const tn_node *param, int n_in, const tenon_tensor in[],
                                        const tenon_tensor **out); /* type and rank fit; driver-E042, E043 */
 void tn_tensor_give(tenon_tensor *o, const char *name, tn_dtype t, int ndim, const int64_t dim[], void *data,

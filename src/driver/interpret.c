@@ -37,6 +37,19 @@ static bool is_long(const tn_func *f)
     return w.count > 3e7;
 }
 
+/* Whether a block reduces over so many elements, or over an unknown number, that lowering may add them up in chunks. */
+static bool reduces_long(tn_stmt *s, void *user)
+{
+    enum { MANY = 500 };
+    bool *found = user;
+    int64_t n, terms = 1;
+    for (uint32_t i = 0; s->kind == TN_S_BLOCK && i < s->u.block.n_iter && terms <= MANY; i++)
+        if (s->u.block.iter[i].kind == TN_ITER_REDUCE)
+            terms = tn_is_int(s->u.block.iter[i].extent, &n) && n <= MANY ? terms * n : MANY + 1;
+    *found = *found || terms > MANY;
+    return !*found;
+}
+
 static tn_status run_library(tn_build *b, const tn_library *lib, const tn_func *f, void *const arg[],
                              const int64_t sym[])
 {
@@ -55,16 +68,12 @@ static tn_status run_library(tn_build *b, const tn_library *lib, const tn_func *
     return ok ? TN_OK : tn_error(b->ctx, "tir-E203", NULL, "%s", err.message);
 }
 
-static tn_status run_compiled(tn_build *b, const tn_llvm_api *llvm, const tn_func *f, void *const arg[],
-                              const int64_t sym[])
+static tn_status run_compiled(tn_build *b, const tn_llvm_api *llvm, const tn_func *f, tn_flat *variant,
+                              void *const arg[], const int64_t sym[])
 {
-    tn_func *flat = tn_func_clone(f, &b->arena, f->pool);
-    tn_flat variant;
     tn_jit *jit;
     const tn_library *lib;
-    flat->strict = true;
-    TN_TRY(tn_lower(flat, &b->machine, &variant));
-    tn_kernel_ir kernel = {.name = "reference", .source = f->source, .n_variant = 1, .variant = &variant};
+    tn_kernel_ir kernel = {.name = "reference", .source = f->source, .n_variant = 1, .variant = variant};
     for (uint32_t i = 0; i < f->n_param; i++)
         *(f->buffer[f->param[i]].written ? &kernel.n_out : &kernel.n_in) += 1;
     tn_unit unit = {.ctx = b->ctx,
@@ -81,13 +90,48 @@ static tn_status run_compiled(tn_build *b, const tn_llvm_api *llvm, const tn_fun
     return st;
 }
 
+/* The function as a package would run it, or, where it is strict, in the order of its loops. NULL: refused. */
+static tn_func *lowered(tn_build *b, const tn_func *f, bool strict, tn_flat *out)
+{
+    tn_sched schedule;
+    tn_func *flat;
+    size_t n_diag = b->ctx->n_diag;
+    if (strict) {
+        flat = tn_func_clone(f, &b->arena, f->pool);
+        flat->strict = true;
+    } else {
+        tn_rule_apply(&schedule, f, &b->machine, &b->arena, f->pool);
+        flat = schedule.func;
+    }
+    if (tn_lower(flat, &b->machine, out) == TN_OK && tn_func_verify(flat) == TN_OK)
+        return flat;
+    tn_diag_rewind(b->ctx, n_diag);
+    return NULL;
+}
+
+/* Long sums are scheduled and lowered first, which makes them as accurate as they are in packages. */
+static tn_status evaluate(const tn_func *f, void *const arg[], const int64_t sym[], bool may_compile,
+                          tn_build *b)
+{
+    const tn_llvm_api *llvm = NULL;
+    tn_flat variant;
+    bool sums = false;
+    tn_stmt_walk((tn_body *)&f->body, reduces_long, NULL, &sums);
+    if (may_compile && is_long(f) && tn_llvm_open(NULL, &llvm) != TN_OK)
+        llvm = NULL;
+    const tn_func *flat = sums || llvm ? lowered(b, f, !sums, &variant) : NULL;
+    return flat && llvm ? run_compiled(b, llvm, f, &variant, arg, sym)
+                        : tn_eval_interp(flat ? flat : f, arg, sym, NULL);
+}
+
 tn_status tn_eval_auto(const tn_func *f, void *const arg[], const int64_t sym[], void *user)
 {
-    tn_build *b = user;
-    const tn_llvm_api *llvm;
-    if (!is_long(f) || tn_llvm_open(NULL, &llvm) != TN_OK)
-        return tn_eval_interp(f, arg, sym, NULL);
-    return run_compiled(b, llvm, f, arg, sym);
+    return evaluate(f, arg, sym, true, user);
+}
+
+tn_status tn_eval_constant(const tn_func *f, void *const arg[], const int64_t sym[], void *user)
+{
+    return evaluate(f, arg, sym, false, user);
 }
 
 /* ---- the model's inputs ---- */

@@ -90,7 +90,8 @@ tn_pass tn_pass_context(tn_build *b)
                      .opt_level = b->opt.opt_level,
                      .options = &b->pass_options,
                      .no_grouping = listed(b->opt.disabled_pass, "FuseOps"),
-                     .eval = tn_eval_interp};
+                     .eval = tn_eval_constant,
+                     .eval_user = b};
 }
 
 /* ---- looking at passes ---- */
