@@ -214,6 +214,23 @@ static tn_value drop_row(imp_node *c, tn_value y, bool line)
     return line ? imp_call1(c, &tn_op_squeeze, &s, y) : y;
 }
 
+/* v - zero in int32; zero is one number, or one for each index of the axis. */
+static tn_value off_zero(imp_node *c, tn_value v, tn_value zero, int64_t axis)
+{
+    return imp_call2(c, &tn_op_subtract, NULL, imp_cast(c, v, TN_I32),
+                     spread(c, imp_cast(c, zero, TN_I32), axis, imp_rank(v)));
+}
+
+/* The sums of volumes, which qnn has no operator for. */
+static tn_value volume_sums(imp_node *c, const tn_value in[6])
+{
+    tn_conv2d_attr a;
+    return onnx_conv_attr(c, in[0], in[1], &tn_op_nn_conv3d, &a)
+               ? imp_call2(c, &tn_op_nn_conv3d, &a, off_zero(c, in[0], in[2], 1),
+                           off_zero(c, in[1], in[3], 0))
+               : (tn_value){0};
+}
+
 /* qnn.conv2d: int32 sums of data, weight, zero points and scales (absent: 1). Data of one dimension (*out_line) is an
  * image of one row, also in the result. */
 static tn_value conv_sums(imp_node *c, const tn_value in[6], bool *out_line)
@@ -222,9 +239,8 @@ static tn_value conv_sums(imp_node *c, const tn_value in[6], bool *out_line)
     tn_value operand[6];
     tn_conv2d_attr a;
     *out_line = imp_rank(in[0]) == 3;
-    if (imp_rank(in[0]) > 4)
-        imp_fail(c, "onnx-E022", "%s on %s is not supported, only 1-D and 2-D (three and four dimensions)",
-                 c->row->op, imp_type_text(c, imp_type(in[0])));
+    if (imp_rank(in[0]) == 5)
+        return volume_sums(c, in);
     if (!onnx_conv_attr(c, in[0], in[1], &tn_op_qnn_conv2d, &a))
         return (tn_value){0};
     for (int i = 0; i < 6; i++)
