@@ -15,8 +15,7 @@ kind.
 """
 import numpy as np
 
-from double import Doubles, unit
-from graph import DTYPES
+from double import Doubles
 from judges import Refused
 
 NEAR, SPREAD, LAST, OTHER = 8, 32, 8, {24: 2.0 ** -12, 53: 2.0 ** -30, 11: 2.0 ** -5, 8: 2.0 ** -3}
@@ -88,32 +87,31 @@ def spread(x, shaken):
         return np.maximum(moved, np.sqrt(np.mean(np.square(finite))) if finite.size else 0)
 
 
-def near(want, got, dtype):
-    """Elements that are not within NEAR units of each other."""
+def near(want, got, u):
+    """Elements that are not within NEAR units, u, of each other."""
     a, b = want.astype("f8"), got.astype("f8")
-    u = unit(dtype)
     with np.errstate(invalid="ignore", over="ignore"):
         apart = ~(np.abs(a - b) <= 2 * NEAR * u * np.maximum(np.abs(a), np.abs(b)) + 1e-37)
     return apart & (a != b) & ~((a != a) & (b != b))
 
 
-def rounded(want, got, dtype, reference, binding, i):
+def rounded(want, got, u, reference, binding, i):
     """None, or (who, how): "got" or "want" is too far from the result in float64."""
-    if not near(want, got, dtype).any():
+    if not near(want, got, u).any():
         return None
     known = reference.get()
     if isinstance(known, Refused) or isinstance(known, ValueError):
-        scale = np.max(np.abs(want.astype("f8")), initial=0)
-        bad = np.abs(want.astype("f8") - got.astype("f8")) > 2.0 ** 12 * unit(dtype) * scale
+        scale = np.max(np.abs(want.astype("f8")), initial=1)
+        bad = np.abs(want.astype("f8") - got.astype("f8")) > 2.0 ** 12 * u * scale
         return ("coarse", first_wrong(bad, want, got)) if bad.any() else None
     x, moved = known[binding][i]
     if x.shape != want.shape:
         return "reference", f"shape {list(x.shape)} in float64"
     with np.errstate(invalid="ignore", over="ignore"):
-        limit = SPREAD * moved + 2 * LAST * unit(dtype) * np.abs(x) + 1e-37
-        other = np.maximum(limit, OTHER[DTYPES[dtype].digits] * np.max(np.abs(x[np.isfinite(x)]), initial=1))
+        limit = SPREAD * moved + 2 * LAST * u * np.abs(x) + 1e-37
+        other = np.maximum(limit, OTHER[-int(np.log2(u))] * np.max(np.abs(x[np.isfinite(x)]), initial=1))
         for who, y, most in (("got", got, limit), ("want", want, other)):
-            bad = ~(np.abs(y.astype("f8") - x) <= most) & near(want, got, dtype)
+            bad = ~(np.abs(y.astype("f8") - x) <= most) & near(want, got, u)
             if bad.any():
                 at = tuple(np.argwhere(bad)[0])
                 return who, (f"{first_wrong(bad, want, got)}; float64: {x[at]!r}, may be {most[at]:.3g} apart")
@@ -128,8 +126,7 @@ def differ(case, want, got, reference):
             if not wrong and kind == "exact":
                 wrong = same(w[i], g[i])
             elif not wrong and kind == "rounded":
-                dtype = next(k for k, d in DTYPES.items() if d.np == w[i].dtype)
-                wrong = rounded(w[i], g[i], dtype, reference, b, i)
+                wrong = rounded(w[i], g[i], case.units[i], reference, b, i)
                 wrong = wrong and f"{wrong[1]} [{wrong[0]}]"
             if wrong:
                 return f"binding {b}, output {i} ({kind}): {wrong}"

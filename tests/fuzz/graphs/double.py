@@ -10,7 +10,11 @@ from onnx import TensorProto, helper, numpy_helper
 from graph import DTYPES
 
 FLOAT_TYPES = {DTYPES[d].onnx for d in ("f4", "f8", "f2", "bf")}
-SINGLE = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"}
+SINGLE = {  # operators of float32 alone: positions of their float operands and results
+    "QuantizeLinear": ([0, 1], []), "DequantizeLinear": ([1], [0]), "DynamicQuantizeLinear": ([0], [1]),
+    "QLinearConv": ([1, 4, 6], []), "QLinearMatMul": ([1, 4, 6], []), "NonMaxSuppression": ([0, 1, 3, 4], []),
+    "HannWindow": ([], [0]), "HammingWindow": ([], [0]), "BlackmanWindow": ([], [0]), "MelWeightMatrix": ([3, 4], [0]),
+    "TfIdfVectorizer": ([], [0])}
 MOVES = {"Identity", "Reshape", "Transpose", "Concat", "Slice", "Gather", "Split", "Squeeze", "Unsqueeze", "Flatten",
          "Expand", "Tile", "Where", "Relu", "Neg", "Abs", "Clip", "Pad", "Max", "Min", "If", "Loop", "Scan", "ReduceMax",
          "ReduceMin", "MaxPool", "GatherElements", "GatherND", "DepthToSpace", "SpaceToDepth", "Constant", "Compress"}
@@ -81,10 +85,11 @@ class Doubles:
 
     def single(self, n):
         """The node takes and gives float32: its floats are exact there."""
-        floats = {"QuantizeLinear": ([0, 1], []), "DequantizeLinear": ([1], [0]), "DynamicQuantizeLinear": ([0], [1]),
-                  "QLinearConv": ([1, 4, 6], []), "QLinearMatMul": ([1, 4, 6], [])}[n.op_type]
+        floats = SINGLE[n.op_type]
         before, after = [], []
         for i in floats[0]:
+            if i >= len(n.input) or not n.input[i]:
+                continue
             name = self.name()
             before.append(helper.make_node("Cast", [n.input[i]], [name], to=TensorProto.FLOAT))
             n.input[i] = name

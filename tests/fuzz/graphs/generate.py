@@ -5,19 +5,28 @@ import ops_more     # noqa: F401
 import ops_move     # noqa: F401
 import ops_nn       # noqa: F401
 import ops_reduce   # noqa: F401
-from graph import Cannot, Graph
+from graph import Cannot, Graph, printed
 
 
 class Case:
     """A model, its inputs for each binding of its symbols, and how its outputs are compared."""
 
-    def __init__(self, seed, model, feeds, kinds, g):
+    def __init__(self, seed, model, feeds, outputs, g):
         self.seed, self.model, self.feeds = seed, model, feeds
-        self.kinds = kinds        # of each output: "exact", "rounded" or "loose"
+        self.kinds = [v.kind for v in outputs]  # of each output: "exact", "rounded" or "loose"
+        self.units = [2.0 ** -v.digits for v in outputs]  # what their roundings are in the order of, relatively
         self.rounded = g.rounded  # {name: dtype} of values that are not exact
         self.floats = g.floats    # names of all values that are floats
         self.values = g.values    # {name: Value}
         self.used = g.used        # how often each operator occurs
+
+    is_onnx = True
+
+    def data(self):
+        return self.model.SerializeToString()
+
+    def __str__(self):
+        return printed(self.model)
 
 
 def generate(seed):
@@ -29,5 +38,5 @@ def generate(seed):
             model, feeds, outputs = g.model()
         except Cannot:
             continue
-        return Case(seed, model, feeds, [v.kind for v in outputs], g)
+        return Case(seed, model, feeds, outputs, g)
     raise RuntimeError(f"seed {seed} gives no graph")

@@ -8,6 +8,7 @@ Known of a value, apart from its type:
   grain   all elements are multiples of it, a power of two, and few enough bits hold them: sums and products of such
           values are exact in every order, so all judges must agree in every bit. None: rounded.
   loose   rounded numbers went through a step (a comparison, a conversion to integers): judges may differ
+  digits  of the coarsest rounding that it went through
 """
 import collections
 import re
@@ -35,10 +36,19 @@ DTYPES = {d.name: d for d in [
     Dtype("u4", TensorProto.UINT32, np.dtype("u4"), "u", 32, 0, 2**32 - 1),
     Dtype("u8", TensorProto.UINT64, np.dtype("u8"), "u", 64, 0, 2**53),
     Dtype("b", TensorProto.BOOL, np.dtype(bool), "b", 1, 0, 1),
+    Dtype("e4m3fn", TensorProto.FLOAT8E4M3FN, np.dtype(ml_dtypes.float8_e4m3fn), "f", 4, -448, 448),
+    Dtype("e4m3fnuz", TensorProto.FLOAT8E4M3FNUZ, np.dtype(ml_dtypes.float8_e4m3fnuz), "f", 4, -240, 240),
+    Dtype("e5m2", TensorProto.FLOAT8E5M2, np.dtype(ml_dtypes.float8_e5m2), "f", 3, -57344, 57344),
+    Dtype("e5m2fnuz", TensorProto.FLOAT8E5M2FNUZ, np.dtype(ml_dtypes.float8_e5m2fnuz), "f", 3, -57344, 57344),
+    Dtype("e2m1", TensorProto.FLOAT4E2M1, np.dtype(ml_dtypes.float4_e2m1fn), "f", 2, -6, 6),
+    Dtype("int4", TensorProto.INT4, np.dtype(ml_dtypes.int4), "i", 4, -8, 7),
+    Dtype("uint4", TensorProto.UINT4, np.dtype(ml_dtypes.uint4), "u", 4, 0, 15),
 ]}
 FLOATS, HALF = ("f4", "f8", "f2", "bf"), ("f2", "bf")
 INTS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 NUMBERS, ALL = FLOATS + INTS, FLOATS + INTS + ("b",)
+SMALL_FLOATS, SMALL_INTS = ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e2m1"), ("int4", "uint4")
+SMALL = {**{d: 19 for d in SMALL_FLOATS}, "e2m1": 23, **{d: 21 for d in SMALL_INTS}}  # the opsets that brought them
 ELEMENTS = 4000  # of one value, about
 
 # Operators of graphs whose inputs hold NaN, infinities, -0 and denormal numbers: those that treat them one element at a time.
@@ -58,6 +68,7 @@ class Value:
         self.name, self.dtype, self.shape = name, dtype, tuple(shape)
         self.lo, self.hi, self.loose, self.constant = lo, hi, loose, constant
         self.grain = 1.0 if dtype not in FLOATS else grain
+        self.digits = DTYPES[dtype].digits
         if dtype in FLOATS and grain is not None:
             top = max(abs(lo), abs(hi)) / grain
             if top >= 2.0 ** DTYPES[dtype].digits or grain < (2.0 ** -8 if dtype == "f2" else 2.0 ** -40):
@@ -106,6 +117,8 @@ class Graph:
         self.other_dtypes = r.pick([0, 0, 0.05, 0.4])
         self.special = r.chance(0.05)            # some inputs are not numbers, infinite, or denormal
         self.exact = self.exact and not self.special
+        self.least = 0 if r.chance(0.08) else 1  # the smallest extent
+        self.unnamed = r.pick([0, 0, 0, 0.3, 1])  # how often extents of inputs are declared without size or name
         self.block = self.main = Block()
         self.inputs, self.initialisers, self.count = [], [], 0
         self.values = {}                       # {name: Value}
@@ -116,9 +129,9 @@ class Graph:
         self.domains = set()
         self.used = collections.Counter()
         if self.n_bindings > 1:
-            one_at = r.below(self.n_bindings)
+            one_at, one = r.below(self.n_bindings), r.pick([1, self.least])
             for name in "nm"[: r.between(1, 2)]:
-                sizes = [1 if b == one_at and name == "n" else r.between(1, 9) for b in range(self.n_bindings)]
+                sizes = [one if b == one_at and name == "n" else r.between(1, 9) for b in range(self.n_bindings)]
                 if r.chance(0.2):
                     sizes[r.below(self.n_bindings)] = r.pick([16, 17, 33])
                 if fixed(tuple(sizes)) is None:
@@ -129,18 +142,19 @@ class Graph:
     def dim(self, n):
         return (n,) * self.n_bindings
 
-    def extent(self, low=1):
+    def extent(self, low=None):
         """A random one."""
         r = self.r
+        low = self.least if low is None else low
         if self.symbols and r.chance(0.4):
             d = r.pick(list(self.symbols))
             if min(d) >= low:
                 return d
         n = r.weighted([1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 17, 32, 33, 0],
-                       [3, 5, 6, 5, 4, 2, 2, 2, .4, .8, .5, .4, .4, .12])
+                       [3, 5, 6, 5, 4, 2, 2, 2, .4, .8, .5, .4, .4, 1])
         return self.dim(max(n, low))
 
-    def shape(self, rank, low=1):
+    def shape(self, rank, low=None):
         shape = [self.extent(low) for _ in range(rank)]
         while max(np.prod([d[b] for d in shape]) for b in range(self.n_bindings)) > ELEMENTS:
             at = max(range(rank), key=lambda i: max(shape[i]))
@@ -243,10 +257,11 @@ class Graph:
         new = [v for v in found if v.name not in self.read]
         return self.r.pick(new[-4:] if new and self.r.chance(0.8) else found)
 
-    def operand(self, dtypes=NUMBERS, rank=None, min_rank=0, max_rank=5, exact=None, lo=None, hi=None, low=1,
+    def operand(self, dtypes=NUMBERS, rank=None, min_rank=0, max_rank=5, exact=None, lo=None, hi=None, low=None,
                 known=True, want=None, reuse=0.85):
         """An operand: a value that is there, or a new one. exact: it must be. lo, hi: bounds that it must have; a value
         beyond them is clipped. low: the least extent."""
+        low = self.least if low is None else low
         ranks = range(min_rank, max_rank + 1) if rank is None else (rank if isinstance(rank, (list, tuple)) else [rank])
 
         def fits(v):
@@ -370,11 +385,15 @@ class Graph:
         """Adds a node. outputs: (dtype, shape, lo, hi, grain) each; a missing input is None. Returns the new values."""
         loose = any(v.loose for v in inputs if v)
         res = []
+        inside = [self.values[o] for g in attributes.values() if isinstance(g, onnx.GraphProto)
+                  for n in g.node for o in n.output if o in self.values]
+        sources = [v for v in list(inputs) + inside if isinstance(v, Value) and v.dtype in FLOATS and not v.exact]
         for dtype, shape, lo, hi, grain in outputs:
             kind = DTYPES[dtype]
             if dtype != "b" and (lo < kind.lo or hi > kind.hi):
                 raise Cannot
             res.append(Value(self.name(), dtype, shape, lo, hi, grain, loose))
+            res[-1].digits = min([res[-1].digits] + [v.digits for v in sources])
             for b in range(self.n_bindings):
                 if res[-1].known and res[-1].elements(b) > 2 * ELEMENTS:
                     raise Cannot
@@ -407,6 +426,11 @@ class Graph:
         v.loose = v.loose or any(w.loose for _, w in blocks)
         return v
 
+    def hidden(self, v, i):
+        """Whether an extent of an input is declared without size or name: one of a symbol, or the first of several."""
+        d = v.shape[i]
+        return (fixed(d) is None or (i == 0 and v.rank > 1 and d[0] > 1)) and self.r.chance(self.unnamed)
+
     def step(self):
         """Adds one operator of the table, most likely one that reads what is there."""
         rows = [row for row in ROWS if row.since <= self.opset <= row.until and (not self.special or row.name in PLAIN)]
@@ -429,7 +453,7 @@ class Graph:
         used = read | {v.name for v in outputs}
         inputs = [(v, a) for v, a in self.inputs if v.name in used]
         graph = helper.make_graph(
-            self.main.nodes, "fuzz", [info(v, self.symbols) for v, _ in inputs],
+            self.main.nodes, "fuzz", [info(v, self.symbols, self.hidden) for v, _ in inputs],
             [info(v, None if r.chance(0.5) else self.symbols) for v in outputs],
             [t for t in self.initialisers if t.name in used])
         opsets = [helper.make_opsetid("", self.opset)]
@@ -450,12 +474,12 @@ def reads(node):
             yield from (o.name for o in a.g.output)
 
 
-def info(v, symbols=None):
-    """Its type; dimensions that only some bindings have get their symbol's name, or none."""
-    def one(d):
-        size = fixed(d)
-        return size if size is not None else (symbols or {}).get(d)
-    shape = None if symbols is None else [one(d) for d in v.shape]
+def info(v, symbols=None, hidden=lambda v, i: False):
+    """Its type; dimensions that only some bindings have get their symbol's name, or none, as hidden(v, i) ones do."""
+    def one(i):
+        size = fixed(v.shape[i])
+        return None if hidden(v, i) else size if size is not None else (symbols or {}).get(v.shape[i])
+    shape = None if symbols is None else [one(i) for i in range(v.rank)]
     return helper.make_tensor_value_info(v.name, DTYPES[v.dtype].onnx, shape)
 
 

@@ -2,6 +2,7 @@
 import os
 import tempfile
 
+import ml_dtypes
 from tenon import _core, _errors
 
 
@@ -82,6 +83,12 @@ def brief(diagnostics):
     return "? -: no message"
 
 
+def typed(array, type_):
+    """An output of ONNX Runtime, which gives float8 as bytes."""
+    name = type_[len("tensor(float8"):-1] if type_.startswith("tensor(float8") else None
+    return array.view(getattr(ml_dtypes, f"float8_{name}")) if name else array
+
+
 class OnnxRuntime:
     def __init__(self):
         import onnxruntime as ort
@@ -97,6 +104,7 @@ class OnnxRuntime:
     def run(self, data, feeds):
         try:
             session = self.ort.InferenceSession(data, self.options, providers=["CPUExecutionProvider"])
-            return [session.run(None, feed, self.run_options) for feed in feeds]
+            types = [o.type for o in session.get_outputs()]
+            return [[typed(a, t) for a, t in zip(session.run(None, feed, self.run_options), types)] for feed in feeds]
         except Exception as e:  # its own classes, and those of its numpy conversions
             raise Refused("ort: " + " ".join(str(e).split())[:300])

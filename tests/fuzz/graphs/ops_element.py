@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from graph import ALL, DTYPES, FLOATS, INTS, NUMBERS, Cannot, Value, fixed
+from graph import ALL, DTYPES, FLOATS, INTS, NUMBERS, SMALL, SMALL_INTS, Cannot, Value, fixed
 from rows import ROWS, Row, row
 
 F = ("f4", "f8", "f2", "bf")
@@ -96,16 +96,21 @@ for name_ in UNARY:
 # ---- broadcasting ----
 
 def broadcast(g, *values):
-    """The shape of their broadcast; extents of 1 must be 1 in every binding."""
+    """The shape of their broadcast. An extent may be 1 in some bindings and as large as the others in the rest."""
     rank = max(v.rank for v in values)
     shape = [g.dim(1)] * rank
     for v in values:
         for i, d in enumerate(v.shape, rank - v.rank):
-            if shape[i] is not None and fixed(shape[i]) == 1:
-                shape[i] = d
-            elif fixed(d) != 1 and d != shape[i] or d is None:
-                raise Cannot
+            shape[i] = d if fixed(shape[i] or (0,)) == 1 else together(shape[i], d)
     return shape
+
+
+def together(d, e):
+    if d == e and d is not None or e and fixed(e) == 1:
+        return d
+    if d is None or e is None or any(x != y and 1 not in (x, y) for x, y in zip(d, e)):
+        raise Cannot
+    return tuple(y if x == 1 else x for x, y in zip(d, e))
 
 
 def goes_with(g, v):
@@ -131,6 +136,8 @@ def partner(g, v, dtypes=None, exact=None, lo=None, hi=None):
     for i in range(len(shape)):
         if g.r.chance(0.25):
             shape[i] = g.dim(1)
+        elif g.n_bindings > 1 and g.r.chance(0.08):  # 1 in some bindings
+            shape[i] = tuple(1 if g.r.chance(0.5) else n for n in shape[i])
     shape = shape[g.r.below(len(shape) + 1):] if g.r.chance(0.4) else shape
     if g.r.chance(0.1) and len(shape) == v.rank and v.rank < 4:
         shape = [g.dim(g.r.between(1, 3))] + shape
@@ -322,6 +329,53 @@ for name_ in ("IsNaN", "IsInf"):
 
 # ---- conversions ----
 
+def moved(g, q):
+    """q through operators that take elements of any type."""
+    shape = q.shape
+    for _ in range(g.r.below(3)):
+        what = g.r.pick(["Identity", "Transpose", "Flatten", "Unsqueeze"])
+        attributes, inputs = {}, [q]
+        if what == "Transpose":
+            perm = g.r.shuffle(range(len(shape)))
+            shape, attributes = [shape[i] for i in perm], dict(perm=perm)
+        elif what == "Flatten":
+            shape = [g.dim(1), tuple(int(np.prod([d[b] for d in shape])) for b in range(g.n_bindings))]
+            attributes = dict(axis=0)
+        elif what == "Unsqueeze" and len(shape) < 5:
+            shape, inputs = [g.dim(1)] + list(shape), [q, g.param([0])]
+        else:
+            what = "Identity"
+        q = g.emit(what, inputs, [(q.dtype, shape, q.lo, q.hi, None)], **attributes)[0]
+    return q
+
+
+@row("Cast.small", since=19, weight=1)
+def cast_small(g):
+    """To a type of 8 bits or less, and back: float8, float4, 4-bit integers."""
+    to = g.r.pick([d for d, since in SMALL.items() if since <= g.opset])
+    small = to in SMALL_INTS
+    v = g.operand(FLOATS if not small else ("f4", "f2", "i4", "u1"), exact=True, min_rank=1)
+    lo, hi = (max(DTYPES[to].lo, -6), min(DTYPES[to].hi, 6)) if small or to == "e2m1" else (-8, 8)
+    if v.dtype not in FLOATS and (v.lo < lo or v.hi > hi):
+        raise Cannot
+    v = g.within(v, lo, hi) if v.dtype in FLOATS else v
+    if small and v.dtype in FLOATS and v.grain < 1:
+        v = g.emit("Round", [v], [(v.dtype, v.shape, np.floor(v.lo), np.ceil(v.hi), 1.0)])[0]
+    q = moved(g, g.emit("Cast", [v], [(to, v.shape, lo, hi, None)], to=DTYPES[to].onnx)[0])
+    back = g.r.pick(["f4", "f4", "f2", "i4"] if small else ["f4", "f4", "f2"])
+    g.emit("Cast", [q], [(back, q.shape, lo, hi, 1.0 if small else 2.0 ** -9)], to=DTYPES[back].onnx)
+
+
+@row("QDQ.small", since=19, weight=0.7)
+def qdq_small(g):
+    to = g.r.pick([d for d, since in SMALL.items() if since <= g.opset])
+    v = g.within(g.operand(("f4",), exact=True, min_rank=1), -8, 8)
+    s = g.constant(np.asarray(g.r.pick([1.0, 2.0, 4.0]), "f4"))
+    z = g.constant(np.asarray(0, DTYPES[to].np)) if to[0] == "e" else g.constant(np.asarray(g.r.pick([0, 1, 3]), DTYPES[to].np))
+    q = moved(g, g.emit("QuantizeLinear", [v, s, z], [(to, v.shape, -6, 15, None)])[0])
+    g.emit("DequantizeLinear", [q, s, z], [("f4", q.shape, -60, 60, 2.0 ** -9)])
+
+
 def to_type(g, v, to):
     """bounds and grain of v as dtype `to`; Cannot where that is undefined or jumps"""
     kind = DTYPES[to]
@@ -335,7 +389,7 @@ def to_type(g, v, to):
         return v.lo, v.hi, v.grain
     if not v.exact or v.lo < kind.lo or v.hi > kind.hi:
         raise Cannot
-    return math.trunc(v.lo), math.trunc(v.hi), 1.0
+    return int(v.lo), int(v.hi), 1.0
 
 
 @row("Cast", weight=2)

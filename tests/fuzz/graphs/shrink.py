@@ -32,9 +32,18 @@ class Small:
         other.feeds = [dict(feed) for feed in self.feeds]
         return other
 
+    is_onnx = True
+
+    def data(self):
+        return self.model.SerializeToString()
+
     @property
     def kinds(self):
         return [self.values[o.name].kind for o in self.model.graph.output]
+
+    @property
+    def units(self):
+        return [2.0 ** -self.values[o.name].digits for o in self.model.graph.output]
 
     def clean(self):
         """Drops nodes that no output needs, inputs and initialisers that nobody reads."""
