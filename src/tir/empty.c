@@ -3,9 +3,13 @@
  * inits run in front of it, in a copy of the loop that holds nothing else. */
 #include "tir/func.h"
 
+enum { MAX_LOOPS = 16 };
+
 typedef struct {
     tn_func *f;
-    const tn_expr *var;  /* of the loop */
+    const tn_expr *var;             /* of the loop */
+    const tn_expr *loop[MAX_LOOPS]; /* this variable and those of the loops in it */
+    int n_loop;
     bool reduces, other; /* a block reduces along it; something prevents that it begins empty */
     const tn_expr *cond; /* goes to the masks of the blocks; NULL: none does */
 } reduction;
@@ -18,7 +22,18 @@ static bool divides_by_number(const tn_expr *e, void *user)
     return e->kind < TN_E_FLOORDIV || e->kind > TN_E_TRUNCMOD || tn_is_int(e->src[1], &n);
 }
 
-static void look_at_block(reduction *r, const tn_stmt *s)
+/* Is it 0 in the first iteration of all loops? Only there may the init run. */
+static bool begins_at_zero(const reduction *r, const tn_expr *e)
+{
+    const tn_expr *zero[MAX_LOOPS];
+    int64_t n;
+    for (int i = 0; i < r->n_loop; i++)
+        zero[i] = tn_idx(r->f->pool, 0);
+    e = tn_subst(r->f->pool, e, r->n_loop, r->loop, zero);
+    return tn_is_int(tn_simplify(r->f->pool, NULL, e), &n) && n == 0;
+}
+
+static void look_at_block(reduction *r, tn_stmt *s)
 {
     bool along = false;
     const tn_expr *mask = s->u.block.mask;
@@ -28,9 +43,11 @@ static void look_at_block(reduction *r, const tn_stmt *s)
         bool uses = tn_uses(it->value, r->var);
         along = along || (uses && it->kind == TN_ITER_REDUCE);
         r->other = r->other || (uses && s->u.block.init.first && it->kind == TN_ITER_SPATIAL) ||
-                   (uses && !tn_each(it->value, divides_by_number, NULL));
+                   (uses && !tn_each(it->value, divides_by_number, NULL)) ||
+                   (it->kind == TN_ITER_REDUCE && !begins_at_zero(r, it->value));
     }
     r->reduces = r->reduces || (along && s->u.block.init.first);
+    r->other = r->other || tn_body_uses(&s->u.block.init, r->var);
     r->other = r->other || (!along && s->u.block.init.first);
 }
 
@@ -40,7 +57,9 @@ static bool look(tn_stmt *s, void *user)
     if (s->kind == TN_S_BLOCK)
         look_at_block(r, s);
     else
-        r->other = r->other || s->kind != TN_S_FOR;
+        r->other = r->other || s->kind != TN_S_FOR || r->n_loop == MAX_LOOPS;
+    if (s->kind == TN_S_FOR && !r->other)
+        r->loop[r->n_loop++] = s->u.loop.var;
     return s->kind == TN_S_FOR || s->kind == TN_S_IF;
 }
 
@@ -72,16 +91,18 @@ static void clear(tn_body *b)
 /* Leaves the init of a block that reduces along the variable; false: there is nothing to leave. */
 static bool leave_init(tn_func *f, tn_stmt *s, const tn_expr *var)
 {
-    if (!reduces_along(s, var))
-        return false;
+    if (!reduces_along(s, var) || tn_body_uses(&s->u.block.init, var))
+        return false; /* an init that says which iteration it is begins nothing before the loop */
     clear(&s->u.block.body);
     s->u.block.mask = NULL;
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
         tn_iter *it = &s->u.block.iter[i];
-        if (it->kind == TN_ITER_REDUCE)
+        if (it->kind == TN_ITER_REDUCE) {
             it->value = tn_idx(f->pool, 0);
-        else if (tn_uses(it->value, var))
+            it->extent = tn_max(f->pool, it->extent, tn_idx(f->pool, 1));
+        } else if (tn_uses(it->value, var)) {
             return false; /* which elements they are is not known */
+        }
     }
     return true;
 }
@@ -147,7 +168,7 @@ static bool begin_empty(tn_stmt *s, void *user)
     tn_facts facts;
     if (s->kind != TN_S_FOR)
         return true;
-    reduction r = {.f = f, .var = s->u.loop.var};
+    reduction r = {.f = f, .var = s->u.loop.var, .loop = {s->u.loop.var}, .n_loop = 1};
     const tn_expr *n = s->u.loop.extent, *one = tn_idx(f->pool, 1);
     tn_stmt_walk(&s->u.loop.body, look, NULL, &r);
     if (!r.reduces)

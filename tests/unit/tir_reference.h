@@ -119,7 +119,7 @@ static inline bool ref_begins(const tn_stmt *s, const tn_expr *var)
             return false;
         along = along || tn_uses(it->value, var);
     }
-    return along && s->u.block.init.first;
+    return along && s->u.block.init.first && !tn_body_uses((tn_body *)&s->u.block.init, var);
 }
 
 /* Do such inits in the list, or what they need, use `inner`? */
@@ -152,9 +152,10 @@ static inline void ref_init(reference *r, const tn_stmt *s)
     for (uint32_t i = 0; i < s->u.block.n_iter && !r->trapped; i++) {
         const tn_iter *it = &s->u.block.iter[i];
         tn_scalar v = {.i = 0};
-        if (it->kind == TN_ITER_SPATIAL)
+        if (it->kind == TN_ITER_SPATIAL) {
             v = ref_eval(r, it->value);
-        inside = inside && v.i < ref_int(r, it->extent);
+            inside = inside && v.i >= 0 && v.i < ref_int(r, it->extent);
+        }
         r->var[it->var->u.i] = v;
     }
     if (inside)
