@@ -100,6 +100,7 @@ static inline tn_scalar ref_eval(reference *r, const tn_expr *e)
     return out;
 }
 
+static inline void ref_stmt(reference *r, const tn_stmt *s);
 static inline void ref_list(reference *r, const tn_body *b);
 
 /* ---- reductions of nothing (docs/tir.md) ---- */
@@ -168,8 +169,8 @@ static inline void ref_nothing(reference *r, const tn_body *b, const tn_expr *va
     for (const tn_stmt *s = b->first; s && !r->trapped; s = s->next) {
         if (s->kind == TN_S_LET && !ref_outside(s->u.let.value, var))
             return;
-        if (s->kind == TN_S_LET)
-            r->var[s->u.let.var->u.i] = ref_eval(r, s->u.let.value);
+        if (s->kind == TN_S_LET || s->kind == TN_S_BUFFER)
+            ref_stmt(r, s);
         if (s->kind == TN_S_IF && ref_outside(s->u.cond.cond, var))
             ref_nothing(r, ref_int(r, s->u.cond.cond) ? &s->u.cond.then : &s->u.cond.other, var);
         if (s->kind == TN_S_BLOCK && ref_begins(s, var))
