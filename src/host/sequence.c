@@ -234,16 +234,10 @@ static tnr_status end(tnh_call *h, maker *m, tnr_value **out)
                       : tnh_value_tensor(h, m->type, m->ndim, m->shape, m->data, out);
 }
 
-static int64_t attribute(const tnh_call *h, const char *name)
-{
-    const tn_json *v = tn_json_find(h->attr, name);
-    return tn_json_is(v, TN_JSON_INT) ? v->u.i : tn_json_is(v, TN_JSON_BOOL) && v->u.b;
-}
-
 /* Attribute axis, of `rank` dimensions. */
 static tnr_status axis_of(tnh_call *h, int32_t rank, int32_t *out)
 {
-    int64_t axis = attribute(h, "axis");
+    int64_t axis = tnh_attr_int(h, "axis", 0);
     if (axis < -rank || axis >= rank)
         return tnh_fail(h, TNR_E_ARG, "axis %lld is outside of a tensor of %d dimensions", (long long)axis,
                         (int)rank);
@@ -298,7 +292,7 @@ static tnr_status split(tnh_call *h, const tensor *x, int32_t axis, const parts 
 {
     int64_t extent = x->shape[axis], at[2] = {0, 0};
     tnr_status status = TNR_OK;
-    bool squeeze = !p->given && !attribute(h, "keepdims");
+    bool squeeze = !p->given && !tnh_attr_int(h, "keepdims", 1);
     for (int64_t i = 0; i < p->n && !status; i++) {
         int64_t left = extent - at[0];
         at[1] = !p->each ? integer(&p->size, i) : p->each < left ? p->each : left;
@@ -371,7 +365,7 @@ tnr_status tnh_seq_concat(tnh_call *h)
     tnr_value *made;
     int32_t axis = 0;
     int64_t extent = 0, shape[TNH_MAX_NDIM], done = 0;
-    bool stack = attribute(h, "new_axis");
+    bool stack = tnh_attr_int(h, "new_axis", 0);
     tnr_status status = sequence_in(h, 0, &s);
     if (!status && !(x = tnh_new(h, s.n_field, sizeof *x)))
         status = TNR_E_MEMORY;

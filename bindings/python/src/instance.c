@@ -47,7 +47,8 @@ static int fill(core_instance *x, core_library *library, const tnr_instance_opti
     x->in = PyMem_Calloc((size_t)x->n_in + 1, sizeof *x->in);
     x->out = PyMem_Calloc((size_t)x->n_out + 1, sizeof *x->out);
     x->fixed = PyMem_Calloc((size_t)x->n_out + 1, sizeof *x->fixed);
-    if (!x->in || !x->out || !x->fixed) {
+    x->is_given = PyMem_Calloc((size_t)x->n_in + 1, sizeof *x->is_given);
+    if (!x->in || !x->out || !x->fixed || !x->is_given) {
         PyErr_NoMemory();
         return -1;
     }
@@ -85,6 +86,7 @@ static void instance_dealloc(PyObject *self)
     PyMem_Free(x->in);
     PyMem_Free(x->out);
     PyMem_Free(x->fixed);
+    PyMem_Free(x->is_given);
     Py_CLEAR(x->library);
     core_free(self);
 }
@@ -98,6 +100,11 @@ static int set_input(core_instance *x, uint32_t i, PyObject *array)
     if (tnr_input_info(x->library->m, i, &info, &e)) {
         core_raise_run(&e);
         return -1;
+    }
+    if (info.dtype.code == kDLOpaqueHandle) {
+        int failed = core_value_set(x, i, array);
+        x->is_given[i] = x->is_given[i] || !failed;
+        return failed;
     }
     core_tensor *t = core_tensor_from(array, 0, &info.dtype);
     if (!t)
@@ -131,7 +138,7 @@ int core_instance_run_bound(core_instance *x)
     tnr_error e;
     tnr_status st;
     for (uint32_t i = 0; i < x->n_in; i++)
-        if (!x->in[i]) {
+        if (!x->in[i] && !x->is_given[i]) {
             PyErr_Format(PyExc_ValueError, "input %u is not bound", (unsigned)i);
             return -1;
         }
@@ -143,7 +150,7 @@ int core_instance_run_bound(core_instance *x)
     return st ? -1 : 0;
 }
 
-/* An output as what it was bound to, or a copy of the instance's memory. */
+/* An output as what it was bound to, or a copy of the instance's memory; a value as tenon._values has it. */
 static PyObject *result(core_instance *x, uint32_t i)
 {
     DLTensor view;
@@ -152,6 +159,8 @@ static PyObject *result(core_instance *x, uint32_t i)
         Py_INCREF(x->out[i]);
         return (PyObject *)x->out[i];
     }
+    if (x->fixed[i].dtype.code == kDLOpaqueHandle)
+        return core_value_get(x, i);
     if (tnr_get_output_at(x->x, i, &view, &e))
         return core_raise_run(&e);
     core_tensor *t = core_tensor_new(view.dtype, view.ndim, view.shape);

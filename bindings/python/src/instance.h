@@ -8,12 +8,18 @@ typedef struct core_instance {
     uint32_t n_in, n_out;
     DLTensor *fixed;         /* n_out: outputs whose shape is fixed; others have ndim -1 */
     core_tensor **in, **out; /* what is bound; NULL: nothing */
+    int8_t *is_given;        /* n_in: inputs that are values and have one */
     int busy;                /* only one thread at a time may use it */
 } core_instance;
 
 int core_instance_enter(core_instance *x); /* -1 where another thread uses it */
 void core_instance_leave(core_instance *x);
 int core_instance_run_bound(core_instance *x); /* 0 or -1; between enter and leave */
+
+/* ---- values.c: what is no tensor ---- */
+
+int core_value_set(core_instance *x, uint32_t i, PyObject *given); /* 0 or -1 */
+PyObject *core_value_get(core_instance *x, uint32_t i);
 
 /* Methods: profile.c */
 PyObject *core_instance_profile(PyObject *self, PyObject *none);

@@ -57,8 +57,8 @@ def to_tensor(array: Any, wanted: Optional[str], writable: bool) -> _core.Tensor
         raise TypeError(f"{type(array).__name__} is no array; NumPy, which could make one of it, is not installed") from None
     if writable and not isinstance(array, numpy.ndarray):
         raise TypeError(f"results cannot be written to {type(array).__name__}")
-    if array is None or wanted == "handle":
-        raise UnsupportedError("optional values, sequences and texts are not supported yet")
+    if array is None:
+        raise UnsupportedError("None is given where the model takes a tensor")
     if not hasattr(array, "__array__") and not hasattr(array, "__array_interface__"):  # a number or a list of numbers
         array = numpy.asarray(array, numpy_dtype(wanted) if wanted else None)
     array = numpy.asarray(array)
@@ -69,7 +69,7 @@ def to_tensor(array: Any, wanted: Optional[str], writable: bool) -> _core.Tensor
         return _core.Tensor.of(array.astype(array.dtype.newbyteorder("=")))
     if name not in ML_DTYPES:
         if name not in NUMPY_DTYPES:
-            raise UnsupportedError(f"arrays of {array.dtype} are not supported yet")
+            raise UnsupportedError(f"the model takes a tensor of numbers, not an array of {array.dtype}")
         return _core.Tensor.of(array)
     if writable and not (array.flags.c_contiguous and array.flags.writeable):
         raise TypeError("results cannot be written to an array that is read-only or strided")

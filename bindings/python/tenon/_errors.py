@@ -61,7 +61,7 @@ class RunError(Error):
 
 
 class UnsupportedError(Error, TypeError):
-    """A value of a kind that Tenon does not take from Python, or not yet: texts, sequences, optional values."""
+    """A value that is no tensor where the model takes one: None, an array of texts or of other objects."""
 
 
 class Warning(UserWarning):  # noqa: A001 (tenon.Warning, as in other packages)

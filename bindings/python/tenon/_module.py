@@ -7,7 +7,7 @@ import warnings
 from collections import deque
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
-from . import _core, _errors, _profile, _progress
+from . import _core, _errors, _profile, _progress, _values
 
 Extent = Union[int, str]
 Shapes = Union[str, Mapping[str, Sequence[Optional[Extent]]]]
@@ -16,7 +16,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 class TensorInfo(NamedTuple):
     """An input or output of a module. Extents are numbers, or names of symbols that the arrays of a run bind; "?" is an
-    extent that the run computes."""
+    extent that the run computes. Of what is no tensor, dtype is the type: "Seq[Tensor[(?, 4), float32]]"."""
 
     name: str
     dtype: str
@@ -58,7 +58,7 @@ class Module:
 
     Call it with arrays, by position or by the inputs' names; an array is anything with the buffer protocol or DLPack
     (NumPy, PyTorch, JAX, ...) in CPU memory, or a number or list, which becomes an array of the input's dtype. Dense arrays
-    are not copied. It returns the output, or `Outputs` (a tuple) where there are several or none: NumPy arrays where NumPy
+    are not copied. Texts, sequences, optional values and maps are arrays of str, lists, None and dicts. It returns the output, or `Outputs` (a tuple) where there are several or none: NumPy arrays where NumPy
     is installed, else `tenon.Tensor`, which DLPack carries on; each run makes new ones.
 
     Several threads may call one module at the same time: each call that finds no free instance makes one. Runs release the
@@ -79,8 +79,8 @@ class Module:
         self._options: Dict[str, Any] = {}
         self._numpy = _has_numpy()
         self.threads = threads
-        self.inputs: Tuple[TensorInfo, ...] = tuple(TensorInfo(*i) for i in library.inputs())
-        self.outputs: Tuple[TensorInfo, ...] = tuple(TensorInfo(*o) for o in library.outputs())
+        self.inputs = _described(library.inputs(), "input", library.metadata())
+        self.outputs = _described(library.outputs(), "output", library.metadata())
         self.diagnostics: Tuple[_errors.Diagnostic, ...] = ()
         self.report: Dict[str, Any] = {}
         self._input_names = [i.name for i in self.inputs]
@@ -96,7 +96,7 @@ class Module:
     def run(self, inputs: Union[Sequence[Any], Mapping[str, Any]]) -> Outputs:
         """Run once over a list of arrays in the model's order, or a dict by name. Always returns Outputs."""
         tensors = self.run_tensors(inputs)
-        return Outputs([t.numpy() for t in tensors] if self._numpy else tensors, self._output_names)
+        return Outputs([_values.to_numpy(t) for t in tensors] if self._numpy else tensors, self._output_names)
 
     def run_tensors(self, inputs: Union[Sequence[Any], Mapping[str, Any]]) -> List[_core.Tensor]:
         """The same, with outputs as tenon.Tensor: for other libraries by DLPack (torch.from_dlpack(t))."""
@@ -125,7 +125,7 @@ class Module:
 
         Arrays are given as in a call; an input that is left out is zeros, with 1 for symbolic extents.
         """
-        found = {i.name: _zeros(i) for i in self.inputs}
+        found = {i.name: _zeros(i) for i in self.inputs if i.dtype != "string" and "[" not in i.dtype}
         found.update(zip(self._input_names, arrays))
         found.update(named)
         instance = self.instance()
@@ -163,7 +163,7 @@ class Module:
     @property
     def metadata(self) -> Dict[str, str]:
         """What the model says of itself: "producer_name", "doc_string", "metadata_props.KEY", ..."""
-        return self._library.metadata()
+        return {k: v for k, v in self._library.metadata().items() if not k.startswith(("input_type.", "output_type."))}
 
     @property
     def target(self) -> str:
@@ -172,7 +172,7 @@ class Module:
 
     def __repr__(self) -> str:
         def say(values: Sequence[TensorInfo]) -> str:
-            return ", ".join(f"{v.name}: {v.dtype}[{', '.join(map(str, v.shape))}]" for v in values)
+            return ", ".join(f"{v.name}: {v.dtype}" + ("" if "[" in v.dtype else f"[{', '.join(map(str, v.shape))}]") for v in values)
 
         return f"tenon.Module(({say(self.inputs)}) -> ({say(self.outputs)}))"
 
@@ -191,6 +191,12 @@ class Module:
                 _write_whole(path, f.read())
         else:
             raise _errors.Error("the module has nothing that could be saved")
+
+
+def _described(infos: Sequence[_core.Info], what: str, texts: Mapping[str, str]) -> Tuple[TensorInfo, ...]:
+    """Inputs or outputs; a package has the types of what is no tensor of numbers as texts."""
+    types = (texts.get(f"{what}_type.{name}") if dtype == "handle" else None for name, dtype, _ in infos)
+    return tuple(TensorInfo(*(_values.described(i[0], t) if t else i)) for i, t in zip(infos, types))
 
 
 def _zeros(info: TensorInfo) -> _core.Tensor:

@@ -12,7 +12,7 @@ import enum
 import warnings
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from . import _arrays, _core, _errors, _module
+from . import _arrays, _core, _errors, _module, _values
 
 CPU = "CPUExecutionProvider"
 TYPE_NAMES = {"float32": "float", "float64": "double"}  # tensor(...) has these of C, others as they are
@@ -78,13 +78,21 @@ class RunOptions:
         pass
 
 
+def _type_name(dtype: str) -> str:
+    """ONNX's name of a type: "tensor(float)", "seq(tensor(string))"."""
+    def name(t: _values.Type) -> str:
+        inside = (name(f) for f in t.fields) if t.fields else (TYPE_NAMES.get(t.dtype, t.dtype),)
+        return f"{t.kind}({','.join(inside)})"
+    return name(_values.parse(dtype))
+
+
 class NodeArg:
     """An input or output: name, shape (a symbolic extent is its name, one that the run computes None), type."""
 
     def __init__(self, info: _module.TensorInfo):
         self.name = info.name
         self.shape = [None if extent == "?" else extent for extent in info.shape]
-        self.type = f"tensor({TYPE_NAMES.get(info.dtype, info.dtype)})"
+        self.type = _type_name(info.dtype)
 
     def __repr__(self) -> str:
         return f"NodeArg(name={self.name!r}, type={self.type!r}, shape={self.shape})"
