@@ -62,49 +62,48 @@ tnr_status tnh_string_equal(tnh_call *h)
     return status;
 }
 
-/* Counts on from operand to operand. */
 tnr_status tnh_string_number(tnh_call *h)
 {
-    int64_t next = 0;
-    tnr_status status = TNR_OK;
-    if (h->n_out != h->n_in)
-        return tnh_fail(h, TNR_E_FORMAT, "%s has other numbers of operands and results", h->c->name);
-    for (uint32_t k = 0; k < h->n_in && !status; k++) {
-        tnh_texts t;
-        void *out;
-        status = tnh_texts_in(h, k, &t);
-        status = status ? status : tnh_tensor_out(h, k, TNH_INT64, t.ndim, t.shape, &out);
-        for (int64_t i = 0; !status && i < t.n; i++)
-            ((int64_t *)out)[i] = next++;
-    }
+    tnh_texts t;
+    void *out;
+    tnr_status status = tnh_texts_in(h, 0, &t);
+    status = status ? status : tnh_tensor_out(h, 0, TNH_INT64, t.ndim, t.shape, &out);
+    for (int64_t i = 0; !status && i < t.n; i++)
+        ((int64_t *)out)[i] = i;
     return status;
 }
 
-/* Operators that only move elements work on numbers of elements, and this takes the elements: number i stands
- * for element i of all operands one after the other. */
+enum { OPERAND = 40 }; /* the operand stands above these bits of a number, the element's number in them */
+
+static tnr_status take(tnh_call *h, uint32_t n_text, const tnh_texts *t, const DLTensor *shape,
+                       const int64_t *number)
+{
+    tnh_maker m;
+    tnr_status status = tnh_maker_begin(h, &m, shape->ndim, shape->shape);
+    for (int64_t i = 0; !status && i < m.n; i++) {
+        int64_t k = number[i] >> OPERAND, at = number[i] & ((INT64_C(1) << OPERAND) - 1);
+        if (k < 0 || k >= n_text || at >= t[k].n)
+            return tnh_fail(h, TNR_E_ARG, "%s is asked for an element that does not exist", h->c->name);
+        status = tnh_maker_add(h, &m, tnh_text_at(&t[k], at));
+    }
+    return status ? status : tnh_maker_out(h, &m, 0);
+}
+
+/* Operators that only move elements work on numbers of elements, and this takes the elements. */
 tnr_status tnh_string_take(tnh_call *h)
 {
     const void *number;
     int64_t n;
     DLTensor shape;
-    tnh_maker m;
     uint32_t n_text = h->n_in ? h->n_in - 1 : 0;
+    tnh_texts *t = tnh_new(h, n_text, sizeof *t);
+    if (!t)
+        return TNR_E_MEMORY;
     if (!n_text)
         return tnh_fail(h, TNR_E_FORMAT, "%s is called without operands", h->c->name);
-    tnh_texts *t = tnh_new(h, n_text, sizeof *t);
-    tnr_status status = t ? tnh_data_in(h, n_text, TNH_INT64, &number, &n) : TNR_E_MEMORY;
+    tnr_status status = tnh_data_in(h, n_text, TNH_INT64, &number, &n);
     status = status ? status : tnh_tensor_in(h, n_text, &shape);
     for (uint32_t k = 0; k < n_text && !status; k++)
         status = tnh_texts_in(h, k, &t[k]);
-    status = status ? status : tnh_maker_begin(h, &m, shape.ndim, shape.shape);
-    for (int64_t i = 0; !status && i < n; i++) {
-        int64_t at = ((const int64_t *)number)[i];
-        uint32_t k = 0;
-        for (; k + 1 < n_text && at >= t[k].n; k++)
-            at -= t[k].n;
-        status = at < 0 || at >= t[k].n
-                     ? tnh_fail(h, TNR_E_ARG, "%s is asked for an element that does not exist", h->c->name)
-                     : tnh_maker_add(h, &m, tnh_text_at(&t[k], at));
-    }
-    return status ? status : tnh_maker_out(h, &m, 0);
+    return status ? status : take(h, n_text, t, &shape, number);
 }

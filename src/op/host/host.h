@@ -1,6 +1,7 @@
 #ifndef TN_OP_HOST_HOST_H
 #define TN_OP_HOST_HOST_H
-/* Operators over values that no kernel computes with: sequences, optional values. Host functions do them in the run. */
+/* Operators over values that no kernel computes with: sequences, optional values, texts. Host functions do
+ * them in the run. */
 #include "op/op.h"
 
 #define OP(id) extern const tn_op tn_op_##id;
@@ -17,6 +18,23 @@ TN_ATTR_STRUCT(tn_seq_split_attr, TN_SEQ_SPLIT_ATTRS);
     ATTR(s, I64,  axis,     "0",     "along which the elements follow each other") \
     ATTR(s, BOOL, new_axis, "False", "the axis is a new one")
 TN_ATTR_STRUCT(tn_seq_concat_attr, TN_SEQ_CONCAT_ATTRS);
+
+#define TN_STRING_SPLIT_ATTRS(ATTR, s) \
+    ATTR(s, STR, delimiter, "\"\"", "between the parts; empty: white space") \
+    ATTR(s, I64, maxsplit,  "-1",   "splits of a text at most; below 0: no limit")
+TN_ATTR_STRUCT(tn_string_split_attr, TN_STRING_SPLIT_ATTRS);
+
+#define TN_STRING_NORMALIZE_ATTRS(ATTR, s) \
+    ATTR(s, STR,  case_change_action, "\"NONE\"", "LOWER, UPPER or NONE") \
+    ATTR(s, BOOL, is_case_sensitive,  "False",    "are stop words compared as they are?") \
+    ATTR(s, STR,  locale,             "\"\"",     "tr and az have cases of their own for i")
+TN_ATTR_STRUCT(tn_string_normalize_attr, TN_STRING_NORMALIZE_ATTRS);
+
+#define TN_STRING_MATCH_ATTRS(ATTR, s) ATTR(s, STR, pattern, NULL, "the regular expression")
+TN_ATTR_STRUCT(tn_string_match_attr, TN_STRING_MATCH_ATTRS);
+
+#define TN_STRING_TO_NUMBER_ATTRS(ATTR, s) ATTR(s, DTYPE, dtype, NULL, "int64, uint64, float32 or float64")
+TN_ATTR_STRUCT(tn_string_to_number_attr, TN_STRING_TO_NUMBER_ATTRS);
 /* clang-format on */
 
 #endif
