@@ -78,11 +78,57 @@ static inline tenon_expr *tenon_min(tenon_te *x, tenon_expr *a, tenon_expr *b)
 /* An element of a tensor: n indices. */
 tenon_expr *tenon_load(tenon_te *x, tenon_te *from, int n, tenon_expr *const index[]);
 
+/* ---- functions of TIR ---- */
+
+/* A kernel of a function in a module of TIR (NULL: its first), as docs/tir.md writes it (`func`): it has its parameters
+ * for inputs and outputs, and is scheduled and built like others. The module stays as it is. */
+tenon_kernel *tenon_kernel_from_module(tenon_module *m, const char *name);
+/* The loops as they stand as a module of TIR, which tenon_pass_run lowers. */
+tenon_module *tenon_kernel_module(tenon_kernel *k);
+
 /* ---- the schedule ---- */
 
 /* Applies a step, or several on lines of their own, as docs/schedule.md writes them: "io ii = split i 8 tail=mask". A
  * refused one is driver-E032, which says why; those before it stay. */
 int tenon_step(tenon_kernel *k, const char *text);
+/* Takes back all steps and schedules the kernel as a model's would be, for the target of the options. The first line of
+ * tenon_kernel_trace then says which rule did. */
+int tenon_kernel_rule(tenon_kernel *k, const tenon_options *o);
+/* The steps there are, by index; NULL after the last. */
+const char *tenon_step_name(size_t i, const char **out_doc);
+
+typedef struct tenon_loop_info {
+    const char *name, *extent; /* "64", "n", "ceildiv(n, 4)" */
+    const char *kind;          /* "", "parallel", "vector" or "unrolled" */
+} tenon_loop_info;
+typedef struct tenon_axis_info { /* an iteration of a block */
+    const char *name, *extent;
+    int reduces; /* 1: the block reduces along it */
+} tenon_axis_info;
+typedef struct tenon_block_info {
+    const char *name, *tag; /* tag: what kind of operator it is; "": none */
+    uint32_t n_loop, n_axis;
+    const tenon_loop_info *loop; /* around it, outermost first */
+    const tenon_axis_info *axis;
+} tenon_block_info;
+enum tenon_buffer_kind { TENON_BUFFER_INPUT, TENON_BUFFER_OUTPUT, TENON_BUFFER_INNER };
+typedef struct tenon_buffer_info {
+    const char *name, *scope; /* "global", "local", "register" or "tile" */
+    enum tenon_buffer_kind kind;
+    DLDataType dtype;
+    int32_t ndim;
+    const char *const *extent;
+} tenon_buffer_info;
+typedef struct tenon_kernel_info { /* fields may be added at the end */
+    const char *name;
+    uint32_t n_block, n_buffer, n_value;
+    const tenon_block_info *block;   /* in order of execution */
+    const tenon_buffer_info *buffer; /* parameters first */
+    const char *const *value;        /* names that steps may use for loops */
+} tenon_kernel_info;
+/* What is in a kernel, as it stands. Valid until the next such call on k, or its end. NULL after an error. */
+const tenon_kernel_info *tenon_kernel_inspect(tenon_kernel *k);
+
 const char *tenon_kernel_print(tenon_kernel *k); /* the loops as they stand; until the next such call on k */
 const char *tenon_kernel_trace(tenon_kernel *k); /* the steps so far; likewise */
 /* Code in this process, as tenon_build_here makes it: inputs have the tensors' names, outputs are called

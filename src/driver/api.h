@@ -60,6 +60,8 @@ int tn_module_call(tenon_module *m, const tenon_options *o, tn_session_fn *fn, v
 int tn_object_call(tn_object *x, const tenon_options *o, tn_session_fn *fn, void *user);
 int tn_object_change(tn_object *x, const tenon_options *o, tn_object_fn *fn, void *user); /* NULL: as above */
 
+tenon_module *tn_module_of_text(tenon *t, const char *name, const char *text); /* TIR, copied */
+
 TN_WARN_UNUSED tn_status tn_report_no_size(tn_ctx *ctx, const char *type); /* driver-E100 */
 /* Options as this version knows them. driver-E100, E101. */
 TN_WARN_UNUSED tn_status tn_options_read(tn_ctx *ctx, const tenon_options *o, tenon_options *out);

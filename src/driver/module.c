@@ -140,6 +140,33 @@ static tn_status copy_module(tn_object *x, void *user)
     return TN_OK;
 }
 
+typedef struct {
+    const char *name, *text;
+} named_text;
+
+static tn_status read_text(tn_object *x, void *user)
+{
+    const named_text *from = user;
+    tenon_module *m = (tenon_module *)x;
+    tn_build *b = &m->build;
+    tn_build_init(b, &x->ctx, NULL);
+    tn_arena_init(&m->seen);
+    b->model = tn_intern(&x->ctx, from->name);
+    b->file =
+        (tn_file){.at = (const uint8_t *)tn_arena_strdup(&b->arena, from->text), .n = strlen(from->text)};
+    return tn_tir_text_read(b, &m->tir);
+}
+
+tenon_module *tn_module_of_text(tenon *t, const char *name, const char *text)
+{
+    tenon_module *m = tn_object_new(t, sizeof *m);
+    if (m && tn_object_change(&m->object, NULL, read_text, &(named_text){name, text}) != 0) {
+        tn_object_drop(&m->object);
+        return NULL;
+    }
+    return m;
+}
+
 tenon_module *tenon_module_copy(tenon_module *m)
 {
     if (tn_object_change(m ? &m->object : NULL, NULL, print_lossless, NULL) != 0)

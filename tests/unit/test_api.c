@@ -306,6 +306,100 @@ static void kernels_are_scheduled_step_by_step(void **state)
     tenon_free(t);
 }
 
+static const char rows[] =
+    "func @rows(x: f32[n, 64]) -> (y: f32[n]) {\n"
+    "  buffer t: f32[n, 64]\n"
+    "  for i < n, j < 64:\n    block t(i: spatial, j: spatial):\n      t[i, j] = x[i, j] * 2f\n"
+    "  for i < n, k < 64:\n    block y(i: spatial, k: reduce):\n"
+    "      init y[i] = 0f\n      y[i] = y[i] + t[i, k]\n}\n";
+
+static void a_kernel_of_tir_tells_what_is_in_it(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_parse(t, rows, NULL, 0), *other;
+    tenon_kernel *k = tenon_kernel_from_module(m, "rows");
+    assert_null(tenon_kernel_from_module(m, "columns"));
+    only(t, "tir-E090");
+    tenon_module_free(m);
+    assert_int_equal(tenon_step(k, "a b = loops \"t\"\nbo bi = split b 16\nvectorize bi"), 0);
+    const tenon_kernel_info *x = tenon_kernel_inspect(k);
+    assert_string_equal(x->name, "rows");
+    assert_int_equal(x->n_block, 2);
+    assert_string_equal(x->block[0].name, "t");
+    assert_int_equal(x->block[0].n_loop, 3);
+    assert_string_equal(x->block[0].loop[0].extent, "n");
+    assert_string_equal(x->block[0].loop[2].name, "bi");
+    assert_string_equal(x->block[0].loop[2].extent, "16");
+    assert_string_equal(x->block[0].loop[2].kind, "vector");
+    assert_string_equal(x->block[1].axis[1].extent, "64");
+    assert_int_equal(x->block[1].axis[0].reduces, 0);
+    assert_int_equal(x->block[1].axis[1].reduces, 1);
+    assert_int_equal(x->n_buffer, 3);
+    assert_string_equal(x->buffer[1].name, "y");
+    assert_int_equal(x->buffer[1].kind, TENON_BUFFER_OUTPUT);
+    assert_string_equal(x->buffer[2].extent[0], "n");
+    assert_int_equal(x->n_value, 3);
+    assert_string_equal(x->value[2], "bi");
+    other = tenon_kernel_module(k);
+    assert_non_null(strstr(tenon_module_print(other), "vector for bi"));
+    assert_int_equal(tenon_pass_run(other, "Lower", NULL), 0);
+    assert_null(tenon_kernel_from_module(other, NULL));
+    only(t, "tir-E091");
+    assert_int_equal(tenon_step(k, "compute_inline \"t\""), 0);
+    assert_int_equal(tenon_kernel_inspect(k)->n_buffer, 2);
+    assert_int_equal(tenon_kernel_inspect(k)->n_block, 1);
+    assert_int_equal(tenon_kernel_rule(k, NULL), 0);
+    assert_non_null(strstr(tenon_kernel_trace(k), "# rule "));
+    assert_int_equal(tenon_kernel_inspect(NULL) == NULL, 1);
+    tenon_free(t);
+}
+
+static void a_kernel_of_tir_runs(void **state)
+{
+    (void)state;
+    float x[2][64], want[2] = {0, 0};
+    DLTensor in = {x, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, (int64_t[]){2, 64}, NULL, 0}, out;
+    tnr_module *code;
+    tnr_instance *run;
+    tnr_error err;
+    tenon *t = tenon_new();
+    tenon_kernel *k = tenon_kernel_from_module(tenon_module_parse(t, rows, NULL, 0), NULL);
+    for (int i = 0; i < 128; i++) {
+        x[i / 64][i % 64] = (float)(i % 17);
+        want[i / 64] += 2 * x[i / 64][i % 64];
+    }
+    assert_int_equal(tenon_kernel_rule(k, NULL), 0);
+    if (tenon_kernel_build(k, NULL, &code))
+        fail_msg("%s", tenon_messages(t));
+    assert_int_equal(tnr_instance_new(code, NULL, &run, &err), 0);
+    assert_int_equal(tnr_set_input(run, "x", &in, &err), 0);
+    assert_int_equal(tnr_run(run, &err), 0);
+    assert_int_equal(tnr_get_output(run, "y", &out, &err), 0);
+    assert_true(((float *)out.data)[0] == want[0] && ((float *)out.data)[1] == want[1]);
+    tnr_instance_free(run);
+    tnr_module_release(code);
+    static const char unbound[] =
+        "func @f(x: f32[2*n]) -> (y: f32[2*n]) {\n  for i < 2*n:\n    block y(i: spatial):\n"
+        "      y[i] = x[i]\n}\n";
+    k = tenon_kernel_from_module(tenon_module_parse(t, unbound, NULL, 0), NULL);
+    assert_int_equal(tenon_kernel_build(k, NULL, &code), 1);
+    only(t, "tir-E092");
+    tenon_free(t);
+}
+
+static void steps_have_names(void **state)
+{
+    (void)state;
+    const char *doc;
+    size_t n = 0;
+    assert_string_equal(tenon_step_name(0, &doc), "loops");
+    assert_non_null(strstr(doc, "loops"));
+    while (tenon_step_name(n, NULL))
+        n++;
+    assert_true(n > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +413,9 @@ int main(void)
         cmocka_unit_test(a_package_may_be_memory),
         cmocka_unit_test(relay_is_built_by_hand),
         cmocka_unit_test(kernels_are_scheduled_step_by_step),
+        cmocka_unit_test(a_kernel_of_tir_tells_what_is_in_it),
+        cmocka_unit_test(a_kernel_of_tir_runs),
+        cmocka_unit_test(steps_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
