@@ -1,5 +1,6 @@
 /* The module tenon._core: its functions and types. */
 #include "core.h"
+#include "tenon/te.h"
 
 static PyObject *version(PyObject *self, PyObject *none)
 {
@@ -59,11 +60,23 @@ static PyObject *passes(PyObject *self, PyObject *none)
     return list;
 }
 
+static PyObject *steps(PyObject *self, PyObject *none)
+{
+    (void)self, (void)none;
+    PyObject *list = PyList_New(0);
+    const char *name, *doc;
+    for (size_t i = 0; list && (name = tenon_step_name(i, &doc)); i++)
+        if (append(list, Py_BuildValue("(ss)", name, doc)))
+            Py_CLEAR(list);
+    return list;
+}
+
 static PyMethodDef methods[] = {
     {"version", version, METH_NOARGS, "The version of the compiler and runtime."},
     {"threads_get", threads_get, METH_NOARGS, "The number of threads of the pool, the caller included."},
     {"threads_set", threads_set, METH_VARARGS, "Set it; 0 restores the default."},
     {"stages", stages, METH_NOARGS, "The names of the stages that Program.dump takes."},
+    {"steps", steps, METH_NOARGS, "Name and purpose of each step of a schedule."},
     {"passes", passes, METH_NOARGS,
      "Name, lowest optimisation level (-1: a loop pass) and purpose of each pass."},
     {NULL, NULL, 0, NULL}};
@@ -107,7 +120,7 @@ PyMODINIT_FUNC PyInit__core(void)
 {
     PyObject *module = PyModule_Create(&definition);
     if (module && (core_tensor_init(module) || core_session_init(module) || core_program_init(module) ||
-                   core_library_init(module) || core_instance_init(module)))
+                   core_kernel_init(module) || core_library_init(module) || core_instance_init(module)))
         Py_CLEAR(module);
     return module;
 }

@@ -425,6 +425,20 @@ static PyObject *copy(PyObject *self, PyObject *none)
     return result;
 }
 
+PyDoc_STRVAR(kernel_doc, "kernel(name or None) -> Kernel: of a function of TIR; None: the first.");
+
+static PyObject *kernel(PyObject *self, PyObject *args)
+{
+    core_program *p = (core_program *)self;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "z:kernel", &name) || core_session_begin(p->session))
+        return NULL;
+    tenon_kernel *k = tenon_kernel_from_module(p->m, name);
+    PyObject *result = k ? core_kernel_new(p->session, k) : core_raise_compile(p->session->t);
+    core_session_end(p->session);
+    return result;
+}
+
 static PyObject *get_session(PyObject *self, void *none)
 {
     core_program *p = (core_program *)self;
@@ -444,6 +458,7 @@ static PyMethodDef methods[] = {
     {"run_passes", run_passes, METH_VARARGS, run_passes_doc},
     {"interpret", interpret, METH_VARARGS, interpret_doc},
     {"check", check, METH_O, "check(options): find everything that prevents a build."},
+    {"kernel", kernel, METH_VARARGS, kernel_doc},
     {"copy", copy, METH_NOARGS, copy_doc},
     {"inspect", inspect, METH_NOARGS, inspect_doc},
     {"text", text, METH_NOARGS, "The program as text."},

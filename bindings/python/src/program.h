@@ -1,6 +1,7 @@
 #ifndef TENON_PY_PROGRAM_H
 #define TENON_PY_PROGRAM_H
 #include "core.h"
+#include "tenon/te.h"
 
 typedef struct core_program {
     PyObject_HEAD core_session *session;
@@ -9,5 +10,8 @@ typedef struct core_program {
 
 /* Takes `m`; frees it on failure. */
 PyObject *core_program_new(core_session *s, tenon_module *m);
+
+/* kernel.c. Takes `k`; frees it on failure. */
+PyObject *core_kernel_new(core_session *s, tenon_kernel *k);
 
 #endif

@@ -177,10 +177,23 @@ static PyObject *session_about(PyObject *self, PyObject *none)
     return result;
 }
 
+static PyObject *session_kernel(PyObject *self, PyObject *args)
+{
+    core_session *s = (core_session *)self;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "s:kernel", &name) || core_session_begin(s))
+        return NULL;
+    tenon_kernel *k = tenon_kernel_new(s->t, name);
+    PyObject *result = k ? core_kernel_new(s, k) : core_raise_compile(s->t);
+    core_session_end(s);
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"read", session_read, METH_VARARGS, read_doc},
     {"from_memory", session_from_memory, METH_VARARGS, from_memory_doc},
     {"parse", session_parse, METH_VARARGS, parse_doc},
+    {"kernel", session_kernel, METH_VARARGS, "kernel(name) -> Kernel: of tensor expressions, none yet."},
     {"diagnostics", session_diagnostics, METH_NOARGS, "What the last call reported: a tuple of Diagnostic."},
     {"about", session_about, METH_NOARGS, "The build and the machine as text, and the machine as JSON."},
     {NULL, NULL, 0, NULL}};

@@ -171,6 +171,9 @@ class Sequential(Pass):
 # ---- the compiler's passes ----
 
 _TABLE = {name: PassInfo(name, max(level, 0), (), doc) for name, level, doc in _core.passes()}
+_TABLE.update({name: PassInfo(name, 0, (), doc) for name, doc in (
+    ("Lower", "makes flat loops of blocks"), ("Rule", "schedules loops as the compiler does for a model"),
+    ("Verify", "checks the module"))})
 _GRAPH = [name for name, level, _ in _core.passes() if level >= 0]
 _LOOP = [name for name, level, _ in _core.passes() if level < 0]
 

@@ -1,0 +1,331 @@
+"""Schedules of loops step by step, as docs/schedule.md has them:
+
+    from tenon import schedule, tir
+    sch = schedule.Schedule(tir.fromtext(text))
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    jo, ji = sch.split(j, factors=[None, 16])
+    sch.reorder(i, jo, k, ji)
+    sch.vectorize(ji)
+    print(sch.trace)                       # sch.apply(text) does the same to another one
+    module = sch.build()
+
+A step that is refused raises tenon.CompileError, which says why, and changes nothing.
+"""
+from __future__ import annotations
+
+import time
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _core, _module
+from ._errors import UnsupportedError
+from ._ir import IRModule, parse
+
+__all__ = ["Block", "Function", "Loop", "Loops", "Schedule", "steps"]
+
+
+def steps() -> Dict[str, str]:
+    """The steps that there are, and what each does."""
+    return dict(_core.steps())
+
+
+class Function:
+    """A kernel that runs. Called with arrays for its parameters in order, the last ones for results, it writes those; with
+    arrays for its inputs alone, it returns the results. `module` is the tenon.Module."""
+
+    def __init__(self, module: _module.Module, order: Sequence[str], name: str = "main"):
+        self.module = module
+        self.entry_name = name
+        self._inputs = [n for n in order if n in module._input_names]
+        self._order = list(order) + [n for n in module._output_names if n not in order]
+
+    def __call__(self, *arrays: Any) -> Any:
+        if len(arrays) == len(self._inputs):
+            outputs = self.module.run(dict(zip(self._inputs, arrays)))
+            return outputs[0] if len(outputs) == 1 else outputs
+        if len(arrays) != len(self._order):
+            raise TypeError(f"{len(arrays)} arrays given; there are {len(self._order)} parameters: {', '.join(self._order)}")
+        self._bound(arrays).run_bound()
+        return None
+
+    def _bound(self, arrays: Sequence[Any]) -> _core.Instance:
+        instance = self.module.instance()
+        for name, array in zip(self._order, arrays):
+            if name in self.module._input_names:
+                instance.bind_input(self.module._input_names.index(name), array)
+            else:
+                instance.bind_output(self.module._output_names.index(name), array)
+        return instance
+
+    def time_evaluator(self, func_name: str = "main", dev: Any = None, number: int = 10, repeat: int = 1,
+                       min_repeat_ms: int = 0) -> Any:
+        """A function of the arrays that runs `number` times, `repeat` times over, and returns a Times."""
+
+        def evaluate(*arrays: Any) -> Times:
+            instance = self._bound(arrays)
+            instance.run_bound()
+            return Times(tuple(_mean_seconds(instance, number, 1e-3 * min_repeat_ms) for _ in range(max(repeat, 1))))
+
+        return evaluate
+
+
+class Times(NamedTuple):
+    """Seconds of one run: the mean of each repetition."""
+
+    results: Tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return sum(self.results) / len(self.results)
+
+    @property
+    def median(self) -> float:
+        return sorted(self.results)[len(self.results) // 2]
+
+    @property
+    def min(self) -> float:
+        return min(self.results)
+
+
+def _mean_seconds(instance: _core.Instance, number: int, least: float) -> float:
+    runs, start = 0, time.perf_counter()
+    while True:
+        for _ in range(max(number, 1)):
+            instance.run_bound()
+        runs += max(number, 1)
+        seconds = time.perf_counter() - start
+        if seconds >= least:
+            return seconds / runs
+
+
+class Loops:
+    """Steps on the loops of a kernel, which have names there."""
+
+    def __init__(self, kernel: _core.Kernel):
+        self.kernel = kernel
+        self._taken = set(kernel.inspect()["values"])
+
+    def fresh(self, wanted: str) -> str:
+        """A name that no loop has or had."""
+        base = wanted if wanted.isidentifier() and wanted.isascii() and wanted != "_" else "l"
+        name, k = base, 2
+        while name in self._taken:
+            name, k = f"{base}_{k}", k + 1
+        self._taken.add(name)
+        return name
+
+    def step(self, text: str) -> None:
+        self.kernel.step(text)
+
+    def apply(self, step: str, names: Sequence[str]) -> None:
+        self.step(" ".join([step, *names]))
+
+    def around(self, block: str, wanted: Optional[Sequence[str]] = None) -> List[str]:
+        """Names for the loops around a block, outermost first."""
+        found = self.block(block)
+        if wanted is None or len(wanted) != len(found[2]):
+            wanted = [name for name, _, _ in found[2]]
+        names = [self.fresh(w) for w in wanted]
+        if names:
+            self.step(f'{" ".join(names)} = loops "{block}"')
+        return names
+
+    def block(self, name: str) -> Tuple[str, str, List[Tuple[str, str, str]], List[Tuple[str, str, bool]]]:
+        blocks = self.kernel.inspect()["blocks"]
+        for b in blocks:
+            if b[0] == name:
+                return b
+        raise KeyError(f"there is no block {name!r}; there are {', '.join(b[0] for b in blocks)}")
+
+    def split(self, loop: str, factors: Sequence[int]) -> List[str]:
+        """The outer loop, and an inner one of each factor."""
+        ends = ["o", *"mnpqrv"[:len(factors) - 1], "i"]
+        names = [self.fresh(loop + end) for end in ends]
+        self.step(f"{' '.join(names)} = split {loop} {' '.join(str(f) for f in factors)}")
+        return names
+
+    def fuse(self, loops: Sequence[str]) -> str:
+        name = self.fresh("_".join(loops) + "_fused")
+        self.step(f"{name} = fuse {' '.join(loops)}")
+        return name
+
+
+class Block(NamedTuple):
+    """A block of a schedule."""
+
+    name: str
+
+
+class Loop(NamedTuple):
+    """A loop of a schedule. `extent`: a number, or a text with symbols; `block`: the one that it was asked for."""
+
+    name: str
+    extent: Union[int, str]
+    block: str
+
+
+BlockLike = Union[Block, str]
+
+
+def _extent(text: str) -> Union[int, str]:
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+class Schedule:
+    """A schedule of a function of TIR: of the first in a module, or of the one that is named."""
+
+    def __init__(self, mod: Union[IRModule, str], func_name: Optional[str] = None):
+        module = parse(mod) if isinstance(mod, str) else mod
+        self._kernel = module._program.kernel(func_name)
+        self._loops = Loops(self._kernel)
+
+    # ---- what there is ----
+
+    @property
+    def mod(self) -> IRModule:
+        """The loops as they stand, as a module of TIR."""
+        return IRModule(self._kernel.program())
+
+    @property
+    def trace(self) -> str:
+        """The steps so far, as text."""
+        return self._kernel.trace()
+
+    def show(self) -> None:
+        """Print the loops as they stand."""
+        print(self._kernel.text())
+
+    def blocks(self) -> List[Block]:
+        """All blocks, in order of execution."""
+        return [Block(b[0]) for b in self._kernel.inspect()["blocks"]]
+
+    def get_block(self, name: str, func_name: Optional[str] = None) -> Block:
+        return Block(self._loops.block(name)[0])
+
+    def get_loops(self, block: BlockLike) -> List[Loop]:
+        """The loops around a block, outermost first."""
+        name = _name(block)
+        extents = [extent for _, extent, _ in self._loops.block(name)[2]]
+        return [Loop(n, _extent(e), name) for n, e in zip(self._loops.around(name), extents)]
+
+    # ---- steps ----
+
+    def apply(self, trace: str) -> None:
+        """Apply steps as text, one a line: what `trace` says. Those before one that is refused stay."""
+        self._kernel.step(trace)
+        self._loops = Loops(self._kernel)
+
+    def rule(self, target: Optional[str] = None) -> None:
+        """Take back all steps, and schedule the function as the compiler does for a model."""
+        self._kernel.rule(_module.compile_options(target, None, None, {}))
+        self._loops = Loops(self._kernel)
+
+    def split(self, loop: Loop, factors: Sequence[Optional[int]]) -> List[Loop]:
+        """Loops of these extents, outermost first; one of them may be None: as many as it takes."""
+        inner = self._inner_factors(loop, list(factors))
+        names = self._loops.split(loop.name, inner)
+        product = 1
+        for f in inner:
+            product *= f
+        first = -(-loop.extent // product) if isinstance(loop.extent, int) else f"ceildiv({loop.extent}, {product})"
+        return [Loop(n, e, loop.block) for n, e in zip(names, [first, *inner])]
+
+    def _inner_factors(self, loop: Loop, factors: List[Optional[int]]) -> List[int]:
+        if len(factors) < 2 or factors.count(None) > 1:
+            raise ValueError("factors are two or more, and one of them at most is None")
+        product = 1
+        for f in factors:
+            product *= int(f or 1)
+        if factors[0] is not None or factors.count(None) == 0:
+            if not isinstance(loop.extent, int):
+                raise UnsupportedError("the extent has a symbol: the first factor must be None")
+            if None in factors:
+                factors[factors.index(None)] = -(-loop.extent // product)
+            elif product < loop.extent:
+                raise ValueError(f"the factors make {product}, and the loop has {loop.extent}")
+        return [int(f or 1) for f in factors[1:]]
+
+    def fuse(self, *loops: Loop) -> Loop:
+        name = self._loops.fuse([loop.name for loop in loops])
+        extent: Union[int, str] = 1
+        for loop in loops:
+            whole = isinstance(extent, int) and isinstance(loop.extent, int)
+            extent = extent * loop.extent if whole else f"{extent}*{loop.extent}"  # type: ignore[operator]
+        return Loop(name, extent, loops[0].block)
+
+    def reorder(self, *loops: Loop) -> None:
+        self._loops.apply("reorder", [loop.name for loop in loops])
+
+    def vectorize(self, loop: Loop) -> None:
+        self._loops.apply("vectorize", [loop.name])
+
+    def unroll(self, loop: Loop) -> None:
+        self._loops.apply("unroll", [loop.name])
+
+    def parallel(self, loop: Loop) -> None:
+        self._loops.apply("parallel", [loop.name])
+
+    def peel(self, loop: Loop, first: int, last: int) -> List[Loop]:
+        """Three loops: the first iterations, the middle, the last ones."""
+        names = [self._loops.fresh(loop.name + end) for end in ("a", "m", "z")]
+        self._kernel.step(f"{' '.join(names)} = peel {loop.name} {first} {last}")
+        middle = loop.extent - first - last if isinstance(loop.extent, int) else str(loop.extent)
+        return [Loop(n, e, loop.block) for n, e in zip(names, [first, middle, last])]
+
+    def squeeze(self) -> None:
+        """Drop loops and dimensions of extent 1 that follow others."""
+        self._kernel.step("squeeze")
+
+    def compute_inline(self, block: BlockLike) -> None:
+        self._kernel.step(f'compute_inline "{_name(block)}"')
+
+    def reverse_compute_at(self, block: BlockLike, loop: Loop) -> None:
+        """Move a block to the end of a loop of what it reads."""
+        self._kernel.step(f'reverse_compute_at "{_name(block)}" {loop.name}')
+
+    def decompose_reduction(self, block: BlockLike, loop: Loop) -> Block:
+        """The block that sets the first values, before the loop."""
+        self._kernel.step(f'decompose_reduction "{_name(block)}" {loop.name}')
+        return Block(f"{_name(block)}.init")
+
+    def rfactor(self, loop: Loop, factor_axis: int = 0) -> Block:
+        """The block that makes partial results, one for each iteration of the reduction's loop."""
+        made = self._loops.fresh(loop.name)
+        self._kernel.step(f'{made} = rfactor "{loop.block}" {loop.name}')
+        return Block(f"{loop.block}.rf")
+
+    def cache_write(self, block: BlockLike, write_buffer_index: int = 0, storage_scope: str = "global") -> Block:
+        """The block that copies what `block` now writes to a buffer of its own."""
+        if write_buffer_index != 0:
+            raise ValueError("a block writes one buffer: write_buffer_index is 0")
+        self._kernel.step(f'cache_write "{_name(block)}" {storage_scope}')
+        return Block(f"{_name(block)}.out")
+
+    def set_scope(self, block: BlockLike, buffer_index: int = 0, storage_scope: str = "local") -> None:
+        """Keep what the block writes in "register", "local" or "tile" memory."""
+        if buffer_index != 0:
+            raise ValueError("a block writes one buffer: buffer_index is 0")
+        self._kernel.step(f'set_scope "{_name(block)}" {storage_scope}')
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_TVM:
+            raise UnsupportedError(f"there is no step {name}; there are {', '.join(steps())}")
+        raise AttributeError(f"a Schedule has no attribute {name!r}")
+
+    # ---- code ----
+
+    def build(self, target: Optional[str] = None, **options: Any) -> Function:
+        """Code in this process. The schedule may go on, and be built again."""
+        library = self._kernel.build(_module.compile_options(target, None, None, options))
+        info = self._kernel.inspect()
+        order = [b[0] for b in info["buffers"] if b[4] != "inner"]
+        return Function(_module.Module(library), order, info["name"])
+
+
+_OF_TVM = ("bind", "cache_read", "compute_at", "reverse_compute_inline", "tensorize", "blockize", "annotate", "unannotate",
+           "storage_align", "transform_layout", "add_unit_loop", "merge", "sample_perfect_tile", "sample_categorical",
+           "sample_compute_location", "decompose_padding", "pad_einsum", "rolling_buffer", "reindex", "read_at", "write_at")
+
+
+def _name(block: BlockLike) -> str:
+    return block if isinstance(block, str) else block.name

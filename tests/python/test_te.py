@@ -1,0 +1,212 @@
+"""tenon.te, tenon.tir and tenon.schedule: kernels by formulas and by text, scheduled step by step, run."""
+import array
+import unittest
+
+import tenon
+from tenon import schedule, te, tir
+
+ROWS = """func @rows(x: f32[n, 64]) -> (y: f32[n]) {
+  for i < n, k < 64:
+    block y(i: spatial, k: reduce):
+      init y[i] = 0f
+      y[i] = y[i] + x[i, k]
+}
+"""
+
+
+def tensor(shape, values):
+    return tenon.Tensor.over(array.array("f", values), "float32", shape)
+
+
+def values(x):
+    return memoryview(x).tolist()
+
+
+def matmul(n):
+    a, b = te.placeholder((n, n), name="A"), te.placeholder((n, n), name="B")
+    k = te.reduce_axis((0, n), name="k")
+    return a, b, te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+
+
+class Expressions(unittest.TestCase):
+    def run_one(self, shape, f, *inputs):
+        return values(te.build(te.compute(shape, f))(*inputs))
+
+    def test_elements(self):
+        x = te.placeholder((4,), name="x")
+        given = tensor((4,), [1, -2, 3, 0.5])
+        for f, wanted in ((lambda i: x[i] * 2 + 1, [3, -3, 7, 2]), (lambda i: 1 - x[3 - i], [0.5, -2, 3, 0]),
+                          (lambda i: te.maximum(x[i], 0.0), [1, 0, 3, 0.5]), (lambda i: x[i] * i, [0, -2, 6, 1.5]),
+                          (lambda i: te.if_then_else(i >= 1, x[i - 1], 9), [9, 1, -2, 3]),
+                          (lambda i: te.if_then_else(te.all(i > 0, i < 3), x[i - 1] * x[i + 1], x[i]), [1, 3, -1, 0.5]),
+                          (lambda i: te.select(x[i] > 0, x[i], -x[i]), [1, 2, 3, 0.5]),
+                          (lambda i: te.abs(x[i]) / 2, [0.5, 1, 1.5, 0.25]),
+                          (lambda i: te.power(te.abs(x[i]), 2.0), [1, 4, 9, 0.25]), (lambda i: x[i] // 1, [1, -2, 3, 0])):
+            self.assertEqual(self.run_one((4,), f, given), wanted)
+
+    def test_constants_and_types(self):
+        for dtype, value in (("int32", -7), ("int64", 2**40), ("float64", 0.1), ("float32", float("inf")), ("bool", True),
+                             ("uint8", 200), ("int8", -128), ("float32", float("-inf"))):
+            got = te.build(te.compute((1,), lambda i: te.const(value, dtype)))()
+            self.assertEqual((str(got.dtype), values(got)), (dtype, [value]))
+        self.assertEqual(self.run_one((3,), lambda i: i), [0, 1, 2])
+        self.assertEqual(self.run_one((3,), lambda i: (i * 5 // 2) % 3), [0, 2, 2])
+        self.assertEqual(self.run_one((2,), lambda i: ~(i < 1)), [False, True])
+
+    def test_reductions(self):
+        x, k = te.placeholder((2, 3), name="x"), te.reduce_axis((0, 3), name="k")
+        given = tensor((2, 3), [1, 5, 3, -1, -2, 4])
+        for reducer, wanted in ((te.sum, [9, 1]), (te.max, [5, 4]), (te.min, [1, -2]), (te.prod, [15, 8])):
+            self.assertEqual(self.run_one((2,), lambda i: reducer(x[i, k], axis=k), given), wanted)
+
+    def test_a_symbol_is_found_in_a_shape(self):
+        n = te.var("n")
+        x = te.placeholder((n,), name="x")
+        f = te.build(te.compute((n,), lambda i: x[i] + 1))
+        for size in (1, 5):
+            self.assertEqual(values(f(tensor((size,), [2.0] * size))), [3] * size)
+
+    def test_equal_names_are_told_apart(self):
+        x, y = te.placeholder((2,), name="x"), te.placeholder((2,), name="x")
+        z = te.compute((2,), lambda i: x[i] - y[i], name="x")
+        self.assertEqual(values(te.build(z, [y, x, z])(tensor((2,), [1, 2]), tensor((2,), [5, 5]))), [4, 3])
+
+    def test_mistakes(self):
+        x = te.placeholder((4,), name="x")
+        h = te.placeholder((4,), "int8", "h")
+        k = te.reduce_axis((0, 4))
+        with self.assertRaisesRegex(ValueError, "1 dimensions, and 2 indices"):
+            x[0, 0]
+        with self.assertRaisesRegex(TypeError, "float32 meets int8"):
+            te.compute((4,), lambda i: x[i] + h[i])
+        with self.assertRaisesRegex(TypeError, "an index is a whole number"):
+            te.compute((4,), lambda i: x[x[i]])
+        with self.assertRaisesRegex(TypeError, "a reduction is a tensor's whole element"):
+            te.compute((1,), lambda i: te.sum(x[k], axis=k) + 1)
+        with self.assertRaisesRegex(TypeError, "te.if_then_else"):
+            te.compute((4,), lambda i: x[i] if i < 2 else 0)
+        with self.assertRaises(tenon.CompileError):
+            te.build(te.compute((5,), lambda i: x[i]))  # reads beyond the end
+
+
+class Schedules(unittest.TestCase):
+    def test_a_matrix_product_step_by_step(self):
+        a, b, c = matmul(32)
+        x, y = [float(i % 7) for i in range(1024)], [float(i % 5) for i in range(1024)]
+        wanted = [sum(x[32 * (m // 32) + k] * y[32 * k + m % 32] for k in range(32)) for m in range(1024)]
+        s = te.create_schedule(c.op)
+        cache = s.cache_write(c)
+        io, jo, ii, ji = s[cache].tile(cache.op.axis[0], cache.op.axis[1], 8, 16)
+        k, = cache.op.reduce_axis
+        s[cache].reorder(io, jo, k, ii, ji)
+        s[c].reverse_compute_at(s[cache], jo)
+        s[cache].decompose_reduction(k)
+        s[cache].set_scope("local")
+        s[cache].vectorize(ji)
+        s[cache].unroll(ii)
+        s[cache].parallel(io)
+        text = str(te.lower(s, [a, b, c]))
+        self.assertIn("parallel for io < 4", text)
+        self.assertIn("vector for ji < 16", text)
+        self.assertIn("buffer out.cache: f32[8, 16] in local", text)
+        f = te.build(s, [a, b, c])
+        got = tensor((32, 32), [0.0] * 1024)
+        self.assertIsNone(f(tensor((32, 32), x), tensor((32, 32), y), got))
+        self.assertEqual(sum(values(got), []), wanted)
+        times = f.time_evaluator(f.entry_name, number=2, repeat=3)(tensor((32, 32), x), tensor((32, 32), y), got)
+        self.assertEqual(len(times.results), 3)
+        self.assertGreater(times.mean, 0)
+
+    def test_stages(self):
+        x = te.placeholder((64,), name="x")
+        y = te.compute((64,), lambda i: x[i] * 2, name="y")
+        k = te.reduce_axis((0, 64), name="k")
+        z = te.compute((1,), lambda i: te.sum(y[k], axis=k), name="z")
+        s = te.create_schedule(z.op)
+        self.assertEqual([stage.op.name for stage in s.stages], ["y", "z"])
+        s[y].compute_inline()
+        ko, ki = s[z].split(k, nparts=4)
+        self.assertEqual((ko.extent, ki.extent), (4, 16))
+        part = s.rfactor(z, ki)
+        s[part].compute_root()
+        self.assertIn("rfactor", s.trace)
+        self.assertEqual(values(te.build(s, [x, z])(tensor((64,), range(64)))), [4032])
+
+    def test_what_is_not_there_says_so(self):
+        a, b, c = matmul(8)
+        s = te.create_schedule(c.op)
+        for call in (lambda: s[c].bind(c.op.axis[0], None), lambda: s[c].compute_at(s[c], c.op.axis[0]),
+                     lambda: s.cache_read(a, "local", [c]), lambda: s[c].tensorize(c.op.axis[0], None),
+                     lambda: te.build(s, [a, b, c], target_host="llvm")):
+            self.assertRaises(tenon.UnsupportedError, call)
+        with self.assertRaises(KeyError):
+            s[a]
+        s[c].parallel(c.op.axis[0])
+        with self.assertRaises(tenon.CompileError) as raised:
+            s[c].split(c.op.axis[0], 2)
+        self.assertEqual(raised.exception.diagnostics[0].id, "driver-E032")
+        self.assertIn("parallel for i < 8", str(s.lower()))
+
+    def test_the_compilers_own(self):
+        a, b, c = matmul(64)
+        s = te.create_schedule(c.op)
+        s.rule()
+        self.assertIn("# rule reduce", s.trace)
+
+
+class Functions(unittest.TestCase):
+    def test_text_is_read_and_lowered(self):
+        mod = tir.fromtext(ROWS)
+        self.assertEqual(str(mod), ROWS)
+        self.assertEqual(mod.function_names, ["rows"])
+        self.assertIn("phase @rows", str(tir.transform.Lower()(mod)))
+        self.assertIn("func @rows", str(tir.transform.Rule()(mod)))
+        self.assertEqual(str(mod), ROWS)
+        self.assertIn("Flatten", dir(tir.transform))
+        with self.assertRaisesRegex(AttributeError, "did you mean Lower?"):
+            tir.transform.Lowr
+        with self.assertRaises(tenon.CompileError):
+            tir.Schedule(mod, "columns")
+
+    def test_a_function_is_scheduled(self):
+        sch = tir.Schedule(ROWS)
+        block = sch.get_block("y")
+        i, k = sch.get_loops(block)
+        self.assertEqual((i.extent, k.extent), ("n", 64))
+        ko, ki = sch.split(k, factors=[None, 16])
+        self.assertEqual((ko.extent, ki.extent), (4, 16))
+        part = sch.rfactor(ki)
+        self.assertEqual([b.name for b in sch.blocks()], ["y.rf", "y"])
+        lanes = sch.get_loops(part)[-1]
+        sch.vectorize(lanes)
+        with self.assertRaisesRegex(tenon.CompileError, "driver-E032"):
+            sch.parallel(lanes)
+        self.assertIn("rfactor", sch.trace)
+        again = schedule.Schedule(tir.fromtext(ROWS))
+        again.apply(sch.trace)
+        self.assertEqual(str(again.mod), str(sch.mod))
+        data = tensor((3, 64), [float(n % 9) for n in range(192)])
+        wanted = [sum(float(n % 9) for n in range(64 * r, 64 * r + 64)) for r in range(3)]
+        self.assertEqual(values(sch.build()(data)), wanted)
+        self.assertEqual(values(tir.build(tir.fromtext(ROWS))(data)), wanted)
+
+    def test_factors(self):
+        sch = tir.Schedule(ROWS)
+        i, k = sch.get_loops("y")
+        self.assertEqual([loop.extent for loop in sch.split(k, [4, None])], [4, 16])
+        with self.assertRaises(tenon.UnsupportedError):
+            sch.split(i, [4, 4])
+        with self.assertRaises(ValueError):
+            sch.split(sch.get_loops("y")[0], [None])
+        self.assertEqual([loop.extent for loop in sch.split(i, [None, 4])], ["ceildiv(n, 4)", 4])
+
+    def test_what_is_not_there_says_so(self):
+        with self.assertRaisesRegex(tenon.UnsupportedError, "there is no step bind; there are loops"):
+            tir.Schedule(ROWS).bind
+        with self.assertRaises(AttributeError):
+            tir.Schedule(ROWS).bound
+        self.assertIn("split", schedule.steps())
+
+
+if __name__ == "__main__":
+    unittest.main()
