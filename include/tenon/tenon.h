@@ -222,6 +222,8 @@ typedef struct tenon_report { /* what a build says about its work; lives as othe
 /* Build a package: a tar with mod.so, mod.params and, if the graph is static, mod.json; or one self-contained file
  * (.so, .o, .a, .c). The module stays as it is. `report` may be NULL. */
 int tenon_build(tenon_module *m, const tenon_options *o, const char *output, tenon_report *report);
+/* Why tenon_build refuses this name of an output, which promises what is not made (".exe"); NULL: it does not. */
+const char *tenon_output_advice(const char *output);
 /* The tar in memory, for tnr_module_open_memory. The caller owns *out_data until tenon_package_free. */
 int tenon_build_memory(tenon_module *m, const tenon_options *o, void **out_data, size_t *out_n,
                        tenon_report *report);

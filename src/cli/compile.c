@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 // clang-format off
 const tn_flag tn_compile_flags[] = {
@@ -88,36 +87,13 @@ static int write_dumps(tn_model_options *m, const tn_args *args)
 
 /* ---- the output's name ---- */
 
-/* Names that promise what is not made. Any other one without a form of its own is a package. */
 static int check_output(const tn_args *args)
 {
-    static const struct {
-        const char *suffix, *why;
-    } rows[] = {
-        {".exe", "tenon does not make programs; -o model.a or model.o can be linked into one"},
-        {".dll", "Windows libraries are not supported; -o model.so makes one for Linux"},
-        {".lib", "Windows libraries are not supported; -o model.a makes one for Linux"},
-        {".dylib", "macOS libraries are not supported; -o model.so makes one for Linux"},
-        {".wasm", "WebAssembly is not supported; -o model.c --target c makes C source"},
-        {".zip", "a package is an uncompressed tar; use -o model.tar"},
-        {".gz", "a package is an uncompressed tar; use -o model.tar"},
-        {".tgz", "a package is an uncompressed tar; use -o model.tar"},
-        {".h", "the header is written beside -o model.so, .o, .a or .c"},
-        {".onnx", "that is the name of a model; use -o model.tar"},
-        {".relay", "that is the name of a model; use -o model.tar"},
-        {".npz", "that is the name of an archive of arrays; use -o model.tar"},
-    };
-    const char *output = tn_args_text(args, "output");
-    size_t n = strlen(output);
-    if (strcmp(output, "-") == 0 || !n)
+    const char *output = tn_args_text(args, "output"), *why = tenon_output_advice(output);
+    if (strcmp(output, "-") == 0 || !*output)
         return tn_usage_error(args->command,
                               "--output \"%s\": a package cannot go to standard output; name a file", output);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        size_t k = strlen(rows[i].suffix);
-        if (n >= k && strcasecmp(output + n - k, rows[i].suffix) == 0)
-            return tn_usage_error(args->command, "--output %s: %s", output, rows[i].why);
-    }
-    return TN_EXIT_OK;
+    return why ? tn_usage_error(args->command, "--output %s: %s", output, why) : TN_EXIT_OK;
 }
 
 /* ---- the report ---- */

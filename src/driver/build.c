@@ -94,7 +94,10 @@ static tn_status make_package(tenon *t, void *user)
     const build_call *c = user;
     tn_build *b = &t->build;
     size_t bytes = 0;
+    const char *why = c->output ? tenon_output_advice(c->output) : NULL;
     TN_TRY(tn_report_check(t, c->report));
+    if (why)
+        return tn_error(b->ctx, "driver-E093", NULL, "%s cannot be written: %s", c->output, why);
     TN_TRY(tn_target_parse(b));
     TN_TRY(tn_target_check_tools(b, c->output ? c->output : "mod.tar"));
     TN_TRY(tn_stage_kernels_for_code(b));

@@ -69,8 +69,19 @@ class Compiling(unittest.TestCase):
         self.assertEqual(_module.shapes_text({"x": (1, "h", None), "y": ()}), "x:[1,h,-1] y:[]")
         for wrong in ({"opt_level": 1 << 40}, {"opt_level": "3"}, {"no_such": 1}, {"target": 3}, {"pass_config": "a=b"},
                       {"progress": 3}):
-            with self.assertRaises((TypeError, OverflowError), msg=wrong):
+            with self.assertRaises((TypeError, ValueError), msg=wrong):
                 tenon.compile(models.add(), **wrong)
+
+    def test_wrong_calls_say_what_is_wanted(self):
+        data = models.add()
+        for error, said, wrong in (
+                (TypeError, "a path, bytes or an onnx.ModelProto, not NoneType", lambda: tenon.compile(None)),
+                (TypeError, "a dict of shapes", lambda: tenon.compile(data, input_shapes=(2, 3))),
+                (ValueError, "0 to 4, not 9", lambda: tenon.compile(data, opt_level=9)),
+                (tenon.RunError, "is not a package|not a package", lambda: tenon.load(__file__))):
+            with self.assertRaisesRegex(error, said):
+                wrong()
+        self.assertRaises(AttributeError, lambda: tenon.no_such_thing)
 
     def test_errors_are_values(self):
         with self.assertRaises(tenon.CompileError) as caught:
@@ -217,6 +228,8 @@ class Running(unittest.TestCase):
             with self.assertRaises(tenon.CompileError):
                 self.module.save(os.path.join(folder, "no", "such", "folder.tar"))
             self.assertRaises(ValueError, tenon.load, path_or_bytes, executor="vm")
+            self.assertRaisesRegex(tenon.CompileError, "driver-E093", self.module.save, os.path.join(folder, "add.exe"))
+            self.assertRaisesRegex(tenon.UnsupportedError, "a package", loaded.save, os.path.join(folder, "add.so"))
 
     def test_bound(self):
         instance = self.module.instance()

@@ -153,6 +153,26 @@ static PyObject *session_parse(PyObject *self, PyObject *args)
     return result;
 }
 
+PyDoc_STRVAR(explain_doc,
+             "explain(path) -> what a file is that is no package, and what to do with it; or None.");
+
+static PyObject *session_explain(PyObject *self, PyObject *args)
+{
+    core_session *s = (core_session *)self;
+    PyObject *path = NULL, *result = NULL;
+    const char *text;
+    char *at;
+    if (!PyArg_ParseTuple(args, "O&:explain", PyUnicode_FSConverter, &path))
+        return NULL;
+    if (PyBytes_AsStringAndSize(path, &at, NULL) == 0 && core_session_begin(s) == 0) {
+        result = tenon_explain_file(s->t, at, TENON_WANTED_PACKAGE, &text) ? core_raise_compile(s->t)
+                                                                           : Py_BuildValue("z", text);
+        core_session_end(s);
+    }
+    Py_DECREF(path);
+    return result;
+}
+
 static PyObject *session_diagnostics(PyObject *self, PyObject *none)
 {
     core_session *s = (core_session *)self;
@@ -196,6 +216,7 @@ static PyMethodDef methods[] = {
     {"kernel", session_kernel, METH_VARARGS, "kernel(name) -> Kernel: of tensor expressions, none yet."},
     {"diagnostics", session_diagnostics, METH_NOARGS, "What the last call reported: a tuple of Diagnostic."},
     {"about", session_about, METH_NOARGS, "The build and the machine as text, and the machine as JSON."},
+    {"explain", session_explain, METH_VARARGS, explain_doc},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {{Py_tp_new, CORE_SLOT(session_new)},

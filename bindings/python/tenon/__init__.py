@@ -20,6 +20,17 @@ from ._onnxruntime import (ExecutionMode, GraphOptimizationLevel, InferenceSessi
 from ._profile import Profile, ProfileRow
 from . import relay, schedule, te, tir, transform
 
+
+
+def __getattr__(name):
+    """Modules that need packages of others: they are imported when they are used."""
+    if name in ("backend", "tvmc"):
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __version__ = _version()
 __all__ = ["CompileError", "Diagnostic", "Error", "ExecutionMode", "GraphOptimizationLevel", "IOBinding", "IRModule",
            "InferenceSession", "ModelMetadata", "Module", "NodeArg", "OrtValue", "Outputs", "Profile", "ProfileRow", "RunError",

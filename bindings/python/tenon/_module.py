@@ -184,13 +184,22 @@ class Module:
         """
         if self._program is not None:
             self._program.build(self._options, path)
-        elif isinstance(self._package, bytes):
-            _write_whole(path, self._package)
-        elif self._package is not None:
-            with open(self._package, "rb") as f:
-                _write_whole(path, f.read())
-        else:
+        elif self._package is None:
             raise _errors.Error("the module has nothing that could be saved")
+        else:
+            _write_whole(path, _package_for(path, self._package))
+
+
+def _package_for(path: PathLike, package: Union[bytes, PathLike]) -> bytes:
+    """The bytes of what a module was loaded from, if `path` names a file of that kind."""
+    if not isinstance(package, bytes):
+        with open(package, "rb") as f:
+            package = f.read()
+    library = package.startswith(b"\x7fELF")
+    if library != os.fspath(path).endswith(".so") or os.fspath(path).endswith((".a", ".o", ".c")):
+        kind = "a self-contained library (.so)" if library else "a package (.tar)"
+        raise _errors.UnsupportedError(f"a module that was loaded is saved as what it was: {kind}")
+    return package
 
 
 def _described(infos: Sequence[_core.Info], what: str, texts: Mapping[str, str]) -> Tuple[TensorInfo, ...]:
@@ -222,6 +231,8 @@ def shapes_text(shapes: Optional[Shapes]) -> Optional[str]:
     """{"x": (1, 3, "h", None)} as the compiler reads it: "x:[1,3,h,-1]"."""
     if shapes is None or isinstance(shapes, str):
         return shapes
+    if not isinstance(shapes, Mapping):
+        raise TypeError(f"shapes are a dict of shapes by the inputs' names, or text, not {type(shapes).__name__}")
     return " ".join(f"{name}:[{','.join('-1' if e is None else str(e) for e in shape)}]" for name, shape in shapes.items())
 
 
@@ -231,6 +242,10 @@ def read(session: _core.Session, model: Any, options: Dict[str, Any], name: str 
         return session.read(model, options)
     if hasattr(model, "SerializeToString"):  # onnx.ModelProto
         model = model.SerializeToString()
+    try:
+        memoryview(model)
+    except TypeError:
+        raise TypeError(f"a model is a path, bytes or an onnx.ModelProto, not {type(model).__name__}") from None
     return session.from_memory(name, model, options)
 
 
@@ -282,6 +297,8 @@ def build(program: _core.Program, options: Dict[str, Any], threads: int = 0) -> 
 def compile_options(target: Optional[str], input_shapes: Optional[Shapes], opt_level: Optional[int],
                     options: Mapping[str, Any]) -> Dict[str, Any]:
     """The dict that the extension takes; what is None is left out. Level 0 is -1 there, where 0 means the default."""
+    if opt_level is not None and not 0 <= opt_level <= 4:
+        raise ValueError(f"opt_level must be 0 to 4, not {opt_level}")
     given = dict(options, target=target, input_shapes=shapes_text(input_shapes))
     given["opt_level"] = -1 if opt_level == 0 else opt_level
     given["threads"] = given.pop("compile_threads", None)
@@ -302,12 +319,23 @@ def load(package: Union[PathLike, bytes, bytearray, memoryview], *, threads: int
     while the module lives. Raises tenon.RunError.
     """
     if isinstance(package, (str, os.PathLike)):
-        module = Module(_core.Library.open(package), threads=threads, executor=executor)
+        module = Module(_open(package), threads=threads, executor=executor)
         module._package = os.path.abspath(package)
         return module
     module = Module(_core.Library.open_memory(package), threads=threads, executor=executor)
     module._package = bytes(package)
     return module
+
+
+def _open(path: PathLike) -> _core.Library:
+    """A package by its path. A file of another kind is told by its content."""
+    try:
+        return _core.Library.open(path)
+    except _errors.RunError as e:
+        said = _core.Session().explain(path)
+        if said is None:
+            raise
+        raise _errors.RunError(said, _errors.RUN_CODES.index(e.code), e.position) from None
 
 
 if sys.version_info < (3, 9):
