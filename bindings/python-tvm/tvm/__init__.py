@@ -6,8 +6,9 @@ something else silently. docs/python.md of Tenon lists what there is.
 from tenon import __version__ as _tenon
 
 from . import _missing  # first: it answers for what is missing
-from . import contrib, driver, error, ir, nd, parser, relay, runtime, target, testing, transform
+from . import contrib, driver, error, ir, nd, parser, relay, runtime, target, te, testing, tir, topi, transform
 from ._missing import MissingAttributeError, MissingModuleError
+from .driver.build_module import build, lower
 from .error import TVMError
 from .ir import IRModule
 from .nd import NDArray

@@ -1,0 +1,7 @@
+"""tvm.te: kernels by formulas, and their schedules, which are those of tenon.te."""
+from tenon import te as _te
+
+from . import _missing
+
+__path__: list = []
+__getattr__ = _missing.attributes(__name__, _te)
