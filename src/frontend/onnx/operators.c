@@ -34,6 +34,7 @@ static const imp_table tables[] = {
     {"com.microsoft", onnx_rows_fused},
     {"com.microsoft", onnx_rows_transformer},
     {"com.microsoft", onnx_rows_embedding},
+    {"com.microsoft", onnx_rows_packed},
     {0},
 };
 

@@ -30,6 +30,14 @@ TN_ATTR_STRUCT(tn_qnn_attr, TN_REQUANTIZE_ATTRS);
     ATTR(s, I64, lhs_axis, "-1", "the axis of the first operand's scales") \
     ATTR(s, I64, rhs_axis, "-1", "the axis of the second operand's scales")
 TN_ATTR_STRUCT(tn_qnn_binary_attr, TN_QNN_BINARY_ATTRS);
+
+/* qnn.packed_dense */
+enum { TN_PACKED_PANEL = 64 }; /* columns beside each other */
+#define TN_PACKED_ATTRS(ATTR, s) \
+    ATTR(s, I64, bits,  NULL, "of a weight: 2, 4 or 8") \
+    ATTR(s, I64, block, NULL, "weights along the reduction that share a scale") \
+    ATTR(s, I64, units, NULL, "columns of the result")
+TN_ATTR_STRUCT(tn_packed_attr, TN_PACKED_ATTRS);
 /* clang-format on */
 
 #endif

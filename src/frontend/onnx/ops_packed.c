@@ -1,0 +1,209 @@
+/* Weights of a few bits in com.microsoft: MatMulNBits, as qnn.packed_dense whose panels are made here. */
+#include "frontend/onnx/onnx.h"
+
+#include "ir/eval.h"
+#include "op/nn/nn.h"
+#include "op/qnn/qnn.h"
+#include "op/tensor/tensor.h"
+
+#include <string.h>
+
+/* ---- MatMulNBits: x, weights, scales, zero points, groups, bias ---- */
+
+enum { X = 0, WEIGHT, SCALE, ZERO, GROUPS, BIAS };
+
+typedef struct packed {
+    imp_node *c;
+    int64_t k, n, bits, block, blocks;
+    const uint8_t *q; /* [n, blocks, block * bits / 8] */
+    double *scale;    /* [n, blocks] */
+    double *zero;     /* [n, blocks], or NULL: 2^(bits - 1) */
+} packed;
+
+static double *numbers(imp_node *c, uint32_t i, int64_t n, const char *what)
+{
+    tn_value v = imp_in(c, i);
+    if (c->bad)
+        return NULL;
+    const tn_type *t = imp_type(v);
+    size_t each = tn_dtype_bytes(t->dtype);
+    if (!tn_op_is(v.def, &tn_op_constant) || !v.def->blob) {
+        imp_refuse(c, IMP_NOT_CONSTANT, "%s must be known when the model is compiled", what);
+        return NULL;
+    }
+    if (v.def->blob->n != (size_t)n * each) {
+        imp_fail(c, "onnx-E022", "%s %s must have %lld elements", what, imp_type_text(c, t), (long long)n);
+        return NULL;
+    }
+    double *out = TN_NEW_N(&c->im->scratch, double, (size_t)n + 1);
+    for (int64_t k = 0; k < n; k++) {
+        tn_scalar s = tn_scalar_read(t->dtype, (const char *)v.def->blob->at + (size_t)k * each);
+        out[k] = tn_dtype_is_float(t->dtype) ? s.f : (double)s.i;
+    }
+    return out;
+}
+
+/* Number i of a row of packed numbers. */
+static int64_t unpacked(const uint8_t *row, int64_t i, int64_t bits)
+{
+    return row[i * bits / 8] >> (i * bits % 8) & ((1 << bits) - 1);
+}
+
+static void read_zeros(packed *b)
+{
+    imp_node *c = b->c;
+    if (!imp_has(c, ZERO) || c->bad)
+        return;
+    if (!tn_dtype_eq(imp_type(imp_in(c, ZERO))->dtype, TN_U8)) {
+        b->zero = numbers(c, ZERO, b->n * b->blocks, "zero_points");
+        return;
+    }
+    int64_t row = (b->blocks * b->bits + 7) / 8;
+    if (!numbers(c, ZERO, b->n * row, "zero_points"))
+        return;
+    const uint8_t *at = imp_in(c, ZERO).def->blob->at;
+    b->zero = TN_NEW_N(&c->im->scratch, double, (size_t)(b->n * b->blocks));
+    for (int64_t n = 0; n < b->n; n++)
+        for (int64_t i = 0; i < b->blocks; i++)
+            b->zero[n * b->blocks + i] = (double)unpacked(at + n * row, i, b->bits);
+}
+
+static bool read_bits(imp_node *c, packed *b)
+{
+    *b = (packed){c,
+                  imp_attr_int(c, "K", 0),
+                  imp_attr_int(c, "N", 0),
+                  imp_attr_int(c, "bits", 4),
+                  imp_attr_int(c, "block_size", 0),
+                  0,
+                  NULL,
+                  NULL,
+                  NULL};
+    imp_attr_ignore(c, "accuracy_level"); /* the least: products are of float32 here */
+    if (imp_attr_int(c, "weight_prepacked", 0) != 0 && !c->bad)
+        imp_fail(c, "onnx-E095", "weights packed for a device (weight_prepacked) are not supported");
+    enum { MOST = 1 << 28 };
+    if (!c->bad && (b->k < 1 || b->k > MOST || b->n < 1 || b->n > MOST || b->block < 8 || b->block > MOST ||
+                    b->block % 8 != 0 || (b->bits != 2 && b->bits != 4 && b->bits != 8)))
+        imp_fail(c, "onnx-E009", "K %lld, N %lld, block_size %lld and bits %lld are not possible together",
+                 (long long)b->k, (long long)b->n, (long long)b->block, (long long)b->bits);
+    if (c->bad)
+        return false;
+    b->blocks = (b->k + b->block - 1) / b->block;
+    tn_value w = imp_in(c, WEIGHT);
+    size_t bytes = (size_t)(b->n * b->blocks) * (size_t)(b->block * b->bits / 8);
+    if (!c->bad && (!tn_op_is(w.def, &tn_op_constant) || !w.def->blob))
+        imp_refuse(c, IMP_NOT_CONSTANT, "weights must be known when the model is compiled");
+    else if (!c->bad && w.def->blob->n != bytes)
+        imp_fail(c, "onnx-E022", "weights %s must have %zu bytes", imp_type_text(c, imp_type(w)), bytes);
+    if (c->bad)
+        return false;
+    b->q = w.def->blob->at;
+    b->scale = numbers(c, SCALE, b->n * b->blocks, "scales");
+    read_zeros(b);
+    return !c->bad;
+}
+
+static int64_t weight_at(const packed *b, int64_t n, int64_t k)
+{
+    int64_t block = b->block * b->bits / 8;
+    return unpacked(b->q + (n * b->blocks + k / b->block) * block, k % b->block, b->bits);
+}
+
+static tn_value constant(imp_node *c, tn_dtype t, int n, const int64_t dim[], const void *data)
+{
+    return tn_val(tn_make_constant(c->g, c->im->r, NULL, t, n, dim, data, NULL));
+}
+
+/* [panel, k, byte] of signed weights, as qnn.packed_dense has them. */
+static tn_value panels(const packed *b)
+{
+    enum { PANEL = TN_PACKED_PANEL };
+    int64_t bytes = PANEL * b->bits / 8, dim[3] = {(b->n + PANEL - 1) / PANEL, b->k, bytes},
+            half = 1 << (b->bits - 1);
+    uint8_t *data = TN_NEW_N(&b->c->im->scratch, uint8_t, (size_t)(dim[0] * dim[1] * dim[2]));
+    for (int64_t n = 0; n < b->n; n++) {
+        int64_t column = n % PANEL, shift = column / bytes * b->bits;
+        uint8_t *to = data + n / PANEL * b->k * bytes + column % bytes;
+        for (int64_t k = 0; k < b->k; k++, to += bytes)
+            *to |= (uint8_t)(((weight_at(b, n, k) - half) & ((1 << b->bits) - 1)) << shift);
+    }
+    return constant(b->c, TN_I8, 3, dim, data);
+}
+
+/* [panel, block, 64]: scales, or what makes up for zero points. */
+static tn_value by_block(const packed *b, bool shift)
+{
+    enum { PANEL = TN_PACKED_PANEL };
+    int64_t dim[3] = {(b->n + PANEL - 1) / PANEL, b->blocks, PANEL};
+    double half = (double)(1 << (b->bits - 1));
+    float *data = TN_NEW_N(&b->c->im->scratch, float, (size_t)(dim[0] * dim[1] * dim[2]));
+    for (int64_t n = 0; n < b->n; n++)
+        for (int64_t i = 0; i < b->blocks; i++) {
+            double s = b->scale[n * b->blocks + i];
+            data[(n / PANEL * b->blocks + i) * PANEL + n % PANEL] =
+                (float)(shift ? (half - b->zero[n * b->blocks + i]) * s : s);
+        }
+    return constant(b->c, TN_F32, 3, dim, data);
+}
+
+/* Weights whose scales groups say are numbers in the package. */
+static tn_value grouped(const packed *b)
+{
+    imp_node *c = b->c;
+    const double *group = numbers(c, GROUPS, imp_length(imp_in(c, GROUPS)), "g_idx");
+    int64_t n_groups = imp_length(imp_in(c, GROUPS)), dim[2] = {b->n, b->k};
+    if (!c->bad && n_groups < b->k)
+        imp_fail(c, "onnx-E022", "g_idx has %lld entries for %lld weights", (long long)n_groups,
+                 (long long)b->k);
+    for (int64_t k = 0; k < b->k && !c->bad; k++)
+        if (!(group[k] >= 0 && group[k] < (double)b->blocks))
+            imp_fail(c, "onnx-E009", "g_idx has %g, but there are %lld blocks", group[k],
+                     (long long)b->blocks);
+    if (c->bad)
+        return (tn_value){0};
+    double half = (double)(1 << (b->bits - 1));
+    float *data = TN_NEW_N(&c->im->scratch, float, (size_t)(b->n * b->k));
+    for (int64_t n = 0; n < b->n; n++)
+        for (int64_t k = 0; k < b->k; k++) {
+            int64_t at = n * b->blocks + (int64_t)group[k];
+            data[n * b->k + k] =
+                (float)(((double)weight_at(b, n, k) - (b->zero ? b->zero[at] : half)) * b->scale[at]);
+        }
+    return constant(c, TN_F32, 2, dim, data);
+}
+
+static void matmul_nbits(imp_node *c)
+{
+    packed b;
+    tn_value x = imp_in(c, X), bias = imp_opt(c, BIAS), y;
+    if (!read_bits(c, &b))
+        return;
+    const tn_type *t = imp_type(x);
+    if (t->n < 1 || !tn_is_value(t->dim[t->n - 1], b.k) || t->n > IMP_MAX_RANK) {
+        imp_fail(c, "onnx-E022", "the last dimension of %s must be K, %lld", imp_type_text(c, t),
+                 (long long)b.k);
+        return;
+    }
+    const tn_expr *rows[2] = {imp_product(c, t, 0, t->n - 1), t->dim[t->n - 1]}, *dim[IMP_MAX_RANK];
+    x = imp_reshape(c, imp_cast(c, x, TN_F32), 2, rows);
+    if (imp_has(c, GROUPS)) {
+        tn_dense_attr a = {.units = b.n};
+        y = imp_call2(c, &tn_op_nn_dense, &a, x, grouped(&b));
+    } else {
+        tn_packed_attr a = {b.bits, b.block, b.n};
+        tn_value in[4] = {x, panels(&b), by_block(&b, false), b.zero ? by_block(&b, true) : (tn_value){0}};
+        y = imp_call(c, &tn_op_qnn_packed_dense, &a, b.zero ? 4 : 3, in);
+    }
+    y = bias.def ? imp_call2(c, &tn_op_add, NULL, y, imp_cast(c, bias, TN_F32)) : y;
+    for (int i = 0; i < t->n; i++)
+        dim[i] = i == t->n - 1 ? tn_idx(c->pool, b.n) : t->dim[i];
+    imp_out(c, 0, c->bad ? y : imp_reshape(c, imp_cast(c, y, t->dtype), t->n, dim));
+}
+
+// clang-format off
+const imp_row onnx_rows_packed[] = {
+    {"MatMulNBits", 1, 0, 6, 1, matmul_nbits, NULL},
+    {0},
+};
+// clang-format on
