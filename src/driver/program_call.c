@@ -150,18 +150,6 @@ static bool is_in(const tn_region *r, const tn_region *of)
     return r == of;
 }
 
-static void capture_use(capture *c, const tn_use *u)
-{
-    tn_value v = {u->def, u->out};
-    if (!v.def || is_in(v.def->owner, c->body))
-        return;
-    bool known = tn_op_is(v.def, &tn_op_constant) || tn_op_is(v.def, &tn_op_global);
-    for (size_t i = 0; i < c->value.n && !known; i++)
-        known = tn_value_eq(c->value.at[i], v);
-    if (!known)
-        tn_vec_push(&c->value, v);
-}
-
 static bool capture_symbol(const tn_expr *e, void *user)
 {
     capture *c = user;
@@ -171,6 +159,23 @@ static bool capture_symbol(const tn_expr *e, void *user)
     if (!known)
         tn_vec_push(&c->symbol, e->u.s);
     return true;
+}
+
+static void capture_use(capture *c, const tn_use *u)
+{
+    tn_value v = {u->def, u->out};
+    if (!v.def || is_in(v.def->owner, c->body))
+        return;
+    bool known = tn_op_is(v.def, &tn_op_constant) || tn_op_is(v.def, &tn_op_global);
+    for (size_t i = 0; i < c->value.n && !known; i++)
+        known = tn_value_eq(c->value.at[i], v);
+    if (known)
+        return;
+    tn_vec_push(&c->value, v);
+    const tn_type *t = tn_value_type(v);
+    for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++) /* a plain symbol is bound by the value itself */
+        if (t->dim[d]->kind != TN_E_SYM)
+            tn_each(t->dim[d], capture_symbol, c);
 }
 
 static void capture_type(capture *c, const tn_type *t)

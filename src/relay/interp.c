@@ -103,15 +103,15 @@ static tn_status constant_value(interp *p, tn_node *d, const tn_node *at, value 
     return s;
 }
 
-/* A reference to what a use reads; constants and functions are made on the spot. */
+/* A reference to what a use reads; constants and functions are made on the spot, unless a closure captured them. */
 tn_status interp_value(interp *p, const tn_node *n, uint32_t out, const tn_node *at, value **out_value)
 {
     tn_node *d = (tn_node *)n;
     if (tn_op_is(d, &tn_op_constant))
         return constant_value(p, d, at, out_value);
-    if (tn_op_is(d, &tn_op_fn) || tn_op_is(d, &tn_op_global))
-        return interp_closure(p, d, out_value);
     slot *s = find_slot(p, d, out);
+    if (!s && (tn_op_is(d, &tn_op_fn) || tn_op_is(d, &tn_op_global)))
+        return interp_closure(p, d, out_value);
     TN_ASSERT(s && s->v);
     *out_value = value_retain(s->v);
     return TN_OK;

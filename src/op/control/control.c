@@ -188,7 +188,7 @@ static bool joins(const tn_node *n, const tn_expr *e)
         const tn_type *t = n->type[k];
         for (int i = 0; i < 2; i++) {
             const tn_type *b = tn_region_fails(n->region[i]) ? t : result_type(n->region[i], k);
-            for (int d = 0; is_tensor(t) && d < t->n; d++)
+            for (int d = 0; t && is_tensor(t) && d < t->n; d++)
                 if (t->dim[d]->kind == TN_E_SYM && t->dim[d] != b->dim[d] && tn_uses(e, t->dim[d]))
                     return true;
         }
@@ -196,12 +196,12 @@ static bool joins(const tn_node *n, const tn_expr *e)
     return false;
 }
 
-/* Does a node of the region bind a symbol that e mentions? Depth: that of regions, bounded by the readers. */
-static bool binds(const tn_region *r, const tn_expr *e)
+/* Depth: that of regions, bounded by the readers. */
+bool tn_region_binds(const tn_region *r, const tn_expr *e)
 {
     for (const tn_node *n = r->first; n; n = n->next) {
         for (int i = 0; i < n->nregion; i++)
-            if (binds(n->region[i], e))
+            if (tn_region_binds(n->region[i], e))
                 return true;
         if (n->op == &tn_op_if && joins(n, e))
             return true;
@@ -228,7 +228,8 @@ static tn_status loop_name_rows(tn_graph *g, tn_node *n, uint32_t n_dim)
         const tn_type *t = result_type(r, k);
         dim[at++] = count;
         for (int d = 0; d < t->n; d++) {
-            bool inside = tn_dim_is_any(t->dim[d]) || (t->dim[d]->kind != TN_E_INT && binds(r, t->dim[d]));
+            bool inside =
+                tn_dim_is_any(t->dim[d]) || (t->dim[d]->kind != TN_E_INT && tn_region_binds(r, t->dim[d]));
             dim[at++] = inside ? tn_fresh_symbol(g, "u", 0, INT32_MAX) : t->dim[d];
         }
     }

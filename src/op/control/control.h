@@ -40,4 +40,7 @@ TN_ATTR_STRUCT(tn_match_shape_attr, TN_MATCH_SHAPE_ATTRS);
 TN_ATTR_STRUCT(tn_unbox_attr, TN_UNBOX_ATTRS);
 /* clang-format on */
 
+/* Does a node of the region bind a symbol that e mentions? */
+bool tn_region_binds(const tn_region *r, const tn_expr *e);
+
 #endif

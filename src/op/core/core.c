@@ -2,9 +2,31 @@
  * graph's own, ir/structure.c). None of these but relayout is a kernel. */
 #include "op/rule.h"
 
+#include "op/control/control.h"
 #include "op/core/core.h"
 
 /* ---- functions ---- */
+
+/* The type of a result as callers know it: they do not know the extents that its body alone binds. */
+static const tn_type *known_outside(tn_graph *g, const tn_region *r, const tn_type *t)
+{
+    if (t->kind == TN_T_TENSOR) {
+        const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, t->n);
+        bool same = true;
+        for (int d = 0; d < t->n; d++) {
+            dim[d] = t->dim[d]->kind != TN_E_INT && tn_region_binds(r, t->dim[d]) ? tn_any_dim(g->pool)
+                                                                                  : t->dim[d];
+            same = same && dim[d] == t->dim[d];
+        }
+        return same ? t : tn_type_tensor(g->pool, t->dtype, t->n, dim, t->layout);
+    }
+    if (t->kind != TN_T_TUPLE)
+        return t; /* others have no symbols */
+    const tn_type **field = TN_NEW_N(g->arena, const tn_type *, t->n);
+    for (int i = 0; i < t->n; i++) /* depth: that of types */
+        field[i] = known_outside(g, r, t->field[i]);
+    return tn_type_tuple(g->pool, t->n, field);
+}
 
 static tn_status fn_infer(tn_graph *g, tn_node *n)
 {
@@ -16,7 +38,7 @@ static tn_status fn_infer(tn_graph *g, tn_node *n)
         param[i] = r->param[i]->type[0];
     for (uint32_t i = 0; i < r->n_result; i++) {
         const tn_use *u = &r->result[i];
-        result[i] = u->def ? u->def->type[u->out] : NULL;
+        result[i] = u->def && u->def->type[u->out] ? known_outside(g, r, u->def->type[u->out]) : NULL;
         if (!result[i])
             return g->ctx->n_error
                        ? TN_FAIL
