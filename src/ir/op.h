@@ -76,6 +76,17 @@ typedef struct tn_alternative { /* another algorithm for the same operator, bett
     tn_status (*expand)(tn_graph *g, tn_node *n, tn_value out[]);
 } tn_alternative;
 
+/* Reverse-mode differentiation of one node: from the gradients of its results to those of its operands. */
+typedef struct tn_gradient {
+    tn_graph *g;
+    const tn_node *node;
+    tn_region *r;       /* new nodes stand at its end */
+    const tn_value *of; /* one a result; absent: 0 */
+    const bool *wanted; /* one an operand: it is a tensor of floats that the gradient is asked for */
+    tn_value *in;       /* one an operand: to be set where it is wanted and not 0 */
+    bool failed;        /* a call could not be made, which has been said */
+} tn_gradient;
+
 struct tn_op {
     const char *name; /* "nn.conv2d" */
     const char *doc;  /* one sentence */
@@ -125,6 +136,8 @@ struct tn_op {
     const char *layouts; /* data layouts that users may ask for, "NCHW NHWC"; NULL: none (ConvertLayout) */
     enum tn_scale (*scale)(const tn_node *node, bool forward, bool positive, int axis, int *other);
     bool (*combine)(const tn_node *node, tn_combine *out);
+    /* NULL: that of the formula or of the expansion; else there is none. */
+    tn_status (*gradient)(tn_gradient *q);
     /* attr (a copy of the node's) becomes that of the call over data whose dimensions have not been transposed by
      * axes, so that the call's result transposed by axes is the node's. */
     bool (*permute)(tn_graph *g, const tn_node *node, const int64_t axes[], void *attr);

@@ -76,6 +76,8 @@ const char *tn_rule_channels_first(int dims);
 /* ---- tensor expressions ---- */
 tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[],
                             tn_tensor *out[]);
+/* The formula of an elementwise operator over operands; t: dtype of literals and attributes. */
+const tn_expr *tn_read_formula(tn_graph *g, const tn_node *n, tn_dtype t, const tn_expr *const operand[]);
 /* A tensor for output `out` of the node, tagged. axis_names NULL: i j k l. */
 tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, const char *tag,
                        const char *axis_names);

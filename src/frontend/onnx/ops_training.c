@@ -1,8 +1,9 @@
-/* Steps of optimisers, ai.onnx.preview.training: Adagrad, Adam, Momentum. Operands are the learning rate R, the count T
- * of steps so far, then for n tensors all values, all gradients and all of each state; results are all new values, then
- * all new states. */
+/* ai.onnx.preview.training: Gradient, and steps of optimisers: Adagrad, Adam, Momentum. Their operands are the learning
+ * rate R, the count T of steps so far, then for n tensors all values, all gradients and all of each state; results are
+ * all new values, then all new states. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/gradient.h"
 #include "op/tensor/tensor.h"
 
 #include <string.h>
@@ -129,8 +130,92 @@ static void momentum_node(imp_node *c)
     all_tensors(c, 1, momentum);
 }
 
+/* ---- Gradient: results are the derivatives of y with respect to xs, at the operands ---- */
+
+/* The value that is called `name`, which is operand i, too. */
+static tn_value named(imp_node *c, tn_bytes name, const char *what)
+{
+    const imp_value *v = imp_lookup(c->im, name);
+    if (v && v->state == IMP_OK && v->v.def)
+        return v->v;
+    if (!v || v->state == IMP_UNUSABLE)
+        imp_fail(c, "onnx-E105", "%s names \"%s\", which no node before computes", what,
+                 imp_text(c->im, name));
+    c->bad = true;
+    return (tn_value){0};
+}
+
+/* Is it what another name stood for before? Then y may depend on that not only by this name. */
+static bool is_alias(const imp_model *im, tn_bytes name, tn_value v)
+{
+    const imp_value *own = imp_lookup(im, name);
+    for (const imp_value *other = im->value.at; other < own; other++)
+        if (other->state == IMP_OK && tn_value_eq(other->v, v))
+            return true;
+    return false;
+}
+
+/* xs or zs, whose values are operands from number `first` on. */
+static const tn_value *points(imp_node *c, const char *attr, uint32_t first, uint32_t *n)
+{
+    const imp_attr *a = imp_attr_find(c, attr, IMP_A_TEXTS);
+    *n = a ? (uint32_t)a->texts.n : 0;
+    tn_value *v = TN_NEW_N(c->arena, tn_value, *n);
+    for (uint32_t i = 0; i < *n && !c->bad; i++) {
+        tn_bytes name = a->texts.at[i];
+        v[i] = named(c, name, attr);
+        if (c->bad)
+            break;
+        if (first + i >= imp_n_in(c) || !tn_value_eq(imp_in(c, first + i), v[i]))
+            imp_fail(
+                c, "onnx-E106",
+                "operand %u is not %s itself; a gradient at another point than where the model computes y is "
+                "not supported",
+                (unsigned)(first + i), imp_text(c->im, name));
+        else if (is_alias(c->im, name, v[i]))
+            imp_fail(c, "onnx-E109", "%s is the same value under another name; use its first name",
+                     imp_text(c->im, name));
+    }
+    return v;
+}
+
+static void gradient(imp_node *c)
+{
+    uint32_t n, constants;
+    imp_attr_need(c, "xs");
+    imp_attr_need(c, "y");
+    const imp_attr *a = imp_attr_find(c, "y", IMP_A_TEXT);
+    if (c->bad || !a)
+        return;
+    const tn_value *x = points(c, "xs", 0, &n);
+    (void)points(c, "zs", n, &constants);
+    tn_value y = c->bad ? (tn_value){0} : named(c, a->text, "y"), *out = TN_NEW_N(c->arena, tn_value, n);
+    if (!c->bad && (n < c->n_out || n + constants != imp_n_in(c)))
+        imp_fail(c, "onnx-E017", "there are %u operands and %zu results for %u tensors; the model is damaged",
+                 (unsigned)imp_n_in(c), c->n_out, (unsigned)(n + constants));
+    for (uint32_t i = 0; i < n && !c->bad; i++)
+        if (tn_op_is(x[i].def, &tn_op_constant))
+            imp_fail(c, "onnx-E107",
+                     "operand %u is a constant, which nodes have been simplified by; make it an input of the "
+                     "model",
+                     (unsigned)i);
+    for (uint32_t i = 0; i <= n && !c->bad; i++)
+        if ((i < n ? x[i] : y).def->owner != c->im->r)
+            imp_fail(c, "onnx-E108", "%s stands outside of the graph of a branch or loop",
+                     imp_text(c->im, i < n ? c->in_name[i] : a->text));
+    if (c->bad)
+        return;
+    if (tn_gradient_of(c->g, c->im->r, y, (int)n, x, out) != TN_OK) {
+        c->bad = true;
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        imp_out_any(c, i, out[i]);
+}
+
 // clang-format off
 const imp_row onnx_rows_training[] = {
+    {"Gradient", 1, 0, -1, -1, gradient,      NULL},
     {"Adagrad",  1, 0, -1, -1, adagrad_node,  NULL},
     {"Adam",     1, 0, -1, -1, adam_node,     NULL},
     {"Momentum", 1, 0, -1, -1, momentum_node, NULL},

@@ -8,6 +8,7 @@
 #include "op/qnn/build.h"
 
 #include "machine/machine.h"
+#include "op/gradient.h"
 #include "op/nn/nn.h"
 #include "op/tensor/tensor.h"
 
@@ -373,6 +374,7 @@ const tn_op tn_op_nn_conv2d = {
     .infer = conv_infer, .layout = conv2d_layout, .compute = conv2d_compute,
     .alternative = conv2d_ways, .n_alternative = 1,
     .scale = conv2d_scale, .combine = conv2d_combine, .precision = TN_PRECISION_LOW, .layouts = "NCHW NHWC",
+    .gradient = tn_gradient_conv2d,
 };
 const tn_op tn_op_nn_conv3d = {
     .name = "nn.conv3d",

@@ -2,6 +2,7 @@
 #include "op/qnn/build.h"
 
 #include "machine/machine.h"
+#include "op/gradient.h"
 #include "op/nn/nn.h"
 #include "op/tensor/tensor.h"
 
@@ -86,6 +87,7 @@ const tn_op tn_op_nn_dense = {
     .infer = dense_infer, .layout = dense_layout, .compute = dense_compute,
     .alternative = dense_ways, .n_alternative = 1,
     .scale = dense_scale, .combine = dense_combine, .precision = TN_PRECISION_LOW,
+    .gradient = tn_gradient_dense,
 };
 /* clang-format on */
 
@@ -170,5 +172,6 @@ const tn_op tn_op_nn_batch_matmul = {
     .infer = batch_matmul_infer, .compute = batch_matmul_compute, .combine = batch_matmul_combine,
     .legalize = batch_matmul_legalize,
     .precision = TN_PRECISION_LOW,
+    .gradient = tn_gradient_batch_matmul,
 };
 /* clang-format on */

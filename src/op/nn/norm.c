@@ -1,6 +1,7 @@
 /* Normalisations: nn.softmax, and nn.batch_norm in its inference form. */
 #include "op/rule.h"
 
+#include "op/gradient.h"
 #include "op/nn/nn.h"
 #include "op/tensor/tensor.h"
 
@@ -81,6 +82,7 @@ const tn_op tn_op_nn_softmax = {
     .attr_size = sizeof(tn_axis_attr), .attr = softmax_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = data_in,
     .infer = softmax_infer, .compute = softmax_compute, .permute = tn_permute_axis,
+    .gradient = tn_gradient_softmax,
 };
 /* clang-format on */
 
@@ -141,6 +143,7 @@ const tn_op tn_op_nn_log_softmax = {
     .attr_size = sizeof(tn_axis_attr), .attr = softmax_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = data_in,
     .infer = softmax_infer, .compute = log_softmax_compute,
+    .gradient = tn_gradient_softmax,
 };
 const tn_op tn_op_nn_hardmax = {
     .name = "nn.hardmax", .doc = "1 at the first largest element along an axis, else 0.",

@@ -2,6 +2,7 @@
  * mean of all. */
 #include "op/rule.h"
 
+#include "op/gradient.h"
 #include "op/nn/nn.h"
 
 #include <string.h>
@@ -356,6 +357,7 @@ const tn_op tn_op_nn_global_avg_pool2d = {
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = pool_in,
     .infer = global_infer, .layout = tn_layout_channel_block, .compute = global_avg_pool2d_compute,
     .scale = tn_scale_channels,
+    .gradient = tn_gradient_global_average,
 };
 
 const tn_op tn_op_nn_global_max_pool2d = {

@@ -4,6 +4,7 @@
  * Operands broadcast and have one dtype. Integers divided by 0 give 0, and so does the remainder (docs/tir.md).
  */
 #include "op/rule.h"
+#include "op/gradient.h"
 
 #include <math.h>
 
@@ -174,7 +175,7 @@ static bool pair_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dim
 }
 
 /* clang-format off */
-#define PAIR(id, takes, more, value, says) \
+#define PAIR(id, takes, more, value, derivative, says) \
     static tn_status id##_infer(tn_graph *g, tn_node *n) \
     { \
         return pair_infer(g, n, takes); \
@@ -188,6 +189,7 @@ static bool pair_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dim
         .flags = TN_OP_BROADCASTS | (more), .simplify = tn_simplify_formula, \
         .scale = tn_scale_formula, .permute = tn_permute_elementwise, \
         .infer = id##_infer, .layout = tn_layout_same, .compute = id##_compute, .shape_value = value, \
+        .gradient = derivative, \
     };
 
 #define DIVISION(id, says) \
@@ -195,13 +197,14 @@ static bool pair_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dim
     { \
         return pair_value(g, n, in, out, id); \
     } \
-    PAIR(id, NUMBERS, TN_OP_HOST_INDEX, id##_value, says)
+    PAIR(id, NUMBERS, TN_OP_HOST_INDEX, id##_value, NULL, says)
 
-PAIR(power, NUMBERS, 0, NULL, "a to the b; integers wrap, and truncate where b is negative.")
+PAIR(power, NUMBERS, 0, NULL, tn_gradient_power, "a to the b; integers wrap, and truncate where b is negative.")
 DIVISION(trunc_divide, "Quotient rounded to 0; 0 where an integer b is 0.")
 DIVISION(floor_divide, "Quotient rounded down; 0 where an integer b is 0.")
 DIVISION(mod, "Remainder with the sign of a (C's fmod); 0 where an integer b is 0.")
 DIVISION(floor_mod, "Remainder with the sign of b; 0 where an integer b is 0.")
-PAIR(left_shift, INTEGERS, 0, NULL, "a * 2^b, wrapping; 0 where b is negative or at least the width.")
-PAIR(right_shift, INTEGERS, 0, NULL, "a / 2^b, down; where b is negative or at least the width, -1 if a < 0, else 0.")
+PAIR(left_shift, INTEGERS, 0, NULL, NULL, "a * 2^b, wrapping; 0 where b is negative or at least the width.")
+PAIR(right_shift, INTEGERS, 0, NULL, NULL,
+     "a / 2^b, down; where b is negative or at least the width, -1 if a < 0, else 0.")
 /* clang-format on */

@@ -1,6 +1,7 @@
 /* Operators of one element each that no formula can say: cast, reinterpret, nn.bias_add, broadcast_to. */
 #include "op/rule.h"
 
+#include "op/gradient.h"
 #include "op/tensor/tensor.h"
 
 static const char *const data_in[] = {"data", "bias"};
@@ -79,6 +80,7 @@ const tn_op tn_op_cast = {
         .in_name = data_in,
     .infer = cast_infer, .layout = tn_layout_same, .compute = cast_compute, .shape_value = cast_value,
         .simplify = cast_simplify, .permute = tn_permute_elementwise,
+    .gradient = tn_gradient_cast,
 };
 /* clang-format on */
 
@@ -171,6 +173,7 @@ const tn_op tn_op_nn_bias_add = {
     .infer = bias_add_infer, .layout = tn_layout_same, .compute = bias_add_compute,
     .precision = TN_PRECISION_FOLLOW, .canonical = bias_add_canonical,
     .scale = bias_add_scale, .permute = tn_permute_axis, .simplify = tn_sink_transpose,
+    .gradient = tn_gradient_bias,
 };
 /* clang-format on */
 
@@ -211,5 +214,6 @@ const tn_op tn_op_broadcast_to = {
     .attr_size = sizeof(tn_broadcast_to_attr), .attr = broadcast_to_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_BROADCAST, .in_name = data_in,
     .infer = broadcast_to_infer, .compute = broadcast_to_compute, .simplify = tn_simplify_same_type,
+    .gradient = tn_gradient_broadcast,
 };
 /* clang-format on */

@@ -48,6 +48,11 @@ static const tn_expr *read_formula(tn_ctx *ctx, tn_pool *pool, const tn_node *n,
     return e;
 }
 
+const tn_expr *tn_read_formula(tn_graph *g, const tn_node *n, tn_dtype t, const tn_expr *const operand[])
+{
+    return read_formula(g->ctx, g->pool, n, t, operand);
+}
+
 /* ---- what a formula takes ---- */
 
 typedef struct demands {

@@ -2,6 +2,7 @@
  * constant. */
 #include "op/rule.h"
 
+#include "op/gradient.h"
 #include "op/tensor/tensor.h"
 
 #include <string.h>
@@ -83,6 +84,7 @@ const tn_op tn_op_transpose = {
     .attr_size = sizeof(tn_transpose_attr), .attr = transpose_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
     .infer = transpose_infer, .compute = transpose_compute, .simplify = transpose_simplify,
+    .gradient = tn_gradient_transpose,
 };
 /* clang-format on */
 
@@ -276,6 +278,7 @@ const tn_op tn_op_nn_pad = {
     .nin = 2, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = pad_in,
     .infer = pad_infer, .compute = pad_compute, .simplify = pad_simplify, .permute = pad_permute,
     .to_static = pad_to_static,
+    .gradient = tn_gradient_pad,
 };
 /* clang-format on */
 
@@ -473,5 +476,6 @@ const tn_op tn_op_concatenate = {
     .nin = -1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
     .infer = concatenate_infer, .layout = concatenate_layout, .compute = concatenate_compute,
         .shape_value = concatenate_value, .simplify = concatenate_simplify, .permute = tn_permute_axis,
+    .gradient = tn_gradient_concatenate,
 };
 /* clang-format on */

@@ -2,6 +2,7 @@
  * their neutral element. */
 #include "op/rule.h"
 
+#include "op/gradient.h"
 #include "op/tensor/tensor.h"
 
 /* Which axes of a rank-`rank` operand are reduced: the listed ones (none: all), or with exclude the others.
@@ -113,28 +114,28 @@ static void mean_variance_compute(tn_te *te, const tn_node *n, tn_tensor *const 
 /* clang-format off */
 static const tn_attr_field axes_fields[] = TN_ATTR_TABLE(tn_axes_attr, TN_AXES_ATTRS);
 
-#define RECORD(id, results, relation, says) \
+#define RECORD(id, results, relation, derivative, says) \
     const tn_op tn_op_##id = { \
         .name = #id, .doc = says, .attr_size = sizeof(tn_axes_attr), .attr = axes_fields, \
         .nin = 1, .min_in = 1, .nout = results, .fuse = TN_FUSE_REDUCE, \
-        .infer = relation, .compute = id##_compute, \
+        .infer = relation, .compute = id##_compute, .gradient = derivative, \
     };
-#define REDUCE(id, reducer, says) \
+#define REDUCE(id, reducer, derivative, says) \
     static void id##_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[]) \
     { \
         out[0] = tn_rule_out(te, n, 0, #id, "reduce", NULL); \
         reduce_into(te, n, in[0], NULL, out[0], reducer); \
     } \
-    RECORD(id, 1, reduce_infer, says)
+    RECORD(id, 1, reduce_infer, derivative, says)
 /* clang-format on */
 
-REDUCE(sum, TN_RED_SUM, "Sum over axes.")
-RECORD(mean, 1, mean_infer, "Mean over axes; of integers truncated.")
-RECORD(mean_variance, 2, mean_variance_infer,
+REDUCE(sum, TN_RED_SUM, tn_gradient_sum, "Sum over axes.")
+RECORD(mean, 1, mean_infer, tn_gradient_mean, "Mean over axes; of integers truncated.")
+RECORD(mean_variance, 2, mean_variance_infer, NULL,
        "Mean over axes, and the mean of the squares of what differs from it.")
-REDUCE(max, TN_RED_MAX, "Largest element over axes.")
-REDUCE(min, TN_RED_MIN, "Smallest element over axes.")
-REDUCE(prod, TN_RED_PROD, "Product over axes.")
+REDUCE(max, TN_RED_MAX, tn_gradient_extreme, "Largest element over axes.")
+REDUCE(min, TN_RED_MIN, tn_gradient_extreme, "Smallest element over axes.")
+REDUCE(prod, TN_RED_PROD, NULL, "Product over axes.")
 
 /* ---- argmax, argmin: the extreme value, then the first (or last) position that holds it ----
  * Both are plain reductions, so they run in vectors. NaN is the extreme where there is one, as NumPy has it. */

@@ -3,6 +3,7 @@
  * rows run along together, so that a step of one need not wait for the step before it. */
 #include "op/code.h"
 
+#include "op/gradient.h"
 #include "op/tensor/tensor.h"
 
 enum {
@@ -80,12 +81,12 @@ static void cumprod_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_
 static const char *const data_in[] = {"data"};
 static const tn_attr_field scan_fields[] = TN_ATTR_TABLE(tn_scan_attr, TN_SCAN_ATTRS);
 
-#define SCAN(id, says) \
+#define SCAN(id, derivative, says) \
     const tn_op tn_op_##id = { \
         .name = #id, .doc = says, .attr_size = sizeof(tn_scan_attr), .attr = scan_fields, \
         .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = data_in, \
-        .infer = scan_infer, .body = id##_body, \
+        .infer = scan_infer, .body = id##_body, .gradient = derivative, \
     };
-SCAN(cumsum, "Running sums along an axis.")
-SCAN(cumprod, "Running products along an axis.")
+SCAN(cumsum, tn_gradient_cumsum, "Running sums along an axis.")
+SCAN(cumprod, NULL, "Running products along an axis.")
 /* clang-format on */

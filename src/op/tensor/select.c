@@ -1,6 +1,7 @@
 /* Parts of a tensor: strided_slice, strided_set and take. */
 #include "op/rule.h"
 
+#include "op/gradient.h"
 #include "op/tensor/tensor.h"
 
 #include <string.h>
@@ -201,6 +202,7 @@ const tn_op tn_op_strided_slice = {
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
         .in_name = data_in,
     .infer = slice_infer, .compute = slice_compute, .shape_value = slice_value, .simplify = slice_simplify,
+    .gradient = tn_gradient_slice,
 };
 /* clang-format on */
 
@@ -330,5 +332,6 @@ const tn_op tn_op_take = {
     .nin = 2, .min_in = 2, .nout = 1, .flags = TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
         .in_name = data_in,
     .infer = take_infer, .compute = take_compute, .shape_value = take_value,
+    .gradient = tn_gradient_take,
 };
 /* clang-format on */

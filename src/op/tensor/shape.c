@@ -2,6 +2,7 @@
  * */
 #include "op/rule.h"
 
+#include "op/gradient.h"
 #include "op/tensor/tensor.h"
 
 /* ---- what they share ---- */
@@ -27,7 +28,8 @@ static bool same_shape_value(tn_graph *g, const tn_node *n, const tn_dims in[], 
 #define RESHAPE_LIKE \
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_SHARES | TN_OP_HOST_INDEX, \
         .fuse = TN_FUSE_INJECTIVE, \
-    .in_name = data_in, .compute = reshape_compute, .shape_value = same_shape_value, .simplify = tn_simplify_shares
+    .in_name = data_in, .compute = reshape_compute, .shape_value = same_shape_value, .simplify = tn_simplify_shares, \
+    .gradient = tn_gradient_shares
 static const char *const data_in[] = {"data"};
 /* clang-format on */
 
