@@ -567,7 +567,7 @@ static void maker_deinit(tn_maker *m)
 /* Function k of the program; those that it calls are added. */
 static tn_status make_one(tn_build *b, program_shared *all, size_t k)
 {
-    tn_maker m = {.b = b, .all = all};
+    tn_maker m = {.b = b, .all = all, .number = (uint32_t)k};
     program_function f = all->functions.at[k];
     tn_status s = k ? make_function(&m, &f) : make_main(&m, f.body);
     tn_program_function_ir r = s == TN_OK ? finish_function(&m, f.name) : (tn_program_function_ir){0};

@@ -44,6 +44,8 @@ typedef struct tn_maker {
     tn_vec(tn_lifetime) life; /* of slots, by index; first UINT32_MAX: not used yet */
     tn_vec(const tn_expr *) sizes;
     uint32_t n_segment;
+    uint32_t number, n_captured; /* of the function; its inputs that a closure brings along */
+    const uint32_t *captured;
 } tn_maker;
 
 uint64_t program_key(tn_value v);

@@ -112,6 +112,8 @@ tn_status program_parameters(tn_maker *m, const program_function *f)
     for (uint32_t i = 0; i < n; i++)
         input[i] =
             program_add_handle(m, TN_SLOT_INPUT, tn_arena_printf(&m->b->arena, "input%u", (unsigned)i));
+    m->n_captured = f->n_captured + f->n_symbol;
+    m->captured = input + r->n_param;
     uint32_t segment = bind_captured_symbols(m, f, input + r->n_param + f->n_captured);
     for (uint32_t i = 0; i < r->n_param; i++)
         segment = bind_input(m, r->param[i], r->param[i]->type[0], input[i], segment);
@@ -259,6 +261,17 @@ static tn_status add_closure(tn_maker *m, const tn_node *n)
     tn_vec_deinit(&c.value);
     tn_vec_deinit(&c.symbol);
     return s;
+}
+
+/* The closure that is running, made again of what it brought along. */
+static tn_status add_self(tn_maker *m, const tn_node *n)
+{
+    uint32_t *operand = TN_NEW_N(&m->b->arena, uint32_t, m->n_captured + 1);
+    memcpy(operand, m->n_captured ? (const void *)m->captured : operand, m->n_captured * sizeof *operand);
+    operand[m->n_captured] = program_add_handle(m, TN_SLOT_TEMP, "");
+    put(m, n, TN_INST_CLOSURE, m->number, m->n_captured + 1, operand);
+    program_receive(m, n, 0, operand[m->n_captured]);
+    return TN_OK;
 }
 
 /* ---- calls ---- */
@@ -443,6 +456,11 @@ tn_status program_add_value(tn_maker *m, const tn_node *n)
         program_receive(m, n, 0, to);
         return TN_OK;
     }
+    if (tn_op_is(n, &tn_op_self))
+        return is_used(n, 0) ? add_self(m, n) : TN_OK;
+    if (tn_op_is(n, &tn_op_construct))
+        return construct(m, n,
+                         tn_graph_constructor(&m->b->graph, ((const tn_construct_attr *)n->attr)->name)->tag);
     if (tn_op_is(n, &tn_op_ref))
         return add_ref(m, n, TN_INST_REF_NEW);
     if (tn_op_is(n, &tn_op_ref_read))

@@ -3,6 +3,7 @@
  *   if                JUMP_FALSE else; then branch; symbols of the join bound; results copied to the join's slots;
  *                     JUMP end; the same for else. A result that the branch computes with the join's own extents is
  *                     computed in the join's slot.
+ *   match             JUMP_TAG next clause; a FIELD for each field that is used; the clause; JUMP end; the next clause
  *   fail              FAIL
  *   bind_extent       a BIND_SLOT for each new symbol, a CHECK for every other entry
  *   match_shape       SET and CHECK for each extent that may differ; its value is the operand's
@@ -132,7 +133,7 @@ static tn_status add_branch(tn_maker *m, const tn_node *n, const tn_region *r, c
         return program_region(m, r);
     compute_in_place(m, r, slot);
     TN_TRY(program_region(m, r));
-    for (size_t i = 0; i < j->n; i++) {
+    for (size_t i = 0; j && i < j->n; i++) {
         const joined *x = &j->at[i];
         const tn_use *u = &r->result[x->k];
         const tn_expr *e = tn_value_type((tn_value){u->def, u->out})->dim[x->d];
@@ -166,6 +167,44 @@ static tn_status add_if(tn_maker *m, const tn_node *n)
     }
     tn_vec_deinit(&j);
     return s;
+}
+
+/* ---- match ---- */
+
+/* The clause of a constructor, whose fields are taken of the value. */
+static tn_status add_clause(tn_maker *m, const tn_node *n, const tn_region *r, uint32_t from,
+                            const uint32_t slot[])
+{
+    for (uint32_t i = 0; i < r->n_param; i++) {
+        if (!r->param[i]->users[0])
+            continue;
+        uint32_t field = program_add_handle(m, TN_SLOT_TEMP, "");
+        program_add_inst(m, TN_INST_FIELD, i, 2, (uint32_t[]){from, field}, program_where(n));
+        program_receive(m, r->param[i], 0, field);
+    }
+    return add_branch(m, n, r, NULL, 0, slot);
+}
+
+static tn_status add_match_data(tn_maker *m, const tn_node *n)
+{
+    uint32_t from, *slot = TN_NEW_N(&m->b->arena, uint32_t, n->nout),
+                   *leave = TN_NEW_N(&m->b->arena, uint32_t, n->nregion);
+    TN_TRY(program_slot_of(m, tn_in(n, 0), &from));
+    for (uint16_t k = 0; k < n->nout; k++)
+        slot[k] = program_result_slot(m, n, k);
+    for (uint32_t i = 0; i < n->nregion; i++) {
+        bool last = i + 1u == n->nregion;
+        uint32_t choose =
+            last ? 0 : program_add_inst(m, TN_INST_JUMP_TAG, 0, 2, (uint32_t[]){from, i}, program_where(n));
+        TN_TRY(add_clause(m, n, n->region[i], from, slot));
+        if (last)
+            break;
+        leave[i] = program_add_inst(m, TN_INST_JUMP, 0, 0, NULL, program_where(n));
+        m->insts.at[choose].a = (uint32_t)m->insts.n;
+    }
+    for (uint32_t i = 0; i + 1u < n->nregion; i++)
+        m->insts.at[leave[i]].a = (uint32_t)m->insts.n;
+    return TN_OK;
 }
 
 /* ---- bind_extent ---- */
@@ -314,6 +353,8 @@ tn_status program_region(tn_maker *m, const tn_region *r)
             TN_TRY(program_add_call(m, n));
         } else if (n->op == &tn_op_if) {
             TN_TRY(add_if(m, n));
+        } else if (n->op == &tn_op_match) {
+            TN_TRY(add_match_data(m, n));
         } else if (n->op == &tn_op_loop) {
             TN_TRY(program_add_loop(m, n));
         } else if (n->op == &tn_op_bind_extent) {

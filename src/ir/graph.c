@@ -56,6 +56,24 @@ tn_function *tn_graph_add_function(tn_graph *g, const char *name)
     return f;
 }
 
+tn_data *tn_graph_add_data(tn_graph *g, const char *name)
+{
+    tn_data *d = TN_NEW(g->arena, tn_data), **at = &g->data;
+    d->name = tn_intern(g->ctx, name);
+    while (*at)
+        at = &(*at)->next;
+    return *at = d;
+}
+
+const tn_constructor *tn_graph_constructor(const tn_graph *g, const char *name)
+{
+    for (const tn_data *d = g->data; d; d = d->next)
+        for (uint32_t i = 0; i < d->n_constructor; i++)
+            if (strcmp(d->constructor[i].name, name) == 0)
+                return &d->constructor[i];
+    return NULL;
+}
+
 void tn_graph_index(tn_graph *g)
 {
     while (g->named.n < g->n_symbol)

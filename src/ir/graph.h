@@ -104,6 +104,7 @@ typedef struct tn_graph { /* a module */
     tn_strmap fresh;          /* prefix -> the number that its next new symbol may have */
     const char **result_name; /* what the model calls the results of @main */
     uint32_t n_result_name;   /* as many as results, or 0: it does not say */
+    tn_data *data;            /* definitions of types, in the text's order */
     tn_vec(tn_metadata) metadata;
     tn_vec(tn_blob *) blob; /* owned blobs, released by tn_graph_deinit */
     uint64_t room;          /* bytes that folding may yet add to the constants, if... */
@@ -123,6 +124,9 @@ void tn_graph_index(tn_graph *g); /* symbols declared so far are found without c
 void tn_graph_clone(const tn_graph *from, tn_graph *to);
 tn_function *tn_graph_function(tn_graph *g, const char *name); /* NULL: none */
 tn_function *tn_graph_add_function(tn_graph *g, const char *name);
+/* Appends a definition, whose constructors are to be filled in; finds a constructor (NULL: none). */
+tn_data *tn_graph_add_data(tn_graph *g, const char *name);
+const tn_constructor *tn_graph_constructor(const tn_graph *g, const char *name);
 /* Declares or finds a symbol; default range [1, 2^31 - 1]. Valid until the next symbol is declared. */
 tn_symbol_info *tn_graph_find_symbol(tn_graph *g, const char *name); /* NULL: not declared */
 tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name);

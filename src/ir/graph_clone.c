@@ -96,6 +96,7 @@ void tn_graph_clone(const tn_graph *from, tn_graph *to)
     to->n_node = from->n_node;
     to->wants_shapes = from->wants_shapes;
     to->settles = from->settles;
+    to->data = from->data;
     to->result_name = from->result_name;
     to->n_result_name = from->n_result_name;
     to->room = from->room;

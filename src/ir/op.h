@@ -18,6 +18,8 @@ enum tn_fuse { /* how an operator takes part in fusion */
                TN_FUSE_NONE /* constants, variables, functions, calls: not kernels */
 };
 
+enum { TN_ANY_REGIONS = 255 };
+
 enum tn_op_flag {
     TN_OP_EFFECT = 1,      /* never removed or reordered */
     TN_OP_INDEX_MAP = 2,   /* pure data movement: every output element is one input element (or a constant) */
@@ -97,7 +99,7 @@ struct tn_op {
     int8_t nout;               /* -1: decided by infer from attributes through nout_of */
     uint8_t flags;             /* enum tn_op_flag */
     uint8_t precision;         /* enum tn_precision */
-    uint8_t nregion;           /* how many regions its nodes hold */
+    uint8_t nregion;           /* how many regions its nodes hold; TN_ANY_REGIONS: its inference knows */
     enum tn_fuse fuse;
     const char *const *in_name; /* nin names for messages, or NULL */
 

@@ -87,7 +87,56 @@ const tn_type *tn_type_map(tn_pool *p, const tn_type *key, const tn_type *value)
 const tn_type *tn_type_with(tn_pool *p, const tn_type *t, const tn_type *const field[])
 {
     TN_ASSERT(t->kind != TN_T_TENSOR && t->kind != TN_T_ANY);
-    return of_fields(p, (enum tn_type_kind)t->kind, t->n, field);
+    tn_type *r = TN_NEW(p->arena, tn_type);
+    *r = *t;
+    r->field =
+        tn_arena_copy(p->arena, t->n ? (const void *)field : "", t->n * sizeof *field, _Alignof(tn_type *));
+    return r;
+}
+
+const tn_type *tn_type_data(tn_pool *p, const tn_data *data, const tn_type *const param[])
+{
+    tn_type *r = new_type(p, TN_T_DATA, (int)data->n_param);
+    r->data = data;
+    return tn_type_with(p, r, param);
+}
+
+const tn_type *tn_type_param(tn_pool *p, int index)
+{
+    tn_type *r = new_type(p, TN_T_PARAM, 0);
+    r->index = (uint16_t)index;
+    return r;
+}
+
+const tn_type *tn_type_none(tn_pool *p) { return new_type(p, TN_T_NONE, 0); }
+
+/* Depth: that of types, bounded by the readers. */
+const tn_type *tn_type_filled(tn_pool *p, const tn_type *t, const tn_type *const param[])
+{
+    if (t->kind == TN_T_PARAM)
+        return param[t->index];
+    if (t->kind == TN_T_TENSOR || !t->n)
+        return t;
+    const tn_type **field = TN_NEW_N(p->arena, const tn_type *, t->n);
+    for (int i = 0; i < t->n; i++)
+        field[i] = tn_type_filled(p, t->field[i], param);
+    return tn_type_with(p, t, field);
+}
+
+/* Depth: that of types, bounded by the readers. */
+bool tn_type_widen(tn_pool *p, const tn_type *open, const tn_type *t, const tn_type *param[])
+{
+    if (open->kind == TN_T_PARAM) {
+        const tn_type *both = tn_type_join(p, param[open->index], tn_type_unbound(p, t));
+        param[open->index] = both ? both : param[open->index];
+        return both;
+    }
+    if (open->kind != t->kind || open->kind == TN_T_TENSOR || open->n != t->n || open->data != t->data)
+        return true; /* whether it fits is seen later */
+    bool fits = true;
+    for (int i = 0; i < t->n && fits; i++)
+        fits = tn_type_widen(p, open->field[i], t->field[i], param);
+    return fits;
 }
 
 /* Depth: that of types, bounded by the readers. */
@@ -138,13 +187,13 @@ static bool takes(const tn_type *param, const tn_type *arg)
 /* Depth: that of types, bounded by the readers. */
 bool tn_type_fits(const tn_type *want, const tn_type *t)
 {
-    if (want == t)
+    if (want == t || t->kind == TN_T_NONE)
         return true;
     if (want->kind == TN_T_ANY)
         return (t->kind == TN_T_ANY || t->kind == TN_T_TENSOR) && tn_dtype_eq(want->dtype, t->dtype);
     if ((t->kind == TN_T_SEQ || t->kind == TN_T_OPTIONAL) && t->kind == want->kind && !t->n)
         return true;
-    bool fits = want->kind == t->kind && want->n == t->n;
+    bool fits = want->kind == t->kind && want->n == t->n && want->data == t->data && want->index == t->index;
     if (want->kind == TN_T_TENSOR) {
         fits = fits && tn_dtype_eq(want->dtype, t->dtype);
         for (int d = 0; d < want->n && fits; d++)
@@ -181,7 +230,8 @@ const tn_type *tn_type_join(tn_pool *p, const tn_type *a, const tn_type *b)
         return tn_type_fits(a, b) ? a : b;
     if (tensors)
         return join_tensors(p, a, b);
-    if (a->kind != b->kind || a->n != b->n || a->kind == TN_T_FUNC || a->kind == TN_T_REF)
+    if (a->kind != b->kind || a->n != b->n || a->data != b->data || a->kind == TN_T_FUNC ||
+        a->kind == TN_T_REF)
         return NULL;
     const tn_type **field = TN_NEW_N(p->arena, const tn_type *, a->n);
     for (int i = 0; i < a->n; i++)
@@ -193,7 +243,7 @@ const tn_type *tn_type_join(tn_pool *p, const tn_type *a, const tn_type *b)
 /* The types themselves, fields left aside. */
 static bool eq_shallow(const tn_type *a, const tn_type *b, bool layouts)
 {
-    if (a->kind != b->kind || a->n != b->n)
+    if (a->kind != b->kind || a->n != b->n || a->data != b->data || a->index != b->index)
         return false;
     if (a->kind == TN_T_ANY)
         return tn_dtype_eq(a->dtype, b->dtype);
@@ -312,7 +362,7 @@ static void print_any(const tn_type *t, tn_buf *out)
     tn_buf_char(out, ']');
 }
 
-/* "(A, B)", "fn (A) -> B", "ref(A)" or "Seq[A]": the head now, the rest as pieces, last first. */
+/* "(A, B)", "fn (A) -> B", "ref(A)", "Seq[A]" or "List[A]": the head now, the rest as pieces, last first. */
 static void push_fields(pieces *todo, const tn_type *t, tn_buf *out)
 {
     static const struct {
@@ -322,10 +372,16 @@ static void push_fields(pieces *todo, const tn_type *t, tn_buf *out)
         [TN_T_SEQ] = {"Seq[", "]"}, [TN_T_OPTIONAL] = {"Optional[", "]"}, [TN_T_MAP] = {"Map[", "]"},
     };
     int n = t->kind == TN_T_FUNC ? t->n - 1 : t->n;
-    tn_buf_str(out, form[t->kind].head);
+    const char *tail = t->kind == TN_T_DATA              ? (n ? "]" : "")
+                       : t->kind == TN_T_TUPLE && n == 1 ? ",)"
+                                                         : form[t->kind].tail;
+    if (t->kind == TN_T_DATA)
+        tn_buf_printf(out, "%s%s", t->data->name, n ? "[" : "");
+    else
+        tn_buf_str(out, form[t->kind].head);
     if (t->kind == TN_T_FUNC)
         tn_vec_push(todo, ((piece){t->field[n], NULL}));
-    tn_vec_push(todo, ((piece){NULL, t->kind == TN_T_TUPLE && n == 1 ? ",)" : form[t->kind].tail}));
+    tn_vec_push(todo, ((piece){NULL, tail}));
     for (int i = n - 1; i >= 0; i--) {
         tn_vec_push(todo, ((piece){t->field[i], NULL}));
         if (i > 0)
@@ -345,6 +401,10 @@ void tn_type_print(const tn_type *t, tn_buf *out)
             print_tensor(it.t, out);
         else if (it.t->kind == TN_T_ANY)
             print_any(it.t, out);
+        else if (it.t->kind == TN_T_NONE)
+            tn_buf_char(out, '_');
+        else if (it.t->kind == TN_T_PARAM)
+            tn_buf_char(out, (char)('A' + it.t->index % 26));
         else
             push_fields(&todo, it.t, out);
     }

@@ -136,9 +136,9 @@ static tn_status copy_node(copier *c, tn_node *old, tn_region *to, int depth)
     if (tn_op_is(old, &tn_op_constant)) {
         n = tn_constant_new(g, to, NULL, old->type[0], old->blob, old->name);
         n->loc = old->loc;
-    } else if (tn_op_is(old, &tn_op_global)) {
+    } else if (tn_op_is(old, &tn_op_global) || tn_op_is(old, &tn_op_self)) {
         n = tn_node_new(g, to, NULL, old->op, 0, NULL, 1, old->attr, old->loc);
-        n->type[0] = old->type[0];
+        n->type[0] = subst_type(c, old->type[0]);
     } else if (old->nregion) {
         for (int i = 0; i < old->nregion; i++)
             for (const tn_node *inner = old->region[i]->first; inner; inner = inner->next)
@@ -185,8 +185,8 @@ static bool bind_dim(copier *c, const tn_expr *param, const tn_expr *arg)
 /* Symbols are bound by all parameters before expressions of them are compared. */
 static bool bind_type(copier *c, const tn_type *param, const tn_type *arg, bool symbols)
 {
-    if (!arg || param->kind != TN_T_TENSOR || arg->kind != TN_T_TENSOR)
-        return arg && tn_type_eq(param, arg);
+    if (!arg || tn_type_is_handle(param) || tn_type_is_handle(arg))
+        return arg && tn_type_fits(param, arg);
     bool ok = param->n == arg->n && tn_dtype_eq(param->dtype, arg->dtype) && param->layout == arg->layout;
     for (int d = 0; d < param->n && ok; d++)
         ok = (param->dim[d]->kind == TN_E_SYM) != symbols || bind_dim(c, param->dim[d], arg->dim[d]);

@@ -344,14 +344,28 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
             value_retain(in[i]);
         return value_make_tuple(p, n, n->nin, in, &out[0]);
     }
+    if (tn_op_is(n, &tn_op_self)) {
+        out[0] = value_retain((value *)p->f.self);
+        return TN_OK;
+    }
     if (tn_op_is(n, &tn_op_tuple_get)) {
         int64_t k = ((const tn_tuple_get_attr *)n->attr)->index;
         TN_ASSERT(in[0]->kind == VALUE_TUPLE && k >= 0 && k < in[0]->n);
         out[0] = value_retain(in[0]->field[k]);
         return TN_OK;
     }
+    if (tn_op_is(n, &tn_op_construct)) {
+        for (int i = 0; i < n->nin; i++)
+            value_retain(in[i]);
+        TN_TRY(value_make_tuple(p, n, n->nin, in, &out[0]));
+        out[0]->kind = VALUE_DATA;
+        out[0]->tag = tn_graph_constructor(p->g, ((const tn_construct_attr *)n->attr)->name)->tag;
+        return TN_OK;
+    }
     if (tn_op_is(n, &tn_op_if))
         return interp_if(p, n, in, out);
+    if (tn_op_is(n, &tn_op_match))
+        return interp_match(p, n, in, out);
     if (tn_op_is(n, &tn_op_loop))
         return interp_loop(p, n, in, out);
     if (tn_op_is(n, &tn_op_bind_extent))
@@ -470,7 +484,9 @@ static tn_status flatten(interp *p, value *v, int n_out, tn_tensor_value out[], 
     if (v->kind != VALUE_TENSOR) {
         return tn_error(p->g->ctx, "relay-E206", NULL,
                         "a result of @main is a %s; only tensors can be returned",
-                        v->kind == VALUE_REF ? "reference" : "function");
+                        v->kind == VALUE_REF    ? "reference"
+                        : v->kind == VALUE_DATA ? "value of a data type"
+                                                : "function");
     }
     int k = (*at)++;
     if (k >= n_out)

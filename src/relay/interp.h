@@ -7,7 +7,7 @@
 
 enum { INTERP_MAX_DEPTH = 600 };
 
-enum value_kind { VALUE_TENSOR, VALUE_TUPLE, VALUE_CLOSURE, VALUE_REF };
+enum value_kind { VALUE_TENSOR, VALUE_TUPLE, VALUE_CLOSURE, VALUE_REF, VALUE_DATA };
 
 typedef struct value value;
 struct binding;
@@ -15,10 +15,10 @@ struct value {
     uint32_t refs;
     uint8_t kind;      /* enum value_kind */
     tn_tensor_value t; /* TENSOR */
-    uint32_t n;
-    value **field;   /* TUPLE */
-    value *next;     /* of those whose last reference is gone, while they are released */
-    tn_region *body; /* CLOSURE: of the function; n values captured in `field` */
+    uint32_t n, tag;   /* DATA: which constructor */
+    value **field;     /* TUPLE, DATA */
+    value *next;       /* of those whose last reference is gone, while they are released */
+    tn_region *body;   /* CLOSURE: of the function; n values captured in `field` */
     tn_value *captured;
     struct binding *sym; /* CLOSURE: symbols where it was made */
     size_t n_sym;
@@ -44,9 +44,10 @@ typedef struct interp {
         tn_map index; /* node -> its first slot */
         tn_vec(slot) slot;
         tn_vec(binding) sym;
-    } f;              /* of the innermost call */
-    tn_arena scratch; /* of one operator */
-    int depth;        /* calls, branches and expansions under way */
+        const value *self; /* the closure that is called; NULL: @main */
+    } f;                   /* of the innermost call */
+    tn_arena scratch;      /* of one operator */
+    int depth;             /* calls, branches and expansions under way */
 } interp;
 
 const tn_loc *interp_where(const tn_node *n); /* n may be NULL */
@@ -83,6 +84,7 @@ tn_status interp_closure(interp *p, tn_node *fn, value **out);
 /* Nodes of these operators: out gets nout references, or some after TN_FAIL. */
 tn_status interp_call(interp *p, tn_node *n, value *const in[], value *out[]);
 tn_status interp_if(interp *p, tn_node *n, value *const in[], value *out[]);
+tn_status interp_match(interp *p, tn_node *n, value *const in[], value *out[]);
 tn_status interp_loop(interp *p, tn_node *n, value *const in[], value *out[]);
 tn_status interp_bind_extent(interp *p, const tn_node *n, value *in, value **out);
 tn_status interp_match_shape(interp *p, const tn_node *n, value *in, value **out);

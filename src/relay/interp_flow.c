@@ -106,7 +106,7 @@ tn_status interp_closure(interp *p, tn_node *fn, value **out)
 static tn_status run_closure(interp *p, const value *c, value *const arg[], value *res[])
 {
     struct interp_frame caller = p->f;
-    p->f = (struct interp_frame){0};
+    p->f = (struct interp_frame){.self = c};
     for (size_t i = 0; i < c->n_sym; i++)
         tn_vec_push(&p->f.sym, c->sym[i]);
     for (uint32_t i = 0; i < c->n; i++)
@@ -165,24 +165,36 @@ static void bind_results(interp *p, const tn_node *n, value *const out[])
     }
 }
 
-tn_status interp_if(interp *p, tn_node *n, value *const in[], value *out[])
+/* The results of one region of n. */
+static tn_status branch(interp *p, tn_node *n, tn_region *r, value *const arg[], value *out[])
 {
-    tn_region *r = n->region[*(const unsigned char *)in[0]->t.at ? 0 : 1];
     value **res = tn_alloc_array_try((size_t)r->n_result + 1, sizeof *res);
     if (!res)
         return interp_no_memory(p, n);
     tn_status s = interp_enter(p, n);
     if (s == TN_OK) {
-        s = interp_region(p, r, NULL, res);
+        s = interp_region(p, r, arg, res);
         p->depth--;
     }
     if (s == TN_OK) {
         TN_ASSERT(r->n_result == n->nout);
         memcpy(out, res, n->nout * sizeof *res);
-        bind_results(p, n, out);
     }
     tn_free(res);
     return s;
+}
+
+tn_status interp_if(interp *p, tn_node *n, value *const in[], value *out[])
+{
+    TN_TRY(branch(p, n, n->region[*(const unsigned char *)in[0]->t.at ? 0 : 1], NULL, out));
+    bind_results(p, n, out);
+    return TN_OK;
+}
+
+tn_status interp_match(interp *p, tn_node *n, value *const in[], value *out[])
+{
+    TN_ASSERT(in[0]->kind == VALUE_DATA && in[0]->tag < n->nregion);
+    return branch(p, n, n->region[in[0]->tag], in[0]->field, out);
 }
 
 static tn_status number_value(interp *p, const tn_node *n, int64_t i, value **out)

@@ -67,6 +67,22 @@ bool parse_annot(parser *p, const char **out_text, size_t *out_n)
     return p->prev_end && to && tn_annot_find(p->prev_end, to, out_text, out_n);
 }
 
+parse_place parse_go(parser *p, const tn_lexer *to, const char *file)
+{
+    parse_place was = {p->l, p->prev_end, p->file};
+    p->l = *to;
+    p->file = file;
+    p->prev_end = NULL;
+    return was;
+}
+
+void parse_back(parser *p, const parse_place *to)
+{
+    p->l = to->l;
+    p->prev_end = to->prev_end;
+    p->file = to->file;
+}
+
 /* ---- scopes ---- */
 
 void parse_open(parser *p, pscope *s, tn_region *r)
@@ -193,6 +209,7 @@ static tn_status parse_line(parser *p, bool let)
     TN_TRY(parse_expect(p, "="));
     if (!let && tn_strmap_get(&p->scope->name, name, strlen(name), &seen))
         (void)parse_error(p, line, col, "relay-E051", "%%%s is defined twice", name);
+    p->let = tn_lex_is(&p->l, "fn") ? name : NULL;
     TN_TRY(parse_expr(p, &v));
     TN_TRY(define_line(p, name, v, declared));
     return parse_expect(p, ";");
@@ -213,7 +230,10 @@ tn_status parse_block(parser *p, const char *end, pval *out)
                 &p->l, "relay-E052",
                 "the block has no result; end it with an expression without `;` and without a name");
         }
-        return parse_expr(p, out);
+        TN_TRY(parse_expr(p, out));
+        if (!parse_accept(p, ";"))
+            return TN_OK;
+        /* done for its effect alone */
     }
 }
 
@@ -267,7 +287,7 @@ tn_status parse_param(parser *p, tn_region *r, enum dim_mode dims)
         parse_define(p, name, (pval){.kind = PVAL_BAD, .line = line, .col = col});
         return TN_OK;
     }
-    add_param(p, r, name, t, line, col);
+    add_param(p, r, name, dims == DIM_PARAM ? parse_bound(p, t) : t, line, col);
     return TN_OK;
 }
 
@@ -390,11 +410,12 @@ void parse_drop_opened(parser *p, size_t from)
     p->opened.n = from;
 }
 
-static tn_status parse_def_inside(parser *p, tn_function *f)
+/* All inputs of a function that calls itself are handles, so `?` may stay. */
+static tn_status parse_def_inside(parser *p, tn_function *f, bool recursive)
 {
     const tn_type *declared = NULL;
     pval v;
-    TN_TRY(parse_params(p, f->body, NULL, DIM_PARAM));
+    TN_TRY(parse_params(p, f->body, NULL, recursive ? DIM_ANY : DIM_PARAM));
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     if (parse_accept(p, "->")) {
         line = p->l.tok_line, col = p->l.tok_col;
@@ -412,8 +433,9 @@ static tn_status parse_def_inside(parser *p, tn_function *f)
 
 parse_saved parse_enter_function(parser *p, tn_region *body)
 {
-    parse_saved s = {p->scope, p->body, p->bound, p->dims, p->opened.n};
+    parse_saved s = {p->scope, p->body, p->bound, p->dims, p->opened.n, p->types};
     p->scope = NULL;
+    p->types = (ptypes){0};
     p->body = body;
     p->bound = (tn_strmap){0};
     p->dims = DIM_USE;
@@ -428,6 +450,7 @@ void parse_leave_function(parser *p, const parse_saved *s)
     p->body = s->body;
     p->bound = s->bound;
     p->dims = s->dims;
+    p->types = s->types;
 }
 
 /* At `def`. */
@@ -437,59 +460,57 @@ tn_status parse_def(parser *p, pfunc *f)
     parse_next(p); /* def */
     parse_next(p); /* @ */
     parse_next(p); /* name; the first scan has seen all three */
-    if (tn_lex_is(&p->l, "[")) {
-        return tn_lex_fail(&p->l, "relay-E021",
-                           "type parameters are not supported yet; write one function for each type");
-    }
+    while (f->types.n && !tn_lex_is(&p->l, "("))
+        parse_next(p); /* its type parameters */
     TN_TRY(parse_expect(p, "("));
     f->state = 1;
     tn_function *fn = tn_graph_add_function(p->g, f->name);
     f->func = fn;
     parse_saved s = parse_enter_function(p, fn->body);
+    p->types = f->types;
     parse_open(p, &scope, fn->body);
-    tn_status r = parse_def_inside(p, fn);
+    tn_status r = parse_def_inside(p, fn, f->recursive);
     parse_close(p);
     parse_leave_function(p, &s);
     f->state = 2;
     return r;
 }
 
-tn_status parse_global(parser *p, const char *name, uint32_t line, uint32_t col, tn_function **out,
-                       bool *out_recursive)
+pfunc *parse_global(parser *p, const char *name, uint32_t line, uint32_t col)
 {
     size_t i = 0;
-    *out = NULL;
     while (i < p->func.n && strcmp(p->func.at[i].name, name))
         i++;
     if (i == p->func.n) {
         (void)parse_error(p, line, col, "relay-E048", "there is no function @%s", name);
-        return TN_OK;
+        return NULL;
     }
-    *out_recursive = p->func.at[i].recursive;
     if (p->func.at[i].recursive && strcmp(name, "main") == 0) {
         (void)parse_error(p, line, col, "relay-E060",
                           "@main calls itself; a package runs it, but nothing can call it");
-        return TN_OK;
+        return NULL;
     }
-    if (p->func.at[i].state == 1) {
-        *out = p->func.at[i].func->result_type ? p->func.at[i].func : NULL;
+    return &p->func.at[i];
+}
+
+tn_status parse_function(parser *p, pfunc *f, uint32_t line, uint32_t col, tn_function **out)
+{
+    *out = NULL;
+    if (f->state == 1) {
+        *out = f->func->result_type ? f->func : NULL;
         if (!*out)
             (void)parse_error(p, line, col, "relay-E025",
                               "@%s calls itself; write the type of its result, as in def @%s(...) -> float32",
-                              name, name);
+                              f->name, f->name);
         return TN_OK;
     }
-    if (p->func.at[i].state == 0) {
-        tn_lexer here = p->l;
-        const char *here_end = p->prev_end;
+    if (f->state == 0) {
         TN_TRY(parse_enter(p));
-        p->l = p->func.at[i].at;
-        tn_status s = parse_def(p, &p->func.at[i]);
+        parse_place here = parse_go(p, &f->at, f->file);
+        TN_TRY(parse_def(p, f));
         p->nest--;
-        TN_TRY(s);
-        p->l = here;
-        p->prev_end = here_end;
+        parse_back(p, &here);
     }
-    *out = p->n_error ? NULL : p->func.at[i].func; /* a body with a mistake is not copied */
+    *out = p->n_error ? NULL : f->func; /* a body with a mistake is not copied */
     return TN_OK;
 }

@@ -1,7 +1,8 @@
 #ifndef TN_RELAY_PARSE_H
 #define TN_RELAY_PARSE_H
 /* Inside of the Relay text reader: parse_module.c has modules, parse.c functions and scopes, parse_expr.c expressions,
- * parse_type.c types.
+ * parse_type.c types, parse_data.c definitions of data types, parse_match.c patterns, parse_generic.c type parameters,
+ * prelude.c what every module knows.
  *
  * Reading goes on after an expression that cannot be typed, so that one run reports every independent mistake; a
  * mistake of syntax ends it. Nesting is bounded by PARSE_MAX_NEST, chains of lines and operators are loops.
@@ -39,10 +40,32 @@ typedef struct pscope {
     tn_strmap name;
 } pscope;
 
-typedef struct pfunc { /* a `def` found by the first scan */
-    const char *name;
-    tn_lexer at; /* at `def` */
-    int state;   /* 0 unread, 1 being read, 2 read */
+/* What the names of type parameters are in the text that is being read. */
+typedef struct ptypes {
+    uint32_t n;
+    const char *const *name;
+    const tn_type *const *is;
+} ptypes;
+
+typedef struct pdata { /* a `type` found by the first scan */
+    const char *name, *file;
+    tn_lexer at; /* at `type` */
+    bool known;  /* of the prelude */
+    bool begun;
+    tn_data *data; /* NULL: not begun, or hidden by a definition of the text */
+} pdata;
+
+typedef struct pfunc { /* a `def` found by the first scan, or what one is for some types */
+    const char *name, *file;
+    bool known;              /* of the prelude */
+    bool generic;            /* it has type parameters: what is read are its instances */
+    uint32_t n_open;         /* generic: parameters, known by their types: */
+    const tn_type **open;    /* NULL: its head was not read yet */
+    ptypes types;            /* generic: PARAMs; of an instance: what they are */
+    struct pfunc *instances; /* generic: a list */
+    struct pfunc *next;      /* of the instances */
+    tn_lexer at;             /* at `def` */
+    int state;               /* 0 unread, 1 being read, 2 read */
     tn_function *func;
     bool recursive;    /* it calls itself, maybe through others: a call of it stays one */
     size_t calls, end; /* entries of parser.called: functions that its text names */
@@ -68,8 +91,17 @@ typedef struct parser {
     tn_map meta_index; /* k -> entry of meta */
     tn_vec(pconst) meta;
     tn_vec(tn_node *) opened; /* tuple nodes whose fields were taken out: dropped if nothing else uses them */
-    tn_vec(pfunc) func;
+    tn_vec(pfunc) func;       /* all there are after the first scan */
     tn_vec(const char *) called;
+    tn_vec(const char *) mentioned; /* functions, maybe of the prelude */
+    tn_vec(pdata) data;             /* those of the text stand first */
+    tn_strmap referred;             /* functions that a node refers to */
+    ptypes types;
+    uint32_t in_data;    /* `_` is the type of no value */
+    uint32_t n_instance; /* of generic functions */
+    uint32_t n_leaf;     /* clauses of matches that were read, each time counted */
+    const char *untyped; /* the name of the function being read, if it does not say the type of its result */
+    const char *let;     /* the name that the expression to be read gets, if it is a function */
     pscope *scope;
     tn_region *body; /* of the function being read */
     tn_strmap bound; /* symbols of the function: 1 bound, 0 only mentioned, 2 bound in a branch left */
@@ -85,7 +117,13 @@ typedef struct parse_saved {
     tn_strmap bound;
     enum dim_mode dims;
     size_t n_opened;
+    ptypes types;
 } parse_saved;
+
+typedef struct parse_place { /* where reading goes on */
+    tn_lexer l;
+    const char *prev_end, *file;
+} parse_place;
 
 /* parse.c */
 void parse_next(parser *p); /* moves on, remembering where the token ended */
@@ -113,9 +151,12 @@ tn_status parse_param(parser *p, tn_region *r, enum dim_mode dims);
 tn_status parse_def(parser *p, pfunc *f); /* at `def` */
 parse_saved parse_enter_function(parser *p, tn_region *body);
 void parse_leave_function(parser *p, const parse_saved *s);
-/* NULL: reported. *out_recursive: it may be half read; its signature is known. */
-tn_status parse_global(parser *p, const char *name, uint32_t line, uint32_t col, tn_function **out,
-                       bool *out_recursive);
+/* NULL: reported. */
+pfunc *parse_global(parser *p, const char *name, uint32_t line, uint32_t col);
+/* Its function, read if it was not; NULL: reported. One that calls itself may be half read; its signature is known. */
+tn_status parse_function(parser *p, pfunc *f, uint32_t line, uint32_t col, tn_function **out);
+parse_place parse_go(parser *p, const tn_lexer *to, const char *file); /* where it was */
+void parse_back(parser *p, const parse_place *to);
 
 /* parse_expr.c */
 tn_status parse_expr(parser *p, pval *out);
@@ -138,9 +179,31 @@ tn_status parse_fn(parser *p, pval *out);          /* fn (...) { ... } */
 tn_status parse_if(parser *p, pval *out);          /* if (...) { ... } else { ... } */
 tn_status parse_loop(parser *p, pval *out);        /* loop (...) (...) { ... } */
 
+void parse_forget_symbols(parser *p, size_t from); /* that a branch or a body has bound */
+
+/* parse_data.c: definitions, each read once; NULL: there is none of that name */
+tn_status parse_data_def(parser *p, pdata *d);
+tn_status parse_data_named(parser *p, const char *name, const tn_data **out);
+tn_status parse_constructor(parser *p, const char *name, const tn_constructor **out);
+tn_status parse_construct(parser *p, const tn_constructor *c, pval *out);   /* C, C(...): at its name */
+tn_status parse_data_type(parser *p, const tn_type **out, bool *out_found); /* List[A], or a type parameter */
+tn_status parse_type_names(parser *p, ptypes *out);                         /* [A, B], as PARAMs */
+
+tn_status parse_match(parser *p, pval *out); /* match (...) { ... } */
+
+/* parse_generic.c: the function for arguments of these types; NULL: reported */
+tn_status parse_instance(parser *p, pfunc *f, uint32_t n, const tn_value arg[], uint32_t line, uint32_t col,
+                         pfunc **out);
+
+/* prelude.c: the text of a function, NULL: none; those of the types, with NULL at the end */
+const char *tn_prelude_function(const char *name);
+extern const char *const tn_prelude_types[];
+
 /* parse_type.c */
 tn_status parse_type(parser *p, const tn_type **out); /* NULL for `_` */
 tn_scope_fns parse_dims_scope(parser *p);             /* names in dimensions and attributes */
+/* t with a new symbol for each `?`, as a parameter has it that a type parameter gave its type */
+const tn_type *parse_bound(parser *p, const tn_type *t);
 /* `?` and `_` fit anything; layouts must be equal */
 bool parse_type_fits(const tn_type *declared, const tn_type *actual);
 tn_status parse_constant_type(parser *p, const tn_annot_const *a, uint32_t line, uint32_t col,

@@ -138,7 +138,7 @@ static bool has_notation(const tn_op *op)
 {
     return op == &tn_op_var || op == &tn_op_constant || op == &tn_op_fn || op == &tn_op_call ||
            op == &tn_op_tuple || op == &tn_op_tuple_get || op == &tn_op_if || op == &tn_op_loop ||
-           op == &tn_op_global;
+           op == &tn_op_global || op == &tn_op_self || op == &tn_op_construct || op == &tn_op_match;
 }
 
 static const tn_op *find_op(parser *p, const char *name, uint32_t line, uint32_t col)
@@ -267,6 +267,7 @@ static pval global_value(parser *p, const tn_function *f, uint32_t line, uint32_
         result = r->n_result == 1 ? all[0] : tn_type_tuple(p->g->pool, (int)r->n_result, all);
     }
     tn_global_attr a = {f->name};
+    tn_strmap_put(&p->referred, f->name, strlen(f->name), 1);
     tn_node *n = tn_node_new(p->g, p->scope->region, NULL, &tn_op_global, 0, NULL, 1, &a,
                              parse_loc(p, line, col, NULL));
     n->type[0] = tn_type_func(p->g->pool, (int)r->n_param, param, result);
@@ -304,7 +305,6 @@ tn_status parse_global_call(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     tn_function *f = NULL;
-    bool recursive = false;
     pvals args = {0};
     size_t n = 0;
     *out = pval_bad(line, col);
@@ -312,34 +312,63 @@ tn_status parse_global_call(parser *p, pval *out)
     const char *name = tn_lex_ident(&p->l);
     if (!name)
         return TN_FAIL;
-    TN_TRY(parse_global(p, name, line, col, &f, &recursive));
+    pfunc *is = parse_global(p, name, line, col);
+    if (is && !is->generic)
+        TN_TRY(parse_function(p, is, line, col, &f));
     if (!tn_lex_is(&p->l, "(")) {
+        if (is && is->generic)
+            (void)parse_error(p, line, col, "relay-E223",
+                              "@%s has type parameters, so it is no value; write a function that calls it",
+                              name);
         if (f)
             *out = global_value(p, f, line, col);
         return TN_OK;
     }
     tn_status s = parse_args(p, NULL, NULL, false, &args, NULL);
-    tn_value *in = s == TN_OK && f ? arg_values(p, &args, false, &n) : NULL;
+    tn_value *in = s == TN_OK && is ? arg_values(p, &args, false, &n) : NULL;
     tn_vec_deinit(&args);
     if (!in)
         return s;
+    if (is->generic)
+        TN_TRY(parse_instance(p, is, (uint32_t)n, in, line, col, &is));
+    if (is && !f)
+        TN_TRY(parse_function(p, is, line, col, &f));
+    if (!f)
+        return TN_OK;
     if (n != f->body->n_param) {
         (void)parse_error(p, line, col, "relay-E045", "@%s takes %u arguments, but %zu are given", name,
                           f->body->n_param, n);
         return TN_OK;
     }
-    *out = recursive ? call_global(p, f, n, in, line, col) : inline_global(p, f, in, line, col);
+    *out = is->recursive ? call_global(p, f, n, in, line, col) : inline_global(p, f, in, line, col);
     return TN_OK;
 }
 
 /* ---- closures ---- */
 
+/* In its body, a function that a line or a `let` names is known by this name. */
+static tn_node *name_self(parser *p, tn_region *r, const char *name, const tn_type *result)
+{
+    const tn_type **param = TN_NEW_N(&p->scratch, const tn_type *, r->n_param);
+    uint64_t seen;
+    for (uint32_t i = 0; i < r->n_param; i++)
+        param[i] = r->param[i]->type[0];
+    if (tn_strmap_get(&p->scope->name, name, strlen(name), &seen))
+        return NULL;
+    tn_node *n = tn_node_new(p->g, r, NULL, &tn_op_self, 0, NULL, 1, NULL, r->holder->loc);
+    n->type[0] = tn_type_func(p->g->pool, (int)r->n_param, param, result);
+    parse_define(p, name, pval_one(n, p->l.tok_line, p->l.tok_col));
+    return n;
+}
+
 /* Parameters, result type and body, with the scope of the closure open. */
 static tn_status parse_fn_inside(parser *p, tn_region *r, tn_fn_attr *attr, bool *out_ok)
 {
+    const char *let = p->let;
     const tn_type *declared = NULL;
     pval v;
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    p->let = NULL;
     TN_TRY(parse_params(p, r, attr, DIM_PARAM));
     if (parse_accept(p, "->")) {
         p->dims = DIM_CHECK;
@@ -347,9 +376,15 @@ static tn_status parse_fn_inside(parser *p, tn_region *r, tn_fn_attr *attr, bool
         p->dims = DIM_USE;
         TN_TRY(s);
     }
+    tn_node *self = let && declared ? name_self(p, r, let, declared) : NULL;
+    const char *untyped = p->untyped;
+    p->untyped = let && !declared ? let : untyped;
     TN_TRY(parse_expect(p, "{"));
     TN_TRY(parse_block(p, "}", &v));
+    p->untyped = untyped;
     *out_ok = parse_results(p, r, &v, declared, line, col) == TN_OK;
+    if (self && !self->users[0])
+        tn_node_remove(p->g, self);
     return TN_OK;
 }
 
@@ -363,7 +398,7 @@ tn_status parse_fn(parser *p, pval *out)
     parse_next(p);
     if (tn_lex_is(&p->l, "[")) {
         return tn_lex_fail(&p->l, "relay-E021",
-                           "type parameters are not supported yet; write one function for each type");
+                           "a closure has no type parameters; write def @name[A](...), or one for each type");
     }
     TN_TRY(parse_expect(p, "("));
     TN_TRY(tn_attr_init(p->g->pool, tn_op_fn.attr, tn_op_fn.attr_size, attr));
@@ -385,8 +420,8 @@ tn_status parse_fn(parser *p, pval *out)
 
 /* ---- if ---- */
 
-/* Symbols that a branch or a body binds have a value in it alone. */
-static void forget_symbols(parser *p, size_t from)
+/* They have a value in it alone. */
+void parse_forget_symbols(parser *p, size_t from)
 {
     for (size_t i = from; i < p->bound.n; i++)
         p->bound.entry[i].value = 2;
@@ -404,7 +439,7 @@ static tn_status parse_branch(parser *p, tn_region *r, bool *out_ok)
     tn_status s = parse_block(p, "}", &v);
     *out_ok = s == TN_OK && parse_results(p, r, &v, NULL, line, col) == TN_OK;
     parse_close(p);
-    forget_symbols(p, n_bound);
+    parse_forget_symbols(p, n_bound);
     TN_TRY(s);
     return parse_expect(p, "}");
 }
@@ -477,7 +512,7 @@ tn_status parse_loop(parser *p, pval *out)
     s = s == TN_OK ? parse_block(p, "}", &v) : s;
     ok = s == TN_OK && parse_results(p, r, &v, NULL, line, col) == TN_OK && in;
     parse_close(p);
-    forget_symbols(p, n_bound);
+    parse_forget_symbols(p, n_bound);
     TN_TRY(s);
     TN_TRY(parse_expect(p, "}"));
     if (!ok)

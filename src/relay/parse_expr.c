@@ -2,6 +2,7 @@
 #include "relay/parse.h"
 
 #include "ir/eval.h"
+#include "op/control/control.h"
 #include "op/tensor/tensor.h"
 
 #include <math.h>
@@ -13,7 +14,6 @@ enum { MAX_PROJECTIONS = 16 };
 static const struct refused {
     const char *word, *id, *text;
 } refused[] = {
-    {"match", "relay-E024", "`match` and algebraic data types are not supported yet"},
     {"let", "relay-E026", "`let` must begin a line of its own, as in let %x = ...;"},
     {"free_var", "relay-E027",
      "`free_var` can only precede a bare expression; in a function, write a parameter"},
@@ -352,7 +352,12 @@ static tn_status parse_local(parser *p, pval *out)
     const char *name = tn_intern_n(p->g->ctx, l->text, n);
     if (!parse_lookup(p, name, out)) {
         *out = pval_bad(line, col);
-        (void)parse_error(p, line, col, "relay-E039", "%%%s is not defined here", name);
+        if (p->untyped && !strcmp(p->untyped, name))
+            (void)parse_error(p, line, col, "relay-E228",
+                              "%%%s calls itself; write the type of its result, as in fn (...) -> float32",
+                              name);
+        else
+            (void)parse_error(p, line, col, "relay-E039", "%%%s is not defined here", name);
     }
     out->line = line, out->col = col;
     if (dot)
@@ -421,15 +426,22 @@ static tn_status parse_word(parser *p, pval *out)
         return parse_if(p, out);
     if (tn_lex_is(&p->l, "loop"))
         return parse_loop(p, out);
+    if (tn_lex_is(&p->l, "match"))
+        return parse_match(p, out);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (tn_lex_is(&p->l, refused[i].word))
             return tn_lex_fail(&p->l, refused[i].id, "%s", refused[i].text);
+    const tn_constructor *c;
+    TN_TRY(parse_constructor(p, tn_intern_n(p->g->ctx, p->l.text, p->l.n), &c));
+    if (c)
+        return parse_construct(p, c, out);
     tn_lexer ahead = p->l;
     tn_lex_next(&ahead);
     if (!tn_lex_is(&ahead, "(")) {
-        return tn_lex_fail(&p->l, "relay-E046",
-                           "'%.*s' is not a value; values are %%names, constants and calls, op(...)",
-                           (int)(p->l.n < 64 ? p->l.n : 64), p->l.text);
+        return tn_lex_fail(
+            &p->l, "relay-E046",
+            "'%.*s' is not a value; values are %%names, constants, constructors and calls, op(...)",
+            (int)(p->l.n < 64 ? p->l.n : 64), p->l.text);
     }
     return parse_op_call(p, out);
 }
@@ -495,14 +507,15 @@ static const struct infix *infix_at(const parser *p)
 static tn_status parse_unary(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
-    if (!tn_lex_is(&p->l, "-"))
+    bool read = tn_lex_is(&p->l, "!");
+    if (!read && !tn_lex_is(&p->l, "-"))
         return parse_postfix(p, out);
     parse_next(p);
-    if (p->l.tok == TN_TOK_INT || p->l.tok == TN_TOK_REAL)
+    if (!read && (p->l.tok == TN_TOK_INT || p->l.tok == TN_TOK_REAL))
         return parse_number(p, true, out);
     tn_dtype t;
     tn_scalar s;
-    if (word_literal(&p->l, &t, &s) && tn_dtype_is_float(t)) {
+    if (!read && word_literal(&p->l, &t, &s) && tn_dtype_is_float(t)) {
         parse_next(p);
         s.f = -s.f;
         *out = scalar(p, t, s, line, col);
@@ -512,8 +525,9 @@ static tn_status parse_unary(parser *p, pval *out)
     TN_TRY(parse_unary(p, out));
     p->nest--;
     tn_value v;
-    *out = parse_value(p, out, &v) ? parse_node(p, &tn_op_negative, 1, &v, NULL, line, col)
-                                   : pval_bad(line, col);
+    *out = parse_value(p, out, &v)
+               ? parse_node(p, read ? &tn_op_ref_read : &tn_op_negative, 1, &v, NULL, line, col)
+               : pval_bad(line, col);
     return TN_OK;
 }
 
@@ -535,12 +549,28 @@ static tn_status parse_infix(parser *p, int level, pval *out)
     return TN_OK;
 }
 
+/* After `%r := `, whose reference is *out. */
+static tn_status parse_write(parser *p, pval *out)
+{
+    pval what;
+    tn_value in[2];
+    TN_TRY(parse_expect(p, "="));
+    TN_TRY(parse_infix(p, 1, &what));
+    bool ok = parse_value(p, out, &in[0]);
+    ok = parse_value(p, &what, &in[1]) && ok;
+    *out = ok ? parse_node(p, &tn_op_ref_write, 2, in, NULL, out->line, out->col)
+              : pval_bad(out->line, out->col);
+    return TN_OK;
+}
+
 tn_status parse_expr(parser *p, pval *out)
 {
     *out = pval_bad(p->l.tok_line, p->l.tok_col);
     uint32_t first = p->g->n_node;
     TN_TRY(parse_enter(p));
     tn_status s = parse_infix(p, 1, out);
+    if (s == TN_OK && parse_accept(p, ":"))
+        s = parse_write(p, out);
     p->nest--;
     if (s == TN_OK)
         annotate(p, out, first);

@@ -144,21 +144,79 @@ static void find_recursive(parser *p)
     }
 }
 
-/* Notes where each `def` is and what it calls, and whether symbols may be settled: those of several functions, or of
- * closures, have names in common and values of their own. */
-static tn_status scan(parser *p)
+/* Is it one of the text, found before? */
+static bool is_found(const parser *p, const char *name, bool data)
 {
-    tn_lexer l = p->l;
+    bool found = false;
+    for (size_t i = 0; !data && i < p->func.n && !found; i++)
+        found = p->func.at[i].name == name;
+    for (size_t i = 0; data && i < p->data.n && !found; i++)
+        found = p->data.at[i].name == name;
+    return found;
+}
+
+/* At `def` or `type`: notes where it is. What the text has already is not taken of the prelude. */
+static tn_status scan_definition(parser *p, tn_lexer *l, bool known, bool *out_taken)
+{
+    tn_lexer at = *l;
+    bool data = tn_lex_is(l, "type");
+    tn_lex_next(l);
+    if (!data) {
+        TN_TRY(tn_lex_is(l, "@") ? TN_OK : tn_lex_expect(l, "@"));
+        tn_lex_next(l);
+    }
+    if (l->tok != TN_TOK_IDENT)
+        return tn_lex_ident(l) ? TN_OK : TN_FAIL;
+    const char *name = tn_intern_n(p->g->ctx, l->text, l->n);
+    *out_taken = !is_found(p, name, data);
+    if (!*out_taken)
+        return known ? TN_OK
+                     : tn_lex_fail(l, "relay-E051", "%s%s is defined twice", data ? "type " : "@", name);
+    if (data) {
+        tn_vec_push(&p->data, ((pdata){.name = name, .file = at.file, .at = at, .known = known}));
+        return TN_OK;
+    }
+    tn_lexer ahead = *l;
+    tn_lex_next(&ahead);
+    tn_vec_push(&p->func, ((pfunc){.name = name,
+                                   .file = at.file,
+                                   .known = known,
+                                   .generic = tn_lex_is(&ahead, "["),
+                                   .at = at,
+                                   .calls = p->called.n,
+                                   .end = p->called.n}));
+    return TN_OK;
+}
+
+/* `@name` in a body */
+static void scan_mention(parser *p, tn_lexer *l, bool in_function)
+{
+    tn_lex_next(l);
+    if (l->tok != TN_TOK_IDENT)
+        return;
+    const char *name = tn_intern_n(p->g->ctx, l->text, l->n);
+    tn_vec_push(&p->mentioned, name);
+    if (in_function) {
+        tn_vec_push(&p->called, name);
+        tn_vec_last(&p->func).end = p->called.n;
+    }
+}
+
+/* Notes where each `def` and `type` is and what it calls, and whether symbols may be settled: those of several
+ * functions, or of closures, have names in common and values of their own. */
+static tn_status scan_text(parser *p, tn_lexer l, bool known)
+{
+    bool taken = false;
     for (int depth = 0; l.tok != TN_TOK_END; tn_lex_next(&l)) {
         if (tn_lex_is(&l, "%")) {
             tn_lex_next(&l); /* a name, whatever it is */
-        } else if (depth > 0 && p->func.n && tn_lex_is(&l, "@")) {
-            tn_lex_next(&l);
-            if (l.tok == TN_TOK_IDENT)
-                tn_vec_push(&p->called, tn_intern_n(p->g->ctx, l.text, l.n));
-            tn_vec_last(&p->func).end = p->called.n;
+        } else if (tn_lex_is(&l, "@")) {
+            p->g->settles = false;
+            scan_mention(p, &l, depth > 0 && taken && p->func.n);
         } else if (tn_lex_is(&l, "fn")) {
             p->g->settles = false;
+        } else if (tn_lex_is(&l, "extern")) {
+            tn_lex_next(&l); /* refused later */
         } else if (tn_lex_is(&l, "{")) {
             depth++;
         } else if (tn_lex_is(&l, "}")) {
@@ -168,23 +226,37 @@ static tn_status scan(parser *p)
             tn_lex_next(&ahead);
             if (tn_lex_accept(&ahead, "[") && tn_lex_is(&ahead, "metadata"))
                 break;
-        } else if (depth <= 0 && tn_lex_is(&l, "def")) {
-            pfunc f = {.at = l, .calls = p->called.n, .end = p->called.n};
-            tn_lex_next(&l);
-            TN_TRY(tn_lex_is(&l, "@") ? TN_OK : tn_lex_expect(&l, "@"));
-            tn_lex_next(&l);
-            if (l.tok != TN_TOK_IDENT)
-                return tn_lex_ident(&l) ? TN_OK : TN_FAIL;
-            f.name = tn_intern_n(p->g->ctx, l.text, l.n);
-            for (size_t i = 0; i < p->func.n; i++)
-                if (p->func.at[i].name == f.name)
-                    return tn_lex_fail(&l, "relay-E051", "@%s is defined twice", f.name);
-            tn_vec_push(&p->func, f);
-            p->g->settles &= p->func.n == 1;
+        } else if (depth <= 0 && (tn_lex_is(&l, "def") || tn_lex_is(&l, "type"))) {
+            TN_TRY(scan_definition(p, &l, known, &taken));
         }
     }
-    find_recursive(p);
     return l.failed ? TN_FAIL : TN_OK;
+}
+
+static tn_status scan_prelude(parser *p, const char *text)
+{
+    tn_lexer l;
+    tn_lex_init(&l, p->g->ctx, tn_intern(p->g->ctx, "<prelude>"), text, strlen(text), false);
+    return scan_text(p, l, true);
+}
+
+/* The text, then the types of the prelude, and those of its functions that are called. */
+static tn_status scan(parser *p)
+{
+    TN_TRY(scan_text(p, p->l, false));
+    p->g->settles = p->g->settles && p->func.n <= 1;
+    bool settles = p->g->settles;
+    for (int i = 0; tn_prelude_types[i]; i++)
+        TN_TRY(scan_prelude(p, tn_prelude_types[i]));
+    for (size_t i = 0; i < p->mentioned.n; i++) {
+        const char *name = p->mentioned.at[i],
+                   *text = is_found(p, name, false) ? NULL : tn_prelude_function(name);
+        if (text)
+            TN_TRY(scan_prelude(p, text));
+    }
+    p->g->settles = settles;
+    find_recursive(p);
+    return TN_OK;
 }
 
 /* The def at the current token, if it was not read already for a call. */
@@ -194,7 +266,7 @@ static tn_status parse_next_def(parser *p)
         pfunc *f = &p->func.at[i];
         if (f->at.text != p->l.text)
             continue;
-        if (f->state == 0)
+        if (f->state == 0 && !f->generic)
             return parse_def(p, f);
         int depth = 0;
         do { /* over its body */
@@ -232,6 +304,29 @@ static tn_status parse_bare(parser *p)
     return s;
 }
 
+static bool has_functions(const parser *p)
+{
+    return p->func.n && !p->func.at[0].known; /* those of the text stand first */
+}
+
+/* At `type`: read before all functions, so it is read over. */
+static tn_status skip_type(parser *p)
+{
+    while (p->l.tok != TN_TOK_END && !tn_lex_is(&p->l, "}"))
+        parse_next(p);
+    return parse_expect(p, "}");
+}
+
+static tn_status parse_types(parser *p)
+{
+    for (size_t i = 0; i < p->data.n; i++) {
+        const tn_data *d;
+        if (!p->data.at[i].known)
+            TN_TRY(parse_data_named(p, p->data.at[i].name, &d));
+    }
+    return TN_OK;
+}
+
 static tn_status parse_items(parser *p)
 {
     bool end = false, bare = false;
@@ -240,11 +335,11 @@ static tn_status parse_items(parser *p)
             TN_TRY(parse_header(p, &end));
         } else if (tn_lex_is(&p->l, "def")) {
             TN_TRY(parse_next_def(p));
-        } else if (tn_lex_is(&p->l, "type") || tn_lex_is(&p->l, "extern")) {
-            return tn_lex_fail(
-                &p->l, tn_lex_is(&p->l, "type") ? "relay-E024" : "relay-E028", "%s are not supported yet",
-                tn_lex_is(&p->l, "type") ? "algebraic data types (`type`)" : "`extern` declarations");
-        } else if (!bare && !p->func.n) {
+        } else if (tn_lex_is(&p->l, "type")) {
+            TN_TRY(skip_type(p));
+        } else if (tn_lex_is(&p->l, "extern")) {
+            return tn_lex_fail(&p->l, "relay-E028", "`extern` declarations are not supported yet");
+        } else if (!bare && !has_functions(p)) {
             bare = true;
             TN_TRY(parse_bare(p));
         } else {
@@ -255,16 +350,49 @@ static tn_status parse_items(parser *p)
     return p->l.failed ? TN_FAIL : TN_OK;
 }
 
-static void main_first(tn_graph *g)
+/* Moves a function to *to, and *to behind it. */
+static void move_to(tn_graph *g, tn_function ***to, const tn_function *f)
 {
-    for (tn_function **f = &g->func; *f; f = &(*f)->next) {
-        if (!strcmp((*f)->name, "main") && *f != g->func) {
-            tn_function *m = *f;
-            *f = m->next;
-            m->next = g->func;
-            g->func = m;
-            return;
+    for (tn_function **at = &g->func; *at; at = &(*at)->next) {
+        if (*at != f)
+            continue;
+        tn_function *x = *at;
+        if (at != *to) {
+            *at = x->next;
+            x->next = **to;
+            **to = x;
         }
+        *to = &x->next;
+        return;
+    }
+}
+
+/* @main, the others as they stand in the text, those that were made of functions with type parameters. */
+static void order_functions(parser *p)
+{
+    tn_function **to = &p->g->func, *main = tn_graph_function(p->g, "main");
+    if (main)
+        move_to(p->g, &to, main);
+    for (size_t i = 0; i < p->func.n; i++)
+        if (p->func.at[i].func && p->func.at[i].func != main)
+            move_to(p->g, &to, p->func.at[i].func);
+}
+
+/* Functions that were read to be copied to where they are called, and that the text does not have as they are. */
+static void drop_copied(parser *p)
+{
+    for (tn_function **f = &p->g->func; *f;) {
+        uint64_t referred = 0;
+        bool made = false;
+        for (size_t i = 0; i < p->func.n && !made; i++) {
+            made = p->func.at[i].known && p->func.at[i].func == *f;
+            for (const pfunc *x = p->func.at[i].instances; x && !made; x = x->next)
+                made = x->func == *f;
+        }
+        if (made && !tn_strmap_get(&p->referred, (*f)->name, strlen((*f)->name), &referred))
+            *f = (*f)->next;
+        else
+            f = &(*f)->next;
     }
 }
 
@@ -273,12 +401,14 @@ static tn_status parse_module(parser *p)
     if (p->l.failed)
         return TN_FAIL;
     TN_TRY(scan(p));
+    TN_TRY(parse_types(p));
     TN_TRY(parse_items(p));
     if (!p->g->func)
         return tn_lex_fail(&p->l, "relay-E006", "this text has no function; write def @main(...) { ... }");
     if (p->n_error)
         return TN_FAIL;
-    main_first(p->g);
+    drop_copied(p);
+    order_functions(p);
     if (p->g->n_result_name && p->g->n_result_name != p->g->func->body->n_result) {
         return tn_error(p->g->ctx, "relay-E056", &(tn_loc){.file = p->file},
                         "#[outputs] names %u outputs, but @%s has %u results", (unsigned)p->g->n_result_name,
@@ -306,6 +436,9 @@ tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t
     tn_vec_deinit(&p.opened);
     tn_vec_deinit(&p.func);
     tn_vec_deinit(&p.called);
+    tn_vec_deinit(&p.mentioned);
+    tn_vec_deinit(&p.data);
+    tn_strmap_deinit(&p.referred);
     tn_arena_deinit(&p.scratch);
     return s;
 }

@@ -59,6 +59,19 @@ static const tn_expr *fresh_dim(parser *p)
     return tn_sym(p->g->pool, kept);
 }
 
+const tn_type *parse_bound(parser *p, const tn_type *t)
+{
+    if (t->kind != TN_T_TENSOR || tn_dtype_is_string(t->dtype) || !tn_type_is_handle(t))
+        return t;
+    const tn_expr **dim = TN_NEW_N(&p->scratch, const tn_expr *, t->n);
+    enum dim_mode dims = p->dims;
+    p->dims = DIM_PARAM;
+    for (int d = 0; d < t->n; d++)
+        dim[d] = tn_dim_is_any(t->dim[d]) ? fresh_dim(p) : t->dim[d];
+    p->dims = dims;
+    return tn_type_tensor(p->g->pool, t->dtype, t->n, dim, t->layout);
+}
+
 static tn_status parse_dim(parser *p, const tn_expr **out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
@@ -228,7 +241,7 @@ static tn_status parse_func_type(parser *p, const tn_type **out)
     parse_next(p);
     if (tn_lex_is(&p->l, "[")) {
         return tn_lex_fail(&p->l, "relay-E021",
-                           "type parameters are not supported yet; write one function for each type");
+                           "the type of a function has no type parameters; say which types it takes");
     }
     enum dim_mode dims = enter_inner(p);
     tn_status s = parse_expect(p, "(");
@@ -297,16 +310,21 @@ static tn_status parse_type_inner(parser *p, const tn_type **out)
     if (parse_accept(p, "Tensor"))
         return parse_tensor(p, out);
     if (parse_accept(p, "_")) {
-        *out = NULL;
+        *out = p->in_data ? tn_type_none(p->g->pool) : NULL;
         return TN_OK;
     }
     if (parse_accept(p, "ref"))
         return parse_ref_type(p, out);
     tn_lexer *l = &p->l;
+    bool found = false;
+    if (l->tok == TN_TOK_IDENT && !tn_dtype_parse(l->text, l->n, &t))
+        TN_TRY(parse_data_type(p, out, &found));
+    if (found)
+        return TN_OK;
     if (l->tok == TN_TOK_IDENT && !tn_dtype_parse(l->text, l->n, &t)) {
         return tn_lex_fail(l, "relay-E014",
                            "unknown type '%.*s'; write a tensor (Tensor[(2, 3), float32]), a scalar "
-                           "(float32), a tuple or an fn type; algebraic data types are not supported yet",
+                           "(float32), a tuple, an fn type, or a type that the text defines",
                            (int)(l->n < 64 ? l->n : 64), l->text);
     }
     TN_TRY(parse_dtype(p, &t));
@@ -334,6 +352,8 @@ bool parse_type_fits(const tn_type *declared, const tn_type *actual)
         return true;
     if (actual && declared->kind >= TN_T_ANY)
         return tn_type_fits(declared, actual);
+    if (actual && actual->kind == TN_T_NONE)
+        return true;
     if (!actual || declared->kind != actual->kind || declared->n != actual->n)
         return false;
     if (declared->kind == TN_T_TENSOR) {

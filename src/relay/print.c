@@ -136,7 +136,17 @@ static void print_constant(struct printer *p, const tn_node *n)
 
 static bool is_line(const tn_node *n)
 {
-    return !tn_op_is(n, &tn_op_var) && !tn_op_is(n, &tn_op_constant) && !tn_op_is(n, &tn_op_global);
+    return !tn_op_is(n, &tn_op_var) && !tn_op_is(n, &tn_op_constant) && !tn_op_is(n, &tn_op_global) &&
+           !tn_op_is(n, &tn_op_self);
+}
+
+/* The node by which a function calls itself; NULL: it does not. */
+static const tn_node *self_of(const tn_node *fn)
+{
+    const tn_node *n = tn_op_is(fn, &tn_op_fn) ? fn->region[0]->first : NULL;
+    while (n && !tn_op_is(n, &tn_op_self))
+        n = n->next;
+    return n;
 }
 
 /* The node whose expression ends the region instead of having a line: the last one, if it is the result and that
@@ -147,7 +157,7 @@ static const tn_node *bare_result(const tn_region *r)
     while (n && !tn_op_is(n, &tn_op_var) && !is_line(n))
         n = n->prev;
     bool bare = n && is_line(n) && r->n_result == 1 && r->result[0].def == n && n->nout == 1 &&
-                tn_value_n_uses((tn_value){(tn_node *)n, 0}) == 1;
+                tn_value_n_uses((tn_value){(tn_node *)n, 0}) == 1 && !self_of(n);
     return bare ? n : NULL;
 }
 
@@ -208,6 +218,9 @@ static void print_value(struct printer *p, tn_value v)
         tn_buf_str(p->out, "None");
     } else if (tn_op_is(v.def, &tn_op_global)) {
         tn_buf_printf(p->out, "@%s", ((const tn_global_attr *)v.def->attr)->name);
+    } else if (tn_op_is(v.def, &tn_op_self)) {
+        tn_map_get(&p->number, tn_map_key(v.def->owner->holder), &at);
+        tn_buf_printf(p->out, "%%%llu", (unsigned long long)at);
     } else if (tn_op_is(v.def, &tn_op_constant)) {
         print_constant(p, v.def);
     } else if (tn_op_is(v.def, &tn_op_var)) {
@@ -316,11 +329,13 @@ static void print_fn(struct printer *p, const tn_node *n)
 {
     const tn_region *r = n->region[0];
     const tn_type *t = n->type ? n->type[0] : NULL;
+    const tn_node *self = self_of(n);
     tn_buf_str(p->out, "fn (");
     print_params(p, r);
     print_attrs(p, n, r->n_param == 0);
     tn_buf_char(p->out, ')');
-    if (t && t->kind == TN_T_FUNC && layout_in(t->field[t->n - 1])) {
+    t = self ? self->type[0] : t;
+    if (t && t->kind == TN_T_FUNC && (self || layout_in(t->field[t->n - 1]))) {
         tn_buf_str(p->out, " -> ");
         tn_type_print(t->field[t->n - 1], p->out);
     }
@@ -361,6 +376,48 @@ static void print_loop(struct printer *p, const tn_node *n)
     hide_params(p, n->region[0]);
 }
 
+/* match (%x) { Cons(%h, %t) => { ... }, Nil => { ... } } */
+static void print_clause(struct printer *p, const tn_region *r, const char *name)
+{
+    print_line(p, p->indent + 1);
+    tn_buf_printf(p->out, "%s%s", name, r->n_param ? "(" : "");
+    for (uint32_t i = 0; i < r->n_param; i++) {
+        tn_buf_str(p->out, i ? ", " : "");
+        if (r->param[i]->users[0])
+            tn_buf_printf(p->out, "%%%s", unique_name(p, r->param[i]));
+        else
+            tn_buf_char(p->out, '_');
+    }
+    tn_buf_printf(p->out, "%s => {", r->n_param ? ")" : "");
+    p->indent++;
+    print_region(p, r);
+    p->indent--;
+    print_line(p, p->indent + 1);
+    tn_buf_str(p->out, "},");
+    hide_params(p, r);
+}
+
+static void print_match(struct printer *p, const tn_node *n)
+{
+    const tn_type *t = tn_in_type(n, 0);
+    tn_buf_str(p->out, "match (");
+    print_inputs(p, n, 0);
+    tn_buf_str(p->out, ") {");
+    for (uint32_t i = 0; i < n->nregion; i++)
+        print_clause(p, n->region[i],
+                     t && t->kind == TN_T_DATA && i < t->data->n_constructor ? t->data->constructor[i].name
+                                                                             : "_");
+    print_line(p, p->indent);
+    tn_buf_char(p->out, '}');
+}
+
+static void print_construct(struct printer *p, const tn_node *n)
+{
+    tn_buf_printf(p->out, "%s%s", ((const tn_construct_attr *)n->attr)->name, n->nin ? "(" : "");
+    print_inputs(p, n, 0);
+    tn_buf_str(p->out, n->nin ? ")" : "");
+}
+
 static void print_tuple(struct printer *p, const tn_node *n)
 {
     tn_buf_char(p->out, '(');
@@ -376,6 +433,10 @@ static void print_expr(struct printer *p, const tn_node *n)
         print_if(p, n);
     } else if (tn_op_is(n, &tn_op_loop)) {
         print_loop(p, n);
+    } else if (tn_op_is(n, &tn_op_match)) {
+        print_match(p, n);
+    } else if (tn_op_is(n, &tn_op_construct)) {
+        print_construct(p, n);
     } else if (tn_op_is(n, &tn_op_tuple)) {
         print_tuple(p, n);
     } else if (tn_op_is(n, &tn_op_tuple_get)) {
@@ -444,7 +505,8 @@ static void print_result_type(struct printer *p, const tn_function *f)
         const tn_node *d = r->result[i].def;
         known = known && d && d->type && d->type[r->result[i].out];
     }
-    if (!known) {
+    bool declared = f->result_type && f->result_type->kind > TN_T_ANY; /* recursive calls go by it */
+    if (!known || declared) {
         if (f->result_type) {
             tn_buf_str(p->out, " -> ");
             tn_type_print(f->result_type, p->out);
@@ -501,6 +563,29 @@ static void print_model(const tn_graph *g, tn_buf *out)
     }
 }
 
+/* type List[A] { Cons(A, List[A]), Nil }; those of the prelude need no definition. */
+static void print_data(const tn_graph *g, tn_buf *out)
+{
+    for (const tn_data *d = g->data; d; d = d->next) {
+        if (d->known)
+            continue;
+        tn_buf_printf(out, "type %s", d->name);
+        for (uint32_t i = 0; i < d->n_param; i++)
+            tn_buf_printf(out, "%s%c", i ? ", " : "[", (char)('A' + i));
+        tn_buf_str(out, d->n_param ? "] {" : " {");
+        for (uint32_t i = 0; i < d->n_constructor; i++) {
+            const tn_constructor *c = &d->constructor[i];
+            tn_buf_printf(out, "%s %s", i ? "," : "", c->name);
+            for (uint32_t k = 0; k < c->n_field; k++) {
+                tn_buf_str(out, k ? ", " : "(");
+                tn_type_print(c->field[k], out);
+            }
+            tn_buf_str(out, c->n_field ? ")" : "");
+        }
+        tn_buf_str(out, " }\n");
+    }
+}
+
 static void printer_init(struct printer *p, const tn_graph *g, tn_buf *out)
 {
     *p = (struct printer){.out = out, .pool = g->pool};
@@ -528,6 +613,7 @@ void tn_relay_print(const tn_graph *g, tn_buf *out)
     tn_buf_str(out, "#[version = \"0.0.5\"]\n");
     print_symbols(g, out);
     print_model(g, out);
+    print_data(g, out);
     for (const tn_function *f = g->func; f; f = f->next) {
         tn_buf_str(out, f == g->func ? "" : "\n");
         print_function(&p, f);

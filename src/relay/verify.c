@@ -52,7 +52,7 @@ static void check_arity(verifier *v, const tn_node *n)
     const tn_op *op = n->op;
     bool in = n->nin >= op->min_in && (op->nin < 0 || n->nin <= op->nin);
     bool out = op->nout < 0 ? !op->nout_of || n->nout == op->nout_of(n->attr) : n->nout == op->nout;
-    bool regions = n->nregion == op->nregion;
+    bool regions = op->nregion == TN_ANY_REGIONS || n->nregion == op->nregion;
     for (int i = 0; i < op->min_in && i < n->nin; i++)
         in = in && n->in[i].def;
     if (!in || !out || !regions)

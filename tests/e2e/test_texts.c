@@ -285,6 +285,29 @@ static const row rows[] = {
      "  %t = @twice(fn (%y: Tensor[(?, 4), float32]) { nn.relu(%y) }, 2i64, %x);\n"
      "  (@twice(%g, 2i64, %x), %h(%g(%x)), %t, %q(%x), @even(9i64), @fib(8i64))\n}\n",
      {"x float32 3 4", "w float32 4 4"}, 0, NULL},
+    {"data types, patterns, and functions of the prelude",
+     "type Shape { Circle(float32), Box(float32, float32), Nested(Shape, Shape) }\n"
+     "def @area(%s: Shape) -> float32 {\n"
+     "  match (%s) {\n"
+     "    Circle(%r) => { %r * %r * 3f },\n    Nested(Box(%a, _), Circle(%b)) => %a + %b,\n"
+     "    Nested(%p, %q) => { @area(%p) + @area(%q) },\n    Box(%w, %h) => %w * %h,\n  }\n}\n"
+     "def @main(%x: Tensor[(n, 4), float32], %s: float32) {\n"
+     "  let %l = Cons(1f, Cons(%s, Cons(3f, Nil)));\n"
+     "  let %m = @map(fn (%a: float32) { %a * 2f }, %l);\n"
+     "  let %xs = Cons(%x, Cons(concatenate((%x, %x)), Nil));\n"
+     "  let %join = fn (%a: Tensor[(?, 4), float32], %b: Tensor[(?, 4), float32]) { concatenate((%a, %b * %s)) };\n"
+     "  let %r = ref(@foldl(fn (%a: float32, %b: float32) { %a + %b }, 0f, %m));\n"
+     "  %r := !%r + @nth(@zip(%l, @rev(%m)), 1).1;\n"
+     "  let %fact = fn (%n: int32, %k: float32) -> float32 {\n"
+     "    if (%n < 2) { %s } else { %k * @area(Circle(%fact(%n - 1, %k) * 0.1f)) }\n  };\n"
+     "  let %t = @tmap(fn (%a: float32) { %a + %s }, Rose(1f, Cons(Rose(2f, Nil), Cons(Rose(3f, Nil), Nil))));\n"
+     "  let %c = match (%t) { Rose(%a, Cons(Rose(%b, Nil), _)) => (%a, %b), _ => (0f, 0f) };\n"
+     "  let %d = @map_accuml(fn (%a: float32, %b: float32) { (%a + %b, %a * %b) }, 0f, @filter(\n"
+     "    fn (%a: float32) { %a < 5f }, @concat(%l, %m)));\n"
+     "  (@area(Nested(Nested(Box(2f, 5f), Circle(%s)), Box(%s, %s))), @foldl(%join, %x, @rev(%xs)),\n"
+     "   @foldr(%join, %x, %xs), !%r, %fact(3, 2f), @length(%xs), %c.0, %c.1, @size(%t), %d.0, @hd(%d.1),\n"
+     "   @iterate(@compose(fn (%a: float32) { %a + 1f }, fn (%a: float32) { %a * %s }), 3, 1f))\n}\n",
+     {"x float32 3 4", "s float32"}, 0, NULL},
     {"references that closures, branches and loops change",
      "def @main(%x: Tensor[(n, 4), float32], %w: Tensor[(4, 4), float32]) {\n"
      "  %r = ref(%x);\n  %s = ref(1f);\n"

@@ -11,6 +11,9 @@
 
 #define MAIN(body) "def @main(%x: Tensor[(n, 4), float32]) {\n" body "\n}\n"
 
+#define PARTS8 "_, _, _, _, _, _, _, _, "
+#define PARTS "(" PARTS8 PARTS8 PARTS8 PARTS8 PARTS8 PARTS8 PARTS8 PARTS8 PARTS8
+
 typedef struct row {
     const char *text, *want;
 } row;
@@ -36,16 +39,48 @@ static const row rows[] = {
     { MAIN("%x") "%y", "t:4:1: error: expected `def @name(...)` or the end, found '%' [relay-E005]" },
     { "", "t:1:1: error: this text has no function; write def @main(...) { ... } [relay-E006]" },
     { MAIN("%x") MAIN("%x"), "t:4:6: error: @main is defined twice [relay-E051]" },
-    { "type List[A] { Cons(A, List[A]), Nil }\n" MAIN("%x"),
-      "t:1:1: error: algebraic data types (`type`) are not supported yet [relay-E024]" },
+    { "type T { A, A }\n" MAIN("%x"),
+      "t:1:13: error: A is the name of another constructor, of an operator or of a type [relay-E222]" },
+    { "type T { add(float32) }\n" MAIN("%x"), "of an operator or of a type [relay-E222]" },
+    { "type T { }\n" MAIN("%x"), "t:1:10: error: a type has at least one constructor [relay-E222]" },
+    { "type T[float32] { A }\n" MAIN("%x"), "a type parameter cannot have the name of a type [relay-E221]" },
+    { "type T { A }\ntype T { B }\n" MAIN("%x"), "t:2:6: error: type T is defined twice [relay-E051]" },
+    { "type T { A(Tensor[(n), float32]) }\n" MAIN("%x"),
+      "t:1:12: error: extents inside of a data type are numbers or `?` [relay-E080]" },
+    { "def @f(%x: List[float32, int32]) { %x }\n" MAIN("%x"),
+      "t:1:32: error: List takes 1 types, but 2 are given [relay-E221]" },
     { "extern type Dict\n" MAIN("%x"), "t:1:1: error: `extern` declarations are not supported yet [relay-E028]" },
-    { "def @id[A](%x: A) { %x }",
-      "t:1:8: error: type parameters are not supported yet; write one function for each type [relay-E021]" },
+    { MAIN("@map"),
+      "t:2:1: error: @map has type parameters, so it is no value; write a function that calls it [relay-E223]" },
+    { MAIN("@map(fn (%a: float32) { %a }, Cons(1i64, Nil))"),
+      "t:2:1: error: argument 1 of @map is List[int64], but the arguments before it ask for List[float32] "
+      "[relay-E224]" },
+    { MAIN("@map(%x, Nil)"), "argument 0 is Tensor[(n, 4), float32], but the function takes fn (_) -> _ [op-E012]" },
+    { "def @grow[A](%x: A) -> int32 { @grow((%x, %x)) }\n" MAIN("@grow(%x)"),
+      "t:1:48: error: @grow calls itself with larger and larger types [relay-E225]" },
+    { MAIN("let %f = fn (%a: float32) { %f(%a) };\n%f(1f)"),
+      "t:2:29: error: %f calls itself; write the type of its result, as in fn (...) -> float32 [relay-E228]" },
     { "def main() { 1 }", "t:1:5: error: expected `@`, found `main` [ir-E001]" },
     /* what is not supported yet */
     { MAIN("if (%x) { 1 }"), "t:3:1: error: expected `else`, found `}` [ir-E001]" },
     { MAIN("match (%x) { Nil => 1 }"),
-      "t:2:1: error: `match` and algebraic data types are not supported yet [relay-E024]" },
+      "t:2:14: error: this pattern is not for a value of type Tensor[(n, 4), float32] [relay-E227]" },
+    { MAIN("match (Nil) { Foo(%a) => 1, _ => 2 }"), "t:2:18: error: no data type has a constructor Foo [relay-E227]" },
+    { MAIN("match (Nil) { Cons(%a) => 1, _ => 2 }"), "Cons has 2 fields, but the pattern has 1 [relay-E227]" },
+    { MAIN("match (Cons(%x, Nil)) { Cons(%a, Cons(_, _)) => %a, Nil => %x }"),
+      "t:2:1: error: no clause of the match is for Cons(_, Nil); add one, or write match? to end the run there "
+      "[relay-E220]" },
+    { MAIN("match ((Nil, 1)) { (Cons(%a, _), _) => 1 }"), "no clause of the match is for (Nil, _); " },
+    { MAIN("match ((%x, 1)) { (%a, %b, %c) => %a }"), "this pattern is not for a value of type" },
+    { MAIN("match (Cons(1, Nil)) { Cons(%a, _) => %a, Nil => 1i64 }"),
+      "match: result 0 is int32 in one clause and int64 in another; both must have the same type [op-E073]" },
+    { MAIN("match (Cons(1, Nil)) { Cons(%a, _) => (%a, %a), Nil => 1 }"),
+      "match: the clauses have 2 and 1 results, but must have the same number [op-E073]" },
+    { MAIN("Cons(%x)"), "t:2:1: error: construct: Cons takes 2 fields, but 1 are given [op-E070]" },
+    { MAIN("Cons(%x, 1)"),
+      "construct: field 1 of Cons is int32, which does not fit List[Tensor[(?, 4), float32]] [op-E070]" },
+    { MAIN("match (Nil) { " PARTS ") => 1, _ => 2 }"), "a pattern has at most 64 parts [relay-E226]" },
+    { MAIN("%x := %x;\n%x"), "ref_write: the operand must be a reference, but is Tensor[(n, 4), float32] [op-E050]" },
     { MAIN("ref_read(%x)"), "reference, but is Tensor[(n, 4), float32] [op-E050]" },
     { MAIN("ref_write(ref(1), 2f)"), "t:2:1: error: ref_write: float32 is written to ref(int32) [op-E051]" },
     { MAIN("@main(%x)"), "t:2:1: error: @main calls itself; a package runs it, but nothing can call it [relay-E060]" },
@@ -56,9 +91,9 @@ static const row rows[] = {
     { MAIN("%0 = free_var %y: bool;\n%x"),
       "t:2:6: error: `free_var` can only precede a bare expression; in a function, write a parameter [relay-E027]" },
     { "def @main(%f: fn [A](A) -> A) { 1 }",
-      "t:1:18: error: type parameters are not supported yet; write one function for each type [relay-E021]" },
+      "t:1:18: error: the type of a function has no type parameters; say which types it takes [relay-E021]" },
     { MAIN("%0 = fn [A](%y: A) { %y };\n%x"),
-      "t:2:9: error: type parameters are not supported yet; write one function for each type [relay-E021]" },
+      "t:2:9: error: a closure has no type parameters; write def @name[A](...), or one for each type [relay-E021]" },
     /* types */
     { "def @main(%x: Tensor[(-1, 4), float32]) { %x }",
       "t:1:23: error: a dimension must be at least 0, but this is -1 [relay-E010]" },
@@ -101,9 +136,9 @@ static const row rows[] = {
       "string.take: operand 1 must be int64, but is int32 [op-E011]" },
     { MAIN("opt.get(opt.none())"), "opt.get: the optional value is empty [op-E081]" },
     { "def @main(%x: (float32, _)) { %x }", "`_` inside a type cannot be inferred; write the type [relay-E013]" },
-    { "def @main(%x: List[float32]) { %x }",
-      "t:1:15: error: unknown type 'List'; write a tensor (Tensor[(2, 3), float32]), a scalar (float32), a "
-      "tuple or an fn type; algebraic data types are not supported yet [relay-E014]" },
+    { "def @main(%x: Lists[float32]) { %x }",
+      "t:1:15: error: unknown type 'Lists'; write a tensor (Tensor[(2, 3), float32]), a scalar (float32), a "
+      "tuple, an fn type, or a type that the text defines [relay-E014]" },
     { "def @main(%x: Tensor[(4*h, 4), float32]) { %x }",
       "nothing binds 'h'; some parameter must have 'h' itself as a dimension, because expressions are checked, "
       "not solved [relay-E016]" },
@@ -181,13 +216,14 @@ static const row rows[] = {
       "t:3:25: error: `q` is unknown here; declare it before its use [ir-E003]" },
     { MAIN("%0 = fn (%y: float32) { %y };\n%0(%x)"), "op-E012" },
     { MAIN("%x + relu"),
-      "t:2:6: error: 'relu' is not a value; values are %names, constants and calls, op(...) [relay-E046]" },
+      "t:2:6: error: 'relu' is not a value; values are %names, constants, constructors and calls, op(...) "
+      "[relay-E046]" },
     { MAIN("\"text\""), "t:2:1: error: a string is not a tensor; strings can only be attributes [relay-E046]" },
     { MAIN("%x + "), "t:3:1: error: expected an expression, found '}' [relay-E047]" },
     { "def @main() { 1 +", "expected an expression, found the end of the text [relay-E047]" },
     { MAIN("%0 = exp(%x);"),
       "t:3:1: error: the block has no result; end it with an expression without `;` and without a name [relay-E052]" },
-    { MAIN("exp(%x); %x"), "t:2:8: error: expected `}`, found `;` [ir-E001]" },
+    { MAIN("exp(%x) %x"), "t:2:9: error: expected `}`, found `%` [ir-E001]" },
     { MAIN("exp(%x"), "t:3:1: error: expected `)`, found `}` [ir-E001]" },
     { MAIN("exp()"), "op-E001" },
     { "def @main(%x: Tensor[(1, 4, n), float32], %w: Tensor[(4, 4, 3), float32]) {\n"

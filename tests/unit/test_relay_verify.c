@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "op/control/control.h"
 #include "op/nn/nn.h"
 #include "op/tensor/tensor.h"
 #include "test_relay.h"
@@ -200,6 +201,28 @@ static void test_broken(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
+/* A match that a pass left without a clause, or with other parameters, or over a value that is none of a data type. */
+static void test_match(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        module m;
+        module_read(
+            &m, "def @main(%x: float32) {\n  %0 = match (Cons(%x, Nil)) { Cons(%a, _) => %a, Nil => %x };\n"
+                "  %0\n}\n");
+        tn_node *n = find(&m, &tn_op_match);
+        if (i == 1)
+            n->nregion = 1;
+        if (i == 2)
+            n->region[0]->param[0]->type[0] = tn_type_tensor(&m.pool, TN_I32, 0, NULL, NULL);
+        if (i == 3)
+            tn_use_set(&m.g, &n->in[0], tn_val(m.g.func->body->param[0]));
+        assert_int_equal(tn_relay_verify(&m.g), i ? TN_FAIL : TN_OK);
+        assert_true(!i || strstr(module_diag(&m), "[op-E072]"));
+        module_close(&m);
+    }
+}
+
 /* Verifying leaves a sound graph as it is. */
 static void test_sound(void **state)
 {
@@ -234,7 +257,7 @@ static void test_source(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_broken), cmocka_unit_test(test_sound),
-                                       cmocka_unit_test(test_source)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_broken), cmocka_unit_test(test_match),
+                                       cmocka_unit_test(test_sound), cmocka_unit_test(test_source)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,6 +38,9 @@ TN_ATTR_STRUCT(tn_match_shape_attr, TN_MATCH_SHAPE_ATTRS);
     ATTR(s, DIMS, extent, "None", \
          "one a dimension: a symbol is bound to it, anything else must equal it; None: new symbols")
 TN_ATTR_STRUCT(tn_unbox_attr, TN_UNBOX_ATTRS);
+#define TN_CONSTRUCT_ATTRS(ATTR, s) \
+    ATTR(s, STR, name, NULL, "of the constructor")
+TN_ATTR_STRUCT(tn_construct_attr, TN_CONSTRUCT_ATTRS);
 /* clang-format on */
 
 /* Does a node of the region bind a symbol that e mentions? */

@@ -166,6 +166,13 @@ const tn_op tn_op_global = {
 };
 /* clang-format on */
 
+/* clang-format off */
+const tn_op tn_op_self = {
+    .name = "self", .doc = "The function in whose body it stands, as a value.",
+    .nout = 1, .fuse = TN_FUSE_NONE, .infer = global_infer,
+};
+/* clang-format on */
+
 bool tn_has_effect(const tn_node *n)
 {
     bool call = n->op == &tn_op_call && n->nin && n->in[0].def;
