@@ -1,6 +1,8 @@
 """tvm.te and tvm.topi of tenon-tvm: kernels built and compared with NumPy."""
 import unittest
 
+import tenon
+
 try:
     import numpy
 
@@ -94,7 +96,11 @@ class Topi(unittest.TestCase):
         self.assertGreater(add.time_evaluator(add.entry_name, dev, number=3)(*given).mean, 0)
         self.assertRaises(AttributeError, add.time_evaluator, "other", dev)
         self.assertRaisesRegex(TypeError, "3 parameters", add, *given, given[0])
-        self.assertRaisesRegex(Exception, "bind", getattr(s[c], "bind"), outer, None)
+        for wrong in (lambda: s[c].bind(outer, None), lambda: add.get_source(), lambda: add.save("f.o"), lambda: te.thread_axis()):
+            self.assertRaises(tenon.UnsupportedError, wrong)
+
+    def test_index_arithmetic(self):
+        self.compare(lambda x: x.reshape(8), lambda x: te.compute((8,), lambda i: x[tvm.tir.indexdiv(i, 4), te.indexmod(i, 4)]), (2, 4))
 
 
 if __name__ == "__main__":

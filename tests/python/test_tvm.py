@@ -114,6 +114,8 @@ class Tvm(unittest.TestCase):
         self.assertIn("fn", seq(self.mod).astext())
         self.assertEqual(str(tvm.parser.fromtext(str(self.mod))), str(self.mod))
         self.assertIs(tvm.IRModule, tenon.IRModule)
+        self.assertIs(importlib.import_module("tvm.tir.transform"), tenon.tir.transform)
+        self.assertEqual(tenon.tir.transform.__spec__.name, "tenon.tir.transform")
         for wrong in (lambda: relay.transform.FuseUps(), lambda: tvm.transform.FuseUps, lambda: relay.no_such_thing):
             self.assertRaises(AttributeError, wrong)
 

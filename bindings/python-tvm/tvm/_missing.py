@@ -1,8 +1,13 @@
-"""What TVM has and this package has not: an error says which name it is and what to do, whether it is imported or used."""
+"""What TVM has and this package has not: an error says which name it is and what to do, whether it is imported or used.
+
+Modules below tvm.relay, tvm.te and tvm.tir that are no files here are those of tenon."""
 from __future__ import annotations
 
 import importlib.abc
+import importlib.machinery
+import importlib.util
 import sys
+from types import ModuleType
 from typing import Any, Callable, NoReturn, Optional, Sequence
 
 from tenon import UnsupportedError
@@ -27,7 +32,6 @@ _HINTS = {
     "micro": "save a .c or .a instead: lib.export_library('model.a')",
     "register_func": "functions are not kept in a table of names; call those of tenon",
     "relax": "Relay is the language of graphs; tvm.relay.frontend.from_onnx reads a model into it",
-    "relay.analysis": "print(mod) shows the types, the command `tenon check` what is slow",
     "relay.dataflow_pattern": "write a pass over expressions instead",
     "relay.op.contrib": "no library of others is called: every kernel is generated",
     "relay.quantize": "a model that is quantised already (QDQ or integer operators in ONNX) compiles as it is",
@@ -61,12 +65,29 @@ for _shown in (MissingModuleError, MissingAttributeError):
     _shown.__module__ = "tvm"  # what tracebacks name
 
 
-class _Finder(importlib.abc.MetaPathFinder):
-    """The last to be asked for a module: what is left below tvm. does not exist."""
+class _Alias(importlib.abc.Loader):
+    """A module of tenon under a name of TVM."""
 
-    def find_spec(self, name: str, path: Optional[Sequence[Any]] = None, target: Any = None) -> None:
-        if name.startswith("tvm."):
-            raise MissingModuleError(_say(name))
+    def __init__(self, module: ModuleType):
+        self.module, self.spec = module, module.__spec__
+
+    def create_module(self, spec: Any) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec  # which the import has just replaced
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """The last to be asked for a module: what is left below tvm. is tenon's, or does not exist."""
+
+    def find_spec(self, name: str, path: Optional[Sequence[Any]] = None, target: Any = None) -> Any:
+        if not name.startswith("tvm."):
+            return None
+        own = "tenon." + name[4:]
+        if name.split(".")[1] in ("relay", "te", "tir") and importlib.util.find_spec(own):
+            return importlib.machinery.ModuleSpec(name, _Alias(importlib.import_module(own)))
+        raise MissingModuleError(_say(name))
 
 
 sys.meta_path.append(_Finder())

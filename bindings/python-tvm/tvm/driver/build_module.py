@@ -35,6 +35,14 @@ class KernelModule:
 
     get_function = __getitem__
 
+    def export_library(self, file_name: Any, *arguments: Any, **named: Any) -> None:
+        _missing.refuse("a file of a single kernel", "save a model, of which it is an operator")
+
+    save = export_library
+
+    def get_source(self, fmt: str = "") -> str:
+        _missing.refuse("get_source of a single kernel", "tvm.lower shows its loops")
+
     def time_evaluator(self, func_name: str, dev: Any = None, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0,
                        limit_zero_time_iterations: int = 100, cooldown_interval_ms: float = 0, repeats_to_cooldown: int = 1,
                        cache_flush_bytes: int = 0, f_preproc: str = "") -> Callable[..., BenchmarkResult]:

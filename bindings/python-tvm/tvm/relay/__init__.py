@@ -7,4 +7,5 @@ from ..runtime import load_param_dict, save_param_dict
 from . import build_module, frontend, transform
 from .build_module import build, build_config, create_executor
 
+Module = IRModule  # before TVM 0.7
 __getattr__ = _missing.attributes(__name__, _relay)

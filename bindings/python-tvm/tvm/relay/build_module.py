@@ -69,4 +69,4 @@ def create_executor(kind: str = "debug", mod: Any = None, device: Any = None, ta
 
 
 __path__: list = []
-__getattr__ = _missing.attributes(__name__)
+__getattr__ = _missing.attributes(__name__, tenon.relay)
