@@ -1,5 +1,5 @@
 /* Numbers and texts. string.of_number (int64, uint64, float32 or float64): integers in digits, reals in the
- * fewest digits that read back, with an exponent below 1e-5 and from 1e16 on, INF, -INF and NaN.
+ * fewest digits that read back, with an exponent below 1e-4 and from 1e8 (float32) or 1e17 on, INF, -INF and NaN.
  * string.to_number (texts; attribute dtype: one of these types): digits, a point, an exponent, INF and NaN in
  * any case, between blanks. A real is rounded to the type, or towards 0 where that is an integer. */
 #include "host/host.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER = 64, PLAIN_FROM = -5, PLAIN_TO = 16 };
+enum { NUMBER = 64, PLAIN_FROM = -4, PLAIN_TO = 17, PLAIN_TO_NARROW = 8 };
 
 static const struct {
     const char *name;
@@ -58,7 +58,7 @@ static size_t real(char to[NUMBER], double v, bool narrow)
     for (const char *c = text; c < e; c++)
         if (*c >= '0' && *c <= '9')
             digits[n++] = *c;
-    if (at >= PLAIN_FROM && at < PLAIN_TO)
+    if (at >= PLAIN_FROM && at < (narrow ? PLAIN_TO_NARROW : PLAIN_TO))
         return used + plain(to + used, digits, n, at);
     return (size_t)snprintf(to, NUMBER, "%s", text);
 }

@@ -161,8 +161,8 @@ static void written_and_read(void **state)
     static const row rows[] = {
         {"string.of_number", 1, "int64[3] 0 -5 9223372036854775807",
          "string[3] '0' '-5' '9223372036854775807'"},
-        {"string.of_number", 1, "float32[7] 1 0.1 314.15926 1e-5 1e-6 1e20 -0",
-         "string[7] '1' '0.1' '314.15927' '0.00001' '1e-06' '1e+20' '-0'"},
+        {"string.of_number", 1, "float32[7] 1 0.1 314.15926 1e-4 1e-5 1e20 -0",
+         "string[7] '1' '0.1' '314.15927' '0.0001' '1e-05' '1e+20' '-0'"},
         {"string.of_number", 1, "float64[6] 0.1 123456789.25 1e15 inf -inf nan",
          "string[6] '0.1' '123456789.25' '1000000000000000' 'INF' '-INF' 'NaN'"},
         {"string.of_number", 1, "int32[1] 0",

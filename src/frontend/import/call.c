@@ -44,6 +44,8 @@ bool imp_has(const imp_node *c, uint32_t i) { return i < c->n_in && c->in_name[i
 
 tn_value imp_opt(imp_node *c, uint32_t i)
 {
+    if (c->given)
+        return i < c->n_in ? c->given[i] : (tn_value){0};
     const imp_value *v = imp_has(c, i) ? imp_lookup(c->im, c->in_name[i]) : NULL;
     return v ? v->v : (tn_value){0}; /* unknown names were reported before */
 }
@@ -78,7 +80,7 @@ tn_value imp_call(imp_node *c, const tn_op *op, const void *attr, int n, const t
         c->bad = true;
         return (tn_value){0};
     }
-    return imp_fold(c, call);
+    return op->host ? tn_unboxed(c->g, tn_val(call)) : imp_fold(c, call);
 }
 
 tn_value imp_const(imp_node *c, tn_dtype t, double v)

@@ -9,6 +9,7 @@
  * Small integer tensors (up to IMP_HOST_MAX elements) carry their elements as index expressions, worked out by the
  * operator records' shape_value: a reshape target computed from a shape is known although the batch is a symbol. */
 #include "frontend/import/import.h"
+#include "op/control/control.h"
 #include "op/tensor/tensor.h"
 
 /* ---- messages ---- */

@@ -58,7 +58,9 @@ typedef struct imp_table {
 typedef struct imp_format {
     const char *version; /* what the version of a set of operators is called: "opset" */
     const imp_table *tables;
-    void (*check)(imp_node *n);    /* before any converter; may be NULL */
+    void (*check)(imp_node *n); /* before any converter; may be NULL */
+    void (*convert)(
+        imp_node *n); /* calls the row's converter, or does it in another way; NULL: the row's alone */
     const char *id[IMP_N_TROUBLE]; /* of diagnostics */
 } imp_format;
 
@@ -239,10 +241,11 @@ struct imp_node { /* an operator of the model, being converted */
     imp_model *im;
     tn_graph *g;
     tn_pool *pool;
-    tn_arena *arena; /* the graph's */
-    uint64_t asked;  /* attributes a converter asked for, by position */
-    bool bad;        /* failed, which has been said */
-    tn_value *out;   /* n_out entries */
+    tn_arena *arena;       /* the graph's */
+    uint64_t asked;        /* attributes a converter asked for, by position */
+    bool bad;              /* failed, which has been said */
+    const tn_value *given; /* n_in operands in the place of what the names stand for; NULL: as they are */
+    tn_value *out;         /* n_out entries */
 };
 
 /* The row of an operator at a version of its domain ("": the format's own). NULL: there is none, which is reported if

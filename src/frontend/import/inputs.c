@@ -129,22 +129,25 @@ static const tn_expr *with_sizes(imp_model *im, const tn_expr *e, const tn_input
     return e;
 }
 
-/* Dimension i; o: what is given for the input, or NULL. NULL: reported. */
+/* Dimension i; o: what is given for the input, or NULL. unbound: no symbols, which texts cannot bind. NULL:
+ * reported. */
 static const tn_expr *input_dim(imp_model *im, const imp_dim *d, const tn_input_shape *o, size_t i,
-                                const tn_loc *loc)
+                                bool unbound, const tn_loc *loc)
 {
     int64_t v = o ? o->dim[i] : d->extent;
-    const tn_input_sizes *z = sizes_of(o, i);
+    const tn_input_sizes *z = unbound ? NULL : sizes_of(o, i);
     if (z) {
         const tn_expr *e = o->symbol && o->symbol[i] ? named_dim(im, bytes_of(o->symbol[i]), loc)
                            : by_name(d)              ? named_dim(im, d->name, loc)
                                                      : fresh_symbol(im, loc);
         return with_sizes(im, e, z, loc);
     }
-    if (o && o->symbol && o->symbol[i])
+    if (!unbound && o && o->symbol && o->symbol[i])
         return named_dim(im, bytes_of(o->symbol[i]), loc);
     if (v >= 0 && !(o && v == 0))
         return tn_idx(im->g->pool, v);
+    if (unbound)
+        return tn_any_dim(im->g->pool);
     return !o && by_name(d) ? named_dim(im, d->name, loc) : fresh_symbol(im, loc);
 }
 
@@ -180,7 +183,8 @@ static tn_status input_dims(imp_model *im, const imp_input *in, const char *name
                          name, n, IMP_MAX_RANK);
     static const imp_dim unknown = {.extent = -1};
     for (size_t i = 0; i < n; i++) {
-        dim[i] = input_dim(im, in->has_shape ? &in->dim[i] : &unknown, o, i, loc);
+        dim[i] =
+            input_dim(im, in->has_shape ? &in->dim[i] : &unknown, o, i, tn_dtype_is_string(in->dtype), loc);
         if (!dim[i])
             return TN_FAIL;
     }

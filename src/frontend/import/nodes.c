@@ -112,7 +112,11 @@ void imp_end(imp_node *c)
     const tn_bytes *name = c->out_name;
     for (size_t i = 0; i < c->n_out; i++) {
         imp_value v = {
-            .v = c->out[i], .state = c->bad ? IMP_BAD : IMP_OK, .loc = c->loc, .output = (uint32_t)i};
+            .v = c->bad ? c->out[i]
+                        : tn_unboxed(c->g, c->out[i]), /* extents that converters ask for have names */
+            .state = c->bad ? IMP_BAD : IMP_OK,
+            .loc = c->loc,
+            .output = (uint32_t)i};
         if (!name[i].n)
             continue;
         if (!c->bad && !v.v.def)
@@ -140,7 +144,7 @@ void imp_convert(imp_model *im, imp_node *c)
         if (im->format->check)
             im->format->check(c);
         if (!c->bad)
-            c->row->convert(c);
+            (im->format->convert ? im->format->convert : c->row->convert)(c);
         check_rest(c);
         TN_ASSERT(!c->bad || im->g->ctx->n_error > 0); /* who refuses says why */
     }

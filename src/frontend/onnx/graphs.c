@@ -275,7 +275,7 @@ static void body_constants(imp_model *im, const onnx_graph *g, const tn_loc *loc
 {
     const onnx_tensor *t = g->initializer.at;
     for (size_t i = 0; i < g->initializer.n; i++) {
-        tn_node *n = onnx_constant(im, &t[i], imp_text(im, t[i].name), loc);
+        tn_node *n = onnx_any_constant(im, &t[i], imp_text(im, t[i].name), loc);
         (void)imp_define(im, t[i].name, (imp_value){.v = {n, 0}, .state = n ? IMP_OK : IMP_BAD}, loc);
     }
 }

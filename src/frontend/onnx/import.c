@@ -61,8 +61,8 @@ static tn_status add_input(imp_model *im, const onnx_value_info *v)
         return imp_error(im, IMP_NO_TENSOR, loc, "input \"%s\" is %s; only tensors are supported", name,
                          not_a_tensor(t));
     imp_input in = input_of(im, v, t);
-    if (!onnx_dtype(im, t->tensor_type->elem_type, tn_arena_printf(&im->scratch, "input \"%s\"", name), loc,
-                    &in.dtype))
+    if (!onnx_any_dtype(im, t->tensor_type->elem_type, tn_arena_printf(&im->scratch, "input \"%s\"", name),
+                        loc, &in.dtype))
         return TN_FAIL;
     return imp_add_input(im, &in, loc);
 }
@@ -103,7 +103,7 @@ static tn_status add_inputs(imp_model *im, const onnx_graph *m)
             s = TN_FAIL;
     for (size_t i = 0; i < m->initializer.n; i++) {
         const tn_loc *loc = imp_make_loc(im, NULL, NULL);
-        tn_node *k = onnx_constant(im, &t[i], imp_text(im, t[i].name), loc);
+        tn_node *k = onnx_any_constant(im, &t[i], imp_text(im, t[i].name), loc);
         if (imp_define(im, t[i].name, (imp_value){.v = {k, 0}, .state = k ? IMP_OK : IMP_BAD}, loc) !=
                 TN_OK ||
             !k)

@@ -47,7 +47,7 @@ extern const imp_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_r
 extern const imp_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[], onnx_rows_random[];
 extern const imp_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_signal[], onnx_rows_sequence[],
     onnx_rows_training[], onnx_rows_ml[], onnx_rows_trees[], onnx_rows_preview[], onnx_rows_transformer[],
-    onnx_rows_embedding[], onnx_rows_packed[];
+    onnx_rows_embedding[], onnx_rows_packed[], onnx_rows_string[];
 extern const imp_format onnx_format; /* all of them, and the ids of diagnostics (operators.c) */
 
 /* ---- graphs inside the model (graphs.c) ---- */
@@ -71,6 +71,22 @@ const onnx_graph *onnx_attr_graph(imp_node *c, const char *name); /* required */
 /* ---- sequences (ops_sequence.c) ---- */
 void onnx_check_sequences(imp_node *c); /* reports those where the operator takes tensors */
 void onnx_need_tensors(imp_node *c, const char *what, size_t n, const tn_value v[]);
+
+/* ---- tensors of texts (ops_string.c) ---- */
+/* The row's converter; where texts are operands, what serves them. */
+void onnx_convert_row(imp_node *c);
+bool onnx_is_text(tn_value v);
+/* n texts as a constant; NULL: reported. */
+tn_node *onnx_texts(imp_model *im, size_t n_dim, const int64_t dim[], size_t n, const tn_bytes text[],
+                    const tn_loc *loc);
+tn_value onnx_texts_attr(imp_node *c, const char *name,
+                         int64_t *out_n);                       /* a list; absent where the attribute is */
+tn_value onnx_text(imp_node *c, const char *text);              /* rank 0 */
+tn_value onnx_text_numbers(imp_node *c, tn_value v, int64_t k); /* of operand k of string.take */
+tn_value onnx_take_texts(imp_node *c, tn_value texts, tn_value at); /* at: int64 */
+tn_value onnx_text_of(imp_node *c, tn_value x);
+/* Of a wide type that holds what t does. */
+tn_value onnx_number_of(imp_node *c, tn_value x, tn_dtype t);
 
 /* ---- shared by converters ---- */
 /* The second operand of a binary operator, its dimensions aligned (ops_math.c). */
@@ -98,6 +114,9 @@ tn_value onnx_convert(imp_node *c, tn_value x, tn_dtype t, bool saturate);
 /* A matrix turned. */
 tn_value onnx_transposed(imp_node *c, tn_value v);
 /* Scores [samples, n] after the post_transform of that name (ops_ml.c). */
+/* Labels of classes, texts or the integers of that attribute; absent where there are none. Those of `best`, int64. */
+tn_value onnx_ml_labels(imp_node *c, const char *ints, int64_t *out_n);
+tn_value onnx_ml_label(imp_node *c, tn_value labels, tn_value best);
 tn_value onnx_ml_transform(imp_node *c, tn_value scores, const char *kind);
 int64_t onnx_seed(imp_node *c);                                       /* of random numbers (ops_random.c) */
 const tn_expr *onnx_dynamic_count(imp_node *c, const tn_value in[3]); /* of Range (ops_dynamic.c) */
@@ -106,7 +125,10 @@ const tn_expr *onnx_dynamic_count(imp_node *c, const tn_value in[3]); /* of Rang
 /* A constant of the tensor's data: it points into the file where the file holds it raw. NULL: reported at loc. */
 tn_node *onnx_constant(imp_model *im, const onnx_tensor *t, const char *name, const tn_loc *loc);
 const onnx_tensor *onnx_attr_tensor(imp_node *c, const char *name); /* NULL: absent */
-/* The dtype of a TensorProto.DataType; false: reported, `what` names the tensor. */
+/* The same, of texts too. */
+tn_node *onnx_any_constant(imp_model *im, const onnx_tensor *t, const char *name, const tn_loc *loc);
+/* The dtype of a TensorProto.DataType; false: reported, `what` names the tensor. any: or texts. */
+bool onnx_any_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out);
 bool onnx_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out);
 bool onnx_dtype_by_name(const char *name, tn_dtype *out); /* "FLOAT", as the oldest Cast has it */
 

@@ -26,6 +26,7 @@ static const imp_table tables[] = {
     {NULL, onnx_rows_attention},
     {NULL, onnx_rows_signal},
     {NULL, onnx_rows_sequence},
+    {NULL, onnx_rows_string},
     {"ai.onnx.ml", onnx_rows_ml},
     {"ai.onnx.ml", onnx_rows_trees},
     {"ai.onnx.preview", onnx_rows_preview},
@@ -42,6 +43,7 @@ const imp_format onnx_format = {
     .version = "opset",
     .tables = tables,
     .check = onnx_check_sequences,
+    .convert = onnx_convert_row,
     .id =
         {
             [IMP_NO_OUTPUTS] = "onnx-E002",    [IMP_UNKNOWN_OPERATOR] = "onnx-E004",

@@ -65,7 +65,10 @@ static void convert(imp_node *c, tn_value x, tn_dtype t)
 {
     bool saturate = imp_attr_int(c, "saturate", 1) != 0;
     imp_attr_ignore(c, "round_mode"); /* of other types */
-    imp_out(c, 0, onnx_convert(c, x, t, saturate));
+    if (tn_dtype_is_string(t) || c->bad)
+        imp_out(c, 0, onnx_text_of(c, x));
+    else
+        imp_out(c, 0, onnx_convert(c, onnx_is_text(x) ? onnx_number_of(c, x, t) : x, t, saturate));
 }
 
 static void cast(imp_node *c)
@@ -77,7 +80,7 @@ static void cast(imp_node *c)
         const char *name = imp_attr_string(c, "to", "");
         if (!c->bad && !onnx_dtype_by_name(name, &t))
             imp_fail(c, "onnx-E011", "the result has type %s, which is not supported", name);
-    } else if (!c->bad && !onnx_dtype(c->im, imp_attr_int(c, "to", 0), "the result", c->loc, &t)) {
+    } else if (!c->bad && !onnx_any_dtype(c->im, imp_attr_int(c, "to", 0), "the result", c->loc, &t)) {
         c->bad = true;
     }
     convert(c, x, t);

@@ -2,6 +2,7 @@
  * sample. Trees: ops_trees.c. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/host/host.h"
 #include "op/nn/nn.h"
 #include "op/tensor/tensor.h"
 
@@ -145,12 +146,17 @@ static tn_value both_scores(imp_node *c, tn_value y, const char *kind)
     return logistic ? imp_call1(c, &tn_op_sigmoid, NULL, both) : both;
 }
 
-static bool no_texts(imp_node *c, const char *name)
+tn_value onnx_ml_labels(imp_node *c, const char *ints, int64_t *out_n)
 {
-    if (imp_has_attr(c, name))
-        imp_fail(c, "onnx-E042",
-                 "attribute %s (texts) is not supported, only numbers are; use integer labels", name);
-    return !c->bad;
+    bool texts = imp_has_attr(c, "classlabels_strings");
+    if (texts)
+        imp_attr_ignore(c, ints);
+    return texts ? onnx_texts_attr(c, "classlabels_strings", out_n) : ints_attr(c, ints, out_n);
+}
+
+tn_value onnx_ml_label(imp_node *c, tn_value labels, tn_value best)
+{
+    return onnx_is_text(labels) ? onnx_take_texts(c, labels, best) : imp_take(c, labels, best, 0);
 }
 
 static void linear_classifier(imp_node *c)
@@ -158,9 +164,7 @@ static void linear_classifier(imp_node *c)
     int64_t n = 0, n_labels;
     const char *kind = imp_attr_string(c, "post_transform", "NONE");
     imp_attr_ignore(c, "multi_class");
-    if (!no_texts(c, "classlabels_strings"))
-        return;
-    tn_value labels = ints_attr(c, "classlabels_ints", &n_labels), y = linear(c, &n);
+    tn_value labels = onnx_ml_labels(c, "classlabels_ints", &n_labels), y = linear(c, &n);
     if (c->bad)
         return;
     tn_value best, first = imp_squeeze(c, imp_slice(c, y, 1, 0, 1), 1);
@@ -172,7 +176,7 @@ static void linear_classifier(imp_node *c)
         best = imp_call1(c, &tn_op_argmax, &a, y);
         y = onnx_ml_transform(c, y, kind);
     }
-    imp_out(c, 0, labels.def ? imp_take(c, labels, best, 0) : best);
+    imp_out(c, 0, labels.def ? onnx_ml_label(c, labels, best) : best);
     imp_out_any(c, 1, y);
 }
 
@@ -356,23 +360,34 @@ static void feature_vectorizer(imp_node *c)
 
 /* ---- OneHotEncoder, LabelEncoder ---- */
 
+static void check_keys(imp_node *c, tn_value x, tn_value keys)
+{
+    if (!c->bad && onnx_is_text(x) != onnx_is_text(keys))
+        imp_fail(c, "onnx-E085", "operand 0 is %s, but the keys are %s", imp_type_text(c, imp_type(x)),
+                 onnx_is_text(keys) ? "strings" : "numbers");
+}
+
 static void one_hot_encoder(imp_node *c)
 {
     int64_t n;
-    bool zeros = imp_attr_int(c, "zeros", 1) != 0;
-    tn_value x = imp_in(c, 0);
-    if (!no_texts(c, "cats_strings"))
-        return;
-    tn_value cats = ints_attr(c, "cats_int64s", &n);
+    bool zeros = imp_attr_int(c, "zeros", 1) != 0, texts = imp_has_attr(c, "cats_strings");
+    tn_value x = imp_in(c, 0),
+             cats = texts ? onnx_texts_attr(c, "cats_strings", &n) : ints_attr(c, "cats_int64s", &n), same;
     if (!cats.def && !c->bad)
         imp_fail(c, "onnx-E007", "attribute cats_int64s is missing; the model is damaged");
+    check_keys(c, x, cats);
     if (c->bad)
         return;
-    tn_value same = two(c, &tn_op_equal, imp_unsqueeze(c, imp_cast(c, x, TN_I64), imp_rank(x)), cats);
+    if (texts)
+        same = two(c, &tn_op_equal, imp_unsqueeze(c, two(c, &tn_op_string_find, x, cats), imp_rank(x)),
+                   imp_count_up(c, tn_idx(c->pool, n)));
+    else
+        same = two(c, &tn_op_equal, imp_unsqueeze(c, imp_cast(c, x, TN_I64), imp_rank(x)), cats);
     if (!zeros) {
         tn_value found = imp_reduce(c, &tn_op_max, imp_cast(c, same, TN_I64), imp_rank(x));
         found = c->bad || imp_rank(found) == 0 ? found : imp_reduce(c, &tn_op_min, imp_flat(c, found), 0);
-        imp_demand(c, found, 1, "a category is not one of cats_int64s");
+        imp_demand(c, found, 1,
+                   texts ? "a category is not one of cats_strings" : "a category is not one of cats_int64s");
     }
     imp_out(c, 0, imp_cast(c, same, TN_F32));
 }
@@ -380,49 +395,56 @@ static void one_hot_encoder(imp_node *c)
 /* Keys or values of a LabelEncoder, from whichever attribute holds them; what: "keys" or "values". */
 static tn_value table_of(imp_node *c, const char *what, int64_t *out_n)
 {
-    static const char *const kinds[] = {"int64s", "floats", "tensor"};
+    static const char *const kinds[] = {"int64s", "floats", "strings", "tensor"};
+    int i = 0;
+    const char *at;
     *out_n = 0;
-    for (int i = 0; i < 3; i++) {
-        const char *at = tn_arena_printf(c->arena, "%s_%s", what, kinds[i]);
-        if (!imp_has_attr(c, at))
-            continue;
-        if (i < 2)
-            return i ? floats_attr(c, at, out_n) : ints_attr(c, at, out_n);
-        const onnx_tensor *t = onnx_attr_tensor(c, at);
-        tn_node *k = t ? onnx_constant(c->im, t, c->loc->node, c->loc) : NULL;
-        c->bad = c->bad || !k;
-        if (k && (imp_rank(tn_val(k)) != 1 || !tn_is_int(k->type[0]->dim[0], out_n)))
-            imp_fail(c, "onnx-E009", "%s is %s, but must be a list", at, imp_type_text(c, k->type[0]));
-        return c->bad ? (tn_value){0} : tn_val(k);
+    do
+        at = tn_arena_printf(c->arena, "%s_%s", what, kinds[i]);
+    while (!imp_has_attr(c, at) && ++i < 4);
+    if (i < 3)
+        return i == 0   ? ints_attr(c, at, out_n)
+               : i == 1 ? floats_attr(c, at, out_n)
+                        : onnx_texts_attr(c, at, out_n);
+    const onnx_tensor *t = i == 3 ? onnx_attr_tensor(c, at) : NULL;
+    if (!t) {
+        imp_fail(c, "onnx-E007", "attribute %s_tensor, or one of its kin, is missing; the model is damaged",
+                 what);
+        return (tn_value){0};
     }
-    imp_fail(c, "onnx-E042", "%s are not numbers; only numbers are supported", what);
-    return (tn_value){0};
+    tn_node *k = onnx_any_constant(c->im, t, c->loc->node, c->loc);
+    c->bad = c->bad || !k;
+    if (k && (imp_rank(tn_val(k)) != 1 || !tn_is_int(k->type[0]->dim[0], out_n)))
+        imp_fail(c, "onnx-E009", "%s is %s, but must be a list", at, imp_type_text(c, k->type[0]));
+    return c->bad ? (tn_value){0} : tn_val(k);
 }
 
+/* What an element without a key becomes: one element of type t. */
 static tn_value default_of(imp_node *c, tn_dtype t)
 {
     const onnx_tensor *given =
         imp_has_attr(c, "default_tensor") ? onnx_attr_tensor(c, "default_tensor") : NULL;
     double real = imp_attr_float(c, "default_float", -0.0f);
     int64_t whole = imp_attr_int(c, "default_int64", -1);
-    imp_attr_ignore(c, "default_string");
+    const char *text = imp_attr_string(c, "default_string", "_Unused");
+    if (!given && tn_dtype_is_string(t))
+        return onnx_text(c, text);
     if (!given)
         return tn_dtype_is_float(t) ? imp_const(c, t, real) : imp_cast(c, imp_i64(c, whole), t);
-    tn_node *k = onnx_constant(c->im, given, c->loc->node, c->loc);
+    tn_node *k = onnx_any_constant(c->im, given, c->loc->node, c->loc);
     c->bad = c->bad || !k;
-    return c->bad ? (tn_value){0} : imp_cast(c, imp_reshape(c, tn_val(k), 0, NULL), t);
+    if (k && tn_dtype_is_string(t) != onnx_is_text(tn_val(k)))
+        imp_fail(c, "onnx-E009", "default_tensor is %s, but the values are %s", imp_type_text(c, k->type[0]),
+                 tn_dtype_is_string(t) ? "strings" : "numbers");
+    if (c->bad || tn_dtype_is_string(t))
+        return c->bad ? (tn_value){0} : tn_val(k);
+    return imp_cast(c, imp_reshape(c, tn_val(k), 0, NULL), t);
 }
 
-/* The value of the last key that equals an element, else the default; since version 4 NaN equals NaN. */
-static void label_encoder(imp_node *c)
+/* 1 + where the elements of x stand among numbers (the last of equal keys), 0 for those that do not; since
+ * version 4 NaN equals NaN. */
+static tn_value find_number(imp_node *c, tn_value x, tn_value keys, int64_t n)
 {
-    int64_t n_keys, n_values, all = 0;
-    tn_value x = imp_in(c, 0), keys = table_of(c, "keys", &n_keys), values = table_of(c, "values", &n_values);
-    if (!c->bad && (n_keys != n_values || n_keys < 1))
-        imp_fail(c, "onnx-E009", "there are %lld keys and %lld values", (long long)n_keys,
-                 (long long)n_values);
-    if (c->bad)
-        return;
     tn_dtype t = imp_type(x)->dtype;
     tn_value each = imp_unsqueeze(c, x, imp_rank(x)), same = two(c, &tn_op_equal, each, imp_cast(c, keys, t));
     if (tn_dtype_is_float(t) && c->version >= 4) {
@@ -430,13 +452,83 @@ static void label_encoder(imp_node *c)
                             imp_call1(c, &tn_op_isnan, NULL, imp_cast(c, keys, t)));
         same = two(c, &tn_op_logical_or, same, none);
     }
-    int64_t *number = TN_NEW_N(c->arena, int64_t, (size_t)n_keys);
-    for (; all < n_keys; all++)
-        number[all] = all + 1;
-    tn_value at = imp_choose(c, same, imp_const_ints(c, TN_I64, 1, (uint32_t)n_keys, number), imp_i64(c, 0));
-    at = imp_reduce(c, &tn_op_max, at, imp_rank(x));
-    tn_value table[2] = {imp_unsqueeze(c, default_of(c, imp_type(values)->dtype), 0), values};
-    imp_out(c, 0, imp_take(c, imp_concat(c, 2, table, 0), at, 0));
+    int64_t *number = TN_NEW_N(c->arena, int64_t, (size_t)n);
+    for (int64_t i = 0; i < n; i++)
+        number[i] = i + 1;
+    tn_value at = imp_choose(c, same, imp_const_ints(c, TN_I64, 1, (uint32_t)n, number), imp_i64(c, 0));
+    return imp_reduce(c, &tn_op_max, at, imp_rank(x));
+}
+
+/* The same among n texts. */
+static tn_value find_text(imp_node *c, tn_value x, tn_value keys, int64_t n)
+{
+    tn_value at = two(c, &tn_op_string_find, x, keys);
+    tn_value none = two(c, &tn_op_equal, at, imp_i64(c, n));
+    return imp_choose(c, none, imp_i64(c, 0), two(c, &tn_op_add, at, imp_i64(c, 1)));
+}
+
+/* values[at - 1], or rest where `at` is 0. */
+static tn_value looked_up(imp_node *c, tn_value rest, tn_value values, tn_value at)
+{
+    tn_value zero = imp_i64(c, 0);
+    if (!onnx_is_text(values)) {
+        tn_value table[2] = {imp_unsqueeze(c, rest, 0), values};
+        return imp_take(c, imp_concat(c, 2, table, 0), at, 0);
+    }
+    tn_value none = two(c, &tn_op_equal, at, zero), first = onnx_text_numbers(c, rest, 1);
+    first = imp_rank(first) && !c->bad ? imp_reshape(c, first, 0, NULL) : first;
+    tn_value in[3] = {values, rest, imp_choose(c, none, first, two(c, &tn_op_subtract, at, imp_i64(c, 1)))};
+    return imp_call(c, &tn_op_string_take, NULL, 3, in);
+}
+
+/* The value of the last key that equals an element, else the default. */
+static void label_encoder(imp_node *c)
+{
+    int64_t n_keys, n_values;
+    tn_value x = imp_in(c, 0), keys = table_of(c, "keys", &n_keys), values = table_of(c, "values", &n_values);
+    if (!c->bad && (n_keys != n_values || n_keys < 1))
+        imp_fail(c, "onnx-E009", "there are %lld keys and %lld values", (long long)n_keys,
+                 (long long)n_values);
+    check_keys(c, x, keys);
+    if (c->bad)
+        return;
+    tn_value at = onnx_is_text(x) ? find_text(c, x, keys, n_keys) : find_number(c, x, keys, n_keys);
+    imp_out(c, 0, looked_up(c, default_of(c, imp_type(values)->dtype), values, at));
+}
+
+/* Strings to integers, or integers to strings, by two lists of n elements. */
+static void map_category(imp_node *c, tn_value texts, tn_value ints, int64_t n)
+{
+    int64_t whole = imp_attr_int(c, "default_int64", -1);
+    const char *text = imp_attr_string(c, "default_string", "_Unused");
+    tn_value x = imp_in(c, 0);
+    if (!c->bad && n < 1)
+        imp_fail(c, "onnx-E009", "there are no categories");
+    if (c->bad)
+        return;
+    if (onnx_is_text(x))
+        imp_out(c, 0, looked_up(c, imp_i64(c, whole), ints, find_text(c, x, texts, n)));
+    else
+        imp_out(c, 0,
+                looked_up(c, onnx_text(c, text), texts, find_number(c, imp_cast(c, x, TN_I64), ints, n)));
+}
+
+static void category_mapper(imp_node *c)
+{
+    int64_t n, n_texts;
+    tn_value texts = onnx_texts_attr(c, "cats_strings", &n_texts), ints = ints_attr(c, "cats_int64s", &n);
+    if (!c->bad && n != n_texts)
+        imp_fail(c, "onnx-E009", "there are %lld strings and %lld integers", (long long)n_texts,
+                 (long long)n);
+    map_category(c, texts, ints, n);
+}
+
+/* Version 1: strings to their numbers in a list, or the other way. */
+static void label_encoder_1(imp_node *c)
+{
+    int64_t n;
+    tn_value texts = onnx_texts_attr(c, "classes_strings", &n);
+    map_category(c, texts, c->bad ? texts : imp_count_up(c, tn_idx(c->pool, n)), n);
 }
 
 // clang-format off
@@ -445,7 +537,9 @@ const imp_row onnx_rows_ml[] = {
     {"Binarizer",             1, 0,  1, 1, binarizer,               NULL},
     {"FeatureVectorizer",     1, 0, -1, 1, feature_vectorizer,      NULL},
     {"Imputer",               1, 0,  1, 1, imputer,                 NULL},
+    {"LabelEncoder",          1, 1,  1, 1, label_encoder_1,         NULL},
     {"LabelEncoder",          2, 0,  1, 1, label_encoder,           NULL},
+    {"CategoryMapper",        1, 0,  1, 1, category_mapper,         NULL},
     {"LinearClassifier",      1, 0,  1, 2, linear_classifier,       NULL},
     {"LinearRegressor",       1, 0,  1, 1, linear_regressor,        NULL},
     {"Normalizer",            1, 0,  1, 1, normalizer,              NULL},

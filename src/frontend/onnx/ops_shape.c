@@ -214,7 +214,7 @@ static void constant(imp_node *c)
     const imp_attr *a = NULL;
     tn_ints ints;
     if (t) {
-        tn_node *n = onnx_constant(c->im, t, c->loc->node, c->loc);
+        tn_node *n = onnx_any_constant(c->im, t, c->loc->node, c->loc);
         c->bad = c->bad || !n;
         imp_out(c, 0, (tn_value){n, 0});
     } else if (imp_has_attr(c, "value_int")) {
@@ -226,6 +226,11 @@ static void constant(imp_node *c)
         imp_out(c, 0, imp_const(c, TN_F32, imp_attr_float(c, "value_float", 0)));
     } else if ((a = imp_attr_find(c, "value_floats", IMP_A_FLOATS))) {
         imp_out(c, 0, float_list(c, a));
+    } else if (imp_has_attr(c, "value_string")) {
+        imp_out(c, 0, onnx_text(c, imp_attr_string(c, "value_string", "")));
+    } else if (imp_has_attr(c, "value_strings")) {
+        int64_t n;
+        imp_out(c, 0, onnx_texts_attr(c, "value_strings", &n));
     } else if (c->n_attr == 0) {
         imp_fail(c, "onnx-E007", "attribute value is missing; the model is damaged");
     }

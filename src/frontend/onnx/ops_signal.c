@@ -2,6 +2,7 @@
 #include "frontend/onnx/onnx.h"
 
 #include "ir/eval.h"
+#include "op/host/host.h"
 #include "op/nn/nn.h"
 #include "op/signal/signal.h"
 #include "op/tensor/tensor.h"
@@ -497,22 +498,46 @@ static tn_value weights_of(imp_node *c, int64_t units)
     return tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, &units, a->floats.at, NULL));
 }
 
+/* Items that are texts, as the numbers that string.find gives them; those of the pool with them. */
+static tn_value text_items(imp_node *c, tn_value x, tn_ints *pool)
+{
+    const imp_attr *a = imp_attr_find(c, "pool_strings", IMP_A_TEXTS);
+    size_t n = a ? a->texts.n : 0;
+    int64_t *item = TN_NEW_N(c->arena, int64_t, n), n_list;
+    tn_strmap last = {0};
+    uint64_t at;
+    for (size_t i = 0; i < n; i++)
+        tn_strmap_put(&last, (const char *)a->texts.at[i].at, a->texts.at[i].n, i);
+    for (size_t i = 0; i < n; i++)
+        item[i] =
+            tn_strmap_get(&last, (const char *)a->texts.at[i].at, a->texts.at[i].n, &at) ? (int64_t)at : 0;
+    tn_strmap_deinit(&last);
+    *pool = (tn_ints){(uint32_t)n, item};
+    if (!c->bad && !onnx_is_text(x))
+        imp_fail(c, "onnx-E085", "operand 0 is %s, but pool_strings are strings",
+                 imp_type_text(c, imp_type(x)));
+    return imp_call2(c, &tn_op_string_find, NULL, x, onnx_texts_attr(c, "pool_strings", &n_list));
+}
+
 static void tfidf_vectorizer(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
     tn_ngram_attr a = {.min = imp_attr_int(c, "min_gram_length", 1),
                        .max = imp_attr_int(c, "max_gram_length", 1),
                        .skip = imp_attr_int(c, "max_skip_count", 0)};
-    tn_ints pool, slots;
+    tn_ints pool = {0}, slots;
     a.mode = imp_attr_string(c, "mode", "TF");
-    if (imp_has_attr(c, "pool_strings"))
-        imp_fail(c, "onnx-E009", "pool_strings (n-grams of texts) are not supported, only pool_int64s");
     if (strcmp(a.mode, "TF") != 0 && strcmp(a.mode, "IDF") != 0 && strcmp(a.mode, "TFIDF") != 0)
         imp_fail(c, "onnx-E009", "mode is \"%s\"; TF, IDF and TFIDF are known", a.mode);
-    imp_attr_need(c, "pool_int64s");
+    bool texts = imp_has_attr(c, "pool_strings");
+    if (!texts)
+        imp_attr_need(c, "pool_int64s");
     imp_attr_need(c, "ngram_counts");
     imp_attr_need(c, "ngram_indexes");
-    (void)imp_attr_ints(c, "pool_int64s", &pool);
+    if (texts)
+        x = text_items(c, x, &pool);
+    else
+        (void)imp_attr_ints(c, "pool_int64s", &pool);
     (void)imp_attr_ints(c, "ngram_counts", &a.counts);
     (void)imp_attr_ints(c, "ngram_indexes", &slots);
     for (uint32_t i = 0; i < slots.n && !c->bad; i++) {

@@ -583,19 +583,15 @@ static tn_value one_of_two(imp_node *c, tn_value y, const char *kind, bool posit
 
 static void classifier(imp_node *c)
 {
-    tn_ints label;
+    int64_t n_label;
     forest f = {.c = c};
-    tn_value x = rows_in(&f), best;
+    tn_value x = rows_in(&f), best, label = onnx_ml_labels(c, "classlabels_int64s", &n_label);
     const char *kind = imp_attr_string(c, "post_transform", "NONE");
-    if (imp_has_attr(c, "classlabels_strings"))
-        imp_fail(
-            c, "onnx-E042",
-            "attribute classlabels_strings (texts) is not supported, only numbers are; use integer labels");
-    imp_attr_need(c, "classlabels_int64s");
-    (void)imp_attr_ints(c, "classlabels_int64s", &label);
-    f.n_targets = label.n;
-    if (!c->bad && (label.n < 1 || label.n > 1 << 20))
-        imp_fail(c, "onnx-E009", "classlabels_int64s has %u entries", (unsigned)label.n);
+    if (!label.def && !c->bad)
+        imp_fail(c, "onnx-E007", "attribute classlabels_int64s is missing; the model is damaged");
+    f.n_targets = n_label;
+    if (!c->bad && (n_label < 1 || n_label > 1 << 20))
+        imp_fail(c, "onnx-E009", "classlabels_int64s has %lld entries", (long long)n_label);
     if (!c->bad)
         read_lists(&f, "class");
     bool used[2] = {false}, positive = true;
@@ -604,7 +600,7 @@ static void classifier(imp_node *c)
         positive &= f.weight[i] >= 0;
     }
     tn_value y = gathered(&f, x, "SUM");
-    if (label.n == 2 && !used[1]) {
+    if (n_label == 2 && !used[1]) {
         int64_t n;
         const double *base = numbers(c, "base_values", &n);
         y = imp_slice(c, y, 1, 0, 1);
@@ -615,7 +611,7 @@ static void classifier(imp_node *c)
         tn_arg_attr a = {.axis = 1, .dtype = TN_I64};
         tn_value limit = imp_const(c, TN_F32, positive ? 0.5 : 0);
         y = imp_cast(c, with_base(&f, y), TN_F32);
-        best = label.n == 2 && !used[0]
+        best = n_label == 2 && !used[0]
                    ? imp_cast(c,
                               imp_call2(c, &tn_op_greater, NULL, imp_squeeze(c, imp_slice(c, y, 1, 1, 2), 1),
                                         limit),
@@ -623,7 +619,7 @@ static void classifier(imp_node *c)
                    : imp_call1(c, &tn_op_argmax, &a, y);
         y = onnx_ml_transform(c, y, kind);
     }
-    imp_out(c, 0, imp_take(c, imp_const_ints(c, TN_I64, 1, label.n, label.at), best, 0));
+    imp_out(c, 0, onnx_ml_label(c, label, best));
     imp_out_any(c, 1, y);
     forest_deinit(&f);
 }

@@ -23,7 +23,7 @@ static const data_type types[] = {
     [5] = {"INT16", {TN_INT, 16, 1}, IN_INT32S},
     [6] = {"INT32", {TN_INT, 32, 1}, IN_INT32S},
     [7] = {"INT64", {TN_INT, 64, 1}, IN_INT64S},
-    [8] = {"STRING", {0}, IN_RAW},
+    [8] = {"STRING", {TN_STRING, 64, 1}, IN_RAW},
     [9] = {"BOOL", {TN_BOOL, 8, 1}, IN_INT32S},
     [10] = {"FLOAT16", {TN_FLOAT, 16, 1}, IN_INT32S},
     [11] = {"DOUBLE", {TN_FLOAT, 64, 1}, IN_DOUBLES},
@@ -43,12 +43,12 @@ static const data_type types[] = {
     [25] = {"UINT2", {TN_UINT, 2, 1}, IN_INT32S},
     [26] = {"INT2", {TN_INT, 2, 1}, IN_INT32S},
 };
-enum { N_TYPES = sizeof types / sizeof *types };
+enum { STRING = 8, N_TYPES = sizeof types / sizeof *types };
 
 bool onnx_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out)
 {
     bool known = type > 0 && type < N_TYPES;
-    if (known && types[type].dtype.bits) {
+    if (known && types[type].dtype.bits && type != STRING) {
         *out = types[type].dtype;
         return true;
     }
@@ -60,6 +60,12 @@ bool onnx_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc
         (void)tn_error(im->g->ctx, "onnx-E011", loc,
                        "%s has type %lld, which no known version of ONNX defines", what, (long long)type);
     return false;
+}
+
+bool onnx_any_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out)
+{
+    *out = TN_STR;
+    return type == STRING || onnx_dtype(im, type, what, loc, out);
 }
 
 bool onnx_dtype_by_name(const char *name, tn_dtype *out)
@@ -200,6 +206,22 @@ tn_node *onnx_constant(imp_model *im, const onnx_tensor *t, const char *name, co
                 t->raw_data.n ? t->raw_data.n : typed_count(t, type->storage) * tn_dtype_bytes(dtype)));
     blob = dtype.bits < 8 ? unpacked(im, blob, dtype, count) : blob;
     return imp_constant(im, dtype, t->dims.n, t->dims.at, blob, name);
+}
+
+tn_node *onnx_any_constant(imp_model *im, const onnx_tensor *t, const char *name, const tn_loc *loc)
+{
+    size_t count, bytes;
+    if (t->data_type != STRING)
+        return onnx_constant(im, t, name, loc);
+    if (!imp_measure(im, name, t->dims.n, t->dims.at, TN_STR, loc, &count, &bytes))
+        return NULL;
+    if (count != t->string_data.n)
+        return imp_refuse_tensor(
+            im, loc, name,
+            tn_arena_printf(im->g->arena,
+                            "its dimensions need %zu strings, but %zu are given; the model is damaged", count,
+                            t->string_data.n));
+    return onnx_texts(im, t->dims.n, t->dims.at, count, t->string_data.at, loc);
 }
 
 const onnx_tensor *onnx_attr_tensor(imp_node *c, const char *name)

@@ -1,0 +1,88 @@
+"""Models over strings: operators of their own, others that move strings, conversions, labels."""
+import unittest
+
+try:
+    import numpy
+    import onnx
+    from onnx import TensorProto as T
+    from onnx import helper
+except ImportError:
+    onnx = None
+import tenon
+
+ML = "ai.onnx.ml"
+
+
+def strings(values):
+    return numpy.array(values, dtype=object)
+
+
+def run(nodes, inputs, feeds, n_out=1, constants=()):
+    """The outputs "y0", "y1", ... of a graph; inputs: {name: (type, shape)}."""
+    graph = helper.make_graph(
+        [helper.make_node(*args[:3], **args[3]) for args in nodes], "graph",
+        [helper.make_tensor_value_info(name, *of) for name, of in inputs.items()],
+        [helper.make_tensor_value_info(f"y{i}", T.UNDEFINED, None) for i in range(n_out)], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(ML, 4)])
+    result = tenon.compile(model.SerializeToString())(**feeds)
+    return [result] if n_out == 1 else list(result)
+
+
+@unittest.skipIf(onnx is None, "onnx is not installed")
+class Texts(unittest.TestCase):
+    def test_moves(self):
+        x, of = strings([["a", "b", "c"], ["d", "", "f"]]), {"x": (T.STRING, ["n", 3])}
+        at = numpy.array([[1, 1], [0, 2]])
+        index = [onnx.numpy_helper.from_array(at, "at"), onnx.numpy_helper.from_array(numpy.array([2, 0]), "pick")]
+        cases = [
+            ([("Transpose", ["x"], ["y0"], {})], x.T),
+            ([("Concat", ["x", "x"], ["y0"], {"axis": 1})], numpy.concatenate([x, x], 1)),
+            ([("Gather", ["x", "pick"], ["y0"], {"axis": 1})], x[:, [2, 0]]),
+            ([("GatherND", ["x", "at"], ["y0"], {})], strings(["", "c"])),
+            ([("Shape", ["x"], ["y0"], {})], numpy.array([2, 3])),
+            ([("Equal", ["x", "x"], ["c"], {}), ("Where", ["c", "x", "x"], ["y0"], {})], x),
+        ]
+        for nodes, want in cases:
+            have = run(nodes, of, {"x": x}, constants=index)[0]
+            self.assertEqual(numpy.asarray(have).tolist(), want.tolist(), nodes[-1][0])
+        parts = run([("Split", ["x"], ["y0", "y1"], {"axis": 1, "num_outputs": 2})], of, {"x": x}, 2)
+        self.assertEqual([p.tolist() for p in parts], [x[:, :2].tolist(), x[:, 2:].tolist()])
+
+    def test_conversions(self):
+        x = numpy.array([1, 0.1, -2.5e9, numpy.inf, numpy.nan], numpy.float32)
+        have = run([("Cast", ["x"], ["y0"], {"to": T.STRING})], {"x": (T.FLOAT, ["n"])}, {"x": x})[0]
+        self.assertEqual(have.tolist(), ["1", "0.1", "-2.5e+09", "INF", "NaN"])
+        for to, given, want in ((T.FLOAT16, ["1e3", "-inf"], [1000, -numpy.inf]), (T.INT8, ["-3", "2.9"], [-3, 2]),
+                                (T.UINT64, ["18446744073709551615"], [2**64 - 1])):
+            have = run([("Cast", ["x"], ["y0"], {"to": to})], {"x": (T.STRING, ["n"])}, {"x": strings(given)})[0]
+            self.assertEqual(have.tolist(), want)
+        with self.assertRaisesRegex(tenon.RunError, '"one" is not a number'):
+            run([("Cast", ["x"], ["y0"], {"to": T.FLOAT})], {"x": (T.STRING, ["n"])}, {"x": strings(["one"])})
+
+    def test_labels(self):
+        x, of = strings(["b", "z", "a"]), {"x": (T.STRING, ["n"])}
+        keys, i = {"domain": ML, "keys_strings": ["a", "b"]}, {"x": (T.INT64, ["n"])}
+        cats = {"domain": ML, "cats_strings": ["a", "b"], "cats_int64s": [7, 9]}
+        cases = [
+            ("LabelEncoder", dict(keys, values_strings=["A", "B"]), of, x, ["B", "_Unused", "A"]),
+            ("LabelEncoder", dict(keys, values_floats=[1.0, 2.0], default_float=-1.0), of, x, [2, -1, 1]),
+            ("LabelEncoder", {"domain": ML, "keys_int64s": [4, 5], "values_strings": ["A", "B"]}, i,
+             numpy.array([5, 6, 4]), ["B", "_Unused", "A"]),
+            ("CategoryMapper", dict(cats, default_int64=-2), of, x, [9, -2, 7]),
+            ("CategoryMapper", dict(cats, default_string="none"), i, numpy.array([9, 1, 7]), ["b", "none", "a"]),
+            ("OneHotEncoder", {"domain": ML, "cats_strings": ["a", "b"]}, of, x, [[0, 1], [0, 0], [1, 0]]),
+            ("TfIdfVectorizer", {"mode": "TF", "min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 0,
+                                 "ngram_counts": [0, 1], "ngram_indexes": [1, 0], "pool_strings": ["a", "b", "z"]},
+             of, x, [1, 1]),
+            ("LinearClassifier", {"domain": ML, "classlabels_strings": ["no", "yes"], "coefficients": [1.0, 0, 0, 1],
+                                  "intercepts": [0.0, 0]}, {"x": (T.FLOAT, ["n", 2])},
+             numpy.array([[2, 1], [1, 2]], numpy.float32), ["no", "yes"]),
+        ]
+        for op, attributes, inputs, feed, want in cases:
+            names = ["y0", "p"] if op == "LinearClassifier" else ["y0"]
+            have = run([(op, ["x"], names, attributes)], inputs, {"x": feed})[0]
+            self.assertEqual(have.tolist(), want, op)
+
+
+if __name__ == "__main__":
+    unittest.main()
