@@ -76,7 +76,7 @@ rm -f weights.*
 
 # texts that no package can be made of
 echo 'def @main(%x: (float32, int8)) { %x.0 }' >tuple.relay
-expect 4 "tuple.relay:1:11: error: only tensors can enter or leave a package, not (float32, int8); pass the parts of a tuple one by one [driver-E010]" \
+expect 4 "tuple.relay:1:11: error: functions, references and tuples cannot enter or leave a package, so (float32, int8) cannot; pass the parts of a tuple one by one [driver-E010]" \
     compile tuple.relay -o d.tar
 echo 'def @main(%x: Tensor[(4), int3]) { add(%x, %x) }' >int3.relay
 expect 4 "found 'int3' [relay-E011]" compile int3.relay -o d.tar
