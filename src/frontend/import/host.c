@@ -9,8 +9,8 @@
 /* Number of elements, if constant and at most IMP_HOST_MAX; else -1. */
 static int64_t small_count(const tn_type *t)
 {
-    int64_t count = 1, d;
-    for (int i = 0; i < t->n; i++) {
+    int64_t count = tn_type_is_handle(t) ? -1 : 1, d;
+    for (int i = 0; i < t->n && count >= 0; i++) {
         if (!tn_is_int(t->dim[i], &d) || d > IMP_HOST_MAX)
             return -1;
         count *= d;

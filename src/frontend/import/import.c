@@ -125,13 +125,7 @@ static tn_status check_result(imp_model *im, const imp_value *x, const char *nam
         return imp_error(im, IMP_UNSUPPORTED_RESULT, loc,
                          "output \"%s\" is output %u of node %s (%s), which is not supported", name,
                          (unsigned)x->output, x->loc->node, x->loc->op);
-    if (x->state == IMP_BAD)
-        return TN_FAIL;
-    if (imp_is_list(x->v))
-        return imp_error(im, IMP_NO_TENSOR, loc,
-                         "output \"%s\" is a sequence or an empty optional value; only tensors are supported",
-                         name);
-    return TN_OK;
+    return x->state == IMP_BAD ? TN_FAIL : TN_OK;
 }
 
 tn_status imp_set_results(imp_model *im, size_t n, const tn_bytes name[])

@@ -11,29 +11,6 @@
 
 /* ---- inputs ---- */
 
-static const char *not_a_tensor(const onnx_type_proto *t)
-{
-    return !t                         ? "of no type"
-           : t->sequence_type.at      ? "a sequence"
-           : t->map_type.at           ? "a map"
-           : t->sparse_tensor_type.at ? "a sparse tensor"
-           : t->optional_type.at      ? "an optional value"
-                                      : "of an unknown type";
-}
-
-/* What an optional value holds: as an input it is always given. */
-static const onnx_type_proto *held_type(imp_model *im, const onnx_type_proto *t)
-{
-    onnx_optional_type optional = {0};
-    const char *where;
-    if (t && t->optional_type.at &&
-        !tn_pb_read(&im->scratch, &onnx_optional_msg, t->optional_type.at, t->optional_type.n, NULL,
-                    &optional, &where) &&
-        optional.elem_type && optional.elem_type->tensor_type)
-        return optional.elem_type;
-    return t;
-}
-
 /* Name and shape of an input, as the model has them. */
 static imp_input input_of(imp_model *im, const onnx_value_info *v, const onnx_type_proto *t)
 {
@@ -56,10 +33,13 @@ static tn_status add_input(imp_model *im, const onnx_value_info *v)
     if (imp_lookup(im, v->name)) /* initialiser: a constant, not an input */
         return TN_OK;
     TN_TRY(imp_define(im, v->name, (imp_value){.state = IMP_BAD}, loc));
-    const onnx_type_proto *t = held_type(im, v->type);
+    const onnx_type_proto *t = v->type;
+    if (onnx_is_value_type(t))
+        return onnx_add_value_input(im, v, loc);
     if (!t || !t->tensor_type)
-        return imp_error(im, IMP_NO_TENSOR, loc, "input \"%s\" is %s; only tensors are supported", name,
-                         not_a_tensor(t));
+        return imp_error(im, IMP_NO_TENSOR, loc, "input \"%s\" is %s", name,
+                         t && t->sparse_tensor_type.at ? "a sparse tensor; make it a dense one"
+                                                       : "of no known type");
     imp_input in = input_of(im, v, t);
     if (!onnx_any_dtype(im, t->tensor_type->elem_type, tn_arena_printf(&im->scratch, "input \"%s\"", name),
                         loc, &in.dtype))
@@ -124,7 +104,9 @@ static tn_status add_nodes(onnx_import *o)
 
 static tn_status add_outputs(onnx_import *o, const onnx_graph *m)
 {
-    return imp_set_results(&o->im, m->output.n, onnx_result_names(o, m));
+    const tn_bytes *name = onnx_result_names(o, m);
+    onnx_finish_results(o, m->output.n, name);
+    return imp_set_results(&o->im, m->output.n, name);
 }
 
 /* ---- the model ---- */

@@ -67,6 +67,9 @@ bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, const onnx_rest *rest,
 /* What follows c in its graph and in `more` graphs around it. */
 onnx_rest *onnx_copy_rest(imp_node *c, const onnx_rest *have, int more);
 const onnx_graph *onnx_attr_graph(imp_node *c, const char *name); /* required */
+/* Regions of branches and bodies. discard: those from number `from` on that no node holds. */
+tn_region *onnx_region_new(imp_node *c);
+void onnx_discard_regions(imp_node *c, size_t from);
 
 /* ---- sequences (ops_sequence.c) ---- */
 void onnx_check_sequences(imp_node *c); /* reports those where the operator takes tensors */
@@ -87,6 +90,22 @@ tn_value onnx_take_texts(imp_node *c, tn_value texts, tn_value at); /* at: int64
 tn_value onnx_text_of(imp_node *c, tn_value x);
 /* Of a wide type that holds what t does. */
 tn_value onnx_number_of(imp_node *c, tn_value x, tn_dtype t);
+
+/* ---- values that are no tensors (values.c) ---- */
+bool onnx_is_value_type(const onnx_type_proto *t); /* of sequences, optional values and maps */
+TN_WARN_UNUSED tn_status onnx_add_value_input(imp_model *im, const onnx_value_info *v, const tn_loc *loc);
+bool onnx_is_none(const imp_node *c, tn_value v); /* an optional value that is known to be empty */
+/* A sequence, optional value, map or tensor of any rank that only the run knows. */
+bool onnx_is_value(tn_value v);
+/* What is known while the model is read as a value of the run; v itself if it is one. */
+tn_value onnx_as_value(imp_node *c, tn_value v);
+tn_value onnx_as_optional(imp_node *c, tn_value v);
+/* v in the form that it has where it may be v or other: a branch's result, what a loop carries. */
+tn_value onnx_like(imp_node *c, tn_value v, tn_value other);
+/* The type of what is a now and b in the next iteration, one of them no tensor. */
+const tn_type *onnx_join_types(imp_node *c, const tn_type *a, const tn_type *b);
+tn_value onnx_opened(imp_node *c, tn_value v); /* a tensor of any extent as one whose extents have names */
+void onnx_finish_results(onnx_import *o, size_t n, const tn_bytes name[]);
 
 /* ---- shared by converters ---- */
 /* The second operand of a binary operator, its dimensions aligned (ops_math.c). */

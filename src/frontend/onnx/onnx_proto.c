@@ -89,6 +89,12 @@ static const tn_pb_field optional_fields[] = {
 };
 const tn_pb_msg onnx_optional_msg = MESSAGE("TypeProto.Optional", onnx_optional_type, optional_fields);
 
+static const tn_pb_field map_fields[] = {
+    FIELD(1,  INT,    0, onnx_map_type, key_type, NULL),
+    FIELD(2,  MSG,    0, onnx_map_type, value_type, &type_msg),
+};
+const tn_pb_msg onnx_map_msg = MESSAGE("TypeProto.Map", onnx_map_type, map_fields);
+
 static const tn_pb_field value_info_fields[] = {
     FIELD(1,  BYTES,  0, onnx_value_info, name, NULL),
     FIELD(2,  MSG,    0, onnx_value_info, type, &type_msg),

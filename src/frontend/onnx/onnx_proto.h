@@ -120,8 +120,13 @@ typedef struct onnx_model { /* ModelProto */
     tn_pb_array functions;    /* onnx_function */
 } onnx_model;
 
-extern const tn_pb_msg onnx_model_msg;    /* reads an onnx_model */
-extern const tn_pb_msg onnx_tensor_msg;   /* reads an onnx_tensor */
-extern const tn_pb_msg onnx_optional_msg; /* reads an onnx_optional_type: the bytes of optional_type */
+extern const tn_pb_msg onnx_model_msg;  /* reads an onnx_model */
+extern const tn_pb_msg onnx_tensor_msg; /* reads an onnx_tensor */
+typedef struct onnx_map_type {
+    int64_t key_type;
+    const onnx_type_proto *value_type;
+} onnx_map_type;
+/* What reads the bytes of optional_type and of sequence_type, and those of map_type. */
+extern const tn_pb_msg onnx_optional_msg, onnx_map_msg;
 
 #endif

@@ -16,24 +16,6 @@ static void report_again(tn_ctx *ctx, const tn_diag *kept, size_t n)
         (void)tn_report(ctx, kept[i].severity, kept[i].id, &kept[i].loc, "%s", kept[i].message);
 }
 
-static tn_region *region_new(imp_node *c)
-{
-    tn_region *r = tn_region_new(c->g, NULL);
-    tn_vec_push(&c->im->region, r);
-    return r;
-}
-
-/* Empties the regions that were made from number `from` on and that no node holds: what was begun there will not be
- * finished, but its nodes use values outside. */
-static void discard_regions(imp_node *c, size_t from)
-{
-    while (c->im->region.n > from) {
-        tn_region *r = tn_vec_pop(&c->im->region);
-        if (!r->holder)
-            tn_region_discard(c->g, r);
-    }
-}
-
 /* ---- If ---- */
 
 typedef struct branch {
@@ -86,7 +68,7 @@ static void convert_branch(imp_node *c, branch *b)
 {
     tn_ctx *ctx = c->g->ctx;
     size_t from = ctx->n_diag, regions = c->im->region.n;
-    b->r = region_new(c);
+    b->r = onnx_region_new(c);
     b->n_out = b->rest ? last_rest(b->rest)->n_result : b->g->output.n;
     b->out = TN_NEW_N(c->arena, tn_value, b->n_out);
     b->ok = b->rest ? onnx_body_and_rest(c, b->g, b->rest, b->r, b->out)
@@ -102,7 +84,7 @@ static void convert_branch(imp_node *c, branch *b)
     if (b->ok)
         tn_region_set_results(c->g, b->r, (int)b->n_out, b->out);
     else
-        discard_regions(c, regions); /* its own, and those of loops and branches in it */
+        onnx_discard_regions(c, regions); /* its own, and those of loops and branches in it */
 }
 
 /* The branch cannot be computed for these shapes: taking it ends the run. */
@@ -127,7 +109,7 @@ static void suggest_shapes(imp_node *c, const char *trouble)
     c->g->wants_shapes = true;
     for (uint32_t i = 0; i < r->n_param; i++) {
         const tn_type *t = r->param[i]->type[0];
-        if (tn_type_dims_const(t, NULL))
+        if (tn_type_is_handle(t) || tn_type_dims_const(t, NULL))
             continue;
         tn_buf_printf(&b, "%s%s:[", b.n ? " " : "", r->param[i]->name);
         for (int d = 0; d < t->n; d++) {
@@ -148,11 +130,27 @@ static void suggest_shapes(imp_node *c, const char *trouble)
     c->bad = true;
 }
 
+/* Results that are no tensors become values of the run, of one kind in both branches. */
+static void make_alike(imp_node *c, branch b[2])
+{
+    tn_region *outer = c->im->r;
+    for (int i = 0; i < 2 && !c->bad; i++) {
+        const branch *other = b[!i].ok ? &b[!i] : &b[i];
+        if (!b[i].ok)
+            continue;
+        c->im->r = b[i].r;
+        for (size_t k = 0; k < b[i].n_out; k++)
+            b[i].out[k] = onnx_like(c, b[i].out[k], k < other->n_out ? other->out[k] : b[i].out[k]);
+        if (!c->bad)
+            tn_region_set_results(c->g, b[i].r, (int)b[i].n_out, b[i].out);
+    }
+    c->im->r = outer;
+}
+
 static tn_node *if_node(imp_node *c, tn_value condition, branch b[2])
 {
     int n = (int)b[!b[0].ok].n_out;
-    for (int i = 0; i < 2; i++)
-        onnx_need_tensors(c, "result", b[i].ok ? (size_t)n : 0, b[i].out);
+    make_alike(c, b);
     if (c->bad)
         return NULL;
     tn_if_attr attr = {{0}};
@@ -252,7 +250,7 @@ static void split(imp_node *c, tn_value condition, branch b[2])
             break;
         if (!untyped(b) || !last->around)
             break;
-        discard_regions(c, regions);
+        onnx_discard_regions(c, regions);
         tn_diag_rewind(c->g->ctx, diagnostics);
     }
     for (int i = 0; i < 2 && !c->bad; i++)
@@ -261,7 +259,7 @@ static void split(imp_node *c, tn_value condition, branch b[2])
     tn_node *n = c->bad ? NULL : if_node(c, condition, b);
     tn_value *value = TN_NEW_N(&c->im->scratch, tn_value, n ? n->nout : 0);
     for (uint32_t k = 0; n && k < n->nout; k++)
-        value[k] = (tn_value){n, k};
+        value[k] = onnx_opened(c, (tn_value){n, k});
     if (n)
         take_rest(c, have, rest, value);
 }
@@ -286,7 +284,7 @@ static void if_(imp_node *c)
     if (!convert_branches(c, b))
         return;
     if (untyped(b)) {
-        discard_regions(c, regions);
+        onnx_discard_regions(c, regions);
         tn_diag_rewind(c->g->ctx, diagnostics);
         split(c, condition, b);
         return;
@@ -296,7 +294,7 @@ static void if_(imp_node *c)
             make_fail(c, &b[i], i ? "else" : "then");
     tn_node *n = if_node(c, condition, b);
     for (uint32_t i = 0; n && i < n->nout && i < c->n_out; i++)
-        imp_out(c, i, (tn_value){n, i});
+        imp_out(c, i, onnx_opened(c, (tn_value){n, i}));
 }
 
 /* ---- loops: each iteration anew, with what is known of it ---- */
@@ -378,8 +376,7 @@ static loop_body begin_loop(imp_node *c, uint32_t n_carried)
     in[0] = imp_call2(c, &tn_op_maximum, NULL, in[0], imp_const_ints(c, TN_I64, 0, 1, &zero));
     in[1] = imp_has(c, 1) ? bool_scalar(c, imp_in(c, 1)) : imp_const(c, TN_BOOL1, 1);
     for (uint32_t k = 0; k < n_carried; k++)
-        in[k + 2] = imp_in(c, k + 2);
-    onnx_need_tensors(c, "carried value", n_carried, in + 2);
+        in[k + 2] = onnx_as_value(c, imp_in(c, k + 2));
     for (uint32_t k = 0; k < n_carried && !c->bad; k++)
         b.carried[k] = tn_value_type(in[k + 2]);
     return b;
@@ -389,7 +386,7 @@ static loop_body begin_loop(imp_node *c, uint32_t n_carried)
 static void begin_body(imp_node *c, loop_body *b)
 {
     tn_pool *p = c->g->pool;
-    b->r = region_new(c);
+    b->r = onnx_region_new(c);
     b->n_symbol = c->g->n_symbol;
     b->inner[0] = tn_val(tn_region_add_param(c->g, b->r, "i", tn_type_tensor(p, TN_I64, 0, NULL, NULL)));
     for (uint32_t k = 0; k < b->n_carried; k++)
@@ -406,7 +403,10 @@ static void convert_body(imp_node *c, const onnx_graph *g, loop_body *b)
     b->n_out = (uint32_t)g->output.n;
     b->inner[1] = imp_const(c, TN_BOOL1, 1); /* inside it holds */
     c->bad = !onnx_body(c, g, b->r, b->n_carried + 2, b->inner, b->out) || c->bad;
-    onnx_need_tensors(c, "result", c->bad ? 0 : b->n_out, b->out);
+    for (uint32_t k = 1; k <= b->n_carried && !c->bad; k++)
+        b->out[k] = onnx_like(c, b->out[k], b->inner[k + 1]);
+    onnx_need_tensors(c, "collected result", c->bad ? 0 : b->n_out - b->n_carried - 1,
+                      b->out + b->n_carried + 1);
     b->out[0] = c->bad ? b->out[0] : bool_scalar(c, b->out[0]);
     c->im->r = outer;
 }
@@ -415,6 +415,8 @@ static void convert_body(imp_node *c, const onnx_graph *g, loop_body *b)
 static const tn_type *join(imp_node *c, const tn_type *a, const tn_type *b)
 {
     const tn_expr *dim[IMP_MAX_RANK + 1];
+    if (a->kind != TN_T_TENSOR || b->kind != TN_T_TENSOR)
+        return onnx_join_types(c, a, b);
     if (a->n != b->n || !tn_dtype_eq(a->dtype, b->dtype) || a->n > IMP_MAX_RANK) {
         imp_fail(c, "onnx-E029", "a carried value of its loop is %s and becomes %s, which has another %s",
                  imp_type_text(c, a), imp_type_text(c, b), a->n != b->n ? "number of dimensions" : "type");
@@ -436,9 +438,10 @@ static bool widen(imp_node *c, loop_body *b)
         dim[d] = tn_any_dim(c->g->pool);
     for (uint32_t k = 0; k < b->n_carried; k++) {
         const tn_type *t = b->carried[k];
-        for (int d = 0; d < t->n; d++)
+        for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++)
             wider = wider || !tn_dim_is_any(t->dim[d]);
-        b->carried[k] = tn_type_tensor(c->g->pool, t->dtype, t->n, dim, NULL);
+        if (t->kind == TN_T_TENSOR)
+            b->carried[k] = tn_type_tensor(c->g->pool, t->dtype, t->n, dim, NULL);
     }
     return wider;
 }
@@ -448,7 +451,14 @@ static bool join_carried(imp_node *c, loop_body *b)
 {
     bool same = true;
     for (uint32_t k = 0; k < b->n_carried && !c->bad; k++) {
-        const tn_type *t = join(c, b->carried[k], tn_value_type(b->out[k + 1]));
+        const tn_type *next = tn_value_type(b->out[k + 1]), *t;
+        if (next->kind == TN_T_OPTIONAL &&
+            b->carried[k]->kind != TN_T_OPTIONAL) { /* from the beginning, then */
+            b->in[k + 2] = onnx_as_optional(c, b->in[k + 2]);
+            b->carried[k] = tn_value_type(b->in[k + 2]);
+            same = false;
+        }
+        t = join(c, b->carried[k], next);
         same = same && t == b->carried[k];
         b->carried[k] = t;
     }
@@ -477,7 +487,7 @@ static void settle_body(imp_node *c, const onnx_graph *g, loop_body *b)
         if (!again && !(c->bad && kept))
             return;
         tn_diag_rewind(ctx, before);
-        discard_regions(c, regions);
+        onnx_discard_regions(c, regions);
     }
     report_again(ctx, kept, n_kept);
 }
