@@ -34,7 +34,7 @@ tnr_status tnh_fail(tnh_call *h, enum tnr_code code, const char *format, ...)
     va_start(list, format);
     vsnprintf(h->err->message, sizeof h->err->message, format, list);
     va_end(list);
-    return code;
+    return (tnr_status)code;
 }
 
 void *tnh_new(tnh_call *h, uint64_t count, size_t size)
@@ -122,7 +122,8 @@ tnr_status tnh_tensor_out(tnh_call *h, uint32_t o, DLDataType type, int32_t ndim
         return tnh_fail(h, TNR_E_SHAPE, "the result of %s is too large", h->c->name);
     r->type = type;
     r->ndim = ndim;
-    memcpy(r->shape, shape, (size_t)ndim * sizeof *shape);
+    if (ndim > 0)
+        memcpy(r->shape, shape, (size_t)ndim * sizeof *shape);
     if (h->c->tensor[h->c->n_in + o].dtype.code != kDLOpaqueHandle)
         return own_memory(h, o, r, out);
     *out = r->data = tnh_new(h, (uint64_t)n, (type.bits + 7u) / 8);

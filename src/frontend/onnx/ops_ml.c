@@ -363,7 +363,7 @@ static void feature_vectorizer(imp_node *c)
 static void check_keys(imp_node *c, tn_value x, tn_value keys)
 {
     if (!c->bad && onnx_is_text(x) != onnx_is_text(keys))
-        imp_fail(c, "onnx-E085", "operand 0 is %s, but the keys are %s", imp_type_text(c, imp_type(x)),
+        imp_fail(c, "onnx-E086", "operand 0 is %s, but the keys are %s", imp_type_text(c, imp_type(x)),
                  onnx_is_text(keys) ? "strings" : "numbers");
 }
 

@@ -198,7 +198,7 @@ static tn_value text_in(imp_node *c, uint32_t i)
 {
     tn_value v = imp_in(c, i);
     if (!c->bad && !onnx_is_text(v))
-        imp_fail(c, "onnx-E085", "operand %u is %s, but must be a tensor of strings", (unsigned)i,
+        imp_fail(c, "onnx-E086", "operand %u is %s, but must be a tensor of strings", (unsigned)i,
                  imp_type_text(c, imp_type(v)));
     return v;
 }
