@@ -352,11 +352,15 @@ typedef struct dropout {
 static void drop(imp_node *c, const dropout *d, tn_value *out, tn_value *mask)
 {
     const tn_type *t = imp_type(d->x);
-    int64_t seed = imp_has_attr(c, "seed") ? imp_attr_int(c, "seed", 0) : onnx_seed(c);
-    tn_random_attr a = {{t->n, t->dim}, "uniform", 0, 1, seed, TN_F32};
+    bool seeded = imp_has_attr(c, "seed");
+    int64_t seed = seeded ? imp_attr_int(c, "seed", 0) : onnx_seed(c);
+    tn_dims shape = {t->n, t->dim};
+    tn_random_attr a = {shape, "uniform", 0, 1, seed, TN_F32};
     tn_value ratio = imp_cast(c, d->ratio, TN_F32), one = imp_const(c, TN_F32, 1);
     ratio = imp_rank(ratio) ? imp_reshape(c, ratio, 0, NULL) : ratio;
-    tn_value keep = imp_call2(c, &tn_op_greater_equal, NULL, imp_call(c, &tn_op_random, &a, 0, NULL), ratio);
+    tn_value drawn = seeded ? onnx_state(c, shape, seed, false) : imp_call(c, &tn_op_random, &a, 0, NULL);
+    tn_value keep =
+        imp_call2(c, &tn_op_greater_equal, NULL, drawn, imp_cast(c, ratio, seeded ? TN_F64 : TN_F32));
     tn_value left = imp_call2(c, &tn_op_subtract, NULL, one, ratio);
     tn_value none = imp_call2(c, &tn_op_equal, NULL, left, imp_const(c, TN_F32, 0));
     tn_value scale =

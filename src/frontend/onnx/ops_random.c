@@ -1,16 +1,20 @@
-/* Random numbers: the same in every run. A node without a seed has one of its own, made from the name of its result. */
+/* Random numbers: the same in every run. With a seed they are those of ONNX's reference implementation, which draws
+ * them from NumPy's RandomState. A node without a seed has one of its own, made from the name of its result. */
 #include "frontend/onnx/onnx.h"
 
-#include "ir/eval.h"
 #include "op/nn/nn.h"
 #include "op/random/random.h"
 #include "op/tensor/tensor.h"
 
+#include <math.h>
 #include <string.h>
+
+/* Does the node say a seed? Then its numbers are those that ONNX's reference implementation draws. */
+static bool is_seeded(imp_node *c) { return imp_has_attr(c, "seed") && !isnan(imp_attr_float(c, "seed", 0)); }
 
 int64_t onnx_seed(imp_node *c)
 {
-    if (!imp_has_attr(c, "seed")) {
+    if (!is_seeded(c)) {
         uint32_t hash = 2166136261u; /* FNV-1a */
         for (size_t i = 0; c->n_out && i < c->out_name[0].n; i++)
             hash = (hash ^ ((const uint8_t *)c->out_name[0].at)[i]) * 16777619u;
@@ -18,9 +22,8 @@ int64_t onnx_seed(imp_node *c)
                         "it has no seed; the compiled model draws the same random numbers in every run");
         return (int32_t)hash;
     }
-    unsigned char bits[8] = {0};
-    tn_scalar_write(TN_F32, bits, (tn_scalar){.f = imp_attr_float(c, "seed", 0)});
-    return tn_scalar_read(TN_I32, bits).i;
+    double seed = (double)(float)imp_attr_float(c, "seed", 0); /* a float, as it is; towards 0 */
+    return seed > -9e18 && seed < 9e18 ? (int64_t)seed : 0;
 }
 
 /* The dtype of attribute dtype, else def. */
@@ -32,9 +35,28 @@ static tn_dtype result_type(imp_node *c, tn_dtype def)
     return def;
 }
 
+tn_value onnx_state(imp_node *c, tn_dims shape, int64_t seed, bool normal)
+{
+    const tn_expr *n = tn_idx(c->pool, 1);
+    for (uint32_t i = 0; i < shape.n; i++)
+        n = tn_mul(c->pool, n, shape.at[i]);
+    n = imp_simplify(c, n);
+    tn_random_state_attr a = {tn_dims_make(c->arena, 1, &n), seed & UINT32_MAX,
+                              normal ? "normal" : "uniform"};
+    return imp_reshape(c, imp_call(c, &tn_op_random_state, &a, 0, NULL), (int)shape.n, shape.at);
+}
+
+/* a * v + b, where that is not v */
+static tn_value scaled(imp_node *c, tn_value v, double a, double b)
+{
+    tn_dtype t = imp_type(v)->dtype;
+    v = a == 1 ? v : imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, t, a));
+    return b == 0 ? v : imp_call2(c, &tn_op_add, NULL, v, imp_const(c, t, b));
+}
+
 static void random(imp_node *c)
 {
-    bool like = strstr(c->row->op, "Like") != NULL, normal = c->row->op[6] == 'N';
+    bool like = strstr(c->row->op, "Like") != NULL, normal = c->row->op[6] == 'N', seeded = is_seeded(c);
     tn_random_attr a = {.distribution = normal ? "normal" : "uniform", .seed = onnx_seed(c)};
     if (like) {
         const tn_type *t = imp_type(imp_in(c, 0));
@@ -52,7 +74,26 @@ static void random(imp_node *c)
     }
     a.low = normal ? imp_attr_float(c, "mean", 0) : imp_attr_float(c, "low", 0);
     a.high = normal ? imp_attr_float(c, "scale", 1) : imp_attr_float(c, "high", 1);
-    imp_out(c, 0, imp_call(c, &tn_op_random, &a, 0, NULL));
+    if (!seeded || !tn_dtype_is_float(a.dtype) || c->bad) {
+        imp_out(c, 0, c->bad ? (tn_value){0} : imp_call(c, &tn_op_random, &a, 0, NULL));
+        return;
+    }
+    tn_value v = imp_cast(c, onnx_state(c, a.shape, a.seed, normal), a.dtype);
+    imp_out(c, 0, scaled(c, v, normal ? a.high : a.high - a.low, a.low));
+}
+
+/* The binomial numbers of NumPy's RandomState(seed), of one trial each: for a probability above a half, the complement
+ * is drawn. */
+static tn_value seeded_bernoulli(imp_node *c, tn_value p, int64_t seed)
+{
+    const tn_type *t = imp_type(p);
+    tn_value one = imp_const(c, TN_F64, 1), drawn = onnx_state(c, (tn_dims){t->n, t->dim}, seed, false);
+    p = imp_cast(c, p, TN_F64);
+    tn_value rest = imp_call2(c, &tn_op_subtract, NULL, one, p);
+    tn_value few = imp_call2(c, &tn_op_greater, NULL, drawn, rest);
+    tn_value many =
+        imp_call2(c, &tn_op_less_equal, NULL, drawn, imp_call2(c, &tn_op_subtract, NULL, one, rest));
+    return imp_choose(c, imp_call2(c, &tn_op_less_equal, NULL, p, imp_const(c, TN_F64, 0.5)), few, many);
 }
 
 /* One with the operand's probability. */
@@ -61,7 +102,12 @@ static void bernoulli(imp_node *c)
     tn_value p = imp_in(c, 0);
     const tn_type *t = imp_type(p);
     tn_dtype to = result_type(c, t->dtype), wide = t->dtype.bits == 64 ? TN_F64 : TN_F32;
-    tn_random_attr a = {{t->n, t->dim}, "uniform", 0, 1, onnx_seed(c), wide};
+    int64_t seed = onnx_seed(c);
+    if (is_seeded(c) && !c->bad) {
+        imp_out(c, 0, imp_cast(c, seeded_bernoulli(c, p, seed), to));
+        return;
+    }
+    tn_random_attr a = {{t->n, t->dim}, "uniform", 0, 1, seed, wide};
     tn_value drawn = imp_call(c, &tn_op_random, &a, 0, NULL);
     imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_less, NULL, drawn, imp_cast(c, p, wide)), to));
 }

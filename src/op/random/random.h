@@ -17,6 +17,12 @@
     ATTR(s, I64,   seed,         "0",           "another seed, other numbers") \
     ATTR(s, DTYPE, dtype,        "\"float32\"", "type of the result")
 TN_ATTR_STRUCT(tn_random_attr, TN_RANDOM_ATTRS);
+
+#define TN_RANDOM_STATE_ATTRS(ATTR, s) \
+    ATTR(s, DIMS, count,        NULL,          "how many") \
+    ATTR(s, I64,  seed,         "0",           "of the generator, in [0, 2^32)") \
+    ATTR(s, STR,  distribution, "\"uniform\"", "of [0, 1), or \"normal\", with mean 0 and deviation 1")
+TN_ATTR_STRUCT(tn_random_state_attr, TN_RANDOM_STATE_ATTRS);
 /* clang-format on */
 
 #endif
