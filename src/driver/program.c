@@ -280,6 +280,8 @@ bool program_holds(tn_maker *m, uint32_t slot, tn_value v)
     bool handle = s->storage == TN_STORAGE_HANDLE;
     if (handle || tn_type_is_handle(t))
         return handle && tn_type_is_handle(t);
+    if (v.def->op == &tn_op_loop && s->dim != t->dim && (!s->ndim || s->dim[0] != t->dim[0]))
+        return false; /* rows that are collected need their dimension */
     symbols_of known = {t, true};
     for (int d = 0; d < s->ndim; d++)
         tn_each(s->dim[d], has_symbol, &known);

@@ -1,7 +1,7 @@
-/* Control flow: If, Loop, Scan. A condition that is known is its branch. Else both branches are converted; one that
+/* Control flow: If, Loop. A condition that is known is its branch. Else both branches are converted; one that
  * cannot be, for the shapes given, becomes a failure at run time, with a warning now. Loops of a known number of
  * iterations are unrolled. */
-#include "frontend/onnx/onnx.h"
+#include "frontend/onnx/flow.h"
 
 #include "op/control/control.h"
 #include "op/tensor/tensor.h"
@@ -299,9 +299,9 @@ static void if_(imp_node *c)
 
 /* ---- loops: each iteration anew, with what is known of it ---- */
 
-enum { MAX_UNROLL = 256, MAX_UNROLLED_NODES = 65536, MAX_BODY = 512 };
+enum { MAX_UNROLL = 256, MAX_UNROLLED_NODES = 65536 };
 
-static void refuse_loop(imp_node *c, const char *why)
+void onnx_refuse_loop(imp_node *c, const char *why)
 {
     imp_fail(c, "onnx-E029",
              "%s; a loop must keep the shapes of its carried values and collected results, or have at most "
@@ -309,19 +309,9 @@ static void refuse_loop(imp_node *c, const char *why)
              why, MAX_UNROLL);
 }
 
-/* Are n iterations too many to write them all down? */
-static bool is_long(const onnx_graph *g, int64_t n)
+bool onnx_is_long(const onnx_graph *g, int64_t n)
 {
     return n > MAX_UNROLL || n * (int64_t)g->node.n > MAX_UNROLLED_NODES;
-}
-
-static bool too_long(imp_node *c, const onnx_graph *g, int64_t n)
-{
-    if (!is_long(g, n))
-        return false;
-    refuse_loop(c, tn_arena_printf(c->arena, "it has at least %lld iterations of %zu nodes", (long long)n,
-                                   g->node.n));
-    return true;
 }
 
 /* v with a new dimension of extent 1 at axis. */
@@ -331,18 +321,7 @@ static tn_value with_axis(imp_node *c, tn_value v, int axis)
     return imp_call1(c, &tn_op_expand_dims, &a, v);
 }
 
-/* Element i along an axis, without that dimension. */
-static tn_value element(imp_node *c, tn_value v, int64_t axis, int64_t i)
-{
-    int64_t end = i + 1;
-    tn_slice_attr a = {
-        tn_make_dims(c->g, 1, &i), tn_make_dims(c->g, 1, &end), {0}, tn_ints_make(c->arena, 1, &axis)};
-    tn_squeeze_attr s = {tn_ints_make(c->arena, 1, &axis)};
-    return imp_call1(c, &tn_op_squeeze, &s, imp_call1(c, &tn_op_strided_slice, &a, v));
-}
-
-/* What the iterations gave, one after the other (or the last first) along a new axis. */
-static tn_value stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, int axis, bool backward)
+tn_value onnx_stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, int axis, bool backward)
 {
     tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)n);
     tn_axis_attr a = {axis};
@@ -353,37 +332,45 @@ static tn_value stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride
 
 /* ---- a loop that stays one: its number of iterations is known during the run ---- */
 
-typedef struct
-    loop_body { /* of a loop that is being made; lists of values have room for MAX_BODY and two more */
-    tn_region *r;
-    tn_value *in, *inner, *out; /* operands of the loop; what it gives its body; what the body gives */
-    const tn_type **carried;    /* n_carried: types of the parameters */
-    uint32_t n_carried, n_out, n_symbol; /* n_symbol: symbols that there were before the body */
-} loop_body;
-
-/* What the loop begins with. */
-static loop_body begin_loop(imp_node *c, uint32_t n_carried)
+static void loop_body(imp_node *c, onnx_loop *b)
 {
-    int64_t most = INT64_MAX, zero = 0;
-    loop_body b = {.n_carried = n_carried};
+    c->bad = !onnx_body(c, b->g, b->r, b->n_carried + 2, b->inner, b->out) || c->bad;
+}
+
+onnx_loop onnx_begin_loop(imp_node *c, const onnx_graph *g, tn_value trip, tn_value go, uint32_t n_carried,
+                          const tn_value carried[])
+{
+    onnx_loop b = {.g = g, .n_carried = n_carried, .body = loop_body};
     b.in = TN_NEW_N(c->arena, tn_value, n_carried + 2);
     b.inner = TN_NEW_N(c->arena, tn_value, n_carried + 2);
-    b.out = TN_NEW_N(c->arena, tn_value, MAX_BODY + 1);
+    b.out = TN_NEW_N(c->arena, tn_value, ONNX_MAX_BODY + 1);
     b.carried = TN_NEW_N(c->arena, const tn_type *, n_carried);
-    tn_value *in = b.in;
-    in[0] = imp_has(c, 0) ? imp_cast(c, imp_in(c, 0), TN_I64) : imp_const_ints(c, TN_I64, 0, 1, &most);
-    in[0] = imp_rank(in[0]) ? imp_reshape(c, in[0], 0, NULL) : in[0];
-    in[0] = imp_call2(c, &tn_op_maximum, NULL, in[0], imp_const_ints(c, TN_I64, 0, 1, &zero));
-    in[1] = imp_has(c, 1) ? bool_scalar(c, imp_in(c, 1)) : imp_const(c, TN_BOOL1, 1);
+    b.in[0] = trip;
+    b.in[1] = go;
     for (uint32_t k = 0; k < n_carried; k++)
-        in[k + 2] = onnx_as_value(c, imp_in(c, k + 2));
+        b.in[k + 2] = onnx_as_value(c, carried[k]);
     for (uint32_t k = 0; k < n_carried && !c->bad; k++)
-        b.carried[k] = tn_value_type(in[k + 2]);
+        b.carried[k] = tn_value_type(b.in[k + 2]);
     return b;
 }
 
+/* What a Loop begins with. */
+static onnx_loop begin_loop(imp_node *c, const onnx_graph *g, uint32_t n_carried)
+{
+    int64_t most = INT64_MAX, zero = 0;
+    tn_value *carried = TN_NEW_N(c->arena, tn_value, n_carried);
+    tn_value trip =
+        imp_has(c, 0) ? imp_cast(c, imp_in(c, 0), TN_I64) : imp_const_ints(c, TN_I64, 0, 1, &most);
+    trip = imp_rank(trip) ? imp_reshape(c, trip, 0, NULL) : trip;
+    trip = imp_call2(c, &tn_op_maximum, NULL, trip, imp_const_ints(c, TN_I64, 0, 1, &zero));
+    tn_value go = imp_has(c, 1) ? bool_scalar(c, imp_in(c, 1)) : imp_const(c, TN_BOOL1, 1);
+    for (uint32_t k = 0; k < n_carried; k++)
+        carried[k] = imp_in(c, k + 2);
+    return onnx_begin_loop(c, g, trip, go, n_carried, carried);
+}
+
 /* A region whose parameters stand for what an iteration does; the body sees tensors with extents. */
-static void begin_body(imp_node *c, loop_body *b)
+static void begin_body(imp_node *c, onnx_loop *b)
 {
     tn_pool *p = c->g->pool;
     b->r = onnx_region_new(c);
@@ -396,13 +383,13 @@ static void begin_body(imp_node *c, loop_body *b)
         b->inner[k + 2] = tn_unboxed(c->g, b->inner[k + 2]);
 }
 
-static void convert_body(imp_node *c, const onnx_graph *g, loop_body *b)
+static void convert_body(imp_node *c, onnx_loop *b)
 {
     tn_region *outer = c->im->r;
     c->im->r = b->r;
-    b->n_out = (uint32_t)g->output.n;
+    b->n_out = (uint32_t)b->g->output.n;
     b->inner[1] = imp_const(c, TN_BOOL1, 1); /* inside it holds */
-    c->bad = !onnx_body(c, g, b->r, b->n_carried + 2, b->inner, b->out) || c->bad;
+    b->body(c, b);
     for (uint32_t k = 1; k <= b->n_carried && !c->bad; k++)
         b->out[k] = onnx_like(c, b->out[k], b->inner[k + 1]);
     onnx_need_tensors(c, "collected result", c->bad ? 0 : b->n_out - b->n_carried - 1,
@@ -430,7 +417,7 @@ static const tn_type *join(imp_node *c, const tn_type *a, const tn_type *b)
 }
 
 /* All carried values get types of any extent; false: they had them. */
-static bool widen(imp_node *c, loop_body *b)
+static bool widen(imp_node *c, onnx_loop *b)
 {
     const tn_expr *dim[IMP_MAX_RANK];
     bool wider = false;
@@ -447,7 +434,7 @@ static bool widen(imp_node *c, loop_body *b)
 }
 
 /* Carried values get types that hold in every iteration so far; false: one has changed. */
-static bool join_carried(imp_node *c, loop_body *b)
+static bool join_carried(imp_node *c, onnx_loop *b)
 {
     bool same = true;
     for (uint32_t k = 0; k < b->n_carried && !c->bad; k++) {
@@ -468,14 +455,14 @@ static bool join_carried(imp_node *c, loop_body *b)
 /* The body, for carried values whose extents differ between iterations as far as they have to: it is converted for what
  * the loop begins with, and anew where an extent turns out to change; where it cannot be converted so, for carried
  * values of any extent. If it cannot be converted at all, what was wrong first is reported. */
-static void settle_body(imp_node *c, const onnx_graph *g, loop_body *b)
+void onnx_settle_loop(imp_node *c, onnx_loop *b)
 {
     tn_ctx *ctx = c->g->ctx;
     size_t before = ctx->n_diag, regions = c->im->region.n, n_kept = 0;
     tn_diag *kept = NULL;
     for (bool again = true; again;) {
         begin_body(c, b);
-        convert_body(c, g, b);
+        convert_body(c, b);
         if (c->bad && !kept) {
             n_kept = ctx->n_diag - before;
             kept = tn_arena_copy(c->arena, ctx->diag + before, n_kept * sizeof *kept, 8);
@@ -506,8 +493,7 @@ static bool is_newer(const tn_expr *e, void *user)
     return !n->found;
 }
 
-/* Does the body find out what e is? */
-static bool is_inside(imp_node *c, const loop_body *b, const tn_expr *e)
+bool onnx_is_inside(imp_node *c, const onnx_loop *b, const tn_expr *e)
 {
     newer n = {c->g, b->n_symbol, tn_dim_is_any(e)};
     (void)tn_each(e, is_newer, &n);
@@ -515,7 +501,7 @@ static bool is_inside(imp_node *c, const loop_body *b, const tn_expr *e)
 }
 
 /* Extents of what is collected by a loop whose condition always holds; None where its body finds them out. */
-static tn_dims known_rows(imp_node *c, const loop_body *b)
+static tn_dims known_rows(imp_node *c, const onnx_loop *b)
 {
     tn_vec(const tn_expr *) dim = {0};
     const tn_value in[3] = {b->in[1], b->in[0], imp_const_ints(c, TN_I64, 0, 1, (int64_t[]){0})};
@@ -523,7 +509,7 @@ static tn_dims known_rows(imp_node *c, const loop_body *b)
     for (uint32_t k = b->n_carried + 1; k < b->n_out; k++)
         for (int d = -1; d < imp_rank(b->out[k]); d++) {
             tn_vec_push(&dim, d < 0 ? NULL : imp_type(b->out[k])->dim[d]);
-            known = known && (d < 0 || !is_inside(c, b, imp_type(b->out[k])->dim[d]));
+            known = known && (d < 0 || !onnx_is_inside(c, b, imp_type(b->out[k])->dim[d]));
         }
     tn_dims count = known ? imp_bind(c, imp_call(c, &tn_op_where, NULL, 3, in), NULL) : (tn_dims){0};
     for (size_t i = 0; i < dim.n && count.n; i++)
@@ -533,25 +519,29 @@ static tn_dims known_rows(imp_node *c, const loop_body *b)
     return all;
 }
 
+tn_node *onnx_loop_node(imp_node *c, const onnx_loop *b, const tn_loop_attr *attr)
+{
+    tn_region_set_results(c->g, b->r, (int)b->n_out, b->out);
+    tn_node *n = tn_node_new(c->g, c->im->r, NULL, &tn_op_loop, (int)b->n_carried + 2, b->in,
+                             (int)b->n_out - 1, attr, c->loc);
+    tn_node_hold(c->g, n, 1, (tn_region *[]){b->r});
+    c->bad = tn_infer_node(c->g, n) != TN_OK;
+    return n;
+}
+
 /* A loop whose number of iterations, or whose shapes, are known during the run. */
 static void loop_node(imp_node *c, const onnx_graph *g, uint32_t n_carried)
 {
     tn_loop_attr attr = {{0}};
     double always = 0;
-    loop_body b = begin_loop(c, n_carried);
+    onnx_loop b = begin_loop(c, g, n_carried);
     if (!c->bad)
-        settle_body(c, g, &b);
+        onnx_settle_loop(c, &b);
     if (c->bad)
         return;
     if (b.n_out > n_carried + 1 && imp_has(c, 0) && imp_scalar(c, b.out[0], &always) && always != 0)
         attr.collect = known_rows(c, &b);
-    if (c->bad)
-        return;
-    tn_region_set_results(c->g, b.r, (int)b.n_out, b.out);
-    tn_node *n = tn_node_new(c->g, c->im->r, NULL, &tn_op_loop, (int)b.n_carried + 2, b.in, (int)b.n_out - 1,
-                             &attr, c->loc);
-    tn_node_hold(c->g, n, 1, &b.r);
-    c->bad = tn_infer_node(c->g, n) != TN_OK;
+    tn_node *n = c->bad ? NULL : onnx_loop_node(c, &b, &attr);
     for (uint32_t k = 0; k < c->n_out && !c->bad; k++)
         imp_out(c, k, tn_unboxed(c->g, (tn_value){n, k}));
 }
@@ -564,13 +554,13 @@ static void no_iteration(imp_node *c, const onnx_graph *g, uint32_t n_carried)
         imp_out(c, k, imp_in(c, k + 2));
     if (c->n_out <= n_carried)
         return;
-    loop_body b = begin_loop(c, n_carried);
+    onnx_loop b = begin_loop(c, g, n_carried);
     if (!c->bad)
-        settle_body(c, g, &b);
+        onnx_settle_loop(c, &b);
     for (uint32_t k = n_carried; k < c->n_out && !c->bad; k++) {
         const tn_type *t = imp_type(b.out[k + 1]);
         for (int d = 0; d < t->n; d++)
-            dim[d + 1] = is_inside(c, &b, t->dim[d]) ? dim[0] : t->dim[d];
+            dim[d + 1] = onnx_is_inside(c, &b, t->dim[d]) ? dim[0] : t->dim[d];
         tn_broadcast_to_attr to = {tn_dims_make(c->arena, (uint32_t)t->n + 1, dim)};
         imp_out(c, k, imp_call1(c, &tn_op_broadcast_to, &to, imp_const(c, t->dtype, 0)));
     }
@@ -592,7 +582,7 @@ static bool loop_bounds(imp_node *c, const onnx_graph *g, int64_t *out_count, bo
         return true;
     if (!counted || !decided)
         return false;
-    return *out_count == INT64_MAX || !is_long(g, *out_count);
+    return *out_count == INT64_MAX || !onnx_is_long(g, *out_count);
 }
 
 static void loop(imp_node *c)
@@ -604,7 +594,7 @@ static void loop(imp_node *c)
     double next;
     if (c->bad)
         return;
-    if (g->output.n < n_carried + 1u || g->output.n > MAX_BODY || c->n_out > g->output.n - 1)
+    if (g->output.n < n_carried + 1u || g->output.n > ONNX_MAX_BODY || c->n_out > g->output.n - 1)
         imp_fail(c, "onnx-E017", "its body gives %zu results; the model is damaged", g->output.n);
     size_t n_scan = c->bad ? 0 : g->output.n - 1 - n_carried;
     bool known = !c->bad && loop_bounds(c, g, &count, &go);
@@ -614,12 +604,13 @@ static void loop(imp_node *c)
         no_iteration(c, g, n_carried);
     if (!known || count == 0 || !go)
         return;
-    tn_value *in = TN_NEW_N(c->arena, tn_value, n_carried + 2), *out = TN_NEW_N(c->arena, tn_value, MAX_BODY);
+    tn_value *in = TN_NEW_N(c->arena, tn_value, n_carried + 2),
+             *out = TN_NEW_N(c->arena, tn_value, ONNX_MAX_BODY);
     tn_vec(tn_value) scans = {0};
     for (uint32_t k = 0; k < n_carried; k++)
         in[k + 2] = imp_in(c, k + 2);
     for (; i < count && go && !c->bad; i++) {
-        if (is_long(g, i + 1)) {
+        if (onnx_is_long(g, i + 1)) {
             loop_node(c, g, n_carried);
             tn_vec_deinit(&scans);
             return;
@@ -641,150 +632,15 @@ static void loop(imp_node *c)
     }
     for (size_t k = 0; k < c->n_out && !c->bad; k++) {
         imp_out(c, (uint32_t)k,
-                k < n_carried ? in[k + 2] : stacked(c, scans.at + (k - n_carried), i, n_scan, 0, false));
+                k < n_carried ? in[k + 2] : onnx_stacked(c, scans.at + (k - n_carried), i, n_scan, 0, false));
     }
     tn_vec_deinit(&scans);
-}
-
-/* ---- Scan ---- */
-
-typedef struct scan { /* of one sequence */
-    const onnx_graph *g;
-    uint32_t n_state, n_in, n_out;
-    const int64_t *in_axis, *out_axis; /* n_in, n_out entries */
-    const int64_t *in_back, *out_back; /* not 0: from the end */
-} scan;
-
-static int64_t scan_length(imp_node *c, const scan *s, const tn_value x[])
-{
-    int64_t n = -1, d = -1;
-    for (uint32_t k = 0; k < s->n_in && !c->bad; k++) {
-        const tn_type *t = imp_type(x[k]);
-        int axis = imp_axis(c, s->in_axis[k], t->n);
-        if (c->bad)
-            break;
-        if (!tn_is_int(t->dim[axis], &d))
-            refuse_loop(
-                c, tn_arena_printf(c->arena, "dimension %d of %s is symbolic", axis, imp_type_text(c, t)));
-        else if (n >= 0 && d != n)
-            imp_fail(c, "onnx-E009", "the sequences have %lld and %lld elements", (long long)n, (long long)d);
-        n = d;
-    }
-    if (!c->bad && n <= 0)
-        refuse_loop(c, "it has no iterations, so the shape of its results is not known");
-    return c->bad || too_long(c, s->g, n) ? 0 : n;
-}
-
-/* state: in and out. out: n_out stacked results. */
-static void run_scan(imp_node *c, const scan *s, tn_value state[], const tn_value x[], tn_value out[])
-{
-    int64_t n = scan_length(c, s, x);
-    uint32_t n_in = s->n_state + s->n_in, n_body = s->n_state + s->n_out;
-    tn_value *in = TN_NEW_N(c->arena, tn_value, n_in),
-             *all = TN_NEW_N(c->arena, tn_value, (size_t)n * s->n_out + n_body);
-    for (int64_t i = 0; i < n && !c->bad; i++) {
-        tn_value *body = TN_NEW_N(c->arena, tn_value, n_body);
-        for (uint32_t k = 0; k < s->n_state; k++)
-            in[k] = state[k];
-        for (uint32_t k = 0; k < s->n_in; k++)
-            in[s->n_state + k] =
-                element(c, x[k], imp_axis(c, s->in_axis[k], imp_rank(x[k])), s->in_back[k] ? n - 1 - i : i);
-        c->bad = !onnx_body(c, s->g, c->im->r, n_in, in, body) || c->bad;
-        for (uint32_t k = 0; k < s->n_state; k++)
-            state[k] = body[k];
-        for (uint32_t k = 0; k < s->n_out; k++)
-            all[(size_t)i * s->n_out + k] = body[s->n_state + k];
-    }
-    for (uint32_t k = 0; k < s->n_out && !c->bad; k++) {
-        int axis = imp_axis(c, s->out_axis[k], imp_rank(all[k]) + 1);
-        out[k] = c->bad ? (tn_value){0} : stacked(c, all + k, n, s->n_out, axis, s->out_back[k] != 0);
-    }
-}
-
-/* A list with one entry for each of n, zeros if it is not given. */
-static const int64_t *each_of(imp_node *c, const char *name, uint32_t n)
-{
-    tn_ints list;
-    if (imp_attr_ints(c, name, &list) && list.n != n)
-        imp_fail(c, "onnx-E009", "attribute %s has %u entries, but needs %u", name, (unsigned)list.n,
-                 (unsigned)n);
-    return !c->bad && list.n == n && n ? list.at : TN_NEW_N(c->arena, int64_t, n);
-}
-
-/* Operands from the first state on; the number of scan inputs and results that the attributes and the body tell. */
-static bool scan_begin(imp_node *c, scan *s, uint32_t first)
-{
-    int64_t n_in = imp_attr_int(c, "num_scan_inputs", -1);
-    s->g = onnx_attr_graph(c, "body");
-    imp_attr_need(c, "num_scan_inputs");
-    if (c->bad)
-        return false;
-    int64_t n_state = (int64_t)imp_n_in(c) - first - n_in;
-    if (n_in < 1 || n_state < 0 || (int64_t)s->g->output.n < n_state || s->g->output.n > MAX_BODY ||
-        c->n_out > s->g->output.n)
-        imp_fail(c, "onnx-E017",
-                 "num_scan_inputs does not match its operands or its body; the model is damaged");
-    s->n_in = (uint32_t)n_in;
-    s->n_state = (uint32_t)n_state;
-    s->n_out = c->bad ? 0 : (uint32_t)(s->g->output.n - s->n_state);
-    return !c->bad;
-}
-
-static void scan9(imp_node *c)
-{
-    scan s = {0};
-    if (!scan_begin(c, &s, 0))
-        return;
-    s.in_axis = each_of(c, "scan_input_axes", s.n_in);
-    s.out_axis = each_of(c, "scan_output_axes", s.n_out);
-    s.in_back = each_of(c, "scan_input_directions", s.n_in);
-    s.out_back = each_of(c, "scan_output_directions", s.n_out);
-    tn_value *v = TN_NEW_N(c->arena, tn_value, imp_n_in(c)), *out = TN_NEW_N(c->arena, tn_value, s.n_out);
-    for (uint32_t k = 0; k < imp_n_in(c); k++)
-        v[k] = imp_in(c, k);
-    if (!c->bad)
-        run_scan(c, &s, v, v + s.n_state, out);
-    for (uint32_t k = 0; k < c->n_out && !c->bad; k++)
-        imp_out(c, k, k < s.n_state ? v[k] : out[k - s.n_state]);
-}
-
-/* Opset 8: operands have a batch in front, the sequence is dimension 1. */
-static void scan8(imp_node *c)
-{
-    scan s = {0};
-    int64_t batch = 0;
-    if (imp_has(c, 0))
-        imp_fail(c, "onnx-E009", "sequence_lens of Scan is not supported");
-    if (!scan_begin(c, &s, 1))
-        return;
-    s.in_axis = TN_NEW_N(c->arena, int64_t, s.n_in);
-    s.out_axis = s.out_back = TN_NEW_N(c->arena, int64_t, s.n_out);
-    s.in_back = each_of(c, "directions", s.n_in);
-    tn_value first = imp_in(c, 1);
-    if (imp_rank(first) < 1 || !tn_is_int(imp_type(first)->dim[0], &batch) || batch < 1 || batch > MAX_UNROLL)
-        refuse_loop(c, "its batch is not a small constant");
-    size_t n = s.g->output.n;
-    tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)batch * n),
-             *v = TN_NEW_N(c->arena, tn_value, imp_n_in(c));
-    for (int64_t b = 0; b < batch && !c->bad; b++) {
-        for (uint32_t k = 0; k + 1 < imp_n_in(c); k++)
-            v[k] = element(c, imp_in(c, k + 1), 0, b);
-        tn_value *to = all + (size_t)b * n;
-        if (!c->bad)
-            run_scan(c, &s, v, v + s.n_state, to + s.n_state);
-        for (uint32_t k = 0; k < s.n_state; k++)
-            to[k] = v[k];
-    }
-    for (uint32_t k = 0; k < c->n_out && !c->bad; k++)
-        imp_out(c, k, stacked(c, all + k, batch, n, 0, false));
 }
 
 // clang-format off
 const imp_row onnx_rows_flow[] = {
     {"If",   1,  0,  1, -1, if_,   NULL},
     {"Loop", 1,  0, -1, -1, loop,  NULL},
-    {"Scan", 8,  8, -1, -1, scan8, NULL},
-    {"Scan", 9,  0, -1, -1, scan9, NULL},
     {0},
 };
 // clang-format on

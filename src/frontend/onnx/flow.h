@@ -1,0 +1,34 @@
+#ifndef TN_FRONTEND_ONNX_FLOW_H
+#define TN_FRONTEND_ONNX_FLOW_H
+/* What Loop and Scan share: a loop node and the body in it. */
+#include "frontend/onnx/onnx.h"
+#include "op/control/control.h"
+
+enum { ONNX_MAX_BODY = 512 }; /* results */
+
+/* A loop that is being made. Lists of values have room for ONNX_MAX_BODY and two more. */
+typedef struct onnx_loop {
+    const onnx_graph *g; /* its body */
+    tn_region *r;
+    tn_value *in, *inner, *out; /* operands of the loop; what it gives its body; what the body gives */
+    const tn_type **carried;    /* n_carried: types of the parameters */
+    uint32_t n_carried, n_out, n_symbol; /* n_symbol: symbols that there were before the body */
+    void (*body)(imp_node *c,
+                 struct onnx_loop *b); /* nodes of an iteration; n_out is as many as the graph has */
+    const void *user;                  /* of body */
+} onnx_loop;
+
+/* trip: int64, rank 0; go: bool. */
+onnx_loop onnx_begin_loop(imp_node *c, const onnx_graph *g, tn_value trip, tn_value go, uint32_t n_carried,
+                          const tn_value carried[]);
+void onnx_settle_loop(imp_node *c, onnx_loop *b);
+bool onnx_is_inside(imp_node *c, const onnx_loop *b,
+                    const tn_expr *e); /* does the body find out what e is? */
+tn_node *onnx_loop_node(imp_node *c, const onnx_loop *b, const tn_loop_attr *attr);
+
+bool onnx_is_long(const onnx_graph *g, int64_t n); /* are n iterations too many to write them all down? */
+void onnx_refuse_loop(imp_node *c, const char *why);
+/* What n iterations gave, one after the other (or the last first) along a new axis. */
+tn_value onnx_stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, int axis, bool backward);
+
+#endif

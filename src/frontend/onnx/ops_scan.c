@@ -1,0 +1,269 @@
+/* Scan: one of few elements is written down element by element; any other is a loop whose body takes the elements by
+ * the number of the iteration. */
+#include "frontend/onnx/flow.h"
+#include "op/tensor/tensor.h"
+
+typedef struct scan { /* of one sequence */
+    const onnx_graph *g;
+    uint32_t n_state, n_in, n_out;
+    const int64_t *in_axis, *out_axis; /* n_in, n_out entries */
+    const int64_t *in_back, *out_back; /* not 0: from the end */
+} scan;
+
+/* Element i along an axis, without that dimension. */
+static tn_value element(imp_node *c, tn_value v, int64_t axis, int64_t i)
+{
+    int64_t end = i + 1;
+    tn_slice_attr a = {
+        tn_make_dims(c->g, 1, &i), tn_make_dims(c->g, 1, &end), {0}, tn_ints_make(c->arena, 1, &axis)};
+    tn_squeeze_attr s = {tn_ints_make(c->arena, 1, &axis)};
+    return imp_call1(c, &tn_op_squeeze, &s, imp_call1(c, &tn_op_strided_slice, &a, v));
+}
+
+/* v with another extent in its type, which the run checks. */
+static tn_value with_extent(imp_node *c, tn_value v, int axis, const tn_expr *n)
+{
+    const tn_type *t = imp_type(v);
+    const tn_expr *dim[IMP_MAX_RANK];
+    for (int d = 0; d < t->n; d++)
+        dim[d] = d == axis ? n : t->dim[d];
+    tn_match_shape_attr a = {tn_dims_make(c->g->arena, t->n, dim)};
+    return imp_call1(c, &tn_op_match_shape, &a, v);
+}
+
+/* The length of the sequences, which all have it: the run checks what is not known. */
+static const tn_expr *scan_length(imp_node *c, const scan *s, tn_value x[])
+{
+    const tn_expr *n = NULL;
+    for (uint32_t k = 0; k < s->n_in && !c->bad; k++) {
+        const tn_type *t = imp_type(x[k]);
+        int axis = imp_axis(c, s->in_axis[k], t->n);
+        if (c->bad)
+            break;
+        n = n ? n : t->dim[axis];
+        const tn_expr *same = imp_simplify(c, tn_eq(c->pool, n, t->dim[axis]));
+        if (tn_is_value(same, 0))
+            imp_fail(c, "onnx-E009", "the sequences have different numbers of elements: dimension %d of %s",
+                     axis, imp_type_text(c, t));
+        else if (!tn_is_value(same, 1))
+            x[k] = with_extent(c, x[k], axis, n);
+    }
+    return n;
+}
+
+/* state: in and out. out: n_out stacked results. */
+static void unroll(imp_node *c, const scan *s, int64_t n, tn_value state[], const tn_value x[],
+                   tn_value out[])
+{
+    uint32_t n_in = s->n_state + s->n_in, n_body = s->n_state + s->n_out;
+    tn_value *in = TN_NEW_N(c->arena, tn_value, n_in),
+             *all = TN_NEW_N(c->arena, tn_value, (size_t)n * s->n_out + n_body);
+    for (int64_t i = 0; i < n && !c->bad; i++) {
+        tn_value *body = TN_NEW_N(c->arena, tn_value, n_body);
+        for (uint32_t k = 0; k < s->n_state; k++)
+            in[k] = state[k];
+        for (uint32_t k = 0; k < s->n_in; k++)
+            in[s->n_state + k] =
+                element(c, x[k], imp_axis(c, s->in_axis[k], imp_rank(x[k])), s->in_back[k] ? n - 1 - i : i);
+        c->bad = !onnx_body(c, s->g, c->im->r, n_in, in, body) || c->bad;
+        for (uint32_t k = 0; k < s->n_state; k++)
+            state[k] = body[k];
+        for (uint32_t k = 0; k < s->n_out; k++)
+            all[(size_t)i * s->n_out + k] = body[s->n_state + k];
+    }
+    for (uint32_t k = 0; k < s->n_out && !c->bad; k++) {
+        int axis = imp_axis(c, s->out_axis[k], imp_rank(all[k]) + 1);
+        out[k] = c->bad ? (tn_value){0} : onnx_stacked(c, all + k, n, s->n_out, axis, s->out_back[k] != 0);
+    }
+}
+
+/* ---- a Scan that stays a loop: its length is known during the run, large, or 0 ---- */
+
+typedef struct {
+    const scan *s;
+    const tn_value *x;
+    tn_value last; /* number of the last iteration */
+} sequences;
+
+/* Element i along an axis. Of no elements there is none, but the body needs one to be typed. */
+static tn_value element_at(imp_node *c, tn_value v, int axis, tn_value i)
+{
+    const tn_type *t = imp_type(v);
+    const tn_expr *dim[IMP_MAX_RANK];
+    if (c->bad || !tn_is_value(t->dim[axis], 0))
+        return imp_take(c, v, i, axis);
+    for (int d = 0, at = 0; d < t->n; d++)
+        if (d != axis)
+            dim[at++] = t->dim[d];
+    tn_broadcast_to_attr to = {tn_dims_make(c->arena, t->n - 1u, dim)};
+    return imp_call1(c, &tn_op_broadcast_to, &to, imp_const(c, t->dtype, 0));
+}
+
+/* An iteration: its elements of the sequences, by its number. */
+static void scan_body(imp_node *c, onnx_loop *b)
+{
+    const sequences *q = b->user;
+    const scan *s = q->s;
+    tn_value in[ONNX_MAX_BODY], i = b->inner[0],
+                                back = imp_call2(c, &tn_op_subtract, NULL, q->last, b->inner[0]);
+    for (uint32_t k = 0; k < s->n_state; k++)
+        in[k] = b->inner[k + 2];
+    for (uint32_t k = 0; k < s->n_in && !c->bad; k++)
+        in[s->n_state + k] =
+            element_at(c, q->x[k], imp_axis(c, s->in_axis[k], imp_rank(q->x[k])), s->in_back[k] ? back : i);
+    b->n_out = s->n_state + s->n_out + 1;
+    b->out[0] = imp_const(c, TN_BOOL1, 1);
+    c->bad = c->bad || !onnx_body(c, s->g, b->r, s->n_state + s->n_in, in, b->out + 1);
+}
+
+/* The extents of what is collected; None where the body finds them out. */
+static tn_dims rows_of(imp_node *c, const scan *s, const onnx_loop *b, const tn_expr *n)
+{
+    tn_vec(const tn_expr *) dim = {0};
+    bool known = true;
+    for (uint32_t k = s->n_state + 1; k < b->n_out; k++) {
+        const tn_type *t = imp_type(b->out[k]);
+        tn_vec_push(&dim, n);
+        for (int d = 0; d < t->n; d++) {
+            known = known && !onnx_is_inside(c, b, t->dim[d]);
+            tn_vec_push(&dim, t->dim[d]);
+        }
+    }
+    tn_dims all = known ? tn_dims_make(c->g->arena, (uint32_t)dim.n, dim.at) : (tn_dims){0};
+    tn_vec_deinit(&dim);
+    return all;
+}
+
+/* The rows v, maybe the last one first, with their dimension at axis. */
+static tn_value placed(imp_node *c, tn_value v, bool backward, int64_t axis, tn_value last)
+{
+    int64_t perm[IMP_MAX_RANK + 1];
+    int rank = imp_rank(v), at = imp_axis(c, axis, rank);
+    if (backward)
+        v = imp_take(c, v, imp_call2(c, &tn_op_subtract, NULL, last, imp_count_up(c, imp_type(v)->dim[0])),
+                     0);
+    for (int d = 0, from = 1; d < rank; d++)
+        perm[d] = d == at ? 0 : from++;
+    return at && !c->bad ? imp_transpose(c, v, rank, perm) : v;
+}
+
+static void loop_scan(imp_node *c, const scan *s, const tn_expr *n, tn_value state[], const tn_value x[],
+                      tn_value out[])
+{
+    tn_value trip = imp_extent_of(c, x[0], imp_axis(c, s->in_axis[0], imp_rank(x[0])));
+    sequences q = {s, x, imp_call2(c, &tn_op_subtract, NULL, trip, imp_i64(c, 1))};
+    onnx_loop b = onnx_begin_loop(c, s->g, trip, imp_const(c, TN_BOOL1, 1), s->n_state, state);
+    b.body = scan_body;
+    b.user = &q;
+    if (s->n_state + s->n_in > ONNX_MAX_BODY)
+        imp_fail(c, "onnx-E017", "its body takes more than %d values", ONNX_MAX_BODY);
+    if (!c->bad)
+        onnx_settle_loop(c, &b);
+    if (c->bad)
+        return;
+    tn_loop_attr attr = {rows_of(c, s, &b, n)};
+    tn_node *node = onnx_loop_node(c, &b, &attr);
+    for (uint32_t k = 0; k < s->n_state && !c->bad; k++)
+        state[k] = tn_unboxed(c->g, (tn_value){node, k});
+    for (uint32_t k = 0; k < s->n_out && !c->bad; k++)
+        out[k] = placed(c, (tn_value){node, s->n_state + k}, s->out_back[k] != 0, s->out_axis[k], q.last);
+}
+
+static void run_scan(imp_node *c, const scan *s, tn_value state[], tn_value x[], tn_value out[])
+{
+    int64_t count;
+    const tn_expr *n = scan_length(c, s, x);
+    if (c->bad)
+        return;
+    if (tn_is_int(n, &count) && count > 0 && !onnx_is_long(s->g, count))
+        unroll(c, s, count, state, x, out);
+    else
+        loop_scan(c, s, n, state, x, out);
+}
+
+/* A list with one entry for each of n, zeros if it is not given. */
+static const int64_t *each_of(imp_node *c, const char *name, uint32_t n)
+{
+    tn_ints list;
+    if (imp_attr_ints(c, name, &list) && list.n != n)
+        imp_fail(c, "onnx-E009", "attribute %s has %u entries, but needs %u", name, (unsigned)list.n,
+                 (unsigned)n);
+    return !c->bad && list.n == n && n ? list.at : TN_NEW_N(c->arena, int64_t, n);
+}
+
+/* Operands from the first state on; the number of scan inputs and results that the attributes and the body tell. */
+static bool scan_begin(imp_node *c, scan *s, uint32_t first)
+{
+    int64_t n_in = imp_attr_int(c, "num_scan_inputs", -1);
+    s->g = onnx_attr_graph(c, "body");
+    imp_attr_need(c, "num_scan_inputs");
+    if (c->bad)
+        return false;
+    int64_t n_state = (int64_t)imp_n_in(c) - first - n_in;
+    if (n_in < 1 || n_state < 0 || (int64_t)s->g->output.n < n_state || s->g->output.n > ONNX_MAX_BODY ||
+        c->n_out > s->g->output.n)
+        imp_fail(c, "onnx-E017",
+                 "num_scan_inputs does not match its operands or its body; the model is damaged");
+    s->n_in = (uint32_t)n_in;
+    s->n_state = (uint32_t)n_state;
+    s->n_out = c->bad ? 0 : (uint32_t)(s->g->output.n - s->n_state);
+    return !c->bad;
+}
+
+static void scan9(imp_node *c)
+{
+    scan s = {0};
+    if (!scan_begin(c, &s, 0))
+        return;
+    s.in_axis = each_of(c, "scan_input_axes", s.n_in);
+    s.out_axis = each_of(c, "scan_output_axes", s.n_out);
+    s.in_back = each_of(c, "scan_input_directions", s.n_in);
+    s.out_back = each_of(c, "scan_output_directions", s.n_out);
+    tn_value *v = TN_NEW_N(c->arena, tn_value, imp_n_in(c)), *out = TN_NEW_N(c->arena, tn_value, s.n_out);
+    for (uint32_t k = 0; k < imp_n_in(c); k++)
+        v[k] = imp_in(c, k);
+    if (!c->bad)
+        run_scan(c, &s, v, v + s.n_state, out);
+    for (uint32_t k = 0; k < c->n_out && !c->bad; k++)
+        imp_out(c, k, k < s.n_state ? v[k] : out[k - s.n_state]);
+}
+
+/* Opset 8: operands have a batch in front, the sequence is dimension 1. */
+static void scan8(imp_node *c)
+{
+    scan s = {0};
+    int64_t batch = 0;
+    if (imp_has(c, 0))
+        imp_fail(c, "onnx-E009", "sequence_lens of Scan is not supported");
+    if (!scan_begin(c, &s, 1))
+        return;
+    s.in_axis = TN_NEW_N(c->arena, int64_t, s.n_in);
+    s.out_axis = s.out_back = TN_NEW_N(c->arena, int64_t, s.n_out);
+    s.in_back = each_of(c, "directions", s.n_in);
+    tn_value first = imp_in(c, 1);
+    if (imp_rank(first) < 1 || !tn_is_int(imp_type(first)->dim[0], &batch) || batch < 1 ||
+        onnx_is_long(s.g, batch))
+        onnx_refuse_loop(c, "its batch is not a small constant");
+    size_t n = s.g->output.n;
+    tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)batch * n),
+             *v = TN_NEW_N(c->arena, tn_value, imp_n_in(c));
+    for (int64_t b = 0; b < batch && !c->bad; b++) {
+        for (uint32_t k = 0; k + 1 < imp_n_in(c); k++)
+            v[k] = element(c, imp_in(c, k + 1), 0, b);
+        tn_value *to = all + (size_t)b * n;
+        if (!c->bad)
+            run_scan(c, &s, v, v + s.n_state, to + s.n_state);
+        for (uint32_t k = 0; k < s.n_state; k++)
+            to[k] = v[k];
+    }
+    for (uint32_t k = 0; k < c->n_out && !c->bad; k++)
+        imp_out(c, k, onnx_stacked(c, all + k, batch, n, 0, false));
+}
+
+// clang-format off
+const imp_row onnx_rows_scan[] = {
+    {"Scan", 8,  8, -1, -1, scan8, NULL},
+    {"Scan", 9,  0, -1, -1, scan9, NULL},
+    {0},
+};
+// clang-format on
