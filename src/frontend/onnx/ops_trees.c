@@ -1,7 +1,7 @@
 /* Ensembles of decision trees of ai.onnx.ml: TreeEnsembleRegressor, TreeEnsembleClassifier, TreeEnsemble.
  *
  * Each becomes lists of nodes that are all of one kind (op/tree/tree.c): x < v is x <= the float before v, x > v is its
- * opposite, x == v two nodes, membership a chain of those. What the leaves hold is then looked up and added. */
+ * opposite, x == v two nodes, membership a chain of those. */
 #include "frontend/onnx/onnx.h"
 
 #include "ir/eval.h"
@@ -77,11 +77,13 @@ static double *numbers(imp_node *c, const char *name, int64_t *out_n)
     return v;
 }
 
+/* Forests have far more entries than other lists: they are read where they are. */
 static tn_ints ints(imp_node *c, const char *name)
 {
-    tn_ints v;
-    (void)imp_attr_ints(c, name, &v);
-    return v;
+    const imp_attr *a = imp_attr_find(c, name, IMP_A_INTS);
+    if (a && a->ints.n > MAX_NODES)
+        imp_fail(c, "onnx-E022", "%s has %zu entries, more than %d", name, a->ints.n, MAX_NODES);
+    return a && !c->bad ? (tn_ints){(uint32_t)a->ints.n, a->ints.at} : (tn_ints){0};
 }
 
 /* ---- trees of lists of nodes (TreeEnsembleRegressor, TreeEnsembleClassifier) ---- */
@@ -349,6 +351,19 @@ static int32_t equal(forest *f, int32_t at, const node *n, double v, bool missin
     return second;
 }
 
+typedef struct sides {
+    int64_t left, right;
+    double v;
+    bool missing;
+} sides; /* of x <= v */
+
+static sides sides_of(const forest *f, const node *n)
+{
+    double v = n->mode == LT || n->mode == GTE ? before(f, n->v) : n->v;
+    bool opposite = (n->mode == GT || n->mode == GTE) && !isnan(v);
+    return (sides){opposite ? n->no : n->yes, opposite ? n->yes : n->no, v, n->missing != opposite};
+}
+
 static void place(forest *f, int64_t number, int32_t at)
 {
     node *n = &f->node[number];
@@ -360,8 +375,6 @@ static void place(forest *f, int64_t number, int32_t at)
         return;
     }
     n->at = at;
-    bool opposite = n->mode == GT || n->mode == GTE;
-    double v = n->mode == LT || n->mode == GTE ? before(f, n->v) : n->v;
     if (n->mode == LEAF) {
         f->leaf.at[at] = (int32_t)n->yes;
     } else if (n->mode == MEMBER) {
@@ -382,10 +395,10 @@ static void place(forest *f, int64_t number, int32_t at)
         later(f, same ? n->no : n->yes, other);
         later(f, same ? n->no : n->yes, f->kid.at[at] + 1);
     } else {
-        opposite = opposite && !isnan(v);
-        int32_t kid = compare(f, at, n, v, opposite ? !n->missing : n->missing);
-        later(f, opposite ? n->no : n->yes, kid);
-        later(f, opposite ? n->yes : n->no, kid + 1);
+        sides s = sides_of(f, n);
+        int32_t kid = compare(f, at, n, s.v, s.missing);
+        later(f, s.left, kid);
+        later(f, s.right, kid + 1);
     }
 }
 
@@ -422,28 +435,123 @@ static tn_value reals(imp_node *c, tn_dtype t, int64_t n, const double *v)
     return list(c, t, n, data);
 }
 
-/* Leaves of each row in each tree: int32 [rows, trees]. */
-static tn_value leaves(forest *f, tn_value x)
+static tn_value weights(forest *f, int64_t n, const double *v)
+{
+    const tn_expr *dim[2] = {tn_idx(f->c->pool, n), tn_idx(f->c->pool, f->n_targets)};
+    tn_value w = reals(f->c, f->t, n * f->n_targets, v);
+    return f->c->bad ? w : imp_reshape(f->c, w, 2, dim);
+}
+
+/* Where comparisons of one kind alone lead to leaves, and filling trees up to one depth makes them at most FILL times
+ * as large: that depth, else 0. */
+static int64_t common_depth(const forest *f)
+{
+    enum { MAX_LEVELS = 16, FILL = 4 };
+    int64_t depth = 1;
+    for (int64_t i = 0; i < f->n_nodes; i++)
+        if (f->node[i].mode == EQ || f->node[i].mode == NEQ || f->node[i].mode == MEMBER)
+            return 0;
+    for (int64_t i = 0; i < f->n_trees; i++)
+        depth = f->node[f->root[i]].height > depth ? f->node[f->root[i]].height : depth;
+    return depth <= MAX_LEVELS && f->n_trees << depth <= FILL * (f->n_leaves + MAX_LEVELS) ? depth : 0;
+}
+
+typedef struct levels { /* complete trees */
+    int64_t depth, each;
+    int64_t *slot; /* model's nodes by place, of the tree at work */
+    int32_t *feature;
+    double *threshold, *weight;
+} levels;
+
+/* A leaf above the last level stands below itself on both sides. */
+static void place_levels(forest *f, levels *l, int64_t tree, bool missing)
+{
+    int64_t inner = l->each - 1, n = f->n_targets, to = tree * l->each;
+    l->slot[0] = f->root[tree];
+    l->threshold[to + inner] = INFINITY;
+    for (int64_t i = 0; i < inner; i++) {
+        const node *v = &f->node[l->slot[i]];
+        sides s = {l->slot[i], l->slot[i], INFINITY, false};
+        s = v->mode == LEAF ? s : sides_of(f, v);
+        int64_t feature = v->mode == LEAF ? 0 : v->feature;
+        l->feature[to + i] = (int32_t)(missing ? 2 * feature + s.missing : feature);
+        l->threshold[to + i] = s.v;
+        l->slot[2 * i + 1] = s.left;
+        l->slot[2 * i + 2] = s.right;
+    }
+    for (int64_t i = 0; i < l->each; i++)
+        memcpy(l->weight + (to + i) * n, f->weight + f->node[l->slot[inner + i]].yes * n,
+               (size_t)n * sizeof *l->weight);
+}
+
+static bool sees_missing(const forest *f)
+{
+    bool any = false;
+    for (int64_t i = 0; i < f->n_nodes && !any; i++)
+        any = f->node[i].mode != LEAF && sides_of(f, &f->node[i]).missing;
+    return any;
+}
+
+/* Trees level by level, all of one depth. */
+static tn_value complete(forest *f, tn_value x, tn_tree_attr *a, int64_t depth)
+{
+    imp_node *c = f->c;
+    int64_t each = (int64_t)1 << depth, n = f->n_trees * each;
+    int32_t *root = TN_NEW_N(c->arena, int32_t, (size_t)f->n_trees),
+            *steps = TN_NEW_N(c->arena, int32_t, (size_t)f->n_trees);
+    levels l = {depth,
+                each,
+                TN_NEW_N(c->arena, int64_t, (size_t)(2 * each)),
+                TN_NEW_N(c->arena, int32_t, (size_t)n),
+                TN_NEW_N(c->arena, double, (size_t)n),
+                TN_NEW_N(c->arena, double, (size_t)(n * f->n_targets))};
+    a->missing = sees_missing(f);
+    for (int64_t t = 0; t < f->n_trees; t++) {
+        root[t] = (int32_t)(t * each);
+        steps[t] = (int32_t)depth;
+        place_levels(f, &l, t, a->missing);
+    }
+    tn_value in[6] = {x,
+                      list(c, TN_I32, n, l.feature),
+                      reals(c, f->t, n, l.threshold),
+                      weights(f, n, l.weight),
+                      list(c, TN_I32, f->n_trees, root),
+                      list(c, TN_I32, f->n_trees, steps)};
+    return imp_call(c, &tn_op_tree_ensemble, a, 6, in);
+}
+
+/* Trees of any form. */
+static tn_value linked(forest *f, tn_value x, const tn_tree_attr *a)
 {
     imp_node *c = f->c;
     int32_t *root = TN_NEW_N(c->arena, int32_t, (size_t)f->n_trees),
             *depth = TN_NEW_N(c->arena, int32_t, (size_t)f->n_trees);
     for (int64_t i = 0; i < f->n_trees && !c->bad; i++) {
-        count_steps(f, f->root[i]);
         root[i] = new_places(f, 1);
         depth[i] = (int32_t)f->node[f->root[i]].height;
         place(f, f->root[i], root[i]);
         place_all(f);
     }
     int64_t n = (int64_t)f->kid.n;
-    tn_value in[7] = {x,
+    tn_value in[8] = {x,
                       list(c, TN_I32, n, f->feature.at),
                       reals(c, f->t, n, f->threshold.at),
-                      list(c, TN_I32, n, f->kid.at),
-                      list(c, TN_I32, n, f->leaf.at),
+                      weights(f, f->n_leaves, f->weight),
                       list(c, TN_I32, f->n_trees, root),
-                      list(c, TN_I32, f->n_trees, depth)};
-    return imp_call(c, &tn_op_tree_leaves, NULL, 7, in);
+                      list(c, TN_I32, f->n_trees, depth),
+                      list(c, TN_I32, n, f->kid.at),
+                      list(c, TN_I32, n, f->leaf.at)};
+    return imp_call(c, &tn_op_tree_ensemble, a, 8, in);
+}
+
+/* What leaves hold, of all trees together. */
+static tn_value ensemble_of(forest *f, tn_value x, const char *take)
+{
+    tn_tree_attr a = {tn_intern(f->c->g->ctx, take), true};
+    for (int64_t i = 0; i < f->n_trees && !f->c->bad; i++)
+        count_steps(f, f->root[i]);
+    int64_t depth = f->c->bad ? 0 : common_depth(f);
+    return depth ? complete(f, x, &a, depth) : linked(f, x, &a);
 }
 
 static void check_features(forest *f, tn_value x)
@@ -463,21 +571,23 @@ static tn_value gathered(forest *f, tn_value x, const char *how)
 {
     imp_node *c = f->c;
     bool low = strcmp(how, "MIN") == 0, high = strcmp(how, "MAX") == 0, mean = strcmp(how, "AVERAGE") == 0;
-    int64_t n = f->n_leaves * f->n_targets, axis = 1;
+    int64_t n = f->n_leaves * f->n_targets;
     if (!low && !high && !mean && strcmp(how, "SUM") != 0)
         imp_fail(c, "onnx-E009", "aggregate_function is \"%s\"; SUM, AVERAGE, MIN and MAX are known", how);
     check_features(f, x);
     if (c->bad)
         return (tn_value){0};
+    double none = low ? INFINITY : high ? -INFINITY : 0;
+    bool gaps = false;
     for (int64_t i = 0; i < n; i++)
-        if (!f->has[i])
-            f->weight[i] = low ? INFINITY : high ? -INFINITY : 0;
-    const tn_expr *dim[2] = {tn_idx(c->pool, f->n_leaves), tn_idx(c->pool, f->n_targets)};
-    tn_value table = reals(c, f->t, n, f->weight), at = leaves(f, x);
-    table = c->bad ? table : imp_reshape(c, table, 2, dim);
-    tn_axes_attr a = {tn_ints_make(c->arena, 1, &axis), false, false};
-    const tn_op *op = low ? &tn_op_min : high ? &tn_op_max : &tn_op_sum;
-    tn_value y = imp_call1(c, op, &a, imp_take(c, table, at, 0));
+        if (!f->has[i]) {
+            f->weight[i] = none;
+            gaps = true;
+        }
+    tn_value y = ensemble_of(f, x, low ? "min" : high ? "max" : "sum");
+    if (gaps && none != 0) /* a target that no tree reaches */
+        y = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, y, imp_const(c, f->t, none)),
+                       imp_const(c, f->t, 0), y);
     if (mean)
         y = imp_call2(c, &tn_op_divide, NULL, y, imp_const(c, f->t, (double)f->n_trees));
     return y;

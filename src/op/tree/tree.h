@@ -7,4 +7,9 @@
 #include "op/tree/ops.def"
 #undef OP
 
+#define TN_TREE_ATTRS(ATTR, s) \
+    ATTR(s, STR, take, "\"sum\"", "\"sum\", \"min\" or \"max\" of the leaves") \
+    ATTR(s, BOOL, missing, "True", "a feature is twice its number, plus 1 where NaN counts as below")
+TN_ATTR_STRUCT(tn_tree_attr, TN_TREE_ATTRS);
+
 #endif
