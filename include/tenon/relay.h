@@ -1,6 +1,7 @@
 #ifndef TENON_RELAY_H
 #define TENON_RELAY_H
-/* Relay modules built by hand. docs/relay.md has the language; tenon_operator_name lists the operators.
+/* Relay modules built by hand, and what is in a module. docs/relay.md has the language; tenon_operator_get lists the
+ * operators.
  *
  *     tenon_module *m = tenon_module_new(t);
  *     tenon_function *f = tenon_function_new(m, "main");
@@ -46,6 +47,85 @@ tenon_value *tenon_relay(tenon_function *f, const char *text, int n, tenon_value
 const char *tenon_value_type(tenon_value *v);
 /* Ends the function with its results, and verifies the module. */
 int tenon_function_end(tenon_function *f, int n, tenon_value *const result[]);
+
+typedef struct tenon_bytes {
+    const void *data;
+    size_t n;
+} tenon_bytes;
+/* A module of a text whose meta[relay.Constant][k] has the data constant[k] (data NULL: not known, so that nothing works
+ * that needs them). The text is copied, the data are borrowed for as long as the module lives. */
+tenon_module *tenon_relay_parse(tenon *t, const char *text, uint32_t n, const tenon_bytes constant[]);
+
+/* ---- operators ---- */
+
+enum tenon_attribute_kind {                        /* how Relay writes it: */
+                            TENON_ATTRIBUTE_INT,   /* 3 */
+                            TENON_ATTRIBUTE_REAL,  /* 0.5 */
+                            TENON_ATTRIBUTE_BOOL,  /* True */
+                            TENON_ATTRIBUTE_TEXT,  /* "NCHW" */
+                            TENON_ATTRIBUTE_DTYPE, /* "float32" */
+                            TENON_ATTRIBUTE_INTS,  /* [1, 2] */
+                            TENON_ATTRIBUTE_DIMS,  /* [n, 4*h, 2]: index expressions */
+                            TENON_ATTRIBUTE_TEXTS  /* ["a", "b"] */
+};
+typedef struct tenon_attribute_record {
+    const char *name;
+    enum tenon_attribute_kind kind;
+    const char *value; /* the default, as Relay writes it; NULL: it must be given */
+    const char *doc;
+} tenon_attribute_record;
+typedef struct tenon_operator_record { /* fields may be added at the end */
+    const char *name, *doc;
+    int n_operand, least_operands; /* n_operand -1: any number from least_operands on */
+    const char *const *operand;    /* their names; NULL: they have none */
+    uint32_t n_attribute;
+    int has_effect;   /* 1: calls of such operators and of functions keep their order */
+    int binds;        /* 1: symbols in its attributes are known to what follows it in the text */
+    int is_structure; /* 1: structure of a text (fn, if, a tuple), not for tenon_call */
+} tenon_operator_record;
+/* Operator i, as tenon_operator_name counts, and its attribute k. 1: there is none. */
+int tenon_operator_get(size_t i, tenon_operator_record *out);
+int tenon_operator_attribute(size_t i, uint32_t k, tenon_attribute_record *out);
+
+/* ---- what is in a function ---- */
+
+#define TENON_ABSENT UINT32_MAX
+typedef struct tenon_operand { /* a result of a node */
+    uint32_t node, result;     /* node TENON_ABSENT: None, an operand that is absent */
+} tenon_operand;
+typedef struct tenon_region {           /* the lines between two braces */
+    uint32_t n_param, n_node, n_result; /* the first n_param nodes are its parameters */
+    const uint32_t *node;               /* by number, in order of execution */
+    const tenon_operand *result;
+} tenon_region;
+typedef struct tenon_node {
+    /* An operator; or "var" (a parameter), "constant", "tuple", "tuple_get" (operand.index), "global" (@name), "fn"
+     * (region 0), "call" (operand 0 is the function), "if" (operand 0, regions 0 and 1), "loop" (region 0). */
+    const char *op;
+    const char *name;       /* of a parameter, or of a constant in the model; "" */
+    const char *source;     /* the model's node that it came from; "" */
+    const char *attributes; /* those that differ from their defaults, as tenon_call takes them */
+    uint32_t n_operand, n_result, n_region;
+    const tenon_operand *operand;
+    const char *const *type; /* of each result, as Relay writes it */
+    const tenon_region *region;
+    /* of a constant: */
+    DLDataType dtype;
+    int32_t ndim;
+    const int64_t *shape; /* logical extents */
+    const char *layout;   /* how the data lie, "NCHW16c"; NULL: row-major */
+    const void *data;     /* NULL: not known; lives as long as the module stays as it is */
+    size_t bytes;
+} tenon_node;
+typedef struct tenon_function_view { /* fields may be added at the end */
+    const char *name;
+    uint32_t n_node;
+    const tenon_node *node; /* those of a region before the node that holds it */
+    tenon_region body;
+    const char *result_type; /* where the function declares it; "" */
+} tenon_function_view;
+/* The nodes of a function, as they stand. Valid until the next such call on m, or its end. NULL after an error. */
+const tenon_function_view *tenon_function_inspect(tenon_module *m, const char *name);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
  * changes an object works in the object's heap; if it is ended early, the object is dead, and its memory
  * stays until the user frees it, because handles of functions and values point there. */
 #include "driver/driver.h"
+#include "tenon/relay.h"
 
 typedef struct tn_object {
     tenon *session;
@@ -41,6 +42,9 @@ struct tenon_module {
     tn_arena seen;    /* of info */
     tenon_module_info info;
     tn_buf text, copied; /* as printed: for the user, for copies */
+    bool is_viewed;
+    tn_arena viewed; /* of view */
+    tenon_function_view view;
 };
 
 /* An object of `bytes`, which begins with a tn_object; NULL: out of memory, which the session then says. */

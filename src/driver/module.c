@@ -167,6 +167,38 @@ tenon_module *tn_module_of_text(tenon *t, const char *name, const char *text)
     return m;
 }
 
+typedef struct {
+    const char *text;
+    uint32_t n;
+    const tenon_bytes *constant;
+} given_text;
+
+static tn_status read_given(tn_object *x, void *user)
+{
+    const given_text *from = user;
+    tenon_module *m = (tenon_module *)x;
+    tn_build *b = &m->build;
+    tn_build_init(b, &x->ctx, NULL);
+    tn_arena_init(&m->seen);
+    b->model = "<text>";
+    const tn_blob **constant = TN_NEW_N(&b->arena, const tn_blob *, from->n);
+    for (uint32_t i = 0; i < from->n; i++)
+        if (from->constant[i].data)
+            constant[i] = tn_graph_blob_ref(&b->graph, from->constant[i].data, from->constant[i].n);
+    const char *text = tn_arena_strdup(&b->arena, from->text);
+    return tn_relay_parse(&b->graph, b->model, text, strlen(text), constant, from->n);
+}
+
+tenon_module *tenon_relay_parse(tenon *t, const char *text, uint32_t n, const tenon_bytes constant[])
+{
+    tenon_module *m = tn_object_new(t, sizeof *m);
+    if (m && tn_object_change(&m->object, NULL, read_given, &(given_text){text, n, constant}) != 0) {
+        tn_object_drop(&m->object);
+        return NULL;
+    }
+    return m;
+}
+
 tenon_module *tenon_module_copy(tenon_module *m)
 {
     if (tn_object_change(m ? &m->object : NULL, NULL, print_lossless, NULL) != 0)

@@ -306,6 +306,73 @@ static void kernels_are_scheduled_step_by_step(void **state)
     tenon_free(t);
 }
 
+static void operators_say_what_they_take(void **state)
+{
+    (void)state;
+    tenon_operator_record op;
+    tenon_attribute_record a;
+    size_t i = 0;
+    while (tenon_operator_get(i, &op) == 0 && strcmp(op.name, "nn.conv2d") != 0)
+        i++;
+    const char *doc;
+    assert_string_equal(tenon_operator_name(i, &doc), op.name);
+    assert_string_equal(op.doc, doc);
+    assert_int_equal(op.n_operand, 2);
+    assert_int_equal(op.is_structure, 0);
+    assert_int_equal(tenon_operator_attribute(i, 0, &a), 0);
+    assert_string_equal(a.name, "strides");
+    assert_int_equal(a.kind, TENON_ATTRIBUTE_INTS);
+    assert_string_equal(a.value, "[1, 1]");
+    assert_int_equal(tenon_operator_attribute(i, op.n_attribute, &a), 1);
+    for (i = 0; tenon_operator_get(i, &op) == 0; i++)
+        if (strcmp(op.name, "fn") == 0 || strcmp(op.name, "if") == 0)
+            assert_int_equal(op.is_structure, 1);
+    assert_int_equal(tenon_operator_attribute(i, 0, &a), 1);
+}
+
+/* The view of a branch, a constant, several results. */
+static void a_function_is_seen_node_by_node(void **state)
+{
+    (void)state;
+    static const char source[] = "def @main(%c: bool, %x: Tensor[(2, 4), float32] /* name=in:0 */) {\n"
+                                 "  %0 = topk(%x, k=[4]) /* TopK_0 */;\n"
+                                 "  if (%c) { add(%0.0, meta[relay.Constant][0] /* w (4) */) } else { "
+                                 "cast(%0.1, dtype=\"float32\") }\n}\n";
+    static const float w[] = {1, 2, 3, 4};
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_relay_parse(t, source, 1, &(tenon_bytes){w, sizeof w});
+    if (!m)
+        fail_msg("%s", tenon_messages(t));
+    const tenon_function_view *f = tenon_function_inspect(m, "main");
+    assert_int_equal(f->body.n_param, 2);
+    const tenon_node *x = &f->node[f->body.node[1]], *top = &f->node[f->body.node[2]],
+                     *branch = &f->node[f->body.result[0].node];
+    assert_string_equal(x->op, "var");
+    assert_string_equal(x->name, "in:0");
+    assert_string_equal(x->type[0], "Tensor[(2, 4), float32]");
+    assert_string_equal(top->op, "topk");
+    assert_string_equal(top->source, "TopK_0");
+    assert_int_equal(top->n_result, 2);
+    assert_non_null(strstr(top->attributes, "k=[4]"));
+    assert_string_equal(branch->op, "if");
+    assert_int_equal(branch->n_region, 2);
+    const tenon_node *add = &f->node[branch->region[0].result[0].node];
+    assert_string_equal(add->op, "add");
+    assert_int_equal(add->operand[0].result, 0);
+    assert_true(&f->node[add->operand[0].node] == top);
+    const tenon_node *c = &f->node[add->operand[1].node];
+    assert_string_equal(c->name, "w");
+    assert_ptr_equal(c->data, w);
+    assert_int_equal(c->bytes, sizeof w);
+    assert_int_equal(c->shape[0], 4);
+    assert_null(c->layout);
+    assert_null(tenon_function_inspect(m, "f"));
+    only(t, "relay-E090");
+    assert_null(tenon_relay_parse(t, source, 1, &(tenon_bytes){w, 8}));
+    only(t, "relay-E034");
+    tenon_free(t);
+}
+
 static const char rows[] =
     "func @rows(x: f32[n, 64]) -> (y: f32[n]) {\n"
     "  buffer t: f32[n, 64]\n"
@@ -413,6 +480,8 @@ int main(void)
         cmocka_unit_test(a_package_may_be_memory),
         cmocka_unit_test(relay_is_built_by_hand),
         cmocka_unit_test(kernels_are_scheduled_step_by_step),
+        cmocka_unit_test(operators_say_what_they_take),
+        cmocka_unit_test(a_function_is_seen_node_by_node),
         cmocka_unit_test(a_kernel_of_tir_tells_what_is_in_it),
         cmocka_unit_test(a_kernel_of_tir_runs),
         cmocka_unit_test(steps_have_names),
