@@ -52,8 +52,8 @@ typedef struct tenon_bytes {
     const void *data;
     size_t n;
 } tenon_bytes;
-/* A module of a text whose meta[relay.Constant][k] has the data constant[k] (data NULL: not known, so that nothing works
- * that needs them). The text is copied, the data are borrowed for as long as the module lives. */
+/* A module of a text whose meta[relay.Constant][k] has the data constant[k]; data NULL: not known, so that nothing works
+ * that needs them. The text is copied, the data are borrowed for as long as the module lives. */
 tenon_module *tenon_relay_parse(tenon *t, const char *text, uint32_t n, const tenon_bytes constant[]);
 
 /* ---- operators ---- */

@@ -1,5 +1,6 @@
 """tenon.relay and tenon.transform: modules read, printed, changed by passes, built."""
 import array
+import inspect
 import os
 import tempfile
 import unittest
@@ -67,7 +68,7 @@ class Modules(unittest.TestCase):
         self.assertEqual(values(module(tensor((2, 3), [1, -2, 3, 4, 5, 6]))), [[3, 0, 9], [12, 15, 18]])
         with self.assertRaises(TypeError):
             relay.build(TEXT)
-        with self.assertRaises(tenon.UnsupportedError):
+        with self.assertRaises(ValueError):
             relay.build(mod, params={"w": 1})
 
 
@@ -136,6 +137,188 @@ class Passes(unittest.TestCase):
         self.assertIn("evaluates", transform.FoldConstant.__doc__)
         with self.assertRaisesRegex(AttributeError, "did you mean FuseOps?"):
             transform.FuseOpps
+
+
+def dense():
+    """relu(x * w + 1), w of two rows."""
+    x = relay.var("x", shape=("n", 3), dtype="float32")
+    w = relay.Constant(tensor((2, 3), [1, 0, 0, 0, -1, 0]), "w")
+    return relay.Function([x], relay.nn.relu(relay.nn.dense(x, w) + 1.0))
+
+
+class Expressions(unittest.TestCase):
+    def test_a_function_becomes_a_module(self):
+        mod = tenon.IRModule.from_expr(dense())
+        self.assertEqual(str(mod), """#[version = "0.0.5"]
+def @main(%x: Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32] {
+  %0 = nn.dense(%x, meta[relay.Constant][0] /* w (2, 3) */);
+  %1 = add(%0, 1f);
+  nn.relu(%1)
+}
+""")
+        self.assertEqual(values(relay.build(mod)(tensor((1, 3), [4, 5, 6]))), [[5, 0]])
+        self.assertEqual(tenon.IRModule.from_expr(dense().body).inputs, mod.inputs)
+
+    def test_a_module_is_seen_as_expressions(self):
+        mod = tenon.IRModule.from_expr(dense())
+        main = mod["main"]
+        self.assertEqual([p.name_hint for p in main.params], ["x"])
+        self.assertEqual(main.body.op, relay.op.get("nn.relu"))
+        self.assertEqual(str(main.body.checked_type), "Tensor[(n, 2), float32]")
+        self.assertEqual(main.body.checked_type.shape, ("n", 2))
+        product = main.body.args[0].args[0]
+        self.assertEqual(values(product.args[1].data), [[1, 0, 0], [0, -1, 0]])
+        self.assertEqual(product.attrs.units, 0)
+        self.assertEqual(relay.analysis.count_operators(main), {"nn.dense": 1, "add": 1, "nn.relu": 1})
+        self.assertEqual(str(tenon.IRModule({"main": main})), str(mod))
+        self.assertIn("fn (%x", str(main))
+        with self.assertRaises(KeyError):
+            mod["f"]
+
+    def test_what_a_model_says_stays(self):
+        mod, _ = relay.frontend.from_onnx(models.chain(2))
+        again = mod.with_functions(mod.functions)
+        self.assertEqual(again, mod)
+        self.assertIn("/* y0 */", str(again))
+        folded = transform.Sequential([transform.FoldConstant(), transform.AlterOpLayout(), transform.FuseOps()])(mod)
+        self.assertEqual(folded.with_functions(folded.functions), folded)
+
+    def test_branches_tuples_lets_and_results(self):
+        x, c = relay.var("x", shape=(4,)), relay.var("c", shape=(), dtype="bool")
+        top = relay.topk(x, k=[2])
+        branch = relay.If(c, top[0] * 2.0, relay.cast(top[1], dtype="float32"))
+        v = relay.Var("v")
+        body = relay.Let(v, branch, relay.Tuple([v + v, relay.concatenate((x, v), axis=0)]))
+        mod = tenon.IRModule.from_expr(relay.Function([x, c], body))
+        self.assertEqual(str(mod.with_functions(mod.functions)), str(mod))
+        for condition, wanted in ((True, [12, 10]), (False, [6, 0])):
+            flag = tenon.Tensor.over(array.array("B", [condition]), "bool", ())
+            both = relay.build(mod)(tensor((4,), [2.5, -1, 0, 3]), flag)
+            self.assertEqual(values(both[0]), wanted if condition else [6, 0])
+
+    def test_functions_call_each_other(self):
+        a, x = relay.var("a", shape=("m",)), relay.var("x", shape=(3,))
+        double = relay.Function([a], a + a)
+        closure = relay.Function([relay.var("p", shape=("k",))], relay.const(1.0))
+        self.assertEqual(len(relay.analysis.bound_vars(closure)), 1)
+        mod = tenon.IRModule({"f": double, "main": relay.Function([x], relay.GlobalVar("f")(x))})
+        self.assertEqual(values(relay.build(mod)(tensor((3,), [1, 2, 3]))), [2, 4, 6])
+        mod["main"] = relay.Function([x], x * 3.0)
+        self.assertEqual(values(relay.build(mod)(tensor((3,), [1, 2, 3]))), [3, 6, 9])
+
+    def test_references_keep_their_order(self):
+        text = ("def @main(%x: Tensor[(2), float32]) {\n  %0 = ref(%x);\n  %1 = add(%x, 1f);\n  %2 = ref_write(%0, %1);\n"
+                "  ref_read(%0)\n}\n")
+        mod = relay.fromtext(text)
+        again = mod.with_functions(mod.functions)
+        self.assertEqual([line.split("(")[0] for line in str(again).splitlines()[2:6]],
+                         [line.split("(")[0] for line in str(mod).splitlines()[2:6]])
+        self.assertEqual(values(relay.build(again)(tensor((2,), [1, 2]))), [2, 3])
+
+    def test_operators_have_signatures(self):
+        self.assertEqual(list(inspect.signature(relay.nn.conv2d).parameters)[:4], ["data", "weight", "strides", "padding"])
+        self.assertIn("strides", relay.nn.conv2d.__doc__)
+        self.assertIn("conv2d", dir(relay.nn))
+        self.assertIn("add", dir(relay))
+        self.assertIs(relay.op.nn, relay.nn)
+        x = relay.var("x", shape=(2,))
+        for f, said in ((lambda: relay.nn.conv2d(x, x, stride=2), "nn.conv2d: .*'stride'"), (lambda: relay.nn.conv2d(x), "weight"),
+                        (lambda: tenon.IRModule.from_expr(relay.nn.conv2d(x, x, groups="a")), "groups cannot be 'a'")):
+            self.assertRaisesRegex(TypeError, said, f)
+        with self.assertRaisesRegex(AttributeError, "did you mean nn.relu?"):
+            relay.nn.relu6
+        says = relay._table.RECORDS["bind_extent"].attribute("says")
+        for value in ('a "quoted" \\ text\n', None):
+            self.assertEqual(relay._table.value_of("text", relay._table.value_text(says, value, "")), value)
+
+    def test_mistakes(self):
+        x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(3,))
+        with self.assertRaisesRegex(ValueError, "variable y is bound by nothing"):
+            tenon.IRModule.from_expr(relay.Function([x], x + y))
+        with self.assertRaises(tenon.CompileError):
+            tenon.IRModule.from_expr(x + y)
+        with self.assertRaisesRegex(TypeError, "parameter v needs a type"):
+            tenon.IRModule.from_expr(relay.Function([relay.var("v")], x))
+        with self.assertRaises(TypeError):
+            bool(x < x)
+        with self.assertRaises(TypeError):
+            list(relay.topk(x, k=[1]))
+        with self.assertRaises(ValueError):
+            x.checked_type
+
+    def test_params_become_constants(self):
+        x, w = relay.var("x", shape=(2,)), relay.var("w", shape=(2,))
+        module = relay.build(relay.Function([x, w], x * w), params={"w": tensor((2,), [3, 4])})
+        self.assertEqual([i.name for i in module.inputs], ["x"])
+        self.assertEqual(values(module(tensor((2,), [1, 2]))), [3, 8])
+        with self.assertRaisesRegex(ValueError, "no parameter is named v; there are x, w"):
+            relay.build(relay.Function([x, w], x * w), params={"v": 1})
+
+
+class Relu6(relay.ExprMutator):
+    def visit_call(self, call):
+        call = super().visit_call(call)
+        return relay.clip(call.args[0], 0.0, 6.0) if call.op == relay.op.get("nn.relu") else call
+
+
+class PassesInPython(unittest.TestCase):
+    def test_a_function_pass(self):
+        @transform.function_pass(opt_level=2, required=["FoldConstant"])
+        def relu6(func, mod, ctx):
+            self.assertEqual(ctx.opt_level, 2)
+            return Relu6().visit(func)
+
+        @transform.function_pass(name="Same")
+        class Same:
+            def transform_function(self, func, mod, ctx):
+                return func
+
+        mod = relay.fromtext(TEXT)
+        with transform.PassContext(opt_level=2):
+            after = transform.Sequential([relu6, Same(), transform.FuseOps()])(mod)
+        self.assertIn("multiply(%p0, 3f)", str(after))
+        self.assertIn("clip", str(after))
+        self.assertEqual(values(relay.build(after)(tensor((2, 3), [1, -2, 3, 4, 5, 6]))), [[3, 0, 6], [6, 6, 6]])
+        self.assertIs(Same()(mod), mod)
+        with transform.PassContext(opt_level=1):
+            self.assertNotIn("clip", str(transform.Sequential([relu6])(mod)))
+
+    def test_a_module_pass(self):
+        @transform.module_pass(opt_level=0, name="Count")
+        class Count:
+            def __init__(self):
+                self.seen = []
+
+            def transform_module(self, mod, ctx):
+                self.seen.append(mod.operators())
+                return mod
+
+        @transform.module_pass
+        def forgets(mod, ctx):
+            return None
+
+        mod = relay.fromtext(TEXT)
+        self.assertEqual(Count()(mod), mod)
+        self.assertEqual(Count().info.name, "Count")
+        with self.assertRaisesRegex(TypeError, "the pass forgets must return"):
+            forgets(mod)
+
+    def test_walks_go_deep(self):
+        x = y = relay.var("x", shape=(1,))
+        for _ in range(3000):
+            y = relay.tanh(y)
+        seen = []
+
+        class Count(relay.ExprVisitor):
+            def visit_call(self, call):
+                seen.append(call)
+                super().visit_call(call)
+
+        f = relay.Function([x], y)
+        Count().visit(f)
+        self.assertEqual(len(seen), 3000)
+        self.assertIs(relay.ExprMutator().visit(f), f)
+        self.assertEqual(tenon.IRModule.from_expr(f).operators(), {"tanh": 3000})
 
 
 if __name__ == "__main__":

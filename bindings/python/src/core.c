@@ -1,5 +1,6 @@
 /* The module tenon._core: its functions and types. */
 #include "core.h"
+#include "tenon/relay.h"
 #include "tenon/te.h"
 
 static PyObject *version(PyObject *self, PyObject *none)
@@ -71,11 +72,50 @@ static PyObject *steps(PyObject *self, PyObject *none)
     return list;
 }
 
+static PyObject *names(const char *const *name, int n)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && name && i < n; i++)
+        if (append(list, PyUnicode_FromString(name[i])))
+            Py_CLEAR(list);
+    return list;
+}
+
+static PyObject *attributes(size_t op)
+{
+    static const char *const kinds[] = {"int", "real", "bool", "text", "dtype", "ints", "dims", "texts"};
+    PyObject *list = PyList_New(0);
+    tenon_attribute_record a;
+    for (uint32_t k = 0; list && tenon_operator_attribute(op, k, &a) == 0; k++)
+        if (append(list, Py_BuildValue("(ssss)", a.name, kinds[a.kind], a.value, a.doc)))
+            Py_CLEAR(list);
+    return list;
+}
+
+static PyObject *operators(PyObject *self, PyObject *none)
+{
+    (void)self, (void)none;
+    PyObject *list = PyList_New(0);
+    tenon_operator_record op;
+    for (size_t i = 0; list && tenon_operator_get(i, &op) == 0; i++)
+        if (append(list, Py_BuildValue("(ssiiNNNNN)", op.name, op.doc, op.least_operands, op.n_operand,
+                                       names(op.operand, op.n_operand), attributes(i),
+                                       PyBool_FromLong(op.has_effect), PyBool_FromLong(op.binds),
+                                       PyBool_FromLong(op.is_structure))))
+            Py_CLEAR(list);
+    return list;
+}
+
 static PyMethodDef methods[] = {
     {"version", version, METH_NOARGS, "The version of the compiler and runtime."},
     {"threads_get", threads_get, METH_NOARGS, "The number of threads of the pool, the caller included."},
     {"threads_set", threads_set, METH_VARARGS, "Set it; 0 restores the default."},
     {"stages", stages, METH_NOARGS, "The names of the stages that Program.dump takes."},
+    {"operators", operators, METH_NOARGS,
+     "Each operator: name, purpose, least and most operands (-1: any number), their names, attributes as "
+     "(name, "
+     "kind, default or None, purpose), whether it has an effect, whether it binds symbols, whether it is "
+     "structure of the text."},
     {"steps", steps, METH_NOARGS, "Name and purpose of each step of a schedule."},
     {"passes", passes, METH_NOARGS,
      "Name, lowest optimisation level (-1: a loop pass) and purpose of each pass."},

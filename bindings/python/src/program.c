@@ -362,6 +362,17 @@ static PyObject *functions(uint32_t n, const tenon_function_info f[])
     return all;
 }
 
+static PyObject *symbols(uint32_t n, const tnr_symbol_info s[])
+{
+    PyObject *all = PyList_New(n);
+    for (uint32_t i = 0; all && i < n; i++) {
+        PyObject *one = Py_BuildValue("(sLL)", s[i].name, (long long)s[i].min, (long long)s[i].max);
+        if (!one || PyList_SetItem(all, i, one))
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
 static PyObject *operators(uint32_t n, const tenon_operator_info op[])
 {
     PyObject *all = PyDict_New();
@@ -374,9 +385,10 @@ static PyObject *operators(uint32_t n, const tenon_operator_info op[])
     return all;
 }
 
-PyDoc_STRVAR(inspect_doc,
-             "inspect() -> dict: inputs and outputs as (name, dtype, shape); functions as (name, parameters, "
-             "results, nodes); operators with the number of their calls; metadata.");
+PyDoc_STRVAR(
+    inspect_doc,
+    "inspect() -> dict: inputs and outputs as (name, dtype, shape); functions as (name, parameters, "
+    "results, nodes); operators with the number of their calls; symbols as (name, min, max); metadata.");
 
 static PyObject *inspect(PyObject *self, PyObject *none)
 {
@@ -387,11 +399,11 @@ static PyObject *inspect(PyObject *self, PyObject *none)
         return NULL;
     const tenon_module_info *info = tenon_module_inspect(p->m);
     if (info)
-        result = Py_BuildValue("{sNsNsNsNsN}", "inputs", values(info->n_input, info->input), "outputs",
-                               values(info->n_output, info->output), "functions",
-                               functions(info->n_function, info->function), "operators",
-                               operators(info->n_operator, info->op), "metadata",
-                               metadata(info->n_metadata, info->metadata));
+        result = Py_BuildValue(
+            "{sNsNsNsNsNsN}", "inputs", values(info->n_input, info->input), "outputs",
+            values(info->n_output, info->output), "functions", functions(info->n_function, info->function),
+            "operators", operators(info->n_operator, info->op), "symbols",
+            symbols(info->n_symbol, info->symbol), "metadata", metadata(info->n_metadata, info->metadata));
     else
         result = core_raise_compile(p->session->t);
     core_session_end(p->session);
@@ -439,6 +451,24 @@ static PyObject *kernel(PyObject *self, PyObject *args)
     return result;
 }
 
+PyDoc_STRVAR(
+    function_doc,
+    "function(name) -> (nodes, body): nodes as (operator, name, source, attributes, operands, types, "
+    "regions, "
+    "data), operands as (node, result) or None, regions and the body as (parameters, nodes, results).");
+
+static PyObject *function(PyObject *self, PyObject *args)
+{
+    core_program *p = (core_program *)self;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "s:function", &name) || core_session_begin(p->session))
+        return NULL;
+    const tenon_function_view *f = tenon_function_inspect(p->m, name);
+    PyObject *result = f ? core_function_view(self, f) : core_raise_compile(p->session->t);
+    core_session_end(p->session);
+    return result;
+}
+
 static PyObject *get_session(PyObject *self, void *none)
 {
     core_program *p = (core_program *)self;
@@ -458,6 +488,7 @@ static PyMethodDef methods[] = {
     {"run_passes", run_passes, METH_VARARGS, run_passes_doc},
     {"interpret", interpret, METH_VARARGS, interpret_doc},
     {"check", check, METH_O, "check(options): find everything that prevents a build."},
+    {"function", function, METH_VARARGS, function_doc},
     {"kernel", kernel, METH_VARARGS, kernel_doc},
     {"copy", copy, METH_NOARGS, copy_doc},
     {"inspect", inspect, METH_NOARGS, inspect_doc},

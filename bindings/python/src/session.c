@@ -1,5 +1,6 @@
 /* Session: a tenon *. It reads models; what it said last is in diagnostics(). */
 #include "program.h"
+#include "tenon/relay.h"
 
 PyTypeObject *core_session_type;
 
@@ -173,6 +174,72 @@ static PyObject *session_explain(PyObject *self, PyObject *args)
     return result;
 }
 
+/* ---- Relay with its constants ---- */
+
+typedef struct {
+    core_session *s;
+    const char *text;
+    tenon_bytes *constant;
+    uint32_t n;
+    tenon_module *made;
+} relay_reading;
+
+static int read_relay(void *user)
+{
+    relay_reading *r = user;
+    r->made = tenon_relay_parse(r->s->t, r->text, r->n, r->constant);
+    return !r->made;
+}
+
+/* The session keeps the tensors until its end. */
+static int borrow_constants(relay_reading *r, PyObject *constants)
+{
+    Py_ssize_t n = PySequence_Size(constants);
+    r->constant = n < 0 ? NULL : PyMem_Calloc((size_t)n + 1, sizeof *r->constant);
+    if (!r->constant) {
+        if (n >= 0)
+            PyErr_NoMemory();
+        return -1;
+    }
+    r->n = (uint32_t)n;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PySequence_GetItem(constants, i);
+        int known = item && item != Py_None;
+        core_tensor *t = known ? core_tensor_from(item, 0, NULL) : NULL;
+        int failed = !item || (known && (!t || PyList_Append(r->s->kept, (PyObject *)t)));
+        if (!failed && t)
+            r->constant[i] = (tenon_bytes){t->dl.data, (size_t)core_tensor_bytes(t)};
+        Py_XDECREF((PyObject *)t);
+        Py_XDECREF(item);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+PyDoc_STRVAR(relay_doc,
+             "relay(text, constants) -> Program: Relay text; constants[k], a Tensor or None, is the data of "
+             "meta[relay.Constant][k].");
+
+static PyObject *session_relay(PyObject *self, PyObject *args)
+{
+    relay_reading r = {.s = (core_session *)self};
+    core_options o = {0};
+    PyObject *constants, *result = NULL;
+    int failed;
+    if (!PyArg_ParseTuple(args, "sO:relay", &r.text, &constants))
+        return NULL;
+    if (borrow_constants(&r, constants) == 0 && core_session_begin(r.s) == 0) {
+        if (core_call(&o, read_relay, &r, &failed) == 0)
+            result = failed ? core_raise_compile(r.s->t) : core_program_new(r.s, r.made);
+        else
+            tenon_module_free(r.made);
+        core_session_end(r.s);
+    }
+    PyMem_Free(r.constant);
+    return result;
+}
+
 static PyObject *session_diagnostics(PyObject *self, PyObject *none)
 {
     core_session *s = (core_session *)self;
@@ -213,6 +280,7 @@ static PyMethodDef methods[] = {
     {"read", session_read, METH_VARARGS, read_doc},
     {"from_memory", session_from_memory, METH_VARARGS, from_memory_doc},
     {"parse", session_parse, METH_VARARGS, parse_doc},
+    {"relay", session_relay, METH_VARARGS, relay_doc},
     {"kernel", session_kernel, METH_VARARGS, "kernel(name) -> Kernel: of tensor expressions, none yet."},
     {"diagnostics", session_diagnostics, METH_NOARGS, "What the last call reported: a tuple of Diagnostic."},
     {"about", session_about, METH_NOARGS, "The build and the machine as text, and the machine as JSON."},

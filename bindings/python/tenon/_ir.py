@@ -7,14 +7,65 @@ from . import _core, _module
 
 
 class IRModule:
-    """Functions of Relay, or of TIR. It never changes: passes return another one, which shares the weights.
+    """Functions of Relay, or of TIR. Passes leave it as it is and return another one, which shares the weights.
 
     print(mod) shows the text, which tenon.relay.fromtext and tenon.tir.fromtext read. A program for tenon.relay.build needs a
-    function `main`.
+    function `main`. mod["main"] is a function of Relay as an expression (tenon.relay.Function), and may be set to another.
     """
 
-    def __init__(self, program: _core.Program):
-        self._program = program
+    def __init__(self, functions: Union[_core.Program, Mapping[Any, Any], None] = None):
+        """Of functions of Relay by name."""
+        if isinstance(functions, _core.Program):
+            self._program = functions
+        else:
+            self._program = _assemble({_function_name(name): f for name, f in (functions or {}).items()})
+
+    @staticmethod
+    def from_expr(expr: Any, functions: Optional[Mapping[Any, Any]] = None) -> "IRModule":
+        """A module whose main is this function, or computes this expression of its free variables."""
+        from .relay import Function, analysis
+
+        main = expr if isinstance(expr, Function) else Function(analysis.free_vars(expr), expr)
+        return IRModule({**(functions or {}), "main": main})
+
+    def __getitem__(self, name: Any) -> Any:
+        from .relay._text import read_function
+
+        name = _function_name(name)
+        if name not in self.function_names:
+            raise KeyError(f"there is no function {name}; there are {', '.join(self.function_names)}")
+        return read_function(self._program, name)
+
+    def __setitem__(self, name: Any, function: Any) -> None:
+        self._program = self.with_function(name, function)._program
+
+    def __contains__(self, name: Any) -> bool:
+        return _function_name(name) in self.function_names
+
+    @property
+    def functions(self) -> Dict[str, Any]:
+        """All functions of Relay by name."""
+        return {name: self[name] for name in self.function_names}
+
+    def get_global_vars(self) -> List[Any]:
+        from .relay import GlobalVar
+
+        return [GlobalVar(name) for name in self.function_names]
+
+    def get_global_var(self, name: str) -> Any:
+        from .relay import GlobalVar
+
+        if name not in self:
+            raise KeyError(f"there is no function {name}")
+        return GlobalVar(name)
+
+    def with_function(self, name: Any, function: Any) -> "IRModule":
+        """The module with another function of this name."""
+        return self.with_functions({**self.functions, _function_name(name): function})
+
+    def with_functions(self, functions: Mapping[str, Any]) -> "IRModule":
+        """A module of these functions, which says of itself what this one does."""
+        return IRModule(_assemble(functions, self._program.inspect()))
 
     def astext(self, show_meta_data: bool = False) -> str:
         """The module as text; constants appear as meta[relay.Constant][k] (`save` writes their data, too)."""
@@ -80,6 +131,24 @@ class IRModule:
     def dump(self, stage: str, options: Optional[Mapping[str, Any]] = None) -> str:
         """The text of a copy that is taken to a stage: one of tenon.stages."""
         return self._program.dump(dict(options or {}), stage)[0]
+
+
+def _function_name(name: Any) -> str:
+    return name if isinstance(name, str) else name.name_hint
+
+
+def _assemble(functions: Mapping[str, Any], inspected: Optional[Mapping[str, Any]] = None) -> _core.Program:
+    """Functions as a program; `inspected`: what the module that they come from says of itself."""
+    from .relay import Function
+    from .relay._text import module_text
+
+    for name, f in functions.items():
+        if not isinstance(f, Function):
+            raise TypeError(f"@{name} must be a tenon.relay.Function, not {type(f).__name__}")
+    session = _core.Session()
+    program = session.relay(*module_text(functions, inspected))
+    _module.tell(session.diagnostics())
+    return program
 
 
 Model = Union[_module.PathLike, bytes, bytearray, memoryview, Any]

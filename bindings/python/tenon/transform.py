@@ -168,6 +168,64 @@ class Sequential(Pass):
         return _run(enabled, mod, context)
 
 
+# ---- passes written in Python ----
+
+
+class ModulePass(Pass):
+    """A pass by a function of (module, context) that returns a module."""
+
+    def __init__(self, function: Callable[[IRModule, PassContext], IRModule], info: PassInfo):
+        self.function, self.info = function, info
+
+    def _apply(self, mod: IRModule, context: PassContext) -> IRModule:
+        result = self.function(mod, context)
+        if not isinstance(result, IRModule):
+            raise TypeError(f"the pass {self.info.name} must return a tenon.IRModule, not {type(result).__name__}")
+        return result
+
+
+class FunctionPass(Pass):
+    """A pass by a function of (function, module, context) that returns a function; it runs over each of the module."""
+
+    def __init__(self, function: Callable[[Any, IRModule, PassContext], Any], info: PassInfo):
+        self.function, self.info = function, info
+
+    def _apply(self, mod: IRModule, context: PassContext) -> IRModule:
+        before = mod.functions
+        after = {name: self.function(f, mod, context) for name, f in before.items()}
+        return mod if all(after[n] is before[n] for n in before) else mod.with_functions(after)
+
+
+def _decorator(kind: Any, method: str, function: Any, opt_level: Optional[int], name: Optional[str],
+               required: Optional[Sequence[str]]) -> Any:
+    def decorate(given: Any) -> Any:
+        info = PassInfo(name or given.__name__, opt_level or 0, tuple(required or ()), given.__doc__ or "")
+        if not isinstance(given, type):
+            return kind(given, info)
+
+        def make(*args: Any, **named: Any) -> Any:
+            made = kind(getattr(given(*args, **named), method), info)
+            return made
+
+        make.__name__, make.__doc__ = given.__name__, given.__doc__
+        return make
+
+    return decorate if function is None else decorate(function)
+
+
+def module_pass(pass_func: Any = None, opt_level: Optional[int] = None, name: Optional[str] = None,
+                required: Optional[Sequence[str]] = None) -> Any:
+    """A decorator: a function of (mod, ctx), or a class with a method transform_module(mod, ctx), becomes a pass."""
+    return _decorator(ModulePass, "transform_module", pass_func, opt_level, name, required)
+
+
+def function_pass(pass_func: Any = None, opt_level: Optional[int] = None, name: Optional[str] = None,
+                  required: Optional[Sequence[str]] = None) -> Any:
+    """A decorator: a function of (func, mod, ctx), or a class with a method transform_function(func, mod, ctx), becomes a
+    pass."""
+    return _decorator(FunctionPass, "transform_function", pass_func, opt_level, name, required)
+
+
 # ---- the compiler's passes ----
 
 _TABLE = {name: PassInfo(name, max(level, 0), (), doc) for name, level, doc in _core.passes()}
@@ -222,4 +280,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> List[str]:
-    return sorted([*_GRAPH, "Pass", "PassContext", "PassInfo", "Sequential"])
+    return sorted([*_GRAPH, "FunctionPass", "ModulePass", "Pass", "PassContext", "PassInfo", "Sequential", "function_pass",
+                   "module_pass"])

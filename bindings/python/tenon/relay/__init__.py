@@ -1,4 +1,4 @@
-"""Relay, the language of graphs: read, print, transform and build modules.
+"""Relay, the language of graphs: read, print, transform and build modules, and make them of expressions.
 
     from tenon import relay, transform
     mod, params = relay.frontend.from_onnx("model.onnx", shape={"x": (1, 3, 224, 224)})
@@ -6,10 +6,40 @@
     mod = transform.FuseOps()(mod)
     module = relay.build(mod, target="llvm", params=params)     # tenon.Module: module(x)
 
+    x = relay.var("x", shape=("n", 4), dtype="float32")
+    y = relay.nn.relu(relay.nn.dense(x, relay.const(weights)) + relay.const(1.0))
+    mod = tenon.IRModule.from_expr(relay.Function([x], y))
+
 docs/relay.md has the text and what it means.
 """
-from . import frontend
-from ._build import build, fromtext, load, optimize, parse
+from typing import Any, List
+
+from . import analysis, expr, expr_functor, frontend, op, ty
+from ._build import bind_params_by_name, build, fromtext, load, optimize, parse
+from .expr import Call, Constant, Expr, Function, GlobalVar, If, Let, Loop, Op, Tuple, TupleGetItem, Var, bind, const, var
+from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
+from .ty import Any_ as _Any
+from .ty import FuncType, TensorType, TupleType, Type
 from .. import transform
 
-__all__ = ["build", "frontend", "fromtext", "load", "optimize", "parse", "transform"]
+_FAMILIES = op.families(__name__)
+globals().update(_FAMILIES)
+_names = [n for n in globals() if not n.startswith("_")]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Any":
+        return _Any
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(op.plain, name)
+
+
+def __dir__() -> List[str]:
+    return sorted({*_names, *dir(op.plain), "Any"})
+
+
+__all__ = ["Call", "Constant", "Expr", "ExprFunctor", "ExprMutator", "ExprVisitor", "FuncType", "Function", "GlobalVar", "If",
+           "Let", "Loop", "Op", "TensorType", "Tuple", "TupleGetItem", "TupleType", "Type", "Var", "analysis", "bind",
+           "bind_params_by_name", "build", "const", "expr", "expr_functor", "fromtext", "frontend", "load", "op", "optimize",
+           "parse", "transform", "ty", "var"]

@@ -7,6 +7,7 @@ from .. import _module
 from .._errors import UnsupportedError
 from .._ir import IRModule, parse as _parse, read as _read
 from ..transform import PassContext
+from .expr import Constant, Function, bind, const
 
 
 def fromtext(text: str, params: Any = None) -> IRModule:
@@ -22,12 +23,28 @@ def load(path: _module.PathLike) -> IRModule:
     return _read(path, {"model_format": "relay"})
 
 
+def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
+    """The function with constants in place of the parameters of these names."""
+    known = {p.name_hint: p for p in func.params}
+    unknown = [name for name in params if name not in known]
+    if unknown:
+        raise ValueError(f"no parameter is named {', '.join(unknown)}; there are {', '.join(known)}")
+    bound = bind(func, {known[name]: _named(value, name) for name, value in params.items()})
+    assert isinstance(bound, Function)
+    return bound
+
+
+def _named(value: Any, name: str) -> Constant:
+    c = const(value)
+    return Constant(c.data, name)
+
+
 def _checked(mod: Any, params: Optional[Mapping[str, Any]]) -> IRModule:
+    if isinstance(mod, Function):
+        mod = IRModule.from_expr(mod)
     if not isinstance(mod, IRModule):
         raise TypeError(f"a tenon.IRModule is expected, not {type(mod).__name__}")
-    if params:
-        raise UnsupportedError("params must be empty: the module holds its constants (relay.frontend.from_onnx)")
-    return mod
+    return mod.with_function("main", bind_params_by_name(mod["main"], params)) if params else mod
 
 
 def build(mod: IRModule, target: Any = None, target_host: Any = None, params: Optional[Mapping[str, Any]] = None,
@@ -35,7 +52,7 @@ def build(mod: IRModule, target: Any = None, target_host: Any = None, params: Op
     """Compile a module for this machine, into this process: a tenon.Module.
 
     target     "llvm" or as the command's --target; None: this machine
-    params     what relay.frontend.from_onnx returned
+    params     arrays by the names of parameters of main, which become constants
     mod_name   prefix of the kernels' names
     threads    of a run; 0: as many as the pool has
     options    any other field of tenon_options, as for tenon.compile
