@@ -52,8 +52,8 @@ typedef struct tenon_bytes {
     const void *data;
     size_t n;
 } tenon_bytes;
-/* A module of a text whose meta[relay.Constant][k] has the data constant[k]; data NULL: not known, so that nothing works
- * that needs them. The text is copied, the data are borrowed for as long as the module lives. */
+/* A module of a text whose meta[relay.Constant][k] has the data constant[k]; NULL: not known, so that it cannot run.
+ * The text is copied, the data are borrowed for as long as the module lives. */
 tenon_module *tenon_relay_parse(tenon *t, const char *text, uint32_t n, const tenon_bytes constant[]);
 
 /* ---- operators ---- */
@@ -100,7 +100,8 @@ typedef struct tenon_region {           /* the lines between two braces */
 } tenon_region;
 typedef struct tenon_node {
     /* An operator; or "var" (a parameter), "constant", "tuple", "tuple_get" (operand.index), "global" (@name), "fn"
-     * (region 0), "call" (operand 0 is the function), "if" (operand 0, regions 0 and 1), "loop" (region 0). */
+     * (region 0), "call" (operand 0 is the function), "if" (operand 0, regions 0 and 1), "loop" (region 0), "match"
+     * (operand 0, a region for each constructor), "construct" (a constructor's name), "self" (the function around). */
     const char *op;
     const char *name;       /* of a parameter, or of a constant in the model; "" */
     const char *source;     /* the model's node that it came from; "" */

@@ -1,6 +1,7 @@
 /* tenon/relay.h: what there is: the operators, and the nodes of a function as arrays that live until the next such
  * call. Both are made from what texts are printed of, so a view says what the text says. */
 #include "driver/api.h"
+#include "op/control/control.h"
 #include "op/core/core.h"
 #include "tenon/relay.h"
 
@@ -10,9 +11,13 @@
 
 static bool is_structure(const tn_op *op)
 {
-    return op->fuse == TN_FUSE_NONE &&
-           (op->nregion || op == &tn_op_var || op == &tn_op_constant || op == &tn_op_call ||
-            op == &tn_op_global || op == &tn_op_tuple || op == &tn_op_tuple_get);
+    static const tn_op *const without_regions[] = {&tn_op_var,       &tn_op_constant, &tn_op_call,
+                                                   &tn_op_global,    &tn_op_tuple,    &tn_op_tuple_get,
+                                                   &tn_op_construct, &tn_op_self};
+    bool is = op->nregion != 0;
+    for (size_t i = 0; i < sizeof without_regions / sizeof *without_regions; i++)
+        is = is || op == without_regions[i];
+    return is;
 }
 
 static uint32_t count_fields(const tn_attr_field *f)

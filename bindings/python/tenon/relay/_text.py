@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple as Pair
 
 from .. import _core
+from .._errors import UnsupportedError
 from . import _table
 from .expr import Call, Constant, Expr, Function, GlobalVar, If, Let, Loop, Op, Tuple, TupleGetItem, Var
 from .ty import FuncType, TensorType, Type
@@ -363,6 +364,8 @@ class _Reader:
             made = Loop(args, Function(*self.region(regions[0])), attrs)
         else:
             record = _table.RECORDS[op]
+            if record.is_structure:
+                raise UnsupportedError(f"functions with {op} (data types) cannot be seen as expressions yet; their text can")
             made = Call(Op(op), [Tuple(args)] if record.most < 0 else args, attrs)
         made.span = source
         return _typed(made, types[0]) if len(types) == 1 else made
