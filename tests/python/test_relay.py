@@ -252,6 +252,25 @@ def @main(%x: Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32] {
         with self.assertRaises(ValueError):
             x.checked_type
 
+    def test_composites(self):
+        x = relay.var("x", shape=(2, 4))
+        given = tensor((2, 4), [1, 2, 3, 4, 5, 6, 7, 9])
+
+        def run(y):
+            return values(relay.build(relay.Function([x], y))(given))
+
+        first, second = relay.split(x + 0.0, 2, axis=-1)
+        self.assertEqual(run(second - first), [[2, 2], [2, 3]])
+        self.assertEqual(len(relay.split(x, [1, 3], axis=1)), 3)
+        self.assertEqual(run(relay.stack([first, second], axis=1)), [[[1, 2], [3, 4]], [[5, 6], [7, 9]]])
+        self.assertEqual(run(relay.zeros_like(x) + relay.ones((4,)) + relay.full(2, (4,), "float32")), [[3.0] * 4] * 2)
+        self.assertEqual(run(relay.nn.matmul(x, x, transpose_b=True)), [[30, 74], [74, 191]])
+        self.assertEqual(run(relay.variance(x, axis=1)), [1.25, 2.1875])
+        self.assertEqual(str(relay.analysis.infer_type(relay.topk(x, k=[1]))), "(Tensor[(2, 1), float32], Tensor[(2, 1), int64])")
+        with self.assertRaises(ValueError):
+            relay.split(x, 3, axis=1)
+        self.assertIn("split", dir(relay))
+
     def test_params_become_constants(self):
         x, w = relay.var("x", shape=(2,)), relay.var("w", shape=(2,))
         module = relay.build(relay.Function([x, w], x * w), params={"w": tensor((2,), [3, 4])})

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List
 
-from .expr import Call, Expr, Function, Let, Op, Var
+from .expr import Call, Expr, Function, Let, Op, Tuple, Var
 from .expr_functor import parts, post_order
+from .ty import TupleType, Type
 
 
 def post_order_visit(expr: Expr, fvisit: Callable[[Expr], Any]) -> None:
@@ -35,6 +36,25 @@ def free_vars(expr: Expr) -> List[Var]:
     return [v for v in all_vars(expr) if v not in bound]
 
 
+def infer_type(expr: Expr) -> Type:
+    """The type of an expression: known where it comes from a module, else what the compiler infers. O(the expression)."""
+    from .._ir import IRModule
+
+    if expr._type is not None:
+        return expr._type
+    if isinstance(expr, Var) and expr.type_annotation is not None:
+        return expr.type_annotation
+    body = IRModule.from_expr(Function(free_vars(expr), expr))["main"].body
+    while isinstance(body, Let):
+        body = body.body
+    return TupleType([f.checked_type for f in body.fields]) if isinstance(body, Tuple) and len(body.fields) != 1 \
+        else _type_of(body)
+
+
+def _type_of(e: Expr) -> Type:
+    return e.type_annotation if isinstance(e, Var) and e.type_annotation is not None else e.checked_type
+
+
 def count_operators(expr: Expr) -> Dict[str, int]:
     """How often each operator is called."""
     count: Dict[str, int] = {}
@@ -44,4 +64,4 @@ def count_operators(expr: Expr) -> Dict[str, int]:
     return count
 
 
-__all__ = ["all_vars", "bound_vars", "count_operators", "free_vars", "parts", "post_order_visit"]
+__all__ = ["all_vars", "bound_vars", "count_operators", "free_vars", "infer_type", "parts", "post_order_visit"]

@@ -283,6 +283,8 @@ def const(value: Any, dtype: Optional[str] = None) -> Constant:
         if name in _CODES:
             whole = not name.startswith("float")
             return Constant(_core.Tensor.over(array.array(_CODES[name], [int(value) if whole else value]), name, ()))
+    if isinstance(value, _core.Tensor) and dtype in (None, value.dtype):
+        return Constant(_core.Tensor.over(bytes(memoryview(value.bytes())), value.dtype, value.shape))
     import numpy
 
     from .. import _arrays

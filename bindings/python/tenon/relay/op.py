@@ -9,7 +9,7 @@ import sys
 import types
 from typing import Any, Callable, Dict, List
 
-from . import _table
+from . import _composite, _table
 from .expr import Call, Expr, Op, Tuple, const
 
 _NO = inspect.Parameter.empty
@@ -82,6 +82,8 @@ class Family(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if self._prefix + name in _composite.FUNCTIONS:
+            return _composite.FUNCTIONS[self._prefix + name]
         try:
             record = _table.find(self._prefix + name)
         except AttributeError as e:
@@ -94,7 +96,8 @@ class Family(types.ModuleType):
 
     def __dir__(self) -> List[str]:
         n = len(self._prefix)
-        return [o[n:] for o, r in _table.RECORDS.items() if o.startswith(self._prefix) and "." not in o[n:] and not r.is_structure]
+        names = [*(o for o, r in _table.RECORDS.items() if not r.is_structure), *_composite.FUNCTIONS]
+        return [o[n:] for o in names if o.startswith(self._prefix) and "." not in o[n:]]
 
 
 def families(package: str) -> Dict[str, Family]:
