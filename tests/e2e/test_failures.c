@@ -107,6 +107,16 @@ static int do_read(tenon_module *m)
 static int do_inspect(tenon_module *m) { return !tenon_module_inspect(m); }
 static int do_print(tenon_module *m) { return !tenon_module_print(m); }
 static int do_pass(tenon_module *m) { return tenon_pass_run(m, "SimplifyExpr,FoldConstant,FuseOps", NULL); }
+static int do_view(tenon_module *m) { return !tenon_function_inspect(m, "main"); }
+static int do_copy(tenon_module *m)
+{
+    tenon_module *copy = tenon_module_copy(m);
+    int failed = !copy || !tenon_module_print(copy);
+    faults_end();
+    snprintf(said, sizeof said, "%s", tenon_messages(session));
+    tenon_module_free(copy);
+    return failed;
+}
 static int do_check(tenon_module *m) { return tenon_check(m, &one_thread); }
 static int do_build(tenon_module *m) { return tenon_build(m, &one_thread, output, NULL); }
 static int do_build_all(tenon_module *m)
@@ -175,9 +185,14 @@ static int do_te_api(tenon_module *unused)
     int failed = tenon_te_reduce(c, "sum", tenon_load(c, x, 2, at)) || tenon_kernel_end(k, 1, &c) ||
                  tenon_step(k, "i r = loops \"out\"") || tenon_step(k, "parallel i") ||
                  !tenon_kernel_print(k) || tenon_kernel_build(k, &one_thread, &code);
+    tenon_module *m = failed ? NULL : tenon_kernel_module(k);
+    tenon_kernel *again = tenon_kernel_from_module(m, NULL);
+    failed = failed || tenon_kernel_rule(again, NULL) || !tenon_kernel_inspect(again);
     faults_end();
     snprintf(said, sizeof said, "%s", tenon_messages(session));
     tnr_module_release(code);
+    tenon_kernel_free(again);
+    tenon_module_free(m);
     tenon_kernel_free(k);
     return failed;
 }
@@ -203,6 +218,8 @@ static const struct {
     {"interpret", do_flat, 0, 2},
     {"relay.h", do_relay_api, NO_MODULE | ONCE, 12},
     {"te.h", do_te_api, NO_MODULE | ONCE, 5},
+    {"copy", do_copy, 0, 2},
+    {"view a function", do_view, 0, 2},
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
