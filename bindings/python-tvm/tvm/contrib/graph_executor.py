@@ -1,20 +1,30 @@
 """tvm.contrib.graph_executor: a model's inputs, runs and outputs."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable, List
 
 from .. import _missing
 from ..runtime import Executor, Library
 
 
-class GraphModule(Executor):
-    """GraphModule(lib["default"](device)): set_input, run, get_output, benchmark, ...; `module` has them by name."""
+class GraphModule:
+    """GraphModule(lib["default"](device)): set_input, run, get_output, benchmark, ... of the executor `module`."""
 
     def __init__(self, module: Executor):
         if not isinstance(module, Executor):
             raise TypeError(f"a GraphModule is made of lib['default'](device), not of {type(module).__name__}")
-        self.__dict__ = module.__dict__  # one state, so that it does not matter which of both is called
         self.module = module
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "module":  # not there yet
+            raise AttributeError(name)
+        return getattr(self.module, name)
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        return self.module[name]
+
+    def __dir__(self) -> List[str]:
+        return sorted({*super().__dir__(), *dir(self.module)})
 
 
 def create(graph_json_str: str, libmod: Any, device: Any) -> GraphModule:

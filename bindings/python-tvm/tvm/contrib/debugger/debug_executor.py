@@ -9,8 +9,8 @@ class GraphModuleDebug(GraphModule):
     """`run` also prints the time of each kernel."""
 
     def run(self, **input_dict: Any) -> None:
-        super().run(**input_dict)
-        print(self.profile())
+        self.module.run(**input_dict)
+        print(self.module.profile())
 
 
 def create(graph_json_str: str, libmod: Any, device: Any, dump_root: Optional[str] = None) -> GraphModuleDebug:
