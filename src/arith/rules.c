@@ -121,6 +121,8 @@ const tn_rule_row tn_rules[] = {
     {"le-drops-digit",      I,   "a*k1 <= c*k1 + b",        "a <= c",             "0 <= b and b < k1"},
     {"div-lt",              I,   "a/k1 < k2",               "a < k1*k2",          "0 < k1"},
     {"le-div",              I,   "k2 <= a/k1",              "k1*k2 <= a",         "0 < k1"},
+    {"div-lt-symbol",       I,   "a/b < c",                 "a < b*c",            "0 < b"},
+    {"div-lt-nested",       I,   "(a + b/k1)/k2 < c",       "a*k1 + b < c*(k1*k2)", "0 < k1 and 0 < k2"},
     {"le-shift",            I,   "a + b <= c + b",          "a <= c",             NULL},
     {"le-not-strict",       I,   "a <= b - 1",              "a < b",              NULL},
     {"mask-of-full-tile",   I,   "a + b < c",               "true",               "a + k1 <= c and b < k1"},

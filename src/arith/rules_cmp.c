@@ -1,9 +1,9 @@
 /* Rules of comparisons of indices, all through one normal form: affine <= 0, affine == 0.
  *
  * Coefficients are divided by their gcd (rounding the constant, as integers allow), digits too small to matter
- * are dropped (16*i + j < 16*n with 0 <= j < 16 is i < n), a lone quotient is multiplied out (x/k < c is x <
- * c*k), then bounds and assumptions decide. What is left is written with positive terms on both sides: x < c,
- * c <= x, x < y + c.
+ * are dropped (16*i + j < 16*n with 0 <= j < 16 is i < n), quotients are multiplied out where that makes no more
+ * terms or leaves no quotient (x/k < c is x < c*k), then bounds and assumptions decide. What is left is written
+ * with positive terms on both sides: x < c, c <= x, x < y + c.
  */
 #include "arith/arith_impl.h"
 
@@ -74,27 +74,58 @@ static void normalise_le0(tn_simp *c, tn_affine *a)
     } while (drop_digits(c, a));
 }
 
-/* x/k + r <= 0 is x + k*(r-1) + 1 <= 0, and r - x/k <= 0 is k*r - x <= 0, for a constant k > 0 and any r: done where it
- * makes no more terms. */
-static bool multiply_out(tn_affine *a)
+/* x/k + r <= 0 is x + k*(r-1) + 1 <= 0, and r - x/k <= 0 is k*r - x <= 0, for any k > 0 that the bounds know of. */
+static bool multiply_out_term(tn_simp *c, const tn_affine *a, int i, tn_affine *out)
 {
-    for (int i = 0; i < a->n; i++) {
-        const tn_expr *q = a->term[i].atom;
-        int64_t k;
-        tn_affine x, r = *a, out = {0};
-        bool up = a->term[i].coef == 1;
-        if (q->kind != TN_E_FLOORDIV || !(up || a->term[i].coef == -1) || !tn_is_int(q->src[1], &k) ||
-            k <= 0 || !tn_affine_raw(q->src[0], &x))
-            continue;
-        tn_affine_drop(&r, i);
-        if (tn_affine_addmul(&out, &r, k) && tn_affine_addmul(&out, &x, up ? 1 : -1) &&
-            tn_affine_addmul(&out, &(tn_affine){.c = 1}, up ? 1 - k : 0) && out.c != INT64_MIN &&
-            (a->n == 1 || out.n <= a->n)) {
+    const tn_expr *q = a->term[i].atom;
+    tn_affine x, k, r = *a;
+    bool up = a->term[i].coef == 1;
+    if (q->kind != TN_E_FLOORDIV || !(up || a->term[i].coef == -1) ||
+        tn_bounds_of(&c->b, q->src[1]).lo <= 0 || !tn_affine_raw(q->src[0], &x) ||
+        !tn_affine_raw(q->src[1], &k))
+        return false;
+    tn_affine_drop(&r, i);
+    r.c -= up;
+    return r.c != INT64_MAX && tn_affine_product(c->p, &k, &r, out) &&
+           tn_affine_addmul(out, &x, up ? 1 : -1) && tn_affine_addmul(out, &(tn_affine){.c = 1}, up) &&
+           out->c != INT64_MIN;
+}
+
+/* Done where it makes no more terms. */
+static bool multiply_out(tn_simp *c, tn_affine *a)
+{
+    tn_affine out;
+    for (int i = 0; i < a->n; i++)
+        if (multiply_out_term(c, a, i, &out) && (a->n == 1 || out.n <= a->n)) {
             *a = out;
             return true;
         }
-    }
     return false;
+}
+
+static int first_quotient(const tn_affine *a)
+{
+    for (int i = 0; i < a->n; i++)
+        if (a->term[i].atom->kind == TN_E_FLOORDIV)
+            return i;
+    return -1;
+}
+
+/* Done where no quotient stays, whatever the number of terms: (a + (b + x/15)/33) < n. */
+static bool multiply_out_all(tn_simp *c, tn_affine *a)
+{
+    enum { DEEPEST = 8 };
+    tn_affine now = *a, next;
+    int i = first_quotient(a);
+    if (i < 0)
+        return false;
+    for (int depth = 0; i >= 0; i = first_quotient(&now)) {
+        if (depth++ == DEEPEST || !multiply_out_term(c, &now, i, &next))
+            return false;
+        now = next;
+    }
+    *a = now;
+    return true;
 }
 
 static int decide_le0(tn_simp *c, const tn_affine *a)
@@ -141,7 +172,7 @@ const tn_expr *tn_simp_le0(tn_simp *c, tn_affine *a)
         normalise_le0(c, a);
         if (a->n == 0)
             return tn_bool(c->p, a->c <= 0);
-        if (!multiply_out(a))
+        if (!multiply_out(c, a) && !multiply_out_all(c, a))
             break;
     }
     int known = decide_le0(c, a);
