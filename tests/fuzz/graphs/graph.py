@@ -117,6 +117,7 @@ class Graph:
         self.other_dtypes = r.pick([0, 0, 0.05, 0.4])
         self.special = r.chance(0.05)            # some inputs are not numbers, infinite, or denormal
         self.exact = self.exact and not self.special
+        self.large = r.chance(0.25)              # extents that fill vectors and blocks: code for them takes long to make
         self.least = 0 if r.chance(0.08) else 1  # the smallest extent
         self.unnamed = r.pick([0, 0, 0, 0.3, 1])  # how often extents of inputs are declared without size or name
         self.block = self.main = Block()
@@ -150,8 +151,8 @@ class Graph:
             d = r.pick(list(self.symbols))
             if min(d) >= low:
                 return d
-        n = r.weighted([1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 17, 32, 33, 0],
-                       [3, 5, 6, 5, 4, 2, 2, 2, .4, .8, .5, .4, .4, 1])
+        n = r.weighted([1, 2, 3, 4, 5, 6, 7, 8, 0, 15, 16, 17, 32, 33][:None if self.large else 9],
+                       [3, 5, 6, 5, 4, 2, 2, 2, 1, 1, 2, 1, .8, .8][:None if self.large else 9])
         return self.dim(max(n, low))
 
     def shape(self, rank, low=None):

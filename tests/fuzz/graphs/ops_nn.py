@@ -6,7 +6,12 @@ from ops_element import broadcast, both
 from ops_move import dmap, same
 from rows import ROWS, row, Row
 
-CHANNELS = [1, 1, 2, 3, 3, 4, 5, 8, 13, 16, 16, 17, 24, 32, 33]
+CHANNELS = [1, 1, 2, 3, 3, 4, 5, 8]
+MANY_CHANNELS = CHANNELS + [13, 16, 16, 17, 24, 32, 33]
+
+
+def channels_of(g):
+    return g.r.pick(MANY_CHANNELS if g.large else CHANNELS)
 
 
 def mac(g, a, b, n, bias=None, dtype=None):
@@ -27,7 +32,7 @@ def image(g, dtypes=("f4",), spatial=None, channels=None, known=True, **other):
     if v:
         return v, k
     for _ in range(9):
-        c = r.pick(CHANNELS)
+        c = channels_of(g)
         if channels is None or channels(c):
             break
     else:
@@ -93,7 +98,7 @@ def conv(g):
     r = g.r
     group = r.pick([1, 1, 1, c] + [x for x in (2, 4) if c % x == 0])
     attributes, kernel, _, _, out = windows(g, v, k)
-    m = group * r.pick([1, 1, 2]) if group > 1 else r.pick(CHANNELS)
+    m = group * r.pick([1, 1, 2]) if group > 1 else channels_of(g)
     w = weight(g, v.dtype, [g.dim(m), g.dim(c // group)] + [g.dim(n) for n in kernel])
     b = weight(g, v.dtype, [g.dim(m)]) if r.chance(0.6) else None
     n = c // group * int(np.prod(kernel))
@@ -181,7 +186,7 @@ def mat_mul(g):
     a = g.operand(("f4", "f4", "f8", "i4", "f2") if r.chance(g.other_dtypes) else ("f4",), min_rank=1, max_rank=4, low=1,
                   known=False, want=lambda v: v.known or (v.rank > 1 and v.shape[-1] is not None))
     k = a.shape[-1]
-    n = g.dim(r.pick([1, 2, 3, 4, 7, 8, 16, 17, 33])) if r.chance(0.7) else g.extent()
+    n = g.dim(r.pick([1, 2, 3, 4, 7, 8, 16, 17, 33][:None if g.large else 6])) if r.chance(0.7) else g.extent()
 
     def fits(w):
         return (w.dtype == a.dtype and w.known and w.rank >= 1 and w.rank <= 4 and
@@ -207,7 +212,7 @@ def gemm(g):
     a = g.operand(("f4", "f8") if r.chance(g.other_dtypes) else ("f4",), 2, low=1)
     ta, tb = r.below(2), r.below(2)
     m, k = a.shape[::-1] if ta else a.shape
-    n = g.dim(r.pick([1, 2, 3, 5, 8, 16, 17, 33]))
+    n = g.dim(r.pick([1, 2, 3, 5, 8, 16, 17, 33][:None if g.large else 5]))
     b = weight(g, a.dtype, [n, k] if tb else [k, n])
     alpha, beta = r.pick([1.0, 1.0, 0.5, 2.0]), r.pick([1.0, 1.0, 0.5])
     c = None
@@ -389,7 +394,7 @@ def qdq_conv(g):
     x = dequantise(g, *quantise(g, v))
     c = fixed(x.shape[1])
     attributes, kernel, _, _, out = windows(g, x, k)
-    m = g.r.pick(CHANNELS)
+    m = channels_of(g)
     wq = g.constant(g.data("i1", [m, c] + kernel, -30, 30, 1.0), bounds=(-30, 30))
     w = dequantise(g, wq, g.constant(np.asarray(2.0 ** -5, "f4")), g.constant(np.asarray(0, "i1")) if g.r.chance(.7) else None)
     y = g.emit("Conv", [x, w], [("f4", [x.shape[0], g.dim(m)] + out, *mac(g, x, w, c * int(np.prod(kernel))))], **attributes)[0]
@@ -403,7 +408,7 @@ def conv_integer(g):
     c = fixed(v.shape[1])
     attributes, kernel, _, _, out = windows(g, v, k)
     dtype = g.r.pick(Q)
-    m = g.r.pick(CHANNELS)
+    m = channels_of(g)
     w = g.fresh(dtype, [g.dim(m), g.dim(c)] + [g.dim(n) for n in kernel], constant=True)
     z = g.constant(np.asarray(zero_point(g, v.dtype), DTYPES[v.dtype].np)) if g.r.chance(0.6) else None
     n = c * int(np.prod(kernel))
@@ -443,7 +448,7 @@ def qlinear_conv(g):
     c = fixed(v.shape[1])
     attributes, kernel, _, _, out = windows(g, v, k)
     group = g.r.pick([1, 1, c])
-    m = group if group > 1 else g.r.pick(CHANNELS)
+    m = group if group > 1 else channels_of(g)
     w = g.fresh("i1" if v.dtype == "i1" else g.r.pick(Q), [g.dim(m), g.dim(c // group)] + [g.dim(n) for n in kernel], constant=True)
     kind = DTYPES[v.dtype]
     b = g.fresh("i4", [g.dim(m)], -200, 200, constant=True) if g.r.chance(0.5) else None
