@@ -7,7 +7,7 @@ include(GNUInstallDirs)
 set(objects "")
 foreach(layer IN LISTS TN_LAYERS)
     string(REPLACE "tn_" "" name ${layer})
-    if(TN_HAS_${name} AND NOT name MATCHES "^(cli|runtime|host)$")
+    if(TN_HAS_${name} AND NOT name MATCHES "^(cli|runtime|host|picture)$")
         list(APPEND objects $<TARGET_OBJECTS:${layer}>)
     endif()
 endforeach()
@@ -43,7 +43,7 @@ install(DIRECTORY ${share}/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
 
 # What `make demo` builds: what the demonstration runs, and all that is installed, so that `cmake --install` works after it.
 add_custom_target(demo DEPENDS upscale tenon tenon_bundle tenon_compiler tenon_runtime tenon_runtime_static
-    tenon_host tenon_host_static texts)
+    tenon_host tenon_host_static tenon_image texts)
 
 # pkg-config and CMake package
 foreach(name IN ITEMS tenon tenon_runtime tenon_host)

@@ -2,7 +2,7 @@
 #define TN_CLI_IMAGE_H
 /* Inside of `tenon image`: how pixels and numbers of an array belong together (image_array.c). */
 #include "cli/npz.h"
-#include "cli/picture.h"
+#include "picture/picture.h"
 
 enum tn_colors { TN_COLORS_RGB, TN_COLORS_BGR, TN_COLORS_GRAY };
 

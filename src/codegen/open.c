@@ -1,6 +1,8 @@
 /* Opens the LLVM code generator, a shared object that only commands which need it ever load. */
 #include "codegen/codegen.h"
 
+#include "base/folder.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,30 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder of the file this code is in: a program, or a shared object that a program uses. */
-static void own_folder(char out[4096])
-{
-    static const char here = 0;
-    Dl_info self;
-    ssize_t n = readlink("/proc/self/exe", out, 4095);
-    out[n > 0 ? n : 0] = 0;
-    if (dladdr(&here, &self) && self.dli_fname && strstr(self.dli_fname, ".so") &&
-        strlen(self.dli_fname) < 4096)
-        memcpy(out, self.dli_fname, strlen(self.dli_fname) + 1);
-    char *slash = strrchr(out, '/');
-    *(slash ? slash : out) = 0;
-}
-
 void tn_library_folder(tn_buf *out)
 {
-    const char *dir = getenv("TENON_LIBDIR");
-    char own[4096];
-    if (dir && *dir) {
-        tn_buf_str(out, dir);
-        return;
-    }
-    own_folder(own);
-    tn_buf_printf(out, "%s/../lib/tenon", own);
+    char at[TN_FOLDER_BYTES];
+    tn_folder_find(at);
+    tn_buf_str(out, at);
 }
 
 static void find_llvm(tn_buf *out)

@@ -147,7 +147,7 @@ def check_refusals(cat):
     write("a.webp", b"RIFF\0\0\0\0WEBPVP8 ")
     tenon("a.webp", "-o", "o.npz", code=4, says="a.webp: this is WebP, which is not supported; convert it to PNG or JPEG")
     write("a.txt", b"hello")
-    tenon("a.txt", "-o", "o.npz", code=4, says="a.txt: not a picture that can be read: PNG, JPEG and BMP are")
+    tenon("a.txt", "-o", "o.npz", code=4, says="a.txt: not a picture that can be read: PNG, JPEG, BMP and PNM are")
     write("empty.png", b"")
     tenon("empty.png", "-o", "o.npz", code=4, says="empty.png: the file is empty")
     tenon("none.png", "-o", "o.npz", code=4, says="none.png: cannot read the file: No such file")

@@ -1,11 +1,15 @@
 /* Pictures: any bytes. What is accepted has the size it says, and can be resampled. */
-#include "cli/picture.h"
+#include "picture/picture.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* Named, so that they are linked: tn_picture_decode refers to them weakly. */
+static int (*const readers[])(const void *, size_t, tn_picture *, char *)
+    __attribute__((used)) = {tn_picture_webp, tn_picture_tiff, tn_picture_jpeg2000};
 
 static void require(int holds)
 {

@@ -2,6 +2,7 @@
  * Col2Im, DeformConv. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/host/host.h"
 #include "op/image/image.h"
 #include "op/tensor/tensor.h"
 #include "op/vision/vision.h"
@@ -155,6 +156,13 @@ static void deform_conv(imp_node *c)
     imp_out(c, 0, bias.def ? imp_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y);
 }
 
+/* The file is whatever bytes come in the run. */
+static void image_decoder(imp_node *c)
+{
+    tn_image_decode_attr a = {imp_attr_string(c, "pixel_format", "RGB")};
+    imp_out(c, 0, imp_call1(c, &tn_op_image_decode, &a, imp_in(c, 0)));
+}
+
 // clang-format off
 const imp_row onnx_rows_image[] = {
     {"DepthToSpace",   1,  0, 1, 1, depth_space,     &tn_op_nn_depth_to_space},
@@ -166,6 +174,7 @@ const imp_row onnx_rows_image[] = {
     {"MaxRoiPool",     1,  0, 2, 1, max_roi_pool,    NULL},
     {"Col2Im",        18,  0, 3, 1, col2im,          NULL},
     {"DeformConv",    19,  0, 5, 1, deform_conv,     NULL},
+    {"ImageDecoder", 20, 0, 1, 1, image_decoder, NULL},
     {0},
 };
 // clang-format on

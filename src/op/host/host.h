@@ -30,6 +30,9 @@ TN_ATTR_STRUCT(tn_string_split_attr, TN_STRING_SPLIT_ATTRS);
     ATTR(s, STR,  locale,             "\"\"",     "tr and az have cases of their own for i")
 TN_ATTR_STRUCT(tn_string_normalize_attr, TN_STRING_NORMALIZE_ATTRS);
 
+#define TN_IMAGE_DECODE_ATTRS(ATTR, s) ATTR(s, STR, pixel_format, "\"RGB\"", "RGB, BGR or Grayscale")
+TN_ATTR_STRUCT(tn_image_decode_attr, TN_IMAGE_DECODE_ATTRS);
+
 #define TN_STRING_MATCH_ATTRS(ATTR, s) ATTR(s, STR, pattern, NULL, "the regular expression")
 TN_ATTR_STRUCT(tn_string_match_attr, TN_STRING_MATCH_ATTRS);
 

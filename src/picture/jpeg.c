@@ -1,7 +1,7 @@
 /* JPEG through libjpeg. Its warnings about damaged data are errors here: what it guesses for lost parts is no picture
  * to compute with. The number of scans is bounded, since a small progressive file can ask for thousands of
  * full passes. */
-#include "cli/picture.h"
+#include "picture/picture.h"
 
 #include <setjmp.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
-/* BMP, the uncompressed kinds: 8 bits with a palette, 24 and 32 bits. Rows are padded to four bytes and stand bottom up
- * unless the height is negative. A fourth byte is no alpha: few writers mean it. */
-#include "cli/picture.h"
+/* BMP, the uncompressed kinds: 1, 4 and 8 bits with a palette, 24 and 32 bits. Rows are padded to four bytes
+ * and stand bottom up unless the height is negative. A fourth byte is no alpha: few writers mean it. */
+#include "picture/picture.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,8 @@ static int read_layout(const uint8_t *b, size_t n, tn_picture *out, layout *l, c
     uint32_t start = u32(b + 10), height = u32(b + 22), kind = u32(b + 30);
     l->bits = b[28] | (unsigned)b[29] << 8;
     l->top_down = height >> 31;
-    if ((l->bits != 8 && l->bits != 24 && l->bits != 32) || (kind != 0 && !(kind == 3 && l->bits == 32)))
+    bool palette = l->bits == 1 || l->bits == 4 || l->bits == 8;
+    if ((!palette && l->bits != 24 && l->bits != 32) || (kind != 0 && !(kind == 3 && l->bits == 32)))
         return tn_picture_fail(why, "BMP with %u bits a pixel%s is not supported; convert it to PNG", l->bits,
                                kind ? ", compressed," : "");
     if (kind == 3 &&
@@ -38,8 +40,9 @@ static int read_layout(const uint8_t *b, size_t n, tn_picture *out, layout *l, c
     out->channels = 3;
     out->bits = 8;
     l->palette = b + HEAD + u32(b + 14);
-    l->colours = u32(b + 46) && u32(b + 46) < 256 ? u32(b + 46) : 256;
-    if (l->bits == 8 && (size_t)(b + n - l->palette) < 4 * (size_t)l->colours)
+    const uint32_t most = palette ? 1u << l->bits : 0;
+    l->colours = u32(b + 46) && u32(b + 46) < most ? u32(b + 46) : most;
+    if (palette && (size_t)(b + n - l->palette) < 4 * (size_t)l->colours)
         return tn_picture_fail(why, "the palette is cut short");
     l->stride = ((size_t)out->width * l->bits + 31) / 32 * 4;
     if (start > n || (l->stride && (n - start) / l->stride < out->height))
@@ -58,11 +61,13 @@ int tn_picture_bmp(const void *at, size_t n, tn_picture *out, char why[TN_PICTUR
     for (uint32_t y = 0; y < out->height; y++) {
         const uint8_t *row = l.pixels + l.stride * (l.top_down ? y : out->height - 1 - y);
         for (uint32_t x = 0; x < out->width; x++, to += 3) {
-            const uint8_t *p = row + (size_t)x * (l.bits / 8);
-            if (l.bits == 8 && *p >= l.colours)
-                return tn_picture_fail(why, "a pixel has no colour in the palette");
-            if (l.bits == 8)
-                p = l.palette + 4 * (size_t)*p;
+            const uint8_t *p = row + (size_t)x * l.bits / 8;
+            if (l.bits <= 8) {
+                unsigned index = (unsigned)*p >> (8 - l.bits - x * l.bits % 8) & ((1u << l.bits) - 1);
+                if (index >= l.colours)
+                    return tn_picture_fail(why, "a pixel has no colour in the palette");
+                p = l.palette + 4 * (size_t)index;
+            }
             to[0] = p[2], to[1] = p[1], to[2] = p[0];
         }
     }

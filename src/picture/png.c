@@ -1,5 +1,5 @@
 /* PNG through libpng: any colour type and depth, interlaced or not; palettes and transparent colours are expanded. */
-#include "cli/picture.h"
+#include "picture/picture.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-#ifndef TN_CLI_PICTURE_H
-#define TN_CLI_PICTURE_H
-/* Pictures: PNG and JPEG through libpng and libjpeg, BMP by hand; and resampling. Nothing a file says is believed
+#ifndef TN_PICTURE_PICTURE_H
+#define TN_PICTURE_PICTURE_H
+/* Pictures: PNG and JPEG through libpng and libjpeg, BMP and PNM by hand, WebP, TIFF and JPEG 2000 where
+ * their readers are linked; and resampling. Nothing a file says is believed
  * before it is checked: sizes are bounded, and a file that is damaged or cut short is refused. */
 #include <stddef.h>
 #include <stdint.h>
@@ -28,10 +29,26 @@ typedef struct tn_canvas { /* what is computed with */
 int tn_picture_decode(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);
 void tn_picture_deinit(tn_picture *p);
 
-/* The readers of one format each, not turned yet. They fit tn_picture_decode's contract. */
+/* The same, but as the file has it. */
+int tn_picture_read(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);
+
+/* What libtenon-image.so exports: tenon_image. */
+enum { TN_PICTURE_API = 1 };
+typedef struct tn_picture_api {
+    int version; /* TN_PICTURE_API */
+    int (*read)(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);
+    void (*deinit)(tn_picture *p);
+} tn_picture_api;
+const tn_picture_api *tenon_image(void);
+
+/* The readers of one format each, not turned yet. They fit tn_picture_read's contract, but leave *out to it. */
 int tn_picture_png(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);
 int tn_picture_jpeg(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);
 int tn_picture_bmp(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);
+int tn_picture_pnm(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);
+int tn_picture_webp(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);
+int tn_picture_tiff(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);
+int tn_picture_jpeg2000(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);
 /* For the readers: allocates the samples of out's width, height, channels and bits, zeroed; 1 if that is too large. */
 int tn_picture_alloc(tn_picture *out, char why[TN_PICTURE_WHY]);
 int tn_picture_fail(char why[TN_PICTURE_WHY], const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -4,7 +4,7 @@
  * A pixel of the target at i looks at centre = start + (i + 1/2) * scale of the source with a filter of radius
  * support * max(scale, 1): the filters of PIL's `resize`, bicubic with a = -1/2. Beyond the picture there is nothing;
  * the weights of what is there sum to 1. */
-#include "cli/picture.h"
+#include "picture/picture.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Pictures of any format: which reader takes a file, how it is turned upright, what bounds its size. */
-#include "cli/picture.h"
+#include "picture/picture.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -94,40 +94,60 @@ static int turn(tn_picture *p, char why[TN_PICTURE_WHY])
 
 /* ---- which format ---- */
 
+/* Before their uses: clang links them otherwise. These readers are there where their files are linked, with
+ * the libraries that they need: in libtenon-image.so, not in the command. */
+#pragma weak tn_picture_webp
+#pragma weak tn_picture_tiff
+#pragma weak tn_picture_jpeg2000
+
+typedef int reader(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);
+typedef struct {
+    const char *magic;
+    unsigned n, at;
+    const char *name;
+    reader *read; /* NULL: not supported here */
+} format;
+
 // clang-format off
-static const struct { const char *magic; unsigned n, at; const char *name; } strangers[] = {
-    {"WEBP", 4, 8, "WebP"},       {"GIF8", 4, 0, "GIF"},             {"II*\0", 4, 0, "TIFF"}, {"MM\0*", 4, 0, "TIFF"},
-    {"ftypavif", 8, 4, "AVIF"},   {"ftyphei", 7, 4, "HEIC"},         {"ftypmif1", 8, 4, "HEIC"},
-    {"\0\0\0\x0cjP", 6, 0, "JPEG 2000"}, {"\xff\x0a", 2, 0, "JPEG XL"}, {"8BPS", 4, 0, "Photoshop"},
-    {"%PDF", 4, 0, "PDF"},        {"<svg", 4, 0, "SVG"},             {"<?xml", 5, 0, "XML"},
-};
+#define FORMATS { \
+    {"\x89PNG\r\n\x1a\n", 8, 0, "PNG", tn_picture_png}, {"\xff\xd8\xff", 3, 0, "JPEG", tn_picture_jpeg}, \
+    {"BM", 2, 0, "BMP", tn_picture_bmp},           {"P1", 2, 0, "PNM", tn_picture_pnm}, \
+    {"P2", 2, 0, "PNM", tn_picture_pnm},           {"P3", 2, 0, "PNM", tn_picture_pnm}, \
+    {"P4", 2, 0, "PNM", tn_picture_pnm},           {"P5", 2, 0, "PNM", tn_picture_pnm}, \
+    {"P6", 2, 0, "PNM", tn_picture_pnm},           {"WEBP", 4, 8, "WebP", tn_picture_webp}, \
+    {"II*\0", 4, 0, "TIFF", tn_picture_tiff},      {"MM\0*", 4, 0, "TIFF", tn_picture_tiff}, \
+    {"\0\0\0\x0cjP", 6, 0, "JPEG 2000", tn_picture_jpeg2000}, \
+    {"\xff\x4f\xff\x51", 4, 0, "JPEG 2000", tn_picture_jpeg2000}, \
+    {"GIF8", 4, 0, "GIF", NULL},                   {"ftypavif", 8, 4, "AVIF", NULL}, {"ftyphei", 7, 4, "HEIC", NULL}, \
+    {"ftypmif1", 8, 4, "HEIC", NULL},              {"\xff\x0a", 2, 0, "JPEG XL", NULL}, \
+    {"8BPS", 4, 0, "Photoshop", NULL}, \
+    {"%PDF", 4, 0, "PDF", NULL},                   {"<svg", 4, 0, "SVG", NULL}, {"<?xml", 5, 0, "XML", NULL}}
 // clang-format on
 
-static int refuse(const uint8_t *at, size_t n, char why[TN_PICTURE_WHY])
+int tn_picture_read(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY])
 {
-    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
-        if (n >= strangers[i].at + strangers[i].n &&
-            memcmp(at + strangers[i].at, strangers[i].magic, strangers[i].n) == 0)
+    const format formats[] = FORMATS; /* weak functions are no constants */
+    const uint8_t *b = at;
+    *out = (tn_picture){0};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const format *f = &formats[i];
+        if (n < f->at + f->n || memcmp(b + f->at, f->magic, f->n) != 0)
+            continue;
+        if (!f->read)
             return tn_picture_fail(why, "this is %s, which is not supported; convert it to PNG or JPEG",
-                                   strangers[i].name);
-    return tn_picture_fail(why,
-                           n ? "not a picture that can be read: PNG, JPEG and BMP are" : "the file is empty");
+                                   f->name);
+        int failed = f->read(at, n, out, why);
+        if (failed)
+            tn_picture_deinit(out);
+        return failed;
+    }
+    return tn_picture_fail(why, n ? "not a picture that can be read: PNG, JPEG, BMP and PNM are"
+                                  : "the file is empty");
 }
 
 int tn_picture_decode(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY])
 {
-    const uint8_t *b = at;
-    int failed;
-    *out = (tn_picture){0};
-    if (n >= 8 && memcmp(b, "\x89PNG\r\n\x1a\n", 8) == 0)
-        failed = tn_picture_png(at, n, out, why);
-    else if (n >= 3 && memcmp(b, "\xff\xd8\xff", 3) == 0)
-        failed = tn_picture_jpeg(at, n, out, why);
-    else if (n >= 2 && memcmp(b, "BM", 2) == 0)
-        failed = tn_picture_bmp(at, n, out, why);
-    else
-        failed = refuse(at, n, why);
-    failed = failed || turn(out, why);
+    int failed = tn_picture_read(at, n, out, why) || turn(out, why);
     if (failed)
         tn_picture_deinit(out);
     return failed;

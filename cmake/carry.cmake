@@ -1,0 +1,14 @@
+# For wheels: copies the libraries that FILE needs, and those that they need, beside it into FOLDER, but for those that every
+# manylinux system has. FILE finds them there by its DT_RPATH, which holds for what they need too.
+#
+#   cmake -DFILE=... -DFOLDER=... -P carry.cmake
+file(GET_RUNTIME_DEPENDENCIES MODULES ${FILE} RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR missing
+    PRE_EXCLUDE_REGEXES "^(libc|libm|libdl|librt|libpthread|ld-linux.*|libz|libgcc_s)\\.so")
+if(missing)
+    message(FATAL_ERROR "${FILE} needs ${missing}, which are not installed")
+endif()
+foreach(path IN LISTS found)
+    get_filename_component(name ${path} NAME)
+    file(REAL_PATH ${path} real)
+    file(COPY_FILE ${real} ${FOLDER}/${name})
+endforeach()
