@@ -111,8 +111,9 @@ class Tvm(unittest.TestCase):
         with tvm.transform.PassContext(config={"no.such": True}):
             self.assertRaisesRegex(tenon.CompileError, "no.such", relay.build, self.mod)
         self.assertRaises(tenon.CompileError, relay.build, self.mod, "cuda")
-        for wrong in ({"target_host": "cuda"}, {"target": ["llvm", "c"]}, {"params": {"w": 1}}):
+        for wrong in ({"target_host": "cuda"}, {"target": ["llvm", "c"]}):
             self.assertRaises(tenon.UnsupportedError, relay.build, self.mod, **wrong)
+        self.assertRaisesRegex(ValueError, "no parameter is named w", relay.build, self.mod, params={"w": 1})
 
     def test_passes(self):
         seq = tvm.transform.Sequential([relay.transform.SimplifyInference(), relay.transform.FuseOps()])
