@@ -16,6 +16,7 @@ try:
     import numpy
 
     import tvm
+    import tvm.testing
     from tvm import nd, relay
     from tvm.contrib import download, graph_executor, utils
     from tvm.contrib.debugger import debug_executor
@@ -113,7 +114,7 @@ class Tvm(unittest.TestCase):
         self.assertRaises(tenon.CompileError, relay.build, self.mod, "cuda")
         for wrong in ({"target_host": "cuda"}, {"target": ["llvm", "c"]}):
             self.assertRaises(tenon.UnsupportedError, relay.build, self.mod, **wrong)
-        self.assertRaisesRegex(ValueError, "no parameter is named w", relay.build, self.mod, params={"w": 1})
+        self.assertRaisesRegex(ValueError, "no parameter is named w", relay.build, self.mod, params={"w": nd.array(self.x)})
 
     def test_passes(self):
         seq = tvm.transform.Sequential([relay.transform.SimplifyInference(), relay.transform.FuseOps()])
@@ -124,6 +125,23 @@ class Tvm(unittest.TestCase):
         self.assertEqual(tenon.tir.transform.__spec__.name, "tenon.tir.transform")
         for wrong in (lambda: relay.transform.FuseUps(), lambda: tvm.transform.FuseUps, lambda: relay.no_such_thing):
             self.assertRaises(AttributeError, wrong)
+
+    def test_relay_by_hand(self):
+        data, weight = relay.var("data", shape=(2, 3)), relay.var("weight", shape=(4, 3))
+        mod = tvm.IRModule.from_expr(relay.Function([data, weight], relay.nn.relu(relay.nn.dense(data, weight))))
+        net = mod["main"]
+        mod = relay.Module.from_expr(relay.Function(net.params, relay.exp(net.body), None, net.type_params, net.attrs))
+        weights = numpy.ones((4, 3), "float32")
+        graph, lib, params = relay.build_module.build(mod, "llvm", params={"weight": nd.array(weights)})
+        m = graph_executor.create(graph, lib, tvm.cpu())
+        m.set_input("data", self.x / 9)
+        m.set_input(**params)
+        m.run()
+        tvm.testing.assert_allclose(m.get_output(0).numpy(), numpy.exp(self.x / 9 @ weights.T), rtol=1e-5)
+        f = relay.create_executor("vm", device=tvm.cpu()).evaluate(relay.Function([data], relay.negative(data)))
+        self.assertTrue((f(self.x).numpy() == -self.x).all())
+        mutator = importlib.import_module("tvm.relay.expr_functor").ExprMutator
+        self.assertIs(mutator, relay.ExprMutator)
 
     def test_arrays(self):
         a = nd.array(self.x)

@@ -39,33 +39,35 @@ def build(ir_mod: Any, target: Any = None, target_host: Any = None, executor: An
     return Library(tenon.relay.build(ir_mod, text, params=params, mod_name=mod_name), mod_name, ir_mod, Target(text))
 
 
-class _Callable:
+class GraphExecutor:
     """create_executor(...).evaluate()(x, y): a function of the model's inputs."""
 
-    def __init__(self, library: Library, where: Any):
-        self._executor = Executor(library._module, where)
+    def __init__(self, mod: Any, device: Any, target: Any, params: Optional[Mapping[str, Any]]):
+        self.mod, self.device, self.target, self.params = mod, on_cpu(device), target, params
 
     def evaluate(self, expr: Any = None, binds: Any = None) -> Callable[..., Any]:
+        """Main, or another function of Relay, compiled: a function of arrays."""
         _missing.refuse_arguments(binds=binds)
-        if expr is not None:
-            _missing.refuse("evaluate of another expression", "make an executor of a module that has it as main")
-        return self
+        if expr is None and self.mod is None:
+            raise TypeError("evaluate needs a function, or the executor a module")
+        executor = Executor(build(self.mod if expr is None else expr, self.target, params=self.params)._module, self.device)
 
-    def __call__(self, *arrays: Any, **named: Any) -> Any:
-        for i, array in enumerate(arrays):
-            self._executor.set_input(i, array)
-        self._executor.run(**named)
-        made = [self._executor.get_output(i) for i in range(self._executor.get_num_outputs())]
-        return made[0] if len(made) == 1 else made
+        def run(*arrays: Any, **named: Any) -> Any:
+            for i, array in enumerate(arrays):
+                executor.set_input(i, array)
+            executor.run(**named)
+            made = [executor.get_output(i) for i in range(executor.get_num_outputs())]
+            return made[0] if len(made) == 1 else made
+
+        return run
 
 
 def create_executor(kind: str = "debug", mod: Any = None, device: Any = None, target: Any = "llvm",
-                    params: Optional[Mapping[str, Any]] = None) -> _Callable:
-    """A function of the model's inputs. All kinds ("graph", "vm", "aot", "debug") run the compiled program."""
+                    params: Optional[Mapping[str, Any]] = None) -> GraphExecutor:
+    """An executor of a module. All kinds ("graph", "vm", "aot", "debug") run the compiled program."""
     if kind not in ("graph", "vm", "aot", "debug"):
         raise ValueError(f"unknown kind of executor: {kind!r}")
-    on_cpu(device)
-    return _Callable(build(mod, target, params=params), device)
+    return GraphExecutor(mod, device, target, params)
 
 
 __path__: list = []

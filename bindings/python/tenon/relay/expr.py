@@ -225,6 +225,8 @@ class If(Expr):
 class Function(Expr):
     """A function: parameters (Var with types) and a body; several results are a Tuple. As a value it is a closure."""
 
+    type_params = ()  # TVM's functions may have some
+
     def __init__(self, params: Sequence[Var], body: Expr, ret_type: Optional[Type] = None, type_params: Any = None,
                  attrs: Optional[Mapping[str, Any]] = None, span: str = ""):
         if type_params:
