@@ -237,6 +237,133 @@ static void svm_regressor(imp_node *c)
     imp_out(c, 0, onnx_ml_transform(c, y, imp_attr_string(c, "post_transform", "NONE")));
 }
 
+typedef struct machines { /* one for each pair of classes */
+    imp_node *c;
+    int64_t classes, pairs, vectors;
+    tn_ints per_class;
+    const imp_attr *w; /* [classes - 1, vectors] */
+} machines;
+
+/* [pairs, vectors]: of pair (i, j) what vectors of i have in row j - 1, and those of j in row i; the rest is 0. */
+static tn_value pair_weights(const machines *m)
+{
+    float *data = TN_NEW_N(m->c->arena, float, (size_t)(m->pairs * m->vectors) + 1), *row = data;
+    int64_t dim[2] = {m->pairs, m->vectors}, first = 0;
+    for (int64_t i = 0; i < m->classes; first += m->per_class.at[i++]) {
+        int64_t other = first + m->per_class.at[i];
+        for (int64_t j = i + 1; j < m->classes; other += m->per_class.at[j++], row += m->vectors) {
+            for (int64_t k = first; k < first + m->per_class.at[i]; k++)
+                row[k] = m->w->floats.at[(j - 1) * m->vectors + k];
+            for (int64_t k = other; k < other + m->per_class.at[j]; k++)
+                row[k] = m->w->floats.at[i * m->vectors + k];
+        }
+    }
+    return tn_val(tn_make_constant(m->c->g, m->c->im->r, NULL, TN_F32, 2, dim, data, NULL));
+}
+
+/* The class with most votes: a pair (i, j) is for i where its score is above 0, else for j. */
+static tn_value most_votes(const machines *m, tn_value scores)
+{
+    imp_node *c = m->c;
+    float *side = TN_NEW_N(c->arena, float, (size_t)(m->classes * m->pairs) + 1), *j_votes;
+    int64_t pair = 0, dim[2] = {m->classes, m->pairs};
+    j_votes = TN_NEW_N(c->arena, float, (size_t)m->classes);
+    for (int64_t i = 0; i < m->classes; i++)
+        for (int64_t j = i + 1; j < m->classes; j++, pair++) {
+            side[i * m->pairs + pair] = 1;
+            side[j * m->pairs + pair] = -1;
+            j_votes[j]++;
+        }
+    tn_value table = tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 2, dim, side, NULL)),
+             all = tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, dim, j_votes, NULL));
+    const tn_dense_attr dense = {0};
+    tn_arg_attr first = {.axis = 1, .dtype = TN_I64};
+    tn_value won = imp_cast(c, two(c, &tn_op_greater, scores, f32(c, 0)), TN_F32);
+    return imp_call1(c, &tn_op_argmax, &first,
+                     two(c, &tn_op_add, imp_call2(c, &tn_op_nn_dense, &dense, won, table), all));
+}
+
+static bool read_machines(imp_node *c, machines *m, int64_t classes, int64_t features)
+{
+    int64_t n_vectors;
+    *m = (machines){.c = c, .classes = classes, .pairs = classes * (classes - 1) / 2};
+    bool given = imp_attr_ints(c, "vectors_per_class", &m->per_class);
+    bool sane = true;
+    for (uint32_t i = 0; given && i < m->per_class.n; i++) {
+        sane = sane && m->per_class.at[i] >= 0 && m->per_class.at[i] <= 1 << 24;
+        m->vectors += sane ? m->per_class.at[i] : 0;
+    }
+    const imp_attr *a = imp_attr_find(c, "support_vectors", IMP_A_FLOATS),
+                   *rho = imp_attr_find(c, "rho", IMP_A_FLOATS);
+    n_vectors = a ? (int64_t)a->floats.n : 0;
+    m->w = imp_attr_find(c, "coefficients", IMP_A_FLOATS);
+    bool pairwise = m->vectors > 0;
+    int64_t have = m->w ? (int64_t)m->w->floats.n : 0, n_rho = rho ? (int64_t)rho->floats.n : 0;
+    if (!c->bad && (classes < 2 || classes > 256 || !sane || m->pairs * m->vectors > 1 << 24 ||
+                    n_rho < (pairwise ? m->pairs : 1) ||
+                    (pairwise ? m->per_class.n != classes || n_vectors != m->vectors * features ||
+                                    have != (classes - 1) * m->vectors
+                              : have != classes * features)))
+        imp_fail(c, "onnx-E009",
+                 "%lld classes, %lld support vectors of %lld features, %lld coefficients and %lld entries of "
+                 "rho do "
+                 "not match",
+                 (long long)classes, (long long)m->vectors, (long long)features, (long long)have,
+                 (long long)n_rho);
+    return !c->bad;
+}
+
+/* Two classes: above 0 (or 0.5 where no weight is below 0) it is the second, else the one with the larger score. */
+static tn_value linear_choice(const machines *m, tn_value scores)
+{
+    imp_node *c = m->c;
+    tn_arg_attr first = {.axis = 1, .dtype = TN_I64};
+    tn_value best = imp_call1(c, &tn_op_argmax, &first, scores);
+    if (m->classes > 2)
+        return best;
+    bool positive = true;
+    for (size_t i = 0; i < m->w->floats.n; i++)
+        positive &= m->w->floats.at[i] >= 0;
+    tn_value most = imp_reduce(c, &tn_op_max, scores, 1);
+    tn_value second =
+        positive ? two(c, &tn_op_greater_equal, most, f32(c, 0.5)) : two(c, &tn_op_greater, most, f32(c, 0));
+    return imp_choose(c, second, imp_i64(c, 1), best);
+}
+
+static void svm_classifier(imp_node *c)
+{
+    int64_t features = 1, classes, n;
+    machines m;
+    tn_value x = samples(c, &features), best, labels = onnx_ml_labels(c, "classlabels_ints", &classes);
+    const char *kind = imp_attr_string(c, "post_transform", "NONE");
+    const tn_dense_attr dense = {0};
+    if (imp_has_attr(c, "prob_a") || imp_has_attr(c, "prob_b"))
+        imp_fail(c, "onnx-E096", "probabilities of SVMClassifier (prob_a, prob_b) are not supported");
+    if (c->bad || !read_machines(c, &m, classes, features))
+        return;
+    tn_value rho = floats_attr(c, "rho", &n), w = floats_attr(c, "coefficients", &n), y;
+    if (m.vectors == 0) {
+        imp_attr_ignore(c, "kernel_type");
+        imp_attr_ignore(c, "kernel_params");
+        y = imp_call2(c, &tn_op_nn_dense, &dense, x, shaped(c, w, classes, features));
+        y = two(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, 1));
+        best = linear_choice(&m, y);
+        y = onnx_ml_transform(c, y, kind);
+    } else {
+        tn_value vectors = shaped(c, floats_attr(c, "support_vectors", &n), m.vectors, features);
+        y = imp_call2(c, &tn_op_nn_dense, &dense, kernel(c, x, vectors, features), pair_weights(&m));
+        y = two(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, m.pairs));
+        best = most_votes(&m, y);
+        tn_value other = imp_call1(c, &tn_op_negative, NULL, y), pair[2] = {other, y};
+        if (classes > 2)
+            y = onnx_ml_transform(c, y, kind);
+        else
+            y = strcmp(kind, "NONE") == 0 ? imp_concat(c, 2, pair, 1) : both_scores(c, y, kind);
+    }
+    imp_out(c, 0, onnx_ml_label(c, labels, best));
+    imp_out_any(c, 1, y);
+}
+
 /* ---- Scaler, Normalizer, Imputer, Binarizer ---- */
 
 /* One number for all, or one a feature (the last dimension). */
@@ -544,6 +671,7 @@ const imp_row onnx_rows_ml[] = {
     {"LinearRegressor",       1, 0,  1, 1, linear_regressor,        NULL},
     {"Normalizer",            1, 0,  1, 1, normalizer,              NULL},
     {"OneHotEncoder",         1, 0,  1, 1, one_hot_encoder,         NULL},
+    {"SVMClassifier",         1, 0,  1, 2, svm_classifier,          NULL},
     {"SVMRegressor",          1, 0,  1, 1, svm_regressor,           NULL},
     {"Scaler",                1, 0,  1, 1, scaler,                  NULL},
     {0},
