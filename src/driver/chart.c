@@ -4,6 +4,7 @@
 #include "driver/chart.h"
 #include "driver/driver.h"
 #include "ir/eval.h"
+#include "op/control/control.h"
 #include "op/core/core.h"
 #include "op/op.h"
 #include "relay/limits.h"
@@ -289,6 +290,13 @@ static void add_call(maker *m, tn_chart *c, const tn_node *n)
     m->at[n->id] = (place){c, k};
 }
 
+/* Of one of several regions: a constructor, or a branch. */
+static const char *region_title(const tn_node *n, int i)
+{
+    const tn_type *t = tn_op_is(n, &tn_op_match) ? tn_in_type(n, 0) : NULL;
+    return t ? t->data->constructor[i].name : i ? "else" : "then";
+}
+
 static void add_operator(maker *m, tn_chart *c, const tn_node *n)
 {
     const char *attrs = attr_text(m, n), *constants = constants_text(m, n, 0);
@@ -305,7 +313,7 @@ static void add_operator(maker *m, tn_chart *c, const tn_node *n)
     for (int i = 0; i < n->nregion && inner; i++) {
         tn_chart *branch = inner;
         if (n->nregion > 1) {
-            tn_chart_box part = {.title = i ? "else" : "then", .tip = "", .family = TN_FAMILY_CONTROL};
+            tn_chart_box part = {.title = region_title(n, i), .tip = "", .family = TN_FAMILY_CONTROL};
             branch = add_inner(m, inner, add_box(m, inner, &part));
         }
         add_region(m, branch, n->region[i], true);
