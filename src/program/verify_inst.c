@@ -259,14 +259,20 @@ static void copy(verifier *v, const tn_inst_ir *x)
 }
 
 /* A row has the bytes of `to` without its first dimension. Its own dimensions may be others: a reshape shares
- * the slot of its operand. The run sees to the row's number. */
+ * the slot of its operand, and where it has symbols, the run has checked the number of elements. The run sees to the
+ * row's number. */
 static void store(verifier *v, const tn_inst_ir *x)
 {
     const tn_slot_ir *from = slot_at(v, x->operand[0]), *to = slot_at(v, x->operand[1]);
-    if (!verify_same_kind(from, to) || to->layout || to->ndim == 0)
+    int64_t a, b;
+    if (!verify_same_kind(from, to) || to->layout || to->ndim == 0) {
         verify_fault(v, " gets a row of another type or layout", x->operand[1]);
-    else if (v->checks &&
-             !verify_equal(v, to->bytes, tn_simplify(v->p, NULL, tn_mul(v->p, to->dim[0], from->bytes))))
+        return;
+    }
+    const tn_expr *row = tn_idx(v->p, tn_dtype_bytes(to->dtype));
+    for (int d = 1; d < to->ndim; d++)
+        row = tn_mul(v->p, row, to->dim[d]);
+    if (v->checks && tn_is_int(tn_simplify(v->p, NULL, row), &a) && tn_is_int(from->bytes, &b) && a != b)
         verify_fault(v, " gets a row of another size", x->operand[1]);
 }
 
