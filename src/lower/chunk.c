@@ -13,9 +13,10 @@
  *
  * for all elements that the loop, with the loops inside it, does nothing with but add to them: registers, and memory at
  * an address that does not change. A part of a register gets the masks of the additions, which may change inside the
- * loop, as those of padding do. Loops are looked at from the inside out, and the loop over the chunks once more, so
- * very long sums have several levels. `if k == 0: acc[0] = 0` at the beginning of the loop is moved out of it
- * first. A sum known to have at most SHORT terms stays as it is. Nothing happens in strict functions.
+ * loop, as those of padding do. Loops are looked at from the inside out, and the loop over the chunks again: from MANY
+ * chunks on it is cut at the square root of their number, so very long sums have several levels.
+ * `if k == 0: acc[0] = 0` at the beginning of the loop is moved out of it first. A sum known to have at most SHORT
+ * terms stays as it is. Nothing happens in strict functions.
  *
  * A turn of the loop may add to an element several times; its weight says how often, and a chunk is counted in
  * additions. The parts cost one addition an element and chunk; backends keep what is not in use inside a chunk on the
@@ -27,6 +28,7 @@ enum {
     USUAL = 256,
     MOST = 384,        /* additions of a chunk */
     SHORT = 512,       /* additions of a sum that needs no chunks */
+    MANY = 32,         /* chunks that are added up in chunks */
     MAX_IN_MEMORY = 24 /* elements in memory that one loop sums in registers */
 };
 
@@ -329,8 +331,16 @@ static void move_first_out(tn_func *f, tn_stmt *loop)
     }
 }
 
-/* true: the loop runs over chunks now. */
-static bool chunk_loop(tn_func *f, tn_stmt *loop)
+static int64_t square_root(int64_t n)
+{
+    int64_t r = 1;
+    while (r * r < n)
+        r++;
+    return r;
+}
+
+/* true: the loop runs over chunks now; `again`: it did before. */
+static bool chunk_loop(tn_func *f, tn_stmt *loop, bool again)
 {
     sums x = {.f = f, .loop = loop};
     int64_t turns = -1;
@@ -339,12 +349,14 @@ static bool chunk_loop(tn_func *f, tn_stmt *loop)
     look_at(&x, &loop->u.loop.body, 1, true);
     int64_t weight = x.refused ? 0 : choose(&x);
     bool known = tn_is_int(loop->u.loop.extent, &turns), is_long = false;
-    if (weight > 0)
+    if (weight > 0 && again)
+        is_long = turns > MANY;
+    else if (weight > 0)
         is_long = (known                       ? turns
                    : most_turns(&x, loop) == 1 ? SHORT + 1
                                                : most_turns(&x, loop)) > SHORT / weight;
     if (is_long)
-        make_chunks(&x, chunk_turns(turns, weight));
+        make_chunks(&x, again ? square_root(turns) : chunk_turns(turns, weight));
     tn_map_deinit(&x.number);
     tn_map_deinit(&x.other);
     tn_map_deinit(&x.inside);
@@ -356,8 +368,7 @@ static void visit(tn_stmt *s, void *user)
     if (s->kind != TN_S_FOR || s->u.loop.kind != TN_LOOP_SERIAL || !tn_dtype_is_index(s->u.loop.var->dtype))
         return;
     move_first_out(user, s);
-    while (chunk_loop(user, s)) /* and the loop over the chunks */
-        ;
+    for (bool again = false; chunk_loop(user, s, again); again = true) {}
 }
 
 tn_status tn_lower_chunk_sums(tn_func *f, const struct tn_machine *m)
