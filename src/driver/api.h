@@ -42,6 +42,7 @@ struct tenon_module {
     tn_arena seen;    /* of info */
     tenon_module_info info;
     tn_buf text, copied; /* as printed: for the user, for copies */
+    bool lends;          /* copies refer to constants that it made */
     bool is_viewed;
     tn_arena viewed; /* of view */
     tenon_function_view view;

@@ -101,15 +101,29 @@ static tn_status print_lossless(tn_object *x, void *user)
     return TN_OK;
 }
 
-/* Data of the constants by k of meta[relay.Constant][k]. */
-static size_t list_constants(const tn_graph *g, tn_arena *a, const tn_blob ***out)
+typedef struct {
+    tenon_module *from;
+    bool of_its_own; /* constants of the copy lie in memory that `from` made, not in what it borrows itself */
+} copying;
+
+/* The data of the constants by k of meta[relay.Constant][k], as the copy refers to them. */
+static size_t list_constants(copying *c, tn_graph *to, const tn_blob ***out)
 {
-    size_t n = tn_relay_constants(g, NULL, 0);
-    const tn_node **node = TN_NEW_N(a, const tn_node *, n);
-    *out = TN_NEW_N(a, const tn_blob *, n);
-    (void)tn_relay_constants(g, node, n);
-    for (size_t i = 0; i < n; i++)
-        (*out)[i] = node[i]->blob;
+    const tn_graph *from = &c->from->build.graph;
+    size_t n = tn_relay_constants(from, NULL, 0);
+    const tn_node **node = TN_NEW_N(to->arena, const tn_node *, n);
+    tn_map own = {0};
+    uint64_t unused;
+    *out = TN_NEW_N(to->arena, const tn_blob *, n);
+    (void)tn_relay_constants(from, node, n);
+    for (size_t i = 0; i < from->blob.n; i++)
+        tn_map_put(&own, tn_map_key(from->blob.at[i]), 1);
+    for (size_t i = 0; i < n; i++) {
+        const tn_blob *b = node[i]->blob;
+        c->of_its_own = c->of_its_own || (b && tn_map_get(&own, tn_map_key(b), &unused));
+        (*out)[i] = b ? tn_graph_blob_ref(to, b->at, b->n) : NULL;
+    }
+    tn_map_deinit(&own);
     return n;
 }
 
@@ -123,7 +137,8 @@ static void copy_points(const tn_graph *from, tn_graph *to)
 /* What is printed reads back as it was, so a copy is what the text of the module says, over the same constants. */
 static tn_status copy_module(tn_object *x, void *user)
 {
-    const tenon_module *from = user;
+    copying *c = user;
+    const tenon_module *from = c->from;
     tenon_module *m = (tenon_module *)x;
     tn_build *b = &m->build;
     const tn_blob **constant;
@@ -134,7 +149,7 @@ static tn_status copy_module(tn_object *x, void *user)
         (tn_file){.at = tn_arena_copy(&b->arena, from->copied.at, from->copied.n, 1), .n = from->copied.n};
     if (from->tir)
         return tn_tir_text_read(b, &m->tir);
-    size_t n = list_constants(&from->build.graph, &b->arena, &constant);
+    size_t n = list_constants(c, &b->graph, &constant);
     TN_TRY(tn_relay_parse(&b->graph, b->model, (const char *)b->file.at, b->file.n, constant, n));
     copy_points(&from->build.graph, &b->graph);
     return TN_OK;
@@ -204,14 +219,18 @@ tenon_module *tenon_module_copy(tenon_module *m)
     if (tn_object_change(m ? &m->object : NULL, NULL, print_lossless, NULL) != 0)
         return NULL;
     tenon_module *copy = tn_object_new(m->object.session, sizeof *copy);
-    if (copy && tn_object_change(&copy->object, NULL, copy_module, m) != 0) {
+    copying c = {.from = m};
+    if (copy && tn_object_change(&copy->object, NULL, copy_module, &c) != 0) {
         tn_object_drop(&copy->object);
         return NULL;
     }
-    if (copy) {
-        tn_object_borrow(&copy->object, &m->object);
+    if (!copy)
+        return NULL;
+    m->lends = m->lends || c.of_its_own;
+    if (c.of_its_own)
         tn_graph_lend_blobs(&m->build.graph);
-    }
+    /* A copy of a copy that made no constants borrows where that does, so that a chain of passes keeps nothing. */
+    tn_object_borrow(&copy->object, m->object.lender && !m->lends ? m->object.lender : &m->object);
     return copy;
 }
 

@@ -150,6 +150,12 @@ static void copies_share_weights_and_nothing_else(void **state)
     tenon_module_free(m);
     tenon_module_free(copy);
     assert_int_equal(tenon_pass_run(second, "FoldConstant", NULL), 0);
+    for (int i = 0; i < 3; i++) { /* the first of these made a constant, the others borrow it */
+        copy = second;
+        second = tenon_module_copy(copy);
+        assert_int_equal(tenon_pass_run(second, "DeadCodeElimination", NULL), 0);
+        tenon_module_free(copy);
+    }
     const tenon_tensor in = {.name = "x",
                              .code = kDLFloat,
                              .bits = 32,
