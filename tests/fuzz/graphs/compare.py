@@ -18,7 +18,7 @@ import numpy as np
 from double import Doubles
 from judges import Refused
 
-NEAR, SPREAD, LAST, OTHER = 8, 32, 8, {24: 2.0 ** -12, 53: 2.0 ** -30, 11: 2.0 ** -5, 8: 2.0 ** -3}
+NEAR, SPREAD, LAST, OTHER = 8, 64, 8, {24: 2.0 ** -12, 53: 2.0 ** -30, 11: 2.0 ** -5, 8: 2.0 ** -3}
 PHASES = (0.3, 1.9, 4.0)
 
 

@@ -100,7 +100,7 @@ def next_values(g, params, n):
     res = []
     for p in params:
         found = [w for w in g.block.values if w.dtype == p.dtype and tuple(w.shape) == tuple(p.shape) and w is not p and
-                 w not in params and not w.name.startswith("i")]  # README.md: the number of the iteration
+                 w not in params and not w.name.startswith("i")]  # README.md: the number, or the row, of the iteration
         v = stable(g, p, found[-1]) if found else None
         if v is None:
             v = g.emit("Identity", [p], [(p.dtype, p.shape, p.lo, p.hi, p.grain)])[0]
@@ -170,7 +170,7 @@ def scan(g):
 
     def body():
         params = carried(g, first)
-        row_ = g.add(Value(g.name(), x.dtype, x.shape[1:], x.lo, x.hi, x.grain, x.loose))
+        row_ = g.add(Value(g.name("i"), x.dtype, x.shape[1:], x.lo, x.hi, x.grain, x.loose))
         nexts = next_values(g, params, r.between(1, 3))
         extra = collected(g, nexts)
         if not extra:

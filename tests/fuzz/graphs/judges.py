@@ -85,6 +85,8 @@ def brief(diagnostics):
 
 def typed(array, type_):
     """An output of ONNX Runtime, which gives float8 as bytes."""
+    if type_.startswith(("tensor(float4", "tensor(int4", "tensor(uint4")):
+        raise Refused("ort: its results of less than a byte have another form")
     name = type_[len("tensor(float8"):-1] if type_.startswith("tensor(float8") else None
     return array.view(getattr(ml_dtypes, f"float8_{name}")) if name else array
 
@@ -106,5 +108,7 @@ class OnnxRuntime:
             session = self.ort.InferenceSession(data, self.options, providers=["CPUExecutionProvider"])
             types = [o.type for o in session.get_outputs()]
             return [[typed(a, t) for a, t in zip(session.run(None, feed, self.run_options), types)] for feed in feeds]
+        except Refused:
+            raise
         except Exception as e:  # its own classes, and those of its numpy conversions
             raise Refused("ort: " + " ".join(str(e).split())[:300])
