@@ -259,6 +259,9 @@ TN_WARN_UNUSED tn_status tn_find_input(tn_build *b, const tn_node *param, int n_
 void tn_tensor_give(tenon_tensor *o, const char *name, tn_dtype t, int ndim, const int64_t dim[], void *data,
                     size_t n);
 /* interpret_program.c: the program on the runtime, its kernels by the TIR interpreter. */
+/* tn_graph.call_host: on the runtime, with the functions of src/host. */
+TN_WARN_UNUSED tn_status tn_interpret_host(tn_graph *g, const tn_node *n, struct value *const in[],
+                                           struct value *out[]);
 TN_WARN_UNUSED tn_status tn_interpret_program(tn_build *b, const char *stage, int n_in,
                                               const tenon_tensor in[], int *n_out, tenon_tensor **out);
 TN_WARN_UNUSED tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_tensor in[],

@@ -205,6 +205,7 @@ static tn_status by_relay(tn_build *b, int n_in, const tenon_tensor in[], int *n
                                      .borrowed = true};
         memcpy(value[i].dim, x->shape, sizeof value[i].dim);
     }
+    b->graph.call_host = tn_interpret_host;
     TN_TRY(tn_relay_run(&b->graph, (int)r->n_param, value, (int)r->n_result, result, tn_eval_auto, b));
     *n_out = 0;
     *out = TN_NEW_N(&b->arena, tenon_tensor, r->n_result);
@@ -218,9 +219,26 @@ static tn_status by_relay(tn_build *b, int n_in, const tenon_tensor in[], int *n
     return TN_OK;
 }
 
+/* Interpreters take and give tensors of numbers alone. */
+static tn_status check_border(tn_build *b)
+{
+    const tn_region *r = tn_graph_function(&b->graph, "main")->body;
+    for (uint32_t i = 0; i < r->n_param + r->n_result; i++) {
+        const tn_use *u = i < r->n_param ? NULL : &r->result[i - r->n_param];
+        const tn_type *t = u ? u->def->type[u->out] : r->param[i]->type[0];
+        if (tn_type_is_handle(t) && (!u || t->kind >= TN_T_ANY || t->kind == TN_T_TENSOR))
+            return tn_error(
+                b->ctx, "driver-E084", NULL,
+                "an input or output of the model is no tensor of numbers, which interpreters do not "
+                "take; run a package from Python or C");
+    }
+    return TN_OK;
+}
+
 tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_tensor in[], int *n_out,
                        tenon_tensor **out)
 {
+    TN_TRY(check_border(b));
     if (strcmp(stage, "relay") == 0)
         return by_relay(b, n_in, in, n_out, out);
     if (strcmp(stage, "tir") != 0 && strcmp(stage, "tir-scheduled") != 0 && strcmp(stage, "flat") != 0)

@@ -85,6 +85,7 @@ typedef struct tn_function {
     struct tn_function *next;
 } tn_function;
 
+struct value;
 typedef struct tn_graph { /* a module */
     tn_ctx *ctx;
     tn_arena *arena;
@@ -95,6 +96,10 @@ typedef struct tn_graph { /* a module */
     tn_symbol_info *symbol;
     uint32_t n_symbol, cap_symbol; /* symbols of the module with their ranges */
     /* a model of one function is being read: operators find out what symbols of its inputs are */
+    /* Calls the host function of an operator for who evaluates the graph; NULL: none can be called. A `value` is one of
+     * the interpreter of Relay. */
+    tn_status (*call_host)(struct tn_graph *g, const tn_node *n, struct value *const in[],
+                           struct value *out[]);
     bool wants_shapes; /* the import failed since an extent is symbolic: a fixed one may help */
     bool settles;
     /* while a node is inferred, with `assumes`: extents that must be equal for it, which only the run can check */

@@ -10,6 +10,7 @@
 
 #include "ir/eval.h"
 #include "op/control/control.h"
+#include "op/host/host.h"
 #include "op/tensor/tensor.h"
 
 #include <stdlib.h>
@@ -380,6 +381,9 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
         return tn_error(p->g->ctx, "relay-E211", interp_where(n), "%s",
                         ((const tn_fail_attr *)n->attr)->message);
     }
+    if (n->op->host || tn_op_is(n, &tn_op_seq_of) || tn_op_is(n, &tn_op_opt_none) ||
+        tn_op_is(n, &tn_op_opt_some) || tn_op_is(n, &tn_op_opt_get))
+        return interp_host(p, n, in, out);
     if (tn_op_is(n, &tn_op_relayout)) {
         out[0] = value_retain(in[0]);
         return change_layout(p, n, tn_in_type(n, 0), n->type[0], &out[0]);

@@ -7,7 +7,9 @@
 
 enum { INTERP_MAX_DEPTH = 600 };
 
-enum value_kind { VALUE_TENSOR, VALUE_TUPLE, VALUE_CLOSURE, VALUE_REF, VALUE_DATA };
+/* DATA: of a data type, and what host functions take: sequences (tag 0), optional values (tag 1 holds something); TEXT:
+ * bytes, which are in t. */
+enum value_kind { VALUE_TENSOR, VALUE_TUPLE, VALUE_CLOSURE, VALUE_REF, VALUE_DATA, VALUE_TEXT };
 
 typedef struct value value;
 struct binding;
@@ -89,6 +91,7 @@ tn_status interp_loop(interp *p, tn_node *n, value *const in[], value *out[]);
 tn_status interp_bind_extent(interp *p, const tn_node *n, value *in, value **out);
 tn_status interp_match_shape(interp *p, const tn_node *n, value *in, value **out);
 tn_status interp_ref(interp *p, const tn_node *n, value *const in[], value **out); /* of each operator */
+tn_status interp_host(interp *p, tn_node *n, value *const in[], value *out[]);     /* of op/host */
 tn_status interp_unbox(interp *p, const tn_node *n, value *in, value **out);
 
 #endif

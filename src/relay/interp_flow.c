@@ -4,6 +4,7 @@
 #include "ir/eval.h"
 #include "op/control/control.h"
 #include "op/core/core.h"
+#include "op/host/host.h"
 
 #include <string.h>
 
@@ -331,10 +332,34 @@ tn_status interp_loop(interp *p, tn_node *n, value *const in[], value *out[])
     return s;
 }
 
+/* What optional values and sequences are made of and hold; what else there is of them, host functions do. */
+tn_status interp_host(interp *p, tn_node *n, value *const in[], value *out[])
+{
+    if (n->op->host)
+        return p->g->call_host ? p->g->call_host(p->g, n, in, out)
+                               : tn_error(p->g->ctx, "relay-E082", interp_where(n),
+                                          "the host function %s cannot be called here", n->op->host);
+    if (tn_op_is(n, &tn_op_opt_get)) {
+        if (in[0]->kind != VALUE_DATA || in[0]->tag != 1)
+            return tn_error(p->g->ctx, "relay-E211", interp_where(n), "the optional value is empty");
+        out[0] = value_retain(in[0]->field[0]);
+        return TN_OK;
+    }
+    for (int i = 0; i < n->nin; i++)
+        (void)value_retain(in[i]);
+    TN_TRY(value_make_tuple(p, n, n->nin, in, &out[0]));
+    out[0]->kind = VALUE_DATA;
+    out[0]->tag = tn_op_is(n, &tn_op_opt_some);
+    return TN_OK;
+}
+
 /* An extent that its type does not know is a symbol, or checked. */
 tn_status interp_unbox(interp *p, const tn_node *n, value *in, value **out)
 {
     const tn_dims *e = &((const tn_unbox_attr *)n->attr)->extent;
+    if (in->t.ndim != n->type[0]->n)
+        return tn_error(p->g->ctx, "relay-E203", interp_where(n),
+                        "a tensor has %d dimensions, but must have %d", (int)in->t.ndim, (int)n->type[0]->n);
     *out = value_retain(in);
     for (uint32_t d = 0; d < e->n; d++)
         TN_TRY(bind_or_check(p, n, e->at[d], in->t.dim[d], NULL));

@@ -345,6 +345,8 @@ static void test_refused(void **state)
          2, "the constant bias has no data; read the text together with its .params file [relay-E204]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { fn () { %x } }", 1, 1, 2, 3, 2,
          "a result of @main is a function; only tensors can be returned [relay-E206]"},
+        {"def @main(%x: Tensor[(n, 2), float32]) { seq.length(seq.of(%x)) }", 1, 1, 2, 3, 2,
+         "the host function seq.length cannot be called here [relay-E082]"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         module m;
