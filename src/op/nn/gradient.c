@@ -43,8 +43,10 @@ tn_status tn_gradient_dense(tn_gradient *q)
         return tn_gradient_refuse(q, "sums are of another type");
     if (q->wanted[0])
         q->in[0] = tn_gradient_call2(q, &tn_op_nn_dense, &a, g, transposed(q, weight, 2, swapped));
-    if (q->wanted[1])
-        q->in[1] = tn_gradient_call2(q, &tn_op_nn_dense, &a, columns(q, g), columns(q, x));
+    if (q->wanted[1]) {
+        tn_value of = columns(q, g); /* in an order that no compiler chooses */
+        q->in[1] = tn_gradient_call2(q, &tn_op_nn_dense, &a, of, columns(q, x));
+    }
     return TN_OK;
 }
 
@@ -150,9 +152,8 @@ static tn_status of_weight(tn_gradient *q)
                              .data_layout = "NCHW",
                              .kernel_layout = "OIHW",
                              .out_layout = ""};
-    tn_value v =
-        tn_gradient_call2(q, &tn_op_nn_conv2d, &turned, by_channel(q, tn_in(q->node, 0), a->groups, false),
-                          by_channel(q, q->of[0], a->groups, true));
+    tn_value x = by_channel(q, tn_in(q->node, 0), a->groups, false);
+    tn_value v = tn_gradient_call2(q, &tn_op_nn_conv2d, &turned, x, by_channel(q, q->of[0], a->groups, true));
     const tn_expr *from[2] = {tn_idx(q->g->pool, 0), tn_idx(q->g->pool, 0)};
     tn_slice_attr cut = {tn_dims_make(q->g->arena, 2, from),
                          tn_dims_make(q->g->arena, 2, w->dim + 2),

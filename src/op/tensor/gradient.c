@@ -234,8 +234,8 @@ tn_status tn_gradient_extreme(tn_gradient *q)
         tn_gradient_call2(q, &tn_op_equal, NULL, tn_in(q->node, 0), spread(q, tn_val((tn_node *)q->node)));
     tn_value count =
         tn_gradient_call1(q, &tn_op_sum, q->node->attr, tn_gradient_call1(q, &tn_op_cast, &to, hit));
-    const tn_value in[3] = {hit, spread(q, tn_gradient_call2(q, &tn_op_divide, NULL, q->of[0], count)),
-                            tn_val(tn_make_scalar(q->g, q->r, NULL, t->dtype, 0))};
+    tn_value share = spread(q, tn_gradient_call2(q, &tn_op_divide, NULL, q->of[0], count));
+    const tn_value in[3] = {hit, share, tn_val(tn_make_scalar(q->g, q->r, NULL, t->dtype, 0))};
     q->in[0] = tn_gradient_call(q, &tn_op_where, NULL, 3, in);
     return TN_OK;
 }
