@@ -13,12 +13,30 @@ typedef struct {
     const tn_node *n;
     tnr_instance *x;
     tnr_error err;
+    int depth; /* of the value that is converted: lists may be long */
 } caller;
+
+enum { MAX_DEPTH = 1000 };
 
 /* ---- values ---- */
 
-/* Depth of both: that of types. NULL: x->err says why. */
+static tnr_value *made_of(caller *c, const value *v);
+
+/* NULL: c->err says why. */
 static tnr_value *to_runtime(caller *c, const value *v)
+{
+    if (c->depth == MAX_DEPTH) {
+        snprintf(c->err.message, sizeof c->err.message,
+                 "a value for %s has values in values more than %d deep", c->n->op->host, MAX_DEPTH);
+        return NULL;
+    }
+    c->depth++;
+    tnr_value *out = made_of(c, v);
+    c->depth--;
+    return out;
+}
+
+static tnr_value *made_of(caller *c, const value *v)
 {
     tnr_value_info info = {.kind = TNR_VALUE_CONSTRUCTOR, .tag = v->tag, .n_field = v->n};
     tnr_value *made = NULL;
@@ -34,13 +52,13 @@ static tnr_value *to_runtime(caller *c, const value *v)
                                            .shape = (int64_t *)(uintptr_t)v->t.dim}};
     }
     tnr_value **field = tn_alloc_array((size_t)v->n + 1, sizeof *field);
-    bool ok = true;
-    for (uint32_t i = 0; i < v->n && ok; i++)
-        ok = (field[i] = to_runtime(c, v->field[i])) != NULL;
+    uint32_t n = 0;
+    while (n < v->n && (field[n] = to_runtime(c, v->field[n])) != NULL)
+        n++;
     info.field = info.kind == TNR_VALUE_CONSTRUCTOR ? field : NULL;
-    if (ok && tnr_value_new(c->x, &info, &made, &c->err))
+    if (n == v->n && tnr_value_new(c->x, &info, &made, &c->err))
         made = NULL;
-    for (uint32_t i = 0; i < v->n; i++)
+    for (uint32_t i = 0; i < n; i++)
         tnr_value_release(field[i]);
     tn_free(field);
     return made;
@@ -60,8 +78,8 @@ static value *copy_bytes(enum value_kind kind, const void *at, size_t n)
     return v;
 }
 
-/* NULL: not enough memory, or a tensor of too many dimensions. */
-static value *from_runtime(const tnr_value *from)
+/* NULL: not enough memory, a tensor of too many dimensions, or values in values too deep. */
+static value *from_runtime(const tnr_value *from, int depth)
 {
     tnr_value_info info;
     tnr_value_get(from, &info);
@@ -80,11 +98,11 @@ static value *from_runtime(const tnr_value *from)
         }
         return v;
     }
-    value *v = value_new(VALUE_DATA);
+    value *v = depth < MAX_DEPTH ? value_new(VALUE_DATA) : NULL;
     if (v) {
         v->tag = info.tag;
         v->field = tn_alloc_array((size_t)info.n_field + 1, sizeof *v->field);
-        for (; v->n < info.n_field && (v->field[v->n] = from_runtime(info.field[v->n])); v->n++)
+        for (; v->n < info.n_field && (v->field[v->n] = from_runtime(info.field[v->n], depth + 1)); v->n++)
             ;
     }
     if (v && v->n < info.n_field) {
@@ -126,7 +144,7 @@ static bool run(caller *c, uint32_t n_in, value *const in[], value *out[])
     for (uint16_t k = 0; k < c->n->nout && ok; k++) {
         tnr_value *v;
         ok = !tnr_get_output_value(c->x, k, &v, &c->err);
-        if (ok && !(out[k] = from_runtime(v))) {
+        if (ok && !(out[k] = from_runtime(v, 0))) {
             snprintf(c->err.message, sizeof c->err.message, "%s gave a value that is too large",
                      c->n->op->host);
             ok = false;
