@@ -136,15 +136,16 @@ static bool read_category(regex_parser *p, regex_class *c)
     }
     if (at >= p->end || !end || end - at > 4 || end == at)
         return regex_refuse(p, "a category of characters that is not known");
-    p->at = end + (*end == '}' && at != p->at);
+    const char *after = end + (*end == '}' && at != p->at);
     if (*at == '^') {
         outside = !outside;
         at++;
     }
     memcpy(name + 1, at, (size_t)(end - at));
     name[1 + (end - at)] = ' ';
-    if (!strstr(known, name))
+    if (memchr(at, ' ', (size_t)(end - at)) || !strstr(known, name))
         return regex_refuse(p, "a category of characters that is not known");
+    p->at = after;
     if (strcmp(name, " Any ") == 0)
         return outside || regex_class_add(p->h, c, 0, TNH_MAX_CODE);
     regex_range r = {.first = -1, .outside = outside};

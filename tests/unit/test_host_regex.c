@@ -103,6 +103,7 @@ static void refused(void **state)
         {"\\\\1", "a reference to a group, which is not supported at byte 2: \\1"},
         {"\\\\k", "an escape that is not known at byte 2: \\k"},
         {"\\\\x{110000}", "a number of a character that is not one at byte 9: \\x{110000}"},
+        {"\\\\p{L Lu}", "a category of characters that is not known at byte 2: \\p{L Lu}"},
         {"\\\\p{Greek}", "a category of characters that is not known at byte 2: \\p{Greek}"},
         {"\\\\p{", "a category of characters that is not known at byte 2: \\p{"},
         {"a\\\\", "an end where a character is missing at byte 2: a\\"},
