@@ -408,6 +408,8 @@ static const refusal refusals[] = {
     {&tn_op_dft, {"float32 1 9 2", "float32 m 2"}, "", "op-E008", "must be [n, 2]"},
     {&tn_op_tree_ensemble, {"float32 n 4", "int32 8", "float32 7", "float32 8 3", "int32 2", "int32 2"}, "", "op-E030",
         "operand 2"},
+    {&tn_op_tree_ensemble, {"float32 n 0", "int32 8", "float32 8", "float32 8 3", "int32 2", "int32 2"}, "", "op-E096",
+        "no columns"},
     {&tn_op_tree_ensemble, {"float32 n 4", "int32 6", "float32 6", "float32 6 3", "int32 2", "int32 2"}, "", "op-E095",
         "do not match"},
     {&tn_op_ngram_count, {"int32 2 9", "int64 6", "int64 4"}, "units=5, counts=[0, 3], max=2", "op-E007",

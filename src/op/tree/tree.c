@@ -9,6 +9,7 @@
  * There are no branches: LANES walks, of neighbouring rows in one tree, or of neighbouring trees for few rows, take
  * their steps in turn, so that each hides the others' loads. A task is a block of rows; it goes through the trees one
  * by one, so that a tree comes from memory once for many rows. Sums are of float64. Cost: rows * the sum of depths. */
+#include "arith/arith.h"
 #include "op/code.h"
 
 #include "op/tree/tree.h"
@@ -21,12 +22,27 @@ enum { LANES = 8, BLOCK = 128, FEW_ROWS = 4 };
 
 static bool has(const tn_node *n, int i) { return i < n->nin && tn_in(n, i).def; }
 
+/* A branch reads a column, whatever its number: there has to be one. */
+static bool has_columns(tn_graph *g, const tn_expr *columns)
+{
+    tn_facts facts;
+    tn_facts_init(&facts);
+    for (uint32_t i = 0; i < g->n_symbol; i++)
+        tn_facts_range(&facts, tn_sym(g->pool, g->symbol[i].name), g->symbol[i].min, g->symbol[i].max);
+    bool known = tn_prove(g->pool, &facts, tn_le(g->pool, tn_idx(g->pool, 1), columns)) == 1;
+    tn_facts_deinit(&facts);
+    return known;
+}
+
 static tn_status ensemble_infer(tn_graph *g, tn_node *n)
 {
     const tn_tree_attr *a = n->attr;
     const tn_type *x, *t, *nodes, *trees, *weight;
     TN_TRY(tn_rule_tensor(g, n, ROWS, 2, &x));
     TN_TRY(tn_rule_float(g, n, ROWS));
+    if (!has_columns(g, x->dim[1]))
+        return tn_rule_fail(g, n, "op-E096", "operand 0 is %s, whose rows may have no columns",
+                            tn_rule_type_text(g, x));
     TN_TRY(tn_rule_tensor(g, n, FEATURE, 1, &nodes));
     TN_TRY(tn_rule_tensor(g, n, ROOT, 1, &trees));
     TN_TRY(tn_rule_tensor(g, n, WEIGHT, 2, &weight));
