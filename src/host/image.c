@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 
 static const tn_picture_api *open_decoders(tnh_call *h)
 {
@@ -60,8 +61,11 @@ tnr_status tnh_image_decode(tnh_call *h)
     const tn_picture_api *api = status ? NULL : open_decoders(h);
     if (!api)
         return status ? status : TNR_E_IO;
-    if (api->read(bytes, (size_t)n, &p, why))
-        p = (tn_picture){0};
+    if (api->read(bytes, (size_t)n, &p, why)) {
+        if (strcmp(why, TN_PICTURE_NO_MEMORY) == 0)
+            return tnh_fail(h, TNR_E_MEMORY, TN_PICTURE_NO_MEMORY);
+        p = (tn_picture){0}; /* what cannot be decoded is a picture without pixels */
+    }
     int64_t shape[3] = {p.height, p.width, grey ? 1 : 3};
     status = tnh_tensor_out(h, 0, TNH_BYTE, 3, shape, &out);
     if (!status)

@@ -91,7 +91,7 @@ static int decode(struct jpeg_decompress_struct *j, const void *at, size_t n, tn
     j->dct_method = JDCT_ISLOW;
     jpeg_start_decompress(j);
     if (cmyk && !(*row = malloc((size_t)out->width * 4)))
-        return tn_picture_fail(why, "out of memory");
+        return tn_picture_fail(why, TN_PICTURE_NO_MEMORY);
     while (j->output_scanline < out->height) {
         uint8_t *to = (uint8_t *)out->at + (size_t)j->output_scanline * out->width * out->channels;
         jpeg_read_scanlines(j, cmyk ? row : &to, 1);
@@ -110,7 +110,7 @@ int tn_picture_jpeg(const void *at, size_t n, tn_picture *out, char why[TN_PICTU
     uint8_t **row = calloc(1, sizeof *row);
     volatile int failed = 1; /* survives a jump */
     if (!row)
-        return tn_picture_fail(why, "out of memory");
+        return tn_picture_fail(why, TN_PICTURE_NO_MEMORY);
     j.err = catch_errors(&e);
     if (setjmp(e.back) == 0) {
         jpeg_create_decompress(&j);

@@ -107,7 +107,7 @@ int tn_picture_jpeg2000(const void *at, size_t n, tn_picture *out, char why[TN_P
     opj_image_t *image = NULL;
     opj_codec_t *codec = opj_create_decompress(bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2);
     opj_stream_t *stream = opj_stream_default_create(OPJ_TRUE);
-    int failed = codec && stream ? 0 : tn_picture_fail(why, "out of memory");
+    int failed = codec && stream ? 0 : tn_picture_fail(why, TN_PICTURE_NO_MEMORY);
     if (!failed) {
         opj_stream_set_user_data(stream, &s, NULL);
         opj_stream_set_user_data_length(stream, n);

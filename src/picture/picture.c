@@ -24,7 +24,7 @@ int tn_picture_alloc(tn_picture *p, char why[TN_PICTURE_WHY])
         return tn_picture_fail(why, "the picture claims %u x %u pixels; at most %d million pixels are read",
                                p->width, p->height, TN_PICTURE_PIXELS / 1000000);
     p->at = calloc((size_t)p->width * p->height, (size_t)p->channels * (p->bits / 8u));
-    return p->at ? 0 : tn_picture_fail(why, "out of memory");
+    return p->at ? 0 : tn_picture_fail(why, TN_PICTURE_NO_MEMORY);
 }
 
 void tn_picture_deinit(tn_picture *p)

@@ -51,6 +51,7 @@ int tn_picture_tiff(const void *at, size_t n, tn_picture *out, char why[TN_PICTU
 int tn_picture_jpeg2000(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);
 /* For the readers: allocates the samples of out's width, height, channels and bits, zeroed; 1 if that is too large. */
 int tn_picture_alloc(tn_picture *out, char why[TN_PICTURE_WHY]);
+#define TN_PICTURE_NO_MEMORY "out of memory" /* what `why` says then */
 int tn_picture_fail(char why[TN_PICTURE_WHY], const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The orientation in EXIF data (a TIFF header and its directory), 0: none. */
 uint8_t tn_exif_orientation(const uint8_t *at, size_t n);

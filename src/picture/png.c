@@ -61,7 +61,7 @@ static int decode(png_structp png, png_infop info, size_t file_bytes, tn_picture
     if (tn_picture_alloc(out, why))
         return 1;
     if (!(*rows = calloc(out->height, sizeof **rows)))
-        return tn_picture_fail(why, "out of memory");
+        return tn_picture_fail(why, TN_PICTURE_NO_MEMORY);
     for (uint32_t y = 0; y < out->height; y++)
         (*rows)[y] = (png_bytep)out->at + (size_t)y * png_get_rowbytes(png, info);
     png_read_image(png, *rows);
@@ -77,7 +77,7 @@ int tn_picture_png(const void *at, size_t n, tn_picture *out, char why[TN_PICTUR
     png_bytep **rows = calloc(1, sizeof *rows);
     volatile int failed = 1; /* survives a jump */
     if (!info || !rows) {
-        tn_picture_fail(why, "out of memory");
+        tn_picture_fail(why, TN_PICTURE_NO_MEMORY);
     } else if (setjmp(png_jmpbuf(png)) == 0) {
         png_set_read_fn(png, &s, take);
         png_set_user_limits(png, TN_PICTURE_SIDE, TN_PICTURE_SIDE);
@@ -107,7 +107,7 @@ static void put(png_structp png, png_bytep data, size_t n)
         size_t room = 2 * (s->n + n);
         uint8_t *at = realloc(s->at, room);
         if (!at)
-            png_error(png, "out of memory");
+            png_error(png, TN_PICTURE_NO_MEMORY);
         s->at = at;
         s->room = room;
     }

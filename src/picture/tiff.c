@@ -85,7 +85,7 @@ static int decode(TIFF *t, tn_picture *out, char why[TN_PICTURE_WHY])
     out->channels = 3;
     out->bits = 8;
     if (tn_picture_alloc(out, why) || !(pixels = calloc((size_t)out->width * out->height, sizeof *pixels)))
-        return out->at ? tn_picture_fail(why, "out of memory") : 1;
+        return out->at ? tn_picture_fail(why, TN_PICTURE_NO_MEMORY) : 1;
     int done = TIFFReadRGBAImageOriented(t, out->width, out->height, pixels, ORIENTATION_TOPLEFT, 1);
     if (done)
         take(out, pixels);
