@@ -200,6 +200,11 @@ static tn_status leaf(matcher *m, const row *r, pval *out)
         return tn_lex_fail(&p->l, "relay-E226", "the clauses of matches overlap too much: %d were read",
                            MAX_LEAVES);
     parse_place here = parse_go(p, &r->of->at, p->file);
+    for (const named *v = r->names; v; v = v->next)
+        for (const named *w = v->next; w; w = w->next)
+            if (strcmp(v->name, w->name) == 0)
+                return tn_lex_fail(&p->l, "relay-E229",
+                                   "the pattern names two values %%%s; give each its own name", v->name);
     parse_open(p, &scope, p->scope->region);
     for (const named *v = r->names; v; v = v->next)
         parse_define(p, v->name, v->v);

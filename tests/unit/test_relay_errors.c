@@ -79,6 +79,8 @@ static const row rows[] = {
     { MAIN("Cons(%x)"), "t:2:1: error: construct: Cons takes 2 fields, but 1 are given [op-E070]" },
     { MAIN("Cons(%x, 1)"),
       "construct: field 1 of Cons is int32, which does not fit List[Tensor[(?, 4), float32]] [op-E070]" },
+    { MAIN("match ((%x, 1)) { (%a, %a) => { %a } }"),
+      "the pattern names two values %a; give each its own name [relay-E229]" },
     { MAIN("match (Nil) { " PARTS ") => 1, _ => 2 }"), "a pattern has at most 64 parts [relay-E226]" },
     { MAIN("%x := %x;\n%x"), "ref_write: the operand must be a reference, but is Tensor[(n, 4), float32] [op-E050]" },
     { MAIN("ref_read(%x)"), "reference, but is Tensor[(n, 4), float32] [op-E050]" },
