@@ -199,8 +199,9 @@ static bool scan_begin(imp_node *c, scan *s, uint32_t first)
     imp_attr_need(c, "num_scan_inputs");
     if (c->bad)
         return false;
-    int64_t n_state = (int64_t)imp_n_in(c) - first - n_in;
-    if (n_in < 1 || n_state < 0 || (int64_t)s->g->output.n < n_state || s->g->output.n > ONNX_MAX_BODY ||
+    bool fits = n_in >= 1 && n_in <= (int64_t)imp_n_in(c) - first;
+    int64_t n_state = fits ? (int64_t)imp_n_in(c) - first - n_in : 0;
+    if (!fits || (int64_t)s->g->output.n < n_state || s->g->output.n > ONNX_MAX_BODY ||
         c->n_out > s->g->output.n)
         imp_fail(c, "onnx-E017",
                  "num_scan_inputs does not match its operands or its body; the model is damaged");

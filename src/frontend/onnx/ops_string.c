@@ -111,8 +111,11 @@ static void move(imp_node *c, int results)
         text[n] = given[i];
         given[i] = onnx_text_numbers(c, given[i], n++);
     }
+    if (strcmp(imp_attr_string(c, "reduction", "none"), "none") != 0)
+        imp_fail(c, "onnx-E085", "operand %u is a tensor of strings, but the operator takes numbers", 0u);
     c->given = given;
-    c->row->convert(c);
+    if (!c->bad)
+        c->row->convert(c);
     c->given = NULL;
     for (size_t o = 0; o < c->n_out && !c->bad && (results < 0 || (int)o < results); o++) {
         text[n] = c->out[o];
