@@ -7,6 +7,7 @@ file(GET_RUNTIME_DEPENDENCIES MODULES ${FILE} RESOLVED_DEPENDENCIES_VAR found UN
 if(missing)
     message(FATAL_ERROR "${FILE} needs ${missing}, which are not installed")
 endif()
+file(MAKE_DIRECTORY ${FOLDER})
 foreach(path IN LISTS found)
     get_filename_component(name ${path} NAME)
     file(REAL_PATH ${path} real)
