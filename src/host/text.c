@@ -1,6 +1,8 @@
 /* Texts: constants, joined, compared, moved. */
 #include "host/host.h"
 
+#include "base/take.h"
+
 #include <string.h>
 
 /* Constants are three tensors in the package: shape, offsets, bytes. */
@@ -73,15 +75,13 @@ tnr_status tnh_string_number(tnh_call *h)
     return status;
 }
 
-enum { OPERAND = 40 }; /* the operand stands above these bits of a number, the element's number in them */
-
 static tnr_status take(tnh_call *h, uint32_t n_text, const tnh_texts *t, const DLTensor *shape,
                        const int64_t *number)
 {
     tnh_maker m;
     tnr_status status = tnh_maker_begin(h, &m, shape->ndim, shape->shape);
     for (int64_t i = 0; !status && i < m.n; i++) {
-        int64_t k = number[i] >> OPERAND, at = number[i] & ((INT64_C(1) << OPERAND) - 1);
+        int64_t k = number[i] >> TN_TAKE_BITS, at = number[i] & ((INT64_C(1) << TN_TAKE_BITS) - 1);
         if (k < 0 || k >= n_text || at >= t[k].n)
             return tnh_fail(h, TNR_E_ARG, "%s is asked for an element that does not exist", h->c->name);
         status = tnh_maker_add(h, &m, tnh_text_at(&t[k], at));

@@ -5,6 +5,7 @@
  * offset for each operand, and string.take reads the texts by the numbers that come out. */
 #include "frontend/onnx/onnx.h"
 
+#include "base/take.h"
 #include "op/host/host.h"
 
 #include <string.h>
@@ -56,14 +57,9 @@ bool onnx_is_text(tn_value v)
 
 /* ---- moving ---- */
 
-enum {
-    OPERAND = 40,
-    MOST_TEXTS = 1 << 16
-}; /* string.take: the number of the operand stands above these bits */
-
 tn_value onnx_text_numbers(imp_node *c, tn_value v, int64_t k)
 {
-    int64_t base = k << OPERAND;
+    int64_t base = k << TN_TAKE_BITS;
     v = imp_call1(c, &tn_op_string_number, NULL, v);
     return k ? imp_call2(c, &tn_op_add, NULL, v, imp_const_ints(c, TN_I64, 0, 1, &base)) : v;
 }
