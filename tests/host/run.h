@@ -262,4 +262,21 @@ static inline const char *host_call(const char *name, uint32_t n_in, const char 
     return r.out;
 }
 
+/* A call of one result, and what it gives. */
+typedef struct host_row {
+    const char *name;
+    uint32_t n_in;
+    const char *operands, *results;
+} host_row;
+
+static inline void host_expect(size_t n, const host_row *rows)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *have = host_call(rows[i].name, rows[i].n_in, rows[i].operands, 1);
+        if (strcmp(have, rows[i].results) != 0)
+            fail_msg("%s(%s)\ngives %s\n  not %s", rows[i].name, rows[i].operands, have, rows[i].results);
+    }
+}
+#define EXPECT(rows) host_expect(sizeof(rows) / sizeof *(rows), rows)
+
 #endif

@@ -7,28 +7,12 @@
 
 #include "host/run.h"
 
-typedef struct row {
-    const char *name;
-    uint32_t n_in;
-    const char *operands, *results;
-} row;
-
-static void expect(size_t n, const row *rows)
-{
-    for (size_t i = 0; i < n; i++) {
-        const char *have = host_call(rows[i].name, rows[i].n_in, rows[i].operands, 1);
-        if (strcmp(have, rows[i].results) != 0)
-            fail_msg("%s(%s)\ngives %s\n  not %s", rows[i].name, rows[i].operands, have, rows[i].results);
-    }
-}
-#define EXPECT(rows) expect(sizeof(rows) / sizeof *(rows), rows)
-
 #define ABC "#0(int64[] 1; int8[2] 2 3; string[1] 'c')"
 #define OUTSIDE(p, n) "fails: node: position " #p " is outside of the sequence, which has " #n " elements"
 
 static void elements(void **state)
 {
-    static const row rows[] = {
+    static const host_row rows[] = {
         {"seq.at", 2, ABC "; int64[] 0", "int64[] 1"},
         {"seq.at", 2, ABC "; int32[1] -1", "string[1] 'c'"},
         {"seq.at", 2, ABC "; int64[] 3", OUTSIDE(3, 3)},
@@ -59,7 +43,7 @@ static void elements(void **state)
 
 static void parts(void **state)
 {
-    static const row rows[] = {
+    static const host_row rows[] = {
         {"seq.split", 3, "int64[2,3] 1 2 3 4 5 6; int64[2] 1 2" CUT(1, true),
          "#0(int64[2,1] 1 4; int64[2,2] 2 3 5 6)"},
         {"seq.split", 3, "int8[5] 1 2 3 4 5; int64[] 2" CUT(-1, true),
@@ -90,7 +74,7 @@ static void parts(void **state)
 
 static void joined(void **state)
 {
-    static const row rows[] = {
+    static const host_row rows[] = {
         {"seq.concat", 2, "#0(int8[2,1] 1 2; int8[2,2] 3 4 5 6)" JOIN(1, false), "int8[2,3] 1 3 4 2 5 6"},
         {"seq.concat", 2, "#0(int8[2] 1 2; int8[2] 3 4)" JOIN(1, true), "int8[2,2] 1 3 2 4"},
         {"seq.concat", 2, "#0(int8[2] 1 2; int8[2] 3 4)" JOIN(-2, true), "int8[2,2] 1 2 3 4"},

@@ -8,25 +8,9 @@
 
 #include "host/run.h"
 
-typedef struct row {
-    const char *name;
-    uint32_t n_in;
-    const char *operands, *results;
-} row;
-
-static void expect(size_t n, const row *rows)
-{
-    for (size_t i = 0; i < n; i++) {
-        const char *have = host_call(rows[i].name, rows[i].n_in, rows[i].operands, 1);
-        if (strcmp(have, rows[i].results) != 0)
-            fail_msg("%s(%s)\ngives %s\n  not %s", rows[i].name, rows[i].operands, have, rows[i].results);
-    }
-}
-#define EXPECT(rows) expect(sizeof(rows) / sizeof *(rows), rows)
-
 static void constants(void **state)
 {
-    static const row rows[] = {
+    static const host_row rows[] = {
         {"string.make", 3, "int64[2] 2 1; int64[3] 0 1 3; uint8[3] 97 98 99", "string[2,1] 'a' 'bc'"},
         {"string.make", 3, "int64[0]; int64[2] 0 2; uint8[2] 195 164", "string[] 'ä'"},
         {"string.make", 3, "int64[1] 0; int64[1] 0; uint8[0]", "string[0]"},
@@ -49,7 +33,7 @@ static void constants(void **state)
 
 static void joined_and_compared(void **state)
 {
-    static const row rows[] = {
+    static const host_row rows[] = {
         {"string.concat", 2, "string[2] 'a' ''; string[2] 'b' 'c'", "string[2] 'ab' 'c'"},
         {"string.concat", 2, "string[2,1] 'a' 'b'; string[3] 'x' 'y' 'z'",
          "string[2,3] 'ax' 'ay' 'az' 'bx' 'by' 'bz'"},
@@ -71,7 +55,7 @@ static void joined_and_compared(void **state)
 
 static void moved(void **state)
 {
-    static const row rows[] = {
+    static const host_row rows[] = {
         {"string.number", 1, "string[2,2] 'a' 'b' 'c' ''", "int64[2,2] 0 1 2 3"},
         {"string.take", 2, "string[2] 'a' 'b'; int64[2,2] 1 0 0 1", "string[2,2] 'b' 'a' 'a' 'b'"},
         {"string.take", 3, "string[2] 'a' 'b'; string[1,1] 'c'; int64[3] 1099511627776 1 0",
@@ -110,7 +94,7 @@ static void split(void **state)
 
 static void found(void **state)
 {
-    static const row rows[] = {
+    static const host_row rows[] = {
         {"string.find", 2, "string[2,2] 'b' 'a' 'x' ''; string[3] 'a' 'b' ''", "int64[2,2] 1 0 3 2"},
         {"string.find", 2, "string[1] 'a'; string[3] 'a' 'b' 'a'", "int64[1] 2"},
         {"string.find", 2, "string[1] 'a'; string[0]", "int64[1] 0"},
@@ -121,7 +105,7 @@ static void found(void **state)
 
 static void normalized(void **state)
 {
-    static const row rows[] = {
+    static const host_row rows[] = {
         {"string.normalize", 3, "string[3] 'Monday' 'tuesday' 'MONDAY'; string[1] 'monday'; json {}",
          "string[1] 'tuesday'"},
         {"string.normalize", 3,
@@ -158,7 +142,7 @@ static void normalized(void **state)
 
 static void written_and_read(void **state)
 {
-    static const row rows[] = {
+    static const host_row rows[] = {
         {"string.of_number", 1, "int64[3] 0 -5 9223372036854775807",
          "string[3] '0' '-5' '9223372036854775807'"},
         {"string.of_number", 1, "float32[7] 1 0.1 314.15926 1e-4 1e-5 1e20 -0",
