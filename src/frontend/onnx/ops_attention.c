@@ -1,4 +1,4 @@
-/* Attention, RotaryEmbedding, LinearAttention, CausalConvWithState. */
+/* Attention, RotaryEmbedding, LinearAttention. */
 #include "frontend/onnx/attention.h"
 
 #include "op/nn/nn.h"
@@ -207,59 +207,6 @@ static void linear_attention(imp_node *c)
     imp_out_any(c, 1, imp_cast(c, last, state));
 }
 
-/* ---- CausalConvWithState ---- */
-
-static tn_value causal_conv(imp_node *c, tn_value x, tn_value weight, tn_value bias)
-{
-    static const int64_t ones[] = {1, 1}, none[] = {0, 0, 0, 0};
-    tn_conv2d_attr a;
-    if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv2d.attr, sizeof a, &a) != TN_OK)
-        return (tn_value){0};
-    int64_t kernel[] = {1, onnx_known(imp_type(weight)->dim[2])};
-    a.channels = a.groups = onnx_known(imp_type(weight)->dim[0]);
-    a.kernel_size = tn_ints_make(c->arena, 2, kernel);
-    a.strides = a.dilation = tn_ints_make(c->arena, 2, ones);
-    a.padding = tn_make_dims(c->g, 4, none);
-    tn_value y = imp_call2(c, &tn_op_nn_conv2d, &a, imp_unsqueeze(c, x, 2), imp_unsqueeze(c, weight, 2));
-    tn_axis_attr channels = {1};
-    y = bias.def ? imp_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y;
-    return imp_squeeze(c, y, 2);
-}
-
-static void causal_conv_with_state(imp_node *c)
-{
-    tn_value x = imp_in(c, 0), weight = imp_in(c, 1), past = imp_opt(c, 3);
-    const char *activation = imp_attr_string(c, "activation", "none");
-    bool silu = strcmp(activation, "silu") == 0 || strcmp(activation, "swish") == 0;
-    if (!silu && strcmp(activation, "none") != 0)
-        imp_fail(c, "onnx-E009", "activation is \"%s\"; none, silu and swish are known", activation);
-    if (c->bad)
-        return;
-    if (imp_rank(x) != 3 || imp_rank(weight) != 3 || onnx_known(imp_type(weight)->dim[2]) < 1 ||
-        onnx_known(imp_type(weight)->dim[0]) < 1) {
-        imp_fail(c, "onnx-E022",
-                 "input %s and weight %s must be [batch, channels, length] and [channels, 1, window]",
-                 imp_type_text(c, imp_type(x)), imp_type_text(c, imp_type(weight)));
-        return;
-    }
-    int64_t before = onnx_known(imp_type(weight)->dim[2]) - 1;
-    const int64_t width[] = {0, 0, 0, 0, before, 0};
-    tn_pad_attr zeros = {.pad_width = tn_make_dims(c->g, 6, width),
-                         .pad_mode = tn_intern(c->g->ctx, "constant")};
-    tn_value both[] = {past, x};
-    tn_value padded = past.def ? imp_concat(c, 2, both, 2) : imp_call1(c, &tn_op_nn_pad, &zeros, x);
-    tn_value y = causal_conv(c, padded, weight, imp_opt(c, 2));
-    tn_dtype t = imp_type(x)->dtype;
-    if (silu) {
-        tn_value wide = t.bits < 32 ? imp_cast(c, y, TN_F32) : y;
-        y = imp_cast(c, imp_call2(c, &tn_op_multiply, NULL, wide, imp_call1(c, &tn_op_sigmoid, NULL, wide)),
-                     t);
-    }
-    imp_out(c, 0, y);
-    if (imp_wants(c, 1))
-        imp_out(c, 1, before ? imp_slice(c, padded, 2, -before, INT64_MAX) : imp_slice(c, padded, 2, 0, 0));
-}
-
 /* ---- FlexAttention (ai.onnx.preview): graphs of the model's own change scores and probabilities ---- */
 
 /* v as the graph `name` changes it, of the same type. */
@@ -324,7 +271,6 @@ const imp_row onnx_rows_attention[] = {
     {"Attention",           23,  0, 7, 4, convert_attention,      NULL},
     {"RotaryEmbedding",     23,  0, 4, 1, rotary_embedding,       NULL},
     {"LinearAttention",     26,  0, 6, 2, linear_attention,       NULL},
-    {"CausalConvWithState", 26,  0, 4, 2, causal_conv_with_state, NULL},
     {0},
 };
 const imp_row onnx_rows_preview[] = {
