@@ -7,8 +7,11 @@
  *
  * The header (header.c) lies beside the file under the same name. */
 #include "base/wire/sum.h"
+#include "driver/elf_link.h"
+#include "driver/elf_model.h"
 #include "driver/tool.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -90,71 +93,58 @@ static void words(tn_tool_command *c, int n, const char *const word[])
     words(c, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), \
           (const char *const[]){__VA_ARGS__})
 
-/* ---- the model as an object: kernels, weights, and how a library is opened ---- */
+/* ---- the model as an object: weights, and how a library is opened ---- */
 
-/* Notes "Tenon" of type 2, the function by which the runtime opens a library, and 3, room for checksums. */
-static void add_notes(tn_build *b, tn_buf *text)
+static uint64_t weights_bytes(tn_build *b)
 {
-    const char *name = seen_name(b, N_ENTRY - 1);
-    tn_buf_printf(text,
-                  "    .section .note.tenon.sum,\"a\",%%note\n    .balign 4\n    .4byte 6, %d, 3\n"
-                  "    .ascii \"Tenon\\0\\0\\0\"\n    .zero %d\n",
-                  TN_SUM_NOTE, TN_SUM_NOTE);
-    tn_buf_printf(text,
-                  "    .section .note.tenon.entry,\"a\",%%note\n    .balign 4\n    .4byte 6, %zu, 2\n"
-                  "    .ascii \"Tenon\\0\\0\\0%s\"\n    .balign 4\n",
-                  strlen(name), name);
+    tn_sink size = {0};
+    tn_params_make(b, &size);
+    return size.n;
 }
 
-/* A path as a string of the assembler. */
-static void quoted(tn_buf *text, const char *path)
+static void add_weights(void *b, tn_sink *out) { tn_params_make(b, out); }
+
+static tn_status write_model(tn_ctx *ctx, const void *model, tn_sink *out)
 {
-    tn_buf_char(text, '"');
-    for (const char *c = path; *c; c++)
-        if (*c == '"' || *c == '\\' || (unsigned char)*c < 32)
-            tn_buf_printf(text, "\\%03o", (unsigned char)*c);
-        else
-            tn_buf_char(text, *c);
-    tn_buf_str(text, "\"\n");
+    return tn_elf_model_write(ctx, model, out);
 }
 
-/* The assembler copies the weights, at the alignment the runtime needs. */
-static tn_status model_object(tn_workdir *w, enum tn_bundle_form form, const char **out)
+/* A file of the folder, piece by piece. */
+static tn_status write_file(tn_build *b, const char *path,
+                            tn_status (*write)(tn_ctx *ctx, const void *user, tn_sink *out), const void *user)
+{
+    tn_output *file = TN_NEW(&b->arena, tn_output);
+    tn_sink to = {.output = file};
+    tn_resource *held = tn_resource_new(tn_output_abandon);
+    tn_status st = tn_file_report(b->ctx, path, tn_output_open_temporary(file, path));
+    if (st == TN_OK) {
+        held->at = file;
+        st = write(b->ctx, user, &to);
+        held->at = NULL;
+        int error = tn_outputs_close(1, &file, st == TN_OK);
+        st = st == TN_OK ? tn_file_report(b->ctx, path, error) : st;
+    }
+    tn_resource_drop(held);
+    return st;
+}
+
+/* `code`: one of the objects of the kernels. The weights go straight from the constants to the file. */
+static tn_status model_object(tn_workdir *w, enum tn_bundle_form form, const char *code, const char **out)
 {
     tn_build *b = w->b;
-    tn_buf text = {0};
-    tn_resource *held = tn_resource_new(tn_output_abandon);
-    tn_output *file = TN_NEW(&b->arena, tn_output);
-    tn_sink blob = {.output = file};
-    const char *params = tn_workdir_file(w, "mod.params"), *source = tn_workdir_file(w, "weights.s");
+    tn_file made = {0};
+    uint64_t size = weights_bytes(b);
     *out = tn_workdir_file(w, "weights.o");
-    TN_TRY(tn_file_report(b->ctx, params, tn_output_open_temporary(file, params)));
-    held->at = file;
-    tn_params_make(b, &blob);
-    tn_resource_drop(held);
-    TN_TRY(tn_file_report(b->ctx, params, tn_outputs_close(1, &file, true)));
-    /* code reaches 2 GiB far: x86 has sections for large data, which stand behind all others */
-    bool large = blob.n > LARGE && strncmp(b->machine.triple, "x86_64", 6) == 0;
-    tn_buf_printf(&text,
-                  "    .data\n    .balign 8\n    .globl tenon_bundle_model\n" /* a tn_bundle */
-                  "tenon_bundle_model:\n    .8byte " TENON_QUERY_SYMBOL ", weights, %llu, 0\n"
-                  "    .section %s\n    .balign 64\nweights:\n    .incbin ",
-                  (unsigned long long)blob.n,
-                  large ? ".lrodata.tenon_weights,\"al\",%progbits"
-                        : ".rodata.tenon_weights,\"a\",%progbits");
-    quoted(&text, params);
-    tn_buf_str(&text, "    .section .note.GNU-stack,\"\",%progbits\n");
-    if (form == TN_BUNDLE_SO)
-        add_notes(b, &text);
-    tn_status st = tn_file_write_temporary(b->ctx, source, text.at, text.n);
-    tn_buf_deinit(&text);
-    TN_TRY(st);
-    tn_tool_command c;
-    TN_TRY(tn_command_begin(w, &c, TN_TOOL_AS));
-    if (b->opt.cross_compiler)
-        tn_command_add(&c, "-c");
-    WORDS(&c, "-o", *out, source);
-    return tn_command_run(b, &c);
+    TN_TRY(tn_file_map(b->ctx, code, &made));
+    const tn_elf_model model = {.code = {made.at, made.n},
+                                .entry = form == TN_BUNDLE_SO ? seen_name(b, N_ENTRY - 1) : NULL,
+                                .large = size > LARGE, /* code reaches 2 GiB far */
+                                .bytes = size,
+                                .write = add_weights,
+                                .user = b};
+    tn_status st = write_file(b, *out, write_model, &model);
+    tn_file_unmap(&made);
+    return st;
 }
 
 /* ---- families of instructions that the runtime has in objects of their own (runtime/family.h) ---- */
@@ -245,13 +235,71 @@ static tn_status link_library(tn_workdir *w, const char *in, const char *out)
     return tn_command_run(w->b, &c);
 }
 
+/* ---- a library of this machine, without any program's help ---- */
+
+static bool links_here(const tn_build *b, enum tn_bundle_form form, const tn_buf code[])
+{
+    return form == TN_BUNDLE_SO && b->target.kind != TN_TARGET_C && !b->target.triple &&
+           !b->opt.cross_compiler && tn_elf_link_can((tn_bytes){(const uint8_t *)code[0].at, code[0].n});
+}
+
+static tn_status write_linked(tn_ctx *ctx, const void *job, tn_sink *out)
+{
+    return tn_elf_link(ctx, job, out);
+}
+
+/* The C library of this process. */
+static tn_status map_library(tn_build *b, tn_file *out)
+{
+    Dl_info self = {0};
+    (void)dladdr(dlsym(RTLD_DEFAULT, "sysconf"), &self);
+    return tn_file_map(b->ctx, self.dli_fname ? self.dli_fname : "libc.so.6", out);
+}
+
+static tn_status link_objects(tn_workdir *w, const char *runtime, uint32_t n, const tn_buf code[],
+                              const char *model, const char *out)
+{
+    tn_build *b = w->b;
+    tn_file archive = {0}, library = {0}, weights = {0};
+    tn_elf_export exported[N_ENTRY];
+    tn_bytes object[TN_OBJECTS + 1];
+    const char *root[N_FAMILY];
+    tn_elf_job job = {.n_object = n + 1, .object = object, .root = root, .exported = exported, .stays = true};
+    for (uint32_t i = 0; i < n; i++)
+        object[i] = (tn_bytes){(const uint8_t *)code[i].at, code[i].n};
+    for (int f = FRAME; f < N_FAMILY; f++)
+        if (needs(&b->program, f))
+            root[job.n_root++] = family_symbol[f];
+    for (int i = 0; i < N_ENTRY; i++)
+        if (is_seen(b, i, TN_BUNDLE_SO))
+            exported[job.n_export++] = (tn_elf_export){
+                tn_arena_printf(&b->arena, "tenon_bundle_%s", entry[i].name), seen_name(b, i)};
+    tn_status st = tn_file_map(b->ctx, runtime, &archive);
+    st = st == TN_OK ? tn_file_map(b->ctx, model, &weights) : st;
+    st = st == TN_OK ? map_library(b, &library) : st;
+    object[n] = (tn_bytes){weights.at, weights.n};
+    job.archive = (tn_bytes){archive.at, archive.n};
+    job.library = (tn_bytes){library.at, library.n};
+    st = st == TN_OK ? write_file(b, out, write_linked, &job) : st;
+    tn_file_unmap(&library);
+    tn_file_unmap(&weights);
+    tn_file_unmap(&archive);
+    return st;
+}
+
 static tn_status make(tn_workdir *w, enum tn_bundle_form form, uint32_t n, const tn_buf code[],
                       const char **out)
 {
-    const char *object[TN_OBJECTS], *model, *joined = tn_workdir_file(w, "joined.o");
+    tn_build *b = w->b;
+    const char *object[TN_OBJECTS], *model, *runtime, *joined = tn_workdir_file(w, "joined.o");
     const char *one = tn_workdir_file(w, "model.o");
     TN_TRY(tn_objects_write(w, n, code, object));
-    TN_TRY(model_object(w, form, &model));
+    TN_TRY(model_object(w, form, object[0], &model));
+    if (links_here(b, form, code)) {
+        *out = tn_workdir_file(w, "model.so");
+        TN_TRY(find_runtime(b, &runtime));
+        return link_objects(w, runtime, n, code, model, *out);
+    }
     TN_TRY(join(w, n, object, model, joined));
     TN_TRY(rename_entries(w, form, joined, one));
     *out = one;
@@ -355,22 +403,23 @@ static tn_status write_source(tn_build *b, uint32_t n, const tn_buf code[], cons
 /* The linked library gets its checksums. */
 static tn_status seal(tn_workdir *w, const char *path)
 {
-    tn_file params = {0};
+    tn_file model = {0};
     tn_elf e;
-    tn_status mapped = tn_file_map(w->b->ctx, tn_workdir_file(w, "mod.params"), &params);
+    uint64_t bytes = weights_bytes(w->b);
+    tn_status mapped = tn_file_map(w->b->ctx, tn_workdir_file(w, "weights.o"), &model);
     int fd = open(path, O_RDWR | O_CLOEXEC); /* nothing is allocated until it is closed */
     struct stat st = {0};
     bool known = fd >= 0 && fstat(fd, &st) == 0;
     size_t n = (size_t)st.st_size;
     void *at = known ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
     bool ok = at != MAP_FAILED && mapped == TN_OK && !tn_elf_read(at, n, &e);
-    const uint8_t *weights = ok ? memmem(at, n, params.at, params.n) : NULL;
-    ok = weights && tn_sum_write(at, n, &e, (uint64_t)(weights - (const uint8_t *)at), params.n);
+    const uint8_t *weights = ok ? memmem(at, n, model.at + TN_ELF_MODEL_WEIGHTS, bytes) : NULL;
+    ok = weights && tn_sum_write(at, n, &e, (uint64_t)(weights - (const uint8_t *)at), bytes);
     if (at != MAP_FAILED)
         munmap(at, n);
     if (fd >= 0)
         close(fd);
-    tn_file_unmap(&params);
+    tn_file_unmap(&model);
     return ok ? TN_OK
               : tn_error(w->b->ctx, "driver-E095", NULL,
                          "the linked library has no room for its checksums; is it made by another linker?");

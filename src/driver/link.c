@@ -130,12 +130,22 @@ static tn_status link_objects(tn_workdir *w, uint32_t n, const char *const objec
     return tn_command_run(w->b, &c);
 }
 
+static tn_bytes bytes_of(const tn_buf *b) { return (tn_bytes){(const uint8_t *)b->at, b->n}; }
+
+static tn_status link_here(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so)
+{
+    tn_bytes object[TN_OBJECTS];
+    for (uint32_t i = 0; i < n; i++)
+        object[i] = bytes_of(&code[i]);
+    return tn_elf_link(b->ctx, &(tn_elf_job){.n_object = n, .object = object}, &(tn_sink){.buf = out_so});
+}
+
 tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so)
 {
     tn_workdir *w;
     const char *object[TN_OBJECTS];
-    if (b->target.kind != TN_TARGET_C && !b->opt.cross_compiler && tn_elf_link_can(n, code))
-        return tn_elf_link(b->ctx, n, code, out_so);
+    if (b->target.kind != TN_TARGET_C && !b->opt.cross_compiler && tn_elf_link_can(bytes_of(&code[0])))
+        return link_here(b, n, code, out_so);
     TN_TRY(tn_workdir_open(b, &w));
     const char *so = tn_workdir_file(w, "mod.so");
     tn_status st = tn_objects_write(w, n, code, object);

@@ -125,7 +125,7 @@ static tn_status ask(tn_workdir *w, const char *name, const char **out)
 
 tn_status tn_command_begin(tn_workdir *w, tn_tool_command *c, enum tn_tool tool)
 {
-    static const char *const native[] = {"cc", "as", "ld", "ar", "objcopy"};
+    static const char *const native[] = {"cc", "ld", "ar", "objcopy"};
     tn_build *b = w->b;
     const char *program = native[tool];
     *c = (tn_tool_command){0};
@@ -134,7 +134,7 @@ tn_status tn_command_begin(tn_workdir *w, tn_tool_command *c, enum tn_tool tool)
     else if (b->opt.cross_compiler)
         TN_TRY(ask(w, native[tool], &program));
     tn_command_add(c, program);
-    if (b->opt.cross_compiler && (tool == TN_TOOL_AS || tool == TN_TOOL_LD))
+    if (b->opt.cross_compiler && tool == TN_TOOL_LD)
         tn_command_split(b, c, b->opt.cross_compiler_options);
     return TN_OK;
 }

@@ -22,9 +22,9 @@ typedef struct tn_tool_command {
     int n;
 } tn_tool_command;
 
-/* A command begun with the tool for the target's machine: this machine's own, or what --cross-compiler is (it compiles,
- * assembles and links, by the options that go with it) or says (-print-prog-name). */
-enum tn_tool { TN_TOOL_CC, TN_TOOL_AS, TN_TOOL_LD, TN_TOOL_AR, TN_TOOL_OBJCOPY };
+/* A command begun with the tool for the target's machine: this machine's own, or what --cross-compiler is (it compiles
+ * and links, by the options that go with it) or says (-print-prog-name). */
+enum tn_tool { TN_TOOL_CC, TN_TOOL_LD, TN_TOOL_AR, TN_TOOL_OBJCOPY };
 TN_WARN_UNUSED tn_status tn_command_begin(tn_workdir *w, tn_tool_command *c, enum tn_tool tool);
 void tn_command_add(tn_tool_command *c, const char *word);
 void tn_command_split(tn_build *b, tn_tool_command *c, const char *text); /* words at blanks; NULL: none */

@@ -37,13 +37,8 @@ x = memoryview(array.array("f", [0.25 * (i % 7) for i in range(n)])).cast("B").c
 made = bytes(memoryview(module(x)).cast("B"))
 module.save("/tmp/model.tar")
 assert made == bytes(memoryview(tenon.load("/tmp/model.tar")(x)).cast("B")) and any(made), "results"
-try:
-    module.save("/tmp/model.so")
-except tenon.CompileError as e:
-    print("a self-contained .so needs tools:", str(e).split("\\n")[0])
-else:
-    assert made == bytes(memoryview(tenon.load("/tmp/model.so")(x)).cast("B")), "results of the .so"
-    print("a self-contained .so was made and loaded")
+module.save("/tmp/model.so")
+assert made == bytes(memoryview(tenon.load("/tmp/model.so")(x)).cast("B")), "results of the .so"
 print("compiled, ran, saved and loaded a model with tenon", tenon.__version__)
 """
 
