@@ -123,9 +123,6 @@ void onnx_trilu(imp_node *c);                                         /* the con
 tn_value onnx_gemm(imp_node *c);                                      /* as the node describes it */
 /* Softmax or its kin as the node describes it; before opset 13 everything from the axis on is one dimension. */
 tn_value onnx_softmax(imp_node *c, const tn_op *op, tn_value x, int64_t opset);
-/* Data with the channels last to channels first, and back. */
-tn_value onnx_channels_first(imp_node *c, tn_value x);
-tn_value onnx_channels_last(imp_node *c, tn_value y);
 /* Positions in a dimension of this extent; the run fails where one is outside. */
 tn_value onnx_checked(imp_node *c, tn_value at, const tn_expr *extent);
 /* x as elements of type t, as Cast does it; of FLOAT8E8M0 the node may say how to round. */

@@ -1,5 +1,6 @@
 /* Operators that ONNX Runtime's optimiser writes into models: convolution and matrix product with what follows or
  * precedes them. */
+#include "frontend/import/window.h"
 #include "frontend/onnx/onnx.h"
 
 #include "op/nn/nn.h"
@@ -50,46 +51,26 @@ static tn_value activate(imp_node *c, tn_value y)
 
 /* ---- FusedConv: X, W, B, Z: activation(conv(X, W) + B + Z); NhwcConv and NhwcFusedConv: channels are last ---- */
 
-tn_value onnx_channels_first(imp_node *c, tn_value x)
-{
-    int64_t perm[IMP_MAX_RANK];
-    int n = imp_rank(x);
-    for (int i = 0; i < n; i++)
-        perm[i] = i == 0 ? 0 : i == 1 ? n - 1 : i - 1;
-    return n < 3 ? x : imp_transpose(c, x, n, perm);
-}
-
-tn_value onnx_channels_last(imp_node *c, tn_value y)
-{
-    int64_t perm[IMP_MAX_RANK];
-    int n = imp_rank(y);
-    for (int i = 0; i < n; i++)
-        perm[i] = i == 0 ? 0 : i == n - 1 ? 1 : i + 1;
-    return n < 3 ? y : imp_transpose(c, y, n, perm);
-}
-
 static void fused_conv(imp_node *c)
 {
-    static const tn_axis_attr channels = {1};
     bool last = strncmp(c->row->op, "Nhwc", 4) == 0;
     tn_value in[2] = {imp_in(c, 0), imp_in(c, 1)}, bias = imp_opt(c, 2), more = imp_opt(c, 3);
-    in[0] = last ? onnx_channels_first(c, in[0]) : in[0];
-    more = last && more.def ? onnx_channels_first(c, more) : more;
-    int rank = imp_rank(in[0]);
-    const tn_op *op = rank == 3 ? &tn_op_nn_conv1d : rank == 5 ? &tn_op_nn_conv3d : &tn_op_nn_conv2d;
+    in[0] = last ? imp_channels_first(c, in[0]) : in[0];
+    more = last && more.def ? imp_channels_first(c, more) : more;
+    const tn_op *op = imp_conv_op(imp_rank(in[0]) - 2);
     tn_conv2d_attr a;
     if (!onnx_conv_attr(c, in[0], in[1], op, &a))
         return;
     tn_value y = imp_call(c, op, &a, 2, in);
-    y = bias.def ? imp_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y;
+    y = imp_bias(c, y, bias, false);
     y = more.def ? imp_call2(c, &tn_op_add, NULL, y, more) : y;
     y = activate(c, y);
-    imp_out(c, 0, last ? onnx_channels_last(c, y) : y);
+    imp_out(c, 0, last ? imp_channels_last(c, y) : y);
 }
 
 static void nhwc_max_pool(imp_node *c)
 {
-    imp_out(c, 0, onnx_channels_last(c, onnx_max_pool(c, onnx_channels_first(c, imp_in(c, 0)), NULL)));
+    imp_out(c, 0, imp_channels_last(c, onnx_max_pool(c, imp_channels_first(c, imp_in(c, 0)), NULL)));
 }
 
 static void fused_gemm(imp_node *c) { imp_out(c, 0, activate(c, onnx_gemm(c))); }

@@ -1,42 +1,14 @@
 /* Operators with windows: convolution, transposed convolution, pooling, of one to three spatial dimensions. */
 #include "frontend/onnx/onnx.h"
 
+#include "frontend/import/window.h"
 #include "op/nn/nn.h"
 #include "op/tensor/tensor.h"
 
 #include <string.h>
 
-enum { MAX_SPATIAL = 3 };
-
-/* pad: before each dimension, then (from pad[dims] on) after each; of symbolic extents an expression. */
-typedef struct window {
-    int dims;
-    int64_t kernel[MAX_SPATIAL], stride[MAX_SPATIAL], dilation[MAX_SPATIAL];
-    const tn_expr *pad[2 * MAX_SPATIAL];
-} window;
-
-static void no_pads(imp_node *c, window *w)
-{
-    for (int i = 0; i < 2 * MAX_SPATIAL; i++)
-        w->pad[i] = tn_idx(c->pool, 0);
-}
-
-/* false: data of another rank, reported. */
-static bool window_init(imp_node *c, tn_value x, window *w)
-{
-    *w = (window){.dims = imp_rank(x) - 2};
-    for (int i = 0; i < MAX_SPATIAL; i++)
-        w->kernel[i] = w->stride[i] = w->dilation[i] = 1;
-    no_pads(c, w);
-    if (!c->bad && (w->dims < 1 || w->dims > MAX_SPATIAL))
-        imp_fail(c, "onnx-E022",
-                 "%s on %s is not supported, only 1-D, 2-D and 3-D (three to five dimensions)", c->row->op,
-                 imp_type_text(c, imp_type(x)));
-    return !c->bad;
-}
-
 /* Attribute `name`: `each` lists of one entry for each spatial dimension. */
-static bool read_list(imp_node *c, const char *name, const window *w, uint32_t each, int64_t out[])
+static bool read_list(imp_node *c, const char *name, const imp_window *w, uint32_t each, int64_t out[])
 {
     tn_ints v;
     uint32_t n = each * (uint32_t)w->dims;
@@ -55,49 +27,16 @@ static bool read_list(imp_node *c, const char *name, const window *w, uint32_t e
     return !c->bad;
 }
 
-static int64_t span(imp_node *c, const window *w, int i)
-{
-    int64_t s = (w->kernel[i] - 1) * w->dilation[i] + 1;
-    if (w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] < 1 || s > INT32_MAX)
-        imp_fail(c, "onnx-E009", "strides, dilations and windows must be at least 1, and smaller than 2^31");
-    return c->bad ? 1 : s;
-}
-
 /* Before operator set 6 one pad for each dimension was written too (by Caffe2's exporter): the same on both sides. */
-static void read_pads(imp_node *c, window *w)
+static void read_pads(imp_node *c, imp_window *w)
 {
-    int64_t at[2 * MAX_SPATIAL] = {0};
+    int64_t at[2 * IMP_MAX_SPATIAL] = {0};
     tn_ints v;
     const bool both = c->version < 6 && imp_attr_ints(c, "pads", &v) && !c->bad && v.n == (uint32_t)w->dims;
     if (!read_list(c, "pads", w, both ? 1 : 2, at))
         return;
     for (int i = 0; i < 2 * w->dims; i++)
         w->pad[i] = tn_idx(c->pool, at[both ? i % w->dims : i]);
-}
-
-/* `total` zeros, if it is more than none; an odd one goes after, or before. What is symbolic and may be less than none
- * is cut off at the end, where no window reaches, so that extents stay sums. */
-static void share(imp_node *c, window *w, int i, const tn_expr *total, bool before)
-{
-    tn_pool *p = c->pool;
-    const tn_expr *some = imp_simplify(c, tn_max(p, total, tn_idx(p, 0)));
-    w->pad[i] = imp_simplify(c, before ? tn_ceildiv(p, some, 2) : tn_fdiv(p, some, tn_idx(p, 2)));
-    w->pad[w->dims + i] = imp_simplify(c, tn_sub(p, total->kind == TN_E_INT ? some : total, w->pad[i]));
-}
-
-/* SAME_UPPER, SAME_LOWER: as many outputs as ceil(in / stride). */
-static void pad_same(imp_node *c, tn_value x, window *w, bool lower)
-{
-    tn_pool *p = c->pool;
-    for (int i = 0; i < w->dims && !c->bad; i++) {
-        int64_t s = w->stride[i], reach = span(c, w, i);
-        if (c->bad)
-            return;
-        if (reach == 1)
-            continue; /* no window reaches outside */
-        const tn_expr *in = imp_type(x)->dim[2 + i], *steps = tn_mul(p, tn_ceildiv(p, in, s), tn_idx(p, s));
-        share(c, w, i, tn_add(p, tn_sub(p, steps, in), tn_idx(p, reach - s)), lower);
-    }
 }
 
 enum pad_mode { PAD_GIVEN, PAD_VALID, PAD_UPPER, PAD_LOWER };
@@ -116,77 +55,49 @@ static enum pad_mode read_auto_pad(imp_node *c)
 }
 
 /* strides, dilations, pads and auto_pad; w->kernel is given. */
-static void read_window(imp_node *c, tn_value x, window *w)
+static void read_window(imp_node *c, tn_value x, imp_window *w)
 {
     (void)read_list(c, "strides", w, 1, w->stride);
     (void)read_list(c, "dilations", w, 1, w->dilation);
     read_pads(c, w);
     enum pad_mode how = read_auto_pad(c);
     if (how == PAD_VALID)
-        no_pads(c, w);
+        imp_pad_none(c, w);
     else if (how != PAD_GIVEN)
-        pad_same(c, x, w, how == PAD_LOWER);
-}
-
-static tn_ints list(imp_node *c, int n, const int64_t at[])
-{
-    return tn_ints_make(c->arena, (uint32_t)n, at);
+        imp_pad_same(c, x, w, how == PAD_LOWER);
 }
 
 /* ---- Conv ---- */
 
 /* The window is the weight's, from dimension 2 on. */
-static void read_kernel(imp_node *c, tn_value weight, window *w)
+static void read_kernel(imp_node *c, tn_value weight, imp_window *w)
 {
-    const tn_type *t = imp_type(weight);
-    int64_t given[MAX_SPATIAL];
-    if (!c->bad && imp_rank(weight) != w->dims + 2)
-        imp_fail(c, "onnx-E022", "weight %s must have %d dimensions, as the data has; the model is damaged",
-                 imp_type_text(c, t), w->dims + 2);
-    for (int i = 0; i < w->dims && !c->bad; i++)
-        if (!tn_is_int(t->dim[2 + i], &w->kernel[i]))
-            imp_fail(c, "onnx-E022", "the window of weight %s must be fixed", imp_type_text(c, t));
-    if (c->bad || !read_list(c, "kernel_shape", w, 1, given))
+    int64_t given[IMP_MAX_SPATIAL];
+    if (!imp_window_of_weight(c, weight, w) || !read_list(c, "kernel_shape", w, 1, given))
         return;
     for (int i = 0; i < w->dims; i++)
         if (given[i] != w->kernel[i])
             imp_fail(c, "onnx-E009", "kernel_shape[%d] is %lld, but the weight is %s; the model is damaged",
-                     i, (long long)given[i], imp_type_text(c, t));
-}
-
-static tn_value add_bias(imp_node *c, tn_value y, tn_value bias, int64_t axis)
-{
-    tn_axis_attr a = {axis};
-    return bias.def ? imp_call2(c, &tn_op_nn_bias_add, &a, y, bias) : y;
+                     i, (long long)given[i], imp_type_text(c, imp_type(weight)));
 }
 
 bool onnx_conv_attr(imp_node *c, tn_value x, tn_value weight, const tn_op *op, tn_conv2d_attr *a)
 {
-    window w;
-    if (!window_init(c, x, &w))
+    imp_window w;
+    if (!imp_window_init(c, x, false, &w))
         return false;
     read_kernel(c, weight, &w);
     read_window(c, x, &w);
-    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof *a, a) != TN_OK)
-        return false;
-    a->strides = list(c, w.dims, w.stride);
-    a->dilation = list(c, w.dims, w.dilation);
-    a->padding = tn_dims_make(c->arena, 2 * (uint32_t)w.dims, w.pad);
-    a->kernel_size = list(c, w.dims, w.kernel);
-    a->groups = imp_attr_int(c, "group", 1);
-    (void)tn_is_int(imp_type(weight)->dim[0], &a->channels);
-    return !c->bad;
+    return imp_conv_attr(c, &w, weight, imp_attr_int(c, "group", 1), op, a);
 }
 
 static void conv(imp_node *c)
 {
-    static const tn_op *const ops[] = {&tn_op_nn_conv1d, &tn_op_nn_conv2d, &tn_op_nn_conv3d};
     tn_value x = imp_in(c, 0), weight = imp_in(c, 1), bias = imp_opt(c, 2);
+    const tn_op *op = imp_conv_op(imp_rank(x) - 2);
     tn_conv2d_attr a;
-    int dims = imp_rank(x) - 2;
-    const tn_op *op = ops[dims < 1 || dims > MAX_SPATIAL ? 1 : dims - 1];
     if (onnx_conv_attr(c, x, weight, op, &a))
-        imp_out(c, 0, add_bias(c, imp_call2(c, op, &a, x, weight), bias, 1));
+        imp_out(c, 0, imp_bias(c, imp_call2(c, op, &a, x, weight), bias, false));
 }
 
 /* ---- CausalConvWithState: depthwise, over the last taps - 1 elements before x and x ---- */
@@ -207,8 +118,8 @@ static void causal_conv(imp_node *c)
     tn_value x = imp_in(c, 0), weight = imp_in(c, 1), bias = imp_opt(c, 2);
     const char *act = imp_attr_string(c, "activation", "none");
     tn_conv2d_attr a;
-    window w;
-    if (!window_init(c, x, &w))
+    imp_window w;
+    if (!imp_window_init(c, x, false, &w))
         return;
     read_kernel(c, weight, &w);
     if (w.dims != 1 && !c->bad)
@@ -219,13 +130,13 @@ static void causal_conv(imp_node *c)
         return;
     tn_value all = past_and_present(c, x, imp_opt(c, 3), w.kernel[0]);
     (void)tn_is_int(imp_type(weight)->dim[0], &a.groups);
-    tn_value y = add_bias(c, imp_call2(c, &tn_op_nn_conv1d, &a, all, weight), bias, 1);
+    tn_value y = imp_bias(c, imp_call2(c, &tn_op_nn_conv1d, &a, all, weight), bias, false);
     imp_out(c, 0,
             act[0] == 'n' ? y
                           : imp_call2(c, &tn_op_multiply, NULL, y, imp_call1(c, &tn_op_sigmoid, NULL, y)));
     int64_t begin[] = {w.kernel[0] > 1 ? 1 - w.kernel[0] : INT32_MAX}, end[] = {INT32_MAX};
-    tn_slice_attr last = {tn_make_dims(c->g, 1, begin), tn_make_dims(c->g, 1, end), list(c, 1, step),
-                          list(c, 1, axis)};
+    tn_slice_attr last = {tn_make_dims(c->g, 1, begin), tn_make_dims(c->g, 1, end),
+                          tn_ints_make(c->arena, 1, step), tn_ints_make(c->arena, 1, axis)};
     if (c->n_out > 1)
         imp_out(c, 1, imp_call1(c, &tn_op_strided_slice, &last, all));
 }
@@ -233,7 +144,7 @@ static void causal_conv(imp_node *c)
 /* ---- ConvTranspose ---- */
 
 /* Padding and additional results, so that the result has the extents asked for. */
-static void pad_output(imp_node *c, tn_value x, window *w, enum pad_mode how, int64_t more[])
+static void pad_output(imp_node *c, tn_value x, imp_window *w, enum pad_mode how, int64_t more[])
 {
     tn_ints shape;
     bool given = imp_attr_ints(c, "output_shape", &shape) && !c->bad;
@@ -242,88 +153,66 @@ static void pad_output(imp_node *c, tn_value x, window *w, enum pad_mode how, in
     if (given && shape.n != (uint32_t)w->dims + skip)
         imp_fail(c, "onnx-E009", "output_shape has %u entries for %d-D data", (unsigned)shape.n, w->dims);
     if (how == PAD_VALID)
-        no_pads(c, w);
-    for (int i = 0; i < w->dims && !c->bad && (given || how == PAD_UPPER || how == PAD_LOWER); i++) {
-        int64_t in = 0, natural = span(c, w, i) + more[i];
-        if (given && (!tn_is_int(imp_type(x)->dim[2 + i], &in) || in < 1)) {
-            imp_fail(c, "onnx-E009", "output_shape needs data with fixed extents, but it is %s",
-                     imp_type_text(c, imp_type(x)));
-            return;
-        }
-        natural += given ? (in - 1) * w->stride[i] : -w->stride[i]; /* of in - 1 steps, or over in steps */
-        int64_t total = natural - (given ? shape.at[skip + (uint32_t)i] : 0);
-        share(c, w, i, tn_idx(c->pool, total), given ? how != PAD_UPPER : how == PAD_LOWER);
-        if (total < 0 && given) /* without output_shape: as ONNX Runtime, no more than there is */
-            more[i] -= total;
+        imp_pad_none(c, w);
+    if (given && !c->bad)
+        imp_pad_output(c, x, w, shape.at + skip, how != PAD_UPPER, more);
+    for (int i = 0; i < w->dims && !c->bad && !given && (how == PAD_UPPER || how == PAD_LOWER); i++) {
+        int64_t total =
+            imp_window_span(c, w, i) + more[i] - w->stride[i]; /* of in - 1 steps, over in steps */
+        imp_pad_share(c, w, i, tn_idx(c->pool, total), how == PAD_LOWER);
+        /* below 0: as ONNX Runtime, no more than there is */
     }
 }
 
 static void conv_transpose(imp_node *c)
 {
-    static const tn_op *const ops[] = {&tn_op_nn_conv1d_transpose, &tn_op_nn_conv2d_transpose,
-                                       &tn_op_nn_conv3d_transpose};
     tn_value x = imp_in(c, 0), weight = imp_in(c, 1), bias = imp_opt(c, 2);
-    tn_conv_transpose_attr a;
-    int64_t more[MAX_SPATIAL] = {0};
-    window w;
-    if (!window_init(c, x, &w))
+    int64_t more[IMP_MAX_SPATIAL] = {0};
+    imp_window w;
+    if (!imp_window_init(c, x, false, &w))
         return;
-    const tn_op *op = ops[w.dims - 1];
     read_kernel(c, weight, &w);
     (void)read_list(c, "strides", &w, 1, w.stride);
     (void)read_list(c, "dilations", &w, 1, w.dilation);
     read_pads(c, &w);
     (void)read_list(c, "output_padding", &w, 1, more);
     pad_output(c, x, &w, read_auto_pad(c), more);
-    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof a, &a) != TN_OK)
-        return;
-    a.strides = list(c, w.dims, w.stride);
-    a.dilation = list(c, w.dims, w.dilation);
-    a.padding = tn_dims_make(c->arena, 2 * (uint32_t)w.dims, w.pad);
-    a.output_padding = list(c, w.dims, more);
-    a.kernel_size = list(c, w.dims, w.kernel);
-    a.groups = imp_attr_int(c, "group", 1);
-    imp_out(c, 0, add_bias(c, imp_call2(c, op, &a, x, weight), bias, 1));
+    int64_t groups = imp_attr_int(c, "group", 1);
+    imp_out(c, 0, imp_bias(c, imp_conv_transpose(c, x, weight, &w, more, groups), bias, false));
 }
 
 /* ---- pooling ---- */
 
-static bool read_pool(imp_node *c, tn_value x, const tn_op *op, window *w, tn_pool2d_attr *a)
+static bool read_pool(imp_node *c, tn_value x, const tn_op *op, imp_window *w, tn_pool2d_attr *a)
 {
     imp_attr_need(c, "kernel_shape");
     (void)read_list(c, "kernel_shape", w, 1, w->kernel);
     read_window(c, x, w);
-    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof *a, a) != TN_OK)
+    if (!imp_pool_attr(c, w, op, a))
         return false;
-    a->pool_size = list(c, w->dims, w->kernel);
-    a->strides = list(c, w->dims, w->stride);
-    a->dilation = list(c, w->dims, w->dilation);
-    a->padding = tn_dims_make(c->arena, 2 * (uint32_t)w->dims, w->pad);
     a->ceil_mode = imp_attr_int(c, "ceil_mode", 0) != 0;
     return !c->bad;
 }
 
 tn_value onnx_average_pool(imp_node *c, tn_value x)
 {
-    static const tn_op *const ops[] = {&tn_op_nn_avg_pool1d, &tn_op_nn_avg_pool2d, &tn_op_nn_avg_pool3d};
     tn_pool2d_attr a;
-    window w;
-    if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a))
+    imp_window w;
+    if (!imp_window_init(c, x, false, &w) || !read_pool(c, x, imp_pool_op(IMP_POOL_AVERAGE, w.dims), &w, &a))
         return (tn_value){0};
     a.count_include_pad = imp_attr_int(c, "count_include_pad", 0) != 0;
-    return imp_call1(c, ops[w.dims - 1], &a, x);
+    return imp_call1(c, imp_pool_op(IMP_POOL_AVERAGE, w.dims), &a, x);
 }
 
 static void average_pool(imp_node *c) { imp_out(c, 0, onnx_average_pool(c, imp_in(c, 0))); }
 
 tn_value onnx_max_pool(imp_node *c, tn_value x, tn_value *positions)
 {
-    static const tn_op *const ops[] = {&tn_op_nn_max_pool1d, &tn_op_nn_max_pool2d, &tn_op_nn_max_pool3d};
     tn_pool2d_attr a;
-    window w;
-    if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a))
+    imp_window w;
+    if (!imp_window_init(c, x, false, &w) || !read_pool(c, x, imp_pool_op(IMP_POOL_MAX, w.dims), &w, &a))
         return (tn_value){0};
-    tn_value y = imp_call1(c, ops[w.dims - 1], &a, x);
+    tn_value y = imp_call1(c, imp_pool_op(IMP_POOL_MAX, w.dims), &a, x);
     a.layout = NULL;
     a.storage_order = imp_attr_int(c, "storage_order", 0);
     if (positions)
@@ -342,8 +231,8 @@ static void lp_pool(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
     tn_pool2d_attr a;
-    window w;
-    if (!window_init(c, x, &w) || !read_pool(c, x, &tn_op_nn_lp_pool, &w, &a))
+    imp_window w;
+    if (!imp_window_init(c, x, false, &w) || !read_pool(c, x, &tn_op_nn_lp_pool, &w, &a))
         return;
     a.p = c->version < 2 ? (int64_t)imp_attr_float(c, "p", 2) : imp_attr_int(c, "p", 2);
     imp_out(c, 0, imp_call1(c, &tn_op_nn_lp_pool, &a, x));
@@ -354,9 +243,9 @@ static void max_unpool(imp_node *c)
 {
     tn_value x = imp_in(c, 0), at = imp_in(c, 1), shape = imp_opt(c, 2);
     const tn_type *t = imp_type(x);
-    const tn_expr *dim[2 + MAX_SPATIAL];
-    window w;
-    if (!window_init(c, x, &w))
+    const tn_expr *dim[2 + IMP_MAX_SPATIAL];
+    imp_window w;
+    if (!imp_window_init(c, x, false, &w))
         return;
     imp_attr_need(c, "kernel_shape");
     (void)read_list(c, "kernel_shape", &w, 1, w.kernel);

@@ -3,6 +3,7 @@
  * Products become qnn.* operators that give int32 sums, then one qnn.requantize; pooling and operators of one element
  * each go through real numbers, as ONNX Runtime's do.
  */
+#include "frontend/import/window.h"
 #include "frontend/onnx/onnx.h"
 
 #include "op/qnn/qnn.h"
@@ -281,12 +282,12 @@ static void qlinear_conv(imp_node *c)
     tn_value x = imp_in(c, 0), w = imp_in(c, 3), x_scale = imp_in(c, 1), w_scale = imp_in(c, 4);
     tn_value in[6] = {x, w, imp_in(c, 2), imp_in(c, 5), x_scale, w_scale}, bias = imp_opt(c, 8);
     bool line, last = imp_attr_int(c, "channels_last", 0) != 0;
-    in[0] = last ? onnx_channels_first(c, x) : x;
+    in[0] = last ? imp_channels_first(c, x) : x;
     tn_value y = conv_sums(c, in, &line);
     y = bias.def ? imp_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y;
     y = requantize(c, y, times(c, x_scale, w_scale), imp_in(c, 6), imp_in(c, 7), 1);
     y = drop_row(c, y, line);
-    imp_out(c, 0, last ? onnx_channels_last(c, y) : y);
+    imp_out(c, 0, last ? imp_channels_last(c, y) : y);
 }
 
 /* ---- matrix products ---- */
@@ -419,7 +420,7 @@ static void qlinear_pool(imp_node *c)
 {
     tn_dtype t = dtype_of(imp_in(c, 0));
     bool last = imp_attr_int(c, "channels_last", 0) != 0;
-    tn_value x = last ? onnx_channels_first(c, real(c, 0)) : real(c, 0), y = {0};
+    tn_value x = last ? imp_channels_first(c, real(c, 0)) : real(c, 0), y = {0};
     if (c->row->relay == &tn_op_nn_avg_pool2d) {
         y = onnx_average_pool(c, x);
     } else {
@@ -428,7 +429,7 @@ static void qlinear_pool(imp_node *c)
         y = imp_call1(c, &tn_op_mean, &a, x);
     }
     y = quantize(c, y, imp_in(c, 3), zero_or(c, 4, t), -1, t);
-    imp_out(c, 0, last ? onnx_channels_last(c, y) : y);
+    imp_out(c, 0, last ? imp_channels_last(c, y) : y);
 }
 
 static void qlinear_softmax(imp_node *c)

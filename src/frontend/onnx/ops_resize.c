@@ -1,5 +1,6 @@
 /* Resize and Upsample: which extents and scales, then image.resize1d/2d/3d where those say it all, else one resampling
  * call an axis. */
+#include "frontend/import/window.h"
 #include "frontend/onnx/onnx.h"
 
 #include "ir/eval.h"
@@ -287,24 +288,19 @@ static void call(imp_node *c, resize *r)
     if (c->bad)
         return;
     if (!r->how.def && is_plain(r)) {
-        static const tn_op *const by_rank[] = {&tn_op_image_resize1d, &tn_op_image_resize2d,
-                                               &tn_op_image_resize3d};
-        const tn_op *op = by_rank[r->rank - 3];
         const tn_expr *size[IMP_MAX_RANK];
-        tn_resize_attr p;
         for (int i = 0; i < r->rank; i++)
             size[i] = t->dim[i];
         for (int i = 0; i < r->n; i++)
             size[r->axis[i]] = r->size[i];
-        if (tn_attr_init(c->pool, op->attr, sizeof p, &p) != TN_OK)
-            return;
-        p.size = tn_dims_make(c->arena, (uint32_t)r->rank - 2, size + 2);
-        p.method = r->a.method;
-        p.coordinate_transformation_mode = r->a.coordinate_transformation_mode;
-        p.rounding_method = r->a.rounding_method;
-        p.cubic_alpha = r->a.cubic_alpha;
-        p.cubic_exclude = r->a.cubic_exclude;
-        imp_out(c, 0, imp_call1(c, op, &p, r->x));
+        imp_out(
+            c, 0,
+            imp_resize(c, r->x, false, size + 2,
+                       (tn_resize_attr){.method = r->a.method,
+                                        .coordinate_transformation_mode = r->a.coordinate_transformation_mode,
+                                        .rounding_method = r->a.rounding_method,
+                                        .cubic_alpha = r->a.cubic_alpha,
+                                        .cubic_exclude = r->a.cubic_exclude}));
         return;
     }
     for (int i = 0; i < r->n; i++) {
