@@ -177,17 +177,63 @@ static tn_value permuted(tn_graph *g, tn_node *n, tn_value v, int rank, const in
     return v.def ? call(g, n, &tn_op_transpose, 1, &v, &a) : v;
 }
 
-/* The transpose whose like all operands are; NULL: they are not. */
+/* Would transposing a value of this type, with dimensions of 1 before the first, move dimensions of extent 1 only? */
+static bool moves_units(const tn_type *t, int rank, const int64_t axes[])
+{
+    int64_t last = -1;
+    for (int i = 0; i < rank; i++) {
+        int64_t from = axes[i] - (rank - t->n);
+        if (from < 0 || tn_is_value(t->dim[from], 1))
+            continue;
+        if (from < last)
+            return false;
+        last = from;
+    }
+    return true;
+}
+
+/* Do all who read v take it as it was before a transpose, so that the transpose goes? */
+static bool all_sink(tn_value v)
+{
+    for (const tn_use *u = v.def->users[v.out]; u; u = u->next)
+        if (!u->user ||
+            !(u->user->op->permute || u->user->op == &tn_op_transpose || u->user->op->fuse == TN_FUSE_REDUCE))
+            return false;
+    return true;
+}
+
+bool tn_rule_sinks(tn_value v)
+{
+    return v.def && v.def->op == &tn_op_transpose && (tn_value_n_uses(v) == 1 || all_sink(v));
+}
+
+static void inverse(int rank, const int64_t axes[], int64_t back[])
+{
+    for (int i = 0; i < rank; i++)
+        back[axes[i]] = i;
+}
+
+/* The transpose whose like all operands are, but for constants and those that transposing would only reshape; NULL:
+ * they are not. */
 static const tn_node *common_transpose(const tn_node *n)
 {
     const tn_node *first = NULL;
+    int64_t back[TN_RULE_MAX_RANK];
+    int rank = n->type[0]->n;
+    for (int i = 0; i < n->nin && !first; i++)
+        if (n->in[i].def && tn_in_type(n, i)->n == rank && tn_rule_sinks(tn_in(n, i)))
+            first = n->in[i].def;
+    if (!first)
+        return NULL;
+    inverse(rank, ((const tn_transpose_attr *)first->attr)->axes.at, back);
     for (int i = 0; i < n->nin; i++) {
         tn_value v = tn_in(n, i);
-        bool full = v.def && tn_value_type(v)->n == n->type[0]->n;
-        if (full && v.def->op == &tn_op_transpose && tn_value_n_uses(v) == 1 &&
-            (!first || same_axes(first, v.def)))
-            first = first ? first : v.def;
-        else if (v.def && (full || (n->op->flags & TN_OP_BROADCASTS)) && !is_constant(v))
+        bool spreads = n->op->flags & TN_OP_BROADCASTS, full = v.def && tn_value_type(v)->n == rank;
+        if (!v.def || is_constant(v) || (!full && !spreads))
+            continue;
+        if (full && tn_rule_sinks(v) && same_axes(first, v.def))
+            continue;
+        if (!spreads || !moves_units(tn_value_type(v), rank, back))
             return NULL;
     }
     return first;
@@ -206,8 +252,7 @@ tn_status tn_sink_transpose(tn_graph *g, tn_node *n, tn_value *out)
         memcpy(attr, n->attr, n->op->attr_size);
     if (!n->op->permute(g, n, axes, attr))
         return TN_OK;
-    for (int i = 0; i < rank; i++)
-        back[axes[i]] = i;
+    inverse(rank, axes, back);
     tn_value *in = TN_NEW_N(g->arena, tn_value, n->nin);
     for (int i = 0; i < n->nin; i++) {
         tn_value v = tn_in(n, i);

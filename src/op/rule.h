@@ -53,6 +53,9 @@ TN_WARN_UNUSED tn_status tn_rule_axis(tn_graph *g, const tn_node *n, int64_t axi
 TN_WARN_UNUSED tn_status tn_rule_axes(tn_graph *g, const tn_node *n, tn_ints axes, int rank,
                                       bool out[TN_RULE_MAX_RANK]);
 
+/* A transpose that goes if all who read it move behind it, or may. */
+bool tn_rule_sinks(tn_value v);
+
 /* ---- attributes ---- */
 /* Replaces the node's attributes (normalised form); arrays in `attr` must live in the graph's arena. */
 void tn_rule_set_attr(tn_graph *g, tn_node *n, const void *attr);

@@ -241,7 +241,7 @@ static tn_status pad_simplify(tn_graph *g, tn_node *n, tn_value *out)
     const tn_pad_attr *a = n->attr;
     for (uint32_t i = 0; i < a->pad_width.n; i++)
         if (!tn_is_value(a->pad_width.at[i], 0))
-            return TN_OK;
+            return tn_sink_transpose(g, n, out);
     return tn_simplify_same_type(g, n, out);
 }
 
@@ -456,7 +456,7 @@ static tn_status concatenate_simplify(tn_graph *g, tn_node *n, tn_value *out)
         total += joins_too(n, i) ? n->in[i].def->nin : 1;
     }
     if (out->def || !any || total > MOST)
-        return TN_OK;
+        return out->def ? TN_OK : tn_sink_transpose(g, n, out);
     tn_value *in = TN_NEW_N(g->arena, tn_value, (size_t)total);
     for (int i = 0, k = 0; i < n->nin; i++) {
         const tn_node *from = joins_too(n, i) ? n->in[i].def : n;

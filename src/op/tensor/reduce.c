@@ -111,6 +111,39 @@ static void mean_variance_compute(tn_te *te, const tn_node *n, tn_tensor *const 
     divided(te, n, squares, count, "variance", &out[1]);
 }
 
+/* Over a transposed operand whose last dimension is kept (an average over images with the channels last): over what was
+ * transposed, the result transposed. */
+static tn_status reduce_simplify(tn_graph *g, tn_node *n, tn_value *out)
+{
+    tn_value v = tn_in(n, 0);
+    tn_axes_attr a = *(const tn_axes_attr *)n->attr;
+    int64_t axis[TN_RULE_MAX_RANK], perm[TN_RULE_MAX_RANK], back[TN_RULE_MAX_RANK];
+    bool reduced[TN_RULE_MAX_RANK], gone[TN_RULE_MAX_RANK] = {false};
+    int rank = tn_value_type(v)->n, kept = 0;
+    if (!tn_rule_sinks(v) || rank < 2 || reduced_axes(g, n, &a, rank, reduced) != TN_OK || reduced[rank - 1])
+        return TN_OK;
+    const int64_t *axes = ((const tn_transpose_attr *)v.def->attr)->axes.at;
+    a.exclude = false;
+    a.axis.n = 0;
+    for (int i = 0; i < rank; i++)
+        if (reduced[i]) {
+            axis[a.axis.n++] = axes[i];
+            gone[axes[i]] = !a.keepdims;
+        }
+    for (int i = 0, k = 0; i < rank; i++)
+        back[i] = gone[i] ? -1 : k++;
+    for (int i = 0; i < rank; i++)
+        if (!gone[axes[i]])
+            perm[kept++] = back[axes[i]];
+    a.axis = tn_ints_make(g->arena, a.axis.n, axis);
+    v = tn_in(v.def, 0);
+    tn_value y = tn_val(tn_make_call(g, n->owner, n, n->op, 1, &v, &a, n->loc));
+    tn_transpose_attr turn = {tn_ints_make(g->arena, (uint32_t)kept, perm)};
+    if (y.def)
+        *out = tn_val(tn_make_call(g, n->owner, n, &tn_op_transpose, 1, &y, &turn, n->loc));
+    return out->def ? TN_OK : TN_FAIL;
+}
+
 /* clang-format off */
 static const tn_attr_field axes_fields[] = TN_ATTR_TABLE(tn_axes_attr, TN_AXES_ATTRS);
 
@@ -118,7 +151,7 @@ static const tn_attr_field axes_fields[] = TN_ATTR_TABLE(tn_axes_attr, TN_AXES_A
     const tn_op tn_op_##id = { \
         .name = #id, .doc = says, .attr_size = sizeof(tn_axes_attr), .attr = axes_fields, \
         .nin = 1, .min_in = 1, .nout = results, .fuse = TN_FUSE_REDUCE, \
-        .infer = relation, .compute = id##_compute, .gradient = derivative, \
+        .infer = relation, .compute = id##_compute, .simplify = reduce_simplify, .gradient = derivative, \
     };
 #define REDUCE(id, reducer, derivative, says) \
     static void id##_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[]) \

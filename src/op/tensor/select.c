@@ -186,10 +186,23 @@ static bool slice_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_di
 static tn_status slice_simplify(tn_graph *g, tn_node *n, tn_value *out)
 {
     const tn_slice_attr *a = n->attr;
+    bool whole = true;
     for (uint32_t i = 0; i < a->strides.n; i++)
-        if (a->strides.at[i] != 1)
-            return TN_OK;
-    return tn_simplify_same_type(g, n, out);
+        whole = whole && a->strides.at[i] == 1;
+    if (whole)
+        TN_TRY(tn_simplify_same_type(g, n, out));
+    return out->def ? TN_OK : tn_sink_transpose(g, n, out);
+}
+
+static bool slice_permute(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr)
+{
+    tn_slice_attr *a = attr;
+    int64_t to[TN_RULE_MAX_RANK];
+    (void)n;
+    for (uint32_t i = 0; i < a->axes.n; i++)
+        to[i] = axes[a->axes.at[i]];
+    a->axes = tn_ints_make(g->arena, a->axes.n, to);
+    return true;
 }
 
 /* clang-format off */
@@ -201,7 +214,8 @@ const tn_op tn_op_strided_slice = {
     .attr_size = sizeof(tn_slice_attr), .attr = slice_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
         .in_name = data_in,
-    .infer = slice_infer, .compute = slice_compute, .shape_value = slice_value, .simplify = slice_simplify,
+    .infer = slice_infer, .compute = slice_compute, .shape_value = slice_value, .permute = slice_permute,
+        .simplify = slice_simplify,
     .gradient = tn_gradient_slice,
 };
 /* clang-format on */
