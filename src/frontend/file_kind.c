@@ -209,8 +209,8 @@ static bool is_safetensors(const uint8_t *at, size_t n)
 static int kind_by_content(const char *path, const uint8_t *at, size_t n)
 {
     const tn_format *model = n ? tn_format_sniff(at, n) : NULL;
-    if (model)
-        return strcmp(model->name, "onnx") == 0 ? ONNX : RELAY;
+    if (model && (strcmp(model->name, "onnx") == 0 || strcmp(model->name, "relay") == 0))
+        return model->name[0] == 'o' ? ONNX : RELAY;
     if (n == 0)
         return EMPTY;
     if (begins(at, n, "PK\3\4") || begins(at, n, "PK\5\6"))

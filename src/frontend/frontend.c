@@ -53,11 +53,12 @@ static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file
 /* ---- the table ---- */
 
 #define SUFFIX(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define INSIDE(...) SUFFIX(__VA_ARGS__)
 
 // clang-format off
 const tn_format tn_formats[] = {
-    {"onnx",       "ONNX",       SUFFIX(".onnx"),                               sniff_onnx,   tn_import_onnx},
-    {"relay",      "Relay text", SUFFIX(".relay"),                              sniff_relay,  import_relay},
+    {"onnx",       "ONNX",       SUFFIX(".onnx"),      INSIDE("model.onnx"), sniff_onnx,      tn_import_onnx},
+    {"relay",      "Relay text", SUFFIX(".relay"),     NULL,                 sniff_relay,     import_relay},
 };
 // clang-format on
 const size_t tn_n_formats = sizeof tn_formats / sizeof *tn_formats;
@@ -67,6 +68,29 @@ const tn_format *tn_format_find(const char *name)
     for (size_t i = 0; i < tn_n_formats; i++)
         if (strcmp(tn_formats[i].name, name) == 0)
             return &tn_formats[i];
+    return NULL;
+}
+
+/* Is there a file or folder of this name? */
+static bool exists(const char *path, bool *out_folder)
+{
+    struct stat st;
+    bool found = stat(path, &st) == 0;
+    *out_folder = found && S_ISDIR(st.st_mode);
+    return found;
+}
+
+const tn_format *tn_format_of_folder(tn_ctx *ctx, const char *path, const char **out_file)
+{
+    bool folder;
+    if (!exists(path, &folder) || !folder)
+        return NULL;
+    for (size_t i = 0; i < tn_n_formats; i++)
+        for (const char *const *f = tn_formats[i].inside; f && *f; f++) {
+            *out_file = tn_arena_printf(&ctx->arena, "%s/%s", path, *f);
+            if (exists(*out_file, &folder) && !folder)
+                return &tn_formats[i];
+        }
     return NULL;
 }
 
@@ -166,8 +190,14 @@ tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const ch
                     const tn_import_options *o)
 {
     const char **symbol;
-    TN_TRY(refuse_kind(g, path, file, format));
-    const tn_format *f = format ? tn_format_find(format) : tn_format_guess(path, file);
+    const char *inside = path;
+    const tn_format *of_folder = tn_format_of_folder(g->ctx, path, &inside);
+    path = inside;
+    if (!of_folder)
+        TN_TRY(refuse_kind(g, path, file, format));
+    const tn_format *f = format      ? tn_format_find(format)
+                         : of_folder ? of_folder
+                                     : tn_format_guess(path, file);
     if (!f)
         return unknown_format(g, path, format);
     TN_TRY(import_with(g, f, path, file, o));
@@ -178,9 +208,10 @@ tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const ch
 
 tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *out_file)
 {
-    struct stat st;
-    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
-        return tn_file_map(ctx, path, out_file);
+    bool folder;
+    const char *inside = path;
+    if (!exists(path, &folder) || !folder || tn_format_of_folder(ctx, path, &inside))
+        return tn_file_map(ctx, inside, out_file);
     const tn_file_kind *k = tn_file_kind_of_folder(path);
     return tn_error(ctx, "frontend-E002", &(tn_loc){.file = path}, "this is %s, not %s; %s", k->what,
                     tn_file_kind_wanted(k), k->advice);

@@ -31,20 +31,24 @@ typedef struct tn_import_options {
 } tn_import_options;
 
 typedef struct tn_format {
-    const char *name;                           /* "onnx", as --model-format takes it */
-    const char *title;                          /* "ONNX", for messages */
-    const char *const *suffix;                  /* lower case, NULL-terminated */
+    const char *name;          /* "onnx", as --model-format takes it */
+    const char *title;         /* "ONNX", for messages */
+    const char *const *suffix; /* lower case, NULL-terminated */
+    const char *const
+        *inside; /* files one of which a folder holds that is such a model; NULL: no folder is */
     bool (*sniff)(const uint8_t *at, size_t n); /* the content looks like it */
-    /* `o` may be NULL. */
+    /* `path` is that of the file, inside its folder where a folder was given; `o` may be NULL. */
     tn_status (*import)(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o);
 } tn_format;
 
 extern const tn_format tn_formats[];
 extern const size_t tn_n_formats;
 
-const tn_format *tn_format_find(const char *name);             /* NULL: none */
+const tn_format *tn_format_find(const char *name); /* NULL: none */
+/* The format of a folder, and the path of the file inside that is read; NULL: none. */
+const tn_format *tn_format_of_folder(tn_ctx *ctx, const char *path, const char **out_file);
 const tn_format *tn_format_sniff(const uint8_t *at, size_t n); /* by content alone; NULL: none */
-/* By content, then by suffix; NULL: neither tells. `file` may be NULL (suffix alone). */
+/* By what a folder holds, by content, then by suffix; NULL: none tells. `file` may be NULL (suffix alone). */
 const tn_format *tn_format_guess(const char *path, const tn_file *file);
 
 /* Reads a model into the empty module g. format NULL: guessed. file must outlive g: weights point into it and may be
@@ -52,7 +56,8 @@ const tn_format *tn_format_guess(const char *path, const tn_file *file);
  * the reader's. Where dimensions of the inputs may be 0, the model is read once more, with ranges that begin at 0. */
 TN_WARN_UNUSED tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const char *format,
                                    const tn_import_options *o);
-/* Maps the file of a model as tn_file_map does; a folder is frontend-E002, which says what it is. */
+/* Maps the file of a model as tn_file_map does; of a folder that is a model, the file that its format's row names. Any
+ * other folder is frontend-E002, which says what it is. */
 TN_WARN_UNUSED tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *out_file);
 /* The symbols of the inputs of an imported module for which 0 is a size as any other: some result has the symbol in
  * its shape, and none of these is empty where it is 0. Returns their number; *out lies in g's arena. */
