@@ -2,6 +2,7 @@
 #define TN_FRONTEND_ONNX_H
 /* The ONNX importer: what its reader and its converters share. Converters are written with import/convert.h. */
 #include "frontend/import/convert.h"
+#include "frontend/import/matrix.h"
 #include "frontend/onnx/onnx_proto.h"
 #include "op/nn/nn.h"
 
@@ -112,12 +113,7 @@ void onnx_finish_results(onnx_import *o, size_t n, const tn_bytes name[]);
 tn_value onnx_second(imp_node *c, tn_value a);
 /* Attributes of the convolution `op` (nn.conv2d and its kin) that the node describes, one entry a spatial dimension. */
 bool onnx_conv_attr(imp_node *c, tn_value x, tn_value weight, const tn_op *op, tn_conv2d_attr *a);
-tn_value onnx_average_pool(imp_node *c, tn_value x); /* as the node describes it */
-/* Product of a and b as MatMul has it; z: of quantised operands with these zero points, the int32 sums. */
-typedef struct onnx_zeros {
-    tn_value a, b;
-} onnx_zeros;
-tn_value onnx_matmul(imp_node *c, tn_value a, tn_value b, const onnx_zeros *z);
+tn_value onnx_average_pool(imp_node *c, tn_value x);                  /* as the node describes it */
 tn_value onnx_max_pool(imp_node *c, tn_value x, tn_value *positions); /* positions: of the largest, or NULL */
 void onnx_trilu(imp_node *c);                                         /* the converter of Trilu */
 tn_value onnx_gemm(imp_node *c);                                      /* as the node describes it */
@@ -127,8 +123,6 @@ tn_value onnx_softmax(imp_node *c, const tn_op *op, tn_value x, int64_t opset);
 tn_value onnx_checked(imp_node *c, tn_value at, const tn_expr *extent);
 /* x as elements of type t, as Cast does it; of FLOAT8E8M0 the node may say how to round. */
 tn_value onnx_convert(imp_node *c, tn_value x, tn_dtype t, bool saturate);
-/* A matrix turned. */
-tn_value onnx_transposed(imp_node *c, tn_value v);
 /* Scores [samples, n] after the post_transform of that name (ops_ml.c). */
 /* Labels of classes, texts or the integers of that attribute; absent where there are none. Those of `best`, int64. */
 tn_value onnx_ml_labels(imp_node *c, const char *ints, int64_t *out_n);

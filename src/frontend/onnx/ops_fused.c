@@ -101,7 +101,7 @@ static void fused_matmul(imp_node *c)
         turned(c, imp_in(c, 0), imp_attr_int(c, "transA", 0) != 0, imp_attr_int(c, "transBatchA", 0) != 0);
     tn_value b =
         turned(c, imp_in(c, 1), imp_attr_int(c, "transB", 0) != 0, imp_attr_int(c, "transBatchB", 0) != 0);
-    tn_value y = onnx_matmul(c, a, b, NULL);
+    tn_value y = imp_matmul(c, a, b, NULL);
     y = alpha == 1 ? y : imp_call2(c, &tn_op_multiply, NULL, y, imp_const(c, imp_type(y)->dtype, alpha));
     imp_out(c, 0, imp_has_attr(c, "activation") ? activate(c, y) : y);
 }

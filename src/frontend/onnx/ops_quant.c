@@ -318,8 +318,8 @@ static tn_value lift(imp_node *c, tn_value v, int rank)
 
 static tn_value matmul_sums(imp_node *c, tn_value a, tn_value b, tn_value a_zero, tn_value b_zero)
 {
-    onnx_zeros z = {lift(c, by_row(c, a_zero, imp_rank(a)), imp_rank(a)), by_column(c, b_zero)};
-    return onnx_matmul(c, a, b, &z);
+    imp_zeros z = {lift(c, by_row(c, a_zero, imp_rank(a)), imp_rank(a)), by_column(c, b_zero)};
+    return imp_matmul(c, a, b, &z);
 }
 
 static void matmul_integer(imp_node *c)
@@ -371,8 +371,8 @@ static void qgemm(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = imp_in(c, 3), add = imp_opt(c, 6);
     double alpha = imp_attr_float(c, "alpha", 1);
-    a = imp_attr_int(c, "transA", 0) ? onnx_transposed(c, a) : a;
-    b = imp_attr_int(c, "transB", 0) ? onnx_transposed(c, b) : b;
+    a = imp_attr_int(c, "transA", 0) ? imp_transposed(c, a) : a;
+    b = imp_attr_int(c, "transB", 0) ? imp_transposed(c, b) : b;
     tn_value y = matmul_sums(c, a, b, imp_in(c, 2), imp_in(c, 5));
     tn_value scale = times(c, imp_in(c, 1), imp_in(c, 4));
     scale = alpha == 1 ? scale : times(c, scale, imp_const(c, TN_F32, alpha));

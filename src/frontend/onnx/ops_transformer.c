@@ -183,7 +183,7 @@ static void attention_node(imp_node *c)
     no_shared_buffer(c);
     if (!sizes_of(c, weight, size))
         return;
-    tn_value y = onnx_matmul(c, x, weight, NULL);
+    tn_value y = imp_matmul(c, x, weight, NULL);
     y = bias.def ? two(c, &tn_op_add, y, bias) : y;
     attend_projected(c, y, size, imp_opt(c, 3), imp_opt(c, 4));
 }
@@ -197,14 +197,14 @@ static void qattention(imp_node *c)
     no_shared_buffer(c);
     if (!sizes_of(c, weight, size))
         return;
-    onnx_zeros zero = {imp_has(c, 6) ? imp_in(c, 6) : imp_const(c, imp_type(x)->dtype, 0),
-                       imp_has(c, 7) ? imp_in(c, 7) : imp_const(c, imp_type(weight)->dtype, 0)};
+    imp_zeros zero = {imp_has(c, 6) ? imp_in(c, 6) : imp_const(c, imp_type(x)->dtype, 0),
+                      imp_has(c, 7) ? imp_in(c, 7) : imp_const(c, imp_type(weight)->dtype, 0)};
     for (int i = 0; i < 2; i++)
         by[i] = imp_rank(by[i]) == 1 && tn_is_value(imp_type(by[i])->dim[0], 1)
                     ? imp_reshape(c, by[i], 0, NULL)
                     : by[i];
     zero.a = imp_rank(zero.a) == 1 ? imp_reshape(c, zero.a, 0, NULL) : zero.a;
-    tn_value y = imp_cast(c, onnx_matmul(c, x, weight, &zero), imp_type(bias)->dtype);
+    tn_value y = imp_cast(c, imp_matmul(c, x, weight, &zero), imp_type(bias)->dtype);
     y = two(c, &tn_op_add, two(c, &tn_op_multiply, y, two(c, &tn_op_multiply, by[0], by[1])), bias);
     attend_projected(c, y, size, imp_opt(c, 5), imp_opt(c, 8));
 }
