@@ -38,7 +38,7 @@ static const tn_file_kind kinds[N_KIND] = {
 };
 
 static const struct { const char *suffix; int kind; } suffixes[] = { /* content says nothing, or not enough */
-    {".onnx", ONNX}, {".relay", RELAY}, {".pb", GRAPH_DEF}, {".pdmodel", PADDLE}, {".mlmodel", CORE_ML},
+    {".pb", GRAPH_DEF}, {".pdmodel", PADDLE}, {".mlmodel", CORE_ML},
     {".prototxt", CAFFE}, {".caffemodel", CAFFE}, {".cfg", DARKNET}, {".weights", DARKNET}, {"-symbol.json", MXNET},
 };
 // clang-format on
@@ -208,9 +208,6 @@ static bool is_safetensors(const uint8_t *at, size_t n)
 
 static int kind_by_content(const char *path, const uint8_t *at, size_t n)
 {
-    const tn_format *model = n ? tn_format_sniff(at, n) : NULL;
-    if (model && (strcmp(model->name, "onnx") == 0 || strcmp(model->name, "relay") == 0))
-        return model->name[0] == 'o' ? ONNX : RELAY;
     if (n == 0)
         return EMPTY;
     if (begins(at, n, "PK\3\4") || begins(at, n, "PK\5\6"))
@@ -226,18 +223,29 @@ static int kind_by_content(const char *path, const uint8_t *at, size_t n)
     return is_text(at, n) ? kind_of_text(at, n) : kind_of_protobuf(path, at, n);
 }
 
+/* What its name says, where its content says nothing (kind -1) or not enough. */
+static const tn_file_kind *kind_by_name(const char *path, int kind)
+{
+    const tn_format *model = tn_format_guess(path, NULL);
+    if (model && (kind < 0 || model->text))
+        return &model->kind;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (ends(path, strlen(path), suffixes[i].suffix))
+            return &kinds[suffixes[i].kind];
+    return kind < 0 ? NULL : &kinds[kind];
+}
+
 const tn_file_kind *tn_file_kind_of(const char *path, const uint8_t *at, size_t n)
 {
+    const tn_format *model = n ? tn_format_sniff(at, n) : NULL;
+    if (model)
+        return &model->kind;
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
         if (n >= (size_t)magics[i].at + magics[i].n &&
             memcmp(at + magics[i].at, magics[i].magic, magics[i].n) == 0)
             return &magics[i].kind;
     int kind = kind_by_content(path, at, n);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && (kind < 0 || kind == TEXT || kind == JSON);
-         i++)
-        if (ends(path, strlen(path), suffixes[i].suffix) && !(kind >= 0 && suffixes[i].kind == ONNX))
-            kind = suffixes[i].kind;
-    return kind < 0 ? NULL : &kinds[kind];
+    return kind < 0 || kind == TEXT || kind == JSON ? kind_by_name(path, kind) : &kinds[kind];
 }
 
 static bool has(const char *folder, const char *name)

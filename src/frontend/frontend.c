@@ -52,15 +52,15 @@ static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file
 
 /* ---- the table ---- */
 
+#define MODEL(what) {TN_FILE_KIND_MODEL, what, NULL}
 #define SUFFIX(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define INSIDE(...) SUFFIX(__VA_ARGS__)
 
-// clang-format off
 const tn_format tn_formats[] = {
-    {"onnx",       "ONNX",       SUFFIX(".onnx"),      INSIDE("model.onnx"), sniff_onnx,      tn_import_onnx},
-    {"relay",      "Relay text", SUFFIX(".relay"),     NULL,                 sniff_relay,     import_relay},
+    {"onnx", "ONNX", MODEL("an ONNX model"), false, SUFFIX(".onnx"), INSIDE("model.onnx"), sniff_onnx,
+     tn_import_onnx},
+    {"relay", "Relay text", MODEL("a Relay text"), true, SUFFIX(".relay"), NULL, sniff_relay, import_relay},
 };
-// clang-format on
 const size_t tn_n_formats = sizeof tn_formats / sizeof *tn_formats;
 
 const tn_format *tn_format_find(const char *name)

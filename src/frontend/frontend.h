@@ -3,6 +3,7 @@
 /* Model files -> Relay. Each format is one folder and one row of the table in frontend.c; a reader sees bytes only and
  * never needs the framework that wrote them. An imported module has one function, @main. */
 #include "base/file.h"
+#include "frontend/file_kind.h"
 #include "ir/graph.h"
 
 /* What is known of a symbolic dimension: its range, max 0: not given; sizes that kernels have variants for. */
@@ -33,6 +34,8 @@ typedef struct tn_import_options {
 typedef struct tn_format {
     const char *name;          /* "onnx", as --model-format takes it */
     const char *title;         /* "ONNX", for messages */
+    tn_file_kind kind;         /* "an ONNX model": what such a file is where another is wanted */
+    bool text;                 /* a text file of that suffix is such a model, whatever it says */
     const char *const *suffix; /* lower case, NULL-terminated */
     const char *const
         *inside; /* files one of which a folder holds that is such a model; NULL: no folder is */
