@@ -70,7 +70,8 @@ static const tn_expr *uniform_load(vec *v, const tn_expr *e)
         return e;
     if (near || always_inside(v, e)) {
         const tn_expr *whole = tn_load(p, e->dtype, e->u.load.buffer, 1, e->src, NULL, NULL);
-        return tn_select(p, vector(v, own), whole, vector(v, tn_load_other(e)));
+        const tn_expr *mask = vector(v, own);
+        return tn_select(p, mask, whole, vector(v, tn_load_other(e)));
     }
     const tn_expr *mask = both(v, own ? vector(v, own) : NULL, v->mask),
                   *at = tn_splat(p, e->src[0], v->lanes);
@@ -99,9 +100,12 @@ static const tn_expr *vector_load(vec *v, const tn_expr *e)
     const tn_expr *at = offset(v, e->src[0]), *whole = NULL;
     if (at->dtype.lanes > 1 && !v->mask)
         whole = tn_pattern_load(v->f, &v->facts, e, v->var, v->lanes);
+    if (whole && own) {
+        const tn_expr *mask = splat(v, vector(v, own));
+        return tn_select(p, mask, whole, splat(v, vector(v, tn_load_other(e))));
+    }
     if (whole)
-        return own ? tn_select(p, splat(v, vector(v, own)), whole, splat(v, vector(v, tn_load_other(e))))
-                   : whole;
+        return whole;
     bool near =
         v->f->buffer[e->u.load.buffer].scope == TN_SCOPE_REGISTER; /* whole elements: no mask needed */
     const tn_expr *mask = both(v, own ? vector(v, own) : NULL, near ? NULL : v->mask);

@@ -49,7 +49,8 @@ tn_value imp_take(imp_node *c, tn_value v, tn_value at, int axis)
 tn_value imp_count_up(imp_node *c, const tn_expr *n)
 {
     tn_arange_attr a = {tn_dims_make(c->arena, 1, &n)};
-    return imp_call2(c, &tn_op_arange, &a, imp_i64(c, 0), imp_i64(c, 1));
+    tn_value first = imp_i64(c, 0), step = imp_i64(c, 1);
+    return imp_call2(c, &tn_op_arange, &a, first, step);
 }
 
 /* The elements of v, of which known[i], if not NULL, says what element i is. */
@@ -206,13 +207,14 @@ bool imp_dynamic_reshape(imp_node *c, tn_value x, tn_value shape, bool allow_zer
     uint32_t n = length(shape);
     tn_value target = imp_cast(c, shape, TN_I64), zero = imp_i64(c, 0), rest = imp_i64(c, -1);
     tn_value had = imp_rank(x) ? imp_shape_of(c, x) : ones(c, 1);
-    if (!allow_zero)
-        target =
-            imp_choose(c, imp_call2(c, &tn_op_equal, NULL, target, zero), fitted(c, had, n, false), target);
+    if (!allow_zero) {
+        tn_value kept = imp_call2(c, &tn_op_equal, NULL, target, zero), extents = fitted(c, had, n, false);
+        target = imp_choose(c, kept, extents, target);
+    }
     tn_value open = imp_call2(c, &tn_op_equal, NULL, target, rest);
-    tn_value all = imp_reduce(c, &tn_op_prod, had, 0),
-             fixed = imp_reduce(c, &tn_op_prod, imp_choose(c, open, imp_i64(c, 1), target), 0);
-    fixed = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, fixed, zero), imp_i64(c, 1), fixed);
+    tn_value all = imp_reduce(c, &tn_op_prod, had, 0), one = imp_i64(c, 1),
+             fixed = imp_reduce(c, &tn_op_prod, imp_choose(c, open, one, target), 0);
+    fixed = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, fixed, zero), one, fixed);
     target = imp_choose(c, open, imp_call2(c, &tn_op_divide, NULL, all, fixed), target);
     const tn_expr *known[IMP_MAX_RANK];
     for (uint32_t i = 0; i < n; i++)
@@ -236,8 +238,9 @@ bool imp_dynamic_expand(imp_node *c, tn_value x, tn_value shape)
     for (uint32_t i = 0; i < n; i++)
         known[most - n + i] = number_above(c, shape, i, 1);
     tn_dims d = c->bad ? (tn_dims){0} : bind_known(c, target, known);
-    tn_value fits = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, had, imp_i64(c, 1)), imp_i64(c, 0),
-                               imp_call2(c, &tn_op_subtract, NULL, target, had));
+    tn_value free = imp_with(c, &tn_op_equal, had, 1),
+             differs = imp_call2(c, &tn_op_subtract, NULL, target, had);
+    tn_value fits = imp_choose(c, free, imp_i64(c, 0), differs);
     const tn_expr *none[IMP_MAX_RANK]; /* a dimension is 1 or stays */
     for (uint32_t i = 0; i < most; i++)
         none[i] = tn_idx(c->pool, 0);
@@ -275,8 +278,10 @@ static void of_all_axes(imp_node *c, tn_value x, tn_value axes, tn_value v[3])
     int rank = imp_rank(x);
     tn_value at = imp_positions_of(c, axes, rank);
     for (int k = 0; k < 3; k++)
-        if (v[k].def)
-            v[k] = imp_placed(c, at, imp_cast(c, v[k], TN_I64), rank, imp_i64(c, rest[k]));
+        if (v[k].def) {
+            tn_value given = imp_cast(c, v[k], TN_I64);
+            v[k] = imp_placed(c, at, given, rank, imp_i64(c, rest[k]));
+        }
 }
 
 /* How many steps lead from edge[0] to edge[1], at least 0; `back`: where they are negative. */
@@ -329,8 +334,8 @@ bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn
     for (int k = 0; k < 2; k++) {
         tn_value v = imp_cast(c, edge[k], TN_I64);
         v = imp_rank(v) ? v : imp_unsqueeze(c, v, 0);
-        v = imp_choose(c, imp_call2(c, &tn_op_less, NULL, v, zero), imp_call2(c, &tn_op_add, NULL, v, extent),
-                       v);
+        tn_value from_end = imp_call2(c, &tn_op_less, NULL, v, zero);
+        v = imp_choose(c, from_end, imp_call2(c, &tn_op_add, NULL, v, extent), v);
         edge[k] = imp_call2(c, &tn_op_minimum, NULL, imp_call2(c, &tn_op_maximum, NULL, v, low[k]), high);
     }
     tn_value count = steps_between(c, edge, back, steps);

@@ -55,7 +55,8 @@ tn_value imp_positions_of(imp_node *c, tn_value axes, int rank)
 /* bool [entries of at, rank]: does an entry name this dimension? */
 static tn_value names(imp_node *c, tn_value at, int rank)
 {
-    return imp_call2(c, &tn_op_equal, NULL, imp_unsqueeze(c, at, 1), imp_iota(c, rank));
+    tn_value column = imp_unsqueeze(c, at, 1);
+    return imp_call2(c, &tn_op_equal, NULL, column, imp_iota(c, rank));
 }
 
 tn_value imp_hits(imp_node *c, tn_value at, int rank)
@@ -73,8 +74,9 @@ tn_value imp_mask(imp_node *c, tn_value at, int rank)
 
 tn_value imp_placed(imp_node *c, tn_value at, tn_value values, int rank, tn_value rest)
 {
-    tn_value each = imp_choose(c, names(c, at, rank), imp_unsqueeze(c, values, 1), imp_i64(c, 0));
-    return imp_choose(c, imp_mask(c, at, rank), imp_reduce(c, &tn_op_sum, each, 0), rest);
+    tn_value here = names(c, at, rank), column = imp_unsqueeze(c, values, 1);
+    tn_value each = imp_choose(c, here, column, imp_i64(c, 0)), named = imp_mask(c, at, rank);
+    return imp_choose(c, named, imp_reduce(c, &tn_op_sum, each, 0), rest);
 }
 
 /* The product of those elements of a list for which `condition` holds: [1]. */

@@ -144,10 +144,11 @@ static tn_value rotate_all(imp_node *c, tn_value x, int64_t size, bool in_turn, 
                            tn_value sine)
 {
     tn_value a = half(c, x, size, 0, in_turn), b = half(c, x, size, 1, in_turn);
-    tn_value part[2] = {imp_call2(c, &tn_op_subtract, NULL, imp_call2(c, &tn_op_multiply, NULL, cosine, a),
-                                  imp_call2(c, &tn_op_multiply, NULL, sine, b)),
-                        imp_call2(c, &tn_op_add, NULL, imp_call2(c, &tn_op_multiply, NULL, sine, a),
-                                  imp_call2(c, &tn_op_multiply, NULL, cosine, b))};
+    tn_value ca = imp_call2(c, &tn_op_multiply, NULL, cosine, a),
+             sb = imp_call2(c, &tn_op_multiply, NULL, sine, b),
+             sa = imp_call2(c, &tn_op_multiply, NULL, sine, a),
+             cb = imp_call2(c, &tn_op_multiply, NULL, cosine, b);
+    tn_value part[2] = {imp_call2(c, &tn_op_subtract, NULL, ca, sb), imp_call2(c, &tn_op_add, NULL, sa, cb)};
     if (!in_turn || c->bad)
         return imp_concat(c, 2, part, 3);
     for (int k = 0; k < 2; k++)

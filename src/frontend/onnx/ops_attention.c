@@ -128,7 +128,8 @@ static void rotary_embedding(imp_node *c)
         return;
     }
     int64_t heads_axis = joined ? 2 : 1;
-    tn_value y = onnx_rotate(c, x, size, in_turn, rotation(c, 1, heads_axis), rotation(c, 2, heads_axis));
+    tn_value cosine = rotation(c, 1, heads_axis), sine = rotation(c, 2, heads_axis);
+    tn_value y = onnx_rotate(c, x, size, in_turn, cosine, sine);
     imp_out(c, 0, joined ? imp_reshape(c, y, 3, t->dim) : y);
 }
 
@@ -256,12 +257,12 @@ static void flex_attention(imp_node *c)
     if (!imp_has_attr(c, "softmax_precision"))
         a.softmax = imp_sum_dtype(a.softmax);
     const tn_expr *dim[] = {q->dim[0], q->dim[1], q->dim[2], imp_type(a.k)->dim[2]};
-    tn_value s = imp_call2(c, &tn_op_nn_batch_matmul, &by_rows,
-                           onnx_rows_of_keys(c, &a, onnx_times(c, a.q, a.scale)), onnx_flat_heads(c, a.k));
+    tn_value rows = onnx_rows_of_keys(c, &a, onnx_times(c, a.q, a.scale)), keys = onnx_flat_heads(c, a.k);
+    tn_value s = imp_call2(c, &tn_op_nn_batch_matmul, &by_rows, rows, keys);
     s = modified(c, "score_mod", imp_cast(c, imp_reshape(c, s, 4, dim), a.softmax));
     s = modified(c, "prob_mod", imp_call1(c, &tn_op_nn_softmax, &(tn_axis_attr){-1}, s));
-    tn_value y = imp_call2(c, &tn_op_nn_batch_matmul, &plain, onnx_rows_of_keys(c, &a, s),
-                           imp_cast(c, onnx_flat_heads(c, a.v), a.softmax));
+    tn_value weights = onnx_rows_of_keys(c, &a, s), values = imp_cast(c, onnx_flat_heads(c, a.v), a.softmax);
+    tn_value y = imp_call2(c, &tn_op_nn_batch_matmul, &plain, weights, values);
     dim[3] = imp_type(a.v)->dim[3];
     imp_out(c, 0, imp_cast(c, imp_reshape(c, y, 4, dim), imp_type(a.v)->dtype));
 }

@@ -51,7 +51,8 @@ static tn_value inside(imp_node *c, tn_value condition, tn_value x, int axis)
         tn_slice_attr front = {tn_make_dims(c->g, 1, &none), tn_make_dims(c->g, 1, &there), {0}, {0}};
         return imp_call1(c, &tn_op_strided_slice, &front, condition);
     }
-    tn_value reach = imp_call2(c, &tn_op_less, NULL, imp_count_up(c, n), imp_extent_of(c, x, axis));
+    tn_value at = imp_count_up(c, n), size = imp_extent_of(c, x, axis);
+    tn_value reach = imp_call2(c, &tn_op_less, NULL, at, size);
     return imp_call2(c, &tn_op_logical_and, NULL, condition, reach);
 }
 
@@ -114,8 +115,8 @@ static tn_value starts_run(imp_node *c, tn_value rows, tn_value number)
     }
     tn_value differences =
         imp_reduce(c, &tn_op_sum, imp_cast(c, differ, TN_I32), 1); /* of a row without elements 0 */
-    return imp_call2(c, &tn_op_logical_or, NULL, imp_cast(c, differences, TN_BOOL1),
-                     imp_call2(c, &tn_op_equal, NULL, number, imp_i64(c, 0)));
+    tn_value differs = imp_cast(c, differences, TN_BOOL1), is_first = imp_with(c, &tn_op_equal, number, 0);
+    return imp_call2(c, &tn_op_logical_or, NULL, differs, is_first);
 }
 
 /* out[at[i]] = v[i], at being a permutation */

@@ -88,7 +88,8 @@ static void power(imp_node *c)
         return;
     }
     tn_dtype wide = whole ? TN_F64 : t.bits == 16 ? TN_F32 : t;
-    tn_value r = imp_call2(c, &tn_op_power, NULL, imp_cast(c, x, wide), imp_cast(c, y, wide));
+    tn_value base = imp_cast(c, x, wide), exponent = imp_cast(c, y, wide);
+    tn_value r = imp_call2(c, &tn_op_power, NULL, base, exponent);
     imp_out(c, 0, imp_cast(c, r, t));
 }
 

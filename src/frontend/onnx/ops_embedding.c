@@ -95,7 +95,8 @@ static void embed(imp_node *c, const embedding *e)
         return;
     }
     at = at.def ? at : imp_count_up(c, imp_type(ids)->dim[1]);
-    tn_value x = add(c, rows_of(c, e->word, ids), rows_of(c, e->position, at));
+    tn_value x = rows_of(c, e->word, ids);
+    x = add(c, x, rows_of(c, e->position, at));
     x = e->segment.def && segments.def ? add(c, x, rows_of(c, e->segment, segments)) : x;
     imp_out(c, 0, normalized(c, x, e->gamma, e->beta, false));
     imp_out_any(c, 1, lengths(c, e->mask, ids));

@@ -66,7 +66,8 @@ static tn_value likelihood_loss(imp_node *c, tn_value p, tn_value target, tn_val
         return sum_of(c, loss);
     if (strcmp(how, "mean") != 0)
         imp_fail(c, "onnx-E009", "reduction is \"%s\"; none, sum and mean are known", how);
-    return imp_call2(c, &tn_op_divide, NULL, sum_of(c, loss), sum_of(c, w));
+    tn_value total = sum_of(c, loss);
+    return imp_call2(c, &tn_op_divide, NULL, total, sum_of(c, w));
 }
 
 static void negative_log_likelihood(imp_node *c)

@@ -59,19 +59,20 @@ static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
 /* Winitzki's approximation of erf^-1, as ONNX Runtime has it, times sqrt(2). */
 static tn_value probit(imp_node *c, tn_value x)
 {
-    tn_value v = two(c, &tn_op_subtract, two(c, &tn_op_multiply, x, f32(c, 2)), f32(c, 1));
-    tn_value sign = imp_choose(c, two(c, &tn_op_less, v, f32(c, 0)), f32(c, -1), f32(c, 1));
-    tn_value rest =
-        two(c, &tn_op_multiply, two(c, &tn_op_subtract, f32(c, 1), v), two(c, &tn_op_add, f32(c, 1), v));
+    tn_value v = imp_with(c, &tn_op_subtract, imp_with(c, &tn_op_multiply, x, 2), 1);
+    tn_value one = f32(c, 1), negative = imp_with(c, &tn_op_less, v, 0);
+    tn_value sign = imp_choose(c, negative, f32(c, -1), one);
+    tn_value below = two(c, &tn_op_subtract, one, v), above = two(c, &tn_op_add, one, v);
+    tn_value rest = two(c, &tn_op_multiply, below, above);
     tn_value log = imp_call1(c, &tn_op_log, NULL, rest);
     const double a = 0.147;
-    tn_value first = two(c, &tn_op_add, f32(c, 2 / (3.14159265358979323846 * a)),
-                         two(c, &tn_op_multiply, log, f32(c, 0.5)));
-    tn_value inner = two(c, &tn_op_subtract, two(c, &tn_op_multiply, first, first),
-                         two(c, &tn_op_multiply, log, f32(c, 1 / a)));
+    tn_value first =
+        imp_with(c, &tn_op_add, imp_with(c, &tn_op_multiply, log, 0.5), 2 / (3.14159265358979323846 * a));
+    tn_value square = two(c, &tn_op_multiply, first, first), part = imp_with(c, &tn_op_multiply, log, 1 / a);
+    tn_value inner = two(c, &tn_op_subtract, square, part);
     tn_value root = imp_call1(c, &tn_op_sqrt, NULL, inner);
     tn_value y = imp_call1(c, &tn_op_sqrt, NULL, two(c, &tn_op_subtract, root, first));
-    return two(c, &tn_op_multiply, two(c, &tn_op_multiply, y, sign), f32(c, 1.41421356));
+    return imp_with(c, &tn_op_multiply, two(c, &tn_op_multiply, y, sign), 1.41421356);
 }
 
 /* Softmax in which a score of 0 stays 0. */
@@ -82,9 +83,9 @@ static tn_value softmax_zero(imp_node *c, tn_value x)
     tn_value most = imp_call1(c, &tn_op_max, &a, x);
     tn_value e = imp_call1(c, &tn_op_exp, NULL, two(c, &tn_op_subtract, x, most));
     tn_value size = imp_call1(c, &tn_op_abs, NULL, x);
-    e = imp_choose(c, two(c, &tn_op_greater, size, f32(c, 0.0000001)), e,
-                   two(c, &tn_op_multiply, x,
-                       imp_call1(c, &tn_op_exp, NULL, imp_call1(c, &tn_op_negative, NULL, most))));
+    tn_value counts = imp_with(c, &tn_op_greater, size, 0.0000001);
+    tn_value scale = imp_call1(c, &tn_op_exp, NULL, imp_call1(c, &tn_op_negative, NULL, most));
+    e = imp_choose(c, counts, e, two(c, &tn_op_multiply, x, scale));
     tn_value sum = imp_call1(c, &tn_op_sum, &a, e);
     tn_value none = two(c, &tn_op_equal, sum, f32(c, 0));
     return two(c, &tn_op_divide, e, imp_choose(c, none, f32(c, 1), sum));
@@ -202,7 +203,7 @@ static tn_value kernel(imp_node *c, tn_value x, tn_value vectors, int64_t featur
     tn_value y = imp_call2(c, &tn_op_nn_dense, &dense, x, vectors);
     if (strcmp(type, "LINEAR") == 0)
         return y;
-    y = two(c, &tn_op_add, two(c, &tn_op_multiply, y, f32(c, p[GAMMA])), f32(c, p[COEF0]));
+    y = imp_with(c, &tn_op_add, imp_with(c, &tn_op_multiply, y, p[GAMMA]), p[COEF0]);
     if (strcmp(type, "POLY") == 0)
         return two(c, &tn_op_power, y, f32(c, p[DEGREE]));
     if (strcmp(type, "SIGMOID") == 0)
@@ -232,8 +233,10 @@ static void svm_regressor(imp_node *c)
         y = kernel(c, x, shaped(c, w, 1, features), features);
     }
     y = two(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, 1));
-    if (one_class)
-        y = imp_choose(c, two(c, &tn_op_greater, y, f32(c, 0)), f32(c, 1), f32(c, -1));
+    if (one_class) {
+        tn_value inside = imp_with(c, &tn_op_greater, y, 0), one = f32(c, 1);
+        y = imp_choose(c, inside, one, f32(c, -1));
+    }
     imp_out(c, 0, onnx_ml_transform(c, y, imp_attr_string(c, "post_transform", "NONE")));
 }
 
@@ -351,7 +354,8 @@ static void svm_classifier(imp_node *c)
         y = onnx_ml_transform(c, y, kind);
     } else {
         tn_value vectors = shaped(c, floats_attr(c, "support_vectors", &n), m.vectors, features);
-        y = imp_call2(c, &tn_op_nn_dense, &dense, kernel(c, x, vectors, features), pair_weights(&m));
+        y = kernel(c, x, vectors, features);
+        y = imp_call2(c, &tn_op_nn_dense, &dense, y, pair_weights(&m));
         y = two(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, m.pairs));
         best = most_votes(&m, y);
         tn_value other = imp_call1(c, &tn_op_negative, NULL, y), pair[2] = {other, y};
@@ -382,9 +386,8 @@ static tn_value per_feature(imp_node *c, const char *name, double def)
 static void scaler(imp_node *c)
 {
     tn_value x = imp_cast(c, imp_in(c, 0), TN_F32);
-    imp_out(c, 0,
-            two(c, &tn_op_multiply, two(c, &tn_op_subtract, x, per_feature(c, "offset", 0)),
-                per_feature(c, "scale", 1)));
+    x = two(c, &tn_op_subtract, x, per_feature(c, "offset", 0));
+    imp_out(c, 0, two(c, &tn_op_multiply, x, per_feature(c, "scale", 1)));
 }
 
 static void normalizer(imp_node *c)
@@ -421,7 +424,8 @@ static void imputer(imp_node *c)
         with = ints_attr(c, "imputed_value_int64s", &n);
         if (n == 1)
             with = imp_reshape(c, with, 0, NULL);
-        missing = two(c, &tn_op_equal, imp_cast(c, x, TN_I64), imp_i64(c, replaced));
+        tn_value whole = imp_cast(c, x, TN_I64);
+        missing = two(c, &tn_op_equal, whole, imp_i64(c, replaced));
     }
     imp_attr_ignore(c, real ? "replaced_value_int64" : "replaced_value_float");
     imp_attr_ignore(c, real ? "imputed_value_int64s" : "imputed_value_floats");
@@ -434,7 +438,7 @@ static void binarizer(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
     double threshold = imp_attr_float(c, "threshold", 0);
-    tn_value above = two(c, &tn_op_greater, imp_cast(c, x, TN_F64), imp_const(c, TN_F64, threshold));
+    tn_value above = imp_with(c, &tn_op_greater, imp_cast(c, x, TN_F64), threshold);
     imp_out(c, 0, imp_cast(c, above, imp_type(x)->dtype));
 }
 
@@ -505,10 +509,10 @@ static void one_hot_encoder(imp_node *c)
     check_keys(c, x, cats);
     if (c->bad)
         return;
-    if (texts)
-        same = two(c, &tn_op_equal, imp_unsqueeze(c, two(c, &tn_op_string_find, x, cats), imp_rank(x)),
-                   imp_count_up(c, tn_idx(c->pool, n)));
-    else
+    if (texts) {
+        tn_value at = imp_unsqueeze(c, two(c, &tn_op_string_find, x, cats), imp_rank(x));
+        same = two(c, &tn_op_equal, at, imp_count_up(c, tn_idx(c->pool, n)));
+    } else
         same = two(c, &tn_op_equal, imp_unsqueeze(c, imp_cast(c, x, TN_I64), imp_rank(x)), cats);
     if (!zeros) {
         tn_value found = imp_reduce(c, &tn_op_max, imp_cast(c, same, TN_I64), imp_rank(x));
@@ -575,14 +579,15 @@ static tn_value find_number(imp_node *c, tn_value x, tn_value keys, int64_t n)
     tn_dtype t = imp_type(x)->dtype;
     tn_value each = imp_unsqueeze(c, x, imp_rank(x)), same = two(c, &tn_op_equal, each, imp_cast(c, keys, t));
     if (tn_dtype_is_float(t) && c->version >= 4) {
-        tn_value none = two(c, &tn_op_logical_and, imp_call1(c, &tn_op_isnan, NULL, each),
-                            imp_call1(c, &tn_op_isnan, NULL, imp_cast(c, keys, t)));
+        tn_value none = imp_call1(c, &tn_op_isnan, NULL, each);
+        none = two(c, &tn_op_logical_and, none, imp_call1(c, &tn_op_isnan, NULL, imp_cast(c, keys, t)));
         same = two(c, &tn_op_logical_or, same, none);
     }
     int64_t *number = TN_NEW_N(c->arena, int64_t, (size_t)n);
     for (int64_t i = 0; i < n; i++)
         number[i] = i + 1;
-    tn_value at = imp_choose(c, same, imp_const_ints(c, TN_I64, 1, (uint32_t)n, number), imp_i64(c, 0));
+    tn_value at = imp_const_ints(c, TN_I64, 1, (uint32_t)n, number);
+    at = imp_choose(c, same, at, imp_i64(c, 0));
     return imp_reduce(c, &tn_op_max, at, imp_rank(x));
 }
 
@@ -590,8 +595,8 @@ static tn_value find_number(imp_node *c, tn_value x, tn_value keys, int64_t n)
 static tn_value find_text(imp_node *c, tn_value x, tn_value keys, int64_t n)
 {
     tn_value at = two(c, &tn_op_string_find, x, keys);
-    tn_value none = two(c, &tn_op_equal, at, imp_i64(c, n));
-    return imp_choose(c, none, imp_i64(c, 0), two(c, &tn_op_add, at, imp_i64(c, 1)));
+    tn_value none = two(c, &tn_op_equal, at, imp_i64(c, n)), next = imp_with(c, &tn_op_add, at, 1);
+    return imp_choose(c, none, imp_i64(c, 0), next);
 }
 
 /* values[at - 1], or rest where `at` is 0. */
@@ -633,11 +638,10 @@ static void map_category(imp_node *c, tn_value texts, tn_value ints, int64_t n)
         imp_fail(c, "onnx-E009", "there are no categories");
     if (c->bad)
         return;
-    if (onnx_is_text(x))
-        imp_out(c, 0, looked_up(c, imp_i64(c, whole), ints, find_text(c, x, texts, n)));
-    else
-        imp_out(c, 0,
-                looked_up(c, onnx_text(c, text), texts, find_number(c, imp_cast(c, x, TN_I64), ints, n)));
+    bool from_text = onnx_is_text(x);
+    tn_value rest = from_text ? imp_i64(c, whole) : onnx_text(c, text);
+    tn_value at = from_text ? find_text(c, x, texts, n) : find_number(c, imp_cast(c, x, TN_I64), ints, n);
+    imp_out(c, 0, looked_up(c, rest, from_text ? ints : texts, at));
 }
 
 static void category_mapper(imp_node *c)

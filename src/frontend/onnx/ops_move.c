@@ -255,7 +255,10 @@ static tn_value late_widths(imp_node *c, tn_value x, int k)
         return pads;
     tn_value row = imp_reshape_to(c, pads, &(tn_reshape_attr){tn_dims_make(c->arena, 2, dim), true});
     row = imp_squeeze(c, imp_slice(c, row, 0, k, k + 1), 0);
-    return axes.def ? imp_placed(c, imp_positions_of(c, axes, rank), row, rank, imp_i64(c, 0)) : row;
+    if (!axes.def)
+        return row;
+    tn_value at = imp_positions_of(c, axes, rank);
+    return imp_placed(c, at, row, rank, imp_i64(c, 0));
 }
 
 /* Pads that only the run knows. */

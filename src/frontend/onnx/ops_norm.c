@@ -18,9 +18,8 @@ static tn_value product(imp_node *c, tn_value a, tn_value b)
 /* v * a + w * (1 - a) */
 static tn_value blend(imp_node *c, tn_value v, tn_value w, double a)
 {
-    tn_dtype t = imp_type(v)->dtype;
-    return imp_call2(c, &tn_op_add, NULL, product(c, v, imp_const(c, t, a)),
-                     product(c, w, imp_const(c, t, 1 - a)));
+    v = imp_with(c, &tn_op_multiply, v, a);
+    return imp_call2(c, &tn_op_add, NULL, v, imp_with(c, &tn_op_multiply, w, 1 - a));
 }
 
 typedef struct moments {
@@ -81,7 +80,8 @@ static void normalize_positions(imp_node *c, tn_value in[5], double epsilon)
         return;
     tn_value e = imp_const(c, t->dtype, epsilon);
     tn_value inverse = imp_call1(c, &tn_op_rsqrt, NULL, imp_call2(c, &tn_op_add, NULL, in[4], e));
-    tn_value y = product(c, minus(c, in[0], in[3]), product(c, in[1], inverse));
+    tn_value y = minus(c, in[0], in[3]);
+    y = product(c, y, product(c, in[1], inverse));
     imp_out(c, 0, imp_call2(c, &tn_op_add, NULL, y, in[2]));
 }
 

@@ -42,7 +42,8 @@ static tn_value dequantize(imp_node *c, tn_value x, tn_value scale, tn_value zer
 
 static tn_value times(imp_node *c, tn_value a, tn_value b)
 {
-    return imp_call2(c, &tn_op_multiply, NULL, imp_cast(c, a, TN_F32), imp_cast(c, b, TN_F32));
+    a = imp_cast(c, a, TN_F32);
+    return imp_call2(c, &tn_op_multiply, NULL, a, imp_cast(c, b, TN_F32));
 }
 
 /* ---- QuantizeLinear, DequantizeLinear ---- */
@@ -218,18 +219,18 @@ static tn_value drop_row(imp_node *c, tn_value y, bool line)
 /* v - zero in int32; zero is one number, or one for each index of the axis. */
 static tn_value off_zero(imp_node *c, tn_value v, tn_value zero, int64_t axis)
 {
-    return imp_call2(c, &tn_op_subtract, NULL, imp_cast(c, v, TN_I32),
-                     spread(c, imp_cast(c, zero, TN_I32), axis, imp_rank(v)));
+    v = imp_cast(c, v, TN_I32);
+    return imp_call2(c, &tn_op_subtract, NULL, v, spread(c, imp_cast(c, zero, TN_I32), axis, imp_rank(v)));
 }
 
 /* The sums of volumes, which qnn has no operator for. */
 static tn_value volume_sums(imp_node *c, const tn_value in[6])
 {
     tn_conv2d_attr a;
-    return onnx_conv_attr(c, in[0], in[1], &tn_op_nn_conv3d, &a)
-               ? imp_call2(c, &tn_op_nn_conv3d, &a, off_zero(c, in[0], in[2], 1),
-                           off_zero(c, in[1], in[3], 0))
-               : (tn_value){0};
+    if (!onnx_conv_attr(c, in[0], in[1], &tn_op_nn_conv3d, &a))
+        return (tn_value){0};
+    tn_value x = off_zero(c, in[0], in[2], 1), w = off_zero(c, in[1], in[3], 0);
+    return imp_call2(c, &tn_op_nn_conv3d, &a, x, w);
 }
 
 /* qnn.conv2d: int32 sums of data, weight, zero points and scales (absent: 1). Data of one dimension (*out_line) is an
@@ -325,7 +326,8 @@ static tn_value matmul_sums(imp_node *c, tn_value a, tn_value b, tn_value a_zero
 static void matmul_integer(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = imp_in(c, 1);
-    imp_out(c, 0, matmul_sums(c, a, b, zero_or(c, 2, dtype_of(a)), zero_or(c, 3, dtype_of(b))));
+    tn_value a_zero = zero_or(c, 2, dtype_of(a)), b_zero = zero_or(c, 3, dtype_of(b));
+    imp_out(c, 0, matmul_sums(c, a, b, a_zero, b_zero));
 }
 
 static void qlinear_matmul(imp_node *c)
@@ -343,7 +345,7 @@ static void qlinear_matmul(imp_node *c)
 static tn_value real_sums(imp_node *c, tn_value y, tn_value scale, tn_value bias)
 {
     tn_dtype t = dtype_of(scale);
-    y = imp_call2(c, &tn_op_multiply, NULL, imp_cast(c, y, TN_F32), imp_cast(c, scale, TN_F32));
+    y = times(c, y, scale);
     y = bias.def ? imp_call2(c, &tn_op_add, NULL, y, imp_cast(c, bias, TN_F32)) : y;
     return imp_cast(c, y, t);
 }
@@ -352,7 +354,8 @@ static tn_value real_sums(imp_node *c, tn_value y, tn_value scale, tn_value bias
 static void matmul_integer_to_float(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = imp_in(c, 1), a_scale = imp_in(c, 2), b_scale = imp_in(c, 3);
-    tn_value y = matmul_sums(c, a, b, zero_or(c, 4, dtype_of(a)), zero_or(c, 5, dtype_of(b)));
+    tn_value a_zero = zero_or(c, 4, dtype_of(a)), b_zero = zero_or(c, 5, dtype_of(b));
+    tn_value y = matmul_sums(c, a, b, a_zero, b_zero);
     tn_value scale = imp_call2(c, &tn_op_multiply, NULL, by_row(c, a_scale, imp_rank(y)), b_scale);
     imp_out(c, 0, real_sums(c, y, scale, imp_opt(c, 6)));
 }
@@ -476,7 +479,8 @@ static void qlinear_where(imp_node *c)
 {
     tn_value in[3] = {imp_in(c, 0), real(c, 1), real(c, 4)};
     tn_dtype t = dtype_of(imp_in(c, 1));
-    imp_out(c, 0, quantize(c, imp_call(c, &tn_op_where, NULL, 3, in), imp_in(c, 7), zero_or(c, 8, t), -1, t));
+    tn_value y = imp_call(c, &tn_op_where, NULL, 3, in);
+    imp_out(c, 0, quantize(c, y, imp_in(c, 7), zero_or(c, 8, t), -1, t));
 }
 
 // clang-format off

@@ -29,7 +29,8 @@ static void late_axes(imp_node *c, int rank, bool noop, reduction *r)
         tn_value none = imp_call2(c, &tn_op_equal, NULL, imp_reduce(c, &tn_op_sum, hits, 0), zero);
         r->reduced = imp_call2(c, &tn_op_logical_or, NULL, r->reduced, none);
     }
-    r->at = imp_choose(c, r->reduced, imp_iota(c, rank), imp_i64(c, rank));
+    tn_value own = imp_iota(c, rank);
+    r->at = imp_choose(c, r->reduced, own, imp_i64(c, rank));
 }
 
 static bool reduce_attr(imp_node *c, tn_value x, reduction *r)
@@ -72,8 +73,8 @@ static tn_value late_mean(imp_node *c, tn_value x, const reduction *r)
 {
     tn_dtype t = imp_type(x)->dtype, wide = tn_dtype_is_int(t) ? TN_I64 : imp_sum_dtype(t);
     tn_value sum = one_by_one(c, &tn_op_sum, imp_cast(c, x, wide), r);
-    tn_value count =
-        imp_reduce(c, &tn_op_prod, imp_choose(c, r->reduced, imp_shape_of(c, x), imp_i64(c, 1)), 0);
+    tn_value extents = imp_shape_of(c, x);
+    tn_value count = imp_reduce(c, &tn_op_prod, imp_choose(c, r->reduced, extents, imp_i64(c, 1)), 0);
     count = imp_cast(c, imp_call2(c, &tn_op_maximum, NULL, count, imp_i64(c, 1)), wide);
     return imp_cast(
         c, imp_call2(c, tn_dtype_is_int(t) ? &tn_op_trunc_divide : &tn_op_divide, NULL, sum, count), t);

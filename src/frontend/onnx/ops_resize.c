@@ -168,7 +168,8 @@ static void late_scales(imp_node *c, resize *r, tn_value scales, tn_value sizes,
     const char *policy = policy_of(c);
     for (int i = 0; i < r->n; i++)
         axis[i] = r->axis[i];
-    tn_value in = imp_take(c, imp_shape_of(c, r->x), imp_const_ints(c, TN_I64, 1, (uint32_t)r->n, axis), 0);
+    tn_value in = imp_shape_of(c, r->x);
+    in = imp_take(c, in, imp_const_ints(c, TN_I64, 1, (uint32_t)r->n, axis), 0);
     tn_value in32 = imp_cast(c, in, TN_F32);
     if (is_empty(sizes)) {
         *scale = imp_cast(c, list_of(c, scales, r->n, "scales"), TN_F32);
@@ -183,15 +184,16 @@ static void late_scales(imp_node *c, resize *r, tn_value scales, tn_value sizes,
     const tn_expr *n = tn_idx(c->pool, r->n);
     tn_broadcast_to_attr all = {tn_dims_make(c->arena, 1, &n)};
     *scale = imp_call1(c, &tn_op_broadcast_to, &all, one);
-    tn_value wide = imp_call2(c, &tn_op_multiply, NULL, imp_cast(c, *scale, TN_F64), imp_cast(c, in, TN_F64));
-    wide = imp_call1(c, &tn_op_floor, NULL, imp_call2(c, &tn_op_add, NULL, wide, imp_const(c, TN_F64, 0.5)));
+    tn_value wide = imp_cast(c, *scale, TN_F64);
+    wide = imp_call2(c, &tn_op_multiply, NULL, wide, imp_cast(c, in, TN_F64));
+    wide = imp_call1(c, &tn_op_floor, NULL, imp_with(c, &tn_op_add, wide, 0.5));
     *size = imp_cast(c, wide, TN_I64);
 }
 
 /* 2 * ceil(reach / min(scale, 1)) */
 static tn_value tap_counts(imp_node *c, const resize *r, tn_value scale)
 {
-    tn_value s = imp_call2(c, &tn_op_minimum, NULL, imp_cast(c, scale, TN_F64), imp_const(c, TN_F64, 1));
+    tn_value s = imp_with(c, &tn_op_minimum, imp_cast(c, scale, TN_F64), 1);
     tn_value half = imp_call2(c, &tn_op_divide, NULL, imp_const(c, TN_F64, r->a.method[0] == 'c' ? 2 : 1), s);
     half = imp_cast(c, imp_call1(c, &tn_op_ceil, NULL, half), TN_I64);
     return imp_call2(c, &tn_op_multiply, NULL, half, imp_i64(c, 2));

@@ -75,7 +75,8 @@ static tn_value angles(imp_node *c, tn_value n, const tn_expr *m, const tn_expr 
 {
     tn_value j = imp_unsqueeze(c, imp_count_up(c, m), 1), k = imp_count_up(c, elements);
     tn_value turn = imp_call2(c, &tn_op_floor_mod, NULL, imp_call2(c, &tn_op_multiply, NULL, j, k), n);
-    turn = imp_call2(c, &tn_op_divide, NULL, imp_cast(c, turn, TN_F64), imp_cast(c, n, TN_F64));
+    turn = imp_cast(c, turn, TN_F64);
+    turn = imp_call2(c, &tn_op_divide, NULL, turn, imp_cast(c, n, TN_F64));
     return imp_call2(c, &tn_op_multiply, NULL, turn, imp_const(c, TN_F64, 2 * pi));
 }
 
@@ -91,10 +92,9 @@ static tn_value times(imp_node *c, tn_value rows, int64_t part, tn_value matrix)
 static tn_value twice_inside(imp_node *c, tn_value rows, tn_value n)
 {
     tn_dtype t = imp_type(rows)->dtype;
-    tn_value k = imp_call2(c, &tn_op_multiply, NULL, imp_count_up(c, imp_type(rows)->dim[1]), imp_i64(c, 2));
-    tn_value once =
-        imp_call2(c, &tn_op_equal, NULL, imp_call2(c, &tn_op_floor_mod, NULL, k, n), imp_i64(c, 0));
-    tn_value weight = imp_choose(c, once, imp_const(c, t, 1), imp_const(c, t, 2));
+    tn_value k = imp_with(c, &tn_op_multiply, imp_count_up(c, imp_type(rows)->dim[1]), 2);
+    tn_value once = imp_with(c, &tn_op_equal, imp_call2(c, &tn_op_floor_mod, NULL, k, n), 0);
+    tn_value one = imp_const(c, t, 1), weight = imp_choose(c, once, one, imp_const(c, t, 2));
     return imp_call2(c, &tn_op_multiply, NULL, rows, imp_unsqueeze(c, weight, 1));
 }
 
@@ -183,8 +183,7 @@ static void late_dft(imp_node *c, tn_value x, bool inverse, bool onesided)
     } else {
         n = imp_extent_of(c, rows, 1);
         if (inverse && onesided)
-            n = imp_call2(c, &tn_op_multiply, NULL, imp_call2(c, &tn_op_subtract, NULL, n, imp_i64(c, 1)),
-                          imp_i64(c, 2));
+            n = imp_with(c, &tn_op_multiply, imp_with(c, &tn_op_subtract, n, 1), 2);
     }
     tn_dims length = imp_sizes_in(c, n, "dft_length");
     if (c->bad)
@@ -318,7 +317,7 @@ static tn_value late_window(imp_node *c, const double v[3], bool periodic)
     tn_value k = imp_count_up(c, n.at[0]), one = imp_const(c, TN_F64, 1);
     tn_value turn = imp_cast(c, imp_extent_of(c, k, 0), TN_F64);
     turn = periodic ? turn : imp_call2(c, &tn_op_subtract, NULL, turn, one);
-    tn_value x = imp_call2(c, &tn_op_multiply, NULL, imp_cast(c, k, TN_F64), imp_const(c, TN_F64, 2 * pi));
+    tn_value x = imp_with(c, &tn_op_multiply, imp_cast(c, k, TN_F64), 2 * pi);
     x = imp_call2(c, &tn_op_divide, NULL, x, turn);
     tn_value sum = imp_const(c, TN_F64, v[0]);
     for (int i = 1; i < 3; i++) {
@@ -408,17 +407,31 @@ static tn_value late_edges(imp_node *c, const tn_expr *bands)
     mel = imp_call2(c, add, NULL, mel, low);
     tn_value power =
         imp_call1(c, &tn_op_exp, NULL, imp_call2(c, mul, NULL, mel, imp_const(c, TN_F64, log(10) / 2595)));
-    tn_value hertz = imp_call2(c, mul, NULL, imp_call2(c, sub, NULL, power, one), imp_const(c, TN_F64, 700));
+    tn_value hertz = imp_with(c, mul, imp_call2(c, sub, NULL, power, one), 700);
     tn_value bin =
         imp_call2(c, div, NULL, imp_call2(c, mul, NULL, imp_call2(c, add, NULL, size, one), hertz), rate);
     bin = imp_cast(c, imp_call1(c, &tn_op_floor, NULL, bin), TN_I64);
     return imp_call2(c, &tn_op_maximum, NULL, bin, imp_i64(c, 0));
 }
 
+/* (a - b) / (d - e) */
+static tn_value fraction(imp_node *c, tn_value a, tn_value b, tn_value d, tn_value e)
+{
+    a = imp_cast(c, imp_call2(c, &tn_op_subtract, NULL, a, b), TN_F64);
+    d = imp_cast(c, imp_call2(c, &tn_op_subtract, NULL, d, e), TN_F64);
+    return imp_call2(c, &tn_op_divide, NULL, a, d);
+}
+
+/* low <= v < high */
+static tn_value is_between(imp_node *c, tn_value low, tn_value v, tn_value high)
+{
+    tn_value reached = imp_call2(c, &tn_op_less_equal, NULL, low, v);
+    return imp_call2(c, &tn_op_logical_and, NULL, reached, imp_call2(c, &tn_op_less, NULL, v, high));
+}
+
 /* As mel_column has it, for all columns. */
 static void late_mel(imp_node *c, tn_dtype t)
 {
-    const tn_op *sub = &tn_op_subtract, *le = &tn_op_less_equal, *all = &tn_op_logical_and;
     tn_dims bands = imp_sizes_in(c, imp_in(c, 0), "num_mel_bins"),
             n = imp_sizes_in(c, imp_in(c, 1), "dft_length");
     if (c->bad)
@@ -429,15 +442,9 @@ static void late_mel(imp_node *c, tn_dtype t)
     tn_value first = imp_count_up(c, bands.at[0]);
     for (int i = 0; i < 3; i++)
         e[i] = imp_take(c, edges, imp_call2(c, &tn_op_add, NULL, first, imp_i64(c, i)), 0);
-    tn_value up = imp_call2(c, &tn_op_divide, NULL, imp_cast(c, imp_call2(c, sub, NULL, k, e[0]), TN_F64),
-                            imp_cast(c, imp_call2(c, sub, NULL, e[1], e[0]), TN_F64));
-    tn_value down = imp_call2(c, &tn_op_divide, NULL, imp_cast(c, imp_call2(c, sub, NULL, e[2], k), TN_F64),
-                              imp_cast(c, imp_call2(c, sub, NULL, e[2], e[1]), TN_F64));
+    tn_value up = fraction(c, k, e[0], e[1], e[0]), down = fraction(c, e[2], k, e[2], e[1]);
     tn_value zero = imp_const(c, TN_F64, 0), peak = imp_call2(c, &tn_op_equal, NULL, k, e[1]);
-    tn_value rises =
-        imp_call2(c, all, NULL, imp_call2(c, le, NULL, e[0], k), imp_call2(c, &tn_op_less, NULL, k, e[1]));
-    tn_value falls =
-        imp_call2(c, all, NULL, imp_call2(c, le, NULL, e[1], k), imp_call2(c, &tn_op_less, NULL, k, e[2]));
+    tn_value rises = is_between(c, e[0], k, e[1]), falls = is_between(c, e[1], k, e[2]);
     tn_value v = imp_choose(c, rises, up, imp_choose(c, falls, down, zero));
     imp_out(c, 0, imp_cast(c, imp_choose(c, peak, imp_const(c, TN_F64, 1), v), t));
 }

@@ -34,7 +34,8 @@ static tn_value over(const step *s, tn_value a, tn_value b)
 /* a * x + b * y */
 static tn_value mixed(const step *s, double a, tn_value x, double b, tn_value y)
 {
-    return add(s, mul(s, number(s, a), x), mul(s, number(s, b), y));
+    x = mul(s, number(s, a), x);
+    return add(s, x, mul(s, number(s, b), y));
 }
 
 /* Where training has begun `v`, else `first`. */
@@ -44,23 +45,30 @@ static tn_value later(const step *s, tn_value v, tn_value first)
     return imp_choose(s->c, begun, v, first);
 }
 
+/* sqrt(v) + epsilon */
+static tn_value root_above(const step *s, tn_value v)
+{
+    v = imp_call1(s->c, &tn_op_sqrt, NULL, v);
+    return imp_with(s->c, &tn_op_add, v, imp_attr_float(s->c, "epsilon", 1e-6f));
+}
+
 static void adagrad(step *s)
 {
     imp_node *c = s->c;
     tn_value steps = imp_cast(c, s->count, imp_type(s->x)->dtype);
-    tn_value decay = add(s, mul(s, steps, number(s, imp_attr_float(c, "decay_factor", 0))), number(s, 1));
+    tn_value decay = mul(s, steps, number(s, imp_attr_float(c, "decay_factor", 0)));
+    decay = imp_with(c, &tn_op_add, decay, 1);
     tn_value g = mixed(s, imp_attr_float(c, "norm_coefficient", 0), s->x, 1, s->g);
     s->out[1] = add(s, s->state[0], mul(s, g, g));
-    tn_value root =
-        add(s, imp_call1(c, &tn_op_sqrt, NULL, s->out[1]), number(s, imp_attr_float(c, "epsilon", 1e-6f)));
+    tn_value root = root_above(s, s->out[1]);
     s->out[0] = sub(s, s->x, over(s, mul(s, over(s, s->rate, decay), g), root));
 }
 
 /* 1 - base^T */
 static tn_value complement(const step *s, double base)
 {
-    tn_value power =
-        imp_call2(s->c, &tn_op_power, NULL, number(s, base), imp_cast(s->c, s->count, imp_type(s->x)->dtype));
+    tn_value power = number(s, base), count = imp_cast(s->c, s->count, imp_type(s->x)->dtype);
+    power = imp_call2(s->c, &tn_op_power, NULL, power, count);
     return sub(s, number(s, 1), power);
 }
 
@@ -71,10 +79,9 @@ static void adam(step *s)
     tn_value g = mixed(s, imp_attr_float(c, "norm_coefficient", 0), s->x, 1, s->g);
     s->out[1] = mixed(s, a, s->state[0], 1 - a, g);
     s->out[2] = mixed(s, b, s->state[1], 1 - b, mul(s, g, g));
-    tn_value warm =
-        over(s, mul(s, s->rate, imp_call1(c, &tn_op_sqrt, NULL, complement(s, b))), complement(s, a));
-    tn_value root =
-        add(s, imp_call1(c, &tn_op_sqrt, NULL, s->out[2]), number(s, imp_attr_float(c, "epsilon", 1e-6f)));
+    tn_value warm = mul(s, s->rate, imp_call1(c, &tn_op_sqrt, NULL, complement(s, b)));
+    warm = over(s, warm, complement(s, a));
+    tn_value root = root_above(s, s->out[2]);
     tn_value y = sub(s, s->x, over(s, mul(s, later(s, warm, s->rate), s->out[1]), root));
     s->out[0] = mul(s, number(s, 1 - imp_attr_float(c, "norm_coefficient_post", 0)), y);
 }
@@ -85,9 +92,11 @@ static void momentum(step *s)
     const char *mode = imp_attr_string(c, "mode", "standard");
     double a = imp_attr_float(c, "alpha", 0);
     bool nesterov = mode[0] == 'n';
-    tn_value beta = later(s, number(s, imp_attr_float(c, "beta", 0)), number(s, 1));
+    tn_value beta = number(s, imp_attr_float(c, "beta", 0));
+    beta = later(s, beta, number(s, 1));
     tn_value g = mixed(s, imp_attr_float(c, "norm_coefficient", 0), s->x, 1, s->g);
-    s->out[1] = add(s, mul(s, number(s, a), s->state[0]), mul(s, beta, g));
+    tn_value kept = mul(s, number(s, a), s->state[0]);
+    s->out[1] = add(s, kept, mul(s, beta, g));
     s->out[0] = sub(s, s->x, mul(s, s->rate, nesterov ? mixed(s, 1, g, a, s->out[1]) : s->out[1]));
 }
 

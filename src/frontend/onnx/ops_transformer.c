@@ -289,7 +289,8 @@ static tn_value angles(imp_node *c, tn_value table, tn_value at, int heads_axis)
 /* first [b or 1] + 0, 1 .. s - 1: [b or 1, s] */
 static tn_value counted(imp_node *c, tn_value first, const tn_expr *s)
 {
-    return two(c, &tn_op_add, imp_unsqueeze(c, imp_cast(c, first, TN_I64), 1), imp_count_up(c, s));
+    first = imp_unsqueeze(c, imp_cast(c, first, TN_I64), 1);
+    return two(c, &tn_op_add, first, imp_count_up(c, s));
 }
 
 /* Elements that a table of angles turns. */
@@ -323,8 +324,8 @@ static void rotary_embedding(imp_node *c)
     int heads_axis = t->n == 3 ? 2 : 1;
     x = t->n == 3 ? imp_reshape(c, x, 4, dim) : x;
     at = imp_rank(at) == 1 ? counted(c, at, imp_type(x)->dim[3 - heads_axis]) : at;
-    y = onnx_rotate(c, x, size, in_turn, angles(c, imp_in(c, 2), at, heads_axis),
-                    angles(c, imp_in(c, 3), at, heads_axis));
+    tn_value cosine = angles(c, imp_in(c, 2), at, heads_axis), sine = angles(c, imp_in(c, 3), at, heads_axis);
+    y = onnx_rotate(c, x, size, in_turn, cosine, sine);
     imp_out(c, 0, t->n == 3 ? in_shape(c, y, 3, t->dim) : y);
 }
 
@@ -405,12 +406,13 @@ static void find_start(group *w)
         return;
     tn_value n = imp_extent_of(c, w->a.q, 2), length = imp_cast(c, imp_in(c, LENGTHS), TN_I64);
     tn_value all = in_shape(c, imp_cast(c, imp_in(c, TOTAL), TN_I64), 0, NULL);
-    tn_value late = two(c, &tn_op_subtract, two(c, &tn_op_add, length, imp_i64(c, 1)), n);
-    w->start = imp_choose(c, two(c, &tn_op_equal, n, all), imp_i64(c, 0), late);
+    tn_value late = two(c, &tn_op_subtract, imp_with(c, &tn_op_add, length, 1), n);
+    tn_value at_once = two(c, &tn_op_equal, n, all);
+    w->start = imp_choose(c, at_once, imp_i64(c, 0), late);
     w->start = imp_rank(w->start) == 1 ? w->start : imp_flat(c, w->start);
     tn_value most = two(c, &tn_op_subtract, all, n);
-    tn_value fits = two(c, &tn_op_logical_and, two(c, &tn_op_less_equal, w->start, most),
-                        two(c, &tn_op_greater_equal, w->start, imp_i64(c, 0)));
+    tn_value fits = two(c, &tn_op_less_equal, w->start, most);
+    fits = two(c, &tn_op_logical_and, fits, imp_with(c, &tn_op_greater_equal, w->start, 0));
     fits = imp_reduce(c, &tn_op_min, imp_cast(c, fits, TN_I64), 0);
     imp_demand(c, fits, 1, "seqlens_k does not fit the number of queries and total_sequence_length");
 }
@@ -450,7 +452,7 @@ static void limit_group(group *w)
     if (w->start.def)
         a->lengths = two(c, &tn_op_add, w->start, imp_extent_of(c, a->q, 2));
     else if (!a->limits.causal)
-        a->lengths = two(c, &tn_op_add, imp_cast(c, imp_in(c, LENGTHS), TN_I64), imp_i64(c, 1));
+        a->lengths = imp_with(c, &tn_op_add, imp_cast(c, imp_in(c, LENGTHS), TN_I64), 1);
     a->mask = imp_opt(c, GBIAS);
     a->sink = imp_opt(c, SINK);
     if (imp_attr_int(c, "smooth_softmax", 0) == 1 && !a->sink.def && !c->bad) {

@@ -585,9 +585,10 @@ static tn_value gathered(forest *f, tn_value x, const char *how)
             gaps = true;
         }
     tn_value y = ensemble_of(f, x, low ? "min" : high ? "max" : "sum");
-    if (gaps && none != 0) /* a target that no tree reaches */
-        y = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, y, imp_const(c, f->t, none)),
-                       imp_const(c, f->t, 0), y);
+    if (gaps && none != 0) { /* a target that no tree reaches */
+        tn_value unreached = imp_with(c, &tn_op_equal, y, none);
+        y = imp_choose(c, unreached, imp_const(c, f->t, 0), y);
+    }
     if (mean)
         y = imp_call2(c, &tn_op_divide, NULL, y, imp_const(c, f->t, (double)f->n_trees));
     return y;

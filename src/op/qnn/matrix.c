@@ -42,8 +42,8 @@ static tn_value without_zero(tn_graph *g, tn_node *n, tn_value v, tn_value zero,
     bool known = qnn_range(v, &least, &most) && qnn_range(zero, &low, &high);
     bool narrow = known && least - high >= -128 && most - low <= 127;
     tn_dtype t = bytes ? TN_I16 : TN_I32;
-    v = qnn_call2(g, n, &tn_op_subtract, qnn_cast(g, n, v, t),
-                  qnn_spread(g, n, qnn_cast(g, n, zero, t), axis, rank));
+    v = qnn_cast(g, n, v, t);
+    v = qnn_call2(g, n, &tn_op_subtract, v, qnn_spread(g, n, qnn_cast(g, n, zero, t), axis, rank));
     return narrow ? qnn_cast(g, n, v, TN_I8) : v;
 }
 
@@ -110,7 +110,8 @@ static tn_status conv2d_expand(tn_graph *g, tn_node *n, tn_value out[])
     tn_value y = qnn_call(g, n, &tn_op_nn_conv2d, &a, 2, (const tn_value[]){x, w});
     if (known && zero == 0)
         return give(y, out);
-    tn_value off = times(g, n, sum_over(g, n, w, 3, taps, false), qnn_spread(g, n, as_int32(g, n, zx), 0, 1));
+    tn_value off = sum_over(g, n, w, 3, taps, false);
+    off = times(g, n, off, qnn_spread(g, n, as_int32(g, n, zx), 0, 1));
     return give(qnn_call2(g, n, &tn_op_subtract, y, qnn_spread(g, n, off, 1, 4)), out);
 }
 

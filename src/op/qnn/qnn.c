@@ -385,14 +385,15 @@ static tn_value in_steps(tn_graph *g, tn_node *n, int k, int64_t axis)
     int rank = tn_value_type(x)->n;
     from = qnn_spread(g, n, from, axis, rank);
     to = qnn_spread(g, n, to, -1, rank);
-    return qnn_call2(g, n, &tn_op_multiply, difference(g, n, x, tn_in(n, 3 + 2 * k), axis),
-                     qnn_call2(g, n, &tn_op_divide, from, to));
+    x = difference(g, n, x, tn_in(n, 3 + 2 * k), axis);
+    return qnn_call2(g, n, &tn_op_multiply, x, qnn_call2(g, n, &tn_op_divide, from, to));
 }
 
 static tn_status linear(tn_graph *g, tn_node *n, const tn_op *op, tn_value out[])
 {
     const tn_qnn_binary_attr *a = n->attr;
-    tn_value y = qnn_call2(g, n, op, in_steps(g, n, 0, a->lhs_axis), in_steps(g, n, 1, a->rhs_axis));
+    tn_value lhs = in_steps(g, n, 0, a->lhs_axis), rhs = in_steps(g, n, 1, a->rhs_axis);
+    tn_value y = qnn_call2(g, n, op, lhs, rhs);
     return give(to_integers(g, n, y, tn_in(n, 7), -1, n->type[0]->dtype), out);
 }
 
