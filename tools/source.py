@@ -28,13 +28,19 @@ def strip(text):
 
 
 DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.M)
+
+
+def code(text):
+    """The stripped text with its directives blanked too."""
+    return DIRECTIVE.sub(lambda m: "\n" * m[0].count("\n"), strip(text))
+
+
 LABEL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 
 
 def functions(text):
     """(name, line of the opening brace, lines from that brace to the closing one) of each function body."""
-    text = strip(text)
-    text = DIRECTIVE.sub(lambda m: "\n" * m[0].count("\n"), text)
+    text = code(text)
     depth = opened = head = 0
     name = None
     line = 1
