@@ -117,6 +117,38 @@ tnr_status tnh_maker_add(tnh_call *h, tnh_maker *m, tnh_text whole);
 tnr_status tnh_maker_end(tnh_call *h, tnh_maker *m, tnr_value **out_value); /* after n elements */
 tnr_status tnh_maker_out(tnh_call *h, tnh_maker *m, uint32_t o);            /* the same, as result o */
 
+/* ---- tensors of numbers or texts ---- */
+
+typedef struct tnh_any {
+    bool is_text;
+    int32_t ndim;
+    const int64_t *shape;
+    int64_t n;
+    DLTensor t; /* of numbers */
+    tnh_texts texts;
+} tnh_any;
+
+/* A value, or, where it is NULL, a tensor in the program's memory. Valid during the call. */
+tnr_status tnh_any_of(tnh_call *h, const tnr_value *v, const DLTensor *own, tnh_any *out);
+tnr_status tnh_any_in(tnh_call *h, uint32_t i, tnh_any *out);
+
+typedef struct tnh_fill { /* a tensor that is made, from its first element on */
+    bool is_text;
+    size_t size; /* bytes of an element */
+    char *data;
+    DLDataType type;
+    int32_t ndim;
+    int64_t shape[TNH_MAX_NDIM], done;
+    tnh_maker texts;
+} tnh_fill;
+
+/* Of the kind of elements that `like` has. */
+tnr_status tnh_fill_begin(tnh_call *h, tnh_fill *m, const tnh_any *like, int32_t ndim, const int64_t *shape);
+/* Elements [from, from + n) of x, which is of that kind, come next. */
+tnr_status tnh_fill_copy(tnh_call *h, tnh_fill *m, const tnh_any *x, int64_t from, int64_t n);
+tnr_status tnh_fill_end(tnh_call *h, tnh_fill *m, tnr_value **out);
+tnr_status tnh_fill_out(tnh_call *h, tnh_fill *m, uint32_t o); /* the same, as result o */
+
 /* ---- elementwise over two operands that repeat by numpy's rules ---- */
 
 typedef struct tnh_pairs {

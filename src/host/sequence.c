@@ -156,84 +156,6 @@ tnr_status tnh_opt_has(tnh_call *h)
 
 /* ---- tensors, cut and joined ---- */
 
-typedef struct tensor { /* of numbers or texts */
-    bool is_text;
-    int32_t ndim;
-    const int64_t *shape;
-    int64_t n;
-    DLTensor t;
-    tnh_texts texts;
-} tensor;
-
-static tnr_status tensor_of(tnh_call *h, const tnr_value *v, const DLTensor *own, tensor *out)
-{
-    tnr_value_info info = {.kind = TNR_VALUE_TENSOR};
-    *out = (tensor){0};
-    if (v)
-        tnr_value_get(v, &info);
-    else
-        info.tensor = *own;
-    out->is_text = info.kind != TNR_VALUE_TENSOR;
-    if (out->is_text) {
-        tnr_status status = tnh_texts_of(h, v, &out->texts);
-        out->ndim = out->texts.ndim;
-        out->shape = out->texts.shape;
-        out->n = out->texts.n;
-        return status;
-    }
-    out->t = info.tensor;
-    out->ndim = out->t.ndim;
-    out->shape = out->t.shape;
-    out->n = tnh_count(out->ndim, out->shape);
-    return out->n >= 0 && out->ndim <= TNH_MAX_NDIM
-               ? TNR_OK
-               : tnh_fail(h, TNR_E_SHAPE, "%s gets a tensor that is too large", h->c->name);
-}
-
-typedef struct maker { /* a tensor of the same kind, filled from its first element on */
-    bool is_text;
-    size_t size; /* bytes of an element */
-    char *data;
-    DLDataType type;
-    int32_t ndim;
-    int64_t shape[TNH_MAX_NDIM];
-    tnh_maker texts;
-} maker;
-
-static tnr_status begin(tnh_call *h, maker *m, const tensor *like, int32_t ndim, const int64_t *shape)
-{
-    *m = (maker){.is_text = like->is_text, .type = like->t.dtype, .ndim = ndim};
-    if (m->is_text)
-        return tnh_maker_begin(h, &m->texts, ndim, shape);
-    int64_t n = tnh_count(ndim, shape);
-    if (n < 0)
-        return tnh_fail(h, TNR_E_SHAPE, "the result of %s is too large", h->c->name);
-    for (int32_t d = 0; d < ndim; d++)
-        m->shape[d] = shape[d];
-    m->size = (m->type.bits + 7u) / 8;
-    m->data = tnh_new(h, (uint64_t)n, m->size);
-    return m->data ? TNR_OK : TNR_E_MEMORY;
-}
-
-/* Elements [from, from + n) of x come next; they are at *done of the result. */
-static tnr_status copy(tnh_call *h, maker *m, const tensor *x, int64_t from, int64_t n, int64_t *done)
-{
-    tnr_status status = TNR_OK;
-    if (!m->is_text && n)
-        memcpy(m->data + (size_t)*done * m->size,
-               (const char *)x->t.data + x->t.byte_offset + (size_t)from * m->size, (size_t)n * m->size);
-    for (int64_t i = 0; m->is_text && i < n && !status; i++)
-        status = tnh_maker_add(h, &m->texts, tnh_text_at(&x->texts, from + i));
-    *done += n;
-    return status;
-}
-
-static tnr_status end(tnh_call *h, maker *m, tnr_value **out)
-{
-    return m->is_text ? tnh_maker_end(h, &m->texts, out)
-                      : tnh_value_tensor(h, m->type, m->ndim, m->shape, m->data, out);
-}
-
 /* Attribute axis, of `rank` dimensions. */
 static tnr_status axis_of(tnh_call *h, int32_t rank, int32_t *out)
 {
@@ -246,20 +168,20 @@ static tnr_status axis_of(tnh_call *h, int32_t rank, int32_t *out)
 }
 
 /* One part of x, `size` from `begin` on along the axis. */
-static tnr_status part(tnh_call *h, const tensor *x, int32_t axis, const int64_t from_size[2], bool squeeze,
+static tnr_status part(tnh_call *h, const tnh_any *x, int32_t axis, const int64_t from_size[2], bool squeeze,
                        tnr_value **out)
 {
-    int64_t shape[TNH_MAX_NDIM], done = 0;
+    int64_t shape[TNH_MAX_NDIM];
     int64_t outer = tnh_count(axis, x->shape), inner = tnh_count(x->ndim - axis - 1, x->shape + axis + 1);
     int32_t rank = 0;
-    maker m;
+    tnh_fill m;
     for (int32_t d = 0; d < x->ndim; d++)
         if (d != axis || !squeeze)
             shape[rank++] = d == axis ? from_size[1] : x->shape[d];
-    tnr_status status = begin(h, &m, x, rank, shape);
-    for (int64_t o = 0; o < outer && inner && !status; o++)
-        status = copy(h, &m, x, (o * x->shape[axis] + from_size[0]) * inner, from_size[1] * inner, &done);
-    return status ? status : end(h, &m, out);
+    tnr_status status = tnh_fill_begin(h, &m, x, rank, shape);
+    for (int64_t o = 0; o < outer && inner && from_size[1] && !status; o++)
+        status = tnh_fill_copy(h, &m, x, (o * x->shape[axis] + from_size[0]) * inner, from_size[1] * inner);
+    return status ? status : tnh_fill_end(h, &m, out);
 }
 
 /* How many parts, and of what size each is: listed, or `each` as long as there is enough. */
@@ -288,7 +210,7 @@ static tnr_status parts_in(tnh_call *h, int64_t extent, parts *p)
     return TNR_OK;
 }
 
-static tnr_status split(tnh_call *h, const tensor *x, int32_t axis, const parts *p, tnr_value **field)
+static tnr_status split(tnh_call *h, const tnh_any *x, int32_t axis, const parts *p, tnr_value **field)
 {
     int64_t extent = x->shape[axis], at[2] = {0, 0};
     tnr_status status = TNR_OK;
@@ -311,11 +233,11 @@ static tnr_status split(tnh_call *h, const tensor *x, int32_t axis, const parts 
 
 tnr_status tnh_seq_split(tnh_call *h)
 {
-    tensor x;
+    tnh_any x;
     parts p;
     int32_t axis;
     tnr_value **field = NULL, *made;
-    tnr_status status = tensor_of(h, h->c->value[0], &h->c->tensor[0], &x);
+    tnr_status status = tnh_any_of(h, h->c->value[0], &h->c->tensor[0], &x);
     status = status ? status : axis_of(h, x.ndim, &axis);
     status = status ? status : parts_in(h, x.shape[axis], &p);
     if (!status && !(field = tnh_new(h, (uint64_t)p.n + 1, sizeof *field)))
@@ -331,7 +253,7 @@ tnr_status tnh_seq_split(tnh_call *h)
 }
 
 /* The elements as tensors of one type that differ along the axis alone; *extent: of all together. */
-static tnr_status elements(tnh_call *h, const tnr_value_info *s, bool stack, tensor *x, int32_t *axis,
+static tnr_status elements(tnh_call *h, const tnr_value_info *s, bool stack, tnh_any *x, int32_t *axis,
                            int64_t *extent)
 {
     tnr_status status = TNR_OK;
@@ -339,7 +261,7 @@ static tnr_status elements(tnh_call *h, const tnr_value_info *s, bool stack, ten
         return tnh_fail(h, TNR_E_ARG, "the sequence is empty, so its elements have no common shape");
     *extent = 0;
     for (uint32_t i = 0; i < s->n_field; i++) {
-        status = tensor_of(h, s->field[i], NULL, &x[i]);
+        status = tnh_any_of(h, s->field[i], NULL, &x[i]);
         if (!status && i == 0)
             status = axis_of(h, x->ndim + stack, axis);
         if (status)
@@ -360,11 +282,11 @@ static tnr_status elements(tnh_call *h, const tnr_value_info *s, bool stack, ten
 tnr_status tnh_seq_concat(tnh_call *h)
 {
     tnr_value_info s;
-    tensor *x = NULL;
-    maker m;
+    tnh_any *x = NULL;
+    tnh_fill m;
     tnr_value *made;
     int32_t axis = 0;
-    int64_t extent = 0, shape[TNH_MAX_NDIM], done = 0;
+    int64_t extent = 0, shape[TNH_MAX_NDIM];
     bool stack = tnh_attr_int(h, "new_axis", 0);
     tnr_status status = sequence_in(h, 0, &s);
     if (!status && !(x = tnh_new(h, s.n_field, sizeof *x)))
@@ -378,12 +300,13 @@ tnr_status tnh_seq_concat(tnh_call *h)
         shape[d] = d == axis ? extent : x->shape[from];
         from += d != axis || !stack;
     }
-    status = begin(h, &m, x, x->ndim + stack, shape);
-    for (int64_t o = 0, outer = tnh_count(axis, x->shape); o < outer && !status; o++)
+    status = tnh_fill_begin(h, &m, x, x->ndim + stack, shape);
+    for (int64_t o = 0, outer = tnh_count(x->ndim + stack, shape) ? tnh_count(axis, x->shape) : 0;
+         o < outer && !status; o++)
         for (uint32_t i = 0; i < s.n_field && !status; i++) {
             int64_t run = x[i].n / outer;
-            status = copy(h, &m, &x[i], o * run, run, &done);
+            status = tnh_fill_copy(h, &m, &x[i], o * run, run);
         }
-    status = status ? status : end(h, &m, &made);
+    status = status ? status : tnh_fill_end(h, &m, &made);
     return status ? status : tnh_value_out(h, 0, made);
 }

@@ -54,6 +54,7 @@ static void parts(void **state)
          "#0(string[2,1] 'a' 'c'; string[2,1] 'b' 'd')"},
         {"seq.split", 3, "int8[0]; int64[] 2" CUT(0, true), "#0()"},
         {"seq.split", 3, "int8[2,0]; int64[2] 0 2" CUT(0, true), "#0(int8[0,0]; int8[2,0])"},
+        {"seq.split", 3, "int8[1099511627776,0]; int64[1] 0" CUT(1, true), "#0(int8[1099511627776,0])"},
         {"seq.split", 3, "int8[2] 1 2; int64[] 0" CUT(0, true),
          "fails: node: the size of a part is 0, but must be at least 1"},
         {"seq.split", 3, "int8[2] 1 2; int64[2] 1 2" CUT(0, true),
@@ -77,6 +78,7 @@ static void joined(void **state)
     static const host_row rows[] = {
         {"seq.concat", 2, "#0(int8[2,1] 1 2; int8[2,2] 3 4 5 6)" JOIN(1, false), "int8[2,3] 1 3 4 2 5 6"},
         {"seq.concat", 2, "#0(int8[2] 1 2; int8[2] 3 4)" JOIN(1, true), "int8[2,2] 1 3 2 4"},
+        {"seq.concat", 2, "#0(int8[1099511627776,0])" JOIN(1, false), "int8[1099511627776,0]"},
         {"seq.concat", 2, "#0(int8[2] 1 2; int8[2] 3 4)" JOIN(-2, true), "int8[2,2] 1 2 3 4"},
         {"seq.concat", 2, "#0(string[1] 'a'; string[2] 'b' 'c')" JOIN(0, false), "string[3] 'a' 'b' 'c'"},
         {"seq.concat", 2, "#0(int8[0,2]; int8[1,2] 3 4)" JOIN(0, false), "int8[1,2] 3 4"},
