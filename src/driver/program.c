@@ -273,6 +273,20 @@ static bool has_symbol(const tn_expr *e, void *user)
     return true;
 }
 
+/* Values of the run are written with their shape, and the run compares it with the slot's; kernels write elements. */
+static bool tells_shape(const tn_node *n)
+{
+    return n->op->host || n->op == &tn_op_unbox || (n->op == &tn_op_call && !tn_group_fn(n));
+}
+
+static bool same_shape(tn_maker *m, const tn_slot_ir *s, const tn_type *t)
+{
+    bool same = s->ndim == t->n;
+    for (int d = 0; same && d < t->n; d++)
+        same = program_same_bytes(m, s->dim[d], t->dim[d]);
+    return same;
+}
+
 bool program_holds(tn_maker *m, uint32_t slot, tn_value v)
 {
     const tn_slot_ir *s = &m->slots.at[slot];
@@ -282,6 +296,8 @@ bool program_holds(tn_maker *m, uint32_t slot, tn_value v)
         return handle && tn_type_is_handle(t);
     if (v.def->op == &tn_op_loop && s->dim != t->dim && (!s->ndim || s->dim[0] != t->dim[0]))
         return false; /* rows that are collected need their dimension */
+    if (tells_shape(v.def) && !same_shape(m, s, t))
+        return false;
     symbols_of known = {t, true};
     for (int d = 0; d < s->ndim; d++)
         tn_each(s->dim[d], has_symbol, &known);
