@@ -18,10 +18,11 @@ def strings(values):
 
 
 def run(nodes, inputs, feeds, n_out=1, constants=()):
-    """The outputs "y0", "y1", ... of a graph; inputs: {name: (type, shape)}."""
+    """The outputs "y0", "y1", ... of a graph; inputs: {name: (type, shape), or a type of ONNX}."""
     graph = helper.make_graph(
         [helper.make_node(*args[:3], **args[3]) for args in nodes], "graph",
-        [helper.make_tensor_value_info(name, *of) for name, of in inputs.items()],
+        [helper.make_tensor_value_info(name, *of) if isinstance(of, tuple) else helper.make_value_info(name, of)
+         for name, of in inputs.items()],
         [helper.make_tensor_value_info(f"y{i}", T.UNDEFINED, None) for i in range(n_out)], constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(ML, 4)])
     result = tenon.compile(model.SerializeToString())(**feeds)
@@ -82,6 +83,31 @@ class Texts(unittest.TestCase):
             names = ["y0", "p"] if op == "LinearClassifier" else ["y0"]
             have = run([(op, ["x"], names, attributes)], inputs, {"x": feed})[0]
             self.assertEqual(have.tolist(), want, op)
+
+    def test_maps(self):
+        def a_map(key, value):
+            return {"x": helper.make_map_type_proto(key, helper.make_tensor_type_proto(value, []))}
+        whole, named = a_map(T.INT64, T.FLOAT), a_map(T.STRING, T.DOUBLE)
+        x, rows = {5: 1.5, 2: 2.5, 0: -3.7}, numpy.array([[1, 2, 3], [4, 5, 6]], numpy.float32)
+        sparse = {"map_form": "SPARSE", "max_map": 4}
+        cases = [
+            ("ZipMap", {"classlabels_strings": ["a", "b", "c"]}, {"x": (T.FLOAT, ["n", 3])}, rows,
+             [{"a": 1, "b": 2, "c": 3}, {"a": 4, "b": 5, "c": 6}]),
+            ("ZipMap", {"classlabels_int64s": [3, 1, 2]}, {"x": (T.FLOAT, [3])}, rows[0], [{3: 1, 1: 2, 2: 3}]),
+            ("CastMap", {}, whole, x, numpy.array([[-3.7, 2.5, 1.5]], numpy.float32).tolist()),
+            ("CastMap", {"cast_to": "TO_INT64"}, whole, x, [[-3, 2, 1]]),
+            ("CastMap", {"cast_to": "TO_STRING"}, whole, x, [["-3.7", "2.5", "1.5"]]),
+            ("CastMap", dict(sparse, cast_to="TO_INT64"), whole, x, [[-3, 0, 2, 0]]),
+            ("CastMap", sparse, a_map(T.INT64, T.STRING), {1: "7", 3: "0.5"}, [[0, 7, 0, 0.5]]),
+            ("CastMap", {"cast_to": "TO_STRING"}, a_map(T.INT64, T.STRING), {1: "b", 0: "a"}, [["a", "b"]]),
+            ("DictVectorizer", {"string_vocabulary": ["a", "b", "a"]}, named, {"a": 4.0, "q": 8.0}, [[4, 0, 4]]),
+            ("DictVectorizer", {"int64_vocabulary": [5, 2]}, a_map(T.INT64, T.STRING), {2: "y"}, [["", "y"]]),
+        ]
+        for op, attributes, inputs, feed, want in cases:
+            have = run([(op, ["x"], ["y0"], dict(attributes, domain=ML))], inputs, {"x": feed})[0]
+            self.assertEqual(have if isinstance(have, list) else numpy.asarray(have).tolist(), want, op)
+        with self.assertRaisesRegex(tenon.RunError, "a key of a sparse map is negative"):
+            run([("CastMap", ["x"], ["y0"], dict(sparse, domain=ML))], whole, {"x": {-1: 2.0}})
 
 
 if __name__ == "__main__":

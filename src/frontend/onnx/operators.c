@@ -30,6 +30,7 @@ static const imp_table tables[] = {
     {NULL, onnx_rows_string},
     {"ai.onnx.ml", onnx_rows_ml},
     {"ai.onnx.ml", onnx_rows_trees},
+    {"ai.onnx.ml", onnx_rows_map},
     {"ai.onnx.preview", onnx_rows_preview},
     {"ai.onnx.preview.training", onnx_rows_training},
     {"com.microsoft", onnx_rows_microsoft},

@@ -430,8 +430,10 @@ void onnx_check_sequences(imp_node *c)
 {
     const char *op = c->row->op;
     bool any = strcmp(op, "Identity") == 0, loop = strcmp(op, "Loop") == 0;
-    for (const imp_row *r = onnx_rows_sequence; r->op; r++)
-        any = any || r == c->row;
+    const imp_row *const tables[] = {onnx_rows_sequence, onnx_rows_map};
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
+        for (const imp_row *r = tables[k]; r->op; r++)
+            any = any || r == c->row;
     for (uint32_t i = 0; i < imp_n_in(c) && !any; i++) {
         const char *what = kept_apart(c, imp_opt(c, i));
         if (what && imp_type(imp_opt(c, i))->kind == TN_T_ANY)
@@ -441,8 +443,8 @@ void onnx_check_sequences(imp_node *c)
                      (unsigned)i, what);
         else if (what && !(loop && i >= 2))
             imp_fail(c, "onnx-E009",
-                     "operand %u is %s, which only Identity, Loop and the operators for sequences and "
-                     "optional values accept",
+                     "operand %u is %s, which only Identity, Loop and the operators for sequences, "
+                     "optional values and maps accept",
                      (unsigned)i, what);
     }
 }
