@@ -316,13 +316,20 @@ static bool read_machines(imp_node *c, machines *m, int64_t classes, int64_t fea
     return !c->bad;
 }
 
-/* Two classes: above 0 (or 0.5 where no weight is below 0) it is the second, else the one with the larger score. */
-static tn_value linear_choice(const machines *m, tn_value scores)
+static tn_value with_opposite(imp_node *c, tn_value score)
+{
+    tn_value pair[2] = {imp_call1(c, &tn_op_negative, NULL, score), score};
+    return imp_concat(c, 2, pair, 1);
+}
+
+/* Two classes without probabilities: above 0 (or 0.5 where no weight is below 0) it is the second. Else it is the one
+ * with the larger score. */
+static tn_value linear_choice(const machines *m, tn_value scores, bool probable)
 {
     imp_node *c = m->c;
     tn_arg_attr first = {.axis = 1, .dtype = TN_I64};
     tn_value best = imp_call1(c, &tn_op_argmax, &first, scores);
-    if (m->classes > 2)
+    if (m->classes > 2 || probable)
         return best;
     bool positive = true;
     for (size_t i = 0; i < m->w->floats.n; i++)
@@ -333,24 +340,60 @@ static tn_value linear_choice(const machines *m, tn_value scores)
     return imp_choose(c, second, imp_i64(c, 1), best);
 }
 
+/* The position of each class against each other in a row of what pairs (i, j) say for i, followed by what they say for
+ * j: [classes, classes]; the diagonal is any. */
+static tn_value sides_of_pairs(const machines *m)
+{
+    imp_node *c = m->c;
+    int64_t k = m->classes, *at = TN_NEW_N(c->arena, int64_t, (size_t)(k * k)), pair = 0;
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t j = i + 1; j < k; j++, pair++) {
+            at[i * k + j] = pair;
+            at[j * k + i] = m->pairs + pair;
+        }
+    return imp_const_ints(c, TN_I64, 1, (uint32_t)(k * k), at);
+}
+
+/* Probabilities of classes: those of pairs are sigmoids of their scores, held off 0 and 1 as ONNX Runtime does. */
+static tn_value probabilities(const machines *m, tn_value scores)
+{
+    imp_node *c = m->c;
+    int64_t n_a, n_b;
+    tn_value a = floats_attr(c, "prob_a", &n_a), b = floats_attr(c, "prob_b", &n_b);
+    if (!c->bad && (n_a < m->pairs || n_b < m->pairs))
+        imp_fail(c, "onnx-E009", "prob_a and prob_b have %lld and %lld entries for %lld pairs of classes",
+                 (long long)n_a, (long long)n_b, (long long)m->pairs);
+    if (c->bad)
+        return scores;
+    scores = two(c, &tn_op_multiply, scores, imp_slice(c, a, 0, 0, m->pairs));
+    scores = two(c, &tn_op_add, scores, imp_slice(c, b, 0, 0, m->pairs));
+    scores = imp_call1(c, &tn_op_sigmoid, NULL, imp_call1(c, &tn_op_negative, NULL, scores));
+    scores = imp_with(c, &tn_op_minimum, imp_with(c, &tn_op_maximum, scores, 1e-7), 1 - 1e-7);
+    tn_value both[2] = {scores, two(c, &tn_op_subtract, f32(c, 1), scores)}, all = imp_concat(c, 2, both, 1);
+    all = imp_take(c, all, sides_of_pairs(m), 1);
+    const tn_expr *k = tn_idx(c->pool, m->classes), *dim[3] = {imp_type(scores)->dim[0], k, k};
+    return imp_call1(c, &tn_op_nn_pairwise_coupling, NULL, imp_reshape(c, all, 3, dim));
+}
+
 static void svm_classifier(imp_node *c)
 {
     int64_t features = 1, classes, n;
+    bool probable = imp_has_attr(c, "prob_a") || imp_has_attr(c, "prob_b");
     machines m;
     tn_value x = samples(c, &features), best, labels = onnx_ml_labels(c, "classlabels_ints", &classes);
     const char *kind = imp_attr_string(c, "post_transform", "NONE");
     const tn_dense_attr dense = {0};
-    if (imp_has_attr(c, "prob_a") || imp_has_attr(c, "prob_b"))
-        imp_fail(c, "onnx-E096", "probabilities of SVMClassifier (prob_a, prob_b) are not supported");
     if (c->bad || !read_machines(c, &m, classes, features))
         return;
     tn_value rho = floats_attr(c, "rho", &n), w = floats_attr(c, "coefficients", &n), y;
     if (m.vectors == 0) {
         imp_attr_ignore(c, "kernel_type");
         imp_attr_ignore(c, "kernel_params");
+        imp_attr_ignore(c, "prob_a");
+        imp_attr_ignore(c, "prob_b");
         y = imp_call2(c, &tn_op_nn_dense, &dense, x, shaped(c, w, classes, features));
         y = two(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, 1));
-        best = linear_choice(&m, y);
+        best = linear_choice(&m, y, probable);
         y = onnx_ml_transform(c, y, kind);
     } else {
         tn_value vectors = shaped(c, floats_attr(c, "support_vectors", &n), m.vectors, features);
@@ -358,11 +401,12 @@ static void svm_classifier(imp_node *c)
         y = imp_call2(c, &tn_op_nn_dense, &dense, y, pair_weights(&m));
         y = two(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, m.pairs));
         best = most_votes(&m, y);
-        tn_value other = imp_call1(c, &tn_op_negative, NULL, y), pair[2] = {other, y};
-        if (classes > 2)
+        if (probable)
+            y = onnx_ml_transform(c, probabilities(&m, y), kind);
+        else if (classes > 2)
             y = onnx_ml_transform(c, y, kind);
         else
-            y = strcmp(kind, "NONE") == 0 ? imp_concat(c, 2, pair, 1) : both_scores(c, y, kind);
+            y = strcmp(kind, "NONE") == 0 ? with_opposite(c, y) : both_scores(c, y, kind);
     }
     imp_out(c, 0, onnx_ml_label(c, labels, best));
     imp_out_any(c, 1, y);
