@@ -192,12 +192,26 @@ static bool by_quotient(tn_simp *c, const tn_affine *a, int i, int depth)
     return prove(c, &t, depth - 1);
 }
 
-/* x%y <= y - 1 for a symbolic y > 0 */
+/* x/y + r <= 0 wherever x + (r - 1)*y + 1 <= 0, for a symbolic y >= 0, which is not 0 where it divides. */
+static bool by_symbolic_quotient(tn_simp *c, const tn_affine *a, int i, int depth)
+{
+    const tn_expr *e = a->term[i].atom;
+    tn_affine x, y, t = {0}, r = *a;
+    if (a->term[i].coef != 1 || e->src[1]->kind == TN_E_INT || tn_bounds_of(&c->b, e->src[1]).lo < 0)
+        return false;
+    tn_affine_drop(&r, i);
+    return tn_affine_raw(e->src[0], &x) && tn_affine_raw(e->src[1], &y) &&
+           tn_affine_addmul(&r, &(tn_affine){.c = 1}, -1) && tn_affine_product(c->p, &r, &y, &t) &&
+           tn_affine_addmul(&t, &x, 1) && tn_affine_addmul(&t, &(tn_affine){.c = 1}, 1) &&
+           prove(c, &t, depth - 1);
+}
+
+/* x%y <= y - 1 for a symbolic y >= 0, which is not 0 where it divides */
 static bool by_remainder(tn_simp *c, const tn_affine *a, int i, int depth)
 {
     const tn_expr *e = a->term[i].atom;
     tn_affine y, t;
-    if (a->term[i].coef < 0 || e->src[1]->kind == TN_E_INT || tn_bounds_of(&c->b, e->src[1]).lo <= 0)
+    if (a->term[i].coef < 0 || e->src[1]->kind == TN_E_INT || tn_bounds_of(&c->b, e->src[1]).lo < 0)
         return false;
     return tn_affine_raw(e->src[1], &y) && tn_affine_addmul(&y, &(tn_affine){.c = 1}, -1) &&
            exchange(a, i, &y, &t) && prove(c, &t, depth - 1);
@@ -248,7 +262,7 @@ static bool by_term(tn_simp *c, const tn_affine *a, int i, int depth)
             return true;
         break;
     case TN_E_FLOORDIV:
-        if (by_quotient(c, a, i, depth))
+        if (by_quotient(c, a, i, depth) || by_symbolic_quotient(c, a, i, depth))
             return true;
         break;
     case TN_E_MUL:

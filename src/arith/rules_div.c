@@ -177,17 +177,17 @@ static const tn_expr *quotient_of_remainder(tn_simp *c, const tn_expr *mod, cons
     return tn_simp_mod(c, tn_simp_div(c, mod->src[0], y), tn_simp_sum(c, &j));
 }
 
-/* (z/m + r)/y = (z + m*r)/(m*y) for m, y > 0; or a remainder's quotient. NULL: neither. */
+/* (z/m + r)/y = (z + m*r)/(m*y) for m, y > 0 (what divides is not 0); or a remainder's quotient. NULL: neither. */
 static const tn_expr *nested_quotient(tn_simp *c, const tn_affine *core, const tn_expr *y)
 {
     tn_affine z, m;
     const tn_expr *atom = core->n == 1 && core->term[0].coef == 1 ? core->term[0].atom : NULL;
     if (!atom || (atom->kind != TN_E_FLOORDIV && atom->kind != TN_E_FLOORMOD) ||
-        tn_bounds_of(&c->b, y).lo <= 0)
+        tn_bounds_of(&c->b, y).lo < 0)
         return NULL;
     if (atom->kind == TN_E_FLOORMOD)
         return core->c == 0 ? quotient_of_remainder(c, atom, y) : NULL;
-    if (tn_bounds_of(&c->b, atom->src[1]).lo <= 0 || !tn_simp_affine(c, atom->src[0], &z) ||
+    if (tn_bounds_of(&c->b, atom->src[1]).lo < 0 || !tn_simp_affine(c, atom->src[0], &z) ||
         !tn_simp_affine(c, atom->src[1], &m) || !tn_affine_addmul(&z, &m, core->c))
         return NULL;
     return tn_simp_div(c, tn_simp_sum(c, &z), tn_simp_mul(c, atom->src[1], y));

@@ -167,6 +167,8 @@ void tn_block_guard_domain(tn_sched *s, tn_stmt *block)
     block->u.block.mask = NULL; /* facts must come from the loops alone */
     tn_stmt_facts(s->func, block, &facts);
     block->u.block.mask = mask;
+    if (mask && !block->u.block.init.first) /* an init runs whatever the mask */
+        tn_facts_assume(&facts, mask);
     for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
         const tn_iter *it = &block->u.block.iter[i];
         const tn_expr *value = tn_simplify(p, &facts, it->value);

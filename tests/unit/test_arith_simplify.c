@@ -61,6 +61,8 @@ static const row rows[] = {
     {"t<n/16, ii<16", NULL, "t*16 + ii < n", "true"},
     {"t<ceildiv(n, 14), ii<min(14, n - t*14)", NULL, "t*14 + ii < n", "true"},
     {"i<n, j<m", NULL, "i*m + j < n*m", "true"},
+    {"t<9", "t < n*h*6", "t/6/h < n and t/6%h < h", "true"}, /* h is not 0 where it divides */
+    {"t<9", "t <= n*h*6", "t/6/h < n", "t < n*h*6"},
     {"i<n, y<h, x<w", NULL, "(i*h + y)*w + x < n*h*w", "true"},
     {"i<n, y<h, x<w", NULL, "0 <= (i*h + y)*w + x", "true"},
     /* divisible extents */
