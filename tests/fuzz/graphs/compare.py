@@ -52,21 +52,30 @@ def same(want, got):
 
 
 class Reference:
-    """The results in float64 and their spread, evaluated when they are needed."""
+    """The results in float64 and their spread, evaluated when they are needed: most often the results say enough."""
 
     def __init__(self, case, tenon):
-        self.case, self.tenon, self.known = case, tenon, None
+        self.case, self.tenon, self.base, self.shaken = case, tenon, None, None
 
     def get(self):
-        if self.known is None:
-            try:
-                base = self.evaluate(None)
-                shaken = [self.evaluate(phase) for phase in PHASES]
-                self.known = [[(x, spread(x, [s[b][i] for s in shaken])) for i, x in enumerate(out)]
-                              for b, out in enumerate(base)]
-            except (Refused, ValueError) as e:
-                self.known = e
-        return self.known
+        """The results of each binding; or the exception that says why there are none."""
+        if self.base is None:
+            self.base = self.attempt(lambda: self.evaluate(None))
+        return self.base
+
+    def spread(self, binding, i):
+        """How far each element of an output may be from the result; or the exception."""
+        if self.shaken is None:
+            self.shaken = self.attempt(lambda: [self.evaluate(phase) for phase in PHASES])
+        if isinstance(self.shaken, Exception):
+            return self.shaken
+        return spread(self.base[binding][i], [s[binding][i] for s in self.shaken])
+
+    def attempt(self, f):
+        try:
+            return f()
+        except (Refused, ValueError) as e:
+            return e
 
     def evaluate(self, phase):
         d = Doubles(self.case, phase)
@@ -100,13 +109,26 @@ def rounded(want, got, u, reference, binding, i):
     if not near(want, got, u).any():
         return None
     known = reference.get()
-    if isinstance(known, Refused) or isinstance(known, ValueError):
-        scale = np.max(np.abs(want.astype("f8")), initial=1)
-        bad = np.abs(want.astype("f8") - got.astype("f8")) > 2.0 ** 12 * u * scale
-        return ("coarse", first_wrong(bad, want, got)) if bad.any() else None
-    x, moved = known[binding][i]
+    if isinstance(known, Exception):
+        return coarse(want, got, u)
+    x = known[binding][i]
     if x.shape != want.shape:
         return "reference", f"shape {list(x.shape)} in float64"
+    if not far(want, got, u, x, 0):
+        return None
+    moved = reference.spread(binding, i)
+    return coarse(want, got, u) if isinstance(moved, Exception) else far(want, got, u, x, moved)
+
+
+def coarse(want, got, u):
+    """Without a result in float64."""
+    scale = np.max(np.abs(want.astype("f8")), initial=1)
+    bad = np.abs(want.astype("f8") - got.astype("f8")) > 2.0 ** 12 * u * scale
+    return ("coarse", first_wrong(bad, want, got)) if bad.any() else None
+
+
+def far(want, got, u, x, moved):
+    """None, or which of the two is too far from x, the result in float64, which roundings move by `moved`."""
     with np.errstate(invalid="ignore", over="ignore"):
         limit = SPREAD * moved + 2 * LAST * u * np.abs(x) + 1e-37
         other = np.maximum(limit, OTHER[-int(np.log2(u))] * np.max(np.abs(x[np.isfinite(x)]), initial=1))
