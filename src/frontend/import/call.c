@@ -106,7 +106,7 @@ tn_value imp_const_ints(imp_node *c, tn_dtype t, int ndim, uint32_t n, const int
 tn_value imp_reshape(imp_node *c, tn_value v, int ndim, const tn_expr *const dim[])
 {
     tn_reshape_attr a = {tn_dims_make(c->arena, (uint32_t)ndim, dim), true};
-    return imp_call1(c, &tn_op_reshape, &a, v);
+    return imp_reshape_to(c, v, &a);
 }
 
 tn_value imp_transpose(imp_node *c, tn_value v, int n, const int64_t perm[])

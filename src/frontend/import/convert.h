@@ -121,6 +121,7 @@ static inline tn_value imp_call2(imp_node *c, const tn_op *op, const void *attr,
 tn_value imp_with(imp_node *c, const tn_op *op, tn_value v, double number); /* op(v, number), of v's dtype */
 tn_value imp_const(imp_node *c, tn_dtype t, double v);                      /* rank 0 */
 tn_value imp_const_ints(imp_node *c, tn_dtype t, int ndim, uint32_t n, const int64_t v[]); /* rank 0 or 1 */
+/* As many elements: what is not known the run checks. */
 tn_value imp_reshape(imp_node *c, tn_value v, int ndim, const tn_expr *const dim[]);
 tn_value imp_transpose(imp_node *c, tn_value v, int n, const int64_t perm[]);
 /* What sums of it are kept in: float32 for 16-bit floats, which a sum may not fit; else t. */
