@@ -1,8 +1,10 @@
 """A random graph for each seed: always the same one."""
 import control      # noqa: F401  the table of operators
 import ops_element  # noqa: F401
+import ops_ml       # noqa: F401
 import ops_more     # noqa: F401
 import ops_move     # noqa: F401
+import ops_ms       # noqa: F401
 import ops_nn       # noqa: F401
 import ops_reduce   # noqa: F401
 from graph import Cannot, Graph, printed

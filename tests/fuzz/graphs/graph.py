@@ -50,6 +50,7 @@ NUMBERS, ALL = FLOATS + INTS, FLOATS + INTS + ("b",)
 SMALL_FLOATS, SMALL_INTS = ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e2m1"), ("int4", "uint4")
 SMALL = {**{d: 19 for d in SMALL_FLOATS}, "e2m1": 23, **{d: 21 for d in SMALL_INTS}}  # the opsets that brought them
 ELEMENTS = 4000  # of one value, about
+DOMAINS = {"com.microsoft": 1, "ai.onnx.ml": 3}
 
 # Operators of graphs whose inputs hold NaN, infinities, -0 and denormal numbers: those that treat them one element at a time.
 PLAIN = {"Identity", "Abs", "Neg", "Relu", "Floor", "Ceil", "Exp", "Sqrt", "Tanh", "Sigmoid", "Erf", "Atan", "Add", "Sub", "Mul",
@@ -458,8 +459,7 @@ class Graph:
             [info(v, None if r.chance(0.5) else self.symbols) for v in outputs],
             [t for t in self.initialisers if t.name in used])
         opsets = [helper.make_opsetid("", self.opset)]
-        if "com.microsoft" in self.domains:
-            opsets.append(helper.make_opsetid("com.microsoft", 1))
+        opsets += [helper.make_opsetid(name, version) for name, version in DOMAINS.items() if name in self.domains]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=10, producer_name=f"fuzz {self.seed}")
         feeds = [{v.name: a[b] for v, a in inputs} for b in range(self.n_bindings)]
         return model, feeds, outputs

@@ -110,7 +110,7 @@ def batch_norm(g):
 
 @row("InstanceNormalization", weight=0.8)
 def instance_norm(g):
-    v = g.operand(("f4",), min_rank=3, low=1)
+    v = g.operand(("f4",), min_rank=3, low=1, lo=-8, hi=8)  # README.md: badly centred
     c = v.shape[1]
     g.emit("InstanceNormalization", [v, vector(g, v.dtype, c), vector(g, v.dtype, c)],
            [(v.dtype, v.shape, -200, 200, None)], epsilon=g.r.pick([1e-3, 1e-2]))
