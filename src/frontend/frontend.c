@@ -30,6 +30,8 @@ static bool begins(const uint8_t *at, size_t n, const char *text)
     return n >= strlen(text) && memcmp(at, text, strlen(text)) == 0;
 }
 
+static bool sniff_tflite(const uint8_t *at, size_t n) { return n >= 8 && memcmp(at + 4, "TFL3", 4) == 0; }
+
 static bool sniff_relay(const uint8_t *at, size_t n)
 {
     while (n && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')) {
@@ -59,6 +61,8 @@ static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file
 const tn_format tn_formats[] = {
     {"onnx", "ONNX", MODEL("an ONNX model"), false, SUFFIX(".onnx"), INSIDE("model.onnx"), sniff_onnx,
      tn_import_onnx},
+    {"tflite", "TFLite", MODEL("a TFLite model"), false, SUFFIX(".tflite"), NULL, sniff_tflite,
+     tn_import_tflite},
     {"relay", "Relay text", MODEL("a Relay text"), true, SUFFIX(".relay"), NULL, sniff_relay, import_relay},
 };
 const size_t tn_n_formats = sizeof tn_formats / sizeof *tn_formats;

@@ -67,5 +67,7 @@ TN_WARN_UNUSED tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *o
 size_t tn_find_zero_symbols(tn_graph *g, const char ***out);
 TN_WARN_UNUSED tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file,
                                         const tn_import_options *o);
+TN_WARN_UNUSED tn_status tn_import_tflite(tn_graph *g, const char *path, const tn_file *file,
+                                          const tn_import_options *o);
 
 #endif

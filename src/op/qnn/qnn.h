@@ -20,6 +20,10 @@
     TN_QNN_OUT_ATTRS(ATTR, s, "\"int8\"")
 TN_ATTR_STRUCT(tn_qnn_attr, TN_REQUANTIZE_ATTRS);
 
+#define TN_RESCALE_ATTRS(ATTR, s) \
+    ATTR(s, BOOL, once, "False", "the whole is rounded once, ties up, not the product's high half first")
+TN_ATTR_STRUCT(tn_rescale_attr, TN_RESCALE_ATTRS);
+
 /* the structs of nn.conv2d, nn.dense and nn.batch_matmul */
 #define TN_QNN_CONV2D_ATTRS(ATTR, s) TN_CONV2D_WINDOW_ATTRS(ATTR, s) TN_QNN_OUT_ATTRS(ATTR, s, "\"int32\"")
 #define TN_QNN_DENSE_ATTRS(ATTR, s) TN_UNITS_ATTRS(ATTR, s) TN_QNN_OUT_ATTRS(ATTR, s, "\"int32\"")

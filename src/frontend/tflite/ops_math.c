@@ -1,0 +1,379 @@
+/* Elementwise operators: arithmetic, comparisons, activation functions. */
+#include "frontend/tflite/quant.h"
+
+#include "op/qnn/qnn.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool quantised_pair(const imp_node *c)
+{
+    return tfl_is_quantised(tfl_in(c, 0)) && tfl_is_quantised(tfl_in(c, 1)) &&
+           tfl_is_quantised(tfl_out(c, 0));
+}
+
+static tn_value limited(imp_node *c, tn_value v, int64_t function)
+{
+    bool real = tn_dtype_is_float(imp_type(v)->dtype);
+    return real || function < 1 || function > 3 ? tfl_activate(c, v, function)
+           : function == 1                      ? imp_clip(c, v, 0, INT32_MAX)
+                           : imp_clip(c, v, function == 2 ? -1 : 0, function == 2 ? 1 : 6);
+}
+
+/* ---- sums: both operands to a common scale with 20 (of 16 bits: 15) more bits, then to the result's ---- */
+
+static tn_value aligned(imp_node *c, uint32_t i, int bits, double twice)
+{
+    tfl_factor f = tfl_factor_of((double)tfl_in(c, i)->scale[0] / twice);
+    tn_value v = imp_call2(c, &tn_op_multiply, NULL, tfl_centered(c, i), tfl_int(c, INT64_C(1) << bits));
+    return tfl_scaled(c, v, 1, &f, 0);
+}
+
+static tn_value integer_sum(imp_node *c, int64_t function)
+{
+    const tfl_tensor *y = tfl_out(c, 0);
+    int bits = y->dtype.bits == 16 ? 15 : 20;
+    double twice = 2 * (double)fmaxf(tfl_in(c, 0)->scale[0], tfl_in(c, 1)->scale[0]);
+    tn_value a = aligned(c, 0, bits, twice), b = aligned(c, 1, bits, twice);
+    tn_value sum = imp_call2(c, c->row->relay, NULL, a, b);
+    tfl_factor f = tfl_factor_of(twice / ((double)(1 << bits) * (double)y->scale[0]));
+    return tfl_narrow(c, tfl_scaled(c, sum, 1, &f, 0), y, function);
+}
+
+static void sum(imp_node *c)
+{
+    int64_t function = imp_attr_int(c, "fused_activation_function", 0);
+    imp_attr_ignore(c, "pot_scale_int16");
+    if (quantised_pair(c)) {
+        imp_out(c, 0, integer_sum(c, function));
+        return;
+    }
+    tn_value a = tfl_real(c, 0), b = tfl_real(c, 1);
+    tfl_give(c, 0, limited(c, imp_call2(c, c->row->relay, NULL, a, b), function));
+}
+
+static void product(imp_node *c)
+{
+    int64_t function = imp_attr_int(c, "fused_activation_function", 0);
+    if (!quantised_pair(c)) {
+        tn_value a = tfl_real(c, 0), b = tfl_real(c, 1);
+        tfl_give(c, 0, limited(c, imp_call2(c, &tn_op_multiply, NULL, a, b), function));
+        return;
+    }
+    const tfl_tensor *y = tfl_out(c, 0);
+    float scale = tfl_in(c, 0)->scale[0] * tfl_in(c, 1)->scale[0] / y->scale[0];
+    tfl_factor f = tfl_factor_of((double)scale);
+    tn_value a = tfl_centered(c, 0), b = tfl_centered(c, 1);
+    tn_value v = imp_call2(c, &tn_op_multiply, NULL, a, b);
+    imp_out(c, 0, tfl_narrow(c, tfl_scaled(c, v, 1, &f, 0), y, function));
+}
+
+static void quotient(imp_node *c)
+{
+    int64_t function = imp_attr_int(c, "fused_activation_function", 0);
+    tn_value a = tfl_real(c, 0), b = tfl_real(c, 1);
+    bool real = tn_dtype_is_float(imp_type(a)->dtype);
+    tfl_give(c, 0,
+             limited(c, imp_call2(c, real ? &tn_op_divide : &tn_op_trunc_divide, NULL, a, b), function));
+}
+
+/* Of two operands of one type, integers as they are. */
+static void pair(imp_node *c)
+{
+    tn_value a = imp_in(c, 0), b = imp_in(c, 1);
+    imp_out(c, 0, imp_call2(c, c->row->relay, NULL, a, b));
+}
+
+static tn_value compared(imp_node *c, uint32_t i)
+{
+    tfl_factor f = tfl_factor_of((double)tfl_in(c, i)->scale[0]);
+    tn_value v = imp_call2(c, &tn_op_multiply, NULL, tfl_centered(c, i), tfl_int(c, 256));
+    return tfl_scaled(c, v, 1, &f, 0);
+}
+
+static void comparison(imp_node *c)
+{
+    if (!tfl_is_quantised(tfl_in(c, 0)) || !tfl_is_quantised(tfl_in(c, 1))) {
+        pair(c);
+        return;
+    }
+    tn_value a = compared(c, 0), b = compared(c, 1);
+    imp_out(c, 0, imp_call2(c, c->row->relay, NULL, a, b));
+}
+
+static void squared_difference(imp_node *c)
+{
+    tn_value a = tfl_real(c, 0), b = tfl_real(c, 1);
+    tn_value d = imp_call2(c, &tn_op_subtract, NULL, a, b);
+    tfl_give(c, 0, imp_call2(c, &tn_op_multiply, NULL, d, d));
+}
+
+static void add_n(imp_node *c)
+{
+    tn_value v = imp_in(c, 0);
+    for (uint32_t i = 1; i < imp_n_in(c); i++)
+        v = imp_call2(c, &tn_op_add, NULL, v, imp_in(c, i));
+    imp_out(c, 0, v);
+}
+
+/* ---- of one operand ---- */
+
+static bool is_byte(const tfl_tensor *t)
+{
+    return tfl_is_quantised(t) && t->dtype.bits == 8 && t->n_scale == 1;
+}
+
+static double logistic(imp_node *c, double x) { return (void)c, (double)(1 / (1 + expf((float)-x))); }
+static double hyperbolic(imp_node *c, double x) { return (void)c, (double)tanhf((float)x); }
+static double exponential(imp_node *c, double x) { return (void)c, (double)expf((float)x); }
+static double elu_of(imp_node *c, double x) { return (void)c, x < 0 ? (double)expm1f((float)x) : x; }
+static double square_root(imp_node *c, double x) { return (void)c, (double)sqrtf((float)x); }
+
+/* The error function, as gelu without approximation has it; or by tanh. */
+static double gelu_of(imp_node *c, double x)
+{
+    float v = (float)x;
+    if (imp_attr_int(c, "approximate", 0))
+        return (double)(0.5f * v * (1 + tanhf(0.7978845608f * (v + 0.044715f * v * v * v))));
+    return (double)(0.5f * v * (1 + erff(v * 0.70710678f)));
+}
+
+static const struct {
+    const tn_op *op;
+    double (*of)(imp_node *c, double x);
+} by_table[] = {{&tn_op_sigmoid, logistic}, {&tn_op_tanh, hyperbolic}, {&tn_op_exp, exponential},
+                {&tn_op_nn_elu, elu_of},    {&tn_op_nn_gelu, gelu_of}, {&tn_op_sqrt, square_root}};
+
+static void unary(imp_node *c)
+{
+    if (is_byte(tfl_in(c, 0)) && is_byte(tfl_out(c, 0)))
+        for (size_t i = 0; i < sizeof by_table / sizeof *by_table; i++)
+            if (by_table[i].op == c->row->relay) {
+                tfl_by_table(c, by_table[i].of);
+                return;
+            }
+    tfl_give(c, 0, imp_call1(c, c->row->relay, NULL, tfl_real(c, 0)));
+}
+
+static void gelu(imp_node *c)
+{
+    bool by_tanh = imp_attr_int(c, "approximate", 0) != 0;
+    if (is_byte(tfl_in(c, 0)) && is_byte(tfl_out(c, 0)))
+        tfl_by_table(c, gelu_of);
+    else
+        tfl_give(c, 0, imp_call1(c, by_tanh ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, NULL, tfl_real(c, 0)));
+}
+
+static void elu(imp_node *c)
+{
+    tn_alpha_attr a = {1};
+    if (is_byte(tfl_in(c, 0)) && is_byte(tfl_out(c, 0)))
+        tfl_by_table(c, elu_of);
+    else
+        tfl_give(c, 0, imp_call1(c, &tn_op_nn_elu, &a, tfl_real(c, 0)));
+}
+
+/* Integers with the scale of the result and the limits that its function has there. */
+static tn_value regridded(imp_node *c, int64_t function)
+{
+    const tfl_tensor *x = tfl_in(c, 0), *y = tfl_out(c, 0);
+    tfl_factor f = tfl_factor_of((double)x->scale[0] / (double)y->scale[0]);
+    tn_value v = tfl_centered(c, 0);
+    bool same = x->scale[0] == y->scale[0];
+    return tfl_narrow(c, same ? v : tfl_scaled(c, v, 1, &f, 0), y, function);
+}
+
+static void relu(imp_node *c)
+{
+    static const char *const names[] = {"", "RELU", "RELU_N1_TO_1", "RELU6"};
+    int function = 0;
+    for (int i = 1; i < 4; i++)
+        function = strcmp(c->row->op, names[i]) == 0 ? i : function;
+    if (tfl_is_quantised(tfl_in(c, 0)) && tfl_is_quantised(tfl_out(c, 0)))
+        imp_out(c, 0, regridded(c, function));
+    else
+        tfl_give(c, 0,
+                 function ? tfl_activate(c, tfl_real(c, 0), function)
+                          : imp_clip(c, tfl_real(c, 0), 0, 1)); /* RELU_0_TO_1 */
+}
+
+/* Numbers below 0 times one factor, the others times another. */
+static tn_value two_slopes(imp_node *c, tn_value v, tn_value below, double slope)
+{
+    const tfl_tensor *x = tfl_in(c, 0), *y = tfl_out(c, 0);
+    tfl_factor pass = tfl_factor_of((double)(x->scale[0] / y->scale[0])), other = tfl_factor_of(fabs(slope));
+    tn_value minus = tfl_scaled(c, below, 1, &other, 0);
+    tn_value choice[] = {imp_call2(c, &tn_op_less, NULL, v, tfl_int(c, 0)),
+                         slope < 0 ? imp_call1(c, &tn_op_negative, NULL, minus) : minus,
+                         tfl_scaled(c, v, 1, &pass, 0)};
+    return tfl_narrow(c, imp_call(c, &tn_op_where, NULL, 3, choice), y, 0);
+}
+
+static void leaky_relu(imp_node *c)
+{
+    tn_alpha_attr a = {imp_attr_float(c, "alpha", 0)};
+    if (!tfl_is_quantised(tfl_in(c, 0)) || !tfl_is_quantised(tfl_out(c, 0))) {
+        tfl_give(c, 0, imp_call1(c, &tn_op_nn_leaky_relu, &a, tfl_real(c, 0)));
+        return;
+    }
+    tn_value v = tfl_centered(c, 0);
+    float slope = tfl_in(c, 0)->scale[0] * (float)a.alpha / tfl_out(c, 0)->scale[0];
+    imp_out(c, 0, two_slopes(c, v, v, (double)slope));
+}
+
+static void prelu(imp_node *c)
+{
+    const tfl_tensor *x = tfl_in(c, 0), *w = tfl_in(c, 1), *y = tfl_out(c, 0);
+    if (!quantised_pair(c)) {
+        tn_value v = tfl_real(c, 0), slope = tfl_real(c, 1);
+        tfl_give(c, 0, imp_call2(c, &tn_op_nn_prelu, NULL, v, slope));
+        return;
+    }
+    tn_value v = tfl_centered(c, 0), slope = tfl_centered(c, 1);
+    tn_value below = imp_call2(c, &tn_op_multiply, NULL, v, slope);
+    imp_out(c, 0, two_slopes(c, v, below, (double)(x->scale[0] * w->scale[0] / y->scale[0])));
+}
+
+static void hard_swish(imp_node *c)
+{
+    tfl_give(c, 0, imp_call1(c, &tn_op_nn_hardswish, NULL, tfl_real(c, 0)));
+}
+
+static void square(imp_node *c)
+{
+    tn_value v = tfl_real(c, 0);
+    tfl_give(c, 0, imp_call2(c, &tn_op_multiply, NULL, v, v));
+}
+
+static void zeros_like(imp_node *c)
+{
+    tn_value v = imp_in(c, 0), zero = imp_const(c, imp_type(v)->dtype, 0);
+    tn_broadcast_to_attr a = {tn_dims_make(c->arena, (uint32_t)imp_rank(v), imp_type(v)->dim)};
+    imp_out(c, 0, imp_call1(c, &tn_op_broadcast_to, &a, zero));
+}
+
+static void quantize(imp_node *c)
+{
+    if (tfl_is_quantised(tfl_in(c, 0)) && tfl_is_quantised(tfl_out(c, 0)))
+        imp_out(c, 0, regridded(c, 0));
+    else
+        tfl_give(c, 0, tfl_real(c, 0));
+}
+
+static void dequantize(imp_node *c) { imp_out(c, 0, imp_cast(c, tfl_real(c, 0), TN_F32)); }
+
+static void cast(imp_node *c)
+{
+    const tfl_tensor *y = tfl_out(c, 0);
+    imp_attr_ignore(c, "in_data_type");
+    imp_attr_ignore(c, "out_data_type");
+    if (!y || !y->known)
+        imp_refuse(c, IMP_BAD_TENSOR, "the result is of a type that is not supported");
+    else
+        imp_out(c, 0, imp_cast(c, imp_in(c, 0), y->dtype));
+}
+
+static void fake_quant(imp_node *c)
+{
+    double least = imp_attr_float(c, "min", 0), most = imp_attr_float(c, "max", 0);
+    int64_t bits = imp_attr_int(c, "num_bits", 8), narrow = imp_attr_int(c, "narrow_range", 0);
+    float low = narrow ? 1 : 0, high = (float)((INT64_C(1) << (bits & 31)) - 1);
+    float scale = ((float)most - (float)least) / (high - low), zero = low - (float)least / scale;
+    zero = zero < low ? low : zero > high ? high : roundf(zero);
+    tn_value v = imp_clip(c, imp_in(c, 0), (double)((low - zero) * scale), (double)((high - zero) * scale));
+    tn_value from = imp_const(c, TN_F32, (double)((low - zero) * scale));
+    v = imp_call2(c, &tn_op_subtract, NULL, v, from);
+    v = imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, TN_F32, (double)(1 / scale)));
+    v = imp_call1(c, &tn_op_floor, NULL, imp_call2(c, &tn_op_add, NULL, v, imp_const(c, TN_F32, 0.5)));
+    v = imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, TN_F32, (double)scale));
+    imp_out(c, 0, imp_call2(c, &tn_op_add, NULL, v, from));
+}
+
+static void select(imp_node *c)
+{
+    tn_value in[] = {imp_in(c, 0), imp_in(c, 1), imp_in(c, 2)};
+    int more = imp_rank(in[1]) - imp_rank(in[0]);
+    if (c->row->op[6] == 0 && imp_rank(in[0]) == 1 && more > 0) { /* SELECT: a condition for each row */
+        tn_expand_dims_attr a = {1, more};
+        in[0] = imp_call1(c, &tn_op_expand_dims, &a, in[0]);
+    }
+    imp_out(c, 0, imp_call(c, &tn_op_where, NULL, 3, in));
+}
+
+/* y, x: the angle of (x, y) in its quadrant. */
+static void atan2_op(imp_node *c)
+{
+    tn_value y = imp_in(c, 0), x = imp_in(c, 1), zero = imp_const(c, TN_F32, 0),
+             pi = imp_const(c, TN_F32, M_PI);
+    tn_value base = imp_call1(c, &tn_op_atan, NULL, imp_call2(c, &tn_op_divide, NULL, y, x));
+    tn_value below = imp_call2(c, &tn_op_less, NULL, y, zero),
+             left = imp_call2(c, &tn_op_less, NULL, x, zero);
+    tn_value up = imp_call2(c, &tn_op_add, NULL, base, pi),
+             down = imp_call2(c, &tn_op_subtract, NULL, base, pi);
+    tn_value turned = imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){below, down, up});
+    tn_value v = imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){left, turned, base});
+    tn_value x0 = imp_call2(c, &tn_op_equal, NULL, x, zero), y0 = imp_call2(c, &tn_op_equal, NULL, y, zero);
+    tn_value both = imp_call2(c, &tn_op_logical_and, NULL, x0, y0);
+    imp_out(c, 0, imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){both, zero, v}));
+}
+
+// clang-format off
+const imp_row tfl_rows_math[] = {
+    {"ADD",                1, 0,  2, 1, sum,                &tn_op_add},
+    {"SUB",                1, 0,  2, 1, sum,                &tn_op_subtract},
+    {"MUL",                1, 0,  2, 1, product,            NULL},
+    {"DIV",                1, 0,  2, 1, quotient,           NULL},
+    {"ADD_N",              1, 0, -1, 1, add_n,              NULL},
+    {"MAXIMUM",            1, 0,  2, 1, pair,               &tn_op_maximum},
+    {"MINIMUM",            1, 0,  2, 1, pair,               &tn_op_minimum},
+    {"POW",                1, 0,  2, 1, pair,               &tn_op_power},
+    {"FLOOR_DIV",          1, 0,  2, 1, pair,               &tn_op_floor_divide},
+    {"FLOOR_MOD",          1, 0,  2, 1, pair,               &tn_op_floor_mod},
+    {"SQUARED_DIFFERENCE", 1, 0,  2, 1, squared_difference, NULL},
+    {"LOGICAL_AND",        1, 0,  2, 1, pair,               &tn_op_logical_and},
+    {"LOGICAL_OR",         1, 0,  2, 1, pair,               &tn_op_logical_or},
+    {"LOGICAL_NOT",        1, 0,  1, 1, unary,              &tn_op_logical_not},
+    {"BITWISE_XOR",        1, 0,  2, 1, pair,               &tn_op_bitwise_xor},
+    {"RIGHT_SHIFT",        1, 0,  2, 1, pair,               &tn_op_right_shift},
+    {"ATAN2",              1, 0,  2, 1, atan2_op,           NULL},
+    {"EQUAL",              1, 0,  2, 1, comparison,         &tn_op_equal},
+    {"NOT_EQUAL",          1, 0,  2, 1, comparison,         &tn_op_not_equal},
+    {"LESS",               1, 0,  2, 1, comparison,         &tn_op_less},
+    {"LESS_EQUAL",         1, 0,  2, 1, comparison,         &tn_op_less_equal},
+    {"GREATER",            1, 0,  2, 1, comparison,         &tn_op_greater},
+    {"GREATER_EQUAL",      1, 0,  2, 1, comparison,         &tn_op_greater_equal},
+    {"SELECT",             1, 0,  3, 1, select,             NULL},
+    {"SELECT_V2",          1, 0,  3, 1, select,             NULL},
+    {"ABS",                1, 0,  1, 1, unary,              &tn_op_abs},
+    {"NEG",                1, 0,  1, 1, unary,              &tn_op_negative},
+    {"SIGN",               1, 0,  1, 1, unary,              &tn_op_sign},
+    {"FLOOR",              1, 0,  1, 1, unary,              &tn_op_floor},
+    {"CEIL",               1, 0,  1, 1, unary,              &tn_op_ceil},
+    {"ROUND",              1, 0,  1, 1, unary,              &tn_op_round},
+    {"EXP",                1, 0,  1, 1, unary,              &tn_op_exp},
+    {"LOG",                1, 0,  1, 1, unary,              &tn_op_log},
+    {"SQRT",               1, 0,  1, 1, unary,              &tn_op_sqrt},
+    {"RSQRT",              1, 0,  1, 1, unary,              &tn_op_rsqrt},
+    {"SIN",                1, 0,  1, 1, unary,              &tn_op_sin},
+    {"COS",                1, 0,  1, 1, unary,              &tn_op_cos},
+    {"LOGISTIC",           1, 0,  1, 1, unary,              &tn_op_sigmoid},
+    {"TANH",               1, 0,  1, 1, unary,              &tn_op_tanh},
+    {"RELU",               1, 0,  1, 1, relu,               NULL},
+    {"RELU6",              1, 0,  1, 1, relu,               NULL},
+    {"RELU_N1_TO_1",       1, 0,  1, 1, relu,               NULL},
+    {"RELU_0_TO_1",        1, 0,  1, 1, relu,               NULL},
+    {"ELU",                1, 0,  1, 1, elu,                NULL},
+    {"GELU",               1, 0,  1, 1, gelu,               NULL},
+    {"LEAKY_RELU",         1, 0,  1, 1, leaky_relu,         NULL},
+    {"PRELU",              1, 0,  2, 1, prelu,              NULL},
+    {"HARD_SWISH",         1, 0,  1, 1, hard_swish,         NULL},
+    {"SQUARE",             1, 0,  1, 1, square,             NULL},
+    {"ZEROS_LIKE",         1, 0,  1, 1, zeros_like,         NULL},
+    {"QUANTIZE",           1, 0,  1, 1, quantize,           NULL},
+    {"DEQUANTIZE",         1, 0,  1, 1, dequantize,         NULL},
+    {"DENSIFY",            1, 0,  1, 1, quantize,           NULL},
+    {"CAST",               1, 0,  1, 1, cast,               NULL},
+    {"FAKE_QUANT",         1, 0,  1, 1, fake_quant,         NULL},
+    {0},
+};
+// clang-format on

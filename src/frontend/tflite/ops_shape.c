@@ -1,0 +1,769 @@
+/* Operators that move elements: shapes, joins, cuts, pads, selections, resizing. Integers keep their grid. */
+#include "frontend/tflite/quant.h"
+
+#include <string.h>
+
+/* ---- shapes ---- */
+
+static void reshape(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    tn_ints given = {0};
+    bool attr = imp_attr_ints(c, "new_shape", &given);
+    if (imp_has(c, 1)) {
+        tn_value shape = imp_in(c, 1);
+        if (imp_dynamic_reshape(c, x, shape, true))
+            return;
+        tn_dims d = imp_host_in(c, shape, "the shape");
+        tn_reshape_attr a = {tn_dims_make(c->arena, d.n, d.at), true};
+        imp_out(c, 0, imp_reshape_to(c, x, &a));
+        return;
+    }
+    if (!attr)
+        imp_refuse(c, IMP_ATTR_MISSING,
+                   "neither operand 1 nor new_shape gives a shape; the model is damaged");
+    tn_reshape_attr a = {tn_make_dims(c->g, given.n, given.at), true};
+    imp_out(c, 0, imp_reshape_to(c, x, &a));
+}
+
+static void squeeze(imp_node *c)
+{
+    tn_squeeze_attr a = {{0}};
+    tn_value x = imp_in(c, 0);
+    (void)imp_attr_ints(c, "squeeze_dims", &a.axis);
+    imp_out(c, 0, imp_call1(c, &tn_op_squeeze, &a, x));
+}
+
+static void expand_dims(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    int64_t axis = imp_int_in(c, imp_in(c, 1), "axis");
+    imp_out(c, 0, imp_unsqueeze(c, x, imp_axis(c, axis, imp_rank(x) + 1)));
+}
+
+static void shape_of(imp_node *c)
+{
+    const tfl_tensor *y = tfl_out(c, 0);
+    imp_attr_ignore(c, "out_type");
+    tn_value v = imp_shape_of(c, imp_in(c, 0));
+    imp_out(c, 0, imp_cast(c, v, y && y->known ? y->dtype : TN_I32));
+}
+
+static void rank_of(imp_node *c) { imp_out(c, 0, tfl_int(c, imp_rank(imp_in(c, 0)))); }
+
+static void transpose(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    tn_ints perm = imp_ints_in(c, imp_in(c, 1), "perm");
+    tn_transpose_attr a = {perm};
+    imp_out(c, 0, imp_call1(c, &tn_op_transpose, &a, x));
+}
+
+static void identity(imp_node *c)
+{
+    for (uint32_t i = 0; i < imp_n_in(c) && i < c->n_out; i++)
+        imp_out(c, i, imp_in(c, i));
+}
+
+static void broadcast_to(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), shape = imp_in(c, 1);
+    if (imp_dynamic_expand(c, x, shape))
+        return;
+    tn_broadcast_to_attr a = {imp_host_in(c, shape, "the shape")};
+    imp_out(c, 0, imp_call1(c, &tn_op_broadcast_to, &a, x));
+}
+
+/* The shape that two shapes broadcast to: the longer one's leading entries, then where one is 1 the other. */
+static void broadcast_args(imp_node *c)
+{
+    tn_value v[2] = {imp_in(c, 0), imp_in(c, 1)};
+    int64_t n[2] = {imp_length(v[0]), imp_length(v[1])}, most = n[0] > n[1] ? n[0] : n[1];
+    tn_value one = imp_const(c, imp_type(v[0])->dtype, 1);
+    for (int i = 0; i < 2 && !c->bad; i++) {
+        const tn_expr *width[2] = {tn_idx(c->pool, most - n[i]), tn_idx(c->pool, 0)};
+        tn_pad_attr a = {
+            .pad_width = tn_dims_make(c->arena, 2, width), .pad_value = 1, .pad_mode = "constant"};
+        v[i] = imp_call1(c, &tn_op_nn_pad, &a, v[i]);
+    }
+    tn_value is_one = imp_call2(c, &tn_op_equal, NULL, v[0], one);
+    imp_out(c, 0, imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){is_one, v[1], v[0]}));
+}
+
+static void fill(imp_node *c)
+{
+    tn_value value = imp_in(c, 1);
+    tn_dims shape = imp_extents_in(c, imp_in(c, 0), "the shape");
+    tn_broadcast_to_attr a = {shape};
+    imp_out(c, 0, shape.n ? imp_call1(c, &tn_op_broadcast_to, &a, value) : value);
+}
+
+static void range(imp_node *c)
+{
+    double from, to, step;
+    tn_value start = imp_in(c, 0), end = imp_in(c, 1), delta = imp_in(c, 2);
+    tn_dtype t = imp_type(start)->dtype;
+    if (!imp_scalar(c, start, &from) || !imp_scalar(c, end, &to) || !imp_scalar(c, delta, &step) ||
+        step == 0) {
+        imp_refuse(c, IMP_NOT_CONSTANT, "start, limit and delta must be constants; simplify the model");
+        return;
+    }
+    double count = (to - from) / step;
+    int64_t n = count > 0 ? (int64_t)count + (count > (double)(int64_t)count) : 0;
+    tn_value v = imp_cast(c, imp_count_up(c, tn_idx(c->pool, n)), t);
+    v = imp_call2(c, &tn_op_multiply, NULL, v, delta);
+    imp_out(c, 0, imp_call2(c, &tn_op_add, NULL, v, start));
+}
+
+/* ---- joins ---- */
+
+/* uint8 tensors of other grids are brought to the result's, in float32 as the reference does. */
+static tn_value on_grid_of_result(imp_node *c, uint32_t i)
+{
+    const tfl_tensor *x = tfl_in(c, i), *y = tfl_out(c, 0);
+    tn_value v = imp_in(c, i);
+    if (!tfl_is_quantised(x) || !tfl_is_quantised(y) ||
+        (x->scale[0] == y->scale[0] && x->zero[0] == y->zero[0]))
+        return v;
+    float scale = x->scale[0] * (1.0f / y->scale[0]), bias = -(float)x->zero[0] * scale;
+    v = imp_call2(c, &tn_op_multiply, NULL, imp_cast(c, v, TN_F32), imp_const(c, TN_F32, (double)scale));
+    v = tfl_rounded(c, imp_call2(c, &tn_op_add, NULL, v, imp_const(c, TN_F32, (double)bias)));
+    v = imp_call2(c, &tn_op_add, NULL, v, imp_const(c, TN_F32, (double)y->zero[0]));
+    return imp_cast(c, v, y->dtype);
+}
+
+static void concatenate(imp_node *c)
+{
+    uint32_t n = imp_n_in(c);
+    tn_value *in = TN_NEW_N(c->arena, tn_value, n);
+    int64_t axis = imp_attr_int(c, "axis", 0), function = imp_attr_int(c, "fused_activation_function", 0);
+    for (uint32_t i = 0; i < n; i++)
+        in[i] = on_grid_of_result(c, i);
+    if (n == 0)
+        imp_refuse(c, IMP_OPERANDS, "it has no operands; the model is damaged");
+    tn_value v = c->bad ? (tn_value){0} : imp_concat(c, n, in, imp_axis(c, axis, imp_rank(in[0])));
+    imp_out(c, 0, tfl_is_quantised(tfl_out(c, 0)) ? v : tfl_activate(c, v, function));
+}
+
+static void pack(imp_node *c)
+{
+    uint32_t n = imp_n_in(c);
+    tn_value *in = TN_NEW_N(c->arena, tn_value, n);
+    imp_attr_ignore(c, "values_count");
+    int axis = imp_axis(c, imp_attr_int(c, "axis", 0), imp_rank(imp_in(c, 0)) + 1);
+    for (uint32_t i = 0; i < n; i++)
+        in[i] = imp_unsqueeze(c, imp_in(c, i), axis);
+    imp_out(c, 0, imp_concat(c, n, in, axis));
+}
+
+static void unpack(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    int axis = imp_axis(c, imp_attr_int(c, "axis", 0), imp_rank(x));
+    imp_attr_ignore(c, "num");
+    for (uint32_t i = 0; i < c->n_out && !c->bad; i++) {
+        tn_value row = imp_slice(c, x, axis, i, (int64_t)i + 1);
+        imp_out(c, i, imp_squeeze(c, row, axis));
+    }
+}
+
+/* ---- cuts ---- */
+
+static void split(imp_node *c)
+{
+    tn_value x = imp_in(c, 1);
+    int axis = imp_axis(c, imp_int_in(c, imp_in(c, 0), "axis"), imp_rank(x));
+    int64_t extent = 0, n = (int64_t)c->n_out;
+    imp_attr_ignore(c, "num_splits");
+    if (!c->bad && (!tn_is_int(imp_type(x)->dim[axis], &extent) || n < 1 || extent % n != 0))
+        imp_refuse(c, IMP_TOO_LARGE, "dimension %d of %s cannot be cut into %lld equal parts", axis,
+                   imp_type_text(c, imp_type(x)), (long long)n);
+    for (int64_t i = 0; i < n && !c->bad; i++)
+        imp_out(c, (uint32_t)i, imp_slice(c, x, axis, i * extent / n, (i + 1) * extent / n));
+}
+
+static void split_v(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    tn_ints size = imp_ints_in(c, imp_in(c, 1), "size_splits");
+    int axis = imp_axis(c, imp_int_in(c, imp_in(c, 2), "axis"), imp_rank(x));
+    int64_t extent = 0, known = 0, begin = 0;
+    imp_attr_ignore(c, "num_splits");
+    if (!c->bad && (size.n != c->n_out || !tn_is_int(imp_type(x)->dim[axis], &extent)))
+        imp_refuse(c, IMP_BAD_VALUE, "size_splits does not fit %s and %zu results",
+                   imp_type_text(c, imp_type(x)), c->n_out);
+    for (uint32_t i = 0; i < size.n; i++)
+        known += size.at[i] > 0 ? size.at[i] : 0;
+    for (uint32_t i = 0; i < c->n_out && !c->bad; i++) {
+        int64_t end = begin + (size.at[i] < 0 ? extent - known : size.at[i]);
+        imp_out(c, i, imp_slice(c, x, axis, begin, end));
+        begin = end;
+    }
+}
+
+static void slice(imp_node *c)
+{
+    static const int64_t ones[IMP_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
+    tn_value x = imp_in(c, 0), first = imp_in(c, 1), count = imp_in(c, 2);
+    tn_dims begin = imp_extents_in(c, first, "begin");
+    tn_ints size = {0};
+    tn_dims open = {0};
+    if (imp_is_known(c, count))
+        open = imp_host_in(c, count, "size");
+    else
+        open = imp_extents_in(c, count, "size");
+    (void)size;
+    if (c->bad || begin.n != open.n || begin.n > IMP_MAX_RANK) {
+        imp_refuse(c, IMP_BAD_VALUE, "begin and size have %u and %u entries", (unsigned)begin.n,
+                   (unsigned)open.n);
+        return;
+    }
+    const tn_expr *end[IMP_MAX_RANK];
+    for (uint32_t i = 0; i < begin.n; i++)
+        end[i] = tn_is_value(open.at[i], -1) ? tn_idx(c->pool, INT32_MAX)
+                                             : imp_simplify(c, tn_add(c->pool, begin.at[i], open.at[i]));
+    tn_slice_attr a = {.begin = begin,
+                       .end = tn_dims_make(c->arena, begin.n, end),
+                       .strides = tn_ints_make(c->arena, begin.n, ones)};
+    imp_out(c, 0, imp_call1(c, &tn_op_strided_slice, &a, x));
+}
+
+typedef struct cut {
+    uint32_t n; /* of the result's dimensions so far, those of extent 1 to be dropped among them */
+    int dims;   /* of the data, used so far */
+    const tn_expr *begin[IMP_MAX_RANK], *end[IMP_MAX_RANK];
+    int64_t step[IMP_MAX_RANK];
+    bool drop[IMP_MAX_RANK];      /* by dimension of the data */
+    int before[IMP_MAX_RANK + 1]; /* new dimensions before this one of the data */
+} cut;
+
+static void cut_one(imp_node *c, cut *k, const tn_expr *begin, const tn_expr *end, int64_t step,
+                    bool open_begin, bool open_end, bool shrink)
+{
+    int d = k->dims++;
+    int64_t at;
+    k->step[d] = shrink ? 1 : step;
+    k->drop[d] = shrink;
+    k->begin[d] = open_begin ? tn_idx(c->pool, step > 0 ? 0 : INT32_MAX) : begin;
+    k->end[d] = open_end ? tn_idx(c->pool, step > 0 ? INT32_MAX : -INT32_MAX) : end;
+    if (shrink) {
+        k->begin[d] = begin;
+        k->end[d] = tn_is_int(begin, &at) && at == -1 ? tn_idx(c->pool, INT32_MAX)
+                                                      : tn_add(c->pool, begin, tn_idx(c->pool, 1));
+    }
+}
+
+static void cut_rest(imp_node *c, cut *k, int to)
+{
+    while (k->dims < to)
+        cut_one(c, k, NULL, NULL, 1, true, true, false);
+}
+
+/* The data cut, without the dimensions that are dropped, and with new ones. */
+static tn_value cut_data(imp_node *c, tn_value x, const cut *k)
+{
+    int64_t axes[IMP_MAX_RANK];
+    const tn_expr *dim[2 * IMP_MAX_RANK];
+    uint32_t n = (uint32_t)imp_rank(x);
+    int rank = 0;
+    for (uint32_t i = 0; i < n; i++)
+        axes[i] = i;
+    tn_slice_attr a = {tn_dims_make(c->arena, n, k->begin), tn_dims_make(c->arena, n, k->end),
+                       tn_ints_make(c->arena, n, k->step), tn_ints_make(c->arena, n, axes)};
+    x = imp_call1(c, &tn_op_strided_slice, &a, x);
+    for (uint32_t i = 0; i <= n && !c->bad; i++) {
+        for (int b = 0; b < k->before[i]; b++)
+            dim[rank++] = tn_idx(c->pool, 1);
+        if (i < n && !k->drop[i])
+            dim[rank++] = imp_type(x)->dim[i];
+    }
+    if (rank > IMP_MAX_RANK)
+        imp_refuse(c, IMP_TOO_LARGE, "the result has %d dimensions; at most %d are supported", rank,
+                   IMP_MAX_RANK);
+    return c->bad || rank == (int)n ? x : imp_reshape(c, x, rank, dim);
+}
+
+static void strided_slice(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), first = imp_in(c, 1), last = imp_in(c, 2);
+    tn_dims begin = imp_extents_in(c, first, "begin"), end = imp_extents_in(c, last, "end");
+    tn_ints step = imp_ints_in(c, imp_in(c, 3), "strides");
+    int64_t b = imp_attr_int(c, "begin_mask", 0), e = imp_attr_int(c, "end_mask", 0),
+            ellipsis = imp_attr_int(c, "ellipsis_mask", 0), fresh = imp_attr_int(c, "new_axis_mask", 0),
+            shrink = imp_attr_int(c, "shrink_axis_mask", 0);
+    int rank = imp_rank(x), used = 0;
+    cut k = {0};
+    imp_attr_ignore(c, "offset");
+    if (c->bad || begin.n != end.n || begin.n != step.n || begin.n > 2 * IMP_MAX_RANK) {
+        imp_refuse(c, IMP_BAD_VALUE, "begin, end and strides have different lengths");
+        return;
+    }
+    for (uint32_t i = 0; i < begin.n; i++)
+        used += !((fresh | ellipsis) >> i & 1);
+    for (uint32_t i = 0; i < begin.n && !c->bad; i++) {
+        if (ellipsis >> i & 1) {
+            int rest = 0;
+            for (uint32_t j = i + 1; j < begin.n; j++)
+                rest += !(fresh >> j & 1);
+            cut_rest(c, &k, rank - rest);
+        } else if (fresh >> i & 1) {
+            k.before[k.dims]++;
+        } else if (k.dims >= rank || used > rank) {
+            imp_refuse(c, IMP_BAD_VALUE, "it cuts more dimensions than %s has",
+                       imp_type_text(c, imp_type(x)));
+        } else {
+            cut_one(c, &k, begin.at[i], end.at[i], step.at[i], b >> i & 1, e >> i & 1, shrink >> i & 1);
+        }
+    }
+    cut_rest(c, &k, rank);
+    if (!c->bad)
+        imp_out(c, 0, cut_data(c, x, &k));
+}
+
+static void reverse(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    tn_ints axes = imp_ints_in(c, imp_in(c, 1), "axis");
+    int64_t step[IMP_MAX_RANK], at[IMP_MAX_RANK];
+    const tn_expr *begin[IMP_MAX_RANK], *end[IMP_MAX_RANK];
+    for (uint32_t i = 0; i < axes.n && i < IMP_MAX_RANK && !c->bad; i++) {
+        at[i] = imp_axis(c, axes.at[i], imp_rank(x));
+        step[i] = -1;
+        begin[i] = tn_idx(c->pool, INT32_MAX);
+        end[i] = tn_idx(c->pool, -INT32_MAX);
+    }
+    if (c->bad || axes.n > IMP_MAX_RANK)
+        return;
+    tn_slice_attr a = {tn_dims_make(c->arena, axes.n, begin), tn_dims_make(c->arena, axes.n, end),
+                       tn_ints_make(c->arena, axes.n, step), tn_ints_make(c->arena, axes.n, at)};
+    imp_out(c, 0, imp_call1(c, &tn_op_strided_slice, &a, x));
+}
+
+/* ---- pads ---- */
+
+static tn_dims pad_widths(imp_node *c, tn_value x)
+{
+    tn_value widths = imp_in(c, 1);
+    tn_value flat = imp_flat(c, widths);
+    tn_dims d = imp_host_in(c, flat, "paddings");
+    if (!c->bad && d.n != 2 * (uint32_t)imp_rank(x))
+        imp_refuse(c, IMP_BAD_VALUE, "paddings has %u entries for %s", (unsigned)d.n,
+                   imp_type_text(c, imp_type(x)));
+    return d;
+}
+
+static void pad(imp_node *c)
+{
+    const tfl_tensor *t = tfl_out(c, 0);
+    tn_value x = imp_in(c, 0), value = imp_opt(c, 2);
+    tn_pad_attr a = {.pad_width = pad_widths(c, x), .pad_mode = "constant"};
+    if (!imp_has(c, 2) && tfl_is_quantised(t))
+        a.pad_value = (double)t->zero[0];
+    imp_out(c, 0, value.def ? imp_call2(c, &tn_op_nn_pad, &a, x, value) : imp_call1(c, &tn_op_nn_pad, &a, x));
+}
+
+/* REFLECT leaves out the element at the end, SYMMETRIC repeats it: a reflection after one more element of the edge. */
+static void mirror_pad(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    bool symmetric = imp_attr_int(c, "mode", 0) == 1;
+    tn_dims width = pad_widths(c, x);
+    int rank = imp_rank(x);
+    for (int d = 0; d < rank && !c->bad; d++) {
+        int64_t before = 0, after = 0, n = 0;
+        if (!tn_is_int(width.at[2 * d], &before) || !tn_is_int(width.at[2 * d + 1], &after) ||
+            !tn_is_int(imp_type(x)->dim[d], &n) || before < 0 || after < 0 || before > n || after > n) {
+            imp_refuse(c, IMP_BAD_VALUE, "paddings must be constants, and no wider than the data %s",
+                       imp_type_text(c, imp_type(x)));
+            return;
+        }
+        int64_t skip = symmetric ? 0 : 1, none = -1, begin[2] = {before - 1 + skip, n - 1 - skip}, end[2],
+                count[2] = {before, after}, axis = d;
+        tn_value part[3] = {{0}, x, {0}};
+        for (int k = 0; k < 2; k++) {
+            end[k] = begin[k] - count[k];
+            tn_slice_attr a = {tn_make_dims(c->g, 1, &begin[k]),
+                               tn_make_dims(c->g, 1, end[k] < 0 ? &(int64_t){-INT32_MAX} : &end[k]),
+                               tn_ints_make(c->arena, 1, &none), tn_ints_make(c->arena, 1, &axis)};
+            if (count[k])
+                part[2 * k] = imp_call1(c, &tn_op_strided_slice, &a, x);
+        }
+        tn_value all[3];
+        uint32_t m = 0;
+        for (int k = 0; k < 3; k++)
+            if (part[k].def)
+                all[m++] = part[k];
+        x = m ? imp_concat(c, m, all, d) : x;
+    }
+    imp_out(c, 0, x);
+}
+
+static void tile(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    tn_tile_attr a = {imp_extents_in(c, imp_in(c, 1), "multiples")};
+    imp_out(c, 0, imp_call1(c, &tn_op_tile, &a, x));
+}
+
+/* ---- selections ---- */
+
+static void gather(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), at = imp_in(c, 1);
+    int64_t batch = imp_attr_int(c, "batch_dims", 0);
+    int axis = imp_axis(c, imp_attr_int(c, "axis", 0), imp_rank(x));
+    if (batch != 0) {
+        int rank = imp_rank(at), more = imp_rank(x) - axis - 1;
+        if (batch != axis || rank != axis + 1 || c->bad) {
+            imp_refuse(c, IMP_BAD_VALUE,
+                       "batch_dims %lld is supported where it is the axis and the indices end there",
+                       (long long)batch);
+            return;
+        }
+        const tn_expr *dim[IMP_MAX_RANK];
+        for (int i = 0; i < imp_rank(x); i++)
+            dim[i] = i == axis ? imp_type(at)->dim[axis] : imp_type(x)->dim[i];
+        tn_expand_dims_attr behind = {rank, more};
+        tn_broadcast_to_attr wide = {tn_dims_make(c->arena, (uint32_t)imp_rank(x), dim)};
+        at = more ? imp_call1(c, &tn_op_expand_dims, &behind, at) : at;
+        tn_axis_attr g = {axis};
+        at = imp_call1(c, &tn_op_broadcast_to, &wide, at);
+        imp_out(c, 0, imp_call2(c, &tn_op_gather, &g, x, at));
+        return;
+    }
+    imp_out(c, 0, imp_take(c, x, at, axis));
+}
+
+static void gather_nd(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), at = imp_in(c, 1);
+    tn_gather_nd_attr a = {0};
+    imp_out(c, 0, imp_call2(c, &tn_op_gather_nd, &a, x, at));
+}
+
+static void embedding_lookup(imp_node *c)
+{
+    tn_value at = imp_in(c, 0), table = imp_in(c, 1);
+    const tfl_tensor *t = tfl_in(c, 1), *y = tfl_out(c, 0);
+    bool real = t && t->n_scale && y && !tfl_is_quantised(y);
+    imp_out(c, 0, imp_take(c, real ? tfl_real(c, 1) : table, at, 0));
+}
+
+static void one_hot(imp_node *c)
+{
+    tn_value at = imp_in(c, 0), depth = imp_in(c, 1), on = imp_in(c, 2), off = imp_in(c, 3);
+    tn_one_hot_attr a = {.axis = imp_attr_int(c, "axis", -1)};
+    a.depth = imp_extents_in(c, depth, "the depth");
+    at = imp_cast(c, at, TN_I64);
+    tn_value below = imp_call2(c, &tn_op_less, NULL, at, imp_i64(c, 0));
+    at = imp_choose(c, below, imp_i64(c, INT32_MAX), at);
+    imp_out(c, 0, imp_call(c, &tn_op_one_hot, &a, 3, (const tn_value[]){at, on, off}));
+}
+
+static void topk(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    tn_topk_attr a = {.axis = -1, .dtype = TN_I32};
+    a.k = imp_extents_in(c, imp_in(c, 1), "k");
+    tn_node *n = c->bad ? NULL : tn_make_call(c->g, c->im->r, NULL, &tn_op_topk, 1, &x, &a, c->loc);
+    c->bad = c->bad || !n;
+    if (c->bad)
+        return;
+    imp_out_any(c, 0, (tn_value){n, 0});
+    imp_out_any(c, 1, (tn_value){n, 1});
+}
+
+static void reverse_sequence(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), length = imp_in(c, 1);
+    tn_reverse_sequence_attr a = {imp_attr_int(c, "seq_dim", 0), imp_attr_int(c, "batch_dim", 0)};
+    imp_out(c, 0, imp_call2(c, &tn_op_reverse_sequence, &a, x, length));
+}
+
+/* Zeros of a given shape, to whose rows at the indices the updates are added. */
+static void scatter_nd(imp_node *c)
+{
+    tn_value at = imp_in(c, 0), update = imp_in(c, 1);
+    tn_dims shape = imp_extents_in(c, imp_in(c, 2), "the shape");
+    tn_dtype t = imp_type(update)->dtype;
+    tn_broadcast_to_attr to = {shape};
+    tn_scatter_attr a = {.reduction = "add"};
+    bool logic = tn_dtype_is_bool(t);
+    tn_value zero = imp_call1(c, &tn_op_broadcast_to, &to, imp_const(c, logic ? TN_U8 : t, 0));
+    update = logic ? imp_cast(c, update, TN_U8) : update;
+    tn_value v = imp_call(c, &tn_op_scatter_nd, &a, 3, (const tn_value[]){zero, at, update});
+    imp_out(c, 0, logic ? imp_cast(c, v, t) : v);
+}
+
+/* The coordinates of what is true: [n, rank]. */
+static void where(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), row[IMP_MAX_RANK];
+    const tn_type *t = imp_type(x);
+    if (c->bad || t->n < 1)
+        return;
+    tn_value at = imp_positions(c, imp_flat(c, imp_cast(c, x, TN_BOOL1)));
+    for (int d = t->n - 1; d >= 0 && !c->bad; d--) {
+        tn_value extent = imp_extent_of(c, x, d),
+                 above = d ? imp_call2(c, &tn_op_divide, NULL, at, extent) : at;
+        tn_value whole = d ? imp_call2(c, &tn_op_multiply, NULL, above, extent) : at;
+        row[d] = imp_unsqueeze(c, d ? imp_call2(c, &tn_op_subtract, NULL, at, whole) : at, 1);
+        at = above;
+    }
+    imp_out(c, 0, imp_concat(c, (uint32_t)t->n, row, 1));
+}
+
+static void matrix_diag(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    int r = imp_rank(x);
+    if (c->bad || r < 1)
+        return;
+    const tn_expr *n = imp_type(x)->dim[r - 1], *square[2] = {n, n};
+    tn_eye_attr e = {.shape = tn_dims_make(c->arena, 2, square), .dtype = TN_BOOL1};
+    tn_value one = imp_call(c, &tn_op_eye, &e, 0, NULL), zero = imp_const(c, imp_type(x)->dtype, 0);
+    tn_value wide = imp_unsqueeze(c, x, r - 1);
+    imp_out(c, 0, imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){one, wide, zero}));
+}
+
+static void matrix_set_diag(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), d = imp_in(c, 1);
+    int r = imp_rank(x);
+    if (c->bad || r < 2)
+        return;
+    tn_eye_attr e = {.shape = tn_dims_make(c->arena, 2, imp_type(x)->dim + r - 2), .dtype = TN_BOOL1};
+    int64_t rows = 0, columns = 0, least;
+    tn_value one = imp_call(c, &tn_op_eye, &e, 0, NULL);
+    (void)tn_is_int(imp_type(x)->dim[r - 2], &rows);
+    (void)tn_is_int(imp_type(x)->dim[r - 1], &columns);
+    least = rows < columns ? rows : columns;
+    const tn_expr *width[2 * IMP_MAX_RANK];
+    for (int i = 0; i < 2 * (r - 1); i++)
+        width[i] = tn_idx(c->pool, i == 2 * (r - 1) - 1 ? columns - least : 0);
+    tn_pad_attr p = {.pad_width = tn_dims_make(c->arena, 2 * (uint32_t)(r - 1), width),
+                     .pad_mode = "constant"};
+    d = imp_unsqueeze(c, imp_call1(c, &tn_op_nn_pad, &p, d), r - 2);
+    imp_out(c, 0, imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){one, d, x}));
+}
+
+static void dynamic_update_slice(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), update = imp_in(c, 1);
+    tn_value start = imp_cast(c, imp_in(c, 2), TN_I64);
+    int r = imp_rank(x);
+    if (c->bad)
+        return;
+    tn_value inside = {0}, row[IMP_MAX_RANK];
+    for (int d = 0; d < r && !c->bad; d++) { /* indices of each element, moved by where the update begins */
+        const tn_expr *n = imp_type(update)->dim[d];
+        tn_value room =
+            imp_call2(c, &tn_op_subtract, NULL, imp_extent_of(c, x, d), imp_extent_of(c, update, d));
+        tn_value at = imp_squeeze(c, imp_slice(c, start, 0, d, d + 1), 0);
+        at = imp_call2(c, &tn_op_maximum, NULL, imp_call2(c, &tn_op_minimum, NULL, at, room), imp_i64(c, 0));
+        row[d] = imp_call2(c, &tn_op_add, NULL, imp_count_up(c, n), at);
+        tn_expand_dims_attr behind = {1, r - 1 - d};
+        tn_broadcast_to_attr all = {tn_dims_make(c->arena, (uint32_t)r, imp_type(update)->dim)};
+        row[d] = behind.num_newaxis ? imp_call1(c, &tn_op_expand_dims, &behind, row[d]) : row[d];
+        row[d] = imp_unsqueeze(c, imp_call1(c, &tn_op_broadcast_to, &all, row[d]), r);
+    }
+    inside = imp_concat(c, (uint32_t)r, row, r);
+    tn_scatter_attr a = {.reduction = "update"};
+    imp_out(c, 0, imp_call(c, &tn_op_scatter_nd, &a, 3, (const tn_value[]){x, inside, update}));
+}
+
+/* ---- blocks ---- */
+
+static const tn_expr *times(imp_node *c, const tn_expr *e, int64_t by)
+{
+    return imp_simplify(c, tn_mul(c->pool, e, tn_idx(c->pool, by)));
+}
+
+static const tn_expr *over(imp_node *c, const tn_expr *e, int64_t by)
+{
+    return imp_simplify(c, tn_fdiv(c->pool, e, tn_idx(c->pool, by)));
+}
+
+/* [n, h, w, c] with blocks of b rows and columns as channels, or back. */
+static void depth(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    int64_t b = imp_attr_int(c, "block_size", 0);
+    bool to_space = c->row->op[0] == 'D';
+    if (imp_rank(x) != 4 || b < 1 || c->bad) {
+        imp_refuse(c, IMP_BAD_VALUE, "block_size %lld does not fit %s", (long long)b,
+                   imp_type_text(c, imp_type(x)));
+        return;
+    }
+    const tn_expr *const *d = imp_type(x)->dim, *e = tn_idx(c->pool, b);
+    if (to_space) {
+        static const int64_t perm[] = {0, 1, 3, 2, 4, 5};
+        const tn_expr *apart[] = {d[0], d[1], d[2], e, e, over(c, d[3], b * b)};
+        const tn_expr *joined[] = {d[0], times(c, d[1], b), times(c, d[2], b), apart[5]};
+        tn_value v = imp_transpose(c, imp_reshape(c, x, 6, apart), 6, perm);
+        imp_out(c, 0, imp_reshape(c, v, 4, joined));
+    } else {
+        static const int64_t perm[] = {0, 1, 3, 2, 4, 5};
+        const tn_expr *apart[] = {d[0], over(c, d[1], b), e, over(c, d[2], b), e, d[3]};
+        const tn_expr *joined[] = {d[0], apart[1], apart[3], times(c, d[3], b * b)};
+        tn_value v = imp_transpose(c, imp_reshape(c, x, 6, apart), 6, perm);
+        imp_out(c, 0, imp_reshape(c, v, 4, joined));
+    }
+}
+
+static bool read_blocks(imp_node *c, tn_value x, tn_ints *block, tn_ints *edges)
+{
+    *block = imp_ints_in(c, imp_in(c, 1), "block_shape");
+    *edges = imp_ints_in(c, imp_flat(c, imp_in(c, 2)), "paddings");
+    bool fits = !c->bad && block->n >= 1 && block->n <= 3 && (int)block->n < imp_rank(x) &&
+                imp_rank(x) <= 5 && edges->n == 2 * block->n;
+    for (uint32_t i = 0; fits && i < block->n; i++)
+        fits = block->at[i] >= 1 && block->at[i] <= INT32_MAX;
+    if (!fits)
+        imp_refuse(c, IMP_BAD_VALUE, "block_shape and paddings do not fit %s", imp_type_text(c, imp_type(x)));
+    return fits;
+}
+
+static void space_to_batch(imp_node *c)
+{
+    const tfl_tensor *t = tfl_out(c, 0);
+    tn_value x = imp_in(c, 0);
+    tn_ints block, edges;
+    if (!read_blocks(c, x, &block, &edges))
+        return;
+    int m = (int)block.n, r = imp_rank(x), k = 0;
+    const tn_expr *width[2 * IMP_MAX_RANK], *apart[2 * IMP_MAX_RANK], *joined[IMP_MAX_RANK];
+    int64_t perm[2 * IMP_MAX_RANK], all = 1;
+    for (int i = 0; i < 2 * r; i++)
+        width[i] = tn_idx(c->pool, i >= 2 && i < 2 + 2 * m ? edges.at[i - 2] : 0);
+    tn_pad_attr p = {.pad_width = tn_dims_make(c->arena, 2 * (uint32_t)r, width), .pad_mode = "constant"};
+    p.pad_value = tfl_is_quantised(t) ? (double)t->zero[0] : 0;
+    x = imp_call1(c, &tn_op_nn_pad, &p, x);
+    const tn_expr *const *d = imp_type(x)->dim;
+    apart[k++] = d[0];
+    for (int i = 0; i < m && !c->bad; i++) {
+        apart[k++] = joined[1 + i] = over(c, d[1 + i], block.at[i]);
+        apart[k++] = tn_idx(c->pool, block.at[i]);
+        perm[i] = 2 + 2 * i;
+        perm[m + 1 + i] = 1 + 2 * i;
+        all *= block.at[i];
+    }
+    perm[m] = 0;
+    for (int i = 1 + m; i < r && !c->bad; i++) {
+        apart[k] = joined[i] = d[i];
+        perm[k] = k;
+        k++;
+    }
+    joined[0] = c->bad ? NULL : times(c, d[0], all);
+    tn_value v = imp_transpose(c, c->bad ? x : imp_reshape(c, x, k, apart), k, perm);
+    imp_out(c, 0, c->bad ? v : imp_reshape(c, v, r, joined));
+}
+
+static void batch_to_space(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    tn_ints block, edges;
+    if (!read_blocks(c, x, &block, &edges))
+        return;
+    int m = (int)block.n, r = imp_rank(x), k = 0;
+    const tn_expr *apart[2 * IMP_MAX_RANK], *joined[IMP_MAX_RANK], *const *d = imp_type(x)->dim;
+    int64_t perm[2 * IMP_MAX_RANK], all = 1;
+    for (int i = 0; i < m; i++) {
+        apart[k++] = tn_idx(c->pool, block.at[i]);
+        all *= block.at[i];
+    }
+    apart[k++] = joined[0] = over(c, d[0], all);
+    for (int i = 1; i < r; i++)
+        apart[k++] = joined[i] = d[i];
+    perm[0] = m;
+    for (int i = 0; i < m; i++) {
+        perm[1 + 2 * i] = m + 1 + i;
+        perm[2 + 2 * i] = i;
+        joined[1 + i] = times(c, d[1 + i], block.at[i]);
+    }
+    for (int i = 2 * m + 1; i < k; i++)
+        perm[i] = i;
+    tn_value v = imp_transpose(c, imp_reshape(c, x, k, apart), k, perm);
+    v = imp_reshape(c, v, r, joined);
+    for (int i = 0; i < m && !c->bad; i++) {
+        int64_t n;
+        if (edges.at[2 * i] == 0 && edges.at[2 * i + 1] == 0)
+            continue;
+        if (!tn_is_int(joined[1 + i], &n))
+            imp_refuse(c, IMP_TOO_LARGE, "crops need fixed extents, but the data is %s",
+                       imp_type_text(c, imp_type(x)));
+        else
+            v = imp_slice(c, v, 1 + i, edges.at[2 * i], n - edges.at[2 * i + 1]);
+    }
+    imp_out(c, 0, v);
+}
+
+/* ---- RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR ---- */
+
+static void resize(imp_node *c)
+{
+    bool nearest = c->row->op[7] == 'N', corners = imp_attr_int(c, "align_corners", 0) != 0,
+         half = imp_attr_int(c, "half_pixel_centers", 0) != 0;
+    tn_dims size = imp_extents_in(c, imp_in(c, 1), "size");
+    tn_value x = nearest ? imp_in(c, 0) : tfl_real(c, 0);
+    if (size.n != 2)
+        imp_refuse(c, IMP_BAD_VALUE, "size has %u entries; two are needed", (unsigned)size.n);
+    if (c->bad)
+        return;
+    tn_resize_attr how = {.method = nearest ? "nearest_neighbor" : "linear",
+                          .coordinate_transformation_mode =
+                              corners ? "align_corners"
+                              : half  ? nearest ? "tf_half_pixel_for_nn" : "half_pixel"
+                                      : "asymmetric",
+                          .rounding_method = !nearest  ? ""
+                                             : corners ? "round_prefer_ceil"
+                                                       : "floor",
+                          .cubic_alpha = -0.5};
+    tfl_give(c, 0, imp_resize(c, x, true, size.at, how));
+}
+
+// clang-format off
+const imp_row tfl_rows_shape[] = {
+    {"RESHAPE",                 1, 0,  2,  1, reshape,          NULL},
+    {"SQUEEZE",                 1, 0,  1,  1, squeeze,          NULL},
+    {"EXPAND_DIMS",             1, 0,  2,  1, expand_dims,      NULL},
+    {"SHAPE",                   1, 0,  1,  1, shape_of,         NULL},
+    {"RANK",                    1, 0,  1,  1, rank_of,          NULL},
+    {"TRANSPOSE",               1, 0,  2,  1, transpose,        NULL},
+    {"BITCAST",                 1, 0,  1,  1, identity,         NULL},
+    {"BROADCAST_TO",            1, 0,  2,  1, broadcast_to,     NULL},
+    {"BROADCAST_ARGS",          1, 0,  2,  1, broadcast_args,   NULL},
+    {"FILL",                    1, 0,  2,  1, fill,             NULL},
+    {"RANGE",                   1, 0,  3,  1, range,            NULL},
+    {"CONCATENATION",           1, 0, -1,  1, concatenate,      NULL},
+    {"PACK",                    1, 0, -1,  1, pack,             NULL},
+    {"UNPACK",                  1, 0,  1, -1, unpack,           NULL},
+    {"SPLIT",                   1, 0,  2, -1, split,            NULL},
+    {"SPLIT_V",                 1, 0,  3, -1, split_v,          NULL},
+    {"SLICE",                   1, 0,  3,  1, slice,            NULL},
+    {"STRIDED_SLICE",           1, 0,  4,  1, strided_slice,    NULL},
+    {"REVERSE_V2",              1, 0,  2,  1, reverse,          NULL},
+    {"PAD",                     1, 0,  2,  1, pad,              NULL},
+    {"PADV2",                   1, 0,  3,  1, pad,              NULL},
+    {"MIRROR_PAD",              1, 0,  2,  1, mirror_pad,       NULL},
+    {"TILE",                    1, 0,  2,  1, tile,             NULL},
+    {"GATHER",                  1, 0,  2,  1, gather,           NULL},
+    {"GATHER_ND",               1, 0,  2,  1, gather_nd,        NULL},
+    {"EMBEDDING_LOOKUP",        1, 0,  2,  1, embedding_lookup, NULL},
+    {"ONE_HOT",                 1, 0,  4,  1, one_hot,          NULL},
+    {"TOPK_V2",                 1, 0,  2,  2, topk,             NULL},
+    {"REVERSE_SEQUENCE",        1, 0,  2,  1, reverse_sequence, NULL},
+    {"SCATTER_ND",              1, 0,  3,  1, scatter_nd,       NULL},
+    {"WHERE",                   1, 0,  1,  1, where,            NULL},
+    {"MATRIX_DIAG",             1, 0,  1,  1, matrix_diag,      NULL},
+    {"MATRIX_SET_DIAG",         1, 0,  2,  1, matrix_set_diag,  NULL},
+    {"DYNAMIC_UPDATE_SLICE",    1, 0,  3,  1, dynamic_update_slice, NULL},
+    {"SPACE_TO_DEPTH",          1, 0,  1,  1, depth,            NULL},
+    {"DEPTH_TO_SPACE",          1, 0,  1,  1, depth,            NULL},
+    {"SPACE_TO_BATCH_ND",       1, 0,  3,  1, space_to_batch,   NULL},
+    {"BATCH_TO_SPACE_ND",       1, 0,  3,  1, batch_to_space,   NULL},
+    {"RESIZE_BILINEAR",         1, 0,  2,  1, resize,           NULL},
+    {"RESIZE_NEAREST_NEIGHBOR", 1, 0,  2,  1, resize,           NULL},
+    {0},
+};
+// clang-format on

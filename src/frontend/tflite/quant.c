@@ -1,0 +1,255 @@
+/* Quantised tensors: what they stand for, and integer arithmetic that gives the bits of TFLite's reference kernels. */
+#include "frontend/tflite/quant.h"
+
+#include "op/qnn/qnn.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- tensors of an operator ---- */
+
+static const tfl_tensor *tensor(const imp_node *c, const int32_t at[], uint32_t n, uint32_t i)
+{
+    const tfl_node *t = c->origin;
+    return i < n && at[i] >= 0 ? &t->graph->tensor[at[i]] : NULL;
+}
+
+const tfl_tensor *tfl_in(const imp_node *c, uint32_t i)
+{
+    const tfl_node *t = c->origin;
+    return tensor(c, t->in, t->n_in, i);
+}
+
+const tfl_tensor *tfl_out(const imp_node *c, uint32_t i)
+{
+    const tfl_node *t = c->origin;
+    return tensor(c, t->out, t->n_out, i);
+}
+
+bool tfl_is_quantised(const tfl_tensor *t)
+{
+    return t && t->n_scale && t->known && tn_dtype_is_int(t->dtype) && t->dtype.bits <= 16;
+}
+
+static tn_value constant_of(imp_node *c, tn_dtype t, uint32_t n, const void *data)
+{
+    int64_t dim = n;
+    return c->bad ? (tn_value){0}
+                  : tn_val(tn_make_constant(c->g, c->im->r, NULL, t, n == 1 ? 0 : 1, &dim, data, NULL));
+}
+
+static tn_value scales(imp_node *c, const tfl_tensor *t)
+{
+    float *at = TN_NEW_N(c->arena, float, t->n_scale);
+    memcpy(at, t->scale, t->n_scale * sizeof *at);
+    return constant_of(c, TN_F32, t->n_scale, at);
+}
+
+static tn_value zeros(imp_node *c, const tfl_tensor *t)
+{
+    int32_t *at = TN_NEW_N(c->arena, int32_t, t->n_scale);
+    for (uint32_t i = 0; i < t->n_scale; i++)
+        at[i] = (int32_t)t->zero[i];
+    return constant_of(c, TN_I32, t->n_scale, at);
+}
+
+tn_value tfl_real(imp_node *c, uint32_t i)
+{
+    const tfl_tensor *t = tfl_in(c, i);
+    tn_value v = imp_in(c, i);
+    if (!t || c->bad || !t->n_scale || !tn_dtype_is_int(t->dtype) || t->dtype.bits > 32)
+        return v;
+    tn_qnn_attr a = {.axis = t->n_scale > 1 ? t->axis : -1, .out_dtype = TN_F32};
+    return imp_call(c, &tn_op_qnn_dequantize, &a, 3, (const tn_value[]){v, scales(c, t), zeros(c, t)});
+}
+
+/* Twice what trunc leaves is 1 from a half on. */
+tn_value tfl_rounded(imp_node *c, tn_value v)
+{
+    tn_value whole = imp_call1(c, &tn_op_trunc, NULL, v);
+    tn_value rest = imp_call2(c, &tn_op_subtract, NULL, v, whole);
+    rest = imp_call1(c, &tn_op_trunc, NULL, imp_call2(c, &tn_op_add, NULL, rest, rest));
+    return imp_call2(c, &tn_op_add, NULL, whole, rest);
+}
+
+static tn_value quantised(imp_node *c, tn_value v, const tfl_tensor *t)
+{
+    v = imp_call2(c, &tn_op_divide, NULL, v, scales(c, t));
+    v = imp_call2(c, &tn_op_add, NULL, tfl_rounded(c, v), imp_const(c, TN_F32, (double)t->zero[0]));
+    return imp_cast(c, v, t->dtype);
+}
+
+void tfl_give(imp_node *c, uint32_t i, tn_value v)
+{
+    const tfl_tensor *t = tfl_out(c, i);
+    bool real = v.def && tn_dtype_eq(imp_type(v)->dtype, TN_F32);
+    imp_out(c, i, !c->bad && real && tfl_is_quantised(t) ? quantised(c, v, t) : v);
+}
+
+/* ---- activation functions ---- */
+
+enum { NONE, RELU, RELU_N1_TO_1, RELU6, TANH, SIGN_BIT };
+
+tn_value tfl_activate(imp_node *c, tn_value v, int64_t function)
+{
+    switch (function) {
+    case NONE: return v;
+    case RELU: return imp_call1(c, &tn_op_nn_relu, NULL, v);
+    case RELU_N1_TO_1: return imp_clip(c, v, -1, 1);
+    case RELU6: return imp_clip(c, v, 0, 6);
+    case TANH: return imp_call1(c, &tn_op_tanh, NULL, v);
+    default: break;
+    }
+    imp_refuse(c, IMP_BAD_VALUE, "activation function %lld of the schema is not supported",
+               (long long)function);
+    return v;
+}
+
+static int64_t on_grid(const tfl_tensor *t, float real)
+{
+    return t->zero[0] + (int64_t)roundf(real / t->scale[0]);
+}
+
+static void range_of(imp_node *c, const tfl_tensor *t, int64_t function, int64_t *least, int64_t *most)
+{
+    bool is_signed = t->dtype.code == TN_INT;
+    *least = is_signed ? -(INT64_C(1) << (t->dtype.bits - 1)) : 0;
+    *most = *least + (INT64_C(1) << t->dtype.bits) - 1;
+    int64_t low = function == RELU_N1_TO_1 ? on_grid(t, -1) : on_grid(t, 0);
+    int64_t high = function == RELU6 ? on_grid(t, 6) : on_grid(t, 1);
+    if (function == TANH || function == SIGN_BIT || function > SIGN_BIT)
+        imp_refuse(c, IMP_BAD_VALUE, "activation function %lld of integers is not supported",
+                   (long long)function);
+    if (function != NONE && low > *least)
+        *least = low;
+    if ((function == RELU6 || function == RELU_N1_TO_1) && high < *most)
+        *most = high;
+}
+
+/* ---- fixed-point numbers ---- */
+
+tfl_factor tfl_factor_of(double real)
+{
+    tfl_factor f = {0, 0};
+    if (!(real > 0) || isinf(real))
+        return f;
+    int64_t fixed = (int64_t)round(frexp(real, &f.shift) * (double)(INT64_C(1) << 31));
+    if (fixed == INT64_C(1) << 31) {
+        fixed /= 2;
+        f.shift++;
+    }
+    if (f.shift < -31)
+        return (tfl_factor){0, 0};
+    f.multiplier = (int32_t)fixed;
+    return f;
+}
+
+tn_value tfl_int(imp_node *c, int64_t v) { return imp_const(c, TN_I32, (double)v); }
+
+tn_value tfl_vector(imp_node *c, uint32_t n, const int32_t v[], int axis, int rank)
+{
+    int32_t *at = TN_NEW_N(c->arena, int32_t, n);
+    memcpy(at, v, n * sizeof *at);
+    bool same = true;
+    for (uint32_t i = 1; i < n; i++)
+        same = same && v[i] == v[0];
+    tn_value k = constant_of(c, TN_I32, same ? 1 : n, at);
+    tn_expand_dims_attr a = {1, rank - 1 - axis};
+    return same || a.num_newaxis <= 0 ? k : imp_call1(c, &tn_op_expand_dims, &a, k);
+}
+
+typedef struct factors {
+    tn_value multiplier, left, right; /* left absent: none is above 0 */
+} factors;
+
+static factors split(imp_node *c, uint32_t n, const tfl_factor f[], int axis, int rank)
+{
+    int32_t *m = TN_NEW_N(c->arena, int32_t, n), *left = TN_NEW_N(c->arena, int32_t, n),
+            *right = TN_NEW_N(c->arena, int32_t, n);
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        m[i] = f[i].multiplier;
+        left[i] = f[i].shift > 0 ? f[i].shift : 0;
+        right[i] = f[i].shift > 0 ? 0 : -f[i].shift;
+        any = any || left[i];
+    }
+    factors s = {.multiplier = tfl_vector(c, n, m, axis, rank), .right = tfl_vector(c, n, right, axis, rank)};
+    if (any)
+        s.left = tfl_vector(c, n, left, axis, rank);
+    return s;
+}
+
+static tn_value rescaled(imp_node *c, tn_value v, uint32_t n, const tfl_factor f[], int axis, bool once)
+{
+    tn_rescale_attr a = {once};
+    factors s = split(c, n, f, axis, imp_rank(v));
+    if (s.left.def)
+        v = imp_call2(c, &tn_op_left_shift, NULL, v, s.left);
+    return imp_call(c, &tn_op_qnn_rescale, &a, 3, (const tn_value[]){v, s.multiplier, s.right});
+}
+
+tn_value tfl_scaled(imp_node *c, tn_value v, uint32_t n, const tfl_factor f[], int axis)
+{
+    return rescaled(c, v, n, f, axis, false);
+}
+
+tn_value tfl_scaled_once(imp_node *c, tn_value v, uint32_t n, const tfl_factor f[], int axis)
+{
+    return rescaled(c, v, n, f, axis, true);
+}
+
+tn_value tfl_scaled_wide(imp_node *c, tn_value v, uint32_t n, const tfl_factor f[], int axis)
+{
+    int32_t *m = TN_NEW_N(c->arena, int32_t, n), *shift = TN_NEW_N(c->arena, int32_t, n),
+            *before = TN_NEW_N(c->arena, int32_t, n);
+    int rank = imp_rank(v);
+    for (uint32_t i = 0; i < n; i++) {
+        m[i] = f[i].multiplier < 0x7fff0000 ? (f[i].multiplier + (1 << 15)) >> 16 : 0x7fff;
+        shift[i] = 15 - f[i].shift;
+        before[i] = shift[i] - 1;
+    }
+    tn_value one = imp_const(c, TN_I64, 1), by = imp_cast(c, tfl_vector(c, n, shift, axis, rank), TN_I64);
+    tn_value half =
+        imp_call2(c, &tn_op_left_shift, NULL, one, imp_cast(c, tfl_vector(c, n, before, axis, rank), TN_I64));
+    v = imp_call2(c, &tn_op_multiply, NULL, v, imp_cast(c, tfl_vector(c, n, m, axis, rank), TN_I64));
+    v = imp_call2(c, &tn_op_right_shift, NULL, imp_call2(c, &tn_op_add, NULL, v, half), by);
+    return imp_cast(c, v, TN_I32);
+}
+
+tn_value tfl_narrow(imp_node *c, tn_value v, const tfl_tensor *t, int64_t function)
+{
+    int64_t least, most;
+    range_of(c, t, function, &least, &most);
+    if (t->zero[0] != 0)
+        v = imp_call2(c, &tn_op_add, NULL, v, tfl_int(c, t->zero[0]));
+    return imp_cast(c, imp_clip(c, v, (double)least, (double)most), t->dtype);
+}
+
+tn_value tfl_centered(imp_node *c, uint32_t i)
+{
+    const tfl_tensor *t = tfl_in(c, i);
+    tn_value v = imp_cast(c, imp_in(c, i), TN_I32);
+    return t && t->n_scale && t->zero[0] ? imp_call2(c, &tn_op_subtract, NULL, v, tfl_int(c, t->zero[0])) : v;
+}
+
+/* ---- tables ---- */
+
+void tfl_by_table(imp_node *c, double (*f)(imp_node *c, double x))
+{
+    const tfl_tensor *x = tfl_in(c, 0), *y = tfl_out(c, 0);
+    static const int64_t n = 256;
+    int64_t least = x->dtype.code == TN_INT ? -128 : 0, low, high;
+    uint8_t *table = TN_NEW_N(c->arena, uint8_t, n);
+    range_of(c, y, NONE, &low, &high);
+    for (int64_t i = 0; i < n; i++) {
+        float real = x->scale[0] * (float)(i + least - x->zero[0]);
+        double q = round((double)((float)f(c, (double)real) * (1 / y->scale[0]))) + (double)y->zero[0];
+        table[i] = (uint8_t)(int64_t)fmin(fmax(q, (double)low), (double)high);
+    }
+    tn_value k = tn_val(tn_make_constant(c->g, c->im->r, NULL, y->dtype, 1, &n, table, NULL));
+    tn_value at = imp_cast(c, imp_in(c, 0), TN_I32);
+    if (least)
+        at = imp_call2(c, &tn_op_subtract, NULL, at, tfl_int(c, least));
+    tn_take_attr a = {0, "clip"};
+    imp_out(c, 0, imp_call2(c, &tn_op_take, &a, k, at));
+}

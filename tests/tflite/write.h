@@ -1,0 +1,449 @@
+#ifndef TENON_TESTS_TFLITE_WRITE_H
+#define TENON_TESTS_TFLITE_WRITE_H
+/* TFLite models from lines of text:
+ *
+ *     tensor NAME TYPE DIMS [scale=S] [zero=Z] [axis=N] [data=1,2,...] [variable] [sparse]
+ *                                   TYPE: float32, int8, ...; DIMS: 1,4,-1 or scalar; S: one or several, with commas
+ *     op NAME[:VERSION] [OPTION=NUMBER[,NUMBER...]] : OPERANDS -> RESULTS      operands: names, - for none
+ *     custom NAME : OPERANDS -> RESULTS
+ *     in NAMES
+ *     out NAMES
+ *     graph                         what follows is the next graph
+ *
+ * Offsets of a FlatBuffer point forwards, so a table is written before what it names, and its offsets are set later. */
+#include "base/buf.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TFL_MAX = 64 };
+
+typedef struct tfl_text_tensor {
+    char name[40], type[12], dims[64], scale[128], zero[64], data[512];
+    int axis;
+    bool variable;
+} tfl_text_tensor;
+
+typedef struct tfl_text_op {
+    char name[40], options[8][96], in[TFL_MAX][40], out[TFL_MAX][40];
+    int version, n_option, n_in, n_out;
+    bool custom;
+} tfl_text_op;
+
+typedef struct tfl_text_graph {
+    tfl_text_tensor tensor[TFL_MAX];
+    tfl_text_op op[TFL_MAX];
+    int in[TFL_MAX], out[TFL_MAX], n_tensor, n_op, n_in, n_out;
+} tfl_text_graph;
+
+/* ---- bytes ---- */
+
+static inline void tfl_put(tn_buf *b, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        tn_buf_char(b, (char)(v >> (8 * i)));
+}
+
+static inline void tfl_set(tn_buf *b, size_t at, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        b->at[at + (size_t)i] = (char)(v >> (8 * i));
+}
+
+/* What is written next is what the offset at `at` names. */
+static inline void tfl_here(tn_buf *b, size_t at)
+{
+    while (b->n % 8)
+        tn_buf_char(b, 0);
+    tfl_set(b, at, b->n - at, 4);
+}
+
+/* A table whose fields take eight bytes each, none of them set yet; the offset at `hole` names it. */
+static inline size_t tfl_table(tn_buf *b, size_t hole, uint32_t slots)
+{
+    while (b->n % 8)
+        tn_buf_char(b, 0);
+    size_t vtable = b->n;
+    tfl_put(b, 4 + 2 * slots, 2);
+    tfl_put(b, 4 + 8 * slots, 2);
+    for (uint32_t i = 0; i < slots; i++)
+        tfl_put(b, 0, 2);
+    while (b->n % 8 != 4)
+        tn_buf_char(b, 0);
+    size_t at = b->n;
+    if (hole != SIZE_MAX)
+        tfl_set(b, hole, at - hole, 4);
+    tfl_put(b, at - vtable, 4);
+    for (uint32_t i = 0; i < slots; i++)
+        tfl_put(b, 0, 8);
+    return at;
+}
+
+/* Field `slot` of the table is there; its place. */
+static inline size_t tfl_field(tn_buf *b, size_t table, uint32_t slot)
+{
+    size_t vtable = table - (uint8_t)b->at[table] - ((size_t)(uint8_t)b->at[table + 1] << 8);
+    tfl_set(b, vtable + 4 + 2 * slot, 4 + 8 * slot, 2);
+    return table + 4 + 8 * slot;
+}
+
+static inline void tfl_number(tn_buf *b, size_t table, uint32_t slot, int64_t v)
+{
+    tfl_set(b, tfl_field(b, table, slot), (uint64_t)v, 8);
+}
+
+static inline void tfl_real_number(tn_buf *b, size_t table, uint32_t slot, float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    tfl_set(b, tfl_field(b, table, slot), bits, 4);
+}
+
+static inline void tfl_name(tn_buf *b, size_t table, uint32_t slot, const char *s)
+{
+    tfl_here(b, tfl_field(b, table, slot));
+    tfl_put(b, strlen(s), 4);
+    tn_buf_str(b, s);
+    tn_buf_char(b, 0);
+}
+
+/* Numbers between commas, as elements of `bytes` bytes; 'f': float32. */
+static inline int tfl_elements(tn_buf *b, const char *text, int bytes, bool real)
+{
+    int n = 0;
+    for (char *end; *text; text = *end ? end + 1 : end, n++) {
+        float f = strtof(text, &end);
+        uint32_t bits;
+        memcpy(&bits, &f, 4);
+        tfl_put(b, real ? bits : (uint64_t)strtoll(text, NULL, 10), bytes);
+        if (end == text)
+            abort();
+    }
+    return n;
+}
+
+static inline void tfl_numbers(tn_buf *b, size_t table, uint32_t slot, const char *text, int bytes, bool real)
+{
+    tfl_here(b, tfl_field(b, table, slot));
+    size_t at = b->n;
+    tfl_put(b, 0, 4);
+    tfl_set(b, at, (uint64_t)tfl_elements(b, text, bytes, real), 4);
+}
+
+static inline void tfl_indices(tn_buf *b, size_t table, uint32_t slot, int n, const int v[])
+{
+    tfl_here(b, tfl_field(b, table, slot));
+    tfl_put(b, (uint64_t)n, 4);
+    for (int i = 0; i < n; i++)
+        tfl_put(b, (uint64_t)(int64_t)v[i], 4);
+}
+
+/* A vector of n offsets, to be set later; the place of the first. */
+static inline size_t tfl_offsets(tn_buf *b, size_t table, uint32_t slot, int n)
+{
+    tfl_here(b, tfl_field(b, table, slot));
+    tfl_put(b, (uint64_t)n, 4);
+    size_t at = b->n;
+    for (int i = 0; i < n; i++)
+        tfl_put(b, 0, 4);
+    return at;
+}
+
+/* ---- tables of the schema ---- */
+
+static inline int tfl_type_of(const char *name, int *out_bytes)
+{
+    static const struct {
+        const char *name;
+        int type, bytes;
+    } rows[] = {{"float32", 0, 4}, {"float16", 1, 2},  {"int32", 2, 4}, {"uint8", 3, 1},
+                {"int64", 4, 8},   {"string", 5, 1},   {"bool", 6, 1},  {"int16", 7, 2},
+                {"int8", 9, 1},    {"float64", 10, 8}, {"int4", 17, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0) {
+            *out_bytes = rows[i].bytes;
+            return rows[i].type;
+        }
+    abort();
+}
+
+static inline void tfl_write_tensor(tn_buf *b, size_t hole, const tfl_text_tensor *t, int buffer)
+{
+    int bytes, type = tfl_type_of(t->type, &bytes);
+    size_t at = tfl_table(b, hole, 9);
+    tfl_number(b, at, 1, type);
+    tfl_number(b, at, 2, buffer);
+    tfl_number(b, at, 5, t->variable);
+    tfl_number(b, at, 8, 1);
+    char dims[64], *p = dims;
+    for (const char *s = t->dims; *s; s++) /* where the extent is open, the shape says 1 */
+        if (s[0] == '-' && s[1] == '1')
+            continue;
+        else
+            *p++ = *s;
+    *p = 0;
+    if (strcmp(t->dims, "scalar") != 0) {
+        tfl_numbers(b, at, 0, dims, 4, false);
+        tfl_numbers(b, at, 7, t->dims, 4, false);
+    }
+    tfl_name(b, at, 3, t->name);
+    if (!t->scale[0])
+        return;
+    size_t q = tfl_table(b, tfl_field(b, at, 4), 7);
+    tfl_number(b, q, 6, t->axis);
+    tfl_numbers(b, q, 2, t->scale, 4, true);
+    tfl_numbers(b, q, 3, t->zero[0] ? t->zero : "0", 8, false);
+}
+
+static inline int tfl_find(const tfl_text_graph *g, const char *name)
+{
+    for (int i = 0; i < g->n_tensor; i++)
+        if (strcmp(g->tensor[i].name, name) == 0)
+            return i;
+    return strcmp(name, "-") == 0 ? -1 : 9999;
+}
+
+static inline void tfl_write_options(tn_buf *b, size_t op, const tfl_text_op *o)
+{
+    static const struct {
+        int set, member, slot;
+        const char *kind, *name;
+    } rows[] = {
+#define OPTION(set, member, slot, kind, name) {set, member, slot, #kind, name},
+#include "frontend/tflite/options.def"
+    };
+    static const struct {
+        const char *op;
+        int member;
+    } members[] = {{"CONV_2D", 1},
+                   {"DEPTHWISE_CONV_2D", 2},
+                   {"AVERAGE_POOL_2D", 5},
+                   {"MAX_POOL_2D", 5},
+                   {"SOFTMAX", 9},
+                   {"CONCATENATION", 10},
+                   {"ADD", 11},
+                   {"RESHAPE", 17},
+                   {"MEAN", 27},
+                   {"FULLY_CONNECTED", 8},
+                   {"GATHER", 23},
+                   {"SQUEEZE", 30},
+                   {"MUL", 21},
+                   {"WHILE", 93},
+                   {"IF", 92},
+                   {"RELU", 12},
+                   {"STRIDED_SLICE", 32}};
+    int member = 0;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        member = strcmp(members[i].op, o->name) == 0 ? members[i].member : member;
+    if (!o->n_option)
+        return;
+    tfl_number(b, op, 3, member);
+    size_t t = tfl_table(b, tfl_field(b, op, 4), 12);
+    for (int k = 0; k < o->n_option; k++) {
+        const char *value = strchr(o->options[k], '=');
+        int slot = 11; /* of no option of these operators: a field that nobody knows */
+        const char *kind = "I32";
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            if (rows[i].set == 1 && rows[i].member == member &&
+                strlen(rows[i].name) == (size_t)(value - o->options[k]) &&
+                strncmp(rows[i].name, o->options[k], strlen(rows[i].name)) == 0) {
+                slot = rows[i].slot;
+                kind = rows[i].kind;
+            }
+        if (strncmp(kind, "LIST", 4) == 0)
+            tfl_numbers(b, t, (uint32_t)slot, value + 1, 4, false);
+        else if (strcmp(kind, "F32") == 0)
+            tfl_real_number(b, t, (uint32_t)slot, strtof(value + 1, NULL));
+        else
+            tfl_number(b, t, (uint32_t)slot, strtoll(value + 1, NULL, 10));
+    }
+}
+
+static inline void tfl_write_op(tn_buf *b, size_t hole, const tfl_text_graph *g, const tfl_text_op *o,
+                                int code)
+{
+    int index[TFL_MAX];
+    size_t at = tfl_table(b, hole, 6);
+    tfl_number(b, at, 0, code);
+    for (int i = 0; i < o->n_in; i++)
+        index[i] = tfl_find(g, o->in[i]);
+    tfl_indices(b, at, 1, o->n_in, index);
+    for (int i = 0; i < o->n_out; i++)
+        index[i] = tfl_find(g, o->out[i]);
+    tfl_indices(b, at, 2, o->n_out, index);
+    tfl_write_options(b, at, o);
+}
+
+static inline int tfl_code_of(const char *name)
+{
+    static const struct {
+        int number;
+        const char *name;
+    } rows[] = {
+#define OPERATOR(n, text) {n, text},
+#include "frontend/tflite/operators.def"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].number;
+    return 250;
+}
+
+/* ---- reading the text ---- */
+
+static inline void tfl_copy(char *to, size_t room, const char *from, size_t n)
+{
+    if (n >= room)
+        abort();
+    memcpy(to, from, n);
+    to[n] = 0;
+}
+
+static inline bool tfl_key(const char *word, const char *key, char *to, size_t room)
+{
+    size_t n = strlen(key);
+    bool is = strncmp(word, key, n) == 0 && word[n] == '=';
+    if (is)
+        tfl_copy(to, room, word + n + 1, strlen(word + n + 1));
+    return is;
+}
+
+static inline void tfl_read_tensor(tfl_text_graph *g, int n, char *const word[])
+{
+    tfl_text_tensor *t = &g->tensor[g->n_tensor++];
+    char axis[8] = "0";
+    memset(t, 0, sizeof *t);
+    tfl_copy(t->name, sizeof t->name, word[1], strlen(word[1]));
+    tfl_copy(t->type, sizeof t->type, word[2], strlen(word[2]));
+    tfl_copy(t->dims, sizeof t->dims, word[3], strlen(word[3]));
+    for (int i = 4; i < n; i++) {
+        t->variable = t->variable || strcmp(word[i], "variable") == 0;
+        (void)(tfl_key(word[i], "scale", t->scale, sizeof t->scale) ||
+               tfl_key(word[i], "zero", t->zero, sizeof t->zero) ||
+               tfl_key(word[i], "axis", axis, sizeof axis) ||
+               tfl_key(word[i], "data", t->data, sizeof t->data));
+    }
+    t->axis = atoi(axis);
+}
+
+static inline void tfl_read_op(tfl_text_graph *g, int n, char *const word[])
+{
+    tfl_text_op *o = &g->op[g->n_op++];
+    int part = 0;
+    memset(o, 0, sizeof *o);
+    const char *colon = strchr(word[1], ':');
+    o->custom = word[0][0] == 'c';
+    o->version = colon ? atoi(colon + 1) : 1;
+    tfl_copy(o->name, sizeof o->name, word[1], colon ? (size_t)(colon - word[1]) : strlen(word[1]));
+    for (int i = 2; i < n; i++)
+        if (strcmp(word[i], ":") == 0 || strcmp(word[i], "->") == 0)
+            part++;
+        else if (part == 0)
+            tfl_copy(o->options[o->n_option++], 96, word[i], strlen(word[i]));
+        else if (part == 1)
+            tfl_copy(o->in[o->n_in++], 40, word[i], strlen(word[i]));
+        else
+            tfl_copy(o->out[o->n_out++], 40, word[i], strlen(word[i]));
+}
+
+static inline int tfl_read_text(const char *text, tfl_text_graph graph[])
+{
+    tfl_text_graph *g = graph;
+    char *copy = strdup(text), *rest = copy;
+    memset(g, 0, sizeof *g);
+    for (char *line; (line = strtok_r(rest, "\n", &rest)) != NULL;) {
+        char *word[2 * TFL_MAX], *left = line;
+        int n = 0;
+        while (n < 2 * TFL_MAX && (word[n] = strtok_r(left, " ", &left)) != NULL)
+            n++;
+        if (n == 0)
+            continue;
+        if (strcmp(word[0], "tensor") == 0)
+            tfl_read_tensor(g, n, word);
+        else if (strcmp(word[0], "op") == 0 || strcmp(word[0], "custom") == 0)
+            tfl_read_op(g, n, word);
+        else if (strcmp(word[0], "graph") == 0)
+            memset(++g, 0, sizeof *g);
+        for (int i = 1; i < n && strcmp(word[0], "in") == 0; i++)
+            g->in[g->n_in++] = tfl_find(g, word[i]);
+        for (int i = 1; i < n && strcmp(word[0], "out") == 0; i++)
+            g->out[g->n_out++] = tfl_find(g, word[i]);
+    }
+    free(copy);
+    return (int)(g - graph) + 1;
+}
+
+/* Each operator has a code of its own, each tensor a buffer, after the empty one. */
+static inline void tfl_write_graph(tn_buf *b, size_t hole, const tfl_text_graph *g, int *code, int *buffer)
+{
+    size_t at = tfl_table(b, hole, 5), list = tfl_offsets(b, at, 0, g->n_tensor);
+    for (int i = 0; i < g->n_tensor; i++, ++*buffer)
+        tfl_write_tensor(b, list + 4 * (size_t)i, &g->tensor[i], g->tensor[i].data[0] ? *buffer : 0);
+    tfl_indices(b, at, 1, g->n_in, g->in);
+    tfl_indices(b, at, 2, g->n_out, g->out);
+    list = tfl_offsets(b, at, 3, g->n_op);
+    for (int i = 0; i < g->n_op; i++)
+        tfl_write_op(b, list + 4 * (size_t)i, g, &g->op[i], (*code)++);
+}
+
+static inline void tfl_write_codes(tn_buf *b, size_t root, int n_graph, const tfl_text_graph graph[])
+{
+    int n = 0;
+    for (int i = 0; i < n_graph; i++)
+        n += graph[i].n_op;
+    size_t list = tfl_offsets(b, root, 1, n);
+    for (int i = 0; i < n_graph; i++)
+        for (int k = 0; k < graph[i].n_op; k++, list += 4) {
+            const tfl_text_op *o = &graph[i].op[k];
+            size_t c = tfl_table(b, list, 4);
+            tfl_number(b, c, 3, o->custom ? 32 : tfl_code_of(o->name));
+            tfl_number(b, c, 2, o->version);
+            if (o->custom)
+                tfl_name(b, c, 1, o->name);
+        }
+}
+
+static inline void tfl_write_buffers(tn_buf *b, size_t root, int n_graph, const tfl_text_graph graph[])
+{
+    int n = 1, bytes;
+    for (int i = 0; i < n_graph; i++)
+        n += graph[i].n_tensor;
+    size_t list = tfl_offsets(b, root, 4, n);
+    (void)tfl_table(b, list, 3);
+    for (int i = 0; i < n_graph; i++)
+        for (int k = 0; k < graph[i].n_tensor; k++) {
+            const tfl_text_tensor *t = &graph[i].tensor[k];
+            size_t table = tfl_table(b, list += 4, 3);
+            int type = tfl_type_of(t->type, &bytes);
+            if (!t->data[0])
+                continue;
+            tfl_here(b, tfl_field(b, table, 0));
+            size_t at = b->n;
+            tfl_put(b, 0, 4);
+            int count = tfl_elements(b, t->data, bytes, type == 0);
+            tfl_set(b, at, (uint64_t)(count * bytes), 4);
+        }
+}
+
+static inline tn_buf tfl_write(const char *text)
+{
+    tn_buf b = {0};
+    tfl_text_graph *graph = malloc(4 * sizeof *graph);
+    int n = tfl_read_text(text, graph), code = 0, buffer = 1;
+    tfl_put(&b, 0, 4);
+    tn_buf_str(&b, "TFL3");
+    size_t root = tfl_table(&b, 0, 8);
+    tfl_number(&b, root, 0, 3);
+    tfl_write_codes(&b, root, n, graph);
+    size_t list = tfl_offsets(&b, root, 2, n);
+    for (int i = 0; i < n; i++)
+        tfl_write_graph(&b, list + 4 * (size_t)i, &graph[i], &code, &buffer);
+    tfl_write_buffers(&b, root, n, graph);
+    tfl_put(&b, 0, 8);
+    free(graph);
+    return b;
+}
+
+#endif

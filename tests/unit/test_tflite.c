@@ -1,0 +1,263 @@
+/* The reader of TFLite on models written from text (tests/tflite/write.h): the numbers of integer kernels, worked out
+ * by hand, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "onnx/model.h"
+#include "tflite/write.h"
+
+#define ARGS "in x\nout y\n"
+
+static tn_status import_text(model *m, const char *text, tn_buf *bytes, const tn_import_options *o)
+{
+    *bytes = tfl_write(text);
+    tn_file f = {(const uint8_t *)bytes->at, bytes->n, 0};
+    model_init(m);
+    return model_import(m, "model.tflite", &f, o);
+}
+
+/* Runs the model on x and gives y as float64, in room for n. */
+static void run_text(const char *text, const void *x, size_t bytes, int n, double y[])
+{
+    model m;
+    tn_buf file;
+    tn_tensor_value in = {0}, out;
+    if (import_text(&m, text, &file, NULL) != TN_OK)
+        fail_msg("%s\n%s", text, model_errors(&m));
+    const tn_type *t = m.g.func->body->param[0]->type[0];
+    in.dtype = t->dtype;
+    in.ndim = t->n;
+    for (int i = 0; i < t->n; i++)
+        (void)tn_is_int(t->dim[i], &in.dim[i]);
+    in.at = tn_arena_alloc(&m.arena, bytes, 8);
+    memcpy(in.at, x, bytes);
+    in.n = bytes;
+    in.borrowed = true;
+    if (tn_relay_run(&m.g, 1, &in, 1, &out, tn_eval_interp, NULL) != TN_OK)
+        fail_msg("%s\n%s", text, model_errors(&m));
+    for (int i = 0; i < n; i++) {
+        tn_scalar s = tn_scalar_read(out.dtype, (const char *)out.at + (size_t)i * tn_dtype_bytes(out.dtype));
+        y[i] = tn_dtype_is_float(out.dtype) ? s.f : (double)s.i;
+    }
+    tn_tensor_value_deinit(&out);
+    model_deinit(&m);
+    tn_buf_deinit(&file);
+}
+
+static void expect(const char *text, const void *x, size_t bytes, int n, const double want[])
+{
+    double have[16];
+    run_text(text, x, bytes, n, have);
+    for (int i = 0; i < n; i++)
+        if (fabs(have[i] - want[i]) > 1e-6)
+            fail_msg("%s\nelement %d is %g, not %g", text, i, have[i], want[i]);
+}
+
+/* One row of two columns, SAME, two channels of the result. */
+static void float_convolution_has_the_channels_last(void **state)
+{
+    (void)state;
+    static const float x[] = {1, 2};
+    static const double y[] = {1 + 20 + 0.5, 0, 2 + 0.5, 0};
+    expect("tensor x float32 1,1,2,1\n"
+           "tensor w float32 2,1,2,1 data=1,10,-1,-1\n"
+           "tensor b float32 2 data=0.5,0\n"
+           "tensor y float32 1,1,2,2\n"
+           "op CONV_2D stride_w=1 stride_h=1 fused_activation_function=1 : x w b -> y\n" ARGS,
+           x, sizeof x, 4, y);
+}
+
+/* A quarter of 6 and -6: 3 and -3 halves, and ties go away from 0. */
+static void integer_convolution_rounds_ties_away(void **state)
+{
+    (void)state;
+    static const int8_t x[] = {6, -6};
+    static const double y[] = {2 + 1, -2 + 1};
+    expect("tensor x int8 1,1,2,1 scale=0.25\n"
+           "tensor w int8 1,1,1,1 scale=1 data=1\n"
+           "tensor b int32 1 scale=0.25 data=0\n"
+           "tensor y int8 1,1,2,1 scale=1 zero=1\n"
+           "op CONV_2D padding=1 stride_w=1 stride_h=1 : x w b -> y\n" ARGS,
+           x, sizeof x, 2, y);
+}
+
+/* The same quarters in a fully connected layer, which rounds once: ties go up. */
+static void fully_connected_layers_round_ties_up(void **state)
+{
+    (void)state;
+    static const int8_t x[] = {6, -6};
+    static const double y[] = {2, -1};
+    expect("tensor x int8 2,1 scale=0.25\n"
+           "tensor w int8 1,1 scale=1 data=1\n"
+           "tensor y int8 2,1 scale=1\n"
+           "op FULLY_CONNECTED : x w - -> y\n" ARGS,
+           x, sizeof x, 2, y);
+}
+
+static void sums_of_integers_meet_on_a_common_grid(void **state)
+{
+    (void)state;
+    static const uint8_t x[] = {10, 200};
+    expect("tensor x uint8 2 scale=0.5 zero=0\n"
+           "tensor k uint8 1 scale=0.25 zero=2 data=18\n"
+           "tensor y uint8 2 scale=0.5 zero=-4\n"
+           "op ADD : x k -> y\n" ARGS,
+           x, sizeof x, 2, (const double[]){10 + 8 - 4, 200 + 8 - 4});
+}
+
+static void averages_round_ties_away(void **state)
+{
+    (void)state;
+    static const int8_t x[] = {1, 2, -1, -2};
+    static const double y[] = {2, -2};
+    expect(
+        "tensor x int8 1,2,2,1 scale=1\n"
+        "tensor y int8 1,2,1,1 scale=1\n"
+        "op AVERAGE_POOL_2D padding=1 stride_w=1 stride_h=1 filter_width=2 filter_height=1 : x -> y\n" ARGS,
+        x, sizeof x, 2, y);
+}
+
+static void slices_drop_and_add_dimensions(void **state)
+{
+    (void)state;
+    static const float x[] = {1, 2, 3, 4, 5, 6};
+    static const double y[] = {6, 4};
+    expect("tensor x float32 2,3\n"
+           "tensor b int32 2 data=-1,0\n"
+           "tensor e int32 2 data=0,0\n"
+           "tensor s int32 2 data=1,-2\n"
+           "tensor y float32 2\n"
+           "op STRIDED_SLICE begin_mask=2 end_mask=2 shrink_axis_mask=1 : x b e s -> y\n" ARGS,
+           x, sizeof x, 2, y);
+}
+
+/* ---- what is refused ---- */
+
+typedef struct refusal {
+    const char *id, *text;
+} refusal;
+
+#define X "tensor x float32 1,2\n"
+#define Y "tensor y float32 1,2\n"
+
+static const refusal refusals[] = {
+    {"tflite-E002", X "in x\n"},
+    {"tflite-E004", X Y "op LSH_PROJECTION : x -> y\n" ARGS},
+    {"tflite-E004", X Y "custom Nonsense : x -> y\n" ARGS},
+    {"tflite-E005", X Y "op RELU:0 : x -> y\n" ARGS},
+    {"tflite-E007", X Y "op RESHAPE : x -> y\n" ARGS},
+    {"tflite-E008", X Y "op RELU fused_activation_function=1 : x -> y\n" ARGS},
+    {"tflite-E008", X Y "op RESHAPE new_shape=2 unknown=1 : x -> y\n" ARGS},
+    {"tflite-E009", X Y "op CONCATENATION axis=7 : x x -> y\n" ARGS},
+    {"tflite-E009", X Y "op ADD fused_activation_function=9 : x x -> y\n" ARGS},
+    {"tflite-E010", X Y "tensor k float32 3 data=1,2\nop ADD : x k -> y\n" ARGS},
+    {"tflite-E010", X Y "tensor k string 1 data=1\nop ADD : x k -> y\n" ARGS},
+    {"tflite-E013", X Y "tensor z float32 1\nop ADD : x z -> y\n" ARGS},
+    {"tflite-E014", X Y "op RELU : x -> y\nop RELU : x -> y\n" ARGS},
+    {"tflite-E015", "tensor x string 1\n" Y "op RELU : x -> y\n" ARGS},
+    {"tflite-E016", X Y "tensor s int32 2\nop TRANSPOSE : x s -> y\nin x s\nout y\n"},
+    {"tflite-E017", X Y "op ADD : x -> y\n" ARGS},
+    {"tflite-E017", X Y "op RELU : x x -> y\n" ARGS},
+    {"tflite-E020", X Y "tensor z float32 1,2\nop RELU : x -> z y\n" ARGS},
+    {"tflite-E022", X Y "tensor w float32 1,1 data=1\nop CONV_2D stride_w=1 stride_h=1 : x w - -> y\n" ARGS},
+    {"tflite-E022", "tensor x float32 1,1,1,1,1,1,1,1,1\n" Y "op RELU : x -> y\n" ARGS},
+};
+
+static void refuse(const refusal *r, const tn_import_options *o)
+{
+    model m;
+    tn_buf file;
+    tn_status s = import_text(&m, r->text, &file, o);
+    const char *errors = model_errors(&m);
+    if (s == TN_OK || !strstr(errors, r->id))
+        fail_msg("%s\n%s is expected, not:\n%s", r->text, r->id, errors);
+    model_deinit(&m);
+    tn_buf_deinit(&file);
+}
+
+static void wrong_models_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        refuse(&refusals[i], NULL);
+}
+
+static void wrong_shapes_are_refused(void **state)
+{
+    (void)state;
+    static const char text[] = X Y "op RELU : x -> y\n" ARGS;
+    static const int64_t dim[] = {1, 2};
+    static const tn_input_sizes sizes[2] = {{.min = 5, .max = 3}};
+    const tn_input_shape other = {.name = "z", .ndim = 2, .dim = dim},
+                         rank = {.name = "x", .ndim = 1, .dim = dim},
+                         open = {.name = "x", .ndim = 2, .dim = (const int64_t[]){-1, 2}, .sizes = sizes};
+    refuse(&(refusal){"tflite-E018", text}, &(tn_import_options){.shape = &other, .n_shape = 1});
+    refuse(&(refusal){"tflite-E019", text}, &(tn_import_options){.shape = &rank, .n_shape = 1});
+    refuse(&(refusal){"tflite-E060", text}, &(tn_import_options){.shape = &open, .n_shape = 1});
+}
+
+/* 33 inputs of 8 open dimensions each; more errors than anybody reads; a chain of operators that all give one tensor of
+ * eight dimensions to the next. */
+static void too_much_is_refused(void **state)
+{
+    (void)state;
+    tn_buf text = {0};
+    for (int i = 0; i < 33; i++)
+        tn_buf_printf(&text, "tensor x%d float32 -1,-1,-1,-1,-1,-1,-1,-1\n", i);
+    tn_buf_str(&text, "op RELU : x0 -> x1\nin");
+    for (int i = 0; i < 33; i++)
+        tn_buf_printf(&text, " x%d", i);
+    tn_buf_str(&text, "\nout x1\n");
+    refuse(&(refusal){"tflite-E023", tn_buf_cstr(&text)}, NULL);
+    tn_buf_deinit(&text);
+}
+
+/* Every prefix of a model, and the model with each of its bytes changed, is read or refused. */
+static void damaged_models_are_refused(void **state)
+{
+    (void)state;
+    tn_buf good = tfl_write(X Y "op RELU : x -> y\n" ARGS);
+    for (size_t i = 0; i < 2 * good.n; i++) {
+        model m;
+        char *copy = malloc(good.n);
+        memcpy(copy, good.at, good.n);
+        bool cut = i < good.n;
+        if (!cut)
+            copy[i - good.n] = (char)(copy[i - good.n] ^ 0xff);
+        tn_file f = {(const uint8_t *)copy, cut ? i : good.n, 0};
+        model_init(&m);
+        tn_status s = tn_import(&m.g, "model.tflite", &f, "tflite", NULL);
+        if (cut && s != TN_OK && i >= 8)
+            assert_non_null(strstr(model_errors(&m), "tflite-E"));
+        assert_true((s == TN_OK) == (m.ctx.n_error == 0));
+        model_deinit(&m);
+        free(copy);
+    }
+    model m;
+    model_init(&m);
+    tn_file f = {(const uint8_t *)good.at, 20, 0};
+    assert_int_equal(tn_import(&m.g, "model.tflite", &f, NULL, NULL), TN_FAIL);
+    assert_non_null(strstr(model_errors(&m), "tflite-E001"));
+    model_deinit(&m);
+    tn_buf_deinit(&good);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(float_convolution_has_the_channels_last),
+        cmocka_unit_test(integer_convolution_rounds_ties_away),
+        cmocka_unit_test(fully_connected_layers_round_ties_up),
+        cmocka_unit_test(sums_of_integers_meet_on_a_common_grid),
+        cmocka_unit_test(averages_round_ties_away),
+        cmocka_unit_test(slices_drop_and_add_dimensions),
+        cmocka_unit_test(wrong_models_are_refused),
+        cmocka_unit_test(wrong_shapes_are_refused),
+        cmocka_unit_test(too_much_is_refused),
+        cmocka_unit_test(damaged_models_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
