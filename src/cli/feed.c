@@ -79,11 +79,18 @@ static bool same_shape(const tn_array *a, const tnr_tensor_info *info)
     return true;
 }
 
+/* TensorFlow's name of the tensor that input X is is X:0. */
+static bool is_called(const char *input, const char *name)
+{
+    size_t n = strlen(input);
+    return strncmp(input, name, n) == 0 && (!name[n] || strcmp(name + n, ":0") == 0);
+}
+
 static int match(const maker *m, const tn_array *a, uint32_t *out)
 {
     char got[512], want[512];
     uint32_t i = 0;
-    while (i < m->feed->n && strcmp(m->input[i].name, a->name) != 0)
+    while (i < m->feed->n && !is_called(m->input[i].name, a->name))
         i++;
     if (i == m->feed->n) {
         tn_nearest p = {.word = a->name, .n = strlen(a->name)};

@@ -19,7 +19,6 @@
 #define AGAIN "download or export it again"
 #define NO_GRAPH "it holds weights without a graph: export the model to ONNX with the framework that it comes from"
 
-#define TF2ONNX "convert it to ONNX: python -m tf2onnx.convert "
 
 static const struct { const char *magic; uint8_t n, at; tn_file_kind kind; } magics[] = {
 #define MAGIC(bytes, offset, role, what, advice) {bytes, sizeof bytes - 1, offset, {TN_FILE_KIND_##role, what, advice}},

@@ -63,6 +63,8 @@ const tn_format tn_formats[] = {
      tn_import_onnx},
     {"tflite", "TFLite", MODEL("a TFLite model"), false, SUFFIX(".tflite"), NULL, sniff_tflite,
      tn_import_tflite},
+    {"pb", "TensorFlow", MODEL("a TensorFlow model"), false, SUFFIX(".pb", ".meta"), INSIDE("saved_model.pb"),
+     tn_sniff_tensorflow, tn_import_tensorflow},
     {"relay", "Relay text", MODEL("a Relay text"), true, SUFFIX(".relay"), NULL, sniff_relay, import_relay},
 };
 const size_t tn_n_formats = sizeof tn_formats / sizeof *tn_formats;

@@ -65,6 +65,10 @@ TN_WARN_UNUSED tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *o
 /* The symbols of the inputs of an imported module for which 0 is a size as any other: some result has the symbol in
  * its shape, and none of these is empty where it is 0. Returns their number; *out lies in g's arena. */
 size_t tn_find_zero_symbols(tn_graph *g, const char ***out);
+/* A frozen graph, saved_model.pb with its variables beside it, or a .meta file with its checkpoint beside it. */
+bool tn_sniff_tensorflow(const uint8_t *at, size_t n);
+TN_WARN_UNUSED tn_status tn_import_tensorflow(tn_graph *g, const char *path, const tn_file *file,
+                                              const tn_import_options *o);
 TN_WARN_UNUSED tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file,
                                         const tn_import_options *o);
 TN_WARN_UNUSED tn_status tn_import_tflite(tn_graph *g, const char *path, const tn_file *file,

@@ -286,16 +286,25 @@ static void unknown_formats_are_refused(void **state)
         {"m.x", NULL, "\xff\xff\xff\xff",
          "m.x: error: neither its content nor its name tells the format of this file; if it is a model, name "
          "its "
-         "format with --model-format (onnx, relay) [frontend-E001]\n"},
+         "format with --model-format (%s) [frontend-E001]\n"},
         {"m.x", "onx", "\xff\xff\xff\xff",
-         "m.x: error: unknown model format \"onx\"; choose from onnx, relay [frontend-E001]\n"},
+         "m.x: error: unknown model format \"onx\"; choose from %s [frontend-E001]\n"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         model m;
         model_init(&m);
         m.file = (tn_file){(const uint8_t *)row[i].content, strlen(row[i].content), 0};
         assert_int_equal(tn_import(&m.g, row[i].path, &m.file, row[i].format, NULL), TN_FAIL);
-        assert_string_equal(model_errors(&m), row[i].text);
+        tn_buf known = {0}, text = {0};
+        for (size_t k = 0; k < tn_n_formats; k++)
+            tn_buf_printf(&known, "%s%s", k ? ", " : "", tn_formats[k].name);
+        const char *gap = strstr(row[i].text, "%s");
+        tn_buf_add(&text, row[i].text, gap ? (size_t)(gap - row[i].text) : strlen(row[i].text));
+        if (gap)
+            tn_buf_printf(&text, "%s%s", tn_buf_cstr(&known), gap + 2);
+        assert_string_equal(model_errors(&m), tn_buf_cstr(&text));
+        tn_buf_deinit(&known);
+        tn_buf_deinit(&text);
         model_deinit(&m);
     }
 }

@@ -56,7 +56,7 @@ typedef struct imp_table {
 } imp_table;
 
 typedef struct imp_format {
-    const char *version; /* what the version of a set of operators is called: "opset" */
+    const char *version; /* what the version of a set of operators is called: "opset"; NULL: there are none */
     const imp_table *tables;
     void (*check)(imp_node *n); /* before any converter; may be NULL */
     void (*convert)(

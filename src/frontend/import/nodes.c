@@ -36,6 +36,13 @@ static const char *advice_for(imp_model *im, const char *op)
                   : "replace it by supported ones or export the model without it";
 }
 
+/* " (opset 9)"; nothing where a format's operators have no versions. */
+static const char *version_text(imp_model *im, int64_t version)
+{
+    const char *word = im->format->version;
+    return word ? tn_arena_printf(&im->scratch, " (%s %lld)", word, (long long)version) : "";
+}
+
 static void report_version(imp_model *im, const imp_row *other, int64_t version, const tn_loc *loc)
 {
     const char *word = im->format->version;
@@ -62,8 +69,8 @@ const imp_row *imp_row_of(imp_model *im, tn_bytes domain, tn_bytes op, int64_t v
                         "operator %s of domain %s is not supported; export the model with standard operators",
                         loc->op, imp_text(im, domain));
     else
-        (void)imp_error(im, IMP_UNKNOWN_OPERATOR, loc, "operator %s (%s %lld) is not supported; %s", loc->op,
-                        im->format->version, (long long)version, advice_for(im, loc->op));
+        (void)imp_error(im, IMP_UNKNOWN_OPERATOR, loc, "operator %s%s is not supported; %s", loc->op,
+                        version_text(im, version), advice_for(im, loc->op));
     return NULL;
 }
 
@@ -90,16 +97,24 @@ static bool operands_ready(imp_model *im, const imp_node *n)
     return ready;
 }
 
+static void refuse_attribute(imp_node *c, const char *name)
+{
+    const char *version = c->im->format->version;
+    if (version)
+        imp_refuse(
+            c, IMP_ATTR_UNKNOWN,
+            "attribute %s is not supported for %s %lld; remove it, or export the model with another %s", name,
+            version, (long long)c->version, version);
+    else
+        imp_refuse(c, IMP_ATTR_UNKNOWN, "attribute %s of %s is not supported; remove it", name, c->loc->op);
+}
+
 /* Anything in the operator that its row or converter does not know. */
 static void check_rest(imp_node *c)
 {
-    const char *version = c->im->format->version;
     for (size_t i = 0; i < c->n_attr && !c->bad; i++)
         if (i >= 64 || !(c->asked >> i & 1))
-            imp_refuse(
-                c, IMP_ATTR_UNKNOWN,
-                "attribute %s is not supported for %s %lld; remove it, or export the model with another %s",
-                imp_text(c->im, c->attr[i].name), version, (long long)c->version, version);
+            refuse_attribute(c, imp_text(c->im, c->attr[i].name));
     for (uint32_t i = (uint32_t)c->row->max_in; c->row->max_in >= 0 && i < imp_n_in(c) && !c->bad; i++)
         if (imp_has(c, i))
             imp_refuse(c, IMP_OPERANDS,

@@ -1,0 +1,393 @@
+/* TensorFlow -> Relay: a frozen graph, a SavedModel with its checkpoint, or a .meta file with the checkpoint beside it.
+ *
+ * Placeholders that the results need become parameters of @main, in the order of the file. The results are those of the
+ * model's signature; a graph without one gives what no other node reads. */
+#include "frontend/tensorflow/tf.h"
+
+#include "base/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which kind of file it is ---- */
+
+static bool is_word(tn_bytes s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!((s.at[i] | 32) >= 'a' && (s.at[i] | 32) <= 'z') && !(s.at[i] >= '0' && s.at[i] <= '9') &&
+            s.at[i] != '_' && s.at[i] != '>')
+            return false;
+    return s.n > 0;
+}
+
+/* NodeDef begins with its name and its operator. */
+static bool is_node(tn_bytes b)
+{
+    tn_pb r = tn_pb_open(b.at, b.n);
+    return tn_pb_next(&r) && r.field == 1 && r.wire == TN_PB_LEN && tn_pb_next(&r) && r.field == 2 &&
+           r.wire == TN_PB_LEN && is_word(r.bytes);
+}
+
+enum { LOOK = 256 }; /* fields at most */
+
+static bool is_graph(tn_bytes b)
+{
+    tn_pb r = tn_pb_open(b.at, b.n);
+    bool node = false;
+    for (int i = 0; i < LOOK && tn_pb_next(&r); i++) {
+        if (r.field < 1 || r.field > 5 || (r.field == 1 && (r.wire != TN_PB_LEN || !is_node(r.bytes))))
+            return false;
+        node = node || r.field == 1;
+    }
+    return node && !r.error;
+}
+
+/* Message `of` has a part `field` that is a graph, or a part of it that has. */
+static bool holds_graph(tn_bytes b, int depth)
+{
+    tn_pb r = tn_pb_open(b.at, b.n);
+    for (int i = 0; i < LOOK && tn_pb_next(&r); i++)
+        if (r.field == 2 && r.wire == TN_PB_LEN)
+            return depth ? holds_graph(r.bytes, depth - 1) : is_graph(r.bytes);
+    return false;
+}
+
+enum kind { GRAPH, META_GRAPH, SAVED_MODEL, NO_KIND };
+
+static enum kind kind_of(const uint8_t *at, size_t n)
+{
+    tn_bytes b = {at, n};
+    tn_pb r = tn_pb_open(at, n);
+    if (is_graph(b))
+        return GRAPH;
+    if (tn_pb_next(&r) && r.field == 1 && r.wire == TN_PB_VARINT)
+        return holds_graph(b, 1) ? SAVED_MODEL : NO_KIND;
+    return holds_graph(b, 0) ? META_GRAPH : NO_KIND;
+}
+
+bool tn_sniff_tensorflow(const uint8_t *at, size_t n) { return kind_of(at, n) != NO_KIND; }
+
+/* ---- what a model computes ---- */
+
+typedef struct port { /* an input or output of the model */
+    tn_bytes name;    /* of the value in the graph */
+    tn_bytes key;     /* the signature's name; .n 0: there is none */
+} port;
+
+typedef struct ports {
+    port *at;
+    size_t n;
+} ports;
+
+static int by_key(const void *a, const void *b)
+{
+    const port *p = a, *q = b;
+    size_t n = p->key.n < q->key.n ? p->key.n : q->key.n;
+    int order = n ? memcmp(p->key.at, q->key.at, n) : 0;
+    return order ? order : (p->key.n > q->key.n) - (p->key.n < q->key.n);
+}
+
+static const tf_signature *signature_of(const tf_meta_graph *m)
+{
+    const tf_named_signature *s = m->signature_def.at;
+    const tf_signature *first = NULL;
+    for (size_t i = 0; i < m->signature_def.n; i++) {
+        if (imp_is(s[i].key, "serving_default"))
+            return s[i].value;
+        if (!first && s[i].value && s[i].value->outputs.n && !(s[i].key.n > 1 && s[i].key.at[0] == '_'))
+            first = s[i].value;
+    }
+    return first;
+}
+
+/* In the order of their names, as protobuf's maps have none. */
+static ports signature_ports(tf_import *t, const tn_pb_array *list)
+{
+    const tf_named_info *info = list->at;
+    ports p = {TN_NEW_N(&t->im.scratch, port, list->n), 0};
+    for (size_t i = 0; i < list->n; i++)
+        if (info[i].value && info[i].value->name.n)
+            p.at[p.n++] = (port){tf_value_name(t, t->graph, info[i].value->name, false), info[i].key};
+    qsort(p.at, p.n, sizeof *p.at, by_key);
+    return p;
+}
+
+/* Nodes that compute nothing for a reader. */
+static bool is_silent(const tf_node *n)
+{
+    static const char *const op[] = {
+        "Const",    "NoOp",           "Assert",   "Placeholder",       "PlaceholderWithDefault",
+        "SaveV2",   "RestoreV2",      "Assign",   "VarHandleOp",       "VariableV2",
+        "Variable", "ReadVariableOp", "Identity", "MergeV2Checkpoints"};
+    size_t k = sizeof op / sizeof *op;
+    bool input = n->n_in > 0;
+    for (size_t i = 0; i < k; i++)
+        if (tf_is_op(n->def, op[i]))
+            return strcmp(op[i], "Identity") != 0 || !input;
+    return n->n_out == 0;
+}
+
+/* What no other node reads. */
+static ports leaves(tf_import *t)
+{
+    tf_graph *g = t->graph;
+    bool *read = TN_NEW_N(&t->im.scratch, bool, g->n);
+    ports p = {TN_NEW_N(&t->im.scratch, port, g->n), 0};
+    for (size_t i = 0; i < g->n; i++)
+        for (size_t k = 0; k < g->node[i].n_in; k++)
+            if (g->node[i].from[k] != TF_NONE)
+                read[g->node[i].from[k]] = true;
+    for (size_t i = 0; i < g->n; i++)
+        if (!read[i] && !is_silent(&g->node[i]))
+            p.at[p.n++] = (port){.name = g->node[i].def->name};
+    return p;
+}
+
+/* ---- inputs ---- */
+
+static bool *needed_nodes(tf_import *t, const ports *outputs)
+{
+    tf_graph *g = t->graph;
+    bool *needed = TN_NEW_N(&t->im.scratch, bool, g->n);
+    tn_vec(int64_t) stack = {0};
+    tn_bytes rest;
+    (void)rest;
+    for (size_t i = 0; i < outputs->n; i++) {
+        tn_bytes name = outputs->at[i].name;
+        const uint8_t *colon = name.n ? memchr(name.at, ':', name.n) : NULL;
+        int64_t k = tf_find_node(g, (tn_bytes){name.at, colon ? (size_t)(colon - name.at) : name.n});
+        if (k != TF_NONE)
+            tn_vec_push(&stack, k);
+    }
+    while (stack.n) {
+        int64_t k = tn_vec_pop(&stack);
+        if (needed[k])
+            continue;
+        needed[k] = true;
+        for (size_t i = 0; i < g->node[k].n_in; i++)
+            if (g->node[k].from[i] != TF_NONE && !needed[g->node[k].from[i]])
+                tn_vec_push(&stack, g->node[k].from[i]);
+    }
+    tn_vec_deinit(&stack);
+    return needed;
+}
+
+static bool has_shape(const tf_import *t, tn_bytes name)
+{
+    const tn_import_options *o = t->im.options;
+    for (size_t i = 0; o && i < o->n_shape; i++)
+        if (imp_is(name, o->shape[i].name))
+            return true;
+    return false;
+}
+
+/* Placeholders, and those with a default that the user gives a shape. */
+static bool is_input(const tf_import *t, const tf_node_def *n)
+{
+    return tf_is_op(n, "Placeholder") || tf_is_op(n, "PlaceholderV2") ||
+           (tf_is_op(n, "PlaceholderWithDefault") && has_shape(t, n->name));
+}
+
+static imp_input input_of(imp_model *im, const tf_node_def *n)
+{
+    const tf_value *v = tf_find_attr(&n->attr, "shape");
+    const tf_shape *s = v && v->shape && !v->shape->unknown_rank ? v->shape : NULL;
+    imp_input in = {.name = n->name, .dtype = TN_F32, .has_shape = s != NULL, .n = s ? s->dim.n : 0};
+    imp_dim *dim = TN_NEW_N(&im->scratch, imp_dim, in.n);
+    for (size_t i = 0; i < in.n; i++)
+        dim[i] = (imp_dim){.extent = ((const tf_dim *)s->dim.at)[i].size};
+    in.dim = dim;
+    return in;
+}
+
+/* A placeholder that says nothing of its shape is a scalar where shapes are given for others, as those of scalars have
+ * nothing to say. */
+static void assume_scalar(tf_import *t, imp_input *in)
+{
+    if (in->has_shape || !t->im.options || !t->im.options->n_shape || has_shape(t, in->name))
+        return;
+    in->has_shape = true;
+    (void)tn_report(t->im.g->ctx, TN_WARNING, "tensorflow-W002", imp_make_loc(&t->im, NULL, NULL),
+                    "input \"%s\" has no shape, and none is given: it is taken to be a scalar",
+                    imp_text(&t->im, in->name));
+}
+
+static tn_status add_input(tf_import *t, const tf_node_def *n, imp_input *in)
+{
+    imp_model *im = &t->im;
+    const tn_loc *loc = tf_loc(t, n);
+    const tf_value *type = tf_find_attr(&n->attr, "dtype");
+    TN_TRY(imp_define(im, n->name, (imp_value){.state = IMP_BAD}, loc));
+    if (!tf_dtype(im, type && type->type.n ? *(const int64_t *)type->type.at : 0,
+                  tn_arena_printf(&im->scratch, "input \"%s\"", imp_text(im, n->name)), loc, &in->dtype))
+        return TN_FAIL;
+    return imp_add_input(im, in, loc);
+}
+
+static tn_status add_inputs(tf_import *t, const bool needed[])
+{
+    imp_model *im = &t->im;
+    size_t n = 0;
+    const tf_node_def **node = TN_NEW_N(&im->scratch, const tf_node_def *, t->graph->n);
+    imp_input *in = TN_NEW_N(&im->scratch, imp_input, t->graph->n);
+    for (size_t i = 0; i < t->graph->n; i++) {
+        if (!needed[i] || !is_input(t, t->graph->node[i].def))
+            continue;
+        node[n] = t->graph->node[i].def;
+        in[n] = input_of(im, node[n]);
+        assume_scalar(t, &in[n]);
+        n++;
+    }
+    tn_status s = imp_check_shapes(im, n, in);
+    for (size_t i = 0; i < n; i++)
+        if (add_input(t, node[i], &in[i]) != TN_OK)
+            s = TN_FAIL;
+    return s;
+}
+
+/* TensorFlow calls the tensor X:0 that node X computes, and a signature has names of its own: users say either. */
+static const char *node_called(tf_import *t, const char *said, const ports *inputs)
+{
+    size_t n = strlen(said);
+    tn_bytes whole = {(const uint8_t *)said, n};
+    if (tf_find_node(t->graph, whole) != TF_NONE)
+        return said;
+    if (n > 2 && strcmp(said + n - 2, ":0") == 0)
+        return tn_arena_strndup(&t->im.scratch, said, n - 2);
+    for (size_t i = 0; i < inputs->n; i++)
+        if (imp_same(inputs->at[i].key, whole))
+            return tn_arena_strndup(&t->im.scratch, (const char *)inputs->at[i].name.at,
+                                    inputs->at[i].name.n);
+    return said;
+}
+
+static const tn_import_options *options_of(tf_import *t, const tn_import_options *given, const ports *inputs)
+{
+    if (!given || !given->n_shape)
+        return given;
+    tn_import_options *o = TN_NEW(&t->im.scratch, tn_import_options);
+    tn_input_shape *shape = TN_NEW_N(&t->im.scratch, tn_input_shape, given->n_shape);
+    *o = *given;
+    for (size_t i = 0; i < given->n_shape; i++) {
+        shape[i] = given->shape[i];
+        shape[i].name = node_called(t, shape[i].name, inputs);
+    }
+    o->shape = shape;
+    return o;
+}
+
+/* ---- the model ---- */
+
+static tn_status convert(tf_import *t, const ports *inputs, const ports *outputs)
+{
+    imp_model *im = &t->im;
+    tn_bytes *name = TN_NEW_N(&im->scratch, tn_bytes, outputs->n);
+    const tn_loc *loc = imp_make_loc(im, NULL, NULL);
+    im->options = options_of(t, im->options, inputs);
+    imp_start(im);
+    tn_status s = add_inputs(t, needed_nodes(t, outputs));
+    im->had_errors = im->g->ctx->n_error;
+    for (size_t i = 0; i < outputs->n && !im->stopped; i++) {
+        name[i] = outputs->at[i].name;
+        (void)tf_value_of(t, name[i], loc);
+    }
+    if (s != TN_OK || im->g->ctx->n_error != im->had_errors)
+        return TN_FAIL;
+    TN_TRY(imp_set_results(im, outputs->n, name));
+    for (size_t i = 0; i < outputs->n; i++)
+        if (outputs->at[i].key.n)
+            im->g->result_name[i] = imp_text(im, outputs->at[i].key);
+    return TN_OK;
+}
+
+static void index_functions(tf_import *t)
+{
+    const tf_library *l = t->def->library;
+    const tf_function *f = l ? l->function.at : NULL;
+    for (size_t i = 0; l && i < l->function.n; i++)
+        if (f[i].signature && f[i].signature->name.n)
+            tn_strmap_put(&t->functions, (const char *)f[i].signature->name.at, f[i].signature->name.n, i);
+}
+
+static tn_status import_graph(tf_import *t, const tf_graph_def *g, const tf_signature *s)
+{
+    if (!g || !g->node.n)
+        return tn_error(t->im.g->ctx, "tensorflow-E002", imp_make_loc(&t->im, NULL, NULL),
+                        "the file has no graph; it is no TensorFlow model, or it is damaged");
+    t->def = g;
+    index_functions(t);
+    t->im.had_errors = t->im.g->ctx->n_error;
+    t->main = t->graph = tf_graph_new(t, &g->node, false);
+    if (t->im.g->ctx->n_error != t->im.had_errors)
+        return TN_FAIL;
+    ports inputs = s ? signature_ports(t, &s->inputs) : (ports){0};
+    ports outputs = s ? signature_ports(t, &s->outputs) : leaves(t);
+    return convert(t, &inputs, &outputs);
+}
+
+static const tf_meta_graph *choose_graph(const tf_saved_model *m)
+{
+    const tf_meta_graph *g = m->meta_graphs.at;
+    for (size_t i = 0; i < m->meta_graphs.n; i++) {
+        const tf_meta_info *info = g[i].meta_info_def;
+        for (size_t k = 0; info && k < info->tags.n; k++)
+            if (imp_is(((const tn_bytes *)info->tags.at)[k], "serve"))
+                return &g[i];
+    }
+    return m->meta_graphs.n ? g : NULL;
+}
+
+static tn_status import_meta(tf_import *t, const tf_meta_graph *m, const char *prefix)
+{
+    TN_TRY(tf_checkpoint_open(t, prefix));
+    return import_graph(t, m ? m->graph_def : NULL, m ? signature_of(m) : NULL);
+}
+
+static tn_status read_file(tf_import *t, const tn_pb_msg *msg, void *out)
+{
+    const char *where = "";
+    const char *trouble = tn_pb_read(&t->im.scratch, msg, t->im.whole.at, t->im.whole.n, NULL, out, &where);
+    if (trouble)
+        return tn_error(t->im.g->ctx, "tensorflow-E001", imp_make_loc(&t->im, NULL, NULL),
+                        "this is no TensorFlow model, or it is damaged: %s (in %s)", trouble, where);
+    return TN_OK;
+}
+
+static tn_status import(tf_import *t)
+{
+    imp_model *im = &t->im;
+    tf_saved_model saved = {0};
+    tf_meta_graph meta = {0};
+    tf_graph_def graph = {0};
+    size_t n = strlen(im->file);
+    switch (kind_of(im->whole.at, im->whole.n)) {
+    case SAVED_MODEL:
+        TN_TRY(read_file(t, &tf_saved_model_msg, &saved));
+        return import_meta(t, choose_graph(&saved), "variables/variables");
+    case META_GRAPH: {
+        const char *slash = strrchr(im->file, '/'), *name = slash ? slash + 1 : im->file;
+        n = strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".meta") == 0 ? strlen(name) - 5
+                                                                              : strlen(name);
+        TN_TRY(read_file(t, &tf_meta_graph_msg, &meta));
+        return import_meta(t, &meta, tn_arena_strndup(&im->scratch, name, n));
+    }
+    default: TN_TRY(read_file(t, &tf_graph_def_msg, &graph)); return import_graph(t, &graph, NULL);
+    }
+}
+
+tn_status tn_import_tensorflow(tn_graph *g, const char *path, const tn_file *file,
+                               const tn_import_options *options)
+{
+    tf_import t = {0};
+    imp_open(&t.im, &tf_format, g, path, file, options);
+    tn_status s = import(&t);
+    for (size_t i = 0; i < t.made.n; i++)
+        tn_strmap_deinit(&t.made.at[i]->index);
+    tn_vec_deinit(&t.made);
+    tn_map_deinit(&t.graphs);
+    tn_map_deinit(&t.resources);
+    tn_strmap_deinit(&t.functions);
+    tf_checkpoint_close(&t);
+    imp_close(&t.im);
+    return s;
+}

@@ -1,0 +1,319 @@
+/* Layers: convolution, pooling, normalisation, bias. Data has its channels last, unless data_format says otherwise. */
+#include "frontend/tensorflow/tf.h"
+
+#include "frontend/import/window.h"
+#include "op/nn/nn.h"
+#include "op/tensor/tensor.h"
+
+#include <string.h>
+
+bool tf_is_last(imp_node *c)
+{
+    const char *s = imp_attr_string(c, "data_format", "NHWC");
+    return strncmp(s, "NC", 2) != 0;
+}
+
+/* Entries for the spatial dimensions of a list for all of them. */
+static void spatial_list(imp_node *c, const char *name, const imp_window *w, int64_t out[])
+{
+    tn_ints v;
+    if (!imp_attr_ints(c, name, &v) || c->bad || !v.n)
+        return;
+    if (v.n != (uint32_t)w->dims + 2) {
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "attribute %s has %u entries for data of %d dimensions; the model is damaged", name,
+                   (unsigned)v.n, w->dims + 2);
+        return;
+    }
+    for (int i = 0; i < w->dims; i++) {
+        out[i] = v.at[i + (w->last ? 1 : 2)];
+        if (out[i] < 1 || out[i] > INT32_MAX)
+            imp_refuse(c, IMP_BAD_VALUE, "attribute %s contains %lld, which is not in [1, 2^31)", name,
+                       (long long)out[i]);
+    }
+}
+
+static void explicit_pads(imp_node *c, imp_window *w)
+{
+    tn_ints v;
+    int64_t pad[2 * IMP_MAX_SPATIAL];
+    if (!imp_attr_ints(c, "explicit_paddings", &v) || v.n != 2 * ((uint32_t)w->dims + 2)) {
+        imp_refuse(c, IMP_BAD_VALUE, "explicit_paddings has not two entries for each dimension");
+        return;
+    }
+    for (int i = 0; i < w->dims; i++) {
+        pad[i] = v.at[2 * (i + (w->last ? 1 : 2))];
+        pad[w->dims + i] = v.at[2 * (i + (w->last ? 1 : 2)) + 1];
+    }
+    imp_pad_both(c, w, pad);
+}
+
+enum padding { SAME, VALID, EXPLICIT };
+
+static enum padding padding_of(imp_node *c)
+{
+    const char *how = imp_attr_string(c, "padding", "VALID");
+    if (strcmp(how, "SAME") == 0 || strcmp(how, "SAME_UPPER") == 0)
+        return SAME;
+    if (strcmp(how, "EXPLICIT") == 0)
+        return EXPLICIT;
+    if (strcmp(how, "VALID") != 0)
+        imp_refuse(c, IMP_BAD_VALUE, "padding is \"%s\"; SAME, VALID and EXPLICIT are known", how);
+    return VALID;
+}
+
+/* Of data; the kernel is known. */
+static void read_padding(imp_node *c, tn_value x, imp_window *w)
+{
+    enum padding how = padding_of(c);
+    if (how == SAME)
+        imp_pad_same(c, x, w, false);
+    else if (how == EXPLICIT)
+        explicit_pads(c, w);
+    else
+        imp_pad_none(c, w);
+    if (how != EXPLICIT)
+        imp_attr_ignore(c, "explicit_paddings");
+}
+
+static const char *const filter_order[] = {"", "WIO", "HWIO", "DHWIO"}, *const weight_order[] = {
+                                                                            "", "OIW", "OIHW", "OIDHW"};
+
+/* ---- convolution ---- */
+
+static int64_t groups_of(imp_node *c, tn_value x, tn_value filter, const imp_window *w)
+{
+    int64_t channels = 0, each = 0;
+    if (c->bad || !tn_is_int(imp_type(x)->dim[w->last ? w->dims + 1 : 1], &channels) ||
+        !tn_is_int(imp_type(filter)->dim[w->dims], &each) || each < 1)
+        return 1;
+    return channels > each && channels % each == 0 ? channels / each : 1;
+}
+
+static bool is_filter(imp_node *c, tn_value filter, const imp_window *w)
+{
+    if (!c->bad && imp_rank(filter) != w->dims + 2)
+        imp_refuse(c, IMP_TOO_LARGE, "the filter %s must have %d dimensions",
+                   imp_type_text(c, imp_type(filter)), w->dims + 2);
+    return !c->bad;
+}
+
+static void conv(imp_node *c)
+{
+    imp_window w;
+    tn_value x = imp_in(c, 0), filter = imp_in(c, 1);
+    bool last = tf_is_last(c);
+    imp_attr_ignore(c, "use_cudnn_on_gpu");
+    imp_attr_ignore(c, "batch_dims");
+    if (!imp_window_init(c, x, last, &w) || !is_filter(c, filter, &w))
+        return;
+    int64_t groups = groups_of(c, x, filter, &w);
+    tn_value weight = imp_reorder(c, filter, filter_order[w.dims], weight_order[w.dims]);
+    if (!imp_window_of_weight(c, weight, &w))
+        return;
+    spatial_list(c, "strides", &w, w.stride);
+    spatial_list(c, "dilations", &w, w.dilation);
+    read_padding(c, x, &w);
+    imp_out(c, 0, imp_conv(c, x, weight, &w, groups));
+}
+
+static void depthwise(imp_node *c)
+{
+    imp_window w;
+    int64_t channels = 1;
+    tn_value x = imp_in(c, 0), filter = imp_in(c, 1);
+    bool last = tf_is_last(c);
+    if (!imp_window_init(c, x, last, &w) || !is_filter(c, filter, &w))
+        return;
+    (void)tn_is_int(imp_type(filter)->dim[w.dims], &channels);
+    tn_value weight = imp_depthwise_weight(c, filter);
+    if (!imp_window_of_weight(c, weight, &w))
+        return;
+    spatial_list(c, "strides", &w, w.stride);
+    spatial_list(c, "dilations", &w, w.dilation);
+    read_padding(c, x, &w);
+    imp_out(c, 0, imp_conv(c, x, weight, &w, channels));
+}
+
+/* Spatial extents of a result that is given in full, or without batch and channels; false: not all are numbers. */
+static bool read_size(imp_node *c, tn_value y, const tn_dims *all, const imp_window *w, int64_t size[])
+{
+    uint32_t dims = (uint32_t)w->dims;
+    int64_t in;
+    bool fixed = true;
+    if (all->n != dims + 2 && all->n != dims)
+        imp_refuse(c, IMP_BAD_VALUE, "the extents of the result have %u entries", (unsigned)all->n);
+    for (int i = 0; i < w->dims && !c->bad; i++)
+        fixed = fixed && tn_is_int(all->at[all->n == dims ? i : i + (w->last ? 1 : 2)], &size[i]) &&
+                tn_is_int(imp_window_extent(y, w, i), &in);
+    return fixed && !c->bad;
+}
+
+/* SAME gives as many results as strides times the extent, VALID all that there are. */
+static void symbolic_output(imp_node *c, imp_window *w, enum padding how, int64_t more[])
+{
+    for (int i = 0; i < w->dims && !c->bad && how == SAME; i++) {
+        int64_t over = imp_window_span(c, w, i) - w->stride[i];
+        imp_pad_share(c, w, i, tn_idx(c->pool, over > 0 ? over : 0), false);
+        more[i] = over < 0 ? -over : 0;
+    }
+}
+
+static void explicit_output(imp_node *c, tn_value y, const imp_window *w, const int64_t size[],
+                            int64_t more[])
+{
+    for (int i = 0; i < w->dims && !c->bad; i++) {
+        int64_t in = 0, before = 0, after = 0;
+        if (tn_is_int(imp_window_extent(y, w, i), &in) && tn_is_int(w->pad[i], &before) &&
+            tn_is_int(w->pad[w->dims + i], &after))
+            more[i] = size[i] - ((in - 1) * w->stride[i] + imp_window_span(c, w, i) - before - after);
+    }
+}
+
+/* Conv2DBackpropInput: a transposed convolution, whose result's extents are given. */
+static void conv_transpose(imp_node *c)
+{
+    imp_window w;
+    int64_t size[IMP_MAX_SPATIAL] = {0}, more[IMP_MAX_SPATIAL] = {0};
+    tn_value filter = imp_in(c, 1), y = imp_in(c, 2);
+    bool last = tf_is_last(c);
+    imp_attr_ignore(c, "use_cudnn_on_gpu");
+    tn_dims all = imp_host_in(c, imp_in(c, 0), "the extents of the result");
+    if (!imp_window_init(c, y, last, &w) || !is_filter(c, filter, &w))
+        return;
+    static const char *const order[] = {"", "IOW", "IOHW", "IODHW"}, *const from[] = {"", "WOI", "HWOI",
+                                                                                      "DHWOI"};
+    tn_value weight = imp_reorder(c, filter, from[w.dims], order[w.dims]);
+    if (!imp_window_of_weight(c, weight, &w))
+        return;
+    spatial_list(c, "strides", &w, w.stride);
+    spatial_list(c, "dilations", &w, w.dilation);
+    enum padding how = padding_of(c);
+    if (how == EXPLICIT)
+        explicit_pads(c, &w);
+    else
+        imp_attr_ignore(c, "explicit_paddings");
+    if (read_size(c, y, &all, &w, size) && how != EXPLICIT)
+        imp_pad_output(c, y, &w, size, false, more);
+    else if (how == EXPLICIT)
+        explicit_output(c, y, &w, size, more);
+    else
+        symbolic_output(c, &w, how, more);
+    imp_out(c, 0, imp_conv_transpose(c, y, weight, &w, more, 1));
+}
+
+/* ---- pooling ---- */
+
+static void pool(imp_node *c)
+{
+    imp_window w;
+    tn_value x = imp_in(c, 0);
+    bool last = tf_is_last(c);
+    if (!imp_window_init(c, x, last, &w))
+        return;
+    if (imp_n_in(c) == 3) { /* MaxPoolV2: windows and steps are operands */
+        tn_ints k = imp_ints_in(c, imp_in(c, 1), "the window"),
+                s = imp_ints_in(c, imp_in(c, 2), "the strides");
+        for (int i = 0; i < w.dims && k.n == (uint32_t)w.dims + 2 && s.n == k.n; i++) {
+            w.kernel[i] = k.at[i + (last ? 1 : 2)];
+            w.stride[i] = s.at[i + (last ? 1 : 2)];
+        }
+    } else {
+        imp_attr_need(c, "ksize");
+        spatial_list(c, "ksize", &w, w.kernel);
+        spatial_list(c, "strides", &w, w.stride);
+    }
+    read_padding(c, x, &w);
+    enum imp_pool_kind kind = strncmp(c->row->op, "Max", 3) == 0 ? IMP_POOL_MAX : IMP_POOL_AVERAGE;
+    imp_out(c, 0, imp_pool(c, kind, x, &w, false));
+}
+
+/* ---- normalisation, bias ---- */
+
+static void bias_add(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), bias = imp_in(c, 1);
+    tn_axis_attr a = {tf_is_last(c) || imp_rank(x) < 2 ? -1 : 1};
+    imp_out(c, 0, imp_call2(c, &tn_op_nn_bias_add, &a, x, bias));
+}
+
+/* While training, mean and variance are those of the batch. */
+static void batch_moments(imp_node *c, tn_value in[5], int axis)
+{
+    int64_t at = axis;
+    tn_axes_attr all_but = {tn_ints_make(c->arena, 1, &at), true, true};
+    const tn_type *t = imp_type(in[3]);
+    tn_value mean = imp_call1(c, &tn_op_mean, &all_but, in[0]);
+    tn_value d = tf_binary(c, &tn_op_subtract, in[0], mean);
+    all_but.keepdims = false;
+    tn_value variance = imp_call1(c, &tn_op_mean, &all_but, tf_binary(c, &tn_op_multiply, d, d));
+    const tn_expr *channels = c->bad ? NULL : imp_type(in[0])->dim[axis];
+    (void)t;
+    in[3] = c->bad ? mean : imp_reshape(c, mean, 1, &channels);
+    in[4] = variance;
+}
+
+static void batch_norm(imp_node *c)
+{
+    tn_value in[5];
+    bool last = tf_is_last(c);
+    tn_batch_norm_attr a = {1, imp_attr_float(c, "epsilon", 1e-4f), true, true};
+    imp_attr_ignore(c, "exponential_avg_factor");
+    for (uint32_t i = 0; i < 5; i++)
+        in[i] = imp_in(c, i);
+    a.axis = last ? imp_rank(in[0]) - 1 : 1;
+    tn_dtype t = imp_type(in[0])->dtype;
+    in[0] = imp_cast(c, in[0], imp_sum_dtype(t));
+    for (int i = 1; i < 5; i++)
+        in[i] = imp_cast(c, in[i], imp_type(in[0])->dtype);
+    if (imp_attr_int(c, "is_training", 1) && !c->bad)
+        batch_moments(c, in, (int)a.axis);
+    imp_out(c, 0, imp_cast(c, imp_call(c, &tn_op_nn_batch_norm, &a, 5, in), t));
+    imp_out_any(c, 1, in[3]);
+    imp_out_any(c, 2, in[4]);
+}
+
+/* t, m, v, beta, gamma */
+static void global_norm(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), mean = imp_in(c, 1), variance = imp_in(c, 2);
+    tn_value beta = imp_in(c, 3), gamma = imp_in(c, 4);
+    const tn_value in[5] = {x, gamma, beta, mean, variance};
+    tn_batch_norm_attr a = {imp_rank(x) - 1, imp_attr_float(c, "variance_epsilon", 1e-3f), true,
+                            imp_attr_int(c, "scale_after_normalization", 1) != 0};
+    imp_out(c, 0, imp_call(c, &tn_op_nn_batch_norm, &a, 5, in));
+}
+
+static void lrn(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    tn_lrn_attr a = {.size = 2 * imp_attr_int(c, "depth_radius", 5) + 1,
+                     .axis = imp_rank(x) - 1,
+                     .bias = imp_attr_float(c, "bias", 1),
+                     .beta = imp_attr_float(c, "beta", 0.5f)};
+    a.alpha = imp_attr_float(c, "alpha", 1) * (double)a.size;
+    imp_out(c, 0, imp_call1(c, &tn_op_nn_lrn, &a, x));
+}
+
+// clang-format off
+const imp_row tf_rows_nn[] = {
+    {"AvgPool",                1, 0, 1, 1, pool,           NULL},
+    {"AvgPool3D",              1, 0, 1, 1, pool,           NULL},
+    {"BatchNormWithGlobalNormalization", 1, 0, 5, 1, global_norm, NULL},
+    {"BiasAdd",                1, 0, 2, 1, bias_add,       NULL},
+    {"BiasAddV1",              1, 0, 2, 1, bias_add,       NULL},
+    {"Conv2D",                 1, 0, 2, 1, conv,           NULL},
+    {"Conv2DBackpropInput",    1, 0, 3, 1, conv_transpose, NULL},
+    {"Conv3D",                 1, 0, 2, 1, conv,           NULL},
+    {"Conv3DBackpropInputV2",  1, 0, 3, 1, conv_transpose, NULL},
+    {"DepthwiseConv2dNative",  1, 0, 2, 1, depthwise,      NULL},
+    {"FusedBatchNorm",         1, 0, 5, 6, batch_norm,     NULL},
+    {"FusedBatchNormV2",       1, 0, 5, 6, batch_norm,     NULL},
+    {"FusedBatchNormV3",       1, 0, 5, 6, batch_norm,     NULL},
+    {"LRN",                    1, 0, 1, 1, lrn,            NULL},
+    {"MaxPool",                1, 0, 1, 1, pool,           NULL},
+    {"MaxPoolV2",              1, 0, 3, 1, pool,           NULL},
+    {"MaxPool3D",              1, 0, 1, 1, pool,           NULL},
+    {0},
+};
+// clang-format on

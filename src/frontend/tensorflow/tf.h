@@ -1,0 +1,124 @@
+#ifndef TN_FRONTEND_TENSORFLOW_H
+#define TN_FRONTEND_TENSORFLOW_H
+/* The TensorFlow importer: what its reader and its converters share. Converters are written with import/convert.h.
+ *
+ * A graph is converted from its results backwards: what no result needs (training, saving) is never looked at. Names
+ * of values are those of the file, in one spelling: `node` is the first output of a node, `node:k` another one. */
+#include "frontend/import/convert.h"
+#include "frontend/import/matrix.h"
+#include "frontend/tensorflow/tf_proto.h"
+
+enum { TF_NONE = -1, TF_MAX_OUT = 65536 };
+
+typedef struct tf_node {
+    const tf_node_def *def;
+    size_t n_in, n_out, n_control;
+    const tn_bytes *in, *out;
+    const int64_t *from;    /* n_in: numbers of the nodes that compute them; TF_NONE: no node */
+    const int64_t *control; /* nodes that TensorFlow runs before */
+    bool under_way;
+} tf_node;
+
+typedef struct tf_graph { /* of the model, or of a function */
+    tf_node *node;
+    size_t n;
+    tn_strmap index;
+} tf_graph;
+
+/* A call of a function of the model that is being converted. */
+typedef struct tf_frame {
+    struct tf_frame *up;
+    const tf_function *fn;
+    const tn_pb_array *attr; /* tf_attr: of the call */
+    const char *name;
+} tf_frame;
+
+/* What a handle stands for: no tensor, but a value of the model. */
+enum tf_resource_kind { TF_VARIABLE, TF_TABLE, TF_LIST };
+typedef struct tf_resource {
+    enum tf_resource_kind kind;
+    const char *name;
+    tn_dtype dtype;
+    tn_value value; /* of a variable: absent until it is read; of a table: its values */
+    tn_value keys;
+    const tf_node_def *def;
+    tn_value count; /* of a list: how many elements it has */
+} tf_resource;
+
+typedef struct tf_checkpoint tf_checkpoint;
+
+typedef struct tf_import {
+    imp_model im; /* first: an imp_node's model is one */
+    const tf_graph_def *def;
+    tf_graph *main;
+    tf_graph *graph; /* the one being converted */
+    tf_frame *frame; /* the function being converted, or NULL */
+    tn_strmap functions;
+    tn_map graphs; /* of functions that were called */
+    tn_vec(tf_graph *) made;
+    tn_map resources;          /* of the nodes that stand for them */
+    tf_checkpoint *checkpoint; /* NULL: there is none */
+} tf_import;
+
+static inline tf_import *tf_of(const imp_node *c) { return (tf_import *)c->im; }
+
+extern const imp_row tf_rows_math[], tf_rows_array[], tf_rows_nn[], tf_rows_state[], tf_rows_flow[],
+    tf_rows_index[], tf_rows_image[], tf_rows_list[];
+extern const imp_format tf_format; /* all of them, and the ids of diagnostics (operators.c) */
+
+/* ---- graphs (graph.c) ---- */
+tf_graph *tf_graph_new(tf_import *t, const tn_pb_array *nodes, bool in_function);
+int64_t tf_find_node(const tf_graph *g, tn_bytes name); /* without `:k`; TF_NONE: there is none */
+tn_bytes tf_value_name(tf_import *t, const tf_graph *g, tn_bytes name, bool in_function);
+/* Converts node number k of the graph and what it needs. */
+void tf_demand(tf_import *t, int64_t k);
+/* A value of the graph, converted if it is not yet; NULL: reported. */
+const imp_value *tf_value_of(tf_import *t, tn_bytes name, const tn_loc *loc);
+const tn_loc *tf_loc(tf_import *t, const tf_node_def *n);
+/* Node k as a node to be converted. */
+imp_node tf_begin_node(tf_import *t, int64_t k);
+bool tf_is_op(const tf_node_def *n, const char *op);
+const tf_value *tf_find_attr(const tn_pb_array *attr, const char *name); /* NULL: absent */
+
+/* ---- functions (functions.c) ---- */
+const tf_function *tf_find_function(const tf_import *t, tn_bytes name);
+/* Results of a function of these operands where c stands; false: failed. */
+bool tf_call(imp_node *c, const tf_func *f, size_t n_in, const imp_value in[], size_t n_out, imp_value out[]);
+
+/* ---- attributes ---- */
+const tf_func *tf_attr_func(imp_node *c, const char *name); /* required */
+tn_dtype tf_attr_dtype(imp_node *c, const char *name, tn_dtype def);
+const tf_shape *tf_attr_shape(imp_node *c, const char *name);
+const tf_node_def *tf_def(const imp_node *c);
+
+/* ---- tensors (tensor.c) ---- */
+/* The dtype of a DataType; false: reported, `what` names the tensor. */
+bool tf_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out);
+tn_value tf_constant(imp_node *c, const tf_tensor *t);
+/* n elements of a list of texts; false: the tensor is none */
+bool tf_texts(const tf_tensor *t, size_t *out_n, const tn_bytes **out);
+
+/* ---- variables (state.c, checkpoint.c) ---- */
+/* prefix: path of the files without `.index`; missing_ok: a model may have no variables. */
+TN_WARN_UNUSED tn_status tf_checkpoint_open(tf_import *t, const char *prefix);
+void tf_checkpoint_close(tf_import *t);
+/* The tensor stored under this name; NULL: none, nothing is reported. */
+const tf_bundle_entry *tf_checkpoint_find(const tf_import *t, tn_bytes key);
+tn_value tf_checkpoint_load(imp_node *c, const tf_bundle_entry *e, const char *name);
+/* The key under which the variable that is this node of the model should be stored; .n 0: there is no checkpoint. */
+tn_bytes tf_checkpoint_key(tf_import *t, const tf_node_def *variable);
+tf_resource *tf_resource_of(const tf_import *t, tn_value v); /* NULL: v is a tensor */
+tn_value tf_resource_new(imp_node *c, tf_resource r);
+
+/* ---- shared by converters ---- */
+bool tf_is_last(imp_node *c); /* data_format: are the channels the last dimension? */
+tn_value tf_full(imp_node *c, tn_value v, tn_dims shape); /* v, of rank 0, everywhere */
+tn_value tf_scalar_in(imp_node *c, uint32_t i);           /* operand i, of one element, with rank 0 */
+tn_value tf_unary(imp_node *c, const tn_op *op, tn_value x);
+tn_value tf_binary(imp_node *c, const tn_op *op, tn_value x, tn_value y);
+tn_value tf_number(imp_node *c, tn_value like, double v); /* rank 0, of its type */
+/* Axes of a value of this rank from operand i. */
+tn_ints tf_axes_in(imp_node *c, uint32_t i, int rank);
+tn_value tf_reduce(imp_node *c, const tn_op *op, tn_value x, tn_ints axes, bool keep);
+
+#endif

@@ -1,0 +1,291 @@
+/* Import of small TensorFlow graphs: what Relay they give, and what is said about those that cannot be read
+ * (tests/tensorflow/import.txt). A case is a line `# what`, a graph as tests/tensorflow/write.h has it, with lines
+ * `shape NAME DIM...` for the import options, `=>`, and the expected text; `---` ends it. With TENON_GOLDEN=1 the file
+ * is rewritten: review the diff. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "onnx/model.h"
+#include "tensorflow/write.h"
+
+typedef struct shapes {
+    tn_input_shape shape[4];
+    int64_t dim[4][8];
+    char name[4][32];
+    size_t n;
+} shapes;
+
+/* Takes `shape` lines out of the text. */
+static void take_shapes(char *text, shapes *o)
+{
+    for (char *at; (at = strstr(text, "\nshape ")) != NULL;) {
+        char *end = strchr(at + 1, '\n'), *word = at + 7;
+        size_t n = strcspn(word, " \n");
+        tn_input_shape *s = &o->shape[o->n];
+        memcpy(o->name[o->n], word, n);
+        *s = (tn_input_shape){.name = o->name[o->n], .dim = o->dim[o->n]};
+        for (word += n; *word == ' ';)
+            o->dim[o->n][s->ndim++] = strtoll(word, &word, 10);
+        o->n++;
+        if (end)
+            memmove(at, end, strlen(end) + 1);
+        else
+            *at = 0;
+    }
+}
+
+/* The module's text without its version, then all diagnostics. */
+static const char *import_text(model *m, char *text)
+{
+    shapes o = {0};
+    tn_buf out = {0};
+    take_shapes(text, &o);
+    tn_buf b = write_graph(text);
+    tn_import_options options = {.shape = o.shape, .n_shape = o.n};
+    m->file = (tn_file){tn_arena_copy(&m->arena, b.at, b.n, 1), b.n, 0};
+    tn_buf_deinit(&b);
+    tn_status s = tn_import(&m->g, "m.pb", &m->file, NULL, &options);
+    if (s == TN_OK)
+        s = tn_relay_verify(&m->g);
+    assert_int_equal(s == TN_OK, m->ctx.n_error == 0);
+    if (s == TN_OK)
+        tn_buf_str(&out, strchr(model_text(m), '\n') + 1);
+    tn_buf_str(&out, model_errors(m));
+    const char *have = tn_arena_strdup(&m->arena, tn_buf_cstr(&out));
+    tn_buf_deinit(&out);
+    return have;
+}
+
+static int check_cases(const char *file, tn_buf *rewritten)
+{
+    model home;
+    model_init(&home);
+    int wrong = 0, n = 0;
+    tn_file f = model_map(&home, source_path(&home, file));
+    for (char *at = tn_arena_strndup(&home.arena, (const char *)f.at, f.n), *next; at && *at;
+         at = next, n++) {
+        char *end = strstr(at, "\n---\n"), *arrow = strstr(at, "\n=>\n");
+        assert_non_null(end);
+        assert_true(arrow && arrow < end);
+        *arrow = end[1] = 0;
+        next = end + 5;
+        char *body = strchr(at, '\n');
+        const char *want = arrow + 4 < end ? arrow + 4 : "";
+        tn_buf_printf(rewritten, "%s\n=>\n", at);
+        model m;
+        model_init(&m);
+        const char *have = import_text(&m, tn_arena_strdup(&m.arena, body));
+        tn_buf_printf(rewritten, "%s---\n", have);
+        if (strcmp(have, want) != 0) {
+            print_error("%s: %.*s\n--- expected\n%s--- is\n%s", file, (int)(body - at), at, want, have);
+            wrong++;
+        }
+        model_deinit(&m);
+    }
+    assert_true(n > 10);
+    model_deinit(&home);
+    return wrong;
+}
+
+static void graphs_become_relay(void **state)
+{
+    static const char file[] = "tests/tensorflow/import.txt";
+    tn_buf rewritten = {0};
+    const char *root = getenv("TENON_SOURCE_DIR"), *golden = getenv("TENON_GOLDEN");
+    char path[4096];
+    (void)state;
+    int wrong = check_cases(file, &rewritten);
+    snprintf(path, sizeof path, "%s/%s", root ? root : ".", file);
+    FILE *f = golden && wrong ? fopen(path, "wb") : NULL;
+    if (f) {
+        fwrite(rewritten.at, 1, rewritten.n, f);
+        fclose(f);
+    }
+    tn_buf_deinit(&rewritten);
+    assert_int_equal(wrong, 0);
+}
+
+/* ---- limits ---- */
+
+static void says(const char *id, tn_buf *graph, const tn_import_options *o)
+{
+    model m;
+    model_init(&m);
+    m.file = (tn_file){(const uint8_t *)graph->at, graph->n, 0};
+    assert_int_equal(tn_import(&m.g, "m.pb", &m.file, "pb", o), TN_FAIL);
+    if (!strstr(model_errors(&m), id))
+        fail_msg("%s: %s", id, model_errors(&m));
+    model_deinit(&m);
+    tn_buf_deinit(graph);
+}
+
+static tn_buf graph_of(tn_buf *text)
+{
+    tn_buf g = write_graph((char *)tn_buf_cstr(text));
+    tn_buf_deinit(text);
+    *text = (tn_buf){0};
+    return g;
+}
+
+/* Functions that call the one before twice, thirty deep; too many inputs of unknown size; too many errors. */
+static void limits_are_kept(void **state)
+{
+    tn_buf text = {0}, graph;
+    (void)state;
+    tn_buf_str(&text, "x = Placeholder() dtype=float32 shape=<2>\ny = f29(x)\n"
+                      "function f0(a float32) -> r=b:y:0\nb = Neg(a)\nend\n");
+    for (int i = 1; i < 30; i++)
+        tn_buf_printf(&text, "function f%d(a float32) -> r=c:r:0\nb = f%d(a)\nc = f%d(b:r:0)\nend\n", i,
+                      i - 1, i - 1);
+    graph = graph_of(&text);
+    says("tensorflow-E021", &graph, NULL);
+    tn_buf_str(&text, "y = Concat(d");
+    for (int i = 0; i < 300; i++)
+        tn_buf_printf(&text, ", x%d", i);
+    tn_buf_str(&text, ")\n");
+    for (int i = 0; i < 300; i++)
+        tn_buf_printf(&text, "x%d = Placeholder() dtype=float32 shape=<?>\n", i);
+    graph = graph_of(&text);
+    says("tensorflow-E023", &graph, NULL);
+    for (int i = 0; i < 300; i++)
+        tn_buf_printf(&text, "x%d = Grumble()\n", i);
+    graph = graph_of(&text);
+    says("tensorflow-E025", &graph, NULL);
+    tn_buf_str(&text, "no graph at all");
+    says("tensorflow-E001", &text, NULL);
+}
+
+/* Two ranges without a common size, for dimensions that are one. */
+static void sizes_must_fit(void **state)
+{
+    static const int64_t any[] = {-1, -1};
+    static const char *const one[] = {"n", "n"};
+    static const tn_input_sizes sizes[] = {{.min = 1, .max = 4}, {.min = 8, .max = 16}};
+    const tn_input_shape shape = {.name = "x", .ndim = 2, .dim = any, .symbol = one, .sizes = sizes};
+    char text[] = "x = Placeholder() dtype=float32 shape=<?,?>\ny = Neg(x)\n";
+    tn_buf graph = write_graph(text);
+    (void)state;
+    says("tensorflow-E024", &graph, &(tn_import_options){.shape = &shape, .n_shape = 1});
+}
+
+/* ---- checkpoints ---- */
+
+static void write_file(const char *path, const tn_buf *b)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(b->at, 1, b->n, f), b->n);
+    fclose(f);
+}
+
+/* A block of one entry, then its kind and checksum; its place goes to `handle`. */
+static void put_block(tn_buf *out, const char *key, const tn_buf *value, tn_buf *handle)
+{
+    size_t at = out->n;
+    put_varint(out, 0);
+    put_varint(out, strlen(key));
+    put_varint(out, value->n);
+    tn_buf_str(out, key);
+    tn_buf_add(out, value->at, value->n);
+    tn_buf_u32le(out, 0);
+    tn_buf_u32le(out, 1);
+    put_varint(handle, at);
+    put_varint(handle, out->n - at);
+    tn_buf_add(out, "\0\0\0\0\0", 5);
+}
+
+/* The table of a checkpoint that has one float32 [2] under this key. */
+static tn_buf write_index(const char *key, bool sliced)
+{
+    tn_buf out = {0}, entry = {0}, dim = {0}, shape = {0}, first = {0}, last = {0}, none = {0};
+    put_int(&entry, 1, 1);
+    put_int(&dim, 1, 2);
+    put_msg(&shape, 2, &dim);
+    put_msg(&entry, 2, &shape);
+    put_int(&entry, 5, 8);
+    if (sliced)
+        put_bytes(&entry, 7, "x", 1);
+    put_block(&out, key, &entry, &first);
+    put_block(&out, key, &first, &last);
+    tn_buf_add(&none, last.at, last.n);
+    while (none.n < 38)
+        tn_buf_char(&none, 0);
+    tn_buf_add(&out, "\0\0", 2);
+    tn_buf_add(&out, none.at, 38);
+    tn_buf_add(&out, "\x57\xfb\x80\x8b\x24\x75\x47\xdb", 8);
+    tn_buf *const all[] = {&entry, &first, &last, &none};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        tn_buf_deinit(all[i]);
+    return out;
+}
+
+static char *checkpoint_says(model *m, const char *key, bool sliced, size_t cut, size_t data)
+{
+    char graph[] = "v = VarHandleOp() dtype=float32 shape=<2> shared_name=\"other\"\n"
+                   "r = ReadVariableOp(v) dtype=float32\n"
+                   "x = Placeholder() dtype=float32 shape=<2>\n"
+                   "y = Add(x, r)\n"
+                   "names = Const() dtype=string value=string<1>[k]\n"
+                   "slices = Const() dtype=string value=string<1>[]\n"
+                   "file = Const() dtype=string value=string<>[x]\n"
+                   "restore = RestoreV2(file, names, slices) dtypes=[float32]\n"
+                   "set = AssignVariableOp(v, restore)\n"
+                   "signature serving_default out y=y:0";
+    static const float value[2] = {3, 5};
+    tn_buf model_bytes = write_graph(graph), index = write_index(key, sliced), d = {0};
+    index.n -= cut;
+    tn_buf_add(&d, value, sizeof value);
+    d.n = data;
+    assert_int_equal(system("mkdir -p tensorflow_checkpoint/variables"), 0);
+    write_file("tensorflow_checkpoint/saved_model.pb", &model_bytes);
+    write_file("tensorflow_checkpoint/variables/variables.index", &index);
+    write_file("tensorflow_checkpoint/variables/variables.data-00000-of-00000", &d);
+    tn_buf_deinit(&model_bytes);
+    tn_buf_deinit(&index);
+    tn_buf_deinit(&d);
+    tn_status s = model_read(m, "tensorflow_checkpoint/saved_model.pb", NULL);
+    assert_int_equal(s == TN_OK, m->ctx.n_error == 0);
+    return tn_arena_printf(&m->arena, "%s%s", s == TN_OK ? model_text(m) : "", model_errors(m));
+}
+
+/* The model tells by which key it restores a variable. Lengths are checked. */
+static void variables_are_read_from_checkpoints(void **state)
+{
+    static const struct {
+        const char *key;
+        bool sliced;
+        size_t cut, data;
+        const char *says;
+    } row[] = {
+        {"k", false, 0, 8, "add(%x, meta[relay.Constant][0] /* v (2) */) /* y */"},
+        {"other", false, 0, 8, "add(%x, meta[relay.Constant][0] /* v (2) */) /* y */"},
+        {"other/.ATTRIBUTES/VARIABLE_VALUE", false, 0, 8, "add("},
+        {"nothing", false, 0, 8, "[tensorflow-E036]"},
+        {"k", false, 4, 8, "[tensorflow-E033]"},
+        {"k", true, 0, 8, "[tensorflow-E034]"},
+        {"k", false, 0, 7, "[tensorflow-E012]"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        model m;
+        model_init(&m);
+        const char *have = checkpoint_says(&m, row[i].key, row[i].sliced, row[i].cut, row[i].data);
+        if (!strstr(have, row[i].says))
+            fail_msg("row %zu: %s", i, have);
+        model_deinit(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(graphs_become_relay),
+        cmocka_unit_test(limits_are_kept),
+        cmocka_unit_test(sizes_must_fit),
+        cmocka_unit_test(variables_are_read_from_checkpoints),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
