@@ -23,7 +23,12 @@ static void find_llvm(tn_buf *out)
     tn_buf_str(out, "/libtenon-llvm.so");
 }
 
-static void *load_llvm(const char *path) { return dlopen(path, RTLD_NOW | RTLD_LOCAL); }
+/* Another LLVM that the whole process sees (TensorFlow's) would answer in the place of ours. */
+static void *load_llvm(const char *path)
+{
+    bool foreign = dlsym(RTLD_DEFAULT, "LLVMContextCreate") != NULL;
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL | (foreign ? RTLD_DEEPBIND : 0));
+}
 
 /* ---- opening it early ---- */
 

@@ -147,3 +147,10 @@ expect 0 "" interpret where.relay -i where.npz -o where.meant.npz
 expect 0 "" compile where.relay --target c -o where.tar
 expect 0 "" run where.tar -i where.npz -o where.c.npz
 must "C chooses as the interpreter does" cmp where.meant.npz where.c.npz
+# another LLVM in the process, as TensorFlow brings one, is not asked
+if [ -z "$sanitizer" ]; then
+    echo '#include <stdlib.h>
+void *LLVMContextCreate(void) { abort(); }' >foreign.c
+    must "a library" cc -shared -fPIC foreign.c -o foreign.so
+    must "our own LLVM" env LD_PRELOAD="$PWD/foreign.so" tenon compile "$dense" -o t.tar
+fi
