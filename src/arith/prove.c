@@ -3,16 +3,16 @@
  * First the interval of a. Then a search in the manner of Fourier and Motzkin: every assumption b <= 0 that
  * shares an atom with a (same sign) cancels it, for m*a - k*b <= 0 with m, k > 0 implies a <= 0; quotients
  * give way to what bounds them, minima and maxima to their operands, and an assumption may be multiplied by
- * what is not negative. The search is cut at DEPTH steps and has WORK to spend: a unit for each sum it looks at
- * and for each rule of the simplifier that it sets going. So a proof costs O(WORK * KNOWN_MAX) however many
- * facts there are and however they are built, and the same on every machine; what it asks on its way is answered
- * by intervals alone. Assumptions are simplified once per state of the facts, under the ranges alone (not under
- * themselves).
+ * what is not negative. The search is cut at DEPTH steps and has WORK to spend: a unit for each sum it looks at,
+ * one more for each TERMS of its terms, and one for each rule of the simplifier that it sets going. So a proof costs
+ * O(WORK * (KNOWN_MAX + TERMS)) however many facts there are and however they are built, and the same on every
+ * machine; what it asks on its way is answered by intervals alone. Assumptions are simplified once per state of the
+ * facts, under the ranges alone (not under themselves).
  */
 #include "arith/arith_impl.h"
 #include "base/vec.h"
 
-enum { DEPTH = 5, WORK = 256, KNOWN_MAX = 128, AND_DEPTH = 64 };
+enum { DEPTH = 5, WORK = 256, KNOWN_MAX = 128, AND_DEPTH = 64, TERMS = 8 };
 
 /* ---- what is known ---- */
 
@@ -285,6 +285,7 @@ static bool prove(tn_simp *c, const tn_affine *a, int depth)
 {
     if (!tn_simp_afford(c))
         return false;
+    c->left -= a->n / TERMS;
     if (tn_bounds_affine(&c->b, a).hi <= 0)
         return true;
     for (int i = 0; i < a->n && depth > 0; i++)
