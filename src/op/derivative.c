@@ -1,7 +1,8 @@
 /* Derivatives of functions of single elements, such as the formulas of elementwise operators: reverse-mode, over the
  * expression, with a variable for the gradient of the result. What comes out is said by elementwise operators.
  *
- * Where max and min have equal operands, the first one has the whole gradient; select blocks that of the arm that is
+ * Where max and min have equal operands, the first one has the whole gradient, but for max(x, 0), whose slope at 0 is
+ * 0; select blocks that of the arm that is
  * not taken, NaN included; |x| has 0 at 0, and so have steps (floor, round) everywhere. */
 #include "op/gradient.h"
 
@@ -130,7 +131,7 @@ static void back(derivative *d, const tn_expr *e, const tn_expr *w)
         break;
     case TN_E_MIN:
     case TN_E_MAX:
-        first = e->kind == TN_E_MIN ? tn_lt(p, b, a) : tn_lt(p, a, b);
+        first = e->kind == TN_E_MIN ? tn_lt(p, b, a) : b == zero ? tn_le(p, a, b) : tn_lt(p, a, b);
         back(d, a, tn_select(p, first, zero, w));
         back(d, b, tn_select(p, first, w, zero));
         break;
