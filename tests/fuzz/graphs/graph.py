@@ -43,12 +43,14 @@ DTYPES = {d.name: d for d in [
     Dtype("e2m1", TensorProto.FLOAT4E2M1, np.dtype(ml_dtypes.float4_e2m1fn), "f", 2, -6, 6),
     Dtype("int4", TensorProto.INT4, np.dtype(ml_dtypes.int4), "i", 4, -8, 7),
     Dtype("uint4", TensorProto.UINT4, np.dtype(ml_dtypes.uint4), "u", 4, 0, 15),
+    Dtype("int2", TensorProto.INT2, np.dtype(ml_dtypes.int2), "i", 2, -2, 1),
+    Dtype("uint2", TensorProto.UINT2, np.dtype(ml_dtypes.uint2), "u", 2, 0, 3),
 ]}
 FLOATS, HALF = ("f4", "f8", "f2", "bf"), ("f2", "bf")
 INTS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 NUMBERS, ALL = FLOATS + INTS, FLOATS + INTS + ("b",)
-SMALL_FLOATS, SMALL_INTS = ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e2m1"), ("int4", "uint4")
-SMALL = {**{d: 19 for d in SMALL_FLOATS}, "e2m1": 23, **{d: 21 for d in SMALL_INTS}}  # the opsets that brought them
+SMALL_FLOATS, SMALL_INTS = ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e2m1"), ("int4", "uint4", "int2", "uint2")
+SMALL = {**{d: 19 for d in SMALL_FLOATS}, "e2m1": 23, "int4": 21, "uint4": 21, "int2": 25, "uint2": 25}  # the opsets that brought them
 ELEMENTS = 4000  # of one value, about
 DOMAINS = {"com.microsoft": 1, "ai.onnx.ml": 3}
 
@@ -111,7 +113,7 @@ class Graph:
     def __init__(self, seed):
         r = self.r = Rng(seed)
         self.seed = seed
-        self.opset = r.pick([13, 13, 14, 15, 16, 17, 18, 19, 20, 21, 21, 22, 23, 24])
+        self.opset = r.pick([13, 13, 14, 15, 16, 17, 18, 19, 20, 21, 21, 22, 23, 24, 25, 26])
         self.n_bindings = 1 if r.chance(0.6) else r.between(2, 3)
         self.late = r.pick([0, 0, 0, 0.2, 0.7])  # how often a parameter is known only in the run
         self.exact = r.chance(0.45)              # most floats are small multiples of powers of two
@@ -460,7 +462,8 @@ class Graph:
             [t for t in self.initialisers if t.name in used])
         opsets = [helper.make_opsetid("", self.opset)]
         opsets += [helper.make_opsetid(name, version) for name, version in DOMAINS.items() if name in self.domains]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=10, producer_name=f"fuzz {self.seed}")
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=10 if self.opset < 25 else 13,
+                                  producer_name=f"fuzz {self.seed}")
         feeds = [{v.name: a[b] for v, a in inputs} for b in range(self.n_bindings)]
         return model, feeds, outputs
 

@@ -88,7 +88,7 @@ def brief(diagnostics):
 
 def typed(array, type_):
     """An output of ONNX Runtime, which gives float8 as bytes."""
-    if type_.startswith(("tensor(float4", "tensor(int4", "tensor(uint4")):
+    if type_.startswith(("tensor(float4", "tensor(int4", "tensor(uint4", "tensor(int2", "tensor(uint2")):
         raise Refused("ort: its results of less than a byte have another form")
     name = type_[len("tensor(float8"):-1] if type_.startswith("tensor(float8") else None
     return array.view(getattr(ml_dtypes, f"float8_{name}")) if name else array

@@ -371,7 +371,7 @@ def qdq_small(g):
     to = g.r.pick([d for d, since in SMALL.items() if since <= g.opset])
     v = g.within(g.operand(("f4",), exact=True, min_rank=1), -8, 8)
     s = g.constant(np.asarray(g.r.pick([1.0, 2.0, 4.0]), "f4"))
-    z = g.constant(np.asarray(0, DTYPES[to].np)) if to[0] == "e" else g.constant(np.asarray(g.r.pick([0, 1, 3]), DTYPES[to].np))
+    z = g.constant(np.asarray(0, DTYPES[to].np)) if to[0] == "e" else g.constant(np.asarray(g.r.pick([0, 1, min(3, DTYPES[to].hi)]), DTYPES[to].np))
     q = moved(g, g.emit("QuantizeLinear", [v, s, z], [(to, v.shape, -6, 15, None)])[0])
     g.emit("DequantizeLinear", [q, s, z], [("f4", q.shape, -60, 60, 2.0 ** -9)])
 
@@ -414,3 +414,33 @@ def cum_sum(g):
     g.emit("CumSum", [v, g.param([axis], g.r.pick(["i4", "i8"]), scalar=True)],
            [(v.dtype, v.shape, min(v.lo * n, 0), max(v.hi * n, 0), v.grain)],
            exclusive=g.r.below(2), reverse=g.r.below(2))
+
+
+@row("CumProd", since=26, weight=0.3)
+def cum_prod(g):
+    v = g.operand(("f4", "f8", "i4", "i8"), min_rank=1)
+    axis = g.r.between(-v.rank, v.rank - 1)
+    n = max(v.shape[axis])
+    top = max(abs(v.lo), abs(v.hi), 1) ** n
+    if n > 8:
+        raise Cannot
+    g.emit("CumProd", [v, g.param([axis], g.r.pick(["i4", "i8"]), scalar=True)],
+           [(v.dtype, v.shape, -top, top, v.grain and min(v.grain, 1.0) ** n)], exclusive=g.r.below(2), reverse=g.r.below(2))
+
+
+@row("BitCast", since=26, weight=0.3)
+def bit_cast(g):
+    """From integers to integers, most often by floats, which move as bits."""
+    size = g.r.pick([2, 4, 4, 8])
+    unsigned = {2: "u2", 4: "u4", 8: "u8"}[size]
+    v = g.fresh(unsigned, g.shape(g.r.between(1, 3)), 0, 2 ** (8 * size - 2), constant=False)
+    kind = DTYPES[unsigned]
+    if g.r.chance(0.7):
+        to = {2: g.r.pick(["f2", "bf"]), 4: "f4", 8: "f8"}[size]
+        out, operand = (to, v.shape, 0, 1, 1.0), v
+        for op in ["BitCast"] + ["Identity"] * g.r.below(2):
+            operand = g.emit(op, [operand], [out], to=DTYPES[to].onnx if op == "BitCast" else None)[0]
+            g.block.values.remove(operand)  # other operators must not read it
+        v = Value(operand.name, unsigned, v.shape, v.lo, v.hi)
+    g.emit("BitCast", [v], [(unsigned.replace("u", "i"), v.shape, min(v.lo, 0), min(v.hi, kind.hi), None)],
+           to=DTYPES[unsigned.replace("u", "i")].onnx)
