@@ -121,6 +121,7 @@ static const sample samples[] = {
     {&tn_op_qnn_dequantize, {"int8 n 4", "float16", "int8"}, "out_dtype=\"float16\"", "Tensor[(n, 4), float16]"},
     {&tn_op_qnn_requantize, {"int32 n 4 7", "float32 4", "int32", "float32", "uint8"}, "axis=1, out_dtype=\"uint8\"",
         "Tensor[(n, 4, 7), uint8]"},
+    {&tn_op_qnn_rescale, {"int32 n 4", "int32 4", "int32"}, "once=False", "Tensor[(n, 4), int32]"},
     {&tn_op_qnn_conv2d, {"uint8 n 4 9 9", "int8 6 4 3 3", "uint8", "int8 6", "float32", "float32 6"},
         "strides=[2, 2], padding=[1]", "Tensor[(n, 6, 5, 5), int32]"},
     {&tn_op_qnn_packed_dense, {"float32 n 40", "int8 2 40 32", "float32 2 3 64", "float32 2 3 64"},
