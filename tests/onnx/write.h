@@ -12,7 +12,8 @@
  *   initr w float 64 3 = 7 0.5       random data: seed, largest magnitude
  *   sequence x                       an input of another type than tensor
  *   output y seq float               a sequence of tensors
- *   sparse                           an (empty) sparse initializer
+ *   sparse w float 2 3 at 0 4 = 1 2  a sparse initializer: which elements are there (numbers, or coordinates one after
+ *                                    the other), what they are
  *   node Conv x,w,,b -> y,z name=c0 pads=[1,1,1,1] group=1 alpha=0.5 auto_pad='VALID' value=<float 2 = 1 2>
  *   domain=com.x output y
  *   graph g                          the lines up to `end` are a graph, which later attributes name as body=@g
@@ -442,6 +443,38 @@ static inline void write_node(tn_buf *g, unsigned field, const write_graphs *o, 
     pb_message(g, field, &node);
 }
 
+/* "w float 2 3 at 0 4 = 1 2" */
+static inline void write_sparse(tn_buf *s, const char *name, int n, char *const word[])
+{
+    tn_buf data = {0}, at = {0};
+    int begin = 1, mid = 1;
+    while (begin < n && strcmp(word[begin], "at") != 0)
+        pb_int(s, 3, strtoll(word[begin++], NULL, 10));
+    while (mid < n && strcmp(word[mid], "=") != 0)
+        mid++;
+    int rank = begin - 1, n_values = n - mid - 1, n_at = mid - begin - 1;
+    char *head[64], count[24], both[2][24];
+    assert(mid < n && n_values < 60);
+    snprintf(count, sizeof count, "%d", n_values);
+    head[0] = word[0];
+    head[1] = count;
+    memcpy(head + 2, word + mid, (size_t)(n - mid) * sizeof *head);
+    write_tensor(&data, name, false, n - mid + 2, head);
+    snprintf(both[0], sizeof both[0], "%d", n_at == n_values ? n_at : n_at / rank);
+    snprintf(both[1], sizeof both[1], "%d", rank);
+    int k = 0;
+    char type[] = "int64", equals[] = "=";
+    head[k++] = type;
+    head[k++] = both[0];
+    if (n_at != n_values)
+        head[k++] = both[1];
+    head[k++] = equals;
+    memcpy(head + k, word + begin + 1, (size_t)n_at * sizeof *head);
+    write_tensor(&at, NULL, false, k + n_at, head);
+    pb_message(s, 1, &data);
+    pb_message(s, 2, &at);
+}
+
 /* A line that stands in a graph. */
 static inline void write_graph_line(tn_buf *graph, const write_graphs *o, const words *w)
 {
@@ -461,7 +494,8 @@ static inline void write_graph_line(tn_buf *graph, const write_graphs *o, const 
         pb_message(&t, 2, &type);
         pb_message(graph, 11, &t);
     } else if (strcmp(w->at[0], "sparse") == 0) {
-        pb_text(graph, 15, "");
+        write_sparse(&t, w->at[1], w->n - 2, w->at + 2);
+        pb_message(graph, 15, &t);
     } else if (strcmp(w->at[0], "node") == 0) {
         write_node(graph, 1, o, w);
     } else {

@@ -225,7 +225,7 @@ typedef struct imp_attr { /* an attribute of an operator, in the field of its ki
         size_t n;
         const tn_bytes *at;
     } texts;
-    const void *tensor, *graph; /* the format's own; NULL: none */
+    const void *tensor, *sparse, *graph; /* the format's own; NULL: none */
 } imp_attr;
 
 struct imp_node { /* an operator of the model, being converted */

@@ -227,6 +227,7 @@ static const imp_attr *attributes(imp_model *im, const onnx_node *n)
                            .floats = {a->floats.n, a->floats.at},
                            .texts = {a->strings.n, a->strings.at},
                            .tensor = a->t,
+                           .sparse = a->sparse_tensor,
                            .graph = a->g};
     return to;
 }
@@ -291,13 +292,20 @@ const onnx_graph *onnx_attr_graph(imp_node *c, const char *name)
     return a ? a->graph : NULL;
 }
 
-static void body_constants(imp_model *im, const onnx_graph *g, const tn_loc *loc)
+static void define_constant(imp_model *im, tn_bytes name, tn_node *n, const tn_loc *loc)
+{
+    (void)imp_define(im, name, (imp_value){.v = {n, 0}, .state = n ? IMP_OK : IMP_BAD}, loc);
+}
+
+void onnx_constants(imp_model *im, const onnx_graph *g, const tn_loc *loc)
 {
     const onnx_tensor *t = g->initializer.at;
-    for (size_t i = 0; i < g->initializer.n; i++) {
-        tn_node *n = onnx_any_constant(im, &t[i], imp_text(im, t[i].name), loc);
-        (void)imp_define(im, t[i].name, (imp_value){.v = {n, 0}, .state = n ? IMP_OK : IMP_BAD}, loc);
-    }
+    const onnx_sparse *s = g->sparse_initializer.at;
+    for (size_t i = 0; i < g->initializer.n; i++)
+        define_constant(im, t[i].name, onnx_any_constant(im, &t[i], imp_text(im, t[i].name), loc), loc);
+    for (size_t i = 0; i < g->sparse_initializer.n; i++)
+        define_constant(im, onnx_sparse_name(&s[i]),
+                        onnx_sparse_constant(im, &s[i], imp_text(im, onnx_sparse_name(&s[i])), loc), loc);
 }
 
 /* Values of a graph's outputs; false: one of them failed. */
@@ -333,7 +341,7 @@ static bool body(imp_node *c, const onnx_graph *g, tn_region *r, uint32_t n_in, 
     im->r = r;
     for (uint32_t i = 0; i < n_in; i++)
         (void)imp_define(im, p[i].name, (imp_value){.v = in[i]}, c->loc);
-    body_constants(im, g, c->loc);
+    onnx_constants(im, g, c->loc);
     const tn_bytes *name = onnx_result_names(onnx_of(c), g);
     onnx_rest own = {&g->node, 0, g->output.n, name, rest, c, NULL, false};
     convert_rest(onnx_of(c), &own);

@@ -53,11 +53,15 @@ static const onnx_value_info **true_inputs(imp_model *im, const onnx_graph *m, s
     const onnx_value_info *v = m->input.at,
                           **list = TN_NEW_N(&im->scratch, const onnx_value_info *, m->input.n);
     const onnx_tensor *t = m->initializer.at;
+    const onnx_sparse *sparse = m->sparse_initializer.at;
     tn_strmap names = {0};
     uint64_t at;
     *out_n = 0;
     for (size_t i = 0; i < m->initializer.n; i++)
         tn_strmap_put(&names, (const char *)t[i].name.at, t[i].name.n, i);
+    for (size_t i = 0; i < m->sparse_initializer.n; i++)
+        tn_strmap_put(&names, (const char *)onnx_sparse_name(&sparse[i]).at, onnx_sparse_name(&sparse[i]).n,
+                      i);
     for (size_t i = 0; i < m->input.n; i++)
         if (!tn_strmap_get(&names, (const char *)v[i].name.at, v[i].name.n, &at))
             list[(*out_n)++] = &v[i];
@@ -68,28 +72,18 @@ static const onnx_value_info **true_inputs(imp_model *im, const onnx_graph *m, s
 /* Parameters stand before constants. */
 static tn_status add_inputs(imp_model *im, const onnx_graph *m)
 {
-    const onnx_tensor *t = m->initializer.at;
     size_t n;
     const onnx_value_info **v = true_inputs(im, m, &n);
     imp_input *in = TN_NEW_N(&im->scratch, imp_input, n);
     for (size_t i = 0; i < n; i++)
         in[i] = input_of(im, v[i], v[i]->type);
     tn_status s = imp_check_shapes(im, n, in);
-    if (m->sparse_initializer.n)
-        s = tn_error(im->g->ctx, "onnx-E011", imp_make_loc(im, NULL, NULL),
-                     "sparse initializers are not supported; convert them to dense ones");
     for (size_t i = 0; i < n; i++)
         if (add_input(im, v[i]) != TN_OK)
             s = TN_FAIL;
-    for (size_t i = 0; i < m->initializer.n; i++) {
-        const tn_loc *loc = imp_make_loc(im, NULL, NULL);
-        tn_node *k = onnx_any_constant(im, &t[i], imp_text(im, t[i].name), loc);
-        if (imp_define(im, t[i].name, (imp_value){.v = {k, 0}, .state = k ? IMP_OK : IMP_BAD}, loc) !=
-                TN_OK ||
-            !k)
-            s = TN_FAIL;
-    }
-    return s;
+    size_t had = im->g->ctx->n_error;
+    onnx_constants(im, m, imp_make_loc(im, NULL, NULL));
+    return im->g->ctx->n_error == had ? s : TN_FAIL;
 }
 
 /* ---- nodes and results ---- */

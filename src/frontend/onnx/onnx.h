@@ -34,6 +34,7 @@ typedef struct onnx_import {
     onnx_rest *rest;   /* of the innermost graph */
     onnx_frame *frame; /* the function being converted, or NULL */
     tn_map checked;    /* functions whose operators were looked up */
+    uint64_t dense;    /* bytes that sparse tensors have become */
     tn_map none;       /* nodes that stand for empty optional values (ops_sequence.c) */
 } onnx_import;
 
@@ -139,6 +140,11 @@ tn_node *onnx_constant(imp_model *im, const onnx_tensor *t, const char *name, co
 const onnx_tensor *onnx_attr_tensor(imp_node *c, const char *name); /* NULL: absent */
 /* The same, of texts too. */
 tn_node *onnx_any_constant(imp_model *im, const onnx_tensor *t, const char *name, const tn_loc *loc);
+tn_bytes onnx_sparse_name(const onnx_sparse *s);
+/* A sparse tensor as a dense constant; NULL: reported. */
+tn_node *onnx_sparse_constant(imp_model *im, const onnx_sparse *s, const char *name, const tn_loc *loc);
+/* Defines the initialisers of a graph, dense and sparse ones. */
+void onnx_constants(imp_model *im, const onnx_graph *g, const tn_loc *loc);
 /* The dtype of a TensorProto.DataType; false: reported, `what` names the tensor. any: or texts. */
 bool onnx_any_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out);
 bool onnx_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out);

@@ -30,6 +30,13 @@ static const tn_pb_field tensor_fields[] = {
 };
 const tn_pb_msg onnx_tensor_msg = MESSAGE("TensorProto", onnx_tensor, tensor_fields);
 
+static const tn_pb_field sparse_fields[] = {
+    FIELD(1,  MSG,    0, onnx_sparse, values, &onnx_tensor_msg),
+    FIELD(2,  MSG,    0, onnx_sparse, indices, &onnx_tensor_msg),
+    FIELD(3,  INT,    1, onnx_sparse, dims, NULL),
+};
+static const tn_pb_msg sparse_msg = MESSAGE("SparseTensorProto", onnx_sparse, sparse_fields);
+
 static const tn_pb_msg graph_msg; /* graphs are attributes of nodes of graphs; the reader bounds the depth */
 
 static const tn_pb_field attr_fields[] = {
@@ -44,6 +51,7 @@ static const tn_pb_field attr_fields[] = {
     FIELD(9,  BYTES,  1, onnx_attr, strings, NULL),
     FIELD(20, INT,    0, onnx_attr, type, NULL),
     FIELD(21, BYTES,  0, onnx_attr, ref_attr_name, NULL),
+    FIELD(22, MSG,    0, onnx_attr, sparse_tensor, &sparse_msg),
 };
 static const tn_pb_msg attr_msg = MESSAGE("AttributeProto", onnx_attr, attr_fields);
 
@@ -107,7 +115,7 @@ static const tn_pb_field graph_fields[] = {
     FIELD(5,  MSG,    1, onnx_graph, initializer, &onnx_tensor_msg),
     FIELD(11, MSG,    1, onnx_graph, input, &value_info_msg),
     FIELD(12, MSG,    1, onnx_graph, output, &value_info_msg),
-    FIELD(15, BYTES,  1, onnx_graph, sparse_initializer, NULL),
+    FIELD(15, MSG,    1, onnx_graph, sparse_initializer, &sparse_msg),
 };
 static const tn_pb_msg graph_msg = MESSAGE("GraphProto", onnx_graph, graph_fields);
 

@@ -44,11 +44,17 @@ enum onnx_attr_type {                 /* AttributeProto.AttributeType */
 
 typedef struct onnx_graph onnx_graph;
 
+typedef struct onnx_sparse {             /* SparseTensorProto */
+    const onnx_tensor *values, *indices; /* the values' name is that of the tensor */
+    tn_pb_array dims;                    /* int64_t */
+} onnx_sparse;
+
 typedef struct onnx_attr { /* AttributeProto */
     tn_bytes name, s, ref_attr_name;
     float f;
     int64_t i, type; /* enum onnx_attr_type */
     const onnx_tensor *t;
+    const onnx_sparse *sparse_tensor;
     const onnx_graph *g;
     tn_pb_array floats;  /* float */
     tn_pb_array ints;    /* int64_t */
@@ -94,7 +100,7 @@ struct onnx_graph {   /* GraphProto */
     tn_bytes name;
     tn_pb_array initializer;        /* onnx_tensor */
     tn_pb_array input, output;      /* onnx_value_info */
-    tn_pb_array sparse_initializer; /* tn_bytes, unread */
+    tn_pb_array sparse_initializer; /* onnx_sparse */
 };
 
 typedef struct onnx_opset {

@@ -217,6 +217,13 @@ static void constant(imp_node *c)
         tn_node *n = onnx_any_constant(c->im, t, c->loc->node, c->loc);
         c->bad = c->bad || !n;
         imp_out(c, 0, (tn_value){n, 0});
+    } else if ((a = imp_attr_find(c, "sparse_value", IMP_A_SPARSE_TENSOR))) {
+        tn_node *n = a->sparse ? onnx_sparse_constant(c->im, a->sparse, c->loc->node, c->loc) : NULL;
+        if (!a->sparse)
+            imp_fail(c, "onnx-E006", "attribute %s does not hold a tensor; the model is damaged",
+                     "sparse_value");
+        c->bad = c->bad || !n;
+        imp_out(c, 0, (tn_value){n, 0});
     } else if (imp_has_attr(c, "value_int")) {
         int64_t v = imp_attr_int(c, "value_int", 0);
         imp_out(c, 0, imp_const_ints(c, TN_I64, 0, 1, &v));

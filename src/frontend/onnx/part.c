@@ -69,11 +69,14 @@ static void find_captured(const onnx_graph *g, const body *outer, names *out)
     body b = {.outer = outer};
     const onnx_value_info *in = g->input.at, *result = g->output.at;
     const onnx_tensor *t = g->initializer.at;
+    const onnx_sparse *s = g->sparse_initializer.at;
     const onnx_node *n = g->node.at;
     for (size_t i = 0; i < g->input.n; i++)
         put(&b.own, in[i].name, 0);
     for (size_t i = 0; i < g->initializer.n; i++)
         put(&b.own, t[i].name, 0);
+    for (size_t i = 0; i < g->sparse_initializer.n; i++)
+        put(&b.own, onnx_sparse_name(&s[i]), 0);
     for (size_t i = 0; i < g->node.n; i++) {
         const tn_bytes *from = n[i].input.at, *to = n[i].output.at;
         const onnx_attr *a = n[i].attribute.at;
@@ -141,9 +144,12 @@ static void see_ports(const onnx_graph *g, tn_arena *a, tn_part_graph *out)
 {
     const onnx_value_info *in = g->input.at, *result = g->output.at;
     const onnx_tensor *t = g->initializer.at;
+    const onnx_sparse *s = g->sparse_initializer.at;
     tn_strmap constant = {0};
     for (size_t i = 0; i < g->initializer.n; i++)
         put(&constant, t[i].name, i);
+    for (size_t i = 0; i < g->sparse_initializer.n; i++)
+        put(&constant, onnx_sparse_name(&s[i]), i);
     out->input = TN_NEW_N(a, const char *, g->input.n);
     out->output = TN_NEW_N(a, const char *, g->output.n);
     for (size_t i = 0; i < g->input.n; i++)
@@ -226,11 +232,14 @@ static void find_makers(writer *w)
     const onnx_graph *g = w->s->model.graph;
     const onnx_node *n = g->node.at;
     const onnx_tensor *t = g->initializer.at;
+    const onnx_sparse *s = g->sparse_initializer.at;
     for (size_t i = 0; i < g->node.n; i++)
         for (size_t k = 0; k < n[i].output.n; k++)
             put(&w->maker, ((const tn_bytes *)n[i].output.at)[k], i);
     for (size_t i = 0; i < g->initializer.n; i++)
         put(&w->constant, t[i].name, i);
+    for (size_t i = 0; i < g->sparse_initializer.n; i++)
+        put(&w->constant, onnx_sparse_name(&s[i]), i);
 }
 
 /* What the file says of the types of values: messages that become those of outputs. */
@@ -368,7 +377,7 @@ static tn_status put_gathered(writer *w, const onnx_tensor *t, tn_buf *g)
 
 /* Where a walk over the elements of the file's graph stands: how many of each kind it has seen. */
 typedef struct seen {
-    size_t node, init, input;
+    size_t node, init, sparse, input;
 } seen;
 
 /* Of an initialiser that is an input too, both or neither are kept: alone it would be an input without a value. */
@@ -382,7 +391,11 @@ static bool keeps_input(const writer *w, tn_bytes name)
 static tn_status put_element(writer *w, const tn_pb *r, seen *at, tn_buf *g)
 {
     const onnx_graph *from = w->s->model.graph;
-    bool take = r->field == G_NAME || r->field == G_SPARSE;
+    bool take = r->field == G_NAME;
+    if (r->field == G_SPARSE && r->wire == TN_PB_LEN) {
+        tn_bytes name = onnx_sparse_name((const onnx_sparse *)from->sparse_initializer.at + at->sparse++);
+        take = has(&w->needed, name) && !has(&w->given, name);
+    }
     if (r->field == G_NODE && r->wire == TN_PB_LEN)
         take = w->take[at->node++];
     if (r->field == G_INPUT && r->wire == TN_PB_LEN)

@@ -182,7 +182,9 @@ static const tn_blob *external(imp_model *im, const onnx_tensor *t, const char *
 
 /* ---- constants ---- */
 
-tn_node *onnx_constant(imp_model *im, const onnx_tensor *t, const char *name, const tn_loc *loc)
+/* The elements, each in bytes of its own; NULL: reported. */
+static const tn_blob *elements(imp_model *im, const onnx_tensor *t, const char *name, const tn_loc *loc,
+                               tn_dtype *out_dtype, size_t *out_n)
 {
     tn_arena *a = im->g->arena;
     tn_dtype dtype;
@@ -195,17 +197,94 @@ tn_node *onnx_constant(imp_model *im, const onnx_tensor *t, const char *name, co
     if (dtype.bits < 8)
         bytes = count / (8u / dtype.bits) + (count % (8u / dtype.bits) != 0);
     const tn_blob *blob = outside ? external(im, t, name, bytes, loc) : data_of(im, t, type, bytes);
-    if (!blob && outside)
-        return NULL;
-    if (!blob)
-        return imp_refuse_tensor(
+    if (!blob && !outside)
+        (void)imp_refuse_tensor(
             im, loc, name,
             tn_arena_printf(
                 a, "its dimensions need %zu bytes (%zu of %s), but %zu bytes are given; the model is damaged",
                 bytes, count, type->name,
                 t->raw_data.n ? t->raw_data.n : typed_count(t, type->storage) * tn_dtype_bytes(dtype)));
-    blob = dtype.bits < 8 ? unpacked(im, blob, dtype, count) : blob;
-    return imp_constant(im, dtype, t->dims.n, t->dims.at, blob, name);
+    *out_dtype = dtype;
+    *out_n = count;
+    return blob && dtype.bits < 8 ? unpacked(im, blob, dtype, count) : blob;
+}
+
+tn_node *onnx_constant(imp_model *im, const onnx_tensor *t, const char *name, const tn_loc *loc)
+{
+    tn_dtype dtype;
+    size_t n;
+    const tn_blob *blob = elements(im, t, name, loc, &dtype, &n);
+    return blob ? imp_constant(im, dtype, t->dims.n, t->dims.at, blob, name) : NULL;
+}
+
+tn_bytes onnx_sparse_name(const onnx_sparse *s) { return s->values ? s->values->name : (tn_bytes){0}; }
+
+/* The position of value i, of which row i of the indices tells the coordinates, or the number in row-major order;
+ * -1: it is outside. */
+static int64_t position(const onnx_sparse *s, const int64_t *at, size_t i, int64_t total)
+{
+    const int64_t *dim = s->dims.at;
+    int64_t p = 0, v;
+    if (s->indices->dims.n == 1) {
+        memcpy(&v, at + i, sizeof v);
+        return v >= 0 && v < total ? v : -1;
+    }
+    for (size_t d = 0; d < s->dims.n; d++) {
+        memcpy(&v, at + i * s->dims.n + d, sizeof v);
+        if (v < 0 || v >= dim[d])
+            return -1;
+        p = p * dim[d] + v;
+    }
+    return p;
+}
+
+/* A small file must not become much memory: FREE bytes may become dense, and TIMES those that the file has. */
+static bool may_be_dense(imp_model *im, size_t bytes, size_t given, const char *name, const tn_loc *loc)
+{
+    enum { FREE = 64 << 20, TIMES = 16 };
+    onnx_import *o = (onnx_import *)im;
+    uint64_t most = FREE + (uint64_t)given * TIMES;
+    if (bytes <= most && o->dense <= most - bytes) {
+        o->dense += bytes;
+        return true;
+    }
+    (void)tn_error(im->g->ctx, "onnx-E111", loc,
+                   "sparse tensor \"%s\" has %zu bytes, but %llu at most become dense; store it densely",
+                   name, bytes, (unsigned long long)most);
+    return false;
+}
+
+tn_node *onnx_sparse_constant(imp_model *im, const onnx_sparse *s, const char *name, const tn_loc *loc)
+{
+    tn_dtype dtype, whole;
+    size_t n, n_at, total, bytes, size;
+    void *dense;
+    const onnx_tensor *v = s->values, *at = s->indices;
+    const int64_t *dim = at ? at->dims.at : NULL;
+    if (!v || !at)
+        return imp_refuse_tensor(im, loc, name,
+                                 "a sparse tensor has no values or no indices; the model is damaged");
+    const tn_blob *from = elements(im, v, name, loc, &dtype, &n),
+                  *index = elements(im, at, name, loc, &whole, &n_at);
+    if (!from || !index || !imp_measure(im, name, s->dims.n, s->dims.at, dtype, loc, &total, &bytes))
+        return NULL;
+    bool one = at->dims.n == 1 && n_at == n;
+    bool each = at->dims.n == 2 && dim[0] == (int64_t)n && dim[1] == (int64_t)s->dims.n && s->dims.n;
+    if (!tn_dtype_eq(whole, TN_I64) || (!one && !each))
+        return imp_refuse_tensor(
+            im, loc, name, "the indices of a sparse tensor do not fit its values; the model is damaged");
+    size = tn_dtype_bytes(dtype);
+    if (!may_be_dense(im, bytes, from->n + index->n, name, loc))
+        return NULL;
+    const tn_blob *blob = tn_graph_blob(im->g, bytes, &dense);
+    for (size_t i = 0; i < n; i++) {
+        int64_t p = position(s, index->at, i, (int64_t)total);
+        if (p < 0)
+            return imp_refuse_tensor(im, loc, name,
+                                     "an index of a sparse tensor is outside of it; the model is damaged");
+        memcpy((char *)dense + (size_t)p * size, (const char *)from->at + i * size, size);
+    }
+    return imp_constant(im, dtype, s->dims.n, s->dims.at, blob, name);
 }
 
 tn_node *onnx_any_constant(imp_model *im, const onnx_tensor *t, const char *name, const tn_loc *loc)
