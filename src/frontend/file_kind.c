@@ -71,10 +71,7 @@ static int kind_of_zip(const uint8_t *at, size_t n)
     static const struct {
         const char *suffix;
         int kind;
-    } rows[] = {{".npy", NPZ},
-                {"model.weights.h5", KERAS},
-                {"archive_format", TORCH_EXPORT},
-                {"data.pkl", TORCH_WEIGHTS}};
+    } rows[] = {{".npy", NPZ}, {"archive_format", TORCH_EXPORT}, {"data.pkl", TORCH_WEIGHTS}};
     size_t end = n < END_BYTES ? 0 : n - END_BYTES, least = end > COMMENT ? end - COMMENT : 0;
     while (end > least && !begins(at + end, n - end, "PK\5\6"))
         end--;

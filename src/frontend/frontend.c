@@ -41,6 +41,28 @@ static bool sniff_relay(const uint8_t *at, size_t n)
     return begins(at, n, "#[version") || begins(at, n, "def @");
 }
 
+static bool holds(const uint8_t *at, size_t n, const char *text)
+{
+    return memmem(at, n, text, strlen(text)) != NULL;
+}
+
+/* An HDF5 file, an archive with one in it (its directory is at the end), or the JSON text of an architecture. */
+static bool sniff_keras(const uint8_t *at, size_t n)
+{
+    enum { LOOKED_AT = 4096 };
+    size_t k = n < LOOKED_AT ? n : LOOKED_AT;
+    if (begins(at, n, "\x89HDF\r\n\x1a\n"))
+        return true;
+    if (begins(at, n, "PK\3\4"))
+        return holds(at + n - k, k, "model.weights.h5") && holds(at + n - k, k, "config.json");
+    while (k && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')) {
+        at++;
+        k--;
+    }
+    return k && *at == '{' && holds(at, k, "\"class_name\"") && holds(at, k, "\"config\"") &&
+           holds(at, k, "\"layers\"");
+}
+
 /* ---- Relay text ---- */
 
 static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
@@ -65,6 +87,8 @@ const tn_format tn_formats[] = {
      tn_import_tflite},
     {"pb", "TensorFlow", MODEL("a TensorFlow model"), false, SUFFIX(".pb", ".meta"), INSIDE("saved_model.pb"),
      tn_sniff_tensorflow, tn_import_tensorflow},
+    {"keras", "Keras", MODEL("a Keras model"), false, SUFFIX(".keras", ".h5", ".hdf5"), NULL, sniff_keras,
+     tn_import_keras},
     {"relay", "Relay text", MODEL("a Relay text"), true, SUFFIX(".relay"), NULL, sniff_relay, import_relay},
 };
 const size_t tn_n_formats = sizeof tn_formats / sizeof *tn_formats;

@@ -69,6 +69,8 @@ size_t tn_find_zero_symbols(tn_graph *g, const char ***out);
 bool tn_sniff_tensorflow(const uint8_t *at, size_t n);
 TN_WARN_UNUSED tn_status tn_import_tensorflow(tn_graph *g, const char *path, const tn_file *file,
                                               const tn_import_options *o);
+TN_WARN_UNUSED tn_status tn_import_keras(tn_graph *g, const char *path, const tn_file *file,
+                                         const tn_import_options *o);
 TN_WARN_UNUSED tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file,
                                         const tn_import_options *o);
 TN_WARN_UNUSED tn_status tn_import_tflite(tn_graph *g, const char *path, const tn_file *file,

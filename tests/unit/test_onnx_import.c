@@ -257,6 +257,9 @@ static void formats_are_guessed(void **state)
         {"x", "\n #[version = \"0.0.5\"]\n", 23, "relay"},
         {"x.txt", "def @main() { }", 15, "relay"},
         {"x.onnx", "def @main() { }", 15, "relay"},
+        {"m.bin", "\x89HDF\r\n\x1a\n", 8, "keras"},
+        {"model.keras", "", 0, "keras"},
+        {"m.json", "{\"class_name\": \"Sequential\", \"config\": {\"layers\": []}}", 55, "keras"},
         {"README", "hello", 5, NULL},
         {"onnx", "", 0, NULL},
     };
@@ -276,9 +279,6 @@ static void unknown_formats_are_refused(void **state)
     const struct {
         const char *path, *format, *content, *text;
     } row[] = {
-        {"m.h5", NULL, "\x89HDF\r\n\x1a\n....",
-         "m.h5: error: this is an HDF5 file (a Keras model or its weights), not a model that can be read; "
-         "export it from Keras: model.export(\"model.onnx\", format=\"onnx\") [frontend-E002]\n"},
         {"m.onnx", "onnx", "<html>", /* whatever it is called */
          "m.onnx: error: this is an HTML page, not a model; the download fetched a web page: use the link to "
          "the "

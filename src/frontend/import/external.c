@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const tn_blob *imp_refuse_file(imp_model *im, const tn_loc *loc, const char *name, const char *fmt,
                                const char *what)
@@ -54,6 +55,26 @@ static const char *find_file(imp_model *im, const char *location, const char **o
 
 static void unmap(tn_blob *b) { tn_file_unmap(b->user); }
 
+/* Maps a file for as long as the module lives; NULL: reported. */
+static const tn_file *map_file(imp_model *im, const char *path)
+{
+    tn_file *f = TN_NEW(im->g->arena, tn_file);
+    if (tn_file_map(im->g->ctx, path, f) != TN_OK)
+        return NULL;
+    tn_blob *b = tn_graph_blob_ref(im->g, f->at, f->n);
+    b->release = unmap;
+    b->user = f;
+    tn_vec_push(&im->g->blob, b);
+    return f;
+}
+
+const tn_file *imp_file_beside(imp_model *im, const char *location)
+{
+    const char *why = bad_location(location), *path = why ? NULL : find_file(im, location, &why);
+    struct stat st;
+    return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) ? map_file(im, path) : NULL;
+}
+
 /* The mapping of a location, made once; NULL: reported. */
 static const tn_file *open_file(imp_model *im, const char *location, const char *name, const tn_loc *loc)
 {
@@ -63,19 +84,9 @@ static const tn_file *open_file(imp_model *im, const char *location, const char 
             return im->data.at[i].file;
     const char *path = why ? NULL : find_file(im, location, &why);
     imp_data_file d = {location, NULL};
-    if (path) {
-        tn_file *f = TN_NEW(im->g->arena, tn_file);
-        if (tn_file_map(im->g->ctx, path, f) == TN_OK) {
-            tn_blob *b = tn_graph_blob_ref(im->g, f->at, f->n);
-            b->release = unmap;
-            b->user = f;
-            tn_vec_push(&im->g->blob, b);
-            d.file = f;
-        }
-    } else {
-        (void)imp_refuse_file(im, loc, name, why, location);
-        return NULL;
-    }
+    if (!path)
+        return (void)imp_refuse_file(im, loc, name, why, location), NULL;
+    d.file = map_file(im, path);
     tn_vec_push(&im->data, d);
     return d.file;
 }

@@ -89,7 +89,7 @@ typedef struct imp_undo {
 
 typedef struct imp_data_file {
     const char *location;
-    tn_file *file; /* NULL: reported */
+    const tn_file *file; /* NULL: reported */
 } imp_data_file;
 
 typedef struct imp_model { /* a model being read */
@@ -183,6 +183,8 @@ typedef struct imp_external {
 /* `bytes`: what the dimensions need; `name`: the tensor's. NULL: reported. */
 const tn_blob *imp_external_data(imp_model *im, const imp_external *e, size_t bytes, const char *name,
                                  const tn_loc *loc);
+/* The file of that name in the model's folder, mapped for as long as the module lives; NULL: there is none. */
+const tn_file *imp_file_beside(imp_model *im, const char *location);
 const tn_blob *imp_refuse_file(imp_model *im, const tn_loc *loc, const char *name, const char *fmt,
                                const char *what);
 

@@ -1,0 +1,177 @@
+#ifndef TN_FRONTEND_KERAS_H
+#define TN_FRONTEND_KERAS_H
+/* The Keras importer: what its reader and its converters share. Converters are written with import/convert.h.
+ *
+ * A model is a tree of layers. Each has a configuration (a JSON object), variables, and layers inside: those of a
+ * model, the one of a wrapper, cells. Layers are called, some several times; a call has arguments, and gives tensors
+ * with their masks. A converter (a row of ops_*.c) does one call. Nothing that a file says is executed. */
+#include "base/wire/hdf5.h"
+#include "base/wire/json.h"
+#include "frontend/import/convert.h"
+#include "frontend/import/window.h"
+#include "op/nn/nn.h"
+
+enum { KERAS_MAX_DEPTH = 24, KERAS_MAX_RESULTS = 32 };
+
+typedef struct keras_layer keras_layer;
+
+typedef struct keras_tensor {
+    tn_value v;          /* absent: its maker failed and said so */
+    tn_value mask;       /* bool: what counts of the first dimensions; absent: all */
+    const tn_json *json; /* a constant among arguments that are tensors, else NULL */
+} keras_tensor;
+
+typedef struct keras_argument {
+    tn_bytes name;       /* n 0: known by its position */
+    const tn_json *json; /* as the file has it; NULL: tensors that were made here */
+    bool is_list, asked;
+    size_t n; /* tensors; 0: a constant */
+    keras_tensor *at;
+} keras_argument;
+
+typedef struct keras_call {
+    keras_layer *layer;
+    size_t n_arg, n_out;
+    keras_argument *arg;
+    keras_tensor out[KERAS_MAX_RESULTS];
+    bool cell; /* one step of a recurrent cell */
+} keras_call;
+
+/* A variable of a layer. Rows name them: "kernel bias?use_bias -moving_mean cell/kernel". "-": it is not
+ * trained; "?": only if the configuration says so; before "/": the object inside that holds it. */
+typedef struct keras_variable {
+    tn_bytes path, name;
+    bool trained;
+    uint64_t object; /* the dataset; 0: none was found */
+    tn_value v;      /* once it was asked for */
+} keras_variable;
+
+enum keras_flags {
+    KERAS_PLAIN = 0,
+    KERAS_OPERATION = 1, /* not a layer: a function of Keras or TensorFlow, called as one */
+    KERAS_DROPS_MASK = 2,
+    KERAS_ANY_TYPE = 4, /* operands keep their type, whatever the layer computes with */
+    KERAS_MODEL = 8
+};
+
+typedef struct keras_row {
+    imp_row row;
+    const char *variables;
+    int flags;
+    const char
+        *inside; /* keys of the configuration that have a layer, or a list of them: "layer backward_layer" */
+} keras_row;
+
+struct keras_layer {
+    const char *name, *class;
+    const tn_json *json, *config;
+    const keras_row *row; /* NULL: reported */
+    const tn_loc *loc;
+    tn_dtype dtype; /* of what it computes; bits 0: that of its operands */
+    bool trained;
+    size_t n_inside, n_variable;
+    keras_layer **inside;
+    tn_bytes place; /* of it in its holder: "layer", "cells" */
+    keras_variable *variable;
+    uint64_t asked[4]; /* members of config that a converter asked for */
+    bool checked;
+    struct keras_graph *graph; /* of a model; NULL: not read yet */
+};
+
+typedef struct keras_import {
+    imp_model im; /* first: an imp_node's model is one */
+    tn_hdf5 h5;
+    bool has_weights, by_path; /* variables by path (Keras 3), else by lists of names */
+    uint64_t weights;          /* the group that holds them */
+    int version;               /* 1, 2 or 3 */
+    keras_layer *root;
+    tn_vec(struct keras_graph *) graphs; /* of the models in it, that were read */
+    int depth;
+} keras_import;
+
+static inline keras_import *keras_of(const imp_node *c) { return (keras_import *)c->im; }
+static inline keras_call *keras_call_of(const imp_node *c) { return (keras_call *)c->origin; }
+static inline keras_layer *keras_layer_of(const imp_node *c) { return keras_call_of(c)->layer; }
+
+extern const keras_row keras_rows_core[], keras_rows_window[], keras_rows_shape[], keras_rows_merge[],
+    keras_rows_norm[], keras_rows_recurrent[], keras_rows_attention[], keras_rows_preprocessing[],
+    keras_rows_operation[], keras_rows_activation[];
+extern const imp_format keras_format;
+const keras_row *keras_row_of(keras_import *k, tn_bytes class, bool operation,
+                              const tn_loc *loc); /* NULL: reported */
+
+/* ---- JSON (config.c) ---- */
+tn_bytes keras_bytes(const tn_json *v);                  /* of a text; n 0: none */
+const tn_json *keras_at(const tn_json *array, size_t i); /* NULL: no array, or shorter */
+bool keras_number(const tn_json *v, double *out);        /* numbers and truth values */
+bool keras_whole(const tn_json *v, int64_t *out);
+/* The name of a class or function, and its configuration, in any dialect. */
+tn_bytes keras_class(const tn_json *v, const tn_json **out_config);
+bool keras_dtype(tn_bytes name, tn_dtype *out);
+tn_dtype keras_policy(const tn_json *config); /* bits 0: not told */
+
+/* ---- configuration of the layer that is converted; `def` where absent or null ---- */
+const tn_json *keras_config(imp_node *c, const char *key); /* NULL: absent or null */
+int64_t keras_int(imp_node *c, const char *key, int64_t def);
+double keras_real(imp_node *c, const char *key, double def);
+bool keras_bool(imp_node *c, const char *key, bool def);
+const char *keras_text(imp_node *c, const char *key, const char *def);
+/* n integers, or one for all; false: absent. */
+bool keras_ints(imp_node *c, const char *key, int n, int64_t out[]);
+/* A list of any length up to `most`; -1: absent. */
+int keras_list(imp_node *c, const char *key, int most, int64_t out[]);
+void keras_ignore(imp_node *c, const char *key);
+bool keras_channels_last(imp_node *c);
+void keras_check_config(imp_node *c);      /* reports what no converter asked for */
+bool keras_says_nothing(const tn_json *v); /* null, false, 0, an empty list */
+
+/* ---- arguments and results of the call that is converted (calls.c) ---- */
+size_t keras_n_in(const imp_node *c);       /* tensors of the first argument */
+tn_value keras_in(imp_node *c, size_t i);   /* tensor i of it */
+tn_value keras_mask(imp_node *c, size_t i); /* its mask; absent: none */
+const keras_argument *keras_argument_of(imp_node *c, int position, const char *name); /* NULL: not given */
+tn_value keras_tensor_of(imp_node *c, int position, const char *name);                /* absent: not given */
+/* A constant, or NULL. */
+const tn_json *keras_constant_of(imp_node *c, int position, const char *name);
+void keras_out(imp_node *c, tn_value v); /* the only result; its mask is that of the first operand */
+void keras_out_masked(imp_node *c, tn_value v, tn_value mask);
+/* A number, or lists of numbers as one dimension. */
+tn_value keras_json_tensor(imp_node *c, const tn_json *v, tn_dtype t);
+/* A call of a layer inside: operands with their masks; false: failed. */
+bool keras_apply(imp_node *c, keras_layer *l, size_t n, const keras_tensor in[], keras_call *out);
+void keras_convert(keras_import *k, keras_call *call, tn_region *r);
+
+/* ---- variables (weights.c) ---- */
+tn_value keras_variable_of(imp_node *c, const char *name);         /* required; "kernel" or "cell/kernel" */
+tn_value keras_optional(imp_node *c, const char *name);            /* absent: the configuration has none */
+tn_value keras_raw(imp_node *c, keras_layer *l, const char *name); /* in the type of the file */
+tn_status keras_bind(keras_import *k);                             /* finds the dataset of each variable */
+bool keras_inflate(tn_bytes from, void *to, size_t n);
+size_t keras_count_variables(const keras_layer *l); /* with those of layers inside */
+
+/* ---- layers (layers.c) ---- */
+keras_layer *keras_read_layer(keras_import *k, const tn_json *json, int depth); /* NULL: reported */
+
+/* ---- models (model.c) ---- */
+void keras_call_model(imp_node *c);
+size_t keras_inputs(keras_import *k, keras_layer *model, keras_layer ***out);
+void keras_free_graphs(keras_import *k);
+/* The results of the outermost model for these inputs. */
+bool keras_run(keras_import *k, keras_layer *model, size_t n, const keras_tensor in[], keras_call *out);
+const char *keras_result_name(keras_import *k, keras_layer *model, size_t i);
+
+/* ---- shared by converters ---- */
+tn_value keras_activate(imp_node *c, const tn_json *how, tn_value x); /* how NULL: x */
+tn_value keras_activation(imp_node *c, tn_value x);                   /* by the key "activation" */
+const char *keras_cell_activation(imp_node *c, const char *key, const char *def);
+tn_value keras_like(imp_node *c, tn_value x, double v); /* a constant of x's type */
+tn_value keras_as(imp_node *c, tn_value v, tn_value x); /* v in x's type */
+tn_value keras_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b);
+tn_value keras_unary(imp_node *c, const tn_op *op, tn_value a);
+tn_value keras_reduce(imp_node *c, const tn_op *op, tn_value x, int n, const int64_t axis[], bool keep);
+tn_value keras_softmax(imp_node *c, tn_value x, int64_t axis);
+tn_value keras_matmul(imp_node *c, tn_value a, tn_value b); /* NumPy's: batches broadcast */
+tn_value keras_dense(imp_node *c, tn_value x, tn_value kernel, tn_value bias); /* over the last dimension */
+tn_value keras_einsum(imp_node *c, const char *equation, tn_value a, tn_value b);
+
+#endif

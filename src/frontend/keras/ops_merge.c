@@ -1,0 +1,148 @@
+/* Layers of several operands. */
+#include "frontend/keras/rows.h"
+
+#include <string.h>
+
+/* Operands of fewer dimensions get new ones after the first. */
+static tn_value aligned(imp_node *c, size_t i, int rank)
+{
+    tn_value v = keras_in(c, i);
+    while (!c->bad && imp_rank(v) < rank)
+        v = imp_unsqueeze(c, v, imp_rank(v) < 1 ? 0 : 1);
+    return v;
+}
+
+static int largest_rank(imp_node *c)
+{
+    int rank = 0;
+    for (size_t i = 0; i < keras_n_in(c); i++) {
+        int r = imp_rank(keras_in(c, i));
+        rank = r > rank ? r : rank;
+    }
+    return rank;
+}
+
+/* What counts of either counts; one that has no mask takes all of them away. */
+static tn_value joined_mask(imp_node *c)
+{
+    tn_value mask = keras_mask(c, 0);
+    for (size_t i = 1; i < keras_n_in(c) && mask.def; i++) {
+        tn_value next = keras_mask(c, i);
+        const tn_op *op = c->version >= 3 ? &tn_op_logical_or : &tn_op_logical_and;
+        mask = next.def ? keras_binary(c, op, mask, next) : next;
+    }
+    return mask;
+}
+
+static void merge(imp_node *c)
+{
+    int rank = largest_rank(c);
+    tn_value y = aligned(c, 0, rank);
+    size_t n = keras_n_in(c);
+    for (size_t i = 1; i < n && !c->bad; i++)
+        y = keras_binary(c, c->row->relay, y, aligned(c, i, rank));
+    if (strcmp(c->row->op, "Average") == 0)
+        y = keras_binary(c, &tn_op_divide, y, keras_like(c, y, (double)n));
+    keras_out_masked(c, y, joined_mask(c));
+}
+
+/* A mask as long as the data, repeated along the further dimensions; none: all ones. */
+static tn_value whole_mask(imp_node *c, size_t i)
+{
+    tn_value x = keras_in(c, i), mask = keras_mask(c, i);
+    if (c->bad)
+        return x;
+    tn_broadcast_to_attr a = {{imp_type(x)->n, imp_type(x)->dim}};
+    if (!mask.def)
+        mask = imp_const(c, TN_BOOL1, 1);
+    for (int r = imp_rank(mask); r && r < imp_rank(x); r++)
+        mask = imp_unsqueeze(c, mask, r);
+    return imp_call1(c, &tn_op_broadcast_to, &a, mask);
+}
+
+static tn_value concatenated_mask(imp_node *c, int axis)
+{
+    static const int64_t last[] = {-1};
+    size_t n = keras_n_in(c), masked = 0;
+    tn_value *part = TN_NEW_N(c->arena, tn_value, n);
+    for (size_t i = 0; i < n; i++)
+        masked += keras_mask(c, i).def != NULL;
+    if (!masked || c->bad)
+        return (tn_value){0};
+    for (size_t i = 0; i < n; i++)
+        part[i] = imp_cast(c, whole_mask(c, i), TN_DT(TN_INT, 32));
+    tn_value all = imp_concat(c, (uint32_t)n, part, axis);
+    tn_value any = keras_reduce(c, c->version >= 3 ? &tn_op_max : &tn_op_min, all, 1, last, false);
+    return imp_cast(c, any, TN_BOOL1);
+}
+
+static void concatenate(imp_node *c)
+{
+    size_t n = keras_n_in(c);
+    tn_value *in = TN_NEW_N(c->arena, tn_value, n);
+    for (size_t i = 0; i < n; i++)
+        in[i] = keras_in(c, i);
+    int axis = c->bad ? 0 : imp_axis(c, keras_int(c, "axis", -1), imp_rank(in[0]));
+    if (!c->bad)
+        in[0] = imp_concat(c, (uint32_t)n, in, axis);
+    if (!c->bad)
+        keras_out_masked(c, in[0], concatenated_mask(c, axis));
+}
+
+/* x / sqrt(max(sum of squares, 1e-12)) */
+static tn_value normalized(imp_node *c, tn_value x, int64_t axis)
+{
+    tn_value squares = keras_reduce(c, &tn_op_sum, keras_binary(c, &tn_op_multiply, x, x), 1, &axis, true);
+    squares = keras_binary(c, &tn_op_maximum, squares, keras_like(c, squares, 1e-12));
+    return keras_binary(c, &tn_op_multiply, x, keras_unary(c, &tn_op_rsqrt, squares));
+}
+
+/* Sums of products along one axis of each: the other dimensions of the first operand, then those of the second. */
+static void dot(imp_node *c)
+{
+    int64_t axes[2] = {-1, -1};
+    tn_value a = keras_in(c, 0), b = keras_in(c, 1);
+    (void)keras_ints(c, "axes", 2, axes);
+    bool cosine = keras_bool(c, "normalize", false);
+    if (c->bad)
+        return;
+    int n = imp_rank(a), m = imp_rank(b), at = imp_axis(c, axes[0], n), bt = imp_axis(c, axes[1], m);
+    char equation[64], *e = equation;
+    if (c->bad || at == 0 || bt == 0) {
+        imp_refuse(c, IMP_BAD_VALUE, "axes must not name the first dimension");
+        return;
+    }
+    if (cosine) {
+        a = normalized(c, a, at);
+        b = normalized(c, b, bt);
+    }
+    for (int i = 0; i < n; i++)
+        *e++ = (char)(i == at ? 'z' : 'a' + i);
+    *e++ = ',';
+    for (int i = 0; i < m; i++)
+        *e++ = (char)(i == 0 ? 'a' : i == bt ? 'z' : 'k' + i);
+    e = stpcpy(e, "->a");
+    for (int i = 1; i < n; i++)
+        if (i != at)
+            *e++ = (char)('a' + i);
+    for (int i = 1; i < m; i++)
+        if (i != bt)
+            *e++ = (char)('k' + i);
+    *e = 0;
+    tn_value y = keras_einsum(c, equation, a, b);
+    keras_out_masked(c, n == 2 && m == 2 ? imp_unsqueeze(c, y, 1) : y, (tn_value){0});
+}
+
+// clang-format off
+const keras_row keras_rows_merge[] = {
+    LAYER("Add",         merge,       &tn_op_add,      NULL, 0, NULL),
+    LAYER("Subtract",    merge,       &tn_op_subtract, NULL, 0, NULL),
+    LAYER("Multiply",    merge,       &tn_op_multiply, NULL, 0, NULL),
+    LAYER("Average",     merge,       &tn_op_add,      NULL, 0, NULL),
+    LAYER("Maximum",     merge,       &tn_op_maximum,  NULL, 0, NULL),
+    LAYER("Minimum",     merge,       &tn_op_minimum,  NULL, 0, NULL),
+    LAYER("Concatenate", concatenate, NULL,            NULL, 0, NULL),
+    LAYER("Dot",         dot,         NULL,            NULL, 0, NULL),
+    END_OF_ROWS,
+};
+// clang-format on

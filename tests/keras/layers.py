@@ -1,0 +1,545 @@
+"""Random models of one or a few layers: CASES has, by name, functions of (keras, a numpy Generator) that give a model.
+
+`k` is the module keras or tf_keras, `k.layers` what both have; a case that one of them lacks raises AttributeError.
+"""
+import numpy as np
+
+CASES = {}
+
+
+def case(*names):
+    def add(f):
+        for name in names or (f.__name__,):
+            CASES[name] = (lambda k, r, name=name: f(k, r, name)) if names else f
+        return f
+    return add
+
+
+def pick(r, *values):
+    return values[r.integers(len(values))]
+
+
+def flag(r):
+    return bool(r.integers(2))
+
+
+def sequential(k, layer, shape, dtype="float32", batch=None):
+    """The layer behind an Input, as a Functional or a Sequential model."""
+    x = k.layers.Input(shape, batch_size=batch, dtype=dtype)
+    return k.Model(x, layer(x))
+
+
+def activation(r):
+    return pick(r, None, "relu", "tanh", "sigmoid", "elu", "selu", "softplus", "softsign", "swish", "gelu", "exponential",
+                "hard_sigmoid", "linear", "softmax")
+
+
+def channels(r):
+    return pick(r, "channels_last", "channels_last", "channels_first")
+
+
+def image(r, dims, c, order, least=7, none=True):
+    sizes = [int(r.integers(least, least + 6)) for _ in range(dims)]
+    if none and order == "channels_last" and r.integers(4) == 0:
+        sizes = [None] * dims
+    return [*sizes, c] if order == "channels_last" else [c, *sizes]
+
+
+@case("Dense")
+def dense(k, r, name):
+    shape = pick(r, [5], [4, 6], [None, 7], [2, 3, 4])
+    return sequential(k, k.layers.Dense(int(r.integers(1, 9)), activation=activation(r), use_bias=flag(r)), shape)
+
+
+@case("EinsumDense")
+def einsum_dense(k, r, name):
+    eq, out, bias, shape = pick(r, ("ab,bc->ac", 5, "c", [4]), ("abc,cd->abd", (None, 6), "d", [3, 4]),
+                                ("abc,cde->abde", (3, 2, 5), "de", [3, 4]), ("abc,bd->adc", (7, 4), "c", [3, 4]),
+                                ("...x,xy->...y", 4, None, [2, 3]))
+    return sequential(k, k.layers.EinsumDense(eq, output_shape=out, bias_axes=bias, activation=activation(r)), shape)
+
+
+@case("Embedding")
+def embedding(k, r, name):
+    return sequential(k, k.layers.Embedding(11, int(r.integers(1, 6)), mask_zero=flag(r)), pick(r, [4], [None], [2, 3]),
+                      "int32")
+
+
+@case("ReversibleEmbedding")
+def reversible(k, r, name):
+    layer = k.layers.ReversibleEmbedding(11, 4, tie_weights=flag(r))
+    x = k.layers.Input([5], dtype="int32")
+    return k.Model(x, layer(layer(x), reverse=True))
+
+
+@case("Activation")
+def activations(k, r, name):
+    return sequential(k, k.layers.Activation(activation(r) or "mish"), [4, 5])
+
+
+@case("ActivationNames")
+def more_activations(k, r, name):
+    names = ["relu6", "silu", "hard_silu", "leaky_relu", "celu", "log_softmax", "log_sigmoid", "hard_tanh", "tanh_shrink",
+             "squareplus", "glu", "sparse_sigmoid", "sparse_plus", "mish", "hard_sigmoid"]
+    return sequential(k, k.layers.Activation(names[r.integers(len(names))]), [4, 6])
+
+
+@case("ReLU")
+def relu(k, r, name):
+    return sequential(k, k.layers.ReLU(pick(r, None, 0.8, 6.0), pick(r, 0.0, 0.1), pick(r, 0.0, 0.3)), [4, 5])
+
+
+@case("LeakyReLU")
+def leaky(k, r, name):
+    return sequential(k, k.layers.LeakyReLU(float(r.uniform(0.05, 0.5))), [4, 5])
+
+
+@case("ELU")
+def elu(k, r, name):
+    return sequential(k, k.layers.ELU(float(r.uniform(0.5, 2))), [4, 5])
+
+
+@case("PReLU")
+def prelu(k, r, name):
+    return sequential(k, k.layers.PReLU(shared_axes=pick(r, None, [1], [1, 2])), [4, 5, 3])
+
+
+@case("ThresholdedReLU")
+def thresholded(k, r, name):
+    return sequential(k, k.layers.ThresholdedReLU(float(r.uniform(0, 1))), [4, 5])
+
+
+@case("Softmax")
+def softmax(k, r, name):
+    return sequential(k, k.layers.Softmax(axis=pick(r, -1, 1, 2, [1, 2])), [4, 5])
+
+
+@case("Dropout", "GaussianDropout", "GaussianNoise", "AlphaDropout", "ActivityRegularization", "Identity")
+def nothing(k, r, name):
+    args = {"ActivityRegularization": {"l1": 0.1}, "Identity": {}, "GaussianNoise": {"stddev": 0.3}}.get(name, {"rate": 0.4})
+    return sequential(k, getattr(k.layers, name)(**args), pick(r, [5], [3, 4]))
+
+
+@case("SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D")
+def spatial_dropout(k, r, name):
+    return sequential(k, getattr(k.layers, name)(0.3), [3] * int(name[-2]) + [4])
+
+
+@case("SpectralNormalization")
+def spectral(k, r, name):
+    inner = pick(r, k.layers.Dense(4), k.layers.Dense(3, activation="tanh"), k.layers.Dense(2, use_bias=False))
+    return sequential(k, k.layers.SpectralNormalization(inner), [5])
+
+
+@case("Conv1D", "Conv2D", "Conv3D")
+def conv(k, r, name):
+    dims, order = int(name[4]), channels(r)
+    groups = pick(r, 1, 1, 2)
+    strides = pick(r, 1, 2, 3)
+    dilation = pick(r, 1, 2) if strides == 1 else 1
+    padding = pick(r, "valid", "same", *(["causal"] if dims == 1 and order == "channels_last" else []))
+    layer = getattr(k.layers, name)(2 * int(r.integers(1, 5)), int(r.integers(1, 4)), strides=strides, padding=padding,
+                                    dilation_rate=dilation, groups=groups, data_format=order, use_bias=flag(r),
+                                    activation=pick(r, None, "relu", "tanh"))
+    return sequential(k, layer, image(r, dims, 4, order))
+
+
+@case("DepthwiseConv1D", "DepthwiseConv2D")
+def depthwise(k, r, name):
+    dims, order = int(name[-2]), channels(r)
+    strides = pick(r, 1, 2)
+    layer = getattr(k.layers, name)(int(r.integers(1, 4)), strides=strides, padding=pick(r, "valid", "same"),
+                                    depth_multiplier=int(r.integers(1, 3)), data_format=order, use_bias=flag(r),
+                                    dilation_rate=pick(r, 1, 2) if strides == 1 else 1, activation=pick(r, None, "relu"))
+    return sequential(k, layer, image(r, dims, 3, order))
+
+
+@case("SeparableConv1D", "SeparableConv2D")
+def separable(k, r, name):
+    dims, order = int(name[-2]), channels(r)
+    strides = pick(r, 1, 2)
+    padding = pick(r, "valid", "same", *(["causal"] if dims == 1 and order == "channels_last" else []))
+    layer = getattr(k.layers, name)(int(r.integers(1, 6)), int(r.integers(1, 4)), strides=strides, padding=padding,
+                                    depth_multiplier=int(r.integers(1, 3)), data_format=order, use_bias=flag(r),
+                                    dilation_rate=pick(r, 1, 2) if strides == 1 else 1)
+    return sequential(k, layer, image(r, dims, 3, order))
+
+
+@case("Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose")
+def transposed(k, r, name):
+    dims = int(name[4])
+    strides = pick(r, 1, 2, 3)
+    kernel = int(r.integers(1, 5))
+    more = {}
+    if flag(r) and strides > 1:
+        more["output_padding"] = int(r.integers(0, strides))
+    layer = getattr(k.layers, name)(int(r.integers(1, 6)), kernel, strides=strides, padding=pick(r, "valid", "same"),
+                                    use_bias=flag(r), **more)
+    return sequential(k, layer, image(r, dims, 3, "channels_last", 4))
+
+
+@case("MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "AveragePooling1D", "AveragePooling2D", "AveragePooling3D")
+def pooling(k, r, name):
+    dims, order = int(name[-2]), channels(r)
+    layer = getattr(k.layers, name)(int(r.integers(1, 4)), strides=pick(r, None, 1, 2), padding=pick(r, "valid", "same"),
+                                    data_format=order)
+    return sequential(k, layer, image(r, dims, 3, order))
+
+
+@case(*(f"Global{a}Pooling{d}D" for a in ("Max", "Average") for d in (1, 2, 3)))
+def global_pooling(k, r, name):
+    dims, order = int(name[-2]), channels(r)
+    layer = getattr(k.layers, name)(data_format=order, keepdims=flag(r))
+    return sequential(k, layer, image(r, dims, 3, order))
+
+
+@case(*(f"Adaptive{a}Pooling{d}D" for a in ("Max", "Average") for d in (1, 2, 3)))
+def adaptive_pooling(k, r, name):
+    dims, order = int(name[-2]), channels(r)
+    layer = getattr(k.layers, name)(int(r.integers(1, 5)), data_format=order)
+    return sequential(k, layer, image(r, dims, 3, order, none=False))
+
+
+@case("UpSampling1D", "UpSampling2D", "UpSampling3D")
+def up_sampling(k, r, name):
+    dims = int(name[-2])
+    more = {"interpolation": pick(r, "nearest", "bilinear", "bicubic")} if dims == 2 else {}
+    if dims > 1:
+        more["data_format"] = order = channels(r)
+    else:
+        order = "channels_last"
+    return sequential(k, getattr(k.layers, name)(int(r.integers(1, 4)), **more), image(r, dims, 3, order, 4))
+
+
+@case("ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D", "Cropping1D", "Cropping2D", "Cropping3D")
+def sides(k, r, name):
+    dims = int(name[-2])
+    two = lambda: (int(r.integers(0, 3)), int(r.integers(0, 3)))
+    how = pick(r, int(r.integers(0, 3)), two() if dims == 1 else tuple(two() for _ in range(dims)))
+    order = channels(r) if dims > 1 else "channels_last"
+    more = {"data_format": order} if dims > 1 else {}
+    return sequential(k, getattr(k.layers, name)(how, **more), image(r, dims, 3, order))
+
+
+@case("Flatten")
+def flatten(k, r, name):
+    return sequential(k, k.layers.Flatten(data_format=channels(r)), pick(r, [4], [3, 4], [2, 3, 4]))
+
+
+@case("Reshape")
+def reshape(k, r, name):
+    return sequential(k, k.layers.Reshape(pick(r, [4, 6], [-1], [2, -1, 3], [24, 1], [3, 8])), [2, 3, 4])
+
+
+@case("Permute")
+def permute(k, r, name):
+    return sequential(k, k.layers.Permute(tuple(int(i) for i in r.permutation(3) + 1)), [2, 3, 4])
+
+
+@case("RepeatVector")
+def repeat(k, r, name):
+    return sequential(k, k.layers.RepeatVector(int(r.integers(1, 5))), [4])
+
+
+@case("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum")
+def merge(k, r, name):
+    n = 2 if name == "Subtract" else int(r.integers(2, 5))
+    x = [k.layers.Input(pick(r, [3, 4], [3, 4], [1, 4])) for _ in range(n)]
+    return k.Model(x, getattr(k.layers, name)()(x))
+
+
+@case("Concatenate")
+def concatenate(k, r, name):
+    x = [k.layers.Input([3, 4]) for _ in range(int(r.integers(2, 5)))]
+    return k.Model(x, k.layers.Concatenate(axis=pick(r, -1, 1, 2))(x))
+
+
+@case("Dot")
+def dot(k, r, name):
+    a, b, axes = pick(r, ([4], [4], 1), ([3, 4], [5, 4], 2), ([3, 4], [4, 5], (2, 1)), ([3, 4], [4], (2, 1)))
+    x = [k.layers.Input(a), k.layers.Input(b)]
+    return k.Model(x, k.layers.Dot(axes=axes, normalize=flag(r))(x))
+
+
+@case("BatchNormalization")
+def batch_norm(k, r, name):
+    layer = k.layers.BatchNormalization(axis=pick(r, -1, 1), center=flag(r), scale=flag(r), epsilon=pick(r, 1e-3, 1e-5))
+    return sequential(k, layer, pick(r, [5], [4, 5], [3, 4, 5]))
+
+
+@case("LayerNormalization")
+def layer_norm(k, r, name):
+    layer = k.layers.LayerNormalization(axis=pick(r, -1, 1, [1, 2]), center=flag(r), scale=flag(r))
+    return sequential(k, layer, [4, 6])
+
+
+@case("RMSNormalization")
+def rms_norm(k, r, name):
+    return sequential(k, k.layers.RMSNormalization(epsilon=pick(r, 1e-6, 1e-3)), pick(r, [6], [4, 6]))
+
+
+@case("GroupNormalization")
+def group_norm(k, r, name):
+    layer = k.layers.GroupNormalization(groups=pick(r, 1, 2, 3, -1), axis=pick(r, -1, 1), center=flag(r), scale=flag(r))
+    return sequential(k, layer, pick(r, [6, 6], [6, 3, 6]))
+
+
+@case("UnitNormalization")
+def unit_norm(k, r, name):
+    return sequential(k, k.layers.UnitNormalization(axis=pick(r, -1, 1, [1, 2])), [4, 6])
+
+
+def cell_activation(r):
+    return {"activation": pick(r, "tanh", "tanh", "relu", "linear", "gelu"),
+            "recurrent_activation": pick(r, "sigmoid", "sigmoid", "hard_sigmoid")}
+
+
+@case("SimpleRNN", "GRU", "LSTM")
+def recurrent(k, r, name):
+    more = cell_activation(r)
+    if name == "SimpleRNN":
+        more.pop("recurrent_activation")
+    if name == "GRU":
+        more["reset_after"] = flag(r)
+    layer = getattr(k.layers, name)(int(r.integers(1, 7)), use_bias=flag(r), return_sequences=flag(r), return_state=flag(r),
+                                    go_backwards=flag(r), **more)
+    return sequential(k, layer, [pick(r, None, 4, 12), 3])
+
+
+@case("MaskedRNN")
+def masked(k, r, name):
+    x = k.layers.Input([pick(r, None, 4, 11)], dtype="int32")
+    y = k.layers.Embedding(4, 3, mask_zero=True)(x)
+    kind = pick(r, "SimpleRNN", "GRU", "LSTM")
+    layer = getattr(k.layers, kind)(4, return_sequences=flag(r), go_backwards=flag(r))
+    if flag(r):
+        layer = k.layers.Bidirectional(getattr(k.layers, kind)(4, return_sequences=flag(r)))
+    y = layer(y)
+    return k.Model(x, k.layers.Dense(2)(y))
+
+
+@case("Masking")
+def masking(k, r, name):
+    m = [k.layers.Masking(mask_value=pick(r, 0.0, 1.0)), k.layers.LSTM(3, return_sequences=flag(r))]
+    x = k.layers.Input([pick(r, 5, 9), 2])
+    return k.Model(x, m[1](m[0](x)))
+
+
+@case("InitialState")
+def initial_state(k, r, name):
+    kind = pick(r, "SimpleRNN", "GRU", "LSTM")
+    x, h, c = k.layers.Input([6, 3]), k.layers.Input([4]), k.layers.Input([4])
+    states = [h, c] if kind == "LSTM" else [h]
+    y = getattr(k.layers, kind)(4, return_state=flag(r))(x, initial_state=states)
+    return k.Model([x, *states], y)
+
+
+@case("Bidirectional")
+def bidirectional(k, r, name):
+    kind = pick(r, "SimpleRNN", "GRU", "LSTM")
+    inner = getattr(k.layers, kind)(int(r.integers(1, 5)), return_sequences=flag(r), return_state=flag(r))
+    mode = pick(r, "concat", "sum", "ave", "mul", None)
+    return sequential(k, k.layers.Bidirectional(inner, merge_mode=mode), [pick(r, None, 4, 9), 3])
+
+
+@case("RNN")
+def rnn(k, r, name):
+    cells = [pick(r, k.layers.LSTMCell, k.layers.GRUCell, k.layers.SimpleRNNCell)(int(r.integers(1, 5)))
+             for _ in range(int(r.integers(1, 4)))]
+    cell = cells[0] if len(cells) == 1 else pick(r, cells, k.layers.StackedRNNCells(cells))
+    return sequential(k, k.layers.RNN(cell, return_sequences=flag(r), return_state=flag(r)), [pick(r, 4, 9), 3])
+
+
+@case("ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
+def conv_lstm(k, r, name):
+    dims = int(name[-2])
+    strides = pick(r, 1, 2)
+    layer = getattr(k.layers, name)(int(r.integers(1, 4)), int(r.integers(1, 4)), strides=strides,
+                                    padding=pick(r, "valid", "same"), return_sequences=flag(r), use_bias=flag(r),
+                                    return_state=flag(r))
+    return sequential(k, layer, [pick(r, 3, 9), *([6] * dims), 2])
+
+
+@case("TimeDistributed")
+def time_distributed(k, r, name):
+    inner, shape = pick(r, (k.layers.Dense(3, activation="relu"), [4, 5]), (k.layers.Conv2D(2, 3), [3, 6, 6, 2]),
+                        (k.layers.LSTM(3), [3, 4, 2]), (k.layers.BatchNormalization(), [4, 5]),
+                        (k.layers.GlobalAveragePooling2D(), [None, 4, 4, 2]))
+    return sequential(k, k.layers.TimeDistributed(inner), shape)
+
+
+@case("Attention", "AdditiveAttention")
+def attention(k, r, name):
+    more = {"use_scale": flag(r)}
+    if name == "Attention":
+        more["score_mode"] = pick(r, "dot", "concat")
+    x = [k.layers.Input([5, 4]), k.layers.Input([6, 4]), k.layers.Input([6, 4])][:int(r.integers(2, 4))]
+    return k.Model(x, getattr(k.layers, name)(**more)(x, use_causal_mask=flag(r), return_attention_scores=flag(r)))
+
+
+@case("MaskedAttention")
+def masked_attention(k, r, name):
+    ids = [k.layers.Input([5], dtype="int32"), k.layers.Input([6], dtype="int32")]
+    table = k.layers.Embedding(4, 6, mask_zero=True)
+    q, v = table(ids[0]), table(ids[1])
+    y = pick(r, lambda: k.layers.Attention()([q, v]), lambda: k.layers.AdditiveAttention()([q, v]),
+             lambda: k.layers.MultiHeadAttention(2, 3)(q, v), lambda: k.layers.MultiHeadAttention(2, 3)(q, v, use_causal_mask=True))()
+    return k.Model(ids, k.layers.GlobalAveragePooling1D()(y))
+
+
+@case("MultiHeadAttention")
+def multi_head(k, r, name):
+    layer = k.layers.MultiHeadAttention(int(r.integers(1, 4)), int(r.integers(1, 5)), value_dim=pick(r, None, 3),
+                                        use_bias=flag(r), output_shape=pick(r, None, 7))
+    q, v = k.layers.Input([pick(r, None, 5), 6]), k.layers.Input([4, 6])
+    how = pick(r, 0, 1, 2, 3)
+    if how == 0:
+        return k.Model(q, layer(q, q, use_causal_mask=flag(r)))
+    if how == 1:
+        return k.Model([q, v], layer(q, v))
+    if how == 2:
+        kk = k.layers.Input([4, 3])
+        return k.Model([q, v, kk], layer(q, v, kk, return_attention_scores=True))
+    q = k.layers.Input([5, 6])
+    m = k.layers.Input([5, 4], dtype="bool")
+    return k.Model([q, v, m], layer(q, v, attention_mask=m))
+
+
+@case("GroupQueryAttention")
+def grouped(k, r, name):
+    layer = k.layers.GroupQueryAttention(int(r.integers(1, 5)), pick(r, 2, 4), pick(r, 1, 2), use_bias=flag(r))
+    q, v = k.layers.Input([5, 6]), k.layers.Input([4, 6])
+    return k.Model(q, layer(q, q, use_causal_mask=flag(r))) if flag(r) else k.Model([q, v], layer(q, v))
+
+
+@case("Normalization")
+def normalization(k, r, name):
+    if flag(r):
+        layer = k.layers.Normalization(axis=-1, mean=pick(r, 0.3, [0.1, 0.2, 0.3, 0.4]), variance=pick(r, 2.0, [1.0, 2.0, 3.0, 0.0]),
+                                       **({"invert": True} if flag(r) else {}))
+    else:
+        layer = k.layers.Normalization(axis=pick(r, -1, 1, None))
+        layer.adapt(r.normal(size=(9, 3, 4)).astype("f4"))
+    return sequential(k, layer, [3, 4])
+
+
+@case("Rescaling")
+def rescaling(k, r, name):
+    return sequential(k, k.layers.Rescaling(float(r.uniform(0, 2)), offset=pick(r, 0.0, -1.0)), pick(r, [4], [3, 4, 2]))
+
+
+@case("Resizing")
+def resizing(k, r, name):
+    how = {"interpolation": pick(r, "bilinear", "nearest", "bicubic")}
+    how.update(pick(r, {}, {}, {"crop_to_aspect_ratio": True}))
+    return sequential(k, k.layers.Resizing(int(r.integers(3, 12)), int(r.integers(3, 12)), **how), [7, 5, 3])
+
+
+@case("CenterCrop")
+def center_crop(k, r, name):
+    return sequential(k, k.layers.CenterCrop(int(r.integers(3, 12)), int(r.integers(3, 12))), [9, 8, 3])
+
+
+@case("Discretization")
+def discretization(k, r, name):
+    mode = pick(r, "int", "one_hot", "multi_hot", "count")
+    return sequential(k, k.layers.Discretization(bin_boundaries=[-1.0, 0.0, 0.5], output_mode=mode), [4])
+
+
+@case("CategoryEncoding")
+def category_encoding(k, r, name):
+    mode = pick(r, "one_hot", "multi_hot", "count")
+    return sequential(k, k.layers.CategoryEncoding(num_tokens=5, output_mode=mode), [1 if mode == "one_hot" else 3], "int32")
+
+
+@case("IntegerLookup")
+def integer_lookup(k, r, name):
+    return sequential(k, k.layers.IntegerLookup(vocabulary=[7, 3, 1, 12], num_oov_indices=1,
+                                                output_mode=pick(r, "int", "multi_hot", "one_hot")), [1], "int64")
+
+
+@case("StringLookup")
+def string_lookup(k, r, name):
+    return sequential(k, k.layers.StringLookup(vocabulary=["a", "bc", "d"], output_mode=pick(r, "int", "multi_hot")), [3], "string")
+
+
+@case("RandomPicture")
+def random_picture(k, r, name):
+    layer = pick(r, k.layers.RandomFlip(), k.layers.RandomRotation(0.2), k.layers.RandomZoom(0.1), k.layers.RandomContrast(0.2),
+                 k.layers.RandomTranslation(0.1, 0.1), k.layers.RandomBrightness(0.2))
+    return sequential(k, layer, [6, 6, 3])
+
+
+# ---- models ----
+
+@case("Sequential")
+def plain_sequential(k, r, name):
+    return k.Sequential([k.layers.Input([8, 8, 3]), k.layers.Conv2D(4, 3, activation="relu"), k.layers.MaxPooling2D(),
+                         k.layers.BatchNormalization(trainable=flag(r)), k.layers.Flatten(), k.layers.Dropout(0.5),
+                         k.layers.Dense(5, activation="softmax")])
+
+
+@case("NestedShared")
+def nested(k, r, name):
+    inner = k.Sequential([k.layers.Input([6]), k.layers.Dense(4, activation="relu"), k.layers.BatchNormalization(),
+                          k.layers.Dense(3)])
+    if flag(r):
+        inner.layers[0].trainable = False
+    if r.integers(4) == 0:
+        inner.trainable = False
+    a, b = k.layers.Input([6]), k.layers.Input([6])
+    two = k.layers.Input([3])
+    functional = k.Model(two, [k.layers.Dense(2)(two), k.layers.Activation("tanh")(two)])
+    y = k.layers.Concatenate()([inner(a), inner(b), *functional(inner(a))])
+    return k.Model([a, b], [k.layers.Dense(2)(y), y])
+
+
+@case("SharedLayer")
+def shared(k, r, name):
+    layer = k.layers.Dense(5, activation="tanh")
+    x = k.layers.Input([5])
+    y = layer(layer(x))
+    return k.Model(x, k.layers.Add()([layer(y), y, x]))
+
+
+@case("Residual")
+def residual(k, r, name):
+    x = k.layers.Input([None, None, 3])
+    y = k.layers.Conv2D(4, 3, padding="same", use_bias=False)(x)
+    y = k.layers.BatchNormalization()(y)
+    z = k.layers.Activation("relu")(y)
+    z = k.layers.DepthwiseConv2D(3, padding="same")(z)
+    y = k.layers.Add()([y, z])
+    y = k.layers.GlobalAveragePooling2D()(y)
+    return k.Model(x, k.layers.Dense(3)(y))
+
+
+@case("MixedPrecision")
+def mixed(k, r, name):
+    x = k.layers.Input([6, 6, 3])
+    y = k.layers.Conv2D(4, 3, dtype="mixed_float16", activation="relu")(x)
+    y = k.layers.Flatten(dtype="mixed_float16")(y)
+    return k.Model(x, k.layers.Dense(3, dtype="float32")(y))
+
+
+@case("Operations")
+def operations(k, r, name):
+    x, z = k.layers.Input([4, 6]), k.layers.Input([4, 6])
+    if not hasattr(k, "ops"):
+        import tensorflow as tf
+        y = pick(r, lambda: tf.nn.relu(x) * 2 + 1, lambda: x / (1 + tf.exp(-z)), lambda: tf.reduce_mean(x - z, axis=-1),
+                 lambda: tf.concat([x, z], axis=1)[:, 1:3], lambda: tf.matmul(x, z, transpose_b=True),
+                 lambda: tf.reshape(tf.transpose(x, [0, 2, 1]), [-1, 24]), lambda: tf.stack([x, z], axis=1),
+                 lambda: tf.clip_by_value(x, -0.5, 0.5) - tf.maximum(z, 0.1), lambda: tf.expand_dims(tf.sqrt(tf.abs(x)), 1),
+                 lambda: tf.nn.softmax(x) * tf.sigmoid(z), lambda: tf.split(x, 2, axis=-1)[1], lambda: tf.cast(x > z, "float32"))()
+        return k.Model([x, z], [y, k.layers.Flatten()(z)])
+    o = k.ops
+    y = pick(r, lambda: o.relu(x) * 2 + 1, lambda: x / (1 + o.exp(-z)), lambda: o.mean(x - z, axis=-1),
+             lambda: o.concatenate([x, z], axis=1)[:, 1:3], lambda: o.matmul(x, o.transpose(z, [0, 2, 1])),
+             lambda: o.reshape(o.transpose(x, [0, 2, 1]), [-1, 24]), lambda: o.stack([x, z], axis=1),
+             lambda: o.clip(x, -0.5, 0.5) - o.maximum(z, 0.1), lambda: o.expand_dims(o.sqrt(o.abs(x)), 1),
+             lambda: o.softmax(x) * o.sigmoid(z), lambda: o.split(x, 2, axis=-1)[1], lambda: o.cast(x > z, "float32"),
+             lambda: o.where(x > 0, x, z), lambda: o.einsum("abc,adc->abd", x, z), lambda: o.sum(x, axis=[1, 2], keepdims=True),
+             lambda: o.argmax(x, axis=-1), lambda: o.squeeze(o.max(x, axis=1, keepdims=True), 1), lambda: o.power(o.abs(x), 1.5),
+             lambda: o.pad(x, [[0, 0], [1, 2], [0, 1]]), lambda: o.repeat(x, 2, axis=1), lambda: o.tile(x, [1, 2, 1]))()
+    return k.Model([x, z], [y, k.layers.Flatten()(z)])

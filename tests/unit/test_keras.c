@@ -1,0 +1,234 @@
+/* frontend/keras: models as the JSON of their architecture (layers without variables), a Dense layer in both kinds of
+ * files (the seeds of fuzz_keras: kernel [[1, 2], [3, 4]], bias [10, -20], relu), and what is refused. What
+ * layers compute is compared with Keras by tests/keras/run. */
+#include "frontend/frontend.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "onnx/model.h"
+
+static tn_status read_text(model *m, const char *text, size_t n, const tn_import_options *o)
+{
+    model_init(m);
+    m->file = (tn_file){(const uint8_t *)text, n, 0};
+    return tn_import_keras(&m->g, "/nowhere/m.json", &m->file, o);
+}
+
+static void says(const model *m, const char *id, const char *part)
+{
+    tn_buf all = {0};
+    tn_diag_print_all(&m->ctx, &all);
+    char mark[16];
+    snprintf(mark, sizeof mark, "[%s]", id);
+    if (!strstr(tn_buf_cstr(&all), mark) || !strstr(tn_buf_cstr(&all), part))
+        fail_msg("%s is not said, or not \"%s\", but:\n%s", id, part, tn_buf_cstr(&all));
+    tn_buf_deinit(&all);
+}
+
+/* A Sequential of one layer whose input is [batch, shape...]. */
+#define ONE(shape, class, config) \
+    "{\"class_name\": \"Sequential\", \"keras_version\": \"2.9.0\", \"config\": {\"name\": \"s\", " \
+    "\"layers\": [" \
+    "{\"class_name\": \"InputLayer\", \"config\": {\"batch_input_shape\": [null" shape \
+    "], \"dtype\": \"float32\", " \
+    "\"name\": \"x\"}}, {\"class_name\": \"" class "\", \"config\": {\"name\": \"y\"" config "}}]}}"
+
+#define CALL(name, class, config, nodes) \
+    "{\"class_name\": \"" class "\", \"name\": \"" name "\", \"config\": {\"name\": \"" name "\"" config \
+                                "}, " \
+                                "\"inbound_nodes\": [" nodes "]}"
+#define FUNCTIONAL(layers, inputs, outputs) \
+    "{\"class_name\": \"Functional\", \"config\": {\"name\": \"f\", \"layers\": [" layers \
+    "], \"input_layers\": [" inputs "], \"output_layers\": [" outputs "]}}"
+#define INPUT(name, shape) CALL(name, "InputLayer", ", \"batch_input_shape\": " shape, "")
+
+static void faults_are_said(void **state)
+{
+    static const struct {
+        const char *text, *id, *part;
+    } row[] = {
+        {"PK\3\4 is no archive", "keras-E001", "it is no zip archive, or it is cut short"},
+        {"\x89HDF\r\n\x1a\n\x7f", "keras-E001", "newer version of HDF5"},
+        {FUNCTIONAL(INPUT("x", "[null, 2]"), "[\"x\", 0, 0]", ""), "keras-E002", "no outputs"},
+        {ONE(", 4", "Densee", ""), "keras-E004",
+         "layer Densee is not supported; the nearest that is known is Dense"},
+        {ONE(", 4", "Activation", ", \"activation\": \"rellu\""), "keras-E005",
+         "activation \"rellu\" is not supported"},
+        {ONE(", 4", "Dense", ", \"units\": 2"), "keras-E006",
+         "variable kernel has no values: the file has no weights"},
+        {FUNCTIONAL(INPUT("x", "[null, 2]") "," CALL("y", "ReLU", "", "[[\"x\", 3, 0, {}]]"), "[\"x\", 0, 0]",
+                    "[\"y\", 0, 0]"),
+         "keras-E007", "node y (ReLU): error: an operand is a result that no layer gives"},
+        {FUNCTIONAL(INPUT("x", "[null, 2]") "," CALL("y", "ReLU", "", "[[\"y\", 0, 0, {}]]"), "[\"x\", 0, 0]",
+                    "[\"y\", 0, 0]"),
+         "keras-E007", "or one that needs itself"},
+        {"{\"class_name\": \"Sequential\", \"config\": [{\"class_name\": \"ReLU\", \"config\": {\"name\": "
+         "\"r\"}}]}",
+         "keras-E008", "input \"r_input\" has no shape"},
+        {ONE(", null, 3", "AdaptiveMaxPooling1D", ", \"output_size\": 2"), "keras-E009",
+         "needs a fixed, larger extent"},
+        {ONE(", 4", "TimeDistributed", ", \"layer\": {\"class_name\": \"ReLU\", \"config\": {}}"),
+         "keras-E010", "must have at least three dimensions"},
+        {ONE(", 4", "MaxPooling2D", ""), "keras-E014", "is not supported, only 1-D, 2-D and 3-D"},
+        {ONE(", 4", "Lambda", ", \"function\": \"...\""), "keras-E016", "a Lambda layer holds Python code"},
+        {ONE(", 4", "Mine>ReLU", ""), "keras-E016", "Mine>ReLU is a class of the model's author"},
+        {"{\"class_name\": ", "keras-E017", "is no valid JSON"},
+        {ONE(", 4", "ReLU", ", \"leak\": 0.5"), "keras-E018",
+         "leak of the layer's configuration is not known"},
+        {ONE(", 4", "Dropout", ", \"rate\": 0.5, \"dtype\": \"int8_from_float32\""), "keras-E005",
+         "quantised layers"},
+        {ONE(", 4", "ReLU", ", \"max_value\": \"six\""), "keras-E005",
+         "max_value of the layer's configuration must be a"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        model m;
+        assert_int_equal(read_text(&m, row[i].text, strlen(row[i].text), NULL), TN_FAIL);
+        says(&m, row[i].id, row[i].part);
+        model_deinit(&m);
+    }
+}
+
+/* n layers of a class that does not exist; or n inputs of seven unknown dimensions. */
+static void limits_are_said(void **state)
+{
+    (void)state;
+    for (int which = 0; which < 2; which++) {
+        tn_buf text = {0};
+        model m;
+        tn_buf_str(&text, "{\"class_name\": \"Functional\", \"config\": {\"layers\": [");
+        for (int i = 0; i < (which ? 50 : 250); i++)
+            tn_buf_printf(&text,
+                          "%s{\"class_name\": \"%s\", \"name\": \"x%d\", \"config\": {\"name\": \"x%d\", "
+                          "\"batch_shape\": [null, "
+                          "null, null, null, null, null, null]}, \"inbound_nodes\": []}",
+                          i ? "," : "", which ? "InputLayer" : "Nothing", i, i);
+        tn_buf_str(&text, "], \"input_layers\": [");
+        for (int i = 0; i < 50; i++)
+            tn_buf_printf(&text, "%s[\"x%d\", 0, 0]", i ? "," : "", i);
+        tn_buf_str(&text, "], \"output_layers\": [[\"x0\", 0, 0]]}}");
+        assert_int_equal(read_text(&m, text.at, text.n, NULL), TN_FAIL);
+        says(&m, which ? "keras-E015" : "keras-E013", which ? "unknown dimensions" : "more than 200 errors");
+        model_deinit(&m);
+        tn_buf_deinit(&text);
+    }
+}
+
+static void shapes_are_for_inputs(void **state)
+{
+    static const char text[] = ONE(", 4", "ReLU", "");
+    const int64_t dim[] = {2, 4};
+    tn_import_options o = {.shape = &(tn_input_shape){.name = "z", .ndim = 2, .dim = dim}, .n_shape = 1};
+    model m;
+    (void)state;
+    assert_int_equal(read_text(&m, text, strlen(text), &o), TN_FAIL);
+    says(&m, "keras-E011", "z");
+    model_deinit(&m);
+}
+
+static void weights_need_an_architecture(void **state)
+{
+    char path[512];
+    model m;
+    (void)state;
+    snprintf(path, sizeof path, "%s/tests/fuzz/corpus/fuzz_hdf5/old.h5", getenv("TENON_SOURCE_DIR"));
+    model_init(&m);
+    assert_int_equal(tn_file_map(&m.ctx, path, &m.file), TN_OK);
+    assert_int_equal(tn_import(&m.g, path, &m.file, NULL, NULL), TN_FAIL);
+    says(&m, "keras-E003", "put the architecture beside it as old.json");
+    model_deinit(&m);
+}
+
+/* The text of Relay that a model becomes has each of the parts, in their order. */
+static void has(const model *m, int n, const char *const part[])
+{
+    tn_buf text = {0};
+    tn_relay_print(&m->g, &text);
+    const char *at = tn_buf_cstr(&text);
+    for (int i = 0; i < n; i++) {
+        const char *found = strstr(at, part[i]);
+        if (!found)
+            fail_msg("no \"%s\" in\n%s", part[i], tn_buf_cstr(&text));
+        at = found + strlen(part[i]);
+    }
+    tn_buf_deinit(&text);
+}
+
+static void layers_become_relay(void **state)
+{
+    static const struct {
+        const char *text, *part[3];
+    } row[] = {
+        {ONE(", 4", "ReLU", ", \"max_value\": 6.0"),
+         {"%x: Tensor[(batch, 4), float32]", "nn.relu(%x)", "minimum("}},
+        {ONE(", 8, 6, 3", "MaxPooling2D", ", \"pool_size\": [2, 2], \"padding\": \"same\""),
+         {"transpose(%x, axes=[0, 3, 1, 2])", "nn.max_pool2d(", "transpose("}},
+        {ONE(", 8, 6", "Flatten", ""), {"Tensor[(batch, 48), float32]", "reshape(%x", "[batch, 48]"}},
+        {ONE(", 5, 4", "Bidirectional",
+             ", \"merge_mode\": \"ave\", \"layer\": {\"class_name\": \"TimeDistributed\", \"config\": {}}"),
+         {NULL}},
+        {FUNCTIONAL(
+             INPUT("a", "[null, 2]") "," INPUT("b", "[null, 2]") "," CALL(
+                 "y", "Add", "", "[[\"a\", 0, 0, {}], [\"r\", 1, 0, {}]]") "," CALL("r", "ReLU", "",
+                                                                                    "[[\"b\", 0, 0, {}]], "
+                                                                                    "[[\"r\", 0, 0, {}]]"),
+             "[\"a\", 0, 0], [\"b\", 0, 0]", "[\"y\", 0, 0]"),
+         {"nn.relu(%b)", "nn.relu(%0)", "add(%a, %1)"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        model m;
+        tn_status s = read_text(&m, row[i].text, strlen(row[i].text), NULL);
+        assert_int_equal(s, row[i].part[0] ? TN_OK : TN_FAIL);
+        if (s == TN_OK)
+            has(&m, 3, row[i].part);
+        model_deinit(&m);
+    }
+}
+
+static const float *constant_of(const model *m, const char *name)
+{
+    const tn_node *at[8];
+    size_t n = tn_relay_constants(&m->g, at, 8);
+    for (size_t i = 0; i < n && i < 8; i++)
+        if (at[i]->name && strcmp(at[i]->name, name) == 0)
+            return at[i]->blob->at;
+    return NULL;
+}
+
+static void weights_are_where_they_lie(void **state)
+{
+    static const char *const names[] = {"dense.keras", "dense.h5"};
+    static const char *const part[] = {"nn.dense(", "nn.bias_add(", "nn.relu("};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char path[512];
+        model m;
+        snprintf(path, sizeof path, "%s/tests/fuzz/corpus/fuzz_keras/%s", getenv("TENON_SOURCE_DIR"),
+                 names[i]);
+        model_init(&m);
+        assert_int_equal(tn_file_map(&m.ctx, path, &m.file), TN_OK);
+        assert_int_equal(tn_import(&m.g, path, &m.file, NULL, NULL), TN_OK);
+        has(&m, 3, part);
+        const float *bias = constant_of(&m, "dense.bias");
+        float got[2];
+        assert_true((const uint8_t *)bias > m.file.at && (const uint8_t *)bias < m.file.at + m.file.n);
+        memcpy(got, bias, sizeof got); /* may be unaligned */
+        assert_true(got[0] == 10 && got[1] == -20);
+        model_deinit(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(faults_are_said),       cmocka_unit_test(limits_are_said),
+        cmocka_unit_test(shapes_are_for_inputs), cmocka_unit_test(weights_need_an_architecture),
+        cmocka_unit_test(layers_become_relay),   cmocka_unit_test(weights_are_where_they_lie),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
