@@ -29,11 +29,19 @@ bool imp_measure(imp_model *im, const char *name, size_t n, const int64_t dim[],
            imp_refuse_tensor(im, loc, name, "its dimensions are negative or too large; the model is damaged");
 }
 
-/* A message that a file holds in several pieces has been put together in memory that ends with the import. */
-static bool is_of_file(const imp_model *im, tn_bytes data)
+/* Memory that outlives the module: the model's file, and files beside it that are open. A message that a file holds in
+ * several pieces has been put together in memory that ends with the import. */
+static bool is_mapped(const imp_model *im, tn_bytes data)
 {
-    uintptr_t from = (uintptr_t)im->whole.at, at = (uintptr_t)data.at;
-    return at >= from && at - from <= im->whole.n && data.n <= im->whole.n - (at - from);
+    uintptr_t at = (uintptr_t)data.at;
+    for (size_t i = 0; i <= im->data.n; i++) {
+        const tn_file *f = i < im->data.n ? im->data.at[i].file : NULL;
+        tn_bytes whole = i == im->data.n ? im->whole : f ? (tn_bytes){f->at, f->n} : (tn_bytes){0};
+        uintptr_t from = (uintptr_t)whole.at;
+        if (whole.at && at >= from && at - from <= whole.n && data.n <= whole.n - (at - from))
+            return true;
+    }
+    return false;
 }
 
 const tn_blob *imp_blob(imp_model *im, tn_bytes data, tn_dtype t)
@@ -42,7 +50,7 @@ const tn_blob *imp_blob(imp_model *im, tn_bytes data, tn_dtype t)
     while (tn_dtype_is_bool(t) && i < data.n && data.at[i] <= 1)
         i++;
     bool as_it_is = !tn_dtype_is_bool(t) || i == data.n;
-    if (as_it_is && is_of_file(im, data))
+    if (as_it_is && is_mapped(im, data))
         return tn_graph_blob_ref(im->g, data.at, data.n);
     void *at;
     const tn_blob *b = tn_graph_blob(im->g, data.n, &at);

@@ -75,17 +75,16 @@ const tn_file *imp_file_beside(imp_model *im, const char *location)
     return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) ? map_file(im, path) : NULL;
 }
 
-/* The mapping of a location, made once; NULL: reported. */
-static const tn_file *open_file(imp_model *im, const char *location, const char *name, const tn_loc *loc)
+const tn_file *imp_open_file(imp_model *im, const char *location, const char **out_why)
 {
-    const char *why = bad_location(location);
-    for (size_t i = 0; i < im->data.n && !why; i++)
+    *out_why = bad_location(location);
+    for (size_t i = 0; i < im->data.n && !*out_why; i++)
         if (strcmp(im->data.at[i].location, location) == 0)
             return im->data.at[i].file;
-    const char *path = why ? NULL : find_file(im, location, &why);
+    const char *path = *out_why ? NULL : find_file(im, location, out_why);
     imp_data_file d = {location, NULL};
     if (!path)
-        return (void)imp_refuse_file(im, loc, name, why, location), NULL;
+        return NULL;
     d.file = map_file(im, path);
     tn_vec_push(&im->data, d);
     return d.file;
@@ -96,9 +95,10 @@ static const tn_file *open_file(imp_model *im, const char *location, const char 
 const tn_blob *imp_external_data(imp_model *im, const imp_external *e, size_t bytes, const char *name,
                                  const tn_loc *loc)
 {
-    const tn_file *f = open_file(im, e->location, name, loc);
+    const char *why;
+    const tn_file *f = imp_open_file(im, e->location, &why);
     if (!f)
-        return NULL;
+        return why ? imp_refuse_file(im, loc, name, why, e->location) : NULL;
     if (e->length != bytes)
         return imp_refuse_file(im, loc, name, "%s",
                                tn_arena_printf(&im->scratch,

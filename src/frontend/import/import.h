@@ -180,6 +180,9 @@ typedef struct imp_external {
     const char *location;
     uint64_t offset, length;
 } imp_external;
+/* The mapping of such a file, made once, which lives as long as the module. NULL: *out_why, in which "%s" stands for
+ * the location, or NULL if that was reported. */
+const tn_file *imp_open_file(imp_model *im, const char *location, const char **out_why);
 /* `bytes`: what the dimensions need; `name`: the tensor's. NULL: reported. */
 const tn_blob *imp_external_data(imp_model *im, const imp_external *e, size_t bytes, const char *name,
                                  const tn_loc *loc);
