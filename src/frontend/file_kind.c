@@ -38,7 +38,7 @@ static const tn_file_kind kinds[N_KIND] = {
 
 static const struct { const char *suffix; int kind; } suffixes[] = { /* content says nothing, or not enough */
     {".pb", GRAPH_DEF}, {".pdmodel", PADDLE}, {".mlmodel", CORE_ML},
-    {".prototxt", CAFFE}, {".caffemodel", CAFFE}, {".cfg", DARKNET}, {".weights", DARKNET}, {"-symbol.json", MXNET},
+    {".prototxt", CAFFE}, {".caffemodel", CAFFE},
 };
 // clang-format on
 
@@ -157,7 +157,7 @@ static int kind_of_json(const uint8_t *at, size_t n)
 {
     size_t head = n < 1 << 20 ? n : 1 << 20;
     if (holds(at, head, "\"arg_nodes\""))
-        return holds(at, head, "\"node_row_ptr\"") && holds(at, head, "tvm_op") ? TVM_GRAPH : MXNET;
+        return holds(at, head, "\"node_row_ptr\"") && holds(at, head, "tvm_op") ? TVM_GRAPH : JSON;
     return holds(at, head, "\"modelTopology\"") ? TFJS : JSON;
 }
 
@@ -190,8 +190,6 @@ static int kind_of_text(const uint8_t *at, size_t n)
         return holds(at, head, "<html") ? HTML : holds(at, head, "<net ") ? OPENVINO : XML;
     if (left && *text == '{')
         return kind_of_json(at, n);
-    if (begins(at + skip, left, "[net]"))
-        return DARKNET;
     return TEXT;
 }
 

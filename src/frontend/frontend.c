@@ -63,6 +63,30 @@ static bool sniff_keras(const uint8_t *at, size_t n)
            holds(at, k, "\"layers\"");
 }
 
+/* A symbol's JSON, or the parameters beside it. */
+static bool sniff_mxnet(const uint8_t *at, size_t n)
+{
+    enum { LOOKED_AT = 1 << 16 };
+    size_t head = n < LOOKED_AT ? n : LOOKED_AT;
+    if (begins(at, n, "\x12\1\0\0\0\0\0\0") && n >= 24)
+        return true;
+    const char *op = n && *at == '{' ? memmem(at, head, "\"op\"", 4) : NULL;
+    return op && memmem(at, head, "\"nodes\"", 7) && !memmem(at, head, "tvm_op", 6);
+}
+
+/* A configuration; weights are told by their name alone. */
+static bool sniff_darknet(const uint8_t *at, size_t n)
+{
+    for (const uint8_t *end = at + n; at < end; at++) {
+        if (*at == '#' || *at == ';') /* a comment */
+            while (at + 1 < end && *at != '\n')
+                at++;
+        else if (*at != ' ' && *at != '\n' && *at != '\t' && *at != '\r')
+            return begins(at, (size_t)(end - at), "[net]") || begins(at, (size_t)(end - at), "[network]");
+    }
+    return false;
+}
+
 /* ---- Relay text ---- */
 
 static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
@@ -89,6 +113,10 @@ const tn_format tn_formats[] = {
      tn_sniff_tensorflow, tn_import_tensorflow},
     {"keras", "Keras", MODEL("a Keras model"), false, SUFFIX(".keras", ".h5", ".hdf5"), NULL, sniff_keras,
      tn_import_keras},
+    {"mxnet", "MXNet", MODEL("an MXNet model"), false, SUFFIX("-symbol.json"), NULL, sniff_mxnet,
+     tn_import_mxnet},
+    {"darknet", "Darknet", MODEL("a Darknet model"), true, SUFFIX(".cfg", ".weights"), NULL, sniff_darknet,
+     tn_import_darknet},
     {"relay", "Relay text", MODEL("a Relay text"), true, SUFFIX(".relay"), NULL, sniff_relay, import_relay},
 };
 const size_t tn_n_formats = sizeof tn_formats / sizeof *tn_formats;

@@ -1,0 +1,260 @@
+/* MXNet's symbols and parameters, written here as texts and lists: what they become, what is said of wrong ones, and
+ * what small networks compute. Texts have ' in the place of ". */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "onnx/model.h"
+
+#include "frontend/mxnet/mxnet.h"
+
+typedef struct tensor { /* float32 */
+    const char *name;
+    int n;
+    int64_t dim[4];
+    const float *at;
+} tensor;
+
+/* ---- writing ---- */
+
+static void put(tn_buf *b, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++, v >>= 8)
+        tn_buf_add(b, &(char){(char)(v & 255)}, 1);
+}
+
+/* Of version 0 (bare shapes), 1, 2 or 3. */
+static void write_params(tn_buf *b, int version, size_t n, const tensor t[])
+{
+    put(b, 0x112, 8);
+    put(b, 0, 8);
+    put(b, n, 8);
+    for (size_t i = 0; i < n; i++) {
+        size_t count = 1;
+        if (version)
+            put(b, 0xf993fac7u + (unsigned)version, 4);
+        if (version > 1)
+            put(b, 0, 4);
+        put(b, (uint64_t)t[i].n, 4);
+        for (int d = 0; d < t[i].n; d++) {
+            put(b, (uint64_t)t[i].dim[d], version ? 8 : 4);
+            count *= (size_t)t[i].dim[d];
+        }
+        put(b, 1, 8);
+        put(b, 0, 4);
+        tn_buf_add(b, t[i].at, count * sizeof(float));
+    }
+    put(b, n, 8);
+    for (size_t i = 0; i < n; i++) {
+        put(b, strlen(t[i].name), 8);
+        tn_buf_str(b, t[i].name);
+    }
+}
+
+static char *quoted(model *m, const char *text)
+{
+    char *s = tn_arena_strdup(&m->arena, text);
+    for (char *at = s; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    return s;
+}
+
+static tn_status import_pair(model *m, const char *symbol, const tn_buf *params)
+{
+    const char *text = quoted(m, symbol);
+    mx_pair p = {{(const uint8_t *)text, strlen(text)}, {0}, "m-symbol.json", "m-0000.params"};
+    if (params)
+        p.params = (tn_bytes){(const uint8_t *)params->at, params->n};
+    m->file = (tn_file){p.symbol.at, p.symbol.n, 0};
+    TN_TRY(mx_import_pair(&m->g, "m-symbol.json", &m->file, &p));
+    return tn_relay_verify(&m->g);
+}
+
+/* ---- what symbols become ---- */
+
+#define X "{'op':'null','name':'x','attrs':{'__shape__':'(0, 2, 4, 4)'},'inputs':[]}"
+#define ONE(op, attrs) \
+    "{'nodes':[" X ",{'op':'" op "','name':'y','attrs':{" attrs "},'inputs':[[0,0,0]]}],'heads':[[1,0,0]]}"
+
+static const struct {
+    const char *symbol, *want[2];
+} cases[] = {
+    {ONE("Pooling", "'kernel':'(2L, 2L)','stride':'[2,2]','pool_type':'max','__lr__':'1','workspace':'9'"),
+     {"%x: Tensor[(d0, 2, 4, 4), float32]", "nn.max_pool2d(%x, pool_size=[2, 2], strides=[2, 2])"}},
+    {ONE("Reshape", "'shape':'(0, -3, -4, -1, 2)'"),
+     {"Tensor[(d0, 8, 2, 2), float32]", "outputs = [\"y_output\"]"}},
+    {ONE("_plus_scalar", "'scalar':'0.5'"), {"add(%x, 0.5f)"}},
+    /* results that are numbered, an attribute called "attr", no version */
+    {"{'nodes':[" X ",{'op':'SliceChannel','name':'s','attr':{'num_outputs':'2'},'inputs':[[0,0]]},"
+     "{'op':'elemwise_add','name':'a','param':{},'attr':{'mood':'good'},'inputs':[[1,0],[1,1]]}],'heads':[[2,"
+     "0]]}",
+     {"strided_slice(%x", "outputs = [\"a_output\"]"}},
+    /* what a loss is told has no bearing: the label is no input */
+    {"{'nodes':[" X ",{'op':'null','name':'label','inputs':[]},{'op':'SoftmaxOutput','name':'p','attrs':"
+     "{'multi_output':'1','grad_scale':'2'},'inputs':[[0,0,0],[1,0,0]]}],'heads':[[2,0,0]]}",
+     {"def @main(%x: Tensor[(d0, 2, 4, 4), float32]", "nn.softmax(%x, axis=1)"}},
+    /* what is wrong */
+    {"{'nodes':", {"the symbol is damaged: ", "[mxnet-E001]"}},
+    {"{'nodes':[{'op':'relu','name':'r','inputs':[[0,0]]}],'heads':[[0,0]]}",
+     {"an operand is not the result of an earlier node [mxnet-E001]"}},
+    {"{'nodes':[" X "],'heads':[[7,0]]}", {"a head is not the result of a node [mxnet-E001]"}},
+    {"{'nodes':[{'op':'null','name':'a','inputs':[]},{'op':'null','name':'b','inputs':[]},"
+     "{'op':'elemwise_add','name':'c','inputs':[[0,0],[1,0]]}],'heads':[[2,0]]}",
+     {"there is no file of parameters beside the symbol", "[mxnet-E002]"}},
+    {ONE("Convolutoin", ""),
+     {"operator Convolutoin (version 0) is not supported; did the exporter mean Convolution?",
+      "[mxnet-E003]"}},
+    {ONE("clip", "'a_min':'low'"), {"attribute a_min is \"low\", but must be a number [mxnet-E004]"}},
+    {ONE("clip", "'a_mean':'1'"), {"attribute a_mean is not supported for version 0", "[mxnet-E004]"}},
+    {ONE("Pooling", "'kernel':'(2, 2, 2)'"), {"kernel has 3 entries, but the data has 2", "[mxnet-E004]"}},
+    {ONE("elemwise_add", ""), {"operand 1 is missing; the model is damaged [mxnet-E005]"}},
+    {"{'nodes':[{'op':'null','name':'x','inputs':[]},{'op':'relu','name':'y','inputs':[[0,0]]}],'heads':[[1,"
+     "0]]}",
+     {"input \"x\" has no shape; give one (--input-shapes) [mxnet-E006]"}},
+};
+
+static void models_are_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        model m;
+        model_init(&m);
+        const char *said =
+            import_pair(&m, cases[i].symbol, NULL) == TN_OK ? model_text(&m) : model_errors(&m);
+        for (int k = 0; k < 2 && cases[i].want[k]; k++)
+            if (!strstr(said, cases[i].want[k]))
+                fail_msg("case %zu: no \"%s\" in\n%s", i, cases[i].want[k], said);
+        m.file.mapping = NULL;
+        model_deinit(&m);
+    }
+}
+
+static void errors_have_an_end(void **state)
+{
+    tn_buf text = {0};
+    model m;
+    (void)state;
+    model_init(&m);
+    tn_buf_str(&text, "{'nodes':[" X);
+    for (int i = 0; i < 300; i++)
+        tn_buf_printf(&text, ",{'op':'nothing','name':'n%d','inputs':[[%d,0]]}", i, i);
+    tn_buf_str(&text, "],'heads':[[300,0]]}");
+    assert_int_equal(import_pair(&m, tn_buf_cstr(&text), NULL), TN_FAIL);
+    assert_non_null(
+        strstr(model_errors(&m), "more than 200 errors; only the first are reported [mxnet-E007]"));
+    tn_buf_deinit(&text);
+    model_deinit(&m);
+}
+
+/* ---- parameters ---- */
+
+static const float weight[8] = {1, -1, 0.5f, 2, 0, 1, 3, -2}, bias[2] = {0.25f, -1}, ones[2] = {1, 1},
+                   mean[2] = {1, 2}, variance[2] = {4, 0.25f};
+static const tensor net_params[] = {
+    {"arg:w", 2, {2, 4}, weight},        {"b", 1, {2}, bias},
+    {"arg:n_gamma", 1, {2}, ones},       {"arg:n_beta", 1, {2}, bias},
+    {"aux:n_moving_mean", 1, {2}, mean}, {"aux:n_moving_var", 1, {2}, variance}};
+/* As symbols before 0.9 had it: the states of BatchNorm are not operands. */
+static const char net[] =
+    "{'nodes':[{'op':'null','name':'data','attr':{'__shape__':'(2, 2, 2)'},'inputs':[]},"
+    "{'op':'null','name':'w','inputs':[]},{'op':'null','name':'b','inputs':[]},"
+    "{'op':'FullyConnected','name':'f','param':{'num_hidden':'2'},'inputs':[[0,0],[1,0],[2,0]]},"
+    "{'op':'null','name':'n_gamma','inputs':[]},{'op':'null','name':'n_beta','inputs':[]},"
+    "{'op':'BatchNorm','name':'n','param':{'eps':'0','fix_gamma':'True'},'inputs':[[3,0],[4,0],[5,0]]},"
+    "{'op':'LeakyReLU','name':'r','param':{'act_type':'leaky','slope':'0.5'},'inputs':[[6,0]]}],'heads':[[7,"
+    "0]]}";
+
+static void parameters_of_all_versions(void **state)
+{
+    static const float x[8] = {1, 2, 3, 4, -1, 0, 1, 2}, want[4] = {4.125f, -0.5f, 1.625f, -4.5f};
+    (void)state;
+    for (int version = 0; version <= 3; version++) {
+        tn_buf params = {0};
+        model m;
+        tn_tensor_value have, in = {.dtype = TN_F32,
+                                    .ndim = 3,
+                                    .dim = {2, 2, 2},
+                                    .n = sizeof x,
+                                    .borrowed = true,
+                                    .at = (char *)(uintptr_t)x};
+        model_init(&m);
+        write_params(&params, version, sizeof net_params / sizeof *net_params, net_params);
+        if (import_pair(&m, net, &params) != TN_OK ||
+            tn_relay_run(&m.g, 1, &in, 1, &have, tn_eval_interp, NULL) != TN_OK)
+            fail_msg("version %d: %s", version, model_errors(&m));
+        for (int i = 0; i < 4; i++)
+            assert_float_equal(((const float *)have.at)[i], want[i], 1e-6);
+        tn_tensor_value_deinit(&have);
+        m.file.mapping = NULL;
+        model_deinit(&m);
+        tn_buf_deinit(&params);
+    }
+}
+
+static void damaged_parameters_are_refused(void **state)
+{
+    static const struct {
+        size_t at;
+        char byte;
+        const char *want;
+    } damage[] = {{16, 127, "this is not a file of MXNet's parameters"},
+                  {28, 1, "it is sparse"},
+                  {32, 0, "it has no shape"},
+                  {36, 127, "the file ends in it"},
+                  {60, 99, "its type is not known"},
+                  {32, 9, "too many dimensions"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        tn_buf params = {0};
+        model m;
+        model_init(&m);
+        write_params(&params, 2, 1, net_params);
+        params.at[damage[i].at] = damage[i].byte;
+        assert_int_equal(import_pair(&m, net, &params), TN_FAIL);
+        if (!strstr(model_errors(&m), damage[i].want))
+            fail_msg("%zu: no \"%s\" in %s", i, damage[i].want, model_errors(&m));
+        m.file.mapping = NULL;
+        model_deinit(&m);
+        tn_buf_deinit(&params);
+    }
+}
+
+/* ---- files ---- */
+
+static void files_find_each_other(void **state)
+{
+    static const char *const given[] = {"mx_net-symbol.json", "mx_net-0007.params"};
+    tn_buf params = {0};
+    (void)state;
+    write_params(&params, 2, sizeof net_params / sizeof *net_params, net_params);
+    for (int i = 0; i < 2; i++) {
+        model m;
+        model_init(&m);
+        const char *text = quoted(&m, net);
+        assert_int_equal(tn_file_write(&m.ctx, given[0], text, strlen(text)), TN_OK);
+        assert_int_equal(tn_file_write(&m.ctx, given[1], params.at, params.n), TN_OK);
+        assert_int_equal(tn_file_write(&m.ctx, "mx_net-0003.params", "old", 3), TN_OK);
+        if (model_read(&m, given[i], NULL) != TN_OK)
+            fail_msg("%s: %s", given[i], model_errors(&m));
+        assert_non_null(strstr(model_text(&m), "nn.leaky_relu"));
+        model_deinit(&m);
+    }
+    model m;
+    model_init(&m);
+    assert_int_equal(tn_file_write(&m.ctx, "mx_alone-0001.params", params.at, params.n), TN_OK);
+    assert_int_equal(model_read(&m, "mx_alone-0001.params", NULL), TN_FAIL);
+    assert_non_null(strstr(model_errors(&m), "there is no file \"mx_alone-symbol.json\" beside them"));
+    model_deinit(&m);
+    tn_buf_deinit(&params);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_are_read), cmocka_unit_test(errors_have_an_end),
+        cmocka_unit_test(parameters_of_all_versions), cmocka_unit_test(damaged_parameters_are_refused),
+        cmocka_unit_test(files_find_each_other)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
