@@ -23,7 +23,7 @@ const tn_flag tn_model_flags[] = {
                    "machine description (JSON) to use instead of this machine's"),
     TN_OPTION_TEXT(input_shapes, "input-shapes", "SHAPES", NULL,
                    "\"x:[1,3,224,224] y:[batch,10]\"; a name makes a dimension symbolic, and so does -1"),
-    TN_OPTION_CHOICE(model_format, "model-format", "onnx|relay|pb|tflite|keras|pytorch!|paddle!|mxnet|darknet", NULL,
+    TN_OPTION_CHOICE(model_format, "model-format", "onnx|relay|pb|tflite|keras|pytorch|paddle!|mxnet|darknet", NULL,
                      "format of the model; by default told from its content and name"),
     TN_OPTION(INT, opt_level, "opt-level", 'O', "N", "3", "optimisation level, 0 to 4", 0, 4),
     TN_OPTION_TEXT(disabled_pass, "disabled-pass", "NAMES", NULL,

@@ -4,6 +4,7 @@
 
 #include "base/wire/pb.h"
 #include "frontend/file_kind.h"
+#include "frontend/import/zip.h"
 #include "relay/relay.h"
 
 #include <string.h>
@@ -87,6 +88,9 @@ static bool sniff_darknet(const uint8_t *at, size_t n)
     return false;
 }
 
+/* TorchScript. */
+static bool sniff_pytorch(const uint8_t *at, size_t n) { return imp_zip_holds(at, n, "/constants.pkl"); }
+
 /* ---- Relay text ---- */
 
 static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
@@ -117,6 +121,8 @@ const tn_format tn_formats[] = {
      tn_import_mxnet},
     {"darknet", "Darknet", MODEL("a Darknet model"), true, SUFFIX(".cfg", ".weights"), NULL, sniff_darknet,
      tn_import_darknet},
+    {"pytorch", "PyTorch", MODEL("a PyTorch model"), false, SUFFIX(".pt", ".pth", ".jit"), NULL,
+     sniff_pytorch, tn_import_pytorch},
     {"relay", "Relay text", MODEL("a Relay text"), true, SUFFIX(".relay"), NULL, sniff_relay, import_relay},
 };
 const size_t tn_n_formats = sizeof tn_formats / sizeof *tn_formats;

@@ -79,5 +79,7 @@ TN_WARN_UNUSED tn_status tn_import_darknet(tn_graph *g, const char *path, const 
                                            const tn_import_options *o);
 TN_WARN_UNUSED tn_status tn_import_mxnet(tn_graph *g, const char *path, const tn_file *file,
                                          const tn_import_options *o);
+TN_WARN_UNUSED tn_status tn_import_pytorch(tn_graph *g, const char *path, const tn_file *file,
+                                           const tn_import_options *o);
 
 #endif

@@ -19,7 +19,7 @@ done
 for device in cuda cl metal vulkan rocm micro; do
     expect 4 "tenon: error: --device $device is not supported yet" run x.tar --device $device
 done
-for format in pytorch paddle; do
+for format in paddle; do
     expect 4 "tenon: error: --model-format $format is not supported yet" compile x --model-format $format
 done
 expect 4 "tenon: error: --output-format mlf is not supported yet" compile x.onnx -f mlf

@@ -1,0 +1,314 @@
+/* Calls of operators: the row of a name that fits the arguments, its parameters, the conversion; operators that change
+ * their first operand (names that end in _); views. */
+#include "frontend/pytorch/pytorch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const pt_row *const tables[] = {pt_rows_math,   pt_rows_nn,         pt_rows_norm,   pt_rows_move,
+                                       pt_rows_index,  pt_rows_reduce,     pt_rows_make,   pt_rows_matrix,
+                                       pt_rows_quant,  pt_rows_activation, pt_rows_vision, pt_rows_recurrent,
+                                       pt_rows_resize, pt_rows_loss};
+
+bool pt_is_bad(pt_value v) { return v.kind == PT_UNKNOWN && v.i == -1; }
+
+/* ---- rows ---- */
+
+static bool row_is(const pt_row *r, tn_bytes name)
+{
+    return strncmp(r->schema, (const char *)name.at, name.n) == 0 && r->schema[name.n] == '(';
+}
+
+static const pt_row *first_row(tn_bytes name)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const pt_row *r = tables[i]; r->schema; r++)
+            if (row_is(r, name))
+                return r;
+    return NULL;
+}
+
+bool pt_known(pt_import *p, tn_bytes name)
+{
+    (void)p;
+    bool inplace = name.n > 1 && name.at[name.n - 1] == '_' && name.at[name.n - 2] != '_';
+    return first_row(name) || (inplace && first_row((tn_bytes){name.at, name.n - 1}));
+}
+
+/* ---- parameters ---- */
+
+typedef struct param {
+    tn_bytes type, name, value; /* value.n 0: must be given */
+} param;
+
+/* The next parameter of a schema; false: there is none. */
+static bool next_param(const char **at, param *out)
+{
+    const char *s = *at;
+    while (*s == ' ' || *s == ',' || *s == '*')
+        s++;
+    if (*s == ')' || !*s)
+        return false;
+    const char *type = s;
+    while (*s != ' ')
+        s++;
+    out->type = (tn_bytes){(const uint8_t *)type, (size_t)(s - type)};
+    const char *name = ++s;
+    while (*s != ',' && *s != ')' && *s != '=')
+        s++;
+    out->name = (tn_bytes){(const uint8_t *)name, (size_t)(s - name)};
+    const char *value = *s == '=' ? ++s : s;
+    int brackets = 0;
+    while (brackets || (*s != ',' && *s != ')')) {
+        brackets += (*s == '[') - (*s == ']');
+        s++;
+    }
+    out->value = (tn_bytes){(const uint8_t *)value, (size_t)(s - value)};
+    *at = s;
+    return true;
+}
+
+static pt_value default_of(pt_import *p, tn_bytes s)
+{
+    char text[32] = "", *end;
+    if (imp_is(s, "None"))
+        return pt_none();
+    if (imp_is(s, "True") || imp_is(s, "False"))
+        return pt_bool(imp_is(s, "True"));
+    if (imp_is(s, "[]"))
+        return pt_make(&p->im.scratch, PT_LIST, 0, NULL);
+    memcpy(text, s.at, s.n < 31 ? s.n : 31);
+    int64_t i = strtoll(text, &end, 10);
+    if (!*end)
+        return pt_int(i);
+    double f = strtod(text, &end);
+    return *end ? pt_text(s) : pt_float(f);
+}
+
+static bool is_number(pt_value v)
+{
+    return v.kind == PT_INT || v.kind == PT_FLOAT || v.kind == PT_BOOL || v.kind == PT_NUMBER;
+}
+
+static bool is_integer(pt_value v)
+{
+    return v.kind == PT_INT || v.kind == PT_BOOL || (v.kind == PT_NUMBER && v.number->kind != PT_FLOAT);
+}
+
+static bool all_are(pt_value v, bool tensors)
+{
+    bool all = pt_is_sequence(v);
+    for (size_t i = 0; all && i < v.list->n; i++) {
+        pt_value e = pt_at(v, i);
+        all = tensors ? e.kind == PT_TENSOR || e.kind == PT_NONE : is_integer(e) || e.kind == PT_TENSOR;
+    }
+    return all;
+}
+
+static bool fits(tn_bytes type, pt_value v)
+{
+    if (type.n && type.at[type.n - 1] == '?') {
+        type.n--;
+        if (v.kind == PT_NONE)
+            return true;
+    }
+    if (imp_is(type, "Tensor"))
+        return v.kind == PT_TENSOR || is_number(v);
+    if (imp_is(type, "Tensor[]"))
+        return all_are(v, true);
+    if (imp_is(type, "int[]"))
+        return all_are(v, false) || is_integer(v);
+    if (imp_is(type, "float[]"))
+        return pt_is_sequence(v);
+    if (imp_is(type, "int") || imp_is(type, "bool") || imp_is(type, "ScalarType"))
+        return is_integer(v);
+    if (imp_is(type, "Scalar") || imp_is(type, "float"))
+        return is_number(v);
+    if (imp_is(type, "str"))
+        return v.kind == PT_TEXT;
+    return true; /* any */
+}
+
+/* What has no bearing on a result. */
+static bool ignored(tn_bytes name)
+{
+    static const char *const names[] = {"layout",       "device",    "pin_memory", "memory_format",
+                                        "non_blocking", "generator", "implicit",   "requires_grad"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (imp_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static bool bind(pt_import *p, const pt_row *r, const pt_args *a, pt_call *k)
+{
+    const char *at = strchr(r->schema, '(') + 1;
+    size_t used = 0, n_position = 0, i = 0;
+    param q;
+    while (n_position < a->n && !a->keyword[n_position].n)
+        n_position++;
+    for (; next_param(&at, &q); i++) {
+        pt_value v = {.kind = PT_UNSET};
+        if (i < n_position) {
+            v = a->at[i];
+            used++;
+        }
+        for (size_t j = n_position; j < a->n; j++)
+            if (imp_same(a->keyword[j], q.name)) {
+                v = a->at[j];
+                used++;
+            }
+        if (v.kind == PT_UNSET && !q.value.n)
+            return false;
+        if (v.kind == PT_UNSET)
+            v = default_of(p, q.value);
+        else if (!fits(q.type, v))
+            return false;
+        if (imp_is(q.name, "rounding_mode") && v.kind == PT_UNSET)
+            v = pt_none();
+        k->arg[i] = v;
+    }
+    k->n.n_in = i;
+    for (size_t j = n_position; j < a->n; j++)
+        used += ignored(a->keyword[j]) && !imp_is(a->keyword[j], "out");
+    return used >= a->n;
+}
+
+/* ---- calls ---- */
+
+static pt_call *new_call(pt_import *p, const char *name)
+{
+    pt_call *k = TN_NEW(&p->im.scratch, pt_call);
+    k->p = p;
+    k->name = name;
+    k->n = (imp_node){.im = &p->im,
+                      .g = p->im.g,
+                      .pool = p->im.g->pool,
+                      .arena = p->im.g->arena,
+                      .loc = pt_place(p, name),
+                      .out = TN_NEW_N(&p->im.scratch, tn_value, 1),
+                      .n_out = 1};
+    k->out = pt_bad();
+    return k;
+}
+
+imp_node *pt_ctx(pt_import *p) { return &new_call(p, p->loc_op)->n; }
+
+/* Results that show the memory of the first operand. */
+static void link_views(pt_call *k)
+{
+    if (!(k->row->flags & PT_VIEW) || k->arg[0].kind != PT_TENSOR)
+        return;
+    size_t n = pt_is_sequence(k->out) ? k->out.list->n : 1;
+    for (size_t i = 0; i < n; i++) {
+        pt_value v = pt_is_sequence(k->out) ? pt_at(k->out, i) : k->out;
+        if (v.kind != PT_TENSOR || v.tensor == k->arg[0].tensor || v.tensor->base)
+            continue;
+        v.tensor->base = k->arg[0].tensor;
+        v.tensor->made = k;
+        v.tensor->part = (uint32_t)i;
+        v.tensor->seen = k->arg[0].tensor->stamp;
+    }
+}
+
+static pt_value convert(pt_import *p, pt_call *k)
+{
+    bool inherited = false; /* an operand failed, which has been said */
+    for (size_t i = 0; i < k->n.n_in; i++) {
+        inherited = inherited || pt_is_bad(k->arg[i]);
+        for (size_t j = 0; pt_is_sequence(k->arg[i]) && j < k->arg[i].list->n; j++)
+            inherited = inherited || pt_is_bad(pt_at(k->arg[i], j));
+    }
+    if (inherited || imp_too_much(&p->im, k->n.loc))
+        return pt_bad();
+    k->row->convert(&k->n);
+    TN_ASSERT(!k->n.bad || p->im.g->ctx->n_error > 0 || p->stop);
+    return k->n.bad ? pt_bad() : k->out;
+}
+
+pt_value pt_replay(pt_import *p, const pt_call *call, pt_value first)
+{
+    pt_call *k = new_call(p, call->name);
+    k->row = call->row;
+    k->n.n_in = call->n.n_in;
+    memcpy(k->arg, call->arg, sizeof k->arg);
+    k->arg[0] = first;
+    return convert(p, k);
+}
+
+static const char *what_is(pt_import *p, const pt_args *a)
+{
+    tn_buf b = {0};
+    for (size_t i = 0; i < a->n; i++) {
+        pt_value v = a->at[i];
+        tn_buf_printf(&b, "%s%s%s%s", i ? ", " : "", a->keyword[i].n ? imp_text(&p->im, a->keyword[i]) : "",
+                      a->keyword[i].n ? "=" : "", pt_kind_name(v.kind));
+    }
+    const char *s = tn_arena_strdup(&p->im.scratch, tn_buf_cstr(&b));
+    tn_buf_deinit(&b);
+    return s;
+}
+
+/* Said once for each operator. */
+static pt_value unknown(pt_import *p, tn_bytes name)
+{
+    uint64_t seen;
+    if (tn_strmap_get(&p->reported, (const char *)name.at, name.n, &seen))
+        return pt_bad();
+    tn_strmap_put(&p->reported, tn_arena_strndup(&p->im.scratch, (const char *)name.at, name.n), name.n, 1);
+    (void)imp_error(
+        &p->im, IMP_UNKNOWN_OPERATOR, pt_place(p, imp_text(&p->im, name)),
+        "operator %s is not supported; write that part of the model with other operators, or export it "
+        "to ONNX",
+        imp_text(&p->im, name));
+    return pt_bad();
+}
+
+static pt_value apply(pt_import *p, tn_bytes name, const char *shown, const pt_args *a)
+{
+    pt_call *k = new_call(p, shown);
+    const pt_row *r = first_row(name);
+    if (!r)
+        return unknown(p, name);
+    for (; r->schema && row_is(r, name); r++)
+        if (bind(p, r, a, k)) {
+            k->row = r;
+            pt_value v = convert(p, k);
+            if (!pt_is_bad(v))
+                link_views(k);
+            return v;
+        }
+    for (size_t i = 0; i < a->n; i++)
+        if (pt_is_bad(a->at[i]))
+            return pt_bad();
+    (void)imp_error(&p->im, IMP_OPERANDS, k->n.loc, "operator %s is not supported with the arguments (%s)",
+                    shown, what_is(p, a));
+    return pt_bad();
+}
+
+/* add_(x, y) gives x the value of add(x, y). */
+static pt_value apply_in_place(pt_import *p, tn_bytes name, const char *shown, const pt_args *a)
+{
+    name.n--;
+    if (!a->n || a->at[0].kind != PT_TENSOR)
+        return pt_bad();
+    pt_value v = apply(p, name, shown, a);
+    if (v.kind != PT_TENSOR)
+        return pt_bad();
+    pt_tensor_set(p, a->at[0].tensor, pt_tensor_value(p, v.tensor));
+    return a->at[0];
+}
+
+pt_value pt_apply(pt_import *p, tn_bytes name, const pt_args *a)
+{
+    bool other = memchr(name.at, ':', name.n) != NULL;
+    const char *shown =
+        tn_arena_printf(&p->im.scratch, "%s%s", other ? "" : "aten::", imp_text(&p->im, name));
+    for (size_t i = 0; i < a->n; i++)
+        if (!pt_usable(p, a->at[i]))
+            return pt_bad();
+    p->loc_op = shown;
+    if (name.n > 1 && name.at[name.n - 1] == '_' && name.at[name.n - 2] != '_' && !first_row(name))
+        return apply_in_place(p, name, shown, a);
+    return apply(p, name, shown, a);
+}

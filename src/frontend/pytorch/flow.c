@@ -1,0 +1,715 @@
+/* Conditions and loops. What is known while the model is read is decided then. Otherwise both branches are read, and
+ * what they change becomes results of an `if`; a branch that raises, or cannot be read for the shapes given, becomes a
+ * check that the run makes. A loop whose end only the run knows becomes a `loop` that carries what its body changes. */
+#include "frontend/pytorch/pytorch.h"
+
+#include "op/control/control.h"
+#include "op/core/core.h"
+
+#include <string.h>
+
+enum { MAX_SLOTS = 512, MAX_UNROLL = 512, MAX_TRIES = 6 };
+
+/* ---- two values as one ---- */
+
+typedef struct slot { /* a result of the `if`, or a value that a loop carries */
+    tn_value v[2];
+    pt_value *into; /* what is filled in: a VALUE, TENSOR or NUMBER */
+} slot;
+
+typedef struct joining {
+    pt_import *p;
+    tn_region *r[2];
+    tn_vec(slot) slots;
+    uint32_t number; /* of the condition */
+    bool bad;
+} joining;
+
+static bool is_number(pt_value v)
+{
+    return v.kind == PT_INT || v.kind == PT_FLOAT || v.kind == PT_BOOL || v.kind == PT_NUMBER;
+}
+
+static enum pt_kind kind_of(pt_value v) { return v.kind == PT_NUMBER ? v.number->kind : v.kind; }
+
+static tn_value value_in(joining *j, int k, pt_value v)
+{
+    pt_import *p = j->p;
+    tn_region *r = p->im.r;
+    p->im.r = j->r[k];
+    tn_value x = v.kind == PT_VALUE ? v.value : pt_number_value(p, v);
+    p->im.r = r;
+    j->bad = j->bad || !x.def || p->stop;
+    return x;
+}
+
+static void add_slot(joining *j, tn_value a, tn_value b, pt_value *into)
+{
+    if (j->slots.n >= MAX_SLOTS)
+        j->bad = true;
+    else
+        tn_vec_push(&j->slots, ((slot){{a, b}, into}));
+}
+
+static bool alike(tn_value a, tn_value b)
+{
+    return imp_rank(a) == imp_rank(b) && tn_dtype_eq(imp_type(a)->dtype, imp_type(b)->dtype);
+}
+
+static pt_value join(joining *j, pt_value a, pt_value b, int depth);
+
+static pt_value join_tensors(joining *j, pt_value a, pt_value b)
+{
+    tn_value x = value_in(j, 0, a), y = value_in(j, 1, b);
+    pt_value v = {.kind = a.kind};
+    if (j->bad || !alike(x, y))
+        return (pt_value){.kind = PT_UNKNOWN, .i = j->number};
+    if (a.kind == PT_TENSOR) {
+        v = pt_tensor_new(j->p, (tn_value){0});
+        add_slot(j, x, y, &v.tensor->now.v);
+    }
+    return v;
+}
+
+static pt_value join_numbers(joining *j, pt_value a, pt_value b)
+{
+    pt_number *n = TN_NEW(&j->p->im.scratch, pt_number);
+    pt_value *v = TN_NEW(&j->p->im.scratch, pt_value);
+    n->kind = kind_of(a);
+    *v = (pt_value){.kind = PT_NUMBER, .number = n};
+    tn_value first = value_in(j, 0, a);
+    add_slot(j, first, value_in(j, 1, b), v);
+    return *v;
+}
+
+/* Both must be of one form; else what they are is UNKNOWN. */
+static pt_value join(joining *j, pt_value a, pt_value b, int depth)
+{
+    if (pt_same(a, b))
+        return a;
+    if (is_number(a) && is_number(b) && kind_of(a) == kind_of(b))
+        return join_numbers(j, a, b);
+    if (a.kind == PT_TENSOR && b.kind == PT_TENSOR)
+        return join_tensors(j, a, b);
+    if (a.kind != b.kind || (!pt_is_sequence(a) && a.kind != PT_DICT) || a.list->n != b.list->n || depth > 16)
+        return (pt_value){.kind = PT_UNKNOWN, .i = j->number};
+    pt_value v = pt_make(&j->p->im.scratch, a.kind, a.list->n, NULL);
+    v.list->owner = j->p->im.r;
+    for (size_t i = 0; i < a.list->n && !j->bad; i++)
+        v.list->at[i] = join(j, pt_at(a, i), pt_at(b, i), depth + 1);
+    return v;
+}
+
+static void fill(joining *j, tn_node *n, uint32_t first)
+{
+    for (size_t i = 0; i < j->slots.n; i++) {
+        tn_value v = tn_unboxed(j->p->im.g, (tn_value){n, first + (uint32_t)i});
+        if (j->slots.at[i].into->kind == PT_NUMBER)
+            j->slots.at[i].into->number->v = v;
+        else
+            *j->slots.at[i].into = (pt_value){.kind = PT_VALUE, .value = v};
+    }
+}
+
+/* NULL: the branches' results have no common type. */
+static tn_node *if_node(joining *j, tn_value condition)
+{
+    pt_import *p = j->p;
+    tn_graph *g = p->im.g;
+    int n = (int)j->slots.n;
+    tn_value *v = TN_NEW_N(&p->im.scratch, tn_value, (size_t)n);
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < n; i++)
+            v[i] = j->slots.at[i].v[k];
+        tn_region_set_results(g, j->r[k], n, v);
+    }
+    size_t diagnostics = g->ctx->n_diag;
+    tn_if_attr attr = {{0}};
+    tn_node *node = tn_node_new(g, p->im.r, NULL, &tn_op_if, 1, &condition, n, &attr, pt_place(p, "if"));
+    tn_node_hold(g, node, 2, j->r);
+    if (tn_infer_node(g, node) == TN_OK)
+        return node;
+    tn_diag_rewind(g->ctx, diagnostics);
+    tn_node_remove(g, node);
+    return NULL;
+}
+
+/* ---- branches ---- */
+
+typedef struct change {
+    pt_cell *cell;
+    pt_value v[2];
+} change;
+
+typedef struct branch {
+    tn_region *r;
+    bool ok;
+    const char *why;
+    tn_diag *diag; /* of a branch that cannot be read */
+    size_t n_diag;
+} branch;
+
+typedef tn_vec(change) changes;
+
+static change *change_of(changes *list, pt_cell *cell, pt_value before)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i].cell == cell)
+            return &list->at[i];
+    tn_vec_push(list, ((change){cell, {before, before}}));
+    return &tn_vec_last(list);
+}
+
+/* What the run has changed since `mark`, undone. */
+static void collect(pt_import *p, size_t mark, int k, changes *list)
+{
+    size_t n = list->n;
+    for (size_t i = p->log.n; i-- > mark;) { /* the oldest entry has what was before */
+        change *c = change_of(list, p->log.at[i].cell, p->log.at[i].before);
+        if (k == 0 || (size_t)(c - list->at) >= n)
+            c->v[0] = c->v[1] = p->log.at[i].before;
+    }
+    for (size_t i = mark; i < p->log.n; i++)
+        change_of(list, p->log.at[i].cell, pt_none())->v[k] = p->log.at[i].cell->v;
+    pt_undo(p, mark);
+}
+
+/* What was reported of a branch is kept back; it may never be run. */
+static void keep_errors(pt_import *p, branch *b, size_t from)
+{
+    tn_ctx *ctx = p->im.g->ctx;
+    b->n_diag = ctx->n_diag - from;
+    b->diag = tn_arena_copy(&p->im.scratch, ctx->diag + from, b->n_diag * sizeof *b->diag, 8);
+    for (size_t i = 0; i < b->n_diag && !b->why; i++)
+        if (b->diag[i].severity == TN_ERROR)
+            b->why = b->diag[i].message;
+    tn_diag_rewind(ctx, from);
+}
+
+static void report_again(pt_import *p, const branch *b)
+{
+    for (size_t i = 0; i < b->n_diag; i++)
+        (void)tn_report(p->im.g->ctx, b->diag[i].severity, b->diag[i].id, &b->diag[i].loc, "%s",
+                        b->diag[i].message);
+}
+
+static void read_branch(pt_import *p, branch *b, pt_branch *code, void *user, int k, changes *list)
+{
+    tn_region *outer = p->im.r;
+    size_t mark = p->log.n, diagnostics = p->im.g->ctx->n_diag, errors = p->im.g->ctx->n_error;
+    b->r = p->im.r = pt_region_new(p);
+    p->logging++;
+    if (code)
+        code(p, user);
+    p->logging--;
+    p->im.r = outer;
+    b->ok = !p->stop && !p->raised && p->im.g->ctx->n_error == errors;
+    b->why = p->raised;
+    if (p->again || p->finished)
+        return;
+    collect(p, mark, k, list);
+    if (!b->ok)
+        keep_errors(p, b, diagnostics);
+    p->stop = false;
+    p->raised = NULL;
+}
+
+/* Only one branch can be run: the run checks that it is that one, and goes on with it. */
+static void only(pt_import *p, tn_value condition, bool outcome, const branch *failed, pt_branch *code,
+                 void *user)
+{
+    imp_node *c = pt_ctx(p);
+    const char *why = failed->why && *failed->why ? failed->why : "the model raises an exception";
+    if (failed->n_diag)
+        (void)tn_report(
+            p->im.g->ctx, TN_WARNING, "pytorch-W001", pt_place(p, "if"),
+            "its %s branch cannot be computed for the given shapes; a run that takes it will fail: %s",
+            outcome ? "else" : "then", why);
+    imp_demand(c, imp_cast(c, condition, TN_I64), outcome, why);
+    pt_stop_if_bad(p, c);
+    if (!p->stop && code)
+        code(p, user);
+}
+
+static void merge(pt_import *p, tn_value condition, branch b[2], changes *list, uint32_t number)
+{
+    joining j = {.p = p, .r = {b[0].r, b[1].r}, .number = number};
+    size_t n = list->n;
+    pt_value *v = TN_NEW_N(&p->im.scratch, pt_value, n);
+    for (size_t i = 0; i < n && !j.bad; i++) {
+        change *c = &list->at[i];
+        v[i] = join(&j, c->v[0], c->v[1], 0);
+        if (c->v[0].kind == PT_VALUE && c->v[1].kind == PT_VALUE && !pt_same(c->v[0], c->v[1])) {
+            bool fit = alike(c->v[0].value, c->v[1].value);
+            v[i] = (pt_value){.kind = PT_VALUE};
+            if (fit)
+                add_slot(&j, c->v[0].value, c->v[1].value, &v[i]);
+            else
+                j.bad = true;
+        }
+    }
+    tn_node *node = j.bad ? NULL : j.slots.n ? if_node(&j, condition) : NULL;
+    if (node)
+        fill(&j, node, 0);
+    if (!node && (j.bad || j.slots.n)) {
+        p->stop = false;
+        (void)pt_usable(p, (pt_value){.kind = PT_UNKNOWN, .i = number});
+    }
+    for (size_t i = 0; i < n && !p->stop; i++) {
+        pt_set(p, list->at[i].cell, v[i]);
+        if (v[i].kind == PT_VALUE)
+            ((pt_tensor *)(void *)list->at[i].cell)->stamp++;
+    }
+    tn_vec_deinit(&j.slots);
+}
+
+static void both(pt_import *p, tn_value condition, uint32_t number, pt_branch *code[2], void *user)
+{
+    branch b[2] = {{0}};
+    changes list = {0};
+    size_t regions = p->im.region.n;
+    for (int k = 0; k < 2 && !p->again && !p->finished; k++)
+        read_branch(p, &b[k], code[k], user, k, &list);
+    if (p->again || p->finished) {
+        tn_vec_deinit(&list);
+        return;
+    }
+    if (b[0].ok && b[1].ok) {
+        merge(p, condition, b, &list, number);
+    } else {
+        pt_discard_regions(p, regions);
+        if (!b[0].ok && !b[1].ok) {
+            report_again(p, &b[0]);
+            p->stop = b[0].n_diag > 0;
+            p->raised = p->stop ? NULL : b[0].why;
+            if (!p->stop && b[1].n_diag) {
+                report_again(p, &b[1]);
+                p->stop = true;
+            }
+        } else {
+            int k = b[0].ok ? 0 : 1;
+            only(p, condition, k == 0, &b[!k], code[k], user);
+        }
+    }
+    tn_vec_deinit(&list);
+}
+
+/* ---- splits ---- */
+
+/* A condition that compares an int of the model's inputs with a number says what that is, so it splits the run. */
+static bool compares_input(pt_import *p, tn_value condition, pt_path *out)
+{
+    const tn_node *n = condition.def;
+    tn_dims d;
+    bool equal = n && tn_op_is(n, &tn_op_equal);
+    if (!n || (!equal && !tn_op_is(n, &tn_op_not_equal)))
+        return false;
+    for (int k = 0; k < 2; k++) {
+        tn_value x = tn_in(n, k), y = tn_in(n, 1 - k);
+        if (!tn_op_is(x.def, &tn_op_var) || x.def->owner->holder || !imp_host(pt_ctx(p), y, &d) || d.n != 1 ||
+            !tn_is_int(d.at[0], &out->with) || tn_dtype_is_float(imp_type(x)->dtype))
+            continue;
+        out->subject = x;
+        out->equal = equal;
+        return true;
+    }
+    return false;
+}
+
+static bool must_split(const pt_import *p, uint32_t number)
+{
+    for (size_t i = 0; i < p->splits.n; i++)
+        if (p->splits.at[i] == number)
+            return true;
+    return false;
+}
+
+typedef struct path_result {
+    tn_region *r;
+    bool ok;
+    const char *why;
+    pt_value v;
+    tn_diag *diag;
+    size_t n_diag;
+} path_result;
+
+/* The rest of the run in a region of its own, where the condition has that outcome. */
+static void read_path(pt_import *p, pt_path path, bool outcome, branch *b, pt_value *v)
+{
+    tn_region *outer = p->im.r;
+    size_t mark = p->log.n, diagnostics = p->im.g->ctx->n_diag, errors = p->im.g->ctx->n_error;
+    uint32_t n_path = p->n_path, n_passed = p->n_passed, n_condition = p->n_condition;
+    int logging = p->logging, calls = p->calls;
+    const char *file = p->file;
+    int line = p->line;
+    path.outcome = outcome;
+    path.equal = path.equal == outcome;
+    p->path[p->n_path++] = path;
+    b->r = p->im.r = pt_region_new(p);
+    b->ok = pt_run(p, &b->why) && p->im.g->ctx->n_error == errors;
+    *v = p->result;
+    pt_undo(p, mark);
+    if (!b->ok)
+        keep_errors(p, b, diagnostics);
+    p->im.r = outer;
+    p->n_path = n_path;
+    p->n_passed = n_passed;
+    p->n_condition = n_condition;
+    p->logging = logging;
+    p->calls = calls;
+    p->file = file;
+    p->line = line;
+    p->stop = p->finished = p->again = false;
+    p->raised = NULL;
+}
+
+/* Both outcomes are read to the end of the model. */
+static void split(pt_import *p, tn_value condition, pt_path path, pt_branch *code[2], void *user)
+{
+    branch b[2] = {{0}};
+    pt_value v[2];
+    size_t regions = p->im.region.n;
+    /* the run itself is undone for the runs within, and goes on afterwards only where one of them fails */
+    tn_vec(pt_log) now = {0};
+    for (size_t i = 0; i < p->log.n; i++)
+        tn_vec_push(&now, ((pt_log){p->log.at[i].cell, p->log.at[i].cell->v}));
+    tn_vec(pt_log) had = {0};
+    for (size_t i = 0; i < p->log.n; i++)
+        tn_vec_push(&had, p->log.at[i]);
+    pt_undo(p, 0);
+    for (int k = 0; k < 2; k++)
+        read_path(p, path, k == 0, &b[k], &v[k]);
+    if (b[0].ok && b[1].ok) {
+        joining j = {.p = p, .r = {b[0].r, b[1].r}, .number = path.number};
+        p->result = join(&j, v[0], v[1], 0);
+        tn_node *node = j.bad || !j.slots.n ? NULL : if_node(&j, condition);
+        if (node)
+            fill(&j, node, 0);
+        else
+            pt_fail(p, "pytorch-E014",
+                    "the branches of a condition that only the run knows give results of different "
+                    "types");
+        p->finished = node != NULL;
+        p->stop = true;
+        tn_vec_deinit(&j.slots);
+    } else {
+        pt_discard_regions(p, regions);
+        for (size_t i = 0; i < had.n; i++) {
+            tn_vec_push(&p->log, had.at[i]);
+            now.at[i].cell->v = now.at[i].before;
+        }
+        if (!b[0].ok && !b[1].ok) {
+            report_again(p, &b[0]);
+            p->stop = b[0].n_diag > 0;
+            p->raised = p->stop ? NULL : b[0].why;
+        } else {
+            int k = b[0].ok ? 0 : 1;
+            path.outcome = k == 0;
+            path.equal = path.equal == path.outcome;
+            p->path[p->n_path++] = path;
+            p->n_passed = p->n_path;
+            only(p, condition, k == 0, &b[!k], code[k], user);
+        }
+    }
+    tn_vec_deinit(&now);
+    tn_vec_deinit(&had);
+}
+
+void pt_if(pt_import *p, pt_value condition, pt_branch *then, pt_branch *orelse, void *user)
+{
+    pt_branch *code[2] = {then, orelse};
+    if (p->stop || p->raised || !pt_usable(p, condition))
+        return;
+    if (condition.kind == PT_BOOL) {
+        if (code[!condition.b])
+            code[!condition.b](p, user);
+        return;
+    }
+    if (condition.kind != PT_NUMBER) {
+        pt_fail(p, "pytorch-E013", "a condition is %s", pt_kind_name(condition.kind));
+        return;
+    }
+    pt_path path = {.number = p->n_condition++};
+    for (uint32_t i = 0; i < p->n_path; i++)
+        if (p->path[i].number == path.number) { /* known on this path */
+            p->n_passed = i + 1;
+            if (code[!p->path[i].outcome])
+                code[!p->path[i].outcome](p, user);
+            return;
+        }
+    bool input = compares_input(p, condition.number->v, &path);
+    if ((input || must_split(p, path.number)) && !p->logging && p->n_path < PT_MAX_PATH)
+        split(p, condition.number->v, path, code, user);
+    else if (must_split(p, path.number))
+        pt_fail(
+            p, "pytorch-E014",
+            "the branches of a condition that only the run knows leave values of different types or ranks");
+    else
+        both(p, condition.number->v, path.number, code, user);
+}
+
+/* ---- loops ---- */
+
+typedef struct looping {
+    pt_import *p;
+    const pt_loop *l;
+    changes list; /* what an iteration changes: v[0] before the loop, v[1] after an iteration */
+    tn_vec(const tn_type *) type;
+    joining j;
+    tn_region *r;
+    tn_value go;
+} looping;
+
+static pt_value index_of(looping *w)
+{
+    pt_import *p = w->p;
+    tn_type const *t = tn_type_tensor(p->im.g->pool, TN_I64, 0, NULL, NULL);
+    pt_number *n = TN_NEW(&p->im.scratch, pt_number);
+    *n = (pt_number){PT_INT, tn_val(tn_region_add_param(p->im.g, w->r, "i", t))};
+    return (pt_value){.kind = PT_NUMBER, .number = n};
+}
+
+/* One iteration, in a region of its own. */
+static void iterate(looping *w, pt_value i)
+{
+    pt_import *p = w->p;
+    p->logging++;
+    w->l->body(p, w->l->user, i);
+    w->go = (tn_value){0};
+    if (!p->stop && !p->raised) {
+        pt_value go = w->l->go ? w->l->go(p, w->l->user) : pt_bool(true);
+        if (!p->stop)
+            w->go = pt_number_value(p, go);
+    }
+    p->logging--;
+}
+
+/* What an iteration changes. */
+static bool probe(looping *w)
+{
+    pt_import *p = w->p;
+    tn_region *outer = p->im.r;
+    size_t regions = p->im.region.n, mark = p->log.n;
+    w->r = p->im.r = pt_region_new(p);
+    iterate(w, index_of(w));
+    p->im.r = outer;
+    if (p->stop || p->raised)
+        return false;
+    collect(p, mark, 1, &w->list);
+    for (size_t i = 0; i < w->list.n; i++)
+        w->list.at[i].v[0] = w->list.at[i].cell->v;
+    pt_discard_regions(p, regions);
+    return true;
+}
+
+static pt_value carried(looping *w, pt_value before, pt_value after);
+
+static pt_value parameter(looping *w, tn_value first, pt_value *into)
+{
+    pt_import *p = w->p;
+    size_t k = w->j.slots.n;
+    const tn_type *t = k < w->type.n ? w->type.at[k] : tn_value_type(first);
+    if (k >= w->type.n)
+        tn_vec_push(&w->type, t);
+    tn_node *n = tn_region_add_param(p->im.g, w->r, tn_arena_printf(p->im.g->arena, "carried%zu", k), t);
+    add_slot(&w->j, first, (tn_value){0}, into);
+    return (pt_value){.kind = PT_VALUE, .value = tn_val(n)};
+}
+
+/* A value of the loop's body in place of what is before it; NONE kinds that do not change stay. */
+static pt_value carried(looping *w, pt_value before, pt_value after)
+{
+    pt_import *p = w->p;
+    pt_value *into = TN_NEW(&p->im.scratch, pt_value);
+    if (pt_same(before, after) || before.kind == PT_UNSET)
+        return before;
+    if (before.kind == PT_VALUE && after.kind == PT_VALUE)
+        return parameter(w, before.value, into);
+    if (before.kind == PT_TENSOR && after.kind == PT_TENSOR)
+        return pt_tensor_new(p, parameter(w, pt_tensor_value(p, before.tensor), into).value);
+    if (is_number(before) && is_number(after) && kind_of(before) == kind_of(after)) {
+        pt_number *n = TN_NEW(&p->im.scratch, pt_number);
+        *n = (pt_number){kind_of(before), parameter(w, pt_number_value(p, before), into).value};
+        return (pt_value){.kind = PT_NUMBER, .number = n};
+    }
+    if (!pt_is_sequence(before) || before.kind != after.kind || before.list->n != after.list->n) {
+        pt_fail(p, "pytorch-E015",
+                "a loop whose number of iterations only the run knows changes %s into %s, or the length of a "
+                "list",
+                pt_kind_name(before.kind), pt_kind_name(after.kind));
+        return before;
+    }
+    pt_value v = pt_make(&p->im.scratch, before.kind, before.list->n, NULL);
+    for (size_t i = 0; i < before.list->n && !p->stop; i++)
+        v.list->at[i] = carried(w, pt_at(before, i), pt_at(after, i));
+    return v;
+}
+
+/* The values that follow what `carried` made, in its order. */
+static void follow(looping *w, pt_value before, pt_value after, size_t *k)
+{
+    if (pt_same(before, after) || before.kind == PT_UNSET)
+        return;
+    if (pt_is_sequence(before) && before.kind == after.kind && before.list->n == after.list->n) {
+        for (size_t i = 0; i < before.list->n; i++)
+            follow(w, pt_at(before, i), pt_at(after, i), k);
+        return;
+    }
+    if (*k < w->j.slots.n)
+        w->j.slots.at[(*k)++].v[1] = after.kind == PT_VALUE ? after.value : pt_number_value(w->p, after);
+}
+
+/* A type for what is a now and b in the next iteration; NULL: none. */
+static const tn_type *wider(pt_import *p, const tn_type *a, const tn_type *b)
+{
+    const tn_expr *dim[IMP_MAX_RANK];
+    if (a->n != b->n || a->n > IMP_MAX_RANK || !tn_dtype_eq(a->dtype, b->dtype))
+        return NULL;
+    for (int d = 0; d < a->n; d++)
+        dim[d] = a->dim[d] == b->dim[d] ? a->dim[d] : tn_any_dim(p->im.g->pool);
+    return tn_type_fits(a, b) ? a : tn_type_tensor(p->im.g->pool, a->dtype, a->n, dim, NULL);
+}
+
+/* The body with parameters for what it changes. false: types have become wider, it must be read again. */
+static bool read_body(looping *w, pt_value shape[])
+{
+    pt_import *p = w->p;
+    tn_region *outer = p->im.r;
+    size_t mark = p->log.n, k = 0;
+    bool same = true;
+    w->j.slots.n = 0;
+    w->r = p->im.r = pt_region_new(p);
+    pt_value i = index_of(w);
+    for (size_t c = 0; c < w->list.n && !p->stop; c++) {
+        tn_region *r = p->im.r;
+        p->im.r = outer; /* values before the loop are made there */
+        shape[c] = carried(w, w->list.at[c].v[0], w->list.at[c].v[1]);
+        p->im.r = r;
+    }
+    for (size_t c = 0; c < w->list.n && !p->stop; c++) {
+        pt_set(p, w->list.at[c].cell, shape[c]);
+        if (shape[c].kind == PT_VALUE)
+            ((pt_tensor *)(void *)w->list.at[c].cell)->stamp++;
+    }
+    if (!p->stop)
+        iterate(w, i);
+    for (size_t c = 0; c < w->list.n && !p->stop && !p->raised; c++)
+        follow(w, w->list.at[c].v[0], w->list.at[c].cell->v, &k);
+    p->im.r = outer;
+    pt_undo(p, mark);
+    if (p->stop || p->raised || k != w->j.slots.n) {
+        if (!p->stop && !p->raised)
+            pt_fail(p, "pytorch-E015",
+                    "a loop changes other values in its second iteration than in its first");
+        return true;
+    }
+    for (size_t s = 0; s < k; s++) {
+        const tn_type *t = wider(p, w->type.at[s], tn_value_type(w->j.slots.at[s].v[1]));
+        if (!t) {
+            pt_fail(p, "pytorch-E015", "a value that a loop carries changes its type or rank");
+            return true;
+        }
+        same = same && t == w->type.at[s];
+        w->type.at[s] = t;
+    }
+    return same;
+}
+
+static void loop_node(looping *w, tn_value trip, tn_value go, pt_value shape[])
+{
+    pt_import *p = w->p;
+    tn_graph *g = p->im.g;
+    size_t n = w->j.slots.n;
+    tn_value *in = TN_NEW_N(&p->im.scratch, tn_value, n + 2),
+             *out = TN_NEW_N(&p->im.scratch, tn_value, n + 1);
+    in[0] = trip;
+    in[1] = go;
+    out[0] = w->go;
+    for (size_t s = 0; s < n; s++) {
+        in[s + 2] = w->j.slots.at[s].v[0];
+        out[s + 1] = w->j.slots.at[s].v[1];
+    }
+    tn_loop_attr attr = {{0}};
+    tn_region_set_results(g, w->r, (int)n + 1, out);
+    tn_node *node =
+        tn_node_new(g, p->im.r, NULL, &tn_op_loop, (int)n + 2, in, (int)n, &attr, pt_place(p, "loop"));
+    tn_node_hold(g, node, 1, &w->r);
+    if (tn_infer_node(g, node) != TN_OK) {
+        p->stop = true;
+        return;
+    }
+    /* cells get what `carried` made, with the loop's results in the place of its parameters */
+    for (size_t s = 0; s < n; s++)
+        w->j.slots.at[s].v[1] = tn_unboxed(g, (tn_value){node, (uint32_t)s});
+    (void)shape;
+}
+
+/* What is behind the loop, in the order of `carried`. */
+static pt_value result_of(looping *w, pt_value before, pt_value inside, size_t *k)
+{
+    pt_import *p = w->p;
+    if (pt_same(before, inside))
+        return before;
+    if (pt_is_sequence(inside)) {
+        pt_value v = pt_make(&p->im.scratch, inside.kind, inside.list->n, NULL);
+        v.list->owner = p->im.r;
+        for (size_t i = 0; i < inside.list->n; i++)
+            v.list->at[i] = result_of(w, pt_at(before, i), pt_at(inside, i), k);
+        return v;
+    }
+    tn_value x = w->j.slots.at[(*k)++].v[1];
+    if (inside.kind == PT_VALUE)
+        return (pt_value){.kind = PT_VALUE, .value = x};
+    return inside.kind == PT_TENSOR ? pt_tensor_new(p, x) : pt_number_of(p, inside.number->kind, x);
+}
+
+static void late_loop(pt_import *p, const pt_loop *l, pt_value trip, pt_value go)
+{
+    looping w = {.p = p, .l = l, .j = {.p = p}};
+    imp_node *c = pt_ctx(p);
+    int64_t most = INT64_MAX;
+    tn_value count = trip.kind == PT_NONE ? imp_const_ints(c, TN_I64, 0, 1, &most) : pt_number_value(p, trip);
+    count = imp_call2(c, &tn_op_maximum, NULL, count, imp_i64(c, 0));
+    tn_value first = pt_number_value(p, go);
+    size_t k = 0, regions = p->im.region.n;
+    if (!c->bad && !p->stop && probe(&w)) {
+        pt_value *shape = TN_NEW_N(&p->im.scratch, pt_value, w.list.n);
+        int tries = 0;
+        while (!read_body(&w, shape) && tries++ < MAX_TRIES)
+            pt_discard_regions(p, regions);
+        if (!p->stop && p->raised)
+            pt_fail(p, "pytorch-E015", "a loop whose number of iterations only the run knows raises: %s",
+                    p->raised);
+        if (!p->stop)
+            loop_node(&w, count, first, shape);
+        for (size_t i = 0; i < w.list.n && !p->stop; i++) {
+            pt_value v = result_of(&w, w.list.at[i].v[0], shape[i], &k);
+            pt_set(p, w.list.at[i].cell, v);
+            if (v.kind == PT_VALUE)
+                ((pt_tensor *)(void *)w.list.at[i].cell)->stamp++;
+        }
+    }
+    p->stop = p->stop || c->bad;
+    tn_vec_deinit(&w.list);
+    tn_vec_deinit(&w.type);
+    tn_vec_deinit(&w.j.slots);
+}
+
+void pt_loop_run(pt_import *p, const pt_loop *l)
+{
+    if (l->trip.kind == PT_NUMBER || (l->trip.kind == PT_INT && l->trip.i > PT_MAX_UNROLL)) {
+        late_loop(p, l, l->trip, l->go ? l->go(p, l->user) : pt_bool(true));
+        return;
+    }
+    int64_t n = l->trip.kind == PT_INT ? l->trip.i : INT64_MAX;
+    for (int64_t i = 0; i < n && !p->stop && !p->raised; i++) {
+        pt_value go = l->go ? l->go(p, l->user) : pt_bool(true);
+        if (p->stop || p->raised || (go.kind == PT_BOOL && !go.b))
+            return;
+        if (go.kind == PT_NUMBER || i >= PT_MAX_UNROLL) {
+            late_loop(p, l, l->trip.kind == PT_INT ? pt_int(n - i) : pt_none(), go);
+            return;
+        }
+        l->body(p, l->user, pt_int(i));
+    }
+}

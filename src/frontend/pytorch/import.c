@@ -1,0 +1,148 @@
+/* PyTorch -> Relay: which kind of file it is, and what it gives. */
+#include "frontend/pytorch/pytorch.h"
+
+#include <string.h>
+
+const imp_format pt_format = {
+    .version = "version",
+    .tables = (const imp_table[]){{0}},
+    .id =
+        {
+            [IMP_NO_OUTPUTS] = "pytorch-E016",    [IMP_UNKNOWN_OPERATOR] = "pytorch-E004",
+            [IMP_OTHER_VERSION] = "pytorch-E004", [IMP_ATTR_TYPE] = "pytorch-E006",
+            [IMP_ATTR_MISSING] = "pytorch-E006",  [IMP_ATTR_UNKNOWN] = "pytorch-E006",
+            [IMP_BAD_VALUE] = "pytorch-E006",     [IMP_BAD_TENSOR] = "pytorch-E007",
+            [IMP_BAD_FILE] = "pytorch-E007",      [IMP_UNKNOWN_NAME] = "pytorch-E003",
+            [IMP_NAME_TWICE] = "pytorch-E003",    [IMP_NO_TENSOR] = "pytorch-E008",
+            [IMP_NOT_CONSTANT] = "pytorch-E009",  [IMP_OPERANDS] = "pytorch-E005",
+            [IMP_NO_INPUT] = "pytorch-E010",      [IMP_OTHER_RANK] = "pytorch-E010",
+            [IMP_BAD_SIZES] = "pytorch-E010",     [IMP_UNSUPPORTED_RESULT] = "pytorch-E016",
+            [IMP_MEMORY] = "pytorch-E011",        [IMP_TOO_LARGE] = "pytorch-E008",
+            [IMP_SYMBOLS] = "pytorch-E008",       [IMP_ERRORS] = "pytorch-E017",
+        },
+};
+
+/* ---- results ---- */
+
+typedef struct results {
+    tn_vec(tn_bytes) name;
+    tn_status status;
+} results;
+
+static void add_result(pt_import *p, results *r, pt_value v, const char *name)
+{
+    imp_node *c = pt_ctx(p);
+    tn_bytes text = pt_words(tn_arena_strdup(&p->im.scratch, name)).text;
+    tn_value x = v.kind == PT_TENSOR || v.kind == PT_NUMBER || v.kind == PT_INT || v.kind == PT_FLOAT ||
+                         v.kind == PT_BOOL
+                     ? pt_as_tensor(c, v)
+                     : (tn_value){0};
+    if (!x.def || c->bad) {
+        if (!pt_is_bad(v) && !p->stop)
+            (void)imp_error(&p->im, IMP_UNSUPPORTED_RESULT, imp_make_loc(&p->im, NULL, NULL),
+                            "output \"%s\" is %s; outputs must be tensors or numbers", name,
+                            pt_kind_name(v.kind));
+        r->status = TN_FAIL;
+        return;
+    }
+    if (imp_define(&p->im, text, (imp_value){.v = x}, c->loc) != TN_OK)
+        r->status = TN_FAIL;
+    tn_vec_push(&r->name, text);
+}
+
+/* Tensors of tuples, lists and dicts one after the other. */
+static void flatten(pt_import *p, results *r, pt_value v, const char *name, bool outermost, int depth)
+{
+    size_t n = v.kind == PT_OBJECT ? v.object->n : pt_is_sequence(v) || v.kind == PT_DICT ? v.list->n : 0;
+    if (!pt_usable(p, v) || depth > 16 || v.kind == PT_NONE) {
+        if (v.kind != PT_NONE)
+            r->status = TN_FAIL;
+        return;
+    }
+    if (v.kind == PT_DICT) {
+        for (size_t i = 0; i + 1 < n; i += 2) {
+            const char *key = pt_at(v, i).kind == PT_TEXT ? imp_text(&p->im, pt_at(v, i).text)
+                                                          : tn_arena_printf(&p->im.scratch, "%zu", i / 2);
+            flatten(p, r, pt_at(v, i + 1),
+                    outermost ? key : tn_arena_printf(&p->im.scratch, "%s.%s", name, key), false, depth + 1);
+        }
+    } else if (v.kind == PT_OBJECT) {
+        for (size_t i = 0; i < n; i++)
+            flatten(p, r, v.object->at[i].cell.v, imp_text(&p->im, v.object->at[i].name), false, depth + 1);
+    } else if (pt_is_sequence(v)) {
+        for (size_t i = 0; i < n; i++)
+            flatten(p, r, pt_at(v, i),
+                    tn_arena_printf(&p->im.scratch, outermost ? "%s%zu" : "%s.%zu", name, i), false,
+                    depth + 1);
+    } else {
+        add_result(p, r, v, name);
+    }
+}
+
+tn_status pt_give_results(pt_import *p, pt_value result)
+{
+    results r = {.status = TN_OK};
+    flatten(p, &r, result, "output", true, 0);
+    tn_status s = r.status == TN_OK ? imp_set_results(&p->im, r.name.n, r.name.at) : TN_FAIL;
+    tn_vec_deinit(&r.name);
+    return s;
+}
+
+/* ---- the file ---- */
+
+/* The folder that all names of the archive begin with, by one that is always there. */
+static const char *find_root(pt_import *p, const char *name)
+{
+    size_t k = strlen(name);
+    for (size_t i = 0; i < p->zip.n; i++) {
+        tn_bytes s = p->zip.entry[i].name;
+        if (s.n >= k && memcmp(s.at + s.n - k, name, k) == 0 && (s.n == k || s.at[s.n - k - 1] == '/') &&
+            !memchr(s.at, '/', s.n - k ? s.n - k - 1 : 0))
+            return tn_arena_strndup(&p->im.scratch, (const char *)s.at, s.n - k);
+    }
+    return NULL;
+}
+
+static tn_status check_byte_order(pt_import *p)
+{
+    const imp_zip_entry *e = imp_zip_find(&p->zip, tn_arena_printf(&p->im.scratch, "%sbyteorder", p->root));
+    if (!e || e->method != 0 || e->bytes != 3 || memcmp(e->at, "big", 3) != 0)
+        return TN_OK;
+    return tn_error(p->im.g->ctx, "pytorch-E018", imp_make_loc(&p->im, NULL, NULL),
+                    "its numbers are big-endian; save it on a little-endian machine");
+}
+
+static tn_status import_zip(pt_import *p)
+{
+    const char *why = imp_zip_open(&p->im.scratch, p->im.whole, &p->zip);
+    if (why)
+        return tn_error(p->im.g->ctx, "pytorch-E001", imp_make_loc(&p->im, NULL, NULL),
+                        "this is no PyTorch file, or it is damaged: %s", why);
+    p->root = find_root(p, "data.pkl");
+    if (p->root && find_root(p, "constants.pkl")) {
+        TN_TRY(check_byte_order(p));
+        return pt_import_script(p);
+    }
+    return tn_error(p->im.g->ctx, "pytorch-E001", imp_make_loc(&p->im, NULL, NULL),
+                    "the archive holds no TorchScript model");
+}
+
+tn_status tn_import_pytorch(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
+{
+    pt_import *p = tn_alloc(sizeof *p);
+    *p = (pt_import){0};
+    imp_open(&p->im, &pt_format, g, path, file, o);
+    imp_start(&p->im);
+    tn_status s = import_zip(p);
+    imp_zip_close(&p->zip);
+    tn_strmap_deinit(&p->storages);
+    tn_strmap_deinit(&p->sources);
+    tn_strmap_deinit(&p->reported);
+    tn_vec_deinit(&p->log);
+    tn_vec_deinit(&p->splits);
+    if (s == TN_OK && g->ctx->n_error > p->im.had_errors)
+        s = TN_FAIL;
+    imp_close(&p->im);
+    tn_free(p);
+    return s;
+}

@@ -1,0 +1,689 @@
+/* Elementwise arithmetic, comparisons, functions of numbers. */
+#include "frontend/pytorch/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+tn_value pt_num(imp_node *c, tn_value x, double v) { return imp_const(c, imp_type(x)->dtype, v); }
+
+void pt_pair(imp_node *c, int i, int j, tn_value out[2])
+{
+    pt_value v[2] = {pt_arg(c, i), pt_arg(c, j)};
+    tn_dtype t = pt_result_type(c, 2, v);
+    out[0] = pt_as(c, v[0], t);
+    out[1] = pt_as(c, v[1], t);
+}
+
+tn_value pt_float_in(imp_node *c, int i)
+{
+    tn_value x = pt_in(c, i);
+    return imp_cast(c, x, pt_float_type(imp_type(x)->dtype));
+}
+
+static const tn_op *relay(imp_node *c) { return pt_of(c)->row->relay; }
+
+/* ---- two operands ---- */
+
+static void binary(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    pt_out(c, imp_call2(c, relay(c), NULL, v[0], v[1]));
+}
+
+/* add, sub, rsub: other * alpha */
+static void scaled(imp_node *c)
+{
+    tn_value v[2];
+    pt_value alpha = pt_arg(c, 2);
+    pt_pair(c, 0, 1, v);
+    if (!(alpha.kind == PT_INT && alpha.i == 1) && !(alpha.kind == PT_FLOAT && alpha.f == 1)) {
+        int scaled_one = strncmp(pt_of(c)->row->schema, "rsub", 4) == 0 ? 0 : 1;
+        v[scaled_one] = pt_mul(c, v[scaled_one], pt_as(c, alpha, imp_type(v[0])->dtype));
+    }
+    bool turned = strncmp(pt_of(c)->row->schema, "rsub", 4) == 0;
+    if (tn_dtype_is_bool(imp_type(v[0])->dtype)) {
+        pt_out(c, imp_call2(c, &tn_op_logical_or, NULL, v[0], v[1]));
+        return;
+    }
+    pt_out(c, turned ? imp_call2(c, relay(c), NULL, v[1], v[0]) : imp_call2(c, relay(c), NULL, v[0], v[1]));
+}
+
+static void multiply(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    bool logic = tn_dtype_is_bool(imp_type(v[0])->dtype);
+    pt_out(c, imp_call2(c, logic ? &tn_op_logical_and : &tn_op_multiply, NULL, v[0], v[1]));
+}
+
+static tn_value divided(imp_node *c, tn_value a, tn_value b, const char *mode)
+{
+    bool real = tn_dtype_is_float(imp_type(a)->dtype);
+    if (!*mode) {
+        tn_dtype t = pt_float_type(imp_type(a)->dtype);
+        tn_value first = imp_cast(c, a, t);
+        return pt_div(c, first, imp_cast(c, b, t));
+    }
+    bool down = strcmp(mode, "floor") == 0;
+    if (real)
+        return pt_un(c, down ? &tn_op_floor : &tn_op_trunc, pt_div(c, a, b));
+    return imp_call2(c, down ? &tn_op_floor_divide : &tn_op_trunc_divide, NULL, a, b);
+}
+
+static void divide(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    pt_out(c, divided(c, v[0], v[1], pt_string(c, 2)));
+}
+
+static void floor_divide(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    pt_out(c, divided(c, v[0], v[1], "floor"));
+}
+
+static void remainder_(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    pt_out(c, imp_call2(c, relay(c), NULL, v[0], v[1]));
+}
+
+static void compare(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    if (tn_dtype_is_bool(imp_type(v[0])->dtype) && relay(c) != &tn_op_equal && relay(c) != &tn_op_not_equal)
+        for (int i = 0; i < 2; i++)
+            v[i] = imp_cast(c, v[i], TN_I32);
+    pt_out(c, imp_call2(c, relay(c), NULL, v[0], v[1]));
+}
+
+static void power(imp_node *c)
+{
+    tn_value v[2];
+    double e;
+    pt_pair(c, 0, 1, v);
+    bool known = imp_scalar(c, v[1], &e) && tn_dtype_is_float(imp_type(v[0])->dtype);
+    if (known && e == 2)
+        pt_out(c, pt_mul(c, v[0], v[0]));
+    else if (known && e == 0.5)
+        pt_out(c, pt_un(c, &tn_op_sqrt, v[0]));
+    else if (known && e == 3)
+        pt_out(c, pt_mul(c, pt_mul(c, v[0], v[0]), v[0]));
+    else
+        pt_out(c, imp_call2(c, &tn_op_power, NULL, v[0], v[1]));
+}
+
+/* Both as truth. */
+static tn_value truth(imp_node *c, tn_value v)
+{
+    return tn_dtype_is_bool(imp_type(v)->dtype) ? v
+                                                : imp_call2(c, &tn_op_not_equal, NULL, v, pt_num(c, v, 0));
+}
+
+static void logic(imp_node *c)
+{
+    tn_value first = truth(c, pt_in(c, 0));
+    pt_out(c, imp_call2(c, relay(c), NULL, first, truth(c, pt_in(c, 1))));
+}
+
+static void bits(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    const tn_op *op = relay(c);
+    if (tn_dtype_is_bool(imp_type(v[0])->dtype))
+        op = op == &tn_op_bitwise_and  ? &tn_op_logical_and
+             : op == &tn_op_bitwise_or ? &tn_op_logical_or
+                                       : &tn_op_logical_xor;
+    pt_out(c, imp_call2(c, op, NULL, v[0], v[1]));
+}
+
+static void not_(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    bool is = tn_dtype_is_bool(imp_type(x)->dtype);
+    pt_out(c, pt_un(c, is ? &tn_op_logical_not : &tn_op_bitwise_not, x));
+}
+
+static void logical_not(imp_node *c) { pt_out(c, pt_un(c, &tn_op_logical_not, truth(c, pt_in(c, 0)))); }
+
+/* The angle of (x, y). Quadrants and signed zeros as in C. */
+static void atan2_(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    tn_dtype t = pt_float_type(imp_type(v[0])->dtype);
+    tn_value y = imp_cast(c, v[0], t), x = imp_cast(c, v[1], t), zero = imp_const(c, t, 0);
+    tn_value ay = pt_un(c, &tn_op_abs, y), ax = pt_un(c, &tn_op_abs, x);
+    tn_value steep = imp_call2(c, &tn_op_less, NULL, ax, ay);
+    tn_value low = imp_choose(c, steep, ax, ay), high = imp_choose(c, steep, ay, ax);
+    tn_value same = imp_call2(c, &tn_op_equal, NULL, low, high); /* both 0, or both infinite */
+    tn_value none = imp_call2(c, &tn_op_equal, NULL, high, zero);
+    tn_value first = imp_const(c, t, 1);
+    tn_value ratio = imp_choose(c, none, zero, imp_choose(c, same, first, pt_div(c, low, high)));
+    tn_value angle = pt_un(c, &tn_op_atan, ratio);
+    angle = imp_choose(c, steep, pt_sub(c, imp_const(c, t, 1.57079632679489661923), angle), angle);
+    /* 1 / x tells -0 from 0 */
+    tn_value one = imp_const(c, t, 1);
+    tn_value second = imp_call2(c, &tn_op_less, NULL, x, zero);
+    tn_value left = imp_call2(c, &tn_op_logical_or, NULL, second,
+                              imp_call2(c, &tn_op_less, NULL, pt_div(c, one, x), zero));
+    angle = imp_choose(c, left, pt_sub(c, imp_const(c, t, 3.14159265358979323846), angle), angle);
+    tn_value third = imp_call2(c, &tn_op_less, NULL, y, zero);
+    tn_value down = imp_call2(c, &tn_op_logical_or, NULL, third,
+                              imp_call2(c, &tn_op_less, NULL, pt_div(c, one, y), zero));
+    pt_out(c, imp_choose(c, down, pt_un(c, &tn_op_negative, angle), angle));
+}
+
+static void hypot_(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    tn_value a = pt_un(c, &tn_op_abs, v[0]), b = pt_un(c, &tn_op_abs, v[1]);
+    tn_value high = imp_call2(c, &tn_op_maximum, NULL, a, b), low = imp_call2(c, &tn_op_minimum, NULL, a, b);
+    tn_value plain = imp_call2(c, &tn_op_equal, NULL, low, pt_num(c, low, 0));
+    tn_value infinite = pt_un(c, &tn_op_isinf, high);
+    tn_value r = pt_div(c, low, high);
+    tn_value first = pt_num(c, r, 1);
+    tn_value root = pt_mul(c, high, pt_un(c, &tn_op_sqrt, pt_add(c, first, pt_mul(c, r, r))));
+    pt_out(c, imp_choose(c, imp_call2(c, &tn_op_logical_or, NULL, plain, infinite), high, root));
+}
+
+static void copysign_(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    tn_dtype t = pt_float_type(imp_type(v[0])->dtype);
+    tn_value x = imp_cast(c, v[0], t), y = imp_cast(c, v[1], t), zero = imp_const(c, t, 0);
+    tn_value first = imp_call2(c, &tn_op_less, NULL, y, zero);
+    tn_value minus = imp_call2(c, &tn_op_logical_or, NULL, first,
+                               imp_call2(c, &tn_op_less, NULL, pt_div(c, imp_const(c, t, 1), y), zero));
+    tn_value a = pt_un(c, &tn_op_abs, x);
+    pt_out(c, imp_choose(c, minus, pt_un(c, &tn_op_negative, a), a));
+}
+
+static void fmax_(imp_node *c) /* a NaN does not count */
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    tn_value m = imp_call2(c, relay(c), NULL, v[0], v[1]);
+    if (tn_dtype_is_float(imp_type(v[0])->dtype)) {
+        m = imp_choose(c, pt_un(c, &tn_op_isnan, v[1]), v[0], m);
+        m = imp_choose(c, pt_un(c, &tn_op_isnan, v[0]), v[1], m);
+    }
+    pt_out(c, m);
+}
+
+static void xlogy(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    tn_dtype t = pt_float_type(imp_type(v[0])->dtype);
+    tn_value x = imp_cast(c, v[0], t), y = imp_cast(c, v[1], t);
+    bool plus_one = strstr(pt_of(c)->row->schema, "log1py") != NULL;
+    tn_value l = pt_un(c, &tn_op_log, plus_one ? pt_add(c, y, imp_const(c, t, 1)) : y);
+    tn_value zero = imp_call2(c, &tn_op_equal, NULL, x, imp_const(c, t, 0));
+    tn_value first = imp_const(c, t, 0);
+    tn_value r = imp_choose(c, zero, first, pt_mul(c, x, l));
+    pt_out(c, imp_choose(c, pt_un(c, &tn_op_isnan, y), y, r));
+}
+
+static void heaviside(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    tn_value zero = pt_num(c, v[0], 0), one = pt_num(c, v[0], 1);
+    tn_value r = imp_choose(c, imp_call2(c, &tn_op_greater, NULL, v[0], zero), one, zero);
+    r = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, v[0], zero), v[1], r);
+    pt_out(c, tn_dtype_is_float(imp_type(v[0])->dtype) ? imp_choose(c, pt_un(c, &tn_op_isnan, v[0]), v[0], r)
+                                                       : r);
+}
+
+static void logaddexp(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    bool two = strncmp(pt_of(c)->row->schema, "logaddexp2", 10) == 0;
+    double base = two ? 0.693147180559945309417 : 1;
+    tn_value high = imp_call2(c, &tn_op_maximum, NULL, v[0], v[1]);
+    tn_value d = pt_un(c, &tn_op_negative, pt_un(c, &tn_op_abs, pt_sub(c, v[0], v[1])));
+    d = two ? pt_mul(c, d, pt_num(c, d, base)) : d;
+    /* softplus(d) for d <= 0 */
+    tn_value l = pt_un(c, &tn_op_nn_softplus, d);
+    l = two ? pt_div(c, l, pt_num(c, l, base)) : l;
+    tn_value first = pt_un(c, &tn_op_isinf, v[0]);
+    tn_value same =
+        imp_call2(c, &tn_op_logical_and, NULL, first, imp_call2(c, &tn_op_equal, NULL, v[0], v[1]));
+    pt_out(c, imp_choose(c, same, v[0], pt_add(c, high, l)));
+}
+
+/* ---- one operand ---- */
+
+static void same(imp_node *c) { pt_out(c, pt_in(c, 0)); }
+
+static void unary_float(imp_node *c) { pt_out(c, pt_un(c, relay(c), pt_float_in(c, 0))); }
+
+/* floor and its kin: integers stay. */
+static void rounding(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    pt_out(c, tn_dtype_is_float(imp_type(x)->dtype) ? pt_un(c, relay(c), x) : x);
+}
+
+static void round_to(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    int64_t digits = pt_integer(c, 1);
+    if (!tn_dtype_is_float(imp_type(x)->dtype)) {
+        pt_out(c, x);
+        return;
+    }
+    if (!digits) {
+        pt_out(c, pt_un(c, &tn_op_round, x));
+        return;
+    }
+    tn_value ten = pt_num(c, x, pow(10, fabs((double)digits)));
+    tn_value up = digits > 0 ? pt_mul(c, x, ten) : pt_div(c, x, ten);
+    up = pt_un(c, &tn_op_round, up);
+    pt_out(c, digits > 0 ? pt_div(c, up, ten) : pt_mul(c, up, ten));
+}
+
+static void negative(imp_node *c) { pt_out(c, pt_un(c, &tn_op_negative, pt_in(c, 0))); }
+
+static void absolute(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    tn_dtype t = imp_type(x)->dtype;
+    pt_out(c, t.code == TN_UINT || tn_dtype_is_bool(t) ? x : pt_un(c, &tn_op_abs, x));
+}
+
+static void sign(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    pt_out(c, tn_dtype_is_bool(imp_type(x)->dtype) ? x : pt_un(c, &tn_op_sign, x));
+}
+
+static void is_what(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    if (!tn_dtype_is_float(imp_type(x)->dtype))
+        x = imp_cast(c, x, TN_F32); /* none is, or all are */
+    const tn_op *op = relay(c);
+    tn_value v = pt_un(c, op ? op : &tn_op_isinf, x);
+    bool up = strncmp(pt_of(c)->row->schema, "isposinf", 8) == 0,
+         down = strncmp(pt_of(c)->row->schema, "isneginf", 8) == 0;
+    if (up || down)
+        v = imp_call2(c, &tn_op_logical_and, NULL, v,
+                      imp_call2(c, up ? &tn_op_greater : &tn_op_less, NULL, x, pt_num(c, x, 0)));
+    pt_out(c, v);
+}
+
+static void signbit_(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    tn_value below = imp_call2(c, &tn_op_less, NULL, x, pt_num(c, x, 0));
+    if (tn_dtype_is_float(imp_type(x)->dtype)) {
+        tn_value first = pt_div(c, pt_num(c, x, 1), x);
+        below = imp_call2(c, &tn_op_logical_or, NULL, below,
+                          imp_call2(c, &tn_op_less, NULL, first, pt_num(c, x, 0)));
+    }
+    pt_out(c, below);
+}
+
+static void square(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    pt_out(c, pt_mul(c, x, x));
+}
+
+static void reciprocal(imp_node *c)
+{
+    tn_value x = pt_float_in(c, 0);
+    pt_out(c, pt_div(c, pt_num(c, x, 1), x));
+}
+
+/* The constant factors of logarithms, exponents and angles. */
+static void scaled_before(imp_node *c)
+{
+    tn_value x = pt_float_in(c, 0);
+    pt_out(c, pt_un(c, relay(c), pt_mul(c, x, pt_num(c, x, 0.693147180559945309417))));
+}
+
+static void log_base(imp_node *c)
+{
+    tn_value x = pt_float_in(c, 0);
+    double base =
+        strncmp(pt_of(c)->row->schema, "log2", 4) == 0 ? 0.693147180559945309417 : 2.30258509299404568402;
+    tn_dtype t = imp_type(x)->dtype;
+    tn_value wide = imp_cast(c, x, TN_F64); /* exact for powers of the base */
+    tn_value first = pt_un(c, &tn_op_log, wide);
+    pt_out(c, imp_cast(c, pt_div(c, first, pt_num(c, wide, base)), t));
+}
+
+static void angle_factor(imp_node *c)
+{
+    tn_value x = pt_float_in(c, 0);
+    bool to_degrees = strncmp(pt_of(c)->row->schema, "rad2deg", 7) == 0;
+    pt_out(c, pt_mul(c, x, pt_num(c, x, to_degrees ? 57.295779513082320876798 : 0.017453292519943295769)));
+}
+
+/* log1p(x) = 2 atanh(x / (2 + x)) near 0; the logarithm elsewhere. */
+static tn_value log1p_of(imp_node *c, tn_value x)
+{
+    tn_value first = pt_un(c, &tn_op_abs, x);
+    tn_value one = pt_num(c, x, 1), near = imp_call2(c, &tn_op_less, NULL, first, pt_num(c, x, 0.5));
+    tn_value safe = imp_choose(c, near, x, pt_num(c, x, 0));
+    tn_value small = pt_un(c, &tn_op_atanh, pt_div(c, safe, pt_add(c, safe, pt_num(c, x, 2))));
+    tn_value second = pt_mul(c, small, pt_num(c, x, 2));
+    return imp_choose(c, near, second, pt_un(c, &tn_op_log, pt_add(c, x, one)));
+}
+
+static void log1p_(imp_node *c) { pt_out(c, log1p_of(c, pt_float_in(c, 0))); }
+
+static void expm1_(imp_node *c)
+{
+    tn_value x = pt_float_in(c, 0);
+    tn_alpha_attr one = {1};
+    /* elu is expm1 below 0; above: exp(x) (1 - exp(-x)) */
+    tn_value down = imp_call1(c, &tn_op_nn_elu, &one, pt_un(c, &tn_op_negative, pt_un(c, &tn_op_abs, x)));
+    tn_value first = pt_un(c, &tn_op_negative, down);
+    tn_value up = pt_mul(c, first, pt_un(c, &tn_op_exp, x));
+    tn_value below = imp_call2(c, &tn_op_less, NULL, x, pt_num(c, x, 0));
+    tn_value large = imp_call2(c, &tn_op_greater, NULL, x, pt_num(c, x, 20));
+    tn_value second = pt_un(c, &tn_op_exp, x);
+    tn_value r = imp_choose(c, below, down, imp_choose(c, large, pt_sub(c, second, pt_num(c, x, 1)), up));
+    pt_out(c, r);
+}
+
+static void frac(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    pt_out(c, pt_sub(c, x, pt_un(c, &tn_op_trunc, x)));
+}
+
+static void erfc_(imp_node *c)
+{
+    tn_value x = pt_float_in(c, 0);
+    tn_dtype t = imp_type(x)->dtype;
+    tn_value wide = imp_cast(c, x, TN_F64);
+    tn_value first = pt_num(c, wide, 1);
+    pt_out(c, imp_cast(c, pt_sub(c, first, pt_un(c, &tn_op_erf, wide)), t));
+}
+
+static void sinc(imp_node *c)
+{
+    tn_value x = pt_float_in(c, 0), a = pt_mul(c, x, pt_num(c, x, 3.14159265358979323846));
+    tn_value zero = imp_call2(c, &tn_op_equal, NULL, x, pt_num(c, x, 0));
+    tn_value safe = imp_choose(c, zero, pt_num(c, x, 1), a);
+    tn_value first = pt_num(c, x, 1);
+    pt_out(c, imp_choose(c, zero, first, pt_div(c, pt_un(c, &tn_op_sin, safe), safe)));
+}
+
+static void logit(imp_node *c)
+{
+    tn_value x = pt_float_in(c, 0);
+    if (pt_given(c, 1)) {
+        double eps = pt_real(c, 1);
+        tn_clip_attr a = {eps, 1 - eps};
+        x = imp_call1(c, &tn_op_clip, &a, x);
+    }
+    pt_out(c, pt_un(c, &tn_op_log, pt_div(c, x, pt_sub(c, pt_num(c, x, 1), x))));
+}
+
+/* ---- limits, choices ---- */
+
+static void clamp(imp_node *c)
+{
+    pt_value v[3] = {pt_arg(c, 0), pt_arg(c, 1), pt_arg(c, 2)};
+    tn_dtype t = pt_result_type(c, 3, v);
+    tn_value x = pt_as(c, v[0], t);
+    double low, high;
+    tn_value a = v[1].kind == PT_NONE ? (tn_value){0} : pt_as(c, v[1], t),
+             b = v[2].kind == PT_NONE ? (tn_value){0} : pt_as(c, v[2], t);
+    if (a.def && b.def && imp_scalar(c, a, &low) && imp_scalar(c, b, &high) && low <= high) {
+        tn_clip_attr clip = {low, high};
+        pt_out(c, imp_call1(c, &tn_op_clip, &clip, x));
+        return;
+    }
+    if (a.def)
+        x = imp_call2(c, &tn_op_maximum, NULL, x, a);
+    if (b.def)
+        x = imp_call2(c, &tn_op_minimum, NULL, x, b);
+    pt_out(c, x);
+}
+
+static void clamp_one(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    pt_out(c, imp_call2(c, relay(c), NULL, v[0], v[1]));
+}
+
+static void where(imp_node *c)
+{
+    pt_value v[2] = {pt_arg(c, 1), pt_arg(c, 2)};
+    tn_dtype t = pt_result_type(c, 2, v);
+    tn_value first = truth(c, pt_in(c, 0));
+    tn_value second = pt_as(c, v[0], t);
+    pt_out(c, imp_choose(c, first, second, pt_as(c, v[1], t)));
+}
+
+static void masked_fill(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    tn_value first = truth(c, pt_in(c, 1));
+    pt_out(c, imp_choose(c, first, pt_as(c, pt_arg(c, 2), imp_type(x)->dtype), x));
+}
+
+/* self + value * a * b, or a / b */
+static void addcmul(imp_node *c)
+{
+    pt_value v[3] = {pt_arg(c, 0), pt_arg(c, 1), pt_arg(c, 2)};
+    tn_dtype t = pt_result_type(c, 3, v);
+    tn_value x = pt_as(c, v[1], t), y = pt_as(c, v[2], t);
+    tn_value first = imp_call2(c, relay(c), NULL, x, y);
+    tn_value r = pt_mul(c, first, pt_as(c, pt_arg(c, 3), t));
+    pt_out(c, pt_add(c, pt_as(c, v[0], t), r));
+}
+
+static void lerp(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    tn_value w = pt_as(c, pt_arg(c, 2), imp_type(v[0])->dtype), d = pt_sub(c, v[1], v[0]);
+    tn_value near = pt_add(c, v[0], pt_mul(c, w, d));
+    tn_value far = pt_sub(c, v[1], pt_mul(c, d, pt_sub(c, pt_num(c, w, 1), w)));
+    tn_value first = pt_un(c, &tn_op_abs, w);
+    pt_out(c, imp_choose(c, imp_call2(c, &tn_op_less, NULL, first, pt_num(c, w, 0.5)), near, far));
+}
+
+static void nan_to_num(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    tn_dtype t = imp_type(x)->dtype;
+    if (!tn_dtype_is_float(t)) {
+        pt_out(c, x);
+        return;
+    }
+    double most = t.code == TN_BFLOAT ? 3.3895313892515355e38
+                  : t.bits == 16      ? 65504
+                  : t.bits == 32      ? 3.4028234663852886e38
+                                      : 1.7976931348623157e308;
+    tn_value inf = pt_un(c, &tn_op_isinf, x), up = imp_call2(c, &tn_op_greater, NULL, x, pt_num(c, x, 0));
+    tn_value first = pt_num(c, x, pt_given(c, 2) ? pt_real(c, 2) : most);
+    tn_value edge = imp_choose(c, up, first, pt_num(c, x, pt_given(c, 3) ? pt_real(c, 3) : -most));
+    tn_value v = imp_choose(c, inf, edge, x);
+    tn_value second = pt_un(c, &tn_op_isnan, x);
+    pt_out(c, imp_choose(c, second, pt_num(c, x, pt_given(c, 1) ? pt_real(c, 1) : 0), v));
+}
+
+static void isclose_(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    tn_dtype t = pt_float_type(imp_type(v[0])->dtype);
+    tn_value x = imp_cast(c, v[0], t), y = imp_cast(c, v[1], t);
+    tn_value first = imp_const(c, t, pt_real(c, 3));
+    tn_value second = imp_const(c, t, pt_real(c, 2));
+    tn_value room = pt_add(c, first, pt_mul(c, second, pt_un(c, &tn_op_abs, y)));
+    tn_value d = pt_un(c, &tn_op_abs, pt_sub(c, x, y));
+    tn_value third = imp_call2(c, &tn_op_less_equal, NULL, d, room);
+    tn_value near = imp_call2(c, &tn_op_logical_and, NULL, third, pt_un(c, &tn_op_isfinite, d));
+    tn_value is = imp_call2(c, &tn_op_logical_or, NULL, near, imp_call2(c, &tn_op_equal, NULL, x, y));
+    if (pt_truth(c, 4)) {
+        tn_value fourth = pt_un(c, &tn_op_isnan, x);
+        is = imp_call2(c, &tn_op_logical_or, NULL, is,
+                       imp_call2(c, &tn_op_logical_and, NULL, fourth, pt_un(c, &tn_op_isnan, y)));
+    }
+    pt_out(c, is);
+}
+
+static void shift(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    pt_out(c, imp_call2(c, relay(c), NULL, v[0], v[1]));
+}
+
+#define OP1(name, op) {name "(Tensor self)", unary_float, &tn_op_##op, 0}
+#define OP2(name, f, op) {name "(Tensor self, Tensor other)", f, &tn_op_##op, 0}
+const pt_row pt_rows_math[] = {
+    {"add(Tensor self, Tensor other, *, Scalar alpha=1)", scaled, &tn_op_add, 0},
+    {"sub(Tensor self, Tensor other, *, Scalar alpha=1)", scaled, &tn_op_subtract, 0},
+    {"subtract(Tensor self, Tensor other, *, Scalar alpha=1)", scaled, &tn_op_subtract, 0},
+    {"rsub(Tensor self, Tensor other, Scalar alpha=1)", scaled, &tn_op_subtract, 0},
+    OP2("mul", multiply, multiply),
+    OP2("multiply", multiply, multiply),
+    {"div(Tensor self, Tensor other, *, str? rounding_mode=None)", divide, NULL, 0},
+    {"divide(Tensor self, Tensor other, *, str? rounding_mode=None)", divide, NULL, 0},
+    OP2("true_divide", divide, divide),
+    OP2("floor_divide", floor_divide, floor_divide),
+    OP2("floordiv", floor_divide, floor_divide),
+    OP2("remainder", remainder_, floor_mod),
+    OP2("fmod", remainder_, mod),
+    OP2("eq", compare, equal),
+    OP2("ne", compare, not_equal),
+    OP2("lt", compare, less),
+    OP2("le", compare, less_equal),
+    OP2("gt", compare, greater),
+    OP2("ge", compare, greater_equal),
+    OP2("not_equal", compare, not_equal),
+    OP2("less", compare, less),
+    OP2("less_equal", compare, less_equal),
+    OP2("greater", compare, greater),
+    OP2("greater_equal", compare, greater_equal),
+    {"pow(Tensor self, Tensor exponent)", power, NULL, 0},
+    {"float_power(Tensor self, Tensor exponent)", power, NULL, 0},
+    OP2("maximum", binary, maximum),
+    OP2("minimum", binary, minimum),
+    OP2("fmax", fmax_, maximum),
+    OP2("fmin", fmax_, minimum),
+    OP2("logical_and", logic, logical_and),
+    OP2("logical_or", logic, logical_or),
+    OP2("logical_xor", logic, logical_xor),
+    OP2("bitwise_and", bits, bitwise_and),
+    OP2("bitwise_or", bits, bitwise_or),
+    OP2("bitwise_xor", bits, bitwise_xor),
+    OP2("__and__", bits, bitwise_and),
+    OP2("__or__", bits, bitwise_or),
+    OP2("__xor__", bits, bitwise_xor),
+    OP2("bitwise_left_shift", shift, left_shift),
+    OP2("bitwise_right_shift", shift, right_shift),
+    OP2("__lshift__", shift, left_shift),
+    OP2("__rshift__", shift, right_shift),
+    OP2("atan2", atan2_, atan),
+    OP2("arctan2", atan2_, atan),
+    OP2("hypot", hypot_, sqrt),
+    OP2("copysign", copysign_, abs),
+    OP2("xlogy", xlogy, log),
+    OP2("special_xlogy", xlogy, log),
+    OP2("special_xlog1py", xlogy, log),
+    {"heaviside(Tensor self, Tensor values)", heaviside, NULL, 0},
+    OP2("logaddexp", logaddexp, log),
+    OP2("logaddexp2", logaddexp, log),
+    {"bitwise_not(Tensor self)", not_, NULL, 0},
+    {"logical_not(Tensor self)", logical_not, NULL, 0},
+    {"__not__(Tensor self)", logical_not, NULL, 0},
+    OP1("exp", exp),
+    OP1("log", log),
+    OP1("sqrt", sqrt),
+    OP1("rsqrt", rsqrt),
+    OP1("sin", sin),
+    OP1("cos", cos),
+    OP1("tan", tan),
+    OP1("asin", asin),
+    OP1("acos", acos),
+    OP1("atan", atan),
+    OP1("sinh", sinh),
+    OP1("cosh", cosh),
+    OP1("tanh", tanh),
+    OP1("asinh", asinh),
+    OP1("acosh", acosh),
+    OP1("atanh", atanh),
+    OP1("arcsin", asin),
+    OP1("arccos", acos),
+    OP1("arctan", atan),
+    OP1("arcsinh", asinh),
+    OP1("arccosh", acosh),
+    OP1("arctanh", atanh),
+    OP1("erf", erf),
+    OP1("sigmoid", sigmoid),
+    OP1("special_expit", sigmoid),
+    OP1("special_erf", erf),
+    {"floor(Tensor self)", rounding, &tn_op_floor, 0},
+    {"ceil(Tensor self)", rounding, &tn_op_ceil, 0},
+    {"trunc(Tensor self)", rounding, &tn_op_trunc, 0},
+    {"fix(Tensor self)", rounding, &tn_op_trunc, 0},
+    {"round(Tensor self, *, int decimals=0)", round_to, NULL, 0},
+    {"special_round(Tensor self, *, int decimals=0)", round_to, NULL, 0},
+    {"neg(Tensor self)", negative, NULL, 0},
+    {"negative(Tensor self)", negative, NULL, 0},
+    {"abs(Tensor self)", absolute, NULL, 0},
+    {"absolute(Tensor self)", absolute, NULL, 0},
+    {"sign(Tensor self)", sign, NULL, 0},
+    {"sgn(Tensor self)", sign, NULL, 0},
+    {"positive(Tensor self)", same, NULL, 0},
+    {"isnan(Tensor self)", is_what, &tn_op_isnan, 0},
+    {"isinf(Tensor self)", is_what, &tn_op_isinf, 0},
+    {"isfinite(Tensor self)", is_what, &tn_op_isfinite, 0},
+    {"isposinf(Tensor self)", is_what, NULL, 0},
+    {"isneginf(Tensor self)", is_what, NULL, 0},
+    {"signbit(Tensor self)", signbit_, NULL, 0},
+    {"square(Tensor self)", square, NULL, 0},
+    {"reciprocal(Tensor self)", reciprocal, NULL, 0},
+    {"exp2(Tensor self)", scaled_before, &tn_op_exp, 0},
+    {"special_exp2(Tensor self)", scaled_before, &tn_op_exp, 0},
+    {"log2(Tensor self)", log_base, NULL, 0},
+    {"log10(Tensor self)", log_base, NULL, 0},
+    {"rad2deg(Tensor self)", angle_factor, NULL, 0},
+    {"deg2rad(Tensor self)", angle_factor, NULL, 0},
+    {"log1p(Tensor self)", log1p_, NULL, 0},
+    {"special_log1p(Tensor self)", log1p_, NULL, 0},
+    {"expm1(Tensor self)", expm1_, NULL, 0},
+    {"special_expm1(Tensor self)", expm1_, NULL, 0},
+    {"frac(Tensor self)", frac, NULL, 0},
+    {"erfc(Tensor self)", erfc_, NULL, 0},
+    {"special_erfc(Tensor self)", erfc_, NULL, 0},
+    {"sinc(Tensor self)", sinc, NULL, 0},
+    {"special_sinc(Tensor self)", sinc, NULL, 0},
+    {"logit(Tensor self, float? eps=None)", logit, NULL, 0},
+    {"special_logit(Tensor self, float? eps=None)", logit, NULL, 0},
+    {"clamp(Tensor self, Tensor? min=None, Tensor? max=None)", clamp, NULL, 0},
+    {"clip(Tensor self, Tensor? min=None, Tensor? max=None)", clamp, NULL, 0},
+    {"clamp_min(Tensor self, Tensor min)", clamp_one, &tn_op_maximum, 0},
+    {"clamp_max(Tensor self, Tensor max)", clamp_one, &tn_op_minimum, 0},
+    {"where(Tensor condition, Tensor self, Tensor other)", where, NULL, 0},
+    {"masked_fill(Tensor self, Tensor mask, Tensor value)", masked_fill, NULL, 0},
+    {"addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", addcmul, &tn_op_multiply, 0},
+    {"addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", addcmul, &tn_op_divide, 0},
+    {"lerp(Tensor self, Tensor end, Tensor weight)", lerp, NULL, 0},
+    {"nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)", nan_to_num, NULL, 0},
+    {"isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", isclose_,
+     NULL, 0},
+    {0},
+};

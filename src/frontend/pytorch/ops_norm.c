@@ -1,0 +1,235 @@
+/* Normalisation. */
+#include "frontend/pytorch/ops.h"
+
+#include <string.h>
+
+/* Along axis 1 of x. */
+static tn_value along_channels(imp_node *c, tn_value v, int rank)
+{
+    const tn_expr *dim[IMP_MAX_RANK];
+    for (int d = 0; d < rank; d++)
+        dim[d] = d == 1 ? imp_type(v)->dim[0] : tn_idx(c->pool, 1);
+    return imp_reshape(c, v, rank, dim);
+}
+
+static tn_value ones_like(imp_node *c, tn_value x, double v)
+{
+    const tn_expr *n = imp_rank(x) > 1 ? imp_type(x)->dim[1] : tn_idx(c->pool, 1);
+    return pt_expand(c, pt_num(c, x, v), tn_dims_make(c->arena, 1, &n));
+}
+
+/* x normalised by its own moments along axes. */
+static tn_value normalised(imp_node *c, tn_value x, tn_ints axes, double eps, tn_value *mean, tn_value *rstd)
+{
+    tn_value m = pt_sum(c, &tn_op_mean, x, axes, true), d = pt_sub(c, x, m);
+    tn_value v = pt_sum(c, &tn_op_mean, pt_mul(c, d, d), axes, true);
+    tn_value r = pt_un(c, &tn_op_rsqrt, pt_add(c, v, pt_num(c, x, eps)));
+    if (mean)
+        *mean = m;
+    if (rstd)
+        *rstd = r;
+    return pt_mul(c, d, r);
+}
+
+static tn_value scaled(imp_node *c, tn_value y, tn_value w, tn_value b, int rank)
+{
+    if (w.def)
+        y = pt_mul(c, y, along_channels(c, imp_cast(c, w, imp_type(y)->dtype), rank));
+    return b.def ? pt_add(c, y, along_channels(c, imp_cast(c, b, imp_type(y)->dtype), rank)) : y;
+}
+
+/* batch_norm(x, weight, bias, mean, var, training, momentum, eps, ...) */
+static tn_value batch(imp_node *c, bool training, double eps)
+{
+    tn_value x = pt_in(c, 0), w = pt_in(c, 1), b = pt_in(c, 2), mean = pt_in(c, 3), var = pt_in(c, 4);
+    int rank = imp_rank(x);
+    if (training || !mean.def || !var.def) {
+        int64_t axes[IMP_MAX_RANK] = {0};
+        for (int d = 2; d < rank; d++)
+            axes[d - 1] = d;
+        tn_value y = normalised(c, x, tn_ints_make(c->arena, (uint32_t)(rank - 1), axes), eps, NULL, NULL);
+        return scaled(c, y, w, b, rank);
+    }
+    tn_batch_norm_attr a;
+    (void)tn_attr_init(c->pool, tn_op_nn_batch_norm.attr, sizeof a, &a);
+    a.epsilon = eps;
+    tn_dtype t = imp_type(x)->dtype;
+    tn_value in[5] = {x, w.def ? imp_cast(c, w, t) : ones_like(c, x, 1),
+                      b.def ? imp_cast(c, b, t) : ones_like(c, x, 0), imp_cast(c, mean, t),
+                      imp_cast(c, var, t)};
+    return imp_call(c, &tn_op_nn_batch_norm, &a, 5, in);
+}
+
+static void batch_norm(imp_node *c)
+{
+    bool first = pt_truth(c, 5);
+    pt_out(c, batch(c, first, pt_real(c, 7)));
+}
+
+static tn_value empty(imp_node *c)
+{
+    const tn_expr *zero = tn_idx(c->pool, 0);
+    return pt_expand(c, imp_const(c, TN_F32, 0), tn_dims_make(c->arena, 1, &zero));
+}
+
+/* With the moments that only training needs: empty. */
+static void native_batch_norm(imp_node *c)
+{
+    tn_value none = empty(c);
+    bool first = pt_truth(c, 5);
+    tn_value y = batch(c, first, pt_real(c, 7));
+    pt_out_many(c, PT_TUPLE, 3, (const tn_value[]){y, none, none});
+}
+
+static void no_training(imp_node *c)
+{
+    tn_value none = empty(c);
+    tn_value y = batch(c, false, pt_real(c, 6));
+    pt_out_many(c, PT_TUPLE, 3, (const tn_value[]){y, none, none});
+}
+
+static void instance_norm(imp_node *c)
+{
+    tn_value x = pt_in(c, 0), w = pt_in(c, 1), b = pt_in(c, 2);
+    int64_t axes[IMP_MAX_RANK];
+    int rank = imp_rank(x);
+    if (!pt_truth(c, 5)) {
+        pt_out(c, batch(c, false, pt_real(c, 7)));
+        return;
+    }
+    for (int d = 2; d < rank; d++)
+        axes[d - 2] = d;
+    tn_value y = normalised(c, x, tn_ints_make(c->arena, rank > 2 ? (uint32_t)(rank - 2) : 0, axes),
+                            pt_real(c, 7), NULL, NULL);
+    pt_out(c, scaled(c, y, w, b, rank));
+}
+
+/* The last dimensions, whose extents are listed. */
+static tn_ints last_axes(imp_node *c, tn_value x, uint32_t n)
+{
+    int64_t axes[IMP_MAX_RANK];
+    for (uint32_t i = 0; i < n && i < IMP_MAX_RANK; i++)
+        axes[i] = imp_rank(x) - (int64_t)n + i;
+    if ((int)n > imp_rank(x))
+        imp_refuse(c, IMP_BAD_VALUE, "%u dimensions are normalised of %d", (unsigned)n, imp_rank(x));
+    return tn_ints_make(c->arena, n, axes);
+}
+
+/* Sums of 16-bit floats are kept in 32 bits. */
+static tn_value wide(imp_node *c, tn_value x) { return imp_cast(c, x, imp_sum_dtype(imp_type(x)->dtype)); }
+
+static void layer_norm(imp_node *c)
+{
+    tn_value x = pt_in(c, 0), w = pt_in(c, 2), b = pt_in(c, 3), mean, rstd;
+    tn_dtype t = imp_type(x)->dtype;
+    tn_ints axes = last_axes(c, x, pt_is_sequence(pt_arg(c, 1)) ? (uint32_t)pt_arg(c, 1).list->n : 1);
+    bool native = strncmp(pt_of(c)->row->schema, "native", 6) == 0;
+    if (axes.n == 1 && w.def && b.def && !native && imp_rank(w) == 1) {
+        tn_norm_attr a;
+        (void)tn_attr_init(c->pool, tn_op_nn_layer_norm.attr, sizeof a, &a);
+        a.axis = -1;
+        a.epsilon = pt_real(c, 4);
+        pt_out(c, imp_call(c, &tn_op_nn_layer_norm, &a, 3,
+                           (const tn_value[]){x, imp_cast(c, w, t), imp_cast(c, b, t)}));
+        return;
+    }
+    tn_value first = wide(c, x);
+    tn_value y = imp_cast(c, normalised(c, first, axes, pt_real(c, 4), &mean, &rstd), t);
+    y = w.def ? pt_mul(c, y, w) : y;
+    y = b.def ? pt_add(c, y, b) : y;
+    if (native)
+        pt_out_many(c, PT_TUPLE, 3, (const tn_value[]){y, mean, rstd});
+    else
+        pt_out(c, y);
+}
+
+static void rms_norm(imp_node *c)
+{
+    tn_value x = pt_in(c, 0), w = pt_in(c, 2), v = wide(c, x);
+    tn_ints axes = last_axes(c, x, pt_is_sequence(pt_arg(c, 1)) ? (uint32_t)pt_arg(c, 1).list->n : 1);
+    tn_dtype t = imp_type(x)->dtype;
+    double eps = pt_given(c, 3)        ? pt_real(c, 3)
+                 : t.bits == 64        ? 2.220446049250313e-16
+                 : t.bits == 32        ? 1.1920928955078125e-07
+                 : t.code == TN_BFLOAT ? 0.0078125
+                                       : 0.0009765625;
+    tn_value s = pt_sum(c, &tn_op_mean, pt_mul(c, v, v), axes, true);
+    tn_value y = imp_cast(c, pt_mul(c, v, pt_un(c, &tn_op_rsqrt, pt_add(c, s, pt_num(c, v, eps)))), t);
+    pt_out(c, w.def ? pt_mul(c, y, w) : y);
+}
+
+static tn_value group(imp_node *c, tn_value x, int64_t groups, double eps, tn_value *mean, tn_value *rstd)
+{
+    int rank = imp_rank(x);
+    const tn_expr *dim[3];
+    int64_t axis = 2;
+    if (c->bad || rank < 2 || groups < 1) {
+        imp_refuse(c, IMP_BAD_VALUE, "groups of channels of %d dimensions", rank);
+        return x;
+    }
+    dim[0] = imp_type(x)->dim[0];
+    dim[1] = tn_idx(c->pool, groups);
+    dim[2] = imp_simplify(c, tn_fdiv(c->pool, imp_product(c, imp_type(x), 1, rank), dim[1]));
+    tn_value y = normalised(c, imp_reshape(c, x, 3, dim), tn_ints_make(c->arena, 1, &axis), eps, mean, rstd);
+    return imp_reshape(c, y, rank, imp_type(x)->dim);
+}
+
+static void group_norm(imp_node *c)
+{
+    tn_value x = pt_in(c, 0), w = pt_in(c, 2), b = pt_in(c, 3);
+    tn_dtype t = imp_type(x)->dtype;
+    tn_value first = wide(c, x);
+    int64_t second = pt_integer(c, 1);
+    tn_value y = imp_cast(c, group(c, first, second, pt_real(c, 4), NULL, NULL), t);
+    pt_out(c, scaled(c, y, w, b, imp_rank(x)));
+}
+
+/* native_group_norm(x, weight, bias, n, c, hw, groups, eps) */
+static void native_group_norm(imp_node *c)
+{
+    tn_value x = pt_in(c, 0), w = pt_in(c, 1), b = pt_in(c, 2), m, r;
+    int64_t first = pt_integer(c, 6);
+    tn_value y = scaled(c, group(c, x, first, pt_real(c, 7), &m, &r), w, b, imp_rank(x));
+    pt_out_many(c, PT_TUPLE, 3, (const tn_value[]){y, imp_squeeze(c, m, 2), imp_squeeze(c, r, 2)});
+}
+
+static void local_response(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    tn_lrn_attr a = {pt_integer(c, 1), 1, pt_real(c, 4), pt_real(c, 2), pt_real(c, 3)};
+    pt_out(c, imp_call1(c, &tn_op_nn_lrn, &a, x));
+}
+
+const pt_row pt_rows_norm[] = {
+    {"batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
+     "training, float momentum, float eps, any cudnn_enabled=None)",
+     batch_norm, NULL, 0},
+    {"native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+     "running_var, bool training, float momentum, float eps)",
+     native_batch_norm, NULL, 0},
+    {"_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+     "running_var, bool training, float momentum, float eps)",
+     native_batch_norm, NULL, 0},
+    {"_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+     "Tensor? running_var, float momentum, float eps)",
+     no_training, NULL, 0},
+    {"instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+     "bool use_input_stats, float momentum, float eps, any cudnn_enabled=None)",
+     instance_norm, NULL, 0},
+    {"layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
+     "eps=1e-05, any cudnn_enable=None)",
+     layer_norm, NULL, 0},
+    {"native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps)",
+     layer_norm, NULL, 0},
+    {"rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None)", rms_norm, NULL,
+     0},
+    {"group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, any "
+     "cudnn_enabled=None)",
+     group_norm, NULL, 0},
+    {"native_group_norm(Tensor input, Tensor? weight, Tensor? bias, any N, any C, any HxW, int group, float "
+     "eps)",
+     native_group_norm, NULL, 0},
+    {"local_response_norm(Tensor input, int size, float alpha, float beta, float k)", local_response, NULL,
+     0},
+    {0},
+};

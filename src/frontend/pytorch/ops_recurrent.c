@@ -1,0 +1,3 @@
+#include "frontend/pytorch/ops.h"
+
+const pt_row pt_rows_recurrent[] = {{0}};

@@ -1,0 +1,201 @@
+#ifndef TN_FRONTEND_PYTORCH_PYTORCH_H
+#define TN_FRONTEND_PYTORCH_PYTORCH_H
+/* What PyTorch's readers (TorchScript, torch.export) and converters share.
+ *
+ * A model is run once, with tensors that are values of the graph: Python numbers, lists and objects are worked out,
+ * calls of operators become Relay calls. A condition that only the run knows becomes an `if`; where its branches have
+ * no common form, everything after it is read twice, once for each (run.c). */
+#include "frontend/import/zip.h"
+#include "frontend/pytorch/code.h"
+#include "frontend/pytorch/value.h"
+
+typedef struct pt_import pt_import;
+
+/* ---- operators ---- */
+enum { PT_MAX_ARG = 24 };
+enum { PT_VIEW = 1 }; /* the result shares the memory of the first operand */
+
+typedef struct pt_row {
+    /* as PyTorch declares it, without an overload's name and result: "sub(Tensor self, Tensor other, *, Scalar
+     * alpha=1)". A parameter Tensor takes a number, too. Several rows of a name: the first that fits the arguments. */
+    const char *schema;
+    void (*convert)(imp_node *c);
+    const tn_op *relay; /* for converters that serve several rows */
+    int flags;
+} pt_row;
+
+extern const pt_row pt_rows_math[], pt_rows_nn[], pt_rows_norm[], pt_rows_move[], pt_rows_index[],
+    pt_rows_reduce[], pt_rows_make[], pt_rows_matrix[], pt_rows_activation[], pt_rows_quant[],
+    pt_rows_recurrent[], pt_rows_vision[], pt_rows_resize[], pt_rows_loss[];
+
+typedef struct pt_call { /* an operator being converted; `n` is what import/convert.h works on */
+    imp_node n;
+    pt_import *p;
+    const pt_row *row;
+    const char *name; /* "aten::add" */
+    pt_value arg[PT_MAX_ARG];
+    pt_value out;
+} pt_call;
+
+typedef struct pt_args {
+    size_t n; /* by position first, then by keyword */
+    const pt_value *at;
+    const tn_bytes *keyword; /* empty: by position */
+} pt_args;
+
+/* name: "add", "quantized::conv2d"; the result is UNKNOWN (-1) where it failed, which is reported. */
+pt_value pt_apply(pt_import *p, tn_bytes name, const pt_args *a);
+pt_value pt_replay(pt_import *p, const pt_call *call,
+                   pt_value first);         /* the call with another first operand */
+bool pt_known(pt_import *p, tn_bytes name); /* is there a row? */
+bool pt_is_bad(pt_value v);
+static inline pt_value pt_bad(void) { return (pt_value){.kind = PT_UNKNOWN, .i = -1}; }
+
+/* ---- arguments of a converter (args.c) ---- */
+static inline pt_call *pt_of(imp_node *c) { return (pt_call *)c; }
+static inline pt_value pt_arg(imp_node *c, int i) { return pt_of(c)->arg[i]; }
+static inline bool pt_given(imp_node *c, int i) { return pt_of(c)->arg[i].kind != PT_NONE; }
+tn_value pt_in(imp_node *c, int i);                /* a tensor; a number as one of rank 0; absent for None */
+tn_value pt_as_tensor(imp_node *c, pt_value v);    /* the same of any value */
+tn_value pt_as(imp_node *c, pt_value v, tn_dtype); /* ... of that type */
+tn_dims pt_dims(imp_node *c, int i);               /* extents; what only the run knows is bound */
+const tn_expr *pt_extent(imp_node *c, pt_value v); /* one of them */
+tn_ints pt_ints(imp_node *c, int i);               /* known integers; a number is a list of one */
+int64_t pt_integer(imp_node *c, int i);
+double pt_real(imp_node *c, int i);
+bool pt_truth(imp_node *c, int i);
+const char *pt_string(imp_node *c, int i);
+bool pt_dtype(imp_node *c, int i, tn_dtype *out); /* false: None */
+int pt_axis(imp_node *c, int i, int rank);
+/* n integers from a list of n or of 1 */
+const int64_t *pt_repeated(imp_node *c, int i, int n);
+uint32_t pt_n_in(imp_node *c, int i);                  /* elements of a list of tensors */
+tn_value *pt_list_in(imp_node *c, int i, uint32_t *n); /* a list of tensors */
+
+/* ---- results ---- */
+void pt_out(imp_node *c, tn_value v);
+void pt_out_many(imp_node *c, enum pt_kind kind, uint32_t n, const tn_value v[]); /* LIST or TUPLE */
+void pt_out_value(imp_node *c, pt_value v);
+
+/* ---- types (types.c) ---- */
+bool pt_dtype_of(int64_t code, tn_dtype *out); /* of a ScalarType */
+int64_t pt_code_of(tn_dtype t);
+tn_dtype pt_promote(tn_dtype a, tn_dtype b);
+/* The type in which an operator over these arguments computes. */
+tn_dtype pt_result_type(imp_node *c, int n, const pt_value v[]);
+tn_dtype pt_float_type(tn_dtype t); /* itself, or float32 */
+
+/* ---- numbers, lists, texts (python.c) ---- */
+/* What a call of a function that takes no tensors gives; false: it is none of these. */
+bool pt_python_binary(pt_import *p, tn_bytes name, const pt_args *a, pt_value *out);
+bool pt_python(pt_import *p, tn_bytes name, const pt_args *a, pt_value *out);
+pt_value pt_binary(pt_import *p, const char *op, pt_value a, pt_value b);
+pt_value pt_convert(pt_import *p, enum pt_kind kind, pt_value v);   /* int(v), float(v), bool(v) */
+pt_value pt_number_of(pt_import *p, enum pt_kind kind, tn_value v); /* rank 0; known where v is */
+tn_value pt_number_value(pt_import *p, pt_value v);                 /* int64, float64 or bool, rank 0 */
+pt_value pt_item(pt_import *p, pt_value of, pt_value at);
+
+/* ---- tensors (tensor.c) ---- */
+pt_value pt_tensor_new(pt_import *p, tn_value v);
+tn_value pt_tensor_value(pt_import *p, pt_tensor *t); /* as it is now */
+void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v);
+
+/* ---- the run (run.c, flow.c) ---- */
+typedef struct pt_log {
+    pt_cell *cell;
+    pt_value before;
+} pt_log;
+
+typedef struct pt_path { /* what was decided about a condition that split the run */
+    uint32_t number;     /* of the condition */
+    bool outcome;
+    tn_value subject; /* an int, of which it is known whether it is `with`; absent: of none */
+    int64_t with;
+    bool equal;
+} pt_path;
+
+enum { PT_MAX_CALLS = 200, PT_MAX_PATH = 8, PT_MAX_RUNS = 64, PT_MAX_UNROLL = 4096 };
+
+typedef struct pt_input { /* a tensor or number that the model takes */
+    const char *name;
+    tn_value v;
+} pt_input;
+
+struct pt_import {
+    imp_model im;
+    imp_zip zip;
+    const char *root; /* of the archive's names, with its slash */
+    tn_strmap storages, sources, reported;
+    pt_value constants, self;
+    /* the place where the run is */
+    const tn_loc *loc;
+    const char *file;
+    int line;
+    const char *loc_file;
+    int loc_line;
+    const char *loc_op;
+    int calls;
+    /* what changed, so that branches can be undone */
+    tn_vec(pt_log) log; /* of the run */
+    int logging;        /* branches that the run is in */
+    bool stop;          /* the run is abandoned */
+    const char *raised; /* the model has raised an exception, which says this */
+    /* conditions */
+    uint32_t n_condition;
+    tn_vec(uint32_t) splits; /* numbers of conditions that must split, on the path being read */
+    bool again;              /* the path must be read again, since one more must split */
+    pt_path path[PT_MAX_PATH];
+    uint32_t n_path, n_passed, n_run; /* n_passed: conditions of the path that this run has met */
+    uint64_t steps;
+    /* the model as a function */
+    pt_value (*body)(pt_import *p, void *user);
+    void *user;
+    pt_value result; /* of the run */
+    bool finished;   /* a split has given the result */
+};
+
+tn_status pt_fail(pt_import *p, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+imp_node *pt_ctx(pt_import *p); /* for helpers outside of converters; its failure stops the run */
+void pt_set(pt_import *p, pt_cell *c, pt_value v);
+const tn_loc *pt_place(pt_import *p, const char *op);
+/* Is v something that can be used? An UNKNOWN one splits the run at the condition that made it. */
+bool pt_usable(pt_import *p, pt_value v);
+void pt_stop_if_bad(pt_import *p, imp_node *c);
+
+typedef void pt_branch(pt_import *p, void *user);
+/* Runs one of two pieces of code by a condition. */
+void pt_if(pt_import *p, pt_value condition, pt_branch *then, pt_branch *orelse, void *user);
+typedef struct pt_loop {
+    pt_value trip;                            /* INT or NUMBER; NONE: no limit */
+    pt_value (*go)(pt_import *p, void *user); /* before each iteration; NULL: always */
+    void (*body)(pt_import *p, void *user, pt_value i);
+    void *user;
+} pt_loop;
+void pt_loop_run(pt_import *p, const pt_loop *l);
+
+void pt_undo(pt_import *p, size_t mark); /* what the log has from there on */
+tn_region *pt_region_new(pt_import *p);
+void pt_discard_regions(pt_import *p, size_t from);
+/* Runs the model where p->im.r is. false: it raises or cannot be read; *why says so, where errors are `kept` back. */
+bool pt_run(pt_import *p, const char **why);
+/* Two values as one: by an `if` whose branches give them. */
+typedef struct pt_join pt_join;
+/* Reads the model once for every path; the result's tensors are those of @main. */
+tn_status pt_read(pt_import *p, pt_value (*body)(pt_import *p, void *user), void *user, pt_value *out);
+
+/* ---- TorchScript (script.c, eval.c) ---- */
+pt_value pt_call_method(pt_import *p, pt_object *self, tn_bytes name, const pt_args *a);
+const pt_source *pt_source_of(pt_import *p, tn_bytes qualified,
+                              tn_bytes *out_name); /* file and last name; NULL */
+pt_value pt_run_def(pt_import *p, const pt_def *d, const pt_value *self, const pt_args *a);
+const pt_class *pt_class_of(pt_import *p, tn_bytes qualified);
+const pt_def *pt_method_of(pt_import *p, const pt_object *o, tn_bytes name);
+tn_status pt_unpickle_entry(pt_import *p, const char *name, const char *folder, pt_value *out);
+tn_status pt_import_script(pt_import *p);
+
+/* ---- inputs and results (signature.c) ---- */
+tn_status pt_give_results(pt_import *p, pt_value result);
+
+extern const imp_format pt_format;
+
+#endif

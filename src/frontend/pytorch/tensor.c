@@ -1,0 +1,159 @@
+/* Tensors: constants of the file, values of the graph, views that change with what they show. */
+#include "frontend/pytorch/pytorch.h"
+
+#include "base/size.h"
+#include "op/core/core.h"
+
+#include <string.h>
+
+pt_value pt_tensor_new(pt_import *p, tn_value v)
+{
+    pt_tensor *t = TN_NEW(&p->im.scratch, pt_tensor);
+    t->now.v = (pt_value){.kind = PT_VALUE, .value = v};
+    return (pt_value){.kind = PT_TENSOR, .tensor = t};
+}
+
+/* ---- constants ---- */
+
+/* Elements from the first to behind the last; false: outside of the storage. */
+static bool inside(const pt_tensor *t, size_t elements)
+{
+    int64_t last = t->offset, step;
+    if (t->offset < 0)
+        return false;
+    for (int i = 0; i < t->n; i++) {
+        if (t->dim[i] == 0)
+            return true;
+        if (t->dim[i] < 0 || t->stride[i] < 0 || !tn_i64_mul(t->dim[i] - 1, t->stride[i], &step) ||
+            !tn_i64_add(last, step, &last))
+            return false;
+    }
+    return (uint64_t)last < elements;
+}
+
+static bool contiguous(const pt_tensor *t)
+{
+    int64_t step = 1;
+    for (int i = t->n - 1; i >= 0; i--) {
+        if (t->dim[i] != 1 && t->stride[i] != step)
+            return false;
+        step *= t->dim[i];
+    }
+    return true;
+}
+
+/* Elements in the order of the dimensions. */
+static tn_bytes gathered(pt_import *p, const pt_tensor *t, size_t count, size_t size)
+{
+    uint8_t *to = tn_arena_alloc(&p->im.scratch, count * size, 8);
+    int64_t at[PT_MAX_RANK] = {0}, from = t->offset;
+    for (size_t k = 0; k < count; k++) {
+        memcpy(to + k * size, t->storage->data.at + (size_t)from * size, size);
+        for (int d = t->n - 1; d >= 0; d--) {
+            from += t->stride[d];
+            if (++at[d] < t->dim[d])
+                break;
+            from -= t->stride[d] * t->dim[d];
+            at[d] = 0;
+        }
+    }
+    return (tn_bytes){to, count * size};
+}
+
+static tn_value constant(pt_import *p, pt_tensor *t)
+{
+    imp_model *im = &p->im;
+    const pt_storage *s = t->storage;
+    const char *name = t->name ? t->name
+                               : (const char *)tn_arena_printf(im->g->arena, "storage %.*s",
+                                                               (int)(s->key.n > 64 ? 64 : s->key.n),
+                                                               (const char *)s->key.at);
+    const tn_loc *loc = imp_make_loc(im, NULL, NULL);
+    size_t count, bytes, size = tn_dtype_bytes(s->dtype);
+    tn_region *r = im->r;
+    if (!imp_measure(im, name, (size_t)t->n, t->dim, s->dtype, loc, &count, &bytes))
+        return (tn_value){0};
+    if (!s->has_data || (count && !inside(t, s->data.n / size)))
+        return (void)imp_refuse_tensor(im, loc, name,
+                                       "its data lies outside of the file; the model is damaged"),
+               (tn_value){0};
+    if (bytes > im->memory_limit) /* a small storage may be repeated by strides of 0 */
+        return (void)imp_refuse_tensor(im, loc, name, "it is larger than its file can mean"), (tn_value){0};
+    tn_bytes data = !count          ? (tn_bytes){s->data.at, 0}
+                    : contiguous(t) ? (tn_bytes){s->data.at + (size_t)t->offset * size, bytes}
+                                    : gathered(p, t, count, size);
+    im->r = tn_graph_function(im->g, "main")->body; /* every branch sees it */
+    tn_node *k = imp_constant(im, s->dtype, (size_t)t->n, t->dim, imp_blob(im, data, s->dtype), name);
+    im->r = r;
+    return tn_val(k);
+}
+
+/* ---- values ---- */
+
+tn_value pt_tensor_value(pt_import *p, pt_tensor *t)
+{
+    if (t->base && t->seen != t->base->stamp) {
+        pt_value again = pt_replay(p, t->made, (pt_value){.kind = PT_TENSOR, .tensor = t->base});
+        if (pt_is_sequence(again))
+            again = pt_at(again, t->part);
+        if (again.kind != PT_TENSOR)
+            return (tn_value){0};
+        if (!p->logging) {
+            t->now = again.tensor->now;
+            t->seen = t->base->stamp;
+        }
+        return again.tensor->now.v.value;
+    }
+    if (t->now.v.kind == PT_NONE && t->storage) {
+        tn_value v = constant(p, t);
+        if (!v.def)
+            p->stop = true;
+        t->now.v = (pt_value){.kind = PT_VALUE, .value = v};
+    }
+    return t->now.v.kind == PT_VALUE ? t->now.v.value : (tn_value){0};
+}
+
+/* The base with these elements where the view shows them: the view of the base's positions says where. */
+static tn_value written(pt_import *p, pt_tensor *t, tn_value v)
+{
+    imp_node *c = pt_ctx(p);
+    tn_value base = pt_tensor_value(p, t->base);
+    const tn_type *type = imp_type(base);
+    const tn_expr *n = imp_product(c, type, 0, type->n);
+    tn_value at = imp_reshape(c, imp_count_up(c, n), type->n, type->dim);
+    pt_value shown = pt_replay(p, t->made, pt_tensor_new(p, at));
+    if (pt_is_sequence(shown))
+        shown = pt_at(shown, t->part);
+    if (shown.kind != PT_TENSOR || c->bad)
+        return (tn_value){0};
+    tn_scatter_attr a = {0, "update"};
+    const tn_value in[3] = {imp_flat(c, base), imp_flat(c, pt_tensor_value(p, shown.tensor)), imp_flat(c, v)};
+    return imp_reshape(c, imp_call(c, &tn_op_scatter_elements, &a, 3, in), type->n, type->dim);
+}
+
+void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
+{
+    imp_node *c = pt_ctx(p);
+    const tn_type *type = imp_type(pt_tensor_value(p, t));
+    if (!v.def || p->stop)
+        return;
+    v = imp_cast(c, v, type->dtype);
+    bool alike = imp_rank(v) == type->n;
+    for (int d = 0; d < type->n && alike; d++)
+        alike = imp_type(v)->dim[d] == type->dim[d];
+    if (!alike) {
+        tn_broadcast_to_attr a = {tn_dims_make(c->arena, (uint32_t)type->n, type->dim)};
+        v = imp_call1(c, &tn_op_broadcast_to, &a, v);
+    }
+    if (t->base) {
+        tn_value base = written(p, t, v);
+        pt_stop_if_bad(p, c);
+        if (p->stop)
+            return;
+        pt_tensor_set(p, t->base, base);
+    }
+    pt_stop_if_bad(p, c);
+    pt_set(p, &t->now, (pt_value){.kind = PT_VALUE, .value = v});
+    t->stamp++;
+    t->seen = t->base ? t->base->stamp : 0;
+}

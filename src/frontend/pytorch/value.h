@@ -1,0 +1,145 @@
+#ifndef TN_FRONTEND_PYTORCH_VALUE_H
+#define TN_FRONTEND_PYTORCH_VALUE_H
+/* Python values: what a pickle holds, and what the code of a model computes while it is read. Memory is the scratch of
+ * the import. */
+#include "frontend/import/convert.h"
+
+enum pt_kind {
+    PT_NONE,
+    PT_BOOL,
+    PT_INT,
+    PT_FLOAT,
+    PT_TEXT,
+    PT_LIST,
+    PT_TUPLE,
+    PT_DICT, /* a list of keys and values in turn */
+    PT_TENSOR,
+    PT_NUMBER, /* a bool, int or float that only the run knows */
+    PT_OBJECT,
+    PT_GLOBAL,  /* a name of a module: its text */
+    PT_STORAGE, /* of a pickle: data of tensors */
+    PT_VALUE,   /* in the cell of a tensor: its value in the graph */
+    PT_UNKNOWN, /* what branches that only the run chooses between made of it has no common form */
+    PT_UNSET    /* a variable that has no value yet */
+};
+
+typedef struct pt_list pt_list;
+typedef struct pt_tensor pt_tensor;
+typedef struct pt_object pt_object;
+typedef struct pt_storage pt_storage;
+typedef struct pt_number pt_number;
+
+typedef struct pt_value {
+    enum pt_kind kind;
+    union {
+        bool b;
+        int64_t i; /* UNKNOWN: the number of the branch */
+        double f;
+        tn_bytes text;
+        pt_list *list;
+        pt_tensor *tensor;
+        pt_number *number;
+        pt_object *object;
+        pt_storage *storage;
+        tn_value value;
+    };
+} pt_value;
+
+typedef struct pt_cell { /* what can be given another value */
+    pt_value v;
+} pt_cell;
+
+struct pt_list {
+    pt_value *at;
+    size_t n, cap;
+    tn_region *owner; /* where it was made: elsewhere it must not change */
+};
+
+struct pt_number {
+    enum pt_kind kind; /* BOOL, INT or FLOAT */
+    tn_value v;        /* rank 0: bool, int64, float64 */
+};
+
+struct pt_storage {
+    tn_dtype dtype;
+    tn_bytes key;
+    bool has_data, loading;
+    tn_bytes data;
+    int quantised; /* elements are steps of a scale */
+};
+
+typedef struct pt_attr {
+    tn_bytes name;
+    pt_cell cell;
+} pt_attr;
+
+struct pt_object {
+    tn_bytes type; /* the name of its class */
+    pt_attr *at;
+    size_t n, cap;
+    const char *path; /* "layer1.0"; NULL: not known */
+    pt_value state;   /* what its class makes of it is not known: as the file has it */
+};
+
+enum { PT_MAX_RANK = 64 };
+
+struct pt_tensor {
+    pt_cell now; /* NONE: not in the graph yet; VALUE */
+    /* a constant of the file */
+    const pt_storage *storage;
+    int64_t offset; /* elements */
+    int n;
+    const int64_t *dim, *stride;
+    const char *name;
+    /* a view of another tensor, which changes with it */
+    struct pt_tensor *base;
+    const struct pt_call *made; /* how */
+    uint32_t part;              /* which of its results */
+    uint32_t stamp, seen;       /* changes of this one; of the base that `now` knows of */
+    /* of quantised elements: value = (element - zero) * scale */
+    bool quantised;
+    const struct pt_scale *scale;
+};
+
+typedef struct pt_scale {
+    tn_value scale, zero; /* scalars, or lists along axis */
+    int axis;             /* -1: scalars */
+    double one_scale;     /* of scalars */
+    int64_t one_zero;
+} pt_scale;
+
+static inline pt_value pt_none(void) { return (pt_value){.kind = PT_NONE}; }
+static inline pt_value pt_bool(bool b) { return (pt_value){.kind = PT_BOOL, .b = b}; }
+static inline pt_value pt_int(int64_t i) { return (pt_value){.kind = PT_INT, .i = i}; }
+static inline pt_value pt_float(double f) { return (pt_value){.kind = PT_FLOAT, .f = f}; }
+static inline pt_value pt_text(tn_bytes s) { return (pt_value){.kind = PT_TEXT, .text = s}; }
+pt_value pt_words(const char *text);
+bool pt_is_text(pt_value v, const char *text);
+static inline bool pt_is_sequence(pt_value v) { return v.kind == PT_LIST || v.kind == PT_TUPLE; }
+static inline pt_value pt_at(pt_value v, size_t i) /* of a LIST, TUPLE or DICT; NONE: there is none */
+{
+    return i < v.list->n ? v.list->at[i] : pt_none();
+}
+pt_value pt_make(tn_arena *a, enum pt_kind kind, size_t n, const pt_value at[]); /* LIST, TUPLE, DICT */
+void pt_push(tn_arena *a, pt_list *l, pt_value v);
+bool pt_same(pt_value a, pt_value b); /* numbers by value, containers by identity */
+/* The value of the last such key; NULL: none. */
+pt_value *pt_dict_find(pt_value dict, pt_value key);
+pt_cell *pt_attr_find(pt_object *o, tn_bytes name); /* NULL: none */
+pt_cell *pt_attr_add(tn_arena *a, pt_object *o, tn_bytes name);
+const char *pt_kind_name(enum pt_kind kind);
+
+/* ---- pickles (pickle.c) ---- */
+/* Reads one pickle from data at *at, which moves behind it. Nothing is executed: names outside of a short list become
+ * objects without a class. NULL, or what is wrong. */
+typedef struct pt_pickle {
+    tn_arena *arena;
+    tn_bytes data;
+    size_t at;
+    tn_strmap *storages; /* key -> pt_storage *; shared by the pickles of a file */
+    size_t budget;       /* values that it may yet make */
+} pt_pickle;
+const char *pt_unpickle(pt_pickle *p, pt_value *out);
+bool pt_storage_dtype(tn_bytes name, pt_storage *out); /* "FloatStorage" */
+
+#endif

@@ -1,0 +1,244 @@
+/* TorchScript archives, made here: a zip of stored entries, a pickle with an object of a class, its code. What they
+ * give as Relay, and what is said of broken ones. */
+#include "frontend/frontend.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "onnx/model.h"
+
+/* ---- archives ---- */
+
+typedef struct {
+    tn_buf file, directory;
+    int n;
+} archive;
+
+static void put(tn_buf *b, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        tn_buf_char(b, (char)(v >> 8 * i));
+}
+
+/* Checksums are not looked at. */
+static void add(archive *a, const char *name, const void *data, size_t n)
+{
+    size_t at = a->file.n;
+    for (int central = 0; central < 2; central++) {
+        tn_buf *b = central ? &a->directory : &a->file;
+        tn_buf_str(b, central ? "PK\1\2" : "PK\3\4");
+        put(b, 20, central ? 4 : 2); /* versions */
+        put(b, 0, 12);               /* flags, method, time, date, checksum */
+        put(b, n, 4);
+        put(b, n, 4);
+        put(b, strlen(name), 2);
+        put(b, 0, 2);
+        if (central) {
+            put(b, 0, 10);
+            put(b, at, 4);
+        }
+        tn_buf_str(b, name);
+    }
+    tn_buf_add(&a->file, data, n);
+    a->n++;
+}
+
+static void finish(archive *a)
+{
+    size_t at = a->file.n;
+    tn_buf_add(&a->file, a->directory.at, a->directory.n);
+    tn_buf_str(&a->file, "PK\5\6");
+    put(&a->file, 0, 4);
+    put(&a->file, (uint64_t)a->n, 2);
+    put(&a->file, (uint64_t)a->n, 2);
+    put(&a->file, a->directory.n, 4);
+    put(&a->file, at, 4);
+    put(&a->file, 0, 2);
+    tn_buf_deinit(&a->directory);
+}
+
+/* An object of the class __torch__.M; a float tensor of this size over the 4 bytes of storage 0. */
+#define TENSOR(size) \
+    "ctorch._utils\n_rebuild_tensor_v2\n((" \
+    "X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\1tQK\0(K" size "t(K\1t\x89}tR"
+#define OBJECT(attributes) "\x80\2c__torch__\nM\n)\x81}(" attributes "ub."
+#define PLAIN OBJECT("X\1\0\0\0wK\1")
+#define WEIGHT(size) OBJECT("X\1\0\0\0w" TENSOR(size))
+
+static archive make(const char *pickle, size_t n, const char *code, const char *order)
+{
+    static const float one = 1;
+    archive a = {0};
+    add(&a, "m/data.pkl", pickle, n);
+    add(&a, "m/code/__torch__.py", code, strlen(code));
+    add(&a, "m/data/0", &one, sizeof one);
+    add(&a, "m/constants.pkl", "\x80\2).", 4);
+    add(&a, "m/byteorder", order, strlen(order));
+    finish(&a);
+    return a;
+}
+
+/* ---- cases ---- */
+
+#define CLASS "class M(Module):\n"
+#define FORWARD CLASS "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
+#define LATE "    c = bool(torch.gt(torch.sum(x), 0))\n"
+
+static const struct {
+    const char *code, *want[3]; /* all are in the module's text or in what is reported */
+} cases[] = {
+    {FORWARD "    return torch.relu(x)\n", {"nn.relu(%x)", "%x: Tensor[(2, 3), float32]"}},
+    /* numbers, lists and conditions are worked out */
+    {FORWARD
+     "    n, = [torch.size(x, 1)]\n    if torch.gt(n, 2):\n      y = torch.add(x, x, alpha=n)\n    else:\n"
+     "      y = x\n    for i in range(2):\n      y0 = torch.neg(y)\n      y = y0\n    return y\n",
+     {"multiply(%x, 3f)", "negative"}},
+    /* methods, functions, attributes; defaults and keywords */
+    {"def f(x: Tensor,\n    n: int=1) -> Tensor:\n  return torch.sum(x, [n], True)\n" CLASS
+     "  def g(self: __torch__.M,\n    x: Tensor) -> Tensor:\n    return __torch__.f(x, n=0, )\n"
+     "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n    return torch.mul((self).g(x, ), "
+     "self.w)\n",
+     {"sum(%x, axis=[0], keepdims=True)"}},
+    /* a tensor changes in place, and so does what shows a part of it */
+    {FORWARD
+     "    y = torch.add(x, 1)\n    row = torch.select(y, 0, 0)\n    _0 = torch.zero_(row)\n    return y\n",
+     {"scatter_elements"}},
+    /* a condition of the run becomes an `if`; what raises becomes a check */
+    {FORWARD LATE "    if c:\n      y = torch.relu(x)\n    else:\n      y = torch.neg(x)\n    return y\n",
+     {"if (", "nn.relu(%x)", "negative(%x)"}},
+    {FORWARD LATE
+     "    if c:\n      y = torch.relu(x)\n    else:\n      ops.prim.RaiseException(\"too small\")\n"
+     "      y = x\n    return y\n",
+     {"too small", "nn.relu(%x)"}},
+    {FORWARD LATE "    if c:\n      y = torch.view(x, [7])\n    else:\n      y = x\n    return y\n",
+     {"its then branch cannot be computed", "pytorch-W001"}},
+    /* branches of other ranks are read to the end of the model */
+    {FORWARD LATE "    if c:\n      y = x\n    else:\n      y = torch.sum(x, [1])\n    return torch.sum(y)\n",
+     {"if ("}},
+    /* a loop of the run */
+    {FORWARD "    i = 0\n    y = x\n    while bool(torch.lt(torch.sum(y), 9)):\n      y0 = torch.add(y, 1)\n"
+             "      i0 = torch.add(i, 1)\n      y, i = y0, i0\n    return (y, i)\n",
+     {"loop (", "(%5, %3, %2)"}},
+    {FORWARD "    return torch.relu(\n", {"pytorch-E002"}},
+    {FORWARD "    return y\n", {"the code uses \"y\", which it does not set [pytorch-E003]"}},
+    {FORWARD "    return torch.add(torch.nope(x), torch.nada(x))\n",
+     {"operator nope is not supported", "operator nada is not supported", "[pytorch-E004]"}},
+    {FORWARD "    return torch.relu(\"a\")\n",
+     {"code/__torch__.py:5 (aten::relu): error: operator aten::relu is not supported with the arguments (a "
+      "str) "
+      "[pytorch-E005]"}},
+    {FORWARD "    return torch.softmax(x, 7)\n", {"axis 7 is outside of [-2, 2) [pytorch-E006]"}},
+    {FORWARD "    y = x\n    for i in range(400):\n      for j in range(400):\n        y0 = torch.sin(y)\n"
+             "        y = y0\n    return y\n",
+     {"pytorch-E011"}},
+    {CLASS "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n    return (self).forward(x, )\n",
+     {"functions call one another more than 200 deep [pytorch-E012]"}},
+    {FORWARD "    y = torch.div(1, 0)\n    return x\n", {"the model divides by zero", "[pytorch-E013]"}},
+    {FORWARD LATE "    if c:\n      y = x\n    else:\n      y = torch.sum(x, [1])\n    return y\n",
+     {"pytorch-E014"}},
+    {FORWARD "    y = x\n    while bool(torch.lt(torch.sum(y), 9)):\n      y0 = torch.unsqueeze(y, 0)\n"
+             "      y = y0\n    return y\n",
+     {"a value that a loop carries changes its type or rank [pytorch-E015]"}},
+    {FORWARD "    return None\n", {"the model has no outputs [pytorch-E016]"}},
+    {FORWARD "    return torch.adaptive_avg_pool2d(torch.zeros([1, 1, torch.size(torch.nonzero(x), 0), 4]), "
+             "[3, 3])\n",
+     {"pytorch-E009"}},
+};
+
+static const int64_t shape[] = {2, 3};
+static const tn_input_shape given = {.name = "x", .ndim = 2, .dim = shape};
+
+/* What is printed of the module, then what is reported. */
+static void read_into(tn_buf *said, const tn_buf *file, const tn_input_shape *shapes)
+{
+    model m;
+    tn_import_options o = {.shape = shapes, .n_shape = shapes != NULL};
+    model_init(&m);
+    tn_status s = tn_import_pytorch(&m.g, "m.pt", &(tn_file){(const uint8_t *)file->at, file->n, 0}, &o);
+    assert_int_equal(s == TN_OK, m.ctx.n_error == 0);
+    if (s == TN_OK) {
+        assert_int_equal(tn_relay_verify(&m.g), TN_OK);
+        tn_relay_print(&m.g, said);
+    }
+    tn_diag_print_all(&m.ctx, said);
+    model_deinit(&m);
+}
+
+static void expect(const char *said, const char *want)
+{
+    if (!strstr(said, want))
+        fail_msg("\"%s\" is not in:\n%s", want, said);
+}
+
+static void models_are_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tn_buf said = {0};
+        archive a = make(PLAIN, sizeof PLAIN - 1, cases[i].code, "little");
+        read_into(&said, &a.file, &given);
+        for (int k = 0; k < 3 && cases[i].want[k]; k++)
+            expect(tn_buf_cstr(&said), cases[i].want[k]);
+        tn_buf_deinit(&said);
+        tn_buf_deinit(&a.file);
+    }
+}
+
+static void one(const char *pickle, size_t n, const char *code, const char *order,
+                const tn_input_shape *shapes, const char *want)
+{
+    tn_buf said = {0};
+    archive a = make(pickle, n, code, order);
+    read_into(&said, &a.file, shapes);
+    expect(tn_buf_cstr(&said), want);
+    tn_buf_deinit(&said);
+    tn_buf_deinit(&a.file);
+}
+
+static void archives_are_checked(void **state)
+{
+    (void)state;
+    static const char add_w[] = FORWARD "    return torch.add(x, self.w)\n";
+    static const tn_input_shape other = {.name = "z", .ndim = 2, .dim = shape};
+    one(WEIGHT("\1"), sizeof WEIGHT("\1") - 1, add_w, "little", &given,
+        "add(%x, meta[relay.Constant][0] /* w (1) */)");
+    one(WEIGHT("\2"), sizeof WEIGHT("\2") - 1, add_w, "little", &given, "its data lies outside of the file");
+    one(WEIGHT("\2"), sizeof WEIGHT("\2") - 1, add_w, "little", &given, "pytorch-E007");
+    one(PLAIN, sizeof PLAIN - 1, add_w, "big", &given, "pytorch-E018");
+    one(PLAIN, sizeof PLAIN - 1, add_w, "little", &other, "pytorch-E010");
+    one(PLAIN, sizeof PLAIN - 1, add_w, "little", NULL,
+        "TorchScript does not say which shapes its inputs have; give them, as in --input-shapes "
+        "\"x:[1,3,224,224]\" [pytorch-E008]");
+    one("\x80\2\x99.", 4, add_w, "little", &given,
+        "a pickle has the opcode 0x99, which is not allowed [pytorch-E001]");
+    one("\x80\2cos\nsystem\n(X\2\0\0\0lstR.", 25, add_w, "little", &given, "pytorch-E001");
+}
+
+static void errors_are_counted(void **state)
+{
+    (void)state;
+    tn_buf code = {0}, said = {0};
+    tn_buf_str(&code, FORWARD);
+    for (int i = 0; i < 230; i++)
+        tn_buf_printf(&code, "    y%d = torch.op%d(x)\n", i, i);
+    tn_buf_str(&code, "    z = torch.relu(x)\n    return z\n");
+    archive a = make(PLAIN, sizeof PLAIN - 1, tn_buf_cstr(&code), "little");
+    read_into(&said, &a.file, &given);
+    expect(tn_buf_cstr(&said), "pytorch-E017");
+    tn_buf_deinit(&said);
+    tn_buf_deinit(&code);
+    tn_buf_deinit(&a.file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_are_read),
+        cmocka_unit_test(archives_are_checked),
+        cmocka_unit_test(errors_are_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
