@@ -2,7 +2,8 @@
 #include "frontend/tflite/tflite.h"
 
 static const imp_table tables[] = {
-    {NULL, tfl_rows_math}, {NULL, tfl_rows_nn}, {NULL, tfl_rows_shape}, {NULL, tfl_rows_reduce}, {0},
+    {NULL, tfl_rows_math},   {NULL, tfl_rows_nn},         {NULL, tfl_rows_shape},
+    {NULL, tfl_rows_reduce}, {"custom", tfl_rows_custom}, {0},
 };
 
 const imp_format tfl_format = {

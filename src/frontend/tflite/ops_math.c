@@ -25,7 +25,7 @@ static tn_value limited(imp_node *c, tn_value v, int64_t function)
 static tn_value aligned(imp_node *c, uint32_t i, int bits, double twice)
 {
     tfl_factor f = tfl_factor_of((double)tfl_in(c, i)->scale[0] / twice);
-    tn_value v = imp_call2(c, &tn_op_multiply, NULL, tfl_centered(c, i), tfl_int(c, INT64_C(1) << bits));
+    tn_value v = tfl_with(c, &tn_op_multiply, tfl_centered(c, i), (double)(1 << bits));
     return tfl_scaled(c, v, 1, &f, 0);
 }
 
@@ -87,7 +87,7 @@ static void pair(imp_node *c)
 static tn_value compared(imp_node *c, uint32_t i)
 {
     tfl_factor f = tfl_factor_of((double)tfl_in(c, i)->scale[0]);
-    tn_value v = imp_call2(c, &tn_op_multiply, NULL, tfl_centered(c, i), tfl_int(c, 256));
+    tn_value v = tfl_with(c, &tn_op_multiply, tfl_centered(c, i), 256);
     return tfl_scaled(c, v, 1, &f, 0);
 }
 
@@ -123,26 +123,28 @@ static bool is_byte(const tfl_tensor *t)
     return tfl_is_quantised(t) && t->dtype.bits == 8 && t->n_scale == 1;
 }
 
-static double logistic(imp_node *c, double x) { return (void)c, (double)(1 / (1 + expf((float)-x))); }
-static double hyperbolic(imp_node *c, double x) { return (void)c, (double)tanhf((float)x); }
-static double exponential(imp_node *c, double x) { return (void)c, (double)expf((float)x); }
-static double elu_of(imp_node *c, double x) { return (void)c, x < 0 ? (double)expm1f((float)x) : x; }
-static double square_root(imp_node *c, double x) { return (void)c, (double)sqrtf((float)x); }
-
-/* The error function, as gelu without approximation has it; or by tanh. */
-static double gelu_of(imp_node *c, double x)
-{
-    float v = (float)x;
-    if (imp_attr_int(c, "approximate", 0))
-        return (double)(0.5f * v * (1 + tanhf(0.7978845608f * (v + 0.044715f * v * v * v))));
-    return (double)(0.5f * v * (1 + erff(v * 0.70710678f)));
-}
+/* What the functions below are of the integers of operand 0. */
+#define TABLE(name, formula) \
+    static int64_t name(imp_node *c, int64_t q) \
+    { \
+        float x = tfl_table_real(c, q); \
+        return tfl_table_give(c, formula); \
+    }
+TABLE(logistic, 1 / (1 + expf(-x)))
+TABLE(hyperbolic, tanhf(x))
+TABLE(exponential, expf(x))
+TABLE(elu_of, x < 0 ? expm1f(x) : x)
+TABLE(square_root, sqrtf(x))
+TABLE(gelu_by_tanh, 0.5f * x * (1 + tanhf(0.7978845608f * (x + 0.044715f * x * x * x))))
+TABLE(gelu_by_erf, 0.5f * x * (1 + erff(x * 0.70710678f)))
 
 static const struct {
     const tn_op *op;
-    double (*of)(imp_node *c, double x);
-} by_table[] = {{&tn_op_sigmoid, logistic}, {&tn_op_tanh, hyperbolic}, {&tn_op_exp, exponential},
-                {&tn_op_nn_elu, elu_of},    {&tn_op_nn_gelu, gelu_of}, {&tn_op_sqrt, square_root}};
+    int64_t (*of)(imp_node *c, int64_t x);
+} by_table[] = {{&tn_op_sigmoid, logistic},
+                {&tn_op_tanh, hyperbolic},
+                {&tn_op_exp, exponential},
+                {&tn_op_sqrt, square_root}};
 
 static void unary(imp_node *c)
 {
@@ -159,7 +161,7 @@ static void gelu(imp_node *c)
 {
     bool by_tanh = imp_attr_int(c, "approximate", 0) != 0;
     if (is_byte(tfl_in(c, 0)) && is_byte(tfl_out(c, 0)))
-        tfl_by_table(c, gelu_of);
+        tfl_by_table(c, by_tanh ? gelu_by_tanh : gelu_by_erf);
     else
         tfl_give(c, 0, imp_call1(c, by_tanh ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, NULL, tfl_real(c, 0)));
 }
@@ -234,9 +236,53 @@ static void prelu(imp_node *c)
     imp_out(c, 0, two_slopes(c, v, below, (double)(x->scale[0] * w->scale[0] / y->scale[0])));
 }
 
+/* ---- HARD_SWISH of bytes: in 16-bit fixed point ---- */
+
+/* multiplier * 2^exponent, of 16 bits. */
+static int64_t narrow_factor(float real, int *exponent)
+{
+    tfl_factor f = tfl_factor_of((double)real);
+    *exponent = f.shift;
+    return f.multiplier >= INT32_MAX - (1 << 15) ? INT16_MAX : (f.multiplier + (1 << 15)) >> 16;
+}
+
+static int64_t high_product(int64_t a, int64_t b)
+{
+    int64_t ab = a * b;
+    return (ab + (ab >= 0 ? 1 << 14 : 1 - (1 << 14))) / (1 << 15);
+}
+
+static int64_t shifted_right(int64_t x, int by)
+{
+    int64_t mask = (INT64_C(1) << by) - 1, rest = x & mask;
+    return (x >> by) + (rest > (mask >> 1) + (x < 0));
+}
+
+static int64_t saturated(int64_t x) { return x > INT16_MAX ? INT16_MAX : x < INT16_MIN ? INT16_MIN : x; }
+
+static int64_t hard_swish_of(imp_node *c, int64_t q)
+{
+    const tfl_tensor *x = tfl_in(c, 0), *y = tfl_out(c, 0);
+    float fine = (1.0f / 128.0f) * x->scale[0];
+    int out_exponent, exponent;
+    int64_t out_factor = narrow_factor(fine / y->scale[0], &out_exponent);
+    int64_t factor = narrow_factor(fine / (3.0f / 32768.0f), &exponent), value = (q - x->zero[0]) * 128;
+    int64_t scaled = high_product(value, out_factor), gate = value;
+    if (exponent > 0)
+        gate = saturated(gate * (INT64_C(1) << (exponent - 1)));
+    gate = high_product(gate, factor);
+    gate = exponent > 0 ? saturated(gate * 2) : exponent < 0 ? shifted_right(gate, -exponent) : gate;
+    gate = (gate + (1 << 15)) >> 1;
+    int64_t out = gate * scaled / (1 << 15);
+    return (out_exponent > 0 ? out : shifted_right(out, -out_exponent)) + y->zero[0];
+}
+
 static void hard_swish(imp_node *c)
 {
-    tfl_give(c, 0, imp_call1(c, &tn_op_nn_hardswish, NULL, tfl_real(c, 0)));
+    if (is_byte(tfl_in(c, 0)) && is_byte(tfl_out(c, 0)))
+        tfl_by_table(c, hard_swish_of);
+    else
+        tfl_give(c, 0, imp_call1(c, &tn_op_nn_hardswish, NULL, tfl_real(c, 0)));
 }
 
 static void square(imp_node *c)

@@ -67,9 +67,9 @@ static tn_value finished(imp_node *c, tn_value y, tn_value bias, int64_t functio
     tn_dtype sums = imp_type(y)->dtype;
     y = bias.def ? imp_bias(c, y, imp_cast(c, bias, sums), true) : y;
     bool once = c->row->convert == fully_connected;
-    y = (tn_dtype_eq(sums, TN_I64) ? tfl_scaled_wide
-         : once                    ? tfl_scaled_once
-                                   : tfl_scaled)(c, y, n, f, imp_rank(y) - 1);
+    y = (once                        ? tfl_scaled_once
+         : tn_dtype_eq(sums, TN_I64) ? tfl_scaled_wide
+                                     : tfl_scaled)(c, y, n, f, imp_rank(y) - 1);
     return tfl_narrow(c, y, t, function);
 }
 
@@ -121,7 +121,7 @@ static void convolve(imp_node *c, tn_value x, tn_value weight, imp_window *w, in
 
 static tn_value weights(imp_node *c)
 {
-    return integers(c) ? imp_in(c, 1) : imp_cast(c, tfl_real(c, 1), imp_type(tfl_real(c, 0))->dtype);
+    return integers(c) ? imp_in(c, 1) : imp_cast(c, tfl_real(c, 1), TN_F32);
 }
 
 static tn_value data(imp_node *c) { return integers(c) ? imp_in(c, 0) : tfl_real(c, 0); }
@@ -209,8 +209,8 @@ static void transposed(imp_node *c)
     tfl_factor *f = TN_NEW_N(c->arena, tfl_factor, wt->n_scale);
     for (uint32_t i = 0; i < wt->n_scale; i++)
         f[i] = tfl_factor_of((double)x_tensor->scale[0] * (double)wt->scale[i] / (double)y->scale[0]);
-    x = imp_call2(c, &tn_op_subtract, NULL, imp_cast(c, x, TN_I32), tfl_int(c, x_tensor->zero[0]));
-    weight = imp_call2(c, &tn_op_subtract, NULL, imp_cast(c, weight, TN_I32), tfl_int(c, wt->zero[0]));
+    x = tfl_with(c, &tn_op_subtract, imp_cast(c, x, TN_I32), (double)x_tensor->zero[0]);
+    weight = tfl_with(c, &tn_op_subtract, imp_cast(c, weight, TN_I32), (double)wt->zero[0]);
     tn_value v = imp_conv_transpose(c, x, weight, &w, more, 1);
     v = imp_bias(c, v, imp_opt(c, 3), true);
     v = tfl_scaled(c, v, wt->n_scale, f, 3);
@@ -329,17 +329,16 @@ static void max_pool(imp_node *c)
         return;
     tn_value y = imp_pool(c, IMP_POOL_MAX, x, &w, false);
     if (tfl_is_quantised(tfl_out(c, 0)) && function)
-        y = tfl_narrow(
-            c,
-            imp_call2(c, &tn_op_subtract, NULL, imp_cast(c, y, TN_I32), tfl_int(c, tfl_out(c, 0)->zero[0])),
-            tfl_out(c, 0), function);
+        y = tfl_narrow(c,
+                       tfl_with(c, &tn_op_subtract, imp_cast(c, y, TN_I32), (double)tfl_out(c, 0)->zero[0]),
+                       tfl_out(c, 0), function);
     else if (!tfl_is_quantised(tfl_out(c, 0)))
         y = tfl_activate(c, y, function);
     imp_out(c, 0, y);
 }
 
-/* The average of integers: of their sums, rounded away from 0 at a half. A quotient of float32 is nearer to the true one
- * than any other that could round differently, for windows of up to 2^16 elements. */
+/* The average of integers: of their sums, rounded away from 0 at a half. A quotient of float32 is nearer to the true
+ * one than any other that could round differently, for windows of up to 2^16 elements. */
 static void average_pool(imp_node *c)
 {
     const tfl_tensor *y = tfl_out(c, 0);
@@ -390,19 +389,57 @@ static void l2_normalize(imp_node *c)
     tn_axes_attr a = {tn_ints_make(c->arena, 1, &last), true, false};
     tn_value x = tfl_real(c, 0);
     tn_value n = imp_call1(c, &tn_op_sum, &a, imp_call2(c, &tn_op_multiply, NULL, x, x));
-    n = imp_call2(c, &tn_op_maximum, NULL, imp_call1(c, &tn_op_sqrt, NULL, n), imp_const(c, TN_F32, 1e-6));
+    n = tfl_with(c, &tn_op_maximum, imp_call1(c, &tn_op_sqrt, NULL, n), 1e-6);
     tfl_give(c, 0, tfl_activate(c, imp_call2(c, &tn_op_divide, NULL, x, n), function));
 }
 
+static tn_value turned_round(imp_node *c, tn_value v)
+{
+    int64_t begin = INT32_MAX, end = -INT32_MAX, step = -1, last = imp_rank(v) - 1;
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end),
+                       tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &last)};
+    return imp_call1(c, &tn_op_strided_slice, &a, v);
+}
+
+/* `radius` channels before and radius - 1 after: nn.lrn has the odd one after, so it sees the channels from behind. */
 static void local_response(imp_node *c)
 {
     int64_t radius = imp_attr_int(c, "radius", 0);
-    tn_lrn_attr a = {.size = 2 * radius + 1,
+    tn_lrn_attr a = {.size = 2 * radius,
                      .axis = imp_rank(imp_in(c, 0)) - 1,
                      .bias = imp_attr_float(c, "bias", 0),
-                     .alpha = imp_attr_float(c, "alpha", 0) * (double)(2 * radius + 1),
+                     .alpha = imp_attr_float(c, "alpha", 0) * (double)(2 * radius),
                      .beta = imp_attr_float(c, "beta", 0)};
-    imp_out(c, 0, imp_call1(c, &tn_op_nn_lrn, &a, imp_in(c, 0)));
+    tn_value v = imp_call1(c, &tn_op_nn_lrn, &a, turned_round(c, imp_in(c, 0)));
+    imp_out(c, 0, turned_round(c, v));
+}
+
+/* ---- custom operators of MediaPipe ---- */
+
+/* Data, weight, bias; the options are three int32: padding (1 SAME, 2 VALID), columns and rows to step. */
+static void transposed_with_bias(imp_node *c)
+{
+    const tfl_node *t = c->origin;
+    imp_window w;
+    int64_t size[2], more[2] = {0}, in = 0;
+    tn_value x = tfl_real(c, 0), weight = imp_reorder(c, tfl_real(c, 1), "OHWI", "IOHW");
+    tn_flat_vector how = tn_flat_list(&t->op, 5, 1);
+    if (!imp_window_init(c, x, true, &w) || w.dims != 2 || how.n < 12) {
+        imp_refuse(c, IMP_BAD_VALUE, "its options are damaged");
+        return;
+    }
+    for (int i = 0; i < 2; i++)
+        w.stride[1 - i] = how.buf->at[how.at + 4 + 4 * (size_t)i];
+    if (!imp_window_of_weight(c, weight, &w))
+        return;
+    for (int i = 0; i < 2; i++) {
+        if (!tn_is_int(imp_window_extent(x, &w, i), &in))
+            imp_refuse(c, IMP_TOO_LARGE, "data %s must have fixed extents", imp_type_text(c, imp_type(x)));
+        size[i] = how.buf->at[how.at] == 1 ? in * w.stride[i] : (in - 1) * w.stride[i] + w.kernel[i];
+    }
+    imp_pad_output(c, x, &w, size, false, more);
+    tn_value v = imp_conv_transpose(c, x, weight, &w, more, 1);
+    imp_out(c, 0, imp_bias(c, v, tfl_real(c, 2), true));
 }
 
 // clang-format off
@@ -421,6 +458,13 @@ const imp_row tfl_rows_nn[] = {
     {"LOG_SOFTMAX",                  1, 0, 1, 1, softmax,         &tn_op_nn_log_softmax},
     {"L2_NORMALIZATION",             1, 0, 1, 1, l2_normalize,    NULL},
     {"LOCAL_RESPONSE_NORMALIZATION", 1, 0, 1, 1, local_response,  NULL},
+    {0},
+};
+// clang-format on
+
+// clang-format off
+const imp_row tfl_rows_custom[] = {
+    {"Convolution2DTransposeBias", 1, 0, 3, 1, transposed_with_bias, NULL},
     {0},
 };
 // clang-format on

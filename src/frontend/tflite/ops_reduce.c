@@ -29,52 +29,21 @@ static tn_value reduced(imp_node *c, const tn_op *op, tn_value x, const tn_axes_
     return a->axis.n || c->bad ? imp_call1(c, op, a, x) : x;
 }
 
-static bool spatial(tn_value x, const tn_axes_attr *a)
-{
-    return a->keepdims && imp_rank(x) == 4 && a->axis.n == 2 && a->axis.at[0] + a->axis.at[1] == 3 &&
-           a->axis.at[0] * a->axis.at[1] == 2;
-}
-
-/* Averages of integers. Over rows and columns that stay: sums less their zero points times one factor. On one grid the
- * average of the integers, cut off; else in float32. */
+/* Averages of integers: their sums less the zero points, times one factor that divides by their number, too. */
 static void integer_mean(imp_node *c, tn_value x, const tn_axes_attr *a, int64_t count)
 {
     const tfl_tensor *t = tfl_in(c, 0), *y = tfl_out(c, 0);
-    bool same = t->scale[0] == y->scale[0] && t->zero[0] == y->zero[0];
+    tfl_factor f = tfl_factor_of((double)t->scale[0] / (double)y->scale[0]);
+    int shift = count < 1 ? 0 : 63 - __builtin_clzll((unsigned long long)count);
+    shift = shift < 32 ? shift : 32;
+    shift = shift < 31 + f.shift ? shift : 31 + f.shift;
+    if (count > 0) {
+        f.multiplier = (int32_t)(((int64_t)f.multiplier << shift) / count);
+        f.shift -= shift;
+    }
     tn_value sum = reduced(c, &tn_op_sum, imp_cast(c, x, TN_I32), a);
-    if (spatial(x, a) && t->dtype.code == TN_INT) {
-        tfl_factor f = tfl_factor_of((double)t->scale[0] / (double)y->scale[0]);
-        int64_t most = count < 1 ? 0 : 63 - __builtin_clzll((unsigned long long)count);
-        int64_t shift = most < 32 ? most : 32;
-        shift = shift < 31 + f.shift ? shift : 31 + f.shift;
-        if (count > 0) {
-            f.multiplier = (int32_t)(((int64_t)f.multiplier << shift) / count);
-            f.shift -= (int)shift;
-        }
-        sum = imp_call2(c, &tn_op_subtract, NULL, sum, tfl_int(c, t->zero[0] * count));
-        imp_out(c, 0, tfl_narrow(c, tfl_scaled(c, sum, 1, &f, 0), y, 0));
-        return;
-    }
-    if (spatial(x, a)) {
-        float scale = t->scale[0] / ((float)count * y->scale[0]);
-        tfl_factor f = tfl_factor_of((double)scale);
-        int32_t bias = (int32_t)y->zero[0] - (int32_t)((float)t->zero[0] * t->scale[0] / y->scale[0]);
-        tn_value v = tfl_scaled(c, sum, 1, &f, 0);
-        v = imp_call2(c, &tn_op_add, NULL, v, tfl_int(c, bias - y->zero[0]));
-        imp_out(c, 0, tfl_narrow(c, v, y, 0));
-        return;
-    }
-    if (same) {
-        imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_trunc_divide, NULL, sum, tfl_int(c, count)), y->dtype));
-        return;
-    }
-    float scale = t->scale[0] / y->scale[0], bias = -(float)t->zero[0] * scale;
-    tn_value v = imp_cast(c, sum, TN_F32);
-    v = imp_call2(c, &tn_op_divide, NULL, v, imp_const(c, TN_F32, (double)count));
-    v = imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, TN_F32, (double)scale));
-    v = tfl_rounded(c, imp_call2(c, &tn_op_add, NULL, v, imp_const(c, TN_F32, (double)bias)));
-    v = imp_call2(c, &tn_op_add, NULL, v, imp_const(c, TN_F32, (double)y->zero[0]));
-    imp_out(c, 0, imp_cast(c, v, y->dtype));
+    sum = tfl_with(c, &tn_op_subtract, sum, (double)(t->zero[0] * count));
+    imp_out(c, 0, tfl_narrow(c, tfl_scaled(c, sum, 1, &f, 0), y, 0));
 }
 
 static void mean(imp_node *c)

@@ -126,7 +126,7 @@ static tn_value on_grid_of_result(imp_node *c, uint32_t i)
         (x->scale[0] == y->scale[0] && x->zero[0] == y->zero[0]))
         return v;
     float scale = x->scale[0] * (1.0f / y->scale[0]), bias = -(float)x->zero[0] * scale;
-    v = imp_call2(c, &tn_op_multiply, NULL, imp_cast(c, v, TN_F32), imp_const(c, TN_F32, (double)scale));
+    v = tfl_with(c, &tn_op_multiply, imp_cast(c, v, TN_F32), (double)scale);
     v = tfl_rounded(c, imp_call2(c, &tn_op_add, NULL, v, imp_const(c, TN_F32, (double)bias)));
     v = imp_call2(c, &tn_op_add, NULL, v, imp_const(c, TN_F32, (double)y->zero[0]));
     return imp_cast(c, v, y->dtype);
@@ -557,15 +557,15 @@ static void dynamic_update_slice(imp_node *c)
     tn_value inside = {0}, row[IMP_MAX_RANK];
     for (int d = 0; d < r && !c->bad; d++) { /* indices of each element, moved by where the update begins */
         const tn_expr *n = imp_type(update)->dim[d];
-        tn_value room =
-            imp_call2(c, &tn_op_subtract, NULL, imp_extent_of(c, x, d), imp_extent_of(c, update, d));
+        tn_value all = imp_extent_of(c, x, d), part = imp_extent_of(c, update, d);
+        tn_value room = imp_call2(c, &tn_op_subtract, NULL, all, part);
         tn_value at = imp_squeeze(c, imp_slice(c, start, 0, d, d + 1), 0);
-        at = imp_call2(c, &tn_op_maximum, NULL, imp_call2(c, &tn_op_minimum, NULL, at, room), imp_i64(c, 0));
+        at = tfl_with(c, &tn_op_maximum, imp_call2(c, &tn_op_minimum, NULL, at, room), 0);
         row[d] = imp_call2(c, &tn_op_add, NULL, imp_count_up(c, n), at);
         tn_expand_dims_attr behind = {1, r - 1 - d};
-        tn_broadcast_to_attr all = {tn_dims_make(c->arena, (uint32_t)r, imp_type(update)->dim)};
+        tn_broadcast_to_attr wide = {tn_dims_make(c->arena, (uint32_t)r, imp_type(update)->dim)};
         row[d] = behind.num_newaxis ? imp_call1(c, &tn_op_expand_dims, &behind, row[d]) : row[d];
-        row[d] = imp_unsqueeze(c, imp_call1(c, &tn_op_broadcast_to, &all, row[d]), r);
+        row[d] = imp_unsqueeze(c, imp_call1(c, &tn_op_broadcast_to, &wide, row[d]), r);
     }
     inside = imp_concat(c, (uint32_t)r, row, r);
     tn_scatter_attr a = {.reduction = "update"};

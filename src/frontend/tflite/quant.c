@@ -75,7 +75,7 @@ tn_value tfl_rounded(imp_node *c, tn_value v)
 static tn_value quantised(imp_node *c, tn_value v, const tfl_tensor *t)
 {
     v = imp_call2(c, &tn_op_divide, NULL, v, scales(c, t));
-    v = imp_call2(c, &tn_op_add, NULL, tfl_rounded(c, v), imp_const(c, TN_F32, (double)t->zero[0]));
+    v = tfl_with(c, &tn_op_add, tfl_rounded(c, v), (double)t->zero[0]);
     return imp_cast(c, v, t->dtype);
 }
 
@@ -144,6 +144,11 @@ tfl_factor tfl_factor_of(double real)
     return f;
 }
 
+tn_value tfl_with(imp_node *c, const tn_op *op, tn_value v, double k)
+{
+    return imp_call2(c, op, NULL, v, imp_const(c, imp_type(v)->dtype, k));
+}
+
 tn_value tfl_int(imp_node *c, int64_t v) { return imp_const(c, TN_I32, (double)v); }
 
 tn_value tfl_vector(imp_node *c, uint32_t n, const int32_t v[], int axis, int rank)
@@ -184,7 +189,7 @@ static tn_value rescaled(imp_node *c, tn_value v, uint32_t n, const tfl_factor f
     tn_rescale_attr a = {once};
     factors s = split(c, n, f, axis, imp_rank(v));
     if (s.left.def)
-        v = imp_call2(c, &tn_op_left_shift, NULL, v, s.left);
+        v = imp_call2(c, &tn_op_left_shift, NULL, v, imp_cast(c, s.left, imp_type(v)->dtype));
     return imp_call(c, &tn_op_qnn_rescale, &a, 3, (const tn_value[]){v, s.multiplier, s.right});
 }
 
@@ -234,7 +239,7 @@ tn_value tfl_centered(imp_node *c, uint32_t i)
 
 /* ---- tables ---- */
 
-void tfl_by_table(imp_node *c, double (*f)(imp_node *c, double x))
+void tfl_by_table(imp_node *c, int64_t (*f)(imp_node *c, int64_t x))
 {
     const tfl_tensor *x = tfl_in(c, 0), *y = tfl_out(c, 0);
     static const int64_t n = 256;
@@ -242,14 +247,25 @@ void tfl_by_table(imp_node *c, double (*f)(imp_node *c, double x))
     uint8_t *table = TN_NEW_N(c->arena, uint8_t, n);
     range_of(c, y, NONE, &low, &high);
     for (int64_t i = 0; i < n; i++) {
-        float real = x->scale[0] * (float)(i + least - x->zero[0]);
-        double q = round((double)((float)f(c, (double)real) * (1 / y->scale[0]))) + (double)y->zero[0];
-        table[i] = (uint8_t)(int64_t)fmin(fmax(q, (double)low), (double)high);
+        int64_t q = f(c, i + least);
+        table[i] = (uint8_t)(q < low ? low : q > high ? high : q);
     }
     tn_value k = tn_val(tn_make_constant(c->g, c->im->r, NULL, y->dtype, 1, &n, table, NULL));
     tn_value at = imp_cast(c, imp_in(c, 0), TN_I32);
-    if (least)
-        at = imp_call2(c, &tn_op_subtract, NULL, at, tfl_int(c, least));
     tn_take_attr a = {0, "clip"};
+    at = least ? tfl_with(c, &tn_op_subtract, at, (double)least) : at;
     imp_out(c, 0, imp_call2(c, &tn_op_take, &a, k, at));
+}
+
+float tfl_table_real(imp_node *c, int64_t x)
+{
+    const tfl_tensor *t = tfl_in(c, 0);
+    return t->scale[0] * (float)(x - t->zero[0]);
+}
+
+int64_t tfl_table_give(imp_node *c, float v)
+{
+    const tfl_tensor *y = tfl_out(c, 0);
+    double q = round((double)(v * (1 / y->scale[0]))) + (double)y->zero[0];
+    return q < -1e6 ? -1000000 : q > 1e6 ? 1000000 : (int64_t)q;
 }

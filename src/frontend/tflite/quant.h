@@ -21,9 +21,13 @@ tn_value tfl_narrow(imp_node *c, tn_value v, const tfl_tensor *t, int64_t functi
 tn_value tfl_centered(imp_node *c, uint32_t i);
 tn_value tfl_rounded(imp_node *c, tn_value v); /* real, to the nearest integer, ties away from 0 */
 tn_value tfl_int(imp_node *c, int64_t v);      /* int32, rank 0 */
+/* op of v and a number of its type. */
+tn_value tfl_with(imp_node *c, const tn_op *op, tn_value v, double k);
 /* Numbers of int32 along `axis` of data of `rank` dimensions; one: a scalar. */
 tn_value tfl_vector(imp_node *c, uint32_t n, const int32_t v[], int axis, int rank);
-/* The integers of 8 bits that f gives for those of operand 0, by a table. */
-void tfl_by_table(imp_node *c, double (*f)(imp_node *c, double x));
+/* The integers of 8 bits that f gives for those of operand 0, limited to the result's type, by a table. */
+void tfl_by_table(imp_node *c, int64_t (*f)(imp_node *c, int64_t x));
+float tfl_table_real(imp_node *c, int64_t x); /* what integer x of operand 0 stands for */
+int64_t tfl_table_give(imp_node *c, float v); /* the integer of the result that stands for v */
 
 #endif

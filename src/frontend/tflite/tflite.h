@@ -57,7 +57,7 @@ typedef struct tfl_node { /* origin of an imp_node */
 } tfl_node;
 
 extern const imp_format tfl_format;
-extern const imp_row tfl_rows_math[], tfl_rows_nn[], tfl_rows_shape[], tfl_rows_reduce[];
+extern const imp_row tfl_rows_custom[], tfl_rows_math[], tfl_rows_nn[], tfl_rows_shape[], tfl_rows_reduce[];
 
 /* ---- reading (model.c) ---- */
 /* Tensors, inputs and outputs of graph i; NULL: reported. */

@@ -12,9 +12,11 @@
 static tn_status rescale_infer(tn_graph *g, tn_node *n)
 {
     const tn_type *t[3], *both;
+    bool once = ((const tn_rescale_attr *)n->attr)->once;
     for (int i = 0; i < 3; i++) {
         TN_TRY(tn_rule_tensor(g, n, i, -1, &t[i]));
-        if (!tn_dtype_eq(t[i]->dtype, TN_I32))
+        bool wide = i == 0 && once && tn_dtype_eq(t[0]->dtype, TN_I64);
+        if (!wide && !tn_dtype_eq(t[i]->dtype, TN_I32))
             return tn_rule_fail(g, n, "op-E011", "%s must be int32, but is %s", tn_rule_in_name(g, n, i),
                                 tn_rule_type_text(g, t[i]));
     }
