@@ -62,6 +62,18 @@ class Modules(unittest.TestCase):
         with self.assertRaises(tenon.UnsupportedError):
             relay.frontend.from_onnx(data, opset=11)
 
+    def test_from_tflite_reads_flat_buffers(self):
+        path = os.path.join(os.path.dirname(__file__), "..", "fuzz", "corpus", "fuzz_tflite", "relu")
+        with open(path, "rb") as f:
+            data = f.read()
+        for model in (path, data):
+            mod, params = tenon.frontend.from_tflite(model)
+            self.assertEqual((params, mod.operators()), ({}, {"nn.relu": 1}))
+        with self.assertRaises(tenon.UnsupportedError):
+            relay.frontend.from_tflite(data, op_converter=object)
+        with self.assertRaisesRegex(tenon.CompileError, "tflite-E001"):
+            relay.frontend.from_tflite(data[:40])
+
     def test_build(self):
         mod = relay.fromtext(TEXT)
         module = relay.build(mod, target="llvm", params={})

@@ -200,7 +200,7 @@ class Tvm(unittest.TestCase):
                            ("import tvm.auto_scheduler", "tuning"), ("from tvm.relay import nothing", "tvm.relay.nothing"),
                            ("import tvm.contrib.cudnn", "every kernel is generated"), ("tvm.micro", "model.a"),
                            ("tvm.driver.tvmc.tune(None, 'llvm')", "tune is not supported"),
-                           ("tvm.relay.frontend.from_pytorch(1, [])", "PyTorch")):
+                           ("tvm.relay.frontend.from_tflite(b'', op_converter=1)", "op_converter")):
             with self.assertRaisesRegex(tenon.UnsupportedError, said):
                 exec(line, {"tvm": tvm})
         self.assertRaises(ImportError, importlib.import_module, "tvm.rpc")

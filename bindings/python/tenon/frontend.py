@@ -1,0 +1,147 @@
+"""Models of all formats as modules of Relay: from_onnx, from_tflite, from_keras, ...
+
+Each takes a path or bytes, or the object that the format's own framework has for a model where such an object can say
+itself as bytes, and gives (module, params). `params` is empty: the weights are constants of the module, and share memory
+with the model's bytes. The arguments are those of TVM's functions of these names; what changes how a model is read and
+is not supported raises tenon.UnsupportedError.
+"""
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+
+from . import _module
+from ._errors import UnsupportedError
+from ._ir import IRModule, read
+
+Dtypes = Union[str, Mapping[str, str]]
+Read = Tuple[IRModule, Dict[str, Any]]
+
+
+def from_onnx(model: Any, shape: Optional[_module.Shapes] = None, dtype: Dtypes = "float32",
+              opset: Optional[int] = None, freeze_params: bool = True,
+              convert_config: Optional[Mapping[str, Any]] = None) -> Read:
+    """Read an ONNX model: a path, bytes, or an onnx.ModelProto.
+
+    shape    {"x": (1, 3, 224, "w")}: a name, or None, is an extent that only a run knows
+    dtype    what the inputs are, for scripts that say so; a dict is compared with the model
+    """
+    _refuse(opset=opset)
+    _refuse(convert_config=convert_config)
+    return _read("onnx", model, shape, dtype)
+
+
+def from_tflite(model: Any, shape_dict: Optional[_module.Shapes] = None, dtype_dict: Optional[Mapping[str, str]] = None,
+                op_converter: Any = None) -> Read:
+    """Read a TFLite model: a path, bytes, or a tflite.Model."""
+    _refuse(op_converter=op_converter)
+    return _read("tflite", _flat_bytes(model), shape_dict, dtype_dict)
+
+
+def from_tensorflow(graph: Any, layout: str = "NHWC", shape: Optional[_module.Shapes] = None,
+                    outputs: Optional[Sequence[str]] = None, convert_config: Optional[Mapping[str, Any]] = None) -> Read:
+    """Read a TensorFlow graph: a path (a frozen .pb, a SavedModel's folder), bytes, or a GraphDef. Values keep the
+    model's own order of dimensions, whatever `layout` says: kernels choose how they lie in memory."""
+    _refuse(convert_config=convert_config)
+    _refuse(outputs=outputs)
+    return _read("pb", graph, shape, None)
+
+
+def from_keras(model: Any, shape: Optional[_module.Shapes] = None, layout: str = "NCHW") -> Read:
+    """Read a Keras model: the path of a .keras or .h5 file, or a model with `save`, which is asked for such a file."""
+    if not hasattr(model, "save") or isinstance(model, (str, os.PathLike)):
+        return _read("keras", model, shape, None)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.keras")
+        model.save(path)
+        with open(path, "rb") as f:
+            return _read("keras", f.read(), shape, None)
+
+
+def from_pytorch(script_module: Any, input_infos: Any, custom_convert_map: Optional[Mapping[str, Any]] = None,
+                 default_dtype: str = "float32", use_parser_friendly_name: bool = False,
+                 keep_quantized_weight: bool = False) -> Read:
+    """Read a TorchScript module: a path, bytes, or a torch.jit.ScriptModule.
+
+    input_infos    [("x", (1, 3, 224, 224))], or ("x", (shape, dtype)): names and shapes of the inputs, in their order
+    """
+    _refuse(custom_convert_map=custom_convert_map)
+    if hasattr(script_module, "save_to_buffer"):
+        script_module = script_module.save_to_buffer()
+    return _read("pytorch", script_module, dict(_info(i) for i in input_infos), None)
+
+
+def from_mxnet(symbol: Any, shape: Optional[_module.Shapes] = None, dtype: Dtypes = "float32", arg_params: Any = None,
+               aux_params: Any = None) -> Read:
+    """Read an MXNet model: the path of X-symbol.json, whose X-0000.params lies beside it."""
+    _refuse(arg_params=arg_params)
+    _refuse(aux_params=aux_params)
+    return _read("mxnet", symbol, shape, dtype)
+
+
+def from_paddle(program_or_layer: Any, shape_dict: Optional[_module.Shapes] = None, scope: Any = None) -> Read:
+    """Read a PaddlePaddle model: the path of a .pdmodel, whose .pdiparams lies beside it."""
+    _refuse(scope=scope)
+    return _read("paddle", program_or_layer, shape_dict, None)
+
+
+def from_caffe(init_net: Any, predict_net: Any = None, shape_dict: Optional[_module.Shapes] = None,
+               dtype_dict: Optional[Mapping[str, str]] = None) -> Read:
+    """Read a Caffe model: the path of a .prototxt, whose .caffemodel lies beside it."""
+    return _read("caffe", init_net, shape_dict, dtype_dict)
+
+
+def from_caffe2(init_net: Any, predict_net: Any = None, shape: Optional[_module.Shapes] = None,
+                dtype: Dtypes = "float32", freeze_params: bool = True) -> Read:
+    """Read a Caffe2 model: the path of predict_net.pb, beside which lies init_net.pb."""
+    return _read("caffe2", predict_net if predict_net is not None else init_net, shape, dtype)
+
+
+def from_coreml(model: Any, shape: Optional[_module.Shapes] = None) -> Read:
+    """Read a Core ML model: the path of a .mlmodel or .mlpackage, or a protobuf message."""
+    return _read("coreml", model, shape, None)
+
+
+def from_darknet(net: Any, shape: Optional[_module.Shapes] = None, dtype: Dtypes = "float32") -> Read:
+    """Read a Darknet network: the path of a .cfg, whose .weights lies beside it."""
+    return _read("darknet", net, shape, dtype)
+
+
+def from_oneflow(flow_graph: Any, model_dir_path: Any = None, freeze_params: bool = True) -> Read:
+    """Read a OneFlow model: the path of its folder."""
+    return _read("oneflow", model_dir_path if model_dir_path is not None else flow_graph, None, None)
+
+
+def _refuse(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None and value != {}:
+            raise UnsupportedError(f"{name} {value!r} is not supported: a model is read as it says itself")
+
+
+def _read(format: str, model: Any, shape: Optional[_module.Shapes], dtype: Optional[Dtypes]) -> Read:
+    mod = read(model, _module.compile_options(None, shape, None, {"model_format": format}))
+    if isinstance(dtype, Mapping):
+        _compare(mod, dtype)
+    return mod, {}
+
+
+def _flat_bytes(model: Any) -> Any:
+    """The buffer that a FlatBuffer's table lies in."""
+    table = getattr(model, "_tab", None)
+    return bytes(table.Bytes) if table is not None else model
+
+
+def _info(info: Any) -> Tuple[str, Any]:
+    name, shape = info
+    paired = len(shape) == 2 and isinstance(shape[1], str) and not isinstance(shape[0], (int, str, type(None)))
+    return name, tuple(shape[0] if paired else shape)
+
+
+def _compare(mod: IRModule, dtype: Mapping[str, str]) -> None:
+    known = {i.name: i.dtype for i in mod.inputs}
+    for name, wanted in dtype.items():
+        if name not in known:
+            raise ValueError(f"no input is named {name!r}; there are {', '.join(known)}")
+        if known[name] != str(wanted):
+            raise ValueError(f"input {name!r} is {known[name]}, not {wanted}")
