@@ -384,9 +384,10 @@ static void late_slice(imp_node *c, tn_value x, strided *t)
         for (int i = 0; i < t->n; i++) {
             bool masked = (k ? t->end_mask : t->begin_mask) >> i & 1, one = t->shrink >> i & 1;
             part[i] = imp_slice(c, v[k], 0, i, i + 1);
-            if (k && one)
-                part[i] = tf_binary(c, &tn_op_add, imp_slice(c, v[0], 0, i, i + 1), imp_i64(c, 1));
-            else if (masked && !one)
+            if (k && one) {
+                tn_value first = imp_slice(c, v[0], 0, i, i + 1);
+                part[i] = tf_binary(c, &tn_op_add, first, imp_i64(c, 1));
+            } else if (masked && !one)
                 part[i] = imp_const_ints(c, TN_I64, 1, 1, (int64_t[]){k == (step.at[i] > 0) ? INT32_MAX : 0});
         }
         v[k] = imp_concat(c, (uint32_t)t->n, part, 0);

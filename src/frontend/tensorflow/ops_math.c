@@ -150,7 +150,8 @@ static void atan2_(imp_node *c)
     tn_value down = tf_binary(c, &tn_op_subtract, angle, tf_number(c, x, pi));
     tn_value above = tf_binary(c, &tn_op_greater_equal, y, zero);
     tn_value left = imp_choose(c, above, up, down);
-    tn_value steep = tf_binary(c, &tn_op_multiply, tf_unary(c, &tn_op_sign, y), tf_number(c, x, pi / 2));
+    tn_value sign = tf_unary(c, &tn_op_sign, y);
+    tn_value steep = tf_binary(c, &tn_op_multiply, sign, tf_number(c, x, pi / 2));
     tn_value is_left = tf_binary(c, &tn_op_less, x, zero);
     tn_value is_right = tf_binary(c, &tn_op_greater, x, zero);
     tn_value rest = imp_choose(c, is_left, left, steep);
