@@ -100,6 +100,7 @@ typedef struct parser {
     uint32_t in_data;    /* `_` is the type of no value */
     uint32_t n_instance; /* of generic functions */
     uint32_t n_leaf;     /* clauses of matches that were read, each time counted */
+    size_t n_again;      /* bytes of those that were read before */
     const char *untyped; /* the name of the function being read, if it does not say the type of its result */
     const char *let;     /* the name that the expression to be read gets, if it is a function */
     pscope *scope;

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MAX_CLAUSES = 1000, MAX_COLUMNS = 64, MAX_LEAVES = 100000 };
+enum { MAX_CLAUSES = 1000, MAX_COLUMNS = 64, MAX_LEAVES = 100000, MAX_AGAIN = 1 << 20 };
 
 typedef struct pattern {
     enum { ANY, CONSTRUCTOR, TUPLE } kind;
@@ -195,6 +195,7 @@ static tn_status leaf(matcher *m, const row *r, pval *out)
 {
     parser *p = m->p;
     pscope scope;
+    bool again = r->of->used;
     r->of->used = true;
     if (p->n_leaf++ >= MAX_LEAVES)
         return tn_lex_fail(&p->l, "relay-E226", "the clauses of matches overlap too much: %d were read",
@@ -213,6 +214,11 @@ static tn_status leaf(matcher *m, const row *r, pval *out)
     s = s == TN_OK && block ? parse_expect(p, "}") : s;
     parse_close(p);
     TN_TRY(s);
+    p->n_again += again ? (size_t)(p->l.at - r->of->at.at) : 0;
+    if (p->n_again > MAX_AGAIN)
+        return tn_lex_fail(&p->l, "relay-E226",
+                           "the clauses of matches overlap too much: more than %d bytes were read again",
+                           MAX_AGAIN);
     parse_back(p, &here);
     return TN_OK;
 }

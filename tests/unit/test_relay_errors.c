@@ -321,6 +321,27 @@ static void test_limits(void **state)
     }
 }
 
+/* A clause that remains in several places is read again in each, but not without end. */
+static void test_overlap(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        tn_buf b = {0};
+        module m;
+        module_open(&m);
+        tn_buf_str(&b, "def @main(%l: List[float32]) -> int32 {\n"
+                       "match ((%l, %l)) { (Cons(_, _), Nil) => 1, (_, Cons(_, _)) => {");
+        for (int i = 0; i < 600000 * (k + 1); i++)
+            tn_buf_str(&b, " ");
+        tn_buf_str(&b, "2 }, (Nil, Nil) => 3 } }");
+        assert_int_equal(tn_relay_parse(&m.g, "t", b.at, b.n, NULL, 0), k ? TN_FAIL : TN_OK);
+        if (k)
+            assert_non_null(strstr(module_diag(&m), "more than 1048576 bytes were read again [relay-E226]"));
+        tn_buf_deinit(&b);
+        module_close(&m);
+    }
+}
+
 /* Parameters must be as large as the constants' types. */
 static void test_params(void **state)
 {
@@ -360,8 +381,8 @@ static void test_warnings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),   cmocka_unit_test(test_many),     cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_params), cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_rows),    cmocka_unit_test(test_many),   cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_overlap), cmocka_unit_test(test_params), cmocka_unit_test(test_warnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
