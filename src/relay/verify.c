@@ -109,11 +109,12 @@ static bool same_dims(tn_pool *p, const tn_type *a, const tn_type *b)
     return same && (a->kind != TN_T_TENSOR || tn_dtype_eq(a->dtype, b->dtype));
 }
 
-/* Does inference agree with a type? A function may give less than its type says: where an `if` in it became known. */
-static bool agrees(tn_pool *p, const tn_node *n, const tn_type *have, const tn_type *inferred)
+/* Does inference agree with a type? What a handle refers to may be of a narrower type than is said: a function or a
+ * tuple, where an `if` before it became known. */
+static bool agrees(tn_pool *p, const tn_type *have, const tn_type *inferred)
 {
     return inferred &&
-           (same_dims(p, have, inferred) || (tn_op_is(n, &tn_op_fn) && tn_type_fits(have, inferred)));
+           (same_dims(p, have, inferred) || (tn_type_is_handle(have) && tn_type_fits(have, inferred)));
 }
 
 static void report_type(verifier *v, const tn_node *n, const tn_type *have, const tn_type *want)
@@ -147,7 +148,7 @@ static void check_types(verifier *v, tn_node *n)
         v->n_fail++;
     } else {
         for (int k = 0; k < n->nout; k++)
-            if (!agrees(v->g->pool, n, kept[k], n->type[k]))
+            if (!agrees(v->g->pool, kept[k], n->type[k]))
                 report_type(v, n, kept[k], n->type[k] ? n->type[k] : kept[k]);
     }
     memcpy(n->type, kept, n->nout * sizeof *kept);
