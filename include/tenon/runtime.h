@@ -25,6 +25,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
+#pragma GCC visibility push(default)
 #define TNR_CHECKED __attribute__((warn_unused_result))
 #else
 #define TNR_CHECKED
@@ -477,6 +478,9 @@ char *tnr_dtype_print(DLDataType dtype, char *buffer, size_t n);
 TNR_CHECKED tnr_status tnr_tensor_bytes(DLDataType dtype, int32_t ndim, const int64_t *shape,
                                         uint64_t *out_bytes, tnr_error *err);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif
