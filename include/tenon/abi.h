@@ -116,8 +116,9 @@ typedef struct tn_operations {
 enum tn_slot_kind { TN_SLOT_INPUT, TN_SLOT_OUTPUT, TN_SLOT_CONST, TN_SLOT_TEMP, TN_SLOT_STATE };
 
 enum tn_slot_storage {
-    TN_STORAGE_BYTES, /* elements in memory */
-    TN_STORAGE_HANDLE /* a handle, NULL until it is written; has no dimensions, bytes and offset */
+    TN_STORAGE_BYTES,  /* elements in memory */
+    TN_STORAGE_HANDLE, /* a handle, NULL until it is written; has no dimensions, bytes and offset */
+    TN_STORAGE_POOL /* TEMP: elements in a block of the instance's pool, which RENEW takes and gives back */
 };
 
 typedef struct tn_slot {
@@ -129,8 +130,9 @@ typedef struct tn_slot {
     const tn_size *dim; /* ndim entries, logical shape, in elements; STATE: its capacity */
     /* INPUT: for each dimension the symbol it binds (first use), or -1: only checked; else NULL */
     const int32_t *bind;
-    tn_size bytes;  /* size of the physical (laid out) value */
-    tn_size offset; /* TEMP: place in the arena, a multiple of 64; OUTPUT: place in the arena, or -1 */
+    tn_size bytes; /* size of the physical (laid out) value */
+    tn_size
+        offset; /* TEMP: place in the arena, a multiple of 64, of the pool -1; OUTPUT: place in the arena, or -1 */
     /* OUTPUT: the INPUT, CONST or OUTPUT slot that is copied to it at the end; STATE: index into the program's
      * states; else -1 */
     int64_t alias;

@@ -108,6 +108,9 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
     /* "INPUT=OUTPUT" texts, NULL after the last. That input becomes a state of each instance: it begins with zeros, and
      * each run stores that output in it. Neither is the model's any more; tnr_state_get and its kin have the state. */
     const char *const *states;
+    /* Where temporaries live: "plan", in one arena whose places are known (the default); "pool", each in a block of its
+     * own that the run takes from a pool of its instance and gives back after the last use. */
+    const char *memory;
 } tenon_options;
 
 /* Report everything in the options that cannot work, before work begins. `output`: the file that tenon_build is to

@@ -32,6 +32,9 @@ const tn_flag tn_model_flags[] = {
     TN_OPTION_SWITCH(no_variants, "no-variants", "do not add kernel variants for a symbolic dimension of 1"),
     TN_OPTION_SWITCH(no_in_place, "no-in-place",
                      "never let a result reuse the memory of one of its operands"),
+    TN_OPTION_CHOICE(memory, "memory", "plan|pool", "plan",
+                     "temporaries at planned places of one arena, or each in a block that is given back after its last "
+                     "use"),
     TN_OPTION(INT, threads, "threads", 0, "N", NULL,
               "number of threads that compile; by default the number of cores that the process may use", 1, 256),
     TN_OPTION(INT, max_memory, "max-memory", 0, "MIB", NULL, "fail when the compiler needs more memory than this", 1,

@@ -69,6 +69,8 @@ tn_status tn_passes_init(tn_build *b)
     tn_pass_options *to = &b->pass_options;
     memset(to, 0, sizeof *to);
     TN_TRY(check_list(b, "--disabled-pass", o->disabled_pass, false));
+    if (o->memory && strcmp(o->memory, "plan") != 0 && strcmp(o->memory, "pool") != 0)
+        return tn_error(b->ctx, "driver-E170", NULL, "--memory %s: plan or pool is expected", o->memory);
     TN_TRY(check_list(b, "--print-ir-before", o->print_ir_before, true));
     TN_TRY(check_list(b, "--print-ir-after", o->print_ir_after, true));
     for (const char *const *c = o->pass_config; c && *c; c++)

@@ -608,6 +608,9 @@ static tn_status make(tn_build *b, program_shared *all)
     for (size_t k = 0; k < all->functions.n; k++)
         TN_TRY(make_one(b, all, k));
     finish(b, all);
+    for (size_t k = 0; k < all->made.n; k++)
+        tn_program_release(&b->arena, &b->program, (uint32_t)b->groups.n, b->signature,
+                           (tn_program_function_ir *)&b->program.function[k]);
     TN_TRY(tn_program_verify(b->ctx, &b->pool, &b->program, (uint32_t)b->groups.n, b->signature));
     for (size_t k = 0; k < all->made.n; k++) {
         tn_program_function_ir *f = &((tn_program_function_ir *)b->program.function)[k];

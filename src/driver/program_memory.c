@@ -2,6 +2,8 @@
  * exact peak. Whether a result may lie over an operand is a proof over flat TIR (lower/in_place.c). */
 #include "driver/program.h"
 
+#include <string.h>
+
 static bool allows(void *user, uint32_t group, uint32_t input, uint32_t output)
 {
     enum { UNKNOWN, NO, YES };
@@ -86,6 +88,47 @@ void tn_symbol_facts(const tn_graph *g, tn_facts *out)
         tn_facts_range(out, tn_sym(g->pool, g->symbol[i].name), g->symbol[i].min, g->symbol[i].max);
 }
 
+/* ---- temporaries of the pool ---- */
+
+static bool pools_temporaries(const tn_build *b)
+{
+    return b->opt.memory && strcmp(b->opt.memory, "pool") == 0;
+}
+
+/* As runtime/value.c takes them: 64 bytes more, in multiples of a fourth of a power of two. */
+static const tn_expr *block_bytes(tn_pool *p, const tn_expr *bytes)
+{
+    enum { LINE = 64, SMALL = 1 << 16 };
+    int64_t n, step = LINE;
+    if (!tn_is_int(bytes, &n) || n + LINE > SMALL)
+        return tn_simplify(p, NULL, tn_add(p, bytes, tn_idx(p, LINE)));
+    while (8 * step < n + LINE)
+        step *= 2;
+    return tn_idx(p, (n + LINE + step - 1) / step * step);
+}
+
+/* Temporaries are not planned, and take what lives at once. */
+static const tn_expr *pool_temporaries(tn_maker *m, const tn_facts *facts)
+{
+    tn_vec(tn_lifetime) life = {0};
+    for (uint32_t i = 0; i < m->slots.n; i++) {
+        tn_slot_ir *s = &m->slots.at[i];
+        if (s->kind != TN_SLOT_TEMP || s->storage != TN_STORAGE_BYTES)
+            continue;
+        s->storage = TN_STORAGE_POOL;
+        s->segment = 0;
+        tn_lifetime l = m->life.at[i];
+        l.bytes = block_bytes(&m->b->pool, s->bytes);
+        if (l.first != UINT32_MAX)
+            tn_vec_push(&life, l);
+    }
+    const tn_expr *alive = tn_plan_alive(&m->b->pool, facts, (uint32_t)life.n, life.at);
+    tn_vec_deinit(&life);
+    return alive;
+}
+
+/* ---- the plan ---- */
+
 void program_plan(tn_maker *m, tn_program_function_ir *to)
 {
     tn_build *b = m->b;
@@ -96,6 +139,8 @@ void program_plan(tn_maker *m, tn_program_function_ir *to)
     tn_symbol_facts(&b->graph, &facts);
     bool is_main = m->all->made.n == 0;
     tn_arena_plan *plan = TN_NEW_N(&b->arena, tn_arena_plan, m->n_segment + 1);
+    if (pools_temporaries(b))
+        peak = tn_add(p, peak, pool_temporaries(m, &facts));
     tn_program_plan(&(tn_memory_plan){.pool = p,
                                       .arena = &b->arena,
                                       .facts = &facts,
@@ -106,7 +151,7 @@ void program_plan(tn_maker *m, tn_program_function_ir *to)
                                       .inst = m->insts.at,
                                       .life = m->life.at,
                                       .kernel = b->signature,
-                                      .allows = b->opt.no_in_place ? NULL : allows,
+                                      .allows = b->opt.no_in_place || pools_temporaries(b) ? NULL : allows,
                                       .user = m,
                                       .plan = plan});
     tn_facts_deinit(&facts);

@@ -308,6 +308,8 @@ static tn_status slot_place(program_parser *ps, tn_slot_ir *s)
     s->bytes = tn_slot_dense_bytes(ps->pool, s->dtype, s->ndim, s->dim);
     if (tn_lex_accept(&ps->lex, "bytes"))
         TN_TRY(program_size(ps, &s->bytes));
+    if (tn_lex_accept(&ps->lex, "pooled"))
+        s->storage = TN_STORAGE_POOL;
     if (tn_lex_accept(&ps->lex, "at"))
         TN_TRY(program_size(ps, &s->offset));
     if (!tn_lex_accept(&ps->lex, "in"))

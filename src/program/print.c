@@ -159,6 +159,8 @@ static void place(printer *pr, const tn_slot_ir *s)
         tn_buf_str(o, " bytes ");
         expr(pr, s->bytes);
     }
+    if (s->storage == TN_STORAGE_POOL)
+        tn_buf_str(o, " pooled");
     if (s->offset) {
         tn_buf_str(o, " at ");
         expr(pr, s->offset);

@@ -172,6 +172,14 @@ typedef struct tn_memory_plan {
 } tn_memory_plan;
 void tn_program_plan(tn_memory_plan *m);
 
+/* ---- lives (lives.c) ---- */
+
+/* Function f of the program gets a RENEW that gives memory to what an instruction writes into a slot of the pool
+ * (before the loop that writes its rows), and one that drops each slot of the pool and of a handle behind its last use.
+ * O(instructions times such slots / 64), a few times. */
+void tn_program_release(tn_arena *arena, const tn_program_ir *program, uint32_t n_kernel,
+                        const tn_kernel_signature *kernel, tn_program_function_ir *f);
+
 /* ---- mod.json (graph_json.c) ---- */
 
 /* Only of a program of one function without jumps, symbols, handles and states; false: it has some, and

@@ -1,7 +1,7 @@
 /* The verifier of programs: a forward analysis over the instructions of each function. What is known before an
  * instruction is a set of bits: symbols that are bound, slots that hold what was written into them, segments that are
- * planned, sizes that were found to be 0. Where ways meet, what all of them know is known. It is repeated until nothing
- * changes, then every instruction is checked against what is known before it.
+ * planned, sizes that were found to be 0, slots of the pool that have memory. Where ways meet, what all of them know is
+ * known. It is repeated until nothing changes, then every instruction is checked against what is known before it.
  *
  * A slot stops holding its value when a symbol of its size is bound anew, its segment is planned, or something is
  * written that shares a byte of the arena with it. The last is worked out with numbers in the place of symbols, so
@@ -203,7 +203,8 @@ static void prepare(verifier *v)
     v->slot0 = f->n_symbol;
     v->segment0 = v->slot0 + f->n_slot;
     v->size0 = v->segment0 + f->n_segment;
-    v->words = (v->size0 + f->n_size) / 64 + 1;
+    v->memory0 = v->size0 + f->n_size;
+    v->words = (v->memory0 + f->n_slot) / 64 + 1;
     v->now = TN_NEW_N(&v->arena, uint64_t, v->words);
     v->before = TN_NEW_N(&v->arena, uint64_t *, f->n_inst + 1);
     v->target = TN_NEW_N(&v->arena, bool, f->n_inst + 1);

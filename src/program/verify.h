@@ -22,7 +22,7 @@ typedef struct {
     uint32_t n_kernel;
     tn_arena arena; /* of the function */
     tn_facts facts;
-    uint32_t slot0, segment0, size0, words; /* where the bits of each kind begin */
+    uint32_t slot0, segment0, size0, memory0, words; /* where the bits of each kind begin */
     uint64_t *now;
     bool *target;                         /* per instruction, and the end: does a jump lead there? */
     uint64_t **before;                    /* per target: what is known there; NULL: no way there yet */

@@ -34,15 +34,19 @@ static void need_writable(verifier *v, const tn_inst_ir *in, uint32_t s, char le
         verify_fault(v, " is written, which is an input, a constant or an alias", s);
     else if (x->segment && !verify_has(v, v->segment0 + x->segment - 1))
         verify_fault(v, " is written before its memory is planned", s);
+    else if (x->storage == TN_STORAGE_POOL && !verify_has(v, v->memory0 + s))
+        verify_fault(v, " is written before it has memory", s);
     else
         verify_bound(v, x->bytes, s);
 }
 
-static bool is_slot_letter(char c) { return strchr("sibwxhovu", c) != NULL; }
+static bool is_slot_letter(char c) { return strchr("sibwxhovup", c) != NULL; }
 
 static void need_storage(verifier *v, uint32_t s, char letter)
 {
     bool handle = slot_at(v, s)->storage == TN_STORAGE_HANDLE;
+    if (letter == 'p' && slot_at(v, s)->storage == TN_STORAGE_BYTES)
+        verify_fault(v, " is planned memory, which nothing allocates or drops", s);
     if (handle && strchr("sibwx", letter))
         verify_fault(v, " is a handle, where bytes are needed", s);
     if (!handle && strchr("ho", letter))
@@ -83,7 +87,7 @@ static bool operand(verifier *v, const tn_inst_ir *x, uint32_t i, char letter)
     need_type(v, n, letter);
     if (strchr("wou", letter))
         need_writable(v, x, n, letter);
-    else
+    else if (letter != 'p')
         need_written(v, n);
     return true;
 }
@@ -215,7 +219,7 @@ static void invoke_operand(verifier *v, uint32_t s, const tn_slot_ir *to)
         same = from->dim[d]->kind != TN_E_INT || to->dim[d]->kind != TN_E_INT || from->dim[d] == to->dim[d];
     if (from->kind == TN_SLOT_STATE)
         verify_fault(v, " is a state, of which a function has its own slot", s);
-    else if (from->storage != to->storage)
+    else if ((from->storage == TN_STORAGE_HANDLE) != (to->storage == TN_STORAGE_HANDLE))
         verify_fault(v,
                      from->storage == TN_STORAGE_HANDLE
                          ? " is a handle, but the function takes bytes there"
@@ -306,6 +310,7 @@ static void bind(verifier *v, uint32_t s)
     for (size_t i = 0; i < v->depends[s].n; i++) {
         uint32_t slot = v->depends[s].at[i], segment = slot_at(v, slot)->segment;
         verify_drop(v, v->slot0 + slot);
+        verify_drop(v, v->memory0 + slot);
         if (segment)
             verify_drop(v, v->segment0 + segment - 1);
     }
@@ -327,6 +332,24 @@ static void plan(verifier *v, uint32_t segment)
         verify_drop(v, v->slot0 + i);
     }
     verify_add(v, v->segment0 + segment - 1);
+}
+
+static void allocate(verifier *v, uint32_t s)
+{
+    const tn_slot_ir *x = slot_at(v, s);
+    if (x->storage != TN_STORAGE_POOL)
+        verify_fault(v, " is a handle, which has no size", s);
+    verify_bound(v, x->bytes, s);
+    for (int d = 0; d < x->ndim; d++)
+        verify_bound(v, x->dim[d], s);
+    verify_drop(v, v->slot0 + s);
+    verify_add(v, v->memory0 + s);
+}
+
+static void drop(verifier *v, uint32_t s)
+{
+    verify_drop(v, v->slot0 + s);
+    verify_drop(v, v->memory0 + s);
 }
 
 static void effect(verifier *v, const tn_inst_ir *x)
@@ -357,6 +380,10 @@ static void effect(verifier *v, const tn_inst_ir *x)
     case TN_INST_BIND_STATE:
     case TN_INST_GROW: grows(v, x); break;
     case TN_INST_PLAN: plan(v, x->a); break;
+    case TN_INST_RENEW:
+        for (uint32_t i = 0; i < x->n_operand; i++)
+            (i < x->a ? drop : allocate)(v, x->operand[i]);
+        return;
     default: break;
     }
     write_results(v, x);

@@ -121,7 +121,8 @@ void verify_write(verifier *v, uint32_t s)
 
 bool verify_same_kind(const tn_slot_ir *a, const tn_slot_ir *b)
 {
-    return a->storage == b->storage && tn_dtype_eq(a->dtype, b->dtype) && a->layout == b->layout;
+    return (a->storage == TN_STORAGE_HANDLE) == (b->storage == TN_STORAGE_HANDLE) &&
+           tn_dtype_eq(a->dtype, b->dtype) && a->layout == b->layout;
 }
 
 /* ---- places ---- */
@@ -286,7 +287,10 @@ static void check_bytes(verifier *v, uint32_t i)
         verify_fault(v, " has another number of bytes than its shape", i);
     if (s->kind == TN_SLOT_CONST && s->bytes->kind != TN_E_INT)
         verify_fault(v, " is a constant without a fixed size", i);
-    if (s->kind == TN_SLOT_TEMP && !s->offset)
+    bool pooled = s->storage == TN_STORAGE_POOL;
+    if (pooled && (s->kind != TN_SLOT_TEMP || s->offset || s->segment))
+        verify_fault(v, " is of the pool, but no temporary, or has a place in an arena", i);
+    if (s->kind == TN_SLOT_TEMP && !s->offset && !pooled)
         verify_fault(v, " has no place in an arena", i);
     if ((s->kind == TN_SLOT_INPUT || s->kind == TN_SLOT_CONST) && (s->segment || s->offset))
         verify_fault(v, " has a place in an arena", i);

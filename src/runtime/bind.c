@@ -175,6 +175,15 @@ static tnr_status size_slot(tnr_frame *f, uint32_t at, uint64_t arena_bytes, tnr
     return TNR_OK;
 }
 
+tnr_status tnr_slot_size(tnr_frame *f, uint32_t slot, tnr_error *err)
+{
+    tnr_status status = check_extents(f, slot, err);
+    return status ? status : size_slot(f, slot, 0, err);
+}
+
+/* Does an instruction give it its size? */
+static bool is_late(const tn_slot *s) { return s->segment || s->storage == TN_STORAGE_POOL; }
+
 /* Both sides of every copy have the same size: what exe.c could not see where sizes depend on symbols. */
 static tnr_status check_copies(const tnr_frame *f, tnr_error *err)
 {
@@ -188,7 +197,7 @@ static tnr_status check_copies(const tnr_frame *f, tnr_error *err)
                             p->slot[i].name, f->bytes[p->slot[i].alias], f->bytes[i]);
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const uint32_t *op = p->operand + p->inst[i].operand;
-        if (p->inst[i].op == TN_INST_COPY && !p->slot[op[0]].segment && !p->slot[op[1]].segment &&
+        if (p->inst[i].op == TN_INST_COPY && !is_late(&p->slot[op[0]]) && !is_late(&p->slot[op[1]]) &&
             f->bytes[op[0]] != f->bytes[op[1]])
             return tnr_fail(err, TNR_E_SHAPE, i,
                             "%.400s: with these inputs a tensor of %" PRIu64
@@ -202,7 +211,7 @@ static tnr_status size_all(tnr_frame *f, tnr_error *err)
 {
     const tn_program_function *p = f->code->function;
     for (uint32_t i = 0; i < p->n_slot; i++) {
-        tnr_status status = p->slot[i].segment ? TNR_OK : check_extents(f, i, err);
+        tnr_status status = is_late(&p->slot[i]) ? TNR_OK : check_extents(f, i, err);
         if (status)
             return status;
     }
@@ -215,7 +224,7 @@ static tnr_status size_all(tnr_frame *f, tnr_error *err)
     f->arena_bytes = (uint64_t)arena;
     f->work_offset = (uint64_t)work;
     for (uint32_t i = 0; i < p->n_slot; i++) {
-        if (p->slot[i].segment)
+        if (is_late(&p->slot[i]))
             continue;
         tnr_status status = size_slot(f, i, f->arena_bytes, err);
         if (status)

@@ -189,6 +189,14 @@ static const char *handle_fault(const tn_slot *s)
                : NULL;
 }
 
+static const char *pool_fault(const tn_slot *s)
+{
+    return !tnr_family_get(TNR_FAMILY_VALUE) ? "this runtime was linked without values:"
+           : s->kind != TN_SLOT_TEMP || s->offset.fn || s->offset.value != -1 || s->segment > 0
+               ? "an impossible slot of the pool:"
+               : NULL;
+}
+
 static const char *slot_fault(const tnr_exe *exe, const tnr_function *code, uint32_t at, bool *bound)
 {
     const tn_program_function *p = code->function;
@@ -196,7 +204,7 @@ static const char *slot_fault(const tnr_exe *exe, const tnr_function *code, uint
     const char *fault =
         s->storage == TN_STORAGE_HANDLE ? handle_fault(s) : slot_size_fault(p, s, code == exe->code);
     if (!fault)
-        fault = slot_place_fault(p, s, at);
+        fault = s->storage == TN_STORAGE_POOL ? pool_fault(s) : slot_place_fault(p, s, at);
     if (!fault)
         fault = bind_fault(p, s, bound);
     return !fault && s->kind == TN_SLOT_STATE && !is_state(exe->program, s)
@@ -210,7 +218,7 @@ static tnr_status check_slots(tnr_exe *exe, tnr_function *code, const tnr_params
     const tn_program_function *p = code->function;
     for (uint32_t i = 0; i < p->n_slot; i++) {
         const tn_slot *s = &p->slot[i];
-        if (!s->name || s->kind > TN_SLOT_STATE || s->storage > TN_STORAGE_HANDLE || s->device != 0)
+        if (!s->name || s->kind > TN_SLOT_STATE || s->storage > TN_STORAGE_POOL || s->device != 0)
             return damaged(err, i, "a slot without a name or of no known kind", NULL);
         const char *fault = slot_fault(exe, code, i, bound);
         if (fault)
@@ -218,7 +226,7 @@ static tnr_status check_slots(tnr_exe *exe, tnr_function *code, const tnr_params
         tnr_status status = s->kind == TN_SLOT_CONST ? find_constant(exe, code, s, i, params, err) : TNR_OK;
         if (status)
             return status;
-        if (s->storage == TN_STORAGE_HANDLE) {
+        if (s->storage != TN_STORAGE_BYTES) {
             code->handles = true;
             exe->families |= 1u << TNR_FAMILY_VALUE;
         }
@@ -320,8 +328,9 @@ static const char *operand_fault(const tn_program_function *p, char letter, uint
         return "a slot that does not exist at";
     if (strchr("wou", letter) && !is_writable(s))
         return "a slot that cannot be written at";
-    if (strchr("ho", letter) ? s->storage != TN_STORAGE_HANDLE
-                             : strchr("swxib", letter) && s->storage != TN_STORAGE_BYTES)
+    if (letter == 'p'          ? s->storage == TN_STORAGE_BYTES
+        : strchr("ho", letter) ? s->storage != TN_STORAGE_HANDLE
+                               : strchr("swxib", letter) && s->storage == TN_STORAGE_HANDLE)
         return "a slot that holds bytes instead of a handle, or a handle instead of bytes, at";
     if (letter == 'x' && s->kind != TN_SLOT_STATE)
         return "a slot that is no state at";

@@ -28,7 +28,7 @@ void tnr_guard_free(tnr_frame *f)
     tnr_mem_free(f->guard);
 }
 
-static tnr_status place(tnr_frame *f, uint32_t slot, tnr_error *err)
+tnr_status tnr_guard_slot(tnr_frame *f, uint32_t slot, tnr_error *err)
 {
     tnr_guarded *g = &f->guard[slot];
     const tn_slot *s = &f->code->function->slot[slot];
@@ -55,7 +55,7 @@ tnr_status tnr_guard_place(tnr_frame *f, uint32_t segment, tnr_error *err)
     for (uint32_t i = 0; !status && i < p->n_slot; i++)
         if (p->slot[i].segment == segment && p->slot[i].kind != TN_SLOT_CONST && p->slot[i].alias < 0 &&
             p->slot[i].storage == TN_STORAGE_BYTES)
-            status = place(f, i, err);
+            status = tnr_guard_slot(f, i, err);
     return status;
 }
 

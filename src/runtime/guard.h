@@ -13,6 +13,9 @@ void tnr_guard_free(tnr_frame *frame);
 /* The slots of a segment, and for segment 0 the inputs, get their memory: frame->ptr says where. */
 TNR_CHECKED tnr_status tnr_guard_place(tnr_frame *frame, uint32_t segment, tnr_error *err);
 
+/* One slot, whose bytes are known. */
+TNR_CHECKED tnr_status tnr_guard_slot(tnr_frame *frame, uint32_t slot, tnr_error *err);
+
 /* After instruction `at`: is every guard as it was?   fails TNR_E_CHECK: names node, kernel and slot */
 TNR_CHECKED tnr_status tnr_guard_look(const tnr_frame *frame, uint32_t at, tnr_error *err);
 

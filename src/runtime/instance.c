@@ -9,6 +9,7 @@
 #include "runtime/mem.h"
 #include "runtime/pool.h"
 #include "runtime/tensor.h"
+#include "runtime/value.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -353,6 +354,8 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
     }
     for (uint32_t i = 0; i < p->n_segment; i++)
         m.arena += (uint64_t)tnr_size_get(p->segment_bytes[i], sym);
+    if (instance->pool)
+        m.arena += instance->pool->slabs + instance->pool->most;
     for (uint32_t i = 0; i < exe->program->n_state; i++)
         m.states += exe->program->state[i].bytes;
     m.scratch = exe->scratch_bytes * tnr_instance_threads(instance);

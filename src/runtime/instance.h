@@ -113,6 +113,11 @@ bool tnr_has_empty_symbol(const tnr_frame *frame, uint32_t *out_symbol);
 /* During the run: place the slots of segment `segment` for the symbols as they are now. */
 TNR_CHECKED tnr_status tnr_plan(tnr_frame *frame, uint32_t segment, uint32_t at, tnr_error *err);
 
+/* The same for one slot: its bytes, no memory. */
+TNR_CHECKED tnr_status tnr_slot_size(tnr_frame *frame, uint32_t slot, tnr_error *err);
+/* What host functions and profiles see of a slot, if they do: its address and shape are known anew. */
+void tnr_slot_view(tnr_frame *frame, uint32_t slot);
+
 /* Address of output i for this run: the caller's memory, which must fit, or the instance's. */
 TNR_CHECKED tnr_status tnr_place_output(tnr_frame *frame, uint32_t i, tnr_error *err);
 

@@ -188,8 +188,9 @@ static tnr_status run(tnr_frame *f, const tn_inst *in, tnr_error *err)
 
 static bool same_kind(const tn_slot *a, const tn_slot *b)
 {
-    return a->storage == b->storage && (a->storage == TN_STORAGE_HANDLE ||
-                                        (a->ndim == b->ndim && a->bits == b->bits && a->code == b->code));
+    bool handle = a->storage == TN_STORAGE_HANDLE;
+    return handle == (b->storage == TN_STORAGE_HANDLE) &&
+           (handle || (a->ndim == b->ndim && a->bits == b->bits && a->code == b->code));
 }
 
 static const char *check(const tnr_exe *exe, const tnr_function *code, const tn_inst *in)

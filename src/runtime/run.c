@@ -112,17 +112,23 @@ tnr_status tnr_deliver(tnr_instance *inst, tnr_error *err)
 
 /* ---- profiles ---- */
 
+void tnr_slot_view(tnr_frame *f, uint32_t i)
+{
+    const tn_slot *s = &f->code->function->slot[i];
+    if (!f->view)
+        return;
+    f->view[i].data = f->ptr[i];
+    for (uint32_t d = 0; d < s->ndim; d++)
+        f->view[i].shape[d] = tnr_size_get(s->dim[d], f->sym);
+}
+
 /* Addresses and shapes of the slots of a segment. */
 static void set_views(tnr_frame *f, uint32_t segment)
 {
     const tn_program_function *p = f->code->function;
-    for (uint32_t i = 0; f->view && i < p->n_slot; i++) {
-        if (p->slot[i].segment != segment)
-            continue;
-        f->view[i].data = f->ptr[i];
-        for (uint32_t d = 0; d < p->slot[i].ndim; d++)
-            f->view[i].shape[d] = tnr_size_get(p->slot[i].dim[d], f->sym);
-    }
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        if (p->slot[i].segment == segment)
+            tnr_slot_view(f, i);
 }
 
 static tnr_status make_views(tnr_frame *f, tnr_error *err)

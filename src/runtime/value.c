@@ -1,13 +1,16 @@
-/* Values behind handles: tensors, closures, constructors (tuples and list cells too), references, texts.
+/* Values behind handles: tensors, closures, constructors (tuples and list cells too), references, texts; and the blocks
+ * of slots of the pool.
  *
- * The pool of an instance gives blocks of 64, 128, ... 65,536 bytes from slabs; larger ones are allocated
- * alone. A block whose count becomes 0 is free for the next value of its class. Dropping works off a list, so
- * a chain of any length is freed without recursion. Cycles through references stay until the instance ends,
- * which frees the slabs. */
+ * The pool of an instance gives blocks of 64, 128, ... 65,536 bytes from slabs, four sizes for each power of two;
+ * larger ones are allocated alone. A block whose count becomes 0 is free for the next value of its class, a large one
+ * for the next of more than half its size. Large blocks never take more than the most that was in use at once: free
+ * ones go first. Dropping works off a list, so a chain of any length is freed without recursion. Cycles through
+ * references stay until the instance ends, which frees the slabs. */
 #include "runtime/value.h"
 
 #include "runtime/error.h"
 #include "runtime/family.h"
+#include "runtime/guard.h"
 #include "runtime/launch.h"
 #include "runtime/mem.h"
 #include "runtime/tensor.h"
@@ -15,7 +18,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { LINE = 64, N_CLASS = 11, LARGE = N_CLASS, SLAB = 64 << (N_CLASS - 1), MAX_NDIM = 64 };
+enum { LINE = 64, N_CLASS = 36, LARGE = N_CLASS, LEAST = 4096, MOST = 1 << 16, MAX_NDIM = 64 };
 
 static tnr_value **fields(tnr_value *v) { return (tnr_value **)(void *)(v + 1); }
 
@@ -27,16 +30,34 @@ static uint8_t *elements(tnr_value *v) { return (uint8_t *)v + data_offset(v->n)
 
 /* ---- the pool ---- */
 
+/* Bytes of the blocks of a class: four classes lead from a power of two to the next. */
+static size_t block_of(uint32_t class)
+{
+    return class < 4 ? LINE * (class + 1) : (size_t)(class % 4 + 5) * LINE << (class / 4 - 1);
+}
+
+/* The smallest class whose blocks have n bytes; LARGE: none. */
+static uint8_t class_of(uint64_t n)
+{
+    uint64_t line = n > 0 ? (n - 1) / LINE : 0;
+    if (n > MOST)
+        return LARGE;
+    unsigned power = line < 4 ? 0 : 63 - (unsigned)__builtin_clzll(line);
+    return (uint8_t)(power ? 4 * (power - 1) + (line >> (power - 2) & 3) : line);
+}
+
 /* One more slab, cut into blocks of a class. The first line holds the pointer to the next slab. */
 static bool add_slab(tnr_value_pool *pool, uint32_t class)
 {
-    size_t block = (size_t)LINE << class;
-    uint8_t *slab = tnr_mem_aligned(LINE + SLAB);
+    size_t block = block_of(class), bytes = 8 * block;
+    bytes = LINE + (bytes < LEAST ? LEAST : bytes > MOST ? MOST : bytes);
+    uint8_t *slab = tnr_mem_aligned(bytes);
     if (!slab)
         return false;
     memcpy(slab, &pool->slab, sizeof pool->slab);
     pool->slab = slab;
-    for (size_t at = LINE; at + block <= LINE + SLAB; at += block) {
+    pool->slabs += bytes;
+    for (size_t at = LINE; at + block <= bytes; at += block) {
         tnr_value *v = (tnr_value *)(void *)(slab + at);
         v->next = pool->free[class];
         pool->free[class] = v;
@@ -44,28 +65,74 @@ static bool add_slab(tnr_value_pool *pool, uint32_t class)
     return true;
 }
 
+static void enlist(tnr_value **list, tnr_value *v)
+{
+    v->previous = NULL;
+    v->next = *list;
+    if (v->next)
+        v->next->previous = v;
+    *list = v;
+}
+
+static void delist(tnr_value **list, tnr_value *v)
+{
+    *(v->previous ? &v->previous->next : list) = v->next;
+    if (v->next)
+        v->next->previous = v->previous;
+}
+
+/* The spare block for n bytes: the smallest of less than twice as many; `any`: the one that is spare for longest. */
+static tnr_value *take_spare(tnr_value_pool *pool, uint64_t n, bool any)
+{
+    tnr_value *best = NULL;
+    for (tnr_value *v = pool->spare; v; v = v->next)
+        if (any || (v->room >= n && v->room / 2 < n && (!best || v->room < best->room)))
+            best = v;
+    if (best) {
+        delist(&pool->spare, best);
+        pool->spares -= best->room;
+    }
+    return best;
+}
+
+/* A block of n bytes of its own; NULL: out of memory. Few blocks are spare, as few values live at once. */
+static tnr_value *take_large(tnr_value_pool *pool, uint64_t n)
+{
+    tnr_value *v = take_spare(pool, n, false);
+    if (!v) {
+        uint64_t most = pool->used + n;
+        most = most > pool->most ? most : pool->most;
+        while (pool->spares > 0 && pool->used + pool->spares + n > most)
+            tnr_mem_free(take_spare(pool, 0, true));
+        v = n < SIZE_MAX / 2 ? tnr_mem_aligned((size_t)n) : NULL;
+        if (!v)
+            return NULL;
+        v->room = n;
+        pool->most = most;
+    }
+    pool->used += v->room;
+    return v;
+}
+
 /* A block of at least n bytes with count 1; NULL: out of memory. */
 static tnr_value *take(tnr_value_pool *pool, uint64_t n)
 {
-    uint8_t class = 0;
-    tnr_value *v = NULL, *next = NULL;
-    while (class < N_CLASS && ((uint64_t)LINE << class) < n)
-        class ++;
-    if (class < N_CLASS) {
+    uint8_t class = class_of(n);
+    tnr_value *v = NULL;
+    class = class < LARGE ? class : LARGE;
+    if (class < LARGE) {
         if (!pool->free[class] && !add_slab(pool, class))
             return NULL;
         v = pool->free[class];
         pool->free[class] = v->next;
     } else {
-        v = n < SIZE_MAX / 2 ? tnr_mem_aligned((size_t)n) : NULL;
+        v = take_large(pool, n);
         if (!v)
             return NULL;
-        next = pool->large;
-        if (next)
-            next->previous = v;
-        pool->large = v;
     }
-    *v = (tnr_value){.count = 1, .class = class, .next = next, .pool = pool};
+    *v = (tnr_value){.count = 1, .class = class, .room = class < LARGE ? 0 : v->room, .pool = pool};
+    if (class == LARGE)
+        enlist(&pool->large, v);
     return v;
 }
 
@@ -77,13 +144,10 @@ static void release(tnr_value *v)
         pool->free[v->class] = v;
         return;
     }
-    if (v->previous)
-        v->previous->next = v->next;
-    else
-        pool->large = v->next;
-    if (v->next)
-        v->next->previous = v->previous;
-    tnr_mem_free(v);
+    delist(&pool->large, v);
+    enlist(&pool->spare, v);
+    pool->used -= v->room;
+    pool->spares += v->room;
 }
 
 /* One reference less. A value that nothing refers to gives up its fields from the last to the first; while it has some,
@@ -139,7 +203,8 @@ void tnr_value_put(tnr_frame *f, uint32_t slot, tnr_value *v) { put(f, slot, v);
 void tnr_values_drop(tnr_frame *f)
 {
     for (uint32_t i = 0; f->value && i < f->code->function->n_slot; i++)
-        put(f, i, NULL);
+        if (f->value[i])
+            put(f, i, NULL);
 }
 
 static bool is_handle(const tnr_frame *f, uint32_t slot)
@@ -380,6 +445,27 @@ static tnr_status refer(const site *s)
     return status;
 }
 
+/* A slot of the pool keeps the block that it has if that is as large. */
+static tnr_status alloc(tnr_frame *f, uint32_t slot, tnr_error *err)
+{
+    bool sized = f->bytes[slot] > 0 && !f->code->function->slot[slot].bytes.fn;
+    tnr_status status = sized ? TNR_OK : tnr_slot_size(f, slot, err);
+    if (status || f->guard)
+        return status ? status : tnr_guard_slot(f, slot, err);
+    tnr_value *v = f->value[slot];
+    if (!v || v->bytes != f->bytes[slot]) {
+        put(f, slot, NULL);
+        v = new_value(f->instance->pool, TNR_VALUE_TENSOR, LINE - sizeof *v + f->bytes[slot], err);
+        if (!v)
+            return TNR_E_MEMORY;
+        v->bytes = f->bytes[slot];
+        f->value[slot] = v;
+    }
+    f->ptr[slot] = elements(v);
+    tnr_slot_view(f, slot);
+    return TNR_OK;
+}
+
 static tnr_status text(const site *s)
 {
     const char *t = s->f->instance->exe->program->text[s->in->a];
@@ -405,6 +491,13 @@ static tnr_status run(tnr_frame *f, const tn_inst *in, tnr_error *err)
         return make(&s, TNR_VALUE_CONSTRUCTOR, 0, in->n_operand - 1, s.op[in->n_operand - 1]);
     case TN_INST_FIELD: return field(&s);
     case TN_INST_TEXT: return text(&s);
+    case TN_INST_RENEW:
+        for (uint32_t i = 0; !status && i < in->n_operand; i++)
+            if (i < in->a)
+                put(f, s.op[i], NULL);
+            else
+                status = alloc(f, s.op[i], err);
+        return status;
     case TN_INST_MOVE:
         if ((v = get(&s, 0, 0, &status)))
             put(f, s.op[1], share(v));
@@ -422,7 +515,9 @@ static tnr_status run(tnr_frame *f, const tn_inst *in, tnr_error *err)
 /* A closure's function takes and gives handles alone. */
 static const char *check(const tnr_exe *exe, const tnr_function *code, const tn_inst *in)
 {
-    (void)code;
+    for (uint32_t i = in->a; in->op == TN_INST_RENEW && i < in->n_operand; i++)
+        if (code->function->slot[code->function->operand[in->operand + i]].storage != TN_STORAGE_POOL)
+            return "memory for a handle at";
     if (in->op != TN_INST_CLOSURE)
         return NULL;
     const tnr_function *to = &exe->code[in->a];
@@ -445,10 +540,11 @@ static tnr_status open_values(tnr_instance *inst, tnr_error *err)
 static void close_values(tnr_instance *inst)
 {
     tnr_value_pool *pool = inst->pool;
-    for (tnr_value *v = pool ? pool->large : NULL, *next; v; v = next) {
-        next = v->next;
-        tnr_mem_free(v);
-    }
+    for (int spare = 0; pool && spare < 2; spare++)
+        for (tnr_value *v = spare ? pool->spare : pool->large, *next; v; v = next) {
+            next = v->next;
+            tnr_mem_free(v);
+        }
     for (void *slab = pool ? pool->slab : NULL, *next; slab; slab = next) {
         memcpy(&next, slab, sizeof next);
         tnr_mem_free(slab);

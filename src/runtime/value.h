@@ -7,20 +7,23 @@
 struct tnr_value {
     uint32_t count;
     uint8_t kind;               /* enum tnr_value_kind */
-    uint8_t class;              /* of the pool: blocks of 64 << class bytes; LARGE: a block of its own */
+    uint8_t class;              /* of the pool; LARGE: a block of its own */
     uint8_t code, bits;         /* TENSOR */
     uint32_t tag;               /* CONSTRUCTOR: its tag; CLOSURE: its function */
     uint32_t n;                 /* fields, captured values, dimensions */
     uint64_t bytes;             /* TENSOR, TEXT: of its contents */
-    tnr_value *next, *previous; /* free or being freed: the next one; LARGE: neighbours of all */
+    uint64_t room;              /* LARGE: of the block */
+    tnr_value *next, *previous; /* free or being freed: the next one; LARGE: neighbours in their list */
     struct tnr_value_pool *pool;
     /* fields; extents, then at a multiple of 64 the elements; the text and a 0 */
 };
 
 typedef struct tnr_value_pool {
-    tnr_value *free[11]; /* by class */
+    tnr_value *free[36]; /* by class */
     void *slab;          /* all slabs: each begins with a pointer to the next */
-    tnr_value *large;
+    tnr_value *large;    /* of one value each, and those that have none */
+    tnr_value *spare;
+    uint64_t slabs, used, spares, most; /* bytes of slabs, of large and spare; the most that large had */
 } tnr_value_pool;
 
 /* Frames with handles: what `to`'s slot held is dropped, then it holds what `from`'s does. */

@@ -38,7 +38,8 @@ static const struct field {
               FIELD(max_seconds, NUMBER),
               FIELD(max_nodes, NUMBER),
               FIELD(threads, NUMBER),
-              FIELD(states, TEXTS)};
+              FIELD(states, TEXTS),
+              FIELD(memory, TEXT)};
 
 /* The bytes of a str, which live as long as the options. */
 static const char *keep_text(core_options *o, const char *name, PyObject *value)
