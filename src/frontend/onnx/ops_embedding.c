@@ -1,10 +1,12 @@
 /* Embeddings and normalised sums of com.microsoft: (Q)EmbedLayerNormalization, Skip(Simplified)LayerNormalization,
- * GatherBlockQuantized. */
+ * NGramRepeatBlock. */
 #include "frontend/onnx/onnx.h"
 
 #include "op/nn/nn.h"
 #include "op/qnn/qnn.h"
 #include "op/tensor/tensor.h"
+
+#include <math.h>
 
 static tn_value add(imp_node *c, tn_value a, tn_value b) { return imp_call2(c, &tn_op_add, NULL, a, b); }
 
@@ -124,9 +126,48 @@ static void qembed_layer_normalization(imp_node *c)
     embed(c, &e);
 }
 
+/* ---- NGramRepeatBlock: ids [b, s], scores [b, vocabulary] ---- */
+
+/* Words that would complete a sequence of n which the row of ids has already get the score -inf. There are s - n + 1
+ * places where such a sequence may begin. */
+static void ngram_repeat_block(imp_node *c)
+{
+    int64_t n = imp_attr_int(c, "ngram_size", 0);
+    tn_value ids = imp_in(c, 0), scores = imp_in(c, 1), same = {0};
+    const tn_type *t = imp_type(ids);
+    if (!c->bad && (n < 1 || n > 1 << 20 || t->n != 2 || imp_rank(scores) != 2))
+        imp_fail(c, "onnx-E022", "ids %s, scores %s and ngram_size %lld do not fit each other",
+                 imp_type_text(c, t), imp_type_text(c, imp_type(scores)), (long long)n);
+    if (c->bad)
+        return;
+    const tn_expr *zero = tn_idx(c->pool, 0),
+                  *left = imp_simplify(
+                      c, tn_max(c->pool, tn_sub(c->pool, t->dim[1], tn_idx(c->pool, n - 1)), zero));
+    tn_value place = imp_count_up(c, left), end = imp_extent_of(c, ids, 1);
+    for (int64_t k = 0; k < n - 1; k++) {
+        tn_value last = imp_with(c, &tn_op_add, end, (double)(k - n + 1));
+        last = imp_unsqueeze(c, imp_with(c, &tn_op_maximum, last, 0), 0);
+        last = imp_take(c, ids, last, 1);
+        tn_value here = imp_take(c, ids, imp_with(c, &tn_op_add, place, (double)k), 1);
+        here = imp_call2(c, &tn_op_equal, NULL, here, last);
+        same = same.def ? imp_call2(c, &tn_op_logical_and, NULL, same, here) : here;
+    }
+    tn_value next = imp_take(c, ids, imp_with(c, &tn_op_add, place, (double)(n - 1)), 1);
+    tn_dtype real = imp_type(scores)->dtype;
+    tn_value least = imp_const(c, real, -INFINITY), most = imp_const(c, real, INFINITY);
+    tn_value score = same.def ? imp_choose(c, same, least, most) : least;
+    tn_broadcast_to_attr all = {imp_type(next)->n == 2 ? tn_dims_make(c->arena, 2, imp_type(next)->dim)
+                                                       : (tn_dims){0}};
+    score = imp_call1(c, &tn_op_broadcast_to, &all, score);
+    tn_scatter_attr a = {1, "min"};
+    next = onnx_checked(c, next, imp_type(scores)->dim[1]);
+    imp_out(c, 0, imp_call(c, &tn_op_scatter_elements, &a, 3, (const tn_value[]){scores, next, score}));
+}
+
 // clang-format off
 const imp_row onnx_rows_embedding[] = {
     {"EmbedLayerNormalization",          1, 0,  9, 3, embed_layer_normalization,  &tn_op_nn_layer_norm},
+    {"NGramRepeatBlock",                 1, 0,  2, 1, ngram_repeat_block,         NULL},
     {"QEmbedLayerNormalization",         1, 0, 18, 2, qembed_layer_normalization, &tn_op_nn_layer_norm},
     {"SkipLayerNormalization",           1, 0,  5, 4, skip_norm,                  &tn_op_nn_layer_norm},
     {"SkipSimplifiedLayerNormalization", 1, 0,  4, 4, skip_norm,                  &tn_op_nn_rms_norm},

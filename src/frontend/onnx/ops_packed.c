@@ -1,4 +1,6 @@
-/* Weights of a few bits in com.microsoft: MatMulNBits, as qnn.packed_dense whose panels are made here. */
+/* Weights of a few bits in com.microsoft: MatMulNBits, as qnn.packed_dense whose panels are made here; and
+ * GatherBlockQuantized, which reads rows of them. */
+#include "frontend/onnx/attention.h"
 #include "frontend/onnx/onnx.h"
 
 #include "ir/eval.h"
@@ -201,9 +203,93 @@ static void matmul_nbits(imp_node *c)
     imp_out(c, 0, c->bad ? y : imp_reshape(c, imp_cast(c, y, t->dtype), t->n, dim));
 }
 
+/* ---- GatherBlockQuantized: data, indices, scales, zero points ---- */
+
+/* Bytes that hold several numbers each along the last dimension, the first in the lowest bits: the numbers, int32. */
+static tn_value split_bytes(imp_node *c, tn_value v, int64_t bits)
+{
+    int64_t shift[4], each = 8 / bits;
+    const tn_type *t = imp_type(v);
+    const tn_expr *dim[IMP_MAX_RANK];
+    if (c->bad || each == 1)
+        return imp_cast(c, v, TN_I32);
+    for (int i = 0; i < t->n; i++)
+        dim[i] = i < t->n - 1 ? t->dim[i] : tn_mul(c->pool, t->dim[i], tn_idx(c->pool, each));
+    dim[t->n - 1] = imp_simplify(c, dim[t->n - 1]);
+    for (int64_t i = 0; i < each; i++)
+        shift[i] = i * bits;
+    tn_value parts = imp_unsqueeze(c, imp_cast(c, v, TN_I32), t->n);
+    parts =
+        imp_call2(c, &tn_op_right_shift, NULL, parts, imp_const_ints(c, TN_I32, 1, (uint32_t)each, shift));
+    return imp_reshape(c, imp_with(c, &tn_op_bitwise_and, parts, (double)((1 << bits) - 1)), t->n, dim);
+}
+
+typedef struct rows { /* of a table that is read */
+    int64_t gather, quantize, block, bits;
+    bool bytes; /* several numbers each */
+} rows;
+
+/* One number for each element along the axis, which has n: those of blocks, repeated. */
+static tn_value repeated(imp_node *c, const rows *r, tn_value v, int64_t axis, int64_t n)
+{
+    int64_t *at = TN_NEW_N(&c->im->scratch, int64_t, (size_t)n + 1);
+    for (int64_t i = 0; i < n; i++)
+        at[i] = i / r->block;
+    return imp_take(c, v, imp_const_ints(c, TN_I64, 1, (uint32_t)n, at), (int)axis);
+}
+
+/* (data - zero) * scale in float32; all have been read already, and `axis` is that of the blocks. */
+static tn_value real_rows(imp_node *c, const rows *r, tn_value data, tn_value scale, tn_value zero,
+                          int64_t axis)
+{
+    int64_t n;
+    data = r->bytes ? split_bytes(c, data, r->bits) : data;
+    data = imp_cast(c, data, TN_F32);
+    zero = zero.def && r->bytes ? split_bytes(c, zero, r->bits) : zero;
+    n = onnx_known(imp_type(data)->dim[axis]);
+    int64_t blocks = onnx_known(imp_type(scale)->dim[axis]), most = 1 << 24;
+    if (!c->bad && (n < 0 || n > most || blocks != (n + r->block - 1) / r->block))
+        imp_fail(c, "onnx-E022", "scales %s do not fit blocks of %lld of %s",
+                 imp_type_text(c, imp_type(scale)), (long long)r->block, imp_type_text(c, imp_type(data)));
+    if (c->bad)
+        return (tn_value){0};
+    if (zero.def)
+        data = imp_call2(c, &tn_op_subtract, NULL, data, repeated(c, r, imp_cast(c, zero, TN_F32), axis, n));
+    else if (r->bytes)
+        data = imp_with(c, &tn_op_subtract, data, 1 << (r->bits - 1));
+    return imp_call2(c, &tn_op_multiply, NULL, data, repeated(c, r, imp_cast(c, scale, TN_F32), axis, n));
+}
+
+static void gather_block_quantized(imp_node *c)
+{
+    tn_value v[3] = {imp_in(c, 0), imp_in(c, 2), imp_opt(c, 3)}, at = imp_in(c, 1), y;
+    int rank = imp_rank(v[0]), more = imp_rank(at) - 1;
+    bool bytes = tn_dtype_eq(imp_type(v[0])->dtype, TN_U8);
+    rows r = {imp_axis(c, imp_attr_int(c, "gather_axis", 0), rank),
+              imp_axis(c, imp_attr_int(c, "quantize_axis", 1), rank), imp_attr_int(c, "block_size", 128),
+              imp_attr_int(c, "bits", bytes ? 4 : 0), bytes};
+    if (!c->bad && (r.block < 1 || (bytes && r.bits != 2 && r.bits != 4 && r.bits != 8)))
+        imp_fail(c, "onnx-E009", "bits is %lld and block_size %lld; 2, 4 and 8, and 1 or more are supported",
+                 (long long)r.bits, (long long)r.block);
+    if (!c->bad &&
+        (imp_rank(v[1]) != rank || (v[2].def && imp_rank(v[2]) != rank) || rank < 1 ||
+         rank + more > IMP_MAX_RANK || (bytes && (r.quantize != rank - 1 || r.gather == r.quantize))))
+        imp_fail(c, "onnx-E022", "axes %lld and %lld do not fit data %s and scales %s", (long long)r.gather,
+                 (long long)r.quantize, imp_type_text(c, imp_type(v[0])), imp_type_text(c, imp_type(v[1])));
+    if (c->bad)
+        return;
+    at = onnx_checked(c, at, imp_type(v[0])->dim[r.gather]);
+    for (int i = 0; i < 3 && r.gather != r.quantize; i++) /* what is not asked for stays packed */
+        v[i] = v[i].def ? imp_take(c, v[i], at, (int)r.gather) : v[i];
+    y = real_rows(c, &r, v[0], v[1], v[2], r.quantize + (r.quantize > r.gather ? more : 0));
+    y = r.gather == r.quantize ? imp_take(c, y, at, (int)r.gather) : y;
+    imp_out(c, 0, imp_cast(c, y, imp_type(imp_in(c, 2))->dtype));
+}
+
 // clang-format off
 const imp_row onnx_rows_packed[] = {
-    {"MatMulNBits", 1, 0, 6, 1, matmul_nbits, NULL},
+    {"GatherBlockQuantized", 1, 0, 4, 1, gather_block_quantized, NULL},
+    {"MatMulNBits",          1, 0, 6, 1, matmul_nbits,           NULL},
     {0},
 };
 // clang-format on
