@@ -180,6 +180,22 @@ static tn_value fitted(imp_node *c, tn_value v, uint32_t n, bool front)
     return front ? joined(c, ones(c, n - have), v) : joined(c, v, ones(c, n - have));
 }
 
+bool imp_with_extent(imp_node *c, tn_value *v, int axis, const tn_expr *n)
+{
+    const tn_type *t = imp_type(*v);
+    const tn_expr *dim[IMP_MAX_RANK];
+    if (c->bad)
+        return true;
+    const tn_expr *same = imp_simplify(c, tn_eq(c->pool, n, t->dim[axis]));
+    if (tn_is_value(same, 0) || tn_is_value(same, 1))
+        return tn_is_value(same, 1);
+    for (int d = 0; d < t->n; d++)
+        dim[d] = d == axis ? n : t->dim[d];
+    tn_match_shape_attr a = {tn_dims_make(c->g->arena, t->n, dim)};
+    *v = imp_call1(c, &tn_op_match_shape, &a, *v);
+    return true;
+}
+
 /* x in another shape, where the run finds as many elements. */
 tn_value imp_checked_reshape(imp_node *c, tn_value x, tn_dims d)
 {

@@ -17,6 +17,7 @@ typedef struct layer {
     bool batch_first, linear_before_reset;
     tn_recurrent_attr attr;
     const char *activations; /* of all directions, "name:alpha:beta" with blanks between; "" the default */
+    tn_value w, r, b;        /* of all directions; b may be absent */
 } layer;
 
 /* ---- attributes ---- */
@@ -87,9 +88,17 @@ static const imp_attr *read_names(imp_node *c, const layer *l)
     return names;
 }
 
+/* [directions, rows, ...] */
+static bool fits(imp_node *c, tn_value *v, int rank, int64_t directions, int64_t rows)
+{
+    return imp_rank(*v) == rank && imp_with_extent(c, v, 0, tn_idx(c->pool, directions)) &&
+           imp_with_extent(c, v, 1, tn_idx(c->pool, rows));
+}
+
 static void check_shapes(imp_node *c, layer *l)
 {
-    tn_value x = imp_in(c, X), w = imp_in(c, W), r = imp_in(c, R);
+    tn_value x = imp_in(c, X), w = l->w = imp_in(c, W), r = l->r = imp_in(c, R);
+    l->b = imp_opt(c, B);
     if (c->bad)
         return;
     if (imp_rank(x) != 3 || imp_rank(w) != 3 || imp_rank(r) != 3 ||
@@ -99,15 +108,9 @@ static void check_shapes(imp_node *c, layer *l)
                  imp_type_text(c, imp_type(x)), imp_type_text(c, imp_type(w)), imp_type_text(c, imp_type(r)));
         return;
     }
-    const tn_expr *d = tn_idx(c->pool, l->directions), *rows = tn_idx(c->pool, l->gates * l->units);
-    const tn_type *bias = imp_has(c, B) ? imp_type(imp_opt(c, B)) : NULL;
-    bool fits = imp_attr_int(c, "hidden_size", l->units) == l->units;
-    for (uint32_t i = W; i <= R; i++)
-        fits = fits && imp_type(imp_opt(c, i))->dim[0] == d && imp_type(imp_opt(c, i))->dim[1] == rows;
-    if (bias)
-        fits =
-            fits && bias->n == 2 && bias->dim[0] == d && tn_is_value(bias->dim[1], 2 * l->gates * l->units);
-    if (!fits)
+    int64_t rows = l->gates * l->units;
+    if (imp_attr_int(c, "hidden_size", l->units) != l->units || !fits(c, &l->w, 3, l->directions, rows) ||
+        !fits(c, &l->r, 3, l->directions, rows) || (l->b.def && !fits(c, &l->b, 2, l->directions, 2 * rows)))
         imp_fail(
             c, "onnx-E022",
             "W %s, R %s, B and hidden_size do not match %lld directions of %lld gates; the model is damaged",
@@ -160,10 +163,10 @@ static tn_value project(imp_node *c, tn_value x, tn_value w, tn_value bias)
 static tn_value direction(imp_node *c, const layer *l, tn_value x, int64_t d)
 {
     int64_t state_axis = l->batch_first ? 1 : 0;
-    tn_value rbias, bias = bias_of(c, l, part(c, imp_opt(c, B), 0, d), &rbias);
-    tn_value in[7] = {project(c, x, part(c, imp_in(c, W), 0, d), bias)};
+    tn_value rbias, bias = bias_of(c, l, part(c, l->b, 0, d), &rbias);
+    tn_value in[7] = {project(c, x, part(c, l->w, 0, d), bias)};
     const tn_expr *rdim[] = {tn_idx(c->pool, l->gates), tn_idx(c->pool, l->units), tn_idx(c->pool, l->units)};
-    in[1] = imp_reshape(c, part(c, imp_in(c, R), 0, d), 3, rdim);
+    in[1] = imp_reshape(c, part(c, l->r, 0, d), 3, rdim);
     in[2] = part(c, imp_opt(c, H0), state_axis, d);
     if (l->gates == 4) {
         const tn_expr *pdim[] = {tn_idx(c->pool, 3), tn_idx(c->pool, l->units)};

@@ -20,17 +20,6 @@ static tn_value element(imp_node *c, tn_value v, int64_t axis, int64_t i)
     return imp_call1(c, &tn_op_squeeze, &s, imp_call1(c, &tn_op_strided_slice, &a, v));
 }
 
-/* v with another extent in its type, which the run checks. */
-static tn_value with_extent(imp_node *c, tn_value v, int axis, const tn_expr *n)
-{
-    const tn_type *t = imp_type(v);
-    const tn_expr *dim[IMP_MAX_RANK];
-    for (int d = 0; d < t->n; d++)
-        dim[d] = d == axis ? n : t->dim[d];
-    tn_match_shape_attr a = {tn_dims_make(c->g->arena, t->n, dim)};
-    return imp_call1(c, &tn_op_match_shape, &a, v);
-}
-
 /* The length of the sequences, which all have it: the run checks what is not known. */
 static const tn_expr *scan_length(imp_node *c, const scan *s, tn_value x[])
 {
@@ -41,12 +30,9 @@ static const tn_expr *scan_length(imp_node *c, const scan *s, tn_value x[])
         if (c->bad)
             break;
         n = n ? n : t->dim[axis];
-        const tn_expr *same = imp_simplify(c, tn_eq(c->pool, n, t->dim[axis]));
-        if (tn_is_value(same, 0))
+        if (!imp_with_extent(c, &x[k], axis, n))
             imp_fail(c, "onnx-E009", "the sequences have different numbers of elements: dimension %d of %s",
                      axis, imp_type_text(c, t));
-        else if (!tn_is_value(same, 1))
-            x[k] = with_extent(c, x[k], axis, n);
     }
     return n;
 }

@@ -60,7 +60,8 @@ static tn_status check_weight(tn_graph *g, const tn_node *n, const tn_conv_trans
         return tn_rule_fail(g, n, "op-E008", "data %s has %s channels, but weight %s takes %s",
                             tn_rule_type_text(g, data), tn_rule_dim_text(g, data->dim[1]),
                             tn_rule_type_text(g, weight), tn_rule_dim_text(g, weight->dim[0]));
-    if (!tn_is_int(weight->dim[0], &ic) || ic % a->groups != 0)
+    bool told = tn_is_int(weight->dim[0], &ic) || tn_is_int(data->dim[1], &ic); /* they agree */
+    if (!told || ic % a->groups != 0)
         return tn_rule_fail(g, n, "op-E008", "%s input channels are not a multiple of %lld groups",
                             tn_rule_dim_text(g, weight->dim[0]), (long long)a->groups);
     for (int i = 1; i < weight->n; i++)
