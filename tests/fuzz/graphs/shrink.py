@@ -1,4 +1,4 @@
-"""Makes a failing graph small: delta debugging over outputs, bindings, nodes (also those of subgraphs), attributes.
+"""Makes a failing graph small: delta debugging over outputs, bindings, nodes (also those of subgraphs), attributes, extents.
 
 A node goes by becoming an input that holds its value, or by giving one of its operands as its result. What fails must go on
 failing in the same way: the same kind of finding of the same judge. Each attempt runs in a process of its own, since it may
@@ -11,7 +11,7 @@ import signal
 import sys
 
 import numpy as np
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from graph import DTYPES, printed, reads
 from judges import Refused
@@ -135,7 +135,7 @@ class Shrinker:
         while before != case.model.SerializeToString():
             before = case.model.SerializeToString()
             for step in (self.outputs, self.bindings, self.cuts, self.bypasses, self.bodies, self.branches, self.attributes,
-                         self.constants):
+                         self.extents, self.numbers, self.constants):
                 case = step(case)
         return case
 
@@ -266,6 +266,37 @@ class Shrinker:
                     yield c
         return self.repeat(case, attempts)
 
+    def extents(self, case):
+        """An extent becomes smaller wherever it stands, with or without the numbers and attributes that equal it; or in one
+        dimension of one operand."""
+        def attempts(case):
+            for n in sorted(sizes(case), reverse=True):
+                for m in smaller(n):
+                    for numbers in (False, True):
+                        for attributes in (False, True):
+                            yield resized(case, n, m, numbers, attributes)
+            for name, a in [*case.feeds[0].items(), *((t.name, numpy_helper.to_array(t)) for t in case.model.graph.initializer)]:
+                for axis, n in enumerate(a.shape):
+                    for m in smaller(n):
+                        yield cut_one(case, name, axis, m)
+        return self.repeat(case, attempts)
+
+    def numbers(self, case):
+        """Integers of attributes become smaller, one at a time."""
+        def attempts(case):
+            for i, n in enumerate(case.model.graph.node):
+                for j, a in enumerate(n.attribute):
+                    for k, x in enumerate(a.ints):
+                        for m in smaller(x, 0):
+                            c = case.copy()
+                            c.model.graph.node[i].attribute[j].ints[k] = m
+                            yield c
+                    for m in smaller(a.i, 0):
+                        c = case.copy()
+                        c.model.graph.node[i].attribute[j].i = m
+                        yield c
+        return self.repeat(case, attempts)
+
     def constants(self, case):
         """Elements of inputs and weights become zeros or the same number."""
         def attempts(case):
@@ -278,6 +309,70 @@ class Shrinker:
                             not all((old[name] == 0).all() for old in case.feeds):
                         yield c
         return self.repeat(case, attempts)
+
+
+# ---- extents ----
+
+def smaller(n, least=1):
+    return [m for m in dict.fromkeys((least, 1, 2, n // 2, n - 1)) if least <= m < n]
+
+
+def sizes(case):
+    arrays = [a for feed in case.feeds for a in feed.values()]
+    arrays += [numpy_helper.to_array(t) for t in case.model.graph.initializer]
+    return {n for a in arrays for n in a.shape if n > 1}
+
+
+def resized(case, n, m, numbers, attributes):
+    """The case with m in place of extent n."""
+    def cut(a):
+        a = a[tuple(slice(0, m) if d == n else slice(None) for d in a.shape)]
+        return np.where(a == n, np.asarray(m, a.dtype), a) if numbers and a.dtype in ("i8", "i4") and a.ndim < 2 else a
+
+    def info(v):
+        for d in v.type.tensor_type.shape.dim:
+            if d.dim_value == n:
+                d.dim_value = m
+
+    def graph(g):
+        for t in g.initializer:
+            t.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(cut(numpy_helper.to_array(t))), t.name))
+        for v in g.input:
+            info(v)
+        for v in g.output:
+            v.type.tensor_type.ClearField("shape")
+        for node in g.node:
+            for a in node.attribute:
+                if a.HasField("g"):
+                    graph(a.g)
+                elif a.HasField("t"):
+                    a.t.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(cut(numpy_helper.to_array(a.t))), a.t.name))
+                elif attributes:
+                    a.ints[:] = [m if x == n else x for x in a.ints]
+                    if a.i == n:
+                        a.i = m
+    c = case.copy()
+    graph(c.model.graph)
+    c.feeds = [{k: np.asarray(cut(a)) for k, a in feed.items()} for feed in c.feeds]
+    return c
+
+
+def cut_one(case, name, axis, m):
+    """The case with m in place of one extent of an input or initialiser."""
+    at = (slice(None),) * axis + (slice(0, m),)
+    c = case.copy()
+    for feed in c.feeds:
+        if name in feed:
+            feed[name] = np.asarray(feed[name][at])
+    for t in c.model.graph.initializer:
+        if t.name == name:
+            t.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(numpy_helper.to_array(t)[at]), name))
+    for v in c.model.graph.input:
+        if v.name == name and v.type.tensor_type.shape.dim[axis].dim_value:
+            v.type.tensor_type.shape.dim[axis].dim_value = m
+    for v in c.model.graph.output:
+        v.type.tensor_type.ClearField("shape")
+    return c
 
 
 def output(case, name):
