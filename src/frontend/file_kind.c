@@ -38,7 +38,6 @@ static const tn_file_kind kinds[N_KIND] = {
 
 static const struct { const char *suffix; int kind; } suffixes[] = { /* content says nothing, or not enough */
     {".pb", GRAPH_DEF}, {".pdmodel", PADDLE}, {".mlmodel", CORE_ML},
-    {".prototxt", CAFFE}, {".caffemodel", CAFFE},
 };
 // clang-format on
 

@@ -91,6 +91,13 @@ static bool sniff_darknet(const uint8_t *at, size_t n)
 /* TorchScript. */
 static bool sniff_pytorch(const uint8_t *at, size_t n) { return imp_zip_holds(at, n, "/constants.pkl"); }
 
+/* Files of Caffe are told by their names alone. */
+static bool sniff_nothing(const uint8_t *at, size_t n)
+{
+    (void)at;
+    return n == SIZE_MAX;
+}
+
 /* ---- Relay text ---- */
 
 static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
@@ -123,6 +130,8 @@ const tn_format tn_formats[] = {
      tn_import_darknet},
     {"pytorch", "PyTorch", MODEL("a PyTorch model"), false, SUFFIX(".pt", ".pth", ".jit"), NULL,
      sniff_pytorch, tn_import_pytorch},
+    {"caffe", "Caffe", MODEL("a Caffe model"), true, SUFFIX(".prototxt", ".caffemodel"), NULL, sniff_nothing,
+     tn_import_caffe},
     {"relay", "Relay text", MODEL("a Relay text"), true, SUFFIX(".relay"), NULL, sniff_relay, import_relay},
 };
 const size_t tn_n_formats = sizeof tn_formats / sizeof *tn_formats;

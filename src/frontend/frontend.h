@@ -75,6 +75,8 @@ TN_WARN_UNUSED tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_
                                         const tn_import_options *o);
 TN_WARN_UNUSED tn_status tn_import_tflite(tn_graph *g, const char *path, const tn_file *file,
                                           const tn_import_options *o);
+TN_WARN_UNUSED tn_status tn_import_caffe(tn_graph *g, const char *path, const tn_file *file,
+                                         const tn_import_options *o);
 TN_WARN_UNUSED tn_status tn_import_darknet(tn_graph *g, const char *path, const tn_file *file,
                                            const tn_import_options *o);
 TN_WARN_UNUSED tn_status tn_import_mxnet(tn_graph *g, const char *path, const tn_file *file,
