@@ -25,7 +25,12 @@ static const char *print_tensor(DLDataType type, int32_t ndim, const int64_t *sh
                                 char text[512])
 {
     char dtype[32];
-    int n = snprintf(text, 64, "%s[", tnr_dtype_print(type, dtype, sizeof dtype));
+    if (type.code == kDLOpaqueHandle && type.bits == 64) {
+        snprintf(text, 64, "a value of texts, a sequence or the like");
+        return text;
+    }
+    int n = snprintf(text, 64, "%s[",
+                     type.code == TN_NPY_TEXT ? "str" : tnr_dtype_print(type, dtype, sizeof dtype));
     for (int d = 0; d < ndim && n < 440; d++) {
         n += snprintf(text + n, 8, "%s", d ? ", " : "");
         if (shape[d] >= 0)
@@ -86,6 +91,31 @@ static bool is_called(const char *input, const char *name)
     return strncmp(input, name, n) == 0 && (!name[n] || strcmp(name + n, ":0") == 0);
 }
 
+/* Is input i a value that is no tensor of numbers, and the array it or a part of it? */
+static bool is_part(const maker *m, uint32_t i, const tn_array *a)
+{
+    size_t n = strlen(m->input[i].name);
+    return m->feed->takes_values && m->input[i].dtype.code == kDLOpaqueHandle &&
+           strncmp(a->name, m->input[i].name, n) == 0 && (!a->name[n] || a->name[n] == '.');
+}
+
+/* true: the array belongs to a value, and has been read. */
+static bool take_part(const maker *m, tn_npz *z, int k, int *status)
+{
+    tn_feed *f = m->feed;
+    const tn_array *a = tn_npz_at(z, k);
+    uint32_t i = 0;
+    while (i < f->n && !is_part(m, i, a))
+        i++;
+    if (i == f->n)
+        return false;
+    tn_array *to = &f->part[f->n_part];
+    *to = (tn_array){.name = strdup(a->name), .type = a->type};
+    f->n_part++;
+    *status = to->name ? tn_npz_read(z, k, &to->data) : tn_error_print("out of memory");
+    return true;
+}
+
 static int match(const maker *m, const tn_array *a, uint32_t *out)
 {
     char got[512], want[512];
@@ -129,9 +159,12 @@ static void bind(maker *m, const tnr_tensor_info *info, const int64_t *shape)
 
 static int take_arrays(maker *m, tn_npz *z)
 {
-    int status = TN_EXIT_OK;
+    m->feed->part = calloc((size_t)tn_npz_count(z) + 1, sizeof *m->feed->part);
+    int status = m->feed->part ? TN_EXIT_OK : tn_error_print("out of memory");
     for (int k = 0; k < tn_npz_count(z) && status == TN_EXIT_OK; k++) {
         uint32_t i;
+        if (take_part(m, z, k, &status))
+            continue;
         status = match(m, tn_npz_at(z, k), &i);
         if (status != TN_EXIT_OK)
             break;
@@ -190,17 +223,24 @@ static int make_up(maker *m, uint32_t i, const char *mode)
     return TN_EXIT_OK;
 }
 
+/* Values without arrays are empty sequences and optional values, or cannot be read. */
+static bool is_missing(const maker *m, uint32_t i)
+{
+    bool value = m->feed->takes_values && m->input[i].dtype.code == kDLOpaqueHandle;
+    return !m->feed->array[i].data && !value;
+}
+
 /* Made-up values beside given ones are wrong answers that look right. */
 static int nothing_missing(const maker *m)
 {
     uint32_t n = 0, k = 0;
     for (uint32_t i = 0; i < m->feed->n; i++)
-        n += !m->feed->array[i].data;
+        n += is_missing(m, i);
     if (!n)
         return TN_EXIT_OK;
     char *list = calloc(n, 80);
     for (uint32_t i = 0, at = 0; list && i < m->feed->n; i++)
-        if (!m->feed->array[i].data)
+        if (is_missing(m, i))
             at += (uint32_t)snprintf(list + at, 80, "%s%.70s", k++ ? ", " : "", m->input[i].name);
     tn_error_print("%s: missing %s: %s; add %s, or let --fill-mode random make up what is missing", m->path,
                    n == 1 ? "input" : "inputs", list ? list : "", n == 1 ? "it" : "them");
@@ -211,7 +251,7 @@ static int nothing_missing(const maker *m)
 static int make(maker *m, const char *npz, const char *mode)
 {
     tn_npz *z = NULL;
-    int status = npz ? tn_npz_open(npz, &z) : TN_EXIT_OK;
+    int status = !npz ? TN_EXIT_OK : m->feed->takes_values ? tn_npz_open_any(npz, &z) : tn_npz_open(npz, &z);
     if (z)
         status = take_arrays(m, z);
     tn_npz_free(z);
@@ -219,7 +259,7 @@ static int make(maker *m, const char *npz, const char *mode)
         status = nothing_missing(m);
     for (uint32_t i = 0; i < m->feed->n && status == TN_EXIT_OK; i++) {
         m->feed->array[i].name = (char *)m->input[i].name;
-        if (!m->feed->array[i].data)
+        if (is_missing(m, i))
             status = make_up(m, i, mode ? mode : "random");
     }
     return status;
@@ -230,12 +270,12 @@ int tn_feed_init(tn_feed *f, uint32_t n, const tnr_tensor_info input[], const ch
     size_t n_dim = 1;
     for (uint32_t i = 0; i < n; i++)
         if (input[i].ndim > TN_NPY_DIMS)
-            return *f = (tn_feed){0},
-                   tn_error_print("input %s has more than %d dimensions", input[i].name, TN_NPY_DIMS);
+            return tn_error_print("input %s has more than %d dimensions", input[i].name, TN_NPY_DIMS);
         else
             n_dim += (size_t)input[i].ndim;
     maker m = {.feed = f, .input = input, .path = npz, .symbol = calloc(n_dim, sizeof *m.symbol)};
-    *f = (tn_feed){n, calloc(n + 1u, sizeof *f->array)};
+    f->n = n;
+    f->array = calloc(n + 1u, sizeof *f->array);
     int status = m.symbol && f->array ? make(&m, npz, mode) : tn_error_print("out of memory");
     free(m.symbol);
     return status;
@@ -246,5 +286,10 @@ void tn_feed_deinit(tn_feed *f)
     for (uint32_t i = 0; i < f->n && f->array; i++)
         free(f->array[i].data);
     free(f->array);
+    for (int i = 0; i < f->n_part; i++) {
+        free(f->part[i].name);
+        free(f->part[i].data);
+    }
+    free(f->part);
     *f = (tn_feed){0};
 }

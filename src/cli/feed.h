@@ -8,7 +8,11 @@
 
 typedef struct tn_feed {
     uint32_t n;
-    tn_array *array; /* one per input, in the model's order, names not owned */
+    tn_array
+        *array; /* one per input, in the model's order, names not owned; without data where it is a value */
+    bool takes_values; /* set before: inputs that are no tensors of numbers have their arrays in `part` */
+    int n_part;
+    tn_array *part; /* of values (cli/values.h), names owned */
 } tn_feed;
 
 /* Takes `npz` (NULL: none) and fills what it lacks by `mode`: "random", "zeros", "ones", or NULL: with an `npz`,

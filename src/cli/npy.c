@@ -136,6 +136,28 @@ static bool refuse_type(cursor *c, const char *what, const char *descr, int n)
     return false;
 }
 
+/* "<U12": texts of up to 12 code points. */
+static bool read_text_type(const char *s, int n, tn_npy *out)
+{
+    uint32_t chars = 0;
+    for (int i = 2; i < n; i++) {
+        if (s[i] < '0' || s[i] > '9' || chars > 1 << 20)
+            return false;
+        chars = 10 * chars + (uint32_t)(s[i] - '0');
+    }
+    if (n < 3 || s[1] != 'U' || !strchr("<=", s[0]) || chars == 0)
+        return false;
+    out->code = TN_NPY_TEXT;
+    out->bits = 32;
+    out->chars = chars;
+    return true;
+}
+
+size_t tn_npy_element_bytes(const tn_npy *npy)
+{
+    return npy->chars ? (size_t)npy->chars * 4 : npy->bits / 8u;
+}
+
 static bool read_type(cursor *c, tn_npy *out)
 {
     const char *s;
@@ -147,6 +169,8 @@ static bool read_type(cursor *c, tn_npy *out)
     }
     if (!take_string(c, &s, &n))
         return false;
+    if (n && s[0] && read_text_type(s, n, out))
+        return true;
     for (int i = 0; i < N_TYPE && n == 3; i++) {
         if (types[i].kind != s[1] || types[i].bytes != s[2] - '0')
             continue;
@@ -202,7 +226,7 @@ static bool read_dictionary(cursor *c, tn_npy *out)
 /* An extent of 0 makes no product of the others fit: each must, as NumPy demands. */
 static bool count_bytes(tn_npy *out)
 {
-    size_t n = out->bits / 8u;
+    size_t n = tn_npy_element_bytes(out);
     bool empty = false;
     for (int d = 0; d < out->ndim; d++) {
         empty |= out->shape[d] == 0;
@@ -234,7 +258,7 @@ int tn_npy_parse(const void *at, size_t n, tn_npy *out, char text[128], const ch
 
 void tn_npy_row_major(const tn_npy *npy, const void *in, void *out)
 {
-    size_t size = npy->bits / 8u, n = npy->data_bytes / size;
+    size_t size = tn_npy_element_bytes(npy), n = npy->data_bytes / size;
     int64_t index[TN_NPY_DIMS] = {0};
     for (size_t i = 0; i < n; i++) {
         size_t from = 0;
@@ -255,8 +279,9 @@ size_t tn_npy_print(const tn_npy *npy, char out[1024])
         if (types[i].code == npy->code)
             kind = types[i].kind;
     int n = 10;
-    n += snprintf(out + n, 64, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (",
-                  npy->bits > 8 ? '<' : '|', kind, npy->bits / 8);
+    kind = npy->chars ? 'U' : kind;
+    n += snprintf(out + n, 64, "{'descr': '%c%c%u', 'fortran_order': False, 'shape': (",
+                  npy->bits > 8 ? '<' : '|', kind, npy->chars ? (unsigned)npy->chars : npy->bits / 8u);
     for (int d = 0; d < npy->ndim; d++)
         n += snprintf(out + n, 24, "%s%lld", d ? ", " : "", (long long)npy->shape[d]);
     n += snprintf(out + n, 24, "%s), }", npy->ndim == 1 ? "," : "");

@@ -1,15 +1,16 @@
 #ifndef TN_CLI_NPY_H
 #define TN_CLI_NPY_H
-/* The header of NumPy's .npy format, versions 1 to 3: little endian, plain numbers. Nothing is allocated. */
+/* The header of NumPy's .npy format, versions 1 to 3: little endian, plain numbers and texts. Nothing is allocated. */
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TN_NPY_DIMS = 32, TN_NPY_HEADER_MAX = 1 << 16 };
+enum { TN_NPY_DIMS = 32, TN_NPY_HEADER_MAX = 1 << 16, TN_NPY_TEXT = 200 };
 
 typedef struct tn_npy {
     uint8_t code,
         bits; /* DLPack's: float 16/32/64, int and uint 8..64, bool 8; handle 8, 16: bytes that NumPy has no
-                             type for, such as those of ml_dtypes */
+                             type for, such as those of ml_dtypes; TN_NPY_TEXT 32 */
+    uint32_t chars;       /* of a text: code points of 4 bytes, at least 1, filled up with 0 */
     uint8_t column_major; /* Fortran order: the first index runs fastest */
     int32_t ndim;
     int64_t shape[TN_NPY_DIMS]; /* 0 or more each */
@@ -24,6 +25,8 @@ size_t tn_npy_header_bytes(const void *at, size_t n, const char **out_why);
 /* Reads the header that lies in at[0..n). Returns 0, or 1 with *out_why as above (it may point into `text`,
  * which has room for a message made up from the header). */
 int tn_npy_parse(const void *at, size_t n, tn_npy *out, char text[128], const char **out_why);
+
+size_t tn_npy_element_bytes(const tn_npy *npy);
 
 /* Puts the elements of a column-major array into row-major order; in and out do not overlap. */
 void tn_npy_row_major(const tn_npy *npy, const void *in, void *out);

@@ -144,7 +144,7 @@ static int open_zip(tn_npz *z)
     return status;
 }
 
-int tn_npz_open(const char *path, tn_npz **out)
+int tn_npz_open_any(const char *path, tn_npz **out)
 {
     *out = NULL;
     if (tn_file_refuse(path, TENON_WANTED_ARRAYS))
@@ -159,6 +159,19 @@ int tn_npz_open(const char *path, tn_npz **out)
         *out = z;
     else
         tn_npz_free(z);
+    return status;
+}
+
+int tn_npz_open(const char *path, tn_npz **out)
+{
+    int status = tn_npz_open_any(path, out);
+    for (int i = 0; status == TN_EXIT_OK && i < (*out)->n; i++)
+        if ((*out)->array[i].type.code == TN_NPY_TEXT)
+            status = fault(*out, (*out)->array[i].name, "texts are not supported here; save it as numbers");
+    if (status != TN_EXIT_OK) {
+        tn_npz_free(*out);
+        *out = NULL;
+    }
     return status;
 }
 

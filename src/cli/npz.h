@@ -19,6 +19,8 @@ void tn_array_drop(tn_array *a); /* frees the data, if they are the array's own 
 /* Opens the archive and reads the headers of all its arrays; the data come with tn_npz_read, once it is known
  * that they are wanted. Both return an enum tn_exit; free(NULL) does nothing. */
 int tn_npz_open(const char *path, tn_npz **out);
+int tn_npz_open_any(const char *path,
+                    tn_npz **out); /* also with arrays of texts, which tn_npz_open refuses */
 int tn_npz_count(const tn_npz *z);
 const tn_array *tn_npz_at(const tn_npz *z, int i);
 int tn_npz_read(tn_npz *z, int i, void **out_data); /* heap, 64-aligned, the caller's */

@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/states.h"
+#include "cli/values.h"
 #include "tenon/host.h"
 
 #include <limits.h>
@@ -100,10 +101,38 @@ static int open_package(runner *r)
     return tnr_instance_new(r->module, &o, &r->instance, &r->err) ? fail(r) : TN_EXIT_OK;
 }
 
+/* The type of an input or output that is no tensor of numbers. */
+static const char *type_of(const runner *r, const char *what, const char *name)
+{
+    char key[512];
+    snprintf(key, sizeof key, "%s_type.%.480s", what, name);
+    const char *type = tnr_metadata(r->module, key);
+    return type ? type : "";
+}
+
+static int set_value(runner *r, uint32_t i)
+{
+    tnr_value *v = NULL;
+    const char *name = r->info[i].name;
+    int status =
+        tn_value_read(r->instance, name, type_of(r, "input", name), r->feed.n_part, r->feed.part, &v);
+    if (status == TN_EXIT_OK && tnr_set_input_value(r->instance, i, v, &r->err))
+        status = fail(r);
+    tnr_value_release(v);
+    return status;
+}
+
+static bool is_value(const tnr_tensor_info *info) { return info->dtype.code == kDLOpaqueHandle; }
+
 static int set_inputs(runner *r)
 {
     for (uint32_t i = 0; i < r->feed.n; i++) {
         tn_array *a = &r->feed.array[i];
+        int status = is_value(&r->info[i]) ? set_value(r, i) : TN_EXIT_OK;
+        if (status != TN_EXIT_OK)
+            return status;
+        if (is_value(&r->info[i]))
+            continue;
         DLTensor t = {.data = a->data,
                       .device = {kDLCPU, 0},
                       .ndim = a->type.ndim,
@@ -124,6 +153,7 @@ static int feed(runner *r)
     for (uint32_t i = 0; i < n; i++)
         if (tnr_input_info(r->module, i, &r->info[i], &r->err))
             return fail(r);
+    r->feed.takes_values = true;
     int status = tn_feed_init(&r->feed, n, r->info, tn_args_text(r->args, "inputs"),
                               tn_args_text(r->args, "fill-mode"));
     return status == TN_EXIT_OK ? set_inputs(r) : status;
@@ -136,6 +166,11 @@ static int copy_outputs(runner *r)
     for (uint32_t i = 0; i < tnr_output_count(r->module); i++) {
         DLTensor t;
         uint64_t bytes;
+        tnr_tensor_info info;
+        if (tnr_output_info(r->module, i, &info, &r->err))
+            return fail(r);
+        if (is_value(&info))
+            continue;
         if (tnr_get_output_at(r->instance, i, &t, &r->err) ||
             tnr_tensor_bytes(t.dtype, t.ndim, t.shape, &bytes, &r->err))
             return fail(r);
@@ -220,6 +255,28 @@ static int dump_outputs(runner *r, const char *folder)
 
 /* ---- results ---- */
 
+static int save_value(runner *r, tn_npz_out *z, uint32_t k, const char *as, const char *name)
+{
+    tnr_value *v;
+    if (tnr_get_output_value(r->instance, k, &v, &r->err))
+        return fail(r);
+    int status = tn_value_write(z, as, type_of(r, "output", name), v);
+    tnr_value_release(v);
+    return status;
+}
+
+static int save_tensor(runner *r, tn_npz_out *z, uint32_t k, const char *as)
+{
+    DLTensor t;
+    tn_array a = {0};
+    if (tnr_get_output_at(r->instance, k, &t, &r->err))
+        return fail(r);
+    int status = tn_array_of(as, &t, &a);
+    status = status == TN_EXIT_OK ? tn_npz_add(z, &a) : status;
+    tn_array_drop(&a);
+    return status;
+}
+
 /* One after the other, from where the run left them. */
 static int save_outputs(runner *r, const char *path)
 {
@@ -227,18 +284,12 @@ static int save_outputs(runner *r, const char *path)
     bool own = tn_args_count(r->args, "model-names") > 0;
     int status = tn_npz_create(path, &z);
     for (uint32_t k = 0; k < tnr_output_count(r->module) && status == TN_EXIT_OK; k++) {
-        DLTensor t;
-        tn_array a = {0};
         char number[24];
         tnr_tensor_info info;
         snprintf(number, sizeof number, "output_%u", (unsigned)k);
-        status =
-            tnr_get_output_at(r->instance, k, &t, &r->err) || tnr_output_info(r->module, k, &info, &r->err)
-                ? fail(r)
-                : tn_array_of(own ? info.name : number, &t, &a);
-        if (status == TN_EXIT_OK)
-            status = tn_npz_add(z, &a);
-        tn_array_drop(&a);
+        status = tnr_output_info(r->module, k, &info, &r->err) ? fail(r)
+                 : is_value(&info) ? save_value(r, z, k, own ? info.name : number, info.name)
+                                   : save_tensor(r, z, k, own ? info.name : number);
     }
     return tn_npz_close(z, status);
 }

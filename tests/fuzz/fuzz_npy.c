@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     }
     require(a.header_bytes <= n && a.header_bytes <= TN_NPY_HEADER_MAX && a.ndim >= 0 &&
             a.ndim <= TN_NPY_DIMS);
-    size_t bytes = a.bits / 8u;
+    size_t bytes = tn_npy_element_bytes(&a);
     for (int d = 0; d < a.ndim; d++) {
         require(a.shape[d] >= 0);
         bytes *= (size_t)a.shape[d];

@@ -1,0 +1,26 @@
+# Texts, sequences, optional values and maps in archives: what one run gives, another takes and gives again.
+cat >make.relay <<'EOF'
+def @main(%x: Tensor[(2), float32], %k: Tensor[(2), int64]) {
+  %0 = string.of_number(%x);
+  %1 = seq.at(map.zip(%k, %x), 0);
+  (%0, seq.of(%x, strided_slice(%x, begin=[0], end=[1])), opt.some(%x), seq.of(%0), %1, opt.none(), %k)
+}
+EOF
+cat >echo.relay <<'EOF'
+def @main(%output_0: Tensor[(2), string], %output_1: Seq[Tensor[(?), float32]], %output_2: Optional[Tensor[(2), float32]],
+          %output_3: Seq[Tensor[(2), string]], %output_4: Map[int64, float32], %output_5: Optional[float32],
+          %output_6: Tensor[(2), int64]) {
+  (%output_0, %output_1, %output_2, %output_3, %output_4, %output_5, %output_6)
+}
+EOF
+expect 0 "" compile make.relay -o make.tar
+expect 0 "" compile echo.relay -o echo.tar
+expect 0 "" run make.tar --fill-mode random -o values1.npz
+expect 0 "" run echo.tar --inputs values1.npz -o values2.npz
+must "values come back" cmp values1.npz values2.npz
+expect 0 "" run echo.tar --inputs values1.npz -o values3.npz --print-time --end-to-end
+must "also when measured" cmp values1.npz values3.npz
+expect 4 "input output_0: the array output_0 is missing" run echo.tar --fill-mode ones
+sed 's/Seq\[Tensor\[(?), float32\]\]/Seq[Tensor[(?), int8]]/' echo.relay >wrong.relay
+expect 0 "" compile wrong.relay -o wrong.tar
+expect 4 "input output_1: the array output_1.0 is of float32, but must be of int8" run wrong.tar --inputs values1.npz
