@@ -62,7 +62,7 @@ tn_value imp_choose(imp_node *c, tn_value condition, tn_value a, tn_value b);
 tn_value imp_i64(imp_node *c, int64_t v); /* rank 0 */
 tn_value imp_reduce(imp_node *c, const tn_op *op, tn_value v, int axis);
 tn_value imp_reshape_to(imp_node *c, tn_value x, const tn_reshape_attr *a);
-/* Dimension `axis` of *v must be n: where that is not known the run checks it, and the type of *v says it. false: never. */
+/* Dimension `axis` of *v must be n: where that is not known the run checks it, and its type says it. false: never. */
 bool imp_with_extent(imp_node *c, tn_value *v, int axis, const tn_expr *n);
 /* x in another shape, where the run finds as many elements. */
 tn_value imp_checked_reshape(imp_node *c, tn_value x, tn_dims d);
