@@ -19,6 +19,7 @@ MOVES = {"Identity", "Reshape", "Transpose", "Concat", "Slice", "Gather", "Split
          "Expand", "Tile", "Where", "Relu", "Neg", "Abs", "Clip", "Pad", "Max", "Min", "If", "Loop", "Scan", "ReduceMax",
          "ReduceMin", "MaxPool", "GatherElements", "GatherND", "DepthToSpace", "SpaceToDepth", "Constant", "Compress"}
 POSITIONS = {"DeformConv", "GridSample", "RoiAlign"}  # operands are rounded where they are added to positions in the image
+GATES = {"GRU", "LSTM"}  # results are differences of numbers of the size of 1: 1 - z, where z is a gate
 WAVE = 1e5
 
 
@@ -106,9 +107,10 @@ class Doubles:
 
     def noise_after(self, n, i, name):
         n.output[i] = self.name()
-        return self.shake(n.output[i], name, self.rounded[name])
+        return self.shake(n.output[i], name, self.rounded[name], more=1.0 if n.op_type in GATES else 0.0)
 
-    def shake(self, raw, result, dtype, scale=1):
+    def shake(self, raw, result, dtype, scale=1, more=0.0):
+        """Nodes: raw + e * sin(K * raw + phase) * (raw + more)"""
         nodes = []
 
         def constant(x):
@@ -121,5 +123,6 @@ class Doubles:
             nodes.append(helper.make_node(op, operands, [at]))
             return at
         sine = make("Sin", make("Add", make("Mul", raw, constant(WAVE)), constant(self.phase)))
-        make("Mul", raw, make("Add", make("Mul", sine, constant(scale * unit(dtype))), constant(1.0)), to=result)
+        noise = make("Mul", sine, constant(scale * unit(dtype)))
+        make("Add", raw, make("Mul", noise, make("Add", raw, constant(more)) if more else raw), to=result)
         return nodes

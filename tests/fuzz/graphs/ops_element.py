@@ -387,7 +387,8 @@ def to_type(g, v, to):
         if max(abs(v.lo), abs(v.hi)) > kind.hi:
             raise Cannot
         return v.lo, v.hi, v.grain
-    if not v.exact or v.lo < kind.lo or v.hi > kind.hi:
+    special = g.special and v.dtype in FLOATS  # Floor of infinity has no rounding, but no integer either
+    if special or not v.exact or v.lo < kind.lo or v.hi > kind.hi:
         raise Cannot
     return int(v.lo), int(v.hi), 1.0
 
