@@ -134,6 +134,54 @@ static void slices_drop_and_add_dimensions(void **state)
            x, sizeof x, 2, y);
 }
 
+/* Doubled while it is below 10. */
+static void loops_run_other_graphs(void **state)
+{
+    (void)state;
+    static const float x[] = {3};
+    static const double y[] = {12};
+    expect("tensor x float32 1\n"
+           "tensor y float32 1\n"
+           "op WHILE cond_subgraph_index=1 body_subgraph_index=2 : x -> y\n" ARGS "graph\n"
+           "tensor a float32 1\n"
+           "tensor k float32 1 data=10\n"
+           "tensor c bool 1\n"
+           "op LESS : a k -> c\n"
+           "in a\n"
+           "out c\n"
+           "graph\n"
+           "tensor a float32 1\n"
+           "tensor b float32 1\n"
+           "op ADD : a a -> b\n"
+           "in a\n"
+           "out b\n",
+           x, sizeof x, 1, y);
+}
+
+static void branches_are_other_graphs(void **state)
+{
+    (void)state;
+    static const char text[] = "tensor x float32 1\n"
+                               "tensor k float32 1 data=10\n"
+                               "tensor c bool 1\n"
+                               "tensor y float32 1\n"
+                               "op LESS : x k -> c\n"
+                               "op IF then_subgraph_index=1 else_subgraph_index=2 : c x -> y\n" ARGS "graph\n"
+                               "tensor a float32 1\n"
+                               "tensor b float32 1\n"
+                               "op ADD : a a -> b\n"
+                               "in a\n"
+                               "out b\n"
+                               "graph\n"
+                               "tensor a float32 1\n"
+                               "tensor b float32 1\n"
+                               "op NEG : a -> b\n"
+                               "in a\n"
+                               "out b\n";
+    expect(text, (const float[]){3}, 4, 1, (const double[]){6});
+    expect(text, (const float[]){30}, 4, 1, (const double[]){-30});
+}
+
 /* ---- what is refused ---- */
 
 typedef struct refusal {
@@ -153,6 +201,8 @@ static const refusal refusals[] = {
     {"tflite-E008", X Y "op RESHAPE new_shape=2 unknown=1 : x -> y\n" ARGS},
     {"tflite-E009", X Y "op CONCATENATION axis=7 : x x -> y\n" ARGS},
     {"tflite-E009", X Y "op ADD fused_activation_function=9 : x x -> y\n" ARGS},
+    {"tflite-E009", X Y "op WHILE cond_subgraph_index=3 body_subgraph_index=4 : x -> y\n" ARGS},
+    {"tflite-E009", "tensor x bool 1\n" Y "op IF then_subgraph_index=0 : x -> y\n" ARGS},
     {"tflite-E010", X Y "tensor k float32 3 data=1,2\nop ADD : x k -> y\n" ARGS},
     {"tflite-E010", X Y "tensor k string 1 data=1\nop ADD : x k -> y\n" ARGS},
     {"tflite-E013", X Y "tensor z float32 1\nop ADD : x z -> y\n" ARGS},
@@ -254,6 +304,8 @@ int main(void)
         cmocka_unit_test(sums_of_integers_meet_on_a_common_grid),
         cmocka_unit_test(averages_round_ties_away),
         cmocka_unit_test(slices_drop_and_add_dimensions),
+        cmocka_unit_test(loops_run_other_graphs),
+        cmocka_unit_test(branches_are_other_graphs),
         cmocka_unit_test(wrong_models_are_refused),
         cmocka_unit_test(wrong_shapes_are_refused),
         cmocka_unit_test(too_much_is_refused),

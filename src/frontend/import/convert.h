@@ -12,6 +12,12 @@
 #include "op/control/control.h"
 #include "op/tensor/tensor.h"
 
+/* ---- regions: branches and bodies (nodes.c) ---- */
+tn_region *imp_region_new(imp_node *c);
+/* Empties the regions that were made from number `from` on and that no node holds: what was begun there will not be
+ * finished, but its nodes use values outside. */
+void imp_discard_regions(imp_node *c, size_t from);
+
 /* ---- messages ---- */
 void imp_fail(imp_node *c, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void imp_refuse(imp_node *c, enum imp_trouble t, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -74,6 +74,24 @@ const imp_row *imp_row_of(imp_model *im, tn_bytes domain, tn_bytes op, int64_t v
     return NULL;
 }
 
+/* ---- regions ---- */
+
+tn_region *imp_region_new(imp_node *c)
+{
+    tn_region *r = tn_region_new(c->g, NULL);
+    tn_vec_push(&c->im->region, r);
+    return r;
+}
+
+void imp_discard_regions(imp_node *c, size_t from)
+{
+    while (c->im->region.n > from) {
+        tn_region *r = tn_vec_pop(&c->im->region);
+        if (!r->holder)
+            tn_region_discard(c->g, r);
+    }
+}
+
 /* ---- converting ---- */
 
 /* false: an operand is unknown (reported) or its maker failed. */

@@ -157,24 +157,6 @@ static void call_function(onnx_import *o, imp_node *c, const onnx_function *fn, 
 
 /* ---- regions ---- */
 
-tn_region *onnx_region_new(imp_node *c)
-{
-    tn_region *r = tn_region_new(c->g, NULL);
-    tn_vec_push(&c->im->region, r);
-    return r;
-}
-
-/* Empties the regions that were made from number `from` on and that no node holds: what was begun there will not be
- * finished, but its nodes use values outside. */
-void onnx_discard_regions(imp_node *c, size_t from)
-{
-    while (c->im->region.n > from) {
-        tn_region *r = tn_vec_pop(&c->im->region);
-        if (!r->holder)
-            tn_region_discard(c->g, r);
-    }
-}
-
 /* ---- looking up operators ---- */
 
 static void check_function(onnx_import *o, const onnx_node *n, const onnx_function *fn, const tn_loc *loc)

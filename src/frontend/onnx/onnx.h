@@ -69,9 +69,6 @@ bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, const onnx_rest *rest,
 /* What follows c in its graph and in `more` graphs around it. */
 onnx_rest *onnx_copy_rest(imp_node *c, const onnx_rest *have, int more);
 const onnx_graph *onnx_attr_graph(imp_node *c, const char *name); /* required */
-/* Regions of branches and bodies. discard: those from number `from` on that no node holds. */
-tn_region *onnx_region_new(imp_node *c);
-void onnx_discard_regions(imp_node *c, size_t from);
 
 /* ---- sequences (ops_sequence.c) ---- */
 void onnx_check_sequences(imp_node *c); /* reports those where the operator takes tensors */

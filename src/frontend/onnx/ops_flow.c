@@ -68,7 +68,7 @@ static void convert_branch(imp_node *c, branch *b)
 {
     tn_ctx *ctx = c->g->ctx;
     size_t from = ctx->n_diag, regions = c->im->region.n;
-    b->r = onnx_region_new(c);
+    b->r = imp_region_new(c);
     b->n_out = b->rest ? last_rest(b->rest)->n_result : b->g->output.n;
     b->out = TN_NEW_N(c->arena, tn_value, b->n_out);
     b->ok = b->rest ? onnx_body_and_rest(c, b->g, b->rest, b->r, b->out)
@@ -84,7 +84,7 @@ static void convert_branch(imp_node *c, branch *b)
     if (b->ok)
         tn_region_set_results(c->g, b->r, (int)b->n_out, b->out);
     else
-        onnx_discard_regions(c, regions); /* its own, and those of loops and branches in it */
+        imp_discard_regions(c, regions); /* its own, and those of loops and branches in it */
 }
 
 /* The branch cannot be computed for these shapes: taking it ends the run. */
@@ -250,7 +250,7 @@ static void split(imp_node *c, tn_value condition, branch b[2])
             break;
         if (!untyped(b) || !last->around)
             break;
-        onnx_discard_regions(c, regions);
+        imp_discard_regions(c, regions);
         tn_diag_rewind(c->g->ctx, diagnostics);
     }
     for (int i = 0; i < 2 && !c->bad; i++)
@@ -284,7 +284,7 @@ static void if_(imp_node *c)
     if (!convert_branches(c, b))
         return;
     if (untyped(b)) {
-        onnx_discard_regions(c, regions);
+        imp_discard_regions(c, regions);
         tn_diag_rewind(c->g->ctx, diagnostics);
         split(c, condition, b);
         return;
@@ -373,7 +373,7 @@ static onnx_loop begin_loop(imp_node *c, const onnx_graph *g, uint32_t n_carried
 static void begin_body(imp_node *c, onnx_loop *b)
 {
     tn_pool *p = c->g->pool;
-    b->r = onnx_region_new(c);
+    b->r = imp_region_new(c);
     b->n_symbol = c->g->n_symbol;
     b->inner[0] = tn_val(tn_region_add_param(c->g, b->r, "i", tn_type_tensor(p, TN_I64, 0, NULL, NULL)));
     for (uint32_t k = 0; k < b->n_carried; k++)
@@ -474,7 +474,7 @@ void onnx_settle_loop(imp_node *c, onnx_loop *b)
         if (!again && !(c->bad && kept))
             return;
         tn_diag_rewind(ctx, before);
-        onnx_discard_regions(c, regions);
+        imp_discard_regions(c, regions);
     }
     report_again(ctx, kept, n_kept);
 }

@@ -293,7 +293,7 @@ static bool is_sequence(tn_value v) { return imp_type(v)->kind == TN_T_SEQ; }
 
 static tn_region *map_body(imp_node *c, const mapping *m)
 {
-    tn_region *outer = c->im->r, *r = onnx_region_new(c);
+    tn_region *outer = c->im->r, *r = imp_region_new(c);
     tn_value i = tn_val(tn_region_add_param(c->g, r, "i", tn_type_tensor(c->g->pool, TN_I64, 0, NULL, NULL))),
              *made = TN_NEW_N(c->arena, tn_value, m->n_out), *in = TN_NEW_N(c->arena, tn_value, m->n_in),
              *out = TN_NEW_N(c->arena, tn_value, m->g->output.n);
@@ -370,7 +370,7 @@ static void map_later(imp_node *c, const onnx_graph *g)
     (void)map_body(c, &m); /* which tells what the sequences hold */
     for (uint32_t k = 0; k < m.n_out && !c->bad; k++)
         m.made[k] = tn_value_type(m.out[k + 1]);
-    onnx_discard_regions(c, regions);
+    imp_discard_regions(c, regions);
     map_loop(c, &m, start);
 }
 

@@ -160,7 +160,9 @@ static bool read_node(tfl_import *o, const tfl_graph *g, uint32_t number, imp_no
     *out = (imp_node){.version = k->version, .n_in = t->n_in, .n_out = t->n_out, .origin = t};
     out->in_name = names_of(o, g, t->n_in, t->in);
     out->out_name = names_of(o, g, t->n_out, t->out);
-    out->attr = tfl_read_options(o, &t->op, &out->n_attr);
+    tn_flat_vector custom = tn_flat_list(&t->op, OP_CUSTOM_OPTIONS, 1);
+    out->attr = k->custom ? tfl_read_flex(o, tn_flat_bytes(&custom, 1), &out->n_attr)
+                          : tfl_read_options(o, &t->op, &out->n_attr);
     out->loc = place_of(o, out, k, number);
     tn_bytes domain = {(const uint8_t *)"custom", k->custom ? 6 : 0};
     out->row = imp_row_of(&o->im, domain, (tn_bytes){(const uint8_t *)k->name, strlen(k->name)}, k->version,
@@ -233,20 +235,23 @@ static tn_status add_inputs(tfl_import *o, const tfl_graph *g)
     return s;
 }
 
-/* Results that are inputs or constants have no operator. */
+tn_value tfl_result(tfl_import *o, const tfl_graph *g, uint32_t i, const tn_loc *loc)
+{
+    const tfl_tensor *t = g->out[i] < 0 ? NULL : &g->tensor[g->out[i]];
+    const imp_value *v = t ? imp_lookup(&o->im, t->name) : NULL;
+    if (t && !v && tfl_is_constant(o, t)) {
+        tn_node *k = tfl_constant(o, t, loc);
+        (void)imp_define(&o->im, t->name, (imp_value){.v = {k, 0}, .state = k ? IMP_OK : IMP_BAD}, loc);
+        v = imp_lookup(&o->im, t->name);
+    }
+    return v ? v->v : (tn_value){0};
+}
+
 static tn_status set_results(tfl_import *o, const tfl_graph *g)
 {
-    imp_model *im = &o->im;
-    const tn_bytes *name = names_of(o, g, g->n_out, g->out);
-    for (uint32_t i = 0; i < g->n_out; i++) {
-        const tfl_tensor *t = g->out[i] < 0 ? NULL : &g->tensor[g->out[i]];
-        if (t && !imp_lookup(im, t->name) && tfl_is_constant(o, t)) {
-            const tn_loc *loc = imp_make_loc(im, NULL, NULL);
-            tn_node *k = tfl_constant(o, t, loc);
-            (void)imp_define(im, t->name, (imp_value){.v = {k, 0}, .state = k ? IMP_OK : IMP_BAD}, loc);
-        }
-    }
-    return imp_set_results(im, g->n_out, name);
+    for (uint32_t i = 0; i < g->n_out; i++) /* constants have no operator */
+        (void)tfl_result(o, g, i, imp_make_loc(&o->im, NULL, NULL));
+    return imp_set_results(&o->im, g->n_out, names_of(o, g, g->n_out, g->out));
 }
 
 static void read_metadata(tfl_import *o)

@@ -2,8 +2,15 @@
 #include "frontend/tflite/tflite.h"
 
 static const imp_table tables[] = {
-    {NULL, tfl_rows_math},   {NULL, tfl_rows_nn},         {NULL, tfl_rows_shape},
-    {NULL, tfl_rows_reduce}, {"custom", tfl_rows_custom}, {0},
+    {NULL, tfl_rows_math},
+    {NULL, tfl_rows_nn},
+    {NULL, tfl_rows_shape},
+    {NULL, tfl_rows_reduce},
+    {NULL, tfl_rows_detection},
+    {NULL, tfl_rows_flow},
+    {"custom", tfl_rows_custom},
+    {"custom", tfl_rows_post_process},
+    {0},
 };
 
 const imp_format tfl_format = {

@@ -57,7 +57,8 @@ typedef struct tfl_node { /* origin of an imp_node */
 } tfl_node;
 
 extern const imp_format tfl_format;
-extern const imp_row tfl_rows_custom[], tfl_rows_math[], tfl_rows_nn[], tfl_rows_shape[], tfl_rows_reduce[];
+extern const imp_row tfl_rows_custom[], tfl_rows_detection[], tfl_rows_flow[], tfl_rows_post_process[],
+    tfl_rows_math[], tfl_rows_nn[], tfl_rows_shape[], tfl_rows_reduce[];
 
 /* ---- reading (model.c) ---- */
 /* Tensors, inputs and outputs of graph i; NULL: reported. */
@@ -72,7 +73,12 @@ tn_node *tfl_constant(tfl_import *o, const tfl_tensor *t, const tn_loc *loc); /*
 /* ---- operators (import.c) ---- */
 /* The operators of a graph, in the region that is open; its inputs have been defined. */
 tn_status tfl_convert_graph(tfl_import *o, const tfl_graph *g);
+/* Output i of a graph that has been converted; absent: nothing computes it. */
+tn_value tfl_result(tfl_import *o, const tfl_graph *g, uint32_t i, const tn_loc *loc);
 const imp_attr *tfl_read_options(tfl_import *o, const tn_flat_table *op, size_t *out_n);
+
+/* The numbers of a custom operator's map of options (flex.c); n 0: it has none. */
+const imp_attr *tfl_read_flex(tfl_import *o, tn_bytes data, size_t *out_n);
 
 /* ---- for converters (quant.c) ---- */
 const tfl_tensor *tfl_in(const imp_node *c, uint32_t i); /* NULL: not given */
