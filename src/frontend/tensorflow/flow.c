@@ -1,29 +1,508 @@
-/* Control flow: calls of functions. */
+/* Control flow: calls, branches and loops as functions (TensorFlow 2), and as Switch and Merge (TensorFlow 1).
+ *
+ * Handles (variables, tables, lists of elements that nobody has set) are no values of the run: they are not carried by
+ * loops but seen by their bodies. A list that a loop sets becomes a tensor before it. */
 #include "frontend/tensorflow/tf.h"
 
-#include "op/control/control.h"
+#include "frontend/import/loop.h"
+#include "op/tensor/tensor.h"
+
+#include <string.h>
+
+static void ignore_notes(imp_node *c)
+{
+    static const char *const notes[] = {"config",        "config_proto",        "executor_type",
+                                        "output_shapes", "parallel_iterations", "is_constant",
+                                        "frame_name"};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        imp_attr_ignore(c, notes[i]);
+}
 
 /* ---- calls ---- */
 
+/* Values of operands from number `first` on. */
+static imp_value *operands(imp_node *c, uint32_t first)
+{
+    imp_value *in = TN_NEW_N(c->arena, imp_value, c->n_in);
+    for (uint32_t i = first; i < imp_n_in(c); i++)
+        in[i - first] = (imp_value){.v = imp_in(c, i)};
+    return in;
+}
+
 static void call(imp_node *c)
 {
-    static const char *const notes[] = {"config", "config_proto", "executor_type"};
     const tf_func *f = tf_attr_func(c, "f");
-    imp_value *in = TN_NEW_N(c->arena, imp_value, c->n_in), *out = TN_NEW_N(c->arena, imp_value, c->n_out);
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
-        imp_attr_ignore(c, notes[i]);
-    for (uint32_t i = 0; i < imp_n_in(c); i++)
-        in[i] = (imp_value){.v = imp_in(c, i)};
+    imp_value *in = operands(c, 0), *out = TN_NEW_N(c->arena, imp_value, c->n_out);
+    ignore_notes(c);
     if (!tf_call(c, f, c->n_in, in, c->n_out, out))
         c->bad = true;
     for (uint32_t i = 0; i < c->n_out && !c->bad; i++)
         imp_out(c, i, out[i].v);
 }
 
+/* ---- If ---- */
+
+typedef struct call_branches {
+    const tf_func *f[2];
+    imp_value *in;
+} call_branches;
+
+static void call_branch(imp_node *c, imp_branches *b, bool side, tn_value out[])
+{
+    const call_branches *u = b->user;
+    imp_value *v = TN_NEW_N(c->arena, imp_value, b->n);
+    if (!tf_call(c, u->f[!side], c->n_in - 1, u->in, b->n, v))
+        c->bad = true;
+    for (size_t i = 0; i < b->n; i++)
+        out[i] = v[i].v;
+}
+
+static void if_(imp_node *c)
+{
+    call_branches u = {{tf_attr_func(c, "then_branch"), tf_attr_func(c, "else_branch")}, operands(c, 1)};
+    imp_branches b = {imp_in(c, 0), c->n_out, call_branch, &u};
+    tn_value *out = TN_NEW_N(c->arena, tn_value, c->n_out);
+    ignore_notes(c);
+    if (!c->bad && !imp_make_if(c, &b, out))
+        c->bad = true;
+    for (uint32_t i = 0; i < c->n_out && !c->bad; i++)
+        imp_out(c, i, out[i]);
+}
+
+/* ---- loops, of either kind ---- */
+
+/* All variables of a loop; those that are handles are not carried. */
+typedef struct variables {
+    size_t n;
+    tn_value *first, *now, *next; /* before the loop, in an iteration, after it */
+    int64_t *carried;             /* number among the carried values, or -1 */
+    /* The condition for these values, and the next ones. */
+    tn_value (*condition)(imp_node *c, struct variables *v, const tn_value in[]);
+    void (*iterate)(imp_node *c, struct variables *v, const tn_value in[], tn_value out[]);
+    const void *user;
+} variables;
+
+static void number_carried(imp_node *c, variables *v, imp_loop *l)
+{
+    l->n = 0;
+    for (size_t i = 0; i < v->n; i++)
+        v->carried[i] = tf_resource_of(tf_of(c), v->first[i]) ? -1 : (int64_t)l->n++;
+    for (size_t i = 0; i < v->n; i++)
+        if (v->carried[i] >= 0)
+            l->first[v->carried[i]] = v->first[i];
+}
+
+static void loop_body(imp_node *c, imp_loop *l)
+{
+    variables *v = l->user;
+    for (size_t i = 0; i < v->n; i++)
+        v->now[i] = v->carried[i] < 0 ? v->first[i] : l->inner[v->carried[i]];
+    v->iterate(c, v, v->now, v->next);
+    l->go = c->bad ? l->go : v->condition(c, v, v->next);
+    for (size_t i = 0; i < v->n; i++)
+        if (v->carried[i] >= 0)
+            l->next[v->carried[i]] = v->next[i];
+}
+
+/* A list that the body sets: before the loop it is zeros of the extents that it has then. -1: none. */
+static int64_t list_that_is_set(imp_node *c, const variables *v)
+{
+    for (size_t i = 0; i < v->n; i++)
+        if (v->carried[i] < 0 && !tf_resource_of(tf_of(c), v->next[i]))
+            return (int64_t)i;
+    return -1;
+}
+
+static bool make_list(imp_node *c, imp_loop *l)
+{
+    variables *v = l->user;
+    int64_t i = c->bad ? -1 : list_that_is_set(c, v);
+    if (i < 0)
+        return false;
+    const tn_type *t = imp_type(v->next[i]);
+    for (int d = 0; d < t->n; d++)
+        if (imp_is_of_body(c, l, t->dim[d])) {
+            imp_fail(c, "tensorflow-E037",
+                     "elements of a list have extents that only the loop around finds out");
+            return false;
+        }
+    v->first[i] = tf_full(c, imp_const(c, t->dtype, 0), (tn_dims){(uint32_t)t->n, t->dim});
+    number_carried(c, v, l);
+    l->inner = TN_NEW_N(c->arena, tn_value, v->n);
+    l->next = TN_NEW_N(c->arena, tn_value, v->n);
+    l->type = TN_NEW_N(c->arena, const tn_type *, v->n);
+    return true;
+}
+
+/* out: v->n values. */
+static void run_loop(imp_node *c, variables *v, tn_value out[])
+{
+    imp_loop l = {
+        .body = loop_body, .again = make_list, .user = v, .first = TN_NEW_N(c->arena, tn_value, v->n)};
+    v->now = TN_NEW_N(c->arena, tn_value, v->n);
+    v->next = TN_NEW_N(c->arena, tn_value, v->n);
+    v->carried = TN_NEW_N(c->arena, int64_t, v->n);
+    number_carried(c, v, &l);
+    tn_value go = c->bad ? (tn_value){0} : v->condition(c, v, v->first);
+    tn_value *result = TN_NEW_N(c->arena, tn_value, v->n);
+    if (c->bad || !imp_make_loop(c, &l, go, result)) {
+        c->bad = true;
+        return;
+    }
+    for (size_t i = 0; i < v->n; i++)
+        out[i] = v->carried[i] < 0 ? v->first[i] : result[v->carried[i]];
+}
+
+/* ---- While ---- */
+
+typedef struct call_loop {
+    const tf_func *condition, *body;
+} call_loop;
+
+static imp_value *as_values(imp_node *c, size_t n, const tn_value in[])
+{
+    imp_value *v = TN_NEW_N(c->arena, imp_value, n);
+    for (size_t i = 0; i < n; i++)
+        v[i] = (imp_value){.v = in[i]};
+    return v;
+}
+
+static tn_value call_condition(imp_node *c, variables *v, const tn_value in[])
+{
+    const call_loop *u = v->user;
+    imp_value go = {0};
+    if (!tf_call(c, u->condition, v->n, as_values(c, v->n, in), 1, &go))
+        c->bad = true;
+    return go.v;
+}
+
+static void call_body(imp_node *c, variables *v, const tn_value in[], tn_value out[])
+{
+    const call_loop *u = v->user;
+    imp_value *next = TN_NEW_N(c->arena, imp_value, v->n);
+    if (!tf_call(c, u->body, v->n, as_values(c, v->n, in), v->n, next))
+        c->bad = true;
+    for (size_t i = 0; i < v->n; i++)
+        out[i] = next[i].v;
+}
+
+static void while_(imp_node *c)
+{
+    call_loop u = {tf_attr_func(c, "cond"), tf_attr_func(c, "body")};
+    variables v = {.n = c->n_in, .condition = call_condition, .iterate = call_body, .user = &u};
+    tn_value *out = TN_NEW_N(c->arena, tn_value, c->n_in);
+    v.first = TN_NEW_N(c->arena, tn_value, c->n_in);
+    for (uint32_t i = 0; i < imp_n_in(c); i++)
+        v.first[i] = imp_in(c, i);
+    ignore_notes(c);
+    run_loop(c, &v, out);
+    for (uint32_t i = 0; i < c->n_out && i < c->n_in && !c->bad; i++)
+        imp_out(c, i, out[i]);
+}
+
+/* ---- frames: Enter, Merge, Switch, NextIteration, Exit ---- */
+
+typedef struct frame_variable {
+    const tf_node *merge, *swap, *next, *enter;
+} frame_variable;
+
+typedef struct frame {
+    const tf_node *condition; /* LoopCond */
+    frame_variable *at;
+} frame;
+
+static const tf_node *reader_of(const tf_graph *g, const tf_node *n, size_t in)
+{
+    return in < n->n_in && n->from[in] != TF_NONE ? &g->node[n->from[in]] : NULL;
+}
+
+static bool is_kind(const tf_node *n, const char *op)
+{
+    tn_bytes b = n ? n->def->op : (tn_bytes){0};
+    bool ref = b.n > 3 && memcmp(b.at, "Ref", 3) == 0;
+    return n && imp_is(ref ? (tn_bytes){b.at + 3, b.n - 3} : b, op);
+}
+
+/* The variable of a loop that a Switch belongs to; false: it is none. */
+static bool variable_of(const tf_graph *g, const tf_node *s, frame_variable *out)
+{
+    const tf_node *m = reader_of(g, s, 0);
+    *out = (frame_variable){.merge = m, .swap = s};
+    if (!is_kind(m, "Merge"))
+        return false;
+    for (size_t i = 0; i < m->n_in; i++) {
+        const tf_node *n = reader_of(g, m, i);
+        out->next = is_kind(n, "NextIteration") ? n : out->next;
+        out->enter = is_kind(n, "Enter") ? n : out->enter;
+    }
+    return out->next && out->enter;
+}
+
+/* All variables of the loop with this condition. */
+static size_t frame_variables(imp_node *c, frame *f)
+{
+    const tf_graph *g = tf_of(c)->graph;
+    size_t n = 0;
+    f->at = TN_NEW_N(c->arena, frame_variable, g->n);
+    for (size_t i = 0; i < g->n; i++)
+        if (is_kind(&g->node[i], "Switch") && reader_of(g, &g->node[i], 1) == f->condition)
+            n += variable_of(g, &g->node[i], &f->at[n]);
+    return n;
+}
+
+static void define_variables(imp_node *c, const variables *v, const tn_value in[])
+{
+    const frame *f = v->user;
+    for (size_t i = 0; i < v->n; i++) {
+        (void)imp_define(c->im, f->at[i].merge->out[0], (imp_value){.v = in[i]}, c->loc);
+        for (size_t k = 0; k < f->at[i].swap->n_out; k++)
+            (void)imp_define(c->im, f->at[i].swap->out[k], (imp_value){.v = in[i]}, c->loc);
+    }
+}
+
+static tn_value value_in(imp_node *c, tn_bytes name)
+{
+    const imp_value *v = tf_value_of(tf_of(c), name, c->loc);
+    c->bad = c->bad || !v || v->state != IMP_OK;
+    return v ? v->v : (tn_value){0};
+}
+
+static tn_value frame_condition(imp_node *c, variables *v, const tn_value in[])
+{
+    const frame *f = v->user;
+    imp_scope outside = imp_enter(c->im, false);
+    define_variables(c, v, in);
+    tn_value go = value_in(c, f->condition->in[0]);
+    imp_leave(c->im, &outside);
+    return go;
+}
+
+static void frame_body(imp_node *c, variables *v, const tn_value in[], tn_value out[])
+{
+    const frame *f = v->user;
+    imp_scope outside = imp_enter(c->im, false);
+    define_variables(c, v, in);
+    for (size_t i = 0; i < v->n && !c->bad; i++)
+        out[i] = value_in(c, f->at[i].next->in[0]);
+    imp_leave(c->im, &outside);
+}
+
+static tn_bytes frame_name(const tf_node *n)
+{
+    const tf_value *v = tf_find_attr(&n->def->attr, "frame_name");
+    return v && v->s.n ? *(const tn_bytes *)v->s.at : (tn_bytes){0};
+}
+
+/* What the loop sees of outside is converted outside. */
+static void enter_all(imp_node *c, const tf_node *enter)
+{
+    tf_graph *g = tf_of(c)->graph;
+    for (size_t i = 0; i < g->n; i++)
+        if (is_kind(&g->node[i], "Enter") && imp_same(frame_name(&g->node[i]), frame_name(enter)) &&
+            !g->node[i].under_way)
+            tf_demand(tf_of(c), (int64_t)i);
+}
+
+/* One Exit is asked for: all of them have their values then. */
+static void exit_(imp_node *c)
+{
+    tf_import *t = tf_of(c);
+    const tf_graph *g = t->graph;
+    const tf_node *self = &g->node[tf_find_node(g, tf_def(c)->name)], *s = reader_of(g, self, 0);
+    frame f = {.condition = s ? reader_of(g, s, 1) : NULL};
+    variables v = {.condition = frame_condition, .iterate = frame_body, .user = &f};
+    if (!is_kind(s, "Switch") || !is_kind(f.condition, "LoopCond") || !f.condition->n_in ||
+        c->im->depth >= IMP_MAX_DEPTH || !(v.n = frame_variables(c, &f))) {
+        imp_fail(c, "tensorflow-E038", "it does not end a loop of Enter, Merge, Switch and NextIteration");
+        return;
+    }
+    enter_all(c, f.at[0].enter);
+    v.first = TN_NEW_N(c->arena, tn_value, v.n);
+    tn_value *out = TN_NEW_N(c->arena, tn_value, v.n);
+    for (size_t i = 0; i < v.n && !c->bad; i++)
+        v.first[i] = value_in(c, f.at[i].enter->out[0]);
+    if (!c->bad)
+        run_loop(c, &v, out);
+    for (size_t i = 0; i < g->n && !c->bad; i++)
+        for (size_t k = 0; k < v.n && is_kind(&g->node[i], "Exit"); k++) {
+            if (reader_of(g, &g->node[i], 0) != f.at[k].swap)
+                continue;
+            if (&g->node[i] == self)
+                imp_out(c, 0, out[k]);
+            else if (!imp_lookup(c->im, g->node[i].out[0]))
+                (void)imp_define(c->im, g->node[i].out[0], (imp_value){.v = out[k]}, c->loc);
+        }
+}
+
+/* ---- branches: Switch, Merge ---- */
+
+/* Under which conditions a node is computed, the innermost first. */
+typedef struct context {
+    const struct context *around;
+    tn_bytes condition;
+    bool side;
+    int depth;
+} context;
+
+static int depth_of(const context *x) { return x ? x->depth : 0; }
+
+static const context *deeper(const context *a, const context *b) { return depth_of(b) > depth_of(a) ? b : a; }
+
+/* Contexts of all nodes that node k reads, found by a walk with a stack; NextIteration is not followed. */
+typedef struct finder {
+    imp_node *c;
+    const context **of; /* by node */
+    uint8_t *state;     /* 0 new, 1 under way, 2 done */
+} finder;
+
+static const context *own_context(finder *f, const tf_node *n)
+{
+    const context *x = NULL;
+    for (size_t i = 0; i < n->n_in; i++) {
+        if (n->from[i] == TF_NONE)
+            continue;
+        const tf_node *from = &tf_of(f->c)->graph->node[n->from[i]];
+        const context *y = f->of[n->from[i]];
+        if (is_kind(from, "Switch") && y) { /* its two results differ */
+            context *z = TN_NEW(f->c->arena, context);
+            *z = *y;
+            z->side = from->n_out > 1 && imp_same(n->in[i], from->out[1]);
+            y = z;
+        }
+        x = deeper(x, y);
+    }
+    for (size_t i = 0; i < n->n_control; i++)
+        if (!is_kind(&tf_of(f->c)->graph->node[n->control[i]], "Switch"))
+            x = deeper(x, f->of[n->control[i]]);
+    return x;
+}
+
+static void finish_context(finder *f, int64_t k)
+{
+    const tf_node *n = &tf_of(f->c)->graph->node[k];
+    const context *x = own_context(f, n);
+    if (is_kind(n, "Merge"))
+        x = x ? x->around : NULL;
+    if (is_kind(n, "Switch") && n->n_in > 1) {
+        context *y = TN_NEW(f->c->arena, context);
+        *y = (context){x, n->in[1], false, depth_of(x) + 1};
+        x = y;
+    }
+    f->of[k] = x;
+    f->state[k] = 2;
+}
+
+static void find_contexts(finder *f, int64_t k)
+{
+    const tf_graph *g = tf_of(f->c)->graph;
+    tn_vec(int64_t) stack = {0};
+    tn_vec_push(&stack, k);
+    while (stack.n) {
+        int64_t at = tn_vec_last(&stack);
+        const tf_node *n = &g->node[at];
+        if (f->state[at] == 0 && !is_kind(n, "NextIteration")) {
+            f->state[at] = 1;
+            for (size_t i = 0; i < n->n_in; i++)
+                if (n->from[i] != TF_NONE && !f->state[n->from[i]])
+                    tn_vec_push(&stack, n->from[i]);
+            for (size_t i = 0; i < n->n_control; i++)
+                if (!f->state[n->control[i]])
+                    tn_vec_push(&stack, n->control[i]);
+            continue;
+        }
+        if (f->state[at] == 1)
+            finish_context(f, at);
+        f->state[at] = 2;
+        (void)tn_vec_pop(&stack);
+    }
+    tn_vec_deinit(&stack);
+}
+
+/* Which value a Merge has on each side; side[0]: where the condition does not hold. */
+typedef struct merge {
+    tn_bytes condition, side[2];
+} merge;
+
+static bool read_merge(imp_node *c, merge *m)
+{
+    tf_import *t = tf_of(c);
+    const tf_graph *g = t->graph;
+    const tf_node *self = &g->node[tf_find_node(g, tf_def(c)->name)];
+    finder f = {c, TN_NEW_N(&c->im->scratch, const context *, g->n),
+                TN_NEW_N(&c->im->scratch, uint8_t, g->n)};
+    *m = (merge){.condition = {0}};
+    for (size_t i = 0; i < self->n_in && i < 2; i++) {
+        if (self->from[i] == TF_NONE)
+            return false;
+        find_contexts(&f, self->from[i]);
+        const context *x = f.of[self->from[i]];
+        const tf_node *from = &g->node[self->from[i]];
+        if (!x || (i && !imp_same(x->condition, m->condition)))
+            return false;
+        bool side =
+            is_kind(from, "Switch") ? from->n_out > 1 && imp_same(self->in[i], from->out[1]) : x->side;
+        m->condition = x->condition;
+        m->side[side] = self->in[i];
+    }
+    return m->side[0].n && m->side[1].n;
+}
+
+static void merge_branch(imp_node *c, imp_branches *b, bool side, tn_value out[])
+{
+    const merge *m = b->user;
+    imp_scope outside = imp_enter(c->im, false);
+    out[0] = value_in(c, m->side[side]);
+    imp_leave(c->im, &outside);
+}
+
+static void merge_(imp_node *c)
+{
+    merge m;
+    tn_value out = {0};
+    imp_attr_ignore(c, "N");
+    if (c->im->depth >= IMP_MAX_DEPTH || !read_merge(c, &m)) {
+        imp_fail(c, "tensorflow-E039", "it does not join the two sides of a condition");
+        return;
+    }
+    imp_branches b = {value_in(c, m.condition), 1, merge_branch, &m};
+    if (!c->bad && !imp_make_if(c, &b, &out))
+        c->bad = true;
+    imp_out(c, 0, out);
+}
+
+/* Both results are the operand: only the one that is meant is ever asked for. */
+static void switch_(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    for (uint32_t i = 0; i < c->n_out; i++)
+        imp_out(c, i, x);
+}
+
+static void enter(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    ignore_notes(c);
+    imp_out(c, 0, x);
+}
+
 // clang-format off
 const imp_row tf_rows_flow[] = {
-    {"PartitionedCall",         1, 0, -1, -1, call, NULL},
-    {"StatefulPartitionedCall", 1, 0, -1, -1, call, NULL},
+    {"Enter",                   1, 0,  1,  1, enter,   NULL},
+    {"Exit",                    1, 0,  1,  1, exit_,   NULL},
+    {"If",                      1, 0, -1, -1, if_,     NULL},
+    {"LoopCond",                1, 0,  1,  1, enter,   NULL},
+    {"Merge",                   1, 0, -1,  1, merge_,  NULL},
+    {"NextIteration",           1, 0,  1,  1, enter,   NULL},
+    {"PartitionedCall",         1, 0, -1, -1, call,    NULL},
+    {"RefEnter",                1, 0,  1,  1, enter,   NULL},
+    {"RefExit",                 1, 0,  1,  1, exit_,   NULL},
+    {"RefMerge",                1, 0, -1,  1, merge_,  NULL},
+    {"RefSwitch",               1, 0,  2,  2, switch_, NULL},
+    {"StatefulPartitionedCall", 1, 0, -1, -1, call,    NULL},
+    {"StatelessIf",             1, 0, -1, -1, if_,     NULL},
+    {"StatelessWhile",          1, 0, -1, -1, while_,  NULL},
+    {"Switch",                  1, 0,  2,  2, switch_, NULL},
+    {"While",                   1, 0, -1, -1, while_,  NULL},
     {0},
 };
 // clang-format on

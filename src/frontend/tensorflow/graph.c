@@ -320,12 +320,18 @@ static void read_attributes(tf_import *t, imp_node *c, const tf_node_def *n)
 
 /* ---- converting ---- */
 
+/* Their converters look at what they read themselves. */
+static bool is_structural(const tf_node_def *n)
+{
+    return tf_is_op(n, "Merge") || tf_is_op(n, "RefMerge") || tf_is_op(n, "Exit") || tf_is_op(n, "RefExit");
+}
+
 imp_node tf_begin_node(tf_import *t, int64_t k)
 {
     const tf_node *n = &t->graph->node[k];
     imp_node c = {.version = 1,
                   .loc = tf_loc(t, n->def),
-                  .n_in = n->n_in,
+                  .n_in = is_structural(n->def) ? 0 : n->n_in,
                   .n_out = n->n_out,
                   .in_name = n->in,
                   .out_name = n->out,
@@ -359,12 +365,6 @@ static void convert(tf_import *t, int64_t k)
                 c.out[i] = out[i].v;
     }
     imp_end(&c);
-}
-
-/* Their converters look at what they read themselves. */
-static bool is_structural(const tf_node_def *n)
-{
-    return tf_is_op(n, "Merge") || tf_is_op(n, "RefMerge") || tf_is_op(n, "Exit") || tf_is_op(n, "RefExit");
 }
 
 static bool is_done(const tf_import *t, const tf_node *n)

@@ -375,7 +375,6 @@ static tn_value arranged(imp_node *c, tn_value v, const strided *t)
 static void late_slice(imp_node *c, tn_value x, strided *t)
 {
     tn_value v[3];
-    tn_dims d[2];
     for (uint32_t i = 0; i < 3; i++)
         v[i] = imp_cast(c, imp_in(c, i + 1), TN_I64);
     tn_ints step = imp_ints_in(c, v[2], "the steps");
@@ -391,7 +390,6 @@ static void late_slice(imp_node *c, tn_value x, strided *t)
                 part[i] = imp_const_ints(c, TN_I64, 1, 1, (int64_t[]){k == (step.at[i] > 0) ? INT32_MAX : 0});
         }
         v[k] = imp_concat(c, (uint32_t)t->n, part, 0);
-        (void)d;
     }
     for (int i = 0; i < t->n; i++)
         if (t->dim[i] != i)
@@ -511,7 +509,8 @@ static const tn_expr *range_count(imp_node *c, const tn_value in[3])
     tn_value x[3];
     for (int i = 0; i < 3; i++)
         x[i] = imp_cast(c, in[i], TN_F64);
-    tn_value n = tf_binary(c, &tn_op_divide, tf_binary(c, &tn_op_subtract, x[1], x[0]), x[2]);
+    tn_value way = tf_binary(c, &tn_op_subtract, x[1], x[0]);
+    tn_value n = tf_binary(c, &tn_op_divide, way, x[2]);
     n = imp_cast(c, tf_unary(c, &tn_op_ceil, n), TN_I64);
     tn_dims d = imp_bind(c, tf_binary(c, &tn_op_maximum, n, imp_i64(c, 0)), NULL);
     return d.n ? d.at[0] : tn_idx(c->pool, 0);

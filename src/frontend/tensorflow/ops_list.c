@@ -1,0 +1,186 @@
+/* Lists of tensors: TensorList (TensorFlow 2) and TensorArray (TensorFlow 1). A list is a tensor, its elements along
+ * the first dimension; while nobody has set an element of unknown extents, it is a handle that knows how many there
+ * are. Of a TensorArray the value is what its `flow` passes on. */
+#include "frontend/tensorflow/tf.h"
+
+#include "op/tensor/tensor.h"
+
+/* A list of n elements of this shape, or a handle. */
+static tn_value list_of(imp_node *c, tn_value count, bool known, tn_dims shape, tn_dtype t)
+{
+    const tn_expr *dim[IMP_MAX_RANK];
+    for (uint32_t i = 0; known && i < shape.n; i++)
+        known = i + 1 < IMP_MAX_RANK && !(shape.at[i]->kind == TN_E_INT && shape.at[i]->u.i < 0);
+    if (!known)
+        return tf_resource_new(
+            c, (tf_resource){.kind = TF_LIST, .name = c->loc->node, .dtype = t, .count = count});
+    tn_dims n = imp_extents_in(c, count, "the number of elements");
+    dim[0] = n.n ? n.at[0] : tn_idx(c->pool, 0);
+    for (uint32_t i = 0; i < shape.n; i++)
+        dim[i + 1] = shape.at[i];
+    return tf_full(c, imp_const(c, t, 0), (tn_dims){shape.n + 1, dim});
+}
+
+static void reserve(imp_node *c)
+{
+    tn_value shape = imp_in(c, 0), count = tf_scalar_in(c, 1);
+    tn_dims d = {0};
+    bool known = imp_rank(shape) == 1 && imp_host(c, shape, &d);
+    tn_dtype t = tf_attr_dtype(c, "element_dtype", TN_F32);
+    imp_out(c, 0, c->bad ? shape : list_of(c, count, known, d, t));
+}
+
+static void empty(imp_node *c)
+{
+    tn_dtype t = tf_attr_dtype(c, "element_dtype", TN_F32);
+    imp_out(c, 0, list_of(c, imp_i64(c, 0), false, (tn_dims){0}, t));
+}
+
+/* TensorArrayV3: element_shape is an attribute. */
+static void array(imp_node *c)
+{
+    static const char *const notes[] = {"dynamic_size", "clear_after_read", "identical_element_shapes",
+                                        "tensor_array_name"};
+    tn_value count = tf_scalar_in(c, 0);
+    tn_dtype t = tf_attr_dtype(c, "dtype", TN_F32);
+    const tf_shape *s = tf_attr_shape(c, "element_shape");
+    int64_t dim[IMP_MAX_RANK];
+    bool known = s && !s->unknown_rank && s->dim.n && s->dim.n < IMP_MAX_RANK;
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        imp_attr_ignore(c, notes[i]);
+    for (size_t i = 0; known && i < s->dim.n; i++)
+        dim[i] = ((const tf_dim *)s->dim.at)[i].size;
+    tn_value v =
+        list_of(c, count, known, known ? tn_make_dims(c->g, (uint32_t)s->dim.n, dim) : (tn_dims){0}, t);
+    imp_out(c, 0, v);
+    imp_out_any(c, 1, v);
+}
+
+/* A list whose elements are like this one. */
+static tn_value as_tensor(imp_node *c, tn_value list, tn_value item)
+{
+    const tf_resource *r = tf_resource_of(tf_of(c), list);
+    const tn_type *t = imp_type(item);
+    return r && !c->bad ? list_of(c, r->count, true, (tn_dims){(uint32_t)t->n, t->dim}, t->dtype) : list;
+}
+
+static tn_value with_item(imp_node *c, tn_value list, tn_value at, tn_value item)
+{
+    static const tn_scatter_attr update = {0, "update"};
+    const tn_expr *one[2] = {tn_idx(c->pool, 1), tn_idx(c->pool, 1)};
+    list = as_tensor(c, list, item);
+    at = imp_reshape(c, imp_cast(c, at, TN_I64), 2, one);
+    item = imp_unsqueeze(c, item, 0);
+    return imp_call(c, &tn_op_scatter_nd, &update, 3, (const tn_value[]){list, at, item});
+}
+
+static tn_value tensor_in(imp_node *c, uint32_t i)
+{
+    tn_value v = imp_in(c, i);
+    if (tf_resource_of(tf_of(c), v))
+        imp_fail(c, "tensorflow-E040",
+                 "a list is read before an element was set, and nothing tells its extents");
+    return v;
+}
+
+static void set_item(imp_node *c)
+{
+    tn_value list = imp_in(c, 0), at = tf_scalar_in(c, 1), item = imp_in(c, 2);
+    imp_attr_ignore(c, "resize_if_index_out_of_bounds");
+    imp_out(c, 0, with_item(c, list, at, item));
+}
+
+static void get_item(imp_node *c)
+{
+    tn_value list = tensor_in(c, 0), at = tf_scalar_in(c, 1);
+    imp_out(c, 0, imp_take(c, list, at, 0));
+}
+
+static void stack(imp_node *c)
+{
+    imp_attr_ignore(c, "num_elements");
+    imp_out(c, 0, tensor_in(c, 0));
+}
+
+static void from_tensor(imp_node *c) { imp_out(c, 0, imp_in(c, 0)); }
+
+static void length(imp_node *c)
+{
+    tn_value list = imp_in(c, 0);
+    const tf_resource *r = tf_resource_of(tf_of(c), list);
+    imp_out(c, 0, imp_cast(c, r ? r->count : imp_extent_of(c, list, 0), TN_I32));
+}
+
+static void push_back(imp_node *c)
+{
+    tn_value list = imp_in(c, 0), item = imp_unsqueeze(c, imp_in(c, 1), 0);
+    bool first = tf_resource_of(tf_of(c), list) != NULL;
+    imp_out(c, 0, first ? item : imp_concat(c, 2, (const tn_value[]){list, item}, 0));
+}
+
+static void gather(imp_node *c)
+{
+    tn_value list = tensor_in(c, 0), at = imp_in(c, 1);
+    imp_out(c, 0, imp_take(c, list, at, 0));
+}
+
+/* ---- TensorArray: handle, ..., flow ---- */
+
+static void array_write(imp_node *c)
+{
+    tn_value at = tf_scalar_in(c, 1), item = imp_in(c, 2), list = imp_in(c, 3);
+    imp_out(c, 0, with_item(c, list, at, item));
+}
+
+static void array_read(imp_node *c)
+{
+    tn_value at = tf_scalar_in(c, 1), list = tensor_in(c, 2);
+    imp_out(c, 0, imp_take(c, list, at, 0));
+}
+
+static void array_gather(imp_node *c)
+{
+    tn_value at = imp_in(c, 1), list = tensor_in(c, 2);
+    (void)tf_attr_shape(c, "element_shape");
+    imp_out(c, 0, imp_take(c, list, at, 0));
+}
+
+static void array_scatter(imp_node *c)
+{
+    static const tn_scatter_attr update = {0, "update"};
+    tn_value at = imp_in(c, 1), items = imp_in(c, 2), list = imp_in(c, 3);
+    const tf_resource *r = tf_resource_of(tf_of(c), list);
+    const tn_type *t = imp_type(items);
+    if (r && !c->bad && t->n)
+        list = list_of(c, r->count, true, (tn_dims){(uint32_t)t->n - 1, t->dim + 1}, t->dtype);
+    at = imp_unsqueeze(c, imp_cast(c, at, TN_I64), 1);
+    imp_out(c, 0, imp_call(c, &tn_op_scatter_nd, &update, 3, (const tn_value[]){list, at, items}));
+}
+
+static void array_size(imp_node *c)
+{
+    tn_value list = imp_in(c, 1);
+    const tf_resource *r = tf_resource_of(tf_of(c), list);
+    imp_out(c, 0, imp_cast(c, r ? r->count : imp_extent_of(c, list, 0), TN_I32));
+}
+
+// clang-format off
+const imp_row tf_rows_list[] = {
+    {"EmptyTensorList",      1, 0, 2, 1, empty,         NULL},
+    {"TensorArrayGatherV3",  1, 0, 3, 1, array_gather,  NULL},
+    {"TensorArrayReadV3",    1, 0, 3, 1, array_read,    NULL},
+    {"TensorArrayScatterV3", 1, 0, 4, 1, array_scatter, NULL},
+    {"TensorArraySizeV3",    1, 0, 2, 1, array_size,    NULL},
+    {"TensorArrayV3",        1, 0, 1, 2, array,         NULL},
+    {"TensorArrayWriteV3",   1, 0, 4, 1, array_write,   NULL},
+    {"TensorListFromTensor", 1, 0, 2, 1, from_tensor,   NULL},
+    {"TensorListGather",     1, 0, 3, 1, gather,        NULL},
+    {"TensorListGetItem",    1, 0, 3, 1, get_item,      NULL},
+    {"TensorListLength",     1, 0, 1, 1, length,        NULL},
+    {"TensorListPushBack",   1, 0, 2, 1, push_back,     NULL},
+    {"TensorListReserve",    1, 0, 2, 1, reserve,       NULL},
+    {"TensorListSetItem",    1, 0, 3, 1, set_item,      NULL},
+    {"TensorListStack",      1, 0, 2, 1, stack,         NULL},
+    {0},
+};
+// clang-format on

@@ -1,0 +1,643 @@
+#!/usr/bin/env python3
+"""Compares what Tenon computes of TensorFlow's operators and models with what TensorFlow computes.
+
+    PYTHONPATH=build/release/python tests/tensorflow/compare.py [-k WORD] [--count 3] [--seed 1] [--applications]
+
+Needs the packages tensorflow and numpy, and tenon; skips (exit status 77) where one is missing. Each operator runs with
+random configurations, as a frozen graph; --applications adds networks of keras.applications (without weights) and layers
+of Keras as SavedModels. A result is right if it differs by at most 1e-5 of the largest number (1e-4 for sums of many).
+"""
+import argparse
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import traceback
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+MAKES = "--make" in sys.argv  # TensorFlow and Tenon both bring LLVM along: each has a process of its own
+try:
+    import numpy as np
+    if MAKES:
+        import tensorflow as tf
+        raw = tf.raw_ops
+    else:
+        import tenon
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+CASES = []
+
+
+def case(*names):
+    """A function of a random generator that gives (operator of TensorFlow, list of operands)."""
+    def add(make):
+        CASES.extend((name, make) for name in names or (make.__name__,))
+        return make
+    return add
+
+
+def floats(r, *shape, low=-2.0, high=2.0):
+    return r.uniform(low, high, shape).astype("f4")
+
+
+def shape_of(r, rank=None, most=5):
+    rank = int(r.integers(1, 5)) if rank is None else rank
+    return tuple(int(n) for n in r.integers(1, most + 1, rank))
+
+
+def unary(name, low=-2.0, high=2.0):
+    CASES.append((name, lambda r, op: (lambda x: getattr(raw, op)(**{FIRST.get(op, "x"): x}),
+                                       [floats(r, *shape_of(r), low=low, high=high)])))
+
+
+FIRST = {"Relu": "features", "Relu6": "features", "Elu": "features", "Selu": "features", "Softplus": "features",
+         "Softsign": "features", "Softmax": "logits", "LogSoftmax": "logits", "L2Loss": "t", "LeakyRelu": "features",
+         "Identity": "input", "StopGradient": "input", "Rank": "input", "Shape": "input", "Size": "input",
+         "Snapshot": "input"}
+for word in ("Abs Atan Asinh Ceil Cos Cosh Elu Erf Erfc Exp Expm1 Floor Identity L2Loss LeakyRelu LogSoftmax Neg OnesLike "
+             "Rank Relu Relu6 Rint Round Selu Shape Sigmoid Sign Sin Sinh Size Snapshot Softmax Softplus Softsign Square "
+             "StopGradient Tan Tanh ZerosLike IsNan IsInf IsFinite").split():
+    unary(word)
+for word, low, high in (("Log", .1, 3), ("Log1p", -.5, 3), ("Sqrt", 0, 3), ("Rsqrt", .1, 3), ("Reciprocal", .2, 3),
+                        ("Inv", .2, 3), ("Acos", -1, 1), ("Asin", -1, 1), ("Acosh", 1, 3), ("Atanh", -.9, .9)):
+    unary(word, low, high)
+
+
+@case("Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "Maximum", "Minimum", "SquaredDifference", "FloorDiv", "FloorMod",
+      "Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual", "DivNoNan", "MulNoNan", "Atan2", "Xdivy", "Mod",
+      "TruncateMod")
+def binary(r, op):
+    shape = shape_of(r)
+    other = tuple(n if r.random() < .7 else 1 for n in shape)[int(r.integers(0, 2)):]
+    if op in ("DivNoNan", "MulNoNan", "Equal", "NotEqual"):
+        return (lambda x, y: getattr(raw, op)(x=x, y=y)), [r.integers(-1, 2, s).astype("f4") for s in (shape, other)]
+    y = floats(r, *other)
+    return (lambda x, y: getattr(raw, op)(x=x, y=y)), [floats(r, *shape), np.where(abs(y) < .2, .5, y).astype("f4")]
+
+
+@case("Add", "Sub", "Mul", "Div", "FloorDiv", "FloorMod", "TruncateDiv", "TruncateMod", "Maximum", "BitwiseAnd", "BitwiseOr",
+      "BitwiseXor", "LeftShift", "RightShift")
+def integers(r, op):
+    shape = shape_of(r)
+    x = r.integers(-20, 20, shape).astype("i4")
+    y = r.integers(0, 5, shape) if "Shift" in op else r.choice([-3, -2, -1, 1, 2, 7], shape)
+    return (lambda x, y: getattr(raw, op)(x=x, y=y)), [x, y.astype("i4")]
+
+
+@case("Xlogy", "Xlog1py")
+def logs(r, op):
+    s = shape_of(r)
+    return (lambda x, y: getattr(raw, op)(x=x, y=y)), [r.integers(0, 2, s).astype("f4"), floats(r, *s, low=.1)]
+
+
+@case("Pow")
+def power(r, op):
+    s, n = shape_of(r), float(r.choice([1, 2, 3, .5, -1.5]))
+    return (lambda x: raw.Pow(x=x, y=tf.constant(n))), [floats(r, *s, low=.2)]
+
+
+@case("LogicalAnd", "LogicalOr")
+def logic(r, op):
+    s = shape_of(r)
+    return (lambda x, y: getattr(raw, op)(x=x, y=y)), [r.random(s) < .5, r.random(s) < .5]
+
+
+@case("LogicalNot", "Invert")
+def negated(r, op):
+    s = shape_of(r)
+    return (lambda x: getattr(raw, op)(x=x)), [r.random(s) < .5 if op[0] == "L" else r.integers(-9, 9, s).astype("i4")]
+
+
+@case("AddN")
+def add_n(r, op):
+    s = shape_of(r)
+    return (lambda *x: raw.AddN(inputs=list(x))), [floats(r, *s) for _ in range(int(r.integers(1, 5)))]
+
+
+@case("Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "EuclideanNorm")
+def reduction(r, op):
+    s = shape_of(r, int(r.integers(1, 5)))
+    axes = sorted(int(a) for a in r.choice(len(s), int(r.integers(0, len(s) + 1)), replace=False))
+    keep, x = bool(r.random() < .5), r.random(s) < .5 if op in ("All", "Any") else floats(r, *s)
+    return (lambda x: getattr(raw, op)(input=x, axis=tf.constant(axes, "int32"), keep_dims=keep)), [x]
+
+
+@case("ArgMax", "ArgMin")
+def arg(r, op):
+    s = shape_of(r)
+    axis, t = int(r.integers(-len(s), len(s))), tf.int32 if r.random() < .5 else tf.int64
+    return (lambda x: getattr(raw, op)(input=x, dimension=axis, output_type=t)), [floats(r, *s)]
+
+
+@case("Cumsum", "Cumprod")
+def scan(r, op):
+    s = shape_of(r)
+    a, e, b = int(r.integers(0, len(s))), bool(r.random() < .5), bool(r.random() < .5)
+    return (lambda x: getattr(raw, op)(x=x, axis=a, exclusive=e, reverse=b)), [floats(r, *s)]
+
+
+@case("MatMul")
+def matmul(r, op):
+    m, k, n = shape_of(r, 3, 9)
+    a, b = bool(r.random() < .5), bool(r.random() < .5)
+    return (lambda x, y: raw.MatMul(a=x, b=y, transpose_a=a, transpose_b=b)), [
+        floats(r, *((k, m) if a else (m, k))), floats(r, *((n, k) if b else (k, n)))]
+
+
+@case("BatchMatMulV2", "BatchMatMul")
+def batch_matmul(r, op):
+    m, k, n = shape_of(r, 3, 6)
+    batch = shape_of(r, int(r.integers(1, 3)), 3)
+    a, b = bool(r.random() < .5), bool(r.random() < .5)
+    other = batch if op == "BatchMatMul" or r.random() < .5 else tuple(1 for _ in batch)
+    return (lambda x, y: getattr(raw, op)(x=x, y=y, adj_x=a, adj_y=b)), [
+        floats(r, *batch, *((k, m) if a else (m, k))), floats(r, *other, *((n, k) if b else (k, n)))]
+
+
+@case("Einsum")
+def einsum(r, op):
+    equation, shapes = [("ab,bc->ac", ("ab", "bc")), ("abc,cd->abd", ("abc", "cd")), ("abcd,aecd->acbe", ("abcd", "aecd")),
+                        ("acbe,aecd->abcd", ("acbe", "aecd")), ("ab->ba", ("ab",)), ("ab,ab->a", ("ab", "ab"))][
+                            int(r.integers(0, 6))]
+    size = {c: int(r.integers(1, 5)) for c in "abcde"}
+    return (lambda *x: raw.Einsum(inputs=list(x), equation=equation)), [floats(r, *(size[c] for c in s)) for s in shapes]
+
+
+@case("Cast")
+def cast(r, op):
+    to = r.choice(["float32", "int32", "int64", "bool", "float64", "uint8", "float16"])
+    x = floats(r, *shape_of(r), low=0 if to == "uint8" else -50, high=50)
+    return (lambda x: tf.cast(x, str(to))), [x]
+
+
+@case("Select", "SelectV2")
+def select(r, op):
+    s = shape_of(r)
+    if op == "Select":
+        return (lambda c, x, y: raw.Select(condition=c, x=x, y=y)), [
+            r.random(s if r.random() < .5 else s[:1]) < .5, floats(r, *s), floats(r, *s)]
+    return (lambda c, x, y: raw.SelectV2(condition=c, t=x, e=y)), [r.random(s[-1:]) < .5, floats(r, *s), floats(r, *s)]
+
+
+@case("ClipByValue")
+def clip(r, op):
+    return (lambda x: raw.ClipByValue(t=x, clip_value_min=-.5, clip_value_max=1.)), [floats(r, *shape_of(r))]
+
+
+@case("FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel")
+def fake_quant(r, op):
+    low, high = -float(r.uniform(.1, 3)), float(r.uniform(.1, 3))
+    bits, narrow, x = int(r.choice([8, 4])), bool(r.random() < .5), floats(r, *shape_of(r, 3), low=-4, high=4)
+    if op.endswith("Args"):
+        return (lambda x: raw.FakeQuantWithMinMaxArgs(inputs=x, min=low, max=high, num_bits=bits, narrow_range=narrow)), [x]
+    n = x.shape[-1] if op.endswith("Channel") else None
+    a, b = (np.full(n, low, "f4"), np.full(n, high, "f4")) if n else (np.float32(low), np.float32(high))
+    return (lambda x: getattr(raw, op)(inputs=x, min=a, max=b, num_bits=bits, narrow_range=narrow)), [x]
+
+
+# ---- windows ----
+
+def image(r, channels, layout="NHWC"):
+    n, h, w = int(r.integers(1, 3)), int(r.integers(5, 12)), int(r.integers(5, 12))
+    return floats(r, n, h, w, channels)
+
+
+@case("Conv2D")
+def conv2d(r, op):
+    groups = int(r.choice([1, 1, 2]))
+    i, o, k = groups * int(r.integers(1, 5)), groups * int(r.integers(1, 5)), int(r.integers(1, 4))
+    s, d = int(r.integers(1, 3)), int(r.integers(1, 3))
+    s = 1 if d > 1 else s
+    pad = str(r.choice(["SAME", "VALID", "EXPLICIT"]))
+    e = [0, 0, *[int(n) for n in r.integers(0, 3, 4)], 0, 0] if pad == "EXPLICIT" else []
+    f = floats(r, k, k, i // groups, o)
+    return (lambda x: raw.Conv2D(input=x, filter=f, strides=[1, s, s, 1], padding=pad, explicit_paddings=e,
+                                 dilations=[1, d, d, 1])), [image(r, i)]
+
+
+@case("DepthwiseConv2dNative")
+def depthwise(r, op):
+    i, m, k, s = int(r.integers(1, 6)), int(r.integers(1, 3)), int(r.integers(1, 4)), int(r.integers(1, 3))
+    f, pad = floats(r, k, k, i, m), str(r.choice(["SAME", "VALID"]))
+    return (lambda x: raw.DepthwiseConv2dNative(input=x, filter=f, strides=[1, s, s, 1], padding=pad)), [image(r, i)]
+
+
+@case("Conv2DBackpropInput")
+def conv_transpose(r, op):
+    i, o, k, s = (int(n) for n in r.integers(1, 4, 4))
+    h, pad = int(r.integers(2, 6)), str(r.choice(["SAME", "VALID"]))
+    size = h * s - int(r.integers(0, s)) if pad == "SAME" else (h - 1) * s + k + int(r.integers(0, s))
+    f = floats(r, k, k, o, i)
+    return (lambda x: raw.Conv2DBackpropInput(input_sizes=[1, size, size, o], filter=f, out_backprop=x,
+                                              strides=[1, s, s, 1], padding=pad)), [floats(r, 1, h, h, i)]
+
+
+@case("Conv3D")
+def conv3d(r, op):
+    i, o, k, s = (int(n) for n in r.integers(1, 4, 4))
+    f, pad = floats(r, k, k, k, i, o), str(r.choice(["SAME", "VALID"]))
+    return (lambda x: raw.Conv3D(input=x, filter=f, strides=[1, s, s, s, 1], padding=pad)), [floats(r, 1, 5, 6, 7, i)]
+
+
+@case("MaxPool", "AvgPool")
+def pool(r, op):
+    k, s, pad = int(r.integers(1, 4)), int(r.integers(1, 4)), str(r.choice(["SAME", "VALID"]))
+    name = "input" if op == "MaxPool" else "value"
+    return (lambda x: getattr(raw, op)(**{name: x}, ksize=[1, k, k, 1], strides=[1, s, s, 1], padding=pad)), [
+        image(r, int(r.integers(1, 5)))]
+
+
+@case("MaxPool3D", "AvgPool3D")
+def pool3d(r, op):
+    k, s, pad = int(r.integers(1, 4)), int(r.integers(1, 4)), str(r.choice(["SAME", "VALID"]))
+    return (lambda x: getattr(raw, op)(input=x, ksize=[1, k, k, k, 1], strides=[1, s, s, s, 1], padding=pad)), [
+        floats(r, 1, 5, 6, 7, 2)]
+
+
+@case("FusedBatchNorm", "FusedBatchNormV3")
+def batch_norm(r, op):
+    n, training = int(r.integers(1, 6)), bool(r.random() < .3)
+    scale, offset, mean, variance = floats(r, n), floats(r, n), floats(r, n), floats(r, n, low=.1)
+    if training:
+        mean, variance = np.zeros(0, "f4"), np.zeros(0, "f4")
+    return (lambda x: getattr(raw, op)(x=x, scale=scale, offset=offset, mean=mean, variance=variance, epsilon=1e-3,
+                                       is_training=training).y), [image(r, n)]
+
+
+@case("BiasAdd")
+def bias(r, op):
+    s = shape_of(r, int(r.integers(2, 5)))
+    return (lambda x: raw.BiasAdd(value=x, bias=floats(r, s[-1]))), [floats(r, *s)]
+
+
+@case("LRN")
+def lrn(r, op):
+    n = int(r.integers(1, 4))
+    return (lambda x: raw.LRN(input=x, depth_radius=n, bias=1.5, alpha=.2, beta=.6)), [image(r, 7)]
+
+
+@case("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic")
+def resize(r, op):
+    size, kind = [int(n) for n in r.integers(2, 20, 2)], int(r.integers(0, 3))
+    if op == "ResizeBicubic":
+        kind = 2
+    return (lambda x: getattr(raw, op)(images=x, size=size, align_corners=kind == 1, half_pixel_centers=kind == 2)), [
+        image(r, 3)]
+
+
+# ---- arrays ----
+
+@case("Reshape")
+def reshape(r, op):
+    s = shape_of(r, 3)
+    return (lambda x: tf.reshape(x, [s[0], -1])), [floats(r, *s)]
+
+
+@case("ExpandDims")
+def expand(r, op):
+    s = shape_of(r)
+    a = int(r.integers(-len(s) - 1, len(s) + 1))
+    return (lambda x: raw.ExpandDims(input=x, axis=a)), [floats(r, *s)]
+
+
+@case("Squeeze")
+def squeeze(r, op):
+    return (lambda x: raw.Squeeze(input=x, axis=[1] if r.random() < .5 else [])), [floats(r, 3, 1, 4)]
+
+
+@case("Transpose")
+def transpose(r, op):
+    s = shape_of(r)
+    perm = [int(n) for n in r.permutation(len(s))]
+    return (lambda x: raw.Transpose(x=x, perm=perm)), [floats(r, *s)]
+
+
+@case("ConcatV2", "Concat")
+def concat(r, op):
+    s = list(shape_of(r))
+    a = int(r.integers(0, len(s)))
+    parts = [floats(r, *s[:a], int(n), *s[a + 1:]) for n in r.integers(1, 4, int(r.integers(2, 4)))]
+    return (lambda *x: raw.ConcatV2(values=list(x), axis=a) if op == "ConcatV2" else
+            raw.Concat(concat_dim=a, values=list(x))), parts
+
+
+@case("Pack")
+def pack(r, op):
+    s = shape_of(r)
+    a = int(r.integers(-len(s) - 1, len(s) + 1))
+    return (lambda *x: raw.Pack(values=list(x), axis=a)), [floats(r, *s) for _ in range(3)]
+
+
+@case("Unpack")
+def unpack(r, op):
+    s = shape_of(r)
+    a = int(r.integers(0, len(s)))
+    return (lambda x: raw.Unpack(value=x, num=s[a], axis=a)), [floats(r, *s)]
+
+
+@case("Split")
+def split(r, op):
+    return (lambda x: raw.Split(axis=1, value=x, num_split=3)), [floats(r, 2, 6)]
+
+
+@case("SplitV")
+def split_v(r, op):
+    return (lambda x: raw.SplitV(value=x, size_splits=[1, -1, 2], axis=1, num_split=3)), [floats(r, 2, 7)]
+
+
+@case("Slice")
+def slice_(r, op):
+    s = shape_of(r, 3)
+    b = [int(r.integers(0, n)) for n in s]
+    e = [int(r.integers(1, n - f + 1)) if r.random() < .7 else -1 for n, f in zip(s, b)]
+    return (lambda x: raw.Slice(input=x, begin=b, size=e)), [floats(r, *s)]
+
+
+@case("StridedSlice")
+def strided(r, op):
+    s = shape_of(r, 3, 7)
+    index = []
+    for n in s:
+        kind = int(r.integers(0, 5))
+        if kind == 0:
+            index.append(int(r.integers(-n, n)))
+        elif kind == 1:
+            index.append(slice(None, None, int(r.choice([1, 2, -1, -2]))))
+        elif kind == 2:
+            index.append(slice(int(r.integers(-n, n)), None, 1))
+        elif kind == 3:
+            index.append(slice(0, n, int(r.integers(1, 3))))
+        else:
+            index += [tf.newaxis, slice(None)]
+    if r.random() < .3:
+        index = [Ellipsis] + index[-2:]
+    if sum(1 for i in index if i is not tf.newaxis and i is not Ellipsis) > 3:
+        index = index[:2]
+    return (lambda x: x[tuple(index)]), [floats(r, *s)]
+
+
+@case("Fill", "BroadcastTo", "Tile", "Range", "LinSpace")
+def patterns(r, op):
+    x = floats(r, 1, 3)
+    make = {"Fill": lambda x: tf.fill(tf.shape(x), 2.5) + x, "BroadcastTo": lambda x: tf.broadcast_to(x, [4, 3]),
+            "Tile": lambda x: tf.tile(x, [3, 2]), "Range": lambda x: tf.cast(tf.range(tf.shape(x)[1]), "float32") + x,
+            "LinSpace": lambda x: raw.LinSpace(start=1., stop=4., num=3) + x}
+    return make[op], [x]
+
+
+@case("Pad", "PadV2", "MirrorPad")
+def pad(r, op):
+    w = r.integers(0, 3, (3, 2))
+    mode = str(r.choice(["REFLECT", "SYMMETRIC"]))
+    make = {"Pad": lambda x: raw.Pad(input=x, paddings=w), "PadV2": lambda x: raw.PadV2(input=x, paddings=w, constant_values=1.5),
+            "MirrorPad": lambda x: raw.MirrorPad(input=x, paddings=w, mode=mode)}
+    return make[op], [floats(r, 4, 5, 3)]
+
+
+@case("DepthToSpace", "SpaceToDepth")
+def blocks(r, op):
+    return (lambda x: getattr(raw, op)(input=x, block_size=2)), [floats(r, 1, 4, 6, 8)]
+
+
+@case("SpaceToBatchND", "BatchToSpaceND")
+def batches(r, op):
+    if op[0] == "S":
+        return (lambda x: raw.SpaceToBatchND(input=x, block_shape=[2, 3], paddings=[[0, 0], [1, 2]])), [floats(r, 2, 4, 6, 3)]
+    return (lambda x: raw.BatchToSpaceND(input=x, block_shape=[2, 3], crops=[[0, 1], [1, 0]])), [floats(r, 12, 4, 3, 2)]
+
+
+@case("GatherV2")
+def gather(r, op):
+    s = shape_of(r, 3, 6)
+    a, constant = int(r.integers(0, 3)), bool(r.random() < .5)
+    at = r.integers(0, s[a], shape_of(r, int(r.integers(0, 3)), 4)).astype("i4")
+    if constant:
+        return (lambda x: raw.GatherV2(params=x, indices=at, axis=a)), [floats(r, *s)]
+    return (lambda x, i: raw.GatherV2(params=x, indices=i, axis=a)), [floats(r, *s), at]
+
+
+@case("GatherV2 batch_dims")
+def gather_batch(r, op):
+    at = r.integers(0, 5, (3, 4)).astype("i4")
+    return (lambda x, i: raw.GatherV2(params=x, indices=i, axis=1, batch_dims=1)), [floats(r, 3, 5, 2), at]
+
+
+@case("GatherNd")
+def gather_nd(r, op):
+    return (lambda x, i: raw.GatherNd(params=x, indices=i)), [floats(r, 4, 5, 3), r.integers(0, 4, (6, 2)).astype("i4")]
+
+
+@case("ScatterNd", "TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin")
+def scatter(r, op):
+    at = r.permutation(6)[:4].reshape(4, 1).astype("i4")
+    u = floats(r, 4, 3)
+    if op == "ScatterNd":
+        return (lambda i, u: raw.ScatterNd(indices=i, updates=u, shape=[6, 3])), [at, u]
+    return (lambda x, i, u: getattr(raw, op)(tensor=x, indices=i, updates=u)), [floats(r, 6, 3), at, u]
+
+
+@case("OneHot")
+def one_hot(r, op):
+    a = int(r.integers(-1, 2))
+    return (lambda i: raw.OneHot(indices=i, depth=5, on_value=2., off_value=-1., axis=a)), [r.integers(-1, 6, (3, 4)).astype("i4")]
+
+
+@case("ReverseV2", "ReverseSequence", "Roll", "InvertPermutation", "MatrixBandPart", "TopKV2", "Where")
+def orders(r, op):
+    x = floats(r, 4, 5)
+    make = {"ReverseV2": (lambda x: raw.ReverseV2(tensor=x, axis=[1]), [x]),
+            "ReverseSequence": (lambda x: raw.ReverseSequence(input=x, seq_lengths=[1, 5, 3, 2], seq_dim=1), [x]),
+            "Roll": (lambda x: raw.Roll(input=x, shift=[2, -1], axis=[0, 1]), [x]),
+            "InvertPermutation": (lambda p: raw.InvertPermutation(x=p), [r.permutation(6).astype("i4")]),
+            "MatrixBandPart": (lambda x: raw.MatrixBandPart(input=x, num_lower=int(r.integers(-1, 3)), num_upper=1), [x]),
+            "TopKV2": (lambda x: raw.TopKV2(input=x, k=3), [x]),
+            "Where": (lambda x: raw.Where(condition=x > 0), [x])}
+    return make[op]
+
+
+@case("NonMaxSuppressionV3", "NonMaxSuppressionV2")
+def nms(r, op):
+    a = r.uniform(0, 1, (12, 2))
+    boxes, scores = np.concatenate([a, a + r.uniform(.1, .5, (12, 2))], 1).astype("f4"), floats(r, 12, low=0, high=1)
+    more = {"score_threshold": .2} if op.endswith("3") else {}
+    return (lambda b, s: getattr(raw, op)(boxes=b, scores=s, max_output_size=5, iou_threshold=.4, **more)), [boxes, scores]
+
+
+# ---- control flow ----
+
+@case("If")
+def branches(r, op):
+    return (lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2, lambda: tf.tanh(x))), [floats(r, *shape_of(r, 2))]
+
+
+@case("While")
+def loops(r, op):
+    n = int(r.integers(0, 9))
+    return (lambda x: tf.while_loop(lambda i, a: i < n, lambda i, a: (i + 1, tf.tanh(a) + x), [0, x])[1]), [
+        floats(r, *shape_of(r, 2))]
+
+
+@case("While of the data")
+def data_loops(r, op):
+    return (lambda x: tf.while_loop(lambda a: tf.reduce_sum(a) < 50, lambda a: a * 2, [tf.abs(x) + 1])[0]), [
+        floats(r, *shape_of(r, 2))]
+
+
+@case("TensorList")
+def lists(r, op):
+    def run(x):
+        array = tf.TensorArray("float32", size=4)
+        last = tf.zeros_like(x[0])
+        for i in tf.range(4):
+            last = tf.tanh(last + x[i])
+            array = array.write(i, last)
+        return array.stack()
+    return (tf.function(run) if MAKES else run), [floats(r, 4, 2, 3)]
+
+
+# ---- comparing ----
+
+def frozen(fn, operands, functional, static):
+    """A frozen graph of a function of placeholders, and what it gives."""
+    def spec(k, a):
+        return tf.TensorSpec(a.shape if static or a.ndim < 2 else (None,) + a.shape[1:], a.dtype, name=f"x{k}")
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+    f = tf.function(lambda *x: fn(*x)).get_concrete_function(*[spec(k, np.asarray(a)) for k, a in enumerate(operands)])
+    want = f(*[tf.constant(a) for a in operands])
+    g = convert_variables_to_constants_v2(f, lower_control_flow=not functional).graph.as_graph_def()
+    outputs = [t.name for t in tf.nest.flatten(f.structured_outputs)]
+    return g, outputs, [np.asarray(w) for w in tf.nest.flatten(want)]
+
+
+TOLERANCE = {"ResizeBicubic": 2e-3}  # TensorFlow rounds the weights to a table of 1024 positions
+
+
+def difference(want, got, most=2e-5):
+    if want.shape != got.shape or want.dtype != got.dtype:
+        return f"{got.dtype}{got.shape}, not {want.dtype}{want.shape}"
+    if want.dtype.kind in "biu":
+        return "" if np.array_equal(want, got) else "other numbers"
+    worst = np.abs(want.astype("f8") - got.astype("f8")).max(initial=0) / max(np.abs(want).max(initial=0), 1e-2)
+    return "" if worst <= (2e-3 if want.dtype == np.float16 else most) else f"differs by {worst:.1e}"
+
+
+def as_saved_model(g, operands, outputs):
+    """The graph with a signature, whose results are in this order."""
+    from tensorflow.core.protobuf import saved_model_pb2
+    s = saved_model_pb2.SavedModel(saved_model_schema_version=1)
+    m = s.meta_graphs.add()
+    m.graph_def.CopyFrom(g)
+    sig = m.signature_def["serving_default"]
+    for k in range(len(operands)):
+        sig.inputs[f"x{k}"].name = f"x{k}:0"
+    for k, name in enumerate(outputs):
+        sig.outputs[f"y{k:03}"].name = name
+    return s.SerializeToString()
+
+
+def make_case(name, make, seed, k):
+    """(model, operands by name, shapes, what TensorFlow gives)"""
+    r = np.random.default_rng([seed, k, *name.encode()])
+    fn, operands = make(r, name)
+    flow = make in (branches, loops, data_loops, lists)
+    g, outputs, want = frozen(fn, operands, not (flow and k % 2), k % 3 != 2)
+    kept = {n.name for n in g.node}
+    if any(n.split(":")[0] not in kept for n in outputs):  # results become Identity, Identity_1, ...
+        outputs = [("Identity" if n == 0 else f"Identity_{n}") + ":0" for n in range(len(outputs))]
+    used = {n.name for n in g.node if n.op == "Placeholder"}
+    return as_saved_model(g, operands, outputs), {f"x{n}": np.asarray(a) for n, a in enumerate(operands)
+                                                  if f"x{n}" in used}, None, want
+
+
+def applications(word):
+    keras = tf.keras
+    sizes = {"NASNetMobile": 224, "InceptionV3": 96, "InceptionResNetV2": 96, "Xception": 96}
+    for name in ("MobileNet MobileNetV2 MobileNetV3Small EfficientNetB0 EfficientNetV2B0 DenseNet121 ResNet50 ResNet50V2 "
+                 "VGG16 Xception InceptionV3 NASNetMobile ConvNeXtTiny RegNetX002").split():
+        if word in name and hasattr(keras.applications, name):
+            size = sizes.get(name, 64)
+            yield name, getattr(keras.applications, name)(weights=None, input_shape=(size, size, 3), classes=10), (size, size, 3)
+    x = keras.Input((7, 5))
+    for layer in (keras.layers.LSTM(4), keras.layers.GRU(4, return_sequences=True), keras.layers.SimpleRNN(3),
+                  keras.layers.Bidirectional(keras.layers.LSTM(3)), keras.layers.Conv1D(4, 3), keras.layers.LayerNormalization(),
+                  keras.layers.MultiHeadAttention(2, 3)):
+        if word not in type(layer).__name__:
+            continue
+        y = layer(x, x) if isinstance(layer, keras.layers.MultiHeadAttention) else layer(x)
+        yield type(layer).__name__, keras.Model(x, y), (7, 5)
+
+
+def make_application(model, shape, folder):
+    x = np.random.default_rng(1).uniform(-1, 1, (2, *shape)).astype("f4")
+    model.export(folder, verbose=False)
+    name = tf.saved_model.load(folder).signatures["serving_default"].inputs[0].name
+    return folder, {name.split(":")[0]: x}, {name: x.shape}, [np.asarray(model(x))]
+
+
+def make_all(args, folder):
+    """Writes all cases to a file, one after the other: name, then the case or why there is none."""
+    with open(os.path.join(folder, "cases"), "wb") as f:
+        def put(name, make):
+            try:
+                pickle.dump((name, make(), None), f)
+            except Exception as e:  # noqa: BLE001 (one case must not end the others)
+                pickle.dump((name, None, traceback.format_exception_only(type(e), e)[-1].strip()[-400:]), f)
+        if args.applications:
+            for k, (name, model, shape) in enumerate(applications(args.k)):
+                put(name, lambda: make_application(model, shape, os.path.join(folder, str(k))))
+        else:
+            for name, make in CASES:
+                for k in range(args.count if args.k in name else 0):
+                    put(f"{name} {k}", lambda: make_case(name, make, args.seed, k))
+
+
+def check(model, operands, shapes, want, most):
+    module = tenon.compile(model, model_format="pb", input_shapes=shapes)
+    got = module.run({i.name: operands[i.name] for i in module.inputs})
+    said = [difference(w, np.asarray(a), most) for w, a in zip(want, got)]
+    return next((s for s in said if s), "" if len(want) == len(got) else f"{len(got)} results, not {len(want)}")
+
+
+def cases(folder):
+    with open(os.path.join(folder, "cases"), "rb") as f:
+        while True:
+            try:
+                yield pickle.load(f)
+            except EOFError:
+                return
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("-k", default="", help="only cases whose name holds this word")
+    ap.add_argument("--count", type=int, default=3)
+    ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--applications", action="store_true")
+    ap.add_argument("--make", help=argparse.SUPPRESS)
+    args = ap.parse_args()
+    if args.make:
+        return make_all(args, args.make)
+    right = total = 0
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([sys.executable, *sys.argv, "--make", folder], stderr=subprocess.DEVNULL)
+        if done.returncode == 77:
+            return 77
+        for name, made, trouble in cases(folder):
+            total += 1
+            try:
+                said = f"not made: {trouble}" if trouble else check(*made, TOLERANCE.get(name.split()[0], 2e-5))
+            except Exception as e:  # noqa: BLE001
+                said = traceback.format_exception_only(type(e), e)[-1].strip()[-400:]
+            right += not said
+            if said or args.applications:
+                print(f"{name}: {said or 'right'}", flush=True)
+    print(f"{right} of {total} right")
+    return right != total
+
+
+if __name__ == "__main__":
+    sys.exit(main())
