@@ -81,6 +81,8 @@ static void faults_are_said(void **state)
          "leak of the layer's configuration is not known"},
         {ONE(", 4", "Dropout", ", \"rate\": 0.5, \"dtype\": \"int8_from_float32\""), "keras-E005",
          "quantised layers"},
+        {ONE(", 3, 4", "LSTM", ", \"units\": 2, \"stateful\": true"), "keras-E005",
+         "keep their states from call to call"},
         {ONE(", 4", "ReLU", ", \"max_value\": \"six\""), "keras-E005",
          "max_value of the layer's configuration must be a"},
     };

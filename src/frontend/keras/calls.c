@@ -130,14 +130,16 @@ static bool prepare(imp_node *c, keras_call *call)
     return true;
 }
 
-/* Arguments behind the first that no converter asked for: training=True, say. */
+/* Arguments behind the first that no converter asked for: training=True of Keras 2, say. */
 static void check_arguments(imp_node *c)
 {
     const keras_call *call = keras_call_of(c);
     for (size_t i = 1; i < call->n_arg && !c->bad; i++) {
         const keras_argument *a = &call->arg[i];
         bool said = a->n || (a->json && !keras_says_nothing(a->json));
-        if (said && !a->asked && !imp_is(a->name, "name") && !imp_is(a->name, "mask"))
+        bool how =
+            imp_is(a->name, "training") && c->version >= 3; /* which whoever calls the model says anew */
+        if (said && !a->asked && !how && !imp_is(a->name, "name") && !imp_is(a->name, "mask"))
             imp_refuse(c, IMP_ATTR_UNKNOWN, "argument %s of its call is not supported",
                        a->name.n ? imp_text(c->im, a->name) : tn_arena_printf(c->arena, "%zu", i));
     }

@@ -274,7 +274,8 @@ static bool is_of_training(tn_bytes key)
                                         "virtual_batch_size",
                                         "adjustment",
                                         "fused",
-                                        "experimental_run_tf_function"};
+                                        "experimental_run_tf_function",
+                                        "function"};
     static const char *const ends[] = {"_initializer", "_regularizer", "_constraint"};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (imp_is(key, whole[i]))

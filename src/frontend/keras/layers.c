@@ -8,8 +8,9 @@
 /* ---- rows ---- */
 
 static const keras_row *const tables[] = {
-    keras_rows_core,  keras_rows_activation, keras_rows_window,    keras_rows_shape,
-    keras_rows_merge, keras_rows_norm,       keras_rows_recurrent,
+    keras_rows_core,          keras_rows_activation, keras_rows_window,    keras_rows_shape,
+    keras_rows_merge,         keras_rows_norm,       keras_rows_recurrent, keras_rows_attention,
+    keras_rows_preprocessing, keras_rows_operation,
 };
 
 static const keras_row *find_row(tn_bytes class, bool operation)
@@ -77,22 +78,34 @@ static bool is_quantised(keras_import *k, const keras_layer *l)
 
 /* ---- variables ---- */
 
+static const tn_json *find_key(const keras_layer *l, const char *key, size_t n)
+{
+    char text[32] = {0};
+    memcpy(text, key, n < sizeof text ? n : sizeof text - 1);
+    return tn_json_find(l->config, text);
+}
+
+static bool has_key(const keras_layer *l, tn_bytes key)
+{
+    const tn_json *v = find_key(l, (const char *)key.at, key.n);
+    return v && v->kind != TN_JSON_NULL;
+}
+
+/* A switch; of a text, whether it is another than the usual one. */
 static bool is_on(const keras_layer *l, tn_bytes key, bool def)
 {
-    char name[32];
     double r = def;
-    if (key.n >= sizeof name)
-        return def;
-    memcpy(name, key.at, key.n);
-    name[key.n] = 0;
-    const tn_json *v = tn_json_find(l->config, name);
+    const tn_json *v = find_key(l, (const char *)key.at, key.n);
+    if (tn_json_is(v, TN_JSON_STRING))
+        return !tn_json_is_text(v, "dot");
     if (!v && imp_is(key, "use_bias"))
         v = tn_json_find(l->config, "bias");
     (void)keras_number(v, &r);
     return r != 0 && !tn_json_is(v, TN_JSON_NULL);
 }
 
-/* One word of a row: [-][place/]name[?key], "??": where the key is absent, the variable is too. */
+/* One word of a row: [-][place/]name[?key]; "??": where the key is absent, the variable is too; "?~": there it is, and
+ * only there. */
 static bool read_variable(const keras_layer *l, const char *word, size_t n, keras_variable *out)
 {
     *out = (keras_variable){.trained = *word != '-'};
@@ -100,9 +113,10 @@ static bool read_variable(const keras_layer *l, const char *word, size_t n, kera
     n -= !out->trained;
     const char *ask = memchr(word, '?', n), *end = word + n;
     if (ask) {
-        bool def = ask + 1 == end || ask[1] != '?';
-        const char *key = ask + (def ? 1 : 2);
-        if (!is_on(l, (tn_bytes){(const uint8_t *)key, (size_t)(end - key)}, def))
+        bool def = ask + 1 == end || ask[1] != '?', absent = ask + 1 < end && ask[1] == '~';
+        const char *key = ask + (def && !absent ? 1 : 2);
+        tn_bytes name = {(const uint8_t *)key, (size_t)(end - key)};
+        if (absent ? has_key(l, name) : !is_on(l, name, def))
             return false;
         n = (size_t)(ask - word);
     }
@@ -142,13 +156,6 @@ static const tn_json *layers_of(const keras_layer *l)
     return tn_json_is(whole, TN_JSON_ARRAY) ? whole : tn_json_find(l->config, "layers");
 }
 
-static const tn_json *find_key(const keras_layer *l, const char *key, size_t n)
-{
-    char text[32] = {0};
-    memcpy(text, key, n < sizeof text ? n : sizeof text - 1);
-    return tn_json_find(l->config, text);
-}
-
 /* A word of a row: key[|another, where it is absent][=place]. */
 static void add_named(keras_import *k, keras_layer *l, const char *word, size_t n, int depth)
 {
@@ -184,6 +191,8 @@ static bool is_operation(const tn_json *json, tn_bytes *class)
     tn_bytes module = keras_bytes(tn_json_find(json, "module"));
     if (imp_is(*class, "TFOpLambda") || imp_is(*class, "SlicingOpLambda")) {
         *class = keras_bytes(tn_json_find(tn_json_find(json, "config"), "function"));
+        if (class->n > 10 && memcmp(class->at, "compat.v1.", 10) == 0)
+            *class = (tn_bytes){class->at + 10, class->n - 10};
         return true;
     }
     return module.n &&

@@ -63,6 +63,10 @@ static sequence read_sequence(imp_node *c)
                   .states = keras_bool(c, "return_state", false),
                   .zero_masked = keras_bool(c, "zero_output_for_mask", false),
                   .stateful = keras_bool(c, "stateful", false)};
+    if (s.stateful)
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "layers that keep their states from call to call (stateful) are not supported; save the "
+                   "model with return_state, and its states as inputs");
     if (keras_bool(c, "time_major", false))
         imp_refuse(c, IMP_BAD_VALUE, "time_major is not supported; save the model without it");
     return s;

@@ -29,6 +29,9 @@ static tn_status report_file(keras_import *k)
 /* BatchNormalization -> batch_normalization, as Keras names what is in a list. */
 static void snake(const char *class, tn_buf *out)
 {
+    if (strcmp(class, "GroupQueryAttention") ==
+        0) /* whose own name differs from the one that it is known by */
+        class = "GroupedQueryAttention";
     for (const char *s = class; *s; s++) {
         bool upper = isupper((unsigned char)*s), before = s > class;
         if (upper && before && (islower((unsigned char)s[1]) || islower((unsigned char)s[-1])))

@@ -1,0 +1,306 @@
+/* What models do to raw data: scaling, resizing, categories. Random changes of pictures do nothing when a
+ * model is used. */
+#include "frontend/keras/rows.h"
+
+#include <string.h>
+
+/* ---- Normalization, Rescaling ---- */
+
+/* v, with one entry for each element of the kept axes, as what broadcasts to x. */
+static tn_value spread(imp_node *c, tn_value v, tn_value x, int n, const int64_t axis[])
+{
+    const tn_expr *dim[IMP_MAX_RANK];
+    int64_t count = 1;
+    for (int i = 0; i < imp_rank(x); i++)
+        dim[i] = tn_idx(c->pool, 1);
+    for (int i = 0; i < imp_rank(v); i++) {
+        int64_t extent = 0;
+        (void)tn_is_int(imp_type(v)->dim[i], &extent);
+        count *= extent;
+    }
+    for (int i = 0; i < n && !c->bad; i++) {
+        int at = imp_axis(c, axis[i], imp_rank(x));
+        dim[at] = imp_type(x)->dim[at];
+    }
+    if (c->bad || !v.def)
+        return v;
+    return count == 1 ? imp_reshape(c, v, 0, NULL) : imp_reshape(c, v, imp_rank(x), dim);
+}
+
+static tn_value constant_or_variable(imp_node *c, const char *key, tn_dtype t)
+{
+    const tn_json *v = keras_config(c, key);
+    return v ? keras_json_tensor(c, v, t) : imp_cast(c, keras_variable_of(c, key), t);
+}
+
+/* (x - mean) / max(sqrt(variance), 1e-7), or back. */
+static void normalization(imp_node *c)
+{
+    int64_t axis[IMP_MAX_RANK] = {-1};
+    tn_value x = keras_in(c, 0);
+    const tn_json *given = tn_json_find(keras_layer_of(c)->config, "axis");
+    int n = keras_list(c, "axis", IMP_MAX_RANK, axis);
+    bool invert = keras_bool(c, "invert", false);
+    n = n < 0 ? given == NULL : n;
+    if (c->bad)
+        return;
+    tn_dtype t = tn_dtype_is_float(imp_type(x)->dtype) ? imp_type(x)->dtype : TN_F32;
+    x = imp_cast(c, x, t);
+    tn_value mean = spread(c, constant_or_variable(c, "mean", t), x, n, axis);
+    tn_value variance = spread(c, constant_or_variable(c, "variance", t), x, n, axis);
+    tn_value deviation = keras_unary(c, &tn_op_sqrt, variance);
+    deviation = keras_binary(c, &tn_op_maximum, deviation, keras_like(c, deviation, 1e-7));
+    tn_value y =
+        invert ? keras_binary(c, &tn_op_multiply, x, deviation) : keras_binary(c, &tn_op_subtract, x, mean);
+    keras_out(c,
+              invert ? keras_binary(c, &tn_op_add, y, mean) : keras_binary(c, &tn_op_divide, y, deviation));
+}
+
+static void rescaling(imp_node *c)
+{
+    tn_value x = keras_in(c, 0);
+    const tn_json *scale = keras_config(c, "scale"), *offset = keras_config(c, "offset");
+    if (c->bad)
+        return;
+    tn_dtype t = tn_dtype_is_float(imp_type(x)->dtype) ? imp_type(x)->dtype : TN_F32;
+    tn_value y = imp_cast(c, x, t);
+    y = scale ? keras_binary(c, &tn_op_multiply, y, keras_json_tensor(c, scale, t)) : y;
+    y = offset && !keras_says_nothing(offset)
+            ? keras_binary(c, &tn_op_add, y, keras_json_tensor(c, offset, t))
+            : y;
+    keras_out(c, y);
+}
+
+/* ---- Resizing, CenterCrop ---- */
+
+typedef struct picture {
+    tn_value x;
+    bool last;
+    int64_t h, w, to_h, to_w; /* h, w 0: not known */
+} picture;
+
+static bool read_picture(imp_node *c, picture *p)
+{
+    *p = (picture){.x = keras_in(c, 0),
+                   .last = keras_channels_last(c),
+                   .to_h = keras_int(c, "height", 0),
+                   .to_w = keras_int(c, "width", 0)};
+    if (!c->bad && (imp_rank(p->x) != 4 || p->to_h < 1 || p->to_w < 1 || p->to_h > 65536 || p->to_w > 65536))
+        imp_refuse(c, IMP_BAD_VALUE, "%s cannot be resized to %lld x %lld", imp_type_text(c, imp_type(p->x)),
+                   (long long)p->to_h, (long long)p->to_w);
+    for (int i = 0; i < 2 && !c->bad; i++)
+        (void)tn_is_int(imp_type(p->x)->dim[(p->last ? 1 : 2) + i], i ? &p->w : &p->h);
+    return !c->bad;
+}
+
+static tn_value cropped(imp_node *c, const picture *p, tn_value x, int64_t h, int64_t w)
+{
+    int first = p->last ? 1 : 2;
+    int64_t top = (p->h - h) / 2, left = (p->w - w) / 2;
+    x = imp_slice(c, x, first, top, top + h);
+    return imp_slice(c, x, first + 1, left, left + w);
+}
+
+/* The largest part in the middle that has the proportions of the result. */
+static void crop_to_proportions(imp_node *c, picture *p)
+{
+    if (!p->h || !p->w) {
+        imp_refuse(c, IMP_NOT_CONSTANT,
+                   "crop_to_aspect_ratio needs a fixed height and width, but the data is %s",
+                   imp_type_text(c, imp_type(p->x)));
+        return;
+    }
+    int64_t h = (int64_t)((float)p->w * (float)p->to_h / (float)p->to_w),
+            w = (int64_t)((float)p->h * (float)p->to_w / (float)p->to_h);
+    h = h > p->h ? p->h : h < 1 ? 1 : h;
+    w = w > p->w ? p->w : w < 1 ? 1 : w;
+    p->x = cropped(c, p, p->x, h, w);
+}
+
+static tn_value resized(imp_node *c, const picture *p, const char *how)
+{
+    const tn_expr *size[] = {tn_idx(c->pool, p->to_h), tn_idx(c->pool, p->to_w)};
+    tn_resize_attr a = {.method = tn_intern(c->g->ctx, "linear"),
+                        .rounding_method = "",
+                        .cubic_alpha = -0.5,
+                        .cubic_exclude = 1,
+                        .coordinate_transformation_mode = tn_intern(c->g->ctx, "half_pixel")};
+    if (strcmp(how, "nearest") == 0) {
+        a.method = tn_intern(c->g->ctx, "nearest_neighbor");
+        a.coordinate_transformation_mode = tn_intern(c->g->ctx, "tf_half_pixel_for_nn");
+        a.rounding_method = tn_intern(c->g->ctx, "floor");
+    } else if (strcmp(how, "bicubic") == 0) {
+        a.method = tn_intern(c->g->ctx, "cubic");
+    } else if (strcmp(how, "bilinear") != 0) {
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "interpolation \"%s\" is not supported; nearest, bilinear and bicubic are", how);
+    }
+    return imp_resize(c, p->x, p->last, size, a);
+}
+
+static void resizing(imp_node *c)
+{
+    picture p;
+    const char *how = keras_text(c, "interpolation", "bilinear");
+    if (!read_picture(c, &p))
+        return;
+    if (keras_bool(c, "pad_to_aspect_ratio", false) || keras_bool(c, "antialias", false))
+        imp_refuse(c, IMP_BAD_VALUE, "pad_to_aspect_ratio and antialias are not supported");
+    keras_ignore(c, "fill_mode");
+    keras_ignore(c, "fill_value");
+    if (keras_bool(c, "crop_to_aspect_ratio", false))
+        crop_to_proportions(c, &p);
+    if (!c->bad)
+        keras_out(c, resized(c, &p, how));
+}
+
+static void center_crop(imp_node *c)
+{
+    picture p;
+    if (!read_picture(c, &p))
+        return;
+    if (!p.h || !p.w)
+        imp_refuse(c, IMP_NOT_CONSTANT, "cropping needs a fixed height and width, but the data is %s",
+                   imp_type_text(c, imp_type(p.x)));
+    if (c->bad)
+        return;
+    if (p.h >= p.to_h && p.w >= p.to_w) {
+        keras_out(c, cropped(c, &p, p.x, p.to_h, p.to_w));
+        return;
+    }
+    crop_to_proportions(c, &p);
+    keras_out(c, c->bad ? p.x : resized(c, &p, "bilinear"));
+}
+
+/* ---- categories ---- */
+
+/* Numbers of categories [..., n] as the mode says: themselves, or rows of one entry for each of `depth`. */
+static void encode(imp_node *c, tn_value at, int64_t depth, const char *mode, tn_dtype t)
+{
+    static const int64_t before_last[] = {-2};
+    const tn_expr *d = tn_idx(c->pool, depth);
+    if (c->bad)
+        return;
+    if (strcmp(mode, "int") == 0) {
+        keras_out(c, at);
+        return;
+    }
+    bool one_hot = strcmp(mode, "one_hot") == 0;
+    if (one_hot && imp_rank(at) > 1 && tn_is_value(imp_type(at)->dim[imp_rank(at) - 1], 1))
+        at = imp_squeeze(c, at, imp_rank(at) - 1);
+    tn_value each = imp_unsqueeze(c, imp_cast(c, at, TN_I64), imp_rank(at));
+    tn_value hits = imp_cast(c, keras_binary(c, &tn_op_equal, each, imp_count_up(c, d)), t);
+    bool count = strcmp(mode, "count") == 0;
+    if (!one_hot && !count && strcmp(mode, "multi_hot") != 0)
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "output_mode \"%s\" is not supported; int, one_hot, multi_hot and count are", mode);
+    if (!one_hot && !c->bad && imp_rank(hits) > 1)
+        hits = keras_reduce(c, count ? &tn_op_sum : &tn_op_max, hits, 1, before_last, false);
+    keras_out(c, hits);
+}
+
+static tn_dtype encoded_type(imp_node *c)
+{
+    tn_dtype t = keras_layer_of(c)->dtype;
+    return t.bits && tn_dtype_is_float(t) ? t : TN_F32;
+}
+
+/* How many boundaries lie at or below x. */
+static void discretization(imp_node *c)
+{
+    static const int64_t last[] = {-1};
+    tn_value x = keras_in(c, 0);
+    const tn_json *v = keras_config(c, "bin_boundaries");
+    const char *mode = keras_text(c, "output_mode", "int");
+    keras_ignore(c, "num_bins");
+    keras_ignore(c, "epsilon");
+    if (!tn_json_is(v, TN_JSON_ARRAY) || keras_bool(c, "sparse", false)) {
+        imp_refuse(c, IMP_BAD_VALUE, "bin_boundaries must be a list, and results dense");
+        return;
+    }
+    x = imp_cast(c, x, TN_F32);
+    tn_value bins = keras_json_tensor(c, v, TN_F32), each = imp_unsqueeze(c, x, imp_rank(x));
+    tn_value above = imp_cast(c, keras_binary(c, &tn_op_greater_equal, each, bins), TN_I32);
+    tn_value at = keras_reduce(c, &tn_op_sum, above, 1, last, false);
+    encode(c, imp_cast(c, at, c->version >= 3 ? TN_I32 : TN_I64), (int64_t)v->n + 1, mode, encoded_type(c));
+}
+
+static void category_encoding(imp_node *c)
+{
+    tn_value x = keras_in(c, 0);
+    int64_t n = keras_int(c, "num_tokens", 0);
+    const char *mode = keras_text(c, "output_mode", "multi_hot");
+    if (n < 1 || n > INT32_MAX || keras_bool(c, "sparse", false) || strcmp(mode, "int") == 0)
+        imp_refuse(c, IMP_BAD_VALUE, "num_tokens must be given, and results dense");
+    encode(c, x, n, mode, encoded_type(c));
+}
+
+/* The place of a number in the vocabulary, behind one number for the mask and those for unknown ones. */
+static void integer_lookup(imp_node *c)
+{
+    static const int64_t last[] = {-1};
+    tn_value x = keras_in(c, 0);
+    const tn_json *v = keras_config(c, "vocabulary");
+    const char *mode = keras_text(c, "output_mode", "int");
+    bool masked = keras_config(c, "mask_token") != NULL;
+    keras_ignore(c, "max_tokens");
+    keras_ignore(c, "oov_token");
+    keras_ignore(c, "vocabulary_dtype");
+    keras_ignore(c, "vocabulary_size");
+    keras_ignore(c, "oov_method");
+    keras_ignore(c, "encoding");
+    if (!tn_json_is(v, TN_JSON_ARRAY) || keras_int(c, "num_oov_indices", 1) != 1 || masked ||
+        keras_bool(c, "invert", false) || keras_bool(c, "sparse", false))
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "only vocabularies in the model, one number for unknown values and dense results are "
+                   "supported");
+    if (c->bad)
+        return;
+    const tn_expr *n = tn_idx(c->pool, v->n);
+    tn_value words = keras_json_tensor(c, v, TN_I64),
+             each = imp_unsqueeze(c, imp_cast(c, x, TN_I64), imp_rank(x));
+    tn_value hits = imp_cast(c, keras_binary(c, &tn_op_equal, each, words), TN_I64);
+    tn_value places = imp_count_up(c, n);
+    places = keras_binary(c, &tn_op_add, places, imp_i64(c, 1));
+    tn_value at = keras_reduce(c, &tn_op_sum, keras_binary(c, &tn_op_multiply, hits, places), 1, last, false);
+    encode(c, at, (int64_t)v->n + 1, mode, encoded_type(c));
+}
+
+static void identity(imp_node *c)
+{
+    keras_layer_of(c)->checked = true; /* what it does in training is of no interest */
+    keras_out(c, keras_in(c, 0));
+}
+
+#define RANDOM(name) LAYER("Random" name, identity, NULL, NULL, 0, NULL)
+// clang-format off
+const keras_row keras_rows_preprocessing[] = {
+    LAYER("Normalization",    normalization,     NULL, "-mean?~mean -variance?~mean -count?~mean", 0, NULL),
+    LAYER("Rescaling",        rescaling,         NULL, NULL, 0, NULL),
+    LAYER("Resizing",         resizing,          NULL, NULL, 0, NULL),
+    LAYER("CenterCrop",       center_crop,       NULL, NULL, 0, NULL),
+    LAYER("Discretization",   discretization,    NULL, NULL, KERAS_ANY_TYPE, NULL),
+    LAYER("CategoryEncoding", category_encoding, NULL, NULL, KERAS_ANY_TYPE, NULL),
+    LAYER("IntegerLookup",    integer_lookup,    NULL, NULL, KERAS_ANY_TYPE, NULL),
+    RANDOM("Flip"),
+    RANDOM("Rotation"),
+    RANDOM("Zoom"),
+    RANDOM("Contrast"),
+    RANDOM("Translation"),
+    RANDOM("Brightness"),
+    RANDOM("Shear"),
+    RANDOM("Hue"),
+    RANDOM("Saturation"),
+    RANDOM("Sharpness"),
+    RANDOM("Grayscale"),
+    RANDOM("Posterization"),
+    RANDOM("ColorJitter"),
+    RANDOM("ColorDegeneration"),
+    RANDOM("Erasing"),
+    RANDOM("GaussianBlur"),
+    RANDOM("Invert"),
+    RANDOM("Perspective"),
+    RANDOM("ElasticTransform"),
+    END_OF_ROWS,
+};
+// clang-format on
