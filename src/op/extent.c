@@ -189,26 +189,40 @@ static const tn_expr *assumed(tn_graph *g, const tn_expr *e)
     return e;
 }
 
+/* The extents that operand i comes to have; NULL: those that it has. */
+static const tn_expr **matched(tn_graph *g, tn_node *n, int i)
+{
+    const tn_type *t = n->in[i].def ? tn_in_type(n, i) : NULL;
+    if (!t || t->kind != TN_T_TENSOR)
+        return NULL;
+    const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, t->n);
+    bool same = true;
+    for (int d = 0; d < t->n; d++) {
+        const tn_expr *had = tn_simplify_extent(g, t->dim[d]);
+        dim[d] = assumed(g, had);
+        same = same && dim[d] == had;
+    }
+    return same ? NULL : dim;
+}
+
+/* All extents are worked out first: to infer a match_shape forgets what is assumed. */
 bool tn_rule_match(tn_graph *g, tn_node *n)
 {
     bool changed = false;
+    const tn_expr ***dim = TN_NEW_N(g->arena, const tn_expr **, n->nin);
+    for (int i = 0; i < n->nin; i++)
+        dim[i] = matched(g, n, i);
     for (int i = 0; i < n->nin; i++) {
-        const tn_type *t = n->in[i].def ? tn_in_type(n, i) : NULL;
-        if (!t || t->kind != TN_T_TENSOR)
+        if (!dim[i])
             continue;
-        const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, t->n);
-        bool same = true;
-        for (int d = 0; d < t->n; d++) {
-            const tn_expr *had = tn_simplify_extent(g, t->dim[d]);
-            dim[d] = assumed(g, had);
-            same = same && dim[d] == had;
-        }
-        tn_match_shape_attr a = {tn_dims_make(g->arena, t->n, dim)};
         tn_value v = tn_in(n, i);
-        tn_node *m = same ? NULL : tn_make_call(g, n->owner, n, &tn_op_match_shape, 1, &v, &a, n->loc);
+        tn_match_shape_attr a = {tn_dims_make(g->arena, (uint32_t)tn_in_type(n, i)->n, dim[i])};
+        tn_node *m = tn_make_call(g, n->owner, n, &tn_op_match_shape, 1, &v, &a, n->loc);
         for (int j = i; m && j < n->nin; j++)
-            if (tn_value_eq(tn_in(n, j), v))
+            if (tn_value_eq(tn_in(n, j), v)) {
                 tn_use_set(g, &n->in[j], tn_val(m));
+                dim[j] = NULL;
+            }
         changed = changed || m;
     }
     return changed;
