@@ -574,8 +574,9 @@ def applications(word):
 def make_application(model, shape, folder):
     x = np.random.default_rng(1).uniform(-1, 1, (2, *shape)).astype("f4")
     model.export(folder, verbose=False)
-    name = tf.saved_model.load(folder).signatures["serving_default"].inputs[0].name
-    return folder, {name.split(":")[0]: x}, {name: x.shape}, [np.asarray(model(x))]
+    signature = tf.saved_model.load(folder).signatures["serving_default"]
+    name = "serving_default_" + next(iter(signature.structured_input_signature[1]))
+    return folder, {name: x}, {name: x.shape}, [np.asarray(model(x))]
 
 
 def make_all(args, folder):

@@ -225,14 +225,20 @@ static tn_buf write_index(const char *key, bool sliced)
 static char *checkpoint_says(model *m, const char *key, bool sliced, size_t cut, size_t data)
 {
     char graph[] = "v = VarHandleOp() dtype=float32 shape=<2> shared_name=\"other\"\n"
-                   "r = ReadVariableOp(v) dtype=float32\n"
                    "x = Placeholder() dtype=float32 shape=<2>\n"
-                   "y = Add(x, r)\n"
+                   "y = PartitionedCall(x, v) f=@add Tout=[float32]\n"
+                   "z = StatefulPartitionedCall(v) f=@restore Tout=[float32]\n"
+                   "function add(a float32, w resource) -> s=sum:z:0\n"
+                   "r = ReadVariableOp(w) dtype=float32\n"
+                   "sum = AddV2(a, r:value:0)\n"
+                   "end\n"
+                   "function restore(w resource) -> s=restore:tensors:0\n"
                    "names = Const() dtype=string value=string<1>[k]\n"
                    "slices = Const() dtype=string value=string<1>[]\n"
                    "file = Const() dtype=string value=string<>[x]\n"
-                   "restore = RestoreV2(file, names, slices) dtypes=[float32]\n"
-                   "set = AssignVariableOp(v, restore)\n"
+                   "restore = RestoreV2(file:output:0, names:output:0, slices:output:0) dtypes=[float32]\n"
+                   "set = AssignVariableOp(w, restore:tensors:0)\n"
+                   "end\n"
                    "signature serving_default out y=y:0";
     static const float value[2] = {3, 5};
     tn_buf model_bytes = write_graph(graph), index = write_index(key, sliced), d = {0};
@@ -260,8 +266,8 @@ static void variables_are_read_from_checkpoints(void **state)
         size_t cut, data;
         const char *says;
     } row[] = {
-        {"k", false, 0, 8, "add(%x, meta[relay.Constant][0] /* v (2) */) /* y */"},
-        {"other", false, 0, 8, "add(%x, meta[relay.Constant][0] /* v (2) */) /* y */"},
+        {"k", false, 0, 8, "add(%x, meta[relay.Constant][0] /* v (2) */) /* y/sum */"},
+        {"other", false, 0, 8, "add(%x, meta[relay.Constant][0] /* v (2) */) /* y/sum */"},
         {"other/.ATTRIBUTES/VARIABLE_VALUE", false, 0, 8, "add("},
         {"nothing", false, 0, 8, "[tensorflow-E036]"},
         {"k", false, 4, 8, "[tensorflow-E033]"},

@@ -210,8 +210,8 @@ static tn_bytes variable_of(const tf_import *t, const tf_function *fn, tn_bytes 
     for (size_t a = 0; a < fn->signature->input_arg.n; a++) {
         if (!imp_same(arg[a].name, name))
             continue;
-        for (size_t i = 0; i < t->graph->n; i++) { /* who calls it */
-            const tf_node *n = &t->graph->node[i];
+        for (size_t i = 0; i < t->main->n; i++) { /* who calls it */
+            const tf_node *n = &t->main->node[i];
             const tf_value *f = tf_find_attr(&n->def->attr, "f");
             if (f && f->func && imp_same(f->func->name, fn->signature->name) && a < n->n_in)
                 return n->in[a];
