@@ -35,9 +35,9 @@ static void read_steps(imp_node *c, imp_window *w)
 
 static void ignore_sizes(imp_node *c)
 {
-    static const char *const keys[] = {"filters",          "kernel_size",  "use_bias", "bias",
-                                       "nb_filter",        "nb_row",       "nb_col",   "rank",
-                                       "depth_multiplier", "filter_length"};
+    static const char *const keys[] = {"filters",          "kernel_size",   "use_bias", "bias",
+                                       "nb_filter",        "nb_row",        "nb_col",   "rank",
+                                       "depth_multiplier", "filter_length", "groups"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         keras_ignore(c, keys[i]);
 }
