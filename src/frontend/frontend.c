@@ -88,8 +88,11 @@ static bool sniff_darknet(const uint8_t *at, size_t n)
     return false;
 }
 
-/* TorchScript. */
-static bool sniff_pytorch(const uint8_t *at, size_t n) { return imp_zip_holds(at, n, "/constants.pkl"); }
+/* TorchScript, or a program of torch.export. */
+static bool sniff_pytorch(const uint8_t *at, size_t n)
+{
+    return imp_zip_holds(at, n, "/constants.pkl") || imp_zip_holds(at, n, "/models/model.json");
+}
 
 /* Files of Caffe are told by their names alone. */
 static bool sniff_nothing(const uint8_t *at, size_t n)
@@ -128,7 +131,7 @@ const tn_format tn_formats[] = {
      tn_import_mxnet},
     {"darknet", "Darknet", MODEL("a Darknet model"), true, SUFFIX(".cfg", ".weights"), NULL, sniff_darknet,
      tn_import_darknet},
-    {"pytorch", "PyTorch", MODEL("a PyTorch model"), false, SUFFIX(".pt", ".pth", ".jit"), NULL,
+    {"pytorch", "PyTorch", MODEL("a PyTorch model"), false, SUFFIX(".pt", ".pt2", ".jit"), NULL,
      sniff_pytorch, tn_import_pytorch},
     {"caffe", "Caffe", MODEL("a Caffe model"), true, SUFFIX(".prototxt", ".caffemodel"), NULL, sniff_nothing,
      tn_import_caffe},

@@ -122,6 +122,7 @@ static const struct {
     {FORWARD "    i = 0\n    y = x\n    while bool(torch.lt(torch.sum(y), 9)):\n      y0 = torch.add(y, 1)\n"
              "      i0 = torch.add(i, 1)\n      y, i = y0, i0\n    return (y, i)\n",
      {"loop (", "(%5, %3, %2)"}},
+    {FORWARD "    self.w = 2\n    return torch.relu(x)\n", {"changes its attribute w", "pytorch-W002"}},
     {FORWARD "    return torch.relu(\n", {"pytorch-E002"}},
     {FORWARD "    return y\n", {"the code uses \"y\", which it does not set [pytorch-E003]"}},
     {FORWARD "    return torch.add(torch.nope(x), torch.nada(x))\n",
@@ -217,6 +218,51 @@ static void archives_are_checked(void **state)
     one("\x80\2cos\nsystem\n(X\2\0\0\0lstR.", 25, add_w, "little", &given, "pytorch-E001");
 }
 
+/* ---- programs of torch.export ---- */
+
+#define PROGRAM(nodes, outputs) \
+    "{\"graph_module\": {\"graph\": {\"tensor_values\": {\"x\": {\"dtype\": 7, \"sizes\": [{\"as_expr\": " \
+    "{\"expr_str\": " \
+    "\"s0\"}}, {\"as_int\": 3}]}}, \"nodes\": [" nodes \
+    "]}, \"signature\": {\"input_specs\": [{\"parameter\": {\"arg\": {\"name\": \"p_w\"}, " \
+    "\"parameter_name\": \"w\"}}, " \
+    "{\"user_input\": {\"arg\": {\"as_tensor\": {\"name\": \"x\"}}}}], \"output_specs\": [" outputs "]}}}"
+#define ADD \
+    "{\"target\": \"torch.ops.aten.add.Tensor\", \"name\": \"add\", \"inputs\": [{\"name\": \"self\", " \
+    "\"arg\": " \
+    "{\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1}, {\"name\": \"other\", \"arg\": {\"as_tensor\": " \
+    "{\"name\": " \
+    "\"p_w\"}}, \"kind\": 1}], \"outputs\": [{\"as_tensor\": {\"name\": \"add\"}}]}"
+
+static void program(const char *text, const char *want)
+{
+    static const char weights[] = "{\"config\": {\"w\": {\"path_name\": \"w0\", \"tensor_meta\": {\"dtype\": "
+                                  "7, \"sizes\": [{\"as_int\": 1}], "
+                                  "\"strides\": [{\"as_int\": 1}], \"storage_offset\": {\"as_int\": 0}}}}}";
+    static const float one_ = 1;
+    archive a = {0};
+    tn_buf said = {0};
+    add(&a, "m/models/model.json", text, strlen(text));
+    add(&a, "m/data/weights/model_weights_config.json", weights, strlen(weights));
+    add(&a, "m/data/weights/w0", &one_, sizeof one_);
+    add(&a, "m/data/constants/model_constants_config.json", "{\"config\": {}}", 14);
+    finish(&a);
+    read_into(&said, &a.file, NULL);
+    expect(tn_buf_cstr(&said), want);
+    tn_buf_deinit(&said);
+    tn_buf_deinit(&a.file);
+}
+
+static void programs_are_read(void **state)
+{
+    (void)state;
+    program(PROGRAM(ADD, "{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"add\"}}}}"),
+            "%x: Tensor[(s0, 3), float32]");
+    program(PROGRAM(ADD, "{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"add\"}}}}"), "add(%x, ");
+    program(PROGRAM(ADD, "{\"buffer_mutation\": {\"arg\": {\"name\": \"add\"}}}"), "pytorch-E020");
+    program("{\"graph_module\": 1}", "pytorch-E019");
+}
+
 static void errors_are_counted(void **state)
 {
     (void)state;
@@ -238,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_are_read),
         cmocka_unit_test(archives_are_checked),
+        cmocka_unit_test(programs_are_read),
         cmocka_unit_test(errors_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -721,6 +721,7 @@ static const builtin builtins[] = {
     {"prim::is_cuda", 1, 1, no},
     {"prim::is_quantized", 1, 1, no},
     {"prim::requires_grad", 1, 1, no},
+    {"prim::is_nested", 1, 1, no},
     {"prim::is_sparse", 1, 1, no},
     {"prim::is_mkldnn", 1, 1, no},
     {"prim::is_mps", 1, 1, no},

@@ -402,6 +402,8 @@ static void assign(frame *f, const pt_expr *to, pt_value v)
             return;
         }
         pt_cell *c = pt_attr_find(o.object, to->text);
+        if (o.object->path)
+            p->changed = imp_text(&p->im, to->text);
         pt_set(p, c ? c : pt_attr_add(&p->im.scratch, o.object, to->text), v);
     } else {
         pt_fail(p, "pytorch-E003", "the code sets what is no variable");

@@ -179,7 +179,8 @@ static void keep_errors(pt_import *p, branch *b, size_t from)
 {
     tn_ctx *ctx = p->im.g->ctx;
     b->n_diag = ctx->n_diag - from;
-    b->diag = tn_arena_copy(&p->im.scratch, ctx->diag + from, b->n_diag * sizeof *b->diag, 8);
+    if (b->n_diag)
+        b->diag = tn_arena_copy(&p->im.scratch, ctx->diag + from, b->n_diag * sizeof *b->diag, 8);
     for (size_t i = 0; i < b->n_diag && !b->why; i++)
         if (b->diag[i].severity == TN_ERROR)
             b->why = b->diag[i].message;

@@ -123,8 +123,12 @@ static tn_status import_zip(pt_import *p)
         TN_TRY(check_byte_order(p));
         return pt_import_script(p);
     }
+    if ((p->root = find_root(p, "models/model.json")) != NULL) {
+        TN_TRY(check_byte_order(p));
+        return pt_import_export(p);
+    }
     return tn_error(p->im.g->ctx, "pytorch-E001", imp_make_loc(&p->im, NULL, NULL),
-                    "the archive holds no TorchScript model");
+                    "the archive holds neither a TorchScript model nor an exported program");
 }
 
 tn_status tn_import_pytorch(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)

@@ -25,8 +25,7 @@ typedef struct pt_row {
 } pt_row;
 
 extern const pt_row pt_rows_math[], pt_rows_nn[], pt_rows_norm[], pt_rows_move[], pt_rows_index[],
-    pt_rows_reduce[], pt_rows_make[], pt_rows_matrix[], pt_rows_activation[], pt_rows_quant[],
-    pt_rows_recurrent[], pt_rows_vision[], pt_rows_resize[], pt_rows_loss[];
+    pt_rows_reduce[], pt_rows_make[], pt_rows_matrix[], pt_rows_activation[], pt_rows_recurrent[];
 
 typedef struct pt_call { /* an operator being converted; `n` is what import/convert.h works on */
     imp_node n;
@@ -136,10 +135,11 @@ struct pt_import {
     const char *loc_op;
     int calls;
     /* what changed, so that branches can be undone */
-    tn_vec(pt_log) log; /* of the run */
-    int logging;        /* branches that the run is in */
-    bool stop;          /* the run is abandoned */
-    const char *raised; /* the model has raised an exception, which says this */
+    tn_vec(pt_log) log;  /* of the run */
+    int logging;         /* branches that the run is in */
+    const char *changed; /* an attribute or weight that the model changes; NULL: none */
+    bool stop;           /* the run is abandoned */
+    const char *raised;  /* the model has raised an exception, which says this */
     /* conditions */
     uint32_t n_condition;
     tn_vec(uint32_t) splits; /* numbers of conditions that must split, on the path being read */
@@ -192,6 +192,9 @@ const pt_class *pt_class_of(pt_import *p, tn_bytes qualified);
 const pt_def *pt_method_of(pt_import *p, const pt_object *o, tn_bytes name);
 tn_status pt_unpickle_entry(pt_import *p, const char *name, const char *folder, pt_value *out);
 tn_status pt_import_script(pt_import *p);
+
+/* ---- torch.export (export.c) ---- */
+tn_status pt_import_export(pt_import *p);
 
 /* ---- inputs and results (signature.c) ---- */
 tn_status pt_give_results(pt_import *p, pt_value result);

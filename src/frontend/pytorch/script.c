@@ -309,5 +309,11 @@ tn_status pt_import_script(pt_import *p)
         return p->stop ? TN_FAIL : damaged(p, "the model has no method forward");
     TN_TRY(add_inputs(p, &s));
     TN_TRY(pt_read(p, forward, &s, &result));
+    if (p->changed)
+        (void)tn_report(
+            p->im.g->ctx, TN_WARNING, "pytorch-W002", imp_make_loc(&p->im, NULL, NULL),
+            "the model changes its attribute %s; every run begins with what the file has, as if it were "
+            "the first",
+            p->changed);
     return pt_give_results(p, result);
 }

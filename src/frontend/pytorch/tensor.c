@@ -153,6 +153,8 @@ void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
         pt_tensor_set(p, t->base, base);
     }
     pt_stop_if_bad(p, c);
+    if (t->storage)
+        p->changed = t->name;
     pt_set(p, &t->now, (pt_value){.kind = PT_VALUE, .value = v});
     t->stamp++;
     t->seen = t->base ? t->base->stamp : 0;

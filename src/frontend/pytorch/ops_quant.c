@@ -1,3 +1,0 @@
-#include "frontend/pytorch/ops.h"
-
-const pt_row pt_rows_quant[] = {{0}};
