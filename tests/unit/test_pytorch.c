@@ -122,7 +122,7 @@ static const struct {
     {FORWARD "    i = 0\n    y = x\n    while bool(torch.lt(torch.sum(y), 9)):\n      y0 = torch.add(y, 1)\n"
              "      i0 = torch.add(i, 1)\n      y, i = y0, i0\n    return (y, i)\n",
      {"loop (", "(%5, %3, %2)"}},
-    {FORWARD "    self.w = 2\n    return torch.relu(x)\n", {"changes its attribute w", "pytorch-W002"}},
+    {FORWARD "    self.w = 2\n    return torch.relu(x)\n", {"changes its attribute w", "pytorch-E020"}},
     {FORWARD "    return torch.relu(\n", {"pytorch-E002"}},
     {FORWARD "    return y\n", {"the code uses \"y\", which it does not set [pytorch-E003]"}},
     {FORWARD "    return torch.add(torch.nope(x), torch.nada(x))\n",

@@ -310,10 +310,10 @@ tn_status pt_import_script(pt_import *p)
     TN_TRY(add_inputs(p, &s));
     TN_TRY(pt_read(p, forward, &s, &result));
     if (p->changed)
-        (void)tn_report(
-            p->im.g->ctx, TN_WARNING, "pytorch-W002", imp_make_loc(&p->im, NULL, NULL),
-            "the model changes its attribute %s; every run begins with what the file has, as if it were "
-            "the first",
+        return tn_error(
+            p->im.g->ctx, "pytorch-E020", imp_make_loc(&p->im, NULL, NULL),
+            "the model changes its attribute %s, which would have to last from one run to the next; that "
+            "is not supported: take it as an input and return its new value",
             p->changed);
     return pt_give_results(p, result);
 }

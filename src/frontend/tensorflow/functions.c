@@ -10,17 +10,17 @@ const tf_function *tf_find_function(const tf_import *t, tn_bytes name)
     return (const tf_function *)t->def->library->function.at + at;
 }
 
-/* What a function assigns stands behind control edges, which are not followed. */
-static void warn_of_assignments(tf_import *t, const tf_graph *g)
+/* What a function assigns stands behind control edges, which are not followed, and would have to last. */
+static void refuse_assignments(tf_import *t, const tf_graph *g)
 {
     static const char *const op[] = {"AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"};
     for (size_t i = 0; i < g->n; i++)
         for (size_t k = 0; k < sizeof op / sizeof *op; k++)
             if (tf_is_op(g->node[i].def, op[k]))
-                (void)tn_report(
-                    t->im.g->ctx, TN_WARNING, "tensorflow-W004", tf_loc(t, g->node[i].def),
-                    "the variable keeps its value: what the model assigns to it is not seen, neither in "
-                    "this call nor in the next one");
+                (void)imp_error(
+                    &t->im, IMP_UNSUPPORTED_RESULT, tf_loc(t, g->node[i].def),
+                    "the model assigns to a variable, which would have to last from one run to the next; "
+                    "that is not supported: take it as an input and return its new value");
 }
 
 static tf_graph *graph_of(tf_import *t, const tf_function *fn)
@@ -30,7 +30,7 @@ static tf_graph *graph_of(tf_import *t, const tf_function *fn)
         return (tf_graph *)(uintptr_t)at;
     tf_graph *g = tf_graph_new(t, &fn->node_def, true);
     tn_map_put(&t->graphs, tn_map_key(fn), (uint64_t)(uintptr_t)g);
-    warn_of_assignments(t, g);
+    refuse_assignments(t, g);
     return g;
 }
 
