@@ -113,17 +113,20 @@ static const char user_source[] =
     "extern int counted(const char *s); extern int more(void) __attribute__((weak)); extern int "
     "unused_before;\n"
     "int entry_count(const char *s) { return counted(s) + (more ? 1000 : 0); }\n";
-static const char *const members[] = {
+/* clang-format off */
+static const char counting[] =
     "#include <pthread.h>\n#include <string.h>\n#include <unistd.h>\n"
     "static int calls; static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; static pthread_cond_t c;\n"
     "extern int deeper(int (*f)(const char *), const char *s);\n"
     "__attribute__((noipa)) static int length(const char *s) { return (int)strlen(s); }\n"
     "int unused(void) { return sysconf(1); }\n"
     "int counted(const char *s) { pthread_mutex_lock(&lock); calls++; pthread_cond_init(&c, 0); "
-    "pthread_cond_signal(&c); pthread_mutex_unlock(&lock); return deeper(length, s) + 100 * calls; }\n",
-    "int (*chosen)(const char *); int deeper(int (*f)(const char *), const char *s) { chosen = f; return "
-    "chosen(s); }\n",
-    "int more(void) { return 1; }\n"};
+    "pthread_cond_signal(&c); pthread_mutex_unlock(&lock); return deeper(length, s) + 100 * calls; }\n";
+static const char deeper[] =
+    "int (*chosen)(const char *);\n"
+    "int deeper(int (*f)(const char *), const char *s) { chosen = f; return chosen(s); }\n";
+/* clang-format on */
+static const char *const members[] = {counting, deeper, "int more(void) { return 1; }\n"};
 enum { N_MEMBER = 3 };
 
 static void add_member(tn_buf *out, const tn_buf *object)

@@ -20,7 +20,7 @@ typedef struct {
 static void put(tn_buf *b, uint64_t v, int bytes)
 {
     for (int i = 0; i < bytes; i++)
-        tn_buf_char(b, (char)(v >> 8 * i));
+        tn_buf_char(b, (char)(i < 8 ? v >> 8 * i : 0));
 }
 
 /* Checksums are not looked at. */

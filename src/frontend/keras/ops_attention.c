@@ -177,7 +177,7 @@ static tn_value output(imp_node *c, tn_value y, const heads *h)
 static void attend(imp_node *c, const heads *h)
 {
     tn_value query = keras_in(c, 0), value = keras_tensor_of(c, 1, "value"),
-             key = keras_tensor_of(c, 2, "key"), asked;
+             key = keras_tensor_of(c, 2, "key"), asked = {0};
     key = key.def ? key : value;
     if (!value.def)
         imp_refuse(c, IMP_OPERANDS, "the layer is called without a value; the model is damaged");
@@ -193,9 +193,10 @@ static void attend(imp_node *c, const heads *h)
     tn_value q = project(c, query, "query_dense", h->n, h->size);
     tn_value k = shared(c, project(c, key, "key_dense", h->groups, h->size), h);
     tn_value v = shared(c, project(c, value, "value_dense", h->groups, h->value_size), h);
-    q = c->bad ? q : keras_binary(c, &tn_op_multiply, q, keras_like(c, q, 1 / sqrt((double)h->size)));
-    tn_value mask = c->bad ? q : whole_mask(c, query, key, &asked),
-             scores = keras_einsum(c, "bhtd,bhsd->bhts", q, k);
+    if (c->bad)
+        return;
+    q = keras_binary(c, &tn_op_multiply, q, keras_like(c, q, 1 / sqrt((double)h->size)));
+    tn_value mask = whole_mask(c, query, key, &asked), scores = keras_einsum(c, "bhtd,bhsd->bhts", q, k);
     tn_value shares = c->bad ? q : keras_softmax(c, lowered(c, scores, mask), -1);
     bool wanted = is_true(c, "return_attention_scores");
     if (wanted && mask.def && c->version >= 3)

@@ -221,16 +221,16 @@ tn_bytes onnx_sparse_name(const onnx_sparse *s) { return s->values ? s->values->
 
 /* The position of value i, of which row i of the indices tells the coordinates, or the number in row-major order;
  * -1: it is outside. */
-static int64_t position(const onnx_sparse *s, const int64_t *at, size_t i, int64_t total)
+static int64_t position(const onnx_sparse *s, const uint8_t *at, size_t i, int64_t total)
 {
     const int64_t *dim = s->dims.at;
     int64_t p = 0, v;
     if (s->indices->dims.n == 1) {
-        memcpy(&v, at + i, sizeof v);
+        memcpy(&v, at + i * sizeof v, sizeof v);
         return v >= 0 && v < total ? v : -1;
     }
     for (size_t d = 0; d < s->dims.n; d++) {
-        memcpy(&v, at + i * s->dims.n + d, sizeof v);
+        memcpy(&v, at + (i * s->dims.n + d) * sizeof v, sizeof v);
         if (v < 0 || v >= dim[d])
             return -1;
         p = p * dim[d] + v;
