@@ -31,7 +31,7 @@ pt_value pt_make(tn_arena *a, enum pt_kind kind, size_t n, const pt_value at[])
 
 static bool number_of(pt_value v, double *out)
 {
-    *out = v.kind == PT_FLOAT ? v.f : v.kind == PT_INT ? (double)v.i : v.b;
+    *out = v.kind == PT_FLOAT ? v.f : v.kind == PT_INT ? (double)v.i : v.kind == PT_BOOL && v.b;
     return v.kind == PT_FLOAT || v.kind == PT_INT || v.kind == PT_BOOL;
 }
 
