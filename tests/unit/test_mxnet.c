@@ -86,6 +86,17 @@ static const struct {
     {ONE("Reshape", "'shape':'(0, -3, -4, -1, 2)'"),
      {"Tensor[(d0, 8, 2, 2), float32]", "outputs = [\"y_output\"]"}},
     {ONE("_plus_scalar", "'scalar':'0.5'"), {"add(%x, 0.5f)"}},
+    /* 16 weights of an LSTM of one unit, whose state begins with zeros of an unknown batch */
+    {"{'nodes':[{'op':'null','name':'x','attrs':{'__shape__':'(5, 2, "
+     "1)'},'inputs':[]},{'op':'null','name':'w',"
+     "'attrs':{'__shape__':'(16,)'},'inputs':[]},{'op':'_zeros','name':'z','attrs':{'shape':'(1, 0, 1)'},"
+     "'inputs':[]},{'op':'RNN','name':'r','attrs':{'mode':'lstm','state_size':'1','num_layers':'1'},"
+     "'inputs':[[0,0],[1,0],[2,0],[2,0]]}],'heads':[[3,0]]}",
+     {"nn.recurrent(", "cell=\"lstm\""}},
+    {ONE("RNN", "'mode':'elstm'"),
+     {"attribute mode is \"elstm\", but must be one of rnn_relu", "[mxnet-E004]"}},
+    {ONE("_contrib_MultiBoxPrior", "'sizes':'[0.5]'"),
+     {"meta[relay.Constant][0]", "Tensor[(1, 16, 4), float32]"}},
     /* results that are numbered, an attribute called "attr", no version */
     {"{'nodes':[" X ",{'op':'SliceChannel','name':'s','attr':{'num_outputs':'2'},'inputs':[[0,0]]},"
      "{'op':'elemwise_add','name':'a','param':{},'attr':{'mood':'good'},'inputs':[[1,0],[1,1]]}],'heads':[[2,"
