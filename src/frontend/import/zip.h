@@ -6,19 +6,18 @@
 #include "base/buf.h"
 #include "base/map.h"
 
+#include <stdbool.h>
+
 typedef struct imp_zip_entry {
-    tn_bytes name;
-    const uint8_t *at;    /* its bytes as the archive has them */
-    size_t packed, bytes; /* in the archive, unpacked */
-    int method;           /* 0: stored */
-    uint32_t number;
+    tn_bytes name, data; /* data: as the archive has them */
+    size_t bytes;        /* unpacked */
+    bool deflated;
 } imp_zip_entry;
 
 typedef struct imp_zip {
-    tn_bytes whole;
     imp_zip_entry *entry;
     size_t n;
-    tn_strmap names; /* -> number; of two entries of one name the last */
+    tn_strmap names; /* -> place in entry; of two entries of one name the last */
 } imp_zip;
 
 /* What is wrong with the archive; NULL: nothing. In both cases imp_zip_close ends it. */
@@ -26,7 +25,9 @@ const char *imp_zip_open(tn_arena *a, tn_bytes whole, imp_zip *out);
 void imp_zip_close(imp_zip *z);
 const imp_zip_entry *imp_zip_find(const imp_zip *z, const char *name); /* NULL: none */
 /* The bytes of an entry: of the mapping, or unpacked into the arena. NULL, or what is wrong. */
-const char *imp_zip_read(tn_arena *a, const imp_zip *z, const imp_zip_entry *e, tn_bytes *out);
+const char *imp_zip_read(tn_arena *a, const imp_zip_entry *e, tn_bytes *out);
+/* What was deflated, to n bytes at `to`; false: it is other than n bytes, or damaged. */
+bool imp_zip_unpack(tn_bytes packed, void *to, size_t n);
 /* Is there an entry whose name ends so? For telling formats apart; allocates nothing. */
 bool imp_zip_holds(const uint8_t *at, size_t n, const char *suffix);
 

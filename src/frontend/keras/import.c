@@ -4,10 +4,10 @@
 #include "frontend/keras/keras.h"
 
 #include "base/wire/zip.h"
+#include "frontend/import/zip.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 /* ---- parts ---- */
 
@@ -26,17 +26,6 @@ static tn_status damaged(keras_import *k, const char *fmt, const char *what)
 
 static bool begins(tn_bytes b, const char *mark, size_t n) { return b.n >= n && memcmp(b.at, mark, n) == 0; }
 
-static bool inflate_raw(tn_bytes from, void *to, size_t n)
-{
-    z_stream z = {
-        .next_in = (Bytef *)from.at, .avail_in = (uInt)from.n, .next_out = to, .avail_out = (uInt)n};
-    if (from.n > UINT32_MAX || n > UINT32_MAX || inflateInit2(&z, -MAX_WBITS) != Z_OK)
-        return false;
-    bool done = inflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out == n;
-    inflateEnd(&z);
-    return done;
-}
-
 /* A member: in place if it is stored. Deflate makes data at most 1032 times as long. */
 static tn_status read_member(keras_import *k, tn_bytes file, const char *name, tn_bytes *out)
 {
@@ -54,7 +43,7 @@ static tn_status read_member(keras_import *k, tn_bytes file, const char *name, t
     if (e.bytes / 1032 > e.data.n)
         return damaged(k, "its member %s claims more data than it holds", name);
     (void)tn_graph_blob(k->im.g, (size_t)e.bytes, &to);
-    if (!inflate_raw(e.data, to, (size_t)e.bytes))
+    if (!imp_zip_unpack(e.data, to, (size_t)e.bytes))
         return damaged(k, "its member %s cannot be unpacked", name);
     *out = (tn_bytes){to, (size_t)e.bytes};
     return TN_OK;

@@ -106,7 +106,7 @@ static const char *find_root(pt_import *p, const char *name)
 static tn_status check_byte_order(pt_import *p)
 {
     const imp_zip_entry *e = imp_zip_find(&p->zip, tn_arena_printf(&p->im.scratch, "%sbyteorder", p->root));
-    if (!e || e->method != 0 || e->bytes != 3 || memcmp(e->at, "big", 3) != 0)
+    if (!e || e->deflated || e->bytes != 3 || memcmp(e->data.at, "big", 3) != 0)
         return TN_OK;
     return tn_error(p->im.g->ctx, "pytorch-E018", imp_make_loc(&p->im, NULL, NULL),
                     "its numbers are big-endian; save it on a little-endian machine");
