@@ -74,7 +74,6 @@ typedef struct elf_linker {
     tn_buf names, needs;                  /* .dynstr, .gnu.version_r */
     tn_vec(uint32_t) name_at, library_at; /* in names: of imports, then of what is exported; of libraries */
     tn_vec(uint16_t) version;             /* of imports */
-    uint32_t n_needs;                     /* libraries in `needs` */
     char *out;
 } elf_linker;
 

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 enum { MAX_ENTRIES = 1 << 20, MAX_UNPACKED = 256 << 20 };
+enum { MOST = 1032 }; /* times that deflate makes something smaller */
 
 const char *imp_zip_open(tn_arena *a, tn_bytes whole, imp_zip *out)
 {
@@ -38,7 +39,6 @@ const imp_zip_entry *imp_zip_find(const imp_zip *z, const char *name)
 
 bool imp_zip_unpack(tn_bytes packed, void *to, size_t n)
 {
-    enum { MOST = 1032 }; /* times that deflate makes something smaller */
     z_stream z = {
         .next_in = (Bytef *)packed.at, .avail_in = (uInt)packed.n, .next_out = to, .avail_out = (uInt)n};
     if (packed.n > UINT32_MAX || n > UINT32_MAX || n / MOST > packed.n ||
@@ -51,7 +51,6 @@ bool imp_zip_unpack(tn_bytes packed, void *to, size_t n)
 
 const char *imp_zip_read(tn_arena *a, const imp_zip_entry *e, tn_bytes *out)
 {
-    enum { MOST = 1032 };
     *out = e->data;
     if (!e->deflated)
         return NULL;
