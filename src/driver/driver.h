@@ -56,11 +56,6 @@ typedef struct tn_call_site {
     uint32_t group;
 } tn_call_site; /* call: of a group, in any region */
 
-/* An input that is a state, and the output that is stored in it; both by number. */
-typedef struct tn_state_pair {
-    uint32_t input, output;
-} tn_state_pair;
-
 /* Objects: compiled, from the cache; of how many at the most, for those that look on (NULL: nobody). */
 typedef struct tn_code_count {
     atomic_uint made, loaded;
@@ -98,7 +93,7 @@ typedef struct tn_build {
     const char **constant_name;
     uint32_t n_constant;      /* of the CONST slots of all functions */
     const char **output_name; /* of @main's results; unique */
-    tn_state_pair *state;     /* that the options ask for */
+    tn_graph_state *state;    /* the model's, and those that the options ask for */
     uint32_t n_state;
     const tn_expr *peak; /* exact peak bytes over the symbols */
     tn_arena_plan *plan; /* of the program's segments, from 0 */
@@ -145,10 +140,12 @@ void tn_names_find(tn_build *b, const char ***out_input, const char ***out_outpu
 void tn_names_settle(tn_build *b);
 /* Constants are called by it and a number; no input is. */
 const char *tn_constant_prefix(tn_build *b);
-/* states.c: which states the options ask for; driver-E097, E098, E111 to E114. A pair's types may become
- * known with the passes: `last` says that they are. */
+/* states.c: which states there are; driver-E097, E098, E111 to E114. A pair's types may become known with the passes:
+ * `last` says that they are. */
 TN_WARN_UNUSED tn_status tn_states_find(tn_build *b);
-TN_WARN_UNUSED tn_status tn_state_check(tn_build *b, const tn_state_pair *p, bool last);
+TN_WARN_UNUSED tn_status tn_state_check(tn_build *b, const tn_graph_state *s, bool last);
+/* What the first run sees, a constant; NULL: zeros. After the check. */
+const tn_node *tn_state_first(tn_build *b, const tn_graph_state *s);
 int64_t tn_state_of_input(const tn_build *b, uint32_t input); /* -1: it is an input */
 bool tn_is_state_result(const tn_build *b, uint32_t output);
 /* passes.c: "did you mean FoldConstant?", or where the names are listed. */

@@ -42,21 +42,31 @@ static tenon_value_info value_info(tn_arena *a, const char *name, const tn_type 
     return v;
 }
 
+/* Its states are neither inputs nor outputs. */
+static bool is_state(const tn_graph *g, bool result, uint32_t i)
+{
+    for (size_t k = 0; k < g->state.n; k++)
+        if (i == (result ? g->state.at[k].result : g->state.at[k].param))
+            return true;
+    return false;
+}
+
 static void see_values(tenon_module *m, const tn_region *r)
 {
+    const tn_graph *g = &m->build.graph;
     tenon_module_info *x = &m->info;
     tenon_value_info *in = TN_NEW_N(&m->seen, tenon_value_info, r->n_param),
                      *out = TN_NEW_N(&m->seen, tenon_value_info, r->n_result);
     const char **input, **output;
     tn_names_find(&m->build, &input, &output);
     for (uint32_t i = 0; i < r->n_param; i++)
-        in[i] = value_info(&m->seen, input[i], r->param[i]->type[0]);
+        if (!is_state(g, false, i))
+            in[x->n_input++] = value_info(&m->seen, input[i], r->param[i]->type[0]);
     for (uint32_t i = 0; i < r->n_result; i++)
-        out[i] =
-            value_info(&m->seen, output[i], tn_value_type((tn_value){r->result[i].def, r->result[i].out}));
-    x->n_input = r->n_param;
+        if (!is_state(g, true, i))
+            out[x->n_output++] = value_info(&m->seen, output[i],
+                                            tn_value_type((tn_value){r->result[i].def, r->result[i].out}));
     x->input = in;
-    x->n_output = r->n_result;
     x->output = out;
 }
 

@@ -172,9 +172,10 @@ void tn_tensor_give(tenon_tensor *o, const char *name, tn_dtype t, int ndim, con
 }
 
 /* The first contents of a state. */
-static const tenon_tensor *zeros(tn_build *b, const tn_node *param)
+static const tenon_tensor *first_contents(tn_build *b, const tn_graph_state *s, const tn_node *param)
 {
     const tn_type *t = param->type[0];
+    const tn_node *first = tn_state_first(b, s);
     int64_t dim[8], bytes = 0;
     for (int d = 0; d < t->n; d++)
         (void)tn_is_int(t->dim[d], &dim[d]);
@@ -182,6 +183,8 @@ static const tenon_tensor *zeros(tn_build *b, const tn_node *param)
     tenon_tensor *x = TN_NEW(&b->arena, tenon_tensor);
     void *data = tn_arena_alloc(&b->arena, (size_t)bytes, 64);
     memset(data, 0, (size_t)bytes);
+    if (first && bytes)
+        memcpy(data, first->blob->at, (size_t)bytes);
     tn_tensor_give(x, param->name, t->dtype, t->n, dim, data, (size_t)bytes);
     return x;
 }
@@ -194,8 +197,9 @@ static tn_status by_relay(tn_build *b, int n_in, const tenon_tensor in[], int *n
     TN_TRY(tn_states_find(b));
     for (uint32_t i = 0; i < r->n_param; i++) {
         const tenon_tensor *x;
-        if (tn_state_of_input(b, i) >= 0)
-            x = zeros(b, r->param[i]);
+        int64_t state = tn_state_of_input(b, i);
+        if (state >= 0)
+            x = first_contents(b, &b->state[state], r->param[i]);
         else
             TN_TRY(tn_find_input(b, r->param[i], n_in, in, &x));
         value[i] = (tn_tensor_value){.dtype = r->param[i]->type[0]->dtype,

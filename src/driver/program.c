@@ -179,13 +179,12 @@ static tn_status check_type(tn_maker *m, const char *what, const char *name, con
     return s;
 }
 
-static uint32_t constant_slot(tn_maker *m, const tn_node *c)
+const char *program_constant(tn_maker *m, const tn_node *c)
 {
     const char *name = tn_arena_printf(&m->b->arena, "%s%zu", m->all->constant_prefix, m->all->constants.n);
-    uint32_t s = program_add_slot(m, TN_SLOT_CONST, name, c->type[0]);
     tn_vec_push(&m->all->constants, c);
     tn_vec_push(&m->all->constant_names, name);
-    return s;
+    return name;
 }
 
 tn_status program_slot_of(tn_maker *m, tn_value v, uint32_t *out)
@@ -194,7 +193,7 @@ tn_status program_slot_of(tn_maker *m, tn_value v, uint32_t *out)
     v = program_root(m, v);
     if (!tn_map_get(&m->slot, program_key(v), &s)) {
         TN_ASSERT(v.def->op == &tn_op_constant);
-        s = constant_slot(m, v.def);
+        s = program_add_slot(m, TN_SLOT_CONST, program_constant(m, v.def), v.def->type[0]);
         tn_map_put(&m->slot, program_key(v), s);
     }
     *out = (uint32_t)s;

@@ -103,6 +103,9 @@ TN_WARN_UNUSED tn_status program_add_value(tn_maker *m, const tn_node *n);
 /* program_loop.c */
 TN_WARN_UNUSED tn_status program_add_loop(tn_maker *m, const tn_node *n);
 
+/* The name under which a constant stands in mod.params. */
+const char *program_constant(tn_maker *m, const tn_node *c);
+
 /* program_state.c: the slot of an input that is a state; which results kernels write into states; the copies at the
  * end. */
 void program_add_state(tn_maker *m, uint32_t which, const tn_node *param);

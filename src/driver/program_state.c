@@ -1,5 +1,5 @@
-/* States that inputs of the model become (states.c). The slot of such an input is one of a state; the output
- * is stored in it at the end, when all that reads it has run.
+/* States of the model, and those that its inputs become (states.c). The slot of such an input is one of a state; the
+ * output is stored in it at the end, when all that reads it has run.
  *
  * A kernel that computes the output writes it into the state itself where nothing reads the state afterwards, and the
  * kernel, should it read the state, may have its result there (lower/in_place.c). Else instructions copy: first outputs
@@ -25,6 +25,9 @@ void program_add_state(tn_maker *m, uint32_t which, const tn_node *param)
                       .ndim = t->n,
                       .axis = -1,
                       .init = -1};
+    const tn_node *first = tn_state_first(m->b, &m->b->state[which]);
+    if (first)
+        state.initial = program_constant(m, first);
     m->all->state[which] = state;
     tn_map_put(&m->slot, program_key((tn_value){(tn_node *)param, 0}), s);
 }
@@ -61,9 +64,9 @@ static bool is_last(tn_maker *m, const tn_region *r, const tn_node *n, uint32_t 
 void program_place_states(tn_maker *m, const tn_region *r)
 {
     for (uint32_t k = 0; k < m->b->n_state; k++) {
-        const tn_state_pair *p = &m->b->state[k];
-        tn_value state = {r->param[p->input], 0},
-                 root = program_root(m, (tn_value){r->result[p->output].def, r->result[p->output].out});
+        const tn_graph_state *p = &m->b->state[k];
+        tn_value state = {r->param[p->param], 0},
+                 root = program_root(m, (tn_value){r->result[p->result].def, r->result[p->result].out});
         uint64_t slot = 0;
         tn_map_get(&m->slot, program_key(state), &slot);
         if (root.def->op == &tn_op_call && program_unplaced(m, root) &&
@@ -87,8 +90,8 @@ tn_status program_store_states(tn_maker *m, const tn_region *r)
 {
     uint32_t n = m->b->n_state, *from = TN_NEW_N(&m->b->arena, uint32_t, n);
     for (uint32_t k = 0; k < n; k++) {
-        const tn_state_pair *p = &m->b->state[k];
-        tn_value v = {r->result[p->output].def, r->result[p->output].out};
+        const tn_graph_state *p = &m->b->state[k];
+        tn_value v = {r->result[p->result].def, r->result[p->result].out};
         TN_TRY(tn_state_check(m->b, p, true));
         TN_TRY(program_slot_of(m, v, &from[k]));
         const tn_slot_ir *s = &m->slots.at[from[k]];
@@ -103,9 +106,9 @@ tn_status program_store_states(tn_maker *m, const tn_region *r)
     }
     for (uint32_t k = 0; k < n; k++) {
         uint64_t to = 0;
-        tn_map_get(&m->slot, program_key((tn_value){r->param[m->b->state[k].input], 0}), &to);
+        tn_map_get(&m->slot, program_key((tn_value){r->param[m->b->state[k].param], 0}), &to);
         if (from[k] != to)
-            copy(m, from[k], (uint32_t)to, r->result[m->b->state[k].output].def);
+            copy(m, from[k], (uint32_t)to, r->result[m->b->state[k].result].def);
     }
     return TN_OK;
 }

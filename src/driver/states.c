@@ -1,5 +1,6 @@
-/* States that the options ask for: "h=hn" makes the input h a state, in which each run stores the output hn. Which pair
- * of an input and an output that is; what each has in the program is program_state.c's. */
+/* States: those of the model, and those that the options ask for. "h=hn" makes the input h a state, in which each run
+ * stores the output hn. Which pair of an input and an output that is; what each has in the program is
+ * program_state.c's. */
 #include "base/words.h"
 #include "driver/driver.h"
 
@@ -10,7 +11,7 @@ enum { MOST_DIMS = 8 }; /* of a tensor that the API describes */
 int64_t tn_state_of_input(const tn_build *b, uint32_t input)
 {
     for (uint32_t i = 0; i < b->n_state; i++)
-        if (b->state[i].input == input)
+        if (b->state[i].param == input)
             return i;
     return -1;
 }
@@ -18,7 +19,7 @@ int64_t tn_state_of_input(const tn_build *b, uint32_t input)
 bool tn_is_state_result(const tn_build *b, uint32_t output)
 {
     for (uint32_t i = 0; i < b->n_state; i++)
-        if (b->state[i].output == output)
+        if (b->state[i].result == output)
             return true;
     return false;
 }
@@ -63,7 +64,7 @@ static tn_status unknown(tn_build *b, const char *state, const char *what, const
 
 /* A name may have a = itself: the first one counts that leaves an input before it. */
 static tn_status find_pair(tn_build *b, const char *text, const name_list *in, const name_list *out,
-                           tn_state_pair *pair)
+                           tn_graph_state *pair)
 {
     const char *equals = strchr(text, '='), *first = equals;
     if (!equals)
@@ -79,7 +80,7 @@ static tn_status find_pair(tn_build *b, const char *text, const name_list *in, c
     int64_t i = find(in, text, (size_t)(equals - text)), o = find(out, equals + 1, strlen(equals + 1));
     if (o < 0)
         return unknown(b, text, "output", out, equals + 1, strlen(equals + 1));
-    *pair = (tn_state_pair){(uint32_t)i, (uint32_t)o};
+    *pair = (tn_graph_state){.param = (uint32_t)i, .result = (uint32_t)o};
     return TN_OK;
 }
 
@@ -103,13 +104,31 @@ static bool is_fixed(const tn_type *t)
     return true;
 }
 
-tn_status tn_state_check(tn_build *b, const tn_state_pair *p, bool last)
+const tn_node *tn_state_first(tn_build *b, const tn_graph_state *s)
+{
+    const tn_function *f = s->first ? tn_graph_function(&b->graph, s->first) : NULL;
+    return f ? f->body->result[0].def : NULL;
+}
+
+/* The function of the first contents gives one constant of the state's type. */
+static tn_status check_first(tn_build *b, const tn_graph_state *s, const tn_node *param)
+{
+    const tn_function *f = s->first ? tn_graph_function(&b->graph, s->first) : NULL;
+    const tn_node *c = f && f->body->n_result == 1 && !f->body->n_param ? f->body->result[0].def : NULL;
+    if (!s->first || (c && tn_op_is(c, &tn_op_constant) && tn_type_eq(c->type[0], param->type[0])))
+        return TN_OK;
+    return tn_error(b->ctx, "driver-E185", param->loc,
+                    "state %s: @%s is no function without parameters whose result is a constant of type %s",
+                    param->name, s->first, type_text(b, param->type[0]));
+}
+
+tn_status tn_state_check(tn_build *b, const tn_graph_state *s, bool last)
 {
     const tn_region *r = tn_graph_function(&b->graph, "main")->body;
-    const tn_node *param = r->param[p->input];
+    const tn_node *param = r->param[s->param];
     const tn_type *in = param->type[0],
-                  *out = tn_value_type((tn_value){r->result[p->output].def, r->result[p->output].out});
-    const char *name = b->output_name[p->output];
+                  *out = tn_value_type((tn_value){r->result[s->result].def, r->result[s->result].out});
+    const char *name = b->output_name[s->result];
     bool tensors = in && in->kind == TN_T_TENSOR && out && out->kind == TN_T_TENSOR;
     if (tensors && in->n > MOST_DIMS)
         return tn_error(b->ctx, "driver-E114", param->loc,
@@ -123,7 +142,7 @@ tn_status tn_state_check(tn_build *b, const tn_state_pair *p, bool last)
     for (int d = 0; same && d < in->n; d++)
         same = in->dim[d] == out->dim[d] || (!last && out->dim[d]->kind != TN_E_INT);
     if (same)
-        return TN_OK;
+        return check_first(b, s, param);
     return tn_error(b->ctx, "driver-E097", param->loc,
                     "input %s cannot be a state that output %s is stored in: the input is %s, the output %s; "
                     "both must have one type and shape",
@@ -133,6 +152,7 @@ tn_status tn_state_check(tn_build *b, const tn_state_pair *p, bool last)
 
 tn_status tn_states_find(tn_build *b)
 {
+    const tn_graph *g = &b->graph;
     const tn_region *r = tn_graph_function(&b->graph, "main")->body;
     const char **in = TN_NEW_N(&b->arena, const char *, r->n_param);
     name_list inputs = {r->n_param, in}, outputs = {r->n_result, b->output_name};
@@ -141,16 +161,19 @@ tn_status tn_states_find(tn_build *b)
         in[i] = r->param[i]->name;
     while (b->opt.states && b->opt.states[n])
         n++;
-    b->state = TN_NEW_N(&b->arena, tn_state_pair, n);
-    for (b->n_state = 0; b->n_state < n; b->n_state++) {
-        tn_state_pair p = {0};
-        const char *text = b->opt.states[b->n_state];
-        TN_TRY(find_pair(b, text, &inputs, &outputs, &p));
-        if (tn_state_of_input(b, p.input) >= 0)
-            return tn_error(b->ctx, "driver-E113", NULL, "state %s: input %s is a state already", text,
-                            in[p.input]);
+    b->state = TN_NEW_N(&b->arena, tn_graph_state, g->state.n + n);
+    for (b->n_state = 0; b->n_state < g->state.n; b->n_state++) {
+        b->state[b->n_state] = g->state.at[b->n_state];
+        TN_TRY(tn_state_check(b, &b->state[b->n_state], false));
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        tn_graph_state p = {0};
+        TN_TRY(find_pair(b, b->opt.states[i], &inputs, &outputs, &p));
+        if (tn_state_of_input(b, p.param) >= 0)
+            return tn_error(b->ctx, "driver-E113", NULL, "state %s: input %s is a state already",
+                            b->opt.states[i], in[p.param]);
         TN_TRY(tn_state_check(b, &p, false));
-        b->state[b->n_state] = p;
+        b->state[b->n_state++] = p;
     }
     return TN_OK;
 }

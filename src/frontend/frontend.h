@@ -1,7 +1,8 @@
 #ifndef TN_FRONTEND_FRONTEND_H
 #define TN_FRONTEND_FRONTEND_H
 /* Model files -> Relay. Each format is one folder and one row of the table in frontend.c; a reader sees bytes only and
- * never needs the framework that wrote them. An imported module has one function, @main. */
+ * never needs the framework that wrote them. An imported module has @main, and a function for the
+ * first contents of each state that does not begin with zeros. */
 #include "base/file.h"
 #include "frontend/file_kind.h"
 #include "ir/graph.h"

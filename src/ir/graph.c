@@ -30,6 +30,7 @@ void tn_graph_deinit(tn_graph *g)
             g->blob.at[i]->release(g->blob.at[i]);
     tn_vec_deinit(&g->assumed);
     tn_vec_deinit(&g->metadata);
+    tn_vec_deinit(&g->state);
     tn_vec_deinit(&g->blob);
     tn_map_deinit(&g->named);
     tn_strmap_deinit(&g->fresh);

@@ -85,6 +85,13 @@ typedef struct tn_function {
     struct tn_function *next;
 } tn_function;
 
+/* What the model keeps from one run to the next: a parameter of @main that begins a run as the result of the run before
+ * left it. */
+typedef struct tn_graph_state {
+    uint32_t param, result;
+    const char *first; /* function whose only result is a constant, what the first run sees; NULL: zeros */
+} tn_graph_state;
+
 struct value;
 typedef struct tn_graph { /* a module */
     tn_ctx *ctx;
@@ -109,7 +116,8 @@ typedef struct tn_graph { /* a module */
     tn_strmap fresh;          /* prefix -> the number that its next new symbol may have */
     const char **result_name; /* what the model calls the results of @main */
     uint32_t n_result_name;   /* as many as results, or 0: it does not say */
-    tn_data *data;            /* definitions of types, in the text's order */
+    tn_vec(tn_graph_state) state;
+    tn_data *data; /* definitions of types, in the text's order */
     tn_vec(tn_metadata) metadata;
     tn_vec(tn_blob *) blob; /* owned blobs, released by tn_graph_deinit */
     uint64_t room;          /* bytes that folding may yet add to the constants, if... */

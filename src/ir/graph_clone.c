@@ -101,6 +101,8 @@ void tn_graph_clone(const tn_graph *from, tn_graph *to)
     to->n_result_name = from->n_result_name;
     to->room = from->room;
     to->room_known = from->room_known;
+    for (size_t i = 0; i < from->state.n; i++)
+        tn_vec_push(&to->state, from->state.at[i]);
     for (size_t i = 0; i < from->metadata.n; i++)
         tn_vec_push(&to->metadata, from->metadata.at[i]);
     tn_vec_deinit(&c.todo);

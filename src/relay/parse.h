@@ -78,6 +78,10 @@ enum dim_mode {            /* what an unknown name in a dimension does */
                 DIM_CHECK  /* is an error, and `?` matches anything */
 };
 
+typedef struct pstate { /* #[state]; `first` may be NULL */
+    const char *input, *output, *first;
+} pstate;
+
 typedef struct parser {
     tn_graph *g;
     tn_lexer l;
@@ -94,8 +98,9 @@ typedef struct parser {
     tn_vec(pfunc) func;       /* all there are after the first scan */
     tn_vec(const char *) called;
     tn_vec(const char *) mentioned; /* functions, maybe of the prelude */
-    tn_vec(pdata) data;             /* those of the text stand first */
-    tn_strmap referred;             /* functions that a node refers to */
+    tn_vec(pstate) state;
+    tn_vec(pdata) data; /* those of the text stand first */
+    tn_strmap referred; /* functions that a node refers to */
     ptypes types;
     uint32_t in_data;    /* `_` is the type of no value */
     uint32_t n_instance; /* of generic functions */

@@ -47,6 +47,9 @@ static tn_status parse_version(parser *p)
                        (int)(p->l.n < 32 ? p->l.n : 32), p->l.text);
 }
 
+/* "n in [1, 16]" */
+static tn_status parse_symbols_text(parser *p) { return parse_symbols(p, p->l.text, p->l.n, p->l.tok_line); }
+
 /* ["a", "b"] */
 static tn_status parse_strings(parser *p, const char ***out, uint32_t *out_n)
 {
@@ -68,13 +71,17 @@ static tn_status parse_strings(parser *p, const char ***out, uint32_t *out_n)
     return s;
 }
 
-/* #[outputs = ["a", "b"]], #[model = ["key", "value"]] */
-static tn_status parse_model(parser *p, bool outputs)
+/* #[outputs = ["a", "b"]] */
+static tn_status parse_outputs(parser *p)
+{
+    return parse_strings(p, &p->g->result_name, &p->g->n_result_name);
+}
+
+/* #[model = ["key", "value"]] */
+static tn_status parse_model(parser *p)
 {
     const char **list;
     uint32_t n;
-    if (outputs)
-        return parse_strings(p, &p->g->result_name, &p->g->n_result_name);
     TN_TRY(parse_strings(p, &list, &n));
     if (n != 2)
         return tn_lex_fail(&p->l, "relay-E003", "#[model = [\"key\", \"value\"]] takes two strings");
@@ -82,19 +89,41 @@ static tn_status parse_model(parser *p, bool outputs)
     return TN_OK;
 }
 
-/* #[version = "0.0.5"], #[symbols = "n in [1, 16]"] */
-static tn_status parse_text_header(parser *p, bool version)
+/* #[state = ["h", "hn"]], #[state = ["h", "hn", "first"]]: what the names stand for is known when functions are. */
+static tn_status parse_state(parser *p)
+{
+    const char **list;
+    uint32_t n;
+    TN_TRY(parse_strings(p, &list, &n));
+    if (n != 2 && n != 3)
+        return tn_lex_fail(&p->l, "relay-E250",
+                           "#[state = [\"input\", \"output\"]] takes two strings, or three: the name of the "
+                           "function whose result is what the first run sees");
+    tn_vec_push(&p->state, ((pstate){list[0], list[1], n > 2 ? list[2] : NULL}));
+    return TN_OK;
+}
+
+static tn_status parse_text_header(parser *p, tn_status (*read)(parser *p))
 {
     if (p->l.tok != TN_TOK_STRING)
         return tn_lex_fail(&p->l, "relay-E003", "expected a string in quotes");
-    tn_status s = version ? parse_version(p) : parse_symbols(p, p->l.text, p->l.n, p->l.tok_line);
-    if (s != TN_OK) {
+    if (read(p) != TN_OK) {
         p->l.failed = true;
         return TN_FAIL;
     }
     parse_next(p);
     return TN_OK;
 }
+
+static const struct {
+    const char *name;
+    bool text; /* one string, which is the token when it is read; else a list of strings */
+    tn_status (*read)(parser *p);
+} headers[] = {
+    {"version", true, parse_version},  {"symbols", true, parse_symbols_text},
+    {"outputs", false, parse_outputs}, {"model", false, parse_model},
+    {"state", false, parse_state},
+};
 
 /* *out_end: the metadata section, where reading ends. */
 static tn_status parse_header(parser *p, bool *out_end)
@@ -107,18 +136,20 @@ static tn_status parse_header(parser *p, bool *out_end)
             p->g->ctx, TN_WARNING, "relay-W001", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),
             "the metadata section is ignored; constants come from the .params file beside the text");
     }
-    bool version = tn_lex_is(&p->l, "version"), outputs = tn_lex_is(&p->l, "outputs"),
-         model = tn_lex_is(&p->l, "model");
-    if (!version && !outputs && !model && !tn_lex_is(&p->l, "symbols")) {
+    size_t i = 0, n = sizeof headers / sizeof *headers;
+    while (i < n && !tn_lex_is(&p->l, headers[i].name))
+        i++;
+    if (i == n) {
         return tn_lex_fail(
             &p->l, "relay-E003",
             "unknown attribute of a module; known are #[version = \"0.0.5\"], #[symbols = \"n in "
             "[1, 16]\"], "
-            "#[outputs = [\"name\"]] and #[model = [\"key\", \"value\"]]");
+            "#[outputs = [\"name\"]], #[model = [\"key\", \"value\"]] and #[state = [\"input\", "
+            "\"output\"]]");
     }
     parse_next(p);
     TN_TRY(parse_expect(p, "="));
-    TN_TRY(outputs || model ? parse_model(p, outputs) : parse_text_header(p, version));
+    TN_TRY(headers[i].text ? parse_text_header(p, headers[i].read) : headers[i].read(p));
     return parse_expect(p, "]");
 }
 
@@ -396,6 +427,32 @@ static void drop_copied(parser *p)
     }
 }
 
+/* ---- states ---- */
+
+static tn_status find_state(parser *p, const pstate *s)
+{
+    tn_graph *g = p->g;
+    const tn_region *r = g->func->body;
+    tn_graph_state state = {.param = r->n_param, .result = g->n_result_name, .first = s->first};
+    for (uint32_t i = r->n_param; i-- > 0;)
+        state.param = r->param[i]->name && !strcmp(r->param[i]->name, s->input) ? i : state.param;
+    for (uint32_t i = g->n_result_name; i-- > 0;)
+        state.result = !strcmp(g->result_name[i], s->output) ? i : state.result;
+    if (state.param == r->n_param || state.result == g->n_result_name)
+        return tn_error(g->ctx, "relay-E251", &(tn_loc){.file = p->file},
+                        "#[state = [\"%s\", \"%s\"]]: @%s has no such %s", s->input, s->output, g->func->name,
+                        state.param == r->n_param ? "parameter" : "output; #[outputs] names them");
+    tn_vec_push(&g->state, state);
+    return TN_OK;
+}
+
+static tn_status parse_states(parser *p)
+{
+    for (size_t i = 0; i < p->state.n; i++)
+        TN_TRY(find_state(p, &p->state.at[i]));
+    return TN_OK;
+}
+
 static tn_status parse_module(parser *p)
 {
     if (p->l.failed)
@@ -414,7 +471,7 @@ static tn_status parse_module(parser *p)
                         "#[outputs] names %u outputs, but @%s has %u results", (unsigned)p->g->n_result_name,
                         p->g->func->name, (unsigned)p->g->func->body->n_result);
     }
-    return TN_OK;
+    return parse_states(p);
 }
 
 tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n,
@@ -432,6 +489,7 @@ tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t
     tn_lex_init(&p.l, g->ctx, p.file, p.text, n, false);
     tn_status s = parse_module(&p);
     tn_vec_deinit(&p.meta);
+    tn_vec_deinit(&p.state);
     tn_map_deinit(&p.meta_index);
     tn_vec_deinit(&p.opened);
     tn_vec_deinit(&p.func);

@@ -554,6 +554,17 @@ static void print_model(const tn_graph *g, tn_buf *out)
         tn_text_quote(g->result_name[i], out);
     }
     tn_buf_str(out, g->n_result_name ? "]]\n" : "");
+    for (size_t i = 0; i < g->state.n; i++) {
+        const tn_graph_state *s = &g->state.at[i];
+        tn_buf_str(out, "#[state = [");
+        tn_text_quote(g->func->body->param[s->param]->name, out);
+        tn_buf_str(out, ", ");
+        tn_text_quote(g->result_name[s->result], out);
+        tn_buf_str(out, s->first ? ", " : "");
+        if (s->first)
+            tn_text_quote(s->first, out);
+        tn_buf_str(out, "]]\n");
+    }
     for (size_t i = 0; i < g->metadata.n; i++) {
         tn_buf_str(out, "#[model = [");
         tn_text_quote(g->metadata.at[i].key, out);

@@ -322,6 +322,18 @@ static void check_function(verifier *v, const tn_function *f)
         check_boundary(v, f->body);
 }
 
+static void check_states(verifier *v)
+{
+    const tn_region *r = v->g->func ? v->g->func->body : NULL;
+    for (size_t i = 0; i < v->g->state.n; i++) {
+        const tn_graph_state *s = &v->g->state.at[i];
+        if (r && s->param < r->n_param && s->result < r->n_result && s->result < v->g->n_result_name)
+            continue;
+        v->n_fail++;
+        (void)tn_error(v->g->ctx, "relay-E252", NULL, "a state has no parameter or no result of @main");
+    }
+}
+
 tn_status tn_relay_verify(const tn_graph *g)
 {
     /* Inference writes types; they are put back, so the caller's graph is the same afterwards. */
@@ -331,6 +343,8 @@ tn_status tn_relay_verify(const tn_graph *g)
     v.state = TN_NEW_N(&v.scratch, uint8_t, g->n_node);
     for (const tn_function *f = g->func; f && !done(&v); f = f->next)
         check_function(&v, f);
+    if (!v.n_fail)
+        check_states(&v);
     if (!v.n_fail)
         check_use_lists(&v);
     tn_arena_deinit(&v.scratch);

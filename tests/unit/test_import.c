@@ -64,6 +64,7 @@ static const imp_format toy = {
         [IMP_ATTR_TYPE] = "toy-E004", [IMP_ATTR_UNKNOWN] = "toy-E005", [IMP_UNKNOWN_NAME] = "toy-E006",
         [IMP_NAME_TWICE] = "toy-E007", [IMP_NO_TENSOR] = "toy-E008", [IMP_OPERANDS] = "toy-E009",
         [IMP_NO_INPUT] = "toy-E010", [IMP_BAD_TENSOR] = "toy-E011",
+        [IMP_TOO_LARGE] = "toy-E012", [IMP_UNSUPPORTED_RESULT] = "toy-E013",
     },
 };
 // clang-format on
@@ -124,6 +125,26 @@ static void read_operator(imp_model *im, int n, char *const word[])
     imp_convert(im, &node);
 }
 
+/* state NAME FIRST, then the value that a run leaves: keep NAME VALUE */
+static tn_status read_state(imp_model *im, int n, char *const word[])
+{
+    const tn_loc *loc = imp_make_loc(im, NULL, NULL);
+    const tn_expr *dim[] = {tn_idx(im->g->pool, 4), tn_sym(im->g->pool, "n")};
+    float *first = tn_arena_alloc(im->g->arena, 4 * sizeof *first, 64);
+    for (int i = 0; i < 4; i++)
+        first[i] = 1.5f;
+    bool zeros = strcmp(word[1], "0") == 0, unknown = strcmp(word[1], "?") == 0;
+    (void)n;
+    tn_value v = imp_state(im, word[0], tn_type_tensor(im->g->pool, TN_F32, 1 + unknown, dim, NULL),
+                           zeros ? NULL : tn_graph_blob_ref(im->g, first, 4 * sizeof *first), loc);
+    return imp_define(im, bytes(word[0]), (imp_value){.v = v, .state = v.def ? IMP_OK : IMP_BAD}, loc);
+}
+
+static tn_status keep(imp_model *im, char *const word[])
+{
+    return imp_set_state(im, word[0], imp_lookup(im, bytes(word[1]))->v, imp_make_loc(im, NULL, NULL));
+}
+
 static tn_status read_line(imp_model *im, char *line)
 {
     char *word[MAX_WORDS + 1], *rest = line;
@@ -134,6 +155,10 @@ static tn_status read_line(imp_model *im, char *line)
         return read_input(im, n - 1, word + 1);
     if (strcmp(word[0], "ints") == 0)
         return read_ints(im, n - 1, word + 1);
+    if (strcmp(word[0], "state") == 0)
+        return read_state(im, n - 1, word + 1);
+    if (strcmp(word[0], "keep") == 0)
+        return keep(im, word + 1);
     if (strcmp(word[0], "op") == 0) {
         read_operator(im, n - 1, word + 1);
         return TN_OK;
@@ -181,6 +206,20 @@ static const struct {
      {"does not exist in version 1, only from 2 on; the model is damaged [toy-E003]",
       "node b (add): error: operand 1 is missing; the model is damaged [toy-E009]",
       "two values are called \"x\"; the model is damaged [toy-E007]"}},
+    /* what is kept from run to run: a parameter and a result of its own, and a function of its first contents */
+    {"input x 4\nop relu 1 h <- x\nstate h2 0\nop add 1 y <- h h2\nkeep h2 y\noutput y\n",
+     {"#[outputs = [\"y\", \"h2\"]]\n#[state = [\"h2\", \"h2\"]]\n", "%h2: Tensor[(4), float32] /* state */)",
+      "(%1, %1)"}},
+    {"input x 4\nstate y 1.5\nop add 1 z <- x y\noutput z\n",
+     {"#[state = [\"y\", \"y\", \"state0\"]]", "(%0, %y)", "def @state0() -> Tensor[(4), float32]"}},
+    {"input x 4\nstate h ?\noutput x\n",
+     {"the model keeps \"h\" of type Tensor[(4, n), float32] from run to run, whose size is not known; give "
+      "the "
+      "shapes of the inputs (--input-shapes) [toy-E012]"}},
+    {"input x 2\nstate h 0\nkeep h x\noutput x\n",
+     {"\"h\", which the model keeps from run to run, changes from Tensor[(4), float32] to Tensor[(2), "
+      "float32] "
+      "[toy-E013]"}},
     {"input x 2\noutput\n", {"the model has no outputs [toy-E001]"}},
 };
 

@@ -25,7 +25,15 @@ static const row rows[] = {
       "t:1:13: error: version \"0.0.6\" of Relay text is not supported; only \"0.0.5\" is [relay-E002]" },
     { "#[flavour = \"x\"]\n" MAIN("%x"),
       "t:1:3: error: unknown attribute of a module; known are #[version = \"0.0.5\"], #[symbols = \"n in [1, "
-      "16]\"], #[outputs = [\"name\"]] and #[model = [\"key\", \"value\"]] [relay-E003]" },
+      "16]\"], #[outputs = [\"name\"]], #[model = [\"key\", \"value\"]] and #[state = [\"input\", \"output\"]] "
+      "[relay-E003]" },
+    { "#[state = [\"x\"]]\n" MAIN("%x"),
+      "#[state = [\"input\", \"output\"]] takes two strings, or three: the name of the function whose result is "
+      "what the first run sees [relay-E250]" },
+    { "#[outputs = [\"a\"]]\n#[state = [\"h\", \"a\"]]\n" MAIN("%x"),
+      "t: error: #[state = [\"h\", \"a\"]]: @main has no such parameter [relay-E251]" },
+    { "#[state = [\"x\", \"a\"]]\n" MAIN("%x"),
+      "t: error: #[state = [\"x\", \"a\"]]: @main has no such output; #[outputs] names them [relay-E251]" },
     { "#[outputs = [\"a\", \"b\"]]\n" MAIN("%x"),
       "t: error: #[outputs] names 2 outputs, but @main has 1 results [relay-E056]" },
     { "#[outputs = [\"a\", 1]]\n" MAIN("%x"), "t:1:19: error: expected a string, found `1` [ir-E001]" },

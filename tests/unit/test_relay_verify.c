@@ -126,6 +126,7 @@ static void constant_symbolic(module *m)
 {
     find(m, &tn_op_constant)->type[0] = m->g.func->body->param[0]->type[0];
 }
+static void no_such_state(module *m) { tn_vec_push(&m->g.state, ((tn_graph_state){.param = 7})); }
 static void same_name(module *m) { m->g.func->next->name = "main"; }
 static void deep(module *m)
 {
@@ -143,37 +144,22 @@ static const struct row {
     void (*harm)(module *m);
 } rows[] = {
 #define ROW(id, f) {#f, id, f}
-    ROW("relay-E101", number_taken),
-    ROW("relay-E101", number_large),
-    ROW("relay-E101", wrong_owner),
-    ROW("relay-E101", broken_list),
-    ROW("relay-E101", broken_end),
-    ROW("relay-E101", wrong_holder),
-    ROW("relay-E102", late_param),
-    ROW("relay-E102", fewer_params),
-    ROW("relay-E102", swapped_params),
-    ROW("relay-E103", too_many_inputs),
-    ROW("relay-E103", absent_input),
-    ROW("relay-E103", no_region),
-    ROW("relay-E104", use_before),
-    ROW("relay-E104", use_of_inner),
-    ROW("relay-E104", use_of_other),
-    ROW("relay-E104", use_of_no_output),
-    ROW("relay-E104", absent_result),
-    ROW("relay-E105", use_unlisted),
-    ROW("relay-E105", use_misplaced),
-    ROW("relay-E105", list_cycle),
-    ROW("relay-E106", type_missing),
-    ROW("relay-E106", type_other),
-    ROW("relay-E107", deep),
-    ROW("relay-E108", layout_argument),
-    ROW("relay-E108", layout_result),
-    ROW("relay-E108", layout_inside),
-    ROW("relay-E108", layout_parameter),
-    ROW("relay-E108", layout_returned),
-    ROW("relay-E109", constant_size),
-    ROW("relay-E109", constant_symbolic),
-    ROW("relay-E110", same_name),
+    ROW("relay-E252", no_such_state),     ROW("relay-E101", number_taken),
+    ROW("relay-E101", number_large),      ROW("relay-E101", wrong_owner),
+    ROW("relay-E101", broken_list),       ROW("relay-E101", broken_end),
+    ROW("relay-E101", wrong_holder),      ROW("relay-E102", late_param),
+    ROW("relay-E102", fewer_params),      ROW("relay-E102", swapped_params),
+    ROW("relay-E103", too_many_inputs),   ROW("relay-E103", absent_input),
+    ROW("relay-E103", no_region),         ROW("relay-E104", use_before),
+    ROW("relay-E104", use_of_inner),      ROW("relay-E104", use_of_other),
+    ROW("relay-E104", use_of_no_output),  ROW("relay-E104", absent_result),
+    ROW("relay-E105", use_unlisted),      ROW("relay-E105", use_misplaced),
+    ROW("relay-E105", list_cycle),        ROW("relay-E106", type_missing),
+    ROW("relay-E106", type_other),        ROW("relay-E107", deep),
+    ROW("relay-E108", layout_argument),   ROW("relay-E108", layout_result),
+    ROW("relay-E108", layout_inside),     ROW("relay-E108", layout_parameter),
+    ROW("relay-E108", layout_returned),   ROW("relay-E109", constant_size),
+    ROW("relay-E109", constant_symbolic), ROW("relay-E110", same_name),
     ROW("relay-E111", no_attributes),
 #undef ROW
 };

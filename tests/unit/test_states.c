@@ -54,12 +54,14 @@ static tenon_options options(const char *const *states)
     return (tenon_options){.size = sizeof(tenon_options), .states = states, .threads = 1};
 }
 
-static tenon_module *parse(void)
+static tenon_module *parse_text(const char *text)
 {
-    tenon_module *m = tenon_module_parse(session, model, NULL, 0);
+    tenon_module *m = tenon_module_parse(session, text, NULL, 0);
     need(!m);
     return m;
 }
+
+static tenon_module *parse(void) { return parse_text(model); }
 
 static const char *path_of(const char *name)
 {
@@ -345,7 +347,50 @@ static void refuse(const char *text, const char *pair, const char *id, const cha
         fail_msg("%s", tenon_messages(session));
 }
 
-/* driver-E097 driver-E098 driver-E111 driver-E112 driver-E113 driver-E114 */
+/* The model itself says what it keeps, and from where it begins: runs 1, 2, ... give x times 3, 4, ... */
+static const char counting[] = "#[version = \"0.0.5\"]\n"
+                               "#[outputs = [\"y\", \"count\"]]\n"
+                               "#[state = [\"count\", \"count\", \"begin\"]]\n"
+                               "def @main(%x: Tensor[(4), float32], %count: float32) {\n"
+                               "  %0 = multiply(%x, %count);\n"
+                               "  %1 = add(%count, 1f);\n"
+                               "  (%0, %1)\n"
+                               "}\n"
+                               "def @begin() { 3f }\n";
+
+static void the_model_names_its_states(void **state)
+{
+    float x[N] = {1, 2, 3, 4}, y[N];
+    tenon_options o = options(NULL);
+    tenon_tensor in = {
+        .name = "x", .code = kDLFloat, .bits = 32, .ndim = 1, .shape = {N}, .data = x, .bytes = sizeof x};
+    tnr_module *m = NULL;
+    (void)state;
+    const tenon_module_info *info = tenon_module_inspect(parse_text(counting));
+    assert_true(info->n_input == 1 && info->n_output == 1 && strcmp(info->output[0].name, "y") == 0);
+    for (int i = 0; i < 2; i++) { /* by Relay, by the program */
+        const tenon_tensor *out;
+        int n;
+        need(tenon_interpret(parse_text(counting), &o, i ? "flat" : "relay", 1, &in, &n, &out));
+        assert_true(n == 1 && ((const float *)out[0].data)[3] == 12);
+    }
+    need(tenon_build(parse_text(counting), &o, path_of("counting.tar"), NULL));
+    need(tnr_module_open(path_of("counting.tar"), NULL, &m, &err));
+    assert_true(tnr_input_count(m) == 1 && tnr_output_count(m) == 1 && tnr_state_count(m) == 1);
+    tnr_instance *inst = instance(m);
+    for (int call = 0; call < 5; call++) {
+        if (call == 3)
+            need(tnr_state_reset(inst, &err));
+        set(inst, "x", x);
+        need(tnr_run(inst, &err));
+        get(inst, 0, y);
+        assert_true(y[3] == 4 * (float)(3 + call % 3));
+    }
+    tnr_instance_free(inst);
+    tnr_module_release(m);
+}
+
+/* driver-E097 driver-E098 driver-E111 driver-E112 driver-E113 driver-E114 driver-E185 */
 static void what_cannot_be_a_state_is_an_error(void **state)
 {
     static const char other[] = "#[version = \"0.0.5\"]\n"
@@ -356,6 +401,11 @@ static void what_cannot_be_a_state_is_an_error(void **state)
                                 "  %1 = tanh(%s);\n"
                                 "  (%0, %0, %1, %r)\n"
                                 "}\n";
+    static const char first[] = "#[version = \"0.0.5\"]\n"
+                                "#[outputs = [\"x\", \"output_1\"]]\n"
+                                "#[state = [\"x\", \"x\", \"begin\"]]\n"
+                                "def @main(%h: float32, %x: float32) { (%x, %h) }\n"
+                                "def @begin() { 3 }\n";
     (void)state;
     refuse(model, "c", "driver-E112", "write INPUT=OUTPUT");
     refuse(model, "d=output_2", "driver-E111", "the model has no input d");
@@ -364,6 +414,8 @@ static void what_cannot_be_a_state_is_an_error(void **state)
     refuse(other, "i=output_0", "driver-E097", "the input is Tensor[(4), int32]");
     refuse(other, "w=output_0", "driver-E097", "both must have one type and shape");
     refuse(other, "r=output_3", "driver-E114", "it has more than 8 dimensions");
+    refuse(first, "h=output_1", "driver-E185",
+           "state x: @begin is no function without parameters whose result is a constant of type float32");
     refuse(other, "s=output_2", "driver-E098", "its size is not fixed");
 }
 
@@ -391,6 +443,7 @@ int main(void)
                                        cmocka_unit_test(instances_share_nothing),
                                        cmocka_unit_test(interpreters_have_states),
                                        cmocka_unit_test(runs_that_would_not_change_a_state_are_refused),
+                                       cmocka_unit_test(the_model_names_its_states),
                                        cmocka_unit_test(what_cannot_be_a_state_is_an_error)};
     return cmocka_run_group_tests(tests, begin, end);
 }

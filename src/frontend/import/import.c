@@ -33,6 +33,7 @@ void imp_close(imp_model *im)
     tn_vec_deinit(&im->host);
     tn_vec_deinit(&im->undo);
     tn_vec_deinit(&im->data);
+    tn_vec_deinit(&im->kept);
     tn_strmap_deinit(&im->names);
     tn_strmap_deinit(&im->symbols);
     tn_arena_deinit(&im->scratch);
@@ -130,8 +131,8 @@ static tn_status check_result(imp_model *im, const imp_value *x, const char *nam
 
 tn_status imp_set_results(imp_model *im, size_t n, const tn_bytes name[])
 {
-    tn_value *v = TN_NEW_N(&im->scratch, tn_value, n);
-    const char **text = TN_NEW_N(im->g->arena, const char *, n);
+    tn_value *v = TN_NEW_N(&im->scratch, tn_value, n + im->kept.n);
+    const char **text = TN_NEW_N(im->g->arena, const char *, n + im->kept.n);
     tn_status s = TN_OK;
     if (!n)
         return imp_error(im, IMP_NO_OUTPUTS, imp_make_loc(im, NULL, NULL), "the model has no outputs");
@@ -144,10 +145,11 @@ tn_status imp_set_results(imp_model *im, size_t n, const tn_bytes name[])
         if (v[i].def && !v[i].def->name)
             v[i].def->name = text[i];
     }
-    im->g->result_name = text;
-    im->g->n_result_name = (uint32_t)n;
     if (s != TN_OK)
         return s;
+    n = imp_add_states(im, n, v, text);
+    im->g->result_name = text;
+    im->g->n_result_name = (uint32_t)n;
     tn_region_set_results(im->g, im->r, (int)n, v);
     remove_unused(im, im->r);
     return TN_OK;

@@ -92,6 +92,12 @@ typedef struct imp_data_file {
     const tn_file *file; /* NULL: reported */
 } imp_data_file;
 
+typedef struct imp_kept { /* what the model keeps from run to run */
+    const char *name;
+    tn_value begins, ends; /* with what a run begins, and what it leaves */
+    const char *first;     /* function of the first contents; NULL: zeros */
+} imp_kept;
+
 typedef struct imp_model { /* a model being read */
     const imp_format *format;
     tn_graph *g;
@@ -108,6 +114,7 @@ typedef struct imp_model { /* a model being read */
     size_t scope;          /* values of the innermost scope begin here: only these must not be given twice */
     int depth;             /* graphs inside graphs, functions inside functions */
     size_t had_errors;
+    tn_vec(imp_kept) kept;
     tn_vec(imp_data_file) data;        /* files of data that are open */
     tn_vec(tn_dims) host;              /* elements of small integer tensors by node id; at NULL: not known */
     tn_strmap symbols;                 /* name of a dimension -> const tn_expr * */
@@ -165,6 +172,19 @@ typedef struct imp_input {
 TN_WARN_UNUSED tn_status imp_check_shapes(imp_model *im, size_t n, const imp_input in[]);
 /* A parameter of @main. The name must have been defined, as IMP_BAD, by the last imp_define. */
 TN_WARN_UNUSED tn_status imp_add_input(imp_model *im, const imp_input *in, const tn_loc *loc);
+
+/* ---- states (states.c) ---- */
+/* A value that the model keeps from one run to the next, a state of the package that is called so: what it is when a
+ * run begins. `first` is what the first run sees, NULL: zeros. The extents of the type must be known. The value has no
+ * definition where there is an error, which is reported. */
+tn_value imp_state(imp_model *im, const char *name, const tn_type *t, const tn_blob *first,
+                   const tn_loc *loc);
+/* Makes v, a value of @main of the type of that state, what the next run begins with. The last one counts; without one
+ * the state stays as it is. */
+TN_WARN_UNUSED tn_status imp_set_state(imp_model *im, const char *name, tn_value v, const tn_loc *loc);
+/* The states of the graph; their last values come after the n results in v and name, which have room for them. Returns
+ * how many there are then. */
+size_t imp_add_states(imp_model *im, size_t n, tn_value v[], const char *name[]);
 
 /* ---- constants (data.c, external.c) ---- */
 /* Elements and bytes of a tensor; false: reported, `name` is the tensor's. */
