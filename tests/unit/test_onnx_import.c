@@ -1,41 +1,13 @@
 /* Import of small models: what Relay they give (tests/onnx/import.txt), and what is said about those that cannot be
- * read (tests/onnx/errors.txt). A case is a line `# what`, a model as tests/onnx/write.h has it, with lines
- * `override NAME DIM...` for the import options, `=>`, and the expected text; `---` ends it. With TENON_GOLDEN=1 the
- * files are rewritten: review the diff. */
+ * read (tests/onnx/errors.txt). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "onnx/model.h"
+#include "onnx/cases.h"
 #include "onnx/write.h"
-
-typedef struct overrides {
-    tn_input_shape shape[4];
-    int64_t dim[4][8];
-    char name[4][32];
-    size_t n;
-} overrides;
-
-/* Takes override lines out of the model text. */
-static void take_overrides(char *text, overrides *o)
-{
-    for (char *at; (at = strstr(text, "\noverride ")) != NULL;) {
-        char *end = strchr(at + 1, '\n'), *word = at + 10;
-        size_t n = strcspn(word, " \n");
-        tn_input_shape *s = &o->shape[o->n];
-        memcpy(o->name[o->n], word, n);
-        *s = (tn_input_shape){.name = o->name[o->n], .dim = o->dim[o->n]};
-        for (word += n; *word == ' ';)
-            o->dim[o->n][s->ndim++] = strtoll(word, &word, 10);
-        o->n++;
-        if (end)
-            memmove(at, end, strlen(end) + 1);
-        else
-            *at = 0;
-    }
-}
 
 /* Appends the module's text without its version and the names of its outputs. */
 static void add_module(model *m, tn_buf *out)
@@ -50,8 +22,8 @@ static void add_module(model *m, tn_buf *out)
 /* The module's text, then all diagnostics. */
 static const char *import_text(model *m, char *text)
 {
-    overrides o = {0};
-    take_overrides(text, &o);
+    case_shapes o = {0};
+    case_take_shapes(text, &o);
     tn_buf b = write_model(text), out = {0};
     tn_import_options options = {.shape = o.shape, .n_shape = o.n};
     m->file = (tn_file){tn_arena_copy(&m->arena, b.at, b.n, 1), b.n, 0};
@@ -68,63 +40,16 @@ static const char *import_text(model *m, char *text)
     return have;
 }
 
-static int check_cases(const char *file, tn_buf *rewritten)
-{
-    model home;
-    model_init(&home);
-    int wrong = 0, n = 0;
-    tn_file f = model_map(&home, source_path(&home, file));
-    for (char *at = tn_arena_strndup(&home.arena, (const char *)f.at, f.n), *next; at && *at;
-         at = next, n++) {
-        char *end = strstr(at, "\n---\n"), *arrow = strstr(at, "\n=>\n");
-        assert_non_null(end);
-        assert_true(arrow && arrow < end);
-        *arrow = end[1] = 0;
-        next = end + 5;
-        char *body = strchr(at, '\n');
-        const char *want = arrow + 4 < end ? arrow + 4 : "";
-        tn_buf_printf(rewritten, "%s\n=>\n", at);
-        model m;
-        model_init(&m);
-        const char *have = import_text(&m, tn_arena_strdup(&m.arena, body));
-        tn_buf_printf(rewritten, "%s---\n", have);
-        if (strcmp(have, want) != 0) {
-            print_error("%s: %.*s\n--- expected\n%s--- is\n%s", file, (int)(body - at), at, want, have);
-            wrong++;
-        }
-        model_deinit(&m);
-    }
-    assert_true(n > 10);
-    model_deinit(&home);
-    return wrong;
-}
-
-static void check_file(const char *file)
-{
-    tn_buf rewritten = {0};
-    int wrong = check_cases(file, &rewritten);
-    const char *root = getenv("TENON_SOURCE_DIR"), *golden = getenv("TENON_GOLDEN");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", root ? root : ".", file);
-    FILE *f = golden && wrong ? fopen(path, "wb") : NULL;
-    if (f) {
-        fwrite(rewritten.at, 1, rewritten.n, f);
-        fclose(f);
-    }
-    tn_buf_deinit(&rewritten);
-    assert_int_equal(wrong, 0);
-}
-
 static void models_become_relay(void **state)
 {
     (void)state;
-    check_file("tests/onnx/import.txt");
+    case_check_file("tests/onnx/import.txt", import_text);
 }
 
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
-    check_file("tests/onnx/errors.txt");
+    case_check_file("tests/onnx/errors.txt", import_text);
 }
 
 /* The file holds several elements of less than 8 bits in a byte, a constant one. */
