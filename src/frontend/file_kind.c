@@ -6,6 +6,7 @@
 #include "base/wire/pb.h"
 #include "base/wire/tar.h"
 #include "frontend/frontend.h"
+#include "frontend/import/look.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -43,12 +44,12 @@ static const struct { const char *suffix; int kind; } suffixes[] = { /* content 
 
 static bool begins(const uint8_t *at, size_t n, const char *text)
 {
-    return n >= strlen(text) && memcmp(at, text, strlen(text)) == 0;
+    return look_begins((tn_bytes){at, n}, text);
 }
 
 static bool holds(const uint8_t *at, size_t n, const char *text)
 {
-    return memmem(at, n, text, strlen(text)) != NULL;
+    return look_holds((tn_bytes){at, n}, text);
 }
 
 static bool ends(const char *name, size_t n, const char *suffix)
@@ -77,19 +78,17 @@ static int kind_of_zip(const uint8_t *at, size_t n)
     if (n < END_BYTES || !begins(at + end, n - end, "PK\5\6"))
         return TRUNCATED_ZIP;
     int kind = ZIP;
-    bool code = false;
     size_t pos = u32(at + end + 16);
     for (int i = 0; i < LOOKED_AT && pos + ENTRY_BYTES <= end && begins(at + pos, end - pos, "PK\1\2"); i++) {
         const char *name = (const char *)at + pos + ENTRY_BYTES;
         size_t k = u16(at + pos + 28), next = pos + ENTRY_BYTES + k + u16(at + pos + 30) + u16(at + pos + 32);
         if (pos + ENTRY_BYTES + k > end)
             break;
-        code = code || holds((const uint8_t *)name, k, "/code/");
         for (size_t r = 0; r < sizeof rows / sizeof *rows && (kind == ZIP || kind == TORCH_WEIGHTS); r++)
             kind = ends(name, k, rows[r].suffix) ? rows[r].kind : kind;
         pos = next;
     }
-    return kind == TORCH_WEIGHTS && code ? TORCHSCRIPT : kind;
+    return kind;
 }
 
 static int kind_of_tar(const uint8_t *at, size_t n)
@@ -253,10 +252,11 @@ const tn_file_kind *tn_file_kind_of_folder(const char *path)
     static const struct {
         const char *name;
         int kind;
-    } rows[] = {{"saved_model.pb", FOLDER_SAVED_MODEL},
-                {"Manifest.json", FOLDER_COREML},
-                {"mod.so", FOLDER_PACKAGE},
-                {"model.onnx", FOLDER_ONNX}};
+    } rows[] = {{"Manifest.json", FOLDER_COREML}, {"mod.so", FOLDER_PACKAGE}};
+    for (size_t i = 0; i < tn_n_formats; i++)
+        for (const char *const *f = tn_formats[i].inside; f && *f; f++)
+            if (has(path, *f))
+                return &tn_formats[i].kind;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (has(path, rows[i].name))
             return &kinds[rows[i].kind];

@@ -2,106 +2,20 @@
  * the suffix. */
 #include "frontend/frontend.h"
 
-#include "base/wire/pb.h"
 #include "frontend/file_kind.h"
-#include "frontend/import/zip.h"
+#include "frontend/import/look.h"
 #include "relay/relay.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- looking at content ---- */
-
-/* The fields of a ModelProto in any order, a graph among them. */
-static bool sniff_onnx(const uint8_t *at, size_t n)
-{
-    bool graph = false, version = false;
-    tn_pb r = tn_pb_open(at, n);
-    while (tn_pb_next(&r)) {
-        if (r.field < 1 || r.field > 26)
-            return false;
-        version = version || (r.field == 1 && r.wire == TN_PB_VARINT);
-        graph = graph || (r.field == 7 && r.wire == TN_PB_LEN);
-    }
-    return graph && version;
-}
-
-static bool begins(const uint8_t *at, size_t n, const char *text)
-{
-    return n >= strlen(text) && memcmp(at, text, strlen(text)) == 0;
-}
-
-static bool sniff_tflite(const uint8_t *at, size_t n) { return n >= 8 && memcmp(at + 4, "TFL3", 4) == 0; }
+/* ---- Relay text ---- */
 
 static bool sniff_relay(const uint8_t *at, size_t n)
 {
-    while (n && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')) {
-        at++;
-        n--;
-    }
-    return begins(at, n, "#[version") || begins(at, n, "def @");
+    tn_bytes text = look_past_blanks((tn_bytes){at, n});
+    return look_begins(text, "#[version") || look_begins(text, "def @");
 }
-
-static bool holds(const uint8_t *at, size_t n, const char *text)
-{
-    return memmem(at, n, text, strlen(text)) != NULL;
-}
-
-/* An HDF5 file, an archive with one in it (its directory is at the end), or the JSON text of an architecture. */
-static bool sniff_keras(const uint8_t *at, size_t n)
-{
-    enum { LOOKED_AT = 4096 };
-    size_t k = n < LOOKED_AT ? n : LOOKED_AT;
-    if (begins(at, n, "\x89HDF\r\n\x1a\n"))
-        return true;
-    if (begins(at, n, "PK\3\4"))
-        return holds(at + n - k, k, "model.weights.h5") && holds(at + n - k, k, "config.json");
-    while (k && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')) {
-        at++;
-        k--;
-    }
-    return k && *at == '{' && holds(at, k, "\"class_name\"") && holds(at, k, "\"config\"") &&
-           holds(at, k, "\"layers\"");
-}
-
-/* A symbol's JSON, or the parameters beside it. */
-static bool sniff_mxnet(const uint8_t *at, size_t n)
-{
-    enum { LOOKED_AT = 1 << 16 };
-    size_t head = n < LOOKED_AT ? n : LOOKED_AT;
-    if (begins(at, n, "\x12\1\0\0\0\0\0\0") && n >= 24)
-        return true;
-    const char *op = n && *at == '{' ? memmem(at, head, "\"op\"", 4) : NULL;
-    return op && memmem(at, head, "\"nodes\"", 7) && !memmem(at, head, "tvm_op", 6);
-}
-
-/* A configuration; weights are told by their name alone. */
-static bool sniff_darknet(const uint8_t *at, size_t n)
-{
-    for (const uint8_t *end = at + n; at < end; at++) {
-        if (*at == '#' || *at == ';') /* a comment */
-            while (at + 1 < end && *at != '\n')
-                at++;
-        else if (*at != ' ' && *at != '\n' && *at != '\t' && *at != '\r')
-            return begins(at, (size_t)(end - at), "[net]") || begins(at, (size_t)(end - at), "[network]");
-    }
-    return false;
-}
-
-/* TorchScript, or a program of torch.export. */
-static bool sniff_pytorch(const uint8_t *at, size_t n)
-{
-    return imp_zip_holds(at, n, "/constants.pkl") || imp_zip_holds(at, n, "/models/model.json");
-}
-
-/* Files of Caffe are told by their names alone. */
-static bool sniff_nothing(const uint8_t *at, size_t n)
-{
-    (void)at;
-    return n == SIZE_MAX;
-}
-
-/* ---- Relay text ---- */
 
 static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
 {
@@ -119,21 +33,21 @@ static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file
 #define INSIDE(...) SUFFIX(__VA_ARGS__)
 
 const tn_format tn_formats[] = {
-    {"onnx", "ONNX", MODEL("an ONNX model"), false, SUFFIX(".onnx"), INSIDE("model.onnx"), sniff_onnx,
+    {"onnx", "ONNX", MODEL("an ONNX model"), false, SUFFIX(".onnx"), INSIDE("model.onnx"), tn_sniff_onnx,
      tn_import_onnx},
-    {"tflite", "TFLite", MODEL("a TFLite model"), false, SUFFIX(".tflite"), NULL, sniff_tflite,
+    {"tflite", "TFLite", MODEL("a TFLite model"), false, SUFFIX(".tflite"), NULL, tn_sniff_tflite,
      tn_import_tflite},
     {"pb", "TensorFlow", MODEL("a TensorFlow model"), false, SUFFIX(".pb", ".meta"), INSIDE("saved_model.pb"),
      tn_sniff_tensorflow, tn_import_tensorflow},
-    {"keras", "Keras", MODEL("a Keras model"), false, SUFFIX(".keras", ".h5", ".hdf5"), NULL, sniff_keras,
+    {"keras", "Keras", MODEL("a Keras model"), false, SUFFIX(".keras", ".h5", ".hdf5"), NULL, tn_sniff_keras,
      tn_import_keras},
-    {"mxnet", "MXNet", MODEL("an MXNet model"), false, SUFFIX("-symbol.json"), NULL, sniff_mxnet,
+    {"mxnet", "MXNet", MODEL("an MXNet model"), false, SUFFIX("-symbol.json"), NULL, tn_sniff_mxnet,
      tn_import_mxnet},
-    {"darknet", "Darknet", MODEL("a Darknet model"), true, SUFFIX(".cfg", ".weights"), NULL, sniff_darknet,
+    {"darknet", "Darknet", MODEL("a Darknet model"), true, SUFFIX(".cfg", ".weights"), NULL, tn_sniff_darknet,
      tn_import_darknet},
     {"pytorch", "PyTorch", MODEL("a PyTorch model"), false, SUFFIX(".pt", ".pt2", ".jit"), NULL,
-     sniff_pytorch, tn_import_pytorch},
-    {"caffe", "Caffe", MODEL("a Caffe model"), true, SUFFIX(".prototxt", ".caffemodel"), NULL, sniff_nothing,
+     tn_sniff_pytorch, tn_import_pytorch},
+    {"caffe", "Caffe", MODEL("a Caffe model"), true, SUFFIX(".prototxt", ".caffemodel"), NULL, NULL,
      tn_import_caffe},
     {"relay", "Relay text", MODEL("a Relay text"), true, SUFFIX(".relay"), NULL, sniff_relay, import_relay},
 };
@@ -184,7 +98,7 @@ static bool has_suffix(const char *path, const char *suffix)
 const tn_format *tn_format_sniff(const uint8_t *at, size_t n)
 {
     for (size_t i = 0; i < tn_n_formats; i++)
-        if (tn_formats[i].sniff(at, n))
+        if (tn_formats[i].sniff && tn_formats[i].sniff(at, n))
             return &tn_formats[i];
     return NULL;
 }

@@ -32,6 +32,12 @@ typedef struct tn_import_options {
     size_t n_from_zero;
 } tn_import_options;
 
+/* Does the content look like it? */
+typedef bool tn_sniff_fn(const uint8_t *at, size_t n);
+/* `path` is that of the file, inside its folder where a folder was given; `o` may be NULL. */
+typedef tn_status tn_import_fn(tn_graph *g, const char *path, const tn_file *file,
+                               const tn_import_options *o);
+
 typedef struct tn_format {
     const char *name;          /* "onnx", as --model-format takes it */
     const char *title;         /* "ONNX", for messages */
@@ -39,10 +45,9 @@ typedef struct tn_format {
     bool text;                 /* a text file of that suffix is such a model, whatever it says */
     const char *const *suffix; /* lower case, NULL-terminated */
     const char *const
-        *inside; /* files one of which a folder holds that is such a model; NULL: no folder is */
-    bool (*sniff)(const uint8_t *at, size_t n); /* the content looks like it */
-    /* `path` is that of the file, inside its folder where a folder was given; `o` may be NULL. */
-    tn_status (*import)(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o);
+        *inside;        /* files one of which a folder holds that is such a model; NULL: no folder is */
+    tn_sniff_fn *sniff; /* NULL: files are told by their names alone */
+    tn_import_fn *import;
 } tn_format;
 
 extern const tn_format tn_formats[];
@@ -66,23 +71,23 @@ TN_WARN_UNUSED tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *o
 /* The symbols of the inputs of an imported module for which 0 is a size as any other: some result has the symbol in
  * its shape, and none of these is empty where it is 0. Returns their number; *out lies in g's arena. */
 size_t tn_find_zero_symbols(tn_graph *g, const char ***out);
-/* A frozen graph, saved_model.pb with its variables beside it, or a .meta file with its checkpoint beside it. */
-bool tn_sniff_tensorflow(const uint8_t *at, size_t n);
-TN_WARN_UNUSED tn_status tn_import_tensorflow(tn_graph *g, const char *path, const tn_file *file,
-                                              const tn_import_options *o);
-TN_WARN_UNUSED tn_status tn_import_keras(tn_graph *g, const char *path, const tn_file *file,
-                                         const tn_import_options *o);
-TN_WARN_UNUSED tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file,
-                                        const tn_import_options *o);
-TN_WARN_UNUSED tn_status tn_import_tflite(tn_graph *g, const char *path, const tn_file *file,
-                                          const tn_import_options *o);
-TN_WARN_UNUSED tn_status tn_import_caffe(tn_graph *g, const char *path, const tn_file *file,
-                                         const tn_import_options *o);
-TN_WARN_UNUSED tn_status tn_import_darknet(tn_graph *g, const char *path, const tn_file *file,
-                                           const tn_import_options *o);
-TN_WARN_UNUSED tn_status tn_import_mxnet(tn_graph *g, const char *path, const tn_file *file,
-                                         const tn_import_options *o);
-TN_WARN_UNUSED tn_status tn_import_pytorch(tn_graph *g, const char *path, const tn_file *file,
-                                           const tn_import_options *o);
+
+/* The readers of the table, one in each folder. */
+TN_WARN_UNUSED tn_import_fn tn_import_caffe;
+TN_WARN_UNUSED tn_import_fn tn_import_darknet;
+TN_WARN_UNUSED tn_import_fn tn_import_keras;
+TN_WARN_UNUSED tn_import_fn tn_import_mxnet;
+TN_WARN_UNUSED tn_import_fn tn_import_onnx;
+TN_WARN_UNUSED tn_import_fn tn_import_pytorch;
+TN_WARN_UNUSED tn_import_fn tn_import_tensorflow;
+TN_WARN_UNUSED tn_import_fn tn_import_tflite;
+
+tn_sniff_fn tn_sniff_darknet;
+tn_sniff_fn tn_sniff_keras;
+tn_sniff_fn tn_sniff_mxnet;
+tn_sniff_fn tn_sniff_onnx;
+tn_sniff_fn tn_sniff_pytorch;
+tn_sniff_fn tn_sniff_tensorflow;
+tn_sniff_fn tn_sniff_tflite;
 
 #endif

@@ -4,6 +4,8 @@
  * Linear. */
 #include "frontend/darknet/darknet.h"
 
+#include "frontend/import/look.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -370,6 +372,18 @@ static tn_status import_files(dk_import *d, tn_bytes given)
                    : TN_FAIL;
     tn_bytes found = {beside->at, beside->n};
     return import(d, is_config ? given : found, is_config ? found : given);
+}
+
+/* A configuration; weights are told by their name alone. */
+bool tn_sniff_darknet(const uint8_t *at, size_t n)
+{
+    tn_bytes text = look_past_blanks((tn_bytes){at, n});
+    while (text.n && (*text.at == '#' || *text.at == ';')) { /* a comment */
+        const uint8_t *end = memchr(text.at, '\n', text.n);
+        size_t k = end ? (size_t)(end - text.at) : text.n;
+        text = look_past_blanks((tn_bytes){text.at + k, text.n - k});
+    }
+    return look_begins(text, "[net]") || look_begins(text, "[network]");
 }
 
 tn_status tn_import_darknet(tn_graph *g, const char *path, const tn_file *file,

@@ -4,6 +4,7 @@
 #include "frontend/keras/keras.h"
 
 #include "base/wire/zip.h"
+#include "frontend/import/look.h"
 #include "frontend/import/zip.h"
 
 #include <stdlib.h>
@@ -23,8 +24,6 @@ static tn_status damaged(keras_import *k, const char *fmt, const char *what)
     return tn_error(k->im.g->ctx, "keras-E001", imp_make_loc(&k->im, NULL, NULL),
                     "this is not a Keras model, or it is damaged: %s", why);
 }
-
-static bool begins(tn_bytes b, const char *mark, size_t n) { return b.n >= n && memcmp(b.at, mark, n) == 0; }
 
 /* A member: in place if it is stored. Deflate makes data at most 1032 times as long. */
 static tn_status read_member(keras_import *k, tn_bytes file, const char *name, tn_bytes *out)
@@ -148,7 +147,7 @@ static tn_status open_weights(keras_import *k, parts *p)
 static tn_status open_parts(keras_import *k, const tn_file *file, parts *p)
 {
     tn_bytes all = {file->at, file->n};
-    if (begins(all, "PK", 2)) {
+    if (look_begins(all, "PK")) {
         TN_TRY(open_archive(k, all, p));
     } else if (memchr("{ \t\r\n", all.n ? *all.at : 'x', 5)) {
         p->config = all;
@@ -297,6 +296,20 @@ static tn_status import(keras_import *k, const tn_file *file)
     }
     tn_json_free(&doc);
     return s;
+}
+
+/* An HDF5 file, an archive with one in it (its directory is at the end), or the JSON text of an architecture. */
+bool tn_sniff_keras(const uint8_t *at, size_t n)
+{
+    enum { LOOKED_AT = 4096 };
+    tn_bytes all = {at, n}, head = look_head(all, LOOKED_AT), tail = {at + n - head.n, head.n};
+    if (look_begins(all, "\x89HDF\r\n\x1a\n"))
+        return true;
+    if (look_begins(all, "PK\3\4"))
+        return look_holds(tail, "model.weights.h5") && look_holds(tail, "config.json");
+    head = look_past_blanks(head);
+    return look_begins(head, "{") && look_holds(head, "\"class_name\"") && look_holds(head, "\"config\"") &&
+           look_holds(head, "\"layers\"");
 }
 
 tn_status tn_import_keras(tn_graph *g, const char *path, const tn_file *file,

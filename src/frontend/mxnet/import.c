@@ -3,6 +3,8 @@
  * several), or NAME.json and NAME.params. Variables that have a parameter are constants, the others inputs. */
 #include "frontend/mxnet/mxnet.h"
 
+#include "frontend/import/look.h"
+
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,6 +260,15 @@ static tn_status import_json(mx_import *m, tn_bytes text, const char *name)
 }
 
 bool mx_is_params(const uint8_t *at, size_t n) { return n >= 24 && memcmp(at, "\x12\1\0\0\0\0\0\0", 8) == 0; }
+
+/* A symbol's JSON, or the parameters beside it. */
+bool tn_sniff_mxnet(const uint8_t *at, size_t n)
+{
+    enum { LOOKED_AT = 1 << 16 };
+    tn_bytes head = look_head((tn_bytes){at, n}, LOOKED_AT);
+    return mx_is_params(at, n) || (look_begins(head, "{") && look_holds(head, "\"op\"") &&
+                                   look_holds(head, "\"nodes\"") && !look_holds(head, "tvm_op"));
+}
 
 static tn_status import_pair(mx_import *m, const mx_pair *p)
 {

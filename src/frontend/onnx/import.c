@@ -174,6 +174,20 @@ static tn_status import(onnx_import *o, const tn_file *file)
     return inputs == TN_OK && nodes == TN_OK ? TN_OK : TN_FAIL;
 }
 
+/* The fields of a ModelProto in any order, a graph among them. */
+bool tn_sniff_onnx(const uint8_t *at, size_t n)
+{
+    bool graph = false, version = false;
+    tn_pb r = tn_pb_open(at, n);
+    while (tn_pb_next(&r)) {
+        if (r.field < 1 || r.field > 26)
+            return false;
+        version = version || (r.field == 1 && r.wire == TN_PB_VARINT);
+        graph = graph || (r.field == 7 && r.wire == TN_PB_LEN);
+    }
+    return graph && version;
+}
+
 tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *options)
 {
     onnx_import o = {0};

@@ -131,6 +131,12 @@ static tn_status import_zip(pt_import *p)
                     "the archive holds neither a TorchScript model nor an exported program");
 }
 
+/* TorchScript, or a program of torch.export. */
+bool tn_sniff_pytorch(const uint8_t *at, size_t n)
+{
+    return imp_zip_holds(at, n, "/constants.pkl") || imp_zip_holds(at, n, "/models/model.json");
+}
+
 tn_status tn_import_pytorch(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
 {
     pt_import *p = tn_alloc(sizeof *p);

@@ -279,6 +279,8 @@ static tn_status import(tfl_import *o, const tn_file *file)
     return inputs == TN_OK && nodes == TN_OK ? TN_OK : TN_FAIL;
 }
 
+bool tn_sniff_tflite(const uint8_t *at, size_t n) { return n >= 8 && memcmp(at + 4, "TFL3", 4) == 0; }
+
 tn_status tn_import_tflite(tn_graph *g, const char *path, const tn_file *file,
                            const tn_import_options *options)
 {
