@@ -202,12 +202,13 @@ static const uint8_t *constant_of(const model *m, const char *name)
     return NULL;
 }
 
+/* Those of an archive that was deflated are memory of their own, which dead code elimination leaves. */
 static void weights_are_where_they_lie(void **state)
 {
-    static const char *const names[] = {"dense.keras", "dense.h5"};
+    static const char *const names[] = {"dense.keras", "dense.h5", "dense_packed.keras"};
     static const char *const part[] = {"nn.dense(", "nn.bias_add(", "nn.relu("};
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         char path[512];
         model m;
         snprintf(path, sizeof path, "%s/tests/fuzz/corpus/fuzz_keras/%s", getenv("TENON_SOURCE_DIR"),
@@ -216,9 +217,10 @@ static void weights_are_where_they_lie(void **state)
         assert_int_equal(tn_file_map(&m.ctx, path, &m.file), TN_OK);
         assert_int_equal(tn_import(&m.g, path, &m.file, NULL, NULL), TN_OK);
         has(&m, 3, part);
+        tn_graph_sweep_blobs(&m.g);
         const uint8_t *bias = constant_of(&m, "dense.bias");
         float got[2];
-        assert_true(bias > m.file.at && bias < m.file.at + m.file.n);
+        assert_int_equal(bias > m.file.at && bias < m.file.at + m.file.n, i < 2);
         memcpy(got, bias, sizeof got); /* may be unaligned */
         assert_true(got[0] == 10 && got[1] == -20);
         model_deinit(&m);

@@ -118,13 +118,3 @@ bool tn_zip_next(tn_zip *z, tn_zip_entry *out)
     z->left--;
     return true;
 }
-
-bool tn_zip_find(const void *data, size_t n, const char *name, tn_zip_entry *out, const char **out_error)
-{
-    tn_zip z = tn_zip_open(data, n);
-    while (tn_zip_next(&z, out))
-        if (out->name.n == strlen(name) && memcmp(out->name.at, name, out->name.n) == 0)
-            return true;
-    *out_error = z.error;
-    return false;
-}

@@ -24,7 +24,5 @@ typedef struct tn_zip {
 
 tn_zip tn_zip_open(const void *data, size_t n);
 bool tn_zip_next(tn_zip *z, tn_zip_entry *out); /* false: the end, or z->error set */
-/* The first member of that name; false: there is none, or *out_error set. */
-bool tn_zip_find(const void *data, size_t n, const char *name, tn_zip_entry *out, const char **out_error);
 
 #endif

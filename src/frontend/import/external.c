@@ -44,7 +44,8 @@ static const char *find_file(imp_model *im, const char *location, const char **o
     char *path = root ? realpath(tn_arena_printf(&im->scratch, "%s/%s", root, location), path_room) : NULL;
     size_t n = root ? strlen(root) : 0;
     const char *found = NULL;
-    if (!path)
+    struct stat st;
+    if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         *out_why = "there is no file \"%s\" beside the model";
     else if (strncmp(path, root, n) != 0 || (path[n] != '/' && n > 1))
         *out_why = "\"%s\" is a link to a place outside the model's folder";
@@ -66,13 +67,6 @@ static const tn_file *map_file(imp_model *im, const char *path)
     b->user = f;
     tn_vec_push(&im->g->blob, b);
     return f;
-}
-
-const tn_file *imp_file_beside(imp_model *im, const char *location)
-{
-    const char *why = bad_location(location), *path = why ? NULL : find_file(im, location, &why);
-    struct stat st;
-    return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) ? map_file(im, path) : NULL;
 }
 
 const tn_file *imp_open_file(imp_model *im, const char *location, const char **out_why)

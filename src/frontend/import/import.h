@@ -206,8 +206,6 @@ const tn_file *imp_open_file(imp_model *im, const char *location, const char **o
 /* `bytes`: what the dimensions need; `name`: the tensor's. NULL: reported. */
 const tn_blob *imp_external_data(imp_model *im, const imp_external *e, size_t bytes, const char *name,
                                  const tn_loc *loc);
-/* The file of that name in the model's folder, mapped for as long as the module lives; NULL: there is none. */
-const tn_file *imp_file_beside(imp_model *im, const char *location);
 const tn_blob *imp_refuse_file(imp_model *im, const tn_loc *loc, const char *name, const char *fmt,
                                const char *what);
 

@@ -6,14 +6,15 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { MAX_ENTRIES = 1 << 20, MAX_UNPACKED = 256 << 20 };
-enum { MOST = 1032 }; /* times that deflate makes something smaller */
+enum { MAX_ENTRIES = 1 << 20 };
+enum { ROOM = 256 << 20, ROOM_TIMES = 8 }; /* an archive unpacks to so much, or so many times its size */
+enum { MOST = 1032 };                      /* times that deflate makes something smaller */
 
 const char *imp_zip_open(tn_arena *a, tn_bytes whole, imp_zip *out)
 {
     tn_zip z = tn_zip_open(whole.at, whole.n);
     tn_zip_entry e;
-    *out = (imp_zip){0};
+    *out = (imp_zip){.room = whole.n > ROOM / ROOM_TIMES ? whole.n * ROOM_TIMES : ROOM};
     if (z.error)
         return z.error;
     if (z.left > MAX_ENTRIES)
@@ -37,7 +38,7 @@ const imp_zip_entry *imp_zip_find(const imp_zip *z, const char *name)
     return tn_strmap_get(&z->names, name, strlen(name), &at) ? &z->entry[at] : NULL;
 }
 
-bool imp_zip_unpack(tn_bytes packed, void *to, size_t n)
+static bool unpack(tn_bytes packed, void *to, size_t n)
 {
     z_stream z = {
         .next_in = (Bytef *)packed.at, .avail_in = (uInt)packed.n, .next_out = to, .avail_out = (uInt)n};
@@ -49,16 +50,17 @@ bool imp_zip_unpack(tn_bytes packed, void *to, size_t n)
     return done;
 }
 
-const char *imp_zip_read(tn_arena *a, const imp_zip_entry *e, tn_bytes *out)
+const char *imp_zip_read(tn_arena *a, imp_zip *z, const imp_zip_entry *e, tn_bytes *out)
 {
     *out = e->data;
     if (!e->deflated)
         return NULL;
-    if (e->bytes > MAX_UNPACKED || e->bytes / MOST > e->data.n)
+    if (e->bytes > z->room || e->bytes / MOST > e->data.n)
         return "an entry claims to unpack to more than it can";
+    z->room -= e->bytes;
     uint8_t *to = tn_arena_alloc(a, e->bytes, 8);
     *out = (tn_bytes){to, e->bytes};
-    return imp_zip_unpack(e->data, to, e->bytes) ? NULL : "an entry cannot be unpacked; it is damaged";
+    return unpack(e->data, to, e->bytes) ? NULL : "an entry cannot be unpacked; it is damaged";
 }
 
 bool imp_zip_holds(const uint8_t *at, size_t n, const char *suffix)

@@ -3,7 +3,6 @@
  * and an HDF5 file of weights beside it, either of which may be given. Weights stay where they lie. */
 #include "frontend/keras/keras.h"
 
-#include "base/wire/zip.h"
 #include "frontend/import/look.h"
 #include "frontend/import/zip.h"
 
@@ -25,35 +24,19 @@ static tn_status damaged(keras_import *k, const char *fmt, const char *what)
                     "this is not a Keras model, or it is damaged: %s", why);
 }
 
-/* A member: in place if it is stored. Deflate makes data at most 1032 times as long. */
-static tn_status read_member(keras_import *k, tn_bytes file, const char *name, tn_bytes *out)
+static tn_status read_member(keras_import *k, imp_zip *z, const char *name, tn_bytes *out)
 {
-    const char *error = NULL;
-    tn_zip_entry e;
-    *out = (tn_bytes){0};
-    if (!tn_zip_find(file.at, file.n, name, &e, &error))
-        return error ? damaged(k, "%s", error) : TN_OK;
-    if (!e.data.at || (e.method != TN_ZIP_STORED && e.method != TN_ZIP_DEFLATED))
-        return damaged(k, "its member %s is damaged, or packed in a way that is not supported", name);
-    *out = e.data;
-    if (e.method == TN_ZIP_STORED)
-        return TN_OK;
-    void *to;
-    if (e.bytes / 1032 > e.data.n)
-        return damaged(k, "its member %s claims more data than it holds", name);
-    (void)tn_graph_blob(k->im.g, (size_t)e.bytes, &to);
-    if (!imp_zip_unpack(e.data, to, (size_t)e.bytes))
-        return damaged(k, "its member %s cannot be unpacked", name);
-    *out = (tn_bytes){to, (size_t)e.bytes};
-    return TN_OK;
+    const imp_zip_entry *e = imp_zip_find(z, name);
+    const char *why = e ? imp_zip_read(&k->im.scratch, z, e, out) : NULL;
+    return why ? damaged(k, "%s", why) : TN_OK;
 }
 
-static tn_status open_archive(keras_import *k, tn_bytes file, parts *p)
+static tn_status read_members(keras_import *k, imp_zip *z, parts *p)
 {
-    tn_bytes metadata;
-    TN_TRY(read_member(k, file, "config.json", &p->config));
-    TN_TRY(read_member(k, file, "model.weights.h5", &p->weights));
-    TN_TRY(read_member(k, file, "metadata.json", &metadata));
+    tn_bytes metadata = {0};
+    TN_TRY(read_member(k, z, "config.json", &p->config));
+    TN_TRY(read_member(k, z, "model.weights.h5", &p->weights));
+    TN_TRY(read_member(k, z, "metadata.json", &metadata));
     if (!p->config.n)
         return damaged(k, "the archive has no %s", "config.json");
     tn_json_doc doc = tn_json_read((const char *)metadata.at, metadata.n);
@@ -62,6 +45,15 @@ static tn_status open_archive(keras_import *k, tn_bytes file, parts *p)
         tn_arena_copy(&k->im.scratch, version.n ? version.at : (const void *)"", version.n, 1), version.n};
     tn_json_free(&doc);
     return TN_OK;
+}
+
+static tn_status open_archive(keras_import *k, tn_bytes file, parts *p)
+{
+    imp_zip z;
+    const char *why = imp_zip_open(&k->im.scratch, file, &z);
+    tn_status s = why ? damaged(k, "%s", why) : read_members(k, &z, p);
+    imp_zip_close(&z);
+    return s;
 }
 
 /* ---- files beside the model ---- */
@@ -82,12 +74,12 @@ static const char *stem_of(keras_import *k)
 
 static const tn_file *find_beside(keras_import *k, size_t n, const char *const pattern[])
 {
-    const char *stem = stem_of(k);
+    const char *stem = stem_of(k), *why;
     for (size_t i = 0; i < n; i++) {
         const char *mark = strchr(pattern[i], '*');
         const char *name = mark ? tn_arena_printf(&k->im.scratch, "%s%s", stem, mark + 1) : pattern[i];
-        const tn_file *f = imp_file_beside(&k->im, name);
-        if (f)
+        const tn_file *f = imp_open_file(&k->im, name, &why);
+        if (f || !why)
             return f;
     }
     return NULL;

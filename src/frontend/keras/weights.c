@@ -274,7 +274,7 @@ static tn_value load(imp_node *c, keras_variable *v)
     const tn_blob *blob = NULL;
     void *to;
     if (a.data.at)
-        blob = tn_graph_blob_ref(c->g, a.data.at, bytes); /* the file outlives the graph */
+        blob = imp_blob(c->im, (tn_bytes){a.data.at, bytes}, t);
     else if ((blob = tn_graph_blob(c->g, bytes, &to)) != NULL && !tn_hdf5_read(&k->h5, v->object, &a, to))
         return refuse(c,
                       tn_arena_printf(c->arena, "the values of variable %%s cannot be read: %s", k->h5.error),

@@ -217,7 +217,7 @@ static pt_tensor *weight(pt_import *p, const char *folder, const tn_json *spec)
     int64_t *at = TN_NEW_N(&p->im.scratch, int64_t, 2 * n + 1);
     if (!e || n > PT_MAX_RANK || count(strides) != n || !tn_json_is(dtype, TN_JSON_INT) ||
         !pt_dtype_of(type_code(dtype->u.i), &s->dtype) || !sizes(dims, at) || !sizes(strides, at + n) ||
-        !tn_json_is(offset, TN_JSON_INT) || imp_zip_read(&p->im.scratch, e, &s->data))
+        !tn_json_is(offset, TN_JSON_INT) || imp_zip_read(&p->im.scratch, &p->zip, e, &s->data))
         return NULL;
     s->has_data = true;
     s->key = path;
@@ -230,7 +230,8 @@ static tn_status read_json(pt_import *p, const char *name, tn_json_doc *out)
     const imp_zip_entry *e = imp_zip_find(&p->zip, tn_arena_printf(&p->im.scratch, "%s%s", p->root, name));
     tn_bytes text;
     *out = (tn_json_doc){0};
-    const char *why = e ? imp_zip_read(&p->im.scratch, e, &text) : "a file of the archive is missing";
+    const char *why =
+        e ? imp_zip_read(&p->im.scratch, &p->zip, e, &text) : "a file of the archive is missing";
     if (why)
         return damaged(p, why);
     void *copy = tn_arena_copy(&p->im.scratch, text.at, text.n, 1); /* names outlive the document */

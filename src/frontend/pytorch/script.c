@@ -28,7 +28,7 @@ static const pt_source *source(pt_import *p, tn_bytes module)
     pt_source *s = NULL;
     int line = 0;
     if (e)
-        why = imp_zip_read(&p->im.scratch, e, &text);
+        why = imp_zip_read(&p->im.scratch, &p->zip, e, &text);
     if (e && !why)
         s = pt_parse(&p->im.scratch, tn_intern(p->im.g->ctx, path + strlen(p->root)), text, &why, &line);
     if (why)
@@ -88,7 +88,7 @@ static tn_status load_storages(pt_import *p, const char *folder)
         if (!e)
             return damaged(
                 p, tn_arena_printf(&p->im.scratch, "%s is missing", imp_text(&p->im, pt_words(name).text)));
-        const char *why = imp_zip_read(&p->im.scratch, e, &s->data);
+        const char *why = imp_zip_read(&p->im.scratch, &p->zip, e, &s->data);
         if (why)
             return damaged(p, why);
         s->has_data = true;
@@ -104,7 +104,7 @@ tn_status pt_unpickle_entry(pt_import *p, const char *name, const char *folder, 
     *out = pt_none();
     if (!e)
         return damaged(p, tn_arena_printf(&p->im.scratch, "%s is missing", name));
-    if ((why = imp_zip_read(&p->im.scratch, e, &k.data)) != NULL)
+    if ((why = imp_zip_read(&p->im.scratch, &p->zip, e, &k.data)) != NULL)
         return damaged(p, why);
     k.budget = k.data.n;
     if ((why = pt_unpickle(&k, out)) != NULL)
