@@ -77,6 +77,16 @@ bool imp_dynamic_reshape(imp_node *c, tn_value x, tn_value shape, bool allow_zer
 bool imp_dynamic_expand(imp_node *c, tn_value x, tn_value shape);
 bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps);
 
+/* ---- slices along an axis that differ (unique.c) ---- */
+typedef struct imp_unique {
+    tn_value x;       /* one of each */
+    tn_value index;   /* where it is first, int64 */
+    tn_value inverse; /* of each slice of the data: which one it is */
+    tn_value count;   /* how often it is there */
+} imp_unique;
+/* Sorted, or by first appearance. NaN equals NaN and comes last. */
+imp_unique imp_unique_of(imp_node *c, tn_value x, int axis, bool sorted);
+
 /* ---- parameters that only the run knows (late.c) ---- */
 bool imp_is_known(imp_node *c, tn_value v); /* a small integer tensor of numbers */
 bool imp_is_late(imp_node *c, uint32_t i);  /* operand i is given, and is none */

@@ -2,7 +2,7 @@
  * tf.keras records (TFOpLambda, by the function's name). Parameters are in the configuration, or among the
  * arguments. */
 #include "frontend/keras/rows.h"
-#include "frontend/keras/scan.h"
+#include "frontend/import/scan.h"
 
 #include "base/words.h"
 
@@ -508,7 +508,7 @@ static void repeat(imp_node *c)
 static void flip(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    keras_out(c, keras_flip(c, x, imp_axis(c, whole(c, 1, "axis", 0), imp_rank(x))));
+    keras_out(c, imp_flip(c, x, imp_axis(c, whole(c, 1, "axis", 0), imp_rank(x))));
 }
 
 /* ---- products ---- */

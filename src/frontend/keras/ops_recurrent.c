@@ -1,6 +1,6 @@
 /* Recurrent layers. One without a mask, whose cell nn.recurrent knows, is one operator; others go step by step. */
 #include "frontend/keras/rows.h"
-#include "frontend/keras/scan.h"
+#include "frontend/import/scan.h"
 
 #include <string.h>
 
@@ -102,12 +102,12 @@ static tn_value data_bias(imp_node *c, const cell *k, tn_value *recurrent)
     tn_value second = imp_squeeze(c, imp_slice(c, k->bias, 0, 1, 2), 0);
     *recurrent = part(c, second, 2, k->units);
     const tn_expr *units = tn_idx(c->pool, k->units);
-    tn_value zeros = keras_zeros(c, tn_type_tensor(c->pool, imp_type(second)->dtype, 1, &units, NULL));
+    tn_value zeros = imp_zeros_of(c, tn_type_tensor(c->pool, imp_type(second)->dtype, 1, &units, NULL));
     tn_value gates[] = {imp_slice(c, second, 0, 0, 2 * k->units), zeros};
     return keras_binary(c, &tn_op_add, first, imp_concat(c, 2, gates, 0));
 }
 
-static void run_whole(imp_node *c, const cell *k, const sequence *s, tn_value x, keras_scan *out)
+static void run_whole(imp_node *c, const cell *k, const sequence *s, tn_value x, imp_scan *out)
 {
     static const int64_t time_first[] = {1, 0, 2}, swap[] = {1, 0};
     static const char *const names[] = {"rnn", "gru", "lstm"};
@@ -206,7 +206,7 @@ typedef struct stack {
     bool projected; /* the one cell's data */
 } stack;
 
-static void stack_step(imp_node *c, const keras_scan *s, tn_value x, tn_value state[], tn_value *out)
+static void stack_step(imp_node *c, const imp_scan *s, tn_value x, tn_value state[], tn_value *out)
 {
     const stack *k = s->user;
     for (size_t i = 0; i < k->n && !c->bad; i++) {
@@ -226,13 +226,13 @@ static const tn_type *state_type(imp_node *c, tn_value x, int64_t units)
 }
 
 /* Given as further operands, or by name. */
-static void read_states(imp_node *c, keras_scan *s, size_t skip, const tn_type *const type[])
+static void read_states(imp_node *c, imp_scan *s, size_t skip, const tn_type *const type[])
 {
     const keras_argument *a = keras_argument_of(c, 1, "initial_state");
     size_t given = a ? a->n : keras_n_in(c) - 1, from = a ? 0 : 1;
     for (size_t i = 0; i < s->n_state && !c->bad; i++) {
         bool has = skip + i < given;
-        s->state[i] = !has ? keras_zeros(c, type[i]) : a ? a->at[skip + i].v : keras_in(c, from + skip + i);
+        s->state[i] = !has ? imp_zeros_of(c, type[i]) : a ? a->at[skip + i].v : keras_in(c, from + skip + i);
         s->state[i] = imp_cast(c, s->state[i], type[i]->dtype);
     }
 }
@@ -246,22 +246,22 @@ static bool is_sequence(imp_node *c, tn_value x, int rank)
 }
 
 /* skip: states before those of this layer. */
-static keras_scan run_cells(imp_node *c, const sequence *q, stack *k, size_t skip)
+static imp_scan run_cells(imp_node *c, const sequence *q, stack *k, size_t skip)
 {
-    keras_scan s = {.x = keras_in(c, 0),
-                    .mask = keras_mask(c, 0),
-                    .backwards = q->backwards,
-                    .collects = q->all,
-                    .zero_masked = q->zero_masked,
-                    .step = stack_step,
-                    .user = k};
-    const tn_type *type[KERAS_MAX_STATES];
+    imp_scan s = {.x = keras_in(c, 0),
+                  .mask = keras_mask(c, 0),
+                  .backwards = q->backwards,
+                  .collects = q->all,
+                  .zero_masked = q->zero_masked,
+                  .step = stack_step,
+                  .user = k};
+    const tn_type *type[IMP_MAX_STATES];
     if (!is_sequence(c, s.x, 3))
         return s;
     for (size_t i = 0; i < k->n && !c->bad; i++)
         for (int j = 0; j < (k->at[i].kind == LSTM ? 2 : 1); j++)
-            if (s.n_state == KERAS_MAX_STATES)
-                imp_refuse(c, IMP_TOO_LARGE, "more than %d states are not supported", KERAS_MAX_STATES);
+            if (s.n_state == IMP_MAX_STATES)
+                imp_refuse(c, IMP_TOO_LARGE, "more than %d states are not supported", IMP_MAX_STATES);
             else
                 type[s.n_state++] = state_type(c, s.x, k->at[i].units);
     read_states(c, &s, skip, type);
@@ -276,18 +276,18 @@ static keras_scan run_cells(imp_node *c, const sequence *q, stack *k, size_t ski
     k->projected = k->n == 1;
     if (k->projected)
         s.x = project(c, first, s.x);
-    keras_do_scan(c, &s);
+    imp_do_scan(c, &s);
     return s;
 }
 
 /* in_time: results of steps in the order of time, not in that of computing. */
-static void give_results(imp_node *c, const sequence *q, keras_scan *s, bool in_time)
+static void give_results(imp_node *c, const sequence *q, imp_scan *s, bool in_time)
 {
     if (c->bad)
         return;
     tn_value y = q->all ? s->all : s->last;
     if (q->all && q->backwards && !in_time)
-        y = keras_flip(c, y, 1);
+        y = imp_flip(c, y, 1);
     keras_out_masked(c, y, q->all ? s->mask : (tn_value){0});
     for (size_t i = 0; i < s->n_state && q->states; i++)
         keras_out_masked(c, s->state[i], (tn_value){0});
@@ -300,7 +300,7 @@ static void recurrent(imp_node *c)
     sequence q = read_sequence(c);
     if (!read_cell(c, &k))
         return;
-    keras_scan s = run_cells(c, &q, &one, 0);
+    imp_scan s = run_cells(c, &q, &one, 0);
     give_results(c, &q, &s, false);
 }
 
@@ -333,10 +333,10 @@ static void add_cell(imp_node *c, keras_layer *l, stack *k)
             imp_refuse(&n, IMP_BAD_VALUE, "reverse_state_order is not supported");
     } else if (!strstr(l->class, "Cell") || strncmp(l->class, "Conv", 4) == 0) {
         imp_refuse(&n, IMP_UNKNOWN_OPERATOR, "layer %s is no cell that is known", l->class);
-    } else if (k->n < KERAS_MAX_STATES) {
+    } else if (k->n < IMP_MAX_STATES) {
         (void)(read_cell(&n, &k->at[k->n]) && k->n++);
     } else {
-        imp_refuse(&n, IMP_TOO_LARGE, "more than %d cells are not supported", KERAS_MAX_STATES);
+        imp_refuse(&n, IMP_TOO_LARGE, "more than %d cells are not supported", IMP_MAX_STATES);
     }
     if (!n.bad)
         keras_check_config(&n);
@@ -346,14 +346,14 @@ static void add_cell(imp_node *c, keras_layer *l, stack *k)
 static void rnn(imp_node *c)
 {
     keras_layer *l = keras_layer_of(c);
-    cell at[KERAS_MAX_STATES] = {0};
+    cell at[IMP_MAX_STATES] = {0};
     stack k = {.at = at};
     sequence q = read_sequence(c);
     keras_ignore(c, "cell");
     add_cell(c, l->n_inside ? l->inside[0] : NULL, &k);
     if (c->bad || !k.n)
         return;
-    keras_scan s = run_cells(c, &q, &k, 0);
+    imp_scan s = run_cells(c, &q, &k, 0);
     give_results(c, &q, &s, false);
 }
 
@@ -380,15 +380,15 @@ static void lone_cell(imp_node *c)
 
 /* ---- Bidirectional ---- */
 
-static keras_scan run_direction(imp_node *c, keras_layer *l, bool backwards, size_t skip, sequence *out)
+static imp_scan run_direction(imp_node *c, keras_layer *l, bool backwards, size_t skip, sequence *out)
 {
-    cell at[KERAS_MAX_STATES] = {0};
+    cell at[IMP_MAX_STATES] = {0};
     stack k = {.at = at, .n = 1};
     imp_node n = node_of(c, l);
     keras_call *call = (keras_call *)n.origin;
     call->arg = keras_call_of(c)->arg;
     call->n_arg = keras_call_of(c)->n_arg;
-    keras_scan s = {0};
+    imp_scan s = {0};
     *out = read_sequence(&n);
     out->backwards = backwards;
     if (strcmp(l->class, "RNN") == 0) {
@@ -435,8 +435,8 @@ static void bidirectional(imp_node *c)
     }
     const tn_json *back = tn_json_find(l->inside[0]->config, "go_backwards");
     bool first_back = tn_json_is(back, TN_JSON_BOOL) && back->u.b;
-    keras_scan a = run_direction(c, l->inside[0], first_back, 0, &q[0]);
-    keras_scan b = c->bad ? a : run_direction(c, l->inside[1], !first_back, a.n_state, &q[1]);
+    imp_scan a = run_direction(c, l->inside[0], first_back, 0, &q[0]);
+    imp_scan b = c->bad ? a : run_direction(c, l->inside[1], !first_back, a.n_state, &q[1]);
     if (c->bad)
         return;
     tn_value y[] = {q[0].all ? a.all : a.last, q[0].all ? b.all : b.last},
