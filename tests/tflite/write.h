@@ -160,7 +160,7 @@ static inline int tfl_type_of(const char *name, int *out_bytes)
         int type, bytes;
     } rows[] = {{"float32", 0, 4}, {"float16", 1, 2},  {"int32", 2, 4}, {"uint8", 3, 1},
                 {"int64", 4, 8},   {"string", 5, 1},   {"bool", 6, 1},  {"int16", 7, 2},
-                {"int8", 9, 1},    {"float64", 10, 8}, {"int4", 17, 1}};
+                {"int8", 9, 1},    {"float64", 10, 8}, {"int4", 17, 1}, {"complex64", 8, 8}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0) {
             *out_bytes = rows[i].bytes;
@@ -216,44 +216,52 @@ static inline void tfl_write_options(tn_buf *b, size_t op, const tfl_text_op *o)
     };
     static const struct {
         const char *op;
-        int member;
-    } members[] = {{"CONV_2D", 1},
-                   {"DEPTHWISE_CONV_2D", 2},
-                   {"AVERAGE_POOL_2D", 5},
-                   {"MAX_POOL_2D", 5},
-                   {"SOFTMAX", 9},
-                   {"CONCATENATION", 10},
-                   {"ADD", 11},
-                   {"RESHAPE", 17},
-                   {"MEAN", 27},
-                   {"FULLY_CONNECTED", 8},
-                   {"GATHER", 23},
-                   {"SQUEEZE", 30},
-                   {"MUL", 21},
-                   {"WHILE", 93},
-                   {"IF", 92},
-                   {"RELU", 12},
-                   {"STRIDED_SLICE", 32}};
-    int member = 0;
+        int member, set; /* set 0: BuiltinOptions, 2: BuiltinOptions2 */
+    } members[] = {{"CONV_2D", 1, 0},
+                   {"DEPTHWISE_CONV_2D", 2, 0},
+                   {"AVERAGE_POOL_2D", 5, 0},
+                   {"MAX_POOL_2D", 5, 0},
+                   {"SOFTMAX", 9, 0},
+                   {"CONCATENATION", 10, 0},
+                   {"ADD", 11, 0},
+                   {"RESHAPE", 17, 0},
+                   {"MEAN", 27, 0},
+                   {"FULLY_CONNECTED", 8, 0},
+                   {"GATHER", 23, 0},
+                   {"SQUEEZE", 30, 0},
+                   {"MUL", 21, 0},
+                   {"WHILE", 93, 0},
+                   {"IF", 92, 0},
+                   {"RELU", 12, 0},
+                   {"STRIDED_SLICE", 32, 0},
+                   {"RESIZE_BILINEAR", 15, 0},
+                   {"STABLEHLO_SLICE", 3, 2},
+                   {"STABLEHLO_REDUCE", 6, 2},
+                   {"STABLEHLO_CASE", 23, 2},
+                   {"STABLEHLO_COMPOSITE", 21, 2}};
+    int member = 0, set = 1;
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        member = strcmp(members[i].op, o->name) == 0 ? members[i].member : member;
+        if (strcmp(members[i].op, o->name) == 0) {
+            member = members[i].member;
+            set = members[i].set ? 2 : 1;
+        }
     if (!o->n_option)
         return;
-    tfl_number(b, op, 3, member);
-    size_t t = tfl_table(b, tfl_field(b, op, 4), 12);
+    tfl_number(b, op, set == 1 ? 3 : 11, member);
+    size_t t = tfl_table(b, tfl_field(b, op, set == 1 ? 4 : 12), 12);
     for (int k = 0; k < o->n_option; k++) {
         const char *value = strchr(o->options[k], '=');
         int slot = 11; /* of no option of these operators: a field that nobody knows */
         const char *kind = "I32";
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-            if (rows[i].set == 1 && rows[i].member == member &&
+            if (rows[i].set == set && rows[i].member == member &&
                 strlen(rows[i].name) == (size_t)(value - o->options[k]) &&
                 strncmp(rows[i].name, o->options[k], strlen(rows[i].name)) == 0) {
                 slot = rows[i].slot;
                 kind = rows[i].kind;
             }
         if (strncmp(kind, "LIST", 4) == 0)
-            tfl_numbers(b, t, (uint32_t)slot, value + 1, 4, false);
+            tfl_numbers(b, t, (uint32_t)slot, value + 1, strcmp(kind, "LIST_I64") == 0 ? 8 : 4, false);
         else if (strcmp(kind, "F32") == 0)
             tfl_real_number(b, t, (uint32_t)slot, strtof(value + 1, NULL));
         else
@@ -265,7 +273,7 @@ static inline void tfl_write_op(tn_buf *b, size_t hole, const tfl_text_graph *g,
                                 int code)
 {
     int index[TFL_MAX];
-    size_t at = tfl_table(b, hole, 6);
+    size_t at = tfl_table(b, hole, 13);
     tfl_number(b, at, 0, code);
     for (int i = 0; i < o->n_in; i++)
         index[i] = tfl_find(g, o->in[i]);

@@ -182,6 +182,59 @@ static void branches_are_other_graphs(void **state)
     expect(text, (const float[]){30}, 4, 1, (const double[]){-30});
 }
 
+/* Halfway between 1 and 2, and between -1 and -2. */
+static void resizing_integers_rounds_ties_away(void **state)
+{
+    (void)state;
+    static const int8_t x[] = {1, -1, 2, -2};
+    static const double y[] = {1, -1, 2, -2, 2, -2};
+    expect("tensor x int8 1,2,1,2 scale=1\n"
+           "tensor s int32 2 data=3,1\n"
+           "tensor y int8 1,3,1,2 scale=1\n"
+           "op RESIZE_BILINEAR align_corners=1 : x s -> y\n" ARGS,
+           x, sizeof x, 6, y);
+}
+
+static void segments_are_joined_by_number(void **state)
+{
+    (void)state;
+    static const float x[] = {1, 2, 4, 8};
+    static const double y[] = {8, 0, 5};
+    expect("tensor x float32 4\n"
+           "tensor i int32 4 data=2,-1,2,0\n"
+           "tensor n int32 scalar data=3\n"
+           "tensor y float32 3\n"
+           "op UNSORTED_SEGMENT_SUM : x i n -> y\n" ARGS,
+           x, sizeof x, 3, y);
+}
+
+#define JOIN(op) \
+    "graph\ntensor a float32 scalar\ntensor b float32 scalar\ntensor c float32 scalar\n" op \
+    " : a b -> c\nin a b\nout c\n"
+#define REDUCE \
+    "tensor x float32 2,3\ntensor k float32 scalar data=1\ntensor y float32 2\n" \
+    "op STABLEHLO_REDUCE dimensions=1 body_subgraph_index=1 : x k -> y\n" ARGS
+
+static void reductions_name_a_graph(void **state)
+{
+    (void)state;
+    static const float x[] = {1, 2, 3, 4, 5, 6};
+    expect(REDUCE JOIN("op STABLEHLO_ADD"), x, sizeof x, 2, (const double[]){7, 16});
+    expect(REDUCE JOIN("op STABLEHLO_MAXIMUM"), x, sizeof x, 2, (const double[]){3, 6});
+}
+
+/* A number beyond the branches is the last one. */
+static void cases_are_other_graphs(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "tensor x int32 scalar\ntensor y float32 scalar\n"
+        "op STABLEHLO_CASE branch_subgraph_indices=1,2 : x -> y\n" ARGS
+        "graph\ntensor a float32 scalar data=3\nout a\ngraph\ntensor a float32 scalar data=5\nout a\n";
+    expect(text, (const int32_t[]){0}, 4, 1, (const double[]){3});
+    expect(text, (const int32_t[]){7}, 4, 1, (const double[]){5});
+}
+
 /* ---- what is refused ---- */
 
 typedef struct refusal {
@@ -213,6 +266,13 @@ static const refusal refusals[] = {
     {"tflite-E017", X Y "op RELU : x x -> y\n" ARGS},
     {"tflite-E020", X Y "tensor z float32 1,2\nop RELU : x -> z y\n" ARGS},
     {"tflite-E022", X Y "tensor w float32 1,1 data=1\nop CONV_2D stride_w=1 stride_h=1 : x w - -> y\n" ARGS},
+    {"tflite-E009", REDUCE JOIN("op STABLEHLO_DIVIDE")},
+    {"tflite-E009", X Y "op STABLEHLO_SLICE start_indices=0 limit_indices=1 strides=1 : x -> y\n" ARGS},
+    {"tflite-E010", "tensor x int8 2 scale=1\ntensor y int8 2 scale=1\nop STABLEHLO_ADD : x x -> y\n" ARGS},
+    {"tflite-E010", "tensor x float32 4,4\ntensor n int32 2 data=4,4\ntensor y complex64 4,3\n"
+                    "op RFFT2D : x n -> y\n" ARGS},
+    {"tflite-E010", "tensor x float32 4,4\ntensor n int32 2 data=4,4\ntensor c complex64 4,3\n"
+                    "tensor y complex64 4,3\nop RFFT2D : x n -> c\nop ADD : c c -> y\n" ARGS},
     {"tflite-E022", "tensor x float32 1,1,1,1,1,1,1,1,1\n" Y "op RELU : x -> y\n" ARGS},
 };
 
@@ -233,6 +293,21 @@ static void wrong_models_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
         refuse(&refusals[i], NULL);
+}
+
+static void random_numbers_are_told_of(void **state)
+{
+    (void)state;
+    model m;
+    tn_buf file;
+    assert_int_equal(import_text(&m,
+                                 "tensor n int32 1 data=3\ntensor y float32 3\n"
+                                 "op RANDOM_UNIFORM : n -> y\nout y\n",
+                                 &file, NULL),
+                     TN_OK);
+    assert_non_null(strstr(model_errors(&m), "tflite-W001"));
+    model_deinit(&m);
+    tn_buf_deinit(&file);
 }
 
 static void wrong_shapes_are_refused(void **state)
@@ -306,6 +381,11 @@ int main(void)
         cmocka_unit_test(slices_drop_and_add_dimensions),
         cmocka_unit_test(loops_run_other_graphs),
         cmocka_unit_test(branches_are_other_graphs),
+        cmocka_unit_test(resizing_integers_rounds_ties_away),
+        cmocka_unit_test(segments_are_joined_by_number),
+        cmocka_unit_test(reductions_name_a_graph),
+        cmocka_unit_test(cases_are_other_graphs),
+        cmocka_unit_test(random_numbers_are_told_of),
         cmocka_unit_test(wrong_models_are_refused),
         cmocka_unit_test(wrong_shapes_are_refused),
         cmocka_unit_test(too_much_is_refused),

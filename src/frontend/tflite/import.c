@@ -249,8 +249,14 @@ tn_value tfl_result(tfl_import *o, const tfl_graph *g, uint32_t i, const tn_loc 
 
 static tn_status set_results(tfl_import *o, const tfl_graph *g)
 {
+    const tn_loc *loc = imp_make_loc(&o->im, NULL, NULL);
     for (uint32_t i = 0; i < g->n_out; i++) /* constants have no operator */
-        (void)tfl_result(o, g, i, imp_make_loc(&o->im, NULL, NULL));
+        (void)tfl_result(o, g, i, loc);
+    for (uint32_t i = 0; i < g->n_out; i++)
+        if (g->out[i] >= 0 && g->tensor[g->out[i]].type == TFL_COMPLEX64)
+            return imp_error(&o->im, IMP_BAD_TENSOR, loc,
+                             "output \"%s\" is of complex numbers, which is not supported",
+                             imp_text(&o->im, g->tensor[g->out[i]].name));
     return imp_set_results(&o->im, g->n_out, names_of(o, g, g->n_out, g->out));
 }
 

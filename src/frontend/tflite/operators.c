@@ -1,11 +1,19 @@
 /* The tables of all converters, and what the shared importer must know of TFLite. */
 #include "frontend/tflite/tflite.h"
 
+#include <string.h>
+
 static const imp_table tables[] = {
     {NULL, tfl_rows_math},
     {NULL, tfl_rows_nn},
     {NULL, tfl_rows_shape},
     {NULL, tfl_rows_reduce},
+    {NULL, tfl_rows_resize},
+    {NULL, tfl_rows_index},
+    {NULL, tfl_rows_complex},
+    {NULL, tfl_rows_window},
+    {NULL, tfl_rows_stablehlo},
+    {NULL, tfl_rows_hlo_index},
     {NULL, tfl_rows_detection},
     {NULL, tfl_rows_flow},
     {"custom", tfl_rows_custom},
@@ -13,9 +21,28 @@ static const imp_table tables[] = {
     {0},
 };
 
+/* StableHLO's operators know no scales. Complex tensors have one more dimension here, which other operators would
+ * take for one of theirs. */
+static void check(imp_node *c)
+{
+    bool knows = false;
+    for (const imp_row *r = tfl_rows_complex; r->op; r++)
+        knows = knows || r == c->row;
+    bool plain = strncmp(c->row->op, "STABLEHLO_", 10) == 0;
+    for (uint32_t i = 0; i < imp_n_in(c) && plain; i++)
+        if (tfl_is_quantised(tfl_in(c, i)))
+            imp_refuse(c, IMP_BAD_TENSOR, "StableHLO's operators are not supported with quantised operands");
+    for (uint32_t i = 0; i < imp_n_in(c) && !knows; i++)
+        if (tfl_in(c, i) && tfl_in(c, i)->type == TFL_COMPLEX64)
+            imp_refuse(c, IMP_BAD_TENSOR,
+                       "complex numbers are supported between RFFT2D and REAL, IMAG or "
+                       "COMPLEX_ABS only");
+}
+
 const imp_format tfl_format = {
     .version = "version",
     .tables = tables,
+    .check = check,
     .id =
         {
             [IMP_NO_OUTPUTS] = "tflite-E002",    [IMP_UNKNOWN_OPERATOR] = "tflite-E004",

@@ -1,11 +1,12 @@
 /* Control flow: IF and WHILE, whose branches and bodies are other graphs of the model. */
 #include "frontend/tflite/tflite.h"
 
+#include "frontend/import/loop.h"
 #include "op/control/control.h"
 
 /* Converts graph `which` of the model in the region that is open, for these operands; false: reported. */
-static bool run_graph(imp_node *c, int64_t which, uint32_t n, const tn_value in[], uint32_t n_out,
-                      tn_value out[])
+bool tfl_run_graph(imp_node *c, int64_t which, uint32_t n, const tn_value in[], uint32_t n_out,
+                   tn_value out[])
 {
     tfl_import *o = (tfl_import *)c->im;
     imp_model *im = c->im;
@@ -54,7 +55,7 @@ static void branch_on(imp_node *c)
         in[i] = imp_in(c, i + 1);
     for (int k = 0; k < 2 && !c->bad; k++) {
         c->im->r = r[k] = imp_region_new(c);
-        if (run_graph(c, imp_attr_int(c, names[k], 0), n, in, n_out, out))
+        if (tfl_run_graph(c, imp_attr_int(c, names[k], 0), n, in, n_out, out))
             tn_region_set_results(c->g, r[k], (int)n_out, out);
     }
     c->im->r = outer;
@@ -84,7 +85,7 @@ static bool make_body(imp_node *c, uint32_t n, const tn_type *type[], tn_region 
             tn_region_add_param(c->g, r, tn_arena_printf(c->arena, "carried%u", (unsigned)i), type[i]));
     for (uint32_t i = 0; i < n; i++)
         in[i] = tn_unboxed(c->g, in[i]);
-    if (!run_graph(c, body, n, in, n, out + 1) || !run_graph(c, condition, n, out + 1, 1, out))
+    if (!tfl_run_graph(c, body, n, in, n, out + 1) || !tfl_run_graph(c, condition, n, out + 1, 1, out))
         return true;
     out[0] = one_bool(c, out[0]);
     for (uint32_t i = 0; i < n && !c->bad; i++) {
@@ -123,7 +124,7 @@ static void loop_while(imp_node *c)
     if (c->n_out != n)
         imp_refuse(c, IMP_OPERANDS, "it has %u operands and %zu results; the model is damaged", (unsigned)n,
                    c->n_out);
-    if (c->bad || !run_graph(c, condition, n, in + 2, 1, &in[1]))
+    if (c->bad || !tfl_run_graph(c, condition, n, in + 2, 1, &in[1]))
         return;
     in[1] = one_bool(c, in[1]);
     for (bool again = true; again && !c->bad;) {
@@ -144,10 +145,67 @@ static void loop_while(imp_node *c)
         imp_out(c, i, tn_unboxed(c->g, (tn_value){node, i}));
 }
 
+/* ---- CASE: a number, the branches; one beyond them is the last one ---- */
+
+typedef struct cases {
+    tn_value which;
+    tn_ints graph;
+    uint32_t from; /* branches before it are not taken */
+} cases;
+
+static void take_case(imp_node *c, imp_branches *b, bool side, tn_value out[])
+{
+    cases *k = b->user, rest = *k;
+    if (side || k->from + 1 == k->graph.n) {
+        (void)tfl_run_graph(c, k->graph.at[k->from], 0, NULL, (uint32_t)b->n, out);
+        return;
+    }
+    rest.from++;
+    tn_value is = imp_with(c, &tn_op_equal, k->which, rest.from);
+    imp_branches next = {.condition = is, .n = b->n, .branch = take_case, .user = &rest};
+    if (rest.from + 1 == k->graph.n)
+        take_case(c, &next, true, out);
+    else
+        (void)imp_make_if(c, &next, out);
+}
+
+static void select_case(imp_node *c)
+{
+    cases k = {.which = imp_in(c, 0)};
+    (void)imp_attr_ints(c, "branch_subgraph_indices", &k.graph);
+    if (k.graph.n < 1 || k.graph.n > IMP_MAX_DEPTH || c->n_out < 1)
+        imp_refuse(c, IMP_BAD_VALUE, "it has %u branches", (unsigned)k.graph.n);
+    if (c->bad)
+        return;
+    k.which = imp_rank(k.which) ? imp_reshape(c, k.which, 0, NULL) : k.which;
+    tn_value first = imp_with(c, &tn_op_equal, k.which, 0);
+    imp_branches b = {.condition = first, .n = c->n_out, .branch = take_case, .user = &k};
+    (void)imp_make_if(c, &b, c->out);
+}
+
+/* ---- graphs that stand for an operator ---- */
+
+static void composite(imp_node *c)
+{
+    static const char *const notes[] = {"name", "composite_attributes", "composite_attributes_format",
+                                        "version"};
+    uint32_t n = imp_n_in(c);
+    tn_value *in = TN_NEW_N(c->arena, tn_value, n);
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        imp_attr_ignore(c, notes[i]);
+    for (uint32_t i = 0; i < n; i++)
+        in[i] = imp_in(c, i);
+    (void)tfl_run_graph(c, imp_attr_int(c, "decomposition_subgraph_index", 0), n, in, (uint32_t)c->n_out,
+                        c->out);
+}
+
 // clang-format off
 const imp_row tfl_rows_flow[] = {
-    {"IF",    1, 0, -1, -1, branch_on,  NULL},
-    {"WHILE", 1, 0, -1, -1, loop_while, NULL},
+    {"IF",                  1, 0, -1, -1, branch_on,   NULL},
+    {"WHILE",               1, 0, -1, -1, loop_while,  NULL},
+    {"STABLEHLO_WHILE",     1, 0, -1, -1, loop_while,  NULL},
+    {"STABLEHLO_CASE",      1, 0,  1, -1, select_case, NULL},
+    {"STABLEHLO_COMPOSITE", 1, 0, -1, -1, composite,   NULL},
     {0},
 };
 // clang-format on

@@ -698,30 +698,6 @@ static void batch_to_space(imp_node *c)
     imp_out(c, 0, v);
 }
 
-/* ---- RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR ---- */
-
-static void resize(imp_node *c)
-{
-    bool nearest = c->row->op[7] == 'N', corners = imp_attr_int(c, "align_corners", 0) != 0,
-         half = imp_attr_int(c, "half_pixel_centers", 0) != 0;
-    tn_dims size = imp_extents_in(c, imp_in(c, 1), "size");
-    tn_value x = nearest ? imp_in(c, 0) : tfl_real(c, 0);
-    if (size.n != 2)
-        imp_refuse(c, IMP_BAD_VALUE, "size has %u entries; two are needed", (unsigned)size.n);
-    if (c->bad)
-        return;
-    tn_resize_attr how = {.method = nearest ? "nearest_neighbor" : "linear",
-                          .coordinate_transformation_mode =
-                              corners ? "align_corners"
-                              : half  ? nearest ? "tf_half_pixel_for_nn" : "half_pixel"
-                                      : "asymmetric",
-                          .rounding_method = !nearest  ? ""
-                                             : corners ? "round_prefer_ceil"
-                                                       : "floor",
-                          .cubic_alpha = -0.5};
-    tfl_give(c, 0, imp_resize(c, x, true, size.at, how));
-}
-
 // clang-format off
 const imp_row tfl_rows_shape[] = {
     {"RESHAPE",                 1, 0,  2,  1, reshape,          NULL},
@@ -762,8 +738,6 @@ const imp_row tfl_rows_shape[] = {
     {"DEPTH_TO_SPACE",          1, 0,  1,  1, depth,            NULL},
     {"SPACE_TO_BATCH_ND",       1, 0,  3,  1, space_to_batch,   NULL},
     {"BATCH_TO_SPACE_ND",       1, 0,  3,  1, batch_to_space,   NULL},
-    {"RESIZE_BILINEAR",         1, 0,  2,  1, resize,           NULL},
-    {"RESIZE_NEAREST_NEIGHBOR", 1, 0,  2,  1, resize,           NULL},
     {0},
 };
 // clang-format on

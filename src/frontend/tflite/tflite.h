@@ -9,6 +9,8 @@
 #include "frontend/import/convert.h"
 #include "frontend/import/window.h"
 
+enum { TFL_COMPLEX64 = 8 }; /* of TensorType */
+
 typedef struct tfl_tensor {
     tn_bytes name; /* unique in its graph */
     int type;      /* TensorType of the schema */
@@ -58,7 +60,8 @@ typedef struct tfl_node { /* origin of an imp_node */
 
 extern const imp_format tfl_format;
 extern const imp_row tfl_rows_custom[], tfl_rows_detection[], tfl_rows_flow[], tfl_rows_post_process[],
-    tfl_rows_math[], tfl_rows_nn[], tfl_rows_shape[], tfl_rows_reduce[];
+    tfl_rows_math[], tfl_rows_nn[], tfl_rows_shape[], tfl_rows_reduce[], tfl_rows_resize[], tfl_rows_index[],
+    tfl_rows_complex[], tfl_rows_window[], tfl_rows_stablehlo[], tfl_rows_hlo_index[];
 
 /* ---- reading (model.c) ---- */
 /* Tensors, inputs and outputs of graph i; NULL: reported. */
@@ -79,6 +82,11 @@ const imp_attr *tfl_read_options(tfl_import *o, const tn_flat_table *op, size_t 
 
 /* The numbers of a custom operator's map of options (flex.c); n 0: it has none. */
 const imp_attr *tfl_read_flex(tfl_import *o, tn_bytes data, size_t *out_n);
+
+/* The results of graph `which` of the model for these operands, in the region that is open (ops_flow.c); false:
+ * reported. */
+bool tfl_run_graph(imp_node *c, int64_t which, uint32_t n, const tn_value in[], uint32_t n_out,
+                   tn_value out[]);
 
 /* ---- for converters (quant.c) ---- */
 const tfl_tensor *tfl_in(const imp_node *c, uint32_t i); /* NULL: not given */

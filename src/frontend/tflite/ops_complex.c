@@ -1,0 +1,101 @@
+/* RFFT2D and what takes its results apart. A complex number is two of float32 here, in a last dimension that the model
+ * does not know of, so complex tensors are results and operands of these operators alone. */
+#include "frontend/tflite/tflite.h"
+
+#include "op/signal/signal.h"
+
+#include <math.h>
+
+enum { MAX_LENGTH = 1 << 20 };
+
+/* (cos, sin) of 2 pi k / n; those of quarter turns are exact. */
+static tn_value roots(imp_node *c, int64_t n)
+{
+    float *at = TN_NEW_N(c->arena, float, 2 * (size_t)n);
+    int64_t dim[] = {n, 2};
+    for (int64_t k = 0; k < n; k++) {
+        double angle = 2 * M_PI * ((double)k / (double)n);
+        int64_t turn = 4 * k % n == 0 ? 4 * k / n : -1;
+        at[2 * k] = turn < 0 ? (float)cos(angle) : (float)((turn == 0) - (turn == 2));
+        at[2 * k + 1] = turn < 0 ? (float)sin(angle) : (float)((turn == 1) - (turn == 3));
+    }
+    return tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 2, dim, at, NULL));
+}
+
+/* The last dimension but one of x transformed, with length n; x[..., elements, 1 or 2]. */
+static tn_value transformed(imp_node *c, tn_value x, int64_t n, bool onesided)
+{
+    const tn_type *t = imp_type(x);
+    int r = t->n;
+    const tn_expr *rows[3] = {imp_product(c, t, 0, r - 2), t->dim[r - 2], t->dim[r - 1]},
+                  *dim[IMP_MAX_RANK + 1];
+    for (int i = 0; i < r; i++)
+        dim[i] = t->dim[i];
+    tn_dft_attr a = {false, onesided};
+    tn_value flat = imp_reshape(c, x, 3, rows), table = roots(c, n);
+    tn_value y = imp_call2(c, &tn_op_dft, &a, flat, table);
+    if (c->bad)
+        return y;
+    dim[r - 2] = imp_type(y)->dim[1];
+    dim[r - 1] = imp_type(y)->dim[2];
+    return imp_reshape(c, y, r, dim);
+}
+
+static void rfft2d(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    tn_ints n = imp_ints_in(c, imp_in(c, 1), "fft_length");
+    int r = imp_rank(x);
+    int64_t perm[IMP_MAX_RANK];
+    if (c->bad || r < 2 || r >= IMP_MAX_RANK || n.n != 2 || n.at[0] < 1 || n.at[1] < 1 ||
+        n.at[0] > MAX_LENGTH || n.at[1] > MAX_LENGTH) {
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "fft_length must be two numbers in [1, 2^20], for data of 2 to 7 dimensions");
+        return;
+    }
+    for (int i = 0; i <= r; i++) /* rows and columns change places, the parts stay last */
+        perm[i] = i == r - 2 ? r - 1 : i == r - 1 ? r - 2 : i;
+    tn_value y = transformed(c, imp_unsqueeze(c, x, r), n.at[1], true);
+    y = c->bad ? y : transformed(c, imp_transpose(c, y, r + 1, perm), n.at[0], false);
+    imp_out(c, 0, imp_transpose(c, y, r + 1, perm));
+}
+
+static tn_value part(imp_node *c, tn_value x, int64_t i)
+{
+    int last = imp_rank(x) - 1;
+    return imp_squeeze(c, imp_slice(c, x, last, i, i + 1), last);
+}
+
+static bool is_complex(imp_node *c)
+{
+    const tfl_tensor *x = tfl_in(c, 0);
+    if (!c->bad && (!x || x->type != TFL_COMPLEX64))
+        imp_refuse(c, IMP_BAD_TENSOR, "its operand is not of complex numbers; the model is damaged");
+    return !c->bad;
+}
+
+static void real(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    if (is_complex(c))
+        imp_out(c, 0, part(c, x, c->row->op[0] == 'I'));
+}
+
+static void magnitude(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    if (!is_complex(c))
+        return;
+    tn_value square = imp_call2(c, &tn_op_multiply, NULL, x, x);
+    imp_out(c, 0, imp_call1(c, &tn_op_sqrt, NULL, imp_reduce(c, &tn_op_sum, square, imp_rank(x) - 1)));
+}
+
+// clang-format off
+const imp_row tfl_rows_complex[] = {
+    {"RFFT2D",      1, 0, 2, 1, rfft2d,    NULL},
+    {"REAL",        1, 0, 1, 1, real,      NULL},
+    {"IMAG",        1, 0, 1, 1, real,      NULL},
+    {"COMPLEX_ABS", 1, 0, 1, 1, magnitude, NULL},
+    {0},
+};
+// clang-format on
