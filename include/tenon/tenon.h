@@ -111,6 +111,10 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
     /* Where temporaries live: "plan", in one arena whose places are known (the default); "pool", each in a block of its
      * own that the run takes from a pool of its instance and gives back after the last use. */
     const char *memory;
+    /* Names of the model's values that become its results, in this order, separated by blanks or commas; NULL: the
+     * results are those that the model says. */
+    const char *outputs;
+    const char *signature; /* which of the model's signatures is meant; NULL: the model's default one */
 } tenon_options;
 
 /* Report everything in the options that cannot work, before work begins. `output`: the file that tenon_build is to

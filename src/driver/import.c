@@ -122,6 +122,19 @@ static tn_status parse_shapes(tn_build *b, const char *text, tn_import_options *
     return st;
 }
 
+/* "a b" or "a,b" */
+static void parse_outputs(tn_build *b, const char *text, tn_import_options *o)
+{
+    static const char between[] = " \t,";
+    const char **name = TN_NEW_N(&b->arena, const char *, text ? strlen(text) / 2 + 1 : 0);
+    while (text && *(text += strspn(text, between))) {
+        size_t n = strcspn(text, between);
+        name[o->n_output++] = tn_intern_n(b->ctx, text, n);
+        text += n;
+    }
+    o->output = name;
+}
+
 /* A kernel has a variant for each combination of the sizes that are named for its symbols. */
 static tn_status check_points(tn_build *b)
 {
@@ -141,6 +154,8 @@ tn_status tn_stage_import(tn_build *b)
     tn_import_options o = {0};
     tn_progress_say(b, "import", 0, 0);
     TN_TRY(parse_shapes(b, b->opt.input_shapes, &o));
+    parse_outputs(b, b->opt.outputs, &o);
+    o.signature = b->opt.signature;
     TN_TRY(tn_params_constants(b, &o.constant, &o.n_constant));
     TN_TRY(tn_import(&b->graph, b->model, &b->file, b->opt.model_format, &o));
     TN_TRY(check_points(b));

@@ -19,9 +19,14 @@ static bool sniff_relay(const uint8_t *at, size_t n)
 
 static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
 {
-    if (o && o->n_shape)
+    const char *option = !o             ? NULL
+                         : o->n_shape   ? "--input-shapes"
+                         : o->n_output  ? "--outputs"
+                         : o->signature ? "--signature"
+                                        : NULL;
+    if (option)
         return tn_error(g->ctx, "frontend-E003", &(tn_loc){.file = path},
-                        "--input-shapes does not apply to Relay text; change the shapes in the text");
+                        "%s does not apply to Relay text; change the text", option);
     return tn_relay_parse(g, path, (const char *)file->at, file->n, o ? o->constant : NULL,
                           o ? o->n_constant : 0);
 }

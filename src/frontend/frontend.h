@@ -30,6 +30,9 @@ typedef struct tn_import_options {
     size_t n_constant;
     const char *const *from_zero; /* symbols whose range begins at 0; all others begin at 1 */
     size_t n_from_zero;
+    const char *const *output; /* values that become the results; n_output 0: those that the model says */
+    size_t n_output;
+    const char *signature; /* NULL: the model's default one */
 } tn_import_options;
 
 /* Does the content look like it? */

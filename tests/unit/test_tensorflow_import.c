@@ -1,5 +1,5 @@
 /* Import of small TensorFlow graphs: what Relay they give, and what is said about those that cannot be read
- * (tests/tensorflow/import.txt). */
+ * (tests/tensorflow/import.txt). Lines `outputs NAME...` and `choose SIGNATURE` are import options, too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,14 +9,35 @@
 #include "onnx/cases.h"
 #include "tensorflow/write.h"
 
+/* Takes the line that begins with this word out of the text; NULL: there is none. The words behind it are cut apart. */
+static size_t take_words(char *text, const char *first, const char *word[4])
+{
+    char *at = strstr(text, first), *rest;
+    size_t n = 0;
+    if (!at)
+        return 0;
+    *at = 0;
+    char *end = strchr(at + 1, '\n');
+    if (end)
+        *end = 0;
+    for (char *w = strtok_r(at + strlen(first), " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+        word[n++] = w;
+    assert_true(!end || !end[1]); /* these lines are the last ones */
+    return n;
+}
+
 /* The module's text without its version, then all diagnostics. */
 static const char *import_text(model *m, char *text)
 {
     case_shapes o = {0};
     tn_buf out = {0};
+    const char *output[4], *signature[4] = {NULL};
     case_take_shapes(text, &o);
+    (void)take_words(text, "\nchoose ", signature);
+    size_t n = take_words(text, "\noutputs ", output);
     tn_buf b = write_graph(text);
-    tn_import_options options = {.shape = o.shape, .n_shape = o.n};
+    tn_import_options options = {
+        .shape = o.shape, .n_shape = o.n, .output = output, .n_output = n, .signature = signature[0]};
     m->file = (tn_file){tn_arena_copy(&m->arena, b.at, b.n, 1), b.n, 0};
     tn_buf_deinit(&b);
     tn_status s = tn_import(&m->g, "m.pb", &m->file, NULL, &options);

@@ -39,7 +39,9 @@ static const struct field {
               FIELD(max_nodes, NUMBER),
               FIELD(threads, NUMBER),
               FIELD(states, TEXTS),
-              FIELD(memory, TEXT)};
+              FIELD(memory, TEXT),
+              FIELD(outputs, TEXT),
+              FIELD(signature, TEXT)};
 
 /* The bytes of a str, which live as long as the options. */
 static const char *keep_text(core_options *o, const char *name, PyObject *value)

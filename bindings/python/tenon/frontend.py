@@ -42,10 +42,11 @@ def from_tflite(model: Any, shape_dict: Optional[_module.Shapes] = None, dtype_d
 def from_tensorflow(graph: Any, layout: str = "NHWC", shape: Optional[_module.Shapes] = None,
                     outputs: Optional[Sequence[str]] = None, convert_config: Optional[Mapping[str, Any]] = None) -> Read:
     """Read a TensorFlow graph: a path (a frozen .pb, a SavedModel's folder), bytes, or a GraphDef. Values keep the
-    model's own order of dimensions, whatever `layout` says: kernels choose how they lie in memory."""
+    model's own order of dimensions, whatever `layout` says: kernels choose how they lie in memory.
+
+    outputs    names of the nodes or tensors that become the results"""
     _refuse(convert_config=convert_config)
-    _refuse(outputs=outputs)
-    return _read("pb", graph, shape, None)
+    return _read("pb", graph, shape, None, " ".join(outputs) if outputs else None)
 
 
 def from_keras(model: Any, shape: Optional[_module.Shapes] = None, layout: str = "NCHW") -> Read:
@@ -119,8 +120,9 @@ def _refuse(**given: Any) -> None:
             raise UnsupportedError(f"{name} {value!r} is not supported: a model is read as it says itself")
 
 
-def _read(format: str, model: Any, shape: Optional[_module.Shapes], dtype: Optional[Dtypes]) -> Read:
-    mod = read(model, _module.compile_options(None, shape, None, {"model_format": format}))
+def _read(format: str, model: Any, shape: Optional[_module.Shapes], dtype: Optional[Dtypes],
+          outputs: Optional[str] = None) -> Read:
+    mod = read(model, _module.compile_options(None, shape, None, {"model_format": format, "outputs": outputs}))
     if isinstance(dtype, Mapping):
         _compare(mod, dtype)
     return mod, {}

@@ -114,6 +114,36 @@ static void remove_unused(imp_model *im, tn_region *r)
     }
 }
 
+/* What the user asked for in the place of the model's results, or these. NULL: reported. */
+static const tn_bytes *chosen_results(imp_model *im, size_t *n, const tn_bytes name[])
+{
+    const tn_import_options *o = im->options;
+    const tn_loc *loc = imp_make_loc(im, NULL, NULL);
+    tn_bytes *chosen = TN_NEW_N(&im->scratch, tn_bytes, o ? o->n_output : 0);
+    if (o && o->signature && !im->format->signatures) {
+        (void)imp_error(im, IMP_UNKNOWN_NAME, loc, "--signature %s: models of this format have no signatures",
+                        o->signature);
+        return NULL;
+    }
+    if (!o || !o->n_output)
+        return name;
+    for (size_t i = 0; i < o->n_output; i++) {
+        chosen[i] = (tn_bytes){(const uint8_t *)o->output[i], strlen(o->output[i])};
+        bool known = imp_lookup(im, chosen[i]) != NULL, twice = false;
+        for (size_t k = 0; k < i; k++)
+            twice = twice || imp_same(chosen[i], chosen[k]);
+        if (!known)
+            (void)imp_error(im, IMP_UNKNOWN_NAME, loc, "--outputs: the model has no value \"%s\"",
+                            o->output[i]);
+        if (twice)
+            (void)imp_error(im, IMP_NAME_TWICE, loc, "--outputs: \"%s\" is named twice", o->output[i]);
+        if (!known || twice)
+            return NULL;
+    }
+    *n = o->n_output;
+    return chosen;
+}
+
 /* Result i as it may stand in @main. */
 static tn_status check_result(imp_model *im, const imp_value *x, const char *name)
 {
@@ -131,11 +161,14 @@ static tn_status check_result(imp_model *im, const imp_value *x, const char *nam
 
 tn_status imp_set_results(imp_model *im, size_t n, const tn_bytes name[])
 {
-    tn_value *v = TN_NEW_N(&im->scratch, tn_value, n + im->kept.n);
-    const char **text = TN_NEW_N(im->g->arena, const char *, n + im->kept.n);
     tn_status s = TN_OK;
     if (!n)
         return imp_error(im, IMP_NO_OUTPUTS, imp_make_loc(im, NULL, NULL), "the model has no outputs");
+    name = chosen_results(im, &n, name);
+    if (!name)
+        return TN_FAIL;
+    tn_value *v = TN_NEW_N(&im->scratch, tn_value, n + im->kept.n);
+    const char **text = TN_NEW_N(im->g->arena, const char *, n + im->kept.n);
     for (size_t i = 0; i < n; i++) {
         const imp_value *x = imp_lookup(im, name[i]);
         text[i] = imp_text(im, name[i]);

@@ -58,6 +58,8 @@ typedef struct imp_table {
 typedef struct imp_format {
     const char *version; /* what the version of a set of operators is called: "opset"; NULL: there are none */
     const imp_table *tables;
+    bool
+        signatures; /* a model has several functions, of which the user may choose one (options->signature) */
     void (*check)(imp_node *n); /* before any converter; may be NULL */
     void (*convert)(
         imp_node *n); /* calls the row's converter, or does it in another way; NULL: the row's alone */
@@ -128,7 +130,8 @@ void imp_open(imp_model *im, const imp_format *f, tn_graph *g, const char *path,
               const tn_import_options *o);
 void imp_start(imp_model *im); /* the file has been read: @main begins */
 void imp_close(imp_model *im);
-/* The results of @main by their names. What has no use is removed: shape arithmetic that was worked out, above all. */
+/* The results of @main by their names, unless the user chose others. What has no use is removed: shape
+ * arithmetic that was worked out, above all. */
 TN_WARN_UNUSED tn_status imp_set_results(imp_model *im, size_t n, const tn_bytes name[]);
 /* Bytes that the import holds now, the constants of the graph included. */
 size_t imp_memory(const imp_model *im);

@@ -419,6 +419,16 @@ void tf_demand(tf_import *t, int64_t k)
     tn_vec_deinit(&stack);
 }
 
+bool tf_has_value(const tf_import *t, tn_bytes name)
+{
+    tn_bytes rest;
+    int64_t k = tf_find_node(t->graph, head_of(name, &rest));
+    for (size_t i = 0; k != TF_NONE && i < t->graph->node[k].n_out; i++)
+        if (imp_same(t->graph->node[k].out[i], name))
+            return true;
+    return false;
+}
+
 const imp_value *tf_value_of(tf_import *t, tn_bytes name, const tn_loc *loc)
 {
     tn_bytes rest;

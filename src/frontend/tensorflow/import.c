@@ -87,14 +87,30 @@ static int by_key(const void *a, const void *b)
     return order ? order : (p->key.n > q->key.n) - (p->key.n < q->key.n);
 }
 
-static const tf_signature *signature_of(const tf_meta_graph *m)
+/* Reports that a signature does not exist, and names those that do. */
+static tn_status no_signature(tf_import *t, const tf_meta_graph *m, const char *name)
 {
-    const tf_named_signature *s = m->signature_def.at;
+    const tf_named_signature *s = m ? m->signature_def.at : NULL;
+    tn_buf known = {0};
+    for (size_t i = 0; m && i < m->signature_def.n; i++)
+        tn_buf_printf(&known, "%s%s", i ? ", " : "; it has ", imp_text(&t->im, s[i].key));
+    tn_status st = tn_error(t->im.g->ctx, "tensorflow-E060", imp_make_loc(&t->im, NULL, NULL),
+                            "the model has no signature \"%s\"%s", name,
+                            known.n ? tn_buf_cstr(&known) : "; it has none");
+    tn_buf_deinit(&known);
+    return st;
+}
+
+/* The signature of this name; NULL: the default one. */
+static const tf_signature *signature_of(const tf_meta_graph *m, const char *name)
+{
+    const tf_named_signature *s = m ? m->signature_def.at : NULL;
     const tf_signature *first = NULL;
-    for (size_t i = 0; i < m->signature_def.n; i++) {
-        if (imp_is(s[i].key, "serving_default"))
+    for (size_t i = 0; m && i < m->signature_def.n; i++) {
+        if (imp_is(s[i].key, name ? name : "serving_default"))
             return s[i].value;
-        if (!first && s[i].value && s[i].value->outputs.n && !(s[i].key.n > 1 && s[i].key.at[0] == '_'))
+        if (!first && !name && s[i].value && s[i].value->outputs.n &&
+            !(s[i].key.n > 1 && s[i].key.at[0] == '_'))
             first = s[i].value;
     }
     return first;
@@ -246,7 +262,7 @@ static tn_status add_inputs(tf_import *t, const bool needed[])
 }
 
 /* TensorFlow calls the tensor X:0 that node X computes, and a signature has names of its own: users say either. */
-static const char *node_called(tf_import *t, const char *said, const ports *inputs)
+static const char *node_called(tf_import *t, const char *said, const ports *among)
 {
     size_t n = strlen(said);
     tn_bytes whole = {(const uint8_t *)said, n};
@@ -254,26 +270,41 @@ static const char *node_called(tf_import *t, const char *said, const ports *inpu
         return said;
     if (n > 2 && strcmp(said + n - 2, ":0") == 0)
         return tn_arena_strndup(&t->im.scratch, said, n - 2);
-    for (size_t i = 0; i < inputs->n; i++)
-        if (imp_same(inputs->at[i].key, whole))
-            return tn_arena_strndup(&t->im.scratch, (const char *)inputs->at[i].name.at,
-                                    inputs->at[i].name.n);
+    for (size_t i = 0; i < among->n; i++)
+        if (imp_same(among->at[i].key, whole))
+            return tn_arena_strndup(&t->im.scratch, (const char *)among->at[i].name.at, among->at[i].name.n);
     return said;
 }
 
-static const tn_import_options *options_of(tf_import *t, const tn_import_options *given, const ports *inputs)
+static const tn_import_options *options_of(tf_import *t, const tn_import_options *given, const ports *inputs,
+                                           const ports *outputs)
 {
-    if (!given || !given->n_shape)
+    if (!given || (!given->n_shape && !given->n_output))
         return given;
     tn_import_options *o = TN_NEW(&t->im.scratch, tn_import_options);
     tn_input_shape *shape = TN_NEW_N(&t->im.scratch, tn_input_shape, given->n_shape);
+    const char **output = TN_NEW_N(&t->im.scratch, const char *, given->n_output);
     *o = *given;
     for (size_t i = 0; i < given->n_shape; i++) {
         shape[i] = given->shape[i];
         shape[i].name = node_called(t, shape[i].name, inputs);
     }
+    for (size_t i = 0; i < given->n_output; i++)
+        output[i] = node_called(t, given->output[i], outputs);
     o->shape = shape;
+    o->output = output;
     return o;
+}
+
+/* The outputs that the user names, each called as the user does. */
+static ports chosen(tf_import *t, const tn_import_options *given, const tn_import_options *o)
+{
+    ports p = {TN_NEW_N(&t->im.scratch, port, o->n_output), o->n_output};
+    for (size_t i = 0; i < p.n; i++) {
+        p.at[i].name = (tn_bytes){(const uint8_t *)o->output[i], strlen(o->output[i])};
+        p.at[i].key = (tn_bytes){(const uint8_t *)given->output[i], strlen(given->output[i])};
+    }
+    return p;
 }
 
 /* ---- the model ---- */
@@ -281,22 +312,26 @@ static const tn_import_options *options_of(tf_import *t, const tn_import_options
 static tn_status convert(tf_import *t, const ports *inputs, const ports *outputs)
 {
     imp_model *im = &t->im;
-    tn_bytes *name = TN_NEW_N(&im->scratch, tn_bytes, outputs->n);
     const tn_loc *loc = imp_make_loc(im, NULL, NULL);
-    im->options = options_of(t, im->options, inputs);
+    const tn_import_options *given = im->options;
+    bool choice = given && given->n_output;
+    im->options = options_of(t, given, inputs, outputs);
+    const ports wanted = choice ? chosen(t, given, im->options) : *outputs;
+    tn_bytes *name = TN_NEW_N(&im->scratch, tn_bytes, wanted.n);
     imp_start(im);
-    tn_status s = add_inputs(t, needed_nodes(t, outputs));
+    tn_status s = add_inputs(t, needed_nodes(t, &wanted));
     im->had_errors = im->g->ctx->n_error;
-    for (size_t i = 0; i < outputs->n && !im->stopped; i++) {
-        name[i] = outputs->at[i].name;
-        (void)tf_value_of(t, name[i], loc);
+    for (size_t i = 0; i < wanted.n && !im->stopped; i++) {
+        name[i] = wanted.at[i].name;
+        if (!choice || tf_has_value(t, name[i])) /* else imp_set_results says so */
+            (void)tf_value_of(t, name[i], loc);
     }
     if (s != TN_OK || im->g->ctx->n_error != im->had_errors)
         return TN_FAIL;
-    TN_TRY(imp_set_results(im, outputs->n, name));
-    for (size_t i = 0; i < outputs->n; i++)
-        if (outputs->at[i].key.n)
-            im->g->result_name[i] = imp_text(im, outputs->at[i].key);
+    TN_TRY(imp_set_results(im, wanted.n, name));
+    for (size_t i = 0; i < wanted.n; i++)
+        if (wanted.at[i].key.n)
+            im->g->result_name[i] = imp_text(im, wanted.at[i].key);
     return TN_OK;
 }
 
@@ -339,8 +374,12 @@ static const tf_meta_graph *choose_graph(const tf_saved_model *m)
 
 static tn_status import_meta(tf_import *t, const tf_meta_graph *m, const char *prefix)
 {
+    const char *name = t->im.options ? t->im.options->signature : NULL;
+    const tf_signature *s = signature_of(m, name);
+    if (name && !s)
+        return no_signature(t, m, name);
     TN_TRY(tf_checkpoint_open(t, prefix));
-    return import_graph(t, m ? m->graph_def : NULL, m ? signature_of(m) : NULL);
+    return import_graph(t, m ? m->graph_def : NULL, s);
 }
 
 static tn_status read_file(tf_import *t, const tn_pb_msg *msg, void *out)
@@ -371,7 +410,11 @@ static tn_status import(tf_import *t)
         TN_TRY(read_file(t, &tf_meta_graph_msg, &meta));
         return import_meta(t, &meta, tn_arena_strndup(&im->scratch, name, n));
     }
-    default: TN_TRY(read_file(t, &tf_graph_def_msg, &graph)); return import_graph(t, &graph, NULL);
+    default:
+        if (im->options && im->options->signature)
+            return no_signature(t, NULL, im->options->signature);
+        TN_TRY(read_file(t, &tf_graph_def_msg, &graph));
+        return import_graph(t, &graph, NULL);
     }
 }
 

@@ -9,6 +9,7 @@ static const imp_table tables[] = {
 
 const imp_format tf_format = {
     .tables = tables,
+    .signatures = true,
     .id =
         {
             [IMP_NO_OUTPUTS] = "tensorflow-E002",    [IMP_UNKNOWN_OPERATOR] = "tensorflow-E004",

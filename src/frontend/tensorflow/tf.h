@@ -72,6 +72,7 @@ int64_t tf_find_node(const tf_graph *g, tn_bytes name); /* without `:k`; TF_NONE
 tn_bytes tf_value_name(tf_import *t, const tf_graph *g, tn_bytes name, bool in_function);
 /* Converts node number k of the graph and what it needs. */
 void tf_demand(tf_import *t, int64_t k);
+bool tf_has_value(const tf_import *t, tn_bytes name); /* is it the name of one of the graph? */
 /* A value of the graph, converted if it is not yet; NULL: reported. */
 const imp_value *tf_value_of(tf_import *t, tn_bytes name, const tn_loc *loc);
 const tn_loc *tf_loc(tf_import *t, const tf_node_def *n);
