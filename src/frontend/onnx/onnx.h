@@ -1,8 +1,8 @@
 #ifndef TN_FRONTEND_ONNX_H
 #define TN_FRONTEND_ONNX_H
 /* The ONNX importer: what its reader and its converters share. Converters are written with import/convert.h. */
-#include "frontend/import/convert.h"
 #include "frontend/import/matrix.h"
+#include "frontend/import/text.h"
 #include "frontend/onnx/onnx_proto.h"
 #include "op/nn/nn.h"
 
@@ -77,15 +77,8 @@ void onnx_need_tensors(imp_node *c, const char *what, size_t n, const tn_value v
 /* ---- tensors of texts (ops_string.c) ---- */
 /* The row's converter; where texts are operands, what serves them. */
 void onnx_convert_row(imp_node *c);
-bool onnx_is_text(tn_value v);
-/* n texts as a constant; NULL: reported. */
-tn_node *onnx_texts(imp_model *im, size_t n_dim, const int64_t dim[], size_t n, const tn_bytes text[],
-                    const tn_loc *loc);
 tn_value onnx_texts_attr(imp_node *c, const char *name,
-                         int64_t *out_n);                       /* a list; absent where the attribute is */
-tn_value onnx_text(imp_node *c, const char *text);              /* rank 0 */
-tn_value onnx_text_numbers(imp_node *c, tn_value v, int64_t k); /* of operand k of string.take */
-tn_value onnx_take_texts(imp_node *c, tn_value texts, tn_value at); /* at: int64 */
+                         int64_t *out_n); /* a list; absent where the attribute is */
 tn_value onnx_text_of(imp_node *c, tn_value x);
 /* Of a wide type that holds what t does. */
 tn_value onnx_number_of(imp_node *c, tn_value x, tn_dtype t);

@@ -68,7 +68,7 @@ static void convert(imp_node *c, tn_value x, tn_dtype t)
     if (tn_dtype_is_string(t) || c->bad)
         imp_out(c, 0, onnx_text_of(c, x));
     else
-        imp_out(c, 0, onnx_convert(c, onnx_is_text(x) ? onnx_number_of(c, x, t) : x, t, saturate));
+        imp_out(c, 0, onnx_convert(c, imp_is_text(x) ? onnx_number_of(c, x, t) : x, t, saturate));
 }
 
 static void cast(imp_node *c)

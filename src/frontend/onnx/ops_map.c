@@ -29,15 +29,15 @@ static void zip_map(imp_node *c)
 /* A list as a matrix of one row. */
 static tn_value as_row(imp_node *c, tn_value list)
 {
-    if (!onnx_is_text(list))
+    if (!imp_is_text(list))
         return imp_unsqueeze(c, list, 0);
-    tn_value at = imp_unsqueeze(c, onnx_text_numbers(c, list, 0), 0);
+    tn_value at = imp_unsqueeze(c, imp_text_numbers(c, list, 0), 0);
     return imp_call2(c, &tn_op_string_take, NULL, list, at);
 }
 
 static tn_value absent_of(imp_node *c, tn_dtype t, const char *text)
 {
-    return tn_dtype_is_string(t) ? onnx_text(c, text) : imp_const(c, t, 0);
+    return tn_dtype_is_string(t) ? imp_const_text(c, text) : imp_const(c, t, 0);
 }
 
 /* The type of the map that operand 0 is; `whole`: its keys must be int64. NULL: reported. */
@@ -102,7 +102,7 @@ static void cast_map(imp_node *c)
     if (tn_dtype_is_string(kinds[k].t))
         v = onnx_text_of(c, v);
     else
-        v = onnx_is_text(v) ? onnx_number_of(c, v, kinds[k].t) : imp_cast(c, v, kinds[k].t);
+        v = imp_is_text(v) ? onnx_number_of(c, v, kinds[k].t) : imp_cast(c, v, kinds[k].t);
     imp_out(c, 0, v);
 }
 

@@ -157,7 +157,7 @@ tn_value onnx_ml_labels(imp_node *c, const char *ints, int64_t *out_n)
 
 tn_value onnx_ml_label(imp_node *c, tn_value labels, tn_value best)
 {
-    return onnx_is_text(labels) ? onnx_take_texts(c, labels, best) : imp_take(c, labels, best, 0);
+    return imp_is_text(labels) ? imp_take_texts(c, labels, best) : imp_take(c, labels, best, 0);
 }
 
 static void linear_classifier(imp_node *c)
@@ -537,9 +537,9 @@ static void feature_vectorizer(imp_node *c)
 
 static void check_keys(imp_node *c, tn_value x, tn_value keys)
 {
-    if (!c->bad && onnx_is_text(x) != onnx_is_text(keys))
+    if (!c->bad && imp_is_text(x) != imp_is_text(keys))
         imp_fail(c, "onnx-E086", "operand 0 is %s, but the keys are %s", imp_type_text(c, imp_type(x)),
-                 onnx_is_text(keys) ? "strings" : "numbers");
+                 imp_is_text(keys) ? "strings" : "numbers");
 }
 
 static void one_hot_encoder(imp_node *c)
@@ -603,58 +603,17 @@ static tn_value default_of(imp_node *c, tn_dtype t)
     int64_t whole = imp_attr_int(c, "default_int64", -1);
     const char *text = imp_attr_string(c, "default_string", "_Unused");
     if (!given && tn_dtype_is_string(t))
-        return onnx_text(c, text);
+        return imp_const_text(c, text);
     if (!given)
         return tn_dtype_is_float(t) ? imp_const(c, t, real) : imp_cast(c, imp_i64(c, whole), t);
     tn_node *k = onnx_any_constant(c->im, given, c->loc->node, c->loc);
     c->bad = c->bad || !k;
-    if (k && tn_dtype_is_string(t) != onnx_is_text(tn_val(k)))
+    if (k && tn_dtype_is_string(t) != imp_is_text(tn_val(k)))
         imp_fail(c, "onnx-E009", "default_tensor is %s, but the values are %s", imp_type_text(c, k->type[0]),
                  tn_dtype_is_string(t) ? "strings" : "numbers");
     if (c->bad || tn_dtype_is_string(t))
         return c->bad ? (tn_value){0} : tn_val(k);
     return imp_cast(c, imp_reshape(c, tn_val(k), 0, NULL), t);
-}
-
-/* 1 + where the elements of x stand among numbers (the last of equal keys), 0 for those that do not; since
- * version 4 NaN equals NaN. */
-static tn_value find_number(imp_node *c, tn_value x, tn_value keys, int64_t n)
-{
-    tn_dtype t = imp_type(x)->dtype;
-    tn_value each = imp_unsqueeze(c, x, imp_rank(x)), same = two(c, &tn_op_equal, each, imp_cast(c, keys, t));
-    if (tn_dtype_is_float(t) && c->version >= 4) {
-        tn_value none = imp_call1(c, &tn_op_isnan, NULL, each);
-        none = two(c, &tn_op_logical_and, none, imp_call1(c, &tn_op_isnan, NULL, imp_cast(c, keys, t)));
-        same = two(c, &tn_op_logical_or, same, none);
-    }
-    int64_t *number = TN_NEW_N(c->arena, int64_t, (size_t)n);
-    for (int64_t i = 0; i < n; i++)
-        number[i] = i + 1;
-    tn_value at = imp_const_ints(c, TN_I64, 1, (uint32_t)n, number);
-    at = imp_choose(c, same, at, imp_i64(c, 0));
-    return imp_reduce(c, &tn_op_max, at, imp_rank(x));
-}
-
-/* The same among n texts. */
-static tn_value find_text(imp_node *c, tn_value x, tn_value keys, int64_t n)
-{
-    tn_value at = two(c, &tn_op_string_find, x, keys);
-    tn_value none = two(c, &tn_op_equal, at, imp_i64(c, n)), next = imp_with(c, &tn_op_add, at, 1);
-    return imp_choose(c, none, imp_i64(c, 0), next);
-}
-
-/* values[at - 1], or rest where `at` is 0. */
-static tn_value looked_up(imp_node *c, tn_value rest, tn_value values, tn_value at)
-{
-    tn_value zero = imp_i64(c, 0);
-    if (!onnx_is_text(values)) {
-        tn_value table[2] = {imp_unsqueeze(c, rest, 0), values};
-        return imp_take(c, imp_concat(c, 2, table, 0), at, 0);
-    }
-    tn_value none = two(c, &tn_op_equal, at, zero), first = onnx_text_numbers(c, rest, 1);
-    first = imp_rank(first) && !c->bad ? imp_reshape(c, first, 0, NULL) : first;
-    tn_value in[3] = {values, rest, imp_choose(c, none, first, two(c, &tn_op_subtract, at, imp_i64(c, 1)))};
-    return imp_call(c, &tn_op_string_take, NULL, 3, in);
 }
 
 /* The value of the last key that equals an element, else the default. */
@@ -668,8 +627,9 @@ static void label_encoder(imp_node *c)
     check_keys(c, x, keys);
     if (c->bad)
         return;
-    tn_value at = onnx_is_text(x) ? find_text(c, x, keys, n_keys) : find_number(c, x, keys, n_keys);
-    imp_out(c, 0, looked_up(c, default_of(c, imp_type(values)->dtype), values, at));
+    tn_value at = imp_is_text(x) ? imp_find_text(c, x, keys, n_keys)
+                                 : imp_find_number(c, x, keys, n_keys, c->version >= 4);
+    imp_out(c, 0, imp_looked_up(c, default_of(c, imp_type(values)->dtype), values, at));
 }
 
 /* Strings to integers, or integers to strings, by two lists of n elements. */
@@ -682,10 +642,11 @@ static void map_category(imp_node *c, tn_value texts, tn_value ints, int64_t n)
         imp_fail(c, "onnx-E009", "there are no categories");
     if (c->bad)
         return;
-    bool from_text = onnx_is_text(x);
-    tn_value rest = from_text ? imp_i64(c, whole) : onnx_text(c, text);
-    tn_value at = from_text ? find_text(c, x, texts, n) : find_number(c, imp_cast(c, x, TN_I64), ints, n);
-    imp_out(c, 0, looked_up(c, rest, from_text ? ints : texts, at));
+    bool from_text = imp_is_text(x);
+    tn_value rest = from_text ? imp_i64(c, whole) : imp_const_text(c, text);
+    tn_value at = from_text ? imp_find_text(c, x, texts, n)
+                            : imp_find_number(c, imp_cast(c, x, TN_I64), ints, n, false);
+    imp_out(c, 0, imp_looked_up(c, rest, from_text ? ints : texts, at));
 }
 
 static void category_mapper(imp_node *c)

@@ -234,7 +234,7 @@ static void constant(imp_node *c)
     } else if ((a = imp_attr_find(c, "value_floats", IMP_A_FLOATS))) {
         imp_out(c, 0, float_list(c, a));
     } else if (imp_has_attr(c, "value_string")) {
-        imp_out(c, 0, onnx_text(c, imp_attr_string(c, "value_string", "")));
+        imp_out(c, 0, imp_const_text(c, imp_attr_string(c, "value_string", "")));
     } else if (imp_has_attr(c, "value_strings")) {
         int64_t n;
         imp_out(c, 0, onnx_texts_attr(c, "value_strings", &n));

@@ -520,7 +520,7 @@ static tn_value text_items(imp_node *c, tn_value x, tn_ints *pool)
             tn_strmap_get(&last, (const char *)a->texts.at[i].at, a->texts.at[i].n, &at) ? (int64_t)at : 0;
     tn_strmap_deinit(&last);
     *pool = (tn_ints){(uint32_t)n, item};
-    if (!c->bad && !onnx_is_text(x))
+    if (!c->bad && !imp_is_text(x))
         imp_fail(c, "onnx-E086", "operand 0 is %s, but pool_strings are strings",
                  imp_type_text(c, imp_type(x)));
     return imp_call2(c, &tn_op_string_find, NULL, x, onnx_texts_attr(c, "pool_strings", &n_list));

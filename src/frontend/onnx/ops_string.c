@@ -1,74 +1,22 @@
 /* Tensors of texts: StringConcat, StringSplit, StringNormalizer, RegexFullMatch, constants; and operators
  * that serve numbers too.
- *
- * Most of those only move elements. They get numbers of elements in the place of texts (string.number), an
- * offset for each operand, and string.take reads the texts by the numbers that come out. */
+ */
 #include "frontend/onnx/onnx.h"
 
-#include "base/take.h"
 #include "op/host/host.h"
 
 #include <string.h>
 
 /* ---- constants ---- */
 
-tn_node *onnx_texts(imp_model *im, size_t n_dim, const int64_t dim[], size_t n, const tn_bytes text[],
-                    const tn_loc *loc)
-{
-    tn_graph *g = im->g;
-    int64_t rank = (int64_t)n_dim, ends = (int64_t)n + 1, bytes = 0;
-    int64_t *offset = TN_NEW_N(g->arena, int64_t, n + 1);
-    for (size_t i = 0; i < n; i++)
-        offset[i + 1] = bytes += (int64_t)text[i].n;
-    char *all = tn_arena_alloc(g->arena, (size_t)bytes + 1, 1);
-    for (size_t i = 0; i < n; i++)
-        if (text[i].n)
-            memcpy(all + offset[i], text[i].at, text[i].n);
-    tn_value in[] = {tn_val(tn_make_constant(g, im->r, NULL, TN_I64, 1, &rank, dim, NULL)),
-                     tn_val(tn_make_constant(g, im->r, NULL, TN_I64, 1, &ends, offset, NULL)),
-                     tn_val(tn_make_constant(g, im->r, NULL, TN_U8, 1, &bytes, all, NULL))};
-    return tn_make_call(g, im->r, NULL, &tn_op_string_make, 3, in, NULL, loc);
-}
-
-/* A list; absent if the converter failed. */
-static tn_value text_list(imp_node *c, size_t n, const tn_bytes text[])
-{
-    int64_t dim = (int64_t)n;
-    return c->bad ? (tn_value){0} : tn_val(onnx_texts(c->im, 1, &dim, n, text, c->loc));
-}
-
 tn_value onnx_texts_attr(imp_node *c, const char *name, int64_t *out_n)
 {
     const imp_attr *a = imp_attr_find(c, name, IMP_A_TEXTS);
     *out_n = a ? (int64_t)a->texts.n : 0;
-    return a ? text_list(c, a->texts.n, a->texts.at) : (tn_value){0};
-}
-
-tn_value onnx_text(imp_node *c, const char *text)
-{
-    tn_bytes one = {(const uint8_t *)text, strlen(text)};
-    return c->bad ? (tn_value){0} : tn_val(onnx_texts(c->im, 0, NULL, 1, &one, c->loc));
-}
-
-bool onnx_is_text(tn_value v)
-{
-    return v.def && imp_type(v)->kind == TN_T_TENSOR && tn_dtype_is_string(imp_type(v)->dtype);
+    return a ? imp_text_list(c, a->texts.n, a->texts.at) : (tn_value){0};
 }
 
 /* ---- moving ---- */
-
-tn_value onnx_text_numbers(imp_node *c, tn_value v, int64_t k)
-{
-    int64_t base = k << TN_TAKE_BITS;
-    v = imp_call1(c, &tn_op_string_number, NULL, v);
-    return k ? imp_call2(c, &tn_op_add, NULL, v, imp_const_ints(c, TN_I64, 0, 1, &base)) : v;
-}
-
-/* `texts` elements of a list, by their numbers in it. */
-tn_value onnx_take_texts(imp_node *c, tn_value texts, tn_value at)
-{
-    return imp_call2(c, &tn_op_string_take, NULL, texts, at);
-}
 
 static const struct {
     const char *op;
@@ -97,27 +45,10 @@ static const struct {
 
 static void move(imp_node *c, int results)
 {
-    tn_value *given = TN_NEW_N(&c->im->scratch, tn_value, c->n_in),
-             *text = TN_NEW_N(&c->im->scratch, tn_value, c->n_in + 1);
-    int n = 0;
-    for (uint32_t i = 0; i < c->n_in; i++) {
-        given[i] = imp_opt(c, i);
-        if (!onnx_is_text(given[i]))
-            continue;
-        text[n] = given[i];
-        given[i] = onnx_text_numbers(c, given[i], n++);
-    }
     if (strcmp(imp_attr_string(c, "reduction", "none"), "none") != 0)
         imp_fail(c, "onnx-E085", "operand %u is a tensor of strings, but the operator takes numbers", 0u);
-    c->given = given;
     if (!c->bad)
-        c->row->convert(c);
-    c->given = NULL;
-    for (size_t o = 0; o < c->n_out && !c->bad && (results < 0 || (int)o < results); o++) {
-        text[n] = c->out[o];
-        if (text[n].def)
-            imp_out(c, (uint32_t)o, imp_call(c, &tn_op_string_take, NULL, n + 1, text));
-    }
+        imp_move_texts(c, results);
 }
 
 /* ---- operators that serve numbers too ---- */
@@ -147,7 +78,7 @@ static bool takes_texts(const imp_row *row)
 void onnx_convert_row(imp_node *c)
 {
     uint32_t i = 0;
-    while (i < c->n_in && !onnx_is_text(imp_opt(c, i)))
+    while (i < c->n_in && !imp_is_text(imp_opt(c, i)))
         i++;
     if (i == c->n_in || takes_texts(c->row)) {
         c->row->convert(c);
@@ -170,7 +101,7 @@ void onnx_convert_row(imp_node *c)
 
 tn_value onnx_text_of(imp_node *c, tn_value x)
 {
-    if (onnx_is_text(x) || c->bad)
+    if (imp_is_text(x) || c->bad)
         return x;
     tn_dtype t = imp_type(x)->dtype, wide = TN_I64;
     if (tn_dtype_is_float(t))
@@ -196,7 +127,7 @@ tn_value onnx_number_of(imp_node *c, tn_value x, tn_dtype t)
 static tn_value text_in(imp_node *c, uint32_t i)
 {
     tn_value v = imp_in(c, i);
-    if (!c->bad && !onnx_is_text(v))
+    if (!c->bad && !imp_is_text(v))
         imp_fail(c, "onnx-E086", "operand %u is %s, but must be a tensor of strings", (unsigned)i,
                  imp_type_text(c, imp_type(v)));
     return v;
@@ -229,7 +160,7 @@ static void normalize(imp_node *c)
         imp_fail(c, "onnx-E009", "case_change_action is \"%s\"; NONE, LOWER and UPPER are known",
                  a.case_change_action);
     if (!words.def)
-        words = text_list(c, 0, NULL);
+        words = imp_text_list(c, 0, NULL);
     imp_out(c, 0, imp_call2(c, &tn_op_string_normalize, &a, x, words));
 }
 

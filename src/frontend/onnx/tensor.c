@@ -300,7 +300,7 @@ tn_node *onnx_any_constant(imp_model *im, const onnx_tensor *t, const char *name
             tn_arena_printf(im->g->arena,
                             "its dimensions need %zu strings, but %zu are given; the model is damaged", count,
                             t->string_data.n));
-    return onnx_texts(im, t->dims.n, t->dims.at, count, t->string_data.at, loc);
+    return imp_texts(im, t->dims.n, t->dims.at, count, t->string_data.at, loc);
 }
 
 const onnx_tensor *onnx_attr_tensor(imp_node *c, const char *name)
