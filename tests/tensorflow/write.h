@@ -214,7 +214,7 @@ static inline tn_buf begin_function(const char *line)
         at += k + 1 + m;
         at += strspn(at, ", ");
     }
-    for (at = strstr(at, "-> ") + 3; *at;) {
+    for (at = strstr(at, "->") + 2, at += *at == ' '; *at;) {
         tn_buf arg = {0}, ret = {0};
         size_t k = strcspn(at, "="), m = strcspn(at + k + 1, ",");
         put_bytes(&arg, 1, at, k);

@@ -201,84 +201,40 @@ static tn_status read_objects(tf_import *t)
 
 /* ---- what the model itself restores ---- */
 
-/* The variable of the main graph that an operand of an assignment is. */
-static tn_bytes variable_of(const tf_import *t, const tf_function *fn, tn_bytes name)
+tn_bytes tf_restored_key(tf_import *t, const tf_place *p)
 {
-    if (!fn)
-        return name;
-    const tf_arg *arg = fn->signature->input_arg.at;
-    for (size_t a = 0; a < fn->signature->input_arg.n; a++) {
-        if (!imp_same(arg[a].name, name))
-            continue;
-        for (size_t i = 0; i < t->main->n; i++) { /* who calls it */
-            const tf_node *n = &t->main->node[i];
-            const tf_value *f = tf_find_attr(&n->def->attr, "f");
-            if (f && f->func && imp_same(f->func->name, fn->signature->name) && a < n->n_in)
-                return n->in[a];
-        }
-    }
-    return (tn_bytes){0};
-}
-
-/* RestoreV2 that computes operand `in` of a node, with which of its results; NULL: another thing does. */
-static const tf_node *restore_behind(const tf_graph *g, const tf_node *n, size_t in, size_t *out_k)
-{
-    for (int depth = 0; depth < 8 && in < n->n_in && n->from[in] != TF_NONE; depth++) {
-        const tf_node *from = &g->node[n->from[in]];
-        if (tf_is_op(from->def, "RestoreV2")) {
-            for (*out_k = 0; *out_k < from->n_out; ++*out_k)
-                if (imp_same(from->out[*out_k], n->in[in]))
-                    return from;
-            return NULL;
-        }
-        if (!tf_is_op(from->def, "Identity"))
-            return NULL;
-        n = from;
-        in = 0;
-    }
-    return NULL;
-}
-
-static void trace_assign(tf_import *t, const tf_graph *g, const tf_function *fn, const tf_node *n)
-{
-    size_t k, count;
+    const tf_node *n = &p->graph->node[p->node];
+    tf_place names;
     const tn_bytes *key;
-    const tf_node *r = restore_behind(g, n, 1, &k);
-    if (!r || r->n_in < 2 || r->from[1] == TF_NONE)
-        return;
-    const tf_value *names = tf_find_attr(&g->node[r->from[1]].def->attr, "value");
-    tn_bytes variable = variable_of(t, fn, n->in[0]);
-    if (names && names->tensor && tf_texts(names->tensor, &count, &key) && k < count && variable.n)
-        put_key(t, &t->checkpoint->restored, variable, key[k]);
+    size_t count, k = 0;
+    while (k < n->n_out && !imp_same(n->out[k], p->value))
+        k++;
+    const tf_tensor *c = tf_origin(t, p, 1, &names) ? tf_place_constant(&names) : NULL;
+    return c && tf_texts(c, &count, &key) && k < count ? key[k] : (tn_bytes){0};
 }
 
-static void trace_graph(tf_import *t, const tf_graph *g, const tf_function *fn)
-{
-    for (size_t i = 0; i < g->n; i++)
-        if (g->node[i].n_in >= 2 &&
-            (tf_is_op(g->node[i].def, "AssignVariableOp") || tf_is_op(g->node[i].def, "Assign")))
-            trace_assign(t, g, fn, &g->node[i]);
-}
+static bool assigns(const tf_node_def *n) { return tf_is_op(n, "AssignVariableOp") || tf_is_op(n, "Assign"); }
 
-static bool restores(const tn_pb_array *nodes)
+/* A variable of the main graph that is assigned what RestoreV2 reads. */
+static bool trace_assign(tf_import *t, const tf_place *p, void *user)
 {
-    const tf_node_def *n = nodes->at;
-    for (size_t i = 0; i < nodes->n; i++)
-        if (tf_is_op(&n[i], "RestoreV2"))
-            return true;
-    return false;
+    tf_place variable, value;
+    (void)user;
+    if (!tf_origin(t, p, 1, &value) || !tf_is_op(tf_place_def(&value), "RestoreV2") ||
+        !tf_origin(t, p, 0, &variable))
+        return true;
+    tn_bytes key = tf_restored_key(t, &value);
+    if (key.n)
+        put_key(t, &t->checkpoint->restored, tf_place_def(&variable)->name, key);
+    return true;
 }
 
 /* The main graph is whole when the first variable is read. */
 static void trace_restores(tf_import *t)
 {
-    const tf_library *l = t->def->library;
-    const tf_function *fn = l ? l->function.at : NULL;
+    const tf_visitor v = {assigns, trace_assign, NULL};
     t->checkpoint->traced = true;
-    trace_graph(t, t->main, NULL);
-    for (size_t i = 0; l && i < l->function.n; i++)
-        if (fn[i].signature && restores(&fn[i].node_def))
-            trace_graph(t, tf_graph_new(t, &fn[i].node_def, true), &fn[i]);
+    tf_each_node(t, &v);
 }
 
 tn_bytes tf_checkpoint_key(tf_import *t, const tf_node_def *variable)
@@ -306,6 +262,28 @@ tn_bytes tf_checkpoint_key(tf_import *t, const tf_node_def *variable)
     return key;
 }
 
+/* Texts are their lengths, a checksum of these, and their bytes. */
+static tn_value load_texts(imp_node *c, const tf_bundle_entry *e, const char *name, size_t n,
+                           const int64_t dim[], size_t count)
+{
+    const tn_blob *b = data_of(tf_of(c), e, name, c->loc);
+    cursor at = {b ? b->at : NULL, b ? (const uint8_t *)b->at + b->n : NULL, !b || count > b->n};
+    tn_bytes *text = TN_NEW_N(&c->im->scratch, tn_bytes, at.bad ? 0 : count);
+    for (size_t i = 0; i < count && !at.bad; i++)
+        text[i].n = (size_t)varint(&at);
+    at.bad = at.bad || at.end - at.at < 4;
+    at.at += at.bad ? 0 : 4;
+    for (size_t i = 0; i < count && !at.bad; i++) {
+        at.bad = text[i].n > (size_t)(at.end - at.at);
+        text[i].at = at.at;
+        at.at += at.bad ? 0 : text[i].n;
+    }
+    if (b && at.bad)
+        (void)imp_refuse_file(c->im, c->loc, name, "%s", "the lengths of its texts are damaged");
+    c->bad = at.bad;
+    return c->bad ? (tn_value){0} : tn_val(imp_texts(c->im, n, dim, count, text, c->loc));
+}
+
 tn_value tf_checkpoint_load(imp_node *c, const tf_bundle_entry *e, const char *name)
 {
     tf_import *t = tf_of(c);
@@ -318,11 +296,13 @@ tn_value tf_checkpoint_load(imp_node *c, const tf_bundle_entry *e, const char *n
                  "variable \"%s\" is stored in parts, which is not supported; save it whole", name);
     for (size_t i = 0; i < n && i < IMP_MAX_RANK; i++)
         dim[i] = d[i].size;
-    if (c->bad || !tf_dtype(c->im, e->dtype, name, c->loc, &dtype) ||
+    if (c->bad || !tf_any_dtype(c->im, e->dtype, name, c->loc, &dtype) ||
         !imp_measure(c->im, name, n, dim, dtype, c->loc, &count, &bytes)) {
         c->bad = true;
         return (tn_value){0};
     }
+    if (tn_dtype_is_string(dtype))
+        return load_texts(c, e, name, n, dim, count);
     const tn_blob *b = (uint64_t)e->size == bytes ? data_of(t, e, name, c->loc) : NULL;
     if (!b) {
         if ((uint64_t)e->size != bytes)

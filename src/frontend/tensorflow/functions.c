@@ -23,14 +23,13 @@ static void refuse_assignments(tf_import *t, const tf_graph *g)
                     "that is not supported: take it as an input and return its new value");
 }
 
-static tf_graph *graph_of(tf_import *t, const tf_function *fn)
+tf_graph *tf_function_graph(tf_import *t, const tf_function *fn)
 {
     uint64_t at;
     if (tn_map_get(&t->graphs, tn_map_key(fn), &at))
         return (tf_graph *)(uintptr_t)at;
     tf_graph *g = tf_graph_new(t, &fn->node_def, true);
     tn_map_put(&t->graphs, tn_map_key(fn), (uint64_t)(uintptr_t)g);
-    refuse_assignments(t, g);
     return g;
 }
 
@@ -51,14 +50,18 @@ static tn_bytes returned(const tf_function *fn, tn_bytes name)
     return (tn_bytes){0};
 }
 
+tn_bytes tf_returned(tf_import *t, const tf_function *fn, size_t k)
+{
+    const tf_arg *arg = fn->signature->output_arg.at;
+    return tf_value_name(t, tf_function_graph(t, fn), returned(fn, arg[k].name), true);
+}
+
 /* The body, its parameters being defined. */
 static void results(imp_node *c, const tf_function *fn, size_t n_out, imp_value out[])
 {
     tf_import *t = tf_of(c);
-    const tf_arg *arg = fn->signature->output_arg.at;
     for (size_t i = 0; i < n_out; i++) {
-        tn_bytes name = tf_value_name(t, t->graph, returned(fn, arg[i].name), true);
-        const imp_value *v = tf_value_of(t, name, c->loc);
+        const imp_value *v = tf_value_of(t, tf_returned(t, fn, i), c->loc);
         out[i] = v ? *v : (imp_value){.state = IMP_BAD};
     }
 }
@@ -90,10 +93,11 @@ bool tf_call(imp_node *c, const tf_func *f, size_t n_in, const imp_value in[], s
         return false;
     const tf_arg *arg = fn->signature->input_arg.at;
     tf_frame frame = {t->frame, fn, &f->attr, c->loc->node};
-    tf_graph *outer = t->graph, *g = graph_of(t, fn);
+    tf_graph *outer = t->graph, *g = tf_function_graph(t, fn);
     imp_scope outside = imp_enter(c->im, true);
     t->frame = &frame;
     t->graph = g;
+    refuse_assignments(t, g);
     for (size_t i = 0; i < n_in; i++)
         (void)imp_define(c->im, arg[i].name, in[i], c->loc);
     results(c, fn, n_out, out);

@@ -137,6 +137,12 @@ static tn_bytes head_of(tn_bytes name, tn_bytes *rest)
     return (tn_bytes){name.at, n};
 }
 
+tn_bytes tf_node_name(tn_bytes value)
+{
+    tn_bytes rest;
+    return head_of(value, &rest);
+}
+
 static bool number_of(tn_bytes s, size_t *out)
 {
     *out = 0;
@@ -309,9 +315,11 @@ static void read_attributes(tf_import *t, imp_node *c, const tf_node_def *n)
     imp_attr *to = TN_NEW_N(&t->im.scratch, imp_attr, n->attr.n);
     for (size_t i = 0; i < n->attr.n; i++) {
         const tf_value *v = resolved(t, a[i].value);
+        const tf_list *l = v ? v->list : NULL;
+        bool empty = l && !(l->s.n + l->i.n + l->f.n + l->b.n + l->shape.n + l->tensor.n + l->func.n);
         if (!v || (a[i].key.n && a[i].key.at[0] == '_'))
             continue;
-        if (c->n_attr < 64 && (v->type.n || (v->list && v->list->type.n)))
+        if (c->n_attr < 64 && (v->type.n || empty))
             c->asked |= UINT64_C(1) << c->n_attr;
         to[c->n_attr++] = attribute(a[i].key, v);
     }

@@ -234,8 +234,8 @@ static tn_status add_input(tf_import *t, const tf_node_def *n, imp_input *in)
     const tn_loc *loc = tf_loc(t, n);
     const tf_value *type = tf_find_attr(&n->attr, "dtype");
     TN_TRY(imp_define(im, n->name, (imp_value){.state = IMP_BAD}, loc));
-    if (!tf_dtype(im, type && type->type.n ? *(const int64_t *)type->type.at : 0,
-                  tn_arena_printf(&im->scratch, "input \"%s\"", imp_text(im, n->name)), loc, &in->dtype))
+    if (!tf_any_dtype(im, type && type->type.n ? *(const int64_t *)type->type.at : 0,
+                      tn_arena_printf(&im->scratch, "input \"%s\"", imp_text(im, n->name)), loc, &in->dtype))
         return TN_FAIL;
     return imp_add_input(im, in, loc);
 }
@@ -378,6 +378,7 @@ static tn_status import_meta(tf_import *t, const tf_meta_graph *m, const char *p
     const tf_signature *s = signature_of(m, name);
     if (name && !s)
         return no_signature(t, m, name);
+    t->meta = m;
     TN_TRY(tf_checkpoint_open(t, prefix));
     return import_graph(t, m ? m->graph_def : NULL, s);
 }
@@ -428,6 +429,8 @@ tn_status tn_import_tensorflow(tn_graph *g, const char *path, const tn_file *fil
         tn_strmap_deinit(&t.made.at[i]->index);
     tn_vec_deinit(&t.made);
     tn_map_deinit(&t.graphs);
+    tn_map_deinit(&t.callers);
+    tn_vec_deinit(&t.calls);
     tn_map_deinit(&t.resources);
     tn_strmap_deinit(&t.functions);
     tf_checkpoint_close(&t);

@@ -25,7 +25,7 @@ tn_value tf_resource_new(imp_node *c, tf_resource r)
     return v;
 }
 
-static tf_resource *resource_in(imp_node *c, uint32_t i, enum tf_resource_kind kind, const char *what)
+tf_resource *tf_resource_in(imp_node *c, uint32_t i, enum tf_resource_kind kind, const char *what)
 {
     tf_resource *r = tf_resource_of(tf_of(c), imp_in(c, i));
     if (!c->bad && (!r || r->kind != kind))
@@ -69,7 +69,7 @@ static tn_value value_of(imp_node *c, tf_resource *r)
 
 static void read(imp_node *c)
 {
-    tf_resource *r = resource_in(c, 0, TF_VARIABLE, "variable");
+    tf_resource *r = tf_resource_in(c, 0, TF_VARIABLE, "variable");
     imp_out(c, 0, r ? value_of(c, r) : (tn_value){0});
 }
 
@@ -83,7 +83,7 @@ static void ref_variable(imp_node *c)
 
 static void gather_variable(imp_node *c)
 {
-    tf_resource *r = resource_in(c, 0, TF_VARIABLE, "variable");
+    tf_resource *r = tf_resource_in(c, 0, TF_VARIABLE, "variable");
     tn_value at = imp_in(c, 1);
     imp_attr_ignore(c, "validate_indices");
     imp_attr_ignore(c, "batch_dims");
@@ -93,7 +93,7 @@ static void gather_variable(imp_node *c)
 
 static void variable_shape(imp_node *c)
 {
-    tf_resource *r = resource_in(c, 0, TF_VARIABLE, "variable");
+    tf_resource *r = tf_resource_in(c, 0, TF_VARIABLE, "variable");
     tn_cast_attr a = {tf_attr_dtype(c, "out_type", TN_I32)};
     imp_out(c, 0, r ? imp_call1(c, &tn_op_shape_of, &a, value_of(c, r)) : (tn_value){0});
 }

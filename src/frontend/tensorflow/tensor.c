@@ -41,7 +41,7 @@ static const data_type types[] = { /* by DataType */
     [23] = {"uint64",     {TN_UINT, 64, 1},   LIST(uint64_val), 0},
 };
 // clang-format on
-enum { N_TYPES = sizeof types / sizeof *types, REFERENCE = 100 };
+enum { N_TYPES = sizeof types / sizeof *types, STRING = 7, REFERENCE = 100 };
 
 static const data_type *type_of(int64_t type)
 {
@@ -67,13 +67,30 @@ bool tf_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, 
     return false;
 }
 
-tn_dtype tf_attr_dtype(imp_node *c, const char *name, tn_dtype def)
+bool tf_any_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out)
+{
+    *out = TN_STR;
+    return type % REFERENCE == STRING || tf_dtype(im, type, what, loc, out);
+}
+
+static tn_dtype attr_dtype(imp_node *c, const char *name, tn_dtype def, bool any)
 {
     tn_dtype t = def;
     const imp_attr *a = imp_attr_find(c, name, IMP_A_INT);
-    if (a && !c->bad && !tf_dtype(c->im, a->i, tn_arena_printf(c->arena, "attribute %s", name), c->loc, &t))
+    const char *what = tn_arena_printf(c->arena, "attribute %s", name);
+    if (a && !c->bad && !(any ? tf_any_dtype : tf_dtype)(c->im, a->i, what, c->loc, &t))
         c->bad = true;
     return t;
+}
+
+tn_dtype tf_attr_any_dtype(imp_node *c, const char *name, tn_dtype def)
+{
+    return attr_dtype(c, name, def, true);
+}
+
+tn_dtype tf_attr_dtype(imp_node *c, const char *name, tn_dtype def)
+{
+    return attr_dtype(c, name, def, false);
 }
 
 static bool dims_of(imp_model *im, const tf_tensor *t, const tn_loc *loc, size_t *out_n,
@@ -127,17 +144,34 @@ static tn_value listed(imp_node *c, const tf_tensor *t, const data_type *type, s
     return tn_val(imp_constant(c->im, type->dtype, n, dim, b, c->loc->node));
 }
 
+/* As for numbers, a list that is too short repeats its last text. */
+static tn_value texts(imp_node *c, const tf_tensor *t, size_t n, const int64_t dim[], size_t count)
+{
+    const tn_bytes *given = t->string_val.at;
+    size_t have = t->string_val.n;
+    if (count > have && count > IMP_HOST_MAX) {
+        imp_refuse(c, IMP_BAD_TENSOR, "its %zu texts are not in the file; the model is damaged", count);
+        return (tn_value){0};
+    }
+    tn_bytes *text = TN_NEW_N(&c->im->scratch, tn_bytes, count);
+    for (size_t i = 0; i < count && have; i++)
+        text[i] = given[i < have ? i : have - 1];
+    return tn_val(imp_texts(c->im, n, dim, count, text, c->loc));
+}
+
 tn_value tf_constant(imp_node *c, const tf_tensor *t)
 {
     tn_dtype dtype;
     size_t n, count, bytes;
     int64_t dim[IMP_MAX_RANK];
-    if (c->bad || !tf_dtype(c->im, t->dtype, "the constant", c->loc, &dtype) ||
+    if (c->bad || !tf_any_dtype(c->im, t->dtype, "the constant", c->loc, &dtype) ||
         !dims_of(c->im, t, c->loc, &n, dim) ||
         !imp_measure(c->im, c->loc->node, n, dim, dtype, c->loc, &count, &bytes)) {
         c->bad = true;
         return (tn_value){0};
     }
+    if (tn_dtype_is_string(dtype))
+        return texts(c, t, n, dim, count);
     if (t->tensor_content.n == 0)
         return listed(c, t, type_of(t->dtype), n, dim, count, bytes);
     if (t->tensor_content.n != bytes) {
@@ -154,7 +188,7 @@ bool tf_texts(const tf_tensor *t, size_t *out_n, const tn_bytes **out)
 {
     *out_n = t->string_val.n;
     *out = t->string_val.at;
-    return t->dtype == 7;
+    return t->dtype == STRING;
 }
 
 const tf_shape *tf_attr_shape(imp_node *c, const char *name)

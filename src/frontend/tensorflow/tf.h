@@ -6,6 +6,7 @@
  * of values are those of the file, in one spelling: `node` is the first output of a node, `node:k` another one. */
 #include "frontend/import/convert.h"
 #include "frontend/import/matrix.h"
+#include "frontend/import/text.h"
 #include "frontend/tensorflow/tf_proto.h"
 
 enum { TF_NONE = -1, TF_MAX_OUT = 65536 };
@@ -38,8 +39,8 @@ enum tf_resource_kind { TF_VARIABLE, TF_TABLE, TF_LIST };
 typedef struct tf_resource {
     enum tf_resource_kind kind;
     const char *name;
-    tn_dtype dtype;
-    tn_value value; /* of a variable: absent until it is read; of a table: its values */
+    tn_dtype dtype, key; /* of its values, and of a table's keys */
+    tn_value value;      /* of a variable: absent until it is read; of a table: its values */
     tn_value keys;
     const tf_node_def *def;
     tn_value count; /* of a list: how many elements it has */
@@ -47,15 +48,24 @@ typedef struct tf_resource {
 
 typedef struct tf_checkpoint tf_checkpoint;
 
+typedef struct tf_call_site { /* a node that calls a function */
+    const tf_function *in;    /* where it stands; NULL: in the main graph */
+    int64_t node, next;       /* next: another call of the same function; TF_NONE: the last one */
+} tf_call_site;
+
 typedef struct tf_import {
     imp_model im; /* first: an imp_node's model is one */
     const tf_graph_def *def;
+    const tf_meta_graph *meta; /* NULL: a frozen graph */
     tf_graph *main;
     tf_graph *graph; /* the one being converted */
     tf_frame *frame; /* the function being converted, or NULL */
     tn_strmap functions;
     tn_map graphs; /* of functions that were called */
     tn_vec(tf_graph *) made;
+    tn_vec(tf_call_site) calls;
+    tn_map callers; /* function -> its first call */
+    bool calls_listed;
     tn_map resources;          /* of the nodes that stand for them */
     tf_checkpoint *checkpoint; /* NULL: there is none */
 } tf_import;
@@ -63,11 +73,12 @@ typedef struct tf_import {
 static inline tf_import *tf_of(const imp_node *c) { return (tf_import *)c->im; }
 
 extern const imp_row tf_rows_math[], tf_rows_array[], tf_rows_nn[], tf_rows_state[], tf_rows_flow[],
-    tf_rows_index[], tf_rows_image[], tf_rows_list[];
+    tf_rows_index[], tf_rows_image[], tf_rows_list[], tf_rows_table[], tf_rows_text[];
 extern const imp_format tf_format; /* all of them, and the ids of diagnostics (operators.c) */
 
 /* ---- graphs (graph.c) ---- */
 tf_graph *tf_graph_new(tf_import *t, const tn_pb_array *nodes, bool in_function);
+tn_bytes tf_node_name(tn_bytes value);                  /* of the node that computes it */
 int64_t tf_find_node(const tf_graph *g, tn_bytes name); /* without `:k`; TF_NONE: there is none */
 tn_bytes tf_value_name(tf_import *t, const tf_graph *g, tn_bytes name, bool in_function);
 /* Converts node number k of the graph and what it needs. */
@@ -83,18 +94,44 @@ const tf_value *tf_find_attr(const tn_pb_array *attr, const char *name); /* NULL
 
 /* ---- functions (functions.c) ---- */
 const tf_function *tf_find_function(const tf_import *t, tn_bytes name);
+tf_graph *tf_function_graph(tf_import *t, const tf_function *fn);    /* made once */
+tn_bytes tf_returned(tf_import *t, const tf_function *fn, size_t k); /* the value in it that is result k */
 /* Results of a function of these operands where c stands; false: failed. */
 bool tf_call(imp_node *c, const tf_func *f, size_t n_in, const imp_value in[], size_t n_out, imp_value out[]);
+
+/* ---- what stands behind operands (trace.c) ---- */
+typedef struct tf_place { /* a node of the main graph or of a function */
+    tf_graph *graph;
+    const tf_function *fn; /* NULL: the main graph */
+    int64_t node;
+    tn_bytes value; /* which of its results */
+} tf_place;
+/* The node that computes operand `in`: behind Identity, and of a function's parameter what a call gives for it. */
+bool tf_origin(tf_import *t, const tf_place *from, size_t in, tf_place *out);
+const tf_node_def *tf_place_def(const tf_place *p);
+const tf_tensor *tf_place_constant(const tf_place *p);   /* NULL: it is no Const */
+tn_value tf_place_value(imp_node *c, const tf_place *p); /* converted, in @main; absent: reported */
+
+typedef struct tf_visitor {
+    bool (*wants)(const tf_node_def *n);
+    bool (*visit)(tf_import *t, const tf_place *p, void *user); /* false: no further ones */
+    void *user;
+} tf_visitor;
+/* Every node of the main graph, then of the functions. */
+void tf_each_node(tf_import *t, const tf_visitor *v);
 
 /* ---- attributes ---- */
 const tf_func *tf_attr_func(imp_node *c, const char *name); /* required */
 tn_dtype tf_attr_dtype(imp_node *c, const char *name, tn_dtype def);
+tn_dtype tf_attr_any_dtype(imp_node *c, const char *name, tn_dtype def); /* of texts, too */
 const tf_shape *tf_attr_shape(imp_node *c, const char *name);
 const tf_node_def *tf_def(const imp_node *c);
 
 /* ---- tensors (tensor.c) ---- */
 /* The dtype of a DataType; false: reported, `what` names the tensor. */
 bool tf_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out);
+bool tf_any_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc,
+                  tn_dtype *out); /* of texts, too */
 tn_value tf_constant(imp_node *c, const tf_tensor *t);
 /* n elements of a list of texts; false: the tensor is none */
 bool tf_texts(const tf_tensor *t, size_t *out_n, const tn_bytes **out);
@@ -106,12 +143,18 @@ void tf_checkpoint_close(tf_import *t);
 /* The tensor stored under this name; NULL: none, nothing is reported. */
 const tf_bundle_entry *tf_checkpoint_find(const tf_import *t, tn_bytes key);
 tn_value tf_checkpoint_load(imp_node *c, const tf_bundle_entry *e, const char *name);
+/* The key of the result of RestoreV2 that this is; .n 0: nothing tells. */
+tn_bytes tf_restored_key(tf_import *t, const tf_place *p);
 /* The key under which the variable that is this node of the model should be stored; .n 0: there is no checkpoint. */
 tn_bytes tf_checkpoint_key(tf_import *t, const tf_node_def *variable);
 tf_resource *tf_resource_of(const tf_import *t, tn_value v); /* NULL: v is a tensor */
 tn_value tf_resource_new(imp_node *c, tf_resource r);
+/* The handle that is operand i; NULL: reported. */
+tf_resource *tf_resource_in(imp_node *c, uint32_t i, enum tf_resource_kind kind, const char *what);
 
 /* ---- shared by converters ---- */
+void tf_convert_row(
+    imp_node *c); /* the row's converter; where texts are operands, what serves them (ops_text.c) */
 bool tf_is_last(imp_node *c); /* data_format: are the channels the last dimension? */
 tn_value tf_full(imp_node *c, tn_value v, tn_dims shape); /* v, of rank 0, everywhere */
 tn_value tf_scalar_in(imp_node *c, uint32_t i);           /* operand i, of one element, with rank 0 */

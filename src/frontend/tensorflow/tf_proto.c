@@ -157,10 +157,17 @@ static const tn_pb_field meta_info_fields[] = {
 };
 static const tn_pb_msg meta_info_msg = MESSAGE("MetaInfoDef", tf_meta_info, meta_info_fields);
 
+static const tn_pb_field asset_fields[] = {
+    FIELD(1,  MSG,    0, tf_asset, tensor_info, &info_msg),
+    FIELD(2,  BYTES,  0, tf_asset, filename, NULL),
+};
+static const tn_pb_msg asset_msg = MESSAGE("AssetFileDef", tf_asset, asset_fields);
+
 static const tn_pb_field meta_graph_fields[] = {
     FIELD(1,  MSG,    0, tf_meta_graph, meta_info_def, &meta_info_msg),
     FIELD(2,  MSG,    0, tf_meta_graph, graph_def, &tf_graph_def_msg),
     FIELD(5,  MSG,    1, tf_meta_graph, signature_def, &named_signature_msg),
+    FIELD(6,  MSG,    1, tf_meta_graph, asset_file_def, &asset_msg),
 };
 const tn_pb_msg tf_meta_graph_msg = MESSAGE("MetaGraphDef", tf_meta_graph, meta_graph_fields);
 

@@ -107,10 +107,16 @@ typedef struct tf_meta_info {
     tn_bytes tensorflow_version;
 } tf_meta_info;
 
+typedef struct tf_asset { /* a file in the folder `assets`, and the constant that names it */
+    tf_tensor_info *tensor_info;
+    tn_bytes filename;
+} tf_asset;
+
 typedef struct tf_meta_graph {
     tf_meta_info *meta_info_def;
     tf_graph_def *graph_def;
-    tn_pb_array signature_def; /* tf_named_signature */
+    tn_pb_array signature_def;  /* tf_named_signature */
+    tn_pb_array asset_file_def; /* tf_asset */
 } tf_meta_graph;
 
 typedef struct tf_saved_model {

@@ -1,0 +1,112 @@
+/* Tensors of texts: operators of their own, and those that only move elements of any type. */
+#include "frontend/tensorflow/tf.h"
+
+#include "op/host/host.h"
+
+#include <string.h>
+
+/* ---- operators that serve numbers too ---- */
+
+static const struct {
+    const char *op;
+    int texts; /* results that are texts; -1: all */
+} moves[] = {{"BroadcastTo", 1}, {"Concat", 1},   {"ConcatV2", 1},  {"ExpandDims", 1},   {"Fill", 1},
+             {"Gather", 1},      {"GatherNd", 1}, {"GatherV2", 1},  {"Pack", 1},         {"Rank", 0},
+             {"Reshape", 1},     {"Reverse", 1},  {"ReverseV2", 1}, {"Select", 1},       {"SelectV2", 1},
+             {"Shape", 0},       {"Size", 0},     {"Slice", 1},     {"Split", -1},       {"SplitV", -1},
+             {"Squeeze", 1},     {"Tile", 1},     {"Transpose", 1}, {"StridedSlice", 1}, {"Unpack", -1}};
+
+/* Those that ask for the types of their operands themselves, or take all types. */
+static bool takes_texts(const imp_row *row)
+{
+    static const char *const ops[] = {"Identity",     "IdentityN", "PlaceholderWithDefault", "EnsureShape",
+                                      "StopGradient", "Snapshot",  "PreventGradient"};
+    const imp_row *const tables[] = {tf_rows_text, tf_rows_table, tf_rows_flow};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(row->op, ops[i]) == 0)
+            return true;
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
+        for (const imp_row *r = tables[k]; r->op; r++)
+            if (r == row)
+                return true;
+    return false;
+}
+
+static void equal(imp_node *c)
+{
+    tn_value a = imp_in(c, 0), b = imp_in(c, 1);
+    imp_attr_ignore(c, "incompatible_shape_error");
+    tn_value same = imp_call2(c, &tn_op_string_equal, NULL, a, b);
+    imp_out(c, 0, strcmp(c->row->op, "Equal") == 0 ? same : imp_call1(c, &tn_op_logical_not, NULL, same));
+}
+
+void tf_convert_row(imp_node *c)
+{
+    uint32_t i = 0;
+    while (i < c->n_in && !imp_is_text(imp_opt(c, i)))
+        i++;
+    if (i == c->n_in || takes_texts(c->row)) {
+        c->row->convert(c);
+        return;
+    }
+    if (strcmp(c->row->op, "Equal") == 0 || strcmp(c->row->op, "NotEqual") == 0) {
+        equal(c);
+        return;
+    }
+    for (size_t k = 0; k < sizeof moves / sizeof *moves; k++)
+        if (strcmp(c->row->op, moves[k].op) == 0) {
+            imp_move_texts(c, moves[k].texts);
+            return;
+        }
+    imp_fail(c, "tensorflow-E061", "operand %u is a tensor of texts, but the operator takes numbers",
+             (unsigned)i);
+}
+
+/* ---- operators of texts ---- */
+
+/* Operand i, which has to be texts; absent: reported. */
+static tn_value text_in(imp_node *c, uint32_t i)
+{
+    tn_value v = imp_in(c, i);
+    if (!c->bad && !imp_is_text(v))
+        imp_fail(c, "tensorflow-E061", "operand %u is %s, but must be a tensor of texts", (unsigned)i,
+                 imp_type_text(c, imp_type(v)));
+    return v;
+}
+
+static void join(imp_node *c)
+{
+    const char *between = imp_attr_string(c, "separator", "");
+    tn_value v = text_in(c, 0);
+    imp_attr_ignore(c, "N");
+    for (uint32_t i = 1; i < imp_n_in(c) && !c->bad; i++) {
+        if (*between)
+            v = imp_call2(c, &tn_op_string_concat, NULL, v, imp_const_text(c, between));
+        v = imp_call2(c, &tn_op_string_concat, NULL, v, text_in(c, i));
+    }
+    imp_out(c, 0, v);
+}
+
+static void to_number(imp_node *c)
+{
+    tn_dtype t = tf_attr_dtype(c, "out_type", TN_F32);
+    tn_string_to_number_attr a = {tn_dtype_is_float(t) ? t : TN_I64};
+    imp_out(c, 0, imp_cast(c, imp_call1(c, &tn_op_string_to_number, &a, text_in(c, 0)), t));
+}
+
+static void full_match(imp_node *c)
+{
+    tn_value x = text_in(c, 0);
+    imp_attr_need(c, "pattern");
+    tn_string_match_attr a = {imp_attr_string(c, "pattern", "")};
+    imp_out(c, 0, imp_call1(c, &tn_op_string_regex_full_match, &a, x));
+}
+
+// clang-format off
+const imp_row tf_rows_text[] = {
+    {"StaticRegexFullMatch", 1, 0,  1, 1, full_match, NULL},
+    {"StringJoin",           1, 0, -1, 1, join,       NULL},
+    {"StringToNumber",       1, 0,  1, 1, to_number,  NULL},
+    {0},
+};
+// clang-format on
