@@ -172,6 +172,9 @@ tn_value keras_reduce(imp_node *c, const tn_op *op, tn_value x, int n, const int
 tn_value keras_softmax(imp_node *c, tn_value x, int64_t axis);
 tn_value keras_matmul(imp_node *c, tn_value a, tn_value b); /* NumPy's: batches broadcast */
 tn_value keras_dense(imp_node *c, tn_value x, tn_value kernel, tn_value bias); /* over the last dimension */
+/* A kernel (D)(H)WIO as OI(D)(H)W; a convolution with it, by the steps and the padding of the configuration. */
+tn_value keras_conv_weight(imp_node *c, tn_value kernel, int dims);
+tn_value keras_convolve(imp_node *c, tn_value x, tn_value weight, int64_t groups);
 tn_value keras_einsum(imp_node *c, const char *equation, tn_value a, tn_value b);
 
 #endif

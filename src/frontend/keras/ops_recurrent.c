@@ -1,4 +1,5 @@
-/* Recurrent layers. One without a mask, whose cell nn.recurrent knows, is one operator; others go step by step. */
+/* Recurrent layers. One without a mask, whose cell nn.recurrent knows, is one operator; others go step by step. The
+ * cells of ConvLSTM are those of LSTM with convolutions in the place of products. */
 #include "frontend/keras/rows.h"
 #include "frontend/import/scan.h"
 
@@ -8,8 +9,11 @@ enum kind { SIMPLE, GRU, LSTM, N_KINDS };
 
 typedef struct cell { /* of a layer, or a cell of RNN */
     enum kind kind;
+    int dims;  /* of the pictures that are convolved; 0: products of matrices */
+    bool last; /* the channels of pictures are the last dimension */
     int64_t units, gates;
-    tn_value kernel, recurrent, bias; /* [in, gates * units], [units, gates * units]; absent: none */
+    /* [in, gates * units], [units, gates * units], of pictures OI(D)(H)W; absent: none */
+    tn_value kernel, recurrent, bias;
     const tn_json *act, *gate;        /* activations */
     const char *act_name, *gate_name; /* as nn.recurrent calls them; NULL: it cannot */
     bool reset_after;
@@ -24,16 +28,35 @@ typedef struct sequence { /* what a layer does with its cell */
 static const char *const variable_names[2][3] = {{"kernel", "recurrent_kernel", "bias"},
                                                  {"cell/kernel", "cell/recurrent_kernel", "cell/bias"}};
 
+/* Do the kernels have as many rows and columns as the units need? */
+static void check_kernels(imp_node *c, const cell *k)
+{
+    int rank = k->dims + 2;
+    int64_t columns = k->gates * k->units;
+    bool ok = !c->bad && k->units >= 1 && k->units <= INT32_MAX && imp_rank(k->kernel) == rank &&
+              imp_rank(k->recurrent) == rank &&
+              tn_is_value(imp_type(k->recurrent)->dim[rank - 2], k->units) &&
+              tn_is_value(imp_type(k->recurrent)->dim[rank - 1], columns) &&
+              tn_is_value(imp_type(k->kernel)->dim[rank - 1], columns);
+    if (!ok)
+        imp_refuse(c, IMP_BAD_TENSOR, "kernels %s and %s do not match %lld units; the model is damaged",
+                   imp_type_text(c, imp_type(k->kernel)), imp_type_text(c, imp_type(k->recurrent)),
+                   (long long)k->units);
+}
+
 static bool read_cell(imp_node *c, cell *k)
 {
     static const int64_t gates[] = {1, 3, 4};
     const char *class = c->row->op;
-    bool alone = strstr(class, "Cell") != NULL;
+    bool alone = strstr(class, "Cell") != NULL, pictures = strncmp(class, "Conv", 4) == 0;
     const char *const *name = variable_names[!alone];
     k->kind = strstr(class, "GRU") ? GRU : strstr(class, "LSTM") ? LSTM : SIMPLE;
     k->gates = gates[k->kind];
-    k->units = keras_int(c, "units", 0);
+    k->dims = pictures ? class[strlen("ConvLSTM")] - '0' : 0;
+    k->last = !pictures || keras_channels_last(c);
+    k->units = keras_int(c, pictures ? "filters" : "units", 0);
     keras_ignore(c, "use_bias");
+    keras_ignore(c, "kernel_size");
     k->reset_after =
         k->kind == GRU && (keras_bool(c, "reset_after", false) || strncmp(class, "CuDNN", 5) == 0);
     k->act_name = keras_cell_activation(c, "activation", "tanh");
@@ -45,14 +68,11 @@ static bool read_cell(imp_node *c, cell *k)
     k->kernel = keras_variable_of(c, name[0]);
     k->recurrent = keras_variable_of(c, name[1]);
     k->bias = keras_optional(c, name[2]);
-    int64_t rows = 0, columns = 0;
-    if (!c->bad && (k->units < 1 || imp_rank(k->kernel) != 2 || imp_rank(k->recurrent) != 2 ||
-                    !tn_is_int(imp_type(k->recurrent)->dim[0], &rows) || rows != k->units ||
-                    !tn_is_int(imp_type(k->recurrent)->dim[1], &columns) || columns != k->gates * k->units ||
-                    !tn_is_value(imp_type(k->kernel)->dim[1], columns)))
-        imp_refuse(c, IMP_BAD_TENSOR, "kernels %s and %s do not match %lld units; the model is damaged",
-                   imp_type_text(c, imp_type(k->kernel)), imp_type_text(c, imp_type(k->recurrent)),
-                   (long long)k->units);
+    check_kernels(c, k);
+    if (pictures && !c->bad) {
+        k->kernel = keras_conv_weight(c, k->kernel, k->dims);
+        k->recurrent = keras_conv_weight(c, k->recurrent, k->dims);
+    }
     return !c->bad;
 }
 
@@ -72,10 +92,11 @@ static sequence read_sequence(imp_node *c)
     return s;
 }
 
-/* Part i of n along the last dimension. */
-static tn_value part(imp_node *c, tn_value v, int64_t i, int64_t units)
+/* Part i of the gates. */
+static tn_value part(imp_node *c, const cell *k, tn_value v, int64_t i)
 {
-    return imp_slice(c, v, imp_rank(v) - 1, i * units, (i + 1) * units);
+    int axis = k->last ? imp_rank(v) - 1 : 1;
+    return imp_slice(c, v, axis, i * k->units, (i + 1) * k->units);
 }
 
 /* ---- as one operator ---- */
@@ -88,7 +109,7 @@ static tn_value in_order(imp_node *c, const cell *k, tn_value v)
     if (k->kind != LSTM || !v.def || c->bad)
         return v;
     for (int i = 0; i < 4; i++)
-        at[i] = part(c, v, order[i], k->units);
+        at[i] = part(c, k, v, order[i]);
     return imp_concat(c, 4, at, imp_rank(v) - 1);
 }
 
@@ -100,7 +121,7 @@ static tn_value data_bias(imp_node *c, const cell *k, tn_value *recurrent)
         return in_order(c, k, k->bias);
     tn_value first = imp_squeeze(c, imp_slice(c, k->bias, 0, 0, 1), 0);
     tn_value second = imp_squeeze(c, imp_slice(c, k->bias, 0, 1, 2), 0);
-    *recurrent = part(c, second, 2, k->units);
+    *recurrent = part(c, k, second, 2);
     const tn_expr *units = tn_idx(c->pool, k->units);
     tn_value zeros = imp_zeros_of(c, tn_type_tensor(c->pool, imp_type(second)->dtype, 1, &units, NULL));
     tn_value gates[] = {imp_slice(c, second, 0, 0, 2 * k->units), zeros};
@@ -150,7 +171,7 @@ static tn_value blend(imp_node *c, tn_value z, tn_value before, tn_value next)
 /* The gate i of data and state. */
 static tn_value gate(imp_node *c, const cell *k, tn_value x, tn_value h, int64_t i)
 {
-    tn_value from_x = part(c, x, i, k->units), from_h = part(c, h, i, k->units);
+    tn_value from_x = part(c, k, x, i), from_h = part(c, k, h, i);
     return keras_activate(c, k->gate, plus(c, from_x, from_h));
 }
 
@@ -158,16 +179,28 @@ static tn_value gru_step(imp_node *c, const cell *k, tn_value x, tn_value h)
 {
     tn_value none = {0}, kernel = k->recurrent, last = {0};
     if (!k->reset_after) {
-        last = part(c, kernel, 2, k->units);
+        last = part(c, k, kernel, 2);
         kernel = imp_slice(c, kernel, 1, 0, 2 * k->units);
     }
     tn_value hr = keras_dense(c, h, kernel, none);
     if (k->reset_after && k->bias.def)
         hr = imp_bias(c, hr, imp_squeeze(c, imp_slice(c, k->bias, 0, 1, 2), 0), true);
-    tn_value z = gate(c, k, x, hr, 0), r = gate(c, k, x, hr, 1), from_x = part(c, x, 2, k->units);
+    tn_value z = gate(c, k, x, hr, 0), r = gate(c, k, x, hr, 1), from_x = part(c, k, x, 2);
     tn_value from_h =
-        k->reset_after ? times(c, r, part(c, hr, 2, k->units)) : keras_dense(c, times(c, r, h), last, none);
+        k->reset_after ? times(c, r, part(c, k, hr, 2)) : keras_dense(c, times(c, r, h), last, none);
     return blend(c, z, h, keras_activate(c, k->act, plus(c, from_x, from_h)));
+}
+
+/* What a cell without reset gates adds to the data. */
+static tn_value from_state(imp_node *c, const cell *k, tn_value h)
+{
+    imp_window w;
+    if (!k->dims)
+        return keras_dense(c, h, k->recurrent, (tn_value){0});
+    if (!imp_window_init(c, h, k->last, &w) || !imp_window_of_weight(c, k->recurrent, &w))
+        return h;
+    imp_pad_same(c, h, &w, false);
+    return imp_conv(c, h, k->recurrent, &w, 1);
 }
 
 /* x is projected already, its bias added. */
@@ -177,23 +210,50 @@ static void cell_step(imp_node *c, const cell *k, tn_value x, tn_value state[])
         state[0] = gru_step(c, k, x, state[0]);
         return;
     }
-    tn_value z = plus(c, x, keras_dense(c, state[0], k->recurrent, (tn_value){0}));
+    tn_value z = plus(c, x, from_state(c, k, state[0]));
     if (k->kind == SIMPLE) {
         state[0] = keras_activate(c, k->act, z);
         return;
     }
-    tn_value i = keras_activate(c, k->gate, part(c, z, 0, k->units)),
-             f = keras_activate(c, k->gate, part(c, z, 1, k->units));
-    tn_value n = keras_activate(c, k->act, part(c, z, 2, k->units)),
-             o = keras_activate(c, k->gate, part(c, z, 3, k->units));
+    tn_value i = keras_activate(c, k->gate, part(c, k, z, 0)),
+             f = keras_activate(c, k->gate, part(c, k, z, 1));
+    tn_value n = keras_activate(c, k->act, part(c, k, z, 2)),
+             o = keras_activate(c, k->gate, part(c, k, z, 3));
     tn_value kept = times(c, f, state[1]), added = times(c, i, n);
     state[1] = plus(c, kept, added);
     state[0] = times(c, o, keras_activate(c, k->act, state[1]));
 }
 
+/* The steps of a sequence as further elements of the batch. */
+static tn_value joined(imp_node *c, tn_value v)
+{
+    const tn_type *t = imp_type(v);
+    const tn_expr *dim[IMP_MAX_RANK];
+    dim[0] = imp_product(c, t, 0, 2);
+    for (int i = 2; i < t->n; i++)
+        dim[i - 1] = t->dim[i];
+    return imp_reshape(c, v, t->n - 1, dim);
+}
+
+/* v, whose batch are batch and steps of x, as a sequence. */
+static tn_value separated(imp_node *c, tn_value v, tn_value x)
+{
+    const tn_type *t = imp_type(v);
+    const tn_expr *dim[IMP_MAX_RANK + 1] = {imp_type(x)->dim[0], imp_type(x)->dim[1]};
+    for (int i = 1; i < t->n; i++)
+        dim[i + 1] = t->dim[i];
+    return imp_reshape(c, v, t->n + 1, dim);
+}
+
+/* Of one step, or of all steps; pictures are those of all steps. */
 static tn_value project(imp_node *c, const cell *k, tn_value x)
 {
     tn_value bias = k->bias;
+    if (k->dims) {
+        tn_value y = keras_convolve(c, c->bad ? x : joined(c, x), k->kernel, 1);
+        y = imp_bias(c, y, bias, k->last);
+        return c->bad ? y : separated(c, y, x);
+    }
     if (bias.def && k->reset_after)
         bias = imp_squeeze(c, imp_slice(c, bias, 0, 0, 1), 0);
     return keras_dense(c, x, k->kernel, bias);
@@ -219,10 +279,15 @@ static void stack_step(imp_node *c, const imp_scan *s, tn_value x, tn_value stat
 
 /* ---- the layer ---- */
 
-static const tn_type *state_type(imp_node *c, tn_value x, int64_t units)
+/* x: the sequence, of pictures the projected one. */
+static const tn_type *state_type(imp_node *c, tn_value x, const cell *k)
 {
-    const tn_expr *dim[] = {imp_type(x)->dim[0], tn_idx(c->pool, units)};
-    return tn_type_tensor(c->pool, imp_type(x)->dtype, 2, dim, NULL);
+    const tn_type *t = imp_type(x);
+    const tn_expr *dim[IMP_MAX_RANK] = {t->dim[0]};
+    for (int i = 0; i <= k->dims; i++)
+        dim[i + 1] = t->dim[i + 2];
+    dim[k->last ? k->dims + 1 : 1] = tn_idx(c->pool, k->units);
+    return tn_type_tensor(c->pool, t->dtype, k->dims + 2, dim, NULL);
 }
 
 /* Given as further operands, or by name. */
@@ -245,9 +310,27 @@ static bool is_sequence(imp_node *c, tn_value x, int rank)
     return !c->bad;
 }
 
+/* nn.recurrent can do what this cell does. */
+static bool is_whole(const cell *k, tn_value mask)
+{
+    return !k->dims && !mask.def && k->act_name && (k->kind == SIMPLE || k->gate_name);
+}
+
+/* The types of all states; their number in *n. */
+static void state_types(imp_node *c, const stack *k, tn_value x, const tn_type *out[], size_t *n)
+{
+    for (size_t i = 0; i < k->n && !c->bad; i++)
+        for (int j = 0; j < (k->at[i].kind == LSTM ? 2 : 1); j++)
+            if (*n == IMP_MAX_STATES)
+                imp_refuse(c, IMP_TOO_LARGE, "more than %d states are not supported", IMP_MAX_STATES);
+            else
+                out[(*n)++] = state_type(c, x, &k->at[i]);
+}
+
 /* skip: states before those of this layer. */
 static imp_scan run_cells(imp_node *c, const sequence *q, stack *k, size_t skip)
 {
+    const cell *first = &k->at[0];
     imp_scan s = {.x = keras_in(c, 0),
                   .mask = keras_mask(c, 0),
                   .backwards = q->backwards,
@@ -256,27 +339,21 @@ static imp_scan run_cells(imp_node *c, const sequence *q, stack *k, size_t skip)
                   .step = stack_step,
                   .user = k};
     const tn_type *type[IMP_MAX_STATES];
-    if (!is_sequence(c, s.x, 3))
+    bool whole = k->n == 1 && is_whole(first, s.mask);
+    if (!is_sequence(c, s.x, 3 + first->dims))
         return s;
-    for (size_t i = 0; i < k->n && !c->bad; i++)
-        for (int j = 0; j < (k->at[i].kind == LSTM ? 2 : 1); j++)
-            if (s.n_state == IMP_MAX_STATES)
-                imp_refuse(c, IMP_TOO_LARGE, "more than %d states are not supported", IMP_MAX_STATES);
-            else
-                type[s.n_state++] = state_type(c, s.x, k->at[i].units);
+    k->projected = k->n == 1 && !whole;
+    if (k->projected)
+        s.x = project(c, first, s.x);
+    state_types(c, k, s.x, type, &s.n_state);
     read_states(c, &s, skip, type);
     if (c->bad)
         return s;
-    const cell *first = &k->at[0];
-    s.step_type = state_type(c, s.x, k->at[k->n - 1].units);
-    if (k->n == 1 && !s.mask.def && first->act_name && (first->kind == SIMPLE || first->gate_name)) {
+    s.step_type = state_type(c, s.x, &k->at[k->n - 1]);
+    if (whole)
         run_whole(c, first, q, s.x, &s);
-        return s;
-    }
-    k->projected = k->n == 1;
-    if (k->projected)
-        s.x = project(c, first, s.x);
-    imp_do_scan(c, &s);
+    else
+        imp_do_scan(c, &s);
     return s;
 }
 
@@ -454,17 +531,7 @@ static void bidirectional(imp_node *c)
         keras_out_masked(c, b.state[i], (tn_value){0});
 }
 
-/* ---- TimeDistributed: the steps as further elements of the batch ---- */
-
-static tn_value joined(imp_node *c, tn_value v)
-{
-    const tn_type *t = imp_type(v);
-    const tn_expr *dim[IMP_MAX_RANK];
-    dim[0] = imp_product(c, t, 0, 2);
-    for (int i = 2; i < t->n; i++)
-        dim[i - 1] = t->dim[i];
-    return imp_reshape(c, v, t->n - 1, dim);
-}
+/* ---- TimeDistributed ---- */
 
 static void time_distributed(imp_node *c)
 {
@@ -480,13 +547,8 @@ static void time_distributed(imp_node *c)
     keras_tensor in = {joined(c, x), mask.def && imp_rank(mask) > 2 ? joined(c, mask) : (tn_value){0}, NULL};
     if (!keras_apply(c, l->n_inside ? l->inside[0] : NULL, 1, &in, call))
         return;
-    for (size_t i = 0; i < call->n_out && !c->bad; i++) {
-        const tn_expr *dim[IMP_MAX_RANK + 1] = {imp_type(x)->dim[0], imp_type(x)->dim[1]};
-        const tn_type *t = imp_type(call->out[i].v);
-        for (int d = 1; d < t->n; d++)
-            dim[d + 1] = t->dim[d];
-        keras_out(c, imp_reshape(c, call->out[i].v, t->n + 1, dim));
-    }
+    for (size_t i = 0; i < call->n_out && !c->bad; i++)
+        keras_out(c, separated(c, call->out[i].v, x));
 }
 
 #define IN_CELL "cell/kernel cell/recurrent_kernel cell/bias?use_bias"
@@ -498,6 +560,9 @@ const keras_row keras_rows_recurrent[] = {
     LAYER("LSTM",            recurrent,        NULL, IN_CELL, 0, NULL),
     LAYER("CuDNNGRU",        recurrent,        NULL, IN_CELL, 0, NULL),
     LAYER("CuDNNLSTM",       recurrent,        NULL, IN_CELL, 0, NULL),
+    LAYER("ConvLSTM1D",      recurrent,        NULL, IN_CELL, 0, NULL),
+    LAYER("ConvLSTM2D",      recurrent,        NULL, IN_CELL, 0, NULL),
+    LAYER("ConvLSTM3D",      recurrent,        NULL, IN_CELL, 0, NULL),
     LAYER("RNN",             rnn,              NULL, NULL,    0, "cell"),
     LAYER("SimpleRNNCell",   lone_cell,        NULL, OF_CELL, 0, NULL),
     LAYER("GRUCell",         lone_cell,        NULL, OF_CELL, 0, NULL),

@@ -44,8 +44,12 @@ static void ignore_sizes(imp_node *c)
 
 /* ---- convolution ---- */
 
-/* Data with the window's steps and padding; weight: OI(D)(H)W. */
-static tn_value convolve(imp_node *c, tn_value x, tn_value weight, int64_t groups)
+tn_value keras_conv_weight(imp_node *c, tn_value kernel, int dims)
+{
+    return imp_reorder(c, kernel, window_orders[dims - 1], weight_orders[dims - 1]);
+}
+
+tn_value keras_convolve(imp_node *c, tn_value x, tn_value weight, int64_t groups)
 {
     imp_window w;
     bool last = keras_channels_last(c);
@@ -71,8 +75,7 @@ static void conv(imp_node *c)
     int dims = dims_of(c, x);
     int64_t groups = keras_int(c, "groups", 1);
     ignore_sizes(c);
-    tn_value weight = imp_reorder(c, kernel, window_orders[dims - 1], weight_orders[dims - 1]);
-    tn_value y = convolve(c, x, weight, groups);
+    tn_value y = keras_convolve(c, x, keras_conv_weight(c, kernel, dims), groups);
     keras_out(c, keras_activation(c, imp_bias(c, y, keras_optional(c, "bias"), keras_channels_last(c))));
 }
 
@@ -84,7 +87,7 @@ static tn_value depthwise(imp_node *c, tn_value x, const char *name)
         (imp_rank(kernel) < 3 || !tn_is_int(imp_type(kernel)->dim[imp_rank(kernel) - 2], &channels)))
         imp_refuse(c, IMP_BAD_TENSOR, "the kernel is %s, which has too few dimensions; the model is damaged",
                    imp_type_text(c, imp_type(kernel)));
-    return c->bad ? x : convolve(c, x, imp_depthwise_weight(c, kernel), channels);
+    return c->bad ? x : keras_convolve(c, x, imp_depthwise_weight(c, kernel), channels);
 }
 
 static void depthwise_conv(imp_node *c)
@@ -99,8 +102,7 @@ static void separable_conv(imp_node *c)
     ignore_sizes(c);
     tn_value x = keras_in(c, 0), y = depthwise(c, x, "depthwise_kernel");
     int dims = dims_of(c, x);
-    tn_value weight = imp_reorder(c, keras_variable_of(c, "pointwise_kernel"), window_orders[dims - 1],
-                                  weight_orders[dims - 1]);
+    tn_value weight = keras_conv_weight(c, keras_variable_of(c, "pointwise_kernel"), dims);
     bool last = keras_channels_last(c);
     imp_window w;
     if (!imp_window_init(c, y, last, &w) || !imp_window_of_weight(c, weight, &w))
