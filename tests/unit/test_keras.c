@@ -180,6 +180,29 @@ static void layers_become_relay(void **state)
                                                                                     "[[\"r\", 0, 0, {}]]"),
              "[\"a\", 0, 0], [\"b\", 0, 0]", "[\"y\", 0, 0]"),
          {"nn.relu(%b)", "nn.relu(%0)", "add(%a, %1)"}},
+        /* The first call of a model inside has number 1. */
+        {FUNCTIONAL(
+             INPUT("a", "[null, 2]") ","
+                                     "{\"class_name\": \"Functional\", \"name\": \"m\", \"config\": "
+                                     "{\"name\": \"m\", "
+                                     "\"layers\": [" INPUT("i", "[null, 2]") "," CALL(
+                                         "r", "ReLU", "",
+                                         "[[\"i\", 0, 0, {}]]") "], \"input_layers\": [[\"i\", 0, 0]], "
+                                                                "\"output_layers\": [[\"r\", 0, 0]]}, "
+                                                                "\"inbound_nodes\": [[[\"a\", 0, 0, {}]], "
+                                                                "[[\"m\", 1, 0, {}]]]}",
+             "[\"a\", 0, 0]", "[\"m\", 2, 0]"),
+         {"nn.relu(%a)", "nn.relu(%0)", "}"}},
+        /* An operation whose module Keras 3 leaves out, beside the layer of that name. */
+        {"{\"class_name\": \"Functional\", \"registered_name\": \"Functional\", \"config\": {\"name\": "
+         "\"f\", "
+         "\"layers\": [" INPUT("a", "[null, 2]") "," CALL(
+             "m", "Multiply", "",
+             "{\"args\": [{\"class_name\": \"__keras_tensor__\", \"config\": "
+             "{\"keras_history\": [\"a\", 0, 0]}}, 2.0], \"kwargs\": {}}") "], \"input_layers\": [\"a\", 0, "
+                                                                           "0], \"output_layers\": [\"m\", "
+                                                                           "0, 0]}}",
+         {"%a: Tensor[(batch, 2), float32]", "multiply(%a, ", "}"}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

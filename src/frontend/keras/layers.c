@@ -105,7 +105,7 @@ static bool is_on(const keras_layer *l, tn_bytes key, bool def)
 }
 
 /* One word of a row: [-][place/]name[?key]; "??": where the key is absent, the variable is too; "?~": there it is, and
- * only there. */
+ * only there; "?!": where the key is off. */
 static bool read_variable(const keras_layer *l, const char *word, size_t n, keras_variable *out)
 {
     *out = (keras_variable){.trained = *word != '-'};
@@ -113,10 +113,10 @@ static bool read_variable(const keras_layer *l, const char *word, size_t n, kera
     n -= !out->trained;
     const char *ask = memchr(word, '?', n), *end = word + n;
     if (ask) {
-        bool def = ask + 1 == end || ask[1] != '?', absent = ask + 1 < end && ask[1] == '~';
-        const char *key = ask + (def && !absent ? 1 : 2);
+        char how = ask + 1 < end ? ask[1] : 0;
+        const char *key = ask + (how && strchr("?~!", how) ? 2 : 1);
         tn_bytes name = {(const uint8_t *)key, (size_t)(end - key)};
-        if (absent ? has_key(l, name) : !is_on(l, name, def))
+        if (how == '~' ? has_key(l, name) : is_on(l, name, how != '?') == (how == '!'))
             return false;
         n = (size_t)(ask - word);
     }
@@ -185,16 +185,20 @@ static void read_inside(keras_import *k, keras_layer *l, int depth)
 /* ---- one layer ---- */
 
 /* Functions that are called as layers: those of TensorFlow by a name in the configuration, those of Keras 3
- * by a class. */
-static bool is_operation(const tn_json *json, tn_bytes *class)
+ * by a class. Where Keras 3 leaves the module out (.h5), only layers say how they are trained. */
+static bool is_operation(keras_import *k, const tn_json *json, tn_bytes *class)
 {
     tn_bytes module = keras_bytes(tn_json_find(json, "module"));
+    const tn_json *config = tn_json_find(json, "config");
     if (imp_is(*class, "TFOpLambda") || imp_is(*class, "SlicingOpLambda")) {
         *class = keras_bytes(tn_json_find(tn_json_find(json, "config"), "function"));
         if (class->n > 10 && memcmp(class->at, "compat.v1.", 10) == 0)
             *class = (tn_bytes){class->at + 10, class->n - 10};
         return true;
     }
+    if (!module.n && k->version >= 3 && find_row(*class, true))
+        return !find_row(*class, false) ||
+               !(tn_json_find(config, "trainable") || tn_json_find(config, "dtype"));
     return module.n &&
            (memmem(module.at, module.n, ".ops", 4) || memmem(module.at, module.n, "keras.ops", 9));
 }
@@ -218,7 +222,7 @@ keras_layer *keras_read_layer(keras_import *k, const tn_json *json, int depth)
     }
     if (is_foreign(k, json, class, l->loc) || is_quantised(k, l))
         return NULL;
-    bool operation = is_operation(json, &class);
+    bool operation = is_operation(k, json, &class);
     l->class = imp_text(&k->im, class);
     l->loc = imp_make_loc(&k->im, l->name, l->class);
     l->row = keras_row_of(k, class, operation, l->loc);

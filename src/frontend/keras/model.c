@@ -18,29 +18,39 @@ typedef struct keras_graph {
     size_t n_call, n_input, n_output;
     call_of *call;
     ref *input, *output;
-    tn_strmap first; /* layer -> its first call << 24 | how many */
+    tn_strmap first; /* layer -> its first call << 24 | how many | FROM_ONE */
 } keras_graph;
 
-enum { COUNT_BITS = 24, MAX_ENDS = 4096 };
+enum { COUNT_BITS = 24 };
+#define FROM_ONE (UINT64_C(1) << 63) /* calls are counted from 1 */
 
 /* ---- references ---- */
 
-/* ["dense", 0, 0] with optional arguments behind, or a tensor of Keras 3. */
-static bool is_ref(const keras_graph *g, const tn_json *v, ref *out)
+/* ["dense", 0, 0] with optional arguments behind, or a tensor of Keras 3: the layer's entry in `first`, its call. */
+static bool is_mention(const keras_graph *g, const tn_json *v, uint64_t *out_layer, ref *out)
 {
-    uint64_t at;
-    int64_t call, result;
     if (tn_json_is(v, TN_JSON_OBJECT) && tn_json_is_text(tn_json_find(v, "class_name"), "__keras_tensor__"))
         v = tn_json_find(tn_json_find(v, "config"), "keras_history");
     tn_bytes name = keras_bytes(keras_at(v, 0));
     bool shaped = name.n && (v->n == 3 || (v->n == 4 && v->u.at[3].kind == TN_JSON_OBJECT)) &&
                   tn_json_is(&v->u.at[1], TN_JSON_INT) && tn_json_is(&v->u.at[2], TN_JSON_INT);
-    if (!shaped || !tn_strmap_get(&g->first, (const char *)name.at, name.n, &at))
+    if (!shaped || !tn_strmap_get(&g->first, (const char *)name.at, name.n, out_layer))
         return false;
-    call = v->u.at[1].u.i;
-    result = v->u.at[2].u.i;
-    bool inside = call >= 0 && (uint64_t)call < (at & ((1 << COUNT_BITS) - 1)) && result >= 0;
-    *out = (ref){inside ? (size_t)(at >> COUNT_BITS) + (size_t)call : SIZE_MAX, (size_t)result};
+    *out = (ref){(size_t)v->u.at[1].u.i, (size_t)v->u.at[2].u.i};
+    return true;
+}
+
+static uint64_t count_of(uint64_t layer) { return layer & ((1 << COUNT_BITS) - 1); }
+
+static bool is_ref(const keras_graph *g, const tn_json *v, ref *out)
+{
+    uint64_t layer;
+    ref at;
+    if (!is_mention(g, v, &layer, &at))
+        return false;
+    size_t call = at.call - ((layer & FROM_ONE) != 0);
+    bool inside = call < count_of(layer) && at.result <= INT32_MAX;
+    *out = (ref){inside ? (size_t)((layer & ~FROM_ONE) >> COUNT_BITS) + call : SIZE_MAX, at.result};
     return true;
 }
 
@@ -85,6 +95,22 @@ static size_t calls_of(const keras_layer *m, size_t i, const tn_json **out)
     return n ? n & ((1 << COUNT_BITS) - 1) : is_input(m->inside[i]);
 }
 
+/* Up to Keras 2 the call 0 of a model inside is the one that made it, which the file does not have. A file has only
+ * calls whose results are used, so a reference as high as their number tells. Depth: JSON's. */
+static void find_made(keras_graph *g, const tn_json *v)
+{
+    uint64_t layer;
+    ref at;
+    if (is_mention(g, v, &layer, &at) && at.call == count_of(layer)) {
+        tn_bytes name = keras_bytes(keras_at(v, 0));
+        tn_strmap_put(&g->first, (const char *)name.at, name.n, layer | FROM_ONE);
+    }
+    for (uint32_t i = 0; v && v->kind == TN_JSON_ARRAY && i < v->n; i++)
+        find_made(g, &v->u.at[i]);
+    for (uint32_t i = 0; v && v->kind == TN_JSON_OBJECT && i < v->n; i++)
+        find_made(g, &v->u.at[2 * i + 1]);
+}
+
 static ref *read_ends(keras_import *k, const keras_layer *m, const char *key, size_t *out_n)
 {
     const tn_json *v = tn_json_find(m->config, key);
@@ -115,6 +141,10 @@ static void read_functional(keras_import *k, keras_layer *m)
             g->call[g->n_call++] =
                 (call_of){m->inside[i], is_input(m->inside[i]) ? NULL : keras_at(nodes, j)};
     }
+    for (size_t i = 0; i < m->n_inside && k->version < 3; i++)
+        find_made(g, tn_json_find(keras_at(layers_of(m), i), "inbound_nodes"));
+    if (k->version < 3)
+        find_made(g, tn_json_find(m->config, "output_layers"));
     g->input = read_ends(k, m, "input_layers", &g->n_input);
     g->output = read_ends(k, m, "output_layers", &g->n_output);
     if (!g->n_output)
