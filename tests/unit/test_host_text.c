@@ -103,6 +103,53 @@ static void found(void **state)
     EXPECT(rows);
 }
 
+static void translated(void **state)
+{
+    static const host_row rows[] = {
+        {"string.translate", 2,
+         "string[2,1] 'Ab-B!' '\u00c4A'; json {\"from\": \"AB\", \"to\": \"ab\", \"remove\": \"-!\"}",
+         "string[2,1] 'abb' '\u00c4a'"},
+        {"string.translate", 2, "string[1] 'Ab'; json {\"remove\": \"b\"}", "string[1] 'A'"},
+        {"string.translate", 2, "string[0]; json {}", "string[0]"},
+    };
+    (void)state;
+    EXPECT(rows);
+}
+
+/* Numbers of TensorFlow's string_to_hash_bucket_fast and string_to_hash_bucket_strong; lengths of each branch. */
+static void hashed(void **state)
+{
+    static const host_row rows[] = {
+        {"string.hash", 2,
+         "string[10] '' 'a' 'abcd' 'hello world' 'The quick brown fox jumps' 'xxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+         "xxxxxxxxxxxx' '0123456789012345678901234567890123456789012345678901234567890123456789' 'yyyyyyyy"
+         "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy' '0123456789abcdef0123456789abcdef01234"
+         "56789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef' 'zz"
+         "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"
+         "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"
+         "zzzzzzq'"
+         "; json {\"buckets\": 4611686018427387904}",
+         "int64[10] 1936946117179621455 3694432073954588131 1897425971756105985 1769834696496558107 150344"
+         "8500679765431 3168538174772821140 650192320029534232 4471793200125962424 2403258503118408509 459"
+         "5036421034423240"},
+        {"string.hash", 2,
+         "string[10] '' 'a' 'abcd' 'hello world' 'The quick brown fox jumps' 'xxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+         "xxxxxxxxxxxx' '0123456789012345678901234567890123456789012345678901234567890123456789' 'yyyyyyyy"
+         "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy' '0123456789abcdef0123456789abcdef01234"
+         "56789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef' 'zz"
+         "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"
+         "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"
+         "zzzzzzq'"
+         "; json {\"buckets\": 4611686018427387904, \"strong\": true, \"key0\": 133, \"key1\": 137}",
+         "int64[10] 316627932347062996 2466253977694453450 3196519216900852167 3672456908529363296 2846691"
+         "457122586832 3060573628090643942 4157048865023803758 1805651083953470005 170538390253725707 3452"
+         "861534129100996"},
+        {"string.hash", 2, "string[1] 'a'; json {\"buckets\": 1}", "int64[1] 0"},
+    };
+    (void)state;
+    EXPECT(rows);
+}
+
 static void normalized(void **state)
 {
     static const host_row rows[] = {
@@ -180,6 +227,8 @@ int main(void)
         cmocka_unit_test(moved),
         cmocka_unit_test(split),
         cmocka_unit_test(found),
+        cmocka_unit_test(translated),
+        cmocka_unit_test(hashed),
         cmocka_unit_test(normalized),
         cmocka_unit_test(written_and_read),
     };

@@ -36,6 +36,19 @@ TN_ATTR_STRUCT(tn_image_decode_attr, TN_IMAGE_DECODE_ATTRS);
 #define TN_STRING_MATCH_ATTRS(ATTR, s) ATTR(s, STR, pattern, NULL, "the regular expression")
 TN_ATTR_STRUCT(tn_string_match_attr, TN_STRING_MATCH_ATTRS);
 
+#define TN_STRING_TRANSLATE_ATTRS(ATTR, s) \
+    ATTR(s, STR, from,   "\"\"", "ASCII characters that change") \
+    ATTR(s, STR, to,     "\"\"", "what each becomes") \
+    ATTR(s, STR, remove, "\"\"", "which are left out then")
+TN_ATTR_STRUCT(tn_string_translate_attr, TN_STRING_TRANSLATE_ATTRS);
+
+#define TN_STRING_HASH_ATTRS(ATTR, s) \
+    ATTR(s, I64,  buckets, "0",     "results are below it; 0: all 64 bits") \
+    ATTR(s, BOOL, strong,  "False", "SipHash with the key, else FarmHash") \
+    ATTR(s, I64,  key0,    "0",     "the first half of the key") \
+    ATTR(s, I64,  key1,    "0",     "the second half")
+TN_ATTR_STRUCT(tn_string_hash_attr, TN_STRING_HASH_ATTRS);
+
 #define TN_STRING_TO_NUMBER_ATTRS(ATTR, s) ATTR(s, DTYPE, dtype, NULL, "int64, uint64, float32 or float64")
 TN_ATTR_STRUCT(tn_string_to_number_attr, TN_STRING_TO_NUMBER_ATTRS);
 /* clang-format on */

@@ -6,6 +6,8 @@
 
 #include "ir/eval.h"
 
+#include <string.h>
+
 /* ---- types ---- */
 
 static tn_status need_texts(tn_graph *g, const tn_node *n, int i, int rank, const tn_type **out)
@@ -101,6 +103,27 @@ static tn_status match_infer(tn_graph *g, tn_node *n) { return each_infer(g, n, 
 
 static tn_status number_infer(tn_graph *g, tn_node *n) { return each_infer(g, n, TN_I64); }
 
+static tn_status translate_infer(tn_graph *g, tn_node *n)
+{
+    const tn_string_translate_attr *a = n->attr;
+    if (strlen(a->from) != strlen(a->to))
+        return tn_rule_fail(g, n, "op-E007", "from has %zu characters, but to has %zu", strlen(a->from),
+                            strlen(a->to));
+    for (const char *c = a->to; *c; c++)
+        if ((unsigned char)*c >= 0x80)
+            return tn_rule_fail(g, n, "op-E007", "to must have ASCII characters only, but is \"%s\"", a->to);
+    return each_infer(g, n, TN_STR);
+}
+
+static tn_status hash_infer(tn_graph *g, tn_node *n)
+{
+    const tn_string_hash_attr *a = n->attr;
+    if (a->buckets < 0)
+        return tn_rule_fail(g, n, "op-E007", "buckets is %lld, but must be at least 0",
+                            (long long)a->buckets);
+    return each_infer(g, n, TN_I64);
+}
+
 static tn_status find_infer(tn_graph *g, tn_node *n)
 {
     const tn_type *list;
@@ -184,6 +207,8 @@ static const char *const normalize_in[] = {"data", "stopwords"};
 static const tn_attr_field split_fields[] = TN_ATTR_TABLE(tn_string_split_attr, TN_STRING_SPLIT_ATTRS);
 static const tn_attr_field normalize_fields[] = TN_ATTR_TABLE(tn_string_normalize_attr, TN_STRING_NORMALIZE_ATTRS);
 static const tn_attr_field match_fields[] = TN_ATTR_TABLE(tn_string_match_attr, TN_STRING_MATCH_ATTRS);
+static const tn_attr_field translate_fields[] = TN_ATTR_TABLE(tn_string_translate_attr, TN_STRING_TRANSLATE_ATTRS);
+static const tn_attr_field hash_fields[] = TN_ATTR_TABLE(tn_string_hash_attr, TN_STRING_HASH_ATTRS);
 static const tn_attr_field to_number_fields[] = TN_ATTR_TABLE(tn_string_to_number_attr, TN_STRING_TO_NUMBER_ATTRS);
 
 const tn_op tn_op_string_make = {
@@ -243,6 +268,20 @@ const tn_op tn_op_string_regex_full_match = {
     .attr_size = sizeof(tn_string_match_attr), .attr = match_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .in_name = data_in, .infer = match_infer,
     .host = "string.regex_full_match",
+};
+
+const tn_op tn_op_string_translate = {
+    .name = "string.translate", .doc = "Texts with other ASCII characters in the place of some, or without them.",
+    .attr_size = sizeof(tn_string_translate_attr), .attr = translate_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .in_name = data_in, .infer = translate_infer,
+    .host = "string.translate",
+};
+
+const tn_op tn_op_string_hash = {
+    .name = "string.hash", .doc = "Numbers of texts: a hash, modulo a number of buckets.",
+    .attr_size = sizeof(tn_string_hash_attr), .attr = hash_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .in_name = data_in, .infer = hash_infer,
+    .host = "string.hash",
 };
 
 const tn_op tn_op_string_of_number = {
