@@ -452,15 +452,72 @@ def category_encoding(k, r, name):
     return sequential(k, k.layers.CategoryEncoding(num_tokens=5, output_mode=mode), [1 if mode == "one_hot" else 3], "int32")
 
 
+@case("Hashing")
+def hashing(k, r, name):
+    how = {"num_bins": int(r.integers(2, 9)), "output_mode": pick(r, "int", "multi_hot", "count")}
+    how.update(pick(r, {}, {"salt": 133}, {"salt": [133, 137]}))
+    text = flag(r)
+    how.update(pick(r, {}, {"mask_value": "a" if text else 2}))
+    return sequential(k, k.layers.Hashing(**how), [3], "string" if text else pick(r, "int32", "int64"))
+
+
+@case("HashedCrossing")
+def hashed_crossing(k, r, name):
+    x = [k.layers.Input([1], dtype=pick(r, "string", "int64")) for _ in range(int(r.integers(2, 4)))]
+    return k.Model(x, k.layers.HashedCrossing(int(r.integers(2, 9)), output_mode=pick(r, "int", "one_hot"))(x))
+
+
 @case("IntegerLookup")
 def integer_lookup(k, r, name):
-    return sequential(k, k.layers.IntegerLookup(vocabulary=[7, 3, 1, 12], num_oov_indices=1,
-                                                output_mode=pick(r, "int", "multi_hot", "one_hot")), [1], "int64")
+    how = {"output_mode": pick(r, "int", "int", "multi_hot", "one_hot", "count")}
+    how.update(pick(r, {}, {"num_oov_indices": 2}, {"mask_token": 0}, {"max_tokens": 9, "pad_to_max_tokens": True}))
+    if flag(r):
+        layer = k.layers.IntegerLookup(**how)
+        layer.adapt(np.array([3, 1, 1, 12, 2]))
+    else:
+        layer = k.layers.IntegerLookup(vocabulary=[7, 3, 1, 12], invert=how["output_mode"] == "int" and flag(r), **how)
+    return sequential(k, layer, [1], "int64")
 
 
 @case("StringLookup")
 def string_lookup(k, r, name):
-    return sequential(k, k.layers.StringLookup(vocabulary=["a", "bc", "d"], output_mode=pick(r, "int", "multi_hot")), [3], "string")
+    how = {"output_mode": pick(r, "int", "int", "multi_hot", "count", "tf_idf")}
+    how.update(pick(r, {}, {"num_oov_indices": 3}, {"mask_token": "bc"}, {"mask_token": ""},
+                    {"max_tokens": 9, "pad_to_max_tokens": True}))
+    words = pick(r, ["a", "d"], ["d", "a", "x"])
+    if how["output_mode"] == "int" and r.integers(3) == 0:
+        return sequential(k, k.layers.StringLookup(vocabulary=words, invert=True, **how), [3], "int64")
+    if how["output_mode"] == "tf_idf":
+        how["idf_weights"] = [float(v) for v in r.uniform(0.1, 2, size=len(words))]
+    elif flag(r):
+        layer = k.layers.StringLookup(**how)
+        layer.adapt(np.array(["a", "a", "d", "x"]))
+        return sequential(k, layer, [3], "string")
+    return sequential(k, k.layers.StringLookup(vocabulary=words, **how), [3], "string")
+
+
+@case("TextVectorization")
+def text_vectorization(k, r, name):
+    how = {"output_mode": pick(r, "int", "int", "multi_hot", "count")}
+    if how["output_mode"] == "int":
+        how["output_sequence_length"] = pick(r, None, 2, 7)
+    how["standardize"] = pick(r, "lower_and_strip_punctuation", "lower", "strip_punctuation", None)
+    if flag(r):
+        how["vocabulary"] = ["a", "hello", "bc"]
+    layer = k.layers.TextVectorization(**how)
+    if "vocabulary" not in how:
+        layer.adapt(np.array(["a b, B", "Hello world!", "bc"]))
+    return sequential(k, layer, pick(r, [1], []), "string")
+
+
+@case("AutoContrast")
+def auto_contrast(k, r, name):
+    return sequential(k, k.layers.AutoContrast(value_range=pick(r, (0, 255), (0, 1), (-1, 1))), [5, 6, 3])
+
+
+@case("Pipeline")
+def pipeline(k, r, name):
+    return sequential(k, k.layers.Pipeline([k.layers.RandomFlip(), k.layers.Rescaling(0.5), k.layers.CenterCrop(4, 3)]), [6, 6, 3])
 
 
 @case("RandomPicture")

@@ -4,7 +4,6 @@
 #include "frontend/keras/keras.h"
 
 #include "frontend/import/look.h"
-#include "frontend/import/zip.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +30,25 @@ static tn_status read_member(keras_import *k, imp_zip *z, const char *name, tn_b
     return why ? damaged(k, "%s", why) : TN_OK;
 }
 
-static tn_status read_members(keras_import *k, imp_zip *z, parts *p)
+bool keras_asset(imp_node *c, const char *name, tn_bytes *out)
+{
+    keras_import *k = keras_of(c);
+    const char *path = keras_layer_of(c)->path;
+    *out = (tn_bytes){0};
+    if (c->bad || !k->archive.n || !path)
+        return false;
+    const char *member = tn_arena_printf(&k->im.scratch, "assets/%s/%s", path, name);
+    c->bad = read_member(k, &k->archive, member, out) != TN_OK;
+    return out->n > 0;
+}
+
+static tn_status open_archive(keras_import *k, tn_bytes file, parts *p)
 {
     tn_bytes metadata = {0};
+    imp_zip *z = &k->archive;
+    const char *why = imp_zip_open(&k->im.scratch, file, z);
+    if (why)
+        return damaged(k, "%s", why);
     TN_TRY(read_member(k, z, "config.json", &p->config));
     TN_TRY(read_member(k, z, "model.weights.h5", &p->weights));
     TN_TRY(read_member(k, z, "metadata.json", &metadata));
@@ -45,15 +60,6 @@ static tn_status read_members(keras_import *k, imp_zip *z, parts *p)
         tn_arena_copy(&k->im.scratch, version.n ? version.at : (const void *)"", version.n, 1), version.n};
     tn_json_free(&doc);
     return TN_OK;
-}
-
-static tn_status open_archive(keras_import *k, tn_bytes file, parts *p)
-{
-    imp_zip z;
-    const char *why = imp_zip_open(&k->im.scratch, file, &z);
-    tn_status s = why ? damaged(k, "%s", why) : read_members(k, &z, p);
-    imp_zip_close(&z);
-    return s;
 }
 
 /* ---- files beside the model ---- */
@@ -222,6 +228,8 @@ static tn_status add_inputs(keras_import *k, size_t n, keras_layer *const layer[
             imp_add_input(&k->im, &in[i], loc) != TN_OK)
             s = TN_FAIL;
         out[i].v = tn_vec_last(&k->im.value).v;
+        if (!tn_dtype_is_string(in[i].dtype) && out[i].v.def && in[i].n && !k->batch)
+            k->batch = imp_type(out[i].v)->dim[0];
     }
     return s;
 }
@@ -312,6 +320,7 @@ tn_status tn_import_keras(tn_graph *g, const char *path, const tn_file *file,
     tn_status s = import(&k, file);
     keras_free_graphs(&k);
     tn_hdf5_close(&k.h5);
+    imp_zip_close(&k.archive);
     imp_close(&k.im);
     return s;
 }

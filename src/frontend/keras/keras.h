@@ -9,6 +9,7 @@
 #include "base/wire/json.h"
 #include "frontend/import/convert.h"
 #include "frontend/import/window.h"
+#include "frontend/import/zip.h"
 #include "op/nn/nn.h"
 
 enum { KERAS_MAX_DEPTH = 24, KERAS_MAX_RESULTS = 32 };
@@ -73,6 +74,7 @@ struct keras_layer {
     keras_layer **inside;
     tn_bytes place; /* of it in its holder: "layer", "cells" */
     keras_variable *variable;
+    const char *path;  /* of it in an archive: "layers/dense"; NULL: not known */
     uint64_t asked[4]; /* members of config that a converter asked for */
     bool checked;
     struct keras_graph *graph; /* of a model; NULL: not read yet */
@@ -83,10 +85,12 @@ typedef struct keras_import {
     tn_hdf5 h5;
     bool has_weights, by_path; /* variables by path (Keras 3), else by lists of names */
     uint64_t weights;          /* the group that holds them */
+    imp_zip archive;           /* the .keras file; n 0: the model is none */
     int version;               /* 1, 2 or 3 */
     keras_layer *root;
     tn_vec(struct keras_graph *) graphs; /* of the models in it, that were read */
     int depth;
+    const tn_expr *batch; /* the first extent of what texts become; NULL: not known */
 } keras_import;
 
 static inline keras_import *keras_of(const imp_node *c) { return (keras_import *)c->im; }
@@ -95,7 +99,7 @@ static inline keras_layer *keras_layer_of(const imp_node *c) { return keras_call
 
 extern const keras_row keras_rows_core[], keras_rows_window[], keras_rows_shape[], keras_rows_merge[],
     keras_rows_norm[], keras_rows_recurrent[], keras_rows_attention[], keras_rows_preprocessing[],
-    keras_rows_operation[], keras_rows_activation[];
+    keras_rows_category[], keras_rows_text[], keras_rows_operation[], keras_rows_activation[];
 extern const imp_format keras_format;
 const keras_row *keras_row_of(keras_import *k, tn_bytes class, bool operation,
                               const tn_loc *loc); /* NULL: reported */
@@ -148,6 +152,10 @@ tn_value keras_raw(imp_node *c, keras_layer *l, const char *name); /* in the typ
 tn_status keras_bind(keras_import *k);                             /* finds the dataset of each variable */
 bool keras_inflate(tn_bytes from, void *to, size_t n);
 size_t keras_count_variables(const keras_layer *l); /* with those of layers inside */
+
+/* ---- files in the archive (import.c) ---- */
+/* A file that the layer keeps beside its variables; false: there is none, or it is damaged, which is reported. */
+bool keras_asset(imp_node *c, const char *name, tn_bytes *out);
 
 /* ---- layers (layers.c) ---- */
 keras_layer *keras_read_layer(keras_import *k, const tn_json *json, int depth); /* NULL: reported */

@@ -10,7 +10,7 @@
 static const keras_row *const tables[] = {
     keras_rows_core,          keras_rows_activation, keras_rows_window,    keras_rows_shape,
     keras_rows_merge,         keras_rows_norm,       keras_rows_recurrent, keras_rows_attention,
-    keras_rows_preprocessing, keras_rows_operation,
+    keras_rows_preprocessing, keras_rows_category,   keras_rows_text,      keras_rows_operation,
 };
 
 static const keras_row *find_row(tn_bytes class, bool operation)
@@ -42,12 +42,20 @@ const keras_row *keras_row_of(keras_import *k, tn_bytes class, bool operation, c
 
 static tn_bytes bytes_of(const char *s) { return (tn_bytes){(const uint8_t *)s, strlen(s)}; }
 
+static bool begins(tn_bytes s, const char *with)
+{
+    return s.n >= strlen(with) && memcmp(s.at, with, strlen(with)) == 0;
+}
+
 /* What runs Python is refused by name. Classes of other packages may be called like those of Keras. */
 static bool is_foreign(keras_import *k, const tn_json *json, tn_bytes class, const tn_loc *loc)
 {
     tn_bytes registered = keras_bytes(tn_json_find(json, "registered_name"));
+    tn_bytes module = keras_bytes(tn_json_find(json, "module"));
+    bool other =
+        module.n && !begins(module, "keras") && !begins(module, "tf_keras") && !begins(module, "tensorflow");
     bool custom =
-        (registered.n && memchr(registered.at, '>', registered.n)) || memchr(class.at, '>', class.n);
+        other || (registered.n && memchr(registered.at, '>', registered.n)) || memchr(class.at, '>', class.n);
     if (imp_is(class, "Lambda"))
         (void)tn_error(
             k->im.g->ctx, "keras-E016", loc,

@@ -158,7 +158,7 @@ static keras_graph *graph_of(keras_import *k, keras_layer *m)
         return m->graph;
     m->graph = TN_NEW(&k->im.scratch, keras_graph);
     tn_vec_push(&k->graphs, m->graph);
-    m->graph->sequential = strcmp(m->class, "Sequential") == 0;
+    m->graph->sequential = strcmp(m->class, "Sequential") == 0 || strcmp(m->class, "Pipeline") == 0;
     if (!m->graph->sequential)
         read_functional(k, m);
     return m->graph;

@@ -88,6 +88,22 @@ static void masking(imp_node *c)
     keras_out_masked(c, y, imp_squeeze(c, any, imp_rank(any) - 1));
 }
 
+/* Of the networks ConvNeXt: each channel by a factor. */
+static void layer_scale(imp_node *c)
+{
+    keras_ignore(c, "init_values");
+    keras_ignore(c, "projection_dim");
+    keras_out(c, keras_binary(c, &tn_op_multiply, keras_in(c, 0), keras_variable_of(c, "gamma")));
+}
+
+/* Of the networks InceptionResNet: what a block adds, by a factor. */
+static void scaled_sum(imp_node *c)
+{
+    tn_value x = keras_in(c, 0), y = keras_in(c, 1);
+    y = keras_binary(c, &tn_op_multiply, y, keras_like(c, y, keras_real(c, "scale", 1)));
+    keras_out(c, keras_binary(c, &tn_op_add, x, y));
+}
+
 static void input(imp_node *c)
 {
     keras_layer_of(c)->checked = true;
@@ -110,6 +126,7 @@ static void inner_layer(imp_node *c)
 const keras_row keras_rows_core[] = {
     LAYER("InputLayer",           input,                NULL, NULL, KERAS_ANY_TYPE, NULL),
     LAYER("Sequential",           keras_call_model,     NULL, NULL, KERAS_MODEL | KERAS_ANY_TYPE, NULL),
+    LAYER("Pipeline",             keras_call_model,     NULL, NULL, KERAS_MODEL | KERAS_ANY_TYPE, NULL),
     LAYER("Functional",           keras_call_model,     NULL, NULL, KERAS_MODEL | KERAS_ANY_TYPE, NULL),
     LAYER("Model",                keras_call_model,     NULL, NULL, KERAS_MODEL | KERAS_ANY_TYPE, NULL),
     LAYER("Dense",                dense,                NULL, "kernel bias?use_bias", 0, NULL),
@@ -118,6 +135,9 @@ const keras_row keras_rows_core[] = {
     LAYER("ReversibleEmbedding",  reversible_embedding, NULL, "embeddings reverse_embeddings?!tie_weights", 0, NULL),
     LAYER("Masking",              masking,              NULL, NULL, 0, NULL),
     LAYER("SpectralNormalization", inner_layer,         NULL, "-vector_u", 0, "layer"),
+    LAYER("LayerScale",           layer_scale,          NULL, "gamma", 0, NULL),
+    LAYER("CustomScaleLayer",     scaled_sum,           NULL, NULL, 0, NULL),
+    LAYER("StochasticDepth",      identity,             NULL, NULL, KERAS_ANY_TYPE, NULL),
     LAYER("Identity",             identity,             NULL, NULL, KERAS_ANY_TYPE, NULL),
     LAYER("Dropout",              identity,             NULL, NULL, 0, NULL),
     LAYER("SpatialDropout1D",     identity,             NULL, NULL, 0, NULL),

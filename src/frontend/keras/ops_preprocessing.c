@@ -1,5 +1,5 @@
-/* What models do to raw data: scaling, resizing, categories. Random changes of pictures do nothing when a
- * model is used. */
+/* What models do to pictures and measurements: scaling, resizing. Random changes of pictures do nothing when a model is
+ * used. */
 #include "frontend/keras/rows.h"
 
 #include <string.h>
@@ -69,6 +69,47 @@ static void rescaling(imp_node *c)
             ? keras_binary(c, &tn_op_add, y, keras_json_tensor(c, offset, t))
             : y;
     keras_out(c, y);
+}
+
+/* [from, to] to [from2, to2] */
+static tn_value in_range(imp_node *c, tn_value x, const double from[2], const double to[2])
+{
+    double by = (to[1] - to[0]) / (from[1] - from[0]);
+    if (from[0] == to[0] && from[1] == to[1])
+        return x;
+    x = keras_binary(c, &tn_op_subtract, x, keras_like(c, x, from[0]));
+    x = keras_binary(c, &tn_op_multiply, x, keras_like(c, x, by));
+    return keras_binary(c, &tn_op_add, x, keras_like(c, x, to[0]));
+}
+
+/* Each channel of each picture spread to the whole range; one of a single value stays. */
+static void auto_contrast(imp_node *c)
+{
+    static const double bytes[2] = {0, 255};
+    static const int64_t last[] = {1, 2}, first[] = {2, 3};
+    double range[2] = {0, 255};
+    tn_value given = keras_in(c, 0), x = given;
+    const tn_json *v = keras_config(c, "value_range"), *inside = tn_json_find(v, "items");
+    const int64_t *axes = keras_channels_last(c) ? last : first;
+    v = inside ? inside : v;
+    if (v && !(keras_number(keras_at(v, 0), &range[0]) && keras_number(keras_at(v, 1), &range[1]) &&
+               range[0] < range[1]))
+        imp_refuse(c, IMP_BAD_VALUE, "value_range must be two rising numbers; the model is damaged");
+    if (!c->bad && imp_rank(x) != 4)
+        imp_refuse(c, IMP_OPERANDS, "pictures are %s, but must have four dimensions",
+                   imp_type_text(c, imp_type(x)));
+    if (c->bad)
+        return;
+    x = in_range(c, x, range, bytes);
+    tn_value low = keras_reduce(c, &tn_op_min, x, 2, axes, true),
+             high = keras_reduce(c, &tn_op_max, x, 2, axes, true);
+    tn_value width = keras_binary(c, &tn_op_subtract, high, low);
+    tn_value scale = keras_binary(c, &tn_op_divide, keras_like(c, x, 255), width);
+    tn_value y = keras_binary(c, &tn_op_multiply, x, scale);
+    y = keras_binary(c, &tn_op_subtract, y, keras_binary(c, &tn_op_multiply, low, scale));
+    y = in_range(c, imp_clip(c, y, 0, 255), bytes, range);
+    tn_value flat = keras_binary(c, &tn_op_equal, width, keras_like(c, width, 0));
+    keras_out(c, imp_choose(c, flat, given, y));
 }
 
 /* ---- Resizing, CenterCrop ---- */
@@ -172,100 +213,6 @@ static void center_crop(imp_node *c)
     keras_out(c, c->bad ? p.x : resized(c, &p, "bilinear"));
 }
 
-/* ---- categories ---- */
-
-/* Numbers of categories [..., n] as the mode says: themselves, or rows of one entry for each of `depth`. */
-static void encode(imp_node *c, tn_value at, int64_t depth, const char *mode, tn_dtype t)
-{
-    static const int64_t before_last[] = {-2};
-    const tn_expr *d = tn_idx(c->pool, depth);
-    if (c->bad)
-        return;
-    if (strcmp(mode, "int") == 0) {
-        keras_out(c, at);
-        return;
-    }
-    bool one_hot = strcmp(mode, "one_hot") == 0;
-    if (one_hot && imp_rank(at) > 1 && tn_is_value(imp_type(at)->dim[imp_rank(at) - 1], 1))
-        at = imp_squeeze(c, at, imp_rank(at) - 1);
-    tn_value each = imp_unsqueeze(c, imp_cast(c, at, TN_I64), imp_rank(at));
-    tn_value hits = imp_cast(c, keras_binary(c, &tn_op_equal, each, imp_count_up(c, d)), t);
-    bool count = strcmp(mode, "count") == 0;
-    if (!one_hot && !count && strcmp(mode, "multi_hot") != 0)
-        imp_refuse(c, IMP_BAD_VALUE,
-                   "output_mode \"%s\" is not supported; int, one_hot, multi_hot and count are", mode);
-    if (!one_hot && !c->bad && imp_rank(hits) > 1)
-        hits = keras_reduce(c, count ? &tn_op_sum : &tn_op_max, hits, 1, before_last, false);
-    keras_out(c, hits);
-}
-
-static tn_dtype encoded_type(imp_node *c)
-{
-    tn_dtype t = keras_layer_of(c)->dtype;
-    return t.bits && tn_dtype_is_float(t) ? t : TN_F32;
-}
-
-/* How many boundaries lie at or below x. */
-static void discretization(imp_node *c)
-{
-    static const int64_t last[] = {-1};
-    tn_value x = keras_in(c, 0);
-    const tn_json *v = keras_config(c, "bin_boundaries");
-    const char *mode = keras_text(c, "output_mode", "int");
-    keras_ignore(c, "num_bins");
-    keras_ignore(c, "epsilon");
-    if (!tn_json_is(v, TN_JSON_ARRAY) || keras_bool(c, "sparse", false)) {
-        imp_refuse(c, IMP_BAD_VALUE, "bin_boundaries must be a list, and results dense");
-        return;
-    }
-    x = imp_cast(c, x, TN_F32);
-    tn_value bins = keras_json_tensor(c, v, TN_F32), each = imp_unsqueeze(c, x, imp_rank(x));
-    tn_value above = imp_cast(c, keras_binary(c, &tn_op_greater_equal, each, bins), TN_I32);
-    tn_value at = keras_reduce(c, &tn_op_sum, above, 1, last, false);
-    encode(c, imp_cast(c, at, c->version >= 3 ? TN_I32 : TN_I64), (int64_t)v->n + 1, mode, encoded_type(c));
-}
-
-static void category_encoding(imp_node *c)
-{
-    tn_value x = keras_in(c, 0);
-    int64_t n = keras_int(c, "num_tokens", 0);
-    const char *mode = keras_text(c, "output_mode", "multi_hot");
-    if (n < 1 || n > INT32_MAX || keras_bool(c, "sparse", false) || strcmp(mode, "int") == 0)
-        imp_refuse(c, IMP_BAD_VALUE, "num_tokens must be given, and results dense");
-    encode(c, x, n, mode, encoded_type(c));
-}
-
-/* The place of a number in the vocabulary, behind one number for the mask and those for unknown ones. */
-static void integer_lookup(imp_node *c)
-{
-    static const int64_t last[] = {-1};
-    tn_value x = keras_in(c, 0);
-    const tn_json *v = keras_config(c, "vocabulary");
-    const char *mode = keras_text(c, "output_mode", "int");
-    bool masked = keras_config(c, "mask_token") != NULL;
-    keras_ignore(c, "max_tokens");
-    keras_ignore(c, "oov_token");
-    keras_ignore(c, "vocabulary_dtype");
-    keras_ignore(c, "vocabulary_size");
-    keras_ignore(c, "oov_method");
-    keras_ignore(c, "encoding");
-    if (!tn_json_is(v, TN_JSON_ARRAY) || keras_int(c, "num_oov_indices", 1) != 1 || masked ||
-        keras_bool(c, "invert", false) || keras_bool(c, "sparse", false))
-        imp_refuse(c, IMP_BAD_VALUE,
-                   "only vocabularies in the model, one number for unknown values and dense results are "
-                   "supported");
-    if (c->bad)
-        return;
-    const tn_expr *n = tn_idx(c->pool, v->n);
-    tn_value words = keras_json_tensor(c, v, TN_I64),
-             each = imp_unsqueeze(c, imp_cast(c, x, TN_I64), imp_rank(x));
-    tn_value hits = imp_cast(c, keras_binary(c, &tn_op_equal, each, words), TN_I64);
-    tn_value places = imp_count_up(c, n);
-    places = keras_binary(c, &tn_op_add, places, imp_i64(c, 1));
-    tn_value at = keras_reduce(c, &tn_op_sum, keras_binary(c, &tn_op_multiply, hits, places), 1, last, false);
-    encode(c, at, (int64_t)v->n + 1, mode, encoded_type(c));
-}
-
 static void identity(imp_node *c)
 {
     keras_layer_of(c)->checked = true; /* what it does in training is of no interest */
@@ -278,10 +225,8 @@ const keras_row keras_rows_preprocessing[] = {
     LAYER("Normalization",    normalization,     NULL, "-mean?~mean -variance?~mean -count?~mean", 0, NULL),
     LAYER("Rescaling",        rescaling,         NULL, NULL, 0, NULL),
     LAYER("Resizing",         resizing,          NULL, NULL, 0, NULL),
+    LAYER("AutoContrast",     auto_contrast,     NULL, NULL, 0, NULL),
     LAYER("CenterCrop",       center_crop,       NULL, NULL, 0, NULL),
-    LAYER("Discretization",   discretization,    NULL, NULL, KERAS_ANY_TYPE, NULL),
-    LAYER("CategoryEncoding", category_encoding, NULL, NULL, KERAS_ANY_TYPE, NULL),
-    LAYER("IntegerLookup",    integer_lookup,    NULL, NULL, KERAS_ANY_TYPE, NULL),
     RANDOM("Flip"),
     RANDOM("Rotation"),
     RANDOM("Zoom"),
@@ -301,6 +246,15 @@ const keras_row keras_rows_preprocessing[] = {
     RANDOM("Invert"),
     RANDOM("Perspective"),
     RANDOM("ElasticTransform"),
+    RANDOM("Height"),
+    RANDOM("Width"),
+    LAYER("AugMix",           identity,          NULL, NULL, 0, NULL),
+    LAYER("CutMix",           identity,          NULL, NULL, 0, NULL),
+    LAYER("MixUp",            identity,          NULL, NULL, 0, NULL),
+    LAYER("RandAugment",      identity,          NULL, NULL, 0, NULL),
+    LAYER("Equalization",     identity,          NULL, NULL, 0, NULL),
+    LAYER("Solarization",     identity,          NULL, NULL, 0, NULL),
+    LAYER("MaxNumBoundingBoxes", identity,       NULL, NULL, 0, NULL),
     END_OF_ROWS,
 };
 // clang-format on

@@ -66,28 +66,34 @@ static void bind_variables(keras_import *k, keras_layer *l, uint64_t group)
     }
 }
 
-/* Depth: of layers inside layers, which keras_read_layer limits. */
-static void bind_by_path(keras_import *k, keras_layer *l, uint64_t group)
+/* group 0: the file has none, as nothing in it has variables. Depth: of layers inside layers, which keras_read_layer
+ * limits. */
+static void bind_by_path(keras_import *k, keras_layer *l, uint64_t group, const char *path)
 {
     tn_strmap used = {0};
-    bind_variables(k, l, group);
+    l->path = path;
+    if (group)
+        bind_variables(k, l, group);
     for (size_t i = 0; i < l->n_inside; i++) {
         keras_layer *inside = l->inside[i];
         tn_buf name = {0};
         uint64_t times = 0, place;
         if (!inside || inside->row->flags & KERAS_OPERATION)
             continue;
-        place = child(k, group, inside->place);
+        place = group ? child(k, group, inside->place) : 0;
+        tn_buf_printf(&name, "%s%s%.*s", path, *path ? "/" : "", (int)inside->place.n,
+                      (const char *)inside->place.at);
         if (imp_is(inside->place, "layers") || imp_is(inside->place, "cells")) {
+            tn_buf_char(&name, '/');
+            size_t at = name.n;
             snake(inside->class, &name);
             (void)tn_strmap_get(&used, inside->class, strlen(inside->class), &times);
             tn_strmap_put(&used, inside->class, strlen(inside->class), times + 1);
             if (times)
                 tn_buf_printf(&name, "_%llu", (unsigned long long)times);
-            place = place ? tn_hdf5_find(&k->h5, place, bytes_of(tn_buf_cstr(&name))) : 0;
+            place = place ? tn_hdf5_find(&k->h5, place, bytes_of(tn_buf_cstr(&name) + at)) : 0;
         }
-        if (place)
-            bind_by_path(k, inside, place);
+        bind_by_path(k, inside, place, tn_arena_strdup(&k->im.scratch, tn_buf_cstr(&name)));
         tn_buf_deinit(&name);
     }
     tn_strmap_deinit(&used);
@@ -219,7 +225,7 @@ tn_status keras_bind(keras_import *k)
     if (!k->has_weights)
         return TN_OK;
     if (k->by_path)
-        bind_by_path(k, k->root, k->weights);
+        bind_by_path(k, k->root, k->weights, "");
     else
         bind_by_names(k, k->root, k->weights);
     return k->h5.error ? report_file(k) : TN_OK;
