@@ -39,14 +39,15 @@ bool pt_known(pt_import *p, tn_bytes name)
 
 typedef struct param {
     tn_bytes type, name, value; /* value.n 0: must be given */
+    bool by_name;               /* behind a *: never by position */
 } param;
 
 /* The next parameter of a schema; false: there is none. */
 static bool next_param(const char **at, param *out)
 {
     const char *s = *at;
-    while (*s == ' ' || *s == ',' || *s == '*')
-        s++;
+    for (; *s == ' ' || *s == ',' || *s == '*'; s++)
+        out->by_name = out->by_name || *s == '*';
     if (*s == ')' || !*s)
         return false;
     const char *type = s;
@@ -130,7 +131,7 @@ static bool fits(tn_bytes type, pt_value v)
 }
 
 /* What has no bearing on a result. */
-static bool ignored(tn_bytes name)
+bool pt_is_ignored(tn_bytes name)
 {
     static const char *const names[] = {"layout",       "device",    "pin_memory", "memory_format",
                                         "non_blocking", "generator", "implicit",   "requires_grad"};
@@ -144,12 +145,12 @@ static bool bind(pt_import *p, const pt_row *r, const pt_args *a, pt_call *k)
 {
     const char *at = strchr(r->schema, '(') + 1;
     size_t used = 0, n_position = 0, i = 0;
-    param q;
+    param q = {.by_name = false};
     while (n_position < a->n && !a->keyword[n_position].n)
         n_position++;
     for (; next_param(&at, &q); i++) {
         pt_value v = {.kind = PT_UNSET};
-        if (i < n_position) {
+        if (i < n_position && !q.by_name) {
             v = a->at[i];
             used++;
         }
@@ -170,7 +171,7 @@ static bool bind(pt_import *p, const pt_row *r, const pt_args *a, pt_call *k)
     }
     k->n.n_in = i;
     for (size_t j = n_position; j < a->n; j++)
-        used += ignored(a->keyword[j]) && !imp_is(a->keyword[j], "out");
+        used += pt_is_ignored(a->keyword[j]) && !imp_is(a->keyword[j], "out");
     return used >= a->n;
 }
 

@@ -744,6 +744,15 @@ static const builtin builtins[] = {
     {"backends_mkldnn_is_available", 0, 0, no},
 };
 
+/* Arguments by keyword that have a bearing on the result: an operator with a row, then. */
+static bool has_keywords(const pt_args *a, size_t from)
+{
+    for (size_t i = from; i < a->n; i++)
+        if (a->at[i].kind != PT_NONE && !pt_is_ignored(a->keyword[i]))
+            return true;
+    return false;
+}
+
 bool pt_python(pt_import *p, tn_bytes name, const pt_args *a, pt_value *out)
 {
     size_t n = 0;
@@ -752,7 +761,7 @@ bool pt_python(pt_import *p, tn_bytes name, const pt_args *a, pt_value *out)
     *out = pt_bad();
     for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++) {
         const builtin *b = &builtins[i];
-        if (!imp_is(name, b->name) || n < b->min || n > b->max)
+        if (!imp_is(name, b->name) || n < b->min || n > b->max || (b->run != nothing && has_keywords(a, n)))
             continue;
         for (size_t k = 0; k < n; k++)
             if (!pt_usable(p, a->at[k]))

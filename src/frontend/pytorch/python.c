@@ -373,6 +373,18 @@ static bool holds(pt_value v) /* of what is no number */
                                                     : true;
 }
 
+/* What is no number as JSON or Python writes it. */
+static pt_value float_of(pt_import *p, tn_bytes s)
+{
+    static const char *const name[] = {"inf", "Infinity", "-inf", "-Infinity", "nan", "NaN"};
+    static const double value[] = {INFINITY, INFINITY, -INFINITY, -INFINITY, NAN, NAN};
+    for (size_t i = 0; i < sizeof value / sizeof *value; i++)
+        if (imp_is(s, name[i]))
+            return pt_float(value[i]);
+    pt_fail(p, "pytorch-E013", "\"%s\" is no number", imp_text(&p->im, s));
+    return pt_bad();
+}
+
 pt_value pt_convert(pt_import *p, enum pt_kind kind, pt_value v)
 {
     v = resolved(p, v);
@@ -393,7 +405,7 @@ pt_value pt_convert(pt_import *p, enum pt_kind kind, pt_value v)
     }
     if (v.kind != PT_TENSOR && v.kind != PT_NUMBER) {
         if (v.kind == PT_TEXT && kind == PT_FLOAT)
-            return pt_float(imp_is(v.text, "inf") ? INFINITY : imp_is(v.text, "-inf") ? -INFINITY : NAN);
+            return float_of(p, v.text);
         return kind == PT_BOOL ? pt_bool(holds(v)) : pt_bad();
     }
     imp_node *c = pt_ctx(p);

@@ -47,6 +47,7 @@ pt_value pt_apply(pt_import *p, tn_bytes name, const pt_args *a);
 pt_value pt_replay(pt_import *p, const pt_call *call,
                    pt_value first);         /* the call with another first operand */
 bool pt_known(pt_import *p, tn_bytes name); /* is there a row? */
+bool pt_is_ignored(tn_bytes keyword);       /* an argument without a bearing on results */
 bool pt_is_bad(pt_value v);
 static inline pt_value pt_bad(void) { return (pt_value){.kind = PT_UNKNOWN, .i = -1}; }
 
