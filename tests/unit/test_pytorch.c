@@ -106,6 +106,15 @@ static const struct {
     {FORWARD
      "    y = torch.add(x, 1)\n    row = torch.select(y, 0, 0)\n    _0 = torch.zero_(row)\n    return y\n",
      {"scatter_elements"}},
+    /* what stands behind a * is given by its name only */
+    {FORWARD "    return torch.prod(x, 1)\n", {"prod(%x, axis=[1])"}},
+    {FORWARD "    return torch.add(x, torch.arange(1, 4))\n", {"relay.Constant][0] /* (3) */)"}},
+    {FORWARD "    return torch.mul(x, torch.scalar_tensor(2, dtype=7))\n", {"multiply(%x, 2f)"}},
+    /* numbers of rank 0, bools, nothing */
+    {FORWARD "    return torch.maximum(torch.gt(x, 0), torch.lt(x, -1))\n", {"logical_or("}},
+    {FORWARD "    return torch.logit(x, 0.75)\n", {"where("}},
+    {FORWARD "    return torch.avg_pool1d(torch.to(x, 4), [2])\n",
+     {"an average pool of integers is not supported [pytorch-E005]"}},
     /* a condition of the run becomes an `if`; what raises becomes a check */
     {FORWARD LATE "    if c:\n      y = torch.relu(x)\n    else:\n      y = torch.neg(x)\n    return y\n",
      {"if (", "nn.relu(%x)", "negative(%x)"}},

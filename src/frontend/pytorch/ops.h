@@ -6,9 +6,21 @@
 #include "op/core/core.h"
 #include "op/nn/nn.h"
 
+#include <string.h>
+
+/* Sums of bools are "or", products "and", the larger of two "or". */
+static inline bool pt_is_bool(tn_value v) { return tn_dtype_is_bool(imp_type(v)->dtype); }
+static inline tn_value pt_max(imp_node *c, tn_value a, tn_value b)
+{
+    return imp_call2(c, pt_is_bool(a) ? &tn_op_logical_or : &tn_op_maximum, NULL, a, b);
+}
+static inline tn_value pt_min(imp_node *c, tn_value a, tn_value b)
+{
+    return imp_call2(c, pt_is_bool(a) ? &tn_op_logical_and : &tn_op_minimum, NULL, a, b);
+}
 static inline tn_value pt_add(imp_node *c, tn_value a, tn_value b)
 {
-    return imp_call2(c, &tn_op_add, NULL, a, b);
+    return imp_call2(c, pt_is_bool(a) ? &tn_op_logical_or : &tn_op_add, NULL, a, b);
 }
 static inline tn_value pt_sub(imp_node *c, tn_value a, tn_value b)
 {
@@ -16,7 +28,7 @@ static inline tn_value pt_sub(imp_node *c, tn_value a, tn_value b)
 }
 static inline tn_value pt_mul(imp_node *c, tn_value a, tn_value b)
 {
-    return imp_call2(c, &tn_op_multiply, NULL, a, b);
+    return imp_call2(c, pt_is_bool(a) ? &tn_op_logical_and : &tn_op_multiply, NULL, a, b);
 }
 static inline tn_value pt_div(imp_node *c, tn_value a, tn_value b)
 {
@@ -28,6 +40,15 @@ tn_value pt_num(imp_node *c, tn_value x, double v);
 /* Operands i and j in the type that they compute in (ops_math.c). */
 void pt_pair(imp_node *c, int i, int j, tn_value out[2]);
 tn_value pt_float_in(imp_node *c, int i); /* as floats: float32 where they are integers */
+/* Sums and functions of 16-bit floats are computed in 32 bits. */
+static inline tn_value pt_wide(imp_node *c, tn_value x)
+{
+    return imp_cast(c, x, imp_sum_dtype(imp_type(x)->dtype));
+}
+static inline bool pt_starts(imp_node *c, const char *name) /* does the row's name begin so? */
+{
+    return strncmp(pt_of(c)->row->schema, name, strlen(name)) == 0;
+}
 tn_value pt_expand(imp_node *c, tn_value v, tn_dims shape);
 tn_value pt_full(imp_node *c, tn_dims shape, tn_value v);
 tn_dims pt_shape(imp_node *c, tn_value v);

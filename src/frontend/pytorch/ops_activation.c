@@ -1,6 +1,7 @@
 /* Activations. */
 #include "frontend/pytorch/ops.h"
 
+#include <math.h>
 #include <string.h>
 
 static const tn_op *relay(imp_node *c) { return pt_of(c)->row->relay; }
@@ -15,13 +16,23 @@ static void limited(imp_node *c, tn_value x, double low, double high)
     pt_out(c, imp_call1(c, &tn_op_clip, &a, x));
 }
 
-static void relu6(imp_node *c) { limited(c, pt_in(c, 0), 0, 6); }
+static void relu6(imp_node *c)
+{
+    tn_value x = pt_in(c, 0), zero = pt_num(c, x, 0), six = pt_num(c, x, 6);
+    if (tn_dtype_is_float(imp_type(x)->dtype))
+        limited(c, x, 0, 6);
+    else
+        pt_out(c, pt_min(c, pt_max(c, x, zero), six));
+}
 
 static void hardtanh(imp_node *c)
 {
-    tn_value first = pt_in(c, 0);
-    double second = pt_real(c, 1);
-    limited(c, first, second, pt_real(c, 2));
+    double least = pt_real(c, 1), most = pt_real(c, 2);
+    tn_value x = pt_in(c, 0), low = pt_num(c, x, least), high = pt_num(c, x, most);
+    if (tn_dtype_is_float(imp_type(x)->dtype))
+        limited(c, x, least, most);
+    else
+        pt_out(c, pt_min(c, pt_max(c, x, low), high));
 }
 
 static void with_alpha(imp_node *c)
@@ -107,7 +118,7 @@ static void prelu(imp_node *c)
     bool one = imp_rank(w) == 0 || (imp_rank(w) == 1 && tn_is_int(imp_type(w)->dim[0], &n) && n == 1);
     for (int d = 0; d < imp_rank(x); d++)
         dim[d] = d == 1 && !one ? imp_type(w)->dim[0] : tn_idx(c->pool, 1);
-    if (imp_rank(x) > 0 && imp_rank(w) <= 1)
+    if (imp_rank(w) <= 1)
         w = imp_reshape(c, w, imp_rank(x), dim);
     pt_out(c, imp_call2(c, &tn_op_nn_prelu, NULL, x, w));
 }
@@ -150,6 +161,21 @@ static void softmax(imp_node *c)
     if (pt_dtype(c, 2, &t) || !tn_dtype_is_float(t))
         x = imp_cast(c, x, t);
     pt_out(c, pt_softmax_of(c, relay(c), x, pt_axis(c, 1, imp_rank(x))));
+}
+
+/* Rows of nothing but -inf are 0. */
+static void safe_softmax(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    tn_dtype t = pt_float_type(imp_type(x)->dtype);
+    (void)pt_dtype(c, 2, &t);
+    x = imp_cast(c, x, t);
+    int64_t axis = pt_axis(c, 1, imp_rank(x));
+    tn_ints along = tn_ints_make(c->arena, imp_rank(x) > 0, &axis);
+    tn_value most = pt_sum(c, &tn_op_max, x, along, true);
+    tn_value none = imp_call2(c, &tn_op_equal, NULL, most, pt_num(c, x, -INFINITY));
+    tn_value zero = pt_num(c, x, 0);
+    pt_out(c, imp_choose(c, none, zero, pt_softmax_of(c, &tn_op_nn_softmax, x, (int)axis)));
 }
 
 static void softmin(imp_node *c)
@@ -205,7 +231,7 @@ const pt_row pt_rows_activation[] = {
     {"softmin(Tensor self, int dim)", softmin, NULL, 0},
     {"_softmax(Tensor self, int dim, bool half_to_float)", inner_softmax, &tn_op_nn_softmax, 0},
     {"_log_softmax(Tensor self, int dim, bool half_to_float)", inner_softmax, &tn_op_nn_log_softmax, 0},
-    {"_safe_softmax(Tensor self, int dim, ScalarType? dtype=None)", softmax, &tn_op_nn_softmax, 0},
+    {"_safe_softmax(Tensor self, int dim, ScalarType? dtype=None)", safe_softmax, NULL, 0},
     {"rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False)", rrelu,
      NULL, 0},
     {0},

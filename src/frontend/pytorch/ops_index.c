@@ -272,6 +272,16 @@ static void scatter_reduce(imp_node *c)
     scattered(c, pt_in(c, 3), op);
 }
 
+/* The scalar's place may be named several times. */
+static tn_value added_to_scalar(imp_node *c, tn_value x, tn_value at, tn_value src)
+{
+    int64_t first = 0;
+    tn_ints axis = tn_ints_make(c->arena, 1, &first);
+    src = pt_mul(c, src, pt_as(c, pt_arg(c, 4), imp_type(x)->dtype));
+    src = imp_rank(at) ? pt_expand(c, imp_flat(c, src), pt_shape(c, at)) : imp_reshape(c, src, 0, NULL);
+    return pt_add(c, x, imp_rank(at) ? pt_sum(c, &tn_op_sum, src, axis, false) : src);
+}
+
 /* index_add(x, dim, index, source, alpha), index_copy, index_fill */
 static void index_write(imp_node *c)
 {
@@ -281,7 +291,9 @@ static void index_write(imp_node *c)
     bool add = strncmp(s, "index_add", 9) == 0;
     const tn_expr *dim[IMP_MAX_RANK], *one[IMP_MAX_RANK];
     if (!rank || c->bad) {
-        pt_out(c, add ? pt_add(c, x, src) : src);
+        if (!add && !c->bad && imp_rank(src))
+            src = imp_reshape(c, imp_slice(c, imp_flat(c, src), 0, -1, INT64_MAX), 0, NULL);
+        pt_out(c, add ? added_to_scalar(c, x, at, src) : src);
         return;
     }
     at = imp_rank(at) ? at : imp_unsqueeze(c, at, 0);
@@ -365,7 +377,8 @@ static void nonzero(imp_node *c)
     }
     for (int d = 0; d < rank; d++)
         part[d] = imp_unsqueeze(c, part[d], 1);
-    pt_out(c, rank ? imp_concat(c, (uint32_t)rank, part, 1) : at);
+    pt_out(c, rank ? imp_concat(c, (uint32_t)rank, part, 1)
+                   : imp_slice(c, imp_unsqueeze(c, at, 1), 1, 0, 0)); /* of a scalar: no coordinates */
 }
 
 /* ---- triangles, diagonals ---- */

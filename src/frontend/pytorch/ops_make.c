@@ -106,9 +106,7 @@ static void arange(imp_node *c)
     }
     const tn_expr *count = pt_extent(c, n);
     tn_arange_attr a = {tn_dims_make(c->arena, 1, &count)};
-    tn_dtype in = tn_dtype_is_float(t) ? TN_F64 : TN_I64;
-    if (!tn_dtype_is_float(t) && (from.kind == PT_FLOAT || step.kind == PT_FLOAT))
-        in = TN_F64;
+    tn_dtype in = tn_dtype_is_float(t) ? TN_F64 : TN_I64; /* integers are stepped by integers */
     tn_value first = pt_as(c, from, in);
     pt_out(c, imp_cast(c, imp_call2(c, &tn_op_arange, &a, first, pt_as(c, step, in)), t));
 }

@@ -28,7 +28,7 @@ static void binary(imp_node *c)
 {
     tn_value v[2];
     pt_pair(c, 0, 1, v);
-    pt_out(c, imp_call2(c, relay(c), NULL, v[0], v[1]));
+    pt_out(c, relay(c) == &tn_op_maximum ? pt_max(c, v[0], v[1]) : pt_min(c, v[0], v[1]));
 }
 
 /* add, sub, rsub: other * alpha */
@@ -118,6 +118,14 @@ static void power(imp_node *c)
         pt_out(c, imp_call2(c, &tn_op_power, NULL, v[0], v[1]));
 }
 
+/* In float64, whatever the operands are. */
+static void float_power(imp_node *c)
+{
+    pt_value e = pt_arg(c, 1);
+    tn_value x = pt_as(c, pt_arg(c, 0), TN_F64);
+    pt_out(c, imp_call2(c, &tn_op_power, NULL, x, pt_as(c, e, TN_F64)));
+}
+
 /* Both as truth. */
 static tn_value truth(imp_node *c, tn_value v)
 {
@@ -187,11 +195,14 @@ static void hypot_(imp_node *c)
     tn_value a = pt_un(c, &tn_op_abs, v[0]), b = pt_un(c, &tn_op_abs, v[1]);
     tn_value high = imp_call2(c, &tn_op_maximum, NULL, a, b), low = imp_call2(c, &tn_op_minimum, NULL, a, b);
     tn_value plain = imp_call2(c, &tn_op_equal, NULL, low, pt_num(c, low, 0));
-    tn_value infinite = pt_un(c, &tn_op_isinf, high);
+    tn_value first_infinite = pt_un(c, &tn_op_isinf, a); /* even where the other is NaN */
+    tn_value infinite = imp_call2(c, &tn_op_logical_or, NULL, first_infinite, pt_un(c, &tn_op_isinf, b));
     tn_value r = pt_div(c, low, high);
     tn_value first = pt_num(c, r, 1);
     tn_value root = pt_mul(c, high, pt_un(c, &tn_op_sqrt, pt_add(c, first, pt_mul(c, r, r))));
-    pt_out(c, imp_choose(c, imp_call2(c, &tn_op_logical_or, NULL, plain, infinite), high, root));
+    tn_value r_finite = imp_choose(c, plain, high, root);
+    tn_value far = pt_num(c, high, INFINITY);
+    pt_out(c, imp_choose(c, infinite, far, r_finite));
 }
 
 static void copysign_(imp_node *c)
@@ -211,7 +222,7 @@ static void fmax_(imp_node *c) /* a NaN does not count */
 {
     tn_value v[2];
     pt_pair(c, 0, 1, v);
-    tn_value m = imp_call2(c, relay(c), NULL, v[0], v[1]);
+    tn_value m = relay(c) == &tn_op_maximum ? pt_max(c, v[0], v[1]) : pt_min(c, v[0], v[1]);
     if (tn_dtype_is_float(imp_type(v[0])->dtype)) {
         m = imp_choose(c, pt_un(c, &tn_op_isnan, v[1]), v[0], m);
         m = imp_choose(c, pt_un(c, &tn_op_isnan, v[0]), v[1], m);
@@ -237,6 +248,10 @@ static void heaviside(imp_node *c)
 {
     tn_value v[2];
     pt_pair(c, 0, 1, v);
+    if (pt_is_bool(v[0])) {
+        pt_out(c, pt_max(c, v[0], v[1]));
+        return;
+    }
     tn_value zero = pt_num(c, v[0], 0), one = pt_num(c, v[0], 1);
     tn_value r = imp_choose(c, imp_call2(c, &tn_op_greater, NULL, v[0], zero), one, zero);
     r = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, v[0], zero), v[1], r);
@@ -326,6 +341,8 @@ static void is_what(imp_node *c)
 static void signbit_(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
+    if (pt_is_bool(x))
+        x = imp_cast(c, x, TN_I32);
     tn_value below = imp_call2(c, &tn_op_less, NULL, x, pt_num(c, x, 0));
     if (tn_dtype_is_float(imp_type(x)->dtype)) {
         tn_value first = pt_div(c, pt_num(c, x, 1), x);
@@ -350,8 +367,9 @@ static void reciprocal(imp_node *c)
 /* The constant factors of logarithms, exponents and angles. */
 static void scaled_before(imp_node *c)
 {
-    tn_value x = pt_float_in(c, 0);
-    pt_out(c, pt_un(c, relay(c), pt_mul(c, x, pt_num(c, x, 0.693147180559945309417))));
+    tn_value x = pt_float_in(c, 0), wide = pt_wide(c, x);
+    tn_value y = pt_un(c, relay(c), pt_mul(c, wide, pt_num(c, wide, 0.693147180559945309417)));
+    pt_out(c, imp_cast(c, y, imp_type(x)->dtype));
 }
 
 static void log_base(imp_node *c)
@@ -429,8 +447,8 @@ static void logit(imp_node *c)
     tn_value x = pt_float_in(c, 0);
     if (pt_given(c, 1)) {
         double eps = pt_real(c, 1);
-        tn_clip_attr a = {eps, 1 - eps};
-        x = imp_call1(c, &tn_op_clip, &a, x);
+        tn_value low = pt_num(c, x, eps), most = pt_min(c, x, pt_num(c, x, 1 - eps));
+        x = imp_choose(c, imp_call2(c, &tn_op_less, NULL, x, low), low, most);
     }
     pt_out(c, pt_un(c, &tn_op_log, pt_div(c, x, pt_sub(c, pt_num(c, x, 1), x))));
 }
@@ -451,17 +469,10 @@ static void clamp(imp_node *c)
         return;
     }
     if (a.def)
-        x = imp_call2(c, &tn_op_maximum, NULL, x, a);
+        x = pt_max(c, x, a);
     if (b.def)
-        x = imp_call2(c, &tn_op_minimum, NULL, x, b);
+        x = pt_min(c, x, b);
     pt_out(c, x);
-}
-
-static void clamp_one(imp_node *c)
-{
-    tn_value v[2];
-    pt_pair(c, 0, 1, v);
-    pt_out(c, imp_call2(c, relay(c), NULL, v[0], v[1]));
 }
 
 static void where(imp_node *c)
@@ -578,7 +589,7 @@ const pt_row pt_rows_math[] = {
     OP2("greater", compare, greater),
     OP2("greater_equal", compare, greater_equal),
     {"pow(Tensor self, Tensor exponent)", power, NULL, 0},
-    {"float_power(Tensor self, Tensor exponent)", power, NULL, 0},
+    {"float_power(Tensor self, Tensor exponent)", float_power, NULL, 0},
     OP2("maximum", binary, maximum),
     OP2("minimum", binary, minimum),
     OP2("fmax", fmax_, maximum),
@@ -675,8 +686,8 @@ const pt_row pt_rows_math[] = {
     {"special_logit(Tensor self, float? eps=None)", logit, NULL, 0},
     {"clamp(Tensor self, Tensor? min=None, Tensor? max=None)", clamp, NULL, 0},
     {"clip(Tensor self, Tensor? min=None, Tensor? max=None)", clamp, NULL, 0},
-    {"clamp_min(Tensor self, Tensor min)", clamp_one, &tn_op_maximum, 0},
-    {"clamp_max(Tensor self, Tensor max)", clamp_one, &tn_op_minimum, 0},
+    {"clamp_min(Tensor self, Tensor min)", binary, &tn_op_maximum, 0},
+    {"clamp_max(Tensor self, Tensor max)", binary, &tn_op_minimum, 0},
     {"where(Tensor condition, Tensor self, Tensor other)", where, NULL, 0},
     {"masked_fill(Tensor self, Tensor mask, Tensor value)", masked_fill, NULL, 0},
     {"addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", addcmul, &tn_op_multiply, 0},

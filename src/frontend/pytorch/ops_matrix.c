@@ -124,6 +124,30 @@ static void vecdot(imp_node *c)
     pt_out(c, pt_sum(c, &tn_op_sum, z, tn_ints_make(c->arena, 1, &axis), false));
 }
 
+/* Sums over the last dimension of both. */
+static void inner(imp_node *c)
+{
+    tn_value v[2];
+    pt_pair(c, 0, 1, v);
+    if (!imp_rank(v[0]) || !imp_rank(v[1])) {
+        pt_out(c, pt_mul(c, v[0], v[1]));
+        return;
+    }
+    int a = imp_rank(v[0]), b = imp_rank(v[1]);
+    const tn_expr *dim[2 * IMP_MAX_RANK],
+        *flat[2] = {imp_product(c, imp_type(v[1]), 0, b - 1), imp_type(v[1])->dim[b - 1]};
+    if (a + b - 2 > IMP_MAX_RANK) {
+        imp_refuse(c, IMP_TOO_LARGE, "the result would have %d dimensions", a + b - 2);
+        return;
+    }
+    for (int d = 0; d < a - 1; d++)
+        dim[d] = imp_type(v[0])->dim[d];
+    for (int d = 0; d < b - 1; d++)
+        dim[a - 1 + d] = imp_type(v[1])->dim[d];
+    tn_value w = imp_reshape(c, v[1], 2, flat);
+    pt_out(c, imp_reshape(c, pt_linear(c, v[0], w, (tn_value){0}), a + b - 2, dim));
+}
+
 static void cross(imp_node *c)
 {
     tn_value v[2];
@@ -300,8 +324,14 @@ static void sdpa(imp_node *c)
         k = heads(c, k, q);
         v = heads(c, v, q);
     }
-    tn_value first = pt_in(c, 3);
-    pt_out(c, attention(c, q, k, v, first, pt_truth(c, 5), scale));
+    tn_dtype t = imp_type(q)->dtype;
+    tn_value mask = pt_in(c, 3);
+    q = pt_wide(c, q);
+    k = pt_wide(c, k);
+    v = pt_wide(c, v);
+    if (mask.def && !pt_is_bool(mask))
+        mask = imp_cast(c, mask, imp_type(q)->dtype);
+    pt_out(c, imp_cast(c, attention(c, q, k, v, mask, pt_truth(c, 5), scale), t));
 }
 
 static void det(imp_node *c) { pt_out(c, pt_un(c, &tn_op_det, pt_float_in(c, 0))); }
@@ -326,14 +356,13 @@ static void pairwise(imp_node *c)
     tn_value v[2];
     pt_pair(c, 0, 1, v);
     double p = pt_real(c, 2), eps = pt_real(c, 3);
+    for (int i = 0; i < 2; i++)
+        v[i] = imp_cast(c, v[i], pt_float_type(imp_type(v[i])->dtype));
     tn_value first = pt_sub(c, v[0], v[1]);
     tn_value d = pt_un(c, &tn_op_abs, pt_add(c, first, pt_num(c, v[0], eps)));
     int64_t last = imp_rank(d) - 1;
     tn_ints axis = tn_ints_make(c->arena, 1, &last);
-    bool keep = pt_truth(c, 4);
-    tn_value s = pt_sum(c, &tn_op_sum, imp_call2(c, &tn_op_power, NULL, d, pt_num(c, d, p)), axis, keep);
-    pt_out(c, p == 2 ? pt_un(c, &tn_op_sqrt, pt_sum(c, &tn_op_sum, pt_mul(c, d, d), axis, keep))
-                     : imp_call2(c, &tn_op_power, NULL, s, pt_num(c, s, 1 / p)));
+    pt_out(c, pt_norm(c, d, p, axis, pt_truth(c, 4)));
 }
 
 static void cosine(imp_node *c)
@@ -345,8 +374,9 @@ static void cosine(imp_node *c)
     int64_t axis = pt_axis(c, 2, imp_rank(ab));
     tn_ints along = tn_ints_make(c->arena, 1, &axis);
     tn_value eps = imp_const(c, t, pt_real(c, 3)), n[2] = {a, b};
+    along.n = imp_rank(ab) ? along.n : 0; /* of scalars there is nothing to add up */
     for (int i = 0; i < 2; i++) {
-        n[i] = pt_broadcast_rank(c, n[i], imp_rank(ab));
+        n[i] = imp_rank(ab) ? pt_expand(c, n[i], pt_shape(c, ab)) : n[i];
         n[i] = pt_un(c, &tn_op_sqrt, pt_sum(c, &tn_op_sum, pt_mul(c, n[i], n[i]), along, false));
         n[i] = imp_call2(c, &tn_op_maximum, NULL, n[i], eps);
     }
@@ -367,7 +397,7 @@ const pt_row pt_rows_matrix[] = {
     {"dot(Tensor self, Tensor tensor)", vecdot, NULL, 0},
     {"vdot(Tensor self, Tensor other)", vecdot, NULL, 0},
     {"linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)", vecdot, NULL, 0},
-    {"inner(Tensor self, Tensor other)", vecdot, NULL, 0},
+    {"inner(Tensor self, Tensor other)", inner, NULL, 0},
     PLUS("addmm", "mat1", "mat2"),
     PLUS("addbmm", "batch1", "batch2"),
     PLUS("baddbmm", "batch1", "batch2"),

@@ -245,6 +245,8 @@ static void avg_pool(imp_node *c)
 {
     const tn_op *op = avg_pools[space_of(c) - 1];
     pool p = begin_pool(c, op, 4);
+    if (!c->bad && !tn_dtype_is_float(imp_type(p.x)->dtype))
+        imp_refuse(c, IMP_OPERANDS, "an average pool of integers is not supported");
     p.a.count_include_pad = pt_truth(c, 5);
     bool divisor = c->n_in > 6 && pt_given(c, 6), was_ceil = p.a.ceil_mode;
     if (divisor)

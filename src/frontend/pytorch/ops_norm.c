@@ -38,17 +38,24 @@ static tn_value scaled(imp_node *c, tn_value y, tn_value w, tn_value b, int rank
     return b.def ? pt_add(c, y, along_channels(c, imp_cast(c, b, imp_type(y)->dtype), rank)) : y;
 }
 
+/* All but the channels. */
+static tn_ints batch_axes(imp_node *c, int rank)
+{
+    int64_t axes[IMP_MAX_RANK] = {0};
+    for (int d = 2; d < rank; d++)
+        axes[d - 1] = d;
+    return tn_ints_make(c->arena, rank > 1 ? (uint32_t)(rank - 1) : 0, axes);
+}
+
 /* batch_norm(x, weight, bias, mean, var, training, momentum, eps, ...) */
 static tn_value batch(imp_node *c, bool training, double eps)
 {
     tn_value x = pt_in(c, 0), w = pt_in(c, 1), b = pt_in(c, 2), mean = pt_in(c, 3), var = pt_in(c, 4);
     int rank = imp_rank(x);
     if (training || !mean.def || !var.def) {
-        int64_t axes[IMP_MAX_RANK] = {0};
-        for (int d = 2; d < rank; d++)
-            axes[d - 1] = d;
-        tn_value y = normalised(c, x, tn_ints_make(c->arena, (uint32_t)(rank - 1), axes), eps, NULL, NULL);
-        return scaled(c, y, w, b, rank);
+        tn_value first = pt_wide(c, x);
+        tn_value y = normalised(c, first, batch_axes(c, rank), eps, NULL, NULL);
+        return scaled(c, imp_cast(c, y, imp_type(x)->dtype), w, b, rank);
     }
     tn_batch_norm_attr a;
     (void)tn_attr_init(c->pool, tn_op_nn_batch_norm.attr, sizeof a, &a);
@@ -66,27 +73,38 @@ static void batch_norm(imp_node *c)
     pt_out(c, batch(c, first, pt_real(c, 7)));
 }
 
-static tn_value empty(imp_node *c)
+/* With the moments of the batch, which are empty outside of training. */
+static void with_moments(imp_node *c, bool training, double eps)
 {
     const tn_expr *zero = tn_idx(c->pool, 0);
-    return pt_expand(c, imp_const(c, TN_F32, 0), tn_dims_make(c->arena, 1, &zero));
+    tn_value y = batch(c, training, eps), x = pt_in(c, 0), out[3] = {y}, mean, rstd;
+    tn_value kind = pt_given(c, 1) ? pt_in(c, 1) : x;
+    out[1] = out[2] = pt_expand(c, pt_num(c, kind, 0), tn_dims_make(c->arena, 1, &zero));
+    if (training && !c->bad) {
+        (void)normalised(c, x, batch_axes(c, imp_rank(x)), eps, &mean, &rstd);
+        out[1] = imp_cast(c, imp_flat(c, mean), imp_type(kind)->dtype);
+        out[2] = imp_cast(c, imp_flat(c, rstd), imp_type(kind)->dtype);
+    }
+    pt_out_many(c, PT_TUPLE, 3, out);
 }
 
-/* With the moments that only training needs: empty. */
 static void native_batch_norm(imp_node *c)
 {
-    tn_value none = empty(c);
-    bool first = pt_truth(c, 5);
-    tn_value y = batch(c, first, pt_real(c, 7));
-    pt_out_many(c, PT_TUPLE, 3, (const tn_value[]){y, none, none});
+    bool training = pt_truth(c, 5);
+    with_moments(c, training, pt_real(c, 7));
 }
 
-static void no_training(imp_node *c)
+/* _native_batch_norm_legit without running moments */
+static void of_the_batch(imp_node *c)
 {
-    tn_value none = empty(c);
-    tn_value y = batch(c, false, pt_real(c, 6));
-    pt_out_many(c, PT_TUPLE, 3, (const tn_value[]){y, none, none});
+    pt_call *k = pt_of(c);
+    k->arg[7] = k->arg[5]; /* eps */
+    k->arg[5] = pt_bool(true);
+    k->arg[3] = k->arg[4] = pt_none();
+    with_moments(c, true, pt_real(c, 7));
 }
+
+static void no_training(imp_node *c) { with_moments(c, false, pt_real(c, 6)); }
 
 static void instance_norm(imp_node *c)
 {
@@ -115,9 +133,6 @@ static tn_ints last_axes(imp_node *c, tn_value x, uint32_t n)
     return tn_ints_make(c->arena, n, axes);
 }
 
-/* Sums of 16-bit floats are kept in 32 bits. */
-static tn_value wide(imp_node *c, tn_value x) { return imp_cast(c, x, imp_sum_dtype(imp_type(x)->dtype)); }
-
 static void layer_norm(imp_node *c)
 {
     tn_value x = pt_in(c, 0), w = pt_in(c, 2), b = pt_in(c, 3), mean, rstd;
@@ -133,19 +148,22 @@ static void layer_norm(imp_node *c)
                            (const tn_value[]){x, imp_cast(c, w, t), imp_cast(c, b, t)}));
         return;
     }
-    tn_value first = wide(c, x);
+    tn_value first = pt_wide(c, x);
     tn_value y = imp_cast(c, normalised(c, first, axes, pt_real(c, 4), &mean, &rstd), t);
     y = w.def ? pt_mul(c, y, w) : y;
     y = b.def ? pt_add(c, y, b) : y;
-    if (native)
-        pt_out_many(c, PT_TUPLE, 3, (const tn_value[]){y, mean, rstd});
-    else
+    if (native) {
+        t = w.def ? imp_type(w)->dtype : t;
+        tn_value m = imp_cast(c, mean, t);
+        pt_out_many(c, PT_TUPLE, 3, (const tn_value[]){y, m, imp_cast(c, rstd, t)});
+    } else {
         pt_out(c, y);
+    }
 }
 
 static void rms_norm(imp_node *c)
 {
-    tn_value x = pt_in(c, 0), w = pt_in(c, 2), v = wide(c, x);
+    tn_value x = pt_in(c, 0), w = pt_in(c, 2), v = pt_wide(c, x);
     tn_ints axes = last_axes(c, x, pt_is_sequence(pt_arg(c, 1)) ? (uint32_t)pt_arg(c, 1).list->n : 1);
     tn_dtype t = imp_type(x)->dtype;
     double eps = pt_given(c, 3)        ? pt_real(c, 3)
@@ -178,7 +196,7 @@ static void group_norm(imp_node *c)
 {
     tn_value x = pt_in(c, 0), w = pt_in(c, 2), b = pt_in(c, 3);
     tn_dtype t = imp_type(x)->dtype;
-    tn_value first = wide(c, x);
+    tn_value first = pt_wide(c, x);
     int64_t second = pt_integer(c, 1);
     tn_value y = imp_cast(c, group(c, first, second, pt_real(c, 4), NULL, NULL), t);
     pt_out(c, scaled(c, y, w, b, imp_rank(x)));
@@ -210,6 +228,9 @@ const pt_row pt_rows_norm[] = {
     {"_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
      "running_var, bool training, float momentum, float eps)",
      native_batch_norm, NULL, 0},
+    {"_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
+     "float eps)",
+     of_the_batch, NULL, 0},
     {"_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, float momentum, float eps)",
      no_training, NULL, 0},

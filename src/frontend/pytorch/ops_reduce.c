@@ -53,6 +53,16 @@ static void total(imp_node *c)
     pt_out(c, pt_sum(c, relay(c), x, axes, !all && pt_truth(c, 2)));
 }
 
+/* What a mean of nothing is. */
+static tn_value mean_along(imp_node *c, tn_value x, tn_ints axes, bool keep)
+{
+    tn_value y = pt_sum(c, &tn_op_mean, x, axes, keep);
+    for (uint32_t i = 0; i < axes.n && !c->bad; i++)
+        if (tn_is_value(imp_type(x)->dim[axes.at[i]], 0))
+            return pt_full(c, pt_shape(c, y), pt_num(c, x, NAN));
+    return y;
+}
+
 static void mean(imp_node *c)
 {
     bool all = strstr(schema(c), "dim") == NULL;
@@ -61,7 +71,7 @@ static void mean(imp_node *c)
     if (pt_dtype(c, all ? 1 : 3, &t))
         x = imp_cast(c, x, t);
     tn_ints axes = all ? pt_axes(c, PT_MAX_ARG - 1, imp_rank(x)) : pt_axes(c, 1, imp_rank(x));
-    pt_out(c, pt_sum(c, &tn_op_mean, x, axes, !all && pt_truth(c, 2)));
+    pt_out(c, mean_along(c, x, axes, !all && pt_truth(c, 2)));
 }
 
 /* Elements along the axes, as a number of x's type. */
@@ -92,7 +102,7 @@ static tn_value variance(imp_node *c, tn_value x, tn_ints axes, double correctio
     tn_value first = count_of(c, x, axes);
     tn_value n = pt_sub(c, first, pt_num(c, x, correction));
     n = imp_call2(c, &tn_op_maximum, NULL, n, pt_num(c, x, 0));
-    *mean_out = keep ? m : pt_sum(c, &tn_op_mean, x, axes, false);
+    *mean_out = mean_along(c, x, axes, keep);
     return pt_div(c, s, n);
 }
 
@@ -223,7 +233,7 @@ static void logsumexp(imp_node *c)
 
 /* ---- norms ---- */
 
-tn_value pt_norm(imp_node *c, tn_value x, double p, tn_ints axes, bool keep)
+static tn_value norm_of(imp_node *c, tn_value x, double p, tn_ints axes, bool keep)
 {
     tn_value a = pt_un(c, &tn_op_abs, x);
     if (p == 2)
@@ -239,6 +249,12 @@ tn_value pt_norm(imp_node *c, tn_value x, double p, tn_ints axes, bool keep)
             keep);
     tn_value s = pt_sum(c, &tn_op_sum, imp_call2(c, &tn_op_power, NULL, a, pt_num(c, x, p)), axes, keep);
     return imp_call2(c, &tn_op_power, NULL, s, pt_num(c, x, 1 / p));
+}
+
+tn_value pt_norm(imp_node *c, tn_value x, double p, tn_ints axes, bool keep)
+{
+    tn_value wide = pt_wide(c, x);
+    return imp_cast(c, norm_of(c, wide, p, axes, keep), imp_type(x)->dtype);
 }
 
 /* (self, p, dim, keepdim, dtype); linalg_vector_norm's */
@@ -338,7 +354,10 @@ static void topk(imp_node *c, tn_value x, const tn_expr *k, int axis, bool ascen
 {
     if (!imp_rank(x)) {
         tn_value v[2] = {x, imp_i64(c, 0)};
-        pt_out_many(c, PT_TUPLE, 2, v);
+        if (what < 2)
+            pt_out(c, v[what]);
+        else
+            pt_out_many(c, PT_TUPLE, 2, v);
         return;
     }
     tn_topk_attr a = {tn_dims_make(c->arena, 1, &k), axis, ascending, TN_I64};
@@ -429,7 +448,7 @@ static void pair_most(imp_node *c)
 {
     tn_value v[2];
     pt_pair(c, 0, 1, v);
-    pt_out(c, imp_call2(c, relay(c), NULL, v[0], v[1]));
+    pt_out(c, is_max(c) ? pt_max(c, v[0], v[1]) : pt_min(c, v[0], v[1]));
 }
 const pt_row pt_rows_reduce[] = {
     ALL("sum", total, sum),
@@ -446,9 +465,9 @@ const pt_row pt_rows_reduce[] = {
     MOMENTS("var_mean"),
     MOMENTS("std_mean"),
     MOST("max", max, argmax),
-    {"max(Tensor self, Tensor other)", pair_most, &tn_op_maximum, 0},
+    {"max(Tensor self, Tensor other)", pair_most, &tn_op_max, 0},
     MOST("min", min, argmin),
-    {"min(Tensor self, Tensor other)", pair_most, &tn_op_minimum, 0},
+    {"min(Tensor self, Tensor other)", pair_most, &tn_op_min, 0},
     {"amax(Tensor self, int[] dim=[], bool keepdim=False)", most_along, &tn_op_max, 0},
     {"amin(Tensor self, int[] dim=[], bool keepdim=False)", most_along, &tn_op_min, 0},
     {"aminmax(Tensor self, *, int? dim=None, bool keepdim=False)", aminmax, NULL, 0},
