@@ -12,6 +12,7 @@ typedef struct shape_text { /* of one input, as it is read */
     int64_t dim[MAX_DIMS];
     const char *symbol[MAX_DIMS];
     tn_input_sizes sizes[MAX_DIMS];
+    tn_dtype dtype;
 } shape_text;
 
 static const char *skip(const char *at) { return at + strspn(at, " "); }
@@ -77,20 +78,34 @@ static const char *parse_dim(tn_build *b, const char *at, shape_text *to)
     return at ? parse_sizes(b, at, v, &to->sizes[i]) : NULL;
 }
 
-/* "1, 3, -1]"; the bracket, NULL: it cannot be read. */
-static const char *parse_shape(tn_build *b, const char *at, shape_text *to)
+/* "1, 3, -1]", "]"; what stands behind the bracket, NULL: it cannot be read. */
+static const char *parse_extents(tn_build *b, const char *at, shape_text *to)
 {
-    for (to->n = 0; at && to->n < MAX_DIMS; at++) {
+    to->n = 0;
+    if (*skip(at) == ']')
+        return skip(at) + 1;
+    for (; at && to->n < MAX_DIMS; at++) {
         at = parse_dim(b, at, to);
         if (!at || *at == ']')
-            return at;
+            return at ? at + 1 : NULL;
         if (*at != ',')
             return NULL;
     }
     return NULL;
 }
 
-/* "name:[1, 3, -1] other:[batch, 2]" */
+/* "1, 3, -1]", "1, 16]:int64" */
+static const char *parse_shape(tn_build *b, const char *at, shape_text *to)
+{
+    to->dtype = (tn_dtype){0};
+    at = parse_extents(b, at, to);
+    if (!at || *at != ':')
+        return at;
+    size_t n = strcspn(++at, " \t,");
+    return tn_dtype_parse(at, n, &to->dtype) && to->dtype.lanes == 1 ? at + n : NULL;
+}
+
+/* "name:[1, 3, -1] other:[batch, 2]:int64" */
 static tn_status parse_shapes(tn_build *b, const char *text, tn_import_options *o)
 {
     tn_vec(tn_input_shape) shapes = {0};
@@ -102,18 +117,21 @@ static tn_status parse_shapes(tn_build *b, const char *text, tn_import_options *
         shape_text s;
         const char *end = open && colon > text ? parse_shape(b, open + 1, &s) : NULL;
         if (!end) {
-            st = tn_error(b->ctx, "driver-E005", NULL,
-                          "--input-shapes: cannot read \"%s\"; write name:[1,3,224,224], or "
-                          "name:[batch,3,224,224] for a dimension that is known in the run only, or "
-                          "name:[1..8,16|64] for one from 1 to 8 and one with code of its own for 16 and 64",
-                          text);
+            st = tn_error(
+                b->ctx, "driver-E005", NULL,
+                "--input-shapes: cannot read \"%s\"; write name:[1,3,224,224], or "
+                "name:[batch,3,224,224] for a dimension that is known in the run only, or "
+                "name:[1..8,16|64] for one from 1 to 8 and one with code of its own for 16 and 64, or "
+                "name:[1,16]:int64 where the model does not say the type",
+                text);
             break;
         }
-        tn_vec_push(&shapes, ((tn_input_shape){tn_intern_n(b->ctx, text, (size_t)(colon - text)), s.n,
-                                               tn_arena_copy(&b->arena, s.dim, s.n * sizeof *s.dim, 8),
-                                               tn_arena_copy(&b->arena, s.symbol, s.n * sizeof *s.symbol, 8),
-                                               tn_arena_copy(&b->arena, s.sizes, s.n * sizeof *s.sizes, 8)}));
-        text = end + 1;
+        tn_vec_push(&shapes,
+                    ((tn_input_shape){tn_intern_n(b->ctx, text, (size_t)(colon - text)), s.n,
+                                      tn_arena_copy(&b->arena, s.dim, s.n * sizeof *s.dim, 8),
+                                      tn_arena_copy(&b->arena, s.symbol, s.n * sizeof *s.symbol, 8),
+                                      tn_arena_copy(&b->arena, s.sizes, s.n * sizeof *s.sizes, 8), s.dtype}));
+        text = end;
     }
     o->shape =
         tn_arena_copy(&b->arena, shapes.n ? (void *)shapes.at : (void *)"", shapes.n * sizeof *shapes.at, 8);

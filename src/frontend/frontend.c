@@ -157,11 +157,12 @@ static tn_status import_with(tn_graph *g, const tn_format *f, const char *path, 
     return tn_relay_settle(g);
 }
 
-static void empty_graph(tn_graph *g)
+void tn_import_clear(tn_graph *g)
 {
     const tn_graph old = *g;
     tn_graph_deinit(g);
     tn_graph_init(g, old.ctx, old.arena, old.pool);
+    g->settles = old.settles;
 }
 
 /* Reads the model once more with symbols that begin at 0. If an operator refuses that, they begin at 1 after all, and a
@@ -173,11 +174,11 @@ static tn_status import_from_zero(tn_graph *g, const tn_format *f, const char *p
     size_t n_diag = g->ctx->n_diag;
     zero.from_zero = symbol;
     zero.n_from_zero = n;
-    empty_graph(g);
+    tn_import_clear(g);
     if (import_with(g, f, path, file, &zero) == TN_OK)
         return TN_OK;
     tn_diag_rewind(g->ctx, n_diag);
-    empty_graph(g);
+    tn_import_clear(g);
     return import_with(g, f, path, file, o);
 }
 

@@ -13,13 +13,15 @@ typedef struct tn_input_sizes {
     tn_ints point;
 } tn_input_sizes;
 
-typedef struct tn_input_shape { /* replaces the shape of one model input */
+typedef struct
+    tn_input_shape { /* replaces the shape of one model input, and says its type where the model does not */
     const char *name;
     uint32_t ndim;
     const int64_t *dim; /* <= 0: a symbol */
     /* names of symbols, equal ones for one; NULL: all are fresh, an entry NULL: this one is */
     const char *const *symbol;
     const tn_input_sizes *sizes; /* for each dimension that is a symbol; NULL: nothing is known */
+    tn_dtype dtype;              /* bits 0: not told */
 } tn_input_shape;
 
 typedef struct tn_import_options {
@@ -68,6 +70,8 @@ const tn_format *tn_format_guess(const char *path, const tn_file *file);
  * the reader's. Where dimensions of the inputs may be 0, the model is read once more, with ranges that begin at 0. */
 TN_WARN_UNUSED tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const char *format,
                                    const tn_import_options *o);
+/* The module as it was before a reader began, so that it can begin again. */
+void tn_import_clear(tn_graph *g);
 /* Maps the file of a model as tn_file_map does; of a folder that is a model, the file that its format's row names. Any
  * other folder is frontend-E002, which says what it is. */
 TN_WARN_UNUSED tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *out_file);

@@ -67,6 +67,7 @@ class Compiling(unittest.TestCase):
         self.assertEqual(module.inputs[0].shape, ("rows", 3))
         self.assertEqual(module.target.split()[0], "llvm")
         self.assertEqual(_module.shapes_text({"x": (1, "h", None), "y": ()}), "x:[1,h,-1] y:[]")
+        self.assertEqual(_module.shapes_text({"x": ((1, None), "int64"), "y": ((), "bool")}), "x:[1,-1]:int64 y:[]:bool")
         for wrong in ({"opt_level": 1 << 40}, {"opt_level": "3"}, {"no_such": 1}, {"target": 3}, {"pass_config": "a=b"},
                       {"progress": 3}):
             with self.assertRaises((TypeError, ValueError), msg=wrong):

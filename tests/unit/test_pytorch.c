@@ -208,6 +208,22 @@ static void one(const char *pickle, size_t n, const char *code, const char *orde
     tn_buf_deinit(&a.file);
 }
 
+static void types_of_inputs_are_told(void **state)
+{
+    (void)state;
+    static const char lookup[] = FORWARD "    return torch.embedding(torch.zeros([5, 2]), torch.add(x, 1))\n";
+    static const char add[] = FORWARD "    return torch.add(x, 1)\n";
+    tn_input_shape typed = given;
+    one(PLAIN, sizeof PLAIN - 1, lookup, "little", &given, "%x: Tensor[(2, 3), int64]");
+    typed.dtype = TN_I32;
+    one(PLAIN, sizeof PLAIN - 1, lookup, "little", &typed, "%x: Tensor[(2, 3), int32]");
+    one(PLAIN, sizeof PLAIN - 1, add, "little", &typed, "%x: Tensor[(2, 3), int32]");
+    typed.dtype = TN_F32;
+    one(PLAIN, sizeof PLAIN - 1, lookup, "little", &typed,
+        "positions are floats; the input that they come from must be of an integer type (--input-shapes "
+        "\"NAME:[1,16]:int64\") [pytorch-E005]");
+}
+
 static void archives_are_checked(void **state)
 {
     (void)state;
@@ -291,9 +307,8 @@ static void errors_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_are_read),
-        cmocka_unit_test(archives_are_checked),
-        cmocka_unit_test(programs_are_read),
+        cmocka_unit_test(models_are_read),      cmocka_unit_test(types_of_inputs_are_told),
+        cmocka_unit_test(archives_are_checked), cmocka_unit_test(programs_are_read),
         cmocka_unit_test(errors_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,8 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 from . import _core, _errors, _profile, _progress, _values
 
 Extent = Union[int, str]
-Shapes = Union[str, Mapping[str, Sequence[Optional[Extent]]]]
+Shape = Sequence[Optional[Extent]]
+Shapes = Union[str, Mapping[str, Union[Shape, Tuple[Shape, str]]]]
 PathLike = Union[str, "os.PathLike[str]"]
 
 
@@ -233,7 +234,14 @@ def shapes_text(shapes: Optional[Shapes]) -> Optional[str]:
         return shapes
     if not isinstance(shapes, Mapping):
         raise TypeError(f"shapes are a dict of shapes by the inputs' names, or text, not {type(shapes).__name__}")
-    return " ".join(f"{name}:[{','.join('-1' if e is None else str(e) for e in shape)}]" for name, shape in shapes.items())
+    return " ".join(f"{name}:{shape_text(shape)}" for name, shape in shapes.items())
+
+
+def shape_text(shape: Union[Shape, Tuple[Shape, str]]) -> str:
+    """(1, None) as "[1,-1]", ((1, None), "int64") as "[1,-1]:int64"."""
+    if len(shape) == 2 and isinstance(shape[0], Sequence) and not isinstance(shape[0], str):
+        return f"{shape_text(shape[0])}:{shape[1]}"
+    return f"[{','.join('-1' if e is None else str(e) for e in shape)}]"
 
 
 def read(session: _core.Session, model: Any, options: Dict[str, Any], name: str = "model") -> _core.Program:
@@ -264,7 +272,8 @@ def compile(  # noqa: A001 (the package's word for it)
     model         a path (ONNX, Relay or TIR text), bytes or anything else with the buffer protocol (which must not change
                   while the module lives), or an onnx.ModelProto
     target        "llvm" (this machine) or as the command's --target; one for another machine, or "c", can only be saved
-    input_shapes  {"x": (1, 3, 224, "w")} or "x:[1,3,224,w]": a name, or None, is an extent that only a run knows
+    input_shapes  {"x": (1, 3, 224, "w")} or "x:[1,3,224,w]": a name, or None, is an extent that only a run knows;
+                  {"ids": ((1, 16), "int64")} or "ids:[1,16]:int64" where the model does not say the type
     opt_level     0 to 4; 3 by default
     threads       of a run; 0: as many as the pool has
     progress      True: a line on the terminal; or a function of (stage, done, of), called from other threads

@@ -66,11 +66,12 @@ def from_pytorch(script_module: Any, input_infos: Any, custom_convert_map: Optio
     """Read a TorchScript module: a path, bytes, or a torch.jit.ScriptModule.
 
     input_infos    [("x", (1, 3, 224, 224))], or ("x", (shape, dtype)): names and shapes of the inputs, in their order
+    default_dtype  the type of inputs for which none is given; indices of tables are int64 unless another is given
     """
     _refuse(custom_convert_map=custom_convert_map)
     if hasattr(script_module, "save_to_buffer"):
         script_module = script_module.save_to_buffer()
-    return _read("pytorch", script_module, dict(_info(i) for i in input_infos), None)
+    return _read("pytorch", script_module, dict(_info(i, default_dtype) for i in input_infos), None)
 
 
 def from_mxnet(symbol: Any, shape: Optional[_module.Shapes] = None, dtype: Dtypes = "float32", arg_params: Any = None,
@@ -134,10 +135,12 @@ def _flat_bytes(model: Any) -> Any:
     return bytes(table.Bytes) if table is not None else model
 
 
-def _info(info: Any) -> Tuple[str, Any]:
+def _info(info: Any, default_dtype: str) -> Tuple[str, Any]:
     name, shape = info
     paired = len(shape) == 2 and isinstance(shape[1], str) and not isinstance(shape[0], (int, str, type(None)))
-    return name, tuple(shape[0] if paired else shape)
+    if paired:
+        return name, (tuple(shape[0]), shape[1])
+    return name, tuple(shape) if default_dtype == "float32" else (tuple(shape), default_dtype)
 
 
 def _compare(mod: IRModule, dtype: Mapping[str, str]) -> None:

@@ -192,12 +192,30 @@ static tn_status input_dims(imp_model *im, const imp_input *in, const char *name
     return TN_OK;
 }
 
+/* The type is the model's; a reader that does not find it in the model takes the user's before. */
+static tn_status check_dtype(imp_model *im, const imp_input *in, const char *name, const tn_loc *loc)
+{
+    const tn_input_shape *o = override_of(im, in->name);
+    tn_buf is = {0}, given = {0};
+    if (!o || !o->dtype.bits || tn_dtype_eq(o->dtype, in->dtype))
+        return TN_OK;
+    tn_dtype_print(in->dtype, false, &is);
+    tn_dtype_print(o->dtype, false, &given);
+    tn_status s = imp_error(im, IMP_BAD_SIZES, loc,
+                            "input \"%s\" is %s, but the type given for it is %s; leave the type out", name,
+                            tn_buf_cstr(&is), tn_buf_cstr(&given));
+    tn_buf_deinit(&is);
+    tn_buf_deinit(&given);
+    return s;
+}
+
 tn_status imp_add_input(imp_model *im, const imp_input *in, const tn_loc *loc)
 {
     const tn_expr *dim[IMP_MAX_RANK];
     const char *name = imp_text(im, in->name);
     int rank = 0;
     TN_TRY(input_dims(im, in, name, loc, dim, &rank));
+    TN_TRY(check_dtype(im, in, name, loc));
     const tn_type *type = tn_type_tensor(im->g->pool, in->dtype, rank, dim, NULL);
     if (!tn_type_bytes(im->g->pool, type))
         return imp_error(im, IMP_TOO_LARGE, loc, "input \"%s\" would be larger than 2^63 bytes", name);

@@ -137,10 +137,9 @@ bool tn_sniff_pytorch(const uint8_t *at, size_t n)
     return imp_zip_holds(at, n, "/constants.pkl") || imp_zip_holds(at, n, "/models/model.json");
 }
 
-tn_status tn_import_pytorch(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
+static tn_status import_once(pt_import *p, tn_graph *g, const char *path, const tn_file *file,
+                             const tn_import_options *o)
 {
-    pt_import *p = tn_alloc(sizeof *p);
-    *p = (pt_import){0};
     imp_open(&p->im, &pt_format, g, path, file, o);
     imp_start(&p->im);
     tn_status s = import_zip(p);
@@ -153,6 +152,27 @@ tn_status tn_import_pytorch(tn_graph *g, const char *path, const tn_file *file, 
     if (s == TN_OK && g->ctx->n_error > p->im.had_errors)
         s = TN_FAIL;
     imp_close(&p->im);
+    return s;
+}
+
+/* Code may use an input as floats cannot be used. Then the file is read once more, with that input as integers. */
+tn_status tn_import_pytorch(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
+{
+    pt_import *p = tn_alloc(sizeof *p);
+    size_t n_diag = g->ctx->n_diag, known;
+    tn_status s;
+    *p = (pt_import){0};
+    for (;;) {
+        known = p->meant.n;
+        s = import_once(p, g, path, file, o);
+        if (!p->mistaken || p->meant.n == known)
+            break;
+        pt_import next = {.meant = p->meant};
+        *p = next;
+        tn_diag_rewind(g->ctx, n_diag);
+        tn_import_clear(g);
+    }
+    tn_vec_deinit(&p->meant);
     tn_free(p);
     return s;
 }

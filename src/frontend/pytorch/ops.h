@@ -60,6 +60,7 @@ tn_value pt_softmax_of(imp_node *c, const tn_op *op, tn_value x, int axis);
 tn_value pt_gather(imp_node *c, tn_value x, tn_value at, int axis);
 tn_value pt_linear(imp_node *c, tn_value x, tn_value w, tn_value b);
 tn_value pt_matmul(imp_node *c, tn_value a, tn_value b);
+tn_value pt_positions(imp_node *c, tn_value at); /* which must be integers */
 /* Positions below 0 count from the end of that extent. */
 tn_value pt_from_end(imp_node *c, tn_value at, const tn_expr *extent);
 tn_value pt_permute(imp_node *c, tn_value v, int n, const int64_t axis[]);

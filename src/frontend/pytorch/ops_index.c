@@ -5,10 +5,30 @@
 
 static const char *schema(imp_node *c) { return pt_of(c)->row->schema; }
 
+/* Positions are integers. An input that nothing says the type of is meant to be of integers then. */
+tn_value pt_positions(imp_node *c, tn_value at)
+{
+    enum { MAX_STEPS = 64 };
+    pt_import *p = pt_of(c)->p;
+    const tn_node *n = at.def;
+    if (c->bad || !n || !tn_dtype_is_float(imp_type(at)->dtype))
+        return at;
+    for (int i = 0; i < MAX_STEPS && n->nin && !tn_op_is(n, &tn_op_var); i++)
+        n = tn_in(n, 0).def;
+    if (tn_op_is(n, &tn_op_var) && !n->owner->holder && n->name && !pt_meant_dtype(p, n->name).bits) {
+        tn_vec_push(&p->meant, ((pt_meant){n->name, TN_I64}));
+        p->mistaken = true;
+    }
+    imp_refuse(c, IMP_OPERANDS,
+               "positions are floats; the input that they come from must be of an integer type "
+               "(--input-shapes \"NAME:[1,16]:int64\")");
+    return (tn_value){0};
+}
+
 tn_value pt_from_end(imp_node *c, tn_value at, const tn_expr *extent)
 {
     tn_extent_attr a = {tn_dims_make(c->arena, 1, &extent)};
-    at = imp_cast(c, at, TN_I64);
+    at = imp_cast(c, pt_positions(c, at), TN_I64);
     return imp_call1(c, &tn_op_checked_index, &a, at);
 }
 

@@ -443,13 +443,8 @@ static void bilinear(imp_node *c)
 
 static void embedding(imp_node *c)
 {
-    tn_value w = pt_in(c, 0), at = pt_in(c, 1);
+    tn_value w = pt_in(c, 0), at = pt_positions(c, pt_in(c, 1));
     const tn_expr *rows = imp_rank(w) ? imp_type(w)->dim[0] : NULL;
-    if (!c->bad && tn_dtype_is_float(imp_type(at)->dtype)) {
-        imp_refuse(c, IMP_OPERANDS,
-                   "the indices of an embedding are floats; the input must be of an integer type");
-        return;
-    }
     tn_extent_attr a = {rows ? tn_dims_make(c->arena, 1, &rows) : (tn_dims){0}};
     pt_out(c, imp_take(c, w, imp_call1(c, &tn_op_checked_index, &a, at), 0));
 }

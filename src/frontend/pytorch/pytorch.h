@@ -114,6 +114,11 @@ typedef struct pt_path { /* what was decided about a condition that split the ru
     bool equal;
 } pt_path;
 
+typedef struct pt_meant { /* the type of an input, by what the code does with it */
+    const char *name;
+    tn_dtype dtype;
+} pt_meant;
+
 enum { PT_MAX_CALLS = 200, PT_MAX_PATH = 8, PT_MAX_RUNS = 64, PT_MAX_UNROLL = 4096 };
 
 typedef struct pt_input { /* a tensor or number that the model takes */
@@ -153,6 +158,8 @@ struct pt_import {
     void *user;
     pt_value result; /* of the run */
     bool finished;   /* a split has given the result */
+    tn_vec(pt_meant) meant;
+    bool mistaken; /* an input was taken to be of another type than it is: the file must be read again */
 };
 
 tn_status pt_fail(pt_import *p, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -162,6 +169,8 @@ const tn_loc *pt_place(pt_import *p, const char *op);
 /* Is v something that can be used? An UNKNOWN one splits the run at the condition that made it. */
 bool pt_usable(pt_import *p, pt_value v);
 void pt_stop_if_bad(pt_import *p, imp_node *c);
+/* What is known of an input whose type nothing says; bits 0: nothing. */
+tn_dtype pt_meant_dtype(const pt_import *p, const char *name);
 
 typedef void pt_branch(pt_import *p, void *user);
 /* Runs one of two pieces of code by a condition. */

@@ -163,7 +163,23 @@ static const tn_input_shape *shape_given(const pt_import *p, const char *name)
     return NULL;
 }
 
+tn_dtype pt_meant_dtype(const pt_import *p, const char *name)
+{
+    for (size_t i = 0; i < p->meant.n; i++)
+        if (strcmp(p->meant.at[i].name, name) == 0)
+            return p->meant.at[i].dtype;
+    return (tn_dtype){0};
+}
+
 typedef tn_vec(imp_input) input_list;
+
+/* Of a tensor that is an input: as the user says, or as the code has shown. */
+static tn_dtype dtype_of(const pt_import *p, const char *name)
+{
+    const tn_input_shape *given = shape_given(p, name);
+    tn_dtype meant = pt_meant_dtype(p, name);
+    return given && given->dtype.bits ? given->dtype : meant.bits ? meant : TN_F32;
+}
 
 static void add_input(pt_import *p, input_list *list, const char *name, const pt_expr *type)
 {
@@ -175,8 +191,9 @@ static void add_input(pt_import *p, input_list *list, const char *name, const pt
     if (type_is(type, "bool"))
         in.dtype = TN_BOOL1;
     in.has_shape = !tn_dtype_eq(in.dtype, TN_F32);
+    if (!in.has_shape)
+        in.dtype = dtype_of(p, name);
     tn_vec_push(list, in);
-    (void)p;
 }
 
 /* The tensors and numbers that an argument is made of. */

@@ -263,7 +263,10 @@ for n in 3 4; do
     must "$n rows" cmp sizes.npz any.npz
 done
 expect 4 "dimension 0 (n) is 9, but must be from 1 to 8" run sizes.tar -i x9.npz
-for text in "x:[1..,64]" "x:[8..1,64]" "x:[4|,64]" "x:[1..2|3..4,64]" "x:[n=,64]" "x:[4|-1,64]"; do
+expect 0 "" check "$dense" --input-shapes "x:[2,64]:float32"
+expect 4 "input \"x\" is float32, but the type given for it is int64; leave the type out [onnx-E060]" check "$dense" \
+    --input-shapes "x:[2,64]:int64"
+for text in "x:[1,64]:" "x:[1,64]:f" "x:[1,64]:float32x4" "x:[1..,64]" "x:[8..1,64]" "x:[4|,64]" "x:[1..2|3..4,64]" "x:[n=,64]" "x:[4|-1,64]"; do
     expect 4 "[driver-E005]" check "$dense" --input-shapes "$text"
 done
 expect 4 "the sizes given for n contradict each other" check "$dense" --input-shapes "x:[1..8|16,64]"
