@@ -115,6 +115,8 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
      * results are those that the model says. */
     const char *outputs;
     const char *signature; /* which of the model's signatures is meant; NULL: the model's default one */
+    /* "resnet18": the network that a file of weights is for (a state dict of PyTorch, safetensors). NULL: not told */
+    const char *architecture;
 } tenon_options;
 
 /* Report everything in the options that cannot work, before work begins. `output`: the file that tenon_build is to

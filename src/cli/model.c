@@ -29,6 +29,8 @@ const tn_flag tn_model_flags[] = {
     TN_OPTION_TEXT(outputs, "outputs", "NAMES", NULL,
                    "values of the model that become its results: \"a b\"; by default those that the model says"),
     TN_OPTION_TEXT(signature, "signature", "NAME", NULL, "which of the model's signatures is compiled"),
+    TN_OPTION_TEXT(architecture, "architecture", "NAME", NULL,
+                   "network that a file of weights is for (.pth, .safetensors): resnet18, vgg16_bn, vit_b_16 ..."),
     TN_OPTION(INT, opt_level, "opt-level", 'O', "N", "3", "optimisation level, 0 to 4", 0, 4),
     TN_OPTION_TEXT(disabled_pass, "disabled-pass", "NAMES", NULL,
                    "graph passes to leave out, separated by commas (`opt --list` names them)"),

@@ -171,6 +171,7 @@ tn_status tn_stage_import(tn_build *b)
     double start = tn_now();
     tn_import_options o = {0};
     tn_progress_say(b, "import", 0, 0);
+    o.architecture = b->opt.architecture;
     TN_TRY(parse_shapes(b, b->opt.input_shapes, &o));
     parse_outputs(b, b->opt.outputs, &o);
     o.signature = b->opt.signature;

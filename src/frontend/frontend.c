@@ -50,8 +50,8 @@ const tn_format tn_formats[] = {
      tn_import_mxnet},
     {"darknet", "Darknet", MODEL("a Darknet model"), true, SUFFIX(".cfg", ".weights"), NULL, tn_sniff_darknet,
      tn_import_darknet},
-    {"pytorch", "PyTorch", MODEL("a PyTorch model"), false, SUFFIX(".pt", ".pt2", ".jit"), NULL,
-     tn_sniff_pytorch, tn_import_pytorch},
+    {"pytorch", "PyTorch", MODEL("a PyTorch model"), false,
+     SUFFIX(".pt", ".pth", ".pt2", ".jit", ".safetensors"), NULL, tn_sniff_pytorch, tn_import_pytorch},
     {"caffe", "Caffe", MODEL("a Caffe model"), true, SUFFIX(".prototxt", ".caffemodel"), NULL, NULL,
      tn_import_caffe},
     {"relay", "Relay text", MODEL("a Relay text"), true, SUFFIX(".relay"), NULL, sniff_relay, import_relay},
@@ -196,6 +196,11 @@ tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const ch
                                      : tn_format_guess(path, file);
     if (!f)
         return unknown_format(g, path, format);
+    if (o && o->architecture && f->import != tn_import_pytorch)
+        return tn_error(
+            g->ctx, "pytorch-E061", &(tn_loc){.file = path},
+            "--architecture is for files of weights, but this model has a graph of its own; leave the "
+            "option out");
     TN_TRY(import_with(g, f, path, file, o));
     size_t n =
         f->import == import_relay ? 0 : tn_find_zero_symbols(g, &symbol); /* a text declares its ranges */

@@ -35,6 +35,7 @@ typedef struct tn_import_options {
     const char *const *output; /* values that become the results; n_output 0: those that the model says */
     size_t n_output;
     const char *signature; /* NULL: the model's default one */
+    const char *architecture; /* the network that a file of weights is for; NULL: not told */
 } tn_import_options;
 
 /* Does the content look like it? */

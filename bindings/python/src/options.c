@@ -41,7 +41,8 @@ static const struct field {
               FIELD(states, TEXTS),
               FIELD(memory, TEXT),
               FIELD(outputs, TEXT),
-              FIELD(signature, TEXT)};
+              FIELD(signature, TEXT),
+              FIELD(architecture, TEXT)};
 
 /* The bytes of a str, which live as long as the options. */
 static const char *keep_text(core_options *o, const char *name, PyObject *value)

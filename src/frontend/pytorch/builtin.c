@@ -61,6 +61,8 @@ static bool len(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     }
     if (a[0].kind == PT_TEXT)
         *out = pt_int((int64_t)a[0].text.n);
+    else if (a[0].kind == PT_OBJECT)
+        *out = pt_int((int64_t)a[0].object->n);
     else if (pt_is_sequence(a[0]) || a[0].kind == PT_DICT)
         *out = pt_int((int64_t)(a[0].kind == PT_DICT ? a[0].list->n / 2 : a[0].list->n));
     else

@@ -106,6 +106,13 @@ static pt_value attribute(frame *f, pt_value of, tn_bytes name)
             return eval(f, k->field[i].value);
     if (pt_is_bad(of) || over(p))
         return pt_bad();
+    if (of.kind == PT_OBJECT && p->library) {
+        pt_fail(p, "pytorch-E063",
+                "the file has no weights \"%s%s%s\", which %s has; it is for another network",
+                of.object->path, *of.object->path ? "." : "", imp_text(&p->im, name),
+                p->im.options->architecture);
+        return pt_bad();
+    }
     if (of.kind == PT_TENSOR && (imp_is(name, "device") || imp_is(name, "layout")))
         return pt_words("cpu");
     if (of.kind == PT_TENSOR || (of.kind == PT_UNKNOWN && !pt_usable(p, of))) {
@@ -199,6 +206,26 @@ static pt_value convert_to(frame *f, enum pt_kind kind, const pt_expr *e)
     return over(f->p) || !pt_usable(f->p, v) ? pt_bad() : pt_convert(f->p, kind, v);
 }
 
+/* The name of an attribute: a text, or the number of a part. */
+static tn_bytes attribute_name(frame *f, pt_value v)
+{
+    if (v.kind == PT_INT)
+        v = pt_words(tn_arena_printf(&f->p->im.scratch, "%lld", (long long)v.i));
+    return v.kind == PT_TEXT ? v.text : (tn_bytes){0};
+}
+
+static pt_value named(frame *f, const pt_expr *of, const pt_expr *name)
+{
+    pt_value o = eval(f, of), at = eval(f, name);
+    return over(f->p) ? pt_bad() : attribute(f, o, attribute_name(f, at));
+}
+
+static bool has_attribute(frame *f, const pt_expr *of, const pt_expr *name)
+{
+    pt_value o = eval(f, of), at = eval(f, name);
+    return o.kind == PT_OBJECT && pt_attr_find(o.object, attribute_name(f, at));
+}
+
 /* Is v of the type that the expression names? */
 static bool is_instance(frame *f, pt_value v, const pt_expr *type)
 {
@@ -238,8 +265,9 @@ static bool builtin(frame *f, tn_bytes name, const pt_expr *e, pt_value *out)
     else if (imp_is(name, "isinstance"))
         *out = e->n > 2 ? pt_bool(is_instance(f, eval(f, e->arg[1]), e->arg[2])) : pt_bad();
     else if (imp_is(name, "getattr"))
-        *out = e->n > 2 && e->arg[2]->kind == PT_E_TEXT ? attribute(f, eval(f, e->arg[1]), e->arg[2]->text)
-                                                        : pt_bad();
+        *out = e->n > 2 ? named(f, e->arg[1], e->arg[2]) : pt_bad();
+    else if (imp_is(name, "hasattr"))
+        *out = e->n > 2 ? pt_bool(has_attribute(f, e->arg[1], e->arg[2])) : pt_bad();
     else if (imp_is(name, "str") || imp_is(name, "len") || imp_is(name, "dict"))
         *out = apply(f, name, e);
     else if (imp_is(name, "fork")) { /* what runs beside runs here */
@@ -266,6 +294,12 @@ static pt_value call(frame *f, const pt_expr *e)
         return apply(f, name, e);
     if (to->kind == PT_E_NAME && builtin(f, to->text, e, &v))
         return v;
+    const pt_def *d = to->kind == PT_E_NAME ? pt_find_def(p->library, to->text) : NULL;
+    if (d) {
+        pt_args a = arguments(f, e);
+        p->line = e->line;
+        return over(p) ? pt_bad() : pt_run_def(p, d, NULL, &a);
+    }
     name = chain(f, to, "__torch__");
     if (name.n > 8 && memcmp(name.at + name.n - 8, ".__new__", 8) == 0)
         return new_object(f, (tn_bytes){name.at, name.n - 8}, NULL);
@@ -325,6 +359,13 @@ static pt_value operation(frame *f, const pt_expr *e)
     pt_value b = eval(f, e->arg[1]);
     if (strncmp(op, "is", 2) == 0)
         return pt_bool(pt_same(a, b) == (op[2] == '\0'));
+    if (strcmp(op, "in") == 0 && !over(f->p)) {
+        pt_value is = pt_bad();
+        const pt_value at[2] = {b, a};
+        const tn_bytes none[2] = {{0}};
+        (void)pt_python(f->p, pt_words("__contains__").text, &(pt_args){2, at, none}, &is);
+        return is;
+    }
     return over(f->p) ? pt_bad() : pt_binary(f->p, op, a, b);
 }
 
@@ -350,6 +391,8 @@ static pt_value eval(frame *f, const pt_expr *e)
     case PT_E_INDEX: {
         pt_value of = eval(f, e->arg[0]), at = e->n > 1 ? eval(f, e->arg[1]) : pt_none();
         p->line = e->line;
+        if (of.kind == PT_OBJECT && p->library && !over(p))
+            return attribute(f, of, attribute_name(f, at));
         return over(p) || !pt_usable(p, of) || !pt_usable(p, at) ? pt_bad() : pt_item(p, of, at);
     }
     case PT_E_CHOICE: {
@@ -455,7 +498,7 @@ static void run_for(frame *f, const pt_stmt *s)
             pt_loop_run(p, &(pt_loop){.trip = n, .body = iteration, .user = &l});
         return;
     }
-    pt_value v = eval(f, e);
+    pt_value v = elements(f, eval(f, e));
     if (!over(p) && pt_usable(p, v) && !pt_is_sequence(v))
         pt_fail(p, "pytorch-E003", "a loop goes over %s", pt_kind_name(v.kind));
     for (size_t i = 0; !over(p) && pt_is_sequence(v) && i < v.list->n; i++)

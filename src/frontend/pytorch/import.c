@@ -112,8 +112,27 @@ static tn_status check_byte_order(pt_import *p)
                     "its numbers are big-endian; save it on a little-endian machine");
 }
 
-static tn_status import_zip(pt_import *p)
+/* TorchScript, a program of torch.export, files of weights (.pth, safetensors). */
+bool tn_sniff_pytorch(const uint8_t *at, size_t n)
 {
+    return imp_zip_holds(at, n, "/data.pkl") || imp_zip_holds(at, n, "/models/model.json") ||
+           pt_is_pickle((tn_bytes){at, n}) || pt_is_safetensors((tn_bytes){at, n});
+}
+
+static tn_status own_code(pt_import *p)
+{
+    return !p->im.options || !p->im.options->architecture
+               ? TN_OK
+               : tn_error(
+                     p->im.g->ctx, "pytorch-E061", imp_make_loc(&p->im, NULL, NULL),
+                     "--architecture is for files of weights, but this model has a graph of its own; leave "
+                     "the option out");
+}
+
+static tn_status import_file(pt_import *p)
+{
+    if (pt_is_pickle(p->im.whole) || pt_is_safetensors(p->im.whole))
+        return pt_import_weights(p);
     const char *why = imp_zip_open(&p->im.scratch, p->im.whole, &p->zip);
     if (why)
         return tn_error(p->im.g->ctx, "pytorch-E001", imp_make_loc(&p->im, NULL, NULL),
@@ -121,20 +140,20 @@ static tn_status import_zip(pt_import *p)
     p->root = find_root(p, "data.pkl");
     if (p->root && find_root(p, "constants.pkl")) {
         TN_TRY(check_byte_order(p));
+        TN_TRY(own_code(p));
         return pt_import_script(p);
+    }
+    if (p->root) {
+        TN_TRY(check_byte_order(p));
+        return pt_import_weights(p);
     }
     if ((p->root = find_root(p, "models/model.json")) != NULL) {
         TN_TRY(check_byte_order(p));
+        TN_TRY(own_code(p));
         return pt_import_export(p);
     }
     return tn_error(p->im.g->ctx, "pytorch-E001", imp_make_loc(&p->im, NULL, NULL),
-                    "the archive holds neither a TorchScript model nor an exported program");
-}
-
-/* TorchScript, or a program of torch.export. */
-bool tn_sniff_pytorch(const uint8_t *at, size_t n)
-{
-    return imp_zip_holds(at, n, "/constants.pkl") || imp_zip_holds(at, n, "/models/model.json");
+                    "the archive holds neither a TorchScript model, nor an exported program, nor weights");
 }
 
 static tn_status import_once(pt_import *p, tn_graph *g, const char *path, const tn_file *file,
@@ -142,7 +161,7 @@ static tn_status import_once(pt_import *p, tn_graph *g, const char *path, const 
 {
     imp_open(&p->im, &pt_format, g, path, file, o);
     imp_start(&p->im);
-    tn_status s = import_zip(p);
+    tn_status s = import_file(p);
     imp_zip_close(&p->zip);
     tn_strmap_deinit(&p->storages);
     tn_strmap_deinit(&p->sources);

@@ -132,6 +132,7 @@ struct pt_import {
     const char *root; /* of the archive's names, with its slash */
     tn_strmap storages, sources, reported;
     pt_value constants, self;
+    const pt_source *library; /* functions that code calls by their names alone; NULL: none */
     /* the place where the run is */
     const tn_loc *loc;
     const char *file;
@@ -202,6 +203,17 @@ const pt_class *pt_class_of(pt_import *p, tn_bytes qualified);
 const pt_def *pt_method_of(pt_import *p, const pt_object *o, tn_bytes name);
 tn_status pt_unpickle_entry(pt_import *p, const char *name, const char *folder, pt_value *out);
 tn_status pt_import_script(pt_import *p);
+
+const pt_def *pt_find_def(const pt_source *s, tn_bytes name); /* NULL: none, or no source */
+
+/* ---- weights without code (weights.c, architecture.c) ---- */
+/* A zip archive or a pickle; a file of safetensors. */
+tn_status pt_import_weights(pt_import *p);
+bool pt_is_pickle(tn_bytes file);
+bool pt_is_safetensors(tn_bytes file);
+/* The network that the user names, with these weights: a dict of tensors by their names. */
+tn_status pt_run_architecture(pt_import *p, pt_value weights);
+const char *pt_architecture_names(tn_arena *a); /* for messages */
 
 /* ---- torch.export (export.c) ---- */
 tn_status pt_import_export(pt_import *p);

@@ -58,6 +58,14 @@ const pt_class *pt_class_of(pt_import *p, tn_bytes qualified)
     return NULL;
 }
 
+const pt_def *pt_find_def(const pt_source *s, tn_bytes name)
+{
+    for (size_t i = 0; s && i < s->n_def; i++)
+        if (imp_same(s->def[i]->name, name))
+            return s->def[i];
+    return NULL;
+}
+
 const pt_def *pt_method_of(pt_import *p, const pt_object *o, tn_bytes name)
 {
     const pt_class *c = pt_class_of(p, o->type);
