@@ -34,7 +34,7 @@ typedef struct tn_import_options {
     size_t n_from_zero;
     const char *const *output; /* values that become the results; n_output 0: those that the model says */
     size_t n_output;
-    const char *signature; /* NULL: the model's default one */
+    const char *signature;    /* NULL: the model's default one */
     const char *architecture; /* the network that a file of weights is for; NULL: not told */
 } tn_import_options;
 
