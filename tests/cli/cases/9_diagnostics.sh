@@ -53,7 +53,7 @@ expect 4 "--disabled-pass: a program cannot be made without InferType; remove it
 expect 4 "[driver-E060]" compile "$models/two.relay" --pass-config relay.FuseOps.depth=1
 expect 4 "[driver-E062]" compile "$models/two.relay" --pass-config tir.usmp.enable=1
 expect 4 "unknown graph pass Nonsense; \`tenon opt --list\` names them [driver-E031]" opt --pass=Nonsense "$models/two.relay"
-expect 4 "fixed.relay: error: --input-shapes does not apply to Relay text; change the shapes in the text [frontend-E003]" \
+expect 4 "fixed.relay: error: --input-shapes does not apply to Relay text; change the text [frontend-E003]" \
     compile "$models/fixed.relay" --input-shapes "x:[1,4]" -o d.tar
 echo '{"opt-level": [1]}' >list.json
 expect 4 "list.json: error: \"opt-level\": expected a text, a number, true, false or an object [driver-E056]" \
