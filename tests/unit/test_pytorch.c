@@ -224,6 +224,43 @@ static void types_of_inputs_are_told(void **state)
         "\"NAME:[1,16]:int64\") [pytorch-E005]");
 }
 
+/* FORWARD, then a text n times, then another. */
+static void repeated(const char *before, const char *text, int n, const char *after, const char *want)
+{
+    tn_buf code = {0};
+    tn_buf_str(&code, FORWARD);
+    tn_buf_str(&code, before);
+    while (n-- > 0)
+        tn_buf_str(&code, text);
+    tn_buf_str(&code, after);
+    one(PLAIN, sizeof PLAIN - 1, tn_buf_cstr(&code), "little", &given, want);
+    tn_buf_deinit(&code);
+}
+
+/* Trees and calls that are too deep, lists and texts that double in each iteration. */
+static void bombs_are_met(void **state)
+{
+    (void)state;
+    repeated("    y = 1", " + 1", 100000, "\n    return x\n", "an expression is too long");
+    repeated("    y = x", ".a", 3000, "\n    return x\n", "an expression is too long");
+    repeated("    if True:\n      y = x\n", "    elif True:\n      y = x\n", 50000, "    return x\n",
+             "expressions are nested too deep");
+    repeated("    l = [1]\n    for i in range(60):\n      l = l + l\n    return x", "\n", 1, "",
+             "too much for a file of its size; it is damaged [pytorch-E011]");
+    repeated("    l = 'a'\n    for i in range(60):\n      l = torch.add(l, l)\n    return x", "\n", 1, "",
+             "too much for a file of its size; it is damaged [pytorch-E011]");
+    repeated("    l = 'a'\n    for i in range(60):\n      l = torch.format('{}{}', l, l)\n    return x", "\n",
+             1, "", "too much for a file of its size; it is damaged [pytorch-E011]");
+    tn_buf code = {0};
+    tn_buf_str(&code, CLASS "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n    y = ");
+    tn_buf_fill(&code, '[', 150);
+    tn_buf_str(&code, "(self).forward(x, )");
+    tn_buf_fill(&code, ']', 150);
+    tn_buf_str(&code, "\n    return x\n");
+    one(PLAIN, sizeof PLAIN - 1, tn_buf_cstr(&code), "little", &given, "nested more than 5000 deep");
+    tn_buf_deinit(&code);
+}
+
 static void archives_are_checked(void **state)
 {
     (void)state;
@@ -308,8 +345,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_are_read),      cmocka_unit_test(types_of_inputs_are_told),
-        cmocka_unit_test(archives_are_checked), cmocka_unit_test(programs_are_read),
-        cmocka_unit_test(errors_are_counted),
+        cmocka_unit_test(archives_are_checked), cmocka_unit_test(bombs_are_met),
+        cmocka_unit_test(programs_are_read),    cmocka_unit_test(errors_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

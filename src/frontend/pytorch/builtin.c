@@ -287,8 +287,12 @@ static bool make_dict(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 
 /* ---- texts ---- */
 
+/* What is longer than any message or name is left out. */
 static void show(tn_buf *b, pt_value v, int depth)
 {
+    enum { LONGEST = 1 << 20 };
+    if (b->n > LONGEST)
+        return;
     if (v.kind == PT_TEXT)
         tn_buf_add(b, v.text.at, v.text.n);
     else if (v.kind == PT_INT)

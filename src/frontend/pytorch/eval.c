@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { MAX_STEPS = 20000000 };
-
 typedef struct frame {
     pt_import *p;
     tn_strmap names; /* -> pt_cell * */
@@ -369,11 +367,9 @@ static pt_value operation(frame *f, const pt_expr *e)
     return over(f->p) ? pt_bad() : pt_binary(f->p, op, a, b);
 }
 
-static pt_value eval(frame *f, const pt_expr *e)
+static pt_value evaluated(frame *f, const pt_expr *e)
 {
     pt_import *p = f->p;
-    if (over(p))
-        return pt_bad();
     switch (e->kind) {
     case PT_E_NONE: return pt_none();
     case PT_E_BOOL: return pt_bool(e->i != 0);
@@ -404,6 +400,15 @@ static pt_value eval(frame *f, const pt_expr *e)
     }
     }
     return pt_bad();
+}
+
+static pt_value eval(frame *f, const pt_expr *e)
+{
+    if (over(f->p) || !pt_enter(f->p))
+        return pt_bad();
+    pt_value v = evaluated(f, e);
+    pt_leave(f->p);
+    return v;
 }
 
 /* ---- statements ---- */
@@ -511,10 +516,8 @@ static void statement(frame *f, const pt_stmt *s)
     place l = {f, s};
     pt_value v;
     p->line = s->line;
-    if (++p->steps > MAX_STEPS) {
-        pt_fail(p, "pytorch-E012", "the model runs more than %d statements", MAX_STEPS);
+    if (!pt_enter(p))
         return;
-    }
     switch (s->kind) {
     case PT_S_ASSIGN: assign(f, s->target, eval(f, s->value)); break;
     case PT_S_EXPR: (void)eval(f, s->value); break;
@@ -534,6 +537,7 @@ static void statement(frame *f, const pt_stmt *s)
     case PT_S_WITH: run(f, &s->body); break;
     case PT_S_RETURN: pt_set(p, &f->result, s->value ? eval(f, s->value) : pt_none()); break;
     }
+    pt_leave(p);
 }
 
 static void run(frame *f, const pt_block *b)

@@ -93,10 +93,13 @@ static pt_value join(joining *j, pt_value a, pt_value b, int depth)
         return join_tensors(j, a, b);
     if (a.kind != b.kind || (!pt_is_sequence(a) && a.kind != PT_DICT) || a.list->n != b.list->n || depth > 16)
         return (pt_value){.kind = PT_UNKNOWN, .i = j->number};
+    if (!pt_enter(j->p))
+        return pt_bad();
     pt_value v = pt_make(&j->p->im.scratch, a.kind, a.list->n, NULL);
     v.list->owner = j->p->im.r;
     for (size_t i = 0; i < a.list->n && !j->bad; i++)
         v.list->at[i] = join(j, pt_at(a, i), pt_at(b, i), depth + 1);
+    pt_leave(j->p);
     return v;
 }
 
@@ -540,9 +543,12 @@ static pt_value carried(looping *w, pt_value before, pt_value after)
                 pt_kind_name(before.kind), pt_kind_name(after.kind));
         return before;
     }
+    if (!pt_enter(p))
+        return before;
     pt_value v = pt_make(&p->im.scratch, before.kind, before.list->n, NULL);
     for (size_t i = 0; i < before.list->n && !p->stop; i++)
         v.list->at[i] = carried(w, pt_at(before, i), pt_at(after, i));
+    pt_leave(p);
     return v;
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 200 };
+enum { MAX_DEPTH = 200, LONGEST_CHAIN = 2000 /* a + b + c, a.b.c: the tree is as deep */ };
 
 typedef struct parser {
     pt_lexer l;
@@ -223,7 +223,7 @@ static pt_expr *postfix(parser *p)
 {
     pt_expr *e = atom(p);
     for (int k = 0; !p->why; k++) {
-        if (k > 64 * MAX_DEPTH)
+        if (k > LONGEST_CHAIN)
             fail(p, "an expression is too long");
         if (accept(p, ".")) {
             e = node(p, PT_E_FIELD, 1, &e);
@@ -289,7 +289,9 @@ static pt_expr *binary(parser *p, int level)
         return unary(p);
     pt_expr *a = binary(p, level + 1);
     const char *op;
-    while (!p->why && (op = operator_of(p, level))) {
+    for (int k = 0; !p->why && (op = operator_of(p, level)); k++) {
+        if (k > LONGEST_CHAIN)
+            fail(p, "an expression is too long");
         next(p);
         bool turned = strcmp(op, "is") == 0 && accept(p, "not");
         pt_expr *two[] = {a, binary(p, level + 1)};
@@ -369,7 +371,10 @@ static void condition(parser *p, pt_stmt *s, enum pt_stmt_kind kind)
     if (accept(p, "elif")) {
         pt_stmt *inner = TN_NEW(p->arena, pt_stmt);
         inner->line = p->l.line;
+        if (++p->depth > MAX_DEPTH)
+            fail(p, "there are too many conditions one behind the other");
         condition(p, inner, PT_S_IF);
+        p->depth--;
         s->orelse.at = TN_NEW_N(p->arena, pt_stmt *, 1);
         s->orelse.at[0] = inner;
         s->orelse.n = 1;

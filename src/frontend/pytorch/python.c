@@ -295,9 +295,12 @@ static pt_value equal(pt_import *p, pt_value a, pt_value b, bool negated)
 {
     pt_value all = pt_bool(true);
     if (pt_is_sequence(a) && pt_is_sequence(b)) {
+        if (!pt_enter(p))
+            return pt_bad();
         all = pt_bool(a.list->n == b.list->n);
         for (size_t i = 0; i < a.list->n && !(all.kind == PT_BOOL && !all.b) && !p->stop; i++)
             all = pt_binary(p, "__and__", all, pt_binary(p, "eq", pt_at(a, i), pt_at(b, i)));
+        pt_leave(p);
     } else {
         all = pt_bool(pt_same(a, b));
     }

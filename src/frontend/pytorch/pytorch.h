@@ -119,7 +119,7 @@ typedef struct pt_meant { /* the type of an input, by what the code does with it
     tn_dtype dtype;
 } pt_meant;
 
-enum { PT_MAX_CALLS = 200, PT_MAX_PATH = 8, PT_MAX_RUNS = 64, PT_MAX_UNROLL = 4096 };
+enum { PT_MAX_CALLS = 200, PT_MAX_DEPTH = 5000, PT_MAX_PATH = 8, PT_MAX_RUNS = 64, PT_MAX_UNROLL = 4096 };
 
 typedef struct pt_input { /* a tensor or number that the model takes */
     const char *name;
@@ -140,7 +140,7 @@ struct pt_import {
     const char *loc_file;
     int loc_line;
     const char *loc_op;
-    int calls;
+    int calls, depth; /* depth: expressions, statements and values inside values that are open */
     /* what changed, so that branches can be undone */
     tn_vec(pt_log) log;  /* of the run */
     int logging;         /* branches that the run is in */
@@ -165,6 +165,10 @@ struct pt_import {
 
 tn_status pt_fail(pt_import *p, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 imp_node *pt_ctx(pt_import *p); /* for helpers outside of converters; its failure stops the run */
+/* Begins a step of the run that may hold others; false, and pt_leave must not follow: the run has too many, or they are
+ * nested too deep, or it takes too much memory, which is reported and stops it. */
+bool pt_enter(pt_import *p);
+static inline void pt_leave(pt_import *p) { p->depth--; }
 void pt_set(pt_import *p, pt_cell *c, pt_value v);
 const tn_loc *pt_place(pt_import *p, const char *op);
 /* Is v something that can be used? An UNKNOWN one splits the run at the condition that made it. */

@@ -38,6 +38,20 @@ tn_status pt_fail(pt_import *p, const char *id, const char *fmt, ...)
 
 void pt_stop_if_bad(pt_import *p, imp_node *c) { p->stop = p->stop || c->bad; }
 
+bool pt_enter(pt_import *p)
+{
+    enum { MAX_STEPS = 20000000 };
+    tn_poll();
+    if (++p->steps > MAX_STEPS)
+        pt_fail(p, "pytorch-E012", "the model runs more than %d expressions and statements", MAX_STEPS);
+    else if (p->depth >= PT_MAX_DEPTH)
+        pt_fail(p, "pytorch-E012", "expressions, calls or lists are nested more than %d deep", PT_MAX_DEPTH);
+    else if (imp_too_much(&p->im, p->loc ? p->loc : pt_place(p, NULL)))
+        p->stop = true;
+    p->depth += !p->stop;
+    return !p->stop;
+}
+
 /* ---- what changes ---- */
 
 void pt_set(pt_import *p, pt_cell *c, pt_value v)
@@ -102,8 +116,11 @@ static void check_result(pt_import *p, pt_value v, int depth)
 {
     bool list = pt_is_sequence(v) || v.kind == PT_DICT;
     (void)pt_usable(p, v);
-    for (size_t i = 0; list && depth < 16 && i < v.list->n; i++)
+    if (!list || depth >= 16 || !pt_enter(p))
+        return;
+    for (size_t i = 0; i < v.list->n; i++)
         check_result(p, pt_at(v, i), depth + 1);
+    pt_leave(p);
 }
 
 bool pt_run(pt_import *p, const char **why)
@@ -117,7 +134,7 @@ bool pt_run(pt_import *p, const char **why)
         p->n_condition = p->n_passed = 0;
         p->again = p->stop = p->finished = false;
         p->raised = NULL;
-        p->calls = 0;
+        p->calls = p->depth = 0;
         p->logging = 0;
         if (p->n_run++ >= PT_MAX_RUNS)
             return pt_fail(p, "pytorch-E014",

@@ -44,7 +44,7 @@ const pt_source *pt_source_of(pt_import *p, tn_bytes qualified, tn_bytes *out_na
     size_t n = qualified.n;
     while (n && qualified.at[n - 1] != '.')
         n--;
-    *out_name = (tn_bytes){qualified.at + n, qualified.n - n};
+    *out_name = n ? (tn_bytes){qualified.at + n, qualified.n - n} : qualified;
     return n ? source(p, (tn_bytes){qualified.at, n - 1}) : NULL;
 }
 
