@@ -59,7 +59,9 @@ tn_value imp_in(imp_node *c, uint32_t i)
 
 const tn_type *imp_type(tn_value v)
 {
-    static const tn_type none = {.kind = TN_T_TENSOR, .dtype = {TN_FLOAT, 32, 1}};
+    static const tn_expr one = {.kind = TN_E_INT, .dtype = {TN_INDEX, 64, 1}, .u.i = 1};
+    static const tn_expr *const dim[2 * IMP_MAX_RANK] = {&one, &one, &one, &one, &one, &one, &one, &one};
+    static const tn_type none = {.kind = TN_T_TENSOR, .dtype = {TN_FLOAT, 32, 1}, .dim = dim};
     const tn_type *t = tn_value_type(v);
     return t ? t : &none;
 }

@@ -28,7 +28,8 @@ uint32_t imp_n_in(const imp_node *c);        /* named or not */
 bool imp_has(const imp_node *c, uint32_t i); /* operand i is given */
 tn_value imp_in(imp_node *c, uint32_t i);    /* required: reported if missing */
 tn_value imp_opt(imp_node *c, uint32_t i);   /* absent if not given */
-const tn_type *imp_type(tn_value v);         /* never NULL: a float scalar for absent values */
+/* Never NULL: a float scalar for absent values, whose dimensions may be looked at as if there were some. */
+const tn_type *imp_type(tn_value v);
 int imp_rank(tn_value v);
 static inline bool imp_is_list(tn_value v) /* a tuple: a value of the model that is no tensor */
 {

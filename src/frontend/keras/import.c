@@ -270,6 +270,9 @@ static tn_status convert(keras_import *k, const tn_json *root)
         return damaged(k, "its configuration is that of a layer (%s), not of a model", k->root->class);
     TN_TRY(keras_bind(k));
     size_t n = keras_inputs(k, k->root, &input);
+    if (!n && k->im.g->ctx->n_error == k->im.had_errors)
+        return imp_error(&k->im, IMP_NO_OUTPUTS, imp_make_loc(&k->im, NULL, NULL),
+                         "the model has no layers, or no inputs; it is damaged");
     keras_tensor *in = TN_NEW_N(&k->im.scratch, keras_tensor, n);
     TN_TRY(add_inputs(k, n, input, in));
     if (!keras_run(k, k->root, n, in, call) || k->im.g->ctx->n_error > k->im.had_errors)

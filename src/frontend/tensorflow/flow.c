@@ -263,6 +263,10 @@ static void define_variables(imp_node *c, const variables *v, const tn_value in[
 static tn_value value_in(imp_node *c, tn_bytes name)
 {
     const imp_value *v = tf_value_of(tf_of(c), name, c->loc);
+    if (v && v->state == IMP_UNUSABLE)
+        imp_refuse(c, IMP_UNSUPPORTED_RESULT,
+                   "output %u of node %s (%s), which is read here, is not supported", (unsigned)v->output,
+                   v->loc->node, v->loc->op);
     c->bad = c->bad || !v || v->state != IMP_OK;
     return v ? v->v : (tn_value){0};
 }

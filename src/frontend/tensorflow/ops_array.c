@@ -378,6 +378,8 @@ static void late_slice(imp_node *c, tn_value x, strided *t)
     for (uint32_t i = 0; i < 3; i++)
         v[i] = imp_cast(c, imp_in(c, i + 1), TN_I64);
     tn_ints step = imp_ints_in(c, v[2], "the steps");
+    if (!c->bad && (int)step.n != t->n)
+        imp_refuse(c, IMP_BAD_VALUE, "begin and the steps have different lengths; the model is damaged");
     for (int k = 0; k < 2 && !c->bad; k++) {
         tn_value part[32];
         for (int i = 0; i < t->n; i++) {
@@ -398,8 +400,9 @@ static void late_slice(imp_node *c, tn_value x, strided *t)
     imp_node part = *c;
     tn_value out[1] = {{0}};
     part.out = out;
-    if (!c->bad)
-        (void)imp_dynamic_slice(&part, x, v[0], v[1], (tn_value){0}, v[2]);
+    if (!c->bad && !imp_dynamic_slice(&part, x, v[0], v[1], (tn_value){0}, v[2]) && !part.bad)
+        imp_refuse(c, IMP_NOT_CONSTANT, "bounds that are computed at run time do not fit %s",
+                   imp_type_text(c, imp_type(x)));
     c->bad = c->bad || part.bad;
     c->asked |= part.asked;
     imp_out(c, 0, c->bad ? x : arranged(c, out[0], t));

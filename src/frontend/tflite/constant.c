@@ -53,6 +53,7 @@ static bool read_levels(sparse *s, const tfl_tensor *t)
                    map = tn_flat_list(&t->sparsity, BLOCK_MAP, 4),
                    dims = tn_flat_list(&t->sparsity, DIM_METADATA, 4);
     int64_t block[IMP_MAX_RANK];
+    uint32_t seen = 0;
     if (order.n != dims.n || order.n != t->n + map.n || order.n > MAX_LEVELS || t->n > IMP_MAX_RANK)
         return false;
     s->n = (int)order.n;
@@ -63,8 +64,9 @@ static bool read_levels(sparse *s, const tfl_tensor *t)
         int64_t at = tn_flat_int_at(&order, (uint32_t)i, 4, true);
         bool of_block = at >= (int64_t)t->n;
         level *l = &s->level[i];
-        if (at < 0 || at >= s->n)
+        if (at < 0 || at >= s->n || of_block != (i >= (int)t->n) || seen >> at & 1)
             return false;
+        seen |= 1u << at;
         l->dim = (int)(of_block ? tn_flat_int_at(&map, (uint32_t)(at - (int64_t)t->n), 4, true) : at);
         if (l->dim < 0 || l->dim >= (int)t->n)
             return false;
@@ -76,6 +78,8 @@ static bool read_levels(sparse *s, const tfl_tensor *t)
         if (of_block) /* blocks follow the tensor's own dimensions and are dense */
             block[l->dim] = l->size;
         if (of_block && (l->sparse || l->size < 1))
+            return false;
+        if (l->size < 0 || l->size > t->shape[l->dim] / l->scale)
             return false;
     }
     return true;

@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 
+#include <float.h>
 #include <string.h>
 
 /* Slots of the schema's tables. */
@@ -69,7 +70,10 @@ tn_status tfl_read_model(tfl_import *o, const tn_file *file)
     o->graphs = tn_flat_list(&o->model, MODEL_GRAPHS, 4);
     o->buffers = tn_flat_list(&o->model, MODEL_BUFFERS, 4);
     tfl_code *code = TN_NEW_N(&o->im.scratch, tfl_code, codes.n);
-    for (uint32_t i = 0; i < codes.n; i++) {
+    const tn_loc *loc = imp_make_loc(&o->im, NULL, NULL);
+    for (uint32_t i = 0; i < codes.n; i++) { /* they may share a long name */
+        if (imp_too_much(&o->im, loc))
+            return TN_FAIL;
         tn_flat_table t = tn_flat_table_at(&codes, i);
         code[i] = read_code(o, &t);
     }
@@ -119,6 +123,16 @@ static const int64_t *numbers(tfl_import *o, const tn_flat_vector *v, int bytes)
     return at;
 }
 
+/* Finite scales that are not negative, zero points of 32 bits; several of them along a dimension of that extent. */
+static bool is_sound(const tfl_tensor *t)
+{
+    bool sound = t->n_scale <= 1 || (t->axis >= 0 && t->axis < (int)t->n && t->shape[t->axis] == t->n_scale);
+    for (uint32_t i = 0; sound && i < t->n_scale; i++)
+        sound =
+            t->scale[i] >= 0 && t->scale[i] <= FLT_MAX && t->zero[i] >= INT32_MIN && t->zero[i] <= INT32_MAX;
+    return sound;
+}
+
 static void read_quantisation(tfl_import *o, const tn_flat_table *q, tfl_tensor *t)
 {
     tn_flat_vector scale = tn_flat_list(q, QUANT_SCALE, 4), zero = tn_flat_list(q, QUANT_ZERO, 8);
@@ -132,6 +146,7 @@ static void read_quantisation(tfl_import *o, const tn_flat_table *q, tfl_tensor 
     t->scale = s;
     t->zero = z;
     t->axis = (int)tn_flat_int(q, QUANT_AXIS, 4, true, 0);
+    o->bad_scales = o->bad_scales || !is_sound(t);
 }
 
 static void read_tensor(tfl_import *o, const tn_flat_table *f, tfl_tensor *t)
@@ -202,6 +217,8 @@ const tfl_graph *tfl_read_graph(tfl_import *o, uint32_t i)
     g->operators = tn_flat_list(&t, GRAPH_OPERATORS, 4);
     if (!g->out || o->im.stopped)
         return NULL;
+    if (o->bad_scales)
+        return (void)damaged(o, "a tensor has scales or zero points that cannot be"), NULL;
     if (o->buf.damaged)
         return (void)damaged(o, "a table lies outside of the file"), NULL;
     return g;

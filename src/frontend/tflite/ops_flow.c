@@ -46,7 +46,7 @@ static tn_value one_bool(imp_node *c, tn_value v)
 static void branch_on(imp_node *c)
 {
     static const char *const names[] = {"then_subgraph_index", "else_subgraph_index"};
-    uint32_t n = imp_n_in(c) - 1, n_out = (uint32_t)c->n_out;
+    uint32_t n = imp_n_in(c) ? imp_n_in(c) - 1 : 0, n_out = (uint32_t)c->n_out;
     tn_value *in = TN_NEW_N(c->arena, tn_value, n), *out = TN_NEW_N(c->arena, tn_value, n_out);
     tn_value condition = one_bool(c, imp_in(c, 0));
     tn_region *outer = c->im->r, *r[2];

@@ -49,8 +49,7 @@ static tfl_factor *product_factors(imp_node *c, uint32_t *out_n)
 
 static bool integers(imp_node *c)
 {
-    return tfl_is_quantised(tfl_in(c, 0)) && tfl_is_quantised(tfl_in(c, 1)) &&
-           tfl_is_quantised(tfl_out(c, 0));
+    return tfl_is_quantised(tfl_in(c, 0)) && tfl_has_scales(tfl_in(c, 1)) && tfl_is_quantised(tfl_out(c, 0));
 }
 
 static tn_value zero_point(imp_node *c, uint32_t i, tn_dtype t)
@@ -175,7 +174,8 @@ static void transposed(imp_node *c)
     int64_t size[IMP_MAX_SPATIAL], more[IMP_MAX_SPATIAL] = {0},
                                    function = imp_attr_int(c, "fused_activation_function", 0);
     const tfl_tensor *y = tfl_out(c, 0), *x_tensor = tfl_in(c, 2);
-    bool exact = tfl_is_quantised(x_tensor) && tfl_is_quantised(y) && !volume && x_tensor->dtype.bits == 8;
+    bool exact = tfl_is_quantised(x_tensor) && tfl_is_quantised(y) && tfl_has_scales(tfl_in(c, 1)) &&
+                 !volume && x_tensor->dtype.bits == 8;
     tn_value x = exact ? imp_in(c, 2) : tfl_real(c, 2), weight = exact ? imp_in(c, 1) : tfl_real(c, 1);
     tn_ints shape = imp_ints_in(c, imp_in(c, 0), "output_shape");
     imp_attr_ignore(c, "quantized_bias_type");

@@ -42,7 +42,7 @@ static void integer_mean(imp_node *c, tn_value x, const tn_axes_attr *a, int64_t
         f.shift -= shift;
     }
     tn_value sum = reduced(c, &tn_op_sum, imp_cast(c, x, TN_I32), a);
-    sum = tfl_with(c, &tn_op_subtract, sum, (double)(t->zero[0] * count));
+    sum = tfl_with(c, &tn_op_subtract, sum, (double)t->zero[0] * (double)count);
     imp_out(c, 0, tfl_narrow(c, tfl_scaled(c, sum, 1, &f, 0), y, 0));
 }
 

@@ -26,9 +26,14 @@ const tfl_tensor *tfl_out(const imp_node *c, uint32_t i)
     return tensor(c, t->out, t->n_out, i);
 }
 
-bool tfl_is_quantised(const tfl_tensor *t)
+bool tfl_is_quantised(const tfl_tensor *t) { return tfl_has_scales(t) && t->n_scale == 1; }
+
+bool tfl_has_scales(const tfl_tensor *t)
 {
-    return t && t->n_scale && t->known && tn_dtype_is_int(t->dtype) && t->dtype.bits <= 16;
+    bool all = t && t->n_scale && t->known && tn_dtype_is_int(t->dtype) && t->dtype.bits <= 16;
+    for (uint32_t i = 0; all && t->n_scale > 1 && i < t->n_scale; i++)
+        all = t->zero[i] == 0;
+    return all;
 }
 
 static tn_value constant_of(imp_node *c, tn_dtype t, uint32_t n, const void *data)
@@ -83,6 +88,9 @@ void tfl_give(imp_node *c, uint32_t i, tn_value v)
 {
     const tfl_tensor *t = tfl_out(c, i);
     bool real = v.def && tn_dtype_eq(imp_type(v)->dtype, TN_F32);
+    if (real && t && t->n_scale > 1)
+        imp_refuse(c, IMP_BAD_TENSOR,
+                   "its result has a scale for each index of a dimension; only weights may");
     imp_out(c, i, !c->bad && real && tfl_is_quantised(t) ? quantised(c, v, t) : v);
 }
 
@@ -115,6 +123,10 @@ static void range_of(imp_node *c, const tfl_tensor *t, int64_t function, int64_t
     bool is_signed = t->dtype.code == TN_INT;
     *least = is_signed ? -(INT64_C(1) << (t->dtype.bits - 1)) : 0;
     *most = *least + (INT64_C(1) << t->dtype.bits) - 1;
+    if (!(t->scale[0] > 0)) {
+        imp_refuse(c, IMP_BAD_TENSOR, "its result has the scale 0; the model is damaged");
+        return;
+    }
     int64_t low = function == RELU_N1_TO_1 ? on_grid(t, -1) : on_grid(t, 0);
     int64_t high = function == RELU6 ? on_grid(t, 6) : on_grid(t, 1);
     if (function == TANH || function == SIGN_BIT || function > SIGN_BIT)

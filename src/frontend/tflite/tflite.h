@@ -49,6 +49,7 @@ typedef struct tfl_import {
     uint32_t n_code;
     const tfl_code *code;
     uint32_t n_used; /* graphs converted so far, for their names */
+    bool bad_scales; /* of some tensor */
 } tfl_import;
 
 typedef struct tfl_node { /* origin of an imp_node */
@@ -91,7 +92,8 @@ bool tfl_run_graph(imp_node *c, int64_t which, uint32_t n, const tn_value in[], 
 /* ---- for converters (quant.c) ---- */
 const tfl_tensor *tfl_in(const imp_node *c, uint32_t i); /* NULL: not given */
 const tfl_tensor *tfl_out(const imp_node *c, uint32_t i);
-bool tfl_is_quantised(const tfl_tensor *t); /* integers of at most 16 bits with a scale */
+bool tfl_is_quantised(const tfl_tensor *t); /* integers of at most 16 bits with one scale */
+bool tfl_has_scales(const tfl_tensor *t);   /* with one, or along a dimension, as weights may */
 tn_value tfl_real(imp_node *c, uint32_t i); /* operand i as float32 */
 /* v, real, as result i has it: quantised where that is. */
 void tfl_give(imp_node *c, uint32_t i, tn_value v);
