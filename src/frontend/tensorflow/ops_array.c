@@ -262,7 +262,9 @@ static void slice(imp_node *c)
         tn_value end = tf_binary(c, &tn_op_add, from, many);
         tn_value rest = tf_binary(c, &tn_op_less, many, imp_i64(c, 0));
         end = imp_choose(c, rest, imp_i64(c, INT32_MAX), end);
-        (void)imp_dynamic_slice(c, x, from, end, (tn_value){0}, (tn_value){0});
+        if (!c->bad && !imp_dynamic_slice(c, x, from, end, (tn_value){0}, (tn_value){0}) && !c->bad)
+            imp_refuse(c, IMP_NOT_CONSTANT, "begin and size, computed at run time, do not fit %s",
+                       imp_type_text(c, imp_type(x)));
         return;
     }
     tn_dims from = imp_host_in(c, begin, "begin"), many = imp_host_in(c, size, "size");
