@@ -190,6 +190,9 @@ endif()
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     add_test(NAME hostile COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/hostile --bin ${CMAKE_BINARY_DIR}/bin)
     set_tests_properties(hostile PROPERTIES TIMEOUT 600 ENVIRONMENT "${test_env}")
+    add_test(NAME broken COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/broken --bin ${CMAKE_BINARY_DIR}/bin
+        --keep ${CMAKE_BINARY_DIR}/broken --count 8)
+    set_tests_properties(broken PROPERTIES TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
 endif()
 
 # Random graphs against ONNX Runtime and the interpreter: skipped where Python lacks them.

@@ -12,6 +12,16 @@ bool hdf5_fault(tn_hdf5 *h, const char *what)
     return false;
 }
 
+bool hdf5_work(tn_hdf5 *h, uint64_t bytes)
+{
+    enum { TIMES = 64, AT_LEAST = 64 << 20 };
+    size_t most = h->n > (SIZE_MAX - AT_LEAST) / TIMES ? SIZE_MAX : h->n * TIMES + AT_LEAST;
+    if (bytes > most - h->work)
+        return hdf5_fault(h, "its objects refer to the same data too often");
+    h->work += (size_t)bytes;
+    return true;
+}
+
 tn_bytes hdf5_cut(hdf5_cursor *c, uint64_t bytes)
 {
     if (c->bad || bytes > (size_t)(c->end - c->at)) {
@@ -113,6 +123,8 @@ static bool add_block(hdf5_walk *w, uint64_t address, uint64_t bytes)
     tn_bytes block = hdf5_cut(&c, bytes);
     if (!block.at || w->n_next == HDF5_BLOCKS || block.n > w->h->n - w->seen)
         return hdf5_fault(w->h, "the header of an object is cut short or runs in a circle");
+    if (!hdf5_work(w->h, block.n))
+        return false;
     w->seen += block.n;
     w->next[w->n_next++] = block;
     return true;
@@ -348,7 +360,7 @@ static tn_bytes global_object(tn_hdf5 *h, uint64_t address, uint64_t index)
     if (!marked || c.bad || bytes < head || bytes - head > (size_t)(c.end - c.at))
         return (tn_bytes){0};
     c.end = c.at + (bytes - head);
-    while (!c.bad && c.at < c.end) {
+    while (!c.bad && c.at < c.end && hdf5_work(h, 16)) {
         uint64_t number = hdf5_take(&c, 2);
         hdf5_skip(&c, 6);
         uint64_t n = hdf5_length(h, &c);

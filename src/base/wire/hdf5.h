@@ -5,10 +5,10 @@
  * without is refused by name: links into other files, committed types, compound types, filters other than deflate,
  * shuffle and Fletcher's checksum.
  *
- * Every address, count and size is checked against the file before it is used; no walk visits more of the file than it
- * holds. Nothing is copied but the data of chunks, of numbers whose bytes stand the other way round, and tables of
- * names. All calls return false (or an absent value) after a fault and leave the first one in `error`, a
- * static text. */
+ * Every address, count and size is checked against the file before it is used; no walk visits more of the file than
+ * it holds, and all together visit a fixed number of times that. Nothing is copied but the data of chunks, of numbers
+ * whose bytes stand the other way round, and tables of names. All calls return false (or an absent value) after a fault and
+ * leave the first one in `error`, a static text. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
@@ -26,6 +26,7 @@ typedef struct tn_hdf5 {
     tn_arena *arena;
     uint64_t root; /* the root group's object */
     int address_bytes, length_bytes;
+    size_t work;   /* bytes looked at so far of what may be looked at again and again */
     tn_map groups; /* object -> tn_strmap *: name -> object, of groups that were looked into */
 } tn_hdf5;
 

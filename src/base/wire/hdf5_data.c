@@ -265,6 +265,8 @@ static bool take_chunk(layout *l, const int64_t first[], uint64_t address, uint6
     for (int d = 0; d < l->array->ndim; d++)
         if (first[d] < 0 || first[d] >= l->array->dim[d] || first[d] % l->chunk[d] != 0)
             return hdf5_fault(l->h, "a chunk of a dataset lies outside of it");
+    if (!hdf5_work(l->h, l->to ? l->chunk_bytes : in.n))
+        return false;
     l->stored += in.n;
     const uint8_t *from = l->to ? undo_filters(l, in, skipped) : NULL;
     if (from)

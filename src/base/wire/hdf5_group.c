@@ -30,11 +30,14 @@ static bool add_symbols(listing *l, uint64_t address)
     bool marked = hdf5_expect(&c, "SNOD");
     hdf5_skip(&c, 2);
     uint64_t n = hdf5_take(&c, 2);
+    if (!l->left--)
+        return hdf5_fault(h, "the symbols of a group are damaged");
     for (uint64_t i = 0; i < n && marked; i++) {
         uint64_t name = hdf5_length(h, &c), object = hdf5_address(h, &c), cached = hdf5_take(&c, 4);
         hdf5_skip(&c, 20);
         const uint8_t *at = l->heap.at + (name < l->heap.n ? name : 0);
-        const uint8_t *end = !c.bad && name < l->heap.n ? memchr(at, 0, l->heap.n - (size_t)name) : NULL;
+        size_t room = name < l->heap.n ? l->heap.n - (size_t)name : 0;
+        const uint8_t *end = !c.bad && room ? memchr(at, 0, room <= LONGEST ? room : LONGEST + 1) : NULL;
         if (!end)
             return hdf5_fault(h, "the names in a group are damaged");
         if (cached != 2 && !add(l, (tn_bytes){at, (size_t)(end - at)}, object)) /* 2: a link by name */

@@ -22,6 +22,8 @@ hdf5_cursor hdf5_from(const tn_hdf5 *h, uint64_t address);
 
 /* Reports the first fault; always false. */
 bool hdf5_fault(tn_hdf5 *h, const char *what);
+/* Objects may share headers, texts and chunks; a file that makes much of little is refused. false: a fault. */
+bool hdf5_work(tn_hdf5 *h, uint64_t bytes);
 
 /* ---- object headers (hdf5.c) ---- */
 enum hdf5_message_type {

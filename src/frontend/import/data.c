@@ -44,6 +44,28 @@ static bool is_mapped(const imp_model *im, tn_bytes data)
     return false;
 }
 
+bool imp_may_own(imp_model *im, size_t bytes)
+{
+    enum { TIMES = 8, AT_LEAST = 32 << 20 };
+    size_t most = im->whole.n;
+    for (size_t i = 0; i < im->data.n; i++)
+        most += im->data.at[i].file ? im->data.at[i].file->n : 0;
+    if (!tn_size_mul(most, TIMES, &most) || !tn_size_add(most, AT_LEAST, &most))
+        most = SIZE_MAX;
+    if (bytes <= most - im->own_bytes) {
+        im->own_bytes += bytes;
+        return true;
+    }
+    if (!im->stopped)
+        (void)imp_error(
+            im, IMP_MEMORY, imp_make_loc(im, NULL, NULL),
+            "its constants would unpack to more than %zu bytes, too much for files of this size; the "
+            "model is damaged",
+            most);
+    im->stopped = true;
+    return false;
+}
+
 const tn_blob *imp_blob(imp_model *im, tn_bytes data, tn_dtype t)
 {
     size_t i = 0;
@@ -53,6 +75,7 @@ const tn_blob *imp_blob(imp_model *im, tn_bytes data, tn_dtype t)
     if (as_it_is && is_mapped(im, data))
         return tn_graph_blob_ref(im->g, data.at, data.n);
     void *at;
+    (void)imp_may_own(im, data.n); /* its size is known to be sound; all of them together need not be */
     const tn_blob *b = tn_graph_blob(im->g, data.n, &at);
     if (as_it_is && data.n)
         memcpy(at, data.at, data.n);

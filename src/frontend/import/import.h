@@ -121,6 +121,7 @@ typedef struct imp_model { /* a model being read */
     tn_vec(tn_dims) host;              /* elements of small integer tensors by node id; at NULL: not known */
     tn_strmap symbols;                 /* name of a dimension -> const tn_expr * */
     size_t memory_start, memory_limit; /* bytes, as imp_memory counts them */
+    size_t own_bytes;                  /* of constants that do not lie in files */
     bool stopped; /* too much of something, which has been said: nothing more is converted */
 } imp_model;
 
@@ -193,8 +194,12 @@ size_t imp_add_states(imp_model *im, size_t n, tn_value v[], const char *name[])
 /* Elements and bytes of a tensor; false: reported, `name` is the tensor's. */
 bool imp_measure(imp_model *im, const char *name, size_t n, const int64_t dim[], tn_dtype t,
                  const tn_loc *loc, size_t *out_count, size_t *out_bytes);
-/* Data in the file, which must outlive the module. Bools other than 0 and 1 are copied and become 1. */
+/* Data in the file, which must outlive the module. What lies elsewhere is copied, and so are bools other than 0 and
+ * 1, which become 1. */
 const tn_blob *imp_blob(imp_model *im, tn_bytes data, tn_dtype t);
+/* Asked before a constant gets memory of its own, which a small file could claim much of. false: all together would
+ * take more than the model's files may mean, which is reported, and im->stopped. */
+bool imp_may_own(imp_model *im, size_t bytes);
 tn_node *imp_constant(imp_model *im, tn_dtype t, size_t n, const int64_t dim[], const tn_blob *data,
                       const char *name);
 tn_node *imp_refuse_tensor(imp_model *im, const tn_loc *loc, const char *name, const char *why); /* NULL */

@@ -7,8 +7,8 @@
 #include <zlib.h>
 
 enum { MAX_ENTRIES = 1 << 20 };
-enum { ROOM = 256 << 20, ROOM_TIMES = 8 }; /* an archive unpacks to so much, or so many times its size */
-enum { MOST = 1032 };                      /* times that deflate makes something smaller */
+enum { ROOM = 32 << 20, ROOM_TIMES = 8 }; /* an archive unpacks to so much, or so many times its size */
+enum { MOST = 1032 };                     /* times that deflate makes something smaller */
 
 const char *imp_zip_open(tn_arena *a, tn_bytes whole, imp_zip *out)
 {

@@ -279,6 +279,10 @@ static tn_value load(imp_node *c, keras_variable *v)
     }
     const tn_blob *blob = NULL;
     void *to;
+    if (!a.data.at && !imp_may_own(c->im, bytes)) {
+        c->bad = true;
+        return (tn_value){0};
+    }
     if (a.data.at)
         blob = imp_blob(c->im, (tn_bytes){a.data.at, bytes}, t);
     else if ((blob = tn_graph_blob(c->g, bytes, &to)) != NULL && !tn_hdf5_read(&k->h5, v->object, &a, to))

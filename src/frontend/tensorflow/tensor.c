@@ -134,10 +134,11 @@ static tn_value listed(imp_node *c, const tf_tensor *t, const data_type *type, s
         tn_value v = tn_val(tn_make_constant(c->g, c->im->r, NULL, type->dtype, 0, NULL, one, c->loc->node));
         return tf_full(c, v, tn_make_dims(c->g, (uint32_t)n, dim));
     }
-    if (list->n < count && bytes > c->im->memory_limit / 2) {
+    if (list->n < count && bytes > c->im->memory_limit / 2)
         imp_refuse(c, IMP_BAD_TENSOR, "its %zu elements are not in the file; the model is damaged", count);
+    c->bad = c->bad || !imp_may_own(c->im, bytes);
+    if (c->bad)
         return (tn_value){0};
-    }
     const tn_blob *b = tn_graph_blob(c->g, bytes, &at);
     for (size_t i = 0; i < count && list->n; i++)
         store(type, list, i, (char *)at + i * each);

@@ -128,8 +128,8 @@ static const tn_blob *dense_blob(tfl_import *o, const tfl_tensor *t, tn_bytes da
     static const int64_t origin[IMP_MAX_RANK] = {0};
     sparse s = {.tensor = t, .data = data, .bytes = tn_dtype_bytes(t->dtype)};
     void *at;
-    if (bytes / 512 > o->buf.n || !read_levels(&s, t)) /* one element in 512 at the least */
-        return NULL;
+    if (bytes / 512 > o->buf.n || !read_levels(&s, t) || !imp_may_own(&o->im, bytes))
+        return NULL; /* at least one element in 512 is there */
     const tn_blob *b = tn_graph_blob(o->im.g, bytes, &at);
     memset(at, 0, bytes);
     s.out = at;
@@ -143,6 +143,7 @@ static const tn_blob *dense_blob(tfl_import *o, const tfl_tensor *t, tn_bytes da
 static const tn_blob *unpacked(tfl_import *o, tn_bytes data, size_t count)
 {
     void *at;
+    (void)imp_may_own(&o->im, count);
     const tn_blob *b = tn_graph_blob(o->im.g, count, &at);
     for (size_t i = 0; i < count; i++) {
         unsigned half = (data.at[i / 2] >> (i % 2 * 4)) & 15u;
