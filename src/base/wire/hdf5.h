@@ -7,8 +7,8 @@
  *
  * Every address, count and size is checked against the file before it is used; no walk visits more of the file than
  * it holds, and all together visit a fixed number of times that. Nothing is copied but the data of chunks, of numbers
- * whose bytes stand the other way round, and tables of names. All calls return false (or an absent value) after a fault and
- * leave the first one in `error`, a static text. */
+ * whose bytes stand the other way round, and tables of names. All calls return false (or an absent value) after a
+ * fault and leave the first one in `error`, a static text. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
