@@ -131,7 +131,13 @@ static const struct {
     {FORWARD "    i = 0\n    y = x\n    while bool(torch.lt(torch.sum(y), 9)):\n      y0 = torch.add(y, 1)\n"
              "      i0 = torch.add(i, 1)\n      y, i = y0, i0\n    return (y, i)\n",
      {"loop (", "(%5, %3, %2)"}},
-    {FORWARD "    self.w = 2\n    return torch.relu(x)\n", {"changes its attribute w", "pytorch-E020"}},
+    /* what lasts from run to run: a number; a form of the first run and another of the later ones */
+    {FORWARD "    self.w = torch.add(self.w, 1)\n    return torch.mul(x, self.w)\n",
+     {"%w: int64 /* state */", "(%2, %0)", "1i64"}},
+    {FORWARD "    w = torch.mul(x, self.w)\n    self.w = w\n    return w\n",
+     {"%w: Tensor[(2, 3), float32] /* state */", "%form: int64 /* state */", "if ("}},
+    {FORWARD "    self.w = [self.w]\n    return torch.relu(x)\n",
+     {"changes its attribute w to something of another kind or shape in each run", "pytorch-E020"}},
     {FORWARD "    return torch.relu(\n", {"pytorch-E002"}},
     {FORWARD "    return y\n", {"the code uses \"y\", which it does not set [pytorch-E003]"}},
     {FORWARD "    return torch.add(torch.nope(x), torch.nada(x))\n",
@@ -321,7 +327,9 @@ static void programs_are_read(void **state)
     program(PROGRAM(ADD, "{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"add\"}}}}"),
             "%x: Tensor[(s0, 3), float32]");
     program(PROGRAM(ADD, "{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"add\"}}}}"), "add(%x, ");
-    program(PROGRAM(ADD, "{\"buffer_mutation\": {\"arg\": {\"name\": \"add\"}}}"), "pytorch-E020");
+    program(PROGRAM(ADD, "{\"user_input_mutation\": {\"arg\": {\"name\": \"add\"}}}"), "pytorch-E020");
+    program(PROGRAM(ADD, "{\"buffer_mutation\": {\"arg\": {\"name\": \"add\"}, \"buffer_name\": \"n\"}}"),
+            "it changes a buffer that it does not have");
     program("{\"graph_module\": 1}", "pytorch-E019");
 }
 

@@ -24,6 +24,10 @@ static void refuse(pt_import *p, const char *why) { pt_fail(p, "pytorch-E013", "
 /* A list may change only where it was made: a branch or loop that the run decides on would change it otherwise. */
 static bool may_change(pt_import *p, pt_value list)
 {
+    if (!list.list->owner && pt_keep_list(p, list.list)) { /* of the file: read again, with one of the run */
+        p->stop = true;
+        return false;
+    }
     if (p->logging && list.list->owner != p->im.r) {
         refuse(p, "a list or dict changes in a branch or loop that only the run decides on");
         return false;

@@ -450,8 +450,13 @@ static void assign(frame *f, const pt_expr *to, pt_value v)
             return;
         }
         pt_cell *c = pt_attr_find(o.object, to->text);
-        if (o.object->path)
-            p->changed = imp_text(&p->im, to->text);
+        if (o.object->path && c)
+            pt_keep(p, c, NULL,
+                    tn_arena_printf(&p->im.scratch, "%s%s%s", o.object->path, *o.object->path ? "." : "",
+                                    imp_text(&p->im, to->text)));
+        else if (o.object->path)
+            pt_fail(p, "pytorch-E003", "the code sets an attribute \"%s\" that its object does not have",
+                    imp_text(&p->im, to->text));
         pt_set(p, c ? c : pt_attr_add(&p->im.scratch, o.object, to->text), v);
     } else {
         pt_fail(p, "pytorch-E003", "the code sets what is no variable");

@@ -172,7 +172,8 @@ static pt_value run(pt_import *p, void *user)
 {
     program *g = user;
     const tn_json *nodes = tn_json_find(g->graph, "nodes"), *out = tn_json_find(g->signature, "output_specs");
-    pt_value all = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
+    pt_value all = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL),
+             kept = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
     for (size_t i = 0; i < count(nodes) && !p->stop && !p->raised; i++)
         node(g, &nodes->u.at[i]);
     for (size_t i = 0; i < count(out) && !p->stop; i++) {
@@ -180,10 +181,15 @@ static pt_value run(pt_import *p, void *user)
         const tn_json *spec = member(&out->u.at[i], &kind);
         if (imp_is(kind, "user_output"))
             pt_push(&p->im.scratch, all.list, argument(g, tn_json_find(spec, "arg"), 0));
-        else if (imp_is(kind, "buffer_mutation") || imp_is(kind, "user_input_mutation"))
-            pt_fail(p, "pytorch-E020", "the program changes a buffer or an input, which is not supported");
+        else if (imp_is(kind, "buffer_mutation"))
+            pt_push(&p->im.scratch, kept.list,
+                    lookup(g, text_of(tn_json_find(tn_json_find(spec, "arg"), "name"))));
+        else if (imp_is(kind, "user_input_mutation"))
+            pt_fail(p, "pytorch-E020",
+                    "the program changes an input, which is not supported; return the new value");
     }
-    return all.list->n == 1 ? pt_at(all, 0) : all;
+    return pt_make(&p->im.scratch, PT_TUPLE, 2,
+                   (const pt_value[]){all.list->n == 1 ? pt_at(all, 0) : all, kept});
 }
 
 /* ---- weights ---- */
@@ -327,6 +333,68 @@ static tn_status bind_weights(program *g, const tn_strmap *found)
     return TN_OK;
 }
 
+/* ---- buffers that change ---- */
+
+/* What the program calls that buffer; n 0: it has none. */
+static tn_bytes input_of(program *g, tn_bytes buffer)
+{
+    const tn_json *in = tn_json_find(g->signature, "input_specs");
+    for (size_t i = 0; i < count(in); i++) {
+        tn_bytes kind;
+        const tn_json *spec = member(&in->u.at[i], &kind);
+        if (imp_is(kind, "buffer") && imp_same(text_of(tn_json_find(spec, "buffer_name")), buffer))
+            return text_of(tn_json_find(tn_json_find(spec, "arg"), "name"));
+    }
+    return (tn_bytes){0};
+}
+
+/* The names of the buffers that the program sets, in its order. */
+static tn_bytes *changed_buffers(program *g, size_t *n)
+{
+    const tn_json *out = tn_json_find(g->signature, "output_specs");
+    tn_bytes *name = TN_NEW_N(&g->p->im.scratch, tn_bytes, count(out));
+    *n = 0;
+    for (size_t i = 0; i < count(out); i++) {
+        tn_bytes kind;
+        const tn_json *spec = member(&out->u.at[i], &kind);
+        if (imp_is(kind, "buffer_mutation"))
+            name[(*n)++] = text_of(tn_json_find(spec, "buffer_name"));
+    }
+    return name;
+}
+
+/* They are states: each run begins with what the last one left. */
+static tn_status begin_states(program *g)
+{
+    pt_import *p = g->p;
+    const tn_loc *loc = imp_make_loc(&p->im, NULL, NULL);
+    size_t n;
+    const tn_bytes *name = changed_buffers(g, &n);
+    for (size_t i = 0; i < n; i++) {
+        tn_bytes input = input_of(g, name[i]);
+        pt_value v = input.n ? lookup(g, input) : pt_none();
+        tn_value first = v.kind == PT_TENSOR ? pt_tensor_value(p, v.tensor) : (tn_value){0};
+        if (!first.def)
+            return p->stop ? TN_FAIL : damaged(p, "it changes a buffer that it does not have");
+        tn_value begins = imp_state(&p->im, imp_text(&p->im, name[i]), imp_type(first), first.def->blob, loc);
+        if (!begins.def)
+            return TN_FAIL;
+        define(g, input, pt_tensor_new(p, begins));
+    }
+    return TN_OK;
+}
+
+static tn_status end_states(program *g, pt_value kept)
+{
+    pt_import *p = g->p;
+    size_t n;
+    const tn_bytes *name = changed_buffers(g, &n);
+    for (size_t i = 0; i < n; i++)
+        TN_TRY(imp_set_state(&p->im, imp_text(&p->im, name[i]), pt_as_tensor(pt_ctx(p), pt_at(kept, i)),
+                             imp_make_loc(&p->im, NULL, NULL)));
+    return TN_OK;
+}
+
 static tn_status read_program(program *g)
 {
     pt_import *p = g->p;
@@ -343,8 +411,12 @@ static tn_status read_program(program *g)
         s = bind_weights(g, &found);
     tn_strmap_deinit(&found);
     if (s == TN_OK)
-        s = pt_read(p, run, g, &result);
-    return s == TN_OK ? pt_give_results(p, result) : s;
+        s = begin_states(g);
+    if (s == TN_OK)
+        s = pt_read_with_states(p, run, g, &result);
+    if (s == TN_OK)
+        s = end_states(g, pt_at(result, 1));
+    return s == TN_OK ? pt_give_results(p, pt_at(result, 0)) : s;
 }
 
 tn_status pt_import_export(pt_import *p)

@@ -188,6 +188,8 @@ static void keep_errors(pt_import *p, branch *b, size_t from)
         if (b->diag[i].severity == TN_ERROR)
             b->why = b->diag[i].message;
     tn_diag_rewind(ctx, from);
+    tn_strmap_deinit(&p->reported); /* operators that are not known may be met where they are needed */
+    p->reported = (tn_strmap){0};
 }
 
 static void report_again(pt_import *p, const branch *b)
@@ -417,6 +419,39 @@ static void split(pt_import *p, tn_value condition, pt_path path, pt_branch *cod
     }
     tn_vec_deinit(&now);
     tn_vec_deinit(&had);
+}
+
+static bool is_joined(pt_value v, int depth)
+{
+    bool is = v.kind != PT_UNKNOWN;
+    for (size_t i = 0; (pt_is_sequence(v) || v.kind == PT_DICT) && is && depth < 16 && i < v.list->n; i++)
+        is = is_joined(pt_at(v, i), depth + 1);
+    return is;
+}
+
+pt_value pt_fork(pt_import *p, tn_value condition, pt_value (*read)(pt_import *p, void *user, bool outcome),
+                 void *user)
+{
+    joining j = {.p = p, .number = UINT32_MAX};
+    tn_region *outer = p->im.r;
+    pt_value v[2] = {pt_bad(), pt_bad()}, all;
+    for (int k = 0; k < 2 && !p->stop; k++) {
+        j.r[k] = p->im.r = pt_region_new(p);
+        v[k] = read(p, user, k == 0);
+        p->im.r = outer;
+    }
+    if (p->stop)
+        return pt_bad();
+    all = join(&j, v[0], v[1], 0);
+    tn_node *node = j.bad || !j.slots.n || !is_joined(all, 0) ? NULL : if_node(&j, condition);
+    if (node)
+        fill(&j, node, 0);
+    else
+        pt_fail(p, "pytorch-E014",
+                "the first run and the later ones, which begin with what it leaves, give results of "
+                "different types");
+    tn_vec_deinit(&j.slots);
+    return node ? all : pt_bad();
 }
 
 void pt_if(pt_import *p, pt_value condition, pt_branch *then, pt_branch *orelse, void *user)

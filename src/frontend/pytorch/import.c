@@ -82,6 +82,12 @@ static void flatten(pt_import *p, results *r, pt_value v, const char *name, bool
 tn_status pt_give_results(pt_import *p, pt_value result)
 {
     results r = {.status = TN_OK};
+    if (p->kept.n && !p->settled)
+        return tn_error(
+            p->im.g->ctx, "pytorch-E020", imp_make_loc(&p->im, NULL, NULL),
+            "the model changes its attribute %s, which cannot be kept from one run to the next: take it "
+            "as an input and return its new value",
+            p->kept.at[0].name);
     flatten(p, &r, result, "output", true, 0);
     tn_status s = r.status == TN_OK ? imp_set_results(&p->im, r.name.n, r.name.at) : TN_FAIL;
     tn_vec_deinit(&r.name);
@@ -168,6 +174,7 @@ static tn_status import_once(pt_import *p, tn_graph *g, const char *path, const 
     tn_strmap_deinit(&p->reported);
     tn_vec_deinit(&p->log);
     tn_vec_deinit(&p->splits);
+    tn_vec_deinit(&p->kept);
     if (s == TN_OK && g->ctx->n_error > p->im.had_errors)
         s = TN_FAIL;
     imp_close(&p->im);

@@ -47,6 +47,28 @@ static tn_ints batch_axes(imp_node *c, int rank)
     return tn_ints_make(c->arena, rank > 1 ? (uint32_t)(rank - 1) : 0, axes);
 }
 
+/* Training moves the mean and the variance that the layer has seen towards those of this batch. */
+static void learn(imp_node *c, tn_value x, tn_ints axes)
+{
+    tn_value mean = pt_sum(c, &tn_op_mean, x, axes, false), count = imp_i64(c, 1);
+    tn_value d = pt_sub(c, x, pt_sum(c, &tn_op_mean, x, axes, true));
+    tn_value square = pt_sum(c, &tn_op_sum, pt_mul(c, d, d), axes, false);
+    for (uint32_t i = 0; i < axes.n && !c->bad; i++)
+        count = pt_mul(c, count, imp_extent_of(c, x, (int)axes.at[i]));
+    tn_value one = imp_i64(c, 1);
+    tn_value less = imp_call2(c, &tn_op_maximum, NULL, pt_sub(c, count, one), one);
+    square = pt_div(c, square, imp_cast(c, less, imp_type(square)->dtype));
+    for (int k = 0; k < 2 && !c->bad; k++) {
+        pt_value had = pt_arg(c, 3 + k);
+        if (had.kind != PT_TENSOR)
+            continue;
+        tn_value old = pt_in(c, 3 + k), now = imp_cast(c, k ? square : mean, imp_type(old)->dtype);
+        tn_value step = pt_as(c, pt_arg(c, 6), imp_type(old)->dtype);
+        step = pt_mul(c, step, pt_sub(c, now, old));
+        pt_tensor_set(pt_of(c)->p, had.tensor, pt_add(c, old, step));
+    }
+}
+
 /* batch_norm(x, weight, bias, mean, var, training, momentum, eps, ...) */
 static tn_value batch(imp_node *c, bool training, double eps)
 {
@@ -55,6 +77,8 @@ static tn_value batch(imp_node *c, bool training, double eps)
     if (training || !mean.def || !var.def) {
         tn_value first = pt_wide(c, x);
         tn_value y = normalised(c, first, batch_axes(c, rank), eps, NULL, NULL);
+        if (training && mean.def && var.def)
+            learn(c, first, batch_axes(c, rank));
         return scaled(c, imp_cast(c, y, imp_type(x)->dtype), w, b, rank);
     }
     tn_batch_norm_attr a;

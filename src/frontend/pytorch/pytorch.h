@@ -114,6 +114,12 @@ typedef struct pt_path { /* what was decided about a condition that split the ru
     bool equal;
 } pt_path;
 
+typedef struct pt_kept { /* what a run changes and the next one begins with */
+    pt_cell *cell;
+    pt_tensor *tensor; /* whose value that is, of the file; NULL: an attribute */
+    const char *name;
+} pt_kept;
+
 typedef struct pt_meant { /* the type of an input, by what the code does with it */
     const char *name;
     tn_dtype dtype;
@@ -142,11 +148,12 @@ struct pt_import {
     const char *loc_op;
     int calls, depth; /* depth: expressions, statements and values inside values that are open */
     /* what changed, so that branches can be undone */
-    tn_vec(pt_log) log;  /* of the run */
-    int logging;         /* branches that the run is in */
-    const char *changed; /* an attribute or weight that the model changes; NULL: none */
-    bool stop;           /* the run is abandoned */
-    const char *raised;  /* the model has raised an exception, which says this */
+    tn_vec(pt_log) log; /* of the run */
+    int logging;        /* branches that the run is in */
+    tn_vec(pt_kept) kept;
+    bool settled;       /* what is kept has become states */
+    bool stop;          /* the run is abandoned */
+    const char *raised; /* the model has raised an exception, which says this */
     /* conditions */
     uint32_t n_condition;
     tn_vec(uint32_t) splits; /* numbers of conditions that must split, on the path being read */
@@ -197,6 +204,25 @@ bool pt_run(pt_import *p, const char **why);
 typedef struct pt_join pt_join;
 /* Reads the model once for every path; the result's tensors are those of @main. */
 tn_status pt_read(pt_import *p, pt_value (*body)(pt_import *p, void *user), void *user, pt_value *out);
+
+/* The nodes, regions and changes of the runs since then are forgotten. */
+typedef struct pt_mark {
+    tn_node *last;
+    size_t regions, diagnostics;
+} pt_mark;
+pt_mark pt_mark_of(const pt_import *p);
+void pt_forget(pt_import *p, pt_mark mark);
+/* Two readings of which the run chooses one: results in common, or it fails. */
+pt_value pt_fork(pt_import *p, tn_value condition, pt_value (*read)(pt_import *p, void *user, bool outcome),
+                 void *user);
+
+/* ---- from run to run (keep.c) ---- */
+/* A cell that outlives the run has been given a value. */
+void pt_keep(pt_import *p, pt_cell *cell, pt_tensor *tensor, const char *name);
+bool pt_keep_list(pt_import *p, const pt_list *list); /* false: no attribute holds it */
+/* pt_read; what a model changes that is kept becomes states. */
+tn_status pt_read_with_states(pt_import *p, pt_value (*body)(pt_import *p, void *user), void *user,
+                              pt_value *out);
 
 /* ---- TorchScript (script.c, eval.c) ---- */
 pt_value pt_call_method(pt_import *p, pt_object *self, tn_bytes name, const pt_args *a);

@@ -109,7 +109,45 @@ static void remove_after(pt_import *p, tn_region *r, const tn_node *mark)
     }
 }
 
+pt_mark pt_mark_of(const pt_import *p)
+{
+    return (pt_mark){p->im.r->last, p->im.region.n, p->im.g->ctx->n_diag};
+}
+
+void pt_forget(pt_import *p, pt_mark mark)
+{
+    pt_undo(p, 0);
+    pt_discard_regions(p, mark.regions);
+    remove_after(p, p->im.r, mark.last);
+    tn_diag_rewind(p->im.g->ctx, mark.diagnostics);
+    tn_strmap_deinit(&p->reported);
+    p->reported = (tn_strmap){0};
+    p->stop = p->finished = p->again = false;
+    p->raised = NULL;
+}
+
 /* ---- runs ---- */
+
+static bool changed(const pt_import *p, const pt_cell *c)
+{
+    for (size_t i = 0; i < p->log.n; i++)
+        if (p->log.at[i].cell == c)
+            return true;
+    return false;
+}
+
+/* A result that stays what it is when the changes of the run are undone. */
+static pt_value lasting(pt_import *p, pt_value v, int depth)
+{
+    if (v.kind == PT_TENSOR && (v.tensor->base || changed(p, &v.tensor->now)))
+        return pt_tensor_new(p, pt_tensor_value(p, v.tensor));
+    if ((!pt_is_sequence(v) && v.kind != PT_DICT) || depth > 16)
+        return v;
+    pt_value list = pt_make(&p->im.scratch, v.kind, v.list->n, NULL);
+    for (size_t i = 0; i < v.list->n; i++)
+        list.list->at[i] = lasting(p, pt_at(v, i), depth + 1);
+    return list;
+}
 
 /* Parts of the result that branches have left without a common form split the run, too. */
 static void check_result(pt_import *p, pt_value v, int depth)
@@ -142,8 +180,8 @@ bool pt_run(pt_import *p, const char **why)
                            "branches have nothing in common; give the inputs fixed shapes") == TN_OK;
         pt_value v = p->body(p, p->user);
         if (!p->finished) {
-            p->result = v;
             check_result(p, v, 0);
+            p->result = p->stop ? v : lasting(p, v, 0);
         }
         if (!p->again)
             break;

@@ -333,12 +333,6 @@ tn_status pt_import_script(pt_import *p)
     if (!s.forward || !s.forward->n)
         return p->stop ? TN_FAIL : damaged(p, "the model has no method forward");
     TN_TRY(add_inputs(p, &s));
-    TN_TRY(pt_read(p, forward, &s, &result));
-    if (p->changed)
-        return tn_error(
-            p->im.g->ctx, "pytorch-E020", imp_make_loc(&p->im, NULL, NULL),
-            "the model changes its attribute %s, which would have to last from one run to the next; that "
-            "is not supported: take it as an input and return its new value",
-            p->changed);
+    TN_TRY(pt_read_with_states(p, forward, &s, &result));
     return pt_give_results(p, result);
 }

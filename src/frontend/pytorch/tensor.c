@@ -154,7 +154,7 @@ void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
     }
     pt_stop_if_bad(p, c);
     if (t->storage)
-        p->changed = t->name;
+        pt_keep(p, &t->now, t, t->name ? t->name : "of a constant");
     pt_set(p, &t->now, (pt_value){.kind = PT_VALUE, .value = v});
     t->stamp++;
     t->seen = t->base ? t->base->stamp : 0;
