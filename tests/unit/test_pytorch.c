@@ -110,6 +110,20 @@ static const struct {
     {FORWARD "    return torch.prod(x, 1)\n", {"prod(%x, axis=[1])"}},
     {FORWARD "    return torch.add(x, torch.arange(1, 4))\n", {"relay.Constant][0] /* (3) */)"}},
     {FORWARD "    return torch.mul(x, torch.scalar_tensor(2, dtype=7))\n", {"multiply(%x, 2f)"}},
+    /* losses; resizing by sizes, by whole factors, by others; boxes */
+    {FORWARD "    return torch.mse_loss(x, torch.neg(x), 2)\n", {"sum(", "axis=[0, 1]"}},
+    {FORWARD "    return torch.nll_loss(x, torch.argmax(x, 1), None, 0)\n", {"gather(", "where("}},
+    {FORWARD "    return torch.upsample_nearest1d(torch.unsqueeze(x, 0), None, [2.])\n",
+     {"image.resize1d(", "size=[6]", "asymmetric"}},
+    {FORWARD "    return torch.upsample_linear1d(torch.unsqueeze(x, 0), [5], True)\n",
+     {"size=[5]", "align_corners"}},
+    {FORWARD "    return torch.upsample_linear1d(torch.unsqueeze(x, 0), None, False, [1.5])\n",
+     {"image.resample(", "scale=1.5"}},
+    {FORWARD "    return torch._upsample_bilinear2d_aa(torch.view(x, [1, 1, 2, 3]), [1, 2], True)\n",
+     {"antialiasing with align_corners is not supported [pytorch-E006]"}},
+    {FORWARD
+     "    return ops.torchvision.nms(torch.view(torch.cat([x, x]), [3, 4]), torch.select(x, 0, 0), 0.5)\n",
+     {"vision.nms_select("}},
     /* numbers of rank 0, bools, nothing */
     {FORWARD "    return torch.maximum(torch.gt(x, 0), torch.lt(x, -1))\n", {"logical_or("}},
     {FORWARD "    return torch.logit(x, 0.75)\n", {"where("}},

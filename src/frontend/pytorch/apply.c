@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const pt_row *const tables[] = {
-    pt_rows_math,   pt_rows_nn,   pt_rows_norm,   pt_rows_move,       pt_rows_index,
-    pt_rows_reduce, pt_rows_make, pt_rows_matrix, pt_rows_activation, pt_rows_recurrent,
+    pt_rows_math, pt_rows_nn,     pt_rows_norm,       pt_rows_move,      pt_rows_index, pt_rows_reduce,
+    pt_rows_make, pt_rows_matrix, pt_rows_activation, pt_rows_recurrent, pt_rows_loss,  pt_rows_image,
 };
 
 bool pt_is_bad(pt_value v) { return v.kind == PT_UNKNOWN && v.i == -1; }

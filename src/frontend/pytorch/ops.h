@@ -49,6 +49,7 @@ static inline bool pt_starts(imp_node *c, const char *name) /* does the row's na
 {
     return strncmp(pt_of(c)->row->schema, name, strlen(name)) == 0;
 }
+tn_value pt_log1p(imp_node *c, tn_value x);
 tn_value pt_expand(imp_node *c, tn_value v, tn_dims shape);
 tn_value pt_full(imp_node *c, tn_dims shape, tn_value v);
 tn_dims pt_shape(imp_node *c, tn_value v);

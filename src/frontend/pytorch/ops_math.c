@@ -391,7 +391,7 @@ static void angle_factor(imp_node *c)
 }
 
 /* log1p(x) = 2 atanh(x / (2 + x)) near 0; the logarithm elsewhere. */
-static tn_value log1p_of(imp_node *c, tn_value x)
+tn_value pt_log1p(imp_node *c, tn_value x)
 {
     tn_value first = pt_un(c, &tn_op_abs, x);
     tn_value one = pt_num(c, x, 1), near = imp_call2(c, &tn_op_less, NULL, first, pt_num(c, x, 0.5));
@@ -401,7 +401,7 @@ static tn_value log1p_of(imp_node *c, tn_value x)
     return imp_choose(c, near, second, pt_un(c, &tn_op_log, pt_add(c, x, one)));
 }
 
-static void log1p_(imp_node *c) { pt_out(c, log1p_of(c, pt_float_in(c, 0))); }
+static void log1p_(imp_node *c) { pt_out(c, pt_log1p(c, pt_float_in(c, 0))); }
 
 static void expm1_(imp_node *c)
 {

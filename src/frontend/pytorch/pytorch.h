@@ -25,7 +25,8 @@ typedef struct pt_row {
 } pt_row;
 
 extern const pt_row pt_rows_math[], pt_rows_nn[], pt_rows_norm[], pt_rows_move[], pt_rows_index[],
-    pt_rows_reduce[], pt_rows_make[], pt_rows_matrix[], pt_rows_activation[], pt_rows_recurrent[];
+    pt_rows_reduce[], pt_rows_make[], pt_rows_matrix[], pt_rows_activation[], pt_rows_recurrent[],
+    pt_rows_loss[], pt_rows_image[];
 
 typedef struct pt_call { /* an operator being converted; `n` is what import/convert.h works on */
     imp_node n;
