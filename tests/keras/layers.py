@@ -360,6 +360,26 @@ def conv_lstm(k, r, name):
     return sequential(k, layer, [pick(r, 3, 9), *([6] * dims), 2])
 
 
+@case("Stateful")
+def stateful(k, r, name):
+    kind = pick(r, "SimpleRNN", "GRU", "LSTM", "ConvLSTM1D", "RNN", "Masked", "Shared")
+    x = k.layers.Input([4, 5, 2] if kind == "ConvLSTM1D" else [4, 3], batch_size=2)
+    how = {"stateful": True, "return_sequences": flag(r), "go_backwards": flag(r)}
+    if kind == "ConvLSTM1D":
+        return k.Model(x, k.layers.ConvLSTM1D(3, 2, **how)(x))
+    if kind == "RNN":
+        return k.Model(x, k.layers.RNN([k.layers.LSTMCell(2), k.layers.GRUCell(3)], **how)(x))
+    if kind == "Masked":
+        return k.Model(x, k.layers.GRU(3, **how)(k.layers.Masking()(x)))
+    if kind == "Shared":
+        layer = k.layers.LSTM(3, stateful=True, return_sequences=True)
+        return k.Model(x, layer(layer(x)))
+    layer = getattr(k.layers, kind)(3, **how)
+    if flag(r):
+        layer = k.layers.Bidirectional(getattr(k.layers, kind)(3, stateful=True, return_sequences=flag(r)))
+    return k.Model(x, layer(x))
+
+
 @case("TimeDistributed")
 def time_distributed(k, r, name):
     inner, shape = pick(r, (k.layers.Dense(3, activation="relu"), [4, 5]), (k.layers.Conv2D(2, 3), [3, 6, 6, 2]),

@@ -74,6 +74,8 @@ struct keras_layer {
     keras_layer **inside;
     tn_bytes place; /* of it in its holder: "layer", "cells" */
     keras_variable *variable;
+    size_t n_state; /* of a layer that keeps them from call to call, once it was called */
+    tn_value *state;
     const char *path;  /* of it in an archive: "layers/dense"; NULL: not known */
     uint64_t asked[4]; /* members of config that a converter asked for */
     bool checked;

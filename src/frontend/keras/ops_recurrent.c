@@ -83,10 +83,6 @@ static sequence read_sequence(imp_node *c)
                   .states = keras_bool(c, "return_state", false),
                   .zero_masked = keras_bool(c, "zero_output_for_mask", false),
                   .stateful = keras_bool(c, "stateful", false)};
-    if (s.stateful)
-        imp_refuse(c, IMP_BAD_VALUE,
-                   "layers that keep their states from call to call (stateful) are not supported; save the "
-                   "model with return_state, and its states as inputs");
     if (keras_bool(c, "time_major", false))
         imp_refuse(c, IMP_BAD_VALUE, "time_major is not supported; save the model without it");
     return s;
@@ -290,14 +286,41 @@ static const tn_type *state_type(imp_node *c, tn_value x, const cell *k)
     return tn_type_tensor(c->pool, t->dtype, k->dims + 2, dim, NULL);
 }
 
-/* Given as further operands, or by name. */
-static void read_states(imp_node *c, imp_scan *s, size_t skip, const tn_type *const type[])
+/* State i as the layer's call before left it, in this run or, for its first call, in the run before. */
+static tn_value kept_state(imp_node *c, size_t i, const tn_type *type)
+{
+    keras_layer *l = keras_layer_of(c);
+    if (i < l->n_state)
+        return l->state[i];
+    const char *holder = l->path && *l->path ? l->path : l->name;
+    tn_value v = imp_state(c->im, tn_arena_printf(c->arena, "%s/state%zu", holder, i), type, NULL, c->loc);
+    c->bad = c->bad || !v.def;
+    return v;
+}
+
+static void keep_states(imp_node *c, const imp_scan *s)
+{
+    keras_layer *l = keras_layer_of(c);
+    const char *holder = l->path && *l->path ? l->path : l->name;
+    l->state = l->state ? l->state : TN_NEW_N(&c->im->scratch, tn_value, IMP_MAX_STATES);
+    for (l->n_state = 0; l->n_state < s->n_state && !c->bad; l->n_state++) {
+        const char *name = tn_arena_printf(c->arena, "%s/state%zu", holder, l->n_state);
+        l->state[l->n_state] = s->state[l->n_state];
+        c->bad = imp_set_state(c->im, name, s->state[l->n_state], c->loc) != TN_OK;
+    }
+}
+
+/* Given as further operands, or by name, or what is kept. */
+static void read_states(imp_node *c, imp_scan *s, size_t skip, const tn_type *const type[], bool stateful)
 {
     const keras_argument *a = keras_argument_of(c, 1, "initial_state");
     size_t given = a ? a->n : keras_n_in(c) - 1, from = a ? 0 : 1;
     for (size_t i = 0; i < s->n_state && !c->bad; i++) {
         bool has = skip + i < given;
-        s->state[i] = !has ? imp_zeros_of(c, type[i]) : a ? a->at[skip + i].v : keras_in(c, from + skip + i);
+        if (!has)
+            s->state[i] = stateful ? kept_state(c, i, type[i]) : imp_zeros_of(c, type[i]);
+        else
+            s->state[i] = a ? a->at[skip + i].v : keras_in(c, from + skip + i);
         s->state[i] = imp_cast(c, s->state[i], type[i]->dtype);
     }
 }
@@ -346,7 +369,7 @@ static imp_scan run_cells(imp_node *c, const sequence *q, stack *k, size_t skip)
     if (k->projected)
         s.x = project(c, first, s.x);
     state_types(c, k, s.x, type, &s.n_state);
-    read_states(c, &s, skip, type);
+    read_states(c, &s, skip, type, q->stateful);
     if (c->bad)
         return s;
     s.step_type = state_type(c, s.x, &k->at[k->n - 1]);
@@ -354,6 +377,8 @@ static imp_scan run_cells(imp_node *c, const sequence *q, stack *k, size_t skip)
         run_whole(c, first, q, s.x, &s);
     else
         imp_do_scan(c, &s);
+    if (q->stateful && !c->bad)
+        keep_states(c, &s);
     return s;
 }
 
