@@ -38,7 +38,7 @@ static const tn_file_kind kinds[N_KIND] = {
 };
 
 static const struct { const char *suffix; int kind; } suffixes[] = { /* content says nothing, or not enough */
-    {".pb", GRAPH_DEF}, {".pdmodel", PADDLE}, {".mlmodel", CORE_ML},
+    {".pb", GRAPH_DEF}, {".pdmodel", PADDLE},
 };
 // clang-format on
 
@@ -116,9 +116,8 @@ static int kind_of_elf(const uint8_t *at, size_t n)
 
 /* ---- protobuf ---- */
 
-/* Field numbers tell the messages apart: ModelProto of ONNX has at most 26, Core ML's Model ends with one from 200 on,
- * SavedModel is a version and graphs, GraphDef a list of nodes that begin with two names, TensorProto sizes
- * and a type. */
+/* Field numbers tell the messages apart: ModelProto of ONNX has at most 26, SavedModel is a version and graphs,
+ * GraphDef a list of nodes that begin with two names, TensorProto sizes and a type. */
 static int kind_of_protobuf(const char *path, const uint8_t *at, size_t n)
 {
     tn_pb r = tn_pb_open(at, n);
@@ -137,8 +136,6 @@ static int kind_of_protobuf(const char *path, const uint8_t *at, size_t n)
     const uint32_t version = NUMBER << 1, graphs = 1u << (TEXT_AT + 2), type = NUMBER << 2;
     if (!fields || (r.error && fields < 2))
         return -1;
-    if (!r.error && most >= 200 && seen & version)
-        return CORE_ML;
     if (!r.error && seen == (version | graphs) && most == 2)
         return SAVED_MODEL;
     if (!r.error && (seen & type) && ends(path, strlen(path), ".pb") && most <= 15)
@@ -252,7 +249,7 @@ const tn_file_kind *tn_file_kind_of_folder(const char *path)
     static const struct {
         const char *name;
         int kind;
-    } rows[] = {{"Manifest.json", FOLDER_COREML}, {"mod.so", FOLDER_PACKAGE}};
+    } rows[] = {{"mod.so", FOLDER_PACKAGE}};
     for (size_t i = 0; i < tn_n_formats; i++)
         for (const char *const *f = tn_formats[i].inside; f && *f; f++)
             if (has(path, *f))

@@ -52,6 +52,8 @@ const tn_format tn_formats[] = {
      tn_import_darknet},
     {"pytorch", "PyTorch", MODEL("a PyTorch model"), false,
      SUFFIX(".pt", ".pth", ".pt2", ".jit", ".safetensors"), NULL, tn_sniff_pytorch, tn_import_pytorch},
+    {"coreml", "Core ML", MODEL("a Core ML model"), false, SUFFIX(".mlmodel"),
+     INSIDE("Data/com.apple.CoreML/model.mlmodel"), tn_sniff_coreml, tn_import_coreml},
     {"caffe", "Caffe", MODEL("a Caffe model"), true, SUFFIX(".prototxt", ".caffemodel"), NULL, NULL,
      tn_import_caffe},
     {"relay", "Relay text", MODEL("a Relay text"), true, SUFFIX(".relay"), NULL, sniff_relay, import_relay},

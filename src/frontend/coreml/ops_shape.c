@@ -1,0 +1,625 @@
+/* Shapes: constants, reshaping, moving, cutting, joining. */
+#include "frontend/coreml/coreml.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- constants ---- */
+
+/* Of a network whose values have five dimensions: [1, c, h, w] here; else [1, 1, c, h, w]. */
+static void load_constant(imp_node *c)
+{
+    tn_ints shape = cm_ints(c, "shape");
+    tn_value v = cm_weights(c, "data", shape.n, shape.at);
+    if (!c->bad && shape.n != 3)
+        imp_refuse(c, IMP_BAD_VALUE, "the constant has %u dimensions, not 3; the model is damaged",
+                   (unsigned)shape.n);
+    v = imp_unsqueeze(c, v, 0);
+    imp_out(c, 0, cm_of(c)->five ? v : imp_unsqueeze(c, v, 0));
+}
+
+static void load_constant_nd(imp_node *c)
+{
+    tn_ints shape = cm_ints(c, "shape");
+    imp_out(c, 0, cm_weights(c, "data", shape.n, shape.at));
+}
+
+static tn_value filled(imp_node *c, tn_value v, uint32_t n, const tn_expr *const dim[])
+{
+    tn_broadcast_to_attr to = {tn_dims_make(c->arena, n, dim)};
+    return imp_call1(c, &tn_op_broadcast_to, &to, v);
+}
+
+/* The value is a number of an operation's constant, or a layer's. */
+static tn_value fill_value(imp_node *c)
+{
+    return cm_is_layer(c) ? imp_const(c, TN_F32, imp_attr_float(c, "value", 0)) : cm_in(c, 9, "value");
+}
+
+static void fill(imp_node *c)
+{
+    bool fixed = cm_is_layer(c) && imp_has_attr(c, "targetShape");
+    tn_value v = fill_value(c);
+    tn_ints list = cm_ints(c, "targetShape");
+    tn_dims d =
+        fixed ? tn_make_dims(c->g, list.n, list.at) : imp_extents_in(c, cm_in(c, 0, "shape"), "shape");
+    imp_out(c, 0, c->bad ? v : filled(c, imp_rank(v) ? imp_reshape(c, v, 0, NULL) : v, d.n, d.at));
+}
+
+static void fill_like(imp_node *c)
+{
+    tn_value like = cm_in(c, 0, "ref_tensor"), v = fill_value(c);
+    if (!c->bad)
+        imp_out(
+            c, 0,
+            filled(c, imp_rank(v) ? imp_reshape(c, v, 0, NULL) : v, imp_type(like)->n, imp_type(like)->dim));
+}
+
+/* ---- old networks: channels, rows, columns ---- */
+
+static tn_value as_list(imp_node *c, tn_value x, bool channels_last)
+{
+    static const int64_t perm[] = {0, 2, 3, 1}, five[] = {0, 1, 3, 4, 2};
+    const tn_type *t = imp_type(x);
+    const tn_expr *d[IMP_MAX_RANK], *one = tn_idx(c->pool, 1);
+    if (!c->bad && (t->n < 3 || t->n > 5))
+        imp_refuse(c, IMP_OPERANDS, "data %s is no image", imp_type_text(c, t));
+    if (c->bad)
+        return x;
+    for (int i = 0; i < t->n - 3; i++)
+        d[i] = t->dim[i];
+    d[t->n - 3] = imp_product(c, t, t->n - 3, t->n);
+    d[t->n - 2] = d[t->n - 1] = one;
+    if (channels_last)
+        x = imp_transpose(c, x, t->n, t->n == 3 ? (const int64_t[]){1, 2, 0} : t->n == 4 ? perm : five);
+    return imp_reshape(c, x, t->n, d);
+}
+
+static void flatten(imp_node *c)
+{
+    bool last = imp_attr_int(c, "mode", 0) != 0;
+    imp_out(c, 0, as_list(c, imp_in(c, 0), last));
+}
+
+/* Three extents keep the sequence, four begin with it. */
+static void reshape(imp_node *c)
+{
+    static const int64_t perm[] = {0, 3, 1, 2};
+    bool last = imp_attr_int(c, "mode", 0) != 0;
+    tn_ints shape = cm_ints(c, "targetShape");
+    tn_value x = imp_in(c, 0);
+    const tn_expr *d[4];
+    if (!c->bad && ((shape.n != 3 && shape.n != 4) || imp_rank(x) != 4)) {
+        imp_refuse(c, IMP_BAD_VALUE, "the target of %u extents does not fit %s", (unsigned)shape.n,
+                   imp_type_text(c, imp_type(x)));
+        return;
+    }
+    x = as_list(c, x, last);
+    if (c->bad)
+        return;
+    d[0] = shape.n == 3 ? imp_type(x)->dim[0] : tn_idx(c->pool, shape.at[0]);
+    for (int i = 1; i < 4; i++) {
+        int64_t e = shape.at[shape.n - 4 + (uint32_t)i];
+        d[i] = tn_idx(c->pool, e < 0 ? -1 : e);
+        if (e == 0 || e < -1)
+            imp_refuse(c, IMP_BAD_VALUE, "an extent of the target is %lld", (long long)e);
+    }
+    if (!last) {
+        imp_out(c, 0, imp_reshape(c, x, 4, d));
+        return;
+    }
+    const tn_expr *rows[4] = {d[0], d[2], d[3], d[1]};
+    imp_out(c, 0, imp_transpose(c, imp_reshape(c, x, 4, rows), 4, perm));
+}
+
+static void permute(imp_node *c)
+{
+    tn_ints axis = cm_ints(c, "axis");
+    static const int64_t same[] = {0, 1, 2, 3};
+    tn_value x = imp_in(c, 0);
+    if (!c->bad && ((axis.n && axis.n != 4) || imp_rank(x) != 4))
+        imp_refuse(c, IMP_BAD_VALUE, "an order of %u dimensions does not fit %s", (unsigned)axis.n,
+                   imp_type_text(c, imp_type(x)));
+    imp_out(c, 0, imp_transpose(c, x, 4, axis.n ? axis.at : same));
+}
+
+static void slice(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    int64_t axis = imp_attr_int(c, "axis", 0), begin = imp_attr_int(c, "startIndex", 0),
+            end = imp_attr_int(c, "endIndex", 0), step = imp_attr_int(c, "stride", 1),
+            at = imp_rank(x) - 3 + axis;
+    step += step == 0;
+    if (axis < 0 || axis > 2 || at < 0 || step < 1)
+        imp_refuse(c, IMP_BAD_VALUE, "axis %lld and stride %lld do not fit %s", (long long)axis,
+                   (long long)step, imp_type_text(c, imp_type(x)));
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end),
+                       tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &at)};
+    imp_out(c, 0, imp_call1(c, &tn_op_strided_slice, &a, x));
+}
+
+/* [n,c,h,w] and blocks: the channels of a block come first in its pixels (DEPTH_TO_SPACE), or last (PIXEL_SHUFFLE). */
+static tn_value blocks(imp_node *c, tn_value x, int64_t b, bool grow, bool first)
+{
+    static const int64_t out_first[] = {0, 3, 4, 1, 5, 2}, out_last[] = {0, 1, 4, 2, 5, 3},
+                         in_first[] = {0, 3, 5, 1, 2, 4}, in_last[] = {0, 1, 3, 5, 2, 4};
+    const tn_type *t = imp_type(x);
+    int64_t d[4] = {0};
+    for (int i = 1; i < 4 && t->n == 4 && !c->bad; i++)
+        if (!tn_is_int(t->dim[i], &d[i]))
+            d[i] = -1;
+    if (!c->bad && (t->n != 4 || b < 1 || b > 65536 || d[1] < 1 || d[2] < 1 || d[3] < 1 ||
+                    (grow ? d[1] % (b * b) : d[2] % b || d[3] % b)))
+        imp_refuse(c, IMP_OPERANDS, "blocks of %lld do not fit %s", (long long)b, imp_type_text(c, t));
+    if (c->bad)
+        return x;
+    const tn_expr *n = t->dim[0], *e = tn_idx(c->pool, b);
+#define E(v) tn_idx(c->pool, v)
+    if (grow) {
+        const tn_expr *rest = E(d[1] / (b * b)),
+                      *from[6] = {n, first ? e : rest, e, first ? rest : e, E(d[2]), E(d[3])},
+                      *to[4] = {n, rest, E(d[2] * b), E(d[3] * b)};
+        int64_t perm[6] = {0, 3, 4, 1, 5, 2};
+        memcpy(perm, first ? out_first : out_last, sizeof perm);
+        return imp_reshape(c, imp_transpose(c, imp_reshape(c, x, 6, from), 6, perm), 4, to);
+    }
+    const tn_expr *from[6] = {n, E(d[1]), E(d[2] / b), e, E(d[3] / b), e},
+                  *to[4] = {n, E(d[1] * b * b), E(d[2] / b), E(d[3] / b)};
+#undef E
+    return imp_reshape(c, imp_transpose(c, imp_reshape(c, x, 6, from), 6, first ? in_first : in_last), 4, to);
+}
+
+static void reorganize(imp_node *c)
+{
+    int64_t mode = imp_attr_int(c, "mode", 0), b = imp_attr_int(c, "blockSize", 1);
+    tn_value x = imp_in(c, 0);
+    bool list = imp_rank(x) == 3;
+    tn_value y = blocks(c, list ? imp_unsqueeze(c, x, 0) : x, b, mode != 0, mode != 2);
+    imp_out(c, 0, list ? imp_squeeze(c, y, 0) : y);
+}
+
+static void blocks_operation(imp_node *c)
+{
+    const char *op = c->row->op;
+    bool pixels = op[0] == 'p', grow = strcmp(op, "depth_to_space") == 0 || strcmp(op, "pixel_shuffle") == 0;
+    const char *name = strcmp(op, "pixel_shuffle") == 0     ? "upscale_factor"
+                       : strcmp(op, "pixel_unshuffle") == 0 ? "downscale_factor"
+                                                            : "block_size";
+    int64_t b = imp_attr_int(c, name, 1);
+    imp_out(c, 0, blocks(c, cm_in(c, 0, "x"), b, grow, !pixels));
+}
+
+static void sequence_repeat(imp_node *c)
+{
+    int64_t n = imp_attr_int(c, "nRepetitions", 1);
+    tn_value x = imp_in(c, 0);
+    int64_t reps[IMP_MAX_RANK] = {n ? n : 1};
+    for (int i = 1; i < imp_rank(x); i++)
+        reps[i] = 1;
+    tn_tile_attr a = {tn_make_dims(c->g, (uint32_t)imp_rank(x), reps)};
+    if (n < 0 || n > INT32_MAX)
+        imp_refuse(c, IMP_BAD_VALUE, "nRepetitions is %lld", (long long)n);
+    imp_out(c, 0, imp_call1(c, &tn_op_tile, &a, x));
+}
+
+/* ---- joining and cutting ---- */
+
+/* The operands of a list: all of a layer, those called `values` of an operation. */
+static uint32_t values(imp_node *c, tn_value **out)
+{
+    const cm_operation *o = c->origin;
+    tn_value *at = TN_NEW_N(c->arena, tn_value, c->n_in);
+    uint32_t n = 0;
+    tn_dtype t = TN_F32;
+    for (uint32_t i = 0; i < imp_n_in(c); i++)
+        if (!o || imp_is(o->key[i].name, "values")) {
+            at[n++] = imp_in(c, i);
+            if (o)
+                o->key[i].asked = true;
+        }
+    imp_attr_ignore(c, "values");
+    if (n)
+        t = imp_type(at[0])->dtype;
+    for (uint32_t i = 1; i < n; i++)
+        at[i] = imp_cast(c, at[i], t);
+    if (!n)
+        imp_refuse(c, IMP_OPERANDS, "there is nothing to join; the model is damaged");
+    *out = at;
+    return n;
+}
+
+static void concat(imp_node *c)
+{
+    bool layer = strcmp(c->row->op, "concat") == 0 && cm_is_layer(c);
+    tn_value *in;
+    uint32_t n = values(c, &in);
+    bool sequence = layer && cm_flag(c, "sequenceConcat");
+    int64_t axis = layer ? (sequence ? 0 : -3) : imp_attr_int(c, "axis", 0);
+    if (!layer && cm_flag(c, "interleave"))
+        imp_refuse(c, IMP_BAD_VALUE, "interleave is not supported");
+    if (!c->bad)
+        imp_out(c, 0, imp_concat(c, n, in, axis));
+}
+
+static void stack(imp_node *c)
+{
+    tn_value *in;
+    uint32_t n = values(c, &in);
+    int64_t axis = imp_attr_int(c, "axis", 0);
+    axis = n && !c->bad ? imp_axis(c, axis, imp_rank(in[0]) + 1) : 0;
+    for (uint32_t i = 0; i < n && !c->bad; i++)
+        in[i] = imp_unsqueeze(c, in[i], axis);
+    if (!c->bad)
+        imp_out(c, 0, imp_concat(c, n, in, axis));
+}
+
+static void split(imp_node *c)
+{
+    bool old = strcmp(c->row->op, "split") == 0 && cm_is_layer(c);
+    tn_value x = cm_in(c, 0, "x");
+    tn_ints sizes = {0};
+    int64_t axis = -3, n = (int64_t)c->n_out, extent = 0, from = 0;
+    if (old) {
+        imp_attr_ignore(c, "nOutputs");
+    } else {
+        axis = imp_attr_int(c, "axis", 0);
+        sizes = cm_ints(c, cm_is_layer(c) ? "splitSizes" : "split_sizes");
+        imp_attr_ignore(c, "numSplits");
+        imp_attr_ignore(c, "num_splits");
+    }
+    int at = imp_axis(c, axis, imp_rank(x));
+    if (c->bad)
+        return;
+    if (!tn_is_int(imp_type(x)->dim[at], &extent) || n < 1 ||
+        (sizes.n ? sizes.n != c->n_out : extent % n != 0))
+        imp_refuse(c, IMP_OPERANDS, "%s cannot be cut into %lld parts", imp_type_text(c, imp_type(x)),
+                   (long long)n);
+    for (int64_t i = 0; i < n && !c->bad; i++) {
+        int64_t size = sizes.n ? sizes.at[i] : extent / n;
+        if (size < 0 || size > extent - from)
+            imp_refuse(c, IMP_BAD_VALUE, "a part has %lld elements of %lld", (long long)size,
+                       (long long)extent);
+        else
+            imp_out(c, (uint32_t)i, imp_slice(c, x, at, from, from + size));
+        from += size;
+    }
+}
+
+/* ---- any number of dimensions ---- */
+
+static void reshape_to(imp_node *c, tn_value x, tn_ints shape)
+{
+    const tn_expr *dim[IMP_MAX_RANK];
+    const tn_type *t = imp_type(x);
+    if (shape.n > IMP_MAX_RANK) {
+        imp_refuse(c, IMP_TOO_LARGE, "%u dimensions are too many", (unsigned)shape.n);
+        return;
+    }
+    for (uint32_t i = 0; i < shape.n && !c->bad; i++) {
+        int64_t e = shape.at[i];
+        if (e < -1 || (e == 0 && (int)i >= t->n))
+            imp_refuse(c, IMP_BAD_VALUE, "extent %u of the target is %lld", (unsigned)i, (long long)e);
+        else
+            dim[i] = e ? tn_idx(c->pool, e) : t->dim[i]; /* 0 keeps a dimension */
+    }
+    if (!c->bad)
+        imp_out(c, 0, imp_reshape(c, x, (int)shape.n, dim));
+}
+
+static void reshape_static(imp_node *c)
+{
+    tn_ints shape = cm_ints(c, "targetShape");
+    reshape_to(c, imp_in(c, 0), shape);
+}
+
+static void reshape_like(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), like = imp_in(c, 1);
+    if (!c->bad)
+        imp_out(c, 0, imp_reshape(c, x, imp_type(like)->n, imp_type(like)->dim));
+}
+
+static void reshape_operand(imp_node *c)
+{
+    tn_value x = cm_in(c, 0, "x"), shape = cm_in(c, 1, "shape");
+    tn_dims d;
+    if (c->bad)
+        return;
+    if (imp_host(c, shape, &d)) {
+        tn_reshape_attr a = {d, false};
+        imp_out(c, 0, imp_reshape_to(c, x, &a));
+    } else if (!imp_dynamic_reshape(c, x, imp_cast(c, shape, TN_I64), false)) {
+        imp_refuse(c, IMP_NOT_CONSTANT, "the shape must be known at compile time");
+    }
+}
+
+static void transpose(imp_node *c)
+{
+    tn_ints axes = cm_ints(c, cm_is_layer(c) ? "axes" : "perm");
+    tn_value x = cm_in(c, 0, "x");
+    int64_t perm[IMP_MAX_RANK];
+    if (!c->bad && (axes.n != (uint32_t)imp_rank(x) || axes.n > IMP_MAX_RANK))
+        imp_refuse(c, IMP_BAD_VALUE, "an order of %u dimensions does not fit %s", (unsigned)axes.n,
+                   imp_type_text(c, imp_type(x)));
+    for (uint32_t i = 0; i < axes.n && !c->bad; i++)
+        perm[i] = imp_axis(c, axes.at[i], (int)axes.n);
+    imp_out(c, 0, c->bad ? x : imp_transpose(c, x, (int)axes.n, perm));
+}
+
+static void squeeze(imp_node *c)
+{
+    tn_ints axes = cm_ints(c, "axes");
+    bool all = cm_flag(c, "squeezeAll") || !axes.n;
+    tn_value x = cm_in(c, 0, "x");
+    int64_t *at = TN_NEW_N(c->arena, int64_t, axes.n);
+    for (uint32_t i = 0; i < axes.n && !all; i++)
+        at[i] = imp_axis(c, axes.at[i], imp_rank(x));
+    tn_squeeze_attr a = {{all ? 0 : axes.n, at}};
+    tn_value y = imp_call1(c, &tn_op_squeeze, &a, x);
+    /* a layer's result has at least one dimension */
+    imp_out(c, 0, cm_is_layer(c) && !c->bad && !imp_rank(y) ? imp_unsqueeze(c, y, 0) : y);
+}
+
+static void expand_dims(imp_node *c)
+{
+    tn_ints axes = cm_ints(c, "axes");
+    tn_value x = cm_in(c, 0, "x");
+    const tn_expr *dim[IMP_MAX_RANK] = {0};
+    int rank = imp_rank(x) + (int)axes.n, k = 0;
+    if (!c->bad && (axes.n > IMP_MAX_RANK || rank > IMP_MAX_RANK))
+        imp_refuse(c, IMP_TOO_LARGE, "%d dimensions are too many", rank);
+    for (uint32_t i = 0; i < axes.n && !c->bad; i++)
+        dim[imp_axis(c, axes.at[i], rank)] = tn_idx(c->pool, 1);
+    for (int i = 0; i < rank && !c->bad; i++)
+        if (!dim[i] && k < imp_rank(x))
+            dim[i] = imp_type(x)->dim[k++];
+        else if (!dim[i])
+            imp_refuse(c, IMP_BAD_VALUE, "an axis is named twice");
+    imp_out(c, 0, c->bad ? x : imp_reshape(c, x, rank, dim));
+}
+
+static void flatten2d(imp_node *c)
+{
+    int64_t axis = imp_attr_int(c, "axis", cm_is_layer(c) ? 0 : 1);
+    tn_value x = cm_in(c, 0, "x");
+    int at = axis == imp_rank(x) ? (int)axis : imp_axis(c, axis, imp_rank(x));
+    if (c->bad)
+        return;
+    const tn_type *t = imp_type(x);
+    const tn_expr *dim[2] = {imp_product(c, t, 0, at), imp_product(c, t, at, t->n)};
+    imp_out(c, 0, imp_reshape(c, x, 2, dim));
+}
+
+/* Extents 0 keep a dimension, one of -1 takes the rest. */
+static void rank_preserving_reshape(imp_node *c) { reshape_static(c); }
+
+static void get_shape(imp_node *c)
+{
+    tn_value s = imp_cast(c, imp_shape_of(c, cm_in(c, 0, "x")), TN_I32);
+    imp_attr_ignore(c, "output_dtype");
+    imp_out(c, 0, s);
+}
+
+static void tile(imp_node *c)
+{
+    tn_ints reps = cm_ints(c, "reps");
+    tn_value x = cm_in(c, 0, "x");
+    tn_tile_attr a = {tn_make_dims(c->g, reps.n, reps.at)};
+    for (uint32_t i = 0; i < reps.n; i++)
+        if (reps.at[i] < 1 || reps.at[i] > INT32_MAX)
+            imp_refuse(c, IMP_BAD_VALUE, "reps contains %lld", (long long)reps.at[i]);
+    if (!reps.n)
+        imp_refuse(c, IMP_NOT_CONSTANT, "reps must be known at compile time");
+    imp_out(c, 0, imp_call1(c, &tn_op_tile, &a, x));
+}
+
+static void broadcast_to(imp_node *c)
+{
+    tn_ints shape = cm_ints(c, "targetShape");
+    tn_dims d = tn_make_dims(c->g, shape.n, shape.at);
+    imp_out(c, 0, filled(c, imp_in(c, 0), d.n, d.at));
+}
+
+static void broadcast_like(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), like = imp_in(c, 1);
+    if (!c->bad)
+        imp_out(c, 0, filled(c, x, imp_type(like)->n, imp_type(like)->dim));
+}
+
+static void reverse(imp_node *c)
+{
+    tn_ints dims = cm_ints(c, cm_is_layer(c) ? "reverseDim" : "axes");
+    tn_value x = cm_in(c, 0, "x");
+    bool layer = cm_is_layer(c), all = !layer && !imp_has_attr(c, "axes");
+    int rank = imp_rank(x);
+    for (int i = 0; all && i < rank; i++)
+        x = cm_flip(c, x, i);
+    for (uint32_t i = 0; i < dims.n && !c->bad; i++) {
+        int axis = layer ? (int)i : imp_axis(c, dims.at[i], rank);
+        if (axis >= rank)
+            imp_refuse(c, IMP_BAD_VALUE, "there are %u dimensions of %d", (unsigned)dims.n, rank);
+        else if (!layer || dims.at[i])
+            x = cm_flip(c, x, axis);
+    }
+    imp_out(c, 0, x);
+}
+
+/* ---- cutting by positions ---- */
+
+typedef struct cut {
+    tn_ints begin, end, stride, begin_mask, end_mask, squeeze;
+} cut;
+
+static int64_t entry(tn_ints list, uint32_t i, int64_t def) { return i < list.n ? list.at[i] : def; }
+
+static void slice_by(imp_node *c, tn_value x, const cut *s)
+{
+    int rank = imp_rank(x);
+    int64_t begin[IMP_MAX_RANK], end[IMP_MAX_RANK], step[IMP_MAX_RANK], axis[IMP_MAX_RANK],
+        drop[IMP_MAX_RANK];
+    uint32_t n_drop = 0;
+    if (!c->bad && (s->begin.n > (uint32_t)rank || rank > IMP_MAX_RANK))
+        imp_refuse(c, IMP_BAD_VALUE, "%u positions do not fit %s", (unsigned)s->begin.n,
+                   imp_type_text(c, imp_type(x)));
+    if (c->bad)
+        return;
+    for (int i = 0; i < rank; i++) {
+        uint32_t k = (uint32_t)i;
+        bool one = entry(s->squeeze, k, 0) != 0, given = k < s->begin.n;
+        step[i] = one ? 1 : entry(s->stride, k, 1);
+        begin[i] = !given || (entry(s->begin_mask, k, 0) && !one) ? (step[i] < 0 ? -1 : 0) : s->begin.at[i];
+        end[i] = one                                  ? (begin[i] == -1 ? INT64_MAX : begin[i] + 1)
+                 : !given || entry(s->end_mask, k, 0) ? (step[i] < 0 ? INT64_MIN : INT64_MAX)
+                                                      : entry(s->end, k, INT64_MAX);
+        axis[i] = i;
+        if (one)
+            drop[n_drop++] = i;
+        if (step[i] == 0)
+            imp_refuse(c, IMP_BAD_VALUE, "a stride is 0");
+    }
+    uint32_t n = (uint32_t)rank;
+    tn_slice_attr a = {tn_make_dims(c->g, n, begin), tn_make_dims(c->g, n, end),
+                       tn_ints_make(c->arena, n, step), tn_ints_make(c->arena, n, axis)};
+    tn_squeeze_attr d = {tn_ints_make(c->arena, n_drop, drop)};
+    tn_value y = imp_call1(c, &tn_op_strided_slice, &a, x);
+    y = n_drop ? imp_call1(c, &tn_op_squeeze, &d, y) : y;
+    imp_out(c, 0, cm_is_layer(c) && !c->bad && !imp_rank(y) ? imp_unsqueeze(c, y, 0) : y);
+}
+
+static void slice_static(imp_node *c)
+{
+    cut s = {cm_ints(c, "beginIds"),   cm_ints(c, "endIds"),   cm_ints(c, "strides"),
+             cm_ints(c, "beginMasks"), cm_ints(c, "endMasks"), cm_ints(c, "squeezeMasks")};
+    slice_by(c, imp_in(c, 0), &s);
+}
+
+static void slice_by_index(imp_node *c)
+{
+    cut s = {cm_ints(c, "begin"),      cm_ints(c, "end"),      cm_ints(c, "stride"),
+             cm_ints(c, "begin_mask"), cm_ints(c, "end_mask"), cm_ints(c, "squeeze_mask")};
+    tn_value x = cm_in(c, 0, "x");
+    if (imp_has_attr(c, "begin") && imp_has_attr(c, "end")) {
+        slice_by(c, x, &s);
+        return;
+    }
+    tn_value begin = imp_cast(c, cm_in(c, 1, "begin"), TN_I64), end = imp_cast(c, cm_in(c, 2, "end"), TN_I64),
+             axes = imp_iota(c, imp_rank(x));
+    if (s.stride.n || s.begin_mask.n || s.end_mask.n || s.squeeze.n ||
+        !imp_dynamic_slice(c, x, begin, end, axes, (tn_value){0}))
+        imp_refuse(c, IMP_NOT_CONSTANT, "positions of a slice must be known at compile time");
+}
+
+static void slice_by_size(imp_node *c)
+{
+    tn_value x = cm_in(c, 0, "x");
+    tn_ints begin = cm_ints(c, "begin"), size = cm_ints(c, "size");
+    int64_t *end = TN_NEW_N(c->arena, int64_t, begin.n);
+    if (!imp_has_attr(c, "begin") || begin.n != size.n)
+        imp_refuse(c, IMP_NOT_CONSTANT, "positions of a slice must be known at compile time");
+    for (uint32_t i = 0; i < begin.n && !c->bad; i++)
+        end[i] = size.at[i] == -1 ? INT64_MAX : begin.at[i] + size.at[i];
+    cut s = {begin, {begin.n, end}, {0}, {0}, {0}, {0}};
+    if (!c->bad)
+        slice_by(c, x, &s);
+}
+
+static void range(imp_node *c)
+{
+    bool layer = cm_is_layer(c);
+    double start = imp_attr_float(c, layer ? "startValue" : "start", 0),
+           end = imp_attr_float(c, layer ? "endValue" : "end", 0),
+           step = imp_attr_float(c, layer ? "stepSizeValue" : "step", 1);
+    step = layer && step == 0 ? 1 : step;
+    double n = step == 0 ? -1 : ceil((end - start) / step);
+    if (!layer && (!imp_has_attr(c, "start") || !imp_has_attr(c, "end") || !imp_has_attr(c, "step")))
+        imp_refuse(c, IMP_NOT_CONSTANT, "bounds of a range must be known at compile time");
+    if (!(n >= 0 && n < 1 << 24))
+        imp_refuse(c, IMP_BAD_VALUE, "a range from %g to %g by %g is not supported", start, end, step);
+    if (c->bad)
+        return;
+    tn_value i = imp_count_up(c, tn_idx(c->pool, (int64_t)n)),
+             given = layer ? (tn_value){0} : cm_opt(c, 0, "start");
+    tn_dtype t = given.def ? imp_type(given)->dtype : TN_F32;
+    imp_out(c, 0, cm_affine(c, imp_cast(c, i, t), step, start));
+}
+
+static void sliding_windows(imp_node *c)
+{
+    bool layer = cm_is_layer(c);
+    tn_value x = cm_in(c, 0, "x");
+    int64_t size = imp_attr_int(c, layer ? "windowSize" : "size", 0),
+            step = imp_attr_int(c, layer ? "step" : "stride", 1), extent;
+    int axis = imp_axis(c, imp_attr_int(c, "axis", 0), imp_rank(x));
+    if (c->bad || !tn_is_int(imp_type(x)->dim[axis], &extent) || size < 1 || step < 1 || size > extent ||
+        (extent - size) / step + 1 > 65536 / size) {
+        imp_refuse(c, IMP_BAD_VALUE, "windows of %lld by steps of %lld do not fit %s", (long long)size,
+                   (long long)step, imp_type_text(c, imp_type(x)));
+        return;
+    }
+    uint32_t n = (uint32_t)((extent - size) / step + 1), k = 0;
+    int64_t *at = TN_NEW_N(c->arena, int64_t, n *(uint32_t)size);
+    for (uint32_t w = 0; w < n; w++)
+        for (int64_t i = 0; i < size; i++)
+            at[k++] = w * step + i;
+    tn_value rows = imp_take(c, x, imp_const_ints(c, TN_I64, 1, k, at), axis);
+    const tn_expr *dim[IMP_MAX_RANK + 1];
+    int rank = imp_rank(x);
+    for (int i = 0; i < rank && !c->bad; i++)
+        dim[i + (i > axis)] = imp_type(x)->dim[i];
+    dim[axis] = tn_idx(c->pool, n);
+    dim[axis + 1] = tn_idx(c->pool, size);
+    imp_out(c, 0, imp_reshape(c, rows, rank + 1, dim));
+}
+
+// clang-format off
+const imp_row cm_rows_shape[] = {
+    {"loadConstant",          0, 0,  0, 1,  load_constant,           NULL},
+    {"loadConstantND",        0, 0,  0, 1,  load_constant_nd,        NULL},
+    {"fillStatic",            0, 0,  0, 1,  fill,                    NULL},
+    {"fillDynamic",           0, 0,  1, 1,  fill,                    NULL},
+    {"fill",                  0, 0, -1, 1,  fill,                    NULL},
+    {"fillLike",              0, 0,  1, 1,  fill_like,               NULL},
+    {"fill_like",             0, 0, -1, 1,  fill_like,               NULL},
+    {"flatten",               0, 0,  1, 1,  flatten,                 NULL},
+    {"reshape",               1, 1,  1, 1,  reshape,                 NULL},
+    {"permute",               0, 0,  1, 1,  permute,                 NULL},
+    {"slice",                 0, 0,  1, 1,  slice,                   NULL},
+    {"reorganizeData",        0, 0,  1, 1,  reorganize,              NULL},
+    {"depth_to_space",        0, 0, -1, 1,  blocks_operation,        NULL},
+    {"space_to_depth",        0, 0, -1, 1,  blocks_operation,        NULL},
+    {"pixel_shuffle",         0, 0, -1, 1,  blocks_operation,        NULL},
+    {"pixel_unshuffle",       0, 0, -1, 1,  blocks_operation,        NULL},
+    {"sequenceRepeat",        0, 0,  1, 1,  sequence_repeat,         NULL},
+    {"concat",                0, 0, -1, 1,  concat,                  NULL},
+    {"concatND",              0, 0, -1, 1,  concat,                  NULL},
+    {"stack",                 0, 0, -1, 1,  stack,                   NULL},
+    {"split",                 0, 0, -1, -1, split,                   NULL},
+    {"splitND",               0, 0,  1, -1, split,                   NULL},
+    {"reshapeStatic",         0, 0,  1, 1,  reshape_static,          NULL},
+    {"rankPreservingReshape", 0, 0,  1, 1,  rank_preserving_reshape, NULL},
+    {"reshapeLike",           0, 0,  2, 1,  reshape_like,            NULL},
+    {"reshapeDynamic",        0, 0,  2, 1,  reshape_operand,         NULL},
+    {"reshape",               2, 0, -1, 1,  reshape_operand,         NULL},
+    {"transpose",             0, 0, -1, 1,  transpose,               NULL},
+    {"squeeze",               0, 0, -1, 1,  squeeze,                 NULL},
+    {"expandDims",            0, 0,  1, 1,  expand_dims,             NULL},
+    {"expand_dims",           0, 0, -1, 1,  expand_dims,             NULL},
+    {"flattenTo2D",           0, 0,  1, 1,  flatten2d,               NULL},
+    {"flatten2d",             0, 0, -1, 1,  flatten2d,               NULL},
+    {"getShape",              0, 0,  1, 1,  get_shape,               NULL},
+    {"shape",                 0, 0, -1, 1,  get_shape,               NULL},
+    {"tile",                  0, 0, -1, 1,  tile,                    NULL},
+    {"broadcastToStatic",     0, 0,  1, 1,  broadcast_to,            NULL},
+    {"broadcastToLike",       0, 0,  2, 1,  broadcast_like,          NULL},
+    {"reverse",               0, 0, -1, 1,  reverse,                 NULL},
+    {"sliceStatic",           0, 0,  1, 1,  slice_static,            NULL},
+    {"slice_by_index",        0, 0, -1, 1,  slice_by_index,          NULL},
+    {"slice_by_size",         0, 0, -1, 1,  slice_by_size,           NULL},
+    {"rangeStatic",           0, 0,  0, 1,  range,                   NULL},
+    {"range_1d",              0, 0, -1, 1,  range,                   NULL},
+    {"slidingWindows",        0, 0,  1, 1,  sliding_windows,         NULL},
+    {"sliding_windows",       0, 0, -1, 1,  sliding_windows,         NULL},
+    {0},
+};
+// clang-format on

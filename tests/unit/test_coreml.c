@@ -1,0 +1,156 @@
+/* Core ML's models, written as texts of their messages: what they become, what is said of wrong ones, and what small
+ * networks and programs compute. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "onnx/model.h"
+#include "wire/pb_text.h"
+
+/* Version 1, an input x and an output y of arrays of these shapes; layers stand in a network (500). */
+#define FEATURE(n, name, shape) n "{ 1'" name "' 3{ 5{ 1(" shape ") 2:65568 } } } "
+#define DESCRIBED(in, out) "1:1 2{ " FEATURE("1", "x", in) FEATURE("10", "y", out) "} "
+#define NET(in, out, layers) DESCRIBED(in, out) "500{ " layers " }"
+#define NET_ND(in, out, layers) DESCRIBED(in, out) "500{ 5:1 " layers " }"
+#define LAYER(params) "1{ 1'a' 2'x' 3'y' " params " } "
+/* One function `main` with one block; `type` is that of a tensor [2] of float32. */
+#define TYPE "{ 1{ 1:11 2:1 3{ 1{ 1:2 } } } }"
+#define PROGRAM(operations) \
+    DESCRIBED("2", "2") \
+    "502{ 1:1 2{ 1'main' 2{ 1{ 1'x' 2" TYPE " } 2'CoreML5' 3{ 1'CoreML5' 2{ 2'y' " operations " } } } } }"
+#define CONST(name, type, value) \
+    "3{ 1'const' 3{ 1'" name "' } 5{ 1'val' 2{ 2{ 1{ " type " } } 3{ 1{ " value " } } } } } "
+
+static tn_status import_text(model *m, const char *text, tn_buf *file)
+{
+    (void)pb_text(file, text);
+    m->file = (tn_file){(const uint8_t *)file->at, file->n, 0};
+    TN_TRY(tn_import(&m->g, "a.mlmodel", &m->file, "coreml", NULL));
+    return tn_relay_verify(&m->g);
+}
+
+static const struct {
+    const char *text, *want[2];
+} cases[] = {
+    /* a list is [1, c, 1, 1] inside */
+    {NET("3", "3", LAYER("130{ 10{ } }")), {"reshape(%x, newshape=[1, 3, 1, 1])", "outputs = [\"y\"]"}},
+    {NET("2 3 4", "2 3 4", LAYER("130{ 25{ 1{ 1[0.5] } } }")), {"nn.prelu(", "Tensor[(2, 3, 4), float32]"}},
+    {NET_ND("2 3", "2 3", LAYER("950{ 1:1 }")), {"nn.softmax(%x, axis=1)", NULL}},
+    {NET("1 3 4", "1 3 4", LAYER("120{ 10(2 2) 20(1 1) 31{ 1:1 } }")),
+     {"nn.max_pool2d(", "padding=[1, 1, 0, 0]"}},
+    {NET("1 4 4", "1 4 4", LAYER("100{ 1:1 2:1 20(1 1) 51{ } 90{ 1[2] } }")), {"nn.conv2d(", "channels=1"}},
+    /* an image with its preprocessing */
+    {"1:1 2{ 1{ 1'x' 3{ 4{ 1:4 2:3 3:30 } } } 10{ 1'y' 3{ 5{ } } } } 500{ 2{ 10{ 10=0.5 20=1 21=2 22=3 } "
+     "} " LAYER("130{ 40{ } }") "}",
+     {"%x: Tensor[(1, 3, 3, 4), float32]", "multiply(%x, 0.5f)"}},
+    {PROGRAM("3{ 1'relu' 2{ 1'x' 2{ 1{ 1'x' } } } 3{ 1'y' } }"), {"nn.relu(%x)", "outputs = [\"y\"]"}},
+    {PROGRAM(CONST("k", "1:23 2:0", "2{ 1(0) }") CONST(
+         "e", "1:1 2:0", "3{ 1(1) }") "3{ 1'cumsum' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'axis' 2{ 1{ 1'k' "
+                                      "} } } 2{ 1'exclusive' 2{ 1{ 1'e' } } } 3{ 1'y' } }"),
+     {"cumsum(%x, exclusive=True)", NULL}},
+    /* wrong */
+    {"1:1 2{ }", {"it has neither layers nor a program [coreml-E001]"}},
+    {"1:1 2{ } 402{ }", {"this is a tree ensemble; only neural networks", "[coreml-E002]"}},
+    {NET("2", "2", "1{ 1'a' 2'q' 3'y' 130{ 10{ } } }"), {"operand \"q\" is not an input", "[coreml-E001]"}},
+    {NET("2", "2", "1{ 1'a' 2'x' 3'y' }"),
+     {"node a (unknown): error: operator unknown is not supported", "[coreml-E004]"}},
+    {NET("2", "2", LAYER("500{ }")), {"operator custom is not supported", "[coreml-E004]"}},
+    {NET("2", "2", LAYER("140{ 1:2 2:1 20{ 1[1 2 3] } }")),
+     {"weights has 12 bytes, but its dimensions need 8", "[coreml-E001]"}},
+    {NET("2", "2", LAYER("140{ 1:2 2:1 20{ 30'ab' 40{ 1:9 } } }")),
+     {"quantised weights have 1 to 8 bits", "[coreml-E001]"}},
+    {NET("2", "2", LAYER("220{ 1:9 }")), {"type 9 of a unary function is not known [coreml-E005]"}},
+    {NET("2", "2", LAYER("270{ }")), {"operand 1 is missing", "[coreml-E006]"}},
+    {"1:1 2{ 1{ 1'x' 3{ 3{ } } } 10{ 1'y' 3{ 5{ } } } } 500{ }",
+     {"neither an array nor an image nor a number [coreml-E007]"}},
+    {PROGRAM("3{ 1'relu' 2{ 1'x' 2{ 1{ 2{ 2" TYPE " 5{ 1'@model_path/w.bin' 2:64 } } } } } 3{ 1'y' } }"),
+     {"there is no file \"w.bin\" beside the model", "[coreml-E003]"}},
+    {PROGRAM("3{ 1'relu' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'z' 2{ 1{ 1'x' } } } 3{ 1'y' } }"),
+     {"operand z is not supported, or it must be known at compile time [coreml-E006]"}},
+    {"1:1 2{ 1{ 1'x' 3{ 5{ 1(2) } } } } 502{ 1:1 }", {"its program has no function [coreml-E001]"}},
+};
+
+static void models_are_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        model m;
+        tn_buf file = {0};
+        model_init(&m);
+        const char *said = import_text(&m, cases[i].text, &file) == TN_OK ? model_text(&m) : model_errors(&m);
+        for (int k = 0; k < 2 && cases[i].want[k]; k++)
+            if (!strstr(said, cases[i].want[k]))
+                fail_msg("case %zu: no \"%s\" in\n%s", i, cases[i].want[k], said);
+        model_deinit(&m);
+        tn_buf_deinit(&file);
+    }
+}
+
+static void errors_have_an_end(void **state)
+{
+    tn_buf text = {0}, file = {0};
+    model m;
+    (void)state;
+    model_init(&m);
+    tn_buf_str(&text, DESCRIBED("2", "2") "500{ ");
+    for (int i = 0; i < 300; i++)
+        tn_buf_printf(&text, "1{ 1'n%d' 2'x' 3'y%d' 500{ } } ", i, i);
+    tn_buf_str(&text, "}");
+    assert_int_equal(import_text(&m, tn_buf_cstr(&text), &file), TN_FAIL);
+    assert_non_null(
+        strstr(model_errors(&m), "more than 200 errors; only the first are reported [coreml-E008]"));
+    model_deinit(&m);
+    tn_buf_deinit(&text);
+    tn_buf_deinit(&file);
+}
+
+/* What a model with an input of n numbers gives. */
+static void computes(const char *text, int64_t n, const float x[], const float want[])
+{
+    tn_buf file = {0};
+    tn_tensor_value have, in = {.dtype = TN_F32,
+                                .ndim = 1,
+                                .dim = {n},
+                                .n = (size_t)n * 4,
+                                .borrowed = true,
+                                .at = (char *)(uintptr_t)x};
+    model m;
+    model_init(&m);
+    if (import_text(&m, text, &file) != TN_OK ||
+        tn_relay_run(&m.g, 1, &in, 1, &have, tn_eval_interp, NULL) != TN_OK)
+        fail_msg("%s", model_errors(&m));
+    for (int64_t i = 0; i < n; i++)
+        assert_float_equal(((const float *)have.at)[i], want[i], 1e-6);
+    tn_tensor_value_deinit(&have);
+    model_deinit(&m);
+    tn_buf_deinit(&file);
+}
+
+static void small_models_compute(void **state)
+{
+    static const float x[] = {1, -2}, product[] = {-3, 10}, plus[] = {1.5F, -1};
+    (void)state;
+    /* weights of 2 bits, 00 01 10 11 as -1 1 3 5; then a bias */
+    computes(
+        NET("2", "2", LAYER("140{ 1:2 2:2 10:1 20{ 30'\x1b' 40{ 1:2 101{ 1[2] 2[-1] } } } 21{ 1[0 17] } }")),
+        2, x, product);
+    computes(
+        NET("2", "2", LAYER("140{ 1:2 2:2 10:1 20{ 30'\x1b' 40{ 1:2 102{ 1[-1 1 3 5] } } } 21{ 1[0 17] } }")),
+        2, x, product);
+    computes(PROGRAM(CONST("k", "1:11 2:1 3{ 1{ 1:2 } }",
+                           "1{ 1[0.5 1] }") "3{ 1'add' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'y' "
+                                            "2{ 1{ 1'k' } } } 3{ 1'y' } }"),
+             2, x, plus);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_are_read),
+        cmocka_unit_test(errors_have_an_end),
+        cmocka_unit_test(small_models_compute),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
