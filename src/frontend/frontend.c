@@ -3,33 +3,10 @@
 #include "frontend/frontend.h"
 
 #include "frontend/file_kind.h"
-#include "frontend/import/look.h"
 #include "relay/relay.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-/* ---- Relay text ---- */
-
-static bool sniff_relay(const uint8_t *at, size_t n)
-{
-    tn_bytes text = look_past_blanks((tn_bytes){at, n});
-    return look_begins(text, "#[version") || look_begins(text, "def @");
-}
-
-static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
-{
-    const char *option = !o             ? NULL
-                         : o->n_shape   ? "--input-shapes"
-                         : o->n_output  ? "--outputs"
-                         : o->signature ? "--signature"
-                                        : NULL;
-    if (option)
-        return tn_error(g->ctx, "frontend-E003", &(tn_loc){.file = path},
-                        "%s does not apply to Relay text; change the text", option);
-    return tn_relay_parse(g, path, (const char *)file->at, file->n, o ? o->constant : NULL,
-                          o ? o->n_constant : 0);
-}
 
 /* ---- the table ---- */
 
@@ -56,7 +33,8 @@ const tn_format tn_formats[] = {
      INSIDE("Data/com.apple.CoreML/model.mlmodel"), tn_sniff_coreml, tn_import_coreml},
     {"caffe", "Caffe", MODEL("a Caffe model"), true, SUFFIX(".prototxt", ".caffemodel"), NULL, NULL,
      tn_import_caffe},
-    {"relay", "Relay text", MODEL("a Relay text"), true, SUFFIX(".relay"), NULL, sniff_relay, import_relay},
+    {"relay", "Relay text", MODEL("a Relay text"), true, SUFFIX(".relay"), NULL, tn_sniff_relay,
+     tn_import_relay},
 };
 const size_t tn_n_formats = sizeof tn_formats / sizeof *tn_formats;
 
@@ -205,7 +183,7 @@ tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const ch
             "option out");
     TN_TRY(import_with(g, f, path, file, o));
     size_t n =
-        f->import == import_relay ? 0 : tn_find_zero_symbols(g, &symbol); /* a text declares its ranges */
+        f->import == tn_import_relay ? 0 : tn_find_zero_symbols(g, &symbol); /* a text declares its ranges */
     return n ? import_from_zero(g, f, path, file, o, symbol, n) : TN_OK;
 }
 

@@ -88,6 +88,7 @@ TN_WARN_UNUSED tn_import_fn tn_import_keras;
 TN_WARN_UNUSED tn_import_fn tn_import_mxnet;
 TN_WARN_UNUSED tn_import_fn tn_import_onnx;
 TN_WARN_UNUSED tn_import_fn tn_import_pytorch;
+TN_WARN_UNUSED tn_import_fn tn_import_relay;
 TN_WARN_UNUSED tn_import_fn tn_import_tensorflow;
 TN_WARN_UNUSED tn_import_fn tn_import_tflite;
 
@@ -97,6 +98,7 @@ tn_sniff_fn tn_sniff_coreml;
 tn_sniff_fn tn_sniff_mxnet;
 tn_sniff_fn tn_sniff_onnx;
 tn_sniff_fn tn_sniff_pytorch;
+tn_sniff_fn tn_sniff_relay;
 tn_sniff_fn tn_sniff_tensorflow;
 tn_sniff_fn tn_sniff_tflite;
 

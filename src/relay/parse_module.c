@@ -131,6 +131,8 @@ static tn_status parse_header(parser *p, bool *out_end)
     parse_next(p);
     TN_TRY(parse_expect(p, "["));
     *out_end = tn_lex_is(&p->l, "metadata");
+    if (*out_end && p->n_constant)
+        return TN_OK; /* its constants have been read, or come from another file */
     if (*out_end) {
         return tn_report(
             p->g->ctx, TN_WARNING, "relay-W001", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),

@@ -266,8 +266,9 @@ bool tn_sniff_mxnet(const uint8_t *at, size_t n)
 {
     enum { LOOKED_AT = 1 << 16 };
     tn_bytes head = look_head((tn_bytes){at, n}, LOOKED_AT);
-    return mx_is_params(at, n) || (look_begins(head, "{") && look_holds(head, "\"op\"") &&
-                                   look_holds(head, "\"nodes\"") && !look_holds(head, "tvm_op"));
+    return mx_is_params(at, n) ||
+           (look_begins(head, "{") && look_holds(head, "\"op\"") && look_holds(head, "\"nodes\"") &&
+            !look_holds(head, "tvm_op") && !look_holds(head, "\"type_key\""));
 }
 
 static tn_status import_pair(mx_import *m, const mx_pair *p)

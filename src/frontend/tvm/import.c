@@ -1,0 +1,66 @@
+/* Relay: texts, with the constants of their metadata, and modules that TVM saved as JSON, which are written as text and
+ * read as such. */
+#include "frontend/import/look.h"
+#include "frontend/tvm/saved.h"
+#include "relay/relay.h"
+
+static const imp_format format = {
+    .id = {[IMP_BAD_TENSOR] = "tvm-E001"},
+};
+
+static bool is_saved(tn_bytes text)
+{
+    enum { LOOKED_AT = 1 << 16 };
+    tn_bytes head = look_head(look_past_blanks(text), LOOKED_AT);
+    return look_begins(head, "{") && look_holds(head, "\"nodes\"") && look_holds(head, "\"type_key\"");
+}
+
+bool tn_sniff_relay(const uint8_t *at, size_t n)
+{
+    tn_bytes text = look_past_blanks((tn_bytes){at, n});
+    return look_begins(text, "#[version") || look_begins(text, "def @") || is_saved(text);
+}
+
+static tn_status import_saved(imp_model *im, tn_bytes json)
+{
+    tvm_saved s;
+    tn_buf text = {0};
+    const tn_blob *const *constant = NULL;
+    size_t n = 0;
+    const char *why = tvm_open(im, json, &s);
+    why = why ? why : tvm_write_text(&s, &text, &constant, &n);
+    tvm_close(&s);
+    char *copy = why ? NULL : tn_arena_strndup(im->g->arena, text.at, text.n);
+    size_t length = text.n;
+    tn_buf_deinit(&text);
+    return why ? tn_error(im->g->ctx, "tvm-E001", imp_make_loc(im, NULL, NULL),
+                          "this module saved by TVM cannot be read: %s", why)
+               : tn_relay_parse(im->g, im->file, copy, length, constant, n);
+}
+
+static tn_status import_text(imp_model *im, tn_bytes text, const tn_import_options *o)
+{
+    const tn_blob *const *constant = o ? o->constant : NULL;
+    size_t n = o ? o->n_constant : 0;
+    if (!constant)
+        constant = tvm_read_metadata(im, text, &n);
+    return tn_relay_parse(im->g, im->file, (const char *)text.at, text.n, constant, n);
+}
+
+tn_status tn_import_relay(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
+{
+    imp_model im = {0};
+    tn_bytes whole = {file->at, file->n};
+    const char *option = !o             ? NULL
+                         : o->n_shape   ? "--input-shapes"
+                         : o->n_output  ? "--outputs"
+                         : o->signature ? "--signature"
+                                        : NULL;
+    if (option)
+        return tn_error(g->ctx, "frontend-E003", &(tn_loc){.file = path},
+                        "%s does not apply to Relay text; change the text", option);
+    imp_open(&im, &format, g, path, file, o);
+    tn_status s = is_saved(whole) ? import_saved(&im, whole) : import_text(&im, whole, o);
+    imp_close(&im);
+    return s;
+}

@@ -1,0 +1,121 @@
+/* Modules that TVM saved as JSON, and metadata of Relay texts: what they become, and what is said of damaged ones.
+ * Texts have ' in the place of quotes; $ is the tensor [1, 2] of float32 in base64. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "onnx/model.h"
+
+#define TENSOR "P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAQAAAAIgAQACAAAAAAAAAAgAAAAAAAAAAACAPwAAAEA="
+#define NODE(type, attrs) ",{'type_key':'" type "','attrs':{" attrs "}}"
+#define LIST(data) ",{'type_key':'Array','data':[" data "]}"
+#define INT(value) NODE("IntImm", "'dtype':'int32','value':'" value "'")
+#define OP(name) ",{'type_key':'Op','repr_str':'" name "'}"
+#define SAVED(root, nodes, tensors) \
+    "{'root':" root ",'nodes':[{'type_key':''}" nodes "],'b64ndarrays':[" tensors \
+    "],'attrs':{'tvm_version':'0.8.0'}}"
+/* Nodes 1 to 7: x, a Tensor[(2), float32], and a list of it. */
+#define X \
+    NODE("relay.Var", "'vid':'2','type_annotation':'3'") \
+    NODE("relay.Id", "'name_hint':'x'") \
+    NODE("relay.TensorType", "'dtype':'float32','shape':'4'") LIST("5") INT("2") LIST("1") INT("1")
+#define FUNCTION(body) NODE("relay.Function", "'params':'6','body':'" body "','ret_type':'0','attrs':'0'")
+/* Node 8 is the function; module: a map of names to functions, node 9 and on. */
+#define MODULE \
+    NODE("IRModule", "'functions':'10'") \
+    ",{'type_key':'Map','data':[11,8]}" NODE("GlobalVar", "'name_hint':'main'")
+
+static const struct {
+    const char *text, *want[2];
+} cases[] = {
+    {SAVED("9", X FUNCTION("12") MODULE NODE("relay.Call", "'op':'13','args':'6','attrs':'0'") OP("nn.relu"),
+           ""),
+     {"def @main(%x: Tensor[(2), float32]) -> Tensor[(2), float32]", "nn.relu(%x)"}},
+    /* shared, a constant, an attribute that is a number, and one that is a list */
+    {SAVED("8",
+           X FUNCTION("9") NODE("relay.Call", "'op':'10','args':'11','attrs':'0'") OP("add") LIST("12,12")
+               NODE("relay.Call", "'op':'13','args':'14','attrs':'0'") OP("multiply") LIST("15,16") NODE(
+                   "relay.Call", "'op':'17','args':'6','attrs':'18'") NODE("relay.Constant", "'data':'0'")
+                   OP("nn.softmax") NODE("relay.attrs.SoftmaxAttrs", "'axis':'0'"),
+           "'" TENSOR "'"),
+     {"%0 = nn.softmax(%x, axis=0);\n  %1 = multiply(%0, meta[relay.Constant][0]", "add(%1, %1)"}},
+    {SAVED("8",
+           X FUNCTION("9") NODE("relay.Call", "'op':'10','args':'6','attrs':'11'") OP("reshape")
+               NODE("relay.attrs.ReshapeAttrs", "'newshape':'12','allowzero':'0'") LIST("7,5"),
+           ""),
+     {"reshape(%x, newshape=[1, 2])"}},
+    /* a text with the constants of its metadata */
+    {"#[version = '0.0.5']\ndef @main(%x: Tensor[(2), float32]) {\n  add(%x, meta[relay.Constant][0] /* "
+     "ty=Tensor[(2), "
+     "float32] "
+     "*/)\n}\n#[metadata]\n{'root':1,'nodes':[{'type_key':''},{'type_key':'Map','keys':['relay.Constant'],"
+     "'data':[2]},{'type_key':'Array','data':[3]},{'type_key':'relay.Constant','attrs':{'data':'0'}}],'"
+     "b64ndarrays':"
+     "['" TENSOR "']}",
+     {"add(%x, meta[relay.Constant][0]", NULL}},
+    /* wrong */
+    {SAVED("99", X, ""), {"its root is no node [tvm-E001]"}},
+    {SAVED("7", X, ""), {"it is neither a Relay module nor a function [tvm-E001]"}},
+    {SAVED("8", X FUNCTION("9") NODE("relay.Constant", "'data':'0'"), "'AAAA'"),
+     {"a tensor does not begin as TVM's tensors do [tvm-E001]"}},
+    {SAVED("8", X FUNCTION("9") NODE("relay.Constant", "'data':'3'"), ""),
+     {"a tensor is named that is not there"}},
+    {SAVED("8", X FUNCTION("9") NODE("relay.Call", "'op':'10','args':'11'") OP("nn.relu") LIST("9"), ""),
+     {"an expression is its own operand [tvm-E001]"}},
+    {SAVED("8", X FUNCTION("8"), ""), {"functions and branches are nested too deep [tvm-E001]"}},
+    {SAVED("8", X FUNCTION("9") NODE("relay.Match", ""), ""),
+     {"an expression is of a kind that is not supported"}},
+};
+
+static const char *read_text(model *m, const char *text)
+{
+    char *copy = tn_arena_strdup(&m->arena, text);
+    for (char *at = copy; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    m->file = (tn_file){(const uint8_t *)copy, strlen(copy), 0};
+    return model_import(m, "a.json", &m->file, NULL) == TN_OK ? model_text(m) : model_errors(m);
+}
+
+static void modules_are_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        model m;
+        model_init(&m);
+        const char *said = read_text(&m, cases[i].text);
+        for (int k = 0; k < 2 && cases[i].want[k]; k++)
+            if (!strstr(said, cases[i].want[k]))
+                fail_msg("case %zu: no \"%s\" in\n%s", i, cases[i].want[k], said);
+        model_deinit(&m);
+    }
+}
+
+/* Branches that share what they compute are written once for each, so a small file can mean a very long text. */
+static void texts_have_an_end(void **state)
+{
+    enum { LEVELS = 60 };
+    tn_buf text = {0};
+    model m;
+    (void)state;
+    tn_buf_str(&text,
+               "{'root':8,'nodes':[{'type_key':''}" X FUNCTION("10") NODE("relay.Constant", "'data':'0'"));
+    for (int i = 0; i < LEVELS; i++)
+        tn_buf_printf(&text, NODE("relay.If", "'cond':'1','true_branch':'%d','false_branch':'%d'"),
+                      i + 1 < LEVELS ? 11 + i : 1, i + 1 < LEVELS ? 11 + i : 1);
+    tn_buf_str(&text, "],'b64ndarrays':[]}");
+    model_init(&m);
+    assert_non_null(strstr(read_text(&m, tn_buf_cstr(&text)), "it is too large"));
+    model_deinit(&m);
+    tn_buf_deinit(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(modules_are_read),
+        cmocka_unit_test(texts_have_an_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
