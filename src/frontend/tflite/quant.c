@@ -115,7 +115,9 @@ tn_value tfl_activate(imp_node *c, tn_value v, int64_t function)
 
 static int64_t on_grid(const tfl_tensor *t, float real)
 {
-    return t->zero[0] + (int64_t)roundf(real / t->scale[0]);
+    const float far = 1e12f; /* beyond any integer of 32 bits, zero points included */
+    float q = roundf(real / t->scale[0]);
+    return t->zero[0] + (int64_t)(q < -far ? -far : q > far ? far : q);
 }
 
 static void range_of(imp_node *c, const tfl_tensor *t, int64_t function, int64_t *least, int64_t *most)
