@@ -79,6 +79,7 @@ static void faults_are_said(void **state)
         {"{\"class_name\": ", "keras-E017", "is no valid JSON"},
         {ONE(", 4", "ReLU", ", \"leak\": 0.5"), "keras-E018",
          "leak of the layer's configuration is not known"},
+        {ONE(", 4", "BatchNormalization", ", \"mode\": 1"), "keras-E005", "only mode 0"},
         {ONE(", 4", "Dropout", ", \"rate\": 0.5, \"dtype\": \"int8_from_float32\""), "keras-E005",
          "quantised layers"},
         {ONE(", 3", "IntegerLookup", ", \"num_oov_indices\": 1"), "keras-E006",

@@ -120,6 +120,7 @@ static const struct {
     {ONE("clip", "'a_min':'low'"), {"attribute a_min is \"low\", but must be a number [mxnet-E004]"}},
     {ONE("clip", "'a_mean':'1'"), {"attribute a_mean is not supported for version 0", "[mxnet-E004]"}},
     {ONE("Pooling", "'kernel':'(2, 2, 2)'"), {"kernel has 3 entries, but the data has 2", "[mxnet-E004]"}},
+    {ONE("Dropout", "'mode':'always'"), {"attribute mode must be training", "[mxnet-E004]"}},
     {ONE("elemwise_add", ""), {"operand 1 is missing; the model is damaged [mxnet-E005]"}},
     {"{'nodes':[{'op':'null','name':'x','inputs':[]},{'op':'relu','name':'y','inputs':[[0,0]]}],'heads':[[1,"
      "0]]}",

@@ -6,13 +6,14 @@
 /* Along one axis, which old versions wrote as a list. */
 static void batch_norm(imp_node *c)
 {
+    if (keras_int(c, "mode", 0) != 0) /* of Keras 1: those of the batch or the row, in inference too */
+        imp_refuse(c, IMP_BAD_VALUE, "only mode 0, by the averages that were learned, is supported");
     tn_value x = keras_in(c, 0), gamma = keras_optional(c, "gamma"), beta = keras_optional(c, "beta");
     tn_value mean = keras_variable_of(c, "moving_mean"), variance = keras_variable_of(c, "moving_variance");
     tn_batch_norm_attr a = {
         .epsilon = keras_real(c, "epsilon", 1e-3), .center = beta.def, .scale = gamma.def};
     keras_ignore(c, "center");
     keras_ignore(c, "scale");
-    keras_ignore(c, "mode");
     a.axis = c->bad ? 0 : imp_axis(c, keras_int(c, "axis", -1), imp_rank(x));
     tn_value in[] = {x, gamma.def ? gamma : variance, beta.def ? beta : mean, mean, variance};
     keras_out(c, imp_call(c, &tn_op_nn_batch_norm, &a, 5, in));

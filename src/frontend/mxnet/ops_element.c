@@ -23,8 +23,10 @@ static void unary(imp_node *c) { imp_out(c, 0, mx_unary(c, c->row->relay, imp_in
 
 static void identity(imp_node *c)
 {
+    static const char *const modes[] = {"training", "always", NULL};
     imp_attr_ignore(c, "p"); /* Dropout, which does nothing in inference */
-    imp_attr_ignore(c, "mode");
+    if (mx_choice(c, "mode", 0, modes) != 0)
+        imp_refuse(c, IMP_BAD_VALUE, "attribute mode must be training: no random numbers are made");
     imp_attr_ignore(c, "axes");
     imp_attr_ignore(c, "grad_scale");
     imp_attr_ignore(c, "normalization");

@@ -104,7 +104,8 @@ static void conv(imp_node *c)
     tn_value x = imp_in(c, 0), filter = imp_in(c, 1);
     bool last = tf_is_last(c);
     imp_attr_ignore(c, "use_cudnn_on_gpu");
-    imp_attr_ignore(c, "batch_dims");
+    if (imp_attr_int(c, "batch_dims", 1) != 1)
+        imp_refuse(c, IMP_BAD_VALUE, "attribute batch_dims must be 1");
     if (!imp_window_init(c, x, last, &w) || !is_filter(c, filter, &w))
         return;
     int64_t groups = groups_of(c, x, filter, &w);

@@ -86,7 +86,8 @@ static void gather_variable(imp_node *c)
     tf_resource *r = tf_resource_in(c, 0, TF_VARIABLE, "variable");
     tn_value at = imp_in(c, 1);
     imp_attr_ignore(c, "validate_indices");
-    imp_attr_ignore(c, "batch_dims");
+    if (imp_attr_int(c, "batch_dims", 0) != 0)
+        imp_refuse(c, IMP_BAD_VALUE, "attribute batch_dims must be 0");
     tn_value v = r ? value_of(c, r) : (tn_value){0};
     imp_out(c, 0, c->bad ? v : imp_take(c, v, at, 0));
 }
