@@ -8,7 +8,9 @@
  *     custom NAME : OPERANDS -> RESULTS
  *     in NAMES
  *     out NAMES
+ *     about NAME AUTHOR             metadata of the model, in the first graph
  *     graph                         what follows is the next graph
+ *     signature KEY GRAPH NAME=TENSOR... -> NAME=TENSOR...    after its graph
  *
  * Offsets of a FlatBuffer point forwards, so a table is written before what it names, and its offsets are set later. */
 #include "base/buf.h"
@@ -36,6 +38,9 @@ typedef struct tfl_text_graph {
     tfl_text_tensor tensor[TFL_MAX];
     tfl_text_op op[TFL_MAX];
     int in[TFL_MAX], out[TFL_MAX], n_tensor, n_op, n_in, n_out;
+    char signature[40], map[TFL_MAX][96]; /* inputs, then outputs: NAME=TENSOR */
+    int n_map[2];
+    char about[2][40]; /* the model's name and author; empty: no metadata */
 } tfl_text_graph;
 
 /* ---- bytes ---- */
@@ -158,9 +163,10 @@ static inline int tfl_type_of(const char *name, int *out_bytes)
     static const struct {
         const char *name;
         int type, bytes;
-    } rows[] = {{"float32", 0, 4}, {"float16", 1, 2},  {"int32", 2, 4}, {"uint8", 3, 1},
-                {"int64", 4, 8},   {"string", 5, 1},   {"bool", 6, 1},  {"int16", 7, 2},
-                {"int8", 9, 1},    {"float64", 10, 8}, {"int4", 17, 1}, {"complex64", 8, 8}};
+    } rows[] = {{"float32", 0, 4},  {"float16", 1, 2},  {"int32", 2, 4}, {"uint8", 3, 1},
+                {"int64", 4, 8},    {"string", 5, 1},   {"bool", 6, 1},  {"int16", 7, 2},
+                {"int8", 9, 1},     {"float64", 10, 8}, {"int4", 17, 1}, {"complex64", 8, 8},
+                {"resource", 13, 4}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0) {
             *out_bytes = rows[i].bytes;
@@ -235,6 +241,10 @@ static inline void tfl_write_options(tn_buf *b, size_t op, const tfl_text_op *o)
                    {"RELU", 12, 0},
                    {"STRIDED_SLICE", 32, 0},
                    {"RESIZE_BILINEAR", 15, 0},
+                   {"RNN", 7, 0},
+                   {"CALL_ONCE", 103, 0},
+                   {"VAR_HANDLE", 111, 0},
+                   {"HASHTABLE", 107, 0},
                    {"STABLEHLO_SLICE", 3, 2},
                    {"STABLEHLO_REDUCE", 6, 2},
                    {"STABLEHLO_CASE", 23, 2},
@@ -262,6 +272,8 @@ static inline void tfl_write_options(tn_buf *b, size_t op, const tfl_text_op *o)
             }
         if (strncmp(kind, "LIST", 4) == 0)
             tfl_numbers(b, t, (uint32_t)slot, value + 1, strcmp(kind, "LIST_I64") == 0 ? 8 : 4, false);
+        else if (strcmp(kind, "TEXT") == 0)
+            tfl_name(b, t, (uint32_t)slot, value + 1);
         else if (strcmp(kind, "F32") == 0)
             tfl_real_number(b, t, (uint32_t)slot, strtof(value + 1, NULL));
         else
@@ -356,6 +368,18 @@ static inline void tfl_read_op(tfl_text_graph *g, int n, char *const word[])
             tfl_copy(o->out[o->n_out++], 40, word[i], strlen(word[i]));
 }
 
+static inline void tfl_read_signature(tfl_text_graph *g, int n, char *const word[])
+{
+    int side = 0;
+    tfl_copy(g->signature, sizeof g->signature, word[1], strlen(word[1]));
+    for (int i = 3; i < n; i++)
+        if (strcmp(word[i], "->") == 0)
+            side = 1;
+        else
+            tfl_copy(g->map[g->n_map[0] + g->n_map[side] * side], 96, word[i], strlen(word[i])),
+                g->n_map[side]++;
+}
+
 static inline int tfl_read_text(const char *text, tfl_text_graph graph[])
 {
     tfl_text_graph *g = graph;
@@ -372,6 +396,11 @@ static inline int tfl_read_text(const char *text, tfl_text_graph graph[])
             tfl_read_tensor(g, n, word);
         else if (strcmp(word[0], "op") == 0 || strcmp(word[0], "custom") == 0)
             tfl_read_op(g, n, word);
+        else if (strcmp(word[0], "about") == 0)
+            for (int i = 0; i < 2; i++)
+                tfl_copy(g->about[i], sizeof g->about[i], word[i + 1], strlen(word[i + 1]));
+        else if (strcmp(word[0], "signature") == 0)
+            tfl_read_signature(g, n, word);
         else if (strcmp(word[0], "graph") == 0)
             memset(++g, 0, sizeof *g);
         for (int i = 1; i < n && strcmp(word[0], "in") == 0; i++)
@@ -413,12 +442,40 @@ static inline void tfl_write_codes(tn_buf *b, size_t root, int n_graph, const tf
         }
 }
 
+/* A FlatBuffer of its own: the name in slot 0, the author in slot 4. */
+static inline void tfl_write_about(tn_buf *b, size_t table, const tfl_text_graph *g)
+{
+    tn_buf inner = {0};
+    tfl_put(&inner, 0, 4);
+    tn_buf_str(&inner, "M001");
+    size_t root = tfl_table(&inner, 0, 7);
+    tfl_name(&inner, root, 0, g->about[0]);
+    tfl_name(&inner, root, 4, g->about[1]);
+    tfl_here(b, tfl_field(b, table, 0));
+    tfl_put(b, inner.n, 4);
+    for (size_t i = 0; i < inner.n; i++)
+        tn_buf_char(b, inner.at[i]);
+    tn_buf_deinit(&inner);
+}
+
+static inline void tfl_write_metadata(tn_buf *b, size_t root, int buffer)
+{
+    size_t list = tfl_offsets(b, root, 6, 1), t = tfl_table(b, list, 2);
+    tfl_number(b, t, 1, buffer);
+    tfl_name(b, t, 0, "TFLITE_METADATA");
+}
+
 static inline void tfl_write_buffers(tn_buf *b, size_t root, int n_graph, const tfl_text_graph graph[])
 {
     int n = 1, bytes;
     for (int i = 0; i < n_graph; i++)
         n += graph[i].n_tensor;
-    size_t list = tfl_offsets(b, root, 4, n);
+    bool about = graph[0].about[0][0] != 0;
+    size_t list = tfl_offsets(b, root, 4, n + about);
+    if (about) {
+        tfl_write_about(b, tfl_table(b, list + 4 * (size_t)n, 3), &graph[0]);
+        tfl_write_metadata(b, root, n);
+    }
     (void)tfl_table(b, list, 3);
     for (int i = 0; i < n_graph; i++)
         for (int k = 0; k < graph[i].n_tensor; k++) {
@@ -435,6 +492,37 @@ static inline void tfl_write_buffers(tn_buf *b, size_t root, int n_graph, const 
         }
 }
 
+static inline void tfl_write_maps(tn_buf *b, size_t signature, const tfl_text_graph *g, int side)
+{
+    size_t list = tfl_offsets(b, signature, (uint32_t)side, g->n_map[side]);
+    for (int i = 0; i < g->n_map[side]; i++, list += 4) {
+        const char *map = g->map[i + side * g->n_map[0]], *is = strchr(map, '=');
+        char name[96];
+        tfl_copy(name, sizeof name, map, (size_t)(is - map));
+        size_t t = tfl_table(b, list, 2);
+        tfl_number(b, t, 1, tfl_find(g, is + 1));
+        tfl_name(b, t, 0, name);
+    }
+}
+
+static inline void tfl_write_signatures(tn_buf *b, size_t root, int n, const tfl_text_graph graph[])
+{
+    int count = 0;
+    for (int i = 0; i < n; i++)
+        count += graph[i].signature[0] != 0;
+    size_t list = tfl_offsets(b, root, 7, count);
+    for (int i = 0; i < n; i++) {
+        if (!graph[i].signature[0])
+            continue;
+        size_t t = tfl_table(b, list, 5);
+        list += 4;
+        tfl_number(b, t, 4, i);
+        tfl_name(b, t, 2, graph[i].signature);
+        for (int side = 0; side < 2; side++)
+            tfl_write_maps(b, t, &graph[i], side);
+    }
+}
+
 static inline tn_buf tfl_write(const char *text)
 {
     tn_buf b = {0};
@@ -449,6 +537,7 @@ static inline tn_buf tfl_write(const char *text)
     for (int i = 0; i < n; i++)
         tfl_write_graph(&b, list + 4 * (size_t)i, &graph[i], &code, &buffer);
     tfl_write_buffers(&b, root, n, graph);
+    tfl_write_signatures(&b, root, n, graph);
     tfl_put(&b, 0, 8);
     free(graph);
     return b;

@@ -235,6 +235,126 @@ static void cases_are_other_graphs(void **state)
     expect(text, (const int32_t[]){7}, 4, 1, (const double[]){5});
 }
 
+/* ---- signatures ---- */
+
+/* Two graphs of one operator; the first one's names are TensorFlow's. */
+static const char signatures[] =
+    "tensor serving_default_x:0 float32 1\ntensor StatefulPartitionedCall:0 float32 1\n"
+    "op NEG : serving_default_x:0 -> StatefulPartitionedCall:0\n"
+    "in serving_default_x:0\nout StatefulPartitionedCall:0\n"
+    "signature minus 0 in=serving_default_x:0 -> out=StatefulPartitionedCall:0\n"
+    "graph\ntensor a float32 1\ntensor b float32 1\nop ABS : a -> b\nin a\nout b\n"
+    "signature size 1 value=a -> result=b\n";
+
+static void signatures_name_and_choose(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *signature, *op, *in, *out;
+    } rows[] = {{NULL, "negative", "in", "out"},
+                {"minus", "negative", "in", "out"},
+                {"size", "abs", "value", "result"}};
+    for (size_t i = 0; i < 3; i++) {
+        model m;
+        tn_buf file, text = {0};
+        tn_import_options o = {.signature = rows[i].signature};
+        if (import_text(&m, signatures, &file, &o) != TN_OK)
+            fail_msg("%s", model_errors(&m));
+        tn_relay_print(&m.g, &text);
+        assert_non_null(strstr(tn_buf_cstr(&text), rows[i].op));
+        assert_string_equal(m.g.func->body->param[0]->name, rows[i].in);
+        assert_string_equal(m.g.result_name[0], rows[i].out);
+        tn_buf_deinit(&text);
+        model_deinit(&m);
+        tn_buf_deinit(&file);
+    }
+}
+
+static void models_say_who_made_them(void **state)
+{
+    (void)state;
+    static const char *const want[][2] = {{"name", "Detector"}, {"author", "Somebody"}};
+    model m;
+    tn_buf file;
+    assert_int_equal(import_text(&m,
+                                 "tensor x float32 1\ntensor y float32 1\nop ABS : x -> y\n" ARGS
+                                 "about Detector Somebody\n",
+                                 &file, NULL),
+                     TN_OK);
+    assert_int_equal(m.g.metadata.n, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(m.g.metadata.at[i].key, want[i][0]);
+        assert_string_equal(m.g.metadata.at[i].value, want[i][1]);
+    }
+    model_deinit(&m);
+    tn_buf_deinit(&file);
+}
+
+/* ---- states ---- */
+
+/* Runs a model of one float32 input, one output and one state of the same type, both as operands and results. */
+static void run_state(const char *text, float x, float state, float want, float left)
+{
+    model m;
+    tn_buf file;
+    tn_tensor_value in[2], out[2];
+    float data[2] = {x, state};
+    memset(out, 0, sizeof out);
+    if (import_text(&m, text, &file, NULL) != TN_OK)
+        fail_msg("%s", model_errors(&m));
+    assert_int_equal(m.g.state.n, 1);
+    for (int i = 0; i < 2; i++) {
+        const tn_type *t = m.g.func->body->param[i]->type[0];
+        in[i] = (tn_tensor_value){
+            .dtype = TN_F32, .ndim = t->n, .dim = {1, 1}, .at = &data[i], .n = 4, .borrowed = true};
+    }
+    if (tn_relay_run(&m.g, 2, in, 2, out, tn_eval_interp, NULL) != TN_OK)
+        fail_msg("%s", model_errors(&m));
+    assert_float_equal(*(const float *)out[0].at, want, 1e-6);
+    assert_float_equal(*(const float *)out[1].at, left, 1e-6);
+    for (int i = 0; i < 2; i++)
+        tn_tensor_value_deinit(&out[i]);
+    model_deinit(&m);
+    tn_buf_deinit(&file);
+}
+
+#define RNN \
+    "tensor x float32 1,1\ntensor w float32 1,1 data=2\ntensor r float32 1,1 data=3\ntensor b float32 1 " \
+    "data=1\n" \
+    "tensor h float32 1,1 variable\ntensor y float32 1,1\nop RNN : x w r b h -> y\n"
+
+static void variable_tensors_are_states(void **state)
+{
+    (void)state;
+    run_state(RNN ARGS, 4, 0, 2 * 4 + 1, 2 * 4 + 1);
+    run_state(RNN ARGS, 4, 5, 2 * 4 + 3 * 5 + 1, 2 * 4 + 3 * 5 + 1);
+}
+
+#define VARIABLE "op VAR_HANDLE shared_name=v : -> h\n"
+#define COUNTER \
+    "tensor x float32 scalar\ntensor h resource scalar\ntensor v float32 scalar\ntensor y float32 scalar\n" \
+    "op CALL_ONCE init_subgraph_index=1 : ->\n" VARIABLE \
+    "op READ_VARIABLE : h -> v\nop ADD : v x -> y\nop ASSIGN_VARIABLE : h y ->\n" ARGS
+#define FIRST(data) \
+    "graph\ntensor h resource scalar\ntensor k float32 scalar" data "\n" VARIABLE \
+    "op ASSIGN_VARIABLE : h k " \
+    "->\n"
+
+static void variables_behind_handles_are_states(void **state)
+{
+    (void)state;
+    model m;
+    tn_buf file, text = {0};
+    run_state(COUNTER FIRST(" data=5"), 4, 7, 11, 11);
+    assert_int_equal(import_text(&m, COUNTER FIRST(" data=5"), &file, NULL), TN_OK);
+    tn_relay_print(&m.g, &text);
+    assert_non_null(strstr(tn_buf_cstr(&text), "#[state = [\"v\", \"v\", \"state0\"]]"));
+    assert_non_null(strstr(tn_buf_cstr(&text), "5f"));
+    tn_buf_deinit(&text);
+    model_deinit(&m);
+    tn_buf_deinit(&file);
+}
+
 /* ---- what is refused ---- */
 
 typedef struct refusal {
@@ -257,16 +377,27 @@ static const refusal refusals[] = {
     {"tflite-E009", X Y "op WHILE cond_subgraph_index=3 body_subgraph_index=4 : x -> y\n" ARGS},
     {"tflite-E009", "tensor x bool 1\n" Y "op IF then_subgraph_index=0 : x -> y\n" ARGS},
     {"tflite-E010", X Y "tensor k float32 3 data=1,2\nop ADD : x k -> y\n" ARGS},
-    {"tflite-E010", X Y "tensor k string 1 data=1\nop ADD : x k -> y\n" ARGS},
+    {"tflite-E010", X Y "tensor k string 1 data=1\nop RESHAPE : k - -> y\n" ARGS},
+    {"tflite-E010", "tensor x string 1\n" Y "op RELU : x -> y\n" ARGS},
+    {"tflite-E063", "tensor x int64 1\ntensor h resource scalar\ntensor k int64 1 data=1\ntensor y int64 1\n"
+                    "op HASHTABLE table_id=1 : -> h\nop HASHTABLE_FIND : h x k -> y\n" ARGS},
+    {"tflite-E009", "tensor x int64 1\ntensor h resource scalar\ntensor y int64 1\n"
+                    "op HASHTABLE table_id=1 : -> h\nop HASHTABLE_IMPORT : h x x ->\nop ABS : x -> y\n" ARGS},
     {"tflite-E013", X Y "tensor z float32 1\nop ADD : x z -> y\n" ARGS},
     {"tflite-E014", X Y "op RELU : x -> y\nop RELU : x -> y\n" ARGS},
-    {"tflite-E015", "tensor x string 1\n" Y "op RELU : x -> y\n" ARGS},
+    {"tflite-E015", "tensor x complex64 1\n" Y "op RELU : x -> y\n" ARGS},
     {"tflite-E016", X Y "tensor s int32 2\nop TRANSPOSE : x s -> y\nin x s\nout y\n"},
     {"tflite-E017", X Y "op ADD : x -> y\n" ARGS},
     {"tflite-E017", X Y "op RELU : x x -> y\n" ARGS},
     {"tflite-E020", X Y "tensor z float32 1,2\nop RELU : x -> z y\n" ARGS},
     {"tflite-E022", X Y "tensor w float32 1,1 data=1\nop CONV_2D stride_w=1 stride_h=1 : x w - -> y\n" ARGS},
     {"tflite-E009", REDUCE JOIN("op STABLEHLO_DIVIDE")},
+    {"tflite-E061",
+     "tensor h resource scalar\ntensor y float32 scalar\n" VARIABLE "op READ_VARIABLE : h -> y\nout y\n"},
+    {"tflite-E062", COUNTER "graph\ntensor h resource scalar\ntensor n int32 1 data=1\ntensor s float32 1\n"
+                            "op RANDOM_UNIFORM : n -> s\n" VARIABLE "op ASSIGN_VARIABLE : h s ->\n"},
+    {"tflite-E017", COUNTER FIRST(" data=1") "op ASSIGN_VARIABLE : k k ->\n"},
+    {"tflite-E017", "tensor x float32 1,1\ntensor y float32 1,1\nop RNN : x x x x - -> y\n" ARGS},
     {"tflite-E009", X Y "op STABLEHLO_SLICE start_indices=0 limit_indices=1 strides=1 : x -> y\n" ARGS},
     {"tflite-E010", "tensor x int8 2 scale=1\ntensor y int8 2 scale=1\nop STABLEHLO_ADD : x x -> y\n" ARGS},
     {"tflite-E010", "tensor x float32 4,4\ntensor n int32 2 data=4,4\ntensor y complex64 4,3\n"
@@ -322,6 +453,7 @@ static void wrong_shapes_are_refused(void **state)
     refuse(&(refusal){"tflite-E018", text}, &(tn_import_options){.shape = &other, .n_shape = 1});
     refuse(&(refusal){"tflite-E019", text}, &(tn_import_options){.shape = &rank, .n_shape = 1});
     refuse(&(refusal){"tflite-E060", text}, &(tn_import_options){.shape = &open, .n_shape = 1});
+    refuse(&(refusal){"tflite-E013", text}, &(tn_import_options){.signature = "none"});
 }
 
 /* 33 inputs of 8 open dimensions each; more errors than anybody reads; a chain of operators that all give one tensor of
@@ -386,6 +518,10 @@ int main(void)
         cmocka_unit_test(reductions_name_a_graph),
         cmocka_unit_test(cases_are_other_graphs),
         cmocka_unit_test(random_numbers_are_told_of),
+        cmocka_unit_test(signatures_name_and_choose),
+        cmocka_unit_test(models_say_who_made_them),
+        cmocka_unit_test(variable_tensors_are_states),
+        cmocka_unit_test(variables_behind_handles_are_states),
         cmocka_unit_test(wrong_models_are_refused),
         cmocka_unit_test(wrong_shapes_are_refused),
         cmocka_unit_test(too_much_is_refused),

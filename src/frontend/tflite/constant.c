@@ -163,6 +163,12 @@ tn_node *tfl_constant(tfl_import *o, const tfl_tensor *t, const tn_loc *loc)
         return imp_refuse_tensor(
             im, loc, name,
             tn_arena_printf(&im->scratch, "tensors of type %d of the schema are not supported", t->type));
+    if (t->type == TFL_STRING) {
+        tn_node *n = t->sparsity.buf ? NULL : tfl_text_constant(o, t, data, loc);
+        return n ? n
+                 : imp_refuse_tensor(im, loc, name,
+                                     "its texts lie outside of its data; the model is damaged");
+    }
     if (!imp_measure(im, name, t->n, t->shape, t->dtype, loc, &count, &bytes))
         return NULL;
     if (t->sparsity.buf)

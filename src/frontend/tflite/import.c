@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MODEL_DESCRIPTION = 3, MODEL_METADATA = 6, MODEL_SIGNATURES = 7 };
 enum {
     OP_CODE,
     OP_INPUTS,
@@ -123,6 +122,17 @@ static const int32_t *tensors_of(tfl_import *o, const tfl_graph *g, const tn_fla
     return at;
 }
 
+/* Names of operands; variable tensors are none: they are states. */
+static const tn_bytes *operands_of(tfl_import *o, const tfl_graph *g, uint32_t n, const int32_t at[])
+{
+    tn_bytes *name = TN_NEW_N(&o->im.scratch, tn_bytes, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const tfl_tensor *t = at[i] < 0 ? NULL : &g->tensor[at[i]];
+        name[i] = !t || (t->variable && !tfl_is_constant(o, t)) ? (tn_bytes){0} : t->name;
+    }
+    return name;
+}
+
 static const tn_bytes *names_of(tfl_import *o, const tfl_graph *g, uint32_t n, const int32_t at[])
 {
     tn_bytes *name = TN_NEW_N(&o->im.scratch, tn_bytes, n);
@@ -158,7 +168,7 @@ static bool read_node(tfl_import *o, const tfl_graph *g, uint32_t number, imp_no
     }
     const tfl_code *k = &o->code[code];
     *out = (imp_node){.version = k->version, .n_in = t->n_in, .n_out = t->n_out, .origin = t};
-    out->in_name = names_of(o, g, t->n_in, t->in);
+    out->in_name = operands_of(o, g, t->n_in, t->in);
     out->out_name = names_of(o, g, t->n_out, t->out);
     tn_flat_vector custom = tn_flat_list(&t->op, OP_CUSTOM_OPTIONS, 1);
     out->attr = k->custom ? tfl_read_flex(o, tn_flat_bytes(&custom, 1), &out->n_attr)
@@ -260,23 +270,14 @@ static tn_status set_results(tfl_import *o, const tfl_graph *g)
     return imp_set_results(&o->im, g->n_out, names_of(o, g, g->n_out, g->out));
 }
 
-static void read_metadata(tfl_import *o)
-{
-    tn_ctx *ctx = o->im.g->ctx;
-    tn_bytes text = tn_flat_text(&o->model, MODEL_DESCRIPTION);
-    if (text.n)
-        tn_vec_push(&o->im.g->metadata,
-                    ((tn_metadata){tn_intern(ctx, "description"), imp_text(&o->im, text)}));
-}
-
 static tn_status import(tfl_import *o, const tn_file *file)
 {
     TN_TRY(tfl_read_model(o, file));
-    read_metadata(o);
     imp_start(&o->im);
-    const tfl_graph *g = tfl_read_graph(o, 0);
+    const tfl_graph *g = tfl_read_main(o);
     if (!g)
         return TN_FAIL;
+    tfl_read_metadata(o, g);
     tn_status inputs = add_inputs(o, g);
     o->im.had_errors = o->im.g->ctx->n_error;
     tn_status nodes = tfl_convert_graph(o, g);
@@ -294,5 +295,9 @@ tn_status tn_import_tflite(tn_graph *g, const char *path, const tn_file *file,
     imp_open(&o.im, &tfl_format, g, path, file, options);
     tn_status s = import(&o, file);
     imp_close(&o.im);
+    tn_vec_deinit(&o.kept);
+    tn_vec_deinit(&o.tables);
+    tn_map_deinit(&o.handles);
+    tn_map_deinit(&o.table_handles);
     return s;
 }

@@ -104,11 +104,11 @@ tn_bytes tfl_buffer(tfl_import *o, uint32_t i)
 /* By TensorType; bits 0: not supported. Packed 4-bit integers are read as int8. */
 static bool dtype_of(int type, tn_dtype *out)
 {
-    static const tn_dtype rows[] = {{TN_FLOAT, 32, 1}, {TN_FLOAT, 16, 1}, {TN_INT, 32, 1},   {TN_UINT, 8, 1},
-                                    {TN_INT, 64, 1},   {0, 0, 0},         {TN_BOOL, 8, 1},   {TN_INT, 16, 1},
-                                    {0, 0, 0},         {TN_INT, 8, 1},    {TN_FLOAT, 64, 1}, {0, 0, 0},
-                                    {TN_UINT, 64, 1},  {0, 0, 0},         {0, 0, 0},         {TN_UINT, 32, 1},
-                                    {TN_UINT, 16, 1},  {TN_INT, 8, 1},    {TN_BFLOAT, 16, 1}};
+    static const tn_dtype rows[] = {
+        {TN_FLOAT, 32, 1},  {TN_FLOAT, 16, 1}, {TN_INT, 32, 1},  {TN_UINT, 8, 1},   {TN_INT, 64, 1},
+        {TN_STRING, 64, 1}, {TN_BOOL, 8, 1},   {TN_INT, 16, 1},  {0, 0, 0},         {TN_INT, 8, 1},
+        {TN_FLOAT, 64, 1},  {0, 0, 0},         {TN_UINT, 64, 1}, {0, 0, 0},         {0, 0, 0},
+        {TN_UINT, 32, 1},   {TN_UINT, 16, 1},  {TN_INT, 8, 1},   {TN_BFLOAT, 16, 1}};
     if (type < 0 || type >= (int)(sizeof rows / sizeof *rows))
         return false;
     *out = rows[type];

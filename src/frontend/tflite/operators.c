@@ -1,6 +1,8 @@
 /* The tables of all converters, and what the shared importer must know of TFLite. */
 #include "frontend/tflite/tflite.h"
 
+#include "frontend/import/text.h"
+
 #include <string.h>
 
 static const imp_table tables[] = {
@@ -16,33 +18,64 @@ static const imp_table tables[] = {
     {NULL, tfl_rows_hlo_index},
     {NULL, tfl_rows_detection},
     {NULL, tfl_rows_flow},
+    {NULL, tfl_rows_recurrent},
+    {NULL, tfl_rows_state},
+    {NULL, tfl_rows_table},
     {"custom", tfl_rows_custom},
     {"custom", tfl_rows_post_process},
     {0},
 };
 
+static bool is_of(const imp_row *row, const imp_row table[])
+{
+    for (const imp_row *r = table; r->op; r++)
+        if (r == row)
+            return true;
+    return false;
+}
+
 /* StableHLO's operators know no scales. Complex tensors have one more dimension here, which other operators would
- * take for one of theirs. */
+ * take for one of theirs. Texts are moved, and are keys and values of tables. */
 static void check(imp_node *c)
 {
-    bool knows = false;
-    for (const imp_row *r = tfl_rows_complex; r->op; r++)
-        knows = knows || r == c->row;
-    bool plain = strncmp(c->row->op, "STABLEHLO_", 10) == 0;
-    for (uint32_t i = 0; i < imp_n_in(c) && plain; i++)
-        if (tfl_is_quantised(tfl_in(c, i)))
+    bool plain = strncmp(c->row->op, "STABLEHLO_", 10) == 0, complex = is_of(c->row, tfl_rows_complex),
+         texts = is_of(c->row, tfl_rows_table) || is_of(c->row, tfl_rows_shape);
+    for (uint32_t i = 0; i < imp_n_in(c) && !c->bad; i++) {
+        const tfl_tensor *t = tfl_in(c, i);
+        if (plain && tfl_has_scales(t))
             imp_refuse(c, IMP_BAD_TENSOR, "StableHLO's operators are not supported with quantised operands");
-    for (uint32_t i = 0; i < imp_n_in(c) && !knows; i++)
-        if (tfl_in(c, i) && tfl_in(c, i)->type == TFL_COMPLEX64)
+        if (t && t->type == TFL_COMPLEX64 && !complex)
             imp_refuse(c, IMP_BAD_TENSOR,
-                       "complex numbers are supported between RFFT2D and REAL, IMAG or "
-                       "COMPLEX_ABS only");
+                       "complex numbers are supported between RFFT2D and REAL, IMAG or COMPLEX_ABS only");
+        if (t && t->type == TFL_STRING && !texts)
+            imp_refuse(c, IMP_BAD_TENSOR, "texts are supported in hash tables and where they are moved only");
+    }
+}
+
+/* Operators that move elements move numbers of texts. Results are of the types that the model says. */
+static void convert(imp_node *c)
+{
+    bool text = false, sizes = strcmp(c->row->op, "SHAPE") == 0 || strcmp(c->row->op, "RANK") == 0;
+    for (uint32_t i = 0; i < imp_n_in(c); i++)
+        text = text || (tfl_in(c, i) && tfl_in(c, i)->type == TFL_STRING);
+    if (text && is_of(c->row, tfl_rows_shape))
+        imp_move_texts(c, sizes ? 0 : -1);
+    else
+        c->row->convert(c);
+    for (uint32_t i = 0; i < c->n_out && !c->bad; i++) {
+        const tfl_tensor *t = tfl_out(c, i);
+        if (t && t->known && c->out[i].def && !tn_dtype_eq(imp_type(c->out[i])->dtype, t->dtype))
+            imp_refuse(c, IMP_BAD_TENSOR,
+                       "result %u is of a type that the operator is not supported with here", (unsigned)i);
+    }
 }
 
 const imp_format tfl_format = {
     .version = "version",
     .tables = tables,
+    .signatures = true,
     .check = check,
+    .convert = convert,
     .id =
         {
             [IMP_NO_OUTPUTS] = "tflite-E002",    [IMP_UNKNOWN_OPERATOR] = "tflite-E004",

@@ -1,5 +1,5 @@
 /* Elementwise operators: arithmetic, comparisons, activation functions. */
-#include "frontend/tflite/quant.h"
+#include "frontend/tflite/fixed.h"
 
 #include "op/qnn/qnn.h"
 
@@ -146,8 +146,18 @@ static const struct {
                 {&tn_op_exp, exponential},
                 {&tn_op_sqrt, square_root}};
 
+static bool is_word(const tfl_tensor *t)
+{
+    return tfl_is_quantised(t) && t->dtype.bits == 16 && t->n_scale == 1;
+}
+
 static void unary(imp_node *c)
 {
+    bool sigmoid = c->row->relay == &tn_op_sigmoid;
+    if ((sigmoid || c->row->relay == &tn_op_tanh) && is_word(tfl_in(c, 0)) && is_word(tfl_out(c, 0))) {
+        tfl_by_table(c, sigmoid ? tfl_logistic_of : tfl_tanh_of);
+        return;
+    }
     if (is_byte(tfl_in(c, 0)) && is_byte(tfl_out(c, 0)))
         for (size_t i = 0; i < sizeof by_table / sizeof *by_table; i++)
             if (by_table[i].op == c->row->relay) {
@@ -300,10 +310,16 @@ static void zeros_like(imp_node *c)
 
 static void quantize(imp_node *c)
 {
-    if (tfl_is_quantised(tfl_in(c, 0)) && tfl_is_quantised(tfl_out(c, 0)))
+    const tfl_tensor *x = tfl_in(c, 0), *y = tfl_out(c, 0);
+    if (tfl_is_quantised(x) && tfl_is_quantised(y)) {
         imp_out(c, 0, regridded(c, 0));
-    else
+    } else if (tfl_is_quantised(x) && y && y->n_scale == 1 && tn_dtype_eq(y->dtype, TN_I32)) {
+        tfl_factor f = tfl_factor_of((double)x->scale[0] / (double)y->scale[0]);
+        tn_value v = tfl_scaled(c, tfl_centered(c, 0), 1, &f, 0);
+        imp_out(c, 0, tfl_with(c, &tn_op_add, v, (double)y->zero[0]));
+    } else {
         tfl_give(c, 0, tfl_real(c, 0));
+    }
 }
 
 static void dequantize(imp_node *c) { imp_out(c, 0, imp_cast(c, tfl_real(c, 0), TN_F32)); }

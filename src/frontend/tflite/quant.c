@@ -256,13 +256,18 @@ tn_value tfl_centered(imp_node *c, uint32_t i)
 void tfl_by_table(imp_node *c, int64_t (*f)(imp_node *c, int64_t x))
 {
     const tfl_tensor *x = tfl_in(c, 0), *y = tfl_out(c, 0);
-    static const int64_t n = 256;
-    int64_t least = x->dtype.code == TN_INT ? -128 : 0, low, high;
-    uint8_t *table = TN_NEW_N(c->arena, uint8_t, n);
+    bool wide = y->dtype.bits == 16;
+    int64_t n = INT64_C(1) << x->dtype.bits, least = x->dtype.code == TN_INT ? -n / 2 : 0, low, high;
+    uint16_t *table = TN_NEW_N(c->arena, uint16_t, (size_t)n);
+    uint8_t *bytes = (uint8_t *)table;
     range_of(c, y, NONE, &low, &high);
     for (int64_t i = 0; i < n; i++) {
         int64_t q = f(c, i + least);
-        table[i] = (uint8_t)(q < low ? low : q > high ? high : q);
+        q = q < low ? low : q > high ? high : q;
+        if (wide)
+            table[i] = (uint16_t)q;
+        else
+            bytes[i] = (uint8_t)q;
     }
     tn_value k = tn_val(tn_make_constant(c->g, c->im->r, NULL, y->dtype, 1, &n, table, NULL));
     tn_value at = imp_cast(c, imp_in(c, 0), TN_I32);

@@ -25,7 +25,7 @@ tn_value tfl_int(imp_node *c, int64_t v);      /* int32, rank 0 */
 tn_value tfl_with(imp_node *c, const tn_op *op, tn_value v, double k);
 /* Numbers of int32 along `axis` of data of `rank` dimensions; one: a scalar. */
 tn_value tfl_vector(imp_node *c, uint32_t n, const int32_t v[], int axis, int rank);
-/* The integers of 8 bits that f gives for those of operand 0, limited to the result's type, by a table. */
+/* The integers of at most 16 bits that f gives for those of operand 0, limited to the result's type, by a table. */
 void tfl_by_table(imp_node *c, int64_t (*f)(imp_node *c, int64_t x));
 float tfl_table_real(imp_node *c, int64_t x); /* what integer x of operand 0 stands for */
 int64_t tfl_table_give(imp_node *c, float v); /* the integer of the result that stands for v */

@@ -9,7 +9,7 @@
 #include "frontend/import/convert.h"
 #include "frontend/import/window.h"
 
-enum { TFL_COMPLEX64 = 8 }; /* of TensorType */
+enum { TFL_STRING = 5, TFL_COMPLEX64 = 8 }; /* of TensorType */
 
 typedef struct tfl_tensor {
     tn_bytes name; /* unique in its graph */
@@ -41,6 +41,9 @@ typedef struct tfl_graph {
     const char *prefix; /* of the tensors' names: of graphs inside the model */
 } tfl_graph;
 
+typedef struct tfl_kept tfl_kept;
+typedef struct tfl_table tfl_table;
+
 typedef struct tfl_import {
     imp_model im; /* first: converters get from it to here */
     tn_flatbuf buf;
@@ -48,8 +51,12 @@ typedef struct tfl_import {
     tn_flat_vector graphs, buffers;
     uint32_t n_code;
     const tfl_code *code;
-    uint32_t n_used; /* graphs converted so far, for their names */
-    bool bad_scales; /* of some tensor */
+    uint32_t n_used;         /* graphs converted so far, for their names */
+    bool bad_scales;         /* of some tensor */
+    tn_vec(tfl_kept *) kept; /* variables */
+    tn_vec(tfl_table *) tables;
+    tn_map handles, table_handles; /* nodes that stand for handles -> tfl_kept, tfl_table */
+    bool once;                     /* a graph of CALL_ONCE is being read */
 } tfl_import;
 
 typedef struct tfl_node { /* origin of an imp_node */
@@ -62,7 +69,8 @@ typedef struct tfl_node { /* origin of an imp_node */
 extern const imp_format tfl_format;
 extern const imp_row tfl_rows_custom[], tfl_rows_detection[], tfl_rows_flow[], tfl_rows_post_process[],
     tfl_rows_math[], tfl_rows_nn[], tfl_rows_shape[], tfl_rows_reduce[], tfl_rows_resize[], tfl_rows_index[],
-    tfl_rows_complex[], tfl_rows_window[], tfl_rows_stablehlo[], tfl_rows_hlo_index[];
+    tfl_rows_complex[], tfl_rows_window[], tfl_rows_stablehlo[], tfl_rows_hlo_index[], tfl_rows_recurrent[],
+    tfl_rows_state[], tfl_rows_table[];
 
 /* ---- reading (model.c) ---- */
 /* Tensors, inputs and outputs of graph i; NULL: reported. */
@@ -70,9 +78,16 @@ const tfl_graph *tfl_read_graph(tfl_import *o, uint32_t i);
 TN_WARN_UNUSED tn_status tfl_read_model(tfl_import *o, const tn_file *file);
 tn_bytes tfl_buffer(tfl_import *o, uint32_t i); /* n 0: empty, or outside (buf.damaged) */
 
+/* ---- what it says of itself (metadata.c) ---- */
+/* The graph that becomes @main: the first one, or that of the signature that the user chose. NULL: reported. */
+const tfl_graph *tfl_read_main(tfl_import *o);
+void tfl_read_metadata(tfl_import *o, const tfl_graph *main);
+
 /* ---- constants (constant.c) ---- */
 bool tfl_is_constant(tfl_import *o, const tfl_tensor *t);
 tn_node *tfl_constant(tfl_import *o, const tfl_tensor *t, const tn_loc *loc); /* NULL: reported */
+/* A tensor of texts; NULL: its data are damaged (table.c). */
+tn_node *tfl_text_constant(tfl_import *o, const tfl_tensor *t, tn_bytes data, const tn_loc *loc);
 
 /* ---- operators (import.c) ---- */
 /* The operators of a graph, in the region that is open; its inputs have been defined. */
@@ -88,6 +103,12 @@ const imp_attr *tfl_read_flex(tfl_import *o, tn_bytes data, size_t *out_n);
  * reported. */
 bool tfl_run_graph(imp_node *c, int64_t which, uint32_t n, const tn_value in[], uint32_t n_out,
                    tn_value out[]);
+
+/* ---- what a model keeps from one run to the next (state.c) ---- */
+/* Operand i, a variable tensor, as the operator finds it; n extents. */
+tn_value tfl_state(imp_node *c, uint32_t i, int n, const tn_expr *const dim[]);
+/* ... and as it leaves it. */
+void tfl_set_state(imp_node *c, uint32_t i, tn_value v);
 
 /* ---- for converters (quant.c) ---- */
 const tfl_tensor *tfl_in(const imp_node *c, uint32_t i); /* NULL: not given */
