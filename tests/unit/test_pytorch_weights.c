@@ -24,8 +24,8 @@ static tn_buf safetensors(const char *text)
     for (char name[64], shape[64]; sscanf(text, "%63s %63s", name, shape) == 2;
          text = strchr(text, '\n') + 1) {
         size_t n = 4, from = end;
-        for (const char *s = shape - 1; s; s = strchr(s + 1, ','))
-            n *= (size_t)atoi(s + 1);
+        for (const char *s = shape; s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
+            n *= (size_t)atoi(s);
         end += n;
         tn_buf_printf(&head, ", \"%s\": {\"dtype\": \"F32\", \"shape\": [%s], \"data_offsets\": [%zu, %zu]}",
                       name, shape, from, end);
