@@ -15,6 +15,8 @@ default that of build/release. A difference is the largest one of any result, di
 it may be 1e-4. Exit 77: not installed.
 """
 import argparse
+import contextlib
+import io
 import os
 import sys
 import tempfile
@@ -131,7 +133,8 @@ def through_onnx(model, x, folder, torch):
 
 def one(form, name, model, x, want, folder, torch, times):
     import tenon
-    path, options = saved(form, name, model, x, folder, torch)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        path, options = saved(form, name, model, x, folder, torch)  # torch prints graphs that it cannot export
     module = tenon.compile(path, **options)
     worst = difference(want, list(module.run([x.numpy()[0] if any(t in name for t in DETECTION) else x.numpy()])))
     text = f"{worst:.1e}"

@@ -96,6 +96,13 @@ static const struct {
      "    n, = [torch.size(x, 1)]\n    if torch.gt(n, 2):\n      y = torch.add(x, x, alpha=n)\n    else:\n"
      "      y = x\n    for i in range(2):\n      y0 = torch.neg(y)\n      y = y0\n    return y\n",
      {"multiply(%x, 3f)", "negative"}},
+    {FORWARD "    if torch.all([True, torch.gt(torch.sum([1, 2]), 2)]):\n      y = torch.relu(x)\n    else:\n"
+             "      y = x\n    return y\n",
+     {"nn.relu(%x)"}},
+    /* operators that are made of others */
+    {FORWARD "    q = torch.unsqueeze(x, 0)\n    y, p = torch._native_multi_head_attention(q, q, q, 3, 1, "
+             "torch.zeros([9, 3]), torch.zeros([9]), torch.zeros([3, 3]), torch.zeros([3]))\n    return y\n",
+     {"nn.softmax", "Tensor[(1, 2, 3), float32]"}},
     /* methods, functions, attributes; defaults and keywords */
     {"def f(x: Tensor,\n    n: int=1) -> Tensor:\n  return torch.sum(x, [n], True)\n" CLASS
      "  def g(self: __torch__.M,\n    x: Tensor) -> Tensor:\n    return __torch__.f(x, n=0, )\n"

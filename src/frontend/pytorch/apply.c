@@ -269,8 +269,9 @@ static pt_value apply(pt_import *p, tn_bytes name, const char *shown, const pt_a
 {
     pt_call *k = new_call(p, shown);
     const pt_row *r = first_row(name);
+    const pt_def *made = r ? NULL : pt_find_def(pt_library(p), name);
     if (!r)
-        return unknown(p, name);
+        return made ? pt_run_def(p, made, NULL, a) : unknown(p, name);
     for (; r->schema && row_is(r, name); r++)
         if (bind(p, r, a, k)) {
             k->row = r;

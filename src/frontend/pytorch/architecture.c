@@ -14,7 +14,7 @@ typedef struct network {
     size_t n_arg;
 } network;
 
-static const pt_source *library(tn_arena *a)
+static const pt_source *parsed(tn_arena *a)
 {
     const char *why = NULL;
     int line = 0;
@@ -24,9 +24,16 @@ static const pt_source *library(tn_arena *a)
     return s;
 }
 
+const pt_source *pt_library(pt_import *p)
+{
+    if (!p->library)
+        p->library = parsed(&p->im.scratch);
+    return p->library;
+}
+
 const char *pt_architecture_names(tn_arena *a)
 {
-    const pt_source *s = library(a);
+    const pt_source *s = parsed(a);
     tn_buf b = {0};
     for (size_t i = 0; i < s->n_class; i++)
         for (size_t k = 0; k < s->type[i]->n; k++)
@@ -152,8 +159,7 @@ tn_status pt_run_architecture(pt_import *p, pt_value weights)
     const char *name = p->im.options->architecture;
     network w = {0};
     pt_value result;
-    p->library = library(&p->im.scratch);
-    w.row = find_row(p->library, name);
+    w.row = find_row(pt_library(p), name);
     if (!w.row)
         return tn_error(p->im.g->ctx, "pytorch-E062", imp_make_loc(&p->im, NULL, NULL),
                         "the architecture \"%s\" is not known; choose from %s", name,

@@ -624,6 +624,20 @@ static bool max_of(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     return most_of(p, "prim::max", a, out);
 }
 
+static bool sum_of(pt_import *p, const pt_value *a, size_t n, pt_value *out)
+{
+    (void)n;
+    *out = pt_int(0);
+    return most_of(p, "add", a, out) || pt_is_sequence(a[0]);
+}
+
+static bool all_of(pt_import *p, const pt_value *a, size_t n, pt_value *out)
+{
+    (void)n;
+    *out = pt_bool(true);
+    return most_of(p, "__and__", a, out) || pt_is_sequence(a[0]);
+}
+
 static bool min_of(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
@@ -723,6 +737,9 @@ static const builtin builtins[] = {
     {"abs", 1, 1, abs_},
     {"prim::max", 1, 1, max_of},
     {"prim::min", 1, 1, min_of},
+    {"sum", 1, 1, sum_of},
+    {"all", 1, 1, all_of},
+    {"prim::type", 1, 1, cpu},
     {"prim::RaiseException", 1, 2, raise},
     {"warn", 1, 2, nothing},
     {"prim::device", 1, 1, cpu},

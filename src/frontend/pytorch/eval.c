@@ -104,7 +104,7 @@ static pt_value attribute(frame *f, pt_value of, tn_bytes name)
             return eval(f, k->field[i].value);
     if (pt_is_bad(of) || over(p))
         return pt_bad();
-    if (of.kind == PT_OBJECT && p->library) {
+    if (of.kind == PT_OBJECT && p->im.options && p->im.options->architecture) {
         pt_fail(p, "pytorch-E063",
                 "the file has no weights \"%s%s%s\", which %s has; it is for another network",
                 of.object->path, *of.object->path ? "." : "", imp_text(&p->im, name),
@@ -387,7 +387,7 @@ static pt_value evaluated(frame *f, const pt_expr *e)
     case PT_E_INDEX: {
         pt_value of = eval(f, e->arg[0]), at = e->n > 1 ? eval(f, e->arg[1]) : pt_none();
         p->line = e->line;
-        if (of.kind == PT_OBJECT && p->library && !over(p))
+        if (of.kind == PT_OBJECT && !over(p))
             return attribute(f, of, attribute_name(f, at));
         return over(p) || !pt_usable(p, of) || !pt_usable(p, at) ? pt_bad() : pt_item(p, of, at);
     }

@@ -245,6 +245,7 @@ bool pt_is_safetensors(tn_bytes file);
 /* The network that the user names, with these weights: a dict of tensors by their names. */
 tn_status pt_run_architecture(pt_import *p, pt_value weights);
 const char *pt_architecture_names(tn_arena *a); /* for messages */
+const pt_source *pt_library(pt_import *p);      /* their functions, and operators that are made of others */
 
 /* ---- torch.export (export.c) ---- */
 tn_status pt_import_export(pt_import *p);
