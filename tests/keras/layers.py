@@ -540,11 +540,45 @@ def pipeline(k, r, name):
     return sequential(k, k.layers.Pipeline([k.layers.RandomFlip(), k.layers.Rescaling(0.5), k.layers.CenterCrop(4, 3)]), [6, 6, 3])
 
 
-@case("RandomPicture")
+RANDOM = {
+    "AugMix": {}, "CutMix": {}, "MixUp": {}, "RandAugment": {}, "Solarization": {}, "MaxNumBoundingBoxes": {"max_number": 3},
+    "RandomFlip": {}, "RandomRotation": {"factor": 0.2}, "RandomZoom": {"height_factor": 0.1}, "RandomContrast": {"factor": 0.2},
+    "RandomTranslation": {"height_factor": 0.1, "width_factor": 0.1}, "RandomBrightness": {"factor": 0.2}, "RandomShear": {},
+    "RandomHue": {"factor": 0.2}, "RandomSaturation": {"factor": 0.3}, "RandomSharpness": {"factor": 0.3}, "RandomGrayscale": {},
+    "RandomPosterization": {"factor": 3}, "RandomColorJitter": {"brightness_factor": 0.2},
+    "RandomColorDegeneration": {"factor": 0.3}, "RandomErasing": {}, "RandomGaussianBlur": {}, "RandomInvert": {},
+    "RandomPerspective": {}, "RandomElasticTransform": {}, "RandomHeight": {"factor": 0.2}, "RandomWidth": {"factor": 0.2},
+}
+
+
+@case(*RANDOM)
 def random_picture(k, r, name):
-    layer = pick(r, k.layers.RandomFlip(), k.layers.RandomRotation(0.2), k.layers.RandomZoom(0.1), k.layers.RandomContrast(0.2),
-                 k.layers.RandomTranslation(0.1, 0.1), k.layers.RandomBrightness(0.2))
-    return sequential(k, layer, [6, 6, 3])
+    return sequential(k, getattr(k.layers, name)(**RANDOM[name]), [int(r.integers(5, 9)), int(r.integers(5, 9)), 3])
+
+
+@case("RandomCrop")
+def random_crop(k, r, name):
+    return sequential(k, k.layers.RandomCrop(int(r.integers(3, 6)), int(r.integers(3, 6))), [6, 7, 3])
+
+
+@case("LocallyConnected1D", "LocallyConnected2D")
+def locally_connected(k, r, name):
+    dims, order = int(name[-2]), channels(r)
+    layer = getattr(k.layers, name)(int(r.integers(1, 4)), int(r.integers(1, 4)), strides=pick(r, 1, 2), data_format=order,
+                                    use_bias=flag(r), activation=pick(r, None, "relu"))
+    return sequential(k, layer, image(r, dims, 2, order, none=False))
+
+
+@case("STFTSpectrogram")
+def stft_spectrogram(k, r, name):
+    layer = k.layers.STFTSpectrogram(pick(r, "log", "magnitude", "psd", "real", "imag", "angle", "stft"), 8, pick(r, None, 3),
+                                     expand_dims=flag(r), padding=pick(r, "valid", "same"))
+    return sequential(k, layer, [20, pick(r, 1, 2)])
+
+
+@case("SimpleRNNCell", "GRUCell", "LSTMCell")
+def cells(k, r, name):
+    return sequential(k, k.layers.RNN(getattr(k.layers, name)(3, use_bias=flag(r)), return_sequences=flag(r)), [4, 2])
 
 
 # ---- models ----

@@ -89,6 +89,7 @@ typedef struct keras_import {
     uint64_t weights;          /* the group that holds them */
     imp_zip archive;           /* the .keras file; n 0: the model is none */
     int version;               /* 1, 2 or 3 */
+    bool of_theano;            /* the backend that wrote the variables */
     keras_layer *root;
     tn_vec(struct keras_graph *) graphs; /* of the models in it, that were read */
     int depth;
@@ -99,9 +100,10 @@ static inline keras_import *keras_of(const imp_node *c) { return (keras_import *
 static inline keras_call *keras_call_of(const imp_node *c) { return (keras_call *)c->origin; }
 static inline keras_layer *keras_layer_of(const imp_node *c) { return keras_call_of(c)->layer; }
 
-extern const keras_row keras_rows_core[], keras_rows_window[], keras_rows_shape[], keras_rows_merge[],
-    keras_rows_norm[], keras_rows_recurrent[], keras_rows_attention[], keras_rows_preprocessing[],
-    keras_rows_category[], keras_rows_text[], keras_rows_operation[], keras_rows_activation[];
+extern const keras_row keras_rows_core[], keras_rows_window[], keras_rows_local[], keras_rows_shape[],
+    keras_rows_merge[], keras_rows_norm[], keras_rows_recurrent[], keras_rows_attention[],
+    keras_rows_preprocessing[], keras_rows_category[], keras_rows_text[], keras_rows_operation[],
+    keras_rows_activation[];
 extern const imp_format keras_format;
 const keras_row *keras_row_of(keras_import *k, tn_bytes class, bool operation,
                               const tn_loc *loc); /* NULL: reported */

@@ -8,9 +8,10 @@
 /* ---- rows ---- */
 
 static const keras_row *const tables[] = {
-    keras_rows_core,          keras_rows_activation, keras_rows_window,    keras_rows_shape,
-    keras_rows_merge,         keras_rows_norm,       keras_rows_recurrent, keras_rows_attention,
-    keras_rows_preprocessing, keras_rows_category,   keras_rows_text,      keras_rows_operation,
+    keras_rows_core,      keras_rows_activation,    keras_rows_window,   keras_rows_local,
+    keras_rows_shape,     keras_rows_merge,         keras_rows_norm,     keras_rows_recurrent,
+    keras_rows_attention, keras_rows_preprocessing, keras_rows_category, keras_rows_text,
+    keras_rows_operation,
 };
 
 static const keras_row *find_row(tn_bytes class, bool operation)
@@ -112,8 +113,16 @@ static bool is_on(const keras_layer *l, tn_bytes key, bool def)
     return r != 0 && !tn_json_is(v, TN_JSON_NULL);
 }
 
+/* Does the key of a word "key!value" have that value? */
+static bool is_text(const keras_layer *l, const char *key, const char *mark, const char *end)
+{
+    tn_bytes is = keras_bytes(find_key(l, key, (size_t)(mark - key)));
+    tn_bytes value = {(const uint8_t *)mark + 1, (size_t)(end - mark - 1)};
+    return imp_same(is, value);
+}
+
 /* One word of a row: [-][place/]name[?key]; "??": where the key is absent, the variable is too; "?~": there it is, and
- * only there; "?!": where the key is off. */
+ * only there; "?!": where the key is off; "?key!value": where it is another text. */
 static bool read_variable(const keras_layer *l, const char *word, size_t n, keras_variable *out)
 {
     *out = (keras_variable){.trained = *word != '-'};
@@ -124,7 +133,10 @@ static bool read_variable(const keras_layer *l, const char *word, size_t n, kera
         char how = ask + 1 < end ? ask[1] : 0;
         const char *key = ask + (how && strchr("?~!", how) ? 2 : 1);
         tn_bytes name = {(const uint8_t *)key, (size_t)(end - key)};
-        if (how == '~' ? has_key(l, name) : is_on(l, name, how != '?') == (how == '!'))
+        const char *other = memchr(key, '!', name.n);
+        if (other        ? is_text(l, key, other, end)
+            : how == '~' ? has_key(l, name)
+                         : is_on(l, name, how != '?') == (how == '!'))
             return false;
         n = (size_t)(ask - word);
     }

@@ -213,6 +213,21 @@ static void center_crop(imp_node *c)
     keras_out(c, c->bad ? p.x : resized(c, &p, "bilinear"));
 }
 
+/* Keras 3 crops in training only; before it, what is not training resizes the part that has the proportions. */
+static void random_crop(imp_node *c)
+{
+    picture p;
+    keras_ignore(c, "rng_type");
+    if (c->version < 3 && read_picture(c, &p)) {
+        crop_to_proportions(c, &p);
+        if (!c->bad)
+            keras_out(c, resized(c, &p, "bilinear"));
+        return;
+    }
+    keras_layer_of(c)->checked = true;
+    keras_out(c, keras_in(c, 0));
+}
+
 static void identity(imp_node *c)
 {
     keras_layer_of(c)->checked = true; /* what it does in training is of no interest */
@@ -227,6 +242,7 @@ const keras_row keras_rows_preprocessing[] = {
     LAYER("Resizing",         resizing,          NULL, NULL, 0, NULL),
     LAYER("AutoContrast",     auto_contrast,     NULL, NULL, 0, NULL),
     LAYER("CenterCrop",       center_crop,       NULL, NULL, 0, NULL),
+    LAYER("RandomCrop",       random_crop,       NULL, NULL, 0, NULL),
     RANDOM("Flip"),
     RANDOM("Rotation"),
     RANDOM("Zoom"),
