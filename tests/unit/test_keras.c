@@ -187,6 +187,10 @@ static void layers_become_relay(void **state)
                                                                                     "[[\"r\", 0, 0, {}]]"),
              "[\"a\", 0, 0], [\"b\", 0, 0]", "[\"y\", 0, 0]"),
          {"nn.relu(%b)", "nn.relu(%0)", "add(%a, %1)"}},
+        {FUNCTIONAL(INPUT("a", "[null, 2]") "," INPUT("b", "[null, 2]") "," CALL(
+                        "y", "Merge", ", \"mode\": \"ave\"", "[[\"a\", 0, 0], [\"b\", 0, 0]]"),
+                    "[\"a\", 0, 0], [\"b\", 0, 0]", "[\"y\", 0, 0]"),
+         {"add(%a, %b)", "divide(%0, 2f)", "}"}},
         /* The first call of a model inside has number 1. */
         {FUNCTIONAL(
              INPUT("a", "[null, 2]") ","

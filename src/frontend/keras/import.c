@@ -139,6 +139,9 @@ static tn_status open_weights(keras_import *k, parts *p)
         p->version = attribute(k, k->h5.root, "keras_version");
     if (!p->version.n)
         p->version = attribute(k, k->weights, "keras_version");
+    tn_bytes backend = attribute(k, k->h5.root, "backend");
+    backend = backend.n ? backend : attribute(k, k->weights, "backend");
+    k->of_theano = imp_is(backend, "theano");
     return k->h5.error ? damaged(k, "%s", k->h5.error) : TN_OK;
 }
 

@@ -34,17 +34,19 @@ static tn_value joined_mask(imp_node *c)
     return mask;
 }
 
-static void merge(imp_node *c)
+static void merge_by(imp_node *c, const tn_op *op, bool average)
 {
     int rank = largest_rank(c);
     tn_value y = aligned(c, 0, rank);
     size_t n = keras_n_in(c);
     for (size_t i = 1; i < n && !c->bad; i++)
-        y = keras_binary(c, c->row->relay, y, aligned(c, i, rank));
-    if (strcmp(c->row->op, "Average") == 0)
+        y = keras_binary(c, op, y, aligned(c, i, rank));
+    if (average)
         y = keras_binary(c, &tn_op_divide, y, keras_like(c, y, (double)n));
     keras_out_masked(c, y, joined_mask(c));
 }
+
+static void merge(imp_node *c) { merge_by(c, c->row->relay, strcmp(c->row->op, "Average") == 0); }
 
 /* A mask as long as the data, repeated along the further dimensions; none: all ones. */
 static tn_value whole_mask(imp_node *c, size_t i)
@@ -76,17 +78,43 @@ static tn_value concatenated_mask(imp_node *c, int axis)
     return imp_cast(c, any, TN_BOOL1);
 }
 
-static void concatenate(imp_node *c)
+static void concatenate_along(imp_node *c, int64_t along)
 {
     size_t n = keras_n_in(c);
     tn_value *in = TN_NEW_N(c->arena, tn_value, n);
     for (size_t i = 0; i < n; i++)
         in[i] = keras_in(c, i);
-    int axis = c->bad ? 0 : imp_axis(c, keras_int(c, "axis", -1), imp_rank(in[0]));
+    int axis = c->bad ? 0 : imp_axis(c, along, imp_rank(in[0]));
     if (!c->bad)
         in[0] = imp_concat(c, (uint32_t)n, in, axis);
     if (!c->bad)
         keras_out_masked(c, in[0], concatenated_mask(c, axis));
+}
+
+static void concatenate(imp_node *c) { concatenate_along(c, keras_int(c, "axis", -1)); }
+
+/* Keras 1 had one layer for all of these. */
+static void merge_layer(imp_node *c)
+{
+    static const struct {
+        const char *mode;
+        const tn_op *op;
+    } modes[] = {{"sum", &tn_op_add}, {"ave", &tn_op_add}, {"mul", &tn_op_multiply}, {"max", &tn_op_maximum}};
+    const char *mode = keras_text(c, "mode", "sum");
+    int64_t axis = keras_int(c, "concat_axis", -1);
+    keras_ignore(c, "mode_type");
+    keras_ignore(c, "dot_axes");
+    keras_ignore(c, "output_shape_type");
+    keras_ignore(c, "output_mask_type");
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(mode, modes[i].mode) == 0) {
+            merge_by(c, modes[i].op, i == 1);
+            return;
+        }
+    if (strcmp(mode, "concat") == 0)
+        concatenate_along(c, axis);
+    else
+        imp_refuse(c, IMP_BAD_VALUE, "mode \"%s\" is not supported; sum, ave, mul, max and concat are", mode);
 }
 
 /* x / sqrt(max(sum of squares, 1e-12)) */
@@ -135,6 +163,7 @@ static void dot(imp_node *c)
 
 // clang-format off
 const keras_row keras_rows_merge[] = {
+    LAYER("Merge",       merge_layer, NULL,            NULL, 0, NULL),
     LAYER("Add",         merge,       &tn_op_add,      NULL, 0, NULL),
     LAYER("Subtract",    merge,       &tn_op_subtract, NULL, 0, NULL),
     LAYER("Multiply",    merge,       &tn_op_multiply, NULL, 0, NULL),

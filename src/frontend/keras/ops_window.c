@@ -1,4 +1,5 @@
 /* Convolutions, pooling, enlarging. Weights are stored window first: (D)(H)W, channels in, channels out. */
+#include "frontend/import/scan.h"
 #include "frontend/keras/rows.h"
 
 #include <string.h>
@@ -25,7 +26,8 @@ static void read_padding(imp_node *c, tn_value x, imp_window *w)
 /* Keras 1 had one length of 1D steps under names of its own. */
 static void read_steps(imp_node *c, imp_window *w)
 {
-    (void)keras_ints(c, "strides", w->dims, w->stride);
+    if (!keras_ints(c, "strides", w->dims, w->stride) && w->dims == 1)
+        (void)keras_ints(c, "subsample_length", 1, w->stride);
     (void)keras_ints(c, "dilation_rate", w->dims, w->dilation);
     for (int i = 0; i < w->dims && !c->bad; i++)
         if (w->stride[i] < 1 || w->dilation[i] < 1 || w->stride[i] > INT32_MAX || w->dilation[i] > INT32_MAX)
@@ -43,6 +45,41 @@ static void ignore_sizes(imp_node *c)
 }
 
 /* ---- convolution ---- */
+
+/* Dimensions `at` to `at` + dims of a kernel are the window's. */
+static bool has_window(imp_node *c, tn_value kernel, int at, int dims)
+{
+    static const char *const old[] = {"nb_row", "nb_col"};
+    int64_t window[IMP_MAX_SPATIAL] = {0};
+    bool told = keras_ints(c, "kernel_size", dims, window), all = true;
+    for (int i = 0; i < dims; i++) {
+        if (!told)
+            window[i] = keras_int(c, dims == 1 ? "filter_length" : dims == 2 ? old[i] : "", 0);
+        all = all && tn_is_value(imp_type(kernel)->dim[at + i], window[i]);
+    }
+    return all;
+}
+
+/* A kernel (D)(H)WIO. Keras 1 had two spatial dimensions in 1D, and with Theano the channels first; Theano itself turns
+ * windows round. */
+static tn_value kernel_of(imp_node *c, int dims)
+{
+    tn_value k = keras_variable_of(c, "kernel");
+    int64_t filters = keras_int(c, "filters", 0);
+    if (c->bad || (c->version > 1 && !keras_of(c)->of_theano))
+        return k;
+    int rank = imp_rank(k);
+    bool flat = dims == 1 && rank == 4;
+    if (c->version == 1 && rank == dims + 2 + flat &&
+        !(has_window(c, k, 0, dims) && tn_is_value(imp_type(k)->dim[rank - 1], filters)))
+        k = flat ? imp_reorder(c, k, "OIWH", "WHIO")
+                 : imp_reorder(c, k, weight_orders[dims - 1], window_orders[dims - 1]);
+    if (flat)
+        k = imp_squeeze(c, k, 1);
+    for (int i = 0; i < dims && keras_of(c)->of_theano && !c->bad; i++)
+        k = imp_flip(c, k, i);
+    return k;
+}
 
 tn_value keras_conv_weight(imp_node *c, tn_value kernel, int dims)
 {
@@ -71,8 +108,9 @@ static int dims_of(imp_node *c, tn_value x)
 
 static void conv(imp_node *c)
 {
-    tn_value x = keras_in(c, 0), kernel = keras_variable_of(c, "kernel");
+    tn_value x = keras_in(c, 0);
     int dims = dims_of(c, x);
+    tn_value kernel = kernel_of(c, dims);
     int64_t groups = keras_int(c, "groups", 1);
     ignore_sizes(c);
     tn_value y = keras_convolve(c, x, keras_conv_weight(c, kernel, dims), groups);
@@ -123,6 +161,10 @@ static int64_t excess(imp_node *c, const imp_window *w, int i, bool same, bool g
 static void conv_transpose(imp_node *c)
 {
     tn_value x = keras_in(c, 0), kernel = keras_variable_of(c, "kernel"), bias = keras_optional(c, "bias");
+    if (c->version == 1 || keras_of(c)->of_theano)
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "transposed convolutions of Keras 1 and of Theano are not supported; save the model "
+                   "with Keras 2 and TensorFlow");
     int64_t more[IMP_MAX_SPATIAL] = {0}, after[IMP_MAX_SPATIAL] = {0};
     bool last = keras_channels_last(c), same = strcmp(keras_text(c, "padding", "valid"), "same") == 0;
     int dims = dims_of(c, x);
