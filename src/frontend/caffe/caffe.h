@@ -1,16 +1,10 @@
 #ifndef TN_FRONTEND_CAFFE_H
 #define TN_FRONTEND_CAFFE_H
 /* The Caffe importer: what its reader and its converters share. */
+#include "base/wire/pb_text.h"
 #include "frontend/import/layers.h"
 
-/* A field of a text of Protocol Buffers (text.c). */
-typedef struct cf_field cf_field;
-struct cf_field {
-    tn_bytes name, value; /* a message has no value; strings are without their quotes */
-    bool message, asked;  /* asked: a converter looked at it */
-    uint32_t line;
-    cf_field *child, *next;
-};
+typedef tn_pb_text cf_field; /* of the network's text */
 
 typedef struct cf_blob { /* weights of a layer */
     uint32_t n;
@@ -36,10 +30,11 @@ static inline cf_import *cf_of(const imp_node *c) { return (cf_import *)c->im; }
 
 extern const imp_format cf_format; /* converters and ids of diagnostics (layers.c) */
 
-/* The fields of a text; NULL: it is none, *out_why and *out_line. */
-cf_field *cf_read_text(tn_arena *a, tn_bytes text, const char **out_why, uint32_t *out_line);
-cf_field *cf_find(cf_field *message, const char *name); /* the first; NULL: absent, or no message */
-cf_field *cf_again(cf_field *f);                        /* the next one of that name */
+static inline cf_field *cf_find(cf_field *message, const char *name)
+{
+    return tn_pb_text_find(message, name);
+}
+static inline cf_field *cf_again(cf_field *f) { return tn_pb_text_again(f); }
 /* A model in memory: both parts lie in `file`, which outlives the graph. */
 TN_WARN_UNUSED tn_status cf_import_pair(tn_graph *g, const char *path, const tn_file *file, tn_bytes net,
                                         tn_bytes weights);

@@ -491,7 +491,7 @@ static tn_status import(cf_import *m, tn_bytes text, tn_bytes weights)
 {
     const char *why;
     uint32_t line;
-    cf_field *net = cf_read_text(&m->im.scratch, text, &why, &line);
+    cf_field *net = tn_pb_text_read(&m->im.scratch, text, &why, &line);
     if (!net)
         return tn_error(m->im.g->ctx, "caffe-E001", here(m),
                         "the network (.prototxt) is damaged: line %u: %s", (unsigned)line, why);
