@@ -169,6 +169,12 @@ static inline void put_attr(tn_buf *node, const char *at, const char *stop)
     if (eq[1] == '[') {
         for (const char *s = eq + 2, *end; *s != ']'; s = *end == ',' ? end + 1 : end) {
             end = *s == '<' ? strchr(s, '>') + 1 : strpbrk(s, ",]");
+            if (*s == '@') { /* of a list, functions have another number */
+                tn_buf f = {0};
+                put_bytes(&f, 1, s + 1, (size_t)(end - s - 1));
+                put_msg(&list, 9, &f);
+                continue;
+            }
             put_value(&list, s, end);
         }
         put_msg(&value, 1, &list);

@@ -176,39 +176,108 @@ static tn_buf write_index(const char *key, bool sliced)
     return out;
 }
 
-static char *checkpoint_says(model *m, const char *key, bool sliced, size_t cut, size_t data)
+/* A SavedModel with a checkpoint, and what becomes of it. */
+static char *saved_says(model *m, const char *graph, const tn_buf *index, const tn_buf *data)
 {
-    char graph[] = "v = VarHandleOp() dtype=float32 shape=<2> shared_name=\"other\"\n"
-                   "x = Placeholder() dtype=float32 shape=<2>\n"
-                   "y = PartitionedCall(x, v) f=@add Tout=[float32]\n"
-                   "z = StatefulPartitionedCall(v) f=@restore Tout=[float32]\n"
-                   "function add(a float32, w resource) -> s=sum:z:0\n"
-                   "r = ReadVariableOp(w) dtype=float32\n"
-                   "sum = AddV2(a, r:value:0)\n"
-                   "end\n"
-                   "function restore(w resource) -> s=restore:tensors:0\n"
-                   "names = Const() dtype=string value=string<1>[k]\n"
-                   "slices = Const() dtype=string value=string<1>[]\n"
-                   "file = Const() dtype=string value=string<>[x]\n"
-                   "restore = RestoreV2(file:output:0, names:output:0, slices:output:0) dtypes=[float32]\n"
-                   "set = AssignVariableOp(w, restore:tensors:0)\n"
-                   "end\n"
-                   "signature serving_default out y=y:0";
-    static const float value[2] = {3, 5};
-    tn_buf model_bytes = write_graph(graph), index = write_index(key, sliced), d = {0};
-    index.n -= cut;
-    tn_buf_add(&d, value, sizeof value);
-    d.n = data;
+    tn_buf model_bytes = write_graph(tn_arena_strdup(&m->arena, graph));
     assert_int_equal(system("mkdir -p tensorflow_checkpoint/variables"), 0);
     write_file("tensorflow_checkpoint/saved_model.pb", &model_bytes);
-    write_file("tensorflow_checkpoint/variables/variables.index", &index);
-    write_file("tensorflow_checkpoint/variables/variables.data-00000-of-00000", &d);
+    write_file("tensorflow_checkpoint/variables/variables.index", index);
+    write_file("tensorflow_checkpoint/variables/variables.data-00000-of-00000", data);
     tn_buf_deinit(&model_bytes);
-    tn_buf_deinit(&index);
-    tn_buf_deinit(&d);
     tn_status s = model_read(m, "tensorflow_checkpoint/saved_model.pb", NULL);
     assert_int_equal(s == TN_OK, m->ctx.n_error == 0);
     return tn_arena_printf(&m->arena, "%s%s", s == TN_OK ? model_text(m) : "", model_errors(m));
+}
+
+static char *checkpoint_says(model *m, const char *key, bool sliced, size_t cut, size_t data)
+{
+    const char graph[] =
+        "v = VarHandleOp() dtype=float32 shape=<2> shared_name=\"other\"\n"
+        "x = Placeholder() dtype=float32 shape=<2>\n"
+        "y = PartitionedCall(x, v) f=@add Tout=[float32]\n"
+        "z = StatefulPartitionedCall(v) f=@restore Tout=[float32]\n"
+        "function add(a float32, w resource) -> s=sum:z:0\n"
+        "r = ReadVariableOp(w) dtype=float32\n"
+        "sum = AddV2(a, r:value:0)\n"
+        "end\n"
+        "function restore(w resource) -> s=restore:tensors:0\n"
+        "names = Const() dtype=string value=string<1>[k]\n"
+        "slices = Const() dtype=string value=string<1>[]\n"
+        "file = Const() dtype=string value=string<>[x]\n"
+        "restore = RestoreV2(file:output:0, names:output:0, slices:output:0) dtypes=[float32]\n"
+        "set = AssignVariableOp(w, restore:tensors:0)\n"
+        "end\n"
+        "signature serving_default out y=y:0";
+    static const float value[2] = {3, 5};
+    tn_buf index = write_index(key, sliced), d = {0};
+    index.n -= cut;
+    tn_buf_add(&d, value, sizeof value);
+    d.n = data;
+    char *have = saved_says(m, graph, &index, &d);
+    tn_buf_deinit(&index);
+    tn_buf_deinit(&d);
+    return have;
+}
+
+/* Variables that a run assigns are states; control edges say what is read before. */
+static void assigned_variables_are_states(void **state)
+{
+    static const struct {
+        const char *graph, *says;
+    } row[] = {
+        {"v = VarHandleOp() dtype=float32 shape=<2>\n"
+         "x = Placeholder() dtype=float32 shape=<2>\n"
+         "y = StatefulPartitionedCall(x, v) f=@step Tout=[float32,float32]\n"
+         "function step(a float32, w resource) -> after=sum:z:0, before=r:value:0\n"
+         "r = ReadVariableOp(w) dtype=float32\n"
+         "sum = AddV2(a, r:value:0)\n"
+         "set = AssignVariableOp(w, sum:z:0, ^r) dtype=float32\n"
+         "end\n"
+         "signature serving_default out after=y:0 before=y:1",
+         "%0 = add(%x, %v) /* y/sum */;\n  (%0, %v, %0)"},
+        {"v = VarHandleOp() dtype=float32 shape=<2>\n"
+         "x = Placeholder() dtype=float32 shape=<2>\n"
+         "p = Placeholder() dtype=bool shape=<>\n"
+         "y = If(p, x, v) then_branch=@step else_branch=@stay Tout=[float32]\n"
+         "r = ReadVariableOp(v, ^y) dtype=float32\n"
+         "function step(a float32, w resource) -> r=a\n"
+         "set = AssignAddVariableOp(w, a) dtype=float32\n"
+         "end\n"
+         "function stay(a float32, w resource) -> r=a\n"
+         "end\n"
+         "signature serving_default out now=r:0 y=y:0",
+         "(%1.1, %1.0, %1.1)"},
+        {"v = VariableV2() dtype=float32 shape=<2>\n"
+         "x = Placeholder() dtype=float32 shape=<2>\n"
+         "old = Identity(v)\n"
+         "set = AssignSub(v, x, ^old)\n"
+         "new = Identity(v, ^set)\n"
+         "signature serving_default out a=old:0 b=new:0",
+         "%0 = subtract(%v, %x) /* set */;\n  (%v, %0, %0)"},
+        {"v = VariableV2() dtype=float32 shape=<2>\n"
+         "x = Placeholder() dtype=float32 shape=<2>\n"
+         "p = Placeholder() dtype=bool shape=<>\n"
+         "s = Switch(x, p)\n"
+         "set = AssignSub(v, s:1)\n"
+         "m = Merge(s, set)\n"
+         "signature serving_default out a=m:0",
+         "[tensorflow-E020]"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        static const float value[2] = {3, 5};
+        model m;
+        model_init(&m);
+        tn_buf index = write_index("v", false), data = {0};
+        tn_buf_add(&data, value, sizeof value);
+        const char *have = saved_says(&m, row[i].graph, &index, &data);
+        if (!strstr(have, row[i].says))
+            fail_msg("row %zu: %s", i, have);
+        tn_buf_deinit(&index);
+        tn_buf_deinit(&data);
+        model_deinit(&m);
+    }
 }
 
 /* The model tells by which key it restores a variable. Lengths are checked. */
@@ -246,6 +315,7 @@ int main(void)
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(sizes_must_fit),
         cmocka_unit_test(variables_are_read_from_checkpoints),
+        cmocka_unit_test(assigned_variables_are_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

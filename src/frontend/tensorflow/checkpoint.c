@@ -284,33 +284,59 @@ static tn_value load_texts(imp_node *c, const tf_bundle_entry *e, const char *na
     return c->bad ? (tn_value){0} : tn_val(imp_texts(c->im, n, dim, count, text, c->loc));
 }
 
-tn_value tf_checkpoint_load(imp_node *c, const tf_bundle_entry *e, const char *name)
-{
-    tf_import *t = tf_of(c);
+typedef struct stored { /* what an entry says, checked */
     tn_dtype dtype;
-    size_t count, bytes, n = e->shape ? e->shape->dim.n : 0;
+    size_t n, count, bytes;
     int64_t dim[IMP_MAX_RANK];
-    const tf_dim *d = n ? e->shape->dim.at : NULL;
+} stored;
+
+static bool read_entry(imp_node *c, const tf_bundle_entry *e, const char *name, stored *s)
+{
+    const tf_dim *d = e->shape ? e->shape->dim.at : NULL;
+    s->n = d ? e->shape->dim.n : 0;
     if (e->slices.n)
         imp_fail(c, "tensorflow-E034",
                  "variable \"%s\" is stored in parts, which is not supported; save it whole", name);
-    for (size_t i = 0; i < n && i < IMP_MAX_RANK; i++)
-        dim[i] = d[i].size;
-    if (c->bad || !tf_any_dtype(c->im, e->dtype, name, c->loc, &dtype) ||
-        !imp_measure(c->im, name, n, dim, dtype, c->loc, &count, &bytes)) {
+    for (size_t i = 0; i < s->n && i < IMP_MAX_RANK; i++)
+        s->dim[i] = d[i].size;
+    if (c->bad || !tf_any_dtype(c->im, e->dtype, name, c->loc, &s->dtype) ||
+        !imp_measure(c->im, name, s->n, s->dim, s->dtype, c->loc, &s->count, &s->bytes))
         c->bad = true;
+    return !c->bad;
+}
+
+/* NULL: reported. */
+static const tn_blob *numbers_of(imp_node *c, const tf_bundle_entry *e, const char *name, const stored *s)
+{
+    const tn_blob *b = (uint64_t)e->size == s->bytes ? data_of(tf_of(c), e, name, c->loc) : NULL;
+    if ((uint64_t)e->size != s->bytes)
+        (void)imp_refuse_file(c->im, c->loc, name, "%s", "its dimensions need another number of bytes");
+    c->bad = c->bad || !b;
+    return b;
+}
+
+tn_value tf_checkpoint_load(imp_node *c, const tf_bundle_entry *e, const char *name)
+{
+    stored s;
+    if (!read_entry(c, e, name, &s))
         return (tn_value){0};
-    }
-    if (tn_dtype_is_string(dtype))
-        return load_texts(c, e, name, n, dim, count);
-    const tn_blob *b = (uint64_t)e->size == bytes ? data_of(t, e, name, c->loc) : NULL;
-    if (!b) {
-        if ((uint64_t)e->size != bytes)
-            (void)imp_refuse_file(c->im, c->loc, name, "%s", "its dimensions need another number of bytes");
-        c->bad = true;
-        return (tn_value){0};
-    }
-    return tn_val(imp_constant(c->im, dtype, n, dim, b, name));
+    if (tn_dtype_is_string(s.dtype))
+        return load_texts(c, e, name, s.n, s.dim, s.count);
+    const tn_blob *b = numbers_of(c, e, name, &s);
+    return b ? tn_val(imp_constant(c->im, s.dtype, s.n, s.dim, b, name)) : (tn_value){0};
+}
+
+const tn_blob *tf_checkpoint_data(imp_node *c, const tf_bundle_entry *e, const char *name,
+                                  const tn_type **out)
+{
+    stored s;
+    if (!read_entry(c, e, name, &s))
+        return NULL;
+    if (tn_dtype_is_string(s.dtype))
+        imp_refuse(c, IMP_UNSUPPORTED_RESULT, "variable \"%s\" holds texts, and a run changes it", name);
+    tn_dims d = tn_make_dims(c->g, (uint32_t)s.n, s.dim);
+    *out = tn_type_tensor(c->pool, s.dtype, (int)s.n, d.at, NULL);
+    return c->bad ? NULL : numbers_of(c, e, name, &s);
 }
 
 /* ---- opening ---- */

@@ -45,26 +45,116 @@ static void call(imp_node *c)
 typedef struct call_branches {
     const tf_func *f[2];
     imp_value *in;
+    size_t n_state; /* results behind the operator's own: values of variables */
 } call_branches;
+
+/* A call whose last results are the variables that it may have changed, and which leaves these as they were. */
+static bool call_with_states(imp_node *c, const tf_func *f, size_t n_in, const imp_value in[], size_t n_out,
+                             size_t n_state, tn_value out[])
+{
+    imp_value *v = TN_NEW_N(c->arena, imp_value, n_out);
+    tf_import *t = tf_of(c);
+    size_t carried = t->carried;
+    tn_value *before = n_state ? tf_state_values(c) : NULL;
+    t->carried =
+        n_state < carried ? n_state : carried; /* what the loop or branch around does not carry is lost */
+    bool ok = tf_call(c, f, n_in, in, n_out, v);
+    t->carried = carried;
+    const tn_value *after = n_state ? tf_state_values(c) : NULL;
+    for (size_t i = 0; i < n_out; i++)
+        out[i] = v[i].v;
+    for (size_t i = 0; i < n_state; i++)
+        out[n_out + i] = after[i];
+    if (n_state)
+        tf_set_state_values(c, n_state, before);
+    return ok;
+}
 
 static void call_branch(imp_node *c, imp_branches *b, bool side, tn_value out[])
 {
     const call_branches *u = b->user;
-    imp_value *v = TN_NEW_N(c->arena, imp_value, b->n);
-    if (!tf_call(c, u->f[!side], c->n_in - 1, u->in, b->n, v))
+    if (!call_with_states(c, u->f[!side], c->n_in - 1, u->in, b->n - u->n_state, u->n_state, out))
         c->bad = true;
-    for (size_t i = 0; i < b->n; i++)
-        out[i] = v[i].v;
+}
+
+/* How many variables an If or a loop carries because what it calls may change them. */
+static size_t carried_states(imp_node *c)
+{
+    tf_import *t = tf_of(c);
+    if (c->bad || !tf_node_has_effects(t, tf_def(c)))
+        return 0;
+    tn_value *in = TN_NEW_N(c->arena, tn_value, c->n_in);
+    for (uint32_t i = 0; i < c->n_in; i++)
+        in[i] = imp_in(c, i);
+    tf_begin_states(c, c->n_in, in);
+    return t->states.n;
 }
 
 static void if_(imp_node *c)
 {
-    call_branches u = {{tf_attr_func(c, "then_branch"), tf_attr_func(c, "else_branch")}, operands(c, 1)};
-    imp_branches b = {imp_in(c, 0), c->n_out, call_branch, &u};
-    tn_value *out = TN_NEW_N(c->arena, tn_value, c->n_out);
+    call_branches u = {
+        {tf_attr_func(c, "then_branch"), tf_attr_func(c, "else_branch")}, operands(c, 1), carried_states(c)};
+    imp_branches b = {imp_in(c, 0), c->n_out + u.n_state, call_branch, &u};
+    tn_value *out = TN_NEW_N(c->arena, tn_value, b.n);
     ignore_notes(c);
     if (!c->bad && !imp_make_if(c, &b, out))
         c->bad = true;
+    if (!c->bad && u.n_state)
+        tf_set_state_values(c, u.n_state, out + c->n_out);
+    for (uint32_t i = 0; i < c->n_out && !c->bad; i++)
+        imp_out(c, i, out[i]);
+}
+
+/* ---- Case: the branch of a number, the last one for those that there are not ---- */
+
+typedef struct cases {
+    const tf_list *f;
+    tn_value number;
+    imp_value *in;
+    size_t at, n_state;
+} cases;
+
+static void make_case(imp_node *c, const cases *u, size_t n, tn_value out[]);
+
+static void case_branch(imp_node *c, imp_branches *b, bool side, tn_value out[])
+{
+    cases u = *(const cases *)b->user;
+    const tf_func *f = (const tf_func *)u.f->func.at + u.at;
+    u.at += !side;
+    if (!side)
+        make_case(c, &u, b->n, out);
+    else if (!call_with_states(c, f, c->n_in - 1, u.in, b->n - u.n_state, u.n_state, out))
+        c->bad = true;
+}
+
+/* The branches from number u->at on. */
+static void make_case(imp_node *c, const cases *u, size_t n, tn_value out[])
+{
+    imp_branches b = {{0}, n, case_branch, (void *)(uintptr_t)u};
+    if (u->at + 1 == u->f->func.n) {
+        case_branch(c, &b, true, out);
+        return;
+    }
+    b.condition = imp_with(c, &tn_op_equal, u->number, (double)u->at);
+    if (!c->bad && !imp_make_if(c, &b, out))
+        c->bad = true;
+}
+
+static void case_(imp_node *c)
+{
+    imp_attr_need(c, "branches");
+    const imp_attr *a = imp_attr_find(c, "branches", IMP_A_GRAPHS);
+    cases u = {a ? a->graph : NULL, tf_scalar_in(c, 0), operands(c, 1), 0, carried_states(c)};
+    tn_value *out = TN_NEW_N(c->arena, tn_value, c->n_out + u.n_state);
+    ignore_notes(c);
+    if (!c->bad && (!u.f || !u.f->func.n || u.f->func.n > IMP_MAX_DEPTH))
+        imp_refuse(c, IMP_BAD_VALUE, "it has %zu branches; 1 to %d are supported", u.f ? u.f->func.n : 0,
+                   IMP_MAX_DEPTH);
+    if (c->bad)
+        return;
+    make_case(c, &u, c->n_out + u.n_state, out);
+    if (!c->bad && u.n_state)
+        tf_set_state_values(c, u.n_state, out + c->n_out);
     for (uint32_t i = 0; i < c->n_out && !c->bad; i++)
         imp_out(c, i, out[i]);
 }
@@ -157,6 +247,7 @@ static void run_loop(imp_node *c, variables *v, tn_value out[])
 
 typedef struct call_loop {
     const tf_func *condition, *body;
+    size_t n_state; /* the last variables of the loop are those that the body may change */
 } call_loop;
 
 static imp_value *as_values(imp_node *c, size_t n, const tn_value in[])
@@ -170,32 +261,46 @@ static imp_value *as_values(imp_node *c, size_t n, const tn_value in[])
 static tn_value call_condition(imp_node *c, variables *v, const tn_value in[])
 {
     const call_loop *u = v->user;
+    size_t n = v->n - u->n_state;
+    tn_value *before = u->n_state ? tf_state_values(c) : NULL;
     imp_value go = {0};
-    if (!tf_call(c, u->condition, v->n, as_values(c, v->n, in), 1, &go))
+    if (u->n_state)
+        tf_set_state_values(c, u->n_state, in + n);
+    if (!tf_call(c, u->condition, n, as_values(c, n, in), 1, &go))
         c->bad = true;
+    if (u->n_state)
+        tf_set_state_values(c, u->n_state, before);
     return go.v;
 }
 
 static void call_body(imp_node *c, variables *v, const tn_value in[], tn_value out[])
 {
     const call_loop *u = v->user;
-    imp_value *next = TN_NEW_N(c->arena, imp_value, v->n);
-    if (!tf_call(c, u->body, v->n, as_values(c, v->n, in), v->n, next))
+    size_t n = v->n - u->n_state;
+    tn_value *before = u->n_state ? tf_state_values(c) : NULL;
+    if (u->n_state)
+        tf_set_state_values(c, u->n_state, in + n);
+    if (!call_with_states(c, u->body, n, as_values(c, n, in), n, u->n_state, out))
         c->bad = true;
-    for (size_t i = 0; i < v->n; i++)
-        out[i] = next[i].v;
+    if (u->n_state)
+        tf_set_state_values(c, u->n_state, before);
 }
 
 static void while_(imp_node *c)
 {
-    call_loop u = {tf_attr_func(c, "cond"), tf_attr_func(c, "body")};
-    variables v = {.n = c->n_in, .condition = call_condition, .iterate = call_body, .user = &u};
-    tn_value *out = TN_NEW_N(c->arena, tn_value, c->n_in);
-    v.first = TN_NEW_N(c->arena, tn_value, c->n_in);
+    call_loop u = {tf_attr_func(c, "cond"), tf_attr_func(c, "body"), carried_states(c)};
+    variables v = {.n = c->n_in + u.n_state, .condition = call_condition, .iterate = call_body, .user = &u};
+    tn_value *out = TN_NEW_N(c->arena, tn_value, v.n);
+    v.first = TN_NEW_N(c->arena, tn_value, v.n);
     for (uint32_t i = 0; i < imp_n_in(c); i++)
         v.first[i] = imp_in(c, i);
+    const tn_value *state = u.n_state ? tf_state_values(c) : NULL;
+    for (size_t i = 0; i < u.n_state; i++)
+        v.first[c->n_in + i] = state[i];
     ignore_notes(c);
     run_loop(c, &v, out);
+    if (!c->bad && u.n_state)
+        tf_set_state_values(c, u.n_state, out + c->n_in);
     for (uint32_t i = 0; i < c->n_out && i < c->n_in && !c->bad; i++)
         imp_out(c, i, out[i]);
 }
@@ -285,9 +390,11 @@ static void frame_body(imp_node *c, variables *v, const tn_value in[], tn_value 
 {
     const frame *f = v->user;
     imp_scope outside = imp_enter(c->im, false);
+    tf_of(c)->conditional++;
     define_variables(c, v, in);
     for (size_t i = 0; i < v->n && !c->bad; i++)
         out[i] = value_in(c, f->at[i].next->in[0]);
+    tf_of(c)->conditional--;
     imp_leave(c->im, &outside);
 }
 
@@ -381,6 +488,19 @@ static const context *own_context(finder *f, const tf_node *n)
     return x;
 }
 
+/* A condition has one name, however often it is passed on. */
+static tn_bytes condition_of(const tf_graph *g, const tf_node *n)
+{
+    tn_bytes name = n->in[1];
+    int64_t k = n->from[1];
+    for (size_t step = 0; step < g->n && k != TF_NONE && is_kind(&g->node[k], "Identity") && g->node[k].n_in;
+         step++) {
+        name = g->node[k].in[0];
+        k = g->node[k].from[0];
+    }
+    return name;
+}
+
 static void finish_context(finder *f, int64_t k)
 {
     const tf_node *n = &tf_of(f->c)->graph->node[k];
@@ -389,7 +509,7 @@ static void finish_context(finder *f, int64_t k)
         x = x ? x->around : NULL;
     if (is_kind(n, "Switch") && n->n_in > 1) {
         context *y = TN_NEW(f->c->arena, context);
-        *y = (context){x, n->in[1], false, depth_of(x) + 1};
+        *y = (context){x, condition_of(tf_of(f->c)->graph, n), false, depth_of(x) + 1};
         x = y;
     }
     f->of[k] = x;
@@ -455,7 +575,9 @@ static void merge_branch(imp_node *c, imp_branches *b, bool side, tn_value out[]
 {
     const merge *m = b->user;
     imp_scope outside = imp_enter(c->im, false);
+    tf_of(c)->conditional++;
     out[0] = value_in(c, m->side[side]);
+    tf_of(c)->conditional--;
     imp_leave(c->im, &outside);
 }
 
@@ -472,6 +594,14 @@ static void merge_(imp_node *c)
     if (!c->bad && !imp_make_if(c, &b, &out))
         c->bad = true;
     imp_out(c, 0, out);
+}
+
+/* What only says something, or only makes others wait. */
+static void idle(imp_node *c)
+{
+    static const char *const notes[] = {"summarize", "output_stream", "end"};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        imp_attr_ignore(c, notes[i]);
 }
 
 /* Both results are the operand: only the one that is meant is ever asked for. */
@@ -491,18 +621,23 @@ static void enter(imp_node *c)
 
 // clang-format off
 const imp_row tf_rows_flow[] = {
+    {"Assert",                  1, 0, -1,  0, idle,    NULL},
+    {"Case",                    1, 0, -1, -1, case_,   NULL},
     {"Enter",                   1, 0,  1,  1, enter,   NULL},
     {"Exit",                    1, 0,  1,  1, exit_,   NULL},
     {"If",                      1, 0, -1, -1, if_,     NULL},
     {"LoopCond",                1, 0,  1,  1, enter,   NULL},
     {"Merge",                   1, 0, -1,  1, merge_,  NULL},
     {"NextIteration",           1, 0,  1,  1, enter,   NULL},
+    {"NoOp",                    1, 0, -1,  0, idle,    NULL},
     {"PartitionedCall",         1, 0, -1, -1, call,    NULL},
+    {"PrintV2",                 1, 0, -1,  0, idle,    NULL},
     {"RefEnter",                1, 0,  1,  1, enter,   NULL},
     {"RefExit",                 1, 0,  1,  1, exit_,   NULL},
     {"RefMerge",                1, 0, -1,  1, merge_,  NULL},
     {"RefSwitch",               1, 0,  2,  2, switch_, NULL},
     {"StatefulPartitionedCall", 1, 0, -1, -1, call,    NULL},
+    {"StatelessCase",           1, 0, -1, -1, case_,   NULL},
     {"StatelessIf",             1, 0, -1, -1, if_,     NULL},
     {"StatelessWhile",          1, 0, -1, -1, while_,  NULL},
     {"Switch",                  1, 0,  2,  2, switch_, NULL},

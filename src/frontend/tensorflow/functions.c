@@ -10,19 +10,6 @@ const tf_function *tf_find_function(const tf_import *t, tn_bytes name)
     return (const tf_function *)t->def->library->function.at + at;
 }
 
-/* What a function assigns stands behind control edges, which are not followed, and would have to last. */
-static void refuse_assignments(tf_import *t, const tf_graph *g)
-{
-    static const char *const op[] = {"AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"};
-    for (size_t i = 0; i < g->n; i++)
-        for (size_t k = 0; k < sizeof op / sizeof *op; k++)
-            if (tf_is_op(g->node[i].def, op[k]))
-                (void)imp_error(
-                    &t->im, IMP_UNSUPPORTED_RESULT, tf_loc(t, g->node[i].def),
-                    "the model assigns to a variable, which would have to last from one run to the next; "
-                    "that is not supported: take it as an input and return its new value");
-}
-
 tf_graph *tf_function_graph(tf_import *t, const tf_function *fn)
 {
     uint64_t at;
@@ -97,10 +84,17 @@ bool tf_call(imp_node *c, const tf_func *f, size_t n_in, const imp_value in[], s
     imp_scope outside = imp_enter(c->im, true);
     t->frame = &frame;
     t->graph = g;
-    refuse_assignments(t, g);
+    if (!g->act) {
+        tf_find_effects(t, g);
+        if (tf_has_act(g, NULL))
+            tf_find_reads(t, g);
+    }
     for (size_t i = 0; i < n_in; i++)
         (void)imp_define(c->im, arg[i].name, in[i], c->loc);
     results(c, fn, n_out, out);
+    for (size_t i = 0; i < g->n && !c->im->stopped; i++)
+        if (g->act[i])
+            tf_demand(t, (int64_t)i);
     t->graph = outer;
     t->frame = frame.up;
     imp_leave(c->im, &outside);

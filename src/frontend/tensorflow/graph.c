@@ -334,12 +334,18 @@ static bool is_structural(const tf_node_def *n)
     return tf_is_op(n, "Merge") || tf_is_op(n, "RefMerge") || tf_is_op(n, "Exit") || tf_is_op(n, "RefExit");
 }
 
+/* They say something, or only run after others. */
+static bool is_idle(const tf_node_def *n)
+{
+    return tf_is_op(n, "NoOp") || tf_is_op(n, "Assert") || tf_is_op(n, "PrintV2");
+}
+
 imp_node tf_begin_node(tf_import *t, int64_t k)
 {
     const tf_node *n = &t->graph->node[k];
     imp_node c = {.version = 1,
                   .loc = tf_loc(t, n->def),
-                  .n_in = is_structural(n->def) ? 0 : n->n_in,
+                  .n_in = is_structural(n->def) || is_idle(n->def) ? 0 : n->n_in,
                   .n_out = n->n_out,
                   .in_name = n->in,
                   .out_name = n->out,
@@ -385,12 +391,22 @@ typedef struct step {
     size_t next;
 } step;
 
-/* The next node that this one reads and that is not converted; TF_NONE: there is none. */
+int64_t tf_before(const tf_graph *g, int64_t k, size_t i)
+{
+    const tf_node *n = &g->node[k];
+    int64_t from = i < n->n_in ? n->from[i] : n->control[i - n->n_in];
+    bool effect = from != TF_NONE && g->effect && g->effect[from];
+    if (i >= n->n_in || is_idle(n->def))
+        return effect ? from : TF_NONE;
+    return is_structural(n->def) ? TF_NONE : from;
+}
+
+/* The next node that this one reads, or that must run before it, and that is not converted; TF_NONE: there is none. */
 static int64_t next_needed(tf_import *t, step *s)
 {
     tf_node *n = &t->graph->node[s->node];
-    while (!is_structural(n->def) && s->next < n->n_in) {
-        int64_t k = n->from[s->next++];
+    while (s->next < n->n_in + n->n_control) {
+        int64_t k = tf_before(t->graph, s->node, s->next++);
         if (k == TF_NONE || is_done(t, &t->graph->node[k]))
             continue;
         if (!t->graph->node[k].under_way)
@@ -398,7 +414,7 @@ static int64_t next_needed(tf_import *t, step *s)
         (void)tn_error(
             t->im.g->ctx, "tensorflow-E030", tf_loc(t, n->def),
             "it reads \"%s\", which needs its result: the nodes form a cycle; the model is damaged",
-            imp_text(&t->im, n->in[s->next - 1]));
+            imp_text(&t->im, t->graph->node[k].def->name));
     }
     return TF_NONE;
 }

@@ -131,10 +131,25 @@ static ports signature_ports(tf_import *t, const tn_pb_array *list)
 /* Nodes that compute nothing for a reader. */
 static bool is_silent(const tf_node *n)
 {
-    static const char *const op[] = {
-        "Const",    "NoOp",           "Assert",   "Placeholder",       "PlaceholderWithDefault",
-        "SaveV2",   "RestoreV2",      "Assign",   "VarHandleOp",       "VariableV2",
-        "Variable", "ReadVariableOp", "Identity", "MergeV2Checkpoints"};
+    static const char *const op[] = {"Const",
+                                     "NoOp",
+                                     "Assert",
+                                     "Placeholder",
+                                     "PlaceholderWithDefault",
+                                     "SaveV2",
+                                     "RestoreV2",
+                                     "Assign",
+                                     "VarHandleOp",
+                                     "VariableV2",
+                                     "Variable",
+                                     "ReadVariableOp",
+                                     "Identity",
+                                     "MergeV2Checkpoints",
+                                     "AssignVariableOp",
+                                     "AssignAddVariableOp",
+                                     "AssignSubVariableOp",
+                                     "AssignAdd",
+                                     "AssignSub"};
     size_t k = sizeof op / sizeof *op;
     bool input = n->n_in > 0;
     for (size_t i = 0; i < k; i++)
@@ -161,28 +176,29 @@ static ports leaves(tf_import *t)
 
 /* ---- inputs ---- */
 
+static void need(int64_t k, bool needed[], tf_nodes *stack)
+{
+    if (k == TF_NONE || needed[k])
+        return;
+    needed[k] = true;
+    tn_vec_push(stack, k);
+}
+
+/* What the results read, structural nodes included, and what must run before. */
 static bool *needed_nodes(tf_import *t, const ports *outputs)
 {
     tf_graph *g = t->graph;
     bool *needed = TN_NEW_N(&t->im.scratch, bool, g->n);
-    tn_vec(int64_t) stack = {0};
-    tn_bytes rest;
-    (void)rest;
-    for (size_t i = 0; i < outputs->n; i++) {
-        tn_bytes name = outputs->at[i].name;
-        const uint8_t *colon = name.n ? memchr(name.at, ':', name.n) : NULL;
-        int64_t k = tf_find_node(g, (tn_bytes){name.at, colon ? (size_t)(colon - name.at) : name.n});
-        if (k != TF_NONE)
-            tn_vec_push(&stack, k);
-    }
+    tf_nodes stack = {0};
+    for (size_t i = 0; i < outputs->n; i++)
+        need(tf_find_node(g, tf_node_name(outputs->at[i].name)), needed, &stack);
     while (stack.n) {
         int64_t k = tn_vec_pop(&stack);
-        if (needed[k])
-            continue;
-        needed[k] = true;
-        for (size_t i = 0; i < g->node[k].n_in; i++)
-            if (g->node[k].from[i] != TF_NONE && !needed[g->node[k].from[i]])
-                tn_vec_push(&stack, g->node[k].from[i]);
+        const tf_node *n = &g->node[k];
+        for (size_t i = 0; i < n->n_in; i++)
+            need(n->from[i], needed, &stack);
+        for (size_t i = 0; i < n->n_control; i++)
+            need(tf_before(g, k, n->n_in + i), needed, &stack);
     }
     tn_vec_deinit(&stack);
     return needed;
@@ -315,11 +331,19 @@ static tn_status convert(tf_import *t, const ports *inputs, const ports *outputs
     const tn_loc *loc = imp_make_loc(im, NULL, NULL);
     const tn_import_options *given = im->options;
     bool choice = given && given->n_output;
+    t->carried = SIZE_MAX;
     im->options = options_of(t, given, inputs, outputs);
     const ports wanted = choice ? chosen(t, given, im->options) : *outputs;
     tn_bytes *name = TN_NEW_N(&im->scratch, tn_bytes, wanted.n);
     imp_start(im);
-    tn_status s = add_inputs(t, needed_nodes(t, &wanted));
+    tf_find_effects(t, t->main);
+    const bool *needed = needed_nodes(t, &wanted);
+    if (tf_has_act(t->main, needed)) {
+        tf_find_reads(t, t->main);
+        needed = needed_nodes(t, &wanted);
+    }
+    tf_mark_changes(t, needed);
+    tn_status s = add_inputs(t, needed);
     im->had_errors = im->g->ctx->n_error;
     for (size_t i = 0; i < wanted.n && !im->stopped; i++) {
         name[i] = wanted.at[i].name;
@@ -328,6 +352,7 @@ static tn_status convert(tf_import *t, const ports *inputs, const ports *outputs
     }
     if (s != TN_OK || im->g->ctx->n_error != im->had_errors)
         return TN_FAIL;
+    TN_TRY(tf_keep_states(t));
     TN_TRY(imp_set_results(im, wanted.n, name));
     for (size_t i = 0; i < wanted.n; i++)
         if (wanted.at[i].key.n)
@@ -383,14 +408,17 @@ static tn_status import_meta(tf_import *t, const tf_meta_graph *m, const char *p
     return import_graph(t, m ? m->graph_def : NULL, s);
 }
 
-static tn_status read_file(tf_import *t, const tn_pb_msg *msg, void *out)
+static tn_status damaged(tf_import *t, const char *why, const char *where)
+{
+    return tn_error(t->im.g->ctx, "tensorflow-E001", imp_make_loc(&t->im, NULL, NULL),
+                    "this is no TensorFlow model, or it is damaged: %s (in %s)", why, where);
+}
+
+static tn_status read_message(tf_import *t, tn_bytes file, const tn_pb_msg *msg, void *out)
 {
     const char *where = "";
-    const char *trouble = tn_pb_read(&t->im.scratch, msg, t->im.whole.at, t->im.whole.n, NULL, out, &where);
-    if (trouble)
-        return tn_error(t->im.g->ctx, "tensorflow-E001", imp_make_loc(&t->im, NULL, NULL),
-                        "this is no TensorFlow model, or it is damaged: %s (in %s)", trouble, where);
-    return TN_OK;
+    const char *trouble = tn_pb_read(&t->im.scratch, msg, file.at, file.n, NULL, out, &where);
+    return trouble ? damaged(t, trouble, where) : TN_OK;
 }
 
 static tn_status import(tf_import *t)
@@ -399,22 +427,23 @@ static tn_status import(tf_import *t)
     tf_saved_model saved = {0};
     tf_meta_graph meta = {0};
     tf_graph_def graph = {0};
-    size_t n = strlen(im->file);
-    switch (kind_of(im->whole.at, im->whole.n)) {
+    tn_bytes file = im->whole;
+    enum kind kind = kind_of(file.at, file.n);
+    switch (kind) {
     case SAVED_MODEL:
-        TN_TRY(read_file(t, &tf_saved_model_msg, &saved));
+        TN_TRY(read_message(t, file, &tf_saved_model_msg, &saved));
         return import_meta(t, choose_graph(&saved), "variables/variables");
     case META_GRAPH: {
         const char *slash = strrchr(im->file, '/'), *name = slash ? slash + 1 : im->file;
-        n = strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".meta") == 0 ? strlen(name) - 5
-                                                                              : strlen(name);
-        TN_TRY(read_file(t, &tf_meta_graph_msg, &meta));
+        size_t n = strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".meta") == 0 ? strlen(name) - 5
+                                                                                     : strlen(name);
+        TN_TRY(read_message(t, file, &tf_meta_graph_msg, &meta));
         return import_meta(t, &meta, tn_arena_strndup(&im->scratch, name, n));
     }
     default:
         if (im->options && im->options->signature)
             return no_signature(t, NULL, im->options->signature);
-        TN_TRY(read_file(t, &tf_graph_def_msg, &graph));
+        TN_TRY(read_message(t, file, &tf_graph_def_msg, &graph));
         return import_graph(t, &graph, NULL);
     }
 }
@@ -430,6 +459,9 @@ tn_status tn_import_tensorflow(tn_graph *g, const char *path, const tn_file *fil
     tn_vec_deinit(&t.made);
     tn_map_deinit(&t.graphs);
     tn_map_deinit(&t.callers);
+    tn_map_deinit(&t.effects);
+    tn_map_deinit(&t.changed);
+    tn_vec_deinit(&t.states);
     tn_vec_deinit(&t.calls);
     tn_map_deinit(&t.resources);
     tn_strmap_deinit(&t.functions);

@@ -40,9 +40,19 @@ static void equal(imp_node *c)
     imp_out(c, 0, strcmp(c->row->op, "Equal") == 0 ? same : imp_call1(c, &tn_op_logical_not, NULL, same));
 }
 
+static bool takes_handles(const imp_row *row)
+{
+    const imp_row *r = tf_rows_state;
+    while (r->op && r != row)
+        r++;
+    return r->op != NULL;
+}
+
 void tf_convert_row(imp_node *c)
 {
     uint32_t i = 0;
+    if (!takes_handles(c->row))
+        tf_read_refs(c);
     while (i < c->n_in && !imp_is_text(imp_opt(c, i)))
         i++;
     if (i == c->n_in || takes_texts(c->row)) {

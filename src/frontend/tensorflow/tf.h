@@ -24,6 +24,8 @@ typedef struct tf_graph { /* of the model, or of a function */
     tf_node *node;
     size_t n;
     tn_strmap index;
+    bool *act;    /* of each node: it assigns, or calls what does; NULL: not looked at yet */
+    bool *effect; /* ... or it reads such a node, or runs after it; see tf_find_reads */
 } tf_graph;
 
 /* A call of a function of the model that is being converted. */
@@ -42,6 +44,8 @@ typedef struct tf_resource {
     tn_dtype dtype, key; /* of its values, and of a table's keys */
     tn_value value;      /* of a variable: absent until it is read; of a table: its values */
     tn_value keys;
+    bool ref;      /* VariableV2: who reads the handle reads the value */
+    bool assigned; /* value is what a run changed it to */
     const tf_node_def *def;
     tn_value count; /* of a list: how many elements it has */
 } tf_resource;
@@ -52,6 +56,8 @@ typedef struct tf_call_site { /* a node that calls a function */
     const tf_function *in;    /* where it stands; NULL: in the main graph */
     int64_t node, next;       /* next: another call of the same function; TF_NONE: the last one */
 } tf_call_site;
+
+typedef tn_vec(int64_t) tf_nodes;
 
 typedef struct tf_import {
     imp_model im; /* first: an imp_node's model is one */
@@ -66,7 +72,12 @@ typedef struct tf_import {
     tn_vec(tf_call_site) calls;
     tn_map callers; /* function -> its first call */
     bool calls_listed;
-    tn_map resources;          /* of the nodes that stand for them */
+    tn_map effects;               /* of functions */
+    tn_map changed;               /* nodes of variables that a run assigns */
+    tn_vec(tf_resource *) states; /* of these */
+    size_t carried;   /* of these the loop or branch that is being converted may change the first ones */
+    int conditional;  /* in loops and branches of TensorFlow 1 */
+    tn_map resources; /* of the nodes that stand for them */
     tf_checkpoint *checkpoint; /* NULL: there is none */
 } tf_import;
 
@@ -81,6 +92,8 @@ tf_graph *tf_graph_new(tf_import *t, const tn_pb_array *nodes, bool in_function)
 tn_bytes tf_node_name(tn_bytes value);                  /* of the node that computes it */
 int64_t tf_find_node(const tf_graph *g, tn_bytes name); /* without `:k`; TF_NONE: there is none */
 tn_bytes tf_value_name(tf_import *t, const tf_graph *g, tn_bytes name, bool in_function);
+/* What node k reads or must run after, the i-th of n_in + n_control; TF_NONE: nothing that matters. */
+int64_t tf_before(const tf_graph *g, int64_t k, size_t i);
 /* Converts node number k of the graph and what it needs. */
 void tf_demand(tf_import *t, int64_t k);
 bool tf_has_value(const tf_import *t, tn_bytes name); /* is it the name of one of the graph? */
@@ -120,6 +133,18 @@ typedef struct tf_visitor {
 /* Every node of the main graph, then of the functions. */
 void tf_each_node(tf_import *t, const tf_visitor *v);
 
+/* ---- what a run changes (effects.c) ---- */
+/* Function i that a node calls, whose parameters are the operands from *out_first on; NULL: there are no more. */
+const tf_function *tf_callee(const tf_import *t, const tf_node_def *n, size_t i, size_t *out_first);
+bool tf_node_has_effects(tf_import *t, const tf_node_def *n); /* it assigns variables, or calls what does */
+bool tf_has_act(const tf_graph *g, const bool among[]);  /* has it an act, among these nodes? NULL: all */
+void tf_find_reads(tf_import *t, tf_graph *g);           /* g->effect is of reads, too */
+void tf_find_effects(tf_import *t, tf_graph *g);         /* fills g->act and g->effect */
+void tf_mark_changes(tf_import *t, const bool needed[]); /* of the main graph's nodes */
+bool tf_is_changed(const tf_import *t, const tf_node_def *variable);
+/* A new handle of a variable that a run changes stands for the same as those before. */
+void tf_share_change(tf_import *t, const tf_node_def *variable, tn_value handle);
+
 /* ---- attributes ---- */
 const tf_func *tf_attr_func(imp_node *c, const char *name); /* required */
 tn_dtype tf_attr_dtype(imp_node *c, const char *name, tn_dtype def);
@@ -143,6 +168,9 @@ void tf_checkpoint_close(tf_import *t);
 /* The tensor stored under this name; NULL: none, nothing is reported. */
 const tf_bundle_entry *tf_checkpoint_find(const tf_import *t, tn_bytes key);
 tn_value tf_checkpoint_load(imp_node *c, const tf_bundle_entry *e, const char *name);
+/* The same as its bytes and type; NULL: reported. */
+const tn_blob *tf_checkpoint_data(imp_node *c, const tf_bundle_entry *e, const char *name,
+                                  const tn_type **out);
 /* The key of the result of RestoreV2 that this is; .n 0: nothing tells. */
 tn_bytes tf_restored_key(tf_import *t, const tf_place *p);
 /* The key under which the variable that is this node of the model should be stored; .n 0: there is no checkpoint. */
@@ -151,6 +179,15 @@ tf_resource *tf_resource_of(const tf_import *t, tn_value v); /* NULL: v is a ten
 tn_value tf_resource_new(imp_node *c, tf_resource r);
 /* The handle that is operand i; NULL: reported. */
 tf_resource *tf_resource_in(imp_node *c, uint32_t i, enum tf_resource_kind kind, const char *what);
+
+/* Variables that a run changes have a value that is kept until the next one. */
+TN_WARN_UNUSED tn_status tf_keep_states(tf_import *t);
+tn_value *tf_state_values(imp_node *c);                              /* now, of t->states */
+void tf_set_state_values(imp_node *c, size_t n, const tn_value v[]); /* of the first n */
+/* The variables among these handles have a value in @main. */
+void tf_begin_states(imp_node *c, size_t n, const tn_value handle[]);
+/* Gives the operator the values of variables of TensorFlow 1 in the place of their handles. */
+void tf_read_refs(imp_node *c);
 
 /* ---- shared by converters ---- */
 void tf_convert_row(
