@@ -133,6 +133,46 @@ static void sizes_must_fit(void **state)
     says("tensorflow-E024", &graph, &(tn_import_options){.shape = &shape, .n_shape = 1});
 }
 
+/* ---- texts ---- */
+
+/* A text is read like the message that it stands for; what is wrong with it is told with its line. */
+static void texts_are_read(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } row[] = {
+        {"# a graph\nnode { name: 'x' op: \"Placeholder\"\n attr { key: \"dtype\" value { type: DT_FLOAT } "
+         "}\n"
+         " attr { key: \"shape\" value { shape { dim { size: 0x2 } } } } }\n"
+         "node { name: \"c\" op: \"Const\" attr { key: \"value\" value { tensor { dtype: DT_FLOAT\n"
+         " tensor_shape { dim { size: 2 } } tensor_content: \"\\000\\000\\200?\\x00\\0\\0@\" } } } }\n"
+         "node { name: \"d\" op: \"Const\" attr { key: \"value\" value { tensor { dtype: DT_FLOAT "
+         "tensor_shape { }\n"
+         " float_val: 2.5 } } } }\n"
+         "node { name: \"s\" op: \"Mul\" input: [\"x\", \"d\"] }\n"
+         "node { name: \"y\" op: \"AddV2\" input: \"s\" input: \"c\" }\nversions { producer: 27 }\n",
+         "%0 = multiply(%x, 2.5f) /* s */;\n  add(%0, meta[relay.Constant][0] /* c (2) */) /* y */"},
+        {"node { name: \"x\" op: \"Placeholder\"\n attr { key: \"dtype\" value { type: DT_FLOATING } } }\n",
+         "a number is wanted (in line 2) [tensorflow-E001]"},
+        {"node {\n name { } }\n", "a value is wanted, not a message (in line 2) [tensorflow-E001]"},
+        {"node: 3\n", "a message is wanted, not a value (in line 1) [tensorflow-E001]"},
+        {"node {\n name: \"x\n}\n", "a string has no end (in line 2) [tensorflow-E001]"},
+        {"saved_model_schema_version: 1 meta_graphs { graph_def { node { name: \"x\" op: \"NoOp\" } } }",
+         "the model has no outputs [tensorflow-E002]"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        model m;
+        model_init(&m);
+        m.file = (tn_file){(const uint8_t *)row[i].text, strlen(row[i].text), 0};
+        tn_status s = tn_import(&m.g, "m.pbtxt", &m.file, NULL, NULL);
+        const char *have = s == TN_OK ? model_text(&m) : model_errors(&m);
+        if (!strstr(have, row[i].says))
+            fail_msg("row %zu: %s", i, have);
+        model_deinit(&m);
+    }
+}
+
 /* ---- checkpoints ---- */
 
 /* A block of one entry, then its kind and checksum; its place goes to `handle`. */
@@ -314,6 +354,7 @@ int main(void)
         cmocka_unit_test(graphs_become_relay),
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(sizes_must_fit),
+        cmocka_unit_test(texts_are_read),
         cmocka_unit_test(variables_are_read_from_checkpoints),
         cmocka_unit_test(assigned_variables_are_states),
     };

@@ -65,7 +65,27 @@ static enum kind kind_of(const uint8_t *at, size_t n)
     return holds_graph(b, 0) ? META_GRAPH : NO_KIND;
 }
 
-bool tn_sniff_tensorflow(const uint8_t *at, size_t n) { return kind_of(at, n) != NO_KIND; }
+/* The first field of a text, which must be one that a model begins with. */
+static bool is_text(const uint8_t *at, size_t n)
+{
+    static const char *const first[] = {
+        "node",          "library",   "versions",   "saved_model_schema_version",
+        "meta_info_def", "graph_def", "meta_graphs"};
+    const uint8_t *end = at + n;
+    for (bool comment = false; at < end && (comment || strchr("# \n\r\t", *at)); at++) {
+        if (!*at)
+            return false;
+        comment = *at == '#' || (comment && *at != '\n');
+    }
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        size_t k = strlen(first[i]), left = (size_t)(end - at);
+        if (left > k + 1 && memcmp(at, first[i], k) == 0 && (at[k] == ' ' || at[k] == '{' || at[k] == ':'))
+            return true;
+    }
+    return false;
+}
+
+bool tn_sniff_tensorflow(const uint8_t *at, size_t n) { return is_text(at, n) || kind_of(at, n) != NO_KIND; }
 
 /* ---- what a model computes ---- */
 
@@ -421,6 +441,28 @@ static tn_status read_message(tf_import *t, tn_bytes file, const tn_pb_msg *msg,
     return trouble ? damaged(t, trouble, where) : TN_OK;
 }
 
+/* A text becomes the message that it stands for. */
+static tn_status read_text(tf_import *t, tn_bytes *file, enum kind *kind)
+{
+    const char *why;
+    uint32_t line;
+    tn_buf b = {0};
+    tn_pb_text *root = tn_pb_text_read(&t->im.scratch, *file, &why, &line);
+    *kind = tn_pb_text_find(root, "meta_graphs") ? SAVED_MODEL
+            : tn_pb_text_find(root, "graph_def") ? META_GRAPH
+                                                 : GRAPH;
+    if (root)
+        why = tn_pb_text_encode(root,
+                                *kind == SAVED_MODEL  ? &tf_saved_model_msg
+                                : *kind == META_GRAPH ? &tf_meta_graph_msg
+                                                      : &tf_graph_def_msg,
+                                tf_words, &b, &line);
+    if (!why)
+        *file = (tn_bytes){tn_arena_copy(&t->im.scratch, b.n ? b.at : "", b.n, 1), b.n};
+    tn_buf_deinit(&b);
+    return why ? damaged(t, why, tn_arena_printf(&t->im.scratch, "line %u", (unsigned)line)) : TN_OK;
+}
+
 static tn_status import(tf_import *t)
 {
     imp_model *im = &t->im;
@@ -429,6 +471,8 @@ static tn_status import(tf_import *t)
     tf_graph_def graph = {0};
     tn_bytes file = im->whole;
     enum kind kind = kind_of(file.at, file.n);
+    if (kind == NO_KIND && is_text(file.at, file.n))
+        TN_TRY(read_text(t, &file, &kind));
     switch (kind) {
     case SAVED_MODEL:
         TN_TRY(read_message(t, file, &tf_saved_model_msg, &saved));

@@ -2,7 +2,7 @@
 #define TN_FRONTEND_TENSORFLOW_PROTO_H
 /* The messages of TensorFlow that matter here, as structs (tensorflow/core/framework and protobuf). A field that may be
  * absent and whose 0 means something is a list of at most one. Maps are lists of entries. */
-#include "base/wire/pb.h"
+#include "base/wire/pb_text.h"
 
 typedef struct tf_dim {
     int64_t size; /* -1: not told */
@@ -149,6 +149,7 @@ typedef struct tf_object_graph {
     tn_pb_array nodes; /* tf_trackable */
 } tf_object_graph;
 
+extern const tn_pb_word tf_words[]; /* names of DataType in texts */
 extern const tn_pb_msg tf_graph_def_msg, tf_meta_graph_msg, tf_saved_model_msg, tf_bundle_header_msg,
     tf_bundle_entry_msg, tf_object_graph_msg;
 
