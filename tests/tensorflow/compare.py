@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Compares what Tenon computes of TensorFlow's operators and models with what TensorFlow computes.
 
-    PYTHONPATH=build/release/python tests/tensorflow/compare.py [-k WORD] [--count 3] [--seed 1] [--applications]
+    PYTHONPATH=build/release/python tests/tensorflow/compare.py [-k WORD] [--count 3] [--seed 1] [--applications [--times]]
 
 Needs the packages tensorflow and numpy, and tenon; skips (exit status 77) where one is missing. Each operator runs with
-random configurations, as a frozen graph; --applications adds networks of keras.applications (without weights) and layers
-of Keras as SavedModels. A result is right if it differs by at most 1e-5 of the largest number (1e-4 for sums of many).
+random configurations, as a frozen graph; SavedModels with variables that a run changes, and with tables, run several times
+in a row. --applications takes networks of keras.applications (without weights) and layers of Keras as SavedModels instead,
+--times adds the time of a run and that of the same network through ONNX (package tf2onnx). A result is right if it differs
+by at most 2e-5 of the largest number. The last line counts what is right, wrong, refused and not run.
 """
 import argparse
 import os
@@ -13,6 +15,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -283,8 +286,6 @@ def lrn(r, op):
 @case("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic")
 def resize(r, op):
     size, kind = [int(n) for n in r.integers(2, 20, 2)], int(r.integers(0, 3))
-    if op == "ResizeBicubic":
-        kind = 2
     return (lambda x: getattr(raw, op)(images=x, size=size, align_corners=kind == 1, half_pixel_centers=kind == 2)), [
         image(r, 3)]
 
@@ -467,6 +468,60 @@ def nms(r, op):
     return (lambda b, s: getattr(raw, op)(boxes=b, scores=s, max_output_size=5, iou_threshold=.4, **more)), [boxes, scores]
 
 
+@case("SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin", "SegmentProd")
+def segments(r, op):
+    n = int(r.integers(1, 9))
+    return (lambda x, i: getattr(raw, op)(data=x, segment_ids=i)), [
+        floats(r, n, *shape_of(r, 2)), np.sort(r.integers(0, 5, n)).astype("i4")]
+
+
+@case("UnsortedSegmentSum", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd")
+def unsorted_segments(r, op):
+    n = int(r.integers(1, 9))
+    return (lambda x, i: getattr(raw, op)(data=x, segment_ids=i, num_segments=5)), [
+        floats(r, n, *shape_of(r, 2)), r.integers(-1, 5, n).astype("i4")]
+
+
+@case("SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN", "SparseSegmentSumWithNumSegments")
+def sparse_segments(r, op):
+    n = int(r.integers(1, 9))
+    more = {"num_segments": 6} if op.endswith("s") else {}
+    return (lambda x, at, i: getattr(raw, op)(data=x, indices=at, segment_ids=i, **more)), [
+        floats(r, 7, 3), r.integers(0, 7, n).astype("i4"), np.sort(r.integers(0, 5, n)).astype("i4")]
+
+
+@case("SparseTensorDenseMatMul")
+def sparse_product(r, op):
+    m, k, n = shape_of(r, 3, 6)
+    a, b = bool(r.random() < .5), bool(r.random() < .5)
+    at = np.argwhere(r.random((k, m) if a else (m, k)) < .4).astype("i8")
+    at = at if len(at) else np.zeros((1, 2), "i8")
+    return (lambda at, v, y: raw.SparseTensorDenseMatMul(a_indices=at, a_values=v, a_shape=[k, m] if a else [m, k], b=y,
+                                                         adjoint_a=a, adjoint_b=b)), [
+        at, floats(r, len(at)), floats(r, *((n, k) if b else (k, n)))]
+
+
+@case("Bincount", "DenseBincount", "UnravelIndex")
+def counts(r, op):
+    x = r.integers(0, 9, 12).astype("i4")
+    matrix, binary = bool(r.random() < .5), bool(r.random() < .5)
+    if op == "Bincount":
+        return (lambda x, w: raw.Bincount(arr=x, size=7, weights=w)), [x, floats(r, 12)]
+    if op == "DenseBincount":
+        x = x.reshape(3, 4) if matrix else x
+        return (lambda x: raw.DenseBincount(input=x, size=7, weights=tf.zeros([0]), binary_output=binary)), [x]
+    return (lambda x: raw.UnravelIndex(indices=x, dims=[2, 3, 4])), [r.integers(0, 24, 5).astype("i4")]
+
+
+@case("CropAndResize")
+def crop(r, op):
+    method, n = str(r.choice(["bilinear", "nearest"])), int(r.integers(1, 5))
+    size = [int(k) for k in r.integers(1, 7, 2)]
+    return (lambda x, b, i: raw.CropAndResize(image=x, boxes=b, box_ind=i, crop_size=size, method=method,
+                                              extrapolation_value=.5)), [
+        floats(r, 2, 6, 7, 3), floats(r, n, 4, low=-.3, high=1.3), r.integers(0, 2, n).astype("i4")]
+
+
 # ---- control flow ----
 
 @case("If")
@@ -513,7 +568,6 @@ def frozen(fn, operands, functional, static):
     return g, outputs, [np.asarray(w) for w in tf.nest.flatten(want)]
 
 
-TOLERANCE = {"ResizeBicubic": 2e-3}  # TensorFlow rounds the weights to a table of 1024 positions
 
 
 def difference(want, got, most=2e-5):
@@ -553,6 +607,103 @@ def make_case(name, make, seed, k):
                                                   if f"x{n}" in used}, None, want
 
 
+# ---- SavedModels that are run several times ----
+
+def states():
+    class Module(tf.Module):
+        def __init__(self):
+            self.n, self.i = tf.Variable(3.), tf.Variable(0)
+            self.v, self.rows = tf.Variable(np.arange(4, dtype="f4")), tf.Variable(np.zeros((5, 2), "f4"))
+
+        @tf.function
+        def add(self, x):
+            self.n.assign_add(tf.reduce_sum(x))
+            return self.n * 1.
+
+        @tf.function(input_signature=[tf.TensorSpec([4], tf.float32, name="x")])
+        def step(self, x):
+            before = self.v + 0.
+            self.v.assign(tf.tanh(self.v + x))
+            first, second = self.add(x), self.add(x)
+            self.i.assign_add(1)
+            self.rows.scatter_nd_update([[self.i % 5]], [x[:2]])
+            return {"before": before, "after": self.v.read_value(), "first": first, "second": second,
+                    "rows": self.rows.read_value()}
+
+        @tf.function(input_signature=[tf.TensorSpec([4], tf.float32, name="x")])
+        def flow(self, x):
+            if tf.reduce_sum(x) > 0:
+                self.n.assign_add(1.)
+                y = self.v * 2
+            else:
+                self.v.assign_sub(x)
+                y = self.v + self.n
+            for _ in tf.range(3):
+                self.v.assign(self.v * .5 + x)
+                if tf.reduce_sum(self.v) > 2.:
+                    self.i.assign_add(2)
+            return {"y": y, "v": self.v.read_value(), "n": self.n.read_value(), "i": self.i.read_value()}
+
+        @tf.function(input_signature=[tf.TensorSpec([4], tf.float32, name="x")])
+        def case(self, x):
+            y = tf.switch_case(tf.cast(tf.reduce_sum(x), tf.int32),
+                               [lambda: x * 2, lambda: tf.tanh(x), lambda: self.v.assign_add(x)])
+            return {"y": y, "v": self.v.read_value()}
+
+    return Module(), ["step", "flow", "case"], lambda r: floats(r, 4)
+
+
+def tables():
+    class Module(tf.Module):
+        def __init__(self):
+            lookup, init = tf.lookup, tf.lookup.KeyValueTensorInitializer
+            numbers = tf.constant([5, 6, 7], tf.int64)
+            with open("words.txt", "w") as f:
+                f.write("one\ntwo\nc\n")
+            self.numbers = lookup.StaticHashTable(init(["a", "bb", "c"], numbers), -1)
+            self.words = lookup.StaticHashTable(init(numbers, ["x", "y", "z"]), "none")
+            self.lines = lookup.StaticHashTable(lookup.TextFileInitializer(
+                "words.txt", tf.string, lookup.TextFileIndex.WHOLE_LINE, tf.int64, lookup.TextFileIndex.LINE_NUMBER), -1)
+            self.kept = lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+            self.kept.insert(["one", "c"], tf.constant([100, 200], tf.int64))
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="x")])
+        def look(self, x):
+            n = self.numbers.lookup(x)
+            return {"n": n, "back": self.words.lookup(n), "lines": self.lines.lookup(x), "size": self.numbers.size(),
+                    "kept": self.kept.lookup(x)}
+
+    return Module(), ["look"], lambda r: r.choice(np.array(["a", "bb", "c", "one", "two", "three"], object), 5)
+
+
+def make_module(make, name, folder, again):
+    """(folder, signature, operands of each run, what TensorFlow gives); again: as it is saved from a loaded model"""
+    module, names, operand = make()
+    tf.saved_model.save(module, folder, signatures={n: getattr(module, n) for n in names})
+    if again:
+        loaded = tf.saved_model.load(folder)
+        tf.saved_model.save(loaded, folder + "-again", signatures=dict(loaded.signatures))
+        folder += "-again"
+    r = np.random.default_rng(7)
+    runs, f = [operand(r) for _ in range(6)], tf.saved_model.load(folder).signatures[name]
+    return folder, name, runs, [{k: np.asarray(v) for k, v in f(x=tf.constant(x)).items()} for x in runs]
+
+
+def check_runs(folder, name, runs, want):
+    module = tenon.compile(folder, model_format="pb", signature=name)
+    for x, expected in zip(runs, want):
+        got = dict(zip([o.name for o in module.outputs], module.run({module.inputs[0].name: x})))
+        for key, value in expected.items():
+            mine = np.asarray(got[key])
+            if value.dtype == object:
+                said = "" if [v.decode() for v in value.ravel()] == [str(v) for v in mine.ravel()] else "other texts"
+            else:
+                said = difference(value, mine)
+            if said:
+                return f"{key}: {said}"
+    return ""
+
+
 def applications(word):
     keras = tf.keras
     sizes = {"NASNetMobile": 224, "InceptionV3": 96, "InceptionResNetV2": 96, "Xception": 96}
@@ -571,17 +722,41 @@ def applications(word):
         yield type(layer).__name__, keras.Model(x, y), (7, 5)
 
 
-def make_application(model, shape, folder):
+def make_application(model, shape, folder, times):
     x = np.random.default_rng(1).uniform(-1, 1, (2, *shape)).astype("f4")
     model.export(folder, verbose=False)
     signature = tf.saved_model.load(folder).signatures["serving_default"]
     name = "serving_default_" + next(iter(signature.structured_input_signature[1]))
+    if times:
+        subprocess.run([sys.executable, "-m", "tf2onnx.convert", "--saved-model", folder, "--output", folder + ".onnx"],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     return folder, {name: x}, {name: x.shape}, [np.asarray(model(x))]
+
+
+def milliseconds(module, x):
+    """Of a run: the first quartile of as many as fit in a second and a half."""
+    times, end = [], time.time() + 1.5
+    feed = {module.inputs[0].name: x}
+    module.run(feed)
+    while time.time() < end or len(times) < 5:
+        start = time.perf_counter()
+        module.run(feed)
+        times.append(time.perf_counter() - start)
+    return sorted(times)[len(times) // 4] * 1e3
+
+
+def compare_times(folder, operands, shapes, _):
+    x = next(iter(operands.values()))
+    mine = tenon.compile(folder, model_format="pb", input_shapes=shapes)
+    other = tenon.compile(folder + ".onnx")
+    other = tenon.compile(folder + ".onnx", input_shapes={other.inputs[0].name: x.shape})
+    return f"{milliseconds(mine, x):.2f} ms, through ONNX {milliseconds(other, x):.2f} ms"
 
 
 def make_all(args, folder):
     """Writes all cases to a file, one after the other: name, then the case or why there is none."""
-    with open(os.path.join(folder, "cases"), "wb") as f:
+    os.chdir(folder)  # what a case writes
+    with open("cases", "wb") as f:
         def put(name, make):
             try:
                 pickle.dump((name, make(), None), f)
@@ -589,14 +764,19 @@ def make_all(args, folder):
                 pickle.dump((name, None, traceback.format_exception_only(type(e), e)[-1].strip()[-400:]), f)
         if args.applications:
             for k, (name, model, shape) in enumerate(applications(args.k)):
-                put(name, lambda: make_application(model, shape, os.path.join(folder, str(k))))
+                put(name, lambda: make_application(model, shape, os.path.join(folder, str(k)), args.times))
         else:
             for name, make in CASES:
                 for k in range(args.count if args.k in name else 0):
                     put(f"{name} {k}", lambda: make_case(name, make, args.seed, k))
+            for make, names in ((states, ("step", "flow", "case")), (tables, ("look",))):
+                for name in names:
+                    for again in range(2 if args.k in f"{make.__name__} {name}" else 0):
+                        to = os.path.join(folder, f"{make.__name__}-{name}-{again}")
+                        put(f"{make.__name__} {name} {again}", lambda: make_module(make, name, to, again))
 
 
-def check(model, operands, shapes, want, most):
+def check(model, operands, shapes, want, most=2e-5):
     module = tenon.compile(model, model_format="pb", input_shapes=shapes)
     got = module.run({i.name: operands[i.name] for i in module.inputs})
     said = [difference(w, np.asarray(a), most) for w, a in zip(want, got)]
@@ -618,26 +798,33 @@ def main():
     ap.add_argument("--count", type=int, default=3)
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--applications", action="store_true")
+    ap.add_argument("--times", action="store_true")
     ap.add_argument("--make", help=argparse.SUPPRESS)
     args = ap.parse_args()
     if args.make:
         return make_all(args, args.make)
-    right = total = 0
+    count = dict.fromkeys(("right", "wrong", "refused", "not run"), 0)
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([sys.executable, *sys.argv, "--make", folder], stderr=subprocess.DEVNULL)
         if done.returncode == 77:
             return 77
         for name, made, trouble in cases(folder):
-            total += 1
+            kind, said = "not run", trouble
             try:
-                said = f"not made: {trouble}" if trouble else check(*made, TOLERANCE.get(name.split()[0], 2e-5))
+                if not trouble:
+                    said = (check_runs if isinstance(made[2], list) else check)(*made)
+                    kind = "wrong" if said else "right"
+                if kind == "right" and args.times:
+                    said = compare_times(*made)
+            except tenon.CompileError as e:
+                kind, said = "refused", str(e)[-400:]
             except Exception as e:  # noqa: BLE001
-                said = traceback.format_exception_only(type(e), e)[-1].strip()[-400:]
-            right += not said
+                kind, said = "wrong", traceback.format_exception_only(type(e), e)[-1].strip()[-400:]
+            count[kind] += 1
             if said or args.applications:
-                print(f"{name}: {said or 'right'}", flush=True)
-    print(f"{right} of {total} right")
-    return right != total
+                print(f"{name}: {kind}{': ' if said else ''}{said or ''}", flush=True)
+    print(", ".join(f"{n} {kind}" for kind, n in count.items()))
+    return count["right"] != sum(count.values())
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include "op/tensor/tensor.h"
 #include "op/vision/vision.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- resizing ---- */
@@ -56,8 +57,67 @@ static void nearest(imp_node *c)
     resized(c, a, imp_type(imp_in(c, 0))->dtype);
 }
 
+/* ---- ResizeBicubic: TensorFlow rounds what lies between two pixels to parts of 1024 ---- */
+
+enum { PARTS = 1024, TAPS = 4, MOST = 1 << 16 };
+
+typedef struct taps { /* of one side: the old positions that count for a new one, and how much */
+    int64_t *at[TAPS];
+    float *weight[TAPS];
+} taps;
+
+/* The cubic at k / 1024, and at 1 more. */
+static float cubic(double a, int64_t k, bool far)
+{
+    double x = (double)k / PARTS + far;
+    return (float)(far ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : ((a + 2) * x - (a + 3)) * x * x + 1);
+}
+
 /* With centres of pixels the cubic is that of Keys, and what lies outside does not count. */
-static void bicubic(imp_node *c)
+static void weigh(const taps *t, int64_t i, float place, int64_t extent, bool centers)
+{
+    double a = centers ? -0.5 : -0.75;
+    int64_t low = (int64_t)floorf(place), k = lrintf((place - (float)low) * PARTS);
+    const float w[TAPS] = {cubic(a, k, true), cubic(a, k, false), cubic(a, PARTS - k, false),
+                           cubic(a, PARTS - k, true)};
+    float sum = 0;
+    for (int n = 0; n < TAPS; n++) {
+        int64_t at = low + n - 1, held = at < 0 ? 0 : at >= extent ? extent - 1 : at;
+        t->at[n][i] = held;
+        t->weight[n][i] = centers && held != at ? 0 : w[n];
+        sum += t->weight[n][i];
+    }
+    for (int n = 0; n < TAPS && centers && fabsf(sum) > 1e-35f; n++)
+        t->weight[n][i] *= 1 / sum;
+}
+
+/* x with dimension `axis` of `extent` resized to n. */
+static tn_value cubic_side(imp_node *c, tn_value x, int axis, int64_t extent, int64_t n)
+{
+    bool corners = imp_attr_int(c, "align_corners", 0) != 0,
+         centers = imp_attr_int(c, "half_pixel_centers", 0) != 0;
+    float scale = corners && n > 1 ? (float)(extent - 1) / (float)(n - 1) : (float)extent / (float)n;
+    taps t;
+    tn_value sum = {0};
+    for (int k = 0; k < TAPS; k++) {
+        t.at[k] = TN_NEW_N(c->arena, int64_t, (size_t)n);
+        t.weight[k] = TN_NEW_N(c->arena, float, (size_t)n);
+    }
+    for (int64_t i = 0; i < n; i++)
+        weigh(&t, i, centers ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale, extent, centers);
+    for (int k = 0; k < TAPS; k++) {
+        tn_value w = tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, &n, t.weight[k], NULL));
+        for (int d = axis + 1; d < imp_rank(x); d++)
+            w = imp_unsqueeze(c, w, d - axis);
+        tn_value at = imp_const_ints(c, TN_I64, 1, (uint32_t)n, t.at[k]);
+        tn_value part = tf_binary(c, &tn_op_multiply, imp_take(c, x, at, axis), w);
+        sum = k ? tf_binary(c, &tn_op_add, sum, part) : part;
+    }
+    return sum;
+}
+
+/* Sizes that only the run knows: nearly the same, with weights that are not rounded. */
+static void cubic_of_run(imp_node *c)
 {
     tn_resize_attr a;
     bool centers = imp_attr_int(c, "half_pixel_centers", 0) != 0;
@@ -68,6 +128,122 @@ static void bicubic(imp_node *c)
     a.cubic_alpha = centers ? -0.5 : -0.75;
     a.cubic_exclude = centers;
     resized(c, a, TN_F32);
+}
+
+static void bicubic(imp_node *c)
+{
+    tn_value x = imp_cast(c, imp_in(c, 0), TN_F32);
+    tn_dims size = {0};
+    int64_t h, w, to[2];
+    const tn_type *t = imp_type(x);
+    bool known = t->n == 4 && imp_host(c, imp_in(c, 1), &size) && size.n == 2 && tn_is_int(t->dim[1], &h) &&
+                 tn_is_int(t->dim[2], &w) && tn_is_int(size.at[0], &to[0]) && tn_is_int(size.at[1], &to[1]) &&
+                 h > 0 && w > 0 && to[0] > 0 && to[1] > 0 && to[0] <= MOST && to[1] <= MOST;
+    if (known && !c->bad)
+        imp_out(c, 0, cubic_side(c, cubic_side(c, x, 2, w, to[1]), 1, h, to[0]));
+    else
+        cubic_of_run(c);
+}
+
+/* ---- CropAndResize ---- */
+
+typedef struct cut { /* positions along one side of all boxes: [n, size] */
+    tn_value low, high, part, inside;
+} cut;
+
+/* Positions between `from` and `to` of the data's extent, as TensorFlow has them; size 1: the middle. */
+static cut cut_side(imp_node *c, tn_value image, int axis, tn_value from, tn_value to, const tn_expr *size,
+                    bool near)
+{
+    tn_value last = imp_cast(c, imp_extent_of(c, image, axis), TN_F32), at;
+    last = imp_with(c, &tn_op_subtract, last, 1);
+    if (tn_is_value(size, 1)) {
+        at = imp_with(c, &tn_op_multiply, tf_binary(c, &tn_op_add, from, to), 0.5);
+        at = tf_binary(c, &tn_op_multiply, at, last);
+    } else {
+        tn_value n = imp_cast(c, imp_count_up(c, size), TN_F32);
+        tn_value steps = imp_with(c, &tn_op_subtract, imp_cast(c, imp_extent_of(c, n, 0), TN_F32), 1);
+        tn_value step = tf_binary(c, &tn_op_multiply, tf_binary(c, &tn_op_subtract, to, from), last);
+        step = tf_binary(c, &tn_op_divide, step, steps);
+        at = tf_binary(c, &tn_op_multiply, from, last);
+        at = tf_binary(c, &tn_op_add, at, tf_binary(c, &tn_op_multiply, n, step));
+    }
+    tn_value above = imp_with(c, &tn_op_greater_equal, at, 0);
+    cut s = {.inside = tf_binary(c, &tn_op_logical_and, above, tf_binary(c, &tn_op_less_equal, at, last))};
+    tn_value held = imp_with(c, &tn_op_maximum, tf_binary(c, &tn_op_minimum, at, last), 0);
+    if (near)
+        held = imp_with(c, &tn_op_add, held, 0.5); /* what is not below 0 is rounded away from it */
+    s.low = tf_unary(c, &tn_op_floor, held);
+    s.high = tf_unary(c, &tn_op_ceil, held);
+    s.part = tf_binary(c, &tn_op_subtract, held, s.low);
+    return s;
+}
+
+/* As [n, height, width, 1]. */
+static tn_value spread(imp_node *c, tn_value v, bool rows)
+{
+    return imp_unsqueeze(c, imp_unsqueeze(c, v, rows ? 2 : 1), 3);
+}
+
+/* Positions as integers, inside of the dimension whatever they are (a box may be no number). */
+static tn_value position(imp_node *c, tn_value image, int axis, tn_value at)
+{
+    tn_value last = imp_with(c, &tn_op_subtract, imp_extent_of(c, image, axis), 1);
+    at = tf_binary(c, &tn_op_minimum, imp_cast(c, at, TN_I64), last);
+    return imp_with(c, &tn_op_maximum, at, 0);
+}
+
+/* The pixels of image [b, ...] at (which, y, x): [n, height, width, channels]. */
+static tn_value pixels(imp_node *c, tn_value image, tn_value which, tn_value y, tn_value x)
+{
+    tn_value part[3] = {which, position(c, image, 1, y), position(c, image, 2, x)}, shape[3];
+    tn_value all = tf_binary(c, &tn_op_add, tf_binary(c, &tn_op_add, part[0], part[1]), part[2]);
+    for (int i = 0; i < 3; i++)
+        shape[i] = imp_broadcast_like(c, part[i], all);
+    tn_gather_nd_attr a = {0};
+    return imp_call2(c, &tn_op_gather_nd, &a, image, imp_concat(c, 3, shape, 3));
+}
+
+static tn_value mix(imp_node *c, tn_value a, tn_value b, tn_value part)
+{
+    tn_value more = tf_binary(c, &tn_op_multiply, tf_binary(c, &tn_op_subtract, b, a), part);
+    return tf_binary(c, &tn_op_add, a, more);
+}
+
+/* image, boxes [n, 4] as y1 x1 y2 x2 of the extents, their images [n], size */
+static void crop_and_resize(imp_node *c)
+{
+    tn_value image = imp_in(c, 0), boxes = imp_in(c, 1), which = imp_in(c, 2), side[4];
+    tn_dims size = imp_sizes_in(c, imp_in(c, 3), "the size");
+    const char *method = imp_attr_string(c, "method", "bilinear");
+    bool near = strcmp(method, "nearest") == 0;
+    tn_value rest = imp_const(c, TN_F32, imp_attr_float(c, "extrapolation_value", 0));
+    if (!c->bad && (size.n != 2 || imp_rank(image) != 4 || imp_rank(boxes) != 2))
+        imp_refuse(c, IMP_BAD_VALUE, "boxes %s of images %s cannot be cropped",
+                   imp_type_text(c, imp_type(boxes)), imp_type_text(c, imp_type(image)));
+    if (c->bad)
+        return;
+    for (int i = 0; i < 4; i++)
+        side[i] = imp_slice(c, boxes, 1, i, i + 1);
+    image = imp_cast(c, image, TN_F32);
+    cut y = cut_side(c, image, 1, side[0], side[2], size.at[0], near);
+    cut x = cut_side(c, image, 2, side[1], side[3], size.at[1], near);
+    tn_extent_attr images = {tn_dims_make(c->arena, 1, &imp_type(image)->dim[0])};
+    which = imp_call1(c, &tn_op_checked_index, &images, imp_cast(c, which, TN_I64));
+    which = imp_unsqueeze(c, imp_unsqueeze(c, imp_unsqueeze(c, which, 1), 2), 3);
+    tn_value top = spread(c, y.low, true), left = spread(c, x.low, false);
+    tn_value v = pixels(c, image, which, top, left);
+    if (!near) {
+        tn_value bottom = spread(c, y.high, true), right = spread(c, x.high, false);
+        tn_value down = spread(c, y.part, true), along = spread(c, x.part, false);
+        v = mix(c, v, pixels(c, image, which, top, right), along);
+        tn_value low = pixels(c, image, which, bottom, left);
+        low = mix(c, low, pixels(c, image, which, bottom, right), along);
+        v = mix(c, v, low, down);
+    }
+    tn_value rows = spread(c, y.inside, true), columns = spread(c, x.inside, false);
+    tn_value inside = tf_binary(c, &tn_op_logical_and, rows, columns);
+    imp_out(c, 0, imp_choose(c, inside, v, rest));
 }
 
 /* ---- boxes ---- */
@@ -126,6 +302,7 @@ static void nms_padded(imp_node *c)
 
 // clang-format off
 const imp_row tf_rows_image[] = {
+    {"CropAndResize",         1, 0, 4, 1, crop_and_resize, NULL},
     {"NonMaxSuppression",     1, 0, 3, 1, nms,        NULL},
     {"NonMaxSuppressionV2",   1, 0, 4, 1, nms,        NULL},
     {"NonMaxSuppressionV3",   1, 0, 5, 1, nms,        NULL},
