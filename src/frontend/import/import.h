@@ -60,6 +60,7 @@ typedef struct imp_format {
     const imp_table *tables;
     bool
         signatures; /* a model has several functions, of which the user may choose one (options->signature) */
+    bool reassigns; /* names are variables: each may be given another value */
     void (*check)(imp_node *n); /* before any converter; may be NULL */
     void (*convert)(
         imp_node *n); /* calls the row's converter, or does it in another way; NULL: the row's alone */

@@ -1,4 +1,4 @@
-/* Names and scopes. A name stands for one value in its scope. */
+/* Names and scopes. A name stands for one value in its scope, or for the last one where they are variables. */
 #include "frontend/import/import.h"
 
 tn_status imp_define(imp_model *im, tn_bytes name, imp_value v, const tn_loc *loc)
@@ -6,7 +6,7 @@ tn_status imp_define(imp_model *im, tn_bytes name, imp_value v, const tn_loc *lo
     uint64_t at = IMP_NO_VALUE;
     if (!tn_strmap_get(&im->names, (const char *)name.at, name.n, &at))
         at = IMP_NO_VALUE;
-    if (at != IMP_NO_VALUE && at >= im->scope)
+    if (at != IMP_NO_VALUE && at >= im->scope && !im->format->reassigns)
         return imp_error(im, IMP_NAME_TWICE, loc, "two values are called \"%s\"; the model is damaged",
                          imp_text(im, name));
     tn_vec_push(&im->undo, ((imp_undo){name, at}));

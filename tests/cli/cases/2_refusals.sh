@@ -19,9 +19,6 @@ done
 for device in cuda cl metal vulkan rocm micro; do
     expect 4 "tenon: error: --device $device is not supported yet" run x.tar --device $device
 done
-for format in paddle; do
-    expect 4 "tenon: error: --model-format $format is not supported yet" compile x --model-format $format
-done
 expect 4 "tenon: error: --output-format mlf is not supported yet" compile x.onnx -f mlf
 expect 4 "tenon: error: --runtime crt is not supported yet" compile x.onnx --runtime crt
 expect 4 "tenon: error: --target as JSON is not supported yet" compile x.onnx --target '{"kind": "llvm"}'

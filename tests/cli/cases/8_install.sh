@@ -28,8 +28,8 @@ if command -v man >/dev/null; then
     must "man reads them" sh -c "man -l '$work/prefix/share/man/man1/tenon-compile.1' >/dev/null"
 fi
 must "pages offer what can be given" sh -c "tenon --manual compile | grep -F '{\\fIgraph, aot, vm\\fR}'"
-must "pages offer nothing that is refused" sh -c "! tenon --manual compile | grep -E '\{[^}]*(mlf|crt|paddle)'"
-must "completion offers nothing that is refused" sh -c "! tenon --completion bash | grep -wE 'mlf|crt|paddle|cuda'"
+must "pages offer nothing that is refused" sh -c "! tenon --manual compile | grep -E '\{[^}]*(mlf|crt)'"
+must "completion offers nothing that is refused" sh -c "! tenon --completion bash | grep -wE 'mlf|crt|cuda'"
 must "bash reads its completion" bash -n "$work/prefix/share/bash-completion/completions/tenon"
 complete() { # line: what bash would offer for it
     bash -c '. "$0/share/bash-completion/completions/tenon"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tenon

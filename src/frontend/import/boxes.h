@@ -1,0 +1,45 @@
+#ifndef TN_FRONTEND_IMPORT_BOXES_H
+#define TN_FRONTEND_IMPORT_BOXES_H
+/* Boxes of detectors, as several formats have them: prior boxes, suppression of boxes that overlap better ones. */
+#include "frontend/import/convert.h"
+
+enum { IMP_MAX_PRIORS = 256 };
+
+/* Boxes around the centre of each place of a map, the same at every place: their sizes in pixels of the image. */
+typedef struct imp_priors {
+    int64_t rows, columns; /* of the map */
+    double image[2];       /* height, width */
+    double step[2],
+        offset; /* a place's height and width in pixels; where its centre lies, as a part of that */
+    uint32_t n;
+    double height[IMP_MAX_PRIORS], width[IMP_MAX_PRIORS];
+    bool clip; /* to the image */
+} imp_priors;
+
+void imp_add_prior(imp_node *c, imp_priors *p, double height,
+                   double width); /* refused beyond IMP_MAX_PRIORS */
+/* Left, top, right and bottom, as parts of the image, of every box at every place: 4 rows columns n numbers in the
+ * graph's arena; NULL: failed. */
+float *imp_make_priors(imp_node *c, const imp_priors *p);
+
+typedef struct imp_nms { /* greedy suppression by class */
+    double overlap,
+        least;      /* of intersection by union, above which a box goes; scores must be above `least` */
+    int64_t most;   /* candidates of a class, the best; below 0: all */
+    bool inclusive; /* a box ends behind its right and bottom edge by 1 */
+} imp_nms;
+
+/* What stays, of boxes [batch, n, 4] and scores [batch, classes, n], best first: positions of boxes
+ * [batch, classes, k], int64, -1 where there are no more; *out_scores: [batch, classes, k]. */
+tn_value imp_suppress(imp_node *c, tn_value boxes, tn_value scores, const imp_nms *how, tn_value *out_scores);
+
+/* What stays of all images, a row each, by image, class and score: lists of as many elements as the run finds. */
+typedef struct imp_detections {
+    tn_value image, which, place; /* int64: image, class, row of the boxes [batch * n, 4] */
+    tn_value score, box;          /* [rows], [rows, 4] */
+    tn_value count;               /* int32 [batch]: rows of each image */
+} imp_detections;
+/* keep: rows of an image, the best; below 0: all. */
+imp_detections imp_detect(imp_node *c, tn_value boxes, tn_value scores, const imp_nms *how, int64_t keep);
+
+#endif
