@@ -108,7 +108,8 @@ static pt_value pop_marked(machine *m, enum pt_kind kind)
         return pt_make(m->arena, kind, 0, NULL);
     }
     size_t from = tn_vec_pop(&m->mark);
-    pt_value v = pt_make(m->arena, kind, m->stack.n - from, m->stack.at + from);
+    const pt_value *above = m->stack.n > from ? m->stack.at + from : NULL; /* there may be no stack yet */
+    pt_value v = pt_make(m->arena, kind, m->stack.n - from, above);
     m->stack.n = from;
     return v;
 }
