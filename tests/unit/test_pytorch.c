@@ -85,6 +85,7 @@ static archive make(const char *pickle, size_t n, const char *code, const char *
 
 #define CLASS "class M(Module):\n"
 #define FORWARD CLASS "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
+#define QUANTISED "    q = torch.quantize_per_tensor(x, 0.5, 3, 13)\n"
 #define LATE "    c = bool(torch.gt(torch.sum(x), 0))\n"
 
 static const struct {
@@ -131,6 +132,22 @@ static const struct {
     {FORWARD
      "    return ops.torchvision.nms(torch.view(torch.cat([x, x]), [3, 4]), torch.select(x, 0, 0), 0.5)\n",
      {"vision.nms_select("}},
+    /* quantised tensors: operators take real numbers, or int32 sums of whole ones */
+    {FORWARD QUANTISED "    return torch.dequantize(torch.relu(q))\n", {"round(", "nn.relu(", "uint8"}},
+    {FORWARD QUANTISED
+     "    p = ops.quantized.linear_prepack(torch.quantize_per_tensor(torch.ones([4, 3]), 0.25, 0, "
+     "12), None)\n    return torch.dequantize(ops.quantized.linear(q, p, 0.5, 1))\n",
+     {"qnn.dense(", "clip("}},
+    {FORWARD QUANTISED "    p = ops.quantized.linear_prepack(torch.quantize_per_channel(torch.ones([4, 3]), "
+                       "torch.ones([3]), torch.zeros([3]), 1, 12), None)\n"
+                       "    return torch.dequantize(ops.quantized.linear(q, p, 0.5, 1))\n",
+     {"a weight is quantised along axis 1; known is 0 [pytorch-E090]"}},
+    {FORWARD "    return ops.quantized.add(x, x, 0.5, 1)\n",
+     {"an operand is a tensor of real numbers, but must be a quantised tensor [pytorch-E091]"}},
+    {FORWARD "    return torch.quantize_per_tensor(x, 0.5, 3, 16)\n",
+     {"quantised numbers of type 16 are not supported", "[pytorch-E092]"}},
+    {FORWARD QUANTISED "    return ops.quantized.linear(q, 3, 0.5, 1)\n",
+     {"a packed weight has no \"w\"", "[pytorch-E093]"}},
     /* numbers of rank 0, bools, nothing */
     {FORWARD "    return torch.maximum(torch.gt(x, 0), torch.lt(x, -1))\n", {"logical_or("}},
     {FORWARD "    return torch.logit(x, 0.75)\n", {"where("}},

@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const pt_row *const tables[] = {
-    pt_rows_math, pt_rows_nn,     pt_rows_norm,       pt_rows_move,      pt_rows_index, pt_rows_reduce,
-    pt_rows_make, pt_rows_matrix, pt_rows_activation, pt_rows_recurrent, pt_rows_loss,  pt_rows_image,
+    pt_rows_math,   pt_rows_nn,    pt_rows_norm,      pt_rows_move,       pt_rows_index,
+    pt_rows_reduce, pt_rows_make,  pt_rows_matrix,    pt_rows_activation, pt_rows_recurrent,
+    pt_rows_loss,   pt_rows_image, pt_rows_quantised,
 };
 
 bool pt_is_bad(pt_value v) { return v.kind == PT_UNKNOWN && v.i == -1; }
@@ -223,6 +224,7 @@ static pt_value convert(pt_import *p, pt_call *k)
     if (inherited || imp_too_much(&p->im, k->n.loc))
         return pt_bad();
     k->row->convert(&k->n);
+    pt_keep_steps(&k->n);
     TN_ASSERT(!k->n.bad || p->im.g->ctx->n_error > 0 || p->stop);
     return k->n.bad ? pt_bad() : k->out;
 }

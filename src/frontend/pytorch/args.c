@@ -7,7 +7,7 @@ tn_value pt_as_tensor(imp_node *c, pt_value v)
 {
     pt_import *p = pt_of(c)->p;
     if (v.kind == PT_TENSOR)
-        return pt_tensor_value(p, v.tensor);
+        return v.tensor->quantised ? pt_real_value(c, v.tensor) : pt_tensor_value(p, v.tensor);
     if (v.kind == PT_FLOAT)
         return imp_const(c, TN_F64, v.f);
     if (v.kind == PT_INT)

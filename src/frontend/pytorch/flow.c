@@ -565,7 +565,7 @@ static pt_value carried(looping *w, pt_value before, pt_value after)
     if (before.kind == PT_VALUE && after.kind == PT_VALUE)
         return parameter(w, before.value, into);
     if (before.kind == PT_TENSOR && after.kind == PT_TENSOR)
-        return pt_tensor_new(p, parameter(w, pt_tensor_value(p, before.tensor), into).value);
+        return pt_tensor_new(p, parameter(w, pt_as_tensor(pt_ctx(p), before), into).value);
     if (is_number(before) && is_number(after) && kind_of(before) == kind_of(after)) {
         pt_number *n = TN_NEW(&p->im.scratch, pt_number);
         *n = (pt_number){kind_of(before), parameter(w, pt_number_value(p, before), into).value};

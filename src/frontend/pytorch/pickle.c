@@ -284,6 +284,7 @@ static pt_value tensor(machine *m, pt_value a, bool quantised)
     t->dim = dim;
     t->stride = dim + n;
     t->quantised = quantised;
+    t->steps = pt_at(a, 4);
     if (!whole_numbers(size, dim, n) || !whole_numbers(stride, dim + n, n))
         fail(m, "a tensor is not described as PyTorch does");
     return (pt_value){.kind = PT_TENSOR, .tensor = t};
@@ -308,7 +309,7 @@ static pt_value call(machine *m, pt_value f, pt_value args)
     if ((imp_is(name, "torch._utils._rebuild_tensor_v2") || imp_is(name, "torch._utils._rebuild_tensor")) &&
         n >= 4)
         return tensor(m, args, false);
-    if (imp_is(name, "torch._utils._rebuild_qtensor") && n >= 4)
+    if (imp_is(name, "torch._utils._rebuild_qtensor") && n >= 5)
         return tensor(m, args, true);
     if (n >= 1 &&
         (ends_with(name, "._rebuild_parameter") || ends_with(name, "._rebuild_parameter_with_state") ||

@@ -13,7 +13,10 @@ typedef struct pt_import pt_import;
 
 /* ---- operators ---- */
 enum { PT_MAX_ARG = 24 };
-enum { PT_VIEW = 1 }; /* the result shares the memory of the first operand */
+enum {
+    PT_VIEW = 1,     /* the result shares the memory of the first operand */
+    PT_QUANTISED = 2 /* the converter itself says how its results are quantised */
+};
 
 typedef struct pt_row {
     /* as PyTorch declares it, without an overload's name and result: "sub(Tensor self, Tensor other, *, Scalar
@@ -26,7 +29,7 @@ typedef struct pt_row {
 
 extern const pt_row pt_rows_math[], pt_rows_nn[], pt_rows_norm[], pt_rows_move[], pt_rows_index[],
     pt_rows_reduce[], pt_rows_make[], pt_rows_matrix[], pt_rows_activation[], pt_rows_recurrent[],
-    pt_rows_loss[], pt_rows_image[];
+    pt_rows_loss[], pt_rows_image[], pt_rows_quantised[];
 
 typedef struct pt_call { /* an operator being converted; `n` is what import/convert.h works on */
     imp_node n;
@@ -59,7 +62,9 @@ static inline bool pt_given(imp_node *c, int i) { return pt_of(c)->arg[i].kind !
 tn_value pt_in(imp_node *c, int i);                /* a tensor; a number as one of rank 0; absent for None */
 tn_value pt_as_tensor(imp_node *c, pt_value v);    /* the same of any value */
 tn_value pt_as(imp_node *c, pt_value v, tn_dtype); /* ... of that type */
-tn_dims pt_dims(imp_node *c, int i);               /* extents; what only the run knows is bound */
+tn_value pt_real_value(imp_node *c, pt_tensor *quantised); /* (ops_quantised.c) */
+void pt_keep_steps(imp_node *c);     /* quantises a result that PyTorch gives as the first operand is */
+tn_dims pt_dims(imp_node *c, int i); /* extents; what only the run knows is bound */
 const tn_expr *pt_extent(imp_node *c, pt_value v); /* one of them */
 tn_ints pt_ints(imp_node *c, int i);               /* known integers; a number is a list of one */
 int64_t pt_integer(imp_node *c, int i);

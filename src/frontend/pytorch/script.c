@@ -123,6 +123,25 @@ tn_status pt_unpickle_entry(pt_import *p, const char *name, const char *folder, 
     return s;
 }
 
+/* Objects whose class makes something of their state do so: layers pack quantised weights. */
+static void restore(pt_import *p, pt_value v, int depth)
+{
+    if (v.kind != PT_OBJECT || v.object->restored || depth > 64 || p->stop)
+        return;
+    v.object->restored = true;
+    for (size_t i = 0; i < v.object->n; i++)
+        restore(p, v.object->at[i].cell.v, depth + 1);
+    pt_value state = v.object->state;
+    if (v.object->n || !pt_is_sequence(state) || !v.object->type.n)
+        return;
+    for (size_t i = 0; i < state.list->n; i++)
+        restore(p, pt_at(state, i), depth + 1);
+    const pt_def *d = pt_method_of(p, v.object, pt_words("__setstate__").text);
+    const tn_bytes none = {0};
+    if (d)
+        (void)pt_run_def(p, d, &v, &(pt_args){1, &state, &none});
+}
+
 /* Parameters are called as in PyTorch: layer1.0.weight. */
 static void name_all(pt_import *p, pt_value v, const char *path, int depth)
 {
@@ -328,6 +347,8 @@ tn_status pt_import_script(pt_import *p)
     TN_TRY(pt_unpickle_entry(p, "data.pkl", "data/", &p->self));
     if (p->self.kind != PT_OBJECT)
         return damaged(p, "data.pkl holds no model");
+    restore(p, p->self, 0);
+    p->log.n = 0;
     name_all(p, p->self, "", 0);
     s.forward = pt_method_of(p, p->self.object, pt_words("forward").text);
     if (!s.forward || !s.forward->n)

@@ -77,6 +77,7 @@ struct pt_object {
     tn_bytes type; /* the name of its class */
     pt_attr *at;
     size_t n, cap;
+    bool restored;    /* its class has made of the state what it makes */
     const char *path; /* "layer1.0"; NULL: not known */
     pt_value state;   /* what its class makes of it is not known: as the file has it */
 };
@@ -98,15 +99,8 @@ struct pt_tensor {
     uint32_t stamp, seen;       /* changes of this one; of the base that `now` knows of */
     /* of quantised elements: value = (element - zero) * scale */
     bool quantised;
-    const struct pt_scale *scale;
+    pt_value steps; /* (scheme, scale, zero point[, axis]) */
 };
-
-typedef struct pt_scale {
-    tn_value scale, zero; /* scalars, or lists along axis */
-    int axis;             /* -1: scalars */
-    double one_scale;     /* of scalars */
-    int64_t one_zero;
-} pt_scale;
 
 static inline pt_value pt_none(void) { return (pt_value){.kind = PT_NONE}; }
 static inline pt_value pt_bool(bool b) { return (pt_value){.kind = PT_BOOL, .b = b}; }

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Compares quantised layers and operators with PyTorch's FBGEMM kernels.
+
+    PYTHONPATH=build/release/python tests/pytorch/quantised.py [-k WORD]
+
+Each case is traced and saved as TorchScript, with its weights packed, and run by Tenon. A case is right if all numbers are
+those of PyTorch; "near" if some are one step of the result's scale off, where a result lies between two steps. Needs what
+operators.py needs; skips (exit status 77) where a package is missing.
+"""
+import argparse
+import io
+import logging
+import sys
+import warnings
+
+import operators  # beside this file; skips where torch is missing
+import numpy as np
+import torch
+import torch.ao.nn.quantized as nnq
+import torch.ao.nn.quantized.dynamic as dynamic
+
+Q, F = torch.ops.quantized, torch.nn.functional
+CASES = {}
+
+
+def weight(*shape):
+    return torch.quantize_per_channel(torch.randn(*shape), torch.rand(shape[0]) * .02 + .01,
+                                      torch.zeros(shape[0], dtype=torch.long), 0, torch.qint8)
+
+
+class Layers(torch.nn.Module):
+    def __init__(self, f):
+        super().__init__()
+        self.f = f
+        self.c, self.g = nnq.Conv2d(3, 4, 3, padding=1), nnq.Conv2d(4, 8, 3, groups=2)
+        self.c1, self.c3 = nnq.Conv1d(3, 4, 3, stride=2), nnq.Conv3d(3, 4, 2)
+        self.l, self.d = nnq.Linear(4, 5), dynamic.Linear(6, 5)
+        self.c.set_weight_bias(weight(4, 3, 3, 3), torch.randn(4))
+        self.g.set_weight_bias(weight(8, 2, 3, 3), None)
+        self.c1.set_weight_bias(weight(4, 3, 3), torch.randn(4))
+        self.c3.set_weight_bias(weight(4, 3, 2, 2, 2), torch.randn(4))
+        self.l.set_weight_bias(torch.quantize_per_tensor(torch.randn(5, 4), .03, 3, torch.qint8), torch.randn(5))
+        self.d.set_weight_bias(torch.quantize_per_tensor(torch.randn(5, 6), .02, 0, torch.qint8), torch.randn(5))
+        for m, scale, zero in ((self.c, .08, 100), (self.c1, .07, 120), (self.c3, .05, 130), (self.l, .1, 60), (self.g, .1, 128)):
+            m.scale, m.zero_point = scale, zero
+
+    def forward(self, x):
+        return self.f(self, torch.quantize_per_tensor(x, .02, 128, torch.quint8)).dequantize()
+
+
+class Real(Layers):
+    def forward(self, x):
+        return self.f(self, x)
+
+
+def case(name, f, *shape, module=Layers):
+    CASES[name] = (f, shape or (2, 3, 6, 6), module)
+
+
+MEAN, VAR = torch.tensor([.1, 0., .2]), torch.tensor([1., 2., 3.])
+case("conv2d", lambda m, q: m.c(q))
+case("conv2d_relu", lambda m, q: Q.conv2d_relu(q, m.c._packed_params, .05, 20))
+case("conv2d groups", lambda m, q: m.g(m.c(q)))
+case("conv1d", lambda m, q: m.c1(q), 2, 3, 9)
+case("conv3d", lambda m, q: m.c3(q), 1, 3, 4, 4, 4)
+case("linear", lambda m, q: m.l(q), 7, 4)
+case("linear_relu", lambda m, q: Q.linear_relu(q, m.l._packed_params._packed_params, .09, 30), 2, 7, 4)
+case("linear_dynamic", lambda m, x: m.d(x), 7, 6, module=Real)
+case("network", lambda m, q: m.l(torch.flatten(F.adaptive_avg_pool2d(torch.relu(m.c(q)), 1), 1)))
+case("relu_", lambda m, q: torch.relu_(m.c(q)))
+case("max_pool2d", lambda m, q: F.max_pool2d(q, 2))
+case("avg_pool2d", lambda m, q: F.avg_pool2d(q, 2))
+case("mean", lambda m, q: q.mean([2, 3]))
+case("sigmoid", lambda m, q: torch.sigmoid(q))
+case("tanh", lambda m, q: torch.tanh(q))
+case("hardsigmoid", lambda m, q: F.hardsigmoid(q))
+case("clamp", lambda m, q: torch.clamp(q, -1, 1))
+case("quantized sigmoid", lambda m, q: Q.sigmoid(q, .004, 1))
+case("hardswish", lambda m, q: Q.hardswish(q, .03, 5))
+case("leaky_relu", lambda m, q: Q.leaky_relu(q, .1, False, .03, 100))
+case("elu", lambda m, q: Q.elu(q, .02, 60))
+case("add", lambda m, q: Q.add(q, torch.flip(q, [3]), .05, 90))
+case("add_relu", lambda m, q: Q.add_relu(q, q, .05, 9))
+case("mul", lambda m, q: Q.mul(q, q, .05, 9))
+case("cat", lambda m, q: torch.cat([q, m.c(q)], 1))
+case("quantized cat", lambda m, q: Q.cat([q, m.c(q)], 1, .05, 100))
+case("batch_norm2d", lambda m, q: Q.batch_norm2d(q, torch.ones(3), MEAN, MEAN, VAR, 1e-5, .03, 110))
+case("nearest", lambda m, q: F.interpolate(q, scale_factor=2))
+case("bilinear", lambda m, q: F.interpolate(q, scale_factor=2, mode="bilinear", align_corners=False))
+
+
+def judge(name, worker):
+    f, shape, module = CASES[name]
+    torch.manual_seed(1)
+    m, x, saved = module(f).eval(), torch.rand(shape) * 4 - 2, io.BytesIO()
+    want = m(x).numpy()
+    torch.jit.save(torch.jit.trace(m, x, check_trace=False), saved)
+    outcome, have = worker.ask((saved.getvalue(), {"x": shape}, {"x": x.numpy()}))
+    if outcome != "ran":
+        return outcome, have
+    off = np.abs(have[0] - want)
+    step = np.diff(np.unique(want)).min()
+    n = np.count_nonzero(off > 1e-5)
+    return ("right", "") if not n else ("near" if off.max() <= 1.01 * step else "wrong", f"{n} of {off.size} differ by {off.max():g}")
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("-k", default="", help="only cases whose name holds this word")
+    args = ap.parse_args()
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    torch.backends.quantized.engine = "fbgemm"
+    count, worker = dict.fromkeys(("right", "near", "wrong", "refused", "died"), 0), operators.Worker(60)
+    for name in CASES:
+        if args.k in name:
+            outcome, why = judge(name, worker)
+            count[outcome] += 1
+            if outcome != "right":
+                print(f"{name}: {outcome}: {why}", flush=True)
+    print(", ".join(f"{n} {k}" for k, n in count.items()))
+    return count["wrong"] + count["died"] > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
