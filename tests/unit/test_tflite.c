@@ -208,6 +208,19 @@ static void segments_are_joined_by_number(void **state)
            x, sizeof x, 3, y);
 }
 
+static void elements_move_apart(void **state)
+{
+    (void)state;
+    static const float x[] = {1, 2, 3, 4};
+    static const double y[] = {1, 9, 9, 2, 3, 9, 9, 4};
+    expect("tensor x float32 2,2\n"
+           "tensor b int32 2 data=1,3\n"
+           "tensor k float32 scalar data=9\n"
+           "tensor y float32 2,4\n"
+           "op DILATE : x b k -> y\n" ARGS,
+           x, sizeof x, 8, y);
+}
+
 #define JOIN(op) \
     "graph\ntensor a float32 scalar\ntensor b float32 scalar\ntensor c float32 scalar\n" op \
     " : a b -> c\nin a b\nout c\n"
@@ -515,6 +528,7 @@ int main(void)
         cmocka_unit_test(branches_are_other_graphs),
         cmocka_unit_test(resizing_integers_rounds_ties_away),
         cmocka_unit_test(segments_are_joined_by_number),
+        cmocka_unit_test(elements_move_apart),
         cmocka_unit_test(reductions_name_a_graph),
         cmocka_unit_test(cases_are_other_graphs),
         cmocka_unit_test(random_numbers_are_told_of),

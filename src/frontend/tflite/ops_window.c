@@ -22,7 +22,7 @@ static tn_value spread(imp_node *c, tn_value x, int d, int64_t by, tn_value rest
     }
     for (int i = 0; i < t->n; i++)
         joined[i] = i == d ? tn_idx(c->pool, n * by) : t->dim[i];
-    tn_broadcast_to_attr wide = {{(uint32_t)t->n + 1, gap}};
+    tn_broadcast_to_attr wide = {tn_dims_make(c->arena, (uint32_t)t->n + 1, gap)};
     tn_value both[2] = {imp_reshape(c, x, t->n + 1, apart), imp_call1(c, &tn_op_broadcast_to, &wide, rest)};
     x = imp_reshape(c, imp_concat(c, 2, both, d + 1), t->n, joined);
     return imp_slice(c, x, d, 0, (n - 1) * by + 1);
