@@ -120,6 +120,23 @@ static void limits_are_kept(void **state)
     says("tensorflow-E001", &text, NULL);
 }
 
+/* What a parameter is must be found without trying all ways to a function that each one calls twice. */
+static void calls_are_traced_once(void **state)
+{
+    static const char *const result[] = {"y"};
+    tn_buf text = {0}, graph;
+    (void)state;
+    tn_buf_str(&text,
+               "t = HashTableV2() key_dtype=int64 value_dtype=int64\nx = f29(t)\ny = LookupTableSizeV2(t)\n"
+               "function f0(a resource) -> r=a\nk = Const() dtype=int64 value=int64<2>{1,2}\n"
+               "b = LookupTableImportV2(a, k:output:0, k:output:0)\nend\n");
+    for (int i = 1; i < 30; i++)
+        tn_buf_printf(&text, "function f%d(a resource) -> r=c:r:0\nb = f%d(a)\nc = f%d(b:r:0)\nend\n", i,
+                      i - 1, i - 1);
+    graph = graph_of(&text);
+    says("tensorflow-E062", &graph, &(tn_import_options){.output = result, .n_output = 1});
+}
+
 /* Two ranges without a common size, for dimensions that are one. */
 static void sizes_must_fit(void **state)
 {
@@ -353,6 +370,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graphs_become_relay),
         cmocka_unit_test(limits_are_kept),
+        cmocka_unit_test(calls_are_traced_once),
         cmocka_unit_test(sizes_must_fit),
         cmocka_unit_test(texts_are_read),
         cmocka_unit_test(variables_are_read_from_checkpoints),

@@ -89,7 +89,7 @@ static bool mark_node(tf_import *t, const tf_graph *g, const tf_function *fn, ef
     for (size_t i = 0; (f = tf_callee(t, n->def, i, &first)) != NULL; i++) {
         const effects *inner = effects_of(t, f, depth + 1);
         any = any || inner->any;
-        for (size_t p = 0; e && inner->any && p < f->signature->input_arg.n; p++)
+        for (size_t p = 0; e && inner->any && p < f->signature->input_arg.n && first + p < n->n_in; p++)
             if (inner->param[p])
                 mark(t, g, fn, e, n, first + p);
     }

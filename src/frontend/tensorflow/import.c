@@ -503,6 +503,7 @@ tn_status tn_import_tensorflow(tn_graph *g, const char *path, const tn_file *fil
     tn_vec_deinit(&t.made);
     tn_map_deinit(&t.graphs);
     tn_map_deinit(&t.callers);
+    tn_map_deinit(&t.only_call);
     tn_map_deinit(&t.effects);
     tn_map_deinit(&t.changed);
     tn_vec_deinit(&t.states);

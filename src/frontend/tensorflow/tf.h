@@ -70,7 +70,8 @@ typedef struct tf_import {
     tn_map graphs; /* of functions that were called */
     tn_vec(tf_graph *) made;
     tn_vec(tf_call_site) calls;
-    tn_map callers; /* function -> its first call */
+    tn_map callers;   /* function -> its first call */
+    tn_map only_call; /* function -> const tf_place *, its only call that the main graph leads to; 0: none */
     bool calls_listed;
     tn_map effects;               /* of functions */
     tn_map changed;               /* nodes of variables that a run assigns */

@@ -53,26 +53,40 @@ static void list_all_calls(tf_import *t)
             list_calls(t, &fn[i].node_def, &fn[i]);
 }
 
-/* The call of fn that a call in the main graph leads to. SavedModels hold functions that nothing calls any more; where
- * there are several calls, none tells what a parameter is. */
-static bool find_call(tf_import *t, const tf_function *fn, int depth, tf_place *out)
+static const tf_place *find_call(tf_import *t, const tf_function *fn, int depth);
+
+/* The only call of fn that the main graph leads to; NULL: there is none, or there are several. */
+static const tf_place *only_call(tf_import *t, uint64_t first, int depth)
 {
-    uint64_t first;
-    int n = 0;
+    tf_place *found = NULL;
+    for (int64_t k = (int64_t)first; k != TF_NONE; k = t->calls.at[k].next) {
+        const tf_call_site s = t->calls.at[k];
+        if (s.in && !find_call(t, s.in, depth + 1))
+            continue;
+        if (found)
+            return NULL;
+        found = TN_NEW(&t->im.scratch, tf_place);
+        *found = (tf_place){.graph = s.in ? tf_function_graph(t, s.in) : t->main, .fn = s.in, .node = s.node};
+    }
+    return found;
+}
+
+/* The call of fn that a call in the main graph leads to. SavedModels hold functions that nothing calls any more; where
+ * there are several calls, none tells what a parameter is. Each function is looked up once. */
+static const tf_place *find_call(tf_import *t, const tf_function *fn, int depth)
+{
+    uint64_t first, known;
     if (!t->calls_listed)
         list_all_calls(t);
+    if (tn_map_get(&t->only_call, tn_map_key(fn), &known))
+        return (const tf_place *)(uintptr_t)known;
     if (depth > IMP_MAX_DEPTH || !tn_map_get(&t->callers, tn_map_key(fn), &first))
-        return false;
-    for (int64_t k = (int64_t)first; k != TF_NONE && n < 2; k = t->calls.at[k].next) {
-        const tf_call_site *s = &t->calls.at[k];
-        tf_place around;
-        if (s->in && !find_call(t, s->in, depth + 1, &around))
-            continue;
-        n++;
-        *out =
-            (tf_place){.graph = s->in ? tf_function_graph(t, s->in) : t->main, .fn = s->in, .node = s->node};
-    }
-    return n == 1;
+        return NULL;
+    tn_map_put(&t->only_call, tn_map_key(fn),
+               0); /* while it is looked up, for functions that call themselves */
+    const tf_place *p = only_call(t, first, depth);
+    tn_map_put(&t->only_call, tn_map_key(fn), (uint64_t)(uintptr_t)p);
+    return p;
 }
 
 /* ---- operands ---- */
@@ -102,10 +116,10 @@ static bool enter(tf_import *t, walk *w, tf_place *out, const tf_function *fn)
 static bool leave(tf_import *t, walk *w, tf_place *out, size_t *in)
 {
     int64_t k = parameter(out->fn, out->value);
-    if (k < 0 || (w->depth == 0 && !find_call(t, out->fn, 0, out)))
+    const tf_place *call = k < 0 ? NULL : w->depth ? &w->call[--w->depth] : find_call(t, out->fn, 0);
+    if (!call)
         return false;
-    if (w->depth)
-        *out = w->call[--w->depth];
+    *out = *call;
     *in = (size_t)k;
     return true;
 }
