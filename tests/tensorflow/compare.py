@@ -501,6 +501,21 @@ def sparse_product(r, op):
         at, floats(r, len(at)), floats(r, *((n, k) if b else (k, n)))]
 
 
+@case("SparseReshape")
+def sparse_reshape(r, op):
+    to = [[6, -1], [4, 6], [24], [2, 2, 6]][int(r.integers(0, 4))]
+    return (lambda at: raw.SparseReshape(input_indices=at, input_shape=[2, 3, 4], new_shape=to)), [
+        np.stack([r.integers(0, n, 5) for n in (2, 3, 4)], 1).astype("i8")]
+
+
+@case("Dilation2D")
+def dilation(r, op):
+    k, s, d, i = (int(n) for n in r.integers(1, 4, 4))
+    f, pad = floats(r, k, k, i), str(r.choice(["SAME", "VALID"]))
+    return (lambda x: raw.Dilation2D(input=x, filter=f, strides=[1, s, s, 1], rates=[1, d, d, 1], padding=pad)), [
+        floats(r, 1, 9, 10, i)]
+
+
 @case("Bincount", "DenseBincount", "UnravelIndex")
 def counts(r, op):
     x = r.integers(0, 9, 12).astype("i4")

@@ -67,6 +67,7 @@ static const struct results {
     {"LookupTableExportV2", "keys values", NULL},
     {"Qr", "q r", NULL},
     {"Svd", "s u v", NULL},
+    {"SparseReshape", "output_indices output_shape", NULL},
     {"Lu", "lu p", NULL},
 };
 

@@ -296,6 +296,63 @@ static void lrn(imp_node *c)
     imp_out(c, 0, imp_call1(c, &tn_op_nn_lrn, &a, x));
 }
 
+/* ---- Dilation2D: the largest sum of the data and a filter [height, width, channels] ---- */
+
+static const double lowest = -3.4028234663852886e38; /* a place outside, whatever the filter adds */
+
+static tn_value padded(imp_node *c, tn_value x, const imp_window *w)
+{
+    const tn_expr *zero = tn_idx(c->pool, 0),
+                  *width[8] = {zero, zero, w->pad[0], w->pad[2], w->pad[1], w->pad[3], zero, zero};
+    tn_pad_attr a = {tn_dims_make(c->arena, 8, width), lowest, "constant"};
+    return imp_call1(c, &tn_op_nn_pad, &a, x);
+}
+
+/* n positions from `first` on, `step` apart, along an axis. */
+static tn_value every(imp_node *c, tn_value x, int axis, int64_t first, int64_t step, int64_t n)
+{
+    int64_t *at = TN_NEW_N(c->arena, int64_t, (size_t)n);
+    for (int64_t i = 0; i < n; i++)
+        at[i] = first + i * step;
+    return imp_take(c, x, imp_const_ints(c, TN_I64, 1, (uint32_t)n, at), axis);
+}
+
+static void dilation(imp_node *c)
+{
+    enum { MOST = 1 << 16 };
+    imp_window w;
+    int64_t n[2] = {0, 0}, extent = 0;
+    tn_value x = imp_in(c, 0), filter = imp_in(c, 1), most = {0};
+    if (!imp_window_init(c, x, true, &w) || w.dims != 2)
+        return;
+    for (int i = 0; i < 2 && !c->bad; i++)
+        if (imp_rank(filter) != 3 || !tn_is_int(imp_type(filter)->dim[i], &w.kernel[i]) || w.kernel[i] > 256)
+            imp_refuse(c, IMP_TOO_LARGE, "a filter %s is not supported", imp_type_text(c, imp_type(filter)));
+    spatial_list(c, "strides", &w, w.stride);
+    spatial_list(c, "rates", &w, w.dilation);
+    if (c->bad)
+        return;
+    read_padding(c, x, &w);
+    x = c->bad ? x : padded(c, x, &w);
+    for (int i = 0; i < 2 && !c->bad; i++) {
+        int64_t span = imp_window_span(c, &w, i);
+        if (!tn_is_int(imp_type(x)->dim[i + 1], &extent) || extent < span || extent > MOST)
+            imp_refuse(c, IMP_NOT_CONSTANT, "data %s is not supported; give fixed sizes (--input-shapes)",
+                       imp_type_text(c, imp_type(x)));
+        n[i] = c->bad ? 0 : (extent - span) / w.stride[i] + 1;
+    }
+    for (int64_t k = 0; !c->bad && k < w.kernel[0] * w.kernel[1]; k++) {
+        int64_t row = k / w.kernel[1], column = k % w.kernel[1];
+        tn_value part = every(c, x, 1, row * w.dilation[0], w.stride[0], n[0]);
+        part = every(c, part, 2, column * w.dilation[1], w.stride[1], n[1]);
+        tn_value f = imp_squeeze(c, imp_slice(c, filter, 0, row, row + 1), 0);
+        f = imp_squeeze(c, imp_slice(c, f, 0, column, column + 1), 0);
+        part = tf_binary(c, &tn_op_add, part, f);
+        most = k ? tf_binary(c, &tn_op_maximum, most, part) : part;
+    }
+    imp_out(c, 0, most);
+}
+
 // clang-format off
 const imp_row tf_rows_nn[] = {
     {"AvgPool",                1, 0, 1, 1, pool,           NULL},
@@ -307,6 +364,7 @@ const imp_row tf_rows_nn[] = {
     {"Conv2DBackpropInput",    1, 0, 3, 1, conv_transpose, NULL},
     {"Conv3D",                 1, 0, 2, 1, conv,           NULL},
     {"Conv3DBackpropInputV2",  1, 0, 3, 1, conv_transpose, NULL},
+    {"Dilation2D",             1, 0, 2, 1, dilation,       NULL},
     {"DepthwiseConv2dNative",  1, 0, 2, 1, depthwise,      NULL},
     {"FusedBatchNorm",         1, 0, 5, 6, batch_norm,     NULL},
     {"FusedBatchNormV2",       1, 0, 5, 6, batch_norm,     NULL},

@@ -175,6 +175,45 @@ static void sparse_add(imp_node *c)
     imp_out(c, 0, imp_call(c, &tn_op_scatter_nd, &add, 3, (const tn_value[]){b, at, v}));
 }
 
+/* SparseReshape: indices [n, rank], shape, new shape of as many elements -> indices, shape. */
+static void sparse_reshape(imp_node *c)
+{
+    tn_value at = imp_cast(c, imp_in(c, 0), TN_I64), place = {0}, part[IMP_MAX_RANK];
+    tn_ints from = imp_ints_in(c, imp_in(c, 1), "the shape"),
+            to = imp_ints_in(c, imp_in(c, 2), "the new shape");
+    int64_t all = 1, rest = 1, open = -1, dim[IMP_MAX_RANK];
+    bool good = from.n && from.n <= IMP_MAX_RANK && to.n && to.n <= IMP_MAX_RANK;
+    for (uint32_t i = 0; good && i < from.n; i++)
+        good = from.at[i] >= 0 && !__builtin_mul_overflow(all, from.at[i], &all);
+    for (uint32_t i = 0; good && i < to.n; i++) {
+        dim[i] = to.at[i];
+        if (dim[i] == -1 && open < 0)
+            open = i;
+        else
+            good = dim[i] > 0 && !__builtin_mul_overflow(rest, dim[i], &rest);
+    }
+    good = good && (open < 0 ? rest == all : all % rest == 0);
+    if (!c->bad && !good)
+        imp_refuse(c, IMP_BAD_VALUE, "a sparse tensor of %u dimensions cannot have that shape",
+                   (unsigned)from.n);
+    if (c->bad)
+        return;
+    if (open >= 0)
+        dim[open] = all / rest;
+    for (uint32_t i = 0; i < from.n; i++) { /* the number of the element */
+        tn_value next = column(c, at, i);
+        place = i ? tf_binary(c, &tn_op_add, imp_with(c, &tn_op_multiply, place, (double)from.at[i]), next)
+                  : next;
+    }
+    for (int i = (int)to.n - 1; i >= 0; i--) {
+        tn_value n = imp_i64(c, dim[i] ? dim[i] : 1);
+        part[i] = imp_unsqueeze(c, i ? tf_binary(c, &tn_op_floor_mod, place, n) : place, 1);
+        place = tf_binary(c, &tn_op_trunc_divide, place, n);
+    }
+    imp_out(c, 0, imp_concat(c, to.n, part, 1));
+    imp_out_any(c, 1, imp_const_ints(c, TN_I64, 1, to.n, dim));
+}
+
 /* ---- histograms ---- */
 
 /* Bincount: arr, size, weights; DenseBincount: input [n] or [rows, n]. Numbers from `size` on are left out. */
@@ -227,6 +266,7 @@ const imp_row tf_rows_segment[] = {
     {"SegmentMin",                         1, 0, 2, 1, segment,        NULL},
     {"SegmentProd",                        1, 0, 2, 1, segment,        NULL},
     {"SegmentSum",                         1, 0, 2, 1, segment,        NULL},
+    {"SparseReshape",                      1, 0, 3, 2, sparse_reshape, NULL},
     {"SparseSegmentMean",                  1, 0, 3, 1, sparse_segment, NULL},
     {"SparseSegmentMeanWithNumSegments",   1, 0, 4, 1, sparse_segment, NULL},
     {"SparseSegmentSqrtN",                 1, 0, 3, 1, sparse_segment, NULL},
