@@ -380,6 +380,17 @@ def stateful(k, r, name):
     return k.Model(x, layer(x))
 
 
+@case("BidirectionalConvLSTM")
+def bidirectional_conv(k, r, name):
+    inner = k.layers.ConvLSTM2D(2, 2, strides=pick(r, 1, 2), padding=pick(r, "valid", "same"), return_sequences=flag(r))
+    return sequential(k, k.layers.Bidirectional(inner), [3, 5, 5, 2])
+
+
+@case("InvertedLookup")
+def inverted_lookup(k, r, name):
+    return sequential(k, k.layers.StringLookup(vocabulary=["a", "b"], invert=True, mask_token=pick(r, None, "")), [2], "int64")
+
+
 @case("TimeDistributed")
 def time_distributed(k, r, name):
     inner, shape = pick(r, (k.layers.Dense(3, activation="relu"), [4, 5]), (k.layers.Conv2D(2, 3), [3, 6, 6, 2]),

@@ -85,6 +85,9 @@ static void faults_are_said(void **state)
         {ONE(", 3", "IntegerLookup", ", \"num_oov_indices\": 1"), "keras-E006",
          "does not have the vocabulary"},
         {ONE(", 3", "StringLookup", ", \"vocabulary\": [\"a\"]"), "keras-E010", "cannot look up"},
+        {FUNCTIONAL(INPUT("x", "[null, 2]") "," CALL("y", "Sequential", ", \"layers\": []", "[[]]"),
+                    "[\"x\", 0, 0]", "[\"y\", 0, 0]"),
+         "keras-E010", "is called without operands"},
         {ONE(", 4", "ReLU", ", \"max_value\": \"six\""), "keras-E005",
          "max_value of the layer's configuration must be a"},
     };

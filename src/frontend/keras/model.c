@@ -366,12 +366,12 @@ void keras_call_model(imp_node *c)
     size_t n = a ? a->n : 0;
     if (++k->depth > KERAS_MAX_DEPTH)
         imp_refuse(c, IMP_TOO_LARGE, "models inside models are nested too deep; the model is damaged");
-    else if (!n || !keras_run(k, call->layer, n, a->at, call))
-        c->bad = true;
-    k->depth--;
-    if (!n)
+    else if (!n)
         imp_refuse(c, IMP_OPERANDS,
                    "a model inside the model is called without operands; the model is damaged");
+    else if (!keras_run(k, call->layer, n, a->at, call))
+        c->bad = true;
+    k->depth--;
     call->layer->checked = true;
 }
 

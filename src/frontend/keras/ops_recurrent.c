@@ -502,11 +502,11 @@ static imp_scan run_direction(imp_node *c, keras_layer *l, bool backwards, size_
     } else {
         (void)read_cell(&n, &at[0]);
     }
-    if (!n.bad)
-        keras_check_config(&n);
     out->zero_masked = out->all; /* whatever the layer itself would do */
     if (!n.bad)
         s = run_cells(&n, out, &k, skip);
+    if (!n.bad)
+        keras_check_config(&n);
     c->bad = c->bad || n.bad;
     return s;
 }

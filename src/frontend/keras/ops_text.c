@@ -229,7 +229,7 @@ static void invert(imp_node *c, const keras_vocabulary *v, tn_value x)
     at = keras_binary(c, &tn_op_maximum, imp_choose(c, inside, at, zero), zero);
     tn_value rest = v->texts ? imp_const_text(c, v->oov ? v->oov : "") : imp_i64(c, v->oov_number);
     tn_value y = imp_looked_up(c, rest, v->words, at);
-    keras_out(c, keras_shaped_like(c, y, x));
+    keras_out(c, y);
 }
 
 static void read_tokens(imp_node *c, keras_vocabulary *v)
