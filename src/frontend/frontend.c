@@ -19,6 +19,8 @@ const tn_format tn_formats[] = {
      tn_import_onnx},
     {"tflite", "TFLite", MODEL("a TFLite model"), false, SUFFIX(".tflite"), NULL, tn_sniff_tflite,
      tn_import_tflite},
+    {"caffe2", "Caffe2", MODEL("a Caffe2 model"), false, SUFFIX("predict_net.pb", "init_net.pb"),
+     INSIDE("predict_net.pb"), tn_sniff_caffe2, tn_import_caffe2},
     {"pb", "TensorFlow", MODEL("a TensorFlow model"), false, SUFFIX(".pb", ".pbtxt", ".meta"),
      INSIDE("saved_model.pb", "saved_model.pbtxt"), tn_sniff_tensorflow, tn_import_tensorflow},
     {"keras", "Keras", MODEL("a Keras model"), false, SUFFIX(".keras", ".h5", ".hdf5"), NULL, tn_sniff_keras,

@@ -82,6 +82,7 @@ size_t tn_find_zero_symbols(tn_graph *g, const char ***out);
 
 /* The readers of the table, one in each folder. */
 TN_WARN_UNUSED tn_import_fn tn_import_caffe;
+TN_WARN_UNUSED tn_import_fn tn_import_caffe2;
 TN_WARN_UNUSED tn_import_fn tn_import_coreml;
 TN_WARN_UNUSED tn_import_fn tn_import_darknet;
 TN_WARN_UNUSED tn_import_fn tn_import_keras;
@@ -95,6 +96,7 @@ TN_WARN_UNUSED tn_import_fn tn_import_tflite;
 
 tn_sniff_fn tn_sniff_darknet;
 tn_sniff_fn tn_sniff_keras;
+tn_sniff_fn tn_sniff_caffe2;
 tn_sniff_fn tn_sniff_coreml;
 tn_sniff_fn tn_sniff_mxnet;
 tn_sniff_fn tn_sniff_onnx;
