@@ -50,6 +50,15 @@ static const struct {
          "e", "1:1 2:0", "3{ 1(1) }") "3{ 1'cumsum' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'axis' 2{ 1{ 1'k' "
                                       "} } } 2{ 1'exclusive' 2{ 1{ 1'e' } } } 3{ 1'y' } }"),
      {"cumsum(%x, exclusive=True)", NULL}},
+    /* a state, which the run adds to */
+    {"1:1 2{ " FEATURE("1", "x", "2") FEATURE(
+         "10", "y", "2") "13{ 1's' 3{ 8{ 1{ 1(2) 2:65568 } } } } } 502{ 2{ 1'main' 2{ "
+                         "1{ 1'x' 2" TYPE " } 1{ 1's' 2{ 5{ 1" TYPE
+                         " } } } 3{ 1'C' 2{ 2'y' 3{ 1'read_state' 2{ 1'input' 2{ 1{ 1's' } } } 3{ "
+                         "1'r' } } 3{ 1'add' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'y' 2{ 1{ 1'r' } } } 3{ 1'y' } } "
+                         "3{ 1'coreml_update_state' 2{ "
+                         "1'state' 2{ 1{ 1's' } } } 2{ 1'value' 2{ 1{ 1'y' } } } 3{ 1'u' } } } } } } }",
+     {"#[state = [\"s\", ", "add(%x, %s)"}},
     /* wrong */
     {"1:1 2{ }", {"it has neither layers nor a program [coreml-E001]"}},
     {"1:1 2{ } 402{ }", {"this is a tree ensemble; only neural networks", "[coreml-E002]"}},

@@ -106,12 +106,13 @@ static void read_feature(imp_model *im, tn_pb r, cm_feature *f)
 }
 
 /* The model's own inputs and outputs, or those of its first function (20), which has them at other places. */
-static void read_description(imp_model *im, tn_pb r, uint32_t in, uint32_t out, uint32_t label, model *m)
+static void read_description(imp_model *im, tn_pb r, uint32_t in, uint32_t out, uint32_t state,
+                             uint32_t label, model *m)
 {
     while (tn_pb_next(&r)) {
         if (r.wire != TN_PB_LEN)
             continue;
-        if (r.field == in && m->n_in < MAX_FEATURES)
+        if ((r.field == in || r.field == state) && m->n_in < MAX_FEATURES)
             read_feature(im, tn_pb_sub(&r), &m->in[m->n_in++]);
         else if (r.field == out && m->n_out < MAX_FEATURES)
             read_feature(im, tn_pb_sub(&r), &m->out[m->n_out++]);
@@ -120,7 +121,7 @@ static void read_description(imp_model *im, tn_pb r, uint32_t in, uint32_t out, 
         else if (r.field == label + 1)
             m->probabilities = r.bytes;
         else if (r.field == 20 && in == 1 && !m->n_in && !m->n_out)
-            read_description(im, tn_pb_sub(&r), 2, 3, 4, m);
+            read_description(im, tn_pb_sub(&r), 2, 3, 6, 4, m);
     }
 }
 
@@ -152,7 +153,7 @@ static const char *read_model(imp_model *im, tn_bytes file, model *m)
     tn_pb r = tn_pb_open(file.at, file.n);
     while (tn_pb_next(&r)) {
         if (r.field == 2 && r.wire == TN_PB_LEN)
-            read_description(im, tn_pb_sub(&r), 1, 10, 11, m);
+            read_description(im, tn_pb_sub(&r), 1, 10, 13, 11, m);
         m->kind = r.field >= 200 && r.wire == TN_PB_LEN ? r.field : m->kind;
         if ((r.field == 303 || r.field == 403 || r.field == 500) && r.wire == TN_PB_LEN)
             m->network = r.bytes;
@@ -211,9 +212,23 @@ static imp_node node_for(cm_import *m, tn_bytes name)
     return c;
 }
 
+/* What the model keeps from one run to the next; it begins with zeros. */
+static tn_status add_state(cm_import *m, const cm_feature *f)
+{
+    imp_model *im = &m->im;
+    const tn_expr *dim[IMP_MAX_RANK];
+    for (size_t i = 0; i < f->n; i++)
+        dim[i] = f->dim[i].extent < 0 ? tn_any_dim(im->g->pool) : tn_idx(im->g->pool, f->dim[i].extent);
+    const tn_type *t = tn_type_tensor(im->g->pool, f->dtype, (int)f->n, dim, NULL);
+    tn_value v = imp_state(im, imp_text(im, f->name), t, NULL, here(im));
+    return v.def ? imp_define(im, f->name, (imp_value){.v = v}, here(im)) : TN_FAIL;
+}
+
 static tn_status add_input(cm_import *m, cm_feature *f)
 {
     imp_model *im = &m->im;
+    if (f->kind == CM_STATE)
+        return add_state(m, f);
     tn_loc *loc = (tn_loc *)(uintptr_t)here(im);
     imp_input in = {.name = f->name,
                     .dtype = f->dtype,
@@ -244,11 +259,13 @@ static tn_status add_input(cm_import *m, cm_feature *f)
 static tn_status add_inputs(cm_import *m, model *d)
 {
     imp_input *all = TN_NEW_N(&m->im.scratch, imp_input, d->n_in);
+    size_t n = 0;
     for (size_t i = 0; i < d->n_in; i++) {
         take_given_rank(m, &d->in[i]);
-        all[i] = (imp_input){.name = d->in[i].name, .n = d->in[i].n, .dim = d->in[i].dim};
+        if (d->in[i].kind != CM_STATE)
+            all[n++] = (imp_input){.name = d->in[i].name, .n = d->in[i].n, .dim = d->in[i].dim};
     }
-    TN_TRY(imp_check_shapes(&m->im, d->n_in, all));
+    TN_TRY(imp_check_shapes(&m->im, n, all));
     for (size_t i = 0; i < d->n_in; i++)
         TN_TRY(add_input(m, &d->in[i]));
     return TN_OK;

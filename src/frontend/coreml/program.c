@@ -526,8 +526,26 @@ static void constant_cast(imp_node *c)
     imp_out(c, 0, imp_cast(c, x, strcmp(to, "fp16") == 0 ? TN_F16 : TN_F32));
 }
 
+/* ---- states ---- */
+
+static void read_state(imp_node *c) { imp_out(c, 0, cm_in(c, 0, "input")); }
+
+static void update_state(imp_node *c)
+{
+    tn_value state = cm_in(c, 0, "state"), v = cm_in(c, 1, "value");
+    const cm_operation *o = c->origin;
+    for (uint32_t i = 0; i < c->n_in && !c->bad; i++)
+        if (imp_is(o->key[i].name, "state")) {
+            v = imp_cast(c, v, imp_type(state)->dtype);
+            c->bad = c->bad || imp_set_state(c->im, imp_text(c->im, c->in_name[i]), v, c->loc) != TN_OK;
+        }
+    imp_out_any(c, 0, v);
+}
+
 // clang-format off
 const imp_row cm_rows_program[] = {
+    {"read_state",                  2, 0, -1, 1, read_state,        NULL},
+    {"coreml_update_state",         2, 0, -1, 1, update_state,      NULL},
     {"constexpr_affine_dequantize", 2, 0, -1, 1, affine_dequantize, NULL},
     {"constexpr_lut_to_dense",      2, 0, -1, 1, lut_to_dense,      NULL},
     {"constexpr_sparse_to_dense",   2, 0, -1, 1, sparse_to_dense,   NULL},
