@@ -34,6 +34,11 @@ static const struct {
     {NET CONV, 4, {"def @main(%data: Tensor[(1, 1, 4, 4), float32]", "nn.leaky_relu("}},
     {NET CONV "[maxpool]\nsize=2\nstride=2\n", 4, {"nn.max_pool2d(", "padding=[0, 0, 1, 1]"}},
     {NET "[upsample]\nstride=2\n[route]\nlayers = -1, 0\n", 0, {"concatenate(", "outputs = [\"route_1\"]"}},
+    {NET "[rnn]\noutput=2\nactivation=tanh\n", 46, {"_state: Tensor[(1, 2), float32]", "tanh("}},
+    {NET "[crnn]\nhidden_filters=1\n", 30, {"_state: Tensor[(1, 1, 4, 4), float32]", "nn.conv2d("}},
+    {NET "[gru]\noutput=1\n", 57, {"_state: Tensor[(1, 1), float32]", "sigmoid("}},
+    {NET "[lstm]\noutput=1\n", 76, {"_cell: Tensor[(1, 1), float32]", "tanh("}},
+    {"[net]\ninputs=3\n[lstm]\noutput=0\n", 0, {"output is 0, but must be at least 1 [darknet-E004]"}},
     {NET "[yolo]\n", 0, {"1 anchors of 25 entries do not fit 1 channels", "[darknet-E004]"}},
     {"channels=3\n[net]\n", 0, {"line 1: a key stands before the first section [darknet-E001]"}},
     {NET "[conv\n", 0, {"a section must read [name] [darknet-E001]"}},
@@ -54,7 +59,7 @@ static const struct {
 
 static void networks_are_read(void **state)
 {
-    static const float weights[64] = {0};
+    static const float weights[128] = {0};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         model m;

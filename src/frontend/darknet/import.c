@@ -300,14 +300,16 @@ static tn_status add_data(dk_import *d)
                   .attr = d->layer[0].attr,
                   .n_attr = d->layer[0].n_attr,
                   .loc = here(d)};
-    for (int i = 0; i < 3; i++) {
+    int64_t list = dk_int(&c, "inputs", 0); /* of a network without images */
+    for (int i = 0; i < 3 && list <= 0; i++) {
         dim[1 + i].extent = dk_int(&c, key[i], i ? 0 : 3);
         if (!c.bad && dim[1 + i].extent < 1)
             imp_refuse(&c, IMP_ATTR_MISSING, "%s of the section [net] must be at least 1", key[i]);
     }
+    dim[1].extent = list > 0 ? list : dim[1].extent;
     if (c.bad)
         return TN_FAIL;
-    imp_input in = {{(const uint8_t *)"data", 4}, TN_F32, true, 4, dim};
+    imp_input in = {{(const uint8_t *)"data", 4}, TN_F32, true, list > 0 ? 2 : 4, dim};
     TN_TRY(imp_check_shapes(&d->im, 1, &in));
     TN_TRY(imp_define(&d->im, in.name, (imp_value){.state = IMP_BAD}, here(d)));
     return imp_add_input(&d->im, &in, here(d));

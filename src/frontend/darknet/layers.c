@@ -60,7 +60,7 @@ static tn_value formula(imp_node *c, tn_value x, const char *name)
     return x;
 }
 
-static tn_value activate(imp_node *c, tn_value x, const char *def)
+tn_value dk_activate(imp_node *c, tn_value x, const char *def)
 {
     static const struct {
         const char *name;
@@ -77,26 +77,51 @@ static tn_value activate(imp_node *c, tn_value x, const char *def)
     return strcmp(name, "linear") == 0 ? x : formula(c, x, name);
 }
 
-static void activation(imp_node *c) { imp_out(c, 0, activate(c, imp_in(c, 0), "linear")); }
+static void activation(imp_node *c) { imp_out(c, 0, dk_activate(c, imp_in(c, 0), "linear")); }
 
 /* ---- layers with weights ---- */
 
-typedef struct norm { /* biases come first, the rest only with batch_normalize */
-    tn_value beta, gamma, mean, variance;
-} norm;
-
-static void read_scales(imp_node *c, int64_t n, norm *b)
+static void read_scales(imp_node *c, int64_t n, dk_part *p)
 {
-    b->gamma = dk_weights(c, 1, &n);
-    b->mean = dk_weights(c, 1, &n);
-    b->variance = dk_weights(c, 1, &n);
+    p->gamma = dk_weights(c, 1, &n);
+    p->mean = dk_weights(c, 1, &n);
+    p->variance = dk_weights(c, 1, &n);
 }
 
-static tn_value normalized(imp_node *c, tn_value y, const norm *b, int axis)
+tn_value dk_normalized(imp_node *c, tn_value y, const dk_part *p)
 {
-    if (!b->gamma.def)
-        return imp_bias_add(c, y, b->beta, axis);
-    return imp_batch_norm(c, (const tn_value[]){y, b->gamma, b->beta, b->mean, b->variance}, axis, 1e-6);
+    if (!p->gamma.def)
+        return imp_bias_add(c, y, p->beta, 1);
+    return imp_batch_norm(c, (const tn_value[]){y, p->gamma, p->beta, p->mean, p->variance}, 1, 1e-6);
+}
+
+dk_part dk_read_conv(imp_node *c, const int64_t dim[4], int64_t n)
+{
+    dk_part p = {.beta = dk_weights(c, 1, &n)};
+    if (dk_int(c, "batch_normalize", 0))
+        read_scales(c, n, &p);
+    p.weight = dk_weights(c, 4, dim);
+    return p;
+}
+
+dk_part dk_read_dense(imp_node *c, tn_value x, int64_t n)
+{
+    static const int64_t swap[] = {1, 0};
+    bool turned = dk_of(c)->transposed;
+    int64_t in = 1;
+    if (!c->bad && (imp_rank(x) != 2 || !tn_is_int(imp_type(x)->dim[1], &in)))
+        imp_refuse(c, IMP_OPERANDS, "the layer needs a list, but gets %s", imp_type_text(c, imp_type(x)));
+    dk_part p = {.beta = dk_weights(c, 1, &n)};
+    p.weight = dk_weights(c, 2, turned ? (const int64_t[]){in, n} : (const int64_t[]){n, in});
+    if (dk_int(c, "batch_normalize", 0))
+        read_scales(c, n, &p);
+    p.weight = turned ? imp_transpose(c, p.weight, 2, swap) : p.weight;
+    return p;
+}
+
+tn_value dk_dense(imp_node *c, tn_value x, const dk_part *p)
+{
+    return dk_normalized(c, imp_layer_dense(c, x, p->weight, (tn_value){0}), p);
 }
 
 static bool is_size(imp_node *c, const char *name, int64_t v)
@@ -130,7 +155,6 @@ static void convolutional(imp_node *c)
     int64_t n = dk_int(c, "filters", 1), size = dk_int(c, "size", 1), in = channels(c, x);
     bool turned = strcmp(c->row->op, "deconvolutional") == 0;
     imp_layer w;
-    norm b = {0};
     if (dk_int(c, "binary", 0) || dk_int(c, "xnor", 0))
         imp_refuse(c, IMP_BAD_VALUE, "binary weights are not supported");
     imp_attr_ignore(c, "flipped");
@@ -139,46 +163,34 @@ static void convolutional(imp_node *c)
     if (in % w.groups || n % w.groups)
         imp_refuse(c, IMP_BAD_VALUE, "groups is %lld, but there are %lld channels and %lld filters",
                    (long long)w.groups, (long long)in, (long long)n);
-    b.beta = dk_weights(c, 1, &n);
-    if (dk_int(c, "batch_normalize", 0))
-        read_scales(c, n, &b);
     int64_t dim[4] = {turned ? in : n, turned ? n : in / w.groups, size, size};
-    tn_value weight = dk_weights(c, 4, dim);
+    dk_part p = dk_read_conv(c, dim, n);
     if (c->bad)
         return;
-    tn_value y = turned ? imp_layer_conv_transpose(c, x, weight, (tn_value){0}, &w)
-                        : imp_layer_conv(c, x, weight, (tn_value){0}, &w);
-    imp_out(c, 0, activate(c, normalized(c, y, &b, 1), "logistic"));
+    tn_value y = turned ? imp_layer_conv_transpose(c, x, p.weight, (tn_value){0}, &w)
+                        : imp_layer_conv(c, x, p.weight, (tn_value){0}, &w);
+    imp_out(c, 0, dk_activate(c, dk_normalized(c, y, &p), "logistic"));
 }
 
 static void connected(imp_node *c)
 {
-    static const int64_t swap[] = {1, 0};
     tn_value x = imp_flatten(c, imp_in(c, 0), 1);
-    int64_t n = dk_int(c, "output", 1), in = 1;
-    bool turned = dk_of(c)->transposed;
-    norm b = {0};
-    if (!is_size(c, "output", n) || !tn_is_int(imp_type(x)->dim[1], &in))
+    int64_t n = dk_int(c, "output", 1);
+    if (!is_size(c, "output", n))
         return;
-    b.beta = dk_weights(c, 1, &n);
-    tn_value weight = dk_weights(c, 2, turned ? (const int64_t[]){in, n} : (const int64_t[]){n, in});
-    if (dk_int(c, "batch_normalize", 0))
-        read_scales(c, n, &b);
-    weight = turned ? imp_transpose(c, weight, 2, swap) : weight;
-    imp_out(c, 0,
-            activate(c, normalized(c, imp_layer_dense(c, x, weight, (tn_value){0}), &b, 1), "logistic"));
+    dk_part p = dk_read_dense(c, x, n);
+    imp_out(c, 0, dk_activate(c, dk_dense(c, x, &p), "logistic"));
 }
 
 static void batch_norm(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
     int64_t n = channels(c, x);
-    norm b = {0};
-    read_scales(c, n, &b);
-    tn_value zero = imp_with(c, &tn_op_multiply, b.mean, 0);
-    b.beta = zero;
+    dk_part p = {.beta = {0}};
+    read_scales(c, n, &p);
+    p.beta = imp_with(c, &tn_op_multiply, p.mean, 0);
     if (!c->bad)
-        imp_out(c, 0, normalized(c, x, &b, 1));
+        imp_out(c, 0, dk_normalized(c, x, &p));
 }
 
 /* ---- pooling, resizing, joining ---- */
@@ -278,7 +290,7 @@ static void shortcut(imp_node *c)
                        imp_type_text(c, imp_type(imp_in(c, i))));
         sum = binary(c, &tn_op_add, sum, imp_in(c, i));
     }
-    imp_out(c, 0, activate(c, sum, "linear"));
+    imp_out(c, 0, dk_activate(c, sum, "linear"));
 }
 
 /* A weight for each channel, or each element, of an earlier layer. */
@@ -287,7 +299,7 @@ static void scale_channels(imp_node *c)
     imp_attr_ignore(c, "from");
     if (dk_int(c, "scale_wh", 0))
         imp_refuse(c, IMP_BAD_VALUE, "scale_wh is not supported");
-    imp_out(c, 0, activate(c, binary(c, &tn_op_multiply, imp_in(c, 0), imp_in(c, 1)), "linear"));
+    imp_out(c, 0, dk_activate(c, binary(c, &tn_op_multiply, imp_in(c, 0), imp_in(c, 1)), "linear"));
 }
 
 static void dropout(imp_node *c) { imp_out(c, 0, imp_in(c, 0)); }
@@ -415,7 +427,7 @@ static const imp_row rows[] = {
     {0},
 };
 // clang-format on
-static const imp_table tables[] = {{NULL, rows}, {0}};
+static const imp_table tables[] = {{NULL, rows}, {NULL, dk_rows_recurrent}, {0}};
 
 const imp_format dk_format = {
     .version = "version",
