@@ -62,7 +62,16 @@ static const struct {
         "'x' "
         "include { phase: TEST } } layers { name: 'l' type: SIGMOID bottom: 'x' top: 'z' include { phase: "
         "TRAIN } }",
-     {"tanh(", "outputs = [\"x\"]"}},
+     {"def @main(%x:", "outputs = [\"x\"]"}},
+    {IN "layer { name: 'p' type: 'PriorBox' bottom: 'x' bottom: 'x' top: 'p' prior_box_param { min_size: 2 "
+        "max_size: 3 aspect_ratio: 2 } }",
+     {"-> Tensor[(1, 2, 144), float32]", "outputs = [\"p\"]"}},
+    {IN
+     "layer { name: 'p' type: 'PriorBox' bottom: 'x' bottom: 'x' top: 'p' prior_box_param { flip: true } }",
+     {"it has 0 min_size and 0 max_size [caffe-E004]"}},
+    {IN "layer { name: 'd' type: 'DetectionOutput' bottom: 'x' bottom: 'x' bottom: 'x' top: 'd' "
+        "detection_output_param { num_classes: 2 share_location: false } }",
+     {"only boxes that all classes share, with eta 1, are supported [caffe-E004]"}},
     {IN "layer { type: 'ReLU'", {"line 2: a message has no end [caffe-E001]"}},
     {IN "}", {"line 2: a bracket closes what is not open [caffe-E001]"}},
     {IN "layer 3", {"a field must read `name: value` or `name { ... }` [caffe-E001]"}},

@@ -28,6 +28,7 @@ typedef struct cf_import {
 
 static inline cf_import *cf_of(const imp_node *c) { return (cf_import *)c->im; }
 
+extern const imp_row cf_rows_detection[];
 extern const imp_format cf_format; /* converters and ids of diagnostics (layers.c) */
 
 static inline cf_field *cf_find(cf_field *message, const char *name)
@@ -45,6 +46,8 @@ int64_t cf_int(imp_node *c, cf_field *m, const char *name, int64_t def);
 double cf_real(imp_node *c, cf_field *m, const char *name, double def);
 bool cf_bool(imp_node *c, cf_field *m, const char *name, bool def);
 tn_ints cf_ints(imp_node *c, cf_field *m, const char *name); /* of a repeated field */
+int cf_reals(imp_node *c, cf_field *m, const char *name, int most,
+             double out[]); /* how many, at most `most` */
 int cf_choice(imp_node *c, cf_field *m, const char *name, int def, const char *const words[]);
 /* Weights i of the layer; dim NULL: as the file says, else these dimensions. Absent: there are none, reported. */
 tn_value cf_weight(imp_node *c, uint32_t i, uint32_t n, const int64_t dim[]);

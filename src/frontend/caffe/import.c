@@ -232,6 +232,14 @@ tn_ints cf_ints(imp_node *c, cf_field *m, const char *name)
     return (tn_ints){n, at};
 }
 
+int cf_reals(imp_node *c, cf_field *m, const char *name, int most, double out[])
+{
+    int n = 0;
+    for (cf_field *f = cf_find(m, name); f && n < most; f = cf_again(f))
+        out[n++] = number(c, f);
+    return n;
+}
+
 /* ---- layers ---- */
 
 /* What a layer of before is called now. */
@@ -300,16 +308,21 @@ static bool is_training(cf_field *layer, const char *kind)
     return (in && imp_is(in->value, "TRAIN")) || (out && imp_is(out->value, "TEST")) || is_kind(kind, list);
 }
 
-/* The value that a layer writes under a name: the last one has the name itself, earlier ones a number more. */
-static tn_bytes *write_name(cf_import *m, tn_bytes name)
+/* The value that a layer writes under a name: an input, or else the last one, has the name itself, the others a number
+ * more. */
+static tn_bytes *write_name(cf_import *m, tn_bytes name, bool input)
 {
+    const uint64_t is_input = UINT64_C(1) << 32;
     uint64_t left = 1;
     tn_bytes *value = TN_NEW(&m->im.scratch, tn_bytes);
     (void)tn_strmap_get(&m->writes, (const char *)name.at, name.n, &left);
     *value = name;
-    if (left > 1) {
-        value->at = (const uint8_t *)tn_arena_printf(&m->im.scratch, "%.*s#%llu", (int)name.n,
-                                                     (const char *)name.at, (unsigned long long)left);
+    if (input)
+        left |= is_input;
+    else if (left > 1) { /* above is_input, too */
+        value->at =
+            (const uint8_t *)tn_arena_printf(&m->im.scratch, "%.*s#%llu", (int)name.n, (const char *)name.at,
+                                             (unsigned long long)(left & (is_input - 1)));
         value->n = strlen((const char *)value->at);
     }
     tn_strmap_put(&m->writes, (const char *)name.at, name.n, left - 1);
@@ -359,7 +372,7 @@ static void convert(cf_import *m, cf_field *layer, const char *kind)
         in[i++] = read_name(m, f->value);
     i = 0;
     for (cf_field *f = cf_find(layer, "top"); f; f = cf_again(f))
-        out[i++] = *write_name(m, f->value);
+        out[i++] = *write_name(m, f->value, false);
     imp_node c = {
         .version = 1, .n_in = n_in, .n_out = n_out, .in_name = in, .out_name = out, .origin = layer};
     c.loc = imp_make_loc(&m->im, name ? imp_text(&m->im, name->value) : "", kind);
@@ -382,7 +395,7 @@ typedef struct inputs {
 static void add_input(cf_import *m, inputs *all, tn_bytes name, cf_field *shape, const char *dim_name)
 {
     imp_dim *dim = TN_NEW_N(&m->im.scratch, imp_dim, IMP_MAX_RANK + 1);
-    imp_input in = {.name = *write_name(m, name), .dtype = TN_F32, .dim = dim};
+    imp_input in = {.name = *write_name(m, name, true), .dtype = TN_F32, .dim = dim};
     for (cf_field *f = cf_find(shape, dim_name); f && in.n <= IMP_MAX_RANK; f = cf_again(f)) {
         int64_t v = strtoll(text_of(m, f->value), NULL, 10);
         dim[in.n++] = (imp_dim){.extent = v > 0 && v < INT32_MAX ? v : -1};
@@ -444,10 +457,19 @@ static void count_writes(cf_import *m, cf_field *net, cf_field *layers)
     }
 }
 
+/* What a blob stands for after the last layer that writes it. */
+static tn_bytes last_value(const cf_import *m, tn_bytes blob)
+{
+    uint64_t at;
+    return tn_strmap_get(&m->current, (const char *)blob.at, blob.n, &at) ? *(const tn_bytes *)(uintptr_t)at
+                                                                          : blob;
+}
+
 /* Results are what no layer reads, in the order of the layers. */
 static tn_status set_results(cf_import *m, cf_field *layers, size_t most)
 {
-    tn_bytes *result = TN_NEW_N(&m->im.scratch, tn_bytes, most);
+    tn_bytes *blob = TN_NEW_N(&m->im.scratch, tn_bytes, most),
+             *result = TN_NEW_N(&m->im.scratch, tn_bytes, most);
     size_t n = 0;
     uint64_t at;
     for (cf_field *l = layers; l; l = cf_again(l)) {
@@ -457,12 +479,16 @@ static tn_status set_results(cf_import *m, cf_field *layers, size_t most)
              f = cf_again(f)) {
             bool again = false;
             for (size_t i = 0; i < n; i++)
-                again = again || imp_same(result[i], f->value);
-            if (!again && !tn_strmap_get(&m->consumed, (const char *)f->value.at, f->value.n, &at))
-                result[n++] = f->value;
+                again = again || imp_same(blob[i], f->value);
+            result[n] = last_value(m, f->value);
+            if (!again && !tn_strmap_get(&m->consumed, (const char *)result[n].at, result[n].n, &at))
+                blob[n++] = f->value;
         }
     }
-    return imp_set_results(&m->im, n, result);
+    TN_TRY(imp_set_results(&m->im, n, result));
+    for (size_t i = 0; i < n; i++)
+        m->im.g->result_name[i] = imp_text(&m->im, blob[i]);
+    return TN_OK;
 }
 
 static tn_status import_net(cf_import *m, cf_field *net)

@@ -535,7 +535,7 @@ static const imp_row rows[] = {
     {0},
 };
 // clang-format on
-static const imp_table tables[] = {{NULL, rows}, {0}};
+static const imp_table tables[] = {{NULL, rows}, {NULL, cf_rows_detection}, {0}};
 
 const imp_format cf_format = {
     .version = "version",
