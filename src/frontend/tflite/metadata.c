@@ -143,25 +143,35 @@ static tn_flat_table signature_at(tfl_import *o, uint32_t i, tn_bytes *out_key, 
     return t;
 }
 
+static void no_signature(tfl_import *o, const char *name)
+{
+    uint32_t n = tn_flat_list(&o->model, MODEL_SIGNATURES, 4).n, graph;
+    tn_buf names = {0};
+    for (uint32_t i = 0; i < n && i < MAX_ENTRIES; i++) {
+        tn_bytes key;
+        (void)signature_at(o, i, &key, &graph);
+        tn_buf_printf(&names, "%s%s", i ? ", " : "", imp_text(&o->im, key));
+    }
+    (void)imp_error(&o->im, IMP_UNKNOWN_NAME, imp_make_loc(&o->im, NULL, NULL),
+                    "--signature %s: the model has %s%s", name, names.n ? "" : "no signatures",
+                    names.n ? tn_buf_cstr(&names) : "");
+    tn_buf_deinit(&names);
+}
+
 /* The signature that the user chose, or the first one of the first graph; false: there is none, reported if chosen. */
 static bool choose(tfl_import *o, tn_flat_table *out, uint32_t *out_graph)
 {
     const tn_import_options *p = o->im.options;
     const char *want = p ? p->signature : NULL;
     uint32_t n = tn_flat_list(&o->model, MODEL_SIGNATURES, 4).n;
-    tn_buf names = {0};
     for (uint32_t i = 0; i < n && i < MAX_ENTRIES; i++) {
         tn_bytes key;
         *out = signature_at(o, i, &key, out_graph);
         if (want ? imp_is(key, want) : *out_graph == 0)
             return true;
-        tn_buf_printf(&names, "%s%s", i ? ", " : "", imp_text(&o->im, key));
     }
     if (want)
-        (void)imp_error(&o->im, IMP_UNKNOWN_NAME, imp_make_loc(&o->im, NULL, NULL),
-                        "--signature %s: the model has %s%s", want, names.n ? "" : "no signatures",
-                        names.n ? tn_buf_cstr(&names) : "");
-    tn_buf_deinit(&names);
+        no_signature(o, want);
     *out_graph = 0;
     return false;
 }
