@@ -82,6 +82,14 @@ static void integer_convolution_rounds_ties_away(void **state)
            "tensor y int8 1,1,2,1 scale=1 zero=1\n"
            "op CONV_2D padding=1 stride_w=1 stride_h=1 : x w b -> y\n" ARGS,
            x, sizeof x, 2, y);
+    /* a scale for each channel; old files give the bias, which has one dimension, that of the weights */
+    static const double both[] = {3 + 1, 2 + 1, -3 + 1, -1 + 1};
+    expect("tensor x int8 1,1,2,1 scale=0.25\n"
+           "tensor w int8 2,1,1,1 scale=2,1 data=1,1\n"
+           "tensor b int32 2 scale=0.5,0.25 axis=3 data=0,1\n"
+           "tensor y int8 1,1,2,2 scale=1 zero=1\n"
+           "op CONV_2D padding=1 stride_w=1 stride_h=1 : x w b -> y\n" ARGS,
+           x, sizeof x, 4, both);
 }
 
 /* The same quarters in a fully connected layer, which rounds once: ties go up. */

@@ -146,6 +146,8 @@ static void read_quantisation(tfl_import *o, const tn_flat_table *q, tfl_tensor 
     t->scale = s;
     t->zero = z;
     t->axis = (int)tn_flat_int(q, QUANT_AXIS, 4, true, 0);
+    if (t->n == 1)
+        t->axis = 0; /* old files give a bias the dimension of its weights */
     o->bad_scales = o->bad_scales || !is_sound(t);
 }
 
