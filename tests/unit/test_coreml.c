@@ -50,6 +50,11 @@ static const struct {
          "e", "1:1 2:0", "3{ 1(1) }") "3{ 1'cumsum' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'axis' 2{ 1{ 1'k' "
                                       "} } } 2{ 1'exclusive' 2{ 1{ 1'e' } } } 3{ 1'y' } }"),
      {"cumsum(%x, exclusive=True)", NULL}},
+    /* the last type counts, whatever it said before */
+    {"1:1 2{ 1{ 1'x' 3{ 5{ 1(1 1 1 1 1 1 1 1) } 5{ 1(3 1 1 1 1 1 1 1) } 5{ 1(2) } } } " FEATURE(
+         "10", "y", "2") "} "
+                         "500{ 5:1 " LAYER("130{ 10{ } }") "}",
+     {"@main(%x: Tensor[(2), float32]", NULL}},
     /* a state, which the run adds to */
     {"1:1 2{ " FEATURE("1", "x", "2") FEATURE(
          "10", "y", "2") "13{ 1's' 3{ 8{ 1{ 1(2) 2:65568 } } } } } 502{ 2{ 1'main' 2{ "
@@ -70,6 +75,15 @@ static const struct {
      {"weights has 12 bytes, but its dimensions need 8", "[coreml-E001]"}},
     {NET("2", "2", LAYER("140{ 1:2 2:1 20{ 30'ab' 40{ 1:9 } } }")),
      {"quantised weights have 1 to 8 bits", "[coreml-E001]"}},
+    {NET("2", "3", LAYER("140{ 1:2 2:3 20{ 31'abcdef' 40{ 1:8 101{ 1[1 2] } } } }")),
+     {"they have neither one scale nor one for each channel", "[coreml-E001]"}},
+    {PROGRAM(CONST("q", "1:31 2:1 3{ 1{ 1:1 } }", "7{ 1'a' }")
+                 CONST("t", "1:21 2:1 3{ 1{ 1:16 } }", "7{ 1'0123456789abcdef' }")
+                     CONST("n", "1:24 2:1 3{ 1{ 1:1 } }",
+                           "5{ 1(4611686018427387904) }") "3{ 1'constexpr_lut_to_dense' 2{ 1'indices' 2{ 1{ "
+                                                          "1'q' } } } 2{ 1'lut' 2{ 1{ 1't' } } } "
+                                                          "2{ 1'shape' 2{ 1{ 1'n' } } } 3{ 1'y' } }"),
+     {"a table of 16 entries and 1 bytes of positions do not fit", "[coreml-E001]"}},
     {NET("2", "2", LAYER("220{ 1:9 }")), {"type 9 of a unary function is not known [coreml-E005]"}},
     {NET("2", "2", LAYER("270{ }")), {"operand 1 is missing", "[coreml-E006]"}},
     {"1:1 2{ 1{ 1'x' 3{ 3{ } } } 10{ 1'y' 3{ 5{ } } } } 500{ }",

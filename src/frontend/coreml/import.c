@@ -48,6 +48,7 @@ static void read_array(imp_model *im, tn_bytes type, cm_feature *f)
     }
     f->kind = CM_ARRAY;
     f->dtype = dtype == 131104 ? TN_I32 : dtype == 65552 ? TN_F16 : dtype == 131080 ? TN_I8 : TN_F32;
+    f->n = 0;
     for (size_t i = 0; i < shape.n && i < IMP_MAX_RANK; i++)
         f->dim[f->n++] = (imp_dim){.extent = shape.at[i]};
 }
@@ -281,7 +282,8 @@ static tn_value mean_image(imp_node *c, tn_pb r, tn_value x)
         if (r.field != 1 || r.wire != TN_PB_LEN)
             continue;
         for (int i = 1; i < 4; i++)
-            n = t->n >= 4 && tn_is_int(t->dim[t->n - 4 + i], &dim[i]) && dim[i] > 0 && n > 0 && n < INT32_MAX
+            n = t->n >= 4 && tn_is_int(t->dim[t->n - 4 + i], &dim[i]) && dim[i] > 0 && dim[i] < INT32_MAX &&
+                        n > 0 && n < INT32_MAX
                     ? n * dim[i]
                     : -1;
         if (n < 0 || (size_t)n * 4 != r.bytes.n) {

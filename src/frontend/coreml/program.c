@@ -448,6 +448,14 @@ static void affine_dequantize(imp_node *c)
     imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_multiply, NULL, x, imp_cast(c, scale, TN_F32)), t));
 }
 
+/* Room for numbers that are unpacked. Operations can share packed data, so each alone may be sound where all of them
+ * are not: 32 bits of 1 are the most that formats pack. */
+static const tn_blob *unpacked(imp_node *c, size_t bytes, void **to)
+{
+    c->bad = c->bad || !imp_may_own(c->im, bytes / 4);
+    return c->bad ? NULL : tn_graph_blob(c->g, bytes, to);
+}
+
 /* The nodes of packed data are constants, so their bytes are here. */
 static const tn_node *packed_data(imp_node *c, const char *name)
 {
@@ -472,12 +480,14 @@ static void lut_to_dense(imp_node *c)
         c->bad = true;
         return;
     }
-    if (!bits || (size_t)1 << bits != entries || packed->blob->n < (n * bits + 7) / 8) {
+    if (!bits || (size_t)1 << bits != entries || n > SIZE_MAX / 8 || packed->blob->n < (n * bits + 7) / 8) {
         imp_refuse(c, IMP_BAD_TENSOR, "a table of %zu entries and %zu bytes of positions do not fit", entries,
                    packed->blob->n);
         return;
     }
-    const tn_blob *b = tn_graph_blob(c->g, bytes, &to);
+    const tn_blob *b = unpacked(c, bytes, &to);
+    if (!b)
+        return;
     const uint8_t *from = packed->blob->at;
     uint32_t size = tn_dtype_bytes(t);
     for (size_t i = 0; i < n; i++) {
@@ -505,7 +515,9 @@ static void sparse_to_dense(imp_node *c)
         imp_refuse(c, IMP_BAD_TENSOR, "the mask has %zu bytes for %zu elements", mask->blob->n, n);
         return;
     }
-    const tn_blob *b = tn_graph_blob(c->g, bytes, &to);
+    const tn_blob *b = unpacked(c, bytes, &to);
+    if (!b)
+        return;
     memset(to, 0, bytes);
     for (size_t i = 0; i < n && !c->bad; i++) {
         if (!(((const uint8_t *)mask->blob->at)[i / 8] >> (i % 8) & 1))

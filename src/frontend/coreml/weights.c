@@ -76,15 +76,16 @@ static unsigned take_bits(tn_bytes b, size_t at, unsigned n)
 static const char *check_packed(const weights *w, size_t count, size_t channels)
 {
     size_t n_scale = w->scale.n / 4, n_bias = w->bias.n / 4;
-    if (w->i8.n)
-        return w->i8.n != count ? "they have another number of bytes than their dimensions need" : NULL;
-    if (w->bits < 1 || w->bits > 8)
+    bool bytes = w->i8.n != 0;
+    if (bytes && (w->i8.n != count || w->table.n))
+        return "they have another number of bytes than their dimensions need, or a table";
+    if (!bytes && (w->bits < 1 || w->bits > 8))
         return "quantised weights have 1 to 8 bits";
-    if (w->raw.n < (count * w->bits + 7) / 8)
+    if (!bytes && w->raw.n < (count * w->bits + 7) / 8)
         return "they have fewer bytes than their dimensions need";
     if (w->table.n)
         return w->table.n / 4 < (size_t)1 << w->bits ? "their table is too short" : NULL;
-    if (!n_scale || (n_scale != 1 && n_scale != channels) || (n_bias > 1 && n_bias != channels))
+    if ((!n_scale && !bytes) || (n_scale > 1 && n_scale != channels) || (n_bias > 1 && n_bias != channels))
         return "they have neither one scale nor one for each channel";
     return NULL;
 }
