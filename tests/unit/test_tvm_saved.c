@@ -111,11 +111,60 @@ static void texts_have_an_end(void **state)
     tn_buf_deinit(&text);
 }
 
+/* The same of types: tuples of ten of what comes next. */
+static void types_have_an_end(void **state)
+{
+    enum { LEVELS = 12 };
+    tn_buf text = {0};
+    model m;
+    (void)state;
+    tn_buf_str(&text,
+               "{'root':4,'nodes':[{'type_key':''}" NODE("relay.Var", "'vid':'2','type_annotation':'5'")
+                   NODE("relay.Id", "'name_hint':'x'") LIST("1")
+                       NODE("relay.Function", "'params':'3','body':'1'"));
+    for (int i = 5; i < 5 + 2 * LEVELS; i += 2)
+        tn_buf_printf(&text, NODE("TupleType", "'fields':'%d'") LIST("%d,%d,%d,%d,%d,%d,%d,%d,%d,%d"), i + 1,
+                      i + 2, i + 2, i + 2, i + 2, i + 2, i + 2, i + 2, i + 2, i + 2, i + 2);
+    tn_buf_str(&text, NODE("relay.TensorType", "'dtype':'float32'") "],'b64ndarrays':[]}");
+    model_init(&m);
+    assert_non_null(strstr(read_text(&m, tn_buf_cstr(&text)), "it is too large"));
+    model_deinit(&m);
+    tn_buf_deinit(&text);
+}
+
+/* Constants that share a tensor: 2 bytes of text each, 384 of data. */
+static void tensors_are_bounded(void **state)
+{
+    tn_buf text = {0};
+    model m;
+    (void)state;
+    tn_buf_str(&text,
+               "#[metadata]{'root':1,'nodes':[{'type_key':''},{'type_key':'Map','keys':['relay.Constant'],"
+               "'data':[2]},{'type_key':'Array','data':[3");
+    for (int i = 0; i < 2000; i++)
+        tn_buf_str(&text, ",3");
+    /* [96] of float32, all 0 */
+    tn_buf_str(
+        &text,
+        "]},{'type_key':'relay.Constant','attrs':{'data':'0'}}],'b64ndarrays':['P6G0lvBAXt0AAAAAAAAAAAEAAA"
+        "AAAAAAAQAAAAIgAQBgAAAAAAAAAIABAAAAAAAA");
+    for (int i = 0; i < 128; i++)
+        tn_buf_str(&text, "AAAA");
+    tn_buf_str(&text, "']}");
+    model_init(&m);
+    (void)read_text(&m, tn_buf_cstr(&text));
+    assert_true(m.arena.used_bytes < 16 * text.n + (1 << 20));
+    model_deinit(&m);
+    tn_buf_deinit(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(modules_are_read),
         cmocka_unit_test(texts_have_an_end),
+        cmocka_unit_test(types_have_an_end),
+        cmocka_unit_test(tensors_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,7 +115,7 @@ static bool dtype_of(uint8_t code, uint8_t bits, tn_dtype *out)
 
 const char *tvm_read_tensor(tvm_saved *s, int64_t i, tvm_tensor *out)
 {
-    enum { MARK = 0, DIMS = 24, CODE = 28, BITS = 29, LANES = 30, SHAPE = 32 };
+    enum { MARK = 0, DIMS = 24, CODE = 28, BITS = 29, LANES = 30, SHAPE = 32, MOST_TIMES = 8 };
     static const uint8_t mark[8] = {0x3f, 0xa1, 0xb4, 0x96, 0xf0, 0x40, 0x5e, 0xdd};
     uint8_t head[SHAPE];
     uint32_t n;
@@ -142,6 +142,9 @@ const char *tvm_read_tensor(tvm_saved *s, int64_t i, tvm_tensor *out)
     size_t bytes = count * tn_dtype_bytes(out->dtype);
     if (size < 0 || (uint64_t)size != bytes || bytes > text.n)
         return "a tensor has another number of bytes than its dimensions need";
+    if (bytes > MOST_TIMES * s->im->whole.n - s->bytes) /* constants may share tensors */
+        return "its constants would unpack to too much for a file of its size";
+    s->bytes += bytes;
     out->blob = tn_graph_blob(s->im->g, bytes, &to);
     return decode(text, SHAPE + (n + 1) * 8, bytes, to) ? NULL : "a tensor is cut short";
 }

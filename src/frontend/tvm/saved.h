@@ -10,6 +10,7 @@ typedef struct tvm_saved {
     tn_json_doc doc;
     const tn_json *nodes, *tensors; /* arrays */
     int64_t root;
+    size_t bytes; /* of the tensors that have been read */
 } tvm_saved;
 
 typedef struct tvm_tensor {

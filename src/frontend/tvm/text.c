@@ -90,9 +90,14 @@ static const tn_json *element(writer *w, const tn_json *list, uint32_t i)
 
 static uint32_t length(const tn_json *list) { return list ? list->n : 0; }
 
+/* Nodes may name others any number of times: what is written is bounded, so that lists of lists are. */
+static bool has_room(writer *w) { return w->out->n <= w->most || fail(w, "it is too large"); }
+
 /* An extent or a number of an attribute: integers, symbols, unknown ones, and lists of them. */
 static bool put_number(writer *w, const tn_json *n, int depth)
 {
+    if (!has_room(w))
+        return false;
     if (depth > 4)
         return fail(w, "lists are nested too deep");
     if (tvm_is(n, "IntImm") || tvm_is(n, "Bool") || tvm_is(n, "Integer")) {
@@ -136,6 +141,8 @@ static bool put_type(writer *w, const tn_json *t, int depth)
 {
     const tn_json *shape = tvm_ref(w->s, t, "shape"), *list = list_of(shape);
     bool tuple = tvm_is(t, "TupleType"), function = tvm_is(t, "FuncType");
+    if (!has_room(w))
+        return false;
     if (depth > 16)
         return fail(w, "types are nested too deep");
     if (tvm_is(t, "TensorType")) {
@@ -176,7 +183,7 @@ static bool is_node_field(tn_bytes attrs, tn_bytes name)
                 {"Gather", "batch_dims"},   {"Scan", ""},        {"TopK", "k"},       {"Repeat", ""},
                 {"Stack", "axis"},          {"Reverse", "axis"}, {"Scatter", "axis"}, {"GatherND", ""},
                 {"Deformable", "channels"}, {"Matmul", "units"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; attrs.n && i < sizeof rows / sizeof *rows; i++)
         if (memmem(attrs.at, attrs.n, rows[i].attrs, strlen(rows[i].attrs)) &&
             (!*rows[i].name || imp_is(name, rows[i].name)))
             return true;
@@ -405,8 +412,8 @@ static bool put_lines(writer *w, const tn_json *n)
         } else if (push_operands(w, x)) {
             return fail(w, "an expression is its own operand");
         }
-        if (w->out->n > w->most)
-            return fail(w, "it is too large");
+        if (!has_room(w))
+            return false;
         int64_t line = w->next++;
         tn_buf_printf(w->out, "  %%%lld = ", (long long)line);
         if (!put_expression(w, x))
