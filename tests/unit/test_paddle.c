@@ -25,6 +25,9 @@
 #define FETCH(id) "," OP("fetch", A("name", "str", "'y'") "," A("col", "i32", "0"), IN(id), VALUE("99", ""))
 #define UNARY(name, attrs) \
     HEAD DATA("1", "x", "2,3") OP(name, attrs, IN("1"), VALUE("2", "2,3")) FETCH("2") TAIL
+#define TEN(id) \
+    IN(id) "," IN(id) "," IN(id) "," IN(id) "," IN(id) "," IN(id) "," IN(id) "," IN(id) "," IN(id) "," IN(id)
+#define COMBINE(to, id) "{'#':'0.combine','A':[],'I':[" TEN(id) "],'O':[{'%':" to "}]},"
 #define WEIGHT "{'#':'p','A':[0,1,1,'w'],'O':" VALUE("5", "3") "},"
 
 /* The text with real quotes, as a file of the model's. */
@@ -56,6 +59,9 @@ static const struct {
     {UNARY("nothing", ""), {"operator pd_op.nothing", "[paddle-E004]"}},
     {HEAD OP("relu", "", IN("7"), VALUE("2", "3")) TAIL,
      {"an operand is a value that no operator gives [paddle-E001]"}},
+    {HEAD DATA("1", "x", "2,3") COMBINE("2", "1") COMBINE("3", "2") COMBINE("4", "3")
+         COMBINE("5", "4") "{}" TAIL,
+     {"its lists have more elements than the file has bytes [paddle-E001]"}},
     {UNARY("softmax", A("axis", "str", "'one'")),
      {"attribute axis is a text, but must be an integer", "[paddle-E008]"}},
     {UNARY("relu", A("slope", "f32", "0.5")), {"attribute slope of relu is not supported", "[paddle-E009]"}},
@@ -321,6 +327,50 @@ static void undefined_variables_are_refused(void **state)
     model_deinit(&m);
 }
 
+static void put_select(bytes *block, const char *late, const char *y)
+{
+    bytes op = {.n = 0}, x = {.n = 0};
+    put_text(&x, 1, "X");
+    put_text(&x, 2, late);
+    put_text(&x, 2, "x");
+    put(&op, 1, x.at, x.n);
+    put_param(&op, 1, "Mask", "go");
+    put_param(&op, 2, "Out", y);
+    put_text(&op, 3, "select_input");
+    put(block, 4, op.at, op.n);
+}
+
+/* A side of a branch that has no block, and one whose block picks what it gives itself. */
+static void wrong_branches_are_refused(void **state)
+{
+    static const char *const want[2] = {"attribute sub_block is missing", "is used before it is assigned"};
+    (void)state;
+    for (uint8_t i = 0; i < 2; i++) {
+        bytes block, inner, program = {.n = 0};
+        model m;
+        begin_block(&block, 0);
+        put_input(&block);
+        put_op(&block, "feed", "X", "feed", "Out", "x", 0);
+        put_op(&block, "reduce_min", "X", "x", "Out", "least", 0);
+        put_op(&block, "sign", "X", "least", "Out", "go", 0);
+        put_op(&block, "conditional_block", "Cond", "go", "Out", "late", i);
+        put_select(&block, "late", "y");
+        put_op(&block, "fetch", "X", "y", "Out", "fetch", 0);
+        begin_block(&inner, 1);
+        put_select(&inner, "late", "late");
+        put(&program, 1, block.at, block.n);
+        if (i)
+            put(&program, 1, inner.at, inner.n);
+        model_init(&m);
+        m.file = (tn_file){program.at, program.n, 0};
+        tn_bytes all = {program.at, program.n};
+        assert_int_equal(pd_import_pair(&m.g, "m.pdmodel", &m.file, all, (tn_bytes){0}), TN_FAIL);
+        if (!strstr(model_errors(&m), want[i]))
+            fail_msg("no \"%s\" in\n%s", want[i], model_errors(&m));
+        model_deinit(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +380,7 @@ int main(void)
         cmocka_unit_test(a_program_computes),
         cmocka_unit_test(variables_are_assigned_again),
         cmocka_unit_test(undefined_variables_are_refused),
+        cmocka_unit_test(wrong_branches_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,6 +171,8 @@ static void conditional_block(imp_node *c)
     conditional k = {block_at(c, sub_block(c)), 0, assigned};
     imp_attr_ignore(c, "is_scalar_condition");
     imp_attr_ignore(c, "skip_eager_deletion_vars");
+    if (c->bad)
+        return;
     for (size_t i = 0; i < names->n; i++) {
         tn_bytes name = name_at(names, i);
         if (name.n && imp_lookup(c->im, name))
@@ -178,7 +180,7 @@ static void conditional_block(imp_node *c)
         else if (name.n)
             tn_vec_push(&pd_of(c)->pending, ((pd_pending){name, op}));
     }
-    if (!k.n || c->bad)
+    if (!k.n)
         return;
     imp_branches b = {value_of(c, name_at(cond, 0)), k.n, new_or_old, &k};
     tn_value *out = TN_NEW_N(c->arena, tn_value, k.n);
@@ -188,11 +190,12 @@ static void conditional_block(imp_node *c)
         assign(c, assigned[i], out[i]);
 }
 
-/* The conditional block that would assign a variable; NULL: it has its value already. */
+/* The conditional block beside this operator that would assign a variable; NULL: it has its value already. Those around
+ * it are being read. */
 static const pd_op *pending_of(imp_node *c, tn_bytes name)
 {
     const pd_import *p = pd_of(c);
-    for (size_t i = p->pending.n; i-- > 0;)
+    for (size_t i = p->pending.n; i-- > p->outside;)
         if (imp_same(p->pending.at[i].name, name))
             return p->pending.at[i].op;
     return NULL;

@@ -456,8 +456,6 @@ static void convert_op(pd_import *p, const pd_op *op)
     if (is_structural(op)) {
         c.n_in = c.n_out = 0;
         call->asked = UINT64_MAX;
-        if (op->inputs.n > 64)
-            return;
     }
     c.loc = imp_make_loc(&p->im, name_of(p, &c), imp_text(&p->im, op->type));
     c.row = imp_row_of(&p->im, (tn_bytes){0}, op->type, 1, c.loc, true);
@@ -470,13 +468,15 @@ void pd_convert_block(pd_import *p, const pd_block *b, size_t n, const tn_bytes 
     const pd_block *outside = p->block;
     const pd_op *op = b->ops.at;
     const bool *needed = needed_ops(p, b, n, result);
-    size_t pending = p->pending.n, done = p->done.n;
+    size_t pending = p->pending.n, done = p->done.n, around = p->outside;
     p->block = b;
+    p->outside = pending;
     for (size_t i = 0; i < b->ops.n && !imp_too_much(&p->im, NULL); i++)
         if (needed[i] && !imp_is(op[i].type, "feed") && !imp_is(op[i].type, "fetch"))
             convert_op(p, &op[i]);
     p->pending.n = pending;
     p->done.n = done;
+    p->outside = around;
     p->block = outside;
 }
 

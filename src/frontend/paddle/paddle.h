@@ -28,6 +28,7 @@ typedef struct pd_import {
     tn_vec(pd_tensor) tensor;
     const pd_block *block; /* being converted */
     tn_vec(pd_pending) pending;
+    size_t outside;             /* how many of them are not of the block that is read */
     tn_vec(const pd_op *) done; /* operators that were converted along with another one */
 } pd_import;
 

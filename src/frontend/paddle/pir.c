@@ -34,6 +34,7 @@ typedef struct reader {
     tn_vec(pd_block *) block;
     tn_vec(pd_var) var;
     int64_t n_feed;
+    size_t room; /* names that lists may still have */
     bool bad;
 } reader;
 
@@ -397,6 +398,11 @@ static pd_param joined(reader *r, const char *name, const tn_pb_array *list, siz
     size_t n = 0, k = 0;
     for (size_t i = from; i < list->n; i++)
         n += p[i].arguments.n;
+    if (n > r->room) { /* lists of lists repeat what the file has once */
+        damaged(r, "its lists have more elements than the file has bytes");
+        return param(plain(name), 0, NULL);
+    }
+    r->room -= n;
     tn_bytes *at = TN_NEW_N(r->a, tn_bytes, n);
     for (size_t i = from; i < list->n; i++)
         for (size_t j = 0; j < p[i].arguments.n; j++)
@@ -604,7 +610,7 @@ static const pd_program *program_of(reader *r, const tn_json *root)
 
 const pd_program *pd_read_json(pd_import *p, tn_bytes file, const char *name)
 {
-    reader r = {.p = p, .a = &p->im.scratch, .file = name};
+    reader r = {.p = p, .a = &p->im.scratch, .file = name, .room = file.n};
     const pd_program *program = NULL;
     tn_json_doc doc = tn_json_read((const char *)file.at, file.n);
     if (doc.root)
