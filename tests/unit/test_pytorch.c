@@ -176,6 +176,10 @@ static const struct {
      {"%w: Tensor[(2, 3), float32] /* state */", "%form: int64 /* state */", "if ("}},
     {FORWARD "    self.w = [self.w]\n    return torch.relu(x)\n",
      {"changes its attribute w to something of another kind or shape in each run", "pytorch-E020"}},
+    {FORWARD "    v = [x, x, x, x, x, x, x, x]\n    a = [v, v, v, v, v, v, v, v]\n"
+             "    b = [a, a, a, a, a, a, a, a]\n    c = [b, b, b, b, b, b, b, b]\n"
+             "    d = [c, c, c, c, c, c, c, c]\n    self.w = [d, d, d, d, d, d, d, d]\n    return x\n",
+     {"changes its attribute w", "to a list that is too large, or nested too deep", "pytorch-E020"}},
     {FORWARD "    return torch.relu(\n", {"pytorch-E002"}},
     {FORWARD "    return y\n", {"the code uses \"y\", which it does not set [pytorch-E003]"}},
     {FORWARD "    return torch.add(torch.nope(x), torch.nada(x))\n",

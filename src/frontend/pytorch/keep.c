@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { MAX_FORMS = 8, MAX_SLOTS = 256, MAX_PASSES = 32, MAX_DEPTH = 16 };
+enum { MAX_FORMS = 8, MAX_SLOTS = 256, MAX_PASSES = 32, MAX_DEPTH = 16, MAX_PARTS = 1 << 16 };
 
 typedef struct slot { /* a part of a form that is a value of the run */
     const char *path;
@@ -46,6 +46,7 @@ typedef struct keeper {
     form *form[MAX_FORMS];
     size_t n_form, reading; /* the form that a run begins with */
     bool probing, changed;
+    size_t parts; /* of the form that is described */
     tn_vec(state) states;
     tn_value phase; /* which form a run begins with */
 } keeper;
@@ -60,13 +61,17 @@ void pt_keep(pt_import *p, pt_cell *cell, pt_tensor *tensor, const char *name)
     tn_vec_push(&p->kept, ((pt_kept){cell, tensor, tn_intern(p->im.g->ctx, name)}));
 }
 
-static bool holds(pt_value v, const pt_list *list, int depth)
+/* Is the list a part of v? A list may be in several others, and even in itself: after `left` parts the answer is yes,
+ * and what is kept then is refused as too large. */
+static bool holds(pt_value v, const pt_list *list, int depth, size_t *left)
 {
     if (!pt_is_sequence(v) && v.kind != PT_DICT)
         return false;
-    bool is = v.list == list;
-    for (size_t i = 0; i < v.list->n && !is && depth < MAX_DEPTH; i++)
-        is = holds(pt_at(v, i), list, depth + 1);
+    bool is = v.list == list || *left == 0;
+    for (size_t i = 0; i < v.list->n && !is && depth < MAX_DEPTH; i++) {
+        *left -= *left > 0;
+        is = holds(pt_at(v, i), list, depth + 1, left);
+    }
     return is;
 }
 
@@ -75,7 +80,8 @@ static bool keep_list(pt_import *p, pt_object *o, const pt_list *list, int depth
     bool is = false;
     for (size_t i = 0; i < o->n && !is; i++) {
         pt_cell *c = &o->at[i].cell;
-        is = holds(c->v, list, 0);
+        size_t left = MAX_PARTS;
+        is = holds(c->v, list, 0, &left);
         if (is)
             pt_keep(p, c, NULL,
                     tn_arena_printf(&p->im.scratch, "%s%s%s", o->path ? o->path : "",
@@ -155,6 +161,10 @@ static pt_value describe(keeper *w, form *f, pt_value v, const char *path, int d
     pt_import *p = w->p;
     if (p->stop || !pt_usable(p, v))
         return pt_bad();
+    if (++w->parts > MAX_PARTS || depth > MAX_DEPTH) {
+        (void)unsettled(w, path, "to a list that is too large, or nested too deep");
+        return pt_bad();
+    }
     if (v.kind == PT_NUMBER) {
         pt_value known = pt_convert(p, v.number->kind, v);
         if (known.kind != PT_NUMBER)
@@ -166,7 +176,7 @@ static pt_value describe(keeper *w, form *f, pt_value v, const char *path, int d
         return describe_tensor(w, f, v, path);
     if (pt_is_sequence(v) || v.kind == PT_DICT) {
         pt_value list = pt_make(&p->im.scratch, v.kind, v.list->n, NULL);
-        for (size_t i = 0; i < v.list->n && depth < MAX_DEPTH; i++)
+        for (size_t i = 0; i < v.list->n && !p->stop; i++)
             list.list->at[i] =
                 describe(w, f, pt_at(v, i), tn_arena_printf(&p->im.scratch, "%s.%zu", path, i), depth + 1);
         return list;
@@ -182,6 +192,7 @@ static form *current_form(keeper *w)
     pt_import *p = w->p;
     form *f = TN_NEW(&p->im.scratch, form);
     f->at = TN_NEW_N(&p->im.scratch, pt_value, p->kept.n);
+    w->parts = 0;
     for (size_t i = 0; i < p->kept.n && !p->stop; i++) {
         const pt_kept *k = &p->kept.at[i];
         f->at[i] = describe(w, f, k->tensor ? (pt_value){.kind = PT_TENSOR, .tensor = k->tensor} : k->cell->v,
