@@ -197,6 +197,113 @@ class Shared(nn.Module):
         return y
 
 
+class Linked(nn.Module):
+    """Two attributes of one memory, of which one changes in place in the next call."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = torch.zeros(2, 4)
+        self.b = torch.zeros(4)
+
+    def forward(self, x: Tensor):
+        self.a.add_(x)
+        y = self.b + x
+        self.a = x * 2
+        self.b = self.a[0]
+        return y
+
+
+class LinkedBuffer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", torch.zeros(2, 4))
+        self.b = torch.zeros(4)
+
+    def forward(self, x: Tensor):
+        self.b.add_(x[0])
+        self.b = self.a[0]
+        return self.a + x
+
+
+class LinkedSometimes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.zeros(2, 4)
+        self.b = torch.zeros(2, 4)
+
+    def forward(self, x: Tensor):
+        self.a.add_(x)
+        y = self.b + x
+        if bool(x.sum() > 0):
+            self.b = self.a
+        return y
+
+
+class SameLists(nn.Module):
+    a: List[Tensor]
+    b: List[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.a = [torch.zeros(4)]
+        self.b = [torch.ones(4)]
+
+    def forward(self, x: Tensor):
+        self.a.append(x[0])
+        y = torch.stack(self.b).sum(0) + x
+        self.a = [x[1]]
+        self.b = self.a
+        return y
+
+
+class SameInFile(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", torch.zeros(4))
+        self.register_buffer("b", self.a)
+
+    def forward(self, x: Tensor):
+        self.a.add_(x[0])
+        return self.b + x
+
+
+class PartInFile(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", torch.zeros(2, 4))
+        self.register_buffer("b", self.a[1])
+
+    def forward(self, x: Tensor):
+        self.a.add_(x)
+        return self.b + x
+
+
+class Parts(nn.Module):
+    """Parts of one tensor that do not change in place."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = torch.zeros(4)
+        self.b = torch.zeros(4)
+
+    def forward(self, x: Tensor):
+        y = self.a - self.b + x
+        z = x * 3
+        self.a, self.b = z[0], z[1]
+        return y
+
+
+class Detached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", torch.zeros(2, 4))
+
+    def forward(self, x: Tensor):
+        self.a.detach().mul_(0.5)
+        self.a.to(torch.float32).add_(x)
+        return self.a * 2
+
+
 class Rates(nn.Module):
     def __init__(self):
         super().__init__()
@@ -227,7 +334,7 @@ class Training(nn.Module):
 
 
 CASES = [Counter, Average, InPlace, LateTensor, FirstCall, Window, Grows, Recurrent, Nested, Sometimes, Alternates, Names,
-         Shared, Rates, Training]
+         Shared, Rates, Training, Linked, LinkedBuffer, LinkedSometimes, SameLists, SameInFile, PartInFile, Parts, Detached]
 EXPORTED = [Average, InPlace, Nested]
 
 

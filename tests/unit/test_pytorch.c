@@ -176,10 +176,16 @@ static const struct {
      {"%w: Tensor[(2, 3), float32] /* state */", "%form: int64 /* state */", "if ("}},
     {FORWARD "    self.w = [self.w]\n    return torch.relu(x)\n",
      {"changes its attribute w to something of another kind or shape in each run", "pytorch-E020"}},
-    {FORWARD "    v = [x, x, x, x, x, x, x, x]\n    a = [v, v, v, v, v, v, v, v]\n"
-             "    b = [a, a, a, a, a, a, a, a]\n    c = [b, b, b, b, b, b, b, b]\n"
-             "    d = [c, c, c, c, c, c, c, c]\n    self.w = [d, d, d, d, d, d, d, d]\n    return x\n",
+    {FORWARD "    v = (x, x, x, x, x, x, x, x)\n    a = (v, v, v, v, v, v, v, v)\n"
+             "    b = (a, a, a, a, a, a, a, a)\n    c = (b, b, b, b, b, b, b, b)\n"
+             "    d = (c, c, c, c, c, c, c, c)\n    self.w = (d, d, d, d, d, d, d, d)\n    return x\n",
      {"changes its attribute w", "to a list that is too large, or nested too deep", "pytorch-E020"}},
+    {FORWARD "    l = [x]\n    self.w = [l, l]\n    return torch.relu(x)\n",
+     {"to a list or dict that it holds in another place, too", "pytorch-E020"}},
+    /* what is not copied is one tensor */
+    {FORWARD "    y = torch.neg(x)\n    _0 = torch.add_(torch.to(torch.detach(y), 6, False, False), 1)\n"
+             "    return y\n",
+     {"add(%0, 1f)"}},
     {FORWARD "    return torch.relu(\n", {"pytorch-E002"}},
     {FORWARD "    return y\n", {"the code uses \"y\", which it does not set [pytorch-E003]"}},
     {FORWARD "    return torch.add(torch.nope(x), torch.nada(x))\n",
@@ -328,6 +334,25 @@ static void archives_are_checked(void **state)
     one("\x80\2cos\nsystem\n(X\2\0\0\0lstR.", 25, add_w, "little", &given, "pytorch-E001");
 }
 
+/* Two attributes of one memory: one tensor where both are alike. */
+#define TWO(size) OBJECT("X\1\0\0\0w" TENSOR("\1") "X\1\0\0\0v" TENSOR(size))
+
+static void shared_memory_is_seen(void **state)
+{
+    (void)state;
+    static const char add[] = FORWARD "    _0 = torch.add_(self.w, 1)\n    return torch.mul(x, self.v)\n";
+    static const char later[] =
+        FORWARD "    _0 = torch.add_(self.w, 1)\n    y = torch.neg(torch.select(x, 0, 0))\n    self.w = y\n"
+                "    self.v = torch.select(y, 0, 0)\n    return torch.relu(x)\n";
+    one(TWO("\1"), sizeof TWO("\1") - 1, add, "little", &given, "multiply(%x, %0)");
+    one(TWO("\2"), sizeof TWO("\2") - 1, add, "little", &given,
+        "the model changes w in place, whose memory another tensor of the file shows, too");
+    one(TWO("\2"), sizeof TWO("\2") - 1, add, "little", &given, "[pytorch-E068]");
+    one(TWO("\1"), sizeof TWO("\1") - 1, later, "little", &given,
+        "which in an earlier run became of one memory with another of its tensors; that is not supported: "
+        "assign a copy (clone) there [pytorch-E067]");
+}
+
 /* ---- programs of torch.export ---- */
 
 #define PROGRAM(nodes, outputs) \
@@ -395,8 +420,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_are_read),      cmocka_unit_test(types_of_inputs_are_told),
-        cmocka_unit_test(archives_are_checked), cmocka_unit_test(bombs_are_met),
-        cmocka_unit_test(programs_are_read),    cmocka_unit_test(errors_are_counted),
+        cmocka_unit_test(archives_are_checked), cmocka_unit_test(shared_memory_is_seen),
+        cmocka_unit_test(bombs_are_met),        cmocka_unit_test(programs_are_read),
+        cmocka_unit_test(errors_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,8 @@ static pt_value join_tensors(joining *j, pt_value a, pt_value b)
         return (pt_value){.kind = PT_UNKNOWN, .i = j->number};
     if (a.kind == PT_TENSOR) {
         v = pt_tensor_new(j->p, (tn_value){0});
+        v.tensor->either[0] = a.tensor;
+        v.tensor->either[1] = b.tensor;
         add_slot(j, x, y, &v.tensor->now.v);
     }
     return v;

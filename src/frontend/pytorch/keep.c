@@ -22,13 +22,15 @@ typedef struct slot { /* a part of a form that is a value of the run */
     size_t state;       /* which one of the package; SIZE_MAX: none */
     tn_value begins;    /* in the runs that are read */
     pt_tensor *current; /* in the run that is read now */
+    bool shared;        /* another tensor is of the same memory */
 } slot;
 
 typedef struct form {
     pt_value *at; /* for each thing that is kept; UNKNOWN: a slot, by number */
     slot slot[MAX_SLOTS];
     size_t n_slot;
-    bool entered; /* a run leaves it */
+    pt_list lists; /* lists and dicts that are parts of it */
+    bool entered;  /* a run leaves it */
 } form;
 
 typedef struct state { /* of the package */
@@ -77,24 +79,94 @@ static bool holds(pt_value v, const pt_list *list, int depth, size_t *left)
 
 static bool keep_list(pt_import *p, pt_object *o, const pt_list *list, int depth)
 {
-    bool is = false;
-    for (size_t i = 0; i < o->n && !is; i++) {
+    bool any = false;
+    for (size_t i = 0; i < o->n; i++) {
         pt_cell *c = &o->at[i].cell;
         size_t left = MAX_PARTS;
-        is = holds(c->v, list, 0, &left);
+        bool is = holds(c->v, list, 0, &left);
         if (is)
             pt_keep(p, c, NULL,
                     tn_arena_printf(&p->im.scratch, "%s%s%s", o->path ? o->path : "",
                                     o->path && *o->path ? "." : "", imp_text(&p->im, o->at[i].name)));
         else if (c->v.kind == PT_OBJECT && depth < MAX_DEPTH)
             is = keep_list(p, c->v.object, list, depth + 1);
+        any = any || is;
     }
-    return is;
+    return any;
 }
 
 bool pt_keep_list(pt_import *p, const pt_list *list)
 {
     return p->self.kind == PT_OBJECT && keep_list(p, p->self.object, list, 0);
+}
+
+/* ---- tensors of one memory ---- */
+
+/* Is what v shows, or may show, a part of the memory of t? After `left` parts the answer is yes. */
+static bool shows(pt_value v, const pt_tensor *t, int depth, size_t *left)
+{
+    if (depth > MAX_DEPTH || *left == 0)
+        return *left == 0;
+    --*left;
+    if (pt_is_sequence(v) || v.kind == PT_DICT) {
+        bool any = false;
+        for (size_t i = 0; i < v.list->n && !any; i++)
+            any = shows(pt_at(v, i), t, depth + 1, left);
+        return any;
+    }
+    if (v.kind != PT_TENSOR)
+        return false;
+    const pt_tensor *root = v.tensor;
+    while (root->base)
+        root = root->base;
+    bool any = root == t;
+    for (int i = 0; i < 2 && root->either[i] && !any; i++)
+        any = shows((pt_value){.kind = PT_TENSOR, .tensor = root->either[i]}, t, depth + 1, left);
+    return any;
+}
+
+static bool is_kept_cell(const pt_import *p, const pt_cell *c)
+{
+    for (size_t i = 0; i < p->kept.n; i++)
+        if (p->kept.at[i].cell == c)
+            return true;
+    return false;
+}
+
+static bool is_kept(const pt_import *p, const pt_tensor *t)
+{
+    for (size_t i = 0; i < p->kept.n; i++)
+        if (p->kept.at[i].tensor == t)
+            return true;
+    return false;
+}
+
+/* Does an attribute that is not kept show it? */
+static bool held_elsewhere(const pt_import *p, const pt_object *o, const pt_tensor *t, int depth)
+{
+    bool any = false;
+    for (size_t i = 0; i < o->n && !any; i++) {
+        const pt_cell *c = &o->at[i].cell;
+        size_t left = MAX_PARTS;
+        any = c->v.kind == PT_OBJECT ? depth < MAX_DEPTH && held_elsewhere(p, c->v.object, t, depth + 1)
+                                     : !is_kept_cell(p, c) && shows(c->v, t, 0, &left);
+    }
+    return any;
+}
+
+/* Notes of each slot whether its memory is that of another tensor that lasts. */
+static void note_shared(keeper *w, form *f, slot *s, const pt_tensor *t, int depth)
+{
+    while (t->base)
+        t = t->base;
+    size_t left = MAX_PARTS;
+    for (size_t i = 0; i < f->n_slot; i++)
+        if (&f->slot[i] != s && shows(f->slot[i].now, t, 0, &left))
+            s->shared = f->slot[i].shared = true;
+    if (t->storage && !is_kept(w->p, t) && w->p->self.kind == PT_OBJECT)
+        s->shared = s->shared || held_elsewhere(w->p, w->p->self.object, t, 0);
+    for (int i = 0; i < 2 && t->either[i] && depth < MAX_DEPTH; i++)
+        note_shared(w, f, s, t->either[i], depth + 1);
 }
 
 /* ---- forms ---- */
@@ -125,14 +197,6 @@ static pt_value add_slot(keeper *w, form *f, slot s)
     return (pt_value){.kind = PT_UNKNOWN, .i = (int64_t)f->n_slot - 1};
 }
 
-static bool is_kept(const pt_import *p, const pt_tensor *t)
-{
-    for (size_t i = 0; i < p->kept.n; i++)
-        if (p->kept.at[i].tensor == t)
-            return true;
-    return false;
-}
-
 static pt_value describe_tensor(keeper *w, form *f, pt_value v, const char *path)
 {
     tn_value x = pt_tensor_value(w->p, v.tensor);
@@ -156,6 +220,20 @@ static pt_value describe_tensor(keeper *w, form *f, pt_value v, const char *path
                  : pt_bad();
 }
 
+/* A list is part of a form once: what is read from there has a list for each part. */
+static bool note_list(keeper *w, form *f, pt_value v, const char *path)
+{
+    for (size_t i = 0; i < f->lists.n; i++)
+        if (f->lists.at[i].list == v.list) {
+            (void)unsettled(w, path, "to a list or dict that it holds in another place, too");
+            return false;
+        }
+    pt_push(&w->p->im.scratch, &f->lists, v);
+    if (!v.list->owner)
+        (void)pt_keep_list(w->p, v.list);
+    return true;
+}
+
 static pt_value describe(keeper *w, form *f, pt_value v, const char *path, int depth)
 {
     pt_import *p = w->p;
@@ -176,6 +254,8 @@ static pt_value describe(keeper *w, form *f, pt_value v, const char *path, int d
         return describe_tensor(w, f, v, path);
     if (pt_is_sequence(v) || v.kind == PT_DICT) {
         pt_value list = pt_make(&p->im.scratch, v.kind, v.list->n, NULL);
+        if (v.kind != PT_TUPLE && !note_list(w, f, v, path))
+            return pt_bad();
         for (size_t i = 0; i < v.list->n && !p->stop; i++)
             list.list->at[i] =
                 describe(w, f, pt_at(v, i), tn_arena_printf(&p->im.scratch, "%s.%zu", path, i), depth + 1);
@@ -186,18 +266,22 @@ static pt_value describe(keeper *w, form *f, pt_value v, const char *path, int d
     return v;
 }
 
-/* What is there now. */
+/* What is there now. It may find more that must be kept: then it is not complete. */
 static form *current_form(keeper *w)
 {
     pt_import *p = w->p;
     form *f = TN_NEW(&p->im.scratch, form);
-    f->at = TN_NEW_N(&p->im.scratch, pt_value, p->kept.n);
+    size_t n = p->kept.n;
+    f->at = TN_NEW_N(&p->im.scratch, pt_value, n);
     w->parts = 0;
-    for (size_t i = 0; i < p->kept.n && !p->stop; i++) {
-        const pt_kept *k = &p->kept.at[i];
-        f->at[i] = describe(w, f, k->tensor ? (pt_value){.kind = PT_TENSOR, .tensor = k->tensor} : k->cell->v,
-                            k->name, 0);
+    for (size_t i = 0; i < n && p->kept.n == n && !p->stop; i++) {
+        pt_kept k = p->kept.at[i];
+        f->at[i] = describe(w, f, k.tensor ? (pt_value){.kind = PT_TENSOR, .tensor = k.tensor} : k.cell->v,
+                            k.name, 0);
     }
+    for (size_t i = 0; i < f->n_slot && !p->stop; i++)
+        if (f->slot[i].kind == PT_TENSOR)
+            note_shared(w, f, &f->slot[i], f->slot[i].now.tensor, 0);
     return f;
 }
 
@@ -305,6 +389,7 @@ static void begin(keeper *w, form *f)
         if (s->kind != PT_TENSOR)
             continue;
         s->current = first ? s->now.tensor : s->file ? s->file : pt_tensor_new(p, s->begins).tensor;
+        s->current->shared = s->shared && !first ? s->path : NULL;
         if (s->file && !first) {
             pt_set(p, &s->file->now, (pt_value){.kind = PT_VALUE, .value = s->begins});
             s->file->stamp++;
@@ -327,6 +412,11 @@ static void record(keeper *w, form *end)
             to = w->form[i];
         }
     }
+    if (to)
+        (void)fit_all(m, w, to, end);
+    for (size_t i = 0; to && i < to->n_slot; i++)
+        if (m->pair[i] >= 0 && end->slot[m->pair[i]].shared && !to->slot[i].shared)
+            to->slot[i].shared = w->changed = true;
     for (size_t i = 0; best == WIDER && i < w->p->kept.n; i++)
         widen(w, to, &to->at[i], end->at[i], w->p->kept.at[i].name);
     if (!to && w->n_form < MAX_FORMS)
@@ -375,7 +465,9 @@ static pt_value run(pt_import *p, void *user)
     pt_value v = w->body(p, w->user);
     if (p->stop || p->raised || p->finished)
         return v;
+    size_t kept = p->kept.n;
     form *end = current_form(w);
+    p->stop = p->stop || p->kept.n != kept;
     if (p->stop)
         return pt_bad();
     if (!w->probing)
@@ -433,6 +525,8 @@ static bool settle(keeper *w)
     size_t kept = p->kept.n;
     w->n_form = 0;
     w->form[w->n_form++] = current_form(w);
+    if (p->kept.n != kept)
+        return false;
     w->changed = true;
     for (int pass = 0; w->changed && pass < MAX_PASSES && !p->stop; pass++) {
         w->changed = false;

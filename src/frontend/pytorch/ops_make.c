@@ -149,6 +149,17 @@ static tn_value to_type(imp_node *c, tn_value x, tn_dtype t)
     return imp_cast(c, x, t);
 }
 
+/* The tensor itself where it is of that type already. */
+static void give_type(imp_node *c, tn_value x, tn_dtype t)
+{
+    if (pt_arg(c, 0).kind == PT_TENSOR && tn_dtype_eq(imp_type(x)->dtype, t))
+        pt_out_value(c, pt_arg(c, 0));
+    else
+        pt_out(c, to_type(c, x, t));
+}
+
+static bool is_true(pt_value v) { return v.kind == PT_BOOL && v.b; }
+
 /* The dtype among arguments that may also be a device. */
 static void to(imp_node *c)
 {
@@ -162,13 +173,17 @@ static void to(imp_node *c)
             (void)pt_dtype(c, i, &t);
             break;
         }
-    pt_out(c, to_type(c, x, t));
+    enum pt_kind first = pt_arg(c, 1).kind; /* a device has a dtype behind it */
+    if (is_true(pt_arg(c, 4)) || ((first == PT_INT || first == PT_TENSOR) && is_true(pt_arg(c, 3))))
+        pt_out(c, to_type(c, x, t));
+    else
+        give_type(c, x, t);
 }
 
 static void type_as(imp_node *c)
 {
     tn_value first = pt_in(c, 0);
-    pt_out(c, to_type(c, first, imp_type(pt_in(c, 1))->dtype));
+    give_type(c, first, imp_type(pt_in(c, 1))->dtype);
 }
 
 static void to_copy(imp_node *c)

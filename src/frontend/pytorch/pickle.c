@@ -266,6 +266,19 @@ static bool whole_numbers(pt_value v, int64_t *out, size_t n)
     return true;
 }
 
+/* The tensor, or the one that was read of the same memory: changes of one are changes of the other. */
+static pt_tensor *once(pt_tensor *t)
+{
+    pt_tensor *o = t->storage->last;
+    size_t bytes = (size_t)t->n * sizeof *t->dim;
+    for (int k = 0; o && k < 1000; o = o->before, k++)
+        if (o->offset == t->offset && o->n == t->n && !o->quantised && !t->quantised &&
+            memcmp(o->dim, t->dim, bytes) == 0 && memcmp(o->stride, t->stride, bytes) == 0)
+            return o;
+    t->before = t->storage->last;
+    return t->storage->last = t;
+}
+
 /* (storage, offset, size, stride, ...); _rebuild_qtensor has the quantiser next. */
 static pt_value tensor(machine *m, pt_value a, bool quantised)
 {
@@ -287,7 +300,7 @@ static pt_value tensor(machine *m, pt_value a, bool quantised)
     t->steps = pt_at(a, 4);
     if (!whole_numbers(size, dim, n) || !whole_numbers(stride, dim + n, n))
         fail(m, "a tensor is not described as PyTorch does");
-    return (pt_value){.kind = PT_TENSOR, .tensor = t};
+    return (pt_value){.kind = PT_TENSOR, .tensor = once(t)};
 }
 
 static bool ends_with(tn_bytes s, const char *end)

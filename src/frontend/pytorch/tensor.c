@@ -131,12 +131,38 @@ static tn_value written(pt_import *p, pt_tensor *t, tn_value v)
     return imp_reshape(c, imp_call(c, &tn_op_scatter_elements, &a, 3, in), type->n, type->dim);
 }
 
+/* The element behind the last one. */
+static int64_t end_of(const pt_tensor *t)
+{
+    int64_t end = t->offset + 1;
+    for (int i = 0; i < t->n; i++)
+        end += t->dim[i] ? (t->dim[i] - 1) * t->stride[i] : 0;
+    return end;
+}
+
+/* Has another tensor of the file elements between the first and the last of this one? */
+static bool overlaps(const pt_tensor *t)
+{
+    bool any = false;
+    for (const pt_tensor *o = t->storage->last; o && !any; o = o->before)
+        any = o != t && (!inside(o, SIZE_MAX / 4) || (o->offset < end_of(t) && t->offset < end_of(o)));
+    return any;
+}
+
 void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
 {
     imp_node *c = pt_ctx(p);
     const tn_type *type = imp_type(pt_tensor_value(p, t));
     if (!v.def || p->stop)
         return;
+    if (t->shared) {
+        pt_fail(
+            p, "pytorch-E067",
+            "the model changes its attribute %s in place, which in an earlier run became of one memory with "
+            "another of its tensors; that is not supported: assign a copy (clone) there",
+            t->shared);
+        return;
+    }
     v = imp_cast(c, v, type->dtype);
     bool alike = imp_rank(v) == type->n;
     for (int d = 0; d < type->n && alike; d++)
@@ -153,6 +179,14 @@ void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
         pt_tensor_set(p, t->base, base);
     }
     pt_stop_if_bad(p, c);
+    if (t->storage && overlaps(t)) {
+        pt_fail(
+            p, "pytorch-E068",
+            "the model changes %s in place, whose memory another tensor of the file shows, too; that is not "
+            "supported: save the model with copies (clone)",
+            t->name ? t->name : "a constant");
+        return;
+    }
     if (t->storage)
         pt_keep(p, &t->now, t, t->name ? t->name : "of a constant");
     pt_set(p, &t->now, (pt_value){.kind = PT_VALUE, .value = v});

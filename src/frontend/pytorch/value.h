@@ -65,7 +65,8 @@ struct pt_storage {
     tn_bytes key;
     bool has_data, loading;
     tn_bytes data;
-    int quantised; /* elements are steps of a scale */
+    int quantised;   /* elements are steps of a scale */
+    pt_tensor *last; /* of the tensors that it is the memory of */
 };
 
 typedef struct pt_attr {
@@ -87,16 +88,20 @@ enum { PT_MAX_RANK = 64 };
 struct pt_tensor {
     pt_cell now; /* NONE: not in the graph yet; VALUE */
     /* a constant of the file */
-    const pt_storage *storage;
-    int64_t offset; /* elements */
+    pt_storage *storage;
+    struct pt_tensor *before; /* another one of that storage; NULL: none */
+    int64_t offset;           /* elements */
     int n;
     const int64_t *dim, *stride;
     const char *name;
     /* a view of another tensor, which changes with it */
     struct pt_tensor *base;
-    const struct pt_call *made; /* how */
-    uint32_t part;              /* which of its results */
-    uint32_t stamp, seen;       /* changes of this one; of the base that `now` knows of */
+    const struct pt_call *made;  /* how */
+    uint32_t part;               /* which of its results */
+    uint32_t stamp, seen;        /* changes of this one; of the base that `now` knows of */
+    struct pt_tensor *either[2]; /* NULL, or it is one of these, which the run decides */
+    const char
+        *shared; /* as the run begins, another tensor is of the same memory; the attribute; NULL: none */
     /* of quantised elements: value = (element - zero) * scale */
     bool quantised;
     pt_value steps; /* (scheme, scale, zero point[, axis]) */
