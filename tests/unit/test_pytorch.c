@@ -186,6 +186,11 @@ static const struct {
     {FORWARD "    y = torch.neg(x)\n    _0 = torch.add_(torch.to(torch.detach(y), 6, False, False), 1)\n"
              "    return y\n",
      {"add(%0, 1f)"}},
+    {CLASS
+     "  def forward(self: __torch__.M,\n    x: Tensor,\n    l: Optional[List[Tensor]]=None) -> Tensor:\n"
+     "    if torch.__is__(l, None):\n      y = torch.relu(x)\n    else:\n      y = torch.neg(x)\n"
+     "    return y\n",
+     {"nn.relu(%x)"}},
     {FORWARD "    return torch.relu(\n", {"pytorch-E002"}},
     {FORWARD "    return y\n", {"the code uses \"y\", which it does not set [pytorch-E003]"}},
     {FORWARD "    return torch.add(torch.nope(x), torch.nada(x))\n",

@@ -268,7 +268,7 @@ static pt_value input_value(pt_import *p, const char *name, const pt_expr *type,
                 break;
             pt_push(&p->im.scratch, all.list, e);
         }
-        *given = all.list->n > 0 || !tuple;
+        *given = all.list->n > 0 || (!tuple && !optional);
         return *given ? all : pt_none();
     }
     *given = v && v->state == IMP_OK;
