@@ -3,7 +3,8 @@
 
     PYTHONPATH=build/release/python tests/pytorch/quantised.py [-k WORD]
 
-Each case is traced and saved as TorchScript, with its weights packed, and run by Tenon. A case is right if all numbers are
+Each case is traced and saved as TorchScript, with its weights packed, and run by Tenon; those of plain integers
+(quantized_decomposed, fake_quantize) are exported (torch.export). A case is right if all numbers are
 those of PyTorch; "near" if some are one step of the result's scale off, where a result lies between two steps. Needs what
 operators.py needs; skips (exit status 77) where a package is missing.
 """
@@ -18,9 +19,10 @@ import numpy as np
 import torch
 import torch.ao.nn.quantized as nnq
 import torch.ao.nn.quantized.dynamic as dynamic
+import torch.ao.quantization.fx._decomposed  # noqa: F401 (registers its operators)
 
-Q, F = torch.ops.quantized, torch.nn.functional
-CASES = {}
+Q, F, D = torch.ops.quantized, torch.nn.functional, torch.ops.quantized_decomposed
+CASES, COUNT = {}, dict.fromkeys(("right", "near", "wrong", "refused", "died"), 0)
 
 
 def weight(*shape):
@@ -51,6 +53,27 @@ class Layers(torch.nn.Module):
 class Real(Layers):
     def forward(self, x):
         return self.f(self, x)
+
+
+class Plain(torch.nn.Module):
+    """A program of torch.export, whose operands are plain integers."""
+
+    def __init__(self, f):
+        super().__init__()
+        self.f = f
+        self.register_buffer("scales", torch.tensor([.02, .05, .1]))
+        self.register_buffer("zeros", torch.tensor([3, -4, 0]))
+        self.register_buffer("scale", torch.tensor(.03))
+        self.register_buffer("zero", torch.tensor(7))
+        self.register_buffer("weight", torch.randint(-127, 128, (4, 3, 3, 3), dtype=torch.int8))
+        self.register_buffer("steps", torch.rand(4) * .02 + .01)
+
+    def forward(self, x):
+        return self.f(self, x)
+
+
+def plain(name, f, *shape):
+    case(name, f, *shape, module=Plain)
 
 
 def case(name, f, *shape, module=Layers):
@@ -88,17 +111,76 @@ case("batch_norm2d", lambda m, q: Q.batch_norm2d(q, torch.ones(3), MEAN, MEAN, V
 case("nearest", lambda m, q: F.interpolate(q, scale_factor=2))
 case("bilinear", lambda m, q: F.interpolate(q, scale_factor=2, mode="bilinear", align_corners=False))
 
+BYTE, WORD = (-128, 127, torch.int8), (-32768, 32767, torch.int16)
+
+
+def there_and_back(x, to, back, steps, limits, **named):
+    q = to(x, *steps, *limits)
+    return q, back(q, *steps, *limits, **named)
+
+
+def network(m, x):
+    """As prepare_pt2e and convert_pt2e leave a convolution."""
+    w = D.dequantize_per_channel(m.weight, m.steps, None, 0, -127, 127, torch.int8)
+    x = there_and_back(x, D.quantize_per_tensor, D.dequantize_per_tensor, (.02, -3), BYTE)[1]
+    return there_and_back(F.relu(F.conv2d(x, w)), D.quantize_per_tensor, D.dequantize_per_tensor, (.07, -128), BYTE)[1]
+
+
+for kind, limits in (("int8", BYTE), ("uint8", (0, 255, torch.uint8)), ("int16", WORD), ("4 bits", (-8, 7, torch.int8)),
+                     ("int32", (-2**31, 2**31 - 1, torch.int32))):
+    plain(f"decomposed tensor {kind}", lambda m, x, k=limits: there_and_back(x, D.quantize_per_tensor, D.dequantize_per_tensor,
+                                                                            (.02, 5), k))
+plain("decomposed tensor.tensor", lambda m, x: there_and_back(
+    x, D.quantize_per_tensor.tensor, D.dequantize_per_tensor.tensor, (m.scale, m.zero), BYTE))
+plain("decomposed tensor.tensor2", lambda m, x: there_and_back(
+    x, D.quantize_per_tensor.tensor2, D.dequantize_per_tensor.tensor2, (m.scale, m.zero),
+    (torch.tensor(-100), torch.tensor(100), torch.int8)))
+plain("decomposed channel", lambda m, x: there_and_back(
+    x, D.quantize_per_channel, D.dequantize_per_channel, (m.scales, m.zeros, 1), BYTE))
+plain("decomposed channel -1", lambda m, x: there_and_back(
+    x, D.quantize_per_channel, D.dequantize_per_channel, (m.scales, m.zeros, -1), BYTE), 4, 5, 3)
+plain("decomposed float16", lambda m, x: there_and_back(
+    x, D.quantize_per_tensor, D.dequantize_per_tensor, (.02, 5), BYTE, out_dtype=torch.float16))
+plain("decomposed choose_qparams", lambda m, x: there_and_back(
+    x, D.quantize_per_tensor.tensor, D.dequantize_per_tensor.tensor, D.choose_qparams.tensor(x, -128, 127, 1e-5, torch.int8), BYTE))
+plain("decomposed network", network)
+plain("decomposed saturates", lambda m, x: D.quantize_per_tensor(x * 1e3, .02, 5, *BYTE))
+plain("fake_quantize tensor", lambda m, x: torch.fake_quantize_per_tensor_affine(x, .013, 4, -128, 127))
+plain("fake_quantize qparams", lambda m, x: torch.fake_quantize_per_tensor_affine(x, m.scale, m.zero.to(torch.int32), 0, 255))
+plain("fake_quantize channel", lambda m, x: torch.fake_quantize_per_channel_affine(x, m.scales, m.zeros.to(torch.int32), 1, -128, 127))
+
+for half, f in (("tensor", lambda x, m: torch.fake_quantize_per_tensor_affine(x, 1.0, 3, -5, 5)),
+                ("channel", lambda x, m: torch.fake_quantize_per_channel_affine(
+                    x, torch.ones_like(m.scales), torch.tensor([3, -4, 7], dtype=torch.int32), 1, -9, 9)),
+                ("decomposed", lambda x, m: D.quantize_per_tensor(x, 1.0, 3, *BYTE))):
+    plain(f"halves {half}", lambda m, x, f=f: f(torch.round(x * 4) / 2, m))
+
+
+def save(m, x, to):
+    if isinstance(m, Plain):
+        torch.export.save(torch.export.export(m, (x,)), to)
+    else:
+        torch.jit.save(torch.jit.trace(m, x, check_trace=False), to)
+
 
 def judge(name, worker):
     f, shape, module = CASES[name]
     torch.manual_seed(1)
     m, x, saved = module(f).eval(), torch.rand(shape) * 4 - 2, io.BytesIO()
-    want = m(x).numpy()
-    torch.jit.save(torch.jit.trace(m, x, check_trace=False), saved)
+    want = m(x)
+    save(m, x, saved)
     outcome, have = worker.ask((saved.getvalue(), {"x": shape}, {"x": x.numpy()}))
     if outcome != "ran":
         return outcome, have
-    off = np.abs(have[0] - want)
+    return max((compare(h, w.numpy()) for h, w in zip(have, want if isinstance(want, tuple) else [want], strict=True)),
+               key=lambda outcome: list(COUNT).index(outcome[0]))
+
+
+def compare(have, want):
+    if have.shape != want.shape or have.dtype != want.dtype:
+        return "wrong", f"{have.shape} of {have.dtype}, not {want.shape} of {want.dtype}"
+    have, want = have.astype("f8"), want.astype("f8")
+    off = np.abs(have - want)
     step = np.diff(np.unique(want)).min()
     n = np.count_nonzero(off > 1e-5)
     return ("right", "") if not n else ("near" if off.max() <= 1.01 * step else "wrong", f"{n} of {off.size} differ by {off.max():g}")
@@ -111,7 +193,7 @@ def main():
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     torch.backends.quantized.engine = "fbgemm"
-    count, worker = dict.fromkeys(("right", "near", "wrong", "refused", "died"), 0), operators.Worker(60)
+    count, worker = dict(COUNT), operators.Worker(60)
     for name in CASES:
         if args.k in name:
             outcome, why = judge(name, worker)

@@ -148,6 +148,8 @@ static const struct {
      {"quantised numbers of type 16 are not supported", "[pytorch-E092]"}},
     {FORWARD QUANTISED "    return ops.quantized.linear(q, 3, 0.5, 1)\n",
      {"a packed weight has no \"w\"", "[pytorch-E093]"}},
+    {FORWARD "    return torch.fake_quantize_per_tensor_affine(x, 1., 3, -5, 5)\n",
+     {"%1 = round(%0)", "%2 = add(%1, 3f)", "%3 = clip(%2"}},
     /* numbers of rank 0, bools, nothing */
     {FORWARD "    return torch.maximum(torch.gt(x, 0), torch.lt(x, -1))\n", {"logical_or("}},
     {FORWARD "    return torch.logit(x, 0.75)\n", {"where("}},

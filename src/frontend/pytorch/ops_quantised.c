@@ -604,10 +604,9 @@ static void fake_quantize(imp_node *c)
     steps s = named_steps(c, 1, channel ? pt_axis(c, 3, imp_rank(x)) : -1);
     double least = pt_real(c, 3 + channel), most = pt_real(c, 4 + channel);
     tn_value zero = imp_cast(c, along(c, s.zero, s.axis, x), TN_F32), scale = along(c, s.scale, s.axis, x);
-    tn_clip_attr limits = {least, most};
     tn_value real = imp_cast(c, x, TN_F32);
     tn_value units = pt_mul(c, real, along(c, inverse(c, s.scale), s.axis, x));
-    tn_value q = imp_call1(c, &tn_op_clip, &limits, pt_un(c, &tn_op_round, pt_add(c, units, zero)));
+    tn_value q = rounded(c, units, zero, least, most);
     pt_out(c, imp_cast(c, pt_mul(c, pt_sub(c, q, zero), scale), imp_type(x)->dtype));
 }
 
