@@ -256,21 +256,39 @@ static void square(imp_node *c)
     imp_out(c, 0, binary(c, &tn_op_multiply, x, x));
 }
 
+/* The dimension that an operator names by its number, or by its letter. -1: none. */
+static int64_t named_axis(imp_node *c, int rank)
+{
+    static const char order[] = "NCHW";
+    int64_t axis = imp_attr_int(c, "axis", -1);
+    const char *letter = imp_attr_string(c, "axis_str", ""), *at = *letter ? strchr(order, *letter) : NULL;
+    if (*letter)
+        need_channels_first(c);
+    if (*letter && (!at || letter[1]))
+        imp_refuse(c, IMP_BAD_VALUE, "axis_str \"%s\" is not one of N, C, H and W", letter);
+    axis = at ? at - order : axis;
+    if (!c->bad && (axis < -1 || axis >= rank))
+        imp_refuse(c, IMP_BAD_VALUE, "axis %lld does not fit %d dimensions", (long long)axis, rank);
+    return axis;
+}
+
 /* The second operand lies along dimension `axis` of the first and those that follow, if one is named. */
 static void arithmetic(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = {0};
-    int64_t axis = imp_attr_int(c, "axis", -1);
+    int64_t axis = named_axis(c, imp_rank(a));
     const tn_expr *dim[IMP_MAX_RANK];
     imp_attr_ignore(c, "broadcast");
-    imp_attr_ignore(c, "axis_str");
     if (c->row->relay == &tn_op_power && c->n_in == 1) {
         imp_out(c, 0, imp_with(c, &tn_op_power, a, imp_attr_float(c, "exponent", 1)));
         return;
     }
     b = imp_in(c, 1);
     int rank = imp_rank(a), n = imp_rank(b);
-    if (axis >= 0 && axis + n <= rank && !c->bad) {
+    if (axis >= 0 && !c->bad && axis + n > rank)
+        imp_refuse(c, IMP_OPERANDS, "%s does not fit %s from dimension %lld on",
+                   imp_type_text(c, imp_type(b)), imp_type_text(c, imp_type(a)), (long long)axis);
+    if (axis >= 0 && !c->bad) {
         for (int i = 0; i < rank; i++)
             dim[i] = i >= axis && i < axis + n ? imp_type(b)->dim[i - axis] : tn_idx(c->pool, 1);
         b = imp_reshape(c, b, rank, dim);
@@ -391,8 +409,11 @@ static void split(imp_node *c)
                        (long long)extent);
         else
             imp_out(c, (uint32_t)i, imp_slice(c, x, axis, from, from + size));
-        from += size;
+        from += c->bad ? 0 : size;
     }
+    if (!c->bad && from != extent)
+        imp_refuse(c, IMP_BAD_VALUE, "its parts have %lld elements of %lld", (long long)from,
+                   (long long)extent);
 }
 
 /* The second result, the old shape, has no use here. 0 keeps a dimension, -1 takes the rest. */
