@@ -24,7 +24,7 @@ const tn_flag tn_model_flags[] = {
     TN_OPTION_TEXT(input_shapes, "input-shapes", "SHAPES", NULL,
                    "\"x:[1,3,224,224] y:[batch,10]\"; a name makes a dimension symbolic, and so does -1"),
     TN_OPTION_CHOICE(model_format, "model-format",
-                     "onnx|relay|pb|tflite|keras|pytorch|paddle|mxnet|darknet|coreml|caffe", NULL,
+                     "onnx|relay|pb|tflite|keras|pytorch|paddle|mxnet|darknet|coreml|caffe|caffe2", NULL,
                      "format of the model; by default told from its content and name"),
     TN_OPTION_TEXT(outputs, "outputs", "NAMES", NULL,
                    "values of the model that become its results: \"a b\"; by default those that the model says"),
