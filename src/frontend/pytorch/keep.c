@@ -11,7 +11,15 @@
 
 #include <string.h>
 
-enum { MAX_FORMS = 8, MAX_SLOTS = 256, MAX_PASSES = 32, MAX_DEPTH = 16, MAX_PARTS = 1 << 16 };
+enum {
+    MAX_FORMS = 8,
+    MAX_SLOTS = 256,
+    MAX_PASSES = 32,
+    MAX_DEPTH = 16,
+    MAX_PARTS = 1 << 16,
+    MAX_LISTS = 1024,
+    MAX_CHOICES = 64
+};
 
 typedef struct slot { /* a part of a form that is a value of the run */
     const char *path;
@@ -102,11 +110,11 @@ bool pt_keep_list(pt_import *p, const pt_list *list)
 
 /* ---- tensors of one memory ---- */
 
-/* Is what v shows, or may show, a part of the memory of t? After `left` parts the answer is yes. */
+/* Is what v shows, or may show, a part of the memory of t? */
 static bool shows(pt_value v, const pt_tensor *t, int depth, size_t *left)
 {
-    if (depth > MAX_DEPTH || *left == 0)
-        return *left == 0;
+    if (depth > MAX_DEPTH || !*left)
+        return true;
     --*left;
     if (pt_is_sequence(v) || v.kind == PT_DICT) {
         bool any = false;
@@ -159,13 +167,15 @@ static void note_shared(keeper *w, form *f, slot *s, const pt_tensor *t, int dep
 {
     while (t->base)
         t = t->base;
-    size_t left = MAX_PARTS;
-    for (size_t i = 0; i < f->n_slot; i++)
+    for (size_t i = 0; i < f->n_slot; i++) {
+        size_t left = MAX_CHOICES;
         if (&f->slot[i] != s && shows(f->slot[i].now, t, 0, &left))
             s->shared = f->slot[i].shared = true;
+    }
     if (t->storage && !is_kept(w->p, t) && w->p->self.kind == PT_OBJECT)
         s->shared = s->shared || held_elsewhere(w->p, w->p->self.object, t, 0);
-    for (int i = 0; i < 2 && t->either[i] && depth < MAX_DEPTH; i++)
+    s->shared = s->shared || (t->either[0] && depth == 6);
+    for (int i = 0; i < 2 && t->either[i] && depth < 6; i++)
         note_shared(w, f, s, t->either[i], depth + 1);
 }
 
@@ -228,6 +238,10 @@ static bool note_list(keeper *w, form *f, pt_value v, const char *path)
             (void)unsettled(w, path, "to a list or dict that it holds in another place, too");
             return false;
         }
+    if (f->lists.n == MAX_LISTS) {
+        (void)unsettled(w, path, "to more than 1024 lists");
+        return false;
+    }
     pt_push(&w->p->im.scratch, &f->lists, v);
     if (!v.list->owner)
         (void)pt_keep_list(w->p, v.list);
