@@ -328,7 +328,10 @@ static void adaptive(imp_node *c)
     if (c->bad)
         return;
     tn_value y = x;
-    if (ones)
+    bool global = ones && n == 2 && !max && tn_dtype_is_float(imp_type(x)->dtype);
+    if (global) /* unlike a mean, it takes blocked layouts as they are */
+        y = imp_call1(c, &tn_op_nn_global_avg_pool2d, NULL, x);
+    else if (ones)
         y = pt_sum(c, reduce, x, tn_ints_make(c->arena, (uint32_t)n, axes), true);
     else if (even)
         y = evenly(c, op, x, n, in, out);
