@@ -48,6 +48,10 @@ typedef struct tn_pb_msg {
     uint32_t n_field;
     const tn_pb_field *field;
 } tn_pb_msg;
+/* Rows of such tables: the member `member` of the struct `of`, whose name is the field's; a message and its fields. */
+#define TN_PB_FIELD(number, type, repeated, of, member, msg) \
+    {number, TN_PB_T_##type, repeated, offsetof(of, member), msg, #member}
+#define TN_PB_MESSAGE(proto, of, fields) {proto, sizeof(of), sizeof(fields) / sizeof *(fields), fields}
 /* int64_t, float, double, tn_bytes, or structs (by value) */
 typedef struct tn_pb_array {
     void *at;

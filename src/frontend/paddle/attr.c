@@ -1,6 +1,8 @@
 /* Attributes and types of elements. */
 #include "frontend/paddle/paddle.h"
 
+#include "frontend/import/look.h"
+
 #include <string.h>
 
 /* ---- types ---- */
@@ -47,11 +49,6 @@ tn_dtype pd_dtype(imp_node *c, const char *name, tn_dtype def)
 
 /* ---- attributes ---- */
 
-static bool begins(tn_bytes s, const char *text)
-{
-    return s.n >= strlen(text) && memcmp(s.at, text, strlen(text)) == 0;
-}
-
 static bool ends(tn_bytes s, const char *text)
 {
     size_t n = strlen(text);
@@ -65,7 +62,8 @@ static bool is_note(tn_bytes name)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (imp_is(name, known[i]))
             return true;
-    return begins(name, "op_") || begins(name, "mkldnn_") || begins(name, "onednn_") || begins(name, "__");
+    return look_begins(name, "op_") || look_begins(name, "mkldnn_") || look_begins(name, "onednn_") ||
+           look_begins(name, "__");
 }
 
 /* What has no bearing on the result, unless a converter asks for it. */
@@ -117,9 +115,10 @@ static bool may_be_ignored(const pd_attr *a)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (imp_is(a->name, known[i]))
             return true;
-    if (begins(a->name, "fuse_") || begins(a->name, "fused_")) /* one that is on is another operator */
+    if (look_begins(a->name, "fuse_") ||
+        look_begins(a->name, "fused_")) /* one that is on is another operator */
         return a->type == PD_A_STRING ? !a->s.n : !a->b && !a->i;
-    return begins(a->name, "use_") || (ends(a->name, "_threshold") && begins(a->name, "out")) ||
+    return look_begins(a->name, "use_") || (ends(a->name, "_threshold") && look_begins(a->name, "out")) ||
            ends(a->name, "0_threshold") || ends(a->name, "0_scale");
 }
 

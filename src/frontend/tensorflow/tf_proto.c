@@ -1,214 +1,209 @@
 /* The field tables of TensorFlow's messages. A row is: number, type, repeated, where it goes, message, name. */
 #include "frontend/tensorflow/tf_proto.h"
 
-#include <stddef.h>
-
-#define FIELD(number, type, repeated, of, member, msg) \
-    {number, TN_PB_T_##type, repeated, offsetof(of, member), msg, #member}
-#define MESSAGE(proto, of, fields) {proto, sizeof(of), sizeof(fields) / sizeof *(fields), fields}
-
 // clang-format off
 static const tn_pb_field dim_fields[] = {
-    FIELD(1,  INT,    0, tf_dim, size, NULL),
+    TN_PB_FIELD(1,  INT,    0, tf_dim, size, NULL),
 };
-static const tn_pb_msg dim_msg = MESSAGE("Dim", tf_dim, dim_fields);
+static const tn_pb_msg dim_msg = TN_PB_MESSAGE("Dim", tf_dim, dim_fields);
 
 static const tn_pb_field shape_fields[] = {
-    FIELD(2,  MSG,    1, tf_shape, dim, &dim_msg),
-    FIELD(3,  INT,    0, tf_shape, unknown_rank, NULL),
+    TN_PB_FIELD(2,  MSG,    1, tf_shape, dim, &dim_msg),
+    TN_PB_FIELD(3,  INT,    0, tf_shape, unknown_rank, NULL),
 };
-static const tn_pb_msg shape_msg = MESSAGE("TensorShapeProto", tf_shape, shape_fields);
+static const tn_pb_msg shape_msg = TN_PB_MESSAGE("TensorShapeProto", tf_shape, shape_fields);
 
 static const tn_pb_field tensor_fields[] = {
-    FIELD(1,  INT,    0, tf_tensor, dtype, NULL),
-    FIELD(2,  MSG,    0, tf_tensor, tensor_shape, &shape_msg),
-    FIELD(4,  BYTES,  0, tf_tensor, tensor_content, NULL),
-    FIELD(5,  FLOAT,  1, tf_tensor, float_val, NULL),
-    FIELD(6,  DOUBLE, 1, tf_tensor, double_val, NULL),
-    FIELD(7,  INT,    1, tf_tensor, int_val, NULL),
-    FIELD(8,  BYTES,  1, tf_tensor, string_val, NULL),
-    FIELD(10, INT,    1, tf_tensor, int64_val, NULL),
-    FIELD(11, INT,    1, tf_tensor, bool_val, NULL),
-    FIELD(13, INT,    1, tf_tensor, half_val, NULL),
-    FIELD(16, INT,    1, tf_tensor, uint32_val, NULL),
-    FIELD(17, INT,    1, tf_tensor, uint64_val, NULL),
-    FIELD(18, BYTES,  0, tf_tensor, float8_val, NULL),
+    TN_PB_FIELD(1,  INT,    0, tf_tensor, dtype, NULL),
+    TN_PB_FIELD(2,  MSG,    0, tf_tensor, tensor_shape, &shape_msg),
+    TN_PB_FIELD(4,  BYTES,  0, tf_tensor, tensor_content, NULL),
+    TN_PB_FIELD(5,  FLOAT,  1, tf_tensor, float_val, NULL),
+    TN_PB_FIELD(6,  DOUBLE, 1, tf_tensor, double_val, NULL),
+    TN_PB_FIELD(7,  INT,    1, tf_tensor, int_val, NULL),
+    TN_PB_FIELD(8,  BYTES,  1, tf_tensor, string_val, NULL),
+    TN_PB_FIELD(10, INT,    1, tf_tensor, int64_val, NULL),
+    TN_PB_FIELD(11, INT,    1, tf_tensor, bool_val, NULL),
+    TN_PB_FIELD(13, INT,    1, tf_tensor, half_val, NULL),
+    TN_PB_FIELD(16, INT,    1, tf_tensor, uint32_val, NULL),
+    TN_PB_FIELD(17, INT,    1, tf_tensor, uint64_val, NULL),
+    TN_PB_FIELD(18, BYTES,  0, tf_tensor, float8_val, NULL),
 };
-static const tn_pb_msg tensor_msg = MESSAGE("TensorProto", tf_tensor, tensor_fields);
+static const tn_pb_msg tensor_msg = TN_PB_MESSAGE("TensorProto", tf_tensor, tensor_fields);
 
 static const tn_pb_msg attr_msg; /* functions are attributes with attributes; the reader bounds the depth */
 
 static const tn_pb_field func_fields[] = {
-    FIELD(1,  BYTES,  0, tf_func, name, NULL),
-    FIELD(2,  MSG,    1, tf_func, attr, &attr_msg),
+    TN_PB_FIELD(1,  BYTES,  0, tf_func, name, NULL),
+    TN_PB_FIELD(2,  MSG,    1, tf_func, attr, &attr_msg),
 };
-static const tn_pb_msg func_msg = MESSAGE("NameAttrList", tf_func, func_fields);
+static const tn_pb_msg func_msg = TN_PB_MESSAGE("NameAttrList", tf_func, func_fields);
 
 static const tn_pb_field list_fields[] = {
-    FIELD(2,  BYTES,  1, tf_list, s, NULL),
-    FIELD(3,  INT,    1, tf_list, i, NULL),
-    FIELD(4,  FLOAT,  1, tf_list, f, NULL),
-    FIELD(5,  INT,    1, tf_list, b, NULL),
-    FIELD(6,  INT,    1, tf_list, type, NULL),
-    FIELD(7,  MSG,    1, tf_list, shape, &shape_msg),
-    FIELD(8,  MSG,    1, tf_list, tensor, &tensor_msg),
-    FIELD(9,  MSG,    1, tf_list, func, &func_msg),
+    TN_PB_FIELD(2,  BYTES,  1, tf_list, s, NULL),
+    TN_PB_FIELD(3,  INT,    1, tf_list, i, NULL),
+    TN_PB_FIELD(4,  FLOAT,  1, tf_list, f, NULL),
+    TN_PB_FIELD(5,  INT,    1, tf_list, b, NULL),
+    TN_PB_FIELD(6,  INT,    1, tf_list, type, NULL),
+    TN_PB_FIELD(7,  MSG,    1, tf_list, shape, &shape_msg),
+    TN_PB_FIELD(8,  MSG,    1, tf_list, tensor, &tensor_msg),
+    TN_PB_FIELD(9,  MSG,    1, tf_list, func, &func_msg),
 };
-static const tn_pb_msg list_msg = MESSAGE("ListValue", tf_list, list_fields);
+static const tn_pb_msg list_msg = TN_PB_MESSAGE("ListValue", tf_list, list_fields);
 
 static const tn_pb_field value_fields[] = {
-    FIELD(1,  MSG,    0, tf_value, list, &list_msg),
-    FIELD(2,  BYTES,  1, tf_value, s, NULL),
-    FIELD(3,  INT,    1, tf_value, i, NULL),
-    FIELD(4,  FLOAT,  1, tf_value, f, NULL),
-    FIELD(5,  INT,    1, tf_value, b, NULL),
-    FIELD(6,  INT,    1, tf_value, type, NULL),
-    FIELD(7,  MSG,    0, tf_value, shape, &shape_msg),
-    FIELD(8,  MSG,    0, tf_value, tensor, &tensor_msg),
-    FIELD(9,  BYTES,  0, tf_value, placeholder, NULL),
-    FIELD(10, MSG,    0, tf_value, func, &func_msg),
+    TN_PB_FIELD(1,  MSG,    0, tf_value, list, &list_msg),
+    TN_PB_FIELD(2,  BYTES,  1, tf_value, s, NULL),
+    TN_PB_FIELD(3,  INT,    1, tf_value, i, NULL),
+    TN_PB_FIELD(4,  FLOAT,  1, tf_value, f, NULL),
+    TN_PB_FIELD(5,  INT,    1, tf_value, b, NULL),
+    TN_PB_FIELD(6,  INT,    1, tf_value, type, NULL),
+    TN_PB_FIELD(7,  MSG,    0, tf_value, shape, &shape_msg),
+    TN_PB_FIELD(8,  MSG,    0, tf_value, tensor, &tensor_msg),
+    TN_PB_FIELD(9,  BYTES,  0, tf_value, placeholder, NULL),
+    TN_PB_FIELD(10, MSG,    0, tf_value, func, &func_msg),
 };
-static const tn_pb_msg value_msg = MESSAGE("AttrValue", tf_value, value_fields);
+static const tn_pb_msg value_msg = TN_PB_MESSAGE("AttrValue", tf_value, value_fields);
 
 static const tn_pb_field attr_fields[] = {
-    FIELD(1,  BYTES,  0, tf_attr, key, NULL),
-    FIELD(2,  MSG,    0, tf_attr, value, &value_msg),
+    TN_PB_FIELD(1,  BYTES,  0, tf_attr, key, NULL),
+    TN_PB_FIELD(2,  MSG,    0, tf_attr, value, &value_msg),
 };
-static const tn_pb_msg attr_msg = MESSAGE("AttrEntry", tf_attr, attr_fields);
+static const tn_pb_msg attr_msg = TN_PB_MESSAGE("AttrEntry", tf_attr, attr_fields);
 
 static const tn_pb_field node_fields[] = {
-    FIELD(1,  BYTES,  0, tf_node_def, name, NULL),
-    FIELD(2,  BYTES,  0, tf_node_def, op, NULL),
-    FIELD(3,  BYTES,  1, tf_node_def, input, NULL),
-    FIELD(5,  MSG,    1, tf_node_def, attr, &attr_msg),
+    TN_PB_FIELD(1,  BYTES,  0, tf_node_def, name, NULL),
+    TN_PB_FIELD(2,  BYTES,  0, tf_node_def, op, NULL),
+    TN_PB_FIELD(3,  BYTES,  1, tf_node_def, input, NULL),
+    TN_PB_FIELD(5,  MSG,    1, tf_node_def, attr, &attr_msg),
 };
-static const tn_pb_msg node_msg = MESSAGE("NodeDef", tf_node_def, node_fields);
+static const tn_pb_msg node_msg = TN_PB_MESSAGE("NodeDef", tf_node_def, node_fields);
 
 static const tn_pb_field arg_fields[] = {
-    FIELD(1,  BYTES,  0, tf_arg, name, NULL),
-    FIELD(3,  INT,    0, tf_arg, type, NULL),
-    FIELD(4,  BYTES,  0, tf_arg, type_attr, NULL),
-    FIELD(5,  BYTES,  0, tf_arg, number_attr, NULL),
-    FIELD(6,  BYTES,  0, tf_arg, type_list_attr, NULL),
+    TN_PB_FIELD(1,  BYTES,  0, tf_arg, name, NULL),
+    TN_PB_FIELD(3,  INT,    0, tf_arg, type, NULL),
+    TN_PB_FIELD(4,  BYTES,  0, tf_arg, type_attr, NULL),
+    TN_PB_FIELD(5,  BYTES,  0, tf_arg, number_attr, NULL),
+    TN_PB_FIELD(6,  BYTES,  0, tf_arg, type_list_attr, NULL),
 };
-static const tn_pb_msg arg_msg = MESSAGE("ArgDef", tf_arg, arg_fields);
+static const tn_pb_msg arg_msg = TN_PB_MESSAGE("ArgDef", tf_arg, arg_fields);
 
 static const tn_pb_field op_fields[] = {
-    FIELD(1,  BYTES,  0, tf_op_def, name, NULL),
-    FIELD(2,  MSG,    1, tf_op_def, input_arg, &arg_msg),
-    FIELD(3,  MSG,    1, tf_op_def, output_arg, &arg_msg),
+    TN_PB_FIELD(1,  BYTES,  0, tf_op_def, name, NULL),
+    TN_PB_FIELD(2,  MSG,    1, tf_op_def, input_arg, &arg_msg),
+    TN_PB_FIELD(3,  MSG,    1, tf_op_def, output_arg, &arg_msg),
 };
-static const tn_pb_msg op_msg = MESSAGE("OpDef", tf_op_def, op_fields);
+static const tn_pb_msg op_msg = TN_PB_MESSAGE("OpDef", tf_op_def, op_fields);
 
 static const tn_pb_field pair_fields[] = {
-    FIELD(1,  BYTES,  0, tf_pair, key, NULL),
-    FIELD(2,  BYTES,  0, tf_pair, value, NULL),
+    TN_PB_FIELD(1,  BYTES,  0, tf_pair, key, NULL),
+    TN_PB_FIELD(2,  BYTES,  0, tf_pair, value, NULL),
 };
-static const tn_pb_msg pair_msg = MESSAGE("RetEntry", tf_pair, pair_fields);
+static const tn_pb_msg pair_msg = TN_PB_MESSAGE("RetEntry", tf_pair, pair_fields);
 
 static const tn_pb_field function_fields[] = {
-    FIELD(1,  MSG,    0, tf_function, signature, &op_msg),
-    FIELD(3,  MSG,    1, tf_function, node_def, &node_msg),
-    FIELD(4,  MSG,    1, tf_function, ret, &pair_msg),
-    FIELD(6,  MSG,    1, tf_function, control_ret, &pair_msg),
+    TN_PB_FIELD(1,  MSG,    0, tf_function, signature, &op_msg),
+    TN_PB_FIELD(3,  MSG,    1, tf_function, node_def, &node_msg),
+    TN_PB_FIELD(4,  MSG,    1, tf_function, ret, &pair_msg),
+    TN_PB_FIELD(6,  MSG,    1, tf_function, control_ret, &pair_msg),
 };
-static const tn_pb_msg function_msg = MESSAGE("FunctionDef", tf_function, function_fields);
+static const tn_pb_msg function_msg = TN_PB_MESSAGE("FunctionDef", tf_function, function_fields);
 
 static const tn_pb_field library_fields[] = {
-    FIELD(1,  MSG,    1, tf_library, function, &function_msg),
+    TN_PB_FIELD(1,  MSG,    1, tf_library, function, &function_msg),
 };
-static const tn_pb_msg library_msg = MESSAGE("FunctionDefLibrary", tf_library, library_fields);
+static const tn_pb_msg library_msg = TN_PB_MESSAGE("FunctionDefLibrary", tf_library, library_fields);
 
 static const tn_pb_field graph_fields[] = {
-    FIELD(1,  MSG,    1, tf_graph_def, node, &node_msg),
-    FIELD(2,  MSG,    0, tf_graph_def, library, &library_msg),
+    TN_PB_FIELD(1,  MSG,    1, tf_graph_def, node, &node_msg),
+    TN_PB_FIELD(2,  MSG,    0, tf_graph_def, library, &library_msg),
 };
-const tn_pb_msg tf_graph_def_msg = MESSAGE("GraphDef", tf_graph_def, graph_fields);
+const tn_pb_msg tf_graph_def_msg = TN_PB_MESSAGE("GraphDef", tf_graph_def, graph_fields);
 
 static const tn_pb_field info_fields[] = {
-    FIELD(1,  BYTES,  0, tf_tensor_info, name, NULL),
-    FIELD(2,  INT,    0, tf_tensor_info, dtype, NULL),
-    FIELD(3,  MSG,    0, tf_tensor_info, tensor_shape, &shape_msg),
+    TN_PB_FIELD(1,  BYTES,  0, tf_tensor_info, name, NULL),
+    TN_PB_FIELD(2,  INT,    0, tf_tensor_info, dtype, NULL),
+    TN_PB_FIELD(3,  MSG,    0, tf_tensor_info, tensor_shape, &shape_msg),
 };
-static const tn_pb_msg info_msg = MESSAGE("TensorInfo", tf_tensor_info, info_fields);
+static const tn_pb_msg info_msg = TN_PB_MESSAGE("TensorInfo", tf_tensor_info, info_fields);
 
 static const tn_pb_field named_info_fields[] = {
-    FIELD(1,  BYTES,  0, tf_named_info, key, NULL),
-    FIELD(2,  MSG,    0, tf_named_info, value, &info_msg),
+    TN_PB_FIELD(1,  BYTES,  0, tf_named_info, key, NULL),
+    TN_PB_FIELD(2,  MSG,    0, tf_named_info, value, &info_msg),
 };
-static const tn_pb_msg named_info_msg = MESSAGE("TensorInfoEntry", tf_named_info, named_info_fields);
+static const tn_pb_msg named_info_msg = TN_PB_MESSAGE("TensorInfoEntry", tf_named_info, named_info_fields);
 
 static const tn_pb_field signature_fields[] = {
-    FIELD(1,  MSG,    1, tf_signature, inputs, &named_info_msg),
-    FIELD(2,  MSG,    1, tf_signature, outputs, &named_info_msg),
-    FIELD(3,  BYTES,  0, tf_signature, method_name, NULL),
+    TN_PB_FIELD(1,  MSG,    1, tf_signature, inputs, &named_info_msg),
+    TN_PB_FIELD(2,  MSG,    1, tf_signature, outputs, &named_info_msg),
+    TN_PB_FIELD(3,  BYTES,  0, tf_signature, method_name, NULL),
 };
-static const tn_pb_msg signature_msg = MESSAGE("SignatureDef", tf_signature, signature_fields);
+static const tn_pb_msg signature_msg = TN_PB_MESSAGE("SignatureDef", tf_signature, signature_fields);
 
 static const tn_pb_field named_signature_fields[] = {
-    FIELD(1,  BYTES,  0, tf_named_signature, key, NULL),
-    FIELD(2,  MSG,    0, tf_named_signature, value, &signature_msg),
+    TN_PB_FIELD(1,  BYTES,  0, tf_named_signature, key, NULL),
+    TN_PB_FIELD(2,  MSG,    0, tf_named_signature, value, &signature_msg),
 };
-static const tn_pb_msg named_signature_msg = MESSAGE("SignatureEntry", tf_named_signature, named_signature_fields);
+static const tn_pb_msg named_signature_msg =
+    TN_PB_MESSAGE("SignatureEntry", tf_named_signature, named_signature_fields);
 
 static const tn_pb_field meta_info_fields[] = {
-    FIELD(4,  BYTES,  1, tf_meta_info, tags, NULL),
-    FIELD(5,  BYTES,  0, tf_meta_info, tensorflow_version, NULL),
+    TN_PB_FIELD(4,  BYTES,  1, tf_meta_info, tags, NULL),
+    TN_PB_FIELD(5,  BYTES,  0, tf_meta_info, tensorflow_version, NULL),
 };
-static const tn_pb_msg meta_info_msg = MESSAGE("MetaInfoDef", tf_meta_info, meta_info_fields);
+static const tn_pb_msg meta_info_msg = TN_PB_MESSAGE("MetaInfoDef", tf_meta_info, meta_info_fields);
 
 static const tn_pb_field asset_fields[] = {
-    FIELD(1,  MSG,    0, tf_asset, tensor_info, &info_msg),
-    FIELD(2,  BYTES,  0, tf_asset, filename, NULL),
+    TN_PB_FIELD(1,  MSG,    0, tf_asset, tensor_info, &info_msg),
+    TN_PB_FIELD(2,  BYTES,  0, tf_asset, filename, NULL),
 };
-static const tn_pb_msg asset_msg = MESSAGE("AssetFileDef", tf_asset, asset_fields);
+static const tn_pb_msg asset_msg = TN_PB_MESSAGE("AssetFileDef", tf_asset, asset_fields);
 
 static const tn_pb_field meta_graph_fields[] = {
-    FIELD(1,  MSG,    0, tf_meta_graph, meta_info_def, &meta_info_msg),
-    FIELD(2,  MSG,    0, tf_meta_graph, graph_def, &tf_graph_def_msg),
-    FIELD(5,  MSG,    1, tf_meta_graph, signature_def, &named_signature_msg),
-    FIELD(6,  MSG,    1, tf_meta_graph, asset_file_def, &asset_msg),
+    TN_PB_FIELD(1,  MSG,    0, tf_meta_graph, meta_info_def, &meta_info_msg),
+    TN_PB_FIELD(2,  MSG,    0, tf_meta_graph, graph_def, &tf_graph_def_msg),
+    TN_PB_FIELD(5,  MSG,    1, tf_meta_graph, signature_def, &named_signature_msg),
+    TN_PB_FIELD(6,  MSG,    1, tf_meta_graph, asset_file_def, &asset_msg),
 };
-const tn_pb_msg tf_meta_graph_msg = MESSAGE("MetaGraphDef", tf_meta_graph, meta_graph_fields);
+const tn_pb_msg tf_meta_graph_msg = TN_PB_MESSAGE("MetaGraphDef", tf_meta_graph, meta_graph_fields);
 
 static const tn_pb_field saved_model_fields[] = {
-    FIELD(1,  INT,    0, tf_saved_model, saved_model_schema_version, NULL),
-    FIELD(2,  MSG,    1, tf_saved_model, meta_graphs, &tf_meta_graph_msg),
+    TN_PB_FIELD(1,  INT,    0, tf_saved_model, saved_model_schema_version, NULL),
+    TN_PB_FIELD(2,  MSG,    1, tf_saved_model, meta_graphs, &tf_meta_graph_msg),
 };
-const tn_pb_msg tf_saved_model_msg = MESSAGE("SavedModel", tf_saved_model, saved_model_fields);
+const tn_pb_msg tf_saved_model_msg = TN_PB_MESSAGE("SavedModel", tf_saved_model, saved_model_fields);
 
 static const tn_pb_field header_fields[] = {
-    FIELD(1,  INT,    0, tf_bundle_header, num_shards, NULL),
-    FIELD(2,  INT,    0, tf_bundle_header, endianness, NULL),
+    TN_PB_FIELD(1,  INT,    0, tf_bundle_header, num_shards, NULL),
+    TN_PB_FIELD(2,  INT,    0, tf_bundle_header, endianness, NULL),
 };
-const tn_pb_msg tf_bundle_header_msg = MESSAGE("BundleHeaderProto", tf_bundle_header, header_fields);
+const tn_pb_msg tf_bundle_header_msg = TN_PB_MESSAGE("BundleHeaderProto", tf_bundle_header, header_fields);
 
 static const tn_pb_field entry_fields[] = {
-    FIELD(1,  INT,    0, tf_bundle_entry, dtype, NULL),
-    FIELD(2,  MSG,    0, tf_bundle_entry, shape, &shape_msg),
-    FIELD(3,  INT,    0, tf_bundle_entry, shard_id, NULL),
-    FIELD(4,  INT,    0, tf_bundle_entry, offset, NULL),
-    FIELD(5,  INT,    0, tf_bundle_entry, size, NULL),
-    FIELD(7,  BYTES,  1, tf_bundle_entry, slices, NULL),
+    TN_PB_FIELD(1,  INT,    0, tf_bundle_entry, dtype, NULL),
+    TN_PB_FIELD(2,  MSG,    0, tf_bundle_entry, shape, &shape_msg),
+    TN_PB_FIELD(3,  INT,    0, tf_bundle_entry, shard_id, NULL),
+    TN_PB_FIELD(4,  INT,    0, tf_bundle_entry, offset, NULL),
+    TN_PB_FIELD(5,  INT,    0, tf_bundle_entry, size, NULL),
+    TN_PB_FIELD(7,  BYTES,  1, tf_bundle_entry, slices, NULL),
 };
-const tn_pb_msg tf_bundle_entry_msg = MESSAGE("BundleEntryProto", tf_bundle_entry, entry_fields);
+const tn_pb_msg tf_bundle_entry_msg = TN_PB_MESSAGE("BundleEntryProto", tf_bundle_entry, entry_fields);
 
 static const tn_pb_field serialized_fields[] = {
-    FIELD(1,  BYTES,  0, tf_serialized_tensor, name, NULL),
-    FIELD(2,  BYTES,  0, tf_serialized_tensor, full_name, NULL),
-    FIELD(3,  BYTES,  0, tf_serialized_tensor, checkpoint_key, NULL),
+    TN_PB_FIELD(1,  BYTES,  0, tf_serialized_tensor, name, NULL),
+    TN_PB_FIELD(2,  BYTES,  0, tf_serialized_tensor, full_name, NULL),
+    TN_PB_FIELD(3,  BYTES,  0, tf_serialized_tensor, checkpoint_key, NULL),
 };
-static const tn_pb_msg serialized_msg = MESSAGE("SerializedTensor", tf_serialized_tensor, serialized_fields);
+static const tn_pb_msg serialized_msg = TN_PB_MESSAGE("SerializedTensor", tf_serialized_tensor, serialized_fields);
 
 static const tn_pb_field trackable_fields[] = {
-    FIELD(2,  MSG,    1, tf_trackable, attributes, &serialized_msg),
+    TN_PB_FIELD(2,  MSG,    1, tf_trackable, attributes, &serialized_msg),
 };
-static const tn_pb_msg trackable_msg = MESSAGE("TrackableObject", tf_trackable, trackable_fields);
+static const tn_pb_msg trackable_msg = TN_PB_MESSAGE("TrackableObject", tf_trackable, trackable_fields);
 
 static const tn_pb_field object_graph_fields[] = {
-    FIELD(1,  MSG,    1, tf_object_graph, nodes, &trackable_msg),
+    TN_PB_FIELD(1,  MSG,    1, tf_object_graph, nodes, &trackable_msg),
 };
-const tn_pb_msg tf_object_graph_msg = MESSAGE("TrackableObjectGraph", tf_object_graph, object_graph_fields);
+const tn_pb_msg tf_object_graph_msg = TN_PB_MESSAGE("TrackableObjectGraph", tf_object_graph, object_graph_fields);
 
 const tn_pb_word tf_words[] = {
     {"DT_FLOAT", 1}, {"DT_FLOAT_REF", 101},
