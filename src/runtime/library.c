@@ -231,7 +231,7 @@ tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
     if (version)
         return version;
     bool amx = false;
-    tn_cpu_set cpu = tn_cpu_detect();
+    tn_cpu_set cpu = library->n_feature ? tn_cpu_detect() : (tn_cpu_set){0}; /* which takes a while */
     for (uint32_t i = 0; library->feature && i < library->n_feature; i++) {
         const char *name = library->feature[i];
         if (!name)

@@ -26,14 +26,31 @@ typedef struct {
     tn_func *f;
 } world;
 
-static void open_world(world *w)
+static void open_empty(world *w, tn_pool *parent)
 {
-    size_t n = 0;
     tn_ctx_init(&w->ctx);
     tn_arena_init(&w->arena);
-    tn_pool_init(&w->pool, &w->ctx, &w->arena, NULL);
-    if (tn_func_parse(&w->ctx, &w->arena, &w->pool, "f", text, sizeof text - 1, &w->f, 1, &n) != TN_OK)
-        abort();
+    tn_pool_init(&w->pool, &w->ctx, &w->arena, parent);
+}
+
+/* The text is read once. */
+static world *parsed(void)
+{
+    static world w;
+    size_t n = 0;
+    if (!w.f) {
+        open_empty(&w, NULL);
+        if (tn_func_parse(&w.ctx, &w.arena, &w.pool, "f", text, sizeof text - 1, &w.f, 1, &n) != TN_OK)
+            abort();
+    }
+    return &w;
+}
+
+static void open_world(world *w)
+{
+    open_empty(w, &parsed()->pool);
+    w->f = tn_func_clone(parsed()->f, &w->arena, &w->pool);
+    w->f->ctx = &w->ctx;
 }
 
 static void close_world(world *w)
@@ -57,12 +74,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n > 4096)
         return 0;
     open_world(&w);
-    open_world(&v);
     tn_sched_init(&s, w.f, &w.arena, &w.pool);
     (void)tn_trace_replay(&s, (const char *)data, n, &line); /* refused or not, what was done stands */
     if (tn_func_verify(s.func) != TN_OK)
         abort();
     print_both(&s, &trace, &func);
+    open_world(&v);
     tn_sched_init(&again, v.f, &v.arena, &v.pool);
     if (tn_trace_replay(&again, trace.n ? trace.at : "", trace.n, &line) != TN_DONE)
         abort();
