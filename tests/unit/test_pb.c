@@ -212,6 +212,8 @@ static void table_refuses(void **state)
          "a number has more than 64 bits", "Tree.ints"},
         {BYTES(0x52, 4, 0x2a, 2, 0x10, 1), "a field has the wrong wire type", "Tree.kids.one.f"},
         {BYTES(0x52, 1, 0x08), "the message ends inside a number", "Tree.kids"},
+        /* neither of the pieces of a message is a part of the other's field */
+        {BYTES(0x2a, 1, 0x08, 0x2a, 1, 0x05), "the message ends inside a number", "Tree.one"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         tn_arena a;

@@ -220,13 +220,28 @@ static bool make_arrays(reader *r, const target *t)
     return true;
 }
 
-/* All occurrences of a singular message field behind one another. */
+/* Does every field of a message end inside it? */
+static const char *broken(tn_bytes data)
+{
+    tn_pb c = tn_pb_open(data.at, data.n);
+    while (tn_pb_next(&c))
+        continue;
+    return c.error;
+}
+
+/* All occurrences of a singular message field behind one another: of whole fields, since one that was cut off would take
+ * bytes of the next occurrence. */
 static bool concatenate(reader *r, const target *t, const tn_pb_field *f, tn_bytes data, tn_bytes *out)
 {
     size_t n = 0;
+    const char *error = NULL;
     tn_pb c = tn_pb_open(data.at, data.n);
-    while (tn_pb_next(&c))
+    while (!error && tn_pb_next(&c)) {
         n += c.field == f->number ? c.bytes.n : 0; /* at most data.n in all */
+        error = c.field == f->number ? broken(c.bytes) : NULL;
+    }
+    if (error)
+        return fail(r, t, f, error);
     uint8_t *at = take(r, n, 1);
     if (!at)
         return fail(r, t, f, too_much);
