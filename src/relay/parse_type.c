@@ -389,17 +389,19 @@ static tn_status parse_type_of(parser *p, const char *text, size_t n, uint32_t l
 tn_status parse_constant_type(parser *p, const tn_annot_const *a, uint32_t line, uint32_t col,
                               const tn_type **out)
 {
+    const tn_type *t = NULL;
+    *out = NULL;
     if (a->type) {
-        TN_TRY(parse_type_of(p, a->type, a->n_type, line, col, out));
+        TN_TRY(parse_type_of(p, a->type, a->n_type, line, col, &t));
     } else {
         char *text = tn_arena_printf(&p->scratch, "Tensor[%.*s, %.*s%s%.*s]", (int)a->n_dims, a->dims,
                                      a->n_dtype ? (int)a->n_dtype : 7, a->n_dtype ? a->dtype : "float32",
                                      a->n_layout ? ", " : "", (int)a->n_layout, a->n_layout ? a->layout : "");
-        TN_TRY(parse_type_of(p, text, strlen(text), line, col, out));
+        TN_TRY(parse_type_of(p, text, strlen(text), line, col, &t));
     }
-    if (!*out || (*out)->kind != TN_T_TENSOR || !tn_type_dims_const(*out, NULL)) {
+    if (!t || t->kind != TN_T_TENSOR || !tn_type_dims_const(t, NULL))
         return parse_error(p, line, col, "relay-E015",
                            "the type of a constant must be a tensor with constant dimensions");
-    }
+    *out = t;
     return TN_OK;
 }

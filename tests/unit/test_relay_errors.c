@@ -195,6 +195,9 @@ static const row rows[] = {
       "the type of a constant must be a tensor with constant dimensions [relay-E015]" },
     { MAIN("%x + meta[relay.Constant][0] /* ty=(float32, float32) */"),
       "the type of a constant must be a tensor with constant dimensions [relay-E015]" },
+    { MAIN("%x + meta[relay.Constant][0] /* ty=() */ + meta[relay.Constant][0]"),
+      "t:2:6: error: the type of a constant must be a tensor with constant dimensions [relay-E015]\n"
+      "t:2:44: error: the type of meta[relay.Constant][0] is unknown" },
     { MAIN("%x + meta[relay.Constant][0] /* w (9223372036854775807, 3) */"),
       "this constant is larger than any memory [relay-E015]" },
     { MAIN("%x + meta[relay.Constant][0] /* w (4) floot */"), "t:2:" },
