@@ -1,10 +1,12 @@
 /* Reads expressions: a Pratt parser (Pratt 1973) over the lexer.
  *
  * Nothing is folded: each operator in the text is one node. A literal without suffix is *bare* until it meets something
- * with a dtype: the other operand, or what the context wants. Recursion is bounded by tn_lex_enter.
+ * with a dtype: the other operand, or what the context wants. Operators and parentheses wait on a stack of their own;
+ * calls, indices and unary operators recurse, bounded by tn_lex_enter.
  */
 #include "ir/lex.h"
 
+#include "base/vec.h"
 #include "ir/eval.h"
 
 #include <math.h>
@@ -12,12 +14,6 @@
 
 /* Binding strength, as in print.c. */
 enum { P_ANY, P_OR, P_AND, P_COMPARE, P_ADD, P_MUL, P_PRIMARY };
-
-typedef struct parser {
-    tn_lexer *l;
-    tn_pool *p;
-    const tn_scope_fns *scope;
-} parser;
 
 /* A parsed operand. Bare literals have e == NULL: an integer, or a real with its value in both precisions. */
 typedef struct value {
@@ -34,6 +30,21 @@ typedef struct binary {
     enum tn_ek k;
     bool swap;
 } binary;
+
+/* What stands left of the operand that is being read, and how what surrounds it goes on. */
+typedef struct pending {
+    const binary *op; /* NULL: a parenthesis */
+    value left;
+    int prec;
+    tn_dtype want;
+} pending;
+
+typedef struct parser {
+    tn_lexer *l;
+    tn_pool *p;
+    const tn_scope_fns *scope;
+    tn_vec(pending) open;
+} parser;
 
 static const binary binaries[] = {
     {"or", P_OR, TN_E_OR, false},       {"and", P_AND, TN_E_AND, false},  {"==", P_COMPARE, TN_E_EQ, false},
@@ -572,12 +583,11 @@ static tn_status parse_name(parser *ps, bool sigil, tn_dtype want, value *out)
     return out->e ? TN_OK : unknown_name(ps, out, name);
 }
 
-static tn_status parse_parens(parser *ps, tn_dtype want, value *out)
+/* After what stands in parentheses: a load may have a mask there. */
+static tn_status close_parens(parser *ps, value *v)
 {
-    tn_lex_next(ps->l);
-    TN_TRY(parse_prec(ps, P_ANY, want, out));
-    if (tn_lex_is(ps->l, "mask") && out->e && out->e->kind == TN_E_LOAD && !tn_load_mask(out->e))
-        TN_TRY(parse_mask(ps, out));
+    if (tn_lex_is(ps->l, "mask") && v->e && v->e->kind == TN_E_LOAD && !tn_load_mask(v->e))
+        TN_TRY(parse_mask(ps, v));
     return tn_lex_expect(ps->l, ")");
 }
 
@@ -593,8 +603,10 @@ static tn_status parse_unchecked(parser *ps, tn_dtype want, value *out)
         TN_TRY(parse_primary(ps, TN_BOOL1, &v));
         return make_op(ps, TN_E_NOT, 1, &v, want, out);
     }
-    if (tn_lex_is(l, "("))
-        return parse_parens(ps, want, out);
+    if (tn_lex_accept(l, "(")) {
+        TN_TRY(parse_prec(ps, P_ANY, want, out));
+        return close_parens(ps, out);
+    }
     if (tn_lex_accept(l, "%"))
         return parse_name(ps, true, want, out);
     if (parse_word(ps, out))
@@ -620,46 +632,80 @@ static const binary *binary_here(const tn_lexer *l)
     return NULL;
 }
 
+/* Puts aside what stands left of an operator (op) or of a parenthesis (NULL). What follows it binds at least as strongly as
+ * prec, and should have type want. */
+static void put_aside(parser *ps, const binary *op, const value *left, int prec, tn_dtype want)
+{
+    tn_vec_push(&ps->open, ((pending){.op = op, .prec = prec, .want = want}));
+    if (left)
+        ps->open.at[ps->open.n - 1].left = *left;
+    tn_lex_next(ps->l);
+}
+
+/* What an operator wants as its right operand, after the left one. */
+static tn_dtype context_of(const binary *op, const value *left, tn_dtype want)
+{
+    if (left->e && is_numeric(left->e->dtype))
+        return left->e->dtype;
+    return op->prec < P_COMPARE ? TN_BOOL1 : is_numeric(want) ? want : TN_IDX;
+}
+
+/* v: the operand right of what was put aside last; becomes the whole. */
+static tn_status take_up(parser *ps, const pending *f, value *v)
+{
+    if (!f->op)
+        return close_parens(ps, v);
+    const binary *after = binary_here(ps->l);
+    if (f->op->prec == P_COMPARE && after && after->prec == P_COMPARE)
+        return tn_lex_fail(ps->l, "ir-E001", "comparisons do not chain; join them with `and`");
+    value operand[2] = {f->op->swap ? *v : f->left, f->op->swap ? f->left : *v};
+    TN_TRY(make_op(ps, f->op->k, 2, operand, context_of(f->op, &f->left, f->want), v));
+    v->line = f->left.line;
+    v->col = f->left.col;
+    return TN_OK;
+}
+
+/* Operators and parentheses may be nested without limit: a long sum, whose operands are printed in an order of their own,
+ * ends in as many parentheses. */
 static tn_status parse_prec(parser *ps, int prec, tn_dtype want, value *out)
 {
-    const binary *op, *after;
-    value v[2] = {value_here(ps), {0}};
+    size_t base = ps->open.n;
     TN_TRY(tn_lex_enter(ps->l));
-    TN_TRY(parse_primary(ps, want, &v[0]));
-    while ((op = binary_here(ps->l)) != NULL && op->prec >= prec) {
-        bool known = v[0].e && is_numeric(v[0].e->dtype);
-        tn_dtype context = known                  ? v[0].e->dtype
-                           : op->prec < P_COMPARE ? TN_BOOL1
-                           : is_numeric(want)     ? want
-                                                  : TN_IDX;
-        uint32_t line = v[0].line, col = v[0].col;
-        tn_lex_next(ps->l);
-        v[1] = value_here(ps);
-        TN_TRY(parse_prec(ps, op->prec + 1, context, &v[1]));
-        if (op->prec == P_COMPARE && (after = binary_here(ps->l)) != NULL && after->prec == P_COMPARE)
-            return tn_lex_fail(ps->l, "ir-E001", "comparisons do not chain; join them with `and`");
-        if (op->swap) {
-            value t = v[0];
-            v[0] = v[1];
-            v[1] = t;
+    for (;;) {
+        value v = value_here(ps);
+        if (tn_lex_is(ps->l, "(")) {
+            put_aside(ps, NULL, NULL, prec, want);
+            prec = P_ANY;
+            continue;
         }
-        TN_TRY(make_op(ps, op->k, 2, v, context, &v[0]));
-        v[0].line = line;
-        v[0].col = col;
+        TN_TRY(parse_primary(ps, want, &v));
+        const binary *op;
+        while (!(op = binary_here(ps->l)) || op->prec < prec) {
+            if (ps->open.n == base) {
+                *out = v;
+                tn_lex_leave(ps->l);
+                return TN_OK;
+            }
+            pending f = ps->open.at[--ps->open.n];
+            TN_TRY(take_up(ps, &f, &v));
+            prec = f.prec;
+            want = f.want;
+        }
+        put_aside(ps, op, &v, prec, want);
+        want = context_of(op, &v, want);
+        prec = op->prec + 1;
     }
-    *out = v[0];
-    tn_lex_leave(ps->l);
-    return TN_OK;
 }
 
 tn_status tn_expr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, tn_dtype want,
                         const tn_expr **out)
 {
-    parser ps = {l, p, scope};
+    parser ps = {.l = l, .p = p, .scope = scope};
     uint32_t depth = l->depth;
     value v;
     tn_status s = parse_prec(&ps, P_ANY, want, &v);
     l->depth = depth;
+    tn_vec_deinit(&ps.open);
     if (s == TN_OK)
         s = settle(&ps, &v, want);
     if (s == TN_OK)

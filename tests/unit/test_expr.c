@@ -470,7 +470,7 @@ static void bad_text_is_refused(void **state)
 static void nesting_is_bounded(void **state)
 {
     world *w = *state;
-    static const char *const open[] = {"(", "-", "not ", "max(n, ", "b0[", "f32("};
+    static const char *const open[] = {"-(", "-", "not ", "max(n, ", "b0[", "f32("};
     for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
         tn_buf b = {0};
         for (int k = 0; k < 100000; k++)
@@ -488,6 +488,13 @@ static void nesting_is_bounded(void **state)
     tn_buf_str(&b, "n");
     for (int k = 0; k < 20000; k++)
         tn_buf_printf(&b, " - %d", k);
+    assert_prints(parse(&w->pool, b.at), b.at);
+    tn_buf_clear(&b); /* parentheses may be as deep as the operators that need them */
+    for (int k = 0; k < 20000; k++)
+        tn_buf_printf(&b, "%d - (", k);
+    tn_buf_str(&b, "n - 1");
+    for (int k = 0; k < 20000; k++)
+        tn_buf_str(&b, ")");
     assert_prints(parse(&w->pool, b.at), b.at);
     tn_buf_deinit(&b);
 }
