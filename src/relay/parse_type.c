@@ -374,6 +374,7 @@ static tn_status parse_type_of(parser *p, const char *text, size_t n, uint32_t l
 {
     tn_lexer saved = p->l;
     const char *saved_end = p->prev_end;
+    size_t errors = p->g->ctx->n_error;
     tn_lex_init(&p->l, p->g->ctx, p->file, text, n, false);
     p->l.line = p->l.tok_line = line;
     p->l.col = p->l.tok_col = col;
@@ -383,7 +384,7 @@ static tn_status parse_type_of(parser *p, const char *text, size_t n, uint32_t l
     p->dims = mode;
     p->l = saved;
     p->prev_end = saved_end;
-    return s;
+    return p->g->ctx->n_error > errors ? TN_FAIL : s; /* the lexer may have met a bad byte behind the type */
 }
 
 tn_status parse_constant_type(parser *p, const tn_annot_const *a, uint32_t line, uint32_t col,

@@ -201,6 +201,7 @@ static const row rows[] = {
     { MAIN("%x + meta[relay.Constant][0] /* w (9223372036854775807, 3) */"),
       "this constant is larger than any memory [relay-E015]" },
     { MAIN("%x + meta[relay.Constant][0] /* w (4) floot */"), "t:2:" },
+    { MAIN("%x + meta[relay.Constant][0] /* ty=Tensor[(4), float32]\xa0 */"), "byte 0xa0 is not allowed" },
     /* names, fields */
     { MAIN("%y"), "t:2:1: error: %y is not defined here [relay-E039]" },
     { MAIN("%0 = fn (%y: bool) { %1 = %y; %1 };\n%1"), "t:3:1: error: %1 is not defined here [relay-E039]" },
