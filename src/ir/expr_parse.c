@@ -632,8 +632,8 @@ static const binary *binary_here(const tn_lexer *l)
     return NULL;
 }
 
-/* Puts aside what stands left of an operator (op) or of a parenthesis (NULL). What follows it binds at least as strongly as
- * prec, and should have type want. */
+/* Puts aside what stands left of an operator (op) or of a parenthesis (NULL). What follows it binds at least
+ * as strongly as prec, and should have type want. */
 static void put_aside(parser *ps, const binary *op, const value *left, int prec, tn_dtype want)
 {
     tn_vec_push(&ps->open, ((pending){.op = op, .prec = prec, .want = want}));
@@ -665,8 +665,8 @@ static tn_status take_up(parser *ps, const pending *f, value *v)
     return TN_OK;
 }
 
-/* Operators and parentheses may be nested without limit: a long sum, whose operands are printed in an order of their own,
- * ends in as many parentheses. */
+/* Operators and parentheses may be nested without limit: a long sum, whose operands are printed in an order
+ * of their own, ends in as many parentheses. */
 static tn_status parse_prec(parser *ps, int prec, tn_dtype want, value *out)
 {
     size_t base = ps->open.n;

@@ -229,8 +229,8 @@ static const char *broken(tn_bytes data)
     return c.error;
 }
 
-/* All occurrences of a singular message field behind one another: of whole fields, since one that was cut off would take
- * bytes of the next occurrence. */
+/* All occurrences of a singular message field behind one another: of whole fields, since one that was cut off
+ * would take bytes of the next occurrence. */
 static bool concatenate(reader *r, const target *t, const tn_pb_field *f, tn_bytes data, tn_bytes *out)
 {
     size_t n = 0;
