@@ -57,6 +57,25 @@ static bool always_inside(vec *v, const tn_expr *e)
            tn_prove(p, &v->facts, tn_lt(p, e->src[0], b->dim[0])) == 1;
 }
 
+/* Does a register buffer hold what every lane reads, whatever the masks say? Its cells are whole vectors of the type
+ * whose lanes filled them, but those of a narrower type are longer. */
+static bool holds_lanes(vec *v, const tn_expr *e)
+{
+    tn_pool *p = v->f->pool;
+    const tn_buffer *b = &v->f->buffer[e->u.load.buffer];
+    const tn_expr *coef, *rest;
+    if (b->scope != TN_SCOPE_REGISTER || !tn_linear(p, NULL, e->src[0], v->var, &coef, &rest))
+        return false;
+    for (int k = 0; k < 2; k++) {
+        const tn_expr *lane = tn_idx(p, k ? v->lanes - 1 : 0),
+                      *at = tn_subst(p, e->src[0], 1, &v->var, &lane);
+        if (tn_prove(p, &v->facts, tn_le(p, tn_idx(p, 0), at)) != 1 ||
+            tn_prove(p, &v->facts, tn_lt(p, at, b->dim[0])) != 1)
+            return false;
+    }
+    return true;
+}
+
 /* A load whose offset does not depend on the lane. Under a lane mask it stays scalar unless the mask may be
  * what keeps it inside its buffer. */
 static const tn_expr *uniform_load(vec *v, const tn_expr *e)
@@ -106,9 +125,8 @@ static const tn_expr *vector_load(vec *v, const tn_expr *e)
     }
     if (whole)
         return whole;
-    bool near =
-        v->f->buffer[e->u.load.buffer].scope == TN_SCOPE_REGISTER; /* whole elements: no mask needed */
-    const tn_expr *mask = both(v, own ? vector(v, own) : NULL, near ? NULL : v->mask);
+    const tn_expr *around = v->mask && !holds_lanes(v, e) ? v->mask : NULL;
+    const tn_expr *mask = both(v, own ? vector(v, own) : NULL, around);
     const tn_expr *other = own ? vector(v, tn_load_other(e)) : tn_const(p, e->dtype, 0);
     return tn_load(p, tn_dtype_lanes(e->dtype, v->lanes), e->u.load.buffer, 1, &at,
                    mask ? splat(v, mask) : NULL, mask ? splat(v, other) : NULL);
