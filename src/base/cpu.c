@@ -1,5 +1,4 @@
-/* CPU features: one table, a row a feature: where cpuid reports it and which registers the system must save.
- * Source: Intel SDM vol. 2A CPUID, vol. 1 section 13 (XCR0); AMD APM vol. 3 appendix E. */
+/* CPU features of the machine at hand, by the rows of features.def. */
 #include "base/cpu.h"
 
 #include "base/thread.h"
@@ -14,126 +13,37 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 
-enum reg { EAX, EBX, ECX, EDX };
-/* XCR0: SSE 1, AVX 2, AVX-512 5-7, AMX 17-18. */
-enum saved { ANY = 0, YMM = 0x6, ZMM = 0xe6, TILE = 0x60000 };
+enum { EAX, EBX, ECX, EDX };
+enum { L1, L7, L7_1, LX, LEAVES };
+static const uint32_t leaves[LEAVES][2] = {{1, 0}, {7, 0}, {7, 1}, {0x80000001, 0}};
+/* What the system must save, and its bits of XCR0: SSE 1, AVX 2, AVX-512 5-7, AMX 17-18. */
+enum { PLAIN, YMM, ZMM, TILE };
+static const uint32_t saved_bits[] = {0, 0x6, 0xe6, 0x60000};
 
-typedef struct row { /* texts in place: a pointer in a shared object takes 32 bytes */
-    char name[16];
-    uint32_t leaf;
-    uint32_t sub : 1, reg : 2, bit : 5, saved : 24; /* saved: XCR0 bits that must be set */
-} row;
-
-/* clang-format off */
-static const row table[] = {
-    { "cmov",            1,          0, EDX, 15, ANY },
-    { "cx8",             1,          0, EDX,  8, ANY },
-    { "mmx",             1,          0, EDX, 23, ANY },
-    { "fxsr",            1,          0, EDX, 24, ANY },
-    { "sse",             1,          0, EDX, 25, ANY },
-    { "sse2",            1,          0, EDX, 26, ANY },
-    { "sse3",            1,          0, ECX,  0, ANY },
-    { "pclmul",          1,          0, ECX,  1, ANY },
-    { "ssse3",           1,          0, ECX,  9, ANY },
-    { "fma",             1,          0, ECX, 12, YMM },
-    { "cx16",            1,          0, ECX, 13, ANY },
-    { "sse4.1",          1,          0, ECX, 19, ANY },
-    { "sse4.2",          1,          0, ECX, 20, ANY },
-    { "movbe",           1,          0, ECX, 22, ANY },
-    { "popcnt",          1,          0, ECX, 23, ANY },
-    { "aes",             1,          0, ECX, 25, ANY },
-    { "avx",             1,          0, ECX, 28, YMM },
-    { "f16c",            1,          0, ECX, 29, YMM },
-    { "rdrnd",           1,          0, ECX, 30, ANY },
-    { "bmi",             7,          0, EBX,  3, ANY },
-    { "avx2",            7,          0, EBX,  5, YMM },
-    { "bmi2",            7,          0, EBX,  8, ANY },
-    { "avx512f",         7,          0, EBX, 16, ZMM },
-    { "avx512dq",        7,          0, EBX, 17, ZMM },
-    { "rdseed",          7,          0, EBX, 18, ANY },
-    { "adx",             7,          0, EBX, 19, ANY },
-    { "avx512ifma",      7,          0, EBX, 21, ZMM },
-    { "clflushopt",      7,          0, EBX, 23, ANY },
-    { "clwb",            7,          0, EBX, 24, ANY },
-    { "avx512cd",        7,          0, EBX, 28, ZMM },
-    { "sha",             7,          0, EBX, 29, ANY },
-    { "avx512bw",        7,          0, EBX, 30, ZMM },
-    { "avx512vl",        7,          0, EBX, 31, ZMM },
-    { "avx512vbmi",      7,          0, ECX,  1, ZMM },
-    { "avx512vbmi2",     7,          0, ECX,  6, ZMM },
-    { "gfni",            7,          0, ECX,  8, ANY },
-    { "vaes",            7,          0, ECX,  9, YMM },
-    { "vpclmulqdq",      7,          0, ECX, 10, YMM },
-    { "avx512vnni",      7,          0, ECX, 11, ZMM },
-    { "avx512bitalg",    7,          0, ECX, 12, ZMM },
-    { "avx512vpopcntdq", 7,          0, ECX, 14, ZMM },
-    { "avx512fp16",      7,          0, EDX, 23, ZMM },
-    { "amx-bf16",        7,          0, EDX, 22, TILE },
-    { "amx-tile",        7,          0, EDX, 24, TILE },
-    { "amx-int8",        7,          0, EDX, 25, TILE },
-    { "avxvnni",         7,          1, EAX,  4, YMM },
-    { "avx512bf16",      7,          1, EAX,  5, ZMM },
-    { "amx-fp16",        7,          1, EAX, 21, TILE },
-    { "avxifma",         7,          1, EAX, 23, YMM },
-    { "avxvnniint8",     7,          1, EDX,  4, YMM },
-    { "avxneconvert",    7,          1, EDX,  5, YMM },
-    { "amx-complex",     7,          1, EDX,  8, TILE },
-    { "avxvnniint16",    7,          1, EDX, 10, YMM },
-    { "sahf",            0x80000001, 0, ECX,  0, ANY },
-    { "lzcnt",           0x80000001, 0, ECX,  5, ANY },
-    { "prfchw",          0x80000001, 0, ECX,  8, ANY },
+enum { /* a feature's number; its row is the one before */
+       NONE,
+#define X86(id, ...) id,
+#include "base/features.def"
+       AFTER
 };
-/* clang-format on */
-enum { ROWS = sizeof table / sizeof *table };
-_Static_assert((int)ROWS <= (int)TN_CPU_FEATURES, "a feature is a bit of tn_cpu_set");
+enum { ROWS = AFTER - 1 };
 
-/* Features that generated code uses, by Linux's names. Every kernel since 4.16 knows all of them (those of amx: every
- * kernel that saves tiles), so one that is not listed was switched off. */
-static const struct {
-    char name[11], linux_name[12];
-} listed[] = {
-    {"sse3", "pni"},          {"ssse3", "ssse3"},
-    {"sse4.1", "sse4_1"},     {"sse4.2", "sse4_2"},
-    {"avx", "avx"},           {"avx2", "avx2"},
-    {"fma", "fma"},           {"f16c", "f16c"},
-    {"bmi", "bmi1"},          {"bmi2", "bmi2"},
-    {"avx512f", "avx512f"},   {"avx512bw", "avx512bw"},
-    {"avx512cd", "avx512cd"}, {"avx512dq", "avx512dq"},
-    {"avx512vl", "avx512vl"}, {"avx512vnni", "avx512_vnni"},
-    {"amx-tile", "amx_tile"}, {"amx-int8", "amx_int8"},
-    {"amx-bf16", "amx_bf16"},
+/* Small: texts are in two strings, because a pointer in a shared object takes 32 bytes. */
+static const struct row {
+    uint8_t place, state, need[3]; /* 4 * leaf + register; its bit + 32 * what the system saves; numbers */
+} table[] = {
+#define X86(id, name, a, b, c, leaf, reg, bit, save, ...) {leaf << 2 | reg, bit | save << 5, {a, b, c}},
+#include "base/features.def"
 };
-
-/* A feature whose name begins so needs another; in the order in which the loss of one goes on to others. */
-static const struct {
-    char prefix[13], needs[9];
-} family[] = {
-    {"ssse3", "sse3"},
-    {"sse4.1", "ssse3"},
-    {"sse4.2", "sse4.1"},
-    {"avx", "sse4.2"},
-    {"avx", "avx"},
-    {"fma", "avx"},
-    {"f16c", "avx"},
-    {"vaes", "avx"},
-    {"vpclmulqdq", "avx"},
-    {"avxvnni", "avx2"},
-    {"avxifma", "avx2"},
-    {"avxne", "avx2"},
-    {"avx512", "avx2"},
-    {"avx512", "fma"},
-    {"avx512", "f16c"},
-    {"avx512", "avx512f"},
-    {"avx512vbmi", "avx512bw"},
-    {"avx512bitalg", "avx512bw"},
-    {"avx512bf16", "avx512bw"},
-    {"avx512fp16", "avx512bw"},
-    {"avx512fp16", "avx512vl"},
-    {"avx512fp16", "avx512dq"},
-    {"amx", "amx-tile"},
-};
-
-static const char *name_at(size_t i) { return table[i].name; }
+static const char names[] =
+#define X86(id, name, ...) name "\0"
+#include "base/features.def"
+    ;
+/* Linux's names; empty where cpuid alone counts. */
+static const char linux_names[] =
+#define X86(id, name, a, b, c, leaf, reg, bit, save, flag, ...) flag "\0"
+#include "base/features.def"
+    ;
 
 static void cpuid(uint32_t leaf, uint32_t sub, uint32_t out[4])
 {
@@ -151,20 +61,19 @@ static uint32_t xcr0(void)
     return low;
 }
 
-static void drop(tn_cpu_set *set, const char *name)
-{
-    for (size_t i = 0; i < ROWS; i++)
-        if (strcmp(table[i].name, name) == 0)
-            set->bits &= ~((uint64_t)1 << i);
-}
+static bool holds(tn_cpu_set set, int feature) { return !feature || set.bits >> (feature - 1) & 1; }
 
-/* Drops what lacks something it needs. */
+static void drop(tn_cpu_set *set, int feature) { set->bits &= ~((uint64_t)1 << (feature - 1)); }
+
+/* Drops what lacks something it needs, until nothing does. */
 static void drop_orphans(tn_cpu_set *set)
 {
-    for (size_t k = 0; k < sizeof family / sizeof *family; k++) {
-        for (size_t i = 0; i < ROWS && !tn_cpu_set_has(*set, family[k].needs); i++)
-            if (strncmp(table[i].name, family[k].prefix, strlen(family[k].prefix)) == 0)
-                set->bits &= ~((uint64_t)1 << i);
+    for (uint64_t before = 0; before != set->bits;) {
+        before = set->bits;
+        for (int i = 1; i <= ROWS; i++)
+            for (int k = 0; k < 3; k++)
+                if (!holds(*set, table[i - 1].need[k]))
+                    drop(set, i);
     }
 }
 
@@ -186,9 +95,10 @@ tn_cpu_set tn_cpu_set_listed(tn_cpu_set set, const char *cpuinfo)
     size_t n = end ? (size_t)(end - line) : 0;
     if (!line_has(line, n, "fpu")) /* cut, or not what Linux writes */
         return set;
-    for (size_t i = 0; i < sizeof listed / sizeof *listed; i++)
-        if (!line_has(line, n, listed[i].linux_name))
-            drop(&set, listed[i].name);
+    const char *flag = linux_names;
+    for (int i = 1; i <= ROWS; i++, flag += strlen(flag) + 1)
+        if (*flag && !line_has(line, n, flag))
+            drop(&set, i);
     drop_orphans(&set);
     return set;
 }
@@ -218,18 +128,16 @@ static bool may_have_tiles(void) { return false; }
 tn_cpu_set tn_cpu_detect(void)
 {
     tn_cpu_set set = {0};
-    uint32_t saved = xcr0(), r[4] = {0}, leaf = 0, sub = 0;
+    uint32_t saved = xcr0(), r[LEAVES][4];
+    for (size_t k = 0; k < LEAVES; k++)
+        cpuid(leaves[k][0], leaves[k][1], r[k]);
     for (size_t i = 0; i < ROWS; i++) {
-        if (i == 0 || table[i].leaf != leaf || table[i].sub != sub) {
-            leaf = table[i].leaf;
-            sub = table[i].sub;
-            cpuid(leaf, sub, r);
-        }
-        bool there = (r[table[i].reg] >> table[i].bit & 1) && (saved & table[i].saved) == table[i].saved;
+        uint32_t need = saved_bits[table[i].state >> 5], place = table[i].place;
+        bool there = (r[place >> 2][place & 3] >> (table[i].state & 31) & 1) && (saved & need) == need;
         set.bits |= (uint64_t)there << i;
     }
-    if (tn_cpu_set_has(set, "amx-tile") && !may_have_tiles())
-        drop(&set, "amx-tile");
+    if (!may_have_tiles())
+        drop(&set, AMX_TILE);
     drop_orphans(&set);
     return as_listed(set);
 }
@@ -312,34 +220,39 @@ uint64_t tn_cpu_identity(void)
 static unsigned long getauxval(unsigned long type) { return type * 0; }
 #endif
 
-/* Bits of HWCAP (Linux, uapi/asm/hwcap.h), from 64 on of HWCAP2. */
-static const struct {
-    const char *name;
-    uint8_t bit;
-} table[] = {
+enum { UNTOLD = 128 };
+static const uint8_t table[] = {
+#define ROW(id, name, a, b, bit, ...) bit,
 #if defined(__aarch64__)
-    {"fp-armv8", 0}, {"neon", 1},      {"aes", 3},   {"sha2", 6},       {"crc", 7},
-    {"lse", 8},      {"fullfp16", 10}, {"rdm", 12},  {"sha3", 17},      {"dotprod", 20},
-    {"sve", 22},     {"fp16fml", 23},  {"sve2", 65}, {"i8mm", 64 + 13}, {"bf16", 64 + 14},
+#define ARM64 ROW
 #elif defined(__arm__)
-    {"vfp2", 6}, {"neon", 12}, {"vfp3", 13},      {"vfp4", 16},
-    {"fp16", 1}, {"d32", 19},  {"hwdiv-arm", 17}, {"crc", 64 + 4},
+#define ARM ROW
 #elif defined(__riscv)
-    {"a", 0}, {"c", 2}, {"d", 3}, {"f", 5}, {"m", 12}, {"v", 21},
-#else
-    {"", 63}, /* none is known */
+#define RISCV ROW
 #endif
-};
-enum { ROWS = sizeof table / sizeof *table };
-
-static const char *name_at(size_t i) { return table[i].name; }
+#include "base/features.def"
+    UNTOLD};
+#undef ROW
+static const char names[] =
+#define ROW(id, name, ...) name "\0"
+#if defined(__aarch64__)
+#define ARM64 ROW
+#elif defined(__arm__)
+#define ARM ROW
+#elif defined(__riscv)
+#define RISCV ROW
+#endif
+#include "base/features.def"
+    "";
+enum { ROWS = sizeof table > 1 ? sizeof table - 1 : 1 }; /* without rows, one that no machine has */
 
 tn_cpu_set tn_cpu_detect(void)
 {
     uint64_t cap[2] = {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
     tn_cpu_set set = {0};
     for (size_t i = 0; i < ROWS; i++)
-        set.bits |= (uint64_t)(cap[table[i].bit / 64] >> table[i].bit % 64 & 1) << i;
+        if (table[i] != UNTOLD)
+            set.bits |= (uint64_t)(cap[table[i] / 64] >> table[i] % 64 & 1) << i;
     return set;
 }
 
@@ -375,35 +288,47 @@ uint64_t tn_cpu_identity(void)
 }
 #endif
 
+_Static_assert((int)ROWS <= (int)TN_CPU_FEATURES, "a feature is a bit of tn_cpu_set");
+
+/* The number of its row; ROWS: there is none. */
+static size_t find(const char *feature)
+{
+    size_t i = 0;
+    for (const char *s = names; i < ROWS && strcmp(s, feature) != 0; s += strlen(s) + 1)
+        i++;
+    return i;
+}
+
 bool tn_cpu_set_has(tn_cpu_set set, const char *feature)
 {
-    for (size_t i = 0; i < ROWS; i++)
-        if (strcmp(name_at(i), feature) == 0)
-            return set.bits >> i & 1;
-    return false;
+    size_t i = find(feature);
+    return i < ROWS && set.bits >> i & 1;
 }
 
 size_t tn_cpu_set_names(tn_cpu_set set, const char **out_name, size_t room)
 {
     size_t n = 0;
-    for (size_t i = 0; i < ROWS; i++) {
+    const char *s = names;
+    for (size_t i = 0; i < ROWS; i++, s += strlen(s) + 1)
         if (set.bits >> i & 1) {
             if (n < room)
-                out_name[n] = name_at(i);
+                out_name[n] = s;
             n++;
         }
-    }
     return n;
 }
 
 bool tn_cpu_has(const char *feature) { return tn_cpu_set_has(tn_cpu_detect(), feature); }
 
-bool tn_cpu_permit_tiles(void)
+bool tn_cpu_permit(const char *feature)
 {
 #if defined(__linux__) && defined(__x86_64__) && defined(SYS_arch_prctl)
     enum { REQUEST_PERMISSION = 0x1023, XTILEDATA = 18 };
-    return tn_cpu_has("amx-tile") && syscall(SYS_arch_prctl, REQUEST_PERMISSION, XTILEDATA) == 0;
+    size_t i = find(feature);
+    return i == ROWS || table[i].state >> 5 != TILE ||
+           syscall(SYS_arch_prctl, REQUEST_PERMISSION, XTILEDATA) == 0;
 #else
-    return false;
+    (void)feature;
+    return true;
 #endif
 }

@@ -13,7 +13,7 @@
 
 typedef struct tn_cpu_set {
     uint64_t bits;
-} tn_cpu_set; /* bit i: feature number i of this build's table */
+} tn_cpu_set; /* bit i: row i of features.def */
 
 tn_cpu_set tn_cpu_detect(void);
 /* Whether the set holds the feature; false for names that this build does not know. */
@@ -28,9 +28,9 @@ bool tn_cpu_has(const char *feature); /* detects, then asks */
  * line of flags changes nothing. */
 tn_cpu_set tn_cpu_set_listed(tn_cpu_set set, const char *cpuinfo);
 
-/* Linux lets a process use AMX tiles only after it asked once; threads inherit the leave. True if tiles may be used
- * from now on. Called before the first kernel that needs "amx-tile". */
-bool tn_cpu_permit_tiles(void);
+/* Linux lets a process use AMX tiles only after it asked once; threads inherit the leave. Called for each feature of a
+ * package before its first kernel runs. False: the system does not allow what the feature needs. */
+bool tn_cpu_permit(const char *feature);
 
 /* Bytes of the data or unified cache of a level (1, 2, 3) from cpuid; 0: unknown. */
 uint64_t tn_cpu_cache_bytes(unsigned level);

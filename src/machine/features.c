@@ -1,15 +1,16 @@
-/* Lists of features, "+avx2,-fma", CPU names as short forms of such lists, and what features need.
- *
- * The tables hold every feature that is detected (base/cpu.c), each with those it cannot be without: LLVM's own
- * implications (X86.td, AArch64Features.td, ARMFeatures.td, RISCVFeatures.td of LLVM 19), so the features recorded in
- * a package are those that LLVM compiles for. */
+/* Lists of features, "+avx2,-fma", CPU names as short forms of such lists, and what features need and are for: the rows
+ * of base/features.def, by architecture. Their implications are LLVM's own, so the features recorded in a package are
+ * those that LLVM compiles for. */
 #include "base/words.h"
 #include "machine/machine.h"
 
 #include <string.h>
 
+enum use { BASE, ANY, CODE, TOLD };
+
 typedef struct feature {
-    const char *name, *needs; /* directly, blanks between */
+    const char *name, *macro; /* macro: C compilers define it; NULL: none is known */
+    uint8_t need[3], use;     /* numbers: a row's is its place + 1 */
 } feature;
 
 /* A row of cpus.def: names that mean the features of the CPU `from` ("": none) and more. */
@@ -24,132 +25,61 @@ static const cpu cpus[] = {
 };
 enum { CPUS = sizeof cpus / sizeof *cpus };
 
-/* clang-format off */
+enum {
+    X86_NONE,
+#define X86(id, ...) X86_##id,
+#include "base/features.def"
+    X86_AFTER,
+    ARM64_NONE = 0,
+#define ARM64(id, ...) ARM64_##id,
+#include "base/features.def"
+    ARM_NONE = 0,
+#define ARM(id, ...) ARM_##id,
+#include "base/features.def"
+    RISCV_NONE = 0,
+#define RISCV(id, ...) RISCV_##id,
+#include "base/features.def"
+};
+enum { ROWS = X86_AFTER - 1 }; /* x86 has the longest table */
+
 static const feature x86[] = {
-    { "cmov",            "" },
-    { "cx8",             "" },
-    { "mmx",             "" },
-    { "fxsr",            "" },
-    { "sse",             "" },
-    { "sse2",            "sse" },
-    { "sse3",            "sse2" },
-    { "ssse3",           "sse3" },
-    { "sse4.1",          "ssse3" },
-    { "sse4.2",          "sse4.1" },
-    { "popcnt",          "" },
-    { "cx16",            "cx8" },
-    { "sahf",            "" },
-    { "movbe",           "" },
-    { "lzcnt",           "" },
-    { "prfchw",          "" },
-    { "rdrnd",           "" },
-    { "rdseed",          "" },
-    { "adx",             "" },
-    { "clflushopt",      "" },
-    { "clwb",            "" },
-    { "bmi",             "" },
-    { "bmi2",            "" },
-    { "aes",             "sse2" },
-    { "sha",             "sse2" },
-    { "pclmul",          "sse2" },
-    { "gfni",            "sse2" },
-    { "avx",             "sse4.2" },
-    { "fma",             "avx" },
-    { "f16c",            "avx" },
-    { "avx2",            "avx" },
-    { "vaes",            "avx2 aes" },
-    { "vpclmulqdq",      "avx pclmul" },
-    { "avxvnni",         "avx2" },
-    { "avxifma",         "avx2" },
-    { "avxvnniint8",     "avx2" },
-    { "avxvnniint16",    "avx2" },
-    { "avxneconvert",    "avx2" },
-    { "avx512f",         "avx2 f16c fma" },
-    { "avx512cd",        "avx512f" },
-    { "avx512dq",        "avx512f" },
-    { "avx512bw",        "avx512f" },
-    { "avx512vl",        "avx512f" },
-    { "avx512ifma",      "avx512f" },
-    { "avx512vnni",      "avx512f" },
-    { "avx512vpopcntdq", "avx512f" },
-    { "avx512vbmi",      "avx512bw" },
-    { "avx512vbmi2",     "avx512bw" },
-    { "avx512bitalg",    "avx512bw" },
-    { "avx512bf16",      "avx512bw" },
-    { "avx512fp16",      "avx512bw avx512vl avx512dq" },
-    { "amx-tile",        "" },
-    { "amx-int8",        "amx-tile" },
-    { "amx-bf16",        "amx-tile" },
-    { "amx-fp16",        "amx-tile" },
-    { "amx-complex",     "amx-tile" },
+#define X86(id, name, a, b, c, leaf, reg, bit, save, flag, use) \
+    {name, "__" #id "__", {X86_##a, X86_##b, X86_##c}, use},
+#include "base/features.def"
 };
 static const feature aarch64[] = {
-    { "fp-armv8",        "" },
-    { "neon",            "fp-armv8" },
-    { "aes",             "neon" },
-    { "sha2",            "neon" },
-    { "sha3",            "sha2" },
-    { "crc",             "" },
-    { "lse",             "" },
-    { "rdm",             "neon" },
-    { "dotprod",         "neon" },
-    { "fullfp16",        "fp-armv8" },
-    { "fp16fml",         "fullfp16 neon" },
-    { "bf16",            "neon" },
-    { "i8mm",            "neon" },
-    { "sve",             "fullfp16" },
-    { "sve2",            "sve" },
+#define ARM64(id, name, a, b, bit, use) {name, NULL, {ARM64_##a, ARM64_##b}, use},
+#include "base/features.def"
 };
 static const feature arm[] = {
-    { "vfp2",            "" },
-    { "d32",             "" },
-    { "fp16",            "" },
-    { "vfp3",            "vfp2 d32" },
-    { "vfp4",            "vfp3 fp16" },
-    { "neon",            "vfp3" },
-    { "fp-armv8",        "vfp4" },
-    { "crc",             "" },
-    { "hwdiv-arm",       "" },
-    { "dotprod",         "neon" },
-    { "fullfp16",        "fp-armv8" },
+#define ARM(id, name, a, b, bit, use) {name, NULL, {ARM_##a, ARM_##b}, use},
+#include "base/features.def"
 };
 static const feature riscv[] = {
-    { "m",               "" },
-    { "a",               "" },
-    { "f",               "" },
-    { "d",               "f" },
-    { "c",               "" },
-    { "v",               "d" },
-    { "zba",             "" },
-    { "zbb",             "" },
-    { "zbs",             "" },
-    { "zfhmin",          "f" },
-    { "zfh",             "zfhmin" },
-    { "zvfh",            "v zfhmin" },
+#define RISCV(id, name, a, b, bit, use) {name, NULL, {RISCV_##a, RISCV_##b}, use},
+#include "base/features.def"
 };
-/* clang-format on */
-enum { ROWS = sizeof x86 / sizeof *x86 }; /* x86 has the longest table */
 
-/* Architectures by how triples begin, the first that fits; base: what all their machines have (of riscv: those that
- * run Linux). */
+/* Architectures by how triples begin, the first that fits; base: its machines have the features for it; named: packages
+ * name features that code uses and compilers are told, else whatever is known. */
 #define TABLE(rows) rows, sizeof rows / sizeof *rows
 static const struct arch {
     const char *begins, *name;
     const feature *row;
     size_t n;
-    const char *base;
+    bool base, named;
 } archs[] = {
-    {"x86_64", "x86", TABLE(x86), "cmov cx8 mmx fxsr sse sse2"},
-    {"i386", "x86", TABLE(x86), ""},
-    {"i486", "x86", TABLE(x86), ""},
-    {"i586", "x86", TABLE(x86), ""},
-    {"i686", "x86", TABLE(x86), ""},
-    {"aarch64", "AArch64", TABLE(aarch64), "fp-armv8 neon"},
-    {"arm64", "AArch64", TABLE(aarch64), "fp-armv8 neon"},
-    {"arm", "Arm", TABLE(arm), ""},
-    {"thumb", "Arm", TABLE(arm), ""},
-    {"riscv", "RISC-V", TABLE(riscv), "m a f d c"},
-    {"", NULL, NULL, 0, ""},
+    {"x86_64", "x86", TABLE(x86), true, true},
+    {"i386", "x86", TABLE(x86), false, true},
+    {"i486", "x86", TABLE(x86), false, true},
+    {"i586", "x86", TABLE(x86), false, true},
+    {"i686", "x86", TABLE(x86), false, true},
+    {"aarch64", "AArch64", TABLE(aarch64), true, false},
+    {"arm64", "AArch64", TABLE(aarch64), true, false},
+    {"arm", "Arm", TABLE(arm), false, false},
+    {"thumb", "Arm", TABLE(arm), false, false},
+    {"riscv", "RISC-V", TABLE(riscv), true, false},
+    {"", NULL, NULL, 0, false, false},
 };
 
 static const struct arch *arch_of(const tn_machine *m)
@@ -168,24 +98,19 @@ static const feature *find_feature(const struct arch *a, const char *name, size_
     return NULL;
 }
 
-/* The next feature of a list, which moves on; NULL at its end. */
-static const feature *next_need(const struct arch *a, const char **at)
+/* Number i of what a feature needs directly; NULL: no more. f may be NULL. */
+static const feature *need(const struct arch *a, const feature *f, size_t i)
 {
-    *at += strspn(*at, " ");
-    size_t n = strcspn(*at, " ");
-    const feature *f = n ? find_feature(a, *at, n) : NULL;
-    *at += n;
-    return f;
+    return f && i < sizeof f->need && f->need[i] ? &a->row[f->need[i] - 1] : NULL;
 }
 
 static bool implies(const struct arch *a, const char *name, const char *other)
 {
     if (strcmp(name, other) == 0)
         return true;
-    const feature *f = find_feature(a, name, strlen(name)), *need;
-    const char *at = f ? f->needs : "";
-    while ((need = next_need(a, &at)))
-        if (implies(a, need->name, other))
+    const feature *f = find_feature(a, name, strlen(name)), *x;
+    for (size_t i = 0; (x = need(a, f, i)); i++)
+        if (implies(a, x->name, other))
             return true;
     return false;
 }
@@ -201,20 +126,25 @@ static void add(names *s, const char *name)
     if (tn_words_hold(s->at, s->n, name))
         return;
     s->at[s->n++] = name;
-    const feature *f = find_feature(s->arch, name, strlen(name)), *need;
-    const char *at = f ? f->needs : "";
-    while ((need = next_need(s->arch, &at)))
-        add(s, need->name);
+    const feature *f = find_feature(s->arch, name, strlen(name)), *x;
+    for (size_t i = 0; (x = need(s->arch, f, i)); i++)
+        add(s, x->name);
 }
 
 static void add_words(names *s, const char *at)
 {
-    const feature *f;
-    while ((f = next_need(s->arch, &at)))
-        add(s, f->name);
+    const char *word;
+    size_t n;
+    while (tn_words_next(&at, &word, &n))
+        add(s, find_feature(s->arch, word, n)->name);
 }
 
-static void add_base(names *s) { add_words(s, s->arch->base); }
+static void add_base(names *s)
+{
+    for (size_t i = 0; s->arch->base && i < s->arch->n; i++)
+        if (s->arch->row[i].use == BASE)
+            add(s, s->arch->row[i].name);
+}
 
 static const cpu *cpu_find(const struct arch *a, const char *name)
 {
@@ -284,12 +214,12 @@ static tn_status apply(tn_ctx *ctx, names *s, const char *word, size_t n)
                         (int)(n < 60 ? n : 60), word);
     }
     bool plus = *word == '+';
-    const char *name = tn_intern_n(ctx, word + 1, n - 1), *at = s->arch->base;
+    const char *name = tn_intern_n(ctx, word + 1, n - 1);
     /* what a machine lists may be dropped */
     if (!find_feature(s->arch, name, n - 1) && (plus || !tn_words_hold(s->at, s->n, name)))
         return unknown(ctx, s->arch, name, n - 1);
-    for (const feature *f; !plus && (f = next_need(s->arch, &at));) {
-        if (implies(s->arch, f->name, name)) {
+    for (size_t i = 0; !plus && s->arch->base && i < s->arch->n; i++) {
+        if (s->arch->row[i].use == BASE && implies(s->arch, s->arch->row[i].name, name)) {
             return tn_error(ctx, "machine-E007", NULL,
                             "-mattr: every %s machine has %s; it cannot be removed",
                             strcmp(s->arch->begins, "x86_64") == 0 ? "x86-64" : s->arch->name, name);

@@ -230,7 +230,6 @@ tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
         refuse_version(tn_elf_refuse_abi(library->version, TENON_ABI_OLDEST, TENON_ABI_VERSION, text), err);
     if (version)
         return version;
-    bool amx = false;
     tn_cpu_set cpu = library->n_feature ? tn_cpu_detect() : (tn_cpu_set){0}; /* which takes a while */
     for (uint32_t i = 0; library->feature && i < library->n_feature; i++) {
         const char *name = library->feature[i];
@@ -239,11 +238,11 @@ tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
         if (!tn_cpu_set_has(cpu, name))
             return tnr_fail(err, TNR_E_CPU, 0,
                             "this package needs CPU feature \"%.400s\", which this machine lacks", name);
-        amx = amx || strcmp(name, "amx-tile") == 0;
+        if (!tn_cpu_permit(name))
+            return tnr_fail(err, TNR_E_CPU, 0,
+                            "this package needs CPU feature \"%.400s\", which this system does not allow the "
+                            "process to use",
+                            name);
     }
-    if (amx && !tn_cpu_permit_tiles())
-        return tnr_fail(err, TNR_E_CPU, 0,
-                        "this package needs CPU feature \"amx-tile\", which this system does not allow the "
-                        "process to use");
     return TNR_OK;
 }

@@ -21,7 +21,7 @@ TNR_CHECKED tnr_status tnr_library_open_file(const char *path, uint32_t flags, t
                                              tnr_error *err);
 void tnr_library_close(tnr_shared_object *object);
 
-/* Version and CPU features; asks the kernel for AMX state if a feature needs it. Runs nothing of the
+/* Version and CPU features; asks the kernel for the leave that a feature needs. Runs nothing of the
  * library. */
 TNR_CHECKED tnr_status tnr_library_permit(const tn_library *library, tnr_error *err);
 
