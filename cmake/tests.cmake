@@ -205,7 +205,7 @@ endif()
 
 # The form of the tree: does not depend on the preset, so it runs where no sanitizer does.
 if(NOT TENON_SANITIZE)
-    foreach(check IN ITEMS layers lint diagnostics)
+    foreach(check IN ITEMS layers lint diagnostics features)
         if(EXISTS ${CMAKE_SOURCE_DIR}/tools/${check} AND PYTHON3)
             add_test(NAME ${check} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/${check}
                 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

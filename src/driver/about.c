@@ -50,7 +50,7 @@ static void machine_lines(const tn_machine *m, tn_buf *out)
     static const char formula[] = "from the features and the clock";
     const char *rates = m->rates_from ? m->rates_from : formula,
                *clock = m->clock_from ? m->clock_from : "assumed";
-    bool tiles = tn_machine_has(m, "amx-tile");
+    bool tiles = tn_machine_can(m, TN_CAN_TILES);
     const rate row[] = {
         {"clock", m->clock_ghz, "GHz", clock},
         {"float32", m->peak_gflops, "GFLOP/s a core", rates},

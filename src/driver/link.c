@@ -12,9 +12,8 @@ static tn_status source_command(tn_workdir *w, tn_tool_command *c)
     TN_TRY(tn_command_begin(w, c, TN_TOOL_CC));
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         tn_command_add(c, flags[i]);
-    bool x86 =
-        tn_machine_knows(&b->machine, "sse2"); /* others want -march, which goes with the cross compiler */
-    for (uint32_t i = 0; x86 && i < b->n_feature; i++)
+    bool named = tn_machine_has_flags(&b->machine); /* others: -march, with the cross compiler */
+    for (uint32_t i = 0; named && i < b->n_feature; i++)
         tn_command_add(c, tn_arena_printf(&b->arena, "-m%s", b->feature[i]));
     tn_command_split(b, c, b->opt.cross_compiler_options);
     return TN_OK;

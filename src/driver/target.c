@@ -109,24 +109,6 @@ static tn_status find_machine(tn_build *b, const options *o)
     return TN_OK;
 }
 
-/* What generated code uses, and a package therefore needs: of x86 this list, of others all that is known. */
-static void choose_features(tn_build *b)
-{
-    static const char *const used[] = {
-        "sse3", "ssse3",   "sse4.1",   "sse4.2",   "avx",      "avx2",     "fma",        "f16c",   "bmi",
-        "bmi2", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avxvnni"};
-    b->feature = TN_NEW_N(&b->arena, const char *, sizeof used / sizeof *used + b->machine.n_feature);
-    bool x86 = tn_machine_knows(&b->machine, "sse2");
-    b->n_feature = 0;
-    for (size_t k = 0; !x86 && k < b->machine.n_feature; k++)
-        if (tn_machine_knows(&b->machine, b->machine.feature[k]))
-            b->feature[b->n_feature++] = b->machine.feature[k];
-    for (size_t i = 0; x86 && i < sizeof used / sizeof *used; i++)
-        for (size_t k = 0; k < b->machine.n_feature; k++)
-            if (strcmp(used[i], b->machine.feature[k]) == 0)
-                b->feature[b->n_feature++] = used[i];
-}
-
 /* The module's name is part of C identifiers: of kernels, of functions and structs of a generated header. */
 static tn_status check_module_name(tn_build *b)
 {
@@ -159,6 +141,7 @@ tn_status tn_target_parse(tn_build *b)
     while ((word = next_word(b, &at)))
         TN_TRY(option(b, word, &o));
     TN_TRY(find_machine(b, &o));
-    choose_features(b);
+    b->feature = TN_NEW_N(&b->arena, const char *, b->machine.n_feature);
+    b->n_feature = (uint32_t)tn_machine_code_features(&b->machine, b->feature);
     return TN_OK;
 }

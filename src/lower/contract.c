@@ -46,7 +46,7 @@ static bool contract_stmt(tn_stmt *s, void *user)
 
 tn_status tn_lower_contract(tn_func *f, const struct tn_machine *m)
 {
-    if (!f->strict && tn_machine_has(m, "fma"))
+    if (!f->strict && tn_machine_can(m, TN_CAN_FMA))
         tn_stmt_walk(&f->body, contract_stmt, NULL, f->pool);
     return TN_OK;
 }

@@ -249,6 +249,6 @@ static void walk(const dots *d, tn_body *b, int depth)
 
 void tn_contract_dots(tn_func *f, tn_stmt *loop, const struct tn_machine *m)
 {
-    if (tn_machine_dot4(m))
+    if (tn_machine_can(m, TN_CAN_DOT4))
         walk(&(dots){f, loop->u.loop.var}, &loop->u.loop.body, 0);
 }

@@ -347,8 +347,7 @@ static bool expand_stmt(tn_stmt *s, void *user)
 
 tn_status tn_lower_intrinsics(tn_func *f, const struct tn_machine *m)
 {
-    bool x86 = strncmp(m->triple, "x86", 3) == 0 || (m->triple[0] == 'i' && strstr(m->triple, "86-"));
-    walk w = {f, x86 && !tn_machine_has(m, "sse4.1"), false};
+    walk w = {f, !tn_machine_can(m, TN_CAN_ROUND), false};
     tn_stmt_walk(&f->body, expand_stmt, NULL, &w);
     return w.large ? tn_lower_share(f, m)
                    : TN_OK; /* else its text would be that of a tree, with millions of nodes */

@@ -45,7 +45,7 @@ const tn_lower_pass tn_lower_passes[] = {
     {"ChunkSums", "adds up long sums in chunks", tn_lower_chunk_sums},
     {"LowerIntrin", "replaces exp, tanh and the like by polynomials", tn_lower_intrinsics},
     {"LowerSmall", "computes small floats in float32, and 2- and 4-bit integers in bytes", tn_lower_small},
-    {"ContractFma", "turns a*b + c into fma where the machine has it", tn_lower_contract},
+    {"ContractFma", "turns a*b + c into a fused multiply-add where the machine has it", tn_lower_contract},
     {"ShareLoads", "computes repeated expressions of straight-line code once", tn_lower_share},
     {"PlanMemory", "assigns places in scratch and work memory", tn_lower_plan},
 };

@@ -355,8 +355,7 @@ static bool rewrite_stmt(tn_stmt *s, void *user)
 
 tn_status tn_lower_small(tn_func *f, const struct tn_machine *m)
 {
-    bool arm = strncmp(m->triple, "aarch64", 7) == 0 || strncmp(m->triple, "arm64", 5) == 0;
-    small h = {f, arm || tn_machine_has(m, "f16c")};
+    small h = {f, tn_machine_can(m, TN_CAN_HALF)};
     tn_stmt_walk(&f->body, rewrite_stmt, NULL, &h);
     for (uint32_t i = 0; i < f->n_buffer; i++)
         f->buffer[i].dtype = tn_dtype_stored(f->buffer[i].dtype);

@@ -40,12 +40,12 @@ static const simd simd_rows[] = {
     {"", NULL, 32, 16, 1},
 };
 
-/* Where a fused multiply-add is part of the base ISA or goes by another name. */
 static const struct {
+    enum tn_ability ability;
     const char *arch, *feature;
-} fma_rows[] = {
-    {"x86_64", "avx512f"}, {"aarch64", NULL}, {"arm64", NULL}, {"arm", "vfp4"},
-    {"thumb", "vfp4"},     {"riscv", "f"},    {"riscv", "d"},
+} given[] = {
+#define GIVEN(id, arch, feature) {TN_CAN_##id, arch, feature},
+#include "machine/abilities.def"
 };
 
 static bool arch_is(const tn_machine *m, const char *arch)
@@ -53,19 +53,17 @@ static bool arch_is(const tn_machine *m, const char *arch)
     return strncmp(m->triple, arch, strlen(arch)) == 0;
 }
 
-static bool lists(const tn_machine *m, const char *feature)
+bool tn_machine_has(const tn_machine *m, const char *feature)
 {
     return tn_words_hold(m->feature, m->n_feature, feature);
 }
 
-bool tn_machine_has(const tn_machine *m, const char *feature)
+bool tn_machine_can(const tn_machine *m, enum tn_ability ability)
 {
-    if (lists(m, feature))
-        return true;
-    if (strcmp(feature, "fma") != 0)
-        return false;
-    for (size_t i = 0; i < sizeof fma_rows / sizeof *fma_rows; i++)
-        if (arch_is(m, fma_rows[i].arch) && (!fma_rows[i].feature || lists(m, fma_rows[i].feature)))
+    const char *arch = tn_machine_arch(m);
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (given[i].ability == ability && strcmp(given[i].arch, arch) == 0 &&
+            (!*given[i].feature || tn_machine_has(m, given[i].feature)))
             return true;
     return false;
 }
@@ -73,7 +71,7 @@ bool tn_machine_has(const tn_machine *m, const char *feature)
 static const simd *simd_of(const tn_machine *m)
 {
     const simd *r = simd_rows;
-    while (!arch_is(m, r->arch) || (r->feature && !lists(m, r->feature)))
+    while (!arch_is(m, r->arch) || (r->feature && !tn_machine_has(m, r->feature)))
         r++; /* the last row fits all */
     return r;
 }
@@ -86,7 +84,7 @@ static void default_u32(uint32_t *field, uint32_t v) { *field = *field ? *field 
 
 double tn_machine_flops_a_cycle(const tn_machine *m)
 {
-    return m->vector_bits / 32.0 * m->fma_ports * (tn_machine_has(m, "fma") ? 2 : 1);
+    return m->vector_bits / 32.0 * m->fma_ports * (tn_machine_can(m, TN_CAN_FMA) ? 2 : 1);
 }
 
 static double int8_gops(const tn_machine *m)
@@ -122,7 +120,12 @@ void tn_machine_derive(tn_machine *m)
     default_real(&m->bf16_gflops, tn_machine_has(m, "amx-bf16") ? 0.9 * 1024 * m->clock_ghz : 0);
 }
 
-bool tn_machine_dot4(const tn_machine *m)
+uint32_t tn_features_vector_bytes(size_t n, const char *const feature[])
 {
-    return tn_machine_has(m, "avx512vnni") || tn_machine_has(m, "avxvnni") || tn_machine_has(m, "avx2");
+    uint32_t bits = 128;
+    for (size_t i = 0; i < sizeof simd_rows / sizeof *simd_rows; i++)
+        if (simd_rows[i].feature && simd_rows[i].vector_bits > bits &&
+            tn_words_hold(feature, n, simd_rows[i].feature))
+            bits = simd_rows[i].vector_bits;
+    return bits / 8;
 }

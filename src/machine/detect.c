@@ -192,7 +192,7 @@ static double rounded(double v)
 /* bfloat16 counts only if its dot product is clearly faster than float32. */
 static void set_rates(const tn_rates *r, tn_machine *m)
 {
-    bool amx = tn_machine_has(m, "amx-tile"); /* by formula: tiles need leave to be measured */
+    bool amx = tn_machine_can(m, TN_CAN_TILES); /* by formula: tiles need leave to be measured */
     m->peak_gflops = rounded(r->fma_gflops);
     m->int8_gops = amx ? 0 : rounded(r->dot_gops);
     m->bf16_gflops = amx || r->bf16_gflops < 1.2 * r->fma_gflops ? 0 : rounded(r->bf16_gflops);

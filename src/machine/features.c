@@ -9,8 +9,8 @@
 enum use { BASE, ANY, CODE, TOLD };
 
 typedef struct feature {
-    const char *name, *macro; /* macro: C compilers define it; NULL: none is known */
-    uint8_t need[3], use;     /* numbers: a row's is its place + 1 */
+    const char *name;
+    uint8_t need[3], use; /* numbers: a row's is its place + 1 */
 } feature;
 
 /* A row of cpus.def: names that mean the features of the CPU `from` ("": none) and more. */
@@ -43,20 +43,19 @@ enum {
 enum { ROWS = X86_AFTER - 1 }; /* x86 has the longest table */
 
 static const feature x86[] = {
-#define X86(id, name, a, b, c, leaf, reg, bit, save, flag, use) \
-    {name, "__" #id "__", {X86_##a, X86_##b, X86_##c}, use},
+#define X86(id, name, a, b, c, leaf, reg, bit, save, flag, use) {name, {X86_##a, X86_##b, X86_##c}, use},
 #include "base/features.def"
 };
 static const feature aarch64[] = {
-#define ARM64(id, name, a, b, bit, use) {name, NULL, {ARM64_##a, ARM64_##b}, use},
+#define ARM64(id, name, a, b, bit, use) {name, {ARM64_##a, ARM64_##b}, use},
 #include "base/features.def"
 };
 static const feature arm[] = {
-#define ARM(id, name, a, b, bit, use) {name, NULL, {ARM_##a, ARM_##b}, use},
+#define ARM(id, name, a, b, bit, use) {name, {ARM_##a, ARM_##b}, use},
 #include "base/features.def"
 };
 static const feature riscv[] = {
-#define RISCV(id, name, a, b, bit, use) {name, NULL, {RISCV_##a, RISCV_##b}, use},
+#define RISCV(id, name, a, b, bit, use) {name, {RISCV_##a, RISCV_##b}, use},
 #include "base/features.def"
 };
 
@@ -245,6 +244,37 @@ void tn_machine_of_triple(tn_ctx *ctx, const char *triple, tn_machine *out)
     add_base(&s);
     out->feature = s.at;
     out->n_feature = s.n;
+}
+
+const char *tn_machine_arch(const tn_machine *m)
+{
+    const char *name = arch_of(m)->name;
+    return name ? name : "";
+}
+
+size_t tn_machine_code_features(const tn_machine *m, const char **out)
+{
+    const struct arch *a = arch_of(m);
+    size_t n = 0;
+    for (size_t i = 0; !a->named && i < m->n_feature; i++)
+        if (tn_machine_knows(m, m->feature[i]))
+            out[n++] = m->feature[i];
+    for (size_t i = 0; a->named && i < a->n; i++)
+        if (a->row[i].use >= CODE && tn_machine_has(m, a->row[i].name))
+            out[n++] = a->row[i].name;
+    return n;
+}
+
+bool tn_machine_has_flags(const tn_machine *m) { return arch_of(m)->named; }
+
+bool tn_feature_is_told(const char *name)
+{
+    for (const struct arch *a = archs; a->n; a++) {
+        const feature *f = find_feature(a, name, strlen(name));
+        if (f && f->use == TOLD)
+            return true;
+    }
+    return false;
 }
 
 bool tn_machine_knows(const tn_machine *m, const char *name)

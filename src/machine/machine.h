@@ -48,6 +48,8 @@ void tn_machine_derive(tn_machine *m);
 
 /* One that has what every machine of the triple has, to be derived. */
 void tn_machine_of_triple(tn_ctx *ctx, const char *triple, tn_machine *out);
+/* "x86", "AArch64", "Arm", "RISC-V"; "" where no features are known. */
+const char *tn_machine_arch(const tn_machine *m);
 /* Is it the name of a feature of m's architecture, whether m has it or not? */
 bool tn_machine_knows(const tn_machine *m, const char *name);
 
@@ -68,11 +70,24 @@ TN_WARN_UNUSED tn_status tn_machine_parse(tn_ctx *ctx, const char *file, const c
                                           tn_machine *out);
 void tn_machine_print(const tn_machine *m, tn_buf *out); /* reads back to an equal machine */
 
-/* Whether the machine has a feature, by LLVM's name. "fma" also holds where the base ISA has it (AArch64). */
+/* Whether the machine lists a feature, by LLVM's name. For what a machine can do, whatever its ISA calls it: */
 bool tn_machine_has(const tn_machine *m, const char *feature);
+enum tn_ability {
+#define ABILITY(id, what) TN_CAN_##id,
+#include "machine/abilities.def"
+    TN_N_ABILITIES
+};
+bool tn_machine_can(const tn_machine *m, enum tn_ability ability);
 
-/* Has instructions that make dot products of four bytes (uint8 times int8 into int32) worth their layout. */
-bool tn_machine_dot4(const tn_machine *m);
+/* Of the machine's features, those that generated code uses and a package therefore needs; room for n_feature names.
+ * Returns how many there are. */
+size_t tn_machine_code_features(const tn_machine *m, const char **out);
+/* C compilers for its architecture take -mFEATURE for each of them. */
+bool tn_machine_has_flags(const tn_machine *m);
+/* C text has to tell the compiler, by a pragma, that it may use the feature. */
+bool tn_feature_is_told(const char *name);
+/* Bytes of the widest vector register that machines with these features have; 16 at least. */
+uint32_t tn_features_vector_bytes(size_t n, const char *const feature[]);
 /* float32 operations a cycle of one core, by fma_ports; the same in every process. */
 double tn_machine_flops_a_cycle(const tn_machine *m);
 

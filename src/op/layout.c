@@ -93,5 +93,5 @@ bool tn_rule_by_fours(const tn_layout_query *q)
 {
     const tn_node *n = q->node;
     return tn_dtype_eq(tn_in_type(n, 0)->dtype, TN_U8) && tn_dtype_eq(tn_in_type(n, 1)->dtype, TN_I8) &&
-           tn_dtype_eq(n->type[0]->dtype, TN_I32) && tn_machine_dot4(q->machine);
+           tn_dtype_eq(n->type[0]->dtype, TN_I32) && tn_machine_can(q->machine, TN_CAN_DOT4);
 }

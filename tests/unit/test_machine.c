@@ -58,7 +58,7 @@ static void test_machines(void **state)
         assert_int_equal(m.vector_bits, row[i].bits);
         assert_int_equal(m.n_vector_regs, row[i].regs);
         assert_int_equal(m.cores, row[i].cores);
-        assert_int_equal(tn_machine_has(&m, "fma"), row[i].fma);
+        assert_int_equal(tn_machine_can(&m, TN_CAN_FMA), row[i].fma);
         assert_int_equal(tn_machine_has(&m, "avx512f"), row[i].avx512);
         assert_int_equal(tn_machine_has(&m, "amx-tile"), strcmp(row[i].name, "amx") == 0);
         assert_true(m.peak_gflops == row[i].peak);
@@ -161,7 +161,7 @@ static void derivation(void **state)
         assert_int_equal(m.vector_bits, row[i].bits);
         assert_int_equal(m.n_vector_regs, row[i].regs);
         assert_int_equal(m.fma_ports, row[i].ports);
-        assert_int_equal(tn_machine_has(&m, "fma"), row[i].fma);
+        assert_int_equal(tn_machine_can(&m, TN_CAN_FMA), row[i].fma);
         assert_true(m.peak_gflops == row[i].bits / 32.0 * row[i].ports * (row[i].fma + 1) * 2);
         assert_true(m.l1_gb_s > m.l2_gb_s && m.l2_gb_s > m.l3_gb_s && m.l3_gb_s > m.mem_gb_s &&
                     m.mem_gb_s > 0);
@@ -174,6 +174,62 @@ static void derivation(void **state)
     tn_machine m = {.triple = "x86_64", .feature = amx, .n_feature = 5, .clock_ghz = 3};
     tn_machine_derive(&m);
     assert_true(fabs(m.bf16_gflops - 2764.8) < 1e-6 && fabs(m.int8_gops - 5529.6) < 1e-6);
+}
+
+/* By architecture and features: what a machine can do, and what of it packages name. */
+static void abilities(void **state)
+{
+    (void)state;
+    enum {
+        FMA = 1 << TN_CAN_FMA,
+        HALF = 1 << TN_CAN_HALF,
+        ROUND = 1 << TN_CAN_ROUND,
+        DOT4 = 1 << TN_CAN_DOT4,
+        TILES = 1 << TN_CAN_TILES
+    };
+    static const struct {
+        const char *triple, *cpu, *list;
+        unsigned can, bytes;
+        bool flags;
+        const char *code; /* in the order of packages */
+    } row[] = {
+        {"x86_64-linux-gnu", "generic", "", 0, 16, true, ""},
+        {"x86_64-linux-gnu", "nehalem", "", ROUND, 16, true, "sse3 ssse3 sse4.1 sse4.2"},
+        {"x86_64-linux-gnu", "haswell", "", FMA | HALF | ROUND | DOT4, 32, true,
+         "sse3 ssse3 sse4.1 sse4.2 avx avx2 fma f16c bmi bmi2"},
+        {"x86_64-linux-gnu", NULL, "+avxvnni", ROUND | DOT4, 32, true,
+         "sse3 ssse3 sse4.1 sse4.2 avx avx2 avxvnni"},
+        {"x86_64-linux-gnu", NULL, "+avx512vnni,+amx-int8", FMA | HALF | ROUND | DOT4 | TILES, 64, true,
+         "sse3 ssse3 sse4.1 sse4.2 avx avx2 fma f16c avx512f avx512vnni"},
+        {"i686-linux-gnu", NULL, "+sse2", 0, 16, true, ""},
+        {"aarch64-linux-gnu", "generic", "", FMA | HALF | ROUND, 16, false, "fp-armv8 neon"},
+        {"arm64-linux-gnu", NULL, "+dotprod", FMA | HALF | ROUND, 16, false, "fp-armv8 neon dotprod"},
+        {"armv7-linux-gnueabihf", NULL, "+neon", ROUND, 16, false, "neon vfp3 vfp2 d32"},
+        {"thumbv7em-none-eabi", NULL, "+vfp4", FMA | ROUND, 16, false, "vfp4 vfp3 vfp2 d32 fp16"},
+        {"riscv64-linux-gnu", "generic", "", FMA | ROUND, 16, false, "m a f d c"},
+        {"loongarch64-linux-gnu", NULL, "", ROUND, 16, false, ""},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        tn_ctx c;
+        tn_machine m;
+        tn_ctx_init(&c);
+        tn_machine_of_triple(&c, row[i].triple, &m);
+        assert_int_equal(tn_machine_attributes(&c, row[i].cpu, row[i].list, &m), TN_OK);
+        for (int a = 0; a < TN_N_ABILITIES; a++)
+            if (tn_machine_can(&m, (enum tn_ability)a) != (row[i].can >> a & 1))
+                fail_msg("row %zu: ability %d", i, a);
+        const char *code[TN_CPU_FEATURES];
+        size_t n = tn_machine_code_features(&m, code);
+        tn_buf text = {0};
+        for (size_t k = 0; k < n; k++)
+            tn_buf_printf(&text, "%s%s", k ? " " : "", code[k]);
+        assert_string_equal(tn_buf_cstr(&text), row[i].code);
+        assert_int_equal(tn_features_vector_bytes(n, code), row[i].bytes);
+        assert_int_equal(tn_machine_has_flags(&m), row[i].flags);
+        tn_buf_deinit(&text);
+        tn_ctx_deinit(&c);
+    }
+    assert_true(tn_feature_is_told("fma") && !tn_feature_is_told("bmi2") && !tn_feature_is_told("neon"));
 }
 
 static void detection_here(void **state)
@@ -483,6 +539,7 @@ int main(void)
         cmocka_unit_test(test_machines),
         cmocka_unit_test(refusals),
         cmocka_unit_test(derivation),
+        cmocka_unit_test(abilities),
         cmocka_unit_test(detection_here),
         cmocka_unit_test(detection_from_sysfs),
         cmocka_unit_test(attributes),

@@ -322,16 +322,18 @@ static LLVMValueRef dot_by_pairs(tn_lgen *g, const char *pairs, uint16_t lanes, 
 
 static LLVMValueRef dot4us(tn_lgen *g, const tn_expr *e, LLVMValueRef a[3])
 {
-    static const vendor dots[] = {{16, "llvm.x86.avx512.vpdpbusd.512", "avx512vnni", "avx512vnni"},
-                                  {8, "llvm.x86.avx512.vpdpbusd.256", "avx512vnni", "avxvnni"},
-                                  {4, "llvm.x86.avx512.vpdpbusd.128", "avx512vnni", "avxvnni"}};
-    static const vendor pairs[] = {{16, "llvm.x86.avx512.pmaddw.d.512", "avx512bw", "avx512bw"},
-                                   {8, "llvm.x86.avx2.pmadd.wd", "avx2", "avx2"},
-                                   {4, "llvm.x86.sse2.pmadd.wd", "sse2", "sse2"}};
-    const char *call = vendor_call(g, dots, 3, e->dtype.lanes);
+    static const vendor dots[] = {
+#define LLVM_DOT4(lanes, call, feature, other) {lanes, call, feature, other},
+#include "codegen/intrinsics.def"
+    };
+    static const vendor pairs[] = {
+#define LLVM_PAIRS(lanes, call, feature) {lanes, call, feature, feature},
+#include "codegen/intrinsics.def"
+    };
+    const char *call = vendor_call(g, dots, sizeof dots / sizeof *dots, e->dtype.lanes);
     if (call)
         return tn_l_intrinsic(g, call, 0, NULL, 3, a);
-    call = vendor_call(g, pairs, 3, e->dtype.lanes);
+    call = vendor_call(g, pairs, sizeof pairs / sizeof *pairs, e->dtype.lanes);
     if (call)
         return dot_by_pairs(g, call, e->dtype.lanes, a);
     LLVMValueRef sum = a[0], byte = constant(g, e->dtype, 255, 0), top = constant(g, e->dtype, 24, 0);

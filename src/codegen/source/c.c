@@ -101,14 +101,10 @@ static const char arithmetic[] =
  * is no call. */
 static void target(const tn_unit *u, tn_buf *out)
 {
-    static const char *const known[] = {"sse3",     "ssse3",    "sse4.1",   "sse4.2",    "avx",
-                                        "avx2",     "fma",      "f16c",     "avx512f",   "avx512cd",
-                                        "avx512bw", "avx512dq", "avx512vl", "avx512vnni"};
     tn_buf list = {0};
     for (uint32_t i = 0; i < u->n_feature; i++)
-        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-            if (strcmp(u->feature[i], known[k]) == 0)
-                tn_buf_printf(&list, "%s%s", list.n ? "," : "", known[k]);
+        if (tn_feature_is_told(u->feature[i]))
+            tn_buf_printf(&list, "%s%s", list.n ? "," : "", u->feature[i]);
     if (list.n)
         tn_buf_printf(out,
                       "#if defined(__clang__)\n#pragma clang attribute push(__attribute__((target(\"%s\"))), "

@@ -66,10 +66,7 @@ static uint32_t bytes_of(tn_dtype t)
 
 static uint32_t register_bytes(const tn_unit *u)
 {
-    uint32_t n = 16;
-    for (uint32_t i = 0; i < u->n_feature; i++)
-        n = strcmp(u->feature[i], "avx512f") == 0 ? 64 : strcmp(u->feature[i], "avx") == 0 && n < 32 ? 32 : n;
-    return n;
+    return tn_features_vector_bytes(u->n_feature, u->feature);
 }
 
 /* How a helper is declared. One that the compiler breaks into scalars, lane by lane, is a function of its own: inlined
@@ -174,18 +171,9 @@ static const struct {
     uint16_t lanes;
     const char *macro, *call;
 } vendor[] = {
-    {false, 32, 4, "__FMA__", "__builtin_ia32_vfmaddps(a, b, c)"},
-    {false, 32, 8, "__FMA__", "__builtin_ia32_vfmaddps256(a, b, c)"},
-    {false, 32, 16, "__AVX512F__", "__builtin_ia32_vfmaddps512_mask(a, b, c, 0xffff, 4)"},
-    {false, 64, 2, "__FMA__", "__builtin_ia32_vfmaddpd(a, b, c)"},
-    {false, 64, 4, "__FMA__", "__builtin_ia32_vfmaddpd256(a, b, c)"},
-    {false, 64, 8, "__AVX512F__", "__builtin_ia32_vfmaddpd512_mask(a, b, c, 0xff, 4)"},
-    {true, 32, 4, "__SSE2__", "__builtin_ia32_sqrtps(a)"},
-    {true, 32, 8, "__AVX__", "__builtin_ia32_sqrtps256(a)"},
-    {true, 32, 16, "__AVX512F__", "__builtin_ia32_sqrtps512_mask(a, a, 0xffff, 4)"},
-    {true, 64, 2, "__SSE2__", "__builtin_ia32_sqrtpd(a)"},
-    {true, 64, 4, "__AVX__", "__builtin_ia32_sqrtpd256(a)"},
-    {true, 64, 8, "__AVX512F__", "__builtin_ia32_sqrtpd512_mask(a, a, 0xff, 4)"},
+#define C_FMA(bits, lanes, macro, call) {false, bits, lanes, macro, call},
+#define C_SQRT(bits, lanes, macro, call) {true, bits, lanes, macro, call},
+#include "codegen/intrinsics.def"
 };
 
 static void vendor_forms(const tn_cgen *g, bool root, tn_dtype t, tn_buf *out)
@@ -318,42 +306,45 @@ static bool is_half_cast(tn_dtype from, tn_dtype to)
     return tn_dtype_is_float(from) && tn_dtype_is_float(to) && from.bits + to.bits == 48;
 }
 
-/* float16 to float32 or back, by the machine's instruction, in functions of one lane that are written on first use. */
+/* float16 to float32 or back, by the machine's instruction, in functions of one lane. */
+static const char half_text[] =
+#define C_HALF(macro, from, to) \
+    "#if !defined(__clang__) && defined(" macro ")\n" \
+    "typedef short tn_half_bits __attribute__((vector_size(16)));\n" \
+    "TN_INLINE float tn_from_half(uint16_t u)\n{\n" \
+    "    return " from ";\n}\n" \
+    "TN_INLINE uint16_t tn_to_half(float a)\n{\n" \
+    "    return " to ";\n}\n"
+#include "codegen/intrinsics.def"
+    "#elif defined(__FLT16_MAX__)\n"
+    "TN_INLINE float tn_from_half(uint16_t u)\n{\n"
+    "    _Float16 h;\n    __builtin_memcpy(&h, &u, 2);\n    return (float)h;\n}\n"
+    "TN_INLINE uint16_t tn_to_half(float a)\n{\n"
+    "    _Float16 h = (_Float16)a;\n    uint16_t u;\n    __builtin_memcpy(&u, "
+    "&h, 2);\n    return u;\n}\n"
+    "#else /* by hand; to nearest even by an addition of floats at the right scale */\n"
+    "TN_INLINE float tn_from_half(uint16_t u)\n{\n"
+    "    uint32_t m = u & 0x7fff, f = m << 13;\n    float r;\n"
+    "    if (m >= 0x7c00)\n        f |= m > 0x7c00 ? 0x7fc00000 : 0x7f800000;\n"
+    "    __builtin_memcpy(&r, &f, 4);\n"
+    "    r = m >= 0x7c00 ? r : r * 0x1p112f;\n"
+    "    return u >> 15 ? -r : r;\n}\n"
+    "TN_INLINE uint16_t tn_to_half(float a)\n{\n"
+    "    uint32_t f, s;\n    __builtin_memcpy(&f, &a, 4);\n"
+    "    s = f >> 16 & 0x8000;\n    f &= 0x7fffffff;\n"
+    "    if (f > 0x7f800000)\n        return (uint16_t)(s | 0x7e00 | (f >> 13 & 0x3ff));\n"
+    "    if (f >= 0x477ff000)\n        return (uint16_t)(s | 0x7c00);\n"
+    "    if (f < 0x38800000) { /* subnormal: units of 2^-24 lie at the end of 0.5's fraction */\n"
+    "        float x;\n        __builtin_memcpy(&x, &f, 4);\n        x += 0.5f;\n"
+    "        __builtin_memcpy(&f, &x, 4);\n        return (uint16_t)(s | (f - 0x3f000000));\n"
+    "    }\n    f += 0xfff + (f >> 13 & 1);\n"
+    "    return (uint16_t)(s | (f - 0x38000000) >> 13);\n}\n"
+    "#endif\n";
+
 static void half_helpers(tn_cgen *g)
 {
     if (tn_c_first_use(g, "tn_half"))
-        tn_buf_str(
-            &g->helpers,
-            "#if !defined(__clang__) && defined(__F16C__)\n"
-            "typedef short tn_half_bits __attribute__((vector_size(16)));\n"
-            "TN_INLINE float tn_from_half(uint16_t u)\n{\n"
-            "    return __builtin_ia32_vcvtph2ps((tn_half_bits){(short)u})[0];\n}\n"
-            "TN_INLINE uint16_t tn_to_half(float a)\n{\n"
-            "    return (uint16_t)__builtin_ia32_vcvtps2ph((tn_sse_s){a}, 0)[0];\n}\n"
-            "#elif defined(__FLT16_MAX__)\n"
-            "TN_INLINE float tn_from_half(uint16_t u)\n{\n"
-            "    _Float16 h;\n    __builtin_memcpy(&h, &u, 2);\n    return (float)h;\n}\n"
-            "TN_INLINE uint16_t tn_to_half(float a)\n{\n"
-            "    _Float16 h = (_Float16)a;\n    uint16_t u;\n    __builtin_memcpy(&u, "
-            "&h, 2);\n    return u;\n}\n"
-            "#else /* by hand; to nearest even by an addition of floats at the right scale */\n"
-            "TN_INLINE float tn_from_half(uint16_t u)\n{\n"
-            "    uint32_t m = u & 0x7fff, f = m << 13;\n    float r;\n"
-            "    if (m >= 0x7c00)\n        f |= m > 0x7c00 ? 0x7fc00000 : 0x7f800000;\n"
-            "    __builtin_memcpy(&r, &f, 4);\n"
-            "    r = m >= 0x7c00 ? r : r * 0x1p112f;\n"
-            "    return u >> 15 ? -r : r;\n}\n"
-            "TN_INLINE uint16_t tn_to_half(float a)\n{\n"
-            "    uint32_t f, s;\n    __builtin_memcpy(&f, &a, 4);\n"
-            "    s = f >> 16 & 0x8000;\n    f &= 0x7fffffff;\n"
-            "    if (f > 0x7f800000)\n        return (uint16_t)(s | 0x7e00 | (f >> 13 & 0x3ff));\n"
-            "    if (f >= 0x477ff000)\n        return (uint16_t)(s | 0x7c00);\n"
-            "    if (f < 0x38800000) { /* subnormal: units of 2^-24 lie at the end of 0.5's fraction */\n"
-            "        float x;\n        __builtin_memcpy(&x, &f, 4);\n        x += 0.5f;\n"
-            "        __builtin_memcpy(&f, &x, 4);\n        return (uint16_t)(s | (f - 0x3f000000));\n"
-            "    }\n    f += 0xfff + (f >> 13 & 1);\n"
-            "    return (uint16_t)(s | (f - 0x38000000) >> 13);\n}\n"
-            "#endif\n");
+        tn_buf_str(&g->helpers, half_text);
 }
 
 static void half_body(tn_cgen *g, tn_dtype from, const char *type, tn_buf *o)
