@@ -121,10 +121,14 @@ if(TARGET tenon AND TENON_LIT AND TENON_FILECHECK AND PYTHON3)
     set_tests_properties(golden PROPERTIES TIMEOUT 900 ENVIRONMENT "${test_env}")
 endif()
 
-# The command line
+# The command line: an entry per file of cases.
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3)
-    add_test(NAME cli COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cli/run.sh ${CMAKE_BINARY_DIR}/bin)
-    set_tests_properties(cli PROPERTIES TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
+    file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cli/cases/*.sh)
+    foreach(case IN LISTS cases)
+        get_filename_component(name ${case} NAME_WE)
+        add_test(NAME cli.${name} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cli/run.sh ${CMAKE_BINARY_DIR}/bin ${name})
+        set_tests_properties(cli.${name} PROPERTIES LABELS cli TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
+    endforeach()
     if(CMAKE_BUILD_TYPE STREQUAL Release)
         add_test(NAME cli.large COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/cli/large.py ${CMAKE_BINARY_DIR}/bin)
         set_tests_properties(cli.large PROPERTIES LABELS slow TIMEOUT 600 RUN_SERIAL ON SKIP_RETURN_CODE 77
@@ -261,8 +265,9 @@ foreach(label IN ITEMS unit.onnx_node e2e.nodes)
 endforeach()
 
 # The longest begin first, so that no core waits for one at the end.
-foreach(label IN ITEMS cli e2e.texts e2e.failures e2e.nodes unit.codegen_equal unit.codegen_link e2e.super_resolution.flat
-        e2e.memory.shared golden)
+foreach(label IN ITEMS unit.codegen_equal unit.codegen_link unit.tir_run e2e.failures e2e.functions e2e.memory.shared
+        e2e.nodes e2e.onnx e2e.super_resolution.flat e2e.texts golden python tutorial conformance.slice fuzz.graphs
+        cli.bundle cli.compare cli.compile_threads cli.shapes cli.targets cli.threads)
     if(TEST ${label})
         set_tests_properties(${label} PROPERTIES COST 100)
     endif()

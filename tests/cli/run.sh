@@ -1,14 +1,23 @@
 #!/bin/sh
 # Tests of the command line: each case runs the command, and looks at its exit code and what it says.
 #
-#   tests/cli/run.sh FOLDER_OF_TENON [case...]     cases are the files of tests/cli/cases, all by default
+#   tests/cli/run.sh FOLDER_OF_TENON [name...]     names of files in tests/cli/cases, without .sh; all by default
 #
 # A case is `expect CODE TEXT word...`: `tenon word...` ends with CODE and prints TEXT (a fixed string; "" for any) on
-# standard output or error. `must WHAT command...` wants a shell command to succeed. Work is done in a temporary folder.
+# standard output or error. `must WHAT command...` wants a shell command to succeed. Each file works in a temporary folder
+# of its own and needs nothing that another leaves; ctest runs it as cli.<name>.
 set -u
 bin=$(cd "$1" && pwd) || exit 1
 shift
 here=$(cd "$(dirname "$0")" && pwd)
+if [ $# -ne 1 ]; then
+    failed=0
+    [ $# -gt 0 ] || set -- $(cd "$here/cases" && ls | sed 's/[.]sh$//')
+    for name in "$@"; do
+        sh "$here/run.sh" "$bin" "$name" || failed=1
+    done
+    exit $failed
+fi
 models=$here/models npz=$here/npz
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -67,10 +76,7 @@ refused() {
     expect 4 "tenon: error: ${name%%=*} is not supported yet" "$command" "$operand" "$@"
 }
 
-[ $# -gt 0 ] || set -- "$here"/cases/*.sh
-for file in "$@"; do
-    . "$file"
-done
+. "$here/cases/$1.sh"
 must "no temporary is left" test -z "$(ls "$TMPDIR")"
-echo "cli: $n_case checks, $n_failed failed"
+echo "cli.$1: $n_case checks, $n_failed failed"
 [ $n_failed = 0 ]

@@ -557,7 +557,8 @@ static void begin(session *s, int n, const function f[], const type *t)
     memset(s, 0, sizeof *s);
     s->n = n;
     s->f = f;
-    for (int k = 0; k < N_TARGETS; k++) {
+    /* a sanitizer sees the same of the compiler in fewer registers of other types */
+    for (int k = RUN_FEWER && t->bits != 32 ? AVX2 : AVX512; k < N_TARGETS; k++) {
         s->has[k] = open_kernel(&s->kernel[k], n, f, t, targets[k]);
         if (!s->has[k])
             print_message("not run: %s, which this machine is not\n", targets[k]);
@@ -737,7 +738,7 @@ static void samples_of_float32(void **state)
     int n = unary_count();
     bool good = check_float32(n, functions, RUN_FEWER ? 2 : 32);
     for (int i = n; i < N_FUNCTIONS; i++)
-        good = check_float32(1, &functions[i], 8) && good;
+        good = check_float32(1, &functions[i], RUN_FEWER ? 2 : 8) && good;
     assert_true(good);
 }
 

@@ -1,4 +1,5 @@
 # Output files are there whole or not at all; interrupts and full disks leave nothing behind.
+must "a package" tenon compile "$models/fixed.relay" -o fixed.tar
 mkdir full
 expect 4 "No such file or directory" compile "$models/fixed.relay" -o absent/m.tar
 expect 4 "No such file or directory" run fixed.tar -o absent/out.npz

@@ -22,6 +22,8 @@ for stage in relay tir tir-scheduled flat; do
 done
 expect 0 "output_0: float32[1, 4]" interpret "$models/fixed.relay"
 expect 0 "" interpret "$models/fixed.relay" -o same.npz
-must "inputs are made up as run does" cmp same.npz r1.npz
+must "a package" tenon compile "$models/fixed.relay" -o fixed.tar
+expect 0 "" run fixed.tar -o run.npz
+must "inputs are made up as run does" cmp same.npz run.npz
 expect 4 "the model has no input \"data\"" interpret "$models/fixed.relay" -i "$npz/unknown.npz"
 expect 2 "--stage: unknown value \"ll\"; choose from relay, tir, tir-scheduled, flat" interpret "$models/fixed.relay" --stage ll
