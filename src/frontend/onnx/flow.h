@@ -1,6 +1,6 @@
 #ifndef TN_FRONTEND_ONNX_FLOW_H
 #define TN_FRONTEND_ONNX_FLOW_H
-/* What Loop and Scan share: a loop node and the body in it. */
+/* What If, Loop and Scan share: the loop node and the body in it. */
 #include "frontend/onnx/onnx.h"
 #include "op/control/control.h"
 
@@ -26,7 +26,10 @@ bool onnx_is_inside(imp_node *c, const onnx_loop *b,
                     const tn_expr *e); /* does the body find out what e is? */
 tn_node *onnx_loop_node(imp_node *c, const onnx_loop *b, const tn_loop_attr *attr);
 
-bool onnx_is_long(const onnx_graph *g, int64_t n); /* are n iterations too many to write them all down? */
+/* What was reported, taken back, and kept while something else was tried. */
+void onnx_report_again(tn_ctx *ctx, const tn_diag *kept, size_t n);
+tn_value onnx_bool_scalar(imp_node *c, tn_value v); /* a condition: one bool, of any rank */
+bool onnx_is_long(const onnx_graph *g, int64_t n);  /* are n iterations too many to write them all down? */
 void onnx_refuse_loop(imp_node *c, const char *why);
 /* What n iterations gave, one after the other (or the last first) along a new axis. */
 tn_value onnx_stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, int axis, bool backward);

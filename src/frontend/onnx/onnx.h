@@ -42,7 +42,7 @@ static inline onnx_import *onnx_of(const imp_node *c) { return (onnx_import *)c-
 
 /* Tables by family, ended by a row without a name. */
 extern const imp_row onnx_rows_resize[], onnx_rows_norm[], onnx_rows_activation[], onnx_rows_flow[],
-    onnx_rows_scan[], onnx_rows_dynamic[], onnx_rows_cast[], onnx_rows_image[], onnx_rows_loss[];
+    onnx_rows_if[], onnx_rows_scan[], onnx_rows_dynamic[], onnx_rows_cast[], onnx_rows_image[], onnx_rows_loss[];
 extern const imp_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_rows_matrix[],
     onnx_rows_reduce[], onnx_rows_move[], onnx_rows_shape[], onnx_rows_quant[], onnx_rows_microsoft[],
     onnx_rows_fused[];

@@ -21,6 +21,7 @@ static const imp_table tables[] = {
     {NULL, onnx_rows_image},
     {NULL, onnx_rows_loss},
     {NULL, onnx_rows_flow},
+    {NULL, onnx_rows_if},
     {NULL, onnx_rows_scan},
     {NULL, onnx_rows_dynamic},
     {NULL, onnx_rows_recurrent},

@@ -1,6 +1,5 @@
-/* Control flow: If, Loop. A condition that is known is its branch. Else both branches are converted; one that
- * cannot be, for the shapes given, becomes a failure at run time, with a warning now. Loops of a known number of
- * iterations are unrolled. */
+/* Loop. Loops of a known number of iterations are unrolled. In others carried values have types that hold in every
+ * iteration. */
 #include "frontend/onnx/flow.h"
 
 #include "op/control/control.h"
@@ -8,294 +7,6 @@
 
 #include <math.h>
 #include <string.h>
-
-/* What was reported, taken back, and kept while something else was tried. */
-static void report_again(tn_ctx *ctx, const tn_diag *kept, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        (void)tn_report(ctx, kept[i].severity, kept[i].id, &kept[i].loc, "%s", kept[i].message);
-}
-
-/* ---- If ---- */
-
-typedef struct branch {
-    const onnx_graph *g;
-    const onnx_rest *rest; /* what follows in the graphs around, converted with it; or NULL */
-    tn_region *r;
-    size_t n_out;
-    tn_value *out;
-    bool ok;
-    const char *why; /* not ok: node and message of its first error */
-} branch;
-
-/* Defines values of the results of c's graph, of which c may compute some. */
-static void define_results(imp_node *c, const onnx_rest *rest, const tn_value value[])
-{
-    for (size_t k = 0; k < rest->n_result; k++) {
-        bool own = false;
-        for (size_t i = 0; i < c->n_out; i++)
-            if (imp_same(c->out_name[i], rest->result[k])) {
-                imp_out(c, (uint32_t)i, value[k]);
-                own = true;
-            }
-        if (!own)
-            (void)imp_define(c->im, rest->result[k], (imp_value){.v = value[k]}, c->loc);
-    }
-}
-
-/* Results of a graph where the node stands. */
-static void inline_branch(imp_node *c, const onnx_graph *g)
-{
-    onnx_rest *rest = onnx_of(c)->rest;
-    tn_value *out = TN_NEW_N(c->arena, tn_value, g->output.n);
-    bool taken;
-    if (!onnx_body_in_place(c, g, out, &taken))
-        c->bad = true;
-    if (taken && rest->value && !c->bad)
-        define_results(c, rest, rest->value);
-    for (size_t i = 0; i < c->n_out && !c->bad && !taken; i++)
-        imp_out(c, (uint32_t)i, out[i]);
-}
-
-static const onnx_rest *last_rest(const onnx_rest *rest)
-{
-    while (rest->around)
-        rest = rest->around;
-    return rest;
-}
-
-static void convert_branch(imp_node *c, branch *b)
-{
-    tn_ctx *ctx = c->g->ctx;
-    size_t from = ctx->n_diag, regions = c->im->region.n;
-    b->r = imp_region_new(c);
-    b->n_out = b->rest ? last_rest(b->rest)->n_result : b->g->output.n;
-    b->out = TN_NEW_N(c->arena, tn_value, b->n_out);
-    b->ok = b->rest ? onnx_body_and_rest(c, b->g, b->rest, b->r, b->out)
-                    : onnx_body(c, b->g, b->r, 0, NULL, b->out);
-    b->why = "";
-    for (size_t i = from; i < ctx->n_diag && !b->ok; i++)
-        if (ctx->diag[i].severity == TN_ERROR) {
-            const tn_diag *d = &ctx->diag[i];
-            b->why =
-                tn_arena_printf(c->arena, "node %s: %s", d->loc.node ? d->loc.node : "(unnamed)", d->message);
-            break;
-        }
-    if (b->ok)
-        tn_region_set_results(c->g, b->r, (int)b->n_out, b->out);
-    else
-        imp_discard_regions(c, regions); /* its own, and those of loops and branches in it */
-}
-
-/* The branch cannot be computed for these shapes: taking it ends the run. */
-static void make_fail(imp_node *c, branch *b, const char *which)
-{
-    tn_fail_attr a = {tn_arena_printf(
-        c->arena, "the %s branch cannot run for the shapes it was compiled for: %s", which, b->why)};
-    (void)tn_report(
-        c->g->ctx, TN_WARNING, "onnx-W002", c->loc,
-        "its %s branch cannot be computed for the given shapes; a run that takes it will fail: %s", which,
-        b->why);
-    tn_node *n = tn_make_call(c->g, b->r, NULL, &tn_op_fail, 0, NULL, &a, c->loc);
-    TN_ASSERT(n);
-    tn_region_set_results(c->g, b->r, 1, &(tn_value){n, 0});
-}
-
-/* Where only shapes are missing: which inputs lack them. The driver looks for some that work. */
-static void suggest_shapes(imp_node *c, const char *trouble)
-{
-    const tn_region *r = tn_graph_function(c->g, "main")->body;
-    tn_buf b = {0};
-    c->g->wants_shapes = true;
-    for (uint32_t i = 0; i < r->n_param; i++) {
-        const tn_type *t = r->param[i]->type[0];
-        if (tn_type_is_handle(t) || tn_type_dims_const(t, NULL))
-            continue;
-        tn_buf_printf(&b, "%s%s:[", b.n ? " " : "", r->param[i]->name);
-        for (int d = 0; d < t->n; d++) {
-            tn_buf_str(&b, d ? "," : "");
-            tn_expr_print(t->dim[d], NULL, &b);
-        }
-        tn_buf_char(&b, ']');
-    }
-    if (b.n)
-        (void)tn_error(c->g->ctx, "onnx-E026", c->loc,
-                       "%s; its condition is known only at run time. Give these inputs fixed shapes "
-                       "(--input-shapes): %s",
-                       trouble, tn_buf_cstr(&b));
-    else
-        (void)tn_error(c->g->ctx, "onnx-E026", c->loc, "%s; its condition is known only at run time",
-                       trouble);
-    tn_buf_deinit(&b);
-    c->bad = true;
-}
-
-/* Results that are no tensors become values of the run, of one kind in both branches. */
-static void make_alike(imp_node *c, branch b[2])
-{
-    tn_region *outer = c->im->r;
-    for (int i = 0; i < 2 && !c->bad; i++) {
-        const branch *other = b[!i].ok ? &b[!i] : &b[i];
-        if (!b[i].ok)
-            continue;
-        c->im->r = b[i].r;
-        for (size_t k = 0; k < b[i].n_out; k++)
-            b[i].out[k] = onnx_like(c, b[i].out[k], k < other->n_out ? other->out[k] : b[i].out[k]);
-        if (!c->bad)
-            tn_region_set_results(c->g, b[i].r, (int)b[i].n_out, b[i].out);
-    }
-    c->im->r = outer;
-}
-
-static tn_node *if_node(imp_node *c, tn_value condition, branch b[2])
-{
-    int n = (int)b[!b[0].ok].n_out;
-    make_alike(c, b);
-    if (c->bad)
-        return NULL;
-    tn_if_attr attr = {{0}};
-    size_t had = c->g->ctx->n_error;
-    tn_node *node = tn_node_new(c->g, c->im->r, NULL, &tn_op_if, 1, &condition, n, &attr, c->loc);
-    tn_node_hold(c->g, node, 2, (tn_region *[]){b[0].r, b[1].r});
-    if (tn_infer_node(c->g, node) == TN_OK)
-        return node;
-    TN_ASSERT(c->g->ctx->n_error > 0);
-    if (c->g->ctx->n_error > had)
-        suggest_shapes(c, "its branches differ");
-    tn_node_remove(c->g, node);
-    c->bad = true;
-    return NULL;
-}
-
-static tn_value bool_scalar(imp_node *c, tn_value v)
-{
-    const tn_expr *count = v.def ? tn_type_count(c->pool, imp_type(v)) : NULL;
-    if (count && !tn_is_value(count, 1))
-        imp_fail(c, "onnx-E009", "the condition is %s, but must be one bool", imp_type_text(c, imp_type(v)));
-    v = imp_cast(c, v, TN_BOOL1);
-    return imp_rank(v) ? imp_reshape(c, v, 0, NULL) : v;
-}
-
-/* Converts both branches, with errors of one kept until the other one is tried: a branch that cannot be computed ends
- * the run. false: neither can be. */
-static bool convert_branches(imp_node *c, branch b[2])
-{
-    tn_ctx *ctx = c->g->ctx;
-    size_t before = ctx->n_diag, had = ctx->n_error;
-    convert_branch(c, &b[0]);
-    size_t between = ctx->n_diag;
-    if (ctx->n_error > had) {
-        tn_diag *kept = tn_arena_copy(c->arena, ctx->diag + before, (between - before) * sizeof *kept, 8);
-        tn_diag_rewind(ctx, before);
-        convert_branch(c, &b[1]);
-        if (!b[1].ok)
-            report_again(ctx, kept, between - before);
-    } else {
-        convert_branch(c, &b[1]);
-    }
-    if ((!b[0].ok && !*b[0].why) || (!b[1].ok && !*b[1].why)) { /* an operand has failed before */
-        c->bad = true;
-        return false;
-    }
-    if (!b[0].ok && !b[1].ok) {
-        suggest_shapes(c, "neither branch can be computed");
-        return false;
-    }
-    if (!b[1].ok)
-        tn_diag_rewind(ctx, between);
-    return true;
-}
-
-/* Results of different ranks or dtypes have no type. */
-static bool untyped(const branch b[2])
-{
-    bool differ = false;
-    for (size_t i = 0; i < b[0].n_out && b[0].ok && b[1].ok && b[0].n_out == b[1].n_out; i++) {
-        const tn_type *x = tn_value_type(b[0].out[i]), *y = tn_value_type(b[1].out[i]);
-        differ |= x->kind == TN_T_TENSOR && y->kind == TN_T_TENSOR &&
-                  (x->n != y->n || !tn_dtype_eq(x->dtype, y->dtype));
-    }
-    return differ;
-}
-
-/* The results of what follows, in the last of these graphs, are known; nothing is left of them. */
-static void take_rest(imp_node *c, onnx_rest *have, const onnx_rest *rest, tn_value value[])
-{
-    for (; rest->around; rest = rest->around, have = have->around) {
-        have->at = have->nodes->n;
-        have->taken = true;
-    }
-    have->at = have->nodes->n;
-    have->n_result = rest->n_result;
-    have->result = rest->result;
-    if (have == onnx_of(c)->rest)
-        define_results(c, rest, value);
-    else
-        have->value = value;
-}
-
-/* Where the branches' results have no common type, each branch goes on to the end of the graph, with its own: the
- * results of the `if` are those of the graph. If these have none either, and the graph is part of another, on to the
- * end of that. */
-static void split(imp_node *c, tn_value condition, branch b[2])
-{
-    onnx_rest *have = onnx_of(c)->rest, *rest = NULL;
-    size_t regions = c->im->region.n, diagnostics = c->g->ctx->n_diag;
-    int more = 0;
-    for (const onnx_rest *last = have;; last = last->around, more++) {
-        rest = onnx_copy_rest(c, have, more);
-        for (int i = 0; i < 2; i++)
-            b[i] = (branch){.g = b[i].g, .rest = rest};
-        if (!convert_branches(c, b))
-            break;
-        if (!untyped(b) || !last->around)
-            break;
-        imp_discard_regions(c, regions);
-        tn_diag_rewind(c->g->ctx, diagnostics);
-    }
-    for (int i = 0; i < 2 && !c->bad; i++)
-        if (!b[i].ok)
-            make_fail(c, &b[i], i ? "else" : "then");
-    tn_node *n = c->bad ? NULL : if_node(c, condition, b);
-    tn_value *value = TN_NEW_N(&c->im->scratch, tn_value, n ? n->nout : 0);
-    for (uint32_t k = 0; n && k < n->nout; k++)
-        value[k] = onnx_opened(c, (tn_value){n, k});
-    if (n)
-        take_rest(c, have, rest, value);
-}
-
-static void if_(imp_node *c)
-{
-    tn_value condition = bool_scalar(c, imp_in(c, 0));
-    branch b[2] = {{.g = onnx_attr_graph(c, "then_branch")}, {.g = onnx_attr_graph(c, "else_branch")}};
-    double known;
-    if (c->bad)
-        return;
-    if (b[0].g->output.n < c->n_out || b[1].g->output.n < c->n_out)
-        imp_fail(c, "onnx-E017", "%zu results are used, but a branch gives fewer; the model is damaged",
-                 c->n_out);
-    if (c->bad)
-        return;
-    if (imp_scalar(c, condition, &known)) {
-        inline_branch(c, b[known != 0 ? 0 : 1].g);
-        return;
-    }
-    size_t regions = c->im->region.n, diagnostics = c->g->ctx->n_diag;
-    if (!convert_branches(c, b))
-        return;
-    if (untyped(b)) {
-        imp_discard_regions(c, regions);
-        tn_diag_rewind(c->g->ctx, diagnostics);
-        split(c, condition, b);
-        return;
-    }
-    for (int i = 0; i < 2; i++)
-        if (!b[i].ok)
-            make_fail(c, &b[i], i ? "else" : "then");
-    tn_node *n = if_node(c, condition, b);
-    for (uint32_t i = 0; n && i < n->nout && i < c->n_out; i++)
-        imp_out(c, i, onnx_opened(c, (tn_value){n, i}));
-}
 
 /* ---- loops: each iteration anew, with what is known of it ---- */
 
@@ -363,7 +74,7 @@ static onnx_loop begin_loop(imp_node *c, const onnx_graph *g, uint32_t n_carried
         imp_has(c, 0) ? imp_cast(c, imp_in(c, 0), TN_I64) : imp_const_ints(c, TN_I64, 0, 1, &most);
     trip = imp_rank(trip) ? imp_reshape(c, trip, 0, NULL) : trip;
     trip = imp_call2(c, &tn_op_maximum, NULL, trip, imp_const_ints(c, TN_I64, 0, 1, &zero));
-    tn_value go = imp_has(c, 1) ? bool_scalar(c, imp_in(c, 1)) : imp_const(c, TN_BOOL1, 1);
+    tn_value go = imp_has(c, 1) ? onnx_bool_scalar(c, imp_in(c, 1)) : imp_const(c, TN_BOOL1, 1);
     for (uint32_t k = 0; k < n_carried; k++)
         carried[k] = imp_in(c, k + 2);
     return onnx_begin_loop(c, g, trip, go, n_carried, carried);
@@ -394,7 +105,7 @@ static void convert_body(imp_node *c, onnx_loop *b)
         b->out[k] = onnx_like(c, b->out[k], b->inner[k + 1]);
     onnx_need_tensors(c, "collected result", c->bad ? 0 : b->n_out - b->n_carried - 1,
                       b->out + b->n_carried + 1);
-    b->out[0] = c->bad ? b->out[0] : bool_scalar(c, b->out[0]);
+    b->out[0] = c->bad ? b->out[0] : onnx_bool_scalar(c, b->out[0]);
     c->im->r = outer;
 }
 
@@ -476,7 +187,7 @@ void onnx_settle_loop(imp_node *c, onnx_loop *b)
         tn_diag_rewind(ctx, before);
         imp_discard_regions(c, regions);
     }
-    report_again(ctx, kept, n_kept);
+    onnx_report_again(ctx, kept, n_kept);
 }
 
 typedef struct {
@@ -639,7 +350,6 @@ static void loop(imp_node *c)
 
 // clang-format off
 const imp_row onnx_rows_flow[] = {
-    {"If",   1,  0,  1, -1, if_,   NULL},
     {"Loop", 1,  0, -1, -1, loop,  NULL},
     {0},
 };
