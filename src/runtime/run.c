@@ -303,7 +303,7 @@ static tnr_status copy(tnr_frame *f, uint32_t at, tnr_error *err)
     const tn_program_function *p = f->code->function;
     const uint32_t *op = p->operand + p->inst[at].operand;
     if (f->bytes[op[0]] != f->bytes[op[1]])
-        return tnr_fail(err, TNR_E_CHECK, at,
+        return tnr_fail(err, TNR_E_SHAPE, at,
                         "%.400s: a tensor of %" PRIu64 " bytes would become one of %" PRIu64,
                         p->inst[at].node, f->bytes[op[0]], f->bytes[op[1]]);
     if (f->bytes[op[1]] > 0) /* slots may share storage */
