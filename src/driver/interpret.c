@@ -230,7 +230,8 @@ static tn_status check_border(tn_build *b)
     for (uint32_t i = 0; i < r->n_param + r->n_result; i++) {
         const tn_use *u = i < r->n_param ? NULL : &r->result[i - r->n_param];
         const tn_type *t = u ? u->def->type[u->out] : r->param[i]->type[0];
-        if (tn_type_is_handle(t) && (!u || t->kind >= TN_T_ANY || t->kind == TN_T_TENSOR))
+        bool tensor = u && t->kind == TN_T_ANY && !tn_dtype_is_string(t->dtype);
+        if (tn_type_is_handle(t) && !tensor && (!u || t->kind >= TN_T_ANY || t->kind == TN_T_TENSOR))
             return tn_error(
                 b->ctx, "driver-E084", NULL,
                 "an input or output of the model is no tensor of numbers, which interpreters do not "

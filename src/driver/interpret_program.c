@@ -209,6 +209,27 @@ static tn_status bind_inputs(machine *m, int n_in, const tenon_tensor in[], cons
     return TN_OK;
 }
 
+/* An output whose rank only the run knows is a value, which holds the tensor. */
+static bool take_output(tnr_instance *x, uint32_t i, DLTensor *out, uint64_t *out_bytes, tnr_error *err)
+{
+    tnr_tensor_info info;
+    tnr_value *value;
+    tnr_value_info held;
+    if (tnr_output_info(tnr_instance_module(x), i, &info, err))
+        return false;
+    if (info.dtype.code != kDLOpaqueHandle) {
+        if (tnr_get_output_at(x, i, out, err))
+            return false;
+    } else {
+        if (tnr_get_output_value(x, i, &value, err))
+            return false;
+        tnr_value_get(value, &held);
+        TN_ASSERT(held.kind == TNR_VALUE_TENSOR);
+        *out = held.tensor;
+    }
+    return !tnr_tensor_bytes(out->dtype, out->ndim, out->shape, out_bytes, err);
+}
+
 static bool run_instance(machine *m, tnr_instance *x, const tenon_tensor *const given[], tenon_tensor out[],
                          tnr_error *err)
 {
@@ -231,8 +252,7 @@ static bool run_instance(machine *m, tnr_instance *x, const tenon_tensor *const 
         tnr_tensor_info info;
         DLTensor t;
         uint64_t n;
-        if (tnr_output_info(of, i, &info, err) || tnr_get_output_at(x, i, &t, err) ||
-            tnr_tensor_bytes(t.dtype, t.ndim, t.shape, &n, err))
+        if (tnr_output_info(of, i, &info, err) || !take_output(x, i, &t, &n, err))
             return false;
         tn_tensor_give(&out[i], tn_arena_strndup(&m->b->arena, info.name, strlen(info.name)),
                        (tn_dtype){t.dtype.code, t.dtype.bits, 1}, t.ndim, t.shape,

@@ -233,12 +233,26 @@ static inline DLTensor dl_tensor(const tenon_tensor *t)
                       .shape = (int64_t *)(uintptr_t)t->shape};
 }
 
+/* An output whose rank only the run knows is a value, which holds the tensor. */
+static inline bool take_output(tnr_instance *instance, uint32_t i, DLTensor *out, tnr_error *err)
+{
+    tnr_value *value;
+    tnr_value_info info;
+    if (!tnr_get_output_at(instance, i, out, err))
+        return true;
+    if (tnr_get_output_value(instance, i, &value, err))
+        return false;
+    tnr_value_get(value, &info);
+    *out = info.tensor;
+    return info.kind == TNR_VALUE_TENSOR;
+}
+
 static inline bool take_outputs(tnr_instance *instance, uint32_t n, values *out, tnr_error *err)
 {
     for (uint32_t i = 0; i < n; i++) {
         DLTensor view;
         uint64_t bytes;
-        if (tnr_get_output_at(instance, i, &view, err) ||
+        if (!take_output(instance, i, &view, err) ||
             tnr_tensor_bytes(view.dtype, view.ndim, view.shape, &bytes, err))
             return false;
         tenon_tensor t = {

@@ -55,13 +55,11 @@ static bool is_tensor(const tn_type *t) { return t->kind == TN_T_TENSOR && !tn_t
 
 static tn_status check_agree(tn_graph *g, const tn_node *n, uint32_t k, const tn_type *a, const tn_type *b)
 {
-    bool tensors = a->kind == TN_T_TENSOR && b->kind == TN_T_TENSOR;
-    if (tensors ? a->n == b->n && tn_dtype_eq(a->dtype, b->dtype) : tn_type_join(g->pool, a, b) != NULL)
+    if (tn_type_join(g->pool, a, b))
         return TN_OK;
-    return tn_rule_fail(
-        g, n, "op-E019",
-        "result %u is %s if the condition holds, else %s; both must have the same type and rank", (unsigned)k,
-        tn_rule_type_text(g, a), tn_rule_type_text(g, b));
+    return tn_rule_fail(g, n, "op-E019",
+                        "result %u is %s if the condition holds, else %s; both must have the same type",
+                        (unsigned)k, tn_rule_type_text(g, a), tn_rule_type_text(g, b));
 }
 
 /* The extent of a result that is a or b. */
@@ -75,10 +73,10 @@ static const tn_expr *join_dim(tn_graph *g, const tn_expr *a, const tn_expr *b)
     return tn_fresh_symbol(g, "j", x < y ? x : y, x < y ? y : x);
 }
 
-/* A result one of whose branches yields a handle: any extent where they differ. */
+/* A result one of whose branches yields a handle, or whose rank differs: any extent where they differ. */
 static const tn_type *join_handles(tn_graph *g, const tn_type *a, const tn_type *b)
 {
-    if (a->kind != TN_T_TENSOR || b->kind != TN_T_TENSOR)
+    if (a->kind != TN_T_TENSOR || b->kind != TN_T_TENSOR || a->n != b->n)
         return tn_type_join(g->pool, a, b);
     const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, a->n);
     for (int d = 0; d < a->n; d++)
@@ -96,7 +94,7 @@ static tn_status join_types(tn_graph *g, tn_node *n, tn_dims had, const tn_expr 
     for (uint32_t k = 0; k < n->nout; k++) {
         const tn_type *x = result_type(a, k), *y = result_type(b, k);
         TN_TRY(check_agree(g, n, k, x, y));
-        if (!is_tensor(x) || !is_tensor(y)) {
+        if (!is_tensor(x) || !is_tensor(y) || x->n != y->n) {
             n->type[k] = join_handles(g, x, y);
             continue;
         }
