@@ -148,8 +148,6 @@ MODELS = {
     "loop": lambda path: loop(),
     "ranks": lambda path: ranks(),
     "newer": lambda path: model(graph([node("Relu", ["x"], ["y"])], [X], [Y]), opset=99),
-    "squeeze": lambda path: model(graph([node("Squeeze", ["x"], ["y"])], [value("x", FLOAT, ["n", 1])],
-                                        [value("y", FLOAT, ["n"])])),
     "unnamed": lambda path: model(graph([node("Add", ["x", "y"], ["z"])],
                                         [value(n, FLOAT, ["None", "unk__7"]) for n in "xy"],
                                         [value("z", FLOAT, ["None", "unk__7"])])),

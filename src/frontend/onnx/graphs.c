@@ -347,30 +347,45 @@ bool onnx_body_in_place(imp_node *c, const onnx_graph *g, tn_value out[], bool *
     return ok;
 }
 
-bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, const onnx_rest *rest, tn_region *r, tn_value out[])
+/* What is left of the graphs around c in region r, each with the results of the one before; out: those of the last. A
+ * node may have computed the results of some, or gone on with what is around (onnx_rest). own: c's results, NULL: they
+ * are not computed yet. */
+static bool rest_of(imp_node *c, const onnx_rest *rest, onnx_rest *left, const tn_value own[], tn_region *r,
+                    tn_value out[])
 {
     imp_model *im = c->im;
     tn_region *outer = im->r;
-    tn_value *own = TN_NEW_N(&im->scratch, tn_value, g->output.n);
     size_t had = im->g->ctx->n_error;
-    bool ok = onnx_body(c, g, r, 0, NULL, own);
-    for (; ok && rest; rest = rest->around) {
+    bool ok = true;
+    for (; ok && left; rest = rest->around, left = left->around) {
         imp_scope outside = imp_enter(im, false);
-        onnx_rest left = *rest;
-        tn_value *next = rest->around ? TN_NEW_N(&im->scratch, tn_value, rest->n_result) : out;
-        left.around = NULL;
+        tn_value *next = left->around ? TN_NEW_N(&im->scratch, tn_value, rest->n_result) : out;
         im->r = r;
-        for (size_t i = 0; i < c->n_out; i++)
+        for (size_t k = 0; left->value && k < left->n_result; k++)
+            (void)imp_define(im, left->result[k], (imp_value){.v = left->value[k]}, c->loc);
+        for (size_t i = 0; own && i < c->n_out && !left->value && !left->taken; i++)
             if (c->out_name[i].n)
                 (void)imp_define(im, c->out_name[i], (imp_value){.v = own[i]}, c->loc);
-        convert_rest(onnx_of(c), &left);
-        ok = body_results(im, rest->n_result, rest->result, c->loc, next) && im->g->ctx->n_error == had;
+        if (!left->value && !left->taken)
+            convert_rest(onnx_of(c), left);
+        ok = (left->taken || body_results(im, rest->n_result, rest->result, c->loc, next)) &&
+             im->g->ctx->n_error == had;
         im->r = outer;
         imp_leave(im, &outside);
         c = rest->in_place_of;
         own = next;
     }
     return ok;
+}
+
+bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, const onnx_rest *rest, tn_region *r, tn_value out[])
+{
+    tn_arena *scratch = &c->im->scratch;
+    onnx_rest *left = NULL, **to = &left;
+    for (const onnx_rest *from = rest; from; from = from->around, to = &(*to)->around)
+        *to = tn_arena_copy(scratch, from, sizeof *from, _Alignof(onnx_rest));
+    tn_value *own = g ? TN_NEW_N(scratch, tn_value, g->output.n) : NULL;
+    return (!g || body(c, g, r, 0, NULL, left, own)) && rest_of(c, rest, left, own, r, out);
 }
 
 /* ---- what is left ---- */

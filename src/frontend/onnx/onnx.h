@@ -28,6 +28,12 @@ typedef struct onnx_rest {
     bool taken;      /* by a node that goes on with what is left around */
 } onnx_rest;
 
+/* What is known where nodes are converted that the run reaches for some sizes alone. */
+typedef struct onnx_size {
+    const tn_expr *extent;
+    bool one; /* is it 1? */
+} onnx_size;
+
 typedef struct onnx_import {
     imp_model im; /* first: an imp_node's model is one */
     const onnx_model *model;
@@ -35,14 +41,16 @@ typedef struct onnx_import {
     onnx_frame *frame; /* the function being converted, or NULL */
     tn_map checked;    /* functions whose operators were looked up */
     uint64_t dense;    /* bytes that sparse tensors have become */
-    tn_map none;       /* nodes that stand for empty optional values (ops_sequence.c) */
+    tn_vec(onnx_size) sizes;
+    tn_map none; /* nodes that stand for empty optional values (ops_sequence.c) */
 } onnx_import;
 
 static inline onnx_import *onnx_of(const imp_node *c) { return (onnx_import *)c->im; }
 
 /* Tables by family, ended by a row without a name. */
 extern const imp_row onnx_rows_resize[], onnx_rows_norm[], onnx_rows_activation[], onnx_rows_flow[],
-    onnx_rows_if[], onnx_rows_scan[], onnx_rows_dynamic[], onnx_rows_cast[], onnx_rows_image[], onnx_rows_loss[];
+    onnx_rows_if[], onnx_rows_scan[], onnx_rows_dynamic[], onnx_rows_cast[], onnx_rows_image[],
+    onnx_rows_loss[];
 extern const imp_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_rows_matrix[],
     onnx_rows_reduce[], onnx_rows_move[], onnx_rows_shape[], onnx_rows_quant[], onnx_rows_microsoft[],
     onnx_rows_fused[];
@@ -63,7 +71,8 @@ bool onnx_body(imp_node *c, const onnx_graph *g, tn_region *r, uint32_t n_in, co
                tn_value out[]);
 /* The same where c stands, as a part of c's graph. *taken: a node of it has computed what is left of c's graph, too. */
 bool onnx_body_in_place(imp_node *c, const onnx_graph *g, tn_value out[], bool *taken);
-/* onnx_body, then what is left of the graphs around c, up to the last one in `rest`; out: the results of that graph. */
+/* onnx_body, if there is a graph, then what is left of the graphs around c, up to the last one in `rest`; out: the
+ * results of that graph. */
 bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, const onnx_rest *rest, tn_region *r,
                         tn_value out[]);
 /* What follows c in its graph and in `more` graphs around it. */
@@ -89,6 +98,7 @@ TN_WARN_UNUSED tn_status onnx_add_value_input(imp_model *im, const onnx_value_in
 bool onnx_is_none(const imp_node *c, tn_value v); /* an optional value that is known to be empty */
 /* A sequence, optional value, map or tensor of any rank that only the run knows. */
 bool onnx_is_value(tn_value v);
+bool onnx_is_forked(tn_value v); /* a tensor whose rank depends on sizes of the run (ops_if.c) */
 /* What is known while the model is read as a value of the run; v itself if it is one. */
 tn_value onnx_as_value(imp_node *c, tn_value v);
 tn_value onnx_as_optional(imp_node *c, tn_value v);

@@ -156,6 +156,13 @@ static bool join_carried(imp_node *c, onnx_loop *b)
             b->carried[k] = tn_value_type(b->in[k + 2]);
             same = false;
         }
+        if (onnx_is_forked(b->out[k + 1]) && b->carried[k]->kind == TN_T_TENSOR) {
+            imp_fail(c, "onnx-E029",
+                     "a carried value of its loop is %s and becomes %s: its number of dimensions depends on "
+                     "sizes that only the run knows",
+                     imp_type_text(c, b->carried[k]), imp_type_text(c, next));
+            return true;
+        }
         t = join(c, b->carried[k], next);
         same = same && t == b->carried[k];
         b->carried[k] = t;

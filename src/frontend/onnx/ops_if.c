@@ -1,12 +1,14 @@
 /* If: a condition that is known is its branch. Else both branches are converted; one that cannot be, for the shapes
  * given, becomes a failure at run time, with a warning now. Where the results of the branches have no common type, what
- * follows is converted once for each. */
+ * follows is converted once for each. So it is where the rank of a result depends on a size of the run. */
 #include "frontend/onnx/flow.h"
 
 #include "op/control/control.h"
 #include "op/tensor/tensor.h"
 
 #include <string.h>
+
+enum { MAX_FORKS = 6 }; /* one inside the other */
 
 void onnx_report_again(tn_ctx *ctx, const tn_diag *kept, size_t n)
 {
@@ -17,7 +19,8 @@ void onnx_report_again(tn_ctx *ctx, const tn_diag *kept, size_t n)
 /* ---- If ---- */
 
 typedef struct branch {
-    const onnx_graph *g;
+    const onnx_graph *g;   /* NULL: there is nothing but the rest */
+    onnx_size size;        /* what it knows of a size of the run; no extent: nothing */
     const onnx_rest *rest; /* what follows in the graphs around, converted with it; or NULL */
     tn_region *r;
     size_t n_out;
@@ -66,11 +69,15 @@ static void convert_branch(imp_node *c, branch *b)
 {
     tn_ctx *ctx = c->g->ctx;
     size_t from = ctx->n_diag, regions = c->im->region.n;
+    if (b->size.extent)
+        tn_vec_push(&onnx_of(c)->sizes, b->size);
     b->r = imp_region_new(c);
     b->n_out = b->rest ? last_rest(b->rest)->n_result : b->g->output.n;
     b->out = TN_NEW_N(c->arena, tn_value, b->n_out);
     b->ok = b->rest ? onnx_body_and_rest(c, b->g, b->rest, b->r, b->out)
                     : onnx_body(c, b->g, b->r, 0, NULL, b->out);
+    if (b->size.extent)
+        (void)tn_vec_pop(&onnx_of(c)->sizes);
     b->why = "";
     for (size_t i = from; i < ctx->n_diag && !b->ok; i++)
         if (ctx->diag[i].severity == TN_ERROR) {
@@ -204,7 +211,12 @@ static bool convert_branches(imp_node *c, branch b[2])
     return true;
 }
 
-/* Results of different ranks or dtypes have no type. */
+bool onnx_is_forked(tn_value v)
+{
+    return v.def && tn_value_type(v)->kind == TN_T_ANY && tn_op_is(v.def, &tn_op_if);
+}
+
+/* Results of different ranks or dtypes have no type that operators take. */
 static bool untyped(const branch b[2])
 {
     bool differ = false;
@@ -213,6 +225,9 @@ static bool untyped(const branch b[2])
         differ |= x->kind == TN_T_TENSOR && y->kind == TN_T_TENSOR &&
                   (x->n != y->n || !tn_dtype_eq(x->dtype, y->dtype));
     }
+    for (int i = 0; i < 2 && !differ; i++)
+        for (size_t k = 0; k < b[i].n_out && b[i].ok; k++)
+            differ |= onnx_is_forked(b[i].out[k]);
     return differ;
 }
 
@@ -234,7 +249,7 @@ static void take_rest(imp_node *c, onnx_rest *have, const onnx_rest *rest, tn_va
 
 /* Where the branches' results have no common type, each branch goes on to the end of the graph, with its own: the
  * results of the `if` are those of the graph. If these have none either, and the graph is part of another, on to the
- * end of that. */
+ * end of that. Branches without graphs begin with c itself. */
 static void split(imp_node *c, tn_value condition, branch b[2])
 {
     onnx_rest *have = onnx_of(c)->rest, *rest = NULL;
@@ -242,8 +257,9 @@ static void split(imp_node *c, tn_value condition, branch b[2])
     int more = 0;
     for (const onnx_rest *last = have;; last = last->around, more++) {
         rest = onnx_copy_rest(c, have, more);
+        rest->at -= !b[0].g;
         for (int i = 0; i < 2; i++)
-            b[i] = (branch){.g = b[i].g, .rest = rest};
+            b[i] = (branch){.g = b[i].g, .size = b[i].size, .rest = rest};
         if (!convert_branches(c, b))
             break;
         if (!untyped(b) || !last->around)
@@ -260,6 +276,32 @@ static void split(imp_node *c, tn_value condition, branch b[2])
         value[k] = onnx_opened(c, (tn_value){n, k});
     if (n)
         take_rest(c, have, rest, value);
+}
+
+void onnx_fork(imp_node *c, tn_value x, int d)
+{
+    onnx_import *o = onnx_of(c);
+    const tn_expr *extent = imp_type(x)->dim[d];
+    tn_value is_one = imp_with(c, &tn_op_equal, imp_extent_of(c, x, d), 1);
+    branch b[2] = {{.size = {extent, true}}, {.size = {extent, false}}};
+    if (o->sizes.n >= MAX_FORKS)
+        imp_fail(
+            c, "onnx-E112",
+            "the ranks of results depend on more than %d extents that only the run knows; give the axes, "
+            "or fixed shapes",
+            MAX_FORKS);
+    if (!c->bad)
+        split(c, is_one, b);
+}
+
+int onnx_is_one(imp_node *c, const tn_expr *extent)
+{
+    const onnx_import *o = onnx_of(c);
+    for (size_t i = 0; i < o->sizes.n; i++)
+        if (o->sizes.at[i].extent == extent)
+            return o->sizes.at[i].one;
+    const tn_expr *same = imp_simplify(c, tn_eq(c->pool, extent, tn_idx(c->pool, 1)));
+    return tn_is_value(same, 1) ? 1 : tn_is_value(same, 0) ? 0 : -1;
 }
 
 static void if_(imp_node *c)

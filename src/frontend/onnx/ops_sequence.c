@@ -436,7 +436,12 @@ void onnx_check_sequences(imp_node *c)
             any = any || r == c->row;
     for (uint32_t i = 0; i < imp_n_in(c) && !any; i++) {
         const char *what = kept_apart(c, imp_opt(c, i));
-        if (what && imp_type(imp_opt(c, i))->kind == TN_T_ANY)
+        if (what && onnx_is_forked(imp_opt(c, i)))
+            imp_fail(c, "onnx-E113",
+                     "the number of dimensions of operand %u depends on sizes that only the run knows; give "
+                     "the axes of Squeeze, or fixed shapes",
+                     (unsigned)i);
+        else if (what && imp_type(imp_opt(c, i))->kind == TN_T_ANY)
             imp_fail(c, "onnx-E080",
                      "operand %u is %s, an element of a sequence whose number of dimensions the model does "
                      "not tell; give the sequence's elements a shape",

@@ -1,5 +1,5 @@
 /* Shapes and constants: Reshape, Flatten, Squeeze, Unsqueeze, Shape, Size, Constant, ConstantOfShape. */
-#include "frontend/onnx/onnx.h"
+#include "frontend/onnx/flow.h"
 
 #include "op/tensor/tensor.h"
 
@@ -106,6 +106,23 @@ static void late_unsqueeze(imp_node *c, tn_value x)
     imp_out(c, 0, imp_in_shape(c, x, dim, NULL));
 }
 
+/* All dimensions of extent 1. Where only the run knows whether one is, both is compiled. */
+static void squeeze_ones(imp_node *c, tn_value x)
+{
+    const tn_type *t = imp_type(x);
+    for (int d = 0; d < t->n && !c->bad; d++) {
+        int one = onnx_is_one(c, t->dim[d]);
+        if (one < 0) {
+            onnx_fork(c, x, d);
+            return;
+        }
+        if (one)
+            (void)imp_with_extent(c, &x, d, tn_idx(c->pool, 1));
+    }
+    tn_squeeze_attr all = {0};
+    imp_out(c, 0, imp_call1(c, &tn_op_squeeze, &all, x));
+}
+
 static void squeeze(imp_node *c)
 {
     tn_squeeze_attr a = {0};
@@ -114,14 +131,10 @@ static void squeeze(imp_node *c)
         late_squeeze(c, x);
         return;
     }
-    bool given = imp_ints_arg(c, "axes", 13, 1, &a.axis);
-    for (int d = 0; d < imp_rank(x) && !given; d++)
-        if (imp_type(x)->dim[d]->kind != TN_E_INT)
-            (void)tn_report(
-                c->g->ctx, TN_WARNING, "onnx-W003", c->loc,
-                "dimension %d of %s is kept, as it is not known to be 1; give the axes, or fixed shapes", d,
-                imp_type_text(c, imp_type(x)));
-    imp_out(c, 0, given && a.axis.n == 0 ? x : imp_call1(c, &tn_op_squeeze, &a, x));
+    if (imp_ints_arg(c, "axes", 13, 1, &a.axis))
+        imp_out(c, 0, a.axis.n == 0 ? x : imp_call1(c, &tn_op_squeeze, &a, x));
+    else
+        squeeze_ones(c, x);
 }
 
 /* Axes count in the result. */

@@ -112,9 +112,6 @@ for case in "deep:functions are nested more than 32 deep [onnx-E028]" \
     expect 4 "${case%%:*}.onnx: " compile "${case%%:*}.onnx" -o d.tar
 done
 must "a model" python3 "$here/make_onnx.py" newer newer.onnx
-must "a model" python3 "$here/make_onnx.py" squeeze squeeze.onnx
-expect 0 "dimension 0 of Tensor[(n, 1), float32] is kept, as it is not known to be 1; give the axes, or fixed shapes [onnx-W003]" \
-    check squeeze.onnx
 expect 0 "newer.onnx: warning: the model uses opset 99; its operators are read as those of opset 28, the newest one known [onnx-W001]" \
     check newer.onnx
 expect 4 '(--input-shapes): x:[n,3] [onnx-E026]' check "$models/flow/if_shape.onnx"

@@ -86,8 +86,6 @@ class Bench:
         for w in warnings:
             if w.id != "relay-W004":  # an extent is found to be a number: true of every run
                 yield "warning" if w.id.startswith("driver-W") else "gap", self.j.brief([w])
-        if any(w.id == "onnx-W003" for w in warnings):  # a rank that only the run knows: another than ONNX's
-            return
         refused = [o for o in jit if isinstance(o, Refused)]
         if refused:
             if not isinstance(ort, Refused):
