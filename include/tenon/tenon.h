@@ -275,6 +275,7 @@ typedef struct tenon_node_info { /* a node of the file's graph */
     const char *const
         *in; /* values that it reads, and that graphs inside it read from outside; "": not given */
     const char *const *out;
+    uint32_t n_operand; /* of `in`: those that the node itself reads; the others are read inside */
 } tenon_node_info;
 typedef struct tenon_file_info { /* fields may be added at the end */
     uint32_t n_node, n_input, n_output;
@@ -292,6 +293,10 @@ typedef struct tenon_part {
     const char *const *output; /* values that become outputs */
     int whole;                 /* 1: data in files beside the model become part of it */
     int reserved0;             /* 0 */
+    /* With a result of a node, the part is a graph inside that node: the attribute `body`, all of it ("then_branch";
+     * output: NULL). `input` begins with a value for each input of the graph, which keeps its own name; those that
+     * follow are values that it may read from outside, by name. */
+    const char *node, *body;
 } tenon_part;
 /* The part of an ONNX file that computes the outputs from the inputs, as an ONNX file: nodes and initialisers are
  * copied byte for byte. */

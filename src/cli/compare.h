@@ -85,6 +85,9 @@ typedef struct tn_compare {
     uint32_t n_compared;    /* outputs that both have */
     tn_tolerance tolerance;
     const char *output; /* the part is written to <output>.onnx and <output>.npz */
+    const char *
+        inside; /* "In the then_branch", where the sides are a graph inside a node; NULL: they are whole models */
+    bool found; /* an operator that differs first */
 } tn_compare;
 
 /* Finds the first operator whose outputs differ and writes it as a model of its own. *differ: whether the outputs of

@@ -4,8 +4,9 @@
  * in the model's order, is taken: what it is computed from agrees. If the difference is gone then (it came from
  * operators that are computed together, which outputs between them prevent), a search by halves finds the first node
  * whose result differs where it is the model's only output. The node alone, with the values that A has for its inputs,
- * is the part that is written; as long as it does not show the difference by itself, the nodes before it are added. */
-#include "cli/compare.h"
+ * is the part that is written; as long as it does not show the difference by itself, the nodes before it are added. Of
+ * an If or a Loop, the graph inside is searched too (compare_body.c). */
+#include "cli/compare_find.h"
 #include "cli/output.h"
 
 #include <stdio.h>
@@ -17,30 +18,13 @@ enum {
     FEW = 64
 }; /* nodes before it that a part may reach back; elements of a small operand */
 
-typedef struct names {
-    uint32_t n;
-    const char **at;
-} names;
-
-typedef struct finder {
-    tn_compare *c;
-    tenon *file[2], *cutter;        /* sessions: what is in the sides' files; parts of them */
-    const tenon_file_info *info[2]; /* NULL: the side has no file to make parts of */
-    const tenon_file_info *graph;   /* that is searched: A's, or B's where A has none */
-    int own;                        /* the side that it is of */
-    tn_values seen[2];              /* results of nodes */
-    uint32_t node;                  /* that differs first */
-    bool *between;  /* of each node: it computes what the part needs, from values that are not shown */
-    names in, out;  /* of the part */
-    bool *constant; /* of each name in `in`: it becomes an initialiser */
-} finder;
-
 /* ---- parts ---- */
 
 /* A's value of a name, B's where A does not show it. */
-static const tn_array *value_of(const finder *f, const char *name)
+const tn_array *tn_finder_value(const finder *f, const char *name)
 {
-    const tn_array *a = tn_values_find(&f->seen[0], name);
+    const tn_array *a = tn_values_find(&f->instead, name);
+    a = a ? a : tn_values_find(&f->seen[0], name);
     a = a ? a : tn_values_find(&f->c->in, name);
     return a ? a : tn_values_find(&f->seen[1], name);
 }
@@ -69,7 +53,7 @@ static int cut(finder *f, int side, const names *in, const names *out, bool whol
     names known = known_names(f, side, out);
     tenon_tensor *t = calloc(in ? in->n + 1u : 1, sizeof *t);
     for (uint32_t i = 0; t && in && i < in->n; i++) {
-        const tn_array *a = value_of(f, in->at[i]);
+        const tn_array *a = tn_finder_value(f, in->at[i]);
         t[i] =
             (tenon_tensor){.name = a->name, .code = a->type.code, .bits = a->type.bits, .ndim = a->type.ndim};
         memcpy(t[i].shape, a->type.shape, sizeof t[i].shape);
@@ -92,7 +76,7 @@ static int cut(finder *f, int side, const names *in, const names *out, bool whol
 }
 
 /* Runs both sides with one part. They fail in silence: an operator may be one that cannot stand at the end. */
-static int run_both(finder *f, const names *in, const names *out, const tn_values *values, tn_values value[2])
+int tn_finder_run(finder *f, const names *in, const names *out, const tn_values *values, tn_values value[2])
 {
     int status = TN_EXIT_OK;
     for (int k = 0; k < 2 && status == TN_EXIT_OK; k++) {
@@ -113,7 +97,7 @@ static bool differs(const finder *f, const tn_values value[2], const char *name,
     return tn_diff_is(d);
 }
 
-static bool any_differs(const finder *f, const tn_values value[2], uint32_t n, const char *const name[])
+bool tn_finder_differs(const finder *f, const tn_values value[2], uint32_t n, const char *const name[])
 {
     tn_diff d;
     for (uint32_t i = 0; i < n; i++)
@@ -167,7 +151,7 @@ static void observe(finder *f)
 static bool find_first(finder *f)
 {
     for (uint32_t i = 0; i < f->graph->n_node; i++)
-        if (any_differs(f, f->seen, f->graph->node[i].n_out, f->graph->node[i].out)) {
+        if (tn_finder_differs(f, f->seen, f->graph->node[i].n_out, f->graph->node[i].out)) {
             f->node = i;
             return true;
         }
@@ -184,8 +168,8 @@ static bool node_differs(finder *f, uint32_t i)
     for (uint32_t k = 0; out.at && k < n->n_out; k++)
         if (*n->out[k])
             out.at[out.n++] = n->out[k];
-    bool found = out.n && run_both(f, NULL, &out, &f->c->in, value) == TN_EXIT_OK &&
-                 any_differs(f, value, out.n, out.at);
+    bool found = out.n && tn_finder_run(f, NULL, &out, &f->c->in, value) == TN_EXIT_OK &&
+                 tn_finder_differs(f, value, out.n, out.at);
     tn_values_deinit(&value[0]);
     tn_values_deinit(&value[1]);
     free(out.at);
@@ -235,7 +219,7 @@ static bool has(const names *x, const char *name)
     return false;
 }
 
-static int add(names *x, const char *name)
+int tn_names_add(names *x, const char *name)
 {
     const char **more = has(x, name) ? x->at : realloc(x->at, (x->n + 1) * sizeof *more);
     if (!more)
@@ -256,7 +240,7 @@ static int add_operands(finder *f, uint32_t node, names *x)
         uint32_t maker = maker_of(f, n->in[i]);
         bool made = maker < f->graph->n_node;
         if (*n->in[i] && is_shown(f, n->in[i]) && !(made && !f->graph->node[maker].n_in)) {
-            status = add(x, n->in[i]);
+            status = tn_names_add(x, n->in[i]);
         } else if (made && !f->between[maker]) {
             f->between[maker] = true;
             status = add_operands(f, maker, x);
@@ -279,7 +263,7 @@ static int step_back(finder *f)
     int status = TN_EXIT_OK;
     for (uint32_t i = 0; i < f->in.n && status == TN_EXIT_OK; i++) {
         uint32_t maker = maker_of(f, f->in.at[i]);
-        status = maker < f->graph->n_node ? add_operands(f, maker, &x) : add(&x, f->in.at[i]);
+        status = maker < f->graph->n_node ? add_operands(f, maker, &x) : tn_names_add(&x, f->in.at[i]);
     }
     free(f->in.at);
     f->in = x;
@@ -287,13 +271,13 @@ static int step_back(finder *f)
 }
 
 /* Whole numbers of a few elements may be shapes and axes, which have to be known when a model is compiled. */
-static bool choose_constants(finder *f, bool small)
+bool tn_finder_constants(finder *f, bool small)
 {
     bool any = false;
     free(f->constant);
     f->constant = calloc(f->in.n + 1u, sizeof *f->constant);
     for (uint32_t i = 0; f->constant && i < f->in.n; i++) {
-        const tn_array *a = value_of(f, f->in.at[i]);
+        const tn_array *a = tn_finder_value(f, f->in.at[i]);
         bool integer = a->type.code == kDLInt || a->type.code == kDLUInt || a->type.code == kDLBool;
         bool storable = integer || a->type.code == kDLFloat; /* in an archive of arrays */
         f->constant[i] = !storable || (small && integer && a->type.data_bytes <= 8 * FEW);
@@ -308,13 +292,13 @@ static bool part_differs(finder *f)
     tn_values value[2] = {0}, in = {0};
     int status = f->constant ? TN_EXIT_OK : tn_error_print("out of memory");
     for (uint32_t i = 0; i < f->in.n && status == TN_EXIT_OK; i++) {
-        const tn_array *a = value_of(f, f->in.at[i]);
+        const tn_array *a = tn_finder_value(f, f->in.at[i]);
         DLTensor t = tn_array_view(a);
         status = tn_values_add(&in, a->name, &t, a->type.data_bytes);
     }
     if (status == TN_EXIT_OK)
-        status = run_both(f, &f->in, &f->out, &in, value);
-    bool found = status == TN_EXIT_OK && any_differs(f, value, f->out.n, f->out.at);
+        status = tn_finder_run(f, &f->in, &f->out, &in, value);
+    bool found = status == TN_EXIT_OK && tn_finder_differs(f, value, f->out.n, f->out.at);
     for (int k = 0; k < 2; k++)
         tn_values_deinit(&value[k]);
     tn_values_deinit(&in);
@@ -323,10 +307,10 @@ static bool part_differs(finder *f)
 
 static bool shows(finder *f)
 {
-    choose_constants(f, false);
+    tn_finder_constants(f, false);
     if (part_differs(f))
         return true;
-    return choose_constants(f, true) && part_differs(f);
+    return tn_finder_constants(f, true) && part_differs(f);
 }
 
 /* Returns an enum tn_exit; *out_shown: the part shows the difference by itself. */
@@ -337,7 +321,7 @@ static int find_part(finder *f, bool *out_shown)
     int status = begin_part(f, &f->in);
     for (uint32_t k = 0; k < n->n_out && status == TN_EXIT_OK; k++)
         if (*n->out[k])
-            status = add(&f->out, n->out[k]);
+            status = tn_names_add(&f->out, n->out[k]);
     *out_shown = can && status == TN_EXIT_OK && shows(f);
     for (int i = 0; i < MOST_STEPS && can && !*out_shown && status == TN_EXIT_OK; i++) {
         status = step_back(f);
@@ -346,7 +330,7 @@ static int find_part(finder *f, bool *out_shown)
     if (!*out_shown && status == TN_EXIT_OK) { /* the smallest, for somebody to look at */
         free(f->in.at);
         status = begin_part(f, &f->in);
-        choose_constants(f, false);
+        tn_finder_constants(f, false);
     }
     return status;
 }
@@ -359,7 +343,7 @@ static int write_values(finder *f, const char *path)
     int status = tn_npz_create(path, &z);
     for (uint32_t i = 0; i < f->in.n && status == TN_EXIT_OK; i++)
         if (!f->constant[i])
-            status = tn_npz_add(z, value_of(f, f->in.at[i]));
+            status = tn_npz_add(z, tn_finder_value(f, f->in.at[i]));
     return tn_npz_close(z, status);
 }
 
@@ -389,10 +373,11 @@ static void print_first(finder *f)
     tn_diff d;
     for (uint32_t i = 0; i < f->graph->n_node; i++)
         count += f->between[i] && f->graph->node[i].n_in;
+    printf(f->c->inside ? "\n%s: the " : "\nThe ", f->c->inside);
     if (count == 1)
-        printf("\nThe first operator that differs while its inputs agree: %s", n->op);
+        printf("first operator that differs while its inputs agree: %s", n->op);
     else
-        printf("\nThe difference begins in %u operators, whose last one is %s", (unsigned)count, n->op);
+        printf("difference begins in %u operators, whose last one is %s", (unsigned)count, n->op);
     printf(*n->name ? " \"%s\"\n" : "\n", n->name);
     for (uint32_t k = 0; k < n->n_out; k++) {
         const tn_array *a = tn_values_find(&f->seen[0], n->out[k]);
@@ -414,7 +399,10 @@ static int report(finder *f)
         return status;
     free(x.at);
     print_first(f);
+    f->c->found = true;
     status = find_part(f, &shown);
+    if (status == TN_EXIT_OK && tn_finder_inside(f))
+        return TN_EXIT_OK;
     if (status == TN_EXIT_OK)
         status = write_part(f);
     if (status == TN_EXIT_OK)
@@ -488,6 +476,8 @@ static int find(finder *f, bool *differ)
         *differ = true;
         return report(f);
     }
+    if (f->c->inside)
+        return TN_EXIT_OK;
     if (!f->c->n_compared && !count_common(f))
         return tn_error_print("A and B have no value in common");
     if (!*differ)

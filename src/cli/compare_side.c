@@ -310,6 +310,8 @@ static int run_model(run *r, const tn_side_model *model)
     m.session = tenon_new();
     if (!m.session)
         return tn_error_print("out of memory");
+    if (model) /* its inputs have names and shapes of their own */
+        m.options.input_shapes = NULL;
     m.module = model ? tenon_module_from_memory(m.session, r->side->path, model->at, model->n, &m.options)
                      : tenon_module_read(m.session, r->side->path, &m.options);
     int status = messages(r, &m, !m.module);

@@ -2,6 +2,7 @@
 #include "driver/api.h"
 #include "frontend/part.h"
 
+#include <stddef.h>
 #include <string.h>
 
 typedef struct {
@@ -23,6 +24,7 @@ static tn_status inspect(tenon *t, void *user)
                                     .op = g.node[i].op,
                                     .n_in = g.node[i].n_in,
                                     .n_out = g.node[i].n_out,
+                                    .n_operand = g.node[i].n_operand,
                                     .in = g.node[i].in,
                                     .out = g.node[i].out};
     c->info = TN_NEW(a, tenon_file_info);
@@ -52,9 +54,10 @@ typedef struct {
 static tn_status cut(tenon *t, void *user)
 {
     const cut_call *c = user;
-    const tenon_part *p = c->part;
-    if (p->size < sizeof *p)
+    tenon_part known = {0}, *p = &known;
+    if (c->part->size < offsetof(tenon_part, node))
         return tn_report_no_size(&t->ctx, "tenon_part");
+    memcpy(p, c->part, c->part->size < sizeof *p ? c->part->size : sizeof *p);
     tn_part_value *in = TN_NEW_N(&t->ctx.arena, tn_part_value, p->n_input);
     for (uint32_t i = 0; i < p->n_input; i++)
         in[i] = (tn_part_value){.name = p->input[i].name,
@@ -67,7 +70,9 @@ static tn_status cut(tenon *t, void *user)
                           .n_output = p->n_output,
                           .input = p->input ? in : NULL,
                           .output = p->output,
-                          .whole = p->whole != 0};
+                          .whole = p->whole != 0,
+                          .node = p->node,
+                          .body = p->body};
     tn_file file;
     TN_TRY(tn_import_map(&t->ctx, c->path, &file));
     tn_status st = tn_part_write(&t->ctx, c->path, &file, &part, &t->data);

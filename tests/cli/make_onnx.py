@@ -98,6 +98,21 @@ def loop():
                        [value("go", BOOL, []), X], [value("y", FLOAT, ["k", 4])]))
 
 
+def steps(op):
+    """Subtracts 1 eight times; what becomes negative meets an operator inside an If inside the Loop."""
+    then = graph([node("Sub", ["v", "one"], ["s"]), node(op, ["s"], ["r"])], [], [value("r", FLOAT, [4])])
+    other = graph([node("Neg", ["v"], ["n"])], [], [value("n", FLOAT, [4])])
+    body = graph([node("Identity", ["c"], ["d"]), node("If", ["c"], ["w"], then_branch=then, else_branch=other),
+                  node("Exp", ["w"], ["row"])],
+                 [value("i", INT64, []), value("c", BOOL, []), value("v", FLOAT, [4])],
+                 [value("d", BOOL, []), value("w", FLOAT, [4]), value("row", FLOAT, [4])])
+    nodes = [node("Add", ["x", "two"], ["start"]), node("Loop", ["eight", "", "start"], ["last", "rows"], body=body),
+             node("Neg", ["last"], ["y"])]
+    numbers = [tensor("one", FLOAT, [], struct.pack("<f", 1)), tensor("two", FLOAT, [], struct.pack("<f", 2)),
+               tensor("eight", INT64, [], struct.pack("<q", 8))]
+    return model(graph(nodes, [X], [Y, value("rows", FLOAT, ["k", 4])], numbers))
+
+
 def ranks():
     """An If whose branches differ in rank, as exporters write Squeeze; what follows it is typed for each of them."""
     squeeze = graph([node("Squeeze", ["x", "axis"], ["s"])], [], [value("s", FLOAT, ["c"])])
@@ -147,6 +162,8 @@ MODELS = {
     "errors": lambda path: errors(),
     "loop": lambda path: loop(),
     "ranks": lambda path: ranks(),
+    "steps_relu": lambda path: steps("Relu"),
+    "steps_identity": lambda path: steps("Identity"),
     "newer": lambda path: model(graph([node("Relu", ["x"], ["y"])], [X], [Y]), opset=99),
     "unnamed": lambda path: model(graph([node("Add", ["x", "y"], ["z"])],
                                         [value(n, FLOAT, ["None", "unk__7"]) for n in "xy"],

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,15 +44,11 @@ static void a_file_tells_its_nodes(void **state)
     tenon_free(t);
 }
 
-/* What the graphs inside a node read from outside belongs to what the node reads. */
-static void captured_values_are_operands(void **state)
+/* Writes part-if.onnx: an If whose branches read x from outside, and `two`, an initialiser. */
+static void write_if(void)
 {
-    (void)state;
-    tenon *t = tenon_new();
-    const tenon_file_info *x;
-    uint32_t n = 0;
-    tn_buf bytes = write_model("opset 17\ninput c bool\ninput x float 2\n"
-                               "graph then\nnode Relu x -> a\noutput a\nend\n"
+    tn_buf bytes = write_model("opset 17\ninput c bool\ninput x float 2\ninit two float 1 = 2\n"
+                               "graph then\nnode Mul x,two -> a\noutput a\nend\n"
                                "graph else\nnode Neg x -> b\noutput b\nend\n"
                                "node If c -> y then_branch=@then else_branch=@else\noutput y\n");
     FILE *f = fopen("part-if.onnx", "wb");
@@ -59,12 +56,55 @@ static void captured_values_are_operands(void **state)
     assert_int_equal(fwrite(bytes.at, 1, bytes.n, f), bytes.n);
     assert_int_equal(fclose(f), 0);
     tn_buf_deinit(&bytes);
+}
+
+/* What the graphs inside a node read from outside belongs to what the node reads. */
+static void captured_values_are_operands(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    const tenon_file_info *x;
+    write_if();
     assert_int_equal(tenon_file_inspect(t, "part-if.onnx", &x), 0);
     assert_int_equal(unlink("part-if.onnx"), 0);
-    for (uint32_t i = 0; i < x->n_node; i++)
-        if (strcmp(x->node[i].op, "If") == 0)
-            n = x->node[i].n_in;
-    assert_true(n > 1);
+    assert_int_equal(x->n_node, 1);
+    assert_int_equal(x->node[0].n_operand, 1);
+    assert_true(x->node[0].n_in > 2);
+    assert_string_equal(x->node[0].in[0], "c");
+    assert_string_equal(x->node[0].in[1], "x");
+    tenon_free(t);
+}
+
+/* A graph inside a node, alone: what it reads from outside is its input or one of its initialisers. */
+static void a_branch_is_a_model(void **state)
+{
+    (void)state;
+    static float x[2] = {3, -4}, want[2] = {6, -8};
+    tenon_tensor in = {.name = "x", .code = kDLFloat, .bits = 32, .ndim = 1, .shape = {2}};
+    tenon_part part = {.size = sizeof part, .n_input = 1, .input = &in, .node = "y", .body = "then_branch"};
+    tenon *t = tenon_new(), *u = tenon_new();
+    const tenon_tensor *out;
+    const void *data;
+    size_t n;
+    int n_out;
+    write_if();
+    assert_int_equal(tenon_file_cut(t, "part-if.onnx", &part, &data, &n), 0);
+    tenon_module *m = tenon_module_from_memory(u, "part.onnx", data, n, NULL);
+    in.data = x;
+    in.bytes = sizeof x;
+    assert_int_equal(tenon_interpret(m, NULL, "relay", 1, &in, &n_out, &out), 0);
+    assert_int_equal(n_out, 1);
+    assert_memory_equal(out[0].data, want, sizeof want);
+    in.data = NULL;
+    part.body = "body";
+    assert_int_equal(tenon_file_cut(t, "part-if.onnx", &part, &data, &n), 1);
+    expect_id(t, "onnx-E074");
+    part.size = offsetof(tenon_part, node); /* of a program that knows nothing of graphs inside nodes */
+    part.n_output = 1;
+    part.output = (const char *const[]){"y"};
+    assert_int_equal(tenon_file_cut(t, "part-if.onnx", &part, &data, &n), 0);
+    assert_int_equal(unlink("part-if.onnx"), 0);
+    tenon_free(u);
     tenon_free(t);
 }
 
@@ -174,11 +214,9 @@ static void what_cannot_be_cut_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_tells_its_nodes),
-        cmocka_unit_test(captured_values_are_operands),
-        cmocka_unit_test(a_part_is_a_model),
-        cmocka_unit_test(a_part_keeps_what_it_needs),
-        cmocka_unit_test(a_value_can_be_an_initialiser),
+        cmocka_unit_test(a_file_tells_its_nodes),     cmocka_unit_test(captured_values_are_operands),
+        cmocka_unit_test(a_branch_is_a_model),        cmocka_unit_test(a_part_is_a_model),
+        cmocka_unit_test(a_part_keeps_what_it_needs), cmocka_unit_test(a_value_can_be_an_initialiser),
         cmocka_unit_test(what_cannot_be_cut_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

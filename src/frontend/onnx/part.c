@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { MODEL_GRAPH = 7, MODEL_TRAINING = 20 };
+enum { NODE_ATTRIBUTE = 5, ATTRIBUTE_NAME = 1, ATTRIBUTE_GRAPH = 6 };
 enum { G_NODE = 1, G_NAME = 2, G_INIT = 5, G_INPUT = 11, G_OUTPUT = 12, G_VALUE = 13, G_SPARSE = 15 };
 
 typedef struct source {
@@ -132,6 +133,7 @@ static void see_nodes(const onnx_graph *g, tn_arena *a, tn_part_graph *out)
                                .op = text(a, n[i].op_type),
                                .n_in = (uint32_t)in.n,
                                .n_out = (uint32_t)n[i].output.n,
+                               .n_operand = (uint32_t)n[i].input.n,
                                .in = texts(a, in.n, in.at),
                                .out = texts(a, n[i].output.n, n[i].output.at)};
     }
@@ -206,7 +208,9 @@ static void put_message(tn_buf *b, uint32_t field, tn_buf *message) /* ends it *
 
 typedef struct writer {
     source *s;
-    const tn_part *part;
+    tn_part part;
+    const onnx_graph *body; /* inside a node; NULL: the part is of the file's graph */
+    tn_bytes body_bytes;
     tn_strmap given;    /* -> index of input */
     tn_strmap maker;    /* value -> node */
     tn_strmap needed;   /* values */
@@ -272,6 +276,80 @@ static void find_needed(writer *w)
             want(w, in.at[k]);
     }
     tn_vec_deinit(&in);
+}
+
+/* ---- the graph inside a node ---- */
+
+static tn_bytes node_bytes(const writer *w, uint64_t node)
+{
+    uint64_t i = 0;
+    tn_pb r = tn_pb_open(w->s->file->at, w->s->file->n);
+    while (tn_pb_next(&r))
+        for (tn_pb g = tn_pb_sub(&r); r.field == MODEL_GRAPH && tn_pb_next(&g);)
+            if (g.field == G_NODE && g.wire == TN_PB_LEN && i++ == node)
+                return g.bytes;
+    return (tn_bytes){0};
+}
+
+/* The graph that an attribute of a node is. */
+static tn_bytes body_bytes(tn_bytes node, const char *attribute)
+{
+    tn_bytes found = {0};
+    tn_pb a = tn_pb_open(node.at, node.n);
+    while (tn_pb_next(&a)) {
+        tn_bytes graph = {0};
+        bool named = false;
+        for (tn_pb f = tn_pb_sub(&a); a.field == NODE_ATTRIBUTE && tn_pb_next(&f);) {
+            named |= f.field == ATTRIBUTE_NAME && tn_pb_is(&f, attribute);
+            graph = f.field == ATTRIBUTE_GRAPH && f.wire == TN_PB_LEN ? f.bytes : graph;
+        }
+        found = named ? graph : found;
+    }
+    return found;
+}
+
+/* What the body reads from outside is what the part needs; its inputs get their names. */
+static void choose_inputs(writer *w)
+{
+    const tn_part *p = &w->part;
+    const onnx_value_info *formal = w->body->input.at;
+    tn_part_value *in = TN_NEW_N(&w->s->scratch, tn_part_value, p->n_input);
+    names outside = {0};
+    uint32_t n = 0;
+    find_captured(w->body, NULL, &outside);
+    for (size_t i = 0; i < outside.n; i++)
+        want(w, outside.at[i]);
+    for (uint32_t i = 0; i < p->n_input; i++) {
+        in[n] = p->input[i];
+        if (i < w->body->input.n)
+            in[n].name = text(&w->s->scratch, formal[i].name);
+        n += i < w->body->input.n || has(&w->needed, bytes(in[n].name));
+    }
+    tn_vec_deinit(&outside);
+    w->part.input = in;
+    w->part.n_input = n;
+}
+
+static tn_status open_body(writer *w)
+{
+    const tn_part *p = &w->part;
+    uint64_t at;
+    if (!p->node)
+        return TN_OK;
+    if (tn_strmap_get(&w->maker, p->node, strlen(p->node), &at)) {
+        const onnx_node *n = (const onnx_node *)w->s->model.graph->node.at + at;
+        const onnx_attr *a = n->attribute.at;
+        for (size_t i = 0; i < n->attribute.n; i++)
+            if (a[i].g && a[i].name.n == strlen(p->body) && memcmp(a[i].name.at, p->body, a[i].name.n) == 0)
+                w->body = a[i].g;
+    }
+    if (!w->body || w->body->input.n > p->n_input)
+        return tn_error(w->s->ctx, "onnx-E074", &(tn_loc){.file = w->s->path},
+                        "no node that computes \"%s\" has a graph \"%s\" with at most %u inputs", p->node,
+                        p->body, (unsigned)p->n_input);
+    w->body_bytes = body_bytes(node_bytes(w, at), p->body);
+    choose_inputs(w);
+    return TN_OK;
 }
 
 /* ---- the graph of a part ---- */
@@ -385,8 +463,10 @@ static bool keeps_input(const writer *w, tn_bytes name)
 {
     if (has(&w->given, name))
         return false;
-    return has(&w->needed, name) || (!w->part->input && !has(&w->constant, name));
+    return has(&w->needed, name) || (!w->part.input && !has(&w->constant, name));
 }
+
+static bool is_outside(const onnx_tensor *t) { return t->data_location == 1 || t->external_data.n; }
 
 static tn_status put_element(writer *w, const tn_pb *r, seen *at, tn_buf *g)
 {
@@ -403,7 +483,7 @@ static tn_status put_element(writer *w, const tn_pb *r, seen *at, tn_buf *g)
     if (r->field == G_INIT && r->wire == TN_PB_LEN) {
         const onnx_tensor *t = (const onnx_tensor *)from->initializer.at + at->init++;
         take = has(&w->needed, t->name) && !has(&w->given, t->name);
-        if (take && w->part->whole && (t->data_location == 1 || t->external_data.n))
+        if (take && w->part.whole && is_outside(t))
             return put_gathered(w, t, g);
     }
     if (!take)
@@ -413,9 +493,9 @@ static tn_status put_element(writer *w, const tn_pb *r, seen *at, tn_buf *g)
     return TN_OK;
 }
 
-static tn_status put_outputs(writer *w, tn_buf *g)
+static tn_status put_outputs(writer *w, tn_buf *g) /* those of a body have been put */
 {
-    const tn_part *p = w->part;
+    const tn_part *p = &w->part;
     for (uint32_t i = 0; i < p->n_output; i++) {
         uint64_t at;
         size_t n = strlen(p->output[i]);
@@ -433,17 +513,37 @@ static tn_status put_outputs(writer *w, tn_buf *g)
     return TN_OK;
 }
 
+static tn_status put_body(writer *w, tn_buf *g)
+{
+    const onnx_tensor *t = w->body ? w->body->initializer.at : NULL;
+    size_t i = 0;
+    tn_status st = TN_OK;
+    for (tn_pb e = tn_pb_open(w->body_bytes.at, w->body_bytes.n); st == TN_OK && tn_pb_next(&e);) {
+        bool tensor = e.field == G_INIT && e.wire == TN_PB_LEN;
+        if (tensor && w->part.whole && i < w->body->initializer.n && is_outside(&t[i])) {
+            st = put_gathered(w, &t[i], g);
+        } else if (tensor || e.field == G_NODE || e.field == G_SPARSE || e.field == G_OUTPUT) {
+            st = check_room(w, g, e.bytes.n);
+            if (st == TN_OK)
+                put_bytes(g, e.field, e.bytes.at, e.bytes.n);
+        }
+        i += tensor;
+    }
+    return st;
+}
+
 static tn_status put_graph(writer *w, tn_buf *g)
 {
     seen at = {0};
     tn_status st = TN_OK;
     tn_pb r = tn_pb_open(w->s->file->at, w->s->file->n);
-    for (uint32_t i = 0; i < w->part->n_input && st == TN_OK; i++)
-        st = w->part->input[i].data ? put_tensor(w, &w->part->input[i], g)
-                                    : put_input(w, &w->part->input[i], g);
+    for (uint32_t i = 0; i < w->part.n_input && st == TN_OK; i++)
+        st = w->part.input[i].data ? put_tensor(w, &w->part.input[i], g) : put_input(w, &w->part.input[i], g);
     while (st == TN_OK && tn_pb_next(&r))
         for (tn_pb e = tn_pb_sub(&r); r.field == MODEL_GRAPH && st == TN_OK && tn_pb_next(&e);)
             st = put_element(w, &e, &at, g);
+    if (st == TN_OK)
+        st = put_body(w, g);
     return st == TN_OK ? put_outputs(w, g) : st;
 }
 
@@ -462,12 +562,13 @@ static tn_status write_part(writer *w, tn_buf *out)
     tn_buf graph = {0};
     TN_TRY(open_source(w->s));
     w->take = TN_NEW_N(&w->s->scratch, bool, w->s->model.graph->node.n);
-    for (uint32_t i = 0; i < w->part->n_input; i++)
-        put(&w->given, bytes(w->part->input[i].name), i);
     find_makers(w);
+    TN_TRY(open_body(w));
+    for (uint32_t i = 0; i < w->part.n_input; i++)
+        put(&w->given, bytes(w->part.input[i].name), i);
     find_infos(w);
-    for (uint32_t i = 0; i < w->part->n_output; i++)
-        want(w, bytes(w->part->output[i]));
+    for (uint32_t i = 0; i < w->part.n_output; i++)
+        want(w, bytes(w->part.output[i]));
     find_needed(w);
     tn_status st = put_graph(w, &graph);
     if (st == TN_OK)
@@ -479,7 +580,7 @@ static tn_status write_part(writer *w, tn_buf *out)
 tn_status tn_part_write(tn_ctx *ctx, const char *path, const tn_file *file, const tn_part *part, tn_buf *out)
 {
     source s = {.ctx = ctx, .path = path, .file = file};
-    writer w = {.s = &s, .part = part};
+    writer w = {.s = &s, .part = *part};
     tn_arena_init(&s.scratch);
     tn_status st = write_part(&w, out);
     tn_strmap_deinit(&w.given);

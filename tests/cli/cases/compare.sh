@@ -27,6 +27,19 @@ expect 1 "ULPs     elements" compare "$digit" tanh.onnx
 expect 1 "differ (0 + 0|x|)" compare tanh.onnx "$digit" --fill-mode ones --rtol 0 -o ones
 expect 0 "equal within the tolerance (1e+06 + 0|x|)" compare "$digit" tanh.onnx --rtol 0 --atol 1e6
 
+# an operator inside an If inside a Loop; the fourth iteration is the first to meet a negative value
+for op in relu identity; do
+    must "a model of steps" python3 "$here/make_onnx.py" steps_$op $op.onnx
+done
+expect 1 "The first operator that differs while its inputs agree: Loop" compare relu.onnx identity.onnx --fill-mode ones -o step
+expect 1 "In its body, in iteration 3 (from 0 on): the first operator that differs while its inputs agree: If" \
+    compare relu.onnx identity.onnx --fill-mode ones -o step
+expect 1 "In its then_branch: the first operator that differs while its inputs agree: Identity" \
+    compare identity.onnx relu.onnx --fill-mode ones -o turned -- -O0 -- -O3
+expect 0 "r: float32[4]: equal" compare step.onnx -i step.npz
+must "its input is that of the iteration" python3 "$here/look.py" step.npz s '<f4' '(4,)' -1 -1 -1 -1
+expect 0 "nn.relu(%s)" dump step.onnx --stage relay
+
 # an intermediate value in an archive is compared too
 must "intermediate values" tenon interpret difference.onnx -i difference.npz --model-names -o relu.npz
 expect 0 "" compare "$digit" relu.npz
