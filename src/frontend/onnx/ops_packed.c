@@ -1,5 +1,5 @@
-/* Weights of a few bits in com.microsoft: MatMulNBits, as qnn.packed_dense whose panels are made here; and
- * GatherBlockQuantized, which reads rows of them. */
+/* Weights of a few bits in com.microsoft: MatMulNBits, as qnn.packed_dense whose panels are made here, or of numbers that
+ * the run unpacks; and GatherBlockQuantized, which reads rows of them. */
 #include "frontend/onnx/attention.h"
 #include "frontend/onnx/onnx.h"
 
@@ -9,6 +9,25 @@
 #include "op/tensor/tensor.h"
 
 #include <string.h>
+
+/* Bytes that hold several numbers each along the last dimension, the first in the lowest bits: the numbers, int32. */
+static tn_value split_bytes(imp_node *c, tn_value v, int64_t bits)
+{
+    int64_t shift[4], each = 8 / bits;
+    const tn_type *t = imp_type(v);
+    const tn_expr *dim[IMP_MAX_RANK];
+    if (c->bad || each == 1)
+        return imp_cast(c, v, TN_I32);
+    for (int i = 0; i < t->n; i++)
+        dim[i] = i < t->n - 1 ? t->dim[i] : tn_mul(c->pool, t->dim[i], tn_idx(c->pool, each));
+    dim[t->n - 1] = imp_simplify(c, dim[t->n - 1]);
+    for (int64_t i = 0; i < each; i++)
+        shift[i] = i * bits;
+    tn_value parts = imp_unsqueeze(c, imp_cast(c, v, TN_I32), t->n);
+    parts =
+        imp_call2(c, &tn_op_right_shift, NULL, parts, imp_const_ints(c, TN_I32, 1, (uint32_t)each, shift));
+    return imp_reshape(c, imp_with(c, &tn_op_bitwise_and, parts, (double)((1 << bits) - 1)), t->n, dim);
+}
 
 /* ---- MatMulNBits: x, weights, scales, zero points, groups, bias ---- */
 
@@ -29,10 +48,6 @@ static double *numbers(imp_node *c, uint32_t i, int64_t n, const char *what)
         return NULL;
     const tn_type *t = imp_type(v);
     size_t each = tn_dtype_bytes(t->dtype);
-    if (!tn_op_is(v.def, &tn_op_constant) || !v.def->blob) {
-        imp_refuse(c, IMP_NOT_CONSTANT, "%s must be known when the model is compiled", what);
-        return NULL;
-    }
     if (v.def->blob->n != (size_t)n * each) {
         imp_fail(c, "onnx-E022", "%s %s must have %lld elements", what, imp_type_text(c, t), (long long)n);
         return NULL;
@@ -70,7 +85,14 @@ static void read_zeros(packed *b)
             b->zero[n * b->blocks + i] = (double)unpacked(at + n * row, i, b->bits);
 }
 
-static bool read_bits(imp_node *c, packed *b)
+static bool is_constant(imp_node *c, uint32_t i)
+{
+    tn_value v = imp_opt(c, i);
+    return !v.def || (tn_op_is(v.def, &tn_op_constant) && v.def->blob);
+}
+
+/* Attributes; the operands are left aside. */
+static bool read_form(imp_node *c, packed *b)
 {
     *b = (packed){c,
                   imp_attr_int(c, "K", 0),
@@ -92,11 +114,15 @@ static bool read_bits(imp_node *c, packed *b)
     if (c->bad)
         return false;
     b->blocks = (b->k + b->block - 1) / b->block;
+    return true;
+}
+
+static bool read_bits(packed *b)
+{
+    imp_node *c = b->c;
     tn_value w = imp_in(c, WEIGHT);
     size_t bytes = (size_t)(b->n * b->blocks) * (size_t)(b->block * b->bits / 8);
-    if (!c->bad && (!tn_op_is(w.def, &tn_op_constant) || !w.def->blob))
-        imp_refuse(c, IMP_NOT_CONSTANT, "weights must be known when the model is compiled");
-    else if (!c->bad && w.def->blob->n != bytes)
+    if (!c->bad && w.def->blob->n != bytes)
         imp_fail(c, "onnx-E022", "weights %s must have %zu bytes", imp_type_text(c, imp_type(w)), bytes);
     if (c->bad)
         return false;
@@ -175,11 +201,60 @@ static tn_value grouped(const packed *b)
     return constant(c, TN_F32, 2, dim, data);
 }
 
+/* v in these dimensions, float32. */
+static tn_value in_blocks(imp_node *c, tn_value v, int64_t rows, int64_t columns)
+{
+    const tn_expr *dim[2] = {tn_idx(c->pool, rows), tn_idx(c->pool, columns)};
+    return imp_cast(c, imp_reshape(c, v, 2, dim), TN_F32);
+}
+
+/* float32 [n, blocks]: the zero points, or what they are where none are given. */
+static tn_value late_zeros(const packed *b)
+{
+    imp_node *c = b->c;
+    tn_value v = imp_opt(c, ZERO);
+    if (!v.def)
+        return imp_const(c, TN_F32, (double)(1 << (b->bits - 1)));
+    if (!tn_dtype_eq(imp_type(v)->dtype, TN_U8))
+        return in_blocks(c, v, b->n, b->blocks);
+    int64_t row = (b->blocks * b->bits + 7) / 8;
+    const tn_expr *dim[2] = {tn_idx(c->pool, b->n), tn_idx(c->pool, row)};
+    v = split_bytes(c, imp_reshape(c, v, 2, dim), b->bits);
+    return imp_cast(c, imp_slice(c, v, 1, 0, b->blocks), TN_F32);
+}
+
+/* v [n, blocks] or a number, for the number k of each row: [n, k], or what broadcasts to [n, blocks, block]. */
+static tn_value spread(imp_node *c, tn_value v, tn_value groups)
+{
+    return !imp_rank(v) ? v : groups.def ? imp_take(c, v, groups, 1) : imp_unsqueeze(c, v, 2);
+}
+
+/* Weights [n, k] that are not all known before the run, which works them out: float32. */
+static tn_value late_weights(const packed *b)
+{
+    imp_node *c = b->c;
+    int64_t whole = b->blocks * b->block;
+    const tn_expr *bytes[2] = {tn_idx(c->pool, b->n), tn_idx(c->pool, whole * b->bits / 8)},
+                  *blocks[3] = {bytes[0], tn_idx(c->pool, b->blocks), tn_idx(c->pool, b->block)},
+                  *flat[2] = {bytes[0], tn_idx(c->pool, whole)};
+    tn_value q = split_bytes(c, imp_reshape(c, imp_in(c, WEIGHT), 2, bytes), b->bits),
+             scale = in_blocks(c, imp_in(c, SCALE), b->n, b->blocks), zero = late_zeros(b),
+             groups = imp_opt(c, GROUPS);
+    q = imp_cast(c, groups.def ? imp_slice(c, q, 1, 0, b->k) : imp_reshape(c, q, 3, blocks), TN_F32);
+    if (groups.def)
+        groups = imp_slice(c, onnx_checked(c, imp_cast(c, groups, TN_I64), blocks[1]), 0, 0, b->k);
+    q = imp_call2(c, &tn_op_subtract, NULL, q, spread(c, zero, groups));
+    q = imp_call2(c, &tn_op_multiply, NULL, q, spread(c, scale, groups));
+    return groups.def ? q : imp_slice(c, imp_reshape(c, q, 2, flat), 1, 0, b->k);
+}
+
 static void matmul_nbits(imp_node *c)
 {
     packed b;
+    bool known =
+        is_constant(c, WEIGHT) && is_constant(c, SCALE) && is_constant(c, ZERO) && is_constant(c, GROUPS);
     tn_value x = imp_in(c, X), bias = imp_opt(c, BIAS), y;
-    if (!read_bits(c, &b))
+    if (!read_form(c, &b) || (known && !read_bits(&b)))
         return;
     const tn_type *t = imp_type(x);
     if (t->n < 1 || !tn_is_value(t->dim[t->n - 1], b.k) || t->n > IMP_MAX_RANK) {
@@ -189,9 +264,9 @@ static void matmul_nbits(imp_node *c)
     }
     const tn_expr *rows[2] = {imp_product(c, t, 0, t->n - 1), t->dim[t->n - 1]}, *dim[IMP_MAX_RANK];
     x = imp_reshape(c, imp_cast(c, x, TN_F32), 2, rows);
-    if (imp_has(c, GROUPS)) {
+    if (!known || imp_has(c, GROUPS)) {
         tn_dense_attr a = {.units = b.n};
-        y = imp_call2(c, &tn_op_nn_dense, &a, x, grouped(&b));
+        y = imp_call2(c, &tn_op_nn_dense, &a, x, known ? grouped(&b) : late_weights(&b));
     } else {
         tn_packed_attr a = {b.bits, b.block, b.n};
         tn_value in[4] = {x, panels(&b), by_block(&b, false), b.zero ? by_block(&b, true) : (tn_value){0}};
@@ -204,25 +279,6 @@ static void matmul_nbits(imp_node *c)
 }
 
 /* ---- GatherBlockQuantized: data, indices, scales, zero points ---- */
-
-/* Bytes that hold several numbers each along the last dimension, the first in the lowest bits: the numbers, int32. */
-static tn_value split_bytes(imp_node *c, tn_value v, int64_t bits)
-{
-    int64_t shift[4], each = 8 / bits;
-    const tn_type *t = imp_type(v);
-    const tn_expr *dim[IMP_MAX_RANK];
-    if (c->bad || each == 1)
-        return imp_cast(c, v, TN_I32);
-    for (int i = 0; i < t->n; i++)
-        dim[i] = i < t->n - 1 ? t->dim[i] : tn_mul(c->pool, t->dim[i], tn_idx(c->pool, each));
-    dim[t->n - 1] = imp_simplify(c, dim[t->n - 1]);
-    for (int64_t i = 0; i < each; i++)
-        shift[i] = i * bits;
-    tn_value parts = imp_unsqueeze(c, imp_cast(c, v, TN_I32), t->n);
-    parts =
-        imp_call2(c, &tn_op_right_shift, NULL, parts, imp_const_ints(c, TN_I32, 1, (uint32_t)each, shift));
-    return imp_reshape(c, imp_with(c, &tn_op_bitwise_and, parts, (double)((1 << bits) - 1)), t->n, dim);
-}
 
 typedef struct rows { /* of a table that is read */
     int64_t gather, quantize, block, bits;
