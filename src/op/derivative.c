@@ -3,7 +3,8 @@
  *
  * Where max and min have equal operands, the first one has the whole gradient, but for max(x, 0), whose slope at 0 is
  * 0; select blocks that of the arm that is
- * not taken, NaN included; |x| has 0 at 0, and so have steps (floor, round) everywhere. */
+ * not taken, NaN included, and where an arm is for x < 0, it has the gradient at 0 too (leaky relu, elu); |x| has 0 at 0,
+ * and so have steps (floor, round) everywhere. */
 #include "op/gradient.h"
 
 #include "op/rule.h"
@@ -136,6 +137,8 @@ static void back(derivative *d, const tn_expr *e, const tn_expr *w)
         back(d, b, tn_select(p, first, w, zero));
         break;
     case TN_E_SELECT:
+        if (a->kind == TN_E_LT && a->src[0]->kind == TN_E_VAR && a->src[1] == zero)
+            a = tn_le(p, a->src[0], zero);
         back(d, b, tn_select(p, a, w, zero));
         back(d, e->src[2], tn_select(p, a, zero, w));
         break;
