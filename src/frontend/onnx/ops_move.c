@@ -131,8 +131,14 @@ static void dynamic_slice(imp_node *c)
 static tn_dims given_sizes(imp_node *c)
 {
     tn_ints size;
+    if (c->version >= 13 && imp_has(c, 1)) {
+        tn_value v = imp_in(c, 1);
+        if (v.def && imp_rank(v) == 1 && imp_length(v) < 0) /* as many as there are outputs */
+            (void)imp_with_extent(c, &v, 0, tn_idx(c->pool, (int64_t)c->n_out));
+        return imp_extents_in(c, v, "split");
+    }
     if (c->version >= 13)
-        return imp_has(c, 1) ? imp_extents_in(c, imp_in(c, 1), "split") : (tn_dims){0};
+        return (tn_dims){0};
     bool given = imp_attr_ints(c, "split", &size);
     if (!given && c->version < 2 && imp_has(c, 1)) { /* of the type of the data */
         size = imp_whole_in(c, imp_in(c, 1), "split");
@@ -160,11 +166,10 @@ static void require_sum(imp_node *c, tn_value x, int axis, const tn_expr *sum)
 }
 
 /* Where the parts end: after their sizes, or equal ones but for a smaller last one. */
-static const tn_expr **split_ends(imp_node *c, const tn_expr *extent)
+static const tn_expr **split_ends(imp_node *c, const tn_expr *extent, tn_dims given)
 {
     tn_pool *p = c->pool;
     int64_t n = (int64_t)c->n_out, size;
-    tn_dims given = given_sizes(c);
     int64_t parts = given.at || c->version < 18 ? n : imp_attr_int(c, "num_outputs", n);
     const tn_expr **end = TN_NEW_N(c->arena, const tn_expr *, (size_t)n), *at = tn_idx(p, 0);
     if (parts != n)
@@ -189,12 +194,17 @@ static void split(imp_node *c)
     int axis = imp_axis(c, imp_attr_int(c, "axis", 0), imp_rank(x));
     if (c->bad || c->n_out < 1 || c->n_out > UINT16_MAX)
         return;
+    tn_dims given = given_sizes(c);
     const tn_expr *extent = imp_type(x)->dim[axis], *begin = tn_idx(c->pool, 0),
-                  **end = split_ends(c, extent);
-    for (size_t i = 0; i < c->n_out && !c->bad; begin = end[i++])
-        imp_out(c, (uint32_t)i, slice_axis(c, x, axis, begin, end[i]));
+                  **end = split_ends(c, extent, given);
     if (!c->bad)
-        require_sum(c, x, axis, begin);
+        require_sum(c, x, axis, end[c->n_out - 1]);
+    for (size_t i = 0; i < c->n_out && !c->bad; begin = end[i++]) {
+        tn_value part = slice_axis(c, x, axis, begin, end[i]);
+        if (given.at && given.at[i]->kind == TN_E_SYM) /* not cut short: its own extent, which may be 1 */
+            (void)imp_with_extent(c, &part, axis, given.at[i]);
+        imp_out(c, (uint32_t)i, part);
+    }
 }
 
 /* ---- Pad ---- */
