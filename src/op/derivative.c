@@ -3,8 +3,8 @@
  *
  * Where max and min have equal operands, the first one has the whole gradient, but for max(x, 0), whose slope at 0 is
  * 0; select blocks that of the arm that is
- * not taken, NaN included, and where an arm is for x < 0, it has the gradient at 0 too (leaky relu, elu); |x| has 0 at 0,
- * and so have steps (floor, round) everywhere. */
+ * not taken, NaN included, and where an arm is for x < 0, it has the gradient at 0 too (leaky relu, elu); |x| has 0 at
+ * 0, and so have steps (floor, round) everywhere. */
 #include "op/gradient.h"
 
 #include "op/rule.h"

@@ -1,5 +1,5 @@
-/* Weights of a few bits in com.microsoft: MatMulNBits, as qnn.packed_dense whose panels are made here, or of numbers that
- * the run unpacks; and GatherBlockQuantized, which reads rows of them. */
+/* Weights of a few bits in com.microsoft: MatMulNBits, as qnn.packed_dense whose panels are made here, or of numbers
+ * that the run unpacks; and GatherBlockQuantized, which reads rows of them. */
 #include "frontend/onnx/attention.h"
 #include "frontend/onnx/onnx.h"
 
