@@ -3,6 +3,7 @@
 /* What the benchmarks share: a function from TIR text, scheduled by its built-in rule or a trace, compiled in this
  * process and run by the runtime; the multiply-add peak of the same core at the same time; minimum and median. */
 #include "codegen/codegen.h"
+#include "target/target.h"
 #include "launch/kernel.h"
 #include "schedule/schedule.h"
 
@@ -108,7 +109,7 @@ static inline void kernel_open(bench *x, kernel *k, const int64_t *sym, uint32_t
 static inline kernel generate(bench *x, tn_func *f)
 {
     tn_flat *flat = TN_NEW(&x->arena, tn_flat);
-    if (tn_func_verify(f) != TN_OK || tn_lower(f, &x->machine, flat) != TN_OK)
+    if (tn_func_verify(f) != TN_OK || tn_lower(f, &x->machine, &tn_pipeline_cpu, flat) != TN_OK)
         bench_fail(x, "lowering failed");
     tn_kernel_ir *k = TN_NEW(&x->arena, tn_kernel_ir);
     *k = (tn_kernel_ir){.name = f->name, .source = "", .n_variant = 1, .variant = flat};

@@ -5,6 +5,7 @@
 #include "codegen/codegen.h"
 #include "frontend/frontend.h"
 #include "schedule/schedule.h"
+#include "target/target.h"
 #include "tenon/tenon.h"
 #include "transform/pass.h"
 

@@ -103,7 +103,7 @@ static tn_func *lowered(tn_build *b, const tn_func *f, bool strict, tn_flat *out
         tn_rule_apply(&schedule, f, &b->machine, &b->arena, f->pool);
         flat = schedule.func;
     }
-    if (tn_lower(flat, &b->machine, out) == TN_OK && tn_func_verify(flat) == TN_OK)
+    if (tn_lower(flat, &b->machine, &tn_pipeline_cpu, out) == TN_OK && tn_func_verify(flat) == TN_OK)
         return flat;
     tn_diag_rewind(b->ctx, n_diag);
     return NULL;

@@ -128,7 +128,7 @@ static void add_time(tn_build *b, const char *name, double seconds)
 {
     uint32_t i = 0;
     if (!b->pass_time)
-        b->pass_time = TN_NEW_N(&b->arena, tn_pass_time, tn_n_passes + tn_n_lower_passes);
+        b->pass_time = TN_NEW_N(&b->arena, tn_pass_time, tn_n_passes + TN_N_LOWER_PASSES);
     while (i < b->n_pass_time && strcmp(b->pass_time[i].name, name) != 0)
         i++;
     if (i == b->n_pass_time)
@@ -194,7 +194,8 @@ tn_status tn_lower_step(tn_build *b, tn_func *f, tn_flat *out)
 {
     watcher w = {b, 0};
     bool wanted = b->opt.print_ir_before || b->opt.print_ir_after || b->opt.print_pass_times;
-    return tn_lower_watched(f, &b->machine, wanted ? &(tn_lower_watch){watch, &w} : NULL, out);
+    return tn_lower_watched(f, &b->machine, &tn_pipeline_cpu, wanted ? &(tn_lower_watch){watch, &w} : NULL,
+                            out);
 }
 
 /* ---- by name, whatever the level ---- */

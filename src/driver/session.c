@@ -100,12 +100,10 @@ const char *tenon_pass_name(size_t i, const char **out_doc)
         return tn_passes[i].name;
     }
     i -= tn_n_passes;
-    for (size_t k = 0; k < tn_n_lower_passes; k++)
-        if (*tn_lower_passes[k].doc && i-- == 0) { /* a pass that runs again has no text there */
-            *out_doc = tn_lower_passes[k].doc;
-            return tn_lower_passes[k].name;
-        }
-    return NULL;
+    if (i >= TN_N_LOWER_PASSES)
+        return NULL;
+    *out_doc = tn_lower_passes[i].doc;
+    return tn_lower_passes[i].name;
 }
 
 const char *tenon_operator_name(size_t i, const char **out_doc)

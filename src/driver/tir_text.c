@@ -161,11 +161,9 @@ static tn_status replay(tn_build *b, const funcs *all, variants *now, const char
 
 /* ---- TIR text ---- */
 
-/* Simplify, and the passes after the one that makes functions flat. */
 static bool is_for_flat(const char *name, const tn_lower_pass *pass)
 {
-    return strcmp(name, "Simplify") == 0 || (pass ? pass > tn_lower_pass_find("Vectorize")
-                                                  : strcmp(name, "Lower") != 0 && strcmp(name, "Rule") != 0);
+    return pass ? tn_lower_pass_takes_flat(pass) : strcmp(name, "Lower") != 0 && strcmp(name, "Rule") != 0;
 }
 
 static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
@@ -185,7 +183,7 @@ static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
     }
     if (strcmp(name, "Lower") == 0) {
         tn_flat flat;
-        TN_TRY(tn_lower(*f, &b->machine, &flat));
+        TN_TRY(tn_lower(*f, &b->machine, &tn_pipeline_cpu, &flat));
         return tn_func_verify(*f);
     }
     if (!pass)

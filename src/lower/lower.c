@@ -1,82 +1,60 @@
-/* The loop pipeline. Read top to bottom; each pass says what it establishes.
- *
- *   scheduled blocks
- *     MakePhases     every top-level nest is a parallel loop: one phase, its iterations the tasks
- *     LowerBlocks    blocks become guarded statements; stores to registers are unmasked, their loads masked
- *     Simplify       index arithmetic, decided conditions, loops of one iteration
- *     TightenLoops   conditions move out of loops they do not depend on, or become loop bounds
- *     PartitionTail  full tiles and turns get a copy of the body without conditions
- *     Unswitch       a mask that all lanes share is an IF around the vector loop
- *     Flatten        layouts applied; every buffer is one-dimensional
- *     Unroll         unrolled loops become straight lines
- *     Vectorize      vector loops become vector expressions: from here on the function is flat
- *     LoadStrided    lanes a short stride apart are loads in a row and shuffles
- *     TransposeTiles scatters beside each other become contiguous stores of a transposed tile
- *     Registers      register buffers are indexed by constants, one vector an element
- *     ChunkSums      long sums are added up in chunks (never in strict functions)
- *     LowerIntrin    exp, tanh ... become their polynomials
- *     LowerSmall     small floats are computed in float32, 2- and 4-bit integers in bytes
- *     ContractFma    a*b + c becomes fma where the machine has it (never in strict functions)
- *     ShareLoads     what a straight line computes twice is named once
- *     PlanMemory     places in scratch and work memory
- *   flat
- */
+/* Running loop passes: the table that passes.def makes, a pipeline over it, and what passes share. */
 #include "lower/lower_impl.h"
 
 #include <string.h>
 
-const tn_lower_pass tn_lower_passes[] = {
-    {"MakePhases", "turns every top-level nest into a parallel loop", tn_lower_make_phases},
-    {"LowerBlocks", "turns blocks into guarded statements", tn_lower_blocks},
-    {"Simplify", "simplifies index arithmetic, decided conditions and loops of one iteration",
-     tn_lower_simplify},
-    {"TightenLoops", "moves conditions out of loops or turns them into loop bounds", tn_lower_tighten},
-    {"PartitionTail", "gives full tiles and iterations a body without conditions", tn_lower_partition},
-    {"Unswitch", "moves a mask that all lanes share around their loop", tn_lower_unswitch},
-    {"Flatten", "applies layouts and makes buffers one-dimensional", tn_lower_flatten},
-    {"Simplify", "", tn_lower_simplify},
-    {"Unroll", "turns unrolled loops into straight-line code", tn_lower_unroll},
-    {"Vectorize", "turns vector loops into vector expressions", tn_lower_vectorize},
-    {"Simplify", "", tn_lower_simplify},
-    {"LoadStrided", "turns loads with short strides into contiguous loads and shuffles", tn_lower_strided},
-    {"TransposeTiles", "turns adjacent scatters into contiguous stores of a transposed tile",
-     tn_lower_transpose},
-    {"Registers", "gives register buffers constant indices", tn_lower_registers},
-    {"ChunkSums", "adds up long sums in chunks", tn_lower_chunk_sums},
-    {"LowerIntrin", "replaces exp, tanh and the like by polynomials", tn_lower_intrinsics},
-    {"LowerSmall", "computes small floats in float32, and 2- and 4-bit integers in bytes", tn_lower_small},
-    {"ContractFma", "turns a*b + c into a fused multiply-add where the machine has it", tn_lower_contract},
-    {"ShareLoads", "computes repeated expressions of straight-line code once", tn_lower_share},
-    {"PlanMemory", "assigns places in scratch and work memory", tn_lower_plan},
+enum {
+#define FACT(id, doc) id = 1u << TN_FACT_##id,
+#include "lower/facts.def"
+#undef FACT
+    NONE = 0,
+    ALL = (1u << TN_N_FACTS) - 1,
+    BLOCKS = PHASES | STATEMENTS | SIMPLE | OFFSETS | STRAIGHT,
 };
-const size_t tn_n_lower_passes = sizeof tn_lower_passes / sizeof *tn_lower_passes;
+
+const tn_lower_pass tn_lower_passes[TN_N_LOWER_PASSES] = {
+#define PASS(name, function, needs, gives, keeps, doc) {#name, doc, tn_lower_##function, needs, gives, keeps},
+#include "lower/passes.def"
+#undef PASS
+};
 
 const tn_lower_pass *tn_lower_pass_find(const char *name)
 {
-    for (size_t i = 0; i < tn_n_lower_passes; i++)
+    for (size_t i = 0; i < TN_N_LOWER_PASSES; i++)
         if (strcmp(tn_lower_passes[i].name, name) == 0)
             return &tn_lower_passes[i];
     return NULL;
 }
 
-tn_status tn_lower(tn_func *f, const struct tn_machine *m, tn_flat *out)
+bool tn_lower_pass_takes_flat(const tn_lower_pass *pass)
 {
-    return tn_lower_watched(f, m, NULL, out);
+    return (pass->keeps & LANES) && !(pass->gives & LANES);
 }
 
-tn_status tn_lower_watched(tn_func *f, const struct tn_machine *m, const tn_lower_watch *watch, tn_flat *out)
+tn_status tn_lower(tn_func *f, const struct tn_machine *m, const tn_pipeline *passes, tn_flat *out)
 {
-    for (size_t i = 0; i < tn_n_lower_passes; i++) {
+    return tn_lower_watched(f, m, passes, NULL, out);
+}
+
+tn_status tn_lower_watched(tn_func *f, const struct tn_machine *m, const tn_pipeline *passes,
+                           const tn_lower_watch *watch, tn_flat *out)
+{
+    uint32_t have = 0;
+    for (size_t i = 0; i < passes->n; i++) {
+        const tn_lower_pass *pass = &tn_lower_passes[passes->pass[i]];
         tn_poll_now();
         if (watch)
-            watch->at(watch->user, &tn_lower_passes[i], f, false);
-        TN_TRY(tn_lower_passes[i].run(f, m));
+            watch->at(watch->user, pass, f, false);
+        TN_TRY(pass->run(f, m));
         if (watch)
-            watch->at(watch->user, &tn_lower_passes[i], f, true);
+            watch->at(watch->user, pass, f, true);
+        have = (have & pass->keeps) | pass->gives;
 #ifdef TN_DEBUG
         TN_TRY(tn_func_verify(f));
+        TN_ASSERT((have & tn_facts_broken(f)) == 0);
 #endif
     }
+    (void)have;
     memset(out, 0, sizeof *out);
     out->func = f;
     out->work_bytes = tn_idx(f->pool, 0);

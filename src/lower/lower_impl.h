@@ -4,10 +4,9 @@
 #include "lower/lower.h"
 
 typedef tn_status tn_lower_fn(tn_func *f, const struct tn_machine *m);
-tn_lower_fn tn_lower_make_phases, tn_lower_blocks, tn_lower_simplify, tn_lower_tighten, tn_lower_partition,
-    tn_lower_unswitch, tn_lower_flatten, tn_lower_vectorize, tn_lower_unroll, tn_lower_registers,
-    tn_lower_chunk_sums, tn_lower_transpose, tn_lower_strided, tn_lower_intrinsics, tn_lower_small,
-    tn_lower_contract, tn_lower_share, tn_lower_plan;
+#define PASS(name, function, ...) tn_lower_fn tn_lower_##function;
+#include "lower/passes.def"
+#undef PASS
 
 /* Adds the variables that loops and lets of s and below define to the map `user`; for tn_stmt_walk. */
 bool tn_note_definition(tn_stmt *s, void *user);

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "codegen/codegen.h"
 #include "schedule/schedule.h"
+#include "target/target.h"
 #include "tir_fixture.h"
 
 #include <dirent.h>

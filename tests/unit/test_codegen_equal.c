@@ -184,9 +184,18 @@ static tn_func *lowered_copy(fixture *x, const equal_case *c, const tn_func *f, 
 {
     tn_flat flat;
     tn_func *g = tn_func_clone(f, &x->arena, &x->pool);
-    if (tn_lower(g, m, &flat) != TN_OK)
+    if (tn_lower(g, m, &tn_pipeline_cpu, &flat) != TN_OK)
         fail_msg("%s: %s", c->name, diags(x));
     return g;
+}
+
+/* What the passes so far say of the function is true. */
+static void check_facts(const equal_case *c, const char *pass, const tn_func *f, uint32_t facts)
+{
+    uint32_t wrong = facts & tn_facts_broken(f);
+    for (int i = 0; i < TN_N_FACTS; i++)
+        if (wrong >> i & 1)
+            fail_msg("%s: after %s it is not so that %s", c->name, pass, tn_fact_docs[i]);
 }
 
 static void lower_case(fixture *x, const equal_case *c, const tn_machine *m, tn_flat *out)
@@ -198,18 +207,22 @@ static void lower_case(fixture *x, const equal_case *c, const tn_machine *m, tn_
         interpret(x, c, "the text", f, &want[r], c->sym[r]);
     }
     check_meaning(x, c, "its schedule", s, want, shape, false);
-    for (size_t i = 0; i < tn_n_lower_passes; i++) {
-        if (tn_lower_passes[i].run(s, m) != TN_OK)
-            fail_msg("%s: %s fails: %s", c->name, tn_lower_passes[i].name, diags(x));
-        check_form(x, c, tn_lower_passes[i].name, s);
-        check_meaning(x, c, tn_lower_passes[i].name, s, want, shape, false);
+    uint32_t facts = 0;
+    for (size_t i = 0; i < tn_pipeline_cpu.n; i++) {
+        const tn_lower_pass *pass = &tn_lower_passes[tn_pipeline_cpu.pass[i]];
+        if (pass->run(s, m) != TN_OK)
+            fail_msg("%s: %s fails: %s", c->name, pass->name, diags(x));
+        facts = (facts & pass->keeps) | pass->gives;
+        check_facts(c, pass->name, s, facts);
+        check_form(x, c, pass->name, s);
+        check_meaning(x, c, pass->name, s, want, shape, false);
     }
     for (int r = 0; r < c->n_row; r++)
         args_deinit(&want[r]);
     if (getenv("TENON_VERBOSE"))
         print_message("%s\n", printed(x, s));
     s = scheduled(x, c, f);
-    assert_int_equal(tn_lower(s, m, out), TN_OK);
+    assert_int_equal(tn_lower(s, m, &tn_pipeline_cpu, out), TN_OK);
 }
 
 /* ---- running compiled kernels ---- */

@@ -85,7 +85,8 @@ static void check_machine(const char *const feature[], size_t n)
     cases_init(&l);
     tn_machine_derive(&m);
     for (int i = 0; i < l.n; i++)
-        if (tn_lower(scheduled(&x, &l.at[i], read_func(&x, l.at[i].text)), &m, &flat[i]) != TN_OK)
+        if (tn_lower(scheduled(&x, &l.at[i], read_func(&x, l.at[i].text)), &m, &tn_pipeline_cpu, &flat[i]) !=
+            TN_OK)
             fail_msg("%s", diags(&x));
     tn_unit u = unit_of(&x, &l, &m, flat, kernel);
     check_c(&x, &u, "gcc");
