@@ -123,7 +123,7 @@ static inline kernel generate(bench *x, tn_func *f)
                  .n_feature = (uint32_t)x->machine.n_feature,
                  .n_kernel = 1,
                  .kernel = k};
-    tn_llvm_options o = {.opt_level = 3};
+    tn_code_options o = {.opt_level = 3};
     const tn_library *lib;
     kernel out = {0};
     if (getenv("BENCH_ASM")) {

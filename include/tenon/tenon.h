@@ -321,9 +321,13 @@ typedef struct tenon_rates {
 /* What this machine can do. Measures the processor for some milliseconds if no call did before, on disk too. */
 int tenon_machine_rates(tenon *t, tenon_rates *out);
 
+/* Whether tenon_build_here takes the target, a text as in the options; unknown ones count as if it did. */
+int tenon_target_runs_here(const char *target);
+
 /* ---- lists: by index, NULL (or -1) after the last ---- */
 
 const char *tenon_stage_name(size_t i);
+const char *tenon_target_name(size_t i, const char **out_doc); /* the first word of tenon_options.target */
 const char *tenon_pass_name(size_t i, const char **out_doc);
 int tenon_pass_level(
     size_t i); /* the lowest optimisation level at which a graph pass runs; -1: a loop pass */

@@ -282,18 +282,17 @@ static int interpret(run *r, tn_model_options *m)
     return status;
 }
 
-/* C is not compiled into this process: a package is made. */
+/* Of code that cannot be made in this process, a package is made. */
 static int compile(run *r, tn_model_options *m)
 {
-    const char *target = m->options.target + strspn(m->options.target, " \t");
-    bool source = target[0] == 'c' && (!target[1] || strchr(" \t", target[1]));
+    bool here = tenon_target_runs_here(m->options.target);
     tnr_module *module = NULL;
     void *data = NULL;
     size_t n = 0;
-    int failed = source ? tenon_build_memory(m->module, &m->options, &data, &n, NULL)
-                        : tenon_build_here(m->module, &m->options, &module, NULL);
+    int failed = here ? tenon_build_here(m->module, &m->options, &module, NULL)
+                      : tenon_build_memory(m->module, &m->options, &data, &n, NULL);
     int status = messages(r, m, failed);
-    if (status == TN_EXIT_OK && source &&
+    if (status == TN_EXIT_OK && !here &&
         (tnr_module_open_memory(data, n, NULL, &module, &r->err) || tnr_host_register_all(module, &r->err)))
         status = say(r, r->err.message);
     if (status == TN_EXIT_OK)

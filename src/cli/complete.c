@@ -46,6 +46,13 @@ static void passes(void)
         printf("%s%s", i ? " " : "", name);
 }
 
+static void targets(void)
+{
+    const char *name, *doc;
+    for (size_t i = 0; (name = tenon_target_name(i, &doc)); i++)
+        printf("%s%s", i ? " " : "", name);
+}
+
 static const struct {
     const char *flag;
     void (*print)(void);
@@ -56,7 +63,7 @@ static const struct {
     {"disabled-pass", passes, NULL},
     {"print-ir-before", passes, "all"},
     {"print-ir-after", passes, "all"},
-    {"target", NULL, "llvm c"},
+    {"target", targets, NULL},
     {"dump-code", NULL, "relay tir ll asm c"},
     {"target-llvm-mcpu", NULL, "native"},
     {"desired-layout", NULL, "NCHW NHWC"},

@@ -91,48 +91,59 @@ const tn_flag tn_model_flags[] = {
     {0},
 };
 
-static const struct { const char *flag, *option; } target_options[] = {
-    {"target-llvm-mcpu",      "mcpu"},
-    {"target-llvm-mattr",     "mattr"},
-    {"target-llvm-mtriple",   "mtriple"},
-    {"target-llvm-num-cores", "num-cores"},
-};
 // clang-format on
-enum { N_TARGET_OPTION = sizeof target_options / sizeof *target_options };
 
-static bool is_llvm(const char *target)
+/* Of a flag "target-KIND-OPTION": its OPTION, and KIND in *out_kind; NULL: it is none. */
+static const char *option_of(const tn_flag *f, size_t *out_kind)
 {
-    target += strspn(target, " \t");
-    return strncmp(target, "llvm", 4) == 0 && (!target[4] || strchr(" \t", target[4]));
+    static const char begin[] = "target-";
+    const char *kind = f->name + strlen(begin), *option = NULL;
+    if (!f->refused && strncmp(f->name, begin, strlen(begin)) == 0)
+        option = strchr(kind, '-');
+    *out_kind = option ? (size_t)(option - kind) : 0;
+    return option ? option + 1 : NULL;
 }
 
-/* --target with the --target-llvm-* flags behind it as options, quoted where they hold blanks. */
+/* The value given for the flag, NULL: none; an error (*status) where it is for another target. */
+static const char *target_option(const tn_args *args, const tn_flag *f, const char *target, int *status)
+{
+    size_t n;
+    const char *option = option_of(f, &n), *value = option ? tn_args_text(args, f->name) : NULL;
+    const char *kind = target + strspn(target, " \t");
+    if (!value)
+        return NULL;
+    if (strcspn(kind, " \t") != n || memcmp(kind, option - n - 1, n) != 0)
+        *status = tn_error_print("--%s goes with --target %.*s only, but --target is %s", f->name, (int)n,
+                                 option - n - 1, target);
+    else if (strchr(value, '"'))
+        *status = tn_error_print("--%s: the value must not contain a quote: %s", f->name, value);
+    return value;
+}
+
+/* --target with the --target-KIND-OPTION flags behind it as options, quoted where they hold blanks. */
 static int compose_target(tn_model_options *m, const tn_args *args)
 {
-    const char *target = m->options.target, *value[N_TARGET_OPTION];
-    size_t room = strlen(target) + 1, n = strlen(target);
+    const char *target = m->options.target, *value;
+    size_t room = strlen(target) + 1, n = strlen(target), kind;
+    int status = TN_EXIT_OK;
     if (target[strspn(target, " \t")] == '{' || (n > 5 && strcmp(target + n - 5, ".json") == 0))
         return tn_error_print(
             "--target as JSON is not supported yet; write it as text: --target \"llvm -mattr=+avx2\"");
-    for (int i = 0; i < N_TARGET_OPTION; i++) {
-        value[i] = tn_args_text(args, target_options[i].flag);
-        if (value[i] && !is_llvm(target))
-            return tn_error_print("--%s goes with --target llvm only, but --target is %s",
-                                  target_options[i].flag, target);
-        if (value[i] && strchr(value[i], '"'))
-            return tn_error_print("--%s: the value must not contain a quote: %s", target_options[i].flag,
-                                  value[i]);
-        room += value[i] ? strlen(target_options[i].option) + strlen(value[i]) + 6 : 0;
+    for (const tn_flag *f = tn_model_flags; f->name; f++) {
+        value = target_option(args, f, target, &status);
+        if (status != TN_EXIT_OK)
+            return status;
+        room += value ? strlen(f->name) + strlen(value) + 6 : 0;
     }
     m->target = malloc(room);
     if (!m->target)
         return tn_error_print("out of memory");
     memcpy(m->target, target, n + 1);
-    for (int i = 0; i < N_TARGET_OPTION; i++)
-        if (value[i]) {
-            const char *quote = value[i][strcspn(value[i], " \t',")] ? "\"" : "";
-            n += (size_t)snprintf(m->target + n, room - n, " -%s=%s%s%s", target_options[i].option, quote,
-                                  value[i], quote);
+    for (const tn_flag *f = tn_model_flags; f->name; f++)
+        if ((value = target_option(args, f, target, &status))) {
+            const char *quote = value[strcspn(value, " \t',")] ? "\"" : "";
+            n += (size_t)snprintf(m->target + n, room - n, " -%s=%s%s%s", option_of(f, &kind), quote, value,
+                                  quote);
         }
     m->options.target = m->target;
     return TN_EXIT_OK;

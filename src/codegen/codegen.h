@@ -41,34 +41,36 @@ TN_WARN_UNUSED tn_status tn_emit_c(const tn_unit *u, tn_buf *out);
  * 1. What lies where depends on the unit and max alone. The caller frees out[0..*out_n). */
 TN_WARN_UNUSED tn_status tn_emit_c_parts(const tn_unit *u, uint32_t max, tn_buf out[], uint32_t *out_n);
 
-/* ---- LLVM (codegen/llvm, a shared object opened on first use) ---- */
+/* ---- what every generator is told ---- */
 /* Objects made before, by a hash of all they are made of. Both are called from several threads at once. */
 typedef struct tn_code_cache {
     void *user;
     bool (*load)(void *user, const uint8_t key[32], tn_buf *out); /* false: not there */
     void (*save)(void *user, const uint8_t key[32], const tn_buf *code);
 } tn_code_cache;
-typedef struct tn_llvm_options {
+typedef struct tn_code_options {
     const char *triple;         /* NULL: this machine */
     const char *features;       /* LLVM feature string "+avx2,+fma"; NULL: from unit->feature */
     int opt_level;              /* 0..3, of the machine code generator */
     const tn_code_cache *cache; /* for `objects`; NULL: none */
     unsigned threads;           /* at most so many at once; 0: one for each CPU */
-} tn_llvm_options;
+} tn_code_options;
+
+/* ---- LLVM (codegen/llvm, a shared object opened on first use) ---- */
 enum tn_llvm_form { TN_LLVM_LL, TN_LLVM_ASM, TN_LLVM_OBJECT };
 typedef struct tn_jit tn_jit;
 /* The shared object's only export; the argument goes to tn_guard_share. */
 typedef const struct tn_llvm_api *tn_llvm_get(tn_guard **(*place)(void));
 typedef struct tn_llvm_api {
     uint32_t version; /* TN_LLVM_INTERFACE, a number of the headers it was built with */
-    tn_status (*emit)(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, tn_buf *out);
+    tn_status (*emit)(const tn_unit *u, const tn_code_options *o, enum tn_llvm_form form, tn_buf *out);
     /* Objects of a unit, to be linked together: the tables, then the kernels in at most max - 1; which kernel goes
      * where depends on the unit and max alone. With a cache, each kernel has a context of its own. The caller frees
      * out[0..*out_n). */
-    tn_status (*objects)(const tn_unit *u, const tn_llvm_options *o, uint32_t max, tn_buf out[],
+    tn_status (*objects)(const tn_unit *u, const tn_code_options *o, uint32_t max, tn_buf out[],
                          uint32_t *out_n);
     /* Compiles a unit into this process; library: what tenon_library_query would return. */
-    tn_status (*jit)(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit,
+    tn_status (*jit)(const tn_unit *u, const tn_code_options *o, tn_jit **out_jit,
                      const tn_library **out_library);
     void (*jit_free)(tn_jit *j);
     void (*jit_keep)(tn_jit *j); /* it outlives the heap that it was made in: whoever keeps it frees it */
@@ -83,6 +85,25 @@ TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
 /* LLVM is large, and to load it takes as long as to compile a kernel. Begins that on a thread of its own; what fails is
  * for tn_llvm_open to find. The result's end waits for the thread. */
 tn_resource *tn_llvm_open_early(void);
+
+/* ---- generators as rows (generators.c): targets name one, and nobody else asks which it is ---- */
+typedef struct tn_generator {
+    const char *name;
+    bool gives_text;     /* parts are C texts, of which a C compiler makes objects; else they are objects */
+    bool caches_kernels; /* it looks for each kernel in the cache itself */
+    /* Begins to load what it needs; NULL: nothing. The result's end waits. */
+    tn_resource *(*open_early)(void);
+    /* A unit as parts to be linked together, max at the most. The caller frees out[0..*out_n). */
+    tn_status (*parts)(const tn_unit *u, const tn_code_options *o, uint32_t max, tn_buf out[],
+                       uint32_t *out_n);
+    tn_status (*text)(const tn_unit *u, tn_buf *out); /* as one text that compilers take; NULL: it has none */
+    /* Code in this process, which outlives the heap that it was made in until here_free(its resource, whose `at` is the
+     * code); NULL: none. */
+    tn_status (*here)(const tn_unit *u, const tn_code_options *o, void **out_code,
+                      const tn_library **out_library);
+    void (*here_free)(tn_resource *code);
+} tn_generator;
+extern const tn_generator tn_generator_llvm, tn_generator_c;
 
 /* The bytes of the section .note.tenon (name "Tenon", type 1, data unit->note); nothing if there is no note. */
 void tn_unit_note(const tn_unit *u, tn_buf *out);

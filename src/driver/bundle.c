@@ -239,7 +239,7 @@ static tn_status link_library(tn_workdir *w, const char *in, const char *out)
 
 static bool links_here(const tn_build *b, enum tn_bundle_form form, const tn_buf code[])
 {
-    return form == TN_BUNDLE_SO && b->target.kind != TN_TARGET_C && !b->target.triple &&
+    return form == TN_BUNDLE_SO && !b->target.row->generator->gives_text && !b->target.triple &&
            !b->opt.cross_compiler && tn_elf_link_can((tn_bytes){(const uint8_t *)code[0].at, code[0].n});
 }
 
@@ -390,7 +390,7 @@ static tn_status write_source(tn_build *b, uint32_t n, const tn_buf code[], cons
                               size_t *out_bytes)
 {
     tn_buf text = {0};
-    if (b->target.kind != TN_TARGET_C)
+    if (!b->target.row->generator->text)
         return tn_error(b->ctx, "driver-E055", NULL, "%s: C source needs --target c; add it", output);
     TN_ASSERT(n == 1); /* all of the unit is one text */
     tn_status st = make_source(b, &code[0], &text);

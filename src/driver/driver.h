@@ -12,14 +12,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum tn_target_kind { TN_TARGET_LLVM, TN_TARGET_C };
-typedef struct tn_target {
-    enum tn_target_kind kind;
-    const char *text;   /* as given */
-    const char *triple; /* NULL: this machine */
-    uint32_t cores;     /* 0: the machine's */
-} tn_target;
-
 /* How a kernel is made, the best way first; a later one only where those before are refused: as a rule schedules it; as
  * the loops it came from; with every operator a block of its own, as those loops. */
 enum tn_form { TN_FORM_SCHEDULED, TN_FORM_SERIAL, TN_FORM_PLAIN, TN_N_FORMS };
@@ -118,11 +110,10 @@ void tn_build_take(tn_build *b, const tenon_options *o); /* other options; NULL:
 void tn_build_init_from(tn_build *b, const tn_build *from, tn_ctx *child, const tenon_options *o);
 void tn_build_deinit(tn_build *b);
 
-/* target.c: target text, machine, features. Errors driver-E00x. */
+/* target.c: the options' target and machine. */
 TN_WARN_UNUSED tn_status tn_target_parse(tn_build *b);
 /* foreign.c: code for other machines. Has the output what it takes to link it (driver-E023)? Is a linked library
  * for the machine of the target (driver-E024)? */
-bool tn_target_is_foreign(const char *triple);
 TN_WARN_UNUSED tn_status tn_target_check_tools(tn_build *b, const char *output);
 TN_WARN_UNUSED tn_status tn_target_check_library(tn_build *b, const tn_buf *so);
 

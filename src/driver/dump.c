@@ -102,7 +102,7 @@ static tn_status print_code(tn_build *b, int stage, tn_buf *out)
     const tn_llvm_api *llvm;
     if (stage == C)
         return tn_emit_c(&b->unit, out);
-    tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level};
+    tn_code_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level};
     TN_TRY(tn_llvm_open(b->ctx, &llvm));
     return llvm->emit(&b->unit, &o, stage == LL ? TN_LLVM_LL : TN_LLVM_ASM, out);
 }

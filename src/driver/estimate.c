@@ -52,7 +52,7 @@ static double seconds_of(const tn_build *b, const cost *c, bool serial)
     const tn_machine *m = &b->machine;
     if (serial) /* a few operations on each element, one after the other */
         return larger(c->floats + c->narrow + c->integers, 2 * c->elements) / (m->clock_ghz * 1e9);
-    const double usual = 0.7, cores = b->target.cores ? b->target.cores : m->cores; /* share of the peak */
+    const double usual = 0.7, cores = m->cores; /* share of the peak */
     double narrow = larger(m->bf16_gflops, m->peak_gflops), integers = larger(m->int8_gops, m->peak_gflops);
     double work = c->floats / m->peak_gflops + c->narrow / narrow + c->integers / integers;
     double reads = c->bytes <= (double)m->l2_bytes   ? m->l2_gb_s

@@ -1,5 +1,5 @@
-/* Building into this process: the unit's code by LLVM's JIT, on the runtime. What a module borrows, code and weights,
- * belongs to an object of the session. */
+/* Building into this process: the unit's code by the target's generator, on the runtime. What a module borrows, code
+ * and weights, belongs to an object of the session. */
 #include "driver/api.h"
 #include "tenon/host.h"
 
@@ -8,20 +8,14 @@
 struct tn_here {
     tn_object object; /* first */
     void *params;
-    tn_resource *jit;
+    tn_resource *code;
 };
 
 tn_here *tn_here_new(tenon *t) { return tn_object_new(t, sizeof(tn_here)); }
 
-static void free_jit(tn_resource *r)
-{
-    const tn_llvm_api *llvm;
-    if (tn_llvm_open(NULL, &llvm) == TN_OK)
-        llvm->jit_free(r->at);
-}
-
 typedef struct room {
     tn_here *x;
+    const tn_generator *generator;
     size_t bytes; /* of the weights */
 } room;
 
@@ -29,7 +23,7 @@ typedef struct room {
 static void make_room(void *user)
 {
     const room *r = user;
-    r->x->jit = tn_resource_new(free_jit);
+    r->x->code = tn_resource_new(r->generator->here_free);
     r->x->params = tn_alloc_aligned(r->bytes);
 }
 
@@ -43,34 +37,24 @@ static void copy(char *to, const tn_buf *from)
     }
 }
 
-static tn_status compile(tn_build *b, tn_here *x, const tn_library **out)
-{
-    const tn_llvm_api *llvm;
-    tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level};
-    tn_jit *jit;
-    TN_TRY(tn_llvm_open(b->ctx, &llvm));
-    TN_TRY(llvm->jit(&b->unit, &o, &jit, out));
-    llvm->jit_keep(jit);
-    x->jit->at = jit;
-    return TN_OK;
-}
-
 tn_status tn_here_open(tenon *t, tn_here *x, tnr_module **out)
 {
     tn_build *b = &t->build;
+    const tn_generator *g = b->target.row->generator;
+    const tn_code_options options = {.triple = b->target.triple, .opt_level = b->opt.opt_level};
     const tn_library *library;
     tnr_module *module = NULL;
     tnr_error err;
     double start = tn_now();
-    if (b->target.kind != TN_TARGET_LLVM)
+    if (!g->here)
         return tn_error(b->ctx, "driver-E104", NULL,
                         "target %s makes no code in this process; use target llvm", b->target.text);
     tn_params_make(b, &(tn_sink){.buf = &t->data});
-    tn_raised raised = tn_protect(&x->object.heap, make_room, &(room){x, t->data.n});
+    tn_raised raised = tn_protect(&x->object.heap, make_room, &(room){x, g, t->data.n});
     if (raised.kind)
         tn_raise(raised);
     copy(x->params, &t->data);
-    TN_TRY(compile(b, x, &library));
+    TN_TRY(g->here(&b->unit, &options, &x->code->at, &library));
     b->seconds.codegen = tn_now() - start;
     const tnr_parts parts = {.library = library, .params = x->params, .params_n = t->data.n};
     if (!tnr_module_open_parts(&parts, &module, &err) && !tnr_host_register_all(module, &err)) {

@@ -84,7 +84,7 @@ static tn_status run_compiled(tn_build *b, const tn_llvm_api *llvm, const tn_fun
                     .n_feature = b->n_feature,
                     .n_kernel = 1,
                     .kernel = &kernel};
-    TN_TRY(llvm->jit(&unit, &(tn_llvm_options){.opt_level = 2}, &jit, &lib));
+    TN_TRY(llvm->jit(&unit, &(tn_code_options){.opt_level = 2}, &jit, &lib));
     tn_status st = run_library(b, lib, f, arg, sym);
     llvm->jit_free(jit);
     return st;
@@ -103,7 +103,7 @@ static tn_func *lowered(tn_build *b, const tn_func *f, bool strict, tn_flat *out
         tn_rule_apply(&schedule, f, &b->machine, &b->arena, f->pool);
         flat = schedule.func;
     }
-    if (tn_lower(flat, &b->machine, &tn_pipeline_cpu, out) == TN_OK && tn_func_verify(flat) == TN_OK)
+    if (tn_lower(flat, &b->machine, b->target.row->pipeline, out) == TN_OK && tn_func_verify(flat) == TN_OK)
         return flat;
     tn_diag_rewind(b->ctx, n_diag);
     return NULL;

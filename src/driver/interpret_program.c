@@ -170,7 +170,7 @@ static tn_status compile_program(machine *m, const tn_program **out)
                         "stage %s needs the LLVM code generator for sizes that the run computes, but it is "
                         "not installed; use stage relay",
                         m->stage);
-    TN_TRY(m->llvm->jit(&unit, &(tn_llvm_options){.opt_level = 0}, &m->jit, &lib));
+    TN_TRY(m->llvm->jit(&unit, &(tn_code_options){.opt_level = 0}, &m->jit, &lib));
     *out = lib->program;
     return TN_OK;
 }

@@ -98,7 +98,7 @@ tn_status tn_objects_write(tn_workdir *w, uint32_t n, const tn_buf code[], const
     tn_build *b = w->b;
     for (uint32_t i = 0; i < n; i++)
         out_path[i] = tn_workdir_file(w, "mod%u.o", i);
-    if (b->target.kind == TN_TARGET_C) {
+    if (b->target.row->generator->gives_text) {
         double start = tn_now();
         tn_status st = compile_all(w, n, code, out_path);
         b->seconds.cc = tn_now() - start;
@@ -143,7 +143,8 @@ tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so)
 {
     tn_workdir *w;
     const char *object[TN_OBJECTS];
-    if (b->target.kind != TN_TARGET_C && !b->opt.cross_compiler && tn_elf_link_can(bytes_of(&code[0])))
+    if (!b->target.row->generator->gives_text && !b->opt.cross_compiler &&
+        tn_elf_link_can(bytes_of(&code[0])))
         return link_here(b, n, code, out_so);
     TN_TRY(tn_workdir_open(b, &w));
     const char *so = tn_workdir_file(w, "mod.so");

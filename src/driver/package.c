@@ -15,18 +15,16 @@ static uint64_t mtime(void)
 
 tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n)
 {
+    const tn_generator *g = b->target.row->generator;
     *out_n = 1;
-    if (b->target.kind == TN_TARGET_C)
-        return b->unit.private ? tn_emit_c(&b->unit, code)
-                               : tn_emit_c_parts(&b->unit, TN_OBJECTS, code, out_n);
-    const tn_llvm_api *llvm;
+    if (b->unit.private && g->text)
+        return g->text(&b->unit, code);
     tn_code_cache cache = tn_code_cache_open(&b->objects);
-    tn_llvm_options o = {.triple = b->target.triple,
+    tn_code_options o = {.triple = b->target.triple,
                          .opt_level = b->opt.opt_level,
                          .cache = &cache,
                          .threads = tn_build_threads(b)};
-    TN_TRY(tn_llvm_open(b->ctx, &llvm));
-    return llvm->objects(&b->unit, &o, TN_OBJECTS, code, out_n);
+    return g->parts(&b->unit, &o, TN_OBJECTS, code, out_n);
 }
 
 void tn_params_make(tn_build *b, tn_sink *out)
@@ -119,7 +117,7 @@ static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const c
 static void begin_code(tn_build *b)
 {
     uint32_t n = b->unit.n_kernel < TN_OBJECTS ? b->unit.n_kernel : TN_OBJECTS - 1;
-    b->objects.most = b->target.kind == TN_TARGET_LLVM ? n : 0;
+    b->objects.most = b->target.row->generator->caches_kernels ? n : 0;
     b->objects.watched = b;
     tn_progress_say(b, "code", 0, b->objects.most);
 }
@@ -135,7 +133,7 @@ tn_status tn_package_write(tn_build *b, const char *output, tn_buf *memory, size
     tn_status st = tn_code_make(b, code, &n);
     b->seconds.codegen = tn_now() - start;
     start = tn_now();
-    if (b->target.kind == TN_TARGET_C && form != TN_BUNDLE_C)
+    if (b->target.row->generator->gives_text && form != TN_BUNDLE_C)
         b->objects.most = n; /* still to be compiled */
     else
         tn_progress_say(b, "package", 0, 0);

@@ -194,8 +194,8 @@ tn_status tn_lower_step(tn_build *b, tn_func *f, tn_flat *out)
 {
     watcher w = {b, 0};
     bool wanted = b->opt.print_ir_before || b->opt.print_ir_after || b->opt.print_pass_times;
-    return tn_lower_watched(f, &b->machine, &tn_pipeline_cpu, wanted ? &(tn_lower_watch){watch, &w} : NULL,
-                            out);
+    return tn_lower_watched(f, &b->machine, b->target.row->pipeline,
+                            wanted ? &(tn_lower_watch){watch, &w} : NULL, out);
 }
 
 /* ---- by name, whatever the level ---- */

@@ -78,6 +78,7 @@ void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o)
 {
     memset(b, 0, sizeof *b);
     b->ctx = ctx;
+    b->target.row = &tn_target_rows[0];
     tn_build_take(b, o);
     tn_arena_init(&b->arena);
     tn_arena_init(&b->scratch);
@@ -167,9 +168,9 @@ tn_status tn_stage_kernels(tn_build *b)
 
 tn_status tn_stage_kernels_for_code(tn_build *b)
 {
-    bool early = b->target.kind == TN_TARGET_LLVM && tn_build_threads(b) > 1;
-    tn_resource *llvm = early ? tn_llvm_open_early() : NULL;
+    tn_resource *(*open_early)(void) = b->target.row->generator->open_early;
+    tn_resource *early = open_early && tn_build_threads(b) > 1 ? open_early() : NULL;
     tn_status st = tn_stage_kernels(b);
-    tn_resource_end(llvm);
+    tn_resource_end(early);
     return st;
 }

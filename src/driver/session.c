@@ -91,6 +91,20 @@ const char *tenon_stage_name(size_t i)
     return NULL;
 }
 
+const char *tenon_target_name(size_t i, const char **out_doc)
+{
+    if (i >= TN_N_TARGETS)
+        return NULL;
+    *out_doc = tn_target_rows[i].doc;
+    return tn_target_rows[i].name;
+}
+
+int tenon_target_runs_here(const char *target)
+{
+    const tn_target_row *row = target ? tn_target_of_text(target) : &tn_target_rows[0];
+    return !row || row->generator->here;
+}
+
 int tenon_pass_level(size_t i) { return i < tn_n_passes ? tn_passes[i].opt_level : -1; }
 
 const char *tenon_pass_name(size_t i, const char **out_doc)

@@ -183,7 +183,7 @@ static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
     }
     if (strcmp(name, "Lower") == 0) {
         tn_flat flat;
-        TN_TRY(tn_lower(*f, &b->machine, &tn_pipeline_cpu, &flat));
+        TN_TRY(tn_lower(*f, &b->machine, b->target.row->pipeline, &flat));
         return tn_func_verify(*f);
     }
     if (!pass)

@@ -18,6 +18,8 @@ enum tn_lower_fact {
     TN_N_FACTS
 };
 extern const char *const tn_fact_docs[TN_N_FACTS];
+/* What hold at the end of a pipeline, as a set of bits: all that code generators rely on. */
+enum { TN_FACTS_FLAT = ((1u << TN_N_FACTS) - 1) & ~(1u << TN_FACT_SIMPLE) };
 
 /* The passes: each is one file and one row of passes.def; `tenon opt` runs any of them. Facts are sets of bits. */
 typedef struct tn_lower_pass {

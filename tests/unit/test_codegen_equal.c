@@ -326,7 +326,7 @@ static void check_llvm(fixture *x, const case_list *l, const tn_unit *u, const t
     const tn_llvm_api *api;
     const tn_library *lib;
     tn_jit *jit;
-    tn_llvm_options o = {.opt_level = 3};
+    tn_code_options o = {.opt_level = 3};
     if (tn_llvm_open(&x->ctx, &api) != TN_OK)
         fail_msg("%s", diags(x));
     if (getenv("TENON_VERBOSE")) {

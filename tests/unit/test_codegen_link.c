@@ -61,7 +61,7 @@ static void check_llvm(fixture *x, const tn_unit *u)
 {
     const tn_llvm_api *api;
     tn_buf object = {0};
-    tn_llvm_options o = {.opt_level = 3};
+    tn_code_options o = {.opt_level = 3};
     char path[64];
     if (tn_llvm_open(&x->ctx, &api) != TN_OK || api->emit(u, &o, TN_LLVM_OBJECT, &object) != TN_OK)
         fail_msg("%s", diags(x));

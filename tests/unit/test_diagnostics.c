@@ -185,7 +185,7 @@ static void fail_in_llvm(void *user)
     if (tn_llvm_open(&x.ctx, &llvm) != TN_OK)
         fail_msg("%s", diags(&x));
     assert_int_equal(llvm->emit(&u, NULL, TN_LLVM_OBJECT, &before), TN_OK);
-    const tn_llvm_options o = {.triple = "x86_64-linux-gnu", .features = "-64bit"};
+    const tn_code_options o = {.triple = "x86_64-linux-gnu", .features = "-64bit"};
     for (int i = 0; i < 2; i++) {
         tn_diag_clear(&x.ctx);
         assert_int_equal(llvm->emit(&u, &o, TN_LLVM_OBJECT, &out), TN_FAIL);
@@ -235,7 +235,7 @@ static void foreign_code(void **state)
     tn_unit u = raw(&x, "x[i]", &flat, &kernel);
     if (tn_llvm_open(&x.ctx, &llvm) != TN_OK)
         fail_msg("%s", diags(&x));
-    tn_llvm_options o = {.triple = "riscv32-unknown-elf"};
+    tn_code_options o = {.triple = "riscv32-unknown-elf"};
     assert_int_equal(llvm->jit(&u, &o, &jit, &library), TN_FAIL);
     assert_diag(&x,
                 "default: this process cannot run its code: the code is for another machine [codegen-E010]");

@@ -200,52 +200,6 @@ static void a_package_reads_back(void **state)
     tn_ctx_deinit(&ctx);
 }
 
-static void targets(void **state)
-{
-    static const struct {
-        const char *text, *error;
-        enum tn_target_kind kind;
-        uint32_t cores;
-        const char *has, *lacks;
-    } row[] = {
-        {"llvm", NULL, TN_TARGET_LLVM, 0, NULL, NULL},
-        {NULL, NULL, TN_TARGET_LLVM, 0, NULL, NULL},
-        {"  c  ", NULL, TN_TARGET_C, 0, NULL, NULL},
-        {"llvm -mcpu=native -num-cores=3", NULL, TN_TARGET_LLVM, 3, NULL, NULL},
-        {"llvm --num-cores=7", NULL, TN_TARGET_LLVM, 7, NULL, NULL},
-        {"llvm -mtriple=x86_64-linux-gnu '-mattr=+avx2,+fma'", NULL, TN_TARGET_LLVM, 0, "avx2", "avx512f"},
-        {"llvm -mtriple=x86_64-linux-gnu -mattr=+avx2,+fma,-avx2", NULL, TN_TARGET_LLVM, 0, "fma", "avx2"},
-        {"", "driver-E001", 0, 0, NULL, NULL},
-        {"cuda", "driver-E001", 0, 0, NULL, NULL},
-        {"llvm -fast", "driver-E002", 0, 0, NULL, NULL},
-        {"llvm num-cores=3", "driver-E002", 0, 0, NULL, NULL},
-        {"llvm -num-cores", "driver-E002", 0, 0, NULL, NULL},
-        {"llvm -num-cores=0", "driver-E003", 0, 0, NULL, NULL},
-        {"llvm -num-cores=4x", "driver-E003", 0, 0, NULL, NULL},
-        {"llvm -num-cores=99999999999999999999", "driver-E003", 0, 0, NULL, NULL},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        tn_build b;
-        tn_ctx ctx;
-        tn_ctx_init(&ctx);
-        tn_build_init(&b, &ctx, &(tenon_options){.size = sizeof(tenon_options), .target = row[i].text});
-        tn_status st = tn_target_parse(&b);
-        if ((st != TN_OK) != (row[i].error != NULL))
-            fail_msg("%s: %s", row[i].text, st == TN_OK ? "accepted" : "refused");
-        if (row[i].error)
-            assert_string_equal(ctx.diag[0].id, row[i].error);
-        else
-            assert_int_equal(b.target.kind, row[i].kind);
-        if (row[i].cores)
-            assert_int_equal(b.machine.cores, row[i].cores);
-        if (row[i].has)
-            assert_true(tn_machine_has(&b.machine, row[i].has) && !tn_machine_has(&b.machine, row[i].lacks));
-        tn_build_deinit(&b);
-        tn_ctx_deinit(&ctx);
-    }
-}
-
 /* Options that are 0 are the defaults: level 3. Level 0, with which each operator is a kernel, has a name. */
 static void zero_is_the_default(void **state)
 {
@@ -269,8 +223,9 @@ static void zero_is_the_default(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zeros_are_the_defaults), cmocka_unit_test(bytes_are_reproducible),
-        cmocka_unit_test(a_package_reads_back),   cmocka_unit_test(targets),
+        cmocka_unit_test(zeros_are_the_defaults),
+        cmocka_unit_test(bytes_are_reproducible),
+        cmocka_unit_test(a_package_reads_back),
         cmocka_unit_test(zero_is_the_default),
     };
     return cmocka_run_group_tests(tests, enter, leave);

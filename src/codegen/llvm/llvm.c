@@ -39,9 +39,9 @@ static const char *take_text(char *llvm_text, char out[TN_LLVM_TEXT])
     return out;
 }
 
-static const tn_llvm_options defaults = {.opt_level = 3};
+static const tn_code_options defaults = {.opt_level = 3};
 
-static const char *feature_text(tn_arena *a, const tn_unit *u, const tn_llvm_options *o)
+static const char *feature_text(tn_arena *a, const tn_unit *u, const tn_code_options *o)
 {
     tn_buf b = {0};
     if (o->features)
@@ -118,7 +118,7 @@ static void prepare(void)
     LLVMInitializeAllAsmPrinters();
 }
 
-static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *features,
+static tn_status machine_for(tn_ctx *ctx, const tn_code_options *o, const char *features,
                              LLVMTargetMachineRef *out)
 {
     char host[TN_LLVM_TEXT], why[TN_LLVM_TEXT];
@@ -157,7 +157,7 @@ static void complain(LLVMDiagnosticInfoRef d, void *user)
 }
 
 /* Builds and optimises the module of g's part. Safe in a thread of its own: nothing is shared but what is only read. */
-static void build(tn_lgen *g, const tn_llvm_options *o, LLVMTargetMachineRef tm)
+static void build(tn_lgen *g, const tn_code_options *o, LLVMTargetMachineRef tm)
 {
     g->c = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(g->c, complain, &g->fate);
@@ -227,7 +227,7 @@ typedef struct {
     uint8_t key[32];
 } part;
 typedef struct {
-    const tn_llvm_options *o;
+    const tn_code_options *o;
     enum tn_llvm_form form;
     tn_lgen g[MAX_PARTS];
     LLVMTargetMachineRef tm[MAX_PARTS];
@@ -305,10 +305,10 @@ static int by_load(const void *a, const void *b)
     return x->load != y->load ? (x->load > y->load ? -1 : 1) : x->index - y->index;
 }
 
-static unsigned threads_of(const tn_llvm_options *o) { return o->threads ? o->threads : tn_cpu_count(); }
+static unsigned threads_of(const tn_code_options *o) { return o->threads ? o->threads : tn_cpu_count(); }
 
 /* What else than the kernels decides about an object: this code generator, LLVM, target, features, level. */
-static void hash_base(const tn_unit *u, const tn_llvm_options *o, const char *features, tn_sha256 *h)
+static void hash_base(const tn_unit *u, const tn_code_options *o, const char *features, tn_sha256 *h)
 {
     static const char here = 0;
     unsigned major, minor, patch;
@@ -584,7 +584,7 @@ static tn_status make_all(const tn_unit *u, part_jobs *c)
     return make_in_child(u, c);
 }
 
-static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form,
+static tn_status emit_parts(const tn_unit *u, const tn_code_options *o, enum tn_llvm_form form,
                             uint32_t n_part, tn_buf out[])
 {
     tn_arena arena;
@@ -609,12 +609,12 @@ static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_
     return st;
 }
 
-static tn_status emit(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, tn_buf *out)
+static tn_status emit(const tn_unit *u, const tn_code_options *o, enum tn_llvm_form form, tn_buf *out)
 {
     return emit_parts(u, o ? o : &defaults, form, 1, out);
 }
 
-static tn_status objects(const tn_unit *u, const tn_llvm_options *o, uint32_t max, tn_buf out[],
+static tn_status objects(const tn_unit *u, const tn_code_options *o, uint32_t max, tn_buf out[],
                          uint32_t *out_n)
 {
     o = o ? o : &defaults;
@@ -700,7 +700,7 @@ static tn_status link_here(const tn_unit *u, link_job *j)
     return no_jit(u, *j->fate.complaint ? j->fate.complaint : "no thread can be started");
 }
 
-static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit,
+static tn_status jit(const tn_unit *u, const tn_code_options *o, tn_jit **out_jit,
                      const tn_library **out_library)
 {
     tn_buf object = {0};
