@@ -7,7 +7,7 @@
     fuzz.py operators                   the table of operators
 
 With --texts, `run` and `show` take random programs of Relay instead of ONNX graphs, whose judges are jit, O0, c, relay, tir
-and flat; tools/reduce makes one that fails small.
+and flat, beside Python, which knows what they give; tools/reduce makes one that fails small.
 
 A seed always gives the same graph. `run` judges the graphs from SEED on, in a process of their own, which may crash, hang
 (--limit) or grow (--memory) without harm to the others, and ends with 1 if anything was found. --log keeps what was found
@@ -71,6 +71,9 @@ class Bench:
 
     def judge(self, case):
         """(kind, text) of everything wrong with a case; kinds: wrong, bits, warning, gap, ort"""
+        if not case.is_onnx:
+            yield from self.judge_text(case)
+            return
         import compare
         Refused = self.j.Refused
         data = case.data()
@@ -90,8 +93,6 @@ class Bench:
         if refused:
             if not isinstance(ort, Refused):
                 yield "gap", str(refused[0])
-            if isinstance(data, str):  # what one run refuses, all must
-                yield from self.both_refuse(case, data)
             return
         reference = compare.Reference(case, self.tenon)
         self.judged["jit"] += 1
@@ -104,10 +105,41 @@ class Bench:
             if judge not in ("jit", "ort") and self.takes(judge, case):
                 yield from self.other(judge, case, data, jit, reference)
 
-    def both_refuse(self, case, data):
-        relay = self.attempt(self.tenon.interpret, data, case.feeds, "relay")
-        if not isinstance(relay, self.j.Refused) and not any(isinstance(o, self.j.Refused) for o in relay):
-            yield "wrong", "relay: it is not refused"
+    def judge_text(self, case):
+        """As judge, for a program of Relay: what Python makes of it is right."""
+        for judge in ["jit"] + [j for j in self.judges if j not in ("jit", "ort") and self.takes(j, case)]:
+            if judge in self.j.STAGES:
+                out = self.attempt(self.tenon.interpret, case.text, case.feeds, judge)
+            else:
+                out = self.attempt(self.tenon.run, case.text, case.feeds, judge)
+            if isinstance(out, self.j.Refused):
+                if not case.refused or not str(out).startswith(case.refused):
+                    yield "internal" if self.internal(str(out)) else "gap", f"{judge}: {out}"
+                return
+            if case.refused:
+                yield "wrong", f"{judge}: {case.refused} has to refuse it"
+                return
+            if judge == "jit":
+                yield from self.warned(case)
+            self.judged[judge] += 1
+            for want, got in zip(case.expected, out):
+                wrong = self.wrong_text(want, got)
+                if wrong:
+                    yield "wrong", f"{judge}: {wrong}"
+                    break
+
+    def warned(self, case):
+        for w in self.tenon.warnings:
+            if w.id != "relay-W004" and not (w.id == "relay-W220" and case.idle):  # a clause is never taken
+                yield "warning", self.j.brief([w])
+
+    def wrong_text(self, want, got):
+        import compare
+        if isinstance(got, self.j.Refused):
+            return None if want is None else f"it is refused: {got}"
+        if want is None:
+            return "it is not refused"
+        return next((w for w in map(compare.same, want, got) if w), None)
 
     def takes(self, judge, case):
         return judge in self.judges and case.seed % self.judges[judge] == 0 and (judge != "ort" or case.is_onnx)
