@@ -148,7 +148,7 @@ const tn_type *tn_type_unbound(tn_pool *p, const tn_type *t)
             dim[d] = t->dim[d]->kind == TN_E_INT ? t->dim[d] : tn_any_dim(p);
         return tn_type_tensor(p, t->dtype, t->n, dim, NULL);
     }
-    if (t->kind == TN_T_FUNC || !t->n)
+    if (!t->n)
         return t;
     const tn_type **field = TN_NEW_N(p->arena, const tn_type *, t->n);
     for (int i = 0; i < t->n; i++)
@@ -174,9 +174,15 @@ bool tn_type_is_handle(const tn_type *t)
     return any;
 }
 
-/* Of a parameter: may it be given what `arg` is? Symbols take any extent. */
+/* Of a parameter: may it be given what `arg` is? Symbols take any extent. Depth: that of types. */
 static bool takes(const tn_type *param, const tn_type *arg)
 {
+    if (param->kind == TN_T_TUPLE && arg->kind == TN_T_TUPLE && param->n == arg->n) {
+        bool all = true;
+        for (int i = 0; i < param->n && all; i++)
+            all = takes(param->field[i], arg->field[i]);
+        return all;
+    }
     bool fits = param->kind == TN_T_TENSOR && arg->kind == TN_T_TENSOR && param->n == arg->n &&
                 tn_dtype_eq(param->dtype, arg->dtype);
     for (int d = 0; d < param->n && fits; d++)
@@ -221,6 +227,57 @@ static const tn_type *join_tensors(tn_pool *p, const tn_type *a, const tn_type *
     return tn_type_tensor(p, a->dtype, a->n, dim, NULL);
 }
 
+/* The widest type whose values may be where one of a and where one of b may be: of parameters, whose symbols take any
+ * extent. NULL: there is none. */
+static const tn_type *meet(tn_pool *p, const tn_type *a, const tn_type *b);
+
+static const tn_type *meet_tensors(tn_pool *p, const tn_type *a, const tn_type *b)
+{
+    if (a->n != b->n || !tn_dtype_eq(a->dtype, b->dtype))
+        return NULL;
+    const tn_expr **dim = TN_NEW_N(p->arena, const tn_expr *, a->n);
+    for (int d = 0; d < a->n; d++) {
+        bool known = a->dim[d]->kind == TN_E_INT;
+        if (known && b->dim[d]->kind == TN_E_INT && a->dim[d] != b->dim[d])
+            return NULL;
+        const tn_expr *e = known ? a->dim[d] : b->dim[d];
+        dim[d] = e->kind == TN_E_INT ? e : tn_any_dim(p);
+    }
+    return tn_type_tensor(p, a->dtype, a->n, dim, NULL);
+}
+
+/* What functions of both types have in common: they take what both take and give what one of them gives. Or, where
+ * `narrow`, what is a function of both types. Depth: that of types, as in all of these. */
+static const tn_type *both_functions(tn_pool *p, const tn_type *a, const tn_type *b, bool narrow)
+{
+    const tn_type **field = TN_NEW_N(p->arena, const tn_type *, a->n);
+    for (int i = 0; i < a->n; i++) {
+        const tn_type *x = tn_type_unbound(p, a->field[i]), *y = tn_type_unbound(p, b->field[i]);
+        field[i] = (i + 1 < a->n) == narrow ? tn_type_join(p, x, y) : meet(p, x, y);
+        if (!field[i])
+            return NULL;
+    }
+    return tn_type_with(p, a, field);
+}
+
+static const tn_type *meet(tn_pool *p, const tn_type *a, const tn_type *b)
+{
+    if (tn_type_fits(a, b) || tn_type_fits(b, a))
+        return tn_type_fits(a, b) ? b : a;
+    if (a->kind != b->kind || a->n != b->n || a->data != b->data || a->kind == TN_T_REF ||
+        a->kind == TN_T_ANY)
+        return NULL;
+    if (a->kind == TN_T_TENSOR)
+        return meet_tensors(p, a, b);
+    if (a->kind == TN_T_FUNC)
+        return both_functions(p, a, b, true);
+    const tn_type **field = TN_NEW_N(p->arena, const tn_type *, a->n);
+    for (int i = 0; i < a->n; i++)
+        if (!(field[i] = meet(p, a->field[i], b->field[i])))
+            return NULL;
+    return tn_type_with(p, a, field);
+}
+
 /* Depth: that of types, bounded by the readers. */
 const tn_type *tn_type_join(tn_pool *p, const tn_type *a, const tn_type *b)
 {
@@ -230,9 +287,10 @@ const tn_type *tn_type_join(tn_pool *p, const tn_type *a, const tn_type *b)
         return tn_type_fits(a, b) ? a : b;
     if (tensors)
         return join_tensors(p, a, b);
-    if (a->kind != b->kind || a->n != b->n || a->data != b->data || a->kind == TN_T_FUNC ||
-        a->kind == TN_T_REF)
+    if (a->kind != b->kind || a->n != b->n || a->data != b->data || a->kind == TN_T_REF)
         return NULL;
+    if (a->kind == TN_T_FUNC)
+        return both_functions(p, a, b, false);
     const tn_type **field = TN_NEW_N(p->arena, const tn_type *, a->n);
     for (int i = 0; i < a->n; i++)
         if (!(field[i] = tn_type_join(p, a->field[i], b->field[i])))

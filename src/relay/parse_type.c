@@ -228,8 +228,11 @@ static tn_status parse_tuple_type(parser *p, const tn_type **out)
 {
     uint32_t n;
     const tn_type **field;
-    TN_TRY(parse_expect(p, "("));
-    TN_TRY(parse_fields(p, ")", &n, &field));
+    enum dim_mode dims = enter_inner(p);
+    tn_status s = parse_expect(p, "(");
+    s = s == TN_OK ? parse_fields(p, ")", &n, &field) : s;
+    p->dims = dims;
+    TN_TRY(s);
     *out = tn_type_tuple(p->g->pool, (int)n, field);
     return TN_OK;
 }

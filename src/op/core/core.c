@@ -20,8 +20,9 @@ static const tn_type *known_outside(tn_graph *g, const tn_region *r, const tn_ty
         }
         return same ? t : tn_type_tensor(g->pool, t->dtype, t->n, dim, t->layout);
     }
-    if (t->kind != TN_T_TUPLE)
-        return t; /* others have no symbols */
+    if (t->kind !=
+        TN_T_TUPLE) /* symbols inside of others are of no use: a call gives those of a tuple alone others */
+        return tn_type_unbound(g->pool, t);
     const tn_type **field = TN_NEW_N(g->arena, const tn_type *, t->n);
     for (int i = 0; i < t->n; i++) /* depth: that of types */
         field[i] = known_outside(g, r, t->field[i]);
@@ -97,12 +98,13 @@ static bool bind_type(tn_graph *g, binding *b, const tn_type *param, const tn_ty
 
 static const tn_type *bound_type(tn_graph *g, const binding *b, const tn_type *t)
 {
-    if (!b->n || (t->kind != TN_T_TENSOR && t->kind != TN_T_TUPLE)) /* others have no symbols */
+    if (!b->n ||
+        (t->kind != TN_T_TENSOR && t->kind != TN_T_TUPLE)) /* results of other types have no symbols */
         return t;
     if (t->kind == TN_T_TUPLE) {
         const tn_type **field = TN_NEW_N(g->arena, const tn_type *, t->n);
-        for (int i = 0; i < t->n; i++) /* fields of fields keep their symbols: a call yields flat tuples */
-            field[i] = t->field[i]->kind == TN_T_TENSOR ? bound_type(g, b, t->field[i]) : t->field[i];
+        for (int i = 0; i < t->n; i++) /* depth: that of types */
+            field[i] = bound_type(g, b, t->field[i]);
         return tn_type_tuple(g->pool, t->n, field);
     }
     const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, t->n);
