@@ -339,13 +339,28 @@ static tn_status construct(tn_maker *m, const tn_node *n, uint32_t tag)
     return TN_OK;
 }
 
+static bool is_value(const tn_node *n);
+
+/* Is field `slot` of this tuple, which is no value itself, read as one? Tuples in tuples in tuples: perhaps. */
+static bool is_taken_whole(const tn_node *tuple, uint32_t slot)
+{
+    for (const tn_use *u = tuple->users[0]; u; u = u->next)
+        if (u->user->op == &tn_op_tuple ||
+            (((const tn_tuple_get_attr *)u->user->attr)->index == slot && is_value(u->user)))
+            return true;
+    return false;
+}
+
 /* Is the tuple more than what its fields are taken from, in the same function? Depth: that of types. */
 static bool is_value(const tn_node *n)
 {
-    for (const tn_use *u = n->users[0]; u; u = u->next)
-        if (!u->user || program_body_of(u->user->owner) != program_body_of(n->owner) ||
-            (u->user->op != &tn_op_tuple_get && (u->user->op != &tn_op_tuple || is_value(u->user))))
+    for (const tn_use *u = n->users[0]; u; u = u->next) {
+        if (!u->user || program_body_of(u->user->owner) != program_body_of(n->owner))
             return true;
+        if (u->user->op != &tn_op_tuple_get &&
+            (u->user->op != &tn_op_tuple || is_value(u->user) || is_taken_whole(u->user, u->slot)))
+            return true;
+    }
     return false;
 }
 
