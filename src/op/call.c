@@ -102,7 +102,7 @@ static int results_of(const tn_op *op, int nin, const tn_value in[], const void 
         return op->nout_of(attr);
     /* A call yields what its function's region yields, one value if the function is not at hand. */
     const tn_node *f = nin > 0 ? in[0].def : NULL;
-    return f && f->nregion ? (int)f->region[0]->n_result : 1;
+    return f && f->op == &tn_op_fn ? (int)f->region[0]->n_result : 1;
 }
 
 /* Operands of an operator that computes have extents, and so have arguments for such parameters: tensors of any extent

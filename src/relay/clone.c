@@ -125,6 +125,17 @@ static void copy_layouts(copier *c, const tn_node *old, tn_node *n)
     }
 }
 
+/* A call of a function that is at hand now yields its results one by one: they become the tuple that the call was. */
+static tn_node *as_tuple(copier *c, const tn_node *old, tn_node *n)
+{
+    if (!n || old->nout != 1 || n->nout == 1)
+        return n;
+    tn_value *field = TN_NEW_N(c->g->arena, tn_value, n->nout);
+    for (uint32_t k = 0; k < n->nout; k++)
+        field[k] = (tn_value){n, k};
+    return tn_make_call(c->g, n->owner, NULL, &tn_op_tuple, n->nout, field, NULL, old->loc);
+}
+
 static tn_status copy_node(copier *c, tn_node *old, tn_region *to, int depth)
 {
     tn_graph *g = c->g;
@@ -148,7 +159,7 @@ static tn_status copy_node(copier *c, tn_node *old, tn_region *to, int depth)
             TN_TRY(copy_region(c, old->region[i], n, depth + 1));
         TN_TRY(tn_infer_node(g, n));
     } else {
-        n = tn_make_call(g, to, NULL, old->op, old->nin, in, subst_attr(c, old), old->loc);
+        n = as_tuple(c, old, tn_make_call(g, to, NULL, old->op, old->nin, in, subst_attr(c, old), old->loc));
         if (!n)
             return TN_FAIL;
     }

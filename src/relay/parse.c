@@ -395,6 +395,39 @@ tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *d
     return check_declared(p, declared, results_type(p, n, res), "the result", line, col);
 }
 
+static bool has_list(const tn_region *r) { return !tn_region_fails(r) && r->n_result != 1; }
+
+/* One result that a list of others can be in place of, as a tuple. */
+static bool has_tuple(const tn_region *r)
+{
+    const tn_type *t =
+        r->n_result == 1 ? tn_value_type((tn_value){r->result[0].def, r->result[0].out}) : NULL;
+    return tn_region_fails(r) || (t && (t->kind == TN_T_TUPLE || t->kind == TN_T_NONE));
+}
+
+void parse_agree(parser *p, uint32_t n, tn_region *const r[])
+{
+    uint32_t lists = 0, tuples = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        lists += has_list(r[i]);
+        tuples += has_tuple(r[i]) && !tn_region_fails(r[i]);
+    }
+    if (!lists || !tuples)
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!has_list(r[i]))
+            continue;
+        tn_value *v = TN_NEW_N(&p->scratch, tn_value, r[i]->n_result);
+        for (uint32_t k = 0; k < r[i]->n_result; k++)
+            v[k] = (tn_value){r[i]->result[k].def, r[i]->result[k].out};
+        tn_node *t = tn_node_new(p->g, r[i], NULL, &tn_op_tuple, (int)r[i]->n_result, v, 1, NULL, NULL);
+        if (tn_infer_node(p->g, t) != TN_OK)
+            p->n_error++;
+        tn_value made = tn_val(t);
+        tn_region_set_results(p->g, r[i], 1, &made);
+    }
+}
+
 void parse_drop_opened(parser *p, size_t from)
 {
     tn_map seen = {0};

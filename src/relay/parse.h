@@ -185,6 +185,8 @@ tn_status parse_fn(parser *p, pval *out);          /* fn (...) { ... } */
 tn_status parse_if(parser *p, pval *out);          /* if (...) { ... } else { ... } */
 tn_status parse_loop(parser *p, pval *out);        /* loop (...) (...) { ... } */
 
+/* Where some of the regions yield a list of results and others a tuple that is one value, all yield one. */
+void parse_agree(parser *p, uint32_t n, tn_region *const r[]);
 void parse_forget_symbols(parser *p, size_t from); /* that a branch or a body has bound */
 
 /* parse_data.c: definitions, each read once; NULL: there is none of that name */

@@ -286,10 +286,13 @@ static pval call_global(parser *p, const tn_function *f, size_t n, const tn_valu
 }
 
 /* Its body is copied to the place of the call. */
-static pval inline_global(parser *p, const tn_function *f, const tn_value in[], uint32_t line, uint32_t col)
+static pval inline_global(parser *p, const tn_function *f, tn_value in[], uint32_t line, uint32_t col)
 {
     uint32_t m = f->body->n_result;
     tn_value *res = TN_NEW_N(&p->scratch, tn_value, m);
+    for (uint32_t i = 0; i < f->body->n_param; i++)
+        if (in[i].def && !tn_type_is_handle(f->body->param[i]->type[0]))
+            in[i] = tn_unboxed(p->g, in[i]);
     if (tn_relay_inline(p->g, f->body, p->scope->region, in, parse_loc(p, line, col, NULL), res) != TN_OK) {
         p->n_error++;
         return pval_bad(line, col);
@@ -473,6 +476,7 @@ tn_status parse_if(parser *p, pval *out)
     TN_TRY(parse_branch(p, r[1], &ok_else));
     if (!ok || !ok_then || !ok_else)
         return TN_OK;
+    parse_agree(p, 2, r);
     int n_out = (int)r[tn_region_fails(r[0])]->n_result;
     tn_node *n =
         tn_node_new(g, p->scope->region, NULL, &tn_op_if, 1, &c, n_out, &attr, parse_loc(p, line, col, NULL));

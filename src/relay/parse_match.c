@@ -320,15 +320,26 @@ static tn_status decide_tuple(matcher *m, const matrix *x, uint32_t k, pval *out
     return decide(m, &to, out);
 }
 
+/* No value has the constructor: its clauses are not read. */
+static tn_status never(matcher *m, const matrix *x, pval *out)
+{
+    tn_fail_attr a = {tn_intern(m->p->g->ctx, "a value of no type is matched")};
+    for (uint32_t i = 0; i < x->n_row; i++)
+        x->row[i].of->used = true;
+    *out = parse_node(m->p, &tn_op_fail, 0, NULL, &a, m->line, m->col);
+    return TN_OK;
+}
+
 /* The region of one constructor; *out_ok: its results are typed. */
 static tn_status decide_region(matcher *m, const matrix *x, uint32_t k, const tn_constructor *c, tn_region *r,
                                bool *out_ok)
 {
     parser *p = m->p;
     pscope scope;
-    pval part[MAX_COLUMNS], v;
+    pval part[MAX_COLUMNS] = {0}, v;
     const tn_type *t = tn_value_type(x->value[k].v);
     example was = *x->seen[k];
+    bool none = false; /* a field of the type of no value: no value has this constructor */
     TN_TRY(too_wide(m, c->n_field + x->n_column));
     for (uint32_t i = 0; i < c->n_field; i++) {
         const char *name = NULL;
@@ -337,11 +348,12 @@ static tn_status decide_region(matcher *m, const matrix *x, uint32_t k, const tn
         tn_node *n = tn_region_add_param(p->g, r, name, tn_type_filled(p->g->pool, c->field[i], t->field));
         n->loc = parse_loc(p, m->line, m->col, NULL);
         part[i] = pval_one(n, m->line, m->col);
+        none |= n->type[0]->kind == TN_T_NONE;
     }
     matrix to = taken_apart(m, x, k, c, c->n_field, part);
     size_t n_bound = p->bound.n;
     parse_open(p, &scope, r);
-    tn_status s = decide(m, &to, &v);
+    tn_status s = none ? never(m, &to, &v) : decide(m, &to, &v);
     *out_ok = s == TN_OK && v.kind != PVAL_BAD && parse_results(p, r, &v, NULL, m->line, m->col) == TN_OK;
     parse_close(p);
     parse_forget_symbols(p, n_bound);
@@ -373,6 +385,7 @@ static tn_status decide_constructor(matcher *m, const matrix *x, uint32_t k, pva
     }
     if (!all)
         return TN_OK;
+    parse_agree(p, d->n_constructor, r);
     tn_node *n =
         tn_node_new(p->g, p->scope->region, NULL, &tn_op_match, 1, &x->value[k].v,
                     yields < 0 ? 1 : (int)r[yields]->n_result, NULL, parse_loc(p, m->line, m->col, NULL));
