@@ -208,15 +208,9 @@ class Program:
 
     def new_data(self, t):
         cons = list(match.constructors(self.types, t).items())
-        ground = [c for c in cons if not any(map(self.reaches, c[1]))]
-        con, fields = self.r.pick(cons if self.budget > 0 or not ground else ground)
+        con, fields = self.r.pick(cons) if self.budget > 0 else cons[0]
         args = [self.make(f) for f in fields]
         return con + (f"({', '.join(args)})" if args else ""), lambda env: Data(con, tuple(self.at(env, a) for a in args))
-
-    def reaches(self, t):
-        """Whether a value of t holds data with fields."""
-        return t[0] == "data" and not any(not f for _, f in self.types[t[1]][1]) or \
-            t[0] == "tuple" and any(self.reaches(p) for p in t[1])
 
     def new_var(self, t):
         return self.have(t)

@@ -209,8 +209,8 @@ PRELUDE = {  # name: parameters, result, value
     "tmap": ([fn([A], B), data("Tree", A)], data("Tree", B), tmap),
     "size": ([data("Tree", A)], N, size),
 }
-DATA = {  # name: type parameters, constructors
-    "List": (("A",), (("Cons", (A, listed(A))), ("Nil", ()))),
-    "Option": (("A",), (("Some", (A,)), ("Nothing", ()))),
+DATA = {  # name: type parameters, constructors; the first one needs no other value of the type
+    "List": (("A",), (("Nil", ()), ("Cons", (A, listed(A))))),
+    "Option": (("A",), (("Nothing", ()), ("Some", (A,)))),
     "Tree": (("A",), (("Rose", (A, listed(data("Tree", A)))),)),
 }
