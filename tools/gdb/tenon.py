@@ -280,11 +280,17 @@ def write_type(out, t):
             write_exprs(out, [t["dim"][i] for i in range(n)], Names())
             out("), " + dtype(t["dtype"], False) + (", " + string(t["layout"]["text"]) if int(t["layout"]) else "") + "]")
         return
+    if kind in ("any", "none", "param"):
+        out(f"Tensor[?, {dtype(t['dtype'], False)}]" if kind == "any" else "_" if kind == "none" else chr(65 + int(t["index"]) % 26))
+        return
     fields = [t["field"][i] for i in range(n)]
     last = [fields.pop()] if kind == "func" else []
-    out("fn (" if kind == "func" else "(")
+    head, tail = {"tuple": ("(", ",)" if n == 1 else ")"), "func": ("fn (", ")"), "ref": ("ref(", ")"), "seq": ("Seq[", "]"),
+                  "optional": ("Optional[", "]"), "map": ("Map[", "]")}.get(kind) or (
+                      (string(t["data"]["name"]) + "[", "]") if n else (string(t["data"]["name"]), ""))
+    out(head)
     joined(out, fields, write_type)
-    out(",)" if kind == "tuple" and n == 1 else ")")
+    out(tail)
     for result in last:
         out(" -> ")
         write_type(out, result)
