@@ -89,9 +89,10 @@ bool program_is_handle(const tn_maker *m, uint32_t slot)
 
 void program_transfer(tn_maker *m, const tn_node *n, uint32_t from, uint32_t to)
 {
-    enum tn_inst_op op = !program_is_handle(m, to)    ? TN_INST_COPY
-                         : program_is_handle(m, from) ? TN_INST_MOVE
-                                                      : TN_INST_BOX;
+    bool from_handle = program_is_handle(m, from); /* to bytes: only of a value that there is never */
+    enum tn_inst_op op = !program_is_handle(m, to) ? (from_handle ? TN_INST_UNBOX : TN_INST_COPY)
+                         : from_handle             ? TN_INST_MOVE
+                                                   : TN_INST_BOX;
     if (from == to)
         return;
     program_use(m, from);

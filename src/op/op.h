@@ -22,6 +22,10 @@ tn_node *tn_make_constant(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t
 const tn_expr *tn_fresh_symbol(tn_graph *g, const char *prefix, int64_t min, int64_t max);
 /* v, or if it is a tensor of any extent, the `unbox` of it behind its definition, which is made where there is none. */
 tn_value tn_unboxed(tn_graph *g, tn_value v);
+/* Gives a node the type t if it makes a reference, which may then hold whatever fits; false: it does not, or not so. */
+bool tn_ref_take(tn_graph *g, tn_node *n, const tn_type *t);
+/* Does the node make a reference whose type says more than what it holds at first? */
+bool tn_ref_is_wider(tn_pool *p, const tn_node *n);
 /* Must it stay where it is, even if nothing reads its results? What a function does is not looked at. */
 bool tn_has_effect(const tn_node *n);
 /* Does the region end in `fail`? */

@@ -164,6 +164,7 @@ static tn_status copy_node(copier *c, tn_node *old, tn_region *to, int depth)
             return TN_FAIL;
     }
     copy_layouts(c, old, n);
+    (void)tn_ref_take(g, n, old->type ? subst_type(c, old->type[0]) : NULL);
     tn_map_put(&c->node, tn_map_key(old), tn_map_key(n));
     return TN_OK;
 }

@@ -180,7 +180,7 @@ static tn_status define_line(parser *p, const char *name, pval v, const tn_type 
         if (source)
             one.def->loc = parse_loc(p, v.line, v.col, source);
     }
-    if (v.kind == PVAL_ONE && declared)
+    if (v.kind == PVAL_ONE && declared && !tn_ref_take(p->g, v.v.def, declared))
         (void)check_declared(p, declared, tn_value_type(v.v), "the value", v.line, v.col);
     parse_define(p, name, v);
     return TN_OK;

@@ -151,13 +151,14 @@ static const tn_node *self_of(const tn_node *fn)
 
 /* The node whose expression ends the region instead of having a line: the last one, if it is the result and that
  * alone. */
-static const tn_node *bare_result(const tn_region *r)
+static const tn_node *bare_result(const struct printer *p, const tn_region *r)
 {
     const tn_node *n = r->last;
     while (n && !tn_op_is(n, &tn_op_var) && !is_line(n))
         n = n->prev;
     bool bare = n && is_line(n) && r->n_result == 1 && r->result[0].def == n && n->nout == 1 &&
-                tn_value_n_uses((tn_value){(tn_node *)n, 0}) == 1 && !self_of(n);
+                tn_value_n_uses((tn_value){(tn_node *)n, 0}) == 1 && !self_of(n) &&
+                !tn_ref_is_wider(p->pool, n);
     return bare ? n : NULL;
 }
 
@@ -175,7 +176,7 @@ static void number_region(struct printer *p, const tn_region *r, int depth)
 {
     if (depth > TN_RELAY_MAX_NEST)
         return;
-    const tn_node *bare = bare_result(r);
+    const tn_node *bare = bare_result(p, r);
     for (const tn_node *n = r->first; n; n = n->next) {
         if (!is_line(n))
             continue;
@@ -460,6 +461,16 @@ static void print_expr(struct printer *p, const tn_node *n)
     source_comment(p, n);
 }
 
+/* `%0 = `, or `let %0: type = ` where the type is not that of the expression alone. */
+static void print_line_name(struct printer *p, const tn_node *n, uint64_t k)
+{
+    bool typed = tn_ref_is_wider(p->pool, n);
+    tn_buf_printf(p->out, typed ? "let %%%llu: " : "%%%llu", (unsigned long long)k);
+    if (typed)
+        tn_type_print(n->type[0], p->out);
+    tn_buf_str(p->out, " = ");
+}
+
 /* The lines of a region, one level deeper than the current one; the caller closes the brace. */
 static void print_region(struct printer *p, const tn_region *r)
 {
@@ -468,14 +479,14 @@ static void print_region(struct printer *p, const tn_region *r)
         return;
     }
     p->indent++;
-    const tn_node *bare = bare_result(r);
+    const tn_node *bare = bare_result(p, r);
     for (const tn_node *n = r->first; n; n = n->next) {
         if (!is_line(n) || n == bare)
             continue;
         uint64_t k = 0;
         tn_map_get(&p->number, tn_map_key(n), &k);
         print_line(p, p->indent);
-        tn_buf_printf(p->out, "%%%llu = ", (unsigned long long)k);
+        print_line_name(p, n, k);
         print_expr(p, n);
         tn_buf_char(p->out, ';');
     }

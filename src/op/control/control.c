@@ -443,10 +443,28 @@ tn_value tn_unboxed(tn_graph *g, tn_value v)
 
 /* ---- references ---- */
 
+/* A type that somebody has said stays: other values that fit it may be written. */
 static tn_status ref_infer(tn_graph *g, tn_node *n)
 {
-    n->type[0] = tn_type_ref(g->pool, tn_type_unbound(g->pool, tn_in_type(n, 0)));
+    const tn_type *said = n->type[0], *holds = tn_type_unbound(g->pool, tn_in_type(n, 0));
+    if (!said || said->kind != TN_T_REF || !tn_type_fits(said->field[0], holds))
+        n->type[0] = tn_type_ref(g->pool, holds);
     return TN_OK;
+}
+
+bool tn_ref_take(tn_graph *g, tn_node *n, const tn_type *t)
+{
+    bool takes = tn_op_is(n, &tn_op_ref) && t && t->kind == TN_T_REF &&
+                 tn_type_fits(t->field[0], tn_type_unbound(g->pool, tn_in_type(n, 0)));
+    if (takes)
+        n->type[0] = tn_type_unbound(g->pool, t);
+    return takes;
+}
+
+bool tn_ref_is_wider(tn_pool *p, const tn_node *n)
+{
+    return tn_op_is(n, &tn_op_ref) && n->type[0] &&
+           !tn_type_eq_logical(n->type[0]->field[0], tn_type_unbound(p, tn_in_type(n, 0)));
 }
 
 static tn_status check_ref(tn_graph *g, const tn_node *n)

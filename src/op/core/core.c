@@ -86,6 +86,9 @@ static bool bind_dim(tn_graph *g, binding *b, const tn_expr *param, const tn_exp
 
 static bool bind_type(tn_graph *g, binding *b, const tn_type *param, const tn_type *arg)
 {
+    for (int i = 0; arg->kind == TN_T_NONE && param->kind == TN_T_TENSOR && i < param->n; i++)
+        if (param->dim[i]->kind == TN_E_SYM) /* there is never such a value: nothing says the extent */
+            (void)bind_dim(g, b, param->dim[i], tn_any_dim(g->pool));
     if (tn_type_is_handle(param) || tn_type_is_handle(arg))
         return tn_type_fits(param, arg);
     if (param->n != arg->n || !tn_dtype_eq(param->dtype, arg->dtype))

@@ -145,7 +145,7 @@ class Bench:
         return judge in self.judges and case.seed % self.judges[judge] == 0 and (judge != "ort" or case.is_onnx)
 
     def internal(self, text):
-        return text.startswith(("driver-E070", "driver-E012", "base-E", "tir-E", "relay-E1", "relay-E2", "codegen-E"))
+        return text.startswith(("driver-E070", "driver-E012", "base-E", "tir-E", "relay-E1", "relay-E20", "relay-E21", "codegen-E"))
 
     def other(self, judge, case, data, jit, reference):
         import compare

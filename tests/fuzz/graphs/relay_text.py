@@ -236,10 +236,8 @@ class Program:
         patterns, mark = [], "?" if self.r.chance(0.1) else ""
         self.idle |= any(not match.useful(self.types, [[q] for q, _ in clauses[:i]], [p], [over])
                          for i, (p, _) in enumerate(clauses))
-        if match.useful(self.types, [[p] for p, _ in clauses], [None], [over]):
-            if self.r.chance(0.01):
-                self.refused = "relay-E220"
-            elif self.r.chance(0.15):
+        if not self.refused and match.useful(self.types, [[p] for p, _ in clauses], [None], [over]):
+            if self.r.chance(0.15):
                 mark = "?"
             else:
                 clauses.append((None, []))
@@ -428,6 +426,9 @@ class Program:
         else:
             def make():
                 clauses = match.plain(self, over)
+                if self.r.chance(0.02):  # the others are not for all values that the parameter may have
+                    clauses.pop(self.r.below(len(clauses)))
+                    self.refused = "relay-E220"
                 left = list(clauses)
 
                 def clause():
