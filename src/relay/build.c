@@ -101,7 +101,9 @@ tn_relay_value *tn_relay_build(tn_relay_builder *b, const char *text, int n, tn_
     if (v.kind == PVAL_NONE)
         (void)parse_error(p, v.line, v.col, "relay-E033",
                           "`None` can only be an argument of a call, for an absent operand");
-    return v.kind == PVAL_BAD || v.kind == PVAL_NONE ? NULL : keep(p, v);
+    if (v.kind == PVAL_POLY)
+        parse_poly_refuse(p, &v);
+    return v.kind == PVAL_BAD || v.kind == PVAL_NONE || v.kind == PVAL_POLY ? NULL : keep(p, v);
 }
 
 tn_status tn_relay_build_end(tn_relay_builder *b, int n, tn_relay_value *const result[])

@@ -2,7 +2,7 @@
 #define TN_RELAY_PARSE_H
 /* Inside of the Relay text reader: parse_module.c has modules, parse.c functions and scopes, parse_expr.c expressions,
  * parse_type.c types, parse_data.c definitions of data types, parse_match.c patterns, parse_generic.c type parameters,
- * prelude.c what every module knows.
+ * parse_poly.c functions as arguments that say no types, prelude.c what every module knows.
  *
  * Reading goes on after an expression that cannot be typed, so that one run reports every independent mistake; a
  * mistake of syntax ends it. Nesting is bounded by PARSE_MAX_NEST, chains of lines and operators are loops.
@@ -16,13 +16,22 @@ enum { PARSE_MAX_NEST = 100, PARSE_MAX_ERRORS = 20, PARSE_MAX_ARGS = 65000 };
 
 /* What an expression means while reading. NODE: a node with several outputs as a whole (the user writes %0.1); LIST: a
  * tuple literal of which no node is made yet, as it may be the list of results or of an operator's tensors;
- * BAD: could not be typed, has been reported. */
-enum pval_kind { PVAL_BAD, PVAL_NONE, PVAL_ONE, PVAL_NODE, PVAL_LIST };
+ * POLY: a function that says no types, which
+ * only an argument of a call can be (parse_poly.c); BAD: could not be typed, has been reported. */
+enum pval_kind { PVAL_BAD, PVAL_NONE, PVAL_ONE, PVAL_NODE, PVAL_LIST, PVAL_POLY };
+
+typedef struct ppoly { /* one of them */
+    const tn_constructor *constructor;
+    struct pfunc *func;
+    const tn_op *op;
+} ppoly;
+
 typedef struct pval {
     enum pval_kind kind;
     tn_value v;        /* ONE; NODE: out 0 */
     uint32_t n;        /* LIST */
     struct pval *item; /* LIST: n entries, scratch */
+    ppoly poly;        /* POLY */
     uint32_t line, col;
 } pval;
 typedef tn_vec(pval) pvals;
@@ -185,6 +194,12 @@ tn_status parse_fn(parser *p, pval *out);          /* fn (...) { ... } */
 tn_status parse_if(parser *p, pval *out);          /* if (...) { ... } else { ... } */
 tn_status parse_loop(parser *p, pval *out);        /* loop (...) (...) { ... } */
 
+/* The call of a function of the text or the prelude over n arguments, those that are POLY still without a value; their
+ * values are put there. */
+tn_status parse_call_global(parser *p, pfunc *f, uint32_t n, tn_value in[], const pval arg[], pval *out);
+/* An operator's attributes in scratch memory, all of them defaults; NULL: it needs some, which is reported. */
+tn_status parse_default_attr(parser *p, const tn_op *op, uint32_t line, uint32_t col, void **out);
+bool parse_is_plain(const tn_op *op); /* is it called by its name? */
 /* Where some of the regions yield a list of results and others a tuple that is one value, all yield one. */
 void parse_agree(parser *p, uint32_t n, tn_region *const r[]);
 void parse_forget_symbols(parser *p, size_t from); /* that a branch or a body has bound */
@@ -197,10 +212,19 @@ tn_status parse_construct(parser *p, const tn_constructor *c, pval *out);   /* C
 tn_status parse_data_type(parser *p, const tn_type **out, bool *out_found); /* List[A], or a type parameter */
 tn_status parse_type_names(parser *p, ptypes *out);                         /* [A, B], as PARAMs */
 
+/* parse_poly.c */
+/* The closure that a POLY is where a function of this type is wanted; false: reported. */
+bool parse_poly_value(parser *p, const pval *v, const tn_type *want, tn_value *out);
+/* The values of arguments that are POLY, where types of functions are wanted. */
+bool parse_poly_values(parser *p, uint32_t n, const pval arg[], const tn_type *const want[], tn_value in[]);
+tn_status parse_poly_call(parser *p, const pval *v, uint32_t n, tn_value in[], const pval arg[], pval *out);
+void parse_poly_refuse(parser *p, const pval *v); /* it is not an argument */
+
 tn_status parse_match(parser *p, pval *out); /* match (...) { ... } */
 
-/* parse_generic.c: the function for arguments of these types; NULL: reported */
-tn_status parse_instance(parser *p, pfunc *f, uint32_t n, const tn_value arg[], uint32_t line, uint32_t col,
+/* parse_generic.c: the function for arguments of these types; those that are POLY get their values. NULL: reported at
+ * the place of `at`. */
+tn_status parse_instance(parser *p, pfunc *f, uint32_t n, tn_value in[], const pval arg[], const pval *at,
                          pfunc **out);
 
 /* prelude.c: the text of a function, NULL: none; those of the types, with NULL at the end */

@@ -141,6 +141,8 @@ static bool has_notation(const tn_op *op)
            op == &tn_op_global || op == &tn_op_self || op == &tn_op_construct || op == &tn_op_match;
 }
 
+bool parse_is_plain(const tn_op *op) { return !has_notation(op); }
+
 static const tn_op *find_op(parser *p, const char *name, uint32_t line, uint32_t col)
 {
     const tn_op *op = tn_ops_find(name);
@@ -167,6 +169,14 @@ static tn_status required_given(parser *p, const tn_op *op, uint64_t seen, uint3
     return TN_OK;
 }
 
+tn_status parse_default_attr(parser *p, const tn_op *op, uint32_t line, uint32_t col, void **out)
+{
+    *out = op->attr ? tn_arena_alloc(&p->scratch, op->attr_size, 16) : NULL;
+    if (op->attr)
+        TN_TRY(tn_attr_init(p->g->pool, op->attr, op->attr_size, *out));
+    return required_given(p, op, 0, line, col);
+}
+
 tn_status parse_op_call(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
@@ -190,28 +200,51 @@ tn_status parse_op_call(parser *p, pval *out)
     return s;
 }
 
+/* The values of a call's arguments; those that are POLY have none yet. NULL: one of them is bad. */
+static tn_value *call_values(parser *p, const pvals *args)
+{
+    tn_value *in = TN_NEW_N(&p->scratch, tn_value, args->n);
+    bool ok = true;
+    for (size_t i = 0; i < args->n; i++)
+        if (args->at[i].kind == PVAL_POLY)
+            in[i] = (tn_value){0};
+        else
+            ok = parse_value(p, &args->at[i], &in[i]) && ok;
+    return ok ? in : NULL;
+}
+
+static pval apply(parser *p, const pval *callee, size_t n, tn_value in[], const pval arg[])
+{
+    tn_value f;
+    pval r = pval_bad(callee->line, callee->col);
+    if (!parse_value(p, callee, &f))
+        return r;
+    const tn_type *t = f.def ? tn_value_type(f) : NULL;
+    if (!t || t->kind != TN_T_FUNC) {
+        (void)parse_error(p, callee->line, callee->col, "relay-E038", "only a function can be called");
+        return r;
+    }
+    uint32_t known = (size_t)t->n - 1 < n ? (uint32_t)t->n - 1 : (uint32_t)n;
+    if (!parse_poly_values(p, known, arg, t->field, in))
+        return r;
+    tn_value *all = TN_NEW_N(&p->scratch, tn_value, n + 1);
+    all[0] = f;
+    memcpy(all + 1, in, n * sizeof *in);
+    return parse_node(p, &tn_op_call, (int)n + 1, all, NULL, callee->line, callee->col);
+}
+
 /* callee(arguments): a call of a closure. */
 tn_status parse_apply(parser *p, pval *callee)
 {
-    uint32_t line = callee->line, col = callee->col;
     pvals args = {0};
-    size_t n = 0;
-    tn_value f, *in = NULL;
     tn_status s = parse_args(p, NULL, NULL, false, &args, NULL);
-    bool ok = s == TN_OK && parse_value(p, callee, &f);
-    if (ok)
-        in = arg_values(p, &args, false, &n);
+    tn_value *in = s == TN_OK ? call_values(p, &args) : NULL;
+    pval r = pval_bad(callee->line, callee->col);
+    if (in && callee->kind == PVAL_POLY)
+        s = parse_poly_call(p, callee, (uint32_t)args.n, in, args.at, &r);
+    else if (in)
+        r = apply(p, callee, args.n, in, args.at);
     tn_vec_deinit(&args);
-    pval r = pval_bad(line, col);
-    const tn_type *t = in && f.def ? tn_value_type(f) : NULL;
-    if (in && (!t || t->kind != TN_T_FUNC)) {
-        (void)parse_error(p, line, col, "relay-E038", "only a function can be called");
-    } else if (in) {
-        tn_value *all = TN_NEW_N(&p->scratch, tn_value, n + 1);
-        all[0] = f;
-        memcpy(all + 1, in, n * sizeof *in);
-        r = parse_node(p, &tn_op_call, (int)n + 1, all, NULL, line, col);
-    }
     *callee = r;
     return s;
 }
@@ -303,13 +336,36 @@ static pval inline_global(parser *p, const tn_function *f, tn_value in[], uint32
     return m == 1 ? item[0] : (pval){.kind = PVAL_LIST, .n = m, .item = item, .line = line, .col = col};
 }
 
+tn_status parse_call_global(parser *p, pfunc *f, uint32_t n, tn_value in[], const pval arg[], pval *out)
+{
+    uint32_t line = out->line, col = out->col;
+    tn_function *made = NULL;
+    if (f->generic)
+        TN_TRY(parse_instance(p, f, n, in, arg, out, &f));
+    if (f)
+        TN_TRY(parse_function(p, f, line, col, &made));
+    if (!made)
+        return TN_OK;
+    const tn_region *r = made->body;
+    if (n != r->n_param) {
+        (void)parse_error(p, line, col, "relay-E045", "@%s takes %u arguments, but %u are given", f->name,
+                          r->n_param, (unsigned)n);
+        return TN_OK;
+    }
+    const tn_type **want = TN_NEW_N(&p->scratch, const tn_type *, n);
+    for (uint32_t i = 0; i < n; i++)
+        want[i] = r->param[i]->type[0];
+    if (parse_poly_values(p, n, arg, want, in))
+        *out = f->recursive ? call_global(p, made, n, in, line, col) : inline_global(p, made, in, line, col);
+    return TN_OK;
+}
+
 /* @f(arguments), or @f as a value */
 tn_status parse_global_call(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     tn_function *f = NULL;
     pvals args = {0};
-    size_t n = 0;
     *out = pval_bad(line, col);
     parse_next(p);
     const char *name = tn_lex_ident(&p->l);
@@ -320,31 +376,17 @@ tn_status parse_global_call(parser *p, pval *out)
         TN_TRY(parse_function(p, is, line, col, &f));
     if (!tn_lex_is(&p->l, "(")) {
         if (is && is->generic)
-            (void)parse_error(p, line, col, "relay-E223",
-                              "@%s has type parameters, so it is no value; write a function that calls it",
-                              name);
+            *out = (pval){.kind = PVAL_POLY, .poly = {.func = is}, .line = line, .col = col};
         if (f)
             *out = global_value(p, f, line, col);
         return TN_OK;
     }
     tn_status s = parse_args(p, NULL, NULL, false, &args, NULL);
-    tn_value *in = s == TN_OK && is ? arg_values(p, &args, false, &n) : NULL;
+    tn_value *in = s == TN_OK && is ? call_values(p, &args) : NULL;
+    if (in)
+        s = parse_call_global(p, is, (uint32_t)args.n, in, args.at, out);
     tn_vec_deinit(&args);
-    if (!in)
-        return s;
-    if (is->generic)
-        TN_TRY(parse_instance(p, is, (uint32_t)n, in, line, col, &is));
-    if (is && !f)
-        TN_TRY(parse_function(p, is, line, col, &f));
-    if (!f)
-        return TN_OK;
-    if (n != f->body->n_param) {
-        (void)parse_error(p, line, col, "relay-E045", "@%s takes %u arguments, but %zu are given", name,
-                          f->body->n_param, n);
-        return TN_OK;
-    }
-    *out = is->recursive ? call_global(p, f, n, in, line, col) : inline_global(p, f, in, line, col);
-    return TN_OK;
+    return s;
 }
 
 /* ---- closures ---- */

@@ -221,6 +221,22 @@ tn_status parse_data_type(parser *p, const tn_type **out, bool *out_found)
 
 /* ---- values ---- */
 
+/* The values of the fields; a function among them that says no types takes those of the field. */
+static bool field_values(parser *p, const tn_constructor *c, const pvals *field, tn_value in[])
+{
+    const tn_type **none = TN_NEW_N(&p->scratch, const tn_type *, c->of->n_param);
+    for (uint32_t i = 0; i < c->of->n_param; i++)
+        none[i] = tn_type_none(p->g->pool);
+    for (size_t i = 0; i < field->n; i++) {
+        const pval *v = &field->at[i];
+        bool typed = v->kind == PVAL_POLY && i < c->n_field;
+        if (typed ? !parse_poly_value(p, v, tn_type_filled(p->g->pool, c->field[i], none), &in[i])
+                  : !parse_value(p, v, &in[i]))
+            return false;
+    }
+    return true;
+}
+
 tn_status parse_construct(parser *p, const tn_constructor *c, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
@@ -229,6 +245,10 @@ tn_status parse_construct(parser *p, const tn_constructor *c, pval *out)
     tn_status s = TN_OK;
     parse_next(p);
     bool some = parse_accept(p, "(");
+    if (!some && c->n_field) {
+        *out = (pval){.kind = PVAL_POLY, .poly = {.constructor = c}, .line = line, .col = col};
+        return TN_OK;
+    }
     while (s == TN_OK && some && !tn_lex_is(&p->l, ")")) {
         pval v;
         s = field.n == PARSE_MAX_ARGS
@@ -240,10 +260,8 @@ tn_status parse_construct(parser *p, const tn_constructor *c, pval *out)
             break;
     }
     s = s == TN_OK && some ? parse_expect(p, ")") : s;
-    bool ok = s == TN_OK;
     tn_value *in = TN_NEW_N(&p->scratch, tn_value, field.n);
-    for (size_t i = 0; i < field.n && ok; i++)
-        ok = parse_value(p, &field.at[i], &in[i]);
+    bool ok = s == TN_OK && field_values(p, c, &field, in);
     *out = ok ? parse_node(p, &tn_op_construct, (int)field.n, in, &attr, line, col) : pval_bad(line, col);
     tn_vec_deinit(&field);
     return s;

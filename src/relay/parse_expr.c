@@ -70,7 +70,9 @@ pval pval_item(const pval *v, uint32_t i)
 bool parse_value(parser *p, const pval *v, tn_value *out)
 {
     *out = (tn_value){0};
-    if (v->kind == PVAL_BAD || v->kind == PVAL_NONE)
+    if (v->kind == PVAL_POLY)
+        parse_poly_refuse(p, v);
+    if (v->kind == PVAL_POLY || v->kind == PVAL_BAD || v->kind == PVAL_NONE)
         return v->kind == PVAL_NONE;
     if (v->kind == PVAL_ONE) {
         *out = v->v;
@@ -437,6 +439,12 @@ static tn_status parse_word(parser *p, pval *out)
         return parse_construct(p, c, out);
     tn_lexer ahead = p->l;
     tn_lex_next(&ahead);
+    const tn_op *op = tn_lex_is(&ahead, "(") ? NULL : tn_ops_find(tn_intern_n(p->g->ctx, p->l.text, p->l.n));
+    if (op && parse_is_plain(op)) {
+        *out = (pval){.kind = PVAL_POLY, .poly = {.op = op}, .line = line, .col = col};
+        parse_next(p);
+        return TN_OK;
+    }
     if (!tn_lex_is(&ahead, "(")) {
         return tn_lex_fail(
             &p->l, "relay-E046",

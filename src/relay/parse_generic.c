@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MAX_INSTANCES = 1000, MAX_TYPE_SIZE = 1000 };
+enum { MAX_INSTANCES = 1000, MAX_TYPE_SIZE = 1000, MAX_ROUNDS = 8 };
 
 static tn_status parse_head_inside(parser *p, pfunc *f)
 {
@@ -53,29 +53,22 @@ static tn_status parse_head(parser *p, pfunc *f)
     return TN_OK;
 }
 
-/* What the type parameters are; NULL: reported. */
-static const tn_type **find_types(parser *p, const pfunc *f, uint32_t n, const tn_value arg[], uint32_t line,
-                                  uint32_t col)
+/* Widens what the type parameters are for argument i; false: reported. */
+static bool widen_for(parser *p, const pfunc *f, uint32_t i, tn_value in, const pval *at, const tn_type *is[])
 {
-    const tn_type **is = TN_NEW_N(p->g->arena, const tn_type *, f->types.n);
-    for (uint32_t i = 0; i < f->types.n; i++)
-        is[i] = tn_type_none(p->g->pool);
-    for (uint32_t i = 0; i < n; i++) {
-        const tn_type *t = tn_value_type(arg[i]);
-        if (t && tn_type_widen(p->g->pool, f->open[i], t, is))
-            continue;
-        tn_buf a = {0}, b = {0};
-        if (t)
-            tn_type_print(t, &a);
-        tn_type_print(tn_type_filled(p->g->pool, f->open[i], is), &b);
-        (void)parse_error(p, line, col, "relay-E224",
-                          "argument %u of @%s is %s, but the arguments before it ask for %s", (unsigned)i,
-                          f->name, t ? tn_buf_cstr(&a) : "None", tn_buf_cstr(&b));
-        tn_buf_deinit(&a);
-        tn_buf_deinit(&b);
-        return NULL;
-    }
-    return is;
+    const tn_type *t = tn_value_type(in);
+    if (t && tn_type_widen(p->g->pool, f->open[i], t, is))
+        return true;
+    tn_buf a = {0}, b = {0};
+    if (t)
+        tn_type_print(t, &a);
+    tn_type_print(tn_type_filled(p->g->pool, f->open[i], is), &b);
+    (void)parse_error(p, at->line, at->col, "relay-E224",
+                      "argument %u of @%s is %s, but the arguments before it ask for %s", (unsigned)i,
+                      f->name, t ? tn_buf_cstr(&a) : "None", tn_buf_cstr(&b));
+    tn_buf_deinit(&a);
+    tn_buf_deinit(&b);
+    return false;
 }
 
 static bool same_types(const ptypes *a, const tn_type *const is[])
@@ -127,17 +120,55 @@ static pfunc *new_instance(parser *p, pfunc *f, const tn_type *const is[])
     return made;
 }
 
-tn_status parse_instance(parser *p, pfunc *f, uint32_t n, const tn_value arg[], uint32_t line, uint32_t col,
+/* Arguments that say no types take those that the others ask for. What they give may be wider than that, and they
+ * then take it, too: so again. */
+static bool give_types(parser *p, const pfunc *f, uint32_t n, tn_value in[], const pval arg[], const pval *at,
+                       const tn_type *is[])
+{
+    ptypes had = {.n = f->types.n};
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        had.is = tn_arena_copy(&p->scratch, is, f->types.n * sizeof *is, _Alignof(tn_type *));
+        bool some = false;
+        for (uint32_t i = 0; i < n; i++) {
+            if (arg[i].kind != PVAL_POLY)
+                continue;
+            if (round)
+                tn_node_remove(p->g, in[i].def);
+            some = true;
+            if (!parse_poly_value(p, &arg[i], tn_type_filled(p->g->pool, f->open[i], is), &in[i]) ||
+                !widen_for(p, f, i, in[i], at, is))
+                return false;
+        }
+        if (!some || same_types(&had, is))
+            break;
+    }
+    return true;
+}
+
+/* What the type parameters are; NULL: reported. */
+static const tn_type **find_types(parser *p, const pfunc *f, uint32_t n, tn_value in[], const pval arg[],
+                                  const pval *at)
+{
+    const tn_type **is = TN_NEW_N(p->g->arena, const tn_type *, f->types.n);
+    for (uint32_t i = 0; i < f->types.n; i++)
+        is[i] = tn_type_none(p->g->pool);
+    for (uint32_t i = 0; i < n; i++)
+        if (arg[i].kind != PVAL_POLY && !widen_for(p, f, i, in[i], at, is))
+            return NULL;
+    return give_types(p, f, n, in, arg, at, is) ? is : NULL;
+}
+
+tn_status parse_instance(parser *p, pfunc *f, uint32_t n, tn_value in[], const pval arg[], const pval *at,
                          pfunc **out)
 {
     *out = NULL;
     TN_TRY(parse_head(p, f));
     if (n != f->n_open) {
-        (void)parse_error(p, line, col, "relay-E045", "@%s takes %u arguments, but %u are given", f->name,
-                          (unsigned)f->n_open, (unsigned)n);
+        (void)parse_error(p, at->line, at->col, "relay-E045", "@%s takes %u arguments, but %u are given",
+                          f->name, (unsigned)f->n_open, (unsigned)n);
         return TN_OK;
     }
-    const tn_type **is = find_types(p, f, n, arg, line, col);
+    const tn_type **is = find_types(p, f, n, in, arg, at);
     pfunc *known = is ? f->instances : NULL;
     while (known && !same_types(&known->types, is))
         known = known->next;

@@ -80,7 +80,7 @@ class Program:
             return operand[1](env)
         if operand[0] == "%":
             return env[operand]
-        if operand[0] == "@":
+        if operand in self.functions:
             return self.functions[operand]
         return operand == "True" if operand in ("True", "False") else int(operand)
 
@@ -233,7 +233,7 @@ class Program:
         return self.matching(value, over, clauses, lambda: self.make(t))
 
     def matching(self, value, over, clauses, make):
-        patterns, mark = [], "?" if self.r.chance(0.1) else ""
+        patterns, mark = [], "?" if self.r.chance(0.1) and not self.refused else ""
         self.idle |= any(not match.useful(self.types, [[q] for q, _ in clauses[:i]], [p], [over])
                          for i, (p, _) in enumerate(clauses))
         if not self.refused and match.useful(self.types, [[p] for p, _ in clauses], [None], [over]):
@@ -260,7 +260,7 @@ class Program:
         kinds = [k for k in self.scope.types() if k[0] == "fn" and k[2] == t]
         kind = self.r.pick(kinds) if kinds and self.r.chance(0.8) else fn([self.random_type(1)], t)
         f = self.make(kind)
-        return self.call(f, [self.make(p) for p in kind[1]])
+        return self.call(f, [self.argument(p) for p in kind[1]])
 
     def known(self, t):
         """A call of a function of the prelude."""
@@ -269,6 +269,27 @@ class Program:
 
     def own(self, t):
         return self.some(self.globals, t)
+
+    def untyped(self, t):
+        """The name of a function of this type that says no types: a constructor, one of the prelude, an operator."""
+        fit = [f"@{n}" for n, (p, r, _) in PRELUDE.items() if n in ("id", "rev", "length", "concat", "size", "map", "zip")
+               and matched(("fn", tuple(p), r), t, {})]
+        if t[2][0] == "data":
+            fit += [c for c, f in match.constructors(self.types, t[2]).items() if f and f == t[1]]
+        if t == fn([X], X):
+            fit += ["nn.relu", "negative", "abs", "sign"]
+        if not fit:
+            return None
+        self.used["function without types"] += 1
+        name = self.r.pick(fit)
+        if name in OPS:
+            self.functions[name] = OPS[name]
+        elif name[0] != "@":
+            self.functions[name] = lambda *args: Data(name, args)
+        return name
+
+    def argument(self, t):
+        return (self.untyped(t) if t[0] == "fn" and self.r.chance(0.2) else None) or self.make(t)
 
     def some(self, functions, t):
         fit = []
@@ -282,7 +303,7 @@ class Program:
         for v in sorted(set().union(*map(vars_of, params))):
             if v not in types:
                 types[v] = self.random_type(1)
-        args = [self.make(filled(p, types)) for p in params]
+        args = [(self.argument if p[0] == "fn" else self.make)(filled(p, types)) for p in params]
         if deep or name == "@iterate":
             at = 0 if deep else 1
             args[at] = self.bounded(args[at])
