@@ -11,7 +11,7 @@ typedef struct {
 
 static const tn_expr *renamed(const renaming *s, const tn_expr *e)
 {
-    return tn_simplify(s->g->pool, NULL, tn_subst(s->g->pool, e, (int)s->n, s->from, s->to));
+    return tn_simplify_extent(s->g, tn_subst(s->g->pool, e, (int)s->n, s->from, s->to));
 }
 
 static const tn_type *renamed_type(const renaming *s, const tn_type *t)
