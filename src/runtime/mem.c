@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20 };
+enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 1 << 20 };
 
 void *tnr_mem_new(size_t count, size_t size) { return calloc(count ? count : 1, size ? size : 1); }
 
@@ -19,7 +19,7 @@ void *tnr_mem_aligned(size_t n)
     void *p = aligned_alloc(align, bytes);
 #ifdef MADV_HUGEPAGE
     if (p && align == HUGE_PAGE)
-        (void)madvise(p, bytes, MADV_HUGEPAGE); /* a hint: arenas are walked end to end in every run */
+        (void)madvise(p, bytes, MADV_HUGEPAGE); /* a hint: arenas and large values are walked end to end */
 #endif
     return p;
 }
