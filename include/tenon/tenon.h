@@ -58,7 +58,9 @@ typedef struct tenon_diagnostic { /* fields may be added at the end */
 /* What the last call on the session reported, in order. An index >= count gives NULL. */
 size_t tenon_diagnostic_count(const tenon *t);
 const tenon_diagnostic *tenon_diagnostic_get(const tenon *t, size_t i);
-/* The same as text, one line each: "model.onnx: node Gemm_0 (Gemm): error: ... [onnx-E012]"; "" if there is none. */
+/* The same as text, one line each: "model.onnx: node Gemm_0 (Gemm): error: ... [onnx-E012]"; "" if there is none. Where
+ * the same is said of several nodes, a second line lists the others: "model.onnx: error: for the same reason: Gemm_1
+ * (Gemm), Gemm_2 (Gemm) [onnx-E012]". */
 const char *tenon_messages(const tenon *t);
 
 /* ---- options ---- */

@@ -163,36 +163,92 @@ tn_status tn_report(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_lo
     return status;
 }
 
-void tn_diag_print(const tn_diag *d, tn_buf *out)
+static const char *const severities[] = {[TN_NOTE] = "note", [TN_WARNING] = "warning", [TN_ERROR] = "error"};
+
+static void print_file(const tn_loc *loc, tn_buf *out)
 {
-    static const char *const name[] = {[TN_NOTE] = "note", [TN_WARNING] = "warning", [TN_ERROR] = "error"};
-    if (d->loc.file) {
-        tn_buf_shown(out, d->loc.file);
-        if (d->loc.line)
-            tn_buf_printf(out, ":%u:%u", (unsigned)d->loc.line, (unsigned)d->loc.col);
-        tn_buf_str(out, ": ");
-    }
-    if (d->loc.node || d->loc.op) {
-        tn_buf_str(out, "node ");
-        tn_buf_shown(out, d->loc.node ? d->loc.node : "(unnamed)");
-        if (d->loc.op) {
-            tn_buf_str(out, " (");
-            tn_buf_shown(out, d->loc.op);
-            tn_buf_char(out, ')');
-        }
-        tn_buf_str(out, ": ");
-    }
-    tn_buf_printf(out, "%s: ", name[d->severity]);
-    tn_buf_shown(out, d->message);
-    if (d->id)
-        tn_buf_printf(out, " [%s]", d->id);
+    if (!loc->file)
+        return;
+    tn_buf_shown(out, loc->file);
+    if (loc->line)
+        tn_buf_printf(out, ":%u:%u", (unsigned)loc->line, (unsigned)loc->col);
+    tn_buf_str(out, ": ");
+}
+
+static void print_node(const tn_loc *loc, tn_buf *out)
+{
+    tn_buf_shown(out, loc->node ? loc->node : "(unnamed)");
+    if (!loc->op)
+        return;
+    tn_buf_str(out, " (");
+    tn_buf_shown(out, loc->op);
+    tn_buf_char(out, ')');
+}
+
+static void print_id(const char *id, tn_buf *out)
+{
+    if (id)
+        tn_buf_printf(out, " [%s]", id);
     tn_buf_char(out, '\n');
 }
 
+void tn_diag_print(const tn_diag *d, tn_buf *out)
+{
+    print_file(&d->loc, out);
+    if (d->loc.node || d->loc.op) {
+        tn_buf_str(out, "node ");
+        print_node(&d->loc, out);
+        tn_buf_str(out, ": ");
+    }
+    tn_buf_printf(out, "%s: ", severities[d->severity]);
+    tn_buf_shown(out, d->message);
+    print_id(d->id, out);
+}
+
+/* Is the same said of two nodes of one file? Pointers stand for texts, as above. */
+static bool same_reason(const tn_diag *a, const tn_diag *b)
+{
+    return a->loc.node && b->loc.node && !a->loc.line && !b->loc.line && a->severity == b->severity &&
+           a->loc.file == b->loc.file && a->id == b->id && a->message == b->message;
+}
+
+static bool was_said(const tn_ctx *ctx, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (same_reason(&ctx->diag[j], &ctx->diag[i]))
+            return true;
+    return false;
+}
+
+/* The nodes that follow, of which the same is said, in one line. */
+static void print_others(const tn_ctx *ctx, size_t i, tn_buf *out)
+{
+    const tn_diag *d = &ctx->diag[i];
+    size_t n = 0;
+    for (size_t j = i + 1; j < ctx->n_diag; j++) {
+        if (!same_reason(d, &ctx->diag[j]))
+            continue;
+        if (n++ == 0) {
+            print_file(&d->loc, out);
+            tn_buf_printf(out, "%s: for the same reason: ", severities[d->severity]);
+        } else {
+            tn_buf_str(out, ", ");
+        }
+        print_node(&ctx->diag[j].loc, out);
+    }
+    if (n)
+        print_id(d->id, out);
+}
+
+/* There are at most some hundred. */
 void tn_diag_print_all(const tn_ctx *ctx, tn_buf *out)
 {
-    for (size_t i = 0; i < ctx->n_diag; i++)
+    for (size_t i = 0; i < ctx->n_diag; i++) {
+        if (was_said(ctx, i))
+            continue;
         tn_diag_print(&ctx->diag[i], out);
+        print_others(ctx, i, out);
+    }
 }
 
 void tn_diag_clear(tn_ctx *ctx)

@@ -83,6 +83,7 @@ tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_l
 
 /* One line: "model.onnx: node Gemm_0 (Gemm): error: message [onnx-E012]" or "f.relay:3:7: error: ...". */
 void tn_diag_print(const tn_diag *d, tn_buf *out);
+/* Nodes of which the same is said share a second line: "model.onnx: error: for the same reason: a (Gemm), b (Gemm)". */
 void tn_diag_print_all(const tn_ctx *ctx, tn_buf *out);
 void tn_diag_copy(tn_ctx *ctx, const tn_diag *d); /* records a report of another context */
 void tn_diag_clear(tn_ctx *ctx);

@@ -74,14 +74,25 @@ static int by_seconds(const void *a, const void *b)
     return x->seconds != y->seconds ? (x->seconds < y->seconds ? 1 : -1) : strcmp(x->name, y->name);
 }
 
+static const char *title(const tenon_kernel_report *k) { return *k->nodes ? k->nodes : k->name; }
+
+/* `before`: n kernels that are printed. */
+static void print_problem(const tenon_kernel_report *k, uint32_t n, const tenon_kernel_report *const before[])
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (before[i]->problem && strcmp(before[i]->problem, k->problem) == 0 &&
+            strcmp(before[i]->advice, k->advice) == 0) {
+            printf("          for the same reason as %s\n", title(before[i]));
+            return;
+        }
+    printf("          %s; %s\n", k->problem, k->advice);
+}
+
 static void print_kernel(const tenon_kernel_report *k, double all, bool verbose)
 {
-    printf("%6.1f %%  %s (%s)\n", all > 0 ? 100 * k->seconds / all : 0, *k->nodes ? k->nodes : k->name,
-           k->operators);
+    printf("%6.1f %%  %s (%s)\n", all > 0 ? 100 * k->seconds / all : 0, title(k), k->operators);
     if (verbose)
         printf("          %s, %s\n", k->name, k->schedule);
-    if (k->problem)
-        printf("          %s; %s\n", k->problem, k->advice);
 }
 
 /* The slow kernels, or all of them, the longest first. */
@@ -100,8 +111,11 @@ static int print_text(const char *model, const tenon_check_report *r, bool verbo
     printf("%s: can be compiled", model);
     printf(slow ? "; %u of %u kernels %s slow (shares of the time are estimates):\n" : "\n", (unsigned)slow,
            (unsigned)r->n_kernel, slow == 1 ? "is" : "are");
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         print_kernel(k[i], r->seconds, verbose);
+        if (k[i]->problem)
+            print_problem(k[i], i, k);
+    }
     free(k);
     return TN_EXIT_OK;
 }

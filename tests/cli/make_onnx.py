@@ -164,6 +164,8 @@ MODELS = {
     "ranks": lambda path: ranks(),
     "steps_relu": lambda path: steps("Relu"),
     "steps_identity": lambda path: steps("Identity"),
+    "frobs": lambda path: model(graph([node("Frob", [a], [b]) + field(3, b) for a, b in ("xa", "ab", "bc")],
+                                      [X], [value("c", FLOAT, [4])])),
     "newer": lambda path: model(graph([node("Relu", ["x"], ["y"])], [X], [Y]), opset=99),
     "unnamed": lambda path: model(graph([node("Add", ["x", "y"], ["z"])],
                                         [value(n, FLOAT, ["None", "unk__7"]) for n in "xy"],
