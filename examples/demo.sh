@@ -68,5 +68,5 @@ fi
 echo
 echo "Next:"
 [ $explain ] || echo "  make demo EXPLAIN=1                            # also shows how the largest convolution is computed"
-echo "  docs/tutorial/README.md                        # five short pages: command line, C, one file, shapes, kernels"
+echo "  docs/tutorial/README.md                        # seven short pages: command line, C, Python, ..."
 echo "  export PATH=\$PWD/build/release/bin:\$PATH       # then: tenon compile your_model.onnx"
