@@ -98,8 +98,12 @@ def loop():
                        [value("go", BOOL, []), X], [value("y", FLOAT, ["k", 4])]))
 
 
-def steps(op):
-    """Subtracts 1 eight times; what becomes negative meets an operator inside an If inside the Loop."""
+def steps(path, op):
+    """Subtracts 1, which is in a file beside the model, eight times; what becomes negative meets an operator inside an If
+    inside the Loop."""
+    data = os.path.splitext(path)[0] + ".data"
+    with open(data, "wb") as f:
+        f.write(struct.pack("<ff", 7, 1))
     then = graph([node("Sub", ["v", "one"], ["s"]), node(op, ["s"], ["r"])], [], [value("r", FLOAT, [4])])
     other = graph([node("Neg", ["v"], ["n"])], [], [value("n", FLOAT, [4])])
     body = graph([node("Identity", ["c"], ["d"]), node("If", ["c"], ["w"], then_branch=then, else_branch=other),
@@ -108,8 +112,8 @@ def steps(op):
                  [value("d", BOOL, []), value("w", FLOAT, [4]), value("row", FLOAT, [4])])
     nodes = [node("Add", ["x", "two"], ["start"]), node("Loop", ["eight", "", "start"], ["last", "rows"], body=body),
              node("Neg", ["last"], ["y"])]
-    numbers = [tensor("one", FLOAT, [], struct.pack("<f", 1)), tensor("two", FLOAT, [], struct.pack("<f", 2)),
-               tensor("eight", INT64, [], struct.pack("<q", 8))]
+    numbers = [tensor("one", FLOAT, [], external=(os.path.basename(data), 4, 4)),
+               tensor("two", FLOAT, [], struct.pack("<f", 2)), tensor("eight", INT64, [], struct.pack("<q", 8))]
     return model(graph(nodes, [X], [Y, value("rows", FLOAT, ["k", 4])], numbers))
 
 
@@ -162,8 +166,8 @@ MODELS = {
     "errors": lambda path: errors(),
     "loop": lambda path: loop(),
     "ranks": lambda path: ranks(),
-    "steps_relu": lambda path: steps("Relu"),
-    "steps_identity": lambda path: steps("Identity"),
+    "steps_relu": lambda path: steps(path, "Relu"),
+    "steps_identity": lambda path: steps(path, "Identity"),
     "frobs": lambda path: model(graph([node("Frob", [a], [b]) + field(3, b) for a, b in ("xa", "ab", "bc")],
                                       [X], [value("c", FLOAT, [4])])),
     "newer": lambda path: model(graph([node("Relu", ["x"], ["y"])], [X], [Y]), opset=99),

@@ -433,6 +433,7 @@ static tn_status put_gathered(writer *w, const onnx_tensor *t, tn_buf *g)
     tn_pool_init(&pool, w->s->ctx, &arena, NULL);
     tn_graph_init(&graph, w->s->ctx, &arena, &pool);
     imp_open(&im, &onnx_format, &graph, w->s->path, w->s->file, NULL);
+    im.r = tn_region_new(&graph, NULL);
     const char *name = text(&arena, t->name);
     const tn_node *n = onnx_constant(&im, t, name, imp_make_loc(&im, NULL, NULL));
     tn_status st = n ? TN_OK : TN_FAIL;
