@@ -449,6 +449,31 @@ static void make_tasks(rows *w, int n, const char *const name[], const int64_t e
     }
 }
 
+/* How wide the part of a spatial axis is that a row has; 0: rows are elements. */
+static int64_t width_of_row(const derive *d, const tn_stmt *b, int v)
+{
+    if (v < 0 || v >= rule_n_spatial(b))
+        return 0;
+    int64_t e = rule_extent(b->u.block.iter[v].extent);
+    uint16_t lanes = rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
+    int64_t vectors = e < 0 ? CHAINS : (e + lanes - 1) / lanes;
+    return (vectors < CHAINS ? vectors : CHAINS) * lanes;
+}
+
+static void count_rows(rows *w, const tn_stmt *b)
+{
+    int v = vector_iter(w->d, b, w->pairs);
+    int64_t wide = width_of_row(w->d, b, v);
+    w->beside = wide > 0;
+    w->count = 1;
+    for (int i = 0; i < rule_n_spatial(b); i++) {
+        int64_t e = rule_extent(b->u.block.iter[i].extent);
+        e = i == v && wide ? (e + wide - 1) / wide : e;
+        if (e > 0 && w->count < INT32_MAX)
+            w->count *= e;
+    }
+}
+
 /* Makes the loops around a row of the first reduction: spatial axes (of the vector axis its outer part) fused. */
 static void make_rows(rows *w, const char *block)
 {
@@ -456,30 +481,24 @@ static void make_rows(rows *w, const char *block)
     tn_stmt *b = tn_func_block(d->s->func, block);
     int n = rule_n_spatial(b), all = (int)b->u.block.n_iter, v = vector_iter(d, b, w->pairs);
     const char *name[TN_MAX_LOOPS], *outer = "", *reduce = "";
-    w->count = 1;
     int64_t n_rows = 1, row = tn_dtype_bytes(rule_target(d->s->func, b)->dtype), e[TN_MAX_LOOPS];
-    uint16_t lanes = rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
+    int64_t wide = width_of_row(d, b, v);
     for (int i = 0; i < all; i++) {
         name[i] = dv_text(d, "%s%s%d", w->prefix, i < n ? "s" : "r", i < n ? i : i - n);
         e[i] = rule_extent(b->u.block.iter[i].extent);
     }
     dv_loops(d, block, name, all);
     const char *inside = "";
-    if (v >= 0 && v < n) {
-        int64_t vectors = e[v] < 0 ? CHAINS : (e[v] + lanes - 1) / lanes,
-                wide = (vectors < CHAINS ? vectors : CHAINS) * lanes;
+    if (wide) {
         dv_do(d, "%svo %svt = split %s %lld%s", w->prefix, w->prefix, name[v], (long long)wide,
               dv_tail(e[v], wide));
         e[v] = e[v] < 0 ? -1 : (e[v] + wide - 1) / wide;
         name[v] = dv_text(d, "%svo", w->prefix);
         inside = dv_text(d, " %svt", w->prefix);
-        w->beside = true;
         row *= wide;
     }
     for (int i = 0; i < all; i++) {
         *(i < n ? &outer : &reduce) = dv_text(d, "%s %s", i < n ? outer : reduce, name[i]);
-        if (i < n && e[i] > 0 && w->count < INT32_MAX)
-            w->count *= e[i];
         int64_t *x = i < n ? &n_rows : &row;
         *x = *x < 0 || e[i] < 0 || *x > INT64_MAX / 2 / (e[i] + 1) ? -1 : *x * e[i];
     }
@@ -586,17 +605,19 @@ static int phase(derive *d, int number, int n, const char *const block[], const 
         return 1;
     }
     w.pairs = has_pairs(d, b);
-    make_rows(&w, block[0]);
-    int moved = 1;
-    while (moved < n && dv_ok(d) && belongs_to_row(&w, block, moved) &&
-           dv_try(d, "reverse_compute_at \"%s\" %s", block[moved], w.row))
-        moved++;
+    count_rows(&w, b);
     const char *own[2] = {block[0], NULL};
-    if (moved == 1 && moved < n && w.beside && dv_try(d, "cache_write \"%s\" global", block[0])) {
+    if (n > 1 && w.beside && !belongs_to_row(&w, block, 1) &&
+        dv_try(d, "cache_write \"%s\" global", block[0]))
         /* later phases read the result: it is summed in registers and copied */
         own[1] = dv_text(d, "%s.out", block[0]);
+    make_rows(&w, block[0]);
+    if (own[1])
         dv_do(d, "reverse_compute_at \"%s\" %s", own[1], w.row);
-    }
+    int moved = 1;
+    while (moved < n && !own[1] && dv_ok(d) && belongs_to_row(&w, block, moved) &&
+           dv_try(d, "reverse_compute_at \"%s\" %s", block[moved], w.row))
+        moved++;
     schedule_blocks(&w, own[1] ? 2 : moved, own[1] ? own : block);
     for (int i = 0; i < moved && dv_ok(d);
          i++) /* values that only pass between blocks of the row stay near */
