@@ -630,12 +630,12 @@ static int phase(derive *d, int number, int n, const char *const block[], const 
     return moved;
 }
 
-/* A reduction to one element has no rows: its longest loop is cut into parts, whose results are the rows of a
- * block before it. NULL: too little to do, or symbolic; it stays as it is, one task. */
+/* A reduction to one element has no rows, and one to few columns too few of them: its longest loop is cut into parts,
+ * whose results are the rows of a block before it. NULL: too little to do, or symbolic; it stays as it is. */
 static const char *cut_into_rows(derive *d, const char *block, const char *prefix)
 {
     tn_stmt *b = tn_func_block(d->s->func, block);
-    int n = (int)b->u.block.n_iter, at = 0;
+    int n = (int)b->u.block.n_iter, at = 0, n_spatial = rule_n_spatial(b);
     const char *name[TN_MAX_LOOPS], *rest = "";
     int64_t e, longest = 0, all = 1;
     for (int i = 0; i < n; i++) {
@@ -643,34 +643,45 @@ static const char *cut_into_rows(derive *d, const char *block, const char *prefi
         if (e < 0 || d->s->func->strict)
             return NULL;
         all = all > INT32_MAX ? all : all * e;
-        if (e > longest) {
+        if (i >= n_spatial && e > longest) {
             longest = e;
             at = i;
         }
         name[i] = dv_text(d, "%sr%d", prefix, i);
     }
-    if (all * tn_dtype_bytes(rule_target(d->s->func, b)->dtype) < ROW_BYTES)
+    int64_t least = n_spatial ? LARGE : ROW_BYTES / tn_dtype_bytes(rule_target(d->s->func, b)->dtype);
+    if (all < least)
         return NULL;
-    for (int i = 0; i < n; i++) /* loops stay in the order of the block's iterations */
+    for (int i = 0; i < n; i++) { /* loops stay in the order of the block's iterations */
+        rest = i == n_spatial ? dv_text(d, "%s %sc", rest, prefix) : rest;
         rest = dv_text(d, "%s %s", rest, i == at ? dv_text(d, "%sk", prefix) : name[i]);
+    }
     int64_t most = TASKS_A_CORE * (int64_t)d->m->cores, parts = longest < most ? longest : most;
     dv_loops(d, block, name, n);
     dv_do(d, "%sc %sk = split %s %lld", prefix, prefix, name[at], (long long)((longest + parts - 1) / parts));
-    dv_do(d, "reorder %sc%s", prefix, rest);
+    dv_do(d, "reorder%s", rest);
     dv_do(d, "%sp = rfactor \"%s\" %sc", prefix, block, prefix);
     return dv_text(d, "%s.rf", block);
+}
+
+/* Does it add up along columns that are too few for all cores? */
+static bool has_few_rows(derive *d, const tn_stmt *b)
+{
+    rows w = {.d = d, .pairs = has_pairs(d, b)};
+    count_rows(&w, b);
+    return w.beside && w.count < (int64_t)d->m->cores;
 }
 
 /* The same as it is: one task. */
 static void sum_to_one(derive *d, const char *block, const char *prefix)
 {
-    int n = tn_sched_n_loops(d->s, block);
+    int n = tn_sched_n_loops(d->s, block), first = rule_n_spatial(tn_func_block(d->s->func, block));
     const char *name[TN_MAX_LOOPS];
     for (int i = 0; i < n; i++)
         name[i] = dv_text(d, "%sr%d", prefix, i);
     dv_loops(d, block, name, n);
-    if (n > 0)
-        dv_do(d, "decompose_reduction \"%s\" %s", block, name[0]);
+    if (n > first)
+        dv_do(d, "decompose_reduction \"%s\" %s", block, name[first]);
 }
 
 bool rule_reduce_matches(const tn_func *f, const tn_machine *m)
@@ -709,8 +720,16 @@ tn_verdict rule_reduce(tn_sched *s, const tn_machine *m)
             if (part && dv_ok(&d))
                 phase(&d, i + RULE_MAX_BLOCKS, 1, &part, &how);
             else if (dv_ok(&d))
-                sum_to_one(&d, name[i], dv_text(&d, "p%d_", i));
+                sum_to_one(&d, name[i], dv_text(&d, "p%d_q", i));
             comment = comment ? comment : how ? how : "one element";
+            i++;
+        } else if (rule_reduces(block) && has_few_rows(&d, block) &&
+                   (part = cut_into_rows(&d, name[i], dv_text(&d, "p%d_", i)))) {
+            if (dv_ok(&d))
+                phase(&d, i + RULE_MAX_BLOCKS, 2, (const char *[]){part, name[i]}, &how);
+            if (dv_ok(&d))
+                sum_to_one(&d, name[i], dv_text(&d, "p%d_q", i));
+            comment = comment ? comment : how;
             i++;
         } else if (rule_reduces(block)) {
             i += phase(&d, i, k - i, &name[i], &how);
