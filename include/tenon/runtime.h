@@ -323,6 +323,13 @@ void tnr_value_get(const tnr_value *value, tnr_value_info *out_info);
  *   owns   *out_value has one reference, released with tnr_value_release */
 TNR_CHECKED tnr_status tnr_value_new(tnr_instance *instance, const tnr_value_info *info,
                                      tnr_value **out_value, tnr_error *err);
+
+/* Make a CONSTRUCTOR's value of the fields of another and one more behind them, each with one reference more. The time
+ * does not depend on how many there are, if each list is appended to once.
+ *   fails  TNR_E_ARG (no constructor, another instance's), TNR_E_MEMORY
+ *   owns   *out_value as tnr_value_new */
+TNR_CHECKED tnr_status tnr_value_append(tnr_instance *instance, const tnr_value *list, tnr_value *last,
+                                        tnr_value **out_value, tnr_error *err);
 void tnr_value_retain(tnr_value *value);
 void tnr_value_release(tnr_value *value); /* NULL does nothing; never after the instance is freed */
 

@@ -122,7 +122,12 @@ tnr_status tnh_seq_insert(tnh_call *h)
     tnr_status status = sequence_in(h, 0, &s);
     status = status ? status : position_in(h, 2, s.n_field, s.n_field, &at);
     status = status ? status : value_in(h, 1, &v);
-    return status ? status : replace(h, &s, at, v, at);
+    if (status || at < (int64_t)s.n_field)
+        return status ? status : replace(h, &s, at, v, at);
+    tnr_value *made;
+    status = tnr_value_append(h->c->instance, h->c->value[0], v, &made, h->err);
+    tnr_value_release(v);
+    return status ? status : tnh_value_out(h, 0, made);
 }
 
 tnr_status tnh_seq_erase(tnh_call *h)

@@ -18,6 +18,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* A VIEW's only field is a constructor, of which it has the first `bytes` fields: those behind belong to longer lists
+ * that were made of it (tnr_value_append). */
+enum { VIEW = 6 };
 enum { LINE = 64, N_CLASS = 36, LARGE = N_CLASS, LEAST = 4096, MOST = 1 << 16, MAX_NDIM = 64 };
 
 static tnr_value **fields(tnr_value *v) { return (tnr_value **)(void *)(v + 1); }
@@ -159,7 +162,7 @@ static void drop(tnr_value *v)
         return;
     for (;;) {
         bool holds = v->kind == TNR_VALUE_CLOSURE || v->kind == TNR_VALUE_CONSTRUCTOR ||
-                     v->kind == TNR_VALUE_REFERENCE;
+                     v->kind == TNR_VALUE_REFERENCE || v->kind == VIEW;
         uint32_t n = holds ? v->n : 0;
         tnr_value *last = n ? fields(v)[n - 1] : NULL;
         if (n > 1) { /* its other fields are seen later */
@@ -570,6 +573,11 @@ void tnr_value_get(const tnr_value *value, tnr_value_info *out_info)
     } else if (v->kind == TNR_VALUE_TEXT) {
         o->text = (const char *)(v + 1);
         o->text_n = (size_t)v->bytes;
+    } else if (v->kind == VIEW) {
+        *o = (tnr_value_info){.kind = TNR_VALUE_CONSTRUCTOR,
+                              .tag = v->tag,
+                              .n_field = (uint32_t)v->bytes,
+                              .field = fields(fields(v)[0])};
     } else if (v->kind != TNR_VALUE_CLOSURE) {
         o->tag = v->tag;
         o->n_field = v->n;
@@ -619,6 +627,49 @@ tnr_status tnr_value_new(tnr_instance *instance, const tnr_value_info *info, tnr
     if (!v)
         return TNR_E_MEMORY;
     *out_value = v;
+    return TNR_OK;
+}
+
+/* A constructor of these fields, with room for as many more. */
+static tnr_value *with_room(tnr_value_pool *pool, const tnr_value_info *info, tnr_error *err)
+{
+    tnr_value *v = new_holder(pool, TNR_VALUE_CONSTRUCTOR, info->tag, 2 * info->n_field + 4, err);
+    if (v)
+        v->n = info->n_field;
+    for (uint32_t i = 0; v && i < info->n_field; i++)
+        fields(v)[i] = share(info->field[i]);
+    return v;
+}
+
+/* The last field goes where the list's own end, if no other list has grown there. */
+tnr_status tnr_value_append(tnr_instance *instance, const tnr_value *list, tnr_value *last,
+                            tnr_value **out_value, tnr_error *err)
+{
+    tnr_value_pool *pool = instance ? instance->pool : NULL;
+    tnr_value_info info = {0};
+    if (list)
+        tnr_value_get(list, &info);
+    if (!pool || !last || !out_value || info.kind != TNR_VALUE_CONSTRUCTOR || list->pool != pool ||
+        last->pool != pool || info.n_field > UINT32_MAX / 4)
+        return tnr_fail_argument("tnr_value_append", err);
+    tnr_value *view = new_holder(pool, VIEW, info.tag, 1, err), *all = NULL;
+    if (!view)
+        return TNR_E_MEMORY;
+    if (list->kind == VIEW) {
+        all = fields((tnr_value *)(uintptr_t)list)[0];
+        uint64_t room = all->class < LARGE ? block_of(all->class) : all->room;
+        bool fits = all->n == info.n_field && sizeof *all + 8 * ((uint64_t)all->n + 1) <= room;
+        all = fits ? share(all) : NULL;
+    }
+    all = all ? all : with_room(pool, &info, err);
+    if (!all) {
+        release(view);
+        return TNR_E_MEMORY;
+    }
+    fields(all)[all->n++] = share(last);
+    fields(view)[0] = all;
+    view->bytes = all->n;
+    *out_value = view;
     return TNR_OK;
 }
 

@@ -359,10 +359,83 @@ static void an_output_that_nobody_writes_is_an_error(void **state)
     tnr_module_release(module);
 }
 
+/* A list of the texts, which must be its fields. */
+static void expect_list(const tnr_value *list, uint32_t n, const char *const text[])
+{
+    tnr_value_info info;
+    tnr_value_get(list, &info);
+    assert_int_equal(info.kind, TNR_VALUE_CONSTRUCTOR);
+    assert_int_equal(info.tag, 3);
+    assert_int_equal(info.n_field, n);
+    for (uint32_t i = 0; i < n; i++)
+        expect_text(info.field[i], text[i]);
+}
+
+static tnr_value *append(tnr_instance *inst, const tnr_value *list, const char *text)
+{
+    tnr_value *v = text_value(inst, text), *made = NULL;
+    if (tnr_value_append(inst, list, v, &made, &err))
+        fail_msg("%s", err.message);
+    tnr_value_release(v);
+    return made;
+}
+
+/* Lists that grow from the same one do not see each other's ends; the shorter may go first, or last. */
+static void lists_are_appended_to(void **state)
+{
+    static maker m;
+    static const char *const abd[] = {"a", "b", "d"}, *const abcx[] = {"a", "b", "c", "x"};
+    (void)state;
+    make_host(&m);
+    tnr_module *module = open_maker(&m);
+    tnr_instance *inst = instance(module, 0), *other = instance(module, 0);
+    tnr_value *empty, *list[5], *wrong, *text = text_value(inst, "text");
+    assert_int_equal(
+        tnr_value_new(inst, &(tnr_value_info){.kind = TNR_VALUE_CONSTRUCTOR, .tag = 3}, &empty, &err),
+        TNR_OK);
+    list[0] = append(inst, empty, "a");
+    list[1] = append(inst, list[0], "b");
+    list[2] = append(inst, list[1], "c");
+    list[3] = append(inst, list[1], "d");
+    list[4] = append(inst, list[2], "x");
+    expect_list(empty, 0, NULL);
+    expect_list(list[1], 2, abd);
+    expect_list(list[3], 3, abd);
+    expect_list(list[4], 4, abcx);
+    tnr_value_release(list[2]);
+    tnr_value_release(list[1]);
+    expect_list(list[4], 4, abcx);
+    tnr_value_release(list[4]);
+    expect_list(list[0], 1, abd);
+    tnr_value *long_one = append(inst, list[0], "b");
+    for (int i = 0; i < 20000; i++) { /* past the largest block of the slabs */
+        tnr_value *next = append(inst, long_one, i % 2 ? "odd" : "even");
+        tnr_value_release(long_one);
+        long_one = next;
+    }
+    tnr_value_info info;
+    tnr_value_get(long_one, &info);
+    assert_int_equal(info.n_field, 20002);
+    expect_text(info.field[1], "b");
+    expect_text(info.field[20001], "odd");
+    tnr_value *foreign = text_value(other, "foreign");
+    assert_int_equal(tnr_value_append(inst, text, text, &wrong, &err), TNR_E_ARG);
+    assert_int_equal(tnr_value_append(inst, list[0], foreign, &wrong, &err), TNR_E_ARG);
+    assert_int_equal(tnr_value_append(other, list[0], foreign, &wrong, &err), TNR_E_ARG);
+    assert_int_equal(tnr_value_append(inst, NULL, text, &wrong, &err), TNR_E_ARG);
+    tnr_value *const left[] = {foreign, long_one, list[0], list[3], empty, text};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+        tnr_value_release(left[i]);
+    tnr_instance_free(other);
+    tnr_instance_free(inst);
+    tnr_module_release(module);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_take_and_give_tensors_and_values),
+        cmocka_unit_test(lists_are_appended_to),
         cmocka_unit_test(sizes_of_the_run_are_seen),
         cmocka_unit_test(what_is_not_registered_is_listed),
         cmocka_unit_test(failures_end_the_run),
