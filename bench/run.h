@@ -83,7 +83,7 @@ static inline tn_func *schedule(bench *x, const tn_func *f, const char *trace, c
         if (v != TN_DONE)
             bench_fail(x, tn_arena_printf(&x->arena, "line %u of the trace: %s", line, tn_verdict_texts[v]));
     } else {
-        tn_rule_apply(&s, f, &x->machine, &x->arena, &x->pool);
+        tn_rule_apply(&s, f, &x->machine, NULL, &x->arena, &x->pool);
     }
     tn_buf b = {0};
     tn_trace_print(&s, &b);

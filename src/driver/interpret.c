@@ -100,7 +100,7 @@ static tn_func *lowered(tn_build *b, const tn_func *f, bool strict, tn_flat *out
         flat = tn_func_clone(f, &b->arena, f->pool);
         flat->strict = true;
     } else {
-        tn_rule_apply(&schedule, f, &b->machine, &b->arena, f->pool);
+        tn_rule_apply(&schedule, f, &b->machine, NULL, &b->arena, f->pool);
         flat = schedule.func;
     }
     if (tn_lower(flat, &b->machine, b->target.row->pipeline, out) == TN_OK && tn_func_verify(flat) == TN_OK)

@@ -96,7 +96,7 @@ static tn_status apply_rule(tn_object *o, void *user)
     TN_TRY(tn_options_read(&o->ctx, user, &known));
     tn_build_init(&b, &o->ctx, &known);
     TN_TRY(tn_target_parse(&b));
-    tn_rule_apply(&k->sched, k->func, &b.machine, &k->arena, &k->pool);
+    tn_rule_apply(&k->sched, k->func, &b.machine, NULL, &k->arena, &k->pool);
     return tn_func_verify(k->sched.func);
 }
 

@@ -177,7 +177,7 @@ static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
                         "%s: %s works on functions (func) that are not lowered yet", (*f)->name, name);
     if (strcmp(name, "Rule") == 0) {
         tn_sched *s = TN_NEW(&b->arena, tn_sched);
-        tn_rule_apply(s, *f, &b->machine, &b->arena, &b->pool);
+        tn_rule_apply(s, *f, &b->machine, NULL, &b->arena, &b->pool);
         *f = s->func;
         return tn_func_verify(*f);
     }

@@ -1,6 +1,7 @@
 /* Variants of a kernel: the general one, and before it those for cases of its symbols: the points that the module names
- * for them; where extents that a broadcast may repeat are equal; and 1 for the first symbol, where the schedule
- * differs. A case is a conjunction of equations. */
+ * for them; where extents that a broadcast may repeat are equal; 1 for the first symbol, where the schedule
+ * differs; and, of a product whose rows only the run knows, a variant for each of a few register tiles. A case is a
+ * conjunction of equations. */
 #include "driver/driver.h"
 
 enum { MAX_EQUAL = 8 };
@@ -215,36 +216,97 @@ static const tn_expr *point(tn_graph *g, const tn_func *f, uint32_t k, uint32_t 
     return where;
 }
 
-static void add_variant(tn_build *b, tn_group *g, const tn_func *base, const tn_expr *where)
+static void add_variant(tn_build *b, tn_group *g, const tn_func *base, const tn_expr *where,
+                        const tn_picks *pick)
 {
     tn_pool *p = &g->child->pool;
     uint32_t v = g->n_variant++;
     g->base[v] = base;
     g->guard[v] = where ? tn_select(p, where, tn_idx(p, 1), tn_idx(p, 0)) : NULL;
-    tn_rule_apply(&g->sched[v], base, &b->machine, &g->child->arena, p);
+    tn_rule_apply(&g->sched[v], base, &b->machine, pick, &g->child->arena, p);
 }
 
-/* The general variant, or that of a case, behind one where the first symbol is 1, too, if its schedule differs. */
-static void add_general(tn_build *b, tn_group *g, const tn_expr *where, bool one)
+typedef struct {
+    const tn_expr *rows; /* that only the run knows */
+    tn_row_tile tile[TN_MAX_ROW_TILES];
+    int n; /* 0: the function is no product of so many rows */
+} row_tiles;
+
+/* Is tile k cheaper than those behind it? */
+static const tn_expr *is_cheapest(tn_pool *p, const row_tiles *t, int k)
 {
-    const tn_func *f = where ? tn_specialise(g->te, where) : g->te;
+    const tn_expr *all = NULL, *cost[TN_MAX_ROW_TILES];
+    for (int i = k; i < t->n; i++)
+        cost[i] = tn_mul(p, tn_ceildiv(p, t->rows, t->tile[i].rows), tn_idx(p, t->tile[i].cost));
+    for (int i = k + 1; i < t->n; i++)
+        all = both(p, all, tn_lt(p, cost[k], cost[i]));
+    return all;
+}
+
+/* Is the first tile that of one row, and cheapest for one row alone? */
+static bool is_for_one_row(const row_tiles *t)
+{
+    bool alone = t->n > 1 && t->tile[0].rows == 1;
+    for (int64_t rows = 2; rows <= t->tile[t->n - 1].rows && alone; rows++) {
+        bool dearer = false;
+        for (int i = 1; i < t->n; i++)
+            dearer |=
+                (rows + t->tile[i].rows - 1) / t->tile[i].rows * t->tile[i].cost <= rows * t->tile[0].cost;
+        alone = dearer;
+    }
+    return alone;
+}
+
+/* A variant for each tile, used where that tile is the cheapest; one row that is a symbol is a case of that symbol. */
+static void add_tiles(tn_build *b, tn_group *g, const tn_func *base, const tn_expr *where, const row_tiles *t)
+{
     tn_pool *p = &g->child->pool;
-    if (where && is_impossible(f))
-        return;
-    const tn_expr *first = one ? tn_sym(p, g->te->symbol[0].name) : NULL;
-    one = one && !(where && tn_uses(where, first));
-    const tn_expr *single = one ? both(p, is(p, first, tn_idx(p, 1)), where) : NULL;
-    const tn_func *of_one = one ? tn_specialise(g->te, single) : NULL;
+    bool one = is_for_one_row(t) && t->rows->kind == TN_E_SYM;
+    if (one) {
+        const tn_expr *single = both(p, is(p, t->rows, tn_idx(p, 1)), where);
+        const tn_func *of_one = tn_specialise(g->te, single);
+        if (!is_impossible(of_one))
+            add_variant(b, g, of_one, single, NULL);
+    }
+    for (int i = one; i + 1 < t->n; i++)
+        add_variant(b, g, base, both(p, where, is_cheapest(p, t, i)), &(tn_picks){t->tile[i].rows});
+    add_variant(b, g, base, where, &(tn_picks){t->tile[t->n - 1].rows});
+}
+
+/* A variant, behind one where the first symbol is 1, too, if its schedule differs. */
+static void add_with_one(tn_build *b, tn_group *g, const tn_func *base, const tn_expr *where)
+{
+    tn_pool *p = &g->child->pool;
+    const tn_expr *first = tn_sym(p, g->te->symbol[0].name),
+                  *single = both(p, is(p, first, tn_idx(p, 1)), where);
+    const tn_func *of_one = tn_specialise(g->te, single);
     uint32_t v = g->n_variant;
-    if (one && !is_impossible(of_one))
-        add_variant(b, g, of_one, single);
-    add_variant(b, g, f, where);
+    if (!is_impossible(of_one))
+        add_variant(b, g, of_one, single, NULL);
+    add_variant(b, g, base, where, NULL);
     if (g->n_variant == v + 2 && tn_trace_same(&g->sched[v], &g->sched[v + 1])) {
         g->sched[v] = g->sched[v + 1];
-        g->base[v] = f;
+        g->base[v] = base;
         g->guard[v] = g->guard[v + 1];
         g->n_variant--;
     }
+}
+
+/* The general variant, or that of a case. */
+static void add_general(tn_build *b, tn_group *g, const tn_expr *where, bool one)
+{
+    const tn_func *f = where ? tn_specialise(g->te, where) : g->te;
+    row_tiles t = {.n = 0};
+    if (where && is_impossible(f))
+        return;
+    if (g->te->n_symbol > 0 && !b->opt.no_variants)
+        t.n = tn_rule_row_tiles(f, &b->machine, &g->child->arena, &g->child->pool, &t.rows, t.tile);
+    if (t.n)
+        add_tiles(b, g, f, where, &t);
+    else if (one && !(where && tn_uses(where, tn_sym(&g->child->pool, g->te->symbol[0].name))))
+        add_with_one(b, g, f, where);
+    else
+        add_variant(b, g, f, where, NULL);
 }
 
 void tn_variants_make(tn_build *b, tn_group *g)

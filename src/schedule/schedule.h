@@ -63,6 +63,11 @@ typedef struct tn_step {
     const char *const *out_name; /* names of the values made (nout entries), or NULL: derived */
 } tn_step;
 
+/* Choices that a rule would make by itself. */
+typedef struct tn_picks {
+    int rows; /* of a register tile of gemm; 0: the rule chooses */
+} tn_picks;
+
 typedef struct tn_sched {
     tn_func *func;           /* being edited; the schedule's own clone */
     tn_arena *arena;         /* candidate arena: trace, tables, statements */
@@ -71,6 +76,7 @@ typedef struct tn_sched {
     uint32_t n_value, cap_value;
     tn_step *step;
     uint32_t n_step, cap_step;
+    tn_picks pick;       /* for the rule that derives it */
     const char *comment; /* first line of the text: which rule, prediction; or NULL */
 } tn_sched;
 
@@ -113,8 +119,20 @@ typedef struct tn_rule_info {
 extern const tn_rule_info
     tn_rule_infos[]; /* rules/rules.c: most specific first; the last matches everything */
 extern const size_t tn_n_rule_infos;
-/* Picks the first rule that matches and is not refused; the last one (serial) never is. s is initialised here. */
-void tn_rule_apply(tn_sched *s, const tn_func *f, const struct tn_machine *m, tn_arena *arena, tn_pool *pool);
+/* Applies the first rule that matches and is not refused; the last one (serial) never is. s is initialised here.
+ * pick NULL: the rule makes all choices. */
+void tn_rule_apply(tn_sched *s, const tn_func *f, const struct tn_machine *m, const tn_picks *pick,
+                   tn_arena *arena, tn_pool *pool);
+/* A register tile for a product whose number of rows only the run knows. */
+enum { TN_MAX_ROW_TILES = 6 };
+typedef struct tn_row_tile {
+    int rows;     /* what tn_picks.rows makes */
+    int64_t cost; /* of one tile beside others: n rows cost ceildiv(n, rows) * cost */
+} tn_row_tile;
+/* The tiles that such a product should have, so that for every number of rows one of them is near the best; fewer rows
+ * first. Returns how many, 0: f is no such product; *out_rows: the number of rows, over symbols. */
+int tn_rule_row_tiles(const tn_func *f, const struct tn_machine *m, tn_arena *arena, tn_pool *pool,
+                      const tn_expr **out_rows, tn_row_tile out[TN_MAX_ROW_TILES]);
 /* The last rule, for a function that the chosen one made illegal. */
 void tn_rule_serial(tn_sched *s, const tn_func *f, const struct tn_machine *m, tn_arena *arena,
                     tn_pool *pool);

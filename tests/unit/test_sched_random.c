@@ -217,7 +217,7 @@ static tn_verdict random_prefetch(gen *g)
 static tn_verdict random_step(gen *g)
 {
     tn_ref v = some_loop(g), out[3];
-    switch (below(g, 18)) {
+    switch (below(g, 19)) {
     case 0:
     case 1: return name_loops(g);
     case 2:
@@ -237,6 +237,7 @@ static tn_verdict random_step(gen *g)
     case 14: return random_rfactor(g);
     case 15: return random_prefetch(g);
     case 16: return tn_sched_do(g->s, &(tn_step){.kind = TN_STEP_squeeze});
+    case 17: return tn_sched_do(g->s, &(tn_step){.kind = TN_STEP_merge});
     default: return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
     }
 }

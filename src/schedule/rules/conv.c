@@ -320,9 +320,10 @@ static void choose(derive *d, conv *c)
     if (!c->sums_channels)
         c->tile = window_tile(d, c);
     else if (c->channels)
-        c->tile = rule_tile(d->m, c->lanes, pixels, channels, depth, c->apart, 0);
+        c->tile = rule_tile(d->m, &(product){c->lanes, pixels, channels, depth, c->apart, 0}, 0);
     else
-        c->tile = rule_tile(d->m, c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0);
+        c->tile =
+            rule_tile(d->m, &(product){c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0}, 0);
     if (c->sums_channels && is_turned(d, c))
         add_shuffles(d, c, depth);
     while (c->apart && !c->channels &&

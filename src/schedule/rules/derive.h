@@ -29,7 +29,7 @@ void dv_loops(derive *d, const char *block, const char *const name[], int n);
 /* " tail=mask" unless the factor divides the extent (-1: symbolic). */
 static inline const char *dv_tail(int64_t extent, int64_t factor)
 {
-    return extent >= 0 && extent % factor == 0 ? "" : " tail=mask";
+    return factor == 1 || (extent >= 0 && extent % factor == 0) ? "" : " tail=mask";
 }
 
 /* ---- blocks ---- */
@@ -76,11 +76,14 @@ typedef struct tile {
     const char *bound; /* what limits it */
     int chains; /* parts of the reduction that run beside each other, each with accumulators of its own */
 } tile;
-/* The best register tile for a product of `rows` x `columns` outputs over a reduction of `depth` (-1: not
- * known, many), where panels of columns must be a multiple or a divisor of `panel` (0: free) and rows lie
- * row_bytes apart (0: near each other). */
-tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t depth,
-               int64_t panel, int64_t row_bytes);
+/* rows x columns outputs over a reduction of `depth` (-1: not known, many), where panels of columns must be a multiple
+ * or a divisor of `panel` (0: free) and rows lie row_bytes apart (0: near each other). */
+typedef struct product {
+    uint16_t lanes;
+    int64_t rows, columns, depth, panel, row_bytes;
+} product;
+/* The best register tile for a product; of_rows > 0: of those with so many rows. Efficiency 0: there is none. */
+tile rule_tile(const tn_machine *m, const product *p, int of_rows);
 /* One row of few vectors waits for its multiply-adds: gives it chains, where the depth is worth them. */
 void rule_chains(const tn_machine *m, int64_t depth, tile *t);
 

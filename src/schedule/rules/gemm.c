@@ -7,12 +7,15 @@
  *
  * One row (GEMV) is the same tile with more vectors: several streams of weights hide the latency. Where the row has few
  * vectors, neighbouring steps of the reduction have accumulators of their own (chains), which are added up at the end.
+ *
+ * Rows of a batch that share their weight are rows of one matrix (step merge). Where only the run knows how many there
+ * are, no tile is good for all numbers; then a few are compiled, and each is used where it is the cheapest.
  */
 #include "schedule/rules/derive.h"
 
 #include <string.h>
 
-enum { GROUP = 4, FETCH_STEPS = 8 };
+enum { GROUP = 4, FETCH_STEPS = 8, MAX_TILE_ROWS = 32, MANY_ROWS = 192, SLACK_PERCENT = 8, BIAS_PERCENT = 3 };
 
 typedef struct {
     const char *block;
@@ -64,7 +67,7 @@ static void find_weight(const tn_expr *load, void *user)
     }
 }
 
-static gemm read_gemm(derive *d, tn_stmt *b)
+static gemm read_gemm(derive *d, const tn_stmt *b)
 {
     const tn_func *f = d->s->func;
     gemm g = {.block = b->u.block.name, .n = rule_n_spatial(b), .row = -1, .rows = 1};
@@ -206,14 +209,119 @@ static void split_init(derive *d, const gemm *g, const char *outermost)
     dv_do(d, g->row >= 0 ? "_ zi zv zx = loops \"%s.init\"" : "_ zv zx = loops \"%s.init\"", g->block);
 }
 
+/* Rows that share their weight are rows of one matrix. */
+static void merge_rows(derive *d, const tn_stmt **io_anchor)
+{
+    while (rule_n_spatial(*io_anchor) > 2 && dv_try(d, "merge"))
+        *io_anchor = anchor(d->s->func);
+}
+
+static tile tile_for(const derive *d, const gemm *g, int of_rows)
+{
+    product p = {g->lanes,
+                 of_rows ? -1 : g->rows,
+                 g->columns,
+                 g->k < 0 ? -1 : (g->k + g->group - 1) / g->group,
+                 g->panel > 0 ? g->panel : 0,
+                 g->k > 0 ? g->k * (int64_t)g->bytes / g->group : 0};
+    tile t = rule_tile(d->m, &p, of_rows);
+    if (g->group == 1 && (of_rows ? of_rows : g->rows) == 1)
+        rule_chains(d->m, d->s->func->strict ? 0 : g->k, &t);
+    return t;
+}
+
+/* ---- rows that only the run knows ---- */
+
+typedef struct {
+    int n; /* tiles of 1 to n rows */
+    double cost[MAX_TILE_ROWS + 1];
+    bool chosen[MAX_TILE_ROWS + 1];
+} tiles;
+
+static double cost_of(const tiles *t, int tile_rows, int rows)
+{
+    return (double)((rows + tile_rows - 1) / tile_rows) * t->cost[tile_rows];
+}
+
+/* The tile that takes least for so many rows, of all or of those chosen; 0: none. */
+static int cheapest(const tiles *t, int rows, bool chosen)
+{
+    int best = 0;
+    for (int r = 1; r <= t->n; r++)
+        if (t->cost[r] > 0 && (!chosen || t->chosen[r]) &&
+            (!best || cost_of(t, r, rows) <= cost_of(t, best, rows)))
+            best = r;
+    return best;
+}
+
+/* The rule's choice for very many rows, and, as long as a number of rows loses more than the slack by those
+ * that are there, the best for the number that loses most. */
+static void choose_tiles(tiles *t, int for_many)
+{
+    t->chosen[for_many] = true;
+    for (int n = 1; n < TN_MAX_ROW_TILES; n++) {
+        double most = 1 + SLACK_PERCENT / 100.0;
+        int wanted = 0;
+        for (int rows = 1; rows <= MANY_ROWS; rows++) {
+            int best = cheapest(t, rows, false);
+            double loss = cost_of(t, cheapest(t, rows, true), rows) / cost_of(t, best, rows);
+            if (loss > most) {
+                most = loss;
+                wanted = best;
+            }
+        }
+        if (!wanted)
+            return;
+        t->chosen[wanted] = true;
+    }
+}
+
+/* In percent of what one of very many rows costs. Other tiles must be better by more than the model can tell. */
+static int64_t exported_cost(const tiles *t, int r, int for_many)
+{
+    double cost = t->cost[r] / t->cost[for_many] * for_many;
+    return (int64_t)(cost * (r == for_many ? 100 : 100 + BIAS_PERCENT) + 0.5);
+}
+
+int tn_rule_row_tiles(const tn_func *f, const tn_machine *m, tn_arena *arena, tn_pool *pool,
+                      const tn_expr **out_rows, tn_row_tile out[TN_MAX_ROW_TILES])
+{
+    tn_sched s;
+    if (!rule_gemm_matches(f, m))
+        return 0;
+    tn_sched_init(&s, f, arena, pool);
+    derive d = {&s, m, TN_DONE};
+    const tn_stmt *b = anchor(s.func);
+    merge_rows(&d, &b);
+    gemm g = read_gemm(&d, b);
+    tiles t = {.n = MAX_TILE_ROWS};
+    if (g.rows >= 0)
+        return 0;
+    for (int r = 1; r <= t.n; r++) {
+        double efficiency = tile_for(&d, &g, r).efficiency;
+        t.cost[r] = efficiency > 0 ? r / efficiency : 0;
+    }
+    int for_many = tile_for(&d, &g, 0).rows;
+    if (for_many > t.n || t.cost[for_many] <= 0)
+        return 0;
+    choose_tiles(&t, for_many);
+    *out_rows = b->u.block.iter[g.row].extent;
+    int n = 0;
+    for (int r = 1; r <= t.n; r++)
+        if (t.chosen[r])
+            out[n++] = (tn_row_tile){r, exported_cost(&t, r, for_many)};
+    return n;
+}
+
 tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
 {
     derive d = {s, m, TN_DONE};
-    gemm g = read_gemm(&d, anchor(s->func));
-    tile t = rule_tile(m, g.lanes, g.rows, g.columns, g.k < 0 ? -1 : (g.k + g.group - 1) / g.group,
-                       g.panel > 0 ? g.panel : 0, g.k > 0 ? g.k * (int64_t)g.bytes / g.group : 0);
-    if (g.group == 1 && g.rows == 1)
-        rule_chains(m, s->func->strict ? 0 : g.k, &t);
+    const tn_stmt *b = anchor(s->func);
+    merge_rows(&d, &b);
+    gemm g = read_gemm(&d, b);
+    tile t = tile_for(&d, &g, g.rows < 0 ? s->pick.rows : 0);
+    if (g.rows < 0 && s->pick.rows && t.efficiency <= 0)
+        return TN_REJECT_FACTOR;
     predict(&d, &g, &t);
     rule_others(&d, g.block);
     epilogue e = rule_epilogue(&d, g.block);

@@ -41,31 +41,37 @@ static double step_cycles(const tn_machine *m, int rows, int nv, bool from_l2, i
     return (most > FMA_LATENCY ? most : FMA_LATENCY) + l2;
 }
 
-tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t depth,
-               int64_t panel, int64_t row_bytes)
+/* What one register tile of r rows x nv vectors does for a product; efficiency 0: it does not fit. */
+static tile tile_of(const tn_machine *m, const product *p, int r, int nv)
+{
+    int64_t width = (int64_t)nv * p->lanes;
+    bool fits = p->panel <= 0 || width % p->panel == 0 || p->panel % width == 0;
+    bool wide = p->columns >= 0 && nv > 1 && ceil_of(p->columns, p->lanes) < nv;
+    if (!fits || wide)
+        return (tile){0};
+    const char *bound;
+    bool from_l2 = p->depth < 0 || p->depth * width * 4 > (int64_t)m->l1_bytes / 2;
+    double cycles = step_cycles(m, r, nv, from_l2, p->row_bytes, &bound);
+    double tiles = (p->rows < 0 ? 1.0 / r : (double)ceil_of(p->rows, r)) *
+                   (p->columns < 0 ? 1.0 / (double)width : (double)ceil_of(p->columns, width));
+    double ideal = (p->rows < 0 ? 1 : (double)p->rows) * (p->columns < 0 ? 1 : (double)p->columns) /
+                   p->lanes / m->fma_ports;
+    return (tile){r,     nv, p->rows < 0 || p->columns < 0 ? 0 : (int64_t)tiles, ideal / (tiles * cycles),
+                  bound, 1};
+}
+
+tile rule_tile(const tn_machine *m, const product *p, int of_rows)
 {
     int regs = (int)m->n_vector_regs;
     tile best = {1, 1, 0, 0, "", 1};
     for (int nv = 1; nv <= MAX_NV; nv++) {
-        int64_t width = (int64_t)nv * lanes;
-        if (panel > 0 && width % panel != 0 && panel % width != 0)
-            continue;
-        if (columns >= 0 && nv > 1 && ceil_of(columns, lanes) < nv)
-            break;
-        bool from_l2 = depth < 0 || depth * width * 4 > (int64_t)m->l1_bytes / 2;
-        int max_rows = (regs - nv - 1) / nv;
-        for (int r = 1; r <= max_rows && (rows < 0 || r <= rows || r == 1); r++) {
-            const char *bound;
-            double cycles = step_cycles(m, r, nv, from_l2, row_bytes, &bound);
-            double tiles = (rows < 0 ? 1.0 / r : (double)ceil_of(rows, r)) *
-                           (columns < 0 ? 1.0 / (double)width : (double)ceil_of(columns, width));
-            double ideal =
-                (rows < 0 ? 1 : (double)rows) * (columns < 0 ? 1 : (double)columns) / lanes / m->fma_ports;
-            double efficiency = ideal / (tiles * cycles);
-            bool wins = efficiency > best.efficiency * 1.001 ||
-                        (efficiency > best.efficiency * 0.999 && r > best.rows);
-            if (wins)
-                best = (tile){r, nv, rows < 0 || columns < 0 ? 0 : (int64_t)tiles, efficiency, bound, 1};
+        int most = (regs - nv - 1) / nv;
+        most = p->rows >= 1 && p->rows < most ? (int)p->rows : most;
+        for (int r = of_rows ? of_rows : 1; r <= (of_rows && of_rows < most ? of_rows : most); r++) {
+            tile t = tile_of(m, p, r, nv);
+            if (t.efficiency > best.efficiency * 1.001 ||
+                (t.efficiency > best.efficiency * 0.999 && r > best.rows && t.efficiency > 0))
+                best = t;
         }
     }
     return best;

@@ -31,13 +31,15 @@ const tn_rule_info tn_rule_infos[] = {
 /* clang-format on */
 const size_t tn_n_rule_infos = sizeof tn_rule_infos / sizeof *tn_rule_infos;
 
-void tn_rule_apply(tn_sched *s, const tn_func *f, const struct tn_machine *m, tn_arena *arena, tn_pool *pool)
+void tn_rule_apply(tn_sched *s, const tn_func *f, const struct tn_machine *m, const tn_picks *pick,
+                   tn_arena *arena, tn_pool *pool)
 {
     for (size_t i = 0; i < tn_n_rule_infos; i++) {
         const tn_rule_info *r = &tn_rule_infos[i];
         if (!r->matches(f, m))
             continue;
         tn_sched_init(s, f, arena, pool);
+        s->pick = pick ? *pick : (tn_picks){0};
         if (r->derive(s, m) == TN_DONE)
             return;
     }
