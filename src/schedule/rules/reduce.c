@@ -17,6 +17,7 @@
 
 enum {
     ROW_BYTES = 16384, /* data of a task: see rule elementwise */
+    SHORT_ROW = 16,    /* bytes: a task has more of them even where that takes a mask */
     TASKS_A_CORE = 4,
     CHAINS = 4,         /* vectors in flight, so that the latency of one operation is hidden */
     MAX_UNROLLED = 256, /* stores */
@@ -30,6 +31,7 @@ typedef struct {
     int n_outer;        /* loops down to it */
     int64_t count;      /* how many rows; symbolic extents counted as 1 */
     bool beside;        /* a row is several vectors wide */
+    bool alone;         /* nothing but a copy follows the reduction */
     bool pairs;         /* reductions of two elements each: vectors across rows */
     const char *task;
     const char *comment; /* how the first reduction runs */
@@ -399,14 +401,16 @@ static int64_t divisor_below(int64_t n, int64_t most)
  * the n around a row and a part of the next, loop *out_cut, which the result divides: indices are then those of the
  * task and of the turn, each for itself. */
 static int64_t rows_of_task(const derive *d, int n, const int64_t extent[], int64_t n_rows, int64_t row_bytes,
-                            int *out_cut)
+                            bool alone, int *out_cut)
 {
     *out_cut = n - 1;
     if (row_bytes < 0 || row_bytes >= ROW_BYTES)
         return 1;
     int64_t most = ROW_BYTES / (row_bytes < 1 ? 1 : row_bytes), some = most < 8 ? 1 : 8;
-    if (n_rows < 0)
-        return extent[n - 1] < 0 ? some : divisor_below(extent[n - 1], some);
+    if (n_rows < 0) /* blocks with a mask for the rest of a symbolic extent do not move into rows */
+        return extent[n - 1] >= 0                ? divisor_below(extent[n - 1], some)
+               : alone && row_bytes <= SHORT_ROW ? some
+                                                 : 1;
     int64_t share = n_rows / (TASKS_A_CORE * (int64_t)d->m->cores);
     most = most < share ? most : share;
     for (int i = n - 1; i >= 0; i--) {
@@ -425,7 +429,7 @@ static void make_tasks(rows *w, int n, const char *const name[], const int64_t e
     derive *d = w->d;
     const char *outer = "", *inside = "", *p = w->prefix;
     int cut;
-    int64_t count = rows_of_task(d, n, extent, n_rows, row_bytes, &cut);
+    int64_t count = rows_of_task(d, n, extent, n_rows, row_bytes, w->alone, &cut);
     bool turns = count > 1 || cut < n - 1;
     for (int i = 0; i < n; i++) {
         const char *o = name[i], *in = name[i];
@@ -598,7 +602,7 @@ static void schedule_blocks(rows *w, int n, const char *const block[])
 /* One phase: the block and every later one that can move into its rows. Returns how many blocks that were. */
 static int phase(derive *d, int number, int n, const char *const block[], const char **out_comment)
 {
-    rows w = {.d = d, .prefix = number ? dv_text(d, "p%d_", number) : ""};
+    rows w = {.d = d, .prefix = number ? dv_text(d, "p%d_", number) : "", .alone = n <= 2};
     tn_stmt *b = tn_func_block(d->s->func, block[0]);
     if (!rule_plain_nest(b) || rule_n_spatial(b) == 0) {
         dv_refuse(d, TN_REJECT_NEST);
@@ -684,6 +688,21 @@ static void sum_to_one(derive *d, const char *block, const char *prefix)
         dv_do(d, "decompose_reduction \"%s\" %s", block, name[first]);
 }
 
+/* Is the extent of the last loop around a row symbolic? */
+static bool has_symbolic_rows(const tn_stmt *block)
+{
+    int n = rule_n_spatial(block);
+    return n > 0 && rule_extent(block->u.block.iter[n - 1].extent) < 0;
+}
+
+/* Rows of several extents are rows of one: no quotients and remainders to tell them apart. */
+static void merge_rows(derive *d)
+{
+    tn_stmt *b[RULE_MAX_BLOCKS];
+    while (rule_blocks(d->s->func, b) > 0 && has_symbolic_rows(b[0]) && dv_try(d, "merge"))
+        continue;
+}
+
 bool rule_reduce_matches(const tn_func *f, const tn_machine *m)
 {
     (void)m;
@@ -704,6 +723,7 @@ tn_verdict rule_reduce(tn_sched *s, const tn_machine *m)
     tn_stmt *b[RULE_MAX_BLOCKS];
     const char *name[2 * RULE_MAX_BLOCKS], *comment = NULL, *how = NULL;
     dv_squeeze(&d);
+    merge_rows(&d);
     int n = rule_blocks(s->func, b), k = 0;
     for (int i = 0; i < n; i++) {
         name[k++] = b[i]->u.block.name;
