@@ -262,6 +262,7 @@ static void add_tiles(tn_build *b, tn_group *g, const tn_func *base, const tn_ex
 {
     tn_pool *p = &g->child->pool;
     bool one = is_for_one_row(t) && t->rows->kind == TN_E_SYM;
+    uint32_t first = g->n_variant;
     if (one) {
         const tn_expr *single = both(p, is(p, t->rows, tn_idx(p, 1)), where);
         const tn_func *of_one = tn_specialise(g->te, single);
@@ -271,6 +272,10 @@ static void add_tiles(tn_build *b, tn_group *g, const tn_func *base, const tn_ex
     for (int i = one; i + 1 < t->n; i++)
         add_variant(b, g, base, both(p, where, is_cheapest(p, t, i)), &(tn_picks){t->tile[i].rows});
     add_variant(b, g, base, where, &(tn_picks){t->tile[t->n - 1].rows});
+    if (t->n - one > 1 && tn_trace_same(&g->sched[g->n_variant - 2], &g->sched[g->n_variant - 1])) {
+        g->n_variant = first; /* the rule was refused, and another one has no tiles */
+        add_variant(b, g, base, where, NULL);
+    }
 }
 
 /* A variant, behind one where the first symbol is 1, too, if its schedule differs. */

@@ -5,13 +5,14 @@
  *
  * In a turn of ko the loops inside read 8 * 2 lines of memory. Each of the 10 turns of io, on which w does not depend,
  * asks for its share of those of the next jo: turn io for line io * 16 / 10 and the one after it. What lies behind the
- * end of the buffer is asked for as well: a prefetch has no effect on values, docs/tir.md.
+ * end of the buffer is asked for as well: a prefetch has no effect on values, docs/tir.md. Where the extent of io is
+ * symbolic, each four turns of it share the lines.
  */
 #include "schedule/sched_impl.h"
 
 #include <string.h>
 
-enum { LINE_BYTES = 64, MAX_LINES = 16, MAX_TURNS = 4096 };
+enum { LINE_BYTES = 64, MAX_LINES = 16, MAX_TURNS = 4096, LIKELY_TURNS = 4 };
 
 typedef struct {
     tn_sched *s;
@@ -73,15 +74,18 @@ static bool find_buffer(ahead *a, const char *name)
 typedef struct {
     int n;
     const tn_stmt *loop[TN_MAX_LOOPS];
-    int64_t turns;
+    int64_t extent[TN_MAX_LOOPS], turns;
 } nest;
 
-static bool add_loop(nest *x, const tn_stmt *loop)
+/* likely: how often a loop of symbolic extent is taken to turn, 0: there must be none. */
+static bool add_loop(nest *x, const tn_stmt *loop, int64_t likely)
 {
-    int64_t n;
-    if (x->n == TN_MAX_LOOPS || !tn_is_int(loop->u.loop.extent, &n) || n < 1 || n > INT32_MAX / x->turns)
+    int64_t n = likely;
+    (void)tn_is_int(loop->u.loop.extent, &n);
+    if (x->n == TN_MAX_LOOPS || n < 1 || n > INT32_MAX / x->turns)
         return false;
     x->turns *= n;
+    x->extent[x->n] = n;
     x->loop[x->n++] = loop;
     return true;
 }
@@ -91,17 +95,20 @@ static bool collect(const ahead *a, const tn_stmt *from, const tn_stmt *to, bool
 {
     *out = (nest){.turns = 1};
     for (const tn_stmt *l = from; l != to; l = tn_stmt_parent(l))
-        if (l->kind != TN_S_FOR || (feeds(a, l) == feed && !add_loop(out, l)))
+        if (l->kind != TN_S_FOR || (feeds(a, l) == feed && !add_loop(out, l, feed ? 0 : LIKELY_TURNS)))
             return false;
     return true;
 }
 
-/* Which turn of them all it is. */
+/* Which turn of them all it is; of a symbolic extent, beginning again and again. */
 static const tn_expr *turn_of(tn_pool *p, const nest *x)
 {
     const tn_expr *turn = tn_idx(p, 0);
-    for (int i = x->n - 1; i >= 0; i--)
-        turn = tn_add(p, tn_mul(p, turn, x->loop[i]->u.loop.extent), x->loop[i]->u.loop.var);
+    for (int i = x->n - 1; i >= 0; i--) {
+        const tn_expr *var = x->loop[i]->u.loop.var, *extent = tn_idx(p, x->extent[i]);
+        var = x->loop[i]->u.loop.extent == extent ? var : tn_fmod(p, var, extent);
+        turn = tn_add(p, tn_mul(p, turn, extent), var);
+    }
     return turn;
 }
 
@@ -111,8 +118,8 @@ static const tn_expr *in_turn(tn_pool *p, const tn_expr *e, const nest *x, const
     const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS];
     for (int i = 0; i < x->n; i++) {
         from[i] = x->loop[i]->u.loop.var;
-        to[i] = tn_fmod(p, turn, x->loop[i]->u.loop.extent);
-        turn = tn_fdiv(p, turn, x->loop[i]->u.loop.extent);
+        to[i] = tn_fmod(p, turn, tn_idx(p, x->extent[i]));
+        turn = tn_fdiv(p, turn, tn_idx(p, x->extent[i]));
     }
     return tn_subst(p, e, x->n, from, to);
 }

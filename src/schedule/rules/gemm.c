@@ -136,7 +136,8 @@ static const char *batch_loops(derive *d, const gemm *g)
  * tile a share of what FETCH_STEPS steps of the reduction read. */
 static bool fetches_ahead(const derive *d, const gemm *g, const tile *t)
 {
-    return g->row >= 0 && g->rows > t->rows && columns_outside(d, g) && g->k % (FETCH_STEPS * g->group) == 0;
+    bool several = g->rows < 0 ? t->rows > 1 : g->rows > t->rows;
+    return g->row >= 0 && several && columns_outside(d, g) && g->k % (FETCH_STEPS * g->group) == 0;
 }
 
 static void tile_product(derive *d, const gemm *g, const tile *t)
