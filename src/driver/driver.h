@@ -228,8 +228,8 @@ TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out);
 /* variants.c: the scheduled variants of a group. */
 enum { TN_MAX_VARIANTS = (2 * TN_MAX_POINTS + 3) * TN_MAX_ROW_TILES };
 void tn_variants_make(tn_build *b, tn_group *g);
-/* f where symbols are what a conjunction of equations says, as "n == 64 and m == k": each names a symbol that no later
- * one has. The symbols keep their places. */
+/* f where symbols are what the equations of a conjunction say, as "n == 64 and m == k": each names a symbol
+ * that no later one has. Its comparisons leave f as it is. The symbols keep their places. */
 tn_func *tn_specialise(const tn_func *f, const tn_expr *where);
 
 /* tir_text.c: functions of TIR that were read from a text (b->file), and passes over them. */

@@ -84,12 +84,14 @@ static bool no_buffer(void *user, const char *name, uint32_t *out_number, tn_dty
     return false;
 }
 
-/* Equations of symbols alone. Depth: that of expressions, bounded by their reader. */
-static bool are_equations(const tn_expr *e)
+/* Equations of symbols, and comparisons, which say nothing of one symbol. Depth: that of expressions, bounded by their
+ * reader. */
+static bool is_case(const tn_expr *e)
 {
     if (e->kind == TN_E_AND)
-        return are_equations(e->src[0]) && are_equations(e->src[1]);
-    return e->kind == TN_E_EQ && e->src[0]->kind == TN_E_SYM && !tn_uses(e->src[1], e->src[0]);
+        return is_case(e->src[0]) && is_case(e->src[1]);
+    return e->kind == TN_E_LT || e->kind == TN_E_LE ||
+           (e->kind == TN_E_EQ && e->src[0]->kind == TN_E_SYM && !tn_uses(e->src[1], e->src[0]));
 }
 
 /* "(where n == 64 and m == k)" at the end of the heading: the case; *out NULL: there is none. */
@@ -112,10 +114,11 @@ static tn_status case_of(tn_build *b, const section *x, const char *path, const 
     l.line = x->line;
     TN_TRY(tn_expr_parse(&l, f->pool, &scope, TN_IDX, out));
     const tn_loc loc = {.file = path, .line = x->line};
-    return are_equations(*out) ? TN_OK
-                               : tn_error(b->ctx, "driver-E140", &loc,
-                                          "what a schedule is for must be equations of symbols, as in (where "
-                                          "n == 1 and m == k)");
+    return is_case(*out)
+               ? TN_OK
+               : tn_error(b->ctx, "driver-E140", &loc,
+                          "what a schedule is for must be equations of symbols and comparisons, as in "
+                          "(where n == 1 and m == k and ceildiv(h, 2)*3 < h*2)");
 }
 
 static tn_status replay_section(tn_build *b, const tn_func *f, const section *x, const char *path,

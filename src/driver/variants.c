@@ -33,7 +33,7 @@ static void equate_all(tn_func *c, const tn_expr *where)
     if (where->kind == TN_E_AND) {
         equate_all(c, where->src[0]);
         equate_all(c, where->src[1]);
-    } else {
+    } else if (where->kind == TN_E_EQ) {
         int symbol = symbol_of(where);
         equate(c, where->src[symbol], where->src[1 - symbol]);
     }
@@ -43,6 +43,8 @@ static const tn_expr *in_case(tn_pool *p, const tn_expr *e, const tn_expr *where
 {
     if (where->kind == TN_E_AND)
         return in_case(p, in_case(p, e, where->src[0]), where->src[1]);
+    if (where->kind != TN_E_EQ)
+        return e;
     int symbol = symbol_of(where);
     return tn_simplify(p, NULL, tn_subst(p, e, 1, &where->src[symbol], &where->src[1 - symbol]));
 }
