@@ -19,8 +19,8 @@ import tempfile
 import page
 
 SECONDS = 1500
-PARTS = ("CMakeLists.txt", "CMakePresets.json", "Makefile", ".clang-format", "bench", "cmake", "docs", "include", "src",
-         "tests", "tools")
+PARTS = ("CMakeLists.txt", "CMakePresets.json", "Makefile", ".clang-format", "bench", "bindings", "cmake", "docs", "include",
+         "src", "tests", "tools")
 LINKED = ("examples", "tests/onnx", "tests/fuzz/corpus")    # large, and no page changes them
 CLANG_FORMAT = "clang-format-19"
 COMPILE = "gcc -std=gnu17 -fsyntax-only -Wall -Wextra -Wpedantic -Wmissing-prototypes -Werror -D_GNU_SOURCE".split()
