@@ -17,7 +17,7 @@ if(CMAKE_BUILD_TYPE STREQUAL Release)
     foreach(name IN ITEMS runtime/run base/sha256 base/thread)
         set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Os)
     endforeach()
-    foreach(name IN ITEMS runtime/bind runtime/cpus runtime/debug runtime/dtype runtime/error runtime/exe runtime/graph runtime/guard runtime/host
+    foreach(name IN ITEMS runtime/bind runtime/cpus runtime/debug runtime/device runtime/dtype runtime/error runtime/exe runtime/graph runtime/guard runtime/host
             runtime/imports runtime/instance runtime/invoke
             runtime/library runtime/library_check runtime/module runtime/open runtime/package runtime/params runtime/sort
             runtime/state runtime/tensor runtime/value base/cpu base/cpu_count base/utf8 base/wire/elf base/wire/json base/wire/sum base/wire/tar)

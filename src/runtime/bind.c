@@ -7,6 +7,7 @@
  * outputs get their shapes, and if each of them is empty that is the result; if not, the input's dimension is
  * refused. */
 #include "base/size.h"
+#include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/family.h"
 #include "runtime/instance.h"
@@ -232,9 +233,9 @@ static tnr_status fit(void **at, uint64_t *room, uint64_t n, tnr_error *err)
 {
     if (*at && n <= *room && n >= *room / 4)
         return TNR_OK;
-    tnr_mem_free(*at); /* first, so that old and new do not add up */
+    tnr_devices[TNR_HOST].free(*at); /* first, so that old and new do not add up */
     *room = 0;
-    *at = tnr_mem_aligned((size_t)n);
+    *at = tnr_devices[TNR_HOST].alloc((size_t)n);
     if (!*at)
         return tnr_fail_memory(err, n);
     *room = n;

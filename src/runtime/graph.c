@@ -10,6 +10,7 @@
 
 #include "base/size.h"
 #include "base/wire/json.h"
+#include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/launch.h"
 #include "runtime/mem.h"
@@ -140,7 +141,8 @@ static tnr_status read_optional(struct reader *r, const tn_json *attrs)
         status = optional(r, attrs, "storage_offset", "list_int", &r->storage_offset);
     for (uint32_t i = 0; !status && i < r->n_entry; i++) {
         const tn_json *v = r->storage_offset ? &r->storage_offset->u.at[i] : NULL;
-        if (device && (!tn_json_is(&device->u.at[i], TN_JSON_INT) || device->u.at[i].u.i != kDLCPU))
+        if (device &&
+            (!tn_json_is(&device->u.at[i], TN_JSON_INT) || device->u.at[i].u.i != tnr_devices[TNR_HOST].type))
             return bad_graph(r, "device_index names a device other than the CPU (1)");
         if (scope && !tn_json_is_text(&scope->u.at[i], "global"))
             return bad_graph(r, "storage_scope names a scope other than global");

@@ -3,6 +3,7 @@
 #include "runtime/family.h"
 
 #include "base/size.h"
+#include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/guard.h"
 #include "runtime/launch.h"
@@ -46,9 +47,10 @@ void tnr_frame_deinit(tnr_frame *f)
         return;
     tnr_guard_free(f);
     for (uint32_t i = 0; f->segment && i < f->code->function->n_segment; i++)
-        tnr_mem_free(f->segment[i].at);
-    void *const block[] = {f->input, f->shapes, f->bytes, f->ptr,       f->segment,
-                           f->value, f->arena,  f->view,  f->view_shape};
+        tnr_devices[TNR_HOST].free(f->segment[i].at);
+    tnr_devices[TNR_HOST].free(f->arena);
+    void *const block[] = {f->input,   f->shapes, f->bytes, f->ptr,
+                           f->segment, f->value,  f->view,  f->view_shape};
     for (size_t i = 0; i < sizeof block / sizeof block[0]; i++)
         tnr_mem_free(block[i]);
     *f = (tnr_frame){0};
@@ -149,7 +151,7 @@ void tnr_instance_free(tnr_instance *instance)
     close_families(instance);
     tnr_frame_deinit(&instance->main);
     for (uint32_t i = 0; instance->output && i < instance->exe->code->n_output; i++)
-        tnr_mem_free(instance->output[i].own);
+        tnr_devices[TNR_HOST].free(instance->output[i].own);
     void *const block[] = {instance->output_given, instance->output, instance->shapes,
                            instance->scratch,      instance->arg,    instance->arg_view};
     for (size_t i = 0; i < sizeof block / sizeof block[0]; i++)

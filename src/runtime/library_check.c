@@ -1,5 +1,6 @@
 /* The checks on a library's kernel tables, done once at load. They cannot tell whether a pointer is valid,
  * but every count, index and constant size that the executor relies on is looked at here. */
+#include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/exe.h"
 
@@ -84,11 +85,11 @@ tnr_status tnr_library_refuse_module(const tn_module *module, tnr_error *err)
                     module->kind, module->name);
 }
 
-/* Devices beside the host: this runtime knows none, and says which is missing. */
+/* Each device is known, and the first one is the host. */
 static tnr_status check_devices(const tn_library *l, tnr_error *err)
 {
     for (uint32_t i = 0; i < l->n_device; i++)
-        if (!l->device[i].kind || strcmp(l->device[i].kind, "cpu") != 0 || i > 0)
+        if (!l->device[i].kind || tnr_device_find(l->device[i].kind) != &tnr_devices[TNR_HOST] || i > 0)
             return tnr_fail(
                 err, TNR_E_FORMAT, i,
                 "this package needs a device of kind \"%.100s\", which this runtime does not know",

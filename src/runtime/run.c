@@ -1,6 +1,7 @@
 /* Running a program: a short loop over its instructions. Everything was checked before, at load (exe.c) and
  * when the symbols were bound (bind.c); here remain the caller's buffers, which may change from run to
  * run. */
+#include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/floating.h"
 #include "runtime/guard.h"
@@ -238,7 +239,7 @@ static tnr_status call(tnr_frame *f, uint32_t at, uint32_t *out_variant, tnr_err
                           .scratch_stride = f->instance->exe->scratch_bytes,
                           .threads = f->instance->threads,
                           .check = f->instance->checked};
-    return tnr_launch(&site, out_variant, err);
+    return tnr_devices[TNR_HOST].launch(&site, out_variant, err);
 }
 
 /* ---- symbols bound during the run ---- */

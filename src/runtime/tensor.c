@@ -2,6 +2,7 @@
 #include "runtime/tensor.h"
 
 #include "base/size.h"
+#include "runtime/device.h"
 #include "runtime/error.h"
 
 #include <inttypes.h>
@@ -73,7 +74,7 @@ tnr_status tnr_tensor_data(const DLTensor *t, const char *what, const char *name
     uint64_t bytes;
     if (t->ndim < 0 || (t->ndim > 0 && !t->shape))
         return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.400s\" has no shape", what, name);
-    if (t->device.device_type != kDLCPU && t->device.device_type != kDLCUDAHost)
+    if (!tnr_device_works_on(&tnr_devices[TNR_HOST], t->device.device_type))
         return tnr_fail(err, TNR_E_LAYOUT, 0,
                         "%s \"%.400s\" is on device type %d; copy it to the CPU (1) first", what, name,
                         (int)t->device.device_type);
