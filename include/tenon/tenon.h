@@ -255,10 +255,16 @@ typedef struct tenon_kernel_report { /* fields may be added at the end */
         seconds; /* of all its calls: an estimate that says what matters; symbols have their smallest value */
     const char *problem, *advice; /* why it is slow, and what to do; NULL: nothing is wrong with it */
 } tenon_kernel_report;
+typedef struct tenon_host_report { /* an operator that no kernel computes */
+    const char *node, *op;         /* "": unnamed */
+    const char *function;          /* of the host, which computes it in the run: "text.concat" */
+} tenon_host_report;
 typedef struct tenon_check_report { /* fields may be added at the end */
     uint32_t n_kernel;
     const tenon_kernel_report *kernel;
     double seconds; /* of all of them */
+    uint32_t n_host;
+    const tenon_host_report *host; /* in the model's order */
 } tenon_check_report;
 /* The same, and what is slow in a model that can be built. */
 int tenon_check_kernels(tenon_module *m, const tenon_options *o, tenon_check_report *out);

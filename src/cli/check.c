@@ -62,6 +62,13 @@ static void print_json(const told *w, const char *model, bool compiles, const te
         print_member(", ", "advice", k->advice);
         putchar('}');
     }
+    printf("],\n \"host\": [");
+    for (uint32_t i = 0; i < r->n_host; i++) {
+        print_member(i ? ",\n  {" : "\n  {", "node", r->host[i].node);
+        print_member(", ", "operator", r->host[i].op);
+        print_member(", ", "function", r->host[i].function);
+        putchar('}');
+    }
     printf("],\n \"diagnostics\": [%s]}\n", w->text ? w->text : "");
 }
 
@@ -95,6 +102,18 @@ static void print_kernel(const tenon_kernel_report *k, double all, bool verbose)
         printf("          %s, %s\n", k->name, k->schedule);
 }
 
+/* Operators that no kernel computes. */
+static void print_host(const tenon_check_report *r)
+{
+    if (r->n_host)
+        printf("%u %s outside of kernels, by %s of the runtime, one element after the other:\n",
+               (unsigned)r->n_host, r->n_host == 1 ? "operator is computed" : "operators are computed",
+               r->n_host == 1 ? "a function" : "functions");
+    for (uint32_t i = 0; i < r->n_host; i++)
+        printf("          %s (%s): %s\n", *r->host[i].node ? r->host[i].node : "(unnamed)", r->host[i].op,
+               r->host[i].function);
+}
+
 /* The slow kernels, or all of them, the longest first. */
 static int print_text(const char *model, const tenon_check_report *r, bool verbose)
 {
@@ -116,6 +135,7 @@ static int print_text(const char *model, const tenon_check_report *r, bool verbo
         if (k[i]->problem)
             print_problem(k[i], i, k);
     }
+    print_host(r);
     free(k);
     return TN_EXIT_OK;
 }

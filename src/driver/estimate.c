@@ -127,6 +127,39 @@ static kind report_group(tn_build *b, uint32_t i, tenon_kernel_report *r)
     return k;
 }
 
+/* ---- operators of the host ---- */
+
+typedef struct lister {
+    tn_pass pass;
+    tn_vec(tenon_host_report) host;
+} lister;
+
+static tn_status list_host(tn_pass *p, tn_graph *g, tn_region *r)
+{
+    lister *l = (lister *)(void *)p;
+    (void)g;
+    for (const tn_node *n = r->first; n; n = n->next)
+        if (n->op->host) {
+            const char *name = n->loc && n->loc->node ? n->loc->node : "";
+            const char *op = n->loc && n->loc->op ? n->loc->op : n->op->name;
+            tn_vec_push(&l->host, ((tenon_host_report){name, op, n->op->host}));
+        }
+    return TN_OK;
+}
+
+static tn_status add_host(tn_build *b, tenon_check_report *out)
+{
+    lister l = {.pass = tn_pass_context(b)};
+    tn_status st = tn_pass_regions(&l.pass, &b->graph, list_host);
+    tenon_host_report *at = TN_NEW_N(&b->arena, tenon_host_report, l.host.n);
+    if (l.host.n)
+        memcpy(at, l.host.at, l.host.n * sizeof *at);
+    out->host = at;
+    out->n_host = (uint32_t)l.host.n;
+    tn_vec_deinit(&l.host);
+    return st;
+}
+
 static tn_status check_kernels(tenon *t, void *user)
 {
     tn_build *b = &t->build;
@@ -143,7 +176,7 @@ static tn_status check_kernels(tenon *t, void *user)
     for (uint32_t i = 0; i < b->groups.n; i++)
         judge(&b->groups.at[i], k[i], sum > 0 ? r[i].seconds / sum : 0, &r[i]);
     *out = (tenon_check_report){.n_kernel = (uint32_t)b->groups.n, .kernel = r, .seconds = sum};
-    return TN_OK;
+    return add_host(b, out);
 }
 
 int tenon_check_kernels(tenon_module *m, const tenon_options *o, tenon_check_report *out)

@@ -170,6 +170,9 @@ MODELS = {
     "steps_identity": lambda path: steps(path, "Identity"),
     "frobs": lambda path: model(graph([node("Frob", [a], [b]) + field(3, b) for a, b in ("xa", "ab", "bc")],
                                       [X], [value("c", FLOAT, [4])])),
+    "texts": lambda path: model(graph(
+        [node("StringConcat", ["a", "b"], ["c"]) + field(3, "join"), node("StringSplit", ["c"], ["d", "n"]) + field(3, "cut")],
+        [value("a", 8, [4]), value("b", 8, [4])], [value("d", 8, [4, "k"]), value("n", INT64, [4])]), opset=20),
     "newer": lambda path: model(graph([node("Relu", ["x"], ["y"])], [X], [Y]), opset=99),
     "unnamed": lambda path: model(graph([node("Add", ["x", "y"], ["z"])],
                                         [value(n, FLOAT, ["None", "unk__7"]) for n in "xy"],

@@ -31,3 +31,9 @@ must "JSON can be read" sh -c 'tenon check --json "$1" | python3 -c "
 import json, sys
 x = json.load(sys.stdin)
 assert x[\"compiles\"] and len(x[\"kernels\"]) == 5 and not x[\"diagnostics\"], x"' - "$digit"
+
+# what no kernel computes
+must "a model of texts" python3 "$here/make_onnx.py" texts texts.onnx
+expect 0 "2 operators are computed outside of kernels" check texts.onnx
+expect 0 "join (StringConcat): string.concat" check texts.onnx
+expect 0 '"node": "cut", "operator": "StringSplit", "function": "string.split"' check texts.onnx --json
