@@ -49,6 +49,33 @@ class Texts(unittest.TestCase):
         parts = run([("Split", ["x"], ["y0", "y1"], {"axis": 1, "num_outputs": 2})], of, {"x": x}, 2)
         self.assertEqual([p.tolist() for p in parts], [x[:, :2].tolist(), x[:, 2:].tolist()])
 
+    def test_pad(self):
+        x, value = strings([["a", "b"], ["c", "d"]]), numpy.array("-", dtype=object)
+        pads = numpy.array([1, 0, 0, 2])
+        for mode, fill in (("constant", "-"), ("constant", ""), ("edge", None), ("wrap", None)):
+            more = {"constant_values": fill} if mode == "constant" else {}
+            want = numpy.pad(x, ((1, 0), (0, 2)), mode=mode, **more).tolist()
+            for late in (False, True):
+                of, feeds = {"x": (T.STRING, ["n", 2])}, {"x": x}
+                if late:
+                    of["p"], feeds["p"] = (T.INT64, [4]), pads
+                if fill == "-":
+                    of["v"], feeds["v"] = (T.STRING, []), value
+                node = ("Pad", ["x", "p"] + (["v"] if fill == "-" else []), ["y0"], {"mode": mode})
+                have = run([node], of, feeds, constants=[] if late else [onnx.numpy_helper.from_array(pads, "p")])[0]
+                self.assertEqual(have.tolist(), want, (mode, fill, late))
+
+    def test_unique(self):
+        x, of = strings(["b", "ab", "", "b", "ab", "é"]), {"x": (T.STRING, ["n"])}
+        out = ["y0", "y1", "y2", "y3"]
+        have = [y.tolist() for y in run([("Unique", ["x"], out, {})], of, {"x": x}, 4)]
+        self.assertEqual(have, [["", "ab", "b", "é"], [2, 1, 0, 5], [2, 1, 0, 2, 1, 3], [1, 2, 2, 1]])
+        have = [y.tolist() for y in run([("Unique", ["x"], out, {"sorted": 0})], of, {"x": x}, 4)]
+        self.assertEqual(have, [["b", "ab", "", "é"], [0, 1, 2, 5], [0, 1, 2, 0, 1, 3], [2, 2, 1, 1]])
+        rows = strings([["b", "a"], ["a", "c"], ["b", "a"]])
+        have = run([("Unique", ["x"], out, {"axis": 0})], {"x": (T.STRING, ["n", 2])}, {"x": rows}, 4)
+        self.assertEqual([y.tolist() for y in have], [[["a", "c"], ["b", "a"]], [1, 0], [1, 0, 1], [1, 2]])
+
     def test_conversions(self):
         x = numpy.array([1, 0.1, -2.5e9, numpy.inf, numpy.nan], numpy.float32)
         have = run([("Cast", ["x"], ["y0"], {"to": T.STRING})], {"x": (T.FLOAT, ["n"])}, {"x": x})[0]

@@ -57,6 +57,9 @@ static void moved(void **state)
 {
     static const host_row rows[] = {
         {"string.number", 1, "string[2,2] 'a' 'b' 'c' ''", "int64[2,2] 0 1 2 3"},
+        {"string.rank", 1, "string[7] 'b' 'ab' 'b' '' 'a' 'abc' 'ab'", "int64[7] 4 2 4 0 1 3 2"},
+        {"string.rank", 1, "string[1,2] 'z' 'ä'", "int64[1,2] 0 1"},
+        {"string.rank", 1, "string[0]", "int64[0]"},
         {"string.take", 2, "string[2] 'a' 'b'; int64[2,2] 1 0 0 1", "string[2,2] 'b' 'a' 'a' 'b'"},
         {"string.take", 3, "string[2] 'a' 'b'; string[1,1] 'c'; int64[3] 1099511627776 1 0",
          "string[3] 'c' 'b' 'a'"},

@@ -58,11 +58,12 @@ tn_value imp_take_texts(imp_node *c, tn_value texts, tn_value at)
     return imp_call2(c, &tn_op_string_take, NULL, texts, at);
 }
 
-void imp_move_texts(imp_node *c, int results)
+void imp_move_texts(imp_node *c, int results, tn_value zero)
 {
     tn_value *given = TN_NEW_N(&c->im->scratch, tn_value, c->n_in),
-             *text = TN_NEW_N(&c->im->scratch, tn_value, c->n_in + 1);
-    int n = 0;
+             *text = TN_NEW_N(&c->im->scratch, tn_value, c->n_in + 2);
+    int n = zero.def ? 1 : 0;
+    text[0] = zero;
     for (uint32_t i = 0; i < c->n_in; i++) {
         given[i] = imp_opt(c, i);
         if (!imp_is_text(given[i]))

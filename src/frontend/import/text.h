@@ -13,8 +13,8 @@ tn_value imp_const_text(imp_node *c, const char *text);               /* rank 0 
 tn_value imp_text_numbers(imp_node *c, tn_value v, int64_t k);     /* of operand k of string.take */
 tn_value imp_take_texts(imp_node *c, tn_value texts, tn_value at); /* elements of a list; at: int64 */
 /* Calls the row's converter, which only moves elements, with numbers of elements in the place of texts; of its results
- * the first `results` are texts again (below 0: all). */
-void imp_move_texts(imp_node *c, int results);
+ * the first `results` are texts again (below 0: all). zero: what 0 stands for then; absent: the first element. */
+void imp_move_texts(imp_node *c, int results, tn_value zero);
 
 /* ---- tables ---- */
 /* 1 + where the elements of x stand among n keys (the last of equal keys), 0 for those that do not: int64. */

@@ -21,34 +21,26 @@ tn_value onnx_texts_attr(imp_node *c, const char *name, int64_t *out_n)
 static const struct {
     const char *op;
     int texts; /* results that are texts; -1: all */
-} moves[] = {{"Compress", 1},
-             {"Concat", 1},
-             {"Expand", 1},
-             {"Flatten", 1},
-             {"Gather", 1},
-             {"GatherElements", 1},
-             {"GatherND", 1},
-             {"Reshape", 1},
-             {"ReverseSequence", 1},
-             {"Scatter", 1},
-             {"ScatterElements", 1},
-             {"ScatterND", 1},
-             {"Shape", 0},
-             {"Size", 0},
-             {"Slice", 1},
-             {"Split", -1},
-             {"Squeeze", 1},
-             {"Tile", 1},
-             {"Transpose", 1},
-             {"Unsqueeze", 1},
-             {"Where", 1}};
+} moves[] = {{"Compress", 1},  {"Concat", 1},
+             {"Expand", 1},    {"Flatten", 1},
+             {"Gather", 1},    {"GatherElements", 1},
+             {"GatherND", 1},  {"Pad", 1},
+             {"Reshape", 1},   {"ReverseSequence", 1},
+             {"Scatter", 1},   {"ScatterElements", 1},
+             {"ScatterND", 1}, {"Shape", 0},
+             {"Size", 0},      {"Slice", 1},
+             {"Split", -1},    {"Squeeze", 1},
+             {"Tile", 1},      {"Transpose", 1},
+             {"Unsqueeze", 1}, {"Where", 1}};
 
 static void move(imp_node *c, int results)
 {
     if (strcmp(imp_attr_string(c, "reduction", "none"), "none") != 0)
         imp_fail(c, "onnx-E085", "operand %u is a tensor of strings, but the operator takes numbers", 0u);
+    bool pads = strcmp(c->row->op, "Pad") == 0; /* with empty texts where no value is given */
+    tn_value zero = pads ? imp_const_text(c, "") : (tn_value){0};
     if (!c->bad)
-        imp_move_texts(c, results);
+        imp_move_texts(c, results, zero);
 }
 
 /* ---- operators that serve numbers too ---- */
@@ -56,6 +48,28 @@ static void move(imp_node *c, int results)
 static void equal(imp_node *c)
 {
     imp_out(c, 0, imp_call2(c, &tn_op_string_equal, NULL, imp_in(c, 0), imp_in(c, 1)));
+}
+
+/* Of the order of texts, then the texts that are first. */
+static void unique(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), order, at;
+    bool along = imp_has_attr(c, "axis"), sorted = imp_attr_int(c, "sorted", 1) != 0;
+    int axis = along ? imp_axis(c, imp_attr_int(c, "axis", 0), imp_rank(x)) : 0;
+    order = imp_call1(c, &tn_op_string_rank, NULL, x);
+    at = imp_text_numbers(c, x, 0);
+    if (!along) {
+        order = imp_flat(c, order);
+        at = imp_flat(c, at);
+    }
+    if (c->bad)
+        return;
+    imp_unique u = imp_unique_of(c, order, axis, sorted);
+    at = imp_take(c, at, u.index, axis);
+    imp_out(c, 0, imp_call2(c, &tn_op_string_take, NULL, x, at));
+    const tn_value out[] = {u.index, u.inverse, u.count};
+    for (uint32_t i = 0; i < 3; i++)
+        imp_out_any(c, i + 1, out[i]);
 }
 
 /* Those that ask for the types of their operands themselves, or take all types. */
@@ -86,6 +100,10 @@ void onnx_convert_row(imp_node *c)
     }
     if (strcmp(c->row->op, "Equal") == 0) {
         equal(c);
+        return;
+    }
+    if (strcmp(c->row->op, "Unique") == 0) {
+        unique(c);
         return;
     }
     for (size_t k = 0; k < sizeof moves / sizeof *moves; k++)

@@ -65,7 +65,7 @@ void tf_convert_row(imp_node *c)
     }
     for (size_t k = 0; k < sizeof moves / sizeof *moves; k++)
         if (strcmp(c->row->op, moves[k].op) == 0) {
-            imp_move_texts(c, moves[k].texts);
+            imp_move_texts(c, moves[k].texts, (tn_value){0});
             return;
         }
     imp_fail(c, "tensorflow-E061", "operand %u is a tensor of texts, but the operator takes numbers",

@@ -59,7 +59,7 @@ static void convert(imp_node *c)
     for (uint32_t i = 0; i < imp_n_in(c); i++)
         text = text || (tfl_in(c, i) && tfl_in(c, i)->type == TFL_STRING);
     if (text && is_of(c->row, tfl_rows_shape))
-        imp_move_texts(c, sizes ? 0 : -1);
+        imp_move_texts(c, sizes ? 0 : -1, (tn_value){0});
     else
         c->row->convert(c);
     for (uint32_t i = 0; i < c->n_out && !c->bad; i++) {

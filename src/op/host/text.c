@@ -234,6 +234,12 @@ const tn_op tn_op_string_number = {
     .infer = number_infer, .host = "string.number",
 };
 
+const tn_op tn_op_string_rank = {
+    .name = "string.rank", .doc = "The order of its operand's elements, by their bytes: equal ones have equal numbers.",
+    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .in_name = data_in,
+    .infer = number_infer, .host = "string.rank",
+};
+
 const tn_op tn_op_string_take = {
     .name = "string.take",
     .doc = "Elements of texts by the numbers in the last operand; element i of operand k is k * 2^40 + i.",
