@@ -298,6 +298,18 @@ tnr_status tnr_get_output(tnr_instance *instance, const char *name, DLTensor *ou
                  : tnr_get_output_at(instance, (uint32_t)i, out_view, err);
 }
 
+tnr_status tnr_output_shape(tnr_instance *instance, uint32_t index, int64_t *out_shape, tnr_error *err)
+{
+    const tnr_function *x = instance ? instance->exe->code : NULL;
+    if (!x || !out_shape || index >= x->n_output)
+        return tnr_fail_argument("tnr_output_shape", err);
+    tnr_status status = tnr_bind_symbols(&instance->main, true, err);
+    const tn_slot *s = &x->function->slot[x->output[index]];
+    for (uint32_t d = 0; !status && d < s->ndim; d++)
+        out_shape[d] = s->segment ? -1 : tnr_size_get(s->dim[d], instance->main.probe);
+    return status;
+}
+
 tnr_status tnr_copy_output_at(tnr_instance *instance, uint32_t index, const DLTensor *tensor, tnr_error *err)
 {
     DLTensor from;

@@ -199,6 +199,31 @@ static void overlaps_are_refused(void **state)
     tnr_instance_free(inst);
 }
 
+static void shapes_of_outputs_are_known_before_the_run(void **state)
+{
+    fixture *f = *state;
+    tnr_instance *inst = instance(f);
+    toy_io io;
+    DLTensor v;
+    int64_t shape[5][8];
+    expect(&f->err, tnr_output_shape(inst, 0, shape[0], &f->err), TNR_E_STATE, "input \"x\" is not set");
+    for (int64_t n = 3; n < 8; n += 4) {
+        toy_fill(&io, n, 5);
+        assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
+        for (uint32_t i = 0; i < 5; i++)
+            assert_int_equal(tnr_output_shape(inst, i, shape[i], NULL), TNR_OK);
+        assert_int_equal(tnr_run(inst, &f->err), TNR_OK);
+        for (uint32_t i = 0; i < 5; i++) {
+            assert_int_equal(tnr_get_output_at(inst, i, &v, NULL), TNR_OK);
+            assert_memory_equal(shape[i], v.shape, (size_t)v.ndim * sizeof *v.shape);
+        }
+    }
+    assert_int_equal(tnr_output_shape(inst, 5, shape[0], NULL), TNR_E_ARG);
+    assert_int_equal(tnr_output_shape(inst, 0, NULL, NULL), TNR_E_ARG);
+    assert_int_equal(tnr_output_shape(NULL, 0, shape[0], NULL), TNR_E_ARG);
+    tnr_instance_free(inst);
+}
+
 /* ---- errors by text ---- */
 
 static void bad_tensors_are_refused_by_name(void **state)
@@ -578,6 +603,7 @@ int main(void)
         cmocka_unit_test(memory_is_exact),
         cmocka_unit_test(callers_memory_is_written_directly),
         cmocka_unit_test(overlaps_are_refused),
+        cmocka_unit_test(shapes_of_outputs_are_known_before_the_run),
         cmocka_unit_test(bad_tensors_are_refused_by_name),
         cmocka_unit_test(symbols_must_agree),
         cmocka_unit_test(an_empty_batch_gives_empty_outputs),

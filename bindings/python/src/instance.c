@@ -17,7 +17,6 @@ int core_instance_enter(core_instance *x)
 
 void core_instance_leave(core_instance *x) { x->busy = 0; }
 
-/* Outputs of fixed shapes get fresh memory in each run. */
 static int describe_outputs(core_instance *x)
 {
     for (uint32_t i = 0; i < x->n_out; i++) {
@@ -27,12 +26,10 @@ static int describe_outputs(core_instance *x)
             core_raise_run(&e);
             return -1;
         }
-        x->fixed[i] = (DLTensor){.ndim = info.ndim, .dtype = info.dtype, .shape = (int64_t *)info.shape};
+        x->output[i] = (DLTensor){.ndim = info.ndim, .dtype = info.dtype, .shape = (int64_t *)info.shape};
         for (int32_t d = 0; d < info.ndim; d++)
             if (info.shape[d] < 0)
-                x->fixed[i].ndim = -1;
-        if (info.dtype.code == kDLOpaqueHandle)
-            x->fixed[i].ndim = -1;
+                x->output[i].shape = NULL;
     }
     return 0;
 }
@@ -46,9 +43,9 @@ static int fill(core_instance *x, core_library *library, const tnr_instance_opti
     x->n_out = tnr_output_count(library->m);
     x->in = PyMem_Calloc((size_t)x->n_in + 1, sizeof *x->in);
     x->out = PyMem_Calloc((size_t)x->n_out + 1, sizeof *x->out);
-    x->fixed = PyMem_Calloc((size_t)x->n_out + 1, sizeof *x->fixed);
+    x->output = PyMem_Calloc((size_t)x->n_out + 1, sizeof *x->output);
     x->is_given = PyMem_Calloc((size_t)x->n_in + 1, sizeof *x->is_given);
-    if (!x->in || !x->out || !x->fixed || !x->is_given) {
+    if (!x->in || !x->out || !x->output || !x->is_given) {
         PyErr_NoMemory();
         return -1;
     }
@@ -85,7 +82,7 @@ static void instance_dealloc(PyObject *self)
         Py_CLEAR(x->out[i]);
     PyMem_Free(x->in);
     PyMem_Free(x->out);
-    PyMem_Free(x->fixed);
+    PyMem_Free(x->output);
     PyMem_Free(x->is_given);
     Py_CLEAR(x->library);
     core_free(self);
@@ -159,7 +156,7 @@ static PyObject *result(core_instance *x, uint32_t i)
         Py_INCREF(x->out[i]);
         return (PyObject *)x->out[i];
     }
-    if (x->fixed[i].dtype.code == kDLOpaqueHandle)
+    if (x->output[i].dtype.code == kDLOpaqueHandle)
         return core_value_get(x, i);
     if (tnr_get_output_at(x->x, i, &view, &e))
         return core_raise_run(&e);
@@ -167,6 +164,24 @@ static PyObject *result(core_instance *x, uint32_t i)
     if (t)
         memcpy(t->dl.data, view.data, (size_t)core_tensor_bytes(t));
     return (PyObject *)t;
+}
+
+/* Memory for what the next run puts out, so that it need not be copied; NULL where only the run knows how much. */
+static int new_output(core_instance *x, uint32_t i, core_tensor **out)
+{
+    const DLTensor *f = &x->output[i];
+    int64_t found[CORE_MAX_NDIM], *shape = f->shape;
+    tnr_error e;
+    *out = NULL;
+    if (f->dtype.code == kDLOpaqueHandle || f->ndim > CORE_MAX_NDIM)
+        return 0;
+    if (!shape && tnr_output_shape(x->x, i, shape = found, &e))
+        return 0; /* the run says what is wrong */
+    for (int32_t d = 0; d < f->ndim; d++)
+        if (shape[d] < 0)
+            return 0;
+    *out = core_tensor_new(f->dtype, f->ndim, shape);
+    return *out ? 0 : -1;
 }
 
 static int set_all(core_instance *x, PyObject *arrays)
@@ -185,9 +200,8 @@ static int set_all(core_instance *x, PyObject *arrays)
             return -1;
     }
     for (uint32_t i = 0; i < x->n_out; i++) {
-        const DLTensor *f = &x->fixed[i];
-        core_tensor *t = f->ndim < 0 ? NULL : core_tensor_new(f->dtype, f->ndim, f->shape);
-        if ((f->ndim >= 0 && !t) || set_output(x, i, t))
+        core_tensor *t = NULL;
+        if (new_output(x, i, &t) || set_output(x, i, t))
             return -1;
     }
     return 0;

@@ -6,7 +6,7 @@ typedef struct core_instance {
     PyObject_HEAD core_library *library;
     tnr_instance *x;
     uint32_t n_in, n_out;
-    DLTensor *fixed;         /* n_out: outputs whose shape is fixed; others have ndim -1 */
+    DLTensor *output;        /* n_out: dtype and rank of each; shape NULL where it is not fixed */
     core_tensor **in, **out; /* what is bound; NULL: nothing */
     int8_t *is_given;        /* n_in: inputs that are values and have one */
     int busy;                /* only one thread at a time may use it */
