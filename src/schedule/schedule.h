@@ -113,7 +113,7 @@ tn_verdict tn_trace_replay(tn_sched *s, const char *text, size_t n, uint32_t *ou
 /* ---- built-in rules (rules/): good at once, no tuning ---- */
 typedef struct tn_rule_info {
     const char *name, *doc;                                        /* "conv/direct" */
-    bool (*matches)(const tn_func *f, const struct tn_machine *m); /* by block tags and shapes */
+    bool (*matches)(const tn_func *f, const struct tn_machine *m); /* by accesses and shapes */
     tn_verdict (*derive)(tn_sched *s, const struct tn_machine *m);
 } tn_rule_info;
 extern const tn_rule_info

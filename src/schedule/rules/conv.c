@@ -53,15 +53,15 @@ static bool shaped_like(const tn_func *f, const tn_machine *m, tn_stmt *b, uint3
            rule_lanes(m, rule_target(f, b)->dtype) > 1;
 }
 
+static tn_stmt *conv_block(const tn_func *f) { return rule_only(f, 1u << RULE_CONVOLUTION); }
 static tn_stmt *window_block(const tn_func *f)
 {
-    tn_stmt *b = rule_tagged(f, "depthwise_conv2d");
-    return b ? b : rule_tagged(f, "pool2d");
+    return rule_only(f, 1u << RULE_WINDOW | 1u << RULE_WEIGHTED_WINDOW);
 }
 
 bool rule_conv_matches(const tn_func *f, const tn_machine *m)
 {
-    return shaped_like(f, m, rule_tagged(f, "conv2d"), AXES);
+    return shaped_like(f, m, conv_block(f), AXES);
 }
 
 bool rule_window_matches(const tn_func *f, const tn_machine *m)
@@ -521,11 +521,11 @@ static tn_verdict derive_tiles(tn_sched *s, const tn_machine *m, tn_stmt *b, con
 
 tn_verdict rule_conv(tn_sched *s, const tn_machine *m)
 {
-    return derive_tiles(s, m, rule_tagged(s->func, "conv2d"), "conv");
+    return derive_tiles(s, m, conv_block(s->func), "conv");
 }
 
 tn_verdict rule_window(tn_sched *s, const tn_machine *m)
 {
     tn_stmt *b = window_block(s->func);
-    return derive_tiles(s, m, b, strcmp(b->u.block.tag, "pool2d") == 0 ? "pool" : "depthwise");
+    return derive_tiles(s, m, b, rule_pattern(b) == RULE_WINDOW ? "pool" : "depthwise");
 }

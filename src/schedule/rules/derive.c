@@ -82,20 +82,6 @@ int rule_blocks(const tn_func *f, tn_stmt *out[RULE_MAX_BLOCKS])
     return g.n <= RULE_MAX_BLOCKS ? g.n : -1;
 }
 
-tn_stmt *rule_tagged(const tn_func *f, const char *tag)
-{
-    tn_stmt *b[RULE_MAX_BLOCKS], *found = NULL;
-    int n = rule_blocks(f, b);
-    for (int i = 0; i < n; i++) {
-        if (strcmp(b[i]->u.block.tag, tag) != 0)
-            continue;
-        if (found)
-            return NULL;
-        found = b[i];
-    }
-    return found;
-}
-
 bool rule_reduces(const tn_stmt *block) { return rule_n_spatial(block) < (int)block->u.block.n_iter; }
 
 int rule_n_spatial(const tn_stmt *block)

@@ -35,8 +35,12 @@ static inline const char *dv_tail(int64_t extent, int64_t factor)
 /* ---- blocks ---- */
 enum { RULE_MAX_BLOCKS = 32 };
 int rule_blocks(const tn_func *f, tn_stmt *out[RULE_MAX_BLOCKS]); /* in program order; -1: too many */
-tn_stmt *rule_tagged(const tn_func *f, const char *tag);          /* the only block with that tag, or NULL */
-bool rule_reduces(const tn_stmt *block);                          /* has a reduce iteration */
+/* pattern.c: what a block computes, by how it reads memory */
+enum rule_pattern { RULE_OTHER, RULE_PRODUCT, RULE_CONVOLUTION, RULE_WINDOW, RULE_WEIGHTED_WINDOW };
+enum rule_pattern rule_pattern(const tn_stmt *block);
+/* The only block of one of the patterns, a set of bits 1 << pattern; NULL: none, or several. */
+tn_stmt *rule_only(const tn_func *f, unsigned patterns);
+bool rule_reduces(const tn_stmt *block); /* has a reduce iteration */
 int rule_n_spatial(const tn_stmt *block);
 /* Every iteration is bound to a loop of its own, all in one perfect nest in order: how te makes blocks. */
 bool rule_plain_nest(tn_stmt *block);

@@ -13,8 +13,6 @@
  */
 #include "schedule/rules/derive.h"
 
-#include <string.h>
-
 enum { GROUP = 4, FETCH_STEPS = 8, MAX_TILE_ROWS = 32, MANY_ROWS = 192, SLACK_PERCENT = 8, BIAS_PERCENT = 3 };
 
 typedef struct {
@@ -29,11 +27,7 @@ typedef struct {
     const char *name[TN_MAX_LOOPS];
 } gemm;
 
-static tn_stmt *anchor(const tn_func *f)
-{
-    tn_stmt *b = rule_tagged(f, "dense");
-    return b ? b : rule_tagged(f, "batch_matmul");
-}
+static tn_stmt *anchor(const tn_func *f) { return rule_only(f, 1u << RULE_PRODUCT); }
 
 bool rule_gemm_matches(const tn_func *f, const tn_machine *m)
 {
