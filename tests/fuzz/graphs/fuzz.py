@@ -18,6 +18,7 @@ graph in N:
     ort      ONNX Runtime
     relay, tir, flat   the interpreters of these stages
     O0       the package at -O0
+    buckets  the package with code of their own for some sizes of the symbols (--input-shapes), for graphs that have symbols
     c        the package as C, compiled by the C compiler, for one graph in 8 with -O2
 """
 import argparse
@@ -150,7 +151,12 @@ class Bench:
     def other(self, judge, case, data, jit, reference):
         import compare
         Refused = self.j.Refused
-        if judge in self.j.STAGES:
+        if judge == self.j.BUCKETS:
+            shapes = self.j.buckets(case.model, case.feeds)
+            if not shapes:
+                return
+            out = self.attempt(self.tenon.run, data, case.feeds, "jit", shapes)
+        elif judge in self.j.STAGES:
             out = self.attempt(self.tenon.interpret, data, case.feeds, judge)
         else:
             way = "c-O2" if judge == "c" and case.seed % self.j.OPTIMISED == 0 else judge

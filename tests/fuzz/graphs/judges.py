@@ -14,6 +14,7 @@ class Refused(Exception):
 WAYS = {"jit": dict(), "O0": dict(opt_level=-1), "c": dict(target="c", cross_compiler_options="-O0"),
         "c-O2": dict(target="c", cross_compiler_options="-O2")}
 OPTIMISED = 8  # one graph in so many
+BUCKETS = "buckets"
 STAGES = ("relay", "tir", "tir-scheduled", "flat")
 
 
@@ -36,17 +37,18 @@ class Tenon:
         self.warnings += [d for d in session.diagnostics() if d.severity == "warning"]
         return result
 
-    def read(self, data):
+    def read(self, data, shapes=None):
         """The session and the program of a model: bytes of ONNX, or Relay text."""
         session = _core.Session()
         self.warnings = []
         if isinstance(data, str):
             return session, self.call(session, session.parse, data, None)
-        return session, self.call(session, session.from_memory, "model", data, {})
+        options = {"input_shapes": shapes} if shapes else {}
+        return session, self.call(session, session.from_memory, "model", data, options)
 
-    def run(self, data, feeds, way="jit"):
+    def run(self, data, feeds, way="jit", shapes=None):
         """The outputs of a package for each set of inputs; a set that the run refuses gives the Refused."""
-        session, program = self.read(data)
+        session, program = self.read(data, shapes)
         options = dict(threads=1, **WAYS[way])
         if "target" not in options:
             return execute(self.call(session, program.build_here, options)[0], feeds)
@@ -92,6 +94,29 @@ def typed(array, type_):
         raise Refused("ort: its results of less than a byte have another form")
     name = type_[len("tensor(float8"):-1] if type_.startswith("tensor(float8") else None
     return array.view(getattr(ml_dtypes, f"float8_{name}")) if name else array
+
+
+def buckets(model, feeds):
+    """--input-shapes that name some sizes of the symbols: a range of all that occur, and code for a few of them; None: there
+    are no symbols, or they are not inputs' dimensions by themselves."""
+    sizes, dims = {}, {}
+    for x in model.graph.input:
+        shape = x.type.tensor_type.shape.dim
+        dims[x.name] = [d.dim_param or d.dim_value for d in shape]
+        for i, d in enumerate(dims[x.name]):
+            if d == "" or not all(f[x.name].ndim == len(shape) for f in feeds):
+                return None
+            if isinstance(d, str):
+                sizes.setdefault(d, set()).update(f[x.name].shape[i] for f in feeds)
+    if not sizes or any(min(s) == 0 for s in sizes.values()):
+        return None
+
+    def said(d):
+        if not isinstance(d, str):
+            return str(d)
+        all_ = sorted(sizes[d])
+        return f"{all_[0]}..{all_[-1]}|{all_[len(all_) // 2]}" if len(all_) > 1 else f"{all_[0]}..{all_[0] + 1}|{all_[0]}"
+    return " ".join(f"{name}:[{','.join(map(said, ds))}]" for name, ds in dims.items() if any(isinstance(d, str) for d in ds))
 
 
 class OnnxRuntime:
