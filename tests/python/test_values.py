@@ -64,6 +64,35 @@ class Values(unittest.TestCase):
             with self.assertRaisesRegex(kind, says):
                 module(**dict(good, **wrong))
 
+    def test_data(self):
+        """Values of data types: the number of a constructor, and its fields."""
+        module = tenon.compile(b"""type Box { Empty, Pair(Tensor[(?, 2), float32], Box) }
+            def @main(%x: Tensor[(n, 2), float32], %l: List[Tensor[(?, 2), float32]], %b: Box) {
+              (Cons(%x, @rev(%l)), match (%b) { Pair(%a, _) => { Pair(%a, %b) }, Empty => { %b } }, @length(%l), Nil)
+            }""")
+        self.assertEqual(module.inputs[2], ("b", "Box", ()))
+        nil, x = tenon.ADT(1), tensor(ROWS[0])
+        out = module(x, tenon.ADT(0, (x, tenon.ADT(0, (tensor(ROWS[1]), nil)))), tenon.ADT(1, (x, tenon.ADT(0))))
+        rows = [memoryview(t).tolist() for t in (out[0][0], out[0][1][0], out[0][1][1][0])]
+        self.assertEqual(rows, [ROWS[0], ROWS[1], ROWS[0]])
+        self.assertEqual([out[0].tag, out[0][1][1][1].tag, out[1].tag, out[1][1].tag, out[1][1][1].tag], [0, 1, 1, 1, 0])
+        self.assertEqual(int(memoryview(out[2]).tolist() if numpy is None else out[2]), 2)
+        self.assertEqual(repr(out[3]), "ADT(1, ())")
+        deep = nil
+        for _ in range(150):
+            deep = tenon.ADT(0, (x, deep))
+        self.assertEqual(len(module(x, deep, tenon.ADT(0))[0]), 2)
+        for _ in range(100):
+            deep = tenon.ADT(0, (x, deep))
+        with self.assertRaisesRegex(ValueError, "nested more than 200 deep"):
+            module(x, deep, tenon.ADT(0))
+        for wrong in ([x], tenon.ADT(0, (object(), nil))):
+            with self.assertRaisesRegex(TypeError, ".*"):
+                module(x, wrong, tenon.ADT(0))
+        for wrong in (tenon.ADT(0), tenon.ADT(0, (x, x))):
+            with self.assertRaises(tenon.RunError):
+                module(x, wrong, tenon.ADT(0))
+
     def test_session(self):
         """Types as ONNX Runtime names them; a value stays bound."""
         module = compiled()

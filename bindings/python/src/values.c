@@ -22,7 +22,7 @@ static PyObject *type_of(const core_instance *x, const char *what, const char *n
 
 /* ---- to the runtime ---- */
 
-enum { MAX_DEPTH = 64 };
+enum { MAX_DEPTH = 200 }; /* Python's own limit is some 1000 calls, and tenon._values takes three a level */
 
 static tnr_value *make(core_instance *x, const tnr_value_info *info)
 {
@@ -65,7 +65,8 @@ static tnr_value *to_value(core_instance *x, PyObject *plain, int depth)
     char *text;
     Py_ssize_t n;
     if (depth > MAX_DEPTH) {
-        PyErr_SetString(PyExc_ValueError, "a value is nested too deeply");
+        PyErr_Format(PyExc_ValueError,
+                     "a value is nested more than %d deep; let the model make long lists itself", MAX_DEPTH);
         return NULL;
     }
     if (PyTuple_Check(plain))
@@ -132,7 +133,11 @@ static PyObject *from_value(const tnr_value *v, int depth)
         return PyBytes_FromStringAndSize(info.text, (Py_ssize_t)info.text_n);
     if (info.kind == TNR_VALUE_CONSTRUCTOR && depth <= MAX_DEPTH)
         return from_constructor(&info, depth);
-    PyErr_SetString(PyExc_TypeError, "a result is a value that Python has no form for");
+    if (info.kind == TNR_VALUE_CONSTRUCTOR)
+        PyErr_Format(PyExc_ValueError,
+                     "a result is nested more than %d deep; let the model take long lists apart", MAX_DEPTH);
+    else
+        PyErr_SetString(PyExc_TypeError, "a result is a value that Python has no form for");
     return NULL;
 }
 

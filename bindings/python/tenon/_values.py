@@ -1,4 +1,4 @@
-"""Values that are no tensors of numbers: texts, sequences, optional values, maps.
+"""Values that are no tensors of numbers: texts, sequences, optional values, maps, values of data types.
 
 The extension has them as the runtime does: a Tensor, bytes, or a tuple (tag, list of values). `encode` makes that of what people
 write, `decode` the other way round; both follow the value's type, as Relay writes it:
@@ -8,22 +8,38 @@ write, `decode` the other way round; both follow the value's type, as Relay writ
     Seq[T]                    a list or tuple
     Optional[T]               None, or what T is
     Map[K, V]                 a dict
+    List[T], ...              an ADT: a constructor's number and its fields; the type does not say what these are
 """
 from __future__ import annotations
 
 import array
 import re
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from . import _arrays, _core
 from ._errors import RUN_CODES, RunError
 
 Plain = Any  # a Tensor, bytes, or (tag, [Plain])
+DTYPE = re.compile(r"bool|string|u?int\d+|b?float\d+\w*")
 WORD = re.compile(r"\s*([A-Za-z_]\w*|-?\d+|.)")
 
 
+class ADT(tuple):
+    """A value of a data type: `tag` is the number of its constructor in the definition, from 0 on, the elements are its fields."""
+
+    tag: int
+
+    def __new__(cls, tag: int, fields: Iterable[Any] = ()) -> ADT:
+        made = super().__new__(cls, fields)
+        made.tag = tag
+        return made
+
+    def __repr__(self) -> str:
+        return f"ADT({self.tag}, {tuple.__repr__(self)})"
+
+
 class Type(NamedTuple):
-    """kind: tensor, seq, optional or map; shape None: of any rank; an extent None: any."""
+    """kind: tensor, seq, optional, map, or data where it is another; shape None: of any rank; an extent None: any."""
 
     kind: str
     dtype: str = ""
@@ -57,7 +73,7 @@ def parse(text: str) -> Type:
     def one() -> Type:
         kind = take()
         if at == len(words) or words[at] != "[":
-            return Type("tensor", kind)
+            return Type("tensor" if DTYPE.fullmatch(kind) else "data", kind)
         take()
         if kind == "Tensor":
             shape = extents()
@@ -69,7 +85,7 @@ def parse(text: str) -> Type:
                 fields.append(one())
                 if words[at] == ",":
                     take()
-            made = Type(kind.lower(), fields=tuple(fields))
+            made = Type(kind.lower() if kind in ("Seq", "Optional", "Map") else "data", fields=tuple(fields))
         take()
         return made
 
@@ -194,7 +210,15 @@ def _map(value: Any, t: Type, what: str) -> Plain:
     return 0, [keys, (0, [_encode(x, held, f"the value of {k!r} in {what}") for k, x in value.items()])]
 
 
-ENCODE: Dict[str, Callable[[Any, Type, str], Plain]] = {"tensor": _tensor, "seq": _seq, "optional": _optional, "map": _map}
+def _data(value: Any, t: Type, what: str) -> Plain:
+    if not isinstance(value, ADT):
+        raise TypeError(f"{what} must be a tenon.ADT(tag, fields), but is {type(value).__name__}")
+    return value.tag, [_data(x, t, f"field {i} of {what}") if isinstance(x, tuple) else _core.Tensor.of(x)
+                       for i, x in enumerate(value)]
+
+
+ENCODE: Dict[str, Callable[[Any, Type, str], Plain]] = {"tensor": _tensor, "seq": _seq, "optional": _optional, "map": _map,
+                                                        "data": _data}
 
 
 def _encode(value: Any, t: Type, what: str) -> Plain:
@@ -210,7 +234,15 @@ def encode(value: Any, text: str, name: str) -> Plain:
 
 # ---- from the runtime ----
 
+def _from_data(plain: Plain) -> Any:
+    if isinstance(plain, tuple):
+        return ADT(plain[0], map(_from_data, plain[1]))
+    return _as_text(plain) if isinstance(plain, bytes) else plain
+
+
 def _decode(plain: Plain, t: Type) -> Any:
+    if t.kind == "data":
+        return _from_data(plain)
     if t.kind == "tensor":
         return _from_texts(plain) if t.dtype == "string" else plain
     if t.kind == "seq":
@@ -231,7 +263,7 @@ def _elements(plain: Plain) -> List[Any]:
 
 
 def decode(plain: Plain, text: str) -> Any:
-    """A result for people: Tensors, arrays of texts, lists, None, dicts."""
+    """A result for people: Tensors, arrays of texts, lists, None, dicts, ADTs."""
     if not text:
         raise TypeError("a result is a value that Python has no form for")
     return _decode(plain, parse(text))
@@ -243,6 +275,8 @@ def to_numpy(value: Any) -> Any:
         return value.numpy()
     if isinstance(value, list):
         return [to_numpy(x) for x in value]
+    if isinstance(value, ADT):
+        return ADT(value.tag, map(to_numpy, value))
     if isinstance(value, dict):
         return {k: to_numpy(x) for k, x in value.items()}
     return value

@@ -18,7 +18,8 @@ static bool is_saved(tn_bytes text)
 bool tn_sniff_relay(const uint8_t *at, size_t n)
 {
     tn_bytes text = look_past_blanks((tn_bytes){at, n});
-    return look_begins(text, "#[version") || look_begins(text, "def @") || is_saved(text);
+    bool types = look_begins(text, "type ") && memmem(text.at, text.n, "def @", 5);
+    return look_begins(text, "#[version") || look_begins(text, "def @") || types || is_saved(text);
 }
 
 static tn_status import_saved(imp_model *im, tn_bytes json)
