@@ -151,7 +151,7 @@ class Schedules(unittest.TestCase):
         a, b, c = matmul(64)
         s = te.create_schedule(c.op)
         s.rule()
-        self.assertIn("# rule reduce", s.trace)
+        self.assertIn("# rule gemm", s.trace)
 
 
 class Functions(unittest.TestCase):
