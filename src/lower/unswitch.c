@@ -86,7 +86,7 @@ static const tn_expr *then_value(tn_pool *p, const tn_expr *e, void *user)
 static const tn_expr *else_value(tn_pool *p, const tn_expr *e, void *user)
 {
     const search *w = user;
-    if (!tn_dtype_is_bool(e->dtype) || e->dtype.lanes > 1 || e->has_load ||
+    if (!tn_dtype_is_bool(e->dtype) || e->dtype.lanes > 1 ||
         (w->n > 1 ? e->kind != TN_E_AND || count_held(w, e) < w->n : e != w->term[0]))
         return NULL;
     return tn_bool(p, false);
