@@ -444,6 +444,8 @@ static void texts_agree(void **state)
         char why[RUN_TEXT] = "", name[MAX_IN][16];
         tenon_tensor in[MAX_IN];
         int n = 0;
+        if (RUN_FEWER && r % 2 && !rows[r].refused)
+            continue;
         for (; n < MAX_IN && rows[r].input[n]; n++)
             in[n] = make_input(rows[r].input[n], name[n], n ? 0 : rows[r].nan);
         const char *path = write_model(rows[r].text);
