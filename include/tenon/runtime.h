@@ -235,8 +235,9 @@ TNR_CHECKED tnr_status tnr_get_output_at(tnr_instance *instance, uint32_t index,
                                          tnr_error *err);
 
 /* The shape that the next run will give output `index`, as the inputs say that are set now; so that memory
- * for it can be set before. out_shape: an extent for each dimension that tnr_output_info tells, -1 where only
- * the run knows it.
+ * for it can be set before. out_shape: an extent for each dimension that tnr_output_info tells; -1 where only
+ * the run knows it, which it does alone where an extent of an input is 0, or where the run will refuse the
+ * inputs.
  *   fails  TNR_E_STATE (an input is not set), TNR_E_SHAPE (inputs contradict each other) */
 TNR_CHECKED tnr_status tnr_output_shape(tnr_instance *instance, uint32_t index, int64_t *out_shape,
                                         tnr_error *err);

@@ -226,7 +226,7 @@ extern const char *const tn_stage_names[]; /* NULL-terminated */
 TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out);
 
 /* variants.c: the scheduled variants of a group. */
-enum { TN_MAX_VARIANTS = (2 * TN_MAX_POINTS + 3) * TN_MAX_ROW_TILES };
+enum { TN_MAX_VARIANTS = 2 * (TN_MAX_POINTS + TN_MAX_ROW_TILES) };
 void tn_variants_make(tn_build *b, tn_group *g);
 /* f where symbols are what the equations of a conjunction say, as "n == 64 and m == k": each names a symbol
  * that no later one has. Its comparisons leave f as it is. The symbols keep their places. */

@@ -299,14 +299,14 @@ static void add_with_one(tn_build *b, tn_group *g, const tn_func *base, const tn
     }
 }
 
-/* The general variant, or that of a case. */
-static void add_general(tn_build *b, tn_group *g, const tn_expr *where, bool one)
+/* The general variant, or that of a case; tiles: one for each of a few, where rows are many. */
+static void add_general(tn_build *b, tn_group *g, const tn_expr *where, bool one, bool tiles)
 {
     const tn_func *f = where ? tn_specialise(g->te, where) : g->te;
     row_tiles t = {.n = 0};
     if (where && is_impossible(f))
         return;
-    if (g->te->n_symbol > 0 && !b->opt.no_variants)
+    if (tiles)
         t.n = tn_rule_row_tiles(f, &b->machine, &g->child->arena, &g->child->pool, &t.rows, t.tile);
     if (t.n)
         add_tiles(b, g, f, where, &t);
@@ -326,8 +326,8 @@ void tn_variants_make(tn_build *b, tn_group *g)
         find_equations(g->te, &q);
     const tn_expr *where = symbolic ? point(&g->child->graph, g->te, 0, &n) : NULL;
     for (uint32_t k = 0; where && k < n; k++)
-        add_general(b, g, with_equations(&q, point(&g->child->graph, g->te, k, &n)), one);
+        add_general(b, g, with_equations(&q, point(&g->child->graph, g->te, k, &n)), one, false);
     if (q.n)
-        add_general(b, g, with_equations(&q, NULL), one);
-    add_general(b, g, NULL, one && !q.n);
+        add_general(b, g, with_equations(&q, NULL), one, symbolic);
+    add_general(b, g, NULL, one && !q.n, symbolic);
 }

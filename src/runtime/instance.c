@@ -305,8 +305,11 @@ tnr_status tnr_output_shape(tnr_instance *instance, uint32_t index, int64_t *out
         return tnr_fail_argument("tnr_output_shape", err);
     tnr_status status = tnr_bind_symbols(&instance->main, true, err);
     const tn_slot *s = &x->function->slot[x->output[index]];
-    for (uint32_t d = 0; !status && d < s->ndim; d++)
-        out_shape[d] = s->segment ? -1 : tnr_size_get(s->dim[d], instance->main.probe);
+    bool unknown = status || s->segment || tnr_has_empty_symbol(&instance->main, NULL);
+    for (uint32_t d = 0; !status && d < s->ndim; d++) {
+        int64_t extent = unknown ? -1 : tnr_size_get(s->dim[d], instance->main.probe);
+        out_shape[d] = extent < 0 ? -1 : extent;
+    }
     return status;
 }
 

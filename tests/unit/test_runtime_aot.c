@@ -218,6 +218,11 @@ static void shapes_of_outputs_are_known_before_the_run(void **state)
             assert_memory_equal(shape[i], v.shape, (size_t)v.ndim * sizeof *v.shape);
         }
     }
+    int64_t none[] = {0, 8};
+    DLTensor empty = toy_tensor(io.x, kDLFloat, 32, 2, none);
+    assert_int_equal(tnr_set_input(inst, "x", &empty, NULL), TNR_OK);
+    tnr_status status = tnr_output_shape(inst, 0, shape[0], NULL); /* nothing is divided by 0 */
+    assert_true(status == TNR_E_SHAPE || (status == TNR_OK && shape[0][0] == -1));
     assert_int_equal(tnr_output_shape(inst, 5, shape[0], NULL), TNR_E_ARG);
     assert_int_equal(tnr_output_shape(inst, 0, NULL, NULL), TNR_E_ARG);
     assert_int_equal(tnr_output_shape(NULL, 0, shape[0], NULL), TNR_E_ARG);

@@ -276,6 +276,10 @@ class Schedule:
         """Drop loops and dimensions of extent 1 that follow others."""
         self._kernel.step("squeeze")
 
+    def merge(self) -> None:
+        """Make the first two iterations of all blocks one, and the dimensions that they index."""
+        self._kernel.step("merge")
+
     def compute_inline(self, block: BlockLike) -> None:
         self._kernel.step(f'compute_inline "{_name(block)}"')
 
@@ -323,7 +327,7 @@ class Schedule:
 
 
 _OF_TVM = ("bind", "cache_read", "compute_at", "reverse_compute_inline", "tensorize", "blockize", "annotate", "unannotate",
-           "storage_align", "transform_layout", "add_unit_loop", "merge", "sample_perfect_tile", "sample_categorical",
+           "storage_align", "transform_layout", "add_unit_loop", "sample_perfect_tile", "sample_categorical",
            "sample_compute_location", "decompose_padding", "pad_einsum", "rolling_buffer", "reindex", "read_at", "write_at")
 
 

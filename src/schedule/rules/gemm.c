@@ -228,7 +228,8 @@ static tile tile_for(const derive *d, const gemm *g, int of_rows)
 /* ---- rows that only the run knows ---- */
 
 typedef struct {
-    int n; /* tiles of 1 to n rows */
+    int n;                 /* tiles of 1 to n rows */
+    int first, last, step; /* numbers of rows that a run may have, as far as they are weighed */
     double cost[MAX_TILE_ROWS + 1];
     bool chosen[MAX_TILE_ROWS + 1];
 } tiles;
@@ -249,15 +250,37 @@ static int cheapest(const tiles *t, int rows, bool chosen)
     return best;
 }
 
-/* The rule's choice for very many rows, and, as long as a number of rows loses more than the slack by those
- * that are there, the best for the number that loses most. */
+/* The numbers that `rows` may be: a symbol, or a multiple of one; else any number. */
+static void find_numbers(tiles *t, const tn_func *f, const tn_expr *rows)
+{
+    int64_t step = 1, min = 1, max = MANY_ROWS;
+    for (int i = 0; i < 2 && rows->kind == TN_E_MUL; i++)
+        if (tn_is_int(rows->src[i], &step)) {
+            rows = rows->src[1 - i];
+            break;
+        }
+    for (uint32_t i = 0; i < f->n_symbol && rows->kind == TN_E_SYM; i++)
+        if (rows == tn_sym(f->pool, f->symbol[i].name)) {
+            min = f->symbol[i].min > 1 ? f->symbol[i].min : 1;
+            max = f->symbol[i].max;
+        }
+    step = step < 1 ? 1 : step < MANY_ROWS ? step : MANY_ROWS;
+    min = min < MANY_ROWS / step ? min : MANY_ROWS / step;
+    max = max < MANY_ROWS / step ? max : MANY_ROWS / step;
+    t->step = (int)step;
+    t->first = (int)((min < 1 ? 1 : min) * step);
+    t->last = (int)((max < 1 ? 1 : max) * step);
+}
+
+/* The rule's choice for very many rows, or the best for the most that there may be; and, as long as a number of rows
+ * loses more than the slack by those that are there, the best for the number that loses most. */
 static void choose_tiles(tiles *t, int for_many)
 {
-    t->chosen[for_many] = true;
+    t->chosen[t->last + t->step > MANY_ROWS ? for_many : cheapest(t, t->last, false)] = true;
     for (int n = 1; n < TN_MAX_ROW_TILES; n++) {
         double most = 1 + SLACK_PERCENT / 100.0;
         int wanted = 0;
-        for (int rows = 1; rows <= MANY_ROWS; rows++) {
+        for (int rows = t->first; rows <= t->last; rows += t->step) {
             int best = cheapest(t, rows, false);
             double loss = cost_of(t, cheapest(t, rows, true), rows) / cost_of(t, best, rows);
             if (loss > most) {
@@ -299,8 +322,9 @@ int tn_rule_row_tiles(const tn_func *f, const tn_machine *m, tn_arena *arena, tn
     int for_many = tile_for(&d, &g, 0).rows;
     if (for_many > t.n || t.cost[for_many] <= 0)
         return 0;
-    choose_tiles(&t, for_many);
     *out_rows = b->u.block.iter[g.row].extent;
+    find_numbers(&t, f, *out_rows);
+    choose_tiles(&t, for_many);
     int n = 0;
     for (int r = 1; r <= t.n; r++)
         if (t.chosen[r])
