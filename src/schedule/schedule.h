@@ -65,7 +65,7 @@ typedef struct tn_step {
 
 /* Choices that a rule would make by itself. */
 typedef struct tn_picks {
-    int rows; /* of a register tile of gemm; 0: the rule chooses */
+    int rows; /* of a register tile of gemm, where those of the product are symbolic; 0: the rule chooses */
 } tn_picks;
 
 typedef struct tn_sched {
@@ -129,8 +129,9 @@ typedef struct tn_row_tile {
     int rows;     /* what tn_picks.rows makes */
     int64_t cost; /* of one tile beside others: n rows cost ceildiv(n, rows) * cost */
 } tn_row_tile;
-/* The tiles that such a product should have, so that for every number of rows one of them is near the best; fewer rows
- * first. Returns how many, 0: f is no such product; *out_rows: the number of rows, over symbols. */
+/* The tiles that such a product should have, so that for the numbers of rows that a run may have one of them
+ * is near the best; fewer rows first. Returns how many, 0: f is no such product; *out_rows: the number of
+ * rows, over symbols. */
 int tn_rule_row_tiles(const tn_func *f, const struct tn_machine *m, tn_arena *arena, tn_pool *pool,
                       const tn_expr **out_rows, tn_row_tile out[TN_MAX_ROW_TILES]);
 /* The last rule, for a function that the chosen one made illegal. */

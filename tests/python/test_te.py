@@ -153,6 +153,16 @@ class Schedules(unittest.TestCase):
         s.rule()
         self.assertIn("# rule gemm", s.trace)
 
+    def test_merge(self):
+        sch = tir.Schedule(tir.fromtext("""func @copy(x: f32[n, 64]) -> (y: f32[n, 64]) {
+  for i < n, k < 64:
+    block y(i: spatial, k: spatial):
+      y[i, k] = x[i, k]
+}
+"""))
+        sch.merge()
+        self.assertIn("(x: f32[n*64]) -> (y: f32[n*64])", str(sch.mod))
+
 
 class Functions(unittest.TestCase):
     def test_text_is_read_and_lowered(self):
