@@ -29,6 +29,7 @@ extern "C" {
 #define TENON_ABI_OLDEST 1u /* the runtime reads versions from here on */
 #define TENON_QUERY_SYMBOL "tenon_library_query"
 
+/* Defined whatever the symbols are: a division by 0 gives 0. */
 typedef int64_t tn_size_fn(const int64_t *sym);
 
 typedef struct tn_size { /* the number is fn(sym), or value if fn is NULL */

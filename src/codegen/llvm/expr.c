@@ -94,7 +94,8 @@ static division divide(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRe
     const tn_expr *d = e->src[1]->kind == TN_E_SPLAT ? e->src[1]->src[0] : e->src[1];
     division v = {a, b, b, NULL, NULL, e->dtype.code != TN_UINT};
     LLVMValueRef one = constant(g, e->dtype, 1, 0);
-    if (tn_dtype_is_index(e->dtype) || (d->kind == TN_E_INT && d->u.i != -1 && d->u.i != 0))
+    if ((tn_dtype_is_index(e->dtype) && !g->any_symbols) ||
+        (d->kind == TN_E_INT && d->u.i != -1 && d->u.i != 0))
         return v;
     v.zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, LLVMConstNull(LLVMTypeOf(b)), "");
     v.safe = LLVMBuildSelect(g->b, v.zero, one, v.safe, "");

@@ -44,6 +44,7 @@ typedef struct tn_lgen {
     uint32_t region;
     uint32_t n_check;
     uint32_t n_size;        /* size functions made */
+    bool any_symbols;       /* a size is asked for symbols of 0 too: it divides by 0 to 0 */
     const uint8_t *part_of; /* kernel -> part; NULL: one module holds all */
     uint8_t part;
     tn_llvm_fate fate;

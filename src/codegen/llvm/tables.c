@@ -61,7 +61,9 @@ static LLVMValueRef size(tab *t, const tn_expr *e, int64_t absent, uint32_t n_sy
                          p = LLVMBuildInBoundsGEP2(g->b, g->i64, LLVMGetParam(g->fn, 0), &k, 1, "");
             g->symbol[i] = LLVMBuildLoad2(g->b, g->i64, p, symbol[i]);
         }
+        g->any_symbols = true;
         LLVMBuildRet(g->b, tn_l_expr(g, e));
+        g->any_symbols = false;
         part[1] = g->fn;
     }
     part[0] = tn_l_int(g, part[1] == null(g) ? v : 0);

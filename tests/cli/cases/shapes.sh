@@ -209,6 +209,27 @@ for target in llvm c; do
     expect 4 "dimension n is 0, and output \"output_0\" would not be empty: at least 1 is needed" run total.tar -i none.npz
 done
 
+# Sizes that divide by a dimension of 0 are 0 there.
+cat >pair.relay <<'END'
+#[version = "0.0.5"]
+def @main(%x: Tensor[(4), float32]) {
+  (strided_slice(%x, begin=[4], end=[4], strides=[1], axes=[0]), nn.relu(%x))
+}
+END
+cat >quotient.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(n), float32], %output_1: Tensor[(p), float32]) {
+  (tanh(%output_0), tanh(strided_slice(%output_1, begin=[0], end=[p/n*n], strides=[1], axes=[0])))
+}
+END
+expect 0 "" interpret pair.relay -o pair.npz
+for target in llvm c; do
+    expect 0 "" compile quotient.relay -o quotient.tar --target $target
+    expect 0 "" run quotient.tar -i pair.npz -o quotients.npz
+    must "no rows" python3 "$here/look.py" quotients.npz output_0 '<f4' '(0,)'
+    must "no quotient" python3 "$here/look.py" quotients.npz output_1 '<f4' '(0,)'
+done
+
 # A cache that is empty before the first step. The symbol of x begins at 1: its 0 would give empty results.
 must "a model" python3 "$here/make_onnx.py" cache cache.onnx
 expect 0 "symbols = \"p in [0, 2147483647]\"" dump cache.onnx --stage relay
