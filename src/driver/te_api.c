@@ -153,10 +153,24 @@ static bool find_buffer(void *user, const char *name, uint32_t *out_number, tn_d
     for (const tenon_te *x = c->k->first; x; x = x->next)
         if (strcmp(x->name, name) == 0 && is_known(x)) {
             *out_number = x->tensor->buffer;
-            *out_dtype = c->k->te.func->buffer[*out_number].dtype;
+            *out_dtype = x->tensor->dtype;
             return true;
         }
     return false;
+}
+
+/* Memory that holds sums of narrow floats has wider elements than the tensor (tn_te_reduce). */
+static const tn_expr *load_stored(tn_pool *p, const tn_expr *e, void *user)
+{
+    const tenon_kernel *k = user;
+    if (e->kind != TN_E_LOAD)
+        return NULL;
+    tn_dtype stored = tn_dtype_lanes(k->te.func->buffer[e->u.load.buffer].dtype, e->dtype.lanes);
+    if (tn_dtype_eq(e->dtype, stored))
+        return NULL;
+    const tn_expr *mask = tn_load_mask(e), *other = mask ? tn_cast(p, stored, tn_load_other(e)) : NULL;
+    return tn_cast(p, e->dtype,
+                   tn_load(p, stored, e->u.load.buffer, (int)e->u.load.n_index, e->src, mask, other));
 }
 
 static tn_status read_expr(te_call *c, const char *text, tn_dtype want, const tn_expr **out)
@@ -166,6 +180,7 @@ static tn_status read_expr(te_call *c, const char *text, tn_dtype want, const tn
     tn_lexer l;
     tn_lex_init(&l, ctx, tn_intern(ctx, c->x->name), text, strlen(text), false);
     TN_TRY(tn_expr_parse(&l, c->k->te.pool, &scope, want, out));
+    *out = tn_rewrite(c->k->te.pool, *out, load_stored, c->k);
     return l.tok == TN_TOK_END ? TN_OK : tn_lex_expected(&l, "the end of the text");
 }
 

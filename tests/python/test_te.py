@@ -59,6 +59,15 @@ class Expressions(unittest.TestCase):
         for reducer, wanted in ((te.sum, [9, 1]), (te.max, [5, 4]), (te.min, [1, -2]), (te.prod, [15, 8])):
             self.assertEqual(self.run_one((2,), lambda i: reducer(x[i, k], axis=k), given), wanted)
 
+    def test_a_narrow_sum_is_read_by_the_next_stage(self):
+        x, k = te.placeholder((1, 3), "float16", name="x"), te.reduce_axis((0, 3), name="k")
+        total = te.compute((1,), lambda i: te.sum(x[i, k], axis=k))
+        half = te.const(0.5, "float16")
+        given = tenon.Tensor.over(array.array("H", [0x6800, 0x3C00, 0x3C00]), "float16", (1, 3))  # 2048, 1, 1
+        for stage in (lambda i: total[i] * half, lambda i: te.if_then_else(i < 1, total[i], half) * half):
+            got = te.build(te.compute((1,), stage))(given)
+            self.assertEqual(memoryview(got).tobytes(), b"\x01\x64")  # 1025
+
     def test_a_symbol_is_found_in_a_shape(self):
         n = te.var("n")
         x = te.placeholder((n,), name="x")
