@@ -5,6 +5,7 @@
  * well.
  */
 #include "arith/arith_impl.h"
+#include "base/alloc.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -12,9 +13,8 @@
 
 void tn_facts_init(tn_facts *f)
 {
-    size_t cap = 0;
     memset(f, 0, sizeof *f);
-    f->memo = tn_vec_grow(NULL, 0, 1, &cap, sizeof *f->memo);
+    f->memo = tn_alloc(sizeof *f->memo);
     tn_memo_init(f->memo);
 }
 
@@ -26,7 +26,7 @@ void tn_facts_deinit(tn_facts *f)
     tn_vec_free(f->upper);
     if (f->memo)
         tn_memo_deinit(f->memo);
-    tn_vec_free(f->memo);
+    tn_free(f->memo);
     memset(f, 0, sizeof *f);
 }
 

@@ -1,5 +1,6 @@
 /* Hash maps: entries in a dense array in order of insertion, and an open-addressed index of 1 + entry
- * number (0: free), linear probing, at most half full. There is no removal but tn_map_clear.
+ * number (0: free), linear probing, at most half full. Up to SMALL entries need no index: they are looked
+ * through. There is no removal but tn_map_clear.
  *
  * Hash: words of 8 bytes, each mixed by a multiply and shifts (the finaliser of SplitMix64, Steele, Lea and
  * Flood 2014). It is not keyed: finding many keys that collide costs more than they slow the map down.
@@ -35,12 +36,14 @@ uint64_t tn_hash_bytes(const void *p, size_t n, uint64_t seed)
     return h;
 }
 
+enum { SMALL = 8 };
+
 /* Makes `index` large enough for one more entry; true if it was replaced by an empty one. */
 static bool index_grow(uint32_t **index, size_t *nindex, size_t n)
 {
-    if (2 * (n + 1) <= *nindex)
+    if (2 * (n + 1) <= *nindex || (!*nindex && n < SMALL))
         return false;
-    size_t want = *nindex ? *nindex * 2 : 16;
+    size_t want = *nindex ? *nindex * 2 : 4 * SMALL;
     uint32_t *fresh = tn_alloc_array(n < UINT32_MAX ? want : SIZE_MAX, sizeof *fresh);
     tn_free(*index);
     *index = fresh;
@@ -48,6 +51,7 @@ static bool index_grow(uint32_t **index, size_t *nindex, size_t n)
     return true;
 }
 
+/* nindex > 0 */
 static void index_add(uint32_t *index, size_t nindex, uint64_t hash, size_t entry)
 {
     size_t i = (size_t)hash & (nindex - 1);
@@ -62,6 +66,9 @@ static uint64_t hash_str(const char *key, size_t len) { return tn_hash_bytes(key
 
 static tn_map_entry *map_find(const tn_map *m, uint64_t key)
 {
+    for (size_t i = 0; !m->nindex && i < m->n; i++)
+        if (m->entry[i].key == key)
+            return &m->entry[i];
     if (!m->nindex)
         return NULL;
     for (size_t i = (size_t)hash_key(key) & (m->nindex - 1); m->index[i]; i = (i + 1) & (m->nindex - 1)) {
@@ -98,7 +105,8 @@ void tn_map_put(tn_map *m, uint64_t key, uint64_t value)
     if (index_grow(&m->index, &m->nindex, m->n))
         for (size_t i = 0; i < m->n; i++)
             index_add(m->index, m->nindex, hash_key(m->entry[i].key), i);
-    index_add(m->index, m->nindex, hash_key(key), m->n);
+    if (m->nindex)
+        index_add(m->index, m->nindex, hash_key(key), m->n);
     m->entry[m->n++] = (tn_map_entry){key, value};
 }
 
@@ -110,14 +118,22 @@ bool tn_map_get(const tn_map *m, uint64_t key, uint64_t *out_value)
     return e != NULL;
 }
 
+static bool same_key(const tn_strmap_entry *e, const char *key, size_t len)
+{
+    return e->len == len && (len == 0 || memcmp(e->key, key, len) == 0);
+}
+
 static tn_strmap_entry *strmap_find(const tn_strmap *m, const char *key, size_t len)
 {
+    for (size_t i = 0; !m->nindex && i < m->n; i++)
+        if (same_key(&m->entry[i], key, len))
+            return &m->entry[i];
     if (!m->nindex)
         return NULL;
     for (size_t i = (size_t)hash_str(key, len) & (m->nindex - 1); m->index[i];
          i = (i + 1) & (m->nindex - 1)) {
         tn_strmap_entry *e = &m->entry[m->index[i] - 1];
-        if (e->len == len && (len == 0 || memcmp(e->key, key, len) == 0))
+        if (same_key(e, key, len))
             return e;
     }
     return NULL;
@@ -142,7 +158,8 @@ void tn_strmap_put(tn_strmap *m, const char *key, size_t len, uint64_t value)
     if (index_grow(&m->index, &m->nindex, m->n))
         for (size_t i = 0; i < m->n; i++)
             index_add(m->index, m->nindex, hash_str(m->entry[i].key, m->entry[i].len), i);
-    index_add(m->index, m->nindex, hash_str(key, len), m->n);
+    if (m->nindex)
+        index_add(m->index, m->nindex, hash_str(key, len), m->n);
     m->entry[m->n++] = (tn_strmap_entry){key, len, value};
 }
 

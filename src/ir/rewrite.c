@@ -1,23 +1,53 @@
 /* Walks over expressions: post-order, explicit stack, each distinct node once. O(nodes + operands) time.
  *
- * Memos are keyed by id, which is unique in a pool and its parents. Depth is bounded by memory, not by the C stack.
+ * Memos are keyed by id, which is unique in a pool and its parents. Depth is bounded by memory, not by the C
+ * stack. Most expressions are shallow and most roots are leaves, so these allocate as little as they can.
  */
 #include "ir/expr.h"
 
 #include "base/vec.h"
 
+#include <string.h>
+
+enum { SHALLOW = 16 };
+
 typedef struct frame {
     const tn_expr *e;
     int next;
 } frame;
-typedef tn_vec(frame) stack;
+
+typedef struct stack {
+    frame *at; /* NULL: first */
+    size_t n, cap;
+    frame first[SHALLOW];
+} stack;
+
+static frame *frames(stack *s) { return s->at ? s->at : s->first; }
+
+static void push(stack *s, const tn_expr *e)
+{
+    if (!s->at && s->n == SHALLOW) {
+        s->at = tn_vec_grow(NULL, s->n, 1, &s->cap, sizeof *s->at);
+        memcpy(s->at, s->first, sizeof s->first);
+    } else if (s->at && s->n == s->cap) {
+        s->at = tn_vec_grow(s->at, s->n, 1, &s->cap, sizeof *s->at);
+    }
+    frames(s)[s->n++] = (frame){e, 0};
+}
+
+static void stack_open(stack *s, const tn_expr *root)
+{
+    s->at = NULL;
+    s->n = s->cap = 0;
+    push(s, root);
+}
 
 /* Steps to the next expression whose operands are all done; NULL at the end. `done` holds the ids finished. */
 static const tn_expr *next_ready(stack *s, const tn_map *done)
 {
     uint64_t ignored;
     while (s->n > 0) {
-        frame *f = &tn_vec_last(s);
+        frame *f = &frames(s)[s->n - 1];
         const tn_expr *e = f->e, *src = NULL;
         while (!src && f->next < e->nsrc) {
             src = e->src[f->next++];
@@ -25,7 +55,7 @@ static const tn_expr *next_ready(stack *s, const tn_map *done)
                 src = NULL;
         }
         if (src) {
-            tn_vec_push(s, ((frame){src, 0}));
+            push(s, src);
             continue;
         }
         s->n--;
@@ -58,8 +88,8 @@ static const tn_expr *walk(tn_pool *p, const tn_expr *root, tn_map *memo, over_f
                            void *user)
 {
     const tn_expr *src[UINT8_MAX], *e;
-    stack s = {0};
-    tn_vec_push(&s, ((frame){root, 0}));
+    stack s;
+    stack_open(&s, root);
     uint64_t result = 0;
     if (tn_map_get(memo, root->id, &result))
         s.n = 0;
@@ -70,14 +100,17 @@ static const tn_expr *walk(tn_pool *p, const tn_expr *root, tn_map *memo, over_f
     }
     bool found = tn_map_get(memo, root->id, &result);
     TN_ASSERT(found);
-    tn_vec_deinit(&s);
+    tn_vec_free(s.at);
     return of_value(result);
 }
 
 const tn_expr *tn_rewrite(tn_pool *p, const tn_expr *root, tn_rule *rule, void *user)
 {
     tn_map memo = {0};
-    const tn_expr *r = walk(p, root, &memo, tn_expr_with, rule, user);
+    const tn_expr *r;
+    if (!root->nsrc)
+        return (r = rule(p, root, user)) ? r : root;
+    r = walk(p, root, &memo, tn_expr_with, rule, user);
     tn_map_deinit(&memo);
     return r;
 }
@@ -86,14 +119,14 @@ const tn_expr *tn_retype(tn_pool *p, const tn_expr *root, tn_retype_rule *rule, 
 {
     const tn_expr *src[UINT8_MAX], *e, *r = NULL;
     tn_map memo = {0};
-    stack s = {0};
-    tn_vec_push(&s, ((frame){root, 0}));
+    stack s;
+    stack_open(&s, root);
     while ((e = next_ready(&s, &memo)) != NULL) {
         (void)operands(&memo, e, src);
         r = rule(p, e, src, user);
         tn_map_put(&memo, e->id, tn_map_key(r));
     }
-    tn_vec_deinit(&s);
+    tn_vec_free(s.at);
     tn_map_deinit(&memo);
     return r; /* root is the last one */
 }
@@ -107,6 +140,11 @@ const tn_expr *tn_subst(tn_pool *p, const tn_expr *e, int n, const tn_expr *cons
                         const tn_expr *const to[])
 {
     tn_map memo = {0};
+    for (int i = n; !e->nsrc && i > 0; i--)
+        if (from[i - 1] == e)
+            return to[i - 1];
+    if (!e->nsrc || n == 0)
+        return e;
     for (int i = 0; i < n; i++) {
         TN_ASSERT(from[i]->nsrc == 0);
         tn_map_put(&memo, from[i]->id, tn_map_key(to[i]));
@@ -120,8 +158,8 @@ const tn_expr *tn_expr_import(tn_pool *p, const tn_expr *root)
 {
     const tn_expr *src[UINT8_MAX], *e, *r = NULL;
     tn_map memo = {0};
-    stack s = {0};
-    tn_vec_push(&s, ((frame){root, 0}));
+    stack s;
+    stack_open(&s, root);
     while ((e = next_ready(&s, &memo)) != NULL) {
         tn_payload u = e->u;
         if (e->kind == TN_E_SYM || e->kind == TN_E_SHUFFLE)
@@ -130,7 +168,7 @@ const tn_expr *tn_expr_import(tn_pool *p, const tn_expr *root)
         r = tn_expr_make(p, e->kind, e->dtype, u, e->nsrc, src);
         tn_map_put(&memo, e->id, tn_map_key(r));
     }
-    tn_vec_deinit(&s);
+    tn_vec_free(s.at);
     tn_map_deinit(&memo);
     return r; /* root is the last one */
 }
@@ -138,15 +176,17 @@ const tn_expr *tn_expr_import(tn_pool *p, const tn_expr *root)
 bool tn_each(const tn_expr *root, bool (*fn)(const tn_expr *e, void *user), void *user)
 {
     tn_map done = {0};
-    stack s = {0};
+    stack s;
     const tn_expr *e;
     bool all = true;
-    tn_vec_push(&s, ((frame){root, 0}));
+    if (!root->nsrc)
+        return fn(root, user);
+    stack_open(&s, root);
     while (all && (e = next_ready(&s, &done)) != NULL) {
         tn_map_put(&done, e->id, 0);
         all = fn(e, user);
     }
-    tn_vec_deinit(&s);
+    tn_vec_free(s.at);
     tn_map_deinit(&done);
     return all;
 }
@@ -154,22 +194,22 @@ bool tn_each(const tn_expr *root, bool (*fn)(const tn_expr *e, void *user), void
 bool tn_uses(const tn_expr *e, const tn_expr *leaf)
 {
     tn_map seen = {0};
-    tn_vec(const tn_expr *) todo = {0};
-    bool found = false;
+    stack todo;
+    bool found = e == leaf;
     uint64_t ignored;
-    tn_vec_push(&todo, e);
+    stack_open(&todo, e);
     while (todo.n > 0 && !found) {
-        e = tn_vec_pop(&todo);
-        found = e == leaf;
+        e = frames(&todo)[--todo.n].e;
         for (int i = 0; i < e->nsrc; i++) {
             const tn_expr *src = e->src[i];
-            if (src->id < leaf->id || tn_map_get(&seen, src->id, &ignored)) /* operands have smaller ids */
-                continue;
+            found = found || src == leaf;
+            if (src->id <= leaf->id || !src->nsrc || tn_map_get(&seen, src->id, &ignored))
+                continue; /* operands have smaller ids */
             tn_map_put(&seen, src->id, 0);
-            tn_vec_push(&todo, src);
+            push(&todo, src);
         }
     }
-    tn_vec_deinit(&todo);
+    tn_vec_free(todo.at);
     tn_map_deinit(&seen);
     return found;
 }
