@@ -261,7 +261,7 @@ void tfl_by_table(imp_node *c, int64_t (*f)(imp_node *c, int64_t x))
     uint16_t *table = TN_NEW_N(c->arena, uint16_t, (size_t)n);
     uint8_t *bytes = (uint8_t *)table;
     range_of(c, y, NONE, &low, &high);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !c->bad; i++) {
         int64_t q = f(c, i + least);
         q = q < low ? low : q > high ? high : q;
         if (wide)
@@ -286,5 +286,9 @@ int64_t tfl_table_give(imp_node *c, float v)
 {
     const tfl_tensor *y = tfl_out(c, 0);
     double q = round((double)(v * (1 / y->scale[0]))) + (double)y->zero[0];
+    if (isnan(q)) {
+        imp_refuse(c, IMP_BAD_TENSOR, "its scales lead beyond the numbers of float32; the model is damaged");
+        return 0;
+    }
     return q < -1e6 ? -1000000 : q > 1e6 ? 1000000 : (int64_t)q;
 }
