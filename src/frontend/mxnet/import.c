@@ -1,6 +1,7 @@
-/* MXNet -> Relay: a symbol (JSON) and its parameters, of all releases. The two lie in files beside each other, either
- * of which may be given: NAME-symbol.json and NAME-0000.params (four digits, the epoch; the last one, where there are
- * several), or NAME.json and NAME.params. Variables that have a parameter are constants, the others inputs. */
+/* MXNet -> Relay: a symbol (JSON) and its parameters, of all releases; NNVM's graphs are symbols of another dialect
+ * (nnvm.c). The two lie in files beside each other, either of which may be given: NAME-symbol.json and
+ * NAME-0000.params (four digits, the epoch; the last one, where there are several), or NAME.json and NAME.params.
+ * Variables that have a parameter are constants, the others inputs. */
 #include "frontend/mxnet/mxnet.h"
 
 #include "frontend/import/look.h"
@@ -67,6 +68,10 @@ static imp_input input_of(mx_import *m, const mx_node *n)
     int64_t extent[MOST], number;
     uint32_t rank;
     tn_bytes shape = mx_attr_text(n, "__shape__"), type = mx_attr_text(n, "__dtype__");
+    if (!shape.n) /* NNVM's */
+        shape = mx_attr_text(n, "shape");
+    if (!type.n)
+        type = mx_attr_text(n, "dtype");
     if (type.n && type.n < 8) {
         number = strtoll(tn_arena_strndup(a, (const char *)type.at, type.n), NULL, 10);
         (void)mx_dtype_by_number(number, &in.dtype);
@@ -85,13 +90,14 @@ static imp_input input_of(mx_import *m, const mx_node *n)
 static void guess_shape(mx_import *m, const mx_graph *g, imp_input *in)
 {
     static const char *const name[] = {"batch", "", "height", "width"};
+    const char *conv = m->nnvm ? "conv2d" : "Convolution";
     uint64_t at;
     for (uint32_t i = 0; i < g->n; i++) {
         const mx_node *n = &g->node[i];
-        if (!n->used || n->n_in < 2 || !imp_same(n->in[0], in->name) || !imp_is(n->op, "Convolution") ||
+        if (!n->used || n->n_in < 2 || !imp_same(n->in[0], in->name) || !imp_is(n->op, conv) ||
             !tn_strmap_get(&m->params, (const char *)n->in[1].at, n->in[1].n, &at) || m->tensor[at].n != 4)
             continue;
-        tn_bytes group = mx_attr_text(n, "num_group");
+        tn_bytes group = mx_attr_text(n, m->nnvm ? "groups" : "num_group");
         imp_dim *dim = TN_NEW_N(&m->im.scratch, imp_dim, 4);
         for (int d = 0; d < 4; d++)
             dim[d] = (imp_dim){.extent = -1, .name = {(const uint8_t *)name[d], strlen(name[d])}};
@@ -211,8 +217,9 @@ static void convert(mx_import *m, const mx_node *n)
         .version = m->version, .n_in = n->n_in, .n_out = n->n_out, .in_name = n->in, .out_name = n->out};
     c.origin = n;
     c.loc = imp_make_loc(&m->im, imp_text(&m->im, n->name), imp_text(&m->im, n->op));
-    c.row = imp_row_of(&m->im, (tn_bytes){0}, n->op, m->version, c.loc, true);
     read_attrs(m, n, &c);
+    tn_bytes op = m->nnvm ? mx_respell(m, n->op, &c) : n->op;
+    c.row = imp_row_of(&m->im, (tn_bytes){0}, op, m->version, c.loc, true);
     imp_convert(&m->im, &c);
 }
 
@@ -241,6 +248,8 @@ static tn_status import_symbol(mx_import *m, const tn_json *root)
     const mx_graph *g = mx_read_graph(m, root);
     if (!g)
         return TN_FAIL;
+    m->nnvm = mx_is_nnvm(m, g);
+    m->version = m->nnvm ? 10000 : m->version; /* attributes mean what MXNet 1 means by them */
     imp_start(im);
     TN_TRY(add_variables(m, g));
     mx_convert_graph(m, g);
@@ -259,6 +268,7 @@ static tn_status import_json(mx_import *m, tn_bytes text, const char *name)
     return s;
 }
 
+/* MXNet's list; TVM's, which belongs to a graph of NNVM, cannot be told from those of other models. */
 bool mx_is_params(const uint8_t *at, size_t n) { return n >= 24 && memcmp(at, "\x12\1\0\0\0\0\0\0", 8) == 0; }
 
 /* A symbol's JSON, or the parameters beside it. */

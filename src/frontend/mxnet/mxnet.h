@@ -36,6 +36,7 @@ typedef struct mx_import {
     tn_strmap params; /* name -> index in tensor */
     tn_strmap names;  /* of values that nodes have taken */
     bool alone;       /* there is no file of parameters */
+    bool nnvm;        /* operators are NNVM's */
 } mx_import;
 
 static inline mx_import *mx_of(const imp_node *c) { return (mx_import *)c->im; }
@@ -50,12 +51,15 @@ TN_WARN_UNUSED tn_status mx_import_pair(tn_graph *g, const char *path, const tn_
 
 /* Tables by family, ended by a row without a name. */
 extern const imp_row mx_rows_element[], mx_rows_nn[], mx_rows_norm[], mx_rows_shape[], mx_rows_create[],
-    mx_rows_index[], mx_rows_reduce[], mx_rows_recurrent[], mx_rows_box[], mx_rows_detect[];
+    mx_rows_index[], mx_rows_reduce[], mx_rows_recurrent[], mx_rows_box[], mx_rows_detect[], mx_rows_nnvm[];
 extern const imp_format mx_format; /* all of them, and the ids of diagnostics (operators.c) */
 
 bool mx_is_params(const uint8_t *at, size_t n); /* the file begins as one of parameters does */
 /* Reads a file of parameters; false: reported. */
 bool mx_read_params(mx_import *m, tn_bytes file, const char *name);
+bool mx_is_nnvm(const mx_import *m, const mx_graph *g); /* the graph is one of NNVM (nnvm.c) */
+/* MXNet's name of an operator of NNVM; c's attributes become MXNet's. */
+tn_bytes mx_respell(mx_import *m, tn_bytes op, imp_node *c);
 /* Reads and checks a graph (graph.c); NULL: reported. */
 mx_graph *mx_read_graph(mx_import *m, const tn_json *root);
 /* An entry of the node's attributes, or a zeroed one. */

@@ -53,8 +53,13 @@ static bool read_window(imp_node *c, tn_value x, imp_layer *w)
     imp_layer_list(c, w, "kernel", kernel, 1, w->kernel);
     imp_layer_list(c, w, "stride", stride, 1, w->stride);
     imp_layer_list(c, w, "dilate", dilate, 1, w->dilation);
-    imp_layer_list(c, w, "pad", pad, 0, w->before);
-    memcpy(w->after, w->before, sizeof w->after);
+    if (pad.n == 2 * (uint32_t)w->dims && pad.n > 2) { /* NNVM: before each dimension, then after each */
+        imp_layer_list(c, w, "pad", (tn_ints){pad.n / 2, pad.at}, 0, w->before);
+        imp_layer_list(c, w, "pad", (tn_ints){pad.n / 2, pad.at + pad.n / 2}, 0, w->after);
+    } else {
+        imp_layer_list(c, w, "pad", pad, 0, w->before);
+        memcpy(w->after, w->before, sizeof w->after);
+    }
     w->groups = mx_int(c, "num_group", 1);
     return !c->bad;
 }
@@ -64,6 +69,17 @@ static tn_value bias_in(imp_node *c, uint32_t i, bool none)
     return mx_bool(c, "no_bias", none) ? (tn_value){0} : imp_in(c, i);
 }
 
+/* The weight as OIHW. MXNet's lies as the data does; NNVM says how. */
+static tn_value first_weight(imp_node *c, tn_value weight, const order *o)
+{
+    static const char *const layouts[] = {"OIHW", "HWIO", "OHWI", NULL};
+    static const int64_t perm[][4] = {{0, 1, 2, 3}, {3, 2, 0, 1}, {0, 3, 1, 2}};
+    if (!imp_has_attr(c, "kernel_layout"))
+        return reorder(c, weight, o, o->to_first);
+    int layout = mx_choice(c, "kernel_layout", 0, layouts);
+    return layout && imp_rank(weight) == 4 ? imp_transpose(c, weight, 4, perm[layout]) : weight;
+}
+
 static void convolution(imp_node *c)
 {
     imp_layer w;
@@ -71,7 +87,7 @@ static void convolution(imp_node *c)
     order o = read_order(c, imp_rank(x));
     imp_attr_ignore(c, "num_filter");
     x = reorder(c, x, &o, o.to_first);
-    weight = reorder(c, weight, &o, o.to_first);
+    weight = first_weight(c, weight, &o);
     if (read_window(c, x, &w))
         imp_out(c, 0, reorder(c, imp_layer_conv(c, x, weight, bias, &w), &o, o.back));
 }

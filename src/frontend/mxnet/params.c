@@ -1,6 +1,7 @@
-/* A file of parameters: a list of tensors, then their names. All versions that MXNet has written: bare shapes of 32-bit
- * extents (before 0.12 or so), those of 64-bit extents behind a magic number, and with storage types (from 1.0 on;
- * sparse tensors are refused). Tensors stay where they are, in the mapped file. Linear in the number of tensors. */
+/* A file of parameters: MXNet's or, for a graph of NNVM, TVM's. MXNet's is a list of tensors, then their names, in all
+ * versions that MXNet has written: bare shapes of 32-bit extents (before 0.12 or so), those of 64-bit extents behind a
+ * magic number, and with storage types (from 1.0 on; sparse tensors are refused). Tensors stay where they are, in the
+ * mapped file. Linear in the number of tensors. */
 #include "frontend/mxnet/mxnet.h"
 
 #include "base/size.h"
@@ -92,11 +93,78 @@ static const char *read_names(mx_import *m, cursor *r, uint64_t n)
     return NULL;
 }
 
+/* ---- TVM's list: names, then tensors ---- */
+
+static const uint64_t tvm_list = 0xF7E58D4F05049CB7u, tvm_tensor = 0xDD5E40F096B4A13Fu;
+
+static const char *read_tvm_tensor(mx_import *m, cursor *r, mx_tensor *t)
+{
+    size_t count = 1, bytes = 0;
+    if (number(r, 8) != tvm_tensor)
+        return "it does not begin as a tensor does";
+    (void)number(r, 8);
+    (void)number(r, 8); /* the device it was on */
+    t->n = (uint32_t)number(r, 4);
+    uint64_t type = number(r, 4); /* code, bits, lanes */
+    t->dtype = (tn_dtype){(uint8_t)(type & 255), (uint8_t)(type >> 8 & 255), 1};
+    if (type >> 16 != 1 || t->n > IMP_MAX_RANK || t->dtype.code > TN_FLOAT || t->dtype.bits % 8 ||
+        !t->dtype.bits)
+        return r->bad ? "the file ends in it" : "it has too many dimensions, or a type that is not known";
+    int64_t *dim = TN_NEW_N(&m->im.scratch, int64_t, t->n);
+    bool fits = true;
+    for (uint32_t i = 0; i < t->n; i++) {
+        dim[i] = (int64_t)number(r, 8);
+        fits = fits && dim[i] >= 0 && tn_size_mul(count, (size_t)dim[i], &count);
+    }
+    t->dim = dim;
+    if (!fits || !tn_size_mul(count, tn_dtype_bytes(t->dtype), &bytes) || number(r, 8) != bytes)
+        return "its dimensions do not fit its data";
+    t->data = (tn_bytes){take(r, bytes), bytes};
+    return r->bad ? "the file ends in it" : NULL;
+}
+
+static const char *read_tvm_list(mx_import *m, cursor *r, size_t room)
+{
+    (void)number(r, 8);
+    uint64_t n = number(r, 8), other;
+    if (n > room / 8) /* a name has its length at least */
+        return "it claims more names than it has bytes";
+    m->tensor = TN_NEW_N(&m->im.scratch, mx_tensor, n);
+    for (uint64_t i = 0; i < n && !r->bad; i++) {
+        uint64_t length = number(r, 8);
+        tn_bytes name = {take(r, length), r->bad ? 0 : length};
+        if (!r->bad && tn_strmap_get(&m->params, (const char *)name.at, name.n, &other))
+            return "a name stands for two tensors";
+        m->tensor[i].name = name;
+        tn_strmap_put(&m->params, (const char *)name.at, name.n, i);
+    }
+    if (r->bad || number(r, 8) != n)
+        return "it has another number of names than of tensors";
+    for (uint64_t i = 0; i < n; i++) {
+        const char *why = read_tvm_tensor(m, r, &m->tensor[i]);
+        if (why)
+            return tn_arena_printf(&m->im.scratch, "tensor %s: %s", imp_text(&m->im, m->tensor[i].name), why);
+    }
+    return NULL;
+}
+
+static bool read_tvm(mx_import *m, tn_bytes file, const tn_loc *loc)
+{
+    cursor r = {file.at, file.n, 8, false};
+    const char *why = read_tvm_list(m, &r, file.n);
+    if (why)
+        (void)tn_error(m->im.g->ctx, "mxnet-E001", loc,
+                       "the file is damaged: %s; save it again (nnvm.compiler.save_param_dict)", why);
+    return !why;
+}
+
 bool mx_read_params(mx_import *m, tn_bytes file, const char *name)
 {
     const tn_loc loc = {.file = tn_intern(m->im.g->ctx, name)};
     tn_ctx *ctx = m->im.g->ctx;
-    cursor r = {file.at, file.n, 0, false};
+    cursor r = {file.at, file.n, 0, false}, first = r;
+    if (number(&first, 8) == tvm_list && !first.bad)
+        return read_tvm(m, file, &loc);
     enum { LEAST_BYTES = 20 }; /* of a tensor: no tensor is shorter */
     bool list = number(&r, 8) == LIST_MAGIC && number(&r, 8) == 0;
     uint64_t n = number(&r, 8);
