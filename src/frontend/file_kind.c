@@ -15,6 +15,8 @@
 
 // clang-format off
 #define EXPORT_TORCH "export it from PyTorch: torch.onnx.export(model, example_inputs, \"model.onnx\")"
+#define EXPORT_ONEFLOW \
+    "they have no graph: export the model to ONNX with oneflow_onnx.oneflow2onnx.util.export_onnx_model(graph)"
 #define UNPACK "unpack it and give the file inside"
 #define IMAGE "`tenon image` turns it into an input: tenon image PICTURE -o in.npz"
 #define AGAIN "download or export it again"
@@ -224,11 +226,20 @@ static const tn_file_kind *kind_by_name(const char *path, int kind)
     return kind < 0 ? NULL : &kinds[kind];
 }
 
+/* oneflow.save pickles a dict whose first key is this. */
+static bool is_oneflow(const uint8_t *at, size_t n)
+{
+    static const char key[] = "__oneflow__";
+    return n > 64 && at[0] == 0x80 && memmem(at, 64, key, sizeof key - 1);
+}
+
 const tn_file_kind *tn_file_kind_of(const char *path, const uint8_t *at, size_t n)
 {
     const tn_format *model = n ? tn_format_sniff(at, n) : NULL;
     if (model)
         return &model->kind;
+    if (is_oneflow(at, n))
+        return &kinds[ONEFLOW];
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
         if (n >= (size_t)magics[i].at + magics[i].n &&
             memcmp(at + magics[i].at, magics[i].magic, magics[i].n) == 0)
@@ -249,7 +260,7 @@ const tn_file_kind *tn_file_kind_of_folder(const char *path)
     static const struct {
         const char *name;
         int kind;
-    } rows[] = {{"mod.so", FOLDER_PACKAGE}};
+    } rows[] = {{"mod.so", FOLDER_PACKAGE}, {"pickled_data", ONEFLOW}, {"snapshot_done", ONEFLOW}};
     for (size_t i = 0; i < tn_n_formats; i++)
         for (const char *const *f = tn_formats[i].inside; f && *f; f++)
             if (has(path, *f))

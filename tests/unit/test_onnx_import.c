@@ -208,6 +208,14 @@ static void unknown_formats_are_refused(void **state)
          "m.onnx: error: this is an HTML page, not a model; the download fetched a web page: use the link to "
          "the "
          "file itself [frontend-E002]\n"},
+        {"m.of", NULL,
+         "\x80\x04\x95\xff\xff\xff\xff\x01\x01}\x94(\x8c\x0b__oneflow__\x94\x8c\x0b__oneflow__\x94\x8c\x04"
+         "data\x94\x8c\x05linear\x94\x8c\x06weight\x94\x8c\x04"
+         "bias\x94u.",
+         "m.of: error: this is OneFlow's weights, not a model that can be read; they have no graph: export "
+         "the model to ONNX "
+         "with "
+         "oneflow_onnx.oneflow2onnx.util.export_onnx_model(graph) [frontend-E002]\n"},
         {"m.x", NULL, "\xff\xff\xff\xff",
          "m.x: error: neither its content nor its name tells the format of this file; if it is a model, name "
          "its "

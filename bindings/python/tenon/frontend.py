@@ -111,8 +111,9 @@ def from_darknet(net: Any, shape: Optional[_module.Shapes] = None, dtype: Dtypes
 
 
 def from_oneflow(flow_graph: Any, model_dir_path: Any = None, freeze_params: bool = True) -> Read:
-    """Read a OneFlow model: the path of its folder."""
-    return _read("oneflow", model_dir_path if model_dir_path is not None else flow_graph, None, None)
+    """Not supported: OneFlow's files hold weights and no graph. Its converter writes ONNX, which from_onnx reads."""
+    raise UnsupportedError("OneFlow's graphs cannot be read; export the model to ONNX with "
+                           "oneflow_onnx.oneflow2onnx.util.export_onnx_model(graph), then use from_onnx")
 
 
 def _refuse(**given: Any) -> None:
