@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -215,31 +216,66 @@ static void read_all(process *p, tn_buf *out)
     }
 }
 
-int tn_process_call(const tn_process_work *work, tn_buf *out, int *out_status)
+/* The child has ends[1], this process the other. Returns errno. */
+static int start_copy(process *p, const tn_process_work *work, const int ends[2])
 {
-    process *p;
-    int ends[2];
-    tn_resource *r = process_new(&p);
     uint64_t most = data_bytes() + work->memory_bytes + (uint64_t)tn_cpu_count() * STACK_BYTES;
     pid_t parent = getpid();
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        int err = errno;
-        end(r);
-        return err;
-    }
     p->from = ends[0];
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
     pid_t pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
+        close(ends[0]);
         be_child(work, ends[1], most, parent);
+    }
     int err = pid < 0 ? errno : 0;
     close(ends[1]);
     if (!err) {
         setpgid(pid, pid);
         begun(p, pid);
+    }
+    return err;
+}
+
+int tn_process_call(const tn_process_work *work, tn_buf *out, int *out_status)
+{
+    process *p;
+    int ends[2];
+    tn_resource *r = process_new(&p);
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        int err = errno;
+        end(r);
+        return err;
+    }
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    int err = start_copy(p, work, ends);
+    if (!err) {
         read_all(p, out);
         err = wait_for(p, out_status);
     }
     end(r);
     return err;
+}
+
+static void end_copy(tn_resource *r)
+{
+    process *p = r->at;
+    release(r);
+    tn_free(p);
+}
+
+tn_resource *tn_process_begin(const tn_process_work *work, int *out_fd, int *out_error)
+{
+    process *p;
+    int ends[2];
+    tn_resource *r = process_new(&p);
+    *out_error = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 ? 0 : errno;
+    if (!*out_error)
+        *out_error = start_copy(p, work, ends);
+    if (*out_error) {
+        end(r);
+        return NULL;
+    }
+    r->release = end_copy;
+    *out_fd = p->from;
+    return r;
 }

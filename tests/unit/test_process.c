@@ -92,6 +92,40 @@ static void copies_of_this_process(void **state)
     tn_buf_deinit(&out);
 }
 
+/* Answers each byte with the next one, until 'z'. */
+static void answer(void *user, int fd)
+{
+    char c;
+    (void)user;
+    while (read(fd, &c, 1) == 1 && c != 'z') {
+        c++;
+        if (write(fd, &c, 1) != 1)
+            abort();
+    }
+}
+
+static void a_child_works_on_request(void **state)
+{
+    (void)state;
+    tn_resource *r[2];
+    int fd[2], error;
+    char c;
+    for (int i = 0; i < 2; i++) {
+        r[i] = tn_process_begin(&(tn_process_work){answer, NULL, 0}, &fd[i], &error);
+        assert_non_null(r[i]);
+    }
+    for (int i = 0; i < 6; i++) {
+        c = (char)('a' + i);
+        assert_int_equal(write(fd[i % 2], &c, 1), 1);
+        assert_int_equal(read(fd[i % 2], &c, 1), 1);
+        assert_int_equal(c, 'b' + i);
+    }
+    assert_int_equal(write(fd[0], "z", 1), 1);
+    assert_int_equal(read(fd[0], &c, 1), 0);
+    for (int i = 0; i < 2; i++)
+        tn_resource_end(r[i]); /* one has ended by itself */
+}
+
 static void sleep_long(void *user)
 {
     int status;
@@ -134,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs),
         cmocka_unit_test(copies_of_this_process),
+        cmocka_unit_test(a_child_works_on_request),
         cmocka_unit_test(waiting_ends_with_the_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
