@@ -252,7 +252,7 @@ void tn_func_names(const tn_func *f, tn_names *out)
 
 /* ---- sizes ---- */
 
-static bool value_at(const tn_func *f, const tn_expr *e, const int64_t sym[], int64_t *out)
+bool tn_func_value(const tn_func *f, const tn_expr *e, const int64_t sym[], int64_t *out)
 {
     for (uint32_t i = 0; i < f->n_symbol && e->kind != TN_E_INT; i++) {
         const tn_expr *from = tn_sym(f->pool, f->symbol[i].name), *to = tn_idx(f->pool, sym[i]);
@@ -269,7 +269,7 @@ bool tn_func_parameter_bytes(const tn_func *f, const int64_t sym[], uint64_t out
         int64_t n = tn_dtype_bytes(b->dtype), extent;
         tn_layout_dims(f->pool, b->layout, b->ndim, b->dim, dim);
         for (int d = 0; d < tn_layout_naxis(b->layout, b->ndim); d++)
-            if (!value_at(f, dim[d], sym, &extent) || extent < 0 || !tn_i64_mul(n, extent, &n))
+            if (!tn_func_value(f, dim[d], sym, &extent) || extent < 0 || !tn_i64_mul(n, extent, &n))
                 return false;
         out[i] = (uint64_t)n;
     }

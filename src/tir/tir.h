@@ -221,6 +221,8 @@ TN_WARN_UNUSED tn_status tn_func_verify(const tn_func *f);
 /* Runs f on memory: arg[i] is parameter i (dense, physical layout), sym[i] the value of symbol[i]. Any stage. Every
  * access is bounds-checked, reads of unwritten local memory are errors (tir-E2xx). Bit-exact definition of TIR. */
 TN_WARN_UNUSED tn_status tn_func_run(const tn_func *f, void *const arg[], const int64_t sym[]);
+/* The value of an expression over f's symbols where symbol[i] is sym[i]; false: it is over more than these. */
+TN_WARN_UNUSED bool tn_func_value(const tn_func *f, const tn_expr *e, const int64_t sym[], int64_t *out);
 /* Bytes of each parameter's memory where symbol[i] is sym[i]. false: an extent is negative, has no value, or is too
  * large. */
 TN_WARN_UNUSED bool tn_func_parameter_bytes(const tn_func *f, const int64_t sym[], uint64_t out[]);
