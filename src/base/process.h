@@ -20,8 +20,9 @@ typedef struct tn_process_work {
  * added to out, also if it fails. Results as above. */
 int tn_process_call(const tn_process_work *work, tn_buf *out, int *out_status);
 
-/* Begins work in a child process and does not wait for it: *out_fd is a stream socket to its fd, from which nothing more
- * can be read when it has ended. The result owns the socket, and its end kills the child. NULL: errno in *out_error. */
+/* Begins work in a child process and does not wait for it: *out_fd is a stream socket to its fd, from which
+ * nothing more can be read when it has ended. The result owns the socket, and its end kills the child. NULL:
+ * errno in *out_error. */
 tn_resource *tn_process_begin(const tn_process_work *work, int *out_fd, int *out_error);
 
 /* For a process that is about to end. Safe in a signal handler. */

@@ -13,9 +13,9 @@ typedef struct tn_argument {
     unsigned char *at;                   /* zeroed, or filled; belongs to the thread's heap */
 } tn_argument;
 
-/* Parameter number i of f, where its symbols have these values. Outputs are 0. Inputs are random: floats in [-0.5, 0.5),
- * bytes below 128, other integers 0 or 1, because they may be indices; what a layout adds has the layout's fill. false:
- * it has no such size, or does not fit into memory. */
+/* Parameter number i of f, where its symbols have these values. Outputs are 0. Inputs are random: floats in
+ * [-0.5, 0.5), bytes below 128, other integers 0 or 1, because they may be indices; what a layout adds has
+ * the layout's fill. false: it has no such size, or does not fit into memory. */
 TN_WARN_UNUSED bool tn_argument_init(tn_argument *a, const tn_func *f, uint32_t i, const int64_t sym[],
                                      tn_rng *rng);
 void tn_argument_deinit(tn_argument *a);

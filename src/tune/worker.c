@@ -1,0 +1,398 @@
+/* A worker: applies traces, compiles, runs and times, one job after another. */
+#include "tune/worker.h"
+
+#include "launch/kernel.h"
+#include "tune/arguments.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    MAX_RUNS = 1000,
+    LEAST_RUNS = 3,
+    MAX_COPIES = 16,
+    LONG_OPERATIONS = 60000000 /* the interpreter takes seconds */
+};
+
+/* Memory for one workload, kept from job to job. */
+typedef struct memory {
+    tn_heap heap;
+    bool ready;
+    uint32_t workload;
+    tn_argument *arg;
+    unsigned char **expected; /* by parameter; NULL: an input, or not known yet */
+    void **copy;              /* the arguments n_copy times: of constants there are as many */
+    uint32_t n_copy;
+    bool known; /* what is expected is */
+} memory;
+
+typedef struct worker {
+    const tn_worker_setup *setup;
+    memory memory;
+} worker;
+
+/* One job, in a heap that is thrown away. */
+typedef struct job {
+    worker *w;
+    const tn_job *head;
+    const char *trace;
+    const tn_workload *load;
+    tn_ctx ctx;
+    tn_arena arena;
+    tn_pool pool;
+    bool locked;
+    tn_trial *out;
+} job;
+
+/* ---- messages ---- */
+
+bool tn_job_read(int fd, void *at, size_t n)
+{
+    for (char *to = at; n;) {
+        ssize_t k = read(fd, to, n);
+        if (k == 0 || (k < 0 && errno != EINTR))
+            return false;
+        to += k > 0 ? k : 0;
+        n -= k > 0 ? (size_t)k : 0;
+    }
+    return true;
+}
+
+bool tn_job_write(int fd, const void *at, size_t n)
+{
+    for (const char *from = at; n;) {
+        ssize_t k = send(fd, from, n, MSG_NOSIGNAL);
+        if (k < 0 && errno != EINTR)
+            return false;
+        from += k > 0 ? k : 0;
+        n -= k > 0 ? (size_t)k : 0;
+    }
+    return true;
+}
+
+static bool fail(job *j, enum tn_trial_fate fate, const char *why)
+{
+    j->out->fate = (uint8_t)fate;
+    snprintf(j->out->why, sizeof j->out->why, "%s", why);
+    return false;
+}
+
+/* ---- code ---- */
+
+static const char *report_of(job *j)
+{
+    for (size_t i = j->ctx.n_diag; i-- > 0;)
+        if (j->ctx.diag[i].severity == TN_ERROR)
+            return j->ctx.diag[i].message;
+    return "it cannot be compiled";
+}
+
+static tn_func *apply(job *j)
+{
+    tn_sched s;
+    uint32_t line = 0;
+    tn_sched_init(&s, j->load->func, &j->arena, &j->pool);
+    s.func->ctx = &j->ctx;
+    tn_verdict v = tn_trace_replay(&s, j->trace, strlen(j->trace), &line);
+    if (v != TN_DONE) {
+        (void)fail(j, TN_TRIAL_REFUSED, tn_arena_printf(&j->arena, "line %u: %s", line, tn_verdict_texts[v]));
+        return NULL;
+    }
+    return s.func;
+}
+
+typedef struct code {
+    tn_resource *held;
+    tn_kernel_runner *runner;
+} code;
+
+static bool compile(job *j, tn_func *f, int32_t threads, code *out)
+{
+    const tn_measure_options *o = &j->w->setup->o;
+    tn_flat *flat = TN_NEW(&j->arena, tn_flat);
+    if (tn_func_verify(f) != TN_OK || tn_lower(f, o->machine, o->pipeline, flat) != TN_OK)
+        return fail(j, TN_TRIAL_REFUSED, report_of(j));
+    tn_kernel_ir *k = TN_NEW(&j->arena, tn_kernel_ir);
+    *k = (tn_kernel_ir){.name = f->name, .source = "", .n_variant = 1, .variant = flat};
+    for (uint32_t i = 0; i < f->n_param; i++)
+        *(f->buffer[f->param[i]].written ? &k->n_out : &k->n_in) += 1;
+    const tn_unit u = {.ctx = &j->ctx,
+                       .name = f->name,
+                       .producer = "",
+                       .target = "",
+                       .feature = o->feature,
+                       .n_feature = o->n_feature,
+                       .n_kernel = 1,
+                       .kernel = k};
+    const tn_code_options options = {.opt_level = 3, .threads = 1};
+    const tn_library *library;
+    out->held = tn_resource_new(o->generator->here_free);
+    if (o->generator->here(&u, &options, &out->held->at, &library) != TN_OK)
+        return fail(j, TN_TRIAL_REFUSED, report_of(j));
+    uint64_t *bytes = TN_NEW_N(&j->arena, uint64_t, f->n_param);
+    tnr_error err = {.message = "a parameter is too large"};
+    const tn_kernel_use use = {
+        .library = library, .node = f->name, .bytes = bytes, .sym = j->load->sym, .threads = threads};
+    out->runner = tn_func_parameter_bytes(f, j->load->sym, bytes) ? tn_kernel_open(&use, &err) : NULL;
+    return out->runner || fail(j, TN_TRIAL_REFUSED, err.message);
+}
+
+/* ---- memory ---- */
+
+typedef struct {
+    job *j;
+    bool fits;
+} make_call;
+
+/* Constants are read from several places in turn, which do not fit into L2 together. */
+static uint32_t copies_for(const job *j, const memory *m)
+{
+    uint64_t bytes = 0, most = 2 * j->w->setup->o.machine->l2_bytes;
+    for (uint32_t i = 0; i < j->load->func->n_param; i++)
+        if (j->load->constant && j->load->constant[i])
+            bytes += m->arg[i].bytes;
+    uint64_t n = bytes ? (most + bytes - 1) / bytes : 1;
+    return n < 1 ? 1 : n > MAX_COPIES ? MAX_COPIES : (uint32_t)n;
+}
+
+static bool make_arguments(job *j, memory *m)
+{
+    tn_rng rng = {j->w->setup->o.seed + j->head->workload};
+    tn_func *f = tn_func_clone(j->load->func, &j->arena, &j->pool);
+    uint32_t n = f->n_param;
+    m->arg = tn_alloc_array(n, sizeof *m->arg);
+    m->expected = tn_alloc_array(n, sizeof *m->expected);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!tn_argument_init(&m->arg[i], f, i, j->load->sym, &rng))
+            return false;
+        m->arg[i].buffer = &j->load->func->buffer[j->load->func->param[i]];
+    }
+    m->n_copy = copies_for(j, m);
+    m->copy = tn_alloc_array((size_t)n * m->n_copy, sizeof *m->copy);
+    for (uint32_t c = 0; c < m->n_copy; c++)
+        for (uint32_t i = 0; i < n; i++) {
+            bool again = c > 0 && j->load->constant && j->load->constant[i];
+            m->copy[c * n + i] = again ? tn_argument_copy(&m->arg[i]) : m->arg[i].at;
+            if (!m->copy[c * n + i])
+                return false;
+        }
+    return true;
+}
+
+static void make_in_heap(void *user)
+{
+    make_call *c = user;
+    c->fits = make_arguments(c->j, &c->j->w->memory);
+}
+
+static bool prepare(job *j)
+{
+    memory *m = &j->w->memory;
+    if (m->ready && m->workload == j->head->workload)
+        return true;
+    make_call c = {j, false};
+    if (m->ready)
+        tn_heap_free(&m->heap);
+    *m = (memory){.ready = true, .workload = j->head->workload};
+    tn_heap_init(&m->heap);
+    if (!tn_protect(&m->heap, make_in_heap, &c).kind && c.fits)
+        return true;
+    tn_heap_free(&m->heap);
+    m->ready = false;
+    return fail(j, TN_TRIAL_CRASHED, "its arguments do not fit into memory");
+}
+
+static bool run(job *j, const code *c, void **arg)
+{
+    tnr_error err;
+    return !tn_kernel_run(c->runner, arg, &err) || fail(j, TN_TRIAL_CRASHED, err.message);
+}
+
+/* ---- what is right ---- */
+
+static void copy_outputs(void *user)
+{
+    job *j = user;
+    memory *m = &j->w->memory;
+    for (uint32_t i = 0; i < j->load->func->n_param; i++)
+        if (m->arg[i].buffer->written)
+            m->expected[i] = tn_argument_copy(&m->arg[i]);
+}
+
+/* By the interpreter, or where that would take long by the loops as they are. */
+static bool expect(job *j)
+{
+    memory *m = &j->w->memory;
+    if (m->known)
+        return true;
+    tn_func *f = tn_func_clone(j->load->func, &j->arena, &j->pool);
+    f->ctx = &j->ctx;
+    void **arg = TN_NEW_N(&j->arena, void *, f->n_param);
+    for (uint32_t i = 0; i < f->n_param; i++)
+        arg[i] = m->arg[i].at;
+    if (j->load->operations <= LONG_OPERATIONS) {
+        if (tn_func_run(f, arg, j->load->sym) != TN_OK)
+            return fail(j, TN_TRIAL_REFUSED, report_of(j));
+    } else {
+        code plain;
+        f->strict = true;
+        if (!compile(j, f, 1, &plain) || !run(j, &plain, arg))
+            return false;
+    }
+    if (tn_protect(&m->heap, copy_outputs, j).kind)
+        return fail(j, TN_TRIAL_CRASHED, "its results do not fit into memory");
+    m->known = true;
+    return true;
+}
+
+static bool is_right(job *j)
+{
+    const memory *m = &j->w->memory;
+    for (uint32_t i = 0; i < j->load->func->n_param; i++) {
+        if (!m->expected[i])
+            continue;
+        tn_difference d = tn_argument_compare(&m->arg[i], m->expected[i]);
+        if (!tn_argument_agrees(&m->arg[i], d))
+            return fail(j, TN_TRIAL_WRONG,
+                        tn_arena_printf(&j->arena, "%s differs by %.3g from values up to %.3g",
+                                        m->arg[i].buffer->name, d.worst, d.largest));
+    }
+    return true;
+}
+
+/* ---- timing ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Enough runs? A candidate that takes long, or far longer than its rival, has few. */
+static bool is_enough(const job *j, uint32_t n, double least, double since, double slower)
+{
+    if (j->head->rival > 0 && slower > 0 && n >= 2 && least > slower * j->head->rival) {
+        j->out->stopped = true;
+        return true;
+    }
+    return n >= MAX_RUNS || (n >= LEAST_RUNS && tn_now() - since >= j->w->setup->o.least_seconds);
+}
+
+static bool time_runs(job *j, const code *c)
+{
+    const memory *m = &j->w->memory;
+    uint32_t n = 0, n_param = j->load->func->n_param;
+    double *took = TN_NEW_N(&j->arena, double, MAX_RUNS), least = 0, begin = tn_now();
+    do {
+        double from = tn_now();
+        if (!run(j, c, &m->copy[(size_t)(n % m->n_copy) * n_param]))
+            return false;
+        took[n] = tn_now() - from;
+        least = n == 0 || took[n] < least ? took[n] : least;
+        n++;
+    } while (!is_enough(j, n, least, begin, j->w->setup->o.slower));
+    qsort(took, n, sizeof *took, by_value);
+    j->out->runs = n;
+    j->out->seconds = took[0];
+    j->out->median = took[n / 2];
+    return true;
+}
+
+/* So that nothing is right because of the run before. */
+static void spoil_outputs(memory *m, uint32_t n_param)
+{
+    for (uint32_t i = 0; i < n_param; i++)
+        if (m->arg[i].buffer->written)
+            memset(m->arg[i].at, 0xff, m->arg[i].bytes);
+}
+
+static bool time_it(job *j, const code *c)
+{
+    bool check = j->head->flags & TN_JOB_CHECK;
+    if (check)
+        spoil_outputs(&j->w->memory, j->load->func->n_param);
+    if (!run(j, c, j->w->memory.copy)) /* faults the pages in */
+        return false;
+    if (check && !is_right(j) && j->out->fate != TN_TRIAL_WRONG)
+        return false;
+    return time_runs(j, c);
+}
+
+/* ---- jobs ---- */
+
+/* An owner that was killed leaves nothing half done. */
+static void lock(job *j)
+{
+    pthread_mutex_t *m = &j->w->setup->shared->timing;
+    if (j->locked || j->head->flags & TN_JOB_ANY_TIME)
+        return;
+    if (pthread_mutex_lock(m) == EOWNERDEAD)
+        pthread_mutex_consistent(m);
+    j->locked = true;
+}
+
+static void begin(job *j)
+{
+    tn_ctx *ctx = j->load->func->ctx;
+    if (!ctx->frozen)
+        tn_ctx_freeze(ctx); /* this process's copy, for good */
+    tn_ctx_child_init(&j->ctx, ctx);
+    tn_arena_init(&j->arena);
+    tn_pool_init(&j->pool, &j->ctx, &j->arena, j->load->func->pool);
+}
+
+static void do_job(void *user)
+{
+    job *j = user;
+    code c;
+    begin(j);
+    tn_func *f = apply(j);
+    if (!f || !prepare(j) || (j->head->flags & TN_JOB_CHECK && !expect(j)))
+        return;
+    if (atomic_load(&j->w->setup->shared->apart))
+        lock(j);
+    double from = tn_now();
+    bool ok = compile(j, f, j->w->setup->o.threads, &c);
+    j->out->compile = tn_now() - from;
+    if (!ok || j->head->flags & TN_JOB_COMPILE_ONLY)
+        return;
+    lock(j);
+    from = tn_now();
+    (void)time_it(j, &c);
+    j->out->running = tn_now() - from;
+}
+
+static tn_trial answer(worker *w, const tn_job *head, const char *trace)
+{
+    tn_trial t = {.workload = head->workload, .number = head->number, .fate = TN_TRIAL_TIMED};
+    tn_heap heap;
+    job j = {.w = w, .head = head, .trace = trace, .load = &w->setup->workload[head->workload], .out = &t};
+    tn_heap_init(&heap);
+    bool raised = tn_protect(&heap, do_job, &j).kind != TN_RAISED_NOTHING;
+    if (j.locked)
+        pthread_mutex_unlock(&w->setup->shared->timing);
+    if (raised)
+        (void)fail(&j, TN_TRIAL_CRASHED, "memory is exhausted, or an invariant is broken");
+    tn_heap_free(&heap);
+    return t;
+}
+
+void tn_worker_serve(void *user, int fd)
+{
+    worker w = {.setup = user};
+    tn_job head;
+    while (tn_job_read(fd, &head, sizeof head)) {
+        char *trace = tn_alloc(head.n + 1);
+        if (!tn_job_read(fd, trace, head.n))
+            return;
+        trace[head.n] = 0;
+        tn_trial t = answer(&w, &head, trace);
+        tn_free(trace);
+        if (!tn_job_write(fd, &t, sizeof t))
+            return;
+    }
+}
