@@ -293,7 +293,8 @@ static const tn_expr *reduced(vec *v, tn_stmt *s)
     const tn_expr *e = s->u.store.value, *src[2];
     bool associates = e->kind == TN_E_ADD || e->kind == TN_E_MUL || e->kind == TN_E_MAX ||
                       e->kind == TN_E_MIN || e->kind == TN_E_AND || e->kind == TN_E_OR;
-    if (!associates || v->mask || s->u.store.mask || v->f->strict)
+    bool some = v->mask || (s->u.store.mask && varies(v, s->u.store.mask));
+    if (!associates || some || v->f->strict)
         return NULL;
     for (int i = 0; i < 2; i++) {
         const tn_expr *acc = e->src[i];

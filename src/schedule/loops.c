@@ -356,13 +356,20 @@ tn_verdict tn_do_reorder(tn_sched *s, tn_step *t)
     return TN_DONE;
 }
 
+/* Does it depend on the turn of the loop whether the block runs? */
+static bool mask_varies(tn_sched *s, const tn_stmt *l, const tn_stmt *block)
+{
+    const tn_expr *mask = block->u.block.mask;
+    return mask && tn_uses(tn_block_over_loops(s, block, mask), l->u.loop.var);
+}
+
 /* Lanes may drive a reduction that is all there is in the loop: their terms are combined by a tree. */
 static tn_verdict lanes_reduce(tn_sched *s, tn_stmt *l)
 {
     tn_stmt *b = tn_body_only(&l->u.loop.body);
     if (!b || b->kind != TN_S_BLOCK || !tn_loop_feeds(s, l, b, TN_ITER_REDUCE))
         return tn_turns_independent(s, l);
-    bool decomposed = !b->u.block.init.first && !b->u.block.mask,
+    bool decomposed = !b->u.block.init.first && !mask_varies(s, l, b),
          spatial = tn_loop_feeds(s, l, b, TN_ITER_SPATIAL);
     return !s->func->strict && decomposed && !spatial && tn_update_operand(b) >= 0 ? TN_DONE
                                                                                    : TN_REJECT_REDUCE;

@@ -2,9 +2,10 @@
 #define TN_SCHEDULE_SCHEDULE_H
 /* Schedules are traces: a list of small steps whose only entry point both applies and records.
  *
- * A schedule works on a clone of a block-stage function and never changes its values beyond the order of reductions.
- * Values of a trace are loops, named by number; a refused step is a cheap verdict and leaves function and trace
- * untouched. Text form, one step a line (docs/schedule.md has every step, its conditions and an example):
+ * A schedule works on a clone of a block-stage function and never changes its values beyond the order of
+ * reductions and of the factors of what they sum. Values of a trace are loops, named by number; a refused
+ * step is a cheap verdict and leaves function and trace untouched. Text form, one step a line
+ * (docs/schedule.md has every step, its conditions and an example):
  *
  *     i j k = loops "acc"
  *     io ii = split i 14 tail=mask

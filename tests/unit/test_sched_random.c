@@ -82,6 +82,13 @@ static const struct { const char *name, *text; int64_t sym[2]; } funcs[] = {
      "    block out(i: spatial, j: spatial):\n"
      "      out[i, j] = max(t[j, i], 0)\n"
      "}\n", {7}},
+    {"products of three",
+     "func @three(x: f32[3, n, 4], y: f32[3, 4, 6], z: f32[6]) -> (out: f32[3, n]) {\n"
+     "  for b < 3, i < n, j < 4, k < 6:\n"
+     "    block out(b: spatial, i: spatial, j: reduce, k: reduce):\n"
+     "      init out[b, i] = 0\n"
+     "      out[b, i] = out[b, i] + x[b, i, j] * y[b, j, k] * z[k]\n"
+     "}\n", {5}},
     {"axes of one",
      "func @ones(x: f32[n, 4, 6, 1, NCHW2c], w: f32[5, 1]) -> (out: f32[n, 1, 6, 1, NHWC:NWHC]) {\n"
      "  buffer t: f32[n, 1, 6, 1]\n"
@@ -217,7 +224,7 @@ static tn_verdict random_prefetch(gen *g)
 static tn_verdict random_step(gen *g)
 {
     tn_ref v = some_loop(g), out[3];
-    switch (below(g, 19)) {
+    switch (below(g, 20)) {
     case 0:
     case 1: return name_loops(g);
     case 2:
@@ -238,6 +245,7 @@ static tn_verdict random_step(gen *g)
     case 15: return random_prefetch(g);
     case 16: return tn_sched_do(g->s, &(tn_step){.kind = TN_STEP_squeeze});
     case 17: return tn_sched_do(g->s, &(tn_step){.kind = TN_STEP_merge});
+    case 18: return tn_sched_at(g->s, TN_STEP_regroup, some_block(g), v);
     default: return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
     }
 }
