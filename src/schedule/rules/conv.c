@@ -90,17 +90,6 @@ typedef struct {
     int64_t weight_factor;
 } reader;
 
-/* Coefficient of var in e, e without it in *rest; false: not linear, or not constant. */
-static bool coefficient(tn_pool *p, const tn_expr *e, const tn_expr *var, int64_t *coef, const tn_expr **rest)
-{
-    const tn_expr *k;
-    *coef = 0;
-    *rest = e;
-    if (!tn_uses(e, var))
-        return true;
-    return tn_linear(p, NULL, e, var, &k, rest) && tn_is_int(k, coef);
-}
-
 typedef struct {
     const tn_expr *oc;
     int64_t by;
@@ -160,9 +149,10 @@ static void read_load(const tn_expr *load, void *user)
         c->apart = group_of(load->src[1], oc);
     r->grouped |= c->sums_channels ? tn_uses(load->src[1], oc) && !c->apart : load->src[1] != oc;
     c->block_in = channels_inside(c, rule_inner_factor(b, 1), c->extent[c->sums_channels ? IC : C]);
-    tn_pool *p = r->d->s->func->pool;
-    if (coefficient(p, at, ow, &c->stride, &rest) && coefficient(p, rest, kw, &c->dilation, &rest) &&
-        tn_is_int(tn_simplify(p, NULL, rest), &before)) {
+    const tn_func *f = r->d->s->func;
+    if (rule_coefficient(f, at, ow, &c->stride, &rest) &&
+        rule_coefficient(f, rest, kw, &c->dilation, &rest) &&
+        tn_is_int(tn_simplify(f->pool, NULL, rest), &before)) {
         c->before = -before;
         c->width = rule_extent(b->dim[along]);
     }

@@ -142,6 +142,17 @@ bool rule_steps_by_one(const tn_func *f, const tn_expr *e, const tn_expr *var)
            tn_is_value(coef, 1);
 }
 
+bool rule_coefficient(const tn_func *f, const tn_expr *e, const tn_expr *var, int64_t *coef,
+                      const tn_expr **rest)
+{
+    const tn_expr *k;
+    *coef = 0;
+    *rest = e;
+    if (!tn_uses(e, var))
+        return true;
+    return tn_linear(f->pool, NULL, e, var, &k, rest) && tn_is_int(k, coef);
+}
+
 int rule_n_used(const tn_expr *load, const tn_stmt *block)
 {
     int n = 0;

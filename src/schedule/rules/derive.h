@@ -55,6 +55,9 @@ int rule_innermost_dim(const tn_buffer *b);
 int rule_n_used(const tn_expr *load, const tn_stmt *block);
 /* Is e var plus what does not depend on it? */
 bool rule_steps_by_one(const tn_func *f, const tn_expr *e, const tn_expr *var);
+/* Coefficient of var in e, e without it in *rest; false: not linear, or not constant. */
+bool rule_coefficient(const tn_func *f, const tn_expr *e, const tn_expr *var, int64_t *coef,
+                      const tn_expr **rest);
 /* Factor of the innermost physical axis if that axis belongs to logical dimension `dim`: 0: the whole dimension is
  * innermost (identity layout), -1: another dimension is. */
 int64_t rule_inner_factor(const tn_buffer *b, int dim);
@@ -73,6 +76,16 @@ epilogue rule_epilogue(derive *d, const char *block);
 void rule_loads(const tn_stmt *block, void (*fn)(const tn_expr *load, void *user), void *user);
 
 /* ---- model ---- */
+/* One step of a reduction over a register tile. */
+typedef struct rule_step {
+    double fma,
+        loads; /* multiply-adds (and what else takes their ports), loads of a vector or of one element */
+    int lines; /* of the cache, that it reads */
+    int64_t row_bytes; /* between rows whose lines they are, 0: near each other */
+    double l2_bytes;   /* of them, that come from L2 */
+} rule_step;
+double rule_step_cycles(const tn_machine *m, const rule_step *s,
+                        const char **bound); /* bound: what limits it */
 typedef struct tile {
     int rows, nv;      /* accumulators: rows x nv vectors */
     int64_t tasks;     /* tiles to be computed (rows unknown: per tile of rows) */
@@ -92,6 +105,15 @@ tile rule_tile(const tn_machine *m, const product *p, int of_rows);
 void rule_chains(const tn_machine *m, int64_t depth, tile *t);
 
 /* ---- the rules ---- */
+/* What tiles of 1, 2, ... rows do for a product whose number of rows is symbolic (rows.c). */
+enum { RULE_TILE_ROWS = 32 };
+typedef struct rule_rows {
+    const tn_expr *rows;                   /* how many, over symbols */
+    int many;                              /* rows of the tile for very many */
+    double efficiency[RULE_TILE_ROWS + 1]; /* of the FMA peak, for very many; 0: there is no such tile */
+} rule_rows;
+bool rule_gemm_rows(derive *d, rule_rows *out); /* false: not such a product */
+bool rule_contract_rows(derive *d, rule_rows *out);
 /* Schedules one nest without a reduction; names of its loops begin with prefix. Does it transpose tiles? */
 bool rule_elementwise_nest(derive *d, const char *name, const char *prefix);
 /* The nests before `block`, each on its own. */
@@ -102,6 +124,8 @@ bool rule_conv_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_conv(tn_sched *s, const tn_machine *m);
 bool rule_window_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_window(tn_sched *s, const tn_machine *m);
+bool rule_contract_matches(const tn_func *f, const tn_machine *m);
+tn_verdict rule_contract(tn_sched *s, const tn_machine *m);
 bool rule_reduce_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_reduce(tn_sched *s, const tn_machine *m);
 bool rule_elementwise_matches(const tn_func *f, const tn_machine *m);

@@ -13,7 +13,7 @@
  */
 #include "schedule/rules/derive.h"
 
-enum { GROUP = 4, FETCH_STEPS = 8, MAX_TILE_ROWS = 32, MANY_ROWS = 192, SLACK_PERCENT = 8, BIAS_PERCENT = 3 };
+enum { GROUP = 4, FETCH_STEPS = 8 };
 
 typedef struct {
     const char *block;
@@ -29,20 +29,12 @@ typedef struct {
 
 static tn_stmt *anchor(const tn_func *f) { return rule_only(f, 1u << RULE_PRODUCT); }
 
-bool rule_gemm_matches(const tn_func *f, const tn_machine *m)
-{
-    tn_stmt *b = anchor(f);
-    if (!b || !rule_plain_nest(b) || b->u.block.mask)
-        return false;
-    int n = rule_n_spatial(b);
-    return n >= 1 && (int)b->u.block.n_iter == n + 1 && rule_lanes(m, rule_target(f, b)->dtype) > 1;
-}
-
 typedef struct {
     const tn_func *f;
     const tn_expr *column;
     int64_t panel, group;
     const char *name;
+    const tn_expr *load;
 } weight_search;
 
 /* The operand that the column indexes alone in one of its dimensions. */
@@ -58,25 +50,50 @@ static void find_weight(const tn_expr *load, void *user)
         w->panel = by_fours ? by_fours : rule_inner_factor(b, (int)d);
         w->group = by_fours ? GROUP : 1;
         w->name = b->name;
+        w->load = load;
     }
+}
+
+static weight_search weight_of(const tn_func *f, const tn_stmt *b)
+{
+    weight_search w = {f, b->u.block.iter[rule_n_spatial(b) - 1].var, -1, 1, NULL, NULL};
+    rule_loads(b, find_weight, &w);
+    return w;
+}
+
+/* Which spatial loop is the rows, -1: none. */
+static int find_row(const tn_stmt *b)
+{
+    for (int i = rule_n_spatial(b) - 2; i >= 0; i--)
+        if (!tn_is_value(b->u.block.iter[i].extent, 1) || i == 0)
+            return i;
+    return -1;
+}
+
+/* Columns of the weight lie beside each other, and all rows share it; else it is for rule contract. */
+bool rule_gemm_matches(const tn_func *f, const tn_machine *m)
+{
+    tn_stmt *b = anchor(f);
+    if (!b || !rule_plain_nest(b) || b->u.block.mask || rule_lanes(m, rule_target(f, b)->dtype) < 2)
+        return false;
+    weight_search w = weight_of(f, b);
+    int row = find_row(b);
+    return w.panel >= 0 && (row < 0 || !tn_uses(w.load, b->u.block.iter[row].var));
 }
 
 static gemm read_gemm(derive *d, const tn_stmt *b)
 {
     const tn_func *f = d->s->func;
-    gemm g = {.block = b->u.block.name, .n = rule_n_spatial(b), .row = -1, .rows = 1};
+    gemm g = {.block = b->u.block.name, .n = rule_n_spatial(b), .rows = 1};
     const tn_iter *it = b->u.block.iter;
     g.columns = rule_extent(it[g.n - 1].extent);
     g.k = rule_extent(it[g.n].extent);
-    for (int i = g.n - 2; i >= 0 && g.row < 0; i--)
-        if (!tn_is_value(it[i].extent, 1) || i == 0)
-            g.row = i;
+    g.row = find_row(b);
     if (g.row >= 0)
         g.rows = rule_extent(it[g.row].extent);
     g.bytes = tn_dtype_bytes(rule_target(f, b)->dtype);
     g.lanes = rule_lanes(d->m, rule_target(f, b)->dtype);
-    weight_search w = {f, it[g.n - 1].var, -1, 1, NULL};
-    rule_loads(b, find_weight, &w);
+    weight_search w = weight_of(f, b);
     g.panel = w.panel;
     g.group = w.group;
     g.weight = w.name;
@@ -225,111 +242,20 @@ static tile tile_for(const derive *d, const gemm *g, int of_rows)
     return t;
 }
 
-/* ---- rows that only the run knows ---- */
-
-typedef struct {
-    int n;                 /* tiles of 1 to n rows */
-    int first, last, step; /* numbers of rows that a run may have, as far as they are weighed */
-    double cost[MAX_TILE_ROWS + 1];
-    bool chosen[MAX_TILE_ROWS + 1];
-} tiles;
-
-static double cost_of(const tiles *t, int tile_rows, int rows)
+bool rule_gemm_rows(derive *d, rule_rows *out)
 {
-    return (double)((rows + tile_rows - 1) / tile_rows) * t->cost[tile_rows];
-}
-
-/* The tile that takes least for so many rows, of all or of those chosen; 0: none. */
-static int cheapest(const tiles *t, int rows, bool chosen)
-{
-    int best = 0;
-    for (int r = 1; r <= t->n; r++)
-        if (t->cost[r] > 0 && (!chosen || t->chosen[r]) &&
-            (!best || cost_of(t, r, rows) <= cost_of(t, best, rows)))
-            best = r;
-    return best;
-}
-
-/* The numbers that `rows` may be: a symbol, or a multiple of one; else any number. */
-static void find_numbers(tiles *t, const tn_func *f, const tn_expr *rows)
-{
-    int64_t step = 1, min = 1, max = MANY_ROWS;
-    for (int i = 0; i < 2 && rows->kind == TN_E_MUL; i++)
-        if (tn_is_int(rows->src[i], &step)) {
-            rows = rows->src[1 - i];
-            break;
-        }
-    for (uint32_t i = 0; i < f->n_symbol && rows->kind == TN_E_SYM; i++)
-        if (rows == tn_sym(f->pool, f->symbol[i].name)) {
-            min = f->symbol[i].min > 1 ? f->symbol[i].min : 1;
-            max = f->symbol[i].max;
-        }
-    step = step < 1 ? 1 : step < MANY_ROWS ? step : MANY_ROWS;
-    min = min < MANY_ROWS / step ? min : MANY_ROWS / step;
-    max = max < MANY_ROWS / step ? max : MANY_ROWS / step;
-    t->step = (int)step;
-    t->first = (int)((min < 1 ? 1 : min) * step);
-    t->last = (int)((max < 1 ? 1 : max) * step);
-}
-
-/* The rule's choice for very many rows, or the best for the most that there may be; and, as long as a number of rows
- * loses more than the slack by those that are there, the best for the number that loses most. */
-static void choose_tiles(tiles *t, int for_many)
-{
-    t->chosen[t->last + t->step > MANY_ROWS ? for_many : cheapest(t, t->last, false)] = true;
-    for (int n = 1; n < TN_MAX_ROW_TILES; n++) {
-        double most = 1 + SLACK_PERCENT / 100.0;
-        int wanted = 0;
-        for (int rows = t->first; rows <= t->last; rows += t->step) {
-            int best = cheapest(t, rows, false);
-            double loss = cost_of(t, cheapest(t, rows, true), rows) / cost_of(t, best, rows);
-            if (loss > most) {
-                most = loss;
-                wanted = best;
-            }
-        }
-        if (!wanted)
-            return;
-        t->chosen[wanted] = true;
-    }
-}
-
-/* In percent of what one of very many rows costs. Other tiles must be better by more than the model can tell. */
-static int64_t exported_cost(const tiles *t, int r, int for_many)
-{
-    double cost = t->cost[r] / t->cost[for_many] * for_many;
-    return (int64_t)(cost * (r == for_many ? 100 : 100 + BIAS_PERCENT) + 0.5);
-}
-
-int tn_rule_row_tiles(const tn_func *f, const tn_machine *m, tn_arena *arena, tn_pool *pool,
-                      const tn_expr **out_rows, tn_row_tile out[TN_MAX_ROW_TILES])
-{
-    tn_sched s;
-    if (!rule_gemm_matches(f, m))
-        return 0;
-    tn_sched_init(&s, f, arena, pool);
-    derive d = {&s, m, TN_DONE};
-    const tn_stmt *b = anchor(s.func);
-    merge_rows(&d, &b);
-    gemm g = read_gemm(&d, b);
-    tiles t = {.n = MAX_TILE_ROWS};
+    if (!rule_gemm_matches(d->s->func, d->m))
+        return false;
+    const tn_stmt *b = anchor(d->s->func);
+    merge_rows(d, &b);
+    gemm g = read_gemm(d, b);
     if (g.rows >= 0)
-        return 0;
-    for (int r = 1; r <= t.n; r++) {
-        double efficiency = tile_for(&d, &g, r).efficiency;
-        t.cost[r] = efficiency > 0 ? r / efficiency : 0;
-    }
-    int for_many = tile_for(&d, &g, 0).rows;
-    if (for_many > t.n || t.cost[for_many] <= 0)
-        return 0;
-    *out_rows = b->u.block.iter[g.row].extent;
-    find_numbers(&t, f, *out_rows);
-    choose_tiles(&t, for_many);
-    int n = 0;
-    for (int r = 1; r <= t.n; r++)
-        if (t.chosen[r])
-            out[n++] = (tn_row_tile){r, exported_cost(&t, r, for_many)};
-    return n;
+        return false;
+    for (int r = 1; r <= RULE_TILE_ROWS; r++)
+        out->efficiency[r] = tile_for(d, &g, r).efficiency;
+    out->many = tile_for(d, &g, 0).rows;
+    out->rows = b->u.block.iter[g.row].extent;
+    return true;
 }
 
 tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)

@@ -26,19 +26,28 @@ static int64_t lines_for(const tn_machine *m, int64_t row_bytes)
     return ways * 64 / share;
 }
 
-static double step_cycles(const tn_machine *m, int rows, int nv, bool from_l2, int64_t row_bytes,
-                          const char **bound)
+double rule_step_cycles(const tn_machine *m, const rule_step *s, const char **bound)
 {
-    double fma = (double)rows * nv / m->fma_ports, load = (double)(rows + nv) / loads_a_cycle;
-    if (rows + nv > lines_for(m, row_bytes))
+    double fma = s->fma / m->fma_ports, load = s->loads / loads_a_cycle;
+    if (s->lines > lines_for(m, s->row_bytes))
         load *= 2; /* rows push each other out (measured: 512^3 with 27 rows runs at 65 % instead of 93) */
-    double bytes = nv * m->vector_bits / 8.0,
-           l2 = from_l2 && m->l2_gb_s > 0 ? bytes * m->clock_ghz / m->l2_gb_s / 4 : 0;
+    double l2 = m->l2_gb_s > 0 ? s->l2_bytes * m->clock_ghz / m->l2_gb_s / 4 : 0;
     *bound = fma >= load && fma >= FMA_LATENCY ? "FMA issue"
              : load > FMA_LATENCY              ? "L1 loads"
                                                : "FMA latency";
     double most = fma > load ? fma : load;
     return (most > FMA_LATENCY ? most : FMA_LATENCY) + l2;
+}
+
+static double step_cycles(const tn_machine *m, int rows, int nv, bool from_l2, int64_t row_bytes,
+                          const char **bound)
+{
+    rule_step s = {.fma = (double)rows * nv,
+                   .loads = rows + nv,
+                   .lines = rows + nv,
+                   .row_bytes = row_bytes,
+                   .l2_bytes = from_l2 ? nv * m->vector_bits / 8.0 : 0};
+    return rule_step_cycles(m, &s, bound);
 }
 
 /* What one register tile of r rows x nv vectors does for a product; efficiency 0: it does not fit. */

@@ -22,6 +22,8 @@ const tn_rule_info tn_rule_infos[] = {
     {"conv",        "convolutions: tiles of pixels x vectors in registers", rule_conv_matches, rule_conv},
     {"window",      "depthwise convolutions, pooling: tiles of pixels in registers",
      rule_window_matches, rule_window},
+    {"contract",    "sums of products over any axes: tiles of rows x vectors in registers",
+     rule_contract_matches, rule_contract},
     {"elementwise", "no reduction: tasks of vectors along contiguous memory",
      rule_elementwise_matches, rule_elementwise},
     {"reduce",      "any reduction: rows as tasks; what follows a row is computed while the row is in cache",

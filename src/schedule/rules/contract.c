@@ -1,0 +1,556 @@
+/* Rule contract: sums of products of any number of operands and axes (contraction.h), for what rules gemm, conv and
+ * window do not know: einsums, convolutions of one and three dimensions, transposed products, groups.
+ *
+ * A tile of accumulators stays in registers through the whole reduction. It has rows along one spatial axis
+ * (u), further vectors along another one (c) or along that of the lanes, and lanes along an axis v in which
+ * no view is scattered:
+ *
+ *   across   v is spatial: its views are loaded as vectors, the others broadcast. Where the lanes are apart in the
+ *            result, tiles are transposed when they are stored
+ *   along    v is a reduction, in which the operands lie beside each other: each lane keeps a part of the sum
+ *            (rfactor), and the lanes of an accumulator are added up at the end
+ *
+ * Axes and sizes are chosen by what each choice costs (contract_tile.c). Of more than two factors, those
+ * that rows share are multiplied first (regroup), once for all rows.
+ *
+ * Padding masks: the tiles at the ends of an axis with such a mask are peeled off, so the others have none.
+ */
+#include "schedule/rules/contraction.h"
+
+#include <string.h>
+
+enum {
+    LEAST_LANES = 4,     /* of a vector of sums */
+    TASK_CYCLES = 27500, /* of a task, about 10 us */
+    TASKS_A_CORE = 4
+};
+
+typedef struct plan {
+    derive *d;
+    contraction x;
+    choice t;
+    const char *name[CONTRACTION_AXES];  /* loops as they were */
+    const char *outer[CONTRACTION_AXES]; /* loops over tiles, outermost first */
+    int64_t turns[CONTRACTION_AXES];
+    int n_outer, n_task; /* the first n_task of them are tasks */
+    const char *home;    /* the loop around a tile */
+    int border;          /* axis whose tiles at the ends have padding, -1: none */
+    int64_t first, last; /* such tiles */
+    bool maps;           /* the epilogue is more than a copy */
+} plan;
+
+/* Does a tile read some view less often than it uses it? Else rule reduce does as well, and keeps rows in the cache. */
+static bool shares_views(const contraction *x)
+{
+    for (int i = 0; i < x->n_view; i++)
+        for (int a = 0; a < x->n_spatial && x->view[i].n_load; a++)
+            if (x->extent[a] != 1 && (x->view[i].step[a] == VIEW_STAYS || x->view[i].every[a] > 0))
+                return true;
+    return false;
+}
+
+static tn_stmt *find_block(const tn_func *f, contraction *x)
+{
+    tn_stmt *b[RULE_MAX_BLOCKS], *found = NULL;
+    int n = rule_blocks(f, b);
+    for (int i = 0; i < n; i++) {
+        if (!rule_plain_nest(b[i]) || (found && rule_reduces(b[i])))
+            return NULL;
+        if (rule_reduces(b[i]))
+            found = b[i];
+    }
+    return found && rule_read_contraction(f, found, x) && shares_views(x) ? found : NULL;
+}
+
+bool rule_contract_matches(const tn_func *f, const tn_machine *m)
+{
+    contraction x;
+    return find_block(f, &x) && rule_lanes(m, rule_target(f, x.block)->dtype) > 1;
+}
+
+/* ---- borders ---- */
+
+/* Elements of the axis from *first up to *end, for which the term is true whatever the other axes are. */
+static bool free_of(const plan *p, const tn_expr *term, int axis, int64_t *first, int64_t *end)
+{
+    const contraction *x = &p->x;
+    tn_pool *pool = x->f->pool;
+    const tn_expr *var[CONTRACTION_AXES], *extent[CONTRACTION_AXES], *lo, *hi, *rest;
+    int n = 0;
+    for (int a = 0; a < x->n; a++)
+        if (a != axis) {
+            var[n] = x->block->u.block.iter[a].var;
+            extent[n++] = x->block->u.block.iter[a].extent;
+        }
+    if (term->kind != TN_E_LT && term->kind != TN_E_LE)
+        return false;
+    const tn_expr *room = tn_simplify(pool, NULL, tn_sub(pool, term->src[1], term->src[0]));
+    int64_t coef, base, least = term->kind == TN_E_LT;
+    if (!tn_span(pool, NULL, room, n, var, extent, &lo, &hi) ||
+        !rule_coefficient(x->f, tn_simplify(pool, NULL, lo), x->block->u.block.iter[axis].var, &coef,
+                          &rest) ||
+        !tn_is_int(tn_simplify(pool, NULL, rest), &base))
+        return false;
+    int64_t missing = least - base; /* coef * i >= missing */
+    if (coef > 0 && missing > 0 && (missing + coef - 1) / coef > *first)
+        *first = (missing + coef - 1) / coef;
+    if (coef < 0 && (missing > 0 || -missing / -coef + 1 < *end))
+        *end = missing > 0 ? 0 : -missing / -coef + 1;
+    return coef != 0;
+}
+
+/* Looks for an axis of the tile that a padding mask is on: how many tiles at its ends have padding. */
+static void find_borders(plan *p)
+{
+    const tn_expr *mask = p->x.block->u.block.mask, *todo[TN_MAX_TERMS + 1];
+    int axis[3] = {p->t.v, p->t.c, p->t.u};
+    p->border = -1;
+    for (int k = 0; k < 3 && mask && p->border < 0; k++) {
+        int a = axis[k], n = 0;
+        int64_t first = 0, end = a < 0 ? 0 : p->x.extent[a];
+        if (a < 0 || a >= p->x.n_spatial || end < 0)
+            continue;
+        todo[n++] = mask;
+        while (n > 0) {
+            const tn_expr *e = todo[--n];
+            if (e->kind == TN_E_AND && n + 2 <= TN_MAX_TERMS) {
+                todo[n++] = e->src[0];
+                todo[n++] = e->src[1];
+            } else if (tn_uses(e, p->x.block->u.block.iter[a].var) && free_of(p, e, a, &first, &end)) {
+                p->border = a;
+            }
+        }
+        int64_t w = rule_width(&p->t, a), tiles = (p->x.extent[a] + w - 1) / w;
+        p->first = (first + w - 1) / w;
+        p->last = tiles - end / w;
+        if (p->border >= 0 && (p->first + p->last == 0 || p->first + p->last >= tiles))
+            p->border = -1;
+    }
+}
+
+/* ---- steps ---- */
+
+static void add_outer(plan *p, const char *name, int axis)
+{
+    int64_t e = p->x.extent[axis], w = rule_width(&p->t, axis);
+    p->turns[p->n_outer] = e < 0 ? -1 : (e + w - 1) / w;
+    p->outer[p->n_outer++] = name;
+}
+
+/* Bytes of the views that lanes and columns walk and rows do not: what several tiles of rows read again. */
+static bool columns_are_far(const plan *p)
+{
+    const contraction *x = &p->x;
+    double most = 0;
+    for (int i = 0; i < x->n_view; i++) {
+        const view *w = &x->view[i];
+        double bytes = w->n_load ? tn_dtype_bytes(w->load[0]->dtype) : 0;
+        for (int a = 0; a < x->n; a++)
+            if (w->step[a] != VIEW_STAYS && (a >= x->n_spatial || a == p->t.c || a == p->t.v))
+                bytes *= rule_turns(x->extent[a], 1);
+        if (!rule_moves(w, &p->t, p->t.u) && bytes > most)
+            most = bytes;
+    }
+    return most > (double)p->d->m->l2_bytes / 2;
+}
+
+static const char *outer_name(const plan *p, int axis)
+{
+    return axis == p->t.v ? "vo" : axis == p->t.c ? "co" : axis == p->t.u ? "uo" : p->name[axis];
+}
+
+/* The loops over tiles: other axes, then rows and columns, that with borders last. */
+static void order_outer(plan *p)
+{
+    const contraction *x = &p->x;
+    const choice *t = &p->t;
+    int last[3], n = 0, axes[3] = {t->u, t->c != t->v ? t->c : -1, t->v};
+    if (columns_are_far(p)) {
+        axes[0] = axes[1];
+        axes[1] = t->v;
+        axes[2] = t->u;
+    }
+    for (int i = 0; i < 3; i++)
+        if (axes[i] >= 0 && axes[i] < x->n_spatial && axes[i] != p->border)
+            last[n++] = axes[i];
+    if (p->border >= 0)
+        last[n++] = p->border;
+    for (int a = 0; a < x->n_spatial; a++)
+        if (a != t->u && a != t->c && a != t->v)
+            add_outer(p, p->name[a], a);
+    for (int i = 0; i < n; i++)
+        add_outer(p, outer_name(p, last[i]), last[i]);
+}
+
+/* Inner loops stay in a task while it takes less than about 10 us and there are tasks enough. */
+static void cut_tasks(plan *p)
+{
+    double work = p->t.cycles, tasks = 1;
+    if (p->n_outer < 2)
+        p->border = -1; /* that loop is the tasks */
+    for (int i = 0; i < p->n_outer; i++)
+        tasks *= rule_turns(p->turns[i], 1);
+    p->n_task = p->n_outer - (p->border >= 0);
+    for (int i = p->n_outer - 1; i > 0 && p->turns[i] > 0; i--) {
+        work *= (double)p->turns[i];
+        tasks /= (double)p->turns[i];
+        if (i < p->n_task && (work > 2 * TASK_CYCLES || tasks < TASKS_A_CORE * (double)p->d->m->cores))
+            break;
+        p->n_task = i < p->n_task ? i : p->n_task;
+    }
+    p->home = p->n_task < p->n_outer ? p->outer[p->n_outer - 1] : "task";
+}
+
+static const char *joined(derive *d, int n, const char *const name[])
+{
+    const char *s = "";
+    for (int i = 0; i < n; i++)
+        s = dv_text(d, "%s %s", s, name[i]);
+    return s;
+}
+
+/* Cuts the axes of the tile and puts their loops into order. The reduction of the lanes comes before the others, whose
+ * turns are nearest in memory. */
+static void tile_loops(plan *p)
+{
+    derive *d = p->d;
+    const contraction *x = &p->x;
+    const choice *t = &p->t;
+    const char *sum = "", *inside = "";
+    int64_t wide = rule_width(t, t->v);
+    if (t->u >= 0)
+        dv_do(d, "uo ui = split %s %d%s", p->name[t->u], t->rows, dv_tail(x->extent[t->u], t->rows));
+    if (rule_along(x, t) && x->extent[t->v] != wide)
+        dv_do(d, "vo vl = split %s %lld", p->name[t->v], (long long)wide);
+    else if (!rule_along(x, t) && t->c == t->v)
+        dv_do(d, "vo cv vx = split %s %d %d%s", p->name[t->v], t->nv, t->lanes,
+              dv_tail(x->extent[t->v], wide));
+    else if (!rule_along(x, t))
+        dv_do(d, "vo vx = split %s %d%s", p->name[t->v], t->lanes, dv_tail(x->extent[t->v], wide));
+    if (t->c != t->v)
+        dv_do(d, "co cv = split %s %d%s", p->name[t->c], t->nv, dv_tail(x->extent[t->c], t->nv));
+    if (rule_along(x, t) && x->extent[t->v] != wide)
+        sum = " vo";
+    for (int a = x->n_spatial; a < x->n; a++)
+        if (a != t->v)
+            sum = dv_text(d, "%s %s", sum, p->name[a]);
+    inside = dv_text(d, "%s%s %s", t->u >= 0 ? " ui" : "", rule_along(x, t) && t->c == t->v ? "" : " cv",
+                     rule_along(x, t) ? "vl" : "vx");
+    dv_do(d, "reorder%s%s%s", joined(d, p->n_outer, p->outer), sum, inside);
+    dv_do(d, "task = fuse%s", joined(d, p->n_task, p->outer));
+}
+
+/* The outermost loop of the reduction; NULL: none is left beside the lanes. */
+static const char *first_sum(const plan *p)
+{
+    const contraction *x = &p->x;
+    if (rule_along(x, &p->t) && x->extent[p->t.v] != rule_width(&p->t, p->t.v))
+        return "vo";
+    for (int a = x->n_spatial; a < x->n; a++)
+        if (a != p->t.v)
+            return p->name[a];
+    return NULL;
+}
+
+/* `count` times "_ ". */
+static const char *blanks(derive *d, int count)
+{
+    const char *s = "";
+    for (int i = 0; i < count; i++)
+        s = dv_text(d, "%s_ ", s);
+    return s;
+}
+
+static int n_around(const plan *p) { return 1 + p->n_outer - p->n_task; }
+
+/* Names the last `n` loops around a block. */
+static void name_last(const plan *p, const char *block, const char *names, int n)
+{
+    derive *d = p->d;
+    int all = dv_ok(d) ? tn_sched_n_loops(d->s, block) : n;
+    if (all < n)
+        dv_refuse(d, TN_REJECT_NEST);
+    else
+        dv_do(d, "%s%s = loops \"%s\"", blanks(d, all - n), names, block);
+}
+
+/* ---- the epilogue ---- */
+
+/* A buffer whose dimensions walk axes of the contraction: the accumulators, and what blocks make of them. */
+typedef struct {
+    uint32_t buffer;
+    int axis[CONTRACTION_AXES]; /* -1: none */
+} follower;
+
+typedef struct {
+    int n;
+    follower of[RULE_MAX_BLOCKS + 1];
+    const tn_stmt *block; /* looked at */
+    int *axis;            /* of its iterations */
+} followers;
+
+static void follow(const tn_expr *load, void *user)
+{
+    followers *w = user;
+    for (int k = 0; k < w->n; k++)
+        for (int d = 0; d < (int)load->u.load.n_index && w->of[k].buffer == load->u.load.buffer; d++)
+            for (int i = 0; i < (int)w->block->u.block.n_iter; i++)
+                if (load->src[d] == w->block->u.block.iter[i].var && w->of[k].axis[d] >= 0)
+                    w->axis[i] = w->of[k].axis[d];
+}
+
+static void add_follower(followers *w, const tn_stmt *block, const int *axis)
+{
+    const tn_stmt *store = block->u.block.body.first;
+    follower *f = &w->of[w->n++];
+    f->buffer = store->u.store.buffer;
+    for (int d = 0; d < CONTRACTION_AXES; d++) {
+        f->axis[d] = -1;
+        for (int i = 0; d < (int)store->u.store.n_index && i < (int)block->u.block.n_iter; i++)
+            if (store->u.store.index[d] == block->u.block.iter[i].var)
+                f->axis[d] = axis[i];
+    }
+}
+
+/* Which axis each iteration of the epilogue's blocks walks; -1: none. */
+static bool find_axes(plan *p, const epilogue *e, int axis[][CONTRACTION_AXES])
+{
+    followers w = {.n = 0};
+    int own[CONTRACTION_AXES];
+    for (int a = 0; a < p->x.n; a++)
+        own[a] = a;
+    add_follower(&w, p->x.block, own);
+    for (int k = 0; k < e->n; k++) {
+        w.block = tn_func_block(p->d->s->func, e->block[k]);
+        w.axis = axis[k];
+        if (w.block->u.block.n_iter > CONTRACTION_AXES)
+            return false;
+        for (int i = 0; i < CONTRACTION_AXES; i++)
+            axis[k][i] = -1;
+        rule_loads(w.block, follow, &w);
+        p->maps |= w.block->u.block.body.first->u.store.value->kind != TN_E_LOAD;
+        add_follower(&w, w.block, axis[k]);
+    }
+    return true;
+}
+
+/* The axis whose elements are lanes in the epilogue; -1: none. Sums of lanes are single elements: where more is to be
+ * done than to store them, they go through memory to become lanes of what lies beside each other in the result. */
+static int result_lanes(const plan *p, int *out_lanes)
+{
+    const choice *t = &p->t;
+    int a = p->x.beside, most = rule_lanes(p->d->m, rule_target(p->x.f, p->x.block)->dtype);
+    *out_lanes = t->lanes;
+    if (!rule_along(&p->x, t))
+        return t->v;
+    if (!p->maps || a < 0 || (a != t->u && a != t->c) || rule_width(t, a) < LEAST_LANES)
+        return -1;
+    for (*out_lanes = LEAST_LANES; *out_lanes < most && *out_lanes < rule_width(t, a);)
+        *out_lanes *= 2;
+    return a;
+}
+
+/* Block k of the epilogue over one tile, in loops e (e1, e2, ...). */
+static void tile_epilogue(plan *p, const char *block, int k, const int *axis)
+{
+    derive *d = p->d;
+    const choice *t = &p->t;
+    int n_iter = dv_ok(d) ? (int)tn_func_block(d->s->func, block)->u.block.n_iter : 0, n_lanes;
+    int beside = result_lanes(p, &n_lanes);
+    const char *e = k ? dv_text(d, "e%d", k) : "e", *names = "", *rows = "", *lanes = NULL;
+    if (!dv_ok(d) || tn_sched_n_loops(d->s, block) != n_around(p) + n_iter) {
+        dv_refuse(d, TN_REJECT_NEST);
+        return;
+    }
+    for (int i = 0; i < n_iter; i++) {
+        bool cut = axis[i] >= 0 && (axis[i] == t->u || axis[i] == t->c || axis[i] == t->v);
+        const char *own = cut ? dv_text(d, "%s%d", e, i) : "_";
+        names = dv_text(d, "%s%s ", names, own);
+        if (cut && axis[i] == beside)
+            lanes = own;
+        else if (cut)
+            rows = dv_text(d, "%s %s", rows, own);
+    }
+    dv_do(d, "%s%s= loops \"%s\"", blanks(d, n_around(p)), names, block);
+    if (lanes) {
+        dv_do(d, "%sv %sx = split %s %d", e, e, lanes, n_lanes);
+        dv_do(d, "reorder%s %sv %sx", rows, e, e);
+        rows = dv_text(d, "%s %sv", rows, e);
+        dv_do(d, "vectorize %sx", e);
+    }
+    if (*rows)
+        dv_do(d, "unroll%s", rows);
+}
+
+/* Lanes across: the accumulators begin before the reduction and live in registers. */
+static void sum_across(plan *p)
+{
+    derive *d = p->d;
+    const contraction *x = &p->x;
+    const char *b = x->block->u.block.name;
+    int dim = x->dim[p->t.v], ndim = rule_target(d->s->func, x->block)->ndim;
+    bool rows = p->t.u >= 0;
+    dv_do(d, "decompose_reduction \"%s\" %s", b, first_sum(p));
+    name_last(p, dv_text(d, "%s.init", b), rows ? "zu zc zx" : "zc zx", 2 + rows);
+    dv_do(d, dim < ndim - 1 ? "set_scope \"%s\" register inner=%d" : "set_scope \"%s\" register", b, dim);
+    dv_do(d, "vectorize vx zx");
+    dv_do(d, rows ? "unroll ui cv zu zc" : "unroll cv zc");
+}
+
+static void unroll_tile(derive *d, const char *prefix, bool rows, bool columns)
+{
+    if (rows)
+        dv_do(d, "unroll %su", prefix);
+    if (columns)
+        dv_do(d, "unroll %sc", prefix);
+}
+
+/* Lanes along the reduction: of several vectors first the vectors are added, then the lanes. */
+static void sum_along(plan *p)
+{
+    derive *d = p->d;
+    const choice *t = &p->t;
+    const char *b = p->x.block->u.block.name, *part = dv_text(d, "%s.rf", b), *last = part;
+    const char *first = first_sum(p), *lanes = "vl", *turn = "l";
+    bool rows = t->u >= 0, several = t->c == t->v && t->nv > 1, columns = t->c != t->v;
+    dv_do(d, "l = rfactor \"%s\" vl %s", b, p->home);
+    if (several) {
+        dv_do(d, "cv vx = split vl %d", t->lanes);
+        dv_do(d, "lv lx = split l %d", t->lanes);
+        lanes = "vx";
+        turn = "ly";
+        last = dv_text(d, "%s_1", part);
+        dv_do(d, "ly = rfactor \"%s\" lx %s", b, p->home);
+    }
+    bool inner = columns || several;
+    if (first) {
+        dv_do(d, "decompose_reduction \"%s\" %s", part, first);
+        name_last(p, dv_text(d, "%s.init", part), dv_text(d, "%s%szx", rows ? "zu " : "", inner ? "zc " : ""),
+                  1 + rows + inner);
+        unroll_tile(d, "z", rows, inner);
+        dv_do(d, "vectorize zx");
+    }
+    if (rows || inner)
+        dv_do(d, rows && inner ? "unroll ui cv" : rows ? "unroll ui" : "unroll cv");
+    dv_do(d, "vectorize %s", lanes);
+    if (several) {
+        name_last(p, last, rows ? "ku kv kx" : "kv kx", 2 + rows);
+        dv_do(d, "decompose_reduction \"%s\" kv", last);
+        name_last(p, dv_text(d, "%s.init", last), rows ? "ju jx" : "jx", 1 + rows);
+        dv_do(d, rows ? "unroll ku kv ju" : "unroll kv");
+        dv_do(d, "vectorize kx jx");
+        dv_do(d, "set_scope \"%s\" register", part);
+    }
+    dv_do(d, "decompose_reduction \"%s\" %s", b, turn);
+    if (rows || columns) {
+        const char *own = dv_text(d, "%s%s", rows ? "fu " : "", columns ? "fc " : "");
+        name_last(p, b, dv_text(d, "%s_", own), 1 + rows + columns);
+        unroll_tile(d, "f", rows, columns);
+    }
+    dv_do(d, "vectorize %s", turn);
+    dv_do(d, "set_scope \"%s\" register", last);
+    int n_lanes;
+    dv_do(d, "set_scope \"%s\" %s", b, result_lanes(p, &n_lanes) < 0 ? "register" : "local");
+}
+
+static void predict(plan *p)
+{
+    const choice *t = &p->t;
+    double peak = p->d->m->peak_gflops * 4 / p->x.bytes;
+    dv_comment(p->d,
+               "rule contract/%s: %d rows x %d vectors of %d, predicted %.0f GFLOP/s of %.0f, bound: %s",
+               rule_along(&p->x, t) ? "along" : "across", t->rows, t->nv, t->lanes, peak * t->efficiency,
+               peak, t->bound);
+}
+
+/* The factors that the rows share are multiplied first. */
+static void regroup(plan *p)
+{
+    if (p->x.n_view > 2 && p->t.u >= 0)
+        dv_try(p->d, "regroup \"%s\" %s", p->x.block->u.block.name, p->name[p->t.u]);
+}
+
+/* Takes away what is in the way and finds the block. */
+static bool read_block(derive *d, contraction *x)
+{
+    dv_squeeze(d);
+    while (dv_try(d, "merge"))
+        continue;
+    return find_block(d->s->func, x) != NULL;
+}
+
+static bool has_symbolic_rows(const contraction *x, const choice *t)
+{
+    return t->u >= 0 && x->extent[t->u] < 0;
+}
+
+bool rule_contract_rows(derive *d, rule_rows *out)
+{
+    contraction x;
+    if (!rule_contract_matches(d->s->func, d->m) || !read_block(d, &x))
+        return false;
+    choice t = rule_choose(d, &x, NULL);
+    if (t.efficiency <= 0 || !has_symbolic_rows(&x, &t))
+        return false;
+    out->many = t.rows;
+    out->rows = x.block->u.block.iter[t.u].extent;
+    for (t.rows = 1; t.rows <= RULE_TILE_ROWS; t.rows++)
+        out->efficiency[t.rows] = rule_choose(d, &x, &t).efficiency;
+    return true;
+}
+
+static bool make_plan(derive *d, plan *p)
+{
+    *p = (plan){.d = d, .border = -1};
+    if (!read_block(d, &p->x))
+        return false;
+    p->t = rule_choose(d, &p->x, NULL);
+    if (p->t.efficiency > 0 && has_symbolic_rows(&p->x, &p->t) && d->s->pick.rows) {
+        choice rows = p->t;
+        rows.rows = d->s->pick.rows;
+        p->t = rule_choose(d, &p->x, &rows);
+    }
+    for (int a = 0; a < p->x.n; a++)
+        p->name[a] =
+            dv_text(d, "%c%d", a < p->x.n_spatial ? 's' : 'r', a < p->x.n_spatial ? a : a - p->x.n_spatial);
+    if (rule_along(&p->x, &p->t) && p->x.extent[p->t.v] == rule_width(&p->t, p->t.v))
+        p->name[p->t.v] = "vl";
+    return p->t.efficiency > 0;
+}
+
+tn_verdict rule_contract(tn_sched *s, const tn_machine *m)
+{
+    derive d = {s, m, TN_DONE};
+    plan p;
+    if (!make_plan(&d, &p))
+        return TN_REJECT_NEST;
+    predict(&p);
+    const char *b = p.x.block->u.block.name;
+    rule_others(&d, b);
+    epilogue e = rule_epilogue(&d, b);
+    int axis[RULE_MAX_BLOCKS][CONTRACTION_AXES];
+    if (!dv_ok(&d) || !find_axes(&p, &e, axis))
+        return TN_REJECT_NEST;
+    find_borders(&p);
+    order_outer(&p);
+    cut_tasks(&p);
+    dv_loops(&d, b, p.name, p.x.n);
+    regroup(&p);
+    tile_loops(&p);
+    for (int k = 0; k < e.n; k++)
+        dv_do(&d, "reverse_compute_at \"%s\" %s", e.block[k], p.home);
+    if (rule_along(&p.x, &p.t))
+        sum_along(&p);
+    else
+        sum_across(&p);
+    for (int k = 0; k < e.n && dv_ok(&d); k++)
+        tile_epilogue(&p, e.block[k], k, axis[k]);
+    dv_do(&d, "parallel task");
+    int64_t depth = p.x.extent[p.t.v], wide = rule_width(&p.t, p.t.v);
+    if (rule_along(&p.x, &p.t) && depth > wide && depth % wide != 0)
+        dv_do(&d, "va vb vc = peel vo 0 1");
+    if (p.border >= 0)
+        dv_do(&d, "pf pm pl = peel %s %lld %lld", p.outer[p.n_outer - 1], (long long)p.first,
+              (long long)p.last);
+    return d.v;
+}

@@ -1,0 +1,219 @@
+/* Reads a block as a contraction (contraction.h): finds the factors of what it sums and how each moves along each axis.
+ * Cost: linear in the block's expression for each axis. */
+#include "schedule/rules/contraction.h"
+
+enum { MAX_APART = 4 };
+
+/* ---- factors ---- */
+
+typedef struct {
+    int64_t target;
+    view *v;
+    bool many; /* more loads than fit */
+} load_search;
+
+static bool note_load(const tn_expr *e, void *user)
+{
+    load_search *s = user;
+    if (e->kind != TN_E_LOAD)
+        return true;
+    s->many |= e->u.load.buffer == s->target || s->v->n_load == CONTRACTION_LOADS;
+    if (!s->many)
+        s->v->load[s->v->n_load++] = e;
+    return true;
+}
+
+/* Operations of a view, without those of indices. */
+static int operations(const tn_expr *e, int depth)
+{
+    if (e->kind == TN_E_LOAD || e->nsrc == 0 || depth > 8)
+        return 0;
+    int n = 1;
+    for (int i = 0; i < e->nsrc; i++)
+        n += operations(e->src[i], depth + 1);
+    return n;
+}
+
+static bool same_factor(const contraction *c, const tn_expr *e)
+{
+    for (int i = 0; i < c->n_view; i++)
+        if (c->view[i].e == e)
+            return true;
+    return false;
+}
+
+/* The factors of a product, each once. */
+static bool find_views(contraction *c, const tn_expr *e, int64_t target, int *out_factors)
+{
+    const tn_expr *todo[CONTRACTION_VIEWS + 1];
+    int n = 0;
+    todo[n++] = e;
+    *out_factors = 0;
+    while (n > 0) {
+        e = todo[--n];
+        if (e->kind == TN_E_MUL) {
+            if (n + 2 > CONTRACTION_VIEWS)
+                return false;
+            todo[n++] = e->src[1];
+            todo[n++] = e->src[0];
+            continue;
+        }
+        ++*out_factors;
+        if (same_factor(c, e))
+            continue;
+        if (c->n_view == CONTRACTION_VIEWS)
+            return false;
+        view *v = &c->view[c->n_view++];
+        *v = (view){.e = e, .work = operations(e, 0)};
+        load_search s = {target, v, false};
+        (void)tn_each(e, note_load, &s);
+        if (s.many)
+            return false;
+    }
+    return true;
+}
+
+/* ---- how they move ---- */
+
+typedef struct {
+    const tn_expr *var;
+    int64_t by;
+    bool bare; /* the variable also stands elsewhere */
+} quotient;
+
+static bool find_quotient(const tn_expr *e, void *user)
+{
+    quotient *q = user;
+    int64_t by = 0;
+    for (int i = 0; i < e->nsrc; i++) {
+        if (e->src[i] != q->var)
+            continue;
+        bool divides = e->kind == TN_E_FLOORDIV && i == 0 && tn_is_int(e->src[1], &by) && by > 1;
+        q->bare |= !divides || (q->by && q->by != by);
+        q->by = divides ? by : q->by;
+    }
+    return true;
+}
+
+/* Within how many neighbours of the axis the load reads the same; 0: of each something else. */
+static int64_t period_of(const tn_expr *load, const tn_expr *var)
+{
+    quotient q = {var, 0, false};
+    (void)tn_each(load, find_quotient, &q);
+    return q.bare ? 0 : q.by;
+}
+
+/* How far apart neighbours along the axis lie, in bytes; 0: not known, or not evenly. */
+static int64_t distance(const tn_func *f, const tn_expr *load, const tn_expr *var)
+{
+    const tn_buffer *b = &f->buffer[load->u.load.buffer];
+    int64_t bytes = tn_dtype_bytes(b->dtype), all = 0, coef;
+    const tn_expr *rest;
+    for (int d = b->ndim - 1; d >= 0 && !b->layout; d--) {
+        if (!rule_coefficient(f, load->src[d], var, &coef, &rest))
+            return 0;
+        all += coef * bytes;
+        int64_t extent = rule_extent(b->dim[d]);
+        if (d > 0 && (extent < 0 || bytes > INT32_MAX))
+            return 0;
+        bytes *= extent;
+    }
+    return all;
+}
+
+/* The axis walks the innermost dimension, `coef` elements at a time, and no other. */
+static enum view_step step_of(const tn_func *f, const tn_expr *load, const tn_expr *var, int64_t *out_apart)
+{
+    const tn_buffer *b = &f->buffer[load->u.load.buffer];
+    if (!tn_uses(load, var))
+        return VIEW_STAYS;
+    int inner = b->ndim ? rule_innermost_dim(b) : 0;
+    const tn_expr *rest;
+    for (int d = 0; d < (int)load->u.load.n_index; d++)
+        if (d != inner && tn_uses(load->src[d], var))
+            return VIEW_SCATTERED;
+    if (b->ndim == 0 || load->src[inner]->has_load ||
+        !rule_coefficient(f, load->src[inner], var, out_apart, &rest))
+        return VIEW_SCATTERED;
+    int64_t factor = rule_inner_factor(b, inner);
+    if (factor > 0 && load->src[inner] != var)
+        return VIEW_SCATTERED; /* vectors would cross from block to block of the layout */
+    return *out_apart == 1                                            ? VIEW_BESIDE
+           : *out_apart > 1 && *out_apart <= MAX_APART && factor == 0 ? VIEW_EVENLY
+                                                                      : VIEW_SCATTERED;
+}
+
+static void read_moves(const contraction *c, view *v)
+{
+    for (int a = 0; a < c->n; a++) {
+        const tn_expr *var = c->block->u.block.iter[a].var;
+        v->step[a] = tn_uses(v->e, var) && v->n_load == 0 ? VIEW_SCATTERED : VIEW_STAYS;
+        v->every[a] = v->n_load ? -1 : 0;
+        for (int i = 0; i < v->n_load; i++) {
+            int64_t apart = 0, every = period_of(v->load[i], var);
+            enum view_step s = step_of(c->f, v->load[i], var, &apart);
+            if (s > v->step[a]) {
+                v->step[a] = s;
+                v->apart[a] = apart;
+            }
+            if (s != VIEW_STAYS) {
+                v->every[a] = v->every[a] < 0 || v->every[a] == every ? every : 0;
+                v->bytes[a] = distance(c->f, v->load[i], var);
+            }
+        }
+        v->every[a] = v->every[a] < 0 ? 0 : v->every[a];
+    }
+}
+
+/* ---- the block ---- */
+
+/* Every index of the result is a spatial axis, each once, or 0. */
+static bool read_result(contraction *c)
+{
+    const tn_stmt *store = c->block->u.block.body.first;
+    const tn_buffer *b = rule_target(c->f, c->block);
+    c->beside = -1;
+    for (int a = 0; a < c->n; a++)
+        c->dim[a] = -1;
+    for (int d = 0; d < (int)store->u.store.n_index; d++) {
+        int a = 0;
+        while (a < c->n_spatial && store->u.store.index[d] != c->block->u.block.iter[a].var)
+            a++;
+        if (a == c->n_spatial && !tn_is_value(store->u.store.index[d], 0))
+            return false;
+        if (a < c->n_spatial && c->dim[a] >= 0)
+            return false;
+        if (a < c->n_spatial)
+            c->dim[a] = d;
+    }
+    for (int a = 0; a < c->n_spatial; a++) {
+        if (c->dim[a] >= 0 && c->dim[a] == rule_innermost_dim(b))
+            c->beside = a;
+        if (c->dim[a] < 0 && c->extent[a] != 1)
+            return false;
+    }
+    return true;
+}
+
+bool rule_read_contraction(const tn_func *f, tn_stmt *block, contraction *c)
+{
+    *c = (contraction){.f = f, .block = block, .n = (int)block->u.block.n_iter};
+    c->n_spatial = rule_n_spatial(block);
+    int own = rule_reduces(block) ? tn_update_operand(block) : -1, factors = 0;
+    if (own < 0 || c->n > CONTRACTION_AXES || c->n_spatial < 1)
+        return false;
+    for (int a = 0; a < c->n; a++) {
+        c->extent[a] = rule_extent(block->u.block.iter[a].extent);
+        if (a < c->n_spatial && block->u.block.iter[a].kind != TN_ITER_SPATIAL)
+            return false;
+    }
+    const tn_expr *sum = block->u.block.body.first->u.store.value, *term = sum->src[1 - own];
+    while (term->kind == TN_E_CAST)
+        term = term->src[0];
+    if (sum->kind != TN_E_ADD || !find_views(c, term, tn_block_target(block), &factors) || factors < 2)
+        return false;
+    c->bytes = tn_dtype_bytes(rule_target(f, block)->dtype);
+    for (int i = 0; i < c->n_view; i++)
+        read_moves(c, &c->view[i]);
+    return read_result(c);
+}

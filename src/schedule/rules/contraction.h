@@ -1,0 +1,63 @@
+#ifndef TN_SCHEDULE_RULES_CONTRACTION_H
+#define TN_SCHEDULE_RULES_CONTRACTION_H
+/* The normal form of a contraction: a sum, over any number of reduction axes, of products of views. A view is what one
+ * factor makes of elements it reads: loaded, masked by a condition, cast, less a zero point, scaled. Axes are the
+ * block's iterations, and all that a rule asks is how each view moves along each of them. */
+#include "schedule/rules/derive.h"
+
+enum { CONTRACTION_AXES = 16, CONTRACTION_VIEWS = 6, CONTRACTION_LOADS = 4 };
+
+/* How a view moves in memory along an axis; the worst of its loads. */
+enum view_step {
+    VIEW_STAYS,    /* the axis is not in it */
+    VIEW_BESIDE,   /* neighbours are beside each other */
+    VIEW_EVENLY,   /* a few elements apart, always the same number */
+    VIEW_SCATTERED /* anything else */
+};
+
+typedef struct view {
+    const tn_expr *e;
+    int n_load;
+    const tn_expr *load[CONTRACTION_LOADS];
+    int work; /* operations on what is loaded */
+    enum view_step step[CONTRACTION_AXES];
+    int64_t apart[CONTRACTION_AXES]; /* elements, of VIEW_EVENLY */
+    int64_t every
+        [CONTRACTION_AXES]; /* stays the same within so many (i / every in all indices); 0: changes at once */
+    int64_t bytes[CONTRACTION_AXES]; /* between neighbours in memory, 0: not known */
+} view;
+
+typedef struct contraction {
+    const tn_func *f;
+    tn_stmt *block;
+    int n_spatial, n; /* axes */
+    int64_t extent[CONTRACTION_AXES];
+    int dim[CONTRACTION_AXES]; /* of the result, that a spatial axis indexes; -1: none */
+    int beside;                /* the axis whose elements are beside each other in the result, or -1 */
+    int n_view;
+    view view[CONTRACTION_VIEWS];
+    uint32_t bytes; /* of an accumulator */
+} contraction;
+
+/* Is the block one? */
+bool rule_read_contraction(const tn_func *f, tn_stmt *block, contraction *out);
+
+/* A register tile of it: rows along axis u (-1: none), nv columns along c, lanes along v. Where c is v, the columns are
+ * further vectors of the same axis. */
+typedef struct choice {
+    int u, c, v;
+    int rows, nv;
+    uint16_t lanes;
+    double efficiency; /* of the multiply-add peak; 0: not possible */
+    double cycles;     /* of a tile */
+    const char *bound;
+} choice;
+/* The best tile; of: NULL, or a tile whose axis and number of rows it has to have. Efficiency 0: there is none. */
+choice rule_choose(const derive *d, const contraction *x, const choice *of);
+bool rule_along(const contraction *x, const choice *t); /* lanes along a reduction? */
+int64_t rule_width(const choice *t, int axis);          /* how much of the axis a tile covers */
+bool rule_moves(const view *w, const choice *t,
+                int axis);                     /* does the view change along the axis within a tile? */
+double rule_turns(int64_t extent, int64_t by); /* ceil(extent / by); of a symbolic extent what is usual */
+
+#endif
