@@ -142,7 +142,7 @@ static const tn_expr *neutral(tn_pool *p, enum tn_reducer r, tn_dtype t)
     }
 }
 
-/* The type its elements have in memory: for sums of narrow floats that of the accumulator. */
+/* The type its elements have in memory: that of the accumulator, where floats are narrow. */
 static tn_dtype stored(const tn_te *te, const tn_tensor *t) { return te->func->buffer[t->buffer].dtype; }
 
 /* A term in float32; a product is multiplied there too, so that it is not rounded before it is added. */
@@ -153,11 +153,19 @@ static const tn_expr *widened(tn_pool *p, const tn_expr *term)
     return tn_cast(p, TN_F32, term);
 }
 
+/* Sums of narrow floats are float32. So is the largest of 16-bit floats, which is exact, so that no step converts it;
+ * there float32 has the same infinities to begin with. */
+static bool wide_accumulator(enum tn_reducer r, tn_dtype t)
+{
+    bool extreme = r == TN_RED_MAX || r == TN_RED_MIN;
+    return tn_dtype_is_small(t) && (r == TN_RED_SUM || r == TN_RED_PROD || (extreme && t.bits == 16));
+}
+
 void tn_te_reduce(tn_te *te, tn_tensor *t, enum tn_reducer r, const tn_expr *term, const tn_expr *where,
                   const tn_expr *init)
 {
     tn_te_define(te, t, term);
-    if ((r == TN_RED_SUM || r == TN_RED_PROD) && tn_dtype_is_float(t->dtype) && t->dtype.bits < 32) {
+    if (wide_accumulator(r, t->dtype)) {
         te->func->buffer[t->buffer].dtype = TN_F32;
         t->value = widened(te->pool, term);
         init = init ? tn_cast(te->pool, TN_F32, init) : NULL;
