@@ -79,10 +79,15 @@ static ex from_encoding(tn_pool *p, tn_encoding f, ex b)
     return as_real(p, r);
 }
 
-/* t: the type of which a is a value */
+/* t: the type of which a is a value. Of a value chosen among others that are wide already (the larger of a sum and 0),
+ * the choice among these. */
 static ex to_float(const small *h, tn_dtype t, ex a)
 {
     tn_pool *p = h->f->pool;
+    if (a->kind == TN_E_SELECT) {
+        ex x = to_float(h, t, a->src[1]), y = to_float(h, t, a->src[2]);
+        return tn_select(p, a->src[0], x, y);
+    }
     if (t.code == TN_BFLOAT)
         return as_real(p, op(p, TN_E_SHL, wide_bits(p, a), 16));
     if (t.code == TN_FLOAT && h->native)
@@ -236,7 +241,7 @@ static ex rewrite_cast(const small *h, ex e, ex a)
     bool down = tn_dtype_is_small(to), up = tn_dtype_is_small(from);
     bool one = h->native && ((tn_dtype_eq(from, TN_F16) && tn_dtype_eq(to, TN_F32)) ||
                              (tn_dtype_eq(to, TN_F16) && tn_dtype_eq(from, TN_F32)));
-    ex v = up && !one ? to_float(h, from, a) : a;
+    ex v = up ? to_float(h, from, a) : a;
     if (is_tiny(to))
         return to_tiny(p, to, from, v);
     return down && !one ? from_any(h, to, v) : tn_cast(p, to, v);
