@@ -40,6 +40,8 @@ const char *const tn_graph_pipeline[] = {
     "EliminateCommonSubexpr",
     "CanonicalizeCast", /* casts are part of what reads them */
     "DeadCodeElimination",
+    "WidenProducts", /* no loop of a product converts float16 */
+    "FoldConstant",
     "ChooseAlgorithm", /* each operator is the algorithm that will run */
     "ConvertLayout",   /* if asked for */
     "AlterOpLayout",   /* values have physical layouts */

@@ -138,6 +138,9 @@ struct tn_op {
     const char *layouts; /* data layouts that users may ask for, "NCHW NHWC"; NULL: none (ConvertLayout) */
     enum tn_scale (*scale)(const tn_node *node, bool forward, bool positive, int axis, int *other);
     bool (*combine)(const tn_node *node, tn_combine *out);
+    /* Of a product of two tensors, whose sums are float32 where both are narrower floats: how often, at least, it
+     * reads each element of either one. */
+    void (*reads)(const tn_node *node, int64_t out[2]);
     /* NULL: that of the formula or of the expansion; else there is none. */
     tn_status (*gradient)(tn_gradient *q);
     /* attr (a copy of the node's) becomes that of the call over data whose dimensions have not been transposed by

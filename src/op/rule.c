@@ -138,6 +138,15 @@ const tn_expr *tn_rule_times(tn_pool *p, tn_dtype t, const tn_expr *x, const tn_
 
 /* ---- dimensions ---- */
 
+int64_t tn_rule_least(const tn_expr *const dim[], int n)
+{
+    int64_t r = 1, x;
+    for (int i = 0; i < n; i++)
+        if (tn_is_int(dim[i], &x))
+            r = x < INT32_MAX && r * x < INT32_MAX ? r * x : INT32_MAX;
+    return r;
+}
+
 static bool is_symbol(const tn_expr *e, void *user)
 {
     (void)user;

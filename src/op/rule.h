@@ -38,6 +38,8 @@ bool tn_rule_agree(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_exp
 bool tn_rule_match(tn_graph *g, tn_node *n);
 /* One dimension of a broadcast of a and b; NULL if they do not fit. */
 const tn_expr *tn_rule_wider(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b);
+/* The product of n extents, those that only the run knows taken as 1; at most INT32_MAX. */
+int64_t tn_rule_least(const tn_expr *const dim[], int n);
 /* An attribute that is one extent; numbers must be in [0, 2^31). */
 TN_WARN_UNUSED tn_status tn_rule_extent(tn_graph *g, const tn_node *n, const char *name, tn_dims at,
                                         const tn_expr **out);

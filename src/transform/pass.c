@@ -61,6 +61,13 @@ void tn_pass_replace(tn_pass *p, tn_graph *g, tn_node *n, const tn_value out[])
     p->changed = true;
 }
 
+void tn_pass_out_dtype(const tn_op *op, void *attr, tn_dtype t)
+{
+    for (const tn_attr_field *f = op->attr; f && f->name; f++)
+        if (f->kind == TN_A_DTYPE && strcmp(f->name, "out_dtype") == 0)
+            memcpy((char *)attr + f->offset, &t, sizeof t);
+}
+
 tn_status tn_pass_InferType(tn_pass *p, tn_graph *g)
 {
     (void)p;

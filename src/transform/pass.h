@@ -66,6 +66,8 @@ typedef tn_status tn_region_fn(tn_pass *p, tn_graph *g, tn_region *r);
 TN_WARN_UNUSED tn_status tn_pass_regions(tn_pass *p, tn_graph *g, tn_region_fn *fn);
 /* Replaces all outputs of n by out[] and removes it. */
 void tn_pass_replace(tn_pass *p, tn_graph *g, tn_node *n, const tn_value out[]);
+/* Sets out_dtype in the attributes of a node of op, if it has that one. */
+void tn_pass_out_dtype(const tn_op *op, void *attr, tn_dtype t);
 
 /* The fused group that a `call` node calls (its `fn` has Primitive=1), or NULL. */
 tn_node *tn_group_fn(const tn_node *call);

@@ -137,13 +137,6 @@ static bool may_follow(const mixer *m, const tn_node *n)
     return any;
 }
 
-static void set_out_dtype(const tn_op *op, char *attr, tn_dtype t)
-{
-    for (const tn_attr_field *f = op->attr; f && f->name; f++)
-        if (f->kind == TN_A_DTYPE && strcmp(f->name, "out_dtype") == 0)
-            memcpy(attr + f->offset, &t, sizeof t);
-}
-
 static tn_status lower(mixer *m, tn_node *n, bool sums)
 {
     _Alignas(16) char attr[MAX_ATTR] = {0};
@@ -161,7 +154,7 @@ static tn_status lower(mixer *m, tn_node *n, bool sums)
     if (n->op->attr_size)
         memcpy(attr, n->attr, n->op->attr_size);
     if (sums && !tn_dtype_eq(m->acc, m->calc))
-        set_out_dtype(n->op, attr, m->acc);
+        tn_pass_out_dtype(n->op, attr, m->acc);
     tn_node *y = tn_make_call(m->g, n->owner, n, n->op, n->nin, in, n->op->attr_size ? attr : NULL, n->loc);
     if (!y)
         return TN_FAIL;

@@ -350,6 +350,14 @@ static bool conv2d_combine(const tn_node *n, tn_combine *out)
     return ((const tn_conv2d_attr *)n->attr)->groups == 1;
 }
 
+/* Of an image, what is away from its edges, where strides step over none. */
+static void conv2d_reads(const tn_node *n, int64_t out[2])
+{
+    const tn_type *t = n->type[0];
+    out[0] = tn_rule_least(t->dim + 1, 1) / ((const tn_conv2d_attr *)n->attr)->groups * tap_count(n);
+    out[1] = tn_rule_least(t->dim, 1) * tn_rule_least(t->dim + 2, 2);
+}
+
 /* clang-format off */
 static const tn_attr_field conv1d_fields[] = TN_ATTR_TABLE(tn_conv2d_attr, TN_CONV1D_ATTRS);
 static const tn_attr_field conv2d_fields[] = TN_ATTR_TABLE(tn_conv2d_attr, TN_CONV2D_ATTRS);
@@ -374,6 +382,7 @@ const tn_op tn_op_nn_conv2d = {
     .infer = conv_infer, .layout = conv2d_layout, .compute = conv2d_compute,
     .alternative = conv2d_ways, .n_alternative = 1,
     .scale = conv2d_scale, .combine = conv2d_combine, .precision = TN_PRECISION_LOW, .layouts = "NCHW NHWC",
+    .reads = conv2d_reads,
     .gradient = tn_gradient_conv2d,
 };
 const tn_op tn_op_nn_conv3d = {

@@ -71,6 +71,13 @@ static bool dense_combine(const tn_node *n, tn_combine *out)
     return true;
 }
 
+static void dense_reads(const tn_node *n, int64_t out[2])
+{
+    const tn_type *t = n->type[0];
+    out[0] = tn_rule_least(t->dim + t->n - 1, 1);
+    out[1] = tn_rule_least(t->dim, t->n - 1);
+}
+
 /* clang-format off */
 static const tn_attr_field dense_fields[] = TN_ATTR_TABLE(tn_dense_attr, TN_DENSE_ATTRS);
 static const char *const product_in[] = {"data", "weight"};
@@ -86,7 +93,7 @@ const tn_op tn_op_nn_dense = {
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = product_in,
     .infer = dense_infer, .layout = dense_layout, .compute = dense_compute,
     .alternative = dense_ways, .n_alternative = 1,
-    .scale = dense_scale, .combine = dense_combine, .precision = TN_PRECISION_LOW,
+    .scale = dense_scale, .combine = dense_combine, .precision = TN_PRECISION_LOW, .reads = dense_reads,
     .gradient = tn_gradient_dense,
 };
 /* clang-format on */
@@ -161,6 +168,12 @@ static bool batch_matmul_combine(const tn_node *n, tn_combine *out)
     return true;
 }
 
+static void batch_matmul_reads(const tn_node *n, int64_t out[2])
+{
+    out[0] = tn_rule_least(n->type[0]->dim + 2, 1);
+    out[1] = tn_rule_least(n->type[0]->dim + 1, 1);
+}
+
 /* clang-format off */
 static const tn_attr_field matmul_fields[] = TN_ATTR_TABLE(tn_matmul_attr, TN_MATMUL_ATTRS);
 static const char *const matmul_in[] = {"the first operand", "the second operand"};
@@ -171,7 +184,7 @@ const tn_op tn_op_nn_batch_matmul = {
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = matmul_in,
     .infer = batch_matmul_infer, .compute = batch_matmul_compute, .combine = batch_matmul_combine,
     .legalize = batch_matmul_legalize,
-    .precision = TN_PRECISION_LOW,
+    .precision = TN_PRECISION_LOW, .reads = batch_matmul_reads,
     .gradient = tn_gradient_batch_matmul,
 };
 /* clang-format on */
