@@ -13,12 +13,12 @@
 #include <string.h>
 
 const char *const tn_scope_names[TN_SCOPE_COUNT] = {"global", "local", "register", "tile"};
-const char *const tn_loop_names[TN_LOOP_COUNT] = {"", "parallel", "vector", "unrolled"};
+const char *const tn_loop_names[TN_LOOP_COUNT] = {"", "parallel", "vector", "unrolled", "tensor"};
 
 /* Words that start a statement. Those of expressions are known to the lexer. */
 static const char *const reserved[] = {"for",   "parallel", "vector",  "unrolled", "block",
                                        "init",  "buffer",   "if",      "else",     "let",
-                                       "check", "pass",     "symbols", "prefetch"};
+                                       "check", "pass",     "symbols", "prefetch", "tensor"};
 
 bool tn_tir_reserved(const char *name)
 {

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "ir/lex.h"
 #include "tir/func.h"
+#include "tir/unit.h"
 
 #include <string.h>
 
@@ -280,12 +281,21 @@ static tn_status end_line(parser *ps)
     return ps->lex.failed ? TN_FAIL : TN_OK;
 }
 
-static tn_status parse_loop_kind(parser *ps, uint8_t *kind)
+static tn_status parse_loop_kind(parser *ps, uint8_t *kind, uint8_t *tensor)
 {
     *kind = TN_LOOP_SERIAL;
+    *tensor = 0;
     for (uint8_t k = 1; k < TN_LOOP_COUNT; k++)
         if (tn_lex_accept(&ps->lex, tn_loop_names[k]))
             *kind = k;
+    if (*kind == TN_LOOP_TENSOR) {
+        const char *name;
+        TN_TRY(parse_string(ps, &name));
+        int row = tn_unit_named(name);
+        if (row < 0)
+            return tn_lex_fail(&ps->lex, "tir-E016", "there is no unit `%s`; docs/tir.md lists them", name);
+        *tensor = (uint8_t)row;
+    }
     return tn_lex_expect(&ps->lex, "for");
 }
 
@@ -295,8 +305,8 @@ static tn_status parse_for(parser *ps, tn_body *to)
     size_t mark = ps->undo.n;
     int depth = ps->depth;
     bool first = true;
-    uint8_t kind;
-    TN_TRY(parse_loop_kind(ps, &kind));
+    uint8_t kind, tensor;
+    TN_TRY(parse_loop_kind(ps, &kind, &tensor));
     do {
         const char *name;
         const tn_expr *extent;
@@ -310,6 +320,7 @@ static tn_status parse_for(parser *ps, tn_body *to)
         TN_TRY(parse_typed(ps, t, "an extent", &extent));
         const tn_expr *var = tn_func_add_var(ps->f, name, t);
         tn_stmt *s = tn_stmt_for(ps->f, var, extent, kind);
+        s->u.loop.tensor = tensor;
         tn_body_append(to, s);
         bind(ps, name, var);
         to = &s->u.loop.body;
@@ -601,7 +612,7 @@ static tn_status parse_stmt(parser *ps, tn_body *to)
     tn_status s;
     ps->depth++;
     if (tn_lex_is(&ps->lex, "for") || tn_lex_is(&ps->lex, "parallel") || tn_lex_is(&ps->lex, "vector") ||
-        tn_lex_is(&ps->lex, "unrolled"))
+        tn_lex_is(&ps->lex, "unrolled") || tn_lex_is(&ps->lex, "tensor"))
         s = parse_for(ps, to);
     else if (tn_lex_accept(&ps->lex, "block"))
         s = parse_block(ps, to);

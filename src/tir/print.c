@@ -6,6 +6,7 @@
  */
 #include "ir/lex.h"
 #include "tir/func.h"
+#include "tir/unit.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -219,13 +220,19 @@ static void block(printer *pr, const tn_stmt *s, int indent)
         list(pr, &s->u.block.body, indent + 1);
 }
 
+static bool is_alike(const tn_stmt *a, const tn_stmt *b)
+{
+    return a->u.loop.kind == b->u.loop.kind && a->u.loop.tensor == b->u.loop.tensor;
+}
+
 /* A loop and the loops that are alone in it: one line as long as it fits. */
 static void loops(printer *pr, const tn_stmt *s, int indent)
 {
     for (const tn_stmt *at = s;; at = at->u.loop.body.first) {
-        if (at == s || at->u.loop.kind != tn_stmt_parent(at)->u.loop.kind ||
-            pr->out->n == pr->line + (size_t)indent * 2) {
+        if (at == s || !is_alike(at, tn_stmt_parent(at)) || pr->out->n == pr->line + (size_t)indent * 2) {
             str(pr, tn_loop_names[at->u.loop.kind]);
+            if (at->u.loop.kind == TN_LOOP_TENSOR)
+                tn_buf_printf(pr->out, " \"%s\"", tn_units[at->u.loop.tensor].name);
             str(pr, at->u.loop.kind == TN_LOOP_SERIAL ? "for " : " for ");
         }
         expr(pr, at->u.loop.var);
@@ -245,7 +252,7 @@ static void loops(printer *pr, const tn_stmt *s, int indent)
             tn_buf_char(pr->out, ':');
             newline(pr, ++indent);
         } else {
-            str(pr, in->u.loop.kind == at->u.loop.kind ? ", " : ": ");
+            str(pr, is_alike(in, at) ? ", " : ": ");
         }
     }
 }

@@ -64,6 +64,7 @@ static void add_fields(words *w, const tn_stmt *s)
     switch (s->kind) {
     case TN_S_FOR:
         add(w, s->u.loop.kind);
+        add(w, s->u.loop.tensor);
         add_exprs(w, 2, (const tn_expr *const[]){s->u.loop.var, s->u.loop.extent});
         break;
     case TN_S_BLOCK: add_block(w, s); break;

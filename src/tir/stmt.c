@@ -220,6 +220,7 @@ static tn_stmt *clone_one(tn_func *f, const tn_stmt *s)
         c->u.loop.var = s->u.loop.var;
         c->u.loop.extent = s->u.loop.extent;
         c->u.loop.kind = s->u.loop.kind;
+        c->u.loop.tensor = s->u.loop.tensor;
         break;
     case TN_S_BLOCK:
         c->u.block.name = s->u.block.name;

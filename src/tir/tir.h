@@ -52,8 +52,15 @@ typedef struct tn_symbol_range {
     int64_t min, max;
 } tn_symbol_range;
 
-enum tn_loop_kind { TN_LOOP_SERIAL, TN_LOOP_PARALLEL, TN_LOOP_VECTOR, TN_LOOP_UNROLLED, TN_LOOP_COUNT };
-extern const char *const tn_loop_names[TN_LOOP_COUNT]; /* "" "parallel" "vector" "unrolled" */
+enum tn_loop_kind {
+    TN_LOOP_SERIAL,
+    TN_LOOP_PARALLEL,
+    TN_LOOP_VECTOR,
+    TN_LOOP_UNROLLED,
+    TN_LOOP_TENSOR, /* of a nest that is one call of a unit (unit.h) */
+    TN_LOOP_COUNT
+};
+extern const char *const tn_loop_names[TN_LOOP_COUNT]; /* "" "parallel" "vector" "unrolled" "tensor" */
 enum tn_iter_kind { TN_ITER_SPATIAL, TN_ITER_REDUCE };
 
 typedef struct tn_stmt tn_stmt;
@@ -75,7 +82,7 @@ struct tn_stmt {
     union {
         struct {
             const tn_expr *var, *extent;
-            uint8_t kind;
+            uint8_t kind, tensor; /* enum tn_loop_kind; enum tn_unit_id, 0 but in TN_LOOP_TENSOR */
             tn_body body;
         } loop; /* var from 0; extent >= 0 */
         struct {

@@ -8,6 +8,7 @@
  */
 #include "base/vec.h"
 #include "tir/func.h"
+#include "tir/unit.h"
 
 #include <string.h>
 
@@ -406,6 +407,10 @@ static void check_parallel(verifier *v)
 static void check_for(verifier *v, const tn_stmt *s)
 {
     uint8_t kind = s->u.loop.kind;
+    const char *fault = kind == TN_LOOP_TENSOR ? tn_unit_fault(s) : NULL;
+    if (fault)
+        fail(v, "tir-E125", "this nest of loops has not those of the unit \"%s\": %s",
+             tn_units[s->u.loop.tensor].name, fault);
     uint32_t outer = v->parallel;
     size_t n_var = v->vars.n;
     if (kind >= TN_LOOP_COUNT || (!blocks_stage(v) && (kind == TN_LOOP_VECTOR || kind == TN_LOOP_UNROLLED)))

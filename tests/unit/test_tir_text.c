@@ -146,6 +146,7 @@ static void reading_refuses(void **state)
         {"func @f() {\n  for i < 4:\n    block b(j: spatial = i + 1):\n      pass\n}\n",
          "t.tir:3:13:", "tir-E013"},
         {"func @f() {\n}\nfunc @g() {\n}\n", "t.tir:3:1:", "tir-E015"},
+        {"func @f() {\n  tensor \"dot5\" for i < 3:\n    pass\n}\n", "t.tir:2:17:", "tir-E016"},
         {"func @f() {\n  check true\n}\n", "t.tir:2:13:", "ir-E001"},
         {"func @f() {\n  let x: f32 = y\n}\n", "t.tir:2:16:", "ir-E003"},
         {"func @f(A: f32[4, Q3z]) {\n}\n", "t.tir:1:19:", "ir-E010"},

@@ -1,0 +1,52 @@
+#ifndef TN_TIR_UNIT_H
+#define TN_TIR_UNIT_H
+/* Units that compute several products at once (unit.def), and the loop nests that call them. */
+#include "tir/tir.h"
+
+enum tn_unit_id {
+#define UNIT(id, ...) TN_UNIT_##id,
+#include "tir/unit.def"
+    TN_N_UNITS
+};
+
+enum tn_unit_kind { TN_UNIT_LANES };
+
+/* The axes of a call; a nest has a loop for each that has more than one element, in this order. */
+enum { TN_UNIT_ROWS, TN_UNIT_COLUMNS, TN_UNIT_TERMS, TN_UNIT_AXES };
+
+typedef struct tn_unit_row {
+    const char *name;
+    uint8_t kind;               /* enum tn_unit_kind */
+    int16_t most[TN_UNIT_AXES]; /* of each axis in a call */
+    tn_dtype x, w, sum;
+    enum tn_intrin function; /* that computes it, for LANES */
+    const char *what;
+} tn_unit_row;
+extern const tn_unit_row tn_units[TN_N_UNITS];
+
+int tn_unit_named(const char *name); /* its number, or -1 */
+/* The row of that kind for factors of these types; -1: none. */
+int tn_unit_of(enum tn_unit_kind kind, tn_dtype x, tn_dtype w, tn_dtype sum);
+/* Is it worth its layout on machine m? `given` tells whether a machine is of an architecture and has a feature of it
+ * (tn_machine_given). */
+struct tn_machine;
+bool tn_unit_on(int id, const struct tn_machine *m,
+                bool (*given)(const struct tn_machine *m, const char *arch, const char *feature));
+
+/* A nest of tensor loops around sum = sum + x * w, the factors widened. */
+typedef struct tn_unit_nest {
+    const tn_unit_row *row;
+    tn_stmt *loop[TN_UNIT_AXES];  /* NULL: an axis of one element */
+    int64_t extent[TN_UNIT_AXES]; /* 1 there */
+    tn_stmt *inner;               /* the innermost loop */
+    tn_stmt *block, *store;       /* around the store: NULL: none */
+    const tn_expr *cond;          /* on the store, NULL: none */
+    const tn_expr *x, *w;         /* loads */
+} tn_unit_nest;
+/* The nest that begins with `loop`: its innermost list is the store, or a block of it alone, or a condition around it.
+ * Returns NULL, or why it is no call of the row; for texts. */
+const char *tn_unit_read(tn_stmt *loop, const tn_unit_row *row, tn_unit_nest *out);
+/* Why a nest of tensor loops with `loop` in it has not the loops of its unit; NULL: it has. */
+const char *tn_unit_fault(const tn_stmt *loop);
+
+#endif
