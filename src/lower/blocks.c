@@ -117,7 +117,7 @@ static bool is_lane(const binding *b, const tn_expr *iter)
 {
     for (int i = 0; i < b->n; i++)
         for (const tn_stmt *s = tn_stmt_parent(b->block); s && b->from[i] == iter; s = tn_stmt_parent(s))
-            if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_VECTOR && tn_uses(b->to[i], s->u.loop.var))
+            if (tn_is_lane_loop(s) && tn_uses(b->to[i], s->u.loop.var))
                 return true;
     return false;
 }

@@ -30,8 +30,14 @@ const tn_expr *tn_mask_loads(tn_func *f, const tn_expr *e, const tn_expr *cond,
  * cannot share) */
 bool tn_vector_loop_fits(const tn_stmt *loop);
 
-/* In a vector loop's body, before it is vectorised: groups of four multiply-adds of bytes become dot4us (dot.c). */
-void tn_contract_dots(tn_func *f, tn_stmt *loop, const struct tn_machine *m);
+/* A nest of tensor loops on lanes, from `s` on: s becomes a vector loop (tensor.c). */
+void tn_tensor_lanes(tn_func *f, tn_stmt *s);
+
+/* Is the loop one of lanes, or of a nest whose columns will be? */
+static inline bool tn_is_lane_loop(const tn_stmt *s)
+{
+    return s->kind == TN_S_FOR && (s->u.loop.kind == TN_LOOP_VECTOR || s->u.loop.kind == TN_LOOP_TENSOR);
+}
 
 /* What `lanes` lanes of a vector loop over `var` load (flat, scalar form), where contiguous loads and a shuffle do it;
  * lanes outside the load's mask hold anything. NULL: a gather has to. */

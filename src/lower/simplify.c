@@ -45,7 +45,8 @@ static tn_stmt *loop(walk *w, tn_stmt *s, int depth)
         tn_stmt_remove(s);
         return next;
     }
-    if (n == 1 && s->u.loop.extent->kind == TN_E_INT && s->u.loop.kind != TN_LOOP_PARALLEL) {
+    if (n == 1 && s->u.loop.extent->kind == TN_E_INT && s->u.loop.kind != TN_LOOP_PARALLEL &&
+        s->u.loop.kind != TN_LOOP_TENSOR) {
         const tn_expr *from = s->u.loop.var, *to = tn_idx(p, 0);
         for (tn_stmt *c = s->u.loop.body.first; c; c = c->next)
             tn_stmt_subst(w->f, c, 1, &from, &to);
@@ -69,8 +70,7 @@ static void assume(walk *w, const tn_stmt *s, const tn_expr *cond)
     for (int i = 0; i < n; i++) {
         bool lane = false;
         for (const tn_stmt *l = s; l; l = tn_stmt_parent(l))
-            lane |=
-                l->kind == TN_S_FOR && l->u.loop.kind == TN_LOOP_VECTOR && tn_uses(term[i], l->u.loop.var);
+            lane |= tn_is_lane_loop(l) && tn_uses(term[i], l->u.loop.var);
         if (!lane)
             tn_facts_assume(&w->facts, term[i]);
     }

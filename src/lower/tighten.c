@@ -33,7 +33,7 @@ static void set_bounds(walk *w, tn_stmt *s, const tn_expr *lo, const tn_expr *hi
 static bool lanes_share(const tn_stmt *s, const tn_expr *bound)
 {
     for (s = tn_stmt_parent(s); s && bound; s = tn_stmt_parent(s))
-        if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_VECTOR && tn_uses(bound, s->u.loop.var))
+        if (tn_is_lane_loop(s) && tn_uses(bound, s->u.loop.var))
             return false;
     return true;
 }

@@ -111,7 +111,7 @@ static bool is_lane(const tn_stmt *s, const tn_expr *var)
 {
     for (; s; s = tn_stmt_parent(s))
         if (s->kind == TN_S_FOR && s->u.loop.var == var)
-            return s->u.loop.kind == TN_LOOP_VECTOR;
+            return s->u.loop.kind == TN_LOOP_VECTOR || s->u.loop.kind == TN_LOOP_TENSOR;
     return false;
 }
 

@@ -132,7 +132,7 @@ static const tn_expr *vector_load(vec *v, const tn_expr *e)
                    mask ? splat(v, mask) : NULL, mask ? splat(v, other) : NULL);
 }
 
-/* ---- bytes that lanes read in groups (dot.c): an int32 that is a load of a few bytes ---- */
+/* ---- bytes that lanes read in groups (tensor.c): an int32 that is a load of a few bytes ---- */
 
 /* The group's mask in two: `own` is the same for all lanes; `lanes` is what differs, as a scalar condition. */
 static void split_mask(vec *v, const tn_expr *mask, uint16_t group, const tn_expr **own,
@@ -147,7 +147,7 @@ static void split_mask(vec *v, const tn_expr *mask, uint16_t group, const tn_exp
             *own = tn_both(p, *own, term[i]);
             continue;
         }
-        int k = tn_terms(term[i]->src[0], inner); /* a splat: dot.c saw to it */
+        int k = tn_terms(term[i]->src[0], inner); /* a splat: tensor.c saw to it */
         for (int j = 0; j < k; j++) {
             const tn_expr *each = tn_splat(p, inner[j], group);
             if (varies(v, inner[j]))
@@ -415,14 +415,13 @@ bool tn_vector_loop_fits(const tn_stmt *loop)
     return !w.bad;
 }
 
-static tn_status vectorize_loop(tn_func *f, tn_stmt *s, const struct tn_machine *m)
+static tn_status vectorize_loop(tn_func *f, tn_stmt *s)
 {
     if (!tn_vector_loop_fits(s))
         return tn_error(f->ctx, "lower-E006", NULL,
                         "%s: vector loop `%s` contains a statement that lanes cannot execute together; "
                         "unroll it (pass Unroll does)",
                         f->name, f->var[s->u.loop.var->u.i].name);
-    tn_contract_dots(f, s, m);
     vec v = {.f = f, .var = s->u.loop.var, .lanes = (uint16_t)s->u.loop.extent->u.i};
     tn_stmt_facts(f, s, &v.facts);
     body(&v, &s->u.loop.body, 0);
@@ -434,18 +433,20 @@ static tn_status vectorize_loop(tn_func *f, tn_stmt *s, const struct tn_machine 
     return v.status;
 }
 
-static tn_status vectorize_list(tn_func *f, const struct tn_machine *m, tn_body *b, int depth)
+static tn_status vectorize_list(tn_func *f, tn_body *b, int depth)
 {
     TN_ASSERT(depth < 512);
     tn_stmt *next;
     for (tn_stmt *s = b->first; s; s = next) {
         next = s->next;
         tn_body *in[2];
+        if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_TENSOR)
+            tn_tensor_lanes(f, s);
         int n = tn_stmt_bodies(s, in);
         for (int i = 0; i < n; i++)
-            TN_TRY(vectorize_list(f, m, in[i], depth + 1));
+            TN_TRY(vectorize_list(f, in[i], depth + 1));
         if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_VECTOR)
-            TN_TRY(vectorize_loop(f, s, m));
+            TN_TRY(vectorize_loop(f, s));
     }
     return TN_OK;
 }
@@ -482,7 +483,8 @@ static bool settle_stmt(tn_stmt *s, void *user)
 
 tn_status tn_lower_vectorize(tn_func *f, const struct tn_machine *m)
 {
-    TN_TRY(vectorize_list(f, m, &f->body, 0));
+    (void)m;
+    TN_TRY(vectorize_list(f, &f->body, 0));
     tn_stmt_walk(&f->body, settle_stmt, NULL, f);
     f->stage = TN_STAGE_FLAT; /* no unrolled or vector loop, no register index that varies is left */
     return TN_OK;

@@ -58,12 +58,15 @@ bool tn_machine_has(const tn_machine *m, const char *feature)
     return tn_words_hold(m->feature, m->n_feature, feature);
 }
 
+bool tn_machine_given(const tn_machine *m, const char *arch, const char *feature)
+{
+    return strcmp(arch, tn_machine_arch(m)) == 0 && (!*feature || tn_machine_has(m, feature));
+}
+
 bool tn_machine_can(const tn_machine *m, enum tn_ability ability)
 {
-    const char *arch = tn_machine_arch(m);
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
-        if (given[i].ability == ability && strcmp(given[i].arch, arch) == 0 &&
-            (!*given[i].feature || tn_machine_has(m, given[i].feature)))
+        if (given[i].ability == ability && tn_machine_given(m, given[i].arch, given[i].feature))
             return true;
     return false;
 }

@@ -78,6 +78,9 @@ enum tn_ability {
     TN_N_ABILITIES
 };
 bool tn_machine_can(const tn_machine *m, enum tn_ability ability);
+/* Whether it is of the architecture, as tn_machine_arch names it, and lists a feature of it ("": any has it). For rows
+ * that name features. */
+bool tn_machine_given(const tn_machine *m, const char *arch, const char *feature);
 
 /* Of the machine's features, those that generated code uses and a package therefore needs; room for n_feature names.
  * Returns how many there are. */

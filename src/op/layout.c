@@ -2,6 +2,7 @@
 #include "op/rule.h"
 
 #include "machine/machine.h"
+#include "tir/unit.h"
 
 const tn_layout *tn_rule_layout(tn_graph *g, const char *fmt, ...)
 {
@@ -92,6 +93,6 @@ void tn_layout_channel_block(tn_layout_query *q)
 bool tn_rule_by_fours(const tn_layout_query *q)
 {
     const tn_node *n = q->node;
-    return tn_dtype_eq(tn_in_type(n, 0)->dtype, TN_U8) && tn_dtype_eq(tn_in_type(n, 1)->dtype, TN_I8) &&
-           tn_dtype_eq(n->type[0]->dtype, TN_I32) && tn_machine_can(q->machine, TN_CAN_DOT4);
+    int row = tn_unit_of(TN_UNIT_LANES, tn_in_type(n, 0)->dtype, tn_in_type(n, 1)->dtype, n->type[0]->dtype);
+    return tn_unit_on(row, q->machine, tn_machine_given);
 }

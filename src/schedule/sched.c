@@ -19,6 +19,7 @@ const char *const tn_verdict_texts[] = {
     [TN_REJECT_REGION] = "the region is not constant, not affine, or not covered",
     [TN_REJECT_SCOPE] = "illegal memory scope",
     [TN_REJECT_MASK] = "a mask cannot be handled",
+    [TN_REJECT_UNIT] = "the loops are no call of that unit",
     [TN_REJECT_TEXT] = "the trace text does not parse",
 };
 
@@ -51,7 +52,11 @@ static void *grown(tn_arena *a, const void *at, uint32_t n, uint32_t *cap, size_
     return p;
 }
 
-tn_stmt *tn_sched_loop(const tn_sched *s, tn_ref v) { return v < s->n_value ? s->loop[v] : NULL; }
+tn_stmt *tn_sched_loop(const tn_sched *s, tn_ref v)
+{
+    tn_stmt *l = v < s->n_value ? s->loop[v] : NULL;
+    return l && l->u.loop.kind == TN_LOOP_TENSOR ? NULL : l; /* a call of a unit stays as it is */
+}
 
 void tn_sched_consume(tn_sched *s, const tn_stmt *loop)
 {

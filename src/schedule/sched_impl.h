@@ -10,7 +10,7 @@ typedef tn_verdict tn_step_fn(tn_sched *s, tn_step *t);
 
 enum { TN_MAX_LOOPS = 64 };
 
-/* The loop a value names; NULL if it was consumed. */
+/* The loop a value names; NULL if it was consumed, or is one of a call of a unit. */
 tn_stmt *tn_sched_loop(const tn_sched *s, tn_ref v);
 /* A new value for loop; its name is the step's k-th name or derived from the loop variable. */
 tn_ref tn_sched_value(tn_sched *s, const tn_step *t, int k, tn_stmt *loop);

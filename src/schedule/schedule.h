@@ -27,6 +27,7 @@ typedef enum tn_verdict {
     TN_REJECT_REGION, /* a region that is not constant, not affine, or not covered */
     TN_REJECT_SCOPE,  /* illegal memory scope */
     TN_REJECT_MASK,   /* a mask that cannot be handled (trapping, or not neutral) */
+    TN_REJECT_UNIT,   /* loops that are no call of that unit of the machine */
     TN_REJECT_TEXT    /* trace text that does not parse */
 } tn_verdict;
 extern const char *const tn_verdict_texts[];

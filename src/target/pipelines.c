@@ -14,6 +14,7 @@ static const uint8_t cpu[] = {
     TN_LOWER_Unswitch,       /* a mask that all lanes share is an IF around the vector loop */
     TN_LOWER_Flatten,        /* layouts applied; every buffer is one-dimensional */
     TN_LOWER_Simplify,       /* so is the arithmetic of its offsets */
+    TN_LOWER_Tensors,        /* nests that no unit does are lanes and unrolled loops */
     TN_LOWER_Unroll,         /* unrolled loops are straight lines */
     TN_LOWER_Vectorize,      /* vector loops are vector expressions: from here on the function is flat */
     TN_LOWER_Simplify,       /* and so are offsets of lanes */

@@ -184,7 +184,6 @@ static void abilities(void **state)
         FMA = 1 << TN_CAN_FMA,
         HALF = 1 << TN_CAN_HALF,
         ROUND = 1 << TN_CAN_ROUND,
-        DOT4 = 1 << TN_CAN_DOT4,
         TILES = 1 << TN_CAN_TILES
     };
     static const struct {
@@ -195,11 +194,10 @@ static void abilities(void **state)
     } row[] = {
         {"x86_64-linux-gnu", "generic", "", 0, 16, true, ""},
         {"x86_64-linux-gnu", "nehalem", "", ROUND, 16, true, "sse3 ssse3 sse4.1 sse4.2"},
-        {"x86_64-linux-gnu", "haswell", "", FMA | HALF | ROUND | DOT4, 32, true,
+        {"x86_64-linux-gnu", "haswell", "", FMA | HALF | ROUND, 32, true,
          "sse3 ssse3 sse4.1 sse4.2 avx avx2 fma f16c bmi bmi2"},
-        {"x86_64-linux-gnu", NULL, "+avxvnni", ROUND | DOT4, 32, true,
-         "sse3 ssse3 sse4.1 sse4.2 avx avx2 avxvnni"},
-        {"x86_64-linux-gnu", NULL, "+avx512vnni,+amx-int8", FMA | HALF | ROUND | DOT4 | TILES, 64, true,
+        {"x86_64-linux-gnu", NULL, "+avxvnni", ROUND, 32, true, "sse3 ssse3 sse4.1 sse4.2 avx avx2 avxvnni"},
+        {"x86_64-linux-gnu", NULL, "+avx512vnni,+amx-int8", FMA | HALF | ROUND | TILES, 64, true,
          "sse3 ssse3 sse4.1 sse4.2 avx avx2 fma f16c avx512f avx512vnni"},
         {"i686-linux-gnu", NULL, "+sse2", 0, 16, true, ""},
         {"aarch64-linux-gnu", "generic", "", FMA | HALF | ROUND, 16, false, "fp-armv8 neon"},

@@ -9,6 +9,7 @@
 
 #include "sanitized.h"
 #include "schedule/run.h"
+#include "tir/unit.h"
 
 enum { TRIALS = 220, TRIALS_SANITIZED = 80, STEPS = 14, MAX_LIVE = 64 };
 
@@ -102,6 +103,15 @@ static const struct { const char *name, *text; int64_t sym[2]; } funcs[] = {
      "      init out[i, j, k, l] = 1\n"
      "      out[i, j, k, l] = out[i, j, k, l] + t[i, j, k, l + s]\n"
      "}\n", {3}},
+    {"sums of bytes in groups",
+     "func @bytes(x: u8[3, 8], w: i8[8, 8, NK4n4k]) -> (out: i32[3, 8]) {\n"
+     "  for i < 3, j < 8:\n"
+     "    block zero(i: spatial, j: spatial):\n"
+     "      out[i, j] = 0\n"
+     "  for i < 3, jo < 2, ko < 2, ji < 4, ki < 4:\n"
+     "    block out(i: spatial, j < 8: spatial = jo*4 + ji, k < 8: reduce = ko*4 + ki):\n"
+     "      out[i, j] = out[i, j] + i32(x[i, k]) * i32(w[j, k])\n"
+     "}\n", {0}},
 };
 /* clang-format on */
 
@@ -221,10 +231,23 @@ static tn_verdict random_prefetch(gen *g)
     return tn_sched_do(g->s, &t);
 }
 
+/* The innermost loops below a random one. */
+static tn_verdict random_tensorize(gen *g)
+{
+    tn_ref chain[8];
+    int n = some_chain(g, chain), of = 1 + below(g, 3);
+    tn_arg arg = {.s = tn_units[below(g, TN_N_UNITS)].name};
+    if (n < of)
+        return TN_REJECT_NEST;
+    tn_step t = {
+        .kind = TN_STEP_tensorize, .nin = (uint16_t)of, .in = chain + n - of, .narg = 1, .arg = &arg};
+    return tn_sched_do(g->s, &t);
+}
+
 static tn_verdict random_step(gen *g)
 {
     tn_ref v = some_loop(g), out[3];
-    switch (below(g, 20)) {
+    switch (below(g, 21)) {
     case 0:
     case 1: return name_loops(g);
     case 2:
@@ -246,6 +269,7 @@ static tn_verdict random_step(gen *g)
     case 16: return tn_sched_do(g->s, &(tn_step){.kind = TN_STEP_squeeze});
     case 17: return tn_sched_do(g->s, &(tn_step){.kind = TN_STEP_merge});
     case 18: return tn_sched_at(g->s, TN_STEP_regroup, some_block(g), v);
+    case 19: return random_tensorize(g);
     default: return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
     }
 }

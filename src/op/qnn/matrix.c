@@ -11,6 +11,7 @@
 #include "machine/machine.h"
 #include "op/qnn/qnn.h"
 #include "op/tensor/tensor.h"
+#include "tir/unit.h"
 
 #include <string.h>
 
@@ -201,7 +202,7 @@ bool qnn_shifts(const tn_node *n, const struct tn_machine *m)
                  tn_dtype_eq(tn_in_type(n, WEIGHT)->dtype, TN_I8) && tn_dtype_eq(n->type[0]->dtype, TN_I32);
     bool whole = n->op != &tn_op_nn_conv2d || ((const tn_conv2d_attr *)n->attr)->groups == 1;
     return bytes && whole && tn_op_is(tn_in(n, WEIGHT).def, &tn_op_constant) &&
-           tn_machine_can(m, TN_CAN_DOT4);
+           tn_unit_on(tn_unit_of(TN_UNIT_LANES, TN_U8, TN_I8, TN_I32), m, tn_machine_given);
 }
 
 static tn_value shifted(tn_graph *g, tn_node *n, tn_value x)

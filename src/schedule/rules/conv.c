@@ -11,7 +11,7 @@
  * Columns: only the first and last tiles of a row have such taps, so they are peeled off, and there kw and
  * the pixels are unrolled, which makes every mask a constant.
  * Products of uint8 data and int8 weights that lie in groups of four input channels are summed by fours: one step of
- * the reduction is a group, which lowering makes one dot product (lower/dot.c).
+ * the reduction is a group, which is a call of a unit (tir/unit.h).
  * A task is a group of rows of one panel of channels, of about 10 us.
  * Where the rows of the output are one pixel wide, its columns may be taken for them: `ow` and `kw` are the loops along
  * a column then. They make better tiles, but fewer tasks.
@@ -33,6 +33,7 @@ typedef struct {
     int64_t block_in;   /* channels beside each other in the data, 0: not blocked */
     bool channels;      /* vectors of output channels */
     const char *weight; /* the operand */
+    const char *unit;   /* that sums channels by fours; NULL: none */
     bool turned;        /* and the result is stored by pixels */
     bool columns;       /* taken for rows */
     int64_t apart;      /* output channels of a group that reads its own input channels; 0: one group */
@@ -260,6 +261,7 @@ static bool read_conv(derive *d, tn_stmt *b, bool columns, conv *c)
         c->block_in = 0;
     if (c->block_in % GROUP != 0 || !c->channels || !c->block_in)
         c->fours = 1;
+    c->unit = c->fours > 1 ? rule_lane_unit(d, b, c->weight) : NULL;
     if (c->channels && factor < c->lanes)
         c->lanes = (uint16_t)factor;
     if (c->apart && c->channels && c->apart % c->lanes != 0)
@@ -433,8 +435,10 @@ static void split_init(derive *d, const conv *c)
     dv_do(d, "decompose_reduction \"%s\" %s", c->block, first_sum(c));
     dv_do(d, "%szr zv zx = loops \"%s.init\"", blanks(d, outer_loops(c)), c->block);
     dv_do(d, "set_scope \"%s\" register%s", c->block, c->channels ? " inner=1" : "");
-    dv_do(d, "vectorize x zx");
-    dv_do(d, c->fours > 1 ? "unroll r v zr zv ik" : "unroll r v zr zv");
+    dv_do(d, c->unit ? "vectorize zx" : "vectorize x zx");
+    dv_do(d, c->fours > 1 && !c->unit ? "unroll r v zr zv ik" : "unroll r v zr zv");
+    if (c->unit)
+        dv_do(d, "tensorize x ik \"%s\"", c->unit);
 }
 
 /* Taps along the row are unrolled where their masks are to become constants, and where neighbouring pixels

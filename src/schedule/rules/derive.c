@@ -1,6 +1,8 @@
 /* What the rules share: steps as text, and questions about a function's blocks. */
 #include "schedule/rules/derive.h"
 
+#include "tir/unit.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -176,6 +178,27 @@ int64_t rule_grouped_factor(const tn_buffer *b, int dim, int by, int64_t each)
     const tn_layout_axis *last = &b->layout->axis[b->layout->naxis - 1];
     bool grouped = last->dim == by && (int64_t)last->factor == each && last[-1].dim == dim;
     return grouped ? (int64_t)last[-1].factor : 0;
+}
+
+typedef struct {
+    const tn_func *f;
+    const char *weight;
+    tn_dtype x, w;
+} factor_types;
+
+static void note_type(const tn_expr *load, void *user)
+{
+    factor_types *t = user;
+    *(strcmp(t->f->buffer[load->u.load.buffer].name, t->weight) == 0 ? &t->w : &t->x) = load->dtype;
+}
+
+const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight)
+{
+    const tn_func *f = d->s->func;
+    factor_types t = {f, weight, {0}, {0}};
+    rule_loads(block, note_type, &t);
+    int row = tn_unit_of(TN_UNIT_LANES, t.x, t.w, rule_target(f, block)->dtype);
+    return tn_unit_on(row, d->m, tn_machine_given) ? tn_units[row].name : NULL;
 }
 
 epilogue rule_epilogue(derive *d, const char *block)

@@ -64,6 +64,9 @@ int64_t rule_inner_factor(const tn_buffer *b, int dim);
 /* The factor of dimension `dim` where its elements lie beside each other in groups of `each` of dimension `by` (the
  * innermost axis): 16 for dim O, by I, each 4 of OIHW4i16o4i. 0: not so. */
 int64_t rule_grouped_factor(const tn_buffer *b, int dim, int by, int64_t each);
+/* The unit that adds groups of products for the block, whose operand `weight` has the columns; NULL: the machine has
+ * none for its types. */
+const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight);
 /* What is computed of an accumulator: a block for each result of the function. */
 typedef struct epilogue {
     const char *block[RULE_MAX_BLOCKS];

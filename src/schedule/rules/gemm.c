@@ -3,7 +3,7 @@
  * accumulators. A task is one tile.
  *
  * Products of uint8 rows and int8 weights that lie in groups of four of k are summed by fours: one step of the
- * reduction is a group, which lowering makes one dot product (lower/dot.c).
+ * reduction is a group, which is a call of a unit (tir/unit.h).
  *
  * One row (GEMV) is the same tile with more vectors: several streams of weights hide the latency. Where the row has few
  * vectors, neighbouring steps of the reduction have accumulators of their own (chains), which are added up at the end.
@@ -21,6 +21,7 @@ typedef struct {
     int64_t rows, columns, k; /* -1: symbolic */
     int64_t panel;            /* columns beside each other in memory: 0: all, -1: not contiguous */
     int64_t group;            /* of k that one step sums: GROUP, or 1 */
+    const char *unit;         /* that sums it; NULL: none */
     uint16_t lanes;
     uint32_t bytes;     /* of an accumulator */
     const char *weight; /* the operand with the columns */
@@ -97,6 +98,7 @@ static gemm read_gemm(derive *d, const tn_stmt *b)
     g.panel = w.panel;
     g.group = w.group;
     g.weight = w.name;
+    g.unit = g.group > 1 ? rule_lane_unit(d, b, g.weight) : NULL;
     for (int i = 0; i < g.n - 1; i++)
         g.name[i] = i == g.row ? "i" : dv_text(d, "b%d", i);
     g.name[g.n - 1] = "j";
@@ -279,10 +281,12 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
         tile_epilogue(&d, &g, e.block[k], k);
     split_init(&d, &g, fetches_ahead(&d, &g, &t) ? "kf" : t.chains > 1 ? "c" : g.group > 1 ? "ko" : "k");
     dv_do(&d, "set_scope \"%s\" register", g.block);
-    dv_do(&d, "vectorize ji ox zx");
+    dv_do(&d, g.unit ? "vectorize ox zx" : "vectorize ji ox zx");
     dv_do(&d, g.row >= 0 ? "unroll ii jv oi ov zi zv" : "unroll jv ov zv");
     unroll_further(&d, &g, e.n);
-    if (g.group > 1)
+    if (g.unit)
+        dv_do(&d, "tensorize ji ik \"%s\"", g.unit);
+    else if (g.group > 1)
         dv_do(&d, "unroll ik");
     dv_do(&d, "parallel task");
     return d.v;
