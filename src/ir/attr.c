@@ -103,6 +103,8 @@ static tn_status read_element(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope
     if (k == TN_A_STRS)
         return (out->s = tn_lex_string(l)) ? TN_OK : TN_FAIL;
     TN_TRY(tn_expr_parse(l, p, scope, TN_IDX, &out->e));
+    if (out->e->kind == TN_E_INT) /* TVM writes the types of numbers, as in 3i64 */
+        out->e = tn_idx(p, out->e->u.i);
     return tn_dtype_eq(out->e->dtype, TN_IDX)
                ? TN_OK
                : tn_lex_fail(l, "ir-E021", "a dimension must be of type index");
@@ -149,6 +151,14 @@ static tn_status read_list(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, e
     return s;
 }
 
+/* A number, or a list of one, as TVM writes the axis of some operators. */
+static tn_status read_one(tn_lexer *l, int64_t *out)
+{
+    bool list = tn_lex_accept(l, "[");
+    TN_TRY(tn_lex_int(l, INT64_MIN, INT64_MAX, out));
+    return list ? tn_lex_expect(l, "]") : TN_OK;
+}
+
 static bool may_be_none(enum tn_attr_kind k)
 {
     return k != TN_A_F64 && k != TN_A_BOOL; /* an absent integer is 0 */
@@ -159,7 +169,7 @@ static tn_status read_value(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, 
     if (may_be_none(k) && tn_lex_accept(l, "None"))
         return TN_OK;
     switch (k) {
-    case TN_A_I64: return tn_lex_int(l, INT64_MIN, INT64_MAX, &out->i);
+    case TN_A_I64: return read_one(l, &out->i);
     case TN_A_F64: return read_real(l, &out->f);
     case TN_A_BOOL: return read_bool(l, &out->b);
     case TN_A_STR: return (out->s = tn_lex_string(l)) ? TN_OK : TN_FAIL;

@@ -473,7 +473,8 @@ const char *tn_lex_string(tn_lexer *l)
 tn_status tn_lex_int(tn_lexer *l, int64_t min, int64_t max, int64_t *out)
 {
     bool minus = tn_lex_accept(l, "-");
-    if (l->tok != TN_TOK_INT || l->n_suffix > 0)
+    bool typed = l->n_suffix > 1 && (l->suffix[0] == 'i' || l->suffix[0] == 'u'); /* 3i64 */
+    if (l->tok != TN_TOK_INT || (l->n_suffix > 0 && !typed))
         return tn_lex_expected(l, "an integer");
     int64_t v = minus ? (int64_t)(0 - (uint64_t)l->i) : l->i;
     if (v < min || v > max)

@@ -291,19 +291,20 @@ tn_status parse_param(parser *p, tn_region *r, enum dim_mode dims)
     return TN_OK;
 }
 
-/* Attributes of a global function are for others' tools: they are read over. */
-static tn_status skip_def_attr(parser *p, const char *name)
+/* Attributes of a function that are for others' tools are read over. */
+static tn_status skip_fn_attr(parser *p, const char *name, bool global)
 {
     (void)tn_report(p->g->ctx, TN_WARNING, "relay-W003", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),
-                    "the attribute %s of a global function is ignored", name);
-    for (int depth = 0; p->l.tok != TN_TOK_END; parse_next(p))
-        if (tn_lex_is(&p->l, "[") || tn_lex_is(&p->l, "("))
-            depth++;
-        else if (depth && (tn_lex_is(&p->l, "]") || tn_lex_is(&p->l, ")")))
-            depth--;
-        else if (!depth && (tn_lex_is(&p->l, ",") || tn_lex_is(&p->l, ")")))
-            break;
-    return TN_OK;
+                    "the attribute %s of a %sfunction is ignored", name, global ? "global " : "");
+    return parse_skip_value(p);
+}
+
+static bool is_fn_attr(const char *name)
+{
+    for (const tn_attr_field *f = tn_op_fn.attr; f->name; f++)
+        if (strcmp(f->name, name) == 0)
+            return true;
+    return false;
 }
 
 tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn, enum dim_mode dims)
@@ -314,8 +315,8 @@ tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn, enum dim_mode di
             const char *name = tn_lex_ident(&p->l);
             TN_TRY(parse_expect(p, "="));
             tn_scope_fns scope = parse_dims_scope(p);
-            TN_TRY(fn ? tn_attr_parse(&p->l, p->g->pool, &scope, tn_op_fn.attr, name, fn)
-                      : skip_def_attr(p, name));
+            TN_TRY(fn && is_fn_attr(name) ? tn_attr_parse(&p->l, p->g->pool, &scope, tn_op_fn.attr, name, fn)
+                                          : skip_fn_attr(p, name, !fn));
         } else {
             TN_TRY(parse_param(p, r, dims));
         }

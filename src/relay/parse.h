@@ -2,7 +2,8 @@
 #define TN_RELAY_PARSE_H
 /* Inside of the Relay text reader: parse_module.c has modules, parse.c functions and scopes, parse_expr.c expressions,
  * parse_type.c types, parse_data.c definitions of data types, parse_match.c patterns, parse_generic.c type parameters,
- * parse_poly.c functions as arguments that say no types, prelude.c what every module knows.
+ * parse_poly.c functions as arguments that say no types, prelude.c what every module knows, forms.c operators that only
+ * TVM has, forms_layout.c its other orders of dimensions.
  *
  * Reading goes on after an expression that cannot be typed, so that one run reports every independent mistake; a
  * mistake of syntax ends it. Nesting is bounded by PARSE_MAX_NEST, chains of lines and operators are loops.
@@ -178,6 +179,29 @@ tn_status parse_expr(parser *p, pval *out);
 /* One value; makes the tuple node where a literal or a whole node is meant. BAD stays bad: returns false. */
 bool parse_value(parser *p, const pval *v, tn_value *out);
 pval pval_bad(uint32_t line, uint32_t col);
+bool parse_at_attribute(const parser *p); /* name= comes next */
+tn_status parse_skip_value(parser *p);    /* of an attribute */
+/* The values of arguments, in scratch memory; any_number: fields of tuples one by one. NULL: one of them is bad. */
+tn_value *parse_arg_values(parser *p, const pvals *args, bool any_number, size_t *out_n);
+
+/* ---- what only TVM's texts have (forms.c) ---- */
+
+typedef struct pforeign { /* attributes that only TVM's operators have */
+    tn_dtype dtype;       /* of the result; bits 0: not given */
+    const char *ret_type;
+} pforeign;
+
+int parse_form_find(const char *name); /* of an operator that is made of others; -1: there is none */
+tn_status parse_form(parser *p, int form, pval *out);
+/* The form of an operator that has our name and more operands. */
+pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[], tn_dtype dtype,
+                       uint32_t line, uint32_t col);
+/* Is `name` an attribute of TVM's operator and not of ours, whose value comes next and can be read over or kept? */
+bool parse_is_foreign(const parser *p, const tn_op *op, const char *name);
+tn_status parse_foreign(parser *p, const char *name, const char *op, pforeign *out);
+/* A call whose attributes may name other layouts than ours (forms_layout.c). */
+pval parse_laid_out(parser *p, const tn_op *op, size_t n, tn_value in[], void *attr, uint32_t line,
+                    uint32_t col);
 pval pval_one(tn_node *n, uint32_t line, uint32_t col); /* ONE, or NODE with several outputs */
 uint32_t pval_n_items(const pval *v);                   /* LIST, NODE */
 pval pval_item(const pval *v, uint32_t i);

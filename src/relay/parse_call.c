@@ -5,11 +5,12 @@
 #include "base/words.h"
 #include "op/control/control.h"
 #include "op/core/core.h"
+#include "op/tensor/tensor.h"
 
 #include <string.h>
 
 /* name= comes next: an attribute, not an argument. */
-static bool at_attribute(const parser *p)
+bool parse_at_attribute(const parser *p)
 {
     tn_lexer ahead = p->l;
     if (ahead.tok != TN_TOK_IDENT)
@@ -19,7 +20,7 @@ static bool at_attribute(const parser *p)
 }
 
 /* Skips one attribute value. */
-static tn_status skip_value(parser *p)
+tn_status parse_skip_value(parser *p)
 {
     for (int depth = 0; p->l.tok != TN_TOK_END; parse_next(p))
         if (tn_lex_is(&p->l, "(") || tn_lex_is(&p->l, "["))
@@ -31,7 +32,7 @@ static tn_status skip_value(parser *p)
     return parse_expect(p, ")");
 }
 
-static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_t *seen)
+static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_t *seen, pforeign *foreign)
 {
     const tn_attr_field *f = op ? op->attr : NULL;
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
@@ -43,14 +44,16 @@ static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_
             *seen |= (uint64_t)1 << i;
         }
     }
+    parse_next(p);
+    TN_TRY(parse_expect(p, "="));
+    if (parse_is_foreign(p, op, name))
+        return parse_foreign(p, name, op->name, foreign);
     if (op && !f) {
         (void)parse_error(p, line, col, "relay-E041", "%s has no attributes, so it cannot have %s", op->name,
                           name);
     }
-    parse_next(p);
-    TN_TRY(parse_expect(p, "="));
     if (!f)
-        return skip_value(p);
+        return parse_skip_value(p);
     tn_scope_fns scope = parse_dims_scope(p);
     bool binds = op->flags & TN_OP_BINDS;
     uint32_t known = p->g->n_symbol;
@@ -69,15 +72,16 @@ static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_
 }
 
 /* Arguments and attributes up to and with the closing bracket. attr NULL: attributes are not allowed. */
-static tn_status parse_args(parser *p, const tn_op *op, void *attr, bool attrs, pvals *args, uint64_t *seen)
+static tn_status parse_args(parser *p, const tn_op *op, void *attr, bool attrs, pvals *args, uint64_t *seen,
+                            pforeign *foreign)
 {
     TN_TRY(parse_expect(p, "("));
     while (!tn_lex_is(&p->l, ")")) {
         pval v;
         if (args->n == PARSE_MAX_ARGS)
             return tn_lex_fail(&p->l, "relay-E042", "a call has at most %d arguments", PARSE_MAX_ARGS);
-        if (attrs && at_attribute(p)) {
-            TN_TRY(parse_attribute(p, op, attr, seen));
+        if (attrs && parse_at_attribute(p)) {
+            TN_TRY(parse_attribute(p, op, attr, seen, foreign));
         } else {
             TN_TRY(parse_expr(p, &v));
             tn_vec_push(args, v);
@@ -118,7 +122,7 @@ static size_t count_values(const pval *v)
 }
 
 /* The values of arguments in scratch memory; NULL: one of them is bad. */
-static tn_value *arg_values(parser *p, const pvals *args, bool any_number, size_t *out_n)
+tn_value *parse_arg_values(parser *p, const pvals *args, bool any_number, size_t *out_n)
 {
     size_t cap = 0, n = 0;
     for (size_t i = 0; i < args->n; i++)
@@ -177,11 +181,27 @@ tn_status parse_default_attr(parser *p, const tn_op *op, uint32_t line, uint32_t
     return required_given(p, op, 0, line, col);
 }
 
+/* What attributes of TVM's say of the result: its type, or which of two it is. */
+static pval foreign_result(parser *p, pval v, const pforeign *f)
+{
+    const tn_type *t = v.kind == PVAL_ONE ? tn_value_type(v.v) : NULL;
+    tn_cast_attr a = {f->dtype};
+    if (f->ret_type && v.kind == PVAL_NODE && strcmp(f->ret_type, "both") != 0)
+        return pval_item(&v, strcmp(f->ret_type, "indices") == 0);
+    if (f->dtype.bits && t && t->kind == TN_T_TENSOR && !tn_dtype_eq(t->dtype, f->dtype))
+        return parse_node(p, &tn_op_cast, 1, &v.v, &a, v.line, v.col);
+    return v;
+}
+
 tn_status parse_op_call(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     const char *name = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
+    int form = tn_ops_find(name) ? -1 : parse_form_find(name);
+    if (form >= 0)
+        return parse_form(p, form, out);
     const tn_op *op = find_op(p, name, line, col);
+    pforeign foreign = {0};
     void *attr = op ? tn_arena_alloc(&p->scratch, op->attr_size, 16) : NULL;
     pvals args = {0};
     uint64_t seen = 0;
@@ -190,11 +210,15 @@ tn_status parse_op_call(parser *p, pval *out)
     if (op && op->attr)
         TN_TRY(tn_attr_init(p->g->pool, op->attr, op->attr_size, attr));
     parse_next(p);
-    tn_status s = parse_args(p, op, attr, true, &args, &seen);
-    if (s == TN_OK && op && required_given(p, op, seen, line, col) == TN_OK) {
-        tn_value *in = arg_values(p, &args, op->nin < 0, &n);
-        if (in)
-            *out = parse_node(p, op, (int)n, in, op->attr ? attr : NULL, line, col);
+    tn_status s = parse_args(p, op, attr, true, &args, &seen, &foreign);
+    bool form_of = s == TN_OK && op && op->nin >= 0 && args.n > (size_t)op->nin && parse_form_find(name) >= 0;
+    if (s == TN_OK && op && (form_of || required_given(p, op, seen, line, col) == TN_OK)) {
+        tn_value *in = parse_arg_values(p, &args, op->nin < 0, &n);
+        if (in && form_of)
+            *out = parse_form_values(p, op, n, in, foreign.dtype, line, col);
+        else if (in)
+            *out =
+                foreign_result(p, parse_laid_out(p, op, n, in, op->attr ? attr : NULL, line, col), &foreign);
     }
     tn_vec_deinit(&args);
     return s;
@@ -237,7 +261,7 @@ static pval apply(parser *p, const pval *callee, size_t n, tn_value in[], const 
 tn_status parse_apply(parser *p, pval *callee)
 {
     pvals args = {0};
-    tn_status s = parse_args(p, NULL, NULL, false, &args, NULL);
+    tn_status s = parse_args(p, NULL, NULL, false, &args, NULL, NULL);
     tn_value *in = s == TN_OK ? call_values(p, &args) : NULL;
     pval r = pval_bad(callee->line, callee->col);
     if (in && callee->kind == PVAL_POLY)
@@ -381,7 +405,7 @@ tn_status parse_global_call(parser *p, pval *out)
             *out = global_value(p, f, line, col);
         return TN_OK;
     }
-    tn_status s = parse_args(p, NULL, NULL, false, &args, NULL);
+    tn_status s = parse_args(p, NULL, NULL, false, &args, NULL, NULL);
     tn_value *in = s == TN_OK && is ? call_values(p, &args) : NULL;
     if (in)
         s = parse_call_global(p, is, (uint32_t)args.n, in, args.at, out);
@@ -493,12 +517,14 @@ static tn_status parse_branch(parser *p, tn_region *r, bool *out_ok)
 static tn_status parse_condition(parser *p, tn_if_attr *attr, tn_value *out, bool *out_ok)
 {
     uint64_t seen = 0;
+    pforeign none = {0};
     pval c;
     TN_TRY(parse_expect(p, "("));
     TN_TRY(parse_expr(p, &c));
     *out_ok = c.kind != PVAL_NONE && parse_value(p, &c, out);
     while (parse_accept(p, ","))
-        TN_TRY(at_attribute(p) ? parse_attribute(p, &tn_op_if, attr, &seen) : parse_expect(p, "join"));
+        TN_TRY(parse_at_attribute(p) ? parse_attribute(p, &tn_op_if, attr, &seen, &none)
+                                     : parse_expect(p, "join"));
     return parse_expect(p, ")");
 }
 
@@ -539,6 +565,7 @@ tn_status parse_loop(parser *p, pval *out)
     tn_loop_attr attr = {{0}};
     tn_region *r = tn_region_new(g, NULL);
     uint64_t seen = 0;
+    pforeign none = {0};
     pvals args = {0};
     pscope scope;
     pval v;
@@ -546,8 +573,8 @@ tn_status parse_loop(parser *p, pval *out)
     bool ok = false;
     *out = pval_bad(line, col);
     parse_next(p);
-    tn_status s = parse_args(p, &tn_op_loop, &attr, true, &args, &seen);
-    tn_value *in = s == TN_OK ? arg_values(p, &args, false, &n_in) : NULL;
+    tn_status s = parse_args(p, &tn_op_loop, &attr, true, &args, &seen, &none);
+    tn_value *in = s == TN_OK ? parse_arg_values(p, &args, false, &n_in) : NULL;
     tn_vec_deinit(&args);
     TN_TRY(s);
     TN_TRY(parse_expect(p, "("));

@@ -158,7 +158,7 @@ static void bad_text_is_refused(void **state)
         {", shape=[n < 3]", "ir-E021"},
         {", names=[1]", "ir-E001"},
         {", names=[\"\\q\"]", "ir-E002"},
-        {", units=1i32", "ir-E001"},
+        {", units=1f", "ir-E001"},
         {", axes=[9223372036854775808]", "ir-E002"},
     };
     world *w = *state;

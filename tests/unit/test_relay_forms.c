@@ -1,0 +1,186 @@
+/* Operators, attributes and layouts that only TVM's texts have: what they compute, worked out by hand, and what is said
+ * where they cannot be read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "onnx/model.h"
+
+#include <math.h>
+
+static tn_status read_text(model *m, const char *body)
+{
+    char *text = tn_arena_printf(
+        &m->arena, "#[version = \"0.0.5\"]\ndef @main(%%x: Tensor[(2, 4), float32]) {\n%s\n}\n", body);
+    m->file = (tn_file){(const uint8_t *)text, strlen(text), 0};
+    TN_TRY(tn_import(&m->g, "m.relay", &m->file, NULL, NULL));
+    return tn_relay_verify(&m->g);
+}
+
+static const float x[8] = {1, 2, 3, 4, -5, 6, -7, 8};
+static const struct {
+    const char *body;
+    int n;
+    float want[16];
+} cases[] = {
+    {"copy(%x)", 8, {1, 2, 3, 4, -5, 6, -7, 8}},
+    {"%0 = nn.dropout(%x, rate=0.3f); %1 = %0.0; add(%1, %0.1)", 8, {2, 3, 4, 5, -4, 7, -6, 9}},
+    {"log2(abs(%x))", 4, {0, 1, 1.5849625f, 2}},
+    {"log10(full(1000f, shape=[2], dtype=\"float32\"))", 2, {3, 3}},
+    {"fast_exp(zeros_like(%x))", 2, {1, 1}},
+    {"trunc_mod(%x, 4f)", 8, {1, 2, 3, 0, -1, 2, -3, 0}},
+    {"add(zeros(shape=[2, 1], dtype=\"float32\"), ones(shape=[2], dtype=\"float32\"))", 4, {1, 1, 1, 1}},
+    {"full_like(%x, 7f)", 8, {7, 7, 7, 7, 7, 7, 7, 7}},
+    {"arange(1f, 2f, 0.5f, start=meta[relay.Constant][0], stop=None, step=meta[relay.Constant][0], "
+     "dtype=\"float32\")",
+     2,
+     {1, 1.5f}},
+    {"arange(5, -1, -2, dtype=\"float32\")", 3, {5, 3, 1}},
+    {"cast_like(cast(%x, dtype=\"int32\"), %x)", 2, {1, 2}},
+    {"broadcast_to_like(reshape(sum(%x, axis=[1]), newshape=[2, 1]), %x)", 8, {10, 10, 10, 10, 2, 2, 2, 2}},
+    {"reshape_like(%x, zeros(shape=[4, 2], dtype=\"int8\"))", 8, {1, 2, 3, 4, -5, 6, -7, 8}},
+    {"slice_like(%x, zeros(shape=[1, 2], dtype=\"float32\"), axes=[1])", 4, {1, 2, -5, 6}},
+    {"%0 = split(%x, indices_or_sections=2, axis=1); subtract(%0.1, %0.0)", 4, {2, 2, -2, 2}},
+    {"%0 = split(%x, indices_or_sections=[1i64, 3i64], axis=-1); %0.1", 4, {2, 3, 6, -7}},
+    {"%0 = (%x, negative(%x)); stack(%0, axis=-1)", 6, {1, -1, 2, -2, 3, -3}},
+    {"reverse(%x, axis=1)", 8, {4, 3, 2, 1, 8, -7, 6, -5}},
+    {"repeat(%x, repeats=2, axis=0)", 8, {1, 2, 3, 4, 1, 2, 3, 4}},
+    {"layout_transform(reshape(%x, newshape=[1, 2, 2, 2]), src_layout=\"NCHW\", dst_layout=\"NHWC\")",
+     8,
+     {1, -5, 2, 6, 3, -7, 4, 8}},
+    {"layout_transform(reshape(%x, newshape=[1, 4, 1, 2]), src_layout=\"NCHW\", dst_layout=\"NCHW2c\")",
+     8,
+     {1, 3, 2, 4, -5, -7, 6, 8}},
+    {"layout_transform(reshape(%x, newshape=[1, 2, 1, 2, 2]), src_layout=\"NCHW2c\", dst_layout=\"NCHW\")",
+     8,
+     {1, 3, 2, 4, -5, -7, 6, 8}},
+    {"nn.matmul(%x, %x, units=None, out_dtype=\"\", transpose_b=True)", 4, {30, 18, 18, 174}},
+    {"nn.matmul(%x, %x, transpose_a=True)", 4, {26, -28, 38, -36}},
+    {"nn.upsampling(reshape(%x, newshape=[1, 2, 1, 4]), scale_h=2, scale_w=1, method=\"nearest_neighbor\")",
+     8,
+     {1, 2, 3, 4, 1, 2, 3, 4}},
+    {"nn.upsampling(reshape(%x, newshape=[1, 1, 2, 4]), scale_h=1f, scale_w=2f, layout=\"NCHW\", "
+     "method=\"bilinear\")",
+     8,
+     {1, 1.5f, 2, 2.5f, 3, 3.5f, 4, 4}},
+    {"nn.adaptive_avg_pool2d(reshape(%x, newshape=[1, 2, 2, 2]), output_size=[1, 1])", 2, {2.5f, 0.5f}},
+    {"nn.adaptive_max_pool2d(reshape(%x, newshape=[1, 1, 2, 4]), output_size=[2, 2])", 4, {2, 4, 6, 8}},
+    {"nn.l2_normalize(%x, eps=1e-12f, axis=[0])", 4, {0.1961161f, 0.3162278f, 0.3939193f, 0.4472136f}},
+    {"cast(all(greater(%x, 0f), axis=[1]), dtype=\"float32\")", 2, {1, 0}},
+    {"cast(any(less(%x, 0f), axis=[0]), dtype=\"float32\")", 4, {1, 0, 1, 0}},
+    {"variance(%x, mean(%x, axis=[1], keepdims=True), axis=[1], keepdims=True)", 2, {1.25f, 43.25f}},
+    {"cast(argsort(%x, axis=1, is_ascend=False), dtype=\"float32\")", 8, {3, 2, 1, 0, 3, 1, 0, 2}},
+    {"sort(%x)", 8, {1, 2, 3, 4, -7, -5, 6, 8}},
+    {"topk(%x, k=2, ret_type=\"values\")", 4, {4, 3, 8, 6}},
+    {"cast(argmax(%x, axis=[1], keepdims=False, exclude=False), dtype=\"float32\")", 2, {3, 3}},
+    {"strided_slice(%x, begin=[0i64, 1i64], end=[2i64, 3i64], strides=[1i64, 1i64], slice_mode=\"end\", "
+     "axes=None)",
+     4,
+     {2, 3, 6, -7}},
+    {"one_hot(cast(full(1f, shape=[1]), dtype=\"int32\"), 1f, 0f, depth=3, axis=-1, dtype=\"float32\")",
+     3,
+     {0, 1, 0}},
+    {"cumsum(%x, axis=1, dtype=\"float32\", exclusive=False)", 4, {1, 3, 6, 10}},
+    {"%1 = fn (%p: Tensor[(2, 4), float32], Composite=\"c\", hash=\"9a\", Primitive=1) -> Tensor[(2, 4), "
+     "float32] {\n"
+     "exp(%p) };\n%1(zeros_like(%x))",
+     2,
+     {1, 1}},
+    /* one pixel of two channels; the weight [h,w,i,o] */
+    {"nn.conv2d(reshape(%x, newshape=[1, 2, 2, 2]), reshape(%x, newshape=[1, 1, 2, 4]), channels=4, "
+     "kernel_size=[1, 1], data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+     4,
+     {-9, 14, -11, 20}},
+    /* depthwise, [h,w,o,i] */
+    {"nn.conv2d(reshape(%x, newshape=[1, 1, 4, 2]), reshape(%x, newshape=[2, 2, 2, 1]), padding=[0, 0, 1, "
+     "0], "
+     "groups=2, channels=2, kernel_size=[2, 2], data_layout=\"NHWC\", kernel_layout=\"HWOI\")",
+     6,
+     {10, 20, -12, 32, -26, 44}},
+    {"nn.max_pool2d(reshape(%x, newshape=[1, 2, 2, 2]), pool_size=[2, 2], layout=\"NHWC\")", 2, {3, 8}},
+    {"nn.global_avg_pool2d(reshape(%x, newshape=[1, 2, 2, 2]), layout=\"NHWC\")", 2, {-2, 5}},
+    {"nn.conv1d(reshape(%x, newshape=[1, 4, 2]), reshape(%x, newshape=[1, 2, 4]), channels=4, "
+     "kernel_size=[1], "
+     "data_layout=\"NWC\", kernel_layout=\"WIO\", out_layout=\"NWC\")",
+     4,
+     {-9, 14, -11, 20}},
+};
+
+static void forms_compute(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        model m;
+        tn_tensor_value have, in = {.dtype = TN_F32,
+                                    .ndim = 2,
+                                    .dim = {2, 4},
+                                    .n = sizeof x,
+                                    .borrowed = true,
+                                    .at = (char *)(uintptr_t)x};
+        model_init(&m);
+        if (read_text(&m, cases[i].body) != TN_OK ||
+            tn_relay_run(&m.g, 1, &in, 1, &have, tn_eval_interp, NULL) != TN_OK)
+            fail_msg("case %zu: %s", i, model_errors(&m));
+        if (have.n < (size_t)cases[i].n * sizeof(float))
+            fail_msg("case %zu: %zu bytes", i, have.n);
+        for (int k = 0; k < cases[i].n; k++)
+            if (fabsf(((const float *)have.at)[k] - cases[i].want[k]) > 2e-6f * (1 + fabsf(cases[i].want[k])))
+                fail_msg("case %zu (%s), element %d: %g, not %g", i, cases[i].body, k,
+                         (double)((const float *)have.at)[k], (double)cases[i].want[k]);
+        tn_tensor_value_deinit(&have);
+        model_deinit(&m);
+    }
+}
+
+static const struct {
+    const char *body, *want;
+} texts[] = {
+    {"split(%x, indices_or_sections=3, axis=1)",
+     "m.relay:3:1: error: split cannot cut this axis into equal parts [relay-E088]"},
+    {"split(%x, axis=1)", "split needs the attribute indices_or_sections [relay-E044]"},
+    {"repeat(%x, repeats=0, axis=0)", "repeat must repeat at least once [relay-E088]"},
+    {"arange(0f, sum(%x), 1f)",
+     "arange needs a start, a stop and a step that are numbers; write arange(start, step, count=N)"},
+    {"arange(0f, 1f, 0f)", "arange has too many elements, or a step of 0 [relay-E088]"},
+    {"layout_transform(%x, src_layout=\"NC\", dst_layout=\"NC3c\")",
+     "layouts that do not fit each other or the data"},
+    {"layout_transform(%x, src_layout=\"NC\", dst_layout=\"NH\")",
+     "layout_transform has layouts of other dimensions"},
+    {"layout_transform(%x, src_layout=\"NC\", dst_layout=\"C\")",
+     "layouts that do not fit each other or the data"},
+    {"nn.upsampling(%x, scale_h=2)", "nn.upsampling needs images in the layout NCHW or NHWC [relay-E088]"},
+    {"nn.adaptive_avg_pool2d(reshape(%x, newshape=[1, 1, 2, 4]), output_size=[2, 3])",
+     "needs cells of equal size"},
+    {"variance(%x, %x, axis=[0], keepdims=True, unbiased=True)",
+     "variance is read without unbiased=True only"},
+    {"reverse(%x, axis=2)", "reverse has an axis that its operand does not have [relay-E088]"},
+    {"reverse(%x, %x)", "reverse has another number of operands [relay-E088]"},
+    {"reverse(%x, axle=1)", "unknown attribute `axle`; known are: axis [ir-E020]"},
+    {"strided_slice(%x, begin=[0], end=[1], slice_mode=\"size\")", "unknown attribute `slice_mode`"},
+    {"nn.max_pool2d(reshape(%x, newshape=[1, 2, 2, 2]), pool_size=[2, 2], layout=\"NCHW4c\")",
+     "layout \"NCHW4c\" is not supported, only \"NCHW\""},
+};
+
+static void what_cannot_be_read_is_said(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        model m;
+        model_init(&m);
+        const char *said = read_text(&m, texts[i].body) == TN_OK ? model_text(&m) : model_errors(&m);
+        if (!strstr(said, texts[i].want))
+            fail_msg("case %zu: no \"%s\" in\n%s", i, texts[i].want, said);
+        model_deinit(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forms_compute),
+        cmocka_unit_test(what_cannot_be_read_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
