@@ -5,7 +5,7 @@
  *     tensor NAME TYPE DIMS [scale=S] [zero=Z] [axis=N] [data=1,2,...] [variable] [sparse]
  *                                   TYPE: float32, int8, ...; DIMS: 1,4,-1 or scalar; S: one or several, with commas
  *     op NAME[:VERSION] [OPTION=NUMBER[,NUMBER...]] : OPERANDS -> RESULTS      operands: names, - for none
- *     custom NAME : OPERANDS -> RESULTS
+ *     custom NAME [NUMBER...] : OPERANDS -> RESULTS            its options: 32-bit integers
  *     in NAMES
  *     out NAMES
  *     about NAME AUTHOR             metadata of the model, in the first graph
@@ -293,7 +293,14 @@ static inline void tfl_write_op(tn_buf *b, size_t hole, const tfl_text_graph *g,
     for (int i = 0; i < o->n_out; i++)
         index[i] = tfl_find(g, o->out[i]);
     tfl_indices(b, at, 2, o->n_out, index);
-    tfl_write_options(b, at, o);
+    if (!o->custom) {
+        tfl_write_options(b, at, o);
+        return;
+    }
+    tfl_here(b, tfl_field(b, at, 5));
+    tfl_put(b, 4 * (uint64_t)o->n_option, 4);
+    for (int i = 0; i < o->n_option; i++)
+        tfl_put(b, (uint64_t)atoi(o->options[i]), 4);
 }
 
 static inline int tfl_code_of(const char *name)

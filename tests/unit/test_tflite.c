@@ -311,6 +311,31 @@ static void models_say_who_made_them(void **state)
     tn_buf_deinit(&file);
 }
 
+/* ---- custom operators of MediaPipe ---- */
+
+/* Results as the kernels of MediaPipe define them: two windows of two rows and two columns. */
+static void mediapipe_operators_compute(void **state)
+{
+    (void)state;
+    static const float x[] = {1, 7, 3, 4, 5, 6, 2, 8}, small[] = {3, -4};
+    static const double largest[] = {7, 8}, at[] = {1.1, 3.1}, relu6[] = {6, 6};
+    static const double spread[] = {0, 3, 0, 0, 0, 0, 0, -4};
+#define POOL(activation, y) \
+    "tensor x float32 1,2,4,1\ntensor y float32 1,1,2,1\ntensor i float32 1,1,2,1\n" \
+    "custom MaxPoolingWithArgmax2D 1 2 2 2 2 " activation " : x -> y i\nin x\nout " y "\n"
+#define UNPOOL(at) \
+    "tensor x float32 1,1,2,1\ntensor i float32 1,1,2,1 data=" at "\ntensor y float32 1,2,4,1\n" \
+    "custom MaxUnpooling2D 1 2 2 2 2 0 : x i -> y\n" ARGS
+    expect(POOL("0", "y"), x, sizeof x, 2, largest);
+    expect(POOL("0", "i"), x, sizeof x, 2, at);
+    expect(POOL("3", "y"), x, sizeof x, 2, relu6);
+    expect(UNPOOL("1.1,3.1"), small, sizeof small, 8, spread);
+    expect(UNPOOL("2.1,4.1"), small, sizeof small, 8, (const double[]){0, 0, 0, 0, 3, 0, 0, 0});
+    expect("tensor x float32 1,1,2,1\ntensor w float32 1,1,2,1 data=1,10\ntensor b float32 1 data=0.5\n"
+           "tensor y float32 1,1,4,1\ncustom Convolution2DTransposeBias 2 2 1 : x w b -> y\n" ARGS,
+           small, sizeof small, 4, (const double[]){3.5, 30.5, -3.5, -39.5});
+}
+
 /* ---- states ---- */
 
 /* Runs a model of one float32 input, one output and one state of the same type, both as operands and results. */
@@ -389,6 +414,8 @@ static const refusal refusals[] = {
     {"tflite-E002", X "in x\n"},
     {"tflite-E004", X Y "op LSH_PROJECTION : x -> y\n" ARGS},
     {"tflite-E004", X Y "custom Nonsense : x -> y\n" ARGS},
+    {"tflite-E009", X Y "custom MaxUnpooling2D 1 2 2 : x x -> y\n" ARGS},
+    {"tflite-E009", X Y "custom MaxPoolingWithArgmax2D 1 1 1 2 2 0 : x -> y y\n" ARGS},
     {"tflite-E005", X Y "op RELU:0 : x -> y\n" ARGS},
     {"tflite-E007", X Y "op RESHAPE : x -> y\n" ARGS},
     {"tflite-E008", X Y "op RELU fused_activation_function=1 : x -> y\n" ARGS},
@@ -542,6 +569,7 @@ int main(void)
         cmocka_unit_test(random_numbers_are_told_of),
         cmocka_unit_test(signatures_name_and_choose),
         cmocka_unit_test(models_say_who_made_them),
+        cmocka_unit_test(mediapipe_operators_compute),
         cmocka_unit_test(variable_tensors_are_states),
         cmocka_unit_test(variables_behind_handles_are_states),
         cmocka_unit_test(wrong_models_are_refused),

@@ -414,34 +414,6 @@ static void local_response(imp_node *c)
     imp_out(c, 0, turned_round(c, v));
 }
 
-/* ---- custom operators of MediaPipe ---- */
-
-/* Data, weight, bias; the options are three int32: padding (1 SAME, 2 VALID), columns and rows to step. */
-static void transposed_with_bias(imp_node *c)
-{
-    const tfl_node *t = c->origin;
-    imp_window w;
-    int64_t size[2], more[2] = {0}, in = 0;
-    tn_value x = tfl_real(c, 0), weight = imp_reorder(c, tfl_real(c, 1), "OHWI", "IOHW");
-    tn_flat_vector how = tn_flat_list(&t->op, 5, 1);
-    if (!imp_window_init(c, x, true, &w) || w.dims != 2 || how.n < 12) {
-        imp_refuse(c, IMP_BAD_VALUE, "its options are damaged");
-        return;
-    }
-    for (int i = 0; i < 2; i++)
-        w.stride[1 - i] = how.buf->at[how.at + 4 + 4 * (size_t)i];
-    if (!imp_window_of_weight(c, weight, &w))
-        return;
-    for (int i = 0; i < 2; i++) {
-        if (!tn_is_int(imp_window_extent(x, &w, i), &in))
-            imp_refuse(c, IMP_TOO_LARGE, "data %s must have fixed extents", imp_type_text(c, imp_type(x)));
-        size[i] = how.buf->at[how.at] == 1 ? in * w.stride[i] : (in - 1) * w.stride[i] + w.kernel[i];
-    }
-    imp_pad_output(c, x, &w, size, false, more);
-    tn_value v = imp_conv_transpose(c, x, weight, &w, more, 1);
-    imp_out(c, 0, imp_bias(c, v, tfl_real(c, 2), true));
-}
-
 // clang-format off
 const imp_row tfl_rows_nn[] = {
     {"CONV_2D",                      1, 0, 3, 1, conv,            NULL},
@@ -458,13 +430,6 @@ const imp_row tfl_rows_nn[] = {
     {"LOG_SOFTMAX",                  1, 0, 1, 1, softmax,         &tn_op_nn_log_softmax},
     {"L2_NORMALIZATION",             1, 0, 1, 1, l2_normalize,    NULL},
     {"LOCAL_RESPONSE_NORMALIZATION", 1, 0, 1, 1, local_response,  NULL},
-    {0},
-};
-// clang-format on
-
-// clang-format off
-const imp_row tfl_rows_custom[] = {
-    {"Convolution2DTransposeBias", 1, 0, 3, 1, transposed_with_bias, NULL},
     {0},
 };
 // clang-format on
