@@ -214,6 +214,9 @@ const tn_func *tn_func_canonical(const tn_func *f);
  * those of one context, or of the one above, are one. The pool may belong to the context above. */
 uint64_t tn_func_hash(const tn_func *f);
 bool tn_func_same(const tn_func *a, const tn_func *b, tn_pool *pool);
+/* Of what any function computes: no name of a block, buffer, variable or symbol is in it, and it is the same in every
+ * process and on every machine. O(size). */
+uint64_t tn_func_workload(const tn_func *f);
 
 /* ---- text, verifier, interpreter ---- */
 void tn_func_print(const tn_func *f, tn_buf *out);
