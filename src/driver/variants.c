@@ -3,6 +3,7 @@
  * differs; and, of a product whose rows only the run knows, a variant for each of a few register tiles. A case is a
  * conjunction of equations. */
 #include "driver/driver.h"
+#include "schedule/space.h"
 
 enum { MAX_EQUAL = 8 };
 
@@ -228,14 +229,8 @@ static void add_variant(tn_build *b, tn_group *g, const tn_func *base, const tn_
     tn_rule_apply(&g->sched[v], base, &b->machine, pick, &g->child->arena, p);
 }
 
-typedef struct {
-    const tn_expr *rows; /* that only the run knows */
-    tn_row_tile tile[TN_MAX_ROW_TILES];
-    int n; /* 0: the function is no product of so many rows */
-} row_tiles;
-
 /* Is tile k cheaper than those behind it? */
-static const tn_expr *is_cheapest(tn_pool *p, const row_tiles *t, int k)
+static const tn_expr *is_cheapest(tn_pool *p, const tn_row_tiles *t, int k)
 {
     const tn_expr *all = NULL, *cost[TN_MAX_ROW_TILES];
     for (int i = k; i < t->n; i++)
@@ -246,7 +241,7 @@ static const tn_expr *is_cheapest(tn_pool *p, const row_tiles *t, int k)
 }
 
 /* Is the first tile that of one row, and cheapest for one row alone? */
-static bool is_for_one_row(const row_tiles *t)
+static bool is_for_one_row(const tn_row_tiles *t)
 {
     bool alone = t->n > 1 && t->tile[0].rows == 1;
     for (int64_t rows = 2; rows <= t->tile[t->n - 1].rows && alone; rows++) {
@@ -259,8 +254,16 @@ static bool is_for_one_row(const row_tiles *t)
     return alone;
 }
 
+static const tn_picks *rows_picked(tn_group *g, const tn_row_tiles *t, int k)
+{
+    tn_picks *p = TN_NEW(&g->child->arena, tn_picks);
+    tn_picks_set(p, &g->child->arena, t->pick, (tn_choice){NULL, t->tile[k].rows});
+    return p;
+}
+
 /* A variant for each tile, used where that tile is the cheapest; one row that is a symbol is a case of that symbol. */
-static void add_tiles(tn_build *b, tn_group *g, const tn_func *base, const tn_expr *where, const row_tiles *t)
+static void add_tiles(tn_build *b, tn_group *g, const tn_func *base, const tn_expr *where,
+                      const tn_row_tiles *t)
 {
     tn_pool *p = &g->child->pool;
     bool one = is_for_one_row(t) && t->rows->kind == TN_E_SYM;
@@ -272,8 +275,8 @@ static void add_tiles(tn_build *b, tn_group *g, const tn_func *base, const tn_ex
             add_variant(b, g, of_one, single, NULL);
     }
     for (int i = one; i + 1 < t->n; i++)
-        add_variant(b, g, base, both(p, where, is_cheapest(p, t, i)), &(tn_picks){t->tile[i].rows});
-    add_variant(b, g, base, where, &(tn_picks){t->tile[t->n - 1].rows});
+        add_variant(b, g, base, both(p, where, is_cheapest(p, t, i)), rows_picked(g, t, i));
+    add_variant(b, g, base, where, rows_picked(g, t, t->n - 1));
     if (t->n - one > 1 && tn_trace_same(&g->sched[g->n_variant - 2], &g->sched[g->n_variant - 1])) {
         g->n_variant = first; /* the rule was refused, and another one has no tiles */
         add_variant(b, g, base, where, NULL);
@@ -303,12 +306,10 @@ static void add_with_one(tn_build *b, tn_group *g, const tn_func *base, const tn
 static void add_general(tn_build *b, tn_group *g, const tn_expr *where, bool one, bool tiles)
 {
     const tn_func *f = where ? tn_specialise(g->te, where) : g->te;
-    row_tiles t = {.n = 0};
+    tn_row_tiles t = {.n = 0};
     if (where && is_impossible(f))
         return;
-    if (tiles)
-        t.n = tn_rule_row_tiles(f, &b->machine, &g->child->arena, &g->child->pool, &t.rows, t.tile);
-    if (t.n)
+    if (tiles && tn_rule_row_tiles(f, &b->machine, &g->child->arena, &g->child->pool, &t))
         add_tiles(b, g, f, where, &t);
     else if (one && !(where && tn_uses(where, tn_sym(&g->child->pool, g->te->symbol[0].name))))
         add_with_one(b, g, f, where);

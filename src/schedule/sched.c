@@ -20,6 +20,7 @@ const char *const tn_verdict_texts[] = {
     [TN_REJECT_SCOPE] = "illegal memory scope",
     [TN_REJECT_MASK] = "a mask cannot be handled",
     [TN_REJECT_UNIT] = "the loops are no call of that unit",
+    [TN_REJECT_PICK] = "a value that is no candidate of its pick",
     [TN_REJECT_TEXT] = "the trace text does not parse",
 };
 

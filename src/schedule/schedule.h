@@ -28,6 +28,7 @@ typedef enum tn_verdict {
     TN_REJECT_SCOPE,  /* illegal memory scope */
     TN_REJECT_MASK,   /* a mask that cannot be handled (trapping, or not neutral) */
     TN_REJECT_UNIT,   /* loops that are no call of that unit of the machine */
+    TN_REJECT_PICK,   /* a value that is no candidate of a pick */
     TN_REJECT_TEXT    /* trace text that does not parse */
 } tn_verdict;
 extern const char *const tn_verdict_texts[];
@@ -65,10 +66,8 @@ typedef struct tn_step {
     const char *const *out_name; /* names of the values made (nout entries), or NULL: derived */
 } tn_step;
 
-/* Choices that a rule would make by itself. */
-typedef struct tn_picks {
-    int rows; /* of a register tile of gemm, where those of the product are symbolic; 0: the rule chooses */
-} tn_picks;
+/* Choices of whoever derives the schedule: schedule/space.h. */
+typedef struct tn_picks tn_picks;
 
 typedef struct tn_sched {
     tn_func *func;           /* being edited; the schedule's own clone */
@@ -78,7 +77,9 @@ typedef struct tn_sched {
     uint32_t n_value, cap_value;
     tn_step *step;
     uint32_t n_step, cap_step;
-    tn_picks pick;       /* for the rule that derives it */
+    const tn_picks *given; /* for the generator at work; NULL: all picks are defaults */
+    struct tn_pick *pick;  /* that it made, in the order in which it asked */
+    uint32_t n_pick, cap_pick;
     const char *comment; /* first line of the text: which rule, prediction; or NULL */
 } tn_sched;
 
@@ -121,21 +122,26 @@ typedef struct tn_rule_info {
 extern const tn_rule_info
     tn_rule_infos[]; /* rules/rules.c: most specific first; the last matches everything */
 extern const size_t tn_n_rule_infos;
-/* Applies the first rule that matches and is not refused; the last one (serial) never is. s is initialised here.
- * pick NULL: the rule makes all choices. */
-void tn_rule_apply(tn_sched *s, const tn_func *f, const struct tn_machine *m, const tn_picks *pick,
+/* The schedule of these picks, by the first rule that matches and is not refused; the last one (serial) never is. Where
+ * the picks are refused, or NULL, the rule makes all choices. s is initialised here. */
+void tn_rule_apply(tn_sched *s, const tn_func *f, const struct tn_machine *m, const tn_picks *given,
                    tn_arena *arena, tn_pool *pool);
 /* A register tile for a product whose number of rows only the run knows. */
 enum { TN_MAX_ROW_TILES = 6 };
 typedef struct tn_row_tile {
-    int rows;     /* what tn_picks.rows makes */
+    int rows;
     int64_t cost; /* of one tile beside others: n rows cost ceildiv(n, rows) * cost */
 } tn_row_tile;
+typedef struct tn_row_tiles {
+    const tn_expr *rows; /* of the product, over symbols */
+    const char *pick;    /* the name of the pick that is the number of rows of a tile */
+    int n;
+    tn_row_tile tile[TN_MAX_ROW_TILES];
+} tn_row_tiles;
 /* The tiles that such a product should have, so that for the numbers of rows that a run may have one of them
- * is near the best; fewer rows first. Returns how many, 0: f is no such product; *out_rows: the number of
- * rows, over symbols. */
-int tn_rule_row_tiles(const tn_func *f, const struct tn_machine *m, tn_arena *arena, tn_pool *pool,
-                      const tn_expr **out_rows, tn_row_tile out[TN_MAX_ROW_TILES]);
+ * is near the best; fewer rows first. False: f is no such product. */
+bool tn_rule_row_tiles(const tn_func *f, const struct tn_machine *m, tn_arena *arena, tn_pool *pool,
+                       tn_row_tiles *out);
 /* The last rule, for a function that the chosen one made illegal. */
 void tn_rule_serial(tn_sched *s, const tn_func *f, const struct tn_machine *m, tn_arena *arena,
                     tn_pool *pool);

@@ -494,9 +494,24 @@ bool rule_contract_rows(derive *d, rule_rows *out)
         return false;
     out->many = t.rows;
     out->rows = x.block->u.block.iter[t.u].extent;
+    out->block = x.block->u.block.name;
     for (t.rows = 1; t.rows <= RULE_TILE_ROWS; t.rows++)
         out->efficiency[t.rows] = rule_choose(d, &x, &t).efficiency;
     return true;
+}
+
+/* Another number of rows of the tile along the same axes. */
+static void pick_rows(derive *d, plan *p)
+{
+    int64_t candidate[MAX_CANDIDATES] = {p->t.rows};
+    int n = 1;
+    choice t = p->t;
+    for (t.rows = 1; t.rows <= RULE_TILE_ROWS; t.rows++)
+        if (rule_choose(d, &p->x, &t).efficiency > 0)
+            n = dv_add_candidate(n, candidate, t.rows);
+    t.rows = (int)dv_pick(d, p->x.block->u.block.name, "rows", n, candidate);
+    if (t.rows != candidate[0])
+        p->t = rule_choose(d, &p->x, &t);
 }
 
 static bool make_plan(derive *d, plan *p)
@@ -505,11 +520,8 @@ static bool make_plan(derive *d, plan *p)
     if (!read_block(d, &p->x))
         return false;
     p->t = rule_choose(d, &p->x, NULL);
-    if (p->t.efficiency > 0 && has_symbolic_rows(&p->x, &p->t) && d->s->pick.rows) {
-        choice rows = p->t;
-        rows.rows = d->s->pick.rows;
-        p->t = rule_choose(d, &p->x, &rows);
-    }
+    if (p->t.efficiency > 0 && p->t.u >= 0)
+        pick_rows(d, p);
     for (int a = 0; a < p->x.n; a++)
         p->name[a] =
             dv_text(d, "%c%d", a < p->x.n_spatial ? 's' : 'r', a < p->x.n_spatial ? a : a - p->x.n_spatial);
@@ -522,8 +534,8 @@ tn_verdict rule_contract(tn_sched *s, const tn_machine *m)
 {
     derive d = {s, m, TN_DONE};
     plan p;
-    if (!make_plan(&d, &p))
-        return TN_REJECT_NEST;
+    if (!make_plan(&d, &p) || !dv_ok(&d))
+        return dv_ok(&d) ? TN_REJECT_NEST : d.v;
     predict(&p);
     const char *b = p.x.block->u.block.name;
     rule_others(&d, b);

@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum { N, C, OH, OW, IC, KH, KW, AXES };
-enum { GROUP = 4, TASK_CYCLES = 27500, TASKS_A_CORE = 4, MAX_UNROLLED_TILES = 8 };
+enum { GROUP = 4, TASK_CYCLES = 27500, TASKS_A_CORE = 4, MAX_UNROLLED_TILES = 8, MAX_TASK_ROWS = 256 };
 
 typedef struct {
     const char *block;
@@ -40,6 +40,7 @@ typedef struct {
     int64_t width, stride, dilation,
         before; /* along a row: of the data, of the window; width -1: not known */
     tile tile;
+    bool far;            /* its weights are prefetched */
     int64_t rows;        /* output rows of a task */
     double speed;        /* peaks of a core that all cores reach together */
     int64_t first, last; /* tiles of a row with taps outside the image */
@@ -216,6 +217,16 @@ static void find_borders(conv *c, int64_t pixels)
     c->last = c->tiles - (free > c->first ? free : c->first);
 }
 
+/* Divisors of the output's rows, so that no row is masked. */
+static int64_t pick_rows_of_task(derive *d, const conv *c)
+{
+    int64_t oh = c->extent[OH], candidate[MAX_CANDIDATES] = {c->rows};
+    int n = 1;
+    for (int64_t i = 1; i <= oh && i <= MAX_TASK_ROWS; i++)
+        n = oh % i == 0 ? dv_add_candidate(n, candidate, i) : n;
+    return dv_pick(d, c->block, "task_rows", n, candidate);
+}
+
 /* Rows of a task: about TASK_CYCLES of work, but enough tasks for all cores; a divisor, so that no row is masked.
  * O(sqrt(rows)). */
 static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
@@ -303,28 +314,70 @@ static double speed(const derive *d, const conv *c, int64_t panels)
     return used * c->tile.efficiency * (double)(tasks < cores ? tasks : cores);
 }
 
-static void choose(derive *d, conv *c)
+static bool can_fetch(const conv *c) { return c->channels && c->weight && c->extent[OH] > 1; }
+
+/* More than half of L2, so each panel of weights comes from L3 or memory, and the rows of an image give time for it. */
+static bool weights_are_far(const derive *d, const conv *c)
 {
-    int64_t pixels = c->extent[OW], channels = c->extent[C], depth = 1;
+    int64_t bytes = c->bytes / c->fours;
+    for (int i = 0; i < AXES; i++)
+        if (i == C || i >= IC)
+            bytes = c->extent[i] < 0 || bytes > INT32_MAX ? -1 : bytes * c->extent[i];
+    return bytes > (int64_t)d->m->l2_bytes / 2;
+}
+
+static product product_of(const conv *c, int64_t depth)
+{
+    int64_t pixels = c->extent[OW], channels = c->extent[C];
+    return c->channels ? (product){c->lanes, pixels, channels, depth, c->apart, 0}
+                       : (product){c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0};
+}
+
+/* The tile of a window: accumulators and the data that neighbouring pixels share fit the registers. */
+static tile pick_window_tile(derive *d, const conv *c, tile first)
+{
+    int64_t rows[MAX_CANDIDATES] = {first.rows}, vectors[MAX_CANDIDATES] = {first.nv};
+    int n = 1, k = 1, kw = (int)(c->extent[KW] > 0 && c->extent[KW] < 8 ? c->extent[KW] : 8);
+    int most = ((int)d->m->n_vector_regs - kw - 1) / 2;
+    int64_t extent = c->extent[c->channels ? OW : C];
+    for (int r = 1; r <= most && (extent < 0 || r <= extent); r++)
+        n = dv_add_candidate(n, rows, r);
+    first.rows = (int)dv_pick(d, c->block, "pixels", n, rows);
+    for (int nv = 1; nv <= RULE_MAX_NV; nv *= 2)
+        k = nv == 1 || first.rows * nv <= most ? dv_add_candidate(k, vectors, nv) : k;
+    first.nv = (int)dv_pick(d, c->block, "vectors", k, vectors);
+    return first;
+}
+
+/* The tile by the model, or, if `ask`, the one that is picked. */
+static tile choose_tile(derive *d, const conv *c, int64_t depth, bool ask)
+{
+    const product p = product_of(c, depth);
+    tile t = c->sums_channels ? rule_tile(d->m, &p, 0) : window_tile(d, c);
+    int64_t whole = c->channels ? 0 : c->apart; /* a tile's channels share what they read */
+    while (whole && whole % t.rows != 0)
+        t.rows--;
+    if (!ask)
+        return t;
+    return c->sums_channels ? rule_pick_tile(d, c->block, "pixels", &p, &t, whole)
+                            : pick_window_tile(d, c, t);
+}
+
+static void choose(derive *d, conv *c, bool ask)
+{
+    int64_t channels = c->extent[C], depth = 1;
     for (int i = IC; i <= KW; i++)
         depth = depth < 0 || c->extent[i] < 0 ? -1 : depth * c->extent[i];
     depth = depth < 0 ? -1 : (depth + c->fours - 1) / c->fours;
-    if (!c->sums_channels)
-        c->tile = window_tile(d, c);
-    else if (c->channels)
-        c->tile = rule_tile(d->m, &(product){c->lanes, pixels, channels, depth, c->apart, 0}, 0);
-    else
-        c->tile =
-            rule_tile(d->m, &(product){c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0}, 0);
+    c->tile = choose_tile(d, c, depth, ask);
     if (c->sums_channels && is_turned(d, c))
         add_shuffles(d, c, depth);
-    while (c->apart && !c->channels &&
-           c->apart % c->tile.rows != 0) /* a tile's channels share what they read */
-        c->tile.rows--;
     int64_t vectors = (int64_t)c->tile.nv * c->lanes, panel = c->channels ? vectors : c->tile.rows;
     find_borders(c, c->channels ? c->tile.rows : vectors);
     int64_t panels = channels < 0 ? 1 : (channels + panel - 1) / panel;
     c->rows = rows_of_task(d, c, panels);
+    if (ask)
+        c->rows = pick_rows_of_task(d, c);
     c->speed = speed(d, c, panels);
 }
 
@@ -333,12 +386,15 @@ static bool plan(derive *d, tn_stmt *b, conv *c)
     conv by_columns;
     if (!read_conv(d, b, false, c))
         return false;
-    choose(d, c);
-    if (c->extent[OW] != 1 || c->extent[OH] == 1 || !read_conv(d, b, true, &by_columns))
-        return true;
-    choose(d, &by_columns);
-    if (by_columns.speed >= c->speed && (c->channels || c->width == 1)) /* vectors of pixels lie in a row */
-        *c = by_columns;
+    choose(d, c, false);
+    if (c->extent[OW] == 1 && c->extent[OH] != 1 && read_conv(d, b, true, &by_columns) &&
+        (c->channels || c->width == 1)) { /* vectors of pixels lie in a row */
+        choose(d, &by_columns, false);
+        if (dv_pick_flag(d, c->block, "columns", by_columns.speed >= c->speed))
+            *c = by_columns;
+    }
+    choose(d, c, true);
+    c->far = can_fetch(c) && dv_pick_flag(d, c->block, "prefetch", weights_are_far(d, c));
     return true;
 }
 
@@ -351,16 +407,6 @@ static bool splits_block(const conv *c) { return c->block_in > c->fours; }
 static const char *first_sum(const conv *c)
 {
     return splits_block(c) ? "ico" : !c->sums_channels ? "kh" : c->fours > 1 ? "ig" : "ic";
-}
-
-/* More than half of L2, so each panel of weights comes from L3 or memory, and the rows of an image give time for it. */
-static bool weights_are_far(const derive *d, const conv *c)
-{
-    int64_t bytes = c->bytes / c->fours;
-    for (int i = 0; i < AXES; i++)
-        if (i == C || i >= IC)
-            bytes = c->extent[i] < 0 || bytes > INT32_MAX ? -1 : bytes * c->extent[i];
-    return c->channels && c->weight && c->extent[OH] > 1 && bytes > (int64_t)d->m->l2_bytes / 2;
 }
 
 /* Splits and orders the loops; the tile's three innermost loops are called r (rows), v (vectors), x (lanes). */
@@ -391,7 +437,7 @@ static void tile_loops(derive *d, const conv *c)
         dv_do(d, "ho hi = split oh %lld tail=exact", (long long)c->rows);
     dv_do(d, "reorder n co %s wo %s r v x%s", c->rows > 1 ? "ho hi" : "oh", reduce,
           c->fours > 1 ? " ik" : "");
-    if (weights_are_far(d, c))
+    if (c->far)
         dv_try(d, "prefetch \"%s\" co %s", c->weight, splits_block(c) ? "kw" : "kh");
     dv_do(d, "task = fuse n co %s", c->rows > 1 ? "ho" : "oh");
 }
@@ -499,6 +545,8 @@ static tn_verdict derive_tiles(tn_sched *s, const tn_machine *m, tn_stmt *b, con
     conv c;
     if (!plan(&d, b, &c))
         return TN_REJECT_NEST;
+    if (!dv_ok(&d))
+        return d.v;
     predict(&d, name, &c);
     rule_others(&d, c.block);
     epilogue e = rule_epilogue(&d, c.block);

@@ -26,6 +26,15 @@ static inline bool dv_ok(const derive *d) { return d->v == TN_DONE; }
 /* Names the loops around a block: words separated by blanks, `_` for those not needed. */
 void dv_loops(derive *d, const char *block, const char *const name[], int n);
 
+/* ---- picks (pick.c, schedule/space.h) ---- */
+enum { MAX_CANDIDATES = 64 };
+/* The value of pick `block.role`; the first candidate is the default. Refuses what is no candidate. */
+int64_t dv_pick(derive *d, const char *block, const char *role, int n, const int64_t candidate[]);
+/* yes or no; `first` is the default. */
+bool dv_pick_flag(derive *d, const char *block, const char *role, bool first);
+/* Adds a value to n candidates unless it is there: how many there are now. */
+int dv_add_candidate(int n, int64_t candidate[MAX_CANDIDATES], int64_t value);
+
 /* " tail=mask" unless the factor divides the extent (-1: symbolic). */
 static inline const char *dv_tail(int64_t extent, int64_t factor)
 {
@@ -104,13 +113,23 @@ typedef struct product {
 } product;
 /* The best register tile for a product; of_rows > 0: of those with so many rows. Efficiency 0: there is none. */
 tile rule_tile(const tn_machine *m, const product *p, int of_rows);
+enum { RULE_MAX_NV = 8 };
+/* What a tile of so many rows and vectors does for a product; efficiency 0: it cannot be. */
+tile rule_tile_of(const tn_machine *m, const product *p, int rows, int nv);
+/* Are there registers for it? */
+bool rule_tile_fits(const tn_machine *m, int rows, int nv);
+/* The picks of a tile, its rows, in that role, and `vectors`, whose default is `first`; whole > 0: rows divide it. */
+tile rule_pick_tile(derive *d, const char *block, const char *role, const product *p, const tile *first,
+                    int64_t whole);
 /* One row of few vectors waits for its multiply-adds: gives it chains, where the depth is worth them. */
 void rule_chains(const tn_machine *m, int64_t depth, tile *t);
+void rule_set_chains(const tn_machine *m, int chains, tile *t);
 
 /* ---- the rules ---- */
 /* What tiles of 1, 2, ... rows do for a product whose number of rows is symbolic (rows.c). */
 enum { RULE_TILE_ROWS = 32 };
 typedef struct rule_rows {
+    const char *block;                     /* the product */
     const tn_expr *rows;                   /* how many, over symbols */
     int many;                              /* rows of the tile for very many */
     double efficiency[RULE_TILE_ROWS + 1]; /* of the FMA peak, for very many; 0: there is no such tile */

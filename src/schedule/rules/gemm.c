@@ -26,6 +26,7 @@ typedef struct {
     uint32_t bytes;     /* of an accumulator */
     const char *weight; /* the operand with the columns */
     const char *name[TN_MAX_LOOPS];
+    bool columns_outside, fetches_ahead;
 } gemm;
 
 static tn_stmt *anchor(const tn_func *f) { return rule_only(f, 1u << RULE_PRODUCT); }
@@ -107,7 +108,7 @@ static gemm read_gemm(derive *d, const tn_stmt *b)
 }
 
 /* Which operand is streamed once and which stays in L2: weights that do not fit half of L2 go outside. */
-static bool columns_outside(const derive *d, const gemm *g)
+static bool prefers_columns_outside(const derive *d, const gemm *g)
 {
     uint64_t bytes = (uint64_t)(g->columns * g->k / g->group) * g->bytes;
     return g->rows != 1 && g->columns > 0 && g->k > 0 && bytes > d->m->l2_bytes / 2;
@@ -147,21 +148,22 @@ static const char *batch_loops(derive *d, const gemm *g)
 
 /* Weights from L3 or memory that several tiles of rows need: those of the next columns are asked for meanwhile, in each
  * tile a share of what FETCH_STEPS steps of the reduction read. */
-static bool fetches_ahead(const derive *d, const gemm *g, const tile *t)
+static bool can_fetch_ahead(const gemm *g, const tile *t)
 {
     bool several = g->rows < 0 ? t->rows > 1 : g->rows > t->rows;
-    return g->row >= 0 && several && columns_outside(d, g) && g->k % (FETCH_STEPS * g->group) == 0;
+    return g->row >= 0 && several && g->columns_outside && t->chains == 1 && g->k > 0 &&
+           g->k % (FETCH_STEPS * g->group) == 0;
 }
 
 static void tile_product(derive *d, const gemm *g, const tile *t)
 {
     const char *batch = batch_loops(d, g);
-    bool rows = g->row >= 0, far = fetches_ahead(d, g, t);
+    bool rows = g->row >= 0, far = g->fetches_ahead;
     dv_loops(d, g->block, g->name, g->n + 1);
     if (rows)
         dv_do(d, "io ii = split i %d%s", t->rows, dv_tail(g->rows, t->rows));
     dv_do(d, "jo jv ji = split j %d %d%s", t->nv, g->lanes, dv_tail(g->columns, (int64_t)t->nv * g->lanes));
-    const char *outer = !rows ? "jo" : columns_outside(d, g) ? "jo io" : "io jo";
+    const char *outer = !rows ? "jo" : g->columns_outside ? "jo io" : "io jo";
     if (g->group > 1)
         dv_do(d, "ko ik = split k %d%s", GROUP, dv_tail(g->k, GROUP));
     const char *sum = g->group > 1 ? "ko" : "k";
@@ -230,17 +232,53 @@ static void merge_rows(derive *d, const tn_stmt **io_anchor)
         *io_anchor = anchor(d->s->func);
 }
 
+static product product_of(const gemm *g)
+{
+    return (product){g->lanes,
+                     g->rows,
+                     g->columns,
+                     g->k < 0 ? -1 : (g->k + g->group - 1) / g->group,
+                     g->panel > 0 ? g->panel : 0,
+                     g->k > 0 ? g->k * (int64_t)g->bytes / g->group : 0};
+}
+
 static tile tile_for(const derive *d, const gemm *g, int of_rows)
 {
-    product p = {g->lanes,
-                 of_rows ? -1 : g->rows,
-                 g->columns,
-                 g->k < 0 ? -1 : (g->k + g->group - 1) / g->group,
-                 g->panel > 0 ? g->panel : 0,
-                 g->k > 0 ? g->k * (int64_t)g->bytes / g->group : 0};
+    product p = product_of(g);
     tile t = rule_tile(d->m, &p, of_rows);
     if (g->group == 1 && (of_rows ? of_rows : g->rows) == 1)
         rule_chains(d->m, d->s->func->strict ? 0 : g->k, &t);
+    return t;
+}
+
+/* ---- picks ---- */
+
+static void pick_chains(derive *d, const gemm *g, tile *t)
+{
+    int64_t candidate[MAX_CANDIDATES] = {1}, depth = d->s->func->strict || g->group > 1 ? 0 : g->k;
+    tile chained = *t;
+    if (g->group == 1 && t->rows == 1 && g->rows <= 1)
+        rule_chains(d->m, depth, &chained);
+    candidate[0] = chained.chains;
+    int n = 1;
+    for (int chains = 1; chains <= 8 && depth >= 4 * chains; chains *= 2)
+        if (rule_tile_fits(d->m, t->rows * chains, t->nv))
+            n = dv_add_candidate(n, candidate, chains);
+    int64_t chains = dv_pick(d, g->block, "chains", n, candidate);
+    if (chains > 1)
+        rule_set_chains(d->m, (int)chains, t);
+}
+
+/* The register tile, then the order of the loops around it. */
+static tile pick_tile(derive *d, gemm *g)
+{
+    product p = product_of(g);
+    tile first = rule_tile(d->m, &p, 0), t = rule_pick_tile(d, g->block, "rows", &p, &first, 0);
+    pick_chains(d, g, &t);
+    bool outside = prefers_columns_outside(d, g);
+    g->columns_outside =
+        g->row >= 0 && g->rows != 1 ? dv_pick_flag(d, g->block, "columns_outside", outside) : outside;
+    g->fetches_ahead = can_fetch_ahead(g, &t) && dv_pick_flag(d, g->block, "prefetch", outside);
     return t;
 }
 
@@ -257,6 +295,7 @@ bool rule_gemm_rows(derive *d, rule_rows *out)
         out->efficiency[r] = tile_for(d, &g, r).efficiency;
     out->many = tile_for(d, &g, 0).rows;
     out->rows = b->u.block.iter[g.row].extent;
+    out->block = g.block;
     return true;
 }
 
@@ -266,9 +305,9 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
     const tn_stmt *b = anchor(s->func);
     merge_rows(&d, &b);
     gemm g = read_gemm(&d, b);
-    tile t = tile_for(&d, &g, g.rows < 0 ? s->pick.rows : 0);
-    if (g.rows < 0 && s->pick.rows && t.efficiency <= 0)
-        return TN_REJECT_FACTOR;
+    tile t = pick_tile(&d, &g);
+    if (!dv_ok(&d))
+        return d.v;
     predict(&d, &g, &t);
     rule_others(&d, g.block);
     epilogue e = rule_epilogue(&d, g.block);
@@ -279,7 +318,7 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
         dv_do(&d, "reverse_compute_at \"%s\" task", e.block[k]);
     for (int k = 0; k < e.n && dv_ok(&d); k++)
         tile_epilogue(&d, &g, e.block[k], k);
-    split_init(&d, &g, fetches_ahead(&d, &g, &t) ? "kf" : t.chains > 1 ? "c" : g.group > 1 ? "ko" : "k");
+    split_init(&d, &g, g.fetches_ahead ? "kf" : t.chains > 1 ? "c" : g.group > 1 ? "ko" : "k");
     dv_do(&d, "set_scope \"%s\" register", g.block);
     dv_do(&d, g.unit ? "vectorize ox zx" : "vectorize ji ox zx");
     dv_do(&d, g.row >= 0 ? "unroll ii jv oi ov zi zv" : "unroll jv ov zv");

@@ -8,7 +8,7 @@
  */
 #include "schedule/rules/derive.h"
 
-enum { FMA_LATENCY = 4, MAX_NV = 8 };
+enum { FMA_LATENCY = 4 };
 /* Two ports, but lines that arrive from L2 take their turns too (measured: 128 rows by 26 x 1, which wants two loads in
  * every cycle, runs at 60 % of what 13 x 2 does). */
 static const double loads_a_cycle = 1.5;
@@ -50,8 +50,12 @@ static double step_cycles(const tn_machine *m, int rows, int nv, bool from_l2, i
     return rule_step_cycles(m, &s, bound);
 }
 
-/* What one register tile of r rows x nv vectors does for a product; efficiency 0: it does not fit. */
-static tile tile_of(const tn_machine *m, const product *p, int r, int nv)
+bool rule_tile_fits(const tn_machine *m, int rows, int nv)
+{
+    return rows * nv + nv + 1 <= (int)m->n_vector_regs;
+}
+
+tile rule_tile_of(const tn_machine *m, const product *p, int r, int nv)
 {
     int64_t width = (int64_t)nv * p->lanes;
     bool fits = p->panel <= 0 || width % p->panel == 0 || p->panel % width == 0;
@@ -73,11 +77,11 @@ tile rule_tile(const tn_machine *m, const product *p, int of_rows)
 {
     int regs = (int)m->n_vector_regs;
     tile best = {1, 1, 0, 0, "", 1};
-    for (int nv = 1; nv <= MAX_NV; nv++) {
+    for (int nv = 1; nv <= RULE_MAX_NV; nv++) {
         int most = (regs - nv - 1) / nv;
         most = p->rows >= 1 && p->rows < most ? (int)p->rows : most;
         for (int r = of_rows ? of_rows : 1; r <= (of_rows && of_rows < most ? of_rows : most); r++) {
-            tile t = tile_of(m, p, r, nv);
+            tile t = rule_tile_of(m, p, r, nv);
             if (t.efficiency > best.efficiency * 1.001 ||
                 (t.efficiency > best.efficiency * 0.999 && r > best.rows && t.efficiency > 0))
                 best = t;
@@ -86,17 +90,21 @@ tile rule_tile(const tn_machine *m, const product *p, int of_rows)
     return best;
 }
 
-void rule_chains(const tn_machine *m, int64_t depth, tile *t)
+void rule_set_chains(const tn_machine *m, int chains, tile *t)
 {
-    int all = FMA_LATENCY * (int)m->fma_ports, chains = 1;
-    while (t->rows * t->nv * chains < all)
-        chains *= 2;
-    if (t->rows > 1 || 2 * t->nv > all || depth < 4 * chains)
-        return;
     const char *bound;
     double one = step_cycles(m, t->rows, t->nv, false, 0, &bound);
     double loads = (double)(t->rows + t->nv) / loads_a_cycle, latency = (double)FMA_LATENCY / chains;
     t->chains = chains;
     t->bound = loads > latency ? "L1 loads" : bound;
     t->efficiency *= one / (loads > latency ? loads : latency);
+}
+
+void rule_chains(const tn_machine *m, int64_t depth, tile *t)
+{
+    int all = FMA_LATENCY * (int)m->fma_ports, chains = 1;
+    while (t->rows * t->nv * chains < all)
+        chains *= 2;
+    if (t->rows == 1 && 2 * t->nv <= all && depth >= 4 * chains)
+        rule_set_chains(m, chains, t);
 }

@@ -78,8 +78,8 @@ static int64_t exported_cost(const tiles *t, int r, int for_many)
     return (int64_t)(cost * (r == for_many ? 100 : 100 + BIAS_PERCENT) + 0.5);
 }
 
-int tn_rule_row_tiles(const tn_func *f, const tn_machine *m, tn_arena *arena, tn_pool *pool,
-                      const tn_expr **out_rows, tn_row_tile out[TN_MAX_ROW_TILES])
+bool tn_rule_row_tiles(const tn_func *f, const tn_machine *m, tn_arena *arena, tn_pool *pool,
+                       tn_row_tiles *out)
 {
     static bool (*const rule[])(derive *, rule_rows *) = {rule_gemm_rows, rule_contract_rows};
     rule_rows x = {.many = 0};
@@ -92,14 +92,14 @@ int tn_rule_row_tiles(const tn_func *f, const tn_machine *m, tn_arena *arena, tn
     tiles t = {.n = RULE_TILE_ROWS};
     for (int r = 1; r <= t.n; r++)
         t.cost[r] = x.efficiency[r] > 0 ? r / x.efficiency[r] : 0;
+    *out = (tn_row_tiles){.rows = x.rows};
     if (!found || x.many > t.n || t.cost[x.many] <= 0)
-        return 0;
-    *out_rows = x.rows;
+        return false;
+    out->pick = tn_arena_printf(arena, "%s.rows", x.block);
     find_numbers(&t, f, x.rows);
     choose_tiles(&t, x.many);
-    int n = 0;
     for (int r = 1; r <= t.n; r++)
         if (t.chosen[r])
-            out[n++] = (tn_row_tile){r, exported_cost(&t, r, x.many)};
-    return n;
+            out->tile[out->n++] = (tn_row_tile){r, exported_cost(&t, r, x.many)};
+    return out->n > 0;
 }

@@ -1,0 +1,142 @@
+/* Spaces: the points of a generator, one after another, at random, and by changing others. */
+#include "schedule/space.h"
+
+#include <string.h>
+
+enum { WALKS = 32 };
+
+tn_verdict tn_explore(const tn_space *space, const tn_picks *given, tn_arena *arena, tn_pool *pool,
+                      tn_sched *out)
+{
+    return space->generator->derive(space, given, arena, pool, out);
+}
+
+/* ---- all points ---- */
+
+bool tn_space_next(const tn_sched *s, tn_arena *arena, tn_picks *out)
+{
+    uint32_t last = s->n_pick;
+    while (last > 0 && s->pick[last - 1].index + 1 == s->pick[last - 1].n)
+        last--;
+    *out = (tn_picks){0};
+    for (uint32_t i = 0; i < last; i++) {
+        const tn_pick *p = &s->pick[i];
+        tn_picks_set(out, arena, p->name, p->candidate[p->index + (i + 1 == last)]);
+    }
+    return last > 0;
+}
+
+/* One point in memory of its own; *next: that behind it, in `keep`. The number of leaves that a tree of equal branches
+ * would have. */
+static double look(const tn_space *space, const tn_picks *given, tn_arena *keep, tn_picks *next, bool *more)
+{
+    tn_arena arena;
+    tn_pool pool;
+    tn_sched s;
+    double leaves = 1;
+    tn_arena_init(&arena);
+    tn_pool_init(&pool, space->func->ctx, &arena, space->func->pool);
+    (void)tn_explore(space, given, &arena, &pool, &s);
+    for (uint32_t i = 0; i < s.n_pick; i++)
+        leaves *= s.pick[i].n;
+    if (keep) {
+        tn_picks p;
+        *more = tn_space_next(&s, &arena, &p);
+        *next = (tn_picks){0};
+        for (uint32_t i = 0; i < p.n; i++) {
+            tn_choice v = p.at[i].value;
+            v.word = v.word ? tn_arena_strdup(keep, v.word) : NULL;
+            tn_picks_set(next, keep, tn_arena_strdup(keep, p.at[i].name), v);
+        }
+    }
+    tn_arena_deinit(&arena);
+    return leaves;
+}
+
+/* -1: more than `most`. */
+static double count_points(const tn_space *space, uint32_t most)
+{
+    tn_arena arena[2];
+    tn_picks at = {0}, next;
+    double n = 0;
+    bool more = true;
+    tn_arena_init(&arena[0]);
+    tn_arena_init(&arena[1]);
+    for (uint32_t i = 0; more && n <= most; i++, n++) { /* `next` lies in one arena, `at` in the other */
+        tn_arena_reset(&arena[i % 2]);
+        (void)look(space, &at, &arena[i % 2], &next, &more);
+        at = next;
+    }
+    tn_arena_deinit(&arena[0]);
+    tn_arena_deinit(&arena[1]);
+    return more ? -1 : n;
+}
+
+double tn_space_size(const tn_space *space, uint32_t most, bool *out_exact)
+{
+    tn_rng r = {1};
+    tn_picks any = {.random = &r};
+    double sum = 0;
+    for (int i = 0; i < WALKS; i++)
+        sum += look(space, &any, NULL, NULL, NULL);
+    double n = sum / WALKS > 4.0 * most ? -1 : count_points(space, most);
+    *out_exact = n >= 0;
+    return n >= 0 ? n : sum / WALKS;
+}
+
+/* ---- points from others ---- */
+
+bool tn_picks_mutate(const tn_sched *s, tn_rng *r, tn_arena *arena, tn_picks *out)
+{
+    *out = tn_picks_of(s, arena);
+    if (s->n_pick == 0)
+        return false;
+    const tn_pick *p = &s->pick[tn_rng_below(r, s->n_pick)];
+    uint32_t other = (p->index + 1 + (uint32_t)tn_rng_below(r, p->n - 1)) % p->n;
+    tn_picks_set(out, arena, p->name, p->candidate[other]);
+    return true;
+}
+
+/* Bytes of the block's name in that of a pick; 0: it is the function's own. */
+static size_t block_of(const char *pick)
+{
+    const char *dot = strrchr(pick, '.');
+    return dot ? (size_t)(dot - pick) : 0;
+}
+
+static bool same_block(const char *a, const char *b)
+{
+    size_t n = block_of(a);
+    return n == block_of(b) && memcmp(a, b, n) == 0;
+}
+
+/* Takes from `p` the picks of the block of `name`, unless they are there. */
+static void take_block(const tn_picks *p, const char *name, tn_arena *arena, tn_picks *out)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if (same_block(p->at[i].name, name))
+            tn_picks_set(out, arena, p->at[i].name, p->at[i].value);
+}
+
+static bool has_block(const tn_picks *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if (same_block(p->at[i].name, name))
+            return true;
+    return false;
+}
+
+tn_picks tn_picks_join(const tn_picks *a, const tn_picks *b, tn_rng *r, tn_arena *arena)
+{
+    tn_picks out = {0};
+    const tn_picks *const parent[2] = {a, b};
+    for (int k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < parent[k]->n; i++) {
+            const char *name = parent[k]->at[i].name;
+            if (has_block(&out, name))
+                continue;
+            const tn_picks *from = parent[tn_rng_below(r, 2)];
+            take_block(has_block(from, name) ? from : parent[k], name, arena, &out);
+        }
+    return out;
+}

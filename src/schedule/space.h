@@ -1,0 +1,93 @@
+#ifndef TN_SCHEDULE_SPACE_H
+#define TN_SCHEDULE_SPACE_H
+/* Choices as data. A generator makes a schedule of a function and asks for *picks* on its way: a pick is a named choice
+ * among candidates, which depend on the function, the machine and the picks before it. The first candidate is the
+ * default; the others follow in the order in which the model would take them. All points that a generator can reach
+ * are the *space* of the function.
+ *
+ * Names are stable: a block and a role, as `dense.rows`; those of the function as a whole have no block, as `rule`.
+ * A map from names to values is a point; picks that it does not name take their defaults, so the empty map is the
+ * built-in schedule. Text form of a map, a line each:
+ *
+ *     rule = gemm
+ *     dense.rows = 14     # of a register tile
+ */
+#include "base/rng.h"
+#include "schedule/schedule.h"
+
+typedef struct tn_choice {
+    const char *word; /* NULL: the number */
+    int64_t number;
+} tn_choice;
+
+/* What a generator asked, and what it got. */
+typedef struct tn_pick {
+    const char *name;
+    uint32_t n, index; /* of the candidates; the one taken */
+    const tn_choice *candidate;
+} tn_pick;
+
+typedef struct tn_pick_value {
+    const char *name;
+    tn_choice value;
+} tn_pick_value;
+
+typedef struct tn_picks {
+    uint32_t n, cap;
+    tn_pick_value *at; /* in an arena */
+    tn_rng *random;    /* takes those that the map does not name; NULL: they are defaults */
+} tn_picks;
+
+/* ---- maps ---- */
+const tn_choice *tn_picks_find(const tn_picks *p, const char *name);
+/* Adds or replaces; name and word are kept as they are. */
+void tn_picks_set(tn_picks *p, tn_arena *arena, const char *name, tn_choice value);
+/* All that s was made with, defaults too. */
+tn_picks tn_picks_of(const tn_sched *s, tn_arena *arena);
+void tn_picks_print(const tn_picks *p, tn_buf *out);
+/* False: line *out_line is not `name = value`, or names a pick for the second time. Texts live in the arena. */
+bool tn_picks_parse(const char *text, size_t n, tn_arena *arena, tn_picks *out, uint32_t *out_line);
+void tn_choice_print(const tn_choice *c, tn_buf *out);
+
+/* ---- for generators ---- */
+/* Which of n candidates to take: what s->given says of the name, else a random one if it says so, else the first. The
+ * answer is recorded in s. Asked again, the answer is the same. Refused (TN_REJECT_PICK), with *out 0, where the
+ * given value is no candidate. One candidate is no choice: nothing is recorded. */
+tn_verdict tn_pick_do(tn_sched *s, const char *name, uint32_t n, const tn_choice candidate[], uint32_t *out);
+
+/* ---- spaces ---- */
+typedef struct tn_space tn_space;
+typedef struct tn_sched_generator {
+    const char *name;
+    uint32_t version; /* grows when the same picks give another trace */
+    /* Makes `out` from space->func; initialises it, too. */
+    tn_verdict (*derive)(const tn_space *space, const tn_picks *given, tn_arena *arena, tn_pool *pool,
+                         tn_sched *out);
+} tn_sched_generator;
+/* The built-in rules (rules/rules.c). The pick `rule` is which of those that match. */
+extern const tn_sched_generator tn_rules_generator;
+
+struct tn_space {
+    const tn_sched_generator *generator;
+    const tn_func *func;
+    const struct tn_machine *machine;
+};
+
+/* The schedule at a point: given NULL or empty: the default. Refused: `out` holds the picks down to the refusal, its
+ * function is of no use. Whatever is made lives in arena and pool, as with tn_sched_init. */
+tn_verdict tn_explore(const tn_space *space, const tn_picks *given, tn_arena *arena, tn_pool *pool,
+                      tn_sched *out);
+/* The point behind that of s in the order of an odometer whose last wheel is the pick asked last; false: s is the last
+ * one. A refused s leads on, too: from the empty map on, all points of the space come by. */
+bool tn_space_next(const tn_sched *s, tn_arena *arena, tn_picks *out);
+/* The number of points: exact up to `most`, else estimated from random ones (Knuth 1975: the mean of the products of
+ * the numbers of candidates). Refused ones count. Cost: up to `most` derivations. */
+double tn_space_size(const tn_space *space, uint32_t most, bool *out_exact);
+/* s's point with another candidate for one pick, chosen at random; false: there is none to choose. */
+bool tn_picks_mutate(const tn_sched *s, tn_rng *r, tn_arena *arena, tn_picks *out);
+/* A point whose picks of each block come from a or from b, at random. */
+tn_picks tn_picks_join(const tn_picks *a, const tn_picks *b, tn_rng *r, tn_arena *arena);
+/* The first value of the map that the schedule's generator did not ask for; NULL: it asked for all. */
+const char *tn_picks_unused(const tn_picks *p, const tn_sched *s);
+
+#endif
