@@ -225,6 +225,16 @@ void tn_session_fail(tenon *t, bool (*fail)(void *user), void *user);
 extern const char *const tn_stage_names[]; /* NULL-terminated */
 TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out);
 
+/* "# name: model nodes (where n == 1)": above what is printed of a variant. */
+void tn_group_heading(const tn_group *g, uint32_t v, tn_buf *out);
+
+/* space.c: the module's tasks and their picks; a map of picks from a file; the schedule of a function at its point.
+ * driver-E15x. */
+void tn_space_print(tn_build *b, tn_buf *out);
+TN_WARN_UNUSED tn_status tn_explore_read(tn_build *b, const char *path, tn_picks *out);
+TN_WARN_UNUSED tn_status tn_explore_func(tn_build *b, const tn_func *f, const tn_picks *given,
+                                         const char *path, tn_sched *s);
+
 /* variants.c: the scheduled variants of a group. */
 enum { TN_MAX_VARIANTS = 2 * (TN_MAX_POINTS + TN_MAX_ROW_TILES) };
 void tn_variants_make(tn_build *b, tn_group *g);

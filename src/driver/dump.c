@@ -4,11 +4,12 @@
 
 #include <string.h>
 
-const char *const tn_stage_names[] = {"relay",   "relay-fused", "tir", "schedule", "tir-scheduled", "flat",
-                                      "program", "c",           "ll",  "asm",      "memory",        NULL};
-enum { RELAY, RELAY_FUSED, TIR, SCHEDULE, TIR_SCHEDULED, FLAT, PROGRAM, C, LL, ASM, MEMORY };
+const char *const tn_stage_names[] = {"relay",         "relay-fused", "tir",     "schedule", "space",
+                                      "tir-scheduled", "flat",        "program", "c",        "ll",
+                                      "asm",           "memory",      NULL};
+enum { RELAY, RELAY_FUSED, TIR, SCHEDULE, SPACE, TIR_SCHEDULED, FLAT, PROGRAM, C, LL, ASM, MEMORY };
 
-static void heading(const tn_group *g, uint32_t v, tn_buf *out)
+void tn_group_heading(const tn_group *g, uint32_t v, tn_buf *out)
 {
     tn_buf_printf(out, "# %s%s%s", g->name, *g->source ? ": " : "", g->source);
     if (g->guard[v]) {
@@ -27,7 +28,7 @@ static void print_groups(tn_build *b, int stage, tn_buf *out)
         for (uint32_t v = 0; v < n; v++) {
             tn_buf_str(out, i || v ? "\n" : "");
             if (stage != TIR)
-                heading(g, v, out);
+                tn_group_heading(g, v, out);
             if (stage == TIR)
                 tn_func_print(g->te, out);
             else if (stage == SCHEDULE)
@@ -140,10 +141,11 @@ tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out)
     while (tn_stage_names[s] && strcmp(tn_stage_names[s], stage) != 0)
         s++;
     if (!tn_stage_names[s])
-        return tn_error(b->ctx, "driver-E030", NULL,
-                        "unknown stage %s; use relay, relay-fused, tir, schedule, tir-scheduled, flat, "
-                        "program, c, ll, asm or memory",
-                        stage);
+        return tn_error(
+            b->ctx, "driver-E030", NULL,
+            "unknown stage %s; use relay, relay-fused, tir, schedule, space, tir-scheduled, flat, "
+            "program, c, ll, asm or memory",
+            stage);
     const int picture = is_picture(b->opt.dump_format);
     if (picture < 0 || (picture && s > RELAY_FUSED))
         return tn_error(b->ctx, "driver-E090", NULL,
@@ -165,6 +167,10 @@ tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out)
         TN_TRY(tn_stage_schedule(b));
     if (s > TIR_SCHEDULED)
         TN_TRY(tn_stage_lower(b));
+    if (s == SPACE) {
+        tn_space_print(b, out);
+        return TN_OK;
+    }
     if (s <= FLAT) {
         print_groups(b, s, out);
         return TN_OK;

@@ -1,6 +1,8 @@
-/* TIR text as a module: loop passes, `Schedule=FILE` (a trace applied), `Rule` (the built-in schedule) and `Verify`
- * run over the functions of a text; what stands above them in a dump stays where it is. */
+/* TIR text as a module: loop passes, `Schedule=FILE` (a trace applied), `Rule` (the built-in schedule), `Explore=FILE`
+ * (that of a map of picks) and `Verify` run over the functions of a text; what stands above them in a dump
+ * stays where it is. */
 #include "driver/driver.h"
+#include "schedule/space.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -166,7 +168,19 @@ static tn_status replay(tn_build *b, const funcs *all, variants *now, const char
 
 static bool is_for_flat(const char *name, const tn_lower_pass *pass)
 {
-    return pass ? tn_lower_pass_takes_flat(pass) : strcmp(name, "Lower") != 0 && strcmp(name, "Rule") != 0;
+    return pass
+               ? tn_lower_pass_takes_flat(pass)
+               : strcmp(name, "Lower") != 0 && strcmp(name, "Rule") != 0 && strncmp(name, "Explore=", 8) != 0;
+}
+
+static tn_status explore(tn_build *b, tn_func **f, const char *path)
+{
+    tn_picks given;
+    tn_sched *s = TN_NEW(&b->arena, tn_sched);
+    TN_TRY(tn_explore_read(b, path, &given));
+    TN_TRY(tn_explore_func(b, *f, &given, path, s));
+    *f = s->func;
+    return tn_func_verify(*f);
 }
 
 static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
@@ -184,6 +198,8 @@ static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
         *f = s->func;
         return tn_func_verify(*f);
     }
+    if (strncmp(name, "Explore=", 8) == 0)
+        return explore(b, f, name + 8);
     if (strcmp(name, "Lower") == 0) {
         tn_flat flat;
         TN_TRY(tn_lower(*f, &b->machine, b->target.row->pipeline, &flat));

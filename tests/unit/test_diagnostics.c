@@ -269,10 +269,10 @@ static void names(void **state)
     snprintf(model, sizeof model, "./names_%d.relay", (int)getpid());
     write_text(model, "def @main(%x: Tensor[(n, 2), float32]) { exp(%x) }\n");
     tenon_module *m = tenon_module_read(t, model, NULL);
-    expect(
-        tenon_module_dump(m, NULL, "hex", &text, NULL, NULL), t,
-        "unknown stage hex; use relay, relay-fused, tir, schedule, tir-scheduled, flat, program, c, ll, asm "
-        "or memory [driver-E030]");
+    expect(tenon_module_dump(m, NULL, "hex", &text, NULL, NULL), t,
+           "unknown stage hex; use relay, relay-fused, tir, schedule, space, tir-scheduled, flat, program, "
+           "c, ll, asm "
+           "or memory [driver-E030]");
     expect(tenon_module_dump(m, &o, "tir", &text, NULL, NULL), t,
            "float8: float16 or float32 is expected [driver-E063]");
     o = (tenon_options){.size = sizeof(tenon_options), .memory = "arena"};

@@ -1,0 +1,134 @@
+/* Spaces of schedules at the doors of the command: `dump --stage space` lists tasks, `opt
+ * --pass=Explore=FILE` goes to a point. A task is a workload: a function that is to be scheduled, once for
+ * all kernels and variants that share it. */
+#include "driver/driver.h"
+#include "schedule/space.h"
+
+#include <string.h>
+
+/* ---- a point ---- */
+
+tn_status tn_explore_read(tn_build *b, const char *path, tn_picks *out)
+{
+    tn_file file;
+    uint32_t line = 0;
+    TN_TRY(tn_file_map(b->ctx, path, &file));
+    bool ok = tn_picks_parse((const char *)file.at, file.n, &b->arena, out, &line);
+    tn_file_unmap(&file);
+    const tn_loc loc = {.file = path, .line = line, .col = 1};
+    return ok ? TN_OK
+              : tn_error(b->ctx, "driver-E150", &loc,
+                         "a pick and its value are expected, as in `dense.rows = 14`, each pick once");
+}
+
+/* What the picks of a schedule are. */
+static const char *list_picks(tn_build *b, const tn_sched *s)
+{
+    const char *all = "";
+    for (uint32_t i = 0; i < s->n_pick; i++)
+        all = tn_arena_printf(&b->arena, "%s%s%s", all, i ? ", " : "", s->pick[i].name);
+    return *all ? all : "none";
+}
+
+tn_status tn_explore_func(tn_build *b, const tn_func *f, const tn_picks *given, const char *path, tn_sched *s)
+{
+    const tn_space x = {&tn_rules_generator, f, &b->machine};
+    const tn_loc loc = {.file = path};
+    tn_verdict v = tn_explore(&x, given, &b->arena, &b->pool, s);
+    if (v != TN_DONE)
+        return tn_error(b->ctx, "driver-E151", &loc, "@%s has no schedule with these picks: %s (asked: %s)",
+                        f->name, tn_verdict_texts[v], list_picks(b, s));
+    const char *unused = tn_picks_unused(given, s);
+    return unused ? tn_error(b->ctx, "driver-E152", &loc,
+                             "@%s has no pick %s with the others that are given; its picks are %s", f->name,
+                             unused, list_picks(b, s))
+                  : TN_OK;
+}
+
+/* ---- tasks ---- */
+
+enum { MOST_POINTS = 32 }; /* that are counted one by one */
+
+static void print_pick(const tn_pick *p, tn_buf *out)
+{
+    tn_buf_printf(out, "%s = ", p->name);
+    tn_choice_print(&p->candidate[p->index], out);
+    tn_buf_str(out, "  # of");
+    for (uint32_t i = 0; i < p->n; i++) {
+        tn_buf_char(out, ' ');
+        tn_choice_print(&p->candidate[i], out);
+    }
+    tn_buf_char(out, '\n');
+}
+
+static void print_task(const tn_space *x, uint64_t workload, uint32_t calls, tn_buf *out)
+{
+    tn_arena arena;
+    tn_pool pool;
+    tn_sched s;
+    bool exact;
+    const tn_sched_generator *by = x->generator;
+    tn_arena_init(&arena);
+    tn_pool_init(&pool, x->func->ctx, &arena, x->func->pool);
+    (void)tn_explore(x, NULL, &arena, &pool, &s);
+    double size = tn_space_size(x, MOST_POINTS, &exact);
+    tn_buf_printf(out, "# workload %016llx, %u call%s, generator %s %u, %s%.4g point%s\n",
+                  (unsigned long long)workload, (unsigned)calls, calls == 1 ? "" : "s", by->name,
+                  (unsigned)by->version, exact ? "" : "about ", size, size == 1 ? "" : "s");
+    if (s.comment)
+        tn_buf_printf(out, "# %s\n", s.comment);
+    for (uint32_t i = 0; i < s.n_pick; i++)
+        print_pick(&s.pick[i], out);
+    tn_arena_deinit(&arena);
+}
+
+static uint32_t calls_of(const tn_build *b, size_t group)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < b->calls.n; i++)
+        n += b->calls.at[i].group == group;
+    return n;
+}
+
+typedef struct task {
+    const tn_group *group;
+    uint32_t variant, calls;
+    uint64_t workload;
+} task;
+
+/* Of every workload the first kernel and variant. */
+static size_t find_tasks(tn_build *b, task **out)
+{
+    tn_vec(task) tasks = {0};
+    tn_map known = {0};
+    for (size_t i = 0; i < b->groups.n; i++) {
+        const tn_group *g = &b->groups.at[i];
+        for (uint32_t v = 0; v < g->n_variant && g->form == TN_FORM_SCHEDULED; v++) {
+            uint64_t workload = tn_func_workload(g->base[v]), at;
+            bool again = tn_map_get(&known, workload, &at);
+            if (!again) {
+                tn_map_put(&known, workload, at = tasks.n);
+                tn_vec_push(&tasks, ((task){g, v, 0, workload}));
+            }
+            bool counted = v > 0 && tn_func_workload(g->base[v - 1]) == workload;
+            tasks.at[at].calls += counted ? 0 : calls_of(b, i);
+        }
+    }
+    *out = tn_arena_copy(&b->arena, tasks.at, tasks.n * sizeof *tasks.at, 8);
+    size_t n = tasks.n;
+    tn_vec_deinit(&tasks);
+    tn_map_deinit(&known);
+    return n;
+}
+
+void tn_space_print(tn_build *b, tn_buf *out)
+{
+    task *all;
+    size_t n = find_tasks(b, &all);
+    for (size_t i = 0; i < n; i++) {
+        const tn_space x = {&tn_rules_generator, all[i].group->base[all[i].variant], &b->machine};
+        tn_buf_str(out, i ? "\n" : "");
+        tn_group_heading(all[i].group, all[i].variant, out);
+        print_task(&x, all[i].workload, all[i].calls, out);
+    }
+}
