@@ -65,7 +65,7 @@ static const struct {
                          "1'state' 2{ 1{ 1's' } } } 2{ 1'value' 2{ 1{ 1'y' } } } 3{ 1'u' } } } } } } }",
      {"#[state = [\"s\", ", "add(%x, %s)"}},
     /* wrong */
-    {"1:1 2{ }", {"it has neither layers nor a program [coreml-E001]"}},
+    {"1:1 2{ }", {"it has neither layers nor a program; download or export it again [coreml-E001]"}},
     {"1:1 2{ } 402{ }", {"this is a tree ensemble; only neural networks", "[coreml-E002]"}},
     {NET("2", "2", "1{ 1'a' 2'q' 3'y' 130{ 10{ } } }"), {"operand \"q\" is not an input", "[coreml-E001]"}},
     {NET("2", "2", "1{ 1'a' 2'x' 3'y' }"),
@@ -92,7 +92,8 @@ static const struct {
      {"there is no file \"w.bin\" beside the model", "[coreml-E003]"}},
     {PROGRAM("3{ 1'relu' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'z' 2{ 1{ 1'x' } } } 3{ 1'y' } }"),
      {"operand z is not supported, or it must be known at compile time [coreml-E006]"}},
-    {"1:1 2{ 1{ 1'x' 3{ 5{ 1(2) } } } } 502{ 1:1 }", {"its program has no function [coreml-E001]"}},
+    {"1:1 2{ 1{ 1'x' 3{ 5{ 1(2) } } } } 502{ 1:1 }",
+     {"its program has no function; download or export it again [coreml-E001]"}},
 };
 
 static void models_are_read(void **state)

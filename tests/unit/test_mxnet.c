@@ -109,8 +109,9 @@ static const struct {
     /* what is wrong */
     {"{'nodes':", {"the symbol is damaged: ", "[mxnet-E001]"}},
     {"{'nodes':[{'op':'relu','name':'r','inputs':[[0,0]]}],'heads':[[0,0]]}",
-     {"an operand is not the result of an earlier node [mxnet-E001]"}},
-    {"{'nodes':[" X "],'heads':[[7,0]]}", {"a head is not the result of a node [mxnet-E001]"}},
+     {"an operand is not the result of an earlier node; download or export it again [mxnet-E001]"}},
+    {"{'nodes':[" X "],'heads':[[7,0]]}",
+     {"a head is not the result of a node; download or export it again [mxnet-E001]"}},
     {"{'nodes':[{'op':'null','name':'a','inputs':[]},{'op':'null','name':'b','inputs':[]},"
      "{'op':'elemwise_add','name':'c','inputs':[[0,0],[1,0]]}],'heads':[[2,0]]}",
      {"there is no file of parameters beside the symbol", "[mxnet-E002]"}},

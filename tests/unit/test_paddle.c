@@ -54,14 +54,15 @@ static const struct {
     {UNARY("softmax_", A("axis", "i32", "-1")), {"nn.softmax(%x"}},
     {HEAD DATA("1", "x", "-1,3") OP("if", "", IN("1"), VALUE("2", "3")) TAIL,
      {"has no outputs", "[paddle-E005]"}},
-    {"{'base_code':{'magic':'pir'},'program':{}}", {"does not consist of one block [paddle-E001]"}},
+    {"{'base_code':{'magic':'pir'},'program':{}}",
+     {"does not consist of one block; download or export it again [paddle-E001]"}},
     {"{'base_code':'pir'", {"the program is damaged:", "[paddle-E001]"}},
     {UNARY("nothing", ""), {"operator pd_op.nothing", "[paddle-E004]"}},
     {HEAD OP("relu", "", IN("7"), VALUE("2", "3")) TAIL,
-     {"an operand is a value that no operator gives [paddle-E001]"}},
+     {"an operand is a value that no operator gives; download or export it again [paddle-E001]"}},
     {HEAD DATA("1", "x", "2,3") COMBINE("2", "1") COMBINE("3", "2") COMBINE("4", "3")
          COMBINE("5", "4") "{}" TAIL,
-     {"its lists have more elements than the file has bytes [paddle-E001]"}},
+     {"its lists have more elements than the file has bytes; download or export it again [paddle-E001]"}},
     {UNARY("softmax", A("axis", "str", "'one'")),
      {"attribute axis is a text, but must be an integer", "[paddle-E008]"}},
     {UNARY("relu", A("slope", "f32", "0.5")), {"attribute slope of relu is not supported", "[paddle-E009]"}},
@@ -145,7 +146,8 @@ static void files_belong_together(void **state)
     }
     check_error("pd_one.json", &o, "[paddle-E015]");
     check_error("pd_two.json", NULL,
-                "parameter \"w\" cannot be read: the file ends within its elements [paddle-E003]");
+                "parameter \"w\" cannot be read: the file ends within its elements; download or export it "
+                "again [paddle-E003]");
     check_error("pd_three.pdiparams", NULL, "the program must lie beside it as pd_three.pdmodel");
     model_deinit(&m);
 }

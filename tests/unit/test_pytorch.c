@@ -337,7 +337,7 @@ static void archives_are_checked(void **state)
         "TorchScript does not say which shapes its inputs have; give them, as in --input-shapes "
         "\"x:[1,3,224,224]\" [pytorch-E008]");
     one("\x80\2\x99.", 4, add_w, "little", &given,
-        "a pickle has the opcode 0x99, which is not allowed [pytorch-E001]");
+        "a pickle has the opcode 0x99, which is not allowed; download or export it again [pytorch-E001]");
     one("\x80\2cos\nsystem\n(X\2\0\0\0lstR.", 25, add_w, "little", &given, "pytorch-E001");
 }
 

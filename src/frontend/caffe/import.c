@@ -21,7 +21,8 @@ static const char *text_of(cf_import *m, tn_bytes s)
 
 static tn_status bad_weights(cf_import *m, const char *what)
 {
-    return tn_error(m->im.g->ctx, "caffe-E001", here(m), "the weights (.caffemodel) are damaged: %s", what);
+    return tn_error(m->im.g->ctx, "caffe-E001", here(m), "the weights (.caffemodel) are damaged: %s%s", what,
+                    imp_again(what));
 }
 
 /* Numbers that do not lie together, or are float64. */
@@ -152,8 +153,10 @@ tn_value cf_weight(imp_node *c, uint32_t i, uint32_t n, const int64_t dim[])
         return (tn_value){0};
     }
     if (bytes != b->data.n) {
-        imp_refuse(c, IMP_BAD_TENSOR, "array %u of the layer has %zu bytes, but %zu are needed", (unsigned)i,
-                   b->data.n, bytes);
+        imp_refuse(
+            c, IMP_BAD_TENSOR,
+            "array %u of the layer has %zu bytes, but %zu are needed; give the weights of this network",
+            (unsigned)i, b->data.n, bytes);
         return (tn_value){0};
     }
     return tn_val(imp_constant(c->im, TN_F32, n, dim, imp_blob(c->im, b->data, TN_F32), c->loc->node));
@@ -520,7 +523,8 @@ static tn_status import(cf_import *m, tn_bytes text, tn_bytes weights)
     cf_field *net = tn_pb_text_read(&m->im.scratch, text, &why, &line);
     if (!net)
         return tn_error(m->im.g->ctx, "caffe-E001", here(m),
-                        "the network (.prototxt) is damaged: line %u: %s", (unsigned)line, why);
+                        "the network (.prototxt) is damaged: line %u: %s%s", (unsigned)line, why,
+                        imp_again(why));
     TN_TRY(read_weights(m, weights));
     return import_net(m, net);
 }

@@ -12,7 +12,7 @@ static const tn_loc *here(imp_model *im) { return imp_make_loc(im, NULL, NULL); 
 
 static tn_status damaged(imp_model *im, const char *what)
 {
-    return tn_error(im->g->ctx, "caffe2-E001", here(im), "the net is damaged: %s", what);
+    return tn_error(im->g->ctx, "caffe2-E001", here(im), "the net is damaged: %s%s", what, imp_again(what));
 }
 
 /* ---- arguments ---- */

@@ -11,7 +11,7 @@ static const tn_loc *here(imp_model *im) { return imp_make_loc(im, NULL, NULL); 
 
 tn_status cm_damaged(imp_model *im, const char *what)
 {
-    return tn_error(im->g->ctx, "coreml-E001", here(im), "the model is damaged: %s", what);
+    return tn_error(im->g->ctx, "coreml-E001", here(im), "the model is damaged: %s%s", what, imp_again(what));
 }
 
 /* ---- description ---- */

@@ -127,7 +127,7 @@ static tn_status convert(cm_import *m, tn_bytes layer)
     why = cm_read_params(im, message, params, "", &attrs);
     if (why) {
         tn_vec_deinit(&attrs);
-        return tn_error(im->g->ctx, "coreml-E001", c.loc, "the layer is damaged: %s", why);
+        return tn_error(im->g->ctx, "coreml-E001", c.loc, "the layer is damaged: %s%s", why, imp_again(why));
     }
     c.attr = attrs.at;
     c.n_attr = attrs.n;

@@ -46,7 +46,7 @@ static const char *find_file(imp_model *im, const char *location, const char **o
     const char *found = NULL;
     struct stat st;
     if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        *out_why = "there is no file \"%s\" beside the model";
+        *out_why = "there is no file \"%s\" beside the model; put it there";
     else if (strncmp(path, root, n) != 0 || (path[n] != '/' && n > 1))
         *out_why = "\"%s\" is a link to a place outside the model's folder";
     else

@@ -284,6 +284,8 @@ struct imp_node { /* an operator of the model, being converted */
  * `report`. */
 const imp_row *imp_row_of(imp_model *im, tn_bytes domain, tn_bytes op, int64_t version, const tn_loc *loc,
                           bool report);
+/* What follows "is damaged: why": what to do, unless `why` says it. */
+const char *imp_again(const char *why);
 /* Looks up the operands, converts by the row, defines the results by their names. */
 void imp_convert(imp_model *im, imp_node *n);
 /* The parts of it, for what is no row: false: an operand is unknown (reported) or its maker failed. */

@@ -1,6 +1,10 @@
 /* Names and scopes. A name stands for one value in its scope, or for the last one where they are variables. */
 #include "frontend/import/import.h"
 
+#include <string.h>
+
+const char *imp_again(const char *why) { return strchr(why, ';') ? "" : "; download or export it again"; }
+
 tn_status imp_define(imp_model *im, tn_bytes name, imp_value v, const tn_loc *loc)
 {
     uint64_t at = IMP_NO_VALUE;

@@ -20,7 +20,7 @@ static tn_status damaged(keras_import *k, const char *fmt, const char *what)
 {
     char *why = tn_arena_printf(&k->im.scratch, fmt, what);
     return tn_error(k->im.g->ctx, "keras-E001", imp_make_loc(&k->im, NULL, NULL),
-                    "this is not a Keras model, or it is damaged: %s", why);
+                    "this is not a Keras model, or it is damaged: %s%s", why, imp_again(why));
 }
 
 static tn_status read_member(keras_import *k, imp_zip *z, const char *name, tn_bytes *out)

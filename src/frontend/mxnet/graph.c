@@ -15,8 +15,8 @@ static tn_bytes text(const tn_json *v)
 
 static bool damaged(mx_import *m, const char *what)
 {
-    (void)tn_error(m->im.g->ctx, "mxnet-E001", &(tn_loc){.file = m->im.file}, "the symbol is damaged: %s",
-                   what);
+    (void)tn_error(m->im.g->ctx, "mxnet-E001", &(tn_loc){.file = m->im.file}, "the symbol is damaged: %s%s",
+                   what, imp_again(what));
     return false;
 }
 

@@ -263,7 +263,8 @@ static tn_status import_json(mx_import *m, tn_bytes text, const char *name)
     tn_json_doc doc = tn_json_read((const char *)text.at, text.n);
     tn_status s = doc.root ? import_symbol(m, doc.root)
                            : tn_error(m->im.g->ctx, "mxnet-E001", &(tn_loc){.file = name},
-                                      "the symbol is damaged: %s (at byte %zu)", doc.error, doc.error_at);
+                                      "the symbol is damaged: %s (at byte %zu)%s", doc.error, doc.error_at,
+                                      imp_again(doc.error));
     tn_json_free(&doc);
     return s;
 }

@@ -170,20 +170,22 @@ bool mx_read_params(mx_import *m, tn_bytes file, const char *name)
     uint64_t n = number(&r, 8);
     const char *why = NULL;
     if (!list || r.bad || n > file.n / LEAST_BYTES) {
-        (void)tn_error(ctx, "mxnet-E001", &loc, "this is not a file of MXNet's parameters, or it is damaged");
+        (void)tn_error(
+            ctx, "mxnet-E001", &loc,
+            "this is not a file of MXNet's parameters, or it is damaged; download or export it again");
         return false;
     }
     m->tensor = TN_NEW_N(&m->im.scratch, mx_tensor, n);
     for (uint64_t i = 0; i < n; i++) {
         why = read_tensor(m, &r, &m->tensor[i]);
         if (why) {
-            (void)tn_error(ctx, "mxnet-E001", &loc, "tensor %llu cannot be read: %s", (unsigned long long)i,
-                           why);
+            (void)tn_error(ctx, "mxnet-E001", &loc, "tensor %llu cannot be read: %s%s", (unsigned long long)i,
+                           why, imp_again(why));
             return false;
         }
     }
     why = read_names(m, &r, n);
     if (why)
-        (void)tn_error(ctx, "mxnet-E001", &loc, "the file is damaged: %s", why);
+        (void)tn_error(ctx, "mxnet-E001", &loc, "the file is damaged: %s%s", why, imp_again(why));
     return !why;
 }

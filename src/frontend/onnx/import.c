@@ -158,7 +158,8 @@ static tn_status import(onnx_import *o, const tn_file *file)
     const char *trouble = tn_pb_read(&im->scratch, &onnx_model_msg, file->at, file->n, NULL, model, &where);
     if (trouble)
         return tn_error(im->g->ctx, "onnx-E001", imp_make_loc(im, NULL, NULL),
-                        "this is not an ONNX model, or it is damaged: %s (in %s)", trouble, where);
+                        "this is not an ONNX model, or it is damaged: %s (in %s)%s", trouble, where,
+                        imp_again(trouble));
     if (!model->graph)
         return tn_error(im->g->ctx, "onnx-E002", imp_make_loc(im, NULL, NULL),
                         "the file has no graph; it is not an ONNX model, or it is damaged");

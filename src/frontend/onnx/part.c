@@ -31,7 +31,8 @@ static tn_status open_source(source *s)
         where = "ModelProto";
     }
     return trouble ? tn_error(s->ctx, "onnx-E001", &loc,
-                              "this is not an ONNX model, or it is damaged: %s (in %s)", trouble, where)
+                              "this is not an ONNX model, or it is damaged: %s (in %s)%s", trouble, where,
+                              imp_again(trouble))
                    : TN_OK;
 }
 

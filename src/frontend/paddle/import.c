@@ -170,7 +170,8 @@ static tn_status read_program(pd_import *p, const files *f)
         tn_pb_read(&p->im.scratch, &pd_program_msg, f->program.at, f->program.n, NULL, program, &where);
     if (why)
         return tn_error(p->im.g->ctx, "paddle-E001", &(tn_loc){.file = f->program_name},
-                        "this is no PaddlePaddle program, or it is damaged: %s (in %s)", why, where);
+                        "this is no PaddlePaddle program, or it is damaged: %s (in %s)%s", why, where,
+                        imp_again(why));
     p->program = program;
     return check_program(p, f->program_name);
 }

@@ -70,6 +70,6 @@ bool pd_read_tensor(pd_import *p, tn_bytes file, const char *file_name, const ch
             return true;
         why = "the file ends within its elements";
     }
-    return tn_error(im->g->ctx, "paddle-E003", &loc, "parameter \"%s\" cannot be read: %s", name, why) ==
-           TN_OK;
+    return tn_error(im->g->ctx, "paddle-E003", &loc, "parameter \"%s\" cannot be read: %s%s", name, why,
+                    imp_again(why)) == TN_OK;
 }

@@ -45,7 +45,7 @@ static void damaged(reader *r, const char *what)
 {
     if (!r->bad)
         (void)tn_error(r->p->im.g->ctx, "paddle-E001", &(tn_loc){.file = r->file},
-                       "the program is damaged: %s", what);
+                       "the program is damaged: %s%s", what, imp_again(what));
     r->bad = true;
 }
 
@@ -617,7 +617,8 @@ const pd_program *pd_read_json(pd_import *p, tn_bytes file, const char *name)
         program = program_of(&r, doc.root);
     else
         (void)tn_error(p->im.g->ctx, "paddle-E001", &(tn_loc){.file = name},
-                       "the program is damaged: %s (at byte %zu)", doc.error, doc.error_at);
+                       "the program is damaged: %s (at byte %zu)%s", doc.error, doc.error_at,
+                       imp_again(doc.error));
     tn_json_free(&doc);
     tn_map_deinit(&r.values);
     tn_vec_deinit(&r.value);

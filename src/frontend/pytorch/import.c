@@ -142,7 +142,7 @@ static tn_status import_file(pt_import *p)
     const char *why = imp_zip_open(&p->im.scratch, p->im.whole, &p->zip);
     if (why)
         return tn_error(p->im.g->ctx, "pytorch-E001", imp_make_loc(&p->im, NULL, NULL),
-                        "this is no PyTorch file, or it is damaged: %s", why);
+                        "this is no PyTorch file, or it is damaged: %s%s", why, imp_again(why));
     p->root = find_root(p, "data.pkl");
     if (p->root && find_root(p, "constants.pkl")) {
         TN_TRY(check_byte_order(p));

@@ -80,7 +80,7 @@ const pt_def *pt_method_of(pt_import *p, const pt_object *o, tn_bytes name)
 static tn_status damaged(pt_import *p, const char *why)
 {
     return tn_error(p->im.g->ctx, "pytorch-E001", imp_make_loc(&p->im, NULL, NULL),
-                    "this is no PyTorch file, or it is damaged: %s", why);
+                    "this is no PyTorch file, or it is damaged: %s%s", why, imp_again(why));
 }
 
 /* The data of the storages that a pickle refers to. */

@@ -431,7 +431,8 @@ static tn_status import_meta(tf_import *t, const tf_meta_graph *m, const char *p
 static tn_status damaged(tf_import *t, const char *why, const char *where)
 {
     return tn_error(t->im.g->ctx, "tensorflow-E001", imp_make_loc(&t->im, NULL, NULL),
-                    "this is no TensorFlow model, or it is damaged: %s (in %s)", why, where);
+                    "this is no TensorFlow model, or it is damaged: %s (in %s)%s", why, where,
+                    imp_again(why));
 }
 
 static tn_status read_message(tf_import *t, tn_bytes file, const tn_pb_msg *msg, void *out)

@@ -28,7 +28,7 @@ enum { CUSTOM = 32 };
 static tn_status damaged(tfl_import *o, const char *what)
 {
     return tn_error(o->im.g->ctx, "tflite-E001", imp_make_loc(&o->im, NULL, NULL),
-                    "this is not a TFLite model, or it is damaged: %s", what);
+                    "this is not a TFLite model, or it is damaged: %s%s", what, imp_again(what));
 }
 
 /* ---- operators' codes ---- */

@@ -35,7 +35,7 @@ static tn_status import_saved(imp_model *im, tn_bytes json)
     size_t length = text.n;
     tn_buf_deinit(&text);
     return why ? tn_error(im->g->ctx, "tvm-E001", imp_make_loc(im, NULL, NULL),
-                          "this module saved by TVM cannot be read: %s", why)
+                          "this module saved by TVM cannot be read: %s%s", why, imp_again(why))
                : tn_relay_parse(im->g, im->file, copy, length, constant, n);
 }
 
