@@ -19,7 +19,9 @@ MOVES = {"Identity", "Reshape", "Transpose", "Concat", "Slice", "Gather", "Split
          "Expand", "Tile", "Where", "Relu", "Neg", "Abs", "Clip", "Pad", "Max", "Min", "If", "Loop", "Scan", "ReduceMax",
          "ReduceMin", "MaxPool", "GatherElements", "GatherND", "DepthToSpace", "SpaceToDepth", "Constant", "Compress"}
 POSITIONS = {"DeformConv", "GridSample", "RoiAlign"}  # operands are rounded where they are added to positions in the image
-GATES = {"GRU", "LSTM"}  # results are differences of numbers of the size of 1: 1 - z, where z is a gate
+# Results are differences of numbers of the size of 1: 1 - z, where z is a gate; or logarithms of sums of at least 1, which
+# are as far off as the sums are, however near to 0 they come
+ABOUT_ONE = {"GRU", "LSTM", "LogSoftmax"}
 WAVE = 1e5
 
 
@@ -54,9 +56,21 @@ class Doubles:
                 v.type.tensor_type.elem_type = TensorProto.DOUBLE
         nodes = []
         for n in g.node:
-            nodes += self.node(n, scales)
+            for part in self.loss(n) if self.phase is not None and n.op_type == "SoftmaxCrossEntropyLoss" else [n]:
+                nodes += self.node(part, scales)
         del g.node[:]
         g.node.extend(nodes)
+
+    def loss(self, n):
+        """The two operators that it stands for: what is rounded between them may be larger than its result."""
+        logs = n.output[1] if len(n.output) > 1 and n.output[1] else self.name()
+        rounded = [self.rounded[name] for name in n.output if name in self.rounded]
+        if rounded:
+            self.rounded = {**self.rounded, logs: rounded[0]}
+        self.floats = {*self.floats, logs}
+        how = {a.name: helper.get_attribute_value(a) for a in n.attribute}
+        return [helper.make_node("LogSoftmax", [n.input[0]], [logs], axis=1),
+                helper.make_node("NegativeLogLikelihoodLoss", [logs, *n.input[1:]], [n.output[0]], **how)]
 
     def node(self, n, scales):
         for a in n.attribute:
@@ -107,7 +121,7 @@ class Doubles:
 
     def noise_after(self, n, i, name):
         n.output[i] = self.name()
-        return self.shake(n.output[i], name, self.rounded[name], more=1.0 if n.op_type in GATES else 0.0)
+        return self.shake(n.output[i], name, self.rounded[name], more=1.0 if n.op_type in ABOUT_ONE else 0.0)
 
     def shake(self, raw, result, dtype, scale=1, more=0.0):
         """Nodes: raw + e * sin(K * raw + phase) * (raw + more)"""
