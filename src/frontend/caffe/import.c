@@ -28,12 +28,12 @@ static tn_status bad_weights(cf_import *m, const char *what)
 /* Numbers that do not lie together, or are float64. */
 static void append(cf_import *m, cf_blob *b, size_t *cap, float v)
 {
-    if (b->data.n + 4 > *cap) {
-        uint8_t *more = tn_arena_alloc(&m->im.scratch, 2 * *cap + 64, 8);
+    if (b->data.n + 4 > *cap) { /* at first what lies together in the file, of any length */
+        *cap = 2 * b->data.n + 64;
+        uint8_t *more = tn_arena_alloc(&m->im.scratch, *cap, 8);
         if (b->data.n)
             memcpy(more, b->data.at, b->data.n);
         b->data.at = more;
-        *cap = 2 * *cap + 64;
     }
     memcpy((uint8_t *)(uintptr_t)b->data.at + b->data.n, &v, 4);
     b->data.n += 4;
