@@ -122,6 +122,42 @@ static const tn_expr *pull(walk *w, tn_stmt *s)
     return out;
 }
 
+/* Of a nest that calls a unit, what none of its loops changes; the nest stays whole. */
+static const tn_expr *pull_from_nest(walk *w, tn_stmt *s)
+{
+    tn_pool *p = w->f->pool;
+    const tn_expr *term[TN_MAX_TERMS], *out = NULL, *keep = NULL;
+    tn_stmt *last = s, *inner;
+    while ((inner = last->u.loop.body.first) && inner->kind == TN_S_FOR)
+        last = inner;
+    if (!inner || inner != last->u.loop.body.last || inner->kind != TN_S_IF || inner->u.cond.other.first)
+        return NULL;
+    int n = tn_terms(inner->u.cond.cond, term);
+    for (int i = 0; i < n; i++) {
+        bool stays = term[i]->has_load;
+        for (const tn_stmt *l = last; !stays; l = tn_stmt_parent(l)) {
+            stays = tn_uses(term[i], l->u.loop.var);
+            if (l == s)
+                break;
+        }
+        const tn_expr **to = stays ? &keep : &out;
+        *to = tn_both(p, *to, term[i]);
+    }
+    inner->u.cond.cond = keep ? keep : tn_bool(p, true);
+    if (!keep) {
+        tn_body_move(&last->u.loop.body, inner, &inner->u.cond.then);
+        tn_stmt_remove(inner);
+    }
+    return out;
+}
+
+static bool in_nest(const tn_stmt *s)
+{
+    const tn_stmt *up = tn_stmt_parent(s);
+    return s->u.loop.kind == TN_LOOP_TENSOR && up && up->kind == TN_S_FOR &&
+           up->u.loop.kind == TN_LOOP_TENSOR;
+}
+
 static void body(walk *w, tn_body *b, int depth)
 {
     TN_ASSERT(depth < 512);
@@ -140,9 +176,9 @@ static void body(walk *w, tn_body *b, int depth)
         tn_facts_release(&w->facts, mark);
         if (n > 1)
             body(w, in[1], depth + 1);
-        if (s->kind != TN_S_FOR || s->u.loop.kind == TN_LOOP_PARALLEL)
+        if (s->kind != TN_S_FOR || s->u.loop.kind == TN_LOOP_PARALLEL || in_nest(s))
             continue;
-        const tn_expr *out = pull(w, s);
+        const tn_expr *out = s->u.loop.kind == TN_LOOP_TENSOR ? pull_from_nest(w, s) : pull(w, s);
         if (out) {
             tn_stmt *i = tn_stmt_if(w->f, out);
             tn_stmt_replace(s, i);
