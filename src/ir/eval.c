@@ -267,11 +267,13 @@ static bool int_less(tn_dtype t, int64_t a, int64_t b)
 }
 
 /* Operations over integers, index and bool. */
-/* acc + the sum of products of the bytes of a, unsigned, and of b, signed. */
-static int64_t dot4us(int64_t acc, int64_t a, int64_t b)
+/* acc + the sum of products of the bytes of a and of b. */
+static int64_t dot4(enum tn_intrin f, int64_t acc, int64_t a, int64_t b)
 {
-    for (int k = 0; k < 4; k++)
-        acc += (int64_t)(uint8_t)(a >> (8 * k)) * (int8_t)(uint8_t)(b >> (8 * k));
+    for (int k = 0; k < 4; k++) {
+        uint8_t x = (uint8_t)(a >> (8 * k)), w = (uint8_t)(b >> (8 * k));
+        acc += (int64_t)(f == TN_F_dot4ss ? (int8_t)x : x) * (f == TN_F_dot4uu ? w : (int8_t)w);
+    }
     return wrap(TN_I32, (uint64_t)acc);
 }
 
@@ -312,8 +314,8 @@ static bool int_op(enum tn_ek k, tn_dtype t, tn_payload u, tn_dtype in_t, const 
     case TN_E_BITXOR: r = a ^ b; break;
     case TN_E_NOT: r = !a; break;
     case TN_E_CALL:
-        if (u.call.id == TN_F_dot4us) {
-            out->i = dot4us(a, b, in[2].i);
+        if (tn_intrin_is_dot(u.call.id)) {
+            out->i = dot4((enum tn_intrin)u.call.id, a, b, in[2].i);
             return true;
         }
         if (u.call.id != TN_F_abs)

@@ -112,7 +112,7 @@ static bool call_ok(tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src
     if (u.call.id >= TN_F_COUNT || nsrc != tn_intrins[u.call.id].nargs)
         return false;
     tn_dtype in = src[0]->dtype;
-    if (u.call.id == TN_F_dot4us)
+    if (tn_intrin_is_dot(u.call.id))
         return all_have(in, nsrc, src) && tn_dtype_eq(t, in) && tn_dtype_eq(tn_dtype_lanes(in, 1), TN_I32);
     if (!all_have(in, nsrc, src) || (!tn_dtype_is_float(in) && !(u.call.id == TN_F_abs && integral(in))))
         return false;

@@ -32,6 +32,8 @@ typedef struct tn_intrin_info {
     const char *doc;
 } tn_intrin_info;
 extern const tn_intrin_info tn_intrins[TN_F_COUNT];
+/* Sums of products of bytes: the last rows. */
+static inline bool tn_intrin_is_dot(uint32_t f) { return f >= TN_F_dot4us && f < TN_F_COUNT; }
 typedef struct tn_ek_info {
     const char *name;
     int8_t nsrc;

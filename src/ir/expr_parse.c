@@ -502,7 +502,7 @@ static tn_status parse_intrin(parser *ps, enum tn_intrin f, tn_dtype want, value
     TN_TRY(parse_args(ps, n, want, v));
     TN_TRY(unify(ps, n, v, want));
     tn_dtype t = v[0].e->dtype;
-    bool dot = f == TN_F_dot4us, fits = tn_dtype_eq(tn_dtype_lanes(t, 1), TN_I32);
+    bool dot = tn_intrin_is_dot(f), fits = tn_dtype_eq(tn_dtype_lanes(t, 1), TN_I32);
     if (dot && !fits)
         return fail_at(ps, &v[0], "ir-E005", "this function takes int32; convert, as in i32(x)");
     if (!dot && !tn_dtype_is_float(t) && !(f == TN_F_abs && is_whole(t)))

@@ -138,8 +138,10 @@ static void put_lanes(tn_func *f, const tn_unit_nest *n, const lanes *l)
 {
     tn_pool *p = f->pool;
     tn_stmt *columns = n->loop[TN_UNIT_COLUMNS], *store = n->store;
+    bool turned =
+        n->row->x.code == TN_INT && n->row->w.code == TN_UINT; /* the function has them the other way */
     const tn_expr *sum = tn_load(p, n->row->sum, store->u.store.buffer, 1, store->u.store.index, NULL, NULL),
-                  *arg[3] = {sum, l->x, l->w};
+                  *arg[3] = {sum, turned ? l->w : l->x, turned ? l->x : l->w};
     store->u.store.value =
         tn_expr_make(p, TN_E_CALL, n->row->sum, (tn_payload){.call = {.id = n->row->function}}, 3, arg);
     tn_stmt_remove(store);

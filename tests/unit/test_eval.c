@@ -342,12 +342,14 @@ static void halves_convert_both_ways(void **state)
     }
 }
 
-static int64_t dot(int64_t acc, int64_t a, int64_t b)
+static int64_t dot_by(uint32_t id, int64_t acc, int64_t a, int64_t b)
 {
     tn_scalar in[] = {{.i = acc}, {.i = a}, {.i = b}}, r = {0};
-    assert_true(tn_eval_op(TN_E_CALL, TN_I32, (tn_payload){.call = {.id = TN_F_dot4us}}, TN_I32, 3, in, &r));
+    assert_true(tn_eval_op(TN_E_CALL, TN_I32, (tn_payload){.call = {.id = id}}, TN_I32, 3, in, &r));
     return r.i;
 }
+
+static int64_t dot(int64_t acc, int64_t a, int64_t b) { return dot_by(TN_F_dot4us, acc, a, b); }
 
 static void dots_of_bytes(void **state)
 {
@@ -358,6 +360,9 @@ static void dots_of_bytes(void **state)
     assert_int_equal(dot(0, 0x000000ff, 0x0000007f), 255 * 127);
     assert_int_equal(dot(0, (int32_t)0xff000000u, 0x02000000), 510);
     assert_int_equal(dot(INT32_MAX, 1, 1), INT32_MIN); /* wraps */
+    assert_int_equal(dot_by(TN_F_dot4uu, 1, (int32_t)0xff0000ffu, (int32_t)0xff000080u),
+                     1 + 255 * 255 + 255 * 128);
+    assert_int_equal(dot_by(TN_F_dot4ss, 1, (int32_t)0xff0000ffu, (int32_t)0x80000002u), 1 + 128 - 2);
 }
 
 static void intrinsics(void **state)

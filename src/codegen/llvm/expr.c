@@ -295,54 +295,109 @@ static bool has_feature(const tn_lgen *g, const char *name)
 }
 
 typedef struct {
+    enum tn_intrin function;
     uint16_t lanes;
-    const char *call, *feature, *other;
-} vendor; /* one of the features */
+    bool bytes;
+    const char *call, *feature, *other; /* one of the features */
+} vendor;
 
-static const char *vendor_call(const tn_lgen *g, const vendor *v, size_t n, uint16_t lanes)
+static const vendor *vendor_of(const tn_lgen *g, const vendor *v, size_t n, enum tn_intrin f, uint16_t lanes)
 {
     for (size_t i = 0; i < n; i++)
-        if (v[i].lanes == lanes && (has_feature(g, v[i].feature) || has_feature(g, v[i].other)))
-            return v[i].call;
+        if (v[i].function == f && v[i].lanes == lanes &&
+            (has_feature(g, v[i].feature) || has_feature(g, v[i].other)))
+            return &v[i];
+    return NULL;
+}
+
+static bool is_signed(enum tn_intrin f, int operand)
+{
+    return f == TN_F_dot4ss || (operand == 2 && f == TN_F_dot4us);
+}
+
+static LLVMValueRef call_vendor(tn_lgen *g, const vendor *v, LLVMValueRef a[3])
+{
+    LLVMTypeRef types[2] = {LLVMTypeOf(a[0]), LLVMVectorType(g->i8, 4u * v->lanes)};
+    LLVMValueRef arg[3] = {a[0], a[1], a[2]};
+    for (int i = 1; v->bytes && i < 3; i++)
+        arg[i] = LLVMBuildBitCast(g->b, a[i], types[1], "");
+    return tn_l_intrinsic(g, v->call, v->bytes ? 2 : 0, types, 3, arg);
+}
+
+/* By an instruction that takes the bytes of one operand for the other sign: they are moved by 128, by their upper bit,
+ * and so are the products, by what as many 128 give. NULL: there is none. */
+static LLVMValueRef dot_moved(tn_lgen *g, const vendor *v, size_t n, const tn_expr *e, LLVMValueRef a[3])
+{
+    enum tn_intrin f = (enum tn_intrin)e->u.call.id;
+    for (uint32_t other = TN_F_dot4us; other < TN_F_COUNT; other++) {
+        const vendor *by = vendor_of(g, v, n, (enum tn_intrin)other, e->dtype.lanes);
+        bool moved[3] = {false, is_signed(f, 1) != is_signed((enum tn_intrin)other, 1),
+                         is_signed(f, 2) != is_signed((enum tn_intrin)other, 2)};
+        if (!by || moved[1] == moved[2])
+            continue;
+        int i = moved[1] ? 1 : 2;
+        LLVMValueRef top = constant(g, e->dtype, (int64_t)(int32_t)UINT32_C(0x80808080), 0), arg[3], off[3];
+        for (int k = 0; k < 3; k++)
+            arg[k] = off[k] = a[k];
+        arg[i] = LLVMBuildXor(g->b, a[i], top, "");
+        off[0] = constant(g, e->dtype, 0, 0);
+        off[i] = top;
+        return LLVMBuildSub(g->b, call_vendor(g, by, arg), call_vendor(g, by, off), "");
+    }
     return NULL;
 }
 
 /* Pairs of int16 products: the bytes at even and at odd places, each widened in its half of an int16. */
-static LLVMValueRef dot_by_pairs(tn_lgen *g, const char *pairs, uint16_t lanes, LLVMValueRef a[3])
+static LLVMValueRef dot_by_pairs(tn_lgen *g, const vendor *v, enum tn_intrin f, LLVMValueRef a[3])
 {
-    LLVMTypeRef halves = LLVMVectorType(g->i16, 2u * lanes);
-    LLVMValueRef low = splat(g, LLVMConstInt(g->i16, 255, 0), (uint16_t)(2 * lanes));
-    LLVMValueRef eight = splat(g, LLVMConstInt(g->i16, 8, 0), (uint16_t)(2 * lanes));
-    LLVMValueRef x = LLVMBuildBitCast(g->b, a[1], halves, ""), w = LLVMBuildBitCast(g->b, a[2], halves, "");
-    LLVMValueRef even[2] = {LLVMBuildAnd(g->b, x, low, ""),
-                            LLVMBuildAShr(g->b, LLVMBuildShl(g->b, w, eight, ""), eight, "")};
-    LLVMValueRef odd[2] = {LLVMBuildLShr(g->b, x, eight, ""), LLVMBuildAShr(g->b, w, eight, "")};
-    LLVMValueRef sum = LLVMBuildAdd(g->b, a[0], tn_l_intrinsic(g, pairs, 0, NULL, 2, even), "");
-    return LLVMBuildAdd(g->b, sum, tn_l_intrinsic(g, pairs, 0, NULL, 2, odd), "");
+    uint16_t halves_n = (uint16_t)(2 * v->lanes);
+    LLVMTypeRef halves = LLVMVectorType(g->i16, halves_n);
+    LLVMValueRef low = splat(g, LLVMConstInt(g->i16, 255, 0), halves_n);
+    LLVMValueRef eight = splat(g, LLVMConstInt(g->i16, 8, 0), halves_n), even[2], odd[2];
+    for (int i = 0; i < 2; i++) {
+        LLVMValueRef x = LLVMBuildBitCast(g->b, a[1 + i], halves, "");
+        bool sign = is_signed(f, 1 + i);
+        even[i] = sign ? LLVMBuildAShr(g->b, LLVMBuildShl(g->b, x, eight, ""), eight, "")
+                       : LLVMBuildAnd(g->b, x, low, "");
+        odd[i] = sign ? LLVMBuildAShr(g->b, x, eight, "") : LLVMBuildLShr(g->b, x, eight, "");
+    }
+    LLVMValueRef sum = LLVMBuildAdd(g->b, a[0], tn_l_intrinsic(g, v->call, 0, NULL, 2, even), "");
+    return LLVMBuildAdd(g->b, sum, tn_l_intrinsic(g, v->call, 0, NULL, 2, odd), "");
 }
 
-static LLVMValueRef dot4us(tn_lgen *g, const tn_expr *e, LLVMValueRef a[3])
+/* Byte k of an operand as int32. */
+static LLVMValueRef byte_of(tn_lgen *g, const tn_expr *e, LLVMValueRef v, int k, bool sign)
+{
+    LLVMValueRef top = constant(g, e->dtype, 24, 0);
+    v = LLVMBuildShl(g->b, v, constant(g, e->dtype, 24 - 8 * k, 0), "");
+    return sign ? LLVMBuildAShr(g->b, v, top, "") : LLVMBuildLShr(g->b, v, top, "");
+}
+
+static LLVMValueRef dot4(tn_lgen *g, const tn_expr *e, LLVMValueRef a[3])
 {
     static const vendor dots[] = {
-#define LLVM_DOT4(lanes, call, feature, other) {lanes, call, feature, other},
+#define LLVM_DOT4(function, lanes, bytes, call, feature, other) \
+    {TN_F_##function, lanes, bytes, call, feature, other},
 #include "codegen/intrinsics.def"
     };
     static const vendor pairs[] = {
-#define LLVM_PAIRS(lanes, call, feature) {lanes, call, feature, feature},
+#define LLVM_PAIRS(lanes, call, feature) {TN_F_COUNT, lanes, false, call, feature, feature},
 #include "codegen/intrinsics.def"
     };
-    const char *call = vendor_call(g, dots, sizeof dots / sizeof *dots, e->dtype.lanes);
-    if (call)
-        return tn_l_intrinsic(g, call, 0, NULL, 3, a);
-    call = vendor_call(g, pairs, sizeof pairs / sizeof *pairs, e->dtype.lanes);
-    if (call)
-        return dot_by_pairs(g, call, e->dtype.lanes, a);
-    LLVMValueRef sum = a[0], byte = constant(g, e->dtype, 255, 0), top = constant(g, e->dtype, 24, 0);
+    enum { DOTS = sizeof dots / sizeof *dots, PAIRS = sizeof pairs / sizeof *pairs };
+    enum tn_intrin f = (enum tn_intrin)e->u.call.id;
+    const vendor *by = vendor_of(g, dots, DOTS, f, e->dtype.lanes);
+    if (by)
+        return call_vendor(g, by, a);
+    LLVMValueRef moved = dot_moved(g, dots, DOTS, e, a), sum = a[0];
+    if (moved)
+        return moved;
+    by = vendor_of(g, pairs, PAIRS, TN_F_COUNT, e->dtype.lanes);
+    if (by)
+        return dot_by_pairs(g, by, f, a);
     for (int k = 0; k < 4; k++) {
-        LLVMValueRef x = LLVMBuildLShr(g->b, a[1], constant(g, e->dtype, 8 * k, 0), "");
-        LLVMValueRef w = LLVMBuildShl(g->b, a[2], constant(g, e->dtype, 24 - 8 * k, 0), "");
-        x = LLVMBuildAnd(g->b, x, byte, "");
-        sum = LLVMBuildAdd(g->b, sum, LLVMBuildMul(g->b, x, LLVMBuildAShr(g->b, w, top, ""), ""), "");
+        LLVMValueRef x = byte_of(g, e, a[1], k, is_signed(f, 1)), w = byte_of(g, e, a[2], k, is_signed(f, 2));
+        sum = LLVMBuildAdd(g->b, sum, LLVMBuildMul(g->b, x, w, ""), "");
     }
     return sum;
 }
@@ -546,7 +601,7 @@ static LLVMValueRef build(tn_lgen *g, const tn_expr *e)
     case TN_E_SELECT: return LLVMBuildSelect(g->b, a[0], a[1], a[2], "");
     case TN_E_CAST: return cast(g, e, a[0]);
     case TN_E_BITCAST: return LLVMBuildBitCast(g->b, a[0], tn_l_type(g, e->dtype), "");
-    case TN_E_CALL: return e->u.call.id == TN_F_dot4us ? dot4us(g, e, a) : call(g, e, a[0]);
+    case TN_E_CALL: return tn_intrin_is_dot(e->u.call.id) ? dot4(g, e, a) : call(g, e, a[0]);
     case TN_E_FMA: {
         LLVMTypeRef t = tn_l_type(g, e->dtype);
         return tn_l_intrinsic(g, "llvm.fma", 1, &t, 3, a);

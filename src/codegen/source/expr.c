@@ -114,6 +114,12 @@ static const char *const intrin_f64[TN_F_COUNT] = {
 
 static const char *unsigned_type(tn_dtype t) { return tn_c_scalar_type(TN_DT(TN_UINT, t.bits)); }
 
+/* The sum is added up as uint32, so that it wraps. */
+#define PRODUCT(x, w, shift) "(U)((" x ")((U)B >> " shift ") * (" w ")((U)C >> " shift "))"
+#define DOT4(x, w) \
+    "(T)((U)A + " PRODUCT(x, w, "0") " + " PRODUCT(x, w, "8") " + " PRODUCT(x, w, "16") " + " PRODUCT( \
+        x, w, "24") ")"
+
 /* The template for e over scalars of its operand type; NULL: none. */
 static const char *template_of(const tn_expr *e)
 {
@@ -123,10 +129,10 @@ static const char *template_of(const tn_expr *e)
     if ((e->kind == TN_E_MIN || e->kind == TN_E_MAX) && tn_never_nan(e->src[1]))
         return spell[e->kind].x;
     if (e->kind == TN_E_CALL) {
-        if (e->u.call.id == TN_F_dot4us)
-            return "(T)((U)A + (U)((uint8_t)B * (int8_t)C + (uint8_t)((U)B >> 8) * (int8_t)((U)C >> 8) + "
-                   "(uint8_t)((U)B >> 16) * (int8_t)((U)C >> 16) + (uint8_t)((U)B >> 24) * (int8_t)((U)C >> "
-                   "24)))";
+        if (tn_intrin_is_dot(e->u.call.id))
+            return e->u.call.id == TN_F_dot4us   ? DOT4("uint8_t", "int8_t")
+                   : e->u.call.id == TN_F_dot4uu ? DOT4("uint8_t", "uint8_t")
+                                                 : DOT4("int8_t", "int8_t");
         if (t.code == TN_INT && e->u.call.id == TN_F_abs)
             return "(T)(A < 0 ? 0 - (U)A : (U)A)";
         if (t.code == TN_UINT && e->u.call.id == TN_F_abs)

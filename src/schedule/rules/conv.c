@@ -141,7 +141,7 @@ static void read_load(const tn_expr *load, void *user)
     int along = place(c, OW);
     const tn_expr *at = load->src[along];
     if (!tn_uses(at, ow) && !tn_uses(at, axis(c, r->block, OH)->var) && load->src[0] == oc) {
-        int64_t by_fours = tn_dtype_eq(b->dtype, TN_I8) ? rule_grouped_factor(b, 0, 1, GROUP) : 0;
+        int64_t by_fours = tn_dtype_bytes(b->dtype) == 1 ? rule_grouped_factor(b, 0, 1, GROUP) : 0;
         c->fours = by_fours ? GROUP : 1;
         c->weight = b->name;
         r->weight_factor = by_fours ? by_fours : rule_inner_factor(b, 0);

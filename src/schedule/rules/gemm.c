@@ -48,7 +48,7 @@ static void find_weight(const tn_expr *load, void *user)
         if (load->src[d] != w->column)
             continue;
         int last = (int)load->u.load.n_index - 1;
-        int64_t by_fours = tn_dtype_eq(b->dtype, TN_I8) ? rule_grouped_factor(b, (int)d, last, GROUP) : 0;
+        int64_t by_fours = tn_dtype_bytes(b->dtype) == 1 ? rule_grouped_factor(b, (int)d, last, GROUP) : 0;
         w->panel = by_fours ? by_fours : rule_inner_factor(b, (int)d);
         w->group = by_fours ? GROUP : 1;
         w->name = b->name;
