@@ -215,7 +215,7 @@ const tn_func *tn_func_canonical(const tn_func *f);
 uint64_t tn_func_hash(const tn_func *f);
 bool tn_func_same(const tn_func *a, const tn_func *b, tn_pool *pool);
 /* Of what any function computes: no name of a block, buffer, variable or symbol is in it, and it is the same in every
- * process and on every machine. O(size). */
+ * process of one version. O(size). */
 uint64_t tn_func_workload(const tn_func *f);
 
 /* ---- text, verifier, interpreter ---- */

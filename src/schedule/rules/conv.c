@@ -336,16 +336,15 @@ static product product_of(const conv *c, int64_t depth)
 /* The tile of a window: accumulators and the data that neighbouring pixels share fit the registers. */
 static tile pick_window_tile(derive *d, const conv *c, tile first)
 {
-    int64_t rows[MAX_CANDIDATES] = {first.rows}, vectors[MAX_CANDIDATES] = {first.nv};
-    int n = 1, k = 1, kw = (int)(c->extent[KW] > 0 && c->extent[KW] < 8 ? c->extent[KW] : 8);
+    int64_t rows[MAX_CANDIDATES] = {first.rows};
+    int n = 1, kw = (int)(c->extent[KW] > 0 && c->extent[KW] < 8 ? c->extent[KW] : 8);
     int most = ((int)d->m->n_vector_regs - kw - 1) / 2;
     int64_t extent = c->extent[c->channels ? OW : C];
     for (int r = 1; r <= most && (extent < 0 || r <= extent); r++)
         n = dv_add_candidate(n, rows, r);
     first.rows = (int)dv_pick(d, c->block, "pixels", n, rows);
-    for (int nv = 1; nv <= RULE_MAX_NV; nv *= 2)
-        k = nv == 1 || first.rows * nv <= most ? dv_add_candidate(k, vectors, nv) : k;
-    first.nv = (int)dv_pick(d, c->block, "vectors", k, vectors);
+    int widest = most / first.rows < RULE_MAX_NV ? most / first.rows : RULE_MAX_NV;
+    first.nv = (int)dv_pick_power(d, c->block, "vectors", first.nv, 1, widest);
     return first;
 }
 

@@ -30,6 +30,9 @@ void dv_loops(derive *d, const char *block, const char *const name[], int n);
 enum { MAX_CANDIDATES = 64 };
 /* The value of pick `block.role`; the first candidate is the default. Refuses what is no candidate. */
 int64_t dv_pick(derive *d, const char *block, const char *role, int n, const int64_t candidate[]);
+/* The first, or least, twice that, ... up to most; least > 0. */
+int64_t dv_pick_power(derive *d, const char *block, const char *role, int64_t first, int64_t least,
+                      int64_t most);
 /* yes or no; `first` is the default. */
 bool dv_pick_flag(derive *d, const char *block, const char *role, bool first);
 /* Adds a value to n candidates unless it is there: how many there are now. */

@@ -201,10 +201,16 @@ static int64_t period(const nest *x, const tn_expr *at, int64_t lanes)
     return store && tn_each(store->u.store.value, look_at_quotient, &q) ? q.period : 1;
 }
 
+/* Results of a task: as long as that it outweighs handing it out, as small as that it stays in cache. */
+static int64_t pick_task_bytes(derive *d, const char *block)
+{
+    return dv_pick_power(d, block, "task_bytes", TASK_BYTES, TASK_BYTES / 4, 16 * TASK_BYTES);
+}
+
 /* Vectors along `loop` of the given extent (-1: symbolic), which stays the innermost. It is iteration `at`, or NULL. */
 static void vectorize_run(nest *x, const char *loop, int64_t extent, const tn_expr *at)
 {
-    int64_t lanes = x->lanes, task = TASK_BYTES / x->bytes / lanes, unroll = UNROLL;
+    int64_t lanes = x->lanes, task = x->task_bytes / x->bytes / lanes, unroll;
     const char *o = named(x, "vo"), *m = named(x, "vm"), *u = named(x, "vu"), *v = named(x, "v");
     if (lanes < 2 || (extent >= 0 && extent < 2)) {
         rule_push_outer(x, loop, extent);
@@ -216,8 +222,11 @@ static void vectorize_run(nest *x, const char *loop, int64_t extent, const tn_ex
     int64_t turns = at ? period(x, at, lanes) : 1, vectors = extent < 0 ? -1 : (extent + lanes - 1) / lanes;
     if (turns > 1)
         unroll = vectors >= 0 && vectors < turns ? vectors : turns;
-    else if (extent >= 0 && extent < 2 * task * lanes && extent % (lanes * UNROLL) != 0)
-        unroll = 1;
+    else
+        unroll = dv_pick_power(
+            x->d, x->block->u.block.name, "unroll",
+            extent >= 0 && extent < 2 * task * lanes && extent % (lanes * UNROLL) != 0 ? 1 : UNROLL, 1,
+            2 * UNROLL);
     int64_t step = unroll * lanes;
     if (extent < 0 || extent >= 2 * task * lanes) {
         dv_do(x->d, "%s %s %s %s = split %s %lld %lld %lld tail=mask", o, m, u, v, loop,
@@ -314,15 +323,15 @@ static int64_t good_factor(int64_t n, int64_t most)
 /* Cuts the outer loops into tasks (fused) and what one task runs. */
 static void make_tasks(nest *x)
 {
-    int64_t most = TASK_BYTES / x->bytes, total = x->inner, inside = x->inner;
+    int64_t most = x->task_bytes / x->bytes, total = x->inner, inside = x->inner;
     for (int i = 0; i < x->n_outer; i++)
         total = total < 0 || x->extent[i] < 0 || total > INT64_MAX / 2 / (x->extent[i] + 1)
                     ? -1
                     : total * x->extent[i];
     int64_t share = total < 0 ? most : total / (TASKS_A_CORE * (int64_t)x->d->m->cores);
     most = share > most ? share : most;
-    if (most > 16 * TASK_BYTES / x->bytes)
-        most = 16 * TASK_BYTES / x->bytes;
+    if (most > 16 * x->task_bytes / x->bytes)
+        most = 16 * x->task_bytes / x->bytes;
     int k = x->n_outer;
     while (k > 0 && x->extent[k - 1] >= 0 && inside * x->extent[k - 1] <= most)
         inside *= x->extent[--k];
@@ -363,6 +372,7 @@ bool rule_elementwise_nest(derive *d, const char *name, const char *prefix)
     for (int i = 0; i < x.n; i++)
         x.name[i] = dv_text(d, "%si%d", prefix, i);
     dv_loops(d, name, x.name, x.n);
+    x.task_bytes = pick_task_bytes(d, name);
     bool turned = rule_transpose_nest(&x);
     if (!turned && target->layout && target->ndim == x.n)
         follow_layout(&x, target->layout);
@@ -395,11 +405,13 @@ tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m)
     tn_stmt *b[RULE_MAX_BLOCKS];
     dv_squeeze(&d);
     int n = rule_blocks(s->func, b);
+    int64_t task_bytes =
+        n > 0 && rule_n_spatial(b[0]) > 0 ? pick_task_bytes(&d, b[0]->u.block.name) : TASK_BYTES;
     bool turned = false;
     for (int i = 0; i < n; i++)
         turned |= rule_elementwise_nest(&d, b[i]->u.block.name, i ? dv_text(&d, "n%d_", i) : "");
     dv_comment(&d, "rule elementwise%s: tasks of about %d KiB, bound: memory bandwidth",
-               turned ? "/tiles transposed" : "", TASK_BYTES / 1024);
+               turned ? "/tiles transposed" : "", (int)(task_bytes / 1024));
     return d.v;
 }
 

@@ -11,6 +11,7 @@ typedef struct nest {
     const char *name[TN_MAX_LOOPS];
     uint16_t lanes;
     uint32_t bytes;
+    int64_t task_bytes;
     const char *outer[TN_MAX_LOOPS]; /* loops around the vectors, outermost first */
     int64_t extent[TN_MAX_LOOPS];    /* of these; -1: symbolic */
     int n_outer;

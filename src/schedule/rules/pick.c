@@ -21,6 +21,16 @@ int64_t dv_pick(derive *d, const char *block, const char *role, int n, const int
     return candidate[ask(d, block, role, (uint32_t)n, c)];
 }
 
+int64_t dv_pick_power(derive *d, const char *block, const char *role, int64_t first, int64_t least,
+                      int64_t most)
+{
+    int64_t candidate[MAX_CANDIDATES] = {first};
+    int n = 1;
+    for (int64_t k = least; k <= most; k *= 2)
+        n = dv_add_candidate(n, candidate, k);
+    return dv_pick(d, block, role, n, candidate);
+}
+
 bool dv_pick_flag(derive *d, const char *block, const char *role, bool first)
 {
     const tn_choice c[2] = {{first ? "yes" : "no", 0}, {first ? "no" : "yes", 0}};

@@ -29,6 +29,7 @@ typedef struct {
     const char *prefix; /* of loop names: each phase has its own */
     const char *row;    /* the loop around all of a task's row */
     int n_outer;        /* loops down to it */
+    int64_t task_bytes; /* of a task, about */
     int64_t count;      /* how many rows; symbolic extents counted as 1 */
     bool beside;        /* a row is several vectors wide */
     bool alone;         /* nothing but a copy follows the reduction */
@@ -72,7 +73,7 @@ static void look_at_load(const tn_expr *load, void *user)
 
 /* The iteration along which a block should run in vectors; -1: none. pairs: where a reduction has two elements, its
  * rows are better. */
-static int vector_iter(const derive *d, const tn_stmt *b, bool pairs)
+static int vector_iter(derive *d, const tn_stmt *b, bool pairs)
 {
     const tn_func *f = d->s->func;
     const tn_stmt *store = b->u.block.body.first;
@@ -94,7 +95,8 @@ static int vector_iter(const derive *d, const tn_stmt *b, bool pairs)
         return c.spatial < 0 ? c.reduce : c.spatial;
     int64_t s = rule_extent(b->u.block.iter[c.spatial].extent),
             r = rule_extent(b->u.block.iter[c.reduce].extent);
-    return s < 0 || 2 * s >= rule_lanes(d->m, target->dtype) || s >= r ? c.spatial : c.reduce;
+    bool across = s < 0 || 2 * s >= rule_lanes(d->m, target->dtype) || s >= r;
+    return dv_pick_flag(d, b->u.block.name, "across", across) ? c.spatial : c.reduce;
 }
 
 /* ---- the nest of one block inside the row ---- */
@@ -234,6 +236,7 @@ static void reduce_along(rows *w, const inner *x)
         more += i != x->vector && x->reduces[i] && x->extent[i] != 1;
     if (chains == 1 && more && e % x->lanes == 0 && e <= 2 * CHAINS * x->lanes)
         chains = (int)(e / x->lanes); /* rows of a reduction over rows: their vectors are the chains */
+    chains = (int)dv_pick_power(d, b, "chains", chains, 1, e < 0 ? 2 * CHAINS : e / 2 / x->lanes);
     int wide = chains * x->lanes;
     const char *along = x->name[x->vector], *first = NULL, *lanes = dv_text(d, "%sl", p);
     const char *outer = NULL, *order = "";
@@ -397,21 +400,21 @@ static int64_t divisor_below(int64_t n, int64_t most)
     return 1;
 }
 
-/* How many rows make a task: about ROW_BYTES of data, but enough tasks for all cores. A task takes whole inner loops of
+/* How many rows make a task: about `bytes` of data, but enough tasks for all cores. A task takes whole inner loops of
  * the n around a row and a part of the next, loop *out_cut, which the result divides: indices are then those of the
  * task and of the turn, each for itself. */
-static int64_t rows_of_task(const derive *d, int n, const int64_t extent[], int64_t n_rows, int64_t row_bytes,
-                            bool alone, int *out_cut)
+static int64_t rows_of_task(const rows *w, int n, const int64_t extent[], int64_t n_rows, int64_t row_bytes,
+                            int *out_cut)
 {
     *out_cut = n - 1;
-    if (row_bytes < 0 || row_bytes >= ROW_BYTES)
+    if (row_bytes < 0 || row_bytes >= w->task_bytes)
         return 1;
-    int64_t most = ROW_BYTES / (row_bytes < 1 ? 1 : row_bytes), some = most < 8 ? 1 : 8;
+    int64_t most = w->task_bytes / (row_bytes < 1 ? 1 : row_bytes), some = most < 8 ? 1 : 8;
     if (n_rows < 0) /* blocks with a mask for the rest of a symbolic extent do not move into rows */
-        return extent[n - 1] >= 0                ? divisor_below(extent[n - 1], some)
-               : alone && row_bytes <= SHORT_ROW ? some
-                                                 : 1;
-    int64_t share = n_rows / (TASKS_A_CORE * (int64_t)d->m->cores);
+        return extent[n - 1] >= 0                   ? divisor_below(extent[n - 1], some)
+               : w->alone && row_bytes <= SHORT_ROW ? some
+                                                    : 1;
+    int64_t share = n_rows / (TASKS_A_CORE * (int64_t)w->d->m->cores);
     most = most < share ? most : share;
     for (int i = n - 1; i >= 0; i--) {
         *out_cut = i;
@@ -429,7 +432,7 @@ static void make_tasks(rows *w, int n, const char *const name[], const int64_t e
     derive *d = w->d;
     const char *outer = "", *inside = "", *p = w->prefix;
     int cut;
-    int64_t count = rows_of_task(d, n, extent, n_rows, row_bytes, w->alone, &cut);
+    int64_t count = rows_of_task(w, n, extent, n_rows, row_bytes, &cut);
     bool turns = count > 1 || cut < n - 1;
     for (int i = 0; i < n; i++) {
         const char *o = name[i], *in = name[i];
@@ -454,14 +457,16 @@ static void make_tasks(rows *w, int n, const char *const name[], const int64_t e
 }
 
 /* How wide the part of a spatial axis is that a row has; 0: rows are elements. */
-static int64_t width_of_row(const derive *d, const tn_stmt *b, int v)
+static int64_t width_of_row(derive *d, const tn_stmt *b, int v)
 {
     if (v < 0 || v >= rule_n_spatial(b))
         return 0;
     int64_t e = rule_extent(b->u.block.iter[v].extent);
     uint16_t lanes = rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
-    int64_t vectors = e < 0 ? CHAINS : (e + lanes - 1) / lanes;
-    return (vectors < CHAINS ? vectors : CHAINS) * lanes;
+    int64_t vectors = e < 0 ? INT32_MAX : (e + lanes - 1) / lanes;
+    int64_t first = vectors < CHAINS ? vectors : CHAINS;
+    return lanes *
+           dv_pick_power(d, b->u.block.name, "width", first, 1, vectors < 4 * CHAINS ? vectors : 4 * CHAINS);
 }
 
 static void count_rows(rows *w, const tn_stmt *b)
@@ -508,6 +513,9 @@ static void make_rows(rows *w, const char *block)
     }
     if (*inside)
         dv_do(d, "reorder%s%s%s", outer, reduce, inside);
+    w->task_bytes = row < 0
+                        ? ROW_BYTES
+                        : dv_pick_power(d, block, "task_bytes", ROW_BYTES, ROW_BYTES / 16, 16 * ROW_BYTES);
     make_tasks(w, n, name, e, n_rows, row);
     w->comment = w->pairs ? "vectors across rows of two"
                  : v < 0  ? "scalars"
@@ -552,7 +560,7 @@ static void look_at_read(const tn_expr *load, void *user)
  * own, not where the rows are too few for all cores, nor where they would take its vectors or its blocks of memory. */
 static bool belongs_to_row(const rows *w, const char *const block[], int at)
 {
-    const derive *d = w->d;
+    derive *d = w->d;
     tn_stmt *b = tn_func_block(d->s->func, block[at]);
     row_reads a = {d, b, block, at, false, 0, 0};
     int64_t turns = 1;
@@ -567,15 +575,16 @@ static bool belongs_to_row(const rows *w, const char *const block[], int at)
     bool along = v >= 0 && b->u.block.iter[v].kind == TN_ITER_REDUCE;
     if (rule_reduces(b) && (a.across || (lines && along)))
         return false;
-    if (turns < LARGE || (!rule_reduces(b) && !lines)) /* the latter: an epilogue, an element for each row */
-        return true;
     if (v >= 0)
         a.inner |= (uint64_t)1 << v;
-    return w->count >= 2 * (int64_t)d->m->cores && (w->beside || !(a.fixed & a.inner));
+    bool here = turns < LARGE ||
+                (!rule_reduces(b) && !lines) || /* the latter: an epilogue, an element for each row */
+                (w->count >= 2 * (int64_t)d->m->cores && (w->beside || !(a.fixed & a.inner)));
+    return dv_pick_flag(d, block[at], "in_row", here);
 }
 
 /* Does the block reduce pairs of neighbours, of enough rows for vectors? */
-static bool has_pairs(const derive *d, const tn_stmt *b)
+static bool has_pairs(derive *d, const tn_stmt *b)
 {
     int n = rule_n_spatial(b), v = vector_iter(d, b, false);
     if (d->s->func->strict || v < n || n + 1 != (int)b->u.block.n_iter ||
@@ -661,6 +670,8 @@ static const char *cut_into_rows(derive *d, const char *block, const char *prefi
         rest = dv_text(d, "%s %s", rest, i == at ? dv_text(d, "%sk", prefix) : name[i]);
     }
     int64_t most = TASKS_A_CORE * (int64_t)d->m->cores, parts = longest < most ? longest : most;
+    parts = dv_pick_power(d, block, "parts", parts, (int64_t)d->m->cores,
+                          2 * most < longest ? 2 * most : longest);
     dv_loops(d, block, name, n);
     dv_do(d, "%sc %sk = split %s %lld", prefix, prefix, name[at], (long long)((longest + parts - 1) / parts));
     dv_do(d, "reorder%s", rest);

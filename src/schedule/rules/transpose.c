@@ -181,6 +181,8 @@ bool rule_transpose_nest(nest *x)
     if ((n_from >= 0 && n_from < 4) || (n_to >= 0 && n_to < 2) || block > most ||
         (target->layout && (block < 2 || target->layout->naxis != x->n + 1)))
         return false;
+    if (!dv_pick_flag(x->d, x->block->u.block.name, "transpose", true))
+        return false;
     extent[t.from] = fuse(x, from, t.from, "ff", axis);
     extent[t.to] = fuse(x, to, t.to, "ft", axis);
     vector = cut(x, axis[t.from], extent[t.from], most, "vo", "v", &outer[t.from], &extent[t.from], &lanes);
