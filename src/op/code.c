@@ -90,6 +90,11 @@ const tn_expr *tn_code_vectors(tn_code *c, const char *name, const tn_expr *exte
     return at;
 }
 
+const tn_expr *tn_code_lanes(tn_code *c, const char *name, const tn_expr *extent)
+{
+    return loop(c, name, extent, TN_LOOP_VECTOR);
+}
+
 const tn_expr *tn_code_let(tn_code *c, const char *name, const tn_expr *value)
 {
     const tn_expr *var = tn_func_add_var(c->f, name, value->dtype);
@@ -120,6 +125,26 @@ const tn_expr *tn_code_load(tn_code *c, uint32_t buffer, int n, const tn_expr *c
 void tn_code_store(tn_code *c, uint32_t buffer, int n, const tn_expr *const index[], const tn_expr *value)
 {
     tn_body_append(c->at, tn_stmt_store(c->f, buffer, n, index, value, NULL));
+}
+
+uint32_t tn_code_cell(tn_code *c, const char *name, const tn_expr *value)
+{
+    const tn_expr *one = tn_idx(c->p, 1);
+    uint32_t cell = tn_code_buffer(c, name, value->dtype, 1, &one, TN_SCOPE_REGISTER);
+    tn_code_set(c, cell, value);
+    return cell;
+}
+
+const tn_expr *tn_code_get(tn_code *c, uint32_t cell)
+{
+    const tn_expr *zero = tn_idx(c->p, 0);
+    return tn_code_load(c, cell, 1, &zero);
+}
+
+void tn_code_set(tn_code *c, uint32_t cell, const tn_expr *value)
+{
+    const tn_expr *zero = tn_idx(c->p, 0);
+    tn_code_store(c, cell, 1, &zero, value);
 }
 
 void tn_code_fill(tn_code *c, const tn_tensor *t, const tn_expr *value)

@@ -29,6 +29,8 @@ void tn_code_tasks(tn_code *c, int n, const tn_expr *const extent[], const tn_ex
 void tn_code_if(tn_code *c, const tn_expr *cond);
 /* A loop in vectors over [0, extent): the index of the element; the cursor moves in. The body holds stores and lets. */
 const tn_expr *tn_code_vectors(tn_code *c, const char *name, const tn_expr *extent, tn_dtype t);
+/* A loop in one vector of `extent` lanes, which may combine into one cell: cell = cell op term. */
+const tn_expr *tn_code_lanes(tn_code *c, const char *name, const tn_expr *extent);
 /* A value with a name. */
 const tn_expr *tn_code_let(tn_code *c, const char *name, const tn_expr *value);
 void tn_code_check(tn_code *c, const tn_expr *cond, const char *text);
@@ -37,6 +39,10 @@ uint32_t tn_code_buffer(tn_code *c, const char *name, tn_dtype t, int n, const t
                         enum tn_scope scope);
 const tn_expr *tn_code_load(tn_code *c, uint32_t buffer, int n, const tn_expr *const index[]);
 void tn_code_store(tn_code *c, uint32_t buffer, int n, const tn_expr *const index[], const tn_expr *value);
+/* One element in a register, with its first value; reading and setting it. */
+uint32_t tn_code_cell(tn_code *c, const char *name, const tn_expr *value);
+const tn_expr *tn_code_get(tn_code *c, uint32_t cell);
+void tn_code_set(tn_code *c, uint32_t cell, const tn_expr *value);
 /* Elements of t from `value` over its axes, as a block that schedules know. */
 void tn_code_fill(tn_code *c, const tn_tensor *t, const tn_expr *value);
 /* Symbols of an expression that no operand need have become symbols of the function. */

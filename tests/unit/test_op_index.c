@@ -94,17 +94,23 @@ static void scatters_combine(void **state)
     }
 }
 
-/* ---- topk: both algorithms, both orders, ties by position ---- */
+/* ---- topk: all algorithms, both orders, ties by position, NaN beyond +inf ---- */
 
 static bool before(const float *x, int a, int b, bool ascend)
 {
-    return x[a] != x[b] ? (ascend ? x[a] < x[b] : x[a] > x[b]) : a < b;
+    if (isnan(x[a]) != isnan(x[b]))
+        return isnan(x[a]) != ascend;
+    return x[a] != x[b] && !isnan(x[a]) ? (ascend ? x[a] < x[b] : x[a] > x[b]) : a < b;
 }
+
+static bool same_bits(float a, float b) { return memcmp(&a, &b, sizeof a) == 0; }
 
 static void topk_orders(void **state)
 {
     (void)state;
-    static const int size[][2] = {{1, 1}, {7, 3}, {7, 7}, {40, 32}, {40, 33}, {64, 64}, {100, 50}};
+    static const int size[][2] = {{1, 1},     {7, 3},       {7, 7},    {40, 32},  {40, 33},
+                                  {64, 64},   {100, 50},    {200, 1},  {301, 10}, {400, 90},
+                                  {700, 120}, {1030, 1030}, {4200, 40}};
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)
         for (int ascend = 0; ascend < 2; ascend++)
             for (int axis = 0; axis < 2; axis++) {
@@ -116,15 +122,15 @@ static void topk_orders(void **state)
                 float *x = floats(&e, n * rows, i);
                 float *value = TN_NEW_N(&e.arena, float, (size_t)(k * rows));
                 int64_t *out = TN_NEW_N(&e.arena, int64_t, (size_t)(k * rows));
-                for (int j = 0; j < n * rows; j++)
-                    x[j] = floorf(x[j] * 8); /* many are equal */
+                for (int j = 0; j < n * rows; j++) /* many are equal; zeros of both signs */
+                    x[j] = j % 37 == 5 ? NAN : j % 11 == 3 ? -0.0F : floorf(x[j] * (float)(i % 2 ? 8 : 500));
                 run_results(&e,
                             node(&e, &tn_op_topk, 1, &type,
                                  tn_arena_printf(&e.arena, "k=%d, axis=%d, is_ascend=%s", k, axis,
                                                  ascend ? "True" : "False")),
                             (const void *[]){x}, (void *[]){value, out}, NULL);
                 for (int r = 0; r < rows; r++) {
-                    float row[128];
+                    float *row = TN_NEW_N(&e.arena, float, (size_t)n);
                     for (int j = 0; j < n; j++)
                         row[j] = x[axis ? r * n + j : j * rows + r];
                     for (int j = 0; j < n; j++) {
@@ -132,7 +138,7 @@ static void topk_orders(void **state)
                         for (int m = 0; m < n; m++)
                             rank += before(row, m, j, ascend);
                         int at = axis ? r * k + rank : rank * rows + r;
-                        if (rank < k && (out[at] != j || value[at] != row[j]))
+                        if (rank < k && (out[at] != j || !same_bits(value[at], row[j])))
                             fail_msg("place %d of row %d has %g, %lld", rank, r, value[at],
                                      (long long)out[at]);
                     }

@@ -180,8 +180,8 @@ static tn_node *known_constant(imp_node *c, tn_node *n)
     tn_dims d;
     int64_t v[IMP_HOST_MAX], dim[IMP_MAX_RANK];
     const tn_type *t = n->type[0];
-    if (tn_op_is(n, &tn_op_constant) || (n->op->flags & TN_OP_EFFECT) || !imp_host(c, tn_val(n), &d) ||
-        t->n > IMP_MAX_RANK || !tn_type_dims_const(t, dim))
+    if (n->nout != 1 || tn_op_is(n, &tn_op_constant) || (n->op->flags & TN_OP_EFFECT) ||
+        !imp_host(c, tn_val(n), &d) || t->n > IMP_MAX_RANK || !tn_type_dims_const(t, dim))
         return n;
     uint32_t size = tn_dtype_bytes(t->dtype);
     char *data = tn_arena_alloc(c->arena, (size_t)d.n * size, 8);

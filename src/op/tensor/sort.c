@@ -2,15 +2,20 @@
  * positions.
  * sort_rows: the order of a matrix's rows, compared by their first elements that differ.
  *
- * Each row is a task. Few of many are kept in a sorted list that an element enters only if it beats the last of them:
- * O(n + m*k), m being how many do. Otherwise the positions are sorted by merging runs of 1, 2, 4, ... from one list to
- * another and back (stable): O(n log n), for rows of m elements O(n m log n). NaN counts as beyond +inf.
+ * Each row is a task. NaN counts as beyond +inf, -0 as 0. Single elements are compared by their keys (op/order.h):
+ *   - short rows: each element's place is how many stand before it, O(n^2) in vectors;
+ *   - few of many: blocks of elements in which none beats the worst of those that are kept are passed over as vectors.
+ *     Up to 32 are kept as a sorted list; more of them in a buffer that is sorted and cut whenever it is
+ *     full, O(n) in all;
+ *   - else all are sorted by digits, O(n).
+ * Rows of several elements are sorted by merging runs of 1, 2, 4, ... from one list to another and back (stable):
+ * O(n log n), for rows of m elements O(n m log n).
  */
-#include "op/code.h"
+#include "op/order.h"
 
 #include "op/tensor/tensor.h"
 
-enum { FEW = 32, MAX_LEVELS = 31 };
+enum { SHORT = 64, FEW = 32, BLOCK = 32, LONG_BLOCK = 64, LONG_ROW = 4096, MAX_LEVELS = 31 };
 
 static tn_status topk_infer(tn_graph *g, tn_node *n)
 {
@@ -44,7 +49,8 @@ typedef struct sorter {
     const tn_expr *width; /* sort_rows: elements of a row; NULL: single elements are sorted */
     const tn_expr *row[TN_RULE_MAX_RANK], *number; /* the indices of this row; its number */
     const tn_expr *extent;
-    uint32_t lists; /* two lists of positions a row */
+    uint32_t lists; /* sort_rows: two lists of positions */
+    tn_order o;
 } sorter;
 
 static const tn_expr *element(sorter *s, const tn_expr *position)
@@ -112,46 +118,180 @@ static void put_value(sorter *s, const tn_expr *at, const tn_expr *position)
     tn_code_store(&s->c, s->value->buffer, s->value->ndim, index, element(s, position));
 }
 
-/* A position of the result; 0 where `there` (NULL: always) does not hold. */
-static const tn_expr *out_at(sorter *s, const tn_expr *at, const tn_expr *there)
+static const tn_expr *key_of(sorter *s, const tn_expr *position)
 {
-    const tn_expr *index[TN_RULE_MAX_RANK], *none = there ? tn_int(s->c.p, s->out->dtype, 0) : NULL;
-    for (int i = 0; i < s->out->ndim; i++)
-        index[i] = i == s->axis ? at : s->row[i];
-    return tn_cast(s->c.p, TN_IDX,
-                   tn_load(s->c.p, s->out->dtype, s->out->buffer, s->out->ndim, index, there, none));
+    return tn_order_key(s->c.p, element(s, position), s->ascend);
 }
 
-/* The sorted list grows in the result itself. Where an element goes is counted first (those that it does not beat), so
- * moving the others up and putting it in are loops without a condition carried along. */
+static void put_both(sorter *s, const tn_expr *at, const tn_expr *position)
+{
+    put_out(s, at, position);
+    if (s->value)
+        put_value(s, at, position);
+}
+
+/* ---- short rows ---- */
+
+static void sort_short(sorter *s)
+{
+    tn_pool *p = s->c.p;
+    tn_body *row = s->c.at;
+    tn_dtype t = tn_order_key(p, element(s, tn_idx(p, 0)), s->ascend)->dtype;
+    uint32_t keys = tn_code_buffer(&s->c, "keys", t, 1, &s->extent, TN_SCOPE_LOCAL),
+             rank = tn_code_buffer(&s->c, "rank", TN_I32, 1, &s->extent, TN_SCOPE_LOCAL);
+    const tn_expr *i = tn_code_vectors(&s->c, "i", s->extent, TN_I32);
+    tn_code_store(&s->c, keys, 1, &i, key_of(s, i));
+    tn_code_store(&s->c, rank, 1, &i, tn_int(p, TN_I32, 0));
+    s->c.at = row;
+    const tn_expr *j = tn_code_for(&s->c, "j", s->extent);
+    const tn_expr *other = tn_code_let(&s->c, "other", tn_code_load(&s->c, keys, 1, &j));
+    i = tn_code_vectors(&s->c, "i", s->extent, TN_I32);
+    const tn_expr *own = tn_code_load(&s->c, keys, 1, &i),
+                  *first = tn_and(p, tn_eq(p, other, own), tn_lt(p, j, i));
+    const tn_expr *before = tn_bin(p, TN_E_OR, tn_lt(p, other, own), first);
+    tn_code_store(&s->c, rank, 1, &i,
+                  tn_add(p, tn_code_load(&s->c, rank, 1, &i), tn_cast(p, TN_I32, before)));
+    s->c.at = row;
+    i = tn_code_for(&s->c, "i", s->extent);
+    const tn_expr *at = tn_code_let(&s->c, "at", tn_cast(p, TN_IDX, tn_code_load(&s->c, rank, 1, &i)));
+    tn_code_if(&s->c, tn_lt(p, at, s->out->dim[s->axis]));
+    put_both(s, at, i);
+    s->c.at = row;
+}
+
+/* ---- few of many ---- */
+
+typedef struct chosen { /* list 0 of the order holds `have` entries */
+    int64_t k, block;
+    uint32_t have, full,
+        worst; /* cells. full: k entries are sorted, and a new one must beat the key `worst` */
+} chosen;
+
+static const tn_expr *is_on(sorter *s, uint32_t cell)
+{
+    return tn_eq(s->c.p, tn_code_get(&s->c, cell), tn_int(s->c.p, TN_I32, 1));
+}
+
+/* Whether one of the block's `here` elements from `start` may be among the first k. */
+static const tn_expr *block_hits(sorter *s, const chosen *w, const tn_expr *start, const tn_expr *here)
+{
+    tn_pool *p = s->c.p;
+    tn_body *back = s->c.at;
+    const tn_expr *size = tn_idx(p, w->block), *one = tn_int(p, TN_I32, 1);
+    uint32_t hit = tn_code_cell(&s->c, "hit", one);
+    tn_code_if(&s->c, tn_and(p, is_on(s, w->full), tn_eq(p, here, size)));
+    tn_body *whole = s->c.at;
+    uint32_t least = tn_code_cell(&s->c, "least", tn_int(p, s->c.f->buffer[w->worst].dtype, -1));
+    const tn_expr *lane = tn_code_lanes(&s->c, "lane", size);
+    tn_code_set(&s->c, least, tn_min(p, tn_code_get(&s->c, least), key_of(s, tn_add(p, start, lane))));
+    s->c.at = whole;
+    const tn_expr *better = tn_lt(p, tn_code_get(&s->c, least), tn_code_get(&s->c, w->worst));
+    tn_code_set(&s->c, hit, tn_cast(p, TN_I32, better));
+    s->c.at = back;
+    return is_on(s, hit);
+}
+
+/* Cuts the sorted list of `have` entries to k. */
+static void cut(sorter *s, const chosen *w, const tn_expr *list, const tn_expr *have)
+{
+    tn_pool *p = s->c.p;
+    tn_body *back = s->c.at;
+    const tn_expr *most = tn_idx(p, w->k), *left = tn_code_let(&s->c, "left", tn_min(p, have, most));
+    tn_code_set(&s->c, w->have, tn_cast(p, TN_I32, left));
+    tn_code_if(&s->c, tn_eq(p, left, most));
+    tn_code_set(&s->c, w->full, tn_int(p, TN_I32, 1));
+    tn_code_set(&s->c, w->worst, tn_order_at(&s->o, list, tn_idx(p, w->k - 1)));
+    s->c.at = back;
+}
+
+/* Puts a key into the sorted list: where it goes is counted first (the entries that it does not beat), so moving the
+ * others up and putting it in are loops without a condition carried along. */
+static void insert(sorter *s, const chosen *w, const tn_expr *key, const tn_expr *i, const tn_expr *have)
+{
+    tn_pool *p = s->c.p;
+    tn_body *back = s->c.at;
+    const tn_expr *zero = tn_idx(p, 0), *one = tn_idx(p, 1);
+    uint32_t rank = tn_code_cell(&s->c, "rank", tn_int(p, TN_I32, 0));
+    const tn_expr *j = tn_code_for(&s->c, "j", have);
+    const tn_expr *stays = tn_cast(p, TN_I32, tn_le(p, tn_order_at(&s->o, zero, j), key));
+    tn_code_set(&s->c, rank, tn_add(p, tn_code_get(&s->c, rank), stays));
+    s->c.at = back;
+    const tn_expr *at = tn_code_let(&s->c, "at", tn_cast(p, TN_IDX, tn_code_get(&s->c, rank)));
+    const tn_expr *top = tn_min(p, have, tn_idx(p, w->k - 1)),
+                  *m = tn_code_for(&s->c, "m", tn_sub(p, top, at));
+    const tn_expr *to = tn_sub(p, top, m), *from = tn_sub(p, to, one);
+    tn_order_put(&s->o, zero, to, tn_order_at(&s->o, zero, from), tn_order_place(&s->o, zero, from));
+    s->c.at = back;
+    tn_order_put(&s->o, zero, at, key, i);
+    cut(s, w, zero, tn_add(p, have, one));
+}
+
+/* Sorts the buffer if it may not hold another block, or if no other follows. */
+static void make_room(sorter *s, const chosen *w, const tn_expr *end)
+{
+    tn_pool *p = s->c.p;
+    tn_body *back = s->c.at;
+    const tn_expr *zero = tn_idx(p, 0),
+                  *have = tn_code_let(&s->c, "have", tn_cast(p, TN_IDX, tn_code_get(&s->c, w->have)));
+    tn_code_if(&s->c, tn_bin(p, TN_E_OR, tn_lt(p, tn_idx(p, 2 * w->k), have), tn_eq(p, end, s->extent)));
+    tn_body *inside = s->c.at;
+    const tn_expr *list = tn_order_sort(&s->o, have);
+    cut(s, w, list, have);
+    tn_code_if(&s->c, tn_lt(p, zero, list));
+    const tn_expr *j = tn_code_for(&s->c, "j", tn_cast(p, TN_IDX, tn_code_get(&s->c, w->have)));
+    tn_order_put(&s->o, zero, j, tn_order_at(&s->o, list, j), tn_order_place(&s->o, list, j));
+    s->c.at = inside;
+    s->c.at = back;
+}
+
 static void select_few(sorter *s, int64_t k)
 {
     tn_pool *p = s->c.p;
     tn_body *row = s->c.at;
-    const tn_expr *one = tn_idx(p, 1), *last = tn_idx(p, k - 1);
-    uint32_t rank = tn_code_buffer(&s->c, "rank", TN_I32, 1, &one, TN_SCOPE_REGISTER);
-    const tn_expr *zero = tn_idx(p, 0), *i = tn_code_for(&s->c, "i", s->extent), *most = tn_idx(p, k);
-    const tn_expr *x = tn_code_let(&s->c, "x", element(s, i)),
-                  *have = tn_code_let(&s->c, "have", tn_min(p, i, most));
-    const tn_expr *worst = out_at(s, tn_sub(p, have, one), tn_lt(p, zero, have));
-    tn_code_if(&s->c, tn_bin(p, TN_E_OR, tn_lt(p, have, most), beats(s, x, element(s, worst))));
-    tn_body *inside = s->c.at;
-    tn_code_store(&s->c, rank, 1, &zero, tn_int(p, TN_I32, 0));
-    const tn_expr *j = tn_code_for(&s->c, "j", have);
-    const tn_expr *stays = tn_not(p, beats(s, x, element(s, out_at(s, j, NULL))));
-    const tn_expr *count = tn_code_load(&s->c, rank, 1, &zero);
-    tn_code_store(&s->c, rank, 1, &zero, tn_add(p, count, tn_cast(p, TN_I32, stays)));
-    s->c.at = inside;
-    const tn_expr *at = tn_code_let(&s->c, "at", tn_cast(p, TN_IDX, count));
-    const tn_expr *top = tn_min(p, have, last), *m = tn_code_for(&s->c, "m", tn_sub(p, top, at));
-    const tn_expr *to = tn_sub(p, top, m);
-    put_out(s, to, out_at(s, tn_sub(p, to, one), NULL));
-    s->c.at = inside;
-    put_out(s, at, i);
+    tn_dtype t = s->c.f->buffer[s->o.keys].dtype;
+    int64_t n;
+    chosen w = {.k = k, .block = tn_is_int(s->extent, &n) && n < LONG_ROW ? BLOCK : LONG_BLOCK};
+    const tn_expr *size = tn_idx(p, w.block), *none = tn_int(p, TN_I32, 0);
+    w.have = tn_code_cell(&s->c, "have", none);
+    w.full = tn_code_cell(&s->c, "full", none);
+    w.worst = tn_code_cell(&s->c, "worst", tn_int(p, t, 0));
+    const tn_expr *block = tn_code_for(&s->c, "block", tn_ceildiv(p, s->extent, w.block));
+    const tn_expr *start = tn_code_let(&s->c, "start", tn_mul(p, block, size));
+    const tn_expr *here = tn_code_let(&s->c, "here", tn_min(p, tn_sub(p, s->extent, start), size));
+    tn_body *turn = s->c.at;
+    tn_code_if(&s->c, block_hits(s, &w, start, here));
+    const tn_expr *i = tn_add(p, start, tn_code_for(&s->c, "i", here)),
+                  *key = tn_code_let(&s->c, "key", key_of(s, i));
+    const tn_expr *better = tn_lt(p, key, tn_code_get(&s->c, w.worst));
+    tn_code_if(&s->c, tn_bin(p, TN_E_OR, tn_not(p, is_on(s, w.full)), better));
+    const tn_expr *have = tn_code_let(&s->c, "at", tn_cast(p, TN_IDX, tn_code_get(&s->c, w.have)));
+    if (k <= FEW) {
+        insert(s, &w, key, i, have);
+    } else {
+        tn_order_put(&s->o, tn_idx(p, 0), have, key, i);
+        tn_code_set(&s->c, w.have, tn_cast(p, TN_I32, tn_add(p, have, tn_idx(p, 1))));
+        s->c.at = turn;
+        make_room(s, &w, tn_add(p, start, here));
+    }
     s->c.at = row;
-    const tn_expr *o = tn_code_for(&s->c, "o", most);
-    put_value(s, o, out_at(s, o, NULL));
+    const tn_expr *o = tn_code_for(&s->c, "o", tn_idx(p, k));
+    put_both(s, o, tn_order_place(&s->o, tn_idx(p, 0), o));
 }
+
+/* ---- all ---- */
+
+static void sort_all(sorter *s)
+{
+    tn_pool *p = s->c.p;
+    tn_body *row = s->c.at;
+    const tn_expr *i = tn_code_vectors(&s->c, "i", s->extent, TN_I32);
+    tn_order_put(&s->o, tn_idx(p, 0), i, key_of(s, i), i);
+    s->c.at = row;
+    const tn_expr *list = tn_order_sort(&s->o, s->extent), *o = tn_code_for(&s->c, "o", s->out->dim[s->axis]);
+    put_both(s, o, tn_code_let(&s->c, "position", tn_order_place(&s->o, list, o)));
+}
+
+/* ---- rows of several elements ---- */
 
 /* One step of a merge: of what stands at the cursors the better element goes to `to`. A run that is used up reads an
  * element that is not its own, but the conditions look at the cursors first. */
@@ -166,7 +306,7 @@ static void merge_step(sorter *s, uint32_t cursor, const tn_expr *from, const tn
                               tn_cast(p, TN_IDX, tn_code_load(&s->c, cursor, 1, &at[k])));
     const tn_expr *a = tn_code_let(&s->c, "a", place(s, from, tn_min(p, side[0], last))),
                   *b = tn_code_let(&s->c, "b", place(s, from, tn_min(p, side[1], last)));
-    const tn_expr *better = s->width ? row_beats(s, b, a) : beats(s, element(s, b), element(s, a));
+    const tn_expr *better = row_beats(s, b, a);
     const tn_expr *wins = tn_and(p, tn_lt(p, side[1], end), better);
     const tn_expr *right = tn_code_let(&s->c, "take", tn_bin(p, TN_E_OR, tn_le(p, middle, side[0]), wins));
     put(s, tn_sub(p, one, from), to, tn_select(p, right, b, a));
@@ -180,7 +320,7 @@ static void merge_step(sorter *s, uint32_t cursor, const tn_expr *from, const tn
 
 /* Merges runs of 1, 2, 4, ... positions from list 0 to list 1 and back, until one run covers the row; which list that
  * is stands in a register. */
-static void sort_all(sorter *s)
+static void merge_all(sorter *s)
 {
     tn_pool *p = s->c.p;
     const tn_expr *n = s->extent, *at[2] = {tn_idx(p, 0), tn_idx(p, 1)}, *one = at[1], *two = tn_idx(p, 2);
@@ -216,9 +356,9 @@ static void sort_all(sorter *s)
     const tn_expr *o = tn_code_for(&s->c, "o", s->out->dim[s->axis]);
     const tn_expr *position = tn_code_let(&s->c, "position", place(s, list, o));
     put_out(s, o, position);
-    if (s->value)
-        put_value(s, o, position);
 }
+
+/* ---- topk ---- */
 
 /* Where symbols decide it, the run checks that there are k elements. */
 static void require_enough(tn_te *te, const tn_expr *k, const tn_expr *extent, int axis)
@@ -243,28 +383,33 @@ static void topk_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     sorter s = {.c = tn_code_open(te, n, 0, "topk", &out[0]), .te = te, .in = in[0], .ascend = a->is_ascend};
     tn_pool *p = te->pool;
     int k = 0;
-    int64_t extent, most = 0;
+    int64_t extent = INT64_MAX, most = 0;
     s.value = out[0];
     s.out = out[1] = t = tn_code_output(te, n, 1, "positions", out[0]);
     s.axis = (int)(a->axis < 0 ? a->axis + t->ndim : a->axis);
     s.extent = in[0]->dim[s.axis];
-    bool few = tn_is_int(t->dim[s.axis], &most) && most <= FEW;
+    bool known = tn_is_int(s.extent, &extent), is_short = known && extent <= SHORT;
+    bool few = !is_short && tn_is_int(t->dim[s.axis], &most) && most <= extent / 4;
     require_enough(te, t->dim[s.axis], s.extent, s.axis);
     for (int i = 0; i < t->ndim; i++)
         if (i != s.axis) {
             outer[k++] = t->dim[i];
             rows = tn_mul(p, rows, t->dim[i]);
         }
-    const tn_expr *size[3] = {tn_idx(p, 2), tn_simplify(p, NULL, rows), s.extent};
-    if (!few)
-        s.lists = tn_code_buffer(&s.c, "lists", TN_I32, 3, size, TN_SCOPE_GLOBAL);
-    tn_code_tasks(&s.c, k, outer, var, tn_is_int(s.extent, &extent) ? extent * (few ? 2 : 32) : 0);
+    int64_t room = most <= FEW ? most : 2 * most + LONG_BLOCK;
+    if (!is_short)
+        s.o = tn_order_open(&s.c, in[0]->dtype, tn_simplify(p, NULL, rows), few ? tn_idx(p, room) : s.extent);
+    tn_code_tasks(&s.c, k, outer, var, known ? extent * (few ? 2 : 32) : 0);
     s.number = tn_idx(p, 0);
     for (int i = 0; i < k; i++)
         s.number = tn_add(p, tn_mul(p, s.number, outer[i]), var[i]);
     for (int i = 0; i < t->ndim; i++)
         s.row[i] = i == s.axis ? NULL : var[i > s.axis ? i - 1 : i];
-    if (few)
+    if (!is_short)
+        tn_order_begin(&s.o, &s.c, s.number, in[0]->dtype);
+    if (is_short)
+        sort_short(&s);
+    else if (few)
         select_few(&s, most);
     else
         sort_all(&s);
@@ -297,13 +442,20 @@ static void rows_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     tn_tensor *t;
     sorter s = {.c = tn_code_open(te, n, 0, "sort_rows", &t), .te = te, .in = in[0], .ascend = true};
     tn_pool *p = te->pool;
-    const tn_expr *size[3] = {tn_idx(p, 2), tn_idx(p, 1), in[0]->dim[0]};
+    const tn_expr *one = tn_idx(p, 1), *size[3] = {tn_idx(p, 2), one, in[0]->dim[0]};
     s.out = out[0] = t;
     s.extent = in[0]->dim[0];
     s.row[1] = s.number = tn_idx(p, 0);
-    s.width = tn_is_value(in[0]->dim[1], 1) ? NULL : in[0]->dim[1];
-    s.lists = tn_code_buffer(&s.c, "lists", TN_I32, 3, size, TN_SCOPE_GLOBAL);
+    s.width = in[0]->dim[1];
+    if (!tn_is_value(s.width, 1)) {
+        s.lists = tn_code_buffer(&s.c, "lists", TN_I32, 3, size, TN_SCOPE_GLOBAL);
+        tn_code_tasks(&s.c, 0, NULL, NULL, 0);
+        merge_all(&s);
+        return;
+    }
+    s.o = tn_order_open(&s.c, in[0]->dtype, one, s.extent);
     tn_code_tasks(&s.c, 0, NULL, NULL, 0);
+    tn_order_begin(&s.o, &s.c, s.number, in[0]->dtype);
     sort_all(&s);
 }
 
