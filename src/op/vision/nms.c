@@ -1,10 +1,11 @@
 /* vision.nms_select: greedy suppression of boxes, by class; -1 fills up. How many boxes stay depends on data:
  * the extent is a symbol that `bind_extent` has bound before. */
-#include "op/code.h"
+#include "op/order.h"
 
 #include "op/vision/vision.h"
 
-/* ---- vision.nms_select: for each batch and class, O(boxes * selected) ---- */
+/* ---- vision.nms_select: for each batch and class, candidates in the order of their scores, each compared
+ * with blocks of those that stay until one suppresses it: O(boxes * selected) ---- */
 
 static const char *const nms_in[] = {"boxes", "scores", "max_output_size", "iou_threshold",
                                      "score_threshold"};
@@ -28,6 +29,8 @@ static tn_status nms_infer(tn_graph *g, tn_node *n)
                             tn_rule_type_text(g, box), tn_rule_type_text(g, score));
     return tn_rule_result(g, n, 0, TN_I64, 3, score->dim);
 }
+
+enum { BLOCK = 16, SIDES = 5 }; /* boxes looked at together; numbers of a box: low, high, area */
 
 typedef struct {
     const tn_expr *low[2], *high[2], *area;
@@ -62,49 +65,151 @@ static const tn_expr *too_close(tn_pool *p, const rectangle *a, const rectangle 
     return tn_and(p, real, tn_lt(p, threshold, tn_bin(p, TN_E_DIV, both, all)));
 }
 
+typedef struct nms {
+    tn_code c;
+    tn_te *te;
+    tn_tensor *const *in;
+    const tn_tensor *out;
+    bool center;
+    const tn_expr *v[2], *row, *zero, *one; /* batch and class; the task's number */
+    const tn_expr *boxes;
+    tn_order o;
+    uint32_t kept, n_kept, n; /* boxes that stay, and their number; candidates (cells) */
+} nms;
+
+static const tn_expr *count_of(nms *w, uint32_t cell)
+{
+    return tn_code_let(&w->c, "n", tn_cast(w->c.p, TN_IDX, tn_code_get(&w->c, cell)));
+}
+
+/* Boxes above the score threshold, best first; the list that holds them. */
+static const tn_expr *candidates(nms *w)
+{
+    tn_pool *p = w->c.p;
+    tn_body *task = w->c.at;
+    w->n = tn_code_cell(&w->c, "candidates", tn_int(p, TN_I32, 0));
+    const tn_expr *i = tn_code_for(&w->c, "i", w->boxes), *index[3] = {w->v[0], w->v[1], i};
+    const tn_expr *score = tn_code_let(&w->c, "score", tn_at(w->te, w->in[1], 3, index));
+    tn_code_if(&w->c, tn_lt(p, tn_at(w->te, w->in[4], 0, NULL), score));
+    const tn_expr *at = count_of(w, w->n);
+    tn_order_put(&w->o, w->zero, at, tn_order_key(p, score, false), i);
+    tn_code_set(&w->c, w->n, tn_cast(p, TN_I32, tn_add(p, at, w->one)));
+    w->c.at = task;
+    return tn_order_sort(&w->o, count_of(w, w->n));
+}
+
+static const tn_expr **sides_of(rectangle *r, const tn_expr **side[SIDES])
+{
+    side[0] = &r->low[0], side[1] = &r->low[1], side[2] = &r->high[0], side[3] = &r->high[1];
+    side[4] = &r->area;
+    return side[0];
+}
+
+/* Where number k of kept box j is. */
+static int kept_at(nms *w, int k, const tn_expr *j, const tn_expr *index[3])
+{
+    int n = 0;
+    if (w->o.row)
+        index[n++] = w->o.row;
+    index[n++] = tn_idx(w->c.p, k);
+    index[n++] = j;
+    return n;
+}
+
+static rectangle kept_box(nms *w, const tn_expr *j)
+{
+    rectangle r;
+    const tn_expr **side[SIDES], *index[3];
+    (void)sides_of(&r, side);
+    for (int k = 0; k < SIDES; k++) {
+        int n = kept_at(w, k, j, index);
+        *side[k] = tn_code_load(&w->c, w->kept, n, index);
+    }
+    return r;
+}
+
+/* Whether box a is too close to one of those that stay, block by block. */
+static const tn_expr *is_suppressed(nms *w, const rectangle *a, const tn_expr *n_kept)
+{
+    tn_pool *p = w->c.p;
+    tn_body *back = w->c.at;
+    const tn_expr *none = tn_int(p, TN_I32, 0), *size = tn_idx(p, BLOCK);
+    uint32_t close = tn_code_cell(&w->c, "close", none);
+    const tn_expr *block = tn_code_for(&w->c, "block", tn_ceildiv(p, n_kept, BLOCK));
+    tn_code_if(&w->c, tn_eq(p, tn_code_get(&w->c, close), none));
+    const tn_expr *j = tn_add(p, tn_mul(p, block, size), tn_code_lanes(&w->c, "lane", size));
+    rectangle b = kept_box(w, j);
+    const tn_expr *hit = tn_cast(p, TN_I32, too_close(p, &b, a, tn_at(w->te, w->in[3], 0, NULL)));
+    tn_code_set(&w->c, close, tn_max(p, tn_code_get(&w->c, close), hit));
+    w->c.at = back;
+    return tn_lt(p, none, tn_code_get(&w->c, close));
+}
+
+/* Box a stays. A block begins with boxes without area, which are close to none. */
+static void keep(nms *w, rectangle *a, const tn_expr *at, const tn_expr *n_kept)
+{
+    tn_pool *p = w->c.p;
+    tn_body *back = w->c.at;
+    const tn_expr **side[SIDES], *index[3], *slot[3] = {w->v[0], w->v[1], n_kept}, *size = tn_idx(p, BLOCK);
+    tn_code_if(&w->c, tn_eq(p, tn_fmod(p, n_kept, size), w->zero));
+    tn_body *fresh = w->c.at;
+    for (int k = 0; k < SIDES; k++) {
+        w->c.at = fresh;
+        int n = kept_at(w, k, tn_add(p, n_kept, tn_code_lanes(&w->c, "lane", size)), index);
+        tn_code_store(&w->c, w->kept, n, index, tn_flt(p, a->area->dtype, 0));
+    }
+    w->c.at = back;
+    (void)sides_of(a, side);
+    for (int k = 0; k < SIDES; k++) {
+        int n = kept_at(w, k, n_kept, index);
+        tn_code_store(&w->c, w->kept, n, index, *side[k]);
+    }
+    tn_code_store(&w->c, w->out->buffer, 3, slot, tn_cast(p, TN_I64, at));
+    tn_code_set(&w->c, w->n_kept, tn_cast(p, TN_I32, tn_add(p, n_kept, w->one)));
+}
+
+static void suppress(nms *w, const tn_expr *list)
+{
+    tn_pool *p = w->c.p;
+    tn_body *task = w->c.at;
+    w->n_kept = tn_code_cell(&w->c, "kept", tn_int(p, TN_I32, 0));
+    const tn_expr *k = tn_code_for(&w->c, "k", count_of(w, w->n)), *n_kept = count_of(w, w->n_kept);
+    tn_code_if(&w->c, tn_lt(p, tn_cast(p, TN_I64, n_kept), tn_at(w->te, w->in[2], 0, NULL)));
+    const tn_expr *at = tn_code_let(&w->c, "at", tn_order_place(&w->o, list, k)), **side[SIDES];
+    rectangle a = box_at(w->te, w->in[0], w->v[0], at, w->center);
+    (void)sides_of(&a, side);
+    for (int i = 0; i < SIDES; i++)
+        *side[i] = tn_code_let(&w->c, "side", *side[i]);
+    tn_code_if(&w->c, tn_not(p, is_suppressed(w, &a, n_kept)));
+    keep(w, &a, at, n_kept);
+    w->c.at = task;
+    n_kept = count_of(w, w->n_kept);
+    const tn_expr *rest = tn_code_vectors(&w->c, "rest", tn_sub(p, w->boxes, n_kept), TN_I64);
+    const tn_expr *slot[3] = {w->v[0], w->v[1], tn_add(p, n_kept, rest)};
+    tn_code_store(&w->c, w->out->buffer, 3, slot, tn_int(p, TN_I64, -1));
+    w->c.at = task;
+}
+
 static void nms_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    bool center = ((const tn_nms_attr *)n->attr)->center_point_box;
-    tn_code c = tn_code_open(te, n, 0, "nms", &out[0]);
-    tn_pool *p = c.p;
-    const tn_expr *zero = tn_idx(p, 0), *one = tn_idx(p, 1), *v[2], *boxes = in[1]->dim[2];
+    nms w = {.c = tn_code_open(te, n, 0, "nms", &out[0]), .te = te, .in = in, .boxes = in[1]->dim[2]};
+    tn_pool *p = te->pool;
     tn_dtype t = in[1]->dtype;
-    uint32_t alive = tn_code_buffer(&c, "alive", TN_I32, 3, in[1]->dim, TN_SCOPE_GLOBAL);
-    tn_code_tasks(&c, 2, in[1]->dim, v, 0);
-    uint32_t best = tn_code_buffer(&c, "best", TN_I32, 1, &one, TN_SCOPE_REGISTER),
-             top = tn_code_buffer(&c, "top", t, 1, &one, TN_SCOPE_REGISTER);
-    tn_body *task = c.at;
-    const tn_expr *i = tn_code_for(&c, "i", boxes), *index[3] = {v[0], v[1], i};
-    const tn_expr *enough = tn_lt(p, tn_at(te, in[4], 0, NULL), tn_at(te, in[1], 3, index));
-    tn_code_store(&c, alive, 3, index, tn_cast(p, TN_I32, enough));
-    c.at = task;
-    tn_code_store(&c, best, 1, &zero, tn_int(p, TN_I32, 0));
-    const tn_expr *k = tn_code_for(&c, "k", boxes), *slot[3] = {v[0], v[1], k};
-    tn_body *turn = c.at;
-    const tn_expr *found =
-        tn_le(p, tn_int(p, TN_I32, 0), tn_code_load(&c, best, 1, &zero)); /* else none is left */
-    const tn_expr *wanted = tn_lt(p, tn_cast(p, TN_I64, k), tn_at(te, in[2], 0, NULL));
-    const tn_expr *go = tn_code_let(&c, "go", tn_and(p, found, wanted));
-    tn_code_store(&c, best, 1, &zero, tn_int(p, TN_I32, -1));
-    tn_code_store(&c, top, 1, &zero, tn_flt(p, t, 0));
-    tn_code_if(&c, go);
-    index[2] = i = tn_code_for(&c, "j", boxes);
-    const tn_expr *score = tn_code_let(&c, "score", tn_at(te, in[1], 3, index));
-    const tn_expr *first = tn_lt(p, tn_code_load(&c, best, 1, &zero), tn_int(p, TN_I32, 0));
-    const tn_expr *better = tn_bin(p, TN_E_OR, first, tn_lt(p, tn_code_load(&c, top, 1, &zero), score));
-    tn_code_if(&c, tn_and(p, tn_lt(p, tn_int(p, TN_I32, 0), tn_code_load(&c, alive, 3, index)), better));
-    tn_code_store(&c, top, 1, &zero, score);
-    tn_code_store(&c, best, 1, &zero, tn_cast(p, TN_I32, i));
-    c.at = turn;
-    tn_code_store(&c, out[0]->buffer, 3, slot, tn_cast(p, TN_I64, tn_code_load(&c, best, 1, &zero)));
-    tn_code_if(&c, tn_le(p, tn_int(p, TN_I32, 0), tn_code_load(&c, best, 1, &zero)));
-    const tn_expr *at = tn_code_let(&c, "at", tn_cast(p, TN_IDX, tn_code_load(&c, best, 1, &zero)));
-    index[2] = at;
-    tn_code_store(&c, alive, 3, index, tn_int(p, TN_I32, 0));
-    index[2] = i = tn_code_for(&c, "m", boxes);
-    rectangle a = box_at(te, in[0], v[0], at, center), b = box_at(te, in[0], v[0], i, center);
-    tn_code_if(&c, too_close(p, &a, &b, tn_at(te, in[3], 0, NULL)));
-    tn_code_store(&c, alive, 3, index, tn_int(p, TN_I32, 0));
+    const tn_expr *const *dim = in[1]->dim, *rows = tn_simplify(p, NULL, tn_mul(p, dim[0], dim[1]));
+    const tn_expr *room = tn_simplify(p, NULL, tn_mul(p, tn_ceildiv(p, w.boxes, BLOCK), tn_idx(p, BLOCK)));
+    const tn_expr *size[3] = {rows, tn_idx(p, SIDES), room};
+    bool known = room->kind == TN_E_INT;
+    w.center = ((const tn_nms_attr *)n->attr)->center_point_box;
+    w.out = out[0];
+    w.zero = tn_idx(p, 0), w.one = tn_idx(p, 1);
+    w.o = tn_order_open(&w.c, t, rows, w.boxes);
+    if (!known)
+        w.kept = tn_code_buffer(&w.c, "boxes", t, 3, size, TN_SCOPE_GLOBAL);
+    tn_code_tasks(&w.c, 2, dim, w.v, 0);
+    tn_order_begin(&w.o, &w.c, tn_add(p, tn_mul(p, w.v[0], dim[1]), w.v[1]), t);
+    if (known)
+        w.kept = tn_code_buffer(&w.c, "boxes", t, 2, size + 1, TN_SCOPE_LOCAL);
+    suppress(&w, candidates(&w));
 }
 
 /* clang-format off */
