@@ -709,7 +709,6 @@ static const struct {
     {"image.resize", "roi", NULL},                 /* of one mode, which is refused */
     {"image.resize", "extrapolation_value", NULL}, /* the same */
     {"strided_slice", "slice_mode", "end"},
-    {"gather_nd", "index_rank", NULL},
 };
 
 /* TVM's operator has the attribute, and ours does not: the value that comes next can be read over or kept. */
@@ -738,6 +737,8 @@ bool parse_is_foreign(const parser *p, const tn_op *op, const char *name)
     for (const tn_attr_field *f = op ? op->attr : NULL; f && f->name; f++)
         if (strcmp(f->name, name) == 0)
             return false;
+    if (strcmp(name, "index_rank") == 0)
+        return false; /* of TVM's gather_nd, whose indices lie otherwise (docs/relay.md) */
     return op && (is_nothing(p) || has_no_bearing(p, op->name, name) || is_kept(op->name, name));
 }
 

@@ -157,6 +157,7 @@ static const struct {
      "variance is read without unbiased=True only"},
     {"reverse(%x, axis=2)", "reverse has an axis that its operand does not have [relay-E088]"},
     {"reverse(%x, %x)", "reverse has another number of operands [relay-E088]"},
+    {"gather_nd(%x, %x, index_rank=None)", "unknown attribute `index_rank`; known are: batch_dims [ir-E020]"},
     {"reverse(%x, axle=1)", "unknown attribute `axle`; known are: axis [ir-E020]"},
     {"strided_slice(%x, begin=[0], end=[1], slice_mode=\"size\")", "unknown attribute `slice_mode`"},
     {"nn.max_pool2d(reshape(%x, newshape=[1, 2, 2, 2]), pool_size=[2, 2], layout=\"NCHW4c\")",
