@@ -13,8 +13,6 @@
 
 enum { MOST_WORKERS = 2, LOOK_MS = 20, PROBE_RUNS = 5 };
 
-const char *const tn_trial_fates[] = {"timed", "refused", "wrong", "crashed", "endless"};
-
 /* A trial that a worker has, first come first. */
 typedef struct queued {
     tn_job job;

@@ -57,7 +57,6 @@ enum tn_trial_fate {
     TN_TRIAL_CRASHED, /* it ended its worker, or ran out of memory */
     TN_TRIAL_ENDLESS
 };
-extern const char *const tn_trial_fates[];
 
 typedef struct tn_trial {
     uint32_t workload, runs; /* runs: that were timed */
