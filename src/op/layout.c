@@ -83,6 +83,17 @@ bool tn_rule_permutes(const tn_layout *l)
     return l && l->naxis == l->ndim;
 }
 
+void tn_layout_unmoved(tn_layout_query *q, const bool moved[])
+{
+    const tn_layout *l = q->in[0];
+    bool keep = l && l->fill == TN_FILL_ANY;
+    for (int i = 0; keep && i < l->naxis; i++)
+        keep = !l->axis[i].factor || !moved[l->axis[i].dim];
+    for (int i = 0; i < q->node->nin; i++)
+        q->in[i] = keep && i == 0 ? l : NULL;
+    q->out[0] = q->in[0];
+}
+
 void tn_layout_channel_block(tn_layout_query *q)
 {
     if (!tn_rule_channel_block(q->in[0]) && !tn_rule_permutes(q->in[0]))

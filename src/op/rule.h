@@ -141,6 +141,8 @@ bool tn_rule_by_fours(const tn_layout_query *q);
 void tn_layout_same(tn_layout_query *q); /* elementwise and broadcast */
 /* Is it no more than another order of the dimensions? */
 bool tn_rule_permutes(const tn_layout *l);
+/* Operand 0's layout, unless it blocks a dimension along which elements move; others are row-major. */
+void tn_layout_unmoved(tn_layout_query *q, const bool moved[]);
 void tn_layout_channel_block(tn_layout_query *q); /* NCHW{c}c through, else identity */
 /* Block size c of an NCHW{c}c layout, 0 if it is another. */
 uint32_t tn_rule_channel_block(const tn_layout *l);

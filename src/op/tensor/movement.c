@@ -236,6 +236,15 @@ static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
     padded(te, t, in[0], w, a->pad_mode[0], pad_value(te, n->nin > 1 ? in[1] : NULL, t->dtype, a->pad_value));
 }
 
+static void pad_layout(tn_layout_query *q)
+{
+    const tn_pad_attr *a = q->node->attr;
+    bool moved[TN_RULE_MAX_RANK] = {false};
+    for (uint32_t i = 0; i < a->pad_width.n; i++)
+        moved[i / 2] |= !tn_is_value(a->pad_width.at[i], 0);
+    tn_layout_unmoved(q, moved);
+}
+
 static tn_status pad_simplify(tn_graph *g, tn_node *n, tn_value *out)
 {
     const tn_pad_attr *a = n->attr;
@@ -276,7 +285,7 @@ const tn_op tn_op_nn_pad = {
     .name = "nn.pad", .doc = "Surrounds a tensor with a constant, or with its own elements.",
     .attr_size = sizeof(tn_pad_attr), .attr = pad_fields,
     .nin = 2, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = pad_in,
-    .infer = pad_infer, .compute = pad_compute, .simplify = pad_simplify, .permute = pad_permute,
+    .infer = pad_infer, .layout = pad_layout, .compute = pad_compute, .simplify = pad_simplify, .permute = pad_permute,
     .to_static = pad_to_static,
     .gradient = tn_gradient_pad,
 };

@@ -182,6 +182,18 @@ static bool slice_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_di
     return true;
 }
 
+static void slice_layout(tn_layout_query *q)
+{
+    const tn_slice_attr *a = q->node->attr;
+    const tn_type *in = tn_in_type(q->node, 0), *out = q->node->type[0];
+    bool moved[TN_RULE_MAX_RANK] = {false};
+    for (uint32_t i = 0; i < a->axes.n; i++) {
+        int64_t axis = a->axes.at[i];
+        moved[axis] = a->strides.at[i] != 1 || in->dim[axis] != out->dim[axis];
+    }
+    tn_layout_unmoved(q, moved);
+}
+
 /* All of it, in steps of 1. */
 static tn_status slice_simplify(tn_graph *g, tn_node *n, tn_value *out)
 {
@@ -214,8 +226,8 @@ const tn_op tn_op_strided_slice = {
     .attr_size = sizeof(tn_slice_attr), .attr = slice_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
         .in_name = data_in,
-    .infer = slice_infer, .compute = slice_compute, .shape_value = slice_value, .permute = slice_permute,
-        .simplify = slice_simplify,
+    .infer = slice_infer, .layout = slice_layout, .compute = slice_compute, .shape_value = slice_value,
+        .permute = slice_permute, .simplify = slice_simplify,
     .gradient = tn_gradient_slice,
 };
 /* clang-format on */
