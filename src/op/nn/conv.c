@@ -279,6 +279,17 @@ static bool is_channels_last(const tn_layout *l)
     return l && l->ndim == 4 && tn_rule_permutes(l);
 }
 
+/* Fewer lanes stay empty in vectors of pixels than of channels. One in ten pays for rows that begin anywhere, most for
+ * pixels that are not beside each other. */
+static bool suits_pixels(const tn_conv2d_attr *a, int64_t oc, int64_t width, int lanes)
+{
+    bool apart = a->strides.n > 1 && a->strides.at[1] != 1;
+    if (oc >= (apart ? lanes / 2 : lanes) || width < 2 * lanes)
+        return false;
+    int64_t vectors = (width + lanes - 1) / lanes;
+    return 10 * oc * vectors < 9 * width;
+}
+
 static void conv2d_layout(tn_layout_query *q)
 {
     const tn_node *n = q->node;
@@ -305,9 +316,9 @@ static void conv2d_layout(tn_layout_query *q)
     bool whole_in = whole && (a->groups == 1 || ic / a->groups % lanes == 0);
     bool blocks_in = ic >= lanes && (depthwise ? oc == ic : whole_in);
     (void)tn_is_int(n->type[0]->dim[3], &width);
-    if (!depthwise && oc < lanes / 2 && tap_count(n) > MANY_TAPS && width >= 2 * lanes)
-        blocks_in = false; /* vectors of pixels: most lanes of channels would be empty, in every tap */
-    bool blocks_out = depthwise ? blocks_in : whole && oc >= lanes / 2;
+    bool pixels = !depthwise && tap_count(n) > MANY_TAPS && suits_pixels(a, oc, width, lanes);
+    blocks_in &= !pixels;
+    bool blocks_out = depthwise ? blocks_in : whole && oc >= lanes / 2 && !pixels;
     bool fours = tn_rule_by_fours(q) && a->groups == 1 && packs, few = fours && !blocks_in && blocks_out;
     if (blocks_in)
         q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
