@@ -36,7 +36,7 @@ typedef struct text_program {
     uint32_t n_kernel;
     const tn_kernel_signature *kernel;
     int steps;
-    bool too_many; /* sizes */
+    bool too_many; /* sizes, or bytes */
     tn_buf params;
     tnr_module *module;
     tnr_instance *instance;
@@ -447,6 +447,29 @@ static bool text_open(text_program *t, const char *name, const char *text, size_
            tn_program_verify(&t->ctx, &t->pool, &t->program, t->n_kernel, t->kernel) == TN_OK;
 }
 
+static bool text_is_large(const tn_expr *bytes)
+{
+    int64_t n;
+    return bytes && tn_is_int(bytes, &n) && n > MAX_SIZE;
+}
+
+/* Does something take more memory than a limited run gives? Sizes that are no constants: text_size_at. */
+static bool text_needs_much(const tn_program_ir *p)
+{
+    bool much = false;
+    for (uint32_t i = 0; i < p->n_state; i++)
+        much = much || p->state[i].bytes > MAX_SIZE;
+    for (uint32_t k = 0; k < p->n_function; k++) {
+        const tn_program_function_ir *f = &p->function[k];
+        much = much || text_is_large(f->arena_bytes);
+        for (uint32_t i = 0; i < f->n_segment; i++)
+            much = much || text_is_large(f->segment_bytes[i]);
+        for (uint32_t i = 0; i < f->n_slot; i++)
+            much = much || text_is_large(f->slot[i].bytes);
+    }
+    return much;
+}
+
 /* An instance of a program that was verified; false: the runtime refuses it. */
 static bool text_load(text_program *t, bool limited, tnr_error *err)
 {
@@ -455,6 +478,7 @@ static bool text_load(text_program *t, bool limited, tnr_error *err)
     text_sizes.n = 0;
     if (limited)
         text_limit(t);
+    t->too_many = limited && text_needs_much(&t->program);
     text_params(t);
     const tn_program *p = tn_program_tables(&t->arena, &t->program, text_get_size, t);
     tn_library *lib = TN_NEW(&t->arena, tn_library);
