@@ -16,6 +16,7 @@
 
 struct printer {
     tn_buf *out;
+    const tn_graph *g;
     tn_pool *pool;
     tn_arena scratch;               /* names */
     tn_map number;                  /* node -> line number */
@@ -317,6 +318,66 @@ static void hide_params(struct printer *p, const tn_region *r)
     }
 }
 
+/* ---- types of results ---- */
+
+/* Does the text's head name it? */
+static bool is_shown(const tn_symbol_info *s) { return s->min != TN_SYMBOL_MIN || s->max != TN_SYMBOL_MAX; }
+
+/* Is s an extent by itself in t? Depth: that of types, bounded by the readers. */
+static bool type_binds(const tn_type *t, const tn_expr *s)
+{
+    bool binds = false;
+    for (int i = 0; i < t->n && !binds; i++)
+        binds = t->kind == TN_T_TENSOR ? t->dim[i] == s : type_binds(t->field[i], s);
+    return binds;
+}
+
+/* Does the reader know s behind the parameters of r? */
+static bool is_known_behind(const struct printer *p, const tn_region *r, const tn_expr *s)
+{
+    bool known = false;
+    for (uint32_t i = 0; i < p->g->n_symbol && !known; i++)
+        known = p->g->symbol[i].name == s->u.s && is_shown(&p->g->symbol[i]);
+    for (; r && !known; r = r->holder ? r->holder->owner : NULL)
+        for (uint32_t i = 0; i < r->n_param && !known; i++)
+            known = r->param[i]->type && r->param[i]->type[0] && type_binds(r->param[i]->type[0], s);
+    return known;
+}
+
+typedef struct result_scope {
+    const struct printer *p;
+    const tn_region *r;
+} result_scope;
+
+static bool is_no_unknown_symbol(const tn_expr *e, void *user)
+{
+    const result_scope *s = user;
+    return e->kind != TN_E_SYM || is_known_behind(s->p, s->r, e);
+}
+
+/* t with `?` for extents of symbols that an inner function or the body binds. Depth: that of types. */
+static const tn_type *result_type(struct printer *p, const tn_region *r, const tn_type *t)
+{
+    result_scope scope = {p, r};
+    if (t->kind == TN_T_TENSOR) {
+        const tn_expr **dim = TN_NEW_N(&p->scratch, const tn_expr *, t->n);
+        for (int d = 0; d < t->n; d++)
+            dim[d] = tn_each(t->dim[d], is_no_unknown_symbol, &scope) ? t->dim[d] : tn_any_dim(p->pool);
+        return tn_type_tensor(p->pool, t->dtype, t->n, dim, t->layout);
+    }
+    if (!t->n)
+        return t;
+    const tn_type **field = TN_NEW_N(&p->scratch, const tn_type *, t->n);
+    for (int i = 0; i < t->n; i++)
+        field[i] = result_type(p, r, t->field[i]);
+    return tn_type_with(p->pool, t, field);
+}
+
+static void print_result(struct printer *p, const tn_region *r, const tn_type *t)
+{
+    tn_type_print(result_type(p, r, t), p->out);
+}
+
 static bool layout_in(const tn_type *t)
 {
     bool found = t->kind == TN_T_TENSOR && t->layout;
@@ -338,7 +399,7 @@ static void print_fn(struct printer *p, const tn_node *n)
     t = self ? self->type[0] : t;
     if (t && t->kind == TN_T_FUNC && (self || layout_in(t->field[t->n - 1]))) {
         tn_buf_str(p->out, " -> ");
-        tn_type_print(t->field[t->n - 1], p->out);
+        print_result(p, r, t->field[t->n - 1]);
     }
     tn_buf_str(p->out, " {");
     print_region(p, r);
@@ -520,14 +581,14 @@ static void print_result_type(struct printer *p, const tn_function *f)
     if (!known || declared) {
         if (f->result_type) {
             tn_buf_str(p->out, " -> ");
-            tn_type_print(f->result_type, p->out);
+            print_result(p, r, f->result_type);
         }
         return;
     }
     tn_buf_str(p->out, r->n_result == 1 ? " -> " : " -> (");
     for (uint32_t i = 0; i < r->n_result; i++) {
         tn_buf_str(p->out, i ? ", " : "");
-        tn_type_print(tn_value_type((tn_value){r->result[i].def, r->result[i].out}), p->out);
+        print_result(p, r, tn_value_type((tn_value){r->result[i].def, r->result[i].out}));
     }
     tn_buf_str(p->out, r->n_result == 1 ? "" : ")");
 }
@@ -549,7 +610,7 @@ static void print_symbols(const tn_graph *g, tn_buf *out)
     int n = 0;
     for (uint32_t i = 0; i < g->n_symbol; i++) {
         const tn_symbol_info *s = &g->symbol[i];
-        if (s->min != TN_SYMBOL_MIN || s->max != TN_SYMBOL_MAX) {
+        if (is_shown(s)) {
             tn_buf_printf(out, "%s%s in [%lld, %lld]", n++ ? ", " : "#[symbols = \"", s->name,
                           (long long)s->min, (long long)s->max);
         }
@@ -610,7 +671,7 @@ static void print_data(const tn_graph *g, tn_buf *out)
 
 static void printer_init(struct printer *p, const tn_graph *g, tn_buf *out)
 {
-    *p = (struct printer){.out = out, .pool = g->pool};
+    *p = (struct printer){.out = out, .g = g, .pool = g->pool};
     tn_arena_init(&p->scratch);
     for (const tn_function *f = g->func; f; f = f->next) {
         p->counter = 0;
