@@ -440,6 +440,8 @@ static const refusal refusals[] = {
     {"tflite-E020", X Y "tensor z float32 1,2\nop RELU : x -> z y\n" ARGS},
     {"tflite-E022", X Y "tensor w float32 1,1 data=1\nop CONV_2D stride_w=1 stride_h=1 : x w - -> y\n" ARGS},
     {"tflite-E009", REDUCE JOIN("op STABLEHLO_DIVIDE")},
+    {"tflite-E009", "tensor x float32 1,2,2,2,1\ntensor s int32 2 data=4,4\n" Y
+                    "op RESIZE_NEAREST_NEIGHBOR : x s -> y\n" ARGS},
     {"tflite-E061",
      "tensor h resource scalar\ntensor y float32 scalar\n" VARIABLE "op READ_VARIABLE : h -> y\nout y\n"},
     {"tflite-E062", COUNTER "graph\ntensor h resource scalar\ntensor n int32 1 data=1\ntensor s float32 1\n"

@@ -140,5 +140,5 @@ tn_value imp_resize2d(imp_node *c, tn_value x, const tn_expr *h, const tn_expr *
     a.method = method;
     a.coordinate_transformation_mode = mode;
     a.rounding_method = "floor"; /* nearest_neighbor alone asks */
-    return imp_resize(c, x, false, size, a);
+    return imp_resize(c, x, false, (tn_dims){2, size}, a);
 }

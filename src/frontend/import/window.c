@@ -256,16 +256,18 @@ tn_value imp_pool(imp_node *c, enum imp_pool_kind kind, tn_value x, const imp_wi
 
 /* ---- resizing, limits ---- */
 
-tn_value imp_resize(imp_node *c, tn_value x, bool last, const tn_expr *const size[], tn_resize_attr how)
+tn_value imp_resize(imp_node *c, tn_value x, bool last, tn_dims size, tn_resize_attr how)
 {
     static const tn_op *const by_dims[] = {&tn_op_image_resize1d, &tn_op_image_resize2d,
                                            &tn_op_image_resize3d};
     imp_window w;
     tn_resize_attr a;
-    if (!imp_window_init(c, x, last, &w) ||
-        tn_attr_init(c->pool, by_dims[w.dims - 1]->attr, sizeof a, &a) != TN_OK)
+    if (imp_window_init(c, x, last, &w) && size.n != (uint32_t)w.dims)
+        imp_refuse(c, IMP_BAD_VALUE, "the size has %u entries for %s; an image of %u has %u dimensions",
+                   (unsigned)size.n, imp_type_text(c, imp_type(x)), (unsigned)size.n, (unsigned)size.n + 2);
+    if (c->bad || tn_attr_init(c->pool, by_dims[w.dims - 1]->attr, sizeof a, &a) != TN_OK)
         return (tn_value){0};
-    how.size = tn_dims_make(c->arena, (uint32_t)w.dims, size);
+    how.size = tn_dims_make(c->arena, size.n, size.at);
     how.layout = a.layout;
     return back(c, imp_call1(c, by_dims[w.dims - 1], &how, into(c, x, last)), last);
 }

@@ -65,7 +65,7 @@ const tn_op *imp_pool_op(enum imp_pool_kind kind, int dims);
 tn_value imp_pool(imp_node *c, enum imp_pool_kind kind, tn_value x, const imp_window *w, bool included);
 
 /* x with new extents of its spatial dimensions; how: size and layout are set here. */
-tn_value imp_resize(imp_node *c, tn_value x, bool last, const tn_expr *const size[], tn_resize_attr how);
+tn_value imp_resize(imp_node *c, tn_value x, bool last, tn_dims size, tn_resize_attr how);
 tn_value imp_clip(imp_node *c, tn_value v, double least, double most);
 
 #endif

@@ -176,7 +176,7 @@ static tn_value resized(imp_node *c, const picture *p, const char *how)
         imp_refuse(c, IMP_BAD_VALUE,
                    "interpolation \"%s\" is not supported; nearest, bilinear and bicubic are", how);
     }
-    return imp_resize(c, p->x, p->last, size, a);
+    return imp_resize(c, p->x, p->last, (tn_dims){2, size}, a);
 }
 
 static void resizing(imp_node *c)

@@ -286,7 +286,7 @@ static void up_sampling(imp_node *c)
             imp_simplify(c, tn_mul(c->pool, imp_type(x)->dim[(last ? 1 : 2) + i], tn_idx(c->pool, by[i])));
     }
     if (!c->bad)
-        keras_out(c, imp_resize(c, x, last, size, a));
+        keras_out(c, imp_resize(c, x, last, (tn_dims){(uint32_t)dims, size}, a));
 }
 
 #define KERNEL "kernel bias?use_bias"

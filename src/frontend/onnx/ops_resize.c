@@ -297,7 +297,7 @@ static void call(imp_node *c, resize *r)
             size[r->axis[i]] = r->size[i];
         imp_out(
             c, 0,
-            imp_resize(c, r->x, false, size + 2,
+            imp_resize(c, r->x, false, (tn_dims){(uint32_t)r->rank - 2, size + 2},
                        (tn_resize_attr){.method = r->a.method,
                                         .coordinate_transformation_mode = r->a.coordinate_transformation_mode,
                                         .rounding_method = r->a.rounding_method,

@@ -156,7 +156,7 @@ static void interpolate(imp_node *c)
                         .coordinate_transformation_mode = r.how.coordinate_transformation_mode,
                         .rounding_method = r.how.rounding_method,
                         .cubic_alpha = r.how.cubic_alpha};
-    tn_value y = plain ? imp_resize(c, r.x, r.last, size, a)
+    tn_value y = plain ? imp_resize(c, r.x, r.last, (tn_dims){(uint32_t)r.dims, size}, a)
                        : tn_make_resample(c->g, c->im->r, NULL, r.x, r.dims, at, c->loc);
     c->bad = c->bad || !y.def;
     pd_out(c, "Out", y);

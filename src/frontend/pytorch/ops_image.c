@@ -65,7 +65,7 @@ static tn_value resized(imp_node *c, const resize *r)
         return (tn_value){0};
     if (plain)
         return imp_resize(
-            c, r->x, false, r->size,
+            c, r->x, false, (tn_dims){(uint32_t)r->n, r->size},
             (tn_resize_attr){.method = r->how.method,
                              .coordinate_transformation_mode = r->how.coordinate_transformation_mode,
                              .rounding_method = r->how.rounding_method,

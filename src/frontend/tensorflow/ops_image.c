@@ -25,7 +25,7 @@ static void resized(imp_node *c, tn_resize_attr how, tn_dtype t)
     if (!c->bad && (size.n != 2 || imp_rank(x) != 4))
         imp_refuse(c, IMP_BAD_VALUE, "the size has %u entries for %s; images of four dimensions are resized",
                    (unsigned)size.n, imp_type_text(c, imp_type(x)));
-    imp_out(c, 0, c->bad ? x : imp_resize(c, imp_cast(c, x, t), true, size.at, how));
+    imp_out(c, 0, c->bad ? x : imp_resize(c, imp_cast(c, x, t), true, size, how));
 }
 
 static bool resize_attr(imp_node *c, tn_resize_attr *a)

@@ -154,8 +154,9 @@ static void resize(imp_node *c)
     tn_dims size = imp_extents_in(c, imp_in(c, 1), "size");
     tn_value x = imp_in(c, 0);
     int64_t in[2], out[2];
-    if (size.n != 2)
-        imp_refuse(c, IMP_BAD_VALUE, "size has %u entries; two are needed", (unsigned)size.n);
+    if (!c->bad && (size.n != 2 || imp_rank(x) != 4))
+        imp_refuse(c, IMP_BAD_VALUE, "the size has %u entries for %s; images of four dimensions are resized",
+                   (unsigned)size.n, imp_type_text(c, imp_type(x)));
     if (c->bad)
         return;
     if (!nearest && is_integer_form(x, &size, in, out)) {
@@ -163,7 +164,7 @@ static void resize(imp_node *c)
         imp_out(c, 0, (bytes ? byte_bilinear : integer_bilinear)(c, x, in, out, &h));
         return;
     }
-    tn_value y = imp_resize(c, nearest ? x : tfl_real(c, 0), true, size.at, attr_of(nearest, &h));
+    tn_value y = imp_resize(c, nearest ? x : tfl_real(c, 0), true, size, attr_of(nearest, &h));
     tfl_give(c, 0, y);
 }
 
