@@ -130,6 +130,8 @@ if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3)
         set_tests_properties(cli.${name} PROPERTIES LABELS cli TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
     endforeach()
     if(CMAKE_BUILD_TYPE STREQUAL Release)
+        add_test(NAME cli.mapped COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/cli/mapped.py ${CMAKE_BINARY_DIR}/bin)
+        set_tests_properties(cli.mapped PROPERTIES LABELS cli TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
         add_test(NAME cli.large COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/cli/large.py ${CMAKE_BINARY_DIR}/bin)
         set_tests_properties(cli.large PROPERTIES LABELS slow TIMEOUT 600 RUN_SERIAL ON SKIP_RETURN_CODE 77
             ENVIRONMENT "${test_env}")

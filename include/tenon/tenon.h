@@ -190,6 +190,9 @@ const char *tenon_module_print(tenon_module *m);
  * blob, NULL where there is none (out_params may be NULL). */
 int tenon_module_dump(tenon_module *m, const tenon_options *o, const char *stage, const char **out_text,
                       const void **out_params, size_t *out_n_params);
+/* The same into a file; the constants of the relay stages go to "PATH.params", straight from where they are. Either all
+ * files are written or none. */
+int tenon_module_dump_to(tenon_module *m, const tenon_options *o, const char *stage, const char *path);
 
 typedef struct tenon_kernel_time { /* of one call, as tnr_profile_event has it */
     const char *nodes, *kernel;

@@ -1,8 +1,6 @@
 /* Files. A mapped file must not be truncated by others while it is mapped (the kernel raises SIGBUS). */
 #include "base/file.h"
 
-#include "base/output.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -75,26 +73,42 @@ tn_status tn_file_report(tn_ctx *ctx, const char *path, int err)
     return err ? tn_error(ctx, "base-E003", &loc, "cannot write the file: %s", strerror(err)) : TN_OK;
 }
 
+static int write_part(tn_output *o, const tn_file_part *p)
+{
+    tn_sink to = {.output = o};
+    tn_output_add(o, p->data, p->n);
+    if (p->write)
+        p->write(p->user, &to);
+    return tn_output_finish(o);
+}
+
 tn_status tn_files_write(tn_ctx *ctx, int n, const tn_file_part part[])
 {
-    tn_output o[TN_FILE_PARTS] = {{0}}, *all[TN_FILE_PARTS] = {NULL};
+    tn_output *o = tn_alloc_array(TN_FILE_PARTS, sizeof *o), *all[TN_FILE_PARTS] = {NULL};
+    tn_resource *held[TN_FILE_PARTS]; /* a call may be to end while a part is written */
     int k = 0, failed = 0, err = 0;
     TN_ASSERT(n <= TN_FILE_PARTS);
+    for (int i = 0; i < n; i++)
+        held[i] = tn_resource_new(tn_output_abandon);
     while (k < n && !err) {
         err = tn_output_open(all[k] = &o[k], part[failed = k].path);
+        held[k]->at = err ? NULL : &o[k];
         k += !err;
     }
-    for (int i = 0; i < k && !err; i++) {
-        tn_output_add(all[i], part[i].data, part[i].n);
-        err = tn_output_finish(all[failed = i]);
-    }
+    for (int i = 0; i < k && !err; i++)
+        err = write_part(all[i], &part[failed = i]);
+    for (int i = 0; i < n; i++)
+        held[i]->at = NULL;
     int last = tn_outputs_close(k, all, !err);
+    for (int i = 0; i < n; i++)
+        tn_resource_drop(held[i]);
+    tn_free(o);
     return tn_file_report(ctx, part[failed].path, err ? err : last);
 }
 
 tn_status tn_file_write(tn_ctx *ctx, const char *path, const void *data, size_t n)
 {
-    return tn_files_write(ctx, 1, &(tn_file_part){path, data, n});
+    return tn_files_write(ctx, 1, &(tn_file_part){.path = path, .data = data, .n = n});
 }
 
 tn_status tn_file_write_temporary(tn_ctx *ctx, const char *path, const void *data, size_t n)

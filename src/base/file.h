@@ -2,6 +2,7 @@
 #define TN_BASE_FILE_H
 /* Files: read-only mapping, and writing that leaves either the whole new file or the old state (base/output.h). */
 #include "base/ctx.h"
+#include "base/output.h"
 
 typedef struct tn_file {
     const uint8_t *at;
@@ -23,6 +24,8 @@ typedef struct tn_file_part {
     const char *path;
     const void *data;
     size_t n;
+    void (*write)(void *user, tn_sink *out); /* what comes after the data, piece by piece; NULL: nothing */
+    void *user;
 } tn_file_part;
 TN_WARN_UNUSED tn_status tn_files_write(tn_ctx *ctx, int n, const tn_file_part part[]);
 /* A file that is read once and removed: written where it lies, without waiting for the disk. base-E003. */

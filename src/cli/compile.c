@@ -63,17 +63,12 @@ static int check_dumps(const tn_args *args)
 
 static int write_dump(tn_model_options *m, const tn_args *args, int k)
 {
-    const char *text = NULL;
-    const void *params = NULL;
-    size_t n_params = 0;
     char path[4096];
-    int failed = tenon_module_dump(m->module, &m->options, dumps[k].stage, &text, &params, &n_params);
-    if (failed)
-        return tn_model_messages(m, failed);
     const char *output = tn_args_text(args, "output");
     if ((size_t)snprintf(path, sizeof path, "%s.%s", output, dumps[k].format) >= sizeof path)
         return tn_error_print("%s: the file name is too long", output);
-    return tn_output_write_text(path, text, params, n_params);
+    int failed = tenon_module_dump_to(m->module, &m->options, dumps[k].stage, path);
+    return failed ? tn_model_messages(m, failed) : TN_EXIT_OK;
 }
 
 static int write_dumps(tn_model_options *m, const tn_args *args)

@@ -27,14 +27,7 @@ const tn_flag tn_opt_flags[] = {
 };
 // clang-format on
 
-/* Constants, if there are any, go beside the file; standard output, which "-" is too, does without. */
-static int write_text(const char *path, const char *text, const void *params, size_t n_params)
-{
-    if (path && strcmp(path, "-") != 0)
-        return tn_output_write_text(path, text, params, n_params);
-    fputs(text, stdout);
-    return TN_EXIT_OK;
-}
+static bool is_standard_output(const char *path) { return !path || strcmp(path, "-") == 0; }
 
 /* ---- dump ---- */
 
@@ -69,18 +62,19 @@ static int unknown_stage(const tn_command *c, const char *stage)
                           tn_program_name());
 }
 
+/* Constants, if there are any, go beside the file; standard output does without. */
 static int dump(tn_model_options *m, const tn_args *args, const char *stage)
 {
     const char *text = NULL, *path = tn_args_text(args, "output");
-    const void *params = NULL;
-    size_t n_params = 0;
     int status = tn_model_read(m, args->operand, NULL);
-    if (status == TN_EXIT_OK)
-        status =
-            tn_model_messages(m, tenon_module_dump(m->module, &m->options, stage, &text, &params, &n_params));
     if (status != TN_EXIT_OK)
         return status;
-    return write_text(path, text, params, n_params);
+    if (!is_standard_output(path))
+        return tn_model_messages(m, tenon_module_dump_to(m->module, &m->options, stage, path));
+    status = tn_model_messages(m, tenon_module_dump(m->module, &m->options, stage, &text, NULL, NULL));
+    if (status == TN_EXIT_OK)
+        fputs(text, stdout);
+    return status;
 }
 
 int tn_dump_command(const tn_args *args)
@@ -130,12 +124,17 @@ static char *join_passes(const tn_args *args)
 
 static int opt(tn_model_options *m, const tn_args *args, const char *passes)
 {
+    const char *path = tn_args_text(args, "output"), *text;
     int status = tn_model_read(m, args->operand, NULL);
     if (status == TN_EXIT_OK)
         status = tn_model_messages(m, tenon_pass_run(m->module, passes, &m->options));
-    return status == TN_EXIT_OK
-               ? write_text(tn_args_text(args, "output"), tenon_module_print(m->module), NULL, 0)
-               : status;
+    if (status != TN_EXIT_OK)
+        return status;
+    text = tenon_module_print(m->module);
+    if (!is_standard_output(path))
+        return tn_output_write(path, text, strlen(text));
+    fputs(text, stdout);
+    return TN_EXIT_OK;
 }
 
 int tn_opt_command(const tn_args *args)

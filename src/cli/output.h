@@ -5,18 +5,8 @@
 
 #include <stdbool.h>
 
-enum { TN_OUTPUT_PARTS = 2 };
-/* Writes all of n files (at most TN_OUTPUT_PARTS) or none. Returns TN_EXIT_OK, or prints why not and returns
- * TN_EXIT_ERROR; what was at their places is then as before. */
-typedef struct tn_output_part {
-    const char *path;
-    const void *data;
-    size_t n;
-} tn_output_part;
-int tn_outputs_write(int n, const tn_output_part part[]);
+/* Returns TN_EXIT_OK, or prints why not and returns TN_EXIT_ERROR; what was at the place is then as before. */
 int tn_output_write(const char *path, const void *data, size_t n);
-/* And "<path>.params" with it, where there are any. */
-int tn_output_write_text(const char *path, const char *text, const void *params, size_t n_params);
 int tn_output_report(const char *path, int error); /* 0: TN_EXIT_OK; errno: printed, TN_EXIT_ERROR */
 
 /* From begin to end SIGINT, SIGTERM and SIGHUP remove what is being written and, with `private_tmp`, a folder of the

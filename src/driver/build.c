@@ -148,10 +148,9 @@ int tenon_check(tenon_module *m, const tenon_options *o) { return tn_module_call
 
 /* ---- looking inside ---- */
 
-/* The data of the constants in the order of the text; none if some are not known. */
-static void dump_constants(tenon *t)
+/* What mod.params would hold of the constants, in the order of the text; none if some are not known. */
+static void dump_constants(tn_build *b, tn_sink *out)
 {
-    tn_build *b = &t->build;
     size_t n = tn_relay_constants(&b->graph, NULL, 0);
     const tn_node **c = TN_NEW_N(&b->arena, const tn_node *, n);
     const char **name = TN_NEW_N(&b->arena, const char *, n);
@@ -161,28 +160,33 @@ static void dump_constants(tenon *t)
         if (!c[i]->blob || !c[i]->blob->at) /* read from a text without its .params */
             return;
     }
-    tn_params_write((uint32_t)n, name, c, &(tn_sink){.buf = &t->data});
+    tn_params_write((uint32_t)n, name, c, out);
 }
 
 typedef struct {
-    const char *stage;
+    const char *stage, *path;
     bool params;
 } dump_call;
+
+static bool has_constants(const tn_build *b, const char *stage)
+{
+    const char *format = b->opt.dump_format;
+    return strncmp(stage, "relay", 5) == 0 && (!format || strcmp(format, "text") == 0);
+}
 
 static tn_status dump(tenon *t, void *user)
 {
     const dump_call *c = user;
-    const char *format = t->build.opt.dump_format;
     TN_TRY(tn_dump(&t->build, c->stage, &t->text));
-    if (c->params && strncmp(c->stage, "relay", 5) == 0 && (!format || strcmp(format, "text") == 0))
-        dump_constants(t);
+    if (c->params && has_constants(&t->build, c->stage))
+        dump_constants(&t->build, &(tn_sink){.buf = &t->data});
     return TN_OK;
 }
 
 int tenon_module_dump(tenon_module *m, const tenon_options *o, const char *stage, const char **out_text,
                       const void **out_params, size_t *out_n_params)
 {
-    int failed = tn_module_call(m, o, dump, &(dump_call){stage, out_params});
+    int failed = tn_module_call(m, o, dump, &(dump_call){.stage = stage, .params = out_params});
     const tenon *t = m ? m->object.session : NULL;
     *out_text = t ? tn_buf_cstr(&t->text) : "";
     if (out_params) {
@@ -190,6 +194,27 @@ int tenon_module_dump(tenon_module *m, const tenon_options *o, const char *stage
         *out_n_params = t ? t->data.n : 0;
     }
     return failed;
+}
+
+static void add_constants(void *b, tn_sink *out) { dump_constants(b, out); }
+
+static tn_status dump_to(tenon *t, void *user)
+{
+    const dump_call *c = user;
+    tn_build *b = &t->build;
+    tn_sink count = {0};
+    TN_TRY(tn_dump(b, c->stage, &t->text));
+    if (has_constants(b, c->stage))
+        dump_constants(b, &count);
+    const char *params = tn_arena_printf(&b->arena, "%s.params", c->path);
+    return tn_files_write(b->ctx, count.n ? 2 : 1,
+                          (tn_file_part[]){{.path = c->path, .data = t->text.at, .n = t->text.n},
+                                           {.path = params, .write = add_constants, .user = b}});
+}
+
+int tenon_module_dump_to(tenon_module *m, const tenon_options *o, const char *stage, const char *path)
+{
+    return tn_module_call(m, o, dump_to, &(dump_call){.stage = stage, .path = path});
 }
 
 typedef struct {

@@ -380,8 +380,10 @@ static tn_status write_both(tn_build *b, enum tn_bundle_form form, const char *o
 {
     tn_buf header = {0};
     tn_bundle_header(b, form, &header);
-    tn_status s = tn_files_write(
-        b->ctx, 2, (tn_file_part[]){{output, data, n}, {header_path(b, output), header.at, header.n}});
+    tn_status s =
+        tn_files_write(b->ctx, 2,
+                       (tn_file_part[]){{.path = output, .data = data, .n = n},
+                                        {.path = header_path(b, output), .data = header.at, .n = header.n}});
     tn_buf_deinit(&header);
     return s;
 }

@@ -70,21 +70,17 @@ static void add_weights(tn_build *b, tn_buf *tar, tn_buf *sums, tn_sink *to)
     tn_sink_add(to, tar->at, tar->n);
 }
 
-static tn_status write_weights(tn_build *b, tn_buf *tar, tn_buf *sums, const char *output, size_t *out_bytes)
+typedef struct {
+    tn_build *b;
+    tn_buf *tar, *sums;
+    uint64_t bytes; /* once written */
+} package_file;
+
+static void write_package(void *user, tn_sink *out)
 {
-    tn_resource *held = tn_resource_new(tn_output_abandon);
-    tn_output *o = TN_NEW(&b->arena, tn_output);
-    tn_sink to = {.output = o};
-    int err = tn_output_open(o, output);
-    if (!err) {
-        held->at = o;
-        add_weights(b, tar, sums, &to);
-        *out_bytes = to.n;
-        held->at = NULL;
-        err = tn_outputs_close(1, &o, true);
-    }
-    tn_resource_end(held);
-    return tn_file_report(b->ctx, output, err);
+    package_file *f = user;
+    add_weights(f->b, f->tar, f->sums, out);
+    f->bytes = out->n;
 }
 
 /* To the file `output`, or into *memory. */
@@ -100,7 +96,10 @@ static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const c
         if (tn_program_json(&b->pool, &b->arena, &b->program, b->signature, &json))
             add_file(&tar, &sums, "mod.json", &json);
         if (output) {
-            st = write_weights(b, &tar, &sums, output, out_bytes);
+            package_file f = {b, &tar, &sums, 0};
+            st = tn_files_write(b->ctx, 1,
+                                &(tn_file_part){.path = output, .write = write_package, .user = &f});
+            *out_bytes = (size_t)f.bytes;
         } else {
             add_weights(b, &tar, &sums, &(tn_sink){.buf = memory});
             *out_bytes = memory->n;

@@ -6,8 +6,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static const char text[] = "#[version = \"0.0.5\"]\n#[symbols = \"n in [1, 64]\"]\n#[outputs = [\"y\"]]\n"
@@ -336,6 +339,53 @@ static void operators_say_what_they_take(void **state)
     assert_int_equal(tenon_operator_attribute(i, 0, &a), 1);
 }
 
+static void same_as_file(const char *path, const void *data, size_t n)
+{
+    char *found = malloc(n + 1);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fread(found, 1, n + 1, f), n);
+    assert_memory_equal(found, data, n);
+    fclose(f);
+    free(found);
+}
+
+static void a_stage_goes_to_files(void **state)
+{
+    (void)state;
+    static const float weight[] = {1, 2, 3, 4};
+    char dir[] = "/tmp/tenon-api-XXXXXX", path[64], beside[80];
+    const char *dumped;
+    const void *params;
+    size_t n_params;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/a.relay", dir);
+    snprintf(beside, sizeof beside, "%s.params", path);
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_new(t);
+    tenon_function *f = tenon_function_new(m, "main");
+    tenon_value *in[] = {tenon_param(f, "x", "Tensor[(4), float32]"),
+                         tenon_constant(f, "float32", 1, (int64_t[]){4}, weight)};
+    tenon_value *y = tenon_relay(f, "multiply(%0, %1)", 2, in);
+    assert_int_equal(tenon_function_end(f, 1, &y), 0);
+    assert_int_equal(tenon_module_dump_to(m, NULL, "relay", path), 0);
+    assert_int_equal(tenon_module_dump(m, NULL, "relay", &dumped, &params, &n_params), 0);
+    assert_true(n_params > sizeof weight);
+    same_as_file(path, dumped, strlen(dumped));
+    same_as_file(beside, params, n_params);
+    unlink(path);
+    assert_int_equal(tenon_module_dump_to(m, NULL, "tir", path), 0); /* which has no constants of its own */
+    unlink(path);
+    unlink(beside);
+    assert_int_equal(mkdir(beside, 0700), 0); /* one of two cannot be written: neither is */
+    assert_int_equal(tenon_module_dump_to(m, NULL, "relay", path), 1);
+    assert_string_equal(only(t, "base-E003")->file, beside);
+    assert_int_equal(access(path, F_OK), -1);
+    rmdir(beside);
+    assert_int_equal(rmdir(dir), 0);
+    tenon_free(t);
+}
+
 /* The view of a branch, a constant, several results. */
 static void a_function_is_seen_node_by_node(void **state)
 {
@@ -482,6 +532,7 @@ int main(void)
         cmocka_unit_test(options_say_how_large_they_are),
         cmocka_unit_test(a_module_may_be_tir),
         cmocka_unit_test(copies_share_weights_and_nothing_else),
+        cmocka_unit_test(a_stage_goes_to_files),
         cmocka_unit_test(a_cancelled_change_ends_the_module),
         cmocka_unit_test(a_package_may_be_memory),
         cmocka_unit_test(relay_is_built_by_hand),
