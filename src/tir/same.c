@@ -11,7 +11,6 @@ enum { END = TN_S_COUNT }; /* of a list of statements */
 typedef struct {
     tn_pool *pool; /* NULL: only the hash is wanted */
     uint64_t hash;
-    bool nameless; /* the hash takes no names, and layouts by their structure */
     tn_vec(uint64_t) word;
 } words;
 
@@ -25,8 +24,7 @@ static void add(words *w, uint64_t v)
 
 static void add_text(words *w, const char *s)
 {
-    if (!w->nameless)
-        add(w, w->pool ? tn_map_key(tn_intern(w->pool->ctx, s)) : tn_hash_bytes(s, strlen(s), 0));
+    add(w, w->pool ? tn_map_key(tn_intern(w->pool->ctx, s)) : tn_hash_bytes(s, strlen(s), 0));
 }
 
 static void add_expr(words *w, const tn_expr *e)
@@ -101,23 +99,12 @@ static void add_list(words *w, const tn_body *b)
 
 /* ---- functions ---- */
 
-static void add_layout(words *w, const tn_layout *l)
-{
-    if (!w->nameless || !l) {
-        add(w, tn_map_key(l));
-        return;
-    }
-    add(w, l->naxis);
-    for (int i = 0; i < l->naxis; i++)
-        add(w, (uint64_t)l->axis[i].dim << 32 | (uint32_t)l->axis[i].factor);
-}
-
 static void add_buffer(words *w, const tn_buffer *b)
 {
     add_text(w, b->name);
     add_dtype(w, b->dtype);
     add_exprs(w, b->ndim, b->dim);
-    add_layout(w, b->layout);
+    add(w, tn_map_key(b->layout));
     add(w, (uint64_t)b->scope << 33 | (uint64_t)b->written << 32 | (uint32_t)b->param);
     add(w, b->slack);
     add(w, b->scratch_offset);
@@ -156,42 +143,6 @@ uint64_t tn_func_hash(const tn_func *f)
 {
     words w = {0};
     add_func(&w, f);
-    return w.hash;
-}
-
-/* Symbols are called by their numbers: the order of commuting operands depends on what they are called. */
-static void rename_symbols(tn_func *f)
-{
-    uint32_t n = f->n_symbol;
-    const tn_expr **old = TN_NEW_N(f->arena, const tn_expr *, n),
-                  **numbered = TN_NEW_N(f->arena, const tn_expr *, n);
-    for (uint32_t i = 0; i < n; i++) {
-        old[i] = tn_sym(f->pool, f->symbol[i].name);
-        numbered[i] = tn_sym(f->pool, tn_arena_printf(f->arena, "%%%u", (unsigned)i));
-    }
-    for (tn_stmt *s = f->body.first; s; s = s->next)
-        tn_stmt_subst(f, s, (int)n, old, numbered);
-    for (uint32_t i = 0; i < f->n_buffer; i++) {
-        tn_buffer *b = &f->buffer[i];
-        const tn_expr **dim = TN_NEW_N(f->arena, const tn_expr *, b->ndim);
-        for (int d = 0; d < b->ndim; d++)
-            dim[d] = tn_subst(f->pool, b->dim[d], (int)n, old, numbered);
-        b->dim = dim;
-    }
-}
-
-uint64_t tn_func_workload(const tn_func *f)
-{
-    words w = {.nameless = true};
-    tn_arena arena;
-    tn_pool pool;
-    const char **names;
-    tn_arena_init(&arena);
-    tn_pool_init(&pool, f->ctx, &arena, f->pool);
-    tn_func *c = tn_func_clone(f, &arena, &pool);
-    rename_symbols(c);
-    add_func(&w, tn_func_number(c, &arena, &pool, &names));
-    tn_arena_deinit(&arena);
     return w.hash;
 }
 

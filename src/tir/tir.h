@@ -214,8 +214,8 @@ const tn_func *tn_func_canonical(const tn_func *f);
  * those of one context, or of the one above, are one. The pool may belong to the context above. */
 uint64_t tn_func_hash(const tn_func *f);
 bool tn_func_same(const tn_func *a, const tn_func *b, tn_pool *pool);
-/* Of what any function computes: no name of a block, buffer, variable or symbol is in it, and it is the same in every
- * process of one version. O(size). */
+/* Of what any function computes (workload.c): no name of a block, buffer, variable or symbol is in it, and it is the
+ * same on all machines and in all versions, so files may hold it. O(size). */
 uint64_t tn_func_workload(const tn_func *f);
 
 /* ---- text, verifier, interpreter ---- */
