@@ -134,3 +134,17 @@ void tn_buf_shown(tn_buf *b, const char *s)
         s += n ? n : 1;
     }
 }
+
+void tn_buf_json(tn_buf *b, const char *s)
+{
+    tn_buf_char(b, '"');
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            tn_buf_char(b, '\\');
+        if ((unsigned char)*s < 32)
+            tn_buf_printf(b, "\\u%04x", (unsigned char)*s);
+        else
+            tn_buf_char(b, *s);
+    }
+    tn_buf_char(b, '"');
+}

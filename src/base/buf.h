@@ -30,6 +30,9 @@ const char *tn_buf_cstr(const tn_buf *b); /* "" while empty */
 /* Shortest decimal text that reads back to the same double (or float if single); "inf", "-inf", "nan". */
 void tn_buf_real(tn_buf *b, double v, int single);
 
+/* s as a string of JSON, with its quotes; s is UTF-8. */
+void tn_buf_json(tn_buf *b, const char *s);
+
 /* Text out of a file: what cannot be shown is written as \xNN, so it stays one line and cannot drive a terminal. */
 void tn_buf_shown(tn_buf *b, const char *s);
 

@@ -293,20 +293,6 @@ static void print_value(enum tn_attr_kind k, const any *v, tn_buf *out)
 
 /* ---- JSON ---- */
 
-static void json_string(const char *s, tn_buf *out)
-{
-    tn_buf_char(out, '"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            tn_buf_char(out, '\\');
-        if ((unsigned char)*s < 32)
-            tn_buf_printf(out, "\\u%04x", (unsigned char)*s);
-        else
-            tn_buf_char(out, *s);
-    }
-    tn_buf_char(out, '"');
-}
-
 static void json_list(enum tn_attr_kind k, const any *v, tn_buf *out)
 {
     tn_buf_char(out, '[');
@@ -314,7 +300,7 @@ static void json_list(enum tn_attr_kind k, const any *v, tn_buf *out)
         if (i > 0)
             tn_buf_str(out, ", ");
         if (k == TN_A_STRS)
-            json_string(v->strs.at[i], out);
+            tn_buf_json(out, v->strs.at[i]);
         else if (k == TN_A_INTS)
             tn_buf_printf(out, "%lld", (long long)v->ints.at[i]);
         else if (v->dims.at[i]->kind == TN_E_INT)
@@ -330,7 +316,7 @@ static void json_value(enum tn_attr_kind k, const any *v, tn_buf *out)
     if (is_none(k, v) || (k == TN_A_STR && !v->s))
         tn_buf_str(out, "null");
     else if (k == TN_A_STR)
-        json_string(v->s, out);
+        tn_buf_json(out, v->s);
     else if (k == TN_A_BOOL)
         tn_buf_str(out, v->b ? "true" : "false");
     else if (k == TN_A_F64 && !isfinite(v->f))

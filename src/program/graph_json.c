@@ -3,20 +3,6 @@
 #include "base/map.h"
 #include "program/program.h"
 
-static void string(tn_buf *o, const char *s)
-{
-    tn_buf_char(o, '"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            tn_buf_char(o, '\\');
-        if ((unsigned char)*s < 32)
-            tn_buf_printf(o, "\\u%04x", (unsigned char)*s);
-        else
-            tn_buf_char(o, *s);
-    }
-    tn_buf_char(o, '"');
-}
-
 static bool is_static(const tn_program_ir *program)
 {
     const tn_program_function_ir *p = program->function;
@@ -99,7 +85,7 @@ static void write_entry(const writer *w, uint32_t slot, tn_buf *o)
 static void null_node(writer *w, uint32_t slot)
 {
     tn_buf_printf(&w->nodes, "%s\n    {\"op\": \"null\", \"name\": ", w->n ? "," : "");
-    string(&w->nodes, w->program->slot[slot].name);
+    tn_buf_json(&w->nodes, w->program->slot[slot].name);
     tn_buf_str(&w->nodes, ", \"inputs\": []}");
     tn_buf_printf(&w->args, "%s%u", w->args.n ? ", " : "", w->n);
     add_entry(w, slot, 0);
@@ -112,9 +98,9 @@ static void op_node(writer *w, const char *func, const uint32_t *slot, uint32_t 
 {
     tn_buf *o = &w->nodes;
     tn_buf_printf(o, "%s\n    {\"op\": \"tvm_op\", \"name\": ", w->n ? "," : "");
-    string(o, tn_arena_printf(w->arena, "%s_%u", func, w->n));
+    tn_buf_json(o, tn_arena_printf(w->arena, "%s_%u", func, w->n));
     tn_buf_str(o, ", \"attrs\": {\"func_name\": ");
-    string(o, func);
+    tn_buf_json(o, func);
     tn_buf_printf(o, ", \"num_inputs\": \"%u\", \"num_outputs\": \"%u\", \"flatten_data\": \"0\"", n_in,
                   n_out);
     if (work)
