@@ -1,0 +1,183 @@
+/* Records of searches: their lines, and the best of each workload. */
+#include "tune/record.h"
+
+#include "base/wire/json.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *tn_record_machine(const tn_machine *m, tn_arena *arena)
+{
+    size_t n = strcspn(m->triple, "-");
+    const char *text = tn_arena_printf(arena, "%.*s l1=%" PRIu64 " l2=%" PRIu64, (int)n, m->triple,
+                                       m->l1_bytes, m->l2_bytes);
+    for (size_t i = 0; i < m->n_feature; i++)
+        text = tn_arena_printf(arena, "%s %s", text, m->feature[i]);
+    return text;
+}
+
+/* ---- lines ---- */
+
+static void print_text(tn_buf *out, const char *key, const char *value)
+{
+    tn_buf_printf(out, ", \"%s\": ", key);
+    tn_buf_json(out, value);
+}
+
+static void print_number(tn_buf *out, const char *key, double value)
+{
+    tn_buf_printf(out, ", \"%s\": ", key);
+    tn_buf_real(out, value, 0);
+}
+
+void tn_record_print(const tn_record *r, tn_buf *out)
+{
+    tn_buf_printf(out, "{\"tenon\": %d, \"workload\": \"%016" PRIx64 "\"", TN_RECORD_FORMAT, r->workload);
+    print_text(out, "machine", r->machine);
+    print_number(out, "threads", r->threads);
+    print_number(out, "seconds", r->seconds);
+    print_number(out, "default", r->built_in);
+    print_number(out, "operations", r->operations);
+    print_number(out, "trials", r->trials);
+    print_text(out, "name", r->name);
+    print_text(out, "generator", r->generator);
+    print_number(out, "version", r->version);
+    print_text(out, "picks", r->picks);
+    print_text(out, "trace", r->trace);
+    tn_buf_str(out, "}\n");
+}
+
+/* NULL: there is no such text, or it has a 0 in it. */
+static const char *text_of(const tn_json *line, const char *key, tn_arena *arena)
+{
+    const tn_json *v = tn_json_find(line, key);
+    bool text = tn_json_is(v, TN_JSON_STRING) && !memchr(v->u.s, 0, v->n);
+    return text ? tn_arena_strndup(arena, v->u.s, v->n) : NULL;
+}
+
+/* -1: there is no such number, or it is below 0. */
+static double number_of(const tn_json *line, const char *key)
+{
+    const tn_json *v = tn_json_find(line, key);
+    double x = tn_json_is(v, TN_JSON_INT) ? (double)v->u.i : tn_json_is(v, TN_JSON_REAL) ? v->u.r : -1;
+    return x >= 0 ? x : -1;
+}
+
+static bool count_of(const tn_json *line, const char *key, uint32_t *out)
+{
+    double x = number_of(line, key);
+    *out = x >= 0 && x <= UINT32_MAX ? (uint32_t)x : 0;
+    return x >= 0 && x <= UINT32_MAX && (double)*out == x;
+}
+
+static bool workload_of(const char *text, uint64_t *out)
+{
+    char *end = NULL;
+    if (!text || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+        return false;
+    *out = strtoull(text, &end, 16);
+    return true;
+}
+
+static const char *read_record(const tn_json *line, tn_arena *arena, tn_record *r)
+{
+    *r = (tn_record){.machine = text_of(line, "machine", arena),
+                     .name = text_of(line, "name", arena),
+                     .generator = text_of(line, "generator", arena),
+                     .picks = text_of(line, "picks", arena),
+                     .trace = text_of(line, "trace", arena),
+                     .seconds = number_of(line, "seconds"),
+                     .built_in = number_of(line, "default"),
+                     .operations = number_of(line, "operations")};
+    if (!workload_of(text_of(line, "workload", arena), &r->workload))
+        return "\"workload\" is not a text of 16 hexadecimal digits";
+    if (!r->machine || !r->name || !r->generator || !r->picks || !r->trace)
+        return "one of the texts machine, name, generator, picks and trace is missing";
+    if (!(r->seconds > 0) || r->built_in < 0 || r->operations < 0)
+        return "one of the numbers seconds, default and operations is missing or below 0";
+    return count_of(line, "threads", &r->threads) && count_of(line, "trials", &r->trials) &&
+                   count_of(line, "version", &r->version)
+               ? NULL
+               : "one of the whole numbers threads, trials and version is missing";
+}
+
+/* ---- the best ---- */
+
+static uint64_t key_of(uint64_t workload, const char *machine, uint32_t threads)
+{
+    return tn_hash_u64(tn_hash_bytes(machine, strlen(machine), workload), threads);
+}
+
+static void keep_best(tn_records *r, uint64_t key, size_t at)
+{
+    uint64_t known;
+    if (!tn_map_get(&r->best, key, &known) || r->all.at[at].seconds < r->all.at[known].seconds)
+        tn_map_put(&r->best, key, at);
+}
+
+void tn_records_init(tn_records *r)
+{
+    *r = (tn_records){0};
+    tn_arena_init(&r->arena);
+}
+
+void tn_records_deinit(tn_records *r)
+{
+    tn_vec_deinit(&r->all);
+    tn_map_deinit(&r->best);
+    tn_arena_deinit(&r->arena);
+}
+
+static void add(tn_records *r, const tn_record *x)
+{
+    tn_vec_push(&r->all, *x);
+    keep_best(r, key_of(x->workload, x->machine, x->threads), r->all.n - 1);
+    keep_best(r, key_of(x->workload, x->machine, 0), r->all.n - 1);
+}
+
+void tn_records_add(tn_records *r, const tn_record *x)
+{
+    tn_record copy = *x;
+    const char **const text[] = {&copy.machine, &copy.name, &copy.generator, &copy.picks, &copy.trace};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        *text[i] = tn_arena_strdup(&r->arena, *text[i]);
+    add(r, &copy);
+}
+
+static const char *parse_line(tn_records *r, const char *line, size_t n)
+{
+    tn_json_doc doc = tn_json_read(line, n);
+    uint32_t format = 0;
+    tn_record x;
+    const char *wrong = doc.error;
+    if (!wrong && (!count_of(doc.root, "tenon", &format) || format == 0))
+        wrong = "it is no record of Tenon: \"tenon\" is missing";
+    if (!wrong && format == TN_RECORD_FORMAT)
+        wrong = read_record(doc.root, &r->arena, &x);
+    if (!wrong && format == TN_RECORD_FORMAT)
+        add(r, &x);
+    tn_json_free(&doc);
+    return wrong;
+}
+
+const char *tn_records_parse(tn_records *r, const char *text, size_t n, uint32_t *out_line)
+{
+    *out_line = 1;
+    for (size_t i = 0; i < n; ++*out_line) {
+        const char *end = memchr(text + i, '\n', n - i);
+        size_t k = end ? (size_t)(end - text) - i : n - i;
+        const char *wrong = k ? parse_line(r, text + i, k) : NULL;
+        if (wrong && end) /* else its writer was ended */
+            return wrong;
+        i += k + 1;
+    }
+    return NULL;
+}
+
+const tn_record *tn_records_find(const tn_records *r, uint64_t workload, const char *machine,
+                                 uint32_t threads)
+{
+    uint64_t at;
+    return tn_map_get(&r->best, key_of(workload, machine, threads), &at) ? &r->all.at[at] : NULL;
+}

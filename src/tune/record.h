@@ -1,0 +1,54 @@
+#ifndef TN_TUNE_RECORD_H
+#define TN_TUNE_RECORD_H
+/* What a search has found, kept in files: one record for the best schedule of a workload on a kind of machine.
+ *
+ * A file has a record a line, each an object of JSON:
+ *
+ *     {"tenon": 1, "workload": "9f3c…", "machine": "x86_64 l1=32768 l2=1048576 avx2 fma …", "threads": 1,
+ *      "seconds": 1.9e-05, "default": 2.3e-05, "operations": 4194304, "trials": 64, "name": "conv2d_add",
+ *      "generator": "rules", "version": 1, "picks": "rule = gemm\ndense.rows = 14\n", "trace": "i j k = loops …"}
+ *
+ * Lines are only ever added, each by one write, so that a file is sound whenever its writer ends; a last line that is
+ * cut short is passed over. Of records of one workload, machine and number of threads the fastest counts. */
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "machine/machine.h"
+
+enum { TN_RECORD_FORMAT = 1 };
+
+typedef struct tn_record {
+    uint64_t workload;        /* tn_func_workload */
+    const char *machine;      /* tn_record_machine */
+    uint32_t threads;         /* that it was timed on */
+    uint32_t trials;          /* of the search that found it */
+    double seconds, built_in; /* of a call; of the built-in schedule beside it */
+    double operations;        /* of a call; 0: not known */
+    const char *name;         /* for people: of the kernel */
+    const char *generator;    /* tn_sched_generator */
+    uint32_t version;
+    const char *picks, *trace; /* texts: tn_picks_print, tn_trace_print */
+} tn_record;
+
+/* The machines on which times are about the same: by features and caches, not by name. */
+const char *tn_record_machine(const tn_machine *m, tn_arena *arena);
+/* One line, with its end. */
+void tn_record_print(const tn_record *r, tn_buf *out);
+
+typedef struct tn_records {
+    tn_arena arena; /* of all texts */
+    tn_vec(tn_record) all;
+    tn_map best; /* key of workload, machine and threads -> place in `all` */
+} tn_records;
+
+void tn_records_init(tn_records *r);
+void tn_records_deinit(tn_records *r);
+void tn_records_add(tn_records *r, const tn_record *x); /* copies texts */
+/* Adds the records of a file. NULL, or what is wrong with line *out_line; those before it are there. Records of a
+ * later format are passed over. */
+const char *tn_records_parse(tn_records *r, const char *text, size_t n, uint32_t *out_line);
+/* The fastest; NULL: none. threads 0: of any number. */
+const tn_record *tn_records_find(const tn_records *r, uint64_t workload, const char *machine,
+                                 uint32_t threads);
+
+#endif
