@@ -1,0 +1,69 @@
+/* Proposers: each says which point of a space to try next, from what is known of others. */
+#include "tune/search.h"
+
+#include <string.h>
+
+enum { ELITE = 32, FEW = 8 };
+
+static bool propose_random(const tn_task_view *v, tn_arena *arena, tn_picks *out)
+{
+    (void)arena;
+    *out = (tn_picks){.random = v->rng};
+    return true;
+}
+
+static bool propose_in_order(const tn_task_view *v, tn_arena *arena, tn_picks *out)
+{
+    (void)arena;
+    if (v->more)
+        *out = *v->next;
+    return v->more;
+}
+
+/* The better of two among the elite. */
+static const tn_point *parent(const tn_task_view *v)
+{
+    uint64_t n = v->n < ELITE ? v->n : ELITE, a = tn_rng_below(v->rng, n), b = tn_rng_below(v->rng, n);
+    return v->best[a < b ? a : b];
+}
+
+static tn_picks picks_of(const tn_point *p, tn_arena *arena)
+{
+    const tn_sched s = {.pick = (tn_pick *)(uintptr_t)p->pick, .n_pick = p->n};
+    return tn_picks_of(&s, arena);
+}
+
+/* Children of two good points, most of them with one pick changed; among few points random ones. Picks that a changed
+ * one brings along are random, too. */
+static bool propose_children(const tn_task_view *v, tn_arena *arena, tn_picks *out)
+{
+    if (v->n < FEW || tn_rng_below(v->rng, 8) == 0)
+        return propose_random(v, arena, out);
+    const tn_point *a = parent(v), *b = parent(v);
+    if (a != b && tn_rng_below(v->rng, 2)) {
+        const tn_picks x = picks_of(a, arena), y = picks_of(b, arena);
+        *out = tn_picks_join(&x, &y, v->rng, arena);
+    } else {
+        const tn_sched s = {.pick = (tn_pick *)(uintptr_t)a->pick, .n_pick = a->n};
+        (void)tn_picks_mutate(&s, v->rng, arena, out);
+    }
+    out->random = v->rng;
+    return true;
+}
+
+/* clang-format off */
+const tn_proposer tn_proposers[] = {
+    {"ga",         "changes and crosses the fastest schedules so far", false, propose_children},
+    {"random",     "any schedule of the space", false, propose_random},
+    {"gridsearch", "the schedules of the space in order", true, propose_in_order},
+};
+/* clang-format on */
+const size_t tn_n_proposers = sizeof tn_proposers / sizeof *tn_proposers;
+
+const tn_proposer *tn_proposer_find(const char *name)
+{
+    for (size_t i = 0; i < tn_n_proposers; i++)
+        if (strcmp(tn_proposers[i].name, name) == 0)
+            return &tn_proposers[i];
+    return NULL;
+}

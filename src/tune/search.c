@@ -1,0 +1,575 @@
+/* The engine of searches: batches of candidates, what becomes of them, and duels for the place that is kept. */
+#include "tune/search.h"
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    BATCH = 8,
+    UNDER_WAY = 2, /* batches */
+    ATTEMPTS = 24, /* to find a schedule that was not tried */
+    ROUNDS = 2,    /* of a duel */
+    WINDOW = 3     /* batches that tell how fast a task still gains */
+};
+static const double OPTIMISM = 2, BACKWARD = 0.2; /* Ansor's beta and alpha */
+static const double PEAK_SHARE = 0.7; /* the machine's peak is not known better */
+
+typedef struct point {
+    tn_point p; /* first */
+    uint64_t hash;
+    uint32_t number; /* of the trial, from 1 on; 0: the built-in schedule */
+} point;
+
+typedef struct task {
+    const tn_task *is;
+    tn_space space;
+    tn_rng rng;
+    tn_arena arena; /* of its points */
+    tn_map tried;   /* hash of a trace -> 1 */
+    tn_vec(point *) all;
+    tn_vec(const tn_point *) best; /* those with a time, the fastest first */
+    point *kept;
+    tn_picks next;
+    bool more;
+    tn_standing at;
+    uint32_t under_way;     /* trials */
+    tn_vec(double) history; /* what was the best after each batch */
+} task;
+
+typedef struct slot {
+    uint32_t task;
+    point *p;
+    char *trace; /* heap; NULL once it was given to the meter */
+    bool check, done;
+    tn_trial trial;
+} slot;
+
+typedef struct batch {
+    bool duel;         /* slots: the new one and the kept one in turn */
+    uint32_t n, given; /* to the meter */
+    slot slot[BATCH];
+} batch;
+
+struct tn_search {
+    const tn_search_options *o;
+    const tn_meter *meter;
+    uint32_t n;
+    task *task;
+    tn_vec(batch *) queue; /* first come first */
+    uint64_t first;        /* number of the first slot of queue.at[0] */
+    uint32_t trials;       /* that were proposed */
+    uint32_t ended;        /* that have ended */
+    uint32_t opening;      /* tasks whose built-in schedule was proposed */
+    double begin;
+};
+
+/* ---- points ---- */
+
+static char *trace_of(const tn_sched *s, uint64_t *out_hash)
+{
+    tn_buf text = {0};
+    const char *body;
+    tn_trace_print(s, &text);
+    body = tn_buf_cstr(&text);
+    body = s->comment ? strchr(body, '\n') + 1 : body;
+    *out_hash = tn_hash_bytes(body, strlen(body), 0);
+    size_t n = strlen(body) + 1;
+    char *copy = memcpy(tn_alloc(n), body, n);
+    tn_buf_deinit(&text);
+    return copy;
+}
+
+static point *point_of(task *t, const tn_sched *s, uint64_t hash)
+{
+    point *p = TN_NEW(&t->arena, point);
+    tn_pick *pick = TN_NEW_N(&t->arena, tn_pick, s->n_pick);
+    for (uint32_t i = 0; i < s->n_pick; i++) {
+        tn_choice *c = TN_NEW_N(&t->arena, tn_choice, s->pick[i].n);
+        for (uint32_t k = 0; k < s->pick[i].n; k++) {
+            c[k] = s->pick[i].candidate[k];
+            c[k].word = c[k].word ? tn_arena_strdup(&t->arena, c[k].word) : NULL;
+        }
+        pick[i] = s->pick[i];
+        pick[i].name = tn_arena_strdup(&t->arena, pick[i].name);
+        pick[i].candidate = c;
+    }
+    *p = (point){.p = {s->n_pick, pick, HUGE_VAL}, .hash = hash};
+    return p;
+}
+
+static tn_picks picks_of(const point *p, tn_arena *arena)
+{
+    const tn_sched s = {.pick = (tn_pick *)(uintptr_t)p->p.pick, .n_pick = p->p.n};
+    return tn_picks_of(&s, arena);
+}
+
+/* Memory of one candidate. */
+typedef struct attempt {
+    tn_arena arena;
+    tn_pool pool;
+    tn_sched s;
+} attempt;
+
+static void attempt_init(attempt *a, const task *t)
+{
+    tn_arena_init(&a->arena);
+    tn_pool_init(&a->pool, t->is->load.func->ctx, &a->arena, t->is->load.func->pool);
+}
+
+/* A value that is no candidate any more, because another pick has changed, becomes a random one. */
+static bool explore(const task *t, tn_picks given, attempt *a)
+{
+    tn_verdict v = tn_explore(&t->space, &given, &a->arena, &a->pool, &a->s);
+    for (uint32_t i = 0; v == TN_REJECT_PICK && given.random && i < given.n; i++) {
+        tn_rng *random = given.random;
+        given = tn_picks_of(&a->s, &a->arena);
+        given.random = random;
+        v = tn_explore(&t->space, &given, &a->arena, &a->pool, &a->s);
+    }
+    return v == TN_DONE;
+}
+
+/* The next wheel of the odometer is that of the last point that came by, refused or not. */
+static void step(task *t, attempt *a)
+{
+    tn_picks next;
+    t->more = tn_space_next(&a->s, &a->arena, &next);
+    t->next = (tn_picks){0};
+    for (uint32_t i = 0; t->more && i < next.n; i++) {
+        tn_choice v = next.at[i].value;
+        v.word = v.word ? tn_arena_strdup(&t->arena, v.word) : NULL;
+        tn_picks_set(&t->next, &t->arena, tn_arena_strdup(&t->arena, next.at[i].name), v);
+    }
+}
+
+/* ---- proposing ---- */
+
+static bool put(tn_search *x, batch *b, uint32_t at, const tn_sched *s)
+{
+    task *t = &x->task[at];
+    uint64_t hash, known;
+    char *trace = trace_of(s, &hash);
+    if (tn_map_get(&t->tried, hash, &known)) {
+        tn_free(trace);
+        return false;
+    }
+    tn_map_put(&t->tried, hash, 1);
+    point *p = point_of(t, s, hash);
+    p->number = t->all.n ? ++x->trials : 0;
+    tn_vec_push(&t->all, p);
+    t->under_way++;
+    b->slot[b->n++] = (slot){.task = at, .p = p, .trace = trace, .check = t->all.n == 1};
+    return true;
+}
+
+static bool put_built_in(tn_search *x, batch *b, uint32_t at)
+{
+    attempt a;
+    attempt_init(&a, &x->task[at]);
+    bool ok = explore(&x->task[at], (tn_picks){0}, &a) && put(x, b, at, &a.s);
+    step(&x->task[at], &a);
+    tn_arena_deinit(&a.arena);
+    return ok;
+}
+
+static bool put_old(tn_search *x, batch *b, uint32_t at)
+{
+    attempt a;
+    const task *t = &x->task[at];
+    if (!t->is->old)
+        return false;
+    attempt_init(&a, t);
+    bool ok = explore(t, *t->is->old, &a) && put(x, b, at, &a.s);
+    tn_arena_deinit(&a.arena);
+    return ok;
+}
+
+static bool put_new(tn_search *x, batch *b, uint32_t at)
+{
+    task *t = &x->task[at];
+    bool ok = false, any = true;
+    for (int i = 0; i < ATTEMPTS && !ok && any; i++) {
+        attempt a;
+        tn_picks picks;
+        tn_poll();
+        const tn_task_view v = {&t->space, &t->rng, (uint32_t)t->best.n, t->best.at, t->more, &t->next};
+        attempt_init(&a, t);
+        any = x->o->proposer->propose(&v, &a.arena, &picks);
+        ok = any && explore(t, picks, &a) && put(x, b, at, &a.s);
+        if (any && x->o->proposer->in_order) {
+            step(t, &a);
+            i = 0;
+        }
+        tn_arena_deinit(&a.arena);
+    }
+    return ok;
+}
+
+/* ---- which task ---- */
+
+static uint32_t allowed(const tn_search *x, uint32_t at)
+{
+    uint32_t even = x->o->trials / x->n + (at < x->o->trials % x->n);
+    uint32_t begun = (uint32_t)x->task[at].all.n - 1;
+    even = even ? even : 1;
+    return !x->o->evenly ? UINT32_MAX : begun < even ? even - begun : 0;
+}
+
+static bool is_ended(const tn_search *x, uint32_t at)
+{
+    const task *t = &x->task[at];
+    uint32_t since = t->at.trials - t->at.gained;
+    bool stopped = x->o->early_stopping && since >= x->o->early_stopping;
+    return t->at.ended || stopped || !t->kept || allowed(x, at) == 0;
+}
+
+/* Seconds of a run of the model that another batch may save. */
+static double promise(const task *t)
+{
+    double now = t->kept->p.seconds, n = (double)t->history.n;
+    size_t back = t->history.n > WINDOW ? t->history.n - 1 - WINDOW : 0;
+    double gained =
+        t->history.n > 1 ? (t->history.at[back] - tn_vec_last(&t->history)) / (n - (double)back) : 0;
+    double left = now - PEAK_SHARE * t->is->least, hidden = OPTIMISM * now / (n + 1);
+    hidden = left < hidden ? left > 0 ? left : 0 : hidden;
+    return t->is->weight * (BACKWARD * gained + (1 - BACKWARD) * hidden);
+}
+
+static int64_t choose_task(const tn_search *x)
+{
+    int64_t best = -1;
+    double most = -1;
+    for (uint32_t i = 0; i < x->n; i++) {
+        const task *t = &x->task[i];
+        if (is_ended(x, i))
+            continue;
+        double p = x->o->evenly ? 1.0 / (1 + (double)t->all.n) : promise(t) / (1 + t->under_way / BATCH);
+        if (p > most) {
+            most = p;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* ---- batches ---- */
+
+static bool is_over(const tn_search *x)
+{
+    return (!x->o->evenly && x->trials >= x->o->trials) ||
+           (x->o->seconds > 0 && tn_now() - x->begin >= x->o->seconds);
+}
+
+static batch *new_batch(tn_search *x)
+{
+    batch *b = tn_alloc_array(1, sizeof *b);
+    tn_vec_push(&x->queue, b);
+    return b;
+}
+
+static void fill_opening(tn_search *x, batch *b)
+{
+    for (; x->opening < x->n && b->n + 2 <= BATCH; x->opening++)
+        if (put_built_in(x, b, x->opening))
+            (void)put_old(x, b, x->opening);
+        else
+            x->task[x->opening].at.ended = true;
+}
+
+static void fill_new(tn_search *x, batch *b)
+{
+    int64_t at = choose_task(x);
+    if (at < 0)
+        return;
+    uint32_t most = allowed(x, (uint32_t)at);
+    most = most < BATCH ? most : BATCH;
+    if (!x->o->evenly && x->o->trials - x->trials < most)
+        most = x->o->trials - x->trials;
+    bool more = true;
+    while (b->n < most && more)
+        more = put_new(x, b, (uint32_t)at);
+    x->task[at].at.ended |= !more;
+}
+
+/* Proposes until so many batches are under way, or nothing is left. */
+static void propose(tn_search *x)
+{
+    for (bool more = true; more && x->queue.n < UNDER_WAY;) {
+        bool opening = x->opening < x->n;
+        if (!opening && is_over(x))
+            return;
+        batch *b = new_batch(x);
+        if (opening)
+            fill_opening(x, b);
+        else
+            fill_new(x, b);
+        if (b->n == 0 && !opening) { /* the tasks that ended now leave others */
+            tn_free(tn_vec_pop(&x->queue));
+            more = choose_task(x) >= 0;
+        }
+    }
+}
+
+/* ---- duels ---- */
+
+static void add_fighter(tn_search *x, batch *b, uint32_t at, point *p, bool check)
+{
+    attempt a;
+    uint64_t hash;
+    const task *t = &x->task[at];
+    attempt_init(&a, t);
+    bool ok = explore(t, picks_of(p, &a.arena), &a);
+    TN_ASSERT(ok);
+    b->slot[b->n++] = (slot){.task = at, .p = p, .trace = trace_of(&a.s, &hash), .check = check};
+    tn_arena_deinit(&a.arena);
+}
+
+/* Behind the batches under way. */
+static void challenge(tn_search *x, uint32_t at, point *p)
+{
+    batch *b = new_batch(x);
+    b->duel = true;
+    for (int i = 0; i < ROUNDS; i++) {
+        add_fighter(x, b, at, p, i == 0);
+        add_fighter(x, b, at, x->task[at].kept, false);
+    }
+    x->task[at].under_way += b->n;
+}
+
+static void tell_kept(tn_search *x, uint32_t at)
+{
+    attempt a;
+    const task *t = &x->task[at];
+    if (!x->o->kept)
+        return;
+    attempt_init(&a, t);
+    (void)explore(t, picks_of(t->kept, &a.arena), &a);
+    x->o->kept(x->o->user, x, at, &a.s);
+    tn_arena_deinit(&a.arena);
+}
+
+/* ---- what became of them ---- */
+
+static void sort_in(task *t, point *p)
+{
+    for (size_t i = 0; i < t->best.n; i++)
+        if (t->best.at[i] == &p->p) {
+            memmove(&t->best.at[i], &t->best.at[i + 1], (t->best.n - i - 1) * sizeof *t->best.at);
+            t->best.n--;
+            break;
+        }
+    if (p->p.seconds == HUGE_VAL)
+        return;
+    size_t i = t->best.n;
+    tn_vec_push(&t->best, NULL);
+    for (; i > 0 && t->best.at[i - 1]->seconds > p->p.seconds; i--)
+        t->best.at[i] = t->best.at[i - 1];
+    t->best.at[i] = &p->p;
+}
+
+static void set_time(task *t, point *p, double seconds)
+{
+    p->p.seconds = seconds;
+    sort_in(t, p);
+}
+
+static void apply_trial(tn_search *x, slot *s)
+{
+    task *t = &x->task[s->task];
+    bool timed = s->trial.fate == TN_TRIAL_TIMED;
+    bool built_in = s->p->number == 0;
+    t->under_way--;
+    set_time(t, s->p, timed ? s->trial.seconds : HUGE_VAL);
+    if (built_in && timed) {
+        t->kept = s->p;
+        t->at.built_in = t->at.seconds = s->trial.seconds;
+    } else if (built_in) {
+        t->at.ended = true; /* nothing to compare with */
+    }
+    x->ended += !built_in;
+    t->at.trials += !built_in;
+    t->at.failed += !built_in && !timed;
+    if (x->o->progress)
+        x->o->progress(x->o->user, x, s->task, &s->trial);
+}
+
+static double least(const batch *b, const point *p)
+{
+    double s = HUGE_VAL;
+    for (uint32_t i = 0; i < b->n; i++)
+        if (b->slot[i].p == p) {
+            const tn_trial *t = &b->slot[i].trial;
+            s = t->fate != TN_TRIAL_TIMED ? -1 : s >= 0 && t->seconds < s ? t->seconds : s;
+        }
+    return s; /* below 0: one of them has no time, or is wrong */
+}
+
+static void apply_duel(tn_search *x, const batch *b)
+{
+    uint32_t at = b->slot[0].task;
+    task *t = &x->task[at];
+    point *fresh = b->slot[0].p, *kept = b->slot[1].p;
+    double a = least(b, fresh), k = least(b, kept);
+    t->under_way -= b->n;
+    set_time(t, fresh, a < 0 ? HUGE_VAL : a);
+    if (k > 0)
+        set_time(t, kept, k);
+    if (kept->number == 0 && k > 0)
+        t->at.built_in = k;
+    if (kept == t->kept && k > 0)
+        t->at.seconds = k;
+    if (kept != t->kept || a < 0 || !(a <= (1 - x->o->margin) * kept->p.seconds))
+        return;
+    t->kept = fresh;
+    t->at.seconds = a;
+    t->at.gained = t->at.trials;
+    tell_kept(x, at);
+}
+
+/* The fastest of a task challenges the one that is kept. */
+static void find_challenger(tn_search *x, uint32_t at)
+{
+    task *t = &x->task[at];
+    if (!t->kept || t->best.n == 0)
+        return;
+    point *p = (point *)(uintptr_t)t->best.at[0];
+    bool wins = p != t->kept && p->p.seconds <= (1 - x->o->margin) * t->kept->p.seconds;
+    bool fights = false;
+    for (size_t i = 0; i < x->queue.n; i++)
+        fights |= x->queue.at[i]->duel && x->queue.at[i]->slot[0].task == at;
+    if (wins && !fights)
+        challenge(x, at, p);
+}
+
+static void apply(tn_search *x, batch *b)
+{
+    for (uint32_t i = 0; i < b->n && !b->duel; i++)
+        apply_trial(x, &b->slot[i]);
+    if (b->duel)
+        apply_duel(x, b);
+    for (uint32_t i = 0; i < b->n; i++) {
+        task *t = &x->task[b->slot[i].task];
+        bool first = i == 0 || b->slot[i].task != b->slot[i - 1].task;
+        if (first && t->kept && !b->duel)
+            tn_vec_push(&t->history, t->kept->p.seconds);
+        if (first)
+            find_challenger(x, b->slot[i].task);
+    }
+}
+
+/* ---- the meter ---- */
+
+static slot *slot_of(const tn_search *x, uint64_t number)
+{
+    uint64_t i = number - x->first;
+    size_t k = 0;
+    while (i >= x->queue.at[k]->n)
+        i -= x->queue.at[k++]->n;
+    return &x->queue.at[k]->slot[i];
+}
+
+/* Gives the next candidate that waits to the meter. */
+static bool give(tn_search *x)
+{
+    uint64_t number = x->first;
+    for (size_t i = 0; i < x->queue.n; number += x->queue.at[i++]->n) {
+        batch *b = x->queue.at[i];
+        if (b->given == b->n)
+            continue;
+        slot *s = &b->slot[b->given];
+        const point *kept = x->task[s->task].kept;
+        const tn_candidate c = {.workload = s->task,
+                                .number = number + b->given,
+                                .trace = s->trace,
+                                .rival = kept && !b->duel ? kept->p.seconds : 0,
+                                .check = s->check};
+        x->meter->add(x->meter->user, &c);
+        tn_free(s->trace);
+        s->trace = NULL;
+        b->given++;
+        return true;
+    }
+    return false;
+}
+
+static void take(tn_search *x)
+{
+    tn_trial t;
+    bool any = x->meter->next(x->meter->user, &t);
+    TN_ASSERT(any);
+    slot *s = slot_of(x, t.number);
+    s->trial = t;
+    s->done = true;
+}
+
+static void settle(tn_search *x)
+{
+    while (x->queue.n) {
+        batch *b = x->queue.at[0];
+        for (uint32_t i = 0; i < b->n; i++)
+            if (!b->slot[i].done)
+                return;
+        memmove(&x->queue.at[0], &x->queue.at[1], --x->queue.n * sizeof(batch *));
+        x->first += b->n;
+        apply(x, b);
+        tn_free(b);
+        propose(x);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void begin(tn_search *x, const tn_task task_of[])
+{
+    x->task = tn_alloc_array(x->n, sizeof *x->task);
+    for (uint32_t i = 0; i < x->n; i++) {
+        task *t = &x->task[i];
+        t->is = &task_of[i];
+        t->space = (tn_space){x->o->generator, t->is->load.func, x->o->machine};
+        t->rng = (tn_rng){x->o->seed * 0x9E3779B97F4A7C15u + t->is->workload};
+        tn_arena_init(&t->arena);
+    }
+}
+
+static void end(tn_search *x)
+{
+    for (uint32_t i = 0; i < x->n; i++) {
+        task *t = &x->task[i];
+        tn_map_deinit(&t->tried);
+        tn_vec_deinit(&t->all);
+        tn_vec_deinit(&t->best);
+        tn_vec_deinit(&t->history);
+        tn_arena_deinit(&t->arena);
+    }
+    tn_vec_deinit(&x->queue);
+    tn_free(x->task);
+}
+
+void tn_search_run(const tn_search_options *o, const tn_meter *meter, uint32_t n, const tn_task task_of[])
+{
+    tn_search x = {.o = o, .meter = meter, .n = n, .begin = tn_now()};
+    begin(&x, task_of);
+    for (propose(&x); x.queue.n;) {
+        settle(&x);
+        if (!x.queue.n)
+            break;
+        if (meter->room(meter->user) == 0 || !give(&x))
+            take(&x);
+    }
+    end(&x);
+}
+
+uint32_t tn_search_trials(const tn_search *x) { return x->ended; }
+tn_standing tn_search_standing(const tn_search *x, uint32_t task_at) { return x->task[task_at].at; }
+
+/* ---- measurers as meters ---- */
+
+static uint32_t measurer_room(void *user) { return tn_measurer_room(user); }
+static void measurer_add(void *user, const tn_candidate *c) { tn_measurer_add(user, c); }
+static bool measurer_next(void *user, tn_trial *out) { return tn_measurer_next(user, out); }
+
+tn_meter tn_meter_of(tn_measurer *m) { return (tn_meter){m, measurer_room, measurer_add, measurer_next}; }

@@ -1,0 +1,95 @@
+#ifndef TN_TUNE_SEARCH_H
+#define TN_TUNE_SEARCH_H
+/* A search for schedules: who proposes points of a task's space, which task comes next, what is kept.
+ *
+ * The engine applies what a proposer says, leaves out schedules that were tried, has the others timed, and lets the
+ * fastest meet the one that is kept: both are timed again in turn, the new one's results are compared with those of the
+ * unscheduled function, and it takes the place if it is faster by a share of `margin`. The first one kept is the
+ * built-in schedule.
+ *
+ * Candidates are proposed in batches. A batch sees the times of all but the one before it, in the order in which they
+ * were proposed; so with the same seed and the same times the same candidates come, whatever runs beside it.
+ *
+ * The next task is the one where another trial promises to save most (Zheng et al. 2020, "Ansor", section 6): what its
+ * last trials saved, or what a task tried so often may still hide, and no more than the machine's peak leaves. */
+#include "schedule/space.h"
+#include "tune/measure.h"
+
+typedef struct tn_task {
+    const char *name; /* for people */
+    tn_workload load;
+    uint64_t workload;   /* tn_func_workload */
+    double weight;       /* calls in a run of the model */
+    double least;        /* seconds that the machine needs at its peak; 0: not known */
+    const tn_picks *old; /* a point from elsewhere that is tried early; NULL: none */
+} tn_task;
+
+/* What times candidates: a measurer, or a record of one in tests. As tn_measurer_room and its kin. */
+typedef struct tn_meter {
+    void *user;
+    uint32_t (*room)(void *user);
+    void (*add)(void *user, const tn_candidate *c);
+    bool (*next)(void *user, tn_trial *out);
+} tn_meter;
+tn_meter tn_meter_of(tn_measurer *m);
+
+/* A point that was tried, and what it took. */
+typedef struct tn_point {
+    uint32_t n;
+    const tn_pick *pick; /* with their candidates */
+    double seconds;      /* HUGE_VAL: it was refused, crashed or is wrong; or is not known yet */
+} tn_point;
+
+/* A task as a proposer sees it. */
+typedef struct tn_task_view {
+    const tn_space *space;
+    tn_rng *rng;
+    uint32_t n; /* points with a time, the fastest first */
+    const tn_point *const *best;
+    bool more; /* false: all points have come by in order; next: the one that follows */
+    const tn_picks *next;
+} tn_task_view;
+
+typedef struct tn_proposer { /* proposers.c */
+    const char *name, *doc;
+    bool in_order; /* next is wanted */
+    /* A point to try, in arena. false: there is none left. */
+    bool (*propose)(const tn_task_view *v, tn_arena *arena, tn_picks *out);
+} tn_proposer;
+extern const tn_proposer tn_proposers[];
+extern const size_t tn_n_proposers;
+const tn_proposer *tn_proposer_find(const char *name); /* NULL: none of that name */
+
+/* How a task stands. */
+typedef struct tn_standing {
+    uint32_t trials, failed;  /* that ended; of them without a time */
+    uint32_t gained;          /* number of the trial that is kept; 0: the built-in schedule is */
+    double built_in, seconds; /* of the built-in schedule, of the one that is kept; 0: not known yet */
+    bool ended;               /* nothing is left to try, or early stopping says so */
+} tn_standing;
+
+typedef struct tn_search tn_search;
+typedef struct tn_search_options {
+    const tn_machine *machine;
+    const tn_sched_generator *generator;
+    const tn_proposer *proposer;
+    uint64_t seed;
+    uint32_t trials;         /* of all tasks together */
+    uint32_t early_stopping; /* a task ends after so many trials without a gain; 0: never */
+    bool evenly;             /* all tasks have the same number of trials */
+    double seconds;          /* no batch begins after that; 0: no limit */
+    double margin;           /* by which a new schedule must be faster: 0.01 */
+    void *user;
+    /* After every trial. NULL: nobody looks on. */
+    void (*progress)(void *user, const tn_search *s, uint32_t task, const tn_trial *t);
+    /* Schedule s of a task is kept from now on; its picks and its trace are to be recorded. */
+    void (*kept)(void *user, const tn_search *s, uint32_t task, const tn_sched *sched);
+} tn_search_options;
+
+/* Searches until trials, time or points are used up. Raises where the call is to end. */
+void tn_search_run(const tn_search_options *o, const tn_meter *meter, uint32_t n, const tn_task task[]);
+/* For the callbacks. */
+uint32_t tn_search_trials(const tn_search *s);
+tn_standing tn_search_standing(const tn_search *s, uint32_t task);
+
+#endif

@@ -1,0 +1,342 @@
+/* tune/search: who comes next, what is kept, and that a search repeats. Times come from a table instead of a machine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* after the four above, as cmocka wants it */
+#include <cmocka.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "tune/search.h"
+#include "tir_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { N_TASK = 3, ROOM = 4 };
+
+static const char product[] = "func @f%d(x: f32[%d, 64], y: f32[64, 48]) -> (out: f32[%d, 48]) {\n"
+                              "  for i < %d, j < 48, k < 64:\n"
+                              "    block out(i: spatial, j: spatial, k: reduce):\n"
+                              "      init out[i, j] = 0f\n"
+                              "      out[i, j] = out[i, j] + x[i, k] * y[k, j]\n"
+                              "}\n";
+
+typedef struct given {
+    uint32_t workload;
+    uint64_t trace, number;
+    bool check;
+} given;
+
+/* A machine of which it is known how long everything takes. */
+typedef struct table {
+    tn_vec(given) seen; /* in the order in which candidates came */
+    given queue[ROOM];
+    uint32_t n;
+    tn_rng order;      /* in which trials end */
+    bool wrong;        /* some schedules compute something else */
+    uint32_t n_failed; /* every so many crash; 0: none */
+} table;
+
+static uint32_t table_room(void *user) { return ROOM - ((table *)user)->n; }
+
+static void table_add(void *user, const tn_candidate *c)
+{
+    table *t = user;
+    const given g = {c->workload, tn_hash_bytes(c->trace, strlen(c->trace), 0), c->number, c->check};
+    t->queue[t->n++] = g;
+    tn_vec_push(&t->seen, g);
+}
+
+static bool is_wrong(uint64_t trace) { return trace % 3 == 0; }
+
+static bool table_next(void *user, tn_trial *out)
+{
+    table *t = user;
+    if (!t->n)
+        return false;
+    uint32_t i = (uint32_t)tn_rng_below(&t->order, t->n);
+    const given g = t->queue[i];
+    t->queue[i] = t->queue[--t->n];
+    bool fails = t->n_failed && g.trace % t->n_failed == 1;
+    *out = (tn_trial){.workload = g.workload,
+                      .number = g.number,
+                      .runs = 3,
+                      .seconds = 1e-6 * (double)(100 + g.trace % 1000),
+                      .fate = fails                                      ? TN_TRIAL_CRASHED
+                              : g.check && t->wrong && is_wrong(g.trace) ? TN_TRIAL_WRONG
+                                                                         : TN_TRIAL_TIMED};
+    return true;
+}
+
+typedef struct kept {
+    uint32_t task;
+    uint64_t trace;
+    double seconds;
+} kept;
+
+typedef struct tuning {
+    fixture x;
+    tn_machine machine;
+    tn_task task[N_TASK];
+    table table;
+    tn_vec(kept) kept;
+    tn_standing last[N_TASK];
+    uint32_t n_trial;
+    tn_search_options o;
+} tuning;
+
+static void on_trial(void *user, const tn_search *s, uint32_t task, const tn_trial *t)
+{
+    tuning *f = user;
+    (void)t;
+    f->n_trial = tn_search_trials(s);
+    f->last[task] = tn_search_standing(s, task);
+}
+
+static void on_kept(void *user, const tn_search *s, uint32_t task, const tn_sched *sched)
+{
+    tuning *f = user;
+    tn_buf text = {0};
+    tn_trace_print(sched, &text);
+    const char *body = strchr(tn_buf_cstr(&text), '\n') + 1;
+    tn_vec_push(&f->kept,
+                ((kept){task, tn_hash_bytes(body, strlen(body), 0), tn_search_standing(s, task).seconds}));
+    tn_buf_deinit(&text);
+    f->last[task] = tn_search_standing(s, task);
+}
+
+static int setup(void **state)
+{
+    tuning *f = *state = test_calloc(1, sizeof *f);
+    fixture_init(&f->x);
+    assert_int_equal(tn_machine_detect(&f->x.ctx, &f->machine), TN_OK);
+    for (int i = 0; i < N_TASK; i++) {
+        char text[600];
+        int rows = 16 << i;
+        snprintf(text, sizeof text, product, i, rows, rows, rows);
+        const tn_func *func = read_func(&f->x, text);
+        f->task[i] = (tn_task){
+            .name = func->name, .load = {.func = func}, .workload = tn_func_workload(func), .weight = 1 + i};
+    }
+    f->o = (tn_search_options){.machine = &f->machine,
+                               .generator = &tn_rules_generator,
+                               .proposer = tn_proposer_find("ga"),
+                               .seed = 1,
+                               .trials = 150,
+                               .margin = 0.01,
+                               .user = f,
+                               .progress = on_trial,
+                               .kept = on_kept};
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    tuning *f = *state;
+    tn_vec_deinit(&f->table.seen);
+    tn_vec_deinit(&f->kept);
+    fixture_deinit(&f->x);
+    test_free(f);
+    return 0;
+}
+
+static void run(tuning *f, uint32_t n, uint64_t order)
+{
+    const tn_meter meter = {&f->table, table_room, table_add, table_next};
+    tn_vec_clear(&f->table.seen);
+    tn_vec_clear(&f->kept);
+    memset(f->last, 0, sizeof f->last);
+    f->n_trial = 0;
+    f->table.order = (tn_rng){order};
+    tn_search_run(&f->o, &meter, n, f->task);
+    assert_int_equal(f->table.n, 0);
+}
+
+/* Whatever the order in which trials end. */
+static void a_search_repeats(void **state)
+{
+    tuning *f = *state;
+    for (size_t p = 0; p < tn_n_proposers; p++) {
+        f->o.proposer = &tn_proposers[p];
+        run(f, N_TASK, 1);
+        size_t n = f->table.seen.n;
+        given *first = memcpy(test_malloc(n * sizeof *first), f->table.seen.at, n * sizeof *first);
+        assert_true(n >= 150);
+        run(f, N_TASK, 2);
+        assert_int_equal(f->table.seen.n, n);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(f->table.seen.at[i].workload, first[i].workload);
+            assert_int_equal(f->table.seen.at[i].trace, first[i].trace);
+        }
+        test_free(first);
+        assert_int_equal(f->n_trial, 150);
+    }
+}
+
+static void another_seed_proposes_others(void **state)
+{
+    tuning *f = *state;
+    run(f, 1, 1);
+    uint64_t sum = 0, other = 0;
+    for (size_t i = 0; i < f->table.seen.n; i++)
+        sum += f->table.seen.at[i].trace;
+    f->o.seed = 2;
+    run(f, 1, 1);
+    for (size_t i = 0; i < f->table.seen.n; i++)
+        other += f->table.seen.at[i].trace;
+    assert_int_not_equal(sum, other);
+}
+
+/* What is kept at the end is the fastest of all that were tried and are right. */
+static void check_kept(tuning *f)
+{
+    for (uint32_t i = 0; i < N_TASK; i++) {
+        double least = 1;
+        for (size_t k = 0; k < f->table.seen.n; k++) {
+            const given *g = &f->table.seen.at[k];
+            double s = 1e-6 * (double)(100 + g->trace % 1000);
+            bool sound = !(f->table.wrong && is_wrong(g->trace)) &&
+                         !(f->table.n_failed && g->trace % f->table.n_failed == 1);
+            if (g->workload == i && sound && s < least)
+                least = s;
+        }
+        assert_true(f->last[i].seconds <= least * 1.0101);
+        assert_true(f->last[i].seconds >= least);
+        assert_true(f->last[i].seconds <= f->last[i].built_in);
+    }
+}
+
+static void the_fastest_is_kept(void **state)
+{
+    tuning *f = *state;
+    double at[N_TASK] = {1, 1, 1};
+    run(f, N_TASK, 1);
+    check_kept(f);
+    assert_true(f->kept.n > 0);
+    for (size_t i = 0; i < f->kept.n; i++) { /* each is faster than the one before */
+        assert_true(f->kept.at[i].seconds < at[f->kept.at[i].task]);
+        at[f->kept.at[i].task] = f->kept.at[i].seconds;
+    }
+}
+
+static void what_is_wrong_or_crashes_is_not_kept(void **state)
+{
+    tuning *f = *state;
+    f->table.wrong = true;
+    f->table.n_failed = 5;
+    for (f->o.seed = 0; f->o.seed < 6; f->o.seed++) {
+        run(f, N_TASK, f->o.seed);
+        for (size_t i = 0; i < f->kept.n; i++) {
+            assert_false(is_wrong(f->kept.at[i].trace));
+            assert_int_not_equal(f->kept.at[i].trace % 5, 1);
+        }
+    }
+}
+
+/* But for duels and the built-in schedules. */
+static void nothing_is_tried_twice(void **state)
+{
+    tuning *f = *state;
+    tn_map seen = {0};
+    uint64_t known;
+    uint32_t fresh = 0;
+    run(f, N_TASK, 1);
+    for (size_t i = 0; i < f->table.seen.n; i++) {
+        uint64_t key = tn_hash_u64(f->table.seen.at[i].trace, f->table.seen.at[i].workload);
+        if (!tn_map_get(&seen, key, &known))
+            fresh++;
+        tn_map_put(&seen, key, 1);
+    }
+    tn_map_deinit(&seen);
+    assert_int_equal(fresh, 150 + N_TASK);
+}
+
+/* gridsearch ends when all points have come by: as many schedules as there are different traces. */
+static void all_points_come_by(void **state)
+{
+    tuning *f = *state;
+    bool exact;
+    const tn_space space = {&tn_rules_generator, f->task[0].load.func, &f->machine};
+    double points = tn_space_size(&space, 100000, &exact);
+    assert_true(exact);
+    f->o.proposer = tn_proposer_find("gridsearch");
+    f->o.trials = UINT32_MAX;
+    run(f, 1, 1);
+    assert_true(f->last[0].trials <= points);
+    uint32_t all = f->last[0].trials;
+    assert_true(all > 20);
+    f->o.proposer = tn_proposer_find("random"); /* finds none that gridsearch did not */
+    f->o.trials = all + 100;
+    run(f, 1, 1);
+    assert_true(f->last[0].trials <= all);
+}
+
+static void trials_are_shared_evenly(void **state)
+{
+    tuning *f = *state;
+    f->o.evenly = true;
+    f->o.trials = 100;
+    run(f, N_TASK, 1);
+    assert_int_equal(f->n_trial, 100);
+    for (int i = 0; i < N_TASK; i++)
+        assert_int_equal(f->last[i].trials, i == 0 ? 34 : 33);
+}
+
+static void a_task_without_gains_ends(void **state)
+{
+    tuning *f = *state;
+    f->o.trials = 100000;
+    f->o.early_stopping = 16;
+    run(f, N_TASK, 1);
+    for (int i = 0; i < N_TASK; i++) /* two batches may be under way */
+        assert_true(f->last[i].trials - f->last[i].gained >= 16 &&
+                    f->last[i].trials - f->last[i].gained <= 40);
+}
+
+/* The sum that the scheduler of tasks makes small counts how often a task is called. */
+static void trials_go_where_calls_are(void **state)
+{
+    tuning *f = *state;
+    f->task[1].weight = 1000;
+    run(f, N_TASK, 1);
+    assert_true(f->last[1].trials > 3 * (f->last[0].trials + f->last[2].trials));
+}
+
+/* A point that was found before comes first, and a task with a crash instead of a built-in time is left alone. */
+static void old_points_come_first(void **state)
+{
+    tuning *f = *state;
+    const tn_choice row = {NULL, 3};
+    tn_picks old = {0}, given_old;
+    tn_sched s;
+    const tn_space space = {&tn_rules_generator, f->task[0].load.func, &f->machine};
+    tn_picks_set(&old, &f->x.arena, "out.rows", row);
+    assert_int_equal(tn_explore(&space, &old, &f->x.arena, &f->x.pool, &s), TN_DONE);
+    given_old = tn_picks_of(&s, &f->x.arena);
+    f->task[0].old = &given_old;
+    tn_buf text = {0};
+    tn_trace_print(&s, &text);
+    const char *body = strchr(tn_buf_cstr(&text), '\n') + 1;
+    run(f, 1, 1);
+    assert_int_equal(f->table.seen.at[1].trace, tn_hash_bytes(body, strlen(body), 0));
+    tn_buf_deinit(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_search_repeats, setup, teardown),
+        cmocka_unit_test_setup_teardown(another_seed_proposes_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_fastest_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_wrong_or_crashes_is_not_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_tried_twice, setup, teardown),
+        cmocka_unit_test_setup_teardown(all_points_come_by, setup, teardown),
+        cmocka_unit_test_setup_teardown(trials_are_shared_evenly, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_task_without_gains_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(trials_go_where_calls_are, setup, teardown),
+        cmocka_unit_test_setup_teardown(old_points_come_first, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("tune_search", tests, NULL, NULL);
+}
