@@ -119,6 +119,8 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
     const char *signature; /* which of the model's signatures is meant; NULL: the model's default one */
     /* "resnet18": the network that a file of weights is for (a state dict of PyTorch, safetensors). NULL: not told */
     const char *architecture;
+    /* File of tuning records (tenon/tune.h): kernels that have one for this machine are scheduled by it. NULL: none */
+    const char *tuning_records;
 } tenon_options;
 
 /* Report everything in the options that cannot work, before work begins. `output`: the file that tenon_build is to
@@ -231,6 +233,8 @@ typedef struct tenon_report { /* what a build says about its work; lives as othe
     uint64_t memory_bytes;
     const char *memory_symbols;
     uint64_t state_bytes;
+    uint32_t kernels_recorded; /* kernels and variants that are scheduled by a tuning record */
+    uint32_t reserved0;
 } tenon_report;
 
 /* Build a package: a tar with mod.so, mod.params and, if the graph is static, mod.json; or one self-contained file

@@ -32,6 +32,8 @@ static const tn_command commands[] = {
      "compare model.onnx -i in.npz -- -O0 -- --target c"},
     {"check",     "MODEL",   tn_check_command,     {tn_check_flags, tn_model_flags, tn_common_flags},
      "list everything that prevents a model from compiling, or what in it is slow", "check model.onnx"},
+    {"tune",      "FILE",    tn_tune_command,      {tn_tune_flags, tn_model_flags, tn_common_flags},
+     "search for schedules that are faster than the built-in ones", "tune model.onnx -o model.records --budget 60s"},
     {"verify",    "PACKAGE", tn_verify_command,    {tn_common_flags},
      "show what a package holds, without running it", "verify model.tar"},
     {"image",     "FILE",    tn_image_command,     {tn_image_flags, tn_common_flags},
@@ -41,8 +43,6 @@ static const tn_command commands[] = {
      "name the most likely classes in a classifier's output", "top out.npz --labels labels.txt"},
     {"version",   NULL,      tn_version_command,   {tn_version_flags, tn_common_flags},
      "print the version; with -v also the commit, LLVM, the CPU and the machine model", "version -v"},
-    {.name = "tune", .help =
-    "Tenon schedules kernels from a model of the machine, without tuning; leave this step out"},
     {.name = "micro", .help = "`compile -o model.c --target c` writes C source for any C compiler"},
     {.name = "rpc", .help = "copy the package to the other machine and use `run` there"},
     {0},

@@ -71,6 +71,7 @@ void tn_report_fill(tenon *t, size_t bytes, tenon_report *out)
                       .machine = b->machine.name,
                       .objects_made = atomic_load(&b->objects.made),
                       .objects_cached = atomic_load(&b->objects.loaded),
+                      .kernels_recorded = atomic_load(&b->n_recorded),
                       .features = features_text(b)};
     report_memory(t, &r);
     memcpy(out, &r, out->size < sizeof r ? out->size : sizeof r);

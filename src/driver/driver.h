@@ -8,6 +8,7 @@
 #include "target/target.h"
 #include "tenon/tenon.h"
 #include "transform/pass.h"
+#include "tune/record.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,6 +35,7 @@ typedef struct tn_group { /* one kernel of the program */
     tn_child *child;
     const tn_node *call; /* the first of its calls */
     uint8_t form;        /* enum tn_form */
+    bool no_records;     /* its recorded schedules are refused */
     tn_func *te;         /* as the tensor expressions made it */
     uint32_t n_variant;
     const tn_expr **guard; /* these, and work_bytes in flat, are the build's when a stage is over */
@@ -71,6 +73,10 @@ typedef struct tn_build {
     const char *model;
     tn_file params_file; /* constants of a Relay text, mapped; they point into it */
     tn_resource *params; /* their table, of the runtime */
+    tn_records records;  /* that the options name */
+    bool has_records;
+    const char *record_machine; /* whose records are taken */
+    atomic_uint n_recorded;     /* variants that were */
     tn_file file;
     tn_vec(tn_group) groups;
     tn_child *child; /* n_child: of the groups, and of those found equal to others */
@@ -227,6 +233,23 @@ TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out);
 
 /* "# name: model nodes (where n == 1)": above what is printed of a variant. */
 void tn_group_heading(const tn_group *g, uint32_t v, tn_buf *out);
+
+/* tasks.c: workloads of the scheduled kernels, each once; in b's arena. */
+typedef struct tn_build_task {
+    const tn_group *group; /* the first of its kernels, */
+    uint32_t variant;      /* and the variant */
+    uint32_t calls;        /* in the program, of all its kernels */
+    uint64_t workload;
+} tn_build_task;
+size_t tn_tasks_find(tn_build *b, tn_build_task **out);
+
+/* records.c: schedules that were found before. Those of the file that the options name; of another one; driver-E16x. */
+TN_WARN_UNUSED tn_status tn_records_open(tn_build *b);
+TN_WARN_UNUSED tn_status tn_records_read(tn_build *b, const char *path);
+/* The schedule that is recorded for f; false: none is, or the one that is does not fit f any more. */
+bool tn_records_apply(tn_build *b, const tn_func *f, tn_child *child, tn_sched *out);
+/* Adds a line to a file; NULL: makes the file, if there is none. base-E003. */
+TN_WARN_UNUSED tn_status tn_records_append(tn_ctx *ctx, const char *path, const tn_record *r);
 
 /* space.c: the module's tasks and their picks; a map of picks from a file; the schedule of a function at its point.
  * driver-E15x. */

@@ -290,6 +290,10 @@ static tn_status settle_form(tn_build *b, tn_group *g, bool lower)
         const char *id = ctx->n_diag > n_diag ? ctx->diag[ctx->n_diag - 1].id : "refused";
         tn_diag_rewind(ctx, n_diag);
         g->n_variant = 0;
+        if (b->has_records && !g->no_records) {
+            g->no_records = true;
+            continue;
+        }
         if (++g->form == TN_N_FORMS)
             return tn_error(ctx, "driver-E012", &loc,
                             "internal error: Tenon cannot make code for this part of the model (%s, %s); "
@@ -308,6 +312,7 @@ static tn_status settle_flat(tn_build *b, tn_group *g) { return settle_form(b, g
 tn_status tn_stage_schedule(tn_build *b)
 {
     double start = tn_now();
+    TN_TRY(tn_records_open(b));
     tn_status st = make_all(b, "schedule", settle_scheduled, (uint32_t)b->groups.n, b->groups.at);
     b->seconds.schedule = tn_now() - start;
     return st;

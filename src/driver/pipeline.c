@@ -106,6 +106,8 @@ void tn_build_deinit(tn_build *b)
     tn_graph_deinit(&b->graph);
     tn_vec_deinit(&b->groups);
     tn_vec_deinit(&b->calls);
+    if (b->has_records)
+        tn_records_deinit(&b->records);
     tn_resource_end(b->params);
     if (b->params_file.at)
         tn_file_unmap(&b->params_file);

@@ -1,6 +1,5 @@
 /* Spaces of schedules at the doors of the command: `dump --stage space` lists tasks, `opt
- * --pass=Explore=FILE` goes to a point. A task is a workload: a function that is to be scheduled, once for
- * all kernels and variants that share it. */
+ * --pass=Explore=FILE` goes to a point. */
 #include "driver/driver.h"
 #include "schedule/space.h"
 
@@ -82,49 +81,10 @@ static void print_task(const tn_space *x, uint64_t workload, uint32_t calls, tn_
     tn_arena_deinit(&arena);
 }
 
-static uint32_t calls_of(const tn_build *b, size_t group)
-{
-    uint32_t n = 0;
-    for (size_t i = 0; i < b->calls.n; i++)
-        n += b->calls.at[i].group == group;
-    return n;
-}
-
-typedef struct task {
-    const tn_group *group;
-    uint32_t variant, calls;
-    uint64_t workload;
-} task;
-
-/* Of every workload the first kernel and variant. */
-static size_t find_tasks(tn_build *b, task **out)
-{
-    tn_vec(task) tasks = {0};
-    tn_map known = {0};
-    for (size_t i = 0; i < b->groups.n; i++) {
-        const tn_group *g = &b->groups.at[i];
-        for (uint32_t v = 0; v < g->n_variant && g->form == TN_FORM_SCHEDULED; v++) {
-            uint64_t workload = tn_func_workload(g->base[v]), at;
-            bool again = tn_map_get(&known, workload, &at);
-            if (!again) {
-                tn_map_put(&known, workload, at = tasks.n);
-                tn_vec_push(&tasks, ((task){g, v, 0, workload}));
-            }
-            bool counted = v > 0 && tn_func_workload(g->base[v - 1]) == workload;
-            tasks.at[at].calls += counted ? 0 : calls_of(b, i);
-        }
-    }
-    *out = tn_arena_copy(&b->arena, tasks.at, tasks.n * sizeof *tasks.at, 8);
-    size_t n = tasks.n;
-    tn_vec_deinit(&tasks);
-    tn_map_deinit(&known);
-    return n;
-}
-
 void tn_space_print(tn_build *b, tn_buf *out)
 {
-    task *all;
-    size_t n = find_tasks(b, &all);
+    tn_build_task *all;
+    size_t n = tn_tasks_find(b, &all);
     for (size_t i = 0; i < n; i++) {
         const tn_space x = {&tn_rules_generator, all[i].group->base[all[i].variant], &b->machine};
         tn_buf_str(out, i ? "\n" : "");

@@ -16,7 +16,7 @@ enum {
     WINDOW = 3     /* batches that tell how fast a task still gains */
 };
 static const double OPTIMISM = 2, BACKWARD = 0.2; /* Ansor's beta and alpha */
-static const double PEAK_SHARE = 0.7; /* the machine's peak is not known better */
+static const double PEAK_SHARE = 0.7;             /* the machine's peak is not known better */
 
 typedef struct point {
     tn_point p; /* first */

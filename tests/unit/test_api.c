@@ -1,6 +1,7 @@
 /* The public compiler API by handles (tenon/tenon.h): modules, options, diagnostics, builds. */
 #include "tenon/relay.h"
 #include "tenon/te.h"
+#include "tenon/tune.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -523,6 +524,45 @@ static void steps_have_names(void **state)
     assert_true(n > 10);
 }
 
+static void count_trials(void *user, const tenon_tune_progress *p)
+{
+    assert_true(p->trials >= *(uint32_t *)user && p->task < p->n_task);
+    *(uint32_t *)user = p->trials;
+}
+
+static void schedules_are_searched_for(void **state)
+{
+    (void)state;
+    const char *doc;
+    uint32_t n, trials = 0;
+    const tenon_tune_task *task;
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_parse(t, text, NULL, 0);
+    tenon_tune_options o = {
+        .size = sizeof o, .trials = 6, .progress = count_trials, .progress_user = &trials};
+    assert_int_equal(tenon_tune_list(m, NULL, &o, &n, &task), 0);
+    assert_int_equal(n, 2); /* any n, and 1 */
+    assert_true(task[0].chosen && task[0].points > 1 && task[0].trials == 0 && task[0].workload != 0);
+    assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 0);
+    assert_int_equal(trials, 6);
+    assert_int_equal(task[0].trials + task[1].trials, 6);
+    assert_true(task[0].built_in_seconds > 0 && task[0].seconds > 0);
+    o.tuner = tenon_tuner_name(0, &doc);
+    o.tasks = "1";
+    trials = 0;
+    assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 0);
+    assert_int_equal(task[0].trials, 0);
+    o.tuner = "oracle";
+    assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);
+    assert_string_equal(only(t, "driver-E162")->text, "there is no tuner oracle");
+    assert_string_equal(only(t, "driver-E162")->hint, "choose from ga, random, gridsearch");
+    assert_true(n == 0 && !task);
+    o.size = 1;
+    assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);
+    only(t, "driver-E100");
+    tenon_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -542,6 +582,7 @@ int main(void)
         cmocka_unit_test(a_kernel_of_tir_tells_what_is_in_it),
         cmocka_unit_test(a_kernel_of_tir_runs),
         cmocka_unit_test(steps_have_names),
+        cmocka_unit_test(schedules_are_searched_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* tune/search: who comes next, what is kept, and that a search repeats. Times come from a table instead of a machine. */
+/* tune/search: who comes next, what is kept, and that a search repeats. Times come from a table. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -14,7 +14,7 @@ expect 2 "did you mean --opt-level?" compile x.onnx --opt_levle 3
 expect 2 "did you mean tir-scheduled?" dump x.onnx --stage tir-schedule
 expect 4 "did you mean FoldConstant?" compile x.onnx --disabled-pass foldconstant
 expect 0 "--workspace-pools" compile --help-all
-expect 0 "Commands of tvmc that are not supported yet: tune" --help-all
+expect 0 "Commands of tvmc that are not supported yet: micro" --help-all
 expect 0 "  tenon compile model.onnx -o model.tar" compile --help
 must "unsupported flags are shown on request alone" sh -c '! tenon compile --help | grep -q workspace-pools'
 must "tvmc speaks of tvmc" sh -c 'tvmc run --no-such 2>&1 | grep -q "^tvmc: error: unknown flag --no-such"'
@@ -22,7 +22,7 @@ for columns in 40 60 80 100; do
     must "help fits $columns columns" sh -c \
         'COLUMNS=$0 tenon compile --help | grep -v "^  tenon\|^usage\|{" | awk -v most=$0 "length(\$0) > most {print; bad = 1} END {exit bad}"' $columns
 done
-for command in compile run dump opt interpret verify version; do
+for command in compile run dump opt interpret tune verify version; do
     expect 0 "usage: tenon $command" $command --help
     expect 0 "--verbose" $command -h
     expect 2 "unknown flag --nonsense" $command --nonsense
@@ -34,7 +34,7 @@ for command in compile run opt interpret verify; do
     expect 4 "No such file or directory" $command absent
 done
 expect 4 "No such file or directory" dump absent --stage tir
-for command in tune micro rpc; do
+for command in micro rpc; do
     expect 4 "tenon: error: $command is not supported yet" $command
     expect 4 "tenon: error: $command is not supported yet" $command --help
 done

@@ -1,0 +1,73 @@
+#ifndef TENON_TUNE_H
+#define TENON_TUNE_H
+/* Tuning: searching for schedules that are faster than the built-in ones, by trying them on this machine.
+ *
+ *     tenon_tune_options o = {.size = sizeof o, .records = "net.records", .seconds = 60};
+ *     tenon_tune(module, NULL, &o, &n, &task);
+ *     tenon_options compile = {.size = sizeof compile, .tuning_records = "net.records"};
+ *     tenon_build(module, &compile, "module.tar", NULL);
+ *
+ * A task is a workload: what kernels of the module compute that share a schedule. Conventions are those of
+ * tenon/tenon.h.
+ */
+#include "tenon/tenon.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tenon_tune_task { /* fields may be added at the end */
+    const char *name, *nodes;    /* of its first kernel; the model's nodes of that */
+    uint64_t workload;           /* the same in all models and versions */
+    uint32_t calls;              /* in a run of the model */
+    int chosen;                  /* 1: it is one of those that the options say */
+    double points;               /* of its space, where `exact` is 0 about */
+    int exact;
+    double operations;       /* of a call; 0: not known */
+    double peak_seconds;     /* that a call needs at the machine's peak */
+    const char *built_in;    /* what the built-in schedule says of itself: "rule gemm: ..." */
+    uint32_t trials, failed; /* failed: of these, the ones that were refused, crashed or gave wrong results */
+    double built_in_seconds; /* of a call, by the built-in schedule, as timed last; 0: not timed */
+    double seconds;          /* by the one that was found; without a gain the built-in one's */
+    const char *picks;       /* of the one that was found, lines of "name = value"; NULL: no gain */
+    const char *why;         /* why nothing was tried, or why the last trial without a time has none; NULL */
+} tenon_tune_task;
+
+typedef struct tenon_tune_progress { /* fields may be added at the end */
+    double elapsed;
+    uint32_t trials, task, n_task; /* so far; the task that the last one was of */
+    const tenon_tune_task *tasks;  /* n_task; valid in the call */
+} tenon_tune_progress;
+
+typedef struct tenon_tune_options {
+    size_t size;             /* sizeof(tenon_tune_options) */
+    const char *records;     /* file that what is found is added to, a line each; NULL: none */
+    const char *prior;       /* file of records that are tried first, besides `records`; NULL: none */
+    const char *tasks;       /* "all", "0,3-5,7-", or parts of names; NULL: all */
+    const char *tuner;       /* tenon_tuner_name; NULL: the first of them */
+    uint32_t trials;         /* of all tasks together; 0: 64 for each */
+    uint32_t early_stopping; /* a task ends after so many trials without a gain; 0: never */
+    int evenly;     /* 1: all tasks have the same number of trials; 0: most go where most is to be gained */
+    double seconds; /* the search ends after that; 0: no limit */
+    double repeat_seconds; /* a candidate is run again for so long; 0: 0.004 */
+    double timeout;        /* seconds after which a candidate is given up; 0: 10 */
+    int threads;           /* that a kernel runs on; 0: 1 */
+    int reserved0;         /* 0 */
+    uint64_t seed;         /* the same seed proposes the same where the same is measured */
+    void (*progress)(void *user, const tenon_tune_progress *p); /* after each trial; NULL: not called */
+    void *progress_user;
+} tenon_tune_options;
+
+/* The module's tasks, without trying anything. */
+int tenon_tune_list(tenon_module *m, const tenon_options *o, const tenon_tune_options *t, uint32_t *out_n,
+                    const tenon_tune_task **out);
+/* Searches; the tasks as they stand in the end. What was found before a call that was ended early is in the file. */
+int tenon_tune(tenon_module *m, const tenon_options *o, const tenon_tune_options *t, uint32_t *out_n,
+               const tenon_tune_task **out);
+/* By index, NULL after the last. */
+const char *tenon_tuner_name(size_t i, const char **out_doc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

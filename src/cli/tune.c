@@ -1,0 +1,293 @@
+/* tenon tune: a model's tasks, a search for faster schedules, and a table of what it found. */
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "tenon/tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// clang-format off
+const tn_flag tn_tune_flags[] = {
+    TN_ROW_TEXT("output", 'o', "FILE", NULL, "file of records, which are added; required unless tasks are listed"),
+    TN_ROW_TEXT("tasks", 0, "TASKS", "all",
+                "which: all, or numbers, ranges and parts of names: 0,3-5,dense; list: print them and stop"),
+    TN_ROW_INT("trials", 0, 1, 100000000, "1000", "schedules to try, of all tasks together"),
+    TN_ROW_TEXT("budget", 0, "TIME", NULL, "try for so long instead: 60s, 5m, 1h"),
+    TN_ROW_CHOICE("tuner", 0, "ga|gridsearch|random|xgb|xgb_knob|xgb-rank|xgb_rank|xgb_itervar|xgb_curve", NULL,
+                  "who proposes schedules, with as many trials for each task; by default ga, and the trials go "
+                  "where most is to be gained"),
+    TN_ROW_INT("early-stopping", 0, 1, 100000000, NULL, "end a task after so many trials without a gain"),
+    TN_ROW_INT("min-repeat-ms", 0, 0, 100000, NULL, "time each schedule for so many milliseconds; by default 4"),
+    TN_ROW_INT("timeout", 0, 1, 100000, "10", "seconds after which a schedule is given up"),
+    TN_ROW_INT("run-threads", 0, 1, 256, "1", "threads that a kernel is timed on"),
+    TN_ROW_INT("seed", 0, 0, 2147483647, "0", "the same seed proposes the same where the same is measured"),
+    TN_ROW_SWITCH("enable-autoscheduler", 0, "accepted; trials go where most is to be gained"),
+    TN_ROW_SWITCH("include-simple-tasks", 0, "accepted; they are tasks anyway"),
+    TN_ROW_SWITCH("log-estimated-latency", 0, "also write total_latency.tsv: seconds, trials and the model's time"),
+    TN_ROW_INT("number", 0, 1, 1000000, "10", "accepted; a schedule is run until --min-repeat-ms have passed"),
+    TN_ROW_INT("repeat", 0, 1, 1000000, "1", "accepted"),
+    TN_ROW_INT("parallel", 0, 1, 1024, "4", "accepted; one schedule is compiled while another one is timed"),
+    TN_ROW_TEXT("target-host", 0, "TEXT", NULL, "accepted; schedules are timed on this machine"),
+    TN_ROW_INT("cache-line-bytes", 0, 1, 65536, NULL, "accepted; the machine description says it (--machine)"),
+    TN_ROW_INT("num-cores", 0, 1, 4096, NULL, "accepted; the machine description says it"),
+    TN_ROW_INT("vector-unit-bytes", 0, 1, 4096, NULL, "accepted; the machine description says it"),
+    TN_ROW_REFUSED("rpc-key"),
+    TN_ROW_REFUSED("rpc-tracker"),
+    TN_ROW_REFUSED("max-shared-memory-per-block"),
+    TN_ROW_REFUSED("max-local-memory-per-block"),
+    TN_ROW_REFUSED("max-threads-per-block"),
+    TN_ROW_REFUSED("max-vthread-extent"),
+    TN_ROW_REFUSED("warp-size"),
+    {0},
+};
+// clang-format on
+
+enum { TASK_WIDTH = 100, NAME_WIDTH = 48 };
+
+/* ---- options ---- */
+
+/* "60s", "5m", "1.5h", "90"; 0: it is no time. */
+static double read_time(const char *text)
+{
+    char *end;
+    double v = strtod(text, &end), unit = 1;
+    if (*end && strchr("smh", *end)) {
+        unit = *end == 'h' ? 3600 : *end == 'm' ? 60 : 1;
+        end++;
+    }
+    return *end == 0 && end != text && v > 0 && v < 1e9 ? v * unit : 0;
+}
+
+static bool lists(const tn_args *args)
+{
+    const char *tasks = tn_args_text(args, "tasks");
+    return strcmp(tasks, "list") == 0 || strcmp(tasks, "help") == 0;
+}
+
+static int take_options(const tn_args *args, tenon_tune_options *o)
+{
+    const char *budget = tn_args_text(args, "budget"), *tuner = tn_args_text(args, "tuner");
+    bool evenly = tuner && !tn_args_count(args, "enable-autoscheduler");
+    *o = (tenon_tune_options){.size = sizeof *o,
+                              .records = tn_args_text(args, "output"),
+                              .tasks = lists(args) ? "all" : tn_args_text(args, "tasks"),
+                              .tuner = tuner,
+                              .evenly = evenly,
+                              .timeout = tn_args_int(args, "timeout"),
+                              .threads = tn_args_int(args, "run-threads"),
+                              .seed = (uint64_t)tn_args_int(args, "seed")};
+    if (!budget || tn_args_count(args, "trials"))
+        o->trials = (uint32_t)tn_args_int(args, "trials");
+    if (tn_args_text(args, "early-stopping"))
+        o->early_stopping = (uint32_t)tn_args_int(args, "early-stopping");
+    if (tn_args_text(args, "min-repeat-ms"))
+        o->repeat_seconds = tn_args_int(args, "min-repeat-ms") * 1e-3;
+    if (budget && (o->seconds = read_time(budget)) == 0)
+        return tn_usage_error(args->command, "--budget %s: a time is expected, as 60s, 5m or 1h", budget);
+    if (tuner && strncmp(tuner, "xgb", 3) == 0) {
+        tn_note_print("--tuner %s: there is no learned tuner yet; ga proposes instead", tuner);
+        o->tuner = "ga";
+    }
+    if (!o->records && !lists(args))
+        return tn_usage_error(args->command, "--output FILE is required: it receives the tuning records");
+    return TN_EXIT_OK;
+}
+
+/* ---- tasks ---- */
+
+static void print_tasks(uint32_t n, const tenon_tune_task *task)
+{
+    printf("Available Tasks for tuning:\n");
+    for (uint32_t i = 0; i < n; i++) {
+        char line[1024];
+        int k = snprintf(line, sizeof line, "  %u. %s (len=%s%.0f)", (unsigned)i, task[i].name,
+                         task[i].exact ? "" : "~", task[i].points);
+        if (k > TASK_WIDTH)
+            memcpy(line + TASK_WIDTH - 3, "...", 4);
+        puts(line);
+    }
+}
+
+/* ---- while it works ---- */
+
+typedef struct watch {
+    const char *model;
+    bool live;
+    int width;       /* of the line as it stands */
+    double limit;    /* seconds; 0: none */
+    uint32_t trials; /* at most; 0: no limit */
+    double shown;
+    const char **picks; /* by task, as said last */
+    FILE *latency;      /* total_latency.tsv; NULL: none */
+    double best;
+} watch;
+
+static double total(uint32_t n, const tenon_tune_task *task, bool built_in)
+{
+    double s = 0;
+    for (uint32_t i = 0; i < n; i++)
+        s += task[i].calls * (built_in ? task[i].built_in_seconds : task[i].seconds);
+    return s;
+}
+
+static void show_line(watch *w, const tenon_tune_progress *p)
+{
+    char line[256], left[64] = "";
+    double before = total(p->n_task, p->tasks, true), after = total(p->n_task, p->tasks, false);
+    int columns = tn_terminal_width(stderr, 80) - 1;
+    if (w->limit > 0)
+        snprintf(left, sizeof left, " of %.0f", w->limit);
+    int n = snprintf(line, sizeof line, "%.40s: %u trials, %.0f%s s, task %u of %u, gain %.1f %%", w->model,
+                     (unsigned)p->trials, p->elapsed, left, (unsigned)p->task, (unsigned)p->n_task,
+                     after > 0 ? 100 * (before / after - 1) : 0.0);
+    n = n < columns ? n : columns;
+    fprintf(stderr, "\r%.*s%*s\r", n, line, w->width > n ? w->width - n : 0, "");
+    fflush(stderr);
+    w->width = n;
+}
+
+static void say_gain(const tenon_tune_progress *p, uint32_t i)
+{
+    const tenon_tune_task *k = &p->tasks[i];
+    printf("%7.1f s, trial %u: task %u: %.2f us, the built-in schedule %.2f us (%.2fx)\n", p->elapsed,
+           (unsigned)p->trials, (unsigned)i, k->seconds * 1e6, k->built_in_seconds * 1e6,
+           k->built_in_seconds / k->seconds);
+    fflush(stdout);
+}
+
+static void on_progress(void *user, const tenon_tune_progress *p)
+{
+    watch *w = user;
+    for (uint32_t i = 0; i < p->n_task && w->picks; i++)
+        if (p->tasks[i].picks != w->picks[i]) {
+            w->picks[i] = p->tasks[i].picks;
+            if (!w->live)
+                say_gain(p, i);
+        }
+    double now = total(p->n_task, p->tasks, false);
+    if (w->latency && now != w->best)
+        fprintf(w->latency, "ElapsedTime(s)\t%.0f\tEstimatedLatency(ms)\t%.3f\tTrials\t%u\n", p->elapsed,
+                now * 1e3, (unsigned)p->trials);
+    w->best = now;
+    if (w->live && (p->elapsed - w->shown >= 0.05 || p->trials == 1)) {
+        w->shown = p->elapsed;
+        show_line(w, p);
+    }
+}
+
+/* ---- the end ---- */
+
+static void print_share(double part, double whole)
+{
+    if (whole > 0 && part > 0)
+        printf(" %8.0f %%", 100 * part / whole);
+    else
+        printf(" %10s", "-");
+}
+
+static void print_task(uint32_t i, const tenon_tune_task *k)
+{
+    printf("%4u %6u %6u %11.2f %11.2f", (unsigned)i, (unsigned)k->calls, (unsigned)k->trials,
+           k->built_in_seconds * 1e6, k->seconds * 1e6);
+    if (k->operations > 0 && k->seconds > 0)
+        printf(" %8.1f", k->operations / k->seconds * 1e-9);
+    else
+        printf(" %8s", "-");
+    print_share(k->peak_seconds, k->seconds);
+    printf(" %6.2fx  %.*s\n", k->seconds > 0 ? k->built_in_seconds / k->seconds : 1.0, NAME_WIDTH, k->name);
+}
+
+static void print_table(uint32_t n, const tenon_tune_task *task, const char *records)
+{
+    uint32_t gained = 0, trials = 0, failed = 0;
+    double before = total(n, task, true), after = total(n, task, false);
+    printf("task  calls trials built-in us     best us  GFLOP/s    of peak   gain  kernel\n");
+    for (uint32_t i = 0; i < n; i++) {
+        if (!task[i].chosen)
+            continue;
+        gained += task[i].picks != NULL;
+        trials += task[i].trials;
+        failed += task[i].failed;
+        if (task[i].built_in_seconds > 0)
+            print_task(i, &task[i]);
+        else
+            printf("%4u: not tuned: %s\n", (unsigned)i, task[i].why ? task[i].why : "no time was left");
+    }
+    printf("%u trials (%u without a time); %u task%s gained", (unsigned)trials, (unsigned)failed,
+           (unsigned)gained, gained == 1 ? "" : "s");
+    if (after > 0)
+        printf("; kernels %.3f ms, by the built-in schedules %.3f ms (%.3fx)", after * 1e3, before * 1e3,
+               before / after);
+    printf("\n");
+    if (records)
+        printf("%s: records of %u task%s\n", records, (unsigned)gained, gained == 1 ? "" : "s");
+}
+
+static int search(tn_model_options *m, const tn_args *args, tenon_tune_options *o)
+{
+    uint32_t n = 0;
+    const tenon_tune_task *task = NULL;
+    const char *slash = strrchr(args->operand, '/');
+    watch w = {.model = slash ? slash + 1 : args->operand,
+               .live = tn_terminal_coloured(stderr),
+               .limit = o->seconds,
+               .trials = o->trials};
+    if (tenon_tune_list(m->module, &m->options, o, &n, &task))
+        return tn_model_messages(m, 1);
+    w.picks = calloc(n ? n : 1, sizeof *w.picks);
+    if (tn_args_count(args, "log-estimated-latency") && !(w.latency = fopen("total_latency.tsv", "w"))) {
+        free(w.picks);
+        return tn_error_print("total_latency.tsv: cannot be written");
+    }
+    o->progress = on_progress;
+    o->progress_user = &w;
+    int failed = tenon_tune(m->module, &m->options, o, &n, &task);
+    if (w.live)
+        fprintf(stderr, "%*s\r", w.width, "");
+    int status = tn_model_messages(m, failed);
+    if (!failed)
+        print_table(n, task, o->records);
+    free(w.picks);
+    if (w.latency && fclose(w.latency))
+        return tn_error_print("total_latency.tsv: cannot be written");
+    return status;
+}
+
+static int tune(tn_model_options *m, const tn_args *args, tenon_tune_options *o)
+{
+    uint32_t n;
+    const tenon_tune_task *task;
+    o->prior = m->options.tuning_records;
+    m->options.tuning_records = NULL; /* tasks begin with the built-in schedules */
+    int status = tn_model_read(m, args->operand, NULL);
+    if (status != TN_EXIT_OK)
+        return status;
+    if (!lists(args))
+        return search(m, args, o);
+    o->records = NULL;
+    int failed = tenon_tune_list(m->module, &m->options, o, &n, &task);
+    status = tn_model_messages(m, failed);
+    if (!failed)
+        print_tasks(n, task);
+    return status;
+}
+
+int tn_tune_command(const tn_args *args)
+{
+    tn_model_options m;
+    tenon_tune_options o;
+    int status = take_options(args, &o);
+    if (status != TN_EXIT_OK)
+        return status;
+    status = tn_model_options_init(&m, args);
+    if (status == TN_EXIT_OK) {
+        tn_cleanup_begin(true);
+        status = tune(&m, args, &o);
+        tn_cleanup_end();
+    }
+    tn_model_options_deinit(&m);
+    return status;
+}

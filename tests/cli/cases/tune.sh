@@ -1,0 +1,77 @@
+# tune: tasks, a search, what it leaves, and what compile makes of it.
+digit=$here/../../examples/models/mnist_cntk.onnx
+expect 0 "Available Tasks for tuning:" tune "$digit" --tasks list
+expect 0 "  4. tvmgen_default_fused_nn_dense_add (len=~" tune "$digit" --tasks list
+must "no line of the list is longer than 100" sh -c '! tenon tune "$1" --tasks list | grep -q "^.\{101\}"' - "$digit"
+expect 2 "--output FILE is required" tune "$digit"
+expect 2 "a time is expected, as 60s, 5m or 1h" tune "$digit" -o r --budget soon
+expect 2 "a time is expected" tune "$digit" -o r --budget 0s
+expect 4 'no task is "conv3d"' tune "$digit" -o r --tasks conv3d
+expect 4 'no task is "9-"; the module has tasks 0 to 4, which `tune --tasks list` shows [driver-E163]' tune "$digit" -o r --tasks 9-
+expect 4 "--rpc-key is not supported yet" tune "$digit" -o r --rpc-key k
+expect 4 "No such file or directory" tune absent.onnx -o r
+expect 4 "absent/r" tune "$digit" -o absent/r
+expect 4 "nothing can be timed: this target makes no code in this process; use target llvm [driver-E164]" tune "$digit" -o r --target c
+rm -f r
+
+# a search of the dense layer and the first convolution: whether it gains depends on the machine
+expect 0 "40 trials" tune "$digit" -o found --tasks 0,dense --trials 40 --min-repeat-ms 1
+expect 0 "task  calls trials built-in us     best us" tune "$digit" -o found --tasks dense --trials 8 --tuner random
+expect 0 "there is no learned tuner yet" tune "$digit" -o found --tasks dense --trials 4 --tuner xgb
+expect 0 "" tune "$digit" -o found --tasks dense --trials 4 --log-estimated-latency --budget 20s
+must "the time of the model is logged" grep -q "^ElapsedTime(s)	.*	EstimatedLatency(ms)	[0-9.]*	Trials	" total_latency.tsv
+must "a file of records, whatever was found" test -f found
+expect 0 "" compile "$digit" --tuning-records found -o tuned.tar
+expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records found
+
+# records that were made by hand: the built-in schedule of the dense layer, and one with another tile
+tenon dump "$digit" --stage schedule >built_in
+cat >make.py <<'EOF'
+import json, subprocess, sys
+model = sys.argv[1]
+text = subprocess.run(["tenon", "dump", model, "--stage", "space"], capture_output=True, text=True, check=True).stdout
+task = [t for t in text.split("\n\n") if "nn_dense_add" in t][0]
+about = json.loads(subprocess.run(["tenon", "version", "--print-machine"], capture_output=True, text=True, check=True).stdout)
+print(json.dumps({"workload": task.split("# workload ")[1].split(",")[0], "machine": about}))
+EOF
+must "the machine and the workload" sh -c 'python3 make.py "$1" >known' - "$digit"
+cat >record.py <<'EOF'
+import json, sys
+known = json.load(open("known"))
+m = known["machine"]
+machine = f"{m['triple'].split('-')[0]} l1={m['l1_bytes']} l2={m['l2_bytes']}" + "".join(" " + f for f in m["features"])
+record = {"tenon": 1, "workload": known["workload"], "machine": machine, "threads": 1, "seconds": 1e-6, "default": 2e-6,
+          "operations": 5120, "trials": 1, "name": "by_hand", "generator": "rules", "version": 1, "picks": "",
+          "trace": sys.argv[1].replace(";", "\n")}
+print(json.dumps(record))
+EOF
+must "a record" sh -c 'python3 record.py "a b c = loops \"dense\";" >by_hand'
+expect 0 "# record by_hand: 1 us, the built-in schedule 2 us" dump "$digit" --stage schedule --tuning-records by_hand
+expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records by_hand -o hand.tar
+expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records by_hand
+must "a record that does not fit" sh -c 'python3 record.py "a b c = loops \"none\";" >unfit'
+must "is passed over" sh -c '! tenon compile "$1" --tuning-records unfit -o unfit.tar | grep -q records' - "$digit"
+must "the kernel has its built-in schedule" sh -c \
+    'tenon dump "$1" --stage schedule --tuning-records unfit | cmp - built_in' - "$digit"
+must "a line cut short" sh -c 'cat by_hand >cut; head -c 100 by_hand >>cut'
+expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records cut -o cut.tar
+expect 0 "" tune "$digit" -o cut --tasks dense --trials 4
+expect 0 "scheduled by tuning records" compile "$digit" --tuning-records cut -o cut.tar
+must "a line of something else" sh -c 'cat by_hand >bad; echo "{\"tenon\": 1, \"workload\": \"0123456789abcdef\"}" >>bad'
+expect 4 "bad:2:1: error: no tuning record of Tenon: " compile "$digit" --tuning-records bad -o bad.tar
+must "nothing is left of that" test ! -e bad.tar
+expect 4 "trace is missing [driver-E160]" tune "$digit" -o bad --trials 1
+echo '{"input": ["llvm", "conv2d_nchw", [], {}], "config": {}, "result": [[1e-5], 0, 1, 1], "version": 0.2, "tvm_version": "0.9"}' >autotvm
+echo '{"i": [["[]", "llvm"], [[], []]], "r": [[1e-5], 0, 1, 1], "v": "v0.6"}' >ansor
+expect 4 "make new ones by \`tune\` [driver-E161]" compile "$digit" --tuning-records autotvm -o t.tar
+expect 4 "these are tuning records of TVM" compile "$digit" --tuning-records ansor -o t.tar
+expect 4 "No such file or directory" compile "$digit" --tuning-records absent -o t.tar
+
+# stopped at any moment: the file stays sound, and no process is left
+for after in 0.3 0.6 0.9 1.2 1.5; do
+    timeout -s KILL "$after" tenon tune "$digit" -o killed --budget 20s >/dev/null 2>&1
+    [ ! -e killed ] || expect 0 "" compile "$digit" --tuning-records killed -o killed.tar
+done
+timeout -s INT 1.5 tenon tune "$digit" -o stopped --budget 20s >/dev/null 2>&1
+must "Ctrl-C ends it, as a signal does" test $? = 124
+must "nobody goes on" sh -c '! pgrep -f "tune.*-o (killed|stopped)" >/dev/null'
