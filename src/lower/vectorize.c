@@ -105,8 +105,10 @@ static const tn_expr *offset(vec *v, const tn_expr *index)
     tn_pool *p = v->f->pool;
     const tn_expr *coef, *rest;
     if (index->has_load || !tn_linear(p, NULL, index, v->var, &coef, &rest) || varies(v, rest) ||
-        varies(v, coef))
-        return vector(v, index);
+        varies(v, coef)) {
+        const tn_expr *all = vector(v, index);
+        return all->kind == TN_E_RAMP && tn_is_value(all->src[1], 1) ? all->src[0] : all;
+    }
     return tn_is_value(coef, 1) ? rest : tn_ramp(p, rest, coef, v->lanes);
 }
 
