@@ -1,11 +1,17 @@
 /* TightenLoops: an IF that is all a loop holds moves out of the loop as far as it does not depend on its
  * variable; terms that bound the variable of a serial loop, or leave a vector loop one lane, become the
- * loop's bounds. So the padding mask of a convolution turns into `for kh from max(0, ...) below min(3, ...)`. */
+ * loop's bounds, also where an operand's elements say them. So the padding mask of a convolution turns into
+ * `for kh from max(0, ...) below min(3, ...)`. */
 #include "lower/lower_impl.h"
+
+enum { MAX_LETS = 8 };
 
 typedef struct {
     tn_func *f;
     tn_facts facts;
+    tn_stmt *let[MAX_LETS]; /* to be put before the loop: what its bounds load */
+    int n_let;
+    const tn_expr *var; /* of the loop */
 } walk;
 
 typedef struct {
@@ -73,6 +79,44 @@ static bool stores_in_one_place(tn_stmt *loop)
     return w.found;
 }
 
+static bool is_given(const tn_expr *e, void *user)
+{
+    const tn_buffer *b = e->kind == TN_E_LOAD ? &((const tn_func *)user)->buffer[e->u.load.buffer] : NULL;
+    return !b || (b->param >= 0 && !b->written);
+}
+
+/* Does the term change with nothing but variables, and may it be evaluated before the loop? What it loads
+ * must be there: of a loop that may not run, nobody knows. */
+static bool is_fixed(walk *w, const tn_stmt *loop, const tn_expr *term)
+{
+    tn_pool *p = w->f->pool;
+    return !term->has_load || (tn_each(term, is_given, w->f) &&
+                               tn_prove(p, &w->facts, tn_le(p, tn_idx(p, 1), loop->u.loop.extent)) == 1);
+}
+
+static const tn_expr *name_loaded(tn_pool *p, const tn_expr *e, void *user)
+{
+    walk *w = user;
+    (void)p;
+    if (!e->has_load || tn_uses(e, w->var) || tn_dtype_is_bool(e->dtype) || w->n_let == MAX_LETS)
+        return NULL;
+    const tn_expr *var = tn_func_add_var(w->f, "end", e->dtype);
+    w->let[w->n_let++] = tn_stmt_let(w->f, var, e);
+    return var;
+}
+
+/* The terms of a loop in which what memory says has a name; NULL if lanes do not share it. */
+static const tn_expr *with_names(walk *w, const tn_stmt *s, const tn_expr *keep)
+{
+    w->var = s->u.loop.var;
+    keep = tn_rewrite(w->f->pool, keep, name_loaded, w);
+    bool shared = !keep->has_load;
+    for (int i = 0; i < w->n_let; i++)
+        shared = shared && lanes_share(s, w->let[i]->u.let.value);
+    w->n_let = shared ? w->n_let : 0;
+    return shared ? keep : NULL;
+}
+
 /* Bounds of the loop's variable from the terms of `keep`, into *lo, *hi (NULL: none) and the terms that
  * remain. A vector loop keeps its lanes, but for one that stores in one place, as its lanes may not: where only
  * one lane does anything, it becomes a loop of that one. */
@@ -81,10 +125,13 @@ static void solve(walk *w, tn_stmt *s, const tn_expr *keep, const tn_expr **lo, 
 {
     tn_pool *p = w->f->pool;
     bool vector = s->u.loop.kind == TN_LOOP_VECTOR;
+    const tn_expr *named = keep;
     *rest = keep;
-    if (!keep || keep->has_load || (s->u.loop.kind != TN_LOOP_SERIAL && !vector))
+    if (!keep || (s->u.loop.kind != TN_LOOP_SERIAL && !vector) || (vector && keep->has_load))
         return;
-    tn_solve_bounds(p, &w->facts, keep, s->u.loop.var, lo, hi, rest);
+    if (keep->has_load && !(named = with_names(w, s, keep)))
+        return;
+    tn_solve_bounds(p, &w->facts, named, s->u.loop.var, lo, hi, rest);
     bool one = !*lo && *hi && tn_is_value(tn_simplify(p, &w->facts, *hi), 1);
     if (lanes_share(s, *lo) && lanes_share(s, *hi) && ((one && stores_in_one_place(s)) || !vector)) {
         if (vector)
@@ -93,6 +140,7 @@ static void solve(walk *w, tn_stmt *s, const tn_expr *keep, const tn_expr **lo, 
     }
     *lo = *hi = NULL;
     *rest = keep;
+    w->n_let = 0;
 }
 
 /* Takes the IF apart: what the loop keeps inside stays, the rest is returned (NULL: nothing). */
@@ -103,15 +151,16 @@ static const tn_expr *pull(walk *w, tn_stmt *s)
     tn_stmt *inner = s->u.loop.body.first;
     if (!inner || inner != s->u.loop.body.last || inner->kind != TN_S_IF || inner->u.cond.other.first)
         return NULL;
-    const tn_expr *term[TN_MAX_TERMS], *out = NULL, *keep = NULL;
+    const tn_expr *term[TN_MAX_TERMS], *out = NULL, *keep = NULL, *open = NULL;
     int n = tn_terms(inner->u.cond.cond, term);
     for (int i = 0; i < n; i++) {
-        bool stays = term[i]->has_load || tn_uses(term[i], s->u.loop.var);
-        const tn_expr **to = stays ? &keep : &out;
+        bool fixed = is_fixed(w, s, term[i]);
+        const tn_expr **to = !fixed ? &open : tn_uses(term[i], s->u.loop.var) ? &keep : &out;
         *to = tn_both(p, *to, term[i]);
     }
     const tn_expr *lo = NULL, *hi = NULL, *rest;
     solve(w, s, keep, &lo, &hi, &rest);
+    rest = open ? tn_both(p, rest, open) : rest;
     inner->u.cond.cond = rest ? rest : tn_bool(p, true);
     if (!rest) {
         tn_body_move(&s->u.loop.body, inner, &inner->u.cond.then);
@@ -178,12 +227,15 @@ static void body(walk *w, tn_body *b, int depth)
             body(w, in[1], depth + 1);
         if (s->kind != TN_S_FOR || s->u.loop.kind == TN_LOOP_PARALLEL || in_nest(s))
             continue;
+        w->n_let = 0;
         const tn_expr *out = s->u.loop.kind == TN_LOOP_TENSOR ? pull_from_nest(w, s) : pull(w, s);
         if (out) {
             tn_stmt *i = tn_stmt_if(w->f, out);
             tn_stmt_replace(s, i);
             tn_body_append(&i->u.cond.then, s);
         }
+        for (int i = 0; i < w->n_let; i++)
+            tn_body_insert(s->list, s, w->let[i]);
     }
 }
 
