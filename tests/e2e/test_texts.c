@@ -61,6 +61,17 @@ static const row rows[] = {
      "  %3 = nn.softmax(%2, axis=2);\n"
      "  (%0, nn.batch_matmul(%3, %0, transpose_b=False), sum(%past, axis=[1]), nn.relu(%past))\n}\n",
      {"q float32 2 3 4", "past float32 2 0 4", "k float32 2 3 4"}, 0, NULL},
+    {"boxes of images whose channels fill vectors",
+     "def @main(%x: Tensor[(2, 40, 9, 11), float32], %r: Tensor[(7, 4), float32], %h: Tensor[(1, 16, 6, 5), float16],\n"
+     "          %s: Tensor[(3, 4), float16]) {\n"
+     "  %0 = cast(floor_mod(arange(0, 7, count=[7]), 2), dtype=\"int64\");\n"
+     "  %1 = %r * 30f;\n"
+     "  %2 = vision.roi_align(%x, %1, %0, pooled_size=[3, 2], spatial_scale=0.5, sample_ratio=2);\n"
+     "  %3 = vision.roi_align(%x, %1, %0, pooled_size=[2, 5], spatial_scale=0.75, aligned=True);\n"
+     "  %4 = vision.roi_align(%x, abs(%1), %0, pooled_size=[1], spatial_scale=1, sample_ratio=5, aligned=True);\n"
+     "  %5 = vision.roi_align(%h, %s, zeros(shape=[3], dtype=\"int64\"), pooled_size=[2], spatial_scale=4);\n"
+     "  (%2, %3, %4, %5)\n}\n",
+     {"x float32 2 40 9 11", "r float32 7 4", "h float16 1 16 6 5", "s float16 3 4"}, 0, NULL},
     {"rows in order",
      "def @main(%x: Tensor[(37, 3), float32], %y: Tensor[(50, 1), int32], %z: Tensor[(0, 4), float32]) {\n"
      "  (sort_rows(%x), sort_rows(%y), sort_rows(%z))\n}\n",

@@ -24,6 +24,15 @@ TN_ATTR_STRUCT(tn_nms_attr, TN_NMS_ATTRS);
     ATTR(s, BOOL, aligned,       "False",    "pixels' centres lie at halves") \
     ATTR(s, STR,  mode,          "\"avg\"",  "avg, or max: the largest weighted corner of any sample")
 TN_ATTR_STRUCT(tn_roi_attr, TN_ROI_ALIGN_ATTRS);
+/* vision.roi_taps */
+#define TN_ROI_TAPS_ATTRS(ATTR, s) \
+    ATTR(s, I64,  bins,          NULL,    "parts of a box, along rows or columns") \
+    ATTR(s, F64,  spatial_scale, NULL,    "pixels of the data for one of the boxes") \
+    ATTR(s, I64,  sample_ratio,  "0",     "samples of a bin; 0: as it has pixels") \
+    ATTR(s, BOOL, aligned,       "False", "pixels' centres lie at halves") \
+    ATTR(s, BOOL, columns,       "False", "columns, not rows") \
+    ATTR(s, DIMS, extent,        NULL,    "images, and pixels along rows or columns")
+TN_ATTR_STRUCT(tn_roi_taps_attr, TN_ROI_TAPS_ATTRS);
 /* clang-format on */
 
 #endif
