@@ -251,6 +251,31 @@ void tn_diag_print_all(const tn_ctx *ctx, tn_buf *out)
     }
 }
 
+/* Does the text end with a reason, which is not what to do? */
+static bool ends_with_reason(const char *text)
+{
+    static const char *const word[] = {" damaged", " known", " supported", " expected", " allowed"};
+    size_t n = strlen(text);
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        if (n > strlen(word[i]) && strcmp(text + n - strlen(word[i]), word[i]) == 0)
+            return true;
+    return false;
+}
+
+void tn_diag_advise(tn_ctx *ctx, size_t from, const char *advice)
+{
+    for (size_t i = from; i < ctx->n_diag; i++) {
+        tn_diag *d = &ctx->diag[i];
+        bool more = strstr(d->message, "; ");
+        if (d->severity != TN_ERROR || (more && !ends_with_reason(d->message)))
+            continue;
+        tn_buf text = {0};
+        tn_buf_printf(&text, "%s%s %s", d->message, more ? ":" : ";", advice);
+        d->message = tn_intern_n(ctx, tn_buf_cstr(&text), text.n);
+        tn_buf_deinit(&text);
+    }
+}
+
 void tn_diag_clear(tn_ctx *ctx)
 {
     ctx->n_diag = ctx->n_error = 0;

@@ -86,6 +86,9 @@ void tn_diag_print(const tn_diag *d, tn_buf *out);
 /* Nodes of which the same is said share a second line: "model.onnx: error: for the same reason: a (Gemm), b (Gemm)". */
 void tn_diag_print_all(const tn_ctx *ctx, tn_buf *out);
 void tn_diag_copy(tn_ctx *ctx, const tn_diag *d); /* records a report of another context */
+/* Errors from the one of that index on that do not say what to do say this, also behind a cause or a list ("...; the
+ * model is damaged", "...; A and B are known"). */
+void tn_diag_advise(tn_ctx *ctx, size_t from, const char *advice);
 void tn_diag_clear(tn_ctx *ctx);
 /* Takes back all reports from number `n` on (what was tried in vain). */
 void tn_diag_rewind(tn_ctx *ctx, size_t n);

@@ -236,7 +236,8 @@ static tn_status no_program(call *c)
     if (c->m->tir)
         return tn_error(&c->t->ctx, "driver-E102", &loc,
                         "this is a module of TIR functions; a program is made of Relay");
-    return tn_error(&c->t->ctx, "relay-E200", &loc, "there is no function @main");
+    return tn_error(&c->t->ctx, "relay-E200", &loc,
+                    "there is no function @main; call the function to run so");
 }
 
 static tn_status look(call *c)

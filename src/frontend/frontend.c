@@ -134,12 +134,25 @@ static tn_status refuse_kind(tn_graph *g, const char *path, const tn_file *file,
                     tn_file_kind_wanted(k), k->advice);
 }
 
+/* What to do about a model that is refused for a reason that says nothing of it. */
+static const char *advice_for(const tn_format *f, const tn_import_options *o)
+{
+    return o && o->n_shape
+               ? "check --input-shapes, or report this if the model runs elsewhere with these shapes"
+           : f->text ? "correct it, or report this if the network runs elsewhere"
+                     : "export the model again, or report this if it runs elsewhere";
+}
+
 static tn_status import_with(tn_graph *g, const tn_format *f, const char *path, const tn_file *file,
                              const tn_import_options *o)
 {
+    const size_t said = g->ctx->n_diag;
     g->settles = true;
-    TN_TRY(f->import(g, path, file, o));
-    return tn_relay_settle(g);
+    tn_status s = f->import(g, path, file, o);
+    s = s == TN_OK ? tn_relay_settle(g) : s;
+    if (f->import != tn_import_relay) /* whose messages are those of a compiler about a text */
+        tn_diag_advise(g->ctx, said, advice_for(f, o));
+    return s;
 }
 
 void tn_import_clear(tn_graph *g)

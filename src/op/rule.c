@@ -185,7 +185,7 @@ tn_status tn_rule_extent(tn_graph *g, const tn_node *n, const char *name, tn_dim
         return tn_rule_fail(g, n, "op-E007", "%s has %u entries; one is expected", name, (unsigned)at.n);
     *out = tn_simplify_extent(g, at.at[0]);
     if (tn_is_int(*out, &v) && (v < 0 || v > INT32_MAX))
-        return tn_rule_fail(g, n, "op-E007", "%s is %lld; it must be in [0, 2^31)", name, (long long)v);
+        return tn_rule_fail(g, n, "op-E007", "%s is %lld, but must be in [0, 2^31)", name, (long long)v);
     return TN_OK;
 }
 
@@ -261,7 +261,7 @@ static tn_status check_range(tn_graph *g, const tn_node *n, const char *name, tn
 {
     for (uint32_t i = 0; i < at.n; i++)
         if (at.at[i] < min || at.at[i] > INT32_MAX)
-            return tn_rule_fail(g, n, "op-E007", "%s[%u] is %lld; it must be in [%lld, 2^31)", name,
+            return tn_rule_fail(g, n, "op-E007", "%s[%u] is %lld, but must be in [%lld, 2^31)", name,
                                 (unsigned)i, (long long)at.at[i], (long long)min);
     return TN_OK;
 }
@@ -296,7 +296,7 @@ tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_dims *at, uint32_t d
         int64_t v;
         all[i] = at->n == 0 ? tn_idx(g->pool, 0) : tn_simplify_extent(g, at->at[i % at->n]);
         if (tn_is_int(all[i], &v) && (v < 0 || v > INT32_MAX))
-            return tn_rule_fail(g, n, "op-E007", "padding[%u] is %lld; it must be in [0, 2^31)", (unsigned)i,
+            return tn_rule_fail(g, n, "op-E007", "padding[%u] is %lld, but must be in [0, 2^31)", (unsigned)i,
                                 (long long)v);
     }
     *at = tn_dims_make(g->arena, 2 * dims, all);
@@ -315,7 +315,7 @@ tn_status tn_rule_groups(tn_graph *g, const tn_node *n, const char *name, int64_
 {
     return groups >= 1 && groups <= INT32_MAX
                ? TN_OK
-               : tn_rule_fail(g, n, "op-E007", "%s is %lld; it must be in [1, 2^31)", name,
+               : tn_rule_fail(g, n, "op-E007", "%s is %lld, but must be in [1, 2^31)", name,
                               (long long)groups);
 }
 

@@ -546,7 +546,8 @@ tn_status tn_relay_run(tn_graph *g, int n_in, const tn_tensor_value in[], int n_
     tn_function *f = tn_graph_function(g, "main");
     memset(out, 0, (size_t)n_out * sizeof *out);
     if (!f)
-        return tn_error(g->ctx, "relay-E200", NULL, "there is no function @main");
+        return tn_error(g->ctx, "relay-E200", NULL,
+                        "there is no function @main; call the function to run so");
     if (f->body->n_param != (uint32_t)n_in) {
         return tn_error(g->ctx, "relay-E201", NULL, "@main takes %u inputs, but %d are given",
                         f->body->n_param, n_in);

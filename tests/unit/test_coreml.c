@@ -84,14 +84,17 @@ static const struct {
                                                           "1'q' } } } 2{ 1'lut' 2{ 1{ 1't' } } } "
                                                           "2{ 1'shape' 2{ 1{ 1'n' } } } 3{ 1'y' } }"),
      {"a table of 16 entries and 1 bytes of positions do not fit", "[coreml-E001]"}},
-    {NET("2", "2", LAYER("220{ 1:9 }")), {"type 9 of a unary function is not known [coreml-E005]"}},
+    {NET("2", "2", LAYER("220{ 1:9 }")),
+     {"type 9 of a unary function is not known; export the model again, or "
+      "report this if it runs elsewhere [coreml-E005]"}},
     {NET("2", "2", LAYER("270{ }")), {"operand 1 is missing", "[coreml-E006]"}},
     {"1:1 2{ 1{ 1'x' 3{ 3{ } } } 10{ 1'y' 3{ 5{ } } } } 500{ }",
-     {"neither an array nor an image nor a number [coreml-E007]"}},
+     {"neither an array nor an image nor a number; export the model again, or "
+      "report this if it runs elsewhere [coreml-E007]"}},
     {PROGRAM("3{ 1'relu' 2{ 1'x' 2{ 1{ 2{ 2" TYPE " 5{ 1'@model_path/w.bin' 2:64 } } } } } 3{ 1'y' } }"),
      {"there is no file \"w.bin\" beside the model", "[coreml-E003]"}},
     {PROGRAM("3{ 1'relu' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'z' 2{ 1{ 1'x' } } } 3{ 1'y' } }"),
-     {"operand z is not supported, or it must be known at compile time [coreml-E006]"}},
+     {"operand z is not supported, or it must be known at compile time; export"}},
     {"1:1 2{ 1{ 1'x' 3{ 5{ 1(2) } } } } 502{ 1:1 }",
      {"its program has no function; download or export it again [coreml-E001]"}},
 };

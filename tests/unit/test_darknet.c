@@ -102,7 +102,8 @@ static void shapes_and_errors_have_limits(void **state)
     assert_int_equal(model_read(&m, "dk_two.weights", &o), TN_FAIL);
     assert_non_null(
         strstr(model_errors(&m),
-               "input \"data\" has 4 dimensions, but the shape given for it has 2 [darknet-E006]"));
+               "input \"data\" has 4 dimensions, but the shape given for it has 2; check --input-shapes, or "
+               "report this if the model runs elsewhere with these shapes [darknet-E006]"));
     model_deinit(&m);
     tn_buf_deinit(&text);
 }

@@ -217,7 +217,7 @@ static const struct {
     {ONE("split", "'indices_or_sections':'0'"),
      "attribute indices_or_sections must be a number of parts or a list"},
     {ONE("upsampling", "'scale':'0'"), "attribute scale must be at least 1"},
-    {ONE("argmax", "'axis':'(1, 2)'"), "attribute axis has 2 entries; one is supported"},
+    {ONE("argmax", "'axis':'(1, 2)'"), "attribute axis has 2 entries, but one is supported"},
     /* what both dialects know and no version is told is MXNet's if another node is MXNet's alone */
     {NODES "{'op':'SwapAxis','name':'s','attrs':{'dim1':'2','dim2':'3'},'inputs':[[0,0]]},"
            "{'op':'split','name':'y','attrs':{'num_outputs':'2'},'inputs':[[9,0]]}],'heads':[[10,0]]}",

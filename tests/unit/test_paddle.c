@@ -148,7 +148,7 @@ static void files_belong_together(void **state)
     check_error("pd_two.json", NULL,
                 "parameter \"w\" cannot be read: the file ends within its elements; download or export it "
                 "again [paddle-E003]");
-    check_error("pd_three.pdiparams", NULL, "the program must lie beside it as pd_three.pdmodel");
+    check_error("pd_three.pdiparams", NULL, "put the program beside it as pd_three.pdmodel");
     model_deinit(&m);
 }
 

@@ -141,7 +141,7 @@ static const struct {
     {FORWARD QUANTISED "    p = ops.quantized.linear_prepack(torch.quantize_per_channel(torch.ones([4, 3]), "
                        "torch.ones([3]), torch.zeros([3]), 1, 12), None)\n"
                        "    return torch.dequantize(ops.quantized.linear(q, p, 0.5, 1))\n",
-     {"a weight is quantised along axis 1; known is 0 [pytorch-E090]"}},
+     {"a weight is quantised along axis 1, but only 0 is known [pytorch-E090]"}},
     {FORWARD "    return ops.quantized.add(x, x, 0.5, 1)\n",
      {"an operand is a tensor of real numbers, but must be a quantised tensor [pytorch-E091]"}},
     {FORWARD "    return torch.quantize_per_tensor(x, 0.5, 3, 16)\n",

@@ -74,7 +74,7 @@ static void networks_are_built(void **state)
     read_as(b.at, b.n, "lenet",
             WANT("the architecture \"lenet\" is not known; choose from ", "[pytorch-E062]"));
     read_as(b.at, b.n, "vgg11",
-            WANT("the file has no weights \"features\", which vgg11 has; it is for another network "
+            WANT("the file has no weights \"features\", which vgg11 has; name the network that it is for "
                  "[pytorch-E063]"));
     tn_buf_deinit(&b);
     b = safetensors(PNET "conv5.weight 1\n");

@@ -102,7 +102,7 @@ static const row rows[] = {
     { MAIN("match ((Nil, 1)) { (Cons(%a, _), _) => 1 }"), "no clause of the match is for (Nil, _); " },
     { MAIN("match ((%x, 1)) { (%a, %b, %c) => %a }"), "this pattern is not for a value of type" },
     { MAIN("match (Cons(1, Nil)) { Cons(%a, _) => %a, Nil => 1i64 }"),
-      "match: result 0 is int32 in one clause and int64 in another; both must have the same type [op-E073]" },
+      "match: result 0 is int32 in one clause and int64 in another, but both must have the same type [op-E073]" },
     { MAIN("match (Cons(1, Nil)) { Cons(%a, _) => (%a, %a), Nil => 1 }"),
       "match: the clauses have 2 and 1 results, but must have the same number [op-E073]" },
     { MAIN("Cons(%x)"), "t:2:1: error: construct: Cons takes 2 fields, but 1 are given [op-E070]" },
@@ -274,7 +274,7 @@ static const row rows[] = {
     { MAIN("exp(%x"), "t:3:1: error: expected `)`, found `}` [ir-E001]" },
     { MAIN("exp()"), "op-E001" },
     { "def @main(%x: Tensor[(1, 4, n), float32], %w: Tensor[(4, 4, 3), float32]) {\n"
-      "nn.conv1d_transpose(%x, %w, padding=[n, 0])\n}", "padding[0] is n; it must be a number [op-E007]" },
+      "nn.conv1d_transpose(%x, %w, padding=[n, 0])\n}", "padding[0] is n, but must be a number [op-E007]" },
     { MAIN("exp(None)"), "op-E001" },
     { MAIN("%x + 1"), "t:2:4: error:" },
     { "def @main(%x: bool", "ir-E001" },

@@ -321,7 +321,8 @@ static void test_refused(void **state)
         int64_t a, b;
         const char *want;
     } cases[] = {
-        {"def @f() { 1f }", 0, 1, 0, 0, 0, "there is no function @main [relay-E200]"},
+        {"def @f() { 1f }", 0, 1, 0, 0, 0,
+         "there is no function @main; call the function to run so [relay-E200]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { %x }", 0, 1, 2, 3, 2,
          "@main takes 1 inputs, but 0 are given [relay-E201]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { (%x, %x) }", 1, 1, 2, 3, 2,

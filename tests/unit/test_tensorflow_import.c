@@ -178,7 +178,8 @@ static void texts_are_read(void **state)
         {"node {\n name: \"x\n}\n",
          "a string has no end (in line 2); download or export it again [tensorflow-E001]"},
         {"saved_model_schema_version: 1 meta_graphs { graph_def { node { name: \"x\" op: \"NoOp\" } } }",
-         "the model has no outputs [tensorflow-E002]"},
+         "the model has no outputs; export the model again, or report this if it runs elsewhere "
+         "[tensorflow-E002]"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

@@ -140,9 +140,10 @@ tn_value cf_weight(imp_node *c, uint32_t i, uint32_t n, const int64_t dim[])
     if (c->bad)
         return (tn_value){0};
     if (!w || i >= w->n) {
-        imp_refuse(c, IMP_BAD_FILE,
-                   "the weights (.caffemodel) have no array %u of this layer; are they another network's?",
-                   (unsigned)i);
+        imp_refuse(
+            c, IMP_BAD_FILE,
+            "the weights (.caffemodel) have no array %u of this layer; give the weights of this network",
+            (unsigned)i);
         return (tn_value){0};
     }
     const cf_blob *b = &w->blob[i];
@@ -572,8 +573,8 @@ static tn_status import_files(cf_import *m, tn_bytes given)
     if (!f)
         return tn_error(
             m->im.g->ctx, "caffe-E002", here(m),
-            "there is no file of the same name that ends with %s beside it, nor one such file alone; a model "
-            "of Caffe is NAME.prototxt and NAME.caffemodel",
+            "there is no file of the same name that ends with %s beside it, nor one such file alone; put it "
+            "there: a model of Caffe is NAME.prototxt and NAME.caffemodel",
             suffix);
     tn_bytes found = {f->at, f->n};
     return import(m, is_net ? given : found, is_net ? found : given);

@@ -253,12 +253,12 @@ tn_status tn_import_caffe2(tn_graph *g, const char *path, const tn_file *file,
     info = json ? (tn_bytes){json->at, json->n} : info;
     tn_status s;
     if (!f) {
-        s = imp_error(
-            &im, IMP_BAD_FILE, here(&im),
-            "there is no %s beside it; a model of Caffe2 is NAME_init_net.pb and NAME_predict_net.pb",
-            init  ? init
-            : net ? net
-                  : "predict_net.pb");
+        s = imp_error(&im, IMP_BAD_FILE, here(&im),
+                      "there is no %s beside it; put it there: a model of Caffe2 is NAME_init_net.pb and "
+                      "NAME_predict_net.pb",
+                      init  ? init
+                      : net ? net
+                            : "predict_net.pb");
     } else {
         tn_bytes found = {f->at, f->n};
         s = import(&im, init ? given : found, init ? found : given, info);

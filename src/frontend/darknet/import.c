@@ -167,8 +167,8 @@ tn_value dk_weights(imp_node *c, uint32_t n, const int64_t dim[])
     }
     if (bytes > d->weights.n - d->pos) {
         imp_refuse(c, IMP_BAD_TENSOR,
-                   "the file of weights ends here: %zu bytes are needed, %zu are left; is it that of another "
-                   "configuration?",
+                   "the file of weights ends here: %zu bytes are needed, %zu are left; give that of this "
+                   "configuration",
                    bytes, d->weights.n - d->pos);
         return (tn_value){0};
     }
@@ -337,7 +337,7 @@ static tn_status import_layers(dk_import *d)
         return TN_FAIL;
     if (d->pos != d->weights.n)
         return tn_error(im->g->ctx, "darknet-E001", here(d),
-                        "%zu bytes of the file of weights are left over; it is that of another configuration",
+                        "%zu bytes of the file of weights are left over; give that of this configuration",
                         d->weights.n - d->pos);
     return imp_set_results(im, n, result);
 }
@@ -367,10 +367,10 @@ static tn_status import_files(dk_import *d, tn_bytes given)
     const char *why = NULL, *other = other_name(d, is_config);
     const tn_file *beside = imp_open_file(&d->im, other, &why);
     if (!beside)
-        return why ? tn_error(
-                         d->im.g->ctx, "darknet-E002", here(d),
-                         "there is no file \"%s\" beside it; a model of Darknet is NAME.cfg and NAME.weights",
-                         other)
+        return why ? tn_error(d->im.g->ctx, "darknet-E002", here(d),
+                              "there is no file \"%s\" beside it; put it there: a model of Darknet is "
+                              "NAME.cfg and NAME.weights",
+                              other)
                    : TN_FAIL;
     tn_bytes found = {beside->at, beside->n};
     return import(d, is_config ? given : found, is_config ? found : given);

@@ -263,7 +263,7 @@ tn_value imp_resize(imp_node *c, tn_value x, bool last, tn_dims size, tn_resize_
     imp_window w;
     tn_resize_attr a;
     if (imp_window_init(c, x, last, &w) && size.n != (uint32_t)w.dims)
-        imp_refuse(c, IMP_BAD_VALUE, "the size has %u entries for %s; an image of %u has %u dimensions",
+        imp_refuse(c, IMP_BAD_VALUE, "the size has %u entries for %s, but an image of %u has %u dimensions",
                    (unsigned)size.n, imp_type_text(c, imp_type(x)), (unsigned)size.n, (unsigned)size.n + 2);
     if (c->bad || tn_attr_init(c->pool, by_dims[w.dims - 1]->attr, sizeof a, &a) != TN_OK)
         return (tn_value){0};

@@ -89,7 +89,7 @@ static void category_encoding(imp_node *c)
     const char *mode = keras_text(c, "output_mode", "multi_hot");
     refuse_sparse(c);
     if (n < 1 || n > INT32_MAX || strcmp(mode, "int") == 0 || weights.def)
-        imp_refuse(c, IMP_BAD_VALUE, "num_tokens must be given; count_weights are not supported");
+        imp_refuse(c, IMP_BAD_VALUE, "num_tokens must be given, and count_weights are not supported");
     keras_encode(c, x, n, mode, keras_encoded_type(c), (tn_value){0});
 }
 

@@ -114,7 +114,8 @@ static void merge_layer(imp_node *c)
     if (strcmp(mode, "concat") == 0)
         concatenate_along(c, axis);
     else
-        imp_refuse(c, IMP_BAD_VALUE, "mode \"%s\" is not supported; sum, ave, mul, max and concat are", mode);
+        imp_refuse(c, IMP_BAD_VALUE, "mode \"%s\" is not supported, only sum, ave, mul, max and concat are",
+                   mode);
 }
 
 /* x / sqrt(max(sum of squares, 1e-12)) */

@@ -174,7 +174,7 @@ static tn_value resized(imp_node *c, const picture *p, const char *how)
         a.method = tn_intern(c->g->ctx, "cubic");
     } else if (strcmp(how, "bilinear") != 0) {
         imp_refuse(c, IMP_BAD_VALUE,
-                   "interpolation \"%s\" is not supported; nearest, bilinear and bicubic are", how);
+                   "interpolation \"%s\" is not supported, only nearest, bilinear and bicubic are", how);
     }
     return imp_resize(c, p->x, p->last, (tn_dims){2, size}, a);
 }

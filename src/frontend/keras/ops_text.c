@@ -283,8 +283,8 @@ static tn_value standardized(imp_node *c, tn_value x)
     bool lowers = strncmp(how, "lower", 5) == 0, strips = strstr(how, "strip_punctuation") != NULL;
     tn_string_translate_attr a = {lowers ? upper : "", lowers ? lower : "", strips ? marks : ""};
     if (*how && !lowers && !strips)
-        imp_refuse(c, IMP_BAD_VALUE, "standardize \"%s\" is not supported; lower and strip_punctuation are",
-                   how);
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "standardize \"%s\" is not supported, only lower and strip_punctuation are", how);
     return lowers || strips ? imp_call1(c, &tn_op_string_translate, &a, x) : x;
 }
 
@@ -294,7 +294,7 @@ static tn_value split(imp_node *c, tn_value x)
     const tn_string_split_attr spaces = {"", -1};
     const char *how = keras_text(c, "split", "");
     if (*how && strcmp(how, "whitespace") != 0)
-        imp_refuse(c, IMP_BAD_VALUE, "split \"%s\" is not supported; whitespace is", how);
+        imp_refuse(c, IMP_BAD_VALUE, "split \"%s\" is not supported, only whitespace is", how);
     return *how ? imp_call1(c, &tn_op_string_split, &spaces, x) : x;
 }
 

@@ -20,7 +20,8 @@ static void read_padding(imp_node *c, tn_value x, imp_window *w)
     else if (strcmp(how, "causal") == 0 && w->dims == 1)
         w->pad[0] = tn_idx(c->pool, imp_window_span(c, w, 0) - 1);
     else if (strcmp(how, "valid") != 0)
-        imp_refuse(c, IMP_BAD_VALUE, "padding \"%s\" is not known; valid, same and causal (1D) are", how);
+        imp_refuse(c, IMP_BAD_VALUE, "padding \"%s\" is not known; valid, same and causal (1D) are known",
+                   how);
 }
 
 /* Keras 1 had one length of 1D steps under names of its own. */
@@ -277,7 +278,7 @@ static void up_sampling(imp_node *c)
         a.cubic_exclude = 1;
     } else if (strcmp(how, "nearest") != 0) {
         imp_refuse(c, IMP_BAD_VALUE,
-                   "interpolation \"%s\" is not supported; nearest, bilinear and bicubic are", how);
+                   "interpolation \"%s\" is not supported, only nearest, bilinear and bicubic are", how);
     }
     for (int i = 0; i < dims && !c->bad; i++) {
         if (by[i] < 1 || by[i] > INT32_MAX)

@@ -164,11 +164,10 @@ static void bind_list(keras_import *k, keras_layer *l, uint64_t group)
     collect(l, false, false, &v);
     read_texts(k, group, "weight_names", &names);
     if (names.n != v.n && !k->h5.error)
-        (void)imp_error(
-            &k->im, IMP_BAD_TENSOR, l->loc,
-            "the file has %zu variables for the layer, but its configuration needs %zu; the file does not "
-            "belong to this model",
-            names.n, v.n);
+        (void)imp_error(&k->im, IMP_BAD_TENSOR, l->loc,
+                        "the file has %zu variables for the layer, but its configuration needs %zu; give the "
+                        "weights of this model",
+                        names.n, v.n);
     for (size_t i = 0; i < names.n && names.n == v.n; i++) {
         v.at[i]->object = tn_hdf5_find(&k->h5, group, names.at[i]);
         if (k->version > 1 && !is_called(names.at[i], v.at[i]->name))
@@ -205,7 +204,7 @@ static void bind_by_names(keras_import *k, keras_layer *root, uint64_t group)
     if (known != n && filled.n != n && !k->h5.error)
         (void)imp_error(
             &k->im, IMP_BAD_TENSOR, root->loc,
-            "the file has variables of %zu layers, but the model has %zu; the file does not belong to it",
+            "the file has variables of %zu layers, but the model has %zu; give the weights of this model",
             filled.n, n);
     for (size_t i = 0; i < root->n_inside && (known == n || filled.n == n); i++) {
         keras_layer *l = root->inside[i];
@@ -262,9 +261,7 @@ static tn_value load(imp_node *c, keras_variable *v)
             c, "variable %s has no values: the file has no weights; give the file of weights beside it",
             v->name);
     if (!v->object)
-        return refuse(
-            c, "the file has no values for variable %s; it does not belong to this model, or is damaged",
-            v->name);
+        return refuse(c, "the file has no values for variable %s; give the weights of this model", v->name);
     bool found = tn_hdf5_dataset(&k->h5, v->object, &a);
     const char *name = tn_arena_printf(c->arena, "%s.%s", l->name, imp_text(c->im, v->name));
     if (k->h5.error)

@@ -130,7 +130,7 @@ static tn_status check_alone(mx_import *m, size_t n, const imp_input in[])
         return TN_OK;
     return tn_error(
         m->im.g->ctx, "mxnet-E002", &(tn_loc){.file = m->im.file},
-        "there is no file of parameters beside the symbol; it must be called NAME-0000.params beside "
+        "there is no file of parameters beside the symbol; put it there, as NAME-0000.params beside "
         "NAME-symbol.json, or NAME.params beside NAME.json");
 }
 
@@ -299,8 +299,8 @@ static tn_status find_pair(mx_import *m, const tn_file *file, mx_pair *p)
     if (!is_symbol && !beside)
         return tn_error(
             m->im.g->ctx, "mxnet-E002", &(tn_loc){.file = m->im.file},
-            "these are the parameters of a model, but there is no file \"%s\" beside them; its symbol "
-            "(JSON) must be called so",
+            "these are the parameters of a model, but there is no file \"%s\" beside them; put its "
+            "symbol (JSON) there",
             other);
     *p = (mx_pair){is_symbol ? given : found, is_symbol ? found : given, is_symbol ? m->im.file : other,
                    is_symbol ? other : m->im.file};

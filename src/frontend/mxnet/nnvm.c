@@ -244,7 +244,7 @@ static void arg(imp_node *c)
     tn_value x = imp_in(c, 0);
     bool given = mx_ints(c, "axis", &axis) && axis.n, keep = mx_bool(c, "keepdims", false);
     if (given && !c->bad && axis.n != 1)
-        imp_refuse(c, IMP_BAD_VALUE, "attribute axis has %u entries; one is supported", (unsigned)axis.n);
+        imp_refuse(c, IMP_BAD_VALUE, "attribute axis has %u entries, but one is supported", (unsigned)axis.n);
     if (mx_bool(c, "exclude", false) || (keep && !given))
         imp_refuse(c, IMP_BAD_VALUE, "attributes exclude, and keepdims without an axis, are not supported");
     tn_arg_attr a = {.axis = given && !c->bad ? imp_axis(c, axis.at[0], imp_rank(x)) : 0,

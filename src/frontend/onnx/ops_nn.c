@@ -304,7 +304,7 @@ static void global_lp_pool(imp_node *c)
     tn_axes_attr a = spatial_axes(c, x);
     tn_value v = imp_call1(c, &tn_op_abs, NULL, x);
     if (!(p >= 1))
-        imp_fail(c, "onnx-E009", "p is %g; it must be at least 1", p);
+        imp_fail(c, "onnx-E009", "p is %g, but must be at least 1", p);
     v = p == 1   ? v
         : p == 2 ? imp_call2(c, &tn_op_multiply, NULL, v, v)
                  : imp_call2(c, &tn_op_power, NULL, v, imp_const(c, t, p));

@@ -121,10 +121,11 @@ static void multinomial(imp_node *c)
     int64_t samples = imp_attr_int(c, "sample_size", 1), last = 0, two = 2;
     tn_dtype to = result_type(c, TN_I32), wide = t->dtype.bits == 64 ? TN_F64 : TN_F32;
     if (!c->bad && (t->n != 2 || !tn_is_int(t->dim[1], &last) || last < 1 || samples < 1))
-        imp_fail(c, "onnx-E009",
-                 "the operand is %s and sample_size %lld; it needs rows with a known number of classes, and "
-                 "a sample_size of at least 1",
-                 imp_type_text(c, t), (long long)samples);
+        imp_fail(
+            c, "onnx-E009",
+            "the operand is %s and sample_size %lld, but it needs rows with a known number of classes, and "
+            "a sample_size of at least 1",
+            imp_type_text(c, t), (long long)samples);
     int32_t from = (int32_t)onnx_seed(c);
     if (c->bad)
         return;

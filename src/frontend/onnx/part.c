@@ -23,7 +23,8 @@ static tn_status open_source(source *s)
     const char *where = "";
     const tn_loc loc = {.file = s->path};
     if (strcmp(tn_format_guess(s->path, s->file) ? tn_format_guess(s->path, s->file)->name : "", "onnx") != 0)
-        return tn_error(s->ctx, "onnx-E070", &loc, "this is not an ONNX file; parts are made of those alone");
+        return tn_error(s->ctx, "onnx-E070", &loc,
+                        "this is not an ONNX file; give one: parts are made of those alone");
     const char *trouble =
         tn_pb_read(&s->scratch, &onnx_model_msg, s->file->at, s->file->n, NULL, &s->model, &where);
     if (!trouble && !s->model.graph) {

@@ -89,11 +89,10 @@ static tn_status find_files(pd_import *p, files *out)
     }
     const tn_file *program = first_beside(p, stem, of_program, &name);
     if (!program || !tn_sniff_paddle(program->at, program->n))
-        return tn_error(
-            p->im.g->ctx, "paddle-E002", &(tn_loc){.file = p->im.file},
-            "this is no PaddlePaddle program; if it holds parameters, the program must lie beside it "
-            "as %s.pdmodel, %s.json or __model__",
-            stem, stem);
+        return tn_error(p->im.g->ctx, "paddle-E002", &(tn_loc){.file = p->im.file},
+                        "this is no PaddlePaddle program; if it holds parameters, put the program beside it "
+                        "as %s.pdmodel, %s.json or __model__",
+                        stem, stem);
     out->params = out->program;
     p->params_name = p->im.file;
     out->program = bytes_of(program);

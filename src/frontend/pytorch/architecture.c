@@ -115,7 +115,7 @@ static tn_status check_all_used(pt_import *p, pt_value weights)
         const pt_tensor *t = pt_at(weights, i).tensor;
         if (t->now.v.kind == PT_NONE && !for_training(t->name))
             return tn_error(p->im.g->ctx, "pytorch-E064", imp_make_loc(&p->im, NULL, NULL),
-                            "%s has no weights \"%s\", but the file has; it is for another network",
+                            "%s has no weights \"%s\", but the file has; name the network that it is for",
                             p->im.options->architecture, t->name);
     }
     return TN_OK;

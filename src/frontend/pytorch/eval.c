@@ -106,7 +106,7 @@ static pt_value attribute(frame *f, pt_value of, tn_bytes name)
         return pt_bad();
     if (of.kind == PT_OBJECT && p->im.options && p->im.options->architecture) {
         pt_fail(p, "pytorch-E063",
-                "the file has no weights \"%s%s%s\", which %s has; it is for another network",
+                "the file has no weights \"%s%s%s\", which %s has; name the network that it is for",
                 of.object->path, *of.object->path ? "." : "", imp_text(&p->im, name),
                 p->im.options->architecture);
         return pt_bad();

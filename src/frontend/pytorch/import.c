@@ -40,7 +40,7 @@ static void add_result(pt_import *p, results *r, pt_value v, const char *name)
     if (!x.def || c->bad) {
         if (!pt_is_bad(v) && !p->stop)
             (void)imp_error(&p->im, IMP_UNSUPPORTED_RESULT, imp_make_loc(&p->im, NULL, NULL),
-                            "output \"%s\" is %s; outputs must be tensors or numbers", name,
+                            "output \"%s\" is %s, but outputs must be tensors or numbers", name,
                             pt_kind_name(v.kind));
         r->status = TN_FAIL;
         return;

@@ -35,8 +35,8 @@ static bool read_steps(imp_node *c, const pt_tensor *t, steps *s)
     if (n < (list ? 4u : 3u) || (!list && !ends_with(scheme, "per_tensor_affine")) ||
         (list && pt_at(how, 3).kind != PT_INT)) {
         imp_fail(c, "pytorch-E090",
-                 "a tensor is quantised in a way that is not supported; known are per tensor and "
-                 "per channel, with whole zero points");
+                 "a tensor is quantised in a way that is not supported; per tensor and per "
+                 "channel, with whole zero points, are known");
         return false;
     }
     s->scale = pt_as(c, pt_at(how, 1), TN_F32);
@@ -252,7 +252,7 @@ static bool quantised_type(imp_node *c, int i, tn_dtype *t)
     int64_t code = pt_integer(c, i);
     if (c->bad || code < 12 || code > 14) {
         imp_fail(c, "pytorch-E092",
-                 "quantised numbers of type %lld are not supported; known are qint8, quint8, qint32",
+                 "quantised numbers of type %lld are not supported; qint8, quint8 and qint32 are supported",
                  (long long)code);
         return false;
     }
@@ -335,7 +335,7 @@ static pt_value packed_part(imp_node *c, const pt_object *o, const char *name)
     for (size_t i = 0; o && i < o->n; i++)
         if (imp_is(o->at[i].name, name))
             return o->at[i].cell.v;
-    imp_fail(c, "pytorch-E093", "a packed weight has no \"%s\"; no prepack operator made it", name);
+    imp_fail(c, "pytorch-E093", "a packed weight has no \"%s\", so no prepack operator made it", name);
     return pt_none();
 }
 
@@ -362,7 +362,7 @@ static bool read_layer(imp_node *c, layer *l)
     l->weight = pt_tensor_value(pt_of(c)->p, l->w_in.tensor);
     l->bias = b.kind == PT_NONE ? (tn_value){0} : imp_cast(c, pt_as_tensor(c, b), TN_F32);
     if (l->w.axis > 0) {
-        imp_fail(c, "pytorch-E090", "a weight is quantised along axis %d; known is 0", l->w.axis);
+        imp_fail(c, "pytorch-E090", "a weight is quantised along axis %d, but only 0 is known", l->w.axis);
         return false;
     }
     return !c->bad;

@@ -32,7 +32,7 @@ static const pt_source *source(pt_import *p, tn_bytes module)
     if (e && !why)
         s = pt_parse(&p->im.scratch, tn_intern(p->im.g->ctx, path + strlen(p->root)), text, &why, &line);
     if (why)
-        pt_fail(p, "pytorch-E002", "%s, line %d: %s; the archive is damaged, or newer than what is known",
+        pt_fail(p, "pytorch-E002", "%s, line %d: %s; save it again, or report this if PyTorch reads it",
                 imp_text(&p->im, pt_words(path).text), line, why);
     tn_strmap_put(&p->sources, tn_arena_strndup(&p->im.scratch, (const char *)module.at, module.n), module.n,
                   (uint64_t)(uintptr_t)s);

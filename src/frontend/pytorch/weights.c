@@ -12,7 +12,7 @@ enum { MAX_PARTS = 64 };
 static tn_status damaged(pt_import *p, const char *why)
 {
     return tn_error(p->im.g->ctx, "pytorch-E065", imp_make_loc(&p->im, NULL, NULL),
-                    "its weights cannot be read: %s; the file is damaged, or cut short", why);
+                    "its weights cannot be read: %s; save it again", why);
 }
 
 /* ---- pickles before the zip archives ---- */

@@ -23,7 +23,8 @@ static void resized(imp_node *c, tn_resize_attr how, tn_dtype t)
     tn_value x = imp_in(c, 0);
     tn_dims size = imp_sizes_in(c, imp_in(c, 1), "the size");
     if (!c->bad && (size.n != 2 || imp_rank(x) != 4))
-        imp_refuse(c, IMP_BAD_VALUE, "the size has %u entries for %s; images of four dimensions are resized",
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "the size has %u entries for %s, but images of four dimensions are resized",
                    (unsigned)size.n, imp_type_text(c, imp_type(x)));
     imp_out(c, 0, c->bad ? x : imp_resize(c, imp_cast(c, x, t), true, size, how));
 }
@@ -289,7 +290,7 @@ static void nms_padded(imp_node *c)
     tn_value chosen = selected(c), scores = imp_in(c, 1);
     if (five && !(imp_scalar(c, imp_in(c, 5), &sigma) && sigma == 0))
         imp_refuse(c, IMP_BAD_VALUE,
-                   "soft_nms_sigma must be the constant 0; softened scores are not supported");
+                   "soft_nms_sigma must be the constant 0, because softened scores are not supported");
     if (padded)
         imp_refuse(c, IMP_BAD_VALUE, "pad_to_max_output_size is not supported");
     tn_value at = c->bad ? chosen : kept(c, chosen);

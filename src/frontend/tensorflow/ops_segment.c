@@ -155,7 +155,7 @@ static void sparse_product(imp_node *c)
     static const int64_t turned[] = {1, 0};
     if (!c->bad && (shape.n != 2 || imp_rank(b) != 2))
         imp_refuse(c, IMP_OPERANDS,
-                   "it multiplies a sparse tensor of %u dimensions and %s; matrices are wanted",
+                   "it multiplies a sparse tensor of %u dimensions and %s, but matrices are wanted",
                    (unsigned)shape.n, imp_type_text(c, imp_type(b)));
     if (c->bad)
         return;

@@ -155,7 +155,8 @@ static void resize(imp_node *c)
     tn_value x = imp_in(c, 0);
     int64_t in[2], out[2];
     if (!c->bad && (size.n != 2 || imp_rank(x) != 4))
-        imp_refuse(c, IMP_BAD_VALUE, "the size has %u entries for %s; images of four dimensions are resized",
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "the size has %u entries for %s, but images of four dimensions are resized",
                    (unsigned)size.n, imp_type_text(c, imp_type(x)));
     if (c->bad)
         return;

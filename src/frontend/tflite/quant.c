@@ -90,7 +90,7 @@ void tfl_give(imp_node *c, uint32_t i, tn_value v)
     bool real = v.def && tn_dtype_eq(imp_type(v)->dtype, TN_F32);
     if (real && t && t->n_scale > 1)
         imp_refuse(c, IMP_BAD_TENSOR,
-                   "its result has a scale for each index of a dimension; only weights may");
+                   "its result has a scale for each index of a dimension, which only weights may have");
     imp_out(c, i, !c->bad && real && tfl_is_quantised(t) ? quantised(c, v, t) : v);
 }
 

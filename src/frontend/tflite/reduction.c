@@ -46,8 +46,8 @@ const tfl_reduction *tfl_reduction_of(imp_node *c, int64_t which)
                 return r;
     }
     imp_refuse(c, IMP_BAD_VALUE,
-               "graph %lld joins two numbers in a way that is not supported; one of add, multiply, minimum, "
-               "maximum, and, or is",
+               "graph %lld joins two numbers in a way that is not supported; add, multiply, minimum, "
+               "maximum, and, or are known",
                (long long)which);
     return NULL;
 }

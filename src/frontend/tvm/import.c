@@ -31,12 +31,15 @@ static tn_status import_saved(imp_model *im, tn_bytes json)
     const char *why = tvm_open(im, json, &s);
     why = why ? why : tvm_write_text(&s, &text, &constant, &n);
     tvm_close(&s);
+    const size_t length = text.n, said = im->g->ctx->n_diag;
     char *copy = why ? NULL : tn_arena_strndup(im->g->arena, text.at, text.n);
-    size_t length = text.n;
     tn_buf_deinit(&text);
-    return why ? tn_error(im->g->ctx, "tvm-E001", imp_make_loc(im, NULL, NULL),
-                          "this module saved by TVM cannot be read: %s%s", why, imp_again(why))
-               : tn_relay_parse(im->g, im->file, copy, length, constant, n);
+    if (why)
+        return tn_error(im->g->ctx, "tvm-E001", imp_make_loc(im, NULL, NULL),
+                        "this module saved by TVM cannot be read: %s%s", why, imp_again(why));
+    tn_status status = tn_relay_parse(im->g, im->file, copy, length, constant, n);
+    tn_diag_advise(im->g->ctx, said, "save the module again, or report this if TVM reads the file");
+    return status;
 }
 
 static tn_status import_text(imp_model *im, tn_bytes text, const tn_import_options *o)

@@ -58,7 +58,7 @@ static tn_status check_agree(tn_graph *g, const tn_node *n, uint32_t k, const tn
     if (tn_type_join(g->pool, a, b))
         return TN_OK;
     return tn_rule_fail(g, n, "op-E019",
-                        "result %u is %s if the condition holds, else %s; both must have the same type",
+                        "result %u is %s if the condition holds, else %s, but both must have the same type",
                         (unsigned)k, tn_rule_type_text(g, a), tn_rule_type_text(g, b));
 }
 

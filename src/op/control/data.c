@@ -86,8 +86,8 @@ static tn_status join_result(tn_graph *g, tn_node *n, uint32_t k)
         if (!both)
             return tn_rule_fail(
                 g, n, "op-E073",
-                "result %u is %s in one clause and %s in another; both must have the same type", (unsigned)k,
-                tn_rule_type_text(g, all), tn_rule_type_text(g, t));
+                "result %u is %s in one clause and %s in another, but both must have the same type",
+                (unsigned)k, tn_rule_type_text(g, all), tn_rule_type_text(g, t));
         all = both;
     }
     n->type[k] = all ? all : tn_type_none(g->pool);

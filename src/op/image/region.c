@@ -31,8 +31,8 @@ static tn_status col2im_extents(tn_graph *g, const tn_node *n, const char *name,
     int64_t v;
     for (uint32_t i = 0; i < d.n; i++)
         if (tn_is_int(d.at[i], &v) && (v < 1 || v > INT32_MAX))
-            return tn_rule_fail(g, n, "op-E007", "%s[%u] is %lld; it must be in [1, 2^31)", name, (unsigned)i,
-                                (long long)v);
+            return tn_rule_fail(g, n, "op-E007", "%s[%u] is %lld, but must be in [1, 2^31)", name,
+                                (unsigned)i, (long long)v);
     return TN_OK;
 }
 
@@ -47,8 +47,9 @@ static tn_status col2im_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 0, 3, &t));
     TN_TRY(tn_rule_number(g, n, 0));
     if (dims < 1 || dims > MAX_IMAGE || a.block.n != dims)
-        return tn_rule_fail(g, n, "op-E007", "image has %u entries, block %u; both need the same, 1 to %d",
-                            (unsigned)dims, (unsigned)a.block.n, MAX_IMAGE);
+        return tn_rule_fail(g, n, "op-E007",
+                            "image has %u entries, block %u, but both need the same, 1 to %d", (unsigned)dims,
+                            (unsigned)a.block.n, MAX_IMAGE);
     TN_TRY(col2im_extents(g, n, "image", a.image));
     TN_TRY(col2im_extents(g, n, "block", a.block));
     TN_TRY(tn_rule_steps(g, n, &a.strides, &a.dilation, &a.padding, dims));
@@ -131,7 +132,7 @@ static tn_status check_depth(tn_graph *g, const tn_node *n, const tn_type **out)
     if (!a->mode || (strcmp(a->mode, "DCR") != 0 && strcmp(a->mode, "CRD") != 0))
         return tn_rule_fail(g, n, "op-E007", "mode is \"%s\"; DCR and CRD are known", a->mode ? a->mode : "");
     if (a->block_size < 1 || a->block_size > 64)
-        return tn_rule_fail(g, n, "op-E007", "block_size is %lld; it must be in [1, 64]",
+        return tn_rule_fail(g, n, "op-E007", "block_size is %lld, but must be in [1, 64]",
                             (long long)a->block_size);
     return TN_OK;
 }

@@ -431,7 +431,7 @@ static tn_status check_attr(tn_graph *g, const tn_node *n, const tn_resample_att
                             (unsigned)a->taps.n);
     if (!(a->scale >= 0) || isinf(a->scale) || (a->antialias && a->scale == 0 && !a->taps.n) ||
         (a->scale > 0 && a->scale < 1e-4))
-        return tn_rule_fail(g, n, "op-E007", "scale is %g; it must be known and positive, and at least 1e-4",
+        return tn_rule_fail(g, n, "op-E007", "scale is %g, but must be known and positive, and at least 1e-4",
                             a->scale);
     return TN_OK;
 }

@@ -43,7 +43,7 @@ static tn_status normalise(tn_graph *g, tn_node *n, tn_conv_transpose_attr *a)
     TN_TRY(tn_rule_ints(g, n, "output_padding", &a->output_padding, dims, 0, 0));
     for (uint32_t i = 0; i < a->padding.n; i++)
         if (a->padding.at[i]->kind != TN_E_INT)
-            return tn_rule_fail(g, n, "op-E007", "padding[%u] is %s; it must be a number", (unsigned)i,
+            return tn_rule_fail(g, n, "op-E007", "padding[%u] is %s, but must be a number", (unsigned)i,
                                 tn_rule_dim_text(g, a->padding.at[i]));
     if (a->kernel_size.n)
         TN_TRY(tn_rule_ints(g, n, "kernel_size", &a->kernel_size, dims, 1, 1));

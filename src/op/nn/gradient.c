@@ -98,7 +98,7 @@ tn_status tn_gradient_softmax(tn_gradient *q)
 
 /* ---- nn.conv2d ---- */
 
-/* By the transposed convolution; it needs to know how many rows and columns the last windows left over. */
+/* By the transposed convolution, but it needs to know how many rows and columns the last windows left over. */
 static tn_status of_data(tn_gradient *q)
 {
     const tn_conv2d_attr *a = q->node->attr;

@@ -164,7 +164,7 @@ static tn_status lrn_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_float(g, n, 0));
     TN_TRY(tn_rule_axis(g, n, a->axis, t->n, &axis));
     if (a->size < 1 || a->size > INT32_MAX)
-        return tn_rule_fail(g, n, "op-E007", "size is %lld; it must be in [1, 2^31)", (long long)a->size);
+        return tn_rule_fail(g, n, "op-E007", "size is %lld, but must be in [1, 2^31)", (long long)a->size);
     return tn_rule_result(g, n, 0, t->dtype, t->n, t->dim);
 }
 

@@ -39,8 +39,8 @@ static tn_status normalise(tn_graph *g, tn_node *n, tn_pool2d_attr *a)
         int64_t pad;
         if (tn_is_int(a->padding.at[i], &pad) &&
             pad > (a->pool_size.at[i % dims] - 1) * a->dilation.at[i % dims])
-            return tn_rule_fail(g, n, "op-E007", "padding[%d] is %lld; it must be smaller than the window", i,
-                                (long long)pad);
+            return tn_rule_fail(g, n, "op-E007", "padding[%d] is %lld, but must be smaller than the window",
+                                i, (long long)pad);
     }
     tn_rule_set_attr(g, n, a);
     return TN_OK;
@@ -84,7 +84,7 @@ static tn_status lp_pool_infer(tn_graph *g, tn_node *n)
 {
     TN_TRY(window_infer(g, n, tn_in_type(n, 0)->dtype, true));
     if (((const tn_pool2d_attr *)n->attr)->p < 1)
-        return tn_rule_fail(g, n, "op-E007", "p is %lld; it must be at least 1",
+        return tn_rule_fail(g, n, "op-E007", "p is %lld, but must be at least 1",
                             (long long)((const tn_pool2d_attr *)n->attr)->p);
     return tn_rule_float(g, n, 0);
 }
@@ -381,7 +381,7 @@ static tn_status unpool_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E011", "indices must be int64, but are %s; cast them",
                             tn_rule_dtype_text(g, at->dtype));
     if (a->from.n != a->shape.n || a->from.n < 1 || a->from.n > TN_RULE_MAX_RANK)
-        return tn_rule_fail(g, n, "op-E007", "from has %u entries, shape has %u; both need 1 to %d",
+        return tn_rule_fail(g, n, "op-E007", "from has %u entries, shape has %u, but both need 1 to %d",
                             (unsigned)a->from.n, (unsigned)a->shape.n, TN_RULE_MAX_RANK);
     for (int i = 0; i < data->n; i++)
         if (!tn_rule_agree(g, n, data->dim[i], at->dim[i]))

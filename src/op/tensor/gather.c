@@ -342,7 +342,8 @@ static tn_status cache_infer(tn_graph *g, tn_node *n)
                             a->mode ? a->mode : "None");
     for (int i = 0; i < t->n; i++)
         if (i != axis && !tn_rule_agree(g, n, t->dim[i], u->dim[i]))
-            return tn_rule_fail(g, n, "op-E008", "data %s and updates %s differ in dimension %d; only %d may",
+            return tn_rule_fail(g, n, "op-E008",
+                                "data %s and updates %s differ in dimension %d, where only %d may",
                                 tn_rule_type_text(g, t), tn_rule_type_text(g, u), i, axis);
     if (!tn_rule_agree(g, n, w->dim[0], t->dim[0]))
         return tn_rule_fail(g, n, "op-E008", "write_indices is %s, but data is %s", tn_rule_type_text(g, w),

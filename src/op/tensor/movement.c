@@ -353,7 +353,7 @@ static tn_status concatenate_infer(tn_graph *g, tn_node *n)
             if (i != axis && !tn_rule_agree(g, n, t->dim[i], first->dim[i]))
                 return tn_rule_fail(
                     g, n, "op-E008",
-                    "operands 0 and %d, %s and %s, differ in dimension %d; only dimension %d may", k,
+                    "operands 0 and %d, %s and %s, differ in dimension %d, where only dimension %d may", k,
                     tn_rule_type_text(g, first), tn_rule_type_text(g, t), i, axis);
         dim[axis] = tn_add(g->pool, dim[axis], t->dim[axis]);
     }

@@ -112,7 +112,7 @@ static tn_status slice_normalise(tn_graph *g, tn_node *n, const tn_type *t)
         begin[i] = tn_simplify_extent(g, a->begin.at[i]);
         end[i] = tn_simplify_extent(g, a->end.at[i]);
         if (step[i] == 0 || step[i] > INT32_MAX || step[i] < -INT32_MAX)
-            return tn_rule_fail(g, n, "op-E007", "strides[%u] is %lld; it must not be 0 or beyond 2^31",
+            return tn_rule_fail(g, n, "op-E007", "strides[%u] is %lld, but must not be 0 or beyond 2^31",
                                 (unsigned)i, (long long)step[i]);
         if (tn_is_int(t->dim[axes[i]], &extent)) {
             begin[i] = clipped(g, begin[i], extent, step[i]);
