@@ -87,14 +87,28 @@ bool program_is_handle(const tn_maker *m, uint32_t slot)
     return m->slots.at[slot].storage == TN_STORAGE_HANDLE;
 }
 
+/* What is copied from one size to another is in a branch whose checks have failed. */
+static bool is_never_copied(const tn_maker *m, enum tn_inst_op op, uint32_t from, uint32_t to)
+{
+    int64_t a, b;
+    return op == TN_INST_COPY && tn_is_int(m->slots.at[from].bytes, &a) &&
+           tn_is_int(m->slots.at[to].bytes, &b) && a != b;
+}
+
 void program_transfer(tn_maker *m, const tn_node *n, uint32_t from, uint32_t to)
 {
-    bool from_handle = program_is_handle(m, from); /* to bytes: only of a value that there is never */
+    bool from_handle =
+        program_is_handle(m, from); /* to bytes: what unbox takes, and a value that there is never */
     enum tn_inst_op op = !program_is_handle(m, to) ? (from_handle ? TN_INST_UNBOX : TN_INST_COPY)
                          : from_handle             ? TN_INST_MOVE
                                                    : TN_INST_BOX;
     if (from == to)
         return;
+    if (is_never_copied(m, op, from, to)) {
+        program_add_inst(m, TN_INST_FAIL, program_add_text(m, "a value would become one of another size"), 0,
+                         NULL, program_where(n));
+        return;
+    }
     program_use(m, from);
     program_use(m, to);
     program_add_inst(m, op, 0, 2, (uint32_t[]){from, to}, program_where(n));
@@ -271,10 +285,7 @@ static tn_status add_unbox(tn_maker *m, const tn_node *n)
     uint32_t segment = bind_extents(m, n, from), to = program_result_slot(m, n, 0);
     if (segment)
         program_add_plan(m, segment, n);
-    program_use(m, from);
-    program_use(m, to);
-    program_add_inst(m, program_is_handle(m, from) ? TN_INST_UNBOX : TN_INST_COPY, 0, 2,
-                     (uint32_t[]){from, to}, program_where(n));
+    program_transfer(m, n, from, to);
     return TN_OK;
 }
 

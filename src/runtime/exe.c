@@ -515,11 +515,6 @@ static tnr_status check_call(tnr_exe *exe, const tn_program_function *p, const t
 static const char *flat_fault(const tn_program_function *p, const tn_inst *in)
 {
     const uint32_t *op = p->operand + in->operand;
-    if (in->op == TN_INST_COPY) {
-        tn_size from = p->slot[op[0]].bytes, to = p->slot[op[1]].bytes;
-        return !from.fn && !to.fn && from.value != to.value ? "a copy between slots of different sizes at"
-                                                            : NULL;
-    }
     if (in->op == TN_INST_SET && (p->slot[op[0]].bytes.fn || p->slot[op[0]].bytes.value != 8))
         return "a slot that cannot be written at";
     return NULL;

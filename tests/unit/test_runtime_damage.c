@@ -102,7 +102,6 @@ DAMAGE(call_writes_constant, t->operand[3] = TOY_P0)
 DAMAGE(call_writes_alias, t->operand[3] = TOY_ECHO)
 DAMAGE(copy_range, t->operand[18] = TOY_SLOTS)
 DAMAGE(copy_input, t->operand[26] = TOY_IDX)
-DAMAGE(copy_size, t->operand[25] = TOY_P0)
 DAMAGE(jump, t->inst[7].a = 10)
 DAMAGE(jump_false, t->inst[5].a = 10)
 DAMAGE(condition, t->operand[24] = TOY_X)
@@ -264,7 +263,6 @@ static void damage_is_found_at_load(void **state)
         call_writes_alias,
         copy_range,
         copy_input,
-        copy_size,
         jump,
         jump_false,
         condition,
