@@ -1,4 +1,5 @@
-/* Copies of subtrees that own their buffers, and renaming of buffers: what peeling and tail partition need. */
+/* Copies of subtrees that own their buffers and lets, and renaming of buffers: what peeling and tail partition need. */
+#include "base/vec.h"
 #include "tir/tir.h"
 
 typedef struct {
@@ -45,12 +46,11 @@ void tn_stmt_rename_buffer(tn_func *f, tn_stmt *root, uint32_t from, uint32_t to
         tn_stmt_walk(body[i], rename_stmt, NULL, &r);
 }
 
-enum { MAX_DECLS = 64 };
 typedef struct {
     tn_func *f;
     const char *suffix;
-    uint32_t buffer[MAX_DECLS];
-    int n;
+    tn_vec(uint32_t) buffer;
+    tn_vec(tn_stmt *) let;
 } copier;
 
 static bool freshen(tn_stmt *x, void *user)
@@ -59,9 +59,25 @@ static bool freshen(tn_stmt *x, void *user)
     if (x->kind == TN_S_BLOCK)
         x->u.block.name =
             tn_func_block_name(c->f, tn_arena_printf(c->f->arena, "%s%s", x->u.block.name, c->suffix));
-    if (x->kind == TN_S_BUFFER && c->n < MAX_DECLS)
-        c->buffer[c->n++] = x->u.decl.buffer;
+    if (x->kind == TN_S_BUFFER)
+        tn_vec_push(&c->buffer, x->u.decl.buffer);
+    if (x->kind == TN_S_LET)
+        tn_vec_push(&c->let, x);
     return true;
+}
+
+static void freshen_lets(copier *c, tn_stmt *copy)
+{
+    size_t n = c->let.n;
+    const tn_expr **from = TN_NEW_N(c->f->arena, const tn_expr *, n),
+                  **to = TN_NEW_N(c->f->arena, const tn_expr *, n);
+    for (size_t i = 0; i < n; i++) {
+        from[i] = c->let.at[i]->u.let.var;
+        to[i] = tn_func_add_var(c->f, c->f->var[from[i]->u.i].name, from[i]->dtype);
+        c->let.at[i]->u.let.var = to[i];
+    }
+    if (n)
+        tn_stmt_subst(c->f, copy, (int)n, from, to);
 }
 
 tn_stmt *tn_stmt_clone_fresh(tn_func *f, const tn_stmt *root, const char *suffix)
@@ -73,10 +89,13 @@ tn_stmt *tn_stmt_clone_fresh(tn_func *f, const tn_stmt *root, const char *suffix
     int n = tn_stmt_bodies(copy, body);
     for (int i = 0; i < n; i++)
         tn_stmt_walk(body[i], freshen, NULL, &c);
-    for (int i = 0; i < c.n; i++) {
-        tn_buffer b = f->buffer[c.buffer[i]];
+    freshen_lets(&c, copy);
+    for (size_t i = 0; i < c.buffer.n; i++) {
+        tn_buffer b = f->buffer[c.buffer.at[i]];
         b.name = tn_arena_printf(f->arena, "%s%s", b.name, suffix);
-        tn_stmt_rename_buffer(f, copy, c.buffer[i], tn_func_add_buffer(f, &b));
+        tn_stmt_rename_buffer(f, copy, c.buffer.at[i], tn_func_add_buffer(f, &b));
     }
+    tn_vec_deinit(&c.buffer);
+    tn_vec_deinit(&c.let);
     return copy;
 }
