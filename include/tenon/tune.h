@@ -30,7 +30,8 @@ typedef struct tenon_tune_task { /* fields may be added at the end */
     double built_in_seconds; /* of a call, by the built-in schedule, as timed last; 0: not timed */
     double seconds;          /* by the one that was found; without a gain the built-in one's */
     const char *picks;       /* of the one that was found, lines of "name = value"; NULL: no gain */
-    const char *why;         /* why nothing was tried, or why the last trial without a time has none; NULL */
+    double compiling, timing; /* seconds that its trials took, one beside the other */
+    const char *why;          /* why nothing was tried, or why the last trial without a time has none; NULL */
 } tenon_tune_task;
 
 typedef struct tenon_tune_progress { /* fields may be added at the end */

@@ -200,9 +200,10 @@ static void print_task(uint32_t i, const tenon_tune_task *k)
     printf(" %6.2fx  %.*s\n", k->seconds > 0 ? k->built_in_seconds / k->seconds : 1.0, NAME_WIDTH, k->name);
 }
 
-static void print_table(uint32_t n, const tenon_tune_task *task, const char *records)
+static void print_table(uint32_t n, const tenon_tune_task *task, const char *records, bool verbose)
 {
     uint32_t gained = 0, trials = 0, failed = 0;
+    double compiling = 0, timing = 0;
     double before = total(n, task, true), after = total(n, task, false);
     printf("task  calls trials built-in us     best us  GFLOP/s    of peak   gain  kernel\n");
     for (uint32_t i = 0; i < n; i++) {
@@ -211,6 +212,8 @@ static void print_table(uint32_t n, const tenon_tune_task *task, const char *rec
         gained += task[i].picks != NULL;
         trials += task[i].trials;
         failed += task[i].failed;
+        compiling += task[i].compiling;
+        timing += task[i].timing;
         if (task[i].built_in_seconds > 0)
             print_task(i, &task[i]);
         else
@@ -222,6 +225,9 @@ static void print_table(uint32_t n, const tenon_tune_task *task, const char *rec
         printf("; kernels %.3f ms, by the built-in schedules %.3f ms (%.3fx)", after * 1e3, before * 1e3,
                before / after);
     printf("\n");
+    if (verbose && trials)
+        printf("a trial: %.1f ms of compiling, %.1f ms of timing\n", compiling / trials * 1e3,
+               timing / trials * 1e3);
     if (records)
         printf("%s: records of %u task%s\n", records, (unsigned)gained, gained == 1 ? "" : "s");
 }
@@ -249,7 +255,7 @@ static int search(tn_model_options *m, const tn_args *args, tenon_tune_options *
         fprintf(stderr, "%*s\r", w.width, "");
     int status = tn_model_messages(m, failed);
     if (!failed)
-        print_table(n, task, o->records);
+        print_table(n, task, o->records, args->verbose);
     free(w.picks);
     if (w.latency && fclose(w.latency))
         return tn_error_print("total_latency.tsv: cannot be written");

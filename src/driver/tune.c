@@ -235,6 +235,8 @@ static void on_trial(void *user, const tn_search *s, uint32_t i, const tn_trial 
 {
     tuning *t = user;
     take_standing(t, s, i);
+    t->task[t->chosen[i]].compiling += trial->compile;
+    t->task[t->chosen[i]].timing += trial->running;
     if (trial->fate != TN_TRIAL_TIMED)
         t->task[t->chosen[i]].why = tn_arena_strdup(&t->b->arena, trial->why);
     if (t->o.progress)

@@ -162,7 +162,7 @@ static bool put(tn_search *x, batch *b, uint32_t at, const tn_sched *s)
     p->number = t->all.n ? ++x->trials : 0;
     tn_vec_push(&t->all, p);
     t->under_way++;
-    b->slot[b->n++] = (slot){.task = at, .p = p, .trace = trace, .check = t->all.n == 1};
+    b->slot[b->n++] = (slot){.task = at, .p = p, .trace = trace};
     return true;
 }
 
