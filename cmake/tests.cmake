@@ -9,7 +9,8 @@ set(test_env
     TENON_ONNX_NODES=${python_packages}/onnx/backend/test/data/node
     TENON_LIBDIR=${CMAKE_BINARY_DIR}/lib/tenon
     TENON_SOURCE_DIR=${CMAKE_SOURCE_DIR}
-    XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/cache)
+    XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/cache
+    TENON_RECORDS=off)
 if(TENON_SANITIZE)
     list(APPEND test_env
         UBSAN_OPTIONS=print_stacktrace=1

@@ -121,6 +121,8 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
     const char *architecture;
     /* File of tuning records (tenon/tune.h): kernels that have one for this machine are scheduled by it. NULL: none */
     const char *tuning_records;
+    int no_records; /* 1: the user's own records, which tuning keeps, are left alone; tuning_records counts */
+    int reserved1;  /* 0 */
 } tenon_options;
 
 /* Report everything in the options that cannot work, before work begins. `output`: the file that tenon_build is to

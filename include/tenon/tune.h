@@ -65,6 +65,29 @@ int tenon_tune_list(tenon_module *m, const tenon_options *o, const tenon_tune_op
 /* Searches; the tasks as they stand in the end. What was found before a call that was ended early is in the file. */
 int tenon_tune(tenon_module *m, const tenon_options *o, const tenon_tune_options *t, uint32_t *out_n,
                const tenon_tune_task **out);
+/* ---- records ---- */
+
+typedef struct tenon_record { /* fields may be added at the end */
+    uint64_t workload;
+    const char *machine;      /* architecture, caches and features of the machines that it counts on */
+    uint32_t threads, trials; /* that it was timed on; of the search until then */
+    double seconds, built_in_seconds, operations; /* of a call */
+    const char *name;                             /* of the kernel */
+    const char *generator;                        /* what made the schedule from the picks, */
+    uint32_t version;                             /* and its version */
+    const char *picks, *trace;                    /* lines of "name = value"; the steps */
+} tenon_record;
+
+/* The records of a file, in its order. path NULL: the user's own, $TENON_RECORDS, or tenon/records.jsonl in
+ * $XDG_DATA_HOME (~/.local/share); none where there is no such file. */
+int tenon_records_list(tenon *t, const char *path, uint32_t *out_n, const tenon_record **out);
+/* The path of the user's own, into `out`; 0: there is none, or it has more than `room` bytes. */
+int tenon_records_path(char *out, size_t room);
+/* Add what the file `from` has and `path` has not. */
+int tenon_records_merge(tenon *t, const char *path, const char *from, uint32_t *out_added);
+/* Keep the fastest ones of each workload, machine and number of threads: so many, 0: one. */
+int tenon_records_prune(tenon *t, const char *path, uint32_t keep, uint32_t *out_dropped);
+
 /* By index, NULL after the last. */
 const char *tenon_tuner_name(size_t i, const char **out_doc);
 

@@ -122,17 +122,28 @@ tn_status tn_file_write_temporary(tn_ctx *ctx, const char *path, const void *dat
     return tn_file_report(ctx, path, err);
 }
 
-bool tn_cache_path(const char *name, char *out, size_t room)
+/* A file in tenon's folder of one kind (XDG Base Directory Specification); `usual` is that of the home folder. */
+static bool home_path(const char *variable, const char *usual, const char *name, char *out, size_t room)
 {
-    const char *off = getenv("TENON_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *xdg = getenv(variable), *home = getenv("HOME");
     int n = -1;
-    if (off && (strcmp(off, "off") == 0 || strcmp(off, "0") == 0))
-        return false;
     if (xdg && xdg[0] == '/') /* the specification: others are to be ignored */
         n = snprintf(out, room, "%s/tenon/%s", xdg, name);
     else if (home && home[0] == '/')
-        n = snprintf(out, room, "%s/.cache/tenon/%s", home, name);
+        n = snprintf(out, room, "%s/%s/tenon/%s", home, usual, name);
     return n > 0 && (size_t)n < room;
+}
+
+bool tn_cache_path(const char *name, char *out, size_t room)
+{
+    const char *off = getenv("TENON_CACHE");
+    return !(off && (strcmp(off, "off") == 0 || strcmp(off, "0") == 0)) &&
+           home_path("XDG_CACHE_HOME", ".cache", name, out, room);
+}
+
+bool tn_data_path(const char *name, char *out, size_t room)
+{
+    return home_path("XDG_DATA_HOME", ".local/share", name, out, room);
 }
 
 void tn_folders_make(const char *path)

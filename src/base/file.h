@@ -33,6 +33,8 @@ TN_WARN_UNUSED tn_status tn_file_write_temporary(tn_ctx *ctx, const char *path, 
 /* The path of a file of that name in the cache folder, $XDG_CACHE_HOME/tenon or ~/.cache/tenon. False: there is no such
  * folder, TENON_CACHE=off forbids it, or the path is longer than `room` bytes. */
 bool tn_cache_path(const char *name, char *out, size_t room);
+/* The same of the data folder, $XDG_DATA_HOME/tenon or ~/.local/share/tenon, which nothing forbids. */
+bool tn_data_path(const char *name, char *out, size_t room);
 /* Makes the folders that the path of a file needs, for this user alone; whether that worked shows when it is opened. */
 void tn_folders_make(const char *path);
 /* TN_OK for err 0, else base-E003: cannot write `path`, for that reason. */

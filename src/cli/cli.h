@@ -11,6 +11,7 @@ int tn_opt_command(const tn_args *args);
 int tn_interpret_command(const tn_args *args);
 int tn_check_command(const tn_args *args);
 int tn_tune_command(const tn_args *args);
+int tn_records_command(const tn_args *args);
 int tn_verify_command(const tn_args *args);
 int tn_compare_command(const tn_args *args);
 int tn_view_command(const tn_args *args);
@@ -21,7 +22,7 @@ int tn_version_print(int verbose, bool machine); /* machine: its description alo
 
 extern const tn_flag tn_compile_flags[], tn_run_flags[], tn_dump_flags[], tn_opt_flags[],
     tn_interpret_flags[], tn_compare_flags[], tn_check_flags[], tn_view_flags[], tn_image_flags[],
-    tn_top_flags[], tn_tune_flags[];
+    tn_top_flags[], tn_tune_flags[], tn_records_flags[];
 extern const tn_flag
     tn_model_flags[]; /* model.c: how a model is read and compiled; compile, dump, opt, interpret */
 extern const tn_flag tn_version_flags[];

@@ -34,6 +34,8 @@ static const tn_command commands[] = {
      "list everything that prevents a model from compiling, or what in it is slow", "check model.onnx"},
     {"tune",      "FILE",    tn_tune_command,      {tn_tune_flags, tn_model_flags, tn_common_flags},
      "search for schedules that are faster than the built-in ones", "tune model.onnx -o model.records --budget 60s"},
+    {"records",   "ACTION [WHAT]", tn_records_command, {tn_records_flags, tn_common_flags},
+     "list, show, merge, prune or export what tune has found", "records list"},
     {"verify",    "PACKAGE", tn_verify_command,    {tn_common_flags},
      "show what a package holds, without running it", "verify model.tar"},
     {"image",     "FILE",    tn_image_command,     {tn_image_flags, tn_common_flags},

@@ -65,6 +65,7 @@ const tn_flag tn_model_flags[] = {
     TN_OPTION_REPEAT(pass_config, "pass-config", "KEY=VALUE", "configure a pass; may be repeated"),
     TN_OPTION_TEXT(tuning_records, "tuning-records", "FILE", NULL,
                    "schedules that `tune` has found: kernels that have one for this machine are scheduled by it"),
+    TN_OPTION_SWITCH(no_records, "no-records", "leave the records alone that `tune` keeps for this user"),
     TN_ROW_REFUSED("dump-offloads"),
     TN_ROW_REFUSED("executor-graph-link-params"),
     TN_ROW_REFUSED("executor-aot-link-params"),

@@ -11,7 +11,7 @@
 
 // clang-format off
 const tn_flag tn_tune_flags[] = {
-    TN_ROW_TEXT("output", 'o', "FILE", NULL, "file of records, which are added; required unless tasks are listed"),
+    TN_ROW_TEXT("output", 'o', "FILE", NULL, "file that receives the records, besides the user's own (`records list`)"),
     TN_ROW_TEXT("tasks", 0, "TASKS", "all",
                 "which: all, or numbers, ranges and parts of names: 0,3-5,dense; list: print them and stop"),
     TN_ROW_INT("trials", 0, 1, 100000000, "1000", "schedules to try, of all tasks together"),
@@ -91,8 +91,6 @@ static int take_options(const tn_args *args, tenon_tune_options *o)
         tn_note_print("--tuner %s: there is no learned tuner yet; ga proposes instead", tuner);
         o->tuner = "ga";
     }
-    if (!o->records && !lists(args))
-        return tn_usage_error(args->command, "--output FILE is required: it receives the tuning records");
     return TN_EXIT_OK;
 }
 
@@ -200,7 +198,8 @@ static void print_task(uint32_t i, const tenon_tune_task *k)
     printf(" %6.2fx  %.*s\n", k->seconds > 0 ? k->built_in_seconds / k->seconds : 1.0, NAME_WIDTH, k->name);
 }
 
-static void print_table(uint32_t n, const tenon_tune_task *task, const char *records, bool verbose)
+/* where: the records are. */
+static void print_table(uint32_t n, const tenon_tune_task *task, const char *where, bool verbose)
 {
     uint32_t gained = 0, trials = 0, failed = 0;
     double compiling = 0, timing = 0;
@@ -228,14 +227,16 @@ static void print_table(uint32_t n, const tenon_tune_task *task, const char *rec
     if (verbose && trials)
         printf("a trial: %.1f ms of compiling, %.1f ms of timing\n", compiling / trials * 1e3,
                timing / trials * 1e3);
-    if (records)
-        printf("%s: records of %u task%s\n", records, (unsigned)gained, gained == 1 ? "" : "s");
+    if (gained && where)
+        printf("%s: %u record%s\n", where, (unsigned)gained, gained == 1 ? "" : "s");
 }
 
 static int search(tn_model_options *m, const tn_args *args, tenon_tune_options *o)
 {
     uint32_t n = 0;
     const tenon_tune_task *task = NULL;
+    char path[4096];
+    const char *home = !m->options.no_records && tenon_records_path(path, sizeof path) ? path : NULL;
     const char *slash = strrchr(args->operand, '/');
     watch w = {.model = slash ? slash + 1 : args->operand,
                .live = tn_terminal_coloured(stderr),
@@ -255,7 +256,7 @@ static int search(tn_model_options *m, const tn_args *args, tenon_tune_options *
         fprintf(stderr, "%*s\r", w.width, "");
     int status = tn_model_messages(m, failed);
     if (!failed)
-        print_table(n, task, o->records, args->verbose);
+        print_table(n, task, o->records ? o->records : home, args->verbose);
     free(w.picks);
     if (w.latency && fclose(w.latency))
         return tn_error_print("total_latency.tsv: cannot be written");
@@ -271,6 +272,10 @@ static int tune(tn_model_options *m, const tn_args *args, tenon_tune_options *o)
     int status = tn_model_read(m, args->operand, NULL);
     if (status != TN_EXIT_OK)
         return status;
+    char home[4096];
+    bool kept = o->records || (!m->options.no_records && tenon_records_path(home, sizeof home));
+    if (!lists(args) && !kept)
+        return tn_usage_error(args->command, "--output FILE is required: the records are kept nowhere else");
     if (!lists(args))
         return search(m, args, o);
     o->records = NULL;

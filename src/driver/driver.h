@@ -243,13 +243,21 @@ typedef struct tn_build_task {
 } tn_build_task;
 size_t tn_tasks_find(tn_build *b, tn_build_task **out);
 
-/* records.c: schedules that were found before. Those of the file that the options name; of another one; driver-E16x. */
+/* records.c: schedules that were found before, in files. The user's own file, $TENON_RECORDS or tenon/records.jsonl in
+ * the data folder; false: there is none. */
+enum { TN_RECORDS_PATH = 4096 };
+bool tn_records_home(char out[TN_RECORDS_PATH]);
+/* driver-E160 of the severity; machine NULL: the records of all. */
+TN_WARN_UNUSED tn_status tn_records_read(tn_ctx *ctx, const char *path, tn_records *r, const char *machine,
+                                         enum tn_severity severity);
+/* Those of this machine for b: of the files that the options say; of a file; of the user's own. */
 TN_WARN_UNUSED tn_status tn_records_open(tn_build *b);
-TN_WARN_UNUSED tn_status tn_records_read(tn_build *b, const char *path);
+TN_WARN_UNUSED tn_status tn_records_take(tn_build *b, const char *path);
+void tn_records_take_home(tn_build *b);
 /* The schedule that is recorded for f; false: none is, or the one that is does not fit f any more. */
 bool tn_records_apply(tn_build *b, const tn_func *f, tn_child *child, tn_sched *out);
-/* Adds a line to a file; NULL: makes the file, if there is none. base-E003. */
-TN_WARN_UNUSED tn_status tn_records_append(tn_ctx *ctx, const char *path, const tn_record *r);
+/* Adds lines to a file, which is made where it is not there, all by one write. base-E003. */
+TN_WARN_UNUSED tn_status tn_records_append(tn_ctx *ctx, const char *path, uint32_t n, const tn_record *r);
 
 /* space.c: the module's tasks and their picks; a map of picks from a file; the schedule of a function at its point.
  * driver-E15x. */

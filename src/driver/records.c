@@ -1,11 +1,14 @@
 /* Schedules that searches found before: read from files, looked up for kernels, and added to files. */
-#include "driver/driver.h"
+#include "driver/api.h"
 
 #include "base/wire/json.h"
 #include "schedule/schedule.h"
+#include "tenon/tune.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -24,32 +27,70 @@ static bool is_foreign(const char *text, size_t n)
     return is;
 }
 
-tn_status tn_records_read(tn_build *b, const char *path)
+bool tn_records_home(char out[TN_RECORDS_PATH])
+{
+    const char *given = getenv("TENON_RECORDS");
+    if (!given || !*given)
+        return tn_data_path("records.jsonl", out, TN_RECORDS_PATH);
+    bool off = strcmp(given, "off") == 0 || strcmp(given, "0") == 0;
+    return !off && (size_t)snprintf(out, TN_RECORDS_PATH, "%s", given) < TN_RECORDS_PATH;
+}
+
+/* What is wrong with the file, NULL: nothing. */
+static const char *parse(tn_records *r, const tn_file *file, const char *machine, uint32_t *out_line)
+{
+    const char *text = (const char *)file->at;
+    *out_line = 1;
+    if (is_foreign(text, file->n))
+        return "these are records of TVM, which Tenon does not read yet";
+    return tn_records_parse(r, text, file->n, machine, out_line);
+}
+
+tn_status tn_records_read(tn_ctx *ctx, const char *path, tn_records *r, const char *machine,
+                          enum tn_severity severity)
 {
     tn_file file;
     uint32_t line;
-    TN_TRY(tn_file_map(b->ctx, path, &file));
-    if (!b->has_records) {
-        tn_records_init(&b->records);
-        b->has_records = true;
-        b->record_machine = tn_record_machine(&b->machine, &b->arena);
-    }
-    bool foreign = is_foreign((const char *)file.at, file.n);
-    const char *wrong = foreign ? NULL : tn_records_parse(&b->records, (const char *)file.at, file.n, &line);
+    TN_TRY(tn_file_map(ctx, path, &file));
+    const char *wrong = parse(r, &file, machine, &line);
     tn_file_unmap(&file);
-    const tn_loc loc = {.file = path, .line = wrong ? line : 0, .col = wrong ? 1 : 0};
-    if (foreign)
-        return tn_error(
-            b->ctx, "driver-E161", &loc,
-            "these are tuning records of TVM, which Tenon does not read yet; make new ones by `tune`");
-    return wrong ? tn_error(b->ctx, "driver-E160", &loc, "no tuning record of Tenon: %s", wrong) : TN_OK;
+    return wrong ? tn_report(ctx, severity, "driver-E160", &(tn_loc){.file = path, .line = line, .col = 1},
+                             "no tuning record of Tenon: %s; make records by `tune`", wrong)
+                 : TN_OK;
+}
+
+static void prepare(tn_build *b)
+{
+    if (b->has_records)
+        return;
+    tn_records_init(&b->records);
+    b->has_records = true;
+    b->record_machine = tn_record_machine(&b->machine, &b->arena);
+}
+
+tn_status tn_records_take(tn_build *b, const char *path)
+{
+    prepare(b);
+    return tn_records_read(b->ctx, path, &b->records, b->record_machine, TN_ERROR);
+}
+
+void tn_records_take_home(tn_build *b)
+{
+    char path[TN_RECORDS_PATH];
+    if (!tn_records_home(path) || access(path, R_OK))
+        return;
+    prepare(b);
+    (void)!tn_records_read(b->ctx, path, &b->records, b->record_machine, TN_WARNING);
 }
 
 tn_status tn_records_open(tn_build *b)
 {
-    return b->opt.tuning_records && *b->opt.tuning_records && !b->has_records
-               ? tn_records_read(b, b->opt.tuning_records)
-               : TN_OK;
+    const char *given = b->opt.tuning_records;
+    if (b->has_records)
+        return TN_OK;
+    if (!b->opt.no_records)
+        tn_records_take_home(b);
+    return given && *given ? tn_records_take(b, given) : TN_OK;
 }
 
 /* ---- using ---- */
@@ -104,26 +145,197 @@ static int mend_end(int fd)
     return s.st_size && ftruncate(fd, 0) ? errno : 0;
 }
 
-static int add_line(int fd, const tn_buf *line)
+/* Opens and locks the file that is at the path now: another one may take its place while the lock is waited for. */
+static int open_locked(const char *path, int *out)
 {
-    int error = lock_whole(fd);
-    error = error ? error : mend_end(fd);
-    if (error)
-        return error;
-    ssize_t n = write(fd, line->at, line->n);
-    return n == (ssize_t)line->n ? 0 : n < 0 ? errno : ENOSPC;
+    for (;;) {
+        struct stat mine, there;
+        int fd = *out = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+        int error = fd < 0 ? errno : lock_whole(fd);
+        if (error || fstat(fd, &mine))
+            return error ? error : errno;
+        if (stat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev)
+            return 0;
+        close(fd);
+    }
 }
 
-tn_status tn_records_append(tn_ctx *ctx, const char *path, const tn_record *r)
+static int write_whole(int fd, const char *at, size_t n)
 {
-    tn_buf line = {0};
-    int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666), error = fd < 0 ? errno : 0;
-    if (!error && r) {
-        tn_record_print(r, &line);
-        error = add_line(fd, &line);
+    ssize_t k = write(fd, at, n);
+    return k == (ssize_t)n ? 0 : k < 0 ? errno : ENOSPC;
+}
+
+tn_status tn_records_append(tn_ctx *ctx, const char *path, uint32_t n, const tn_record *r)
+{
+    tn_buf lines = {0};
+    int fd, error;
+    for (uint32_t i = 0; i < n; i++)
+        tn_record_print(&r[i], &lines);
+    error = open_locked(path, &fd);
+    if (!error && n) {
+        error = mend_end(fd);
+        error = error ? error : write_whole(fd, lines.at, lines.n);
     }
-    tn_buf_deinit(&line);
+    tn_buf_deinit(&lines);
     if (fd >= 0)
         close(fd); /* and the lock with it */
     return tn_file_report(ctx, path, error);
+}
+
+/* ---- the files of records, for the public API ---- */
+
+static tn_status name_file(tenon *t, const char *given, char out[TN_RECORDS_PATH])
+{
+    if (!given ? tn_records_home(out) : (size_t)snprintf(out, TN_RECORDS_PATH, "%s", given) < TN_RECORDS_PATH)
+        return TN_OK;
+    return tn_error(
+        &t->ctx, "driver-E162", NULL,
+        "there is no file of records: TENON_RECORDS is off, or its path is too long; name a file");
+}
+
+static tenon_record record_of(const tn_record *r)
+{
+    return (tenon_record){.workload = r->workload,
+                          .machine = r->machine,
+                          .threads = r->threads,
+                          .trials = r->trials,
+                          .seconds = r->seconds,
+                          .built_in_seconds = r->built_in,
+                          .operations = r->operations,
+                          .name = r->name,
+                          .generator = r->generator,
+                          .version = r->version,
+                          .picks = r->picks,
+                          .trace = r->trace};
+}
+
+typedef struct records_call {
+    const char *path, *from;
+    uint32_t keep, n;
+    const tenon_record *record;
+} records_call;
+
+static tn_status read_all(tenon *t, const char *path, tn_records *r)
+{
+    tn_records_init(r);
+    return access(path, F_OK) ? TN_OK : tn_records_read(&t->ctx, path, r, NULL, TN_ERROR);
+}
+
+static tn_status list(tenon *t, void *user)
+{
+    records_call *c = user;
+    char path[TN_RECORDS_PATH];
+    tn_records r;
+    TN_TRY(name_file(t, c->path, path));
+    tn_records_init(&r);
+    if (c->path || !access(path, F_OK)) /* the user's own need not be there */
+        TN_TRY(tn_records_read(&t->ctx, path, &r, NULL, TN_ERROR));
+    tenon_record *out = TN_NEW_N(&t->ctx.arena, tenon_record, r.all.n);
+    for (size_t i = 0; i < r.all.n; i++)
+        out[i] = record_of(&r.all.at[i]);
+    c->n = (uint32_t)r.all.n;
+    c->record = out; /* texts lie in the arena of r, which the session's heap frees */
+    return TN_OK;
+}
+
+static tn_status merge(tenon *t, void *user)
+{
+    records_call *c = user;
+    char path[TN_RECORDS_PATH];
+    tn_records known, more;
+    tn_vec(tn_record) fresh = {0};
+    TN_TRY(name_file(t, c->path, path));
+    tn_folders_make(path);
+    tn_records_init(&more);
+    TN_TRY(tn_records_read(&t->ctx, c->from, &more, NULL, TN_ERROR));
+    TN_TRY(read_all(t, path, &known));
+    for (size_t i = 0; i < more.all.n; i++)
+        if (!tn_records_has(&known, &more.all.at[i])) {
+            tn_records_add(&known, &more.all.at[i]);
+            tn_vec_push(&fresh, more.all.at[i]);
+        }
+    c->n = (uint32_t)fresh.n;
+    return tn_records_append(&t->ctx, path, c->n, fresh.at);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const tn_record *x = *(const tn_record *const *)a, *y = *(const tn_record *const *)b;
+    int machine = strcmp(x->machine, y->machine);
+    if (machine || x->workload != y->workload)
+        return machine ? machine : x->workload < y->workload ? -1 : 1;
+    if (x->threads != y->threads)
+        return x->threads < y->threads ? -1 : 1;
+    return x->seconds < y->seconds ? -1 : x->seconds > y->seconds ? 1 : (x > y) - (x < y);
+}
+
+static bool same_place(const tn_record *x, const tn_record *y)
+{
+    return x->workload == y->workload && x->threads == y->threads && strcmp(x->machine, y->machine) == 0;
+}
+
+/* Leaves the `keep` fastest of each workload, machine and number of threads. Others that write wait meanwhile. */
+static tn_status prune_file(tenon *t, const char *path, records_call *c)
+{
+    tn_records r;
+    tn_buf lines = {0};
+    TN_TRY(read_all(t, path, &r));
+    const tn_record **sorted = TN_NEW_N(&t->ctx.arena, const tn_record *, r.all.n);
+    for (size_t i = 0; i < r.all.n; i++)
+        sorted[i] = &r.all.at[i];
+    qsort(sorted, r.all.n, sizeof *sorted, by_place);
+    for (size_t i = 0, first = 0; i < r.all.n; i++) {
+        first = same_place(sorted[first], sorted[i]) ? first : i;
+        if (i - first < c->keep)
+            tn_record_print(sorted[i], &lines);
+        else
+            c->n++;
+    }
+    return c->n ? tn_file_write(&t->ctx, path, tn_buf_cstr(&lines), lines.n) : TN_OK;
+}
+
+static tn_status prune(tenon *t, void *user)
+{
+    records_call *c = user;
+    char path[TN_RECORDS_PATH];
+    int fd;
+    TN_TRY(name_file(t, c->path, path));
+    if (access(path, F_OK))
+        return c->path ? tn_file_report(&t->ctx, path, errno) : TN_OK;
+    TN_TRY(tn_file_report(&t->ctx, path, open_locked(path, &fd)));
+    tn_status st = prune_file(t, path, c);
+    close(fd);
+    return st;
+}
+
+int tenon_records_path(char *out, size_t room)
+{
+    char path[TN_RECORDS_PATH];
+    return tn_records_home(path) && (size_t)snprintf(out, room, "%s", path) < room;
+}
+
+int tenon_records_list(tenon *t, const char *path, uint32_t *out_n, const tenon_record **out)
+{
+    records_call c = {.path = path};
+    int failed = tn_session_call(t, NULL, list, &c);
+    *out_n = failed ? 0 : c.n;
+    *out = failed ? NULL : c.record;
+    return failed;
+}
+
+int tenon_records_merge(tenon *t, const char *path, const char *from, uint32_t *out_added)
+{
+    records_call c = {.path = path, .from = from};
+    int failed = tn_session_call(t, NULL, merge, &c);
+    *out_added = failed ? 0 : c.n;
+    return failed;
+}
+
+int tenon_records_prune(tenon *t, const char *path, uint32_t keep, uint32_t *out_dropped)
+{
+    records_call c = {.path = path, .keep = keep ? keep : 1};
+    int failed = tn_session_call(t, NULL, prune, &c);
+    *out_dropped = failed ? 0 : c.n;
+    return failed;
 }

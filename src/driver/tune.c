@@ -21,6 +21,8 @@ typedef struct tuning {
     uint32_t n_chosen, *chosen; /* numbers of tasks */
     tn_task *search;            /* of those chosen */
     double begin;
+    bool no_records;
+    const char *home; /* the user's file of records; NULL: none */
     tn_status status; /* of writing records */
 } tuning;
 
@@ -40,7 +42,7 @@ static tn_status read_options(tuning *t, const tenon_tune_options *o)
         const char *all = "";
         for (size_t i = 0; i < tn_n_proposers; i++)
             all = tn_arena_printf(&t->b->arena, "%s%s%s", all, i ? ", " : "", tn_proposers[i].name);
-        return tn_error(t->b->ctx, "driver-E162", NULL, "there is no tuner %s; choose from %s", t->o.tuner,
+        return tn_error(t->b->ctx, "driver-E165", NULL, "there is no tuner %s; choose from %s", t->o.tuner,
                         all);
     }
     return TN_OK;
@@ -208,11 +210,18 @@ static const tn_picks *old_point(tuning *t, const tn_task *k)
 
 static tn_status read_prior(tuning *t)
 {
+    tn_build *b = t->b;
+    char home[TN_RECORDS_PATH];
+    if (!t->no_records && tn_records_home(home)) {
+        t->home = tn_arena_strdup(&b->arena, home);
+        tn_folders_make(t->home);
+        tn_records_take_home(b);
+    }
     if (t->o.prior && *t->o.prior)
-        TN_TRY(tn_records_read(t->b, t->o.prior));
+        TN_TRY(tn_records_take(b, t->o.prior));
     if (t->o.records && *t->o.records) {
-        TN_TRY(tn_records_append(t->b->ctx, t->o.records, NULL)); /* can it be written? */
-        TN_TRY(tn_records_read(t->b, t->o.records));
+        TN_TRY(tn_records_append(b->ctx, t->o.records, 0, NULL)); /* can it be written? */
+        TN_TRY(tn_records_take(b, t->o.records));
     }
     for (uint32_t i = 0; i < t->n_chosen; i++)
         t->search[i].old = old_point(t, &t->search[i]);
@@ -257,6 +266,15 @@ static const char *picks_text(tn_arena *arena, const tn_sched *s)
     return copy;
 }
 
+/* A file that cannot be written is said once, and fails the call when it ends. */
+static void write_record(tuning *t, const char **path, const tn_record *r)
+{
+    if (!*path || !**path || tn_records_append(t->b->ctx, *path, 1, r) == TN_OK)
+        return;
+    t->status = TN_FAIL;
+    *path = NULL;
+}
+
 static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_sched *sched)
 {
     tuning *t = user;
@@ -264,12 +282,10 @@ static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_sched *
     tenon_tune_task *k = &t->task[t->chosen[i]];
     take_standing(t, s, i);
     k->picks = picks_text(&b->arena, sched);
-    if (!t->o.records || !*t->o.records)
-        return;
     tn_buf trace = {0};
     tn_trace_print(sched, &trace);
     const tn_record r = {.workload = k->workload,
-                         .machine = b->record_machine,
+                         .machine = tn_record_machine(&b->machine, &b->arena),
                          .threads = (uint32_t)t->o.threads,
                          .trials = k->trials,
                          .seconds = k->seconds,
@@ -280,9 +296,8 @@ static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_sched *
                          .version = tn_rules_generator.version,
                          .picks = k->picks,
                          .trace = tn_buf_cstr(&trace)};
-    t->status = tn_records_append(b->ctx, t->o.records, &r);
-    if (t->status != TN_OK)
-        t->o.records = NULL; /* it is said once, and when the call ends */
+    write_record(t, &t->o.records, &r);
+    write_record(t, &t->home, &r);
     tn_buf_deinit(&trace);
 }
 
@@ -366,6 +381,9 @@ static tn_status tune(tenon *s, void *user)
     tune_call *c = user;
     tuning t = {.b = &s->build, .begin = tn_now()};
     TN_TRY(read_options(&t, c->o));
+    t.no_records = s->build.opt.no_records;
+    s->build.opt.no_records = 1; /* tasks begin with the built-in schedules */
+    s->build.opt.tuning_records = NULL;
     TN_TRY(find_tasks(&t));
     if (c->list)
         measure_spaces(&t);

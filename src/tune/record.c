@@ -145,7 +145,7 @@ void tn_records_add(tn_records *r, const tn_record *x)
     add(r, &copy);
 }
 
-static const char *parse_line(tn_records *r, const char *line, size_t n)
+static const char *parse_line(tn_records *r, const char *line, size_t n, const char *machine)
 {
     tn_json_doc doc = tn_json_read(line, n);
     uint32_t format = 0;
@@ -155,24 +155,44 @@ static const char *parse_line(tn_records *r, const char *line, size_t n)
         wrong = "it is no record of Tenon: \"tenon\" is missing";
     if (!wrong && format == TN_RECORD_FORMAT)
         wrong = read_record(doc.root, &r->arena, &x);
-    if (!wrong && format == TN_RECORD_FORMAT)
+    if (!wrong && format == TN_RECORD_FORMAT && (!machine || strcmp(machine, x.machine) == 0))
         add(r, &x);
     tn_json_free(&doc);
     return wrong;
 }
 
-const char *tn_records_parse(tn_records *r, const char *text, size_t n, uint32_t *out_line)
+/* Told without reading the whole line; the text of a machine needs no escapes. */
+static bool is_of_another(const char *line, size_t n, const char *machine)
+{
+    static const char key[] = "\"machine\": \"";
+    return memmem(line, n, key, sizeof key - 1) && !memmem(line, n, machine, strlen(machine));
+}
+
+const char *tn_records_parse(tn_records *r, const char *text, size_t n, const char *machine,
+                             uint32_t *out_line)
 {
     *out_line = 1;
     for (size_t i = 0; i < n; ++*out_line) {
         const char *end = memchr(text + i, '\n', n - i);
         size_t k = end ? (size_t)(end - text) - i : n - i;
-        const char *wrong = k ? parse_line(r, text + i, k) : NULL;
+        bool other = machine && is_of_another(text + i, k, machine);
+        const char *wrong = k && !other ? parse_line(r, text + i, k, machine) : NULL;
         if (wrong && end) /* else its writer was ended */
             return wrong;
         i += k + 1;
     }
     return NULL;
+}
+
+bool tn_records_has(const tn_records *r, const tn_record *x)
+{
+    for (size_t i = 0; i < r->all.n; i++) {
+        const tn_record *a = &r->all.at[i];
+        if (a->workload == x->workload && a->threads == x->threads && strcmp(a->machine, x->machine) == 0 &&
+            strcmp(a->trace, x->trace) == 0)
+            return true;
+    }
+    return false;
 }
 
 const tn_record *tn_records_find(const tn_records *r, uint64_t workload, const char *machine,

@@ -44,9 +44,12 @@ typedef struct tn_records {
 void tn_records_init(tn_records *r);
 void tn_records_deinit(tn_records *r);
 void tn_records_add(tn_records *r, const tn_record *x); /* copies texts */
-/* Adds the records of a file. NULL, or what is wrong with line *out_line; those before it are there. Records of a
- * later format are passed over. */
-const char *tn_records_parse(tn_records *r, const char *text, size_t n, uint32_t *out_line);
+/* Adds the records of a file; `machine`: those of one machine alone, NULL: all. NULL, or what is wrong with
+ * line *out_line; those before it are there. Records of a later format are passed over. */
+const char *tn_records_parse(tn_records *r, const char *text, size_t n, const char *machine,
+                             uint32_t *out_line);
+/* Is a record of the same schedule there? */
+bool tn_records_has(const tn_records *r, const tn_record *x);
 /* The fastest; NULL: none. threads 0: of any number. */
 const tn_record *tn_records_find(const tn_records *r, uint64_t workload, const char *machine,
                                  uint32_t threads);

@@ -23,8 +23,8 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 PATH=$bin:$PATH
-NO_COLOR=1 TMPDIR=$work/tmp
-export PATH NO_COLOR TMPDIR
+NO_COLOR=1 TMPDIR=$work/tmp TENON_RECORDS=off
+export PATH NO_COLOR TMPDIR TENON_RECORDS
 mkdir tmp
 # what the command was built with: __asan_init, __tsan_init or nothing
 sanitizer=$(nm "$bin/tenon" | grep -oE '__[at]san_init' | head -n 1)

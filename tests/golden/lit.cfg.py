@@ -32,6 +32,7 @@ if failing:
 # RUN lines may say plain `tenon`, as users do.
 config.environment["PATH"] = os.path.join(build, "bin") + os.pathsep + config.environment["PATH"]
 config.environment["XDG_CACHE_HOME"] = os.path.join(build, "golden", "cache")
+config.environment["TENON_RECORDS"] = "off"
 for name in ("TENON_LIBDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "TVM_NUM_THREADS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

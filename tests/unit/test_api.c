@@ -554,8 +554,8 @@ static void schedules_are_searched_for(void **state)
     assert_int_equal(task[0].trials, 0);
     o.tuner = "oracle";
     assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);
-    assert_string_equal(only(t, "driver-E162")->text, "there is no tuner oracle");
-    assert_string_equal(only(t, "driver-E162")->hint, "choose from ga, random, gridsearch");
+    assert_string_equal(only(t, "driver-E165")->text, "there is no tuner oracle");
+    assert_string_equal(only(t, "driver-E165")->hint, "choose from ga, random, gridsearch");
     assert_true(n == 0 && !task);
     o.size = 1;
     assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);

@@ -32,7 +32,7 @@ static void lines_read_back(void **state)
     tn_records_init(&r);
     tn_record_print(&one, &text);
     tn_record_print(&one, &text);
-    assert_null(tn_records_parse(&r, text.at, text.n, &line));
+    assert_null(tn_records_parse(&r, text.at, text.n, NULL, &line));
     assert_int_equal(r.all.n, 2);
     tn_record_print(&r.all.at[0], &again);
     tn_record_print(&r.all.at[1], &again);
@@ -101,7 +101,7 @@ static void what_is_wrong_with_a_line(void **state)
         tn_records r;
         uint32_t line;
         tn_records_init(&r);
-        const char *why = tn_records_parse(&r, wrong[i].text, strlen(wrong[i].text), &line);
+        const char *why = tn_records_parse(&r, wrong[i].text, strlen(wrong[i].text), NULL, &line);
         assert_non_null(why);
         assert_non_null(strstr(why, wrong[i].why));
         assert_int_equal(line, wrong[i].line);
@@ -123,7 +123,7 @@ static void cut_lines_and_later_ones_are_passed_over(void **state)
     for (size_t n = whole; n < text.n; n++) {
         tn_records r;
         tn_records_init(&r);
-        assert_null(tn_records_parse(&r, text.at, n, &line));
+        assert_null(tn_records_parse(&r, text.at, n, NULL, &line));
         assert_int_equal(r.all.n, 1 + (n + 1 == text.n)); /* the end alone is missing */
         tn_records_deinit(&r);
     }

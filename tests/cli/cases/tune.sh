@@ -3,7 +3,7 @@ digit=$here/../../examples/models/mnist_cntk.onnx
 expect 0 "Available Tasks for tuning:" tune "$digit" --tasks list
 expect 0 "  4. tvmgen_default_fused_nn_dense_add (len=~" tune "$digit" --tasks list
 must "no line of the list is longer than 100" sh -c '! tenon tune "$1" --tasks list | grep -q "^.\{101\}"' - "$digit"
-expect 2 "--output FILE is required" tune "$digit"
+expect 2 "--output FILE is required: the records are kept nowhere else" tune "$digit"
 expect 2 "a time is expected, as 60s, 5m or 1h" tune "$digit" -o r --budget soon
 expect 2 "a time is expected" tune "$digit" -o r --budget 0s
 expect 4 'no task is "conv3d"' tune "$digit" -o r --tasks conv3d
@@ -60,12 +60,45 @@ expect 0 "scheduled by tuning records" compile "$digit" --tuning-records cut -o 
 must "a line of something else" sh -c 'cat by_hand >bad; echo "{\"tenon\": 1, \"workload\": \"0123456789abcdef\"}" >>bad'
 expect 4 "bad:2:1: error: no tuning record of Tenon: " compile "$digit" --tuning-records bad -o bad.tar
 must "nothing is left of that" test ! -e bad.tar
-expect 4 "trace is missing [driver-E160]" tune "$digit" -o bad --trials 1
+expect 4 "trace is missing; make records by \`tune\` [driver-E160]" tune "$digit" -o bad --trials 1
 echo '{"input": ["llvm", "conv2d_nchw", [], {}], "config": {}, "result": [[1e-5], 0, 1, 1], "version": 0.2, "tvm_version": "0.9"}' >autotvm
 echo '{"i": [["[]", "llvm"], [[], []]], "r": [[1e-5], 0, 1, 1], "v": "v0.6"}' >ansor
-expect 4 "make new ones by \`tune\` [driver-E161]" compile "$digit" --tuning-records autotvm -o t.tar
-expect 4 "these are tuning records of TVM" compile "$digit" --tuning-records ansor -o t.tar
+expect 4 "these are records of TVM, which Tenon does not read yet; make records by \`tune\` [driver-E160]" compile "$digit" --tuning-records autotvm -o t.tar
+expect 4 "these are records of TVM" compile "$digit" --tuning-records ansor -o t.tar
 expect 4 "No such file or directory" compile "$digit" --tuning-records absent -o t.tar
+
+# the user's own file of records, which compile reads by itself
+expect 4 "its path is too long; name a file [driver-E162]" records list
+TENON_RECORDS=$work/own/records.jsonl
+expect 0 "0 records" records list
+expect 0 "0 records dropped" records prune
+expect 0 "" tune "$digit" --tasks dense --trials 4
+must "a slower one of the same workload" sh -c 'sed "s/1e-06/3e-06/; s/loops/ loops/" by_hand >slower'
+rm -f own/records.jsonl
+expect 0 "1 record added" records merge slower
+expect 0 "1 record added" records merge by_hand
+expect 0 "0 records added" records merge by_hand
+expect 0 "2 records" records list
+expect 0 "1.00        2.00  2.00x      1  by_hand" records list
+expect 0 'a b c = loops "dense"' records show by_hand
+expect 4 "no record is of conv3d" records show conv3d
+expect 2 'unknown action "lst"; choose from list, show, merge, prune, export' records lst
+expect 2 "which file?" records merge
+expect 0 "1 scheduled by tuning records" compile "$digit" -o own.tar
+expect 0 "5 kernels" compile "$digit" --no-records -o own.tar
+must "left alone" sh -c '! tenon compile "$1" --no-records -o own.tar | grep -q records' - "$digit"
+expect 0 "rule gemm/vector" dump "$digit" --stage space # tasks begin with the built-in schedules
+expect 0 "out: 2 records added" records export out
+expect 0 "1 record dropped" records prune
+expect 0 "1 record" records list
+must "the fastest stays" grep -q 1e-06 own/records.jsonl
+expect 0 "0 records dropped" records prune --keep 3
+expect 0 "2 records" records list --file out
+expect 0 "1 record added" records merge out
+echo "{}" >>own/records.jsonl
+expect 0 "own/records.jsonl:3:1: warning: no tuning record of Tenon: it is no record of Tenon: \"tenon\" is missing" compile "$digit" -o own.tar
+expect 4 "records.jsonl:3:1: error" records list
+TENON_RECORDS=off
 
 # stopped at any moment: the file stays sound, and no process is left
 for after in 0.3 0.6 0.9 1.2 1.5; do
