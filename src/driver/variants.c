@@ -127,8 +127,17 @@ tn_func *tn_specialise(const tn_func *f, const tn_expr *where)
 
 /* ---- cases ---- */
 
-/* Does the case leave nothing of some extent, as 1 of what a window of 5 is moved over, or fail a check, as channels in
- * three groups do? */
+/* Does it read or write outside of a buffer, as two elements in the shape [n,2,2]? */
+static bool leaves_buffers(const tn_func *f)
+{
+    size_t n_diag = f->ctx->n_diag;
+    bool leaves = tn_func_verify(f) != TN_OK;
+    tn_diag_rewind(f->ctx, n_diag);
+    return leaves;
+}
+
+/* Does the case leave nothing of some extent, as 1 of what a window of 5 is moved over, fail a check, as channels in
+ * three groups do, or need more elements than there are? */
 static bool is_impossible(const tn_func *f)
 {
     for (const tn_stmt *s = f->body.first; s; s = s->next)
@@ -138,7 +147,7 @@ static bool is_impossible(const tn_func *f)
         for (int d = 0; d < f->buffer[i].ndim; d++)
             if (f->buffer[i].dim[d]->kind == TN_E_INT && f->buffer[i].dim[d]->u.i < 1)
                 return true;
-    return false;
+    return leaves_buffers(f);
 }
 
 typedef struct equations {
