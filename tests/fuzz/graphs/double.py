@@ -22,6 +22,7 @@ POSITIONS = {"DeformConv", "GridSample", "RoiAlign"}  # operands are rounded whe
 # Results are differences of numbers of the size of 1: 1 - z, where z is a gate; or logarithms of sums of at least 1, which
 # are as far off as the sums are, however near to 0 they come
 ABOUT_ONE = {"GRU", "LSTM", "LogSoftmax"}
+LARGE = 1e300
 WAVE = 1e5
 
 
@@ -124,7 +125,7 @@ class Doubles:
         return self.shake(n.output[i], name, self.rounded[name], more=1.0 if n.op_type in ABOUT_ONE else 0.0)
 
     def shake(self, raw, result, dtype, scale=1, more=0.0):
-        """Nodes: raw + e * sin(K * raw + phase) * (raw + more)"""
+        """Nodes: raw + e * sin(K * x + phase) * (x + more), where x is raw, or large for an infinity, which stays one"""
         nodes = []
 
         def constant(x):
@@ -136,7 +137,8 @@ class Doubles:
             at = to or self.name()
             nodes.append(helper.make_node(op, operands, [at]))
             return at
-        sine = make("Sin", make("Add", make("Mul", raw, constant(WAVE)), constant(self.phase)))
+        x = make("Max", make("Min", raw, constant(LARGE)), constant(-LARGE))
+        sine = make("Sin", make("Add", make("Mul", x, constant(WAVE)), constant(self.phase)))
         noise = make("Mul", sine, constant(scale * unit(dtype)))
-        make("Add", raw, make("Mul", noise, make("Add", raw, constant(more)) if more else raw), to=result)
+        make("Add", raw, make("Mul", noise, make("Add", x, constant(more)) if more else x), to=result)
         return nodes

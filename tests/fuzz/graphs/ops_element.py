@@ -86,7 +86,10 @@ def unary(g, name):
     out = (v.grain if grain is True else grain) if v.dtype in FLOATS else 1.0
     if name == "Shrink":
         out = v.grain and min(v.grain, 0.5)
-    g.emit(name, [v], [(v.dtype, v.shape, lo, hi, out)], **(attributes[0](g.r) if attributes else {}))
+    attributes = attributes[0](g.r) if attributes else {}
+    if name == "Gelu" and v.dtype == "f8":
+        attributes["approximate"] = "none"  # ONNX Runtime's other form has constants of float32
+    g.emit(name, [v], [(v.dtype, v.shape, lo, hi, out)], **attributes)
 
 
 for name_ in UNARY:
