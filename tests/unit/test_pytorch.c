@@ -118,6 +118,10 @@ static const struct {
     {FORWARD "    return torch.prod(x, 1)\n", {"prod(%x, axis=[1])"}},
     {FORWARD "    return torch.add(x, torch.arange(1, 4))\n", {"relay.Constant][0] /* (3) */)"}},
     {FORWARD "    return torch.mul(x, torch.scalar_tensor(2, dtype=7))\n", {"multiply(%x, 2f)"}},
+    /* squares of bools are counted; sums of 16-bit exponentials would lose what is small */
+    {FORWARD "    return torch.square(torch.gt(x, 0))\n", {"dtype=\"int64\"", "-> Tensor[(2, 3), int64]"}},
+    {FORWARD "    return torch.logcumsumexp(torch.to(x, 5), 1)\n",
+     {"dtype=\"float16\")", "cumsum(", "-> Tensor[(2, 3), float16]"}},
     /* losses; resizing by sizes, by whole factors, by others; boxes */
     {FORWARD "    return torch.mse_loss(x, torch.neg(x), 2)\n", {"sum(", "axis=[0, 1]"}},
     {FORWARD "    return torch.nll_loss(x, torch.argmax(x, 1), None, 0)\n", {"gather(", "where("}},

@@ -355,6 +355,8 @@ static void signbit_(imp_node *c)
 static void square(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
+    if (tn_dtype_is_bool(imp_type(x)->dtype))
+        x = imp_cast(c, x, TN_I64); /* as pow, by a number of Python's */
     pt_out(c, pt_mul(c, x, x));
 }
 

@@ -312,8 +312,11 @@ static void logcumsumexp(imp_node *c)
 {
     tn_value x = pt_float_in(c, 0);
     int64_t axis = pt_axis(c, 1, imp_rank(x));
+    const tn_dtype t = imp_type(x)->dtype;
+    if (t.bits < 32)
+        x = imp_cast(c, x, TN_F32); /* exp of what is far below the largest */
     if (!imp_rank(x)) {
-        pt_out(c, x);
+        pt_out(c, imp_cast(c, x, t));
         return;
     }
     tn_value high = pt_sum(c, &tn_op_max, x, tn_ints_make(c->arena, 1, &axis), true);
@@ -321,7 +324,7 @@ static void logcumsumexp(imp_node *c)
     high = imp_choose(c, first, high, pt_num(c, x, 0));
     tn_scan_attr a = {axis, false, false};
     tn_value s = imp_call1(c, &tn_op_cumsum, &a, pt_un(c, &tn_op_exp, pt_sub(c, x, high)));
-    pt_out(c, pt_add(c, pt_un(c, &tn_op_log, s), high));
+    pt_out(c, imp_cast(c, pt_add(c, pt_un(c, &tn_op_log, s), high), t));
 }
 
 static void diff(imp_node *c)

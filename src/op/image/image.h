@@ -40,6 +40,7 @@ TN_ATTR_STRUCT(tn_resize_attr, TN_RESIZE2D_ATTRS);
     ATTR(s, F64,  roi_end,                        "1",              "tf_crop_and_resize: end") \
     ATTR(s, F64,  extrapolation_value,            "0",              "tf_crop_and_resize: result outside of the data") \
     ATTR(s, DIMS, extent,                         "[]",             "image.weights: the old extent") \
+    ATTR(s, DTYPE, dtype,                         "\"float32\"",  "type of positions and weights: float32 or float64") \
     ATTR(s, DIMS, taps, "[]", "where the scale is data: how many neighbours are weighed")
 TN_ATTR_STRUCT(tn_resample_attr, TN_RESAMPLE_ATTRS);
 

@@ -3,8 +3,9 @@
  *
  * Interpolation is separable, so axes are resampled one after the other: shrinking ones first, then growing ones from
  * the innermost. Positions are computed in float32, operation by operation as ONNX Runtime does, because which pixel is
- * nearest may hang on a rounding. Where the scale is an integer the position is an integer quotient instead.
- * Linear weights are computed where they are used. Cubic and antialiasing weights are tables: tensors of their own.
+ * nearest may hang on a rounding; those of sums of float64 in float64. Where the scale is an integer the position is an
+ * integer quotient instead. Linear weights are computed where they are used. Cubic and antialiasing weights are tables:
+ * tensors of their own.
  */
 #include "op/code.h"
 
@@ -62,6 +63,7 @@ typedef struct axis_of { /* one axis being resampled */
     const tn_resample_attr *a;
     const tn_expr *in, *out;     /* extents */
     int64_t in_const, out_const; /* -1: symbolic */
+    tn_dtype t;                  /* of positions */
     const tn_expr *how[3];       /* scale, begin and end of the region, where they are data; else NULL */
 } axis_of;
 
@@ -69,15 +71,15 @@ typedef struct axis_of { /* one axis being resampled */
 static axis_of axis_init(tn_te *te, const tn_resample_attr *a, const tn_expr *in, const tn_expr *out,
                          const tn_tensor *how)
 {
-    axis_of x = {te->pool, a, in, out, -1, -1, {NULL}};
+    axis_of x = {te->pool, a, in, out, -1, -1, a->dtype, {NULL}};
     (void)tn_is_int(in, &x.in_const);
     (void)tn_is_int(out, &x.out_const);
     for (int i = 0; i < 3 && how; i++)
-        x.how[i] = tn_at1(te, how, tn_idx(te->pool, i));
+        x.how[i] = tn_cast(te->pool, x.t, tn_at1(te, how, tn_idx(te->pool, i)));
     return x;
 }
 
-static const tn_expr *f32(const axis_of *x, double v) { return tn_flt(x->p, TN_F32, v); }
+static const tn_expr *num(const axis_of *x, double v) { return tn_flt(x->p, x->t, v); }
 
 static const tn_expr *ratio(const axis_of *x, const tn_expr *a, const tn_expr *b)
 {
@@ -86,13 +88,13 @@ static const tn_expr *ratio(const axis_of *x, const tn_expr *a, const tn_expr *b
 
 static const tn_expr *length(const axis_of *x, const tn_expr *e, int64_t minus)
 {
-    return tn_cast(x->p, TN_F32, tn_sub(x->p, e, tn_idx(x->p, minus)));
+    return tn_cast(x->p, x->t, tn_sub(x->p, e, tn_idx(x->p, minus)));
 }
 
 static const tn_expr *scale_of(const axis_of *x)
 {
     return x->how[0]         ? x->how[0]
-           : x->a->scale > 0 ? f32(x, x->a->scale)
+           : x->a->scale > 0 ? num(x, x->a->scale)
                              : ratio(x, length(x, x->out, 0), length(x, x->in, 0));
 }
 
@@ -106,15 +108,15 @@ static int64_t integer_scale(const axis_of *x)
 /* (o + 0.5) / scale - 0.5 */
 static const tn_expr *half_pixel(const axis_of *x, const tn_expr *o)
 {
-    return tn_sub(x->p, ratio(x, tn_add(x->p, o, f32(x, 0.5)), scale_of(x)), f32(x, 0.5));
+    return tn_sub(x->p, ratio(x, tn_add(x->p, o, num(x, 0.5)), scale_of(x)), num(x, 0.5));
 }
 
 static const tn_expr *crop(const axis_of *x, const tn_expr *o)
 {
     tn_pool *p = x->p;
-    const tn_expr *start = x->how[1] ? x->how[1] : f32(x, x->a->roi_start),
-                  *end = x->how[2] ? x->how[2] : f32(x, x->a->roi_end), *last = length(x, x->in, 1);
-    const tn_expr *middle = tn_mul(p, tn_mul(p, f32(x, 0.5), tn_add(p, start, end)), last);
+    const tn_expr *start = x->how[1] ? x->how[1] : num(x, x->a->roi_start),
+                  *end = x->how[2] ? x->how[2] : num(x, x->a->roi_end), *last = length(x, x->in, 1);
+    const tn_expr *middle = tn_mul(p, tn_mul(p, num(x, 0.5), tn_add(p, start, end)), last);
     const tn_expr *range = tn_mul(p, tn_mul(p, o, tn_sub(p, end, start)), last);
     if (x->out_const == 1)
         return middle;
@@ -126,35 +128,40 @@ static const tn_expr *symmetric(const axis_of *x, const tn_expr *o)
 {
     tn_pool *p = x->p;
     const tn_expr *adjust = ratio(x, length(x, x->out, 0), tn_mul(p, scale_of(x), length(x, x->in, 0)));
-    const tn_expr *center = ratio(x, length(x, x->in, 0), f32(x, 2));
-    const tn_expr *offset = tn_mul(p, center, tn_sub(p, f32(x, 1), adjust));
-    return tn_sub(p, tn_add(p, offset, ratio(x, tn_add(p, o, f32(x, 0.5)), scale_of(x))), f32(x, 0.5));
+    const tn_expr *center = ratio(x, length(x, x->in, 0), num(x, 2));
+    const tn_expr *offset = tn_mul(p, center, tn_sub(p, num(x, 1), adjust));
+    return tn_sub(p, tn_add(p, offset, ratio(x, tn_add(p, o, num(x, 0.5)), scale_of(x))), num(x, 0.5));
 }
 
-/* Where output position `at` lies in the data, float32. */
+/* a / b as numbers of that type. */
+static double quotient(tn_dtype t, int64_t a, int64_t b)
+{
+    return tn_dtype_eq(t, TN_F64) ? (double)a / (double)b : (double)((float)a / (float)b);
+}
+
+/* Where output position `at` lies in the data. */
 static const tn_expr *position(const axis_of *x, const tn_expr *at)
 {
     tn_pool *p = x->p;
-    const tn_expr *o = tn_cast(p, TN_F32, at);
+    const tn_expr *o = tn_cast(p, x->t, at);
     switch (name_index(coordinates, x->a->coordinate_transformation_mode)) {
     case ASYMMETRIC: return ratio(x, o, scale_of(x));
-    case TF_HALF_PIXEL: return ratio(x, tn_add(p, o, f32(x, 0.5)), scale_of(x));
+    case TF_HALF_PIXEL: return ratio(x, tn_add(p, o, num(x, 0.5)), scale_of(x));
     case PYTORCH_HALF_PIXEL:
         if (x->out_const >= 0)
-            return x->out_const > 1 ? half_pixel(x, o) : f32(x, 0);
-        return tn_select(p, tn_lt(p, tn_idx(p, 1), x->out), half_pixel(x, o), f32(x, 0));
+            return x->out_const > 1 ? half_pixel(x, o) : num(x, 0);
+        return tn_select(p, tn_lt(p, tn_idx(p, 1), x->out), half_pixel(x, o), num(x, 0));
     case ALIGN_CORNERS: {
         if (x->out_const == 1)
-            return f32(x, 0);
+            return num(x, 0);
         const tn_expr *wide = x->out_const >= 0 ? x->out : tn_max(p, x->out, tn_idx(p, 2));
         const tn_expr *last = length(x, wide, 1);
         /* ONNX counts with the product, whole or not; ONNX Runtime rounds it. A scale that is but the rounded quotient
          * of the extents means them: else the last position would lie before the last element. */
-        if (x->in_const > 0 && x->a->scale > 0 &&
-            x->a->scale != (double)((float)x->out_const / (float)x->in_const))
-            last = f32(x, (double)x->in_const * x->a->scale - 1);
+        if (x->in_const > 0 && x->a->scale > 0 && x->a->scale != quotient(x->t, x->out_const, x->in_const))
+            last = num(x, (double)x->in_const * x->a->scale - 1);
         if (x->how[0]) {
-            const tn_expr *product = tn_sub(p, tn_mul(p, length(x, x->in, 0), x->how[0]), f32(x, 1));
+            const tn_expr *product = tn_sub(p, tn_mul(p, length(x, x->in, 0), x->how[0]), num(x, 1));
             const tn_expr *rounded = tn_eq(p, x->how[0], ratio(x, length(x, x->out, 0), length(x, x->in, 0)));
             last = tn_select(p, rounded, last, product);
         }
@@ -188,7 +195,7 @@ static const tn_expr *extrapolate(const axis_of *x, const tn_expr *at, const tn_
     if (!extrapolates(x))
         return value;
     const tn_expr *pos = position(x, at);
-    const tn_expr *outside = tn_bin(p, TN_E_OR, tn_lt(p, pos, f32(x, 0)), tn_lt(p, length(x, x->in, 1), pos));
+    const tn_expr *outside = tn_bin(p, TN_E_OR, tn_lt(p, pos, num(x, 0)), tn_lt(p, length(x, x->in, 1), pos));
     return tn_select(p, outside, tn_const(p, value->dtype, x->a->extrapolation_value), value);
 }
 
@@ -219,16 +226,16 @@ static const tn_expr *rounded(const axis_of *x, const tn_expr *pos)
 {
     tn_pool *p = x->p;
     const tn_expr *low = tn_intrinsic1(p, TN_F_floor, pos), *part = tn_sub(p, pos, low);
-    const tn_expr *high = tn_add(p, low, f32(x, 1));
+    const tn_expr *high = tn_add(p, low, num(x, 1));
     switch (name_index(roundings, x->a->rounding_method)) {
     case FLOOR: return low;
     case CEIL: return tn_intrinsic1(p, TN_F_ceil, pos);
     case SIMPLE:
         if (x->how[0])
-            return tn_select(p, tn_lt(p, x->how[0], f32(x, 1)), tn_intrinsic1(p, TN_F_ceil, pos), low);
+            return tn_select(p, tn_lt(p, x->how[0], num(x, 1)), tn_intrinsic1(p, TN_F_ceil, pos), low);
         return x->a->scale > 0 && x->a->scale < 1 ? tn_intrinsic1(p, TN_F_ceil, pos) : low;
-    case PREFER_CEIL: return tn_select(p, tn_lt(p, part, f32(x, 0.5)), low, high);
-    default: return tn_select(p, tn_le(p, part, f32(x, 0.5)), low, high);
+    case PREFER_CEIL: return tn_select(p, tn_lt(p, part, num(x, 0.5)), low, high);
+    default: return tn_select(p, tn_le(p, part, num(x, 0.5)), low, high);
     }
 }
 
@@ -264,10 +271,10 @@ static void linear(tn_te *te, const axis_of *x, tn_tensor *t, const tn_tensor *i
 {
     tn_pool *p = te->pool;
     tn_dtype w = tn_rule_accumulator(t->dtype);
-    const tn_expr *pos = tn_min(p, tn_max(p, position(x, t->axis[k]), f32(x, 0)), length(x, x->in, 1));
+    const tn_expr *pos = tn_min(p, tn_max(p, position(x, t->axis[k]), num(x, 0)), length(x, x->in, 1));
     const tn_expr *first = limit(x, as_index(x, pos)),
                   *next = tn_min(p, tn_add(p, first, tn_idx(p, 1)), tn_sub(p, x->in, tn_idx(p, 1)));
-    const tn_expr *part = tn_cast(p, w, tn_sub(p, pos, tn_cast(p, TN_F32, first)));
+    const tn_expr *part = tn_cast(p, w, tn_sub(p, pos, tn_cast(p, x->t, first)));
     const tn_expr *a = tn_cast(p, w, element(te, in, t, k, first)),
                   *b = tn_cast(p, w, element(te, in, t, k, next));
     const tn_expr *v = tn_add(p, tn_mul(p, a, tn_sub(p, tn_flt(p, w, 1), part)), tn_mul(p, b, part));
@@ -281,17 +288,17 @@ static const tn_expr *cubic_weight(const axis_of *x, const tn_expr *d)
 {
     tn_pool *p = x->p;
     double a = x->a->cubic_alpha;
-    const tn_expr *near = tn_sub(p, tn_mul(p, f32(x, a + 2), d), f32(x, a + 3));
-    near = tn_add(p, tn_mul(p, tn_mul(p, near, d), d), f32(x, 1));
-    const tn_expr *far = tn_mul(p, tn_sub(p, tn_mul(p, f32(x, a), d), f32(x, 5 * a)), d);
-    far = tn_sub(p, tn_mul(p, tn_add(p, far, f32(x, 8 * a)), d), f32(x, 4 * a));
-    const tn_expr *beyond = tn_select(p, tn_lt(p, d, f32(x, 2)), far, f32(x, 0));
-    return tn_select(p, tn_le(p, d, f32(x, 1)), near, beyond);
+    const tn_expr *near = tn_sub(p, tn_mul(p, num(x, a + 2), d), num(x, a + 3));
+    near = tn_add(p, tn_mul(p, tn_mul(p, near, d), d), num(x, 1));
+    const tn_expr *far = tn_mul(p, tn_sub(p, tn_mul(p, num(x, a), d), num(x, 5 * a)), d);
+    far = tn_sub(p, tn_mul(p, tn_add(p, far, num(x, 8 * a)), d), num(x, 4 * a));
+    const tn_expr *beyond = tn_select(p, tn_lt(p, d, num(x, 2)), far, num(x, 0));
+    return tn_select(p, tn_le(p, d, num(x, 1)), near, beyond);
 }
 
 static const tn_expr *linear_weight(const axis_of *x, const tn_expr *d)
 {
-    return tn_max(x->p, tn_sub(x->p, f32(x, 1), d), f32(x, 0));
+    return tn_max(x->p, tn_sub(x->p, num(x, 1), d), num(x, 0));
 }
 
 typedef struct taps { /* around floor(position) */
@@ -315,7 +322,7 @@ static taps taps_of(const axis_of *x)
     t.n = a->taps.n ? a->taps.at[0] : tn_idx(p, t.count);
     t.first = a->taps.n ? tn_sub(p, tn_idx(p, 1), tn_fdiv(p, t.n, tn_idx(p, 2))) : tn_idx(p, 1 - t.count / 2);
     t.shrink =
-        a->taps.n ? tn_min(p, x->how[0], f32(x, 1)) : f32(x, a->antialias && a->scale < 1 ? a->scale : 1);
+        a->taps.n ? tn_min(p, x->how[0], num(x, 1)) : num(x, a->antialias && a->scale < 1 ? a->scale : 1);
     return t;
 }
 
@@ -331,13 +338,13 @@ static const tn_expr *raw_weight(const axis_of *x, const taps *t, const tn_expr 
 {
     tn_pool *p = x->p;
     const tn_expr *pos = position(x, o), *low = tn_intrinsic1(p, TN_F_floor, pos);
-    const tn_expr *d = tn_add(p, tn_cast(p, TN_F32, tap), tn_cast(p, TN_F32, t->first));
+    const tn_expr *d = tn_add(p, tn_cast(p, x->t, tap), tn_cast(p, x->t, t->first));
     d = tn_intrinsic1(p, TN_F_abs, tn_mul(p, tn_sub(p, d, tn_sub(p, pos, low)), t->shrink));
     const tn_expr *v = name_index(methods, x->a->method) == CUBIC ? cubic_weight(x, d) : linear_weight(x, d);
     if (!x->a->cubic_exclude)
         return v;
     const tn_expr *i = tap_at(x, t, o, tap);
-    return tn_select(p, tn_and(p, tn_le(p, tn_idx(p, 0), i), tn_lt(p, i, x->in)), v, f32(x, 0));
+    return tn_select(p, tn_and(p, tn_le(p, tn_idx(p, 0), i), tn_lt(p, i, x->in)), v, num(x, 0));
 }
 
 static const tn_expr *weight_sum(tn_te *te, const axis_of *x, const taps *t, const tn_expr *o)
@@ -350,7 +357,7 @@ static const tn_expr *weight_sum(tn_te *te, const axis_of *x, const taps *t, con
         return sum;
     }
     te->tag = "reduce";
-    tn_tensor *s = tn_te_new(te, "weight_sum", TN_F32, 1, &x->out, "o");
+    tn_tensor *s = tn_te_new(te, "weight_sum", x->t, 1, &x->out, "o");
     tn_te_sum(te, s, raw_weight(x, t, tn_te_reduce_axis(te, s, "k", t->n), s->axis[0]), NULL);
     return tn_at1(te, s, o);
 }
@@ -429,6 +436,8 @@ static tn_status check_attr(tn_graph *g, const tn_node *n, const tn_resample_att
     if (a->taps.n > 1 || (a->taps.n && !a->antialias))
         return tn_rule_fail(g, n, "op-E007", "taps has %u entries; one is expected, of antialiasing",
                             (unsigned)a->taps.n);
+    if (!tn_dtype_eq(a->dtype, TN_F32) && !tn_dtype_eq(a->dtype, TN_F64))
+        return tn_rule_fail(g, n, "op-E007", "dtype must be float32 or float64");
     if (!(a->scale >= 0) || isinf(a->scale) || (a->antialias && a->scale == 0 && !a->taps.n) ||
         (a->scale > 0 && a->scale < 1e-4))
         return tn_rule_fail(g, n, "op-E007", "scale is %g, but must be known and positive, and at least 1e-4",
@@ -491,7 +500,7 @@ static tn_status weights_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E007", "extent has %u entries; one is expected", (unsigned)a->extent.n);
     TN_TRY(check_how(g, n, 1));
     const tn_expr *dim[2] = {taps_extent(g, a), a->size.at[0]};
-    return tn_rule_result(g, n, 0, TN_F32, 2, dim);
+    return tn_rule_result(g, n, 0, a->dtype, 2, dim);
 }
 
 /* Channel blocks pass where another axis than theirs is resampled. */
@@ -530,12 +539,12 @@ const tn_op tn_op_image_weights = {
 
 /* ---- chains of axes ---- */
 
-/* new / old extent as float32, 0 where it is not known. */
-static double exact_scale(tn_graph *g, const tn_expr *from, const tn_expr *to)
+/* new / old extent as a number of that type, 0 where it is not known. */
+static double exact_scale(tn_graph *g, tn_dtype t, const tn_expr *from, const tn_expr *to)
 {
     int64_t a, b;
     if (tn_is_int(from, &a) && tn_is_int(to, &b))
-        return a > 0 ? (double)((float)b / (float)a) : 0;
+        return a > 0 ? quotient(t, b, a) : 0;
     for (int64_t k = 1; k <= MAX_SCALE; k++)
         if (tn_rule_dim_eq(g, to, tn_mul(g->pool, from, tn_idx(g->pool, k))))
             return (double)k;
@@ -599,8 +608,9 @@ tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v
         x[i] = at[i];
         tn_resample_attr *a = &x[i].a;
         a->size = tn_dims_make(g->arena, 1, at[i].a.size.at);
+        a->dtype = !nearest && tn_dtype_eq(type->dtype, TN_F64) ? TN_F64 : TN_F32;
         if (a->scale == 0 && a->axis >= 0 && a->axis < type->n && !x[i].how.def)
-            a->scale = exact_scale(g, type->dim[a->axis], a->size.at[0]);
+            a->scale = exact_scale(g, a->dtype, type->dim[a->axis], a->size.at[0]);
         done[i] = is_identity(a, type) && !x[i].how.def;
     }
     if (casts)
