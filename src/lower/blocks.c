@@ -177,6 +177,23 @@ static bool relaxed(const binding *b, const tn_stmt *s)
     return tn_each(s->u.store.value, is_total, NULL) && stays_inside(b, s);
 }
 
+static bool is_store(const tn_stmt *s) { return s->kind == TN_S_STORE; }
+
+/* A list of other statements than stores moves as a whole: what one names, those behind it use. */
+static void place_list(const binding *b, tn_body *from, tn_stmt *at, const tn_expr *cond)
+{
+    tn_func *f = b->f;
+    for (tn_stmt *s = from->first; s; s = s->next)
+        tn_stmt_subst(f, s, b->n, b->from, b->to);
+    if (!cond) {
+        tn_body_move(at->list, at, from);
+        return;
+    }
+    tn_stmt *i = tn_stmt_if(f, bind(b, cond));
+    tn_body_move(&i->u.cond.then, NULL, from);
+    tn_body_insert(at->list, at, i);
+}
+
 /* Moves the statements of `from` before `at`, bound, under the domain terms and the rest (neither is bound). */
 static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, const tn_expr *const term[],
                   const tn_expr *rest)
@@ -185,6 +202,11 @@ static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, co
     tn_pool *p = f->pool;
     const tn_expr *dom = tn_terms_join(p, n_domain, term), *all = tn_both(p, dom, rest);
     tn_stmt *next;
+    for (const tn_stmt *s = from->first; s; s = s->next)
+        if (!is_store(s)) {
+            place_list(b, from, at, all);
+            return;
+        }
     for (tn_stmt *s = from->first; s; s = next) {
         next = s->next;
         tn_stmt_remove(s);

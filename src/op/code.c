@@ -1,14 +1,14 @@
-/* Statements of irregular operators: see code.h. Loops are serial but for tasks and vectors; a vector loop has a fixed
+/* Statements of irregular operators: see code.h. Loops are serial but for vectors; a vector loop has a fixed
  * number of lanes, which every machine cuts into its own registers. */
 #include "op/code.h"
 
-enum { TASK_WORK = 4096 /* elements of a task: long against handing it out */, VECTOR_BYTES = 64 };
+enum { VECTOR_BYTES = 64 };
 
 tn_code tn_code_open(tn_te *te, const tn_node *n, int out, const char *name, tn_tensor **t)
 {
     *t = tn_rule_out(te, n, out, name, "opaque", NULL);
     tn_te_extern(te, *t);
-    return (tn_code){te, te->pool, te->func, &(*t)->body, name};
+    return (tn_code){te, te->pool, te->func, &(*t)->body, name, 0};
 }
 
 tn_tensor *tn_code_output(tn_te *te, const tn_node *n, int out, const char *name, const tn_tensor *first)
@@ -43,27 +43,19 @@ void tn_code_loops(tn_code *c, int n, const tn_expr *const extent[], const tn_ex
         var[i] = tn_code_for(c, tn_arena_printf(c->te->arena, "i%d", i), extent[i]);
 }
 
-void tn_code_tasks(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[], int64_t each)
+void tn_code_each(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[])
 {
-    tn_pool *p = c->p;
-    const tn_expr *total = tn_idx(p, 1);
-    int64_t count = 0, chunk = each > 0 && each < TASK_WORK ? TASK_WORK / each : 1;
-    for (int i = 0; i < n; i++)
-        total = tn_mul(p, total, extent[i]);
-    total = tn_simplify(p, NULL, total);
-    if (tn_is_int(total, &count) && chunk > count)
-        chunk = count > 0 ? count : 1;
-    const tn_expr *at = tn_code_parallel(c, "task", tn_simplify(p, NULL, tn_ceildiv(p, total, chunk)));
-    if (chunk > 1) {
-        const tn_expr *turn = tn_code_for(c, "turn", tn_idx(p, chunk));
-        at = tn_add(p, tn_mul(p, at, tn_idx(p, chunk)), turn);
-        if (!tn_is_int(total, &count) || count % chunk != 0)
-            tn_code_if(c, tn_lt(p, at, total));
+    const char *name = c->n_block ? tn_arena_printf(c->te->arena, "%s_%d", c->name, c->n_block + 1) : c->name;
+    tn_stmt *block = tn_stmt_block(c->f, name, "opaque", (uint32_t)n);
+    c->n_block++;
+    block->u.block.source = c->te->source;
+    for (int i = 0; i < n; i++) {
+        const tn_expr *at = tn_code_for(c, tn_arena_printf(c->te->arena, "i%d", i), extent[i]);
+        var[i] = tn_func_add_var(c->f, tn_arena_printf(c->te->arena, "i%d", i), TN_IDX);
+        block->u.block.iter[i] = (tn_iter){var[i], extent[i], at, TN_ITER_SPATIAL};
     }
-    for (int i = n - 1; i >= 0; i--) {
-        var[i] = i ? tn_fmod(p, at, extent[i]) : at;
-        at = tn_fdiv(p, at, extent[i]);
-    }
+    tn_body_append(c->at, block);
+    c->at = &block->u.block.body;
 }
 
 void tn_code_if(tn_code *c, const tn_expr *cond)

@@ -10,6 +10,7 @@ typedef struct tn_code {
     tn_func *f;
     tn_body *at;      /* where the next statement goes */
     const char *name; /* of the operator, for blocks and buffers */
+    int n_block;      /* that were opened */
 } tn_code;
 
 /* Opens output `out` of the node as an extern tensor *t and stands at the beginning of its body. */
@@ -22,9 +23,8 @@ const tn_expr *tn_code_for(tn_code *c, const char *name, const tn_expr *extent);
 const tn_expr *tn_code_parallel(tn_code *c, const char *name, const tn_expr *extent);
 /* Loops over n extents in order; the variables. */
 void tn_code_loops(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[]);
-/* The same, in tasks: the loops are one, cut into tasks of about `work` elements, `each` being what one iteration
- * does (0: not known, much). */
-void tn_code_tasks(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[], int64_t each);
+/* The same in any order: a block, which schedules cut into tasks. The cursor moves into it. */
+void tn_code_each(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[]);
 /* `if cond`; the cursor moves in. */
 void tn_code_if(tn_code *c, const tn_expr *cond);
 /* A loop in vectors over [0, extent): the index of the element; the cursor moves in. The body holds stores and lets. */

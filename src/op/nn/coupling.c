@@ -139,7 +139,7 @@ static void coupling_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     x.q = tn_code_buffer(&x.c, "q", x.t, 3, in[0]->dim, TN_SCOPE_GLOBAL);
     x.qp = tn_code_buffer(&x.c, "qp", x.t, 2, in[0]->dim, TN_SCOPE_GLOBAL);
     x.p = tn_code_buffer(&x.c, "p", x.t, 2, in[0]->dim, TN_SCOPE_GLOBAL);
-    tn_code_tasks(&x.c, 1, in[0]->dim, &x.row, k < 64 ? 200 * k * k : 0);
+    tn_code_each(&x.c, 1, in[0]->dim, &x.row);
     uint32_t *const registers[] = {&x.sum, &x.mean, &x.end};
     for (int i = 0; i < 3; i++)
         *registers[i] = tn_code_buffer(&x.c,

@@ -89,7 +89,7 @@ static void det_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tens
         batch = tn_mul(p, batch, t->dim[i]);
     const tn_expr *dim[3] = {tn_simplify(p, NULL, batch), m.size, m.size};
     m.at = tn_code_buffer(&m.c, "work", wide, 3, dim, TN_SCOPE_GLOBAL);
-    tn_code_tasks(&m.c, t->ndim, t->dim, var, 0);
+    tn_code_each(&m.c, t->ndim, t->dim, var);
     m.number = zero;
     for (int i = 0; i < t->ndim; i++) {
         m.number = tn_add(p, tn_mul(p, m.number, t->dim[i]), var[i]);

@@ -70,7 +70,7 @@ static void checked_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_
     out[0] = t;
     for (uint32_t i = 0; i < a->extent.n; i++)
         tn_code_symbols(te, a->extent.at[i]);
-    tn_code_tasks(&c, t->ndim, t->dim, at, 1);
+    tn_code_each(&c, t->ndim, t->dim, at);
     const tn_expr *extent = extent_at(p, a->extent, t->ndim ? at[t->ndim - 1] : tn_idx(p, 0));
     const tn_expr *value = tn_code_let(&c, "value", tn_at(te, in[0], t->ndim, at));
     const tn_expr *index = tn_code_let(&c, "index", tn_cast(p, TN_IDX, value));

@@ -41,7 +41,7 @@ static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
          i++) /* tasks: all positions but along the axis; of the dimension beside it, runs */
         if (i != axis)
             extent[n_extent++] = i == beside ? tn_ceildiv(p, t->dim[i], together) : t->dim[i];
-    tn_code_tasks(&c, n_extent, extent, var, tn_is_int(t->dim[axis], &each) ? each * together : 0);
+    tn_code_each(&c, n_extent, extent, var);
     for (int i = 0, k = 0; i < rank; i++)
         at[i] = i == axis ? NULL : var[k++];
     const tn_expr *k = tn_code_for(&c, "k", t->dim[axis]), *before = tn_sub(p, k, one),

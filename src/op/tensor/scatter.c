@@ -91,7 +91,6 @@ static void elements_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     tn_tensor *t;
     tn_code c = tn_code_open(te, n, 0, "scatter_elements", &t);
     int axis = (int)(a->axis < 0 ? a->axis + t->ndim : a->axis), k = 0;
-    int64_t length;
     out[0] = t;
     tn_code_fill(&c, t, tn_at(te, in[0], t->ndim, t->axis));
     if (!has_elements(in[1]))
@@ -99,7 +98,7 @@ static void elements_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     for (int i = 0; i < t->ndim; i++)
         if (i != axis)
             extent[k++] = in[1]->dim[i];
-    tn_code_tasks(&c, k, extent, var, tn_is_int(in[1]->dim[axis], &length) ? length : 0);
+    tn_code_each(&c, k, extent, var);
     const tn_expr *along = tn_code_for(&c, "k", in[1]->dim[axis]);
     for (int i = 0; i < t->ndim; i++) {
         at[i] = i == axis ? along : var[i > axis ? i - 1 : i];

@@ -399,7 +399,7 @@ static void topk_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     int64_t room = most <= FEW ? most : 2 * most + LONG_BLOCK;
     if (!is_short)
         s.o = tn_order_open(&s.c, in[0]->dtype, tn_simplify(p, NULL, rows), few ? tn_idx(p, room) : s.extent);
-    tn_code_tasks(&s.c, k, outer, var, known ? extent * (few ? 2 : 32) : 0);
+    tn_code_each(&s.c, k, outer, var);
     s.number = tn_idx(p, 0);
     for (int i = 0; i < k; i++)
         s.number = tn_add(p, tn_mul(p, s.number, outer[i]), var[i]);
@@ -449,12 +449,12 @@ static void rows_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     s.width = in[0]->dim[1];
     if (!tn_is_value(s.width, 1)) {
         s.lists = tn_code_buffer(&s.c, "lists", TN_I32, 3, size, TN_SCOPE_GLOBAL);
-        tn_code_tasks(&s.c, 0, NULL, NULL, 0);
+        tn_code_each(&s.c, 0, NULL, NULL);
         merge_all(&s);
         return;
     }
     s.o = tn_order_open(&s.c, in[0]->dtype, one, s.extent);
-    tn_code_tasks(&s.c, 0, NULL, NULL, 0);
+    tn_code_each(&s.c, 0, NULL, NULL);
     tn_order_begin(&s.o, &s.c, s.number, in[0]->dtype);
     sort_all(&s);
 }

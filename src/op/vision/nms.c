@@ -205,7 +205,7 @@ static void nms_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tens
     w.o = tn_order_open(&w.c, t, rows, w.boxes);
     if (!known)
         w.kept = tn_code_buffer(&w.c, "boxes", t, 3, size, TN_SCOPE_GLOBAL);
-    tn_code_tasks(&w.c, 2, dim, w.v, 0);
+    tn_code_each(&w.c, 2, dim, w.v);
     tn_order_begin(&w.o, &w.c, tn_add(p, tn_mul(p, w.v[0], dim[1]), w.v[1]), t);
     if (known)
         w.kept = tn_code_buffer(&w.c, "boxes", t, 2, size + 1, TN_SCOPE_LOCAL);

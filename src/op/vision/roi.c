@@ -110,7 +110,7 @@ static box box_open(tn_te *te, const tn_node *n, tn_tensor *const in[], const ch
     b.extent[0] = d[2], b.extent[1] = d[3];
     const tn_expr *one = tn_idx(te->pool, 1);
     b.t = tn_rule_accumulator(in[0]->dtype);
-    tn_code_tasks(&b.c, 4, (*t)->dim, b.v, 16);
+    tn_code_each(&b.c, 4, (*t)->dim, b.v);
     b.sum = tn_code_buffer(&b.c, "sum", b.t, 1, &one, TN_SCOPE_LOCAL);
     return b;
 }
@@ -276,7 +276,7 @@ static void taps_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     w.b.extent[k] = a->extent.at[1];
     for (uint32_t i = 0; i < a->extent.n; i++)
         tn_code_symbols(te, a->extent.at[i]);
-    tn_code_tasks(&w.b.c, 2, out[2]->dim, w.v, 64);
+    tn_code_each(&w.b.c, 2, out[2]->dim, w.v);
     w.b.v[0] = w.v[0], w.b.v[2 + k] = w.v[1];
     check_batch(&w.b, tn_cast(p, TN_IDX, tn_at1(te, in[1], w.v[0])), outside);
     side s = align_side(&w.b, te, in[0], k);

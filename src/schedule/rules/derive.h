@@ -155,5 +155,7 @@ bool rule_reduce_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_reduce(tn_sched *s, const tn_machine *m);
 bool rule_elementwise_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m);
+bool rule_irregular_matches(const tn_func *f, const tn_machine *m);
+tn_verdict rule_irregular(tn_sched *s, const tn_machine *m);
 
 #endif

@@ -30,6 +30,7 @@ const tn_rule_info tn_rule_infos[] = {
      rule_elementwise_matches, rule_elementwise},
     {"reduce",      "any reduction: rows as tasks; what follows a row is computed while the row is in cache",
      rule_reduce_matches, rule_reduce},
+    {"irregular",   "lists of statements: their iterations in tasks", rule_irregular_matches, rule_irregular},
     {"serial",      "the function as it is", always, serial},
 };
 /* clang-format on */

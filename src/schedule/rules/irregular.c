@@ -1,0 +1,119 @@
+/* Rule irregular: blocks whose bodies are lists of statements (sorting, suppression of boxes, scatters): their spatial
+ * iterations in tasks. Blocks beside them that only store are scheduled as rule elementwise does. */
+#include "schedule/rules/derive.h"
+
+enum { TASK_STATEMENTS = 16384 /* long against handing a task out */, MANY = 1 << 24 };
+
+/* ---- what an iteration does ---- */
+
+/* Statements that the list runs, about; MANY: not known, or more. */
+static int64_t count_statements(const tn_body *b, int depth)
+{
+    int64_t sum = 0, turns;
+    for (const tn_stmt *s = b->first; s && sum < MANY && depth < 64; s = s->next) {
+        tn_body *inner[2];
+        int64_t all = 1;
+        int n = tn_stmt_bodies((tn_stmt *)(uintptr_t)s, inner); /* only looks */
+        for (int i = 0; i < n; i++)
+            all += count_statements(inner[i], depth + 1);
+        if (s->kind == TN_S_FOR)
+            all = !tn_is_int(s->u.loop.extent, &turns) || turns > MANY / all ? MANY : turns * all;
+        sum += all;
+    }
+    return sum < MANY ? sum : MANY;
+}
+
+/* Does it hold more than stores? */
+static bool is_list(const tn_stmt *block) { return tn_block_target(block) < 0; }
+
+/* Blocks that stand in no other; -1: too many, or one that is no perfect nest of spatial iterations. */
+static int outer_blocks(const tn_func *f, tn_stmt *out[RULE_MAX_BLOCKS])
+{
+    int n = 0;
+    for (tn_stmt *top = f->body.first; top; top = top->next) {
+        tn_stmt *s = top;
+        int loops = 0;
+        while (s && s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_SERIAL) {
+            s = tn_body_only(&s->u.loop.body);
+            loops++;
+        }
+        if (!loops && (!s || s->kind != TN_S_BLOCK))
+            continue;
+        if (!s || s->kind != TN_S_BLOCK || n == RULE_MAX_BLOCKS || rule_reduces(s) ||
+            loops != (int)s->u.block.n_iter)
+            return -1;
+        out[n++] = s;
+    }
+    return n;
+}
+
+bool rule_irregular_matches(const tn_func *f, const tn_machine *m)
+{
+    tn_stmt *b[RULE_MAX_BLOCKS];
+    int n = outer_blocks(f, b);
+    bool found = false;
+    (void)m;
+    for (int i = 0; i < n; i++) {
+        found |= is_list(b[i]);
+        if (!is_list(b[i]) && !rule_plain_nest(b[i]))
+            return false;
+    }
+    return found;
+}
+
+/* ---- steps ---- */
+
+static int64_t pick_chunk(derive *d, const tn_stmt *block, const char *name)
+{
+    int64_t total = 1, each = count_statements(&block->u.block.body, 0), chunk = TASK_STATEMENTS / each;
+    for (uint32_t i = 0; i < block->u.block.n_iter && total < MANY; i++) {
+        int64_t extent = rule_extent(block->u.block.iter[i].extent);
+        total = extent < 0 || extent > MANY / total ? MANY : total * (extent ? extent : 1);
+    }
+    chunk = chunk > total ? total : chunk;
+    while (chunk & (chunk - 1)) /* a power of two: quotients of it are cheap */
+        chunk &= chunk - 1;
+    chunk = chunk < 1 ? 1 : chunk;
+    return dv_pick_power(d, name, "task_turns", chunk, 1, total < TASK_STATEMENTS ? total : TASK_STATEMENTS);
+}
+
+static void cut_into_tasks(derive *d, const char *name, const char *prefix)
+{
+    const tn_stmt *block = tn_func_block(d->s->func, name);
+    const char *loop[TN_MAX_LOOPS], *all = "";
+    int n = (int)block->u.block.n_iter;
+    if (n == 0)
+        return;
+    int64_t chunk = pick_chunk(d, block, name);
+    for (int i = 0; i < n; i++) {
+        loop[i] = dv_text(d, "%si%d", prefix, i);
+        all = dv_text(d, "%s %s", all, loop[i]);
+    }
+    dv_loops(d, name, loop, n);
+    dv_do(d, "%s%s = fuse%s", prefix, chunk > 1 ? "each" : "task", all);
+    if (chunk > 1)
+        dv_do(d, "%stask %sturn = split %seach %lld tail=mask", prefix, prefix, prefix, (long long)chunk);
+    dv_do(d, "parallel %stask", prefix);
+}
+
+tn_verdict rule_irregular(tn_sched *s, const tn_machine *m)
+{
+    derive d = {s, m, TN_DONE};
+    tn_stmt *b[RULE_MAX_BLOCKS];
+    const char *name[RULE_MAX_BLOCKS];
+    bool list[RULE_MAX_BLOCKS];
+    int n = outer_blocks(s->func, b);
+    for (int i = 0; i < n; i++) {
+        name[i] = b[i]->u.block.name;
+        list[i] = is_list(b[i]);
+    }
+    dv_comment(&d, "rule irregular: iterations in tasks of about %d statements", TASK_STATEMENTS);
+    for (int i = 0; i < n && dv_ok(&d); i++) {
+        const char *prefix = i ? dv_text(&d, "n%d_", i) : "";
+        if (list[i])
+            cut_into_tasks(&d, name[i], prefix);
+        else
+            (void)rule_elementwise_nest(&d, name[i], prefix);
+    }
+    return d.v;
+}
