@@ -3,11 +3,11 @@
  * First the interval of a. Then a search in the manner of Fourier and Motzkin: every assumption b <= 0 that
  * shares an atom with a (same sign) cancels it, for m*a - k*b <= 0 with m, k > 0 implies a <= 0; quotients
  * give way to what bounds them, minima and maxima to their operands, and an assumption may be multiplied by
- * what is not negative. The search is cut at DEPTH steps and has WORK to spend: a unit for each sum it looks at,
- * one more for each TERMS of its terms, and one for each rule of the simplifier that it sets going. So a proof costs
- * O(WORK * (KNOWN_MAX + TERMS)) however many facts there are and however they are built, and the same on every
- * machine; what it asks on its way is answered by intervals alone. Assumptions are simplified once per state of the
- * facts, under the ranges alone (not under themselves).
+ * what is not negative. The search is cut at one step, then at DEPTH, and has WORK to spend: a unit for each
+ * sum it looks at, one more for each TERMS of its terms, and one for each rule of the simplifier that it sets
+ * going. So a proof costs O(WORK * (KNOWN_MAX + TERMS)) however many facts there are and however they are
+ * built, and the same on every machine; what it asks on its way is answered by intervals alone. Assumptions
+ * are simplified once per state of the facts, under the ranges alone (not under themselves).
  */
 #include "arith/arith_impl.h"
 #include "base/vec.h"
@@ -16,20 +16,34 @@ enum { DEPTH = 5, WORK = 256, KNOWN_MAX = 128, AND_DEPTH = 64, TERMS = 8 };
 
 /* ---- what is known ---- */
 
-static void push_known(tn_memo *m, const tn_affine *a)
+static bool same_affine(const tn_affine *a, const tn_affine *b)
+{
+    bool same = a->n == b->n && a->c == b->c;
+    for (int i = 0; i < a->n && same; i++)
+        same = a->term[i].atom == b->term[i].atom && a->term[i].coef == b->term[i].coef;
+    return same;
+}
+
+/* False: it is known already, or there is no room. */
+static bool push_known(tn_memo *m, const tn_affine *a)
 {
     if (a->n == 0 || m->n_known == KNOWN_MAX)
-        return;
+        return false;
+    for (uint32_t i = 0; i < m->n_known; i++)
+        if (same_affine(&m->known[i], a))
+            return false;
     if (m->n_known == m->cap_known)
         m->known = tn_vec_grow(m->known, m->n_known, 1, &m->cap_known, sizeof *m->known);
     m->known[m->n_known++] = *a;
+    return true;
 }
 
-/* a <= 0 holds; so it does with each operand of a minimum above it or a maximum below. */
+/* a <= 0 holds; so it does with each operand of a minimum above it or a maximum below: of some or of all of
+ * them, because what is to be proved may have the others in it. */
 static void add_known(tn_memo *m, const tn_affine *a, int depth)
 {
-    push_known(m, a);
-    for (int i = 0; i < a->n && depth > 0; i++) {
+    bool fresh = push_known(m, a);
+    for (int i = 0; i < a->n && depth > 0 && fresh; i++) {
         const tn_expr *e = a->term[i].atom;
         int64_t k = a->term[i].coef;
         if (!(e->kind == TN_E_MIN && k < 0) && !(e->kind == TN_E_MAX && k > 0))
@@ -40,7 +54,6 @@ static void add_known(tn_memo *m, const tn_affine *a, int depth)
             if (tn_affine_raw(e->src[s], &x) && tn_affine_addmul(&t, &x, k))
                 add_known(m, &t, depth - 1);
         }
-        return;
     }
 }
 
@@ -303,8 +316,11 @@ bool tn_prove_le0(tn_simp *c, const tn_affine *a)
     if (c->f->n_cond + c->f->n_upper > 0)
         gather(c);
     c->proving = true;
-    c->left = WORK;
-    bool ok = prove(c, a, DEPTH);
+    bool ok = false;
+    for (int depth = 1; depth <= DEPTH && !ok; depth += DEPTH - 1) { /* one assumption is often enough */
+        c->left = WORK;
+        ok = prove(c, a, depth);
+    }
     c->proving = false;
     return ok;
 }
