@@ -32,17 +32,43 @@ PyObject *core_raise_run(const tnr_error *e);
 /* Calls a function of the package's Python part; `arguments` is a tuple whose reference it takes, NULL passes on. */
 PyObject *core_python(const char *module, const char *function, PyObject *arguments);
 
-/* ---- options.c ---- */
+/* ---- fields.c, options.c ---- */
+
+typedef struct core_callback {
+    struct core_options *o;
+    PyObject *function;
+} core_callback;
 
 typedef struct core_options {
     tenon_options c;
-    PyObject *kept;             /* list of what the fields of `c` point into */
-    PyObject *progress, *print; /* borrowed from it */
-    const char **texts[8];      /* the lists of texts, to be freed */
+    PyObject *kept;            /* list of what the fields of `c` and of structs beside it point into */
+    core_callback callback[4]; /* borrowed from it */
+    int n_callback;
+    const char **texts[8]; /* the lists of texts, to be freed */
     int n_texts;
     int cancel;
     PyObject *raised[3]; /* what a callback raised: type, value, traceback */
 } core_options;
+
+enum core_kind { CORE_TEXT, CORE_INT, CORE_COUNT, CORE_LONG, CORE_REAL, CORE_TEXTS, CORE_CALLBACK };
+
+typedef struct core_field { /* of a struct of the public headers */
+    const char *name;
+    enum core_kind kind;
+    size_t offset, user_offset; /* user: of a callback's */
+    void (*hook)(void);         /* what takes a callback's place; its user is a core_callback */
+} core_field;
+
+/* A row of a table of T's fields: const char *, int, uint32_t, uint64_t, double, a list of texts. */
+#define CORE_FIELD(T, name, kind) {#name, CORE_##kind, offsetof(T, name), 0, NULL}
+#define CORE_HOOK(T, name, f) \
+    {#name, CORE_CALLBACK, offsetof(T, name), offsetof(T, name##_user), (void (*)(void))(f)}
+
+/* Sets fields of `to` by a dict; what is None is left out. 0 or -1. */
+int core_fields_set(core_options *o, void *to, size_t n, const core_field f[], PyObject *dict);
+PyObject *core_fields_get(const void *of, size_t n, const core_field f[]);
+/* Takes what a callback returned: where it raised, the call is cancelled. With the interpreter's lock. */
+void core_callback_end(core_options *o, PyObject *result);
 
 /* Fills in options from a dict whose keys are the fields of tenon_options; what is None is left out. 0 or -1. */
 int core_options_init(core_options *o, PyObject *dict);

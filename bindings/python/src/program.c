@@ -30,6 +30,28 @@ static void program_dealloc(PyObject *self)
 
 /* ---- calls that take long ---- */
 
+int core_program_call(core_program *p, core_options *o, core_work *work, void *user)
+{
+    int failed;
+    if (core_session_begin(p->session)) {
+        core_options_deinit(o);
+        return -1;
+    }
+    if (core_call(o, work, user, &failed))
+        return -1;
+    if (failed)
+        core_raise_compile(p->session->t);
+    return failed ? -1 : 0;
+}
+
+void core_program_end(core_program *p, core_options *o)
+{
+    if (p && o->kept) {
+        core_session_end(p->session);
+        core_options_deinit(o);
+    }
+}
+
 typedef struct {
     core_program *p;
     core_options o;
@@ -45,69 +67,39 @@ typedef struct {
     const tenon_tensor *out;
 } job;
 
-/* Runs the work. 0, or -1 with an exception. The session is the job's until program_end. */
+/* Runs the work. 0, or -1 with an exception. The session is the job's until its end. */
 static int begin(job *j, PyObject *self, PyObject *options, core_work *work)
 {
-    int failed;
     j->p = (core_program *)self;
     j->report.size = sizeof j->report;
-    if (core_options_init(&j->o, options) || core_session_begin(j->p->session)) {
-        core_options_deinit(&j->o);
-        return -1;
-    }
-    if (core_call(&j->o, work, j, &failed) == 0) {
-        if (!failed)
-            return 0;
-        core_raise_compile(j->p->session->t);
-    }
+    if (core_options_init(&j->o, options) == 0)
+        return core_program_call(j->p, &j->o, work, j);
+    core_options_deinit(&j->o);
     return -1;
 }
 
-static void end(job *j)
-{
-    if (j->p && j->o.kept) {
-        core_session_end(j->p->session);
-        core_options_deinit(&j->o);
-    }
-}
+static void end(job *j) { core_program_end(j->p, &j->o); }
 
-#define FIELD(name, letter) {#name, letter, offsetof(tenon_report, name)}
-static const struct report_field {
-    const char *name;
-    char letter; /* of Py_BuildValue; u: uint32_t */
-    size_t offset;
-} report_fields[] = {FIELD(kernels, 'I'),        FIELD(instructions, 'I'),    FIELD(constant_bytes, 'K'),
-                     FIELD(arena_bytes, 'K'),    FIELD(input_bytes, 'K'),     FIELD(output_bytes, 'K'),
-                     FIELD(scratch_bytes, 'K'),  FIELD(package_bytes, 'K'),   FIELD(seconds_import, 'd'),
-                     FIELD(seconds_graph, 'd'),  FIELD(seconds_tir, 'd'),     FIELD(seconds_schedule, 'd'),
-                     FIELD(seconds_lower, 'd'),  FIELD(seconds_codegen, 'd'), FIELD(seconds_package, 'd'),
-                     FIELD(seconds_cc, 'd'),     FIELD(memory, 's'),          FIELD(target, 's'),
-                     FIELD(machine, 's'),        FIELD(objects_made, 'I'),    FIELD(objects_cached, 'I'),
-                     FIELD(plan_bytes, 'K'),     FIELD(alive_bytes, 'K'),     FIELD(plan_smallest, 'I'),
-                     FIELD(in_place, 'I'),       FIELD(features, 's'),        FIELD(memory_bytes, 'K'),
-                     FIELD(memory_symbols, 's'), FIELD(state_bytes, 'K')};
-
-static PyObject *report_value(const tenon_report *r, const struct report_field *f)
-{
-    const void *at = (const char *)r + f->offset;
-    switch (f->letter) {
-    case 'I': return PyLong_FromUnsignedLong(*(const uint32_t *)at);
-    case 'K': return PyLong_FromUnsignedLongLong(*(const uint64_t *)at);
-    case 'd': return PyFloat_FromDouble(*(const double *)at);
-    default: return Py_BuildValue("s", *(const char *const *)at);
-    }
-}
+static const core_field report_fields[] = {
+    CORE_FIELD(tenon_report, kernels, COUNT),        CORE_FIELD(tenon_report, instructions, COUNT),
+    CORE_FIELD(tenon_report, constant_bytes, LONG),  CORE_FIELD(tenon_report, arena_bytes, LONG),
+    CORE_FIELD(tenon_report, input_bytes, LONG),     CORE_FIELD(tenon_report, output_bytes, LONG),
+    CORE_FIELD(tenon_report, scratch_bytes, LONG),   CORE_FIELD(tenon_report, package_bytes, LONG),
+    CORE_FIELD(tenon_report, seconds_import, REAL),  CORE_FIELD(tenon_report, seconds_graph, REAL),
+    CORE_FIELD(tenon_report, seconds_tir, REAL),     CORE_FIELD(tenon_report, seconds_schedule, REAL),
+    CORE_FIELD(tenon_report, seconds_lower, REAL),   CORE_FIELD(tenon_report, seconds_codegen, REAL),
+    CORE_FIELD(tenon_report, seconds_package, REAL), CORE_FIELD(tenon_report, seconds_cc, REAL),
+    CORE_FIELD(tenon_report, memory, TEXT),          CORE_FIELD(tenon_report, target, TEXT),
+    CORE_FIELD(tenon_report, machine, TEXT),         CORE_FIELD(tenon_report, objects_made, COUNT),
+    CORE_FIELD(tenon_report, objects_cached, COUNT), CORE_FIELD(tenon_report, plan_bytes, LONG),
+    CORE_FIELD(tenon_report, alive_bytes, LONG),     CORE_FIELD(tenon_report, plan_smallest, COUNT),
+    CORE_FIELD(tenon_report, in_place, COUNT),       CORE_FIELD(tenon_report, features, TEXT),
+    CORE_FIELD(tenon_report, memory_bytes, LONG),    CORE_FIELD(tenon_report, memory_symbols, TEXT),
+    CORE_FIELD(tenon_report, state_bytes, LONG)};
 
 static PyObject *report(const tenon_report *r)
 {
-    PyObject *dict = PyDict_New();
-    for (size_t i = 0; dict && i < sizeof report_fields / sizeof *report_fields; i++) {
-        PyObject *value = report_value(r, &report_fields[i]);
-        if (!value || PyDict_SetItemString(dict, report_fields[i].name, value))
-            Py_CLEAR(dict);
-        Py_XDECREF(value);
-    }
-    return dict;
+    return core_fields_get(r, sizeof report_fields / sizeof *report_fields, report_fields);
 }
 
 static int work_here(void *user)

@@ -12,6 +12,11 @@ typedef struct core_program {
 /* Takes `m`; frees it on failure. */
 PyObject *core_program_new(core_session *s, tenon_module *m);
 
+/* Runs long work on the program. 0, or -1 with an exception. The session is the caller's until core_program_end, which
+ * frees the options; where it is at work in another thread, they are freed already. */
+int core_program_call(core_program *p, core_options *o, core_work *work, void *user);
+void core_program_end(core_program *p, core_options *o);
+
 /* view.c: (nodes, body); constants share the program's memory. */
 PyObject *core_function_view(PyObject *program, const tenon_function_view *f);
 
