@@ -174,6 +174,15 @@ typedef struct {
     int fd;
 } child;
 
+/* A copy is killed where its call is cancelled. Who can cancel it may keep that on the stack of another thread, whose
+ * memory a copy gives to threads of its own. */
+static void forget_cancel(void)
+{
+    for (const tn_guard *g = tn_guard_get(); g; g = g->outer)
+        if (g->heap)
+            g->heap->limits.cancel = NULL;
+}
+
 static void work_in_child(void *user)
 {
     const child *c = user;
@@ -197,6 +206,7 @@ _Noreturn static void be_child(const tn_process_work *work, int fd, uint64_t mos
     setrlimit(RLIMIT_CORE, &none);
     if (work->memory_bytes)
         setrlimit(RLIMIT_DATA, &most);
+    forget_cancel();
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
         dup2(nowhere, STDERR_FILENO);

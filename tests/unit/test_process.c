@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -92,6 +93,36 @@ static void copies_of_this_process(void **state)
     tn_buf_deinit(&out);
 }
 
+/* What the memory of another thread's stack may become in a copy. */
+static void lose_memory(void *user, int fd)
+{
+    munmap(user, 4096);
+    tn_poll_now();
+    if (write(fd, "y", 1) != 1)
+        abort();
+}
+
+static void call_cancellable(void *user)
+{
+    tn_buf out = {0};
+    assert_int_equal(call(lose_memory, user, 0, &out), 0);
+    assert_string_equal(tn_buf_cstr(&out), "y");
+    tn_buf_deinit(&out);
+}
+
+static void copies_do_not_look_at_cancel(void **state)
+{
+    (void)state;
+    int *cancel = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    tn_heap h;
+    assert_ptr_not_equal(cancel, MAP_FAILED);
+    tn_heap_init(&h);
+    tn_heap_limit(&h, &(tn_limits){.cancel = cancel});
+    assert_int_equal(tn_protect(&h, call_cancellable, cancel).kind, TN_RAISED_NOTHING);
+    tn_heap_free(&h);
+    munmap(cancel, 4096);
+}
+
 /* Answers each byte with the next one, until 'z'. */
 static void answer(void *user, int fd)
 {
@@ -168,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs),
         cmocka_unit_test(copies_of_this_process),
+        cmocka_unit_test(copies_do_not_look_at_cancel),
         cmocka_unit_test(a_child_works_on_request),
         cmocka_unit_test(waiting_ends_with_the_call),
     };
