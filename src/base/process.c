@@ -193,14 +193,14 @@ _Noreturn static void be_child(const tn_process_work *work, int fd, uint64_t mos
 {
     child c = {work, fd};
     struct rlimit none = {0, 0}, most = {most_bytes, most_bytes};
-    static const int reset[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     sigset_t empty;
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
-    for (size_t i = 0; i < sizeof reset / sizeof *reset; i++)
-        signal(reset[i], SIG_DFL);
+    for (int s = 1; s < NSIG;
+         s++) /* handlers are those of a program that is not here: of Python, of a debugger */
+        signal(s, SIG_DFL);
     sigemptyset(&empty);
     pthread_sigmask(SIG_SETMASK, &empty, NULL);
     setrlimit(RLIMIT_CORE, &none);
