@@ -2,6 +2,7 @@
 #include "core.h"
 #include "tenon/relay.h"
 #include "tenon/te.h"
+#include "tenon/tune.h"
 
 static PyObject *version(PyObject *self, PyObject *none)
 {
@@ -72,6 +73,17 @@ static PyObject *steps(PyObject *self, PyObject *none)
     return list;
 }
 
+static PyObject *tuners(PyObject *self, PyObject *none)
+{
+    (void)self, (void)none;
+    PyObject *list = PyList_New(0);
+    const char *name, *doc;
+    for (size_t i = 0; list && (name = tenon_tuner_name(i, &doc)); i++)
+        if (append(list, Py_BuildValue("(ss)", name, doc)))
+            Py_CLEAR(list);
+    return list;
+}
+
 static PyObject *names(const char *const *name, int n)
 {
     PyObject *list = PyList_New(0);
@@ -117,6 +129,7 @@ static PyMethodDef methods[] = {
      "kind, default or None, purpose), whether it has an effect, whether it binds symbols, whether it is "
      "structure of the text."},
     {"steps", steps, METH_NOARGS, "Name and purpose of each step of a schedule."},
+    {"tuners", tuners, METH_NOARGS, "Name and purpose of each tuner."},
     {"passes", passes, METH_NOARGS,
      "Name, lowest optimisation level (-1: a loop pass) and purpose of each pass."},
     {NULL, NULL, 0, NULL}};

@@ -95,7 +95,7 @@ static const core_field report_fields[] = {
     CORE_FIELD(tenon_report, alive_bytes, LONG),     CORE_FIELD(tenon_report, plan_smallest, COUNT),
     CORE_FIELD(tenon_report, in_place, COUNT),       CORE_FIELD(tenon_report, features, TEXT),
     CORE_FIELD(tenon_report, memory_bytes, LONG),    CORE_FIELD(tenon_report, memory_symbols, TEXT),
-    CORE_FIELD(tenon_report, state_bytes, LONG)};
+    CORE_FIELD(tenon_report, state_bytes, LONG),     CORE_FIELD(tenon_report, kernels_recorded, COUNT)};
 
 static PyObject *report(const tenon_report *r)
 {
@@ -485,6 +485,8 @@ static PyMethodDef methods[] = {
     {"copy", copy, METH_NOARGS, copy_doc},
     {"inspect", inspect, METH_NOARGS, inspect_doc},
     {"text", text, METH_NOARGS, "The program as text."},
+    {"tune", core_program_tune, METH_VARARGS, core_program_tune_doc},
+    {"tune_list", core_program_tune_list, METH_VARARGS, core_program_tune_list_doc},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {{Py_tp_dealloc, CORE_SLOT(program_dealloc)},

@@ -17,6 +17,11 @@ PyObject *core_program_new(core_session *s, tenon_module *m);
 int core_program_call(core_program *p, core_options *o, core_work *work, void *user);
 void core_program_end(core_program *p, core_options *o);
 
+/* tune.c: methods */
+PyObject *core_program_tune(PyObject *self, PyObject *args);
+PyObject *core_program_tune_list(PyObject *self, PyObject *args);
+extern const char core_program_tune_doc[], core_program_tune_list_doc[];
+
 /* view.c: (nodes, body); constants share the program's memory. */
 PyObject *core_function_view(PyObject *program, const tenon_function_view *f);
 

@@ -264,6 +264,7 @@ def compile(  # noqa: A001 (the package's word for it)
     *,
     opt_level: Optional[int] = None,
     threads: int = 0,
+    tuning_records: Optional[PathLike] = None,
     progress: Union[bool, Callable[[str, int, int], None], None] = None,
     **options: Any,
 ) -> Module:
@@ -276,6 +277,8 @@ def compile(  # noqa: A001 (the package's word for it)
                   {"ids": ((1, 16), "int64")} or "ids:[1,16]:int64" where the model does not say the type
     opt_level     0 to 4; 3 by default
     threads       of a run; 0: as many as the pool has
+    tuning_records  file that tenon.tune or the command wrote: kernels that have a record for this machine are scheduled by it;
+                  `Module.report["kernels_recorded"]` says how many
     progress      True: a line on the terminal; or a function of (stage, done, of), called from other threads
     options       any other field of tenon_options: machine_file, model_format, module_name, disabled_pass, pass_config,
                   desired_layout, mixed_precision, max_memory, max_seconds, states, compile_threads, ...
@@ -283,7 +286,7 @@ def compile(  # noqa: A001 (the package's word for it)
     Raises tenon.CompileError with `.diagnostics`; warnings come through the module warnings as tenon.Warning and stay in
     `Module.diagnostics`. Ctrl-C ends it soon. Other threads of Python run meanwhile.
     """
-    given = compile_options(target, input_shapes, opt_level, options)
+    given = compile_options(target, input_shapes, opt_level, dict(options, tuning_records=tuning_records))
     session = _core.Session()
     with _progress.shown(progress, model) as callback:
         during = dict(given, progress=callback) if callback else given
@@ -311,6 +314,8 @@ def compile_options(target: Optional[str], input_shapes: Optional[Shapes], opt_l
     given = dict(options, target=target, input_shapes=shapes_text(input_shapes))
     given["opt_level"] = -1 if opt_level == 0 else opt_level
     given["threads"] = given.pop("compile_threads", None)
+    if given.get("tuning_records") is not None:
+        given["tuning_records"] = os.fspath(given["tuning_records"])
     return {key: value for key, value in given.items() if value is not None}
 
 

@@ -8,12 +8,10 @@ import contextlib
 import os
 import sys
 import time
-from typing import Any, Callable, Iterator, Optional, TextIO, Union
+from typing import Any, Callable, Iterator, Optional, TextIO, Type, Union
 
 BAR = 10
 PAUSE = 0.05  # seconds between two lines
-
-Callback = Callable[[str, int, int], None]
 
 
 class Line:
@@ -61,15 +59,16 @@ class Line:
 
 
 @contextlib.contextmanager
-def shown(progress: Union[bool, Callback, None], model: Any) -> Iterator[Optional[Callback]]:
-    """The function to call: the caller's own, a line of a terminal for True, none for False and None."""
+def shown(progress: Union[bool, Callable[..., Any], None], model: Any,
+          kind: Type[Line] = Line) -> Iterator[Optional[Callable[..., Any]]]:
+    """The function to call: the caller's own, a line of a terminal (of this kind) for True, none for False and None."""
     if progress not in (None, False, True) and not callable(progress):
         raise TypeError(f"progress must be True or a function, not {progress!r}")
     if not progress or callable(progress):
         yield progress or None
         return
     name = os.path.basename(os.fspath(model)) if isinstance(model, (str, os.PathLike)) else "model"
-    line = Line(name)
+    line = kind(name)
     try:
         yield line
     finally:

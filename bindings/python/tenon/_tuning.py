@@ -1,0 +1,298 @@
+"""tenon.tune, tenon.tuning_tasks and what they return: searches for schedules that are faster than the built-in ones."""
+from __future__ import annotations
+
+import html
+import os
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, TextIO, Tuple, Union
+
+from . import _core, _errors, _ir, _module, _progress
+
+NAME = 48  # characters of a kernel's name in a terminal
+
+
+class TuningTask(NamedTuple):
+    """A workload: what kernels of the model compute that share a schedule.
+
+    name, nodes        of its first kernel; the model's nodes that this one computes
+    workload           the same number in all models and versions
+    calls              in a run of the model
+    chosen             is it one of those that were asked for?
+    points, exact      schedules of its space, where not `exact` about
+    operations         of a call; 0: not known
+    peak_seconds       that a call needs at the machine's peak
+    built_in           what the built-in schedule says of itself
+    trials, failed     schedules that were tried, and of them those that have no time
+    built_in_seconds   of a call, by the built-in schedule; 0: not timed
+    seconds            by the schedule that was found; without a gain the built-in one's
+    picks              of that schedule, lines of "name = value"; None: no gain
+    why                why nothing was tried, or why the last trial without a time has none
+    """
+
+    name: str
+    nodes: Optional[str]
+    workload: int
+    calls: int
+    chosen: bool
+    points: float
+    exact: bool
+    operations: float
+    peak_seconds: float
+    built_in: str
+    trials: int
+    failed: int
+    built_in_seconds: float
+    seconds: float
+    picks: Optional[str]
+    why: Optional[str]
+
+    @property
+    def gain(self) -> float:
+        """How many times faster than the built-in schedule."""
+        return self.built_in_seconds / self.seconds if self.seconds else 1.0
+
+
+class TuningProgress(NamedTuple):
+    """A search after a trial: seconds since it began, trials so far, the number of the task that the last one was of, that task,
+    the number of all tasks; seconds of the model's kernels that were timed so far, by the built-in schedules and by the best."""
+
+    elapsed: float
+    trials: int
+    number: int
+    task: TuningTask
+    n_task: int
+    built_in_seconds: float
+    seconds: float
+
+
+class TuningResult(Sequence[TuningTask]):
+    """The model's tasks as they stand after a search. In a terminal, print() shows a table of those that were chosen; in a
+    notebook it shows itself. `records` is the file that has what was found, or None."""
+
+    HEAD = ("Task", "Calls", "Trials", "Built-in (us)", "Best (us)", "Gop/s", "Of peak", "Gain", "Kernel")
+
+    def __init__(self, tasks: Iterable[TuningTask], records: Optional[str] = None):
+        self.tasks: Tuple[TuningTask, ...] = tuple(tasks)
+        self.records = records
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.tasks[i]
+
+    @property
+    def trials(self) -> int:
+        """Schedules that were tried."""
+        return sum(t.trials for t in self.tasks)
+
+    @property
+    def seconds(self) -> float:
+        """Of the kernels that were timed, in a run of the model."""
+        return sum(t.calls * t.seconds for t in self.tasks)
+
+    @property
+    def built_in_seconds(self) -> float:
+        """The same by the built-in schedules."""
+        return sum(t.calls * t.built_in_seconds for t in self.tasks)
+
+    @property
+    def gain(self) -> float:
+        """How many times faster these kernels are together."""
+        return self.built_in_seconds / self.seconds if self.seconds else 1.0
+
+    def table(self) -> List[Tuple[str, ...]]:
+        """The tasks that were chosen, as text under HEAD."""
+        return [(str(i), str(t.calls), str(t.trials), _microseconds(t.built_in_seconds), _microseconds(t.seconds),
+                 f"{t.operations / t.seconds / 1e9:.1f}" if t.operations and t.seconds else "-",
+                 f"{100 * t.peak_seconds / t.seconds:.0f} %" if t.peak_seconds and t.seconds else "-",
+                 f"{t.gain:.2f}x" if t.seconds else "-", t.name if t.seconds else f"{t.name}: {t.why or 'no time was left'}")
+                for i, t in enumerate(self.tasks) if t.chosen]
+
+    def summary(self) -> str:
+        """One line."""
+        gained = sum(t.picks is not None for t in self.tasks)
+        failed = sum(t.failed for t in self.tasks)
+        text = f"{self.trials} trials ({failed} without a time); {gained} task{'' if gained == 1 else 's'} gained"
+        if self.seconds:
+            text += (f"; kernels {self.seconds * 1e3:.3f} ms, by the built-in schedules {self.built_in_seconds * 1e3:.3f} ms "
+                     f"({self.gain:.3f}x)")
+        return text
+
+    def __str__(self) -> str:
+        rows = [self.HEAD] + [r[:-1] + (r[-1] if len(r[-1]) <= NAME else r[-1][:NAME - 3] + "...",) for r in self.table()]
+        width = [max(len(r[c]) for r in rows) for c in range(len(self.HEAD) - 1)]
+        lines = ["  ".join([cell.rjust(w) for cell, w in zip(r, width)] + [r[-1]]) for r in rows]
+        lines.insert(1, "-" * max(map(len, lines)))
+        return "\n".join(lines + [self.summary()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        def row(tag: str, cells: Sequence[str]) -> str:
+            align = ["right"] * (len(cells) - 1) + ["left"]
+            return "<tr>" + "".join(f"<{tag} style='text-align:{a}'>{html.escape(c)}</{tag}>" for a, c in zip(align, cells)) + "</tr>"
+
+        body = "".join(row("td", r) for r in self.table())
+        return f"<p>{html.escape(self.summary())}</p><table><thead>{row('th', self.HEAD)}</thead><tbody>{body}</tbody></table>"
+
+
+def _microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:,.2f}" if seconds else "-"
+
+
+def _task(fields: Mapping[str, Any]) -> TuningTask:
+    return TuningTask(**{**fields, "chosen": bool(fields["chosen"]), "exact": bool(fields["exact"])})
+
+
+class _Line(_progress.Line):
+    """The line of a search at work; a file that is no terminal gets a line for each gain, and one at the end."""
+
+    def __init__(self, name: str, file: Optional[TextIO] = None):
+        super().__init__(name, file)
+        self.picks: Dict[int, Optional[str]] = {}
+
+    def tuned(self, p: TuningProgress) -> None:
+        if self.stage and not self.live:
+            self.file.write(self.text + "\n")
+        self.stage = ""
+        gain = p.built_in_seconds / p.seconds if p.seconds else 1.0
+        self.text = f"{self.name}: {p.trials} trials, {p.elapsed:.0f} s, task {p.number} of {p.n_task}, gain {gain:.3f}x"
+        if self.live and p.elapsed - self.shown >= _progress.PAUSE:
+            self.shown = p.elapsed
+            self.put(self.text)
+        if p.task.picks != self.picks.get(p.number) and not self.live:
+            self.file.write(f"{self.name}: trial {p.trials}: task {p.number}: {_microseconds(p.task.seconds)} us, "
+                            f"{p.task.gain:.2f} times as fast as the built-in schedule\n")
+        self.picks[p.number] = p.task.picks
+
+    def ended(self, result: TuningResult) -> None:
+        self.text = f"{self.name}: {result.summary()}"
+
+
+Watch = Callable[[TuningProgress], Any]
+
+
+def _watched(watch: Watch) -> Callable[..., Any]:
+    """What the extension calls, with the one task that has changed."""
+    known: Dict[int, TuningTask] = {}
+
+    def called(elapsed: float, trials: int, n_task: int, index: int, fields: Dict[str, Any]) -> None:
+        known[index] = task = _task(fields)
+        watch(TuningProgress(elapsed, trials, index, task, n_task, sum(t.calls * t.built_in_seconds for t in known.values()),
+                             sum(t.calls * t.seconds for t in known.values())))
+
+    return called
+
+
+def search(program: _core.Program, options: Mapping[str, Any], asked: Mapping[str, Any], watch: Optional[Watch]) -> TuningResult:
+    """A search over a program's tasks; `asked` has the fields of tenon_tune_options."""
+    for name in ("trials", "early_stopping", "seconds", "timeout", "threads"):
+        if asked.get(name) is not None and not asked[name] > 0:
+            raise ValueError(f"{name} must be greater than 0, not {asked[name]!r}")
+    given = {key: value for key, value in asked.items() if value is not None}
+    for name in ("records", "prior"):
+        if name in given:
+            given[name] = os.fspath(given[name])
+    if watch:
+        given["progress"] = _watched(watch)
+    tasks = program.tune(dict(options), given)
+    return TuningResult(map(_task, tasks), given.get("records"))
+
+
+def find_tasks(program: _core.Program, options: Mapping[str, Any], tasks: str = "all") -> List[TuningTask]:
+    return [_task(t) for t in program.tune_list(dict(options), {"tasks": tasks})]
+
+
+def tasks_text(tasks: Union[str, int, Iterable[Union[str, int]]]) -> str:
+    """[0, "3-5", "dense"] as the compiler reads it: "0,3-5,dense"."""
+    words = [tasks] if isinstance(tasks, (str, int)) else list(tasks)
+    if not words or not all(isinstance(w, (str, int)) for w in words):
+        raise TypeError(f"tasks are numbers, ranges or parts of names, or a list of them, not {tasks!r}")
+    return ",".join(map(str, words))
+
+
+def _read(model: Any, target: Optional[str], input_shapes: Optional[_module.Shapes], opt_level: Optional[int],
+          options: Mapping[str, Any], line: Optional[_Line] = None) -> Tuple[_core.Program, Dict[str, Any]]:
+    """The program of any model, or of a module of Relay, and options for it."""
+    if options.get("tuning_records") is not None:
+        raise TypeError("a search begins with the built-in schedules; give prior_records instead of tuning_records")
+    given = _module.compile_options(target, input_shapes, opt_level, options)
+    if line:
+        given["progress"] = line
+    if isinstance(model, _ir.IRModule):
+        from .transform import PassContext
+
+        return model._program, {**PassContext.current().options(), **given}
+    return _module.read(_core.Session(), model, given), given
+
+
+def tuning_tasks(model: Any, target: Optional[str] = None, input_shapes: Optional[_module.Shapes] = None, *,
+                 opt_level: Optional[int] = None, **options: Any) -> List[TuningTask]:
+    """The tasks of a model, whose numbers and names `tenon.tune(tasks=...)` takes, with the sizes of their spaces. Nothing is
+    tried. Arguments are those of tenon.tune."""
+    program, given = _read(model, target, input_shapes, opt_level, options)
+    found = find_tasks(program, given)
+    _module.tell(program.session.diagnostics())
+    return found
+
+
+def tune(
+    model: Any,
+    records: Optional[_module.PathLike] = None,
+    *,
+    target: Optional[str] = None,
+    input_shapes: Optional[_module.Shapes] = None,
+    tasks: Union[str, int, Iterable[Union[str, int]]] = "all",
+    trials: Optional[int] = None,
+    seconds: Optional[float] = None,
+    tuner: Optional[str] = None,
+    seed: int = 0,
+    early_stopping: Optional[int] = None,
+    evenly: Optional[bool] = None,
+    threads: int = 1,
+    repeat_seconds: Optional[float] = None,
+    timeout: Optional[float] = None,
+    prior_records: Optional[_module.PathLike] = None,
+    opt_level: Optional[int] = None,
+    progress: Union[bool, Watch, None] = None,
+    **options: Any,
+) -> TuningResult:
+    """Search for schedules that are faster than the built-in ones, by trying them on this machine.
+
+    model           as for tenon.compile, or a tenon.IRModule
+    records         file that what is found is added to, for tenon.compile(tuning_records=...). A search goes on from what is
+                    in it. None: nothing is kept
+    target, input_shapes, opt_level, options   as for tenon.compile; give the same here and there
+    tasks           "all", a number, "3-5", part of a name, or a list of these; tenon.tuning_tasks(model) has them
+    trials          schedules to try, of all tasks together; by default 64 for each, or as many as `seconds` allow
+    seconds         the search ends after that
+    tuner           "ga" (the default), "random" or "gridsearch"
+    seed            the same seed proposes the same where the same is measured
+    early_stopping  a task ends after so many trials without a gain
+    evenly          the same number of trials for all tasks; by default if a tuner is given, else most trials go where most is
+                    to be gained
+    threads         that a kernel is timed on
+    repeat_seconds  a schedule is timed for so long; 0.004 by default
+    timeout         seconds after which a schedule is given up; 10 by default
+    prior_records   file of records that are tried first, besides those of `records`
+    progress        True: a line on the terminal; or a function of a tenon.TuningProgress, called from another thread
+
+    Schedules are timed in child processes, on which nothing of Python runs. Ctrl-C, or an exception in `progress`, ends the
+    search soon; what was found until then is in `records`. Other threads of Python run meanwhile, and what they do disturbs the
+    times. Raises tenon.CompileError.
+    """
+    asked = {"records": records, "prior": prior_records, "tasks": tasks_text(tasks), "tuner": tuner, "trials": trials,
+             "early_stopping": early_stopping, "evenly": int(tuner is not None if evenly is None else evenly),
+             "seconds": seconds, "repeat_seconds": repeat_seconds, "timeout": timeout, "threads": threads, "seed": seed}
+    with _progress.shown(progress, model, _Line) as callback:
+        line = callback if isinstance(callback, _Line) else None
+        program, given = _read(model, target, input_shapes, opt_level, options, line)
+        result = search(program, given, asked, line.tuned if line else callback)
+        if line:
+            line.ended(result)
+    _module.tell(program.session.diagnostics())
+    return result
+
+
+for _shown in (TuningTask, TuningProgress, TuningResult):
+    _shown.__module__ = "tenon"
