@@ -1,8 +1,6 @@
-/* Statements of irregular operators: see code.h. Loops are serial but for vectors; a vector loop has a fixed
- * number of lanes, which every machine cuts into its own registers. */
+/* Statements of irregular operators: see code.h. Loops are serial; what may run in any order is a
+ * block, for schedules to cut. */
 #include "op/code.h"
-
-enum { VECTOR_BYTES = 64 };
 
 tn_code tn_code_open(tn_te *te, const tn_node *n, int out, const char *name, tn_tensor **t)
 {
@@ -43,19 +41,43 @@ void tn_code_loops(tn_code *c, int n, const tn_expr *const extent[], const tn_ex
         var[i] = tn_code_for(c, tn_arena_printf(c->te->arena, "i%d", i), extent[i]);
 }
 
-void tn_code_each(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[])
+static tn_stmt *new_block(tn_code *c, int n)
 {
     const char *name = c->n_block ? tn_arena_printf(c->te->arena, "%s_%d", c->name, c->n_block + 1) : c->name;
     tn_stmt *block = tn_stmt_block(c->f, name, "opaque", (uint32_t)n);
     c->n_block++;
     block->u.block.source = c->te->source;
-    for (int i = 0; i < n; i++) {
-        const tn_expr *at = tn_code_for(c, tn_arena_printf(c->te->arena, "i%d", i), extent[i]);
-        var[i] = tn_func_add_var(c->f, tn_arena_printf(c->te->arena, "i%d", i), TN_IDX);
-        block->u.block.iter[i] = (tn_iter){var[i], extent[i], at, TN_ITER_SPATIAL};
-    }
+    return block;
+}
+
+static const tn_expr *add_axis(tn_code *c, tn_stmt *block, int i, const char *name, const tn_expr *extent,
+                               enum tn_iter_kind kind)
+{
+    const tn_expr *at = tn_code_for(c, name, extent), *var = tn_func_add_var(c->f, name, TN_IDX);
+    block->u.block.iter[i] = (tn_iter){var, extent, at, (uint8_t)kind};
+    return var;
+}
+
+static void enter(tn_code *c, tn_stmt *block)
+{
     tn_body_append(c->at, block);
     c->at = &block->u.block.body;
+}
+
+static const tn_expr *open_block(tn_code *c, const char *name, const tn_expr *extent, enum tn_iter_kind kind)
+{
+    tn_stmt *block = new_block(c, 1);
+    const tn_expr *var = add_axis(c, block, 0, name, extent, kind);
+    enter(c, block);
+    return var;
+}
+
+void tn_code_each(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[])
+{
+    tn_stmt *block = new_block(c, n);
+    for (int i = 0; i < n; i++)
+        var[i] = add_axis(c, block, i, tn_arena_printf(c->te->arena, "i%d", i), extent[i], TN_ITER_SPATIAL);
+    enter(c, block);
 }
 
 void tn_code_if(tn_code *c, const tn_expr *cond)
@@ -65,26 +87,14 @@ void tn_code_if(tn_code *c, const tn_expr *cond)
     c->at = &s->u.cond.then;
 }
 
-const tn_expr *tn_code_vectors(tn_code *c, const char *name, const tn_expr *extent, tn_dtype t)
+const tn_expr *tn_code_spread(tn_code *c, const char *name, const tn_expr *extent)
 {
-    tn_pool *p = c->p;
-    int64_t lanes = VECTOR_BYTES / tn_dtype_bytes(t), count = 0;
-    bool known = tn_is_int(extent, &count);
-    while (known && lanes / 2 >= count && lanes > 1)
-        lanes /= 2;
-    if (lanes < 2)
-        return tn_code_for(c, name, extent);
-    const tn_expr *width = tn_idx(p, lanes), *outer = tn_code_for(c, name, tn_ceildiv(p, extent, lanes));
-    const tn_expr *lane = loop(c, "lane", width, TN_LOOP_VECTOR),
-                  *at = tn_add(p, tn_mul(p, outer, width), lane);
-    if (!known || count % lanes != 0)
-        tn_code_if(c, tn_lt(p, at, extent));
-    return at;
+    return open_block(c, name, extent, TN_ITER_SPATIAL);
 }
 
-const tn_expr *tn_code_lanes(tn_code *c, const char *name, const tn_expr *extent)
+const tn_expr *tn_code_combine(tn_code *c, const char *name, const tn_expr *extent)
 {
-    return loop(c, name, extent, TN_LOOP_VECTOR);
+    return open_block(c, name, extent, TN_ITER_REDUCE);
 }
 
 const tn_expr *tn_code_let(tn_code *c, const char *name, const tn_expr *value)

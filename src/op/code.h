@@ -27,10 +27,10 @@ void tn_code_loops(tn_code *c, int n, const tn_expr *const extent[], const tn_ex
 void tn_code_each(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[]);
 /* `if cond`; the cursor moves in. */
 void tn_code_if(tn_code *c, const tn_expr *cond);
-/* A loop in vectors over [0, extent): the index of the element; the cursor moves in. The body holds stores and lets. */
-const tn_expr *tn_code_vectors(tn_code *c, const char *name, const tn_expr *extent, tn_dtype t);
-/* A loop in one vector of `extent` lanes, which may combine into one cell: cell = cell op term. */
-const tn_expr *tn_code_lanes(tn_code *c, const char *name, const tn_expr *extent);
+/* A loop whose turns run in any order, inside of another: schedules may make vectors of them. */
+const tn_expr *tn_code_spread(tn_code *c, const char *name, const tn_expr *extent);
+/* A loop whose turns combine into one cell in any order: the body is cell = cell op term. */
+const tn_expr *tn_code_combine(tn_code *c, const char *name, const tn_expr *extent);
 /* A value with a name. */
 const tn_expr *tn_code_let(tn_code *c, const char *name, const tn_expr *value);
 void tn_code_check(tn_code *c, const tn_expr *cond, const char *text);

@@ -137,7 +137,7 @@ static void one_pass(tn_order *o, const pass *s, const tn_expr *digits)
     tn_body *back = c->at;
     const tn_expr *to = tn_sub(p, tn_idx(p, 1), s->from), *none = tn_int(p, TN_I32, 0),
                   *one = tn_int(p, TN_I32, 1);
-    const tn_expr *d = tn_code_vectors(c, "d", digits, TN_I32);
+    const tn_expr *d = tn_code_spread(c, "d", digits);
     tn_code_store(c, o->count, 1, &d, none);
     c->at = back;
     d = digit(o, s, tn_order_at(o, s->from, tn_code_for(c, "i", s->n)));

@@ -13,9 +13,10 @@ typedef struct {
 static bool visit_block(tn_stmt *s, void *user)
 {
     each_block *e = user;
-    if (s->kind == TN_S_BLOCK)
-        e->fn(s, e->user);
-    return true;
+    if (s->kind != TN_S_BLOCK)
+        return true;
+    e->fn(s, e->user);
+    return false; /* its rules are those of the blocks inside, too */
 }
 
 void tn_each_block(tn_stmt *root, void (*fn)(tn_stmt *block, void *user), void *user)
@@ -60,7 +61,7 @@ typedef struct {
 static bool visit_access(tn_stmt *s, void *user)
 {
     access_search *a = user;
-    if (s->kind == TN_S_BLOCK)
+    if (s->kind == TN_S_BLOCK && !(a->block && tn_stmt_inside(s, a->block)))
         a->block = s;
     bool hit = false;
     if (a->writes) {

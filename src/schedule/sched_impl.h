@@ -20,7 +20,7 @@ const char *tn_sched_var_name(tn_sched *s, const tn_expr *var);
 
 /* The only statement of a body, or NULL. */
 tn_stmt *tn_body_only(const tn_body *b);
-/* Calls fn for every block inside root (root included). */
+/* Calls fn for every block inside root (root included) that stands in no other of them. */
 void tn_each_block(tn_stmt *root, void (*fn)(tn_stmt *block, void *user), void *user);
 /* Blocks inside body b that write / read buffer; at most max; returns how many there are. */
 int tn_blocks_accessing(tn_body *b, uint32_t buffer, bool writes, int max, tn_stmt *out[]);

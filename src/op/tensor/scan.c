@@ -52,8 +52,7 @@ static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
         bool whole = tn_is_int(t->dim[beside], &each) && each % together == 0;
         const tn_expr *length = whole ? run : tn_min(p, left, run);
         at[beside] = tn_add(p, first,
-                            axis < rank - 1 ? tn_code_vectors(&c, "i", length, t->dtype)
-                                            : tn_code_for(&c, "i", length));
+                            axis < rank - 1 ? tn_code_spread(&c, "i", length) : tn_code_for(&c, "i", length));
     }
     at[axis] = a->reverse ? tn_sub(p, end, k) : k;
     for (int i = 0; i < t->ndim; i++)

@@ -157,6 +157,7 @@ static void nd_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tenso
     tn_code_fill(&c, t, tn_at(te, in[0], t->ndim, t->axis));
     if (!has_elements(in[2]))
         return;
+    tn_code_each(&c, 0, NULL, NULL); /* in order: the last of several updates stays */
     tn_code_loops(&c, outer, in[1]->dim, where);
     for (int i = 0; i < outer; i++)
         from[i] = where[i];
@@ -167,7 +168,7 @@ static void nd_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tenso
     for (int i = 0; i < inner; i++) {
         const tn_expr *extent = in[2]->dim[outer + i];
         const tn_expr *v = i < inner - 1 ? tn_code_for(&c, tn_arena_printf(te->arena, "r%d", i), extent)
-                                         : tn_code_vectors(&c, "r", extent, t->dtype);
+                                         : tn_code_spread(&c, "r", extent);
         from[outer + i] = to[count + i] = v;
     }
     const tn_expr *old = tn_code_load(&c, t->buffer, t->ndim, to),

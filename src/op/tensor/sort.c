@@ -139,13 +139,13 @@ static void sort_short(sorter *s)
     tn_dtype t = tn_order_key(p, element(s, tn_idx(p, 0)), s->ascend)->dtype;
     uint32_t keys = tn_code_buffer(&s->c, "keys", t, 1, &s->extent, TN_SCOPE_LOCAL),
              rank = tn_code_buffer(&s->c, "rank", TN_I32, 1, &s->extent, TN_SCOPE_LOCAL);
-    const tn_expr *i = tn_code_vectors(&s->c, "i", s->extent, TN_I32);
+    const tn_expr *i = tn_code_spread(&s->c, "i", s->extent);
     tn_code_store(&s->c, keys, 1, &i, key_of(s, i));
     tn_code_store(&s->c, rank, 1, &i, tn_int(p, TN_I32, 0));
     s->c.at = row;
     const tn_expr *j = tn_code_for(&s->c, "j", s->extent);
     const tn_expr *other = tn_code_let(&s->c, "other", tn_code_load(&s->c, keys, 1, &j));
-    i = tn_code_vectors(&s->c, "i", s->extent, TN_I32);
+    i = tn_code_spread(&s->c, "i", s->extent);
     const tn_expr *own = tn_code_load(&s->c, keys, 1, &i),
                   *first = tn_and(p, tn_eq(p, other, own), tn_lt(p, j, i));
     const tn_expr *before = tn_bin(p, TN_E_OR, tn_lt(p, other, own), first);
@@ -182,7 +182,7 @@ static const tn_expr *block_hits(sorter *s, const chosen *w, const tn_expr *star
     tn_code_if(&s->c, tn_and(p, is_on(s, w->full), tn_eq(p, here, size)));
     tn_body *whole = s->c.at;
     uint32_t least = tn_code_cell(&s->c, "least", tn_int(p, s->c.f->buffer[w->worst].dtype, -1));
-    const tn_expr *lane = tn_code_lanes(&s->c, "lane", size);
+    const tn_expr *lane = tn_code_combine(&s->c, "j", size);
     tn_code_set(&s->c, least, tn_min(p, tn_code_get(&s->c, least), key_of(s, tn_add(p, start, lane))));
     s->c.at = whole;
     const tn_expr *better = tn_lt(p, tn_code_get(&s->c, least), tn_code_get(&s->c, w->worst));
@@ -284,7 +284,7 @@ static void sort_all(sorter *s)
 {
     tn_pool *p = s->c.p;
     tn_body *row = s->c.at;
-    const tn_expr *i = tn_code_vectors(&s->c, "i", s->extent, TN_I32);
+    const tn_expr *i = tn_code_spread(&s->c, "i", s->extent);
     tn_order_put(&s->o, tn_idx(p, 0), i, key_of(s, i), i);
     s->c.at = row;
     const tn_expr *list = tn_order_sort(&s->o, s->extent), *o = tn_code_for(&s->c, "o", s->out->dim[s->axis]);

@@ -137,7 +137,7 @@ static const tn_expr *is_suppressed(nms *w, const rectangle *a, const tn_expr *n
     uint32_t close = tn_code_cell(&w->c, "close", none);
     const tn_expr *block = tn_code_for(&w->c, "block", tn_ceildiv(p, n_kept, BLOCK));
     tn_code_if(&w->c, tn_eq(p, tn_code_get(&w->c, close), none));
-    const tn_expr *j = tn_add(p, tn_mul(p, block, size), tn_code_lanes(&w->c, "lane", size));
+    const tn_expr *j = tn_add(p, tn_mul(p, block, size), tn_code_combine(&w->c, "j", size));
     rectangle b = kept_box(w, j);
     const tn_expr *hit = tn_cast(p, TN_I32, too_close(p, &b, a, tn_at(w->te, w->in[3], 0, NULL)));
     tn_code_set(&w->c, close, tn_max(p, tn_code_get(&w->c, close), hit));
@@ -155,7 +155,7 @@ static void keep(nms *w, rectangle *a, const tn_expr *at, const tn_expr *n_kept)
     tn_body *fresh = w->c.at;
     for (int k = 0; k < SIDES; k++) {
         w->c.at = fresh;
-        int n = kept_at(w, k, tn_add(p, n_kept, tn_code_lanes(&w->c, "lane", size)), index);
+        int n = kept_at(w, k, tn_add(p, n_kept, tn_code_spread(&w->c, "j", size)), index);
         tn_code_store(&w->c, w->kept, n, index, tn_flt(p, a->area->dtype, 0));
     }
     w->c.at = back;
@@ -184,7 +184,7 @@ static void suppress(nms *w, const tn_expr *list)
     keep(w, &a, at, n_kept);
     w->c.at = task;
     n_kept = count_of(w, w->n_kept);
-    const tn_expr *rest = tn_code_vectors(&w->c, "rest", tn_sub(p, w->boxes, n_kept), TN_I64);
+    const tn_expr *rest = tn_code_spread(&w->c, "rest", tn_sub(p, w->boxes, n_kept));
     const tn_expr *slot[3] = {w->v[0], w->v[1], tn_add(p, n_kept, rest)};
     tn_code_store(&w->c, w->out->buffer, 3, slot, tn_int(p, TN_I64, -1));
     w->c.at = task;

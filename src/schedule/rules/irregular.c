@@ -1,5 +1,6 @@
 /* Rule irregular: blocks whose bodies are lists of statements (sorting, suppression of boxes, scatters): their spatial
- * iterations in tasks. Blocks beside them that only store are scheduled as rule elementwise does. */
+ * iterations in tasks, and those of blocks inside, which hold stores alone, in vectors. Blocks beside them
+ * that only store are scheduled as rule elementwise does. */
 #include "schedule/rules/derive.h"
 
 enum { TASK_STATEMENTS = 16384 /* long against handing a task out */, MANY = 1 << 24 };
@@ -96,6 +97,64 @@ static void cut_into_tasks(derive *d, const char *name, const char *prefix)
     dv_do(d, "parallel %stask", prefix);
 }
 
+/* ---- blocks inside ---- */
+
+static bool is_inner(const tn_stmt *s)
+{
+    for (s = tn_stmt_parent(s); s; s = tn_stmt_parent(s))
+        if (s->kind == TN_S_BLOCK)
+            return true;
+    return false;
+}
+
+typedef struct {
+    const tn_func *f;
+    bool plain; /* values and stores alone */
+    tn_dtype narrowest;
+} stores;
+
+static void look_at(stores *w, const tn_stmt *s)
+{
+    if (s->kind == TN_S_STORE) {
+        tn_dtype t = w->f->buffer[s->u.store.buffer].dtype;
+        w->narrowest = !w->narrowest.bits || t.bits < w->narrowest.bits ? t : w->narrowest;
+    }
+    w->plain &= s->kind == TN_S_STORE || s->kind == TN_S_LET;
+}
+
+/* Lanes for the iterations of a block; 1: none. */
+static int64_t lanes_of(const derive *d, const tn_stmt *block)
+{
+    stores w = {.f = d->s->func, .plain = block->u.block.n_iter == 1};
+    for (const tn_stmt *s = block->u.block.body.first; s; s = s->next)
+        look_at(&w, s);
+    int64_t extent = w.plain ? rule_extent(block->u.block.iter[0].extent) : 0, lanes = 1;
+    if (!w.plain || !w.narrowest.bits)
+        return 1;
+    lanes = rule_lanes(d->m, w.narrowest);
+    if (rule_reduces(block)) /* a tree is cheaper once than for each vector */
+        return extent > 0 && extent <= 64 && (extent & (extent - 1)) == 0 ? extent : 1;
+    while (extent >= 0 && lanes > 1 && lanes / 2 >= extent)
+        lanes /= 2;
+    return lanes;
+}
+
+static void make_vectors(derive *d, const tn_stmt *block, const char *prefix)
+{
+    const char *name = block->u.block.name, *loops = "";
+    int64_t lanes = lanes_of(d, block), extent;
+    if (lanes < 2)
+        return;
+    extent = rule_extent(block->u.block.iter[0].extent);
+    for (int n = tn_sched_n_loops(d->s, name); n > 1; n--)
+        loops = dv_text(d, "%s_ ", loops);
+    dv_do(d, "%s%s = loops \"%s\"", loops, prefix, name);
+    if (extent != lanes)
+        dv_do(d, "%so %sv = split %s %lld%s", prefix, prefix, prefix, (long long)lanes,
+              dv_tail(extent, lanes));
+    (void)dv_try(d, "vectorize %s%s", prefix, extent != lanes ? "v" : "");
+}
+
 tn_verdict rule_irregular(tn_sched *s, const tn_machine *m)
 {
     derive d = {s, m, TN_DONE};
@@ -115,5 +174,9 @@ tn_verdict rule_irregular(tn_sched *s, const tn_machine *m)
         else
             (void)rule_elementwise_nest(&d, name[i], prefix);
     }
+    n = rule_blocks(s->func, b);
+    for (int i = 0; i < n && dv_ok(&d); i++)
+        if (is_inner(b[i]))
+            make_vectors(&d, b[i], dv_text(&d, "x%d", i));
     return d.v;
 }
