@@ -15,6 +15,7 @@ typedef struct {
 /* Removes n and what only it used. */
 static void drop(simplifier *s, tn_node *n)
 {
+    const tn_region *owner = n->owner; /* which a removed node has no more */
     tn_vec_clear(&s->todo);
     tn_vec_push(&s->todo, n);
     while (s->todo.n) {
@@ -29,7 +30,7 @@ static void drop(simplifier *s, tn_node *n)
             from = d->in[i].def;
             for (int j = 0; j < i && !again; j++)
                 again = d->in[j].def == from;
-            if (from && !again && from->owner == n->owner)
+            if (from && !again && from->owner == owner)
                 tn_vec_push(&s->todo, from);
         }
         tn_node_remove(s->g, d);

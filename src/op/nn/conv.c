@@ -369,6 +369,47 @@ static void conv2d_reads(const tn_node *n, int64_t out[2])
     out[1] = tn_rule_least(t->dim, 1) * tn_rule_least(t->dim + 2, 2);
 }
 
+/* ---- zeros around the data ---- */
+
+/* Zeros around an image alone, of extents that are known: what a convolution's own padding is. axes: where the image's
+ * dimensions, [n,c,h,w], stand in what is padded. */
+static bool pads_image(const tn_node *n, const int64_t axes[4])
+{
+    const tn_pad_attr *a = n->attr;
+    int64_t width;
+    if (n->op != &tn_op_nn_pad || a->pad_mode[0] != 'c' || a->pad_value != 0 || (n->nin > 1 && n->in[1].def))
+        return false;
+    for (int i = 0; i < 8; i++)
+        if (!tn_is_int(a->pad_width.at[2 * axes[i / 2] + i % 2], &width) || width < 0 || (i < 4 && width > 0))
+            return false;
+    return true;
+}
+
+/* An nn.pad in front, also of data whose dimensions are put in order behind it, becomes padding. */
+static tn_status conv2d_simplify(tn_graph *g, tn_node *n, tn_value *out)
+{
+    static const int64_t in_order[] = {0, 1, 2, 3};
+    tn_conv2d_attr a = *(const tn_conv2d_attr *)n->attr;
+    tn_value in[2] = {tn_in(n, 0), tn_in(n, 1)};
+    const tn_node *order = in[0].def->op == &tn_op_transpose ? in[0].def : NULL;
+    const int64_t *axes = order ? ((const tn_transpose_attr *)order->attr)->axes.at : in_order;
+    const tn_node *pad = order ? tn_in(order, 0).def : in[0].def;
+    const tn_expr *padding[4];
+    if (!pads_image(pad, axes))
+        return TN_OK;
+    const tn_pad_attr *w = pad->attr;
+    for (int i = 0; i < 2; i++) {
+        padding[i] = tn_add(g->pool, a.padding.at[i], w->pad_width.at[2 * axes[2 + i]]);
+        padding[2 + i] = tn_add(g->pool, a.padding.at[2 + i], w->pad_width.at[2 * axes[2 + i] + 1]);
+    }
+    a.padding = tn_dims_make(g->arena, 4, padding);
+    in[0] = tn_in(pad, 0);
+    if (order)
+        in[0] = tn_val(tn_make_call(g, n->owner, n, order->op, 1, in, order->attr, order->loc));
+    *out = in[0].def ? tn_val(tn_make_call(g, n->owner, n, n->op, 2, in, &a, n->loc)) : (tn_value){0};
+    return out->def ? TN_OK : TN_FAIL;
+}
+
 /* clang-format off */
 static const tn_attr_field conv1d_fields[] = TN_ATTR_TABLE(tn_conv2d_attr, TN_CONV1D_ATTRS);
 static const tn_attr_field conv2d_fields[] = TN_ATTR_TABLE(tn_conv2d_attr, TN_CONV2D_ATTRS);
@@ -393,7 +434,7 @@ const tn_op tn_op_nn_conv2d = {
     .infer = conv_infer, .layout = conv2d_layout, .compute = conv2d_compute,
     .alternative = conv2d_ways, .n_alternative = 1,
     .scale = conv2d_scale, .combine = conv2d_combine, .precision = TN_PRECISION_LOW, .layouts = "NCHW NHWC",
-    .reads = conv2d_reads,
+    .reads = conv2d_reads, .simplify = conv2d_simplify,
     .gradient = tn_gradient_conv2d,
 };
 const tn_op tn_op_nn_conv3d = {
