@@ -216,6 +216,13 @@ static int map_of(reader *r, const char *name, const char *type, tnr_value **out
     return status;
 }
 
+/* Tuples, functions, references and data types: their names begin with a capital letter, and Tensor is none of them. */
+static bool is_for_python(const char *type)
+{
+    return *type == '(' || strncmp(type, "fn ", 3) == 0 || strncmp(type, "ref(", 4) == 0 ||
+           (*type >= 'A' && *type <= 'Z' && !inside(type, "Tensor"));
+}
+
 static int value_of(reader *r, const char *name, const char *type, int depth, tnr_value **out)
 {
     const char *inner;
@@ -231,6 +238,10 @@ static int value_of(reader *r, const char *name, const char *type, int depth, tn
         int status = some ? value_of(r, name, inner, depth + 1, &held) : TN_EXIT_OK;
         return status ? status : make_fields(r, some, some, &held, out);
     }
+    if (is_for_python(type))
+        return tn_error_print("input %s: an archive cannot give a value of type %.200s; run the package from "
+                              "Python, where such a value is a tenon.ADT",
+                              r->input, type);
     return tensor_of(r, name, type, out);
 }
 
@@ -287,12 +298,42 @@ static int write_texts(tn_npz_out *z, const char *name, const tnr_value_info *v)
     return status;
 }
 
+static int refuse(const char *name)
+{
+    return tn_error_print(
+        "output %s is a value that an archive cannot hold; run the package from Python, where it "
+        "is a tenon.ADT",
+        name);
+}
+
+static int write_any(tn_npz_out *z, const char *name, const char *type, const tnr_value *v, int depth);
+
+/* NAME.0, NAME.1, ... of Cons(x, Cons(y, Nil)), whatever the tags are. */
+static int write_list(tn_npz_out *z, const char *name, const char *type, const tnr_value *v, int depth)
+{
+    int status = TN_EXIT_OK;
+    tnr_value_info info;
+    for (uint32_t i = 0; status == TN_EXIT_OK; i++) {
+        char part[NAME];
+        tnr_value_get(v, &info);
+        if (info.kind != TNR_VALUE_CONSTRUCTOR || (info.n_field != 0 && info.n_field != 2))
+            return refuse(name);
+        if (info.n_field == 0)
+            break;
+        snprintf(part, sizeof part, "%.480s.%u", name, (unsigned)i);
+        status = write_any(z, part, type, info.field[0], depth + 1);
+        v = info.field[1];
+    }
+    return status;
+}
+
 static int write_any(tn_npz_out *z, const char *name, const char *type, const tnr_value *v, int depth)
 {
     tnr_value_info info;
     tnr_value_get(v, &info);
     const char *seq = inside(type, "Seq"), *optional = inside(type, "Optional"), *map = inside(type, "Map");
     const char *comma = map ? strchr(map, ',') : NULL;
+    char dtype[32];
     int status = TN_EXIT_OK;
     if (depth > DEEPEST)
         return tn_error_print("output %s is nested too deeply", name);
@@ -303,11 +344,13 @@ static int write_any(tn_npz_out *z, const char *name, const char *type, const tn
         tn_array_drop(&a);
         return status;
     }
+    if (inside(type, "List"))
+        return write_list(z, name, inside(type, "List"), v, depth);
     if (info.kind != TNR_VALUE_CONSTRUCTOR || (map && (!comma || info.n_field != 2)))
-        return tn_error_print("output %s is a value that an archive cannot hold", name);
+        return refuse(name);
     if (!seq && !optional && !map)
-        return info.n_field == 3 ? write_texts(z, name, &info)
-                                 : tn_error_print("output %s is a value that an archive cannot hold", name);
+        return info.n_field == 3 && is_text(dtype_of(type, dtype)) ? write_texts(z, name, &info)
+                                                                   : refuse(name);
     for (uint32_t i = 0; i < info.n_field && status == TN_EXIT_OK; i++) {
         char part[NAME];
         if (seq)

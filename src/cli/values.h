@@ -1,8 +1,8 @@
 #ifndef TN_CLI_VALUES_H
 #define TN_CLI_VALUES_H
 /* Values that are no tensors of numbers, as arrays of an .npz: tensors of texts are arrays of str under the value's
- * name, elements of a sequence have the names NAME.0, NAME.1, ..., keys and values of a map NAME.keys and
- * NAME.values. An optional value is what it holds, or no array. */
+ * name, elements of a sequence, and of a List that is an output, have the names NAME.0, NAME.1, ..., keys and values of
+ * a map NAME.keys and NAME.values. An optional value is what it holds, or no array. */
 #include "cli/npz.h"
 #include "tenon/runtime.h"
 

@@ -24,3 +24,18 @@ expect 4 "input output_0: the array output_0 is missing" run echo.tar --fill-mod
 sed 's/Seq\[Tensor\[(?), float32\]\]/Seq[Tensor[(?), int8]]/' echo.relay >wrong.relay
 expect 0 "" compile wrong.relay -o wrong.tar
 expect 4 "input output_1: the array output_1.0 is of float32, but must be of int8" run wrong.tar --inputs values1.npz
+# Lists are written as sequences are; other values of data types are for Python.
+cat >list.relay <<'EOF'
+def @main(%x: Tensor[(2), float32]) -> (List[Tensor[(2), float32]], List[Tensor[(2), float32]]) {
+  (Cons(%x, Cons(negative(%x), Nil)), Nil)
+}
+EOF
+expect 0 "" compile list.relay -o list.tar
+expect 0 "" run list.tar --fill-mode ones -o list.npz
+must "two arrays" test "$(python3 -c "import zipfile; print(*zipfile.ZipFile(\"list.npz\").namelist())")" = "output_0.0.npy output_0.1.npy"
+echo 'def @main(%x: float32) -> Option[float32] { Some(%x) }' >some.relay
+expect 0 "" compile some.relay -o some.tar
+expect 4 "output_0 is a value that an archive cannot hold; run the package from Python" run some.tar --fill-mode ones -o some.npz
+echo 'def @main(%xs: List[float32]) -> float32 { @hd(%xs) }' >hd.relay
+expect 0 "" compile hd.relay -o hd.tar
+expect 4 "input xs: an archive cannot give a value of type List" run hd.tar --fill-mode ones
