@@ -38,6 +38,7 @@ typedef struct tenon_tune_progress { /* fields may be added at the end */
     double elapsed;
     uint32_t trials, task, n_task; /* so far; the task that the last one was of */
     const tenon_tune_task *tasks;  /* n_task; valid in the call */
+    double seconds;                /* of the last trial; 0: it has no time */
 } tenon_tune_progress;
 
 typedef struct tenon_tune_options {

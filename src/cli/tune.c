@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "cli/tune_report.h"
 #include "tenon/tune.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
 // clang-format off
 const tn_flag tn_tune_flags[] = {
     TN_ROW_TEXT("output", 'o', "FILE", NULL, "file that receives the records, besides the user's own (`records list`)"),
+    TN_ROW_TEXT("report", 0, "FILE", NULL, "also write a page: curves of each task, before and after"),
     TN_ROW_TEXT("tasks", 0, "TASKS", "all",
                 "which: all, or numbers, ranges and parts of names: 0,3-5,dense; list: print them and stop"),
     TN_ROW_INT("trials", 0, 1, 100000000, "1000", "schedules to try, of all tasks together"),
@@ -121,6 +123,7 @@ typedef struct watch {
     const char **picks; /* by task, as said last */
     FILE *latency;      /* total_latency.tsv; NULL: none */
     double best;
+    tn_tune_history history;
 } watch;
 
 static double total(uint32_t n, const tenon_tune_task *task, bool built_in)
@@ -166,6 +169,7 @@ static void on_progress(void *user, const tenon_tune_progress *p)
                 say_gain(p, i);
         }
     double now = total(p->n_task, p->tasks, false);
+    tn_tune_history_add(&w->history, p, now);
     if (w->latency && now != w->best)
         fprintf(w->latency, "ElapsedTime(s)\t%.0f\tEstimatedLatency(ms)\t%.3f\tTrials\t%u\n", p->elapsed,
                 now * 1e3, (unsigned)p->trials);
@@ -259,7 +263,11 @@ static int search(tn_model_options *m, const tn_args *args, tenon_tune_options *
         print_table(n, task, o->records ? o->records : home, args->verbose);
     free(w.picks);
     if (w.latency && fclose(w.latency))
-        return tn_error_print("total_latency.tsv: cannot be written");
+        status = tn_error_print("total_latency.tsv: cannot be written");
+    const char *page = tn_args_text(args, "report");
+    if (status == TN_EXIT_OK && page)
+        status = tn_tune_report_write(page, w.model, &w.history, n, task);
+    tn_tune_history_deinit(&w.history);
     return status;
 }
 

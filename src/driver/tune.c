@@ -249,11 +249,13 @@ static void on_trial(void *user, const tn_search *s, uint32_t i, const tn_trial 
     if (trial->fate != TN_TRIAL_TIMED)
         t->task[t->chosen[i]].why = tn_arena_strdup(&t->b->arena, trial->why);
     if (t->o.progress)
-        t->o.progress(t->o.progress_user, &(tenon_tune_progress){.elapsed = tn_now() - t->begin,
-                                                                 .trials = tn_search_trials(s),
-                                                                 .task = t->chosen[i],
-                                                                 .n_task = t->n,
-                                                                 .tasks = t->task});
+        t->o.progress(t->o.progress_user,
+                      &(tenon_tune_progress){.elapsed = tn_now() - t->begin,
+                                             .trials = tn_search_trials(s),
+                                             .task = t->chosen[i],
+                                             .n_task = t->n,
+                                             .tasks = t->task,
+                                             .seconds = trial->fate == TN_TRIAL_TIMED ? trial->seconds : 0});
 }
 
 static const char *picks_text(tn_arena *arena, const tn_sched *s)

@@ -19,6 +19,9 @@ expect 0 "40 trials" tune "$digit" -o found --tasks 0,dense --trials 40 --min-re
 expect 0 "task  calls trials built-in us     best us" tune "$digit" -o found --tasks dense --trials 8 --tuner random
 expect 0 "there is no learned tuner yet" tune "$digit" -o found --tasks dense --trials 4 --tuner xgb
 expect 0 "" tune "$digit" -o found --tasks dense --trials 4 --log-estimated-latency --budget 20s
+expect 0 "" tune "$digit" -o found --tasks dense --trials 8 --report page.html
+must "the page is well-formed, and has its parts" python3 "$here/tune_page.py" page.html 8
+expect 4 "absent/page.html" tune "$digit" -o found --tasks dense --trials 1 --report absent/page.html
 must "the time of the model is logged" grep -q "^ElapsedTime(s)	.*	EstimatedLatency(ms)	[0-9.]*	Trials	" total_latency.tsv
 must "a file of records, whatever was found" test -f found
 expect 0 "" compile "$digit" --tuning-records found -o tuned.tar
