@@ -233,7 +233,6 @@ const tn_op tn_op_nn_cache_append = {
  * value (or of key and beta * (value - state^T key)), and gives query^T state for each query of the group. */
 
 enum { QUERY = 0, KEY, VALUE, STATE, DECAY, BETA, N_LINEAR };
-enum { LANES = 16 };
 
 static bool has(const tn_node *n, int i) { return i < n->nin && tn_in(n, i).def; }
 
@@ -277,9 +276,8 @@ typedef struct linear {
     const tn_linear_attention_attr *a;
     tn_tensor *in[N_LINEAR], *out;
     const tn_expr *b, *h, *t;     /* batch, head, step */
-    const tn_expr *keys, *padded; /* sizes of a key; of a value, up to whole vectors */
-    int64_t values;
-    uint32_t state, v; /* [keys, padded]; [1, padded] */
+    const tn_expr *keys, *values; /* sizes of a key and of a value */
+    uint32_t state, v;            /* [keys, values]; [1, values] */
 } linear;
 
 static const tn_expr *read(linear *w, int i, const tn_expr *step, const tn_expr *at)
@@ -291,28 +289,6 @@ static const tn_expr *read(linear *w, int i, const tn_expr *step, const tn_expr 
         if (tn_is_value(t->dim[d], 1))
             index[d] = tn_idx(p, 0);
     return tn_cast(p, TN_F32, tn_at(w->c.te, t, 4, index));
-}
-
-/* An operand along the values, 0 in the lanes that fill the last vector up. */
-static const tn_expr *read_lane(linear *w, int i, const tn_expr *step, const tn_expr *at)
-{
-    tn_pool *p = w->c.p;
-    const tn_tensor *t = w->in[i];
-    const tn_expr *index[4] = {w->b, w->h, step, at};
-    return tn_cast(
-        p, TN_F32,
-        tn_at_if(w->c.te, t, 4, index, tn_lt(p, at, tn_idx(p, w->values)), tn_const(p, t->dtype, 0)));
-}
-
-static const tn_expr *lanes(linear *w, const char *name)
-{
-    tn_pool *p = w->c.p;
-    const tn_expr *v = tn_code_for(&w->c, name, tn_fdiv(p, w->padded, tn_idx(p, LANES)));
-    const tn_expr *l = tn_func_add_var(w->c.f, "l", TN_IDX);
-    tn_stmt *s = tn_stmt_for(w->c.f, l, tn_idx(p, LANES), TN_LOOP_VECTOR);
-    tn_body_append(w->c.at, s);
-    w->c.at = &s->u.loop.body;
-    return tn_add(p, tn_mul(p, v, tn_idx(p, LANES)), l);
 }
 
 static const tn_expr *at2(linear *w, uint32_t buffer, const tn_expr *i, const tn_expr *j)
@@ -330,15 +306,14 @@ static void set2(linear *w, uint32_t buffer, const tn_expr *i, const tn_expr *j,
 static void emit_row(linear *w, const tn_expr *row, const tn_expr *at, const tn_expr *value)
 {
     const tn_expr *index[] = {w->b, w->h, row, at};
-    tn_body_append(w->c.at, tn_stmt_store(w->c.f, w->out->buffer, 4, index, value,
-                                          tn_lt(w->c.p, at, tn_idx(w->c.p, w->values))));
+    tn_code_store(&w->c, w->out->buffer, 4, index, value);
 }
 
 static void start(linear *w)
 {
     tn_body *back = w->c.at;
-    const tn_expr *k = tn_code_for(&w->c, "k", w->keys), *m = lanes(w, "m");
-    set2(w, w->state, k, m, w->in[STATE] ? read_lane(w, STATE, k, m) : tn_flt(w->c.p, TN_F32, 0));
+    const tn_expr *k = tn_code_for(&w->c, "k", w->keys), *m = tn_code_spread(&w->c, "m", w->values);
+    set2(w, w->state, k, m, w->in[STATE] ? read(w, STATE, k, m) : tn_flt(w->c.p, TN_F32, 0));
     w->c.at = back;
 }
 
@@ -349,7 +324,7 @@ static void decay(linear *w)
     const tn_expr *k = tn_code_for(&w->c, "k", w->keys);
     const tn_expr *factor =
         tn_code_let(&w->c, "factor", tn_intrinsic1(w->c.p, TN_F_exp, read(w, DECAY, w->t, k)));
-    const tn_expr *m = lanes(w, "m");
+    const tn_expr *m = tn_code_spread(&w->c, "m", w->values);
     set2(w, w->state, k, m, tn_mul(w->c.p, at2(w, w->state, k, m), factor));
     w->c.at = back;
 }
@@ -359,17 +334,17 @@ static void new_value(linear *w)
 {
     tn_pool *p = w->c.p;
     tn_body *back = w->c.at;
-    const tn_expr *zero = tn_idx(p, 0), *m = lanes(w, "m");
-    set2(w, w->v, zero, m, read_lane(w, VALUE, w->t, m));
+    const tn_expr *zero = tn_idx(p, 0), *m = tn_code_spread(&w->c, "m", w->values);
+    set2(w, w->v, zero, m, read(w, VALUE, w->t, m));
     w->c.at = back;
     if (!w->in[BETA])
         return;
     const tn_expr *k = tn_code_for(&w->c, "k", w->keys);
-    m = lanes(w, "m");
+    m = tn_code_spread(&w->c, "m", w->values);
     set2(w, w->v, zero, m,
          tn_sub(p, at2(w, w->v, zero, m), tn_mul(p, at2(w, w->state, k, m), read(w, KEY, w->t, k))));
     w->c.at = back;
-    m = lanes(w, "m");
+    m = tn_code_spread(&w->c, "m", w->values);
     set2(w, w->v, zero, m, tn_mul(p, at2(w, w->v, zero, m), read(w, BETA, w->t, zero)));
     w->c.at = back;
 }
@@ -379,22 +354,23 @@ static void write_and_read(linear *w)
 {
     tn_pool *p = w->c.p;
     tn_body *back = w->c.at;
-    const tn_expr *zero = tn_idx(p, 0), *k = tn_code_for(&w->c, "k", w->keys), *m = lanes(w, "m");
+    const tn_expr *zero = tn_idx(p, 0), *k = tn_code_for(&w->c, "k", w->keys),
+                  *m = tn_code_spread(&w->c, "m", w->values);
     set2(w, w->state, k, m,
          tn_add(p, at2(w, w->state, k, m), tn_mul(p, read(w, KEY, w->t, k), at2(w, w->v, zero, m))));
     w->c.at = back;
     const tn_expr *group = tn_fdiv(p, w->in[QUERY]->dim[2], w->in[KEY]->dim[2]);
     const tn_expr *q = tn_code_for(&w->c, "q", group), *row = tn_add(p, tn_mul(p, w->t, group), q);
     tn_body *inner = w->c.at;
-    m = lanes(w, "m");
+    m = tn_code_spread(&w->c, "m", w->values);
     set2(w, w->v, zero, m, tn_flt(p, TN_F32, 0));
     w->c.at = inner;
     k = tn_code_for(&w->c, "k", w->keys);
-    m = lanes(w, "m");
+    m = tn_code_spread(&w->c, "m", w->values);
     set2(w, w->v, zero, m,
          tn_add(p, at2(w, w->v, zero, m), tn_mul(p, read(w, QUERY, row, k), at2(w, w->state, k, m))));
     w->c.at = inner;
-    m = lanes(w, "m");
+    m = tn_code_spread(&w->c, "m", w->values);
     emit_row(w, row, m, tn_mul(p, at2(w, w->v, zero, m), tn_flt(p, TN_F32, w->a->scale)));
     w->c.at = back;
 }
@@ -408,13 +384,10 @@ static void linear_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
     for (int i = 0; i < n->nin; i++)
         w.in[i] = in[i];
     w.keys = in[KEY]->dim[3];
-    w.values = in[VALUE]->dim[3]->u.i;
-    w.padded = tn_idx(p, (w.values + LANES - 1) / LANES * LANES);
-    const tn_expr *heads = in[KEY]->dim[1];
-    const tn_expr *task = tn_code_parallel(&w.c, "task", tn_mul(p, in[KEY]->dim[0], heads));
-    w.b = tn_fdiv(p, task, heads);
-    w.h = tn_fmod(p, task, heads);
-    const tn_expr *dim[] = {w.keys, w.padded}, *one[] = {tn_idx(p, 1), w.padded};
+    w.values = in[VALUE]->dim[3];
+    const tn_expr *place[2], *dim[] = {w.keys, w.values}, *one[] = {tn_idx(p, 1), w.values};
+    tn_code_each(&w.c, 2, in[KEY]->dim, place);
+    w.b = place[0], w.h = place[1];
     w.state = tn_code_buffer(&w.c, "state", TN_F32, 2, dim, TN_SCOPE_LOCAL);
     w.v = tn_code_buffer(&w.c, "v", TN_F32, 2, one, TN_SCOPE_LOCAL);
     tn_body *whole = w.c.at;
@@ -425,7 +398,7 @@ static void linear_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
     new_value(&w);
     write_and_read(&w);
     w.c.at = whole;
-    const tn_expr *k = tn_code_for(&w.c, "k", w.keys), *m = lanes(&w, "m");
+    const tn_expr *k = tn_code_for(&w.c, "k", w.keys), *m = tn_code_spread(&w.c, "m", w.values);
     emit_row(&w, tn_add(p, in[QUERY]->dim[2], k), m, at2(&w, w.state, k, m));
 }
 

@@ -260,7 +260,7 @@ static void packed_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
     for (int i = 0; i < n->nin; i++)
         w.in[i] = in[i];
     bool few = tn_is_int(in[DATA]->dim[0], &rows) && rows <= FEW_ROWS;
-    w.panel = tn_code_parallel(&w.c, "panel", in[WEIGHT]->dim[0]);
+    tn_code_each(&w.c, 1, in[WEIGHT]->dim, &w.panel);
     w.first_row = number(&w, 0);
     w.tile = few ? (int)rows : TILE_ROWS;
     w.rows = few ? NULL : in[DATA]->dim[0];

@@ -331,8 +331,9 @@ static void dft_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tens
     out[0] = d.out;
     d.t = d.out->dtype.bits < 32 ? TN_F32 : d.out->dtype;
     d.lanes = lanes_for(&d);
-    d.first =
-        tn_mul(p, tn_code_parallel(&d.c, "task", tn_ceildiv(p, d.in->dim[0], d.lanes)), tn_idx(p, d.lanes));
+    const tn_expr *groups = tn_ceildiv(p, d.in->dim[0], d.lanes), *group;
+    tn_code_each(&d.c, 1, &groups, &group);
+    d.first = tn_mul(p, group, tn_idx(p, d.lanes));
     const tn_expr *dim[] = {tn_idx(p, d.n), tn_idx(p, 2), tn_idx(p, d.lanes)};
     for (int i = 0; i < 2; i++)
         d.buffer[i] = tn_code_buffer(&d.c, i ? "odd" : "even", d.t, 3, dim, TN_SCOPE_LOCAL);
@@ -456,7 +457,8 @@ static void ngram_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_te
     w.c = tn_code_open(te, n, 0, "ngram_count", &w.out);
     out[0] = w.out;
     w.length = rank ? in[TOKENS]->dim[rank - 1] : tn_idx(p, 1);
-    w.row = tn_code_parallel(&w.c, "row", rank == 2 ? in[TOKENS]->dim[0] : tn_idx(p, 1));
+    const tn_expr *rows = rank == 2 ? in[TOKENS]->dim[0] : tn_idx(p, 1);
+    tn_code_each(&w.c, 1, &rows, &w.row);
     tn_body *back = w.c.at;
     set_sum(&w, tn_code_for(&w.c, "u", units), zero);
     w.c.at = back;

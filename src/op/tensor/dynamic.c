@@ -31,7 +31,7 @@ static void where_true_body(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     tn_code c = tn_code_open(te, n, 0, "where_true", &out[0]);
     tn_pool *p = c.p;
     const tn_expr *zero = tn_idx(p, 0), *one = tn_idx(p, 1);
-    (void)tn_code_parallel(&c, "all", one);
+    tn_code_each(&c, 0, NULL, NULL);
     uint32_t count = tn_code_buffer(&c, "count", TN_I64, 1, &one, TN_SCOPE_REGISTER);
     tn_code_store(&c, count, 1, &zero, tn_int(p, TN_I64, 0));
     const tn_expr *i = tn_code_for(&c, "i", in[0]->dim[0]);

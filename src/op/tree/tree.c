@@ -265,7 +265,9 @@ static void ensemble_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     w.c = tn_code_open(te, n, 0, "tree_ensemble", &w.out);
     out[0] = w.out;
     const tn_expr *lanes = tn_idx(p, LANES), *dim[] = {tn_idx(p, block), w.out->dim[1]};
-    w.first = tn_mul(p, tn_code_parallel(&w.c, "block", tn_ceildiv(p, in[ROWS]->dim[0], block)), dim[0]);
+    const tn_expr *blocks = tn_ceildiv(p, in[ROWS]->dim[0], block), *number_of;
+    tn_code_each(&w.c, 1, &blocks, &number_of);
+    w.first = tn_mul(p, number_of, dim[0]);
     w.node = tn_code_buffer(&w.c, "node", TN_I32, 1, &lanes, TN_SCOPE_REGISTER);
     w.sum = tn_code_buffer(&w.c, "sum", TN_F64, 2, dim, TN_SCOPE_LOCAL);
     tn_body *back = w.c.at;

@@ -3,7 +3,7 @@
  * that only store are scheduled as rule elementwise does. */
 #include "schedule/rules/derive.h"
 
-enum { TASK_STATEMENTS = 16384 /* long against handing a task out */, MANY = 1 << 24 };
+enum { TASK_STATEMENTS = 16384 /* long against handing a task out */, MANY = 1 << 24, FEW = 4 };
 
 /* ---- what an iteration does ---- */
 
@@ -136,7 +136,9 @@ static int64_t lanes_of(const derive *d, const tn_stmt *block)
         return extent > 0 && extent <= 64 && (extent & (extent - 1)) == 0 ? extent : 1;
     while (extent >= 0 && lanes > 1 && lanes / 2 >= extent)
         lanes /= 2;
-    return lanes;
+    /* of few vectors, one with a mask costs more than twice as many without */
+    bool masked = lanes > 2 && extent >= 0 && extent < FEW * lanes && extent % lanes != 0;
+    return masked && extent % (lanes / 2) == 0 ? lanes / 2 : lanes;
 }
 
 static void make_vectors(derive *d, const tn_stmt *block, const char *prefix)
