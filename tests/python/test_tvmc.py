@@ -3,11 +3,14 @@ import contextlib
 import inspect
 import io
 import os
+import pathlib
+import shutil
 import tempfile
 import unittest
 
 import models
 import tenon
+import test_tuning
 
 try:
     import numpy
@@ -58,22 +61,64 @@ class Tvmc(unittest.TestCase):
 
     def test_refused_by_name(self):
         model = tvmc.load(self.at("add.onnx"))
-        for name, value in (("tuning_records", "r.json"), ("use_vm", True), ("output_format", "mlf"), ("executor", "vm"),
+        for name, value in (("use_vm", True), ("output_format", "mlf"), ("executor", "vm"),
                             ("instruments", [1]), ("target_host", "cuda"), ("additional_target_options", {"cuda": {}})):
             with self.assertRaisesRegex(tenon.UnsupportedError, value if isinstance(value, str) else name):
                 tvmc.compile(model, "llvm", **{name: value})
-        with self.assertRaisesRegex(tenon.UnsupportedError, "tune"):
-            tvmc.tune(model, "llvm")
+        for name, value in (("rpc_key", "android"), ("hostname", "10.0.0.1"), ("hardware_params", [1]), ("target_host", "cuda")):
+            with self.assertRaisesRegex(tenon.UnsupportedError, name):
+                tvmc.tune(model, "llvm", **{name: value})
+        self.assertRaisesRegex(TypeError, "no_such", tvmc.tune, model, "llvm", no_such=1)
+        self.assertRaisesRegex(tenon.CompileError, "there is no tuner oracle", tvmc.tune, model, "llvm", tuner="oracle")
         package = tvmc.compile(model, "llvm")
         for wrong in ({"device": "cuda"}, {"device": "cpu", "rpc_key": "k"}, {"device": "cpu", "hostname": "h"}):
             self.assertRaises(tenon.UnsupportedError, tvmc.run, package, **wrong)
         self.assertRaises(ValueError, tvmc.run, package, "cpu", fill_mode="sevens")
         self.assertRaises(tenon.CompileError, tvmc.compile, model, "no-such-target")
 
+    def test_tune(self):
+        model = tvmc.load(self.at("add.onnx"), shape_dict={"a": [64, 64], "b": [64, 64]})
+        with self.assertWarnsRegex(tenon.Warning, "tuner='xgb': there is no learned tuner yet; ga proposes instead"):
+            path = tvmc.tune(model, "llvm", trials=4, desired_layout="NCHW")
+        self.assertEqual(path, model.default_tuning_records_path())
+        self.addCleanup(shutil.rmtree, os.path.dirname(path))
+        self.assertTrue(os.path.exists(path))
+        self.assertEqual(tvmc.tune(model, "llvm", self.at("r"), path, trials=4, tuner="random", min_repeat_ms=1,
+                                   early_stopping=3, timeout=5, tasks_filter="0,add"), self.at("r"))
+        before = os.getcwd()
+        os.chdir(os.path.dirname(path))
+        self.addCleanup(os.chdir, before)
+        tvmc.tune(model, "llvm", self.at("r"), trials=2, enable_autoscheduler=True, log_estimated_latency=True)
+        with open("total_latency.tsv") as f:
+            self.assertRegex(f.readline(), r"^ElapsedTime\(s\)\t\d+\tEstimatedLatency\(ms\)\t[\d.]+\tTrials\t\d+$")
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.assertIsNone(tvmc.tune(model, "llvm", tasks_filter="list"))
+        self.assertRegex(out.getvalue(), r"^Available Tasks for tuning:\n  0\. \w+_add \(len=~?\d+\)\n$")
+        x = numpy.ones((64, 64), "float32")
+        tuned = tvmc.run(tvmc.compile(model, "llvm", tuning_records=path), "cpu", inputs={"a": x, "b": x})
+        self.assertTrue((tuned.get_output("output_0") == 2).all())
+
+    def test_records_are_used(self):
+        """A record that was made by hand is what the package has."""
+        path = pathlib.Path(self.at("records"))
+        test_tuning.write_record(path, models.add(), 'i j = loops "out"\n')
+        model = tvmc.TVMCModel(tenon.relay.frontend.from_onnx(models.add())[0])
+        plain, tuned = (tvmc.compile(model, "llvm", tuning_records=r, dump_code="schedule") for r in (None, str(path)))
+        texts = [pathlib.Path(f"{p.package_path}.schedule").read_text() for p in (plain, tuned)]
+        self.assertEqual([("record by_hand" in t) for t in texts], [False, True])
+        self.assertRaisesRegex(tenon.CompileError, "cannot open the file", tvmc.compile, model, "llvm", tuning_records="none")
+
     def test_signatures(self):
         self.assertEqual(list(inspect.signature(tvmc.load).parameters), ["path", "model_format", "shape_dict", "kwargs"])
         self.assertEqual(list(inspect.signature(tvmc.compile).parameters)[:6],
                          ["tvmc_model", "target", "opt_level", "executor", "runtime", "tuning_records"])
+        self.assertEqual(list(inspect.signature(tvmc.tune).parameters), [
+            "tvmc_model", "target", "tuning_records", "prior_records", "enable_autoscheduler", "rpc_key", "hostname", "port",
+            "trials", "target_host", "tuner", "min_repeat_ms", "early_stopping", "timeout", "repeat", "number", "parallel",
+            "hardware_params", "include_simple_tasks", "log_estimated_latency", "additional_target_options", "tasks_filter",
+            "transform_args"])
+        defaults = {k: p.default for k, p in inspect.signature(tvmc.tune).parameters.items()}
+        self.assertEqual([defaults[k] for k in ("trials", "tuner", "timeout", "tasks_filter")], [10000, "xgb", 10, "all"])
         defaults = {k: p.default for k, p in inspect.signature(tvmc.run).parameters.items()}
         self.assertEqual((defaults["repeat"], defaults["number"], defaults["fill_mode"]), (10, 10, "random"))
 

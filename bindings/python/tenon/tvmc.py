@@ -5,8 +5,8 @@
     package = tvmc.compile(model, target="llvm")
     result = tvmc.run(package, device="cpu")
 
-Signatures are those of TVM 0.8 to 0.14. What Tenon lacks is refused by name (tenon.UnsupportedError): tuning, devices other
-than the CPU, remote runs, packages other than a tar. Needs NumPy.
+Signatures are those of TVM 0.8 to 0.14. What Tenon lacks is refused by name (tenon.UnsupportedError): devices other than the
+CPU, remote runs, packages other than a tar. Needs NumPy.
 """
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ import sys
 import tarfile
 import tempfile
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional, TextIO, Union
+import warnings
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TextIO, Union
 
-from . import _ir, _module, _profile
-from ._errors import UnsupportedError
+from . import _ir, _module, _profile, _tuning
+from ._errors import UnsupportedError, Warning
 
 __all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "run", "tune"]
 
@@ -41,6 +42,7 @@ class TVMCModel:
         _refuse(params=params)
         self.params: Dict[str, Any] = {}
         self._options: Dict[str, Any] = {}
+        self._records: Optional[str] = None
         if model_path is not None:
             self.load(model_path)
         else:
@@ -59,7 +61,10 @@ class TVMCModel:
         print(self.mod, file=file or sys.stdout)
 
     def default_tuning_records_path(self) -> str:
-        return os.path.join(tempfile.gettempdir(), "tuning_records.json")
+        """A file in a temporary folder, the same one for each search over this model."""
+        if self._records is None:
+            self._records = os.path.join(tempfile.mkdtemp(prefix="tenon-"), "tuning_records")
+        return self._records
 
     def default_package_path(self) -> str:
         """A file of its own in a temporary folder."""
@@ -136,6 +141,29 @@ def _executor_name(executor: Any) -> str:
     return name or "graph"
 
 
+def _target_text(target: str, target_host: Optional[str], extra_options: Optional[Mapping[str, Mapping[str, Any]]]) -> str:
+    """The target with the options of additional_target_options."""
+    if target_host is not None and target_host.split()[0] != target.split()[0]:
+        _refuse(target_host=target_host)
+    for kind, extra in (extra_options or {}).items():
+        if kind != target.split()[0]:
+            raise UnsupportedError(f"additional_target_options of {kind!r}, which is not the target")
+        target += "".join(f" -{key}={value}" for key, value in extra.items())
+    return target
+
+
+def _transform_options(desired_layout: Optional[str] = None, desired_layout_ops: Optional[Sequence[str]] = None,
+                       mixed_precision: bool = False, mixed_precision_ops: Optional[Sequence[str]] = None,
+                       mixed_precision_calculation_type: Optional[str] = None,
+                       mixed_precision_acc_type: Optional[str] = None) -> Dict[str, Any]:
+    """What changes the graph before it is compiled or tuned."""
+    return {"desired_layout": desired_layout, "mixed_precision": 1 if mixed_precision else None,
+            "desired_layout_ops": " ".join(desired_layout_ops) if desired_layout_ops and desired_layout else None,
+            "mixed_precision_ops": " ".join(mixed_precision_ops) if mixed_precision_ops and mixed_precision else None,
+            "mixed_precision_calculation_type": mixed_precision_calculation_type if mixed_precision else None,
+            "mixed_precision_acc_type": mixed_precision_acc_type if mixed_precision else None}
+
+
 def compile(tvmc_model: TVMCModel, target: str, opt_level: int = 3, executor: Any = "graph", runtime: Any = "cpp",  # noqa: A001
             tuning_records: Optional[str] = None, package_path: Optional[str] = None,
             cross: Union[str, Callable[..., Any], None] = None, cross_options: Optional[str] = None, output_format: str = "so",
@@ -148,26 +176,19 @@ def compile(tvmc_model: TVMCModel, target: str, opt_level: int = 3, executor: An
             mixed_precision_calculation_type: Optional[str] = None,
             mixed_precision_acc_type: Optional[str] = None) -> TVMCPackage:
     """Compile to a package file, by default in a temporary folder. Both executors run each package of static shapes, so
-    `executor` and `runtime` choose nothing. `dump_code` names formats ("ll", "asm", "relay", "tir", "c"): PACKAGE.FORMAT."""
-    _refuse(tuning_records=tuning_records, dump_offloads=dump_offloads, use_vm=use_vm, workspace_pools=workspace_pools,
+    `executor` and `runtime` choose nothing. `dump_code` names formats ("ll", "asm", "relay", "tir", "c"): PACKAGE.FORMAT.
+    `tuning_records` is a file that `tune` wrote."""
+    _refuse(dump_offloads=dump_offloads, use_vm=use_vm, workspace_pools=workspace_pools,
             instruments=instruments, output_format=output_format not in ("so", "tar") and output_format,
             cross=None if isinstance(cross, (str, type(None))) else cross)
     _executor_name(executor)
-    if target_host is not None and target_host.split()[0] != target.split()[0]:
-        _refuse(target_host=target_host)
-    for kind, extra in (additional_target_options or {}).items():
-        if kind != target.split()[0]:
-            raise UnsupportedError(f"additional_target_options of {kind!r}, which is not the target")
-        target += "".join(f" -{key}={value}" for key, value in extra.items())
+    target = _target_text(target, target_host, additional_target_options)
     options = dict(tvmc_model._options, **_module.compile_options(target, None, opt_level, {
         "cross_compiler": cross, "cross_compiler_options": cross_options, "module_name": mod_name,
         "disabled_pass": disabled_pass if isinstance(disabled_pass, (str, type(None))) else ",".join(disabled_pass),
-        "pass_config": list(pass_context_configs) if pass_context_configs else None,
-        "desired_layout": desired_layout, "mixed_precision": 1 if mixed_precision else None,
-        "desired_layout_ops": " ".join(desired_layout_ops) if desired_layout_ops and desired_layout else None,
-        "mixed_precision_ops": " ".join(mixed_precision_ops) if mixed_precision_ops and mixed_precision else None,
-        "mixed_precision_calculation_type": mixed_precision_calculation_type if mixed_precision else None,
-        "mixed_precision_acc_type": mixed_precision_acc_type if mixed_precision else None}))
+        "pass_config": list(pass_context_configs) if pass_context_configs else None, "tuning_records": tuning_records,
+        **_transform_options(desired_layout, desired_layout_ops, mixed_precision, mixed_precision_ops,
+                             mixed_precision_calculation_type, mixed_precision_acc_type)}))
     path = package_path or tvmc_model.default_package_path()
     program = tvmc_model.mod._program
     program.build(options, path)
@@ -236,12 +257,55 @@ def _time(module: _module.Module, feed: Mapping[str, Any], repeat: int, number: 
     return times
 
 
+def _tuner_name(tuner: str) -> str:
+    """The learned tuners stand for the genetic one, as in the command."""
+    if not tuner.startswith("xgb"):
+        return tuner
+    warnings.warn(f"tuner={tuner!r}: there is no learned tuner yet; ga proposes instead", Warning, stacklevel=3)
+    return "ga"
+
+
+def _write_latency(path: str) -> Callable[[_tuning.TuningProgress], None]:
+    """A line for each change of the model's time."""
+    last: List[float] = [0.0]
+
+    def write(p: _tuning.TuningProgress) -> None:
+        if p.seconds != last[0]:
+            last[0] = p.seconds
+            with open(path, "a") as f:
+                f.write(f"ElapsedTime(s)\t{p.elapsed:.0f}\tEstimatedLatency(ms)\t{p.seconds * 1e3:.3f}\tTrials\t{p.trials}\n")
+
+    open(path, "w").close()
+    return write
+
+
 def tune(tvmc_model: TVMCModel, target: str, tuning_records: Optional[str] = None, prior_records: Optional[str] = None,
          enable_autoscheduler: bool = False, rpc_key: Optional[str] = None, hostname: Optional[str] = None,
          port: Union[int, str, None] = 9090, trials: int = 10000, target_host: Optional[str] = None, tuner: str = "xgb",
          min_repeat_ms: Optional[int] = None, early_stopping: Optional[int] = None, timeout: int = 10, repeat: int = 1,
          number: int = 10, parallel: int = 4, hardware_params: Any = None, include_simple_tasks: bool = False,
-         log_estimated_latency: bool = False, additional_target_options: Any = None, tasks_filter: str = "all",
-         **transform_args: Any) -> str:
-    """Not supported yet: schedules come from rules over shapes and the machine."""
-    raise UnsupportedError("tune is not supported yet; compile without tuning_records")
+         log_estimated_latency: bool = False, additional_target_options: Optional[Mapping[str, Mapping[str, Any]]] = None,
+         tasks_filter: str = "all", **transform_args: Any) -> Optional[str]:
+    """Search for schedules that are faster than the built-in ones on this machine. Returns the path of the records, which
+    `compile` takes; without `tuning_records` it is a file in a temporary folder.
+
+    All tasks have the same number of trials; with `enable_autoscheduler`, most go where most is to be gained, and `tuner` does
+    not count. "xgb" and its kin stand for "ga". `tasks_filter` is "all", "0,3-5,dense", or "list", which prints the tasks and
+    returns None. `repeat`, `number`, `parallel` and `include_simple_tasks` are accepted: a schedule is run until
+    `min_repeat_ms` have passed, and all tasks are there anyway. `log_estimated_latency` writes total_latency.tsv."""
+    _refuse(rpc_key=rpc_key, hostname=hostname, hardware_params=hardware_params)
+    options = dict(tvmc_model._options, **_module.compile_options(
+        _target_text(target, target_host, additional_target_options), None, None, _transform_options(**transform_args)))
+    program = tvmc_model.mod._program
+    if tasks_filter in ("list", "help"):
+        print("Available Tasks for tuning:")
+        for i, task in enumerate(_tuning.find_tasks(program, options)):
+            line = f"  {i}. {task.name} (len={'' if task.exact else '~'}{task.points:.0f})"
+            print(line if len(line) <= 100 else line[:97] + "...")
+        return None
+    path = os.fspath(tuning_records or tvmc_model.default_tuning_records_path())
+    asked = {"records": path, "prior": prior_records, "tasks": tasks_filter, "trials": trials, "timeout": timeout,
+             "tuner": None if enable_autoscheduler else _tuner_name(tuner), "evenly": int(not enable_autoscheduler),
+             "early_stopping": early_stopping, "repeat_seconds": min_repeat_ms / 1e3 if min_repeat_ms else None}
+    _tuning.search(program, options, asked, _write_latency("total_latency.tsv") if log_estimated_latency else None)
+    return path
