@@ -55,6 +55,10 @@ class Records(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.records = pathlib.Path(folder.name, "records")
+        self.own = pathlib.Path(folder.name, "own")  # the user's
+        was = os.environ["TENON_RECORDS"]
+        self.addCleanup(os.environ.__setitem__, "TENON_RECORDS", was)
+        os.environ["TENON_RECORDS"] = str(self.own)
 
 
 class Tuning(Records):
@@ -86,12 +90,13 @@ class Tuning(Records):
         self.assertTrue(all(int(r["workload"], 16) == task.workload for r in records))
         module = tenon.compile(softmax(), tuning_records=self.records)
         self.assertEqual(module.report["kernels_recorded"], len(found) if task.picks else 0)
-        for x, y in zip(run(module), run(tenon.compile(softmax()))):
+        self.assertEqual(self.own.exists() and self.own.read_text(), len(records) > 0 and self.records.read_text())
+        for x, y in zip(run(module), run(tenon.compile(softmax(), no_records=True))):
             self.assertAlmostEqual(x, y, delta=1e-6)
 
     def test_records_are_used(self):
         write_record(self.records, softmax(), "rows columns = loops \"softmax_max\"\n")
-        plain = tenon.compile(softmax())
+        plain = tenon.compile(softmax(), no_records=True)
         module = tenon.compile(softmax(), tuning_records=str(self.records))
         self.assertEqual((module.report["kernels_recorded"], plain.report["kernels_recorded"]), (1, 0))
         self.assertIn("# record by_hand: 1 us", module._program.dump(module._options, "schedule")[0])
@@ -102,7 +107,19 @@ class Tuning(Records):
         with self.assertRaisesRegex(tenon.CompileError, "cannot open the file: No such file"):
             tenon.compile(softmax(), tuning_records=f"{self.records}.none")
         found = tenon.tune(softmax(), prior_records=self.records, trials=1, progress=lambda p: None)
-        self.assertEqual((found.trials, found.records), (1, None))
+        self.assertEqual((found.trials, found.records), (1, str(self.own)))
+        self.assertIsNone(tenon.tune(softmax(), trials=1, no_records=True).records)
+
+    def test_own_records(self):
+        """What the user keeps is used by itself, unless it is to be left alone."""
+        write_record(self.own, softmax(), 'rows columns = loops "softmax_max"\n')
+        for given, recorded in (({}, 1), ({"no_records": True}, 0)):
+            self.assertEqual(tenon.compile(softmax(), **given).report["kernels_recorded"], recorded)
+        own = self.own.read_text()
+        tenon.tune(softmax(), self.records, trials=6, no_records=True)
+        self.assertEqual(self.own.read_text(), own)
+        os.environ["TENON_RECORDS"] = "off"
+        self.assertEqual((_core.records_path(), tenon.tune(softmax(), trials=1).records), (None, None))
 
     def test_arguments(self):
         found = tenon.tune(models.chain(3), tasks=[0, "y2"], trials=4, tuner="random")
@@ -125,7 +142,7 @@ class Tuning(Records):
         self.assertEqual([name for name, doc in _core.tuners()], ["ga", "random", "gridsearch"])
 
     def test_table(self):
-        task = _tuning.TuningTask("conv<1>", "n", 1, 2, True, 30, True, 4e6, 5e-6, "rule", 9, 1, 2e-5, 1e-5, "a = 1\n", None)
+        task = _tuning.TuningTask("conv<1>", "n", 1, 2, True, 30, True, 4e6, 5e-6, "rule", 9, 1, 2e-5, 1e-5, "a = 1\n", 0, 0, None)
         other = task._replace(name="odd", seconds=0.0, built_in_seconds=0.0, picks=None, why="too large", trials=0, failed=0)
         found = _tuning.TuningResult([task, other, other._replace(chosen=False)])
         self.assertEqual((found.gain, found.seconds, found.built_in_seconds, other.gain), (2, 2e-5, 4e-5, 1))
@@ -144,7 +161,7 @@ class Tuning(Records):
             def isatty(self):
                 return True
 
-        task = _tuning.TuningTask("k", None, 1, 1, True, 1, True, 0, 0, "", 3, 0, 2e-6, 1e-6, "a = 1\n", None)
+        task = _tuning.TuningTask("k", None, 1, 1, True, 1, True, 0, 0, "", 3, 0, 2e-6, 1e-6, "a = 1\n", 0, 0, None)
         progress = _tuning.TuningProgress(4.0, 3, 0, task, 8, 2e-6, 1e-6)
         for file, text in ((Terminal(), "net: 3 trials, 4 s, task 0 of 8, gain 2.000x\r"),
                            (io.StringIO(), "net: trial 3: task 0: 1.00 us, 2.00 times as fast as the built-in schedule\n")):

@@ -84,6 +84,15 @@ static PyObject *tuners(PyObject *self, PyObject *none)
     return list;
 }
 
+static PyObject *records_path(PyObject *self, PyObject *none)
+{
+    char path[4096];
+    (void)self, (void)none;
+    if (!tenon_records_path(path, sizeof path))
+        Py_RETURN_NONE;
+    return PyUnicode_DecodeFSDefault(path);
+}
+
 static PyObject *names(const char *const *name, int n)
 {
     PyObject *list = PyList_New(0);
@@ -130,6 +139,7 @@ static PyMethodDef methods[] = {
      "structure of the text."},
     {"steps", steps, METH_NOARGS, "Name and purpose of each step of a schedule."},
     {"tuners", tuners, METH_NOARGS, "Name and purpose of each tuner."},
+    {"records_path", records_path, METH_NOARGS, "The file of the user's own tuning records, or None."},
     {"passes", passes, METH_NOARGS,
      "Name, lowest optimisation level (-1: a loop pass) and purpose of each pass."},
     {NULL, NULL, 0, NULL}};

@@ -64,7 +64,8 @@ static const core_field fields[] = {CORE_FIELD(tenon_options, target, TEXT),
                                     CORE_FIELD(tenon_options, outputs, TEXT),
                                     CORE_FIELD(tenon_options, signature, TEXT),
                                     CORE_FIELD(tenon_options, architecture, TEXT),
-                                    CORE_FIELD(tenon_options, tuning_records, TEXT)};
+                                    CORE_FIELD(tenon_options, tuning_records, TEXT),
+                                    CORE_FIELD(tenon_options, no_records, INT)};
 
 int core_options_init(core_options *o, PyObject *dict)
 {

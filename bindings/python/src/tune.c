@@ -28,6 +28,8 @@ static const core_field task_fields[] = {
     CORE_FIELD(tenon_tune_task, built_in_seconds, REAL),
     CORE_FIELD(tenon_tune_task, seconds, REAL),
     CORE_FIELD(tenon_tune_task, picks, TEXT),
+    CORE_FIELD(tenon_tune_task, compiling, REAL),
+    CORE_FIELD(tenon_tune_task, timing, REAL),
     CORE_FIELD(tenon_tune_task, why, TEXT),
 };
 

@@ -277,8 +277,8 @@ def compile(  # noqa: A001 (the package's word for it)
                   {"ids": ((1, 16), "int64")} or "ids:[1,16]:int64" where the model does not say the type
     opt_level     0 to 4; 3 by default
     threads       of a run; 0: as many as the pool has
-    tuning_records  file that tenon.tune or the command wrote: kernels that have a record for this machine are scheduled by it;
-                  `Module.report["kernels_recorded"]` says how many
+    tuning_records  file that tenon.tune or the command wrote: kernels that have a record for this machine are scheduled by it, as
+                  by the user's own file, unless no_records=True; `Module.report["kernels_recorded"]` says how many
     progress      True: a line on the terminal; or a function of (stage, done, of), called from other threads
     options       any other field of tenon_options: machine_file, model_format, module_name, disabled_pass, pass_config,
                   desired_layout, mixed_precision, max_memory, max_seconds, states, compile_threads, ...

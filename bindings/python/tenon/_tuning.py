@@ -25,6 +25,7 @@ class TuningTask(NamedTuple):
     built_in_seconds   of a call, by the built-in schedule; 0: not timed
     seconds            by the schedule that was found; without a gain the built-in one's
     picks              of that schedule, lines of "name = value"; None: no gain
+    compiling, timing  seconds that its trials took, one beside the other
     why                why nothing was tried, or why the last trial without a time has none
     """
 
@@ -43,6 +44,8 @@ class TuningTask(NamedTuple):
     built_in_seconds: float
     seconds: float
     picks: Optional[str]
+    compiling: float
+    timing: float
     why: Optional[str]
 
     @property
@@ -66,7 +69,7 @@ class TuningProgress(NamedTuple):
 
 class TuningResult(Sequence[TuningTask]):
     """The model's tasks as they stand after a search. In a terminal, print() shows a table of those that were chosen; in a
-    notebook it shows itself. `records` is the file that has what was found, or None."""
+    notebook it shows itself. `records` is the file that has what was found: the one that was named, else the user's own, or None."""
 
     HEAD = ("Task", "Calls", "Trials", "Built-in (us)", "Best (us)", "Gop/s", "Of peak", "Gain", "Kernel")
 
@@ -196,7 +199,7 @@ def search(program: _core.Program, options: Mapping[str, Any], asked: Mapping[st
     if watch:
         given["progress"] = _watched(watch)
     tasks = program.tune(dict(options), given)
-    return TuningResult(map(_task, tasks), given.get("records"))
+    return TuningResult(map(_task, tasks), given.get("records") or (None if options.get("no_records") else _core.records_path()))
 
 
 def find_tasks(program: _core.Program, options: Mapping[str, Any], tasks: str = "all") -> List[TuningTask]:
@@ -261,7 +264,7 @@ def tune(
 
     model           as for tenon.compile, or a tenon.IRModule
     records         file that what is found is added to, for tenon.compile(tuning_records=...). A search goes on from what is
-                    in it. None: nothing is kept
+                    in it, and from the user's own file, which keeps what is found as well unless `no_records` is given
     target, input_shapes, opt_level, options   as for tenon.compile; give the same here and there
     tasks           "all", a number, "3-5", part of a name, or a list of these; tenon.tuning_tasks(model) has them
     trials          schedules to try, of all tasks together; by default 64 for each, or as many as `seconds` allow
