@@ -11,13 +11,14 @@ import unittest
 
 import models
 import tenon
+import test_tuning
 
 try:
     import numpy
 
     import tvm
     import tvm.testing
-    from tvm import nd, relay
+    from tvm import auto_scheduler, autotvm, nd, relay
     from tvm.contrib import download, graph_executor, utils
     from tvm.contrib.debugger import debug_executor
 except ImportError:
@@ -195,11 +196,44 @@ class Tvm(unittest.TestCase):
         without = subprocess.run(command, env=dict(os.environ, PATH=""), capture_output=True, text=True)
         self.assertEqual((without.returncode, without.stderr[:42]), (1, "tvmc: error: the command tenon is not on t"))
 
+    def test_tuning_records(self):
+        """Builds inside of ApplyHistoryBest use the file, and no others; records of TVM are refused."""
+        ours, theirs = pathlib.Path(self.at("ours")), pathlib.Path(self.at("theirs"))
+        test_tuning.write_record(ours, models.add(), 'i j = loops "out"\n')
+        theirs.write_text('{"i": [["[]", "llvm"], [[], []]], "r": [[1e-5], 0, 1, 1], "v": "v0.6"}\n')
+        config = {"relay.backend.use_auto_scheduler": True}
+
+        def recorded():
+            return relay.build(self.mod, "llvm")._module.report["kernels_recorded"]
+
+        with autotvm.apply_history_best(str(ours)):
+            self.assertEqual(recorded(), 1)
+            with autotvm.apply_history_best(None):
+                self.assertEqual(recorded(), 0)
+            m = self.executor()
+        self.assertEqual(recorded(), 0)
+        with auto_scheduler.ApplyHistoryBest(ours), tvm.transform.PassContext(opt_level=3, config=config):
+            self.assertEqual(recorded(), 1)
+        with tvm.transform.PassContext(config=config), self.assertRaisesRegex(tenon.CompileError, "use_auto_scheduler"):
+            recorded()
+        for path, said in ((theirs, "records of TVM"), (self.at("none"), "No such file")):
+            with autotvm.apply_history_best(path), self.assertRaisesRegex(tenon.CompileError, said):
+                recorded()
+        m.run(a=self.x, b=self.x)
+        self.assertEqual(m.get_output(0).numpy().tolist(), (2 * self.x).tolist())
+        with self.assertWarns(tenon.Warning):
+            path = tvm.driver.tvmc.tune(tvm.driver.tvmc.TVMCModel(self.mod), "llvm", self.at("found"), trials=2)
+        with autotvm.apply_history_best(path):
+            self.assertIn(recorded(), (0, 1))
+
     def test_what_is_missing(self):
-        for line, said in (("from tvm import autotvm", "tuning"), ("from tvm.autotvm.tuner import XGBTuner", "tuning"),
-                           ("import tvm.auto_scheduler", "tuning"), ("from tvm.relay import nothing", "tvm.relay.nothing"),
+        for line, said in (("from tvm.autotvm.tuner import XGBTuner", "tvmc.tune makes tuning records"),
+                           ("tvm.autotvm.LocalRunner()", "tvmc.tune makes"), ("import tvm.meta_schedule", "tvmc.tune makes"),
+                           ("from tvm.auto_scheduler import SearchTask", "tvmc.tune makes"),
+                           ("from tvm.relay import nothing", "tvm.relay.nothing"),
                            ("import tvm.contrib.cudnn", "every kernel is generated"), ("tvm.micro", "model.a"),
-                           ("tvm.driver.tvmc.tune(None, 'llvm')", "tune is not supported"),
+                           ("tvm.driver.tvmc.tune(None, 'llvm', rpc_key='k')", "rpc_key"),
+                           ("tvm.autotvm.apply_history_best([])", "give the path of a file that tvmc.tune wrote"),
                            ("tvm.relay.frontend.from_tflite(b'', op_converter=1)", "op_converter")):
             with self.assertRaisesRegex(tenon.UnsupportedError, said):
                 exec(line, {"tvm": tvm})

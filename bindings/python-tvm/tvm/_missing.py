@@ -12,7 +12,7 @@ from typing import Any, Callable, NoReturn, Optional, Sequence
 
 from tenon import UnsupportedError
 
-_TUNING = "tuning is not supported yet; leave it out: schedules come from rules over the shapes and the machine"
+_TUNING = "tvm.driver.tvmc.tune makes tuning records, for tvmc.compile, and for relay.build in autotvm.apply_history_best(FILE)"
 _DEVICE = "there are no devices other than the CPU"
 _REMOTE = "there are no remote runs; save a package (lib.export_library('model.tar')) and run it there"
 
@@ -20,7 +20,6 @@ _REMOTE = "there are no remote runs; save a package (lib.export_library('model.t
 _HINTS = {
     "auto_scheduler": _TUNING,
     "autotvm": _TUNING,
-    "autotvm.apply_history_best": _TUNING,
     "contrib": "no library of others is called: every kernel is generated",
     "contrib.debugger": "tvm.contrib.debugger.debug_executor.create(...).profile() shows the time of each kernel",
     "contrib.hexagon": _DEVICE,

@@ -7,7 +7,7 @@ import tenon.relay
 from tenon.relay import optimize
 from tenon.transform import PassContext
 
-from .. import _missing
+from .. import _missing, _records
 from ..runtime import Executor, Library
 from ..runtime._device import on_cpu
 from ..target import Target
@@ -31,12 +31,14 @@ def _target_text(target: Any) -> str:
 def build(ir_mod: Any, target: Any = None, target_host: Any = None, executor: Any = None, runtime: Any = None,
           workspace_memory_pools: Any = None, constant_memory_pools: Any = None,
           params: Optional[Mapping[str, Any]] = None, mod_name: str = "default") -> Library:
-    """Compile a module into a library, as the current PassContext says. tenon.CompileError says what is wrong with it."""
+    """Compile a module into a library, as the current PassContext and ApplyHistoryBest say. tenon.CompileError says what is wrong with it."""
     _missing.refuse_arguments(workspace_memory_pools=workspace_memory_pools, constant_memory_pools=constant_memory_pools)
     text = _target_text(target)
     if target_host is not None and Target(target_host).kind != Target(text).kind:
         _missing.refuse(f"target_host={str(target_host)!r}")
-    return Library(tenon.relay.build(ir_mod, text, params=params, mod_name=mod_name), mod_name, ir_mod, Target(text))
+    with _records.context():
+        module = tenon.relay.build(ir_mod, text, params=params, mod_name=mod_name, tuning_records=_records.current())
+    return Library(module, mod_name, ir_mod, Target(text))
 
 
 class GraphExecutor:
