@@ -2,6 +2,7 @@
 import contextlib
 import importlib
 import io
+import json
 import os
 import pathlib
 import subprocess
@@ -100,11 +101,26 @@ class Tvm(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()) as out:
             debug.run()
         self.assertTrue(out.getvalue().startswith("Kernel") and "benchmark" in dir(debug))
-        self.assertRaisesRegex(tenon.UnsupportedError, "graph other than", graph_executor.create, "{}", again, tvm.cpu())
+        for wrong in ("{}", "", "{"):
+            self.assertRaisesRegex(tenon.UnsupportedError, "graph other than", graph_executor.create, wrong, again, tvm.cpu())
         self.assertRaisesRegex(tenon.UnsupportedError, "cuda", again["default"], tvm.cuda())
         self.assertRaises(AttributeError, lib.get_function, "run")
         symbolic = relay.build(relay.frontend.from_onnx(models.add(shape=("n", 3)))[0])
         self.assertEqual(symbolic.get_graph_json(), "")
+
+    def test_graphs(self):
+        """What graph.json() of NNVM and deploy_graph.json of TVM 0.4 to 0.7 are: scripts parse, print and load them."""
+        graph, lib, params = relay.build(self.mod, "llvm", params=self.params)
+        parsed = json.loads(graph)
+        self.assertEqual(sorted(parsed), ["arg_nodes", "attrs", "heads", "node_row_ptr", "nodes"])
+        inputs = [parsed["nodes"][i]["name"] for i in parsed["arg_nodes"]]
+        self.assertEqual((inputs[:2], {parsed["nodes"][i]["op"] for i in parsed["arg_nodes"]}), (["a", "b"], {"null"}))
+        kernels = [n["attrs"]["func_name"] for n in parsed["nodes"] if n["op"] == "tvm_op"]
+        self.assertTrue(kernels and all(k in lib.get_lib().get_source() for k in kernels if not k.startswith("__")))
+        m = graph_executor.create(json.dumps(parsed, indent=2), lib, tvm.cpu())
+        m.set_input(**params)
+        m.run(a=self.x, b=self.x)
+        self.assertTrue((m.get_output(0).numpy() == 2 * self.x).all())
 
     def test_options(self):
         with tvm.transform.PassContext(opt_level=0, disabled_pass=["FoldConstant"]), tvm.target.Target("llvm -mattr=+avx2"):
