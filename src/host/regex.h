@@ -1,7 +1,7 @@
 #ifndef TENON_HOST_REGEX_H
 #define TENON_HOST_REGEX_H
-/* Regular expressions in RE2's syntax, matched in time proportional to pattern times text. Not known: scripts
- * (\p{Greek}) and single bytes (\C). */
+/* Regular expressions in RE2's syntax, matched in time proportional to pattern times text. Not known: single
+ * bytes (\C). */
 #include "host/host.h"
 
 typedef struct tnh_regex tnh_regex;

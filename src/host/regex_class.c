@@ -1,8 +1,10 @@
-/* Classes of characters in patterns: \d, \pL, [a-z[:alpha:]]. */
+/* Classes of characters in patterns: \d, \pL, \p{Greek}, [a-z[:alpha:]]. */
 #include "host/regex_impl.h"
 
 #include "host/unicode.h"
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- membership ---- */
@@ -122,7 +124,42 @@ static bool read_posix(regex_parser *p, regex_class *c)
     return regex_refuse(p, "a class that does not exist");
 }
 
-/* pL, p{Lu}, p{^Lu}, PN: categories. */
+/* ---- scripts ---- */
+
+static const struct {
+    const char *name, *ranges; /* "370-373 37f": hexadecimal, in order */
+} scripts[] = {
+#define SCRIPT(name, ranges) {#name, ranges},
+#include "host/unicode_script.def"
+#undef SCRIPT
+};
+
+/* The ranges, or, turned round, the gaps between them. */
+static bool add_script(tnh_call *h, regex_class *c, const char *ranges, bool outside)
+{
+    int32_t next = 0;
+    bool ok = true;
+    for (char *at = (char *)(uintptr_t)ranges; *at && ok; at += *at == ' ') {
+        int32_t first = (int32_t)strtol(at, &at, 16),
+                last = *at == '-' ? (int32_t)strtol(at + 1, &at, 16) : first;
+        if (!outside)
+            ok = regex_class_add(h, c, first, last);
+        else if (first > next)
+            ok = regex_class_add(h, c, next, first - 1);
+        next = last + 1;
+    }
+    return ok && (!outside || regex_class_add(h, c, next, TNH_MAX_CODE));
+}
+
+static const char *find_script(const char *name, size_t n)
+{
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        if (strlen(scripts[i].name) == n && memcmp(scripts[i].name, name, n) == 0)
+            return scripts[i].ranges;
+    return NULL;
+}
+
+/* pL, p{Lu}, p{^Lu}, PN, p{Greek}: categories and scripts. */
 static bool read_category(regex_parser *p, regex_class *c)
 {
     static const char known[] = " Any L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc "
@@ -134,13 +171,20 @@ static bool read_category(regex_parser *p, regex_class *c)
         at++;
         end = memchr(at, '}', (size_t)(p->end - at));
     }
-    if (at >= p->end || !end || end - at > 4 || end == at)
+    if (at >= p->end || !end || end == at)
         return regex_refuse(p, "a category of characters that is not known");
     const char *after = end + (*end == '}' && at != p->at);
     if (*at == '^') {
         outside = !outside;
         at++;
     }
+    const char *script = find_script(at, (size_t)(end - at));
+    if (script) {
+        p->at = after;
+        return add_script(p->h, c, script, outside);
+    }
+    if (end - at > 3)
+        return regex_refuse(p, "a category of characters that is not known");
     memcpy(name + 1, at, (size_t)(end - at));
     name[1 + (end - at)] = ' ';
     if (memchr(at, ' ', (size_t)(end - at)) || !strstr(known, name))
