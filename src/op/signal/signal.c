@@ -85,9 +85,9 @@ typedef struct dft {
     tn_tensor *out;
     tn_dtype t;
     int64_t n;
-    int lanes;
-    const tn_expr *first; /* row of lane 0 */
-    uint32_t buffer[2];   /* [n, 2, lanes] */
+    int rows;             /* transformed together */
+    const tn_expr *first; /* of them */
+    uint32_t buffer[2];   /* [n, 2, rows] */
 } dft;
 
 typedef struct complex_expr {
@@ -115,14 +115,7 @@ static complex_expr c_let(dft *d, const char *name, complex_expr v)
     return (complex_expr){tn_code_let(&d->c, name, v.re), tn_code_let(&d->c, name, v.im)};
 }
 
-static const tn_expr *lane_loop(dft *d)
-{
-    const tn_expr *l = tn_func_add_var(d->c.f, "l", TN_IDX);
-    tn_stmt *s = tn_stmt_for(d->c.f, l, tn_idx(d->c.p, d->lanes), TN_LOOP_VECTOR);
-    tn_body_append(d->c.at, s);
-    d->c.at = &s->u.loop.body;
-    return l;
-}
+static const tn_expr *each_row(dft *d) { return tn_code_spread(&d->c, "l", tn_idx(d->c.p, d->rows)); }
 
 static complex_expr get(dft *d, uint32_t buffer, const tn_expr *i, const tn_expr *l)
 {
@@ -163,7 +156,7 @@ static void load(dft *d, const tn_expr *k, bool upper)
 {
     tn_pool *p = d->c.p;
     tn_body *back = d->c.at;
-    const tn_expr *l = lane_loop(d);
+    const tn_expr *l = each_row(d);
     const tn_expr *row = tn_min(p, tn_add(p, d->first, l), tn_sub(p, d->in->dim[0], tn_idx(p, 1)));
     const tn_expr *from = upper ? tn_sub(p, tn_idx(p, d->n), k) : k;
     complex_expr v = {part_at(d, row, from, 0), part_at(d, row, from, 1)};
@@ -198,7 +191,7 @@ static void store_rows(dft *d, uint32_t from)
 {
     tn_pool *p = d->c.p;
     tn_body *back = d->c.at;
-    const tn_expr *k = tn_code_for(&d->c, "k", d->out->dim[1]), *l = lane_loop(d);
+    const tn_expr *k = tn_code_for(&d->c, "k", d->out->dim[1]), *l = each_row(d);
     const tn_expr *scale = tn_const(p, d->t, 1 / (double)d->n);
     complex_expr v = get(d, from, k, l);
     emit(d, l, k, 0, d->a->inverse ? tn_mul(p, v.re, scale) : v.re);
@@ -235,7 +228,7 @@ static void finish(dft *d, const stage *s, const tn_expr *a, const tn_expr *l, c
 static void radix_2(dft *d, const stage *s)
 {
     tn_pool *p = d->c.p;
-    const tn_expr *l = lane_loop(d);
+    const tn_expr *l = each_row(d);
     complex_expr x[2];
     for (int64_t b = 0; b < 2; b++)
         x[b] = c_let(d, "x", get(d, s->from, from_at(d, s, tn_idx(p, b)), l));
@@ -246,7 +239,7 @@ static void radix_2(dft *d, const stage *s)
 static void radix_4(dft *d, const stage *s)
 {
     tn_pool *p = d->c.p;
-    const tn_expr *l = lane_loop(d);
+    const tn_expr *l = each_row(d);
     complex_expr x[4];
     for (int64_t b = 0; b < 4; b++)
         x[b] = c_let(d, "x", get(d, s->from, from_at(d, s, tn_idx(p, b)), l));
@@ -264,18 +257,18 @@ static void radix_any(dft *d, const stage *s)
 {
     tn_pool *p = d->c.p;
     const tn_expr *a = tn_code_for(&d->c, "a", tn_idx(p, s->r)), *zero = tn_idx(p, 0);
-    const tn_expr *dim[] = {tn_idx(p, 1), tn_idx(p, 2), tn_idx(p, d->lanes)};
+    const tn_expr *dim[] = {tn_idx(p, 1), tn_idx(p, 2), tn_idx(p, d->rows)};
     uint32_t sum = tn_code_buffer(&d->c, "sum", d->t, 3, dim, TN_SCOPE_REGISTER);
     tn_body *back = d->c.at;
-    set(d, sum, zero, lane_loop(d), (complex_expr){tn_const(p, d->t, 0), tn_const(p, d->t, 0)});
+    set(d, sum, zero, each_row(d), (complex_expr){tn_const(p, d->t, 0), tn_const(p, d->t, 0)});
     d->c.at = back;
     const tn_expr *b = tn_code_for(&d->c, "b", tn_idx(p, s->r));
     const tn_expr *turn = tn_mul(p, tn_fmod(p, tn_mul(p, a, b), tn_idx(p, s->r)), tn_idx(p, d->n / s->r));
-    const tn_expr *l = lane_loop(d);
+    const tn_expr *l = each_row(d);
     set(d, sum, zero, l,
         c_add(p, get(d, sum, zero, l), c_mul(p, get(d, s->from, from_at(d, s, b), l), root(d, turn))));
     d->c.at = back;
-    l = lane_loop(d);
+    l = each_row(d);
     finish(d, s, a, l, get(d, sum, zero, l));
 }
 
@@ -311,16 +304,16 @@ static uint32_t all_stages(dft *d)
     return d->buffer[turn];
 }
 
-/* Vectors of rows; fewer where there are few, or where the two buffers would not stay near. */
-static int lanes_for(const dft *d)
+/* How many rows are transformed together, step by step; fewer where there are few, or where they are long. */
+static int rows_together(const dft *d)
 {
-    int lanes = d->t.bits == 64 ? 8 : 16;
-    int64_t rows;
-    while (lanes > 1 && tn_is_int(d->in->dim[0], &rows) && lanes / 2 >= rows)
-        lanes /= 2;
-    while (lanes > 4 && d->n * lanes > 1 << 18)
-        lanes /= 2;
-    return lanes;
+    int rows = d->t.bits == 64 ? 8 : 16;
+    int64_t all;
+    while (rows > 1 && tn_is_int(d->in->dim[0], &all) && rows / 2 >= all)
+        rows /= 2;
+    while (rows > 4 && d->n * rows > 1 << 18)
+        rows /= 2;
+    return rows;
 }
 
 static void dft_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
@@ -330,11 +323,11 @@ static void dft_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tens
     d.c = tn_code_open(te, n, 0, "dft", &d.out);
     out[0] = d.out;
     d.t = d.out->dtype.bits < 32 ? TN_F32 : d.out->dtype;
-    d.lanes = lanes_for(&d);
-    const tn_expr *groups = tn_ceildiv(p, d.in->dim[0], d.lanes), *group;
+    d.rows = rows_together(&d);
+    const tn_expr *groups = tn_ceildiv(p, d.in->dim[0], d.rows), *group;
     tn_code_each(&d.c, 1, &groups, &group);
-    d.first = tn_mul(p, group, tn_idx(p, d.lanes));
-    const tn_expr *dim[] = {tn_idx(p, d.n), tn_idx(p, 2), tn_idx(p, d.lanes)};
+    d.first = tn_mul(p, group, tn_idx(p, d.rows));
+    const tn_expr *dim[] = {tn_idx(p, d.n), tn_idx(p, 2), tn_idx(p, d.rows)};
     for (int i = 0; i < 2; i++)
         d.buffer[i] = tn_code_buffer(&d.c, i ? "odd" : "even", d.t, 3, dim, TN_SCOPE_LOCAL);
     load_rows(&d);

@@ -132,8 +132,11 @@ static int64_t lanes_of(const derive *d, const tn_stmt *block)
     if (!w.plain || !w.narrowest.bits)
         return 1;
     lanes = rule_lanes(d->m, w.narrowest);
+    bool whole = extent > 1 && extent <= 64 && (extent & (extent - 1)) == 0;
     if (rule_reduces(block)) /* a tree is cheaper once than for each vector */
-        return extent > 0 && extent <= 64 && (extent & (extent - 1)) == 0 ? extent : 1;
+        return whole ? extent : 1;
+    if (whole && extent <= FEW * lanes)
+        return extent; /* lowering cuts it: registers that hold it need no loop */
     while (extent >= 0 && lanes > 1 && lanes / 2 >= extent)
         lanes /= 2;
     /* of few vectors, one with a mask costs more than twice as many without */
