@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { MOST_POINTS = 32, TRIALS_EACH = 64, NOMINAL = 16 };
-static const double REPEAT_SECONDS = 0.004, TIMEOUT = 10, SLOWER = 1.3, MARGIN = 0.01;
+static const double REPEAT_SECONDS = 0.004, TIMEOUT = 10, SLOWER = 1.3, MARGIN = 0.01, DISTURBED = 0.02;
 
 typedef struct tuning {
     tn_build *b;
@@ -215,12 +215,13 @@ static tn_status read_prior(tuning *t)
     if (!t->no_records && tn_records_home(home)) {
         t->home = tn_arena_strdup(&b->arena, home);
         tn_folders_make(t->home);
+        TN_TRY(tn_records_append(b->ctx, t->home, 0, NULL)); /* can it be written? */
         tn_records_take_home(b);
     }
     if (t->o.prior && *t->o.prior)
         TN_TRY(tn_records_take(b, t->o.prior));
     if (t->o.records && *t->o.records) {
-        TN_TRY(tn_records_append(b->ctx, t->o.records, 0, NULL)); /* can it be written? */
+        TN_TRY(tn_records_append(b->ctx, t->o.records, 0, NULL));
         TN_TRY(tn_records_take(b, t->o.records));
     }
     for (uint32_t i = 0; i < t->n_chosen; i++)
@@ -326,6 +327,20 @@ static void run_search(tuning *t, tn_measurer *m)
     tn_search_run(&o, &meter, t->n_chosen, t->search);
 }
 
+/* Whether compiling disturbs what is timed beside it is tried with the task that computes most. */
+static void probe(tuning *t, tn_measurer *m)
+{
+    uint32_t at = 0;
+    tn_buf trace = {0};
+    for (uint32_t i = 1; i < t->n_chosen; i++)
+        if (t->search[i].load.operations > t->search[at].load.operations)
+            at = i;
+    const tn_build_task *x = &t->of[t->chosen[at]];
+    tn_trace_print(&x->group->sched[x->variant], &trace);
+    (void)tn_measurer_probe(m, &(tn_candidate){.workload = at, .trace = tn_buf_cstr(&trace)}, DISTURBED);
+    tn_buf_deinit(&trace);
+}
+
 static tn_status cannot_time(tn_build *b, const char *why)
 {
     return tn_error(b->ctx, "driver-E164", NULL, "nothing can be timed: %s", why);
@@ -353,6 +368,7 @@ static tn_status search(tuning *t)
     tn_measurer *m = tn_measurer_new(&o, t->n_chosen, load, &error);
     if (!m)
         return cannot_time(b, strerror(error));
+    probe(t, m);
     run_search(t, m);
     tn_measurer_end(m);
     return TN_OK;

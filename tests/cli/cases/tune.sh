@@ -72,6 +72,8 @@ expect 4 "No such file or directory" compile "$digit" --tuning-records absent -o
 
 # the user's own file of records, which compile reads by itself
 expect 4 "its path is too long; name a file [driver-E162]" records list
+TENON_RECORDS=/dev/null/records.jsonl
+expect 4 "/dev/null/records.jsonl: error: cannot" tune "$digit" --tasks dense --trials 4
 TENON_RECORDS=$work/own/records.jsonl
 expect 0 "0 records" records list
 expect 0 "0 records dropped" records prune
