@@ -189,6 +189,18 @@ static void work_in_child(void *user)
     c->work->fn(c->work->user, c->fd);
 }
 
+/* Files of the parent that stay open here would hide that their other ends are gone: the sockets of other children. */
+static void close_others(int fd)
+{
+#ifdef SYS_close_range
+    if (fd > STDERR_FILENO + 1)
+        syscall(SYS_close_range, STDERR_FILENO + 1, fd - 1, 0);
+    syscall(SYS_close_range, fd + 1, ~0U, 0);
+#else
+    (void)fd;
+#endif
+}
+
 _Noreturn static void be_child(const tn_process_work *work, int fd, uint64_t most_bytes, pid_t parent)
 {
     child c = {work, fd};
@@ -207,6 +219,7 @@ _Noreturn static void be_child(const tn_process_work *work, int fd, uint64_t mos
     if (work->memory_bytes)
         setrlimit(RLIMIT_DATA, &most);
     forget_cancel();
+    close_others(fd);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
         dup2(nowhere, STDERR_FILENO);

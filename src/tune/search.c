@@ -34,7 +34,7 @@ typedef struct task {
     tn_vec(const tn_point *) best; /* those with a time, the fastest first */
     point *kept;
     tn_picks next;
-    bool more;
+    bool more, again; /* again: the built-in schedule was timed a second time */
     tn_standing at;
     uint32_t under_way;     /* trials */
     tn_vec(double) history; /* what was the best after each batch */
@@ -387,6 +387,11 @@ static void apply_trial(tn_search *x, slot *s)
     if (built_in && timed) {
         t->kept = s->p;
         t->at.built_in = t->at.seconds = s->trial.seconds;
+    } else if (built_in && !t->again) { /* its process may have been ended by somebody else */
+        t->again = true;
+        add_fighter(x, new_batch(x), s->task, s->p, false);
+        t->under_way++;
+        return;
     } else if (built_in) {
         t->at.ended = true; /* nothing to compare with */
     }
