@@ -5,7 +5,7 @@ for flag in --dump-offloads --executor-graph-link-params --executor-aot-link-par
     --workspace-pools-size-hint-bytes --workspace-pools-clock-frequency-hz \
     --workspace-pools-read-bandwidth-bytes-per-cycle --workspace-pools-write-bandwidth-bytes-per-cycle \
     --workspace-pools-read-latency-cycles --workspace-pools-write-latency-cycles \
-    --workspace-pools-target-burst-bytes --tuning-records; do
+    --workspace-pools-target-burst-bytes; do
     refused compile x.onnx $flag
     refused compile x.onnx $flag value
     refused compile x.onnx $flag=value
@@ -35,7 +35,7 @@ expect 2 "--print-top needs a value" run x.tar --print-top
 expect 2 "--print-top -1 is out of range; give at least 1" run x.tar --print-top -1
 expect 2 "--p is ambiguous: it could be --print-time, --print-top, --profile" run x.tar --p
 for command in dump opt interpret check; do # one list for all that take a model
-    for flag in --tuning-records --workspace-pools --executor-aot-link-params; do
+    for flag in --workspace-pools --executor-aot-link-params; do
         refused $command x.onnx $flag=value
     done
 done
