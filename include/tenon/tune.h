@@ -38,7 +38,7 @@ typedef struct tenon_tune_progress { /* fields may be added at the end */
     double elapsed;
     uint32_t trials, task, n_task; /* so far; the task that the last one was of */
     const tenon_tune_task *tasks;  /* n_task; valid in the call */
-    double seconds;                /* of the last trial; 0: it has no time */
+    double seconds;                /* of the trial that ended; 0: it has no time, or a gain is told */
 } tenon_tune_progress;
 
 typedef struct tenon_tune_options {
@@ -56,7 +56,8 @@ typedef struct tenon_tune_options {
     int threads;           /* that a kernel runs on; 0: 1 */
     int reserved0;         /* 0 */
     uint64_t seed;         /* the same seed proposes the same where the same is measured */
-    void (*progress)(void *user, const tenon_tune_progress *p); /* after each trial; NULL: not called */
+    void (*progress)(void *user,
+                     const tenon_tune_progress *p); /* after each trial and each gain; NULL: not called */
     void *progress_user;
 } tenon_tune_options;
 

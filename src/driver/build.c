@@ -71,8 +71,9 @@ void tn_report_fill(tenon *t, size_t bytes, tenon_report *out)
                       .machine = b->machine.name,
                       .objects_made = atomic_load(&b->objects.made),
                       .objects_cached = atomic_load(&b->objects.loaded),
-                      .kernels_recorded = atomic_load(&b->n_recorded),
                       .features = features_text(b)};
+    for (size_t i = 0; i < b->groups.n; i++)
+        r.kernels_recorded += b->groups.at[i].n_recorded;
     report_memory(t, &r);
     memcpy(out, &r, out->size < sizeof r ? out->size : sizeof r);
 }

@@ -36,6 +36,7 @@ typedef struct tn_group { /* one kernel of the program */
     const tn_node *call; /* the first of its calls */
     uint8_t form;        /* enum tn_form */
     bool no_records;     /* its recorded schedules are refused */
+    uint32_t n_recorded; /* variants that have them */
     tn_func *te;         /* as the tensor expressions made it */
     uint32_t n_variant;
     const tn_expr **guard; /* these, and work_bytes in flat, are the build's when a stage is over */
@@ -76,7 +77,6 @@ typedef struct tn_build {
     tn_records records;  /* that the options name */
     bool has_records;
     const char *record_machine; /* whose records are taken */
-    atomic_uint n_recorded;     /* variants that were */
     tn_file file;
     tn_vec(tn_group) groups;
     tn_child *child; /* n_child: of the groups, and of those found equal to others */
@@ -255,7 +255,7 @@ TN_WARN_UNUSED tn_status tn_records_open(tn_build *b);
 TN_WARN_UNUSED tn_status tn_records_take(tn_build *b, const char *path);
 void tn_records_take_home(tn_build *b);
 /* The schedule that is recorded for f; false: none is, or the one that is does not fit f any more. */
-bool tn_records_apply(tn_build *b, const tn_func *f, tn_child *child, tn_sched *out);
+bool tn_records_apply(const tn_build *b, const tn_func *f, tn_child *child, tn_sched *out);
 /* Adds lines to a file, which is made where it is not there, all by one write. base-E003. */
 TN_WARN_UNUSED tn_status tn_records_append(tn_ctx *ctx, const char *path, uint32_t n, const tn_record *r);
 

@@ -253,7 +253,7 @@ static tn_status schedule_form(tn_build *b, tn_group *g)
     g->base = TN_NEW_N(arena, const tn_func *, TN_MAX_VARIANTS);
     g->sched = TN_NEW_N(arena, tn_sched, TN_MAX_VARIANTS);
     g->flat = TN_NEW_N(arena, tn_flat, TN_MAX_VARIANTS);
-    g->n_variant = 0;
+    g->n_variant = g->n_recorded = 0;
     if (g->form == TN_FORM_SCHEDULED) {
         tn_variants_make(b, g);
     } else {

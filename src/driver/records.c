@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- reading ---- */
@@ -77,7 +78,8 @@ tn_status tn_records_take(tn_build *b, const char *path)
 void tn_records_take_home(tn_build *b)
 {
     char path[TN_RECORDS_PATH];
-    if (!tn_records_home(path) || access(path, R_OK))
+    struct stat s;
+    if (!tn_records_home(path) || access(path, R_OK) || stat(path, &s) || !S_ISREG(s.st_mode))
         return;
     prepare(b);
     (void)!tn_records_read(b->ctx, path, &b->records, b->record_machine, TN_WARNING);
@@ -95,11 +97,14 @@ tn_status tn_records_open(tn_build *b)
 
 /* ---- using ---- */
 
-bool tn_records_apply(tn_build *b, const tn_func *f, tn_child *child, tn_sched *out)
+bool tn_records_apply(const tn_build *b, const tn_func *f, tn_child *child, tn_sched *out)
 {
     uint32_t line;
-    const tn_record *r =
-        b->has_records ? tn_records_find(&b->records, tn_func_workload(f), b->record_machine, 0) : NULL;
+    if (!b->has_records)
+        return false;
+    uint64_t workload = tn_func_workload(f);
+    const tn_record *r = tn_records_find(&b->records, workload, b->record_machine, 1);
+    r = r ? r : tn_records_find(&b->records, workload, b->record_machine, 0);
     if (!r)
         return false;
     tn_sched_init(out, f, &child->arena, &child->pool);
@@ -112,52 +117,52 @@ bool tn_records_apply(tn_build *b, const tn_func *f, tn_child *child, tn_sched *
         return false;
     out->comment = tn_arena_printf(&child->arena, "record %s: %.4g us, the built-in schedule %.4g us",
                                    r->name, r->seconds * 1e6, r->built_in * 1e6);
-    atomic_fetch_add(&b->n_recorded, 1);
     return true;
 }
 
 /* ---- adding ---- */
 
+/* Waits while another one has it. Where the file system has no locks, appending is all there is. 0 or errno. */
 static int lock_whole(int fd)
 {
-    while (flock(fd, LOCK_EX))
-        if (errno != EINTR)
+    while (flock(fd, LOCK_EX | LOCK_NB)) {
+        if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS)
+            return 0;
+        if (errno != EINTR && errno != EWOULDBLOCK)
             return errno;
+        tn_poll_now();
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
     return 0;
 }
 
-/* Cuts off a last line without an end, whose writer was ended. 0 or errno. */
-static int mend_end(int fd)
-{
-    struct stat s;
-    char block[4096];
-    if (fstat(fd, &s))
-        return errno;
-    for (off_t end = s.st_size; end > 0;) {
-        size_t n = end < (off_t)sizeof block ? (size_t)end : sizeof block;
-        if (pread(fd, block, n, end - (off_t)n) != (ssize_t)n)
-            return EIO;
-        for (; n > 0 && block[n - 1] != '\n'; n--)
-            end--;
-        if (n > 0)
-            return end < s.st_size && ftruncate(fd, end) ? errno : 0;
-    }
-    return s.st_size && ftruncate(fd, 0) ? errno : 0;
-}
+static void close_file(tn_resource *r) { close((int)r->n); }
 
-/* Opens and locks the file that is at the path now: another one may take its place while the lock is waited for. */
-static int open_locked(const char *path, int *out)
+/* Opens and locks the file that is at the path now: another one may take its place while the lock is waited
+ * for. The end of *out closes it. 0 or errno. */
+static int open_locked(const char *path, tn_resource **out)
 {
     for (;;) {
         struct stat mine, there;
-        int fd = *out = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-        int error = fd < 0 ? errno : lock_whole(fd);
+        *out = tn_resource_new(close_file);
+        int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666), error = fd < 0 ? errno : 0;
+        (*out)->n = (size_t)fd;
+        (*out)->at = fd < 0 ? NULL : *out;
+        error = error ? error : lock_whole(fd);
         if (error || fstat(fd, &mine))
             return error ? error : errno;
         if (stat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev)
             return 0;
-        close(fd);
+        tn_resource_end(*out);
     }
+}
+
+/* Does the file end inside of a line, whose writer was ended? */
+static bool is_inside(int fd)
+{
+    struct stat s;
+    char last = '\n';
+    return fstat(fd, &s) == 0 && s.st_size > 0 && pread(fd, &last, 1, s.st_size - 1) == 1 && last != '\n';
 }
 
 static int write_whole(int fd, const char *at, size_t n)
@@ -169,17 +174,16 @@ static int write_whole(int fd, const char *at, size_t n)
 tn_status tn_records_append(tn_ctx *ctx, const char *path, uint32_t n, const tn_record *r)
 {
     tn_buf lines = {0};
-    int fd, error;
+    tn_resource *file;
+    tn_buf_char(&lines, '\n');
     for (uint32_t i = 0; i < n; i++)
         tn_record_print(&r[i], &lines);
-    error = open_locked(path, &fd);
-    if (!error && n) {
-        error = mend_end(fd);
-        error = error ? error : write_whole(fd, lines.at, lines.n);
-    }
+    int error = open_locked(path, &file), fd = (int)file->n;
+    size_t begin = !error && is_inside(fd) ? 0 : 1;
+    if (!error && n)
+        error = write_whole(fd, lines.at + begin, lines.n - begin);
+    tn_resource_end(file); /* and the lock with it */
     tn_buf_deinit(&lines);
-    if (fd >= 0)
-        close(fd); /* and the lock with it */
     return tn_file_report(ctx, path, error);
 }
 
@@ -270,17 +274,27 @@ static int by_place(const void *a, const void *b)
     return x->seconds < y->seconds ? -1 : x->seconds > y->seconds ? 1 : (x > y) - (x < y);
 }
 
+static void add_line(tn_buf *out, const char *line)
+{
+    tn_buf_str(out, line);
+    tn_buf_char(out, '\n');
+}
+
 static bool same_place(const tn_record *x, const tn_record *y)
 {
     return x->workload == y->workload && x->threads == y->threads && strcmp(x->machine, y->machine) == 0;
 }
 
-/* Leaves the `keep` fastest of each workload, machine and number of threads. Others that write wait meanwhile. */
+/* Leaves the `keep` fastest of each workload, machine and number of threads, as they stand there, and lines of later
+ * formats; damaged lines go. Others that write wait meanwhile. */
 static tn_status prune_file(tenon *t, const char *path, records_call *c)
 {
     tn_records r;
     tn_buf lines = {0};
-    TN_TRY(read_all(t, path, &r));
+    tn_records_init(&r);
+    bool damaged = tn_records_read(&t->ctx, path, &r, NULL, TN_WARNING) != TN_OK || t->ctx.n_diag;
+    for (size_t i = 0; i < r.later.n; i++)
+        add_line(&lines, r.later.at[i]);
     const tn_record **sorted = TN_NEW_N(&t->ctx.arena, const tn_record *, r.all.n);
     for (size_t i = 0; i < r.all.n; i++)
         sorted[i] = &r.all.at[i];
@@ -288,24 +302,24 @@ static tn_status prune_file(tenon *t, const char *path, records_call *c)
     for (size_t i = 0, first = 0; i < r.all.n; i++) {
         first = same_place(sorted[first], sorted[i]) ? first : i;
         if (i - first < c->keep)
-            tn_record_print(sorted[i], &lines);
+            add_line(&lines, sorted[i]->line);
         else
             c->n++;
     }
-    return c->n ? tn_file_write(&t->ctx, path, tn_buf_cstr(&lines), lines.n) : TN_OK;
+    return c->n || damaged ? tn_file_write(&t->ctx, path, tn_buf_cstr(&lines), lines.n) : TN_OK;
 }
 
 static tn_status prune(tenon *t, void *user)
 {
     records_call *c = user;
     char path[TN_RECORDS_PATH];
-    int fd;
+    tn_resource *file;
     TN_TRY(name_file(t, c->path, path));
     if (access(path, F_OK))
         return c->path ? tn_file_report(&t->ctx, path, errno) : TN_OK;
-    TN_TRY(tn_file_report(&t->ctx, path, open_locked(path, &fd)));
-    tn_status st = prune_file(t, path, c);
-    close(fd);
+    int error = open_locked(path, &file);
+    tn_status st = error ? tn_file_report(&t->ctx, path, error) : prune_file(t, path, c);
+    tn_resource_end(file);
     return st;
 }
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MOST_POINTS = 32, TRIALS_EACH = 64, NOMINAL = 16 };
 static const double REPEAT_SECONDS = 0.004, TIMEOUT = 10, SLOWER = 1.3, MARGIN = 0.01, DISTURBED = 0.02;
@@ -208,6 +209,12 @@ static const tn_picks *old_point(tuning *t, const tn_task *k)
     return r && tn_picks_parse(r->picks, strlen(r->picks), &b->arena, p, &line) ? p : NULL;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
+}
+
 static tn_status read_prior(tuning *t)
 {
     tn_build *b = t->b;
@@ -224,6 +231,8 @@ static tn_status read_prior(tuning *t)
         TN_TRY(tn_records_append(b->ctx, t->o.records, 0, NULL));
         TN_TRY(tn_records_take(b, t->o.records));
     }
+    if (t->home && t->o.records && is_same_file(t->home, t->o.records))
+        t->home = NULL;
     for (uint32_t i = 0; i < t->n_chosen; i++)
         t->search[i].old = old_point(t, &t->search[i]);
     return TN_OK;
@@ -241,6 +250,17 @@ static void take_standing(tuning *t, const tn_search *s, uint32_t i)
     k->seconds = at.seconds;
 }
 
+static void tell(tuning *t, const tn_search *s, uint32_t i, double seconds)
+{
+    if (t->o.progress)
+        t->o.progress(t->o.progress_user, &(tenon_tune_progress){.elapsed = tn_now() - t->begin,
+                                                                 .trials = tn_search_trials(s),
+                                                                 .task = t->chosen[i],
+                                                                 .n_task = t->n,
+                                                                 .tasks = t->task,
+                                                                 .seconds = seconds});
+}
+
 static void on_trial(void *user, const tn_search *s, uint32_t i, const tn_trial *trial)
 {
     tuning *t = user;
@@ -249,14 +269,7 @@ static void on_trial(void *user, const tn_search *s, uint32_t i, const tn_trial 
     t->task[t->chosen[i]].timing += trial->running;
     if (trial->fate != TN_TRIAL_TIMED)
         t->task[t->chosen[i]].why = tn_arena_strdup(&t->b->arena, trial->why);
-    if (t->o.progress)
-        t->o.progress(t->o.progress_user,
-                      &(tenon_tune_progress){.elapsed = tn_now() - t->begin,
-                                             .trials = tn_search_trials(s),
-                                             .task = t->chosen[i],
-                                             .n_task = t->n,
-                                             .tasks = t->task,
-                                             .seconds = trial->fate == TN_TRIAL_TIMED ? trial->seconds : 0});
+    tell(t, s, i, trial->fate == TN_TRIAL_TIMED ? trial->seconds : 0);
 }
 
 static const char *picks_text(tn_arena *arena, const tn_sched *s)
@@ -302,6 +315,7 @@ static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_sched *
     write_record(t, &t->o.records, &r);
     write_record(t, &t->home, &r);
     tn_buf_deinit(&trace);
+    tell(t, s, i, 0);
 }
 
 static uint32_t trials_of(const tuning *t)
@@ -311,6 +325,8 @@ static uint32_t trials_of(const tuning *t)
 
 static void run_search(tuning *t, tn_measurer *m)
 {
+    const double least = 1e-3, left = t->o.seconds - (tn_now() - t->begin),
+                 seconds = t->o.seconds > 0 ? left > least ? left : least : 0; /* importing takes its share */
     const tn_meter meter = tn_meter_of(m);
     const tn_search_options o = {.machine = &t->b->machine,
                                  .generator = &tn_rules_generator,
@@ -319,7 +335,7 @@ static void run_search(tuning *t, tn_measurer *m)
                                  .trials = trials_of(t),
                                  .early_stopping = t->o.early_stopping,
                                  .evenly = t->o.evenly,
-                                 .seconds = t->o.seconds,
+                                 .seconds = seconds,
                                  .margin = MARGIN,
                                  .user = t,
                                  .progress = on_trial,

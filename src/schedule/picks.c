@@ -163,6 +163,7 @@ tn_verdict tn_pick_do(tn_sched *s, const char *name, uint32_t n, const tn_choice
                                                    : 0;
     if (*out == n) {
         *out = 0;
+        s->refused = tn_arena_strdup(s->arena, name);
         return TN_REJECT_PICK;
     }
     for (uint32_t i = 0; i < s->n_pick; i++)

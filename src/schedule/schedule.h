@@ -80,6 +80,7 @@ typedef struct tn_sched {
     const tn_picks *given; /* for the generator at work; NULL: all picks are defaults */
     struct tn_pick *pick;  /* that it made, in the order in which it asked */
     uint32_t n_pick, cap_pick;
+    const char *refused; /* the pick whose given value was no candidate; NULL: none */
     const char *comment; /* first line of the text: which rule, prediction; or NULL */
 } tn_sched;
 

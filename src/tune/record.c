@@ -48,11 +48,15 @@ void tn_record_print(const tn_record *r, tn_buf *out)
     tn_buf_str(out, "}\n");
 }
 
-/* NULL: there is no such text, or it has a 0 in it. */
-static const char *text_of(const tn_json *line, const char *key, tn_arena *arena)
+/* NULL: there is no such text, or it has characters that steer a terminal; `lines`: it may have several lines. */
+static const char *text_of(const tn_json *line, const char *key, bool lines, tn_arena *arena)
 {
     const tn_json *v = tn_json_find(line, key);
-    bool text = tn_json_is(v, TN_JSON_STRING) && !memchr(v->u.s, 0, v->n);
+    bool text = tn_json_is(v, TN_JSON_STRING);
+    for (uint32_t i = 0; text && i < v->n; i++) {
+        unsigned char c = (unsigned char)v->u.s[i];
+        text = (c >= ' ' && c != 127) || (lines && (c == '\n' || c == '\t'));
+    }
     return text ? tn_arena_strndup(arena, v->u.s, v->n) : NULL;
 }
 
@@ -82,18 +86,19 @@ static bool workload_of(const char *text, uint64_t *out)
 
 static const char *read_record(const tn_json *line, tn_arena *arena, tn_record *r)
 {
-    *r = (tn_record){.machine = text_of(line, "machine", arena),
-                     .name = text_of(line, "name", arena),
-                     .generator = text_of(line, "generator", arena),
-                     .picks = text_of(line, "picks", arena),
-                     .trace = text_of(line, "trace", arena),
+    *r = (tn_record){.machine = text_of(line, "machine", false, arena),
+                     .name = text_of(line, "name", false, arena),
+                     .generator = text_of(line, "generator", false, arena),
+                     .picks = text_of(line, "picks", true, arena),
+                     .trace = text_of(line, "trace", true, arena),
                      .seconds = number_of(line, "seconds"),
                      .built_in = number_of(line, "default"),
                      .operations = number_of(line, "operations")};
-    if (!workload_of(text_of(line, "workload", arena), &r->workload))
+    if (!workload_of(text_of(line, "workload", false, arena), &r->workload))
         return "\"workload\" is not a text of 16 hexadecimal digits";
     if (!r->machine || !r->name || !r->generator || !r->picks || !r->trace)
-        return "one of the texts machine, name, generator, picks and trace is missing";
+        return "one of the texts machine, name, generator, picks and trace is missing, or has control "
+               "characters";
     if (!(r->seconds > 0) || r->built_in < 0 || r->operations < 0)
         return "one of the numbers seconds, default and operations is missing or below 0";
     return count_of(line, "threads", &r->threads) && count_of(line, "trials", &r->trials) &&
@@ -125,6 +130,7 @@ void tn_records_init(tn_records *r)
 void tn_records_deinit(tn_records *r)
 {
     tn_vec_deinit(&r->all);
+    tn_vec_deinit(&r->later);
     tn_map_deinit(&r->best);
     tn_arena_deinit(&r->arena);
 }
@@ -142,7 +148,17 @@ void tn_records_add(tn_records *r, const tn_record *x)
     const char **const text[] = {&copy.machine, &copy.name, &copy.generator, &copy.picks, &copy.trace};
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         *text[i] = tn_arena_strdup(&r->arena, *text[i]);
+    copy.line = NULL;
     add(r, &copy);
+}
+
+static const char first_key[] = "{\"tenon\": ";
+
+/* A line whose writer was ended: no JSON, but the beginning of a record. */
+static bool is_cut(const char *line, size_t n)
+{
+    size_t k = sizeof first_key - 1;
+    return memcmp(line, first_key, n < k ? n : k) == 0;
 }
 
 static const char *parse_line(tn_records *r, const char *line, size_t n, const char *machine)
@@ -150,13 +166,18 @@ static const char *parse_line(tn_records *r, const char *line, size_t n, const c
     tn_json_doc doc = tn_json_read(line, n);
     uint32_t format = 0;
     tn_record x;
-    const char *wrong = doc.error;
-    if (!wrong && (!count_of(doc.root, "tenon", &format) || format == 0))
+    const char *wrong = NULL;
+    if (!doc.root)
+        wrong = is_cut(line, n) ? NULL : doc.error;
+    else if (!count_of(doc.root, "tenon", &format) || format == 0)
         wrong = "it is no record of Tenon: \"tenon\" is missing";
-    if (!wrong && format == TN_RECORD_FORMAT)
-        wrong = read_record(doc.root, &r->arena, &x);
-    if (!wrong && format == TN_RECORD_FORMAT && (!machine || strcmp(machine, x.machine) == 0))
+    else if (format != TN_RECORD_FORMAT)
+        tn_vec_push(&r->later, tn_arena_strndup(&r->arena, line, n));
+    else if (!(wrong = read_record(doc.root, &r->arena, &x)) &&
+             (!machine || strcmp(machine, x.machine) == 0)) {
+        x.line = tn_arena_strndup(&r->arena, line, n);
         add(r, &x);
+    }
     tn_json_free(&doc);
     return wrong;
 }
@@ -171,17 +192,20 @@ static bool is_of_another(const char *line, size_t n, const char *machine)
 const char *tn_records_parse(tn_records *r, const char *text, size_t n, const char *machine,
                              uint32_t *out_line)
 {
-    *out_line = 1;
-    for (size_t i = 0; i < n; ++*out_line) {
+    const char *first = NULL;
+    uint32_t line = 1;
+    for (size_t i = 0; i < n; line++) {
         const char *end = memchr(text + i, '\n', n - i);
         size_t k = end ? (size_t)(end - text) - i : n - i;
         bool other = machine && is_of_another(text + i, k, machine);
         const char *wrong = k && !other ? parse_line(r, text + i, k, machine) : NULL;
-        if (wrong && end) /* else its writer was ended */
-            return wrong;
+        if (wrong && !first) {
+            first = wrong;
+            *out_line = line;
+        }
         i += k + 1;
     }
-    return NULL;
+    return first;
 }
 
 bool tn_records_has(const tn_records *r, const tn_record *x)

@@ -8,8 +8,9 @@
  *      "seconds": 1.9e-05, "default": 2.3e-05, "operations": 4194304, "trials": 64, "name": "conv2d_add",
  *      "generator": "rules", "version": 1, "picks": "rule = gemm\ndense.rows = 14\n", "trace": "i j k = loops …"}
  *
- * Lines are only ever added, each by one write, so that a file is sound whenever its writer ends; a last line that is
- * cut short is passed over. Of records of one workload, machine and number of threads the fastest counts. */
+ * Lines are only ever added, each by one write, so that a file is sound whenever its writer ends; a line that
+ * is cut short is passed over, and so is one of a later format. Of records of one workload, machine and
+ * number of threads the fastest counts. */
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -28,6 +29,7 @@ typedef struct tn_record {
     const char *generator;    /* tn_sched_generator */
     uint32_t version;
     const char *picks, *trace; /* texts: tn_picks_print, tn_trace_print */
+    const char *line;          /* that it was read from, without its end; NULL: none */
 } tn_record;
 
 /* The machines on which times are about the same: by features and caches, not by name. */
@@ -38,14 +40,15 @@ void tn_record_print(const tn_record *r, tn_buf *out);
 typedef struct tn_records {
     tn_arena arena; /* of all texts */
     tn_vec(tn_record) all;
-    tn_map best; /* key of workload, machine and threads -> place in `all` */
+    tn_vec(const char *) later; /* lines of later formats */
+    tn_map best;                /* key of workload, machine and threads -> place in `all` */
 } tn_records;
 
 void tn_records_init(tn_records *r);
 void tn_records_deinit(tn_records *r);
 void tn_records_add(tn_records *r, const tn_record *x); /* copies texts */
 /* Adds the records of a file; `machine`: those of one machine alone, NULL: all. NULL, or what is wrong with
- * line *out_line; those before it are there. Records of a later format are passed over. */
+ * line *out_line, the first that is damaged; all others are there. */
 const char *tn_records_parse(tn_records *r, const char *text, size_t n, const char *machine,
                              uint32_t *out_line);
 /* Is a record of the same schedule there? */

@@ -28,8 +28,10 @@ typedef struct task {
     const tn_task *is;
     tn_space space;
     tn_rng rng;
-    tn_arena arena; /* of its points */
-    tn_map tried;   /* hash of a trace -> 1 */
+    tn_arena arena;    /* of its points */
+    tn_arena wheel[2]; /* of next, in turn */
+    int turn;
+    tn_map tried; /* hash of a trace -> 1 */
     tn_vec(point *) all;
     tn_vec(const tn_point *) best; /* those with a time, the fastest first */
     point *kept;
@@ -120,14 +122,21 @@ static void attempt_init(attempt *a, const task *t)
     tn_pool_init(&a->pool, t->is->load.func->ctx, &a->arena, t->is->load.func->pool);
 }
 
+static tn_picks without(const tn_picks *p, const char *name, tn_arena *arena)
+{
+    tn_picks out = {.random = p->random};
+    for (uint32_t i = 0; i < p->n; i++)
+        if (strcmp(p->at[i].name, name) != 0)
+            tn_picks_set(&out, arena, p->at[i].name, p->at[i].value);
+    return out;
+}
+
 /* A value that is no candidate any more, because another pick has changed, becomes a random one. */
 static bool explore(const task *t, tn_picks given, attempt *a)
 {
     tn_verdict v = tn_explore(&t->space, &given, &a->arena, &a->pool, &a->s);
-    for (uint32_t i = 0; v == TN_REJECT_PICK && given.random && i < given.n; i++) {
-        tn_rng *random = given.random;
-        given = tn_picks_of(&a->s, &a->arena);
-        given.random = random;
+    while (v == TN_REJECT_PICK && given.random && a->s.refused) {
+        given = without(&given, a->s.refused, &a->arena);
         v = tn_explore(&t->space, &given, &a->arena, &a->pool, &a->s);
     }
     return v == TN_DONE;
@@ -137,16 +146,20 @@ static bool explore(const task *t, tn_picks given, attempt *a)
 static void step(task *t, attempt *a)
 {
     tn_picks next;
+    tn_arena *to = &t->wheel[t->turn ^= 1]; /* the last one lies in the other */
+    tn_arena_reset(to);
     t->more = tn_space_next(&a->s, &a->arena, &next);
     t->next = (tn_picks){0};
     for (uint32_t i = 0; t->more && i < next.n; i++) {
         tn_choice v = next.at[i].value;
-        v.word = v.word ? tn_arena_strdup(&t->arena, v.word) : NULL;
-        tn_picks_set(&t->next, &t->arena, tn_arena_strdup(&t->arena, next.at[i].name), v);
+        v.word = v.word ? tn_arena_strdup(to, v.word) : NULL;
+        tn_picks_set(&t->next, to, tn_arena_strdup(to, next.at[i].name), v);
     }
 }
 
 /* ---- proposing ---- */
+
+static bool is_late(const tn_search *x) { return x->o->seconds > 0 && tn_now() - x->begin >= x->o->seconds; }
 
 static bool put(tn_search *x, batch *b, uint32_t at, const tn_sched *s)
 {
@@ -188,24 +201,34 @@ static bool put_old(tn_search *x, batch *b, uint32_t at)
     return ok;
 }
 
-static bool put_new(tn_search *x, batch *b, uint32_t at)
+static bool attempt_one(tn_search *x, batch *b, uint32_t at, const tn_proposer *by, bool *any)
 {
     task *t = &x->task[at];
+    attempt a;
+    tn_picks picks;
+    const tn_task_view v = {&t->space, &t->rng, (uint32_t)t->best.n, t->best.at, t->more, &t->next};
+    tn_poll();
+    attempt_init(&a, t);
+    *any = by->propose(&v, &a.arena, &picks);
+    bool ok = *any && explore(t, picks, &a) && put(x, b, at, &a.s);
+    if (*any && by->in_order)
+        step(t, &a);
+    tn_arena_deinit(&a.arena);
+    return ok;
+}
+
+/* In the end any point will do: a task is not over because its proposer turns in circles. */
+static bool put_new(tn_search *x, batch *b, uint32_t at)
+{
+    const tn_proposer *by = x->o->proposer;
     bool ok = false, any = true;
-    for (int i = 0; i < ATTEMPTS && !ok && any; i++) {
-        attempt a;
-        tn_picks picks;
-        tn_poll();
-        const tn_task_view v = {&t->space, &t->rng, (uint32_t)t->best.n, t->best.at, t->more, &t->next};
-        attempt_init(&a, t);
-        any = x->o->proposer->propose(&v, &a.arena, &picks);
-        ok = any && explore(t, picks, &a) && put(x, b, at, &a.s);
-        if (any && x->o->proposer->in_order) {
-            step(t, &a);
-            i = 0;
-        }
-        tn_arena_deinit(&a.arena);
+    if (by->in_order) { /* refused points and known schedules may be many in a row */
+        while (!ok && any && !is_late(x))
+            ok = attempt_one(x, b, at, by, &any);
+        return ok;
     }
+    for (int i = 0; i < 2 * ATTEMPTS && !ok; i++)
+        ok = attempt_one(x, b, at, i < ATTEMPTS ? by : tn_proposer_find("random"), &any);
     return ok;
 }
 
@@ -247,7 +270,8 @@ static int64_t choose_task(const tn_search *x)
         const task *t = &x->task[i];
         if (is_ended(x, i))
             continue;
-        double p = x->o->evenly ? 1.0 / (1 + (double)t->all.n) : promise(t) / (1 + t->under_way / BATCH);
+        double p =
+            x->o->evenly ? 1.0 / (1 + (double)t->all.n) : promise(t) / (1 + (double)t->under_way / BATCH);
         if (p > most) {
             most = p;
             best = i;
@@ -258,11 +282,7 @@ static int64_t choose_task(const tn_search *x)
 
 /* ---- batches ---- */
 
-static bool is_over(const tn_search *x)
-{
-    return (!x->o->evenly && x->trials >= x->o->trials) ||
-           (x->o->seconds > 0 && tn_now() - x->begin >= x->o->seconds);
-}
+static bool is_over(const tn_search *x) { return (!x->o->evenly && x->trials >= x->o->trials) || is_late(x); }
 
 static batch *new_batch(tn_search *x)
 {
@@ -273,7 +293,7 @@ static batch *new_batch(tn_search *x)
 
 static void fill_opening(tn_search *x, batch *b)
 {
-    for (; x->opening < x->n && b->n + 2 <= BATCH; x->opening++)
+    for (; x->opening < x->n && b->n + 2 <= BATCH && !(x->opening && is_late(x)); x->opening++)
         if (put_built_in(x, b, x->opening))
             (void)put_old(x, b, x->opening);
         else
@@ -300,7 +320,7 @@ static void propose(tn_search *x)
 {
     for (bool more = true; more && x->queue.n < UNDER_WAY;) {
         bool opening = x->opening < x->n;
-        if (!opening && is_over(x))
+        if (opening ? x->opening && is_late(x) : is_over(x))
             return;
         batch *b = new_batch(x);
         if (opening)
@@ -537,6 +557,8 @@ static void begin(tn_search *x, const tn_task task_of[])
         t->space = (tn_space){x->o->generator, t->is->load.func, x->o->machine};
         t->rng = (tn_rng){x->o->seed * 0x9E3779B97F4A7C15u + t->is->workload};
         tn_arena_init(&t->arena);
+        tn_arena_init(&t->wheel[0]);
+        tn_arena_init(&t->wheel[1]);
     }
 }
 
@@ -549,6 +571,8 @@ static void end(tn_search *x)
         tn_vec_deinit(&t->best);
         tn_vec_deinit(&t->history);
         tn_arena_deinit(&t->arena);
+        tn_arena_deinit(&t->wheel[0]);
+        tn_arena_deinit(&t->wheel[1]);
     }
     tn_vec_deinit(&x->queue);
     tn_free(x->task);

@@ -62,8 +62,9 @@ const tn_proposer *tn_proposer_find(const char *name); /* NULL: none of that nam
 
 /* How a task stands. */
 typedef struct tn_standing {
-    uint32_t trials, failed;  /* that ended; of them without a time */
-    uint32_t gained;          /* number of the trial that is kept; 0: the built-in schedule is */
+    uint32_t trials, failed; /* that ended; of them without a time */
+    uint32_t
+        gained; /* trials that had ended when the one that is kept took its place; 0: the built-in one is */
     double built_in, seconds; /* of the built-in schedule, of the one that is kept; 0: not known yet */
     bool ended;               /* nothing is left to try, or early stopping says so */
 } tn_standing;

@@ -17,7 +17,7 @@ static const tn_record one = {.workload = 0x0123456789abcdef,
                               .seconds = 1.25e-5,
                               .built_in = 2e-5,
                               .operations = 4194304,
-                              .name = "a \"name\"\n",
+                              .name = "a \"name\"",
                               .generator = "rules",
                               .version = 1,
                               .picks = "rule = gemm\ndense.rows = 14\n",
@@ -82,7 +82,8 @@ static void what_is_wrong_with_a_line(void **state)
     } wrong[] = {
         {"{}\n", "\"tenon\" is missing", 1},
         {"\n[1]\n", "\"tenon\" is missing", 2},
-        {"{\"tenon\": 1\n", "", 1},
+        {"{\"model\": 1", "", 1}, /* of somebody else, without an end */
+        {"[1, 2", "", 1},
         {"{\"tenon\": 1, \"workload\": \"12\"}\n", "16 hexadecimal digits", 1},
         {"{\"tenon\": 1, \"workload\": \"000000000000000g\"}\n", "16 hexadecimal digits", 1},
         {"{\"tenon\": 1, \"workload\": \"0000000000000001\"}\n", "one of the texts", 1},
@@ -116,7 +117,7 @@ static void cut_lines_and_later_ones_are_passed_over(void **state)
     (void)state;
     tn_buf text = {0};
     uint32_t line;
-    tn_buf_str(&text, "{\"tenon\": 2, \"anything\": []}\n");
+    tn_buf_str(&text, "{\"tenon\": 2, \"anything\": []}\n{\"ten\n{\"tenon\": 1, \"workl\n");
     tn_record_print(&one, &text);
     size_t whole = text.n;
     tn_record_print(&one, &text);
@@ -125,6 +126,7 @@ static void cut_lines_and_later_ones_are_passed_over(void **state)
         tn_records_init(&r);
         assert_null(tn_records_parse(&r, text.at, n, NULL, &line));
         assert_int_equal(r.all.n, 1 + (n + 1 == text.n)); /* the end alone is missing */
+        assert_int_equal(r.later.n, 1);
         tn_records_deinit(&r);
     }
     tn_buf_deinit(&text);

@@ -18,7 +18,9 @@ static int64_t count_statements(const tn_body *b, int depth)
         for (int i = 0; i < n; i++)
             all += count_statements(inner[i], depth + 1);
         if (s->kind == TN_S_FOR)
-            all = !tn_is_int(s->u.loop.extent, &turns) || turns > MANY / all ? MANY : turns * all;
+            all = !tn_is_int(s->u.loop.extent, &turns) || turns > MANY / all ? MANY
+                  : turns < 1                                                ? 1
+                                                                             : turns * all;
         sum += all;
     }
     return sum < MANY ? sum : MANY;
@@ -66,7 +68,8 @@ bool rule_irregular_matches(const tn_func *f, const tn_machine *m)
 
 static int64_t pick_chunk(derive *d, const tn_stmt *block, const char *name)
 {
-    int64_t total = 1, each = count_statements(&block->u.block.body, 0), chunk = TASK_STATEMENTS / each;
+    int64_t total = 1, each = count_statements(&block->u.block.body, 0),
+            chunk = TASK_STATEMENTS / (each ? each : 1);
     for (uint32_t i = 0; i < block->u.block.n_iter && total < MANY; i++) {
         int64_t extent = rule_extent(block->u.block.iter[i].extent);
         total = extent < 0 || extent > MANY / total ? MANY : total * (extent ? extent : 1);

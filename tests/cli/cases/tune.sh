@@ -63,7 +63,7 @@ expect 0 "scheduled by tuning records" compile "$digit" --tuning-records cut -o 
 must "a line of something else" sh -c 'cat by_hand >bad; echo "{\"tenon\": 1, \"workload\": \"0123456789abcdef\"}" >>bad'
 expect 4 "bad:2:1: error: no tuning record of Tenon: " compile "$digit" --tuning-records bad -o bad.tar
 must "nothing is left of that" test ! -e bad.tar
-expect 4 "trace is missing; make records by \`tune\` [driver-E160]" tune "$digit" -o bad --trials 1
+expect 4 "control characters; make records by \`tune\` [driver-E160]" tune "$digit" -o bad --trials 1
 echo '{"input": ["llvm", "conv2d_nchw", [], {}], "config": {}, "result": [[1e-5], 0, 1, 1], "version": 0.2, "tvm_version": "0.9"}' >autotvm
 echo '{"i": [["[]", "llvm"], [[], []]], "r": [[1e-5], 0, 1, 1], "v": "v0.6"}' >ansor
 expect 4 "these are records of TVM, which Tenon does not read yet; make records by \`tune\` [driver-E160]" compile "$digit" --tuning-records autotvm -o t.tar
