@@ -41,14 +41,14 @@ typedef struct tenon_tune_progress { /* fields may be added at the end */
     double seconds;                /* of the trial that ended; 0: it has no time, or a gain is told */
 } tenon_tune_progress;
 
-typedef struct tenon_tune_options {
-    size_t size;             /* sizeof(tenon_tune_options) */
-    const char *records;     /* file that what is found is added to, a line each; NULL: none */
-    const char *prior;       /* file of records that are tried first, besides `records`; NULL: none */
-    const char *tasks;       /* "all", "0,3-5,7-", or parts of names; NULL: all */
-    const char *tuner;       /* tenon_tuner_name; NULL: the first of them */
-    uint32_t trials;         /* of all tasks together; 0: 64 for each */
-    uint32_t early_stopping; /* a task ends after so many trials without a gain; 0: never */
+typedef struct tenon_tune_options { /* NULL for one: all members are zero */
+    size_t size;                    /* sizeof(tenon_tune_options) */
+    const char *records;            /* file that what is found is added to, a line each; NULL: none */
+    const char *prior;              /* file of records that are tried first, besides `records`; NULL: none */
+    const char *tasks;              /* "all", "0,3-5,7-", or parts of names; NULL: all */
+    const char *tuner;              /* tenon_tuner_name; NULL: the first of them */
+    uint32_t trials;                /* of all tasks together; 0: 64 for each */
+    uint32_t early_stopping;        /* a task ends after so many trials without a gain; 0: never */
     int evenly;     /* 1: all tasks have the same number of trials; 0: most go where most is to be gained */
     double seconds; /* the search ends after that; 0: no limit */
     double repeat_seconds; /* a candidate is run again for so long; 0: 0.004 */

@@ -116,11 +116,10 @@ static void print_tasks(uint32_t n, const tenon_tune_task *task)
 typedef struct watch {
     const char *model;
     bool live;
-    int width;       /* of the line as it stands */
-    double limit;    /* seconds; 0: none */
-    uint32_t trials; /* at most; 0: no limit */
+    int width;    /* of the line as it stands */
+    double limit; /* seconds; 0: none */
     double shown;
-    const char **picks; /* by task, as said last */
+    const char **picks; /* by task, as said last; NULL: nothing yet */
     FILE *latency;      /* total_latency.tsv; NULL: none */
     double best;
     tn_tune_history history;
@@ -162,6 +161,7 @@ static void say_gain(const tenon_tune_progress *p, uint32_t i)
 static void on_progress(void *user, const tenon_tune_progress *p)
 {
     watch *w = user;
+    w->picks = w->picks ? w->picks : calloc(p->n_task, sizeof *w->picks);
     for (uint32_t i = 0; i < p->n_task && w->picks; i++)
         if (p->tasks[i].picks != w->picks[i]) {
             w->picks[i] = p->tasks[i].picks;
@@ -244,15 +244,9 @@ static int search(tn_model_options *m, const tn_args *args, tenon_tune_options *
     const char *slash = strrchr(args->operand, '/');
     watch w = {.model = slash ? slash + 1 : args->operand,
                .live = tn_terminal_coloured(stderr),
-               .limit = o->seconds,
-               .trials = o->trials};
-    if (tenon_tune_list(m->module, &m->options, o, &n, &task))
-        return tn_model_messages(m, 1);
-    w.picks = calloc(n ? n : 1, sizeof *w.picks);
-    if (tn_args_count(args, "log-estimated-latency") && !(w.latency = fopen("total_latency.tsv", "w"))) {
-        free(w.picks);
+               .limit = o->seconds};
+    if (tn_args_count(args, "log-estimated-latency") && !(w.latency = fopen("total_latency.tsv", "w")))
         return tn_error_print("total_latency.tsv: cannot be written");
-    }
     o->progress = on_progress;
     o->progress_user = &w;
     int failed = tenon_tune(m->module, &m->options, o, &n, &task);

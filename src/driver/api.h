@@ -68,7 +68,11 @@ int tn_object_change(tn_object *x, const tenon_options *o, tn_object_fn *fn, voi
 tenon_module *tn_module_of_text(tenon *t, const char *name, const char *text); /* TIR, copied */
 
 TN_WARN_UNUSED tn_status tn_report_no_size(tn_ctx *ctx, const char *type); /* driver-E100 */
-/* Options as this version knows them. driver-E100, E101. */
+/* Copies a struct of options, which begins with its size, to one of n zeros. A caller of an older version gives
+ * less, at least `least` bytes; one of a newer version more, all zero. driver-E100, E101. */
+TN_WARN_UNUSED tn_status tn_options_copy(tn_ctx *ctx, const char *type, void *out, size_t n,
+                                         const void *given, size_t n_given, size_t least);
+/* Options as this version knows them. */
 TN_WARN_UNUSED tn_status tn_options_read(tn_ctx *ctx, const tenon_options *o, tenon_options *out);
 
 /* build.c */

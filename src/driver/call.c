@@ -82,20 +82,27 @@ tn_status tn_report_no_size(tn_ctx *ctx, const char *type)
                     "a %s does not say how large it is; set its member size to sizeof(%s)", type, type);
 }
 
-tn_status tn_options_read(tn_ctx *ctx, const tenon_options *o, tenon_options *out)
+tn_status tn_options_copy(tn_ctx *ctx, const char *type, void *out, size_t n, const void *given,
+                          size_t n_given, size_t least)
 {
-    *out = (tenon_options){.size = sizeof *out};
-    if (!o)
-        return TN_OK;
-    if (o->size < offsetof(tenon_options, machine_file))
-        return tn_report_no_size(ctx, "tenon_options");
-    for (size_t i = sizeof *out; i < o->size; i++)
-        if (((const char *)o)[i])
+    if (n_given < least)
+        return tn_report_no_size(ctx, type);
+    for (size_t i = n; i < n_given; i++)
+        if (((const char *)given)[i])
             return tn_error(
                 ctx, "driver-E101", NULL,
                 "the options are those of a newer version, which tenon %s does not know; link that version",
                 TENON_VERSION);
-    memcpy(out, o, o->size < sizeof *out ? o->size : sizeof *out);
+    memcpy(out, given, n_given < n ? n_given : n);
+    return TN_OK;
+}
+
+tn_status tn_options_read(tn_ctx *ctx, const tenon_options *o, tenon_options *out)
+{
+    *out = (tenon_options){0};
+    if (o)
+        TN_TRY(tn_options_copy(ctx, "tenon_options", out, sizeof *out, o, o->size,
+                               offsetof(tenon_options, machine_file)));
     out->size = sizeof *out;
     return TN_OK;
 }

@@ -41,6 +41,7 @@ typedef struct tn_group { /* one kernel of the program */
     uint32_t n_variant;
     const tn_expr **guard; /* these, and work_bytes in flat, are the build's when a stage is over */
     const tn_func **base;  /* what sched starts from: te, or te in the case that the guard says */
+    bool *is_tile;         /* the register tile is given: no record is for it */
     tn_sched *sched;
     tn_flat *flat;
     uint32_t n_in, n_out;

@@ -251,6 +251,7 @@ static tn_status schedule_form(tn_build *b, tn_group *g)
     tn_arena *arena = &g->child->arena;
     g->guard = TN_NEW_N(arena, const tn_expr *, TN_MAX_VARIANTS);
     g->base = TN_NEW_N(arena, const tn_func *, TN_MAX_VARIANTS);
+    g->is_tile = TN_NEW_N(arena, bool, TN_MAX_VARIANTS);
     g->sched = TN_NEW_N(arena, tn_sched, TN_MAX_VARIANTS);
     g->flat = TN_NEW_N(arena, tn_flat, TN_MAX_VARIANTS);
     g->n_variant = g->n_recorded = 0;

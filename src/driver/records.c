@@ -286,13 +286,17 @@ static bool same_place(const tn_record *x, const tn_record *y)
 }
 
 /* Leaves the `keep` fastest of each workload, machine and number of threads, as they stand there, and lines of later
- * formats; damaged lines go. Others that write wait meanwhile. */
+ * formats; damaged lines go, but a file without any record is
+ * somebody else's and stays. Others that write wait meanwhile. */
 static tn_status prune_file(tenon *t, const char *path, records_call *c)
 {
     tn_records r;
     tn_buf lines = {0};
     tn_records_init(&r);
     bool damaged = tn_records_read(&t->ctx, path, &r, NULL, TN_WARNING) != TN_OK || t->ctx.n_diag;
+    if (damaged && r.all.n + r.later.n == 0)
+        return tn_error(&t->ctx, "driver-E166", &(tn_loc){.file = path},
+                        "no record of Tenon is in this file, which stays as it is; name a file of records");
     for (size_t i = 0; i < r.later.n; i++)
         add_line(&lines, r.later.at[i]);
     const tn_record **sorted = TN_NEW_N(&t->ctx.arena, const tn_record *, r.all.n);

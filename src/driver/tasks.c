@@ -18,6 +18,8 @@ size_t tn_tasks_find(tn_build *b, tn_build_task **out)
     for (size_t i = 0; i < b->groups.n; i++) {
         const tn_group *g = &b->groups.at[i];
         for (uint32_t v = 0; v < g->n_variant && g->form == TN_FORM_SCHEDULED; v++) {
+            if (g->is_tile[v])
+                continue;
             uint64_t workload = tn_func_workload(g->base[v]), at;
             if (!tn_map_get(&known, workload, &at)) {
                 tn_map_put(&known, workload, at = tasks.n);

@@ -31,9 +31,9 @@ typedef struct tuning {
 
 static tn_status read_options(tuning *t, const tenon_tune_options *o)
 {
-    if (o->size < offsetof(tenon_tune_options, tasks))
-        return tn_report_no_size(t->b->ctx, "tenon_tune_options");
-    memcpy(&t->o, o, o->size < sizeof t->o ? o->size : sizeof t->o);
+    if (o)
+        TN_TRY(tn_options_copy(t->b->ctx, "tenon_tune_options", &t->o, sizeof t->o, o, o->size,
+                               offsetof(tenon_tune_options, tasks)));
     if (!t->o.tasks || !*t->o.tasks)
         t->o.tasks = "all";
     t->o.repeat_seconds = t->o.repeat_seconds > 0 ? t->o.repeat_seconds : REPEAT_SECONDS;

@@ -19,8 +19,7 @@ static const double OPTIMISM = 2, BACKWARD = 0.2; /* Ansor's beta and alpha */
 static const double PEAK_SHARE = 0.7;             /* the machine's peak is not known better */
 
 typedef struct point {
-    tn_point p; /* first */
-    uint64_t hash;
+    tn_point p;      /* first */
     uint32_t number; /* of the trial, from 1 on; 0: the built-in schedule */
 } point;
 
@@ -85,7 +84,7 @@ static char *trace_of(const tn_sched *s, uint64_t *out_hash)
     return copy;
 }
 
-static point *point_of(task *t, const tn_sched *s, uint64_t hash)
+static point *point_of(task *t, const tn_sched *s)
 {
     point *p = TN_NEW(&t->arena, point);
     tn_pick *pick = TN_NEW_N(&t->arena, tn_pick, s->n_pick);
@@ -99,7 +98,7 @@ static point *point_of(task *t, const tn_sched *s, uint64_t hash)
         pick[i].name = tn_arena_strdup(&t->arena, pick[i].name);
         pick[i].candidate = c;
     }
-    *p = (point){.p = {s->n_pick, pick, HUGE_VAL}, .hash = hash};
+    *p = (point){.p = {s->n_pick, pick, HUGE_VAL}};
     return p;
 }
 
@@ -171,7 +170,7 @@ static bool put(tn_search *x, batch *b, uint32_t at, const tn_sched *s)
         return false;
     }
     tn_map_put(&t->tried, hash, 1);
-    point *p = point_of(t, s, hash);
+    point *p = point_of(t, s);
     p->number = t->all.n ? ++x->trials : 0;
     tn_vec_push(&t->all, p);
     t->under_way++;

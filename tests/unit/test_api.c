@@ -552,6 +552,15 @@ static void schedules_are_searched_for(void **state)
     trials = 0;
     assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 0);
     assert_int_equal(task[0].trials, 0);
+    struct {
+        tenon_tune_options known;
+        int more;
+    } newer = {.known = o, .more = 1};
+    newer.known.size = sizeof newer;
+    assert_int_equal(tenon_tune_list(m, NULL, &newer.known, &n, &task), 1);
+    only(t, "driver-E101");
+    assert_int_equal(tenon_tune_list(m, NULL, NULL, &n, &task), 0);
+    assert_int_equal(n, 2);
     o.tuner = "oracle";
     assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);
     assert_string_equal(only(t, "driver-E165")->text, "there is no tuner oracle");

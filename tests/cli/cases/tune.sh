@@ -100,6 +100,10 @@ must "the fastest stays" grep -q 1e-06 own/records.jsonl
 expect 0 "0 records dropped" records prune --keep 3
 expect 0 "2 records" records list --file out
 expect 0 "1 record added" records merge out
+printf '{"a": 1}\nwords\n' >foreign
+cp foreign foreign.copy
+expect 4 "foreign: error: no record of Tenon is in this file, which stays as it is; name a file of records [driver-E166]" records prune --file foreign
+must "nothing of it is lost" cmp foreign foreign.copy
 echo "{}" >>own/records.jsonl
 expect 0 "own/records.jsonl:3:1: warning: no tuning record of Tenon: it is no record of Tenon: \"tenon\" is missing" compile "$digit" -o own.tar
 expect 4 "records.jsonl:3:1: error" records list
