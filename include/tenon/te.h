@@ -110,6 +110,9 @@ typedef struct tenon_block_info {
     uint32_t n_loop, n_axis;
     const tenon_loop_info *loop; /* around it, outermost first */
     const tenon_axis_info *axis;
+    uint32_t n_read;
+    const char *const
+        *read; /* buffers that it reads, without the one that it writes, in order of appearance */
 } tenon_block_info;
 enum tenon_buffer_kind { TENON_BUFFER_INPUT, TENON_BUFFER_OUTPUT, TENON_BUFFER_INNER };
 typedef struct tenon_buffer_info {

@@ -36,8 +36,45 @@ static bool find(tn_stmt *s, void *user)
 
 static const char *var_name(const walk *w, const tn_expr *var) { return text_of(w->arena, var, &w->names); }
 
+typedef struct {
+    const walk *w;
+    int64_t own; /* what the block writes */
+    uint32_t n;
+    const char **name; /* room for all buffers */
+} reads;
+
+static bool note_load(const tn_expr *e, void *user)
+{
+    reads *r = user;
+    const char *name = e->kind == TN_E_LOAD ? r->w->f->buffer[e->u.load.buffer].name : NULL;
+    bool known = !name || e->u.load.buffer == r->own;
+    for (uint32_t i = 0; i < r->n && !known; i++)
+        known = r->name[i] == name;
+    if (!known)
+        r->name[r->n++] = name;
+    return true;
+}
+
+static const tn_expr *note_loads(const tn_expr *e, void *user)
+{
+    if (e->has_load)
+        tn_each(e, note_load, user);
+    return e;
+}
+
+static bool note_reads(tn_stmt *s, void *user)
+{
+    reads *r = user;
+    if (s->kind == TN_S_STORE && r->own < 0)
+        r->own = s->u.store.buffer;
+    tn_stmt_exprs(s, note_loads, r);
+    return true;
+}
+
 static tenon_block_info see_block(const walk *w, tn_stmt *s)
 {
+    reads r = {.w = w, .own = -1, .name = TN_NEW_N(w->arena, const char *, w->f->n_buffer)};
+    tn_stmt_walk(&s->u.block.body, note_reads, NULL, &r);
     tn_stmt *around[MAX_LOOPS];
     int n = tn_stmt_loops(s, MAX_LOOPS, around);
     uint32_t n_axis = s->u.block.n_iter;
@@ -53,7 +90,7 @@ static tenon_block_info see_block(const walk *w, tn_stmt *s)
                                     it->kind == TN_ITER_REDUCE};
     }
     return (tenon_block_info){
-        s->u.block.name, s->u.block.tag ? s->u.block.tag : "", (uint32_t)n, n_axis, loop, axis};
+        s->u.block.name, s->u.block.tag ? s->u.block.tag : "", (uint32_t)n, n_axis, loop, axis, r.n, r.name};
 }
 
 static void see_blocks(tenon_kernel *k, const walk *w)

@@ -118,15 +118,24 @@ tn_stmt *tn_decl_of(tn_func *f, uint32_t buffer)
     return d.found;
 }
 
+static const tn_stmt *block_around(const tn_stmt *s)
+{
+    do
+        s = tn_stmt_parent(s);
+    while (s && s->kind != TN_S_BLOCK);
+    return s;
+}
+
 bool tn_loop_feeds(tn_sched *s, const tn_stmt *loop, const tn_stmt *block, enum tn_iter_kind kind)
 {
-    (void)s;
+    const tn_stmt *around = block_around(block);
     for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
         const tn_iter *it = &block->u.block.iter[i];
-        if (it->kind == kind && tn_uses(it->value, loop->u.loop.var))
+        const tn_expr *value = around ? tn_block_over_loops(s, around, it->value) : it->value;
+        if (it->kind == kind && tn_uses(value, loop->u.loop.var))
             return true;
     }
-    return false;
+    return around && tn_loop_feeds(s, loop, around, kind);
 }
 
 void tn_block_add_mask(tn_sched *s, tn_stmt *block, const tn_expr *cond)
@@ -189,7 +198,9 @@ const tn_expr *tn_block_over_loops(tn_sched *s, const tn_stmt *block, const tn_e
         from[i] = block->u.block.iter[i].var;
         to[i] = block->u.block.iter[i].value;
     }
-    return tn_subst(s->func->pool, e, (int)n, from, to);
+    e = tn_subst(s->func->pool, e, (int)n, from, to);
+    const tn_stmt *around = block_around(block);
+    return around ? tn_block_over_loops(s, around, e) : e;
 }
 
 int tn_loops_between(const tn_stmt *outer, const tn_stmt *s, int max, const tn_stmt *out[])

@@ -145,6 +145,84 @@ bool tn_turn_box(tn_sched *s, const tn_stmt *home, uint32_t buffer, tn_box *out)
     return v.ok && out->any;
 }
 
+/* ---- what is read alone ---- */
+
+/* The box grows, so that the span lo .. lo + extent - 1 of dimension d is inside. */
+static bool widen(tn_box *b, tn_pool *p, uint32_t d, const tn_expr *lo, const tn_expr *extent)
+{
+    int64_t apart;
+    if (!b->any) {
+        b->lo[d] = lo;
+        b->extent[d] = b->written[d] = extent;
+        return true;
+    }
+    if (!tn_is_int(tn_simplify(p, NULL, tn_sub(p, lo, b->lo[d])), &apart))
+        return false;
+    const tn_expr *end = tn_add(p, extent, tn_idx(p, apart > 0 ? apart : 0)),
+                  *old = tn_add(p, b->extent[d], tn_idx(p, apart < 0 ? -apart : 0));
+    b->lo[d] = apart < 0 ? lo : b->lo[d];
+    if (!at_most(p, end, old) && !at_most(p, old, end))
+        return false;
+    b->extent[d] = b->written[d] = tn_simplify(p, NULL, at_most(p, end, old) ? old : end);
+    return true;
+}
+
+/* Is it over what is known where a turn of home begins? */
+static bool known_at(const tn_expr *e, void *user)
+{
+    if (e->kind == TN_E_LOAD)
+        return false;
+    if (e->kind != TN_E_VAR)
+        return true;
+    for (const tn_stmt *l = user; l; l = tn_stmt_parent(l))
+        if (l->kind == TN_S_FOR && l->u.loop.var == e)
+            return true;
+    return false;
+}
+
+static bool read_load(const tn_expr *e, void *user)
+{
+    visitor *v = user;
+    tn_pool *p = v->s->func->pool;
+    if (e->kind != TN_E_LOAD || e->u.load.buffer != v->buffer || !v->ok)
+        return v->ok;
+    for (uint32_t d = 0; d < v->out->ndim && v->ok; d++) {
+        const tn_expr *lo, *extent,
+            *at = v->block ? tn_block_over_loops(v->s, v->block, e->src[d]) : e->src[d];
+        v->ok = v->block && tn_region_1d(v->s, v->home, v->block, at, &lo, &extent) &&
+                tn_each(lo, known_at, (void *)v->home) && widen(v->out, p, d, lo, extent);
+    }
+    v->out->any = true;
+    return v->ok;
+}
+
+static const tn_expr *read_expr(const tn_expr *e, void *user)
+{
+    if (e->has_load)
+        tn_each(e, read_load, user);
+    return e;
+}
+
+static bool read_stmt(tn_stmt *x, void *user)
+{
+    visitor *v = user;
+    if (x->kind == TN_S_BLOCK)
+        v->block = x;
+    else if (v->block && !tn_stmt_inside(x, v->block))
+        v->block = NULL;
+    tn_stmt_exprs(x, read_expr, v);
+    return v->ok;
+}
+
+bool tn_read_box(tn_sched *s, const tn_stmt *home, uint32_t buffer, tn_box *out)
+{
+    *out = (tn_box){.ndim = s->func->buffer[buffer].ndim};
+    visitor v = {.s = s, .home = home, .buffer = buffer, .out = out, .ok = out->ndim <= TN_BOX_DIMS};
+    if (v.ok)
+        tn_stmt_walk((tn_body *)&home->u.loop.body, read_stmt, NULL, &v);
+    return v.ok && out->any;
+}
+
 /* ---- turns in any order ---- */
 
 typedef struct {

@@ -78,6 +78,14 @@ typedef struct tn_box {
 } tn_box;
 bool tn_turn_box(tn_sched *s, const tn_stmt *home, uint32_t buffer,
                  tn_box *out); /* false: not so, or not affine */
+/* The same of what is read alone, if nothing is written: the smallest box around all reads, masked ones included. */
+bool tn_read_box(tn_sched *s, const tn_stmt *home, uint32_t buffer, tn_box *out);
+int tn_scope_named(const char *name); /* -1: none */
+/* Is the box small enough for memory of that scope? */
+tn_verdict tn_box_fits(const tn_box *box, tn_dtype t, int scope);
+const tn_expr *const *tn_box_dims(tn_sched *s, const tn_box *box);
+/* Accesses to `buffer` in home's body become accesses to `to`, whose first cell is the lower corner of the box. */
+void tn_shift_accesses(tn_sched *s, tn_stmt *home, uint32_t buffer, uint32_t to, const tn_box *at);
 /* May the turns of a loop run in any order, or at once? */
 tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop);
 /* The block's one store is acc = acc op term, op associative, and term does not read acc: which operand acc is. -1: it

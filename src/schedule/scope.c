@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static int scope_of(const char *name)
+int tn_scope_named(const char *name)
 {
     for (int i = 0; name && i < TN_SCOPE_COUNT; i++)
         if (strcmp(name, tn_scope_names[i]) == 0)
@@ -52,7 +52,7 @@ tn_verdict tn_do_cache_write(tn_sched *s, tn_step *t)
 {
     tn_func *f = s->func;
     tn_stmt *b = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL, *writer[2];
-    int scope = scope_of(t->arg[1].s);
+    int scope = tn_scope_named(t->arg[1].s);
     tn_stmt *home = t->nin ? tn_sched_loop(s, t->in[0]) : NULL;
     if (!b || scope < 0)
         return TN_REJECT_NAME;
@@ -87,10 +87,9 @@ tn_verdict tn_do_cache_write(tn_sched *s, tn_step *t)
 
 typedef struct {
     tn_sched *s;
-    uint32_t buffer;
-    tn_stmt *home;  /* loop whose body will hold the buffer; NULL: function body */
-    tn_box at;      /* what one turn of home touches */
-    tn_stmt *block; /* block of the access at hand */
+    uint32_t buffer, to; /* accesses to `buffer` become those of `to` */
+    const tn_box *at;    /* what one turn of the loop around them touches */
+    tn_stmt *block;      /* block of the access at hand */
 } mover;
 
 static void shift_index(mover *m, const tn_expr *const *index, const tn_expr **out)
@@ -98,9 +97,9 @@ static void shift_index(mover *m, const tn_expr *const *index, const tn_expr **o
     tn_pool *p = m->s->func->pool;
     tn_facts facts;
     tn_stmt_facts(m->s->func, m->block, &facts);
-    for (uint32_t d = 0; d < m->at.ndim; d++)
+    for (uint32_t d = 0; d < m->at->ndim; d++)
         out[d] =
-            tn_simplify(p, &facts, tn_sub(p, tn_block_over_loops(m->s, m->block, index[d]), m->at.lo[d]));
+            tn_simplify(p, &facts, tn_sub(p, tn_block_over_loops(m->s, m->block, index[d]), m->at->lo[d]));
     tn_facts_deinit(&facts);
 }
 
@@ -111,7 +110,7 @@ static const tn_expr *shift_load(tn_pool *p, const tn_expr *e, void *user)
         return NULL;
     const tn_expr *index[TN_BOX_DIMS];
     shift_index(m, e->src, index);
-    return tn_load(p, e->dtype, m->buffer, (int)m->at.ndim, index, tn_load_mask(e), tn_load_other(e));
+    return tn_load(p, e->dtype, m->to, (int)m->at->ndim, index, tn_load_mask(e), tn_load_other(e));
 }
 
 static const tn_expr *shift_expr(const tn_expr *e, void *user)
@@ -128,11 +127,18 @@ static bool shift_stmt(tn_stmt *x, void *user)
     if (x->kind == TN_S_STORE && x->u.store.buffer == m->buffer) {
         const tn_expr *index[TN_BOX_DIMS];
         shift_index(m, (const tn_expr *const *)x->u.store.index, index);
-        for (uint32_t d = 0; d < m->at.ndim; d++)
+        for (uint32_t d = 0; d < m->at->ndim; d++)
             x->u.store.index[d] = index[d];
+        x->u.store.buffer = m->to;
     }
     tn_stmt_exprs(x, shift_expr, m);
     return true;
+}
+
+void tn_shift_accesses(tn_sched *s, tn_stmt *home, uint32_t buffer, uint32_t to, const tn_box *at)
+{
+    mover m = {.s = s, .buffer = buffer, .to = to, .at = at};
+    tn_stmt_walk(&home->u.loop.body, shift_stmt, NULL, &m);
 }
 
 /* The innermost loop around all accesses; NULL: they share none. *out_n: number of accessing blocks. */
@@ -179,12 +185,24 @@ static const tn_layout *inner_layout(tn_func *f, int ndim, int64_t inner)
     return l;
 }
 
-static const tn_expr *const *shrunk_dims(tn_sched *s, const mover *m)
+const tn_expr *const *tn_box_dims(tn_sched *s, const tn_box *box)
 {
-    const tn_expr **dim = TN_NEW_N(s->arena, const tn_expr *, m->at.ndim);
-    for (uint32_t d = 0; d < m->at.ndim; d++)
-        dim[d] = m->at.extent[d];
+    const tn_expr **dim = TN_NEW_N(s->arena, const tn_expr *, box->ndim);
+    for (uint32_t d = 0; d < box->ndim; d++)
+        dim[d] = box->extent[d];
     return dim;
+}
+
+tn_verdict tn_box_fits(const tn_box *box, tn_dtype t, int scope)
+{
+    int64_t bytes = tn_dtype_bytes(t), extent;
+    for (uint32_t d = 0; d < box->ndim; d++) {
+        if (!box->extent[d] || !tn_is_int(box->extent[d], &extent))
+            return TN_REJECT_REGION;
+        if (extent > (1 << 20) || (bytes *= extent) > (scope == TN_SCOPE_REGISTER ? 1 << 14 : 1 << 22))
+            return TN_REJECT_SCOPE;
+    }
+    return TN_DONE;
 }
 
 tn_verdict tn_do_set_scope(tn_sched *s, tn_step *t)
@@ -194,7 +212,7 @@ tn_verdict tn_do_set_scope(tn_sched *s, tn_step *t)
     if (t->narg != 2 + (inner != NULL) || t->arg[0].key || t->arg[1].key)
         return TN_REJECT_ARITY;
     tn_stmt *b = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL;
-    int scope = scope_of(t->arg[1].s);
+    int scope = tn_scope_named(t->arg[1].s);
     if (!b || scope < 0)
         return TN_REJECT_NAME;
     int64_t target = tn_block_target(b);
@@ -204,26 +222,22 @@ tn_verdict tn_do_set_scope(tn_sched *s, tn_step *t)
         return TN_REJECT_FACTOR;
     tn_stmt *decl = tn_decl_of(f, (uint32_t)target);
     int n;
-    mover m = {.s = s, .buffer = (uint32_t)target, .home = common_loop(s, (uint32_t)target, &n)};
-    if (!decl || !m.home)
+    tn_stmt *home = common_loop(s, (uint32_t)target, &n);
+    tn_box box;
+    if (!decl || !home)
         return TN_REJECT_SCOPE;
-    if (!tn_turn_box(s, m.home, m.buffer, &m.at))
+    if (!tn_turn_box(s, home, (uint32_t)target, &box))
         return TN_REJECT_REGION;
-    int64_t bytes = tn_dtype_bytes(f->buffer[target].dtype), extent;
-    for (uint32_t d = 0; d < m.at.ndim; d++) {
-        if (!m.at.extent[d] || !tn_is_int(m.at.extent[d], &extent))
-            return TN_REJECT_REGION;
-        if (extent > (1 << 20) || (bytes *= extent) > (scope == TN_SCOPE_REGISTER ? 1 << 14 : 1 << 22))
-            return TN_REJECT_SCOPE;
-    }
+    tn_verdict v = tn_box_fits(&box, f->buffer[target].dtype, scope);
+    if (v != TN_DONE)
+        return v;
 
     tn_stmt_remove(decl);
-    m.block = NULL;
-    tn_stmt_walk(&m.home->u.loop.body, shift_stmt, NULL, &m);
+    tn_shift_accesses(s, home, (uint32_t)target, (uint32_t)target, &box);
     tn_buffer *buf = &f->buffer[target];
     buf->scope = (uint8_t)scope;
-    buf->dim = shrunk_dims(s, &m);
+    buf->dim = tn_box_dims(s, &box);
     buf->layout = inner ? inner_layout(f, buf->ndim, inner->i) : NULL;
-    tn_body_insert(&m.home->u.loop.body, m.home->u.loop.body.first, decl);
+    tn_body_insert(&home->u.loop.body, home->u.loop.body.first, decl);
     return TN_DONE;
 }

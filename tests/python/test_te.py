@@ -209,6 +209,24 @@ class Functions(unittest.TestCase):
         self.assertEqual(values(sch.build()(data)), wanted)
         self.assertEqual(values(tir.build(tir.fromtext(ROWS))(data)), wanted)
 
+    def test_copies_of_what_is_read(self):
+        sch = tir.Schedule(ROWS)
+        i, k = sch.get_loops("y")
+        self.assertEqual(sch.cache_read("y", 0).name, "x.cache")
+        sch = tir.Schedule(ROWS)
+        i, k = sch.get_loops("y")
+        copy = sch.cache_read("y", "x", "local", i)
+        self.assertEqual([(l.extent) for l in sch.get_loops(copy)], ["n", 1, 64])
+        with self.assertRaisesRegex(tenon.CompileError, "driver-E032"):
+            sch.cache_read("y", "y", "local", i)
+        with self.assertRaises(IndexError):
+            sch.cache_read("y", 3)
+        with self.assertRaisesRegex(tenon.CompileError, "no such block"):
+            sch.tensorize(sch.get_loops("y")[0], "mma")
+        data = tensor((3, 64), [float(n % 9) for n in range(192)])
+        wanted = [sum(float(n % 9) for n in range(64 * r, 64 * r + 64)) for r in range(3)]
+        self.assertEqual(values(sch.build()(data)), wanted)
+
     def test_factors(self):
         sch = tir.Schedule(ROWS)
         i, k = sch.get_loops("y")

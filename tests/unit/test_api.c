@@ -457,6 +457,8 @@ static void a_kernel_of_tir_tells_what_is_in_it(void **state)
     assert_string_equal(x->block[0].loop[2].extent, "16");
     assert_string_equal(x->block[0].loop[2].kind, "vector");
     assert_string_equal(x->block[1].axis[1].extent, "64");
+    assert_int_equal(x->block[1].n_read, 1);
+    assert_string_equal(x->block[1].read[0], "t");
     assert_int_equal(x->block[1].axis[0].reduces, 0);
     assert_int_equal(x->block[1].axis[1].reduces, 1);
     assert_int_equal(x->n_buffer, 3);

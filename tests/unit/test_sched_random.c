@@ -231,6 +231,22 @@ static tn_verdict random_prefetch(gen *g)
     return tn_sched_do(g->s, &t);
 }
 
+static const char *some_buffer(gen *g)
+{
+    const tn_func *f = g->s->func;
+    return f->buffer[below(g, (int)f->n_buffer)].name;
+}
+
+/* Of all of it, or of what a loop reads. */
+static tn_verdict random_cache_read(gen *g)
+{
+    tn_ref l = some_loop(g);
+    bool whole = below(g, 3) == 0;
+    tn_arg arg[2] = {{.s = some_buffer(g)}, {.s = whole ? "global" : "local"}};
+    tn_step t = {.kind = TN_STEP_cache_read, .nin = !whole, .in = &l, .narg = 2, .arg = arg};
+    return tn_sched_do(g->s, &t);
+}
+
 /* The innermost loops below a random one. */
 static tn_verdict random_tensorize(gen *g)
 {
@@ -247,7 +263,7 @@ static tn_verdict random_tensorize(gen *g)
 static tn_verdict random_step(gen *g)
 {
     tn_ref v = some_loop(g), out[3];
-    switch (below(g, 21)) {
+    switch (below(g, 22)) {
     case 0:
     case 1: return name_loops(g);
     case 2:
@@ -270,6 +286,7 @@ static tn_verdict random_step(gen *g)
     case 17: return tn_sched_do(g->s, &(tn_step){.kind = TN_STEP_merge});
     case 18: return tn_sched_at(g->s, TN_STEP_regroup, some_block(g), v);
     case 19: return random_tensorize(g);
+    case 20: return random_cache_read(g);
     default: return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
     }
 }
@@ -295,7 +312,7 @@ static void say(bench *x, const tn_sched *s, const char *what, uint64_t seed)
             func_text(x, s->func), diags(x));
 }
 
-static void one_trial(size_t which, uint64_t seed, int *done, int *refused, unsigned *kinds)
+static void one_trial(size_t which, uint64_t seed, int *done, int *refused, uint64_t *kinds)
 {
     bench x;
     tn_sched s;
@@ -310,7 +327,7 @@ static void one_trial(size_t which, uint64_t seed, int *done, int *refused, unsi
         tn_verdict v = random_step(&g);
         if (v == TN_DONE) {
             ++*done;
-            *kinds |= 1u << s.step[s.n_step - 1].kind;
+            *kinds |= UINT64_C(1) << s.step[s.n_step - 1].kind;
             before = func_text(&x, s.func);
         } else {
             ++*refused;
@@ -334,7 +351,7 @@ static void random_schedules_keep_the_results(void **state)
 {
     (void)state;
     int done = 0, refused = 0;
-    unsigned kinds = 0;
+    uint64_t kinds = 0;
     const char *from = getenv("TENON_SEED");
     int n = RUN_FEWER ? TRIALS_SANITIZED : TRIALS;
     uint64_t first = from ? strtoull(from, NULL, 10) : 1;
@@ -343,7 +360,7 @@ static void random_schedules_keep_the_results(void **state)
             one_trial(i, (first + k) * 1000 + i, &done, &refused, &kinds);
     assert_true(done > 5 * n); /* the steps are really taken, all kinds of them */
     assert_true(refused > n);
-    assert_int_equal(kinds, (1u << TN_STEP_COUNT) - 1);
+    assert_int_equal(kinds, (UINT64_C(1) << TN_STEP_COUNT) - 1);
 }
 
 int main(void)

@@ -220,16 +220,16 @@ static PyObject *axis(const void *at, uint32_t i)
     return Py_BuildValue("(ssN)", a->name, a->extent, PyBool_FromLong(a->reduces));
 }
 
-static PyObject *block(const void *at, uint32_t i)
-{
-    const tenon_block_info *b = (const tenon_block_info *)at + i;
-    return Py_BuildValue("(ssNN)", b->name, b->tag, list(b->n_loop, loop, b->loop),
-                         list(b->n_axis, axis, b->axis));
-}
-
 static PyObject *word(const void *at, uint32_t i)
 {
     return PyUnicode_FromString(((const char *const *)at)[i]);
+}
+
+static PyObject *block(const void *at, uint32_t i)
+{
+    const tenon_block_info *b = (const tenon_block_info *)at + i;
+    return Py_BuildValue("(ssNNN)", b->name, b->tag, list(b->n_loop, loop, b->loop),
+                         list(b->n_axis, axis, b->axis), list(b->n_read, word, b->read));
 }
 
 static PyObject *buffer(const void *at, uint32_t i)
@@ -240,10 +240,10 @@ static PyObject *buffer(const void *at, uint32_t i)
                          list((uint32_t)b->ndim, word, b->extent), b->scope, kinds[b->kind]);
 }
 
-PyDoc_STRVAR(
-    inspect_doc,
-    "inspect() -> dict: its name; blocks as (name, tag, loops, axes), loops as (name, extent, kind), axes "
-    "as (name, extent, reduces); buffers as (name, dtype, extents, scope, kind); names of loops.");
+PyDoc_STRVAR(inspect_doc, "inspect() -> dict: its name; blocks as (name, tag, loops, axes, names of buffers "
+                          "that it reads), loops as "
+                          "(name, extent, kind), axes as (name, extent, reduces); buffers as (name, dtype, "
+                          "extents, scope, kind); names of loops.");
 
 static PyObject *inspect(PyObject *self, PyObject *none)
 {

@@ -130,7 +130,7 @@ class Loops:
             self.step(f'{" ".join(names)} = loops "{block}"')
         return names
 
-    def block(self, name: str) -> Tuple[str, str, List[Tuple[str, str, str]], List[Tuple[str, str, bool]]]:
+    def block(self, name: str) -> Tuple[str, str, List[Tuple[str, str, str]], List[Tuple[str, str, bool]], List[str]]:
         blocks = self.kernel.inspect()["blocks"]
         for b in blocks:
             if b[0] == name:
@@ -298,6 +298,17 @@ class Schedule:
         self._kernel.step(f'{made} = rfactor "{loop.block}" {loop.name}')
         return Block(f"{loop.block}.rf")
 
+    def cache_read(self, block: BlockLike, read_buffer_index: Union[int, str], storage_scope: str = "global",
+                   loop: Optional[Loop] = None) -> Block:
+        """The block that copies a buffer, which all blocks after it read instead: named, or by its place among those that
+        `block` reads. Of a loop, each iteration copies what it reads, and storage_scope is "local" or "register"."""
+        buffer = read_buffer_index
+        if isinstance(buffer, int):
+            buffer = self._loops.block(_name(block))[4][buffer]
+        before = {b.name for b in self.blocks()}
+        self._kernel.step(f'cache_read "{buffer}" {storage_scope} {loop.name if loop else ""}')
+        return next(b for b in self.blocks() if b.name not in before)
+
     def cache_write(self, block: BlockLike, write_buffer_index: int = 0, storage_scope: str = "global") -> Block:
         """The block that copies what `block` now writes to a buffer of its own."""
         if write_buffer_index != 0:
@@ -310,6 +321,11 @@ class Schedule:
         if buffer_index != 0:
             raise ValueError("a block writes one buffer: buffer_index is 0")
         self._kernel.step(f'set_scope "{_name(block)}" {storage_scope}')
+
+    def tensorize(self, loops: Union[Loop, Sequence[Loop]], tensor_intrin: str) -> None:
+        """Make a nest of loops, outermost first, calls of a unit of the machine: "dot4.u8s8" and the like."""
+        names = [loops.name] if isinstance(loops, Loop) else [loop.name for loop in loops]
+        self._loops.apply(f'tensorize "{tensor_intrin}"', names)
 
     def __getattr__(self, name: str) -> Any:
         if name in _OF_TVM:
@@ -326,7 +342,7 @@ class Schedule:
         return Function(_module.Module(library), order, info["name"])
 
 
-_OF_TVM = ("bind", "cache_read", "compute_at", "reverse_compute_inline", "tensorize", "blockize", "annotate", "unannotate",
+_OF_TVM = ("bind", "compute_at", "reverse_compute_inline", "blockize", "annotate", "unannotate",
            "storage_align", "transform_layout", "add_unit_loop", "sample_perfect_tile", "sample_categorical",
            "sample_compute_location", "decompose_padding", "pad_einsum", "rolling_buffer", "reindex", "read_at", "write_at")
 
