@@ -34,7 +34,6 @@ void onnx_fork(imp_node *c, tn_value x, int d);
 int onnx_is_one(imp_node *c, const tn_expr *extent); /* -1: only the run knows */
 tn_value onnx_bool_scalar(imp_node *c, tn_value v);  /* a condition: one bool, of any rank */
 bool onnx_is_long(const onnx_graph *g, int64_t n);   /* are n iterations too many to write them all down? */
-void onnx_refuse_loop(imp_node *c, const char *why);
 /* What n iterations gave, one after the other (or the last first) along a new axis. */
 tn_value onnx_stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, int axis, bool backward);
 

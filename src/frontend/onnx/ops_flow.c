@@ -12,14 +12,6 @@
 
 enum { MAX_UNROLL = 256, MAX_UNROLLED_NODES = 65536 };
 
-void onnx_refuse_loop(imp_node *c, const char *why)
-{
-    imp_fail(c, "onnx-E029",
-             "%s; a loop must keep the shapes of its carried values and collected results, or have at most "
-             "%d iterations, a number known at compile time",
-             why, MAX_UNROLL);
-}
-
 bool onnx_is_long(const onnx_graph *g, int64_t n)
 {
     return n > MAX_UNROLL || n * (int64_t)g->node.n > MAX_UNROLLED_NODES;

@@ -8,6 +8,7 @@ typedef struct scan { /* of one sequence */
     uint32_t n_state, n_in, n_out;
     const int64_t *in_axis, *out_axis; /* n_in, n_out entries */
     const int64_t *in_back, *out_back; /* not 0: from the end */
+    tn_value length; /* int64, rank 0: iterations from it on leave the state and give 0; NULL: none */
 } scan;
 
 /* Element i along an axis, without that dimension. */
@@ -37,6 +38,27 @@ static const tn_expr *scan_length(imp_node *c, const scan *s, tn_value x[])
     return n;
 }
 
+/* Number of the element that iteration i takes of sequence k. */
+static tn_value place_of(imp_node *c, const scan *s, uint32_t k, tn_value i, tn_value last)
+{
+    if (!s->in_back[k])
+        return i;
+    last = s->length.def ? imp_call2(c, &tn_op_subtract, NULL, s->length, imp_i64(c, 1)) : last;
+    return imp_call2(c, &tn_op_subtract, NULL, last, i);
+}
+
+/* What iteration i gave, from state `before`, if there is one of that number in the sequence. */
+static void keep_length(imp_node *c, const scan *s, tn_value i, const tn_value before[], tn_value body[])
+{
+    if (c->bad || !s->length.def)
+        return;
+    tn_value live = imp_call2(c, &tn_op_less, NULL, i, s->length);
+    for (uint32_t k = 0; k < s->n_state + s->n_out && !c->bad; k++) {
+        tn_value none = k < s->n_state ? before[k] : imp_const(c, imp_type(body[k])->dtype, 0);
+        body[k] = imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){live, body[k], none});
+    }
+}
+
 /* state: in and out. out: n_out stacked results. */
 static void unroll(imp_node *c, const scan *s, int64_t n, tn_value state[], const tn_value x[],
                    tn_value out[])
@@ -48,10 +70,14 @@ static void unroll(imp_node *c, const scan *s, int64_t n, tn_value state[], cons
         tn_value *body = TN_NEW_N(c->arena, tn_value, n_body);
         for (uint32_t k = 0; k < s->n_state; k++)
             in[k] = state[k];
-        for (uint32_t k = 0; k < s->n_in; k++)
-            in[s->n_state + k] =
-                element(c, x[k], imp_axis(c, s->in_axis[k], imp_rank(x[k])), s->in_back[k] ? n - 1 - i : i);
-        c->bad = !onnx_body(c, s->g, c->im->r, n_in, in, body) || c->bad;
+        for (uint32_t k = 0; k < s->n_in && !c->bad; k++) {
+            int axis = imp_axis(c, s->in_axis[k], imp_rank(x[k]));
+            in[s->n_state + k] = s->length.def && s->in_back[k]
+                                     ? imp_take(c, x[k], place_of(c, s, k, imp_i64(c, i), s->length), axis)
+                                     : element(c, x[k], axis, s->in_back[k] ? n - 1 - i : i);
+        }
+        c->bad = c->bad || !onnx_body(c, s->g, c->im->r, n_in, in, body);
+        keep_length(c, s, imp_i64(c, i), state, body);
         for (uint32_t k = 0; k < s->n_state; k++)
             state[k] = body[k];
         for (uint32_t k = 0; k < s->n_out; k++)
@@ -90,24 +116,24 @@ static void scan_body(imp_node *c, onnx_loop *b)
 {
     const sequences *q = b->user;
     const scan *s = q->s;
-    tn_value in[ONNX_MAX_BODY], i = b->inner[0],
-                                back = imp_call2(c, &tn_op_subtract, NULL, q->last, b->inner[0]);
+    tn_value in[ONNX_MAX_BODY], i = b->inner[0];
     for (uint32_t k = 0; k < s->n_state; k++)
         in[k] = b->inner[k + 2];
     for (uint32_t k = 0; k < s->n_in && !c->bad; k++)
-        in[s->n_state + k] =
-            element_at(c, q->x[k], imp_axis(c, s->in_axis[k], imp_rank(q->x[k])), s->in_back[k] ? back : i);
+        in[s->n_state + k] = element_at(c, q->x[k], imp_axis(c, s->in_axis[k], imp_rank(q->x[k])),
+                                        place_of(c, s, k, i, q->last));
     b->n_out = s->n_state + s->n_out + 1;
     b->out[0] = imp_const(c, TN_BOOL1, 1);
     c->bad = c->bad || !onnx_body(c, s->g, b->r, s->n_state + s->n_in, in, b->out + 1);
+    keep_length(c, s, i, in, b->out + 1);
 }
 
 /* The extents of what is collected; None where the body finds them out. */
-static tn_dims rows_of(imp_node *c, const scan *s, const onnx_loop *b, const tn_expr *n)
+static tn_dims rows_of(imp_node *c, const onnx_loop *b, const tn_expr *n)
 {
     tn_vec(const tn_expr *) dim = {0};
     bool known = true;
-    for (uint32_t k = s->n_state + 1; k < b->n_out; k++) {
+    for (uint32_t k = b->n_carried + 1; k < b->n_out; k++) {
         const tn_type *t = imp_type(b->out[k]);
         tn_vec_push(&dim, n);
         for (int d = 0; d < t->n; d++) {
@@ -147,7 +173,7 @@ static void loop_scan(imp_node *c, const scan *s, const tn_expr *n, tn_value sta
         onnx_settle_loop(c, &b);
     if (c->bad)
         return;
-    tn_loop_attr attr = {rows_of(c, s, &b, n)};
+    tn_loop_attr attr = {rows_of(c, &b, n)};
     tn_node *node = onnx_loop_node(c, &b, &attr);
     for (uint32_t k = 0; k < s->n_state && !c->bad; k++)
         state[k] = tn_unboxed(c->g, (tn_value){node, k});
@@ -215,36 +241,88 @@ static void scan9(imp_node *c)
         imp_out(c, k, k < s.n_state ? v[k] : out[k - s.n_state]);
 }
 
-/* Opset 8: operands have a batch in front, the sequence is dimension 1. */
+/* ---- operator set 8: operands have a batch in front, the sequence is dimension 1 ---- */
+
+typedef struct {
+    const scan *s;
+    const tn_value *v; /* operands with their batch, states first */
+    tn_value lengths;  /* int64, one for each of the batch; NULL: none */
+} batch;
+
+/* Element i of the batch: states and collected results into `to`. */
+static void scan_one(imp_node *c, const batch *q, tn_value i, tn_value to[])
+{
+    scan s = *q->s;
+    tn_value v[ONNX_MAX_BODY];
+    for (uint32_t k = 0; k < s.n_state + s.n_in && !c->bad; k++)
+        v[k] = element_at(c, q->v[k], 0, i);
+    if (!c->bad && q->lengths.def)
+        s.length = imp_take(c, q->lengths, i, 0);
+    if (!c->bad)
+        run_scan(c, &s, v, v + s.n_state, to + s.n_state);
+    for (uint32_t k = 0; k < s.n_state; k++)
+        to[k] = v[k];
+}
+
+static void batch_body(imp_node *c, onnx_loop *b)
+{
+    const batch *q = b->user;
+    b->n_out = (uint32_t)q->s->g->output.n + 1;
+    b->out[0] = imp_const(c, TN_BOOL1, 1);
+    scan_one(c, q, b->inner[0], b->out + 1);
+}
+
+static void scan_all(imp_node *c, const batch *q, const tn_expr *n, tn_value out[])
+{
+    int64_t count;
+    size_t n_out = q->s->g->output.n;
+    if (tn_is_int(n, &count) && count > 0 && !onnx_is_long(q->s->g, count)) {
+        tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)count * n_out);
+        for (int64_t i = 0; i < count && !c->bad; i++)
+            scan_one(c, q, imp_i64(c, i), all + (size_t)i * n_out);
+        for (size_t k = 0; k < n_out && !c->bad; k++)
+            out[k] = onnx_stacked(c, all + k, count, n_out, 0, false);
+        return;
+    }
+    tn_value trip = imp_extent_of(c, q->v[0], 0), always = imp_const(c, TN_BOOL1, 1);
+    onnx_loop b = onnx_begin_loop(c, q->s->g, trip, always, 0, NULL);
+    b.body = batch_body;
+    b.user = q;
+    if (!c->bad)
+        onnx_settle_loop(c, &b);
+    if (c->bad)
+        return;
+    tn_loop_attr attr = {rows_of(c, &b, n)};
+    tn_node *node = onnx_loop_node(c, &b, &attr);
+    for (uint32_t k = 0; k < n_out && !c->bad; k++)
+        out[k] = tn_unboxed(c->g, (tn_value){node, k});
+}
+
 static void scan8(imp_node *c)
 {
     scan s = {0};
-    int64_t batch = 0;
-    if (imp_has(c, 0))
-        imp_fail(c, "onnx-E009", "sequence_lens of Scan is not supported");
+    const tn_expr *n = NULL;
     if (!scan_begin(c, &s, 1))
         return;
+    if (s.n_state + s.n_in > ONNX_MAX_BODY)
+        imp_fail(c, "onnx-E017", "its body takes more than %d values", ONNX_MAX_BODY);
     s.in_axis = TN_NEW_N(c->arena, int64_t, s.n_in);
     s.out_axis = s.out_back = TN_NEW_N(c->arena, int64_t, s.n_out);
     s.in_back = each_of(c, "directions", s.n_in);
-    tn_value first = imp_in(c, 1);
-    if (imp_rank(first) < 1 || !tn_is_int(imp_type(first)->dim[0], &batch) || batch < 1 ||
-        onnx_is_long(s.g, batch))
-        onnx_refuse_loop(c, "its batch is not a small constant");
-    size_t n = s.g->output.n;
-    tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)batch * n),
-             *v = TN_NEW_N(c->arena, tn_value, imp_n_in(c));
-    for (int64_t b = 0; b < batch && !c->bad; b++) {
-        for (uint32_t k = 0; k + 1 < imp_n_in(c); k++)
-            v[k] = element(c, imp_in(c, k + 1), 0, b);
-        tn_value *to = all + (size_t)b * n;
-        if (!c->bad)
-            run_scan(c, &s, v, v + s.n_state, to + s.n_state);
-        for (uint32_t k = 0; k < s.n_state; k++)
-            to[k] = v[k];
+    tn_value *v = TN_NEW_N(c->arena, tn_value, imp_n_in(c)),
+             *out = TN_NEW_N(c->arena, tn_value, s.g->output.n + 1);
+    batch q = {&s, v, imp_has(c, 0) ? imp_cast(c, imp_in(c, 0), TN_I64) : (tn_value){0}};
+    for (uint32_t k = 0; k + 1 < imp_n_in(c) && !c->bad; k++) {
+        v[k] = imp_in(c, k + 1);
+        n = n ? n : imp_rank(v[k]) ? imp_type(v[k])->dim[0] : NULL;
+        if (!c->bad && (!n || imp_rank(v[k]) < 1 || !imp_with_extent(c, &v[k], 0, n)))
+            imp_fail(c, "onnx-E009", "its operands have different batches: %s",
+                     imp_type_text(c, imp_type(v[k])));
     }
+    if (!c->bad)
+        scan_all(c, &q, n, out);
     for (uint32_t k = 0; k < c->n_out && !c->bad; k++)
-        imp_out(c, k, onnx_stacked(c, all + k, batch, n, 0, false));
+        imp_out(c, k, out[k]);
 }
 
 // clang-format off

@@ -292,14 +292,16 @@ static tn_status check_deform(tn_graph *g, const tn_node *n, const tn_deform_att
                               const tn_expr *const out[2])
 {
     const tn_type *x = tn_in_type(n, 0), *offset = tn_in_type(n, 1), *w = tn_in_type(n, 2), *m;
-    int64_t kh, kw, ic, oc;
+    int64_t kh, kw, ic = 0, oc = 0;
     tn_pool *p = g->pool;
-    if (!tn_is_int(w->dim[2], &kh) || !tn_is_int(w->dim[3], &kw) || !tn_is_int(x->dim[1], &ic) ||
-        !tn_is_int(w->dim[0], &oc) || kh < 1 || kw < 1 || kh > 4096 || kw > 4096)
-        return tn_rule_fail(g, n, "op-E008", "channels and window of data %s and weight %s must be fixed",
-                            tn_rule_type_text(g, x), tn_rule_type_text(g, w));
+    bool in_told = tn_is_int(x->dim[1], &ic), out_told = tn_is_int(w->dim[0], &oc);
+    if (!tn_is_int(w->dim[2], &kh) || !tn_is_int(w->dim[3], &kw) || kh < 1 || kw < 1 || kh > 4096 ||
+        kw > 4096 || (!in_told && a->deformable_groups > 1) || (!(in_told && out_told) && a->groups > 1))
+        return tn_rule_fail(g, n, "op-E008",
+                            "the window of weight %s must be fixed, and channels of groups, with data %s",
+                            tn_rule_type_text(g, w), tn_rule_type_text(g, x));
     if (ic % a->groups || oc % a->groups || ic % a->deformable_groups ||
-        !tn_is_value(w->dim[1], ic / a->groups))
+        !tn_rule_agree(g, n, w->dim[1], tn_fdiv(p, x->dim[1], tn_idx(p, a->groups))))
         return tn_rule_fail(g, n, "op-E008",
                             "data %s, weight %s, %lld groups and %lld deformable_groups do not match",
                             tn_rule_type_text(g, x), tn_rule_type_text(g, w), (long long)a->groups,
@@ -400,7 +402,8 @@ static tn_status columns_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_float(g, n, 0));
     TN_TRY(deform_normalise(g, n, &a));
     int64_t ic = 0;
-    if (a.kernel_size.n != 2 || !tn_is_int(x->dim[1], &ic) || ic % a.deformable_groups)
+    if (a.kernel_size.n != 2 ||
+        (tn_is_int(x->dim[1], &ic) ? ic % a.deformable_groups != 0 : a.deformable_groups > 1))
         return tn_rule_fail(g, n, "op-E007",
                             "kernel_size must have two entries, and deformable_groups divide the channels "
                             "of %s",

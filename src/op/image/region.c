@@ -144,12 +144,12 @@ static tn_status depth_to_space_infer(tn_graph *g, tn_node *n)
     int64_t c;
     TN_TRY(check_depth(g, n, &t));
     int64_t b = a->block_size;
-    if (!tn_is_int(t->dim[1], &c) || c % (b * b) != 0)
+    if (tn_is_int(t->dim[1], &c) && c % (b * b) != 0)
         return tn_rule_fail(g, n, "op-E008", "channels of %s are not a multiple of %lld",
                             tn_rule_type_text(g, t), (long long)(b * b));
     const tn_expr *k = tn_idx(g->pool, b);
-    const tn_expr *dim[4] = {t->dim[0], tn_idx(g->pool, c / (b * b)), tn_mul(g->pool, t->dim[2], k),
-                             tn_mul(g->pool, t->dim[3], k)};
+    const tn_expr *dim[4] = {t->dim[0], tn_fdiv(g->pool, t->dim[1], tn_idx(g->pool, b * b)),
+                             tn_mul(g->pool, t->dim[2], k), tn_mul(g->pool, t->dim[3], k)};
     return tn_rule_result(g, n, 0, t->dtype, 4, dim);
 }
 
@@ -158,10 +158,9 @@ static tn_status depth_to_space_expand(tn_graph *g, tn_node *n, tn_value out[])
 {
     static const int64_t none[] = {0, 0};
     const tn_depth_attr *a = n->attr;
-    int64_t block[] = {a->block_size, a->block_size}, c = 1;
-    (void)tn_is_int(n->type[0]->dim[1], &c);
+    int64_t block[] = {a->block_size, a->block_size};
     tn_phases_attr p = {.strides = tn_ints_make(g->arena, 2, block),
-                        .groups = a->mode[0] == 'C' && c > 0 ? c : 1,
+                        .groups = a->mode[0] == 'C' ? 0 : 1,
                         .skip = tn_ints_make(g->arena, 2, none),
                         .size = tn_dims_make(g->arena, 2, n->type[0]->dim + 2)};
     tn_value x = tn_in(n, 0);

@@ -61,18 +61,19 @@ static tn_status check_weight(tn_graph *g, const tn_node *n, const tn_conv_trans
                             tn_rule_type_text(g, data), tn_rule_dim_text(g, data->dim[1]),
                             tn_rule_type_text(g, weight), tn_rule_dim_text(g, weight->dim[0]));
     bool told = tn_is_int(weight->dim[0], &ic) || tn_is_int(data->dim[1], &ic); /* they agree */
-    if (!told || ic % a->groups != 0)
+    if (told ? ic % a->groups != 0 : a->groups > 1)
         return tn_rule_fail(g, n, "op-E008", "%s input channels are not a multiple of %lld groups",
                             tn_rule_dim_text(g, weight->dim[0]), (long long)a->groups);
     for (int i = 1; i < weight->n; i++)
-        if (!tn_is_int(weight->dim[i], &taps) || taps < 1 || taps > INT32_MAX)
-            return tn_rule_fail(g, n, "op-E008", "weight %s must have fixed dimensions of at least 1",
+        if (tn_is_int(weight->dim[i], &taps) ? taps < 1 || taps > INT32_MAX : i > 1)
+            return tn_rule_fail(g, n, "op-E008", "weight %s must have a fixed window, of at least 1",
                                 tn_rule_type_text(g, weight));
     for (uint32_t i = 0; i < a->kernel_size.n; i++)
         if (!tn_is_value(weight->dim[2 + i], a->kernel_size.at[i]))
             return tn_rule_fail(g, n, "op-E008", "kernel_size[%u] is %lld, but weight is %s", (unsigned)i,
                                 (long long)a->kernel_size.at[i], tn_rule_type_text(g, weight));
-    if (a->channels && !tn_is_value(tn_mul(g->pool, weight->dim[1], tn_idx(g->pool, a->groups)), a->channels))
+    if (a->channels && !tn_rule_agree(g, n, tn_mul(g->pool, weight->dim[1], tn_idx(g->pool, a->groups)),
+                                      tn_idx(g->pool, a->channels)))
         return tn_rule_fail(g, n, "op-E008", "channels is %lld, but weight is %s", (long long)a->channels,
                             tn_rule_type_text(g, weight));
     return TN_OK;
@@ -234,7 +235,8 @@ static int64_t n_phases(const tn_phases_attr *a)
 
 static tn_status check_phases(tn_graph *g, const tn_node *n, const tn_phases_attr *a, int rank)
 {
-    bool ok = a->strides.n == (uint32_t)rank - 2 && a->groups >= 1 && a->groups <= INT32_MAX;
+    int64_t least = n->op == &tn_op_nn_interleave_phases ? 0 : 1;
+    bool ok = a->strides.n == (uint32_t)rank - 2 && a->groups >= least && a->groups <= INT32_MAX;
     int64_t all = 1;
     for (uint32_t i = 0; i < a->strides.n && ok; i++) {
         ok = a->strides.at[i] >= 1 && a->strides.at[i] <= 4096 && (all *= a->strides.at[i]) <= 4096;
@@ -321,6 +323,10 @@ static tn_status interleave_infer(tn_graph *g, tn_node *n)
                             "size and skip must have an entry for each spatial dimension of %s",
                             tn_rule_type_text(g, t));
     dim[0] = t->dim[0];
+    int64_t channels, unit = (a->groups ? a->groups : 1) * n_phases(a);
+    if (tn_is_int(t->dim[1], &channels) && channels % unit != 0)
+        return tn_rule_fail(g, n, "op-E008", "channels of %s are not a multiple of %lld",
+                            tn_rule_type_text(g, t), (long long)unit);
     dim[1] = tn_fdiv(g->pool, t->dim[1], tn_idx(g->pool, n_phases(a)));
     for (int i = 0; i < t->n - 2; i++) {
         int64_t have, want, s = a->strides.at[i];
@@ -340,7 +346,12 @@ static void interleave_compute(tn_te *te, const tn_node *n, tn_tensor *const in[
     tn_pool *p = te->pool;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "interleave", "injective", NULL);
     const tn_expr *index[5], *phase = tn_idx(p, 0);
-    const tn_expr *oc = tn_fdiv(p, t->dim[1], tn_idx(p, a->groups));
+    const tn_expr *oc = a->groups ? tn_fdiv(p, t->dim[1], tn_idx(p, a->groups)) : tn_idx(p, 1);
+    const tn_expr *unit = tn_mul(p, oc, tn_idx(p, n_phases(a)));
+    tn_te_require(te,
+                  tn_eq(p, tn_fmod(p, in[0]->dim[1], tn_idx(p, n_phases(a) * (a->groups ? a->groups : 1))),
+                        tn_idx(p, 0)),
+                  "the channels are not a multiple of the phases");
     for (int i = 0; i < t->ndim - 2; i++) {
         const tn_expr *at = tn_add(p, t->axis[2 + i], tn_idx(p, a->skip.at[i])),
                       *s = tn_idx(p, a->strides.at[i]);
@@ -348,8 +359,8 @@ static void interleave_compute(tn_te *te, const tn_node *n, tn_tensor *const in[
         index[2 + i] = tn_min(p, tn_fdiv(p, at, s), tn_sub(p, in[0]->dim[2 + i], tn_idx(p, 1)));
     }
     const tn_expr *first = tn_mul(p, phase, oc), *c = t->axis[1];
-    if (a->groups > 1) {
-        first = tn_add(p, first, tn_mul(p, tn_fdiv(p, c, oc), tn_mul(p, oc, tn_idx(p, n_phases(a)))));
+    if (a->groups != 1) {
+        first = tn_add(p, first, tn_mul(p, tn_fdiv(p, c, oc), unit));
         c = tn_fmod(p, c, oc);
     }
     index[0] = t->axis[0];
@@ -363,7 +374,7 @@ static void interleave_layout(tn_layout_query *q)
     const tn_phases_attr *a = q->node->attr;
     int64_t oc;
     uint32_t block = tn_rule_channel_block(q->in[0]);
-    if (!block || !tn_is_int(q->node->type[0]->dim[1], &oc) || (oc / a->groups) % block != 0)
+    if (!block || !tn_is_int(q->node->type[0]->dim[1], &oc) || !a->groups || (oc / a->groups) % block != 0)
         q->in[0] = NULL;
     q->out[0] = q->in[0];
 }

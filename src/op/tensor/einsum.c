@@ -170,11 +170,10 @@ static tn_status einsum_infer(tn_graph *g, tn_node *n)
         for (int k = 0; k < e->in[i].n; k++)
             for (int j = 0; j < k; j++)
                 if (e->in[i].label[k] == e->in[i].label[j] &&
-                    (tn_in_type(n, i)->dim[k] != tn_in_type(n, i)->dim[j] ||
-                     tn_in_type(n, i)->dim[k]->kind != TN_E_INT))
+                    !tn_rule_agree(g, n, tn_in_type(n, i)->dim[k], tn_in_type(n, i)->dim[j]))
                     return tn_rule_fail(
                         g, n, "op-E008",
-                        "label %s appears twice for one operand, so these dimensions must be fixed and equal",
+                        "label %s appears twice for one operand, so these dimensions must be equal",
                         label_name(g, e->in[i].label[k]));
     for (int i = 0; i < e->out.n; i++)
         dim[i] = e->extent[e->out.label[i]];
@@ -223,10 +222,31 @@ static void permute(maker *m, part *x, const term *order)
     x->t = *order;
 }
 
-/* A label that stands twice: both dimensions go last, become one, of which every (n + 1)-th element stays. */
+/* x[.., n * n] -> x[.., n], every (n + 1)-th one: n more at the end make rows of n + 1, whose first stays. */
+static void every_next(maker *m, part *x, int rank, const tn_expr *dim[], const tn_expr *n)
+{
+    tn_pool *p = m->g->pool;
+    const tn_expr *one = tn_idx(p, 1), *zero = tn_idx(p, 0), *width[2 * TN_RULE_MAX_RANK + 2];
+    for (int i = 0; i < 2 * rank; i++)
+        width[i] = i == 2 * rank - 1 ? n : zero;
+    int64_t row = rank;
+    tn_pad_attr pad = {.pad_width = tn_dims_make(m->g->arena, 2 * (uint32_t)rank, width),
+                       .pad_mode = "constant"};
+    tn_slice_attr first = {tn_dims_make(m->g->arena, 1, &zero), tn_dims_make(m->g->arena, 1, &one),
+                           tn_ints_make(m->g->arena, 1, (int64_t[]){1}), tn_ints_make(m->g->arena, 1, &row)};
+    x->v = call(m, &tn_op_nn_pad, &pad, 1, &x->v);
+    dim[rank - 1] = n;
+    dim[rank] = tn_add(p, n, one);
+    reshape(m, x, rank + 1, dim);
+    x->v = call(m, &tn_op_strided_slice, &first, 1, &x->v);
+    reshape(m, x, rank, dim);
+}
+
+/* A label that stands twice: both dimensions go last and become one, of which the diagonal's elements stay. */
 static void diagonal(maker *m, part *x, int i, int j)
 {
-    const tn_expr *dim[TN_RULE_MAX_RANK];
+    const tn_expr *dim[TN_RULE_MAX_RANK + 1];
+    const tn_expr *n = tn_value_type(x->v)->dim[i];
     int64_t axes[TN_RULE_MAX_RANK], extent = 1, begin = 0, end, step, last = x->t.n - 2;
     term t = {0};
     for (int k = 0; k < x->t.n; k++)
@@ -238,16 +258,19 @@ static void diagonal(maker *m, part *x, int i, int j)
     axes[t.n] = i;
     axes[t.n + 1] = j;
     tn_transpose_attr turn = {tn_ints_make(m->g->arena, (uint32_t)x->t.n, axes)};
-    (void)tn_is_int(tn_value_type(x->v)->dim[i], &extent);
+    bool known = tn_is_int(n, &extent);
     t.label[t.n] = x->t.label[i];
-    dim[t.n++] = tn_idx(m->g->pool, extent * extent);
+    dim[t.n++] = tn_mul(m->g->pool, n, n);
     end = extent * extent;
     step = extent + 1;
     tn_slice_attr every = {tn_make_dims(m->g, 1, &begin), tn_make_dims(m->g, 1, &end),
                            tn_ints_make(m->g->arena, 1, &step), tn_ints_make(m->g->arena, 1, &last)};
     x->v = call(m, &tn_op_transpose, &turn, 1, &x->v);
     reshape(m, x, t.n, dim);
-    x->v = call(m, &tn_op_strided_slice, &every, 1, &x->v);
+    if (known)
+        x->v = call(m, &tn_op_strided_slice, &every, 1, &x->v);
+    else
+        every_next(m, x, t.n, dim, n);
     x->t = t;
 }
 
