@@ -94,6 +94,10 @@ int tenon_step(tenon_kernel *k, const char *text);
 /* Takes back all steps and schedules the kernel as a model's would be, for the target of the options. The first line of
  * tenon_kernel_trace then says which rule did. */
 int tenon_kernel_rule(tenon_kernel *k, const tenon_options *o);
+/* Takes back all steps and applies them again with another decision of one of the sampling steps, drawn from
+ * the seed. Fails and leaves the kernel as it is where there is none, or where a later step is refused then.
+ * */
+int tenon_kernel_mutate(tenon_kernel *k, uint64_t seed);
 /* The steps there are, by index; NULL after the last. */
 const char *tenon_step_name(size_t i, const char **out_doc);
 
@@ -127,7 +131,7 @@ typedef struct tenon_kernel_info { /* fields may be added at the end */
     uint32_t n_block, n_buffer, n_value;
     const tenon_block_info *block;   /* in order of execution */
     const tenon_buffer_info *buffer; /* parameters first */
-    const char *const *value;        /* names that steps may use for loops */
+    const char *const *value;        /* names that steps may use: of loops, and of numbers that were drawn */
 } tenon_kernel_info;
 /* What is in a kernel, as it stands. Valid until the next such call on k, or its end. NULL after an error. */
 const tenon_kernel_info *tenon_kernel_inspect(tenon_kernel *k);

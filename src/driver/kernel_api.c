@@ -1,6 +1,8 @@
 /* tenon/te.h: kernels that are complete: schedules, what is in them, code. */
 #include "driver/kernel_api.h"
 
+#include "base/rng.h"
+
 #include <string.h>
 
 /* ---- of a function of TIR ---- */
@@ -86,6 +88,24 @@ static tn_status step(tn_object *o, void *user)
 int tenon_step(tenon_kernel *k, const char *text)
 {
     return !k || !k->func ? 1 : tn_object_change(&k->object, NULL, step, (void *)(uintptr_t)text);
+}
+
+static tn_status mutate(tn_object *o, void *user)
+{
+    tenon_kernel *k = (tenon_kernel *)o;
+    tn_rng r = {*(const uint64_t *)user};
+    tn_sched other;
+    const tn_loc loc = {.file = k->func->name};
+    tn_verdict v = tn_trace_mutate(&k->sched, k->func, &r, &k->arena, &k->pool, &other);
+    if (v != TN_DONE)
+        return tn_error(&o->ctx, "driver-E032", &loc, "the step is refused: %s", tn_verdict_texts[v]);
+    k->sched = other;
+    return TN_OK;
+}
+
+int tenon_kernel_mutate(tenon_kernel *k, uint64_t seed)
+{
+    return !k || !k->func ? 1 : tn_object_change(&k->object, NULL, mutate, &seed);
 }
 
 static tn_status apply_rule(tn_object *o, void *user)

@@ -130,14 +130,14 @@ static void see_buffers(tenon_kernel *k, const walk *w)
     k->info.buffer = all;
 }
 
-/* ---- names of loops ---- */
+/* ---- names of loops and numbers ---- */
 
 static void see_values(tenon_kernel *k)
 {
     const tn_sched *s = &k->sched;
     const char **name = TN_NEW_N(&k->seen, const char *, s->n_value);
     for (uint32_t i = 0; i < s->n_value; i++)
-        if (s->loop[i] && strcmp(s->value_name[i], "_") != 0)
+        if ((s->loop[i] || s->number[i] != TN_NO_NUMBER) && strcmp(s->value_name[i], "_") != 0)
             name[k->info.n_value++] = s->value_name[i];
     k->info.value = name;
 }

@@ -118,13 +118,12 @@ static bool fills(tn_sched *s, const tn_stmt *block, uint32_t buffer)
     return true;
 }
 
-/* All writers of a temporary stand in statements before `place`, and the one that there is fills it. */
-static tn_verdict check_contents(const reading *r, const tn_stmt *place)
+tn_verdict tn_contents_known(tn_sched *s, uint32_t buffer, const tn_stmt *place)
 {
-    tn_func *f = r->s->func;
+    tn_func *f = s->func;
     tn_stmt *writer[2];
-    int n = tn_blocks_accessing(&f->body, r->buffer, true, 2, writer);
-    if (f->buffer[r->buffer].param >= 0 && n == 0)
+    int n = tn_blocks_accessing(&f->body, buffer, true, 2, writer);
+    if (f->buffer[buffer].param >= 0 && n == 0)
         return TN_DONE;
     if (n != 1)
         return TN_REJECT_DEPEND;
@@ -133,7 +132,7 @@ static tn_verdict check_contents(const reading *r, const tn_stmt *place)
         at = at->next;
     if (!at || tn_top_of(writer[0]) == place)
         return TN_REJECT_DEPEND;
-    return f->buffer[r->buffer].param >= 0 || fills(r->s, writer[0], r->buffer) ? TN_DONE : TN_REJECT_REGION;
+    return f->buffer[buffer].param >= 0 || fills(s, writer[0], buffer) ? TN_DONE : TN_REJECT_REGION;
 }
 
 /* ---- where, and how much ---- */
@@ -166,7 +165,7 @@ static tn_verdict check_loop(reading *r)
         return TN_REJECT_REGION;
     r->before = r->home->u.loop.body.first;
     tn_verdict v = tn_box_fits(&r->box, f->buffer[r->buffer].dtype, r->scope);
-    return v == TN_DONE ? check_contents(r, tn_top_of(r->home)) : v;
+    return v == TN_DONE ? tn_contents_known(r->s, r->buffer, tn_top_of(r->home)) : v;
 }
 
 static tn_verdict check_function(reading *r)
@@ -187,7 +186,7 @@ static tn_verdict check_function(reading *r)
         r->box.lo[d] = tn_idx(f->pool, 0);
         r->box.extent[d] = b->dim[d];
     }
-    return check_contents(r, r->before);
+    return tn_contents_known(r->s, r->buffer, r->before);
 }
 
 /* ---- the step ---- */

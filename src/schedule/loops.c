@@ -310,6 +310,9 @@ tn_verdict tn_do_reorder(tn_sched *s, tn_step *t)
     /* the loops must lie on one chain of single children; top is the outermost of them */
     for (int i = 0; i < t->nin; i++) {
         tn_stmt *l = tn_sched_loop(s, t->in[i]);
+        for (int j = 0; j < i; j++)
+            if (tn_sched_loop(s, t->in[j]) == l)
+                return TN_REJECT_LOOP; /* one loop may have two names */
         if (!top || tn_stmt_inside(top, l))
             top = l;
     }

@@ -16,26 +16,6 @@ static void shift(tn_sched *s, tn_stmt *loop, const tn_expr *from, const tn_expr
         tn_stmt_subst(s->func, c, 1, &old, &value);
 }
 
-/* Loops inside a copy get variables of their own, so that naming them there does not name those of the original. */
-static bool own_variable(tn_stmt *x, void *user)
-{
-    tn_sched *s = user;
-    if (x->kind != TN_S_FOR)
-        return true;
-    const tn_expr *old = x->u.loop.var, *var = tn_func_add_var(s->func, tn_sched_var_name(s, old), TN_IDX);
-    x->u.loop.var = var;
-    for (tn_stmt *c = x->u.loop.body.first; c; c = c->next)
-        tn_stmt_subst(s->func, c, 1, &old, &var);
-    return true;
-}
-
-static tn_stmt *copy_of(tn_sched *s, const tn_stmt *loop, const char *suffix)
-{
-    tn_stmt *copy = tn_stmt_clone_fresh(s->func, loop, suffix);
-    tn_stmt_walk(&copy->u.loop.body, own_variable, NULL, s);
-    return copy;
-}
-
 tn_verdict tn_do_peel(tn_sched *s, tn_step *t)
 {
     tn_pool *p = s->func->pool;
@@ -51,11 +31,11 @@ tn_verdict tn_do_peel(tn_sched *s, tn_step *t)
         return TN_REJECT_FACTOR;
     tn_stmt *part[3] = {loop, loop, loop};
     if (first > 0) {
-        part[0] = copy_of(s, loop, ".first");
+        part[0] = tn_nest_copy(s, loop, ".first");
         tn_body_insert(loop->list, loop, part[0]);
     }
     if (last > 0) {
-        part[2] = copy_of(s, loop, ".last");
+        part[2] = tn_nest_copy(s, loop, ".last");
         tn_body_insert(loop->list, loop->next, part[2]);
         shift(s, part[2], tn_idx(p, n - last), tn_idx(p, last));
     }

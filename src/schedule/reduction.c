@@ -28,6 +28,9 @@ static tn_verdict check(tn_sched *s, split_off *d)
         return TN_REJECT_MASK;
     if (!tn_stmt_inside(d->block, d->loop))
         return TN_REJECT_LOOP;
+    for (const tn_stmt *x = tn_stmt_parent(d->block); x != d->loop; x = tn_stmt_parent(x))
+        if (x->kind != TN_S_FOR)
+            return TN_REJECT_NEST; /* a block around it has iterations that its init is over */
     int64_t target = tn_block_target(d->block);
     tn_stmt *writer[2];
     if (target >= 0 && tn_blocks_accessing(&s->func->body, (uint32_t)target, true, 2, writer) != 1)

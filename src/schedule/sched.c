@@ -5,6 +5,8 @@
  */
 #include "schedule/sched_impl.h"
 
+#include "base/vec.h"
+
 #include <string.h>
 
 const char *const tn_verdict_texts[] = {
@@ -21,6 +23,10 @@ const char *const tn_verdict_texts[] = {
     [TN_REJECT_MASK] = "a mask cannot be handled",
     [TN_REJECT_UNIT] = "the loops are no call of that unit",
     [TN_REJECT_PICK] = "a value that is no candidate of its pick",
+    [TN_REJECT_DECISION] = "no decision of that sampling step, or no sampling step at all",
+    [TN_REJECT_PRAGMA] = "there is no such pragma; there is auto_unroll_max_step",
+    [TN_REJECT_AXIS] =
+        "this target has no such axis; `parallel` makes tasks of a loop, and `vectorize` lanes",
     [TN_REJECT_TEXT] = "the trace text does not parse",
 };
 
@@ -76,24 +82,69 @@ static bool name_taken(const tn_sched *s, const char *name)
     return false;
 }
 
-tn_ref tn_sched_value(tn_sched *s, const tn_step *t, int k, tn_stmt *loop)
+static tn_ref new_value(tn_sched *s, const char *base, tn_stmt *loop, int64_t number)
 {
     if (s->n_value == s->cap_value) {
         uint32_t cap = s->cap_value;
         s->loop = grown(s->arena, s->loop, s->n_value, &cap, sizeof *s->loop);
         cap = s->cap_value;
+        s->number = grown(s->arena, s->number, s->n_value, &cap, sizeof *s->number);
+        cap = s->cap_value;
         s->value_name = grown(s->arena, s->value_name, s->n_value, &cap, sizeof *s->value_name);
         s->cap_value = cap;
     }
-    const char *base = t->out_name ? t->out_name[k] : tn_sched_var_name(s, loop->u.loop.var);
     const char *name = base;
     for (int i = 2; strcmp(base, "_") != 0 && name_taken(s, name); i++)
         name = tn_arena_printf(s->arena, "%s_%d", base, i);
     s->loop[s->n_value] = loop;
+    s->number[s->n_value] = number;
     s->value_name[s->n_value] = name;
-    if (strcmp(name, "_") != 0) /* trace and function call a loop alike */
-        tn_func_name_var(s->func, loop->u.loop.var, name);
     return (tn_ref)s->n_value++;
+}
+
+tn_ref tn_sched_value(tn_sched *s, const tn_step *t, int k, tn_stmt *loop)
+{
+    const char *base = t->out_name ? t->out_name[k] : tn_sched_var_name(s, loop->u.loop.var);
+    tn_ref v = new_value(s, base, loop, TN_NO_NUMBER);
+    if (strcmp(s->value_name[v], "_") != 0) /* trace and function call a loop alike */
+        tn_func_name_var(s->func, loop->u.loop.var, s->value_name[v]);
+    return v;
+}
+
+tn_ref tn_sched_number(tn_sched *s, const tn_step *t, int k, int64_t number)
+{
+    return new_value(s, t->out_name ? t->out_name[k] : "v", NULL, number);
+}
+
+/* ---- a copy to try steps on ---- */
+
+typedef struct {
+    tn_vec(tn_stmt *) at;
+} loop_list;
+
+static bool list_loop(tn_stmt *x, void *user)
+{
+    loop_list *l = user;
+    if (x->kind == TN_S_FOR)
+        tn_vec_push(&l->at, x);
+    return true;
+}
+
+void tn_sched_fork(const tn_sched *s, tn_sched *out)
+{
+    loop_list here = {0}, there = {0};
+    *out = *s;
+    out->func = tn_func_clone(s->func, s->arena, s->func->pool);
+    out->cap_value = s->n_value; /* what is added goes elsewhere */
+    out->loop = TN_NEW_N(s->arena, tn_stmt *, s->n_value);
+    tn_stmt_walk(&s->func->body, list_loop, NULL, &here);
+    tn_stmt_walk(&out->func->body, list_loop, NULL, &there);
+    for (size_t i = 0; i < here.at.n; i++)
+        for (uint32_t v = 0; v < s->n_value; v++)
+            if (s->loop[v] == here.at.at[i])
+                out->loop[v] = there.at.at[i];
+    tn_vec_deinit(&here.at);
+    tn_vec_deinit(&there.at);
 }
 
 const tn_arg *tn_step_key(const tn_step *t, const char *key)
@@ -121,6 +172,12 @@ static tn_verdict check_arity(const tn_sched *s, const tn_step *t)
         for (int j = 0; j < i; j++)
             if (t->in[i] == t->in[j])
                 return TN_REJECT_LOOP;
+    }
+    for (int i = 0; i < t->narg; i++) {
+        const tn_arg *a = &t->arg[i];
+        if (a->value && (a->value > s->n_value || s->number[a->value - 1] == TN_NO_NUMBER ||
+                         s->number[a->value - 1] != a->i))
+            return TN_REJECT_NAME;
     }
     return TN_DONE;
 }

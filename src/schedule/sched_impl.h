@@ -14,6 +14,10 @@ enum { TN_MAX_LOOPS = 64 };
 tn_stmt *tn_sched_loop(const tn_sched *s, tn_ref v);
 /* A new value for loop; its name is the step's k-th name or derived from the loop variable. */
 tn_ref tn_sched_value(tn_sched *s, const tn_step *t, int k, tn_stmt *loop);
+/* A new value that is a number; its name is the step's k-th, or v. */
+tn_ref tn_sched_number(tn_sched *s, const tn_step *t, int k, int64_t number);
+/* A schedule that goes on from s on a copy of its function, so that s stays as it is until *s = *out. */
+void tn_sched_fork(const tn_sched *s, tn_sched *out);
 void tn_sched_consume(tn_sched *s, const tn_stmt *loop); /* values naming loop become dead */
 const tn_arg *tn_step_key(const tn_step *t, const char *key);
 const char *tn_sched_var_name(tn_sched *s, const tn_expr *var);
@@ -38,6 +42,8 @@ void tn_block_require(tn_sched *s, tn_stmt *block,
 
 /* The outermost loop (or the block itself) of the perfect nest around block, inside `home` (NULL: the function). */
 tn_stmt *tn_nest_top(tn_stmt *block, const tn_stmt *home);
+/* A copy of a nest whose loops have variables, and whose blocks have names, of their own. */
+tn_stmt *tn_nest_copy(tn_sched *s, const tn_stmt *nest, const char *suffix);
 /* The statement of the function's own list that holds s. */
 static inline tn_stmt *tn_top_of(tn_stmt *s)
 {
@@ -80,6 +86,9 @@ bool tn_turn_box(tn_sched *s, const tn_stmt *home, uint32_t buffer,
                  tn_box *out); /* false: not so, or not affine */
 /* The same of what is read alone, if nothing is written: the smallest box around all reads, masked ones included. */
 bool tn_read_box(tn_sched *s, const tn_stmt *home, uint32_t buffer, tn_box *out);
+/* May all of the buffer be read where `place`, a statement of the function's own list, begins, and does nobody write it
+ * later? Only a parameter, or what one block has filled, is known to be defined. */
+tn_verdict tn_contents_known(tn_sched *s, uint32_t buffer, const tn_stmt *place);
 int tn_scope_named(const char *name); /* -1: none */
 /* Is the box small enough for memory of that scope? */
 tn_verdict tn_box_fits(const tn_box *box, tn_dtype t, int scope);

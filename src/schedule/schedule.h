@@ -3,9 +3,9 @@
 /* Schedules are traces: a list of small steps whose only entry point both applies and records.
  *
  * A schedule works on a clone of a block-stage function and never changes its values beyond the order of
- * reductions and of the factors of what they sum. Values of a trace are loops, named by number; a refused
- * step is a cheap verdict and leaves function and trace untouched. Text form, one step a line
- * (docs/schedule.md has every step, its conditions and an example):
+ * reductions and of the factors of what they sum. Values of a trace are loops, and numbers that sampling
+ * steps drew; they are named by number. A refused step is a cheap verdict and leaves function and trace
+ * untouched. Text form, one step a line (docs/schedule.md has every step, its conditions and an example):
  *
  *     i j k = loops "acc"
  *     io ii = split i 14 tail=mask
@@ -17,19 +17,22 @@
 
 typedef enum tn_verdict {
     TN_DONE,
-    TN_REJECT_ARITY,  /* wrong number of loops or arguments */
-    TN_REJECT_NAME,   /* no such block, buffer, value or scope */
-    TN_REJECT_LOOP,   /* a loop that is gone, bound, or not where the step needs it */
-    TN_REJECT_FACTOR, /* factor not positive, or product not allowed */
-    TN_REJECT_NEST,   /* loops are not one perfect nest, or have other statements between them */
-    TN_REJECT_DEPEND, /* would change the order of dependent iterations */
-    TN_REJECT_REDUCE, /* a reduction axis where a spatial one is needed, or the other way round */
-    TN_REJECT_REGION, /* a region that is not constant, not affine, or not covered */
-    TN_REJECT_SCOPE,  /* illegal memory scope */
-    TN_REJECT_MASK,   /* a mask that cannot be handled (trapping, or not neutral) */
-    TN_REJECT_UNIT,   /* loops that are no call of that unit of the machine */
-    TN_REJECT_PICK,   /* a value that is no candidate of a pick */
-    TN_REJECT_TEXT    /* trace text that does not parse */
+    TN_REJECT_ARITY,    /* wrong number of loops or arguments */
+    TN_REJECT_NAME,     /* no such block, buffer, value or scope */
+    TN_REJECT_LOOP,     /* a loop that is gone, bound, or not where the step needs it */
+    TN_REJECT_FACTOR,   /* factor not positive, or product not allowed */
+    TN_REJECT_NEST,     /* loops are not one perfect nest, or have other statements between them */
+    TN_REJECT_DEPEND,   /* would change the order of dependent iterations */
+    TN_REJECT_REDUCE,   /* a reduction axis where a spatial one is needed, or the other way round */
+    TN_REJECT_REGION,   /* a region that is not constant, not affine, or not covered */
+    TN_REJECT_SCOPE,    /* illegal memory scope */
+    TN_REJECT_MASK,     /* a mask that cannot be handled (trapping, or not neutral) */
+    TN_REJECT_UNIT,     /* loops that are no call of that unit of the machine */
+    TN_REJECT_PICK,     /* a value that is no candidate of a pick */
+    TN_REJECT_DECISION, /* no decision of a sampling step, or no such step */
+    TN_REJECT_PRAGMA,   /* no such pragma */
+    TN_REJECT_AXIS,     /* an axis that this target's machines do not have */
+    TN_REJECT_TEXT      /* trace text that does not parse */
 } tn_verdict;
 extern const char *const tn_verdict_texts[];
 
@@ -56,7 +59,8 @@ typedef struct tn_arg {
     const char *key;
     const char *s;
     int64_t i;
-} tn_arg; /* s NULL: integer; key NULL: positional */
+    tn_ref value; /* i is the number that value - 1 of the trace has; 0: written as it is */
+} tn_arg;         /* s NULL: integer; key NULL: positional */
 typedef struct tn_step {
     uint8_t kind; /* enum tn_step_kind */
     uint16_t nin, narg, nout;
@@ -72,7 +76,8 @@ typedef struct tn_picks tn_picks;
 typedef struct tn_sched {
     tn_func *func;           /* being edited; the schedule's own clone */
     tn_arena *arena;         /* candidate arena: trace, tables, statements */
-    tn_stmt **loop;          /* by tn_ref; NULL: consumed */
+    tn_stmt **loop;          /* by tn_ref; NULL: consumed, or a number */
+    int64_t *number;         /* by tn_ref; TN_NO_NUMBER: a loop */
     const char **value_name; /* by tn_ref, unique, for text */
     uint32_t n_value, cap_value;
     tn_step *step;
@@ -83,6 +88,8 @@ typedef struct tn_sched {
     const char *refused; /* the pick whose given value was no candidate; NULL: none */
     const char *comment; /* first line of the text: which rule, prediction; or NULL */
 } tn_sched;
+
+#define TN_NO_NUMBER INT64_MIN
 
 /* s works on a clone of f in `arena`, with `pool` (child of f->pool or f->pool). */
 void tn_sched_init(tn_sched *s, const tn_func *f, tn_arena *arena, tn_pool *pool);
@@ -113,6 +120,12 @@ void tn_trace_print(const tn_sched *s, tn_buf *out);
 bool tn_trace_same(const tn_sched *a, const tn_sched *b);
 /* Applies trace text to s. Verdict of the first refused step; its line in *out_line (1-based). */
 tn_verdict tn_trace_replay(tn_sched *s, const char *text, size_t n, uint32_t *out_line);
+
+/* The steps of s on f again, with another decision of one of the sampling steps. Refused as a later step is, or where
+ * there is none (DECISION). `out` is initialised here. */
+struct tn_rng;
+tn_verdict tn_trace_mutate(const tn_sched *s, const tn_func *f, struct tn_rng *r, tn_arena *arena,
+                           tn_pool *pool, tn_sched *out);
 
 /* ---- built-in rules (rules/): good at once, no tuning ---- */
 typedef struct tn_rule_info {

@@ -6,9 +6,13 @@
 #include <string.h>
 
 /* Block names, the first argument, are quoted; words such as scopes are not. */
-static void print_arg(const tn_arg *a, bool first, tn_buf *out)
+static void print_arg(const tn_sched *s, const tn_arg *a, bool first, tn_buf *out)
 {
     tn_buf_char(out, ' ');
+    if (a->value) {
+        tn_buf_str(out, s->value_name[a->value - 1]);
+        return;
+    }
     if (a->key)
         tn_buf_printf(out, "%s=%s", a->key, a->s ? a->s : "");
     else if (a->s)
@@ -28,12 +32,12 @@ void tn_trace_print(const tn_sched *s, tn_buf *out)
         tn_buf_printf(out, "%s%s", t->nout ? " = " : "", tn_steps[t->kind].name);
         for (int k = 0; k < t->narg; k++)
             if (!t->arg[k].key && t->arg[k].s)
-                print_arg(&t->arg[k], k == 0, out);
+                print_arg(s, &t->arg[k], k == 0, out);
         for (int k = 0; k < t->nin; k++)
             tn_buf_printf(out, " %s", s->value_name[t->in[k]]);
         for (int k = 0; k < t->narg; k++)
             if (t->arg[k].key || !t->arg[k].s)
-                print_arg(&t->arg[k], k == 0, out);
+                print_arg(s, &t->arg[k], k == 0, out);
         tn_buf_char(out, '\n');
     }
 }
@@ -50,8 +54,8 @@ static bool same_step(const tn_step *a, const tn_step *b)
     for (uint16_t i = 0; same && i < a->nout; i++)
         same = a->out[i] == b->out[i];
     for (uint16_t i = 0; same && i < a->narg; i++)
-        same = a->arg[i].i == b->arg[i].i && same_text(a->arg[i].s, b->arg[i].s) &&
-               same_text(a->arg[i].key, b->arg[i].key);
+        same = a->arg[i].i == b->arg[i].i && a->arg[i].value == b->arg[i].value &&
+               same_text(a->arg[i].s, b->arg[i].s) && same_text(a->arg[i].key, b->arg[i].key);
     return same;
 }
 
@@ -107,7 +111,8 @@ static bool is_word(const word *w, const char *text)
 static int find_value(const tn_sched *s, const word *w)
 {
     for (uint32_t v = s->n_value; v-- > 0;)
-        if (s->loop[v] && strlen(s->value_name[v]) == w->n && memcmp(s->value_name[v], w->at, w->n) == 0)
+        if ((s->loop[v] || s->number[v] != TN_NO_NUMBER) && strlen(s->value_name[v]) == w->n &&
+            memcmp(s->value_name[v], w->at, w->n) == 0)
             return (int)v;
     return -1;
 }
@@ -142,8 +147,10 @@ static tn_verdict read_operands(tn_sched *s, int n, const word *w, tn_step *t, t
             arg[t->narg++] = (tn_arg){.i = v};
         } else {
             int ref = find_value(s, &w[i]);
-            if (ref >= 0)
+            if (ref >= 0 && s->loop[ref])
                 in[t->nin++] = (tn_ref)ref;
+            else if (ref >= 0)
+                arg[t->narg++] = (tn_arg){.i = s->number[ref], .value = (tn_ref)(ref + 1)};
             else if (t->narg > 0 && t->arg[0].s) /* a word after a block name: a scope */
                 arg[t->narg++] = (tn_arg){.s = tn_arena_strndup(s->arena, w[i].at, w[i].n)};
             else

@@ -227,6 +227,63 @@ class Functions(unittest.TestCase):
         wanted = [sum(float(n % 9) for n in range(64 * r, 64 * r + 64)) for r in range(3)]
         self.assertEqual(values(sch.build()(data)), wanted)
 
+    def test_products(self):
+        text = """func @mm(A: f32[6, 20], W: f32[5, 20]) -> (out: f32[6, 5]) {
+  buffer acc: f32[6, 5]
+  for i < 6, j < 5, k < 20:
+    block acc(i: spatial, j: spatial, k: reduce):
+      init acc[i, j] = 0
+      acc[i, j] = acc[i, j] + A[i, k] * W[j, k]
+  for i < 6, j < 5:
+    block out(i: spatial, j: spatial):
+      out[i, j] = max(acc[i, j], 0)
+}
+"""
+        a, w = tensor((6, 20), [float(n % 7) for n in range(120)]), tensor((5, 20), [float(n % 5) for n in range(100)])
+        wanted = values(tir.Schedule(text).build()(a, w))
+
+        sch = tir.Schedule(text)
+        sch.transform_layout("acc", "NK4n")
+        i, j, k = sch.get_loops("acc")
+        ko, ki = sch.split(k, [None, 4])
+        sch.reorder(ko, i, j, ki)
+        copy = sch.cache_read("acc", "W", "local", ko)
+        sch.storage_align(copy, 0, 0, 8, 1)
+        sch.double_buffer(copy, ko)
+        sch.annotate(i, "pragma_auto_unroll_max_step", 20)
+        self.assertEqual(values(sch.build()(a, w)), wanted)
+
+        sch = tir.Schedule(text)
+        sch.pad_einsum("acc", [4, 4, 8])
+        i, j, k = sch.get_loops("acc")
+        loops = sch.tile(i, j, 4, 4)
+        self.assertEqual([loop.extent for loop in loops], [2, 2, 4, 4])
+        self.assertEqual(sch.blockize(loops[2]).name, "acc.o")
+        self.assertEqual(values(sch.build()(a, w)), wanted)
+
+    def test_decisions_are_replayed(self):
+        sch = tir.Schedule(ROWS, seed=7)
+        i, k = sch.get_loops("y")
+        parts = sch.sample_perfect_tile(k, n=2, max_innermost_factor=16)
+        self.assertEqual(parts[0] * parts[1], 64)
+        four = sch.sample_categorical([1, 4], [0.5, 0.5], decision=1)
+        self.assertEqual(four, 4)
+        ko, ki = sch.split(k, factors=[None, parts[1]])
+        sch.split(i, factors=[None, four])
+        self.assertIn(f"decision={parts[0]}x{parts[1]}", sch.trace)
+        again = tir.Schedule(ROWS)
+        again.apply(sch.trace)
+        self.assertEqual(str(again.mod), str(sch.mod))
+        texts = {str(sch.mod)}
+        for seed in range(8):
+            again.mutate(seed)
+            texts.add(str(again.mod))
+        self.assertGreater(len(texts), 2)
+        with self.assertRaisesRegex(tenon.CompileError, "no sampling step"):
+            tir.Schedule(ROWS).mutate(1)
+        with self.assertRaisesRegex(tenon.CompileError, "driver-E032"):
+            sch.sample_compute_location("y")
+
     def test_factors(self):
         sch = tir.Schedule(ROWS)
         i, k = sch.get_loops("y")
@@ -238,8 +295,13 @@ class Functions(unittest.TestCase):
         self.assertEqual([loop.extent for loop in sch.split(i, [None, 4])], ["ceildiv(n, 4)", 4])
 
     def test_what_is_not_there_says_so(self):
-        with self.assertRaisesRegex(tenon.UnsupportedError, "there is no step bind; there are loops"):
-            tir.Schedule(ROWS).bind
+        with self.assertRaisesRegex(tenon.UnsupportedError, "there is no step compute_at; there are loops"):
+            tir.Schedule(ROWS).compute_at
+        sch = tir.Schedule(ROWS)
+        with self.assertRaisesRegex(tenon.CompileError, "this target has no such axis"):
+            sch.bind(sch.get_loops("y")[0], "threadIdx.x")
+        with self.assertRaisesRegex(tenon.CompileError, "no such pragma"):
+            sch.annotate(sch.get_loops("y")[0], "pragma_import_llvm", 1)
         with self.assertRaises(AttributeError):
             tir.Schedule(ROWS).bound
         self.assertIn("split", schedule.steps())

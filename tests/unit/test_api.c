@@ -475,6 +475,11 @@ static void a_kernel_of_tir_tells_what_is_in_it(void **state)
     assert_int_equal(tenon_step(k, "compute_inline \"t\""), 0);
     assert_int_equal(tenon_kernel_inspect(k)->n_buffer, 2);
     assert_int_equal(tenon_kernel_inspect(k)->n_block, 1);
+    assert_int_equal(tenon_kernel_mutate(k, 1), 1); /* it has no sampling step */
+    only(t, "driver-E032");
+    assert_int_equal(tenon_step(k, "n = sample_categorical 3 4 decision=1"), 0);
+    assert_int_equal(tenon_kernel_mutate(k, 1), 0);
+    assert_non_null(strstr(tenon_kernel_trace(k), "n = sample_categorical 3 4 decision=0"));
     assert_int_equal(tenon_kernel_rule(k, NULL), 0);
     assert_non_null(strstr(tenon_kernel_trace(k), "# rule "));
     assert_int_equal(tenon_kernel_inspect(NULL) == NULL, 1);

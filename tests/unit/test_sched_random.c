@@ -119,7 +119,7 @@ typedef struct {
     tn_sched *s;
     tn_rng r;
     const char *block[32];
-    int n_block;
+    int n_block, n_mutated;
 } gen;
 
 static int below(gen *g, int n) { return n > 0 ? (int)(tn_rng_next(&g->r) >> 33) % n : 0; }
@@ -247,6 +247,100 @@ static tn_verdict random_cache_read(gen *g)
     return tn_sched_do(g->s, &t);
 }
 
+/* Blocks that copy for a loop are rare among all; their loop is the one that their buffer is declared in. */
+static tn_verdict random_double_buffer(gen *g)
+{
+    const char *name = some_block(g);
+    tn_stmt *b = tn_func_block(g->s->func, name);
+    tn_ref l = some_loop(g);
+    for (int i = 0; i < g->n_block && b && !strstr(name, ".cache"); i++)
+        b = tn_func_block(g->s->func, name = g->block[i]);
+    for (uint32_t v = 0; v < g->s->n_value && below(g, 8); v++)
+        for (tn_stmt *x = b ? tn_stmt_parent(b) : NULL; x && below(g, 4); x = tn_stmt_parent(x))
+            if (g->s->loop[v] == x)
+                l = (tn_ref)v;
+    return tn_sched_at(g->s, TN_STEP_double_buffer, name, l);
+}
+
+static tn_verdict random_tile(gen *g)
+{
+    tn_ref chain[8], out[4];
+    tn_arg arg[2] = {{.i = 1 + below(g, 5)}, {.i = 1 + below(g, 5)}};
+    if (some_chain(g, chain) < 2)
+        return TN_REJECT_NEST;
+    tn_step t = {.kind = TN_STEP_tile, .nin = 2, .in = chain, .narg = 2, .arg = arg, .nout = 4, .out = out};
+    return tn_sched_do(g->s, &t);
+}
+
+static tn_verdict random_layout(gen *g)
+{
+    static const char *const map[] = {"AB:BA",   "AB2b",      "AB4a",   "A",  "A3a",
+                                      "ABC:CAB", "ABCD:ADBC", "ABCD2c", "ABC"};
+    tn_arg arg[4] = {{.s = some_block(g)}, {.key = "layout", .s = map[below(g, 9)]}};
+    tn_step t = {.kind = TN_STEP_transform_layout, .narg = 2, .arg = arg};
+    if (below(g, 2)) {
+        t = (tn_step){.kind = TN_STEP_storage_align, .narg = 4, .arg = arg};
+        arg[1] = (tn_arg){.i = below(g, 3)};
+        arg[2] = (tn_arg){.i = 1 + below(g, 8)};
+        arg[3] = (tn_arg){.i = below(g, 3)};
+    }
+    return tn_sched_do(g->s, &t);
+}
+
+static tn_verdict random_pad(gen *g)
+{
+    const char *name = some_block(g);
+    const tn_stmt *b = tn_func_block(g->s->func, name);
+    tn_arg arg[16] = {{.s = name}};
+    uint16_t n = b ? (uint16_t)b->u.block.n_iter : 0;
+    if (n > 15)
+        return TN_REJECT_ARITY;
+    for (int i = 1; i <= n; i++)
+        arg[i].i = below(g, 2) ? 1 : 1 + below(g, 5);
+    tn_step t = {.kind = TN_STEP_pad, .narg = n + 1u, .arg = arg};
+    return tn_sched_do(g->s, &t);
+}
+
+/* Numbers that are drawn, used by a split; or a place that is drawn. */
+static tn_verdict random_sample(gen *g)
+{
+    tn_ref l = some_loop(g), out[3], inner[3];
+    tn_arg arg[3] = {{.key = "seed", .i = below(g, 1000)}, {.key = "max", .i = 1 + below(g, 4)}};
+    tn_step t = {.nin = 1, .in = &l, .narg = 2, .arg = arg, .nout = 2, .out = out};
+    switch (below(g, 4)) {
+    case 0:
+        arg[1] = (tn_arg){.s = some_block(g)};
+        t = (tn_step){
+            .kind = TN_STEP_sample_compute_location, .narg = 1, .arg = arg + 1, .nout = 1, .out = out};
+        return tn_sched_do(g->s, &t);
+    case 1:
+        arg[1] = (tn_arg){.i = 1 + below(g, 4)};
+        arg[2] = (tn_arg){.i = 1 + below(g, 4)};
+        t = (tn_step){.kind = TN_STEP_sample_categorical, .narg = 3, .arg = arg, .nout = 1, .out = out};
+        break;
+    default: t.kind = TN_STEP_sample_perfect_tile; break;
+    }
+    tn_verdict v = tn_sched_do(g->s, &t);
+    if (v != TN_DONE || below(g, 3) == 0)
+        return v;
+    tn_ref last = out[t.nout - 1];
+    tn_arg factor = {.i = g->s->number[last], .value = (tn_ref)(last + 1)};
+    tn_step split = {
+        .kind = TN_STEP_split, .nin = 1, .in = &l, .narg = 1, .arg = &factor, .nout = 2, .out = inner};
+    (void)tn_sched_do(g->s, &split);
+    return TN_DONE;
+}
+
+static tn_verdict random_loop_step(gen *g)
+{
+    tn_ref l = some_loop(g);
+    tn_arg arg = {.key = "auto_unroll_max_step", .i = below(g, 40)};
+    tn_step t = {.kind = TN_STEP_pragma, .nin = 1, .in = &l, .narg = 1, .arg = &arg};
+    if (below(g, 2))
+        t = (tn_step){.kind = TN_STEP_blockize, .nin = 1, .in = &l};
+    return tn_sched_do(g->s, &t);
+}
+
 /* The innermost loops below a random one. */
 static tn_verdict random_tensorize(gen *g)
 {
@@ -263,7 +357,7 @@ static tn_verdict random_tensorize(gen *g)
 static tn_verdict random_step(gen *g)
 {
     tn_ref v = some_loop(g), out[3];
-    switch (below(g, 22)) {
+    switch (below(g, 29)) {
     case 0:
     case 1: return name_loops(g);
     case 2:
@@ -286,7 +380,14 @@ static tn_verdict random_step(gen *g)
     case 17: return tn_sched_do(g->s, &(tn_step){.kind = TN_STEP_merge});
     case 18: return tn_sched_at(g->s, TN_STEP_regroup, some_block(g), v);
     case 19: return random_tensorize(g);
-    case 20: return random_cache_read(g);
+    case 20:
+    case 21: return random_cache_read(g);
+    case 22: return random_double_buffer(g);
+    case 23: return random_tile(g);
+    case 24: return random_layout(g);
+    case 25: return random_pad(g);
+    case 26: return random_sample(g);
+    case 27: return random_loop_step(g);
     default: return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
     }
 }
@@ -312,7 +413,27 @@ static void say(bench *x, const tn_sched *s, const char *what, uint64_t seed)
             func_text(x, s->func), diags(x));
 }
 
-static void one_trial(size_t which, uint64_t seed, int *done, int *refused, uint64_t *kinds)
+/* Another decision of a sampling step: the right result, or a verdict. */
+static void check_mutation(bench *x, size_t which, const tn_func *f, const tn_sched *s, gen *g)
+{
+    tn_sched other;
+    if (tn_trace_mutate(s, f, &g->r, &x->arena, &x->pool, &other) != TN_DONE)
+        return;
+    g->n_mutated += !tn_trace_same(s, &other);
+    if (tn_func_verify(other.func) != TN_OK ||
+        !same_results(x, f, other.func, funcs[which].sym, g->r.state, 0)) {
+        say(x, &other, funcs[which].name, g->r.state);
+        fail_msg("other results after a mutation");
+    }
+    check_replay(x, f, &other);
+}
+
+typedef struct {
+    int done, refused, mutated;
+    uint64_t kinds; /* of the steps that were done */
+} tally;
+
+static void one_trial(size_t which, uint64_t seed, tally *n)
 {
     bench x;
     tn_sched s;
@@ -326,11 +447,12 @@ static void one_trial(size_t which, uint64_t seed, int *done, int *refused, uint
         uint32_t steps = s.n_step;
         tn_verdict v = random_step(&g);
         if (v == TN_DONE) {
-            ++*done;
-            *kinds |= UINT64_C(1) << s.step[s.n_step - 1].kind;
+            n->done++;
+            for (uint32_t k = steps; k < s.n_step; k++)
+                n->kinds |= UINT64_C(1) << s.step[k].kind;
             before = func_text(&x, s.func);
         } else {
-            ++*refused;
+            n->refused++;
             assert_int_equal(s.n_step, steps);
             assert_string_equal(func_text(&x, s.func), before);
         }
@@ -344,23 +466,27 @@ static void one_trial(size_t which, uint64_t seed, int *done, int *refused, uint
         fail_msg("other results");
     }
     check_replay(&x, f, &s);
+    check_mutation(&x, which, f, &s, &g);
+    n->mutated += g.n_mutated;
     bench_deinit(&x);
 }
 
 static void random_schedules_keep_the_results(void **state)
 {
     (void)state;
-    int done = 0, refused = 0;
-    uint64_t kinds = 0;
+    tally all = {.kinds = UINT64_C(1) << TN_STEP_bind}; /* which is always refused */
     const char *from = getenv("TENON_SEED");
     int n = RUN_FEWER ? TRIALS_SANITIZED : TRIALS;
     uint64_t first = from ? strtoull(from, NULL, 10) : 1;
     for (size_t i = 0; i < sizeof funcs / sizeof *funcs; i++)
         for (uint64_t k = 0; k < (uint64_t)n; k++)
-            one_trial(i, (first + k) * 1000 + i, &done, &refused, &kinds);
-    assert_true(done > 5 * n); /* the steps are really taken, all kinds of them */
-    assert_true(refused > n);
-    assert_int_equal(kinds, (UINT64_C(1) << TN_STEP_COUNT) - 1);
+            one_trial(i, (first + k) * 1000 + i, &all);
+    assert_true(all.done > 5 * n); /* the steps are really taken, all kinds of them */
+    assert_true(all.refused > n);
+    assert_true(all.mutated > n / 10);
+    for (int k = 0; k < TN_STEP_COUNT; k++)
+        if (!(all.kinds >> k & 1))
+            fail_msg("no %s was done", tn_steps[k].name);
 }
 
 int main(void)

@@ -148,6 +148,15 @@ static PyObject *step(PyObject *self, PyObject *args)
     return finish(x, tenon_step(x->k, text));
 }
 
+static PyObject *mutate(PyObject *self, PyObject *args)
+{
+    kernel *x = (kernel *)self;
+    unsigned long long seed;
+    if (!PyArg_ParseTuple(args, "K:mutate", &seed) || core_session_begin(x->session))
+        return NULL;
+    return finish(x, tenon_kernel_mutate(x->k, seed));
+}
+
 static PyObject *rule(PyObject *self, PyObject *options)
 {
     kernel *x = (kernel *)self;
@@ -310,6 +319,8 @@ static PyMethodDef methods[] = {
     {"define", define, METH_VARARGS, define_doc},
     {"end", end, METH_O, "end(numbers): the tensors of these numbers are the outputs."},
     {"step", step, METH_VARARGS, "step(text): apply steps of a schedule, one a line."},
+    {"mutate", mutate, METH_VARARGS,
+     "mutate(seed): apply the steps anew, with another decision of a sampling step."},
     {"rule", rule, METH_O, "rule(options): schedule it as a model's kernel would be."},
     {"text", text, METH_NOARGS, "The loops as they stand."},
     {"trace", trace, METH_NOARGS, "The steps so far."},

@@ -21,7 +21,7 @@ from . import _core, _module
 from ._errors import UnsupportedError
 from ._ir import IRModule, parse
 
-__all__ = ["Block", "Function", "Loop", "Loops", "Schedule", "steps"]
+__all__ = ["Block", "Function", "Loop", "Loops", "Number", "Schedule", "steps"]
 
 
 def steps() -> Dict[str, str]:
@@ -141,7 +141,7 @@ class Loops:
         """The outer loop, and an inner one of each factor."""
         ends = ["o", *"mnpqrv"[:len(factors) - 1], "i"]
         names = [self.fresh(loop + end) for end in ends]
-        self.step(f"{' '.join(names)} = split {loop} {' '.join(str(f) for f in factors)}")
+        self.step(f"{' '.join(names)} = split {loop} {' '.join(_number(f) for f in factors)}")
         return names
 
     def fuse(self, loops: Sequence[str]) -> str:
@@ -164,7 +164,23 @@ class Loop(NamedTuple):
     block: str
 
 
+class Number(int):
+    """A number that a sampling step drew. Steps that take it are in the trace with its name, so that they follow another
+    decision."""
+
+    name: str
+
+    def __new__(cls, value: int, name: str) -> "Number":
+        number = super().__new__(cls, value)
+        number.name = name
+        return number
+
+
 BlockLike = Union[Block, str]
+
+
+def _number(n: int) -> str:
+    return n.name if isinstance(n, Number) else str(int(n))
 
 
 def _extent(text: str) -> Union[int, str]:
@@ -174,8 +190,9 @@ def _extent(text: str) -> Union[int, str]:
 class Schedule:
     """A schedule of a function of TIR: of the first in a module, or of the one that is named."""
 
-    def __init__(self, mod: Union[IRModule, str], func_name: Optional[str] = None):
+    def __init__(self, mod: Union[IRModule, str], func_name: Optional[str] = None, seed: Optional[int] = None):
         module = parse(mod) if isinstance(mod, str) else mod
+        self._seed = seed
         self._kernel = module._program.kernel(func_name)
         self._loops = Loops(self._kernel)
 
@@ -243,7 +260,7 @@ class Schedule:
                 factors[factors.index(None)] = -(-loop.extent // product)
             elif product < loop.extent:
                 raise ValueError(f"the factors make {product}, and the loop has {loop.extent}")
-        return [int(f or 1) for f in factors[1:]]
+        return [f if f is not None else 1 for f in factors[1:]]
 
     def fuse(self, *loops: Loop) -> Loop:
         name = self._loops.fuse([loop.name for loop in loops])
@@ -327,6 +344,82 @@ class Schedule:
         names = [loops.name] if isinstance(loops, Loop) else [loop.name for loop in loops]
         self._loops.apply(f'tensorize "{tensor_intrin}"', names)
 
+    def tile(self, x: Loop, y: Loop, x_factor: int, y_factor: int) -> List[Loop]:
+        """Four loops: x_outer, y_outer, x_inner, y_inner."""
+        ends = [(x, "o"), (y, "o"), (x, "i"), (y, "i")]
+        names = [self._loops.fresh(loop.name + end) for loop, end in ends]
+        self._kernel.step(f"{' '.join(names)} = tile {x.name} {y.name} {_number(x_factor)} {_number(y_factor)}")
+        outer = [-(-l.extent // f) if isinstance(l.extent, int) else f"ceildiv({l.extent}, {f})"
+                 for l, f in ((x, x_factor), (y, y_factor))]
+        return [Loop(n, e, l.block) for n, e, (l, _) in zip(names, [*outer, int(x_factor), int(y_factor)], ends)]
+
+    def blockize(self, loop: Loop) -> Block:
+        """The block that what the loop does becomes."""
+        before = {b.name for b in self.blocks()}
+        self._loops.apply("blockize", [loop.name])
+        return next(b for b in self.blocks() if b.name not in before)
+
+    def pad_einsum(self, block: BlockLike, padding: Sequence[int]) -> None:
+        """Make the iterations of a block multiples of these numbers, with zeros behind what it reads."""
+        self._kernel.step(f'pad "{_name(block)}" {" ".join(_number(f) for f in padding)}')
+
+    def transform_layout(self, block: BlockLike, layout: str) -> None:
+        """Let what the block writes lie in memory as a layout says: "NK16n", "AB:BA"."""
+        self._kernel.step(f'transform_layout "{_name(block)}" layout={layout}')
+
+    def storage_align(self, block: BlockLike, buffer_index: int, axis: int, factor: int, offset: int) -> None:
+        """Make the rows of a dimension of what the block writes a multiple of factor elements, and offset more, apart."""
+        if buffer_index != 0:
+            raise ValueError("a block writes one buffer: buffer_index is 0")
+        self._kernel.step(f'storage_align "{_name(block)}" {axis} {factor} {offset}')
+
+    def double_buffer(self, block: BlockLike, loop: Loop) -> None:
+        """Let the copy that a block makes for each iteration of the loop be made one iteration ahead."""
+        self._kernel.step(f'double_buffer "{_name(block)}" {loop.name}')
+
+    def annotate(self, block_or_loop: Loop, ann_key: str, ann_val: int) -> None:
+        """The pragma auto_unroll_max_step of a loop: write out what is at most so many statements."""
+        self._kernel.step(f"pragma {block_or_loop.name} {ann_key.removeprefix('pragma_')}={ann_val}")
+
+    def bind(self, loop: Loop, thread_axis: str) -> None:
+        """Is refused: there are no such axes on a CPU."""
+        self._kernel.step(f'bind {loop.name} "{thread_axis}"')
+
+    # ---- choices ----
+
+    def _drawn(self, names: Sequence[str], step: str, decision: Any) -> str:
+        """The decision, as the trace has it."""
+        given = f"decision={decision}" if decision is not None else f"seed={self._seed}" if self._seed is not None else ""
+        self._kernel.step(f"{' '.join(names)} = {step} {given}")
+        return self.trace.splitlines()[-1].split("decision=")[1]
+
+    def sample_perfect_tile(self, loop: Loop, n: int, max_innermost_factor: int = 16,
+                            decision: Optional[Sequence[int]] = None) -> List[Number]:
+        """n numbers whose product is the loop's extent, drawn if there is no decision; the last is limited."""
+        names = [self._loops.fresh("v") for _ in range(n)]
+        given = None if decision is None else "x".join(str(d) for d in decision)
+        drawn = self._drawn(names, f"sample_perfect_tile {loop.name} max={max_innermost_factor}", given)
+        return [Number(int(v), name) for v, name in zip(drawn.split("x"), names)]
+
+    def sample_categorical(self, candidates: Sequence[int], probs: Sequence[float], decision: Optional[int] = None) -> Number:
+        """One of the candidates; the decision is its place."""
+        weights = ",".join(str(round(p * 1000000)) for p in probs)
+        name = self._loops.fresh("v")
+        step = f"sample_categorical {' '.join(str(c) for c in candidates)} weights={weights}"
+        return Number(candidates[int(self._drawn([name], step, decision))], name)
+
+    def sample_compute_location(self, block: BlockLike, decision: Optional[int] = None) -> Loop:
+        """A loop that reverse_compute_at accepts for the block; the decision is its place among them."""
+        name = self._loops.fresh("l")
+        self._drawn([name], f'sample_compute_location "{_name(block)}"', decision)
+        around = [(b[0], loop) for b in self._kernel.inspect()["blocks"] for loop in b[2] if loop[0] == name]
+        return Loop(name, _extent(around[0][1][1]), around[0][0])
+
+    def mutate(self, seed: int) -> None:
+        """Apply all steps anew, with another decision of one of the sampling steps. Loops and numbers that were handed out
+        have their names still, but other extents."""
+        self._kernel.mutate(seed)
+
     def __getattr__(self, name: str) -> Any:
         if name in _OF_TVM:
             raise UnsupportedError(f"there is no step {name}; there are {', '.join(steps())}")
@@ -342,9 +435,8 @@ class Schedule:
         return Function(_module.Module(library), order, info["name"])
 
 
-_OF_TVM = ("bind", "compute_at", "reverse_compute_inline", "blockize", "annotate", "unannotate",
-           "storage_align", "transform_layout", "add_unit_loop", "sample_perfect_tile", "sample_categorical",
-           "sample_compute_location", "decompose_padding", "pad_einsum", "rolling_buffer", "reindex", "read_at", "write_at")
+_OF_TVM = ("compute_at", "reverse_compute_inline", "unannotate", "add_unit_loop", "decompose_padding", "rolling_buffer", "reindex",
+           "read_at", "write_at")
 
 
 def _name(block: BlockLike) -> str:

@@ -1,0 +1,97 @@
+/* Step blockize: what a loop does becomes a block of its own, whose iterations are the loops around it.
+ *
+ *     for io, jo, ii, ji: block b(i = io*4 + ii, j = jo*8 + ji)
+ *
+ * becomes
+ *
+ *     for io, jo: block b.o(io, jo): for ii, ji: block b(i = io*4 + ii, j = jo*8 + ji)
+ *
+ * Steps on the outer loops then see one block, and do not ask what is in it.
+ */
+#include "schedule/sched_impl.h"
+
+typedef struct {
+    tn_stmt *loop, *block;
+    int n;
+    tn_stmt *outer[TN_MAX_LOOPS];
+} tiles;
+
+typedef struct {
+    const tn_expr *var;
+    bool found;
+} search;
+
+static const tn_expr *look_at_expr(const tn_expr *e, void *user)
+{
+    search *w = user;
+    w->found |= tn_uses(e, w->var);
+    return e;
+}
+
+static bool look_at_stmt(tn_stmt *x, void *user)
+{
+    tn_stmt_exprs(x, look_at_expr, user);
+    return true;
+}
+
+static bool used_in(tn_stmt *x, const tn_expr *var)
+{
+    search w = {var, false};
+    tn_body *body[2];
+    int n = tn_stmt_bodies(x, body);
+    (void)look_at_stmt(x, &w);
+    for (int i = 0; i < n; i++)
+        tn_stmt_walk(body[i], look_at_stmt, NULL, &w);
+    return w.found;
+}
+
+static tn_verdict check(tn_sched *s, tiles *x)
+{
+    x->block = x->loop;
+    while (x->block && x->block->kind == TN_S_FOR) {
+        if (x->block->u.loop.kind != TN_LOOP_SERIAL && x->block->u.loop.kind != TN_LOOP_UNROLLED)
+            return TN_REJECT_LOOP;
+        x->block = tn_body_only(&x->block->u.loop.body);
+    }
+    if (!x->block || x->block->kind != TN_S_BLOCK || tn_block_target(x->block) < 0)
+        return TN_REJECT_NEST;
+    x->n = 0;
+    for (tn_stmt *l = tn_stmt_parent(x->loop); l; l = tn_stmt_parent(l)) {
+        if (l->kind != TN_S_FOR || l->u.loop.kind == TN_LOOP_VECTOR || l->u.loop.kind == TN_LOOP_TENSOR)
+            return TN_REJECT_LOOP;
+        bool spatial = tn_loop_feeds(s, l, x->block, TN_ITER_SPATIAL),
+             reduce = tn_loop_feeds(s, l, x->block, TN_ITER_REDUCE);
+        if ((spatial && reduce) || (reduce && x->block->u.block.init.first))
+            return TN_REJECT_REDUCE; /* which of them begin the sums is not the block's to know */
+        if (!spatial && !reduce && used_in(x->loop, l->u.loop.var))
+            return TN_REJECT_MASK;
+        if (spatial || reduce)
+            x->outer[x->n++] = l;
+    }
+    return TN_DONE;
+}
+
+tn_verdict tn_do_blockize(tn_sched *s, tn_step *t)
+{
+    tn_func *f = s->func;
+    tiles x = {.loop = tn_sched_loop(s, t->in[0])};
+    tn_verdict v = check(s, &x);
+    if (v != TN_DONE)
+        return v;
+    const char *name = tn_arena_printf(s->arena, "%s.o", x.block->u.block.name);
+    tn_stmt *outer = tn_stmt_block(f, name, x.block->u.block.tag, x.n);
+    outer->u.block.source = x.block->u.block.source;
+    const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS];
+    for (int i = 0; i < x.n; i++) { /* they were collected from the inside */
+        const tn_stmt *l = x.outer[x.n - 1 - i];
+        bool reduce = tn_loop_feeds(s, l, x.block, TN_ITER_REDUCE);
+        from[i] = l->u.loop.var;
+        to[i] = tn_func_add_var(f, tn_sched_var_name(s, from[i]), TN_IDX);
+        outer->u.block.iter[i] =
+            (tn_iter){to[i], l->u.loop.extent, from[i], reduce ? TN_ITER_REDUCE : TN_ITER_SPATIAL};
+    }
+    tn_stmt_replace(x.loop, outer);
+    tn_body_append(&outer->u.block.body, x.loop);
+    tn_stmt_subst(f, x.loop, x.n, from, to);
+    return TN_DONE;
+}
