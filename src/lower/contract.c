@@ -41,7 +41,7 @@ static const tn_expr *contract_expr(const tn_expr *e, void *user)
 static bool contract_stmt(tn_stmt *s, void *user)
 {
     tn_stmt_exprs(s, contract_expr, user);
-    return true;
+    return !tn_stmt_is_nest(s);
 }
 
 tn_status tn_lower_contract(tn_func *f, const struct tn_machine *m)

@@ -62,7 +62,8 @@ tn_status tn_lower_watched(tn_func *f, const struct tn_machine *m, const tn_pipe
         const tn_buffer *x = &f->buffer[b];
         uint64_t bytes;
         int64_t n;
-        if (x->param < 0 && x->scope == TN_SCOPE_LOCAL && tn_is_int(x->dim[0], &n)) {
+        if (x->param < 0 && (x->scope == TN_SCOPE_LOCAL || x->scope == TN_SCOPE_TILE) &&
+            tn_is_int(x->dim[0], &n)) {
             bytes = x->scratch_offset + ((uint64_t)n * tn_dtype_bytes(x->dtype) + 63) / 64 * 64;
             out->scratch_bytes = bytes > out->scratch_bytes ? bytes : out->scratch_bytes;
         }

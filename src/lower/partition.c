@@ -389,7 +389,7 @@ static void cut_loops(tn_func *f, tn_body *b, tn_map *left, int depth)
 static bool declares_register(const tn_func *f, const tn_body *b)
 {
     for (const tn_stmt *s = b->first; s; s = s->next)
-        if (s->kind == TN_S_BUFFER && f->buffer[s->u.decl.buffer].scope == TN_SCOPE_REGISTER)
+        if (s->kind == TN_S_BUFFER && f->buffer[s->u.decl.buffer].scope >= TN_SCOPE_REGISTER)
             return true;
     return false;
 }

@@ -1,4 +1,4 @@
-/* PlanMemory: LOCAL buffers get offsets in the worker's scratch, GLOBAL non-parameters in the call's work
+/* PlanMemory: LOCAL and TILE buffers get offsets in the worker's scratch, GLOBAL non-parameters in the call's work
  * memory, 64-byte aligned. Scratch is a stack that follows the nesting of lists: what lives in different
  * lists, or in different phases (a task sees one), overlaps. */
 #include "lower/lower_impl.h"
@@ -20,7 +20,7 @@ static tn_status too_large(tn_func *f, const tn_buffer *b)
 static int64_t place(plan *w, tn_buffer *b, int64_t at)
 {
     int64_t n, end;
-    if (b->scope != TN_SCOPE_LOCAL)
+    if (b->scope != TN_SCOPE_LOCAL && b->scope != TN_SCOPE_TILE)
         return at;
     if (!tn_is_int(b->dim[0], &n) || !tn_i64_mul(n, tn_dtype_bytes(b->dtype), &n) ||
         !tn_i64_add(at, n, &end) || end > INT64_MAX / 2) {

@@ -152,7 +152,7 @@ static void body(tn_func *f, tn_body *b, int depth)
             tn_stmt_exprs(s, rewrite_slot, &w);
         }
         tn_body *in[2];
-        int n = tn_stmt_bodies(s, in);
+        int n = tn_stmt_is_nest(s) ? 0 : tn_stmt_bodies(s, in);
         for (int i = 0; i < n; i++)
             body(f, in[i], depth + 1);
     }

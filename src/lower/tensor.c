@@ -7,7 +7,7 @@
  *
  * The lanes must read w a group apart, and x all from one place. A condition may end the sum within a group: there w
  * reads 0, and x whatever stands in its block. What does not fit, or what the machine does not have, becomes ordinary
- * loops with the same values before Unroll: columns are lanes, terms straight lines. */
+ * loops with the same values before Unroll: columns are lanes, terms straight lines. Nests of tiles: tile.c. */
 #include "lower/lower_impl.h"
 
 #include "machine/machine.h"
@@ -174,13 +174,15 @@ typedef struct {
 
 static bool enter(tn_stmt *s, void *user)
 {
-    static const uint8_t kind[TN_UNIT_AXES] = {TN_LOOP_UNROLLED, TN_LOOP_VECTOR, TN_LOOP_UNROLLED};
+    static const uint8_t kind[] = {TN_LOOP_SERIAL, TN_LOOP_VECTOR, TN_LOOP_SERIAL, TN_LOOP_UNROLLED};
     const walk *w = user;
     tn_unit_nest n;
     lanes l;
     if (s->kind != TN_S_FOR || s->u.loop.kind != TN_LOOP_TENSOR)
         return true;
     int id = s->u.loop.tensor;
+    if (tn_units[id].kind == TN_UNIT_MATRIX) /* written out, it has nests of lanes inside */
+        return !tn_tensor_tile(w->f, w->m, s);
     bool fits = tn_unit_on(id, w->m, tn_machine_given) && !tn_unit_read(s, &tn_units[id], &n);
     if (!fits || !plan_lanes(w->f, &n, &l))
         write_out(s, kind);
@@ -195,9 +197,11 @@ tn_status tn_lower_tensors(tn_func *f, const struct tn_machine *m)
 
 void tn_tensor_lanes(tn_func *f, tn_stmt *s)
 {
-    static const uint8_t kind[TN_UNIT_AXES] = {TN_LOOP_SERIAL, TN_LOOP_VECTOR, TN_LOOP_SERIAL};
+    static const uint8_t kind[] = {TN_LOOP_SERIAL, TN_LOOP_VECTOR, TN_LOOP_SERIAL, TN_LOOP_SERIAL};
     tn_unit_nest n;
     lanes l;
+    if (tn_units[s->u.loop.tensor].kind == TN_UNIT_MATRIX)
+        return; /* for the code generator */
     if (!tn_unit_read(s, &tn_units[s->u.loop.tensor], &n) && plan_lanes(f, &n, &l))
         put_lanes(f, &n, &l);
     write_out(s, kind);

@@ -8,7 +8,7 @@ static bool axes_fit(tn_sched *s, const tn_unit_nest *n)
 {
     for (int axis = 0; axis < TN_UNIT_AXES; axis++) {
         const tn_stmt *l = n->loop[axis];
-        bool sums = axis == TN_UNIT_TERMS;
+        bool sums = axis == TN_UNIT_TERMS || axis == TN_UNIT_GROUPS;
         if (l && (tn_loop_feeds(s, l, n->block, TN_ITER_SPATIAL) == sums ||
                   tn_loop_feeds(s, l, n->block, TN_ITER_REDUCE) != sums))
             return false;

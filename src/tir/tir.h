@@ -176,6 +176,11 @@ void tn_stmt_remove(tn_stmt *s);                              /* unlinks; stays 
 void tn_stmt_replace(tn_stmt *old, tn_stmt *with);
 void tn_body_move(tn_body *to, tn_stmt *before, tn_body *from); /* all of from */
 static inline tn_stmt *tn_stmt_parent(const tn_stmt *s) { return s->list ? s->list->owner : NULL; }
+/* Is it a loop of a nest that is one call of a unit? In flat code, no pass works on its list. */
+static inline bool tn_stmt_is_nest(const tn_stmt *s)
+{
+    return s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_TENSOR;
+}
 bool tn_stmt_inside(const tn_stmt *s, const tn_stmt *ancestor);
 /* The statement's own lists: LOOP 1, BLOCK init + body, IF then + other. */
 int tn_stmt_bodies(tn_stmt *s, tn_body *out[2]);

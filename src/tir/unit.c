@@ -8,8 +8,8 @@
 #define I32 {TN_INT, 32, 1}
 
 const tn_unit_row tn_units[TN_N_UNITS] = {
-#define UNIT(id, name, kind, m, n, k, x, w, sum, function, what) \
-    {name, TN_UNIT_##kind, {m, n, k}, x, w, sum, TN_F_##function, what},
+#define UNIT(id, name, kind, m, n, g, k, x, w, sum, function, what) \
+    {name, TN_UNIT_##kind, {m, n, g, k}, x, w, sum, TN_F_##function, what},
 #include "tir/unit.def"
 };
 
@@ -56,18 +56,23 @@ static bool is_axis(const tn_unit_row *row, int axis, int64_t n)
 {
     if (n < 2 || n > row->most[axis])
         return false;
-    return row->kind != TN_UNIT_LANES || (axis == TN_UNIT_TERMS ? n == row->most[axis] : (n & (n - 1)) == 0);
+    return (row->kind == TN_UNIT_LANES && axis == TN_UNIT_COLUMNS) ? (n & (n - 1)) == 0
+                                                                   : n == row->most[axis];
 }
 
-/* The loops of the nest, which are those of the row that have more than one element. */
+/* The loops of the nest, which are those of the row that have more than one element; of a nest that clears, rows and
+ * columns alone. */
 static const char *read_loops(tn_stmt *loop, const tn_unit_row *row, tn_unit_nest *out)
 {
-    *out = (tn_unit_nest){.row = row, .extent = {1, 1, 1}};
+    *out = (tn_unit_nest){.row = row, .extent = {1, 1, 1, 1}};
     tn_stmt *s = loop;
     for (int axis = 0; axis < TN_UNIT_AXES; axis++) {
         if (row->most[axis] == 1)
             continue;
-        if (!s || s->kind != TN_S_FOR)
+        bool is_loop = s && s->kind == TN_S_FOR;
+        if (!is_loop && row->kind == TN_UNIT_MATRIX && axis == TN_UNIT_GROUPS)
+            break;
+        if (!is_loop)
             return "it has fewer loops than the unit has axes";
         if (!tn_is_int(s->u.loop.extent, &out->extent[axis]) || !is_axis(row, axis, out->extent[axis]))
             return "an extent is not one that the unit has";
@@ -102,13 +107,25 @@ static bool has_axis(const tn_unit_nest *n, int axis, const tn_expr *load)
     return found;
 }
 
-/* sum + x * w, where w alone has the columns */
+/* Is it the two factors, the columns in w alone, the rows not in w? */
+static bool factors_fit(const tn_unit_nest *n)
+{
+    return n->x && n->w && has_axis(n, TN_UNIT_COLUMNS, n->w) && !has_axis(n, TN_UNIT_COLUMNS, n->x) &&
+           !has_axis(n, TN_UNIT_ROWS, n->w);
+}
+
+/* sum + x * w, where w alone has the columns; or 0, where the nest has no terms */
 static const char *read_store(tn_unit_nest *n)
 {
     const tn_expr *v = n->store->u.store.value;
     const tn_unit_row *row = n->row;
+    bool clears = row->kind == TN_UNIT_MATRIX && !n->loop[TN_UNIT_GROUPS] && !n->cond;
+    if (clears && !n->store->u.store.mask && tn_dtype_eq(v->dtype, row->sum) && tn_is_value(v, 0))
+        return NULL;
     if (n->store->u.store.mask || !tn_dtype_eq(v->dtype, row->sum) || v->kind != TN_E_ADD)
         return "its store is no sum of the unit's type";
+    if (n->row->kind == TN_UNIT_MATRIX && !n->loop[TN_UNIT_GROUPS])
+        return "its loops are those of a tile that is cleared, but its store is not 0";
     for (int i = 0; i < 2; i++) {
         const tn_expr *self = v->src[i], *product = v->src[1 - i];
         bool same =
@@ -118,7 +135,7 @@ static const char *read_store(tn_unit_nest *n)
         for (int k = 0; same && product->kind == TN_E_MUL && k < 2; k++) {
             n->x = factor(product->src[k], row->x, row->sum);
             n->w = factor(product->src[1 - k], row->w, row->sum);
-            if (n->x && n->w && has_axis(n, TN_UNIT_COLUMNS, n->w) && !has_axis(n, TN_UNIT_COLUMNS, n->x))
+            if (factors_fit(n))
                 return NULL;
         }
     }
@@ -142,6 +159,51 @@ const char *tn_unit_read(tn_stmt *loop, const tn_unit_row *row, tn_unit_nest *ou
         return "its list is not one store";
     out->store = (tn_stmt *)(uintptr_t)s;
     return read_store(out);
+}
+
+/* ---- tiles ---- */
+
+tn_unit_sides tn_unit_sides_of(enum tn_unit_part part)
+{
+    static const tn_unit_sides sides[] = {
+        [TN_UNIT_X] = {TN_UNIT_ROWS, TN_UNIT_GROUPS, TN_UNIT_COLUMNS},
+        [TN_UNIT_W] = {TN_UNIT_GROUPS, TN_UNIT_COLUMNS, TN_UNIT_ROWS},
+        [TN_UNIT_SUM] = {TN_UNIT_ROWS, TN_UNIT_COLUMNS, TN_UNIT_TERMS},
+    };
+    return sides[part];
+}
+
+static bool uses_axes(const tn_unit_nest *n, const tn_expr *e)
+{
+    for (int axis = 0; axis < TN_UNIT_AXES; axis++)
+        if (n->loop[axis] && tn_uses(e, n->loop[axis]->u.loop.var))
+            return true;
+    return false;
+}
+
+/* e without `by` times the variable of the axis; NULL: it has not that. */
+static const tn_expr *without(tn_pool *p, const tn_unit_nest *n, const tn_expr *e, int axis, int64_t by)
+{
+    const tn_expr *coef, *rest;
+    return tn_linear(p, NULL, e, n->loop[axis]->u.loop.var, &coef, &rest) && tn_is_value(coef, by) ? rest
+                                                                                                   : NULL;
+}
+
+bool tn_unit_tile_of(tn_pool *p, const tn_unit_nest *n, enum tn_unit_part part, tn_unit_tile *out)
+{
+    tn_unit_sides sides = tn_unit_sides_of(part);
+    bool sum = part == TN_UNIT_SUM;
+    const tn_expr *load = part == TN_UNIT_X ? n->x : n->w,
+                  *e = sum ? n->store->u.store.index[0] : load->src[0];
+    if ((sum ? n->store->u.store.n_index : load->u.load.n_index) != 1 || e->has_load ||
+        !tn_linear(p, NULL, e, n->loop[sides.row]->u.loop.var, &out->stride, &e) || uses_axes(n, out->stride))
+        return false;
+    e = without(p, n, e, sides.column, sum ? 1 : n->extent[TN_UNIT_TERMS]);
+    e = e && !sum ? without(p, n, e, TN_UNIT_TERMS, 1) : e;
+    if (!e || uses_axes(n, e))
+        return false;
+    out->first = tn_simplify(p, NULL, e);
+    return true;
 }
 
 const char *tn_unit_fault(const tn_stmt *loop)

@@ -9,17 +9,17 @@ enum tn_unit_id {
     TN_N_UNITS
 };
 
-enum tn_unit_kind { TN_UNIT_LANES };
+enum tn_unit_kind { TN_UNIT_LANES, TN_UNIT_MATRIX };
 
 /* The axes of a call; a nest has a loop for each that has more than one element, in this order. */
-enum { TN_UNIT_ROWS, TN_UNIT_COLUMNS, TN_UNIT_TERMS, TN_UNIT_AXES };
+enum { TN_UNIT_ROWS, TN_UNIT_COLUMNS, TN_UNIT_GROUPS, TN_UNIT_TERMS, TN_UNIT_AXES };
 
 typedef struct tn_unit_row {
     const char *name;
     uint8_t kind;               /* enum tn_unit_kind */
     int16_t most[TN_UNIT_AXES]; /* of each axis in a call */
     tn_dtype x, w, sum;
-    enum tn_intrin function; /* that computes it, for LANES */
+    enum tn_intrin function; /* that computes a group */
     const char *what;
 } tn_unit_row;
 extern const tn_unit_row tn_units[TN_N_UNITS];
@@ -33,7 +33,8 @@ struct tn_machine;
 bool tn_unit_on(int id, const struct tn_machine *m,
                 bool (*given)(const struct tn_machine *m, const char *arch, const char *feature));
 
-/* A nest of tensor loops around sum = sum + x * w, the factors widened. */
+/* A nest of tensor loops around sum = sum + x * w, the factors widened. Of a MATRIX unit also one over rows and columns
+ * alone around sum = 0, which clears a tile. */
 typedef struct tn_unit_nest {
     const tn_unit_row *row;
     tn_stmt *loop[TN_UNIT_AXES];  /* NULL: an axis of one element */
@@ -41,11 +42,24 @@ typedef struct tn_unit_nest {
     tn_stmt *inner;               /* the innermost loop */
     tn_stmt *block, *store;       /* around the store: NULL: none */
     const tn_expr *cond;          /* on the store, NULL: none */
-    const tn_expr *x, *w;         /* loads */
+    const tn_expr *x, *w;         /* loads; NULL: the nest clears */
 } tn_unit_nest;
 /* The nest that begins with `loop`: its innermost list is the store, or a block of it alone, or a condition around it.
  * Returns NULL, or why it is no call of the row; for texts. */
 const char *tn_unit_read(tn_stmt *loop, const tn_unit_row *row, tn_unit_nest *out);
+/* The sum of a nest of a MATRIX unit, and its factors, as tiles in flat code: each row is contiguous, and the rows are
+ * evenly spaced. */
+enum tn_unit_part { TN_UNIT_X, TN_UNIT_W, TN_UNIT_SUM };
+typedef struct tn_unit_tile {
+    const tn_expr *first,
+        *stride; /* where it begins, and a row after the one before, in elements of its buffer */
+} tn_unit_tile;
+bool tn_unit_tile_of(tn_pool *p, const tn_unit_nest *n, enum tn_unit_part part, tn_unit_tile *out);
+/* Which axes are the rows of a part, and what is in a row. */
+typedef struct tn_unit_sides {
+    int row, column, lacks;
+} tn_unit_sides;
+tn_unit_sides tn_unit_sides_of(enum tn_unit_part part);
 /* Why a nest of tensor loops with `loop` in it has not the loops of its unit; NULL: it has. */
 const char *tn_unit_fault(const tn_stmt *loop);
 

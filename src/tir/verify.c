@@ -413,7 +413,10 @@ static void check_for(verifier *v, const tn_stmt *s)
              tn_units[s->u.loop.tensor].name, fault);
     uint32_t outer = v->parallel;
     size_t n_var = v->vars.n;
-    if (kind >= TN_LOOP_COUNT || (!blocks_stage(v) && (kind == TN_LOOP_VECTOR || kind == TN_LOOP_UNROLLED)))
+    bool lanes = kind == TN_LOOP_TENSOR && s->u.loop.tensor < TN_N_UNITS &&
+                 tn_units[s->u.loop.tensor].kind == TN_UNIT_LANES;
+    if (kind >= TN_LOOP_COUNT ||
+        (!blocks_stage(v) && (kind == TN_LOOP_VECTOR || kind == TN_LOOP_UNROLLED || lanes)))
         fail(v, "tir-E102", "after lowering, a loop must be serial or parallel, not %s",
              kind < TN_LOOP_COUNT ? tn_loop_names[kind] : "unknown");
     if (kind == TN_LOOP_PARALLEL) {

@@ -286,7 +286,7 @@ static LLVMValueRef cast(tn_lgen *g, const tn_expr *e, LLVMValueRef v)
 
 /* ---- dot products of bytes ---- */
 
-static bool has_feature(const tn_lgen *g, const char *name)
+bool tn_l_has_feature(const tn_lgen *g, const char *name)
 {
     for (uint32_t i = 0; i < g->unit->n_feature; i++)
         if (strcmp(g->unit->feature[i], name) == 0)
@@ -305,7 +305,7 @@ static const vendor *vendor_of(const tn_lgen *g, const vendor *v, size_t n, enum
 {
     for (size_t i = 0; i < n; i++)
         if (v[i].function == f && v[i].lanes == lanes &&
-            (has_feature(g, v[i].feature) || has_feature(g, v[i].other)))
+            (tn_l_has_feature(g, v[i].feature) || tn_l_has_feature(g, v[i].other)))
             return &v[i];
     return NULL;
 }

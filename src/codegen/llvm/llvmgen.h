@@ -19,6 +19,27 @@ typedef struct tn_llvm_fate {
     char complaint[TN_LLVM_TEXT]; /* "": none */
 } tn_llvm_fate;
 
+/* Tiles of matrix units in registers of their own (tile.c). */
+enum { TN_L_TILES = 8 };
+typedef struct tn_l_accumulator {
+    uint32_t buffer;
+    int64_t first, stride; /* in elements */
+    bool cleared;          /* by the first statement that uses it */
+} tn_l_accumulator;
+typedef struct tn_l_operand {
+    uint32_t buffer;
+    const tn_expr *first, *stride; /* NULL: none is loaded */
+} tn_l_operand;
+typedef struct tn_l_tiles {
+    bool used; /* by the phase at hand */
+    const tn_stmt
+        *last;  /* of the run: statements between which tiles stay in registers; NULL: none is open */
+    uint32_t n; /* accumulators, in the first registers */
+    tn_l_accumulator sum[TN_L_TILES];
+    tn_l_operand operand[TN_L_TILES]; /* by register */
+    uint32_t next;                    /* register of an operand to be loaded */
+} tn_l_tiles;
+
 typedef struct tn_lgen {
     const tn_unit *unit;
     tn_arena arena;
@@ -42,6 +63,7 @@ typedef struct tn_lgen {
     tn_vec(tn_lvalue) known;
     tn_vec(bool) alive; /* by region: a list of statements whose values may still be used */
     uint32_t region;
+    tn_l_tiles tiles;
     uint32_t n_check;
     uint32_t n_size;        /* size functions made */
     bool any_symbols;       /* a size is asked for symbols of 0 too: it divides by 0 to 0 */
@@ -58,6 +80,14 @@ LLVMValueRef tn_l_expr(tn_lgen *g, const tn_expr *e);
 /* Values without loads are kept while the list they were made in lasts. Returns the region to go back to. */
 uint32_t tn_l_region_enter(tn_lgen *g);
 void tn_l_region_leave(tn_lgen *g, uint32_t back);
+/* Before and after a statement of a list: tiles that it multiplies are in registers (tile.c). */
+void tn_l_tiles_before(tn_lgen *g, const tn_stmt *s);
+void tn_l_tiles_after(tn_lgen *g, const tn_stmt *s);
+bool tn_l_tile(tn_lgen *g, const tn_stmt *loop); /* emits a nest; false: it is loops like others */
+void tn_l_tiles_forget(tn_lgen *g); /* operands: memory has changed, or control comes from elsewhere */
+void tn_l_tiles_on(tn_lgen *g);     /* begins and ends the use of tiles in a task */
+void tn_l_tiles_off(tn_lgen *g);
+bool tn_l_has_feature(const tn_lgen *g, const char *name);
 void tn_l_forget(tn_lgen *g); /* all values: a new function begins */
 /* Address of an element at a scalar offset: accesses that differ by a constant share their base. */
 LLVMValueRef tn_l_address(tn_lgen *g, tn_dtype t, uint32_t buffer, const tn_expr *at);

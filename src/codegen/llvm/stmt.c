@@ -11,6 +11,7 @@ static void enter(tn_lgen *g, LLVMBasicBlockRef bb)
 {
     LLVMPositionBuilderAtEnd(g->b, bb);
     tn_map_clear(&g->memo);
+    tn_l_tiles_forget(g);
 }
 
 static LLVMBasicBlockRef block(tn_lgen *g, const char *name)
@@ -70,6 +71,7 @@ static void store(tn_lgen *g, const tn_stmt *s)
     tn_dtype t = s->u.store.value->dtype;
     uint32_t b = s->u.store.buffer;
     tn_map_clear(&g->memo); /* loads must not pass this store's predecessors */
+    tn_l_tiles_forget(g);
     if (g->func->buffer[b].scope == TN_SCOPE_REGISTER) {
         LLVMValueRef p = g->element[b][s->u.store.index[0]->u.i], v = tn_l_expr(g, s->u.store.value);
         if (mask)
@@ -103,7 +105,7 @@ static void declare(tn_lgen *g, const tn_stmt *s)
 {
     uint32_t n = s->u.decl.buffer;
     const tn_buffer *b = &g->func->buffer[n];
-    if (b->scope == TN_SCOPE_LOCAL) {
+    if (b->scope != TN_SCOPE_REGISTER) {
         LLVMValueRef at = tn_l_int(g, (int64_t)b->scratch_offset);
         g->buffer[n] = LLVMBuildInBoundsGEP2(g->b, g->i8, LLVMGetParam(g->fn, LLVMCountParams(g->fn) - 1),
                                              &at, 1, b->name);
@@ -181,6 +183,7 @@ static void list(tn_lgen *g, const tn_body *b)
 {
     uint32_t back = tn_l_region_enter(g);
     for (const tn_stmt *s = b->first; s; s = s->next) {
+        tn_l_tiles_before(g, s);
         switch (s->kind) {
         case TN_S_STORE: store(g, s); break;
         case TN_S_BUFFER: declare(g, s); break;
@@ -190,13 +193,15 @@ static void list(tn_lgen *g, const tn_body *b)
             break;
         case TN_S_FOR:
             tn_map_clear(&g->memo);
-            loop(g, s);
+            if (!tn_l_tile(g, s))
+                loop(g, s);
             break;
         case TN_S_IF: branch(g, s); break;
         case TN_S_CHECK: check(g, s); break;
         case TN_S_PREFETCH: prefetch(g, s); break;
         default: TN_ASSERT(!"a block in flat code");
         }
+        tn_l_tiles_after(g, s);
     }
     tn_l_region_leave(g, back);
 }
@@ -303,6 +308,7 @@ LLVMValueRef tn_l_phase(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const c
     g->func = f;
     g->symbol_name = names;
     g->n_symbol = f->n_symbol;
+    g->tiles = (tn_l_tiles){0};
     LLVMValueRef inner = emit_body(g, v, at, name, n, number);
 
     LLVMTypeRef type[4] = {g->ptr, g->i32, g->i32, g->ptr};
@@ -328,8 +334,10 @@ LLVMValueRef tn_l_phase(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const c
     arg[n + 1] = LLVMBuildZExt(g->b, LLVMGetParam(g->fn, 2), g->i64, "task");
     arg[n + 2] = LLVMBuildZExt(g->b, LLVMGetParam(g->fn, 1), g->i64, "step");
     arg[n + 3] = LLVMGetParam(g->fn, 3);
+    tn_l_tiles_on(g);
     LLVMValueRef r = LLVMBuildCall2(g->b, LLVMGlobalGetValueType(inner), inner, arg, n + 4, "");
-    LLVMSetTailCall(r, 1);
+    LLVMSetTailCall(r, !g->tiles.used);
+    tn_l_tiles_off(g);
     LLVMBuildRet(g->b, r);
     return g->fn;
 }

@@ -62,7 +62,7 @@ static void declare(tn_cgen *g, const tn_stmt *s)
 {
     const tn_buffer *b = &g->func->buffer[s->u.decl.buffer];
     int64_t n = 0;
-    if (b->scope == TN_SCOPE_LOCAL) {
+    if (b->scope != TN_SCOPE_REGISTER) {
         const char *t = tn_c_type(g, tn_dtype_lanes(b->dtype, 1));
         line(g);
         tn_buf_printf(&g->body, "%s *const %s = (%s *)((char *)scratch + %llu);\n", t,
