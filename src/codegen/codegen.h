@@ -89,8 +89,9 @@ tn_resource *tn_llvm_open_early(void);
 /* ---- generators as rows (generators.c): targets name one, and nobody else asks which it is ---- */
 typedef struct tn_generator {
     const char *name;
-    bool gives_text;     /* parts are C texts, of which a C compiler makes objects; else they are objects */
-    bool caches_kernels; /* it looks for each kernel in the cache itself */
+    bool multiplies_tiles; /* it has the instructions of units that do (tir/unit.def, MATRIX) */
+    bool gives_text;       /* parts are C texts, of which a C compiler makes objects; else they are objects */
+    bool caches_kernels;   /* it looks for each kernel in the cache itself */
     /* Begins to load what it needs; NULL: nothing. The result's end waits. */
     tn_resource *(*open_early)(void);
     /* A unit as parts to be linked together, max at the most. The caller frees out[0..*out_n). */

@@ -37,6 +37,7 @@ static tn_status c_parts(const tn_unit *u, const tn_code_options *o, uint32_t ma
 
 const tn_generator tn_generator_llvm = {
     .name = "llvm",
+    .multiplies_tiles = true,
     .caches_kernels = true,
     .open_early = tn_llvm_open_early,
     .parts = llvm_parts,

@@ -90,10 +90,13 @@ double tn_machine_flops_a_cycle(const tn_machine *m)
     return m->vector_bits / 32.0 * m->fma_ports * (tn_machine_can(m, TN_CAN_FMA) ? 2 : 1);
 }
 
+double tn_machine_tile_ops_a_cycle(const tn_machine *m) { return tn_machine_has(m, "amx-int8") ? 2048 : 0; }
+
 static double int8_gops(const tn_machine *m)
 {
-    if (tn_machine_has(m, "amx-int8"))
-        return 0.9 * 2048 * m->clock_ghz;
+    double tiles = tn_machine_tile_ops_a_cycle(m);
+    if (tiles > 0)
+        return 0.9 * tiles * m->clock_ghz;
     bool dot =
         tn_machine_has(m, "avx512vnni") || tn_machine_has(m, "avxvnni") || tn_machine_has(m, "dotprod");
     bool bytes = tn_machine_has(m, "avx2") || tn_machine_has(m, "avx512bw");

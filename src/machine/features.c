@@ -237,6 +237,29 @@ static names names_new(tn_ctx *ctx, const tn_machine *m, size_t more)
     return (names){a, TN_NEW_N(&ctx->arena, const char *, m->n_feature + more + ROWS), 0};
 }
 
+void tn_machine_without(tn_ctx *ctx, enum tn_ability ability, tn_machine *m)
+{
+    static const struct {
+        enum tn_ability ability;
+        const char *arch, *feature;
+    } given[] = {
+#define GIVEN(id, arch, feature) {TN_CAN_##id, arch, feature},
+#include "machine/abilities.def"
+    };
+    if (!tn_machine_can(m, ability))
+        return;
+    names s = names_new(ctx, m, 0);
+    for (size_t i = 0; i < m->n_feature; i++)
+        s.at[s.n++] = m->feature[i];
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (given[i].ability == ability && tn_machine_given(m, given[i].arch, given[i].feature))
+            drop(&s, given[i].feature);
+    m->feature = s.at;
+    m->n_feature = s.n;
+    m->int8_gops = m->bf16_gflops = 0;
+    tn_machine_derive(m);
+}
+
 void tn_machine_of_triple(tn_ctx *ctx, const char *triple, tn_machine *out)
 {
     *out = (tn_machine){.triple = triple, .cores = 1};

@@ -82,6 +82,9 @@ bool tn_machine_can(const tn_machine *m, enum tn_ability ability);
  * that name features. */
 bool tn_machine_given(const tn_machine *m, const char *arch, const char *feature);
 
+/* Takes the features away that give an ability, and the rates that follow from them. */
+void tn_machine_without(tn_ctx *ctx, enum tn_ability ability, tn_machine *m);
+
 /* Of the machine's features, those that generated code uses and a package therefore needs; room for n_feature names.
  * Returns how many there are. */
 size_t tn_machine_code_features(const tn_machine *m, const char **out);
@@ -93,5 +96,7 @@ bool tn_feature_is_told(const char *name);
 uint32_t tn_features_vector_bytes(size_t n, const char *const feature[]);
 /* float32 operations a cycle of one core, by fma_ports; the same in every process. */
 double tn_machine_flops_a_cycle(const tn_machine *m);
+/* Operations a cycle of one core on bytes, multiplied by tiles; 0: it has none. The same in every process. */
+double tn_machine_tile_ops_a_cycle(const tn_machine *m);
 
 #endif

@@ -133,5 +133,8 @@ tn_status tn_target_read(tn_ctx *ctx, const char *text, const char *machine_file
         TN_TRY(option(ctx, word, &o));
     while ((word = next_word(ctx, &at)))
         TN_TRY(option(ctx, word, &o));
-    return out->row->machine(ctx, &o, out, out_machine);
+    TN_TRY(out->row->machine(ctx, &o, out, out_machine));
+    if (!out->row->generator->multiplies_tiles)
+        tn_machine_without(ctx, TN_CAN_TILES, out_machine);
+    return TN_OK;
 }

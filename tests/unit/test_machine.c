@@ -198,7 +198,7 @@ static void abilities(void **state)
          "sse3 ssse3 sse4.1 sse4.2 avx avx2 fma f16c bmi bmi2"},
         {"x86_64-linux-gnu", NULL, "+avxvnni", ROUND, 32, true, "sse3 ssse3 sse4.1 sse4.2 avx avx2 avxvnni"},
         {"x86_64-linux-gnu", NULL, "+avx512vnni,+amx-int8", FMA | HALF | ROUND | TILES, 64, true,
-         "sse3 ssse3 sse4.1 sse4.2 avx avx2 fma f16c avx512f avx512vnni"},
+         "sse3 ssse3 sse4.1 sse4.2 avx avx2 fma f16c avx512f avx512vnni amx-tile amx-int8"},
         {"i686-linux-gnu", NULL, "+sse2", 0, 16, true, ""},
         {"aarch64-linux-gnu", "generic", "", FMA | HALF | ROUND, 16, false, "fp-armv8 neon"},
         {"arm64-linux-gnu", NULL, "+dotprod", FMA | HALF | ROUND, 16, false, "fp-armv8 neon dotprod"},
@@ -224,6 +224,12 @@ static void abilities(void **state)
         assert_string_equal(tn_buf_cstr(&text), row[i].code);
         assert_int_equal(tn_features_vector_bytes(n, code), row[i].bytes);
         assert_int_equal(tn_machine_has_flags(&m), row[i].flags);
+        tn_machine_derive(&m);
+        double lanes = m.int8_gops;
+        assert_int_equal(tn_machine_tile_ops_a_cycle(&m) > 0, row[i].can & TILES ? 1 : 0);
+        tn_machine_without(&c, TN_CAN_TILES, &m);
+        assert_false(tn_machine_can(&m, TN_CAN_TILES) || tn_machine_has(&m, "amx-int8"));
+        assert_true(row[i].can & TILES ? m.int8_gops < lanes : m.int8_gops >= lanes);
         tn_buf_deinit(&text);
         tn_ctx_deinit(&c);
     }

@@ -192,13 +192,23 @@ static void note_type(const tn_expr *load, void *user)
     *(strcmp(t->f->buffer[load->u.load.buffer].name, t->weight) == 0 ? &t->w : &t->x) = load->dtype;
 }
 
-const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight)
+static const char *unit_for(const derive *d, enum tn_unit_kind kind, const tn_stmt *block, const char *weight)
 {
     const tn_func *f = d->s->func;
     factor_types t = {f, weight, {0}, {0}};
     rule_loads(block, note_type, &t);
-    int row = tn_unit_of(TN_UNIT_LANES, t.x, t.w, rule_target(f, block)->dtype);
+    int row = tn_unit_of(kind, t.x, t.w, rule_target(f, block)->dtype);
     return tn_unit_on(row, d->m, tn_machine_given) ? tn_units[row].name : NULL;
+}
+
+const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight)
+{
+    return unit_for(d, TN_UNIT_LANES, block, weight);
+}
+
+const char *rule_tile_unit(const derive *d, const tn_stmt *block, const char *weight)
+{
+    return unit_for(d, TN_UNIT_MATRIX, block, weight);
 }
 
 epilogue rule_epilogue(derive *d, const char *block)

@@ -79,6 +79,8 @@ int64_t rule_grouped_factor(const tn_buffer *b, int dim, int by, int64_t each);
 /* The unit that adds groups of products for the block, whose operand `weight` has the columns; NULL: the machine has
  * none for its types. */
 const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight);
+/* The unit of tiles for them; NULL: none. */
+const char *rule_tile_unit(const derive *d, const tn_stmt *block, const char *weight);
 /* What is computed of an accumulator: a block for each result of the function. */
 typedef struct epilogue {
     const char *block[RULE_MAX_BLOCKS];

@@ -5,6 +5,10 @@
  * Products of uint8 rows and int8 weights that lie in groups of four of k are summed by fours: one step of the
  * reduction is a group, which is a call of a unit (tir/unit.h).
  *
+ * Where the machine multiplies tiles, and that is faster by what is wasted at the ends, a few tiles of sums stay in its
+ * registers through the whole reduction, and the epilogue reads them from memory of the task. A task has several such
+ * blocks below each other, as to begin and to end with tiles takes about as long as a step of a block.
+ *
  * One row (GEMV) is the same tile with more vectors: several streams of weights hide the latency. Where the row has few
  * vectors, neighbouring steps of the reduction have accumulators of their own (chains), which are added up at the end.
  *
@@ -14,6 +18,17 @@
 #include "schedule/rules/derive.h"
 
 enum { GROUP = 4, FETCH_STEPS = 8 };
+/* Tiles of a unit: its sides, the terms of a step, registers, the most of them for sums; how many products one takes as
+ * long as whose tiles are copied first. Cycles that a task may have. */
+enum {
+    SIDE = 16,
+    STEP_TERMS = 64,
+    TILE_REGISTERS = 8,
+    MAX_SUMS = 6,
+    END_PRODUCTS = 3,
+    TASK_CYCLES = 27500,
+    TASKS_A_CORE = 4
+};
 
 typedef struct {
     const char *block;
@@ -22,6 +37,7 @@ typedef struct {
     int64_t panel;            /* columns beside each other in memory: 0: all, -1: not contiguous */
     int64_t group;            /* of k that one step sums: GROUP, or 1 */
     const char *unit;         /* that sums it; NULL: none */
+    const char *tiles;        /* the unit that multiplies tiles; NULL: none */
     uint16_t lanes;
     uint32_t bytes;     /* of an accumulator */
     const char *weight; /* the operand with the columns */
@@ -100,6 +116,9 @@ static gemm read_gemm(derive *d, const tn_stmt *b)
     g.group = w.group;
     g.weight = w.name;
     g.unit = g.group > 1 ? rule_lane_unit(d, b, g.weight) : NULL;
+    bool can = g.group > 1 && g.panel > 0 && g.panel % SIDE == 0 && g.row >= 0 && g.rows > 1 &&
+               g.columns > 0 && g.k > 0;
+    g.tiles = can ? rule_tile_unit(d, b, g.weight) : NULL;
     for (int i = 0; i < g.n - 1; i++)
         g.name[i] = i == g.row ? "i" : dv_text(d, "b%d", i);
     g.name[g.n - 1] = "j";
@@ -299,12 +318,145 @@ bool rule_gemm_rows(derive *d, rule_rows *out)
     return true;
 }
 
+/* ---- tiles of a unit ---- */
+
+/* A block of sums in registers: rows x columns tiles; how many blocks of rows a task has. */
+typedef struct {
+    int64_t rows, columns, turns;
+    double cycles; /* of all products */
+} block;
+
+static int64_t tiles_of(int64_t n, int64_t each) { return (n + each - 1) / each; }
+
+/* Tiles that a step of a block reads: those of the weights stay for all rows where registers are left for them. */
+static int64_t block_reads(int64_t rows, int64_t columns)
+{
+    bool stay = rows * columns + 1 + columns <= TILE_REGISTERS;
+    return rows + (stay ? columns : rows * columns);
+}
+
+/* Cycles of all products. A tile is read in a quarter of the time that a product takes, beyond what overlaps. */
+static double block_cycles(const derive *d, const gemm *g, int64_t rows, int64_t columns)
+{
+    double one = 2.0 * SIDE * SIDE * STEP_TERMS / tn_machine_tile_ops_a_cycle(d->m);
+    double step = one * ((double)(rows * columns) + (double)block_reads(rows, columns) / 4);
+    int64_t down = tiles_of(g->rows, SIDE * rows), across = tiles_of(g->columns, SIDE * columns);
+    bool ends = g->rows % (SIDE * rows) != 0;
+    double steps = (double)(g->k / STEP_TERMS) + (g->k % STEP_TERMS ? END_PRODUCTS : 0);
+    return (double)across * steps * step * ((double)down + (ends ? END_PRODUCTS - 1 : 0));
+}
+
+/* Blocks of columns do not stick out of the weight. */
+static block pick_block(derive *d, const gemm *g)
+{
+    int64_t row[MAX_CANDIDATES], column[MAX_CANDIDATES], turn[MAX_CANDIDATES];
+    int n_row = 0, n_column = 0, n_turn = 0;
+    block best = {.cycles = -1};
+    int64_t across = tiles_of(g->columns, SIDE), down = tiles_of(g->rows, SIDE);
+    for (int64_t r = 1; r <= MAX_SUMS && r <= down; r++)
+        for (int64_t c = 1; c * r <= MAX_SUMS && c <= across; c++) {
+            double cycles = block_cycles(d, g, r, c);
+            if (across % c == 0 && (best.cycles < 0 || cycles < best.cycles))
+                best = (block){r, c, 1, cycles};
+        }
+    n_row = dv_add_candidate(n_row, row, best.rows);
+    for (int64_t r = 1; r <= MAX_SUMS && r <= down; r++)
+        n_row = dv_add_candidate(n_row, row, r);
+    best.rows = dv_pick(d, g->block, "row_tiles", n_row, row);
+    if (best.rows * best.columns > MAX_SUMS)
+        best.columns = 1;
+    n_column = dv_add_candidate(n_column, column, best.columns);
+    for (int64_t c = 1; c * best.rows <= MAX_SUMS && c <= across; c++)
+        if (across % c == 0)
+            n_column = dv_add_candidate(n_column, column, c);
+    best.columns = dv_pick(d, g->block, "column_tiles", n_column, column);
+    best.cycles = block_cycles(d, g, best.rows, best.columns);
+    int64_t blocks = tiles_of(down, best.rows), panels = tiles_of(across, best.columns), most = 1;
+    double one = best.cycles / (double)(blocks * panels);
+    for (int64_t t = 1; t <= blocks; t++)
+        if (blocks % t == 0 && (double)t * one <= TASK_CYCLES &&
+            blocks / t * panels >= (int64_t)TASKS_A_CORE * d->m->cores)
+            most = t;
+    n_turn = dv_add_candidate(n_turn, turn, most);
+    for (int64_t t = 1; t <= blocks; t++)
+        if (blocks % t == 0)
+            n_turn = dv_add_candidate(n_turn, turn, t);
+    best.turns = dv_pick(d, g->block, "blocks", n_turn, turn);
+    return best;
+}
+
+/* The model's choice: what lanes take, and what tiles do. */
+static bool is_faster_by_tiles(const derive *d, const gemm *g)
+{
+    product p = product_of(g);
+    tile t = rule_tile(d->m, &p, 0);
+    double lanes = 2.0 * (double)(g->rows * g->columns * g->k) /
+                   (tn_machine_flops_a_cycle(d->m) * 4 / g->bytes * (double)g->group * t.efficiency);
+    int64_t columns = tiles_of(g->columns, SIDE) % 2 ? 1 : 2;
+    return block_cycles(d, g, g->rows > SIDE ? 2 : 1, columns) < lanes;
+}
+
+static void block_epilogue(derive *d, const gemm *g, const block *t, const char *name, int k)
+{
+    int n = tn_sched_n_loops(d->s, name), outer = t->turns > 1 ? 2 : 1;
+    const char *loop[TN_MAX_LOOPS], *o = k ? dv_text(d, "o%d", k) : "o";
+    for (int i = 0; i < n; i++)
+        loop[i] = "_";
+    if (n != g->n + outer) {
+        dv_refuse(d, TN_REJECT_NEST);
+        return;
+    }
+    loop[n - 1] = dv_text(d, "%sj", o);
+    dv_loops(d, name, loop, n);
+    dv_do(d, "%sv %sx = split %sj %d", o, o, o, g->lanes);
+    dv_do(d, "vectorize %sx", o);
+    dv_do(d, "unroll %sv", o);
+}
+
+static void rule_tiles(derive *d, const gemm *g)
+{
+    block t = pick_block(d, g);
+    const char *batch = batch_loops(d, g), *turns = t.turns > 1 ? dv_text(d, "%d ", (int)t.turns) : "";
+    const char *turn = t.turns > 1 ? "it " : "";
+    if (!dv_ok(d))
+        return;
+    double all = 2.0 * (double)(g->rows * g->columns * g->k), peak = tn_machine_tile_ops_a_cycle(d->m);
+    dv_comment(d,
+               "rule gemm/tiles: %d x %d tiles of %d x %d, %d blocks a task, predicted %.0f GFLOP/s of %.0f",
+               (int)t.rows, (int)t.columns, SIDE, SIDE, (int)t.turns, all / t.cycles * d->m->clock_ghz,
+               peak * d->m->clock_ghz);
+    rule_others(d, g->block);
+    epilogue e = rule_epilogue(d, g->block);
+    dv_loops(d, g->block, g->name, g->n + 1);
+    dv_do(d, "io %siv ii = split i %s%d %d%s", turn, turns, (int)t.rows, SIDE,
+          dv_tail(g->rows, t.turns * t.rows * SIDE));
+    dv_do(d, "jo jv ji = split j %d %d%s", (int)t.columns, SIDE, dv_tail(g->columns, t.columns * SIDE));
+    dv_do(d, "ko kg ki = split k %d %d%s", STEP_TERMS / GROUP, GROUP, dv_tail(g->k, STEP_TERMS));
+    dv_do(d, "reorder %sjo io %sko iv jv ii ji kg ki", batch, turn);
+    dv_do(d, "task = fuse %sjo io", batch);
+    for (int k = 0; k < e.n; k++)
+        dv_do(d, "reverse_compute_at \"%s\" %s", e.block[k], t.turns > 1 ? "it" : "task");
+    for (int k = 0; k < e.n && dv_ok(d); k++)
+        block_epilogue(d, g, &t, e.block[k], k);
+    dv_do(d, "decompose_reduction \"%s\" ko", g->block);
+    dv_do(d, "_ %szr zc zi zj = loops \"%s.init\"", t.turns > 1 ? "_ " : "", g->block);
+    dv_do(d, "set_scope \"%s\" tile", g->block);
+    dv_do(d, "tensorize zi zj \"%s\"", g->tiles);
+    dv_do(d, "tensorize ii ji kg ki \"%s\"", g->tiles);
+    dv_do(d, "unroll iv jv zr zc");
+    dv_do(d, "parallel task");
+}
+
 tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
 {
     derive d = {s, m, TN_DONE};
     const tn_stmt *b = anchor(s->func);
     merge_rows(&d, &b);
     gemm g = read_gemm(&d, b);
+    if (g.tiles && dv_pick_flag(&d, g.block, "tiles", is_faster_by_tiles(&d, &g))) {
+        rule_tiles(&d, &g);
+        return d.v;
+    }
     tile t = pick_tile(&d, &g);
     if (!dv_ok(&d))
         return d.v;
