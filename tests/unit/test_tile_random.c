@@ -1,0 +1,147 @@
+/* Products of tiles (rule gemm, pick `tiles`) of random sizes and signs, at random points of the space: the same bits
+ * as in the interpreter. Operands end at a page that may not be touched. */
+#include "base/cpu.h"
+#include "base/guard.h"
+#include "base/rng.h"
+#include "launch/kernel.h"
+#include "schedule/space.h"
+#include "target/target.h"
+#include "tir_fixture.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096, PARAMS = 4, RUNS = 24 };
+
+typedef struct {
+    uint64_t bytes[PARAMS], mapped[PARAMS];
+    uint8_t *map[PARAMS];
+    void *at[PARAMS];
+} memory;
+
+static void memory_init(memory *m, const tn_func *flat, uint64_t seed)
+{
+    tn_rng r = {seed};
+    assert_int_equal(flat->n_param, PARAMS);
+    assert_true(tn_func_parameter_bytes(flat, NULL, m->bytes));
+    for (int i = 0; i < PARAMS; i++) {
+        m->mapped[i] = (m->bytes[i] + PAGE - 1) / PAGE * PAGE + PAGE;
+        m->map[i] = mmap(NULL, m->mapped[i], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_true(m->map[i] != MAP_FAILED);
+        mprotect(m->map[i] + m->mapped[i] - PAGE, PAGE, PROT_NONE);
+        uint8_t *at = m->map[i] + m->mapped[i] - PAGE - m->bytes[i];
+        m->at[i] = at;
+        for (uint64_t k = 0; i < PARAMS - 1 && k < m->bytes[i]; k++)
+            at[k] = (uint8_t)tn_rng_next(&r);
+    }
+}
+
+static void memory_deinit(memory *m)
+{
+    for (int i = 0; i < PARAMS; i++)
+        munmap(m->map[i], m->mapped[i]);
+}
+
+static tn_func *product(fixture *x, tn_rng *r, char text[1024])
+{
+    static const char *const sign[] = {"u8", "i8"};
+    int m = 2 + (int)tn_rng_below(r, 70), n = 1 + (int)tn_rng_below(r, 80), k = 1 + (int)tn_rng_below(r, 200);
+    const char *a = sign[tn_rng_below(r, 2)], *b = sign[tn_rng_below(r, 2)];
+    snprintf(text, 1024,
+             "func @f(x: %s[%d, %d], w: %s[%d, %d, NK%dn4k], b: i32[%d]) -> (y: i32[%d, %d]) {\n"
+             "  buffer acc: i32[%d, %d]\n"
+             "  for i < %d, j < %d, k < %d:\n"
+             "    block acc(i: spatial, j: spatial, k: reduce):\n"
+             "      init acc[i, j] = 0\n"
+             "      acc[i, j] = acc[i, j] + i32(x[i, k]) * i32(w[j, k])\n"
+             "  for i < %d, j < %d:\n"
+             "    block y(i: spatial, j: spatial):\n"
+             "      y[i, j] = max(acc[i, j], b[j])\n"
+             "}\n",
+             a, m, k, b, n, k, tn_rng_below(r, 2) ? 16 : 32, n, m, n, m, n, m, n, k, m, n);
+    return read_func(x, text);
+}
+
+static tnr_status run(fixture *x, const tn_flat *flat, const tn_machine *m, memory *mem, tnr_error *err)
+{
+    const tn_library *library;
+    tn_resource *code = tn_resource_new(tn_generator_llvm.here_free);
+    tn_kernel_ir kernel = {
+        .name = "f", .source = "", .n_in = PARAMS - 1, .n_out = 1, .n_variant = 1, .variant = flat};
+    tn_unit u = {.ctx = &x->ctx,
+                 .name = "default",
+                 .producer = "test",
+                 .target = m->triple,
+                 .feature = m->feature,
+                 .n_feature = (uint32_t)m->n_feature,
+                 .n_kernel = 1,
+                 .kernel = &kernel};
+    const tn_code_options o = {.opt_level = 3};
+    if (tn_generator_llvm.here(&u, &o, &code->at, &library) != TN_OK)
+        fail_msg("%s", diags(x));
+    tn_kernel_runner *r =
+        tn_kernel_open(&(tn_kernel_use){.library = library, .bytes = mem->bytes, .threads = 2}, err);
+    if (!r)
+        fail_msg("%s", err->message);
+    tnr_status status = tn_kernel_run(r, mem->at, err);
+    tn_kernel_close(r);
+    tn_resource_end(code);
+    return status;
+}
+
+/* What the interpreter makes of the text, and the machine of the schedule. */
+static void compare(fixture *x, const tn_func *f, const tn_flat *flat, const tn_machine *m, const char *picks)
+{
+    memory want, got;
+    tnr_error err;
+    memory_init(&want, flat->func, 7);
+    memory_init(&got, flat->func, 7);
+    assert_int_equal(tn_func_run(f, want.at, NULL), TN_OK);
+    if (run(x, flat, m, &got, &err))
+        fail_msg("%s", err.message);
+    if (memcmp(want.at[PARAMS - 1], got.at[PARAMS - 1], want.bytes[PARAMS - 1]) != 0)
+        fail_msg("other results by\n%s\n%s", picks, printed(x, f));
+    memory_deinit(&want);
+    memory_deinit(&got);
+}
+
+static void products_are_equal(void **state)
+{
+    tn_rng r = {20261123};
+    (void)state;
+    for (int i = 0; i < RUNS; i++) {
+        fixture x;
+        tn_machine m;
+        tn_sched s;
+        tn_flat flat;
+        char text[1024];
+        fixture_init(&x);
+        assert_int_equal(tn_machine_detect(&x.ctx, &m), TN_OK);
+        if (!tn_machine_can(&m, TN_CAN_TILES) || !tn_cpu_permit("amx-tile")) {
+            fixture_deinit(&x);
+            print_message("this machine multiplies no tiles, or the system does not allow it\n");
+            skip();
+        }
+        tn_func *f = product(&x, &r, text);
+        tn_picks picks = {.random = &r};
+        tn_picks_set(&picks, &x.arena, "acc.tiles", (tn_choice){"yes", 0});
+        tn_picks_set(&picks, &x.arena, "rule", (tn_choice){"gemm", 0});
+        tn_space space = {&tn_rules_generator, f, &m};
+        if (tn_explore(&space, &picks, &x.arena, &x.pool, &s) != TN_DONE)
+            fail_msg("refused: %s", text);
+        tn_picks made = tn_picks_of(&s, &x.arena);
+        tn_buf line = {0};
+        tn_picks_print(&made, &line);
+        assert_int_equal(tn_func_verify(s.func), TN_OK);
+        assert_int_equal(tn_lower(s.func, &m, &tn_pipeline_cpu, &flat), TN_OK);
+        compare(&x, f, &flat, &m, tn_buf_cstr(&line));
+        tn_buf_deinit(&line);
+        fixture_deinit(&x);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_equal)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
