@@ -6,7 +6,7 @@
  *
  *     {"tenon": 1, "workload": "9f3c…", "machine": "x86_64 l1=32768 l2=1048576 avx2 fma …", "threads": 1,
  *      "seconds": 1.9e-05, "default": 2.3e-05, "operations": 4194304, "trials": 64, "name": "conv2d_add",
- *      "generator": "rules", "version": 1, "picks": "rule = gemm\ndense.rows = 14\n", "trace": "i j k = loops …"}
+ *      "generator": "rules", "version": 2, "picks": "rule = gemm\ndense.rows = 14\n", "trace": "i j k = loops …"}
  *
  * Lines are only ever added, each by one write, so that a file is sound whenever its writer ends; a line that
  * is cut short is passed over, and so is one of a later format. Of records of one workload, machine and

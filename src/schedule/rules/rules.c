@@ -100,7 +100,7 @@ static tn_verdict derive_rules(const tn_space *x, const tn_picks *given, tn_aren
     return plain ? v : derive_by(x, &r, given, arena, pool, out);
 }
 
-const tn_sched_generator tn_rules_generator = {.name = "rules", .version = 1, .derive = derive_rules};
+const tn_sched_generator tn_rules_generator = {.name = "rules", .version = 2, .derive = derive_rules};
 
 void tn_rule_apply(tn_sched *s, const tn_func *f, const struct tn_machine *m, const tn_picks *given,
                    tn_arena *arena, tn_pool *pool)
