@@ -366,12 +366,52 @@ static bool mask_varies(tn_sched *s, const tn_stmt *l, const tn_stmt *block)
     return mask && tn_uses(tn_block_over_loops(s, block, mask), l->u.loop.var);
 }
 
+static bool is_call(tn_stmt *x, void *user)
+{
+    *(bool *)user |= x->kind == TN_S_FOR && x->u.loop.kind == TN_LOOP_TENSOR;
+    return true;
+}
+
+typedef struct {
+    tn_sched *s;
+    const tn_stmt *loop, *block;
+    bool all;
+} lane_stores;
+
+/* A store to what lives outside of the loop goes to an element of its own in each lane: an iteration that no
+ * index uses is no help, even where its mask leaves one lane. */
+static bool store_by_lane(tn_stmt *x, void *user)
+{
+    lane_stores *w = user;
+    bool own = x->kind != TN_S_STORE || !w->block;
+    if (x->kind == TN_S_BLOCK)
+        w->block = x;
+    for (uint32_t d = 0; !own && d < x->u.store.n_index; d++)
+        own = tn_uses(tn_block_over_loops(w->s, w->block, x->u.store.index[d]), w->loop->u.loop.var);
+    if (!own) {
+        const tn_stmt *decl = tn_decl_of(w->s->func, x->u.store.buffer);
+        w->all &= decl && tn_stmt_inside(decl, w->loop);
+    }
+    return true;
+}
+
+static bool lanes_apart(tn_sched *s, tn_stmt *l)
+{
+    lane_stores w = {s, l, NULL, true};
+    tn_stmt_walk(&l->u.loop.body, store_by_lane, NULL, &w);
+    return w.all || tn_is_value(l->u.loop.extent, 1);
+}
+
 /* Lanes may drive a reduction that is all there is in the loop: their terms are combined by a tree. */
 static tn_verdict lanes_reduce(tn_sched *s, tn_stmt *l)
 {
+    bool calls = false;
+    tn_stmt_walk(&l->u.loop.body, is_call, NULL, &calls);
+    if (calls)
+        return TN_REJECT_LOOP; /* a call of a unit is no lane */
     tn_stmt *b = tn_body_only(&l->u.loop.body);
     if (!b || b->kind != TN_S_BLOCK || !tn_loop_feeds(s, l, b, TN_ITER_REDUCE))
-        return tn_turns_independent(s, l);
+        return lanes_apart(s, l) ? tn_turns_independent(s, l) : TN_REJECT_DEPEND;
     bool decomposed = !b->u.block.init.first && !mask_varies(s, l, b),
          spatial = tn_loop_feeds(s, l, b, TN_ITER_SPATIAL);
     return !s->func->strict && decomposed && !spatial && tn_update_operand(b) >= 0 ? TN_DONE

@@ -29,6 +29,9 @@ tn_verdict tn_do_tensorize(tn_sched *s, tn_step *t)
         if (i && tn_body_only(&tn_sched_loop(s, t->in[i - 1])->u.loop.body) != l)
             return TN_REJECT_NEST;
     }
+    for (const tn_stmt *l = tn_sched_loop(s, t->in[0]); l; l = tn_stmt_parent(l))
+        if (l->kind == TN_S_FOR && l->u.loop.kind == TN_LOOP_VECTOR)
+            return TN_REJECT_LOOP; /* a call is no lane */
     tn_stmt *last = tn_sched_loop(s, t->in[t->nin - 1]);
     if (tn_unit_read(tn_sched_loop(s, t->in[0]), &tn_units[row], &n) || n.inner != last || !n.block)
         return TN_REJECT_UNIT;
