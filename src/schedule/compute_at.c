@@ -242,12 +242,12 @@ static tn_verdict match_reads(move *m)
  * that stores to its target. */
 static tn_verdict check_consumer(const move *m, tn_stmt **out_top)
 {
-    tn_stmt *b = m->consumer, *loop[TN_MAX_LOOPS], *writer[2];
+    tn_stmt *b = m->consumer, *loop[TN_MAX_LOOPS];
     int n = tn_stmt_loops(b, TN_MAX_LOOPS, loop);
     if (n != (int)b->u.block.n_iter)
         return TN_REJECT_NEST;
     int64_t target = tn_block_target(b);
-    if (target < 0 || tn_blocks_accessing(&m->s->func->body, (uint32_t)target, true, 2, writer) != 1)
+    if (target < 0 || !tn_writes_alone(m->s, b, (uint32_t)target))
         return TN_REJECT_REDUCE; /* its init would stay behind */
     for (int i = 0; i < n; i++) {
         const tn_stmt *child = i + 1 < n ? loop[i + 1] : b;

@@ -64,7 +64,6 @@ static bool reads_early(doubling *d)
 static tn_verdict check(doubling *d)
 {
     tn_func *f = d->s->func;
-    tn_stmt *writer[2];
     int64_t target = tn_block_target(d->block);
     if (!tn_stmt_inside(d->block, d->loop) || d->loop->u.loop.kind != TN_LOOP_SERIAL)
         return TN_REJECT_LOOP;
@@ -79,7 +78,7 @@ static tn_verdict check(doubling *d)
     const tn_stmt *store = tn_body_only(&d->block->u.block.body);
     if (tn_stmt_parent(d->top) != d->loop || !store || store->u.store.n_index > TN_BOX_DIMS)
         return TN_REJECT_NEST;
-    if (d->block->u.block.init.first || tn_blocks_accessing(&f->body, d->buffer, true, 2, writer) != 1)
+    if (d->block->u.block.init.first || !tn_writes_alone(d->s, d->block, d->buffer))
         return TN_REJECT_REDUCE;
     for (const tn_stmt *x = d->loop->u.loop.body.first; x; x = x->next)
         if (x->kind != TN_S_FOR && x->kind != TN_S_BLOCK && x->kind != TN_S_BUFFER &&

@@ -115,7 +115,7 @@ static tn_verdict inlinable(tn_sched *s, const tn_stmt *b)
 
 tn_verdict tn_do_compute_inline(tn_sched *s, tn_step *t)
 {
-    tn_stmt *b = t->arg[0].s ? tn_func_block(s->func, t->arg[0].s) : NULL, *writer[2];
+    tn_stmt *b = t->arg[0].s ? tn_func_block(s->func, t->arg[0].s) : NULL;
     if (!b)
         return TN_REJECT_NAME;
     tn_verdict v = inlinable(s, b);
@@ -123,7 +123,7 @@ tn_verdict tn_do_compute_inline(tn_sched *s, tn_step *t)
         return v;
     tn_stmt *store = b->u.block.body.first, *decl = tn_decl_of(s->func, store->u.store.buffer);
     uint32_t buffer = store->u.store.buffer;
-    if (!decl || tn_blocks_accessing(&s->func->body, buffer, true, 2, writer) != 1)
+    if (!decl || !tn_writes_alone(s, b, buffer))
         return TN_REJECT_REGION;
     inliner w = {s, buffer, b, store->u.store.value, NULL};
     remove_nest(s, b);

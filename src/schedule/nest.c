@@ -87,6 +87,26 @@ int tn_blocks_accessing(tn_body *b, uint32_t buffer, bool writes, int max, tn_st
     return a.n;
 }
 
+typedef struct {
+    const tn_stmt *block;
+    uint32_t buffer;
+    bool others;
+} store_search;
+
+static bool visit_store(tn_stmt *x, void *user)
+{
+    store_search *w = user;
+    w->others |= x->kind == TN_S_STORE && x->u.store.buffer == w->buffer && !tn_stmt_inside(x, w->block);
+    return !w->others;
+}
+
+bool tn_writes_alone(tn_sched *s, const tn_stmt *block, uint32_t buffer)
+{
+    store_search w = {block, buffer, false};
+    tn_stmt_walk(&s->func->body, visit_store, NULL, &w);
+    return !w.others;
+}
+
 int64_t tn_block_target(const tn_stmt *block)
 {
     int64_t target = -1;

@@ -160,15 +160,13 @@ static tn_verdict check_store(padding *x)
 {
     const tn_stmt *store = tn_body_only(&x->block->u.block.body), *init = x->block->u.block.init.first;
     tn_func *f = x->s->func;
-    tn_stmt *writer[2];
     if (!store || store->kind != TN_S_STORE || store->u.store.mask || store->u.store.n_index > TN_BOX_DIMS ||
         (init &&
          (init->next || init->kind != TN_S_STORE || init->u.store.mask ||
           init->u.store.buffer != store->u.store.buffer || init->u.store.n_index != store->u.store.n_index)))
         return TN_REJECT_REDUCE;
     x->target = store->u.store.buffer;
-    if (f->buffer[x->target].scope != TN_SCOPE_GLOBAL ||
-        tn_blocks_accessing(&f->body, x->target, true, 2, writer) != 1)
+    if (f->buffer[x->target].scope != TN_SCOPE_GLOBAL || !tn_writes_alone(x->s, x->block, x->target))
         return TN_REJECT_SCOPE;
     for (uint32_t d = 0; d < store->u.store.n_index; d++) {
         const tn_expr *e = store->u.store.index[d];

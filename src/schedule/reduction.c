@@ -32,8 +32,7 @@ static tn_verdict check(tn_sched *s, split_off *d)
         if (x->kind != TN_S_FOR)
             return TN_REJECT_NEST; /* a block around it has iterations that its init is over */
     int64_t target = tn_block_target(d->block);
-    tn_stmt *writer[2];
-    if (target >= 0 && tn_blocks_accessing(&s->func->body, (uint32_t)target, true, 2, writer) != 1)
+    if (target >= 0 && !tn_writes_alone(s, d->block, (uint32_t)target))
         return TN_REJECT_REDUCE; /* a part of a peeled reduction: only the first may begin anew */
     const tn_stmt *decl = target < 0 ? NULL : tn_decl_of(s->func, (uint32_t)target);
     if (decl && tn_stmt_inside(decl, d->loop))

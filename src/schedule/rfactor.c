@@ -113,11 +113,11 @@ static tn_verdict find_parts(tn_sched *s, factoring *x)
 /* Nothing but blocks in later statements may read the result: the last reduction comes right after the nest. */
 static tn_verdict check_place(tn_sched *s, const factoring *x)
 {
-    tn_stmt *reader[64], *writer[2], *top = tn_nest_top(x->block, x->home);
+    tn_stmt *reader[64], *top = tn_nest_top(x->block, x->home);
     const tn_buffer *b = &s->func->buffer[x->buffer];
     if (b->scope != TN_SCOPE_GLOBAL || b->ndim + 1 > 16)
         return TN_REJECT_SCOPE;
-    if (tn_blocks_accessing(&s->func->body, (uint32_t)x->buffer, true, 2, writer) != 1)
+    if (!tn_writes_alone(s, x->block, (uint32_t)x->buffer))
         return TN_REJECT_REDUCE;
     int n = tn_blocks_accessing(&s->func->body, (uint32_t)x->buffer, false, 64, reader);
     for (int i = 0; i < n && i < 64; i++)

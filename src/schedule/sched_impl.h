@@ -28,6 +28,8 @@ tn_stmt *tn_body_only(const tn_body *b);
 void tn_each_block(tn_stmt *root, void (*fn)(tn_stmt *block, void *user), void *user);
 /* Blocks inside body b that write / read buffer; at most max; returns how many there are. */
 int tn_blocks_accessing(tn_body *b, uint32_t buffer, bool writes, int max, tn_stmt *out[]);
+/* Does no statement outside of the block store to the buffer? */
+bool tn_writes_alone(tn_sched *s, const tn_stmt *block, uint32_t buffer);
 /* The buffer that a block's body stores to (its single target), or -1. */
 int64_t tn_block_target(const tn_stmt *block);
 tn_stmt *tn_decl_of(tn_func *f, uint32_t buffer); /* its BUFFER statement; NULL for parameters */

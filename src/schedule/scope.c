@@ -51,7 +51,7 @@ static bool writes_box(const tn_stmt *b)
 tn_verdict tn_do_cache_write(tn_sched *s, tn_step *t)
 {
     tn_func *f = s->func;
-    tn_stmt *b = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL, *writer[2];
+    tn_stmt *b = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL;
     int scope = tn_scope_named(t->arg[1].s);
     tn_stmt *home = t->nin ? tn_sched_loop(s, t->in[0]) : NULL;
     if (!b || scope < 0)
@@ -64,8 +64,7 @@ tn_verdict tn_do_cache_write(tn_sched *s, tn_step *t)
         TN_SCOPE_GLOBAL) /* a whole tensor is in global memory first; set_scope moves and shrinks it */
         return TN_REJECT_SCOPE;
     int64_t target = tn_block_target(b);
-    if (target < 0 || !writes_box(b) ||
-        tn_blocks_accessing(&f->body, (uint32_t)target, true, 2, writer) != 1 ||
+    if (target < 0 || !writes_box(b) || !tn_writes_alone(s, b, (uint32_t)target) ||
         f->buffer[target].scope != TN_SCOPE_GLOBAL)
         return TN_REJECT_REGION;
     if (!tn_twin_legal(s, b, home, NULL))
