@@ -18,8 +18,8 @@ const tn_flag tn_tune_flags[] = {
                 "which: all, or numbers, ranges and parts of names: 0,3-5,dense; list: print them and stop"),
     TN_ROW_INT("trials", 0, 1, 100000000, "1000", "schedules to try, of all tasks together"),
     TN_ROW_TEXT("budget", 0, "TIME", NULL, "try for so long instead: 60s, 5m, 1h"),
-    TN_ROW_CHOICE("tuner", 0, "ga|gridsearch|random|xgb|xgb_knob|xgb-rank|xgb_rank|xgb_itervar|xgb_curve", NULL,
-                  "who proposes schedules, with as many trials for each task; by default ga, and the trials go "
+    TN_ROW_CHOICE("tuner", 0, "xgb|ga|random|gridsearch|xgb_knob|xgb-rank|xgb_rank|xgb_itervar|xgb_curve", NULL,
+                  "who proposes schedules, with as many trials for each task; by default xgb, and the trials go "
                   "where most is to be gained"),
     TN_ROW_INT("early-stopping", 0, 1, 100000000, NULL, "end a task after so many trials without a gain"),
     TN_ROW_INT("min-repeat-ms", 0, 0, 100000, NULL, "time each schedule for so many milliseconds; by default 4"),
@@ -89,10 +89,8 @@ static int take_options(const tn_args *args, tenon_tune_options *o)
         o->repeat_seconds = tn_args_int(args, "min-repeat-ms") * 1e-3;
     if (budget && (o->seconds = read_time(budget)) == 0)
         return tn_usage_error(args->command, "--budget %s: a time is expected, as 60s, 5m or 1h", budget);
-    if (tuner && strncmp(tuner, "xgb", 3) == 0) {
-        tn_note_print("--tuner %s: there is no learned tuner yet; ga proposes instead", tuner);
-        o->tuner = "ga";
-    }
+    if (tuner && strncmp(tuner, "xgb", 3) == 0) /* one learned tuner, whatever TVM's features and loss */
+        o->tuner = "xgb";
     return TN_EXIT_OK;
 }
 

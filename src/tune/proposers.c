@@ -53,9 +53,11 @@ static bool propose_children(const tn_task_view *v, tn_arena *arena, tn_picks *o
 
 /* clang-format off */
 const tn_proposer tn_proposers[] = {
-    {"ga",         "changes and crosses the fastest schedules so far", false, propose_children},
-    {"random",     "any schedule of the space", false, propose_random},
-    {"gridsearch", "the schedules of the space in order", true, propose_in_order},
+    {"xgb",        "as ga, but tries first what boosted trees, fitted to the times so far, take to be fast",
+                                                         false, true, propose_children},
+    {"ga",         "changes and crosses the fastest schedules so far", false, false, propose_children},
+    {"random",     "any schedule of the space", false, false, propose_random},
+    {"gridsearch", "the schedules of the space in order", true, false, propose_in_order},
 };
 /* clang-format on */
 const size_t tn_n_proposers = sizeof tn_proposers / sizeof *tn_proposers;

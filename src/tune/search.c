@@ -4,8 +4,11 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "tune/boost.h"
+#include "tune/features.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -13,14 +16,19 @@ enum {
     UNDER_WAY = 2, /* batches */
     ATTEMPTS = 24, /* to find a schedule that was not tried */
     ROUNDS = 2,    /* of a duel */
-    WINDOW = 3     /* batches that tell how fast a task still gains */
+    WINDOW = 3,    /* batches that tell how fast a task still gains */
+    POOL = 64,     /* proposals among which a model chooses a batch */
+    FEW_ROWS = 16  /* that no model is fitted to */
 };
+static const tn_boost_options trees = {.rounds = 40, .depth = 5, .least = 2, .rate = 0.2, .shrink = 1};
 static const double OPTIMISM = 2, BACKWARD = 0.2; /* Ansor's beta and alpha */
 static const double PEAK_SHARE = 0.7;             /* the machine's peak is not known better */
 
 typedef struct point {
-    tn_point p;      /* first */
-    uint32_t number; /* of the trial, from 1 on; 0: the built-in schedule */
+    tn_point p;           /* first */
+    uint32_t number;      /* of the trial, from 1 on; 0: the built-in schedule */
+    bool ended;           /* the trial */
+    const float *feature; /* NULL: nobody wants them */
 } point;
 
 typedef struct task {
@@ -65,6 +73,8 @@ struct tn_search {
     uint32_t trials;       /* that were proposed */
     uint32_t ended;        /* that have ended */
     uint32_t opening;      /* tasks whose built-in schedule was proposed */
+    tn_boost *model;       /* NULL: none yet */
+    uint32_t fit_at;       /* ended trials at which it is fitted anew */
     double begin;
 };
 
@@ -160,6 +170,13 @@ static void step(task *t, attempt *a)
 
 static bool is_late(const tn_search *x) { return x->o->seconds > 0 && tn_now() - x->begin >= x->o->seconds; }
 
+static float *features_of(const tn_search *x, const task *t, const tn_sched *s, tn_arena *arena)
+{
+    float *f = TN_NEW_N(arena, float, TN_N_FEATURES);
+    tn_features_of(s->func, t->is->load.sym, x->o->machine, f);
+    return f;
+}
+
 static bool put(tn_search *x, batch *b, uint32_t at, const tn_sched *s)
 {
     task *t = &x->task[at];
@@ -171,6 +188,7 @@ static bool put(tn_search *x, batch *b, uint32_t at, const tn_sched *s)
     }
     tn_map_put(&t->tried, hash, 1);
     point *p = point_of(t, s);
+    p->feature = x->o->proposer->learns ? features_of(x, t, s, &t->arena) : NULL;
     p->number = t->all.n ? ++x->trials : 0;
     tn_vec_push(&t->all, p);
     t->under_way++;
@@ -229,6 +247,125 @@ static bool put_new(tn_search *x, batch *b, uint32_t at)
     for (int i = 0; i < 2 * ATTEMPTS && !ok; i++)
         ok = attempt_one(x, b, at, i < ATTEMPTS ? by : tn_proposer_find("random"), &any);
     return ok;
+}
+
+/* ---- proposals that a model chooses from ---- */
+
+typedef struct entry {
+    tn_picks picks; /* all of them */
+    uint64_t hash;
+    double score; /* the share of the task's best speed that is expected */
+} entry;
+
+typedef struct pool {
+    tn_arena arena;
+    uint32_t n;
+    entry at[POOL];
+} pool;
+
+static tn_picks kept_picks(const tn_sched *s, tn_arena *arena)
+{
+    tn_picks p = {0};
+    for (uint32_t i = 0; i < s->n_pick; i++) {
+        tn_choice v = s->pick[i].candidate[s->pick[i].index];
+        v.word = v.word ? tn_arena_strdup(arena, v.word) : NULL;
+        tn_picks_set(&p, arena, tn_arena_strdup(arena, s->pick[i].name), v);
+    }
+    return p;
+}
+
+static bool is_new(const task *t, const pool *q, uint64_t hash)
+{
+    uint64_t known;
+    bool fresh = !tn_map_get(&t->tried, hash, &known);
+    for (uint32_t i = 0; i < q->n && fresh; i++)
+        fresh = q->at[i].hash != hash;
+    return fresh;
+}
+
+static void add_to_pool(tn_search *x, uint32_t at, pool *q)
+{
+    task *t = &x->task[at];
+    attempt a;
+    tn_picks picks;
+    uint64_t hash;
+    const tn_task_view v = {&t->space, &t->rng, (uint32_t)t->best.n, t->best.at, t->more, &t->next};
+    tn_poll();
+    attempt_init(&a, t);
+    if (x->o->proposer->propose(&v, &a.arena, &picks) && explore(t, picks, &a)) {
+        tn_free(trace_of(&a.s, &hash));
+        if (is_new(t, q, hash)) {
+            double score = tn_boost_predict(x->model, features_of(x, t, &a.s, &a.arena));
+            q->at[q->n++] = (entry){kept_picks(&a.s, &q->arena), hash, score};
+        }
+    }
+    tn_arena_deinit(&a.arena);
+}
+
+/* The best first. */
+static int by_score(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+static void put_entry(tn_search *x, batch *b, uint32_t at, const entry *e)
+{
+    attempt a;
+    attempt_init(&a, &x->task[at]);
+    if (explore(&x->task[at], e->picks, &a))
+        (void)put(x, b, at, &a.s);
+    tn_arena_deinit(&a.arena);
+}
+
+/* The most promising ones, and one of the others. */
+static void put_chosen(tn_search *x, batch *b, uint32_t at, uint32_t most)
+{
+    pool q = {.n = 0};
+    tn_arena_init(&q.arena);
+    for (int i = 0; i < POOL; i++)
+        add_to_pool(x, at, &q);
+    qsort(q.at, q.n, sizeof *q.at, by_score);
+    uint32_t best = most > 1 ? most - 1 : 1;
+    for (uint32_t i = 0; i < q.n && i < best; i++)
+        put_entry(x, b, at, &q.at[i]);
+    if (q.n > best && b->n < most)
+        put_entry(x, b, at, &q.at[best + tn_rng_below(&x->task[at].rng, q.n - best)]);
+    tn_arena_deinit(&q.arena);
+}
+
+/* What the model is to say of a schedule: its speed, where the task's fastest has 1. */
+static double target_of(const task *t, const point *p)
+{
+    return p->p.seconds == HUGE_VAL || !t->best.n ? 0 : t->best.at[0]->seconds / p->p.seconds;
+}
+
+/* Fits the model to all that is known, each time that has grown by an eighth. */
+static void learn(tn_search *x)
+{
+    uint32_t n = 0;
+    if (!x->o->proposer->learns || x->ended < FEW_ROWS || x->ended < x->fit_at)
+        return;
+    tn_vec(float) row = {0};
+    tn_vec(double) target = {0};
+    for (uint32_t i = 0; i < x->n; i++)
+        for (size_t k = 0; k < x->task[i].all.n; k++) {
+            const point *p = x->task[i].all.at[k];
+            if (!p->ended)
+                continue;
+            tn_vec_reserve(&row, TN_N_FEATURES);
+            memcpy(row.at + row.n, p->feature, TN_N_FEATURES * sizeof *row.at);
+            row.n += TN_N_FEATURES;
+            tn_vec_push(&target, target_of(&x->task[i], p));
+            n++;
+        }
+    tn_boost_free(x->model);
+    x->model = tn_boost_fit(&trees, n, TN_N_FEATURES, row.at, target.at);
+    x->fit_at = x->ended + x->ended / 8 + 1;
+    tn_vec_deinit(&row);
+    tn_vec_deinit(&target);
 }
 
 /* ---- which task ---- */
@@ -309,6 +446,9 @@ static void fill_new(tn_search *x, batch *b)
     if (!x->o->evenly && x->o->trials - x->trials < most)
         most = x->o->trials - x->trials;
     bool more = true;
+    learn(x);
+    if (x->model)
+        put_chosen(x, b, (uint32_t)at, most);
     while (b->n < most && more)
         more = put_new(x, b, (uint32_t)at);
     x->task[at].at.ended |= !more;
@@ -402,6 +542,7 @@ static void apply_trial(tn_search *x, slot *s)
     bool timed = s->trial.fate == TN_TRIAL_TIMED;
     bool built_in = s->p->number == 0;
     t->under_way--;
+    s->p->ended = true;
     set_time(t, s->p, timed ? s->trial.seconds : HUGE_VAL);
     if (built_in && timed) {
         t->kept = s->p;
@@ -574,6 +715,7 @@ static void end(tn_search *x)
         tn_arena_deinit(&t->wheel[1]);
     }
     tn_vec_deinit(&x->queue);
+    tn_boost_free(x->model);
     tn_free(x->task);
 }
 

@@ -10,6 +10,10 @@
  * Candidates are proposed in batches. A batch sees the times of all but the one before it, in the order in which they
  * were proposed; so with the same seed and the same times the same candidates come, whatever runs beside it.
  *
+ * A proposer that learns has more points proposed than there is room for. Boosted trees (boost.h), fitted to features
+ * (features.h) of the schedules of all tasks and to how near each came to its task's best, choose among them; one of a
+ * batch is left to chance (Chen et al. 2018, "Learning to optimize tensor programs"; Ansor, section 5).
+ *
  * The next task is the one where another trial promises to save most (Zheng et al. 2020, "Ansor", section 6): what its
  * last trials saved, or what a task tried so often may still hide, and no more than the machine's peak leaves. */
 #include "schedule/space.h"
@@ -53,6 +57,7 @@ typedef struct tn_task_view {
 typedef struct tn_proposer { /* proposers.c */
     const char *name, *doc;
     bool in_order; /* next is wanted */
+    bool learns;   /* of many proposals those come first which a model of the times so far takes to be fast */
     /* A point to try, in arena. false: there is none left. */
     bool (*propose)(const tn_task_view *v, tn_arena *arena, tn_picks *out);
 } tn_proposer;

@@ -127,7 +127,7 @@ class Tuning(Records):
         mod = tenon.relay.frontend.from_onnx(models.chain(1))[0]
         self.assertEqual(tenon.tune(mod, trials=2, seconds=60.0, early_stopping=9, timeout=5, seed=7)[0].trials, 2)
         for given, error, said in (
-                ({"tuner": "oracle"}, tenon.CompileError, "there is no tuner oracle; choose from ga, random, gridsearch"),
+                ({"tuner": "oracle"}, tenon.CompileError, "there is no tuner oracle; choose from xgb, ga, random, gridsearch"),
                 ({"tasks": "nine"}, tenon.CompileError, 'no task is "nine"'),
                 ({"tasks": []}, TypeError, "tasks are numbers"), ({"tasks": [1.5]}, TypeError, "tasks are numbers"),
                 ({"trials": 0}, ValueError, "trials must be greater than 0"),
@@ -139,7 +139,7 @@ class Tuning(Records):
                 ({"prior_records": self.records}, tenon.CompileError, "cannot open the file")):
             with self.subTest(given), self.assertRaisesRegex(error, said):
                 tenon.tune(models.add(), **given)
-        self.assertEqual([name for name, doc in _core.tuners()], ["ga", "random", "gridsearch"])
+        self.assertEqual([name for name, doc in _core.tuners()], ["xgb", "ga", "random", "gridsearch"])
 
     def test_table(self):
         task = _tuning.TuningTask("conv<1>", "n", 1, 2, True, 30, True, 4e6, 5e-6, "rule", 9, 1, 2e-5, 1e-5, "a = 1\n", 0, 0, None)

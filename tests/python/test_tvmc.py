@@ -78,8 +78,7 @@ class Tvmc(unittest.TestCase):
 
     def test_tune(self):
         model = tvmc.load(self.at("add.onnx"), shape_dict={"a": [64, 64], "b": [64, 64]})
-        with self.assertWarnsRegex(tenon.Warning, "tuner='xgb': there is no learned tuner yet; ga proposes instead"):
-            path = tvmc.tune(model, "llvm", trials=4, desired_layout="NCHW")
+        path = tvmc.tune(model, "llvm", trials=4, desired_layout="NCHW", tuner="xgb_rank")
         self.assertEqual(path, model.default_tuning_records_path())
         self.addCleanup(shutil.rmtree, os.path.dirname(path))
         self.assertTrue(os.path.exists(path))

@@ -571,7 +571,7 @@ static void schedules_are_searched_for(void **state)
     o.tuner = "oracle";
     assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);
     assert_string_equal(only(t, "driver-E165")->text, "there is no tuner oracle");
-    assert_string_equal(only(t, "driver-E165")->hint, "choose from ga, random, gridsearch");
+    assert_string_equal(only(t, "driver-E165")->hint, "choose from xgb, ga, random, gridsearch");
     assert_true(n == 0 && !task);
     o.size = 1;
     assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);

@@ -8,9 +8,11 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "tune/features.h"
 #include "tune/search.h"
 #include "tir_fixture.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,11 +28,14 @@ static const char product[] = "func @f%d(x: f32[%d, 64], y: f32[64, 48]) -> (out
 typedef struct given {
     uint32_t workload;
     uint64_t trace, number;
+    double seconds;
     bool check;
 } given;
 
 /* A machine of which it is known how long everything takes. */
 typedef struct table {
+    double (*time)(const char *trace, uint64_t hash, void *user);
+    void *user;
     tn_vec(given) seen; /* in the order in which candidates came */
     given queue[ROOM];
     uint32_t n;
@@ -45,7 +50,10 @@ static uint32_t table_room(void *user) { return ROOM - ((table *)user)->n; }
 static void table_add(void *user, const tn_candidate *c)
 {
     table *t = user;
-    const given g = {c->workload, tn_hash_bytes(c->trace, strlen(c->trace), 0), c->number, c->check};
+    uint64_t trace = tn_hash_bytes(c->trace, strlen(c->trace), 0);
+    const given g = {c->workload, trace, c->number,
+                     t->time ? t->time(c->trace, trace, t->user) : 1e-6 * (double)(100 + trace % 1000),
+                     c->check};
     t->queue[t->n++] = g;
     tn_vec_push(&t->seen, g);
 }
@@ -66,7 +74,7 @@ static bool table_next(void *user, tn_trial *out)
     *out = (tn_trial){.workload = g.workload,
                       .number = g.number,
                       .runs = 3,
-                      .seconds = 1e-6 * (double)(100 + g.trace % 1000),
+                      .seconds = g.seconds,
                       .fate = fails                                      ? TN_TRIAL_CRASHED
                               : g.check && t->wrong && is_wrong(g.trace) ? TN_TRIAL_WRONG
                                                                          : TN_TRIAL_TIMED};
@@ -342,6 +350,60 @@ static void a_lost_beginning_is_tried_again(void **state)
     assert_true(f->last[0].trials == 0 && f->last[0].ended);
 }
 
+/* ---- a machine on which times have causes ---- */
+
+/* Accumulators that fill the registers are fast, and so is what stays in the first cache; a tenth is chance. */
+static double time_of(const char *trace, uint64_t hash, void *user)
+{
+    tuning *f = user;
+    tn_arena arena;
+    tn_pool pool;
+    tn_sched s;
+    uint32_t line;
+    float at[TN_N_FEATURES];
+    tn_arena_init(&arena);
+    tn_pool_init(&pool, &f->x.ctx, &arena, &f->x.pool);
+    tn_sched_init(&s, f->task[0].load.func, &arena, &pool);
+    assert_int_equal(tn_trace_replay(&s, trace, strlen(trace), &line), TN_DONE);
+    tn_features_of(s.func, NULL, &f->machine, at);
+    double lacking = fabs(at[TN_FEATURE_RESULTS] - 7), chance = 1 + 0.1 * (double)(hash % 1000) / 1000;
+    tn_arena_deinit(&arena);
+    return 1e-4 * chance * (1 + lacking + 0.5 * fabs(at[TN_FEATURE_LANES] - 4) + at[TN_FEATURE_GATHERS]);
+}
+
+/* Trials until a search has something within 3 % of `goal`; `most`: it has not. */
+static uint32_t trials_to(tuning *f, const char *name, uint64_t seed, double goal, uint32_t most)
+{
+    f->o.trials = most;
+    f->o.proposer = tn_proposer_find(name);
+    f->o.seed = seed;
+    run(f, 1, 1);
+    for (size_t i = 0; i < f->table.seen.n; i++)
+        if (f->table.seen.at[i].seconds <= 1.03 * goal)
+            return (uint32_t)i;
+    return most;
+}
+
+/* A few random points: not the built-in schedule, which a rule has made fast. */
+static void what_learns_needs_fewer_trials(void **state)
+{
+    tuning *f = *state;
+    uint32_t n_random = 0, n_learned = 0;
+    double goal = 1;
+    f->table.time = time_of;
+    f->table.user = f;
+    f->o.trials = 600;
+    f->o.proposer = tn_proposer_find("random");
+    run(f, 1, 1);
+    for (size_t i = 0; i < f->table.seen.n; i++)
+        goal = f->table.seen.at[i].seconds < goal ? f->table.seen.at[i].seconds : goal;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        n_random += trials_to(f, "random", seed, goal, 400);
+        n_learned += trials_to(f, "xgb", seed, goal, 100);
+    }
+    assert_true(n_learned * 3 <= n_random && n_learned < 3 * 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +418,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(trials_go_where_calls_are, setup, teardown),
         cmocka_unit_test_setup_teardown(old_points_come_first, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_beginning_is_tried_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_learns_needs_fewer_trials, setup, teardown),
     };
     return cmocka_run_group_tests_name("tune_search", tests, NULL, NULL);
 }

@@ -269,7 +269,7 @@ def tune(
     tasks           "all", a number, "3-5", part of a name, or a list of these; tenon.tuning_tasks(model) has them
     trials          schedules to try, of all tasks together; by default 64 for each, or as many as `seconds` allow
     seconds         the search ends after that
-    tuner           "ga" (the default), "random" or "gridsearch"
+    tuner           "xgb" (the default), "ga", "random" or "gridsearch"
     seed            the same seed proposes the same where the same is measured
     early_stopping  a task ends after so many trials without a gain
     evenly          the same number of trials for all tasks; by default if a tuner is given, else most trials go where most is

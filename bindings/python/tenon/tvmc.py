@@ -258,11 +258,8 @@ def _time(module: _module.Module, feed: Mapping[str, Any], repeat: int, number: 
 
 
 def _tuner_name(tuner: str) -> str:
-    """The learned tuners stand for the genetic one, as in the command."""
-    if not tuner.startswith("xgb"):
-        return tuner
-    warnings.warn(f"tuner={tuner!r}: there is no learned tuner yet; ga proposes instead", Warning, stacklevel=3)
-    return "ga"
+    """There is one learned tuner, whatever TVM's features and loss, as in the command."""
+    return "xgb" if tuner.startswith("xgb") else tuner
 
 
 def _write_latency(path: str) -> Callable[[_tuning.TuningProgress], None]:
@@ -290,7 +287,7 @@ def tune(tvmc_model: TVMCModel, target: str, tuning_records: Optional[str] = Non
     `compile` takes; without `tuning_records` it is a file in a temporary folder.
 
     All tasks have the same number of trials; with `enable_autoscheduler`, most go where most is to be gained, and `tuner` does
-    not count. "xgb" and its kin stand for "ga". `tasks_filter` is "all", "0,3-5,dense", or "list", which prints the tasks and
+    not count. "xgb_rank" and its kin stand for "xgb". `tasks_filter` is "all", "0,3-5,dense", or "list", which prints the tasks and
     returns None. `repeat`, `number`, `parallel` and `include_simple_tasks` are accepted: a schedule is run until
     `min_repeat_ms` have passed, and all tasks are there anyway. `log_estimated_latency` writes total_latency.tsv."""
     _refuse(rpc_key=rpc_key, hostname=hostname, hardware_params=hardware_params)

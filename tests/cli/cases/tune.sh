@@ -17,7 +17,7 @@ rm -f r
 # a search of the dense layer and the first convolution: whether it gains depends on the machine
 expect 0 "40 trials" tune "$digit" -o found --tasks 0,dense --trials 40 --min-repeat-ms 1
 expect 0 "task  calls trials built-in us     best us" tune "$digit" -o found --tasks dense --trials 8 --tuner random
-expect 0 "there is no learned tuner yet" tune "$digit" -o found --tasks dense --trials 4 --tuner xgb
+expect 0 "40 trials" tune "$digit" -o found --tasks conv --trials 40 --tuner xgb_knob
 expect 0 "" tune "$digit" -o found --tasks dense --trials 4 --log-estimated-latency --budget 20s
 expect 0 "" tune "$digit" -o found --tasks dense --trials 8 --report page.html
 must "the page is well-formed, and has its parts" python3 "$here/tune_page.py" page.html 8

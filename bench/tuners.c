@@ -1,0 +1,222 @@
+/* bench_tuners: proposers of schedules against each other on one kernel, with the same times for all.
+ *
+ *   bench_tuners [-n TRIALS] [-r SEEDS] TABLE KERNEL.tir [TUNER...]
+ *
+ * A schedule is timed when the first search proposes it. From then on its time is that in TABLE, a file of
+ * lines "hash of the trace, seconds" that is made or continued, so that searches differ by what they propose
+ * and nothing else. For each tuner: the time of the best schedule after 4, 8, 16, ... trials as a multiple of
+ * the best one in the table, the geometric mean over the seeds; and how many trials it takes on average to
+ * come within 2 % of that (a search that does not counts all of its trials). Symbols have the smallest value
+ * that they may have, but at least 16.
+ */
+#include "base/file.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "driver/driver.h"
+#include "run.h"
+#include "tune/search.h"
+
+#include <math.h>
+
+enum { MAX_TRIALS = 4096, MAX_SEEDS = 32, LEAST_SYMBOL = 16 };
+static const double NEAR = 1.02;
+
+typedef struct race {
+    bench x;
+    tn_map known; /* hash of a trace -> number in `seconds` */
+    tn_vec(double) seconds;
+    FILE *table;
+    tn_measurer *m;
+    tn_vec(tn_trial) ready;
+    uint32_t n_trial;
+    double best; /* of this search */
+    double *curve;
+} race;
+
+/* ---- times ---- */
+
+static void note(race *r, uint64_t hash, double seconds)
+{
+    tn_map_put(&r->known, hash, r->seconds.n);
+    tn_vec_push(&r->seconds, seconds);
+}
+
+static void open_table(race *r, const char *path)
+{
+    unsigned long long hash;
+    double seconds;
+    r->table = fopen(path, "a+");
+    if (!r->table)
+        bench_fail(&r->x, path);
+    rewind(r->table);
+    while (fscanf(r->table, "%llx %lg", &hash, &seconds) == 2)
+        note(r, hash, seconds);
+}
+
+static double time_of(race *r, const tn_candidate *c)
+{
+    tn_trial t = {0};
+    uint64_t hash = tn_hash_bytes(c->trace, strlen(c->trace), 0), at;
+    if (tn_map_get(&r->known, hash, &at))
+        return r->seconds.at[at];
+    tn_measurer_add(r->m, &(tn_candidate){.trace = c->trace});
+    (void)tn_measurer_next(r->m, &t);
+    double seconds = t.fate == TN_TRIAL_TIMED ? t.seconds : HUGE_VAL;
+    note(r, hash, seconds);
+    fprintf(r->table, "%016llx %.9g\n", (unsigned long long)hash, seconds);
+    return seconds;
+}
+
+static uint32_t race_room(void *user) { return ((race *)user)->ready.n < 4; }
+
+static void race_add(void *user, const tn_candidate *c)
+{
+    race *r = user;
+    double s = time_of(r, c);
+    tn_vec_push(&r->ready, ((tn_trial){.workload = c->workload,
+                                       .number = c->number,
+                                       .fate = s == HUGE_VAL ? TN_TRIAL_CRASHED : TN_TRIAL_TIMED,
+                                       .seconds = s}));
+}
+
+static bool race_next(void *user, tn_trial *out)
+{
+    race *r = user;
+    if (!r->ready.n)
+        return false;
+    *out = r->ready.at[0];
+    memmove(r->ready.at, r->ready.at + 1, --r->ready.n * sizeof *r->ready.at);
+    return true;
+}
+
+/* ---- searches ---- */
+
+static void on_trial(void *user, const tn_search *s, uint32_t task, const tn_trial *t)
+{
+    race *r = user;
+    uint32_t n = tn_search_trials(s);
+    (void)task;
+    if (t->fate == TN_TRIAL_TIMED && t->seconds < r->best)
+        r->best = t->seconds;
+    for (; r->n_trial <= n && r->n_trial <= MAX_TRIALS; r->n_trial++)
+        r->curve[r->n_trial] = r->best;
+}
+
+static void search(race *r, const tn_task *task, const tn_proposer *by, uint64_t seed, uint32_t trials,
+                   double curve[])
+{
+    const tn_search_options o = {.machine = &r->x.machine,
+                                 .generator = &tn_rules_generator,
+                                 .proposer = by,
+                                 .seed = seed,
+                                 .trials = trials,
+                                 .margin = 0.01,
+                                 .user = r,
+                                 .progress = on_trial};
+    const tn_meter meter = {r, race_room, race_add, race_next};
+    r->curve = curve;
+    r->n_trial = 0;
+    r->best = HUGE_VAL;
+    tn_search_run(&o, &meter, 1, task);
+    for (; r->n_trial <= trials; r->n_trial++) /* nothing was left to try */
+        curve[r->n_trial] = r->best;
+}
+
+static void report(const char *name, double (*curve)[MAX_TRIALS + 1], int seeds, uint32_t trials, double best)
+{
+    double needed = 0;
+    printf("%-12s", name);
+    for (uint32_t n = 4; n <= trials; n *= 2) {
+        double sum = 0;
+        for (int i = 0; i < seeds; i++)
+            sum += log(curve[i][n] / best);
+        printf(" %4u: %.3f", (unsigned)n, exp(sum / seeds));
+    }
+    for (int i = 0; i < seeds; i++) {
+        uint32_t n = 0;
+        while (n < trials && curve[i][n] > NEAR * best)
+            n++;
+        needed += (double)n / seeds;
+    }
+    printf("  within 2 %%: %.0f\n", needed);
+}
+
+static tn_func *read_kernel(race *r, const char *path)
+{
+    tn_file f;
+    tn_func *func;
+    size_t n;
+    if (tn_file_map(&r->x.ctx, path, &f) != TN_OK ||
+        tn_func_parse(&r->x.ctx, &r->x.arena, &r->x.pool, path, (const char *)f.at, f.n, &func, 1, &n) !=
+            TN_OK)
+        bench_fail(&r->x, path);
+    return func;
+}
+
+static void open_measurer(race *r, const tn_workload *load)
+{
+    int error;
+    const tn_measure_options o = {.machine = &r->x.machine,
+                                  .generator = &tn_generator_llvm,
+                                  .pipeline = &tn_pipeline_cpu,
+                                  .feature = r->x.machine.feature,
+                                  .n_feature = (uint32_t)r->x.machine.n_feature,
+                                  .workers = 1,
+                                  .threads = 1,
+                                  .least_seconds = 0.01,
+                                  .most_seconds = 10};
+    r->m = tn_measurer_new(&o, 1, load, &error);
+    if (!r->m)
+        bench_fail(&r->x, "no process can be started");
+}
+
+static void compare(race *r, const tn_func *f, int n_name, char **name, uint32_t trials, int seeds)
+{
+    int64_t *sym = TN_NEW_N(&r->x.arena, int64_t, f->n_symbol);
+    for (uint32_t i = 0; i < f->n_symbol; i++)
+        sym[i] = f->symbol[i].min > LEAST_SYMBOL ? f->symbol[i].min : LEAST_SYMBOL;
+    const tn_task task = {.name = f->name, .load = {.func = f, .sym = sym}, .workload = 1, .weight = 1};
+    double(*curve)[MAX_TRIALS + 1] = calloc((size_t)n_name * (size_t)seeds, sizeof *curve), best = HUGE_VAL;
+    open_measurer(r, &task.load);
+    for (int k = 0; k < n_name; k++)
+        for (int i = 0; i < seeds; i++)
+            search(r, &task, tn_proposer_find(name[k]), (uint64_t)i + 1, trials, curve[k * seeds + i]);
+    for (size_t i = 0; i < r->seconds.n; i++)
+        best = r->seconds.at[i] < best ? r->seconds.at[i] : best;
+    printf("%s: built-in %.2f us, best of %zu %.2f us\n", f->name, curve[0][0] * 1e6, r->seconds.n,
+           best * 1e6);
+    for (int k = 0; k < n_name; k++)
+        report(name[k], curve + k * seeds, seeds, trials, best);
+    tn_measurer_end(r->m);
+    free(curve);
+}
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: bench_tuners [-n TRIALS] [-r SEEDS] TABLE KERNEL.tir [TUNER...]\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    static char *all[] = {"random", "ga", "xgb"};
+    int at = 1, seeds = 5, trials = 64;
+    race r = {.n_trial = 0};
+    for (; at + 1 < argc && argv[at][0] == '-'; at += 2)
+        if (argv[at][1] == 'n')
+            trials = atoi(argv[at + 1]);
+        else
+            seeds = atoi(argv[at + 1]);
+    if (at + 1 >= argc || seeds < 1 || seeds > MAX_SEEDS || trials < 1 || trials > MAX_TRIALS)
+        return usage();
+    char **name = at + 2 < argc ? argv + at + 2 : all;
+    int n_name = at + 2 < argc ? argc - at - 2 : 3;
+    for (int k = 0; k < n_name; k++)
+        if (!tn_proposer_find(name[k]))
+            return usage();
+    bench_init(&r.x);
+    const tn_func *f = read_kernel(&r, argv[at + 1]);
+    open_table(&r, argv[at]);
+    compare(&r, f, n_name, name, (uint32_t)trials, seeds);
+    return 0;
+}
