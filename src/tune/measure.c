@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST_WORKERS = 2, LOOK_MS = 20, PROBE_RUNS = 5 };
+enum { LOOK_MS = 20, PROBE_RUNS = 5 };
 
 /* A trial that a worker has, first come first. */
 typedef struct queued {
@@ -33,7 +33,7 @@ struct tn_measurer {
     tn_worker_setup setup;
     tn_resource *memory; /* of setup.shared */
     uint32_t n;
-    worker worker[MOST_WORKERS];
+    worker worker[TN_MOST_WORKERS];
 };
 
 /* ---- workers ---- */
@@ -55,6 +55,8 @@ static int share(tn_measurer *m)
     pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
     pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
     error = pthread_mutex_init(&m->setup.shared->timing, &a);
+    for (int i = 0; i < TN_MOST_WORKERS && !error; i++)
+        error = pthread_mutex_init(&m->setup.shared->compiling[i], &a);
     pthread_mutexattr_destroy(&a);
     return error;
 }
@@ -74,7 +76,7 @@ tn_measurer *tn_measurer_new(const tn_measure_options *o, uint32_t n, const tn_w
     unsigned cpus = tn_cpu_count();
     uint32_t workers = o->workers ? o->workers : cpus > 1 && o->threads == 1 ? 2 : 1;
     m->setup = (tn_worker_setup){.o = *o, .n = n, .workload = workload};
-    m->n = workers > MOST_WORKERS ? MOST_WORKERS : workers;
+    m->n = workers > TN_MOST_WORKERS ? TN_MOST_WORKERS : workers;
     *out_error = share(m);
     for (uint32_t i = 0; i < m->n && !*out_error; i++)
         *out_error = start(m, &m->worker[i]);
@@ -114,11 +116,11 @@ static void send_job(worker *w, const queued *q)
         (void)tn_job_write(w->fd, q->trace, q->job.n);
 }
 
-static void give(worker *w, const tn_candidate *c, uint32_t flags)
+static void give(tn_measurer *m, worker *w, const tn_candidate *c, uint32_t flags)
 {
     queued *q = &w->queue[w->n];
     size_t n = strlen(c->trace);
-    q->job = (tn_job){c->workload, flags, c->number, c->rival, n};
+    q->job = (tn_job){c->workload, flags, (uint32_t)(w - m->worker), c->number, c->rival, n};
     q->trace = memcpy(tn_alloc(n + 1), c->trace, n + 1);
     if (w->n++ == 0)
         w->since = tn_now();
@@ -132,7 +134,7 @@ void tn_measurer_add(tn_measurer *m, const tn_candidate *c)
         if (m->worker[i].n < w->n)
             w = &m->worker[i];
     TN_ASSERT(w->n < TN_MEASURE_QUEUE && c->workload < m->setup.n);
-    give(w, c, c->check ? TN_JOB_CHECK : 0);
+    give(m, w, c, c->check ? TN_JOB_CHECK : 0);
 }
 
 /* The first trial of w has ended. */
@@ -188,8 +190,8 @@ static bool is_endless(const tn_measurer *m, const worker *w)
 bool tn_measurer_next(tn_measurer *m, tn_trial *out)
 {
     for (;;) {
-        struct pollfd p[MOST_WORKERS];
-        worker *of[MOST_WORKERS];
+        struct pollfd p[TN_MOST_WORKERS];
+        worker *of[TN_MOST_WORKERS];
         nfds_t n = 0;
         for (uint32_t i = 0; i < m->n; i++) {
             worker *w = &m->worker[i];
@@ -222,9 +224,9 @@ static double best_of(tn_measurer *m, const tn_candidate *c, bool beside)
     double best = 0;
     for (int i = 0; i < PROBE_RUNS; i++) {
         tn_trial t;
-        give(&m->worker[0], c, TN_JOB_ANY_TIME);
+        give(m, &m->worker[0], c, TN_JOB_ANY_TIME);
         for (int k = 0; k < TN_MEASURE_QUEUE && beside; k++)
-            give(&m->worker[1], c, TN_JOB_ANY_TIME | TN_JOB_COMPILE_ONLY);
+            give(m, &m->worker[1], c, TN_JOB_ANY_TIME | TN_JOB_COMPILE_ONLY);
         while (tn_measurer_next(m, &t))
             if (t.runs && (best == 0 || t.median < best))
                 best = t.median;

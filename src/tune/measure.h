@@ -5,7 +5,7 @@
  * A candidate is a trace for a function of a table. Workers, child processes that are copies of this one, apply the
  * trace, compile the loops into themselves and run them, so that a candidate that crashes or does not end costs one
  * trial. Of two workers one compiles while the other one times: only one times at a time. Where that disturbs the times
- * (tn_measurer_probe), each waits for the other's compiling as well.
+ * (tn_measurer_probe), who times waits until nobody compiles.
  *
  *     tn_measurer *m = tn_measurer_new(&options, n, workload);
  *     while (there are candidates or trials under way)

@@ -17,6 +17,7 @@ enum {
     MAX_COPIES = 16,
     LONG_OPERATIONS = 60000000 /* the interpreter takes seconds */
 };
+static const double HOPELESS = 3;
 
 /* Memory for one workload, kept from job to job. */
 typedef struct memory {
@@ -44,7 +45,8 @@ typedef struct job {
     tn_ctx ctx;
     tn_arena arena;
     tn_pool pool;
-    bool locked;
+    bool apart;    /* as it was when the job began */
+    uint32_t held; /* bits: compiling[], and TIMING */
     tn_trial *out;
 } job;
 
@@ -282,6 +284,13 @@ static bool is_enough(const job *j, uint32_t n, double least, double since, doub
     return n >= MAX_RUNS || (n >= LEAST_RUNS && tn_now() - since >= j->w->setup->o.least_seconds);
 }
 
+/* So slow in its first run that it need not be run again. */
+static bool is_hopeless(const job *j, double first)
+{
+    double slower = j->w->setup->o.slower;
+    return j->head->rival > 0 && slower > 0 && first > HOPELESS * slower * j->head->rival;
+}
+
 static bool time_runs(job *j, const code *c)
 {
     const memory *m = &j->w->memory;
@@ -315,24 +324,64 @@ static bool time_it(job *j, const code *c)
     bool check = j->head->flags & TN_JOB_CHECK;
     if (check)
         spoil_outputs(&j->w->memory, j->load->func->n_param);
+    double from = tn_now();
     if (!run(j, c, j->w->memory.copy)) /* faults the pages in */
         return false;
+    double first = tn_now() - from;
     if (check && !is_right(j) && j->out->fate != TN_TRIAL_WRONG)
         return false;
+    if (is_hopeless(j, first)) {
+        j->out->runs = 1;
+        j->out->seconds = j->out->median = first;
+        j->out->stopped = true;
+        return true;
+    }
     return time_runs(j, c);
 }
 
 /* ---- jobs ---- */
 
-/* An owner that was killed leaves nothing half done. */
-static void lock(job *j)
+enum { TIMING = TN_MOST_WORKERS };
+
+static pthread_mutex_t *mutex_of(const job *j, int k)
 {
-    pthread_mutex_t *m = &j->w->setup->shared->timing;
-    if (j->locked || j->head->flags & TN_JOB_ANY_TIME)
-        return;
+    tn_shared *s = j->w->setup->shared;
+    return k == TIMING ? &s->timing : &s->compiling[k];
+}
+
+/* An owner that was killed leaves nothing half done. */
+static void take(job *j, int k)
+{
+    pthread_mutex_t *m = mutex_of(j, k);
     if (pthread_mutex_lock(m) == EOWNERDEAD)
         pthread_mutex_consistent(m);
-    j->locked = true;
+    j->held |= 1u << k;
+}
+
+static void give_up_all(job *j)
+{
+    for (int k = 0; k <= TIMING; k++)
+        if (j->held & 1u << k)
+            pthread_mutex_unlock(mutex_of(j, k));
+    j->held = 0;
+}
+
+static void begin_compiling(job *j)
+{
+    j->apart = atomic_load(&j->w->setup->shared->apart) && !(j->head->flags & TN_JOB_ANY_TIME);
+    if (j->apart)
+        take(j, (int)j->head->worker);
+}
+
+/* Who waits for a time compiles nothing, so those whose compiling is waited for here come to an end. */
+static void begin_timing(job *j)
+{
+    give_up_all(j);
+    if (!(j->head->flags & TN_JOB_ANY_TIME))
+        take(j, TIMING);
+    for (int k = 0; k < TN_MOST_WORKERS && j->apart; k++)
+        if (k != (int)j->head->worker)
+            take(j, k);
 }
 
 static void begin(job *j)
@@ -350,17 +399,16 @@ static void do_job(void *user)
     job *j = user;
     code c;
     begin(j);
+    begin_compiling(j);
     tn_func *f = apply(j);
     if (!f || !prepare(j) || (j->head->flags & TN_JOB_CHECK && !expect(j)))
         return;
-    if (atomic_load(&j->w->setup->shared->apart))
-        lock(j);
     double from = tn_now();
     bool ok = compile(j, f, j->w->setup->o.threads, &c);
     j->out->compile = tn_now() - from;
     if (!ok || j->head->flags & TN_JOB_COMPILE_ONLY)
         return;
-    lock(j);
+    begin_timing(j);
     from = tn_now();
     (void)time_it(j, &c);
     j->out->running = tn_now() - from;
@@ -373,8 +421,7 @@ static tn_trial answer(worker *w, const tn_job *head, const char *trace)
     job j = {.w = w, .head = head, .trace = trace, .load = &w->setup->workload[head->workload], .out = &t};
     tn_heap_init(&heap);
     bool raised = tn_protect(&heap, do_job, &j).kind != TN_RAISED_NOTHING;
-    if (j.locked)
-        pthread_mutex_unlock(&w->setup->shared->timing);
+    give_up_all(&j);
     if (raised)
         (void)fail(&j, TN_TRIAL_CRASHED, "memory is exhausted, or an invariant is broken");
     tn_heap_free(&heap);

@@ -6,15 +6,17 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-typedef struct tn_shared { /* memory of all processes */
-    pthread_mutex_t timing;
-    atomic_bool apart; /* nobody compiles while another times */
+enum { TN_MOST_WORKERS = 2 };
+typedef struct tn_shared {                      /* memory of all processes */
+    pthread_mutex_t timing;                     /* who times has it, and where `apart` says so, */
+    pthread_mutex_t compiling[TN_MOST_WORKERS]; /* those of all others, too; who compiles has its own */
+    atomic_bool apart;                          /* nobody compiles while another times */
 } tn_shared;
 
 enum tn_job_flags { TN_JOB_CHECK = 1, TN_JOB_COMPILE_ONLY = 2, TN_JOB_ANY_TIME = 4 };
 /* A message to a worker; the trace follows, n bytes. It is answered by a tn_trial. */
 typedef struct tn_job {
-    uint32_t workload, flags;
+    uint32_t workload, flags, worker; /* worker: the number of the one that has it */
     uint64_t number;
     double rival;
     size_t n;
