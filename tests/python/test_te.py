@@ -141,6 +141,21 @@ class Schedules(unittest.TestCase):
         self.assertIn("rfactor", s.trace)
         self.assertEqual(values(te.build(s, [x, z])(tensor((64,), range(64)))), [4032])
 
+    def test_rows_and_pragmas(self):
+        x = te.placeholder((6, 8), name="x")
+        y = te.compute((6, 8), lambda i, j: x[i, j] * 2.0, name="y")
+        z = te.compute((6, 8), lambda i, j: y[5 - i, j] + 1.0, name="z")
+        s = te.create_schedule(z.op)
+        s[y].storage_align(y.op.axis[0], 16, 4)
+        s[z].pragma(z.op.axis[0], "auto_unroll_max_step", 64)
+        self.assertIn('storage_align "y" 0 16 4', s.trace)
+        self.assertIn("auto_unroll_max_step=64", s.trace)
+        made = values(te.build(s, [x, z])(tensor((6, 8), range(48))))
+        self.assertEqual(made[:2] + made[-1:], [[81, 83, 85, 87, 89, 91, 93, 95], [65, 67, 69, 71, 73, 75, 77, 79],
+                                               [1, 3, 5, 7, 9, 11, 13, 15]])
+        with self.assertRaises(tenon.CompileError):
+            s[z].pragma(z.op.axis[1], "import_llvm", 1)
+
     def test_what_is_not_there_says_so(self):
         a, b, c = matmul(8)
         s = te.create_schedule(c.op)

@@ -307,6 +307,14 @@ class Stage:
         """Iterations become tasks; the loop must be the outermost one."""
         self._loops().apply("parallel", [self._name(var)])
 
+    def pragma(self, var: IterVar, pragma_type: str, pragma_value: int = 0) -> None:
+        """"auto_unroll_max_step": write out what is at most so many statements."""
+        self._schedule._loops.step(f"pragma {self._name(var)} {pragma_type}={pragma_value}")
+
+    def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
+        """Make the rows of a dimension of the tensor a multiple of factor elements, and offset more, apart."""
+        self._schedule._loops.step(f'storage_align "{self._block}" {list(self.op.axis).index(axis)} {factor} {offset}')
+
     def compute_inline(self) -> None:
         """Its readers compute the element themselves."""
         self._schedule._loops.step(f'compute_inline "{self._block}"')
@@ -333,13 +341,14 @@ class Stage:
 
     def _missing(self, step: str) -> Any:
         def refuse(*args: Any, **named: Any) -> None:
-            raise UnsupportedError(f"there is no step {step}; there are {', '.join(name for name, _ in _core.steps())}")
+            raise UnsupportedError(f"a Stage has no {step}; tenon.schedule.Schedule has the steps "
+                                   f"{', '.join(name for name, _ in _core.steps())}")
 
         return refuse
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("bind", "tensorize", "pragma", "prefetch", "storage_align", "double_buffer", "rolling_buffer", "env_threads",
-                    "set_store_predicate", "transform_layout"):
+        if name in ("bind", "tensorize", "prefetch", "double_buffer", "rolling_buffer", "env_threads", "set_store_predicate",
+                    "transform_layout"):
             return self._missing(name)
         raise AttributeError(f"a Stage has no attribute {name!r}")
 
@@ -411,7 +420,7 @@ class Schedule:
         return part
 
     def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
-        raise UnsupportedError("there is no step cache_read; a compute that copies the tensor is one")
+        raise UnsupportedError("a te.Schedule has no cache_read; tenon.schedule.Schedule has, or make a compute that copies the tensor")
 
     def lower(self) -> IRModule:
         """The loops as they stand."""
