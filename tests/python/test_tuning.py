@@ -90,7 +90,7 @@ class Tuning(Records):
         self.assertTrue(all(int(r["workload"], 16) == task.workload for r in records))
         module = tenon.compile(softmax(), tuning_records=self.records)
         self.assertEqual(module.report["kernels_recorded"], len(found) if task.picks else 0)
-        self.assertEqual(self.own.exists() and self.own.read_text(), len(records) > 0 and self.records.read_text())
+        self.assertEqual(self.own.read_text(), self.records.read_text())
         for x, y in zip(run(module), run(tenon.compile(softmax(), no_records=True))):
             self.assertAlmostEqual(x, y, delta=1e-6)
 
