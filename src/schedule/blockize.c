@@ -16,33 +16,9 @@ typedef struct {
     tn_stmt *outer[TN_MAX_LOOPS];
 } tiles;
 
-typedef struct {
-    const tn_expr *var;
-    bool found;
-} search;
-
-static const tn_expr *look_at_expr(const tn_expr *e, void *user)
+static bool used_in(tn_stmt *loop, const tn_expr *var)
 {
-    search *w = user;
-    w->found |= tn_uses(e, w->var);
-    return e;
-}
-
-static bool look_at_stmt(tn_stmt *x, void *user)
-{
-    tn_stmt_exprs(x, look_at_expr, user);
-    return true;
-}
-
-static bool used_in(tn_stmt *x, const tn_expr *var)
-{
-    search w = {var, false};
-    tn_body *body[2];
-    int n = tn_stmt_bodies(x, body);
-    (void)look_at_stmt(x, &w);
-    for (int i = 0; i < n; i++)
-        tn_stmt_walk(body[i], look_at_stmt, NULL, &w);
-    return w.found;
+    return tn_uses(loop->u.loop.extent, var) || tn_body_uses(&loop->u.loop.body, var);
 }
 
 static tn_verdict check(tn_sched *s, tiles *x)

@@ -21,7 +21,7 @@ typedef struct {
     int n_read;
     const tn_expr *load[MAX_READS]; /* whose buffers are padded */
     uint32_t padded[MAX_READS];     /* the buffer instead */
-    uint32_t target, to;
+    uint32_t target;
     tn_verdict v;
 } padding;
 

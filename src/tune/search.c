@@ -151,6 +151,18 @@ static bool explore(const task *t, tn_picks given, attempt *a)
     return v == TN_DONE;
 }
 
+/* With texts of its own. */
+static tn_picks copy_picks(const tn_picks *p, tn_arena *to)
+{
+    tn_picks out = {0};
+    for (uint32_t i = 0; i < p->n; i++) {
+        tn_choice v = p->at[i].value;
+        v.word = v.word ? tn_arena_strdup(to, v.word) : NULL;
+        tn_picks_set(&out, to, tn_arena_strdup(to, p->at[i].name), v);
+    }
+    return out;
+}
+
 /* The next wheel of the odometer is that of the last point that came by, refused or not. */
 static void step(task *t, attempt *a)
 {
@@ -158,12 +170,7 @@ static void step(task *t, attempt *a)
     tn_arena *to = &t->wheel[t->turn ^= 1]; /* the last one lies in the other */
     tn_arena_reset(to);
     t->more = tn_space_next(&a->s, &a->arena, &next);
-    t->next = (tn_picks){0};
-    for (uint32_t i = 0; t->more && i < next.n; i++) {
-        tn_choice v = next.at[i].value;
-        v.word = v.word ? tn_arena_strdup(to, v.word) : NULL;
-        tn_picks_set(&t->next, to, tn_arena_strdup(to, next.at[i].name), v);
-    }
+    t->next = t->more ? copy_picks(&next, to) : (tn_picks){0};
 }
 
 /* ---- proposing ---- */
@@ -218,12 +225,17 @@ static bool put_old(tn_search *x, batch *b, uint32_t at)
     return ok;
 }
 
+static tn_task_view view_of(task *t)
+{
+    return (tn_task_view){&t->space, &t->rng, (uint32_t)t->best.n, t->best.at, t->more, &t->next};
+}
+
 static bool attempt_one(tn_search *x, batch *b, uint32_t at, const tn_proposer *by, bool *any)
 {
     task *t = &x->task[at];
     attempt a;
     tn_picks picks;
-    const tn_task_view v = {&t->space, &t->rng, (uint32_t)t->best.n, t->best.at, t->more, &t->next};
+    const tn_task_view v = view_of(t);
     tn_poll();
     attempt_init(&a, t);
     *any = by->propose(&v, &a.arena, &picks);
@@ -263,17 +275,6 @@ typedef struct pool {
     entry at[POOL];
 } pool;
 
-static tn_picks kept_picks(const tn_sched *s, tn_arena *arena)
-{
-    tn_picks p = {0};
-    for (uint32_t i = 0; i < s->n_pick; i++) {
-        tn_choice v = s->pick[i].candidate[s->pick[i].index];
-        v.word = v.word ? tn_arena_strdup(arena, v.word) : NULL;
-        tn_picks_set(&p, arena, tn_arena_strdup(arena, s->pick[i].name), v);
-    }
-    return p;
-}
-
 static bool is_new(const task *t, const pool *q, uint64_t hash)
 {
     uint64_t known;
@@ -289,14 +290,15 @@ static void add_to_pool(tn_search *x, uint32_t at, pool *q)
     attempt a;
     tn_picks picks;
     uint64_t hash;
-    const tn_task_view v = {&t->space, &t->rng, (uint32_t)t->best.n, t->best.at, t->more, &t->next};
+    const tn_task_view v = view_of(t);
     tn_poll();
     attempt_init(&a, t);
     if (x->o->proposer->propose(&v, &a.arena, &picks) && explore(t, picks, &a)) {
         tn_free(trace_of(&a.s, &hash));
         if (is_new(t, q, hash)) {
+            const tn_picks all = tn_picks_of(&a.s, &a.arena);
             double score = tn_boost_predict(x->model, features_of(x, t, &a.s, &a.arena));
-            q->at[q->n++] = (entry){kept_picks(&a.s, &q->arena), hash, score};
+            q->at[q->n++] = (entry){copy_picks(&all, &q->arena), hash, score};
         }
     }
     tn_arena_deinit(&a.arena);

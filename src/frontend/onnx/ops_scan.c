@@ -72,9 +72,10 @@ static void unroll(imp_node *c, const scan *s, int64_t n, tn_value state[], cons
             in[k] = state[k];
         for (uint32_t k = 0; k < s->n_in && !c->bad; k++) {
             int axis = imp_axis(c, s->in_axis[k], imp_rank(x[k]));
-            in[s->n_state + k] = s->length.def && s->in_back[k]
-                                     ? imp_take(c, x[k], place_of(c, s, k, imp_i64(c, i), s->length), axis)
-                                     : element(c, x[k], axis, s->in_back[k] ? n - 1 - i : i);
+            in[s->n_state + k] =
+                s->length.def && s->in_back[k]
+                    ? imp_take(c, x[k], place_of(c, s, k, imp_i64(c, i), (tn_value){0}), axis)
+                    : element(c, x[k], axis, s->in_back[k] ? n - 1 - i : i);
         }
         c->bad = c->bad || !onnx_body(c, s->g, c->im->r, n_in, in, body);
         keep_length(c, s, imp_i64(c, i), state, body);
@@ -159,6 +160,17 @@ static tn_value placed(imp_node *c, tn_value v, bool backward, int64_t axis, tn_
     return at && !c->bad ? imp_transpose(c, v, rank, perm) : v;
 }
 
+/* The loop node of b, whose collected results have n rows; NULL: it cannot be converted. */
+static tn_node *settled(imp_node *c, onnx_loop *b, const tn_expr *n)
+{
+    if (!c->bad)
+        onnx_settle_loop(c, b);
+    if (c->bad)
+        return NULL;
+    tn_loop_attr attr = {rows_of(c, b, n)};
+    return onnx_loop_node(c, b, &attr);
+}
+
 static void loop_scan(imp_node *c, const scan *s, const tn_expr *n, tn_value state[], const tn_value x[],
                       tn_value out[])
 {
@@ -169,12 +181,7 @@ static void loop_scan(imp_node *c, const scan *s, const tn_expr *n, tn_value sta
     b.user = &q;
     if (s->n_state + s->n_in > ONNX_MAX_BODY)
         imp_fail(c, "onnx-E017", "its body takes more than %d values", ONNX_MAX_BODY);
-    if (!c->bad)
-        onnx_settle_loop(c, &b);
-    if (c->bad)
-        return;
-    tn_loop_attr attr = {rows_of(c, &b, n)};
-    tn_node *node = onnx_loop_node(c, &b, &attr);
+    tn_node *node = settled(c, &b, n);
     for (uint32_t k = 0; k < s->n_state && !c->bad; k++)
         state[k] = tn_unboxed(c->g, (tn_value){node, k});
     for (uint32_t k = 0; k < s->n_out && !c->bad; k++)
@@ -288,12 +295,7 @@ static void scan_all(imp_node *c, const batch *q, const tn_expr *n, tn_value out
     onnx_loop b = onnx_begin_loop(c, q->s->g, trip, always, 0, NULL);
     b.body = batch_body;
     b.user = q;
-    if (!c->bad)
-        onnx_settle_loop(c, &b);
-    if (c->bad)
-        return;
-    tn_loop_attr attr = {rows_of(c, &b, n)};
-    tn_node *node = onnx_loop_node(c, &b, &attr);
+    tn_node *node = settled(c, &b, n);
     for (uint32_t k = 0; k < n_out && !c->bad; k++)
         out[k] = tn_unboxed(c->g, (tn_value){node, k});
 }
