@@ -85,7 +85,8 @@ static tn_value class_scores(imp_node *c, int64_t classes)
 {
     tn_value scores = imp_squeeze(c, tfl_real(c, 1), 0);
     int64_t all = 0;
-    if (c->bad || imp_rank(scores) != 2 || !tn_is_int(imp_type(scores)->dim[1], &all) || all < classes) {
+    if (c->bad || imp_rank(scores) != 2 || !tn_is_int(imp_type(scores)->dim[1], &all) || classes < 1 ||
+        all < classes) {
         imp_refuse(c, IMP_BAD_VALUE, "the scores %s do not fit %lld classes",
                    imp_type_text(c, imp_type(scores)), (long long)classes);
         return scores;
