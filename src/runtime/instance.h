@@ -53,6 +53,7 @@ typedef struct tnr_frame {
 
     void **ptr;                /* n_slot: address in this run */
     struct tnr_value **value;  /* n_slot: what a handle refers to; NULL: the function has no handles */
+    bool held;                 /* some handle may refer to something */
     struct tnr_guarded *guard; /* n_slot, of a debug run (guard.h); else NULL */
     DLTensor *view;            /* n_slot, for profiles; NULL until needed */
     int64_t *view_shape;

@@ -402,7 +402,10 @@ tnr_frame *tnr_settle(tnr_instance *inst, tnr_status *out_status, tnr_error *err
 tnr_status tnr_walk(tnr_instance *inst, tnr_error *err)
 {
     tnr_status status = TNR_OK;
-    for (tnr_frame *f; (f = tnr_settle(inst, &status, err)) != NULL;) {
+    for (;;) {
+        tnr_frame *f = inst->frame;
+        if (f->at >= f->code->function->n_inst && !(f = tnr_settle(inst, &status, err)))
+            return status;
         uint64_t start = inst->profile ? tnr_now() : 0;
         uint32_t variant = 0, at = f->at;
         status = tnr_instruction(f, &variant, err);
@@ -411,7 +414,6 @@ tnr_status tnr_walk(tnr_instance *inst, tnr_error *err)
         if (inst->profile && f->code->function->inst[at].op <= TN_INST_COPY)
             report(f, at, variant, tnr_now() - start);
     }
-    return status;
 }
 
 tnr_status tnr_frame_place(tnr_frame *f, bool views, tnr_error *err)

@@ -118,7 +118,7 @@ static tnr_value *take_large(tnr_value_pool *pool, uint64_t n)
 }
 
 /* A block of at least n bytes with count 1; NULL: out of memory. */
-static tnr_value *take(tnr_value_pool *pool, uint64_t n)
+static tnr_value *take(tnr_value_pool *pool, uint8_t kind, uint64_t n)
 {
     uint8_t class = class_of(n);
     tnr_value *v = NULL;
@@ -133,7 +133,8 @@ static tnr_value *take(tnr_value_pool *pool, uint64_t n)
         if (!v)
             return NULL;
     }
-    *v = (tnr_value){.count = 1, .class = class, .room = class < LARGE ? 0 : v->room, .pool = pool};
+    *v = (tnr_value){
+        .count = 1, .kind = kind, .class = class, .room = class < LARGE ? 0 : v->room, .pool = pool};
     if (class == LARGE)
         enlist(&pool->large, v);
     return v;
@@ -187,6 +188,7 @@ static void put(tnr_frame *f, uint32_t slot, tnr_value *v)
 {
     tnr_value *old = f->value[slot];
     f->value[slot] = v;
+    f->held = true;
     drop(old);
 }
 
@@ -205,9 +207,10 @@ void tnr_value_put(tnr_frame *f, uint32_t slot, tnr_value *v) { put(f, slot, v);
 
 void tnr_values_drop(tnr_frame *f)
 {
-    for (uint32_t i = 0; f->value && i < f->code->function->n_slot; i++)
+    for (uint32_t i = 0; f->held && i < f->code->function->n_slot; i++)
         if (f->value[i])
             put(f, i, NULL);
+    f->held = false;
 }
 
 static bool is_handle(const tnr_frame *f, uint32_t slot)
@@ -252,10 +255,8 @@ tnr_status tnr_values_end(tnr_instance *inst, tnr_error *err)
 
 static tnr_value *new_value(tnr_value_pool *pool, uint8_t kind, uint64_t n, tnr_error *err)
 {
-    tnr_value *v = take(pool, sizeof *v + n);
-    if (v)
-        v->kind = kind;
-    else
+    tnr_value *v = take(pool, kind, sizeof *v + n);
+    if (!v)
         (void)!tnr_fail_memory(err, n);
     return v;
 }
@@ -463,9 +464,11 @@ static tnr_status alloc(tnr_frame *f, uint32_t slot, tnr_error *err)
             return TNR_E_MEMORY;
         v->bytes = f->bytes[slot];
         f->value[slot] = v;
+        f->held = true;
     }
     f->ptr[slot] = elements(v);
-    tnr_slot_view(f, slot);
+    if (f->view)
+        tnr_slot_view(f, slot);
     return TNR_OK;
 }
 
