@@ -42,6 +42,36 @@ static OPJ_BOOL seek(OPJ_OFF_T to, void *user)
     return OPJ_TRUE;
 }
 
+static uint64_t u32(const uint8_t *p)
+{
+    return (uint64_t)p[0] << 24 | (uint64_t)p[1] << 16 | (uint64_t)p[2] << 8 | p[3];
+}
+
+/* Whether a codestream in these bytes claims more tiles than they can hold: OpenJPEG makes room for each, 5 KB, as soon
+ * as it has read the header. A tile takes a marker segment of 12 bytes and a marker (ISO/IEC 15444-1, A.4.2, A.4.3). */
+static int claims_tiles(const uint8_t *at, size_t n)
+{
+    enum {
+        SIZES = 40,
+        TILE = 14
+    }; /* SOC, SIZ, its length and capabilities; then the sizes, four bytes each */
+    for (size_t i = 0; i + SIZES <= n; i++) {
+        const uint8_t *p = at + i;
+        if (memcmp(p, "\xff\x4f\xff\x51", 4) != 0)
+            continue;
+        uint64_t tiles = 1;
+        for (int axis = 0; axis < 2; axis++) {
+            const uint8_t *q =
+                p + 8 + 4 * axis; /* end of the picture, its origin, a tile, the tiles' origin */
+            uint64_t end = u32(q), side = u32(q + 16), from = u32(q + 24);
+            tiles *= side > 0 && end > from ? (end - from + side - 1) / side : 1;
+        }
+        if (tiles / 2 > n / TILE)
+            return 1;
+    }
+    return 0;
+}
+
 /* What the components say; sizes and depths are the same for all. */
 static int measure(const opj_image_t *image, size_t n, tn_picture *out, char why[TN_PICTURE_WHY])
 {
@@ -102,6 +132,8 @@ static int decode(opj_codec_t *codec, opj_stream_t *stream, opj_image_t **image,
 
 int tn_picture_jpeg2000(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY])
 {
+    if (claims_tiles(at, n))
+        return tn_picture_fail(why, "the JPEG 2000 claims more tiles than the file can hold");
     source s = {at, n, 0};
     const int bare = n > 0 && *(const uint8_t *)at == 0xff;
     opj_image_t *image = NULL;

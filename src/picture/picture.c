@@ -15,14 +15,16 @@ int tn_picture_fail(char why[TN_PICTURE_WHY], const char *format, ...)
     return 1;
 }
 
+uint32_t tn_picture_pixels = TN_PICTURE_PIXELS;
+
 int tn_picture_alloc(tn_picture *p, char why[TN_PICTURE_WHY])
 {
     if (p->width == 0 || p->height == 0)
         return tn_picture_fail(why, "the picture has no pixels");
     if (p->width > TN_PICTURE_SIDE || p->height > TN_PICTURE_SIDE ||
-        (uint64_t)p->width * p->height > TN_PICTURE_PIXELS)
-        return tn_picture_fail(why, "the picture claims %u x %u pixels; at most %d million pixels are read",
-                               p->width, p->height, TN_PICTURE_PIXELS / 1000000);
+        (uint64_t)p->width * p->height > tn_picture_pixels)
+        return tn_picture_fail(why, "the picture claims %u x %u pixels; at most %u million pixels are read",
+                               p->width, p->height, tn_picture_pixels / 1000000);
     p->at = calloc((size_t)p->width * p->height, (size_t)p->channels * (p->bits / 8u));
     return p->at ? 0 : tn_picture_fail(why, TN_PICTURE_NO_MEMORY);
 }

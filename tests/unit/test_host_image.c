@@ -8,6 +8,8 @@
 
 #include "host/run.h"
 
+#include <sys/resource.h>
+
 static void pixels_are_decoded(void **state)
 {
     /* "P3 2 1 255 10 20 30 0 0 255", "P2 1 2 1 0 1": colours and grey */
@@ -29,6 +31,22 @@ static void pixels_are_decoded(void **state)
         assert_string_equal(host_call("image.decode", 2, rows[i][0], 1), rows[i][1]);
 }
 
+/* The head of a JPEG 2000 of 65,535 tiles, for which OpenJPEG would take 370 MB. */
+static void claimed_tiles_take_no_memory(void **state)
+{
+#define TILES \
+    "255 79 255 81 0 41 0 0 0 0 0 255 0 0 1 1 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 1 0 0 0 0 0 0 0 0 0 1 7 1 1 " \
+    "255 82 0"
+    struct rusage before, after;
+    (void)state;
+    assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+    assert_string_equal(
+        host_call("image.decode", 2, "uint8[48] " TILES "; json {\"pixel_format\": \"RGB\"}", 1),
+        "uint8[0,0,3]");
+    assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+    assert_true(after.ru_maxrss - before.ru_maxrss < 64 << 10); /* KiB */
+}
+
 static void decoders_may_be_missing(void **state)
 {
     (void)state;
@@ -47,6 +65,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(pixels_are_decoded),
+        cmocka_unit_test(claimed_tiles_take_no_memory),
         cmocka_unit_test(decoders_may_be_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
