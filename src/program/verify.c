@@ -247,6 +247,7 @@ tn_status tn_program_verify(tn_ctx *ctx, tn_pool *p, const tn_program_ir *progra
         .ctx = ctx, .p = p, .program = program, .kernel = kernel, .n_kernel = n_kernel, .checks = true};
     tn_arena_init(&v.arena);
     verify_states(&v);
+    verify_constants(&v);
     tn_arena_deinit(&v.arena);
     for (uint32_t i = 0; i < program->n_function && !v.failed; i++) {
         v.f = &program->function[i];

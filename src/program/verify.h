@@ -54,6 +54,7 @@ void verify_prepare_slots(verifier *v);
 /* What does not depend on instructions: kinds, types, states, places in their arenas. */
 void verify_slots(verifier *v);
 void verify_states(verifier *v);
+void verify_constants(verifier *v); /* those of one name are one entry of mod.params */
 
 /* ---- verify_inst.c ---- */
 /* What the instruction needs is there; what it writes is known from here on. false: it is not understood. */

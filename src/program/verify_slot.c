@@ -389,6 +389,46 @@ static void check_init(verifier *v, const tn_state *s)
         verify_fault(v, "a state is computed by a function that has states itself", VERIFY_NO_SLOT);
 }
 
+typedef struct { /* an entry of mod.params, as some slot or state has it */
+    tn_dtype dtype;
+    int64_t bytes;
+} entry;
+
+static bool agrees(verifier *v, tn_strmap *known, const char *name, entry e)
+{
+    uint64_t at = 0;
+    if (!tn_strmap_get(known, name, strlen(name), &at)) {
+        entry *new = TN_NEW(&v->arena, entry);
+        *new = e;
+        tn_strmap_put(known, name, strlen(name), tn_map_key(new));
+        return true;
+    }
+    const entry *old = (const entry *)(uintptr_t)at;
+    return tn_dtype_eq(old->dtype, e.dtype) && old->bytes == e.bytes;
+}
+
+void verify_constants(verifier *v)
+{
+    const tn_program_ir *p = v->program;
+    tn_strmap known = {0};
+    bool agree = true;
+    for (uint32_t f = 0; f < p->n_function; f++)
+        for (uint32_t i = 0; i < p->function[f].n_slot; i++) {
+            const tn_slot_ir *s = &p->function[f].slot[i];
+            if (s->kind == TN_SLOT_CONST && s->bytes->kind == TN_E_INT)
+                agree = agrees(v, &known, s->name, (entry){s->dtype, s->bytes->u.i}) && agree;
+        }
+    for (uint32_t i = 0; i < p->n_state; i++) {
+        const tn_state *s = &p->state[i];
+        entry e = {{s->code, s->bits, 1}, (int64_t)s->bytes};
+        if (s->initial)
+            agree = agrees(v, &known, s->initial, e) && agree;
+    }
+    tn_strmap_deinit(&known);
+    if (!agree)
+        verify_fault(v, "one constant has several types or sizes", VERIFY_NO_SLOT);
+}
+
 void verify_states(verifier *v)
 {
     for (uint32_t i = 0; i < v->program->n_state; i++) {

@@ -255,7 +255,7 @@ bool pd_is_last(imp_node *c, const char *attr)
 {
     const char *s = imp_attr_string(c, attr, "NCHW");
     bool first = strncmp(s, "NC", 2) == 0 || strcmp(s, "AnyLayout") == 0;
-    if (!first && s[strlen(s) - 1] != 'C')
+    if (!first && (!*s || s[strlen(s) - 1] != 'C'))
         imp_refuse(c, IMP_BAD_VALUE, "attribute %s is \"%s\", but channels must be second or last", attr, s);
     return !first;
 }
