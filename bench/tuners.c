@@ -91,11 +91,12 @@ static bool race_next(void *user, tn_trial *out)
 
 /* ---- searches ---- */
 
-static void on_trial(void *user, const tn_search *s, uint32_t task, const tn_trial *t)
+static void on_trial(void *user, const tn_search *s, uint32_t task, const tn_point *p, const tn_trial *t)
 {
     race *r = user;
     uint32_t n = tn_search_trials(s);
     (void)task;
+    (void)p;
     if (t->fate == TN_TRIAL_TIMED && t->seconds < r->best)
         r->best = t->seconds;
     for (; r->n_trial <= n && r->n_trial <= MAX_TRIALS; r->n_trial++)

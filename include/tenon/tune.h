@@ -39,6 +39,8 @@ typedef struct tenon_tune_progress { /* fields may be added at the end */
     uint32_t trials, task, n_task; /* so far; the task that the last one was of */
     const tenon_tune_task *tasks;  /* n_task; valid in the call */
     double seconds;                /* of the trial that ended; 0: it has no time, or a gain is told */
+    const char *picks,
+        *why; /* what it chose, lines of "name = value", and why it has no time; NULL: a gain is told */
 } tenon_tune_progress;
 
 typedef struct tenon_tune_options { /* NULL for one: all members are zero */
@@ -67,6 +69,55 @@ int tenon_tune_list(tenon_module *m, const tenon_options *o, const tenon_tune_op
 /* Searches; the tasks as they stand in the end. What was found before a call that was ended early is in the file. */
 int tenon_tune(tenon_module *m, const tenon_options *o, const tenon_tune_options *t, uint32_t *out_n,
                const tenon_tune_task **out);
+
+/* ---- templates ----
+ *
+ * A template makes a kernel and its schedule from choices that it declares on its way, as those of AutoTVM do (Chen et al.
+ * 2018, "Learning to optimize tensor programs"):
+ *
+ *     static int matmul(void *user, tenon *t, tenon_config *c)
+ *     {
+ *         int64_t rows[2], columns[2];
+ *         char steps[200];
+ *         tenon_kernel *k = ...; // of t: tensors, tenon_kernel_end
+ *         int failed = !k || tenon_config_split(c, "rows", 512, 2, 0, rows) ||
+ *                      tenon_config_split(c, "columns", 512, 2, 64, columns) ||
+ *                      write_steps(steps, rows[1], columns[1]) || // "i j r = loops \"out\"\nio ii = split i 4 ..."
+ *                      tenon_step(k, steps) || tenon_config_end(c, k);
+ *         tenon_kernel_free(k);
+ *         return failed;
+ *     }
+ *
+ * It must compute the same whatever is chosen. Choices may depend on those before them. */
+struct tenon_kernel; /* tenon/te.h */
+
+typedef struct tenon_config tenon_config; /* a map of choices */
+/* The index of the candidate that is chosen, by default 0. Candidates are words without blanks, '=' and '#'. The same
+ * name has the same candidates each time. Fails where something else is chosen (driver-E167), and for candidates that
+ * are none (driver-E168). */
+int tenon_config_choose(tenon_config *c, const char *name, uint32_t n, const char *const candidate[],
+                        uint32_t *out_index);
+/* The extents of n loops, at most 8, that one of `extent` is split into, outermost first: their product is the extent,
+ * and the innermost is at most `most` (0: any). By default everything is in the outermost. The value is written as
+ * those of the inner ones, "4x16". */
+int tenon_config_split(tenon_config *c, const char *name, int64_t extent, uint32_t n, int64_t most,
+                       int64_t out[]);
+/* The kernel as it stands is what the template makes. It stays the caller's. */
+int tenon_config_end(tenon_config *c, struct tenon_kernel *k);
+
+/* For calls of a template by hand. picks: lines of "name = value", for what is not to be the default; NULL: nothing. */
+tenon_config *tenon_config_new(tenon *t, const char *picks);
+const char *tenon_config_picks(tenon_config *c); /* all choices so far; until the next such call */
+void tenon_config_free(tenon_config *c);         /* before tenon_free, to save memory; NULL does nothing */
+
+/* 0, or another value where these choices make no kernel, which is then a trial without a time. */
+typedef int tenon_template_fn(void *user, tenon *t, tenon_config *c);
+/* Searches for the choices that make the fastest kernel; `make` is called with a session of its own, by the thread of
+ * this call. A record holds the choices and the steps. The user's own file of records is neither read nor added to: the
+ * built-in schedule of the same workload may be faster than the template's. */
+int tenon_tune_template(tenon *t, const char *name, tenon_template_fn *make, void *user,
+                        const tenon_options *o, const tenon_tune_options *tune, const tenon_tune_task **out);
+
 /* ---- records ---- */
 
 typedef struct tenon_record { /* fields may be added at the end */

@@ -92,11 +92,14 @@ static const char *trimmed(tn_arena *arena, const char *at, size_t n)
 
 static bool is_one_word(const char *s) { return *s && s[strcspn(s, " \t=")] == 0; }
 
-static tn_choice choice_of(const char *word)
+bool tn_choice_parse(const char *word, tn_choice *out)
 {
+    if (!is_one_word(word))
+        return false;
     char *end;
     int64_t number = strtoll(word, &end, 10);
-    return *end == 0 && strlen(word) < 20 ? (tn_choice){NULL, number} : (tn_choice){word, 0};
+    *out = *end == 0 && strlen(word) < 20 ? (tn_choice){NULL, number} : (tn_choice){word, 0};
+    return true;
 }
 
 static bool parse_line(const char *line, size_t n, tn_arena *arena, tn_picks *out)
@@ -108,9 +111,10 @@ static bool parse_line(const char *line, size_t n, tn_arena *arena, tn_picks *ou
         return *trimmed(arena, line, n) == 0;
     const char *name = trimmed(arena, line, (size_t)(equals - line)),
                *value = trimmed(arena, equals + 1, (size_t)(line + n - equals) - 1);
-    if (!is_one_word(name) || !is_one_word(value) || tn_picks_find(out, name))
+    tn_choice choice;
+    if (!is_one_word(name) || !tn_choice_parse(value, &choice) || tn_picks_find(out, name))
         return false;
-    tn_picks_set(out, arena, name, choice_of(value));
+    tn_picks_set(out, arena, name, choice);
     return true;
 }
 

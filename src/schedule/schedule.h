@@ -32,6 +32,7 @@ typedef enum tn_verdict {
     TN_REJECT_DECISION, /* no decision of a sampling step, or no such step */
     TN_REJECT_PRAGMA,   /* no such pragma */
     TN_REJECT_AXIS,     /* an axis that this target's machines do not have */
+    TN_REJECT_TEMPLATE, /* a user's template makes no kernel of these choices, or another one */
     TN_REJECT_TEXT      /* trace text that does not parse */
 } tn_verdict;
 extern const char *const tn_verdict_texts[];

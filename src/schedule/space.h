@@ -48,6 +48,8 @@ void tn_picks_print(const tn_picks *p, tn_buf *out);
 /* False: line *out_line is not `name = value`, or names a pick for the second time. Texts live in the arena. */
 bool tn_picks_parse(const char *text, size_t n, tn_arena *arena, tn_picks *out, uint32_t *out_line);
 void tn_choice_print(const tn_choice *c, tn_buf *out);
+/* A number, or a word, which is kept as it is; false: neither, as it is empty or has blanks or `=`. */
+bool tn_choice_parse(const char *word, tn_choice *out);
 
 /* ---- for generators ---- */
 /* Which of n candidates to take: what s->given says of the name, else a random one if it says so, else the first. The

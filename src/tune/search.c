@@ -561,7 +561,7 @@ static void apply_trial(tn_search *x, slot *s)
     t->at.trials += !built_in;
     t->at.failed += !built_in && !timed;
     if (x->o->progress)
-        x->o->progress(x->o->user, x, s->task, &s->trial);
+        x->o->progress(x->o->user, x, s->task, &s->p->p, &s->trial);
 }
 
 static double least(const batch *b, const point *p)

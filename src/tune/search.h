@@ -87,7 +87,7 @@ typedef struct tn_search_options {
     double margin;           /* by which a new schedule must be faster: 0.01 */
     void *user;
     /* After every trial. NULL: nobody looks on. */
-    void (*progress)(void *user, const tn_search *s, uint32_t task, const tn_trial *t);
+    void (*progress)(void *user, const tn_search *s, uint32_t task, const tn_point *p, const tn_trial *t);
     /* Schedule s of a task is kept from now on; its picks and its trace are to be recorded. */
     void (*kept)(void *user, const tn_search *s, uint32_t task, const tn_sched *sched);
 } tn_search_options;

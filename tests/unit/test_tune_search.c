@@ -98,9 +98,10 @@ typedef struct tuning {
     tn_search_options o;
 } tuning;
 
-static void on_trial(void *user, const tn_search *s, uint32_t task, const tn_trial *t)
+static void on_trial(void *user, const tn_search *s, uint32_t task, const tn_point *p, const tn_trial *t)
 {
     tuning *f = user;
+    (void)p;
     (void)t;
     f->n_trial = tn_search_trials(s);
     f->last[task] = tn_search_standing(s, task);

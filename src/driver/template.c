@@ -1,0 +1,344 @@
+/* Templates: kernels whose schedules functions of the user make from choices that they declare. For a search such a
+ * function is a generator, as the built-in rules are. */
+#include "driver/kernel_api.h"
+#include "driver/tuning.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PARTS = 8, MOST_CANDIDATES = 1 << 16 };
+
+/* ---- choices ---- */
+
+struct tenon_config {
+    tn_object object; /* first */
+    tn_arena arena;
+    tn_sched asked; /* no more than its picks */
+    tn_picks given;
+    uint64_t workload; /* of the kernel that was made; */
+    char *trace;       /* its steps; NULL: none was made */
+    tn_buf func, text; /* func: the kernel before its steps, of the first point of a search */
+    bool wants_func;
+};
+
+typedef struct choose_call {
+    const char *name;
+    uint32_t n;
+    const char *const *word;
+    uint32_t *out;
+} choose_call;
+
+static tn_status refuse_candidates(tn_object *x, const char *name)
+{
+    return tn_error(
+        &x->ctx, "driver-E168", NULL,
+        "the candidates of \"%s\" cannot be chosen from; give up to %d words without blanks, `=` and "
+        "`#`, for a name of that kind",
+        name, MOST_CANDIDATES);
+}
+
+static bool is_word(const char *s) { return s && *s && s[strcspn(s, " \t\n\r=#")] == 0; }
+
+static tn_status choose(tn_object *x, void *user)
+{
+    tenon_config *c = (tenon_config *)x;
+    const choose_call *a = user;
+    bool sound = is_word(a->name) && a->n > 0 && a->n <= MOST_CANDIDATES;
+    tn_choice *candidate = sound ? TN_NEW_N(&c->arena, tn_choice, a->n) : NULL;
+    for (uint32_t i = 0; sound && i < a->n; i++)
+        sound = is_word(a->word[i]) && tn_choice_parse(tn_arena_strdup(&c->arena, a->word[i]), &candidate[i]);
+    if (!sound)
+        return refuse_candidates(x, a->name ? a->name : "");
+    if (tn_pick_do(&c->asked, a->name, a->n, candidate, a->out) == TN_DONE)
+        return TN_OK;
+    tn_buf value = {0};
+    const tn_choice *v = tn_picks_find(c->asked.given, a->name);
+    if (v)
+        tn_choice_print(v, &value);
+    (void)tn_error(&x->ctx, "driver-E167", NULL, "%s cannot be \"%s\": that is none of its %u candidates",
+                   a->name, tn_buf_cstr(&value), (unsigned)a->n);
+    tn_buf_deinit(&value);
+    return TN_FAIL;
+}
+
+int tenon_config_choose(tenon_config *c, const char *name, uint32_t n, const char *const candidate[],
+                        uint32_t *out_index)
+{
+    *out_index = 0;
+    return !c ? 1 : tn_object_change(&c->object, NULL, choose, &(choose_call){name, n, candidate, out_index});
+}
+
+/* ---- splits ---- */
+
+typedef struct splits {
+    tn_arena *arena;
+    int64_t left[MOST_PARTS], part[MOST_PARTS];
+    uint32_t n_part, n; /* n: of word */
+    const char **word;  /* MOST_CANDIDATES */
+    int64_t most;
+} splits;
+
+static const char *split_word(splits *s)
+{
+    tn_buf text = {0};
+    for (uint32_t i = 1; i < s->n_part; i++)
+        tn_buf_printf(&text, "%s%" PRId64, i > 1 ? "x" : "", s->part[i]);
+    const char *word = tn_arena_strdup(s->arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    return word;
+}
+
+/* All ways to split what is left between the parts below `at`, the innermost first: small inner parts first. */
+static void split_all(splits *s, uint32_t at, int64_t left)
+{
+    if (at == 0) {
+        s->part[0] = left;
+        if (s->n < MOST_CANDIDATES)
+            s->word[s->n++] = split_word(s);
+        return;
+    }
+    const bool bounded = s->most > 0 && at + 1 == s->n_part;
+    for (int64_t d = 1; d <= left && (!bounded || d <= s->most) && s->n < MOST_CANDIDATES; d++)
+        if (left % d == 0) {
+            s->part[at] = d;
+            split_all(s, at - 1, left / d);
+        }
+}
+
+typedef struct split_call {
+    const char *name;
+    int64_t extent, most;
+    uint32_t n;
+    int64_t *out;
+} split_call;
+
+static void read_split(const char *word, const split_call *a)
+{
+    a->out[0] = a->extent;
+    for (uint32_t i = 1; i < a->n; i++) {
+        char *end;
+        a->out[i] = strtoll(word, &end, 10);
+        a->out[0] /= a->out[i];
+        word = end + (*end == 'x');
+    }
+}
+
+static tn_status split(tn_object *x, void *user)
+{
+    tenon_config *c = (tenon_config *)x;
+    const split_call *a = user;
+    if (a->n < 2 || a->n > MOST_PARTS || a->extent < 1 || a->extent > INT32_MAX)
+        return refuse_candidates(x, a->name ? a->name : "");
+    splits s = {.arena = &c->arena, .n_part = a->n, .most = a->most};
+    s.word = tn_alloc_array(MOST_CANDIDATES, sizeof *s.word);
+    split_all(&s, a->n - 1, a->extent);
+    uint32_t at = 0;
+    tn_status status = choose(x, &(choose_call){a->name, s.n, s.word, &at});
+    if (status == TN_OK)
+        read_split(s.word[at], a);
+    tn_free(s.word);
+    return status;
+}
+
+int tenon_config_split(tenon_config *c, const char *name, int64_t extent, uint32_t n, int64_t most,
+                       int64_t out[])
+{
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = i == 0 ? extent : 1;
+    return !c ? 1 : tn_object_change(&c->object, NULL, split, &(split_call){name, extent, most, n, out});
+}
+
+/* ---- the kernel ---- */
+
+static tn_status take(tn_object *x, void *user)
+{
+    tenon_config *c = (tenon_config *)x;
+    const tenon_kernel *k = user;
+    tn_buf text = {0};
+    c->workload = tn_func_workload(k->func);
+    tn_trace_print(&k->sched, &text);
+    c->trace = tn_arena_strdup(&c->arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    if (c->wants_func)
+        tn_func_print(k->func, &c->func);
+    return TN_OK;
+}
+
+int tenon_config_end(tenon_config *c, struct tenon_kernel *k)
+{
+    return !c || !k || !k->func || k->object.dead ? 1 : tn_object_change(&c->object, NULL, take, k);
+}
+
+/* ---- configurations by hand ---- */
+
+typedef struct begin_call {
+    const char *picks;     /* NULL: none */
+    const tn_picks *given; /* of a search */
+    bool wants_func;
+} begin_call;
+
+static tn_status begin(tn_object *x, void *user)
+{
+    tenon_config *c = (tenon_config *)x;
+    const begin_call *a = user;
+    tn_arena_init(&c->arena);
+    c->asked = (tn_sched){.arena = &c->arena, .given = a->given};
+    c->wants_func = a->wants_func;
+    if (!a->picks)
+        return TN_OK;
+    c->asked.given = &c->given;
+    return tn_picks_read(&x->ctx, NULL, a->picks, strlen(a->picks), &c->arena, &c->given);
+}
+
+static tenon_config *config_new(tenon *t, const begin_call *a)
+{
+    tenon_config *c = tn_object_new(t, sizeof *c);
+    if (c && tn_object_change(&c->object, NULL, begin, (void *)(uintptr_t)a) != 0) {
+        tn_object_drop(&c->object);
+        return NULL;
+    }
+    return c;
+}
+
+tenon_config *tenon_config_new(tenon *t, const char *picks)
+{
+    return config_new(t, &(begin_call){.picks = picks});
+}
+
+static tn_status print_picks(tn_object *x, void *user)
+{
+    tenon_config *c = (tenon_config *)x;
+    (void)user;
+    const tn_picks p = tn_picks_of(&c->asked, &c->arena);
+    tn_buf_clear(&c->text);
+    tn_picks_print(&p, &c->text);
+    return TN_OK;
+}
+
+const char *tenon_config_picks(tenon_config *c)
+{
+    return c && tn_object_change(&c->object, NULL, print_picks, NULL) == 0 ? tn_buf_cstr(&c->text) : NULL;
+}
+
+void tenon_config_free(tenon_config *c) { tn_object_free(c ? &c->object : NULL); }
+
+/* ---- as a generator ---- */
+
+typedef struct template_generator {
+    tn_sched_generator generator; /* first */
+    tenon_template_fn *make;
+    void *user;
+    tenon *session;    /* of the template's kernels */
+    uint64_t workload; /* of the one at its first point */
+} template_generator;
+
+/* What was chosen, in the memory of s. */
+static void copy_choices(const tenon_config *c, tn_sched *s)
+{
+    tn_picks all = {0};
+    for (uint32_t i = 0; i < c->asked.n_pick; i++) {
+        const tn_pick *p = &c->asked.pick[i];
+        tn_choice *candidate = TN_NEW_N(s->arena, tn_choice, p->n);
+        uint32_t at;
+        for (uint32_t k = 0; k < p->n; k++) {
+            candidate[k] = p->candidate[k];
+            candidate[k].word = candidate[k].word ? tn_arena_strdup(s->arena, candidate[k].word) : NULL;
+        }
+        tn_picks_set(&all, s->arena, tn_arena_strdup(s->arena, p->name), candidate[p->index]);
+        s->given = &all;
+        (void)tn_pick_do(s, p->name, p->n, candidate, &at);
+    }
+    s->given = NULL;
+}
+
+static tn_verdict derive(const tn_space *space, const tn_picks *given, tn_arena *arena, tn_pool *pool,
+                         tn_sched *out)
+{
+    const template_generator *g = (const template_generator *)space->generator;
+    uint32_t line = 0;
+    tn_verdict v = TN_REJECT_TEMPLATE;
+    tn_sched_init(out, space->func, arena, pool);
+    tenon_config *c = config_new(g->session, &(begin_call){.given = given});
+    if (!c)
+        return v;
+    const bool made = g->make(g->user, g->session, c) == 0 && c->trace && c->workload == g->workload;
+    copy_choices(c, out);
+    if (c->asked.refused) {
+        out->refused = tn_arena_strdup(arena, c->asked.refused);
+        v = TN_REJECT_PICK;
+    } else if (made) {
+        v = tn_trace_replay(out, c->trace, strlen(c->trace), &line);
+    }
+    tenon_config_free(c);
+    return v;
+}
+
+/* ---- the search ---- */
+
+typedef struct template_call {
+    const char *name;
+    template_generator *g;
+    const tenon_tune_options *o;
+    const tenon_tune_task *task;
+} template_call;
+
+static tn_status no_default(tn_build *b, const template_call *c)
+{
+    const tenon_diagnostic *d = tenon_diagnostic_get(c->g->session, 0);
+    return tn_error(b->ctx, "driver-E169", NULL, "template %s makes no kernel by its first candidates: %s",
+                    c->name, d ? d->text : "it has to call tenon_config_end and to return 0");
+}
+
+/* The function at the first point, before its steps. */
+static tn_status first_function(tn_build *b, template_call *c, tn_func **out)
+{
+    template_generator *g = c->g;
+    size_t n = 0;
+    tenon_config *first = config_new(g->session, &(begin_call){.wants_func = true});
+    if (!first || g->make(g->user, g->session, first) != 0 || !first->trace)
+        return no_default(b, c);
+    g->workload = first->workload;
+    const char *text = tn_arena_copy(&b->arena, first->func.at, first->func.n, 1);
+    size_t length = first->func.n;
+    tenon_config_free(first);
+    return tn_func_parse(b->ctx, &b->arena, &b->pool, c->name, text, length, out, 1, &n);
+}
+
+static tn_status tune(tenon *s, void *user)
+{
+    template_call *c = user;
+    tn_build *b = &s->build;
+    tn_tuning t;
+    tn_func *f = NULL;
+    TN_TRY(tn_tuning_begin(&t, b, &c->g->generator, c->o));
+    t.no_records = true;
+    TN_TRY(tn_target_parse(b));
+    tn_pool_init(&b->pool, b->ctx, &b->arena, NULL);
+    TN_TRY(first_function(b, c, &f));
+    const tn_space space = {t.generator, f, &b->machine};
+    tn_sched *first = TN_NEW(&b->arena, tn_sched);
+    if (tn_explore(&space, NULL, &b->arena, &b->pool, first) != TN_DONE)
+        return no_default(b, c);
+    tn_tuning_tasks(&t, 1);
+    const tenon_tune_task k = {.name = c->name, .workload = c->g->workload, .calls = 1, .chosen = 1};
+    tn_tuning_describe(&t, 0, &k, first, f, TN_NEW_N(&b->arena, bool, f->n_param));
+    tn_tuning_choose(&t);
+    TN_TRY(tn_tuning_prior(&t));
+    TN_TRY(tn_tuning_search(&t));
+    c->task = t.task;
+    return t.status;
+}
+
+int tenon_tune_template(tenon *t, const char *name, tenon_template_fn *make, void *user,
+                        const tenon_options *o, const tenon_tune_options *options,
+                        const tenon_tune_task **out)
+{
+    tenon *own = tenon_new();
+    template_generator g = {{name, 1, derive}, make, user, own, 0};
+    template_call c = {.name = name, .g = &g, .o = options};
+    int failed = own ? tn_session_call(t, o, tune, &c) : 1;
+    tenon_free(own);
+    *out = failed ? NULL : c.task;
+    return failed;
+}

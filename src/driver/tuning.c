@@ -1,0 +1,319 @@
+/* Searches through the public API, whatever their tasks are of: options, trials, records. */
+#include "driver/tuning.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { TRIALS_EACH = 64, NOMINAL = 16 };
+static const double REPEAT_SECONDS = 0.004, TIMEOUT = 10, SLOWER = 1.3, MARGIN = 0.01, DISTURBED = 0.02;
+
+/* ---- options ---- */
+
+tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g, const tenon_tune_options *o)
+{
+    *t = (tn_tuning){.b = b, .generator = g, .begin = tn_now(), .no_records = b->opt.no_records};
+    if (o)
+        TN_TRY(tn_options_copy(t->b->ctx, "tenon_tune_options", &t->o, sizeof t->o, o, o->size,
+                               offsetof(tenon_tune_options, tasks)));
+    if (!t->o.tasks || !*t->o.tasks)
+        t->o.tasks = "all";
+    t->o.repeat_seconds = t->o.repeat_seconds > 0 ? t->o.repeat_seconds : REPEAT_SECONDS;
+    t->o.timeout = t->o.timeout > 0 ? t->o.timeout : TIMEOUT;
+    t->o.threads = t->o.threads > 0 ? t->o.threads : 1;
+    if (t->o.tuner && !tn_proposer_find(t->o.tuner)) {
+        const char *all = "";
+        for (size_t i = 0; i < tn_n_proposers; i++)
+            all = tn_arena_printf(&t->b->arena, "%s%s%s", all, i ? ", " : "", tn_proposers[i].name);
+        return tn_error(t->b->ctx, "driver-E165", NULL, "there is no tuner %s; choose from %s", t->o.tuner,
+                        all);
+    }
+    return TN_OK;
+}
+
+const char *tenon_tuner_name(size_t i, const char **out_doc)
+{
+    if (i >= tn_n_proposers)
+        return NULL;
+    *out_doc = tn_proposers[i].doc;
+    return tn_proposers[i].name;
+}
+
+/* ---- tasks ---- */
+
+/* Values at which a task with symbols is timed: not few, and no more than there may be. */
+static const int64_t *nominal(tn_build *b, const tn_func *f)
+{
+    int64_t *v = TN_NEW_N(&b->arena, int64_t, f->n_symbol);
+    for (uint32_t i = 0; i < f->n_symbol; i++) {
+        const tn_symbol_range *s = &f->symbol[i];
+        v[i] = s->min > NOMINAL ? s->min : s->max > 0 && s->max < NOMINAL ? s->max : NOMINAL;
+    }
+    return v;
+}
+
+static double operations_of(const tn_func *f, const int64_t sym[], double *out_seconds, const tn_machine *m)
+{
+    const tn_expr *count[TN_N_OPERATIONS];
+    const double rate[TN_N_OPERATIONS] = {
+        [TN_OPERATIONS_FLOAT] = m->peak_gflops,
+        [TN_OPERATIONS_BFLOAT16] = m->bf16_gflops > m->peak_gflops ? m->bf16_gflops : m->peak_gflops,
+        [TN_OPERATIONS_INTEGER] = m->int8_gops > m->peak_gflops ? m->int8_gops : m->peak_gflops};
+    double sum = 0;
+    int64_t n;
+    *out_seconds = 0;
+    tn_operations_count(f, count);
+    for (int k = 0; k < TN_N_OPERATIONS; k++)
+        if (tn_func_value(f, count[k], sym, &n) && n > 0) {
+            sum += (double)n;
+            *out_seconds += (double)n / (rate[k] * 1e9);
+        }
+    return sum;
+}
+
+void tn_tuning_tasks(tn_tuning *t, uint32_t n)
+{
+    tn_arena *a = &t->b->arena;
+    t->n = n;
+    t->task = TN_NEW_N(a, tenon_tune_task, n);
+    t->search = TN_NEW_N(a, tn_task, n);
+    t->built_in = TN_NEW_N(a, const tn_sched *, n);
+    t->chosen = TN_NEW_N(a, uint32_t, n);
+}
+
+void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, const tn_sched *built_in,
+                        const tn_func *f, const bool *constant)
+{
+    const int64_t *sym = nominal(t->b, f);
+    tenon_tune_task *k = &t->task[i];
+    *k = *x;
+    k->built_in = built_in->comment ? built_in->comment : "";
+    k->operations = operations_of(f, sym, &k->peak_seconds, &t->b->machine);
+    k->peak_seconds /= t->o.threads;
+    t->built_in[i] = built_in;
+    t->search[i] = (tn_task){.name = k->name,
+                             .load = {f, sym, constant, k->operations},
+                             .workload = x->workload,
+                             .weight = x->calls,
+                             .least = k->peak_seconds};
+}
+
+void tn_tuning_choose(tn_tuning *t)
+{
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->task[i].chosen) {
+            t->search[t->n_chosen] = t->search[i];
+            t->chosen[t->n_chosen++] = i;
+        }
+}
+
+/* ---- what was found before ---- */
+
+static const tn_picks *old_point(tn_tuning *t, const tn_task *k)
+{
+    tn_build *b = t->b;
+    uint32_t line;
+    const tn_record *r =
+        b->has_records ? tn_records_find(&b->records, k->workload, b->record_machine, (uint32_t)t->o.threads)
+                       : NULL;
+    tn_picks *p = TN_NEW(&b->arena, tn_picks);
+    return r && tn_picks_parse(r->picks, strlen(r->picks), &b->arena, p, &line) ? p : NULL;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
+}
+
+tn_status tn_tuning_prior(tn_tuning *t)
+{
+    tn_build *b = t->b;
+    char home[TN_RECORDS_PATH];
+    if (!t->no_records && tn_records_home(home)) {
+        t->home = tn_arena_strdup(&b->arena, home);
+        tn_folders_make(t->home);
+        TN_TRY(tn_records_append(b->ctx, t->home, 0, NULL)); /* can it be written? */
+        tn_records_take_home(b);
+    }
+    if (t->o.prior && *t->o.prior)
+        TN_TRY(tn_records_take(b, t->o.prior));
+    if (t->o.records && *t->o.records) {
+        TN_TRY(tn_records_append(b->ctx, t->o.records, 0, NULL));
+        TN_TRY(tn_records_take(b, t->o.records));
+    }
+    if (t->home && t->o.records && is_same_file(t->home, t->o.records))
+        t->home = NULL;
+    for (uint32_t i = 0; i < t->n_chosen; i++)
+        t->search[i].old = old_point(t, &t->search[i]);
+    return TN_OK;
+}
+
+/* ---- the search ---- */
+
+static void take_standing(tn_tuning *t, const tn_search *s, uint32_t i)
+{
+    tenon_tune_task *k = &t->task[t->chosen[i]];
+    tn_standing at = tn_search_standing(s, i);
+    k->trials = at.trials;
+    k->failed = at.failed;
+    k->built_in_seconds = at.built_in;
+    k->seconds = at.seconds;
+}
+
+static void tell(tn_tuning *t, const tn_search *s, uint32_t i, double seconds, const char *picks,
+                 const char *why)
+{
+    if (t->o.progress)
+        t->o.progress(t->o.progress_user, &(tenon_tune_progress){.elapsed = tn_now() - t->begin,
+                                                                 .trials = tn_search_trials(s),
+                                                                 .task = t->chosen[i],
+                                                                 .n_task = t->n,
+                                                                 .tasks = t->task,
+                                                                 .seconds = seconds,
+                                                                 .picks = picks,
+                                                                 .why = why});
+}
+
+/* Lines of "name = value". */
+static const char *point_text(const tn_point *p, tn_buf *text)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        tn_buf_printf(text, "%s = ", p->pick[i].name);
+        tn_choice_print(&p->pick[i].candidate[p->pick[i].index], text);
+        tn_buf_char(text, '\n');
+    }
+    return tn_buf_cstr(text);
+}
+
+static void on_trial(void *user, const tn_search *s, uint32_t i, const tn_point *p, const tn_trial *trial)
+{
+    tn_tuning *t = user;
+    take_standing(t, s, i);
+    t->task[t->chosen[i]].compiling += trial->compile;
+    t->task[t->chosen[i]].timing += trial->running;
+    if (trial->fate != TN_TRIAL_TIMED)
+        t->task[t->chosen[i]].why = tn_arena_strdup(&t->b->arena, trial->why);
+    bool timed = trial->fate == TN_TRIAL_TIMED;
+    tn_buf text = {0};
+    tell(t, s, i, timed ? trial->seconds : 0, point_text(p, &text), timed ? NULL : trial->why);
+    tn_buf_deinit(&text);
+}
+
+static const char *picks_text(tn_arena *arena, const tn_sched *s)
+{
+    tn_buf text = {0};
+    const tn_picks p = tn_picks_of(s, arena);
+    tn_picks_print(&p, &text);
+    const char *copy = tn_arena_strdup(arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    return copy;
+}
+
+/* A file that cannot be written is said once, and fails the call when it ends. */
+static void write_record(tn_tuning *t, const char **path, const tn_record *r)
+{
+    if (!*path || !**path || tn_records_append(t->b->ctx, *path, 1, r) == TN_OK)
+        return;
+    t->status = TN_FAIL;
+    *path = NULL;
+}
+
+static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_sched *sched)
+{
+    tn_tuning *t = user;
+    tn_build *b = t->b;
+    tenon_tune_task *k = &t->task[t->chosen[i]];
+    take_standing(t, s, i);
+    k->picks = picks_text(&b->arena, sched);
+    tn_buf trace = {0};
+    tn_trace_print(sched, &trace);
+    const tn_record r = {.workload = k->workload,
+                         .machine = tn_record_machine(&b->machine, &b->arena),
+                         .threads = (uint32_t)t->o.threads,
+                         .trials = k->trials,
+                         .seconds = k->seconds,
+                         .built_in = k->built_in_seconds,
+                         .operations = k->operations,
+                         .name = k->name,
+                         .generator = t->generator->name,
+                         .version = t->generator->version,
+                         .picks = k->picks,
+                         .trace = tn_buf_cstr(&trace)};
+    write_record(t, &t->o.records, &r);
+    write_record(t, &t->home, &r);
+    tn_buf_deinit(&trace);
+    tell(t, s, i, 0, NULL, NULL);
+}
+
+static uint32_t trials_of(const tn_tuning *t)
+{
+    return t->o.trials ? t->o.trials : t->o.seconds > 0 ? UINT32_MAX : TRIALS_EACH * t->n_chosen;
+}
+
+static void run_search(tn_tuning *t, tn_measurer *m)
+{
+    const double least = 1e-3, left = t->o.seconds - (tn_now() - t->begin),
+                 seconds = t->o.seconds > 0 ? left > least ? left : least : 0; /* importing takes its share */
+    const tn_meter meter = tn_meter_of(m);
+    const tn_search_options o = {.machine = &t->b->machine,
+                                 .generator = t->generator,
+                                 .proposer = t->o.tuner ? tn_proposer_find(t->o.tuner) : &tn_proposers[0],
+                                 .seed = t->o.seed,
+                                 .trials = trials_of(t),
+                                 .early_stopping = t->o.early_stopping,
+                                 .evenly = t->o.evenly,
+                                 .seconds = seconds,
+                                 .margin = MARGIN,
+                                 .user = t,
+                                 .progress = on_trial,
+                                 .kept = on_kept};
+    tn_search_run(&o, &meter, t->n_chosen, t->search);
+}
+
+/* Whether compiling disturbs what is timed beside it is tried with the task that computes most. */
+static void probe(tn_tuning *t, tn_measurer *m)
+{
+    uint32_t at = 0;
+    tn_buf trace = {0};
+    for (uint32_t i = 1; i < t->n_chosen; i++)
+        if (t->search[i].load.operations > t->search[at].load.operations)
+            at = i;
+    tn_trace_print(t->built_in[t->chosen[at]], &trace);
+    (void)tn_measurer_probe(m, &(tn_candidate){.workload = at, .trace = tn_buf_cstr(&trace)}, DISTURBED);
+    tn_buf_deinit(&trace);
+}
+
+static tn_status cannot_time(tn_build *b, const char *why)
+{
+    return tn_error(b->ctx, "driver-E164", NULL, "nothing can be timed: %s", why);
+}
+
+tn_status tn_tuning_search(tn_tuning *t)
+{
+    tn_build *b = t->b;
+    int error;
+    if (!b->target.row->generator->here)
+        return cannot_time(b, "this target makes no code in this process; use target llvm");
+    const tn_measure_options o = {.machine = &b->machine,
+                                  .generator = b->target.row->generator,
+                                  .pipeline = b->target.row->pipeline,
+                                  .feature = b->feature,
+                                  .n_feature = b->n_feature,
+                                  .threads = t->o.threads,
+                                  .least_seconds = t->o.repeat_seconds,
+                                  .most_seconds = t->o.timeout,
+                                  .slower = SLOWER,
+                                  .seed = t->o.seed};
+    tn_workload *load = TN_NEW_N(&b->arena, tn_workload, t->n_chosen);
+    for (uint32_t i = 0; i < t->n_chosen; i++)
+        load[i] = t->search[i].load;
+    tn_measurer *m = tn_measurer_new(&o, t->n_chosen, load, &error);
+    if (!m)
+        return cannot_time(b, strerror(error));
+    probe(t, m);
+    run_search(t, m);
+    tn_measurer_end(m);
+    return TN_OK;
+}

@@ -1,0 +1,38 @@
+#ifndef TN_DRIVER_TUNING_H
+#define TN_DRIVER_TUNING_H
+/* A search through the public API: options, what was found before, trials, what is written down. Its tasks come from a
+ * module (tune.c) or from a function of the user (template.c). */
+#include "driver/api.h"
+#include "schedule/space.h"
+#include "tenon/tune.h"
+#include "tune/search.h"
+
+typedef struct tn_tuning {
+    tn_build *b;
+    tenon_tune_options o;
+    const tn_sched_generator *generator;
+    uint32_t n; /* tasks */
+    tenon_tune_task *task;
+    const tn_sched **built_in;  /* their default schedules */
+    tn_task *search;            /* first n_chosen: of those chosen */
+    uint32_t n_chosen, *chosen; /* their numbers */
+    double begin;
+    bool no_records;  /* the user's own file is left alone */
+    const char *home; /* that file; NULL: none */
+    tn_status status; /* of writing records */
+} tn_tuning;
+
+/* Reads options (NULL: none). driver-E165. The session's build has its target's options. */
+TN_WARN_UNUSED tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g,
+                                         const tenon_tune_options *o);
+/* Room for n tasks, */
+void tn_tuning_tasks(tn_tuning *t, uint32_t n);
+/* each of which is described, where `x` has name, nodes, workload and calls; constant: as of a tn_workload. */
+void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, const tn_sched *built_in,
+                        const tn_func *f, const bool *constant);
+void tn_tuning_choose(tn_tuning *t); /* those with `chosen` */
+/* What was found before, and can files be written? */
+TN_WARN_UNUSED tn_status tn_tuning_prior(tn_tuning *t);
+TN_WARN_UNUSED tn_status tn_tuning_search(tn_tuning *t); /* driver-E164 */
+
+#endif
