@@ -24,11 +24,13 @@ static tn_rng generator(const tn_sched *s, const tn_step *t)
     return r;
 }
 
-static bool known_keys(const tn_step *t, const char *own)
+/* No more than `plain` arguments without a key, and keys that are known. */
+static bool known_keys(const tn_step *t, int plain, const char *own)
 {
     bool known = true;
     for (int i = 0; i < t->narg; i++) {
         const char *key = t->arg[i].key;
+        known &= key || plain-- > 0;
         known &= !key || strcmp(key, "decision") == 0 || (strcmp(key, "seed") == 0 && !t->arg[i].s) ||
                  (own && strcmp(key, own) == 0);
     }
@@ -86,7 +88,7 @@ tn_verdict tn_do_sample_perfect_tile(tn_sched *s, tn_step *t)
     int n = t->nout;
     if (n < 2 || n > MAX_PARTS)
         return TN_REJECT_ARITY;
-    if (!known_keys(t, "max") || (most && most->s))
+    if (!known_keys(t, 0, "max") || (most && most->s))
         return TN_REJECT_NAME;
     if (!tn_is_int(tn_sched_loop(s, t->in[0])->u.loop.extent, &whole) || whole < 1 || whole > (1 << 24))
         return TN_REJECT_LOOP;
@@ -135,7 +137,7 @@ tn_verdict tn_do_sample_categorical(tn_sched *s, tn_step *t)
     uint64_t weight[MAX_WAYS], sum = 0;
     int64_t value[MAX_WAYS], taken = 0;
     int n = 0;
-    if (!known_keys(t, "weights"))
+    if (!known_keys(t, MAX_WAYS, "weights"))
         return TN_REJECT_NAME;
     for (int i = 0; i < t->narg; i++) {
         if (t->arg[i].key)
@@ -205,7 +207,7 @@ tn_verdict tn_do_sample_compute_location(tn_sched *s, tn_step *t)
     const char *block = t->narg == 0 || t->arg[0].key ? NULL : t->arg[0].s;
     loops all = {.n = 0};
     int n = 0;
-    if (!block || !tn_func_block(s->func, block) || !known_keys(t, NULL))
+    if (!block || !tn_func_block(s->func, block) || !known_keys(t, 1, NULL))
         return TN_REJECT_NAME;
     tn_stmt_walk(&s->func->body, note_loop, NULL, &all);
     for (int i = 0; i < all.n; i++)

@@ -126,7 +126,7 @@ static bool read_int(const char *at, size_t n, int64_t *out)
     text[n] = 0;
     char *end;
     *out = strtoll(text, &end, 10);
-    return *end == 0;
+    return end == text + n;
 }
 
 /* Reads operands and arguments; what is neither a number, a string nor key=value names a value, or is a word. */
