@@ -134,15 +134,18 @@ void *tn_alloc_array(size_t n, size_t size)
     return at;
 }
 
-void *tn_alloc_aligned_try(size_t bytes)
+static void *aligned_try(size_t bytes, tn_shard *s, bool apart)
 {
     size_t all;
-    tn_shard *s = shard_here();
     bool fits = tn_size_add(bytes, sizeof(header) + ALIGN_MORE, &all) && all < PTRDIFF_MAX;
-    char *at = fits && admit(s ? s->heap : NULL, all) ? calloc(1, all) : NULL;
+    char *at = fits && (apart || admit(s ? s->heap : NULL, all)) ? calloc(1, all) : NULL;
     size_t odd = ((uintptr_t)at + sizeof(header)) % ALIGN_MORE;
     return adopt(at, sizeof(header) + (ALIGN_MORE - odd) % ALIGN_MORE, all, s);
 }
+
+void *tn_alloc_aligned_try(size_t bytes) { return aligned_try(bytes, shard_here(), false); }
+
+void *tn_alloc_apart_try(size_t bytes) { return aligned_try(bytes, NULL, true); }
 
 void *tn_alloc_aligned(size_t bytes)
 {

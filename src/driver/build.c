@@ -129,7 +129,7 @@ int tenon_build_memory(tenon_module *m, const tenon_options *o, void **out_data,
     if (tn_module_call(m, o, make_package, &(build_call){NULL, report}))
         return 1;
     const tn_buf *made = &m->object.session->data;
-    *out_data = tn_alloc_aligned_try(made->n); /* outside of a call: nobody's but the caller's */
+    *out_data = tn_alloc_apart_try(made->n); /* outside of a call: nobody's but the caller's */
     if (*out_data) {
         memcpy(*out_data, made->at, made->n);
         *out_n = made->n;

@@ -55,7 +55,7 @@ void tn_object_free(tn_object *o)
 
 tenon *tenon_new(void)
 {
-    tenon *t = tn_alloc_aligned_try(sizeof *t);
+    tenon *t = tn_alloc_apart_try(sizeof *t);
     if (!t)
         return NULL;
     tn_heap_init(&t->heap);
@@ -178,7 +178,7 @@ static void tell_in(tn_heap *h, tenon *t, const tn_ctx *ctx, const tn_raised *ra
 
 void *tn_object_new(tenon *t, size_t bytes)
 {
-    tn_object *o = tn_alloc_aligned_try(bytes);
+    tn_object *o = tn_alloc_apart_try(bytes);
     if (!o) {
         reset(t);
         tell_in(&t->kept, t, &t->ctx, &(tn_raised){.kind = TN_RAISED_OUT_OF_MEMORY, .amount = bytes});

@@ -17,7 +17,7 @@ struct tenon_config {
     tn_sched asked; /* no more than its picks */
     tn_picks given;
     uint64_t workload; /* of the kernel that was made; */
-    char *trace;       /* its steps; NULL: none was made */
+    const char *trace; /* its steps; NULL: none was made */
     tn_buf func, text; /* func: the kernel before its steps, of the first point of a search */
     bool wants_func;
 };
@@ -151,23 +151,43 @@ int tenon_config_split(tenon_config *c, const char *name, int64_t extent, uint32
 
 /* ---- the kernel ---- */
 
+typedef struct take_call {
+    tenon_kernel *k;
+    uint64_t workload;
+    size_t n_trace; /* the kernel's text is its trace, a 0, and the function before that */
+} take_call;
+
+/* In the kernel's heap, where its expressions are made. */
+static tn_status describe(tn_object *x, void *user)
+{
+    take_call *a = user;
+    tenon_kernel *k = (tenon_kernel *)x;
+    a->workload = tn_func_workload(k->func);
+    tn_buf_clear(&k->text);
+    tn_trace_print(&k->sched, &k->text);
+    a->n_trace = k->text.n;
+    tn_buf_char(&k->text, 0);
+    tn_func_print(k->func, &k->text);
+    return TN_OK;
+}
+
 static tn_status take(tn_object *x, void *user)
 {
     tenon_config *c = (tenon_config *)x;
-    const tenon_kernel *k = user;
-    tn_buf text = {0};
-    c->workload = tn_func_workload(k->func);
-    tn_trace_print(&k->sched, &text);
-    c->trace = tn_arena_strdup(&c->arena, tn_buf_cstr(&text));
-    tn_buf_deinit(&text);
+    const take_call *a = user;
+    const tn_buf *text = &a->k->text;
+    c->workload = a->workload;
+    c->trace = tn_arena_strndup(&c->arena, text->at, a->n_trace);
     if (c->wants_func)
-        tn_func_print(k->func, &c->func);
+        tn_buf_add(&c->func, text->at + a->n_trace + 1, text->n - a->n_trace - 1);
     return TN_OK;
 }
 
 int tenon_config_end(tenon_config *c, struct tenon_kernel *k)
 {
-    return !c || !k || !k->func || k->object.dead ? 1 : tn_object_change(&c->object, NULL, take, k);
+    take_call a = {.k = k};
+    return !c || !k || !k->func || tn_object_change(&k->object, NULL, describe, &a) ||
+           tn_object_change(&c->object, NULL, take, &a);
 }
 
 /* ---- configurations by hand ---- */

@@ -24,6 +24,7 @@ typedef struct product {
     char *steps;             /* of the last one, malloc'd */
     char trial[400];         /* the choices of the last trial */
     int64_t rows[3];
+    tenon *kept; /* a session that the template makes; it outlives the search */
 } product;
 
 static tenon_kernel *product_kernel(tenon *t, int depth)
@@ -53,7 +54,8 @@ static int make(void *user, tenon *t, tenon_config *c)
     char steps[400];
     int64_t column[2];
     uint32_t outer = 0;
-    p->calls++;
+    if (p->calls++ == 0)
+        p->kept = tenon_new();
     if (tenon_config_split(c, "tile_i", p->bad_extent ? 0 : ROWS, 3, 8, p->rows) ||
         tenon_config_split(c, "tile_j", COLUMNS, 2, 16, column) ||
         tenon_config_choose(c, "outer", 2, order, &outer))
@@ -90,6 +92,7 @@ static void choices_are_made_by_hand(void **state)
     assert_string_equal(tenon_config_picks(c), "tile_i = 2x4\ntile_j = 16\nouter = columns\n");
     assert_non_null(strstr(p.steps, "reorder jo io im r ii ji"));
     free(p.steps);
+    tenon_free(p.kept);
     tenon_free(t);
 }
 
@@ -176,6 +179,9 @@ static void the_fastest_is_found(void **state)
     tenon_config *c = tenon_config_new(t, picks); /* the record's steps are those that the choices make */
     assert_int_equal(make(&p, t, c), 0);
     assert_string_equal(trace, p.steps);
+    tenon_kernel *k = product_kernel(p.kept, DEPTH);
+    assert_non_null(k);
+    tenon_free(p.kept);
     free(trace);
     free(p.steps);
     assert_int_equal(unlink(path), 0);
@@ -191,6 +197,7 @@ static void all_points_come_by_in_order(void **state)
     assert_non_null(task);
     assert_int_equal(task->trials, 24);
     free(p.steps);
+    tenon_free(p.kept);
     tenon_free(t);
 }
 
@@ -203,6 +210,7 @@ static void another_kernel_is_no_point(void **state)
     assert_non_null(task);
     assert_true(!task->picks || !strstr(task->picks, "x8"));
     free(p.steps);
+    tenon_free(p.kept);
     tenon_free(t);
 }
 
@@ -215,6 +223,7 @@ static void a_template_without_a_kernel_is_an_error(void **state)
     assert_non_null(strstr(tenon_messages(t), "template product makes no kernel by its first candidates: the "
                                               "candidates of \"tile_i\" cannot be chosen from"));
     assert_non_null(strstr(tenon_messages(t), "[driver-E169]"));
+    tenon_free(p.kept);
     tenon_free(t);
 }
 
