@@ -39,8 +39,9 @@ typedef struct tenon_tune_progress { /* fields may be added at the end */
     uint32_t trials, task, n_task; /* so far; the task that the last one was of */
     const tenon_tune_task *tasks;  /* n_task; valid in the call */
     double seconds;                /* of the trial that ended; 0: it has no time, or a gain is told */
-    const char *picks,
-        *why; /* what it chose, lines of "name = value", and why it has no time; NULL: a gain is told */
+    const char
+        *picks; /* of the trial that ended: what it chose, lines of "name = value"; NULL: a gain is told */
+    const char *why; /* why it has no time; NULL: it has */
 } tenon_tune_progress;
 
 typedef struct tenon_tune_options { /* NULL for one: all members are zero */
@@ -72,8 +73,8 @@ int tenon_tune(tenon_module *m, const tenon_options *o, const tenon_tune_options
 
 /* ---- templates ----
  *
- * A template makes a kernel and its schedule from choices that it declares on its way, as those of AutoTVM do (Chen et al.
- * 2018, "Learning to optimize tensor programs"):
+ * A template makes a kernel and its schedule from choices that it declares on its way, as those of AutoTVM do (Chen et
+ * al. 2018, "Learning to optimize tensor programs"):
  *
  *     static int matmul(void *user, tenon *t, tenon_config *c)
  *     {

@@ -216,6 +216,9 @@ class Tvm(unittest.TestCase):
         """Builds inside of ApplyHistoryBest use the file, and no others; records of TVM are refused."""
         ours, theirs = pathlib.Path(self.at("ours")), pathlib.Path(self.at("theirs"))
         test_tuning.write_record(ours, models.add(), 'i j = loops "out"\n')
+        log = pathlib.Path(self.at("log"))
+        log.write_text('{"input": ["llvm", "t", [], {}], "config": {"index": 0, "code_hash": null, "entity": []}, '
+                       '"result": [[1e-5], 0, 1, 1], "version": 0.2}\n')
         theirs.write_text('{"i": [["[]", "llvm"], [[], []]], "r": [[1e-5], 0, 1, 1], "v": "v0.6"}\n')
         config = {"relay.backend.use_auto_scheduler": True}
 
@@ -232,7 +235,7 @@ class Tvm(unittest.TestCase):
             self.assertEqual(recorded(), 1)
         with tvm.transform.PassContext(config=config), self.assertRaisesRegex(tenon.CompileError, "use_auto_scheduler"):
             recorded()
-        for path, said in ((theirs, "records of TVM"), (self.at("none"), "No such file")):
+        for path, said in ((theirs, "records of TVM"), (log, "records of TVM"), (self.at("none"), "No such file")):
             with autotvm.apply_history_best(path), self.assertRaisesRegex(tenon.CompileError, said):
                 recorded()
         m.run(a=self.x, b=self.x)
@@ -242,8 +245,8 @@ class Tvm(unittest.TestCase):
             self.assertIn(recorded(), (0, 1))
 
     def test_what_is_missing(self):
-        for line, said in (("from tvm.autotvm.tuner import XGBTuner", "tvmc.tune makes tuning records"),
-                           ("tvm.autotvm.LocalRunner()", "tvmc.tune makes"), ("import tvm.meta_schedule", "tvmc.tune makes"),
+        for line, said in (("from tvm.autotvm.graph_tuner import DPTuner", "tvmc.tune makes tuning records"),
+                           ("tvm.autotvm.task.extract_from_program", "tvmc.tune makes"), ("import tvm.meta_schedule", "tvmc.tune makes"),
                            ("from tvm.auto_scheduler import SearchTask", "tvmc.tune makes"),
                            ("from tvm.relay import nothing", "tvm.relay.nothing"),
                            ("import tvm.contrib.cudnn", "every kernel is generated"), ("tvm.micro", "model.a"),

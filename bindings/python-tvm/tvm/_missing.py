@@ -1,6 +1,6 @@
 """What TVM has and this package has not: an error says which name it is and what to do, whether it is imported or used.
 
-Modules below tvm.relay, tvm.te and tvm.tir that are no files here are those of tenon."""
+Modules below tvm.autotvm, tvm.relay, tvm.te and tvm.tir that are no files here are those of tenon."""
 from __future__ import annotations
 
 import importlib.abc
@@ -84,7 +84,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         if not name.startswith("tvm."):
             return None
         own = "tenon." + name[4:]
-        if name.split(".")[1] in ("relay", "te", "tir") and importlib.util.find_spec(own):
+        if name.split(".")[1] in ("autotvm", "relay", "te", "tir") and importlib.util.find_spec(own):
             return importlib.machinery.ModuleSpec(name, _Alias(importlib.import_module(own)))
         raise MissingModuleError(_say(name))
 

@@ -183,7 +183,8 @@ PyMODINIT_FUNC PyInit__core(void)
 {
     PyObject *module = PyModule_Create(&definition);
     if (module && (core_tensor_init(module) || core_session_init(module) || core_program_init(module) ||
-                   core_kernel_init(module) || core_library_init(module) || core_instance_init(module)))
+                   core_kernel_init(module) || core_config_init(module) || core_library_init(module) ||
+                   core_instance_init(module)))
         Py_CLEAR(module);
     return module;
 }

@@ -6,6 +6,7 @@
  *     Session   tenon *            one per compilation          session.c
  *     Program   tenon_module *     keeps its session            program.c
  *     Kernel    tenon_kernel *     keeps its session            kernel.c
+ *     Config    tenon_config *     keeps its session            template.c
  *     Library   tnr_module *       keeps its session or bytes   library.c
  *     Instance  tnr_instance *     keeps its library            instance.c
  *     Tensor    dense elements in CPU memory, its own or        tensor.c, exchange.c
@@ -139,6 +140,7 @@ int core_dtype_parse(PyObject *name, DLDataType *out); /* 0, or -1 with ValueErr
 int core_session_init(PyObject *module);
 int core_program_init(PyObject *module);
 int core_kernel_init(PyObject *module);
+int core_config_init(PyObject *module);
 int core_library_init(PyObject *module);
 int core_instance_init(PyObject *module);
 int core_tensor_init(PyObject *module);

@@ -23,6 +23,14 @@ PyObject *core_kernel_new(core_session *s, tenon_kernel *k)
     return (PyObject *)x;
 }
 
+tenon_kernel *core_kernel_get(PyObject *object)
+{
+    if (PyObject_IsInstance(object, (PyObject *)kernel_type) == 1)
+        return ((kernel *)object)->k;
+    PyErr_SetString(PyExc_TypeError, "a Kernel is expected");
+    return NULL;
+}
+
 /* Where a call is at work on the session, the kernel is left to the session's end. */
 static void kernel_dealloc(PyObject *self)
 {

@@ -3,6 +3,7 @@
 #include "core.h"
 #include "tenon/relay.h"
 #include "tenon/te.h"
+#include "tenon/tune.h"
 
 typedef struct core_program {
     PyObject_HEAD core_session *session;
@@ -25,7 +26,23 @@ extern const char core_program_tune_doc[], core_program_tune_list_doc[];
 /* view.c: (nodes, body); constants share the program's memory. */
 PyObject *core_function_view(PyObject *program, const tenon_function_view *f);
 
-/* kernel.c. Takes `k`; frees it on failure. */
+/* The same for other searches: reads options, of which a search begins; a task as a dict. */
+int core_tune_options(core_options *o, tenon_tune_options *to, PyObject *tune);
+PyObject *core_tune_task(const tenon_tune_task *t);
+
+/* template.c: methods of Session */
+PyObject *core_session_config(PyObject *self, PyObject *args);
+PyObject *core_session_tune(PyObject *self, PyObject *args);
+extern const char core_session_tune_doc[];
+
+/* records of tune.c: methods of Session */
+PyObject *core_session_records(PyObject *self, PyObject *args);
+PyObject *core_session_records_merge(PyObject *self, PyObject *args);
+PyObject *core_session_records_prune(PyObject *self, PyObject *args);
+
+/* kernel.c. NULL with TypeError where it is no Kernel. */
+tenon_kernel *core_kernel_get(PyObject *kernel);
+/* Takes `k`; frees it on failure. */
 PyObject *core_kernel_new(core_session *s, tenon_kernel *k);
 
 #endif

@@ -1,7 +1,6 @@
 /* Searches for schedules: tenon_tune of a Program. Candidates run in child processes, which are copies of this one made
  * by the compiler's thread; they run code of the compiler alone, never the interpreter's, and leave by _exit. */
 #include "program.h"
-#include "tenon/tune.h"
 
 typedef struct {
     core_program *p;
@@ -33,7 +32,7 @@ static const core_field task_fields[] = {
     CORE_FIELD(tenon_tune_task, why, TEXT),
 };
 
-static PyObject *one(const tenon_tune_task *t)
+PyObject *core_tune_task(const tenon_tune_task *t)
 {
     return core_fields_get(t, sizeof task_fields / sizeof *task_fields, task_fields);
 }
@@ -44,8 +43,9 @@ static void progress(void *user, const tenon_tune_progress *p)
     core_callback *c = user;
     PyGILState_STATE state = PyGILState_Ensure();
     if (!c->o->raised[0])
-        core_callback_end(c->o, PyObject_CallFunction(c->function, "dIIIN", p->elapsed, p->trials, p->n_task,
-                                                      p->task, one(&p->tasks[p->task])));
+        core_callback_end(c->o, PyObject_CallFunction(c->function, "dIIINdzz", p->elapsed, p->trials,
+                                                      p->n_task, p->task, core_tune_task(&p->tasks[p->task]),
+                                                      p->seconds, p->picks, p->why));
     PyGILState_Release(state);
 }
 
@@ -65,6 +65,11 @@ static const core_field fields[] = {
     CORE_HOOK(tenon_tune_options, progress, progress),
 };
 
+int core_tune_options(core_options *o, tenon_tune_options *to, PyObject *tune)
+{
+    return core_fields_set(o, to, sizeof fields / sizeof *fields, fields, tune);
+}
+
 static int work(void *user)
 {
     job *j = user;
@@ -74,8 +79,7 @@ static int work(void *user)
 static int begin(job *j, PyObject *options, PyObject *tune)
 {
     j->t.size = sizeof j->t;
-    if (core_options_init(&j->o, options) == 0 &&
-        core_fields_set(&j->o, &j->t, sizeof fields / sizeof *fields, fields, tune) == 0)
+    if (core_options_init(&j->o, options) == 0 && core_tune_options(&j->o, &j->t, tune) == 0)
         return core_program_call(j->p, &j->o, work, j);
     core_options_deinit(&j->o);
     return -1;
@@ -85,7 +89,7 @@ static PyObject *all(const job *j)
 {
     PyObject *list = PyList_New((Py_ssize_t)j->n);
     for (uint32_t i = 0; list && i < j->n; i++) {
-        PyObject *task = one(&j->task[i]);
+        PyObject *task = core_tune_task(&j->task[i]);
         if (!task || PyList_SetItem(list, (Py_ssize_t)i, task))
             Py_CLEAR(list);
     }
@@ -118,4 +122,66 @@ const char core_program_tune_list_doc[] = "tune_list(options, tune) -> [task]: w
 PyObject *core_program_tune_list(PyObject *self, PyObject *args)
 {
     return call(&(job){.p = (core_program *)self, .list = 1}, args, "OO:tune_list");
+}
+
+/* ---- records ---- */
+
+static const core_field record_fields[] = {
+    CORE_FIELD(tenon_record, workload, LONG),   CORE_FIELD(tenon_record, machine, TEXT),
+    CORE_FIELD(tenon_record, threads, COUNT),   CORE_FIELD(tenon_record, trials, COUNT),
+    CORE_FIELD(tenon_record, seconds, REAL),    CORE_FIELD(tenon_record, built_in_seconds, REAL),
+    CORE_FIELD(tenon_record, operations, REAL), CORE_FIELD(tenon_record, name, TEXT),
+    CORE_FIELD(tenon_record, generator, TEXT),  CORE_FIELD(tenon_record, version, COUNT),
+    CORE_FIELD(tenon_record, picks, TEXT),      CORE_FIELD(tenon_record, trace, TEXT),
+};
+
+static PyObject *records_list(const tenon_record *r, uint32_t n)
+{
+    PyObject *list = PyList_New((Py_ssize_t)n);
+    for (uint32_t i = 0; list && i < n; i++) {
+        PyObject *x = core_fields_get(&r[i], sizeof record_fields / sizeof *record_fields, record_fields);
+        if (!x || PyList_SetItem(list, (Py_ssize_t)i, x))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+PyObject *core_session_records(PyObject *self, PyObject *args)
+{
+    core_session *s = (core_session *)self;
+    const char *path;
+    const tenon_record *r;
+    uint32_t n;
+    if (!PyArg_ParseTuple(args, "z:records", &path) || core_session_begin(s))
+        return NULL;
+    PyObject *result = tenon_records_list(s->t, path, &n, &r) ? core_raise_compile(s->t) : records_list(r, n);
+    core_session_end(s);
+    return result;
+}
+
+PyObject *core_session_records_merge(PyObject *self, PyObject *args)
+{
+    core_session *s = (core_session *)self;
+    const char *path, *from;
+    uint32_t n;
+    if (!PyArg_ParseTuple(args, "zs:records_merge", &path, &from) || core_session_begin(s))
+        return NULL;
+    PyObject *result =
+        tenon_records_merge(s->t, path, from, &n) ? core_raise_compile(s->t) : PyLong_FromUnsignedLong(n);
+    core_session_end(s);
+    return result;
+}
+
+PyObject *core_session_records_prune(PyObject *self, PyObject *args)
+{
+    core_session *s = (core_session *)self;
+    const char *path;
+    unsigned keep;
+    uint32_t n;
+    if (!PyArg_ParseTuple(args, "zI:records_prune", &path, &keep) || core_session_begin(s))
+        return NULL;
+    PyObject *result =
+        tenon_records_prune(s->t, path, keep, &n) ? core_raise_compile(s->t) : PyLong_FromUnsignedLong(n);
+    core_session_end(s);
+    return result;
 }

@@ -18,9 +18,9 @@ from ._onnxruntime import (ExecutionMode, GraphOptimizationLevel, InferenceSessi
                            RunOptions, SessionOptions, get_all_providers, get_available_providers, get_device,
                            set_default_logger_severity, set_seed)
 from ._profile import Profile, ProfileRow
-from ._tuning import TuningProgress, TuningResult, TuningTask, tune, tuning_tasks
+from ._tuning import TuningProgress, TuningRecord, TuningResult, TuningTask, records, tune, tuning_tasks
 from ._values import ADT
-from . import frontend, relay, schedule, te, tir, transform
+from . import autotvm, frontend, relay, schedule, te, tir, transform
 
 
 
@@ -36,7 +36,7 @@ def __getattr__(name):
 __version__ = _version()
 __all__ = ["ADT", "CompileError", "Diagnostic", "Error", "ExecutionMode", "GraphOptimizationLevel", "IOBinding", "IRModule",
            "InferenceSession", "ModelMetadata", "Module", "NodeArg", "OrtValue", "Outputs", "Profile", "ProfileRow",
-           "RunError", "RunOptions", "SessionOptions", "Tensor", "TensorInfo", "TuningProgress", "TuningResult",
-           "TuningTask", "UnsupportedError", "Warning", "compile", "frontend", "get_all_providers",
-           "get_available_providers", "get_device", "get_num_threads", "load", "relay", "schedule",
+           "RunError", "RunOptions", "SessionOptions", "Tensor", "TensorInfo", "TuningProgress", "TuningRecord", "TuningResult",
+           "TuningTask", "UnsupportedError", "Warning", "autotvm", "compile", "frontend", "get_all_providers",
+           "get_available_providers", "get_device", "get_num_threads", "load", "records", "relay", "schedule",
            "set_default_logger_severity", "set_num_threads", "set_seed", "te", "tir", "transform", "tune", "tuning_tasks"]

@@ -56,7 +56,8 @@ class TuningTask(NamedTuple):
 
 class TuningProgress(NamedTuple):
     """A search after a trial: seconds since it began, trials so far, the number of the task that the last one was of, that task,
-    the number of all tasks; seconds of the model's kernels that were timed so far, by the built-in schedules and by the best."""
+    the number of all tasks; seconds of the model's kernels that were timed so far, by the built-in schedules and by the best;
+    of the trial its seconds (0: none), its choices (None: a gain is told) and why it has no time."""
 
     elapsed: float
     trials: int
@@ -65,6 +66,9 @@ class TuningProgress(NamedTuple):
     n_task: int
     built_in_seconds: float
     seconds: float
+    trial_seconds: float = 0.0
+    picks: Optional[str] = None
+    why: Optional[str] = None
 
 
 class TuningResult(Sequence[TuningTask]):
@@ -179,10 +183,10 @@ def _watched(watch: Watch) -> Callable[..., Any]:
     """What the extension calls, with the one task that has changed."""
     known: Dict[int, TuningTask] = {}
 
-    def called(elapsed: float, trials: int, n_task: int, index: int, fields: Dict[str, Any]) -> None:
+    def called(elapsed: float, trials: int, n_task: int, index: int, fields: Dict[str, Any], *of_trial: Any) -> None:
         known[index] = task = _task(fields)
         watch(TuningProgress(elapsed, trials, index, task, n_task, sum(t.calls * t.built_in_seconds for t in known.values()),
-                             sum(t.calls * t.seconds for t in known.values())))
+                             sum(t.calls * t.seconds for t in known.values()), *of_trial))
 
     return called
 
@@ -297,5 +301,62 @@ def tune(
     return result
 
 
-for _shown in (TuningTask, TuningProgress, TuningResult):
+# ---- records ----
+
+
+class TuningRecord(NamedTuple):
+    """What a search has found for a workload: a line of a file of records.
+
+    workload           the same number in all models and versions
+    machine            architecture, caches and features of the machines that it counts on
+    threads, trials    that it was timed on; of the search until then
+    seconds, built_in_seconds, operations   of a call
+    name               of the kernel
+    generator, version what made the schedule from the picks
+    picks, trace       lines of "name = value"; the steps
+    """
+
+    workload: int
+    machine: str
+    threads: int
+    trials: int
+    seconds: float
+    built_in_seconds: float
+    operations: float
+    name: str
+    generator: str
+    version: int
+    picks: str
+    trace: str
+
+
+class _Records:
+    """tenon.records: files of tuning records. A path of None is the user's own file."""
+
+    @property
+    def path(self) -> Optional[str]:
+        """The user's own file; None: there is none."""
+        return _core.records_path()
+
+    def list(self, path: Optional[_module.PathLike] = None) -> "List[TuningRecord]":
+        """Its records, in order."""
+        session = _core.Session()
+        found = session.records(None if path is None else os.fspath(path))
+        _module.tell(session.diagnostics())
+        return [TuningRecord(**r) for r in found]
+
+    def merge(self, other: _module.PathLike, path: Optional[_module.PathLike] = None) -> int:
+        """Add what `other` has and the file has not; how many records."""
+        return _core.Session().records_merge(None if path is None else os.fspath(path), os.fspath(other))
+
+    def prune(self, path: Optional[_module.PathLike] = None, keep: int = 1) -> int:
+        """Leave the `keep` fastest records of each workload, machine and number of threads; how many were dropped."""
+        if keep < 1:
+            raise ValueError(f"keep must be greater than 0, not {keep}")
+        return _core.Session().records_prune(None if path is None else os.fspath(path), keep)
+
+
+records = _Records()
+
+for _shown in (TuningTask, TuningProgress, TuningResult, TuningRecord):
     _shown.__module__ = "tenon"

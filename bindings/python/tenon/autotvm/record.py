@@ -1,0 +1,89 @@
+"""Lines of AutoTVM's logs, version 0.2: one JSON object for each trial."""
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Dict, Iterable, Iterator, Optional, Tuple
+
+from .. import _core
+from ._space import ConfigEntity
+from .measure import MeasureInput, MeasureResult
+from .task import serialize
+
+VERSION = 0.2
+
+
+class _Logged:
+    """The task of a line, whose template need not be there."""
+
+    def __init__(self, name: str, args: Any, kwargs: Dict[str, Any]):
+        self.name, self.args, self.kwargs = name, args, kwargs
+        self.workload = (name, *args)
+
+
+def _tuples(x: Any) -> Any:
+    return tuple(map(_tuples, x)) if isinstance(x, list) else x
+
+
+def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> str:
+    """A line without its end."""
+    if protocol != "json":
+        raise ValueError("records are lines of JSON")
+    args = [serialize(a) for a in inp.task.args]
+    return json.dumps({"input": [inp.target or "llvm", inp.task.name, args, inp.task.kwargs], "config": inp.config.to_json_dict(),
+                       "result": [list(result.costs), result.error_no, result.all_cost, result.timestamp], "version": VERSION,
+                       "tvm_version": f"tenon {_core.version()}"})
+
+
+def decode(row: str, protocol: str = "json") -> Optional[Tuple[MeasureInput, MeasureResult]]:
+    """What a line says; None: nothing (it is a comment, or empty). Lines that TVM wrote are read, too."""
+    if protocol != "json":
+        raise ValueError("records are lines of JSON")
+    if not row.strip() or row.startswith("#"):
+        return None
+    try:
+        x = json.loads(row)
+        target, name, args, kwargs = x["input"][:4]
+        costs, error_no, all_cost, timestamp = x["result"][:4]
+        config = x["config"]
+        entity = ConfigEntity.from_json_dict({**config, "entity": config.get("entity", config.get("e"))})
+        if x.get("version", VERSION) != VERSION:
+            raise ValueError(f"version {x['version']}; {VERSION} is read")
+        return (MeasureInput(target, _Logged(name, _tuples(args), kwargs), entity),
+                MeasureResult(tuple(map(float, costs)), int(error_no), float(all_cost), float(timestamp)))
+    except (KeyError, TypeError, ValueError, AttributeError) as e:
+        raise ValueError(f"not a line of AutoTVM's records ({e}): {row.strip()[:80]}") from None
+
+
+def load_from_file(filepath: Any) -> Iterator[Tuple[MeasureInput, MeasureResult]]:
+    """All lines of a file. ValueError names one that is none."""
+    with open(os.fspath(filepath), encoding="utf-8") as f:
+        for number, row in enumerate(f, 1):
+            try:
+                found = decode(row)
+            except ValueError as e:
+                raise ValueError(f"{os.fspath(filepath)}:{number}: {e}") from None
+            if found:
+                yield found
+
+
+load_from_buffer = load_from_file
+
+
+def records_of(records: Any) -> Iterable[Tuple[MeasureInput, MeasureResult]]:
+    if records is None:
+        return ()
+    return load_from_file(records) if isinstance(records, (str, os.PathLike)) else records
+
+
+def pick_best(in_file: Any, out_file: Any) -> None:
+    """Write the fastest line of each workload to another file."""
+    best: Dict[Any, Tuple[float, MeasureInput, MeasureResult]] = {}
+    for inp, result in load_from_file(in_file):
+        cost = sum(result.costs) / len(result.costs) if result.costs else float("inf")
+        key = (inp.target, inp.task.workload)
+        if result.error_no == 0 and (key not in best or cost < best[key][0]):
+            best[key] = cost, inp, result
+    with open(os.fspath(out_file), "w", encoding="utf-8") as f:
+        for _, inp, result in best.values():
+            f.write(encode(inp, result) + "\n")

@@ -1,0 +1,139 @@
+"""Tuners: searches for the choices that make the fastest kernel of a task. They are those of tenon.tune."""
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from .. import _core, _module
+from .._errors import Error, UnsupportedError
+from .._tuning import TuningTask, _task
+from ._space import FAILURES, ConfigEntity, ConfigSpace, words_of
+from .measure import LocalBuilder, LocalRunner, MeasureInput, MeasureResult
+from .task import Task
+
+REFUSED, CRASHED, WRONG, ENDLESS = 1, 4, 5, 7  # AutoTVM's numbers: instantiation, runtime, wrong answer, run timeout
+FAILED = 1e9  # seconds of a trial without a time
+
+Callback = Callable[["Tuner", Sequence[MeasureInput], Sequence[MeasureResult]], Any]
+
+
+def _error_number(why: str) -> int:
+    for number, word in ((ENDLESS, "end"), (WRONG, "differ"), (CRASHED, "crash")):
+        if word in why:
+            return number
+    return REFUSED
+
+
+class Tuner:
+    """A search. After tune: best_config, best_flops, best_iter, and `result`, the tenon.TuningTask."""
+
+    name = "xgb"
+
+    def __init__(self, task: Task, **options: Any):
+        self.task, self.options = task, options
+        self.best_config: Optional[ConfigEntity] = None
+        self.best_flops, self.best_iter, self.seconds = 0.0, 0, float("inf")
+        self.best_measure_pair: Optional[Tuple[MeasureInput, MeasureResult]] = None
+        self.result: Optional[TuningTask] = None
+        self.history: List[Tuple[MeasureInput, MeasureResult]] = []
+
+    def has_next(self) -> bool:
+        return len(self.history) < len(self.task.config_space)
+
+    def load_history(self, data_set: Any, min_seed_records: int = 500) -> None:
+        raise UnsupportedError("a search goes on from the file that tune(records=...) names")
+
+    def reset(self) -> None:
+        self.__init__(self.task, **self.options)  # type: ignore[misc]
+
+    def tune(self, n_trial: int, measure_option: Optional[Dict[str, Any]] = None, early_stopping: Optional[int] = None,
+             callbacks: Sequence[Callback] = (), si_prefix: str = "G", records: Any = None, seed: int = 0) -> None:
+        """Try at most n_trial points, the first one of the space before all others. callbacks are called with (tuner, inputs, results) after each trial, from another thread;
+        records: a file of Tenon's records that what is found is added to."""
+        how = measure_option or {"builder": LocalBuilder(), "runner": LocalRunner()}
+        first: List[BaseException] = []
+        task, begin = self.task, time.time()
+
+        def make(config: _core.Config) -> bool:
+            try:
+                schedule, _ = task.run(ConfigSpace(config))
+                config.end(schedule._kernel)
+            except FAILURES as e:
+                first.append(e)
+                del first[1:]
+                return False
+            return True
+
+        def told(elapsed: float, trials: int, n_task: int, index: int, fields: Dict[str, Any], seconds: float,
+                 picks: Optional[str], why: Optional[str]) -> None:
+            task.flop = task.flop or fields["operations"]
+            if picks is not None:
+                self._trial(picks, seconds, why, begin + elapsed, callbacks)
+
+        runner, builder = how["runner"], how["builder"]
+        if n_trial < 1:
+            raise ValueError(f"n_trial must be greater than 0, not {n_trial}")
+        asked = {"trials": max(min(n_trial, len(task.config_space)) - 1, 1), "tuner": self.name, "early_stopping": early_stopping,
+                 "seed": seed, "timeout": float(max(runner.timeout, builder.timeout)),
+                 "repeat_seconds": runner.min_repeat_ms / 1e3 or None,
+                 "records": None if records is None else os.fspath(records), "progress": told}
+        session = _core.Session()
+        options = _module.compile_options(task.target, None, None, {})
+        try:
+            found = session.tune_template(task.name, make, options, {k: v for k, v in asked.items() if v is not None})
+        except Error:
+            if first and not self.history:
+                raise first[0] from None
+            raise
+        self.result = _task(found)
+
+    def _trial(self, picks: str, seconds: float, why: Optional[str], now: float, callbacks: Sequence[Callback]) -> None:
+        index, entities = self.task.config_space.index_of(words_of(picks))
+        inp = MeasureInput(self.task.target, self.task, ConfigEntity(index, entities))
+        error = 0 if seconds > 0 else _error_number(why or "")
+        result = MeasureResult((seconds if not error else FAILED,), error, 0.0, now)
+        if not error and seconds < self.seconds:
+            self.seconds, self.best_config, self.best_iter = seconds, inp.config, len(self.history)
+            self.best_flops, self.best_measure_pair = self.task.flop / seconds, (inp, result)
+        self.history.append((inp, result))
+        for c in callbacks:
+            c(self, [inp], [result])
+
+
+class XGBTuner(Tuner):
+    """A model of the times so far chooses what is tried. Its features and its loss are Tenon's."""
+
+    def __init__(self, task: Task, plan_size: int = 64, feature_type: str = "itervar", loss_type: str = "reg", **rest: Any):
+        if feature_type not in ("itervar", "knob", "curve"):
+            raise ValueError(f"there is no feature_type {feature_type!r}; there are itervar, knob and curve")
+        if loss_type not in ("reg", "rank", "rank-binary"):
+            raise ValueError(f"there is no loss_type {loss_type!r}; there are reg and rank")
+        super().__init__(task)
+
+
+class GATuner(Tuner):
+    """Changes one choice of a fast schedule, or crosses two."""
+
+    name = "ga"
+
+    def __init__(self, task: Task, pop_size: int = 100, elite_num: int = 3, mutation_prob: float = 0.1):
+        super().__init__(task)
+
+
+class RandomTuner(Tuner):
+    """Any point."""
+
+    name = "random"
+
+    def __init__(self, task: Task, range_idx: Any = None):
+        super().__init__(task)
+
+
+class GridSearchTuner(Tuner):
+    """All points in order."""
+
+    name = "gridsearch"
+
+    def __init__(self, task: Task, range_idx: Any = None):
+        super().__init__(task)

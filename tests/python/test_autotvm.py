@@ -1,0 +1,285 @@
+"""tenon.autotvm: knobs, templates, tuners, logs; tvm.autotvm, which is the same."""
+import array
+import contextlib
+import importlib.util
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+
+import tenon
+from tenon import autotvm, te
+from tenon.autotvm import callback, record, task, tuner
+
+N = 32
+
+
+@autotvm.template("test.matmul")
+def matmul(n, depth, m, dtype="float32"):
+    a = te.placeholder((n, depth), name="A", dtype=dtype)
+    b = te.placeholder((depth, m), name="B", dtype=dtype)
+    k = te.reduce_axis((0, depth), name="k")
+    c = te.compute((n, m), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    y, x = s[c].op.axis
+    cfg = autotvm.get_config()
+    cfg.define_split("tile_y", y, num_outputs=2)
+    cfg.define_split("tile_x", cfg.axis(x), num_outputs=2, filter=lambda e: e.size[-1] <= 16)
+    cfg.define_annotate("ann", [x], policy="try_vec")
+    cfg.define_knob("inside", ["rows first", "columns"])
+    cfg.add_flop(2 * n * depth * m)
+    yo, yi = cfg["tile_y"].apply(s, c, y)
+    xo, xi = cfg["tile_x"].apply(s, c, x)
+    s[c].reorder(yo, xo, k, yi, xi) if cfg["inside"].val == "columns" else s[c].reorder(yo, xo, yi, k, xi)
+    cfg["ann"].apply(s, c, [xi], vec_size=[8, 16])
+    return s, [a, b, c]
+
+
+@autotvm.template("test.another")
+def another(n):
+    """Computes something else where the knob says so."""
+    a = te.placeholder((n,), name="A")
+    cfg = autotvm.get_config()
+    cfg.define_knob("plus", [1, 2])
+    c = te.compute((n,), lambda i: a[i] + float(cfg["plus"].val), name="C")
+    return te.create_schedule(c.op), [a, c]
+
+
+@autotvm.template("test.impossible")
+def impossible(n):
+    autotvm.get_config().raise_error("there is no such kernel")
+
+
+@autotvm.template("test.wrong")
+def wrong(n):
+    autotvm.get_config().define_knob("a", [1, 2])
+    raise KeyError("a fault of the template")
+
+
+class Stage:
+    """What entities do to a stage."""
+
+    def __init__(self):
+        self.steps = []
+
+    def __getitem__(self, op):
+        return self
+
+    def split(self, axis, factor):
+        self.steps.append((axis, factor))
+        return f"{axis}o", f"{axis}i"
+
+    def reorder(self, *axes):
+        self.steps.append(axes)
+
+    def unroll(self, axis):
+        self.steps.append(("unroll", axis))
+
+    def vectorize(self, axis):
+        self.steps.append(("vec", axis))
+
+
+class Knobs(unittest.TestCase):
+    def sizes(self, **how):
+        cfg = autotvm.ConfigSpace()
+        cfg.define_split("s", 12, **how)
+        return [e.size for e in cfg.space_map["s"]]
+
+    def test_splits(self):
+        self.assertEqual(self.sizes(), [[-1, f] for f in (1, 2, 3, 4, 6, 12)])
+        three = self.sizes(num_outputs=3)
+        self.assertEqual(three[:4], [[-1, 1, 1], [-1, 2, 1], [-1, 3, 1], [-1, 4, 1]])
+        self.assertTrue(all(12 % (a * b) == 0 for _, a, b in three))
+        self.assertEqual(self.sizes(policy="power2"), [[-1, 1], [-1, 2], [-1, 4], [-1, 8]])
+        self.assertEqual(self.sizes(policy="power2", no_tail=True), [[-1, 1], [-1, 2], [-1, 4]])
+        self.assertEqual(self.sizes(policy="verbose", max_factor=4), [[-1, 1], [-1, 2], [-1, 3], [-1, 4]])
+        self.assertEqual(self.sizes(policy="candidate", candidate=[[2, 6]]), [[2, 6]])
+        self.assertEqual(self.sizes(filter=lambda e: e.size[1] == 6), [[-1, 6]])
+        with self.assertRaisesRegex(tenon.UnsupportedError, "no policy 'best'"):
+            self.sizes(policy="best")
+        with self.assertRaisesRegex(autotvm.InstantiationError, "knob s has no candidate"):
+            self.sizes(filter=lambda e: False)
+
+    def test_orders_and_annotations(self):
+        cfg = autotvm.ConfigSpace()
+        cfg.define_reorder("all", ["a", "b", "c"], policy="all")
+        cfg.define_reorder("run", ["a", "b", "c"], policy="interval_all")
+        cfg.define_reorder("given", ["a", "b"], policy="candidate", candidate=[[1, 0]])
+        cfg.define_annotate("roll", ["a", "b"], policy="try_unroll")
+        cfg.define_annotate("both", ["a", "b"], policy="try_unroll_vec")
+        self.assertEqual(len(cfg.space_map["all"]), 6)
+        self.assertEqual(sorted(map(str, cfg.space_map["run"])),
+                         ["[0, 1, 2]", "[0, 2, 1]", "[1, 0, 2]", "[1, 2, 0]", "[2, 0, 1]"])
+        self.assertEqual(cfg["given"].perm, [1, 0])
+        self.assertEqual([e.anns for e in cfg.space_map["roll"]],
+                         [["none", "none"], ["none", "unroll"], ["unroll", "none"], ["unroll", "unroll"]])
+        self.assertEqual([e.anns for e in cfg.space_map["both"]][4:], [["none", "vec"], ["unroll", "vec"]])
+        s = Stage()
+        autotvm.SplitEntity([-1, 4, 2]).apply(s, None, "x")
+        autotvm.ReorderEntity([1, 0]).apply(s, None, ["a", "b"])
+        autotvm.AnnotateEntity(["unroll", "vec"]).apply(s, None, ["a", "b"], axis_lens=[3, 8], max_unroll=4, vec_size=[8])
+        self.assertEqual(s.steps, [("x", 2), ("xo", 4), ("b", "a"), ("unroll", "a"), ("vec", "b")])
+        with self.assertRaises(autotvm.InstantiationError):
+            autotvm.AnnotateEntity(["unroll"]).apply(s, None, ["a"], axis_lens=[5], max_unroll=4)
+
+    def test_points_have_numbers(self):
+        t = task.create("test.matmul", args=(N, N, N))
+        space = t.config_space
+        self.assertEqual(len(space), 6 * 5 * 2 * 2)
+        point = space.get(1 + 6 * 2)
+        self.assertEqual((point["tile_y"].size, point["tile_x"].size), ([-1, 2], [-1, 4]))
+        self.assertEqual(autotvm.ConfigEntity.from_json_dict(json.loads(json.dumps(point.to_json_dict()))), point)
+        schedule, args = t.instantiate(point)
+        self.assertIn("split i 2", schedule.trace)
+        self.assertEqual(len(args), 3)
+        self.assertIn("tile_y: 6 candidates", repr(space))
+        with self.assertRaises(IndexError):
+            space.get(len(space))
+
+
+class Search(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.log = pathlib.Path(self.folder.name) / "matmul.log"
+
+    def check(self, schedule, args):
+        f = te.build(schedule, args)
+        x = array.array("f", (k % 7 for k in range(N * N)))
+        a = tenon.Tensor.over(x, "float32", (N, N))
+        got = memoryview(f(a, a)).cast("B").cast("f").tolist()
+        want = [sum(x[i * N + k] * x[k * N + j] for k in range(N)) for i in range(N) for j in range(N)]
+        self.assertEqual(got, want)
+
+    def test_a_log_is_written_and_used(self):
+        t = task.create("test.matmul", args=(N, N, N))
+        records = pathlib.Path(self.folder.name) / "matmul.records"
+        by = tuner.XGBTuner(t)
+        by.tune(n_trial=20, callbacks=[callback.log_to_file(self.log)], records=records, seed=1)
+        lines = [json.loads(line) for line in self.log.read_text().splitlines()]
+        self.assertEqual(len(lines), 20)
+        self.assertEqual(lines[0]["config"]["index"], 0)  # the first candidates come first
+        self.assertEqual({x["version"] for x in lines}, {0.2})
+        self.assertEqual(lines[0]["input"], ["llvm", "test.matmul", [N, N, N], {}])
+        self.assertGreater(by.best_flops, 0)
+        self.assertAlmostEqual(by.best_flops, 2 * N ** 3 / min(x["result"][0][0] for x in lines))
+        with autotvm.apply_history_best(self.log):
+            schedule, args = matmul(N, N, N)
+            other, _ = matmul(N, N, 2 * N)
+        self.assertEqual(schedule.trace, t.instantiate(by.best_config)[0].trace)
+        self.assertEqual(other.trace, matmul(N, N, 2 * N)[0].trace)  # nothing is known of it
+        self.check(schedule, args)
+        found = tenon.records.list(records)
+        self.assertEqual({r.generator for r in found} - {"test.matmul"}, set())
+        best = pathlib.Path(self.folder.name) / "best.log"
+        record.pick_best(self.log, best)
+        (inp, result), = record.load_from_file(best)
+        self.assertEqual((inp.config, result.costs), (by.best_config, by.best_measure_pair[1].costs))
+
+    def test_refused_points_have_no_time(self):
+        t = task.create("test.matmul", args=(N, N, N))
+        by = tuner.GridSearchTuner(t)
+        by.tune(n_trial=1000)
+        failed = [i.config for i, r in by.history if r.error_no]
+        timed = [i.config for i, r in by.history if not r.error_no]
+        self.assertTrue(timed)
+        for config in timed:
+            self.assertTrue(config["ann"].anns == ["none"] or config["tile_x"].size[-1] in (8, 16), config)
+        self.assertEqual([c for c in failed if c["ann"].anns == ["none"]], [])
+
+    def test_what_computes_something_else_is_no_point(self):
+        by = tuner.GridSearchTuner(task.create("test.another", args=(N,)))
+        by.tune(n_trial=8)
+        self.assertEqual([i.config["plus"].val for i, r in by.history if not r.error_no], [1])
+
+    def test_templates_that_fail(self):
+        with self.assertRaisesRegex(autotvm.InstantiationError, "there is no such kernel"):
+            task.create("test.impossible", args=(N,))
+        with self.assertRaisesRegex(KeyError, "a fault of the template"):
+            task.create("test.wrong", args=(N,))
+        with self.assertRaisesRegex(ValueError, "there is no template test.none"):
+            task.create("test.none", args=())
+        with self.assertRaisesRegex(tenon.Error, "get_config belongs into a template"):
+            autotvm.get_config()
+        with self.assertRaisesRegex(ValueError, "n_trial must be greater than 0"):
+            tuner.RandomTuner(task.create("test.another", args=(N,))).tune(n_trial=0)
+
+    def test_a_fault_ends_the_search(self):
+        t = task.create("test.matmul", args=(N, N, N))
+
+        def raising(*_):
+            raise KeyError("a fault of a callback")
+
+        with self.assertRaisesRegex(KeyError, "a fault of a callback"):
+            tuner.RandomTuner(t).tune(n_trial=8, callbacks=[raising])
+
+    def test_lines_of_tvm_are_read(self):
+        line = ('{"input": ["llvm -keys=cpu -mcpu=core-avx2", "conv2d_NCHWc.x86", [["TENSOR", [1, 3, 224, 224], "float32"], '
+                '["TENSOR", [64, 3, 7, 7], "float32"], [2, 2], [3, 3, 3, 3], [1, 1], "NCHW", "NCHW", "float32"], {}], '
+                '"config": {"index": 113, "code_hash": null, "entity": [["tile_ic", "sp", [-1, 3]], ["tile_oc", "sp", [-1, 8]], '
+                '["tile_ow", "sp", [-1, 14]], ["unroll_kw", "ot", true]]}, "result": [[0.00132], 0, 2.31, 1613117842.5], '
+                '"version": 0.2, "tvm_version": "0.8.dev0"}')
+        inp, result = record.decode(line)
+        self.assertEqual(inp.task.workload[:2], ("conv2d_NCHWc.x86", ("TENSOR", (1, 3, 224, 224), "float32")))
+        self.assertEqual((inp.config["tile_oc"].size, inp.config["unroll_kw"].val), ([-1, 8], True))
+        self.assertEqual(record.decode(record.encode(inp, result))[0].config, inp.config)
+        self.assertIsNone(record.decode("# a comment"))
+        self.log.write_text("\n" + line + "\n{}\n")
+        with self.assertRaisesRegex(ValueError, "matmul.log:3: not a line of AutoTVM's records"):
+            list(record.load_from_file(self.log))
+
+    def test_the_progress_line(self):
+        out = io.StringIO()
+        by = tuner.RandomTuner(task.create("test.matmul", args=(N, N, N)))
+        with contextlib.redirect_stdout(out):
+            by.tune(n_trial=2, callbacks=[callback.progress_bar(2, prefix="[Task  1/ 1]")])
+        self.assertIn("[Task  1/ 1] Current/Best:", out.getvalue())
+        self.assertIn("Progress: (2/2)", out.getvalue())
+
+
+class Records(unittest.TestCase):
+    def test_files_of_records(self):
+        with tempfile.TemporaryDirectory() as folder:
+            a, b = pathlib.Path(folder) / "a.records", pathlib.Path(folder) / "b.records"
+            line = {"tenon": 1, "workload": "00000000000000ff", "machine": "x", "threads": 1, "seconds": 2e-5, "default": 3e-5,
+                    "operations": 4, "trials": 5, "name": "k", "generator": "rules", "version": 2, "picks": "", "trace": "one"}
+            a.write_text(json.dumps(line) + "\n")
+            b.write_text(json.dumps({**line, "seconds": 1e-5, "trace": "two"}) + "\n")
+            self.assertEqual(tenon.records.merge(b, a), 1)
+            self.assertEqual(tenon.records.merge(b, a), 0)
+            self.assertEqual([(r.workload, r.seconds, r.trace) for r in tenon.records.list(a)],
+                             [(255, 2e-5, "one"), (255, 1e-5, "two")])
+            self.assertEqual(tenon.records.prune(a), 1)
+            self.assertEqual([r.trace for r in tenon.records.list(a)], ["two"])
+            with self.assertRaises(tenon.CompileError):
+                tenon.records.list(pathlib.Path(folder) / "none" / "c")
+            with self.assertRaises(ValueError):
+                tenon.records.prune(a, keep=0)
+
+
+@unittest.skipUnless(importlib.util.find_spec("numpy") and importlib.util.find_spec("tvm"), "NumPy is not installed, or tenon-tvm")
+class Tvm(unittest.TestCase):
+    def test_scripts_import_it(self):
+        import tvm
+        from tvm import autotvm as same
+        from tvm.autotvm.tuner import GATuner, GridSearchTuner, RandomTuner, XGBTuner
+
+        self.assertIs(same.template, autotvm.template)
+        self.assertIs(XGBTuner, tuner.XGBTuner)
+        self.assertTrue(GATuner and GridSearchTuner and RandomTuner)
+        self.assertIs(tvm.autotvm.callback.log_to_file, callback.log_to_file)
+        with self.assertRaises(ImportError):
+            from tvm.autotvm import graph_tuner  # noqa: F401
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder) / "a.log"
+            t = same.task.create("test.another", args=(N,), target="llvm")
+            with log.open("w") as f:
+                RandomTuner(t).tune(n_trial=1, measure_option=same.measure_option(same.LocalBuilder(), same.LocalRunner(number=2)),
+                                    callbacks=[same.callback.log_to_file(f)])
+            with same.apply_history_best(str(log)):
+                self.assertEqual(len(another(N)[1]), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
