@@ -71,6 +71,8 @@ tn_status program_size(program_parser *ps, const tn_expr **out)
     tn_each(*out, is_integer, &all);
     if (!all || !tn_dtype_is_index((*out)->dtype))
         return tn_lex_fail(&ps->lex, "program-E003", "a size is computed from symbols and integers alone");
+    const tn_expr *plain = tn_simplify(ps->pool, NULL, *out);
+    *out = plain->kind == TN_E_INT ? plain : *out; /* 1*2: a program without symbols computes no sizes */
     return TN_OK;
 }
 
