@@ -6,6 +6,7 @@
 
 /* Columns: $COLUMNS, else the terminal's, else `fallback`. */
 int tn_terminal_width(FILE *to, int fallback);
-bool tn_terminal_coloured(FILE *to); /* a terminal with colours, and no NO_COLOR */
+int tn_terminal_height(FILE *to, int fallback); /* rows: $LINES, else the terminal's, else `fallback` */
+bool tn_terminal_coloured(FILE *to);            /* a terminal with colours, and no NO_COLOR */
 
 #endif

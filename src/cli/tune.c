@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "cli/tune_live.h"
 #include "cli/tune_report.h"
 #include "tenon/tune.h"
 
@@ -112,11 +113,7 @@ static void print_tasks(uint32_t n, const tenon_tune_task *task)
 /* ---- while it works ---- */
 
 typedef struct watch {
-    const char *model;
-    bool live;
-    int width;    /* of the line as it stands */
-    double limit; /* seconds; 0: none */
-    double shown;
+    tn_tune_live live;
     const char **picks; /* by task, as said last; NULL: nothing yet */
     FILE *latency;      /* total_latency.tsv; NULL: none */
     double best;
@@ -129,22 +126,6 @@ static double total(uint32_t n, const tenon_tune_task *task, bool built_in)
     for (uint32_t i = 0; i < n; i++)
         s += task[i].calls * (built_in ? task[i].built_in_seconds : task[i].seconds);
     return s;
-}
-
-static void show_line(watch *w, const tenon_tune_progress *p)
-{
-    char line[256], left[64] = "";
-    double before = total(p->n_task, p->tasks, true), after = total(p->n_task, p->tasks, false);
-    int columns = tn_terminal_width(stderr, 80) - 1;
-    if (w->limit > 0)
-        snprintf(left, sizeof left, " of %.0f", w->limit);
-    int n = snprintf(line, sizeof line, "%.40s: %u trials, %.0f%s s, task %u of %u, gain %.1f %%", w->model,
-                     (unsigned)p->trials, p->elapsed, left, (unsigned)p->task, (unsigned)p->n_task,
-                     after > 0 ? 100 * (before / after - 1) : 0.0);
-    n = n < columns ? n : columns;
-    fprintf(stderr, "\r%.*s%*s\r", n, line, w->width > n ? w->width - n : 0, "");
-    fflush(stderr);
-    w->width = n;
 }
 
 static void say_gain(const tenon_tune_progress *p, uint32_t i)
@@ -163,7 +144,7 @@ static void on_progress(void *user, const tenon_tune_progress *p)
     for (uint32_t i = 0; i < p->n_task && w->picks; i++)
         if (p->tasks[i].picks != w->picks[i]) {
             w->picks[i] = p->tasks[i].picks;
-            if (!w->live)
+            if (!w->live.to)
                 say_gain(p, i);
         }
     double now = total(p->n_task, p->tasks, false);
@@ -172,10 +153,7 @@ static void on_progress(void *user, const tenon_tune_progress *p)
         fprintf(w->latency, "ElapsedTime(s)\t%.0f\tEstimatedLatency(ms)\t%.3f\tTrials\t%u\n", p->elapsed,
                 now * 1e3, (unsigned)p->trials);
     w->best = now;
-    if (w->live && (p->elapsed - w->shown >= 0.05 || p->trials == 1)) {
-        w->shown = p->elapsed;
-        show_line(w, p);
-    }
+    tn_tune_live_show(&w->live, p);
 }
 
 /* ---- the end ---- */
@@ -240,16 +218,16 @@ static int search(tn_model_options *m, const tn_args *args, tenon_tune_options *
     char path[4096];
     const char *home = !m->options.no_records && tenon_records_path(path, sizeof path) ? path : NULL;
     const char *slash = strrchr(args->operand, '/');
-    watch w = {.model = slash ? slash + 1 : args->operand,
-               .live = tn_terminal_coloured(stderr),
-               .limit = o->seconds};
+    watch w = {.live = {.to = tn_terminal_coloured(stderr) ? stderr : NULL,
+                        .model = slash ? slash + 1 : args->operand,
+                        .seconds = o->seconds,
+                        .trials = o->trials}};
     if (tn_args_count(args, "log-estimated-latency") && !(w.latency = fopen("total_latency.tsv", "w")))
         return tn_error_print("total_latency.tsv: cannot be written");
     o->progress = on_progress;
     o->progress_user = &w;
     int failed = tenon_tune(m->module, &m->options, o, &n, &task);
-    if (w.live)
-        fprintf(stderr, "%*s\r", w.width, "");
+    tn_tune_live_clear(&w.live);
     int status = tn_model_messages(m, failed);
     if (!failed)
         print_table(n, task, o->records ? o->records : home, args->verbose);
@@ -258,7 +236,7 @@ static int search(tn_model_options *m, const tn_args *args, tenon_tune_options *
         status = tn_error_print("total_latency.tsv: cannot be written");
     const char *page = tn_args_text(args, "report");
     if (status == TN_EXIT_OK && page)
-        status = tn_tune_report_write(page, w.model, &w.history, n, task);
+        status = tn_tune_report_write(page, w.live.model, &w.history, n, task);
     tn_tune_history_deinit(&w.history);
     return status;
 }

@@ -26,12 +26,24 @@ while True:
     written += part
 text = written.decode()
 if how == "screen":
-    screen = []
-    for line in re.sub("\033\\[[0-9;]*m", "", text).split("\n"):
-        shown = ""
-        for over in line.split("\r"):
-            shown = over + shown[len(over):]
-        screen.append(shown.rstrip())
-    text = "\n".join(screen)
+    screen, row, column = [""], 0, 0
+    for part in re.findall("\033\\[[0-9;]*[A-Za-z]|.|\n", text, re.S):
+        if part.startswith("\033"):
+            if part[-1] == "A":
+                row = max(0, row - int(part[2:-1] or 1))
+            elif part[-1] in "KJ":
+                screen[row] = screen[row][:column]
+                if part[-1] == "J":
+                    del screen[row + 1:]
+        elif part == "\r":
+            column = 0
+        elif part == "\n":
+            row, column = row + 1, 0
+            screen += [""] * (row + 1 - len(screen))
+        else:
+            line = screen[row].ljust(column)
+            screen[row] = line[:column] + part + line[column + 1:]
+            column += 1
+    text = "\n".join(line.rstrip() for line in screen)
 sys.stdout.write(text)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))

@@ -19,6 +19,11 @@ expect 0 "40 trials" tune "$digit" -o found --tasks 0,dense --trials 40 --min-re
 expect 0 "task  calls trials built-in us     best us" tune "$digit" -o found --tasks dense --trials 8 --tuner random
 expect 0 "40 trials" tune "$digit" -o found --tasks conv --trials 40 --tuner xgb_knob
 expect 0 "" tune "$digit" -o found --tasks dense --trials 4 --log-estimated-latency --budget 20s
+TERM=xterm NO_COLOR= python3 "$here/terminal.py" raw tenon tune "$digit" -o found --trials 30 --min-repeat-ms 1 >shown
+must "a table is drawn on a terminal" grep -q "task  trials      best us  GFLOP/s  of peak    gain  kernel" shown
+must "it tells how far the search is" grep -q "mnist_cntk.onnx: [0-9]* trials in [0-9]* s, [0-9]* s left, kernels" shown
+TERM=xterm NO_COLOR= python3 "$here/terminal.py" screen tenon tune "$digit" -o found --trials 10 --min-repeat-ms 1 >shown
+must "the table goes where the search ends" sh -c '! grep -q "task  trials" shown && grep -q "^task  calls trials" shown'
 expect 0 "" tune "$digit" -o found --tasks dense --trials 8 --report page.html
 must "the page is well-formed, and has its parts" python3 "$here/tune_page.py" page.html 8
 expect 4 "absent/page.html" tune "$digit" -o found --tasks dense --trials 1 --report absent/page.html
