@@ -28,6 +28,14 @@ static double weight(const tenon_tune_task *k)
     return k->calls * (k->seconds > 0 ? k->seconds : k->peak_seconds);
 }
 
+/* Without what all kernels begin with. */
+static const char *short_name(const char *name)
+{
+    static const char prefix[] = "tvmgen_default_fused_";
+    size_t n = sizeof prefix - 1;
+    return strncmp(name, prefix, n) == 0 && name[n] ? name + n : name;
+}
+
 /* The tasks that take most of the time, in order of their numbers. */
 static uint32_t choose_rows(const tenon_tune_progress *p, uint32_t room, uint32_t row[])
 {
@@ -63,7 +71,7 @@ static void put_task(tn_tune_live *l, int columns, const tenon_tune_progress *p,
             snprintf(share, sizeof share, "%.0f %%", 100 * k->peak_seconds / k->seconds);
     }
     put(l, columns, "%c%6u %7u %12s %8s %8s %7s  %s", i == p->task ? '>' : ' ', (unsigned)i,
-        (unsigned)k->trials, time, rate, share, gain, k->name);
+        (unsigned)k->trials, time, rate, share, gain, short_name(k->name));
 }
 
 /* Seconds until the end, as far as it can be known; below 0: it cannot. */

@@ -60,6 +60,9 @@ static tn_value rank_of(imp_node *c, tn_value condition)
 imp_unique imp_unique_of(imp_node *c, tn_value x, int axis, bool sorted)
 {
     imp_unique u = {0};
+    if (!c->bad && axis >= imp_rank(x))
+        imp_refuse(c, IMP_BAD_VALUE, "unique values along dimension %d of %s", axis,
+                   imp_type_text(c, imp_type(x)));
     tn_value rows = c->bad ? x : rows_of(c, x, axis);
     if (c->bad)
         return u;

@@ -39,6 +39,9 @@ static tn_value checked_rows(imp_node *c, tn_value at, tn_value x)
 
 static tn_value taken(imp_node *c, tn_value x, tn_value at, int axis)
 {
+    if (!c->bad && axis >= imp_rank(x))
+        imp_refuse(c, IMP_BAD_VALUE, "positions along dimension %d of %s", axis,
+                   imp_type_text(c, imp_type(x)));
     return c->bad ? x : imp_take(c, x, checked(c, at, imp_type(x)->dim[axis]), axis);
 }
 
