@@ -1,5 +1,5 @@
 # Example programs over the public headers alone, linked as a user would.
-foreach(name IN ITEMS build_relay schedule_te)
+foreach(name IN ITEMS build_relay schedule_te tune_template)
     if(TARGET tenon_compiler AND EXISTS ${CMAKE_SOURCE_DIR}/examples/${name}.c)
         add_executable(${name} ${CMAKE_SOURCE_DIR}/examples/${name}.c)
         target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)

@@ -150,7 +150,7 @@ if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3)
 endif()
 
 # Examples that use the compiler as a library: they check their own numbers.
-foreach(name IN ITEMS build_relay schedule_te)
+foreach(name IN ITEMS build_relay schedule_te tune_template)
     if(TARGET ${name} AND TARGET tn_codegen_llvm)
         add_test(NAME example.${name} COMMAND ${name})
         set_tests_properties(example.${name} PROPERTIES TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}"

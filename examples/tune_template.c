@@ -1,0 +1,57 @@
+/* A product of matrices whose tiles are left open, and a search for the fastest ones (AutoTVM's way).
+ *
+ *     cc tune_template.c $(pkg-config --cflags --libs tenon) -o tune_template && ./tune_template */
+#include <tenon/te.h>
+#include <tenon/tune.h>
+
+#include <stdio.h>
+
+static const char type[] = "Tensor[(256, 256), float32]";
+
+static tenon_kernel *matmul(tenon *t)
+{
+    tenon_kernel *k = tenon_kernel_new(t, "matmul");
+    tenon_te_input(k, "a", type);
+    tenon_te_input(k, "b", type);
+    tenon_te *c = tenon_te_new(k, "c", type, "i j");
+    tenon_te_over(c, "r", "256");
+    tenon_te_reduce(c, "sum", tenon_te_expr(c, "a[i, r] * b[r, j]", 0, NULL));
+    return tenon_kernel_end(k, 1, &c) ? NULL : k;
+}
+
+/* The template: what it asks for is the space, and its steps make a point of it. */
+static int tiles(void *user, tenon *t, tenon_config *c)
+{
+    int64_t row[2], column[2];
+    uint32_t unrolled;
+    char steps[300];
+    tenon_kernel *k = matmul(t);
+    (void)user;
+    int failed = !k || tenon_config_split(c, "rows", 256, 2, 16, row) ||
+                 tenon_config_split(c, "columns", 256, 2, 64, column) ||
+                 tenon_config_choose(c, "unroll", 2, (const char *const[]){"no", "yes"}, &unrolled);
+    if (!failed) {
+        snprintf(steps, sizeof steps,
+                 "i j r = loops \"out\"\nio ii = split i %d\njo ji = split j %d\nreorder io jo r ii "
+                 "ji\nvectorize ji\n%s",
+                 (int)row[1], (int)column[1], unrolled ? "unroll ii\n" : "");
+        failed = tenon_step(k, steps) || tenon_config_end(c, k);
+    }
+    tenon_kernel_free(k);
+    return failed;
+}
+
+int main(void)
+{
+    const tenon_tune_options o = {.size = sizeof o, .trials = 40};
+    const tenon_tune_task *found;
+    tenon *t = tenon_new();
+    int failed = tenon_tune_template(t, "matmul", tiles, NULL, NULL, &o, &found);
+    if (!failed)
+        printf("%u trials, %u without a time: %.1f times as fast as the first, with\n%s",
+               (unsigned)found->trials, (unsigned)found->failed, found->built_in_seconds / found->seconds,
+               found->picks ? found->picks : "its choices\n");
+    printf("%s%s\n", tenon_messages(t), failed ? "wrong" : "right");
+    tenon_free(t);
+    return failed;
+}
