@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PARTS = 8, MOST_CANDIDATES = 1 << 16 };
+enum { MOST_PARTS = 8, MOST_CANDIDATES = 1 << 16, MOST_DIVISORS = 1536 }; /* of a number below 2^31 */
 
 /* ---- choices ---- */
 
@@ -73,9 +73,10 @@ int tenon_config_choose(tenon_config *c, const char *name, uint32_t n, const cha
 
 typedef struct splits {
     tn_arena *arena;
-    int64_t left[MOST_PARTS], part[MOST_PARTS];
-    uint32_t n_part, n; /* n: of word */
-    const char **word;  /* MOST_CANDIDATES */
+    int64_t part[MOST_PARTS];
+    int64_t divisor[MOST_DIVISORS]; /* of the extent, small ones first */
+    uint32_t n_divisor, n_part, n;  /* n: of word */
+    const char **word;              /* MOST_CANDIDATES */
     int64_t most;
 } splits;
 
@@ -98,12 +99,24 @@ static void split_all(splits *s, uint32_t at, int64_t left)
             s->word[s->n++] = split_word(s);
         return;
     }
-    const bool bounded = s->most > 0 && at + 1 == s->n_part;
-    for (int64_t d = 1; d <= left && (!bounded || d <= s->most) && s->n < MOST_CANDIDATES; d++)
-        if (left % d == 0) {
-            s->part[at] = d;
-            split_all(s, at - 1, left / d);
+    const int64_t most = s->most > 0 && at + 1 == s->n_part && s->most < left ? s->most : left;
+    for (uint32_t i = 0; i < s->n_divisor && s->divisor[i] <= most && s->n < MOST_CANDIDATES; i++)
+        if (left % s->divisor[i] == 0) {
+            s->part[at] = s->divisor[i];
+            split_all(s, at - 1, left / s->divisor[i]);
         }
+}
+
+static void find_divisors(splits *s, int64_t extent)
+{
+    uint32_t n = 0;
+    for (int64_t d = 1; d * d <= extent; d++)
+        if (extent % d == 0)
+            s->divisor[n++] = d;
+    s->n_divisor = n;
+    while (n-- > 0)
+        if (extent / s->divisor[n] != s->divisor[n])
+            s->divisor[s->n_divisor++] = extent / s->divisor[n];
 }
 
 typedef struct split_call {
@@ -132,6 +145,7 @@ static tn_status split(tn_object *x, void *user)
         return refuse_candidates(x, a->name ? a->name : "");
     splits s = {.arena = &c->arena, .n_part = a->n, .most = a->most};
     s.word = tn_alloc_array(MOST_CANDIDATES, sizeof *s.word);
+    find_divisors(&s, a->extent);
     split_all(&s, a->n - 1, a->extent);
     uint32_t at = 0;
     tn_status status = choose(x, &(choose_call){a->name, s.n, s.word, &at});

@@ -123,6 +123,8 @@ static void refusals_say_why(void **state)
     assert_int_equal(tenon_config_split(c, "s", 8, 1, 0, part), 1);
     assert_int_equal(tenon_config_split(c, "s", 7, 2, 0, part), 0);
     assert_int_equal(part[0], 7);
+    assert_int_equal(tenon_config_split(c, "large", INT32_MAX, 2, 0, part), 0); /* a prime */
+    assert_int_equal(tenon_config_split(c, "beyond", (int64_t)INT32_MAX + 1, 2, 0, part), 1);
     assert_int_equal(tenon_config_end(c, NULL), 1);
     assert_null(tenon_config_new(t, "x"));
     assert_non_null(strstr(tenon_messages(t), "[driver-E150]"));

@@ -1,7 +1,9 @@
 """Knobs: what a template declares, and what is chosen of it."""
 from __future__ import annotations
 
+import functools
 import itertools
+import math
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 from .. import _core
@@ -132,8 +134,10 @@ _KINDS = {"sp": SplitEntity, "re": ReorderEntity, "an": AnnotateEntity, "ot": Ot
 # ---- candidates ----
 
 
+@functools.lru_cache(maxsize=None)
 def _factors(extent: int) -> List[int]:
-    return [d for d in range(1, extent + 1) if extent % d == 0]
+    low = [d for d in range(1, math.isqrt(extent) + 1) if extent % d == 0]
+    return low + [extent // d for d in reversed(low) if d * d != extent]
 
 
 def _powers(extent: int) -> List[int]:
