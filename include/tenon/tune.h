@@ -34,6 +34,14 @@ typedef struct tenon_tune_task { /* fields may be added at the end */
     const char *why;          /* why nothing was tried, or why the last trial without a time has none; NULL */
 } tenon_tune_task;
 
+enum tenon_trial_fate {
+    TENON_TRIAL_TIMED,
+    TENON_TRIAL_REFUSED, /* a step is, or what it makes cannot be compiled */
+    TENON_TRIAL_WRONG,   /* its results are wrong; told of a trial that had a time before, too */
+    TENON_TRIAL_CRASHED, /* it ended its process, or ran out of memory */
+    TENON_TRIAL_ENDLESS
+};
+
 typedef struct tenon_tune_progress { /* fields may be added at the end */
     double elapsed;
     uint32_t trials, task, n_task; /* so far; the task that the last one was of */
@@ -41,7 +49,8 @@ typedef struct tenon_tune_progress { /* fields may be added at the end */
     double seconds;                /* of the trial that ended; 0: it has no time, or a gain is told */
     const char
         *picks; /* of the trial that ended: what it chose, lines of "name = value"; NULL: a gain is told */
-    const char *why; /* why it has no time; NULL: it has */
+    const char *why; /* why it has no time, or is wrong; NULL: it has */
+    int fate;        /* enum tenon_trial_fate */
 } tenon_tune_progress;
 
 typedef struct tenon_tune_options { /* NULL for one: all members are zero */
@@ -93,17 +102,18 @@ int tenon_tune(tenon_module *m, const tenon_options *o, const tenon_tune_options
 struct tenon_kernel; /* tenon/te.h */
 
 typedef struct tenon_config tenon_config; /* a map of choices */
-/* The index of the candidate that is chosen, by default 0. Candidates are words without blanks, '=' and '#'. The same
- * name has the same candidates each time. Fails where something else is chosen (driver-E167), and for candidates that
- * are none (driver-E168). */
+/* The index of the candidate that is chosen, by default 0. Candidates are different words without blanks, '=' and '#',
+ * at most 65,536. The same name has the same candidates each time. Fails where something else is chosen (driver-E167),
+ * and for candidates that are none (driver-E168). */
 int tenon_config_choose(tenon_config *c, const char *name, uint32_t n, const char *const candidate[],
                         uint32_t *out_index);
-/* The extents of n loops, at most 8, that one of `extent` is split into, outermost first: their product is the extent,
- * and the innermost is at most `most` (0: any). By default everything is in the outermost. The value is written as
- * those of the inner ones, "4x16". */
+/* The extents of n loops, 2 to 8, that one of `extent`, 1 to 2^31 - 1, is split into, outermost first: their product is
+ * the extent, and the innermost is at most `most` (0: any). By default everything is in the outermost. The value is
+ * written as those of the inner ones, "4x16". Fails as above, also where there are more ways than candidates may be. */
 int tenon_config_split(tenon_config *c, const char *name, int64_t extent, uint32_t n, int64_t most,
                        int64_t out[]);
-/* The kernel as it stands is what the template makes. It stays the caller's. */
+/* The kernel as it stands is what the template makes; of several calls the last one counts. It stays the caller's.
+ * Fails where tenon_kernel_end was not called, or failed (driver-E171). */
 int tenon_config_end(tenon_config *c, struct tenon_kernel *k);
 
 /* For calls of a template by hand. picks: lines of "name = value", for what is not to be the default; NULL: nothing. */
@@ -114,8 +124,10 @@ void tenon_config_free(tenon_config *c);         /* before tenon_free, to save m
 /* 0, or another value where these choices make no kernel, which is then a trial without a time. */
 typedef int tenon_template_fn(void *user, tenon *t, tenon_config *c);
 /* Searches for the choices that make the fastest kernel; `make` is called with a session of its own, by the thread of
- * this call. A record holds the choices and the steps. The user's own file of records is neither read nor added to: the
- * built-in schedule of the same workload may be faster than the template's. */
+ * this call, and must not use `t`. `tasks` of the options is not looked at. *out is valid until the next call on t.
+ * Fails with driver-E164 and E165 as tenon_tune does, and where the first candidates make no kernel (driver-E169). A
+ * record holds the choices and the steps. The user's own file of records is neither read nor added to: the built-in
+ * schedule of the same workload may be faster than the template's. */
 int tenon_tune_template(tenon *t, const char *name, tenon_template_fn *make, void *user,
                         const tenon_options *o, const tenon_tune_options *tune, const tenon_tune_task **out);
 

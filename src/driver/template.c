@@ -3,6 +3,8 @@
 #include "driver/kernel_api.h"
 #include "driver/tuning.h"
 
+#include "base/map.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +35,8 @@ static tn_status refuse_candidates(tn_object *x, const char *name)
 {
     return tn_error(
         &x->ctx, "driver-E168", NULL,
-        "the candidates of \"%s\" cannot be chosen from; give up to %d words without blanks, `=` and "
-        "`#`, for a name of that kind",
+        "the candidates of \"%s\" cannot be chosen from; give up to %d different words without blanks, "
+        "`=` and `#`, for a name of that kind, and splits of an extent of 1 to 2^31 - 1 into 2 to 8 parts",
         name, MOST_CANDIDATES);
 }
 
@@ -46,8 +48,14 @@ static tn_status choose(tn_object *x, void *user)
     const choose_call *a = user;
     bool sound = is_word(a->name) && a->n > 0 && a->n <= MOST_CANDIDATES;
     tn_choice *candidate = sound ? TN_NEW_N(&c->arena, tn_choice, a->n) : NULL;
-    for (uint32_t i = 0; sound && i < a->n; i++)
-        sound = is_word(a->word[i]) && tn_choice_parse(tn_arena_strdup(&c->arena, a->word[i]), &candidate[i]);
+    tn_strmap known = {0};
+    uint64_t old;
+    for (uint32_t i = 0; sound && i < a->n; i++) {
+        const char *word = is_word(a->word[i]) ? tn_arena_strdup(&c->arena, a->word[i]) : "";
+        sound = tn_choice_parse(word, &candidate[i]) && !tn_strmap_get(&known, word, strlen(word), &old);
+        tn_strmap_put(&known, word, strlen(word), i);
+    }
+    tn_strmap_deinit(&known);
     if (!sound)
         return refuse_candidates(x, a->name ? a->name : "");
     if (tn_pick_do(&c->asked, a->name, a->n, candidate, a->out) == TN_DONE)
@@ -147,6 +155,10 @@ static tn_status split(tn_object *x, void *user)
     s.word = tn_alloc_array(MOST_CANDIDATES, sizeof *s.word);
     find_divisors(&s, a->extent);
     split_all(&s, a->n - 1, a->extent);
+    if (s.n == MOST_CANDIDATES) {
+        tn_free(s.word);
+        return refuse_candidates(x, a->name);
+    }
     uint32_t at = 0;
     tn_status status = choose(x, &(choose_call){a->name, s.n, s.word, &at});
     if (status == TN_OK)
@@ -192,15 +204,26 @@ static tn_status take(tn_object *x, void *user)
     const tn_buf *text = &a->k->text;
     c->workload = a->workload;
     c->trace = tn_arena_strndup(&c->arena, text->at, a->n_trace);
+    tn_buf_clear(&c->func);
     if (c->wants_func)
         tn_buf_add(&c->func, text->at + a->n_trace + 1, text->n - a->n_trace - 1);
     return TN_OK;
 }
 
+static tn_status refuse_kernel(tn_object *x, void *user)
+{
+    (void)user;
+    return tn_error(
+        &x->ctx, "driver-E171", NULL,
+        "a template has to end its kernel; call tenon_kernel_end before, and look at what it returns");
+}
+
 int tenon_config_end(tenon_config *c, struct tenon_kernel *k)
 {
     take_call a = {.k = k};
-    return !c || !k || !k->func || tn_object_change(&k->object, NULL, describe, &a) ||
+    if (c && (!k || !k->func))
+        return tn_object_change(&c->object, NULL, refuse_kernel, NULL);
+    return !c || tn_object_change(&k->object, NULL, describe, &a) ||
            tn_object_change(&c->object, NULL, take, &a);
 }
 
@@ -350,12 +373,13 @@ static tn_status tune(tenon *s, void *user)
     TN_TRY(tn_target_parse(b));
     tn_pool_init(&b->pool, b->ctx, &b->arena, NULL);
     TN_TRY(first_function(b, c, &f));
-    const tn_space space = {t.generator, f, &b->machine};
+    const tn_space space = {t.maker, f, &b->machine};
     tn_sched *first = TN_NEW(&b->arena, tn_sched);
     if (tn_explore(&space, NULL, &b->arena, &b->pool, first) != TN_DONE)
         return no_default(b, c);
     tn_tuning_tasks(&t, 1);
-    const tenon_tune_task k = {.name = c->name, .workload = c->g->workload, .calls = 1, .chosen = 1};
+    const tenon_tune_task k = {
+        .name = tn_arena_strdup(&b->arena, c->name), .workload = c->g->workload, .calls = 1, .chosen = 1};
     tn_tuning_describe(&t, 0, &k, first, f, TN_NEW_N(&b->arena, bool, f->n_param));
     tn_tuning_choose(&t);
     TN_TRY(tn_tuning_prior(&t));
@@ -368,7 +392,11 @@ int tenon_tune_template(tenon *t, const char *name, tenon_template_fn *make, voi
                         const tenon_options *o, const tenon_tune_options *options,
                         const tenon_tune_task **out)
 {
+    *out = NULL;
+    if (!t || !make)
+        return 1;
     tenon *own = tenon_new();
+    name = name ? name : "template";
     template_generator g = {{name, 1, derive}, make, user, own, 0};
     template_call c = {.name = name, .g = &g, .o = options};
     int failed = own ? tn_session_call(t, o, tune, &c) : 1;

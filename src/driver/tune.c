@@ -109,7 +109,7 @@ static void measure_spaces(tn_tuning *t, const tn_build_task *of)
 {
     for (uint32_t i = 0; i < t->n; i++) {
         bool exact;
-        const tn_space space = {t->generator, of[i].group->base[of[i].variant], &t->b->machine};
+        const tn_space space = {t->maker, of[i].group->base[of[i].variant], &t->b->machine};
         t->task[i].points = tn_space_size(&space, MOST_POINTS, &exact);
         t->task[i].exact = exact;
     }

@@ -13,7 +13,7 @@ static const double REPEAT_SECONDS = 0.004, TIMEOUT = 10, SLOWER = 1.3, MARGIN =
 
 tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g, const tenon_tune_options *o)
 {
-    *t = (tn_tuning){.b = b, .generator = g, .begin = tn_now(), .no_records = b->opt.no_records};
+    *t = (tn_tuning){.b = b, .maker = g, .begin = tn_now(), .no_records = b->opt.no_records};
     if (o)
         TN_TRY(tn_options_copy(t->b->ctx, "tenon_tune_options", &t->o, sizeof t->o, o, o->size,
                                offsetof(tenon_tune_options, tasks)));
@@ -162,18 +162,20 @@ static void take_standing(tn_tuning *t, const tn_search *s, uint32_t i)
     k->seconds = at.seconds;
 }
 
-static void tell(tn_tuning *t, const tn_search *s, uint32_t i, double seconds, const char *picks,
-                 const char *why)
+static void tell(tn_tuning *t, const tn_search *s, uint32_t i, const tn_trial *trial, const char *picks)
 {
+    bool timed = trial && trial->fate == TN_TRIAL_TIMED;
     if (t->o.progress)
-        t->o.progress(t->o.progress_user, &(tenon_tune_progress){.elapsed = tn_now() - t->begin,
-                                                                 .trials = tn_search_trials(s),
-                                                                 .task = t->chosen[i],
-                                                                 .n_task = t->n,
-                                                                 .tasks = t->task,
-                                                                 .seconds = seconds,
-                                                                 .picks = picks,
-                                                                 .why = why});
+        t->o.progress(t->o.progress_user,
+                      &(tenon_tune_progress){.elapsed = tn_now() - t->begin,
+                                             .trials = tn_search_trials(s),
+                                             .task = t->chosen[i],
+                                             .n_task = t->n,
+                                             .tasks = t->task,
+                                             .seconds = timed ? trial->seconds : 0,
+                                             .picks = picks,
+                                             .why = trial && !timed ? trial->why : NULL,
+                                             .fate = trial ? trial->fate : TENON_TRIAL_TIMED});
 }
 
 /* Lines of "name = value". */
@@ -195,20 +197,9 @@ static void on_trial(void *user, const tn_search *s, uint32_t i, const tn_point 
     t->task[t->chosen[i]].timing += trial->running;
     if (trial->fate != TN_TRIAL_TIMED)
         t->task[t->chosen[i]].why = tn_arena_strdup(&t->b->arena, trial->why);
-    bool timed = trial->fate == TN_TRIAL_TIMED;
     tn_buf text = {0};
-    tell(t, s, i, timed ? trial->seconds : 0, point_text(p, &text), timed ? NULL : trial->why);
+    tell(t, s, i, trial, point_text(p, &text));
     tn_buf_deinit(&text);
-}
-
-static const char *picks_text(tn_arena *arena, const tn_sched *s)
-{
-    tn_buf text = {0};
-    const tn_picks p = tn_picks_of(s, arena);
-    tn_picks_print(&p, &text);
-    const char *copy = tn_arena_strdup(arena, tn_buf_cstr(&text));
-    tn_buf_deinit(&text);
-    return copy;
 }
 
 /* A file that cannot be written is said once, and fails the call when it ends. */
@@ -220,15 +211,15 @@ static void write_record(tn_tuning *t, const char **path, const tn_record *r)
     *path = NULL;
 }
 
-static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_sched *sched)
+static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_point *p, const char *trace)
 {
     tn_tuning *t = user;
     tn_build *b = t->b;
     tenon_tune_task *k = &t->task[t->chosen[i]];
     take_standing(t, s, i);
-    k->picks = picks_text(&b->arena, sched);
-    tn_buf trace = {0};
-    tn_trace_print(sched, &trace);
+    tn_buf text = {0};
+    k->picks = tn_arena_strdup(&b->arena, point_text(p, &text));
+    tn_buf_deinit(&text);
     const tn_record r = {.workload = k->workload,
                          .machine = tn_record_machine(&b->machine, &b->arena),
                          .threads = (uint32_t)t->o.threads,
@@ -237,14 +228,13 @@ static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_sched *
                          .built_in = k->built_in_seconds,
                          .operations = k->operations,
                          .name = k->name,
-                         .generator = t->generator->name,
-                         .version = t->generator->version,
+                         .generator = t->maker->name,
+                         .version = t->maker->version,
                          .picks = k->picks,
-                         .trace = tn_buf_cstr(&trace)};
+                         .trace = trace};
     write_record(t, &t->o.records, &r);
     write_record(t, &t->home, &r);
-    tn_buf_deinit(&trace);
-    tell(t, s, i, 0, NULL, NULL);
+    tell(t, s, i, NULL, NULL);
 }
 
 static uint32_t trials_of(const tn_tuning *t)
@@ -258,7 +248,7 @@ static void run_search(tn_tuning *t, tn_measurer *m)
                  seconds = t->o.seconds > 0 ? left > least ? left : least : 0; /* importing takes its share */
     const tn_meter meter = tn_meter_of(m);
     const tn_search_options o = {.machine = &t->b->machine,
-                                 .generator = t->generator,
+                                 .generator = t->maker,
                                  .proposer = t->o.tuner ? tn_proposer_find(t->o.tuner) : &tn_proposers[0],
                                  .seed = t->o.seed,
                                  .trials = trials_of(t),

@@ -10,8 +10,8 @@
 typedef struct tn_tuning {
     tn_build *b;
     tenon_tune_options o;
-    const tn_sched_generator *generator;
-    uint32_t n; /* tasks */
+    const tn_sched_generator *maker; /* of the points of its tasks */
+    uint32_t n;                      /* tasks */
     tenon_tune_task *task;
     const tn_sched **built_in;  /* their default schedules */
     tn_task *search;            /* first n_chosen: of those chosen */

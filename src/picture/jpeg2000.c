@@ -47,26 +47,27 @@ static uint64_t u32(const uint8_t *p)
     return (uint64_t)p[0] << 24 | (uint64_t)p[1] << 16 | (uint64_t)p[2] << 8 | p[3];
 }
 
-/* Whether a codestream in these bytes claims more tiles than they can hold: OpenJPEG makes room for each, 5 KB, as soon
- * as it has read the header. A tile takes a marker segment of 12 bytes and a marker (ISO/IEC 15444-1, A.4.2, A.4.3). */
+/* Whether a codestream, which is all of the bytes or the contents of a box, claims more tiles than they can hold:
+ * OpenJPEG makes room for each, 5 KB, as soon as it has read the header. A tile takes a marker segment of 12 bytes and
+ * a marker (ISO/IEC 15444-1, A.4.2, A.4.3). */
 static int claims_tiles(const uint8_t *at, size_t n)
 {
-    enum {
-        SIZES = 40,
-        TILE = 14
-    }; /* SOC, SIZ, its length and capabilities; then the sizes, four bytes each */
+    /* SOC, SIZ, its length and capabilities; then the sizes, four bytes each */
+    enum { SIZES = 40, TILE = 14 };
     for (size_t i = 0; i + SIZES <= n; i++) {
         const uint8_t *p = at + i;
-        if (memcmp(p, "\xff\x4f\xff\x51", 4) != 0)
+        const int boxed =
+            (i >= 4 && memcmp(p - 4, "jp2c", 4) == 0) || (i >= 12 && memcmp(p - 12, "jp2c", 4) == 0);
+        if ((i > 0 && !boxed) || memcmp(p, "\xff\x4f\xff\x51", 4) != 0)
             continue;
         uint64_t tiles = 1;
         for (int axis = 0; axis < 2; axis++) {
-            const uint8_t *q =
-                p + 8 + 4 * axis; /* end of the picture, its origin, a tile, the tiles' origin */
+            /* end of the picture, its origin, a tile, the tiles' origin */
+            const uint8_t *q = p + 8 + 4 * axis;
             uint64_t end = u32(q), side = u32(q + 16), from = u32(q + 24);
             tiles *= side > 0 && end > from ? (end - from + side - 1) / side : 1;
         }
-        if (tiles / 2 > n / TILE)
+        if (tiles > n / TILE)
             return 1;
     }
     return 0;

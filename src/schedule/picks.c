@@ -3,6 +3,8 @@
 #include "schedule/space.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +100,9 @@ bool tn_choice_parse(const char *word, tn_choice *out)
         return false;
     char *end;
     int64_t number = strtoll(word, &end, 10);
-    *out = *end == 0 && strlen(word) < 20 ? (tn_choice){NULL, number} : (tn_choice){word, 0};
+    char again[24];
+    snprintf(again, sizeof again, "%" PRId64, number);
+    *out = *end == 0 && strcmp(word, again) == 0 ? (tn_choice){NULL, number} : (tn_choice){word, 0};
     return true;
 }
 

@@ -27,6 +27,7 @@ static const double PEAK_SHARE = 0.7;             /* the machine's peak is not k
 typedef struct point {
     tn_point p;           /* first */
     uint32_t number;      /* of the trial, from 1 on; 0: the built-in schedule */
+    const char *trace;    /* its text, with the first line that says what made it */
     bool ended;           /* the trial */
     const float *feature; /* NULL: nobody wants them */
 } point;
@@ -80,16 +81,23 @@ struct tn_search {
 
 /* ---- points ---- */
 
+static char *copy_text(const char *text)
+{
+    size_t n = strlen(text) + 1;
+    return memcpy(tn_alloc(n), text, n);
+}
+
+/* Without the first line, if that says what made it. */
+static const char *steps_of(const char *trace) { return *trace == '#' ? strchr(trace, '\n') + 1 : trace; }
+
+/* The hash is that of the steps alone. */
 static char *trace_of(const tn_sched *s, uint64_t *out_hash)
 {
     tn_buf text = {0};
-    const char *body;
     tn_trace_print(s, &text);
-    body = tn_buf_cstr(&text);
-    body = s->comment ? strchr(body, '\n') + 1 : body;
+    char *copy = copy_text(tn_buf_cstr(&text));
+    const char *body = steps_of(copy);
     *out_hash = tn_hash_bytes(body, strlen(body), 0);
-    size_t n = strlen(body) + 1;
-    char *copy = memcpy(tn_alloc(n), body, n);
     tn_buf_deinit(&text);
     return copy;
 }
@@ -110,12 +118,6 @@ static point *point_of(task *t, const tn_sched *s)
     }
     *p = (point){.p = {s->n_pick, pick, HUGE_VAL}};
     return p;
-}
-
-static tn_picks picks_of(const point *p, tn_arena *arena)
-{
-    const tn_sched s = {.pick = (tn_pick *)(uintptr_t)p->p.pick, .n_pick = p->p.n};
-    return tn_picks_of(&s, arena);
 }
 
 /* Memory of one candidate. */
@@ -197,9 +199,11 @@ static bool put(tn_search *x, batch *b, uint32_t at, const tn_sched *s)
     point *p = point_of(t, s);
     p->feature = x->o->proposer->learns ? features_of(x, t, s, &t->arena) : NULL;
     p->number = t->all.n ? ++x->trials : 0;
+    p->trace = tn_arena_strdup(&t->arena, trace);
     tn_vec_push(&t->all, p);
     t->under_way++;
-    b->slot[b->n++] = (slot){.task = at, .p = p, .trace = trace};
+    tn_free(trace);
+    b->slot[b->n++] = (slot){.task = at, .p = p, .trace = copy_text(steps_of(p->trace))};
     return true;
 }
 
@@ -477,16 +481,9 @@ static void propose(tn_search *x)
 
 /* ---- duels ---- */
 
-static void add_fighter(tn_search *x, batch *b, uint32_t at, point *p, bool check)
+static void add_fighter(batch *b, uint32_t at, point *p, bool check)
 {
-    attempt a;
-    uint64_t hash;
-    const task *t = &x->task[at];
-    attempt_init(&a, t);
-    bool ok = explore(t, picks_of(p, &a.arena), &a);
-    TN_ASSERT(ok);
-    b->slot[b->n++] = (slot){.task = at, .p = p, .trace = trace_of(&a.s, &hash), .check = check};
-    tn_arena_deinit(&a.arena);
+    b->slot[b->n++] = (slot){.task = at, .p = p, .trace = copy_text(steps_of(p->trace)), .check = check};
 }
 
 /* Behind the batches under way. */
@@ -495,22 +492,17 @@ static void challenge(tn_search *x, uint32_t at, point *p)
     batch *b = new_batch(x);
     b->duel = true;
     for (int i = 0; i < ROUNDS; i++) {
-        add_fighter(x, b, at, p, i == 0);
-        add_fighter(x, b, at, x->task[at].kept, false);
+        add_fighter(b, at, p, i == 0);
+        add_fighter(b, at, x->task[at].kept, false);
     }
     x->task[at].under_way += b->n;
 }
 
 static void tell_kept(tn_search *x, uint32_t at)
 {
-    attempt a;
-    const task *t = &x->task[at];
-    if (!x->o->kept)
-        return;
-    attempt_init(&a, t);
-    (void)explore(t, picks_of(t->kept, &a.arena), &a);
-    x->o->kept(x->o->user, x, at, &a.s);
-    tn_arena_deinit(&a.arena);
+    const point *p = x->task[at].kept;
+    if (x->o->kept)
+        x->o->kept(x->o->user, x, at, &p->p, p->trace);
 }
 
 /* ---- what became of them ---- */
@@ -551,7 +543,7 @@ static void apply_trial(tn_search *x, slot *s)
         t->at.built_in = t->at.seconds = s->trial.seconds;
     } else if (built_in && !t->again) { /* its process may have been ended by somebody else */
         t->again = true;
-        add_fighter(x, new_batch(x), s->task, s->p, false);
+        add_fighter(new_batch(x), s->task, s->p, false);
         t->under_way++;
         return;
     } else if (built_in) {
@@ -583,6 +575,11 @@ static void apply_duel(tn_search *x, const batch *b)
     double a = least(b, fresh), k = least(b, kept);
     t->under_way -= b->n;
     set_time(t, fresh, a < 0 ? HUGE_VAL : a);
+    for (uint32_t i = 0; i < b->n && a < 0 && x->o->progress; i++)
+        if (b->slot[i].p == fresh && b->slot[i].trial.fate != TN_TRIAL_TIMED) {
+            x->o->progress(x->o->user, x, at, &fresh->p, &b->slot[i].trial);
+            break;
+        }
     if (k > 0)
         set_time(t, kept, k);
     if (kept->number == 0 && k > 0)

@@ -86,10 +86,10 @@ typedef struct tn_search_options {
     double seconds;          /* no batch begins after that; 0: no limit */
     double margin;           /* by which a new schedule must be faster: 0.01 */
     void *user;
-    /* After every trial. NULL: nobody looks on. */
+    /* After every trial, and where a point that had a time turns out to be wrong. NULL: nobody looks on. */
     void (*progress)(void *user, const tn_search *s, uint32_t task, const tn_point *p, const tn_trial *t);
-    /* Schedule s of a task is kept from now on; its picks and its trace are to be recorded. */
-    void (*kept)(void *user, const tn_search *s, uint32_t task, const tn_sched *sched);
+    /* A point of a task is kept from now on; its picks and its trace are to be recorded. */
+    void (*kept)(void *user, const tn_search *s, uint32_t task, const tn_point *p, const char *trace);
 } tn_search_options;
 
 /* Searches until trials, time or points are used up. Raises where the call is to end. */

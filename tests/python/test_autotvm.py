@@ -46,6 +46,18 @@ def another(n):
     return te.create_schedule(c.op), [a, c]
 
 
+@autotvm.template("test.alike")
+def alike(n):
+    """Values that are written alike, and are tuples."""
+    a = te.placeholder((n,), name="A")
+    cfg = autotvm.get_config()
+    cfg.define_knob("k", [(1, "a b"), (1, "a_b")])
+    c = te.compute((n,), lambda i: a[i] + 1.0, name="C")
+    s = te.create_schedule(c.op)
+    s[c].split(c.op.axis[0], 4 if "_" in cfg["k"].val[1] else 8)
+    return s, [a, c]
+
+
 @autotvm.template("test.impossible")
 def impossible(n):
     autotvm.get_config().raise_error("there is no such kernel")
@@ -123,6 +135,22 @@ class Knobs(unittest.TestCase):
         with self.assertRaises(autotvm.InstantiationError):
             autotvm.AnnotateEntity(["unroll"]).apply(s, None, ["a"], axis_lens=[5], max_unroll=4)
 
+    def test_knobs_give_loops_on(self):
+        cfg = autotvm.ConfigSpace()
+        outer, inner = cfg.define_split("s", cfg.axis(12), policy="candidate", candidate=[[-1, 4]])
+        self.assertEqual((outer.extent, inner.extent), (3, 4))
+        a, b = cfg.define_reorder("r", [outer, inner], policy="candidate", candidate=[[inner, outer]])
+        self.assertIs(a, inner)
+        self.assertEqual(cfg.define_annotate("n", [a, b], policy="none"), [inner, outer])
+        with self.assertRaises(TypeError):
+            cfg.define_knob("k", [object()])
+
+    def test_words_are_different(self):
+        from tenon.autotvm import _space
+
+        several = [autotvm.OtherOptionEntity(v) for v in ("a b", "a_b", 1, "1")] + [autotvm.SplitEntity(s) for s in ([-1, 6], [2, 6])]
+        self.assertEqual(_space.words(several), ["a_b", "a_b~1", "1", "1~3", "6", "2x6"])
+
     def test_points_have_numbers(self):
         t = task.create("test.matmul", args=(N, N, N))
         space = t.config_space
@@ -163,11 +191,13 @@ class Search(unittest.TestCase):
         self.assertEqual({x["version"] for x in lines}, {0.2})
         self.assertEqual(lines[0]["input"], ["llvm", "test.matmul", [N, N, N], {}])
         self.assertGreater(by.best_flops, 0)
-        self.assertAlmostEqual(by.best_flops, 2 * N ** 3 / min(x["result"][0][0] for x in lines))
+        self.assertTrue(by.result.picks)
+        self.assertAlmostEqual(by.best_flops, 2 * N ** 3 / by.result.seconds)
+        fastest = autotvm.ConfigEntity.from_json_dict(min(lines, key=lambda x: x["result"][0][0])["config"])
         with autotvm.apply_history_best(self.log):
             schedule, args = matmul(N, N, N)
             other, _ = matmul(N, N, 2 * N)
-        self.assertEqual(schedule.trace, t.instantiate(by.best_config)[0].trace)
+        self.assertEqual(schedule.trace, t.instantiate(fastest)[0].trace)
         self.assertEqual(other.trace, matmul(N, N, 2 * N)[0].trace)  # nothing is known of it
         self.check(schedule, args)
         found = tenon.records.list(records)
@@ -175,7 +205,7 @@ class Search(unittest.TestCase):
         best = pathlib.Path(self.folder.name) / "best.log"
         record.pick_best(self.log, best)
         (inp, result), = record.load_from_file(best)
-        self.assertEqual((inp.config, result.costs), (by.best_config, by.best_measure_pair[1].costs))
+        self.assertEqual((inp.config, result.costs), (fastest, by.best_measure_pair[1].costs))
 
     def test_refused_points_have_no_time(self):
         t = task.create("test.matmul", args=(N, N, N))
@@ -192,6 +222,40 @@ class Search(unittest.TestCase):
         by = tuner.GridSearchTuner(task.create("test.another", args=(N,)))
         by.tune(n_trial=8)
         self.assertEqual([i.config["plus"].val for i, r in by.history if not r.error_no], [1])
+
+    def test_candidates_of_one_text(self):
+        by = tuner.GridSearchTuner(task.create("test.alike", args=(N,)))
+        by.tune(n_trial=8)
+        self.assertEqual([i.config["k"].val for i, r in by.history], [(1, "a b"), (1, "a_b")])
+        log = io.StringIO()
+        callback.log_to_file(log)(by, *zip(*by.history))
+        self.log.write_text(log.getvalue())
+        with autotvm.apply_history_best(self.log):
+            self.assertEqual(len(alike(N)[1]), 2)
+
+    def test_one_trial(self):
+        t = task.create("test.matmul", args=(N, N, N))
+        self.assertFalse(t.config_space.is_fallback)
+        by = tuner.RandomTuner(t)
+        by.tune(n_trial=1)
+        self.assertEqual([i.config.index for i, _ in by.history], [0])
+        self.assertEqual(by.best_config.index, 0)
+
+    def test_wrong_lines_are_left_out(self):
+        by = tuner.RandomTuner(task.create("test.another", args=(N,)))
+        by.tune(n_trial=1)
+        inp, result = by.history[0]
+        late = result._replace(error_no=5, costs=(1e9,))
+        self.log.write_text("".join(record.encode(i, r) + "\n" for i, r in ((inp, result), (inp, late))))
+        self.assertEqual(autotvm.ApplyHistoryBest(self.log).best, {})
+
+    def test_a_configuration_by_hand(self):
+        session = tenon._core.Session()
+        config = session.config("a = y")
+        self.assertEqual(config.choose("a", ["x", "y"]), 1)
+        self.assertEqual(config.picks(), "a = y\n")
+        with self.assertRaisesRegex(tenon.CompileError, "driver-E171"):
+            config.end(tenon._core.Session().kernel("k"))
 
     def test_templates_that_fail(self):
         with self.assertRaisesRegex(autotvm.InstantiationError, "there is no such kernel"):

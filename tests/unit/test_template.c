@@ -21,6 +21,7 @@ typedef struct product {
     int calls;
     const char *order_of[3]; /* candidates; NULL: none is asked for */
     int bad_extent, depth;   /* depth: 0: DEPTH */
+    int others, refuses;     /* calls with that depth; refuses: from this call on */
     char *steps;             /* of the last one, malloc'd */
     char trial[400];         /* the choices of the last trial */
     int64_t rows[3];
@@ -61,6 +62,9 @@ static int make(void *user, tenon *t, tenon_config *c)
         tenon_config_choose(c, "outer", 2, order, &outer))
         return 1;
     int depth = p->depth && p->rows[2] == 8 ? p->depth : DEPTH;
+    p->others += depth != DEPTH;
+    if (p->refuses && p->calls >= p->refuses)
+        return 1;
     tenon_kernel *k = product_kernel(t, depth);
     snprintf(steps, sizeof steps,
              "i j r = loops \"out\"\nio im ii = split i %" PRId64 " %" PRId64 "\njo ji = split j %" PRId64
@@ -102,14 +106,18 @@ static void refusals_say_why(void **state)
         const char *picks, *name, *word[2], *says;
     } rows[] = {
         {"x = c", "x", {"a", "b"}, "x cannot be \"c\": that is none of its 2 candidates [driver-E167]"},
-        {NULL, "x y", {"a", "b"}, "the candidates of \"x y\" cannot be chosen from; give up to 65536 words"},
+        {NULL,
+         "x y",
+         {"a", "b"},
+         "the candidates of \"x y\" cannot be chosen from; give up to 65536 different words"},
+        {NULL, "x", {"a", "a"}, "[driver-E168]"},
         {NULL, "x", {"a", ""}, "[driver-E168]"},
         {NULL, "x", {"a b", "c"}, "[driver-E168]"},
         {NULL, "x", {NULL, "c"}, "[driver-E168]"},
     };
     tenon *t = tenon_new();
     uint32_t at = 7;
-    int64_t part[2];
+    int64_t part[8];
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tenon_config *c = tenon_config_new(t, rows[i].picks);
@@ -126,6 +134,9 @@ static void refusals_say_why(void **state)
     assert_int_equal(tenon_config_split(c, "large", INT32_MAX, 2, 0, part), 0); /* a prime */
     assert_int_equal(tenon_config_split(c, "beyond", (int64_t)INT32_MAX + 1, 2, 0, part), 1);
     assert_int_equal(tenon_config_end(c, NULL), 1);
+    assert_non_null(strstr(tenon_messages(t), "[driver-E171]"));
+    assert_int_equal(tenon_config_split(c, "many", 1 << 30, 8, 0, part), 1);
+    assert_non_null(strstr(tenon_messages(t), "[driver-E168]"));
     assert_null(tenon_config_new(t, "x"));
     assert_non_null(strstr(tenon_messages(t), "[driver-E150]"));
     tenon_free(t);
@@ -210,10 +221,27 @@ static void another_kernel_is_no_point(void **state)
     (void)state;
     const tenon_tune_task *task = search(t, &p, NULL, "random");
     assert_non_null(task);
-    assert_true(!task->picks || !strstr(task->picks, "x8"));
+    assert_true(p.others > 0);
+    assert_non_null(task->picks);
+    assert_null(strstr(task->picks, "x8"));
     free(p.steps);
     tenon_free(p.kept);
     tenon_free(t);
+}
+
+/* Whenever it begins to refuse, the search ends in order. */
+static void a_template_may_refuse_at_any_time(void **state)
+{
+    (void)state;
+    for (int from = 2; from < 40; from += 6) {
+        product p = {.refuses = from};
+        tenon *t = tenon_new();
+        const tenon_tune_task *task = search(t, &p, NULL, "ga");
+        assert_true(task || strstr(tenon_messages(t), "[driver-E169]"));
+        free(p.steps);
+        tenon_free(p.kept);
+        tenon_free(t);
+    }
 }
 
 static void a_template_without_a_kernel_is_an_error(void **state)
@@ -237,6 +265,7 @@ int main(void)
         cmocka_unit_test(the_fastest_is_found),
         cmocka_unit_test(all_points_come_by_in_order),
         cmocka_unit_test(another_kernel_is_no_point),
+        cmocka_unit_test(a_template_may_refuse_at_any_time),
         cmocka_unit_test(a_template_without_a_kernel_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,15 +107,13 @@ static void on_trial(void *user, const tn_search *s, uint32_t task, const tn_poi
     f->last[task] = tn_search_standing(s, task);
 }
 
-static void on_kept(void *user, const tn_search *s, uint32_t task, const tn_sched *sched)
+static void on_kept(void *user, const tn_search *s, uint32_t task, const tn_point *p, const char *trace)
 {
     tuning *f = user;
-    tn_buf text = {0};
-    tn_trace_print(sched, &text);
-    const char *body = strchr(tn_buf_cstr(&text), '\n') + 1;
+    const char *body = strchr(trace, '\n') + 1;
+    (void)p;
     tn_vec_push(&f->kept,
                 ((kept){task, tn_hash_bytes(body, strlen(body), 0), tn_search_standing(s, task).seconds}));
-    tn_buf_deinit(&text);
     f->last[task] = tn_search_standing(s, task);
 }
 

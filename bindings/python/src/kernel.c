@@ -23,10 +23,12 @@ PyObject *core_kernel_new(core_session *s, tenon_kernel *k)
     return (PyObject *)x;
 }
 
-tenon_kernel *core_kernel_get(PyObject *object)
+tenon_kernel *core_kernel_get(PyObject *object, core_session **out_session)
 {
-    if (PyObject_IsInstance(object, (PyObject *)kernel_type) == 1)
+    if (PyObject_IsInstance(object, (PyObject *)kernel_type) == 1) {
+        *out_session = ((kernel *)object)->session;
         return ((kernel *)object)->k;
+    }
     PyErr_SetString(PyExc_TypeError, "a Kernel is expected");
     return NULL;
 }

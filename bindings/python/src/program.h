@@ -41,7 +41,7 @@ PyObject *core_session_records_merge(PyObject *self, PyObject *args);
 PyObject *core_session_records_prune(PyObject *self, PyObject *args);
 
 /* kernel.c. NULL with TypeError where it is no Kernel. */
-tenon_kernel *core_kernel_get(PyObject *kernel);
+tenon_kernel *core_kernel_get(PyObject *kernel, core_session **out_session);
 /* Takes `k`; frees it on failure. */
 PyObject *core_kernel_new(core_session *s, tenon_kernel *k);
 

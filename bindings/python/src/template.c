@@ -62,11 +62,16 @@ static PyObject *choose(PyObject *self, PyObject *args)
     PyObject *kept = n < 0 ? NULL : PyList_New(n);
     const char **word = kept ? PyMem_Malloc((size_t)(n ? n : 1) * sizeof *word) : NULL;
     int ok = word != NULL;
+    if (kept && !word)
+        PyErr_NoMemory();
     for (Py_ssize_t i = 0; ok && i < n; i++) {
         PyObject *item = PySequence_GetItem(words, i), *bytes = item ? PyUnicode_AsUTF8String(item) : NULL;
         char *at_word = NULL;
-        ok = bytes && PyBytes_AsStringAndSize(bytes, &at_word, NULL) == 0 &&
-             PyList_SetItem(kept, i, bytes) == 0;
+        ok = bytes && PyBytes_AsStringAndSize(bytes, &at_word, NULL) == 0;
+        if (ok)
+            ok = PyList_SetItem(kept, i, bytes) == 0; /* takes the reference */
+        else
+            Py_XDECREF(bytes);
         word[i] = at_word;
         Py_XDECREF(item);
     }
@@ -84,11 +89,20 @@ static PyObject *choose(PyObject *self, PyObject *args)
 static PyObject *take_kernel(PyObject *self, PyObject *kernel)
 {
     config *x = (config *)self;
-    tenon_kernel *k = core_kernel_get(kernel);
-    if (!k || begin(x))
+    core_session *other = NULL;
+    tenon_kernel *k = core_kernel_get(kernel, &other);
+    other = other == x->session ? NULL : other; /* this one is begun below */
+    if (!k || (other && core_session_begin(other)))
         return NULL;
+    if (begin(x)) {
+        if (other)
+            core_session_end(other);
+        return NULL;
+    }
     PyObject *result = tenon_config_end(x->c, k) ? core_raise_compile(x->t) : Py_None;
     end(x);
+    if (other)
+        core_session_end(other);
     Py_XINCREF(result);
     return result;
 }

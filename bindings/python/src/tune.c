@@ -43,9 +43,9 @@ static void progress(void *user, const tenon_tune_progress *p)
     core_callback *c = user;
     PyGILState_STATE state = PyGILState_Ensure();
     if (!c->o->raised[0])
-        core_callback_end(c->o, PyObject_CallFunction(c->function, "dIIINdzz", p->elapsed, p->trials,
+        core_callback_end(c->o, PyObject_CallFunction(c->function, "dIIINdzzi", p->elapsed, p->trials,
                                                       p->n_task, p->task, core_tune_task(&p->tasks[p->task]),
-                                                      p->seconds, p->picks, p->why));
+                                                      p->seconds, p->picks, p->why, p->fate));
     PyGILState_Release(state);
 }
 

@@ -57,7 +57,8 @@ class TuningTask(NamedTuple):
 class TuningProgress(NamedTuple):
     """A search after a trial: seconds since it began, trials so far, the number of the task that the last one was of, that task,
     the number of all tasks; seconds of the model's kernels that were timed so far, by the built-in schedules and by the best;
-    of the trial its seconds (0: none), its choices (None: a gain is told) and why it has no time."""
+    of the trial its seconds (0: none), its choices (None: a gain is told), why it has no time, and its fate: 0 it was timed,
+    1 refused, 2 it is wrong, 3 it crashed, 4 it did not end."""
 
     elapsed: float
     trials: int
@@ -69,6 +70,7 @@ class TuningProgress(NamedTuple):
     trial_seconds: float = 0.0
     picks: Optional[str] = None
     why: Optional[str] = None
+    fate: int = 0
 
 
 class TuningResult(Sequence[TuningTask]):
@@ -351,8 +353,8 @@ class _Records:
 
     def prune(self, path: Optional[_module.PathLike] = None, keep: int = 1) -> int:
         """Leave the `keep` fastest records of each workload, machine and number of threads; how many were dropped."""
-        if keep < 1:
-            raise ValueError(f"keep must be greater than 0, not {keep}")
+        if not 0 < keep < 2 ** 32:
+            raise ValueError(f"keep must be greater than 0 and below 2 ** 32, not {keep}")
         return _core.Session().records_prune(None if path is None else os.fspath(path), keep)
 
 

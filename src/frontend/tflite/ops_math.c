@@ -264,6 +264,7 @@ static int64_t high_product(int64_t a, int64_t b)
 
 static int64_t shifted_right(int64_t x, int by)
 {
+    by = by < 62 ? by : 62; /* nothing is left of x earlier */
     int64_t mask = (INT64_C(1) << by) - 1, rest = x & mask;
     return (x >> by) + (rest > (mask >> 1) + (x < 0));
 }
@@ -279,7 +280,7 @@ static int64_t hard_swish_of(imp_node *c, int64_t q)
     int64_t factor = narrow_factor(fine / (3.0f / 32768.0f), &exponent), value = (q - x->zero[0]) * 128;
     int64_t scaled = high_product(value, out_factor), gate = value;
     if (exponent > 0)
-        gate = saturated(gate * (INT64_C(1) << (exponent - 1)));
+        gate = saturated(gate * (INT64_C(1) << (exponent <= 32 ? exponent - 1 : 31)));
     gate = high_product(gate, factor);
     gate = exponent > 0 ? saturated(gate * 2) : exponent < 0 ? shifted_right(gate, -exponent) : gate;
     gate = (gate + (1 << 15)) >> 1;

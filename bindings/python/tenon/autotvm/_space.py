@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import math
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -41,7 +42,7 @@ class SplitEntity:
         return self.size
 
     def word(self) -> str:
-        return "x".join(map(str, self.size[1:])) or "1"
+        return "x".join(map(str, self.size[1:] if self.size[0] == -1 else self.size)) or "1"
 
     def __repr__(self) -> str:
         return str(self.size)
@@ -106,6 +107,20 @@ class AnnotateEntity:
 
     def __repr__(self) -> str:
         return str(self.anns)
+
+
+def _plain(value: Any) -> Any:
+    """As JSON gives it back."""
+    return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def words(entities: Sequence["Entity"]) -> List[str]:
+    """What each is called in a search, all different."""
+    taken: Dict[str, int] = {}
+    for i, e in enumerate(entities):
+        word = e.word()
+        taken[word if word not in taken else f"{word}~{i}"] = i
+    return list(taken)
 
 
 class OtherOptionEntity:
@@ -238,12 +253,13 @@ class ConfigSpace:
 
     `config` chooses, of which the entities that `picked` names are known; without one the first candidates are taken."""
 
-    def __init__(self, config: Optional[_core.Config] = None, picked: Optional[Dict[str, Entity]] = None):
+    def __init__(self, config: Optional[_core.Config] = None, picked: Optional[Dict[str, Entity]] = None,
+                 is_fallback: bool = False):
         self._config, self._picked = config, dict(picked or {})
         self.space_map: Dict[str, List[Entity]] = {}
         self._entity_map: Dict[str, Entity] = {}
         self.flop = 0.0
-        self.is_fallback = config is None and not picked
+        self.is_fallback = is_fallback
         self._filters: List[Callable[["ConfigSpace"], bool]] = []
 
     # knobs
@@ -259,40 +275,49 @@ class ConfigSpace:
 
     def _choose(self, name: str, entities: List[Entity]) -> Entity:
         if name in self._picked:
-            wanted = self._picked[name].value()
+            wanted = _plain(self._picked[name].value())
             for e in entities:
-                if e.value() == wanted:
+                if _plain(e.value()) == wanted:
                     return e
             raise InstantiationError(f"{name} cannot be {self._picked[name]}: that is none of its {len(entities)} candidates")
         if self._config is None:
             return entities[0]
-        return entities[self._config.choose(name, [e.word() for e in entities])]
+        return entities[self._config.choose(name, words(entities))]
 
     def define_split(self, name: str, axis: Any, policy: str = "factors", num_outputs: int = 2, max_factor: Optional[int] = None,
                      no_tail: bool = False, filter: Optional[Callable[[SplitEntity], bool]] = None,  # noqa: A002
-                     candidate: Optional[Sequence[Sequence[int]]] = None) -> SplitEntity:
+                     candidate: Optional[Sequence[Sequence[int]]] = None) -> List["VirtualAxis"]:
         """How a loop is split into num_outputs ones. policy: "factors" of its extent; "power2"; "verbose", both of them, which may
-        leave a rest unless no_tail; "candidate": those of `candidate`. The first candidate leaves everything outside."""
+        leave a rest unless no_tail; "candidate": those of `candidate`. The first candidate leaves everything outside. Returns the
+        loops as they are chosen, for further knobs."""
         sizes: Iterable[Sequence[int]]
         if policy == "candidate":
             sizes = candidate or ()
         else:
             sizes = _split_sizes(_extent(axis), num_outputs, policy, max_factor, no_tail)
-        return self._define(name, (SplitEntity(s) for s in sizes), filter)  # type: ignore[return-value]
+        chosen = self._define(name, (SplitEntity(s) for s in sizes), filter).size  # type: ignore[union-attr]
+        inner = 1
+        for n in chosen[1:]:
+            inner *= n
+        outer = -(-_extent(axis) // inner) if chosen[0] == -1 else chosen[0]
+        return [VirtualAxis(n, f"{name}.{i}") for i, n in enumerate([outer, *chosen[1:]])]
 
-    def define_reorder(self, name: str, axes: Sequence[Any], policy: str, candidate: Optional[Sequence[Any]] = None) -> ReorderEntity:
-        """An order of loops. policy: "identity", "all", "interval_all" (one run of loops stands elsewhere) or "candidate"."""
+    def define_reorder(self, name: str, axes: Sequence[Any], policy: str, candidate: Optional[Sequence[Any]] = None) -> List[Any]:
+        """An order of loops, which is returned. policy: "identity", "all", "interval_all" (one run of loops stands elsewhere) or "candidate"."""
         orders = _orders(len(axes), policy, candidate, axes)
-        return self._define(name, (ReorderEntity(p) for p in orders))  # type: ignore[return-value]
+        chosen = self._define(name, (ReorderEntity(p) for p in orders))
+        return [axes[i] for i in chosen.perm]  # type: ignore[union-attr]
 
     def define_annotate(self, name: str, axes: Sequence[Any], policy: str, candidate: Optional[Sequence[Sequence[str]]] = None
-                        ) -> AnnotateEntity:
-        """What becomes of loops. policy: "none", "unroll", "vec", "try_unroll", "try_vec", "try_unroll_vec" or "candidate"."""
-        return self._define(name, (AnnotateEntity(a) for a in _annotations(len(axes), policy, candidate)))  # type: ignore[return-value]
+                        ) -> List[Any]:
+        """What becomes of loops, which are returned. policy: "none", "unroll", "vec", "try_unroll", "try_vec", "try_unroll_vec" or "candidate"."""
+        self._define(name, (AnnotateEntity(a) for a in _annotations(len(axes), policy, candidate)))
+        return list(axes)
 
-    def define_knob(self, name: str, candidate: Sequence[Any]) -> Any:
-        """One of any values: cfg[name].val."""
-        return self._define(name, (OtherOptionEntity(v) for v in candidate))
+    def define_knob(self, name: str, candidate: Sequence[Any]) -> None:
+        """One of any values that JSON can hold: cfg[name].val."""
+        json.dumps(list(candidate))
+        self._define(name, (OtherOptionEntity(v) for v in candidate))
 
     def axis(self, var: Any) -> VirtualAxis:
         """A loop, of an IterVar or of so many iterations, for define_split."""
@@ -349,16 +374,16 @@ class ConfigSpace:
 
     # as text
 
-    def index_of(self, words: Dict[str, str]) -> Tuple[int, Dict[str, Entity]]:
+    def index_of(self, given: Dict[str, str]) -> Tuple[int, Dict[str, Entity]]:
         """The number and the entities of a point whose knobs have these words; others have their first candidate."""
         index, radix, picked = 0, 1, {}
         for name, entities in self.space_map.items():
             at = 0
-            if name in words:
-                found = [i for i, e in enumerate(entities) if e.word() == words[name]]
-                if not found:
-                    raise InstantiationError(f"{name} cannot be {words[name]}")
-                at = found[0]
+            if name in given:
+                all_words = words(entities)
+                if given[name] not in all_words:
+                    raise InstantiationError(f"{name} cannot be {given[name]}: the candidates of a knob may not depend on other knobs")
+                at = all_words.index(given[name])
             picked[name] = entities[at]
             index, radix = index + at * radix, radix * len(entities)
         return index, picked

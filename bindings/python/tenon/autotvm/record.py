@@ -11,6 +11,7 @@ from .measure import MeasureInput, MeasureResult
 from .task import serialize
 
 VERSION = 0.2
+WRONG = 5  # error_no of wrong results
 
 
 class _Logged:
@@ -76,10 +77,17 @@ def records_of(records: Any) -> Iterable[Tuple[MeasureInput, MeasureResult]]:
     return load_from_file(records) if isinstance(records, (str, os.PathLike)) else records
 
 
+def sound(pairs: Iterable[Tuple[MeasureInput, MeasureResult]]) -> Iterator[Tuple[MeasureInput, MeasureResult]]:
+    """Without the lines of choices whose results a later line says to be wrong."""
+    every = list(pairs)
+    wrong = {(inp.task.workload, json.dumps(inp.config.to_json_dict())) for inp, r in every if r.error_no == WRONG}
+    return (p for p in every if (p[0].task.workload, json.dumps(p[0].config.to_json_dict())) not in wrong)
+
+
 def pick_best(in_file: Any, out_file: Any) -> None:
     """Write the fastest line of each workload to another file."""
     best: Dict[Any, Tuple[float, MeasureInput, MeasureResult]] = {}
-    for inp, result in load_from_file(in_file):
+    for inp, result in sound(load_from_file(in_file)):
         cost = sum(result.costs) / len(result.costs) if result.costs else float("inf")
         key = (inp.target, inp.task.workload)
         if result.error_no == 0 and (key not in best or cost < best[key][0]):

@@ -67,7 +67,7 @@ def template(task_name: str, func: Optional[Callable[..., Made]] = None) -> Any:
             if _current.config:  # of another template, or of a task
                 return f(*args)
             config = _current.context[-1].query(None, (task_name, *map(serialize, args))) if _current.context else None
-            with _With(ConfigSpace(None, config._entity_map if config else None)):
+            with _With(ConfigSpace(None, config._entity_map if config else None, is_fallback=config is None)):
                 return f(*args)
 
         return called
@@ -118,7 +118,9 @@ class ApplyHistoryBest:
         from .record import records_of
 
         self.best: Dict[Tuple[Any, ...], Tuple[float, ConfigEntity]] = {}
-        for inp, result in records_of(records):
+        from .record import sound
+
+        for inp, result in sound(records_of(records)):
             self.update(inp.task.workload, inp.config, result)
 
     def update(self, workload: Tuple[Any, ...], config: ConfigEntity, result: MeasureResult) -> None:

@@ -12,17 +12,13 @@ from ._space import FAILURES, ConfigEntity, ConfigSpace, words_of
 from .measure import LocalBuilder, LocalRunner, MeasureInput, MeasureResult
 from .task import Task
 
-REFUSED, CRASHED, WRONG, ENDLESS = 1, 4, 5, 7  # AutoTVM's numbers: instantiation, runtime, wrong answer, run timeout
+ERRORS = (0, 1, 5, 4, 7)  # by fate, AutoTVM's numbers: none, instantiation, wrong answer, runtime, run timeout
 FAILED = 1e9  # seconds of a trial without a time
 
 Callback = Callable[["Tuner", Sequence[MeasureInput], Sequence[MeasureResult]], Any]
 
 
-def _error_number(why: str) -> int:
-    for number, word in ((ENDLESS, "end"), (WRONG, "differ"), (CRASHED, "crash")):
-        if word in why:
-            return number
-    return REFUSED
+WRONG = 2  # a fate
 
 
 class Tuner:
@@ -66,10 +62,10 @@ class Tuner:
             return True
 
         def told(elapsed: float, trials: int, n_task: int, index: int, fields: Dict[str, Any], seconds: float,
-                 picks: Optional[str], why: Optional[str]) -> None:
+                 picks: Optional[str], why: Optional[str], fate: int) -> None:
             task.flop = task.flop or fields["operations"]
-            if picks is not None:
-                self._trial(picks, seconds, why, begin + elapsed, callbacks)
+            if picks is not None and (len(self.history) < n_trial or fate == WRONG):
+                self._trial(picks, seconds, fate, begin + elapsed, callbacks)
 
         runner, builder = how["runner"], how["builder"]
         if n_trial < 1:
@@ -87,11 +83,15 @@ class Tuner:
                 raise first[0] from None
             raise
         self.result = _task(found)
+        if self.result.picks and n_trial > 1:  # the one that was timed again, and whose results were compared
+            index, entities = task.config_space.index_of(words_of(self.result.picks))
+            self.best_config, self.seconds = ConfigEntity(index, entities), self.result.seconds
+            self.best_flops = task.flop / self.seconds
 
-    def _trial(self, picks: str, seconds: float, why: Optional[str], now: float, callbacks: Sequence[Callback]) -> None:
+    def _trial(self, picks: str, seconds: float, fate: int, now: float, callbacks: Sequence[Callback]) -> None:
         index, entities = self.task.config_space.index_of(words_of(picks))
         inp = MeasureInput(self.task.target, self.task, ConfigEntity(index, entities))
-        error = 0 if seconds > 0 else _error_number(why or "")
+        error = ERRORS[fate]
         result = MeasureResult((seconds if not error else FAILED,), error, 0.0, now)
         if not error and seconds < self.seconds:
             self.seconds, self.best_config, self.best_iter = seconds, inp.config, len(self.history)
