@@ -22,6 +22,9 @@ static tn_value quotient(imp_node *c, tn_value a, tn_value b) { return pd_binary
 static tn_value images_of(imp_node *c, tn_value rois)
 {
     tn_value count = pd_opt(c, "RoisNum");
+    if (!c->bad && (imp_rank(rois) < 1 || (count.def && imp_rank(count) != 1)))
+        imp_refuse(c, IMP_BAD_VALUE, "regions of type %s, or their number for each image, are no list",
+                   imp_type_text(c, imp_type(rois)));
     if (!count.def || c->bad || tn_is_value(imp_type(count)->dim[0], 1)) {
         tn_value zero = imp_i64(c, 0);
         return c->bad ? zero : pd_full(c, zero, tn_dims_make(c->arena, 1, &imp_type(rois)->dim[0]));

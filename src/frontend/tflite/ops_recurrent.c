@@ -48,7 +48,9 @@ tn_value tfl_in_form(imp_node *c, tn_value y, const tfl_sequence *q)
 
 tn_value tfl_state_of(imp_node *c, uint32_t i, tn_value x, int64_t units)
 {
-    const tn_expr *dim[2] = {imp_type(x)->dim[0], tn_idx(c->pool, units)};
+    if (!c->bad && imp_rank(x) < 1)
+        imp_refuse(c, IMP_OPERANDS, "data without a batch: %s", imp_type_text(c, imp_type(x)));
+    const tn_expr *dim[2] = {c->bad ? NULL : imp_type(x)->dim[0], tn_idx(c->pool, units)};
     return c->bad ? (tn_value){0} : tfl_state(c, i, 2, dim);
 }
 
@@ -220,6 +222,10 @@ static void basic_lstm(imp_node *c)
         imp_refuse(c, IMP_BAD_VALUE, "kernel_type BASIC is supported with float32 only");
     if (!extent_of(c, w, 0, &rows))
         return;
+    if (imp_rank(x) != 2) {
+        imp_refuse(c, IMP_OPERANDS, "data %s have no batch and features", imp_type_text(c, imp_type(x)));
+        return;
+    }
     const tn_expr *dim[2] = {imp_type(x)->dim[0], tn_idx(c->pool, rows / 4)};
     tn_value in[2] = {x, tfl_state(c, 1, 2, dim)}, cell = tfl_state(c, 4, 2, dim);
     tn_value both = c->bad ? x : imp_concat(c, 2, in, 1);
