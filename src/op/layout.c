@@ -53,12 +53,22 @@ uint32_t tn_rule_channel_block(const tn_layout *l)
     return l->axis[4].factor;
 }
 
-static bool covers(const tn_type *in, const tn_type *out)
+static bool is_blocked(const tn_layout *l, int dim)
+{
+    for (int i = 0; l && i < l->naxis; i++)
+        if (l->axis[i].dim == dim && l->axis[i].factor)
+            return true;
+    return false;
+}
+
+/* Can an operand have layout l of the result of a broadcast, and is it likely to have its elements? Extents that only
+ * the run compares are likely to be equal; in blocks they must be known to be. */
+static bool covers(const tn_type *in, const tn_type *out, const tn_layout *l)
 {
     if (in->n != out->n)
         return false;
     for (int i = 0; i < in->n; i++)
-        if (in->dim[i] != out->dim[i])
+        if (in->dim[i] != out->dim[i] && (tn_is_value(in->dim[i], 1) || is_blocked(l, i)))
             return false;
     return true;
 }
@@ -68,10 +78,10 @@ void tn_layout_same(tn_layout_query *q)
     const tn_type *out = q->node->type[0];
     const tn_layout *l = NULL;
     for (int i = 0; i < q->node->nin && !l; i++)
-        if (covers(tn_in_type(q->node, i), out))
+        if (covers(tn_in_type(q->node, i), out, q->in[i]))
             l = q->in[i];
     for (int i = 0; i < q->node->nin; i++)
-        q->in[i] = covers(tn_in_type(q->node, i), out) ? l : NULL;
+        q->in[i] = covers(tn_in_type(q->node, i), out, l) ? l : NULL;
     q->out[0] = l;
 }
 
