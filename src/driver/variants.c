@@ -9,21 +9,23 @@ enum { MAX_EQUAL = 8 };
 
 /* ---- a function in a case ---- */
 
-/* The side of an equation that is a symbol; the pool decides which comes first. */
-static int symbol_of(const tn_expr *equation)
+/* Which of an equation's sides gives way to the other: a symbol, else what is no number; the pool decides which of the
+ * two comes first. */
+static int yields(const tn_expr *equation)
 {
     TN_ASSERT(equation->kind == TN_E_EQ);
-    return equation->src[0]->kind == TN_E_SYM ? 0 : 1;
+    const tn_expr *const *side = equation->src;
+    return side[0]->kind == TN_E_SYM ? 0 : side[1]->kind == TN_E_SYM ? 1 : side[0]->kind == TN_E_INT;
 }
 
-static void equate(tn_func *c, const tn_expr *symbol, const tn_expr *is)
+static void equate(tn_func *c, const tn_expr *extent, const tn_expr *is)
 {
     for (tn_stmt *s = c->body.first; s; s = s->next)
-        tn_stmt_subst(c, s, 1, &symbol, &is);
+        tn_stmt_subst(c, s, 1, &extent, &is);
     for (uint32_t i = 0; i < c->n_buffer; i++) {
         const tn_expr **dim = TN_NEW_N(c->arena, const tn_expr *, c->buffer[i].ndim);
         for (int d = 0; d < c->buffer[i].ndim; d++)
-            dim[d] = tn_simplify(c->pool, NULL, tn_subst(c->pool, c->buffer[i].dim[d], 1, &symbol, &is));
+            dim[d] = tn_simplify(c->pool, NULL, tn_subst(c->pool, c->buffer[i].dim[d], 1, &extent, &is));
         c->buffer[i].dim = dim;
     }
 }
@@ -35,8 +37,8 @@ static void equate_all(tn_func *c, const tn_expr *where)
         equate_all(c, where->src[0]);
         equate_all(c, where->src[1]);
     } else if (where->kind == TN_E_EQ) {
-        int symbol = symbol_of(where);
-        equate(c, where->src[symbol], where->src[1 - symbol]);
+        int k = yields(where);
+        equate(c, where->src[k], where->src[1 - k]);
     }
 }
 
@@ -46,8 +48,8 @@ static const tn_expr *in_case(tn_pool *p, const tn_expr *e, const tn_expr *where
         return in_case(p, in_case(p, e, where->src[0]), where->src[1]);
     if (where->kind != TN_E_EQ)
         return e;
-    int symbol = symbol_of(where);
-    return tn_simplify(p, NULL, tn_subst(p, e, 1, &where->src[symbol], &where->src[1 - symbol]));
+    int k = yields(where);
+    return tn_simplify(p, NULL, tn_subst(p, e, 1, &where->src[k], &where->src[1 - k]));
 }
 
 /* What is read by select(d == 1, 0, i), d being one of these, is read by i. */
@@ -153,17 +155,27 @@ static bool is_impossible(const tn_func *f)
 typedef struct equations {
     tn_pool *p;
     int n;
-    const tn_expr *symbol[MAX_EQUAL], *is[MAX_EQUAL];
+    const tn_expr *extent[MAX_EQUAL], *is[MAX_EQUAL];
 } equations;
 
-static void add_equation(equations *q, const tn_expr *symbol, const tn_expr *is)
+static const tn_expr *equation(tn_pool *p, const tn_expr *extent, const tn_expr *is)
 {
-    bool fits = q->n < MAX_EQUAL && symbol->kind == TN_E_SYM && !tn_uses(is, symbol);
+    const tn_expr *side[2] = {extent, is};
+    return tn_expr_make(p, TN_E_EQ, TN_BOOL1, (tn_payload){0}, 2, side);
+}
+
+static bool overlap(const tn_expr *a, const tn_expr *b) { return tn_uses(a, b) || tn_uses(b, a); }
+
+/* Equations may be applied one after the other in any order: none replaces a part of another. */
+static void add_equation(equations *q, const tn_expr *extent, const tn_expr *is)
+{
+    const tn_expr *e = equation(q->p, extent, is);
+    bool fits = q->n < MAX_EQUAL && e->src[yields(e)] == extent && !tn_uses(is, extent);
     for (int i = 0; i < q->n && fits; i++)
-        fits = q->symbol[i] != symbol && !tn_uses(is, q->symbol[i]) && !tn_uses(q->is[i], symbol);
+        fits = !overlap(q->extent[i], extent) && !tn_uses(is, q->extent[i]) && !tn_uses(q->is[i], extent);
     if (!fits)
         return;
-    q->symbol[q->n] = symbol;
+    q->extent[q->n] = extent;
     q->is[q->n++] = is;
 }
 
@@ -173,11 +185,9 @@ static bool find_equation(const tn_expr *e, void *user)
     equations *q = user;
     bool wider = e->kind == TN_E_MAX || e->kind == TN_E_SELECT;
     const tn_expr *a = e->nsrc >= 2 ? e->src[e->nsrc - 2] : NULL, *b = a ? e->src[e->nsrc - 1] : NULL;
-    if (wider && tn_dtype_eq(e->dtype, TN_IDX) && a->kind != TN_E_INT && b->kind != TN_E_INT) {
-        bool second = a->kind != TN_E_SYM;
-        add_equation(q, second ? b : a, second ? a : b);
-    }
-    if (e->kind == TN_E_EQ && !tn_is_value(b, 1)) {
+    bool widens = wider && tn_dtype_eq(e->dtype, TN_IDX) && a->kind != TN_E_INT && b->kind != TN_E_INT;
+    bool equals = e->kind == TN_E_EQ && !tn_is_value(b, 1) && !overlap(a, b);
+    if (widens || equals) {
         add_equation(q, a, b);
         add_equation(q, b, a);
     }
@@ -197,19 +207,16 @@ static const tn_expr *both(tn_pool *p, const tn_expr *a, const tn_expr *b)
     return !a ? b : !b ? a : tn_and(p, a, b);
 }
 
-static const tn_expr *is(tn_pool *p, const tn_expr *symbol, const tn_expr *e)
-{
-    const tn_expr *side[2] = {symbol, e};
-    return tn_expr_make(p, TN_E_EQ, TN_BOOL1, (tn_payload){0}, 2, side);
-}
-
-/* The equations, in which symbols are already what `where` says; what it says of a symbol of theirs is enough. */
+/* The equations, in what `where` leaves of them, of extents of which it says nothing. */
 static const tn_expr *with_equations(const equations *q, const tn_expr *where)
 {
+    const tn_expr *all = where;
     for (int i = 0; i < q->n; i++)
-        if (!where || !tn_uses(where, q->symbol[i]))
-            where = both(q->p, where, is(q->p, q->symbol[i], q->is[i]));
-    return where;
+        if (!where)
+            all = both(q->p, all, equation(q->p, q->extent[i], q->is[i]));
+        else if (in_case(q->p, q->extent[i], where) == q->extent[i])
+            all = both(q->p, all, equation(q->p, q->extent[i], in_case(q->p, q->is[i], where)));
+    return all;
 }
 
 /* Case number k of the points of f's symbols, k < *out_n; NULL: there are none. */
@@ -222,7 +229,7 @@ static const tn_expr *point(tn_graph *g, const tn_func *f, uint32_t k, uint32_t 
         if (!s || !s->point.n || *out_n * s->point.n > TN_MAX_POINTS)
             continue;
         int64_t v = s->point.at[k / *out_n % s->point.n];
-        where = both(f->pool, where, is(f->pool, tn_sym(f->pool, s->name), tn_idx(f->pool, v)));
+        where = both(f->pool, where, equation(f->pool, tn_sym(f->pool, s->name), tn_idx(f->pool, v)));
         *out_n *= s->point.n;
     }
     return where;
@@ -282,7 +289,7 @@ static void add_tiles(tn_build *b, tn_group *g, const tn_func *base, const tn_ex
     bool one = is_for_one_row(t) && t->rows->kind == TN_E_SYM;
     uint32_t first = g->n_variant;
     if (one) {
-        const tn_expr *single = both(p, is(p, t->rows, tn_idx(p, 1)), where);
+        const tn_expr *single = both(p, equation(p, t->rows, tn_idx(p, 1)), where);
         const tn_func *of_one = tn_specialise(g->te, single);
         if (!is_impossible(of_one))
             add_variant(b, g, of_one, single, NULL);
@@ -301,7 +308,7 @@ static void add_with_one(tn_build *b, tn_group *g, const tn_func *base, const tn
 {
     tn_pool *p = &g->child->pool;
     const tn_expr *first = tn_sym(p, g->te->symbol[0].name),
-                  *single = both(p, is(p, first, tn_idx(p, 1)), where);
+                  *single = both(p, equation(p, first, tn_idx(p, 1)), where);
     const tn_func *of_one = tn_specialise(g->te, single);
     uint32_t v = g->n_variant;
     if (!is_impossible(of_one))

@@ -196,7 +196,8 @@ struct tn_map;
 /* Replaces what the memo (expression id -> tn_map_key of an expression) names, without looking into it, and
  * notes in it what each node under root became. */
 const tn_expr *tn_rewrite_memo(tn_pool *p, const tn_expr *root, struct tn_map *memo);
-/* Replaces variables: (from[i] -> to[i]); from are VAR or SYM expressions. Rebuilds through the builders. */
+/* Replaces expressions, most often variables and symbols: (from[i] -> to[i]), without looking into what is replaced.
+ * Rebuilds through the builders. */
 const tn_expr *tn_subst(tn_pool *p, const tn_expr *e, int n, const tn_expr *const from[],
                         const tn_expr *const to[]);
 /* Rebuilds one node with new operands through the builders (so constants fold). */

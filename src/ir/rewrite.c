@@ -140,15 +140,13 @@ const tn_expr *tn_subst(tn_pool *p, const tn_expr *e, int n, const tn_expr *cons
                         const tn_expr *const to[])
 {
     tn_map memo = {0};
-    for (int i = n; !e->nsrc && i > 0; i--)
+    for (int i = n; i > 0; i--)
         if (from[i - 1] == e)
             return to[i - 1];
     if (!e->nsrc || n == 0)
         return e;
-    for (int i = 0; i < n; i++) {
-        TN_ASSERT(from[i]->nsrc == 0);
+    for (int i = 0; i < n; i++)
         tn_map_put(&memo, from[i]->id, tn_map_key(to[i]));
-    }
     const tn_expr *r = walk(p, e, &memo, tn_rebuild, NULL, NULL);
     tn_map_deinit(&memo);
     return r;

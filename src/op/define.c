@@ -51,7 +51,7 @@ const tn_expr *tn_rule_stretch(tn_te *te, const tn_expr *d, const tn_expr *to, c
         return tn_idx(p, 0);
     if (tn_equal(p, NULL, d, to))
         return at;
-    if (!tn_rule_stretches(d, to)) {
+    if (d->kind == TN_E_INT) {
         tn_rule_require_equal(te, d, to, dim);
         return at;
     }

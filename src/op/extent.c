@@ -6,7 +6,7 @@
  * that, so no node of a branch. Once the model is read, tn_relay_settle writes it into its types, so the run checks it
  * where it takes the inputs. What can be neither proved nor settled nor ruled out is left to the run: the operands that
  * have the extent in their shape pass through a match_shape, which says what it must be. In a broadcast, the kernel
- * looks at it (tn_rule_require_equal).
+ * looks at it (tn_rule_stretch).
  */
 #include "op/rule.h"
 
@@ -246,8 +246,7 @@ static bool covers(const tn_expr *wide, const tn_expr *x)
 }
 
 /* One dimension of a broadcast of a and b, neither of which is known to be 1; NULL: they do not fit. An extent that
- * may be 1 is looked at in the run. One that is no symbol beside another such, or a number, is not taken to be 1
- * (tn_rule_stretches). */
+ * may be 1 is looked at in the run (tn_rule_stretch). */
 static const tn_expr *broadcast_dim(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
 {
     tn_pool *p = g->pool;
@@ -265,8 +264,6 @@ static const tn_expr *broadcast_dim(tn_graph *g, const tn_node *n, const tn_expr
         expect_equal(g, n, a, b);
         return a_one ? b : a;
     }
-    if (a->kind != TN_E_SYM && b->kind != TN_E_SYM)
-        return equal ? plainer(a, b) : NULL;
     const tn_expr *zero = tn_idx(p, 0), *empty = tn_or(p, tn_eq(p, a, zero), tn_eq(p, b, zero));
     bool full = tn_is_value(tn_simplify_extent(g, empty), 0); /* 0 beside 1 is 0 */
     return tn_simplify_extent(g, full ? tn_max(p, a, b) : tn_select(p, tn_eq(p, a, one), b, a));
@@ -277,11 +274,6 @@ const tn_expr *tn_rule_wider(tn_graph *g, const tn_node *n, const tn_expr *a, co
     a = tn_simplify_extent(g, a);
     b = tn_simplify_extent(g, b);
     return tn_is_value(a, 1) ? b : tn_is_value(b, 1) ? a : broadcast_dim(g, n, a, b);
-}
-
-bool tn_rule_stretches(const tn_expr *d, const tn_expr *to)
-{
-    return d->kind == TN_E_SYM || to->kind == TN_E_SYM || tn_uses(to, d);
 }
 
 tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b, tn_dtype t,

@@ -102,8 +102,6 @@ void tn_rule_require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int di
  * the run fails if it is. */
 const tn_expr *tn_rule_within(tn_te *te, const tn_expr *at, const tn_expr *count, const tn_expr *extent,
                               int dim);
-/* May a dimension of extent d turn out to be 1 and be repeated, where the result of a broadcast has extent `to`? */
-bool tn_rule_stretches(const tn_expr *d, const tn_expr *to);
 /* The index along dimension `dim` of an operand, of extent d, at `at` of the broadcast's, of extent `to`; the run fails
  * where d is neither that nor 1. */
 const tn_expr *tn_rule_stretch(tn_te *te, const tn_expr *d, const tn_expr *to, const tn_expr *at, int dim);
