@@ -453,11 +453,30 @@ static void facts_block(tn_pool *p, const tn_stmt *s, bool in_body, tn_facts *ou
         assume(out, s->u.block.mask);
 }
 
+/* Where its body runs, a loop has a turn: what is positive then, and, of an extent of one symbol, how large that is. */
+static void assume_turn(tn_pool *p, const tn_expr *extent, tn_facts *out)
+{
+    int64_t k, least = 0;
+    tn_affine a;
+    if (extent->kind == TN_E_MAX && tn_is_value(extent->src[1], 0)) {
+        assume(out, tn_lt(p, tn_idx(p, 0), extent->src[0]));
+        return;
+    }
+    if (extent->kind == TN_E_FLOORDIV && tn_is_int(extent->src[1], &k) && k > 0) {
+        least = k - 1;
+        extent = extent->src[0];
+    }
+    if (tn_affine_of(p, extent, &a) && a.n == 1 && a.term[0].atom->kind == TN_E_SYM &&
+        tn_bounds(out, extent).lo <= least)
+        assume(out, tn_lt(p, tn_idx(p, least), extent));
+}
+
 void tn_stmt_facts_enter(tn_pool *p, const tn_stmt *s, const tn_body *in, tn_facts *out)
 {
-    if (s->kind == TN_S_FOR)
+    if (s->kind == TN_S_FOR) {
         tn_facts_loop(p, out, s->u.loop.var, s->u.loop.extent);
-    else if (s->kind == TN_S_BLOCK)
+        assume_turn(p, s->u.loop.extent, out);
+    } else if (s->kind == TN_S_BLOCK)
         facts_block(p, s, in == &s->u.block.body, out);
     else if (s->kind == TN_S_IF)
         assume(out, in == &s->u.cond.then ? s->u.cond.cond : tn_not(p, s->u.cond.cond));

@@ -112,21 +112,10 @@ static void fail_dtype(verifier *v, const char *id, const char *what, const tn_e
 /* Facts are collected, and bounds looked at, only as long as every expression seen has the type it should have. */
 static bool sound(const verifier *v) { return v->faults == v->outside; }
 
-/* A loop up to max(e, 0) has a turn only where e is greater than 0. */
-static void has_turns(verifier *v, const tn_expr *extent)
-{
-    tn_pool *p = v->f->pool;
-    if (extent->kind == TN_E_MAX && tn_is_value(extent->src[1], 0) && !extent->has_load)
-        tn_facts_assume(&v->facts, tn_lt(p, tn_idx(p, 0), extent->src[0]));
-}
-
 static void enter_facts(verifier *v, const tn_stmt *s, const tn_body *in)
 {
-    if (!sound(v))
-        return;
-    tn_stmt_facts_enter(v->f->pool, s, in, &v->facts);
-    if (s->kind == TN_S_FOR)
-        has_turns(v, s->u.loop.extent);
+    if (sound(v))
+        tn_stmt_facts_enter(v->f->pool, s, in, &v->facts);
 }
 
 static void facts_after(verifier *v, const tn_stmt *s)
