@@ -15,7 +15,7 @@ int tn_picture_fail(char why[TN_PICTURE_WHY], const char *format, ...)
     return 1;
 }
 
-uint32_t tn_picture_pixels = TN_PICTURE_PIXELS;
+__attribute__((weak)) const uint32_t tn_picture_pixels = TN_PICTURE_PIXELS;
 
 int tn_picture_alloc(tn_picture *p, char why[TN_PICTURE_WHY])
 {

@@ -25,8 +25,8 @@ typedef struct tn_canvas { /* what is computed with */
     float *rgb; /* heap; red, green, blue of each pixel, 0 to 255 */
 } tn_canvas;
 
-/* What is read at most, TN_PICTURE_PIXELS until somebody has less time: a fuzz target. */
-extern uint32_t tn_picture_pixels;
+/* What is read at most: TN_PICTURE_PIXELS, but where a program defines it otherwise (a fuzz target, which has less time). */
+extern const uint32_t tn_picture_pixels;
 
 /* Reads a picture from n bytes, turned upright. Returns 0, or 1 with the reason in `why`, which goes behind a colon. */
 int tn_picture_decode(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY]);

@@ -19,10 +19,10 @@ static void require(int holds)
 
 /* Most of the time would go by clearing pages for pictures of a hundred bytes that claim millions of pixels. */
 enum { PIXELS = 1 << 16 };
+const uint32_t tn_picture_pixels = PIXELS;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    tn_picture_pixels = PIXELS;
     char why[TN_PICTURE_WHY] = "";
     tn_picture p;
     tn_canvas c = {0};
