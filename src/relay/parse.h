@@ -1,9 +1,10 @@
 #ifndef TN_RELAY_PARSE_H
 #define TN_RELAY_PARSE_H
 /* Inside of the Relay text reader: parse_module.c has modules, parse.c functions and scopes, parse_expr.c expressions,
- * parse_type.c types, parse_data.c definitions of data types, parse_match.c patterns, parse_generic.c type parameters,
- * parse_poly.c functions as arguments that say no types, prelude.c what every module knows, forms.c operators that only
- * TVM has, forms_layout.c its other orders of dimensions.
+ * parse_call.c calls, parse_closure.c closures, parse_type.c types, parse_data.c definitions of data types,
+ * parse_match.c patterns, parse_generic.c type parameters, parse_poly.c functions as arguments that say no types,
+ * prelude.c what every module knows, forms.c operators that only TVM has, forms_layout.c its other orders of
+ * dimensions.
  *
  * Reading goes on after an expression that cannot be typed, so that one run reports every independent mistake; a
  * mistake of syntax ends it. Nesting is bounded by PARSE_MAX_NEST, chains of lines and operators are loops.
@@ -214,7 +215,6 @@ pval parse_project(parser *p, const pval *v, uint32_t k, uint32_t line, uint32_t
 tn_status parse_op_call(parser *p, pval *out);     /* op(...) */
 tn_status parse_apply(parser *p, pval *callee);    /* (...) after a value, which it replaces */
 tn_status parse_global_call(parser *p, pval *out); /* @f(...) */
-tn_status parse_fn(parser *p, pval *out);          /* fn (...) { ... } */
 tn_status parse_if(parser *p, pval *out);          /* if (...) { ... } else { ... } */
 tn_status parse_loop(parser *p, pval *out);        /* loop (...) (...) { ... } */
 
@@ -227,6 +227,9 @@ bool parse_is_plain(const tn_op *op); /* is it called by its name? */
 /* Where some of the regions yield a list of results and others a tuple that is one value, all yield one. */
 void parse_agree(parser *p, uint32_t n, tn_region *const r[]);
 void parse_forget_symbols(parser *p, size_t from); /* that a branch or a body has bound */
+
+/* parse_closure.c */
+tn_status parse_fn(parser *p, pval *out); /* fn (...) { ... } */
 
 /* parse_data.c: definitions, each read once; NULL: there is none of that name */
 tn_status parse_data_def(parser *p, pdata *d);
