@@ -69,10 +69,10 @@ bool parse_annot(parser *p, const char **out_text, size_t *out_n)
 
 parse_place parse_go(parser *p, const tn_lexer *to, const char *file)
 {
-    parse_place was = {p->l, p->prev_end, p->file};
+    parse_place was = {p->l, p->prev_end, p->annot_used, p->file};
     p->l = *to;
     p->file = file;
-    p->prev_end = NULL;
+    p->prev_end = p->annot_used = NULL;
     return was;
 }
 
@@ -80,6 +80,7 @@ void parse_back(parser *p, const parse_place *to)
 {
     p->l = to->l;
     p->prev_end = to->prev_end;
+    p->annot_used = to->annot_used;
     p->file = to->file;
 }
 
@@ -87,7 +88,7 @@ void parse_back(parser *p, const parse_place *to)
 
 void parse_open(parser *p, pscope *s, tn_region *r)
 {
-    *s = (pscope){.up = p->scope, .region = r};
+    *s = (pscope){.up = p->scope, .region = r, .until = UINT32_MAX};
     p->scope = s;
 }
 
@@ -99,8 +100,10 @@ void parse_close(parser *p)
 
 void parse_define(parser *p, const char *name, pval v)
 {
-    pval *kept = TN_NEW(&p->scratch, pval);
-    *kept = v;
+    uint64_t had = 0;
+    pname *kept = TN_NEW(&p->scratch, pname);
+    (void)tn_strmap_get(&p->scope->name, name, strlen(name), &had);
+    *kept = (pname){v, p->n_name++, (const pname *)(uintptr_t)had};
     tn_strmap_put(&p->scope->name, name, strlen(name), (uint64_t)(uintptr_t)kept);
 }
 
@@ -108,8 +111,13 @@ bool parse_lookup(parser *p, const char *name, pval *out)
 {
     uint64_t at;
     for (pscope *s = p->scope; s; s = s->up) {
-        if (tn_strmap_get(&s->name, name, strlen(name), &at)) {
-            *out = *(const pval *)(uintptr_t)at;
+        if (!tn_strmap_get(&s->name, name, strlen(name), &at))
+            continue;
+        const pname *x = (const pname *)(uintptr_t)at;
+        while (x && x->order >= s->until)
+            x = x->hidden;
+        if (x) {
+            *out = x->v;
             return true;
         }
     }
@@ -145,9 +153,8 @@ static tn_status check_declared(parser *p, const tn_type *declared, const tn_typ
                                 uint32_t line, uint32_t col)
 {
     if (parse_type_fits(declared, actual) ||
-        parse_type_fits(tn_relay_settled(p->g, declared), tn_relay_settled(p->g, actual))) {
+        parse_type_fits(tn_relay_settled(p->g, declared), tn_relay_settled(p->g, actual)))
         return TN_OK;
-    }
     tn_buf a = {0}, b = {0};
     tn_type_print(declared, &a);
     if (actual)
@@ -161,6 +168,15 @@ static tn_status check_declared(parser *p, const tn_type *declared, const tn_typ
     return s;
 }
 
+/* Where the type of a function is said, one that has type parameters is a value. */
+static void give_type(parser *p, pval *v, const tn_type *declared)
+{
+    tn_value one;
+    if (v->kind == PVAL_POLY && declared && declared->kind == TN_T_FUNC)
+        *v = parse_poly_value(p, v, declared, &one) ? pval_one(one.def, v->line, v->col)
+                                                    : pval_bad(v->line, v->col);
+}
+
 /* The value of a named line. A tuple literal becomes a node here, so that it stays a line when printed. */
 static tn_status define_line(parser *p, const char *name, pval v, const tn_type *declared)
 {
@@ -170,6 +186,7 @@ static tn_status define_line(parser *p, const char *name, pval v, const tn_type 
                           "`None` can only be an argument of a call, for an absent operand");
         v.kind = PVAL_BAD;
     }
+    give_type(p, &v, declared);
     if (v.kind == PVAL_LIST) {
         v.kind = parse_value(p, &v, &one) ? PVAL_ONE : PVAL_BAD;
         v.v = one;
@@ -189,7 +206,8 @@ static tn_status define_line(parser *p, const char *name, pval v, const tn_type 
 static tn_status parse_line(parser *p, bool let)
 {
     const char *name;
-    const tn_type *declared = NULL;
+    const tn_type *declared = NULL, *open = NULL;
+    ptypes names = {0};
     uint64_t seen;
     pval v;
     if (let) {
@@ -202,7 +220,7 @@ static tn_status parse_line(parser *p, bool let)
     TN_TRY(parse_name(p, &name));
     if (let && parse_accept(p, ":")) {
         p->dims = DIM_CHECK;
-        tn_status s = parse_type(p, &declared);
+        tn_status s = parse_at_open_type(p) ? parse_open_type(p, &names, &open) : parse_type(p, &declared);
         p->dims = DIM_USE;
         TN_TRY(s);
     }
@@ -211,6 +229,8 @@ static tn_status parse_line(parser *p, bool let)
         (void)parse_error(p, line, col, "relay-E051", "%%%s is defined twice", name);
     p->let = tn_lex_is(&p->l, "fn") ? name : NULL;
     TN_TRY(parse_expr(p, &v));
+    if (open)
+        TN_TRY(parse_check_open(p, &v, &names, open));
     TN_TRY(define_line(p, name, v, declared));
     return parse_expect(p, ";");
 }
@@ -359,9 +379,12 @@ static void take_layout(parser *p, tn_value v, const tn_type *declared)
         v.def->type[v.out] = tn_type_relayout(p->g->pool, t, declared->layout);
 }
 
-tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *declared, uint32_t line,
+tn_status parse_results(parser *p, tn_region *r, const pval *is, const tn_type *declared, uint32_t line,
                         uint32_t col)
 {
+    pval given = *is;
+    const pval *v = &given;
+    give_type(p, &given, declared);
     const tn_node *tuple = returned_tuple(r, v);
     uint32_t n = v->kind == PVAL_NODE ? v->v.def->nout : v->kind == PVAL_LIST ? v->n : tuple ? tuple->nin : 1;
     bool split = v->kind == PVAL_NODE || (v->kind == PVAL_LIST && n > 1) || tuple;

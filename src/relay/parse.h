@@ -45,10 +45,17 @@ typedef struct pconst {    /* meta[relay.Constant][k] */
     const char *name;
 } pconst;
 
+typedef struct pname { /* what a name of a scope is */
+    pval v;
+    uint32_t order;             /* among all that were defined */
+    const struct pname *hidden; /* what it was before in the scope */
+} pname;
+
 typedef struct pscope {
     struct pscope *up;
     tn_region *region;
-    tn_strmap name;
+    tn_strmap name; /* pname */
+    uint32_t until; /* names defined later are not known; UINT32_MAX: all are */
 } pscope;
 
 /* What the names of type parameters are in the text that is being read. */
@@ -58,6 +65,16 @@ typedef struct ptypes {
     const tn_type *const *is;
 } ptypes;
 
+/* Where a closure with type parameters stands: what its text may name, and where its instances go. The scope is open as
+ * long as something can name the closure, because it is no value. */
+typedef struct pclosure {
+    const char *name; /* NULL: no line or `let` names it */
+    pscope *scope;
+    uint32_t until; /* of the scope */
+    ptypes types;   /* those around it */
+    tn_node *place; /* in the scope's region; instances stand before it */
+} pclosure;
+
 typedef struct pdata { /* a `type` found by the first scan */
     const char *name, *file;
     tn_lexer at; /* at `type` */
@@ -66,16 +83,20 @@ typedef struct pdata { /* a `type` found by the first scan */
     tn_data *data; /* NULL: not begun, or hidden by a definition of the text */
 } pdata;
 
-typedef struct pfunc { /* a `def` found by the first scan, or what one is for some types */
+/* a `def` found by the first scan, a closure with type parameters, or what one of these is for some types */
+typedef struct pfunc {
     const char *name, *file;
     bool known;              /* of the prelude */
     bool generic;            /* it has type parameters: what is read are its instances */
     uint32_t n_open;         /* generic: parameters, known by their types: */
     const tn_type **open;    /* NULL: its head was not read yet */
+    const tn_type *gives;    /* with open: the type of the result; NULL: it does not say */
+    const pclosure *closure; /* NULL: it is a `def` */
+    tn_node *node;           /* of an instance of a closure */
     ptypes types;            /* generic: PARAMs; of an instance: what they are */
     struct pfunc *instances; /* generic: a list */
     struct pfunc *next;      /* of the instances */
-    tn_lexer at;             /* at `def` */
+    tn_lexer at;             /* at `def`, at `fn` */
     int state;               /* 0 unread, 1 being read, 2 read */
     tn_function *func;
     bool recursive;    /* it calls itself, maybe through others: a call of it stays one */
@@ -112,6 +133,7 @@ typedef struct parser {
     tn_vec(pstate) state;
     tn_vec(pdata) data; /* those of the text stand first */
     tn_strmap referred; /* functions that a node refers to */
+    uint32_t n_name;    /* pname.order */
     ptypes types;
     uint32_t in_data;    /* `_` is the type of no value */
     uint32_t n_instance; /* of generic functions */
@@ -139,7 +161,7 @@ typedef struct parse_saved {
 
 typedef struct parse_place { /* where reading goes on */
     tn_lexer l;
-    const char *prev_end, *file;
+    const char *prev_end, *annot_used, *file;
 } parse_place;
 
 /* parse.c */
@@ -212,8 +234,10 @@ pval parse_node(parser *p, const tn_op *op, int n, const tn_value in[], const vo
 pval parse_project(parser *p, const pval *v, uint32_t k, uint32_t line, uint32_t col); /* v.k */
 
 /* parse_call.c: each begins at its first token */
-tn_status parse_op_call(parser *p, pval *out);     /* op(...) */
-tn_status parse_apply(parser *p, pval *callee);    /* (...) after a value, which it replaces */
+tn_status parse_op_call(parser *p, pval *out);  /* op(...) */
+tn_status parse_apply(parser *p, pval *callee); /* (...) after a value, which it replaces */
+/* The call of a closure over n arguments; those that are POLY and have no value yet get one. */
+pval parse_call_value(parser *p, const pval *callee, size_t n, tn_value in[], const pval arg[]);
 tn_status parse_global_call(parser *p, pval *out); /* @f(...) */
 tn_status parse_if(parser *p, pval *out);          /* if (...) { ... } else { ... } */
 tn_status parse_loop(parser *p, pval *out);        /* loop (...) (...) { ... } */
@@ -229,7 +253,14 @@ void parse_agree(parser *p, uint32_t n, tn_region *const r[]);
 void parse_forget_symbols(parser *p, size_t from); /* that a branch or a body has bound */
 
 /* parse_closure.c */
-tn_status parse_fn(parser *p, pval *out); /* fn (...) { ... } */
+tn_status parse_fn(parser *p, pval *out); /* fn (...) { ... }, fn [A](...) { ... } */
+/* The node of an instance of a closure, read if it was not; NULL: reported. */
+tn_status parse_closure(parser *p, pfunc *f, tn_node **out);
+/* fn [A](A) -> A, over PARAMs, at `fn`; false: another type comes next. */
+bool parse_at_open_type(const parser *p);
+tn_status parse_open_type(parser *p, ptypes *out_names, const tn_type **out);
+/* Is v a function of this type? Reported if not. */
+tn_status parse_check_open(parser *p, const pval *v, const ptypes *names, const tn_type *t);
 
 /* parse_data.c: definitions, each read once; NULL: there is none of that name */
 tn_status parse_data_def(parser *p, pdata *d);
@@ -238,6 +269,7 @@ tn_status parse_constructor(parser *p, const char *name, const tn_constructor **
 tn_status parse_construct(parser *p, const tn_constructor *c, pval *out);   /* C, C(...): at its name */
 tn_status parse_data_type(parser *p, const tn_type **out, bool *out_found); /* List[A], or a type parameter */
 tn_status parse_type_names(parser *p, ptypes *out);                         /* [A, B], as PARAMs */
+ptypes parse_types_within(parser *p, const ptypes *own, const ptypes *around); /* own ones hide */
 
 /* parse_poly.c */
 /* The closure that a POLY is where a function of this type is wanted; false: reported. */
@@ -249,7 +281,10 @@ void parse_poly_refuse(parser *p, const pval *v); /* it is not an argument */
 
 tn_status parse_match(parser *p, pval *out); /* match (...) { ... } */
 
-/* parse_generic.c: the function for arguments of these types; those that are POLY get their values. NULL: reported at
+/* parse_generic.c */
+const char *parse_label(parser *p, const pfunc *f); /* what messages call it: @map, %f */
+tn_status parse_head(parser *p, pfunc *f); /* its parameters, over the type parameters, if not read yet */
+/* The function for arguments of these types; those that are POLY get their values. NULL: reported at
  * the place of `at`. */
 tn_status parse_instance(parser *p, pfunc *f, uint32_t n, tn_value in[], const pval arg[], const pval *at,
                          pfunc **out);
@@ -259,8 +294,9 @@ const char *tn_prelude_function(const char *name);
 extern const char *const tn_prelude_types[];
 
 /* parse_type.c */
-tn_status parse_type(parser *p, const tn_type **out); /* NULL for `_` */
-tn_scope_fns parse_dims_scope(parser *p);             /* names in dimensions and attributes */
+tn_status parse_type(parser *p, const tn_type **out);      /* NULL for `_` */
+tn_status parse_signature(parser *p, const tn_type **out); /* (A) -> B */
+tn_scope_fns parse_dims_scope(parser *p);                  /* names in dimensions and attributes */
 /* t with a new symbol for each `?`, as a parameter has it that a type parameter gave its type */
 const tn_type *parse_bound(parser *p, const tn_type *t);
 /* `?` and `_` fit anything; layouts must be equal */

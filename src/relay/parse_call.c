@@ -237,7 +237,7 @@ static tn_value *call_values(parser *p, const pvals *args)
     return ok ? in : NULL;
 }
 
-static pval apply(parser *p, const pval *callee, size_t n, tn_value in[], const pval arg[])
+pval parse_call_value(parser *p, const pval *callee, size_t n, tn_value in[], const pval arg[])
 {
     tn_value f;
     pval r = pval_bad(callee->line, callee->col);
@@ -267,7 +267,7 @@ tn_status parse_apply(parser *p, pval *callee)
     if (in && callee->kind == PVAL_POLY)
         s = parse_poly_call(p, callee, (uint32_t)args.n, in, args.at, &r);
     else if (in)
-        r = apply(p, callee, args.n, in, args.at);
+        r = parse_call_value(p, callee, args.n, in, args.at);
     tn_vec_deinit(&args);
     *callee = r;
     return s;
@@ -360,12 +360,25 @@ static pval inline_global(parser *p, const tn_function *f, tn_value in[], uint32
     return m == 1 ? item[0] : (pval){.kind = PVAL_LIST, .n = m, .item = item, .line = line, .col = col};
 }
 
+static tn_status call_closure(parser *p, pfunc *f, uint32_t n, tn_value in[], const pval arg[], pval *out)
+{
+    tn_node *node;
+    TN_TRY(parse_closure(p, f, &node));
+    if (!node)
+        return TN_OK;
+    pval callee = pval_one(node, out->line, out->col);
+    *out = parse_call_value(p, &callee, n, in, arg);
+    return TN_OK;
+}
+
 tn_status parse_call_global(parser *p, pfunc *f, uint32_t n, tn_value in[], const pval arg[], pval *out)
 {
     uint32_t line = out->line, col = out->col;
     tn_function *made = NULL;
     if (f->generic)
         TN_TRY(parse_instance(p, f, n, in, arg, out, &f));
+    if (f && f->closure)
+        return call_closure(p, f, n, in, arg, out);
     if (f)
         TN_TRY(parse_function(p, f, line, col, &made));
     if (!made)

@@ -34,6 +34,17 @@ tn_status parse_type_names(parser *p, ptypes *out)
     return parse_expect(p, "]");
 }
 
+ptypes parse_types_within(parser *p, const ptypes *own, const ptypes *around)
+{
+    const char **name = TN_NEW_N(&p->scratch, const char *, own->n + around->n);
+    const tn_type **is = TN_NEW_N(&p->scratch, const tn_type *, own->n + around->n);
+    for (uint32_t i = 0; i < own->n + around->n; i++) {
+        name[i] = i < own->n ? own->name[i] : around->name[i - own->n];
+        is[i] = i < own->n ? own->is[i] : around->is[i - own->n];
+    }
+    return (ptypes){own->n + around->n, name, is};
+}
+
 /* ---- definitions ---- */
 
 static tn_status check_field(parser *p, const tn_type *t, uint32_t line, uint32_t col)

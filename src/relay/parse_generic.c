@@ -1,18 +1,25 @@
-/* Functions with type parameters: def @map[A, B](%f: fn (A) -> B, %xs: List[A]) -> List[B] { ... }. What A and B are
- * follows from the types of the arguments, tensors with `?` for extents that are symbols or differ. The text is read
- * once for each choice, so the module has functions of plain types alone: the first is called as the text says, the
- * others get a number. */
+/* Functions with type parameters: def @map[A, B](%f: fn (A) -> B, %xs: List[A]) -> List[B] { ... }, and closures with
+ * them. What A and B are follows from the types of the arguments, tensors with `?` for extents that are symbols or
+ * differ. The text is read once for each choice, so the module has functions of plain types alone: the first is called
+ * as the text says, the others get a number. */
 #include "relay/parse.h"
 
 #include <string.h>
 
 enum { MAX_INSTANCES = 1000, MAX_TYPE_SIZE = 1000, MAX_ROUNDS = 8 };
 
+const char *parse_label(parser *p, const pfunc *f)
+{
+    if (f->closure && !f->closure->name)
+        return "this closure";
+    return tn_arena_printf(&p->scratch, "%c%s", f->closure ? '%' : '@', f->name);
+}
+
 static tn_status parse_head_inside(parser *p, pfunc *f)
 {
     tn_vec(const tn_type *) open = {0};
     tn_status s = parse_type_names(p, &f->types);
-    p->types = f->types;
+    p->types = f->closure ? parse_types_within(p, &f->types, &f->closure->types) : f->types;
     s = s == TN_OK ? parse_expect(p, "(") : s;
     while (s == TN_OK && !tn_lex_is(&p->l, ")")) {
         const tn_type *t = NULL;
@@ -30,6 +37,10 @@ static tn_status parse_head_inside(parser *p, pfunc *f)
             break;
     }
     s = s == TN_OK ? parse_expect(p, ")") : s;
+    if (s == TN_OK && parse_accept(p, "->")) {
+        p->dims = DIM_ANY;
+        s = parse_type(p, &f->gives);
+    }
     f->n_open = (uint32_t)open.n;
     f->open = tn_arena_copy(&p->scratch, open.n ? (const void *)open.at : "", open.n * sizeof *open.at,
                             _Alignof(tn_type *));
@@ -37,14 +48,13 @@ static tn_status parse_head_inside(parser *p, pfunc *f)
     return s;
 }
 
-/* Its parameters, over the type parameters. */
-static tn_status parse_head(parser *p, pfunc *f)
+tn_status parse_head(parser *p, pfunc *f)
 {
     if (f->open)
         return TN_OK;
     parse_place here = parse_go(p, &f->at, f->file);
     parse_saved was = parse_enter_function(p, NULL);
-    for (int i = 0; i < 3; i++) /* def @ name */
+    for (int i = 0; i < (f->closure ? 1 : 3); i++) /* fn; def @ name */
         parse_next(p);
     tn_status s = parse_head_inside(p, f);
     parse_leave_function(p, &was);
@@ -64,8 +74,8 @@ static bool widen_for(parser *p, const pfunc *f, uint32_t i, tn_value in, const 
         tn_type_print(t, &a);
     tn_type_print(tn_type_filled(p->g->pool, f->open[i], is), &b);
     (void)parse_error(p, at->line, at->col, "relay-E224",
-                      "argument %u of @%s is %s, but the arguments before it ask for %s", (unsigned)i,
-                      f->name, t ? tn_buf_cstr(&a) : "None", tn_buf_cstr(&b));
+                      "argument %u of %s is %s, but the arguments before it ask for %s", (unsigned)i,
+                      parse_label(p, f), t ? tn_buf_cstr(&a) : "None", tn_buf_cstr(&b));
     tn_buf_deinit(&a);
     tn_buf_deinit(&b);
     return false;
@@ -113,7 +123,7 @@ static pfunc *new_instance(parser *p, pfunc *f, const tn_type *const is[])
     made->generic = false;
     made->instances = NULL;
     made->types.is = is;
-    for (uint32_t k = 1; !is_free(p, f, made->name); k++)
+    for (uint32_t k = 1; !f->closure && !is_free(p, f, made->name); k++)
         made->name = tn_intern(p->g->ctx, tn_arena_printf(&p->scratch, "%s_%u", f->name, (unsigned)k));
     made->next = f->instances;
     f->instances = made;
@@ -164,8 +174,8 @@ tn_status parse_instance(parser *p, pfunc *f, uint32_t n, tn_value in[], const p
     *out = NULL;
     TN_TRY(parse_head(p, f));
     if (n != f->n_open) {
-        (void)parse_error(p, at->line, at->col, "relay-E045", "@%s takes %u arguments, but %u are given",
-                          f->name, (unsigned)f->n_open, (unsigned)n);
+        (void)parse_error(p, at->line, at->col, "relay-E045", "%s takes %u arguments, but %u are given",
+                          parse_label(p, f), (unsigned)f->n_open, (unsigned)n);
         return TN_OK;
     }
     const tn_type **is = find_types(p, f, n, in, arg, at);
@@ -173,7 +183,10 @@ tn_status parse_instance(parser *p, pfunc *f, uint32_t n, tn_value in[], const p
     while (known && !same_types(&known->types, is))
         known = known->next;
     if (is && !known && too_many(p, &f->types, is))
-        return tn_lex_fail(&p->l, "relay-E225", "@%s calls itself with larger and larger types", f->name);
+        return tn_lex_fail(&p->l, "relay-E225",
+                           f->closure ? "%s is used at too many types, or at one that is too large"
+                                      : "%s calls itself with larger and larger types",
+                           parse_label(p, f));
     *out = known || !is ? known : new_instance(p, f, is);
     return TN_OK;
 }

@@ -11,11 +11,11 @@ void parse_poly_refuse(parser *p, const pval *v)
     if (k->constructor)
         (void)parse_node(p, &tn_op_construct, 0, NULL, &attr, v->line, v->col);
     else if (k->func)
-        (void)parse_error(
-            p, v->line, v->col, "relay-E223",
-            "@%s has type parameters, so it can only be called, or be the argument of a call; write a "
-            "function that calls it",
-            k->func->name);
+        (void)parse_error(p, v->line, v->col, "relay-E223",
+                          "%s has type parameters, so it can only be called, be the argument of a call, or "
+                          "get a plain type, as "
+                          "in let %%g: fn (float32) -> float32 = ...",
+                          parse_label(p, k->func));
     else
         (void)parse_error(
             p, v->line, v->col, "relay-E046",
@@ -23,9 +23,9 @@ void parse_poly_refuse(parser *p, const pval *v)
             k->op->name);
 }
 
-static const char *name_of(const ppoly *k)
+static const char *name_of(parser *p, const ppoly *k)
 {
-    return k->constructor ? k->constructor->name : k->func ? k->func->name : k->op->name;
+    return k->constructor ? k->constructor->name : k->func ? parse_label(p, k->func) : k->op->name;
 }
 
 tn_status parse_poly_call(parser *p, const pval *v, uint32_t n, tn_value in[], const pval arg[], pval *out)
@@ -57,7 +57,7 @@ static bool add_params(parser *p, tn_region *r, const pval *v, const tn_type *wa
                 p, v->line, v->col, "relay-E083",
                 "what %s takes here does not follow from the other arguments; write fn (%%x: type) { "
                 "... } that calls it",
-                name_of(&v->poly));
+                name_of(p, &v->poly));
             return false;
         }
         tn_node *x = tn_region_add_param(p->g, r, "x", parse_bound(p, t));

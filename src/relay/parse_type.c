@@ -237,15 +237,22 @@ static tn_status parse_tuple_type(parser *p, const tn_type **out)
     return TN_OK;
 }
 
+/* "fn(A) -> B" after its word */
 static tn_status parse_func_type(parser *p, const tn_type **out)
+{
+    if (tn_lex_is(&p->l, "[")) {
+        return tn_lex_fail(
+            &p->l, "relay-E021",
+            "only the type of a `let` has type parameters: a function that is passed on has one type; "
+            "write plain types, and pass on one function for each of them");
+    }
+    return parse_signature(p, out);
+}
+
+tn_status parse_signature(parser *p, const tn_type **out)
 {
     uint32_t n;
     const tn_type **param, *result = NULL;
-    parse_next(p);
-    if (tn_lex_is(&p->l, "[")) {
-        return tn_lex_fail(&p->l, "relay-E021",
-                           "the type of a function has no type parameters; say which types it takes");
-    }
     enum dim_mode dims = enter_inner(p);
     tn_status s = parse_expect(p, "(");
     s = s == TN_OK ? parse_fields(p, ")", &n, &param) : s;
@@ -308,7 +315,7 @@ static tn_status parse_type_inner(parser *p, const tn_type **out)
             return parse_holder(p, holder[i].kind, out);
     if (tn_lex_is(&p->l, "("))
         return parse_tuple_type(p, out);
-    if (tn_lex_is(&p->l, "fn"))
+    if (parse_accept(p, "fn"))
         return parse_func_type(p, out);
     if (parse_accept(p, "Tensor"))
         return parse_tensor(p, out);

@@ -9,6 +9,7 @@
 
 #include "test_relay.h"
 
+#define F4(n, m) "let %f" #n " = fn[A](%y: A) { %f" #m "(%f" #m "(%y)) };\n"
 #define MAIN(body) "def @main(%x: Tensor[(n, 4), float32]) {\n" body "\n}\n"
 
 #define PARTS8 "_, _, _, _, _, _, _, _, "
@@ -59,8 +60,8 @@ static const row rows[] = {
       "t:1:32: error: List takes 1 types, but 2 are given [relay-E221]" },
     { "extern type Dict\n" MAIN("%x"), "t:1:1: error: `extern` declarations are not supported yet [relay-E028]" },
     { MAIN("@map"),
-      "t:2:1: error: @map has type parameters, so it can only be called, or be the argument of a call; write a "
-      "function that calls it [relay-E223]" },
+      "t:2:1: error: @map has type parameters, so it can only be called, be the argument of a call, or get a plain "
+      "type, as in let %g: fn (float32) -> float32 = ... [relay-E223]" },
     { MAIN("let %f = @id;\n%f + %x"), "t:3:1: error: @id has type parameters" },
     { MAIN("@map(Some, Nil)"),
       "t:2:6: error: what Some takes here does not follow from the other arguments; write fn (%x: type) { ... } that "
@@ -122,9 +123,42 @@ static const row rows[] = {
     { MAIN("%0 = free_var %y: bool;\n%x"),
       "t:2:6: error: `free_var` can only precede a bare expression; in a function, write a parameter [relay-E027]" },
     { "def @main(%f: fn [A](A) -> A) { 1 }",
-      "t:1:18: error: the type of a function has no type parameters; say which types it takes [relay-E021]" },
-    { MAIN("%0 = fn [A](%y: A) { %y };\n%x"),
-      "t:2:9: error: a closure has no type parameters; write def @name[A](...), or one for each type [relay-E021]" },
+      "t:1:18: error: only the type of a `let` has type parameters: a function that is passed on has one type; write "
+      "plain types, and pass on one function for each of them [relay-E021]" },
+    { MAIN("let %f = fn (%g: fn[A](A) -> A) { %g(1) };\n%x"), "t:2:20: error: only the type of a `let` has" },
+    { "type T { C(fn[A](A) -> A) }\n" MAIN("%x"), "t:1:14: error: only the type of a `let` has" },
+    { MAIN("let %f = fn[A](%y: A) { %y };\n(%f, %x)"),
+      "t:3:2: error: %f has type parameters, so it can only be called" },
+    { MAIN("%x + fn[A](%y: A) { %y }"), "t:2:6: error: this closure has type parameters, so it can only be called" },
+    { MAIN("let %f = fn[A](%y: A) { %f(%y) };\n%f(1f)"),
+      "t:2:25: error: %f calls itself; write the type of its result, as in fn (...) -> float32 [relay-E228]" },
+    { MAIN("let %f = fn[A](%y: A) -> A { %f((%y, %y)).0 };\n%f(1f)"),
+      "t:2:30: error: call: argument 0 is (float32, float32), but the function takes float32 [op-E012]" },
+    { MAIN("let %f = fn[A](%y: A) { %z };\nlet %z = %x;\n%f(1f)"),
+      "t:2:25: error: %z is not defined here [relay-E039]" },
+    { MAIN("let %f = fn[A](%y: A) { exp(%y) };\n%f(%x) + %f(1)"),
+      "t:2:25: error: exp: operand 0 must be a float tensor, but is int32; cast it [op-E011]" },
+    { MAIN("let %f = fn[A](%y: A, %z: A) { %y };\n%f(1, %x)"),
+      "t:3:1: error: argument 1 of %f is Tensor[(n, 4), float32], but the arguments before it ask for int32 "
+      "[relay-E224]" },
+    { MAIN("let %f = fn[A](%y: A, %z: A) { %y };\n%f(1)"),
+      "t:3:1: error: %f takes 2 arguments, but 1 are given [relay-E045]" },
+    { MAIN("@map(fn[A](%y: A) { %y }, Nil)"),
+      "t:2:6: error: what this closure takes here does not follow from the other arguments; " },
+    { MAIN("let %f = fn[A](%y: A)) { %y };\n%x"), "t:2:22: error: expected `{`, found `)` [ir-E001]" },
+    { MAIN("let %f = fn[A](%y: A) { { { %y };\n%x"),
+      "t:5:1: error: expected `}`, found the end of the text [ir-E001]" },
+    { MAIN("let %f: fn[A](A) -> A = fn[A](%y: A) { %y };\n%x"),
+      "t:2:25: error: its text does not say the type that the `let` says, with parameters and result; leave the type "
+      "of the `let` out [relay-E084]" },
+    { MAIN("let %f: fn[A](A) -> A = fn[A](%y: List[A]) -> List[A] { %y };\n%x"),
+      "t:2:25: error: its text does not say" },
+    { MAIN("let %f: fn[A](A) -> A = nn.relu;\n%f(%x)"), "t:2:25: error: its text does not say" },
+    { MAIN("let %f: fn[A](A) -> A = %x;\n%x"), "t:2:25: error: its text does not say" },
+    { MAIN("let %f: fn (int32) -> int64 = fn[A](%y: A) { %y };\n%x"),
+      "the value is declared as fn (int32) -> int64, but its type is fn (int32) -> int32 [relay-E050]" },
+    { MAIN("let %f0 = fn[A](%y: A) { (%y, %y) };\n" F4(1, 0) F4(2, 1) F4(3, 2) F4(4, 3) "%f4(1)"),
+      "error: %f0 is used at too many types, or at one that is too large [relay-E225]" },
     /* types */
     { "def @main(%x: Tensor[(-1, 4), float32]) { %x }",
       "t:1:23: error: a dimension must be at least 0, but this is -1 [relay-E010]" },
