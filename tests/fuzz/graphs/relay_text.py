@@ -21,6 +21,10 @@ class Scope:
 
     def __init__(self, outer):
         self.lines, self.steps, self.names, self.outer = [], [], collections.defaultdict(list), outer
+        self.open = []  # closures with type parameters: (name, their names, parameters, result, whether they call themselves)
+
+    def open_closures(self):
+        return (self.outer.open_closures() if self.outer else []) + self.open
 
     def find(self, t):
         return (self.outer.find(t) if self.outer else []) + self.names.get(t, [])
@@ -135,7 +139,7 @@ class Program:
         if self.budget < 0 or self.scope.depth() > DEEPEST:
             return self.have(t) or self.new(t)
         ways = [(self.new, 5), (self.if_, 1), (self.match, 2), (self.apply, 2), (self.known, 2), (self.own, 2),
-                (self.again, 6), (self.field, 1), (self.read, 1), (self.loop, 1)]
+                (self.again, 6), (self.field, 1), (self.read, 1), (self.loop, 1), (self.open_, 2)]
         way = self.r.weighted([w for w, _ in ways], [n for _, n in ways])
         made = way(t) if way != self.new else None
         if made is None:
@@ -190,6 +194,13 @@ class Program:
         return f"less({a}, {k})", lambda env: self.at(env, a) < k
 
     def new_fn(self, t):
+        opened = self.opened(t) if self.r.chance(0.3) else None
+        if opened:
+            self.used["open closure of a plain type"] += 1
+            name = self.name()
+            self.scope.lines.append(f"let {name}: {text(t)} = {opened};")
+            self.scope.steps.append((name, lambda env: env[opened]))
+            return name
         names = [(self.name(), p) for p in t[1]]
         said = f" -> {text(t[2])}" if self.r.chance(0.6) else ""
         body, run = self.block(lambda: self.make(t[2]), names)
@@ -262,6 +273,74 @@ class Program:
         f = self.make(kind)
         return self.call(f, [self.argument(p) for p in kind[1]])
 
+    # ---- closures with type parameters ----
+
+    def open_line(self, t):
+        """Defines one whose result can be t."""
+        own = self.r.pick([["P"], ["P"], ["P", "Q"]])
+        own = [f"{v}{self.count}" for v in own]  # no name hides another
+        p, deep, outer, selves = ("var", own[0]), self.r.chance(0.3), self.vars, self.selves
+        self.vars = outer + own
+        result = self.r.pick([p, p, t, listed(p), ("tuple", (p, t)), self.random_type(1)])
+        params = [N] * deep + [("var", v) for v in own] + [self.random_type(1) for _ in range(self.r.below(2))]
+        name, names = self.name(), [self.name() for _ in params]
+        this = Self(name, params, result)
+
+        def make():
+            if not deep:
+                return self.make(result)
+            (base, run), (more, again) = self.block(lambda: self.make(result)), self.block(less)
+            return self.line(f"if ({names[0]} <= 0) {base} else {more}",
+                             lambda env: (run if env[names[0]] <= 0 else again)(env), result)
+
+        def less():
+            this.smaller = [self.line(f"{names[0]} - 1", lambda env: env[names[0]] - 1, N)]
+            self.selves = selves + [this]
+            made = self.line(*self.call(name, this.smaller + [self.make(q) for q in params[1:]]), result)
+            made = self.make(result) if self.r.chance(0.5) else made
+            self.selves = selves
+            return made
+        said, run = self.block(make, list(zip(names, params)))
+        self.vars, self.selves = outer, selves
+
+        def close(env):
+            env = dict(env)
+            env[name] = lambda *args: run({**env, **dict(zip(names, args))})
+            return env[name]
+        head, typed = f"[{', '.join(own)}]", self.r.chance(0.3)
+        gives = f" -> {text(result)}" if deep or typed or self.r.chance(0.7) else ""
+        typed = f": fn{head}({', '.join(map(text, params))}) -> {text(result)}" if typed else ""
+        self.scope.lines.append(f"let {name}{typed} = fn {head}({', '.join(f'{n}: {text(q)}' for n, q in zip(names, params))})"
+                                f"{gives} {said};")
+        self.scope.steps.append((name, close))
+        self.scope.open.append((name, own, params, result, deep))
+
+    def open_(self, t):
+        """A call of such a closure, maybe of a new one, which is then called at another type, too."""
+        if self.r.chance(0.4) or not self.scope.open_closures():
+            self.open_line(t)
+            other = self.random_type(1)
+            made = self.open_call(other)
+            if made:
+                self.line(*made, other)
+        return self.open_call(t)
+
+    def open_call(self, t):
+        closures = self.scope.open_closures()
+        return self.some([(name, *rest) for name, _, *rest in closures], t, {name: set(own) for name, own, *_ in closures})
+
+    def opened(self, t):
+        """The name of one that can have this type of a function."""
+        fit = [c for c in self.scope.open_closures() if len(c[2]) == len(t[1]) and not c[4]
+               and self.matches(("fn", tuple(c[2]), c[3]), t, {}, set(c[1]))]
+        return fit[-1][0] if fit else None
+
+    @staticmethod
+    def matches(pattern, t, types, own):
+        """As matched(), with `own` as the type parameters of the pattern."""
+        ok = matched(pattern, t, types)
+        return ok and all(types[v] == ("var", v) for v in set(types) - own)
+
     def known(self, t):
         """A call of a function of the prelude."""
         return self.some([(f"@{n}", p, r, False) for n, (p, r, _) in PRELUDE.items()
@@ -278,31 +357,33 @@ class Program:
             fit += [c for c, f in match.constructors(self.types, t[2]).items() if f and f == t[1]]
         if t == fn([X], X):
             fit += ["nn.relu", "negative", "abs", "sign"]
+        fit += [self.opened(t)] * 2 if self.opened(t) else []
         if not fit:
             return None
         self.used["function without types"] += 1
         name = self.r.pick(fit)
         if name in OPS:
             self.functions[name] = OPS[name]
-        elif name[0] != "@":
+        elif name[0] not in "@%":
             self.functions[name] = lambda *args: Data(name, args)
         return name
 
     def argument(self, t):
         return (self.untyped(t) if t[0] == "fn" and self.r.chance(0.2) else None) or self.make(t)
 
-    def some(self, functions, t):
+    def some(self, functions, t, own=None):
+        """own: the type parameters of closures, by name; those of others are all that they speak of."""
         fit = []
         for f in functions:
             types = {}
-            if matched(f[2], t, types):
+            if self.matches(f[2], t, types, own[f[0]]) if own else matched(f[2], t, types):
                 fit.append((f, types))
         if not fit:
             return None
         (name, params, result, deep), types = self.r.pick(fit)
         for v in sorted(set().union(*map(vars_of, params))):
             if v not in types:
-                types[v] = self.random_type(1)
+                types[v] = ("var", v) if own and v not in own[name] else self.random_type(1)
         args = [(self.argument if p[0] == "fn" else self.make)(filled(p, types)) for p in params]
         if deep or name == "@iterate":
             at = 0 if deep else 1
