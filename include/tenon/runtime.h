@@ -355,6 +355,13 @@ TNR_CHECKED tnr_status tnr_get_output_value(tnr_instance *instance, uint32_t ind
 
 /* ---- host functions: what a model calls by name ---- */
 
+/* What a function keeps from run to run for one call of the program in one instance, such as a table of a constant
+ * operand: its own struct that begins with this one. */
+typedef struct tnr_host_kept tnr_host_kept;
+struct tnr_host_kept {
+    void (*free)(tnr_host_kept *kept); /* never NULL */
+};
+
 typedef struct tnr_host_call { /* valid during the call */
     tnr_instance *instance;    /* for tnr_value_new; no other function of it may be called */
     const char *name;          /* of the host function */
@@ -366,6 +373,13 @@ typedef struct tnr_host_call { /* valid during the call */
     /* n_in + n_out: an input that is a value, borrowed; for a result that is one, NULL, which the function replaces by
      * a value of the instance and one reference to it, which the run takes; NULL for tensors */
     tnr_value **value;
+    /* n_in: 1 where the input is a constant of the package, which has the same bytes in all runs of the instance */
+    const uint8_t *constant;
+    /* Where the function may leave what it keeps for this call: NULL at first, then what it left there. No other call
+     * and no other instance has it, so it needs no lock. A function that leaves something else frees what was there.
+     * The runtime calls `free` when the instance is freed, or has a function registered under the name; references to
+     * values of the instance can be released then. It costs an instance 8 bytes for each instruction of its program. */
+    tnr_host_kept **kept;
 } tnr_host_call;
 
 /* A function that a model calls. It returns 0, or a failure and one sentence in err->message, which is empty before

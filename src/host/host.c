@@ -26,6 +26,13 @@ struct tnh_result { /* a tensor that is to become a value */
     int64_t shape[TNH_MAX_NDIM];
 };
 
+typedef struct kept {
+    tnr_host_kept head;
+    struct tnh_block *block;
+    tnr_value *value;
+    max_align_t at[];
+} kept;
+
 /* ---- what functions call ---- */
 
 tnr_status tnh_fail(tnh_call *h, enum tnr_code code, const char *format, ...)
@@ -48,9 +55,60 @@ void *tnh_new(tnh_call *h, uint64_t count, size_t size)
         (void)tnh_fail(h, TNR_E_MEMORY, "out of memory");
         return NULL;
     }
-    b->next = h->block;
-    h->block = b;
+    b->next = *h->into;
+    *h->into = b;
     return b->at;
+}
+
+static void free_blocks(struct tnh_block *b)
+{
+    for (struct tnh_block *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+}
+
+static void free_kept(tnr_host_kept *head)
+{
+    kept *k = (kept *)(void *)head;
+    free_blocks(k->block);
+    tnr_value_release(k->value);
+    free(k);
+}
+
+void *tnh_kept(const tnh_call *h) { return *h->c->kept ? ((kept *)(void *)*h->c->kept)->at : NULL; }
+
+static void drop_kept(tnh_call *h)
+{
+    tnr_host_kept *was = *h->c->kept;
+    *h->c->kept = NULL;
+    if (was)
+        was->free(was);
+}
+
+void *tnh_keep_begin(tnh_call *h, size_t size, tnr_value *v)
+{
+    kept *k = calloc(1, sizeof *k + size);
+    drop_kept(h);
+    if (!k) {
+        (void)tnh_fail(h, TNR_E_MEMORY, "out of memory");
+        return NULL;
+    }
+    k->head.free = free_kept;
+    k->value = v;
+    if (v)
+        tnr_value_retain(v);
+    *h->c->kept = &k->head;
+    h->into = &k->block;
+    return k->at;
+}
+
+tnr_status tnh_keep_end(tnh_call *h, tnr_status status)
+{
+    h->into = &h->block;
+    if (status)
+        drop_kept(h);
+    return status;
 }
 
 int64_t tnh_count(int32_t ndim, const int64_t *shape)
@@ -189,7 +247,7 @@ static tnr_status make_results(tnh_call *h)
 static tnr_status call(void *user, const tnr_host_call *c, tnr_error *err)
 {
     const tnh_function *f = user;
-    tnh_call h = {.c = c, .err = err};
+    tnh_call h = {.c = c, .err = err, .into = &h.block};
     tn_json_doc doc = {0};
     tnr_status status = count_operands(&h, f);
     if (!status && !(h.result = tnh_new(&h, h.n_out, sizeof *h.result)))
@@ -199,10 +257,7 @@ static tnr_status call(void *user, const tnr_host_call *c, tnr_error *err)
     status = status ? status : f->fn(&h);
     status = status ? status : make_results(&h);
     tn_json_free(&doc);
-    for (struct tnh_block *b = h.block, *next; b; b = next) {
-        next = b->next;
-        free(b);
-    }
+    free_blocks(h.block);
     return status;
 }
 

@@ -3,8 +3,8 @@
 /* What host functions share: a call with scratch memory and attributes, tensors and texts in and out.
  *
  * A function is a row of functions.def. host.c calls it with the operands counted, gives results their values after it
- * succeeded, and frees its scratch memory. A tensor may arrive or leave as memory of the program or as a
- * value; functions see no difference. */
+ * succeeded, and frees its scratch memory, but for what it keeps for the next run. A tensor may arrive or leave as
+ * memory of the program or as a value; functions see no difference. */
 #include "base/wire/json.h"
 #include "tenon/host.h"
 
@@ -36,8 +36,8 @@ struct tnh_call {
     uint32_t n_in, n_out;
     const tn_json *attr; /* an OBJECT; NULL: the function has no attributes */
     /* of host.c */
-    struct tnh_block *block;
-    struct tnh_result *result; /* n_out */
+    struct tnh_block *block, **into; /* into: the list that new memory goes to */
+    struct tnh_result *result;       /* n_out */
 };
 
 /* ---- failing ---- */
@@ -49,6 +49,20 @@ tnr_status tnh_fail(tnh_call *h, enum tnr_code code, const char *format, ...)
 /* ---- scratch memory: zeroed, freed after the call; NULL: out of memory, which is reported ---- */
 
 void *tnh_new(tnh_call *h, uint64_t count, size_t size);
+
+/* ---- what is prepared once, for this call of the program in this instance: a table of an operand, say. No other call
+ * has it, so it needs no lock. It is freed with the instance. ---- */
+
+/* What tnh_keep_begin gave in an earlier run; NULL: nothing. Constant time. */
+void *tnh_kept(const tnh_call *h);
+/* `size` zeroed bytes in the place of what was kept, which is freed. What tnh_new gives until tnh_keep_end lasts as
+ * long. A reference to v (NULL: none) is held: while it is, no other value has its address. NULL: out of memory, which
+ * is reported. */
+void *tnh_keep_begin(tnh_call *h, size_t size, tnr_value *v);
+/* If preparing has failed, nothing is kept. Returns status. */
+tnr_status tnh_keep_end(tnh_call *h, tnr_status status);
+/* Is operand i the same in all runs? */
+static inline bool tnh_is_constant(const tnh_call *h, uint32_t i) { return h->c->constant[i]; }
 
 /* ---- attributes: absent ones, and those that are null, have the value that the caller gives ---- */
 

@@ -1,7 +1,8 @@
 /* string.normalize (texts [C] or [1,C], stop words [n]): the texts without the stop words, in another case;
  * one empty text where nothing is left. Attributes: case_change_action (LOWER, UPPER, NONE),
  * is_case_sensitive (whether stop words are compared as they are, and not in the case that the result has, or
- * lower case), locale (of languages, Turkish and Azerbaijani have cases of their own). */
+ * lower case), locale (of languages, Turkish and Azerbaijani have cases of their own). The stop words are prepared when
+ * they are another value than in the run before. */
 #include "host/find.h"
 #include "host/unicode.h"
 
@@ -15,7 +16,16 @@ typedef struct normalizer {
     bool turkic;
 } normalizer;
 
-/* All texts in a case: a copy that lives as long as the call. */
+typedef struct stop_words {
+    const tnr_value *of;
+    enum letters compared;
+    bool turkic;
+    tnh_texts list;
+    tnh_maker m;
+    tnh_index index;
+} stop_words;
+
+/* All texts in a case: a copy in memory of tnh_new. */
 static tnr_status in_case(const normalizer *z, const tnh_texts *from, enum letters to, tnh_texts *out,
                           tnh_maker *m)
 {
@@ -58,23 +68,42 @@ static tnr_status keep(tnh_call *h, const tnh_texts *shown, const tnh_texts *com
     return status ? status : tnh_maker_out(h, &m, 0);
 }
 
+/* Of operand 1, as they were prepared in an earlier run or are now. */
+static tnr_status stop_words_of(const normalizer *z, const stop_words **out)
+{
+    tnh_call *h = z->h;
+    tnr_value *words = h->c->value[1];
+    tnh_texts list;
+    stop_words *s = tnh_kept(h);
+    *out = s;
+    if (s && s->of == words && s->compared == z->compared && s->turkic == z->turkic)
+        return TNR_OK;
+    *out = s = tnh_keep_begin(h, sizeof *s, words);
+    if (!s)
+        return TNR_E_MEMORY;
+    s->of = words;
+    s->compared = z->compared;
+    s->turkic = z->turkic;
+    tnr_status status = tnh_texts_in(h, 1, &list);
+    status = status ? status : in_case(z, &list, z->compared, &s->list, &s->m);
+    return tnh_keep_end(h, status ? status : tnh_index_make(h, &s->index, &s->list));
+}
+
 tnr_status tnh_string_normalize(tnh_call *h)
 {
-    tnh_texts x, words, shown, compared, stop;
-    tnh_maker m[3];
-    tnh_index index;
+    tnh_texts x, shown, compared;
+    tnh_maker m[2];
+    const stop_words *stop = NULL;
     tnh_text locale = tnh_attr_text(h, "locale");
     bool upper = tnh_attr_is(h, "case_change_action", "UPPER");
     normalizer z = {.h = h, .turkic = has_language(locale, "tr") || has_language(locale, "az")};
     z.to = upper ? UPPER : tnh_attr_is(h, "case_change_action", "LOWER") ? LOWER : AS_THEY_ARE;
     z.compared = tnh_attr_int(h, "is_case_sensitive", 0) ? AS_THEY_ARE : upper ? UPPER : LOWER;
     tnr_status status = tnh_texts_in(h, 0, &x);
-    status = status ? status : tnh_texts_in(h, 1, &words);
+    status = status ? status : stop_words_of(&z, &stop);
     if (!status && !(x.ndim == 1 || (x.ndim == 2 && x.shape[0] == 1)))
         status = tnh_fail(h, TNR_E_SHAPE, "%s takes a list of strings, or one row of a matrix", h->c->name);
     status = status ? status : in_case(&z, &x, z.to, &shown, &m[0]);
-    status = status ? status : in_case(&z, &x, words.n ? z.compared : AS_THEY_ARE, &compared, &m[1]);
-    status = status ? status : in_case(&z, &words, z.compared, &stop, &m[2]);
-    status = status ? status : tnh_index_make(h, &index, &stop);
-    return status ? status : keep(h, &shown, &compared, &index);
+    status = status ? status : in_case(&z, &x, stop->list.n ? z.compared : AS_THEY_ARE, &compared, &m[1]);
+    return status ? status : keep(h, &shown, &compared, &stop->index);
 }

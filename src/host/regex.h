@@ -6,7 +6,8 @@
 
 typedef struct tnh_regex tnh_regex;
 
-/* In scratch memory. NULL: the pattern is not valid, which is reported with what is wrong and where. */
+/* In memory of tnh_new. A run changes it, so it is one call's. NULL: the pattern is not valid, which is reported with
+ * what is wrong and where. */
 tnh_regex *tnh_regex_new(tnh_call *h, tnh_text pattern);
 
 /* Does the pattern match the whole text? */

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* Constants are three tensors in the package: shape, offsets, bytes. */
-tnr_status tnh_string_make(tnh_call *h)
+static tnr_status make(tnh_call *h)
 {
     const void *at[3];
     int64_t n[3];
@@ -29,6 +28,26 @@ tnr_status tnh_string_make(tnh_call *h)
             h, &m, (tnh_text){(const char *)at[2] + offset[i], (size_t)(offset[i + 1] - offset[i])});
     }
     return status ? status : tnh_maker_out(h, &m, 0);
+}
+
+/* Constants are three tensors in the package: shape, offsets, bytes. The value is made in the first run, and the others
+ * give it again. */
+tnr_status tnh_string_make(tnh_call *h)
+{
+    bool same = tnh_is_constant(h, 0) && tnh_is_constant(h, 1) && tnh_is_constant(h, 2);
+    tnr_value **had = same ? tnh_kept(h) : NULL;
+    if (had) {
+        tnr_value_retain(*had);
+        return tnh_value_out(h, 0, *had);
+    }
+    tnr_status status = make(h);
+    tnr_value *made = h->c->value[h->c->n_in];
+    if (status || !same)
+        return status;
+    tnr_value **kept = tnh_keep_begin(h, sizeof *kept, made);
+    if (kept)
+        *kept = made;
+    return tnh_keep_end(h, kept ? TNR_OK : TNR_E_MEMORY);
 }
 
 static tnr_status read_pair(tnh_call *h, tnh_texts t[2], tnh_pairs *p)

@@ -1,6 +1,7 @@
 /* CALL_HOST: functions that the host has registered by name. A module and each of its instances have a table
  * of them, one entry a text of the program; an instance begins with a copy of its module's. Arguments and
- * results are views of the slots' memory and borrowed values; nothing is copied. */
+ * results are views of the slots' memory and borrowed values; nothing is copied. What functions keep belongs to
+ * the instance. */
 #include "runtime/host.h"
 
 #include "runtime/error.h"
@@ -15,11 +16,6 @@
 /* Before their uses: clang links them otherwise. */
 #pragma weak tnr_value_put
 #pragma weak tnr_value_release
-
-struct tnr_hosts {     /* of an instance: one block of memory */
-    tnr_value **value; /* max_operand: of the call that runs */
-    tnr_host at[];     /* n_text */
-};
 
 /* ---- registering ---- */
 
@@ -42,6 +38,22 @@ tnr_status tnr_host_register(tnr_module *module, const char *name, tnr_host_fn *
     return TNR_OK;
 }
 
+/* What functions keep for calls by this name; NULL: by any. */
+static void drop_kept(tnr_instance *inst, const char *name)
+{
+    struct tnr_hosts *h = inst->hosts;
+    for (uint32_t c = 0; h && c < inst->exe->n_code; c++) {
+        const tn_program_function *f = inst->exe->code[c].function;
+        for (uint32_t i = 0; i < f->n_inst; i++) {
+            tnr_host_kept **kept = &h->kept[h->first[c] + i];
+            if (!*kept || (name && strcmp(inst->exe->program->text[f->inst[i].a], name)))
+                continue;
+            (*kept)->free(*kept);
+            *kept = NULL;
+        }
+    }
+}
+
 tnr_status tnr_instance_host_register(tnr_instance *instance, const char *name, tnr_host_fn *fn, void *user,
                                       tnr_error *err)
 {
@@ -49,6 +61,7 @@ tnr_status tnr_instance_host_register(tnr_instance *instance, const char *name, 
                              : tnr_fail_argument("tnr_instance_host_register", err);
     if (status)
         return status;
+    drop_kept(instance, name);
     if (instance->hosts)
         enter(instance->hosts->at, instance->exe->program, name, fn, user);
     tnr_leave(instance);
@@ -100,6 +113,7 @@ static tnr_status show(const site *s, uint32_t i)
     uint64_t dense;
     *t = s->f->view[s->op[i]];
     s->h->value[i] = NULL;
+    s->h->constant[i] = i < s->n_in && slot_at(s, i)->kind == TN_SLOT_CONST;
     if (slot_at(s, i)->storage == TN_STORAGE_HANDLE) {
         t->data = NULL;
         s->h->value[i] = i < s->n_in ? s->f->value[s->op[i]] : NULL;
@@ -130,6 +144,7 @@ static tnr_status take(const site *s, tnr_status status)
 static tnr_status call(const site *s)
 {
     const tnr_host *host = &s->h->at[s->in->a];
+    const tnr_function *code = s->f->code;
     tnr_error said = {0};
     tnr_host_call c = {.instance = s->f->instance,
                        .name = name_of(s),
@@ -137,7 +152,10 @@ static tnr_status call(const site *s)
                        .n_in = s->n_in,
                        .n_out = s->n - s->n_in,
                        .tensor = s->f->instance->arg_view,
-                       .value = s->h->value};
+                       .value = s->h->value,
+                       .constant = s->h->constant,
+                       .kept = &s->h->kept[s->h->first[code - s->f->instance->exe->code] +
+                                           (uint32_t)(s->in - code->function->inst)]};
     tnr_floating ours = tnr_floating_default();
     tnr_status status = host->fn(host->user, &c, &said);
     tnr_floating_restore(ours);
@@ -171,17 +189,30 @@ static const char *check(const tnr_exe *exe, const tnr_function *code, const tn_
 
 static tnr_status open_hosts(tnr_instance *inst, tnr_error *err)
 {
-    size_t table = inst->exe->program->n_text * sizeof(tnr_host),
-           bytes = sizeof *inst->hosts + table + inst->exe->max_operand * sizeof(tnr_value *);
-    struct tnr_hosts *h = inst->hosts = tnr_mem_new(1, bytes);
+    const tnr_exe *exe = inst->exe;
+    size_t n_inst = 0, table = exe->program->n_text * sizeof(tnr_host);
+    for (uint32_t c = 0; c < exe->n_code; c++)
+        n_inst += exe->code[c].function->n_inst;
+    size_t bytes = sizeof *inst->hosts + table + exe->max_operand * (sizeof(tnr_value *) + 1) +
+                   n_inst * sizeof(tnr_host_kept *) + exe->n_code * sizeof(uint32_t);
+    struct tnr_hosts *h = inst->hosts = n_inst > UINT32_MAX ? NULL : tnr_mem_new(1, bytes);
     if (!h)
         return tnr_fail_memory(err, bytes);
     h->value = (tnr_value **)(void *)((uint8_t *)h->at + table);
+    h->kept = (tnr_host_kept **)(void *)(h->value + exe->max_operand);
+    h->first = (uint32_t *)(void *)(h->kept + n_inst);
+    h->constant = (uint8_t *)(h->first + exe->n_code);
+    for (uint32_t c = 0; c + 1 < exe->n_code; c++)
+        h->first[c + 1] = h->first[c] + exe->code[c].function->n_inst;
     if (inst->module->host)
         memcpy(h->at, inst->module->host, table);
     return TNR_OK;
 }
 
-static void close_hosts(tnr_instance *inst) { tnr_mem_free(inst->hosts); }
+static void close_hosts(tnr_instance *inst)
+{
+    drop_kept(inst, NULL);
+    tnr_mem_free(inst->hosts);
+}
 
 const tnr_family tnr_family_host = {.check = check, .run = run, .open = open_hosts, .close = close_hosts};

@@ -3,11 +3,6 @@
 /* Functions of the host (host.c, of the family HOST). */
 #include "runtime/instance.h"
 
-typedef struct tnr_host { /* of a text of the program: the function that is called so */
-    tnr_host_fn *fn;      /* NULL: nobody has registered it */
-    void *user;
-} tnr_host;
-
 /* Every name that the program calls has a function. fails TNR_E_NAME */
 TNR_CHECKED tnr_status tnr_hosts_ready(const tnr_instance *inst, tnr_error *err);
 

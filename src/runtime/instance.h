@@ -64,6 +64,19 @@ typedef struct tnr_frame {
     tnr_given *result;    /* their memory; NULL in main */
 } tnr_frame;
 
+typedef struct tnr_host { /* of a text of the program: the function that is called so */
+    tnr_host_fn *fn;      /* NULL: nobody has registered it */
+    void *user;
+} tnr_host;
+
+struct tnr_hosts {        /* of an instance: one block of memory */
+    tnr_value **value;    /* max_operand: of the call that runs */
+    tnr_host_kept **kept; /* of each instruction of the functions, in their order */
+    uint32_t *first;      /* n_code: where those of a function begin */
+    uint8_t *constant;    /* max_operand: of the call that runs */
+    tnr_host at[];        /* n_text */
+};
+
 struct tnr_instance {
     tnr_module *module;
     const tnr_exe *exe;

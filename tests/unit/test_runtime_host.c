@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "runtime/damage.h"
 #include "runtime/family.h"
@@ -162,6 +163,75 @@ static void functions_take_and_give_tensors_and_values(void **state)
     }
     assert_int_equal(own.calls, 6);
     assert_int_equal(b.calls, 2);
+    tnr_module_release(module);
+}
+
+typedef struct counter { /* what the function below keeps */
+    tnr_host_kept head;
+    int runs, *freed;
+    tnr_value *text;
+} counter;
+
+static void free_counter(tnr_host_kept *head)
+{
+    counter *k = (counter *)(void *)head;
+    expect_text(k->text, "kept");
+    tnr_value_release(k->text);
+    ++*k->freed;
+    free(k);
+}
+
+/* user: how many were freed */
+static tnr_status counted(void *user, const tnr_host_call *c, tnr_error *e)
+{
+    static behaviour b = {.factor = 1};
+    counter *k = (counter *)(void *)*c->kept;
+    for (uint32_t i = 0; i < c->n_in; i++)
+        assert_int_equal(c->constant[i], 0);
+    if (!k) {
+        k = malloc(sizeof *k);
+        assert_non_null(k);
+        *k = (counter){{free_counter}, 0, user, text_value(c->instance, "kept")};
+        *c->kept = &k->head;
+    }
+    k->runs++;
+    return strcmp(c->name, "label") ? scale(&b, c, e) : label(NULL, c, e);
+}
+
+static int runs_of(const tnr_instance *inst, uint32_t at)
+{
+    const counter *k = (const counter *)(const void *)inst->hosts->kept[at];
+    return k ? k->runs : 0;
+}
+
+/* Each call of each instance has its own thing, until the instance goes or has another function under the name. */
+static void functions_keep_things(void **state)
+{
+    static maker m;
+    int freed[2] = {0, 0};
+    (void)state;
+    make_host(&m);
+    tnr_module *module = open_maker(&m);
+    assert_int_equal(tnr_host_register(module, "scale", counted, &freed[0], &err), TNR_OK);
+    assert_int_equal(tnr_host_register(module, "label", counted, &freed[1], &err), TNR_OK);
+    tnr_instance *inst[2] = {instance(module, 0), instance(module, 0)};
+    for (int i = 0; i < 2; i++) {
+        set_list(inst[i]);
+        for (int run = 0; run < 2 + i; run++)
+            if (tnr_run(inst[i], &err))
+                fail_msg("%s", err.message);
+        for (uint32_t at = 0; at < m.program.function->n_inst; at++)
+            assert_int_equal(runs_of(inst[i], at), at == 1 || at == 2 ? 2 + i : 0);
+    }
+    assert_int_equal(tnr_instance_host_register(inst[0], "label", label, NULL, &err), TNR_OK);
+    assert_true(freed[0] == 0 && freed[1] == 1);
+    assert_true(runs_of(inst[0], 1) == 2 && runs_of(inst[0], 2) == 0 && runs_of(inst[1], 2) == 3);
+    assert_int_equal(tnr_run(inst[0], &err), TNR_OK);
+    assert_int_equal(runs_of(inst[0], 1), 3);
+    tnr_instance_free(inst[0]);
+    assert_true(freed[0] == 1 && freed[1] == 1);
+    tnr_instance_free(inst[1]);
+    assert_true(freed[0] == 2 && freed[1] == 2);
     tnr_module_release(module);
 }
 
@@ -436,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_take_and_give_tensors_and_values),
         cmocka_unit_test(lists_are_appended_to),
+        cmocka_unit_test(functions_keep_things),
         cmocka_unit_test(sizes_of_the_run_are_seen),
         cmocka_unit_test(what_is_not_registered_is_listed),
         cmocka_unit_test(failures_end_the_run),
