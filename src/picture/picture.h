@@ -25,7 +25,7 @@ typedef struct tn_canvas { /* what is computed with */
     float *rgb; /* heap; red, green, blue of each pixel, 0 to 255 */
 } tn_canvas;
 
-/* What is read at most: TN_PICTURE_PIXELS, but where a program defines it otherwise (a fuzz target, which has less time). */
+/* What is read at most: TN_PICTURE_PIXELS, unless a program defines it otherwise (a fuzz target has less time). */
 extern const uint32_t tn_picture_pixels;
 
 /* Reads a picture from n bytes, turned upright. Returns 0, or 1 with the reason in `why`, which goes behind a colon. */
