@@ -672,7 +672,10 @@ tn_status parse_form(parser *p, int form, pval *out)
         size_t n = 0;
         c.in = parse_arg_values(p, &args, forms[form].most == 0, &n);
         c.n = (uint32_t)n;
-        if (c.in)
+        const tn_value *never = c.in ? parse_never(NULL, (int)n, c.in) : NULL;
+        if (never)
+            *out = (pval){.kind = PVAL_ONE, .v = *never, .line = c.line, .col = c.col};
+        else if (c.in)
             read_form(&c, form, out);
     }
     tn_vec_deinit(&args);

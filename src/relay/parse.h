@@ -232,6 +232,10 @@ pval pval_item(const pval *v, uint32_t i);
 pval parse_node(parser *p, const tn_op *op, int n, const tn_value in[], const void *attr, uint32_t line,
                 uint32_t col);
 pval parse_project(parser *p, const pval *v, uint32_t k, uint32_t line, uint32_t col); /* v.k */
+bool parse_is_never(tn_value v); /* it is of the type of no value: the run does not get there */
+/* The first operand that there never is, if op (NULL: any) takes it apart: the operator never runs, so this operand
+ * stands for its result. NULL: there is none. */
+const tn_value *parse_never(const tn_op *op, int n, const tn_value in[]);
 
 /* parse_call.c: each begins at its first token */
 tn_status parse_op_call(parser *p, pval *out);  /* op(...) */

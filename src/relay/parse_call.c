@@ -214,7 +214,10 @@ tn_status parse_op_call(parser *p, pval *out)
     bool form_of = s == TN_OK && op && op->nin >= 0 && args.n > (size_t)op->nin && parse_form_find(name) >= 0;
     if (s == TN_OK && op && (form_of || required_given(p, op, seen, line, col) == TN_OK)) {
         tn_value *in = parse_arg_values(p, &args, op->nin < 0, &n);
-        if (in && form_of)
+        const tn_value *never = in ? parse_never(op, (int)n, in) : NULL;
+        if (never)
+            *out = (pval){.kind = PVAL_ONE, .v = *never, .line = line, .col = col};
+        else if (in && form_of)
             *out = parse_form_values(p, op, n, in, foreign.dtype, line, col);
         else if (in)
             *out =
@@ -243,6 +246,8 @@ pval parse_call_value(parser *p, const pval *callee, size_t n, tn_value in[], co
     pval r = pval_bad(callee->line, callee->col);
     if (!parse_value(p, callee, &f))
         return r;
+    if (parse_is_never(f))
+        return *callee;
     const tn_type *t = f.def ? tn_value_type(f) : NULL;
     if (!t || t->kind != TN_T_FUNC) {
         (void)parse_error(p, callee->line, callee->col, "relay-E038", "only a function can be called");
@@ -348,6 +353,9 @@ static pval inline_global(parser *p, const tn_function *f, tn_value in[], uint32
     uint32_t m = f->body->n_result;
     tn_value *res = TN_NEW_N(&p->scratch, tn_value, m);
     for (uint32_t i = 0; i < f->body->n_param; i++)
+        if (parse_is_never(in[i]) && f->body->param[i]->type[0]->kind != TN_T_NONE) /* it is never called */
+            return (pval){.kind = PVAL_ONE, .v = in[i], .line = line, .col = col};
+    for (uint32_t i = 0; i < f->body->n_param; i++)
         if (in[i].def && !tn_type_is_handle(f->body->param[i]->type[0]))
             in[i] = tn_unboxed(p->g, in[i]);
     if (tn_relay_inline(p->g, f->body, p->scope->region, in, parse_loc(p, line, col, NULL), res) != TN_OK) {
@@ -452,6 +460,14 @@ static tn_status parse_branch(parser *p, tn_region *r, bool *out_ok)
     return parse_expect(p, "}");
 }
 
+/* What a value that there never is decides has its type all the same: something else of type t stands for it. */
+static void decide_never(parser *p, tn_dtype t, tn_value *v)
+{
+    static const uint8_t one[8] = {1};
+    if (parse_is_never(*v))
+        *v = tn_val(tn_make_constant(p->g, p->scope->region, NULL, t, 0, NULL, one, NULL));
+}
+
 /* (condition, join=[...]) */
 static tn_status parse_condition(parser *p, tn_if_attr *attr, tn_value *out, bool *out_ok)
 {
@@ -461,6 +477,8 @@ static tn_status parse_condition(parser *p, tn_if_attr *attr, tn_value *out, boo
     TN_TRY(parse_expect(p, "("));
     TN_TRY(parse_expr(p, &c));
     *out_ok = c.kind != PVAL_NONE && parse_value(p, &c, out);
+    if (*out_ok)
+        decide_never(p, TN_BOOL1, out);
     while (parse_accept(p, ","))
         TN_TRY(parse_at_attribute(p) ? parse_attribute(p, &tn_op_if, attr, &seen, &none)
                                      : parse_expect(p, "join"));
@@ -497,6 +515,18 @@ tn_status parse_if(parser *p, pval *out)
 
 /* ---- loop ---- */
 
+/* Whether the loop goes on: the first result of its body. */
+static void decide_body(parser *p, tn_region *r)
+{
+    tn_value *v = TN_NEW_N(&p->scratch, tn_value, r->n_result);
+    for (uint32_t i = 0; i < r->n_result; i++)
+        v[i] = (tn_value){r->result[i].def, r->result[i].out};
+    if (r->n_result > 1 && parse_is_never(v[0])) {
+        decide_never(p, TN_BOOL1, &v[0]);
+        tn_region_set_results(p->g, r, (int)r->n_result, v);
+    }
+}
+
 tn_status parse_loop(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
@@ -523,12 +553,16 @@ tn_status parse_loop(parser *p, pval *out)
     s = s == TN_OK ? parse_expect(p, "{") : s;
     s = s == TN_OK ? parse_block(p, "}", &v) : s;
     ok = s == TN_OK && parse_results(p, r, &v, NULL, line, col) == TN_OK && in;
+    if (ok)
+        decide_body(p, r);
     parse_close(p);
     parse_forget_symbols(p, n_bound);
     TN_TRY(s);
     TN_TRY(parse_expect(p, "}"));
     if (!ok)
         return TN_OK;
+    for (size_t i = 0; i < n_in && i < 2; i++)
+        decide_never(p, i ? TN_BOOL1 : TN_I64, &in[i]);
     tn_node *n = tn_node_new(g, p->scope->region, NULL, &tn_op_loop, (int)n_in, in, (int)r->n_result - 1,
                              &attr, parse_loc(p, line, col, NULL));
     tn_node_hold(g, n, 1, &r);

@@ -43,10 +43,34 @@ static void annotate(parser *p, const pval *v, uint32_t first)
         d->loc = loc;
 }
 
+bool parse_is_never(tn_value v)
+{
+    const tn_type *t = v.def ? tn_value_type(v) : NULL;
+    return t && t->kind == TN_T_NONE;
+}
+
+/* Operand i is only held, or given on. */
+static bool is_held(const tn_op *op, int i)
+{
+    return op && (op == &tn_op_tuple || op == &tn_op_construct || op == &tn_op_ref || op->host ||
+                  (i > 0 && (op == &tn_op_call || op == &tn_op_ref_write)));
+}
+
+const tn_value *parse_never(const tn_op *op, int n, const tn_value in[])
+{
+    for (int i = 0; i < n; i++)
+        if (parse_is_never(in[i]) && !is_held(op, i))
+            return &in[i];
+    return NULL;
+}
+
 /* A node of op over in[], typed; bad after an error. */
 pval parse_node(parser *p, const tn_op *op, int n, const tn_value in[], const void *attr, uint32_t line,
                 uint32_t col)
 {
+    const tn_value *never = parse_never(op, n, in);
+    if (never)
+        return (pval){.kind = PVAL_ONE, .v = *never, .line = line, .col = col};
     tn_node *node =
         tn_make_call(p->g, p->scope->region, NULL, op, n, in, attr, parse_loc(p, line, col, NULL));
     if (!node) {
@@ -289,6 +313,8 @@ pval parse_project(parser *p, const pval *v, uint32_t k, uint32_t line, uint32_t
 {
     if (v->kind == PVAL_BAD)
         return pval_bad(line, col);
+    if (v->kind == PVAL_ONE && parse_is_never(v->v))
+        return *v;
     bool many = v->kind == PVAL_NODE || v->kind == PVAL_LIST;
     const tn_type *t = v->kind == PVAL_ONE ? tn_value_type(v->v) : NULL;
     uint32_t n = many ? pval_n_items(v) : t && t->kind == TN_T_TUPLE ? t->n : 0;

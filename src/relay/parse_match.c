@@ -295,6 +295,15 @@ static tn_status bad_pattern(matcher *m, const pattern *a, const tn_type *t, pva
     return TN_OK;
 }
 
+/* Rows are left over if the run does not get to them. */
+static void use_all(const matrix *x)
+{
+    for (uint32_t i = 0; i < x->n_row; i++)
+        x->row[i].of->used = true;
+}
+
+static bool is_never(const pval *v) { return v->kind == PVAL_ONE && parse_is_never(v->v); }
+
 static tn_status decide_tuple(matcher *m, const matrix *x, uint32_t k, pval *out)
 {
     const pattern *a = x->row[0].column[k];
@@ -324,8 +333,7 @@ static tn_status decide_tuple(matcher *m, const matrix *x, uint32_t k, pval *out
 static tn_status never(matcher *m, const matrix *x, pval *out)
 {
     tn_fail_attr a = {tn_intern(m->p->g->ctx, "a value of no type is matched")};
-    for (uint32_t i = 0; i < x->n_row; i++)
-        x->row[i].of->used = true;
+    use_all(x);
     *out = parse_node(m->p, &tn_op_fail, 0, NULL, &a, m->line, m->col);
     return TN_OK;
 }
@@ -409,6 +417,11 @@ static tn_status decide(matcher *m, const matrix *x, pval *out)
         for (uint32_t i = 0; i < k; i++)
             give_name(m->p, &x->row[0], x->row[0].column[i], &x->value[i]);
         return leaf(m, &x->row[0], out);
+    }
+    if (is_never(&x->value[k])) {
+        use_all(x);
+        *out = x->value[k];
+        return TN_OK;
     }
     TN_TRY(parse_enter(m->p));
     tn_status s =
