@@ -553,7 +553,9 @@ tn_status tn_relay_run(tn_graph *g, int n_in, const tn_tensor_value in[], int n_
                         f->body->n_param, n_in);
     }
     interp_init(&p, g, eval, eval_user);
-    tn_status s = run_main(&p, f->body, in, n_out, out);
+    bool done = false;
+    tn_status s = interp_empty(&p, f->body, in, n_out, out, &done);
+    s = s == TN_OK && !done ? run_main(&p, f->body, in, n_out, out) : s;
     interp_deinit(&p);
     for (int i = 0; i < n_out && s != TN_OK; i++)
         tn_tensor_value_deinit(&out[i]);

@@ -1,7 +1,7 @@
 #ifndef TN_RELAY_INTERP_H
 #define TN_RELAY_INTERP_H
 /* Inside of the interpreter: interp_value.c has values and dimensions, interp.c evaluation, interp_flow.c calls and
- * control flow. */
+ * control flow, interp_empty.c inputs without elements. */
 #include "relay/limits.h"
 #include "relay/relay.h"
 
@@ -73,6 +73,11 @@ tn_status interp_type(interp *p, const tn_type *t, const tn_node *n, int64_t dim
 /* A region's parameters against its arguments: symbols that are a dimension themselves take the argument's extent at
  * first use (and hide outer ones of that name); then every dimension is checked. */
 tn_status interp_bind_params(interp *p, const tn_region *r, value *const arg[]);
+tn_status interp_check_param(interp *p, const tn_node *v, const value *arg); /* under the bindings */
+/* @main where an extent of an input is 0 and its symbol begins at 1; *out_done: out has its results, which are empty.
+ * Else it is to be evaluated. */
+tn_status interp_empty(interp *p, const tn_region *r, const tn_tensor_value in[], int n_out,
+                       tn_tensor_value out[], bool *out_done);
 
 /* out: n_result references, or none after TN_FAIL. */
 tn_status interp_region(interp *p, tn_region *r, value *const arg[], value *out[]);

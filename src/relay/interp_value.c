@@ -208,7 +208,7 @@ static bool bound_since(const interp *p, size_t from, const char *name)
 /* A tensor of any extent tells its shape itself. */
 static bool has_shape(const tn_type *t) { return t->kind == TN_T_TENSOR && !tn_type_is_handle(t); }
 
-static tn_status check_param(interp *p, const tn_node *v, const value *arg)
+tn_status interp_check_param(interp *p, const tn_node *v, const value *arg)
 {
     const tn_type *t = v->type[0];
     const tn_tensor_value *a = &arg->t;
@@ -243,6 +243,6 @@ tn_status interp_bind_params(interp *p, const tn_region *r, value *const arg[])
     }
     for (uint32_t i = 0; i < r->n_param; i++)
         if (has_shape(r->param[i]->type[0]))
-            TN_TRY(check_param(p, r->param[i], arg[i]));
+            TN_TRY(interp_check_param(p, r->param[i], arg[i]));
     return TN_OK;
 }

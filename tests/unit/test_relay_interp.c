@@ -34,6 +34,12 @@ static void expect(const tn_tensor_value *v, const float want[], size_t n)
         assert_float_equal(((const float *)v->at)[i], want[i], 1e-5f);
 }
 
+static tn_status refusing(const tn_func *f, void *const arg[], const int64_t sym[], void *user)
+{
+    (void)arg, (void)sym, (void)user;
+    return tn_error(f->ctx, "test-E1", NULL, "no");
+}
+
 static void drop(int n, tn_tensor_value out[])
 {
     for (int i = 0; i < n; i++)
@@ -344,6 +350,17 @@ static void test_refused(void **state)
          "[relay-E205]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { %x + meta[relay.Constant][0] /* bias (2) */ }", 1, 1, 2, 3,
          2, "the constant bias has no data; read the text together with its .params file [relay-E204]"},
+        {"def @main(%x: Tensor[(n, 2), float32]) { sum(%x, axis=[0]) }", 1, 1, 2, 0, 2,
+         "n is 0, and result 0 would not be empty: at least 1 is needed [relay-E203]"},
+        {"def @main(%x: Tensor[(n, 2), float32]) {\n"
+         "  loop (3i64, True, %x) (%i: int64, %p: Tensor[(?, 2), float32]) { (True, concatenate((%p, %p), "
+         "axis=0)) } }",
+         1, 1, 2, 0, 2,
+         "n is 0, and result 0 has a shape that depends on data: at least 1 is needed [relay-E203]"},
+        {"def @main(%x: Tensor[(n, n), float32]) { %x }", 1, 1, 2, 0, 2,
+         "dimension 1 of parameter x is 2, but must be 0 [relay-E203]"},
+        {"def @main(%x: Tensor[(n, 2), float32]) { string.number(string.of_number(%x)) }", 1, 1, 2, 0, 2,
+         "n is 0, outside its range [1, 2147483647] [relay-E203]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { fn () { %x } }", 1, 1, 2, 3, 2,
          "a result of @main is a function; only tensors can be returned [relay-E206]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { seq.length(seq.of(%x)) }", 1, 1, 2, 3, 2,
@@ -362,6 +379,35 @@ static void test_refused(void **state)
     }
 }
 
+/* An extent of 0 out of range: the results are empty, of the extents that their types say, and nothing is evaluated. */
+static void test_empty(void **state)
+{
+    (void)state;
+    float x[2] = {0};
+    static const int64_t want[3][2] = {{0, 2}, {3, 0}, {0, 0}};
+    module m;
+    module_read(
+        &m, "#[symbols = \"n in [2, 7]\"]\n"
+            "def @main(%x: Tensor[(n, 2), float32]) {\n"
+            "  %s = sum(%x, axis=[1]);\n"
+            "  (concatenate((%x, %x), axis=0), broadcast_to(%s, shape=[3, n]), cast(%s, dtype=\"int64\")) }");
+    tn_tensor_value in = f32(x, 2, 0, 2), out[3];
+    assert_int_equal(tn_relay_run(&m.g, 1, &in, 3, out, refusing, NULL), TN_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(out[i].ndim, i < 2 ? 2 : 1);
+        for (int d = 0; d < out[i].ndim; d++)
+            assert_int_equal(out[i].dim[d], want[i][d]);
+        assert_int_equal(out[i].n, 0);
+        assert_non_null(out[i].at);
+    }
+    assert_true(tn_dtype_eq(out[1].dtype, TN_F32) && tn_dtype_eq(out[2].dtype, TN_I64));
+    drop(3, out);
+    in = f32(x, 2, 1, 2); /* out of range as well */
+    assert_int_equal(tn_relay_run(&m.g, 1, &in, 3, out, NULL, NULL), TN_FAIL);
+    assert_non_null(strstr(module_diag(&m), "n is 1, outside its range [2, 7] [relay-E203]"));
+    module_close(&m);
+}
+
 /* An input whose bytes are fewer than its extents say is refused, not read over. */
 static void test_short_input(void **state)
 {
@@ -376,12 +422,6 @@ static void test_short_input(void **state)
     in = f32(x, 2, INT64_MAX, 2);
     assert_int_equal(tn_relay_run(&m.g, 1, &in, 1, &out, NULL, NULL), TN_FAIL);
     module_close(&m);
-}
-
-static tn_status refusing(const tn_func *f, void *const arg[], const int64_t sym[], void *user)
-{
-    (void)arg, (void)sym, (void)user;
-    return tn_error(f->ctx, "test-E1", NULL, "no");
 }
 
 /* A failing evaluator leaves nothing behind. */
@@ -411,7 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_symbolic),    cmocka_unit_test(test_rows),       cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_eval_node),   cmocka_unit_test(test_relayout),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_short_input), cmocka_unit_test(test_eval_fails),
+        cmocka_unit_test(test_short_input), cmocka_unit_test(test_eval_fails), cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
