@@ -113,7 +113,7 @@ static inline const write_type *write_type_of(const char *name)
 
 /* ---- lines ---- */
 
-enum { WORDS_TEXT = 1 << 16, WORDS_MAX = 1 << 13 };
+enum { WORDS_TEXT = 1 << 18, WORDS_MAX = 1 << 13 };
 
 typedef struct words {
     char text[WORDS_TEXT];

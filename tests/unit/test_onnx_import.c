@@ -85,6 +85,28 @@ static void elements_below_a_byte_are_unpacked(void **state)
         }
 }
 
+/* The nodes of a forest are lists of attributes, one entry a node. */
+static void attributes_have_any_number_of_entries(void **state)
+{
+    enum { N = 70000 };
+    tn_buf text = {0};
+    model m;
+    (void)state;
+    model_init(&m);
+    tn_buf_str(&text, "opset 13\nnode Constant -> c value_ints=[0");
+    for (int i = 1; i < N; i++)
+        tn_buf_printf(&text, ",%d", i % 10);
+    tn_buf_str(&text, "]\noutput c\n");
+    (void)import_text(&m, tn_arena_strdup(&m.arena, tn_buf_cstr(&text)));
+    assert_string_equal(model_errors(&m), "");
+    const tn_node *c = tn_graph_function(&m.g, "main")->body->first;
+    assert_non_null(c->blob);
+    assert_int_equal(c->blob->n, N * sizeof(int64_t));
+    assert_int_equal(((const int64_t *)(const void *)c->blob->at)[N - 1], (N - 1) % 10);
+    tn_buf_deinit(&text);
+    model_deinit(&m);
+}
+
 /* ---- hostile bytes ---- */
 
 static const char sample[] = "opset 13\n"
@@ -267,6 +289,7 @@ int main(void)
         cmocka_unit_test(models_become_relay),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(elements_below_a_byte_are_unpacked),
+        cmocka_unit_test(attributes_have_any_number_of_entries),
         cmocka_unit_test(a_graph_in_two_pieces_is_one),
         cmocka_unit_test(every_prefix_is_refused_or_read),
         cmocka_unit_test(every_flipped_bit_is_survived),

@@ -84,8 +84,9 @@ const char *imp_attr_string(imp_node *c, const char *name, const char *def)
 bool imp_attr_ints(imp_node *c, const char *name, tn_ints *out)
 {
     const imp_attr *a = imp_attr_find(c, name, IMP_A_INTS);
-    if (a && a->ints.n > 65536)
-        imp_refuse(c, IMP_BAD_VALUE, "attribute %s has %zu entries; the model is damaged", name, a->ints.n);
+    if (a && a->ints.n > UINT32_MAX)
+        imp_refuse(c, IMP_TOO_LARGE, "attribute %s has %zu entries; at most 4,294,967,295 are read", name,
+                   a->ints.n);
     *out = a && !c->bad ? tn_ints_make(c->arena, (uint32_t)a->ints.n, a->ints.at) : (tn_ints){0};
     return a != NULL;
 }
