@@ -1,6 +1,7 @@
 /* Images: resizing, colours, boxes. Data has its channels last. */
 #include "frontend/tensorflow/tf.h"
 
+#include "frontend/import/crop.h"
 #include "frontend/import/window.h"
 #include "op/tensor/tensor.h"
 #include "op/vision/vision.h"
@@ -148,13 +149,9 @@ static void bicubic(imp_node *c)
 
 /* ---- CropAndResize ---- */
 
-typedef struct cut { /* positions along one side of all boxes: [n, size] */
-    tn_value low, high, part, inside;
-} cut;
-
 /* Positions between `from` and `to` of the data's extent, as TensorFlow has them; size 1: the middle. */
-static cut cut_side(imp_node *c, tn_value image, int axis, tn_value from, tn_value to, const tn_expr *size,
-                    bool near)
+static tn_value cut_side(imp_node *c, tn_value image, int axis, tn_value from, tn_value to,
+                         const tn_expr *size)
 {
     tn_value last = imp_cast(c, imp_extent_of(c, image, axis), TN_F32), at;
     last = imp_with(c, &tn_op_subtract, last, 1);
@@ -169,46 +166,7 @@ static cut cut_side(imp_node *c, tn_value image, int axis, tn_value from, tn_val
         at = tf_binary(c, &tn_op_multiply, from, last);
         at = tf_binary(c, &tn_op_add, at, tf_binary(c, &tn_op_multiply, n, step));
     }
-    tn_value above = imp_with(c, &tn_op_greater_equal, at, 0);
-    cut s = {.inside = tf_binary(c, &tn_op_logical_and, above, tf_binary(c, &tn_op_less_equal, at, last))};
-    tn_value held = imp_with(c, &tn_op_maximum, tf_binary(c, &tn_op_minimum, at, last), 0);
-    if (near)
-        held = imp_with(c, &tn_op_add, held, 0.5); /* what is not below 0 is rounded away from it */
-    s.low = tf_unary(c, &tn_op_floor, held);
-    s.high = tf_unary(c, &tn_op_ceil, held);
-    s.part = tf_binary(c, &tn_op_subtract, held, s.low);
-    return s;
-}
-
-/* As [n, height, width, 1]. */
-static tn_value spread(imp_node *c, tn_value v, bool rows)
-{
-    return imp_unsqueeze(c, imp_unsqueeze(c, v, rows ? 2 : 1), 3);
-}
-
-/* Positions as integers, inside of the dimension whatever they are (a box may be no number). */
-static tn_value position(imp_node *c, tn_value image, int axis, tn_value at)
-{
-    tn_value last = imp_with(c, &tn_op_subtract, imp_extent_of(c, image, axis), 1);
-    at = tf_binary(c, &tn_op_minimum, imp_cast(c, at, TN_I64), last);
-    return imp_with(c, &tn_op_maximum, at, 0);
-}
-
-/* The pixels of image [b, ...] at (which, y, x): [n, height, width, channels]. */
-static tn_value pixels(imp_node *c, tn_value image, tn_value which, tn_value y, tn_value x)
-{
-    tn_value part[3] = {which, position(c, image, 1, y), position(c, image, 2, x)}, shape[3];
-    tn_value all = tf_binary(c, &tn_op_add, tf_binary(c, &tn_op_add, part[0], part[1]), part[2]);
-    for (int i = 0; i < 3; i++)
-        shape[i] = imp_broadcast_like(c, part[i], all);
-    tn_gather_nd_attr a = {0};
-    return imp_call2(c, &tn_op_gather_nd, &a, image, imp_concat(c, 3, shape, 3));
-}
-
-static tn_value mix(imp_node *c, tn_value a, tn_value b, tn_value part)
-{
-    tn_value more = tf_binary(c, &tn_op_multiply, tf_binary(c, &tn_op_subtract, b, a), part);
-    return tf_binary(c, &tn_op_add, a, more);
+    return at;
 }
 
 /* image, boxes [n, 4] as y1 x1 y2 x2 of the extents, their images [n], size */
@@ -227,24 +185,10 @@ static void crop_and_resize(imp_node *c)
     for (int i = 0; i < 4; i++)
         side[i] = imp_slice(c, boxes, 1, i, i + 1);
     image = imp_cast(c, image, TN_F32);
-    cut y = cut_side(c, image, 1, side[0], side[2], size.at[0], near);
-    cut x = cut_side(c, image, 2, side[1], side[3], size.at[1], near);
-    tn_extent_attr images = {tn_dims_make(c->arena, 1, &imp_type(image)->dim[0])};
-    which = imp_call1(c, &tn_op_checked_index, &images, imp_cast(c, which, TN_I64));
-    which = imp_unsqueeze(c, imp_unsqueeze(c, imp_unsqueeze(c, which, 1), 2), 3);
-    tn_value top = spread(c, y.low, true), left = spread(c, x.low, false);
-    tn_value v = pixels(c, image, which, top, left);
-    if (!near) {
-        tn_value bottom = spread(c, y.high, true), right = spread(c, x.high, false);
-        tn_value down = spread(c, y.part, true), along = spread(c, x.part, false);
-        v = mix(c, v, pixels(c, image, which, top, right), along);
-        tn_value low = pixels(c, image, which, bottom, left);
-        low = mix(c, low, pixels(c, image, which, bottom, right), along);
-        v = mix(c, v, low, down);
-    }
-    tn_value rows = spread(c, y.inside, true), columns = spread(c, x.inside, false);
-    tn_value inside = tf_binary(c, &tn_op_logical_and, rows, columns);
-    imp_out(c, 0, imp_choose(c, inside, v, rest));
+    imp_crop k = {.image = image, .which = which, .outside = rest, .nearest = near};
+    k.row = cut_side(c, image, 1, side[0], side[2], size.at[0]);
+    k.column = cut_side(c, image, 2, side[1], side[3], size.at[1]);
+    imp_out(c, 0, imp_make_crop(c, &k));
 }
 
 /* ---- boxes ---- */

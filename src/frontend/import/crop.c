@@ -1,0 +1,84 @@
+/* Parts of images in new sizes: the four pixels around each position, weighed. */
+#include "frontend/import/crop.h"
+
+typedef struct side { /* positions along rows or columns: [n, size] */
+    tn_value low, high, part, inside;
+} side;
+
+static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
+{
+    return imp_call2(c, op, NULL, a, b);
+}
+
+static side read_side(imp_node *c, const imp_crop *k, int axis, tn_value at)
+{
+    tn_value last = imp_cast(c, imp_extent_of(c, k->image, axis), TN_F32);
+    last = imp_with(c, &tn_op_subtract, last, 1);
+    side s = {.inside = {0}};
+    if (k->outside.def) {
+        tn_value above = imp_with(c, &tn_op_greater_equal, at, 0);
+        s.inside = two(c, &tn_op_logical_and, above, two(c, &tn_op_less_equal, at, last));
+    }
+    tn_value held = imp_with(c, &tn_op_maximum, two(c, &tn_op_minimum, at, last), 0);
+    if (k->nearest)
+        held = imp_with(c, &tn_op_add, held, 0.5); /* what is not below 0 is rounded away from it */
+    s.low = imp_call1(c, &tn_op_floor, NULL, held);
+    s.high = imp_call1(c, &tn_op_ceil, NULL, held);
+    s.part = two(c, &tn_op_subtract, held, s.low);
+    return s;
+}
+
+/* As [n, height, width, 1]. */
+static tn_value spread(imp_node *c, tn_value v, bool rows)
+{
+    return imp_unsqueeze(c, imp_unsqueeze(c, v, rows ? 2 : 1), 3);
+}
+
+/* Positions as integers, inside of the dimension whatever they are (a box may be no number). */
+static tn_value position(imp_node *c, tn_value image, int axis, tn_value at)
+{
+    tn_value last = imp_with(c, &tn_op_subtract, imp_extent_of(c, image, axis), 1);
+    at = two(c, &tn_op_minimum, imp_cast(c, at, TN_I64), last);
+    return imp_with(c, &tn_op_maximum, at, 0);
+}
+
+/* The pixels of image [b, ...] at (which, y, x): [n, height, width, channels]. */
+static tn_value pixels(imp_node *c, tn_value image, tn_value which, tn_value y, tn_value x)
+{
+    tn_value part[3] = {which, position(c, image, 1, y), position(c, image, 2, x)}, shape[3];
+    tn_value all = two(c, &tn_op_add, two(c, &tn_op_add, part[0], part[1]), part[2]);
+    for (int i = 0; i < 3; i++)
+        shape[i] = imp_broadcast_like(c, part[i], all);
+    tn_gather_nd_attr a = {0};
+    return imp_call2(c, &tn_op_gather_nd, &a, image, imp_concat(c, 3, shape, 3));
+}
+
+static tn_value mix(imp_node *c, tn_value a, tn_value b, tn_value part)
+{
+    tn_value more = two(c, &tn_op_multiply, two(c, &tn_op_subtract, b, a), part);
+    return two(c, &tn_op_add, a, more);
+}
+
+tn_value imp_make_crop(imp_node *c, const imp_crop *k)
+{
+    if (c->bad)
+        return (tn_value){0};
+    side y = read_side(c, k, 1, k->row), x = read_side(c, k, 2, k->column);
+    tn_extent_attr images = {tn_dims_make(c->arena, 1, &imp_type(k->image)->dim[0])};
+    tn_value which = imp_call1(c, &tn_op_checked_index, &images, imp_cast(c, k->which, TN_I64));
+    which = imp_unsqueeze(c, imp_unsqueeze(c, imp_unsqueeze(c, which, 1), 2), 3);
+    tn_value top = spread(c, y.low, true), left = spread(c, x.low, false);
+    tn_value v = pixels(c, k->image, which, top, left);
+    if (!k->nearest) {
+        tn_value bottom = spread(c, y.high, true), right = spread(c, x.high, false);
+        tn_value down = spread(c, y.part, true), along = spread(c, x.part, false);
+        v = mix(c, v, pixels(c, k->image, which, top, right), along);
+        tn_value low = pixels(c, k->image, which, bottom, left);
+        low = mix(c, low, pixels(c, k->image, which, bottom, right), along);
+        v = mix(c, v, low, down);
+    }
+    if (!k->outside.def)
+        return v;
+    tn_value rows = spread(c, y.inside, true), columns = spread(c, x.inside, false);
+    return imp_choose(c, two(c, &tn_op_logical_and, rows, columns), v, k->outside);
+}

@@ -1,0 +1,18 @@
+#ifndef TN_FRONTEND_IMPORT_CROP_H
+#define TN_FRONTEND_IMPORT_CROP_H
+/* Parts of images in new sizes, as several formats cut them out: pixels at rows and columns that are data. */
+#include "frontend/import/convert.h"
+
+typedef struct imp_crop {
+    tn_value image;   /* float32 [b, rows, columns, channels] */
+    tn_value which;   /* int64 [n]: of which image each part is; the run checks it */
+    tn_value row;     /* float32 [n, new rows]: where each row lies */
+    tn_value column;  /* float32 [n, new columns] */
+    tn_value outside; /* what lies outside of the image, rank 0; absent: its border */
+    bool nearest;     /* no interpolation */
+} imp_crop;
+
+/* [n, new rows, new columns, channels] */
+tn_value imp_make_crop(imp_node *c, const imp_crop *k);
+
+#endif
