@@ -23,6 +23,27 @@
 #define CONST(name, type, value) \
     "3{ 1'const' 3{ 1'" name "' } 5{ 1'val' 2{ 2{ 1{ " type " } } 3{ 1{ " value " } } } } } "
 
+/* Operations of a program, and layers of a network, whose results have a name. */
+// clang-format off
+#define ARG(key, name) "2{ 1'" key "' 2{ 1{ 1'" name "' } } } "
+#define OP(type, args, out) "3{ 1'" type "' " args "3{ 1'" out "' } } "
+#define TO(in, out, params) "1{ 1'" out "' 2'" in "' 3'" out "' " params " } "
+#define COPY(in, out) TO(in, out, "600{ }")
+#define NUMBER(name, value) CONST(name, "1:11 2:0", "1{ 1[" value "] }")
+/* Their sum as s, and whether it is above 0 as p. */
+#define SUM_CHECKED \
+    CONST("a", "1:23 2:1 3{ 1{ 1:1 } }", "2{ 1(0) }") \
+    CONST("k", "1:1 2:0", "3{ 1(0) }") \
+    NUMBER("zero", "0") OP("reduce_sum", ARG("x", "x") ARG("axes", "a") ARG("keep_dims", "k"), "s") \
+        OP("greater", ARG("x", "s") ARG("y", "zero"), "p")
+/* The same of a network; numbers of layers. */
+#define ABOVE TO("x", "s", "1270{ 1(0) }") TO("s", "p", "830{ 2=0 }")
+#define TWICE(in, out) TO(in, out, "231{ 1=2 }")
+#define PLUS(in, out) TO(in, out, "230{ 1=1 }")
+#define BLOCK(takes, gives, operations) "4{ " takes "2'" gives "' " operations " } "
+
+// clang-format on
+
 static tn_status import_text(model *m, const char *text, tn_buf *file)
 {
     (void)pb_text(file, text);
@@ -95,6 +116,25 @@ static const struct {
      {"there is no file \"w.bin\" beside the model", "[coreml-E003]"}},
     {PROGRAM("3{ 1'relu' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'z' 2{ 1{ 1'x' } } } 3{ 1'y' } }"),
      {"operand z is not supported, or it must be known at compile time; export"}},
+    {PROGRAM("3{ 1'while_loop' 3{ 1'y' } }"),
+     {"it has 0 blocks, not 2; the model is damaged", "[coreml-E006]"}},
+    {PROGRAM("3{ 1'while_loop' 2{ 1'loop_vars' 2{ 1{ 1'x' } } } 3{ 1'y' } 4{ 2'x' } 4{ 1{ 1'v' } 2'v' } }"),
+     {"a block takes 0 values, but the loop carries 1", "[coreml-E006]"}},
+    {PROGRAM("3{ 1'while_loop' 2{ 1'loop_vars' 2{ 1{ 1'x' } } } 4{ 1{ 1'v' } 2'v' } 4{ 1{ 1'v' } 2'v' } }"),
+     {"it has 0 results, but carries 1 values", "[coreml-E006]"}},
+    {PROGRAM(SUM_CHECKED "3{ 1'cond' " ARG("pred", "p") "3{ 1'y' } 4{ } 4{ 2'x' } }"),
+     {"a block gives 0 values, not 1", "[coreml-E006]"}},
+    {PROGRAM(SUM_CHECKED "3{ 1'cond' " ARG("pred", "p") "3{ 1'y' } 4{ 2'q' } 4{ 2'x' } }"),
+     {"nothing computes \"q\"; the model is damaged", "[coreml-E001]"}},
+    {PROGRAM(SUM_CHECKED "3{ 1'cond' " ARG("pred", "x") "3{ 1'y' } 4{ 2'x' } 4{ 2'x' } }"),
+     {"the condition is Tensor[(2), float32], but must be one bool", "[coreml-E005]"}},
+    {PROGRAM(OP("branch", "", "y")), {"operator branch is not supported", "[coreml-E004]"}},
+    {NET_ND("2", "2", "1{ 1'l' 615{ 3{ } 4{ } } }"), {"conditionVar is missing", "[coreml-E005]"}},
+    {NET_ND("2", "2", "1{ 1'l' 615{ 2'q' 3{ } 4{ } } }"), {"nothing computes \"q\"", "[coreml-E001]"}},
+    {NET_ND("2", "2", ABOVE "1{ 1'b' 2'p' 605{ 1{ " TWICE("x", "c") "} } } " COPY("c", "y")),
+     {"operand \"c\" is output 0 of node b (branch), which is not supported", "[coreml-E004]"}},
+    {NET_ND("2", "2", TWICE("x", "y") PLUS("x", "y")), {"two values are called \"y\"", "[coreml-E001]"}},
+    {NET_ND("2", "2", "1{ 1'c' 2'x' 3'y' 3'z' 600{ } }"), {"it copies 1 values to 2 names", "[coreml-E006]"}},
     {"1:1 2{ 1{ 1'x' 3{ 5{ 1(2) } } } } 502{ 1:1 }",
      {"its program has no function; download or export it again [coreml-E001]"}},
 };
@@ -113,6 +153,26 @@ static void models_are_read(void **state)
         model_deinit(&m);
         tn_buf_deinit(&file);
     }
+}
+
+static void nesting_has_an_end(void **state)
+{
+    tn_buf text = {0}, file = {0};
+    model m;
+    (void)state;
+    model_init(&m);
+    tn_buf_str(&text, DESCRIBED("2", "2") "500{ 5:1 " ABOVE COPY("x", "y"));
+    for (int i = 0; i < 40; i++)
+        tn_buf_str(&text, "1{ 1'b' 2'p' 605{ 1{ ");
+    tn_buf_str(&text, TWICE("x", "z") COPY("z", "y"));
+    for (int i = 0; i < 40; i++)
+        tn_buf_str(&text, "} } } ");
+    tn_buf_str(&text, "}");
+    assert_int_equal(import_text(&m, tn_buf_cstr(&text), &file), TN_FAIL);
+    assert_non_null(strstr(model_errors(&m), "nested more than 32 deep; simplify the model [coreml-E006]"));
+    model_deinit(&m);
+    tn_buf_deinit(&text);
+    tn_buf_deinit(&file);
 }
 
 static void errors_have_an_end(void **state)
@@ -172,12 +232,74 @@ static void small_models_compute(void **state)
              2, x, plus);
 }
 
+// clang-format off
+/* Where the sum is above 0, c is 2 x, else x + 1; then c is tripled as often as `most` says. */
+#define COND \
+    "3{ 1'cond' " ARG("pred", "p") "3{ 1'c' } " BLOCK( \
+        "", "t", NUMBER("two", "2") OP("mul", ARG("x", "x") ARG("y", "two"), "t")) \
+        BLOCK("", "f", NUMBER("one", "1") OP("add", ARG("x", "x") ARG("y", "one"), "f")) "} "
+#define BOTH "1{ 1'v' } 1{ 1'n' } "
+#define WHILE(start) \
+    "3{ 1'while_loop' 2{ 1'loop_vars' 2{ 1{ 1'" start "' } 1{ 1'count' } } } 3{ 1'y' } 3{ 1'many' } " BLOCK( \
+        BOTH, "go", OP("less", ARG("x", "n") ARG("y", "most"), "go")) \
+        BLOCK(BOTH "2'v2' ", "n2", \
+              NUMBER("one", "1") NUMBER("three", "3") OP("mul", ARG("x", "v") ARG("y", "three"), "v2") \
+                  OP("add", ARG("x", "n") ARG("y", "one"), "n2")) "} "
+// clang-format on
+
+static void programs_branch_and_loop(void **state)
+{
+    static const float up[] = {1, 2}, down[] = {1, -2}, doubled[] = {2, 4}, more[] = {2, -1},
+                       grown[] = {18, 36}, shifted[] = {18, -9};
+    (void)state;
+    computes(PROGRAM(SUM_CHECKED COND OP("identity", ARG("x", "c"), "y")), 2, up, doubled);
+    computes(PROGRAM(SUM_CHECKED COND OP("identity", ARG("x", "c"), "y")), 2, down, more);
+#define LOOPED PROGRAM(SUM_CHECKED COND NUMBER("count", "0") NUMBER("most", "2") WHILE("c"))
+    computes(LOOPED, 2, up, grown);
+    computes(LOOPED, 2, down, shifted);
+}
+
+static void networks_branch_and_loop(void **state)
+{
+    static const float up[] = {1, 2}, down[] = {1, -2}, doubled[] = {2, 4}, more[] = {2, -1}, once[] = {1, 2},
+                       grown[] = {8, 16}, fourfold[] = {4, 8}, grown_less[] = {8, -16};
+    (void)state;
+    /* both sides give c */
+#define BRANCH(sides) ABOVE "1{ 1'b' 2'p' 605{ " sides " } } "
+    computes(NET_ND("2", "2",
+                    BRANCH("1{ " TWICE("x", "t") COPY("t", "c") "} 2{ " PLUS("x", "f") COPY("f", "c") "}")
+                        COPY("c", "y")),
+             2, up, doubled);
+    computes(NET_ND("2", "2",
+                    BRANCH("1{ " TWICE("x", "t") COPY("t", "c") "} 2{ " PLUS("x", "f") COPY("f", "c") "}")
+                        COPY("c", "y")),
+             2, down, more);
+    /* one side gives what has a value another one */
+    computes(NET_ND("2", "2", COPY("x", "c") BRANCH("2{ " PLUS("x", "f") COPY("f", "c") "}") COPY("c", "y")),
+             2, up, once);
+    computes(NET_ND("2", "2", COPY("x", "c") BRANCH("2{ " PLUS("x", "f") COPY("f", "c") "}") COPY("c", "y")),
+             2, down, more);
+    /* three iterations; then as long as the counter is below 2; then at most one of them */
+#define COUNTED COPY("x", "v") "1{ 1'k' 3'n' 1070{ 1(1) 2{ 1[0] } } } "
+#define GROW TWICE("v", "w") COPY("w", "v")
+#define COUNT PLUS("n", "m") COPY("m", "n")
+    computes(NET_ND("2", "2", COUNTED "1{ 1'l' 615{ 1:3 4{ " GROW "} } } " COPY("v", "y")), 2, up, grown);
+    computes(NET_ND("2", "2",
+                    COUNTED "1{ 1'l' 615{ 2'go' 3{ " TO("n", "go", "825{ 2=3 }") "} 4{ " GROW COUNT
+                                                                                 "} } } " COPY("v", "y")),
+             2, down, grown_less);
+    computes(NET_ND("2", "2",
+                    COUNTED "1{ 1'l' 615{ 1:2 2'go' 3{ " TO("n", "go", "825{ 2=3 }") "} 4{ " GROW COUNT
+                                                                                     "} } } " COPY("v", "y")),
+             2, up, fourfold);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_are_read),
-        cmocka_unit_test(errors_have_an_end),
-        cmocka_unit_test(small_models_compute),
+        cmocka_unit_test(programs_branch_and_loop), cmocka_unit_test(networks_branch_and_loop),
+        cmocka_unit_test(models_are_read),          cmocka_unit_test(errors_have_an_end),
+        cmocka_unit_test(nesting_has_an_end),       cmocka_unit_test(small_models_compute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

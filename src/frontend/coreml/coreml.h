@@ -54,14 +54,19 @@ typedef struct cm_key { /* the parameter that an operand of an operation is for 
 
 typedef struct cm_operation { /* of a program: imp_node's origin; a layer has none */
     cm_key *key;              /* of each operand */
+    tn_bytes message;
 } cm_operation;
 
 extern const imp_format cm_format; /* operators.c */
 extern const imp_row cm_rows_window[], cm_rows_layers[], cm_rows_element[], cm_rows_shape[], cm_rows_index[],
-    cm_rows_recurrent[], cm_rows_program[];
+    cm_rows_recurrent[], cm_rows_program[], cm_rows_flow[];
 
 /* Layers of a network in order. */
 tn_status cm_read_network(cm_import *m, tn_bytes network);
+/* A layer that copies: its result may have another value already. */
+void cm_copy(imp_model *im, imp_node *c);
+/* The operations of a block, in order. */
+void cm_read_block(cm_import *m, tn_bytes block);
 /* The function of a program that is meant; at NULL: there is none. */
 tn_bytes cm_find_function(tn_bytes program);
 /* The type of a function's input, if it says one. */

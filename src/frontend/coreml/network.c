@@ -131,8 +131,13 @@ static tn_status convert(cm_import *m, tn_bytes layer)
     }
     c.attr = attrs.at;
     c.n_attr = attrs.n;
-    c.row = imp_row_of(im, (tn_bytes){0}, (tn_bytes){(const uint8_t *)kind, strlen(kind)}, 1, c.loc, true);
-    imp_convert(im, &c);
+    if (strcmp(kind, "copy") == 0) {
+        cm_copy(im, &c);
+    } else {
+        c.row =
+            imp_row_of(im, (tn_bytes){0}, (tn_bytes){(const uint8_t *)kind, strlen(kind)}, 1, c.loc, true);
+        imp_convert(im, &c);
+    }
     tn_vec_deinit(&attrs);
     return TN_OK;
 }

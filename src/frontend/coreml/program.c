@@ -128,6 +128,7 @@ typedef struct constant {
     tensor_type type;
     imp_attr attr; /* small ones; of texts all there is */
     const tn_blob *blob;
+    const tn_node *node; /* what its name stands for, unless a block inside gives that another meaning */
     size_t count, bytes;
 } constant;
 
@@ -311,9 +312,11 @@ static void add_operand(cm_import *m, operation *o, tn_bytes key, tn_bytes argum
             add_value(m, o, key, value);
             continue;
         }
+        const imp_value *v = imp_lookup(&m->im, name);
         const constant *k = tn_strmap_get(&m->constant, (const char *)name.at, name.n, &at)
                                 ? (const constant *)(uintptr_t)at
                                 : NULL;
+        k = k && k->node == (v ? v->v.def : NULL) ? k : NULL;
         o->key[o->c.n_in].name = key;
         o->in[o->c.n_in++] = k && !k->blob ? (tn_bytes){0} : name;
         if (k && one && k->count <= SMALL)
@@ -370,6 +373,7 @@ static void define_constant(cm_import *m, operation *o, tn_bytes op)
     if (!why) {
         tn_strmap_put(&m->constant, (const char *)o->out[0].at, o->out[0].n, (uint64_t)(uintptr_t)k);
         v = (imp_value){.v = constant_node(im, k, name)};
+        k->node = v.v.def;
         if (!k->blob)
             return;
     }
@@ -404,6 +408,7 @@ static void convert(cm_import *m, tn_bytes op)
     }
     read_operands(m, &o, op);
     o.keys.key = o.key;
+    o.keys.message = op;
     o.c.in_name = o.in;
     o.c.out_name = o.out;
     o.c.origin = &o.keys;
@@ -417,16 +422,20 @@ static void convert(cm_import *m, tn_bytes op)
     tn_vec_deinit(&o.attrs);
 }
 
-tn_status cm_read_function(cm_import *m, tn_bytes function)
+void cm_read_block(cm_import *m, tn_bytes block)
 {
-    tn_bytes opset = part(function, 2), block = entry(function, 3, opset);
-    block = block.at ? block : entry(function, 3, (tn_bytes){0});
     tn_pb r = tn_pb_open(block.at, block.n);
     while (tn_pb_next(&r) && !imp_too_much(&m->im, NULL))
         if (r.field == 3 && r.wire == TN_PB_LEN)
             convert(m, r.bytes);
     if (r.error)
-        return cm_damaged(&m->im, r.error);
+        (void)cm_damaged(&m->im, r.error);
+}
+
+tn_status cm_read_function(cm_import *m, tn_bytes function)
+{
+    tn_bytes opset = part(function, 2), block = entry(function, 3, opset);
+    cm_read_block(m, block.at ? block : entry(function, 3, (tn_bytes){0}));
     return m->im.g->ctx->n_error > m->im.had_errors ? TN_FAIL : TN_OK;
 }
 

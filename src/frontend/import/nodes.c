@@ -62,7 +62,7 @@ const imp_row *imp_row_of(imp_model *im, tn_bytes domain, tn_bytes op, int64_t v
     const imp_row *other, *row = find_row(im->format, domain, op, version, &other);
     if (row || !report)
         return row;
-    if (other)
+    if (other && im->format->version)
         report_version(im, other, version, loc);
     else if (domain.n)
         (void)imp_error(im, IMP_UNKNOWN_OPERATOR, loc,

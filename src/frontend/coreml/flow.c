@@ -1,0 +1,426 @@
+/* Control flow. Operations of a program hold blocks, which say what they take and give. Layers of a network hold
+ * networks, whose blobs are variables: what a branch or a loop assigns is seen after it. */
+#include "frontend/import/loop.h"
+#include "frontend/coreml/coreml.h"
+
+#include "base/wire/pb.h"
+
+#include <string.h>
+
+/* ---- names ---- */
+
+static tn_value value_of(imp_node *c, tn_bytes name)
+{
+    const imp_value *v = imp_lookup(c->im, name);
+    if (!v)
+        imp_refuse(c, IMP_UNKNOWN_NAME, "nothing computes \"%s\"; the model is damaged",
+                   imp_text(c->im, name));
+    else if (v->state == IMP_UNUSABLE)
+        imp_refuse(c, IMP_UNSUPPORTED_RESULT, "\"%s\" is a result of %s that is not supported",
+                   imp_text(c->im, name), v->loc->op);
+    c->bad = c->bad || !v || v->state != IMP_OK;
+    return c->bad ? (tn_value){0} : v->v;
+}
+
+/* A name that the innermost scope has is given another value, which only copy, branch and loop may do. */
+static void assign_state(imp_node *c, tn_bytes name, tn_value v, enum imp_state state)
+{
+    imp_value next = {.v = v, .state = state, .loc = c->loc};
+    imp_value *was = (imp_value *)(uintptr_t)imp_lookup(c->im, name);
+    if (was && (size_t)(was - c->im->value.at) >= c->im->scope)
+        *was = next;
+    else
+        (void)imp_define(c->im, name, next, c->loc);
+}
+
+static void assign(imp_node *c, tn_bytes name, tn_value v)
+{
+    assign_state(c, name, v, c->bad ? IMP_BAD : IMP_OK);
+}
+
+static bool too_deep(imp_node *c)
+{
+    if (c->im->depth >= IMP_MAX_DEPTH)
+        imp_refuse(c, IMP_TOO_LARGE, "branches and loops are nested more than %d deep; simplify the model",
+                   IMP_MAX_DEPTH);
+    return c->bad;
+}
+
+/* ---- blocks of programs ---- */
+
+typedef struct block {
+    tn_bytes at;
+    size_t n_in, n_out;
+    tn_bytes *in, *out;
+} block;
+
+static block read_block(imp_node *c, tn_bytes at)
+{
+    block b = {.at = at};
+    for (int pass = 0; pass < 2; pass++) {
+        tn_pb r = tn_pb_open(at.at, at.n);
+        b.n_in = b.n_out = 0;
+        while (tn_pb_next(&r)) {
+            if (r.wire != TN_PB_LEN || (r.field != 1 && r.field != 2))
+                continue;
+            tn_pb in = tn_pb_sub(&r);
+            while (r.field == 1 && pass && tn_pb_next(&in))
+                if (in.field == 1 && in.wire == TN_PB_LEN)
+                    b.in[b.n_in] = in.bytes;
+            if (r.field == 2 && pass)
+                b.out[b.n_out] = r.bytes;
+            *(r.field == 1 ? &b.n_in : &b.n_out) += 1;
+        }
+        if (!pass) {
+            b.in = TN_NEW_N(&c->im->scratch, tn_bytes, b.n_in);
+            b.out = TN_NEW_N(&c->im->scratch, tn_bytes, b.n_out);
+            memset(b.in, 0, b.n_in * sizeof *b.in);
+        }
+    }
+    return b;
+}
+
+static void read_two_blocks(imp_node *c, block out[2])
+{
+    const cm_operation *o = c->origin;
+    int n = 0;
+    tn_pb r = tn_pb_open(o->message.at, o->message.n);
+    while (tn_pb_next(&r))
+        if (r.field == 4 && r.wire == TN_PB_LEN && n++ < 2)
+            out[n - 1] = read_block(c, r.bytes);
+    if (n != 2)
+        imp_refuse(c, IMP_OPERANDS, "it has %d blocks, not 2; the model is damaged", n);
+}
+
+/* What a block gives for these values, in a scope of its own. */
+static void block_values(imp_node *c, const block *b, const tn_value in[], size_t n, tn_value out[])
+{
+    if (too_deep(c))
+        return;
+    if (b->n_out != n) {
+        imp_refuse(c, IMP_OPERANDS, "a block gives %zu values, not %zu; the model is damaged", b->n_out, n);
+        return;
+    }
+    imp_scope outside = imp_enter(c->im, false);
+    size_t had = c->g->ctx->n_error;
+    for (size_t i = 0; i < b->n_in; i++)
+        assign(c, b->in[i], in[i]);
+    cm_read_block(cm_of(c), b->at);
+    c->bad = c->bad || c->g->ctx->n_error > had;
+    for (size_t i = 0; i < n && !c->bad; i++)
+        out[i] = value_of(c, b->out[i]);
+    imp_leave(c->im, &outside);
+}
+
+static void side_values(imp_node *c, imp_branches *b, bool side, tn_value out[])
+{
+    const block *blocks = b->user;
+    block_values(c, &blocks[!side], NULL, b->n, out);
+}
+
+static void cond(imp_node *c)
+{
+    block two[2] = {0};
+    imp_branches b = {cm_in(c, 0, "pred"), c->n_out, side_values, two};
+    read_two_blocks(c, two);
+    for (int i = 0; i < 2; i++)
+        if (two[i].n_in)
+            imp_refuse(c, IMP_OPERANDS, "a branch takes %zu values, not 0; the model is damaged",
+                       two[i].n_in);
+    if (!c->bad && !imp_make_if(c, &b, c->out))
+        c->bad = true;
+}
+
+static void while_body(imp_node *c, imp_loop *l)
+{
+    const block *two = l->user; /* the condition, the body */
+    block_values(c, &two[1], l->inner, l->n, l->next);
+    if (!c->bad)
+        block_values(c, &two[0], l->next, 1, &l->go);
+}
+
+static void while_loop(imp_node *c)
+{
+    const cm_operation *o = c->origin;
+    block two[2] = {0};
+    imp_loop l = {.body = while_body, .user = two, .first = TN_NEW_N(c->arena, tn_value, c->n_in)};
+    tn_value go = {0}, *out = TN_NEW_N(c->arena, tn_value, c->n_in);
+    for (uint32_t i = 0; i < c->n_in; i++)
+        if (imp_is(o->key[i].name, "loop_vars")) {
+            l.first[l.n++] = imp_in(c, i);
+            o->key[i].asked = true;
+        }
+    imp_attr_ignore(c, "loop_vars");
+    read_two_blocks(c, two);
+    for (int i = 0; i < 2 && !c->bad; i++)
+        if (two[i].n_in != l.n)
+            imp_refuse(c, IMP_OPERANDS,
+                       "a block takes %zu values, but the loop carries %u; the model is damaged", two[i].n_in,
+                       (unsigned)l.n);
+    if (!c->bad && c->n_out != l.n)
+        imp_refuse(c, IMP_OPERANDS, "it has %zu results, but carries %u values; the model is damaged",
+                   c->n_out, (unsigned)l.n);
+    if (!c->bad)
+        block_values(c, &two[0], l.first, 1, &go);
+    if (c->bad || !imp_make_loop(c, &l, go, out)) {
+        c->bad = true;
+        return;
+    }
+    for (uint32_t i = 0; i < l.n; i++)
+        imp_out(c, i, out[i]);
+}
+
+/* ---- networks inside of layers ---- */
+
+typedef struct names {
+    tn_vec(tn_bytes) list;
+    tn_strmap known; /* -> 1 */
+} names;
+
+static void add_name(names *all, tn_bytes name)
+{
+    uint64_t at;
+    if (!name.n || tn_strmap_get(&all->known, (const char *)name.at, name.n, &at))
+        return;
+    tn_strmap_put(&all->known, (const char *)name.at, name.n, 1);
+    tn_vec_push(&all->list, name);
+}
+
+static void free_names(names *all)
+{
+    tn_vec_deinit(&all->list);
+    tn_strmap_deinit(&all->known);
+}
+
+static void add_assigned(names *all, tn_bytes network, int depth);
+
+/* Results of a layer that reads something; what reads nothing is a constant, the same every time. */
+static void add_layer(names *all, tn_bytes layer, int depth)
+{
+    bool reads = false;
+    tn_pb r = tn_pb_open(layer.at, layer.n);
+    while (tn_pb_next(&r))
+        reads = reads || r.field == 2;
+    r = tn_pb_open(layer.at, layer.n);
+    while (tn_pb_next(&r)) {
+        if (r.wire != TN_PB_LEN)
+            continue;
+        if (r.field == 3 && reads)
+            add_name(all, r.bytes);
+        tn_pb inside = tn_pb_sub(&r);
+        while ((r.field == 605 || r.field == 615) && tn_pb_next(&inside)) /* branch: 1, 2; loop: 3, 4 */
+            if (inside.wire == TN_PB_LEN && (r.field == 605 || inside.field > 2))
+                add_assigned(all, inside.bytes, depth + 1);
+    }
+}
+
+/* Names that layers of a network assign, each once. */
+static void add_assigned(names *all, tn_bytes network, int depth)
+{
+    tn_pb r = tn_pb_open(network.at, network.n);
+    while (depth < IMP_MAX_DEPTH && tn_pb_next(&r))
+        if (r.field == 1 && r.wire == TN_PB_LEN)
+            add_layer(all, r.bytes, depth);
+}
+
+static tn_bytes network_in(imp_node *c, const char *name)
+{
+    const imp_attr *a = imp_attr_find(c, name, IMP_A_GRAPH);
+    return a && a->graph ? *(const tn_bytes *)a->graph : (tn_bytes){0};
+}
+
+static void read_inside(imp_node *c, tn_bytes network)
+{
+    size_t had = c->g->ctx->n_error;
+    (void)cm_read_network(cm_of(c), network);
+    c->bad = c->bad || c->g->ctx->n_error > had;
+}
+
+static bool has_value(const imp_node *c, tn_bytes name)
+{
+    const imp_value *v = imp_lookup(c->im, name);
+    return v && v->state == IMP_OK;
+}
+
+/* ---- branch ---- */
+
+typedef struct branches {
+    tn_bytes side[2]; /* else, if */
+    size_t n;
+    tn_bytes *name;
+} branches;
+
+static void network_values(imp_node *c, imp_branches *b, bool side, tn_value out[])
+{
+    const branches *k = b->user;
+    if (too_deep(c))
+        return;
+    imp_scope outside = imp_enter(c->im, false);
+    read_inside(c, k->side[side]);
+    for (size_t i = 0; i < k->n && !c->bad; i++)
+        out[i] = value_of(c, k->name[i]);
+    imp_leave(c->im, &outside);
+}
+
+/* Results: what had a value before, or gets one on both sides. The rest must not be read after it. */
+static void choose_results(imp_node *c, branches *k)
+{
+    names side[2] = {0};
+    uint64_t at;
+    add_assigned(&side[0], k->side[0], c->im->depth);
+    add_assigned(&side[1], k->side[1], c->im->depth);
+    k->name = TN_NEW_N(c->arena, tn_bytes, side[0].list.n + side[1].list.n);
+    for (int i = 1; i >= 0; i--)
+        for (size_t j = 0; j < side[i].list.n; j++) {
+            tn_bytes name = side[i].list.at[j];
+            bool both = tn_strmap_get(&side[!i].known, (const char *)name.at, name.n, &at);
+            if (both && !i)
+                continue;
+            if (both || has_value(c, name))
+                k->name[k->n++] = name;
+            else
+                assign_state(c, name, (tn_value){0}, IMP_UNUSABLE);
+        }
+    free_names(&side[0]);
+    free_names(&side[1]);
+}
+
+static void branch(imp_node *c)
+{
+    branches k = {.side = {network_in(c, "elseBranch"), network_in(c, "ifBranch")}};
+    tn_value condition = imp_in(c, 0);
+    if (c->bad)
+        return;
+    choose_results(c, &k);
+    imp_branches b = {condition, k.n, network_values, &k};
+    tn_value *out = TN_NEW_N(c->arena, tn_value, k.n);
+    if (!imp_make_if(c, &b, out))
+        c->bad = true;
+    for (size_t i = 0; i < k.n; i++)
+        assign(c, k.name[i], out[i]);
+}
+
+/* ---- loop ---- */
+
+typedef struct loop {
+    tn_bytes condition, body; /* networks; at NULL: there is none */
+    tn_bytes go;              /* what the condition gives */
+    tn_value most;            /* iterations, int64; absent: any number */
+    size_t n;
+    tn_bytes *name; /* carried; after them comes the number of iterations */
+} loop;
+
+/* Once the network of the condition has been read: does another iteration follow? */
+static tn_value goes_on(imp_node *c, const loop *k, tn_value i)
+{
+    tn_value go = k->condition.at ? value_of(c, k->go) : (tn_value){0};
+    if (c->bad || !k->most.def)
+        return go;
+    go = k->condition.at ? imp_bool_scalar(c, go) : go;
+    tn_value more = imp_call2(c, &tn_op_less, NULL, i, k->most);
+    return k->condition.at ? imp_call2(c, &tn_op_logical_and, NULL, more, go) : more;
+}
+
+static void loop_body(imp_node *c, imp_loop *l)
+{
+    const loop *k = l->user;
+    if (too_deep(c))
+        return;
+    imp_scope outside = imp_enter(c->im, false);
+    for (size_t i = 0; i < k->n; i++)
+        assign(c, k->name[i], l->inner[i]);
+    imp_scope carried = imp_enter(c->im, false); /* layers compute them anew */
+    read_inside(c, k->body);
+    if (!c->bad && k->condition.at)
+        read_inside(c, k->condition);
+    for (size_t i = 0; i < k->n && !c->bad; i++)
+        l->next[i] = value_of(c, k->name[i]);
+    l->next[k->n] = imp_with(c, &tn_op_add, l->inner[k->n], 1);
+    l->go = goes_on(c, k, l->next[k->n]);
+    imp_leave(c->im, &carried);
+    imp_leave(c->im, &outside);
+}
+
+/* The iterations that are allowed: the operand, else a parameter, of which 0 means any number beside a condition. */
+static tn_value most_iterations(imp_node *c, bool condition)
+{
+    int64_t most = imp_attr_int(c, "maxLoopIterations", 0);
+    if (!c->n_in)
+        return condition && most <= 0 ? (tn_value){0} : imp_i64(c, most < 0 ? 0 : most);
+    tn_value v = imp_cast(c, imp_in(c, 0), TN_I64);
+    return c->bad || !imp_rank(v) ? v : imp_reshape(c, v, 0, NULL);
+}
+
+static void read_loop(imp_node *c, loop *k)
+{
+    const imp_attr *go = imp_attr_find(c, "conditionVar", IMP_A_TEXT);
+    k->condition = network_in(c, "conditionNetwork");
+    k->body = network_in(c, "bodyNetwork");
+    k->most = most_iterations(c, k->condition.at != NULL);
+    k->go = go ? go->text : (tn_bytes){0};
+    if (k->condition.at && !k->go.n)
+        imp_refuse(c, IMP_ATTR_MISSING, "conditionVar is missing; the model is damaged");
+}
+
+/* What the networks of a loop assign: what had a value is carried. */
+static void find_carried(imp_node *c, loop *k)
+{
+    names all = {0};
+    add_assigned(&all, k->body, c->im->depth);
+    if (k->condition.at)
+        add_assigned(&all, k->condition, c->im->depth);
+    k->name = TN_NEW_N(c->arena, tn_bytes, all.list.n);
+    for (size_t i = 0; i < all.list.n; i++)
+        if (has_value(c, all.list.at[i]))
+            k->name[k->n++] = all.list.at[i];
+        else
+            assign_state(c, all.list.at[i], (tn_value){0}, IMP_UNUSABLE);
+    free_names(&all);
+}
+
+static void loop_layer(imp_node *c)
+{
+    loop k = {0};
+    read_loop(c, &k);
+    if (!c->bad && k.condition.at)
+        read_inside(c, k.condition);
+    if (c->bad)
+        return;
+    find_carried(c, &k);
+    imp_loop l = {.n = (uint32_t)k.n + 1,
+                  .body = loop_body,
+                  .user = &k,
+                  .first = TN_NEW_N(c->arena, tn_value, k.n + 1)};
+    tn_value *out = TN_NEW_N(c->arena, tn_value, k.n + 1);
+    for (size_t i = 0; i < k.n; i++)
+        l.first[i] = value_of(c, k.name[i]);
+    l.first[k.n] = imp_i64(c, 0);
+    tn_value go = goes_on(c, &k, l.first[k.n]);
+    if (c->bad || !imp_make_loop(c, &l, go, out))
+        c->bad = true;
+    for (size_t i = 0; i < k.n; i++)
+        assign(c, k.name[i], out[i]);
+}
+
+/* ---- copy ---- */
+
+/* The only layer whose result may have had a value before. */
+void cm_copy(imp_model *im, imp_node *c)
+{
+    tn_value v = imp_begin(im, c) ? imp_in(c, 0) : (tn_value){0};
+    if (c->n_out != 1 || c->n_in != 1)
+        imp_refuse(c, IMP_OPERANDS, "it copies %zu values to %zu names; the model is damaged", c->n_in,
+                   c->n_out);
+    for (size_t i = 0; i < c->n_out; i++)
+        assign(c, c->out_name[i], v);
+}
+
+// clang-format off
+const imp_row cm_rows_flow[] = {
+    {"cond",       2, 0, -1, -1, cond,       NULL},
+    {"while_loop", 2, 0, -1, -1, while_loop, NULL},
+    {"branch",     1, 1,  1,  0, branch,     NULL},
+    {"loop",       1, 1,  1,  0, loop_layer, NULL},
+    {0},
+};
+// clang-format on
