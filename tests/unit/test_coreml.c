@@ -17,9 +17,11 @@
 #define LAYER(params) "1{ 1'a' 2'x' 3'y' " params " } "
 /* One function `main` with one block; `type` is that of a tensor [2] of float32. */
 #define TYPE "{ 1{ 1:11 2:1 3{ 1{ 1:2 } } } }"
-#define PROGRAM(operations) \
-    DESCRIBED("2", "2") \
-    "502{ 1:1 2{ 1'main' 2{ 1{ 1'x' 2" TYPE " } 2'CoreML5' 3{ 1'CoreML5' 2{ 2'y' " operations " } } } } }"
+#define PROGRAM_OF(n, operations) \
+    DESCRIBED(n, n) \
+    "502{ 1:1 2{ 1'main' 2{ 1{ 1'x' 2{ 1{ 1:11 2:1 3{ 1{ 1:" n \
+    " } } } } } 2'CoreML5' 3{ 1'CoreML5' 2{ 2'y' " operations " } } } } }"
+#define PROGRAM(operations) PROGRAM_OF("2", operations)
 #define CONST(name, type, value) \
     "3{ 1'const' 3{ 1'" name "' } 5{ 1'val' 2{ 2{ 1{ " type " } } 3{ 1{ " value " } } } } } "
 
@@ -42,6 +44,29 @@
 #define PLUS(in, out) TO(in, out, "230{ 1=1 }")
 #define BLOCK(takes, gives, operations) "4{ " takes "2'" gives "' " operations " } "
 
+#define FLAT "3{ 1{ 1:4 } } " /* dimensions of constants */
+#define RANK2(n) "3{ 1{ 1:1 } } 3{ 1{ 1:" n " } } "
+#define TEXT(name, value) CONST(name, "1:2 2:0", "4{ 1'" value "' }")
+#define INT(name, value) CONST(name, "1:23 2:0", "2{ 1(" value ") }")
+/* x [4] as an image of 2 by 2, its whole cut out */
+#define CROPPED(mode) \
+    CONST("square", "1:23 2:1 " FLAT, "2{ 1(1 1 2 2) }") TEXT("mode", mode) INT("size", "2") \
+    CONST("box", "1:11 2:5 3{ 1{ 1:1 } } " RANK2("4") RANK2("1"), "1{ 1[0 0 1 1] }") \
+    OP("reshape", ARG("x", "x") ARG("shape", "square"), "image") \
+    OP("crop_resize", ARG("x", "image") ARG("roi", "box") ARG("target_height", "size") ARG("target_width", "size") \
+        ARG("sampling_mode", "mode"), "y")
+/* x [2] as scores of two boxes, as far apart as it says */
+#define SUPPRESSED(apart) \
+    CONST("three", "1:23 2:1 3{ 1{ 1:3 } } ", "2{ 1(1 2 1) }") \
+    NUMBER("overlap", "0.5") NUMBER("least", "0") INT("most", "2") \
+    CONST("box", "1:11 2:3 3{ 1{ 1:1 } } 3{ 1{ 1:2 } } 3{ 1{ 1:4 } } ", "1{ 1[0 0 1 1 " apart " 0 1 1] }") \
+    OP("reshape", ARG("x", "x") ARG("shape", "three"), "score") \
+    "3{ 1'non_maximum_suppression' " ARG("boxes", "box") ARG("scores", "score") ARG("iou_threshold", "overlap") \
+        ARG("score_threshold", "least") ARG("max_boxes", "most") "3{ 1'b' } 3{ 1'y' } 3{ 1'at' } 3{ 1'n' } } "
+#define SCATTERED \
+    CONST("at", "1:23 2:1 3{ 1{ 1:1 } }", "2{ 1(-1) }") CONST("u", "1:11 2:1 3{ 1{ 1:1 } }", "1{ 1[7] }") \
+    TEXT("how", "add") \
+    OP("scatter", ARG("data", "x") ARG("indices", "at") ARG("updates", "u") ARG("mode", "how"), "y")
 // clang-format on
 
 static tn_status import_text(model *m, const char *text, tn_buf *file)
@@ -129,6 +154,18 @@ static const struct {
     {PROGRAM(SUM_CHECKED "3{ 1'cond' " ARG("pred", "x") "3{ 1'y' } 4{ 2'x' } 4{ 2'x' } }"),
      {"the condition is Tensor[(2), float32], but must be one bool", "[coreml-E005]"}},
     {PROGRAM(OP("branch", "", "y")), {"operator branch is not supported", "[coreml-E004]"}},
+    {PROGRAM(OP("non_zero", ARG("x", "x"), "y")), {"where_true(%0, extent=[u0])", "-> Tensor[(u0), int32]"}},
+    {NET_ND("2 3", "2 3", LAYER("1313{ }")), {"-> Tensor[(u0, 2), float32]", NULL}},
+    {PROGRAM_OF("4", CROPPED("NO_CORNERS")),
+     {"sampling_mode \"NO_CORNERS\" is not supported", "[coreml-E005]"}},
+    {NET_ND("2", "2", "1{ 1'a' 2'x' 2'x' 3'y' 212{ 1(2 2) } }"),
+     {"boxes are Tensor[(2), float32], but must be rows of 4 numbers", "[coreml-E006]"}},
+    {NET_ND("1 2 4", "1 2 4", "1{ 1'a' 2'x' 2'x' 3'y' 1400{ 1=0.5 3:1 4:1 } }"),
+     {"suppression by class of several classes is not supported", "[coreml-E005]"}},
+    {NET_ND("1 2 4", "1 2 4", "1{ 1'a' 2'x' 2'x' 3'y' 1400{ 1=0.5 3:0 } }"),
+     {"0 boxes are asked for, but must be 1 to 65536", "[coreml-E005]"}},
+    {NET_ND("2 3", "2 3", "1{ 1'a' 2'x' 2'x' 2'x' 3'y' 935{ } }"),
+     {"updates Tensor[(2, 3), float32] do not fit data", "[coreml-E006]"}},
     {NET_ND("2", "2", "1{ 1'l' 615{ 3{ } 4{ } } }"), {"conditionVar is missing", "[coreml-E005]"}},
     {NET_ND("2", "2", "1{ 1'l' 615{ 2'q' 3{ } 4{ } } }"), {"nothing computes \"q\"", "[coreml-E001]"}},
     {NET_ND("2", "2", ABOVE "1{ 1'b' 2'p' 605{ 1{ " TWICE("x", "c") "} } } " COPY("c", "y")),
@@ -294,12 +331,26 @@ static void networks_branch_and_loop(void **state)
              2, up, fourfold);
 }
 
+static void images_and_boxes_compute(void **state)
+{
+    static const float image[] = {0, 1, 2, 3}, inner[] = {0.75F, 1.25F, 1.75F, 2.25F},
+                       scores[] = {0.25F, 0.75F}, one[] = {0.75F, 0}, both[] = {0.75F, 0.25F},
+                       added[] = {0.25F, 7.75F};
+    (void)state;
+    computes(PROGRAM_OF("4", CROPPED("STRICT_ALIGN_CORNERS")), 4, image, image);
+    computes(PROGRAM_OF("4", CROPPED("OFFSET_CORNERS")), 4, image, inner);
+    computes(PROGRAM(SUPPRESSED("0.25")), 2, scores, one);
+    computes(PROGRAM(SUPPRESSED("0.75")), 2, scores, both);
+    computes(PROGRAM(SCATTERED), 2, scores, added);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_branch_and_loop), cmocka_unit_test(networks_branch_and_loop),
         cmocka_unit_test(models_are_read),          cmocka_unit_test(errors_have_an_end),
-        cmocka_unit_test(nesting_has_an_end),       cmocka_unit_test(small_models_compute),
+        cmocka_unit_test(nesting_has_an_end),       cmocka_unit_test(images_and_boxes_compute),
+        cmocka_unit_test(small_models_compute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

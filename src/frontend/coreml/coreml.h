@@ -59,7 +59,7 @@ typedef struct cm_operation { /* of a program: imp_node's origin; a layer has no
 
 extern const imp_format cm_format; /* operators.c */
 extern const imp_row cm_rows_window[], cm_rows_layers[], cm_rows_element[], cm_rows_shape[], cm_rows_index[],
-    cm_rows_recurrent[], cm_rows_program[], cm_rows_flow[];
+    cm_rows_recurrent[], cm_rows_program[], cm_rows_flow[], cm_rows_image[];
 
 /* Layers of a network in order. */
 tn_status cm_read_network(cm_import *m, tn_bytes network);
@@ -99,5 +99,11 @@ tn_value cm_bin(imp_node *c, const tn_op *op, tn_value a, tn_value b);
 tn_value cm_axes(imp_node *c, const tn_op *op, tn_value x, tn_ints axes, bool keep); /* axes n 0: all */
 tn_value cm_affine(imp_node *c, tn_value x, double scale, double shift);
 tn_value cm_flip(imp_node *c, tn_value x, int axis);
+
+/* How positions in an interval of a dimension are found; layers give numbers, operations names. */
+enum { CM_STRICT, CM_ALIGN, CM_DEFAULT, CM_OFFSET, CM_UNALIGN, CM_N_SAMPLING };
+int cm_sampling(imp_node *c, const char *name); /* unknown: refused */
+/* Images [b, channels, h, w] in a new size, sampled bilinearly. */
+tn_value cm_resize(imp_node *c, tn_value x, int64_t h, int64_t w, int mode);
 
 #endif

@@ -77,6 +77,35 @@ static void scatter_along_axis(imp_node *c)
     imp_out(c, 0, imp_call(c, &tn_op_scatter_elements, &a, 3, (const tn_value[]){x, at, updates}));
 }
 
+/* Dimensions [from, from + n) of v to the front, or from there back to their place. */
+static tn_value moved(imp_node *c, tn_value v, int from, int n, bool back)
+{
+    int rank = imp_rank(v);
+    int64_t perm[IMP_MAX_RANK], other[IMP_MAX_RANK];
+    for (int i = 0; i < rank && !c->bad; i++) {
+        perm[i] = i < n ? from + i : i < n + from ? i - n : i;
+        other[perm[i]] = i;
+    }
+    return c->bad ? v : imp_transpose(c, v, rank, back ? other : perm);
+}
+
+/* Slices of the data along an axis, which are set to slices of the updates: the positions' dimensions stand in the
+ * place of the axis there. */
+static void scatter(imp_node *c)
+{
+    tn_value x = cm_in(c, 0, "data"), at = cm_in(c, 1, "indices"), updates = cm_in(c, 2, "updates");
+    int rank = imp_rank(x), n = imp_rank(at), axis = imp_axis(c, imp_attr_int(c, "axis", 0), rank);
+    tn_scatter_attr a = {0, scatter_mode(c)};
+    ignore_checks(c);
+    if (!c->bad && (rank > IMP_MAX_RANK || imp_rank(updates) != rank - 1 + n || rank - 1 + n > IMP_MAX_RANK))
+        imp_refuse(c, IMP_OPERANDS, "updates %s do not fit data %s and positions %s",
+                   imp_type_text(c, imp_type(updates)), imp_type_text(c, imp_type(x)),
+                   imp_type_text(c, imp_type(at)));
+    at = imp_unsqueeze(c, cm_positions(c, at, x, axis), n);
+    const tn_value in[] = {moved(c, x, axis, 1, false), at, moved(c, updates, axis, n, false)};
+    imp_out(c, 0, moved(c, imp_call(c, &tn_op_scatter_nd, &a, 3, in), axis, 1, true));
+}
+
 static void scatter_nd(imp_node *c)
 {
     tn_value x = cm_in(c, 0, "data"), at = cm_in(c, 1, "indices"), updates = cm_in(c, 2, "updates");
@@ -141,6 +170,24 @@ static void one_hot(imp_node *c)
     imp_out(c, 0, imp_call(c, &tn_op_one_hot, &a, 3, (const tn_value[]){at, on, off}));
 }
 
+/* Positions of what is not 0, a row each. */
+static void non_zero(imp_node *c)
+{
+    tn_value x = cm_in(c, 0, "x"), row[IMP_MAX_RANK];
+    const tn_type *t = imp_type(x);
+    if (!c->bad && (t->n < 1 || t->n > IMP_MAX_RANK))
+        imp_refuse(c, IMP_OPERANDS, "%s has no positions", imp_type_text(c, t));
+    tn_value at = imp_positions(c, imp_flat(c, imp_cast(c, x, TN_BOOL1)));
+    for (int d = t->n - 1; d >= 0 && !c->bad; d--) { /* the last position runs fastest */
+        tn_value n = imp_extent_of(c, x, d), above = d ? imp_call2(c, &tn_op_divide, NULL, at, n) : at;
+        tn_value whole = d ? imp_call2(c, &tn_op_multiply, NULL, above, n) : at;
+        row[d] = imp_unsqueeze(c, d ? imp_call2(c, &tn_op_subtract, NULL, at, whole) : at, 1);
+        at = above;
+    }
+    if (!c->bad)
+        imp_out(c, 0, imp_cast(c, imp_concat(c, (uint32_t)t->n, row, 1), cm_is_layer(c) ? TN_F32 : TN_I32));
+}
+
 static void cumsum(imp_node *c)
 {
     tn_value x = cm_in(c, 0, "x");
@@ -192,6 +239,7 @@ const imp_row cm_rows_index[] = {
     {"gather_nd",          0, 0, -1, 1, gather_nd,          NULL},
     {"scatterAlongAxis",   0, 0,  3, 1, scatter_along_axis, NULL},
     {"scatter_along_axis", 0, 0, -1, 1, scatter_along_axis, NULL},
+    {"scatter",            0, 0, -1, 1, scatter,            NULL},
     {"scatterND",          0, 0,  3, 1, scatter_nd,         NULL},
     {"scatter_nd",         0, 0, -1, 1, scatter_nd,         NULL},
     {"topK",               0, 0,  2, 2, top_k,              NULL},
@@ -200,6 +248,8 @@ const imp_row cm_rows_index[] = {
     {"argsort",            0, 0, -1, 1, arg_sort,           NULL},
     {"oneHot",             0, 0,  1, 1, one_hot,            NULL},
     {"one_hot",            0, 0, -1, 1, one_hot,            NULL},
+    {"whereNonZero",       0, 0,  1, 1, non_zero,           NULL},
+    {"non_zero",           0, 0, -1, 1, non_zero,           NULL},
     {"cumSum",             0, 0,  1, 1, cumsum,             NULL},
     {"cumsum",             0, 0, -1, 1, cumsum,             NULL},
     {"matrixBandPart",     0, 0,  1, 1, band_part,          NULL},

@@ -401,61 +401,97 @@ static void upsample(imp_node *c)
             resized(c, x, h, w, linear ? "linear" : "nearest_neighbor", linear ? modes[how] : "asymmetric"));
 }
 
+/* A size of fixed numbers: what no mode of image.resize2d samples is sampled as parts of images are. */
+static tn_value resized_to(imp_node *c, tn_value given, int64_t h, int64_t w, int mode)
+{
+    static const char *const modes[] = {"align_corners", "align_corners", "asymmetric", NULL, "half_pixel"};
+    if (h < 1 || w < 1 || h > UINT16_MAX || w > UINT16_MAX || mode < 0 || mode >= CM_N_SAMPLING)
+        imp_refuse(c, IMP_BAD_VALUE, "size %lld by %lld or mode %d is not supported", (long long)h,
+                   (long long)w, mode);
+    if (c->bad)
+        return given;
+    if (mode != CM_OFFSET && (mode != CM_ALIGN || (h > 1 && w > 1)))
+        return resized(c, given, tn_idx(c->pool, h), tn_idx(c->pool, w), "linear", modes[mode]);
+    return as_before(c, cm_resize(c, as_batch(c, given, 3), h, w, mode), given, 3);
+}
+
 static void resize_bilinear(imp_node *c)
 {
-    static const char *const modes[] = {"align_corners", "align_corners", "asymmetric", "half_pixel"};
     tn_value x = imp_in(c, 0);
     tn_ints size = cm_ints(c, "targetSize");
     int64_t mode = imp_attr_int(c, "mode.samplingMethod", 0);
     (void)cm_flag(c, "mode");
-    if (size.n != 2 || size.at[0] < 1 || size.at[1] < 1 || mode < 0 || mode > 3 ||
-        (mode == 1 && (size.at[0] == 1 || size.at[1] == 1)))
-        imp_refuse(c, IMP_BAD_VALUE, "targetSize or mode (%lld) is not supported", (long long)mode);
+    if (size.n != 2)
+        imp_refuse(c, IMP_BAD_VALUE, "targetSize has %u numbers, not 2", (unsigned)size.n);
     if (!c->bad)
-        imp_out(
-            c, 0,
-            resized(c, x, tn_idx(c->pool, size.at[0]), tn_idx(c->pool, size.at[1]), "linear", modes[mode]));
+        imp_out(c, 0,
+                resized_to(c, x, size.at[0], size.at[1], mode < 0 || mode > CM_OFFSET ? -1 : (int)mode));
 }
 
-/* How resize_bilinear (a size) and upsample_bilinear (factors) sample; NULL: refused. */
-static const char *sampling(imp_node *c, bool by_size)
+/* How upsample_bilinear samples. */
+static const char *upsampling(imp_node *c)
 {
-    static const char *const names[][2] = {{"DEFAULT", "asymmetric"},
-                                           {"UNALIGN_CORNERS", "half_pixel"},
-                                           {"ALIGN_CORNERS", "align_corners"},
-                                           {"STRICT_ALIGN_CORNERS", "align_corners"}};
-    if (!by_size) {
-        bool corners = imp_attr_int(c, "align_corners", 1) != 0;
-        bool halves = imp_attr_int(c, "half_pixel_centers", !corners) != 0;
-        return corners ? "align_corners" : halves ? "half_pixel" : "asymmetric";
-    }
-    const char *given = imp_attr_string(c, "sampling_mode", "DEFAULT");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(given, names[i][0]) == 0)
-            return names[i][1];
-    imp_refuse(c, IMP_BAD_VALUE, "sampling_mode \"%s\" is not supported", given);
-    return NULL;
+    bool corners = imp_attr_int(c, "align_corners", 1) != 0;
+    bool halves = imp_attr_int(c, "half_pixel_centers", !corners) != 0;
+    return corners ? "align_corners" : halves ? "half_pixel" : "asymmetric";
+}
+
+static void upsample_operation(imp_node *c)
+{
+    tn_value x = cm_in(c, 0, "x");
+    bool nearest = strstr(c->row->op, "nearest") != NULL;
+    const char *mode = nearest ? "asymmetric" : upsampling(c);
+    double rows = imp_attr_float(c, "scale_factor_height", 1),
+           columns = imp_attr_float(c, "scale_factor_width", 1);
+    if (!c->bad && imp_rank(x) < 3)
+        imp_refuse(c, IMP_OPERANDS, "data %s is no image", imp_type_text(c, imp_type(x)));
+    if (c->bad)
+        return;
+    const tn_expr *h = times(c, x, imp_rank(x) - 2, rows), *w = times(c, x, imp_rank(x) - 1, columns);
+    if (!c->bad)
+        imp_out(c, 0, resized(c, x, h, w, nearest ? "nearest_neighbor" : "linear", mode));
+}
+
+static void resize_to(imp_node *c, tn_value x, int64_t h, int64_t w, bool nearest)
+{
+    int mode = nearest ? CM_DEFAULT : cm_sampling(c, imp_attr_string(c, "sampling_mode", "DEFAULT"));
+    if (!c->bad && imp_rank(x) < 3)
+        imp_refuse(c, IMP_OPERANDS, "data %s is no image", imp_type_text(c, imp_type(x)));
+    if (c->bad)
+        return;
+    imp_out(c, 0,
+            nearest ? resized(c, x, tn_idx(c->pool, h < 1 ? 1 : h), tn_idx(c->pool, w < 1 ? 1 : w),
+                              "nearest_neighbor", "asymmetric")
+                    : resized_to(c, x, h, w, mode));
 }
 
 static void resize_operation(imp_node *c)
 {
+    int64_t h = imp_attr_int(c, "target_size_height", 1), w = imp_attr_int(c, "target_size_width", 1);
+    resize_to(c, cm_in(c, 0, "x"), h, w, strstr(c->row->op, "nearest") != NULL);
+}
+
+/* The last dimensions of a shape, of which 0 keeps what the data has. */
+static void resize(imp_node *c)
+{
     tn_value x = cm_in(c, 0, "x");
-    bool nearest = strstr(c->row->op, "nearest") != NULL, by_size = strncmp(c->row->op, "resize", 6) == 0;
-    const tn_expr *h = NULL, *w = NULL;
-    if (!c->bad && imp_rank(x) < 3)
-        imp_refuse(c, IMP_OPERANDS, "data %s is no image", imp_type_text(c, imp_type(x)));
-    if (by_size) {
-        int64_t rows = imp_attr_int(c, "target_size_height", 1),
-                columns = imp_attr_int(c, "target_size_width", 1);
-        h = tn_idx(c->pool, rows < 1 ? 1 : rows);
-        w = tn_idx(c->pool, columns < 1 ? 1 : columns);
-    } else if (!c->bad) {
-        h = times(c, x, imp_rank(x) - 2, imp_attr_float(c, "scale_factor_height", 1));
-        w = times(c, x, imp_rank(x) - 1, imp_attr_float(c, "scale_factor_width", 1));
+    tn_ints shape = imp_ints_in(c, cm_in(c, 1, "shape"), "shape");
+    const char *how = imp_attr_string(c, "interpolation_mode", "LINEAR");
+    bool nearest = strcmp(how, "NEAREST_NEIGHBOR") == 0;
+    int64_t dims = imp_attr_int(c, "resized_dims", 0), size[2] = {0, 0};
+    if (!c->bad && (dims < 1 || dims > 2 || shape.n < (uint32_t)dims || imp_rank(x) < 3))
+        imp_refuse(c, IMP_BAD_VALUE, "resizing %lld dimensions of %s is not supported", (long long)dims,
+                   imp_type_text(c, imp_type(x)));
+    if (nearest && strcmp(imp_attr_string(c, "sampling_mode", "DEFAULT"), "DEFAULT") != 0)
+        imp_refuse(c, IMP_BAD_VALUE, "this sampling_mode without interpolation is not supported");
+    for (uint32_t i = 0; i < 2 && !c->bad; i++) {
+        size[1 - i] = i < (uint32_t)dims ? shape.at[shape.n - 1 - i] : 0;
+        if (!size[1 - i] && !tn_is_int(imp_type(x)->dim[imp_rank(x) - 1 - (int)i], &size[1 - i]))
+            imp_refuse(c, IMP_NOT_CONSTANT, "the size of %s must be known at compile time",
+                       imp_type_text(c, imp_type(x)));
     }
-    const char *mode = nearest ? "asymmetric" : sampling(c, by_size);
     if (!c->bad)
-        imp_out(c, 0, resized(c, x, h, w, nearest ? "nearest_neighbor" : "linear", mode));
+        resize_to(c, x, size[0], size[1], nearest);
 }
 
 /* ---- borders ---- */
@@ -567,8 +603,9 @@ const imp_row cm_rows_window[] = {
     {"max_pool",                  0, 0, -1, 1, pool_operation,   NULL},
     {"avg_pool",                  0, 0, -1, 1, pool_operation,   NULL},
     {"l2_pool",                   0, 0, -1, 1, pool_operation,   NULL},
-    {"upsample_nearest_neighbor", 0, 0, -1, 1, resize_operation, NULL},
-    {"upsample_bilinear",         0, 0, -1, 1, resize_operation, NULL},
+    {"upsample_nearest_neighbor", 0, 0, -1, 1, upsample_operation, NULL},
+    {"upsample_bilinear",         0, 0, -1, 1, upsample_operation, NULL},
+    {"resize",                    2, 0, -1, 1, resize,           NULL},
     {"resize_nearest_neighbor",   0, 0, -1, 1, resize_operation, NULL},
     {"resize_bilinear",           0, 0, -1, 1, resize_operation, NULL},
     {"pad",                       0, 0, -1, 1, pad_operation,    NULL},
