@@ -67,6 +67,20 @@
     CONST("at", "1:23 2:1 3{ 1{ 1:1 } }", "2{ 1(-1) }") CONST("u", "1:11 2:1 3{ 1{ 1:1 } }", "1{ 1[7] }") \
     TEXT("how", "add") \
     OP("scatter", ARG("data", "x") ARG("indices", "at") ARG("updates", "u") ARG("mode", "how"), "y")
+#define PAIRS(n) "3{ 1{ 1:1 } } 3{ 1{ 1:" n " } } "
+/* x [2] and four weights w [1,4] of 4 bits, -8 to 7: 1 -2 3 -4, of which two have one scale */
+#define SCALED \
+    CONST("q", "1:25 2:2 " PAIRS("4"), "7{ 1'\xe1\xc3' }") CONST("s", "1:11 2:2 " PAIRS("2"), "1{ 1[0.5 2] }") \
+    OP("constexpr_blockwise_shift_scale", ARG("data", "q") ARG("scale", "s"), "w")
+/* ... of 2 bits, 3 0 2 1, in a table for each two of them */
+#define LOOKED_UP(bytes) \
+    CONST("q", "1:36 2:2 " PAIRS("4"), "7{ 1'" bytes "' }") \
+    CONST("t", "1:11 2:4 3{ 1{ 1:1 } } 3{ 1{ 1:2 } } 3{ 1{ 1:4 } } 3{ 1{ 1:1 } } ", "1{ 1[0 1 2 3 10 11 12 13] }") \
+    OP("constexpr_lut_to_dense", ARG("indices", "q") ARG("lut", "t"), "w")
+#define MASKED \
+    CONST("m", "1:37 2:2 " PAIRS("4"), "7{ 1'\x0a' }") CONST("v", "1:11 2:1 3{ 1{ 1:2 } } ", "1{ 1[5 6] }") \
+    OP("constexpr_sparse_to_dense", ARG("nonzero_data", "v") ARG("mask", "m"), "w")
+#define ADDED OP("add", ARG("x", "x") ARG("y", "w"), "y")
 // clang-format on
 
 static tn_status import_text(model *m, const char *text, tn_buf *file)
@@ -166,6 +180,21 @@ static const struct {
      {"0 boxes are asked for, but must be 1 to 65536", "[coreml-E005]"}},
     {NET_ND("2 3", "2 3", "1{ 1'a' 2'x' 2'x' 2'x' 3'y' 935{ } }"),
      {"updates Tensor[(2, 3), float32] do not fit data", "[coreml-E006]"}},
+    {PROGRAM("3{ 1'const' 3{ 1'k' } 5{ 1'val' 2{ 2{ 2{ } } 3{ 3{ } } } } } 3{ 1'classify' " ARG(
+         "probabilities", "x") ARG("classes", "k") "3{ 1'label' } 3{ 1'y' } }"),
+     {"def @main(%x: Tensor[(2), float32]", "outputs = [\"y\"]"}},
+    {PROGRAM("3{ 1'const' 3{ 1'k' } 5{ 1'val' 2{ 2{ 2{ } } 3{ 3{ } } } } } 3{ 1'reduce_sum' " ARG("x", "x")
+                 ARG("axes", "k") "3{ 1'y' } }"),
+     {"attribute axes is of an unknown type", "[coreml-E005]"}},
+    {PROGRAM_OF("4", LOOKED_UP("\x63\x01") ADDED),
+     {"it has another number of bytes than its type", "[coreml-E001]"}},
+    {PROGRAM_OF("4", CONST("q", "1:31 2:1 3{ 1{ 1:1 } }", "7{ 1'a' }")
+                         CONST("t", "1:11 2:3 3{ 1{ 1:1 } } 3{ 1{ 1:2 } } 3{ 1{ 1:1 } }", "1{ 1[0 1] }")
+                             OP("constexpr_lut_to_dense", ARG("indices", "q") ARG("lut", "t"), "w") ADDED),
+     {"position 97 is beyond a table of 2 entries", "[coreml-E001]"}},
+    {PROGRAM_OF("4", CONST("q", "1:31 2:1 3{ 1{ 1:1 } }", "7{ 1'a' }") CONST("s", "1:11 2:0", "1{ 1[2] }") OP(
+                         "constexpr_blockwise_shift_scale", ARG("data", "q") ARG("scale", "s"), "w") ADDED),
+     {"scales float32 do not fit Tensor[(1), uint8]", "[coreml-E006]"}},
     {NET_ND("2", "2", "1{ 1'l' 615{ 3{ } 4{ } } }"), {"conditionVar is missing", "[coreml-E005]"}},
     {NET_ND("2", "2", "1{ 1'l' 615{ 2'q' 3{ } 4{ } } }"), {"nothing computes \"q\"", "[coreml-E001]"}},
     {NET_ND("2", "2", ABOVE "1{ 1'b' 2'p' 605{ 1{ " TWICE("x", "c") "} } } " COPY("c", "y")),
@@ -331,6 +360,16 @@ static void networks_branch_and_loop(void **state)
              2, up, fourfold);
 }
 
+static void packed_weights_compute(void **state)
+{
+    static const float x[4] = {0}, scaled[] = {0.5F, -1, 6, -8}, looked_up[] = {3, 0, 12, 11},
+                       masked[] = {0, 5, 0, 6};
+    (void)state;
+    computes(PROGRAM_OF("4", SCALED ADDED), 4, x, scaled);
+    computes(PROGRAM_OF("4", LOOKED_UP("\x63") ADDED), 4, x, looked_up);
+    computes(PROGRAM_OF("4", MASKED ADDED), 4, x, masked);
+}
+
 static void images_and_boxes_compute(void **state)
 {
     static const float image[] = {0, 1, 2, 3}, inner[] = {0.75F, 1.25F, 1.75F, 2.25F},
@@ -350,7 +389,7 @@ int main(void)
         cmocka_unit_test(programs_branch_and_loop), cmocka_unit_test(networks_branch_and_loop),
         cmocka_unit_test(models_are_read),          cmocka_unit_test(errors_have_an_end),
         cmocka_unit_test(nesting_has_an_end),       cmocka_unit_test(images_and_boxes_compute),
-        cmocka_unit_test(small_models_compute),
+        cmocka_unit_test(packed_weights_compute),   cmocka_unit_test(small_models_compute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

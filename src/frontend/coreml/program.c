@@ -3,6 +3,7 @@
  * it. */
 #include "frontend/coreml/coreml.h"
 
+#include "base/size.h"
 #include "base/wire/pb.h"
 #include "ir/eval.h"
 
@@ -73,8 +74,19 @@ static bool dtype_of(int64_t type, tn_dtype *out)
     return false;
 }
 
+/* Integers of less than a byte, which only constants have; 0: another type. */
+static unsigned packed_bits(int64_t type, tn_dtype *out)
+{
+    static const uint8_t bits[] = {[25] = 4, [35] = 4, [36] = 2, [37] = 1, [38] = 6, [39] = 3};
+    if (type < 0 || type >= (int64_t)sizeof bits || !bits[type])
+        return 0;
+    *out = (tn_dtype){type == 25 ? TN_INT : TN_UINT, 8, 1};
+    return bits[type];
+}
+
 typedef struct tensor_type {
     tn_dtype dtype;
+    unsigned bits; /* of an element as it lies in a constant; 0: whole bytes */
     bool numbers;
     size_t n;
     int64_t dim[IMP_MAX_RANK]; /* -1: not known */
@@ -85,7 +97,8 @@ static tensor_type read_type(tn_bytes type)
 {
     tensor_type t = {0};
     tn_bytes state = part(type, 5), tensor = part(state.at ? part(state, 1) : type, 1);
-    t.numbers = tensor.at && dtype_of(number(tensor, 1, 0), &t.dtype);
+    t.bits = packed_bits(number(tensor, 1, 0), &t.dtype);
+    t.numbers = tensor.at && (t.bits || dtype_of(number(tensor, 1, 0), &t.dtype));
     tn_pb r = tn_pb_open(tensor.at, tensor.n);
     while (tn_pb_next(&r)) {
         if (r.field != 3 || r.wire != TN_PB_LEN)
@@ -112,7 +125,7 @@ void cm_input_type(tn_bytes function, cm_feature *f)
         if (r.field != 1 || r.wire != TN_PB_LEN || !imp_same(part(r.bytes, 1), f->name))
             continue;
         tensor_type t = read_type(part(r.bytes, 2));
-        if (!t.numbers || t.too_many)
+        if (!t.numbers || t.too_many || t.bits)
             continue;
         f->kind = f->kind == CM_STATE ? CM_STATE : CM_ARRAY;
         f->dtype = t.dtype;
@@ -137,6 +150,32 @@ static const char *damaged_value(imp_model *im, const char *what)
     return tn_arena_printf(&im->scratch, "a constant is damaged: %s", what);
 }
 
+/* Elements of less than a byte, the lowest bits first, as bytes. NULL: they would take too much, which is reported. */
+static const tn_blob *unpack_elements(imp_model *im, const uint8_t *from, const constant *k)
+{
+    void *to;
+    if (!imp_may_own(im, k->count / 4))
+        return NULL;
+    const tn_blob *b = tn_graph_blob(im->g, k->count, &to);
+    unsigned sign = k->type.dtype.code == TN_INT ? 1u << (k->type.bits - 1) : 0;
+    for (size_t i = 0, at = 0; i < k->count; i++) {
+        unsigned v = 0;
+        for (unsigned n = 0; n < k->type.bits; n++, at++)
+            v |= (from[at / 8] >> (at % 8) & 1u) << n;
+        ((uint8_t *)to)[i] = (uint8_t)((v ^ sign) - sign);
+    }
+    return b;
+}
+
+/* Bytes of a constant where it lies; 0: too many. */
+static size_t stored_bytes(const constant *k)
+{
+    size_t bits;
+    if (!k->type.bits)
+        return k->bytes;
+    return tn_size_mul(k->count, k->type.bits, &bits) && bits <= SIZE_MAX - 7 ? (bits + 7) / 8 : 0;
+}
+
 /* Data in a file of weights: an entry of 64 bytes says where. */
 static const tn_blob *read_file_value(imp_model *im, tn_bytes value, const constant *k, const tn_loc *loc)
 {
@@ -153,13 +192,14 @@ static const tn_blob *read_file_value(imp_model *im, tn_bytes value, const const
         return imp_refuse_file(im, loc, loc->node, "\"%s\" has no weights where the model says", location);
     memcpy(&size, f->at + at + 8, 8);
     memcpy(&offset, f->at + at + 16, 8);
-    if (size != k->bytes) {
+    if (size != stored_bytes(k)) {
         (void)imp_error(im, IMP_BAD_TENSOR, loc, "the constant has %llu bytes, but its dimensions need %zu",
-                        (unsigned long long)size, k->bytes);
+                        (unsigned long long)size, stored_bytes(k));
         return NULL;
     }
     imp_external e = {location, offset, size};
-    return imp_external_data(im, &e, k->bytes, loc->node, loc);
+    const tn_blob *b = imp_external_data(im, &e, (size_t)size, loc->node, loc);
+    return b && k->type.bits ? unpack_elements(im, b->at, k) : b;
 }
 
 /* Numbers of an immediate value: field 1 float32, 2 int32, 3 bool, 5 int64, 6 float64, 7 bytes as they are. */
@@ -172,6 +212,12 @@ static const char *read_numbers(imp_model *im, tn_bytes tensor, constant *k)
     if (!tn_pb_next(&r) || r.wire != TN_PB_LEN)
         return k->count ? "it has no value" : (k->blob = tn_graph_blob(im->g, 0, &to), (const char *)NULL);
     tn_bytes packed = part(r.bytes, 1);
+    if (k->type.bits && r.field == 7) {
+        if (packed.n != stored_bytes(k))
+            return "it has another number of bytes than its type";
+        k->blob = unpack_elements(im, packed.at, k);
+        return k->blob ? NULL : "";
+    }
     if (r.field == 7 || r.field == 1 || r.field == 6) {
         uint32_t each = r.field == 7 ? size : r.field == 1 ? 4 : 8;
         if (packed.n / each != k->count || packed.n % each || (r.field != 7 && !tn_dtype_is_float(t)))
@@ -227,6 +273,10 @@ static const char *read_value(imp_model *im, tn_bytes value, const tn_loc *loc, 
         k->attr.text = part(strings, 1);
         return NULL;
     }
+    if (part(immediate, 3).at) { /* a list, of classes: no converter asks what is in it */
+        k->attr.kind = IMP_A_UNKNOWN;
+        return NULL;
+    }
     if (!k->type.numbers || k->type.too_many)
         return damaged_value(im, "its type is not supported");
     if (!imp_measure(im, loc->node, k->type.n, k->type.dim, k->type.dtype, loc, &k->count, &k->bytes))
@@ -238,7 +288,7 @@ static const char *read_value(imp_model *im, tn_bytes value, const tn_loc *loc, 
     } else {
         const char *why = read_numbers(im, tensor, k);
         if (why)
-            return damaged_value(im, why);
+            return *why ? damaged_value(im, why) : "";
     }
     if (k->count <= SMALL)
         as_attr(im, k);
@@ -439,112 +489,14 @@ tn_status cm_read_function(cm_import *m, tn_bytes function)
     return m->im.g->ctx->n_error > m->im.had_errors ? TN_FAIL : TN_OK;
 }
 
-/* ---- packed constants ---- */
+/* ---- classes ---- */
 
-/* scale * (data - zero_point); both are numbers or lists along `axis` */
-static void affine_dequantize(imp_node *c)
+/* The probabilities are the result, in the place of the table from classes to them; the label is none. */
+static void classify(imp_node *c)
 {
-    tn_value q = cm_in(c, 0, "quantized_data"), zero = cm_opt(c, 1, "zero_point"),
-             scale = cm_in(c, 2, "scale");
-    int rank = imp_rank(q), axis = imp_axis(c, imp_attr_int(c, "axis", 0), rank ? rank : 1);
-    tn_dtype t = imp_type(scale)->dtype;
-    if (scale.def && imp_rank(scale) == 1 && rank)
-        scale = imp_along(c, scale, axis, rank);
-    if (zero.def && imp_rank(zero) == 1 && rank)
-        zero = imp_along(c, zero, axis, rank);
-    tn_value x = imp_cast(c, q, TN_F32);
-    x = zero.def ? imp_call2(c, &tn_op_subtract, NULL, x, imp_cast(c, zero, TN_F32)) : x;
-    imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_multiply, NULL, x, imp_cast(c, scale, TN_F32)), t));
-}
-
-/* Room for numbers that are unpacked. Operations can share packed data, so each alone may be sound where all of them
- * are not: 32 bits of 1 are the most that formats pack. */
-static const tn_blob *unpacked(imp_node *c, size_t bytes, void **to)
-{
-    c->bad = c->bad || !imp_may_own(c->im, bytes / 4);
-    return c->bad ? NULL : tn_graph_blob(c->g, bytes, to);
-}
-
-/* The nodes of packed data are constants, so their bytes are here. */
-static const tn_node *packed_data(imp_node *c, const char *name)
-{
-    tn_value v = cm_in(c, 0, name);
-    if (!c->bad && !imp_is_constant(v))
-        imp_refuse(c, IMP_NOT_CONSTANT, "%s must be a constant", name);
-    return c->bad ? NULL : v.def;
-}
-
-/* Positions of 1, 2, 4, 6 or 8 bits in a table, the lowest bits first. */
-static void lut_to_dense(imp_node *c)
-{
-    const tn_node *packed = packed_data(c, "indices"), *table = packed_data(c, "lut");
-    tn_ints shape = cm_ints(c, "shape");
-    tn_dtype t = c->bad ? TN_F32 : imp_type(tn_val((tn_node *)(uintptr_t)table))->dtype;
-    size_t n, bytes, entries = c->bad ? 0 : table->blob->n / tn_dtype_bytes(t);
-    unsigned bits = 0;
-    void *to;
-    while (bits < 8 && (size_t)1 << bits < entries)
-        bits++;
-    if (c->bad || !imp_measure(c->im, c->loc->node, shape.n, shape.at, t, c->loc, &n, &bytes)) {
-        c->bad = true;
-        return;
-    }
-    if (!bits || (size_t)1 << bits != entries || n > SIZE_MAX / 8 || packed->blob->n < (n * bits + 7) / 8) {
-        imp_refuse(c, IMP_BAD_TENSOR, "a table of %zu entries and %zu bytes of positions do not fit", entries,
-                   packed->blob->n);
-        return;
-    }
-    const tn_blob *b = unpacked(c, bytes, &to);
-    if (!b)
-        return;
-    const uint8_t *from = packed->blob->at;
-    uint32_t size = tn_dtype_bytes(t);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = 0;
-        for (unsigned k = 0; k < bits; k++)
-            at |= (size_t)(from[(i * bits + k) / 8] >> ((i * bits + k) % 8) & 1) << k;
-        memcpy((char *)to + i * size, (const char *)table->blob->at + at * size, size);
-    }
-    imp_out(c, 0, tn_val(imp_constant(c->im, t, shape.n, shape.at, b, c->loc->node)));
-}
-
-/* Values where the bits of a mask are set, else 0. */
-static void sparse_to_dense(imp_node *c)
-{
-    const tn_node *values = packed_data(c, "nonzero_data"), *mask = packed_data(c, "mask");
-    tn_ints shape = cm_ints(c, "shape");
-    tn_dtype t = c->bad ? TN_F32 : imp_type(tn_val((tn_node *)(uintptr_t)values))->dtype;
-    size_t n, bytes, next = 0, size = tn_dtype_bytes(t);
-    void *to;
-    if (c->bad || !imp_measure(c->im, c->loc->node, shape.n, shape.at, t, c->loc, &n, &bytes)) {
-        c->bad = true;
-        return;
-    }
-    if (mask->blob->n < (n + 7) / 8) {
-        imp_refuse(c, IMP_BAD_TENSOR, "the mask has %zu bytes for %zu elements", mask->blob->n, n);
-        return;
-    }
-    const tn_blob *b = unpacked(c, bytes, &to);
-    if (!b)
-        return;
-    memset(to, 0, bytes);
-    for (size_t i = 0; i < n && !c->bad; i++) {
-        if (!(((const uint8_t *)mask->blob->at)[i / 8] >> (i % 8) & 1))
-            continue;
-        if (next + size > values->blob->n)
-            imp_refuse(c, IMP_BAD_TENSOR, "the mask has more bits than there are values");
-        else
-            memcpy((char *)to + i * size, (const char *)values->blob->at + next, size);
-        next += size;
-    }
-    imp_out(c, 0, tn_val(imp_constant(c->im, t, shape.n, shape.at, b, c->loc->node)));
-}
-
-static void constant_cast(imp_node *c)
-{
-    tn_value x = cm_in(c, 0, "source_val");
-    const char *to = imp_attr_string(c, "output_dtype", "fp32");
-    imp_out(c, 0, imp_cast(c, x, strcmp(to, "fp16") == 0 ? TN_F16 : TN_F32));
+    tn_value x = cm_in(c, 0, "probabilities");
+    (void)cm_opt(c, 9, "classes");
+    imp_out_any(c, 1, x);
 }
 
 /* ---- states ---- */
@@ -566,11 +518,8 @@ static void update_state(imp_node *c)
 // clang-format off
 const imp_row cm_rows_program[] = {
     {"read_state",                  2, 0, -1, 1, read_state,        NULL},
+    {"classify",                    2, 0, -1, 2, classify,          NULL},
     {"coreml_update_state",         2, 0, -1, 1, update_state,      NULL},
-    {"constexpr_affine_dequantize", 2, 0, -1, 1, affine_dequantize, NULL},
-    {"constexpr_lut_to_dense",      2, 0, -1, 1, lut_to_dense,      NULL},
-    {"constexpr_sparse_to_dense",   2, 0, -1, 1, sparse_to_dense,   NULL},
-    {"constexpr_cast",              2, 0, -1, 1, constant_cast,     NULL},
     {0},
 };
 // clang-format on
