@@ -268,6 +268,15 @@ tn_status tn_import_caffe2(tn_graph *g, const char *path, const tn_file *file,
 }
 
 /* A net: messages 2, each with a type (4) and names of operands or results. */
+/* A MetaGraphDef of TensorFlow has messages where a net has the types of its operators. */
+static bool is_word(tn_bytes s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.at[i] <= ' ' || s.at[i] > '~')
+            return false;
+    return s.n > 0;
+}
+
 bool tn_sniff_caffe2(const uint8_t *at, size_t n)
 {
     bool op = false;
@@ -280,7 +289,7 @@ bool tn_sniff_caffe2(const uint8_t *at, size_t n)
         while (r.field == 2 && tn_pb_next(&in)) {
             type = type || (in.field == 4 && in.wire == TN_PB_LEN);
             names = names || (in.field <= 2 && in.wire == TN_PB_LEN);
-            if (in.field > 16 || in.wire != TN_PB_LEN)
+            if (in.field > 16 || in.wire != TN_PB_LEN || (in.field == 4 && !is_word(in.bytes)))
                 return false;
         }
         if (r.field == 2 && (in.error || !type || !names))
