@@ -8,6 +8,7 @@
 
 #include "onnx/cases.h"
 #include "tensorflow/write.h"
+#include "wire/pb_text.h"
 
 /* Takes the line that begins with this word out of the text; NULL: there is none. The words behind it are cut apart. */
 static size_t take_words(char *text, const char *first, const char *word[4])
@@ -369,9 +370,108 @@ static void variables_are_read_from_checkpoints(void **state)
     }
 }
 
+/* Checkpoints of the first form, beside a .meta: the table's values as texts of SavedTensorSlices. */
+#define META(type) "1{ 1{ 1'v' 2{ 2{ 1:2 } } 3:" type " } } "
+#define SLICE(slice, data) "2{ 1'v' 2{ " slice "} 3{ " data " } }"
+
+static tn_buf write_slices(const char *meta, const char *slice)
+{
+    tn_buf out = {0}, value[2] = {{0}}, handle[2] = {{0}}, top = {0}, none = {0};
+    (void)pb_text(&value[0], meta);
+    (void)pb_text(&value[1], slice);
+    for (int i = 0; i < 2; i++)
+        put_block(&out, i ? "key" : "", &value[i], &handle[i]);
+    size_t at = out.n; /* the list of both blocks is a block, too */
+    for (int i = 0; i < 2; i++) {
+        put_varint(&out, 0);
+        put_varint(&out, i ? 3 : 0);
+        put_varint(&out, handle[i].n);
+        tn_buf_str(&out, i ? "key" : "");
+        tn_buf_add(&out, handle[i].at, handle[i].n);
+    }
+    tn_buf_u32le(&out, 0);
+    tn_buf_u32le(&out, 1);
+    put_varint(&top, at);
+    put_varint(&top, out.n - at);
+    tn_buf_add(&out, "\0\0\0\0\0", 5);
+    tn_buf_add(&none, top.at, top.n);
+    while (none.n < 38)
+        tn_buf_char(&none, 0);
+    tn_buf_add(&out, "\0\0", 2);
+    tn_buf_add(&out, none.at, 38);
+    tn_buf_add(&out, "\x57\xfb\x80\x8b\x24\x75\x47\xdb", 8);
+    tn_buf *const all[] = {&value[0], &value[1], &handle[0], &handle[1], &top, &none};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        tn_buf_deinit(all[i]);
+    return out;
+}
+
+static void old_checkpoints_are_read(void **state)
+{
+    static const struct {
+        const char *type, *meta, *slice;
+        size_t cut;
+        const char *says;
+    } row[] = {
+        {"DT_FLOAT", META("1"), SLICE("1{ } ", "5[3 5]"), 0, "add(%x, meta[relay.Constant][0] /* v (2) */)"},
+        {"DT_FLOAT", META("1"), SLICE("", "5=3 5=5"), 0, "add(%x, meta[relay.Constant][0] /* v (2) */)"},
+        {"DT_INT32", META("3"), SLICE("", "7(3 5)"), 0, "Constant][0] /* v (2) int32 */"},
+        {"DT_FLOAT", META("1"), SLICE("1{ 2:1 } ", "5[3 5]"), 0, "[tensorflow-E034]"},
+        {"DT_FLOAT", META("1"), SLICE("", "5[3]"), 0, "its dimensions need another number of elements"},
+        {"DT_INT32", META("3"), SLICE("", "7(3)"), 0, "its dimensions need another number of elements"},
+        {"DT_FLOAT", META("1"), "", 0, "its dimensions need another number of elements"},
+        {"DT_FLOAT", META("1"), "2:5", 0, "an entry is damaged"},
+        {"DT_FLOAT", META("1"), SLICE("", "5[3 5]"), 1, "it is no table of names, or it is cut short"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        model m;
+        tn_buf text = {0}, table = write_slices(row[i].meta, row[i].slice);
+        model_init(&m);
+        for (const char *p =
+                 "graph_def { node { name: \"v\" op: \"VarHandleOp\" attr { key: \"dtype\" value { type: ? } "
+                 "} "
+                 "attr { key: \"shape\" value { shape { dim { size: 2 } } } } } "
+                 "node { name: \"r\" op: \"ReadVariableOp\" input: \"v\" attr { key: \"dtype\" value { type: "
+                 "? } } } "
+                 "node { name: \"x\" op: \"Placeholder\" attr { key: \"dtype\" value { type: ? } } "
+                 "attr { key: \"shape\" value { shape { dim { size: 2 } } } } } "
+                 "node { name: \"y\" op: \"AddV2\" input: \"x\" input: \"r\" attr { key: \"T\" value { type: "
+                 "? } } } }";
+             *p; p++)
+            *p == '?' ? tn_buf_str(&text, row[i].type) : tn_buf_char(&text, *p);
+        table.n -= row[i].cut;
+        assert_int_equal(system("mkdir -p tensorflow_checkpoint"), 0);
+        write_file("tensorflow_checkpoint/old.ckpt.meta", &text);
+        write_file("tensorflow_checkpoint/old.ckpt", &table);
+        tn_status s = model_read(&m, "tensorflow_checkpoint/old.ckpt.meta", NULL);
+        const char *have = s == TN_OK ? model_text(&m) : model_errors(&m);
+        if (!strstr(have, row[i].says))
+            fail_msg("row %zu: %s", i, have);
+        tn_buf_deinit(&text);
+        tn_buf_deinit(&table);
+        model_deinit(&m);
+    }
+}
+
+/* A MetaGraphDef is none of Caffe2's nets, which look alike. */
+static void meta_graphs_are_known(void **state)
+{
+    tn_buf b = {0};
+    (void)state;
+    (void)pb_text(&b, "1{ } 2{ 1{ 1'v' 2'NoOp' } 4{ 1:134 } }");
+    assert_string_equal(tn_format_sniff((const uint8_t *)b.at, b.n)->name, "pb");
+    b.n = 0;
+    (void)pb_text(&b, "1'net' 2{ 1'x' 2'y' 4'Relu' }");
+    assert_string_equal(tn_format_sniff((const uint8_t *)b.at, b.n)->name, "caffe2");
+    tn_buf_deinit(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(old_checkpoints_are_read),
+        cmocka_unit_test(meta_graphs_are_known),
         cmocka_unit_test(graphs_become_relay),
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(calls_are_traced_once),

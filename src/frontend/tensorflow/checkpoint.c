@@ -1,4 +1,5 @@
-/* Checkpoints: a table of names in PREFIX.index and data in PREFIX.data-NNNNN-of-NNNNN.
+/* Checkpoints: a table of names in PREFIX.index and data in PREFIX.data-NNNNN-of-NNNNN; or, of the first form, a table
+ * with the data in PREFIX (slices.c).
  *
  * The index is a table of LevelDB (github.com/google/leveldb, doc/table_format.md) without compression: blocks of
  * sorted keys, each written as what differs from the one before. A value is a BundleEntryProto: type, shape,
@@ -21,6 +22,7 @@ struct tf_checkpoint {
     tn_strmap full_names; /* name of a variable -> tn_bytes *: of the table of objects */
     bool traced;          /* restored is filled */
     int64_t shards;
+    bool old; /* of the first form: the index is the whole, which the import keeps */
 };
 
 typedef struct cursor {
@@ -92,6 +94,8 @@ static tn_status add_entry(tf_import *t, const entry *e)
 {
     const char *where;
     tf_checkpoint *k = t->checkpoint;
+    if (k->old)
+        return tf_slices_add(t, &k->entries, e->value) ? TN_OK : damaged(t, "an entry is damaged");
     if (e->n == 0) {
         tf_bundle_header header = {0};
         if (tn_pb_read(&t->im.scratch, &tf_bundle_header_msg, e->value.at, e->value.n, NULL, &header, &where))
@@ -215,13 +219,17 @@ tn_bytes tf_restored_key(tf_import *t, const tf_place *p)
 
 static bool assigns(const tf_node_def *n) { return tf_is_op(n, "AssignVariableOp") || tf_is_op(n, "Assign"); }
 
-/* A variable of the main graph that is assigned what RestoreV2 reads. */
+static bool restores(const tf_node_def *n)
+{
+    return tf_is_op(n, "RestoreV2") || tf_is_op(n, "RestoreSlice") || tf_is_op(n, "Restore");
+}
+
+/* A variable of the main graph that is assigned what is read from the checkpoint. */
 static bool trace_assign(tf_import *t, const tf_place *p, void *user)
 {
     tf_place variable, value;
     (void)user;
-    if (!tf_origin(t, p, 1, &value) || !tf_is_op(tf_place_def(&value), "RestoreV2") ||
-        !tf_origin(t, p, 0, &variable))
+    if (!tf_origin(t, p, 1, &value) || !restores(tf_place_def(&value)) || !tf_origin(t, p, 0, &variable))
         return true;
     tn_bytes key = tf_restored_key(t, &value);
     if (key.n)
@@ -284,17 +292,11 @@ static tn_value load_texts(imp_node *c, const tf_bundle_entry *e, const char *na
     return c->bad ? (tn_value){0} : tn_val(imp_texts(c->im, n, dim, count, text, c->loc));
 }
 
-typedef struct stored { /* what an entry says, checked */
-    tn_dtype dtype;
-    size_t n, count, bytes;
-    int64_t dim[IMP_MAX_RANK];
-} stored;
-
-static bool read_entry(imp_node *c, const tf_bundle_entry *e, const char *name, stored *s)
+static bool read_entry(imp_node *c, const tf_bundle_entry *e, const char *name, tf_stored *s)
 {
     const tf_dim *d = e->shape ? e->shape->dim.at : NULL;
     s->n = d ? e->shape->dim.n : 0;
-    if (e->slices.n)
+    if (e->slices.n || e->sliced)
         imp_fail(c, "tensorflow-E034",
                  "variable \"%s\" is stored in parts, which is not supported; save it whole", name);
     for (size_t i = 0; i < s->n && i < IMP_MAX_RANK; i++)
@@ -306,8 +308,11 @@ static bool read_entry(imp_node *c, const tf_bundle_entry *e, const char *name, 
 }
 
 /* NULL: reported. */
-static const tn_blob *numbers_of(imp_node *c, const tf_bundle_entry *e, const char *name, const stored *s)
+static const tn_blob *numbers_of(imp_node *c, const tf_bundle_entry *e, const char *name, const tf_stored *s)
 {
+    tn_value v = e->old ? tf_slices_load(c, e, name, s) : (tn_value){0};
+    if (e->old)
+        return v.def ? v.def->blob : NULL;
     const tn_blob *b = (uint64_t)e->size == s->bytes ? data_of(tf_of(c), e, name, c->loc) : NULL;
     if ((uint64_t)e->size != s->bytes)
         (void)imp_refuse_file(c->im, c->loc, name, "%s", "its dimensions need another number of bytes");
@@ -317,9 +322,11 @@ static const tn_blob *numbers_of(imp_node *c, const tf_bundle_entry *e, const ch
 
 tn_value tf_checkpoint_load(imp_node *c, const tf_bundle_entry *e, const char *name)
 {
-    stored s;
+    tf_stored s;
     if (!read_entry(c, e, name, &s))
         return (tn_value){0};
+    if (e->old)
+        return tf_slices_load(c, e, name, &s);
     if (tn_dtype_is_string(s.dtype))
         return load_texts(c, e, name, s.n, s.dim, s.count);
     const tn_blob *b = numbers_of(c, e, name, &s);
@@ -329,7 +336,7 @@ tn_value tf_checkpoint_load(imp_node *c, const tf_bundle_entry *e, const char *n
 const tn_blob *tf_checkpoint_data(imp_node *c, const tf_bundle_entry *e, const char *name,
                                   const tn_type **out)
 {
-    stored s;
+    tf_stored s;
     if (!read_entry(c, e, name, &s))
         return NULL;
     if (tn_dtype_is_string(s.dtype))
@@ -341,6 +348,29 @@ const tn_blob *tf_checkpoint_data(imp_node *c, const tf_bundle_entry *e, const c
 
 /* ---- opening ---- */
 
+const char *tf_checkpoint_file(imp_node *c) { return tf_of(c)->checkpoint->prefix; }
+
+tn_bytes tf_checkpoint_bytes(imp_node *c)
+{
+    const tn_file *f = &tf_of(c)->checkpoint->index;
+    return (tn_bytes){f->at, f->n};
+}
+
+/* The one file of the first form; none: OK. */
+static tn_status open_old(tf_import *t, const char *prefix)
+{
+    const char *why;
+    const tn_file *f = imp_open_file(&t->im, prefix, &why);
+    if (!f)
+        return why ? TN_OK : TN_FAIL;
+    tf_checkpoint *k = TN_NEW(&t->im.scratch, tf_checkpoint);
+    k->prefix = k->name = prefix;
+    k->index = *f;
+    k->old = true;
+    t->checkpoint = k;
+    return read_index(t);
+}
+
 tn_status tf_checkpoint_open(tf_import *t, const char *prefix)
 {
     const char *slash = strrchr(t->im.file, '/');
@@ -348,7 +378,8 @@ tn_status tf_checkpoint_open(tf_import *t, const char *prefix)
     char *path = tn_arena_printf(&t->im.scratch, "%.*s%s.index", n, t->im.file, prefix);
     FILE *there = fopen(path, "rb");
     if (!there)
-        return TN_OK; /* a model without variables has no checkpoint; one that wants a variable says so */
+        return open_old(t,
+                        prefix); /* a model without variables has no checkpoint; one that wants one says so */
     fclose(there);
     tf_checkpoint *k = TN_NEW(&t->im.scratch, tf_checkpoint);
     TN_TRY(tn_file_map(t->im.g->ctx, path, &k->index));
@@ -366,5 +397,6 @@ void tf_checkpoint_close(tf_import *t)
     tn_strmap_deinit(&t->checkpoint->entries);
     tn_strmap_deinit(&t->checkpoint->restored);
     tn_strmap_deinit(&t->checkpoint->full_names);
-    tn_file_unmap(&t->checkpoint->index);
+    if (!t->checkpoint->old)
+        tn_file_unmap(&t->checkpoint->index);
 }

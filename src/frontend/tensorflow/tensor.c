@@ -160,6 +160,13 @@ static tn_value texts(imp_node *c, const tf_tensor *t, size_t n, const int64_t d
     return tn_val(imp_texts(c->im, n, dim, count, text, c->loc));
 }
 
+bool tf_has_values(const tf_tensor *t, size_t n)
+{
+    const data_type *type = type_of(t->dtype);
+    return type && ((const tn_pb_array *)(const void *)((const char *)t + type->at))->n == n &&
+           !t->tensor_content.n && type->at;
+}
+
 tn_value tf_constant(imp_node *c, const tf_tensor *t)
 {
     tn_dtype dtype;

@@ -159,11 +159,13 @@ bool tf_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, 
 bool tf_any_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc,
                   tn_dtype *out); /* of texts, too */
 tn_value tf_constant(imp_node *c, const tf_tensor *t);
+/* Does it have a list of just n values, of its type? */
+bool tf_has_values(const tf_tensor *t, size_t n);
 /* n elements of a list of texts; false: the tensor is none */
 bool tf_texts(const tf_tensor *t, size_t *out_n, const tn_bytes **out);
 
 /* ---- variables (state.c, checkpoint.c) ---- */
-/* prefix: path of the files without `.index`; missing_ok: a model may have no variables. */
+/* prefix: path of the files without `.index`, or of the one file of the first form. */
 TN_WARN_UNUSED tn_status tf_checkpoint_open(tf_import *t, const char *prefix);
 void tf_checkpoint_close(tf_import *t);
 /* The tensor stored under this name; NULL: none, nothing is reported. */
@@ -172,6 +174,16 @@ tn_value tf_checkpoint_load(imp_node *c, const tf_bundle_entry *e, const char *n
 /* The same as its bytes and type; NULL: reported. */
 const tn_blob *tf_checkpoint_data(imp_node *c, const tf_bundle_entry *e, const char *name,
                                   const tn_type **out);
+typedef struct tf_stored { /* what an entry says, checked */
+    tn_dtype dtype;
+    size_t n, count, bytes;
+    int64_t dim[IMP_MAX_RANK];
+} tf_stored;
+/* Of the first form (slices.c): the entries of a value of its table; false: it is damaged. */
+bool tf_slices_add(tf_import *t, tn_strmap *entries, tn_bytes value);
+tn_value tf_slices_load(imp_node *c, const tf_bundle_entry *e, const char *name, const tf_stored *s);
+const char *tf_checkpoint_file(imp_node *c); /* beside the model */
+tn_bytes tf_checkpoint_bytes(imp_node *c);
 /* The key of the result of RestoreV2 that this is; .n 0: nothing tells. */
 tn_bytes tf_restored_key(tf_import *t, const tf_place *p);
 /* The key under which the variable that is this node of the model should be stored; .n 0: there is no checkpoint. */

@@ -28,7 +28,7 @@ static const tn_pb_field tensor_fields[] = {
     TN_PB_FIELD(17, INT,    1, tf_tensor, uint64_val, NULL),
     TN_PB_FIELD(18, BYTES,  0, tf_tensor, float8_val, NULL),
 };
-static const tn_pb_msg tensor_msg = TN_PB_MESSAGE("TensorProto", tf_tensor, tensor_fields);
+const tn_pb_msg tf_tensor_msg = TN_PB_MESSAGE("TensorProto", tf_tensor, tensor_fields);
 
 static const tn_pb_msg attr_msg; /* functions are attributes with attributes; the reader bounds the depth */
 
@@ -45,7 +45,7 @@ static const tn_pb_field list_fields[] = {
     TN_PB_FIELD(5,  INT,    1, tf_list, b, NULL),
     TN_PB_FIELD(6,  INT,    1, tf_list, type, NULL),
     TN_PB_FIELD(7,  MSG,    1, tf_list, shape, &shape_msg),
-    TN_PB_FIELD(8,  MSG,    1, tf_list, tensor, &tensor_msg),
+    TN_PB_FIELD(8,  MSG,    1, tf_list, tensor, &tf_tensor_msg),
     TN_PB_FIELD(9,  MSG,    1, tf_list, func, &func_msg),
 };
 static const tn_pb_msg list_msg = TN_PB_MESSAGE("ListValue", tf_list, list_fields);
@@ -58,7 +58,7 @@ static const tn_pb_field value_fields[] = {
     TN_PB_FIELD(5,  INT,    1, tf_value, b, NULL),
     TN_PB_FIELD(6,  INT,    1, tf_value, type, NULL),
     TN_PB_FIELD(7,  MSG,    0, tf_value, shape, &shape_msg),
-    TN_PB_FIELD(8,  MSG,    0, tf_value, tensor, &tensor_msg),
+    TN_PB_FIELD(8,  MSG,    0, tf_value, tensor, &tf_tensor_msg),
     TN_PB_FIELD(9,  BYTES,  0, tf_value, placeholder, NULL),
     TN_PB_FIELD(10, MSG,    0, tf_value, func, &func_msg),
 };
@@ -187,6 +187,31 @@ static const tn_pb_field entry_fields[] = {
     TN_PB_FIELD(7,  BYTES,  1, tf_bundle_entry, slices, NULL),
 };
 const tn_pb_msg tf_bundle_entry_msg = TN_PB_MESSAGE("BundleEntryProto", tf_bundle_entry, entry_fields);
+
+static const tn_pb_field saved_meta_fields[] = {
+    TN_PB_FIELD(1,  BYTES,  0, tf_saved_meta, name, NULL),
+    TN_PB_FIELD(2,  MSG,    0, tf_saved_meta, shape, &shape_msg),
+    TN_PB_FIELD(3,  INT,    0, tf_saved_meta, type, NULL),
+};
+static const tn_pb_msg saved_meta_msg = TN_PB_MESSAGE("SavedSliceMeta", tf_saved_meta, saved_meta_fields);
+
+static const tn_pb_field saved_metas_fields[] = {
+    TN_PB_FIELD(1,  MSG,    1, tf_saved_metas, tensor, &saved_meta_msg),
+};
+static const tn_pb_msg saved_metas_msg = TN_PB_MESSAGE("SavedTensorSliceMeta", tf_saved_metas, saved_metas_fields);
+
+static const tn_pb_field saved_slice_fields[] = {
+    TN_PB_FIELD(1,  BYTES,  0, tf_saved_slice, name, NULL),
+    TN_PB_FIELD(2,  BYTES,  0, tf_saved_slice, slice, NULL),
+    TN_PB_FIELD(3,  BYTES,  0, tf_saved_slice, data, NULL),
+};
+static const tn_pb_msg saved_slice_msg = TN_PB_MESSAGE("SavedSlice", tf_saved_slice, saved_slice_fields);
+
+static const tn_pb_field saved_slices_fields[] = {
+    TN_PB_FIELD(1,  MSG,    0, tf_saved_slices, meta, &saved_metas_msg),
+    TN_PB_FIELD(2,  MSG,    0, tf_saved_slices, data, &saved_slice_msg),
+};
+const tn_pb_msg tf_saved_slices_msg = TN_PB_MESSAGE("SavedTensorSlices", tf_saved_slices, saved_slices_fields);
 
 static const tn_pb_field serialized_fields[] = {
     TN_PB_FIELD(1,  BYTES,  0, tf_serialized_tensor, name, NULL),

@@ -135,7 +135,29 @@ typedef struct tf_bundle_entry {
     tf_shape *shape;
     int64_t shard_id, offset, size;
     tn_pb_array slices; /* tn_bytes: of a variable that is stored in parts */
+    bool old, sliced;   /* of the first form; in several parts, or a part alone */
+    tn_bytes data;      /* of the first form: a TensorProto without a type and a shape */
 } tf_bundle_entry;
+
+/* SavedTensorSlices of the first form */
+typedef struct tf_saved_meta {
+    tn_bytes name;
+    tf_shape *shape;
+    int64_t type;
+} tf_saved_meta;
+
+typedef struct tf_saved_metas {
+    tn_pb_array tensor; /* tf_saved_meta */
+} tf_saved_metas;
+
+typedef struct tf_saved_slice {
+    tn_bytes name, slice, data; /* TensorSliceProto, TensorProto */
+} tf_saved_slice;
+
+typedef struct tf_saved_slices {
+    tf_saved_metas *meta;
+    tf_saved_slice *data;
+} tf_saved_slices;
 
 typedef struct tf_serialized_tensor {
     tn_bytes name, full_name, checkpoint_key;
@@ -151,6 +173,6 @@ typedef struct tf_object_graph {
 
 extern const tn_pb_word tf_words[]; /* names of DataType in texts */
 extern const tn_pb_msg tf_graph_def_msg, tf_meta_graph_msg, tf_saved_model_msg, tf_bundle_header_msg,
-    tf_bundle_entry_msg, tf_object_graph_msg;
+    tf_bundle_entry_msg, tf_object_graph_msg, tf_saved_slices_msg, tf_tensor_msg;
 
 #endif
