@@ -19,11 +19,7 @@
 
 #include <string.h>
 
-enum {
-    LEAST_LANES = 4,     /* of a vector of sums */
-    TASK_CYCLES = 27500, /* of a task, about 10 us */
-    TASKS_A_CORE = 4
-};
+enum { LEAST_LANES = 4 }; /* of a vector of sums */
 
 typedef struct plan {
     derive *d;
@@ -39,16 +35,6 @@ typedef struct plan {
     bool maps;           /* the epilogue is more than a copy */
 } plan;
 
-/* Does a tile read some view less often than it uses it? Else rule reduce does as well, and keeps rows in the cache. */
-static bool shares_views(const contraction *x)
-{
-    for (int i = 0; i < x->n_view; i++)
-        for (int a = 0; a < x->n_spatial && x->view[i].n_load; a++)
-            if (x->extent[a] != 1 && (x->view[i].step[a] == VIEW_STAYS || x->view[i].every[a] > 0))
-                return true;
-    return false;
-}
-
 static tn_stmt *find_block(const tn_func *f, contraction *x)
 {
     tn_stmt *b[RULE_MAX_BLOCKS], *found = NULL;
@@ -59,7 +45,7 @@ static tn_stmt *find_block(const tn_func *f, contraction *x)
         if (rule_reduces(b[i]))
             found = b[i];
     }
-    return found && rule_read_contraction(f, found, x) && shares_views(x) ? found : NULL;
+    return found && rule_read_contraction(f, found, x) && rule_shares_views(x) ? found : NULL;
 }
 
 bool rule_contract_matches(const tn_func *f, const tn_machine *m)
@@ -68,67 +54,17 @@ bool rule_contract_matches(const tn_func *f, const tn_machine *m)
     return find_block(f, &x) && rule_lanes(m, rule_target(f, x.block)->dtype) > 1;
 }
 
-/* ---- borders ---- */
+/* ---- steps ---- */
 
-/* Elements of the axis from *first up to *end, for which the term is true whatever the other axes are. */
-static bool free_of(const plan *p, const tn_expr *term, int axis, int64_t *first, int64_t *end)
-{
-    const contraction *x = &p->x;
-    tn_pool *pool = x->f->pool;
-    const tn_expr *var[CONTRACTION_AXES], *extent[CONTRACTION_AXES], *lo, *hi, *rest;
-    int n = 0;
-    for (int a = 0; a < x->n; a++)
-        if (a != axis) {
-            var[n] = x->block->u.block.iter[a].var;
-            extent[n++] = x->block->u.block.iter[a].extent;
-        }
-    if (term->kind != TN_E_LT && term->kind != TN_E_LE)
-        return false;
-    const tn_expr *room = tn_simplify(pool, NULL, tn_sub(pool, term->src[1], term->src[0]));
-    int64_t coef, base, least = term->kind == TN_E_LT;
-    if (!tn_span(pool, NULL, room, n, var, extent, &lo, &hi) ||
-        !rule_coefficient(x->f, tn_simplify(pool, NULL, lo), x->block->u.block.iter[axis].var, &coef,
-                          &rest) ||
-        !tn_is_int(tn_simplify(pool, NULL, rest), &base))
-        return false;
-    int64_t missing = least - base; /* coef * i >= missing */
-    if (coef > 0 && missing > 0 && (missing + coef - 1) / coef > *first)
-        *first = (missing + coef - 1) / coef;
-    if (coef < 0 && (missing > 0 || -missing / -coef + 1 < *end))
-        *end = missing > 0 ? 0 : -missing / -coef + 1;
-    return coef != 0;
-}
-
-/* Looks for an axis of the tile that a padding mask is on: how many tiles at its ends have padding. */
+/* Looks for an axis of the tile that a padding mask is on. */
 static void find_borders(plan *p)
 {
-    const tn_expr *mask = p->x.block->u.block.mask, *todo[TN_MAX_TERMS + 1];
-    int axis[3] = {p->t.v, p->t.c, p->t.u};
-    p->border = -1;
-    for (int k = 0; k < 3 && mask && p->border < 0; k++) {
-        int a = axis[k], n = 0;
-        int64_t first = 0, end = a < 0 ? 0 : p->x.extent[a];
-        if (a < 0 || a >= p->x.n_spatial || end < 0)
-            continue;
-        todo[n++] = mask;
-        while (n > 0) {
-            const tn_expr *e = todo[--n];
-            if (e->kind == TN_E_AND && n + 2 <= TN_MAX_TERMS) {
-                todo[n++] = e->src[0];
-                todo[n++] = e->src[1];
-            } else if (tn_uses(e, p->x.block->u.block.iter[a].var) && free_of(p, e, a, &first, &end)) {
-                p->border = a;
-            }
-        }
-        int64_t w = rule_width(&p->t, a), tiles = (p->x.extent[a] + w - 1) / w;
-        p->first = (first + w - 1) / w;
-        p->last = tiles - end / w;
-        if (p->border >= 0 && (p->first + p->last == 0 || p->first + p->last >= tiles))
-            p->border = -1;
-    }
+    const int axis[3] = {p->t.v, p->t.c, p->t.u};
+    int64_t width[CONTRACTION_AXES];
+    for (int a = 0; a < p->x.n; a++)
+        width[a] = rule_width(&p->t, a);
+    p->border = rule_find_border(&p->x, 3, axis, width, &p->first, &p->last);
 }
-
-/* ---- steps ---- */
 
 static void add_outer(plan *p, const char *name, int axis)
 {
@@ -194,7 +130,8 @@ static void cut_tasks(plan *p)
     for (int i = p->n_outer - 1; i > 0 && p->turns[i] > 0; i--) {
         work *= (double)p->turns[i];
         tasks /= (double)p->turns[i];
-        if (i < p->n_task && (work > 2 * TASK_CYCLES || tasks < TASKS_A_CORE * (double)p->d->m->cores))
+        if (i < p->n_task &&
+            (work > 2 * CONTRACTION_TASK_CYCLES || tasks < CONTRACTION_TASKS_A_CORE * (double)p->d->m->cores))
             break;
         p->n_task = i < p->n_task ? i : p->n_task;
     }
@@ -252,87 +189,9 @@ static const char *first_sum(const plan *p)
     return NULL;
 }
 
-/* `count` times "_ ". */
-static const char *blanks(derive *d, int count)
-{
-    const char *s = "";
-    for (int i = 0; i < count; i++)
-        s = dv_text(d, "%s_ ", s);
-    return s;
-}
-
 static int n_around(const plan *p) { return 1 + p->n_outer - p->n_task; }
 
-/* Names the last `n` loops around a block. */
-static void name_last(const plan *p, const char *block, const char *names, int n)
-{
-    derive *d = p->d;
-    int all = dv_ok(d) ? tn_sched_n_loops(d->s, block) : n;
-    if (all < n)
-        dv_refuse(d, TN_REJECT_NEST);
-    else
-        dv_do(d, "%s%s = loops \"%s\"", blanks(d, all - n), names, block);
-}
-
 /* ---- the epilogue ---- */
-
-/* A buffer whose dimensions walk axes of the contraction: the accumulators, and what blocks make of them. */
-typedef struct {
-    uint32_t buffer;
-    int axis[CONTRACTION_AXES]; /* -1: none */
-} follower;
-
-typedef struct {
-    int n;
-    follower of[RULE_MAX_BLOCKS + 1];
-    const tn_stmt *block; /* looked at */
-    int *axis;            /* of its iterations */
-} followers;
-
-static void follow(const tn_expr *load, void *user)
-{
-    followers *w = user;
-    for (int k = 0; k < w->n; k++)
-        for (int d = 0; d < (int)load->u.load.n_index && w->of[k].buffer == load->u.load.buffer; d++)
-            for (int i = 0; i < (int)w->block->u.block.n_iter; i++)
-                if (load->src[d] == w->block->u.block.iter[i].var && w->of[k].axis[d] >= 0)
-                    w->axis[i] = w->of[k].axis[d];
-}
-
-static void add_follower(followers *w, const tn_stmt *block, const int *axis)
-{
-    const tn_stmt *store = block->u.block.body.first;
-    follower *f = &w->of[w->n++];
-    f->buffer = store->u.store.buffer;
-    for (int d = 0; d < CONTRACTION_AXES; d++) {
-        f->axis[d] = -1;
-        for (int i = 0; d < (int)store->u.store.n_index && i < (int)block->u.block.n_iter; i++)
-            if (store->u.store.index[d] == block->u.block.iter[i].var)
-                f->axis[d] = axis[i];
-    }
-}
-
-/* Which axis each iteration of the epilogue's blocks walks; -1: none. */
-static bool find_axes(plan *p, const epilogue *e, int axis[][CONTRACTION_AXES])
-{
-    followers w = {.n = 0};
-    int own[CONTRACTION_AXES];
-    for (int a = 0; a < p->x.n; a++)
-        own[a] = a;
-    add_follower(&w, p->x.block, own);
-    for (int k = 0; k < e->n; k++) {
-        w.block = tn_func_block(p->d->s->func, e->block[k]);
-        w.axis = axis[k];
-        if (w.block->u.block.n_iter > CONTRACTION_AXES)
-            return false;
-        for (int i = 0; i < CONTRACTION_AXES; i++)
-            axis[k][i] = -1;
-        rule_loads(w.block, follow, &w);
-        p->maps |= w.block->u.block.body.first->u.store.value->kind != TN_E_LOAD;
-        add_follower(&w, w.block, axis[k]);
-    }
-    return true;
-}
 
 /* The axis whose elements are lanes in the epilogue; -1: none. Sums of lanes are single elements: where more is to be
  * done than to store them, they go through memory to become lanes of what lies beside each other in the result. */
@@ -371,7 +230,7 @@ static void tile_epilogue(plan *p, const char *block, int k, const int *axis)
         else if (cut)
             rows = dv_text(d, "%s %s", rows, own);
     }
-    dv_do(d, "%s%s= loops \"%s\"", blanks(d, n_around(p)), names, block);
+    dv_do(d, "%s%s= loops \"%s\"", dv_blanks(d, n_around(p)), names, block);
     if (lanes) {
         dv_do(d, "%sv %sx = split %s %d", e, e, lanes, n_lanes);
         dv_do(d, "reorder%s %sv %sx", rows, e, e);
@@ -391,7 +250,7 @@ static void sum_across(plan *p)
     int dim = x->dim[p->t.v], ndim = rule_target(d->s->func, x->block)->ndim;
     bool rows = p->t.u >= 0;
     dv_do(d, "decompose_reduction \"%s\" %s", b, first_sum(p));
-    name_last(p, dv_text(d, "%s.init", b), rows ? "zu zc zx" : "zc zx", 2 + rows);
+    dv_last_loops(d, dv_text(d, "%s.init", b), rows ? "zu zc zx" : "zc zx", 2 + rows);
     dv_do(d, dim < ndim - 1 ? "set_scope \"%s\" register inner=%d" : "set_scope \"%s\" register", b, dim);
     dv_do(d, "vectorize vx zx");
     dv_do(d, rows ? "unroll ui cv zu zc" : "unroll cv zc");
@@ -425,8 +284,8 @@ static void sum_along(plan *p)
     bool inner = columns || several;
     if (first) {
         dv_do(d, "decompose_reduction \"%s\" %s", part, first);
-        name_last(p, dv_text(d, "%s.init", part), dv_text(d, "%s%szx", rows ? "zu " : "", inner ? "zc " : ""),
-                  1 + rows + inner);
+        dv_last_loops(d, dv_text(d, "%s.init", part),
+                      dv_text(d, "%s%szx", rows ? "zu " : "", inner ? "zc " : ""), 1 + rows + inner);
         unroll_tile(d, "z", rows, inner);
         dv_do(d, "vectorize zx");
     }
@@ -434,9 +293,9 @@ static void sum_along(plan *p)
         dv_do(d, rows && inner ? "unroll ui cv" : rows ? "unroll ui" : "unroll cv");
     dv_do(d, "vectorize %s", lanes);
     if (several) {
-        name_last(p, last, rows ? "ku kv kx" : "kv kx", 2 + rows);
+        dv_last_loops(d, last, rows ? "ku kv kx" : "kv kx", 2 + rows);
         dv_do(d, "decompose_reduction \"%s\" kv", last);
-        name_last(p, dv_text(d, "%s.init", last), rows ? "ju jx" : "jx", 1 + rows);
+        dv_last_loops(d, dv_text(d, "%s.init", last), rows ? "ju jx" : "jx", 1 + rows);
         dv_do(d, rows ? "unroll ku kv ju" : "unroll kv");
         dv_do(d, "vectorize kx jx");
         dv_do(d, "set_scope \"%s\" register", part);
@@ -444,7 +303,7 @@ static void sum_along(plan *p)
     dv_do(d, "decompose_reduction \"%s\" %s", b, turn);
     if (rows || columns) {
         const char *own = dv_text(d, "%s%s", rows ? "fu " : "", columns ? "fc " : "");
-        name_last(p, b, dv_text(d, "%s_", own), 1 + rows + columns);
+        dv_last_loops(d, b, dv_text(d, "%s_", own), 1 + rows + columns);
         unroll_tile(d, "f", rows, columns);
     }
     dv_do(d, "vectorize %s", turn);
@@ -541,7 +400,7 @@ tn_verdict rule_contract(tn_sched *s, const tn_machine *m)
     rule_others(&d, b);
     epilogue e = rule_epilogue(&d, b);
     int axis[RULE_MAX_BLOCKS][CONTRACTION_AXES];
-    if (!dv_ok(&d) || !find_axes(&p, &e, axis))
+    if (!dv_ok(&d) || !rule_follow_axes(&p.x, s->func, &e, axis, &p.maps))
         return TN_REJECT_NEST;
     find_borders(&p);
     order_outer(&p);

@@ -156,24 +156,36 @@ static uint16_t lanes_of(const derive *d, const contraction *x, int axis)
     return n;
 }
 
+/* Those with lanes along axis v; rows: as rule_choose. */
+static void choose_with(const derive *d, const contraction *x, int v, const choice *rows, choice *best)
+{
+    if (!suits_lanes(d, x, v))
+        return;
+    choice t = {.v = v, .lanes = lanes_of(d, x, v)};
+    for (t.u = x->n_spatial - 1; t.u >= -1; t.u--) {
+        if (t.u == v || (t.u >= 0 && x->extent[t.u] == 1) || (rows && t.u != rows->u))
+            continue;
+        for (t.c = x->n_spatial; t.c >= 0; t.c--) { /* that of the lanes first */
+            choice with = t;
+            with.c = t.c == x->n_spatial ? v : t.c;
+            if (t.c == t.u || t.c == v || x->extent[with.c] == 1)
+                continue;
+            try_sizes(d, x, with, rows ? rows->rows : 0, best);
+        }
+    }
+}
+
 choice rule_choose(const derive *d, const contraction *x, const choice *rows)
 {
     choice best = {.efficiency = 0};
-    for (int v = x->n - 1; v >= 0; v--) {
-        if (!suits_lanes(d, x, v))
-            continue;
-        choice t = {.v = v, .lanes = lanes_of(d, x, v)};
-        for (t.u = x->n_spatial - 1; t.u >= -1; t.u--) {
-            if (t.u == v || (t.u >= 0 && x->extent[t.u] == 1) || (rows && t.u != rows->u))
-                continue;
-            for (t.c = x->n_spatial; t.c >= 0; t.c--) { /* that of the lanes first */
-                choice with = t;
-                with.c = t.c == x->n_spatial ? v : t.c;
-                if (t.c == t.u || t.c == v || x->extent[with.c] == 1)
-                    continue;
-                try_sizes(d, x, with, rows ? rows->rows : 0, &best);
-            }
-        }
-    }
+    for (int v = x->n - 1; v >= 0; v--)
+        choose_with(d, x, v, rows, &best);
+    return best;
+}
+
+choice rule_choose_lanes(const derive *d, const contraction *x, int v)
+{
+    choice best = {.efficiency = 0};
+    choose_with(d, x, v, NULL, &best);
     return best;
 }

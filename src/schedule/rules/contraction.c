@@ -195,7 +195,8 @@ static bool read_result(contraction *c)
     return true;
 }
 
-bool rule_read_contraction(const tn_func *f, tn_stmt *block, contraction *c)
+/* The least number of factors that it has to have: 1 takes what is no product, too. */
+static bool read_sum(const tn_func *f, tn_stmt *block, int least, contraction *c)
 {
     *c = (contraction){.f = f, .block = block, .n = (int)block->u.block.n_iter};
     c->n_spatial = rule_n_spatial(block);
@@ -210,10 +211,152 @@ bool rule_read_contraction(const tn_func *f, tn_stmt *block, contraction *c)
     const tn_expr *sum = block->u.block.body.first->u.store.value, *term = sum->src[1 - own];
     while (term->kind == TN_E_CAST)
         term = term->src[0];
-    if (sum->kind != TN_E_ADD || !find_views(c, term, tn_block_target(block), &factors) || factors < 2)
+    if ((least > 1 && sum->kind != TN_E_ADD) || !find_views(c, term, tn_block_target(block), &factors) ||
+        factors < least)
         return false;
     c->bytes = tn_dtype_bytes(rule_target(f, block)->dtype);
     for (int i = 0; i < c->n_view; i++)
         read_moves(c, &c->view[i]);
     return read_result(c);
+}
+
+bool rule_read_contraction(const tn_func *f, tn_stmt *block, contraction *out)
+{
+    return read_sum(f, block, 2, out);
+}
+
+bool rule_read_reduction(const tn_func *f, tn_stmt *block, contraction *out)
+{
+    return read_sum(f, block, 1, out);
+}
+
+/* Does a tile read some view less often than it uses it? Else rule reduce does as well, and keeps rows in the cache. */
+bool rule_shares_views(const contraction *x)
+{
+    for (int i = 0; i < x->n_view; i++)
+        for (int a = 0; a < x->n_spatial && x->view[i].n_load; a++)
+            if (x->extent[a] != 1 && (x->view[i].step[a] == VIEW_STAYS || x->view[i].every[a] > 0))
+                return true;
+    return false;
+}
+
+/* ---- borders ---- */
+
+/* Elements of the axis from *first up to *end, for which the term is true whatever the other axes are. */
+static bool free_of(const contraction *x, const tn_expr *term, int axis, int64_t *first, int64_t *end)
+{
+    tn_pool *pool = x->f->pool;
+    const tn_expr *var[CONTRACTION_AXES], *extent[CONTRACTION_AXES], *lo, *hi, *rest;
+    int n = 0;
+    for (int a = 0; a < x->n; a++)
+        if (a != axis) {
+            var[n] = x->block->u.block.iter[a].var;
+            extent[n++] = x->block->u.block.iter[a].extent;
+        }
+    if (term->kind != TN_E_LT && term->kind != TN_E_LE)
+        return false;
+    const tn_expr *room = tn_simplify(pool, NULL, tn_sub(pool, term->src[1], term->src[0]));
+    int64_t coef, base, least = term->kind == TN_E_LT;
+    if (!tn_span(pool, NULL, room, n, var, extent, &lo, &hi) ||
+        !rule_coefficient(x->f, tn_simplify(pool, NULL, lo), x->block->u.block.iter[axis].var, &coef,
+                          &rest) ||
+        !tn_is_int(tn_simplify(pool, NULL, rest), &base))
+        return false;
+    int64_t missing = least - base; /* coef * i >= missing */
+    if (coef > 0 && missing > 0 && (missing + coef - 1) / coef > *first)
+        *first = (missing + coef - 1) / coef;
+    if (coef < 0 && (missing > 0 || -missing / -coef + 1 < *end))
+        *end = missing > 0 ? 0 : -missing / -coef + 1;
+    return coef != 0;
+}
+
+int rule_find_border(const contraction *x, int n_axis, const int axis[], const int64_t width[],
+                     int64_t *out_first, int64_t *out_last)
+{
+    const tn_expr *mask = x->block->u.block.mask, *todo[TN_MAX_TERMS + 1];
+    int border = -1;
+    *out_first = *out_last = 0;
+    for (int k = 0; k < n_axis && mask && border < 0; k++) {
+        int a = axis[k], n = 0;
+        int64_t first = 0, end = a < 0 ? 0 : x->extent[a];
+        if (a < 0 || a >= x->n_spatial || end < 0)
+            continue;
+        todo[n++] = mask;
+        while (n > 0) {
+            const tn_expr *e = todo[--n];
+            if (e->kind == TN_E_AND && n + 2 <= TN_MAX_TERMS) {
+                todo[n++] = e->src[0];
+                todo[n++] = e->src[1];
+            } else if (tn_uses(e, x->block->u.block.iter[a].var) && free_of(x, e, a, &first, &end)) {
+                border = a;
+            }
+        }
+        int64_t w = width[a], tiles = (x->extent[a] + w - 1) / w;
+        *out_first = (first + w - 1) / w;
+        *out_last = tiles - end / w;
+        if (border >= 0 && (*out_first + *out_last == 0 || *out_first + *out_last >= tiles))
+            border = -1;
+    }
+    return border;
+}
+
+/* ---- what follows ---- */
+
+/* A buffer whose dimensions walk axes of the contraction: the accumulators, and what blocks make of them. */
+typedef struct {
+    uint32_t buffer;
+    int axis[CONTRACTION_AXES]; /* -1: none */
+} follower;
+
+typedef struct {
+    int n;
+    follower of[RULE_MAX_BLOCKS + 1];
+    const tn_stmt *block; /* looked at */
+    int *axis;            /* of its iterations */
+} followers;
+
+static void follow(const tn_expr *load, void *user)
+{
+    followers *w = user;
+    for (int k = 0; k < w->n; k++)
+        for (int d = 0; d < (int)load->u.load.n_index && w->of[k].buffer == load->u.load.buffer; d++)
+            for (int i = 0; i < (int)w->block->u.block.n_iter; i++)
+                if (load->src[d] == w->block->u.block.iter[i].var && w->of[k].axis[d] >= 0)
+                    w->axis[i] = w->of[k].axis[d];
+}
+
+static void add_follower(followers *w, const tn_stmt *block, const int *axis)
+{
+    const tn_stmt *store = block->u.block.body.first;
+    follower *f = &w->of[w->n++];
+    f->buffer = store->u.store.buffer;
+    for (int d = 0; d < CONTRACTION_AXES; d++) {
+        f->axis[d] = -1;
+        for (int i = 0; d < (int)store->u.store.n_index && i < (int)block->u.block.n_iter; i++)
+            if (store->u.store.index[d] == block->u.block.iter[i].var)
+                f->axis[d] = axis[i];
+    }
+}
+
+bool rule_follow_axes(const contraction *x, tn_func *f, const epilogue *e, int axis[][CONTRACTION_AXES],
+                      bool *out_maps)
+{
+    followers w = {.n = 0};
+    int own[CONTRACTION_AXES];
+    *out_maps = false;
+    for (int a = 0; a < x->n; a++)
+        own[a] = a;
+    add_follower(&w, x->block, own);
+    for (int k = 0; k < e->n; k++) {
+        w.block = tn_func_block(f, e->block[k]);
+        w.axis = axis[k];
+        if (w.block->u.block.n_iter > CONTRACTION_AXES)
+            return false;
+        for (int i = 0; i < CONTRACTION_AXES; i++)
+            axis[k][i] = -1;
+        rule_loads(w.block, follow, &w);
+        *out_maps |= w.block->u.block.body.first->u.store.value->kind != TN_E_LOAD;
+        add_follower(&w, w.block, axis[k]);
+    }
+    return true;
 }

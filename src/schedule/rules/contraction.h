@@ -6,6 +6,10 @@
 #include "schedule/rules/derive.h"
 
 enum { CONTRACTION_AXES = 16, CONTRACTION_VIEWS = 6, CONTRACTION_LOADS = 4 };
+enum {
+    CONTRACTION_TASK_CYCLES = 27500, /* of a task, about 10 us */
+    CONTRACTION_TASKS_A_CORE = 4
+};
 
 /* How a view moves in memory along an axis; the worst of its loads. */
 enum view_step {
@@ -41,6 +45,18 @@ typedef struct contraction {
 
 /* Is the block one? */
 bool rule_read_contraction(const tn_func *f, tn_stmt *block, contraction *out);
+/* The same of any reduction (maxima, sums of one operand), whose term is one view where it is no product. */
+bool rule_read_reduction(const tn_func *f, tn_stmt *block, contraction *out);
+/* Does a tile read some view less often than it uses it? Else rule reduce does as well, and keeps rows in the cache. */
+bool rule_shares_views(const contraction *x);
+/* The first of the axes that a padding mask is on, where tiles of those widths, by axis, at its ends have padding: how
+ * many at either end. -1: none. */
+int rule_find_border(const contraction *x, int n_axis, const int axis[], const int64_t width[],
+                     int64_t *out_first, int64_t *out_last);
+/* Which axis each iteration of the epilogue's blocks walks; -1: none. *out_maps: is one of them more than a
+ * copy? False: a block has too many. */
+bool rule_follow_axes(const contraction *x, tn_func *f, const epilogue *e, int axis[][CONTRACTION_AXES],
+                      bool *out_maps);
 
 /* A register tile of it: rows along axis u (-1: none), nv columns along c, lanes along v. Where c is v, the columns are
  * further vectors of the same axis. */
@@ -54,6 +70,8 @@ typedef struct choice {
 } choice;
 /* The best tile; of: NULL, or a tile whose axis and number of rows it has to have. Efficiency 0: there is none. */
 choice rule_choose(const derive *d, const contraction *x, const choice *of);
+/* The best one with lanes along axis v. */
+choice rule_choose_lanes(const derive *d, const contraction *x, int v);
 bool rule_along(const contraction *x, const choice *t); /* lanes along a reduction? */
 int64_t rule_width(const choice *t, int axis);          /* how much of the axis a tile covers */
 bool rule_moves(const view *w, const choice *t,

@@ -61,6 +61,23 @@ void dv_loops(derive *d, const char *block, const char *const name[], int n)
     tn_buf_deinit(&b);
 }
 
+const char *dv_blanks(derive *d, int count)
+{
+    const char *s = "";
+    for (int i = 0; i < count; i++)
+        s = dv_text(d, "%s_ ", s);
+    return s;
+}
+
+void dv_last_loops(derive *d, const char *block, const char *names, int n)
+{
+    int all = dv_ok(d) ? tn_sched_n_loops(d->s, block) : n;
+    if (all < n)
+        dv_refuse(d, TN_REJECT_NEST);
+    else
+        dv_do(d, "%s%s = loops \"%s\"", dv_blanks(d, all - n), names, block);
+}
+
 typedef struct {
     tn_stmt **out;
     int n;

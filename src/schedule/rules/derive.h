@@ -25,6 +25,9 @@ void dv_refuse(derive *d, tn_verdict v);
 static inline bool dv_ok(const derive *d) { return d->v == TN_DONE; }
 /* Names the loops around a block: words separated by blanks, `_` for those not needed. */
 void dv_loops(derive *d, const char *block, const char *const name[], int n);
+/* Names the last n of them. */
+void dv_last_loops(derive *d, const char *block, const char *names, int n);
+const char *dv_blanks(derive *d, int count); /* so many times "_ " */
 
 /* ---- picks (pick.c, schedule/space.h) ---- */
 enum { MAX_CANDIDATES = 64 };
@@ -143,6 +146,12 @@ bool rule_gemm_rows(derive *d, rule_rows *out); /* false: not such a product */
 bool rule_contract_rows(derive *d, rule_rows *out);
 /* Schedules one nest without a reduction; names of its loops begin with prefix. Does it transpose tiles? */
 bool rule_elementwise_nest(derive *d, const char *name, const char *prefix);
+/* Schedules block number `at` of those, and what belongs to its rows, if it is a reduction: the number of the
+ * first that is left. *comment: how, unless something is there. */
+int rule_reduce_block(derive *d, int at, int n, const char *const name[], const char **comment);
+/* Vectors of a block without a reduction in its loops inside of the n_outer around it: along iteration `vector`, or -1:
+ * along contiguous memory. Loops are unrolled where it reads registers. */
+void rule_nest_in(derive *d, const char *block, const char *prefix, int n_outer, int vector);
 /* The nests before `block`, each on its own. */
 void rule_others(derive *d, const char *block);
 bool rule_gemm_matches(const tn_func *f, const tn_machine *m);

@@ -34,6 +34,7 @@ typedef struct {
     bool beside;        /* a row is several vectors wide */
     bool alone;         /* nothing but a copy follows the reduction */
     bool pairs;         /* reductions of two elements each: vectors across rows */
+    int lanes;          /* 1 + the iteration that runs in vectors; 0: what is contiguous says */
     const char *task;
     const char *comment; /* how the first reduction runs */
     /* steps for the end: copies of a loop make boxes that no other step understands */
@@ -119,7 +120,8 @@ static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
 {
     derive *d = w->d;
     tn_stmt *b = tn_func_block(d->s->func, block), *loop[TN_MAX_LOOPS];
-    int all = tn_stmt_loops(b, TN_MAX_LOOPS, loop), v = vector_iter(d, b, w->pairs);
+    int all = tn_stmt_loops(b, TN_MAX_LOOPS, loop);
+    int v = w->lanes ? w->lanes - 1 : vector_iter(d, b, w->pairs);
     const char *name[TN_MAX_LOOPS];
     const tn_stmt *store = b->u.block.body.first;
     *x = (inner){.block = block,
@@ -387,6 +389,12 @@ static void schedule_inner(rows *w, const char *block, const char *prefix)
         map_vectors(w, &x);
     if (!x.is_reduction)
         unroll_readers(w, &x);
+}
+
+void rule_nest_in(derive *d, const char *block, const char *prefix, int n_outer, int vector)
+{
+    rows w = {.d = d, .n_outer = n_outer, .lanes = vector + 1};
+    schedule_inner(&w, block, prefix);
 }
 
 /* ---- rows ---- */
@@ -728,11 +736,37 @@ bool rule_reduce_matches(const tn_func *f, const tn_machine *m)
     return reduces;
 }
 
+int rule_reduce_block(derive *d, int at, int n, const char *const name[], const char **comment)
+{
+    tn_stmt *block = tn_func_block(d->s->func, name[at]);
+    const char *part = NULL, *how = NULL, *own = dv_text(d, "p%d_", at), *rest = dv_text(d, "p%d_q", at);
+    int moved = 1;
+    if (!rule_reduces(block)) {
+        rule_elementwise_nest(d, name[at], dv_text(d, "n%d_", at));
+    } else if (rule_n_spatial(block) == 0) {
+        part = cut_into_rows(d, name[at], own);
+        if (part && dv_ok(d))
+            phase(d, at + RULE_MAX_BLOCKS, 1, &part, &how);
+        else if (dv_ok(d))
+            sum_to_one(d, name[at], rest);
+        how = how ? how : "one element";
+    } else if (has_few_rows(d, block) && (part = cut_into_rows(d, name[at], own))) {
+        if (dv_ok(d))
+            phase(d, at + RULE_MAX_BLOCKS, 2, (const char *[]){part, name[at]}, &how);
+        if (dv_ok(d))
+            sum_to_one(d, name[at], rest);
+    } else {
+        moved = phase(d, at, n - at, &name[at], &how);
+    }
+    *comment = *comment ? *comment : how;
+    return at + moved;
+}
+
 tn_verdict rule_reduce(tn_sched *s, const tn_machine *m)
 {
     derive d = {s, m, TN_DONE};
     tn_stmt *b[RULE_MAX_BLOCKS];
-    const char *name[2 * RULE_MAX_BLOCKS], *comment = NULL, *how = NULL;
+    const char *name[2 * RULE_MAX_BLOCKS], *comment = NULL;
     dv_squeeze(&d);
     merge_rows(&d);
     int n = rule_blocks(s->func, b), k = 0;
@@ -743,33 +777,8 @@ tn_verdict rule_reduce(tn_sched *s, const tn_machine *m)
             name[k++] = dv_text(&d, "%s.out", b[i]->u.block.name);
         }
     }
-    for (int i = 0; i < k && dv_ok(&d);) {
-        tn_stmt *block = tn_func_block(s->func, name[i]);
-        const char *part = NULL;
-        if (rule_reduces(block) && rule_n_spatial(block) == 0) {
-            part = cut_into_rows(&d, name[i], dv_text(&d, "p%d_", i));
-            if (part && dv_ok(&d))
-                phase(&d, i + RULE_MAX_BLOCKS, 1, &part, &how);
-            else if (dv_ok(&d))
-                sum_to_one(&d, name[i], dv_text(&d, "p%d_q", i));
-            comment = comment ? comment : how ? how : "one element";
-            i++;
-        } else if (rule_reduces(block) && has_few_rows(&d, block) &&
-                   (part = cut_into_rows(&d, name[i], dv_text(&d, "p%d_", i)))) {
-            if (dv_ok(&d))
-                phase(&d, i + RULE_MAX_BLOCKS, 2, (const char *[]){part, name[i]}, &how);
-            if (dv_ok(&d))
-                sum_to_one(&d, name[i], dv_text(&d, "p%d_q", i));
-            comment = comment ? comment : how;
-            i++;
-        } else if (rule_reduces(block)) {
-            i += phase(&d, i, k - i, &name[i], &how);
-            comment = comment ? comment : how;
-        } else {
-            rule_elementwise_nest(&d, name[i], dv_text(&d, "n%d_", i));
-            i++;
-        }
-    }
+    for (int i = 0; i < k && dv_ok(&d);)
+        i = rule_reduce_block(&d, i, k, name, &comment);
     dv_comment(&d, "rule reduce: %s", comment);
     return d.v;
 }
