@@ -199,7 +199,7 @@ static inline bool same_output(bench *x, const tn_func *f, uint32_t param, const
                   q = tn_scalar_read(buf->dtype, (char *)row[1].at + i * size);
         double want = tn_dtype_is_float(buf->dtype) ? p.f : (double)p.i,
                got = tn_dtype_is_float(buf->dtype) ? q.f : (double)q.i;
-        same = fabs(got - want) <= tolerance * fabs(want) || (isnan(got) && isnan(want));
+        same = got == want || fabs(got - want) <= tolerance * fabs(want) || (isnan(got) && isnan(want));
         if (!same)
             fprintf(stderr, "element %zu of %s is %.9g, expected %.9g\n", i, buf->name, got, want);
     }
