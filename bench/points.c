@@ -1,6 +1,6 @@
 /* bench_points: random points of the space of each function in a file of TIR, compiled, run once and compared.
  *
- *   bench_points [-n POINTS] [-s SEED] KERNELS.tir      (tools/points makes the files from models)
+ *   bench_points [-n POINTS] [-s SEED] [-g GENERATOR] KERNELS.tir      (tools/points makes the files from models)
  *
  * Each function is run with the numbers that the tuner would give it, first as its loops stand, strictly, then at each
  * point. A point is right, refused by a verdict, or wrong. Points of the same steps are run once, and
@@ -22,6 +22,7 @@ typedef struct points {
     bench x;
     int n;
     uint64_t seed;
+    const tn_sched_generator *by;
     const tn_func *f;
     int64_t *sym;
     tn_argument param[MAX_OPERANDS];
@@ -125,7 +126,7 @@ static const char *compare(points *p, tn_func *f)
 
 static void one_point(points *p, uint64_t seed, tn_map *known)
 {
-    const tn_space space = {&tn_rules_generator, p->f, &p->x.machine};
+    const tn_space space = {p->by, p->f, &p->x.machine};
     tn_rng r = {seed};
     tn_arena arena;
     tn_pool pool;
@@ -203,13 +204,16 @@ int main(int argc, char **argv)
         abort();
     p->n = 100;
     p->seed = 1;
+    p->by = &tn_rules_generator;
     for (; i + 1 < argc && argv[i][0] == '-'; i += 2)
         if (strcmp(argv[i], "-n") == 0)
             p->n = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "-g") == 0)
+            p->by = tn_sched_generator_find(argv[i + 1]);
         else
             p->seed = strtoull(argv[i + 1], NULL, 10);
-    if (i + 1 != argc) {
-        fprintf(stderr, "usage: bench_points [-n POINTS] [-s SEED] KERNELS.tir\n");
+    if (i + 1 != argc || !p->by) {
+        fprintf(stderr, "usage: bench_points [-n POINTS] [-s SEED] [-g rules|sketch] KERNELS.tir\n");
         return 2;
     }
     bench_init(&p->x);

@@ -20,7 +20,8 @@ const tn_flag tn_dump_flags[] = {
 const tn_flag tn_opt_flags[] = {
     TN_ROW(REPEAT, "pass", 0, "A,B,...", NULL,
            "passes to run, in order (--list names them); for TIR also Rule (the built-in schedule), Explore=FILE "
-           "(that of a map of picks), Schedule=FILE (a trace) and Verify", 0, 0),
+           "(that of a map of picks), Sketch and Sketch=FILE (the same of a sketch), Schedule=FILE (a trace) and "
+           "Verify", 0, 0),
     TN_ROW_TEXT("output", 'o', "PATH", NULL, "write to this file instead of standard output"),
     TN_ROW_ALONE("list", 0, "list the passes"),
     {0},

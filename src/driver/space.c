@@ -1,5 +1,5 @@
 /* Spaces of schedules at the doors of the command: `dump --stage space` lists tasks, `opt
- * --pass=Explore=FILE` goes to a point. */
+ * --pass=Explore=FILE` and `Sketch=FILE` go to a point. */
 #include "driver/driver.h"
 #include "schedule/space.h"
 
@@ -36,9 +36,10 @@ static const char *list_picks(tn_build *b, const tn_sched *s)
     return *all ? all : "none";
 }
 
-tn_status tn_explore_func(tn_build *b, const tn_func *f, const tn_picks *given, const char *path, tn_sched *s)
+tn_status tn_explore_func(tn_build *b, const tn_sched_generator *by, const tn_func *f, const tn_picks *given,
+                          const char *path, tn_sched *s)
 {
-    const tn_space x = {&tn_rules_generator, f, &b->machine};
+    const tn_space x = {by, f, &b->machine};
     const tn_loc loc = {.file = path};
     tn_verdict v = tn_explore(&x, given, &b->arena, &b->pool, s);
     if (v != TN_DONE)

@@ -1,6 +1,6 @@
 /* TIR text as a module: loop passes, `Schedule=FILE` (a trace applied), `Rule` (the built-in schedule), `Explore=FILE`
- * (that of a map of picks) and `Verify` run over the functions of a text; what stands above them in a dump
- * stays where it is. */
+ * (that of a map of picks), `Sketch` and `Sketch=FILE` (the same of sketches) and `Verify` run over the
+ * functions of a text; what stands above them in a dump stays where it is. */
 #include "driver/driver.h"
 #include "schedule/space.h"
 
@@ -166,19 +166,35 @@ static tn_status replay(tn_build *b, const funcs *all, variants *now, const char
 
 /* ---- TIR text ---- */
 
-static bool is_for_flat(const char *name, const tn_lower_pass *pass)
+/* What stands in the name behind `begin` and, where more follows, a `=`; NULL: it does not begin so. */
+static const char *behind(const char *name, const char *begin)
 {
-    return pass
-               ? tn_lower_pass_takes_flat(pass)
-               : strcmp(name, "Lower") != 0 && strcmp(name, "Rule") != 0 && strncmp(name, "Explore=", 8) != 0;
+    size_t n = strlen(begin);
+    return strncmp(name, begin, n) != 0 ? NULL : name[n] == '=' ? name + n + 1 : name[n] ? NULL : name + n;
 }
 
-static tn_status explore(tn_build *b, tn_func **f, const char *path)
+/* The generator whose space the pass is about, NULL: none; in *out_path where its picks stand, empty: nowhere. */
+static const tn_sched_generator *explored(const char *name, const char **out_path)
 {
-    tn_picks given;
+    const char *rules = behind(name, "Explore"), *sketch = behind(name, "Sketch");
+    *out_path = sketch ? sketch : rules;
+    return sketch ? &tn_sketch_generator : rules && *rules ? &tn_rules_generator : NULL;
+}
+
+static bool is_for_flat(const char *name, const tn_lower_pass *pass)
+{
+    const char *path;
+    return pass ? tn_lower_pass_takes_flat(pass)
+                : strcmp(name, "Lower") != 0 && strcmp(name, "Rule") != 0 && !explored(name, &path);
+}
+
+static tn_status explore(tn_build *b, const tn_sched_generator *by, tn_func **f, const char *path)
+{
+    tn_picks given = {0};
     tn_sched *s = TN_NEW(&b->arena, tn_sched);
-    TN_TRY(tn_explore_read(b, path, &given));
-    TN_TRY(tn_explore_func(b, *f, &given, path, s));
+    if (*path)
+        TN_TRY(tn_explore_read(b, path, &given));
+    TN_TRY(tn_explore_func(b, by, *f, &given, path, s));
     *f = s->func;
     return tn_func_verify(*f);
 }
@@ -186,6 +202,8 @@ static tn_status explore(tn_build *b, tn_func **f, const char *path)
 static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
 {
     const tn_lower_pass *pass = tn_lower_pass_find(name);
+    const char *picks;
+    const tn_sched_generator *by = explored(name, &picks);
     TN_TRY(tn_func_verify(*f));
     if (strcmp(name, "Verify") == 0)
         return TN_OK;
@@ -198,8 +216,8 @@ static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
         *f = s->func;
         return tn_func_verify(*f);
     }
-    if (strncmp(name, "Explore=", 8) == 0)
-        return explore(b, f, name + 8);
+    if (by)
+        return explore(b, by, f, picks);
     if (strcmp(name, "Lower") == 0) {
         tn_flat flat;
         TN_TRY(tn_lower(*f, &b->machine, b->target.row->pipeline, &flat));

@@ -68,6 +68,10 @@ typedef struct tn_sched_generator {
 } tn_sched_generator;
 /* The built-in rules (rules/rules.c). The pick `rule` is which of those that match. */
 extern const tn_sched_generator tn_rules_generator;
+/* Sketches from the compute alone (rules/sketch.c). The pick `sketch` is which of those that match. */
+extern const tn_sched_generator tn_sketch_generator;
+const tn_sched_generator *tn_sched_generator_find(
+    const char *name); /* of these two; NULL: none of that name */
 
 struct tn_space {
     const tn_sched_generator *generator;

@@ -4,6 +4,8 @@
 #include "schedule/rules/derive.h"
 #include "schedule/space.h"
 
+#include <string.h>
+
 static bool always(const tn_func *f, const tn_machine *m)
 {
     (void)f;
@@ -36,19 +38,41 @@ const tn_rule_info tn_rule_infos[] = {
 /* clang-format on */
 const size_t tn_n_rule_infos = sizeof tn_rule_infos / sizeof *tn_rule_infos;
 
+/* clang-format off */
+static const tn_rule_info sketches[] = {
+    {"tiles",     "a reduction that reads the same several times: levels of tiles, what follows in them",
+     rule_sketch_shares, rule_sketch},
+    {"rows",      "reductions: rows as tasks; what follows a row is computed while the row is in cache",
+     rule_reduce_matches, rule_reduce},
+    {"windows",   "any other reduction: levels of tiles", rule_sketch_others, rule_sketch},
+    {"nests",     "no reduction: tasks of vectors", rule_elementwise_matches, rule_elementwise},
+    {"irregular", "lists of statements: their iterations in tasks", rule_irregular_matches, rule_irregular},
+    {"serial",    "the function as it is", always, serial},
+};
+/* clang-format on */
+
+/* What a generator chooses from by its first pick: the default is the first row that is not refused. */
+typedef struct {
+    const char *pick;
+    size_t n;
+    const tn_rule_info *rule;
+    bool last_resort; /* the last row is a candidate only where the others are refused */
+} table;
+
 enum { MAX_RULES = 16 };
 typedef struct {
+    const char *pick;
     uint32_t n;
     const tn_rule_info *rule[MAX_RULES];
 } rules;
 
-static rules find_matching(const tn_space *x)
+static rules find_matching(const table *t, const tn_space *x)
 {
-    rules r = {0};
-    TN_ASSERT(tn_n_rule_infos <= MAX_RULES);
-    for (size_t i = 0; i < tn_n_rule_infos; i++)
-        if (tn_rule_infos[i].matches(x->func, x->machine))
-            r.rule[r.n++] = &tn_rule_infos[i];
+    rules r = {.pick = t->pick};
+    TN_ASSERT(t->n <= MAX_RULES);
+    for (size_t i = 0; i < t->n; i++)
+        if (t->rule[i].matches(x->func, x->machine))
+            r.rule[r.n++] = &t->rule[i];
     return r;
 }
 
@@ -70,7 +94,7 @@ static tn_verdict derive_by(const tn_space *x, const rules *r, const tn_picks *g
     s->given = given;
     for (uint32_t i = 0; i < r->n; i++)
         name[i] = (tn_choice){r->rule[i]->name, 0};
-    tn_verdict v = tn_pick_do(s, "rule", r->n, name, &which);
+    tn_verdict v = tn_pick_do(s, r->pick, r->n, name, &which);
     v = v == TN_DONE ? r->rule[which]->derive(s, x->machine) : v;
     s->given = NULL;
     return v;
@@ -91,16 +115,42 @@ static tn_verdict derive_default(const tn_space *x, rules *r, tn_arena *arena, t
     return TN_REJECT_NEST;
 }
 
-static tn_verdict derive_rules(const tn_space *x, const tn_picks *given, tn_arena *arena, tn_pool *pool,
-                               tn_sched *out)
+static tn_verdict derive_from(const table *t, const tn_space *x, const tn_picks *given, tn_arena *arena,
+                              tn_pool *pool, tn_sched *out)
 {
-    rules r = find_matching(x);
+    rules r = find_matching(t, x);
     bool plain = !given || (given->n == 0 && !given->random);
     tn_verdict v = plain || r.n > 1 ? derive_default(x, &r, arena, pool, out) : TN_DONE;
+    if (t->last_resort && r.n > 1 && r.rule[r.n - 1] == &t->rule[t->n - 1])
+        r.n--;
     return plain ? v : derive_by(x, &r, given, arena, pool, out);
 }
 
+static tn_verdict derive_rules(const tn_space *x, const tn_picks *given, tn_arena *arena, tn_pool *pool,
+                               tn_sched *out)
+{
+    const table t = {"rule", tn_n_rule_infos, tn_rule_infos, false};
+    return derive_from(&t, x, given, arena, pool, out);
+}
+
+static tn_verdict derive_sketch(const tn_space *x, const tn_picks *given, tn_arena *arena, tn_pool *pool,
+                                tn_sched *out)
+{
+    const table t = {"sketch", sizeof sketches / sizeof *sketches, sketches, true};
+    return derive_from(&t, x, given, arena, pool, out);
+}
+
 const tn_sched_generator tn_rules_generator = {.name = "rules", .version = 2, .derive = derive_rules};
+const tn_sched_generator tn_sketch_generator = {.name = "sketch", .version = 1, .derive = derive_sketch};
+
+const tn_sched_generator *tn_sched_generator_find(const char *name)
+{
+    static const tn_sched_generator *const all[] = {&tn_rules_generator, &tn_sketch_generator};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
+}
 
 void tn_rule_apply(tn_sched *s, const tn_func *f, const struct tn_machine *m, const tn_picks *given,
                    tn_arena *arena, tn_pool *pool)

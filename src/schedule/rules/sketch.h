@@ -1,0 +1,36 @@
+#ifndef TN_SCHEDULE_RULES_SKETCH_H
+#define TN_SCHEDULE_RULES_SKETCH_H
+/* A reduction in levels of tiles while it is made: what is picked, and loops. Private to the sketches. */
+#include "schedule/rules/contraction.h"
+
+enum { TASK, TILE, MIDDLE, INNER, LEVELS }; /* of a spatial axis */
+enum { OUTER_SUM, INNER_SUM };              /* of a reduction */
+
+/* How an axis is cut, below its outermost level; 1: that level is not there. Of a reduction: inner alone. */
+typedef struct axis_tile {
+    int64_t outer, middle, inner; /* inner: of the axis with the lanes, vectors */
+    const char *loop[LEVELS];     /* NULL: none */
+} axis_tile;
+
+typedef struct sketch {
+    derive *d;
+    const char *block;
+    contraction x;
+    choice t;   /* what the model takes, with the lanes that were picked */
+    bool along; /* lanes along a reduction */
+    axis_tile axis[CONTRACTION_AXES];
+    int order[CONTRACTION_AXES]; /* of spatial axes, outermost tiles first */
+    int vectors;                 /* sums of an inner tile */
+    bool fuse_inner;             /* what follows is computed for each tile, else for each task */
+    int64_t unroll;              /* statements up to which sums are written out */
+    int border;                  /* axis whose first and last tiles have padding, -1: none */
+    int64_t head, tail;          /* so many */
+    const char *lanes, *lanes_outer, *home;
+} sketch;
+
+/* Asks for all sizes, orders and places. False: the model has no tile for it, or a pick is refused. */
+bool sketch_choose(sketch *k);
+/* Elements of a spatial axis that its middle and inner levels cover. */
+int64_t sketch_width(const sketch *k, int axis);
+
+#endif

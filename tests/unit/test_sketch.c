@@ -1,0 +1,102 @@
+/* Sketches of random functions (contractions, other reductions, producers, epilogues) at random points of their space:
+ * each is refused by a verdict, or computes what the loops as they stand do, bit for bit (sums of small integers), as
+ * blocks and lowered. TENON_SEED and TENON_TRIALS: other functions, and so many. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sanitized.h"
+#include "schedule/space.h"
+#include "schedule/sums.h"
+#include "target/target.h"
+
+enum { TRIALS = 120, TRIALS_SANITIZED = 15, POINTS = 5 };
+
+typedef struct {
+    int tiles, rows, right, refused;
+} tally;
+
+static bool has_word(const tn_sched *s, const char *name, const char *word)
+{
+    for (uint32_t i = 0; i < s->n_pick; i++)
+        if (strcmp(s->pick[i].name, name) == 0)
+            return strcmp(s->pick[i].candidate[s->pick[i].index].word, word) == 0;
+    return false;
+}
+
+/* Point 0 is the default, which is never refused. */
+static void one_point(bench *x, const tn_space *space, int number, uint64_t seed, tally *n)
+{
+    tn_sched s;
+    tn_rng r = {seed * 100 + (uint64_t)number};
+    const tn_picks any = {.random = &r};
+    const int64_t sym[1] = {13};
+    tn_verdict v = tn_explore(space, number ? &any : NULL, &x->arena, &x->pool, &s);
+    if (v != TN_DONE) {
+        if (number == 0)
+            fail_msg("the default sketch of seed %llu is refused: %s", (unsigned long long)seed,
+                     tn_verdict_texts[v]);
+        n->refused++;
+        return;
+    }
+    n->tiles += has_word(&s, "sketch", "tiles") || has_word(&s, "sketch", "windows");
+    n->rows += has_word(&s, "sketch", "rows");
+    n->right++;
+    const char *trace = trace_text(x, &s);
+    bool same = tn_func_verify(s.func) == TN_OK && same_results(x, space->func, s.func, sym, seed, 0);
+    tn_flat flat;
+    same = same && tn_lower(s.func, space->machine, &tn_pipeline_cpu, &flat) == TN_OK &&
+           same_results(x, space->func, s.func, sym, seed, 0);
+    if (!same) {
+        fprintf(stderr, "seed %llu, point %d\n%s%s%s", (unsigned long long)seed, number,
+                func_text(x, space->func), trace, diags(x));
+        fail_msg("other results");
+    }
+}
+
+static void one_function(uint64_t seed, const char *machine, tally *n)
+{
+    bench x;
+    tn_machine m;
+    bench_init(&x);
+    machine_named(&x, machine, &m);
+    gen g = {.r = {seed}, .any = true};
+    make_axes(&g);
+    const char *text = make_text(&x, &g);
+    tn_buf_deinit(&g.params);
+    tn_buf_deinit(&g.sum);
+    const tn_space space = {&tn_sketch_generator, read_func(&x, text), &m};
+    for (int k = 0; k < POINTS; k++)
+        one_point(&x, &space, k, seed, n);
+    bench_deinit(&x);
+}
+
+static uint64_t number_of(const char *name, uint64_t usual)
+{
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 10) : usual;
+}
+
+static void random_points_keep_their_results(void **state)
+{
+    (void)state;
+    tally n = {0};
+    int trials = (int)number_of("TENON_TRIALS", RUN_FEWER ? TRIALS_SANITIZED : TRIALS);
+    uint64_t first = number_of("TENON_SEED", 1);
+    for (int i = 0; i < trials; i++)
+        one_function(first + (uint64_t)i, i % 3 ? "avx2" : "avx512", &n);
+    print_message("%d points right, %d of them in tiles and %d in rows; %d refused\n", n.right, n.tiles,
+                  n.rows, n.refused);
+    assert_true(n.tiles > trials && n.rows > trials / 2); /* both kinds are really there */
+    assert_true(n.refused < n.right);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_points_keep_their_results),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
