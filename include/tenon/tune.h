@@ -71,6 +71,7 @@ typedef struct tenon_tune_options { /* NULL for one: all members are zero */
     void (*progress)(void *user,
                      const tenon_tune_progress *p); /* after each trial and each gain; NULL: not called */
     void *progress_user;
+    const char *generator; /* "rules" or "sketch": whose schedules are searched; NULL: rules */
 } tenon_tune_options;
 
 /* The module's tasks, without trying anything. */

@@ -22,12 +22,15 @@ const tn_flag tn_tune_flags[] = {
     TN_ROW_CHOICE("tuner", 0, "xgb|ga|random|gridsearch|xgb_knob|xgb-rank|xgb_rank|xgb_itervar|xgb_curve", NULL,
                   "who proposes schedules, with as many trials for each task; by default xgb, and the trials go "
                   "where most is to be gained"),
+    TN_ROW_CHOICE("generator", 0, "rules|sketch", NULL,
+                  "whose schedules are searched: those of the built-in rules, the default, or sketches from what "
+                  "is computed alone"),
     TN_ROW_INT("early-stopping", 0, 1, 100000000, NULL, "end a task after so many trials without a gain"),
     TN_ROW_INT("min-repeat-ms", 0, 0, 100000, NULL, "time each schedule for so many milliseconds; by default 4"),
     TN_ROW_INT("timeout", 0, 1, 100000, "10", "seconds after which a schedule is given up"),
     TN_ROW_INT("run-threads", 0, 1, 256, "1", "threads that a kernel is timed on"),
     TN_ROW_INT("seed", 0, 0, 2147483647, "0", "the same seed proposes the same where the same is measured"),
-    TN_ROW_SWITCH("enable-autoscheduler", 0, "accepted; trials go where most is to be gained"),
+    TN_ROW_SWITCH("enable-autoscheduler", 0, "search sketches (--generator sketch); trials go where they gain most"),
     TN_ROW_SWITCH("include-simple-tasks", 0, "accepted; they are tasks anyway"),
     TN_ROW_SWITCH("log-estimated-latency", 0, "also write total_latency.tsv: seconds, trials and the model's time"),
     TN_ROW_INT("number", 0, 1, 1000000, "10", "accepted; a schedule is run until --min-repeat-ms have passed"),
@@ -73,11 +76,15 @@ static bool lists(const tn_args *args)
 static int take_options(const tn_args *args, tenon_tune_options *o)
 {
     const char *budget = tn_args_text(args, "budget"), *tuner = tn_args_text(args, "tuner");
-    bool evenly = tuner && !tn_args_count(args, "enable-autoscheduler");
+    bool sketches = tn_args_count(args, "enable-autoscheduler"), evenly = tuner && !sketches;
+    const char *generator = tn_args_text(args, "generator");
     *o = (tenon_tune_options){.size = sizeof *o,
                               .records = tn_args_text(args, "output"),
                               .tasks = lists(args) ? "all" : tn_args_text(args, "tasks"),
                               .tuner = tuner,
+                              .generator = generator  ? generator
+                                           : sketches ? "sketch"
+                                                      : NULL,
                               .evenly = evenly,
                               .timeout = tn_args_int(args, "timeout"),
                               .threads = tn_args_int(args, "run-threads"),

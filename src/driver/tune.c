@@ -120,7 +120,7 @@ static tn_status tune(tenon *s, void *user)
     tune_call *c = user;
     tn_tuning t;
     tn_build_task *of;
-    TN_TRY(tn_tuning_begin(&t, &s->build, &tn_rules_generator, c->o));
+    TN_TRY(tn_tuning_begin(&t, &s->build, NULL, c->o));
     s->build.opt.no_records = 1; /* tasks begin with the built-in schedules */
     s->build.opt.tuning_records = NULL;
     TN_TRY(find_tasks(&t, &of));

@@ -22,6 +22,9 @@ tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g
     t->o.repeat_seconds = t->o.repeat_seconds > 0 ? t->o.repeat_seconds : REPEAT_SECONDS;
     t->o.timeout = t->o.timeout > 0 ? t->o.timeout : TIMEOUT;
     t->o.threads = t->o.threads > 0 ? t->o.threads : 1;
+    if (!g && !(t->maker = t->o.generator ? tn_sched_generator_find(t->o.generator) : &tn_rules_generator))
+        return tn_error(t->b->ctx, "driver-E186", NULL,
+                        "there is no generator of schedules %s; choose rules or sketch", t->o.generator);
     if (t->o.tuner && !tn_proposer_find(t->o.tuner)) {
         const char *all = "";
         for (size_t i = 0; i < tn_n_proposers; i++)
@@ -92,7 +95,8 @@ void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, cons
     k->operations = operations_of(f, sym, &k->peak_seconds, &t->b->machine);
     k->peak_seconds /= t->o.threads;
     t->built_in[i] = built_in;
-    t->search[i] = (tn_task){.name = k->name,
+    t->search[i] = (tn_task){.rival = t->maker == &tn_sketch_generator ? built_in : NULL,
+                             .name = k->name,
                              .load = {f, sym, constant, k->operations},
                              .workload = x->workload,
                              .weight = x->calls,
@@ -118,7 +122,8 @@ static const tn_picks *old_point(tn_tuning *t, const tn_task *k)
         b->has_records ? tn_records_find(&b->records, k->workload, b->record_machine, (uint32_t)t->o.threads)
                        : NULL;
     tn_picks *p = TN_NEW(&b->arena, tn_picks);
-    return r && tn_picks_parse(r->picks, strlen(r->picks), &b->arena, p, &line) ? p : NULL;
+    bool own = r && strcmp(r->generator, t->maker->name) == 0;
+    return own && tn_picks_parse(r->picks, strlen(r->picks), &b->arena, p, &line) ? p : NULL;
 }
 
 static bool is_same_file(const char *a, const char *b)

@@ -22,7 +22,8 @@ typedef struct tn_tuning {
     tn_status status; /* of writing records */
 } tn_tuning;
 
-/* Reads options (NULL: none). driver-E165. The session's build has its target's options. */
+/* Reads options (NULL: none). g: what makes points; NULL: what the options say. driver-E165, driver-E186. The
+ * session's build has its target's options. */
 TN_WARN_UNUSED tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g,
                                          const tenon_tune_options *o);
 /* Room for n tasks, */

@@ -13,6 +13,7 @@
 
 enum {
     BATCH = 8,
+    OPENING = 3,   /* candidates that a task begins with, at most */
     UNDER_WAY = 2, /* batches */
     ATTEMPTS = 24, /* to find a schedule that was not tried */
     ROUNDS = 2,    /* of a duel */
@@ -207,6 +208,18 @@ static bool put(tn_search *x, batch *b, uint32_t at, const tn_sched *s)
     return true;
 }
 
+/* What has to be beaten. Its picks are none of this space. */
+static bool put_rival(tn_search *x, batch *b, uint32_t at)
+{
+    tn_sched s;
+    const tn_sched *rival = x->task[at].is->rival;
+    if (!rival)
+        return true;
+    s = *rival;
+    s.n_pick = 0;
+    return put(x, b, at, &s);
+}
+
 static bool put_built_in(tn_search *x, batch *b, uint32_t at)
 {
     attempt a;
@@ -215,6 +228,13 @@ static bool put_built_in(tn_search *x, batch *b, uint32_t at)
     step(&x->task[at], &a);
     tn_arena_deinit(&a.arena);
     return ok;
+}
+
+/* The default of the generator is the built-in schedule, unless there is a rival. */
+static bool put_opening(tn_search *x, batch *b, uint32_t at)
+{
+    bool rival = put_rival(x, b, at), own = rival && put_built_in(x, b, at);
+    return x->task[at].is->rival ? rival : own;
 }
 
 static bool put_old(tn_search *x, batch *b, uint32_t at)
@@ -435,8 +455,8 @@ static batch *new_batch(tn_search *x)
 
 static void fill_opening(tn_search *x, batch *b)
 {
-    for (; x->opening < x->n && b->n + 2 <= BATCH && !(x->opening && is_late(x)); x->opening++)
-        if (put_built_in(x, b, x->opening))
+    for (; x->opening < x->n && b->n + OPENING <= BATCH && !(x->opening && is_late(x)); x->opening++)
+        if (put_opening(x, b, x->opening))
             (void)put_old(x, b, x->opening);
         else
             x->task[x->opening].at.ended = true;

@@ -5,7 +5,7 @@
  * The engine applies what a proposer says, leaves out schedules that were tried, has the others timed, and lets the
  * fastest meet the one that is kept: both are timed again in turn, the new one's results are compared with those of the
  * unscheduled function, and it takes the place if it is faster by a share of `margin`. The first one kept is the
- * built-in schedule.
+ * built-in schedule, or a rival, behind which the generator's default is the first trial.
  *
  * Candidates are proposed in batches. A batch sees the times of all but the one before it, in the order in which they
  * were proposed; so with the same seed and the same times the same candidates come, whatever runs beside it.
@@ -26,6 +26,8 @@ typedef struct tn_task {
     double weight;       /* calls in a run of the model */
     double least;        /* seconds that the machine needs at its peak; 0: not known */
     const tn_picks *old; /* a point from elsewhere that is tried early; NULL: none */
+    const tn_sched
+        *rival; /* that has to be beaten, made by another generator; NULL: the generator's default */
 } tn_task;
 
 /* What times candidates: a measurer, or a record of one in tests. As tn_measurer_room and its kin. */

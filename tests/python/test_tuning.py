@@ -94,6 +94,18 @@ class Tuning(Records):
         for x, y in zip(run(module), run(tenon.compile(softmax(), no_records=True))):
             self.assertAlmostEqual(x, y, delta=1e-6)
 
+    def test_sketches(self):
+        """Their records name the generator, and compilations use them as they do others."""
+        with self.assertRaisesRegex(tenon.CompileError, "no generator of schedules oracle"):
+            tenon.tune(softmax(), self.records, trials=1, generator="oracle")
+        task, = tenon.tune(softmax(), self.records, trials=12, generator="sketch")
+        self.assertTrue(task.built_in.startswith("rule") and 0 < task.seconds <= task.built_in_seconds)
+        self.assertEqual({json.loads(line)["generator"] for line in self.records.read_text().splitlines()},
+                         {"sketch"} if task.picks else set())
+        for x, y in zip(run(tenon.compile(softmax(), tuning_records=self.records)),
+                        run(tenon.compile(softmax(), no_records=True))):
+            self.assertAlmostEqual(x, y, delta=1e-6)
+
     def test_records_are_used(self):
         write_record(self.records, softmax(), "rows columns = loops \"softmax_max\"\n")
         plain = tenon.compile(softmax(), no_records=True)

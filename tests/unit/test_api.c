@@ -573,6 +573,18 @@ static void schedules_are_searched_for(void **state)
     assert_string_equal(only(t, "driver-E165")->text, "there is no tuner oracle");
     assert_string_equal(only(t, "driver-E165")->hint, "choose from xgb, ga, random, gridsearch");
     assert_true(n == 0 && !task);
+    o.tuner = NULL;
+    o.generator = "oracle";
+    assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);
+    assert_string_equal(only(t, "driver-E186")->text, "there is no generator of schedules oracle");
+    assert_string_equal(only(t, "driver-E186")->hint, "choose rules or sketch");
+    o.generator = "sketch";
+    assert_int_equal(tenon_tune_list(m, NULL, &o, &n, &task), 0);
+    assert_true(strncmp(task[0].built_in, "rule", 4) == 0); /* what sketches have to beat */
+    trials = 0;
+    assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 0);
+    assert_int_equal(trials, 6);
+    assert_true(task[1].built_in_seconds > 0 && task[1].seconds <= task[1].built_in_seconds);
     o.size = 1;
     assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);
     only(t, "driver-E100");

@@ -200,9 +200,9 @@ static void another_seed_proposes_others(void **state)
 }
 
 /* What is kept at the end is the fastest of all that were tried and are right. */
-static void check_kept(tuning *f)
+static void check_kept(tuning *f, uint32_t n)
 {
-    for (uint32_t i = 0; i < N_TASK; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         double least = 1;
         for (size_t k = 0; k < f->table.seen.n; k++) {
             const given *g = &f->table.seen.at[k];
@@ -223,7 +223,7 @@ static void the_fastest_is_kept(void **state)
     tuning *f = *state;
     double at[N_TASK] = {1, 1, 1};
     run(f, N_TASK, 1);
-    check_kept(f);
+    check_kept(f, N_TASK);
     assert_true(f->kept.n > 0);
     for (size_t i = 0; i < f->kept.n; i++) { /* each is faster than the one before */
         assert_true(f->kept.at[i].seconds < at[f->kept.at[i].task]);
@@ -284,6 +284,32 @@ static void all_points_come_by(void **state)
     f->o.trials = all + 100;
     run(f, 1, 1);
     assert_true(f->last[0].trials <= all);
+}
+
+/* Sketches meet the built-in schedule, which comes first and is no trial; then their own default. */
+static void sketches_have_a_rival(void **state)
+{
+    tuning *f = *state;
+    tn_sched rival, own;
+    const tn_task *t = &f->task[0];
+    const tn_space space = {&tn_sketch_generator, t->load.func, &f->machine};
+    tn_rule_apply(&rival, t->load.func, &f->machine, NULL, &f->x.arena, &f->x.pool);
+    assert_int_equal(tn_explore(&space, NULL, &f->x.arena, &f->x.pool, &own), TN_DONE);
+    assert_false(tn_trace_same(&rival, &own));
+    f->task[0].rival = &rival;
+    f->o.generator = &tn_sketch_generator;
+    f->o.trials = 60;
+    run(f, 1, 1);
+    const tn_sched *first[2] = {&rival, &own};
+    for (int i = 0; i < 2; i++) {
+        tn_buf text = {0};
+        tn_trace_print(first[i], &text);
+        const char *body = strchr(tn_buf_cstr(&text), '\n') + 1;
+        assert_int_equal(f->table.seen.at[i].trace, tn_hash_bytes(body, strlen(body), 0));
+        tn_buf_deinit(&text);
+    }
+    assert_int_equal(f->n_trial, 60);
+    check_kept(f, 1);
 }
 
 static void trials_are_shared_evenly(void **state)
@@ -412,6 +438,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_wrong_or_crashes_is_not_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_tried_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(all_points_come_by, setup, teardown),
+        cmocka_unit_test_setup_teardown(sketches_have_a_rival, setup, teardown),
         cmocka_unit_test_setup_teardown(trials_are_shared_evenly, setup, teardown),
         cmocka_unit_test_setup_teardown(a_task_without_gains_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(trials_go_where_calls_are, setup, teardown),

@@ -62,6 +62,7 @@ static const core_field fields[] = {
     CORE_FIELD(tenon_tune_options, timeout, REAL),
     CORE_FIELD(tenon_tune_options, threads, INT),
     CORE_FIELD(tenon_tune_options, seed, LONG),
+    CORE_FIELD(tenon_tune_options, generator, TEXT),
     CORE_HOOK(tenon_tune_options, progress, progress),
 };
 

@@ -255,6 +255,7 @@ def tune(
     trials: Optional[int] = None,
     seconds: Optional[float] = None,
     tuner: Optional[str] = None,
+    generator: Optional[str] = None,
     seed: int = 0,
     early_stopping: Optional[int] = None,
     evenly: Optional[bool] = None,
@@ -276,6 +277,8 @@ def tune(
     trials          schedules to try, of all tasks together; by default 64 for each, or as many as `seconds` allow
     seconds         the search ends after that
     tuner           "xgb" (the default), "ga", "random" or "gridsearch"
+    generator       whose schedules: "rules" (the default), the choices of the built-in rules, or "sketch", sketches from what
+                    is computed alone
     seed            the same seed proposes the same where the same is measured
     early_stopping  a task ends after so many trials without a gain
     evenly          the same number of trials for all tasks; by default if a tuner is given, else most trials go where most is
@@ -290,8 +293,9 @@ def tune(
     search soon; what was found until then is in `records`. Other threads of Python run meanwhile, and what they do disturbs the
     times. Raises tenon.CompileError.
     """
-    asked = {"records": records, "prior": prior_records, "tasks": tasks_text(tasks), "tuner": tuner, "trials": trials,
-             "early_stopping": early_stopping, "evenly": int(tuner is not None if evenly is None else evenly),
+    asked = {"records": records, "prior": prior_records, "tasks": tasks_text(tasks), "tuner": tuner,
+             "generator": generator, "trials": trials, "early_stopping": early_stopping,
+             "evenly": int(tuner is not None if evenly is None else evenly),
              "seconds": seconds, "repeat_seconds": repeat_seconds, "timeout": timeout, "threads": threads, "seed": seed}
     with _progress.shown(progress, model, _Line) as callback:
         line = callback if isinstance(callback, _Line) else None

@@ -286,8 +286,8 @@ def tune(tvmc_model: TVMCModel, target: str, tuning_records: Optional[str] = Non
     """Search for schedules that are faster than the built-in ones on this machine. Returns the path of the records, which
     `compile` takes; without `tuning_records` it is a file in a temporary folder.
 
-    All tasks have the same number of trials; with `enable_autoscheduler`, most go where most is to be gained, and `tuner` does
-    not count. "xgb_rank" and its kin stand for "xgb". `tasks_filter` is "all", "0,3-5,dense", or "list", which prints the tasks and
+    All tasks have the same number of trials; with `enable_autoscheduler`, sketches are searched, most trials go where most is to
+    be gained, and `tuner` does not count. "xgb_rank" and its kin stand for "xgb". `tasks_filter` is "all", "0,3-5,dense", or "list", which prints the tasks and
     returns None. `repeat`, `number`, `parallel` and `include_simple_tasks` are accepted: a schedule is run until
     `min_repeat_ms` have passed, and all tasks are there anyway. `log_estimated_latency` writes total_latency.tsv."""
     _refuse(rpc_key=rpc_key, hostname=hostname, hardware_params=hardware_params)
@@ -303,6 +303,7 @@ def tune(tvmc_model: TVMCModel, target: str, tuning_records: Optional[str] = Non
     path = os.fspath(tuning_records or tvmc_model.default_tuning_records_path())
     asked = {"records": path, "prior": prior_records, "tasks": tasks_filter, "trials": trials, "timeout": timeout,
              "tuner": None if enable_autoscheduler else _tuner_name(tuner), "evenly": int(not enable_autoscheduler),
+             "generator": "sketch" if enable_autoscheduler else "rules",
              "early_stopping": early_stopping, "repeat_seconds": min_repeat_ms / 1e3 if min_repeat_ms else None}
     _tuning.search(program, options, asked, _write_latency("total_latency.tsv") if log_estimated_latency else None)
     return path

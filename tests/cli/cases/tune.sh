@@ -18,6 +18,9 @@ rm -f r
 expect 0 "40 trials" tune "$digit" -o found --tasks 0,dense --trials 40 --min-repeat-ms 1
 expect 0 "task  calls trials built-in us     best us" tune "$digit" -o found --tasks dense --trials 8 --tuner random
 expect 0 "40 trials" tune "$digit" -o found --tasks conv --trials 40 --tuner xgb_knob
+expect 0 "16 trials" tune "$digit" -o found --tasks dense,conv --trials 16 --generator sketch
+expect 0 "8 trials" tune "$digit" -o found --tasks conv --trials 8 --tuner ga --enable-autoscheduler
+expect 2 "" tune "$digit" -o found --generator oracle
 expect 0 "" tune "$digit" -o found --tasks dense --trials 4 --log-estimated-latency --budget 20s
 TERM=xterm NO_COLOR= python3 "$here/terminal.py" raw tenon tune "$digit" -o found --trials 30 --min-repeat-ms 1 >shown
 must "a table is drawn on a terminal" grep -q "task  trials      best us  GFLOP/s  of peak    gain  kernel" shown
