@@ -39,7 +39,7 @@ static double load_cost(const view *w, const choice *t)
 /* One step of the reduction over the tile. */
 static rule_step step_of_tile(const derive *d, const contraction *x, const choice *t)
 {
-    rule_step s = {.fma = (double)t->rows * t->nv};
+    rule_step s = {.fma = (double)t->rows * t->nv * (1 + x->work)};
     int shared = 0, own = 0;
     bool by_column[2] = {false, false}; /* of the shared, of those of each row */
     for (int i = 0; i < x->n_view; i++) {

@@ -73,6 +73,33 @@ static bool find_views(contraction *c, const tn_expr *e, int64_t target, int *ou
     return true;
 }
 
+typedef struct {
+    contraction *c;
+    int64_t target;
+    bool many;
+} load_views;
+
+static bool note_view(const tn_expr *e, void *user)
+{
+    load_views *s = user;
+    if (e->kind != TN_E_LOAD || same_factor(s->c, e))
+        return true;
+    s->many |= e->u.load.buffer == s->target || s->c->n_view == CONTRACTION_VIEWS;
+    if (!s->many)
+        s->c->view[s->c->n_view++] = (view){.e = e, .n_load = 1, .load = {e}};
+    return true;
+}
+
+/* A term that is no product of views of one load each: every load is a view, and all else is work of its own. */
+static bool find_loads(contraction *c, const tn_expr *term, int64_t target)
+{
+    load_views s = {c, target, false};
+    c->n_view = 0;
+    c->work = operations(term, 0);
+    (void)tn_each(term, note_view, &s);
+    return !s.many && c->n_view > 0;
+}
+
 /* ---- how they move ---- */
 
 typedef struct {
@@ -211,8 +238,11 @@ static bool read_sum(const tn_func *f, tn_stmt *block, int least, contraction *c
     const tn_expr *sum = block->u.block.body.first->u.store.value, *term = sum->src[1 - own];
     while (term->kind == TN_E_CAST)
         term = term->src[0];
-    if ((least > 1 && sum->kind != TN_E_ADD) || !find_views(c, term, tn_block_target(block), &factors) ||
-        factors < least)
+    bool multiplies =
+        find_views(c, term, tn_block_target(block), &factors) && factors >= 2 && sum->kind == TN_E_ADD;
+    for (int i = 0; i < c->n_view && least < 2; i++)
+        multiplies &= c->view[i].n_load < 2;
+    if (!multiplies && (least > 1 || !find_loads(c, term, tn_block_target(block))))
         return false;
     c->bytes = tn_dtype_bytes(rule_target(f, block)->dtype);
     for (int i = 0; i < c->n_view; i++)

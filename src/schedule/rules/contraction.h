@@ -38,6 +38,7 @@ typedef struct contraction {
     int64_t extent[CONTRACTION_AXES];
     int dim[CONTRACTION_AXES]; /* of the result, that a spatial axis indexes; -1: none */
     int beside;                /* the axis whose elements are beside each other in the result, or -1 */
+    int work; /* operations of a term that are none of a view, nor the product of views; 0 of products */
     int n_view;
     view view[CONTRACTION_VIEWS];
     uint32_t bytes; /* of an accumulator */
@@ -45,7 +46,7 @@ typedef struct contraction {
 
 /* Is the block one? */
 bool rule_read_contraction(const tn_func *f, tn_stmt *block, contraction *out);
-/* The same of any reduction (maxima, sums of one operand), whose term is one view where it is no product. */
+/* The same of any reduction (maxima, sums of one operand). Of a term that is no product each load is a view. */
 bool rule_read_reduction(const tn_func *f, tn_stmt *block, contraction *out);
 /* Does a tile read some view less often than it uses it? Else rule reduce does as well, and keeps rows in the cache. */
 bool rule_shares_views(const contraction *x);

@@ -149,8 +149,9 @@ bool rule_elementwise_nest(derive *d, const char *name, const char *prefix);
 /* Schedules block number `at` of those, and what belongs to its rows, if it is a reduction: the number of the
  * first that is left. *comment: how, unless something is there. */
 int rule_reduce_block(derive *d, int at, int n, const char *const name[], const char **comment);
-/* Vectors of a block without a reduction in its loops inside of the n_outer around it: along iteration `vector`, or -1:
- * along contiguous memory. Loops are unrolled where it reads registers. */
+/* Vectors of a block without a reduction in its loops inside of the n_outer around it: along iteration `vector`, along
+ * contiguous memory, or none. Loops are unrolled where it reads registers. */
+enum { RULE_CONTIGUOUS = -1, RULE_SCALARS = -2 };
 void rule_nest_in(derive *d, const char *block, const char *prefix, int n_outer, int vector);
 /* The nests before `block`, each on its own. */
 void rule_others(derive *d, const char *block);

@@ -18,6 +18,8 @@
 
 #include <string.h>
 
+enum { LEAST_GATHERED = 4 }; /* sums that are worth a vector */
+
 /* ---- the block ---- */
 
 /* The reduction that is put into tiles: the first that reads the same several times, else the first. */
@@ -251,7 +253,7 @@ static void sum_along(sketch *k)
     }
     dv_do(d, "vectorize l");
     dv_do(d, "set_scope \"%s\" register", part);
-    keep_sums(k, false);
+    keep_sums(k, !k->gather);
 }
 
 /* ---- what follows ---- */
@@ -271,7 +273,8 @@ static void finish(sketch *k, const epilogue *e, int axis[][CONTRACTION_AXES])
 {
     derive *d = k->d;
     for (int i = 0; i < e->n && dv_ok(d); i++) {
-        int lanes = -1, n = (int)tn_func_block(d->s->func, e->block[i])->u.block.n_iter;
+        int n = (int)tn_func_block(d->s->func, e->block[i])->u.block.n_iter;
+        int lanes = !k->along || k->gather ? RULE_CONTIGUOUS : RULE_SCALARS;
         for (int a = 0; a < n && !k->along; a++)
             lanes = axis[i][a] == k->t.v ? a : lanes;
         rule_nest_in(d, e->block[i], dv_text(d, "e%d_", i), k->fuse_inner ? 1 + count(k, TILE) : 1, lanes);
@@ -297,6 +300,7 @@ static void tile_block(sketch *k, bool last)
         dv_refuse(d, TN_REJECT_NEST);
         return;
     }
+    k->gather = maps && k->along && k->x.beside >= 0 && sketch_width(k, k->x.beside) >= LEAST_GATHERED;
     cut_loops(k);
     for (int i = 0; i < e.n; i++)
         dv_do(d, "reverse_compute_at \"%s\" %s", e.block[i], k->fuse_inner ? k->home : "task");

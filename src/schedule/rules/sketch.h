@@ -16,8 +16,9 @@ typedef struct sketch {
     derive *d;
     const char *block;
     contraction x;
-    choice t;   /* what the model takes, with the lanes that were picked */
-    bool along; /* lanes along a reduction */
+    choice t;    /* what the model takes, with the lanes that were picked */
+    bool along;  /* lanes along a reduction */
+    bool gather; /* its sums, single elements, go through memory to become lanes of what follows */
     axis_tile axis[CONTRACTION_AXES];
     int order[CONTRACTION_AXES]; /* of spatial axes, outermost tiles first */
     int vectors;                 /* sums of an inner tile */
