@@ -149,6 +149,11 @@ bool rule_elementwise_nest(derive *d, const char *name, const char *prefix);
 /* Schedules block number `at` of those, and what belongs to its rows, if it is a reduction: the number of the
  * first that is left. *comment: how, unless something is there. */
 int rule_reduce_block(derive *d, int at, int n, const char *const name[], const char **comment);
+/* Cuts the longest loop of a sum into parts, whose results a block before it has: its name. NULL: too little to do, or
+ * symbolic; the sum stays as it is. */
+const char *rule_cut_sum(derive *d, const char *block, const char *prefix);
+/* A sum as it is, in one task: that of the parts. */
+void rule_sum_serially(derive *d, const char *block, const char *prefix);
 /* Vectors of a block without a reduction in its loops inside of the n_outer around it: along iteration `vector`, along
  * contiguous memory, or none. Loops are unrolled where it reads registers. */
 enum { RULE_CONTIGUOUS = -1, RULE_SCALARS = -2 };

@@ -651,9 +651,8 @@ static int phase(derive *d, int number, int n, const char *const block[], const 
     return moved;
 }
 
-/* A reduction to one element has no rows, and one to few columns too few of them: its longest loop is cut into parts,
- * whose results are the rows of a block before it. NULL: too little to do, or symbolic; it stays as it is. */
-static const char *cut_into_rows(derive *d, const char *block, const char *prefix)
+/* A reduction to one element has no rows, and one to few columns too few of them. */
+const char *rule_cut_sum(derive *d, const char *block, const char *prefix)
 {
     tn_stmt *b = tn_func_block(d->s->func, block);
     int n = (int)b->u.block.n_iter, at = 0, n_spatial = rule_n_spatial(b);
@@ -695,8 +694,7 @@ static bool has_few_rows(derive *d, const tn_stmt *b)
     return w.beside && w.count < (int64_t)d->m->cores;
 }
 
-/* The same as it is: one task. */
-static void sum_to_one(derive *d, const char *block, const char *prefix)
+void rule_sum_serially(derive *d, const char *block, const char *prefix)
 {
     int n = tn_sched_n_loops(d->s, block), first = rule_n_spatial(tn_func_block(d->s->func, block));
     const char *name[TN_MAX_LOOPS];
@@ -744,17 +742,17 @@ int rule_reduce_block(derive *d, int at, int n, const char *const name[], const 
     if (!rule_reduces(block)) {
         rule_elementwise_nest(d, name[at], dv_text(d, "n%d_", at));
     } else if (rule_n_spatial(block) == 0) {
-        part = cut_into_rows(d, name[at], own);
+        part = rule_cut_sum(d, name[at], own);
         if (part && dv_ok(d))
             phase(d, at + RULE_MAX_BLOCKS, 1, &part, &how);
         else if (dv_ok(d))
-            sum_to_one(d, name[at], rest);
+            rule_sum_serially(d, name[at], rest);
         how = how ? how : "one element";
-    } else if (has_few_rows(d, block) && (part = cut_into_rows(d, name[at], own))) {
+    } else if (has_few_rows(d, block) && (part = rule_cut_sum(d, name[at], own))) {
         if (dv_ok(d))
             phase(d, at + RULE_MAX_BLOCKS, 2, (const char *[]){part, name[at]}, &how);
         if (dv_ok(d))
-            sum_to_one(d, name[at], rest);
+            rule_sum_serially(d, name[at], rest);
     } else {
         moved = phase(d, at, n - at, &name[at], &how);
     }

@@ -74,6 +74,32 @@ static void inline_producers(derive *d)
     }
 }
 
+/* ---- parts of a sum ---- */
+
+/* Results too few for tasks of vectors? Then parts of the sum can be tasks. */
+static bool has_few_results(const sketch *k)
+{
+    double n = 1;
+    for (int a = 0; a < k->x.n_spatial; a++)
+        n *= rule_turns(k->x.extent[a], 1);
+    int lanes = rule_lanes(k->d->m, rule_target(k->x.f, k->x.block)->dtype);
+    return n < (double)CONTRACTION_TASKS_A_CORE * k->d->m->cores * lanes;
+}
+
+/* The parts are what is put into tiles, then. */
+static void cut_into_parts(sketch *k)
+{
+    derive *d = k->d;
+    const char *block = k->x.block->u.block.name;
+    if (!has_few_results(k) || !dv_pick_flag(d, block, "rfactor", false))
+        return;
+    const char *part = rule_cut_sum(d, block, "part_");
+    tn_stmt *b = part && dv_ok(d) ? tn_func_block(d->s->func, part) : NULL;
+    if (!b || !rule_plain_nest(b) || !rule_read_reduction(d->s->func, b, &k->x))
+        dv_refuse(d, TN_REJECT_REDUCE);
+    k->parts = true;
+}
+
 /* ---- loops ---- */
 
 static const char *add(derive *d, const char *list, const char *name)
@@ -324,6 +350,7 @@ tn_verdict rule_sketch(tn_sched *s, const tn_machine *m)
     inline_producers(&d);
     if (!dv_ok(&d) || !find_anchor(s->func, m, &k.x))
         return dv_ok(&d) ? TN_REJECT_NEST : d.v;
+    cut_into_parts(&k);
     int n = rule_blocks(s->func, b), at = 0;
     bool last = true;
     for (int i = 0; i < n; i++) {
@@ -339,6 +366,8 @@ tn_verdict rule_sketch(tn_sched *s, const tn_machine *m)
         i = rule_reduce_block(&d, i, at, name, &comment);
     if (dv_ok(&d))
         tile_block(&k, last);
+    if (k.parts && dv_ok(&d))
+        rule_sum_serially(&d, name[++at], "sum_");
     for (int i = at + 1; i < n && !last && dv_ok(&d);)
         i = rule_reduce_block(&d, i, n, name, &comment);
     dv_comment(&d, "sketch: lanes %s axis %d, %d of %d sums in a tile, bound: %s",

@@ -18,6 +18,7 @@ typedef struct sketch {
     contraction x;
     choice t;    /* what the model takes, with the lanes that were picked */
     bool along;  /* lanes along a reduction */
+    bool parts;  /* it is the parts of a sum, which follows */
     bool gather; /* its sums, single elements, go through memory to become lanes of what follows */
     axis_tile axis[CONTRACTION_AXES];
     int order[CONTRACTION_AXES]; /* of spatial axes, outermost tiles first */
