@@ -9,16 +9,13 @@
  * come within 2 % of that (a search that does not counts all of its trials). Symbols have the smallest value
  * that they may have, but at least 16.
  */
-#include "base/file.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "driver/driver.h"
-#include "run.h"
-#include "tune/search.h"
+#include "measure.h"
 
 #include <math.h>
 
-enum { MAX_TRIALS = 4096, MAX_SEEDS = 32, LEAST_SYMBOL = 16 };
+enum { MAX_TRIALS = 4096, MAX_SEEDS = 32 };
 static const double NEAR = 1.02;
 
 typedef struct race {
@@ -142,43 +139,11 @@ static void report(const char *name, double (*curve)[MAX_TRIALS + 1], int seeds,
     printf("  within 2 %%: %.0f\n", needed);
 }
 
-static tn_func *read_kernel(race *r, const char *path)
-{
-    tn_file f;
-    tn_func *func;
-    size_t n;
-    if (tn_file_map(&r->x.ctx, path, &f) != TN_OK ||
-        tn_func_parse(&r->x.ctx, &r->x.arena, &r->x.pool, path, (const char *)f.at, f.n, &func, 1, &n) !=
-            TN_OK)
-        bench_fail(&r->x, path);
-    return func;
-}
-
-static void open_measurer(race *r, const tn_workload *load)
-{
-    int error;
-    const tn_measure_options o = {.machine = &r->x.machine,
-                                  .generator = &tn_generator_llvm,
-                                  .pipeline = &tn_pipeline_cpu,
-                                  .feature = r->x.machine.feature,
-                                  .n_feature = (uint32_t)r->x.machine.n_feature,
-                                  .workers = 1,
-                                  .threads = 1,
-                                  .least_seconds = 0.01,
-                                  .most_seconds = 10};
-    r->m = tn_measurer_new(&o, 1, load, &error);
-    if (!r->m)
-        bench_fail(&r->x, "no process can be started");
-}
-
 static void compare(race *r, const tn_func *f, int n_name, char **name, uint32_t trials, int seeds)
 {
-    int64_t *sym = TN_NEW_N(&r->x.arena, int64_t, f->n_symbol);
-    for (uint32_t i = 0; i < f->n_symbol; i++)
-        sym[i] = f->symbol[i].min > LEAST_SYMBOL ? f->symbol[i].min : LEAST_SYMBOL;
-    const tn_task task = {.name = f->name, .load = {.func = f, .sym = sym}, .workload = 1, .weight = 1};
+    const tn_task task = {.name = f->name, .load = load_of(&r->x, f), .workload = 1, .weight = 1};
     double(*curve)[MAX_TRIALS + 1] = calloc((size_t)n_name * (size_t)seeds, sizeof *curve), best = HUGE_VAL;
-    open_measurer(r, &task.load);
+    r->m = open_measurer(&r->x, 1, &task.load);
     for (int k = 0; k < n_name; k++)
         for (int i = 0; i < seeds; i++)
             search(r, &task, tn_proposer_find(name[k]), (uint64_t)i + 1, trials, curve[k * seeds + i]);
@@ -216,7 +181,8 @@ int main(int argc, char **argv)
         if (!tn_proposer_find(name[k]))
             return usage();
     bench_init(&r.x);
-    const tn_func *f = read_kernel(&r, argv[at + 1]);
+    tn_func *f;
+    (void)read_functions(&r.x, argv[at + 1], 1, &f);
     open_table(&r, argv[at]);
     compare(&r, f, n_name, name, (uint32_t)trials, seeds);
     return 0;
