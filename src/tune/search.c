@@ -43,7 +43,7 @@ typedef struct task {
     tn_map tried; /* hash of a trace -> 1 */
     tn_vec(point *) all;
     tn_vec(const tn_point *) best; /* those with a time, the fastest first */
-    point *kept;
+    point *built_in, *kept;
     tn_picks next;
     bool more, again; /* again: the built-in schedule was timed a second time */
     tn_standing at;
@@ -60,7 +60,7 @@ typedef struct slot {
 } slot;
 
 typedef struct batch {
-    bool duel;         /* slots: the new one and the kept one in turn */
+    bool duel;         /* slots: the new one, the kept one and the built-in one in turn */
     uint32_t n, given; /* to the meter */
     slot slot[BATCH];
 } batch;
@@ -511,9 +511,12 @@ static void challenge(tn_search *x, uint32_t at, point *p)
 {
     batch *b = new_batch(x);
     b->duel = true;
+    const task *t = &x->task[at];
     for (int i = 0; i < ROUNDS; i++) {
         add_fighter(b, at, p, i == 0);
-        add_fighter(b, at, x->task[at].kept, false);
+        add_fighter(b, at, t->kept, false);
+        if (t->kept != t->built_in)
+            add_fighter(b, at, t->built_in, false);
     }
     x->task[at].under_way += b->n;
 }
@@ -559,7 +562,7 @@ static void apply_trial(tn_search *x, slot *s)
     s->p->ended = true;
     set_time(t, s->p, timed ? s->trial.seconds : HUGE_VAL);
     if (built_in && timed) {
-        t->kept = s->p;
+        t->built_in = t->kept = s->p;
         t->at.built_in = t->at.seconds = s->trial.seconds;
     } else if (built_in && !t->again) { /* its process may have been ended by somebody else */
         t->again = true;
@@ -587,12 +590,13 @@ static double least(const batch *b, const point *p)
     return s; /* below 0: one of them has no time, or is wrong */
 }
 
+/* A gain is told in times of one duel: a machine that is slower now than it was would make another one of them. */
 static void apply_duel(tn_search *x, const batch *b)
 {
     uint32_t at = b->slot[0].task;
     task *t = &x->task[at];
     point *fresh = b->slot[0].p, *kept = b->slot[1].p;
-    double a = least(b, fresh), k = least(b, kept);
+    double a = least(b, fresh), k = least(b, kept), d = least(b, t->built_in);
     t->under_way -= b->n;
     set_time(t, fresh, a < 0 ? HUGE_VAL : a);
     for (uint32_t i = 0; i < b->n && a < 0 && x->o->progress; i++)
@@ -602,14 +606,15 @@ static void apply_duel(tn_search *x, const batch *b)
         }
     if (k > 0)
         set_time(t, kept, k);
-    if (kept->number == 0 && k > 0)
-        t->at.built_in = k;
-    if (kept == t->kept && k > 0)
-        t->at.seconds = k;
-    if (kept != t->kept || a < 0 || !(a <= (1 - x->o->margin) * kept->p.seconds))
+    if (kept == t->built_in && kept == t->kept && k > 0)
+        t->at.built_in = t->at.seconds = k;
+    d = d > 0 ? d : t->at.built_in; /* its process may have been ended by somebody else */
+    double fastest = d < kept->p.seconds ? d : kept->p.seconds;
+    if (kept != t->kept || a < 0 || !(a <= (1 - x->o->margin) * fastest))
         return;
     t->kept = fresh;
     t->at.seconds = a;
+    t->at.built_in = d;
     t->at.gained = t->at.trials;
     tell_kept(x, at);
 }

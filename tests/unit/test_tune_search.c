@@ -95,6 +95,7 @@ typedef struct tuning {
     tn_vec(kept) kept;
     tn_standing last[N_TASK];
     uint32_t n_trial;
+    double least_gain, most_gain; /* after any trial */
     tn_search_options o;
 } tuning;
 
@@ -105,6 +106,9 @@ static void on_trial(void *user, const tn_search *s, uint32_t task, const tn_poi
     (void)t;
     f->n_trial = tn_search_trials(s);
     f->last[task] = tn_search_standing(s, task);
+    double gain = f->last[task].built_in / f->last[task].seconds;
+    f->most_gain = gain > f->most_gain ? gain : f->most_gain;
+    f->least_gain = gain < f->least_gain ? gain : f->least_gain;
 }
 
 static void on_kept(void *user, const tn_search *s, uint32_t task, const tn_point *p, const char *trace)
@@ -159,6 +163,8 @@ static void run(tuning *f, uint32_t n, uint64_t order)
     tn_vec_clear(&f->kept);
     memset(f->last, 0, sizeof f->last);
     f->n_trial = 0;
+    f->least_gain = HUGE_VAL;
+    f->most_gain = 0;
     f->table.order = (tn_rng){order};
     tn_search_run(&f->o, &meter, n, f->task);
     assert_int_equal(f->table.n, 0);
@@ -229,6 +235,29 @@ static void the_fastest_is_kept(void **state)
         assert_true(f->kept.at[i].seconds < at[f->kept.at[i].task]);
         at[f->kept.at[i].task] = f->kept.at[i].seconds;
     }
+}
+
+/* Every second hour, of 20 trials and the duels between, is twenty times slower. */
+static double slow_by_the_hour(const char *trace, uint64_t hash, void *user)
+{
+    const tuning *f = user;
+    (void)trace;
+    return 1e-6 * (double)(100 + hash % 1000) * (f->n_trial / 20 % 2 ? 20 : 1);
+}
+
+/* Of one duel are the times that a gain is told in. No two of the table are further apart than 100 and 1,099. */
+static void gains_are_of_one_hour(void **state)
+{
+    tuning *f = *state;
+    f->table.time = slow_by_the_hour;
+    f->table.user = f;
+    size_t n = 0;
+    for (f->o.seed = 0; f->o.seed < 4; f->o.seed++) {
+        run(f, N_TASK, 1);
+        n += f->kept.n;
+        assert_true(f->least_gain == 1 && f->most_gain < 11);
+    }
+    assert_true(n > 0);
 }
 
 static void what_is_wrong_or_crashes_is_not_kept(void **state)
@@ -435,6 +464,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_search_repeats, setup, teardown),
         cmocka_unit_test_setup_teardown(another_seed_proposes_others, setup, teardown),
         cmocka_unit_test_setup_teardown(the_fastest_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(gains_are_of_one_hour, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_or_crashes_is_not_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_tried_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(all_points_come_by, setup, teardown),
