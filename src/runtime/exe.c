@@ -226,6 +226,7 @@ static tnr_status check_slots(tnr_exe *exe, tnr_function *code, const tnr_params
         tnr_status status = s->kind == TN_SLOT_CONST ? find_constant(exe, code, s, i, params, err) : TNR_OK;
         if (status)
             return status;
+        code->steady[i] = s->storage == TN_STORAGE_POOL && !s->bytes.fn;
         if (s->storage != TN_STORAGE_BYTES) {
             code->handles = true;
             exe->families |= 1u << TNR_FAMILY_VALUE;
@@ -585,10 +586,11 @@ static tnr_status check_function(tnr_exe *exe, tnr_function *code, const tnr_par
     uint32_t n = p->n_slot;
     code->input = tnr_mem_new(2 * (size_t)n, sizeof *code->input);
     code->fixed = tnr_mem_new(n, sizeof *code->fixed);
+    code->steady = tnr_mem_new(n, sizeof *code->steady);
     bool *bound = tnr_mem_new(p->n_symbol, sizeof *bound);
     const char **name = tnr_mem_new(n, sizeof *name);
     uint32_t *order = tnr_mem_new(n, sizeof *order);
-    if (!code->input || !code->fixed || !bound || !name || !order) {
+    if (!code->input || !code->fixed || !code->steady || !bound || !name || !order) {
         status = tnr_fail_memory(err, (uint64_t)n * 32);
     } else {
         code->output = code->input + n;
@@ -634,6 +636,7 @@ void tnr_exe_deinit(tnr_exe *exe)
     for (uint32_t f = 0; f < exe->n_code; f++) {
         tnr_mem_free(exe->code[f].input);
         tnr_mem_free(exe->code[f].fixed);
+        tnr_mem_free(exe->code[f].steady);
     }
     tnr_mem_free(exe->code);
     tnr_mem_free(exe->initial);

@@ -11,6 +11,7 @@ typedef struct tnr_function { /* a function of the program, checked */
     uint32_t n_input, n_output;
     uint32_t *input, *output; /* slots of the inputs and outputs, in the model's order */
     void **fixed;             /* n_slot: data of CONST slots, else NULL; never written */
+    bool *steady;             /* n_slot: of the pool, and as large in each run */
     bool handles;             /* some slot is a handle */
 } tnr_function;
 

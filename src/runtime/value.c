@@ -133,8 +133,14 @@ static tnr_value *take(tnr_value_pool *pool, uint8_t kind, uint64_t n)
         if (!v)
             return NULL;
     }
-    *v = (tnr_value){
-        .count = 1, .kind = kind, .class = class, .room = class < LARGE ? 0 : v->room, .pool = pool};
+    v->count = 1; /* each by itself: filling all of it with zeros first takes longer than the rest of a RENEW */
+    v->kind = kind;
+    v->class = class;
+    v->code = v->bits = 0;
+    v->tag = v->n = 0;
+    v->bytes = 0;
+    v->room = class < LARGE ? 0 : v->room;
+    v->pool = pool;
     if (class == LARGE)
         enlist(&pool->large, v);
     return v;
@@ -161,6 +167,10 @@ static void drop(tnr_value *v)
     tnr_value *todo = NULL;
     if (!v || --v->count > 0)
         return;
+    if (v->kind == TNR_VALUE_TENSOR) {
+        release(v);
+        return;
+    }
     for (;;) {
         bool holds = v->kind == TNR_VALUE_CLOSURE || v->kind == TNR_VALUE_CONSTRUCTOR ||
                      v->kind == TNR_VALUE_REFERENCE || v->kind == VIEW;
@@ -452,7 +462,7 @@ static tnr_status refer(const site *s)
 /* A slot of the pool keeps the block that it has if that is as large. */
 static tnr_status alloc(tnr_frame *f, uint32_t slot, tnr_error *err)
 {
-    bool sized = f->bytes[slot] > 0 && !f->code->function->slot[slot].bytes.fn;
+    bool sized = f->bytes[slot] > 0 && f->code->steady[slot];
     tnr_status status = sized ? TNR_OK : tnr_slot_size(f, slot, err);
     if (status || f->guard)
         return status ? status : tnr_guard_slot(f, slot, err);
