@@ -112,11 +112,19 @@ static void rotary_embedding(imp_node *c)
     const tn_type *t = imp_type(x);
     int64_t heads = imp_attr_int(c, "num_heads", 0), size = imp_attr_int(c, "rotary_embedding_dim", 0);
     bool in_turn = imp_attr_int(c, "interleaved", 0) != 0, joined = t->n == 3;
-    if (joined && heads >= 1 && onnx_known(t->dim[2]) > 0 && onnx_known(t->dim[2]) % heads == 0) {
-        const tn_expr *dim[] = {t->dim[0], t->dim[1], tn_idx(c->pool, heads),
-                                tn_idx(c->pool, onnx_known(t->dim[2]) / heads)};
+    const tn_type *table = imp_type(imp_in(c, 1));
+    int64_t hidden = joined ? onnx_known(t->dim[2]) : 0;
+    int64_t half = c->bad || table->n < 1 ? -1 : onnx_known(table->dim[table->n - 1]);
+    const tn_expr *row = size == 0 && half > 0 ? tn_idx(c->pool, 2 * half) : NULL;
+    if (joined && heads >= 1 && hidden < 0 && row) /* what the table is for; else the run fails */
+        (void)imp_with_extent(c, &x, 2, tn_idx(c->pool, 2 * half * heads));
+    hidden = hidden < 0 && imp_rank(x) == 3 ? onnx_known(imp_type(x)->dim[2]) : hidden;
+    if (joined && heads >= 1 && hidden > 0 && hidden % heads == 0) {
+        const tn_expr *dim[] = {t->dim[0], t->dim[1], tn_idx(c->pool, heads), tn_idx(c->pool, hidden / heads)};
         x = imp_reshape(c, x, 4, dim);
     }
+    if (imp_rank(x) == 4 && onnx_known(imp_type(x)->dim[3]) < 0 && row)
+        (void)imp_with_extent(c, &x, 3, row);
     if (c->bad)
         return;
     int64_t whole = imp_rank(x) == 4 ? onnx_known(imp_type(x)->dim[3]) : -1;

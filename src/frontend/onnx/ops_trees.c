@@ -554,16 +554,25 @@ static tn_value ensemble_of(forest *f, tn_value x, const char *take)
     return depth ? complete(f, x, &a, depth) : linked(f, x, &a);
 }
 
-static void check_features(forest *f, tn_value x)
+/* The rows of x: all of its features, or those that nodes ask for where their number is known in the run alone. */
+static tn_value features_of(forest *f, tn_value x)
 {
-    int64_t n = 0;
-    if (!f->c->bad && (imp_rank(x) != 2 || !tn_is_int(imp_type(x)->dim[1], &n)))
-        imp_fail(f->c, "onnx-E022", "X is %s, but must be rows of a known number of features",
-                 imp_type_text(f->c, imp_type(x)));
-    for (int64_t i = 0; i < f->n_nodes && !f->c->bad; i++)
-        if (f->node[i].mode != LEAF && (f->node[i].feature < 0 || f->node[i].feature >= n))
-            imp_fail(f->c, "onnx-E009", "a node asks for feature %lld of %lld", (long long)f->node[i].feature,
-                     (long long)n);
+    int64_t n = -1, most = -1;
+    if (!f->c->bad && imp_rank(x) != 2)
+        imp_fail(f->c, "onnx-E022", "X is %s, but must be rows of features", imp_type_text(f->c, imp_type(x)));
+    bool known = !f->c->bad && tn_is_int(imp_type(x)->dim[1], &n);
+    for (int64_t i = 0; i < f->n_nodes && !f->c->bad; i++) {
+        int64_t at = f->node[i].mode == LEAF ? -1 : f->node[i].feature;
+        most = at > most ? at : most;
+        if (f->node[i].mode != LEAF && (at < 0 || at >= (known ? n : INT32_MAX / 2)))
+            imp_fail(f->c, "onnx-E009", "a node asks for feature %lld of %lld", (long long)at, (long long)n);
+    }
+    if (f->c->bad || known)
+        return x;
+    most = most < 0 ? 0 : most;
+    x = imp_slice(f->c, x, 1, 0, most + 1);
+    (void)imp_with_extent(f->c, &x, 1, tn_idx(f->c->pool, most + 1));
+    return x;
 }
 
 /* What the leaves give together: [rows, n_targets]. how: SUM, AVERAGE, MIN or MAX. */
@@ -574,7 +583,7 @@ static tn_value gathered(forest *f, tn_value x, const char *how)
     int64_t n = f->n_leaves * f->n_targets;
     if (!low && !high && !mean && strcmp(how, "SUM") != 0)
         imp_fail(c, "onnx-E009", "aggregate_function is \"%s\"; SUM, AVERAGE, MIN and MAX are known", how);
-    check_features(f, x);
+    x = features_of(f, x);
     if (c->bad)
         return (tn_value){0};
     double none = low ? INFINITY : high ? -INFINITY : 0;
