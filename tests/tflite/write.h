@@ -5,7 +5,8 @@
  *     tensor NAME TYPE DIMS [scale=S] [zero=Z] [axis=N] [data=1,2,...] [variable] [sparse]
  *                                   TYPE: float32, int8, ...; DIMS: 1,4,-1 or scalar; S: one or several, with commas
  *     op NAME[:VERSION] [OPTION=NUMBER[,NUMBER...]] : OPERANDS -> RESULTS      operands: names, - for none
- *     custom NAME [NUMBER...] : OPERANDS -> RESULTS            its options: 32-bit integers
+ *     custom NAME[:VERSION] [NUMBER...] : OPERANDS -> RESULTS  its options: 32-bit integers
+ *     custom NAME[:VERSION] [OPTION=VALUE...] : OPERANDS -> RESULTS    ... or a map: 3, 0.5, [1,2,3], text
  *     in NAMES
  *     out NAMES
  *     about NAME AUTHOR             metadata of the model, in the first graph
@@ -112,6 +113,14 @@ static inline void tfl_name(tn_buf *b, size_t table, uint32_t slot, const char *
     tfl_put(b, strlen(s), 4);
     tn_buf_str(b, s);
     tn_buf_char(b, 0);
+}
+
+static inline void tfl_copy(char *to, size_t room, const char *from, size_t n)
+{
+    if (n >= room)
+        abort();
+    memcpy(to, from, n);
+    to[n] = 0;
 }
 
 /* Numbers between commas, as elements of `bytes` bytes; 'f': float32. */
@@ -281,6 +290,50 @@ static inline void tfl_write_options(tn_buf *b, size_t op, const tfl_text_op *o)
     }
 }
 
+/* A FlexBuffer: a map all of whose widths are four bytes. */
+static inline void tfl_put_map(tn_buf *b, const tfl_text_op *o)
+{
+    size_t key[8], value[8], at;
+    int type[8];
+    for (int i = 0; i < o->n_option; i++) {
+        const char *v = strchr(o->options[i], '=') + 1;
+        key[i] = b->n;
+        for (const char *s = o->options[i]; s < v - 1; s++)
+            tn_buf_char(b, *s);
+        tn_buf_char(b, 0);
+        bool list = *v == '[', number = list || *v == '-' || (*v >= '0' && *v <= '9');
+        type[i] = list ? 11 : !number ? 5 : strchr(v, '.') ? 3 : 1;
+        value[i] = b->n + 4;
+        if (list || !number) {
+            tfl_put(b, 0, 4);
+            char text[96];
+            tfl_copy(text, sizeof text, v + list, strcspn(v + list, "]"));
+            if (!list)
+                tn_buf_str(b, text);
+            int n = list ? tfl_elements(b, text, 4, false) : (int)strlen(text);
+            tfl_set(b, value[i] - 4, (uint64_t)n, 4);
+        }
+    }
+    tfl_put(b, (uint64_t)o->n_option, 4);
+    size_t keys = b->n;
+    for (int i = 0; i < o->n_option; i++)
+        tfl_put(b, b->n - key[i], 4);
+    tfl_put(b, b->n - keys, 4);
+    tfl_put(b, 4, 4);
+    tfl_put(b, (uint64_t)o->n_option, 4);
+    at = b->n;
+    for (int i = 0; i < o->n_option; i++)
+        if (type[i] == 11 || type[i] == 5)
+            tfl_put(b, b->n - value[i], 4);
+        else
+            (void)tfl_elements(b, strchr(o->options[i], '=') + 1, 4, type[i] == 3);
+    for (int i = 0; i < o->n_option; i++)
+        tn_buf_char(b, (char)(type[i] << 2 | 2));
+    tfl_put(b, b->n - at, 4);
+    tn_buf_char(b, 9 << 2 | 2);
+    tn_buf_char(b, 4);
+}
+
 static inline void tfl_write_op(tn_buf *b, size_t hole, const tfl_text_graph *g, const tfl_text_op *o,
                                 int code)
 {
@@ -298,7 +351,13 @@ static inline void tfl_write_op(tn_buf *b, size_t hole, const tfl_text_graph *g,
         return;
     }
     tfl_here(b, tfl_field(b, at, 5));
+    size_t bytes = b->n;
     tfl_put(b, 4 * (uint64_t)o->n_option, 4);
+    if (o->n_option && strchr(o->options[0], '=')) {
+        tfl_put_map(b, o);
+        tfl_set(b, bytes, b->n - bytes - 4, 4);
+        return;
+    }
     for (int i = 0; i < o->n_option; i++)
         tfl_put(b, (uint64_t)atoi(o->options[i]), 4);
 }
@@ -319,14 +378,6 @@ static inline int tfl_code_of(const char *name)
 }
 
 /* ---- reading the text ---- */
-
-static inline void tfl_copy(char *to, size_t room, const char *from, size_t n)
-{
-    if (n >= room)
-        abort();
-    memcpy(to, from, n);
-    to[n] = 0;
-}
 
 static inline bool tfl_key(const char *word, const char *key, char *to, size_t room)
 {

@@ -336,6 +336,37 @@ static void mediapipe_operators_compute(void **state)
            small, sizeof small, 4, (const double[]){3.5, 30.5, -3.5, -39.5});
 }
 
+/* Landmarks (0,0), (4,0), (0,2), the first and the last of which shall lie level: the part is turned by a right angle.
+ * Worked out by hand from what MediaPipe's kernels are defined to give. */
+static void mediapipe_landmarks_compute(void **state)
+{
+    (void)state;
+    static const float marks[] = {0, 0, 9, 4, 0, 9, 0, 2, 9}, one[] = {1, 2, 7}, image[] = {1, 2, 3, 4};
+    static const double pixels[] = {0, -1, 0, 4, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    static const double units[] = {0, -4, 0, 8, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+#define MATRIX(shape, options) \
+    "tensor x float32 " shape "\ntensor y float32 1,4,4\ncustom Landmarks2TransformMatrix" options \
+    " left_rotation_idx=0 right_rotation_idx=2 : x -> y\n" ARGS
+#define BY(op, shape, to, matrix) \
+    "tensor x float32 " shape "\ntensor m float32 1,4,4 data=" matrix \
+    ",0,0,1,0,0,0,0,1\ntensor y float32 " to "\ncustom " op " : x m -> y\n" ARGS
+#define TURN "0,-1,0,4,1,0,0,0"
+    expect(MATRIX("1,3,3", ":2 output_width=2 output_height=4 scale_x=1.0 scale_y=1.0 subset_idxs=[0,1,2]"),
+           marks, sizeof marks, 16, pixels);
+    expect(MATRIX("1,1,1,9", ":1 input_hw=[5,9] output_hw=[3,3] landmarks_range=4 bbox_size_multiplier=1.0 "
+                             "dimensions=3 subset=[0,1,2]"),
+           marks, sizeof marks, 16, units);
+    expect(BY("TransformLandmarks:2", "1,1,3", "1,1,3", TURN), one, sizeof one, 3, (const double[]){2, 1, 7});
+    expect(BY("TransformLandmarks:1 dimensions=2 scale=2.0", "1,1,1,2", "1,1,1,2", TURN), one, 8, 2,
+           (const double[]){6, 1});
+#define CUT(version, options, matrix) \
+    BY("TransformTensorBilinear:" version options, "1,2,2,1", "1,1,2,1", matrix)
+    expect(CUT("1", " mode=bilinear output_size=[1,2]", "1,0,0,0.5,0,1,0,0"), image, sizeof image, 2,
+           (const double[]){1.5, 0});
+    expect(CUT("2", " output_height=1 output_width=2", "0.5,0,0,0,0,1,0,0"), image, sizeof image, 2,
+           (const double[]){0, 1.25});
+}
+
 /* ---- states ---- */
 
 /* Runs a model of one float32 input, one output and one state of the same type, both as operands and results. */
@@ -415,6 +446,10 @@ static const refusal refusals[] = {
     {"tflite-E004", X Y "op LSH_PROJECTION : x -> y\n" ARGS},
     {"tflite-E004", X Y "custom Nonsense : x -> y\n" ARGS},
     {"tflite-E009", X Y "custom MaxUnpooling2D 1 2 2 : x x -> y\n" ARGS},
+    {"tflite-E009", MATRIX("1,1,3", ":2 output_width=2 output_height=4 subset_idxs=[0,1]")},
+    {"tflite-E009", CUT("1", " mode=nearest output_size=[1,2]", TURN)},
+    {"tflite-E009", CUT("1", " output_size=[1,2,3]", TURN)},
+    {"tflite-E009", CUT("2", " output_height=0 output_width=2", TURN)},
     {"tflite-E009", X Y "custom MaxPoolingWithArgmax2D 1 1 1 2 2 0 : x -> y y\n" ARGS},
     {"tflite-E005", X Y "op RELU:0 : x -> y\n" ARGS},
     {"tflite-E007", X Y "op RESHAPE : x -> y\n" ARGS},
@@ -572,6 +607,7 @@ int main(void)
         cmocka_unit_test(signatures_name_and_choose),
         cmocka_unit_test(models_say_who_made_them),
         cmocka_unit_test(mediapipe_operators_compute),
+        cmocka_unit_test(mediapipe_landmarks_compute),
         cmocka_unit_test(variable_tensors_are_states),
         cmocka_unit_test(variables_behind_handles_are_states),
         cmocka_unit_test(wrong_models_are_refused),

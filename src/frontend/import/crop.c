@@ -31,7 +31,8 @@ static side read_side(imp_node *c, const imp_crop *k, int axis, tn_value at)
 /* As [n, height, width, 1]. */
 static tn_value spread(imp_node *c, tn_value v, bool rows)
 {
-    return imp_unsqueeze(c, imp_unsqueeze(c, v, rows ? 2 : 1), 3);
+    v = imp_rank(v) == 3 ? v : imp_unsqueeze(c, v, rows ? 2 : 1);
+    return imp_unsqueeze(c, v, 3);
 }
 
 /* Positions as integers, inside of the dimension whatever they are (a box may be no number). */

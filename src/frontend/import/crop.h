@@ -6,8 +6,8 @@
 typedef struct imp_crop {
     tn_value image;   /* float32 [b, rows, columns, channels] */
     tn_value which;   /* int64 [n]: of which image each part is; the run checks it */
-    tn_value row;     /* float32 [n, new rows]: where each row lies */
-    tn_value column;  /* float32 [n, new columns] */
+    tn_value row;     /* float32 [n, new rows]: where each row lies; [n, new rows, new columns]: each pixel */
+    tn_value column;  /* float32 [n, new columns], or as many as rows */
     tn_value outside; /* what lies outside of the image, rank 0; absent: its border */
     bool nearest;     /* no interpolation */
 } imp_crop;

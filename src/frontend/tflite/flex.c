@@ -1,22 +1,28 @@
-/* FlexBuffers (https://flatbuffers.dev/flatbuffers/flexbuffers): the options of custom operators, a map of numbers.
- * Read from the end, every position checked; what is no number is left out. */
+/* FlexBuffers (https://flatbuffers.dev/flatbuffers/flexbuffers): the options of custom operators, a map of numbers,
+ * texts and lists of integers. Read from the end, every position checked; what is something else is left out. */
 #include "frontend/tflite/tflite.h"
 
 #include <string.h>
 
-enum { MAX_ENTRIES = 32 };
+enum { MAX_ENTRIES = 32, MAX_LIST = 4096 };
 enum {
     INT = 1,
     UINT = 2,
     FLOAT = 3,
+    STRING = 5,
     INDIRECT_INT = 6,
     INDIRECT_UINT = 7,
     INDIRECT_FLOAT = 8,
     MAP = 9,
+    INTS = 11,
+    UINTS = 12,
+    INTS_2 = 16, /* of two to four elements: integers, unsigned ones, floats of each length */
+    UINTS_4 = 23,
     BOOL = 26
 };
 
 typedef struct flex {
+    tn_arena *arena;
     const uint8_t *at;
     size_t n;
     bool bad;
@@ -58,10 +64,50 @@ static int64_t extended(uint64_t v, size_t width)
     return (int64_t)(v << shift) >> shift;
 }
 
-/* The number at `at` as an attribute; false: it is none. */
+static bool is_list(int kind)
+{
+    return kind == INTS || kind == UINTS || (kind >= INTS_2 && kind <= UINTS_4 && (kind - INTS_2) % 3 < 2);
+}
+
+/* The list of integers, of the width that its type says, whose first element lies at `at`. */
+static bool read_list(flex *f, size_t at, uint8_t type, imp_attr *a)
+{
+    int kind = type >> 2;
+    size_t width = (size_t)1 << (type & 3);
+    bool fixed = kind >= INTS_2, sign = fixed ? (kind - INTS_2) % 3 == 0 : kind == INTS;
+    if (!fixed && at < width)
+        f->bad = true;
+    uint64_t n = fixed ? (uint64_t)(kind - INTS_2) / 3 + 2 : f->bad ? 0 : number(f, at - width, width);
+    f->bad = f->bad || n > MAX_LIST || n * width > f->n - at;
+    int64_t *list = TN_NEW_N(f->arena, int64_t, f->bad ? 0 : n);
+    for (size_t i = 0; i < n && !f->bad; i++) {
+        uint64_t bits = number(f, at + i * width, width);
+        list[i] = sign ? extended(bits, width) : (int64_t)bits;
+    }
+    a->kind = IMP_A_INTS;
+    a->ints.n = f->bad ? 0 : (size_t)n;
+    a->ints.at = list;
+    return !f->bad;
+}
+
+static bool read_text(flex *f, size_t at, uint8_t type, imp_attr *a)
+{
+    size_t width = (size_t)1 << (type & 3);
+    uint64_t n = f->bad || at < width ? UINT64_MAX : number(f, at - width, width);
+    f->bad = f->bad || n > f->n - at;
+    a->kind = IMP_A_TEXT;
+    a->text = (tn_bytes){f->at + (f->bad ? 0 : at), f->bad ? 0 : (size_t)n};
+    return !f->bad;
+}
+
+/* The value at `at` as an attribute; false: it is none. */
 static bool read_value(flex *f, size_t at, size_t width, uint8_t type, imp_attr *a)
 {
     int kind = type >> 2;
+    if (is_list(kind))
+        return read_list(f, back_from(f, at, width), type, a);
+    if (kind == STRING)
+        return read_text(f, back_from(f, at, width), type, a);
     if (kind == INDIRECT_INT || kind == INDIRECT_UINT || kind == INDIRECT_FLOAT) {
         at = back_from(f, at, width);
         width = (size_t)1 << (type & 3);
@@ -83,7 +129,7 @@ static tn_bytes key_at(flex *f, size_t at)
 
 const imp_attr *tfl_read_flex(tfl_import *o, tn_bytes data, size_t *out_n)
 {
-    flex f = {data.at, data.n, data.n < 3};
+    flex f = {&o->im.scratch, data.at, data.n, data.n < 3};
     imp_attr *list = TN_NEW_N(&o->im.scratch, imp_attr, MAX_ENTRIES);
     *out_n = 0;
     if (f.bad || f.at[f.n - 2] >> 2 != MAP)

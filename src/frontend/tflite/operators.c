@@ -22,6 +22,7 @@ static const imp_table tables[] = {
     {NULL, tfl_rows_state},
     {NULL, tfl_rows_table},
     {"custom", tfl_rows_custom},
+    {"custom", tfl_rows_landmarks},
     {"custom", tfl_rows_post_process},
     {0},
 };

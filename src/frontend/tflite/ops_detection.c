@@ -174,6 +174,7 @@ static void post_process(imp_node *c)
            least = imp_attr_float(c, "nms_score_threshold", 0);
     bool all = imp_attr_int(c, "use_regular_nms", 0) != 0;
     imp_attr_ignore(c, "_output_quantized");
+    imp_attr_ignore(c, "_output_types");
     imp_attr_ignore(c, "_support_output_type_float_in_quantized_op");
     if (imp_attr_int(c, "max_classes_per_detection", 1) != 1 && !all)
         imp_refuse(c, IMP_BAD_VALUE, "several classes for each detection are not supported in the fast form");
