@@ -13,13 +13,19 @@
  * Axes and sizes are chosen by what each choice costs (contract_tile.c). Of more than two factors, those
  * that rows share are multiplied first (regroup), once for all rows.
  *
- * Padding masks: the tiles at the ends of an axis with such a mask are peeled off, so the others have none.
+ * Padding masks: the tiles at the ends of an axis with such a mask are peeled off, so the others have none. Where they
+ * are on lanes, the taps that they depend on are unrolled, which makes them constants.
  */
 #include "schedule/rules/contraction.h"
 
 #include <string.h>
 
-enum { LEAST_LANES = 4 }; /* of a vector of sums */
+enum {
+    LEAST_LANES = 4, /* of a vector of sums */
+    MAX_TAPS = 16,   /* unrolled, of an axis */
+    MAX_TILES = 8,   /* unrolled, where all have padding */
+    MAX_SUMS = 512   /* vectors of sums that are written out, then */
+};
 
 typedef struct plan {
     derive *d;
@@ -32,6 +38,7 @@ typedef struct plan {
     const char *home;    /* the loop around a tile */
     int border;          /* axis whose tiles at the ends have padding, -1: none */
     int64_t first, last; /* such tiles */
+    bool all;            /* of the axis have padding: they are unrolled */
     bool maps;           /* the epilogue is more than a copy */
 } plan;
 
@@ -56,6 +63,24 @@ bool rule_contract_matches(const tn_func *f, const tn_machine *m)
 
 /* ---- steps ---- */
 
+/* Is a reduction axis few taps, each of which masks other lanes? */
+static bool is_tap(const plan *p, int a)
+{
+    const contraction *x = &p->x;
+    return a >= x->n_spatial && !rule_along(x, &p->t) && x->extent[a] > 1 && x->extent[a] <= MAX_TAPS &&
+           rule_masks_both(x, p->t.v, a);
+}
+
+/* All tiles of the lanes have padding: are they few enough to be written out, so that masks are constants? */
+static bool is_narrow(const plan *p)
+{
+    const contraction *x = &p->x;
+    int64_t e = x->extent[p->t.v], taps = 0, w = rule_width(&p->t, p->t.v), tiles = (e + w - 1) / w;
+    for (int a = x->n_spatial; a < x->n; a++)
+        taps = is_tap(p, a) ? (taps ? taps : 1) * x->extent[a] : taps;
+    return taps > 0 && e > 0 && tiles <= MAX_TILES && tiles * taps * p->t.rows * p->t.nv <= MAX_SUMS;
+}
+
 /* Looks for an axis of the tile that a padding mask is on. */
 static void find_borders(plan *p)
 {
@@ -63,7 +88,12 @@ static void find_borders(plan *p)
     int64_t width[CONTRACTION_AXES];
     for (int a = 0; a < p->x.n; a++)
         width[a] = rule_width(&p->t, a);
-    p->border = rule_find_border(&p->x, 3, axis, width, &p->first, &p->last);
+    p->border = rule_find_border(&p->x, 1, axis, width, &p->first, &p->last);
+    p->all = p->border < 0 && is_narrow(p);
+    if (p->all)
+        p->border = p->t.v;
+    else if (p->border < 0)
+        p->border = rule_find_border(&p->x, 2, axis + 1, width, &p->first, &p->last);
 }
 
 static void add_outer(plan *p, const char *name, int axis)
@@ -312,6 +342,28 @@ static void sum_along(plan *p)
     dv_do(d, "set_scope \"%s\" %s", b, result_lanes(p, &n_lanes) < 0 ? "register" : "local");
 }
 
+/* The tiles with padding become apart, and the masks of their lanes constants. */
+static void peel_borders(plan *p)
+{
+    const contraction *x = &p->x;
+    derive *d = p->d;
+    if (p->border < 0)
+        return;
+    for (int a = x->n_spatial; a < x->n && p->border == p->t.v; a++)
+        if (is_tap(p, a))
+            dv_do(d, "unroll %s", p->name[a]);
+    if (p->all) {
+        dv_do(d, "unroll %s", p->outer[p->n_outer - 1]);
+        return;
+    }
+    dv_do(d, "pf pm pl = peel %s %lld %lld", p->outer[p->n_outer - 1], (long long)p->first,
+          (long long)p->last);
+    if (p->border == p->t.v && p->first > 1 && p->first <= MAX_TILES)
+        dv_do(d, "unroll pf");
+    if (p->border == p->t.v && p->last > 1 && p->last <= MAX_TILES)
+        dv_do(d, "unroll pl");
+}
+
 static void predict(plan *p)
 {
     const choice *t = &p->t;
@@ -420,8 +472,6 @@ tn_verdict rule_contract(tn_sched *s, const tn_machine *m)
     int64_t depth = p.x.extent[p.t.v], wide = rule_width(&p.t, p.t.v);
     if (rule_along(&p.x, &p.t) && depth > wide && depth % wide != 0)
         dv_do(&d, "va vb vc = peel vo 0 1");
-    if (p.border >= 0)
-        dv_do(&d, "pf pm pl = peel %s %lld %lld", p.outer[p.n_outer - 1], (long long)p.first,
-              (long long)p.last);
+    peel_borders(&p);
     return d.v;
 }

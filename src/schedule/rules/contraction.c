@@ -330,6 +330,24 @@ int rule_find_border(const contraction *x, int n_axis, const int axis[], const i
     return border;
 }
 
+bool rule_masks_both(const contraction *x, int a, int b)
+{
+    const tn_expr *mask = x->block->u.block.mask, *todo[TN_MAX_TERMS + 1];
+    int n = 0;
+    if (mask)
+        todo[n++] = mask;
+    while (n > 0) {
+        const tn_expr *e = todo[--n];
+        if (e->kind == TN_E_AND && n + 2 <= TN_MAX_TERMS) {
+            todo[n++] = e->src[0];
+            todo[n++] = e->src[1];
+        } else if (tn_uses(e, x->block->u.block.iter[a].var) && tn_uses(e, x->block->u.block.iter[b].var)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- what follows ---- */
 
 /* A buffer whose dimensions walk axes of the contraction: the accumulators, and what blocks make of them. */

@@ -54,6 +54,8 @@ bool rule_shares_views(const contraction *x);
  * many at either end. -1: none. */
 int rule_find_border(const contraction *x, int n_axis, const int axis[], const int64_t width[],
                      int64_t *out_first, int64_t *out_last);
+/* Is there a condition in the mask that both axes are in? */
+bool rule_masks_both(const contraction *x, int a, int b);
 /* Which axis each iteration of the epilogue's blocks walks; -1: none. *out_maps: is one of them more than a
  * copy? False: a block has too many. */
 bool rule_follow_axes(const contraction *x, tn_func *f, const epilogue *e, int axis[][CONTRACTION_AXES],

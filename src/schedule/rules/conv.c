@@ -486,12 +486,11 @@ static void split_init(derive *d, const conv *c)
         dv_do(d, "tensorize x ik \"%s\"", c->unit);
 }
 
-/* Taps along the row are unrolled where their masks are to become constants, and where neighbouring pixels
- * share the loads of the taps (windows). Where lanes are pixels the masks are vectors. */
+/* Taps along the row are unrolled where their masks are to become constants, of pixels or of lanes, and where
+ * neighbouring pixels share the loads of the taps (windows). */
 static bool unrolls_taps(const conv *c, bool border)
 {
-    return c->extent[KW] > 1 && c->extent[KW] <= 16 &&
-           (c->sums_channels ? border && c->channels : c->channels);
+    return c->extent[KW] > 1 && c->extent[KW] <= 16 && (border || (c->channels && !c->sums_channels));
 }
 
 /* Unrolls kw in a copy of the tile. */
