@@ -260,14 +260,30 @@ bool rule_read_reduction(const tn_func *f, tn_stmt *block, contraction *out)
     return read_sum(f, block, 1, out);
 }
 
+/* Do several results read the same of it? */
+static bool is_shared(const contraction *x, const view *w)
+{
+    for (int a = 0; a < x->n_spatial && w->n_load; a++)
+        if (x->extent[a] != 1 && (w->step[a] == VIEW_STAYS || w->every[a] > 0))
+            return true;
+    return false;
+}
+
 /* Does a tile read some view less often than it uses it? Else rule reduce does as well, and keeps rows in the cache. */
 bool rule_shares_views(const contraction *x)
 {
     for (int i = 0; i < x->n_view; i++)
-        for (int a = 0; a < x->n_spatial && x->view[i].n_load; a++)
-            if (x->extent[a] != 1 && (x->view[i].step[a] == VIEW_STAYS || x->view[i].every[a] > 0))
-                return true;
+        if (is_shared(x, &x->view[i]))
+            return true;
     return false;
+}
+
+bool rule_shares_each_view(const contraction *x)
+{
+    for (int i = 0; i < x->n_view; i++)
+        if (x->view[i].n_load && !is_shared(x, &x->view[i]))
+            return false;
+    return x->n_view > 1;
 }
 
 /* ---- borders ---- */

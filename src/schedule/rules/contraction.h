@@ -50,6 +50,8 @@ bool rule_read_contraction(const tn_func *f, tn_stmt *block, contraction *out);
 bool rule_read_reduction(const tn_func *f, tn_stmt *block, contraction *out);
 /* Does a tile read some view less often than it uses it? Else rule reduce does as well, and keeps rows in the cache. */
 bool rule_shares_views(const contraction *x);
+/* Does it read each of several views less often? What is no product gains nothing else by a tile. */
+bool rule_shares_each_view(const contraction *x);
 /* The first of the axes that a padding mask is on, where tiles of those widths, by axis, at its ends have padding: how
  * many at either end. -1: none. */
 int rule_find_border(const contraction *x, int n_axis, const int axis[], const int64_t width[],

@@ -26,7 +26,7 @@ const tn_rule_info tn_rule_infos[] = {
     {"conv",        "convolutions: tiles of pixels x vectors in registers", rule_conv_matches, rule_conv},
     {"window",      "depthwise convolutions, pooling: tiles of pixels in registers",
      rule_window_matches, rule_window},
-    {"contract",    "sums of products over any axes: tiles of rows x vectors in registers",
+    {"contract",    "sums of products, and what else reads the same several times: tiles in registers",
      rule_contract_matches, rule_contract},
     {"elementwise", "no reduction: tasks of vectors along contiguous memory",
      rule_elementwise_matches, rule_elementwise},
@@ -140,7 +140,7 @@ static tn_verdict derive_sketch(const tn_space *x, const tn_picks *given, tn_are
     return derive_from(&t, x, given, arena, pool, out);
 }
 
-const tn_sched_generator tn_rules_generator = {.name = "rules", .version = 3, .derive = derive_rules};
+const tn_sched_generator tn_rules_generator = {.name = "rules", .version = 4, .derive = derive_rules};
 const tn_sched_generator tn_sketch_generator = {.name = "sketch", .version = 1, .derive = derive_sketch};
 
 const tn_sched_generator *tn_sched_generator_find(const char *name)
