@@ -170,7 +170,7 @@ def weight(c, shape, kind, scale=0.004):
         c.constant(c.rng.integers(-127, 128, shape), "int8", scale=scale, zero=0)
 
 
-def lstm_weights(c, kind, n, units, results, coupled, peephole, projection):
+def lstm_weights(c, kind, n, units, results, coupled, peephole, projection, norm=False):
     if kind == "hybrid":  # LiteRT rounds the data to 8 bits
         c.limit = 3e-2
     for width in (n, results):
@@ -187,7 +187,8 @@ def lstm_weights(c, kind, n, units, results, coupled, peephole, projection):
         if coupled and gate == 0:
             c.absent()
         elif kind == "integer":
-            c.constant(c.rng.integers(-900, 900, units), "int32", scale=0.004 * 0.03, zero=0)
+            most = 9000000 if norm else 900
+            c.constant(c.rng.integers(-most, most, units), "int32", scale=0.004 * 0.03, zero=0)
         else:
             c.constant(c.random((units,), "float32", -0.5, 0.5))
     if not projection:
@@ -208,10 +209,11 @@ def lstm_states(c, kind, n, units, results):
     c.variable((n, units), "int16" if kind == "integer" else "float32", **cell)
 
 
-@case("UNIDIRECTIONAL_SEQUENCE_LSTM", "LSTM", forms=11)
+@case("UNIDIRECTIONAL_SEQUENCE_LSTM", "LSTM", forms=15)
 def lstm(c, form):
     kind = "hybrid" if form == 6 else "integer" if form > 6 else "float"
-    coupled, peephole, projection, norm = form in (2, 9), form in (3, 4, 10), form in (4, 8), form == 5
+    coupled, peephole, projection = form in (2, 9, 12), form in (3, 4, 10, 13), form in (4, 8, 14)
+    norm = form == 5 or form > 10
     sequence = c.name[0] == "U"
     steps, batch, n, units = [3, 12][form % 2], 2, 4, 5
     results = 3 if projection else units
@@ -219,16 +221,20 @@ def lstm(c, form):
     q = {"scale": 0.03, "zero": 5} if kind == "integer" else {}
     c.version, c.again = 3, True
     c.input(shape, "int8" if kind == "integer" else "float32", **q)
-    lstm_weights(c, kind, n, units, results, coupled, peephole, projection)
+    lstm_weights(c, kind, n, units, results, coupled, peephole, projection, norm)
     lstm_states(c, kind, batch, units, results)
     for gate in range(4):
-        if norm:
+        if norm and coupled and gate == 0:
+            c.absent()
+        elif norm and kind == "integer":
+            c.constant(c.rng.integers(3000, 32767, units), "int16", scale=float(c.rng.uniform(2e-5, 3e-4)), zero=0)
+        elif norm:
             c.constant(c.random((units,), "float32", 0.5, 1))
         elif kind != "integer" or sequence:
             c.absent()
     if kind == "integer":
         for _ in range(4):
-            c.intermediate("int16", 2.0 ** -12, 0)
+            c.intermediate("int16", float(c.rng.choice([2e-5, 2e-4, 3e-3, 0.2])) if norm else 2.0 ** -12, 0)
         c.intermediate("int8", 0.007 if not projection else 0.008, 3 if not projection else -4)
     q = {"scale": 0.007, "zero": 3} if kind == "integer" else {}
     c.output(shape[:-1] + (results,), "int8" if kind == "integer" else "float32", **q)

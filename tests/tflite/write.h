@@ -4,7 +4,7 @@
  *
  *     tensor NAME TYPE DIMS [scale=S] [zero=Z] [axis=N] [data=1,2,...] [variable] [sparse]
  *                                   TYPE: float32, int8, ...; DIMS: 1,4,-1 or scalar; S: one or several, with commas
- *     op NAME[:VERSION] [OPTION=NUMBER[,NUMBER...]] : OPERANDS -> RESULTS      operands: names, - for none
+ *     op NAME[:VERSION] [OPTION=NUMBER[,NUMBER...]] : OPERANDS -> RESULTS [| INTERMEDIATES]    names, - for none
  *     custom NAME[:VERSION] [NUMBER...] : OPERANDS -> RESULTS  its options: 32-bit integers
  *     custom NAME[:VERSION] [OPTION=VALUE...] : OPERANDS -> RESULTS    ... or a map: 3, 0.5, [1,2,3], text
  *     in NAMES
@@ -30,8 +30,8 @@ typedef struct tfl_text_tensor {
 } tfl_text_tensor;
 
 typedef struct tfl_text_op {
-    char name[40], options[8][96], in[TFL_MAX][40], out[TFL_MAX][40];
-    int version, n_option, n_in, n_out;
+    char name[40], options[8][96], in[TFL_MAX][40], out[TFL_MAX][40], inner[8][40];
+    int version, n_option, n_in, n_out, n_inner;
     bool custom;
 } tfl_text_op;
 
@@ -346,6 +346,10 @@ static inline void tfl_write_op(tn_buf *b, size_t hole, const tfl_text_graph *g,
     for (int i = 0; i < o->n_out; i++)
         index[i] = tfl_find(g, o->out[i]);
     tfl_indices(b, at, 2, o->n_out, index);
+    for (int i = 0; i < o->n_inner; i++)
+        index[i] = tfl_find(g, o->inner[i]);
+    if (o->n_inner)
+        tfl_indices(b, at, 8, o->n_inner, index);
     if (!o->custom) {
         tfl_write_options(b, at, o);
         return;
@@ -416,14 +420,16 @@ static inline void tfl_read_op(tfl_text_graph *g, int n, char *const word[])
     o->version = colon ? atoi(colon + 1) : 1;
     tfl_copy(o->name, sizeof o->name, word[1], colon ? (size_t)(colon - word[1]) : strlen(word[1]));
     for (int i = 2; i < n; i++)
-        if (strcmp(word[i], ":") == 0 || strcmp(word[i], "->") == 0)
+        if (strcmp(word[i], ":") == 0 || strcmp(word[i], "->") == 0 || strcmp(word[i], "|") == 0)
             part++;
         else if (part == 0)
             tfl_copy(o->options[o->n_option++], 96, word[i], strlen(word[i]));
         else if (part == 1)
             tfl_copy(o->in[o->n_in++], 40, word[i], strlen(word[i]));
-        else
+        else if (part == 2)
             tfl_copy(o->out[o->n_out++], 40, word[i], strlen(word[i]));
+        else
+            tfl_copy(o->inner[o->n_inner++], 40, word[i], strlen(word[i]));
 }
 
 static inline void tfl_read_signature(tfl_text_graph *g, int n, char *const word[])

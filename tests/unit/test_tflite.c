@@ -369,6 +369,46 @@ static void mediapipe_landmarks_compute(void **state)
 
 /* ---- states ---- */
 
+/* Two steps of an integer layer with normalised gates; the bits are those of LiteRT 2.3. */
+static void integer_gates_are_normalised(void **state)
+{
+    (void)state;
+#define W(name, data) "tensor " name " int8 2,2 scale=0.0078125 data=" data "\n"
+#define B(name, data) "tensor " name " int32 2 scale=1e-08 data=" data "\n"
+#define N(name, data) "tensor " name " int16 2 scale=6.103515625e-05 data=" data "\n"
+#define LAYER(n) \
+    "tensor x int8 1,2,2 scale=0.03125 zero=5\ntensor y int8 1,2,2 scale=0.0078125 zero=3\n" \
+    "tensor h int8 1,2 scale=0.0078125 zero=3 variable\ntensor s int16 1,2 scale=0.00048828125 variable\n" \
+    "tensor g int16 scalar scale=0.001953125\ntensor i int8 scalar scale=0.0078125 zero=3\n" W( \
+        "a0", "-8,4,33,-55") W("a1", "122,-114,-57,-30") W("a2", "18,-23,-94,-116") \
+        W("a3", "-127,-115,-90,127") W("r0", "-79,39,64,-68") W("r1", "-56,-17,-60,121") \
+            W("r2", "-82,101,76,88") W("r3", "-98,-27,33,-2") B("b0", "995198,1060136") \
+                B("b1", "977558,-2635184") B("b2", "2754596,333576") B("b3", "2421070,-1371291") \
+                    N("n0", "16953,29786") N("n1", "12629,9590") N("n2", "17260,24821") \
+                        N("n3", "11027,29549") "op UNIDIRECTIONAL_SEQUENCE_LSTM : x a0 a1 a2 a3 r0 r1 r2 " \
+                                               "r3 - - - b0 b1 b2 b3 - - h s " n \
+                                               " n1 n2 n3 -> y | g g g g i\n" ARGS
+    static const int8_t x[] = {100, -50, -20, 30}, y[] = {23, -8, -17, -33}, h[2] = {3, 3};
+    static const int16_t s[2] = {0};
+    tn_tensor_value in[3] = {
+        {.dtype = TN_DT(TN_INT, 8), .ndim = 3, .dim = {1, 2, 2}, .at = (void *)(uintptr_t)x, .n = 4},
+        {.dtype = TN_DT(TN_INT, 8), .ndim = 2, .dim = {1, 2}, .at = (void *)(uintptr_t)h, .n = 2},
+        {.dtype = TN_DT(TN_INT, 16), .ndim = 2, .dim = {1, 2}, .at = (void *)(uintptr_t)s, .n = 4}};
+    tn_tensor_value out[3];
+    model m;
+    tn_buf file;
+    for (int i = 0; i < 3; i++)
+        in[i].borrowed = true;
+    if (import_text(&m, LAYER("n0"), &file, NULL) != TN_OK ||
+        tn_relay_run(&m.g, 3, in, 3, out, tn_eval_interp, NULL) != TN_OK)
+        fail_msg("%s", model_errors(&m));
+    assert_memory_equal(out[0].at, y, sizeof y);
+    for (int i = 0; i < 3; i++)
+        tn_tensor_value_deinit(&out[i]);
+    model_deinit(&m);
+    tn_buf_deinit(&file);
+}
+
 /* Runs a model of one float32 input, one output and one state of the same type, both as operands and results. */
 static void run_state(const char *text, float x, float state, float want, float left)
 {
@@ -449,6 +489,7 @@ static const refusal refusals[] = {
     {"tflite-E009", MATRIX("1,1,3", ":2 output_width=2 output_height=4 subset_idxs=[0,1]")},
     {"tflite-E009", CUT("1", " mode=nearest output_size=[1,2]", TURN)},
     {"tflite-E009", CUT("1", " output_size=[1,2,3]", TURN)},
+    {"tflite-E010", LAYER("b0")},
     {"tflite-E009", CUT("2", " output_height=0 output_width=2", TURN)},
     {"tflite-E009", X Y "custom MaxPoolingWithArgmax2D 1 1 1 2 2 0 : x -> y y\n" ARGS},
     {"tflite-E005", X Y "op RELU:0 : x -> y\n" ARGS},
@@ -608,6 +649,7 @@ int main(void)
         cmocka_unit_test(models_say_who_made_them),
         cmocka_unit_test(mediapipe_operators_compute),
         cmocka_unit_test(mediapipe_landmarks_compute),
+        cmocka_unit_test(integer_gates_are_normalised),
         cmocka_unit_test(variable_tensors_are_states),
         cmocka_unit_test(variables_behind_handles_are_states),
         cmocka_unit_test(wrong_models_are_refused),

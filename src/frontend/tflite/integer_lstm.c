@@ -1,5 +1,5 @@
 /* LSTM and SVDF in integers, with the bits of the reference kernels: data and results of 8 bits, gates and cells of
- * 16. */
+ * 16. The normalisation of gates is in norm16.c. */
 #include "frontend/tflite/fixed.h"
 #include "frontend/tflite/lstm.h"
 
@@ -12,6 +12,7 @@ enum { OP_INTERMEDIATES = 8, HIDDEN = 4, GATE_BITS = 3 };
 
 typedef struct gate { /* how sums of products become its 16-bit numbers */
     tfl_factor data, state, peep;
+    tfl_norm16 norm;
 } gate;
 
 typedef struct integers {
@@ -63,8 +64,9 @@ static const tfl_tensor *intermediate(imp_node *c, uint32_t i)
 static void read_gates(imp_node *c, integers *k)
 {
     const tfl_lstm *l = k->l;
-    const float unit = 1.0f / 4096, x = scale_of(tfl_in(c, 0)), h = scale_of(k->result);
+    const float x = scale_of(tfl_in(c, 0)), h = scale_of(k->result);
     for (uint32_t i = l->coupled; i < 4; i++) {
+        float unit = l->norm ? scale_of(intermediate(c, i)) : 1.0f / 4096;
         float w = scale_of(tfl_in(c, l->kernel + i)), r = scale_of(tfl_in(c, l->recurrent_at + i));
         k->gate[i].data = tfl_factor_of((double)(w * x / unit));
         k->gate[i].state = tfl_factor_of((double)(r * h / unit));
@@ -73,6 +75,8 @@ static void read_gates(imp_node *c, integers *k)
             float cell = (float)(exp2(k->cell_bits - 15) * (double)p / (double)unit);
             k->gate[i].peep = tfl_factor_of((double)cell);
         }
+        if (l->norm)
+            k->gate[i].norm = tfl_norm16_of(scale_of(tfl_in(c, l->norm + i)), l->units);
     }
 }
 
@@ -96,9 +100,14 @@ static bool read_integers(imp_node *c, const tfl_lstm *l, integers *k)
             c, IMP_BAD_TENSOR,
             "integer layers of this kind need data, weights and results of 8 bits, a cell of 16 whose scale "
             "is a power of 2, and the scale of what is inside; the model is damaged");
-    else if (l->norm)
-        imp_refuse(c, IMP_BAD_VALUE,
-                   "normalised gates of integers are not supported; export the model in float32");
+    for (uint32_t i = l->coupled; i < 4 && l->norm && !c->bad; i++) {
+        const tfl_tensor *sum = intermediate(c, i), *by = tfl_in(c, l->norm + i);
+        if (!sum || !sum->n_scale || !by || !by->n_scale || by->dtype.bits != 16 || !imp_has(c, l->bias + i))
+            imp_refuse(
+                c, IMP_BAD_TENSOR,
+                "normalised gates of integers need their scales, coefficients of 16 bits with a scale, and "
+                "biases; the model is damaged");
+    }
     if (c->bad)
         return false;
     read_gates(c, k);
@@ -121,7 +130,7 @@ static tn_value from_data(imp_node *c, const integers *k, tn_value x)
     uint32_t n = 0;
     for (uint32_t i = l->coupled; i < 4 && !c->bad; i++) {
         tn_value v = sums(c, flat, zero_of(tfl_in(c, 0)), imp_in(c, l->kernel + i));
-        v = imp_has(c, l->bias + i) ? tfl_plus(c, v, imp_in(c, l->bias + i)) : v;
+        v = imp_has(c, l->bias + i) && !l->norm ? tfl_plus(c, v, imp_in(c, l->bias + i)) : v;
         v = tfl_scaled(c, v, 1, &k->gate[i].data, 0);
         part[n++] = imp_cast(c, narrow(c, v, 16), TN_DT(TN_INT, 16));
     }
@@ -132,8 +141,8 @@ static tn_value from_data(imp_node *c, const integers *k, tn_value x)
     return c->bad ? x : imp_reshape(c, all, 3, dim);
 }
 
-static tn_value gate_of(imp_node *c, const integers *k, uint32_t i, tn_value x, const tn_value state[],
-                        tn_value cell)
+static tn_value sum_of(imp_node *c, const integers *k, uint32_t i, tn_value x, const tn_value state[],
+                       tn_value cell)
 {
     const tfl_lstm *l = k->l;
     int64_t at = (int64_t)i - l->coupled;
@@ -145,6 +154,16 @@ static tn_value gate_of(imp_node *c, const integers *k, uint32_t i, tn_value x, 
     tn_value p = imp_cast(c, imp_in(c, l->peep + (i == 3 ? 2 : i)), TN_I32);
     tn_value seen = tfl_scaled(c, tfl_times(c, cell, p), 1, &k->gate[i].peep, 0);
     return narrow(c, tfl_plus(c, v, seen), 16);
+}
+
+static tn_value gate_of(imp_node *c, const integers *k, uint32_t i, tn_value x, const tn_value state[],
+                        tn_value cell)
+{
+    const tfl_lstm *l = k->l;
+    tn_value v = sum_of(c, k, i, x, state, cell);
+    return !l->norm
+               ? v
+               : tfl_normalised16(c, v, imp_in(c, l->norm + i), imp_in(c, l->bias + i), &k->gate[i].norm);
 }
 
 static tn_value clipped(imp_node *c, tn_value v, double limit)

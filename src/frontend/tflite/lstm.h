@@ -28,6 +28,16 @@ tn_value tfl_in_form(imp_node *c, tn_value y, const tfl_sequence *q); /* back */
 /* The state [batch, units] that operand i is; x: the data. */
 tn_value tfl_state_of(imp_node *c, uint32_t i, tn_value x, int64_t units);
 
+/* ---- normalised gates of integers (norm16.c) ---- */
+typedef struct tfl_norm16 {
+    tfl_factor factor;
+    int64_t units, guard; /* guard: what stands for a variance below 1 */
+} tfl_norm16;
+/* scale: of the coefficients. */
+tfl_norm16 tfl_norm16_of(float scale, int64_t units);
+/* v int32 [batch, units] in the range of 16 bits, and the result; coefficients int16 and biases int32 [units]. */
+tn_value tfl_normalised16(imp_node *c, tn_value v, tn_value weight, tn_value bias, const tfl_norm16 *n);
+
 /* ---- integers (integer_lstm.c) ---- */
 /* x int8 [batch, steps, n]. */
 tn_value tfl_integer_lstm(imp_node *c, tfl_lstm *l, tn_value x);
