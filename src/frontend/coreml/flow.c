@@ -9,19 +9,6 @@
 
 /* ---- names ---- */
 
-static tn_value value_of(imp_node *c, tn_bytes name)
-{
-    const imp_value *v = imp_lookup(c->im, name);
-    if (!v)
-        imp_refuse(c, IMP_UNKNOWN_NAME, "nothing computes \"%s\"; the model is damaged",
-                   imp_text(c->im, name));
-    else if (v->state == IMP_UNUSABLE)
-        imp_refuse(c, IMP_UNSUPPORTED_RESULT, "\"%s\" is a result of %s that is not supported",
-                   imp_text(c->im, name), v->loc->op);
-    c->bad = c->bad || !v || v->state != IMP_OK;
-    return c->bad ? (tn_value){0} : v->v;
-}
-
 /* A name that the innermost scope has is given another value, which only copy, branch and loop may do. */
 static void assign_state(imp_node *c, tn_bytes name, tn_value v, enum imp_state state)
 {
@@ -36,14 +23,6 @@ static void assign_state(imp_node *c, tn_bytes name, tn_value v, enum imp_state 
 static void assign(imp_node *c, tn_bytes name, tn_value v)
 {
     assign_state(c, name, v, c->bad ? IMP_BAD : IMP_OK);
-}
-
-static bool too_deep(imp_node *c)
-{
-    if (c->im->depth >= IMP_MAX_DEPTH)
-        imp_refuse(c, IMP_TOO_LARGE, "branches and loops are nested more than %d deep; simplify the model",
-                   IMP_MAX_DEPTH);
-    return c->bad;
 }
 
 /* ---- blocks of programs ---- */
@@ -95,7 +74,7 @@ static void read_two_blocks(imp_node *c, block out[2])
 /* What a block gives for these values, in a scope of its own. */
 static void block_values(imp_node *c, const block *b, const tn_value in[], size_t n, tn_value out[])
 {
-    if (too_deep(c))
+    if (imp_too_deep(c))
         return;
     if (b->n_out != n) {
         imp_refuse(c, IMP_OPERANDS, "a block gives %zu values, not %zu; the model is damaged", b->n_out, n);
@@ -108,7 +87,7 @@ static void block_values(imp_node *c, const block *b, const tn_value in[], size_
     cm_read_block(cm_of(c), b->at);
     c->bad = c->bad || c->g->ctx->n_error > had;
     for (size_t i = 0; i < n && !c->bad; i++)
-        out[i] = value_of(c, b->out[i]);
+        out[i] = imp_value_of(c, b->out[i]);
     imp_leave(c->im, &outside);
 }
 
@@ -253,12 +232,12 @@ typedef struct branches {
 static void network_values(imp_node *c, imp_branches *b, bool side, tn_value out[])
 {
     const branches *k = b->user;
-    if (too_deep(c))
+    if (imp_too_deep(c))
         return;
     imp_scope outside = imp_enter(c->im, false);
     read_inside(c, k->side[side]);
     for (size_t i = 0; i < k->n && !c->bad; i++)
-        out[i] = value_of(c, k->name[i]);
+        out[i] = imp_value_of(c, k->name[i]);
     imp_leave(c->im, &outside);
 }
 
@@ -313,7 +292,7 @@ typedef struct loop {
 /* Once the network of the condition has been read: does another iteration follow? */
 static tn_value goes_on(imp_node *c, const loop *k, tn_value i)
 {
-    tn_value go = k->condition.at ? value_of(c, k->go) : (tn_value){0};
+    tn_value go = k->condition.at ? imp_value_of(c, k->go) : (tn_value){0};
     if (c->bad || !k->most.def)
         return go;
     go = k->condition.at ? imp_bool_scalar(c, go) : go;
@@ -324,7 +303,7 @@ static tn_value goes_on(imp_node *c, const loop *k, tn_value i)
 static void loop_body(imp_node *c, imp_loop *l)
 {
     const loop *k = l->user;
-    if (too_deep(c))
+    if (imp_too_deep(c))
         return;
     imp_scope outside = imp_enter(c->im, false);
     for (size_t i = 0; i < k->n; i++)
@@ -334,7 +313,7 @@ static void loop_body(imp_node *c, imp_loop *l)
     if (!c->bad && k->condition.at)
         read_inside(c, k->condition);
     for (size_t i = 0; i < k->n && !c->bad; i++)
-        l->next[i] = value_of(c, k->name[i]);
+        l->next[i] = imp_value_of(c, k->name[i]);
     l->next[k->n] = imp_with(c, &tn_op_add, l->inner[k->n], 1);
     l->go = goes_on(c, k, l->next[k->n]);
     imp_leave(c->im, &carried);
@@ -393,7 +372,7 @@ static void loop_layer(imp_node *c)
                   .first = TN_NEW_N(c->arena, tn_value, k.n + 1)};
     tn_value *out = TN_NEW_N(c->arena, tn_value, k.n + 1);
     for (size_t i = 0; i < k.n; i++)
-        l.first[i] = value_of(c, k.name[i]);
+        l.first[i] = imp_value_of(c, k.name[i]);
     l.first[k.n] = imp_i64(c, 0);
     tn_value go = goes_on(c, &k, l.first[k.n]);
     if (c->bad || !imp_make_loop(c, &l, go, out))

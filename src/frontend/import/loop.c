@@ -2,6 +2,29 @@
  * value turns out to change: extents that differ between iterations become any. */
 #include "frontend/import/loop.h"
 
+/* ---- blocks ---- */
+
+tn_value imp_value_of(imp_node *c, tn_bytes name)
+{
+    const imp_value *v = imp_lookup(c->im, name);
+    if (!v)
+        imp_refuse(c, IMP_UNKNOWN_NAME, "\"%s\" is used, but nothing has computed it; the model is damaged",
+                   imp_text(c->im, name));
+    else if (v->state == IMP_UNUSABLE)
+        imp_refuse(c, IMP_UNSUPPORTED_RESULT, "\"%s\" is a result of %s that is not supported",
+                   imp_text(c->im, name), v->loc->op);
+    c->bad = c->bad || !v || v->state != IMP_OK;
+    return c->bad ? (tn_value){0} : v->v;
+}
+
+bool imp_too_deep(imp_node *c)
+{
+    if (c->im->depth >= IMP_MAX_DEPTH)
+        imp_refuse(c, IMP_TOO_LARGE, "branches and loops are nested more than %d deep; simplify the model",
+                   IMP_MAX_DEPTH);
+    return c->bad;
+}
+
 /* ---- regions ---- */
 
 static tn_region *new_region(imp_node *c)

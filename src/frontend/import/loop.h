@@ -3,6 +3,11 @@
 /* Loops and branches of models, of any format: the nodes that hold regions, and the types of what a loop carries. */
 #include "frontend/import/convert.h"
 
+/* What a name stands for now, inside of blocks or after them. Absent: reported, but for what failed before. */
+tn_value imp_value_of(imp_node *c, tn_bytes name);
+/* Blocks inside of blocks: asked before one is read. true: too many, which is reported, or c has failed. */
+bool imp_too_deep(imp_node *c);
+
 typedef struct imp_loop {
     uint32_t n;      /* carried values */
     tn_value *first; /* before the first iteration; `again` may change them */

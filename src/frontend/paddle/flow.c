@@ -24,37 +24,17 @@ static tn_bytes name_at(const tn_pb_array *names, size_t i)
     return i < names->n ? ((const tn_bytes *)names->at)[i] : (tn_bytes){0};
 }
 
-static tn_value value_of(imp_node *c, tn_bytes name)
-{
-    const imp_value *v = imp_lookup(c->im, name);
-    if (!v)
-        imp_refuse(c, IMP_UNKNOWN_NAME, "variable \"%s\" is used before it is assigned",
-                   imp_text(c->im, name));
-    else if (v->state == IMP_UNUSABLE)
-        imp_refuse(c, IMP_UNSUPPORTED_RESULT, "variable \"%s\" is a result of %s that is not supported",
-                   imp_text(c->im, name), v->loc->op);
-    c->bad = c->bad || !v || v->state != IMP_OK;
-    return c->bad ? (tn_value){0} : v->v;
-}
-
-static bool too_deep(imp_node *c)
-{
-    if (c->im->depth >= IMP_MAX_DEPTH)
-        imp_refuse(c, IMP_TOO_LARGE, "blocks are nested more than %d deep", IMP_MAX_DEPTH);
-    return c->bad;
-}
-
 /* What a block assigned to these names, in a scope of its own. */
 static void block_values(imp_node *c, const pd_block *b, size_t n, const tn_bytes name[], tn_value out[])
 {
-    if (too_deep(c))
+    if (imp_too_deep(c))
         return;
     imp_scope outside = imp_enter(c->im, false);
     size_t had = c->g->ctx->n_error;
     pd_convert_block(pd_of(c), b, n, name);
     c->bad = c->bad || c->g->ctx->n_error > had;
     for (size_t i = 0; i < n && !c->bad; i++)
-        out[i] = value_of(c, name[i]);
+        out[i] = imp_value_of(c, name[i]);
     imp_leave(c->im, &outside);
 }
 
@@ -111,7 +91,7 @@ static void find_carried(imp_node *c, const pd_block *b, variables *v)
 static void while_body(imp_node *c, imp_loop *l)
 {
     const variables *v = l->user;
-    if (too_deep(c))
+    if (imp_too_deep(c))
         return;
     imp_scope outside = imp_enter(c->im, false);
     size_t had = c->g->ctx->n_error;
@@ -120,8 +100,8 @@ static void while_body(imp_node *c, imp_loop *l)
     pd_convert_block(pd_of(c), v->body, v->n, v->name);
     c->bad = c->bad || c->g->ctx->n_error > had;
     for (size_t i = 0; i < v->n; i++)
-        l->next[i] = value_of(c, v->name[i]);
-    l->go = value_of(c, v->go);
+        l->next[i] = imp_value_of(c, v->name[i]);
+    l->go = imp_value_of(c, v->go);
     imp_leave(c->im, &outside);
 }
 
@@ -134,9 +114,9 @@ static void while_(imp_node *c)
     find_carried(c, v.body, &v);
     imp_loop l = {
         .n = (uint32_t)v.n, .body = while_body, .user = &v, .first = TN_NEW_N(c->arena, tn_value, v.n)};
-    tn_value go = value_of(c, v.go), *out = TN_NEW_N(c->arena, tn_value, v.n);
+    tn_value go = imp_value_of(c, v.go), *out = TN_NEW_N(c->arena, tn_value, v.n);
     for (size_t i = 0; i < v.n; i++)
-        l.first[i] = value_of(c, v.name[i]);
+        l.first[i] = imp_value_of(c, v.name[i]);
     if (c->bad || !imp_make_loop(c, &l, go, out)) {
         c->bad = true;
         return;
@@ -159,7 +139,7 @@ static void new_or_old(imp_node *c, imp_branches *b, bool side, tn_value out[])
     if (side)
         block_values(c, k->block, k->n, k->name, out);
     for (size_t i = 0; i < k->n && !side; i++)
-        out[i] = value_of(c, k->name[i]);
+        out[i] = imp_value_of(c, k->name[i]);
 }
 
 /* What had a value before keeps it where the condition does not hold; the rest waits for its select_input. */
@@ -182,7 +162,7 @@ static void conditional_block(imp_node *c)
     }
     if (!k.n)
         return;
-    imp_branches b = {value_of(c, name_at(cond, 0)), k.n, new_or_old, &k};
+    imp_branches b = {imp_value_of(c, name_at(cond, 0)), k.n, new_or_old, &k};
     tn_value *out = TN_NEW_N(c->arena, tn_value, k.n);
     if (!c->bad && !imp_make_if(c, &b, out))
         c->bad = true;
@@ -214,7 +194,7 @@ static void selected(imp_node *c, imp_branches *b, bool side, tn_value out[])
     if (from)
         block_values(c, block_at(c, pd_find_attr(from, "sub_block")->block_idx), s->n, s->name[side], out);
     for (size_t i = 0; i < s->n && !from; i++)
-        out[i] = value_of(c, s->name[side][i]);
+        out[i] = imp_value_of(c, s->name[side][i]);
 }
 
 /* All picks from the same two blocks become one branch. */
@@ -262,7 +242,7 @@ static void select_input(imp_node *c)
         return;
     }
     find_selection(c, &s);
-    imp_branches b = {value_of(c, name_at(names_of(&op->inputs, "Mask"), 0)), s.n, selected, &s};
+    imp_branches b = {imp_value_of(c, name_at(names_of(&op->inputs, "Mask"), 0)), s.n, selected, &s};
     tn_value *out = TN_NEW_N(c->arena, tn_value, s.n);
     if (!c->bad && !imp_make_if(c, &b, out))
         c->bad = true;
@@ -309,7 +289,8 @@ static void pir_if(imp_node *c)
 {
     const pd_op *op = pd_op_of(c);
     const tn_pb_array *names = names_of(&op->outputs, "Out");
-    imp_branches b = {value_of(c, name_at(names_of(&op->inputs, "Cond"), 0)), names->n, region_values, NULL};
+    imp_branches b = {imp_value_of(c, name_at(names_of(&op->inputs, "Cond"), 0)), names->n, region_values,
+                      NULL};
     tn_value *out = TN_NEW_N(c->arena, tn_value, names->n);
     imp_attr_ignore(c, "regions");
     if (!c->bad && !imp_make_if(c, &b, out))
@@ -322,7 +303,7 @@ static void pir_while_body(imp_node *c, imp_loop *l)
 {
     const pd_block *b = l->user;
     const tn_pb_array *given = yielded(c, b);
-    if (too_deep(c))
+    if (imp_too_deep(c))
         return;
     if (given->n != l->n + 1 || b->args.n != l->n) {
         imp_refuse(c, IMP_OPERANDS,
@@ -336,9 +317,9 @@ static void pir_while_body(imp_node *c, imp_loop *l)
         assign(c, name_at(&b->args, i), l->inner[i]);
     pd_convert_block(pd_of(c), b, given->n, given->at);
     c->bad = c->bad || c->g->ctx->n_error > had;
-    l->go = value_of(c, name_at(given, 0));
+    l->go = imp_value_of(c, name_at(given, 0));
     for (size_t i = 0; i < l->n; i++)
-        l->next[i] = value_of(c, name_at(given, i + 1));
+        l->next[i] = imp_value_of(c, name_at(given, i + 1));
     imp_leave(c->im, &outside);
 }
 
@@ -351,10 +332,10 @@ static void pir_while(imp_node *c)
                   .body = pir_while_body,
                   .user = (void *)(uintptr_t)body,
                   .first = TN_NEW_N(c->arena, tn_value, in->n)};
-    tn_value go = value_of(c, name_at(names_of(&op->inputs, "Cond"), 0)),
+    tn_value go = imp_value_of(c, name_at(names_of(&op->inputs, "Cond"), 0)),
              *out = TN_NEW_N(c->arena, tn_value, in->n);
     for (size_t i = 0; i < in->n; i++)
-        l.first[i] = value_of(c, name_at(in, i));
+        l.first[i] = imp_value_of(c, name_at(in, i));
     if (c->bad || !imp_make_loop(c, &l, go, out)) {
         c->bad = true;
         return;
