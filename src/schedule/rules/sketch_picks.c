@@ -147,6 +147,20 @@ static void pick_order(sketch *k)
             k->order[at++] = order[i];
 }
 
+/* The largest divisor of n below t, which is one above 1, in about the root of n steps. */
+static int64_t divisor_under(int64_t n, int64_t t)
+{
+    int64_t i = n / t + 1;
+    while (i <= n / i && n % i != 0)
+        i++;
+    if (i <= n / i)
+        return n / i;
+    t = t < i ? t - 1 : i - 1;
+    while (n % t != 0)
+        t--;
+    return t;
+}
+
 /* Inner loops stay in a task while it takes less than about 10 us and there are tasks enough. */
 static void pick_outer(sketch *k)
 {
@@ -160,15 +174,15 @@ static void pick_outer(sketch *k)
         int a = k->order[i];
         int64_t candidate[MAX_CANDIDATES] = {1}, tiles = tiles_of(k, a);
         int n = 1;
-        for (int64_t t = tiles; t > 1; t--)
-            if (tiles % t == 0 && (a == k->border || (work * (double)t <= 2 * CONTRACTION_TASK_CYCLES &&
-                                                      tasks / (double)t >= CONTRACTION_TASKS_A_CORE *
-                                                                               (double)k->d->m->cores))) {
-                candidate[0] = t;
-                break;
-            }
-        for (int64_t t = 1; t <= tiles; t++)
-            n = tiles % t == 0 ? dv_add_candidate(n, candidate, t) : n;
+        double least_tasks = CONTRACTION_TASKS_A_CORE * (double)k->d->m->cores;
+        int64_t t = tiles > 1 ? tiles : 1;
+        while (t > 1 && a != k->border &&
+               (work * (double)t > 2 * CONTRACTION_TASK_CYCLES || tasks / (double)t < least_tasks))
+            t = divisor_under(tiles, t);
+        candidate[0] = t;
+        for (t = 1; t < tiles && n < MAX_CANDIDATES; t = tiles / divisor_under(tiles, tiles / t))
+            n = dv_add_candidate(n, candidate, t);
+        n = tiles > 1 ? dv_add_candidate(n, candidate, tiles) : n;
         work *= (double)candidate[0];
         tasks /= (double)candidate[0];
         k->axis[a].outer = ask(k, "outer", a, n, candidate);
