@@ -345,7 +345,8 @@ static void put_select(bytes *block, const char *late, const char *y)
 /* A side of a branch that has no block, and one whose block picks what it gives itself. */
 static void wrong_branches_are_refused(void **state)
 {
-    static const char *const want[2] = {"attribute sub_block is missing", "is used, but nothing has computed it"};
+    static const char *const want[2] = {"attribute sub_block is missing",
+                                        "is used, but nothing has computed it"};
     (void)state;
     for (uint8_t i = 0; i < 2; i++) {
         bytes block, inner, program = {.n = 0};
