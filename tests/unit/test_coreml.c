@@ -80,6 +80,47 @@
 #define MASKED \
     CONST("m", "1:37 2:2 " PAIRS("4"), "7{ 1'\x0a' }") CONST("v", "1:11 2:1 3{ 1{ 1:2 } } ", "1{ 1[5 6] }") \
     OP("constexpr_sparse_to_dense", ARG("nonzero_data", "v") ARG("mask", "m"), "w")
+/* ... in a table of 1 2 3 4 for each two, less 1 and halved, less 2 and doubled */
+#define BLOCKS(n, entries) "3{ 1{ 1:1 } } 3{ 1{ 1:" n " } } 3{ 1{ 1:" entries " } } 3{ 1{ 1:1 } } "
+#define LOOKED_UP_TWICE(blocks, scales) \
+    CONST("q", "1:36 2:2 " PAIRS("4"), "7{ 1'\x63' }") \
+    CONST("ts", "1:11 2:4 " BLOCKS(blocks, "1"), "1{ 1[" scales "] }") \
+    CONST("t8", "1:31 2:4 " BLOCKS("2", "4"), "7{ 1'\x01\x02\x03\x04\x01\x02\x03\x04' }") \
+    CONST("to", "1:31 2:4 " BLOCKS("2", "1"), "7{ 1'\x01\x02' }") \
+    OP("constexpr_blockwise_shift_scale", ARG("data", "t8") ARG("scale", "ts") ARG("offset", "to"), "t") \
+    OP("constexpr_lut_to_dense", ARG("indices", "q") ARG("lut", "t"), "w")
+/* the second and the fourth element of w: what an operation of two results makes of v, 8 bits each */
+#define KEPT(values, n, type, args) \
+    CONST("m", "1:37 2:2 " PAIRS("4"), "7{ 1'\x0a' }") CONST("v", "1:31 2:1 3{ 1{ 1:" n " } } ", "7{ 1'" values "' }") \
+    args "3{ 1'" type "' " KEPT_ARGS "3{ 1'm2' } 3{ 1'v2' } } " \
+    OP("constexpr_sparse_to_dense", ARG("nonzero_data", "v2") ARG("mask", "m2"), "w")
+#define KEPT_ARGS ARG("indices_mask", "m") ARG("indices_nonzero_data", "v") ARG("lut", "t")
+#define KEPT_TABLE(values, n) \
+    KEPT(values, n, "constexpr_lut_to_sparse", CONST("t", "1:11 2:4 " BLOCKS("2", "4"), "1{ 1[0 1 2 3 10 11 12 13] }"))
+#define KEPT_SCALED(blocks, scales) \
+    CONST("m", "1:37 2:2 " PAIRS("4"), "7{ 1'\x0a' }") CONST("v", "1:31 2:1 3{ 1{ 1:2 } } ", "7{ 1'\x05\x06' }") \
+    CONST("s", "1:11 2:2 " PAIRS(blocks), "1{ 1[" scales "] }") \
+    "3{ 1'constexpr_sparse_blockwise_shift_scale' " ARG("data_mask", "m") ARG("nonzero_data", "v") ARG("scale", "s") \
+        "3{ 1'm2' } 3{ 1'v2' } } " OP("constexpr_sparse_to_dense", ARG("nonzero_data", "v2") ARG("mask", "m2"), "w")
+/* A list l of two zeros, or of one that may grow; x [2] is written to element `at`, and element `from` is y. */
+#define LIST(n, grows, extent) \
+    INT("n", n) CONST("g", "1:1 2:0", "3{ 1(" grows ") }") INT("e", extent) \
+    OP("make_list", ARG("init_length", "n") ARG("dynamic_length", "g") ARG("elem_shape", "e"), "l")
+#define WRITTEN(at) INT("at", at) OP("list_write", ARG("ls", "l") ARG("index", "at") ARG("value", "x"), "l2")
+#define ELEMENT(list, from) INT("from", from) OP("list_read", ARG("ls", list) ARG("index", "from"), "y")
+#define LENGTH \
+    OP("list_length", ARG("ls", "l2"), "i") TEXT("f", "fp32") OP("cast", ARG("x", "i") ARG("dtype", "f"), "w") ADDED
+/* Elements 3 and 0 are x and 2 x; y is element 0 and twice element 3. */
+#define TWO_WRITTEN \
+    CONST("axis", "1:23 2:0", "2{ 1(0) }") CONST("at", "1:23 2:1 3{ 1{ 1:2 } }", "2{ 1(3 0) }") NUMBER("two", "2") \
+    OP("mul", ARG("x", "x") ARG("y", "two"), "x2") \
+    "3{ 1'stack' 2{ 1'values' 2{ 1{ 1'x' } 1{ 1'x2' } } } " ARG("axis", "axis") "3{ 1'both' } } " \
+    OP("list_scatter", ARG("ls", "l") ARG("indices", "at") ARG("value", "both"), "l2") \
+    OP("list_gather", ARG("ls", "l2") ARG("indices", "at"), "rows") \
+    CONST("k", "1:1 2:0", "3{ 1(0) }") CONST("a", "1:23 2:1 3{ 1{ 1:1 } }", "2{ 1(0) }") \
+    CONST("by", "1:11 2:2 3{ 1{ 1:2 } } 3{ 1{ 1:1 } }", "1{ 1[2 1] }") \
+    OP("mul", ARG("x", "rows") ARG("y", "by"), "p") \
+    OP("reduce_sum", ARG("x", "p") ARG("axes", "a") ARG("keep_dims", "k"), "y")
 #define ADDED OP("add", ARG("x", "x") ARG("y", "w"), "y")
 // clang-format on
 
@@ -195,8 +236,19 @@ static const struct {
     {PROGRAM_OF("4", CONST("q", "1:31 2:1 3{ 1{ 1:1 } }", "7{ 1'a' }") CONST("s", "1:11 2:0", "1{ 1[2] }") OP(
                          "constexpr_blockwise_shift_scale", ARG("data", "q") ARG("scale", "s"), "w") ADDED),
      {"scales float32 do not fit Tensor[(1), uint8]", "[coreml-E006]"}},
-    {NET_ND("2", "2", "1{ 1'l' 615{ 3{ } 4{ } } }"), {"conditionVar is missing", "[coreml-E005]"}},
-    {NET_ND("2", "2", "1{ 1'l' 615{ 2'q' 3{ } 4{ } } }"), {"\"q\" is used, but nothing has computed it", "[coreml-E001]"}},
+    {NET_ND("2", "2", "1{ 1'l' 615{ 3{ " COPY("x", "q") "} 4{ } } }"),
+     {"conditionVar is missing", "[coreml-E005]"}},
+    {NET_ND("2", "2", "1{ 1'l' 620{ } }"), {"it stands in no loop; the model is damaged", "[coreml-E006]"}},
+    {PROGRAM_OF("4", LOOKED_UP_TWICE("3", "1 2 3") ADDED), {"scales", "do not fit"}},
+    {PROGRAM_OF("4", KEPT_TABLE("abc", "3") ADDED), {"the mask has 2 bits for 3 values", "[coreml-E001]"}},
+    {PROGRAM_OF("4", KEPT_TABLE("ab", "2") ADDED),
+     {"position 97 is beyond a table of 4 entries", "[coreml-E001]"}},
+    {PROGRAM_OF("4", KEPT_SCALED("3", "1 2 3") ADDED), {"scales", "do not fit"}},
+    {PROGRAM(LIST("2", "0", "-2") ELEMENT("l", "0")),
+     {"elements of a list must have fixed extents", "[coreml-E005]"}},
+    {PROGRAM(LIST("2", "0", "2") WRITTEN("2") ELEMENT("l2", "0")), {"2", "error"}},
+    {NET_ND("2", "2", "1{ 1'l' 615{ 2'q' 3{ } 4{ } } }"),
+     {"\"q\" is used, but nothing has computed it", "[coreml-E001]"}},
     {NET_ND("2", "2", ABOVE "1{ 1'b' 2'p' 605{ 1{ " TWICE("x", "c") "} } } " COPY("c", "y")),
      {"operand \"c\" is output 0 of node b (branch), which is not supported", "[coreml-E004]"}},
     {NET_ND("2", "2", TWICE("x", "y") PLUS("x", "y")), {"two values are called \"y\"", "[coreml-E001]"}},
@@ -328,7 +380,8 @@ static void programs_branch_and_loop(void **state)
 static void networks_branch_and_loop(void **state)
 {
     static const float up[] = {1, 2}, down[] = {1, -2}, doubled[] = {2, 4}, more[] = {2, -1}, once[] = {1, 2},
-                       grown[] = {8, 16}, fourfold[] = {4, 8}, grown_less[] = {8, -16};
+                       grown[] = {8, 16}, fourfold[] = {4, 8}, grown_less[] = {8, -16}, broken[] = {6, 10},
+                       continued[] = {11, 19};
     (void)state;
     /* both sides give c */
 #define BRANCH(sides) ABOVE "1{ 1'b' 2'p' 605{ " sides " } } "
@@ -358,16 +411,42 @@ static void networks_branch_and_loop(void **state)
                     COUNTED "1{ 1'l' 615{ 1:2 2'go' 3{ " TO("n", "go", "825{ 2=3 }") "} 4{ " GROW COUNT
                                                                                      "} } } " COPY("v", "y")),
              2, up, fourfold);
+    /* left where the counter is not below 2; the rest of a body left out as long as it is */
+#define BELOW(sides) "1{ 1'lt' 2'n' 3'lt' 825{ 2=2 } } 1{ 1'b' 2'lt' 605{ " sides " } } "
+#define ADD_ONE PLUS("v", "u") COPY("u", "v")
+    computes(NET_ND("2", "2",
+                    COUNTED "1{ 1'l' 615{ 1:5 4{ " GROW COUNT BELOW("2{ 1{ 1'z' 620{ } } }") ADD_ONE
+                    "} } } " COPY("v", "y")),
+             2, up, broken);
+    computes(NET_ND("2", "2",
+                    COUNTED "1{ 1'l' 615{ 1:3 3{ } 4{ " GROW COUNT BELOW("1{ 1{ 1'z' 625{ } } }") ADD_ONE
+                    "} } } " COPY("v", "y")),
+             2, up, continued);
 }
 
 static void packed_weights_compute(void **state)
 {
     static const float x[4] = {0}, scaled[] = {0.5F, -1, 6, -8}, looked_up[] = {3, 0, 12, 11},
-                       masked[] = {0, 5, 0, 6};
+                       masked[] = {0, 5, 0, 6}, scaled_table[] = {1.5F, 0, 2, 0}, kept[] = {0, 1, 0, 12},
+                       kept_scaled[] = {0, 2.5F, 0, 12};
     (void)state;
     computes(PROGRAM_OF("4", SCALED ADDED), 4, x, scaled);
     computes(PROGRAM_OF("4", LOOKED_UP("\x63") ADDED), 4, x, looked_up);
     computes(PROGRAM_OF("4", MASKED ADDED), 4, x, masked);
+    computes(PROGRAM_OF("4", LOOKED_UP_TWICE("2", "0.5 2") ADDED), 4, x, scaled_table);
+    computes(PROGRAM_OF("4", KEPT_TABLE("\x01\x02", "2") ADDED), 4, x, kept);
+    computes(PROGRAM_OF("4", KEPT_SCALED("2", "0.5 2") ADDED), 4, x, kept_scaled);
+}
+
+static void lists_compute(void **state)
+{
+    static const float x[] = {1, 2}, none[] = {0, 0}, longer[] = {6, 7}, sum[] = {4, 8};
+    (void)state;
+    computes(PROGRAM(LIST("2", "0", "2") WRITTEN("1") ELEMENT("l2", "1")), 2, x, x);
+    computes(PROGRAM(LIST("2", "0", "2") WRITTEN("1") ELEMENT("l2", "0")), 2, x, none);
+    computes(PROGRAM(LIST("1", "1", "2") WRITTEN("4") ELEMENT("l2", "3")), 2, x, none);
+    computes(PROGRAM(LIST("1", "1", "2") WRITTEN("4") LENGTH), 2, x, longer);
+    computes(PROGRAM(LIST("1", "1", "2") TWO_WRITTEN), 2, x, sum);
 }
 
 static void images_and_boxes_compute(void **state)
@@ -389,7 +468,8 @@ int main(void)
         cmocka_unit_test(programs_branch_and_loop), cmocka_unit_test(networks_branch_and_loop),
         cmocka_unit_test(models_are_read),          cmocka_unit_test(errors_have_an_end),
         cmocka_unit_test(nesting_has_an_end),       cmocka_unit_test(images_and_boxes_compute),
-        cmocka_unit_test(packed_weights_compute),   cmocka_unit_test(small_models_compute),
+        cmocka_unit_test(packed_weights_compute),   cmocka_unit_test(lists_compute),
+        cmocka_unit_test(small_models_compute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

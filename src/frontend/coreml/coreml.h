@@ -42,6 +42,7 @@ typedef struct cm_import {
     bool five;       /* values are [sequence, 1, channels, rows, columns], of which the 1 is left out here */
     bool image_five; /* images alone are so, with the 1 */
     bool program;    /* no network */
+    bool lists_grow; /* those of a program, which has made one of a dynamic length */
     tn_strmap constant; /* names of a program's constants -> const imp_attr * */
 } cm_import;
 
@@ -59,7 +60,7 @@ typedef struct cm_operation { /* of a program: imp_node's origin; a layer has no
 
 extern const imp_format cm_format; /* operators.c */
 extern const imp_row cm_rows_window[], cm_rows_layers[], cm_rows_element[], cm_rows_shape[], cm_rows_index[],
-    cm_rows_recurrent[], cm_rows_program[], cm_rows_flow[], cm_rows_image[], cm_rows_packed[];
+    cm_rows_recurrent[], cm_rows_program[], cm_rows_flow[], cm_rows_image[], cm_rows_packed[], cm_rows_list[];
 
 /* Layers of a network in order. */
 tn_status cm_read_network(cm_import *m, tn_bytes network);
@@ -91,6 +92,7 @@ tn_ints cm_ints(imp_node *c, const char *name); /* none: n 0 */
 tn_value cm_in(imp_node *c, uint32_t i, const char *name);
 tn_value cm_opt(imp_node *c, uint32_t i, const char *name); /* absent if not given */
 bool cm_has(imp_node *c, uint32_t i, const char *name);
+bool cm_dtype_of(const char *name, tn_dtype *out); /* of programs: "fp16", ...; false: unknown */
 static inline bool cm_is_layer(const imp_node *c) { return !c->origin; }
 
 static inline tn_value cm_un(imp_node *c, const tn_op *op, tn_value x) { return imp_call1(c, op, NULL, x); }

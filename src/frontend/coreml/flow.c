@@ -1,5 +1,8 @@
 /* Control flow. Operations of a program hold blocks, which say what they take and give. Layers of a network hold
- * networks, whose blobs are variables: what a branch or a loop assigns is seen after it. */
+ * networks, whose blobs are variables: what a branch or a loop assigns is seen after it.
+ *
+ * A loop is left by loopBreak, its body by loopContinue, which stand in branches of the body. Each sets variables whose
+ * names no builder gives, and what follows a branch with one of them becomes a branch on that variable. */
 #include "frontend/import/loop.h"
 #include "frontend/coreml/coreml.h"
 
@@ -151,9 +154,14 @@ static void while_loop(imp_node *c)
 
 /* ---- networks inside of layers ---- */
 
+enum { BRANCH = 605, LOOP = 615, BREAK = 620, CONTINUE = 625 }; /* fields of a layer */
+
+static const tn_bytes left_body = {(const uint8_t *)"\0body", 5}, left_loop = {(const uint8_t *)"\0loop", 5};
+
 typedef struct names {
     tn_vec(tn_bytes) list;
     tn_strmap known; /* -> 1 */
+    bool inner;      /* inside of a loop that is looked through: what leaves it, leaves that one */
 } names;
 
 static void add_name(names *all, tn_bytes name)
@@ -186,10 +194,17 @@ static void add_layer(names *all, tn_bytes layer, int depth)
             continue;
         if (r.field == 3 && reads)
             add_name(all, r.bytes);
+        if ((r.field == BREAK || r.field == CONTINUE) && !all->inner) {
+            add_name(all, left_body);
+            add_name(all, left_loop);
+        }
         tn_pb inside = tn_pb_sub(&r);
-        while ((r.field == 605 || r.field == 615) && tn_pb_next(&inside)) /* branch: 1, 2; loop: 3, 4 */
-            if (inside.wire == TN_PB_LEN && (r.field == 605 || inside.field > 2))
+        bool outer = all->inner;
+        all->inner = outer || r.field == LOOP;
+        while ((r.field == BRANCH || r.field == LOOP) && tn_pb_next(&inside)) /* branch: 1, 2; loop: 3, 4 */
+            if (inside.wire == TN_PB_LEN && (r.field == BRANCH || inside.field > 2))
                 add_assigned(all, inside.bytes, depth + 1);
+        all->inner = outer;
     }
 }
 
@@ -208,11 +223,53 @@ static tn_bytes network_in(imp_node *c, const char *name)
     return a && a->graph ? *(const tn_bytes *)a->graph : (tn_bytes){0};
 }
 
+static bool leaves(tn_bytes network, int depth);
+
+/* Does a layer leave the body around it? */
+static bool layer_leaves(tn_bytes layer, int depth)
+{
+    tn_pb r = tn_pb_open(layer.at, layer.n);
+    while (depth < IMP_MAX_DEPTH && tn_pb_next(&r)) {
+        if (r.wire != TN_PB_LEN)
+            continue;
+        if (r.field == BREAK || r.field == CONTINUE)
+            return true;
+        tn_pb inside = tn_pb_sub(&r);
+        while (r.field == BRANCH && tn_pb_next(&inside))
+            if (inside.wire == TN_PB_LEN && leaves(inside.bytes, depth + 1))
+                return true;
+    }
+    return false;
+}
+
+static bool leaves(tn_bytes network, int depth)
+{
+    tn_pb r = tn_pb_open(network.at, network.n);
+    while (tn_pb_next(&r))
+        if (r.field == 1 && r.wire == TN_PB_LEN && layer_leaves(r.bytes, depth))
+            return true;
+    return false;
+}
+
+/* The part of a network that ends with the first layer that may leave the body; all of it where there is none. */
+static size_t first_part(tn_bytes network, int depth)
+{
+    tn_pb r = tn_pb_open(network.at, network.n);
+    while (tn_pb_next(&r))
+        if (r.field == 1 && r.wire == TN_PB_LEN && layer_leaves(r.bytes, depth))
+            return (size_t)(r.bytes.at + r.bytes.n - network.at);
+    return network.n;
+}
+
+static void unless_left(imp_node *c, tn_bytes rest);
+
 static void read_inside(imp_node *c, tn_bytes network)
 {
-    size_t had = c->g->ctx->n_error;
-    (void)cm_read_network(cm_of(c), network);
+    size_t had = c->g->ctx->n_error, n = first_part(network, c->im->depth);
+    (void)cm_read_network(cm_of(c), (tn_bytes){network.at, n});
     c->bad = c->bad || c->g->ctx->n_error > had;
+    if (n < network.n && !c->bad)
+        unless_left(c, (tn_bytes){network.at + n, network.n - n});
 }
 
 static bool has_value(const imp_node *c, tn_bytes name)
@@ -264,19 +321,45 @@ static void choose_results(imp_node *c, branches *k)
     free_names(&side[1]);
 }
 
+static void make_branch(imp_node *c, tn_value condition, branches *k)
+{
+    choose_results(c, k);
+    imp_branches b = {condition, k->n, network_values, k};
+    tn_value *out = TN_NEW_N(c->arena, tn_value, k->n);
+    if (!imp_make_if(c, &b, out))
+        c->bad = true;
+    for (size_t i = 0; i < k->n; i++)
+        assign(c, k->name[i], out[i]);
+}
+
 static void branch(imp_node *c)
 {
     branches k = {.side = {network_in(c, "elseBranch"), network_in(c, "ifBranch")}};
     tn_value condition = imp_in(c, 0);
+    if (!c->bad)
+        make_branch(c, condition, &k);
+}
+
+/* What follows a layer that may have left the body of the loop. */
+static void unless_left(imp_node *c, tn_bytes rest)
+{
+    branches k = {.side = {rest, {0}}};
+    if (has_value(c, left_body))
+        make_branch(c, imp_value_of(c, left_body), &k);
+}
+
+/* loopBreak, loopContinue */
+static void leave(imp_node *c)
+{
+    bool loop = strcmp(c->row->op, "loopBreak") == 0;
+    tn_value yes = imp_const(c, TN_BOOL1, 1);
+    if (!has_value(c, left_body))
+        imp_refuse(c, IMP_OPERANDS, "it stands in no loop; the model is damaged");
     if (c->bad)
         return;
-    choose_results(c, &k);
-    imp_branches b = {condition, k.n, network_values, &k};
-    tn_value *out = TN_NEW_N(c->arena, tn_value, k.n);
-    if (!imp_make_if(c, &b, out))
-        c->bad = true;
-    for (size_t i = 0; i < k.n; i++)
-        assign(c, k.name[i], out[i]);
+    assign(c, left_body, yes);
+    if (loop)
+        assign(c, left_loop, yes);
 }
 
 /* ---- loop ---- */
@@ -309,13 +392,21 @@ static void loop_body(imp_node *c, imp_loop *l)
     for (size_t i = 0; i < k->n; i++)
         assign(c, k->name[i], l->inner[i]);
     imp_scope carried = imp_enter(c->im, false); /* layers compute them anew */
+    tn_value no = imp_const(c, TN_BOOL1, 0);
+    assign(c, left_body, no);
+    assign(c, left_loop, no);
     read_inside(c, k->body);
+    tn_value left = c->bad ? no : imp_value_of(c, left_loop);
     if (!c->bad && k->condition.at)
         read_inside(c, k->condition);
     for (size_t i = 0; i < k->n && !c->bad; i++)
         l->next[i] = imp_value_of(c, k->name[i]);
     l->next[k->n] = imp_with(c, &tn_op_add, l->inner[k->n], 1);
     l->go = goes_on(c, k, l->next[k->n]);
+    if (!c->bad && leaves(k->body, c->im->depth)) {
+        tn_value stays = imp_call1(c, &tn_op_logical_not, NULL, left), go = imp_bool_scalar(c, l->go);
+        l->go = imp_call2(c, &tn_op_logical_and, NULL, go, stays);
+    }
     imp_leave(c->im, &carried);
     imp_leave(c->im, &outside);
 }
@@ -335,8 +426,10 @@ static void read_loop(imp_node *c, loop *k)
     const imp_attr *go = imp_attr_find(c, "conditionVar", IMP_A_TEXT);
     k->condition = network_in(c, "conditionNetwork");
     k->body = network_in(c, "bodyNetwork");
-    k->most = most_iterations(c, k->condition.at != NULL);
     k->go = go ? go->text : (tn_bytes){0};
+    if (!k->condition.n && !k->go.n) /* builders write an empty one where there is none */
+        k->condition = (tn_bytes){0};
+    k->most = most_iterations(c, k->condition.at != NULL);
     if (k->condition.at && !k->go.n)
         imp_refuse(c, IMP_ATTR_MISSING, "conditionVar is missing; the model is damaged");
 }
@@ -344,7 +437,7 @@ static void read_loop(imp_node *c, loop *k)
 /* What the networks of a loop assign: what had a value is carried. */
 static void find_carried(imp_node *c, loop *k)
 {
-    names all = {0};
+    names all = {.inner = true};
     add_assigned(&all, k->body, c->im->depth);
     if (k->condition.at)
         add_assigned(&all, k->condition, c->im->depth);
@@ -400,6 +493,8 @@ const imp_row cm_rows_flow[] = {
     {"while_loop", 2, 0, -1, -1, while_loop, NULL},
     {"branch",     1, 1,  1,  0, branch,     NULL},
     {"loop",       1, 1,  1,  0, loop_layer, NULL},
+    {"loopBreak",    1, 1, 0, 0, leave, NULL},
+    {"loopContinue", 1, 1, 0, 0, leave, NULL},
     {0},
 };
 // clang-format on

@@ -323,7 +323,7 @@ static void select_op(imp_node *c)
     imp_out(c, 0, imp_choose(c, cond, a, imp_cast(c, b, imp_type(a)->dtype)));
 }
 
-static void cast(imp_node *c)
+bool cm_dtype_of(const char *name, tn_dtype *out)
 {
     static const struct {
         const char *name;
@@ -331,14 +331,23 @@ static void cast(imp_node *c)
     } types[] = {{"int32", {TN_INT, 32, 1}},  {"int64", {TN_INT, 32, 1}}, {"fp32", {TN_FLOAT, 32, 1}},
                  {"fp16", {TN_FLOAT, 16, 1}}, {"bool", {TN_BOOL, 8, 1}},  {"int8", {TN_INT, 8, 1}},
                  {"uint8", {TN_UINT, 8, 1}},  {"int16", {TN_INT, 16, 1}}, {"uint16", {TN_UINT, 16, 1}}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].name, name) == 0) {
+            *out = types[i].t;
+            return true;
+        }
+    return false;
+}
+
+static void cast(imp_node *c)
+{
     tn_value x = cm_in(c, 0, "x");
     const char *to = imp_attr_string(c, "dtype", "");
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].name, to) == 0) {
-            imp_out(c, 0, imp_cast(c, x, types[i].t));
-            return;
-        }
-    imp_refuse(c, IMP_BAD_VALUE, "a cast to \"%s\" is not supported", to);
+    tn_dtype t;
+    if (cm_dtype_of(to, &t))
+        imp_out(c, 0, imp_cast(c, x, t));
+    else
+        imp_refuse(c, IMP_BAD_VALUE, "a cast to \"%s\" is not supported", to);
 }
 
 static void identity(imp_node *c) { imp_out(c, 0, cm_in(c, 0, "x")); }
