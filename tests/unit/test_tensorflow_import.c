@@ -371,8 +371,10 @@ static void variables_are_read_from_checkpoints(void **state)
 }
 
 /* Checkpoints of the first form, beside a .meta: the table's values as texts of SavedTensorSlices. */
-#define META(type) "1{ 1{ 1'v' 2{ 2{ 1:2 } } 3:" type " } } "
-#define SLICE(slice, data) "2{ 1'v' 2{ " slice "} 3{ " data " } }"
+#define META_OF(name, type) "1{ 1{ 1'" name "' 2{ 2{ 1:2 } } 3:" type " } } "
+#define SLICE_OF(name, slice, data) "2{ 1'" name "' 2{ " slice "} 3{ " data " } }"
+#define META(type) META_OF("v", type)
+#define SLICE(slice, data) SLICE_OF("v", slice, data)
 
 static tn_buf write_slices(const char *meta, const char *slice)
 {
@@ -454,6 +456,60 @@ static void old_checkpoints_are_read(void **state)
     }
 }
 
+/* One variable in each of two files; a Saver writes them, and says so by a node that nobody reads. */
+static void old_checkpoints_lie_in_several_files(void **state)
+{
+#define FLOATS(attr) "attr { key: \"" attr "\" value { type: DT_FLOAT } } "
+#define TWO_OF "attr { key: \"shape\" value { shape { dim { size: 2 } } } } "
+    static const char graph[] = "graph_def { node { name: \"v\" op: \"VariableV2\" " FLOATS("dtype") TWO_OF
+        "} "
+        "node { name: \"w\" op: \"VariableV2\" " FLOATS("dtype") TWO_OF
+        "} "
+        "node { name: \"x\" op: \"Placeholder\" " FLOATS("dtype") TWO_OF
+        "} "
+        "node { name: \"s\" op: \"AddV2\" input: \"x\" input: \"v\" " FLOATS(
+            "T") "} "
+                 "node { name: \"y\" op: \"Mul\" input: \"s\" input: \"w\" " FLOATS(
+                     "T") "} "
+                          "node { name: \"save/Const\" op: \"Const\" attr { key: \"dtype\" value { type: "
+                          "DT_STRING } } "
+                          "attr { key: \"value\" value { tensor { dtype: DT_STRING tensor_shape { } "
+                          "string_val: \"model\" } } } } "
+                          "node { name: \"save/Save\" op: \"SaveSlices\" input: \"save/Const\" input: \"v\" "
+                          "input: \"w\" } "
+                          "node { name: \"save/control_dependency\" op: \"Identity\" input: \"save/Const\" "
+                          "input: \"^save/Save\" } "
+                          "node { name: \"save/Identity\" op: \"Identity\" input: "
+                          "\"save/control_dependency\" } }";
+    static const char *const says[][2] = {
+        {"multiply(", "outputs = [\"y\"]"},
+        {"shards.ckpt-00001-of-00002\" cannot be read: it is not there", "E033"},
+        {"shards.ckpt-00001-of-00002\" cannot be read: it is no table", "E033"}};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        model m;
+        tn_buf text = {0}, v = write_slices(META("1"), SLICE("", "5[3 5]")),
+               w = write_slices(META_OF("w", "1"), SLICE_OF("w", "", "5[1 2]"));
+        tn_buf_str(&text, graph);
+        model_init(&m);
+        assert_int_equal(system("mkdir -p tensorflow_checkpoint; rm -f tensorflow_checkpoint/shards*"), 0);
+        write_file("tensorflow_checkpoint/shards.ckpt.meta", &text);
+        write_file("tensorflow_checkpoint/shards.ckpt-00000-of-00002", &v);
+        w.n -= i == 2;
+        if (i != 1)
+            write_file("tensorflow_checkpoint/shards.ckpt-00001-of-00002", &w);
+        tn_status s = model_read(&m, "tensorflow_checkpoint/shards.ckpt.meta", NULL);
+        const char *have = s == TN_OK ? model_text(&m) : model_errors(&m);
+        for (int k = 0; k < 2; k++)
+            if (!strstr(have, says[i][k]))
+                fail_msg("row %d: no %s in %s", i, says[i][k], have);
+        tn_buf_deinit(&text);
+        tn_buf_deinit(&v);
+        tn_buf_deinit(&w);
+        model_deinit(&m);
+    }
+}
+
 /* A MetaGraphDef is none of Caffe2's nets, which look alike. */
 static void meta_graphs_are_known(void **state)
 {
@@ -471,6 +527,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(old_checkpoints_are_read),
+        cmocka_unit_test(old_checkpoints_lie_in_several_files),
         cmocka_unit_test(meta_graphs_are_known),
         cmocka_unit_test(graphs_become_relay),
         cmocka_unit_test(limits_are_kept),

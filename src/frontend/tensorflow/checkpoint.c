@@ -1,5 +1,5 @@
 /* Checkpoints: a table of names in PREFIX.index and data in PREFIX.data-NNNNN-of-NNNNN; or, of the first form, a table
- * with the data in PREFIX (slices.c).
+ * with the data in PREFIX, or in each PREFIX-NNNNN-of-NNNNN (slices.c).
  *
  * The index is a table of LevelDB (github.com/google/leveldb, doc/table_format.md) without compression: blocks of
  * sorted keys, each written as what differs from the one before. A value is a BundleEntryProto: type, shape,
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FOOTER = 48, TRAILER = 5, MAX_KEY = 1 << 16 };
+enum { FOOTER = 48, TRAILER = 5, MAX_KEY = 1 << 16, MAX_SHARDS = 1024 };
 
 struct tf_checkpoint {
     const char *prefix; /* beside the model */
@@ -22,7 +22,7 @@ struct tf_checkpoint {
     tn_strmap full_names; /* name of a variable -> tn_bytes *: of the table of objects */
     bool traced;          /* restored is filled */
     int64_t shards;
-    bool old; /* of the first form: the index is the whole, which the import keeps */
+    bool old; /* of the first form: the index is the file that is read, which the import keeps */
 };
 
 typedef struct cursor {
@@ -95,7 +95,9 @@ static tn_status add_entry(tf_import *t, const entry *e)
     const char *where;
     tf_checkpoint *k = t->checkpoint;
     if (k->old)
-        return tf_slices_add(t, &k->entries, e->value) ? TN_OK : damaged(t, "an entry is damaged");
+        return tf_slices_add(t, &k->entries, e->value, k->name, &k->index)
+                   ? TN_OK
+                   : damaged(t, "an entry is damaged");
     if (e->n == 0) {
         tf_bundle_header header = {0};
         if (tn_pb_read(&t->im.scratch, &tf_bundle_header_msg, e->value.at, e->value.n, NULL, &header, &where))
@@ -348,39 +350,74 @@ const tn_blob *tf_checkpoint_data(imp_node *c, const tf_bundle_entry *e, const c
 
 /* ---- opening ---- */
 
-const char *tf_checkpoint_file(imp_node *c) { return tf_of(c)->checkpoint->prefix; }
-
-tn_bytes tf_checkpoint_bytes(imp_node *c)
+static bool is_file(const char *path)
 {
-    const tn_file *f = &tf_of(c)->checkpoint->index;
-    return (tn_bytes){f->at, f->n};
+    FILE *there = fopen(path, "rb");
+    if (there)
+        fclose(there);
+    return there != NULL;
 }
 
-/* The one file of the first form; none: OK. */
-static tn_status open_old(tf_import *t, const char *prefix)
+static const char *beside(tf_import *t, const char *name)
+{
+    const char *slash = strrchr(t->im.file, '/');
+    int n = slash ? (int)(slash - t->im.file + 1) : 0;
+    return tn_arena_printf(&t->im.scratch, "%.*s%s", n, t->im.file, name);
+}
+
+static const char *shard_name(tf_import *t, const char *prefix, int i, int n)
+{
+    return tn_arena_printf(&t->im.scratch, "%s-%05d-of-%05d", prefix, i, n);
+}
+
+/* How many files of the first form there are beside the model; 0: none. Their names alone tell it. */
+static int count_shards(tf_import *t, const char *prefix)
+{
+    const char *whole = beside(t, shard_name(t, prefix, 0, 0));
+    size_t n = strlen(whole), digits = 5;
+    char *path = tn_arena_strndup(&t->im.scratch, whole, n);
+    for (int count = 1; count <= MAX_SHARDS; count++) {
+        (void)snprintf(path + n - digits, digits + 1, "%05d", count);
+        if (is_file(path))
+            return count;
+    }
+    return 0;
+}
+
+static tn_status read_old(tf_import *t, const char *name)
 {
     const char *why;
-    const tn_file *f = imp_open_file(&t->im, prefix, &why);
+    const tn_file *f = imp_open_file(&t->im, name, &why);
+    t->checkpoint->name = name;
     if (!f)
-        return why ? TN_OK : TN_FAIL;
+        return why ? damaged(t, "it is not there") : TN_FAIL;
+    t->checkpoint->index = *f;
+    return read_index(t);
+}
+
+/* The files of the first form; none: OK. */
+static tn_status open_old(tf_import *t, const char *prefix)
+{
+    bool one = is_file(beside(t, prefix));
+    int n = one ? 0 : count_shards(t, prefix);
     tf_checkpoint *k = TN_NEW(&t->im.scratch, tf_checkpoint);
-    k->prefix = k->name = prefix;
-    k->index = *f;
+    if (!one && !n)
+        return TN_OK;
+    k->prefix = prefix;
     k->old = true;
     t->checkpoint = k;
-    return read_index(t);
+    if (one)
+        return read_old(t, prefix);
+    for (int i = 0; i < n; i++)
+        TN_TRY(read_old(t, shard_name(t, prefix, i, n)));
+    return TN_OK;
 }
 
 tn_status tf_checkpoint_open(tf_import *t, const char *prefix)
 {
-    const char *slash = strrchr(t->im.file, '/');
-    int n = slash ? (int)(slash - t->im.file + 1) : 0;
-    char *path = tn_arena_printf(&t->im.scratch, "%.*s%s.index", n, t->im.file, prefix);
-    FILE *there = fopen(path, "rb");
-    if (!there)
-        return open_old(t,
-                        prefix); /* a model without variables has no checkpoint; one that wants one says so */
-    fclose(there);
+    const char *path = beside(t, tn_arena_printf(&t->im.scratch, "%s.index", prefix));
+    if (!is_file(path)) /* a model without variables has no checkpoint; one that wants one says so */
+        return open_old(t, prefix);
     tf_checkpoint *k = TN_NEW(&t->im.scratch, tf_checkpoint);
     TN_TRY(tn_file_map(t->im.g->ctx, path, &k->index));
     k->prefix = prefix;

@@ -169,6 +169,10 @@ static bool is_silent(const tf_node *n)
                                      "ReadVariableOp",
                                      "Identity",
                                      "MergeV2Checkpoints",
+                                     "ShardedFilename",
+                                     "ShardedFilespec",
+                                     "IsVariableInitialized",
+                                     "VarIsInitializedOp",
                                      "AssignVariableOp",
                                      "AssignAddVariableOp",
                                      "AssignSubVariableOp",
@@ -182,10 +186,52 @@ static bool is_silent(const tf_node *n)
     return n->n_out == 0;
 }
 
-/* What no other node reads. */
+static bool is_any(const tf_node_def *n, size_t count, const char *const op[])
+{
+    for (size_t i = 0; i < count; i++)
+        if (tf_is_op(n, op[i]))
+            return true;
+    return false;
+}
+
+/* Does node n run after saving, and give nothing but the name of the checkpoint? */
+static bool says_saved(const tf_graph *g, const tf_node *n, const bool after[])
+{
+    static const char *const pass[] = {"Identity", "NoOp"};
+    static const char *const name[] = {"Const", "Placeholder", "PlaceholderWithDefault", "ShardedFilename"};
+    bool is = false;
+    for (size_t k = 0; k < n->n_in + n->n_control; k++) {
+        int64_t before = k < n->n_in ? n->from[k] : n->control[k - n->n_in];
+        is = is || (before != TF_NONE && after[before]);
+        if (k < n->n_in && (before == TF_NONE || (!after[before] && !is_any(g->node[before].def, 4, name))))
+            return false;
+    }
+    return is && is_any(n->def, 2, pass);
+}
+
+/* The nodes that save a checkpoint, and those by which a Saver says that it is done. */
+static const bool *saver_nodes(tf_import *t)
+{
+    enum { PASSES = 8 }; /* more than any Saver has nodes in a row */
+    static const char *const saves[] = {"Save", "SaveSlices", "SaveV2", "MergeV2Checkpoints"};
+    tf_graph *g = t->graph;
+    bool *after = TN_NEW_N(&t->im.scratch, bool, g->n), more = true;
+    for (size_t i = 0; i < g->n; i++)
+        after[i] = is_any(g->node[i].def, sizeof saves / sizeof *saves, saves);
+    for (int pass = 0; pass < PASSES && more; pass++) {
+        more = false;
+        for (size_t i = 0; i < g->n; i++)
+            if (!after[i] && says_saved(g, &g->node[i], after))
+                more = after[i] = true;
+    }
+    return after;
+}
+
+/* What no other node reads, but for a Saver's nodes. */
 static ports leaves(tf_import *t)
 {
     tf_graph *g = t->graph;
+    const bool *saver = saver_nodes(t);
     bool *read = TN_NEW_N(&t->im.scratch, bool, g->n);
     ports p = {TN_NEW_N(&t->im.scratch, port, g->n), 0};
     for (size_t i = 0; i < g->n; i++)
@@ -193,7 +239,7 @@ static ports leaves(tf_import *t)
             if (g->node[i].from[k] != TF_NONE)
                 read[g->node[i].from[k]] = true;
     for (size_t i = 0; i < g->n; i++)
-        if (!read[i] && !is_silent(&g->node[i]))
+        if (!read[i] && !saver[i] && !is_silent(&g->node[i]))
             p.at[p.n++] = (port){.name = g->node[i].def->name};
     return p;
 }

@@ -1,6 +1,6 @@
-/* Checkpoints of the first form (Saver's write_version 1): a table in one file, whose values are SavedTensorSlices. The
- * one under the empty key has names, shapes and types, each other one the numbers of a variable, as lists of values.
- * Floats stay where they lie. */
+/* Checkpoints of the first form (Saver's write_version 1): a table in one file, or in each of several, whose values are
+ * SavedTensorSlices. The one under the empty key has names, shapes and types, each other one the numbers of a variable,
+ * as lists of values. Floats stay where they lie. */
 #include "frontend/tensorflow/tf.h"
 
 #include "base/size.h"
@@ -32,7 +32,8 @@ static bool is_whole(tn_bytes slice)
     return true;
 }
 
-bool tf_slices_add(tf_import *t, tn_strmap *entries, tn_bytes value)
+bool tf_slices_add(tf_import *t, tn_strmap *entries, tn_bytes value, const char *where_it_is,
+                   const tn_file *file)
 {
     const char *where;
     tf_saved_slices s = {0};
@@ -49,6 +50,8 @@ bool tf_slices_add(tf_import *t, tn_strmap *entries, tn_bytes value)
     tf_bundle_entry *e = entry_of(&t->im, entries, s.data->name);
     e->sliced = e->sliced || e->data.at || !is_whole(s.data->slice);
     e->data = s.data->data;
+    e->where = where_it_is;
+    e->begin = file->at;
     return true;
 }
 
@@ -74,8 +77,7 @@ tn_value tf_slices_load(imp_node *c, const tf_bundle_entry *e, const char *name,
     bool real = tn_dtype_is_float(s->dtype) && s->dtype.code == TN_FLOAT && s->dtype.bits >= 32;
     tn_bytes floats = real ? packed(e->data, s->dtype.bits == 32 ? FLOATS : DOUBLES) : (tn_bytes){0};
     if (floats.at && floats.n == s->bytes) {
-        imp_external x = {tf_checkpoint_file(c), 0, floats.n};
-        x.offset = (uint64_t)(floats.at - tf_checkpoint_bytes(c).at);
+        imp_external x = {e->where, (uint64_t)(floats.at - e->begin), floats.n};
         const tn_blob *b = imp_external_data(c->im, &x, s->bytes, name, c->loc);
         c->bad = c->bad || !b;
         return b ? tn_val(imp_constant(c->im, s->dtype, s->n, s->dim, b, name)) : (tn_value){0};

@@ -179,11 +179,9 @@ typedef struct tf_stored { /* what an entry says, checked */
     size_t n, count, bytes;
     int64_t dim[IMP_MAX_RANK];
 } tf_stored;
-/* Of the first form (slices.c): the entries of a value of its table; false: it is damaged. */
-bool tf_slices_add(tf_import *t, tn_strmap *entries, tn_bytes value);
+/* Of the first form (slices.c): the entries of a value of the table in this file; false: it is damaged. */
+bool tf_slices_add(tf_import *t, tn_strmap *entries, tn_bytes value, const char *where, const tn_file *file);
 tn_value tf_slices_load(imp_node *c, const tf_bundle_entry *e, const char *name, const tf_stored *s);
-const char *tf_checkpoint_file(imp_node *c); /* beside the model */
-tn_bytes tf_checkpoint_bytes(imp_node *c);
 /* The key of the result of RestoreV2 that this is; .n 0: nothing tells. */
 tn_bytes tf_restored_key(tf_import *t, const tf_place *p);
 /* The key under which the variable that is this node of the model should be stored; .n 0: there is no checkpoint. */

@@ -134,9 +134,11 @@ typedef struct tf_bundle_entry {
     int64_t dtype;
     tf_shape *shape;
     int64_t shard_id, offset, size;
-    tn_pb_array slices; /* tn_bytes: of a variable that is stored in parts */
-    bool old, sliced;   /* of the first form; in several parts, or a part alone */
-    tn_bytes data;      /* of the first form: a TensorProto without a type and a shape */
+    tn_pb_array slices;   /* tn_bytes: of a variable that is stored in parts */
+    bool old, sliced;     /* of the first form; in several parts, or a part alone */
+    tn_bytes data;        /* of the first form: a TensorProto without a type and a shape */
+    const char *where;    /* ... the file that it lies in, beside the model, */
+    const uint8_t *begin; /* ... and where that begins */
 } tf_bundle_entry;
 
 /* SavedTensorSlices of the first form */
