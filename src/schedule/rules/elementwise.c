@@ -8,6 +8,10 @@
  *
  * Where an index divides the innermost axis, as by 3 where three elements are one of an operand, so many vectors make a
  * turn that each is at the same place of every turn: its quotients and remainders are then constants of its lanes.
+ *
+ * Where an index is rounded from what is computed of the innermost axis, as for a resampled row, the row is written
+ * out if it is short enough, for the same reason; of a long row, the loop over vectors is around that over rows, so
+ * that what rows share is computed once.
  */
 #include "schedule/rules/elementwise.h"
 
@@ -16,9 +20,10 @@
 enum {
     TASK_BYTES =
         16384, /* results of a task: long against the 0.3 us that handing it out takes, small against L1 */
-    TASKS_A_CORE = 4, /* so that cores finish together */
-    UNROLL = 4,       /* vectors of one turn of the inner loop, where they divide it */
-    MAX_PERIOD = 8    /* vectors of a turn that quotients ask for */
+    TASKS_A_CORE = 4,  /* so that cores finish together */
+    UNROLL = 4,        /* vectors of one turn of the inner loop, where they divide it */
+    MAX_PERIOD = 8,    /* vectors of a turn that quotients ask for */
+    MAX_GATHERED = 128 /* loads of vectors of a row that is written out */
 };
 
 /* ---- the run of memory ---- */
@@ -201,6 +206,57 @@ static int64_t period(const nest *x, const tn_expr *at, int64_t lanes)
     return store && tn_each(store->u.store.value, look_at_quotient, &q) ? q.period : 1;
 }
 
+typedef struct {
+    const tn_expr *at;
+    int loads;
+    bool computed;
+} index_search;
+
+/* Does a float become an integer that depends on the iteration, and not on what is read? */
+static bool look_at_rounding(const tn_expr *e, void *user)
+{
+    index_search *s = user;
+    s->computed |= e->kind == TN_E_CAST && !e->has_load && !tn_dtype_is_float(e->dtype) &&
+                   tn_dtype_is_float(e->src[0]->dtype) && tn_uses(e, s->at);
+    return true;
+}
+
+static bool look_at_index(const tn_expr *e, void *user)
+{
+    index_search *s = user;
+    if (e->kind != TN_E_LOAD)
+        return true;
+    s->loads++;
+    for (int d = 0; d < (int)e->u.load.n_index; d++)
+        (void)tn_each(e->src[d], look_at_rounding, s);
+    return true;
+}
+
+/* Loads of the block, if the index of one is rounded from what is computed of the iteration; else 0. */
+static int computed_loads(const nest *x, const tn_expr *at)
+{
+    index_search s = {at, 0, false};
+    const tn_stmt *store = tn_body_only(&x->block->u.block.body);
+    if (store && at)
+        (void)tn_each(store->u.store.value, look_at_index, &s);
+    return s.computed ? s.loads : 0;
+}
+
+/* Vectors outside of the loop that was the innermost: its turns share what lanes compute. */
+static void turn_rows_inside(nest *x)
+{
+    int n = x->n_outer;
+    if (n < 2)
+        return;
+    const char *rows = x->outer[n - 2];
+    int64_t extent = x->extent[n - 2];
+    dv_do(x->d, "reorder %s %s", x->outer[n - 1], rows);
+    x->outer[n - 2] = x->outer[n - 1];
+    x->extent[n - 2] = x->extent[n - 1];
+    x->outer[n - 1] = rows;
+    x->extent[n - 1] = extent;
+}
+
 /* Results of a task: as long as that it outweighs handing it out, as small as that it stays in cache. */
 static int64_t pick_task_bytes(derive *d, const char *block)
 {
@@ -220,8 +276,13 @@ static void vectorize_run(nest *x, const char *loop, int64_t extent, const tn_ex
     while (extent >= 0 && lanes / 2 >= extent) /* no wider than the run, rounded up to a power of two */
         lanes /= 2;
     int64_t turns = at ? period(x, at, lanes) : 1, vectors = extent < 0 ? -1 : (extent + lanes - 1) / lanes;
+    int loads = turns > 1 ? 0 : computed_loads(x, at);
+    bool whole = loads && vectors >= 0 && vectors * loads <= MAX_GATHERED;
     if (turns > 1)
         unroll = vectors >= 0 && vectors < turns ? vectors : turns;
+    else if (whole) /* but for a last vector that is not full */
+        unroll = dv_pick_power(x->d, x->block->u.block.name, "unroll",
+                               extent % lanes != 0 && vectors > 1 ? vectors - 1 : vectors, 1, 2 * UNROLL);
     else
         unroll = dv_pick_power(
             x->d, x->block->u.block.name, "unroll",
@@ -241,6 +302,8 @@ static void vectorize_run(nest *x, const char *loop, int64_t extent, const tn_ex
         rule_push_outer(x, o, (extent + step - 1) / step);
         if (extent % step != 0 && extent > step)
             x->peel = o;
+        if (loads && !whole)
+            turn_rows_inside(x);
     }
     x->unroll = unroll > 1 ? u : NULL;
     x->inner = step;
@@ -347,8 +410,11 @@ static void make_tasks(nest *x)
             x->peel = NULL; /* its last turn is in another task now */
         last = o;
     }
-    for (int i = 0; i < k - 1; i++)
+    for (int i = 0; i < k - 1; i++) {
         all = dv_text(x->d, "%s %s", all, x->outer[i]);
+        if (x->peel == x->outer[i])
+            x->peel = NULL;
+    }
     dv_do(x->d, "%s = fuse%s %s", named(x, "task"), all, last);
     dv_do(x->d, "parallel %s", named(x, "task"));
     if (x->peel == x->outer[k - 1])
