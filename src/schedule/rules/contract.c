@@ -23,7 +23,6 @@
 
 enum {
     LEAST_LANES = 4, /* of a vector of sums */
-    MAX_TAPS = 16,   /* unrolled, of an axis */
     MAX_TILES = 8,   /* unrolled, where all have padding */
     MAX_SUMS = 512   /* vectors of sums that are written out, then */
 };
@@ -68,12 +67,13 @@ bool rule_contract_matches(const tn_func *f, const tn_machine *m)
 
 /* ---- steps ---- */
 
-/* Is a reduction axis few taps, each of which masks other lanes? */
+/* Is a reduction axis few taps, each of which masks other lanes, or moves them by parts of an element? */
 static bool is_tap(const plan *p, int a)
 {
     const contraction *x = &p->x;
-    return a >= x->n_spatial && !rule_along(x, &p->t) && x->extent[a] > 1 && x->extent[a] <= MAX_TAPS &&
-           rule_masks_both(x, p->t.v, a);
+    return a >= x->n_spatial && !rule_along(x, &p->t) && x->extent[a] > 1 &&
+           x->extent[a] <= CONTRACTION_TAPS &&
+           (rule_masks_both(x, p->t.v, a) || rule_divides_both(x, p->t.v, a));
 }
 
 /* All tiles of the lanes have padding: are they few enough to be written out, so that masks are constants? */
@@ -352,11 +352,11 @@ static void peel_borders(plan *p)
 {
     const contraction *x = &p->x;
     derive *d = p->d;
+    for (int a = x->n_spatial; a < x->n; a++)
+        if (is_tap(p, a) && (p->border == p->t.v || rule_divides_both(x, p->t.v, a)))
+            dv_do(d, "unroll %s", p->name[a]);
     if (p->border < 0)
         return;
-    for (int a = x->n_spatial; a < x->n && p->border == p->t.v; a++)
-        if (is_tap(p, a))
-            dv_do(d, "unroll %s", p->name[a]);
     if (p->all) {
         dv_do(d, "unroll %s", p->outer[p->n_outer - 1]);
         return;

@@ -148,9 +148,32 @@ static int64_t distance(const tn_func *f, const tn_expr *load, const tn_expr *va
     return all;
 }
 
-/* The axis walks the innermost dimension, `coef` elements at a time, and no other. */
-static enum view_step step_of(const tn_func *f, const tn_expr *load, const tn_expr *var, int64_t *out_apart)
+/* The quotient in an index that moves along the axis one element in so many iterations, beside taps that may be written
+ * out, as of a transposed convolution: (w + q)/2, or that and what does not move. NULL: it is another index. */
+static const tn_expr *slow_index(const contraction *c, const tn_expr *e, const tn_expr *var, int64_t *out_by)
 {
+    const tn_expr *rest;
+    int64_t coef;
+    while ((e->kind == TN_E_ADD || e->kind == TN_E_SUB) && tn_uses(e->src[0], var) != tn_uses(e->src[1], var))
+        e = tn_uses(e->src[0], var) ? e->src[0] : e->src[1];
+    if (e->kind != TN_E_FLOORDIV || !tn_is_int(e->src[1], out_by) || *out_by < 2 || *out_by > MAX_APART ||
+        !rule_coefficient(c->f, e->src[0], var, &coef, &rest) || coef != 1)
+        return NULL;
+    bool taps = false;
+    for (int a = 0; a < c->n; a++)
+        if (tn_uses(rest, c->block->u.block.iter[a].var)) {
+            taps = true;
+            if (a < c->n_spatial || c->extent[a] < 0 || c->extent[a] > CONTRACTION_TAPS)
+                return NULL;
+        }
+    return taps ? e : NULL;
+}
+
+/* The axis walks the innermost dimension, `coef` elements at a time, and no other. */
+static enum view_step step_of(const contraction *c, const tn_expr *load, const tn_expr *var,
+                              int64_t *out_apart)
+{
+    const tn_func *f = c->f;
     const tn_buffer *b = &f->buffer[load->u.load.buffer];
     if (!tn_uses(load, var))
         return VIEW_STAYS;
@@ -159,8 +182,11 @@ static enum view_step step_of(const tn_func *f, const tn_expr *load, const tn_ex
     for (int d = 0; d < (int)load->u.load.n_index; d++)
         if (d != inner && tn_uses(load->src[d], var))
             return VIEW_SCATTERED;
-    if (b->ndim == 0 || load->src[inner]->has_load ||
-        !rule_coefficient(f, load->src[inner], var, out_apart, &rest))
+    if (b->ndim == 0 || load->src[inner]->has_load)
+        return VIEW_SCATTERED;
+    if (!b->layout && slow_index(c, load->src[inner], var, out_apart))
+        return VIEW_EVENLY;
+    if (!rule_coefficient(f, load->src[inner], var, out_apart, &rest))
         return VIEW_SCATTERED;
     int64_t factor = rule_inner_factor(b, inner);
     if (factor > 0 && load->src[inner] != var)
@@ -178,7 +204,7 @@ static void read_moves(const contraction *c, view *v)
         v->every[a] = v->n_load ? -1 : 0;
         for (int i = 0; i < v->n_load; i++) {
             int64_t apart = 0, every = period_of(v->load[i], var);
-            enum view_step s = step_of(c->f, v->load[i], var, &apart);
+            enum view_step s = step_of(c, v->load[i], var, &apart);
             if (s > v->step[a]) {
                 v->step[a] = s;
                 v->apart[a] = apart;
@@ -361,6 +387,22 @@ bool rule_masks_both(const contraction *x, int a, int b)
             return true;
         }
     }
+    return false;
+}
+
+bool rule_divides_both(const contraction *x, int a, int b)
+{
+    const tn_expr *var = x->block->u.block.iter[a].var, *other = x->block->u.block.iter[b].var;
+    int64_t by;
+    for (int i = 0; i < x->n_view; i++)
+        for (int k = 0; k < x->view[i].n_load; k++) {
+            const tn_expr *load = x->view[i].load[k];
+            for (int d = 0; d < (int)load->u.load.n_index; d++) {
+                const tn_expr *e = slow_index(x, load->src[d], var, &by);
+                if (e && tn_uses(e, other))
+                    return true;
+            }
+        }
     return false;
 }
 

@@ -8,14 +8,15 @@
 enum { CONTRACTION_AXES = 16, CONTRACTION_VIEWS = 6, CONTRACTION_LOADS = 4 };
 enum {
     CONTRACTION_TASK_CYCLES = 27500, /* of a task, about 10 us */
-    CONTRACTION_TASKS_A_CORE = 4
+    CONTRACTION_TASKS_A_CORE = 4,
+    CONTRACTION_TAPS = 16 /* of a reduction axis, that may be written out */
 };
 
 /* How a view moves in memory along an axis; the worst of its loads. */
 enum view_step {
     VIEW_STAYS,    /* the axis is not in it */
     VIEW_BESIDE,   /* neighbours are beside each other */
-    VIEW_EVENLY,   /* a few elements apart, always the same number */
+    VIEW_EVENLY,   /* a few elements apart, always the same number, or a few iterations each */
     VIEW_SCATTERED /* anything else */
 };
 
@@ -58,6 +59,8 @@ int rule_find_border(const contraction *x, int n_axis, const int axis[], const i
                      int64_t *out_first, int64_t *out_last);
 /* Is there a condition in the mask that both axes are in? */
 bool rule_masks_both(const contraction *x, int a, int b);
+/* Is the other axis in a quotient by which a view moves slowly along a: (a + b)/2? */
+bool rule_divides_both(const contraction *x, int a, int b);
 /* Which axis each iteration of the epilogue's blocks walks; -1: none. *out_maps: is one of them more than a
  * copy? False: a block has too many. */
 bool rule_follow_axes(const contraction *x, tn_func *f, const epilogue *e, int axis[][CONTRACTION_AXES],
