@@ -315,10 +315,10 @@ static void deform_conv(imp_node *c)
 #define SCALES2 "float? scales_h=None, float? scales_w=None)"
 #define SCALES3 "float? scales_d=None, float? scales_h=None, float? scales_w=None)"
 #define NEAREST(name, scales) \
-    {name "(Tensor self, int[]? output_size, float[]? scale_factors)", upsample, NULL, 0}, \
+    {name "(Tensor input, int[]? output_size, float[]? scale_factors)", upsample, NULL, 0}, \
         {name "(Tensor self, int[] output_size, " scales, upsample, NULL, 0}
 #define SMOOTH(name, scales) \
-    {name "(Tensor self, int[]? output_size, bool align_corners, float[]? scale_factors)", upsample, NULL, \
+    {name "(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors)", upsample, NULL, \
      0}, \
         {name "(Tensor self, int[] output_size, bool align_corners, " scales, upsample, NULL, 0}
 #define GRID(name) \

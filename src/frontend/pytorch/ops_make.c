@@ -333,7 +333,7 @@ const pt_row pt_rows_make[] = {
     TYPE("_cast_Long"),
     {"tensor(any data, *, ScalarType? dtype=None, any requires_grad=None)", tensor, NULL, 0},
     {"as_tensor(any data, ScalarType? dtype=None)", tensor, NULL, 0},
-    {"scalar_tensor(any data, *, ScalarType? dtype=None)", tensor, NULL, 0},
+    {"scalar_tensor(any s, *, ScalarType? dtype=None)", tensor, NULL, 0},
     {"result_type(Tensor tensor, Tensor other)", result_type, NULL, 0},
     {0},
 };

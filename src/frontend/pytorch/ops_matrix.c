@@ -418,7 +418,7 @@ const pt_row pt_rows_matrix[] = {
      "dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False)",
      sdpa, NULL, 0},
     {"det(Tensor self)", det, NULL, 0},
-    {"linalg_det(Tensor self)", det, NULL, 0},
+    {"linalg_det(Tensor A)", det, NULL, 0},
     {"cdist(Tensor x1, Tensor x2, float p=2, any compute_mode=None)", cdist, NULL, 0},
     {"_cdist_forward(Tensor x1, Tensor x2, float p, any compute_mode=None)", cdist, NULL, 0},
     {"pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False)", pairwise,

@@ -724,7 +724,7 @@ const pt_row pt_rows_move[] = {
     {"chunk(Tensor self, int chunks, int dim=0)", chunk, NULL, PT_VIEW},
     {"unsafe_chunk(Tensor self, int chunks, int dim=0)", chunk, NULL, 0},
     {"unsafe_split(Tensor self, int[] split_size, int dim=0)", split, NULL, 0},
-    {"unsafe_split_with_sizes(Tensor self, int[] split_size, int dim=0)", split, NULL, 0},
+    {"unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0)", split, NULL, 0},
     {"tensor_split(Tensor self, int[] sections, int dim=0)", tensor_split, NULL, PT_VIEW},
     {"hsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW},
     {"vsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW},
@@ -750,6 +750,6 @@ const pt_row pt_rows_move[] = {
     {"unfold_copy(Tensor self, int dimension, int size, int step)", unfold, NULL, 0},
     {"diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)", diagonal, NULL, PT_VIEW},
     {"diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)", diagonal, NULL, 0},
-    {"linalg_diagonal(Tensor self, *, int offset=0, int dim1=-2, int dim2=-1)", diagonal, NULL, 0},
+    {"linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", diagonal, NULL, 0},
     {0},
 };
