@@ -1,64 +1,6 @@
 /* TorchScript archives, made here: a zip of stored entries, a pickle with an object of a class, its code. What they
  * give as Relay, and what is said of broken ones. */
-#include "frontend/frontend.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "onnx/model.h"
-
-/* ---- archives ---- */
-
-typedef struct {
-    tn_buf file, directory;
-    int n;
-} archive;
-
-static void put(tn_buf *b, uint64_t v, int bytes)
-{
-    for (int i = 0; i < bytes; i++)
-        tn_buf_char(b, (char)(i < 8 ? v >> 8 * i : 0));
-}
-
-/* Checksums are not looked at. */
-static void add(archive *a, const char *name, const void *data, size_t n)
-{
-    size_t at = a->file.n;
-    for (int central = 0; central < 2; central++) {
-        tn_buf *b = central ? &a->directory : &a->file;
-        tn_buf_str(b, central ? "PK\1\2" : "PK\3\4");
-        put(b, 20, central ? 4 : 2); /* versions */
-        put(b, 0, 12);               /* flags, method, time, date, checksum */
-        put(b, n, 4);
-        put(b, n, 4);
-        put(b, strlen(name), 2);
-        put(b, 0, 2);
-        if (central) {
-            put(b, 0, 10);
-            put(b, at, 4);
-        }
-        tn_buf_str(b, name);
-    }
-    tn_buf_add(&a->file, data, n);
-    a->n++;
-}
-
-static void finish(archive *a)
-{
-    size_t at = a->file.n;
-    tn_buf_add(&a->file, a->directory.at, a->directory.n);
-    tn_buf_str(&a->file, "PK\5\6");
-    put(&a->file, 0, 4);
-    put(&a->file, (uint64_t)a->n, 2);
-    put(&a->file, (uint64_t)a->n, 2);
-    put(&a->file, a->directory.n, 4);
-    put(&a->file, at, 4);
-    put(&a->file, 0, 2);
-    tn_buf_deinit(&a->directory);
-}
+#include "pytorch/archive.h"
 
 /* An object of the class __torch__.M; a float tensor of this size over the 4 bytes of storage 0. */
 #define TENSOR(size) \
@@ -226,28 +168,6 @@ static const struct {
 static const int64_t shape[] = {2, 3};
 static const tn_input_shape given = {.name = "x", .ndim = 2, .dim = shape};
 
-/* What is printed of the module, then what is reported. */
-static void read_into(tn_buf *said, const tn_buf *file, const tn_input_shape *shapes)
-{
-    model m;
-    tn_import_options o = {.shape = shapes, .n_shape = shapes != NULL};
-    model_init(&m);
-    tn_status s = tn_import_pytorch(&m.g, "m.pt", &(tn_file){(const uint8_t *)file->at, file->n, 0}, &o);
-    assert_int_equal(s == TN_OK, m.ctx.n_error == 0);
-    if (s == TN_OK) {
-        assert_int_equal(tn_relay_verify(&m.g), TN_OK);
-        tn_relay_print(&m.g, said);
-    }
-    tn_diag_print_all(&m.ctx, said);
-    model_deinit(&m);
-}
-
-static void expect(const char *said, const char *want)
-{
-    if (!strstr(said, want))
-        fail_msg("\"%s\" is not in:\n%s", want, said);
-}
-
 static void models_are_read(void **state)
 {
     (void)state;
@@ -364,53 +284,6 @@ static void shared_memory_is_seen(void **state)
         "assign a copy (clone) there [pytorch-E067]");
 }
 
-/* ---- programs of torch.export ---- */
-
-#define PROGRAM(nodes, outputs) \
-    "{\"graph_module\": {\"graph\": {\"tensor_values\": {\"x\": {\"dtype\": 7, \"sizes\": [{\"as_expr\": " \
-    "{\"expr_str\": " \
-    "\"s0\"}}, {\"as_int\": 3}]}}, \"nodes\": [" nodes \
-    "]}, \"signature\": {\"input_specs\": [{\"parameter\": {\"arg\": {\"name\": \"p_w\"}, " \
-    "\"parameter_name\": \"w\"}}, " \
-    "{\"user_input\": {\"arg\": {\"as_tensor\": {\"name\": \"x\"}}}}], \"output_specs\": [" outputs "]}}}"
-#define ADD \
-    "{\"target\": \"torch.ops.aten.add.Tensor\", \"name\": \"add\", \"inputs\": [{\"name\": \"self\", " \
-    "\"arg\": " \
-    "{\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1}, {\"name\": \"other\", \"arg\": {\"as_tensor\": " \
-    "{\"name\": " \
-    "\"p_w\"}}, \"kind\": 1}], \"outputs\": [{\"as_tensor\": {\"name\": \"add\"}}]}"
-
-static void program(const char *text, const char *want)
-{
-    static const char weights[] = "{\"config\": {\"w\": {\"path_name\": \"w0\", \"tensor_meta\": {\"dtype\": "
-                                  "7, \"sizes\": [{\"as_int\": 1}], "
-                                  "\"strides\": [{\"as_int\": 1}], \"storage_offset\": {\"as_int\": 0}}}}}";
-    static const float one_ = 1;
-    archive a = {0};
-    tn_buf said = {0};
-    add(&a, "m/models/model.json", text, strlen(text));
-    add(&a, "m/data/weights/model_weights_config.json", weights, strlen(weights));
-    add(&a, "m/data/weights/w0", &one_, sizeof one_);
-    add(&a, "m/data/constants/model_constants_config.json", "{\"config\": {}}", 14);
-    finish(&a);
-    read_into(&said, &a.file, NULL);
-    expect(tn_buf_cstr(&said), want);
-    tn_buf_deinit(&said);
-    tn_buf_deinit(&a.file);
-}
-
-static void programs_are_read(void **state)
-{
-    (void)state;
-    program(PROGRAM(ADD, "{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"add\"}}}}"),
-            "%x: Tensor[(s0, 3), float32]");
-    program(PROGRAM(ADD, "{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"add\"}}}}"), "add(%x, ");
-    program(PROGRAM(ADD, "{\"user_input_mutation\": {\"arg\": {\"name\": \"add\"}}}"), "pytorch-E020");
-    program(PROGRAM(ADD, "{\"buffer_mutation\": {\"arg\": {\"name\": \"add\"}, \"buffer_name\": \"n\"}}"),
-            "it changes a buffer that it does not have");
-    program("{\"graph_module\": 1}", "pytorch-E019");
-}
-
 static void errors_are_counted(void **state)
 {
     (void)state;
@@ -432,8 +305,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_are_read),      cmocka_unit_test(types_of_inputs_are_told),
         cmocka_unit_test(archives_are_checked), cmocka_unit_test(shared_memory_is_seen),
-        cmocka_unit_test(bombs_are_met),        cmocka_unit_test(programs_are_read),
-        cmocka_unit_test(errors_are_counted),
+        cmocka_unit_test(bombs_are_met),        cmocka_unit_test(errors_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,6 +176,36 @@ static bool bind(pt_import *p, const pt_row *r, const pt_args *a, pt_call *k)
     return used >= a->n;
 }
 
+/* Names that the parameters of a row begin with, up to those that are given by name only. */
+static size_t in_order(const pt_row *r, size_t n, const tn_bytes name[])
+{
+    const char *at = strchr(r->schema, '(') + 1;
+    param q = {.by_name = false};
+    size_t i = 0;
+    while (i < n && next_param(&at, &q) && !q.by_name && imp_same(q.name, name[i]))
+        i++;
+    return i;
+}
+
+void pt_place_named(pt_import *p, tn_bytes name, size_t n, tn_bytes keyword[])
+{
+    size_t most = 0;
+    if (name.n > 1 && name.at[name.n - 1] == '_' && !first_row(name))
+        name.n--;
+    const pt_row *r = first_row(name);
+    const pt_def *d = r ? NULL : pt_find_def(pt_library(p), name);
+    for (; r && r->schema && row_is(r, name); r++) {
+        size_t k = in_order(r, n, keyword);
+        most = k > most ? k : most;
+    }
+    while (d && most < n && most < d->n && imp_same(d->param[most].name, keyword[most]))
+        most++;
+    if (!first_row(name) && !d)
+        most = n; /* a function of numbers, or an operator that is not known */
+    for (size_t i = 0; i < most; i++)
+        keyword[i] = (tn_bytes){0};
+}
+
 /* ---- calls ---- */
 
 static pt_call *new_call(pt_import *p, const char *name)

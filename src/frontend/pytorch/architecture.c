@@ -173,5 +173,5 @@ tn_status pt_run_architecture(pt_import *p, pt_value weights)
     TN_TRY(add_inputs(p, &w));
     TN_TRY(pt_read(p, run, &w, &result));
     TN_TRY(check_all_used(p, weights));
-    return pt_give_results(p, result);
+    return pt_give_results(p, result, pt_none());
 }

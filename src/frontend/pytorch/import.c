@@ -79,7 +79,7 @@ static void flatten(pt_import *p, results *r, pt_value v, const char *name, bool
     }
 }
 
-tn_status pt_give_results(pt_import *p, pt_value result)
+tn_status pt_give_results(pt_import *p, pt_value result, pt_value more)
 {
     results r = {.status = TN_OK};
     if (p->kept.n && !p->settled)
@@ -89,6 +89,7 @@ tn_status pt_give_results(pt_import *p, pt_value result)
             "as an input and return its new value",
             p->kept.at[0].name);
     flatten(p, &r, result, "output", true, 0);
+    flatten(p, &r, more, "", true, 0);
     tn_status s = r.status == TN_OK ? imp_set_results(&p->im, r.name.n, r.name.at) : TN_FAIL;
     tn_vec_deinit(&r.name);
     return s;
@@ -121,8 +122,9 @@ static tn_status check_byte_order(pt_import *p)
 /* TorchScript, a program of torch.export, files of weights (.pth, safetensors). */
 bool tn_sniff_pytorch(const uint8_t *at, size_t n)
 {
-    return imp_zip_holds(at, n, "/data.pkl") || imp_zip_holds(at, n, "/models/model.json") ||
-           pt_is_pickle((tn_bytes){at, n}) || pt_is_safetensors((tn_bytes){at, n});
+    return imp_zip_holds(at, n, "/data.pkl") || imp_zip_holds(at, n, "/" PT_MODEL_JSON) ||
+           imp_zip_holds(at, n, PT_PROGRAM_JSON) || pt_is_pickle((tn_bytes){at, n}) ||
+           pt_is_safetensors((tn_bytes){at, n});
 }
 
 static tn_status own_code(pt_import *p)
@@ -135,25 +137,30 @@ static tn_status own_code(pt_import *p)
                      "the option out");
 }
 
+tn_status pt_open_archive(pt_import *p, tn_bytes file, const char *name)
+{
+    const char *why = imp_zip_open(&p->im.scratch, file, &p->zip);
+    if (why)
+        return tn_error(p->im.g->ctx, "pytorch-E001", imp_make_loc(&p->im, NULL, NULL),
+                        "this is no PyTorch file, or it is damaged: %s%s", why, imp_again(why));
+    p->root = find_root(p, name);
+    return p->root ? check_byte_order(p) : TN_OK;
+}
+
 static tn_status import_file(pt_import *p)
 {
     if (pt_is_pickle(p->im.whole) || pt_is_safetensors(p->im.whole))
         return pt_import_weights(p);
-    const char *why = imp_zip_open(&p->im.scratch, p->im.whole, &p->zip);
-    if (why)
-        return tn_error(p->im.g->ctx, "pytorch-E001", imp_make_loc(&p->im, NULL, NULL),
-                        "this is no PyTorch file, or it is damaged: %s%s", why, imp_again(why));
-    p->root = find_root(p, "data.pkl");
-    if (p->root && find_root(p, "constants.pkl")) {
-        TN_TRY(check_byte_order(p));
+    TN_TRY(pt_open_archive(p, p->im.whole, "data.pkl"));
+    if (p->root && !find_root(p, "constants.pkl"))
+        return pt_import_weights(p);
+    if (p->root) {
         TN_TRY(own_code(p));
         return pt_import_script(p);
     }
+    p->root = find_root(p, PT_MODEL_JSON);
+    p->root = p->root ? p->root : find_root(p, PT_PROGRAM_JSON);
     if (p->root) {
-        TN_TRY(check_byte_order(p));
-        return pt_import_weights(p);
-    }
-    if ((p->root = find_root(p, "models/model.json")) != NULL) {
         TN_TRY(check_byte_order(p));
         TN_TRY(own_code(p));
         return pt_import_export(p);

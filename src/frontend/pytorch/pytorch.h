@@ -52,6 +52,8 @@ pt_value pt_replay(pt_import *p, const pt_call *call,
                    pt_value first);         /* the call with another first operand */
 bool pt_known(pt_import *p, tn_bytes name); /* is there a row? */
 bool pt_is_ignored(tn_bytes keyword);       /* an argument without a bearing on results */
+/* Of arguments that are all named: those that stand as the operator declares them lose their names. */
+void pt_place_named(pt_import *p, tn_bytes name, size_t n, tn_bytes keyword[]);
 bool pt_is_bad(pt_value v);
 static inline pt_value pt_bad(void) { return (pt_value){.kind = PT_UNKNOWN, .i = -1}; }
 
@@ -252,11 +254,19 @@ tn_status pt_run_architecture(pt_import *p, pt_value weights);
 const char *pt_architecture_names(tn_arena *a); /* for messages */
 const pt_source *pt_library(pt_import *p);      /* their functions, and operators that are made of others */
 
-/* ---- torch.export (export.c) ---- */
+/* ---- torch.export (export.h) ---- */
+#define PT_MODEL_JSON "models/model.json"                  /* of torch 2.8 and newer */
+#define PT_PROGRAM_JSON "serialized_exported_program.json" /* of older ones */
 tn_status pt_import_export(pt_import *p);
 
+/* ---- archives (import.c) ---- */
+/* Opens the archive of p->zip. p->root is what its names begin with, by one that is always there; NULL: it is not. Big-
+ * endian numbers are refused. */
+tn_status pt_open_archive(pt_import *p, tn_bytes file, const char *name);
+
 /* ---- inputs and results (signature.c) ---- */
-tn_status pt_give_results(pt_import *p, pt_value result);
+/* `more`: a dict of further results by their names, or none. */
+tn_status pt_give_results(pt_import *p, pt_value result, pt_value more);
 
 extern const imp_format pt_format;
 

@@ -355,5 +355,5 @@ tn_status pt_import_script(pt_import *p)
         return p->stop ? TN_FAIL : damaged(p, "the model has no method forward");
     TN_TRY(add_inputs(p, &s));
     TN_TRY(pt_read_with_states(p, forward, &s, &result));
-    return pt_give_results(p, result);
+    return pt_give_results(p, result, pt_none());
 }

@@ -1,0 +1,322 @@
+/* Operators of torch.export that call graphs: conditions, loops, maps and scans, regions with another setting of
+ * gradients or types. */
+#include "frontend/pytorch/export.h"
+
+#include <string.h>
+
+/* The graph that argument i is; NULL: it is none. */
+static const tn_json *graph_at(const tn_json *in, size_t i)
+{
+    tn_bytes kind;
+    if (i >= pt_json_count(in))
+        return NULL;
+    const tn_json *is = pt_json_member(tn_json_find(&in->u.at[i], "arg"), &kind);
+    return imp_is(kind, "as_graph") ? tn_json_find(is, "graph") : NULL;
+}
+
+static pt_value value_at(pt_program *g, const tn_json *in, size_t i)
+{
+    return i < pt_json_count(in) ? pt_argument(g, tn_json_find(&in->u.at[i], "arg"), 0) : pt_none();
+}
+
+static void add_all(pt_import *p, pt_value to, pt_value v)
+{
+    for (size_t i = 0; pt_is_sequence(v) && i < v.list->n; i++)
+        pt_push(&p->im.scratch, to.list, pt_at(v, i));
+}
+
+/* The elements of a, then those of b. */
+static pt_value joined(pt_import *p, pt_value a, pt_value b)
+{
+    pt_value all = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
+    add_all(p, all, a);
+    add_all(p, all, b);
+    return all;
+}
+
+static pt_value call_with(pt_program *g, const tn_json *graph, pt_value operands)
+{
+    return pt_call_graph(g, graph, operands.list->n, operands.list->at);
+}
+
+static pt_value malformed(pt_program *g)
+{
+    pt_fail(g->p, "pytorch-E021", "%s has other arguments than PyTorch gives it; export the model again",
+            g->p->loc_op);
+    return pt_bad();
+}
+
+/* ---- cond ---- */
+
+typedef struct choice {
+    pt_program *g;
+    const tn_json *graph[2];
+    pt_value operands;
+    pt_cell *result;
+} choice;
+
+static void take(choice *c, int k)
+{
+    pt_value v = call_with(c->g, c->graph[k], c->operands);
+    if (!c->g->p->stop && !c->g->p->raised)
+        pt_set(c->g->p, c->result, v);
+}
+
+static void take_first(pt_import *p, void *user) { (void)p, take(user, 0); }
+static void take_second(pt_import *p, void *user) { (void)p, take(user, 1); }
+
+/* cond(condition, graph, graph, operands) */
+static pt_value cond(pt_program *g, const tn_json *in)
+{
+    pt_import *p = g->p;
+    choice *c = TN_NEW(&p->im.scratch, choice);
+    *c = (choice){g, {graph_at(in, 1), graph_at(in, 2)}, value_at(g, in, 3), TN_NEW(&p->im.scratch, pt_cell)};
+    c->result->v = (pt_value){.kind = PT_UNSET};
+    pt_value condition = value_at(g, in, 0);
+    if (p->stop || !c->graph[0] || !c->graph[1] || !pt_is_sequence(c->operands))
+        return p->stop ? pt_bad() : malformed(g);
+    condition = pt_usable(p, condition) ? pt_convert(p, PT_BOOL, condition) : pt_bad();
+    if (!pt_is_bad(condition))
+        pt_if(p, condition, take_first, take_second, c);
+    return p->stop || p->raised || c->result->v.kind == PT_UNSET ? pt_bad() : c->result->v;
+}
+
+/* ---- while_loop ---- */
+
+typedef struct repeat {
+    pt_program *g;
+    const tn_json *go, *body;
+    pt_value more; /* what every call takes behind the values that change */
+    pt_cell *now;
+} repeat;
+
+static pt_value goes_on(pt_import *p, void *user)
+{
+    repeat *w = user;
+    pt_value v = call_with(w->g, w->go, joined(p, w->now->v, w->more));
+    v = pt_is_sequence(v) ? pt_at(v, 0) : v;
+    return p->stop || p->raised ? pt_bad() : pt_convert(p, PT_BOOL, v);
+}
+
+static void once_more(pt_import *p, void *user, pt_value i)
+{
+    repeat *w = user;
+    (void)i;
+    pt_value v = call_with(w->g, w->body, joined(p, w->now->v, w->more));
+    if (!p->stop && !p->raised)
+        pt_set(p, w->now, v);
+}
+
+/* while_loop(graph of the condition, graph of the body, what changes, what stays) */
+static pt_value while_loop(pt_program *g, const tn_json *in)
+{
+    pt_import *p = g->p;
+    repeat *w = TN_NEW(&p->im.scratch, repeat);
+    *w = (repeat){g, graph_at(in, 0), graph_at(in, 1), value_at(g, in, 3), TN_NEW(&p->im.scratch, pt_cell)};
+    pt_value first = value_at(g, in, 2);
+    if (p->stop || !w->go || !w->body || !pt_is_sequence(first))
+        return p->stop ? pt_bad() : malformed(g);
+    w->now->v = joined(p, first, pt_none());
+    pt_loop_run(p, &(pt_loop){.go = goes_on, .body = once_more, .user = w});
+    return p->stop || p->raised ? pt_bad() : w->now->v;
+}
+
+/* ---- map, scan, associative_scan ---- */
+
+static pt_value call_operator(pt_import *p, const char *name, size_t n, const pt_value at[])
+{
+    const tn_bytes none[4] = {{0}};
+    pt_value v;
+    pt_args a = {n, at, none};
+    tn_bytes text = pt_words(name).text;
+    return pt_python(p, text, &a, &v) ? v : pt_apply(p, text, &a);
+}
+
+/* Place i along the first dimension of each. */
+static pt_value parts_at(pt_import *p, pt_value all, int64_t i)
+{
+    pt_value v = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
+    for (size_t k = 0; k < all.list->n; k++)
+        pt_push(&p->im.scratch, v.list,
+                call_operator(p, "select", 3, (const pt_value[]){pt_at(all, k), pt_int(0), pt_int(i)}));
+    return v;
+}
+
+/* Iterations along the first dimension of the operands; below 0: reported. */
+static int64_t iterations(pt_program *g, pt_value all)
+{
+    if (g->p->stop || !pt_is_sequence(all) || !all.list->n)
+        return malformed(g), -1;
+    pt_value n = call_operator(g->p, "size", 2, (const pt_value[]){pt_at(all, 0), pt_int(0)});
+    if (n.kind == PT_INT && n.i > 0 && n.i <= PT_MAX_UNROLL)
+        return n.i;
+    if (!g->p->stop)
+        pt_fail(g->p, "pytorch-E015",
+                "%s goes over a dimension that is %s, which is not supported; export it with a fixed extent "
+                "from 1 "
+                "to %d",
+                g->p->loc_op, n.kind == PT_INT ? "empty or too long" : "known only to the run",
+                PT_MAX_UNROLL);
+    return -1;
+}
+
+/* Results of all iterations, each of them as one tensor. `rows`: a tuple for each iteration. */
+static pt_value stacked(pt_import *p, pt_value rows, size_t from, size_t to)
+{
+    pt_value all = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
+    for (size_t k = from; k < to; k++) {
+        pt_value column = pt_make(&p->im.scratch, PT_LIST, 0, NULL);
+        for (size_t i = 0; i < rows.list->n; i++)
+            pt_push(&p->im.scratch, column.list, pt_at(pt_at(rows, i), k));
+        pt_push(&p->im.scratch, all.list,
+                call_operator(p, "stack", 2, (const pt_value[]){column, pt_int(0)}));
+    }
+    return all;
+}
+
+/* map_impl(graph, operands, what every call takes, too); before torch 2.4 a number of operands and all values */
+static pt_value map(pt_program *g, const tn_json *in)
+{
+    pt_import *p = g->p;
+    const tn_json *graph = graph_at(in, 0);
+    pt_value over = value_at(g, in, 1), more = value_at(g, in, 2);
+    if (over.kind == PT_INT) {
+        int64_t n = over.i;
+        over = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
+        more = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
+        for (size_t i = 2; i < pt_json_count(in); i++)
+            pt_push(&p->im.scratch, (int64_t)i - 2 < n ? over.list : more.list, value_at(g, in, i));
+    }
+    pt_value rows = pt_make(&p->im.scratch, PT_LIST, 0, NULL);
+    int64_t n = graph ? iterations(g, over) : (malformed(g), -1);
+    for (int64_t i = 0; i < n && !p->stop && !p->raised; i++)
+        pt_push(&p->im.scratch, rows.list, call_with(g, graph, joined(p, parts_at(p, over, i), more)));
+    if (n < 0 || p->stop || p->raised || !pt_is_sequence(pt_at(rows, 0)))
+        return pt_bad();
+    return stacked(p, rows, 0, pt_at(rows, 0).list->n);
+}
+
+/* Before torch 2.7 an axis and a direction stand between the operands and the rest. */
+static bool forward_along_0(pt_program *g, const tn_json *in, size_t from)
+{
+    for (size_t i = from; i < pt_json_count(in); i++) {
+        pt_value v = value_at(g, in, i);
+        if ((v.kind == PT_INT && v.i != 0) || (v.kind == PT_BOOL && v.b))
+            return false;
+    }
+    return true;
+}
+
+/* The list that comes last from argument k on; an empty one: there is none. */
+static pt_value last_list(pt_program *g, const tn_json *in, size_t k)
+{
+    for (size_t i = pt_json_count(in); i-- > k;) {
+        pt_value v = value_at(g, in, i);
+        if (pt_is_sequence(v))
+            return v;
+    }
+    return pt_make(&g->p->im.scratch, PT_TUPLE, 0, NULL);
+}
+
+/* scan(graph, what is carried, operands, ..., what every call takes, too): what is carried at last, all results.
+ * associative_scan(graph, operands, ...): the first operands are carried, and are the first results. */
+static pt_value scan(pt_program *g, const tn_json *in, bool associative)
+{
+    pt_import *p = g->p;
+    const tn_json *graph = graph_at(in, 0);
+    size_t k = associative ? 1 : 2;
+    pt_value over = value_at(g, in, k), more = last_list(g, in, k + 1), row;
+    pt_value rows = pt_make(&p->im.scratch, PT_LIST, 0, NULL);
+    int64_t n = graph ? iterations(g, over) : (malformed(g), -1);
+    if (n < 0)
+        return pt_bad();
+    if (!forward_along_0(g, in, k + 1)) {
+        pt_fail(
+            p, "pytorch-E024",
+            "%s goes backwards or along another dimension than the first, which is not supported; flip or "
+            "transpose its operands in the model",
+            p->loc_op);
+        return pt_bad();
+    }
+    pt_value carried = associative ? parts_at(p, over, 0) : value_at(g, in, 1);
+    size_t width = pt_is_sequence(carried) ? carried.list->n : 0;
+    if (associative)
+        pt_push(&p->im.scratch, rows.list, carried);
+    for (int64_t i = associative; i < n && !p->stop && !p->raised; i++) {
+        row = call_with(g, graph, joined(p, joined(p, carried, parts_at(p, over, i)), more));
+        if (!pt_is_sequence(row) || row.list->n < width)
+            return p->stop || p->raised ? pt_bad() : malformed(g);
+        pt_push(&p->im.scratch, rows.list, row);
+        carried = pt_make(&p->im.scratch, PT_TUPLE, width, row.list->at);
+    }
+    if (p->stop || p->raised)
+        return pt_bad();
+    row = pt_at(rows, 0);
+    return associative ? stacked(p, rows, 0, width)
+                       : joined(p, carried, stacked(p, rows, width, row.list->n));
+}
+
+/* ---- a region ---- */
+
+/* A graph and its operands, one by one or as a list. */
+static pt_value region(pt_program *g, const tn_json *in, size_t k)
+{
+    pt_import *p = g->p;
+    pt_value operands = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
+    for (size_t i = k + 1; i < pt_json_count(in) && !p->stop; i++) {
+        pt_value v = value_at(g, in, i);
+        if (pt_is_sequence(v))
+            add_all(p, operands, v);
+        else if (v.kind != PT_TEXT)
+            pt_push(&p->im.scratch, operands.list, v);
+    }
+    return p->stop ? pt_bad() : call_with(g, graph_at(in, k), operands);
+}
+
+/* wrap_with_autocast(device, type, enabled, whether casts are kept, graph, operands...) */
+static pt_value autocast(pt_program *g, const tn_json *in, size_t k)
+{
+    tn_dtype before = g->autocast, t = {0};
+    pt_value type = value_at(g, in, 1), enabled = value_at(g, in, 2);
+    if (enabled.kind == PT_BOOL && enabled.b && type.kind == PT_INT && !pt_dtype_of(type.i, &t))
+        return malformed(g);
+    if (enabled.kind == PT_BOOL && enabled.b && !t.bits)
+        t = (tn_dtype){TN_BFLOAT, 16, 1}; /* the type of a CPU */
+    g->autocast = t;
+    pt_value v = region(g, in, k);
+    g->autocast = before;
+    return v;
+}
+
+pt_value pt_higher_order(pt_program *g, tn_bytes name, const tn_json *in)
+{
+    static const char *const regions[] = {"wrap_with_set_grad_enabled",
+                                          "wrap",
+                                          "hints_wrapper",
+                                          "strict_mode",
+                                          "tag_activation_checkpoint",
+                                          "wrap_activation_checkpoint",
+                                          "invoke_subgraph"};
+    size_t k = 0;
+    while (k < pt_json_count(in) && !graph_at(in, k))
+        k++;
+    if (imp_is(name, "cond"))
+        return cond(g, in);
+    if (imp_is(name, "while_loop"))
+        return while_loop(g, in);
+    if (imp_is(name, "map_impl") || imp_is(name, "map"))
+        return map(g, in);
+    if (imp_is(name, "scan") || imp_is(name, "associative_scan"))
+        return scan(g, in, !imp_is(name, "scan"));
+    if (imp_is(name, "wrap_with_autocast") && graph_at(in, k))
+        return autocast(g, in, k);
+    for (size_t i = 0; i < sizeof regions / sizeof *regions; i++)
+        if (imp_is(name, regions[i]))
+            return graph_at(in, k) ? region(g, in, k) : malformed(g);
+    (void)imp_error(
+        &g->p->im, IMP_UNKNOWN_OPERATOR, pt_place(g->p, g->p->loc_op),
+        "operator %s is not supported; write that part of the model with other operators, or export "
+        "it to ONNX",
+        g->p->loc_op);
+    return pt_bad();
+}
