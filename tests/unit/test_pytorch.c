@@ -46,6 +46,16 @@ static const struct {
     {FORWARD "    q = torch.unsqueeze(x, 0)\n    y, p = torch._native_multi_head_attention(q, q, q, 3, 1, "
              "torch.zeros([9, 3]), torch.zeros([9]), torch.zeros([3, 3]), torch.zeros([3]))\n    return y\n",
      {"nn.softmax", "Tensor[(1, 2, 3), float32]"}},
+    {FORWARD "    return torch.isin(x, torch.ones([2]), False, True)\n",
+     {"equal(", "logical_not(", "(2, 3), bool]"}},
+    {FORWARD "    return torch._weight_norm(x, torch.ones([2, 1]), 0)\n",
+     {"sqrt(", "divide(", "multiply(%x, "}},
+    {FORWARD "    y, at = torch.adaptive_max_pool2d(torch.unsqueeze(x, 0), [2, 2])\n    return (y, at)\n",
+     {"argmax(", "(Tensor[(1, 2, 2), float32], Tensor[(1, 2, 2), int64])"}},
+    {FORWARD
+     "    y, m, r, mean, var = torch._native_batch_norm_legit_functional(x, None, None, torch.zeros([3]), "
+     "torch.ones([3]), True, 0.5, 0.1)\n    return (y, mean)\n",
+     {"rsqrt(", "0.5f", "(Tensor[(2, 3), float32], Tensor[(3), float32])"}},
     /* methods, functions, attributes; defaults and keywords */
     {"def f(x: Tensor,\n    n: int=1) -> Tensor:\n  return torch.sum(x, [n], True)\n" CLASS
      "  def g(self: __torch__.M,\n    x: Tensor) -> Tensor:\n    return __torch__.f(x, n=0, )\n"

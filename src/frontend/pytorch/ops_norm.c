@@ -118,6 +118,23 @@ static void native_batch_norm(imp_node *c)
     with_moments(c, training, pt_real(c, 7));
 }
 
+/* The running moments do not change; what they would become are results. */
+static void functional_batch_norm(imp_node *c)
+{
+    pt_call *k = pt_of(c);
+    pt_value moment[2];
+    bool training = pt_truth(c, 5);
+    for (int i = 0; i < 2; i++) {
+        moment[i] = pt_tensor_new(k->p, pt_in(c, 3 + i));
+        k->arg[3 + i] = moment[i];
+    }
+    with_moments(c, training, pt_real(c, 7));
+    if (c->bad || !pt_is_sequence(k->out))
+        return;
+    for (int i = 0; i < 2; i++)
+        pt_push(c->arena, k->out.list, moment[i]);
+}
+
 /* _native_batch_norm_legit without running moments */
 static void of_the_batch(imp_node *c)
 {
@@ -255,6 +272,9 @@ const pt_row pt_rows_norm[] = {
     {"_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
      "float eps)",
      of_the_batch, NULL, 0},
+    {"_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+     "Tensor running_var, bool training, float momentum, float eps)",
+     functional_batch_norm, NULL, 0},
     {"_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, float momentum, float eps)",
      no_training, NULL, 0},

@@ -1,4 +1,4 @@
-# Operators of PyTorch that are made of others: what traces of attention and of transformer layers call.
+# Operators of PyTorch that are made of others: what traces of attention and of transformer layers call, and others.
 def heads_of(x, weight, bias, n):
   y = torch.linear(x, weight, bias)
   y = torch.reshape(y, [torch.size(y, 0), torch.size(y, 1), n, torch.size(y, 2) // n])
@@ -43,3 +43,48 @@ def _transformer_encoder_layer_fwd(src, embed_dim, num_heads, qkv_weight, qkv_bi
   y = torch.linear(torch.gelu(y) if use_gelu else torch.relu(y), ffn_weight_2, ffn_bias_2)
   x = x + y
   return x if norm_first else torch.layer_norm(x, [embed_dim], norm_weight_2, norm_bias_2, eps)
+
+# v of length g along all axes but one; -1: along all.
+def _weight_norm(v, g, dim=0):
+  axes = []
+  for i in range(torch.dim(v)):
+    if i != dim:
+      torch.append(axes, i)
+  return v * (g / torch.norm(v, 2, axes, True))
+
+def _weight_norm_interface(v, g, dim=0):
+  axes = []
+  for i in range(torch.dim(v)):
+    if i != dim:
+      torch.append(axes, i)
+  n = torch.norm(v, 2, axes, True)
+  return v * (g / n), n
+
+def isin(elements, test_elements, assume_unique=False, invert=False):
+  same = torch.eq(torch.unsqueeze(elements, -1), torch.reshape(test_elements, [-1]))
+  found = torch.any(same, -1)
+  return torch.logical_not(found) if invert else found
+
+# Windows as those of adaptive averages; of what is the largest, and where.
+def adaptive_max_pool2d(self, output_size):
+  h = torch.size(self, -2)
+  w = torch.size(self, -1)
+  size = output_size + output_size if len(output_size) == 1 else output_size
+  values = []
+  places = []
+  for i in range(size[0]):
+    top = i * h // size[0]
+    rows = torch.slice(self, -2, top, ((i + 1) * h + size[0] - 1) // size[0])
+    for j in range(size[1]):
+      left = j * w // size[1]
+      right = ((j + 1) * w + size[1] - 1) // size[1]
+      v, at = torch.max(torch.flatten(torch.slice(rows, -1, left, right), -2), -1)
+      n = right - left
+      torch.append(values, v)
+      torch.append(places, (torch.floor_divide(at, n) + top) * w + torch.remainder(at, n) + left)
+  shape = torch.slice(torch.size(self), 0, -2) + size
+  return torch.reshape(torch.stack(values, -1), shape), torch.reshape(torch.stack(places, -1), shape)
+
+def adaptive_max_pool1d(self, output_size):
+  v, at = adaptive_max_pool2d(torch.unsqueeze(self, -2), [1, output_size[0]])
+  return torch.squeeze(v, -2), torch.squeeze(at, -2)
