@@ -166,6 +166,9 @@ static const struct {
     {FORWARD "    y = torch.div(1, 0)\n    return x\n", {"the model divides by zero", "[pytorch-E013]"}},
     {FORWARD LATE "    if c:\n      y = x\n    else:\n      y = torch.sum(x, [1])\n    return y\n",
      {"pytorch-E014"}},
+    {FORWARD LATE "    if c:\n      y, z = x, torch.relu(x)\n    else:\n      y, z = torch.sum(x, [1]), x\n"
+                  "    return (y, z)\n",
+     {"give results of different types", "pytorch-E014"}},
     {FORWARD "    y = x\n    while bool(torch.lt(torch.sum(y), 9)):\n      y0 = torch.unsqueeze(y, 0)\n"
              "      y = y0\n    return y\n",
      {"a value that a loop carries changes its type or rank [pytorch-E015]"}},

@@ -371,6 +371,14 @@ static void read_path(pt_import *p, pt_path path, bool outcome, branch *b, pt_va
     p->raised = NULL;
 }
 
+static bool is_joined(pt_value v, int depth)
+{
+    bool is = v.kind != PT_UNKNOWN;
+    for (size_t i = 0; (pt_is_sequence(v) || v.kind == PT_DICT) && is && depth < 16 && i < v.list->n; i++)
+        is = is_joined(pt_at(v, i), depth + 1);
+    return is;
+}
+
 /* Both outcomes are read to the end of the model. */
 static void split(pt_import *p, tn_value condition, pt_path path, pt_branch *code[2], void *user)
 {
@@ -390,7 +398,7 @@ static void split(pt_import *p, tn_value condition, pt_path path, pt_branch *cod
     if (b[0].ok && b[1].ok) {
         joining j = {.p = p, .r = {b[0].r, b[1].r}, .number = path.number};
         p->result = join(&j, v[0], v[1], 0);
-        tn_node *node = j.bad || !j.slots.n ? NULL : if_node(&j, condition);
+        tn_node *node = j.bad || !j.slots.n || !is_joined(p->result, 0) ? NULL : if_node(&j, condition);
         if (node)
             fill(&j, node, 0);
         else
@@ -421,14 +429,6 @@ static void split(pt_import *p, tn_value condition, pt_path path, pt_branch *cod
     }
     tn_vec_deinit(&now);
     tn_vec_deinit(&had);
-}
-
-static bool is_joined(pt_value v, int depth)
-{
-    bool is = v.kind != PT_UNKNOWN;
-    for (size_t i = 0; (pt_is_sequence(v) || v.kind == PT_DICT) && is && depth < 16 && i < v.list->n; i++)
-        is = is_joined(pt_at(v, i), depth + 1);
-    return is;
 }
 
 pt_value pt_fork(pt_import *p, tn_value condition, pt_value (*read)(pt_import *p, void *user, bool outcome),
