@@ -80,6 +80,8 @@ static const struct {
      "a result of the kind gradient_to_parameter", "pytorch-E023"}},
     {PROGRAM(ADD, GIVES("nothing")), {"the program uses \"nothing\", which it does not set", "pytorch-E003"}},
     {"{'graph_module': 1}", {"pytorch-E019"}},
+    {PROGRAM("{'inputs': []}", GIVES("x")), {"a node has no operator", "pytorch-E019"}},
+    {PROGRAM(NODE("torch.ops.aten.", ARG(NAMED("x"), "1"), "r"), GIVES("x")), {"a node has no operator"}},
     {"{'graph_module': {'graph': {}, 'signature': {'input_specs': [{'custom_obj': {'arg': {'name': 'o', "
      "'class_fqn': 'my.Queue'}, 'custom_obj_name': 'o'}}], 'output_specs': []}}}", {"the class my.Queue",
      "pytorch-E022"}},

@@ -51,6 +51,8 @@ static tn_bytes extent_name(pt_import *p, tn_bytes text)
 {
     tn_buf b = {0};
     size_t at = 0;
+    if (!text.n)
+        return text;
     print_extent(text, &at, &b, 0);
     tn_bytes name = {tn_arena_copy(&p->im.scratch, tn_buf_cstr(&b), b.n + 1, 1), b.n};
     tn_buf_deinit(&b);

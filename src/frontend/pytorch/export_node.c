@@ -204,6 +204,11 @@ static void node(pt_program *g, const tn_json *n)
     pt_import *p = g->p;
     const tn_json *in = tn_json_find(n, "inputs"), *out = tn_json_find(n, "outputs");
     tn_bytes target = pt_json_text(tn_json_find(n, "target")), name = operator_of(g, target), *names;
+    if (!name.n) {
+        (void)pt_damaged_program(p, "a node has no operator");
+        p->stop = true;
+        return;
+    }
     size_t k = pt_json_count(in);
     pt_value *at = TN_NEW_N(&p->im.scratch, pt_value, k), v = pt_bad();
     tn_bytes *keyword = TN_NEW_N(&p->im.scratch, tn_bytes, k);
