@@ -56,6 +56,16 @@ static const struct {
      FILL("w", "2", "1 2"),
      INFO,
      {"add(%x, meta[relay.Constant][0] /* w (1, 2, 1, 1) */)", NULL}},
+    /* data that are filled so that they exist; a weight of one number is one */
+    {NET("2{ 1'x' 1'w' 2'y' 4'Mul' " NUMBER("broadcast", "1") "} "),
+     "2{ 2'w' 4'ConstantFill' 5{ 1'shape' 6(1) } 5{ 1'value' 2=3 } } 2{ 2'x' 4'ConstantFill' 5{ 1'shape' "
+     "6(1) } }",
+     INFO,
+     {"@main(%x: Tensor[(1, 2, 3, 3), float32]", "multiply(%x, "}},
+    {NET(OP("AveragePool", NUMBER("kernel", "0") NUMBER("global_pooling", "1") NUMBER("legacy_pad", "3"))),
+     FILL("w", "1", "1"),
+     INFO,
+     {"mean(%x, axis=[2, 3], keepdims=True)", NULL}},
     /* wrong */
     {NET("2{ 1'x' 1'w' 2'y' 4'Add' " NUMBER("broadcast", "1") NUMBER("axis", "3") "} "),
      FILL("w", "1 3", "1 2 3"),

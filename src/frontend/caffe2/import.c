@@ -100,8 +100,20 @@ static size_t count(tn_bytes m, uint32_t field)
     return n;
 }
 
-/* input 1, output 2, name 3, type 4, arg 5 */
-static tn_status convert(imp_model *im, tn_bytes op)
+/* Exporters fill the data of a net with a single number, so that the name exists before somebody gives it a value. */
+static bool stands_for_data(const imp_node *c, tn_bytes type, tn_bytes data)
+{
+    if (!data.n || c->n_in || c->n_out != 1 || !imp_same(c->out_name[0], data) ||
+        !imp_is(type, "ConstantFill"))
+        return false;
+    for (size_t i = 0; i < c->n_attr; i++)
+        if (imp_is(c->attr[i].name, "shape"))
+            return !c->attr[i].ints.n || (c->attr[i].ints.n == 1 && c->attr[i].ints.at[0] == 1);
+    return true;
+}
+
+/* input 1, output 2, name 3, type 4, arg 5; data: what is left out where it is filled, .n 0: nothing */
+static tn_status convert(imp_model *im, tn_bytes op, tn_bytes data)
 {
     tn_bytes *in = TN_NEW_N(&im->scratch, tn_bytes, count(op, 1)),
              *out = TN_NEW_N(&im->scratch, tn_bytes, count(op, 2)), name = {0}, type = {0};
@@ -128,7 +140,7 @@ static tn_status convert(imp_model *im, tn_bytes op)
     c.attr = list.at;
     c.n_attr = list.n;
     im->scope = im->value.n; /* names of before may have new values */
-    if (!why) {
+    if (!why && !stands_for_data(&c, type, data)) {
         c.row = imp_row_of(im, (tn_bytes){0}, type, 1, c.loc, true);
         imp_convert(im, &c);
     }
@@ -136,12 +148,12 @@ static tn_status convert(imp_model *im, tn_bytes op)
     return why ? damaged(im, why) : TN_OK;
 }
 
-static tn_status convert_net(imp_model *im, tn_bytes net)
+static tn_status convert_net(imp_model *im, tn_bytes net, tn_bytes data)
 {
     tn_pb r = tn_pb_open(net.at, net.n);
     while (tn_pb_next(&r) && !imp_too_much(im, NULL))
         if (r.field == 2 && r.wire == TN_PB_LEN)
-            TN_TRY(convert(im, r.bytes));
+            TN_TRY(convert(im, r.bytes, data));
     return r.error ? damaged(im, r.error) : TN_OK;
 }
 
@@ -207,14 +219,24 @@ static tn_status set_results(imp_model *im, tn_bytes net)
     return imp_set_results(im, n, name);
 }
 
+/* The first name that the net wants from outside. */
+static tn_bytes data_of(tn_bytes net)
+{
+    tn_pb r = tn_pb_open(net.at, net.n);
+    while (tn_pb_next(&r))
+        if (r.field == 7 && r.wire == TN_PB_LEN)
+            return r.bytes;
+    return (tn_bytes){0};
+}
+
 static tn_status import(imp_model *im, tn_bytes net, tn_bytes init, tn_bytes info)
 {
     imp_start(im);
-    TN_TRY(convert_net(im, init));
+    TN_TRY(convert_net(im, init, data_of(net)));
     if (im->g->ctx->n_error > im->had_errors)
         return TN_FAIL;
     TN_TRY(add_inputs(im, net, info));
-    TN_TRY(convert_net(im, net));
+    TN_TRY(convert_net(im, net, (tn_bytes){0}));
     return im->g->ctx->n_error > im->had_errors ? TN_FAIL : set_results(im, net);
 }
 

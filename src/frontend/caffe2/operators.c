@@ -128,19 +128,36 @@ static void convolution(imp_node *c)
     }
 }
 
+/* The whole image: translators from Caffe leave a window of 0 beside it. */
+static void pool_all(imp_node *c, tn_value x, bool most)
+{
+    static const char *const window[] = {
+        "kernel",   "kernels",  "kernel_h", "kernel_w",  "stride",     "strides",
+        "stride_h", "stride_w", "pad",      "pads",      "pad_t",      "pad_l",
+        "pad_b",    "pad_r",    "dilation", "dilations", "legacy_pad", "count_include_pad"};
+    imp_layer w;
+    for (size_t i = 0; i < sizeof window / sizeof *window; i++)
+        imp_attr_ignore(c, window[i]);
+    need_channels_first(c);
+    if (imp_layer_init(c, x, &w))
+        imp_out(c, 0, imp_layer_global(c, most ? &tn_op_max : &tn_op_mean, x, true));
+}
+
 static void pooling(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    bool most = strncmp(c->row->op, "Max", 3) == 0, all = imp_attr_int(c, "global_pooling", 0) != 0;
+    bool most = strncmp(c->row->op, "Max", 3) == 0;
     imp_layer w;
+    if (imp_attr_int(c, "global_pooling", 0)) {
+        pool_all(c, x, most);
+        return;
+    }
     if (!read_window(c, x, &w))
         return;
     w.count_include_pad = imp_attr_int(c, "count_include_pad", 0) != 0;
     if (w.ceil_mode && !most)
         w.count_include_pad = true; /* as Caffe */
-    imp_out(c, 0,
-            all ? imp_layer_global(c, most ? &tn_op_max : &tn_op_mean, x, true)
-                : imp_layer_pool(c, most ? IMP_POOL_MAX : IMP_POOL_AVERAGE, x, &w));
+    imp_out(c, 0, imp_layer_pool(c, most ? IMP_POOL_MAX : IMP_POOL_AVERAGE, x, &w));
 }
 
 static void pad_image(imp_node *c)

@@ -1,0 +1,3 @@
+
+net
+xy"Relu:x:wBy
