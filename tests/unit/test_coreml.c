@@ -104,7 +104,9 @@
         "3{ 1'm2' } 3{ 1'v2' } } " OP("constexpr_sparse_to_dense", ARG("nonzero_data", "v2") ARG("mask", "m2"), "w")
 /* A list l of two zeros, or of one that may grow; x [2] is written to element `at`, and element `from` is y. */
 #define LIST(n, grows, extent) \
-    INT("n", n) CONST("g", "1:1 2:0", "3{ 1(" grows ") }") INT("e", extent) \
+    LIST_OF(n, grows, INT("e", extent))
+#define LIST_OF(n, grows, extent) \
+    INT("n", n) CONST("g", "1:1 2:0", "3{ 1(" grows ") }") extent \
     OP("make_list", ARG("init_length", "n") ARG("dynamic_length", "g") ARG("elem_shape", "e"), "l")
 #define WRITTEN(at) INT("at", at) OP("list_write", ARG("ls", "l") ARG("index", "at") ARG("value", "x"), "l2")
 #define ELEMENT(list, from) INT("from", from) OP("list_read", ARG("ls", list) ARG("index", "from"), "y")
@@ -245,7 +247,7 @@ static const struct {
      {"position 97 is beyond a table of 4 entries", "[coreml-E001]"}},
     {PROGRAM_OF("4", KEPT_SCALED("3", "1 2 3") ADDED), {"scales", "do not fit"}},
     {PROGRAM(LIST("2", "0", "-2") ELEMENT("l", "0")),
-     {"elements of a list must have fixed extents", "[coreml-E005]"}},
+     {"elements of a list have an extent of -2", "[coreml-E005]"}},
     {PROGRAM(LIST("2", "0", "2") WRITTEN("2") ELEMENT("l2", "0")), {"2", "error"}},
     {NET_ND("2", "2", "1{ 1'l' 615{ 2'q' 3{ } 4{ } } }"),
      {"\"q\" is used, but nothing has computed it", "[coreml-E001]"}},
@@ -447,6 +449,7 @@ static void lists_compute(void **state)
     computes(PROGRAM(LIST("1", "1", "2") WRITTEN("4") ELEMENT("l2", "3")), 2, x, none);
     computes(PROGRAM(LIST("1", "1", "2") WRITTEN("4") LENGTH), 2, x, longer);
     computes(PROGRAM(LIST("1", "1", "2") TWO_WRITTEN), 2, x, sum);
+    computes(PROGRAM(LIST_OF("4", "0", TEXT("e", "unknown")) TWO_WRITTEN), 2, x, sum);
 }
 
 static void images_and_boxes_compute(void **state)

@@ -1,5 +1,6 @@
 /* Lists of programs: a list is a tensor whose first dimension counts its elements, all of one shape. A list of a
- * dynamic length grows to the positions that are written to; once a program has made one, all of its lists may. */
+ * dynamic length grows to the positions that are written to; once a program has made one, all of its lists may. An
+ * extent of the elements that is not known is 1, until an element is written to a list that has just been made. */
 #include "frontend/coreml/coreml.h"
 
 static bool is_list(imp_node *c, tn_value list)
@@ -20,10 +21,11 @@ static tn_dims element_shape(imp_node *c)
         if (!imp_is(o->key[i].name, "elem_shape"))
             continue;
         o->key[i].asked = true;
-        int64_t extent = imp_has(c, i) ? imp_int_in(c, imp_in(c, i), "elem_shape") : -1;
+        int64_t extent =
+            imp_has(c, i) ? imp_int_in(c, imp_in(c, i), "elem_shape") : 1; /* a text: not known */
         if (extent < 0 || n + 1 == IMP_MAX_RANK)
-            imp_refuse(c, IMP_BAD_VALUE, "elements of a list must have fixed extents, at most %d of them",
-                       IMP_MAX_RANK - 1);
+            imp_refuse(c, IMP_BAD_VALUE, "elements of a list have an extent of %lld, or more than %d extents",
+                       (long long)extent, IMP_MAX_RANK - 1);
         else if (!c->bad)
             dim[n++] = tn_idx(c->pool, extent);
     }
@@ -59,11 +61,28 @@ static void make_list(imp_node *c)
         imp_out(c, 0, zeros(c, t, n.at[0], element.n, element.at));
 }
 
+/* A list that has just been made, for elements like those of `value`. */
+static tn_value fitted(imp_node *c, tn_value list, tn_value value)
+{
+    const tn_type *t = imp_type(list), *v = imp_type(value);
+    bool fresh = imp_is_constant(list) || /* small ones are folded */
+                 (tn_op_is(list.def, &tn_op_broadcast_to) && imp_is_constant(tn_in(list.def, 0)));
+    fresh = fresh && t->n == v->n;
+    bool other = false;
+    for (int d = 1; d < t->n && fresh; d++) {
+        bool same = t->dim[d] == v->dim[d];
+        other = other || !same;
+        fresh = same || tn_is_value(t->dim[d], 1);
+    }
+    return fresh && other ? zeros(c, t->dtype, t->dim[0], (uint32_t)t->n - 1, v->dim + 1) : list;
+}
+
 /* The list with slices `value` [k, ..] at positions [k], int64. */
 static tn_value written(imp_node *c, tn_value list, tn_value at, tn_value value)
 {
     if (!is_list(c, list))
         return list;
+    list = fitted(c, list, value);
     const tn_type *t = imp_type(list);
     const tn_expr *n = t->dim[0], *one = tn_idx(c->pool, 1);
     tn_scatter_attr set = {0, "update"};
