@@ -1,6 +1,7 @@
 /* Rule contract: sums of products of any number of operands and axes (contraction.h), for what rules gemm, conv and
  * window do not know: einsums, convolutions of one and three dimensions, transposed products, groups. Also other
- * reductions whose operands are all read for several results, as distances of rows, or maxima of sums.
+ * reductions whose operands are all read for several results, as distances of rows, or maxima of sums, and windows of
+ * one or three dimensions, whose taps along the lanes are unrolled.
  *
  * A tile of accumulators stays in registers through the whole reduction. It has rows along one spatial axis
  * (u), further vectors along another one (c) or along that of the lanes, and lanes along an axis v in which
@@ -56,7 +57,7 @@ static tn_stmt *find_block(const tn_func *f, contraction *x)
         return NULL;
     if (rule_read_contraction(f, found, x) && rule_shares_views(x))
         return found;
-    return rule_read_reduction(f, found, x) && rule_shares_each_view(x) ? found : NULL;
+    return rule_read_reduction(f, found, x) && (rule_shares_each_view(x) || rule_is_window(x)) ? found : NULL;
 }
 
 bool rule_contract_matches(const tn_func *f, const tn_machine *m)
@@ -404,6 +405,25 @@ static bool is_shallow(const tn_machine *m, const contraction *x, const choice *
            e < 2 * rule_lanes(m, rule_target(x->f, x->block)->dtype);
 }
 
+/* Do neighbours along the lanes share taps, or are there too few for lanes along them? */
+static bool overlaps(const contraction *x, const choice *t, int tap)
+{
+    int64_t apart = 1;
+    for (int i = 0; i < x->n_view; i++)
+        if (x->view[i].step[t->v] == VIEW_EVENLY)
+            apart = x->view[i].apart[t->v];
+    return x->extent[tap] < LEAST_LANES || apart < x->extent[tap];
+}
+
+/* A window whose tile reads nothing for several results gains by taps along the lanes, which are written out. */
+static bool is_still(const contraction *x, const choice *t)
+{
+    for (int a = x->n_spatial; a < x->n; a++)
+        if (!rule_along(x, t) && x->extent[a] > 1 && rule_slides_along(x, a, t->v) && overlaps(x, t, a))
+            return false;
+    return !rule_shares_views(x);
+}
+
 static bool has_symbolic_rows(const contraction *x, const choice *t)
 {
     return t->u >= 0 && x->extent[t->u] < 0;
@@ -415,7 +435,7 @@ bool rule_contract_rows(derive *d, rule_rows *out)
     if (!rule_contract_matches(d->s->func, d->m) || !read_block(d, &x))
         return false;
     choice t = rule_choose(d, &x, NULL);
-    if (t.efficiency <= 0 || !has_symbolic_rows(&x, &t) || is_shallow(d->m, &x, &t))
+    if (t.efficiency <= 0 || !has_symbolic_rows(&x, &t) || is_shallow(d->m, &x, &t) || is_still(&x, &t))
         return false;
     out->many = t.rows;
     out->rows = x.block->u.block.iter[t.u].extent;
@@ -452,7 +472,7 @@ static bool make_plan(derive *d, plan *p)
             dv_text(d, "%c%d", a < p->x.n_spatial ? 's' : 'r', a < p->x.n_spatial ? a : a - p->x.n_spatial);
     if (rule_along(&p->x, &p->t) && p->x.extent[p->t.v] == rule_width(&p->t, p->t.v))
         p->name[p->t.v] = "vl";
-    return p->t.efficiency > 0 && !is_shallow(d->m, &p->x, &p->t);
+    return p->t.efficiency > 0 && !is_shallow(d->m, &p->x, &p->t) && !is_still(&p->x, &p->t);
 }
 
 tn_verdict rule_contract(tn_sched *s, const tn_machine *m)

@@ -312,6 +312,29 @@ bool rule_shares_each_view(const contraction *x)
     return x->n_view > 1;
 }
 
+bool rule_slides_along(const contraction *x, int tap, int axis)
+{
+    const tn_expr *var = x->block->u.block.iter[tap].var, *along = x->block->u.block.iter[axis].var;
+    for (int i = 0; i < x->n_view; i++)
+        for (int k = 0; k < x->view[i].n_load; k++)
+            for (int d = 0; d < (int)x->view[i].load[k]->u.load.n_index; d++)
+                if (tn_uses(x->view[i].load[k]->src[d], var) && tn_uses(x->view[i].load[k]->src[d], along))
+                    return true;
+    return false;
+}
+
+bool rule_is_window(const contraction *x)
+{
+    for (int tap = x->n_spatial; tap < x->n; tap++) {
+        bool slides = x->extent[tap] == 1;
+        for (int a = 0; a < x->n_spatial; a++)
+            slides |= rule_slides_along(x, tap, a);
+        if (!slides || x->extent[tap] < 1 || x->extent[tap] > CONTRACTION_TAPS)
+            return false;
+    }
+    return true;
+}
+
 /* ---- borders ---- */
 
 /* Elements of the axis from *first up to *end, for which the term is true whatever the other axes are. */

@@ -53,6 +53,10 @@ bool rule_read_reduction(const tn_func *f, tn_stmt *block, contraction *out);
 bool rule_shares_views(const contraction *x);
 /* Does it read each of several views less often? What is no product gains nothing else by a tile. */
 bool rule_shares_each_view(const contraction *x);
+/* Is it over a few taps alone, each of which reads what neighbouring results read by others? */
+bool rule_is_window(const contraction *x);
+/* Does an index add the tap to the spatial axis? */
+bool rule_slides_along(const contraction *x, int tap, int axis);
 /* The first of the axes that a padding mask is on, where tiles of those widths, by axis, at its ends have padding: how
  * many at either end. -1: none. */
 int rule_find_border(const contraction *x, int n_axis, const int axis[], const int64_t width[],
