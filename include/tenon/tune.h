@@ -28,7 +28,7 @@ typedef struct tenon_tune_task { /* fields may be added at the end */
     const char *built_in;    /* what the built-in schedule says of itself: "rule gemm: ..." */
     uint32_t trials, failed; /* failed: of these, the ones that were refused, crashed or gave wrong results */
     double built_in_seconds; /* of a call, by the built-in schedule; 0: not timed */
-    double seconds;          /* by the one that was found, timed in turn with it; without a gain the built-in one's */
+    double seconds;          /* by the one that was found, timed in turn; without a gain the built-in one's */
     const char *picks;       /* of the one that was found, lines of "name = value"; NULL: no gain */
     double compiling, timing; /* seconds that its trials took, one beside the other */
     const char *why;          /* why nothing was tried, or why the last trial without a time has none; NULL */

@@ -120,7 +120,8 @@ static void rotary_embedding(imp_node *c)
         (void)imp_with_extent(c, &x, 2, tn_idx(c->pool, 2 * half * heads));
     hidden = hidden < 0 && imp_rank(x) == 3 ? onnx_known(imp_type(x)->dim[2]) : hidden;
     if (joined && heads >= 1 && hidden > 0 && hidden % heads == 0) {
-        const tn_expr *dim[] = {t->dim[0], t->dim[1], tn_idx(c->pool, heads), tn_idx(c->pool, hidden / heads)};
+        const tn_expr *dim[] = {t->dim[0], t->dim[1], tn_idx(c->pool, heads),
+                                tn_idx(c->pool, hidden / heads)};
         x = imp_reshape(c, x, 4, dim);
     }
     if (imp_rank(x) == 4 && onnx_known(imp_type(x)->dim[3]) < 0 && row)

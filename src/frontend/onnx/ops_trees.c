@@ -559,7 +559,8 @@ static tn_value features_of(forest *f, tn_value x)
 {
     int64_t n = -1, most = -1;
     if (!f->c->bad && imp_rank(x) != 2)
-        imp_fail(f->c, "onnx-E022", "X is %s, but must be rows of features", imp_type_text(f->c, imp_type(x)));
+        imp_fail(f->c, "onnx-E022", "X is %s, but must be rows of features",
+                 imp_type_text(f->c, imp_type(x)));
     bool known = !f->c->bad && tn_is_int(imp_type(x)->dim[1], &n);
     for (int64_t i = 0; i < f->n_nodes && !f->c->bad; i++) {
         int64_t at = f->node[i].mode == LEAF ? -1 : f->node[i].feature;
