@@ -32,9 +32,12 @@ typedef struct {
     uint32_t old[MAX_LETS], fresh[MAX_LETS];
 } own;
 
-static void copy_stmt(tn_func *f, tn_stmt *at, const tn_stmt *s, own *o, bool first)
+static void copy_stmt(tn_func *f, tn_stmt *at, tn_stmt *s, own *o, bool first)
 {
-    tn_stmt *c = tn_stmt_clone(f, s);
+    tn_body *in[2];
+    /* where copies decide conditions differently, what is inside comes to stand side by side */
+    bool fresh = !first && tn_stmt_bodies(s, in) > 0;
+    tn_stmt *c = fresh ? tn_stmt_clone_fresh(f, s, "") : tn_stmt_clone(f, s);
     tn_stmt_subst(f, c, o->n, o->from, o->to);
     for (int i = 0; i < o->n_buffer; i++)
         tn_stmt_rename_buffer(f, c, o->old[i], o->fresh[i]);
