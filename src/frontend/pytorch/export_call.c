@@ -73,7 +73,9 @@ static pt_value cond(pt_program *g, const tn_json *in)
     *c = (choice){g, {graph_at(in, 1), graph_at(in, 2)}, value_at(g, in, 3), TN_NEW(&p->im.scratch, pt_cell)};
     c->result->v = (pt_value){.kind = PT_UNSET};
     pt_value condition = value_at(g, in, 0);
-    if (p->stop || !c->graph[0] || !c->graph[1] || !pt_is_sequence(c->operands))
+    size_t n = pt_json_count(tn_json_find(c->graph[0], "outputs"));
+    bool same = n == pt_json_count(tn_json_find(c->graph[1], "outputs"));
+    if (p->stop || !c->graph[0] || !c->graph[1] || !same || !pt_is_sequence(c->operands))
         return p->stop ? pt_bad() : malformed(g);
     condition = pt_usable(p, condition) ? pt_convert(p, PT_BOOL, condition) : pt_bad();
     if (!pt_is_bad(condition))
