@@ -133,8 +133,8 @@ static tnr_value *take(tnr_value_pool *pool, uint8_t kind, uint64_t n)
         if (!v)
             return NULL;
     }
-    v->count =
-        1; /* each by itself: filling all of it with zeros first takes longer than the rest of a RENEW */
+    /* each by itself: filling all of it with zeros first takes longer than the rest of a RENEW */
+    v->count = 1;
     v->kind = kind;
     v->class = class;
     v->code = v->bits = 0;

@@ -223,7 +223,7 @@ static tn_bytes network_in(imp_node *c, const char *name)
     return a && a->graph ? *(const tn_bytes *)a->graph : (tn_bytes){0};
 }
 
-static bool leaves(tn_bytes network, int depth);
+static size_t left_at(tn_bytes network, int depth);
 
 /* Does a layer leave the body around it? */
 static bool layer_leaves(tn_bytes layer, int depth)
@@ -236,36 +236,27 @@ static bool layer_leaves(tn_bytes layer, int depth)
             return true;
         tn_pb inside = tn_pb_sub(&r);
         while (r.field == BRANCH && tn_pb_next(&inside))
-            if (inside.wire == TN_PB_LEN && leaves(inside.bytes, depth + 1))
+            if (inside.wire == TN_PB_LEN && left_at(inside.bytes, depth + 1))
                 return true;
     }
     return false;
 }
 
-static bool leaves(tn_bytes network, int depth)
-{
-    tn_pb r = tn_pb_open(network.at, network.n);
-    while (tn_pb_next(&r))
-        if (r.field == 1 && r.wire == TN_PB_LEN && layer_leaves(r.bytes, depth))
-            return true;
-    return false;
-}
-
-/* The part of a network that ends with the first layer that may leave the body; all of it where there is none. */
-static size_t first_part(tn_bytes network, int depth)
+/* Where the first layer of a network ends that may leave the body; 0: there is none. */
+static size_t left_at(tn_bytes network, int depth)
 {
     tn_pb r = tn_pb_open(network.at, network.n);
     while (tn_pb_next(&r))
         if (r.field == 1 && r.wire == TN_PB_LEN && layer_leaves(r.bytes, depth))
             return (size_t)(r.bytes.at + r.bytes.n - network.at);
-    return network.n;
+    return 0;
 }
 
 static void unless_left(imp_node *c, tn_bytes rest);
 
 static void read_inside(imp_node *c, tn_bytes network)
 {
-    size_t had = c->g->ctx->n_error, n = first_part(network, c->im->depth);
+    size_t had = c->g->ctx->n_error, left = left_at(network, c->im->depth), n = left ? left : network.n;
     (void)cm_read_network(cm_of(c), (tn_bytes){network.at, n});
     c->bad = c->bad || c->g->ctx->n_error > had;
     if (n < network.n && !c->bad)
@@ -403,7 +394,7 @@ static void loop_body(imp_node *c, imp_loop *l)
         l->next[i] = imp_value_of(c, k->name[i]);
     l->next[k->n] = imp_with(c, &tn_op_add, l->inner[k->n], 1);
     l->go = goes_on(c, k, l->next[k->n]);
-    if (!c->bad && leaves(k->body, c->im->depth)) {
+    if (!c->bad && left_at(k->body, c->im->depth)) {
         tn_value stays = imp_call1(c, &tn_op_logical_not, NULL, left), go = imp_bool_scalar(c, l->go);
         l->go = imp_call2(c, &tn_op_logical_and, NULL, go, stays);
     }

@@ -365,6 +365,19 @@ static bool free_of(const contraction *x, const tn_expr *term, int axis, int64_t
     return coef != 0;
 }
 
+/* The next term of a mask of which n parts are still to be looked at; NULL: none. */
+static const tn_expr *next_term(const tn_expr *todo[TN_MAX_TERMS + 1], int *n)
+{
+    while (*n > 0) {
+        const tn_expr *e = todo[--*n];
+        if (e->kind != TN_E_AND || *n + 2 > TN_MAX_TERMS)
+            return e;
+        todo[(*n)++] = e->src[0];
+        todo[(*n)++] = e->src[1];
+    }
+    return NULL;
+}
+
 int rule_find_border(const contraction *x, int n_axis, const int axis[], const int64_t width[],
                      int64_t *out_first, int64_t *out_last)
 {
@@ -377,15 +390,9 @@ int rule_find_border(const contraction *x, int n_axis, const int axis[], const i
         if (a < 0 || a >= x->n_spatial || end < 0)
             continue;
         todo[n++] = mask;
-        while (n > 0) {
-            const tn_expr *e = todo[--n];
-            if (e->kind == TN_E_AND && n + 2 <= TN_MAX_TERMS) {
-                todo[n++] = e->src[0];
-                todo[n++] = e->src[1];
-            } else if (tn_uses(e, x->block->u.block.iter[a].var) && free_of(x, e, a, &first, &end)) {
+        for (const tn_expr *e; (e = next_term(todo, &n));)
+            if (tn_uses(e, x->block->u.block.iter[a].var) && free_of(x, e, a, &first, &end))
                 border = a;
-            }
-        }
         int64_t w = width[a], tiles = (x->extent[a] + w - 1) / w;
         *out_first = (first + w - 1) / w;
         *out_last = tiles - end / w;
@@ -401,15 +408,9 @@ bool rule_masks_both(const contraction *x, int a, int b)
     int n = 0;
     if (mask)
         todo[n++] = mask;
-    while (n > 0) {
-        const tn_expr *e = todo[--n];
-        if (e->kind == TN_E_AND && n + 2 <= TN_MAX_TERMS) {
-            todo[n++] = e->src[0];
-            todo[n++] = e->src[1];
-        } else if (tn_uses(e, x->block->u.block.iter[a].var) && tn_uses(e, x->block->u.block.iter[b].var)) {
+    for (const tn_expr *e; (e = next_term(todo, &n));)
+        if (tn_uses(e, x->block->u.block.iter[a].var) && tn_uses(e, x->block->u.block.iter[b].var))
             return true;
-        }
-    }
     return false;
 }
 

@@ -44,14 +44,7 @@ def _transformer_encoder_layer_fwd(src, embed_dim, num_heads, qkv_weight, qkv_bi
   x = x + y
   return x if norm_first else torch.layer_norm(x, [embed_dim], norm_weight_2, norm_bias_2, eps)
 
-# v of length g along all axes but one; -1: along all.
-def _weight_norm(v, g, dim=0):
-  axes = []
-  for i in range(torch.dim(v)):
-    if i != dim:
-      torch.append(axes, i)
-  return v * (g / torch.norm(v, 2, axes, True))
-
+# v of length g along all axes but one; -1: along all. And the lengths that it had.
 def _weight_norm_interface(v, g, dim=0):
   axes = []
   for i in range(torch.dim(v)):
@@ -59,6 +52,10 @@ def _weight_norm_interface(v, g, dim=0):
       torch.append(axes, i)
   n = torch.norm(v, 2, axes, True)
   return v * (g / n), n
+
+def _weight_norm(v, g, dim=0):
+  w, n = _weight_norm_interface(v, g, dim)
+  return w
 
 def isin(elements, test_elements, assume_unique=False, invert=False):
   same = torch.eq(torch.unsqueeze(elements, -1), torch.reshape(test_elements, [-1]))
