@@ -19,8 +19,8 @@ const tn_ek_info tn_eks[TN_E_COUNT] = {
 };
 
 const tn_intrin_info tn_intrins[TN_F_COUNT] = {
-#define INTRIN(name, n, poly, doc) {#name, n, poly, 0, doc},
-#define INTRIN_BOOL(name, n, poly, doc) {#name, n, poly, 1, doc},
+#define INTRIN(name, n, poly, cost, doc) {#name, n, poly, 0, cost, doc},
+#define INTRIN_BOOL(name, n, poly, cost, doc) {#name, n, poly, 1, cost, doc},
 #include "ir/intrin.def"
 #undef INTRIN
 #undef INTRIN_BOOL

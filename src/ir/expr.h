@@ -18,8 +18,8 @@ enum tn_ek {
 };
 
 enum tn_intrin {
-#define INTRIN(name, n, poly, doc) TN_F_##name,
-#define INTRIN_BOOL(name, n, poly, doc) TN_F_##name,
+#define INTRIN(name, n, poly, cost, doc) TN_F_##name,
+#define INTRIN_BOOL(name, n, poly, cost, doc) TN_F_##name,
 #include "ir/intrin.def"
 #undef INTRIN
 #undef INTRIN_BOOL
@@ -28,7 +28,7 @@ enum tn_intrin {
 
 typedef struct tn_intrin_info {
     const char *name;
-    uint8_t nargs, poly, to_bool;
+    uint8_t nargs, poly, to_bool, cost;
     const char *doc;
 } tn_intrin_info;
 extern const tn_intrin_info tn_intrins[TN_F_COUNT];

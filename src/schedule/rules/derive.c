@@ -139,6 +139,37 @@ uint16_t rule_lanes(const tn_machine *m, tn_dtype t)
     return (uint16_t)(n < 1 ? 1 : n > 64 ? 64 : n);
 }
 
+typedef struct {
+    const tn_machine *m;
+    int64_t lanes, n;
+} instructions;
+
+/* Small floats are computed as float32; vectors have no instruction that divides integers. */
+static bool count_instructions(const tn_expr *e, void *user)
+{
+    instructions *c = user;
+    if (!e->nsrc || tn_dtype_is_index(e->dtype) || tn_dtype_is_bool(e->dtype))
+        return true;
+    int64_t bits = 8 * (int64_t)tn_dtype_bytes(e->dtype), each = 1;
+    if (tn_dtype_is_float(e->dtype) && bits < 32)
+        bits = 32;
+    if (e->kind == TN_E_CALL)
+        each = tn_intrins[e->u.call.id].cost;
+    if (e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD)
+        each = bits < c->m->vector_bits ? 4 * c->m->vector_bits / bits : 4;
+    c->n += each * ((c->lanes * bits + c->m->vector_bits - 1) / c->m->vector_bits);
+    return true;
+}
+
+int64_t rule_instructions(const tn_machine *m, const tn_stmt *block, uint16_t lanes)
+{
+    instructions c = {m, lanes, 0};
+    const tn_stmt *store = tn_body_only(&block->u.block.body);
+    if (store && store->kind == TN_S_STORE && m->vector_bits)
+        (void)tn_each(store->u.store.value, count_instructions, &c);
+    return c.n;
+}
+
 const tn_buffer *rule_target(const tn_func *f, const tn_stmt *block)
 {
     return &f->buffer[tn_block_target(block)];

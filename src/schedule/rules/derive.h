@@ -62,6 +62,9 @@ bool rule_plain_nest(tn_stmt *block);
 int64_t rule_extent(const tn_expr *e); /* constant extent, or -1 */
 /* elements of t in one vector register; 1: no vectors */
 uint16_t rule_lanes(const tn_machine *m, tn_dtype t);
+/* About how many instructions the value of the block's only store takes in so many lanes, without index arithmetic; 0:
+ * there is no such store. */
+int64_t rule_instructions(const tn_machine *m, const tn_stmt *block, uint16_t lanes);
 /* The buffer a block stores to. */
 const tn_buffer *rule_target(const tn_func *f, const tn_stmt *block);
 /* The logical dimension that is innermost in memory, leaving out those of extent 1. */

@@ -6,6 +6,9 @@
  * first, so that vectors cross the ends of short rows. So are rows that divide a vector where operands have rows too,
  * of up to twice that length: lanes then load a constant way apart, which lowering makes shuffles (lower/pattern.c).
  *
+ * Long chains, as of sin, overlap with those of the next vector by themselves: their loop is not unrolled, and where
+ * elements of the result are narrower than float32, its lanes are no more than float32 has.
+ *
  * Where an index divides the innermost axis, as by 3 where three elements are one of an operand, so many vectors make a
  * turn that each is at the same place of every turn: its quotients and remainders are then constants of its lanes.
  *
@@ -20,10 +23,11 @@
 enum {
     TASK_BYTES =
         16384, /* results of a task: long against the 0.3 us that handing it out takes, small against L1 */
-    TASKS_A_CORE = 4,  /* so that cores finish together */
-    UNROLL = 4,        /* vectors of one turn of the inner loop, where they divide it */
-    MAX_PERIOD = 8,    /* vectors of a turn that quotients ask for */
-    MAX_GATHERED = 128 /* loads of vectors of a row that is written out */
+    TASKS_A_CORE = 4,      /* so that cores finish together */
+    UNROLL = 4,            /* vectors of one turn of the inner loop, where they divide it */
+    MAX_PERIOD = 8,        /* vectors of a turn that quotients ask for */
+    MAX_GATHERED = 128,    /* loads of vectors of a row that is written out */
+    MAX_INSTRUCTIONS = 256 /* of a turn of the inner loop, where less will do */
 };
 
 /* ---- the run of memory ---- */
@@ -257,6 +261,25 @@ static void turn_rows_inside(nest *x)
     x->extent[n - 1] = extent;
 }
 
+/* Turns of many instructions overlap by themselves, and only make code long. */
+static int64_t short_unroll(const nest *x)
+{
+    int64_t unroll = UNROLL, n = rule_instructions(x->d->m, x->block, x->lanes);
+    while (unroll > 1 && unroll * n > MAX_INSTRUCTIONS)
+        unroll /= 2;
+    return unroll;
+}
+
+/* Lanes of a vector of results, whose elements may be narrower than what they are computed of: then several registers
+ * hold each value of it, which must not be too many values. */
+static uint16_t lanes_of(const derive *d, const tn_stmt *block, tn_dtype t)
+{
+    uint16_t lanes = rule_lanes(d->m, t), floats = rule_lanes(d->m, TN_F32);
+    while (lanes > floats && rule_instructions(d->m, block, lanes) > MAX_INSTRUCTIONS)
+        lanes /= 2;
+    return lanes;
+}
+
 /* Results of a task: as long as that it outweighs handing it out, as small as that it stays in cache. */
 static int64_t pick_task_bytes(derive *d, const char *block)
 {
@@ -286,8 +309,8 @@ static void vectorize_run(nest *x, const char *loop, int64_t extent, const tn_ex
     else
         unroll = dv_pick_power(
             x->d, x->block->u.block.name, "unroll",
-            extent >= 0 && extent < 2 * task * lanes && extent % (lanes * UNROLL) != 0 ? 1 : UNROLL, 1,
-            2 * UNROLL);
+            extent >= 0 && extent < 2 * task * lanes && extent % (lanes * UNROLL) != 0 ? 1 : short_unroll(x),
+            1, 2 * UNROLL);
     int64_t step = unroll * lanes;
     if (extent < 0 || extent >= 2 * task * lanes) {
         dv_do(x->d, "%s %s %s %s = split %s %lld %lld %lld tail=mask", o, m, u, v, loop,
@@ -433,7 +456,7 @@ bool rule_elementwise_nest(derive *d, const char *name, const char *prefix)
     if (x.n == 0)
         return false;
     const tn_buffer *target = rule_target(d->s->func, b);
-    x.lanes = rule_lanes(d->m, target->dtype);
+    x.lanes = lanes_of(d, b, target->dtype);
     x.bytes = tn_dtype_bytes(target->dtype);
     for (int i = 0; i < x.n; i++)
         x.name[i] = dv_text(d, "%si%d", prefix, i);
