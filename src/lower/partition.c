@@ -294,17 +294,17 @@ static void cut(search *w, tn_stmt *s, const tn_expr *hi, const tn_expr *end, tn
 {
     tn_func *f = w->f;
     tn_pool *p = f->pool;
-    const tn_expr *old = s->u.loop.var, *var = tn_func_add_var(f, f->var[old->u.i].name, TN_IDX);
-    tn_stmt *tail = tn_stmt_clone_fresh(f, s, ".tail");
-    const tn_expr *full = named(f, s, "full", hi), *value = tn_add(p, full, var);
+    const tn_expr *full = named(f, s, "full", hi);
+    tn_stmt *tail = tn_stmt_clone(f, s);
     if (w->chosen >= 0)
-        tn_stmt_walk(&tail->u.loop.body, fail_stmt, NULL, w);
+        tn_stmt_walk(&tail->u.loop.body, fail_stmt, NULL, w); /* its loops are still those of the search */
+    tn_stmt_freshen(f, tail, ".tail");
+    const tn_expr *var = tail->u.loop.var, *value = tn_add(p, full, var);
     if (w->chosen < 0 || !w->same[w->chosen])
         tn_map_put(left, tn_map_key(tail), 1);
-    tail->u.loop.var = var;
     tail->u.loop.extent = tn_max(p, tn_sub(p, end, full), tn_idx(p, 0));
     for (tn_stmt *c = tail->u.loop.body.first; c; c = c->next)
-        tn_stmt_subst(f, c, 1, &old, &value);
+        tn_stmt_subst(f, c, 1, &var, &value);
     tn_body_insert(s->list, s->next, tail);
     s->u.loop.extent = full;
     tn_stmt_walk(&s->u.loop.body, apply_stmt, NULL, w);

@@ -143,7 +143,7 @@ static void copy_first(doubling *d)
     tn_func *f = d->s->func;
     tn_pool *p = f->pool;
     const tn_expr *var = d->loop->u.loop.var, *zero = tn_idx(p, 0);
-    tn_stmt *copy = tn_nest_copy(d->s, d->top, ".first"), *block = only_block(copy);
+    tn_stmt *copy = tn_stmt_clone_fresh(d->s->func, d->top, ".first"), *block = only_block(copy);
     tn_facts facts;
     tn_stmt_subst(f, copy, 1, &var, &zero);
     tn_body_insert(d->loop->list, d->loop, copy);

@@ -268,30 +268,6 @@ tn_stmt *tn_nest_top(tn_stmt *block, const tn_stmt *home)
     return top;
 }
 
-/* Loops of a copy get variables of their own, so that naming them there does not name those of the original. */
-static bool rename_loop(tn_stmt *x, void *user)
-{
-    tn_sched *s = user;
-    if (x->kind != TN_S_FOR)
-        return true;
-    const tn_expr *old = x->u.loop.var, *var = tn_func_add_var(s->func, tn_sched_var_name(s, old), TN_IDX);
-    x->u.loop.var = var;
-    for (tn_stmt *c = x->u.loop.body.first; c; c = c->next)
-        tn_stmt_subst(s->func, c, 1, &old, &var);
-    return true;
-}
-
-tn_stmt *tn_nest_copy(tn_sched *s, const tn_stmt *nest, const char *suffix)
-{
-    tn_stmt *copy = tn_stmt_clone_fresh(s->func, nest, suffix);
-    tn_body *body[2];
-    int n = tn_stmt_bodies(copy, body);
-    (void)rename_loop(copy, s);
-    for (int i = 0; i < n; i++)
-        tn_stmt_walk(body[i], rename_loop, NULL, s);
-    return copy;
-}
-
 static bool own_variable(const tn_stmt *block, const tn_expr *e)
 {
     for (uint32_t i = 0; i < block->u.block.n_iter; i++)

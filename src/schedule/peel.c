@@ -31,11 +31,11 @@ tn_verdict tn_do_peel(tn_sched *s, tn_step *t)
         return TN_REJECT_FACTOR;
     tn_stmt *part[3] = {loop, loop, loop};
     if (first > 0) {
-        part[0] = tn_nest_copy(s, loop, ".first");
+        part[0] = tn_stmt_clone_fresh(s->func, loop, ".first");
         tn_body_insert(loop->list, loop, part[0]);
     }
     if (last > 0) {
-        part[2] = tn_nest_copy(s, loop, ".last");
+        part[2] = tn_stmt_clone_fresh(s->func, loop, ".last");
         tn_body_insert(loop->list, loop->next, part[2]);
         shift(s, part[2], tn_idx(p, n - last), tn_idx(p, last));
     }

@@ -44,8 +44,6 @@ void tn_block_require(tn_sched *s, tn_stmt *block,
 
 /* The outermost loop (or the block itself) of the perfect nest around block, inside `home` (NULL: the function). */
 tn_stmt *tn_nest_top(tn_stmt *block, const tn_stmt *home);
-/* A copy of a nest whose loops have variables, and whose blocks have names, of their own. */
-tn_stmt *tn_nest_copy(tn_sched *s, const tn_stmt *nest, const char *suffix);
 /* The statement of the function's own list that holds s. */
 static inline tn_stmt *tn_top_of(tn_stmt *s)
 {

@@ -154,7 +154,7 @@ static void leave_inits(tn_func *f, tn_body *b, const tn_expr *var)
 static void init_before(tn_func *f, tn_stmt *loop)
 {
     tn_stmt *copy = tn_stmt_clone_fresh(f, loop, ".empty");
-    leave_inits(f, &copy->u.loop.body, loop->u.loop.var);
+    leave_inits(f, &copy->u.loop.body, copy->u.loop.var);
     if (!copy->u.loop.body.first)
         return;
     tn_stmt *empty = tn_stmt_if(f, tn_lt(f->pool, loop->u.loop.extent, tn_idx(f->pool, 1)));

@@ -1,4 +1,4 @@
-/* Copies of subtrees that own their buffers and lets, and renaming of buffers: what peeling and tail partition need. */
+/* Copies of subtrees with buffers, lets and loops of their own, and renaming of buffers: to peel, and to cut tails. */
 #include "base/vec.h"
 #include "tir/tir.h"
 
@@ -50,7 +50,7 @@ typedef struct {
     tn_func *f;
     const char *suffix;
     tn_vec(uint32_t) buffer;
-    tn_vec(tn_stmt *) let;
+    tn_vec(tn_stmt *) defines; /* lets and loops */
 } copier;
 
 static bool freshen(tn_stmt *x, void *user)
@@ -61,41 +61,48 @@ static bool freshen(tn_stmt *x, void *user)
             tn_func_block_name(c->f, tn_arena_printf(c->f->arena, "%s%s", x->u.block.name, c->suffix));
     if (x->kind == TN_S_BUFFER)
         tn_vec_push(&c->buffer, x->u.decl.buffer);
-    if (x->kind == TN_S_LET)
-        tn_vec_push(&c->let, x);
+    if (x->kind == TN_S_LET || x->kind == TN_S_FOR)
+        tn_vec_push(&c->defines, x);
     return true;
 }
 
-static void freshen_lets(copier *c, tn_stmt *copy)
+static const tn_expr **defined(tn_stmt *s) { return s->kind == TN_S_FOR ? &s->u.loop.var : &s->u.let.var; }
+
+static void freshen_variables(copier *c, tn_stmt *copy)
 {
-    size_t n = c->let.n;
+    size_t n = c->defines.n;
     const tn_expr **from = TN_NEW_N(c->f->arena, const tn_expr *, n),
                   **to = TN_NEW_N(c->f->arena, const tn_expr *, n);
     for (size_t i = 0; i < n; i++) {
-        from[i] = c->let.at[i]->u.let.var;
-        to[i] = tn_func_add_var(c->f, c->f->var[from[i]->u.i].name, from[i]->dtype);
-        c->let.at[i]->u.let.var = to[i];
+        const tn_expr **var = defined(c->defines.at[i]);
+        from[i] = *var;
+        to[i] = *var = tn_func_add_var(c->f, c->f->var[from[i]->u.i].name, from[i]->dtype);
     }
     if (n)
         tn_stmt_subst(c->f, copy, (int)n, from, to);
 }
 
-tn_stmt *tn_stmt_clone_fresh(tn_func *f, const tn_stmt *root, const char *suffix)
+void tn_stmt_freshen(tn_func *f, tn_stmt *copy, const char *suffix)
 {
-    tn_stmt *copy = tn_stmt_clone(f, root);
     copier c = {.f = f, .suffix = suffix};
     freshen(copy, &c);
     tn_body *body[2];
     int n = tn_stmt_bodies(copy, body);
     for (int i = 0; i < n; i++)
         tn_stmt_walk(body[i], freshen, NULL, &c);
-    freshen_lets(&c, copy);
+    freshen_variables(&c, copy);
     for (size_t i = 0; i < c.buffer.n; i++) {
         tn_buffer b = f->buffer[c.buffer.at[i]];
         b.name = tn_arena_printf(f->arena, "%s%s", b.name, suffix);
         tn_stmt_rename_buffer(f, copy, c.buffer.at[i], tn_func_add_buffer(f, &b));
     }
     tn_vec_deinit(&c.buffer);
-    tn_vec_deinit(&c.let);
+    tn_vec_deinit(&c.defines);
+}
+
+tn_stmt *tn_stmt_clone_fresh(tn_func *f, const tn_stmt *s, const char *suffix)
+{
+    tn_stmt *copy = tn_stmt_clone(f, s);
+    tn_stmt_freshen(f, copy, suffix);
     return copy;
 }

@@ -185,8 +185,10 @@ bool tn_stmt_inside(const tn_stmt *s, const tn_stmt *ancestor);
 /* The statement's own lists: LOOP 1, BLOCK init + body, IF then + other. */
 int tn_stmt_bodies(tn_stmt *s, tn_body *out[2]);
 tn_stmt *tn_stmt_clone(tn_func *f, const tn_stmt *s); /* deep; shares variables, blocks keep their names */
-/* Deep copy with fresh variables for the lets and fresh buffers for the declarations inside (names of buffers and
- * blocks get the suffix), so that original and copy may stand in one list. */
+/* Gives a copy fresh variables for its loops and lets and fresh buffers for its declarations (names of buffers and
+ * blocks get the suffix): the original and it may stand in one list, and what is known of an expression in one is
+ * not taken for true in the other. */
+void tn_stmt_freshen(tn_func *f, tn_stmt *copy, const char *suffix);
 tn_stmt *tn_stmt_clone_fresh(tn_func *f, const tn_stmt *s, const char *suffix);
 /* Every access to and declaration of buffer `from` in s and below becomes one of `to`. */
 void tn_stmt_rename_buffer(tn_func *f, tn_stmt *s, uint32_t from, uint32_t to);
