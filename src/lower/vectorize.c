@@ -12,6 +12,7 @@ typedef struct {
     uint16_t lanes;
     const tn_expr *mask; /* conditions around, vector of bool; NULL: none */
     const tn_expr *cond; /* the same before vectorisation */
+    bool idle;           /* they may hold in no lane */
     tn_map memo;         /* expression -> its vector form under `mask` */
     tn_map lets;         /* variable of a LET that varies by lane -> the vector variable */
     tn_facts facts;      /* at the loop: of what is around it, not of the conditions inside */
@@ -46,12 +47,12 @@ static bool shares_variable(const tn_expr *e, void *user)
     return !(e->kind == TN_E_VAR && tn_uses(cond, e));
 }
 
-/* Whether a scalar load is of an operand, and inside of it whatever the masks say. */
+/* Whether a scalar load is inside of its buffer whatever the masks say. */
 static bool always_inside(vec *v, const tn_expr *e)
 {
     tn_pool *p = v->f->pool;
     const tn_buffer *b = &v->f->buffer[e->u.load.buffer];
-    if (b->param < 0 || b->written || e->src[0]->has_load)
+    if (e->src[0]->has_load || b->ndim != 1)
         return false;
     return tn_prove(p, &v->facts, tn_le(p, tn_idx(p, 0), e->src[0])) == 1 &&
            tn_prove(p, &v->facts, tn_lt(p, e->src[0], b->dim[0])) == 1;
@@ -77,14 +78,14 @@ static bool holds_lanes(vec *v, const tn_expr *e)
 }
 
 /* A load whose offset does not depend on the lane. Under a lane mask it stays scalar unless the mask may be
- * what keeps it inside its buffer. */
+ * what keeps it inside its buffer: where the two share a variable, or there may be no lane that reads. */
 static const tn_expr *uniform_load(vec *v, const tn_expr *e)
 {
     tn_pool *p = v->f->pool;
     const tn_expr *own = tn_load_mask(e);
     bool near = v->f->buffer[e->u.load.buffer].scope == TN_SCOPE_REGISTER;
     bool own_varies = own && varies(v, own);
-    bool tied = v->cond && !near && !tn_each(e->src[0], shares_variable, (void *)v->cond);
+    bool tied = v->cond && !near && (v->idle || !tn_each(e->src[0], shares_variable, (void *)v->cond));
     if (!own_varies && (!tied || always_inside(v, e)))
         return e;
     if (near || always_inside(v, e)) {
@@ -345,6 +346,36 @@ static void let(vec *v, tn_stmt *s)
     tn_map_put(&v->lets, tn_map_key(var), tn_map_key(s->u.let.var));
 }
 
+/* What is known of a condition in lane number `lane`: 1 true, 0 false, -1 nothing. */
+static int in_lane(vec *v, const tn_expr *cond, int lane)
+{
+    const tn_expr *at = tn_idx(v->f->pool, lane);
+    return tn_prove(v->f->pool, &v->facts, tn_subst(v->f->pool, cond, 1, &v->var, &at));
+}
+
+/* Does it surely hold in the first lane, or in the last? */
+static bool in_some_lane(vec *v, const tn_expr *cond)
+{
+    return in_lane(v, cond, 0) == 1 || in_lane(v, cond, v->lanes - 1) == 1;
+}
+
+/* A bound that grows evenly with the lane fails in all if it fails in the first and the last. */
+static bool in_no_lane(vec *v, const tn_expr *cond)
+{
+    const tn_expr *term[TN_MAX_TERMS], *coef, *rest;
+    int n = tn_terms(cond, term);
+    for (int i = 0; i < n; i++) {
+        tn_pool *p = v->f->pool;
+        if ((term[i]->kind != TN_E_LT && term[i]->kind != TN_E_LE) || term[i]->has_load ||
+            !tn_dtype_is_index(term[i]->src[0]->dtype) ||
+            !tn_linear(p, NULL, tn_sub(p, term[i]->src[0], term[i]->src[1]), v->var, &coef, &rest))
+            continue;
+        if (in_lane(v, term[i], 0) == 0 && in_lane(v, term[i], v->lanes - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void body(vec *v, tn_body *b, int depth);
 
 static void branch(vec *v, tn_stmt *s, int depth)
@@ -358,14 +389,19 @@ static void branch(vec *v, tn_stmt *s, int depth)
     }
     tn_body *part[2] = {&s->u.cond.then, &s->u.cond.other};
     const tn_expr *old_mask = v->mask, *old_cond = v->cond;
+    const bool old_idle = v->idle;
     for (int i = 0; i < 2; i++) {
         const tn_expr *c = i ? tn_not(p, c0) : c0;
+        if (!part[i]->first || in_no_lane(v, c))
+            continue;
         v->mask = both(v, old_mask, vector(v, c));
         v->cond = tn_both(p, old_cond, c);
+        v->idle = !in_some_lane(v, v->cond);
         tn_map_clear(&v->memo);
         body(v, part[i], depth + 1);
         v->mask = old_mask;
         v->cond = old_cond;
+        v->idle = old_idle;
         tn_map_clear(&v->memo);
         tn_body_move(s->list, s, part[i]);
     }
