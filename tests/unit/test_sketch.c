@@ -39,7 +39,7 @@ static void one_point(bench *x, const tn_space *space, const tn_picks *given, ui
         n->refused++;
         return;
     }
-    n->tiles += has_word(&s, "sketch", "tiles") || has_word(&s, "sketch", "windows");
+    n->tiles += has_word(&s, "sketch", "tiles") || has_word(&s, "sketch", "others");
     n->rows += has_word(&s, "sketch", "rows");
     n->right++;
     const char *trace = trace_text(x, &s);

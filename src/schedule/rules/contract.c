@@ -23,9 +23,7 @@
 #include <string.h>
 
 enum {
-    LEAST_LANES = 4, /* of a vector of sums */
-    MAX_TILES = 8,   /* unrolled, where all have padding */
-    MAX_SUMS = 512   /* vectors of sums that are written out, then */
+    LEAST_LANES = 4 /* of a vector of sums */
 };
 
 typedef struct plan {
@@ -68,25 +66,6 @@ bool rule_contract_matches(const tn_func *f, const tn_machine *m)
 
 /* ---- steps ---- */
 
-/* Is a reduction axis few taps, each of which masks other lanes, or moves them by parts of an element? */
-static bool is_tap(const plan *p, int a)
-{
-    const contraction *x = &p->x;
-    return a >= x->n_spatial && !rule_along(x, &p->t) && x->extent[a] > 1 &&
-           x->extent[a] <= CONTRACTION_TAPS &&
-           (rule_masks_both(x, p->t.v, a) || rule_divides_both(x, p->t.v, a));
-}
-
-/* All tiles of the lanes have padding: are they few enough to be written out, so that masks are constants? */
-static bool is_narrow(const plan *p)
-{
-    const contraction *x = &p->x;
-    int64_t e = x->extent[p->t.v], taps = 0, w = rule_width(&p->t, p->t.v), tiles = (e + w - 1) / w;
-    for (int a = x->n_spatial; a < x->n; a++)
-        taps = is_tap(p, a) ? (taps ? taps : 1) * x->extent[a] : taps;
-    return taps > 0 && e > 0 && tiles <= MAX_TILES && tiles * taps * p->t.rows * p->t.nv <= MAX_SUMS;
-}
-
 /* Looks for an axis of the tile that a padding mask is on. */
 static void find_borders(plan *p)
 {
@@ -95,7 +74,7 @@ static void find_borders(plan *p)
     for (int a = 0; a < p->x.n; a++)
         width[a] = rule_width(&p->t, a);
     p->border = rule_find_border(&p->x, 1, axis, width, &p->first, &p->last);
-    p->all = p->border < 0 && is_narrow(p);
+    p->all = p->border < 0 && rule_is_narrow(&p->x, &p->t, width[p->t.v], p->t.rows * p->t.nv);
     if (p->all)
         p->border = p->t.v;
     else if (p->border < 0)
@@ -354,7 +333,7 @@ static void peel_borders(plan *p)
     const contraction *x = &p->x;
     derive *d = p->d;
     for (int a = x->n_spatial; a < x->n; a++)
-        if (is_tap(p, a) && (p->border == p->t.v || rule_divides_both(x, p->t.v, a)))
+        if (rule_writes_out(x, &p->t, a, p->border))
             dv_do(d, "unroll %s", p->name[a]);
     if (p->border < 0)
         return;
@@ -364,9 +343,9 @@ static void peel_borders(plan *p)
     }
     dv_do(d, "pf pm pl = peel %s %lld %lld", p->outer[p->n_outer - 1], (long long)p->first,
           (long long)p->last);
-    if (p->border == p->t.v && p->first > 1 && p->first <= MAX_TILES)
+    if (p->border == p->t.v && p->first > 1 && p->first <= CONTRACTION_TILES)
         dv_do(d, "unroll pf");
-    if (p->border == p->t.v && p->last > 1 && p->last <= MAX_TILES)
+    if (p->border == p->t.v && p->last > 1 && p->last <= CONTRACTION_TILES)
         dv_do(d, "unroll pl");
 }
 

@@ -4,9 +4,10 @@
 
 enum {
     MAX_NV = 8,
-    NOMINAL = 256,   /* turns of an axis of symbolic extent */
-    TREE_CYCLES = 5, /* the lanes of one accumulator added up */
-    TILE_CYCLES = 24 /* a tile begins and ends */
+    NOMINAL = 256,    /* turns of an axis of symbolic extent */
+    TREE_CYCLES = 5,  /* the lanes of one accumulator added up */
+    TILE_CYCLES = 24, /* a tile begins and ends */
+    MAX_SUMS = 512    /* vectors of sums that are written out, where all tiles have padding */
 };
 
 bool rule_along(const contraction *x, const choice *t) { return t->v >= x->n_spatial; }
@@ -16,6 +17,26 @@ int64_t rule_width(const choice *t, int axis)
     int64_t n = axis == t->u ? t->rows : 1;
     n *= axis == t->c ? t->nv : 1;
     return n * (axis == t->v ? t->lanes : 1);
+}
+
+/* Is a reduction axis few taps, each of which masks other lanes, or moves them by parts of an element? */
+static bool is_tap(const contraction *x, const choice *t, int a)
+{
+    return a >= x->n_spatial && !rule_along(x, t) && x->extent[a] > 1 && x->extent[a] <= CONTRACTION_TAPS &&
+           (rule_masks_both(x, t->v, a) || rule_divides_both(x, t->v, a));
+}
+
+bool rule_writes_out(const contraction *x, const choice *t, int axis, int border)
+{
+    return is_tap(x, t, axis) && (border == t->v || rule_divides_both(x, t->v, axis));
+}
+
+bool rule_is_narrow(const contraction *x, const choice *t, int64_t width, int64_t vectors)
+{
+    int64_t e = x->extent[t->v], taps = 0, tiles = (e + width - 1) / width;
+    for (int a = x->n_spatial; a < x->n; a++)
+        taps = is_tap(x, t, a) ? (taps ? taps : 1) * x->extent[a] : taps;
+    return taps > 0 && e > 0 && tiles <= CONTRACTION_TILES && tiles * taps * vectors <= MAX_SUMS;
 }
 
 bool rule_moves(const view *w, const choice *t, int axis)

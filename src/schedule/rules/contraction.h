@@ -9,7 +9,8 @@ enum { CONTRACTION_AXES = 16, CONTRACTION_VIEWS = 6, CONTRACTION_LOADS = 4 };
 enum {
     CONTRACTION_TASK_CYCLES = 27500, /* of a task, about 10 us */
     CONTRACTION_TASKS_A_CORE = 4,
-    CONTRACTION_TAPS = 16 /* of a reduction axis, that may be written out */
+    CONTRACTION_TAPS = 16, /* of a reduction axis, that may be written out */
+    CONTRACTION_TILES = 8  /* with padding, that may be written out */
 };
 
 /* How a view moves in memory along an axis; the worst of its loads. */
@@ -86,6 +87,12 @@ choice rule_choose(const derive *d, const contraction *x, const choice *of);
 choice rule_choose_lanes(const derive *d, const contraction *x, int v);
 bool rule_along(const contraction *x, const choice *t); /* lanes along a reduction? */
 int64_t rule_width(const choice *t, int axis);          /* how much of the axis a tile covers */
+/* Is the axis a reduction over few taps, each of which masks other lanes or moves them by parts of an element, and
+ * gains by being written out? border: axis whose tiles with padding are apart, or -1. */
+bool rule_writes_out(const contraction *x, const choice *t, int axis, int border);
+/* All tiles of the lanes, of that width and number of vectors, have padding: are they few enough to be written out, so
+ * that masks are constants? */
+bool rule_is_narrow(const contraction *x, const choice *t, int64_t width, int64_t vectors);
 bool rule_moves(const view *w, const choice *t,
                 int axis);                     /* does the view change along the axis within a tile? */
 double rule_turns(int64_t extent, int64_t by); /* ceil(extent / by); of a symbolic extent what is usual */

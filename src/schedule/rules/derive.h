@@ -177,7 +177,8 @@ bool rule_elementwise_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m);
 bool rule_irregular_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_irregular(tn_sched *s, const tn_machine *m);
-/* Sketches (sketch.c): is there a reduction that reads the same several times; or are there only others? */
+/* Sketches (sketch.c): is there a reduction that reads the same several times or is over a window; or are there only
+ * others? */
 bool rule_sketch_shares(const tn_func *f, const tn_machine *m);
 bool rule_sketch_others(const tn_func *f, const tn_machine *m);
 tn_verdict rule_sketch(tn_sched *s, const tn_machine *m);

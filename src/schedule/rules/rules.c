@@ -40,11 +40,11 @@ const size_t tn_n_rule_infos = sizeof tn_rule_infos / sizeof *tn_rule_infos;
 
 /* clang-format off */
 static const tn_rule_info sketches[] = {
-    {"tiles",     "a reduction that reads the same several times: levels of tiles, what follows in them",
+    {"tiles",     "a reduction that reads the same several times, or is over a window: levels of tiles",
      rule_sketch_shares, rule_sketch},
     {"rows",      "reductions: rows as tasks; what follows a row is computed while the row is in cache",
      rule_reduce_matches, rule_reduce},
-    {"windows",   "any other reduction: levels of tiles", rule_sketch_others, rule_sketch},
+    {"others",    "any other reduction: levels of tiles", rule_sketch_others, rule_sketch},
     {"nests",     "no reduction: tasks of vectors", rule_elementwise_matches, rule_elementwise},
     {"irregular", "lists of statements: their iterations in tasks", rule_irregular_matches, rule_irregular},
     {"serial",    "the function as it is", always, serial},
@@ -141,7 +141,7 @@ static tn_verdict derive_sketch(const tn_space *x, const tn_picks *given, tn_are
 }
 
 const tn_sched_generator tn_rules_generator = {.name = "rules", .version = 7, .derive = derive_rules};
-const tn_sched_generator tn_sketch_generator = {.name = "sketch", .version = 2, .derive = derive_sketch};
+const tn_sched_generator tn_sketch_generator = {.name = "sketch", .version = 3, .derive = derive_sketch};
 
 const tn_sched_generator *tn_sched_generator_find(const char *name)
 {

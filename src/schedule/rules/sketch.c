@@ -7,7 +7,7 @@
  *   cache write    sums stay in registers, or in local memory where they are more than one inner tile
  *   fusion         what follows moves under the tiles, inner or outer
  *   rfactor        lanes along a reduction keep a part each, and are added up at the end
- *   annotation     tasks, lanes, unrolling, borders of padding peeled off
+ *   annotation     tasks, lanes, unrolling, borders of padding peeled off, taps that mask lanes written out
  *
  * The first candidate of each pick is what the model of a register tile (contract_tile.c) takes. Reductions beside the
  * one in tiles, and nests without a reduction, are scheduled as by the rules reduce and elementwise.
@@ -22,7 +22,10 @@ enum { LEAST_GATHERED = 4 }; /* sums that are worth a vector */
 
 /* ---- the block ---- */
 
-/* The reduction that is put into tiles: the first that reads the same several times, else the first. */
+/* Does it read the same several times, or has it few taps, whose lanes along results need no sum of their own? */
+static bool gains_by_tiles(const contraction *x) { return rule_shares_views(x) || rule_is_window(x); }
+
+/* The reduction that is put into tiles: the first that gains by them, else the first. */
 static bool find_anchor(const tn_func *f, const tn_machine *m, contraction *out)
 {
     tn_stmt *b[RULE_MAX_BLOCKS];
@@ -33,11 +36,11 @@ static bool find_anchor(const tn_func *f, const tn_machine *m, contraction *out)
         if (!rule_plain_nest(b[i]))
             return false;
         if (!rule_reduces(b[i]) || !rule_read_reduction(f, b[i], &x) ||
-            rule_lanes(m, rule_target(f, b[i])->dtype) < 2 || (found && !rule_shares_views(&x)))
+            rule_lanes(m, rule_target(f, b[i])->dtype) < 2 || (found && !gains_by_tiles(&x)))
             continue;
         *out = x;
         found = true;
-        if (rule_shares_views(&x))
+        if (gains_by_tiles(&x))
             break;
     }
     return found;
@@ -46,13 +49,13 @@ static bool find_anchor(const tn_func *f, const tn_machine *m, contraction *out)
 bool rule_sketch_shares(const tn_func *f, const tn_machine *m)
 {
     contraction x;
-    return find_anchor(f, m, &x) && rule_shares_views(&x);
+    return find_anchor(f, m, &x) && gains_by_tiles(&x);
 }
 
 bool rule_sketch_others(const tn_func *f, const tn_machine *m)
 {
     contraction x;
-    return find_anchor(f, m, &x) && !rule_shares_views(&x);
+    return find_anchor(f, m, &x) && !gains_by_tiles(&x);
 }
 
 /* ---- inlining ---- */
@@ -295,6 +298,37 @@ static epilogue find_epilogue(sketch *k, bool last)
     return e;
 }
 
+/* Sums whose loops are no longer than that is, and taps whose masks or quotients then are constants. */
+static void write_out(sketch *k)
+{
+    derive *d = k->d;
+    const char *first = first_sum(k), *taps = "";
+    for (int a = k->x.n_spatial; a < k->x.n && k->taps; a++)
+        if (rule_writes_out(&k->x, &k->t, a, k->border))
+            taps = add(d, add(d, taps, k->axis[a].loop[OUTER_SUM]), k->axis[a].loop[INNER_SUM]);
+    if (*taps)
+        dv_do(d, "unroll%s", taps);
+    else if (k->unroll > 0 && first)
+        dv_do(d, "pragma %s auto_unroll_max_step=%lld", first, (long long)k->unroll);
+}
+
+/* Tiles with padding are apart, and written out where masks of their lanes then are constants. */
+static void peel_border(sketch *k)
+{
+    derive *d = k->d;
+    const char *tiles = k->axis[k->border].loop[TILE];
+    if (k->all) {
+        if (tiles)
+            dv_do(d, "unroll %s", tiles);
+        return;
+    }
+    dv_do(d, "pf pm pl = peel %s %lld %lld", tiles, (long long)k->head, (long long)k->tail);
+    if (k->taps && k->border == k->t.v && k->head > 1 && k->head <= CONTRACTION_TILES)
+        dv_do(d, "unroll pf");
+    if (k->taps && k->border == k->t.v && k->tail > 1 && k->tail <= CONTRACTION_TILES)
+        dv_do(d, "unroll pl");
+}
+
 static void finish(sketch *k, const epilogue *e, int axis[][CONTRACTION_AXES])
 {
     derive *d = k->d;
@@ -305,13 +339,10 @@ static void finish(sketch *k, const epilogue *e, int axis[][CONTRACTION_AXES])
             lanes = axis[i][a] == k->t.v ? a : lanes;
         rule_nest_in(d, e->block[i], dv_text(d, "e%d_", i), k->fuse_inner ? 1 + count(k, TILE) : 1, lanes);
     }
-    const char *first = first_sum(k);
-    if (k->unroll > 0 && first)
-        dv_do(d, "pragma %s auto_unroll_max_step=%lld", first, (long long)k->unroll);
+    write_out(k);
     dv_do(d, "parallel task");
     if (k->border >= 0)
-        dv_do(d, "pf pm pl = peel %s %lld %lld", k->axis[k->border].loop[TILE], (long long)k->head,
-              (long long)k->tail);
+        peel_border(k);
     else if (k->lanes_outer && k->x.extent[k->t.v] % k->t.lanes != 0 && k->x.extent[k->t.v] > k->t.lanes)
         dv_do(d, "va vb vc = peel vo 0 1");
 }

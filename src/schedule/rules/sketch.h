@@ -27,6 +27,8 @@ typedef struct sketch {
     int64_t unroll;              /* statements up to which sums are written out */
     int border;                  /* axis whose first and last tiles have padding, -1: none */
     int64_t head, tail;          /* so many */
+    bool all;                    /* or all of them, which are written out */
+    bool taps; /* those that mask lanes, or move them by parts of an element, are written out */
     const char *lanes, *lanes_outer, *home;
 } sketch;
 

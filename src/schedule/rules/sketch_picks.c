@@ -191,20 +191,35 @@ static void pick_outer(sketch *k)
 
 /* ---- borders ---- */
 
+/* The axis of the lanes first, whose tiles may all have padding; then the others of the tile. */
 static void find_border(sketch *k)
 {
-    int axis[CONTRACTION_AXES + 3], n = 0;
-    int64_t width[CONTRACTION_AXES];
-    axis[n++] = k->t.v;
+    int axis[CONTRACTION_AXES + 3], n = 0, v = k->t.v;
+    int64_t width[CONTRACTION_AXES], vectors = k->vectors;
+    axis[n++] = v;
     axis[n++] = k->t.c;
     axis[n++] = k->t.u;
     for (int a = 0; a < k->x.n_spatial; a++) {
         axis[n++] = a;
         width[a] = sketch_width(k, a);
+        vectors *= k->axis[a].middle;
     }
-    k->border = k->x.n_spatial > 1 ? rule_find_border(&k->x, n, axis, width, &k->head, &k->tail) : -1;
-    if (k->border >= 0 && !dv_pick_flag(k->d, k->block, "peel", true))
+    k->border = rule_find_border(&k->x, 1, axis, width, &k->head, &k->tail);
+    k->all = k->border < 0 && !k->along && rule_is_narrow(&k->x, &k->t, width[v], vectors);
+    if (k->all)
+        k->border = v;
+    else if (k->border < 0)
+        k->border = rule_find_border(&k->x, n - 1, axis + 1, width, &k->head, &k->tail);
+    if (k->border >= 0 && (k->x.n_spatial == 1 || !dv_pick_flag(k->d, k->block, "peel", true)))
         k->border = -1;
+}
+
+static void pick_taps(sketch *k)
+{
+    bool any = false;
+    for (int a = k->x.n_spatial; a < k->x.n; a++)
+        any |= rule_writes_out(&k->x, &k->t, a, k->border);
+    k->taps = any && dv_pick_flag(k->d, k->block, "taps", true);
 }
 
 bool sketch_choose(sketch *k)
@@ -224,6 +239,7 @@ bool sketch_choose(sketch *k)
         several |= k->axis[a].outer > 1;
     if (k->border >= 0 && (k->axis[k->border].outer != tiles_of(k, k->border)))
         k->border = -1; /* its ends are not in each task */
+    pick_taps(k);
     k->fuse_inner = !several || k->along || dv_pick_flag(k->d, k->block, "fuse_inner", true);
     k->unroll = dv_pick(k->d, k->block, "unroll", 4, (const int64_t[]){0, 16, 64, MOST_UNROLL});
     return dv_ok(k->d);
