@@ -320,6 +320,7 @@ static void move_first_out(tn_func *f, tn_stmt *loop)
            (cond = beyond_first(p, s->u.cond.cond, k))) {
         int64_t turns;
         bool runs = tn_is_int(loop->u.loop.extent, &turns) && turns > 0;
+        cond = tn_subst(p, cond, 1, &k, &zero);
         tn_stmt_remove(s);
         tn_stmt_subst(f, s, 1, &k, &zero);
         s->u.cond.cond = runs ? cond : tn_and(p, cond, tn_lt(p, zero, loop->u.loop.extent));
