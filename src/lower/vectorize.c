@@ -84,14 +84,14 @@ static const tn_expr *uniform_load(vec *v, const tn_expr *e)
     tn_pool *p = v->f->pool;
     const tn_expr *own = tn_load_mask(e);
     bool near = v->f->buffer[e->u.load.buffer].scope == TN_SCOPE_REGISTER;
-    bool own_varies = own && varies(v, own);
+    bool own_varies = own && (varies(v, own) || varies(v, tn_load_other(e)));
     bool tied = v->cond && !near && (v->idle || !tn_each(e->src[0], shares_variable, (void *)v->cond));
     if (!own_varies && (!tied || always_inside(v, e)))
         return e;
     if (near || always_inside(v, e)) {
         const tn_expr *whole = tn_load(p, e->dtype, e->u.load.buffer, 1, e->src, NULL, NULL);
-        const tn_expr *mask = vector(v, own);
-        return tn_select(p, mask, whole, vector(v, tn_load_other(e)));
+        const tn_expr *mask = splat(v, vector(v, own)), *other = splat(v, vector(v, tn_load_other(e)));
+        return tn_select(p, mask, splat(v, whole), other);
     }
     const tn_expr *mask = both(v, own ? vector(v, own) : NULL, v->mask),
                   *at = tn_splat(p, e->src[0], v->lanes);
