@@ -1,6 +1,7 @@
-/* Sketches of random functions (contractions, other reductions, producers, epilogues) at random points of their space:
- * each is refused by a verdict, or computes what the loops as they stand do, bit for bit (sums of small integers), as
- * blocks and lowered. TENON_SEED and TENON_TRIALS: other functions, and so many. */
+/* Sketches of random functions (contractions, other reductions, producers, epilogues) at random points of their space,
+ * and what the built-in rules make of them at random points of theirs: each is refused by a verdict, or computes what
+ * the loops as they stand do, bit for bit (sums of small integers), as blocks and lowered. TENON_SEED and TENON_TRIALS:
+ * other functions, and so many. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +35,7 @@ static void one_point(bench *x, const tn_space *space, const tn_picks *given, ui
     tn_verdict v = tn_explore(space, given, &x->arena, &x->pool, &s);
     if (v != TN_DONE) {
         if (!given)
-            fail_msg("the default sketch of seed %llu is refused: %s", (unsigned long long)seed,
+            fail_msg("the default schedule of seed %llu is refused: %s", (unsigned long long)seed,
                      tn_verdict_texts[v]);
         n->refused++;
         return;
@@ -54,7 +55,7 @@ static void one_point(bench *x, const tn_space *space, const tn_picks *given, ui
     }
 }
 
-static void one_function(uint64_t seed, const char *machine, tally *n)
+static void one_function(const tn_sched_generator *by, uint64_t seed, const char *machine, tally *n)
 {
     bench x;
     tn_machine m;
@@ -65,7 +66,7 @@ static void one_function(uint64_t seed, const char *machine, tally *n)
     const char *text = make_text(&x, &g);
     tn_buf_deinit(&g.params);
     tn_buf_deinit(&g.sum);
-    const tn_space space = {&tn_sketch_generator, read_func(&x, text), &m};
+    const tn_space space = {by, read_func(&x, text), &m};
     for (int k = 0; k < POINTS; k++) {
         tn_rng r = {seed * 100 + (uint64_t)k};
         one_point(&x, &space, k ? &(tn_picks){.random = &r} : NULL, seed, n);
@@ -79,18 +80,33 @@ static uint64_t number_of(const char *name, uint64_t usual)
     return text ? strtoull(text, NULL, 10) : usual;
 }
 
-static void random_points_keep_their_results(void **state)
+static int all_functions(const tn_sched_generator *by, tally *n)
 {
-    (void)state;
-    tally n = {0};
     int trials = (int)number_of("TENON_TRIALS", RUN_FEWER ? TRIALS_SANITIZED : TRIALS);
     uint64_t first = number_of("TENON_SEED", 1);
     for (int i = 0; i < trials; i++)
-        one_function(first + (uint64_t)i, i % 3 ? "avx2" : "avx512", &n);
+        one_function(by, first + (uint64_t)i, i % 3 ? "avx2" : "avx512", n);
+    return trials;
+}
+
+static void random_sketches_keep_their_results(void **state)
+{
+    (void)state;
+    tally n = {0};
+    int trials = all_functions(&tn_sketch_generator, &n);
     print_message("%d points right, %d of them in tiles and %d in rows; %d refused\n", n.right, n.tiles,
                   n.rows, n.refused);
     assert_true(n.tiles > trials && n.rows > trials / 2); /* both kinds are really there */
     assert_true(n.refused < n.right);
+}
+
+static void random_points_of_rules_keep_their_results(void **state)
+{
+    (void)state;
+    tally n = {0};
+    int trials = all_functions(&tn_rules_generator, &n);
+    print_message("%d points of rules right, %d refused\n", n.right, n.refused);
+    assert_true(n.right > 2 * trials);
 }
 
 /* A long sum of few results can be cut into parts that are tasks. */
@@ -133,7 +149,8 @@ static void long_sums_have_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_points_keep_their_results),
+        cmocka_unit_test(random_sketches_keep_their_results),
+        cmocka_unit_test(random_points_of_rules_keep_their_results),
         cmocka_unit_test(long_sums_have_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
