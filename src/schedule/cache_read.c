@@ -229,21 +229,6 @@ static void redirect_all(const reading *r, uint32_t to)
     }
 }
 
-/* Inside of the buffer is what its iterations' domains say; below 0 has to be left out, too. */
-static void guard_box(tn_sched *s, tn_stmt *block)
-{
-    tn_pool *p = s->func->pool;
-    tn_facts facts;
-    tn_stmt_facts(s->func, block, &facts);
-    for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
-        const tn_iter *it = &block->u.block.iter[i];
-        if (tn_prove(p, &facts, tn_le(p, tn_idx(p, 0), tn_simplify(p, &facts, it->value))) != 1)
-            tn_block_add_mask(s, block, tn_le(p, tn_idx(p, 0), it->var));
-    }
-    tn_facts_deinit(&facts);
-    tn_block_guard_domain(s, block);
-}
-
 static void copy_box(const reading *r, uint32_t to)
 {
     tn_func *f = r->s->func;
@@ -268,7 +253,7 @@ static void copy_box(const reading *r, uint32_t to)
     }
     tn_body_insert(r->home ? &r->home->u.loop.body : &f->body, r->before, top);
     tn_body_insert(top->list, top, tn_stmt_decl(f, to));
-    guard_box(r->s, block);
+    tn_block_guard_box(r->s, block);
 }
 
 tn_verdict tn_do_cache_read(tn_sched *s, tn_step *t)

@@ -209,6 +209,44 @@ void tn_block_guard_domain(tn_sched *s, tn_stmt *block)
     tn_facts_deinit(&facts);
 }
 
+void tn_block_guard_box(tn_sched *s, tn_stmt *block)
+{
+    tn_pool *p = s->func->pool;
+    tn_facts facts;
+    tn_stmt_facts(s->func, block, &facts);
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
+        const tn_iter *it = &block->u.block.iter[i];
+        if (tn_prove(p, &facts, tn_le(p, tn_idx(p, 0), tn_simplify(p, &facts, it->value))) != 1)
+            tn_block_add_mask(s, block, tn_le(p, tn_idx(p, 0), it->var));
+    }
+    tn_facts_deinit(&facts);
+    tn_block_guard_domain(s, block);
+}
+
+tn_verdict tn_plain_nest(tn_stmt *block, tn_stmt **out_top)
+{
+    tn_stmt *loop[TN_MAX_LOOPS];
+    int n = tn_stmt_loops(block, TN_MAX_LOOPS, loop);
+    if (n > TN_MAX_LOOPS || n != (int)block->u.block.n_iter)
+        return TN_REJECT_NEST;
+    for (int i = 0; i < n; i++) {
+        const tn_stmt *child = i + 1 < n ? loop[i + 1] : block;
+        if (tn_body_only(&loop[i]->u.loop.body) != child || loop[i]->u.loop.kind != TN_LOOP_SERIAL ||
+            block->u.block.iter[i].value != loop[i]->u.loop.var)
+            return TN_REJECT_NEST;
+    }
+    *out_top = n ? loop[0] : block;
+    return TN_DONE;
+}
+
+bool tn_runs_before(tn_stmt *a, tn_stmt *b)
+{
+    const tn_stmt *top = tn_top_of(b), *at = tn_top_of(a)->next;
+    while (at && at != top)
+        at = at->next;
+    return at != NULL;
+}
+
 const tn_expr *tn_block_over_loops(tn_sched *s, const tn_stmt *block, const tn_expr *e)
 {
     const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS];

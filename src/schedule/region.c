@@ -46,7 +46,16 @@ static const tn_expr *clipped(const visitor *v, const tn_expr *index, const tn_e
     return extent;
 }
 
-/* One access: its box has the lower corner of all others; writes widen what is written, reads stay inside it. */
+/* Is what is read in dimension d a part of what was written, all of constant size? */
+static bool reads_inside(tn_pool *p, const tn_box *b, uint32_t d, const tn_expr *lo, const tn_expr *extent)
+{
+    int64_t apart, n, written;
+    return tn_is_int(tn_simplify(p, NULL, tn_sub(p, lo, b->lo[d])), &apart) && tn_is_int(extent, &n) &&
+           tn_is_int(b->written[d], &written) && apart >= 0 && apart + n <= written;
+}
+
+/* One access: its box has the lower corner of all others; writes widen what is written, reads stay inside it, and may
+ * begin elsewhere in it. */
 static void join(visitor *v, const tn_expr *const *index)
 {
     tn_pool *p = v->s->func->pool;
@@ -65,6 +74,8 @@ static void join(visitor *v, const tn_expr *const *index)
             r->written[d] = real;
             r->extent[d] = extent;
         } else {
+            if (v->reads && reads_inside(p, r, d, lo, real))
+                continue;
             v->ok = lo == r->lo[d] || tn_equal(p, NULL, lo, r->lo[d]);
             bool inside = at_most(p, real, r->written[d]);
             if (!v->reads && !inside) {

@@ -38,6 +38,8 @@ tn_stmt *tn_decl_of(tn_func *f, uint32_t buffer); /* its BUFFER statement; NULL 
 bool tn_loop_feeds(tn_sched *s, const tn_stmt *loop, const tn_stmt *block, enum tn_iter_kind kind);
 /* Adds `iter.var < iter.extent` to the block's mask for every iteration whose value is not proved below its extent. */
 void tn_block_guard_domain(tn_sched *s, tn_stmt *block);
+/* The same of a block whose iterations may also begin below 0, which is left out. */
+void tn_block_guard_box(tn_sched *s, tn_stmt *block);
 void tn_block_add_mask(tn_sched *s, tn_stmt *block, const tn_expr *cond);
 void tn_block_require(tn_sched *s, tn_stmt *block,
                       const tn_expr *cond); /* the same, unless it is a term already */
@@ -51,6 +53,10 @@ static inline tn_stmt *tn_top_of(tn_stmt *s)
         s = tn_stmt_parent(s);
     return s;
 }
+/* TN_DONE if each of its iterations is bound to a serial loop of its own, all in one perfect nest, in order. */
+tn_verdict tn_plain_nest(tn_stmt *block, tn_stmt **out_top);
+/* Does a's statement of the function's own list stand before b's? */
+bool tn_runs_before(tn_stmt *a, tn_stmt *b);
 /* A block beside `block`: its spatial iterations with fresh variables, bound through copies of the loops of
  * its nest that feed them. `extra` further iterations come after them, to be filled by the caller. */
 typedef struct tn_twin {
@@ -95,6 +101,8 @@ tn_verdict tn_box_fits(const tn_box *box, tn_dtype t, int scope);
 const tn_expr *const *tn_box_dims(tn_sched *s, const tn_box *box);
 /* Accesses to `buffer` in home's body become accesses to `to`, whose first cell is the lower corner of the box. */
 void tn_shift_accesses(tn_sched *s, tn_stmt *home, uint32_t buffer, uint32_t to, const tn_box *at);
+/* The buffer, whose accesses are all in home's body, becomes one of each turn, as large as the box, in that scope. */
+void tn_sink_buffer(tn_sched *s, tn_stmt *home, uint32_t buffer, int scope, const tn_box *box);
 /* May the turns of a loop run in any order, or at once? */
 tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop);
 /* The block's one store is acc = acc op term, op associative, and term does not read acc: which operand acc is. -1: it

@@ -204,6 +204,18 @@ tn_verdict tn_box_fits(const tn_box *box, tn_dtype t, int scope)
     return TN_DONE;
 }
 
+void tn_sink_buffer(tn_sched *s, tn_stmt *home, uint32_t buffer, int scope, const tn_box *box)
+{
+    tn_buffer *b = &s->func->buffer[buffer];
+    tn_stmt *decl = tn_decl_of(s->func, buffer);
+    tn_stmt_remove(decl);
+    tn_shift_accesses(s, home, buffer, buffer, box);
+    b->scope = (uint8_t)scope;
+    b->dim = tn_box_dims(s, box);
+    b->layout = NULL;
+    tn_body_insert(&home->u.loop.body, home->u.loop.body.first, decl);
+}
+
 tn_verdict tn_do_set_scope(tn_sched *s, tn_step *t)
 {
     tn_func *f = s->func;
@@ -231,12 +243,7 @@ tn_verdict tn_do_set_scope(tn_sched *s, tn_step *t)
     if (v != TN_DONE)
         return v;
 
-    tn_stmt_remove(decl);
-    tn_shift_accesses(s, home, (uint32_t)target, (uint32_t)target, &box);
-    tn_buffer *buf = &f->buffer[target];
-    buf->scope = (uint8_t)scope;
-    buf->dim = tn_box_dims(s, &box);
-    buf->layout = inner ? inner_layout(f, buf->ndim, inner->i) : NULL;
-    tn_body_insert(&home->u.loop.body, home->u.loop.body.first, decl);
+    tn_sink_buffer(s, home, (uint32_t)target, scope, &box);
+    f->buffer[target].layout = inner ? inner_layout(f, f->buffer[target].ndim, inner->i) : NULL;
     return TN_DONE;
 }

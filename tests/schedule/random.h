@@ -350,7 +350,7 @@ static inline tn_verdict random_tensorize(gen *g)
 static inline tn_verdict random_step(gen *g)
 {
     tn_ref v = some_loop(g), out[3];
-    switch (below(g, 29)) {
+    switch (below(g, 31)) {
     case 0:
     case 1: return name_loops(g);
     case 2:
@@ -381,6 +381,8 @@ static inline tn_verdict random_step(gen *g)
     case 25: return random_pad(g);
     case 26: return random_sample(g);
     case 27: return random_loop_step(g);
+    case 28: return random_tensorize(g);
+    case 29: return tn_sched_at(g->s, TN_STEP_compute_at, some_block(g), v);
     default: return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
     }
 }
