@@ -141,6 +141,40 @@ class Schedules(unittest.TestCase):
         self.assertIn("rfactor", s.trace)
         self.assertEqual(values(te.build(s, [x, z])(tensor((64,), range(64)))), [4032])
 
+    def test_producers_under_loops(self):
+        x = te.placeholder((35,), name="x")
+        a = te.compute((34,), lambda i: x[i] * x[i + 1], name="a")
+        y = te.compute((32,), lambda i: a[i] + a[i + 2], name="y")
+        s = te.create_schedule(y.op)
+        outer, inner = s[y].split(y.op.axis[0], 8)
+        s[a].compute_at(s[y], outer)
+        s[a].vectorize(s[a].split(a.op.axis[0], 2)[1])
+        s[y].parallel(outer)
+        text = str(te.lower(s, [x, y]))
+        self.assertIn("buffer a: f32[10] in local", text)
+        self.assertIn("parallel for i", text)
+        rows = list(range(35))
+        self.assertEqual(values(te.build(s, [x, y])(tensor((35,), rows))),
+                         [float(i * (i + 1) + (i + 2) * (i + 3)) for i in range(32)])
+        with self.assertRaises(tenon.CompileError):
+            s[a].compute_at(s[y], inner)  # it is there already
+
+    def test_copies_under_loops(self):
+        a, b, c = matmul(32)
+        x, y = [float(i % 7) for i in range(1024)], [float(i % 5) for i in range(1024)]
+        wanted = [sum(x[32 * (m // 32) + k] * y[32 * k + m % 32] for k in range(32)) for m in range(1024)]
+        for scope in ("local", "global"):
+            s = te.create_schedule(c.op)
+            copy = s.cache_read(b, scope, [c])
+            io, jo, ii, ji = s[c].tile(c.op.axis[0], c.op.axis[1], 8, 16)
+            ko, ki = s[c].split(c.op.reduce_axis[0], 8)
+            s[c].reorder(io, jo, ko, ii, ki, ji)
+            s[copy].compute_at(s[c], ko)
+            self.assertIn("f32[8, 16] in local", str(te.lower(s, [a, b, c])))
+            got = tensor((32, 32), [0.0] * 1024)
+            te.build(s, [a, b, c])(tensor((32, 32), x), tensor((32, 32), y), got)
+            self.assertEqual(sum(values(got), []), wanted)
+
     def test_rows_and_pragmas(self):
         x = te.placeholder((6, 8), name="x")
         y = te.compute((6, 8), lambda i, j: x[i, j] * 2.0, name="y")
@@ -159,8 +193,8 @@ class Schedules(unittest.TestCase):
     def test_what_is_not_there_says_so(self):
         a, b, c = matmul(8)
         s = te.create_schedule(c.op)
-        for call in (lambda: s[c].bind(c.op.axis[0], None), lambda: s[c].compute_at(s[c], c.op.axis[0]),
-                     lambda: s.cache_read(a, "local", [c]), lambda: s[c].tensorize(c.op.axis[0], None),
+        for call in (lambda: s[c].bind(c.op.axis[0], None), lambda: s.cache_read(a, "shared", [c]),
+                     lambda: s[c].tensorize(c.op.axis[0], None),
                      lambda: te.build(s, [a, b, c], target_host="llvm")):
             self.assertRaises(tenon.UnsupportedError, call)
         with self.assertRaises(KeyError):
@@ -310,8 +344,8 @@ class Functions(unittest.TestCase):
         self.assertEqual([loop.extent for loop in sch.split(i, [None, 4])], ["ceildiv(n, 4)", 4])
 
     def test_what_is_not_there_says_so(self):
-        with self.assertRaisesRegex(tenon.UnsupportedError, "there is no step compute_at; there are loops"):
-            tir.Schedule(ROWS).compute_at
+        with self.assertRaisesRegex(tenon.UnsupportedError, "there is no step read_at; there are loops"):
+            tir.Schedule(ROWS).read_at
         sch = tir.Schedule(ROWS)
         with self.assertRaisesRegex(tenon.CompileError, "this target has no such axis"):
             sch.bind(sch.get_loops("y")[0], "threadIdx.x")

@@ -300,6 +300,10 @@ class Schedule:
     def compute_inline(self, block: BlockLike) -> None:
         self._kernel.step(f'compute_inline "{_name(block)}"')
 
+    def compute_at(self, block: BlockLike, loop: Loop) -> None:
+        """Move a block to the beginning of a loop of what reads it, where each iteration makes what it reads."""
+        self._kernel.step(f'compute_at "{_name(block)}" {loop.name}')
+
     def reverse_compute_at(self, block: BlockLike, loop: Loop) -> None:
         """Move a block to the end of a loop of what it reads."""
         self._kernel.step(f'reverse_compute_at "{_name(block)}" {loop.name}')
@@ -435,8 +439,8 @@ class Schedule:
         return Function(_module.Module(library), order, info["name"])
 
 
-_OF_TVM = ("compute_at", "reverse_compute_inline", "unannotate", "add_unit_loop", "decompose_padding", "rolling_buffer", "reindex",
-           "read_at", "write_at")
+_OF_TVM = ("reverse_compute_inline", "unannotate", "add_unit_loop", "decompose_padding", "rolling_buffer", "reindex", "read_at",
+           "write_at")
 
 
 def _name(block: BlockLike) -> str:

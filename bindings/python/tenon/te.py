@@ -241,6 +241,7 @@ class Stage:
     def __init__(self, schedule: "Schedule", block: str, op: PlaceholderOp):
         self._schedule, self._block, self.op = schedule, block, op
         self._named = False
+        self._scope = ""  # where a copy goes once it is under a loop, if that is not "local"
 
     def _loops(self) -> Loops:
         """Its loops get names when the first step needs them."""
@@ -248,7 +249,8 @@ class Stage:
         if not self._named:
             self._named = True
             axes = [*self.op.axis, *self.op.reduce_axis]
-            for axis, name in zip(axes, loops.around(self._block, [a.name for a in axes])):
+            names = loops.around(self._block, [a.name for a in axes])  # loops of another stage may be around them
+            for axis, name in zip(axes, names[len(names) - len(axes):]):
                 self._schedule._loop[axis] = name
         return loops
 
@@ -337,7 +339,11 @@ class Stage:
         """Nothing: that is where each stage is."""
 
     def compute_at(self, parent: "Stage", scope: IterVar) -> None:
-        raise UnsupportedError("there is no step compute_at; call reverse_compute_at of the stage that reads this one")
+        """Compute it at the beginning of a loop of the stage that reads it, as much as one iteration of that reads."""
+        self._schedule._loops.step(f'compute_at "{self._block}" {parent._name(scope)}')
+        self._named = False
+        if self._scope:
+            self.set_scope(self._scope)
 
     def _missing(self, step: str) -> Any:
         def refuse(*args: Any, **named: Any) -> None:
@@ -419,8 +425,19 @@ class Schedule:
         self._loop[axis] = made
         return part
 
-    def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
-        raise UnsupportedError("a te.Schedule has no cache_read; tenon.schedule.Schedule has, or make a compute that copies the tensor")
+    def cache_read(self, tensor: Tensor, scope: str, readers: Any = ()) -> Tensor:
+        """A copy of `tensor`, which is returned, and which all its readers read instead. `compute_at` moves it under a loop,
+        into memory of that scope ("local" or "register")."""
+        if scope not in ("global", "local", "register"):
+            raise UnsupportedError(f"no scope {scope!r}: a copy is in \"global\", \"local\" or \"register\" memory")
+        name = self._definition.names.tensor[tensor]
+        self._loops.step(f'cache_read "{name}" global')
+        axes = [IterVar(f"ax{d}", e) for d, e in enumerate(tensor.shape)]
+        copy = Tensor(tensor.shape, tensor.dtype, ComputeOp(f"{tensor.name}.{scope}", axes, Load(tensor, list(axes))))
+        stage = self._stage[copy.op] = Stage(self, f"{name}.cache", copy.op)
+        stage._scope = "register" if scope == "register" else ""
+        self._definition.names.tensor[copy] = f"{name}.cache"
+        return copy
 
     def lower(self) -> IRModule:
         """The loops as they stand."""
