@@ -34,17 +34,24 @@ static tn_value shaped(imp_node *c, tn_value v, int64_t rows, int64_t columns)
     return c->bad || !v.def ? v : imp_reshape(c, v, 2, dim);
 }
 
-/* X as float32 [samples, features], the features known. */
-static tn_value samples(imp_node *c, int64_t *out_features)
+/* X as float32 [samples, features], the features known: where the run alone knows them, it fails unless they are
+ * `wanted`. */
+static tn_value samples(imp_node *c, int64_t wanted, int64_t *out_features)
 {
     tn_value x = imp_cast(c, imp_in(c, 0), TN_F32);
     if (c->bad)
         return x;
     const tn_type *t = imp_type(x);
     const tn_expr *dim[2] = {t->n > 1 ? t->dim[0] : tn_idx(c->pool, 1), imp_product(c, t, t->n > 1, t->n)};
-    if (!tn_is_int(dim[1], out_features) || *out_features < 1)
+    bool known = tn_is_int(dim[1], out_features);
+    if (known ? *out_features < 1 : wanted < 1)
         imp_fail(c, "onnx-E022", "the number of features of %s must be known", imp_type_text(c, t));
-    return c->bad || t->n == 2 ? x : imp_reshape(c, x, 2, dim);
+    x = c->bad || t->n == 2 ? x : imp_reshape(c, x, 2, dim);
+    if (c->bad || known)
+        return x;
+    *out_features = wanted;
+    (void)imp_with_extent(c, &x, 1, tn_idx(c->pool, wanted));
+    return x;
 }
 
 static tn_value f32(imp_node *c, double v) { return imp_const(c, TN_F32, v); }
@@ -117,8 +124,10 @@ tn_value onnx_ml_transform(imp_node *c, tn_value scores, const char *kind)
 static tn_value linear(imp_node *c, int64_t *n)
 {
     int64_t features = 1, n_coefficients, n_more;
-    tn_value x = samples(c, &features), w = floats_attr(c, "coefficients", &n_coefficients),
+    tn_value w = floats_attr(c, "coefficients", &n_coefficients),
              more = floats_attr(c, "intercepts", &n_more);
+    int64_t results = *n < 1 ? n_more : *n;
+    tn_value x = samples(c, results < 1 ? 0 : n_coefficients / results, &features);
     const tn_dense_attr dense = {0};
     if (*n < 1)
         *n = n_more ? n_more : n_coefficients / features;
@@ -215,8 +224,9 @@ static tn_value kernel(imp_node *c, tn_value x, tn_value vectors, int64_t featur
 static void svm_regressor(imp_node *c)
 {
     int64_t features = 1, n = imp_attr_int(c, "n_supports", 0), n_vectors, n_coefficients, n_rho;
-    tn_value x = samples(c, &features), vectors = floats_attr(c, "support_vectors", &n_vectors),
-             w = floats_attr(c, "coefficients", &n_coefficients), rho = floats_attr(c, "rho", &n_rho);
+    tn_value vectors = floats_attr(c, "support_vectors", &n_vectors),
+             w = floats_attr(c, "coefficients", &n_coefficients), rho = floats_attr(c, "rho", &n_rho),
+             x = samples(c, n > 0 ? n_vectors / n : n_coefficients, &features);
     bool one_class = imp_attr_int(c, "one_class", 0) != 0;
     const tn_dense_attr dense = {0};
     tn_value y;
@@ -375,12 +385,28 @@ static tn_value probabilities(const machines *m, tn_value scores)
     return imp_call1(c, &tn_op_nn_pairwise_coupling, NULL, imp_reshape(c, all, 3, dim));
 }
 
+/* How many features the vectors have, or the coefficients of a linear machine. */
+static int64_t features_of_vectors(imp_node *c, int64_t classes)
+{
+    const imp_attr *vectors = imp_attr_find(c, "support_vectors", IMP_A_FLOATS),
+                   *w = imp_attr_find(c, "coefficients", IMP_A_FLOATS);
+    tn_ints per_class;
+    int64_t n = 0;
+    if (imp_attr_ints(c, "vectors_per_class", &per_class))
+        for (uint32_t i = 0; i < per_class.n; i++)
+            n += per_class.at[i] > 0 && per_class.at[i] < 1 << 24 ? per_class.at[i] : 0;
+    if (n > 0)
+        return vectors ? (int64_t)vectors->floats.n / n : 0;
+    return w && classes > 0 ? (int64_t)w->floats.n / classes : 0;
+}
+
 static void svm_classifier(imp_node *c)
 {
     int64_t features = 1, classes, n;
     bool probable = imp_has_attr(c, "prob_a") || imp_has_attr(c, "prob_b");
     machines m;
-    tn_value x = samples(c, &features), best, labels = onnx_ml_labels(c, "classlabels_ints", &classes);
+    tn_value best, labels = onnx_ml_labels(c, "classlabels_ints", &classes),
+                   x = samples(c, features_of_vectors(c, classes), &features);
     const char *kind = imp_attr_string(c, "post_transform", "NONE");
     const tn_dense_attr dense = {0};
     if (c->bad || !read_machines(c, &m, classes, features))
@@ -503,6 +529,15 @@ static void array_feature_extractor(imp_node *c)
     imp_out(c, 0, imp_take(c, x, imp_call1(c, &tn_op_checked_index, &inside, imp_flat(c, at)), t->n - 1));
 }
 
+/* The first n columns of x and zeros behind them, where the run alone knows how many it has. */
+static tn_value with_columns(imp_node *c, tn_value x, int64_t n)
+{
+    const tn_expr *dim[2] = {imp_type(x)->dim[0], tn_idx(c->pool, n)};
+    tn_broadcast_to_attr rows = {tn_dims_make(c->arena, 2, dim)};
+    tn_value both[2] = {x, imp_call1(c, &tn_op_broadcast_to, &rows, f32(c, 0))};
+    return imp_slice(c, imp_concat(c, 2, both, 1), 1, 0, n);
+}
+
 /* Columns of all operands side by side; one with too few is filled with zeros, what is too much is left out. */
 static void feature_vectorizer(imp_node *c)
 {
@@ -519,12 +554,17 @@ static void feature_vectorizer(imp_node *c)
         int64_t have = 0;
         const tn_expr *dim[2] = {t->n > 1 ? t->dim[0] : tn_idx(c->pool, 1),
                                  imp_product(c, t, t->n > 1, t->n)};
-        if (!tn_is_int(dim[1], &have) || size.at[i] < 0 || size.at[i] > 1 << 24)
+        bool known = tn_is_int(dim[1], &have);
+        if (size.at[i] < 0 || size.at[i] > 1 << 24)
             imp_fail(c, "onnx-E009", "%lld features of %s are asked for", (long long)size.at[i],
                      imp_type_text(c, t));
         if (c->bad)
             return;
         x = t->n == 2 ? x : imp_reshape(c, x, 2, dim);
+        if (!known) {
+            part[i] = with_columns(c, x, size.at[i]);
+            continue;
+        }
         const tn_expr *zero = tn_idx(c->pool, 0),
                       *width[4] = {zero, zero, zero, tn_idx(c->pool, size.at[i] - have)};
         tn_pad_attr pad = {tn_dims_make(c->arena, 4, width), 0, "constant"};

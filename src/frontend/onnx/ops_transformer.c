@@ -247,6 +247,21 @@ static void read_heads(imp_node *c, onnx_attention *a)
     a->v = all ? packed(c, q, 2) : pair ? packed(c, k, 1) : biased_heads(c, v, bias, heads, &at);
 }
 
+/* Queries, keys, values and their mask are of one batch; the run checks what is not known. */
+static void share_batch(imp_node *c, onnx_attention *a, tn_value *mask)
+{
+    tn_value *const part[4] = {&a->q, &a->k, &a->v, mask};
+    int n = mask->def && imp_rank(*mask) > 1 && !tn_is_value(imp_type(*mask)->dim[0], 1) ? 4 : 3;
+    const tn_expr *batch = NULL;
+    for (int i = 0; i < n && !c->bad; i++)
+        if (!batch || onnx_known(batch) < 0)
+            batch = imp_type(*part[i])->dim[0];
+    for (int i = 0; i < n && !c->bad; i++)
+        if (!imp_with_extent(c, part[i], 0, batch))
+            imp_fail(c, "onnx-E022", "%s is not of the same batch as the other operands",
+                     imp_type_text(c, imp_type(*part[i])));
+}
+
 static void multi_head_attention(imp_node *c)
 {
     onnx_attention a = empty();
@@ -259,12 +274,14 @@ static void multi_head_attention(imp_node *c)
         return;
     a.k = after(c, past, a.k);
     a.v = after(c, imp_opt(c, PAST_V), a.v);
+    tn_value mask = imp_opt(c, KEY_MASK);
+    share_batch(c, &a, &mask);
     a.scale = scale_of(c, a.q);
     a.softmax = imp_sum_dtype(imp_type(a.q)->dtype);
     double filter = imp_attr_float(c, "mask_filter_value", -10000);
     if (c->bad)
         return;
-    a.bias[0] = padding(c, imp_opt(c, KEY_MASK), imp_type(a.q), imp_type(a.k)->dim[2], filter);
+    a.bias[0] = padding(c, mask, imp_type(a.q), imp_type(a.k)->dim[2], filter);
     a.bias[1] = imp_opt(c, SCORE_BIAS);
     onnx_scores s = {.plain = {0}};
     imp_out(c, 0, onnx_join_heads(c, onnx_attend(c, &a, &s)));
