@@ -19,14 +19,6 @@ typedef struct {
     int of[TN_BOX_DIMS]; /* iteration by dimension; -1: none, the index is 0 */
 } move;
 
-static int own_iteration(const tn_stmt *b, const tn_expr *e)
-{
-    for (uint32_t i = 0; i < b->u.block.n_iter; i++)
-        if (b->u.block.iter[i].var == e)
-            return (int)i;
-    return -1;
-}
-
 /* Each spatial iteration indexes one dimension. */
 static bool read_indices(move *m)
 {
@@ -35,7 +27,7 @@ static bool read_indices(move *m)
     if (!store || store->kind != TN_S_STORE || store->u.store.mask || store->u.store.n_index > TN_BOX_DIMS)
         return false;
     for (uint32_t d = 0; d < store->u.store.n_index; d++) {
-        int i = m->of[d] = own_iteration(b, store->u.store.index[d]);
+        int i = m->of[d] = tn_own_iteration(b, store->u.store.index[d]);
         if (i < 0 ? !tn_is_value(store->u.store.index[d], 0)
                   : b->u.block.iter[i].kind != TN_ITER_SPATIAL || (used >> i & 1))
             return false;

@@ -306,15 +306,18 @@ tn_stmt *tn_nest_top(tn_stmt *block, const tn_stmt *home)
     return top;
 }
 
-static bool own_variable(const tn_stmt *block, const tn_expr *e)
+int tn_own_iteration(const tn_stmt *block, const tn_expr *e)
 {
     for (uint32_t i = 0; i < block->u.block.n_iter; i++)
         if (block->u.block.iter[i].var == e)
-            return true;
-    return false;
+            return (int)i;
+    return -1;
 }
 
-static bool only_own(const tn_expr *e, void *user) { return e->kind != TN_E_VAR || own_variable(user, e); }
+static bool only_own(const tn_expr *e, void *user)
+{
+    return e->kind != TN_E_VAR || tn_own_iteration(user, e) >= 0;
+}
 
 int tn_loop_terms(const tn_stmt *block, int max, const tn_expr *out[])
 {

@@ -161,20 +161,12 @@ typedef struct {
     bool ok;
 } match;
 
-static int own_iteration(const tn_stmt *b, const tn_expr *e)
-{
-    for (uint32_t i = 0; i < b->u.block.n_iter; i++)
-        if (b->u.block.iter[i].var == e)
-            return (int)i;
-    return -1;
-}
-
 /* Does the producer make dimension d as far as the consumer's iteration runs? Else what the consumer does
  * behind it, where it does not read, would be lost. */
 static bool runs_as_far(const match *w, uint32_t d, const tn_iter *it)
 {
     const tn_stmt *producer = finisher(w->x), *store = producer->u.block.body.first;
-    int i = own_iteration(producer, store->u.store.index[d]);
+    int i = tn_own_iteration(producer, store->u.store.index[d]);
     tn_pool *p = w->m->s->func->pool;
     return i >= 0 && tn_prove(p, NULL, tn_le(p, it->extent, producer->u.block.iter[i].extent)) == 1;
 }
@@ -188,7 +180,7 @@ static bool match_load(const tn_expr *e, void *user)
         return true;
     bool reads_part = tn_load_mask(e) || (m->consumer->u.block.mask && m->consumer->u.block.init.first);
     for (uint32_t d = 0; d < e->u.load.n_index && w->ok; d++) {
-        int i = own_iteration(m->consumer, e->src[d]);
+        int i = tn_own_iteration(m->consumer, e->src[d]);
         if (i >= 0 && reads_part && !runs_as_far(w, d, &m->consumer->u.block.iter[i]))
             w->ok = false;
         else if (i < 0)

@@ -53,6 +53,8 @@ static inline tn_stmt *tn_top_of(tn_stmt *s)
         s = tn_stmt_parent(s);
     return s;
 }
+/* Number of the block's iteration whose variable e is; -1: of none. */
+int tn_own_iteration(const tn_stmt *block, const tn_expr *e);
 /* TN_DONE if each of its iterations is bound to a serial loop of its own, all in one perfect nest, in order. */
 tn_verdict tn_plain_nest(tn_stmt *block, tn_stmt **out_top);
 /* Does a's statement of the function's own list stand before b's? */
