@@ -341,12 +341,7 @@ static void peel_borders(plan *p)
         dv_do(d, "unroll %s", p->outer[p->n_outer - 1]);
         return;
     }
-    dv_do(d, "pf pm pl = peel %s %lld %lld", p->outer[p->n_outer - 1], (long long)p->first,
-          (long long)p->last);
-    if (p->border == p->t.v && p->first > 1 && p->first <= CONTRACTION_TILES)
-        dv_do(d, "unroll pf");
-    if (p->border == p->t.v && p->last > 1 && p->last <= CONTRACTION_TILES)
-        dv_do(d, "unroll pl");
+    rule_peel_ends(d, p->outer[p->n_outer - 1], p->first, p->last, p->border == p->t.v);
 }
 
 static void predict(plan *p)

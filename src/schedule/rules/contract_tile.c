@@ -39,6 +39,15 @@ bool rule_is_narrow(const contraction *x, const choice *t, int64_t width, int64_
     return taps > 0 && e > 0 && tiles <= CONTRACTION_TILES && tiles * taps * vectors <= MAX_SUMS;
 }
 
+void rule_peel_ends(derive *d, const char *tiles, int64_t first, int64_t last, bool write_out)
+{
+    dv_do(d, "pf pm pl = peel %s %lld %lld", tiles, (long long)first, (long long)last);
+    if (write_out && first > 1 && first <= CONTRACTION_TILES)
+        dv_do(d, "unroll pf");
+    if (write_out && last > 1 && last <= CONTRACTION_TILES)
+        dv_do(d, "unroll pl");
+}
+
 bool rule_moves(const view *w, const choice *t, int axis)
 {
     return axis >= 0 && w->step[axis] != VIEW_STAYS &&

@@ -93,6 +93,9 @@ bool rule_writes_out(const contraction *x, const choice *t, int axis, int border
 /* All tiles of the lanes, of that width and number of vectors, have padding: are they few enough to be written out, so
  * that masks are constants? */
 bool rule_is_narrow(const contraction *x, const choice *t, int64_t width, int64_t vectors);
+/* Cuts so many tiles off either end of a loop of tiles: pf, pm, pl. A few may be written out, so that masks of their
+ * lanes are constants. */
+void rule_peel_ends(derive *d, const char *tiles, int64_t first, int64_t last, bool write_out);
 bool rule_moves(const view *w, const choice *t,
                 int axis);                     /* does the view change along the axis within a tile? */
 double rule_turns(int64_t extent, int64_t by); /* ceil(extent / by); of a symbolic extent what is usual */

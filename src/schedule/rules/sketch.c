@@ -322,11 +322,7 @@ static void peel_border(sketch *k)
             dv_do(d, "unroll %s", tiles);
         return;
     }
-    dv_do(d, "pf pm pl = peel %s %lld %lld", tiles, (long long)k->head, (long long)k->tail);
-    if (k->taps && k->border == k->t.v && k->head > 1 && k->head <= CONTRACTION_TILES)
-        dv_do(d, "unroll pf");
-    if (k->taps && k->border == k->t.v && k->tail > 1 && k->tail <= CONTRACTION_TILES)
-        dv_do(d, "unroll pl");
+    rule_peel_ends(d, tiles, k->head, k->tail, k->taps && k->border == k->t.v);
 }
 
 static void finish(sketch *k, const epilogue *e, int axis[][CONTRACTION_AXES])
