@@ -1,26 +1,9 @@
 /* RFFT2D and what takes its results apart. A complex number is two of float32 here, in a last dimension that the model
  * does not know of, so complex tensors are results and operands of these operators alone. */
+#include "frontend/import/fourier.h"
 #include "frontend/tflite/tflite.h"
 
-#include "op/signal/signal.h"
-
-#include <math.h>
-
 enum { MAX_LENGTH = 1 << 20 };
-
-/* (cos, sin) of 2 pi k / n; those of quarter turns are exact. */
-static tn_value roots(imp_node *c, int64_t n)
-{
-    float *at = TN_NEW_N(c->arena, float, 2 * (size_t)n);
-    int64_t dim[] = {n, 2};
-    for (int64_t k = 0; k < n; k++) {
-        double angle = 2 * M_PI * ((double)k / (double)n);
-        int64_t turn = 4 * k % n == 0 ? 4 * k / n : -1;
-        at[2 * k] = turn < 0 ? (float)cos(angle) : (float)((turn == 0) - (turn == 2));
-        at[2 * k + 1] = turn < 0 ? (float)sin(angle) : (float)((turn == 1) - (turn == 3));
-    }
-    return tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 2, dim, at, NULL));
-}
 
 /* The last dimension but one of x transformed, with length n; x[..., elements, 1 or 2]. */
 static tn_value transformed(imp_node *c, tn_value x, int64_t n, bool onesided)
@@ -31,9 +14,7 @@ static tn_value transformed(imp_node *c, tn_value x, int64_t n, bool onesided)
                   *dim[IMP_MAX_RANK + 1];
     for (int i = 0; i < r; i++)
         dim[i] = t->dim[i];
-    tn_dft_attr a = {false, onesided};
-    tn_value flat = imp_reshape(c, x, 3, rows), table = roots(c, n);
-    tn_value y = imp_call2(c, &tn_op_dft, &a, flat, table);
+    tn_value y = imp_fourier(c, imp_reshape(c, x, 3, rows), n, false, onesided);
     if (c->bad)
         return y;
     dim[r - 2] = imp_type(y)->dim[1];
