@@ -49,6 +49,62 @@ def rand(*shape):
     return torch.randn(*shape)
 
 
+# ---- complex numbers, which the border has as torch.view_as_real does ----
+
+@case
+def complex_border():
+    class M(nn.Module):
+        def forward(self, z, x):
+            z.mul_(1 - 2j)
+            return z * x, z.real, torch.stack([z.conj(), z + 1], 1)
+    return Case(M(), (torch.randn(2, 3, dtype=torch.cfloat), rand(2, 3)))
+
+
+@case
+def rotary_embedding():
+    class M(nn.Module):
+        def forward(self, q):
+            z = torch.view_as_complex(q.float().reshape(*q.shape[:-1], -1, 2))
+            turn = torch.polar(torch.ones(5, 10), torch.arange(50).reshape(5, 10) * 0.1)
+            return torch.view_as_real(z * turn).flatten(2)
+    return Case(M(), (rand(2, 5, 20),))
+
+
+@case
+def fourier_operator():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(2, 3, 4, 5, 4, dtype=torch.cfloat))
+
+        def forward(self, x):
+            f = torch.fft.rfft2(x)
+            y = torch.zeros(x.size(0), 4, x.size(2), x.size(3) // 2 + 1, dtype=torch.cfloat)
+            y[:, :, :5, :4] = torch.einsum("bixy,ioxy->boxy", f[:, :, :5, :4], self.w[0])
+            y[:, :, -5:, :4] = torch.einsum("bixy,ioxy->boxy", f[:, :, -5:, :4], self.w[1])
+            return torch.fft.irfft2(y, s=(x.size(2), x.size(3)))
+    return Case(M(), (rand(2, 3, 16, 12),))
+
+
+@case
+def spectrogram():
+    class M(nn.Module):
+        def forward(self, x):
+            window = torch.hann_window(16)
+            z = torch.stft(x, 16, 4, 16, window, return_complex=True)
+            return z.abs(), torch.istft(z * 0.5, 16, 4, 16, window, length=x.size(-1))
+    return Case(M(), (rand(2, 40),))
+
+
+@case
+def fourier_of_any_length():
+    class M(nn.Module):
+        def forward(self, x):
+            z = torch.fft.rfft(x, norm="ortho")
+            return torch.fft.irfft(z * 2, n=x.size(-1), norm="forward"), torch.fft.fftn(x)
+    return Case(M(), (rand(2, 24),), shapes=({1: 2 * Dim("half", min=4, max=64)},), more=((rand(2, 10),), (rand(2, 64),)))
+
+
 # ---- arguments and results ----
 
 @case
@@ -668,6 +724,7 @@ def tensors(v):
 
 def array(v):
     v = v.detach() if isinstance(v, torch.Tensor) else torch.as_tensor(v)
+    v = torch.view_as_real(v.resolve_conj()) if v.is_complex() else v
     return (v.float() if v.dtype == torch.bfloat16 else v).numpy()
 
 

@@ -6,7 +6,7 @@
 
 The samples are those of torch.testing._internal.common_methods_invocations.op_db: up to --samples of float32 and some of
 each other type. Each becomes a module of one call, in turn traced by torch.jit.trace and exported by torch.export, which
-Tenon compiles and runs in a process of its own. A result is right if type and shape are the same and it differs by at most
+Tenon compiles and runs in a process of its own. Complex numbers go in and out as torch.view_as_real has them. A result is right if type and shape are the same and it differs by at most
 1e-5 of the largest number (float64: 1e-9, float16: 2e-3); integers must be equal. A float16 result may also be what PyTorch
 gives in float32, rounded. Traced modules take float32 and convert it themselves, because an archive does not tell types.
 
@@ -46,7 +46,7 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-TYPES = ("float32", "float64", "int64", "bool", "float16")
+TYPES = ("float32", "float64", "int64", "bool", "float16", "complex64")
 TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Where elements are equal, the order of their positions is not defined.
@@ -122,7 +122,8 @@ class Call(torch.nn.Module if "--worker" not in sys.argv else object):
         self.op, self.leaves, self.spec, self.types = op, leaves, spec, types
 
     def forward(self, *argument):
-        tensors = iter(argument if self.types is None else [a.to(t) for a, t in zip(argument, self.types)])
+        tensors = iter(argument if self.types is None else
+                       [torch.view_as_complex(a) if t.is_complex else a.to(t) for a, t in zip(argument, self.types)])
         leaves = [next(tensors) if isinstance(x, torch.Tensor) else x for x in self.leaves]
         first, args, named = pytree.tree_unflatten(leaves, self.spec)
         return self.op(first, *args, **named)
@@ -163,12 +164,21 @@ def single(t):
     return t.float().to(t.dtype) if t.dtype == torch.float64 else t
 
 
+def as_floats(t):
+    """What a traced module is given: its archive does not tell types."""
+    return torch.view_as_real(t.resolve_conj()).float() if t.is_complex() else t.float()
+
+
+def as_arrays(t):
+    return torch.view_as_real(t.resolve_conj()) if t.is_complex() else t
+
+
 def save_traced(call, tensors, saved):
     call.types = [t.dtype for t in tensors]
-    traced = torch.jit.trace(call, tuple(t.float() for t in tensors), check_trace=False, strict=False)
+    traced = torch.jit.trace(call, tuple(as_floats(t) for t in tensors), check_trace=False, strict=False)
     torch.jit.save(traced, saved)
     names = re.findall(r"(\w+): Tensor", traced.code.split(")", 1)[0])
-    return names, {n: tuple(t.shape) for n, t in zip(names, tensors)}, {n.kind() for n in traced.inlined_graph.nodes()}
+    return names, {n: tuple(as_arrays(t).shape) for n, t in zip(names, tensors)}, {n.kind() for n in traced.inlined_graph.nodes()}
 
 
 def save_exported(call, tensors, saved):
@@ -196,9 +206,9 @@ def make(op, sample, form):
         saved = io.BytesIO()
         copies = [t.clone() for t in tensors]
         names, shapes, used = (save_traced if form == "trace" else save_exported)(call, copies, saved)
-    arrays = {n: np.ascontiguousarray((t.float() if form == "trace" else t).numpy()).reshape(t.shape)
-              for n, t in zip(names, tensors)}
-    return (saved.getvalue(), shapes, arrays), want, used
+    given = [as_floats(t) if form == "trace" else as_arrays(t) for t in tensors]
+    arrays = {n: np.ascontiguousarray(t.numpy()).reshape(t.shape) for n, t in zip(names, given)}
+    return (saved.getvalue(), shapes, arrays), [as_arrays(w) for w in want], used
 
 
 def difference(have, want):

@@ -56,6 +56,25 @@ static const struct {
      "    y, m, r, mean, var = torch._native_batch_norm_legit_functional(x, None, None, torch.zeros([3]), "
      "torch.ones([3]), True, 0.5, 0.1)\n    return (y, mean)\n",
      {"rsqrt(", "0.5f", "(Tensor[(2, 3), float32], Tensor[(3), float32])"}},
+    /* complex numbers: two tensors, one of [.., 2] at the border; literals of Python; what has no code for them */
+    {FORWARD "    z = torch.complex(x, torch.neg(x))\n    return torch.mul(z, 1.5-2.j)\n",
+     {"%1 = multiply(%x, 1.5f)", "multiply(%0, -2f)", "-> Tensor[(2, 3, 2), float32]"}},
+    {FORWARD "    return torch.real(torch.add(torch.to(x, 9), -1.5-2.j))\n", {"add(%x, -1.5f)"}},
+    {FORWARD "    return torch.imag(torch.add(torch.to(x, 9), -2.j))\n",
+     {"relay.Constant][0] /* output (2, 3) */"}},
+    {FORWARD "    z = torch.fft_rfft(x, None, 0)\n    return torch.fft_irfft(z, 2, 0)\n",
+     {"dft(", "onesided=True", "inverse=True, onesided=True"}},
+    {FORWARD "    z = torch.view_as_complex(torch.slice(x, 1, 1))\n    _0 = torch.mul_(z, z)\n    return x\n",
+     {"scatter_elements", "subtract("}},
+    {FORWARD "    return torch.to(torch.complex(x, x), 6)\n", {"{\n  %x\n}"}},
+    {FORWARD "    return torch.relu(torch.complex(x, x))\n",
+     {"aten::relu is not supported with the arguments (a tensor of complex numbers)", "pytorch-E005"}},
+    {FORWARD
+     "    z = torch.complex(x, x)\n    y = torch.view_as_real(z)\n    _0 = torch.mul_(z, 2)\n    return y\n",
+     {"whose memory the result of aten::view_as_real shows", "pytorch-E069"}},
+    {FORWARD "    _0 = torch.mul_(x, 2.j)\n    return x\n",
+     {"aten::mul_ gives a tensor of real numbers complex ones [pytorch-E070]"}},
+    {FORWARD "    return torch.view_as_complex(x)\n", {"must be of floats with a last dimension of 2"}},
     /* methods, functions, attributes; defaults and keywords */
     {"def f(x: Tensor,\n    n: int=1) -> Tensor:\n  return torch.sum(x, [n], True)\n" CLASS
      "  def g(self: __torch__.M,\n    x: Tensor) -> Tensor:\n    return __torch__.f(x, n=0, )\n"

@@ -1,8 +1,8 @@
 #ifndef TN_FRONTEND_IMPORT_FOURIER_H
 #define TN_FRONTEND_IMPORT_FOURIER_H
-/* Discrete Fourier transforms of rows [rows, elements, 1 or 2]: real numbers, or the real and imaginary parts of complex
- * ones. The result is [rows, n, 2]; onesided: forward the first n / 2 + 1 frequencies, backward a real result [rows, n,
- * 1] of them. Backward the result is divided by n. */
+/* Discrete Fourier transforms of rows [rows, elements, 1 or 2]: real numbers, or the real and imaginary parts of
+ * complex ones. The result is [rows, n, 2]; onesided: forward the first n / 2 + 1 frequencies, backward a real result
+ * [rows, n, 1] of them. Backward the result is divided by n. */
 #include "frontend/import/convert.h"
 
 tn_value imp_fourier(imp_node *c, tn_value rows, int64_t n, bool inverse, bool onesided);

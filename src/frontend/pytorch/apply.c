@@ -8,7 +8,7 @@
 static const pt_row *const tables[] = {
     pt_rows_math,   pt_rows_nn,    pt_rows_norm,      pt_rows_move,       pt_rows_index,
     pt_rows_reduce, pt_rows_make,  pt_rows_matrix,    pt_rows_activation, pt_rows_recurrent,
-    pt_rows_loss,   pt_rows_image, pt_rows_quantised,
+    pt_rows_loss,   pt_rows_image, pt_rows_quantised, pt_rows_complex,
 };
 
 bool pt_is_bad(pt_value v) { return v.kind == PT_UNKNOWN && v.i == -1; }
@@ -27,13 +27,6 @@ static const pt_row *first_row(tn_bytes name)
             if (row_is(r, name))
                 return r;
     return NULL;
-}
-
-bool pt_known(pt_import *p, tn_bytes name)
-{
-    (void)p;
-    bool inplace = name.n > 1 && name.at[name.n - 1] == '_' && name.at[name.n - 2] != '_';
-    return first_row(name) || (inplace && first_row((tn_bytes){name.at, name.n - 1}));
 }
 
 /* ---- parameters ---- */
@@ -70,6 +63,18 @@ static bool next_param(const char **at, param *out)
     return true;
 }
 
+void pt_parameter(const pt_row *r, size_t i, tn_bytes *type, tn_bytes *name)
+{
+    const char *at = strchr(r->schema, '(') + 1;
+    param q = {.by_name = false};
+    bool has = true;
+    for (size_t k = 0; k <= i && has; k++)
+        has = next_param(&at, &q);
+    TN_ASSERT(has);
+    *type = q.type;
+    *name = q.name;
+}
+
 static pt_value default_of(pt_import *p, tn_bytes s)
 {
     char text[32] = "", *end;
@@ -102,20 +107,24 @@ static bool all_are(pt_value v, bool tensors)
     bool all = pt_is_sequence(v);
     for (size_t i = 0; all && i < v.list->n; i++) {
         pt_value e = pt_at(v, i);
-        all = tensors ? e.kind == PT_TENSOR || e.kind == PT_NONE : is_integer(e) || e.kind == PT_TENSOR;
+        all = tensors ? pt_is_tensor(e) || e.kind == PT_NONE : is_integer(e) || e.kind == PT_TENSOR;
     }
     return all;
 }
 
-static bool fits(tn_bytes type, pt_value v)
+static bool fits(const pt_row *r, tn_bytes type, pt_value v)
 {
+    if (pt_holds_complex(v) && !(r->flags & (PT_PARTS | PT_SUM | PT_PRODUCT)) && !imp_is(type, "Complex"))
+        return false;
     if (type.n && type.at[type.n - 1] == '?') {
         type.n--;
         if (v.kind == PT_NONE)
             return true;
     }
     if (imp_is(type, "Tensor"))
-        return v.kind == PT_TENSOR || is_number(v);
+        return pt_is_tensor(v) || is_number(v);
+    if (imp_is(type, "Complex"))
+        return v.kind == PT_COMPLEX;
     if (imp_is(type, "Tensor[]"))
         return all_are(v, true);
     if (imp_is(type, "int[]"))
@@ -128,7 +137,7 @@ static bool fits(tn_bytes type, pt_value v)
         return is_number(v);
     if (imp_is(type, "str"))
         return v.kind == PT_TEXT;
-    return true; /* any */
+    return !pt_holds_complex(v); /* any */
 }
 
 /* What has no bearing on a result. */
@@ -164,7 +173,7 @@ static bool bind(pt_import *p, const pt_row *r, const pt_args *a, pt_call *k)
             return false;
         if (v.kind == PT_UNSET)
             v = default_of(p, q.value);
-        else if (!fits(q.type, v))
+        else if (!fits(r, q.type, v))
             return false;
         if (imp_is(q.name, "rounding_mode") && v.kind == PT_UNSET)
             v = pt_none();
@@ -243,12 +252,13 @@ static void link_views(pt_call *k)
     }
 }
 
-static pt_value convert(pt_import *p, pt_call *k)
+static pt_value convert(pt_call *k)
 {
+    pt_import *p = k->p;
     bool inherited = false; /* an operand failed, which has been said */
     for (size_t i = 0; i < k->n.n_in; i++) {
         inherited = inherited || pt_is_bad(k->arg[i]);
-        for (size_t j = 0; pt_is_sequence(k->arg[i]) && j < k->arg[i].list->n; j++)
+        for (size_t j = 0; pt_has_parts(k->arg[i]) && j < k->arg[i].list->n; j++)
             inherited = inherited || pt_is_bad(pt_at(k->arg[i], j));
     }
     if (inherited || imp_too_much(&p->im, k->n.loc))
@@ -256,17 +266,35 @@ static pt_value convert(pt_import *p, pt_call *k)
     k->row->convert(&k->n);
     pt_keep_steps(&k->n);
     TN_ASSERT(!k->n.bad || p->im.g->ctx->n_error > 0 || p->stop);
-    return k->n.bad ? pt_bad() : k->out;
+    if (k->n.bad)
+        return pt_bad();
+    if (k->to == PT_TO_COMPLEX && !k->part && k->out.kind == PT_TENSOR)
+        return pt_complex(p, k->out, pt_none());
+    return k->out;
 }
 
-pt_value pt_replay(pt_import *p, const pt_call *call, pt_value first)
+pt_call *pt_call_again(const pt_call *k)
 {
-    pt_call *k = new_call(p, call->name);
-    k->row = call->row;
-    k->n.n_in = call->n.n_in;
-    memcpy(k->arg, call->arg, sizeof k->arg);
+    pt_call *again = new_call(k->p, k->name);
+    again->row = k->row;
+    again->n.n_in = k->n.n_in;
+    memcpy(again->arg, k->arg, sizeof k->arg);
+    return again;
+}
+
+pt_value pt_perform(pt_call *k)
+{
+    pt_value v = convert(k);
+    if (!pt_is_bad(v))
+        link_views(k);
+    return v;
+}
+
+pt_value pt_replay(const pt_call *call, pt_value first)
+{
+    pt_call *k = pt_call_again(call);
     k->arg[0] = first;
-    return convert(p, k);
+    return convert(k);
 }
 
 static const char *what_is(pt_import *p, const pt_args *a)
@@ -300,6 +328,7 @@ static pt_value unknown(pt_import *p, tn_bytes name)
 static pt_value apply(pt_import *p, tn_bytes name, const char *shown, const pt_args *a)
 {
     pt_call *k = new_call(p, shown);
+    bool complex = pt_any_complex(a->n, a->at);
     const pt_row *r = first_row(name);
     const pt_def *made = r ? NULL : pt_find_def(pt_library(p), name);
     if (!r)
@@ -307,11 +336,15 @@ static pt_value apply(pt_import *p, tn_bytes name, const char *shown, const pt_a
     for (; r->schema && row_is(r, name); r++)
         if (bind(p, r, a, k)) {
             k->row = r;
-            pt_value v = convert(p, k);
-            if (!pt_is_bad(v))
-                link_views(k);
-            return v;
+            return complex && (r->flags & (PT_PARTS | PT_SUM | PT_PRODUCT)) ? pt_perform_complex(k)
+                                                                            : pt_perform(k);
         }
+    if (complex) {
+        const char *own = tn_arena_printf(&p->im.scratch, "complex_%s", imp_text(&p->im, name));
+        made = pt_find_def(pt_library(p), pt_words(own).text);
+        if (made)
+            return pt_run_def(p, made, NULL, a);
+    }
     for (size_t i = 0; i < a->n; i++)
         if (pt_is_bad(a->at[i]))
             return pt_bad();
@@ -324,13 +357,23 @@ static pt_value apply(pt_import *p, tn_bytes name, const char *shown, const pt_a
 static pt_value apply_in_place(pt_import *p, tn_bytes name, const char *shown, const pt_args *a)
 {
     name.n--;
-    if (!a->n || a->at[0].kind != PT_TENSOR)
+    pt_value to = a->n ? a->at[0] : pt_bad();
+    if (!pt_is_tensor(to))
         return pt_bad();
     pt_value v = apply(p, name, shown, a);
-    if (v.kind != PT_TENSOR)
+    if (v.kind == PT_TENSOR && to.kind == PT_COMPLEX)
+        v = pt_complex(p, v, pt_none());
+    if (v.kind != to.kind) {
+        if (v.kind == PT_COMPLEX)
+            pt_fail(p, "pytorch-E070", "%s gives a tensor of real numbers complex ones", shown);
         return pt_bad();
-    pt_tensor_set(p, a->at[0].tensor, pt_tensor_value(p, v.tensor));
-    return a->at[0];
+    }
+    tn_value now[2];
+    for (size_t i = 0; i < pt_tensors_in(v); i++)
+        now[i] = pt_tensor_value(p, pt_tensor_at(v, i));
+    for (size_t i = 0; i < pt_tensors_in(v); i++)
+        pt_tensor_set(p, pt_tensor_at(to, i), now[i]);
+    return to;
 }
 
 pt_value pt_apply(pt_import *p, tn_bytes name, const pt_args *a)

@@ -35,7 +35,8 @@ tn_value pt_in(imp_node *c, int i)
 {
     tn_value v = pt_as_tensor(c, pt_arg(c, i));
     enum pt_kind k = pt_arg(c, i).kind;
-    bool real = k == PT_FLOAT || (k == PT_NUMBER && pt_arg(c, i).number->kind == PT_FLOAT);
+    bool real = k == PT_FLOAT || (k == PT_TENSOR && pt_arg(c, i).tensor->number) ||
+                (k == PT_NUMBER && pt_arg(c, i).number->kind == PT_FLOAT);
     return real ? imp_cast(c, v, TN_F32) : v;
 }
 
@@ -146,9 +147,10 @@ bool pt_dtype(imp_node *c, int i, tn_dtype *out)
     if (!pt_given(c, i))
         return false;
     int64_t code = pt_integer(c, i);
-    if (!c->bad && !pt_dtype_of(code, out))
-        imp_refuse(c, IMP_BAD_VALUE, "elements of type %lld (complex numbers, for example) are not supported",
-                   (long long)code);
+    bool complex = pt_complex_of(code, out);
+    pt_of(c)->to = complex ? PT_TO_COMPLEX : PT_TO_REAL;
+    if (!c->bad && !complex && !pt_dtype_of(code, out))
+        imp_refuse(c, IMP_BAD_VALUE, "elements of type %lld are not supported", (long long)code);
     return !c->bad;
 }
 

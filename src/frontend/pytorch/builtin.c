@@ -1,6 +1,6 @@
-/* Functions of lists, dicts, texts and numbers, and questions about tensors: what TorchScript calls without an operator
- * of tensors. */
-#include "frontend/pytorch/pytorch.h"
+/* Functions of lists, dicts and texts, and questions about tensors: what TorchScript calls without an operator of
+ * tensors. Those of numbers are in builtin_number.c. */
+#include "frontend/pytorch/builtin.h"
 
 #include "base/size.h"
 
@@ -9,13 +9,6 @@
 #include <string.h>
 
 enum { MAX_LIST = 1 << 20 };
-
-typedef struct builtin {
-    const char *name;
-    size_t min, max; /* arguments */
-    /* false: not of these arguments */
-    bool (*run)(pt_import *p, const pt_value *a, size_t n, pt_value *out);
-} builtin;
 
 static void refuse(pt_import *p, const char *why) { pt_fail(p, "pytorch-E013", "%s", why); }
 
@@ -53,11 +46,15 @@ static pt_value extent(pt_import *p, tn_value x, int d)
     return pt_number_of(p, PT_INT, imp_extent_of(c, x, d));
 }
 
+/* A tensor that has the shape of v. */
+static pt_value shaped_as(pt_value v) { return v.kind == PT_COMPLEX ? pt_at(v, 0) : v; }
+
 static bool len(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
-    if (a[0].kind == PT_TENSOR) {
-        tn_value x = pt_tensor_value(p, a[0].tensor);
+    pt_value of = shaped_as(a[0]);
+    if (of.kind == PT_TENSOR) {
+        tn_value x = pt_tensor_value(p, of.tensor);
         *out = x.def && imp_rank(x) ? extent(p, x, 0) : pt_bad();
         if (pt_is_bad(*out) && !p->stop)
             refuse(p, "the length of a scalar is asked for");
@@ -163,7 +160,7 @@ pt_value pt_item(pt_import *p, pt_value of, pt_value at)
 static bool get_item(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
-    if (a[0].kind == PT_TENSOR)
+    if (pt_is_tensor(a[0]))
         return false;
     *out = pt_item(p, a[0], a[1]);
     return true;
@@ -361,9 +358,10 @@ static bool starts_with(pt_import *p, const pt_value *a, size_t n, pt_value *out
 
 static bool size(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
-    if (a[0].kind != PT_TENSOR)
+    pt_value of = shaped_as(a[0]);
+    if (of.kind != PT_TENSOR)
         return false;
-    tn_value x = pt_tensor_value(p, a[0].tensor);
+    tn_value x = pt_tensor_value(p, of.tensor);
     *out = pt_bad();
     if (!x.def || p->stop)
         return true;
@@ -385,9 +383,10 @@ static bool size(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 static bool dim(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
-    if (a[0].kind != PT_TENSOR)
+    pt_value of = shaped_as(a[0]);
+    if (of.kind != PT_TENSOR)
         return false;
-    tn_value x = pt_tensor_value(p, a[0].tensor);
+    tn_value x = pt_tensor_value(p, of.tensor);
     *out = x.def ? pt_int(imp_rank(x)) : pt_bad();
     return true;
 }
@@ -407,16 +406,31 @@ static bool numel(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 static bool dtype(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
-    if (a[0].kind != PT_TENSOR)
+    pt_value of = shaped_as(a[0]);
+    if (of.kind != PT_TENSOR)
         return false;
-    tn_value x = pt_tensor_value(p, a[0].tensor);
-    *out = x.def ? pt_int(pt_code_of(imp_type(x)->dtype)) : pt_bad();
+    tn_value x = pt_tensor_value(p, of.tensor);
+    if (!x.def)
+        *out = pt_bad();
+    else
+        *out = pt_int(a[0].kind == PT_COMPLEX ? pt_complex_code(imp_type(x)->dtype)
+                                              : pt_code_of(imp_type(x)->dtype));
+    return true;
+}
+
+static bool complex(pt_import *p, const pt_value *a, size_t n, pt_value *out)
+{
+    (void)p, (void)n;
+    *out = pt_bool(a[0].kind == PT_COMPLEX);
     return true;
 }
 
 static bool floating(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
+    *out = pt_bool(false);
+    if (a[0].kind == PT_COMPLEX)
+        return true;
     if (a[0].kind != PT_TENSOR)
         return false;
     tn_value x = pt_tensor_value(p, a[0].tensor);
@@ -477,173 +491,6 @@ static bool same(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     return true;
 }
 
-/* ---- numbers ---- */
-
-static bool negative(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)n;
-    if (a[0].kind == PT_FLOAT)
-        *out = pt_float(-a[0].f);
-    else if (a[0].kind == PT_INT || a[0].kind == PT_BOOL || a[0].kind == PT_NUMBER)
-        *out = pt_binary(p, "sub", pt_int(0), a[0]);
-    else
-        return false;
-    return true;
-}
-
-static bool not_(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)n;
-    *out = pt_binary(p, "__xor__", pt_convert(p, PT_BOOL, a[0]), pt_bool(true));
-    return true;
-}
-
-static bool is(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)n, (void)p;
-    *out = pt_bool(pt_same(a[0], a[1]));
-    return true;
-}
-
-static bool is_not(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)n, (void)p;
-    *out = pt_bool(!pt_same(a[0], a[1]));
-    return true;
-}
-
-static bool range_length(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)n;
-    pt_value step = a[2], way = pt_binary(p, "sub", a[1], a[0]);
-    if (step.kind != PT_INT || step.i == 0)
-        return false;
-    if (step.i < 0) {
-        way = pt_binary(p, "sub", a[0], a[1]);
-        step = pt_int(-step.i);
-    }
-    *out = pt_binary(p, "floordiv", pt_binary(p, "add", way, pt_int(step.i - 1)), step);
-    *out = pt_binary(p, "prim::max", *out, pt_int(0));
-    return true;
-}
-
-static bool derive_index(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)n;
-    *out = pt_binary(p, "add", a[1], pt_binary(p, "mul", a[0], a[2]));
-    return true;
-}
-
-static bool of_reals(pt_value v, double *f)
-{
-    *f = v.kind == PT_FLOAT ? v.f : v.kind == PT_INT ? (double)v.i : v.kind == PT_BOOL ? v.b : 0;
-    return v.kind == PT_FLOAT || v.kind == PT_INT || v.kind == PT_BOOL;
-}
-
-static bool floor_(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)n;
-    double f;
-    if (a[0].kind == PT_TENSOR)
-        return false;
-    if (of_reals(a[0], &f))
-        *out = pt_convert(p, PT_INT, pt_float(floor(f)));
-    else
-        *out = pt_convert(p, PT_INT, pt_binary(p, "floordiv", a[0], pt_int(1)));
-    return true;
-}
-
-static bool ceil_(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    pt_value down;
-    if (a[0].kind == PT_TENSOR || !negative(p, a, 1, &down) || !floor_(p, &down, 1, &down))
-        return false;
-    return negative(p, &down, n, out);
-}
-
-static bool sqrt_(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)n;
-    double f;
-    if (a[0].kind == PT_TENSOR)
-        return false;
-    *out = of_reals(a[0], &f) ? pt_float(sqrt(f)) : pt_binary(p, "pow", a[0], pt_float(0.5));
-    return true;
-}
-
-static bool log_(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)p, (void)n;
-    double f;
-    bool known = of_reals(a[0], &f);
-    *out = pt_float(log(f));
-    return known;
-}
-
-static bool exp_(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)p, (void)n;
-    double f;
-    bool known = of_reals(a[0], &f);
-    *out = pt_float(exp(f));
-    return known;
-}
-
-static bool round_(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)p, (void)n;
-    double f;
-    bool known = of_reals(a[0], &f);
-    *out = pt_float(nearbyint(f));
-    return known;
-}
-
-static bool abs_(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    pt_value minus;
-    if (a[0].kind == PT_TENSOR || !negative(p, a, n, &minus))
-        return false;
-    *out = pt_binary(p, "prim::max", a[0], minus);
-    return true;
-}
-
-/* The largest or smallest of a list. */
-static bool most_of(pt_import *p, const char *op, const pt_value *a, pt_value *out)
-{
-    if (!pt_is_sequence(a[0]) || !a[0].list->n)
-        return false;
-    *out = pt_at(a[0], 0);
-    for (size_t i = 1; i < a[0].list->n; i++)
-        *out = pt_binary(p, op, *out, pt_at(a[0], i));
-    return true;
-}
-
-static bool max_of(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)n;
-    return most_of(p, "prim::max", a, out);
-}
-
-static bool sum_of(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)n;
-    *out = pt_int(0);
-    return most_of(p, "add", a, out) || pt_is_sequence(a[0]);
-}
-
-static bool all_of(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)n;
-    *out = pt_bool(true);
-    return most_of(p, "__and__", a, out) || pt_is_sequence(a[0]);
-}
-
-static bool min_of(pt_import *p, const pt_value *a, size_t n, pt_value *out)
-{
-    (void)n;
-    return most_of(p, "prim::min", a, out);
-}
-
 /* ---- the rest ---- */
 
 static bool raise(pt_import *p, const pt_value *a, size_t n, pt_value *out)
@@ -680,10 +527,10 @@ static bool as_it_is(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)p, (void)n;
     *out = a[0];
-    return a[0].kind == PT_TENSOR;
+    return pt_is_tensor(a[0]);
 }
 
-static const builtin builtins[] = {
+static const pt_builtin builtins[] = {
     {"len", 1, 1, len},
     {"append", 2, 2, append},
     {"extend", 2, 2, extend},
@@ -721,24 +568,6 @@ static const builtin builtins[] = {
     {"ScalarImplicit", 1, 1, item},
     {"prim::NumToTensor", 1, 1, to_tensor},
     {"scalar_tensor", 1, 1, to_tensor},
-    {"neg", 1, 1, negative},
-    {"__not__", 1, 1, not_},
-    {"__is__", 2, 2, is},
-    {"__isnot__", 2, 2, is_not},
-    {"__range_length", 3, 3, range_length},
-    {"__derive_index", 3, 3, derive_index},
-    {"floor", 1, 1, floor_},
-    {"ceil", 1, 1, ceil_},
-    {"sqrt", 1, 1, sqrt_},
-    {"log", 1, 1, log_},
-    {"exp", 1, 1, exp_},
-    {"round", 1, 1, round_},
-    {"prim::abs", 1, 1, abs_},
-    {"abs", 1, 1, abs_},
-    {"prim::max", 1, 1, max_of},
-    {"prim::min", 1, 1, min_of},
-    {"sum", 1, 1, sum_of},
-    {"all", 1, 1, all_of},
     {"prim::type", 1, 1, cpu},
     {"prim::RaiseException", 1, 2, raise},
     {"warn", 1, 2, nothing},
@@ -753,7 +582,9 @@ static const builtin builtins[] = {
     {"prim::is_mkldnn", 1, 1, no},
     {"prim::is_mps", 1, 1, no},
     {"prim::is_meta", 1, 1, no},
-    {"is_complex", 1, 1, no},
+    {"is_complex", 1, 1, complex},
+    {"is_conj", 1, 1, no},
+    {"is_neg", 1, 1, no},
     {"is_grad_enabled", 0, 0, no},
     {"prim::layout", 1, 1, nothing},
     {"is_autocast_enabled", 0, 1, no},
@@ -769,7 +600,15 @@ static const builtin builtins[] = {
     {"manual_seed", 1, 1, nothing},
     {"prim::Print", 0, 23, nothing},
     {"backends_mkldnn_is_available", 0, 0, no},
+    {0},
 };
+
+/* The one behind it, in both tables; NULL: it is the last. */
+static const pt_builtin *next(const pt_builtin *b)
+{
+    b++;
+    return b->name ? b : b == &builtins[sizeof builtins / sizeof *builtins - 1] ? pt_builtins_number : NULL;
+}
 
 /* Arguments by keyword that have a bearing on the result: an operator with a row, then. */
 static bool has_keywords(const pt_args *a, size_t from)
@@ -786,8 +625,7 @@ bool pt_python(pt_import *p, tn_bytes name, const pt_args *a, pt_value *out)
     while (n < a->n && (!a->keyword[n].n || imp_is(a->keyword[n], "min") || imp_is(a->keyword[n], "max")))
         n++;
     *out = pt_bad();
-    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++) {
-        const builtin *b = &builtins[i];
+    for (const pt_builtin *b = builtins; b; b = next(b)) {
         if (!imp_is(name, b->name) || n < b->min || n > b->max || (b->run != nothing && has_keywords(a, n)))
             continue;
         for (size_t k = 0; k < n; k++)

@@ -9,14 +9,15 @@
 
 enum pt_expr_kind {
     PT_E_NONE,
-    PT_E_BOOL,  /* i */
-    PT_E_INT,   /* i */
-    PT_E_FLOAT, /* f */
-    PT_E_TEXT,  /* text, escapes resolved */
-    PT_E_NAME,  /* text */
-    PT_E_FIELD, /* arg[0] . text */
-    PT_E_CALL,  /* arg[0] ( arg[1..n] ), keyword[k] of arg[k] or empty */
-    PT_E_INDEX, /* arg[0] [ arg[1..n] ] */
+    PT_E_BOOL,    /* i */
+    PT_E_INT,     /* i */
+    PT_E_FLOAT,   /* f */
+    PT_E_COMPLEX, /* f, imaginary; i: it has a real part */
+    PT_E_TEXT,    /* text, escapes resolved */
+    PT_E_NAME,    /* text */
+    PT_E_FIELD,   /* arg[0] . text */
+    PT_E_CALL,    /* arg[0] ( arg[1..n] ), keyword[k] of arg[k] or empty */
+    PT_E_INDEX,   /* arg[0] [ arg[1..n] ] */
     PT_E_TUPLE,
     PT_E_LIST,
     PT_E_DICT,   /* keys and values in turn */
@@ -30,7 +31,7 @@ typedef struct pt_expr {
     int line;
     tn_bytes text;
     int64_t i;
-    double f;
+    double f, imaginary;
     size_t n;
     struct pt_expr **arg;
     tn_bytes *keyword;

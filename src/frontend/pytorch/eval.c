@@ -111,13 +111,13 @@ static pt_value attribute(frame *f, pt_value of, tn_bytes name)
                 p->im.options->architecture);
         return pt_bad();
     }
-    if (of.kind == PT_TENSOR && (imp_is(name, "device") || imp_is(name, "layout")))
+    if (pt_is_tensor(of) && (imp_is(name, "device") || imp_is(name, "layout")))
         return pt_words("cpu");
-    if (of.kind == PT_TENSOR || (of.kind == PT_UNKNOWN && !pt_usable(p, of))) {
+    if (pt_is_tensor(of) || (of.kind == PT_UNKNOWN && !pt_usable(p, of))) {
         const tn_bytes none = {0};
         const char *s = tn_arena_printf(&p->im.scratch, "prim::%.*s", (int)name.n, (const char *)name.at);
         pt_value v = pt_bad();
-        if (of.kind == PT_TENSOR && pt_python(p, pt_words(s).text, &(pt_args){1, &of, &none}, &v))
+        if (pt_is_tensor(of) && pt_python(p, pt_words(s).text, &(pt_args){1, &of, &none}, &v))
             return v;
     }
     pt_fail(p, "pytorch-E003", "%s has no attribute \"%s\"", pt_kind_name(of.kind), imp_text(&p->im, name));
@@ -242,7 +242,8 @@ static bool is_instance(frame *f, pt_value v, const pt_expr *type)
     const pt_expr *root = type->kind == PT_E_INDEX ? type->arg[0] : type;
     for (size_t i = 0; root->kind == PT_E_NAME && i < sizeof rows / sizeof *rows; i++)
         if (imp_is(root->text, rows[i].name))
-            return v.kind == rows[i].kind || (v.kind == PT_NUMBER && v.number->kind == rows[i].kind);
+            return v.kind == rows[i].kind || (rows[i].kind == PT_TENSOR && v.kind == PT_COMPLEX) ||
+                   (v.kind == PT_NUMBER && v.number->kind == rows[i].kind);
     tn_bytes s = chain(f, root, "__torch__");
     return v.kind == PT_OBJECT && imp_same(v.object->type, s);
 }
@@ -375,6 +376,7 @@ static pt_value evaluated(frame *f, const pt_expr *e)
     case PT_E_BOOL: return pt_bool(e->i != 0);
     case PT_E_INT: return pt_int(e->i);
     case PT_E_FLOAT: return pt_float(e->f);
+    case PT_E_COMPLEX: return pt_complex_number(&f->p->im.scratch, e->f, e->imaginary);
     case PT_E_TEXT: return pt_text(e->text);
     case PT_E_NAME: return variable(f, e);
     case PT_E_FIELD: return field(f, e);

@@ -59,8 +59,10 @@ static tn_bytes extent_name(pt_import *p, tn_bytes text)
     return name;
 }
 
-/* false: its type is not supported, or it has none. */
-static bool describe(pt_program *g, tn_bytes name, imp_input *out)
+enum taken { AS_TENSOR, AS_NUMBER, AS_PAIRS };
+
+/* false: its type is not supported, or it has none. A tensor of complex numbers has one more dimension, of 2. */
+static bool describe(pt_program *g, tn_bytes name, imp_input *out, enum taken *as)
 {
     pt_import *p = g->p;
     char *key = tn_arena_strndup(&p->im.scratch, (const char *)name.at, name.n);
@@ -68,7 +70,7 @@ static bool describe(pt_program *g, tn_bytes name, imp_input *out)
     meta = tn_json_find(meta, "meta") ? tn_json_find(meta, "meta") : meta; /* torch 2.1 */
     const tn_json *dims = tn_json_find(meta, "sizes"), *dtype = tn_json_find(meta, "dtype");
     *out = (imp_input){.name = name, .has_shape = true, .n = pt_json_count(dims)};
-    imp_dim *dim = TN_NEW_N(&p->im.scratch, imp_dim, out->n);
+    imp_dim *dim = TN_NEW_N(&p->im.scratch, imp_dim, out->n + 1);
     for (size_t i = 0; i < out->n; i++) {
         tn_bytes kind;
         const tn_json *e = pt_json_member(&dims->u.at[i], &kind);
@@ -77,7 +79,14 @@ static bool describe(pt_program *g, tn_bytes name, imp_input *out)
                      : (imp_dim){-1, extent_name(p, pt_json_text(tn_json_find(e, "expr_str")))};
     }
     out->dim = dim;
-    return tn_json_is(dtype, TN_JSON_INT) && pt_dtype_of(pt_json_type(dtype->u.i), &out->dtype);
+    if (!tn_json_is(dtype, TN_JSON_INT))
+        return false;
+    if (pt_complex_of(pt_json_type(dtype->u.i), &out->dtype)) {
+        dim[out->n++] = (imp_dim){.extent = 2};
+        *as = AS_PAIRS;
+        return true;
+    }
+    return pt_dtype_of(pt_json_type(dtype->u.i), &out->dtype);
 }
 
 /* A number that each run is given. false: it is none. */
@@ -92,10 +101,12 @@ static bool describe_number(tn_bytes kind, tn_bytes name, imp_input *out)
 }
 
 /* What the graph knows an input as. */
-static pt_value taken(pt_program *g, const imp_input *in, bool number)
+static pt_value taken(pt_program *g, const imp_input *in, enum taken as)
 {
     tn_value v = imp_lookup(&g->p->im, in->name)->v;
-    if (!number)
+    if (as == AS_PAIRS)
+        return pt_taken_apart(pt_ctx(g->p), v);
+    if (as == AS_TENSOR)
         return pt_tensor_new(g->p, v);
     return pt_number_of(g->p,
                         tn_dtype_is_float(in->dtype)  ? PT_FLOAT
@@ -109,7 +120,8 @@ static tn_status user_inputs(pt_program *g)
 {
     pt_import *p = g->p;
     imp_input *list = TN_NEW_N(&p->im.scratch, imp_input, g->in.n);
-    bool *number = TN_NEW_N(&p->im.scratch, bool, g->in.n);
+    enum taken *as = TN_NEW_N(&p->im.scratch, enum taken, g->in.n);
+    pt_spec **spec = TN_NEW_N(&p->im.scratch, pt_spec *, g->in.n);
     const tn_loc *loc = imp_make_loc(&p->im, NULL, NULL);
     size_t n = 0;
     for (size_t i = 0; i < g->in.n; i++) {
@@ -118,11 +130,13 @@ static tn_status user_inputs(pt_program *g)
         const tn_json *is = s->role == PT_ROLE_USER ? pt_json_member(s->arg, &kind) : NULL;
         name = is ? pt_json_text(tn_json_find(is, "name")) : (tn_bytes){0};
         s->name = is ? name : s->name;
+        spec[n] = s;
         if (name.n && imp_is(kind, "as_tensor")) {
-            if (!describe(g, name, &list[n++]))
+            if (!describe(g, name, &list[n], &as[n]))
                 return pt_damaged_program(p, "an input has no type, or one that is not supported");
+            n++;
         } else if (is && (name = pt_json_text(tn_json_find(is, "as_name"))).n) {
-            number[n] = true;
+            as[n] = AS_NUMBER;
             if (!describe_number(kind, name, &list[n++]))
                 return pt_damaged_program(p, "an input is of a kind that is not known");
         }
@@ -131,7 +145,10 @@ static tn_status user_inputs(pt_program *g)
     for (size_t i = 0; i < n; i++) {
         TN_TRY(imp_define(&p->im, list[i].name, (imp_value){.state = IMP_BAD}, loc));
         TN_TRY(imp_add_input(&p->im, &list[i], loc));
-        pt_define(g, list[i].name, taken(g, &list[i], number[i]));
+        pt_value v = taken(g, &list[i], as[i]);
+        pt_define(g, list[i].name, v);
+        for (size_t k = 0; pt_is_tensor(v) && k < pt_tensors_in(v); k++)
+            spec[i]->taken[k] = pt_tensor_value(p, pt_tensor_at(v, k));
     }
     return TN_OK;
 }
@@ -155,7 +172,7 @@ static tn_status bind_weights(pt_program *g)
             return pt_damaged_program(p,
                                       tn_arena_printf(&p->im.scratch, "the weight %s is missing, or pickled",
                                                       imp_text(&p->im, s->of)));
-        pt_define(g, s->name, (pt_value){.kind = PT_TENSOR, .tensor = (pt_tensor *)(uintptr_t)at});
+        pt_define(g, s->name, *(const pt_value *)(uintptr_t)at);
     }
     return TN_OK;
 }
@@ -182,6 +199,12 @@ static tn_status begin_states(pt_program *g)
             continue;
         tn_bytes input = input_of(g, s->of);
         pt_value v = input.n ? pt_lookup(g, input) : pt_none();
+        if (v.kind == PT_COMPLEX)
+            return tn_error(
+                p->im.g->ctx, "pytorch-E071", imp_make_loc(&p->im, NULL, NULL),
+                "the program changes its buffer %s of complex numbers, which cannot be kept from one run to "
+                "the next: keep its real and imaginary parts as two buffers",
+                imp_text(&p->im, s->of));
         tn_value first = v.kind == PT_TENSOR ? pt_tensor_value(p, v.tensor) : (tn_value){0};
         if (!first.def || !first.def->blob)
             return p->stop ? TN_FAIL : pt_damaged_program(p, "it changes a buffer that it does not have");
@@ -215,9 +238,11 @@ static void change_inputs(pt_program *g)
         if (s->role != PT_ROLE_CHANGED_INPUT)
             continue;
         pt_value to = pt_lookup(g, s->of), v = pt_lookup(g, s->name);
-        tn_value now = v.kind == PT_TENSOR ? pt_tensor_value(g->p, v.tensor) : (tn_value){0};
-        if (to.kind == PT_TENSOR && now.def)
-            pt_set(g->p, &to.tensor->now, (pt_value){.kind = PT_VALUE, .value = now});
+        for (size_t k = 0; pt_is_tensor(v) && to.kind == v.kind && k < pt_tensors_in(v); k++) {
+            tn_value now = pt_tensor_value(g->p, pt_tensor_at(v, k));
+            if (now.def)
+                pt_set(g->p, &pt_tensor_at(to, k)->now, (pt_value){.kind = PT_VALUE, .value = now});
+        }
     }
 }
 
@@ -265,8 +290,10 @@ static pt_value changed_inputs(pt_program *g, pt_value now)
     for (size_t i = 0; i < g->in.n; i++) {
         pt_value v = pt_at(now, i);
         const pt_spec *s = &g->in.at[i];
-        if (v.kind != PT_TENSOR || s->role != PT_ROLE_USER ||
-            tn_value_eq(pt_tensor_value(p, v.tensor), imp_lookup(&p->im, s->name)->v))
+        bool same = true;
+        for (size_t k = 0; pt_is_tensor(v) && s->role == PT_ROLE_USER && k < pt_tensors_in(v); k++)
+            same = same && tn_value_eq(pt_tensor_value(p, pt_tensor_at(v, k)), s->taken[k]);
+        if (same)
             continue;
         const char *name = tn_arena_printf(&p->im.scratch, "%s_out", imp_text(&p->im, s->name));
         while (imp_lookup(&p->im, pt_words(name).text))

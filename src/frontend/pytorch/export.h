@@ -20,6 +20,7 @@ typedef struct pt_spec { /* an input or output of the program */
     tn_bytes name; /* in the graph */
     tn_bytes of;   /* the weight, input or class that it is of */
     const tn_json *arg;
+    tn_value taken[2]; /* an input as the run takes it; of complex numbers their parts */
 } pt_spec;
 
 typedef struct pt_specs {
@@ -32,7 +33,7 @@ typedef struct pt_program {
     const tn_json *graph;
     pt_specs in, out;
     tn_strmap names;   /* of the graph that is read -> pt_value * */
-    tn_strmap weights; /* -> pt_tensor * */
+    tn_strmap weights; /* -> pt_value *: a TENSOR or COMPLEX */
     tn_dtype autocast; /* what products compute in; bits 0: in the type of their operands */
 } pt_program;
 

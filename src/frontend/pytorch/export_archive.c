@@ -93,8 +93,14 @@ static bool sizes(const tn_json *v, int64_t *out)
     return true;
 }
 
-/* A tensor over the bytes of an entry of the archive. NULL: it is not described so. */
-static pt_tensor *weight(pt_import *p, const char *folder, const tn_json *spec)
+static bool stored_type(int64_t code, pt_storage *s)
+{
+    s->complex = pt_complex_of(code, &s->dtype);
+    return s->complex || pt_dtype_of(code, &s->dtype);
+}
+
+/* A tensor over the bytes of an entry of the archive. NONE: it is not described so. */
+static pt_value weight(pt_import *p, const char *folder, const tn_json *spec)
 {
     const tn_json *meta = tn_json_find(spec, "tensor_meta"), *dtype = tn_json_find(meta, "dtype"),
                   *dims = tn_json_find(meta, "sizes"), *strides = tn_json_find(meta, "strides");
@@ -109,20 +115,25 @@ static pt_tensor *weight(pt_import *p, const char *folder, const tn_json *spec)
     size_t n = pt_json_count(dims);
     int64_t *at = TN_NEW_N(&p->im.scratch, int64_t, 2 * n + 1);
     if (!e || n > PT_MAX_RANK || pt_json_count(strides) != n || !tn_json_is(dtype, TN_JSON_INT) ||
-        !pt_dtype_of(pt_json_type(dtype->u.i), &s->dtype) || !sizes(dims, at) || !sizes(strides, at + n) ||
+        !stored_type(pt_json_type(dtype->u.i), s) || !sizes(dims, at) || !sizes(strides, at + n) ||
         !tn_json_is(offset, TN_JSON_INT) || imp_zip_read(&p->im.scratch, &p->zip, e, &s->data))
-        return NULL;
+        return pt_none();
     s->has_data = true;
     s->key = path;
     *t = (pt_tensor){.storage = s, .offset = offset->u.i, .n = (int)n, .dim = at, .stride = at + n};
-    return t;
+    return s->complex ? pt_complex_stored(&p->im.scratch, t) : (pt_value){.kind = PT_TENSOR, .tensor = t};
 }
 
-static void put(pt_program *g, tn_bytes name, pt_tensor *t)
+static void put(pt_program *g, tn_bytes name, pt_value v)
 {
     const char *text = imp_text(&g->p->im, name);
-    t->name = t->name ? t->name : text;
-    tn_strmap_put(&g->weights, text, strlen(text), (uint64_t)(uintptr_t)t);
+    pt_value *at = TN_NEW(&g->p->im.scratch, pt_value);
+    *at = v;
+    for (size_t i = 0; i < pt_tensors_in(v); i++) {
+        pt_tensor *t = pt_tensor_at(v, i);
+        t->name = t->name ? t->name : text;
+    }
+    tn_strmap_put(&g->weights, text, strlen(text), (uint64_t)(uintptr_t)at);
 }
 
 static tn_status described_weights(pt_program *g, const char *folder, const char *file)
@@ -132,9 +143,9 @@ static tn_status described_weights(pt_program *g, const char *folder, const char
     tn_status s = read_json(p, tn_arena_printf(&p->im.scratch, "%s%s", folder, file), false, &doc);
     const tn_json *config = tn_json_find(doc.root, "config");
     for (size_t i = 0; s == TN_OK && tn_json_is(config, TN_JSON_OBJECT) && i < config->n; i++) {
-        pt_tensor *t = weight(p, folder, &config->u.at[2 * i + 1]);
-        if (t) /* else it is said where it is used */
-            put(g, pt_json_text(&config->u.at[2 * i]), t);
+        pt_value v = weight(p, folder, &config->u.at[2 * i + 1]);
+        if (v.kind != PT_NONE) /* else it is said where it is used */
+            put(g, pt_json_text(&config->u.at[2 * i]), v);
     }
     tn_json_free(&doc);
     return s;
@@ -168,8 +179,8 @@ static tn_status saved_weights(pt_program *g, const char *name)
     p->zip = outer;
     p->root = root;
     for (size_t i = 0; s == TN_OK && all.kind == PT_DICT && i + 1 < all.list->n; i += 2)
-        if (pt_at(all, i).kind == PT_TEXT && pt_at(all, i + 1).kind == PT_TENSOR)
-            put(g, pt_at(all, i).text, pt_at(all, i + 1).tensor);
+        if (pt_at(all, i).kind == PT_TEXT && pt_is_tensor(pt_at(all, i + 1)))
+            put(g, pt_at(all, i).text, pt_at(all, i + 1));
     return s;
 }
 

@@ -59,6 +59,17 @@ pt_value pt_argument(pt_program *g, const tn_json *v, int depth)
         return pt_convert(g->p, PT_FLOAT, pt_text(pt_json_text(is)));
     if (imp_is(kind, "as_float") && tn_json_is(is, TN_JSON_INT))
         return pt_float((double)is->u.i);
+    if (imp_is(kind, "as_complex")) {
+        pt_value part[2] = {pt_argument(g, tn_json_find(is, "real"), depth + 1),
+                            pt_argument(g, tn_json_find(is, "imag"), depth + 1)};
+        for (int i = 0; i < 2; i++)
+            part[i] = part[i].kind == PT_TEXT || part[i].kind == PT_INT ? pt_convert(g->p, PT_FLOAT, part[i])
+                                                                        : part[i];
+        if (part[0].kind == PT_FLOAT && part[1].kind == PT_FLOAT)
+            return pt_complex_number(&g->p->im.scratch, part[0].f, part[1].f);
+        pt_fail(g->p, "pytorch-E003", "a complex number has no real or no imaginary part");
+        return pt_bad();
+    }
     tn_bytes name = pt_json_text(tn_json_find(is, "name"));
     return name.n ? pt_lookup(g, name) : pt_argument(g, is, depth + 1);
 }

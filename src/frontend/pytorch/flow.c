@@ -93,7 +93,7 @@ static pt_value join(joining *j, pt_value a, pt_value b, int depth)
         return join_numbers(j, a, b);
     if (a.kind == PT_TENSOR && b.kind == PT_TENSOR)
         return join_tensors(j, a, b);
-    if (a.kind != b.kind || (!pt_is_sequence(a) && a.kind != PT_DICT) || a.list->n != b.list->n || depth > 16)
+    if (a.kind != b.kind || !pt_has_parts(a) || a.list->n != b.list->n || depth > 16)
         return (pt_value){.kind = PT_UNKNOWN, .i = j->number};
     if (!pt_enter(j->p))
         return pt_bad();
@@ -374,7 +374,7 @@ static void read_path(pt_import *p, pt_path path, bool outcome, branch *b, pt_va
 static bool is_joined(pt_value v, int depth)
 {
     bool is = v.kind != PT_UNKNOWN;
-    for (size_t i = 0; (pt_is_sequence(v) || v.kind == PT_DICT) && is && depth < 16 && i < v.list->n; i++)
+    for (size_t i = 0; pt_has_parts(v) && is && depth < 16 && i < v.list->n; i++)
         is = is_joined(pt_at(v, i), depth + 1);
     return is;
 }

@@ -33,7 +33,8 @@ static void add_result(pt_import *p, results *r, pt_value v, const char *name)
 {
     imp_node *c = pt_ctx(p);
     tn_bytes text = pt_words(tn_arena_strdup(&p->im.scratch, name)).text;
-    tn_value x = v.kind == PT_TENSOR || v.kind == PT_NUMBER || v.kind == PT_INT || v.kind == PT_FLOAT ||
+    tn_value x = v.kind == PT_COMPLEX ? pt_joined(c, v)
+                 : v.kind == PT_TENSOR || v.kind == PT_NUMBER || v.kind == PT_INT || v.kind == PT_FLOAT ||
                          v.kind == PT_BOOL
                      ? pt_as_tensor(c, v)
                      : (tn_value){0};
@@ -53,7 +54,7 @@ static void add_result(pt_import *p, results *r, pt_value v, const char *name)
 /* Tensors of tuples, lists and dicts one after the other. */
 static void flatten(pt_import *p, results *r, pt_value v, const char *name, bool outermost, int depth)
 {
-    size_t n = v.kind == PT_OBJECT ? v.object->n : pt_is_sequence(v) || v.kind == PT_DICT ? v.list->n : 0;
+    size_t n = v.kind == PT_OBJECT ? v.object->n : pt_has_parts(v) ? v.list->n : 0;
     if (!pt_usable(p, v) || depth > 16 || v.kind == PT_NONE) {
         if (v.kind != PT_NONE)
             r->status = TN_FAIL;

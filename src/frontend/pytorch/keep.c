@@ -75,7 +75,7 @@ void pt_keep(pt_import *p, pt_cell *cell, pt_tensor *tensor, const char *name)
  * and what is kept then is refused as too large. */
 static bool holds(pt_value v, const pt_list *list, int depth, size_t *left)
 {
-    if (!pt_is_sequence(v) && v.kind != PT_DICT)
+    if (!pt_has_parts(v))
         return false;
     bool is = v.list == list || *left == 0;
     for (size_t i = 0; i < v.list->n && !is && depth < MAX_DEPTH; i++) {
@@ -116,7 +116,7 @@ static bool shows(pt_value v, const pt_tensor *t, int depth, size_t *left)
     if (depth > MAX_DEPTH || !*left)
         return true;
     --*left;
-    if (pt_is_sequence(v) || v.kind == PT_DICT) {
+    if (pt_has_parts(v)) {
         bool any = false;
         for (size_t i = 0; i < v.list->n && !any; i++)
             any = shows(pt_at(v, i), t, depth + 1, left);
@@ -266,9 +266,9 @@ static pt_value describe(keeper *w, form *f, pt_value v, const char *path, int d
     }
     if (v.kind == PT_TENSOR)
         return describe_tensor(w, f, v, path);
-    if (pt_is_sequence(v) || v.kind == PT_DICT) {
+    if (pt_has_parts(v)) {
         pt_value list = pt_make(&p->im.scratch, v.kind, v.list->n, NULL);
-        if (v.kind != PT_TUPLE && !note_list(w, f, v, path))
+        if ((v.kind == PT_LIST || v.kind == PT_DICT) && !note_list(w, f, v, path))
             return pt_bad();
         for (size_t i = 0; i < v.list->n && !p->stop; i++)
             list.list->at[i] =
@@ -337,7 +337,7 @@ static enum fit fit(matching *m, pt_value a, pt_value b)
     }
     if (a.kind != b.kind)
         return DIFFERENT;
-    if (!pt_is_sequence(a) && a.kind != PT_DICT)
+    if (!pt_has_parts(a))
         return pt_same(a, b) ? SAME : DIFFERENT;
     enum fit all = a.list->n == b.list->n ? SAME : DIFFERENT;
     for (size_t i = 0; i < a.list->n && all != DIFFERENT; i++) {
@@ -369,7 +369,7 @@ static void widen(keeper *w, form *f, pt_value *a, pt_value b, const char *path)
                           (slot){.path = path, .type = scalar(w->p, a->kind), .kind = a->kind, .now = *a});
         return;
     }
-    for (size_t i = 0; (pt_is_sequence(*a) || a->kind == PT_DICT) && i < a->list->n; i++)
+    for (size_t i = 0; pt_has_parts(*a) && i < a->list->n; i++)
         widen(w, f, &a->list->at[i], pt_at(b, i), tn_arena_printf(&w->p->im.scratch, "%s.%zu", path, i));
 }
 
@@ -384,7 +384,7 @@ static pt_value build(keeper *w, form *f, pt_value v)
             return (pt_value){.kind = PT_TENSOR, .tensor = s->current};
         return f == w->form[0] && !f->entered ? s->now : pt_number_of(p, s->kind, s->begins);
     }
-    if (!pt_is_sequence(v) && v.kind != PT_DICT)
+    if (!pt_has_parts(v))
         return v;
     pt_value list = pt_make(&p->im.scratch, v.kind, v.list->n, NULL);
     list.list->owner = p->im.r;

@@ -83,7 +83,8 @@ static bool indent(pt_lexer *l)
     return l->kind == PT_T_BAD;
 }
 
-static void number(pt_lexer *l)
+/* Moves behind the digits; true: they are those of a float. */
+static bool digits(pt_lexer *l)
 {
     const char *from = l->at;
     bool real = false;
@@ -99,7 +100,21 @@ static void number(pt_lexer *l)
             break;
         l->at++;
     }
-    l->kind = real ? PT_T_FLOAT : PT_T_INT;
+    return real;
+}
+
+static void number(pt_lexer *l)
+{
+    const char *from = l->at, *end;
+    bool real = digits(l), complex = peek(l, 0) == 'j';
+    if (!complex && (peek(l, 0) == '+' || peek(l, 0) == '-') && digit(peek(l, 1))) { /* the imaginary part? */
+        end = l->at++;
+        (void)digits(l);
+        complex = peek(l, 0) == 'j';
+        l->at = complex ? l->at : end;
+    }
+    l->at += complex;
+    l->kind = complex ? PT_T_COMPLEX : real ? PT_T_FLOAT : PT_T_INT;
     l->text = (tn_bytes){(const uint8_t *)from, (size_t)(l->at - from)};
 }
 

@@ -14,6 +14,7 @@ enum pt_token_kind {
     PT_T_NAME,
     PT_T_INT,
     PT_T_FLOAT,
+    PT_T_COMPLEX, /* "1.5-2.j" */
     PT_T_TEXT,
     PT_T_MARK, /* an operator or bracket */
     PT_T_BAD

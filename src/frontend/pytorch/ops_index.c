@@ -276,7 +276,12 @@ static const char *how(imp_node *c, const char *name)
     return "update";
 }
 
-static void scatter(imp_node *c) { scattered(c, pt_in(c, 3), how(c, pt_string(c, 4))); }
+static void scatter(imp_node *c)
+{
+    if (pt_of(c)->part && pt_given(c, 4))
+        imp_refuse(c, IMP_OPERANDS, "complex numbers are not combined with what they replace");
+    scattered(c, pt_in(c, 3), how(c, pt_string(c, 4)));
+}
 
 static void scatter_add(imp_node *c) { scattered(c, pt_in(c, 3), "add"); }
 
@@ -558,41 +563,43 @@ static void bucketize(imp_node *c)
 }
 
 const pt_row pt_rows_index[] = {
-    {"index_select(Tensor self, int dim, Tensor index)", index_select, NULL, 0},
-    {"gather(Tensor self, int dim, Tensor index, *, any sparse_grad=None)", gather, NULL, 0},
-    {"take_along_dim(Tensor self, Tensor indices, int? dim=None)", take_along, NULL, 0},
-    {"take(Tensor self, Tensor index)", take, NULL, 0},
-    {"index(Tensor self, any indices)", at_indices, NULL, 0},
-    {"_unsafe_index(Tensor self, any indices)", at_indices, NULL, 0},
-    {"index_put(Tensor self, any indices, Tensor values, bool accumulate=False)", index_put, NULL, 0},
-    {"_unsafe_index_put(Tensor self, any indices, Tensor values, bool accumulate=False)", index_put, NULL, 0},
-    {"scatter(Tensor self, int dim, Tensor index, Tensor src, *, str? reduce=None)", scatter, NULL, 0},
-    {"scatter(Tensor self, int dim, Tensor index, Tensor value, *, str? reduce=None)", scatter, NULL, 0},
-    {"scatter_add(Tensor self, int dim, Tensor index, Tensor src)", scatter_add, NULL, 0},
+    {"index_select(Tensor self, int dim, Tensor index)", index_select, NULL, PT_PARTS},
+    {"gather(Tensor self, int dim, Tensor index, *, any sparse_grad=None)", gather, NULL, PT_PARTS},
+    {"take_along_dim(Tensor self, Tensor indices, int? dim=None)", take_along, NULL, PT_PARTS},
+    {"take(Tensor self, Tensor index)", take, NULL, PT_PARTS},
+    {"index(Tensor self, any indices)", at_indices, NULL, PT_PARTS},
+    {"_unsafe_index(Tensor self, any indices)", at_indices, NULL, PT_PARTS},
+    {"index_put(Tensor self, any indices, Tensor values, bool accumulate=False)", index_put, NULL, PT_SUM},
+    {"_unsafe_index_put(Tensor self, any indices, Tensor values, bool accumulate=False)", index_put, NULL,
+     PT_SUM},
+    {"scatter(Tensor self, int dim, Tensor index, Tensor src, *, str? reduce=None)", scatter, NULL, PT_SUM},
+    {"scatter(Tensor self, int dim, Tensor index, Tensor value, *, str? reduce=None)", scatter, NULL, PT_SUM},
+    {"scatter_add(Tensor self, int dim, Tensor index, Tensor src)", scatter_add, NULL, PT_SUM},
     {"scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)",
      scatter_reduce, NULL, 0},
-    {"index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)", index_write, NULL, 0},
-    {"index_copy(Tensor self, int dim, Tensor index, Tensor source)", index_write, NULL, 0},
-    {"index_fill(Tensor self, int dim, Tensor index, Tensor value)", index_write, NULL, 0},
-    {"select_scatter(Tensor self, Tensor src, int dim, any index)", view_scatter, NULL, 0},
+    {"index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)", index_write, NULL,
+     PT_SUM},
+    {"index_copy(Tensor self, int dim, Tensor index, Tensor source)", index_write, NULL, PT_SUM},
+    {"index_fill(Tensor self, int dim, Tensor index, Tensor value)", index_write, NULL, PT_SUM},
+    {"select_scatter(Tensor self, Tensor src, int dim, any index)", view_scatter, NULL, PT_SUM},
     {"slice_scatter(Tensor self, Tensor src, int dim=0, any start=None, any end=None, any step=1)",
-     view_scatter, NULL, 0},
+     view_scatter, NULL, PT_SUM},
     {"diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)", view_scatter, NULL,
-     0},
-    {"masked_select(Tensor self, Tensor mask)", masked_select, NULL, 0},
-    {"masked_scatter(Tensor self, Tensor mask, Tensor source)", masked_scatter, NULL, 0},
+     PT_SUM},
+    {"masked_select(Tensor self, Tensor mask)", masked_select, NULL, PT_PARTS},
+    {"masked_scatter(Tensor self, Tensor mask, Tensor source)", masked_scatter, NULL, PT_SUM},
     {"nonzero(Tensor self)", nonzero, NULL, 0},
     {"argwhere(Tensor self)", nonzero, NULL, 0},
     {"nonzero_numpy(Tensor self)", nonzero, NULL, 0},
-    {"tril(Tensor self, int diagonal=0)", triangle, NULL, 0},
-    {"triu(Tensor self, int diagonal=0)", triangle, NULL, 0},
+    {"tril(Tensor self, int diagonal=0)", triangle, NULL, PT_PARTS},
+    {"triu(Tensor self, int diagonal=0)", triangle, NULL, PT_PARTS},
     {"tril_indices(int row, int col, int offset=0, *, any dtype=None)", triangle_indices, NULL, 0},
     {"triu_indices(int row, int col, int offset=0, *, any dtype=None)", triangle_indices, NULL, 0},
-    {"diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)", diag_embed, NULL, 0},
-    {"diag(Tensor self, int diagonal=0)", diag, NULL, 0},
-    {"trace(Tensor self)", trace, NULL, 0},
+    {"diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)", diag_embed, NULL, PT_PARTS},
+    {"diag(Tensor self, int diagonal=0)", diag, NULL, PT_PARTS},
+    {"trace(Tensor self)", trace, NULL, PT_PARTS},
     {"one_hot(Tensor self, any num_classes)", one_hot, NULL, 0},
-    {"meshgrid(Tensor[] tensors, *, str indexing=ij)", meshgrid, NULL, 0},
+    {"meshgrid(Tensor[] tensors, *, str indexing=ij)", meshgrid, NULL, PT_SUM},
     {"broadcast_tensors(Tensor[] tensors)", broadcast_tensors, NULL, 0},
     {"bucketize(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False)", bucketize, NULL,
      0},

@@ -283,8 +283,9 @@ static void result_type(imp_node *c)
     pt_out_value(c, pt_int(pt_code_of(pt_result_type(c, 2, v))));
 }
 
-#define LIKE(name) {name "_like(Tensor self, *, ScalarType? dtype=None)", filled_like, NULL, 0}
-#define NEW(name) {"new_" name "(Tensor self, int[] size, *, ScalarType? dtype=None)", filled_new, NULL, 0}
+#define LIKE(name, flags) {name "_like(Tensor self, *, ScalarType? dtype=None)", filled_like, NULL, flags}
+#define NEW(name, flags) \
+    {"new_" name "(Tensor self, int[] size, *, ScalarType? dtype=None)", filled_new, NULL, flags}
 #define TYPE(name) {name "(Tensor self, any non_blocking=None)", named_type, NULL, 0}
 const pt_row pt_rows_make[] = {
     {"zeros(int[] size, *, ScalarType? dtype=None)", filled, NULL, 0},
@@ -292,17 +293,18 @@ const pt_row pt_rows_make[] = {
     {"empty(int[] size, *, ScalarType? dtype=None)", filled, NULL, 0},
     {"empty_permuted(int[] size, any physical_layout, *, any dtype=None)", filled, NULL, 0},
     {"full(int[] size, Tensor fill_value, *, ScalarType? dtype=None)", full, NULL, 0},
-    LIKE("zeros"),
-    LIKE("ones"),
-    LIKE("empty"),
-    {"full_like(Tensor self, Tensor fill_value, *, ScalarType? dtype=None)", filled_like, NULL, 0},
-    NEW("zeros"),
-    NEW("ones"),
-    NEW("empty"),
-    {"new_full(Tensor self, int[] size, Tensor fill_value, *, ScalarType? dtype=None)", filled_new, NULL, 0},
-    {"fill(Tensor self, Tensor value)", fill, NULL, 0},
-    {"zero(Tensor self)", zero, NULL, 0},
-    {"copy(Tensor self, Tensor src, any non_blocking=None)", copy, NULL, 0},
+    LIKE("zeros", PT_PARTS),
+    LIKE("ones", 0),
+    LIKE("empty", PT_PARTS),
+    {"full_like(Tensor self, Tensor fill_value, *, ScalarType? dtype=None)", filled_like, NULL, PT_SUM},
+    NEW("zeros", PT_PARTS),
+    NEW("ones", 0),
+    NEW("empty", PT_PARTS),
+    {"new_full(Tensor self, int[] size, Tensor fill_value, *, ScalarType? dtype=None)", filled_new, NULL,
+     PT_SUM},
+    {"fill(Tensor self, Tensor value)", fill, NULL, PT_SUM},
+    {"zero(Tensor self)", zero, NULL, PT_PARTS},
+    {"copy(Tensor self, Tensor src, any non_blocking=None)", copy, NULL, PT_SUM},
     {"arange(Scalar end, *, ScalarType? dtype=None)", arange, NULL, 0},
     {"arange(Scalar start, Scalar end, *, ScalarType? dtype=None)", arange, NULL, 0},
     {"arange(Scalar start, Scalar end, Scalar step, *, ScalarType? dtype=None)", arange, NULL, 0},
@@ -313,12 +315,12 @@ const pt_row pt_rows_make[] = {
     {"eye(int n, int m, *, ScalarType? dtype=None)", eye, NULL, 0},
     {"to(Tensor self, any other, any dtype=None, any non_blocking=None, any copy=None, any "
      "memory_format=None)",
-     to, NULL, 0},
+     to, NULL, PT_PARTS},
     {"to(Tensor self, *, any dtype=None, any non_blocking=None, any copy=None, any memory_format=None)", to,
-     NULL, 0},
-    {"_to_copy(Tensor self, *, ScalarType? dtype=None)", to_copy, NULL, 0},
+     NULL, PT_PARTS},
+    {"_to_copy(Tensor self, *, ScalarType? dtype=None)", to_copy, NULL, PT_PARTS},
     {"type_as(Tensor self, Tensor other)", type_as, NULL, 0},
-    {"prim::convert_element_type(Tensor self, ScalarType? dtype)", to_copy, NULL, 0},
+    {"prim::convert_element_type(Tensor self, ScalarType? dtype)", to_copy, NULL, PT_PARTS},
     TYPE("float"),
     TYPE("double"),
     TYPE("half"),

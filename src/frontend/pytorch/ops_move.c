@@ -1,6 +1,8 @@
 /* Shapes and movement: views, permutations, joining and splitting. */
 #include "frontend/pytorch/ops.h"
 
+#include "op/signal/signal.h"
+
 #include <string.h>
 
 tn_dims pt_shape(imp_node *c, tn_value v)
@@ -91,7 +93,7 @@ static void view_dtype(imp_node *c)
     tn_dtype t;
     if (!pt_dtype(c, 1, &t))
         return;
-    if (t.bits != imp_type(x)->dtype.bits)
+    if (pt_of(c)->to == PT_TO_COMPLEX || t.bits != imp_type(x)->dtype.bits)
         imp_refuse(c, IMP_BAD_VALUE, "a view of elements of another size is not supported");
     tn_cast_attr a = {t};
     pt_out(c, tn_dtype_eq(t, imp_type(x)->dtype) ? x : imp_call1(c, &tn_op_reinterpret, &a, x));
@@ -618,23 +620,31 @@ static void unfold(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
     int rank = imp_rank(x), axis = pt_axis(c, 1, rank);
-    int64_t size = pt_integer(c, 2), step = pt_integer(c, 3), n = 0;
-    if (c->bad || !rank || !tn_is_int(imp_type(x)->dim[axis], &n) || size > n || size < 0 || step < 1 ||
-        size > 65536) {
-        imp_refuse(c, IMP_NOT_CONSTANT,
-                   "the dimension of the windows must have a known extent that holds one");
+    int64_t size = pt_integer(c, 2), step = pt_integer(c, 3), n = INT64_MAX;
+    if (!c->bad && rank)
+        (void)tn_is_int(imp_type(x)->dim[axis], &n);
+    if (c->bad || !rank || rank >= IMP_MAX_RANK || size > n || size < 1 || step < 1) {
+        imp_refuse(c, IMP_BAD_VALUE, "windows of %lld elements do not fit into the dimension",
+                   (long long)size);
         return;
     }
-    int64_t k = (n - size) / step + 1, *at = TN_NEW_N(c->arena, int64_t, (size_t)(k * size + 1));
-    int64_t dim[2] = {k, size};
-    for (int64_t i = 0; i < k * size; i++)
-        at[i] = i / size * step + i % size;
-    tn_value index = tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_I64, 2, dim, at, NULL));
-    tn_value v = imp_take(c, x, index, axis);
-    int64_t order[IMP_MAX_RANK];
-    for (int d = 0; d <= rank; d++)
-        order[d] = d <= axis ? d : d < rank ? d + 1 : axis + 1;
-    pt_out(c, pt_permute(c, v, rank + 1, order));
+    const tn_type *t = imp_type(x);
+    const tn_expr *length = tn_idx(c->pool, size), *by = tn_idx(c->pool, step), *dim[IMP_MAX_RANK];
+    const tn_expr *flat[3] = {imp_product(c, t, 0, axis), t->dim[axis], imp_product(c, t, axis + 1, rank)};
+    tn_frame_attr a = {tn_dims_make(c->arena, 1, &length), tn_dims_make(c->arena, 1, &by)};
+    if (n == INT64_MAX) {
+        tn_value extent = imp_extent_of(c, x, axis);
+        tn_value less = imp_call2(c, &tn_op_less, NULL, extent, imp_i64(c, size));
+        imp_demand(c, imp_cast(c, less, TN_I64), 0, "a dimension is shorter than the windows over it");
+    }
+    tn_value v =
+        imp_call1(c, &tn_op_frame, &a, imp_reshape(c, x, 3, flat)); /* [before, windows, size, behind] */
+    if (c->bad)
+        return;
+    for (int d = 0; d < rank; d++)
+        dim[d] = d == axis ? imp_type(v)->dim[1] : t->dim[d];
+    dim[rank] = length;
+    pt_out(c, imp_reshape(c, pt_swap(c, v, 2, 3), rank + 1, dim));
 }
 
 /* A diagonal as the last dimension. */
@@ -670,86 +680,87 @@ static void diagonal(imp_node *c)
 
 const pt_row pt_rows_move[] = {
     {"view(Tensor self, int dtype)", view_dtype, NULL, PT_VIEW},
-    {"view(Tensor self, int[] size)", view, NULL, PT_VIEW},
-    {"reshape(Tensor self, int[] shape)", view, NULL, PT_VIEW},
-    {"_unsafe_view(Tensor self, int[] size)", view, NULL, PT_VIEW},
-    {"_reshape_alias(Tensor self, int[] size, any stride=None)", view, NULL, PT_VIEW},
-    {"view_copy(Tensor self, int[] size)", view, NULL, 0},
-    {"_reshape_copy(Tensor self, int[] size)", view, NULL, 0},
-    {"view_as(Tensor self, Tensor other)", view_as, NULL, PT_VIEW},
-    {"reshape_as(Tensor self, Tensor other)", view_as, NULL, PT_VIEW},
-    {"flatten(Tensor self, int start_dim=0, int end_dim=-1)", flatten, NULL, PT_VIEW},
-    {"unflatten(Tensor self, int dim, int[] sizes)", unflatten, NULL, PT_VIEW},
-    {"ravel(Tensor self)", ravel, NULL, PT_VIEW},
-    {"unsqueeze(Tensor self, int dim)", unsqueeze, NULL, PT_VIEW},
-    {"unsqueeze_copy(Tensor self, int dim)", unsqueeze, NULL, 0},
-    {"squeeze(Tensor self, int[]? dim=None)", squeeze, NULL, PT_VIEW},
-    {"squeeze_copy(Tensor self, int[]? dim=None)", squeeze, NULL, 0},
-    {"expand(Tensor self, int[] size, *, any implicit=None)", expand, NULL, PT_VIEW},
-    {"expand_copy(Tensor self, int[] size)", expand, NULL, 0},
-    {"broadcast_to(Tensor self, int[] size)", expand, NULL, PT_VIEW},
-    {"expand_as(Tensor self, Tensor other)", expand_as, NULL, PT_VIEW},
-    {"repeat(Tensor self, int[] repeats)", repeat, NULL, 0},
-    {"tile(Tensor self, int[] dims)", repeat, NULL, 0},
+    {"view(Tensor self, int[] size)", view, NULL, PT_VIEW | PT_PARTS},
+    {"reshape(Tensor self, int[] shape)", view, NULL, PT_VIEW | PT_PARTS},
+    {"_unsafe_view(Tensor self, int[] size)", view, NULL, PT_VIEW | PT_PARTS},
+    {"_reshape_alias(Tensor self, int[] size, any stride=None)", view, NULL, PT_VIEW | PT_PARTS},
+    {"view_copy(Tensor self, int[] size)", view, NULL, PT_PARTS},
+    {"_reshape_copy(Tensor self, int[] size)", view, NULL, PT_PARTS},
+    {"view_as(Tensor self, Tensor other)", view_as, NULL, PT_VIEW | PT_PARTS},
+    {"reshape_as(Tensor self, Tensor other)", view_as, NULL, PT_VIEW | PT_PARTS},
+    {"flatten(Tensor self, int start_dim=0, int end_dim=-1)", flatten, NULL, PT_VIEW | PT_PARTS},
+    {"unflatten(Tensor self, int dim, int[] sizes)", unflatten, NULL, PT_VIEW | PT_PARTS},
+    {"ravel(Tensor self)", ravel, NULL, PT_VIEW | PT_PARTS},
+    {"unsqueeze(Tensor self, int dim)", unsqueeze, NULL, PT_VIEW | PT_PARTS},
+    {"unsqueeze_copy(Tensor self, int dim)", unsqueeze, NULL, PT_PARTS},
+    {"squeeze(Tensor self, int[]? dim=None)", squeeze, NULL, PT_VIEW | PT_PARTS},
+    {"squeeze_copy(Tensor self, int[]? dim=None)", squeeze, NULL, PT_PARTS},
+    {"expand(Tensor self, int[] size, *, any implicit=None)", expand, NULL, PT_VIEW | PT_PARTS},
+    {"expand_copy(Tensor self, int[] size)", expand, NULL, PT_PARTS},
+    {"broadcast_to(Tensor self, int[] size)", expand, NULL, PT_VIEW | PT_PARTS},
+    {"expand_as(Tensor self, Tensor other)", expand_as, NULL, PT_VIEW | PT_PARTS},
+    {"repeat(Tensor self, int[] repeats)", repeat, NULL, PT_PARTS},
+    {"tile(Tensor self, int[] dims)", repeat, NULL, PT_PARTS},
     {"repeat_interleave(Tensor self, int repeats, int? dim=None, any output_size=None)", repeat_interleave,
-     NULL, 0},
-    {"permute(Tensor self, int[] dims)", permute, NULL, PT_VIEW},
-    {"permute_copy(Tensor self, int[] dims)", permute, NULL, 0},
-    {"transpose(Tensor self, int dim0, int dim1)", transpose, NULL, PT_VIEW},
-    {"swapaxes(Tensor self, int axis0, int axis1)", transpose, NULL, PT_VIEW},
-    {"swapdims(Tensor self, int dim0, int dim1)", transpose, NULL, PT_VIEW},
-    {"transpose_copy(Tensor self, int dim0, int dim1)", transpose, NULL, 0},
-    {"t(Tensor self)", transpose_last, NULL, PT_VIEW},
-    {"mT(Tensor self)", transpose_last, NULL, PT_VIEW},
+     NULL, PT_PARTS},
+    {"permute(Tensor self, int[] dims)", permute, NULL, PT_VIEW | PT_PARTS},
+    {"permute_copy(Tensor self, int[] dims)", permute, NULL, PT_PARTS},
+    {"transpose(Tensor self, int dim0, int dim1)", transpose, NULL, PT_VIEW | PT_PARTS},
+    {"swapaxes(Tensor self, int axis0, int axis1)", transpose, NULL, PT_VIEW | PT_PARTS},
+    {"swapdims(Tensor self, int dim0, int dim1)", transpose, NULL, PT_VIEW | PT_PARTS},
+    {"transpose_copy(Tensor self, int dim0, int dim1)", transpose, NULL, PT_PARTS},
+    {"t(Tensor self)", transpose_last, NULL, PT_VIEW | PT_PARTS},
+    {"mT(Tensor self)", transpose_last, NULL, PT_VIEW | PT_PARTS},
     {"adjoint(Tensor self)", transpose_last, NULL, PT_VIEW},
     {"mH(Tensor self)", transpose_last, NULL, PT_VIEW},
-    {"t_copy(Tensor self)", transpose_last, NULL, 0},
-    {"numpy_T(Tensor self)", reverse_axes, NULL, PT_VIEW},
-    {"prim::T(Tensor self)", reverse_axes, NULL, PT_VIEW},
-    {"prim::mT(Tensor self)", transpose_last, NULL, PT_VIEW},
-    {"movedim(Tensor self, int[] source, int[] destination)", movedim, NULL, PT_VIEW},
-    {"moveaxis(Tensor self, int[] source, int[] destination)", movedim, NULL, PT_VIEW},
-    {"slice(Tensor self, int dim=0, any start=None, any end=None, any step=1)", slice, NULL, PT_VIEW},
-    {"slice_copy(Tensor self, int dim=0, any start=None, any end=None, any step=1)", slice, NULL, 0},
-    {"select(Tensor self, int dim, any index)", select, NULL, PT_VIEW},
-    {"select_copy(Tensor self, int dim, any index)", select, NULL, 0},
-    {"narrow(Tensor self, int dim, int start, int length)", narrow, NULL, PT_VIEW},
-    {"narrow_copy(Tensor self, int dim, int start, int length)", narrow, NULL, 0},
-    {"unbind(Tensor self, int dim=0)", unbind, NULL, PT_VIEW},
-    {"unbind_copy(Tensor self, int dim=0)", unbind, NULL, 0},
-    {"split(Tensor self, int[] split_size, int dim=0)", split, NULL, PT_VIEW},
-    {"split_with_sizes(Tensor self, int[] split_sizes, int dim=0)", split, NULL, PT_VIEW},
-    {"split_copy(Tensor self, int[] split_size, int dim=0)", split, NULL, 0},
-    {"split_with_sizes_copy(Tensor self, int[] split_sizes, int dim=0)", split, NULL, 0},
-    {"chunk(Tensor self, int chunks, int dim=0)", chunk, NULL, PT_VIEW},
-    {"unsafe_chunk(Tensor self, int chunks, int dim=0)", chunk, NULL, 0},
-    {"unsafe_split(Tensor self, int[] split_size, int dim=0)", split, NULL, 0},
-    {"unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0)", split, NULL, 0},
-    {"tensor_split(Tensor self, int[] sections, int dim=0)", tensor_split, NULL, PT_VIEW},
-    {"hsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW},
-    {"vsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW},
-    {"dsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW},
-    {"cat(Tensor[] tensors, int dim=0)", cat, NULL, 0},
-    {"concat(Tensor[] tensors, int dim=0)", cat, NULL, 0},
-    {"concatenate(Tensor[] tensors, int dim=0)", cat, NULL, 0},
-    {"stack(Tensor[] tensors, int dim=0)", stack, NULL, 0},
-    {"hstack(Tensor[] tensors)", stacks, NULL, 0},
-    {"vstack(Tensor[] tensors)", stacks, NULL, 0},
-    {"row_stack(Tensor[] tensors)", stacks, NULL, 0},
-    {"dstack(Tensor[] tensors)", stacks, NULL, 0},
-    {"column_stack(Tensor[] tensors)", stacks, NULL, 0},
+    {"t_copy(Tensor self)", transpose_last, NULL, PT_PARTS},
+    {"numpy_T(Tensor self)", reverse_axes, NULL, PT_VIEW | PT_PARTS},
+    {"prim::T(Tensor self)", reverse_axes, NULL, PT_VIEW | PT_PARTS},
+    {"prim::mT(Tensor self)", transpose_last, NULL, PT_VIEW | PT_PARTS},
+    {"movedim(Tensor self, int[] source, int[] destination)", movedim, NULL, PT_VIEW | PT_PARTS},
+    {"moveaxis(Tensor self, int[] source, int[] destination)", movedim, NULL, PT_VIEW | PT_PARTS},
+    {"slice(Tensor self, int dim=0, any start=None, any end=None, any step=1)", slice, NULL,
+     PT_VIEW | PT_PARTS},
+    {"slice_copy(Tensor self, int dim=0, any start=None, any end=None, any step=1)", slice, NULL, PT_PARTS},
+    {"select(Tensor self, int dim, any index)", select, NULL, PT_VIEW | PT_PARTS},
+    {"select_copy(Tensor self, int dim, any index)", select, NULL, PT_PARTS},
+    {"narrow(Tensor self, int dim, int start, int length)", narrow, NULL, PT_VIEW | PT_PARTS},
+    {"narrow_copy(Tensor self, int dim, int start, int length)", narrow, NULL, PT_PARTS},
+    {"unbind(Tensor self, int dim=0)", unbind, NULL, PT_VIEW | PT_PARTS},
+    {"unbind_copy(Tensor self, int dim=0)", unbind, NULL, PT_PARTS},
+    {"split(Tensor self, int[] split_size, int dim=0)", split, NULL, PT_VIEW | PT_PARTS},
+    {"split_with_sizes(Tensor self, int[] split_sizes, int dim=0)", split, NULL, PT_VIEW | PT_PARTS},
+    {"split_copy(Tensor self, int[] split_size, int dim=0)", split, NULL, PT_PARTS},
+    {"split_with_sizes_copy(Tensor self, int[] split_sizes, int dim=0)", split, NULL, PT_PARTS},
+    {"chunk(Tensor self, int chunks, int dim=0)", chunk, NULL, PT_VIEW | PT_PARTS},
+    {"unsafe_chunk(Tensor self, int chunks, int dim=0)", chunk, NULL, PT_PARTS},
+    {"unsafe_split(Tensor self, int[] split_size, int dim=0)", split, NULL, PT_PARTS},
+    {"unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0)", split, NULL, PT_PARTS},
+    {"tensor_split(Tensor self, int[] sections, int dim=0)", tensor_split, NULL, PT_VIEW | PT_PARTS},
+    {"hsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW | PT_PARTS},
+    {"vsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW | PT_PARTS},
+    {"dsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW | PT_PARTS},
+    {"cat(Tensor[] tensors, int dim=0)", cat, NULL, PT_SUM},
+    {"concat(Tensor[] tensors, int dim=0)", cat, NULL, PT_SUM},
+    {"concatenate(Tensor[] tensors, int dim=0)", cat, NULL, PT_SUM},
+    {"stack(Tensor[] tensors, int dim=0)", stack, NULL, PT_SUM},
+    {"hstack(Tensor[] tensors)", stacks, NULL, PT_SUM},
+    {"vstack(Tensor[] tensors)", stacks, NULL, PT_SUM},
+    {"row_stack(Tensor[] tensors)", stacks, NULL, PT_SUM},
+    {"dstack(Tensor[] tensors)", stacks, NULL, PT_SUM},
+    {"column_stack(Tensor[] tensors)", stacks, NULL, PT_SUM},
     {"atleast_1d(any self)", atleast, NULL, 0},
     {"atleast_2d(any self)", atleast, NULL, 0},
     {"atleast_3d(any self)", atleast, NULL, 0},
-    {"flip(Tensor self, int[] dims)", flip, NULL, 0},
-    {"fliplr(Tensor self)", flip, NULL, 0},
-    {"flipud(Tensor self)", flip, NULL, 0},
-    {"roll(Tensor self, int[] shifts, int[] dims=[])", roll, NULL, 0},
-    {"rot90(Tensor self, int k=1, int[] dims=[])", rot90, NULL, 0},
-    {"unfold(Tensor self, int dimension, int size, int step)", unfold, NULL, PT_VIEW},
-    {"unfold_copy(Tensor self, int dimension, int size, int step)", unfold, NULL, 0},
-    {"diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)", diagonal, NULL, PT_VIEW},
-    {"diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)", diagonal, NULL, 0},
-    {"linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", diagonal, NULL, 0},
+    {"flip(Tensor self, int[] dims)", flip, NULL, PT_PARTS},
+    {"fliplr(Tensor self)", flip, NULL, PT_PARTS},
+    {"flipud(Tensor self)", flip, NULL, PT_PARTS},
+    {"roll(Tensor self, int[] shifts, int[] dims=[])", roll, NULL, PT_PARTS},
+    {"rot90(Tensor self, int k=1, int[] dims=[])", rot90, NULL, PT_PARTS},
+    {"unfold(Tensor self, int dimension, int size, int step)", unfold, NULL, PT_VIEW | PT_PARTS},
+    {"unfold_copy(Tensor self, int dimension, int size, int step)", unfold, NULL, PT_PARTS},
+    {"diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)", diagonal, NULL, PT_VIEW | PT_PARTS},
+    {"diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)", diagonal, NULL, PT_PARTS},
+    {"linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", diagonal, NULL, PT_PARTS},
     {0},
 };

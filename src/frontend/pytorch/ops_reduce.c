@@ -436,9 +436,9 @@ static void kth(imp_node *c)
         pt_out_many(c, PT_TUPLE, 2, v);
 }
 
-#define ALL(name, f, op) {name "(Tensor self, *, ScalarType? dtype=None)", f, &tn_op_##op, 0}
-#define DIMS(name, f, op) \
-    {name "(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)", f, &tn_op_##op, 0}
+#define ALL(name, f, op, flags) {name "(Tensor self, *, ScalarType? dtype=None)", f, &tn_op_##op, flags}
+#define DIMS(name, f, op, flags) \
+    {name "(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)", f, &tn_op_##op, flags}
 #define MOST(name, op, arg) \
     {name "(Tensor self)", most_of_all, &tn_op_##op, 0}, \
         {name "(Tensor self, int dim, bool keepdim=False)", most_and_where, &tn_op_##op, 0}
@@ -454,14 +454,14 @@ static void pair_most(imp_node *c)
     pt_out(c, is_max(c) ? pt_max(c, v[0], v[1]) : pt_min(c, v[0], v[1]));
 }
 const pt_row pt_rows_reduce[] = {
-    ALL("sum", total, sum),
-    DIMS("sum", total, sum),
-    ALL("nansum", total, sum),
-    DIMS("nansum", total, sum),
-    ALL("prod", total, prod),
-    DIMS("prod", total, prod),
-    ALL("mean", mean, mean),
-    DIMS("mean", mean, mean),
+    ALL("sum", total, sum, PT_PARTS),
+    DIMS("sum", total, sum, PT_PARTS),
+    ALL("nansum", total, sum, 0),
+    DIMS("nansum", total, sum, 0),
+    ALL("prod", total, prod, 0),
+    DIMS("prod", total, prod, 0),
+    ALL("mean", mean, mean, PT_PARTS),
+    DIMS("mean", mean, mean, PT_PARTS),
     {"nanmean(Tensor self, int[]? dim=None, bool keepdim=False)", nanmean, NULL, 0},
     MOMENTS("var"),
     MOMENTS("std"),
@@ -491,10 +491,10 @@ const pt_row pt_rows_reduce[] = {
     {"frobenius_norm(Tensor self, int[] dim, bool keepdim=False)", frobenius, NULL, 0},
     {"dist(Tensor self, Tensor other, Scalar p=2)", dist, NULL, 0},
     {"normalize(Tensor self, float p=2, int[] dim=1, float eps=1e-12)", normalize, NULL, 0},
-    {"cumsum(Tensor self, int dim, *, ScalarType? dtype=None)", running, &tn_op_cumsum, 0},
+    {"cumsum(Tensor self, int dim, *, ScalarType? dtype=None)", running, &tn_op_cumsum, PT_PARTS},
     {"cumprod(Tensor self, int dim, *, ScalarType? dtype=None)", running, &tn_op_cumprod, 0},
     {"logcumsumexp(Tensor self, int dim)", logcumsumexp, NULL, 0},
-    {"diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)", diff, NULL, 0},
+    {"diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)", diff, NULL, PT_SUM},
     {"topk(Tensor self, any k, int dim=-1, bool largest=True, bool sorted=True)", top, NULL, 0},
     {"sort(Tensor self, *, bool? stable, int dim=-1, bool descending=False)", sort, NULL, 0},
     {"sort(Tensor self, int dim=-1, bool descending=False)", sort, NULL, 0},

@@ -100,16 +100,26 @@ static pt_expr *number(parser *p)
 {
     enum { LONGEST = 400 };
     char text[LONGEST + 1] = "", *end;
-    bool real = p->l.kind == PT_T_FLOAT;
-    pt_expr *e = node(p, real ? PT_E_FLOAT : PT_E_INT, 0, NULL);
+    enum pt_token_kind kind = p->l.kind;
+    pt_expr *e = node(p,
+                      kind == PT_T_FLOAT     ? PT_E_FLOAT
+                      : kind == PT_T_COMPLEX ? PT_E_COMPLEX
+                                             : PT_E_INT,
+                      0, NULL);
     if (p->l.text.n > LONGEST)
         fail(p, "a number is too long");
     else
         memcpy(text, p->l.text.at, p->l.text.n);
-    if (real)
+    if (kind != PT_T_INT)
         e->f = strtod(text, &end);
     else
         e->i = (int64_t)strtoull(text, &end, 10);
+    if (kind == PT_T_COMPLEX) {
+        e->i = *end != 'j';
+        e->imaginary = e->i ? strtod(end, &end) : e->f;
+        e->f = e->i ? e->f : 0;
+        end += *end == 'j';
+    }
     if (*end)
         fail(p, "a number is not valid");
     next(p);
@@ -172,6 +182,7 @@ static pt_expr *atom(parser *p)
     pt_expr *e;
     switch (p->l.kind) {
     case PT_T_INT:
+    case PT_T_COMPLEX:
     case PT_T_FLOAT: return number(p);
     case PT_T_TEXT:
         e = node(p, PT_E_TEXT, 0, NULL);
@@ -260,6 +271,11 @@ static pt_expr *unary(parser *p)
         if (op.at[0] == '-' && (of->kind == PT_E_INT || of->kind == PT_E_FLOAT)) {
             of->i = (int64_t)(0 - (uint64_t)of->i);
             of->f = -of->f;
+            return of;
+        }
+        if (op.at[0] == '-' && of->kind == PT_E_COMPLEX) { /* of the first number */
+            of->f = of->i ? -of->f : of->f;
+            of->imaginary = of->i ? of->imaginary : -of->imaginary;
             return of;
         }
         pt_expr *e = node(p, PT_E_UNARY, 1, &of);

@@ -211,23 +211,35 @@ static pt_value object(machine *m, tn_bytes type)
 
 bool pt_storage_dtype(tn_bytes name, pt_storage *out)
 {
+    enum { PLAIN, STEPS, PAIRS };
     static const struct {
         const char *name;
         tn_dtype t;
-        int quantised;
-    } rows[] = {{"FloatStorage", {TN_FLOAT, 32, 1}, 0}, {"DoubleStorage", {TN_FLOAT, 64, 1}, 0},
-                {"HalfStorage", {TN_FLOAT, 16, 1}, 0},  {"BFloat16Storage", {TN_BFLOAT, 16, 1}, 0},
-                {"LongStorage", {TN_INT, 64, 1}, 0},    {"IntStorage", {TN_INT, 32, 1}, 0},
-                {"ShortStorage", {TN_INT, 16, 1}, 0},   {"CharStorage", {TN_INT, 8, 1}, 0},
-                {"ByteStorage", {TN_UINT, 8, 1}, 0},    {"BoolStorage", {TN_UINT, 1, 1}, 0},
-                {"UntypedStorage", {TN_UINT, 8, 1}, 0}, {"QInt8Storage", {TN_INT, 8, 1}, 1},
-                {"QUInt8Storage", {TN_UINT, 8, 1}, 1},  {"QInt32Storage", {TN_INT, 32, 1}, 1}};
+        int of;
+    } rows[] = {{"ComplexFloatStorage", {TN_FLOAT, 32, 1}, PAIRS},
+                {"ComplexDoubleStorage", {TN_FLOAT, 64, 1}, PAIRS},
+                {"ComplexHalfStorage", {TN_FLOAT, 16, 1}, PAIRS},
+                {"FloatStorage", {TN_FLOAT, 32, 1}, PLAIN},
+                {"DoubleStorage", {TN_FLOAT, 64, 1}, PLAIN},
+                {"HalfStorage", {TN_FLOAT, 16, 1}, PLAIN},
+                {"BFloat16Storage", {TN_BFLOAT, 16, 1}, PLAIN},
+                {"LongStorage", {TN_INT, 64, 1}, PLAIN},
+                {"IntStorage", {TN_INT, 32, 1}, PLAIN},
+                {"ShortStorage", {TN_INT, 16, 1}, PLAIN},
+                {"CharStorage", {TN_INT, 8, 1}, PLAIN},
+                {"ByteStorage", {TN_UINT, 8, 1}, PLAIN},
+                {"BoolStorage", {TN_UINT, 1, 1}, PLAIN},
+                {"UntypedStorage", {TN_UINT, 8, 1}, PLAIN},
+                {"QInt8Storage", {TN_INT, 8, 1}, STEPS},
+                {"QUInt8Storage", {TN_UINT, 8, 1}, STEPS},
+                {"QInt32Storage", {TN_INT, 32, 1}, STEPS}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t k = strlen(rows[i].name);
         if (name.n > k && name.at[name.n - k - 1] == '.' &&
             memcmp(name.at + name.n - k, rows[i].name, k) == 0) {
             out->dtype = strcmp(rows[i].name, "BoolStorage") == 0 ? TN_BOOL1 : rows[i].t;
-            out->quantised = rows[i].quantised;
+            out->quantised = rows[i].of == STEPS;
+            out->complex = rows[i].of == PAIRS;
             return true;
         }
     }
@@ -251,7 +263,7 @@ static pt_value storage(machine *m, pt_value id)
     pt_storage *s = TN_NEW(m->arena, pt_storage);
     s->key = key;
     if (!pt_storage_dtype(pt_at(id, 1).text, s))
-        fail(m, "a tensor has elements of a type that is not supported (complex numbers, for example)");
+        fail(m, "a tensor has elements of a type that is not supported");
     tn_strmap_put(m->p->storages, (const char *)key.at, key.n, (uint64_t)(uintptr_t)s);
     return (pt_value){.kind = PT_STORAGE, .storage = s};
 }
@@ -279,6 +291,16 @@ static pt_tensor *once(pt_tensor *t)
     return t->storage->last = t;
 }
 
+static pt_value complex_tensor(machine *m, const pt_tensor *t)
+{
+    pt_value z = pt_complex_stored(m->arena, t);
+    if (z.kind == PT_NONE)
+        fail(m, "a tensor of complex numbers lies outside of its storage");
+    for (size_t i = 0; z.kind == PT_COMPLEX && i < 2; i++)
+        z.list->at[i].tensor = once(z.list->at[i].tensor);
+    return z;
+}
+
 /* (storage, offset, size, stride, ...); _rebuild_qtensor has the quantiser next. */
 static pt_value tensor(machine *m, pt_value a, bool quantised)
 {
@@ -300,7 +322,7 @@ static pt_value tensor(machine *m, pt_value a, bool quantised)
     t->steps = pt_at(a, 4);
     if (!whole_numbers(size, dim, n) || !whole_numbers(stride, dim + n, n))
         fail(m, "a tensor is not described as PyTorch does");
-    return (pt_value){.kind = PT_TENSOR, .tensor = once(t)};
+    return t->storage->complex ? complex_tensor(m, t) : (pt_value){.kind = PT_TENSOR, .tensor = once(t)};
 }
 
 static bool ends_with(tn_bytes s, const char *end)
@@ -336,6 +358,9 @@ static pt_value call(machine *m, pt_value f, pt_value args)
         return call(m, pt_at(args, 0), pt_at(args, 2));
     if (imp_is(name, "collections.OrderedDict") || imp_is(name, "collections.defaultdict"))
         return pt_make(m->arena, PT_DICT, 0, NULL);
+    if ((imp_is(name, "builtins.complex") || imp_is(name, "__builtin__.complex")) && n == 2 &&
+        pt_at(args, 0).kind == PT_FLOAT && pt_at(args, 1).kind == PT_FLOAT)
+        return pt_complex_number(m->arena, pt_at(args, 0).f, pt_at(args, 1).f);
     if (imp_is(name, "torch.device") && n >= 1)
         return pt_at(args, 0);
     pt_value o = object(m, name);

@@ -339,7 +339,7 @@ static bool binary(pt_import *p, enum op o, pt_value a, pt_value b, pt_value *ou
         *out = repeated(p, a, b.i);
     else if (o == ADD && a.kind == PT_TEXT && b.kind == PT_TEXT)
         *out = texts(p, a, b);
-    else if ((o == EQ || o == NE) && a.kind != PT_TENSOR && b.kind != PT_TENSOR)
+    else if ((o == EQ || o == NE) && !pt_is_tensor(a) && !pt_is_tensor(b))
         *out = equal(p, a, b, o == NE);
     else
         return false;

@@ -14,13 +14,18 @@ typedef struct pt_import pt_import;
 /* ---- operators ---- */
 enum { PT_MAX_ARG = 24 };
 enum {
-    PT_VIEW = 1,     /* the result shares the memory of the first operand */
-    PT_QUANTISED = 2 /* the converter itself says how its results are quantised */
+    PT_VIEW = 1,      /* the result shares the memory of the first operand */
+    PT_QUANTISED = 2, /* the converter itself says how its results are quantised */
+    /* what the operator gives of complex numbers, made of what it gives of real ones (complex.c): */
+    PT_PARTS = 4,   /* of the first operand's real and imaginary part, each */
+    PT_SUM = 8,     /* the same of all tensors; the imaginary part of real ones is zero */
+    PT_PRODUCT = 16 /* it is a product of its tensors */
 };
 
 typedef struct pt_row {
     /* as PyTorch declares it, without an overload's name and result: "sub(Tensor self, Tensor other, *, Scalar
-     * alpha=1)". A parameter Tensor takes a number, too. Several rows of a name: the first that fits the arguments. */
+     * alpha=1)". A parameter Tensor takes a number, too; Complex a tensor of complex numbers. Several rows of a name:
+     * the first that fits the arguments. */
     const char *schema;
     void (*convert)(imp_node *c);
     const tn_op *relay; /* for converters that serve several rows */
@@ -29,7 +34,7 @@ typedef struct pt_row {
 
 extern const pt_row pt_rows_math[], pt_rows_nn[], pt_rows_norm[], pt_rows_move[], pt_rows_index[],
     pt_rows_reduce[], pt_rows_make[], pt_rows_matrix[], pt_rows_activation[], pt_rows_recurrent[],
-    pt_rows_loss[], pt_rows_image[], pt_rows_quantised[];
+    pt_rows_loss[], pt_rows_image[], pt_rows_quantised[], pt_rows_complex[];
 
 typedef struct pt_call { /* an operator being converted; `n` is what import/convert.h works on */
     imp_node n;
@@ -38,6 +43,8 @@ typedef struct pt_call { /* an operator being converted; `n` is what import/conv
     const char *name; /* "aten::add" */
     pt_value arg[PT_MAX_ARG];
     pt_value out;
+    enum { PT_OF_ITSELF, PT_TO_REAL, PT_TO_COMPLEX } to; /* the type of elements that an argument asks for */
+    bool part;                                           /* of a call over complex numbers */
 } pt_call;
 
 typedef struct pt_args {
@@ -46,15 +53,17 @@ typedef struct pt_args {
     const tn_bytes *keyword; /* empty: by position */
 } pt_args;
 
+pt_call *pt_call_again(const pt_call *k); /* of the same arguments, which may be changed */
+pt_value pt_perform(pt_call *k);          /* its result, which shows the memory that it shows */
 /* name: "add", "quantized::conv2d"; the result is UNKNOWN (-1) where it failed, which is reported. */
 pt_value pt_apply(pt_import *p, tn_bytes name, const pt_args *a);
-pt_value pt_replay(pt_import *p, const pt_call *call,
-                   pt_value first);         /* the call with another first operand */
-bool pt_known(pt_import *p, tn_bytes name); /* is there a row? */
-bool pt_is_ignored(tn_bytes keyword);       /* an argument without a bearing on results */
+pt_value pt_replay(const pt_call *call, pt_value first); /* the call with another first operand */
+bool pt_is_ignored(tn_bytes keyword);                    /* an argument without a bearing on results */
 /* Of arguments that are all named: those that stand as the operator declares them lose their names. */
 void pt_place_named(pt_import *p, tn_bytes name, size_t n, tn_bytes keyword[]);
 bool pt_is_bad(pt_value v);
+/* The type and the name of parameter i of a row, which has it. */
+void pt_parameter(const pt_row *r, size_t i, tn_bytes *type, tn_bytes *name);
 static inline pt_value pt_bad(void) { return (pt_value){.kind = PT_UNKNOWN, .i = -1}; }
 
 /* ---- arguments of a converter (args.c) ---- */
@@ -88,6 +97,8 @@ void pt_out_value(imp_node *c, pt_value v);
 /* ---- types (types.c) ---- */
 bool pt_dtype_of(int64_t code, tn_dtype *out); /* of a ScalarType */
 int64_t pt_code_of(tn_dtype t);
+bool pt_complex_of(int64_t code, tn_dtype *part); /* of a ScalarType of complex numbers */
+int64_t pt_complex_code(tn_dtype part);
 tn_dtype pt_promote(tn_dtype a, tn_dtype b);
 /* The type in which an operator over these arguments computes. */
 tn_dtype pt_result_type(imp_node *c, int n, const pt_value v[]);
@@ -107,6 +118,16 @@ pt_value pt_item(pt_import *p, pt_value of, pt_value at);
 pt_value pt_tensor_new(pt_import *p, tn_value v);
 tn_value pt_tensor_value(pt_import *p, pt_tensor *t); /* as it is now */
 void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v);
+/* It shares its memory with a copy that the operator has made. */
+void pt_tensor_fix(pt_tensor *t, const char *op);
+
+/* ---- complex numbers (complex.c) ---- */
+pt_value pt_complex(pt_import *p, pt_value re, pt_value im); /* of two tensors */
+bool pt_holds_complex(pt_value v);                           /* is it one, or a list that has one? */
+bool pt_any_complex(size_t n, const pt_value at[]);
+pt_value pt_perform_complex(pt_call *k);          /* of a row that has a flag for it */
+tn_value pt_joined(imp_node *c, pt_value z);      /* [..., 2] */
+pt_value pt_taken_apart(imp_node *c, tn_value v); /* of [..., 2] */
 
 /* ---- the run (run.c, flow.c) ---- */
 typedef struct pt_log {

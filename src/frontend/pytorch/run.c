@@ -141,7 +141,7 @@ static pt_value lasting(pt_import *p, pt_value v, int depth)
 {
     if (v.kind == PT_TENSOR && (v.tensor->base || changed(p, &v.tensor->now)))
         return pt_tensor_new(p, pt_tensor_value(p, v.tensor));
-    if ((!pt_is_sequence(v) && v.kind != PT_DICT) || depth > 16)
+    if (!pt_has_parts(v) || depth > 16)
         return v;
     pt_value list = pt_make(&p->im.scratch, v.kind, v.list->n, NULL);
     for (size_t i = 0; i < v.list->n; i++)
@@ -152,7 +152,7 @@ static pt_value lasting(pt_import *p, pt_value v, int depth)
 /* Parts of the result that branches have left without a common form split the run, too. */
 static void check_result(pt_import *p, pt_value v, int depth)
 {
-    bool list = pt_is_sequence(v) || v.kind == PT_DICT;
+    bool list = pt_has_parts(v);
     (void)pt_usable(p, v);
     if (!list || depth >= 16 || !pt_enter(p))
         return;

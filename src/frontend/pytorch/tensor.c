@@ -93,7 +93,7 @@ static tn_value constant(pt_import *p, pt_tensor *t)
 tn_value pt_tensor_value(pt_import *p, pt_tensor *t)
 {
     if (t->base && t->seen != t->base->stamp) {
-        pt_value again = pt_replay(p, t->made, (pt_value){.kind = PT_TENSOR, .tensor = t->base});
+        pt_value again = pt_replay(t->made, (pt_value){.kind = PT_TENSOR, .tensor = t->base});
         if (pt_is_sequence(again))
             again = pt_at(again, t->part);
         if (again.kind != PT_TENSOR)
@@ -121,7 +121,7 @@ static tn_value written(pt_import *p, pt_tensor *t, tn_value v)
     const tn_type *type = imp_type(base);
     const tn_expr *n = imp_product(c, type, 0, type->n);
     tn_value at = imp_reshape(c, imp_count_up(c, n), type->n, type->dim);
-    pt_value shown = pt_replay(p, t->made, pt_tensor_new(p, at));
+    pt_value shown = pt_replay(t->made, pt_tensor_new(p, at));
     if (pt_is_sequence(shown))
         shown = pt_at(shown, t->part);
     if (shown.kind != PT_TENSOR || c->bad)
@@ -149,6 +149,12 @@ static bool overlaps(const pt_tensor *t)
     return any;
 }
 
+void pt_tensor_fix(pt_tensor *t, const char *op)
+{
+    for (; t; t = t->base)
+        t->fixed = op;
+}
+
 void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
 {
     imp_node *c = pt_ctx(p);
@@ -161,6 +167,14 @@ void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
             "the model changes its attribute %s in place, which in an earlier run became of one memory with "
             "another of its tensors; that is not supported: assign a copy (clone) there",
             t->shared);
+        return;
+    }
+    if (t->fixed) {
+        pt_fail(
+            p, "pytorch-E069",
+            "the model changes a tensor in place whose memory the result of %s shows; that is not supported: "
+            "assign a copy (clone) there",
+            t->fixed);
         return;
     }
     v = imp_cast(c, v, type->dtype);

@@ -22,6 +22,25 @@ int64_t pt_code_of(tn_dtype t)
     return -1;
 }
 
+static const tn_dtype parts[] = {
+    {TN_FLOAT, 16, 1}, {TN_FLOAT, 32, 1}, {TN_FLOAT, 64, 1}}; /* of codes from 8 */
+
+bool pt_complex_of(int64_t code, tn_dtype *part)
+{
+    bool is = code >= 8 && code < 11;
+    if (is)
+        *part = parts[code - 8];
+    return is;
+}
+
+int64_t pt_complex_code(tn_dtype part)
+{
+    for (int i = 0; i < 3; i++)
+        if (tn_dtype_eq(parts[i], part))
+            return 8 + i;
+    return -1;
+}
+
 tn_dtype pt_float_type(tn_dtype t) { return tn_dtype_is_float(t) ? t : TN_F32; }
 
 static int category(tn_dtype t) { return tn_dtype_is_float(t) ? 2 : tn_dtype_is_bool(t) ? 0 : 1; }
@@ -62,8 +81,9 @@ tn_dtype pt_result_type(imp_node *c, int n, const pt_value v[])
             continue;
         if (v[i].kind == PT_TENSOR) {
             tn_value x = pt_as_tensor(c, v[i]);
-            t = imp_type(x)->dtype;
-            at = imp_rank(x) ? 0 : 1;
+            bool number = v[i].tensor->number;
+            t = number ? TN_F32 : imp_type(x)->dtype;
+            at = number ? 2 : imp_rank(x) ? 0 : 1;
         }
         kind[at] = kind[at].bits ? pt_promote(kind[at], t) : t;
     }

@@ -87,9 +87,53 @@ pt_cell *pt_attr_add(tn_arena *a, pt_object *o, tn_bytes name)
 
 const char *pt_kind_name(enum pt_kind kind)
 {
-    static const char *const name[] = {"None",      "a bool",   "an int",           "a float",
-                                       "a str",     "a list",   "a tuple",          "a dict",
-                                       "a tensor",  "a number", "an object",        "a name",
-                                       "a storage", "a value",  "an unknown value", "nothing"};
+    static const char *const name[] = {"None",     "a bool",
+                                       "an int",   "a float",
+                                       "a str",    "a list",
+                                       "a tuple",  "a dict",
+                                       "a tensor", "a tensor of complex numbers",
+                                       "a number", "an object",
+                                       "a name",   "a storage",
+                                       "a value",  "an unknown value",
+                                       "nothing"};
     return name[kind];
+}
+
+pt_value pt_complex_stored(tn_arena *a, const pt_tensor *t)
+{
+    const int64_t most = INT64_MAX / 4;
+    pt_value part[2];
+    bool fits = t->offset >= 0 && t->offset < most;
+    int64_t *stride = TN_NEW_N(a, int64_t, t->n);
+    for (int i = 0; i < t->n && fits; i++) {
+        fits = t->stride[i] >= 0 && t->stride[i] < most;
+        stride[i] = fits ? 2 * t->stride[i] : 0;
+    }
+    if (!fits)
+        return pt_none();
+    for (int i = 0; i < 2; i++) {
+        pt_tensor *of = TN_NEW(a, pt_tensor);
+        *of = *t;
+        of->offset = 2 * t->offset + i;
+        of->stride = stride;
+        part[i] = (pt_value){.kind = PT_TENSOR, .tensor = of};
+    }
+    return pt_make(a, PT_COMPLEX, 2, part);
+}
+
+pt_value pt_complex_number(tn_arena *a, double re, double im)
+{
+    const double v[2] = {re, im};
+    pt_value part[2];
+    for (int i = 0; i < 2; i++) {
+        pt_storage *s = TN_NEW(a, pt_storage);
+        pt_tensor *t = TN_NEW(a, pt_tensor);
+        *s = (pt_storage){.dtype = TN_F64,
+                          .key = pt_words("number").text,
+                          .has_data = true,
+                          .data = {tn_arena_copy(a, &v[i], sizeof v[i], 8), sizeof v[i]}};
+        *t = (pt_tensor){.storage = s, .number = true};
+        part[i] = (pt_value){.kind = PT_TENSOR, .tensor = t};
+    }
+    return pt_make(a, PT_COMPLEX, 2, part);
 }

@@ -14,6 +14,7 @@ enum pt_kind {
     PT_TUPLE,
     PT_DICT, /* a list of keys and values in turn */
     PT_TENSOR,
+    PT_COMPLEX, /* a tensor of complex numbers: the tensors of their real and of their imaginary parts, as a list */
     PT_NUMBER, /* a bool, int or float that only the run knows */
     PT_OBJECT,
     PT_GLOBAL,  /* a name of a module: its text */
@@ -66,6 +67,7 @@ struct pt_storage {
     bool has_data, loading;
     tn_bytes data;
     int quantised;   /* elements are steps of a scale */
+    bool complex;    /* the data is of pairs of this type */
     pt_tensor *last; /* of the tensors that it is the memory of */
 };
 
@@ -100,8 +102,11 @@ struct pt_tensor {
     uint32_t part;               /* which of its results */
     uint32_t stamp, seen;        /* changes of this one; of the base that `now` knows of */
     struct pt_tensor *either[2]; /* NULL, or it is one of these, which the run decides */
+    const char *
+        fixed; /* an operator that made a copy where PyTorch shares memory, which must not change; NULL: none */
     const char
         *shared; /* as the run begins, another tensor is of the same memory; the attribute; NULL: none */
+    bool number; /* a part of a complex number of Python: it does not decide types */
     /* of quantised elements: value = (element - zero) * scale */
     bool quantised;
     pt_value steps; /* (scheme, scale, zero point[, axis]) */
@@ -115,11 +120,23 @@ static inline pt_value pt_text(tn_bytes s) { return (pt_value){.kind = PT_TEXT, 
 pt_value pt_words(const char *text);
 bool pt_is_text(pt_value v, const char *text);
 static inline bool pt_is_sequence(pt_value v) { return v.kind == PT_LIST || v.kind == PT_TUPLE; }
-static inline pt_value pt_at(pt_value v, size_t i) /* of a LIST, TUPLE or DICT; NONE: there is none */
+static inline bool pt_is_tensor(pt_value v) { return v.kind == PT_TENSOR || v.kind == PT_COMPLEX; }
+/* Is it made of other values, at list->at? */
+static inline bool pt_has_parts(pt_value v)
+{
+    return pt_is_sequence(v) || v.kind == PT_DICT || v.kind == PT_COMPLEX;
+}
+static inline pt_value pt_at(pt_value v, size_t i) /* of what has parts; NONE: there is none */
 {
     return i < v.list->n ? v.list->at[i] : pt_none();
 }
-pt_value pt_make(tn_arena *a, enum pt_kind kind, size_t n, const pt_value at[]); /* LIST, TUPLE, DICT */
+/* The one tensor of a TENSOR, the two of a COMPLEX. */
+static inline size_t pt_tensors_in(pt_value v) { return v.kind == PT_COMPLEX ? 2 : 1; }
+static inline pt_tensor *pt_tensor_at(pt_value v, size_t i)
+{
+    return v.kind == PT_COMPLEX ? pt_at(v, i).tensor : v.tensor;
+}
+pt_value pt_make(tn_arena *a, enum pt_kind kind, size_t n, const pt_value at[]); /* what has parts */
 void pt_push(tn_arena *a, pt_list *l, pt_value v);
 bool pt_same(pt_value a, pt_value b); /* numbers by value, containers by identity */
 /* The value of the last such key; NULL: none. */
@@ -139,6 +156,10 @@ typedef struct pt_pickle {
     size_t budget;       /* values that it may yet make */
 } pt_pickle;
 const char *pt_unpickle(pt_pickle *p, pt_value *out);
-bool pt_storage_dtype(tn_bytes name, pt_storage *out); /* "FloatStorage" */
+/* A tensor of complex numbers that a file describes: offset and strides count pairs of the storage's type. NONE: it is
+ * larger than can be. */
+pt_value pt_complex_stored(tn_arena *a, const pt_tensor *t);
+pt_value pt_complex_number(tn_arena *a, double re, double im); /* as COMPLEX of rank 0 */
+bool pt_storage_dtype(tn_bytes name, pt_storage *out);         /* "FloatStorage" */
 
 #endif

@@ -47,7 +47,8 @@ static const char *place_storages(pt_import *p, pt_value keys, const pt_pickle *
             return "its list of tensors names one that it does not have";
         pt_storage *s = (pt_storage *)(uintptr_t)at;
         size_t bytes;
-        if (rest.n < 8 || !tn_size_mul((size_t)u64(rest.at), tn_dtype_bytes(s->dtype), &bytes) ||
+        if (rest.n < 8 ||
+            !tn_size_mul((size_t)u64(rest.at), tn_dtype_bytes(s->dtype) * (s->complex ? 2 : 1), &bytes) ||
             bytes > rest.n - 8)
             return "it ends inside of a tensor";
         s->data = (tn_bytes){rest.at + 8, bytes};

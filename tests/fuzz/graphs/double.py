@@ -22,6 +22,9 @@ POSITIONS = {"DeformConv", "GridSample", "RoiAlign"}  # operands are rounded whe
 # Results are differences of numbers of the size of 1: 1 - z, where z is a gate; or logarithms of sums of at least 1, which
 # are as far off as the sums are, however near to 0 they come
 ABOUT_ONE = {"GRU", "LSTM", "LogSoftmax"}
+# Sums of n terms in eight lanes: each addition rounds a partial sum that is about sqrt(n / 8) times as large as a term, which
+# noise in the terms alone does not show.
+SUMS = {"ReduceSum", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "GlobalAveragePool"}
 LARGE = 1e300
 WAVE = 1e5
 
@@ -89,7 +92,7 @@ class Doubles:
             dtype = next(self.rounded[name] for name in n.output if name in self.rounded)
             for i, name in enumerate(n.input):
                 if name in self.floats and name not in scales and (n.op_type, i) != ("Pow", 1):
-                    before += self.noise(n.input, i, dtype, scale)
+                    before += self.noise(n, i, dtype, scale)
             for i, name in enumerate(n.output):
                 if name in self.rounded:
                     after += self.noise_after(n, i, name)
@@ -115,30 +118,40 @@ class Doubles:
             n.output[i] = name
         return before, after
 
-    def noise(self, operands, i, dtype, scale):
-        """Nodes that give operand i with noise, which becomes the operand."""
-        name, operands[i] = operands[i], self.name()
-        return self.shake(name, operands[i], dtype, scale)
+    def noise(self, n, i, dtype, scale):
+        """Nodes that give operand i of n with noise, which becomes the operand."""
+        name, shadow = n.input[i], None
+        if n.op_type in SUMS and i == 0:
+            shadow = type(n)()
+            shadow.CopyFrom(n)
+            del shadow.output[:]
+            shadow.output.append(self.name())
+        n.input[i] = self.name()
+        return self.shake(name, n.input[i], dtype, scale, shadow=shadow)
 
     def noise_after(self, n, i, name):
         n.output[i] = self.name()
         return self.shake(n.output[i], name, self.rounded[name], more=1.0 if n.op_type in ABOUT_ONE else 0.0)
 
-    def shake(self, raw, result, dtype, scale=1, more=0.0):
-        """Nodes: raw + e * sin(K * x + phase) * (x + more), where x is raw, or large for an infinity, which stays one"""
-        nodes = []
+    def shake(self, raw, result, dtype, scale=1, more=0.0, shadow=None):
+        """Nodes: raw + e * sin(K * x + phase) * (x + more), where x is raw, or large for an infinity, which stays one. For the
+        operand of `shadow`, a sum, e is larger by what its partial sums round"""
+        nodes = [shadow] if shadow else []
 
         def constant(x):
             at = self.name()
             nodes.append(helper.make_node("Constant", [], [at], value=numpy_helper.from_array(np.asarray(x, "f8"))))
             return at
 
-        def make(op, *operands, to=None):
-            at = to or self.name()
-            nodes.append(helper.make_node(op, operands, [at]))
+        def make(op, *operands, at=None, **how):
+            at = at or self.name()
+            nodes.append(helper.make_node(op, operands, [at], **how))
             return at
         x = make("Max", make("Min", raw, constant(LARGE)), constant(-LARGE))
         sine = make("Sin", make("Add", make("Mul", x, constant(WAVE)), constant(self.phase)))
         noise = make("Mul", sine, constant(scale * unit(dtype)))
-        make("Add", raw, make("Mul", noise, make("Add", x, constant(more)) if more else x), to=result)
+        if shadow:
+            terms = make("Div", *[make("Cast", make("Size", of), to=TensorProto.DOUBLE) for of in (raw, shadow.output[0])])
+            noise = make("Mul", noise, make("Max", make("Sqrt", make("Div", terms, constant(24.0))), constant(1.0)))
+        make("Add", raw, make("Mul", noise, make("Add", x, constant(more)) if more else x), at=result)
         return nodes
