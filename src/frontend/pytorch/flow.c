@@ -239,7 +239,8 @@ static void only(pt_import *p, tn_value condition, bool outcome, const branch *f
         code(p, user);
 }
 
-static void merge(pt_import *p, tn_value condition, branch b[2], changes *list, uint32_t number)
+/* false: no `if` holds the branches, which give nothing in common. */
+static bool merge(pt_import *p, tn_value condition, branch b[2], changes *list, uint32_t number)
 {
     joining j = {.p = p, .r = {b[0].r, b[1].r}, .number = number};
     size_t n = list->n;
@@ -269,6 +270,7 @@ static void merge(pt_import *p, tn_value condition, branch b[2], changes *list, 
             ((pt_tensor *)(void *)list->at[i].cell)->stamp++;
     }
     tn_vec_deinit(&j.slots);
+    return node != NULL;
 }
 
 static void both(pt_import *p, tn_value condition, uint32_t number, pt_branch *code[2], void *user)
@@ -283,7 +285,8 @@ static void both(pt_import *p, tn_value condition, uint32_t number, pt_branch *c
         return;
     }
     if (b[0].ok && b[1].ok) {
-        merge(p, condition, b, &list, number);
+        if (!merge(p, condition, b, &list, number))
+            pt_discard_regions(p, regions);
     } else {
         pt_discard_regions(p, regions);
         if (!b[0].ok && !b[1].ok) {

@@ -131,9 +131,14 @@ def conv_transpose(g):
            output_padding=extra if any(extra) else None)
 
 
+def reaches(n, kernel, dilation, stride, pad, windows):
+    """Does every window over n elements hold one of them?"""
+    return all(any(0 <= i * stride - pad + j * dilation < n for j in range(kernel)) for i in range(windows))
+
+
 def pool(g, name):
     v, k = image(g, ("f4", "f4", "f8", "f2", "u1") if name == "MaxPool" and g.r.chance(g.other_dtypes) else ("f4",))
-    attributes, kernel, _, dilations, out = windows(g, v, k, pool=True)
+    attributes, kernel, strides, dilations, out = windows(g, v, k, pool=True)
     attributes.setdefault("pads", [0] * 2 * k) if attributes["auto_pad"] is None else None
     if name in ("AveragePool", "LpPool") and (g.opset < 19 or name == "LpPool"):
         if any(d != 1 for d in dilations):
@@ -142,6 +147,10 @@ def pool(g, name):
     shape = list(v.shape[:2]) + out
     n = int(np.prod(kernel))
     if name == "MaxPool":
+        pads = attributes.get("pads")  # a window that holds nothing is -inf here, and the lowest number in ONNX Runtime
+        if pads and any(not reaches(n, kernel[i], dilations[i], strides[i], pads[i], m)
+                        for i in range(k) for n, m in zip(v.shape[2 + i], out[i])):
+            raise Cannot
         outs = [same(v, shape)]
         if g.r.chance(0.15) and v.exact and v.dtype == "f4":
             outs.append(("i8", shape, 0, 10**5, None))
