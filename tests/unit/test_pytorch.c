@@ -139,6 +139,10 @@ static const struct {
      {"too small", "nn.relu(%x)"}},
     {FORWARD LATE "    if c:\n      y = torch.view(x, [7])\n    else:\n      y = x\n    return y\n",
      {"its then branch cannot be computed", "pytorch-W001"}},
+    /* branches that change nothing but check something */
+    {FORWARD LATE "    if c:\n      if bool(torch.lt(torch.sum(x), 5)):\n        pass\n      else:\n"
+                  "        ops.prim.RaiseException(\"too large\")\n    else:\n      pass\n    return x\n",
+     {"if (", "too large", "a check of a branch has failed"}},
     /* branches of other ranks are read to the end of the model */
     {FORWARD LATE "    if c:\n      y = x\n    else:\n      y = torch.sum(x, [1])\n    return torch.sum(y)\n",
      {"if ("}},

@@ -58,7 +58,10 @@ tn_value imp_fold(imp_node *c, tn_node *call);
 tn_dims imp_bind(imp_node *c, tn_value v, const tn_expr *most);
 /* imp_host_in, but elements that are not known are bound during the run. */
 tn_dims imp_extents_in(imp_node *c, tn_value v, const char *what);
-tn_dims imp_sizes_in(imp_node *c, tn_value v, const char *what);   /* ... to at least 1 */
+tn_dims imp_sizes_in(imp_node *c, tn_value v, const char *what); /* ... to at least 1 */
+/* The one element of v as an extent; where it has more or none, which is reported, 1. */
+const tn_expr *imp_extent_in(imp_node *c, tn_value v, const char *what);
+const tn_expr *imp_size_in(imp_node *c, tn_value v, const char *what); /* ... of at least 1 */
 tn_value imp_extent_of(imp_node *c, tn_value x, int d);            /* dim d of x in the run: int64, rank 0 */
 tn_value imp_shape_of(imp_node *c, tn_value x);                    /* all of them: int64 */
 tn_value imp_count_up(imp_node *c, const tn_expr *n);              /* int64 0 1 .. n - 1 */

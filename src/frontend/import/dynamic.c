@@ -113,6 +113,23 @@ tn_dims imp_sizes_in(imp_node *c, tn_value v, const char *what)
     return d;
 }
 
+static const tn_expr *only(imp_node *c, tn_dims d, const char *what)
+{
+    if (!c->bad && d.n != 1)
+        imp_refuse(c, IMP_BAD_VALUE, "%s must be one number, but has %u entries", what, (unsigned)d.n);
+    return d.n == 1 ? d.at[0] : tn_idx(c->pool, 1);
+}
+
+const tn_expr *imp_extent_in(imp_node *c, tn_value v, const char *what)
+{
+    return only(c, imp_extents_in(c, v, what), what);
+}
+
+const tn_expr *imp_size_in(imp_node *c, tn_value v, const char *what)
+{
+    return only(c, imp_sizes_in(c, v, what), what);
+}
+
 /* Extent d of x, as a number of the run. */
 tn_value imp_extent_of(imp_node *c, tn_value x, int d)
 {

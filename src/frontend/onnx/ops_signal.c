@@ -106,10 +106,7 @@ static void late_dft(imp_node *c, tn_value x, bool inverse, bool onesided)
         if (inverse && onesided)
             n = imp_with(c, &tn_op_multiply, imp_with(c, &tn_op_subtract, n, 1), 2);
     }
-    tn_dims length = imp_sizes_in(c, n, "dft_length");
-    if (c->bad)
-        return;
-    const tn_expr *all = length.at[0],
+    const tn_expr *all = imp_size_in(c, n, "dft_length"),
                   *half = imp_simplify(
                       c, tn_add(c->pool, tn_fdiv(c->pool, all, tn_idx(c->pool, 2)), tn_idx(c->pool, 1)));
     y = imp_fourier_any(c, fitted(c, rows, inverse && onesided ? half : all), all, n, inverse, onesided);
@@ -201,9 +198,9 @@ static void stft(imp_node *c)
                  imp_type_text(c, imp_type(window)));
     if (c->bad)
         return;
-    a.length = imp_has(c, 3)
-                   ? imp_sizes_in(c, imp_in(c, 3), "frame_length")
-                   : tn_dims_make(c->arena, 1, &imp_type(window.def ? window : x)->dim[window.def ? 0 : 1]);
+    const tn_expr *frame = imp_has(c, 3) ? imp_size_in(c, imp_in(c, 3), "frame_length")
+                                         : imp_type(window.def ? window : x)->dim[window.def ? 0 : 1];
+    a.length = tn_dims_make(c->arena, 1, &frame);
     if (!c->bad && tn_is_int(a.length.at[0], &length) && length > MAX_SIGNAL)
         imp_fail(c, "onnx-E009", "frames of %lld are longer than 2^24", (long long)length);
     tn_value y = imp_call1(c, &tn_op_frame, &a, x);
@@ -232,10 +229,10 @@ static void stft(imp_node *c)
 /* v[0] + v[1] * cos(x) + v[2] * cos(2 x), x being 2 pi k / turn, for k = 0, 1, ... as many as the size says. */
 static tn_value late_window(imp_node *c, const double v[3], bool periodic)
 {
-    tn_dims n = imp_extents_in(c, imp_in(c, 0), "the size");
+    const tn_expr *n = imp_extent_in(c, imp_in(c, 0), "the size");
     if (c->bad)
         return (tn_value){0};
-    tn_value k = imp_count_up(c, n.at[0]), one = imp_const(c, TN_F64, 1);
+    tn_value k = imp_count_up(c, n), one = imp_const(c, TN_F64, 1);
     tn_value turn = imp_cast(c, imp_extent_of(c, k, 0), TN_F64);
     turn = periodic ? turn : imp_call2(c, &tn_op_subtract, NULL, turn, one);
     tn_value x = imp_with(c, &tn_op_multiply, imp_cast(c, k, TN_F64), 2 * pi);
@@ -353,14 +350,14 @@ static tn_value is_between(imp_node *c, tn_value low, tn_value v, tn_value high)
 /* As mel_column has it, for all columns. */
 static void late_mel(imp_node *c, tn_dtype t)
 {
-    tn_dims bands = imp_sizes_in(c, imp_in(c, 0), "num_mel_bins"),
-            n = imp_sizes_in(c, imp_in(c, 1), "dft_length");
+    const tn_expr *bands = imp_size_in(c, imp_in(c, 0), "num_mel_bins"),
+                  *n = imp_size_in(c, imp_in(c, 1), "dft_length");
     if (c->bad)
         return;
     const tn_expr *rows =
-        imp_simplify(c, tn_add(c->pool, tn_fdiv(c->pool, n.at[0], tn_idx(c->pool, 2)), tn_idx(c->pool, 1)));
-    tn_value edges = late_edges(c, bands.at[0]), k = imp_unsqueeze(c, imp_count_up(c, rows), 1), e[3];
-    tn_value first = imp_count_up(c, bands.at[0]);
+        imp_simplify(c, tn_add(c->pool, tn_fdiv(c->pool, n, tn_idx(c->pool, 2)), tn_idx(c->pool, 1)));
+    tn_value edges = late_edges(c, bands), k = imp_unsqueeze(c, imp_count_up(c, rows), 1), e[3];
+    tn_value first = imp_count_up(c, bands);
     for (int i = 0; i < 3; i++)
         e[i] = imp_take(c, edges, imp_call2(c, &tn_op_add, NULL, first, imp_i64(c, i)), 0);
     tn_value up = fraction(c, k, e[0], e[1], e[0]), down = fraction(c, e[2], k, e[2], e[1]);

@@ -239,6 +239,33 @@ static void only(pt_import *p, tn_value condition, bool outcome, const branch *f
         code(p, user);
 }
 
+/* May a run end in the region? */
+static bool has_checks(const tn_region *r)
+{
+    bool any = false;
+    for (const tn_node *n = r->first; n && !any; n = n->next) {
+        any = tn_has_effect(n);
+        for (int i = 0; i < n->nregion && !any; i++) /* depth: bounded by pt_enter */
+            any = has_checks(n->region[i]);
+    }
+    return any;
+}
+
+/* Branches that change nothing but hold checks give a 0, which must be one: so they stay. */
+static void keep_checks(joining *j, pt_value *zero)
+{
+    pt_import *p = j->p;
+    tn_region *outer = p->im.r;
+    tn_value v[2];
+    for (int k = 0; k < 2; k++) {
+        p->im.r = j->r[k];
+        v[k] = imp_i64(pt_ctx(p), 0);
+    }
+    p->im.r = outer;
+    *zero = (pt_value){.kind = PT_VALUE};
+    add_slot(j, v[0], v[1], zero);
+}
+
 /* false: no `if` holds the branches, which give nothing in common. */
 static bool merge(pt_import *p, tn_value condition, branch b[2], changes *list, uint32_t number)
 {
@@ -257,9 +284,14 @@ static bool merge(pt_import *p, tn_value condition, branch b[2], changes *list, 
                 j.bad = true;
         }
     }
+    pt_value zero = pt_none();
+    if (!j.bad && !j.slots.n && (has_checks(b[0].r) || has_checks(b[1].r)))
+        keep_checks(&j, &zero);
     tn_node *node = j.bad ? NULL : j.slots.n ? if_node(&j, condition) : NULL;
     if (node)
         fill(&j, node, 0);
+    if (node && zero.kind == PT_VALUE)
+        imp_demand(pt_ctx(p), zero.value, 0, "a check of a branch has failed");
     if (!node && (j.bad || j.slots.n)) {
         p->stop = false;
         (void)pt_usable(p, (pt_value){.kind = PT_UNKNOWN, .i = number});

@@ -413,6 +413,7 @@ static tn_status convert(tf_import *t, const ports *inputs, const ports *outputs
         needed = needed_nodes(t, &wanted);
     }
     tf_mark_changes(t, needed);
+    bool sound = im->g->ctx->n_error == im->had_errors; /* the functions that were looked into */
     tn_status s = add_inputs(t, needed);
     im->had_errors = im->g->ctx->n_error;
     for (size_t i = 0; i < wanted.n && !im->stopped; i++) {
@@ -420,7 +421,7 @@ static tn_status convert(tf_import *t, const ports *inputs, const ports *outputs
         if (!choice || tf_has_value(t, name[i])) /* else imp_set_results says so */
             (void)tf_value_of(t, name[i], loc);
     }
-    if (s != TN_OK || im->g->ctx->n_error != im->had_errors)
+    if (!sound || s != TN_OK || im->g->ctx->n_error != im->had_errors)
         return TN_FAIL;
     TN_TRY(tf_keep_states(t));
     TN_TRY(imp_set_results(im, wanted.n, name));

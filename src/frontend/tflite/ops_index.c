@@ -70,10 +70,10 @@ static void unsorted_segment(imp_node *c)
 {
     static const char *const names[] = {"SUM", "add", "PROD", "mul", "MAX", "max", "MIN", "min"};
     tn_value x = imp_in(c, 0), at = imp_in(c, 1);
-    tn_dims n = imp_extents_in(c, imp_in(c, 2), "num_segments");
+    const tn_expr *n = imp_extent_in(c, imp_in(c, 2), "num_segments");
     for (int i = 0; i < 8 && fits_segments(c, x, at); i += 2)
         if (strcmp(strrchr(c->row->op, '_') + 1, names[i]) == 0)
-            imp_out(c, 0, joined(c, x, at, n.at[0], names[i + 1]));
+            imp_out(c, 0, joined(c, x, at, n, names[i + 1]));
 }
 
 /* ---- sparse tensors ---- */
