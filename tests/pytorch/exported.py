@@ -295,6 +295,41 @@ def scanned():
 
 
 @case
+def mapped_over_any_length():
+    from torch._higher_order_ops.map import map as over
+
+    class M(nn.Module):
+        def forward(self, x, y):
+            return over(lambda row, y: row.softmax(0) + y, x, y)
+    return Case(M(), (rand(3, 4), rand(4)), shapes=({0: Dim("n", min=2, max=99)}, {}),
+                more=[(rand(2, 4), rand(4)), (rand(9, 4), rand(4))])
+
+
+@case
+def scanned_over_any_length():
+    from torch._higher_order_ops.scan import scan
+
+    class M(nn.Module):
+        def forward(self, h, x):
+            def step(h, x):
+                h = torch.tanh(h + x)
+                return h, h * 2
+            return scan(step, h, x)
+    return Case(M(), (rand(4), rand(5, 4)), shapes=({}, {0: Dim("n", min=2, max=99)}),
+                more=[(rand(4), rand(2, 4)), (rand(4), rand(20, 4))])
+
+
+@case
+def while_of_complex_numbers():
+    from torch._higher_order_ops.while_loop import while_loop
+
+    class M(nn.Module):
+        def forward(self, z):
+            return while_loop(lambda z: z.abs().sum() < 100, lambda z: (z * (1 + 1j),), (z,))[0] * 1.0
+    return Case(M(), (torch.randn(3, dtype=torch.cfloat),))
+
+
+@case
 def without_gradient():
     class M(nn.Module):
         def __init__(self):

@@ -103,7 +103,7 @@ static const struct {
     {PROGRAM(HIGHER("map_impl", ARG(RELU, "1") ", " ARG(TENSORS("{'name': 'y'}"), "1") ", " ARG(TENSORS(""), "1"),
      "r"), GIVES("r")), {"nn.relu(", "concatenate("}},
     {PROGRAM(HIGHER("map_impl", ARG(RELU, "1") ", " ARG(TENSORS("{'name': 'x'}"), "1") ", " ARG(TENSORS(""), "1"),
-     "r"), GIVES("r")), {"a dimension that is known only to the run", "pytorch-E015"}},
+     "r"), GIVES("r")), {"loop (", "scatter"}},
     {PROGRAM(ROW ", {'target': 'torch.ops.higher_order.scan', 'name': 's', 'inputs': [" ARG(SUM, "1") ", " ARG(
      TENSORS("{'name': 'row'}"), "1") ", " ARG(TENSORS("{'name': 'y'}"), "1") ", " ARG(TENSORS(""), "1")
      "], 'outputs': [" NAMED("last") ", " NAMED("all") "]}", GIVES("last") ", " GIVES("all")), {"concatenate(",

@@ -134,35 +134,59 @@ static pt_value call_operator(pt_import *p, const char *name, size_t n, const pt
     return pt_python(p, text, &a, &v) ? v : pt_apply(p, text, &a);
 }
 
-/* Place i along the first dimension of each. */
-static pt_value parts_at(pt_import *p, pt_value all, int64_t i)
+/* A graph that is called for each place along the first dimension of `over`. */
+typedef struct steps {
+    pt_program *g;
+    const tn_json *graph;
+    pt_value over, more; /* more: what every call takes, too */
+    size_t width;        /* results that the next call takes first */
+    size_t from;         /* results that are collected: those from here on */
+    bool associative;    /* the operands at place 0 are the first results */
+    pt_value n;          /* places */
+    pt_cell *now;        /* of a loop: a tuple of what is carried, a tuple of what is collected */
+} steps;
+
+/* Place i of each. */
+static pt_value parts_at(const steps *w, pt_value i)
 {
+    pt_import *p = w->g->p;
     pt_value v = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
-    for (size_t k = 0; k < all.list->n; k++)
+    for (size_t k = 0; k < w->over.list->n; k++)
         pt_push(&p->im.scratch, v.list,
-                call_operator(p, "select", 3, (const pt_value[]){pt_at(all, k), pt_int(0), pt_int(i)}));
+                call_operator(p, "select", 3, (const pt_value[]){pt_at(w->over, k), pt_int(0), i}));
     return v;
 }
 
-/* Iterations along the first dimension of the operands; below 0: reported. */
-static int64_t iterations(pt_program *g, pt_value all)
+/* false: reported. */
+static bool open_steps(steps *w)
 {
-    if (g->p->stop || !pt_is_sequence(all) || !all.list->n)
-        return malformed(g), -1;
-    pt_value n = call_operator(g->p, "size", 2, (const pt_value[]){pt_at(all, 0), pt_int(0)});
-    if (n.kind == PT_INT && n.i > 0 && n.i <= PT_MAX_UNROLL)
-        return n.i;
-    if (!g->p->stop)
-        pt_fail(g->p, "pytorch-E015",
-                "%s goes over a dimension that is %s, which is not supported; export it with a fixed extent "
-                "from 1 "
-                "to %d",
-                g->p->loc_op, n.kind == PT_INT ? "empty or too long" : "known only to the run",
-                PT_MAX_UNROLL);
-    return -1;
+    pt_import *p = w->g->p;
+    if (p->stop || !w->graph || !pt_is_sequence(w->over) || !w->over.list->n)
+        return malformed(w->g), false;
+    w->n = call_operator(p, "size", 2, (const pt_value[]){pt_at(w->over, 0), pt_int(0)});
+    if (w->n.kind == PT_INT && w->n.i <= 0 && !p->stop)
+        pt_fail(p, "pytorch-E015", "%s goes over a dimension that is empty, which is not supported",
+                p->loc_op);
+    return !p->stop;
 }
 
-/* Results of all iterations, each of them as one tensor. `rows`: a tuple for each iteration. */
+/* What the call for place i gives: a tuple. UNKNOWN: reported, or the model raises. */
+static pt_value step(const steps *w, pt_value carried, pt_value i)
+{
+    pt_import *p = w->g->p;
+    pt_value row = call_with(w->g, w->graph, joined(p, joined(p, carried, parts_at(w, i)), w->more));
+    if (p->stop || p->raised)
+        return pt_bad();
+    return pt_is_sequence(row) && row.list->n >= w->width ? row : malformed(w->g);
+}
+
+/* The first `width` of a row. */
+static pt_value carried_of(const steps *w, pt_value row)
+{
+    return pt_make(&w->g->p->im.scratch, PT_TUPLE, w->width, row.list->at);
+}
+
+/* Results of all calls, each of them as one tensor. `rows`: a tuple for each call. */
 static pt_value stacked(pt_import *p, pt_value rows, size_t from, size_t to)
 {
     pt_value all = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
@@ -176,26 +200,104 @@ static pt_value stacked(pt_import *p, pt_value rows, size_t from, size_t to)
     return all;
 }
 
+/* What the first place gives. */
+static pt_value first_step(const steps *w, pt_value carried)
+{
+    return w->associative ? parts_at(w, pt_int(0)) : step(w, carried, pt_int(0));
+}
+
+static pt_value all_results(const steps *w, pt_value carried, pt_value collected)
+{
+    return w->from ? joined(w->g->p, carried, collected) : collected;
+}
+
+/* One call after the other, where it is known how many. */
+static pt_value unrolled(const steps *w, pt_value carried)
+{
+    pt_import *p = w->g->p;
+    pt_value rows = pt_make(&p->im.scratch, PT_LIST, 0, NULL), row = first_step(w, carried);
+    for (int64_t i = 1; !p->stop && !p->raised && !pt_is_bad(row); i++) {
+        pt_push(&p->im.scratch, rows.list, row);
+        if (i == w->n.i)
+            return all_results(w, carried_of(w, row), stacked(p, rows, w->from, row.list->n));
+        row = step(w, carried_of(w, row), pt_int(i));
+    }
+    return pt_bad();
+}
+
+/* A tensor that has v at each place. */
+static pt_value at_all_places(const steps *w, pt_value v)
+{
+    pt_import *p = w->g->p;
+    pt_value size = pt_make(&p->im.scratch, PT_LIST, 0, NULL), rank = call_operator(p, "dim", 1, &v);
+    pt_push(&p->im.scratch, size.list, w->n);
+    for (int64_t d = 0; rank.kind == PT_INT && d < rank.i; d++)
+        pt_push(&p->im.scratch, size.list, pt_int(-1));
+    v = call_operator(p, "unsqueeze", 2, (const pt_value[]){v, pt_int(0)});
+    return call_operator(p, "expand_copy", 2, (const pt_value[]){v, size});
+}
+
+/* The call for the place behind i. */
+static void next_step(pt_import *p, void *user, pt_value i)
+{
+    steps *w = user;
+    pt_value at = pt_binary(p, "add", i, pt_int(1)), collected = pt_at(w->now->v, 1),
+             row = step(w, pt_at(w->now->v, 0), at), v[2];
+    if (pt_is_bad(row) || row.list->n != w->from + collected.list->n) {
+        if (!p->stop && !p->raised)
+            malformed(w->g);
+        return;
+    }
+    v[0] = carried_of(w, row);
+    v[1] = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
+    for (size_t k = 0; k < collected.list->n && !p->stop; k++)
+        pt_push(
+            &p->im.scratch, v[1].list,
+            call_operator(p, "index_copy", 4,
+                          (const pt_value[]){pt_at(collected, k), pt_int(0), at, pt_at(row, w->from + k)}));
+    if (!p->stop && !p->raised)
+        pt_set(p, w->now, pt_make(&p->im.scratch, PT_TUPLE, 2, v));
+}
+
+/* A loop: the first call makes what is collected, in which the others set their places. */
+static pt_value looped(steps *w, pt_value carried)
+{
+    pt_import *p = w->g->p;
+    pt_value row = first_step(w, carried), v[2];
+    if (p->stop || p->raised || pt_is_bad(row))
+        return pt_bad();
+    v[0] = carried_of(w, row);
+    v[1] = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
+    for (size_t k = w->from; k < row.list->n; k++)
+        pt_push(&p->im.scratch, v[1].list, at_all_places(w, pt_at(row, k)));
+    w->now = TN_NEW(&p->im.scratch, pt_cell);
+    w->now->v = pt_make(&p->im.scratch, PT_TUPLE, 2, v);
+    pt_loop_run(p, &(pt_loop){.trip = pt_binary(p, "sub", w->n, pt_int(1)), .body = next_step, .user = w});
+    return p->stop || p->raised ? pt_bad() : all_results(w, pt_at(w->now->v, 0), pt_at(w->now->v, 1));
+}
+
+static pt_value walk(steps *w, pt_value carried)
+{
+    if (!open_steps(w))
+        return pt_bad();
+    steps *lasting = TN_NEW(&w->g->p->im.scratch, steps);
+    *lasting = *w;
+    return w->n.kind == PT_INT && w->n.i <= PT_MAX_UNROLL ? unrolled(w, carried) : looped(lasting, carried);
+}
+
 /* map_impl(graph, operands, what every call takes, too); before torch 2.4 a number of operands and all values */
 static pt_value map(pt_program *g, const tn_json *in)
 {
     pt_import *p = g->p;
-    const tn_json *graph = graph_at(in, 0);
-    pt_value over = value_at(g, in, 1), more = value_at(g, in, 2);
-    if (over.kind == PT_INT) {
-        int64_t n = over.i;
-        over = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
-        more = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
+    steps w = {.g = g, .graph = graph_at(in, 0), .over = value_at(g, in, 1), .more = value_at(g, in, 2)};
+    if (w.over.kind == PT_INT) {
+        int64_t n = w.over.i;
+        w.over = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
+        w.more = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
         for (size_t i = 2; i < pt_json_count(in); i++)
-            pt_push(&p->im.scratch, (int64_t)i - 2 < n ? over.list : more.list, value_at(g, in, i));
+            pt_push(&p->im.scratch, (int64_t)i - 2 < n ? w.over.list : w.more.list, value_at(g, in, i));
     }
-    pt_value rows = pt_make(&p->im.scratch, PT_LIST, 0, NULL);
-    int64_t n = graph ? iterations(g, over) : (malformed(g), -1);
-    for (int64_t i = 0; i < n && !p->stop && !p->raised; i++)
-        pt_push(&p->im.scratch, rows.list, call_with(g, graph, joined(p, parts_at(p, over, i), more)));
-    if (n < 0 || p->stop || p->raised || !pt_is_sequence(pt_at(rows, 0)))
-        return pt_bad();
-    return stacked(p, rows, 0, pt_at(rows, 0).list->n);
+    return walk(&w, pt_make(&p->im.scratch, PT_TUPLE, 0, NULL));
 }
 
 /* Before torch 2.7 an axis and a direction stand between the operands and the rest. */
@@ -225,13 +327,15 @@ static pt_value last_list(pt_program *g, const tn_json *in, size_t k)
 static pt_value scan(pt_program *g, const tn_json *in, bool associative)
 {
     pt_import *p = g->p;
-    const tn_json *graph = graph_at(in, 0);
     size_t k = associative ? 1 : 2;
-    pt_value over = value_at(g, in, k), more = last_list(g, in, k + 1), row;
-    pt_value rows = pt_make(&p->im.scratch, PT_LIST, 0, NULL);
-    int64_t n = graph ? iterations(g, over) : (malformed(g), -1);
-    if (n < 0)
-        return pt_bad();
+    steps w = {.g = g,
+               .graph = graph_at(in, 0),
+               .over = value_at(g, in, k),
+               .more = last_list(g, in, k + 1),
+               .associative = associative};
+    pt_value carried = value_at(g, in, 1);
+    if (!pt_is_sequence(carried))
+        return p->stop ? pt_bad() : malformed(g);
     if (!forward_along_0(g, in, k + 1)) {
         pt_fail(
             p, "pytorch-E024",
@@ -240,22 +344,9 @@ static pt_value scan(pt_program *g, const tn_json *in, bool associative)
             p->loc_op);
         return pt_bad();
     }
-    pt_value carried = associative ? parts_at(p, over, 0) : value_at(g, in, 1);
-    size_t width = pt_is_sequence(carried) ? carried.list->n : 0;
-    if (associative)
-        pt_push(&p->im.scratch, rows.list, carried);
-    for (int64_t i = associative; i < n && !p->stop && !p->raised; i++) {
-        row = call_with(g, graph, joined(p, joined(p, carried, parts_at(p, over, i)), more));
-        if (!pt_is_sequence(row) || row.list->n < width)
-            return p->stop || p->raised ? pt_bad() : malformed(g);
-        pt_push(&p->im.scratch, rows.list, row);
-        carried = pt_make(&p->im.scratch, PT_TUPLE, width, row.list->at);
-    }
-    if (p->stop || p->raised)
-        return pt_bad();
-    row = pt_at(rows, 0);
-    return associative ? stacked(p, rows, 0, width)
-                       : joined(p, carried, stacked(p, rows, width, row.list->n));
+    w.width = carried.list->n;
+    w.from = associative ? 0 : w.width;
+    return walk(&w, carried);
 }
 
 /* ---- a region ---- */

@@ -608,7 +608,7 @@ static pt_value carried(looping *w, pt_value before, pt_value after)
         *n = (pt_number){kind_of(before), parameter(w, pt_number_value(p, before), into).value};
         return (pt_value){.kind = PT_NUMBER, .number = n};
     }
-    if (!pt_is_sequence(before) || before.kind != after.kind || before.list->n != after.list->n) {
+    if (!pt_has_parts(before) || before.kind != after.kind || before.list->n != after.list->n) {
         pt_fail(p, "pytorch-E015",
                 "a loop whose number of iterations only the run knows changes %s into %s, or the length of a "
                 "list",
@@ -629,7 +629,7 @@ static void follow(looping *w, pt_value before, pt_value after, size_t *k)
 {
     if (pt_same(before, after) || before.kind == PT_UNSET)
         return;
-    if (pt_is_sequence(before) && before.kind == after.kind && before.list->n == after.list->n) {
+    if (pt_has_parts(before) && before.kind == after.kind && before.list->n == after.list->n) {
         for (size_t i = 0; i < before.list->n; i++)
             follow(w, pt_at(before, i), pt_at(after, i), k);
         return;
@@ -729,7 +729,7 @@ static pt_value result_of(looping *w, pt_value before, pt_value inside, size_t *
     pt_import *p = w->p;
     if (pt_same(before, inside))
         return before;
-    if (pt_is_sequence(inside)) {
+    if (pt_has_parts(inside)) {
         pt_value v = pt_make(&p->im.scratch, inside.kind, inside.list->n, NULL);
         v.list->owner = p->im.r;
         for (size_t i = 0; i < inside.list->n; i++)
