@@ -61,6 +61,20 @@ def complex_border():
 
 
 @case
+def complex_buffer():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("z", torch.randn(3, 2, dtype=torch.cfloat).t())
+
+        def forward(self, x):
+            self.z.mul_(1j)
+            self.z.add_(x)
+            return self.z.abs()
+    return Case(M(), (rand(2, 3),), more=[(rand(2, 3),), (rand(2, 3),)])
+
+
+@case
 def rotary_embedding():
     class M(nn.Module):
         def forward(self, q):

@@ -195,23 +195,22 @@ static tn_status begin_states(pt_program *g)
     const tn_loc *loc = imp_make_loc(&p->im, NULL, NULL);
     for (size_t i = 0; i < g->out.n; i++) {
         const pt_spec *s = &g->out.at[i];
+        pt_value part[2];
         if (s->role != PT_ROLE_WEIGHT)
             continue;
         tn_bytes input = input_of(g, s->of);
         pt_value v = input.n ? pt_lookup(g, input) : pt_none();
-        if (v.kind == PT_COMPLEX)
-            return tn_error(
-                p->im.g->ctx, "pytorch-E071", imp_make_loc(&p->im, NULL, NULL),
-                "the program changes its buffer %s of complex numbers, which cannot be kept from one run to "
-                "the next: keep its real and imaginary parts as two buffers",
-                imp_text(&p->im, s->of));
-        tn_value first = v.kind == PT_TENSOR ? pt_tensor_value(p, v.tensor) : (tn_value){0};
-        if (!first.def || !first.def->blob)
-            return p->stop ? TN_FAIL : pt_damaged_program(p, "it changes a buffer that it does not have");
-        tn_value begins = imp_state(&p->im, imp_text(&p->im, s->of), imp_type(first), first.def->blob, loc);
-        if (!begins.def)
-            return TN_FAIL;
-        pt_define(g, input, pt_tensor_new(p, begins));
+        for (size_t k = 0; k < pt_tensors_in(v); k++) {
+            tn_value first = pt_is_tensor(v) ? pt_tensor_value(p, pt_tensor_at(v, k)) : (tn_value){0};
+            if (!first.def || !first.def->blob)
+                return p->stop ? TN_FAIL : pt_damaged_program(p, "it changes a buffer that it does not have");
+            tn_value begins = imp_state(&p->im, pt_part_name(&p->im.scratch, v, k, imp_text(&p->im, s->of)),
+                                        imp_type(first), first.def->blob, loc);
+            if (!begins.def)
+                return TN_FAIL;
+            part[k] = pt_tensor_new(p, begins);
+        }
+        pt_define(g, input, v.kind == PT_COMPLEX ? pt_complex(p, part[0], part[1]) : part[0]);
     }
     return TN_OK;
 }
@@ -219,12 +218,17 @@ static tn_status begin_states(pt_program *g)
 static tn_status end_states(pt_program *g, pt_value kept)
 {
     pt_import *p = g->p;
-    size_t k = 0;
-    for (size_t i = 0; i < g->out.n; i++)
-        if (g->out.at[i].role == PT_ROLE_WEIGHT)
-            TN_TRY(imp_set_state(&p->im, imp_text(&p->im, g->out.at[i].of),
-                                 pt_as_tensor(pt_ctx(p), pt_at(kept, k++)),
-                                 imp_make_loc(&p->im, NULL, NULL)));
+    const tn_loc *loc = imp_make_loc(&p->im, NULL, NULL);
+    size_t n = 0;
+    for (size_t i = 0; i < g->out.n; i++) {
+        const pt_spec *s = &g->out.at[i];
+        if (s->role != PT_ROLE_WEIGHT)
+            continue;
+        pt_value v = pt_at(kept, n++);
+        for (size_t k = 0; k < pt_tensors_in(v); k++)
+            TN_TRY(imp_set_state(&p->im, pt_part_name(&p->im.scratch, v, k, imp_text(&p->im, s->of)),
+                                 pt_as_tensor(pt_ctx(p), v.kind == PT_COMPLEX ? pt_at(v, k) : v), loc));
+    }
     return TN_OK;
 }
 

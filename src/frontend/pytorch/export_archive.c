@@ -131,7 +131,7 @@ static void put(pt_program *g, tn_bytes name, pt_value v)
     *at = v;
     for (size_t i = 0; i < pt_tensors_in(v); i++) {
         pt_tensor *t = pt_tensor_at(v, i);
-        t->name = t->name ? t->name : text;
+        t->name = t->name ? t->name : pt_part_name(&g->p->im.scratch, v, i, text);
     }
     tn_strmap_put(&g->weights, text, strlen(text), (uint64_t)(uintptr_t)at);
 }

@@ -148,8 +148,7 @@ static void name_all(pt_import *p, pt_value v, const char *path, int depth)
     if (v.kind == PT_TENSOR && !v.tensor->name && *path)
         v.tensor->name = tn_intern(p->im.g->ctx, path);
     for (size_t i = 0; v.kind == PT_COMPLEX && i < 2; i++)
-        name_all(p, pt_at(v, i),
-                 *path ? tn_arena_printf(&p->im.scratch, "%s.%s", path, i ? "imag" : "real") : path, depth);
+        name_all(p, pt_at(v, i), pt_part_name(&p->im.scratch, v, i, path), depth);
     if (v.kind != PT_OBJECT || v.object->path || depth > 64)
         return;
     v.object->path = path;

@@ -1,6 +1,7 @@
 /* Tensors: constants of the file, values of the graph, views that change with what they show. */
 #include "frontend/pytorch/pytorch.h"
 
+#include "arith/arith.h"
 #include "base/size.h"
 #include "op/core/core.h"
 
@@ -140,12 +141,28 @@ static int64_t end_of(const pt_tensor *t)
     return end;
 }
 
+/* The greatest common divisor of g and the strides. */
+static int64_t common_stride(const pt_tensor *t, int64_t g)
+{
+    for (int i = 0; i < t->n; i++)
+        g = t->dim[i] > 1 ? tn_gcd(g, t->stride[i]) : g;
+    return g;
+}
+
+/* Do they lie between one another, as real and imaginary parts do? */
+static bool interleaved(const pt_tensor *a, const pt_tensor *b)
+{
+    int64_t g = common_stride(b, common_stride(a, 0));
+    return g > 1 && (a->offset - b->offset) % g != 0;
+}
+
 /* Has another tensor of the file elements between the first and the last of this one? */
 static bool overlaps(const pt_tensor *t)
 {
     bool any = false;
     for (const pt_tensor *o = t->storage->last; o && !any; o = o->before)
-        any = o != t && (!inside(o, SIZE_MAX / 4) || (o->offset < end_of(t) && t->offset < end_of(o)));
+        any = o != t && (!inside(o, SIZE_MAX / 4) ||
+                         (o->offset < end_of(t) && t->offset < end_of(o) && !interleaved(o, t)));
     return any;
 }
 

@@ -99,6 +99,11 @@ const char *pt_kind_name(enum pt_kind kind)
     return name[kind];
 }
 
+const char *pt_part_name(tn_arena *a, pt_value v, size_t i, const char *name)
+{
+    return v.kind == PT_COMPLEX && *name ? tn_arena_printf(a, "%s.%s", name, i ? "imag" : "real") : name;
+}
+
 pt_value pt_complex_stored(tn_arena *a, const pt_tensor *t)
 {
     const int64_t most = INT64_MAX / 4;

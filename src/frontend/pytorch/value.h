@@ -136,6 +136,8 @@ static inline pt_tensor *pt_tensor_at(pt_value v, size_t i)
 {
     return v.kind == PT_COMPLEX ? pt_at(v, i).tensor : v.tensor;
 }
+/* What tensor i of v is called, where v is called `name`. */
+const char *pt_part_name(tn_arena *a, pt_value v, size_t i, const char *name);
 pt_value pt_make(tn_arena *a, enum pt_kind kind, size_t n, const pt_value at[]); /* what has parts */
 void pt_push(tn_arena *a, pt_list *l, pt_value v);
 bool pt_same(pt_value a, pt_value b); /* numbers by value, containers by identity */
