@@ -74,6 +74,8 @@ static const struct {
      {"whose memory the result of aten::view_as_real shows", "pytorch-E069"}},
     {FORWARD "    _0 = torch.mul_(x, 2.j)\n    return x\n",
      {"aten::mul_ gives a tensor of real numbers complex ones [pytorch-E070]"}},
+    {FORWARD "    if bool(torch.complex(x, x)):\n      y = x\n    else:\n      y = x\n    return y\n",
+     {"a tensor of complex numbers is used as one number [pytorch-E013]"}},
     {FORWARD "    return torch.view_as_complex(x)\n", {"must be of floats with a last dimension of 2"}},
     /* methods, functions, attributes; defaults and keywords */
     {"def f(x: Tensor,\n    n: int=1) -> Tensor:\n  return torch.sum(x, [n], True)\n" CLASS

@@ -409,7 +409,10 @@ pt_value pt_convert(pt_import *p, enum pt_kind kind, pt_value v)
     if (v.kind != PT_TENSOR && v.kind != PT_NUMBER) {
         if (v.kind == PT_TEXT && kind == PT_FLOAT)
             return float_of(p, v.text);
-        return kind == PT_BOOL ? pt_bool(holds(v)) : pt_bad();
+        if (kind == PT_BOOL && v.kind != PT_COMPLEX)
+            return pt_bool(holds(v));
+        pt_fail(p, "pytorch-E013", "%s is used as one number", pt_kind_name(v.kind));
+        return pt_bad();
     }
     imp_node *c = pt_ctx(p);
     tn_value x = pt_as_tensor(c, v);
