@@ -73,8 +73,11 @@ int imp_rank(tn_value v) { return imp_type(v)->n; }
 tn_value imp_call(imp_node *c, const tn_op *op, const void *attr, int n, const tn_value in[])
 {
     for (int i = 0; i < n; i++)
-        if (!in[i].def && i < op->min_in)
-            c->bad = true; /* what made it has said why */
+        if (!in[i].def && i < op->min_in) {
+            if (!c->bad && !c->g->ctx->n_error) /* else what made it has said why */
+                imp_refuse(c, IMP_OPERANDS, "an operand has no value; the model is damaged");
+            c->bad = true;
+        }
     if (c->bad)
         return (tn_value){0};
     tn_node *call = tn_make_call(c->g, c->im->r, NULL, op, n, in, attr, c->loc);
