@@ -389,3 +389,13 @@ pt_value pt_apply(pt_import *p, tn_bytes name, const pt_args *a)
         return apply_in_place(p, name, shown, a);
     return apply(p, name, shown, a);
 }
+
+pt_value pt_call_named(pt_import *p, const char *name, size_t n, const pt_value at[])
+{
+    static const tn_bytes none[PT_MAX_ARG] = {{0}};
+    pt_value v;
+    pt_args a = {n, at, none};
+    tn_bytes text = pt_words(name).text;
+    TN_ASSERT(n <= PT_MAX_ARG);
+    return pt_python(p, text, &a, &v) ? v : pt_apply(p, text, &a);
+}

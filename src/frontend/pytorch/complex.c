@@ -24,14 +24,7 @@ bool pt_any_complex(size_t n, const pt_value at[])
     return false;
 }
 
-static pt_value called(pt_import *p, const char *name, size_t n, const pt_value at[])
-{
-    static const tn_bytes none[4] = {{0}};
-    TN_ASSERT(n <= sizeof none / sizeof *none);
-    return pt_apply(p, pt_words(name).text, &(pt_args){n, at, none});
-}
-
-static pt_value zeros_like(pt_import *p, pt_value v) { return called(p, "zeros_like", 1, &v); }
+static pt_value zeros_like(pt_import *p, pt_value v) { return pt_call_named(p, "zeros_like", 1, &v); }
 
 pt_value pt_complex(pt_import *p, pt_value re, pt_value im)
 {
@@ -143,7 +136,7 @@ static void add_term(pt_import *p, pt_value *sum, pt_value v, bool negative)
     if (sum->kind == PT_NONE)
         *sum = v;
     else
-        *sum = called(p, negative ? "sub" : "add", 2, two);
+        *sum = pt_call_named(p, negative ? "sub" : "add", 2, two);
 }
 
 /* v, whose factors are replaced by their parts that the bits of `choice` name; *at counts factors. */

@@ -125,15 +125,6 @@ static pt_value while_loop(pt_program *g, const tn_json *in)
 
 /* ---- map, scan, associative_scan ---- */
 
-static pt_value call_operator(pt_import *p, const char *name, size_t n, const pt_value at[])
-{
-    const tn_bytes none[4] = {{0}};
-    pt_value v;
-    pt_args a = {n, at, none};
-    tn_bytes text = pt_words(name).text;
-    return pt_python(p, text, &a, &v) ? v : pt_apply(p, text, &a);
-}
-
 /* A graph that is called for each place along the first dimension of `over`. */
 typedef struct steps {
     pt_program *g;
@@ -153,7 +144,7 @@ static pt_value parts_at(const steps *w, pt_value i)
     pt_value v = pt_make(&p->im.scratch, PT_TUPLE, 0, NULL);
     for (size_t k = 0; k < w->over.list->n; k++)
         pt_push(&p->im.scratch, v.list,
-                call_operator(p, "select", 3, (const pt_value[]){pt_at(w->over, k), pt_int(0), i}));
+                pt_call_named(p, "select", 3, (const pt_value[]){pt_at(w->over, k), pt_int(0), i}));
     return v;
 }
 
@@ -163,7 +154,7 @@ static bool open_steps(steps *w)
     pt_import *p = w->g->p;
     if (p->stop || !w->graph || !pt_is_sequence(w->over) || !w->over.list->n)
         return malformed(w->g), false;
-    w->n = call_operator(p, "size", 2, (const pt_value[]){pt_at(w->over, 0), pt_int(0)});
+    w->n = pt_call_named(p, "size", 2, (const pt_value[]){pt_at(w->over, 0), pt_int(0)});
     if (w->n.kind == PT_INT && w->n.i <= 0 && !p->stop)
         pt_fail(p, "pytorch-E015", "%s goes over a dimension that is empty, which is not supported",
                 p->loc_op);
@@ -195,7 +186,7 @@ static pt_value stacked(pt_import *p, pt_value rows, size_t from, size_t to)
         for (size_t i = 0; i < rows.list->n; i++)
             pt_push(&p->im.scratch, column.list, pt_at(pt_at(rows, i), k));
         pt_push(&p->im.scratch, all.list,
-                call_operator(p, "stack", 2, (const pt_value[]){column, pt_int(0)}));
+                pt_call_named(p, "stack", 2, (const pt_value[]){column, pt_int(0)}));
     }
     return all;
 }
@@ -229,12 +220,12 @@ static pt_value unrolled(const steps *w, pt_value carried)
 static pt_value at_all_places(const steps *w, pt_value v)
 {
     pt_import *p = w->g->p;
-    pt_value size = pt_make(&p->im.scratch, PT_LIST, 0, NULL), rank = call_operator(p, "dim", 1, &v);
+    pt_value size = pt_make(&p->im.scratch, PT_LIST, 0, NULL), rank = pt_call_named(p, "dim", 1, &v);
     pt_push(&p->im.scratch, size.list, w->n);
     for (int64_t d = 0; rank.kind == PT_INT && d < rank.i; d++)
         pt_push(&p->im.scratch, size.list, pt_int(-1));
-    v = call_operator(p, "unsqueeze", 2, (const pt_value[]){v, pt_int(0)});
-    return call_operator(p, "expand_copy", 2, (const pt_value[]){v, size});
+    v = pt_call_named(p, "unsqueeze", 2, (const pt_value[]){v, pt_int(0)});
+    return pt_call_named(p, "expand_copy", 2, (const pt_value[]){v, size});
 }
 
 /* The call for the place behind i. */
@@ -253,7 +244,7 @@ static void next_step(pt_import *p, void *user, pt_value i)
     for (size_t k = 0; k < collected.list->n && !p->stop; k++)
         pt_push(
             &p->im.scratch, v[1].list,
-            call_operator(p, "index_copy", 4,
+            pt_call_named(p, "index_copy", 4,
                           (const pt_value[]){pt_at(collected, k), pt_int(0), at, pt_at(row, w->from + k)}));
     if (!p->stop && !p->raised)
         pt_set(p, w->now, pt_make(&p->im.scratch, PT_TUPLE, 2, v));

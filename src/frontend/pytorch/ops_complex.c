@@ -68,12 +68,10 @@ static void view_as_complex(imp_node *c)
 {
     pt_import *p = pt_of(c)->p;
     pt_value v[2];
-    tn_bytes none[3] = {{0}};
     if (!is_pairs(c))
         return;
     for (int i = 0; i < 2; i++)
-        v[i] = pt_apply(p, pt_words("select").text,
-                        &(pt_args){3, (const pt_value[]){pt_arg(c, 0), pt_int(-1), pt_int(i)}, none});
+        v[i] = pt_call_named(p, "select", 3, (const pt_value[]){pt_arg(c, 0), pt_int(-1), pt_int(i)});
     pt_out_value(c, pt_complex(p, v[0], v[1]));
 }
 
@@ -88,7 +86,6 @@ static void complex_of(imp_node *c)
     pt_import *p = pt_of(c)->p;
     pt_value v[2];
     tn_value part[2];
-    tn_bytes none[1] = {{0}};
     pt_pair(c, 0, 1, part);
     if (!c->bad && !tn_dtype_is_float(imp_type(part[0])->dtype))
         imp_refuse(c, IMP_BAD_VALUE, "the parts of complex numbers must be floats");
@@ -98,7 +95,7 @@ static void complex_of(imp_node *c)
         v[i] = pt_tensor_new(p, part[i]);
     if (!tn_type_eq(imp_type(part[0]), imp_type(part[1]))) {
         pt_value both = pt_make(&p->im.scratch, PT_LIST, 2, v);
-        both = pt_apply(p, pt_words("broadcast_tensors").text, &(pt_args){1, &both, none});
+        both = pt_call_named(p, "broadcast_tensors", 1, &both);
         for (size_t i = 0; i < 2; i++)
             v[i] = pt_is_bad(both) ? both : pt_at(both, i);
     }

@@ -57,6 +57,8 @@ pt_call *pt_call_again(const pt_call *k); /* of the same arguments, which may be
 pt_value pt_perform(pt_call *k);          /* its result, which shows the memory that it shows */
 /* name: "add", "quantized::conv2d"; the result is UNKNOWN (-1) where it failed, which is reported. */
 pt_value pt_apply(pt_import *p, tn_bytes name, const pt_args *a);
+/* An operator, or a function that takes no tensors, with arguments by position. */
+pt_value pt_call_named(pt_import *p, const char *name, size_t n, const pt_value at[]);
 pt_value pt_replay(const pt_call *call, pt_value first); /* the call with another first operand */
 bool pt_is_ignored(tn_bytes keyword);                    /* an argument without a bearing on results */
 /* Of arguments that are all named: those that stand as the operator declares them lose their names. */
