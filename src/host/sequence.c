@@ -102,6 +102,17 @@ static tnr_status replace(tnh_call *h, const tnr_value_info *s, int64_t at, tnr_
     return status ? status : tnh_value_out(h, 0, made);
 }
 
+/* As replace() of operand 0, where what comes behind the last field does not copy those before it. Takes v. */
+static tnr_status put(tnh_call *h, const tnr_value_info *s, int64_t at, tnr_value *v, int64_t from)
+{
+    tnr_value *made;
+    if (at < (int64_t)s->n_field)
+        return replace(h, s, at, v, from);
+    tnr_status status = tnr_value_append(h->c->instance, h->c->value[0], v, &made, h->err);
+    tnr_value_release(v);
+    return status ? status : tnh_value_out(h, 0, made);
+}
+
 tnr_status tnh_seq_at(tnh_call *h)
 {
     tnr_value_info s;
@@ -122,12 +133,18 @@ tnr_status tnh_seq_insert(tnh_call *h)
     tnr_status status = sequence_in(h, 0, &s);
     status = status ? status : position_in(h, 2, s.n_field, s.n_field, &at);
     status = status ? status : value_in(h, 1, &v);
-    if (status || at < (int64_t)s.n_field)
-        return status ? status : replace(h, &s, at, v, at);
-    tnr_value *made;
-    status = tnr_value_append(h->c->instance, h->c->value[0], v, &made, h->err);
-    tnr_value_release(v);
-    return status ? status : tnh_value_out(h, 0, made);
+    return status ? status : put(h, &s, at, v, at);
+}
+
+tnr_status tnh_seq_set(tnh_call *h)
+{
+    tnr_value_info s;
+    tnr_value *v;
+    int64_t at;
+    tnr_status status = sequence_in(h, 0, &s);
+    status = status ? status : position_in(h, 2, s.n_field, s.n_field, &at);
+    status = status ? status : value_in(h, 1, &v);
+    return status ? status : put(h, &s, at, v, at + 1);
 }
 
 tnr_status tnh_seq_erase(tnh_call *h)

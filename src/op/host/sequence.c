@@ -160,6 +160,12 @@ const tn_op tn_op_seq_insert = {
     .infer = insert_infer, .host = "seq.insert",
 };
 
+const tn_op tn_op_seq_set = {
+    .name = "seq.set", .doc = "A sequence with another element at a position, or with one more at the end.",
+    .nin = 3, .min_in = 3, .nout = 1, .fuse = TN_FUSE_NONE, .in_name = insert_in,
+    .infer = insert_infer, .host = "seq.set",
+};
+
 const tn_op tn_op_seq_erase = {
     .name = "seq.erase", .doc = "A sequence without its element at a position, or without its last one.",
     .nin = 2, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .in_name = at_in,
