@@ -75,6 +75,9 @@ static const tn_type *join(imp_node *c, const tn_type *a, const tn_type *b)
     const tn_expr *dim[IMP_MAX_RANK + 1];
     if (tn_type_fits(a, b))
         return a;
+    const tn_type *wider = a->kind == TN_T_SEQ ? tn_type_join(c->pool, a, b) : NULL;
+    if (wider)
+        return wider;
     if (a->kind != TN_T_TENSOR || b->kind != TN_T_TENSOR || a->n != b->n ||
         !tn_dtype_eq(a->dtype, b->dtype) || a->n > IMP_MAX_RANK) {
         imp_refuse(c, IMP_TOO_LARGE,

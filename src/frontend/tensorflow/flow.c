@@ -1,7 +1,7 @@
 /* Control flow: calls, branches and loops as functions (TensorFlow 2), and as Switch and Merge (TensorFlow 1).
  *
  * Handles (variables, tables, lists of elements that nobody has set) are no values of the run: they are not carried by
- * loops but seen by their bodies. A list that a loop sets becomes a tensor before it. */
+ * loops but seen by their bodies. A list that a loop sets becomes a tensor, or a sequence, before it. */
 #include "frontend/tensorflow/tf.h"
 
 #include "frontend/import/loop.h"
@@ -194,7 +194,8 @@ static void loop_body(imp_node *c, imp_loop *l)
             l->next[v->carried[i]] = v->next[i];
 }
 
-/* A list that the body sets: before the loop it is zeros of the extents that it has then. -1: none. */
+/* A list that the body sets: before the loop it is zeros of the extents that it has then, or a sequence where the
+ * body finds them out. -1: none. */
 static int64_t list_that_is_set(imp_node *c, const variables *v)
 {
     for (size_t i = 0; i < v->n; i++)
@@ -209,14 +210,18 @@ static bool make_list(imp_node *c, imp_loop *l)
     int64_t i = c->bad ? -1 : list_that_is_set(c, v);
     if (i < 0)
         return false;
-    const tn_type *t = imp_type(v->next[i]);
-    for (int d = 0; d < t->n; d++)
-        if (imp_is_of_body(c, l, t->dim[d])) {
-            imp_fail(c, "tensorflow-E037",
-                     "elements of a list have extents that only the loop around finds out");
-            return false;
-        }
-    v->first[i] = tf_full(c, imp_const(c, t->dtype, 0), (tn_dims){(uint32_t)t->n, t->dim});
+    const tn_type *t = tn_value_type(v->next[i]), *item = t->kind == TN_T_SEQ ? t->field[0] : NULL;
+    const tn_expr *dim[IMP_MAX_RANK];
+    for (int d = 0; !item && d < t->n; d++)
+        if (imp_is_of_body(c, l, t->dim[d]))
+            item = tn_type_tensor(c->pool, t->dtype, t->n - 1, t->dim + 1, NULL);
+    if (item) {
+        for (int d = 0; d < item->n; d++)
+            dim[d] = d == 0 || imp_is_of_body(c, l, item->dim[d]) ? tn_idx(c->pool, 0) : item->dim[d];
+        v->first[i] = tf_sequence_new(c, v->first[i], (tn_dims){(uint32_t)item->n, dim}, item->dtype);
+    } else {
+        v->first[i] = tf_full(c, imp_const(c, t->dtype, 0), (tn_dims){(uint32_t)t->n, t->dim});
+    }
     number_carried(c, v, l);
     l->inner = TN_NEW_N(c->arena, tn_value, v->n);
     l->next = TN_NEW_N(c->arena, tn_value, v->n);

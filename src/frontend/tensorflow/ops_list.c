@@ -1,8 +1,10 @@
 /* Lists of tensors: TensorList (TensorFlow 2) and TensorArray (TensorFlow 1). A list is a tensor, its elements along
  * the first dimension; while nobody has set an element of unknown extents, it is a handle that knows how many there
- * are. Of a TensorArray the value is what its `flow` passes on. */
+ * are. Where a loop sets elements whose extents it finds out itself, and where elements are pushed onto an empty list,
+ * it is a sequence of the run (op/host). Of a TensorArray the value is what its `flow` passes on. */
 #include "frontend/tensorflow/tf.h"
 
+#include "op/host/host.h"
 #include "op/tensor/tensor.h"
 
 /* A list of n elements of this shape, or a handle. */
@@ -21,6 +23,21 @@ static tn_value list_of(imp_node *c, tn_value count, bool known, tn_dims shape, 
     return tf_full(c, imp_const(c, t, 0), (tn_dims){shape.n + 1, dim});
 }
 
+static bool is_sequence(tn_value list) { return list.def && tn_value_type(list)->kind == TN_T_SEQ; }
+
+static tn_value on_sequence(imp_node *c, const tn_op *op, const void *attr, int n, const tn_value in[])
+{
+    tn_value v = imp_call(c, op, attr, n, in);
+    return c->bad ? v : tn_unboxed(c->g, v);
+}
+
+/* Its elements along a new first dimension, or joined along the one that they have. */
+static tn_value joined(imp_node *c, tn_value list, bool new_axis)
+{
+    tn_seq_concat_attr a = {0, new_axis};
+    return on_sequence(c, &tn_op_seq_concat, &a, 1, &list);
+}
+
 static void reserve(imp_node *c)
 {
     tn_value shape = imp_in(c, 0), count = tf_scalar_in(c, 1);
@@ -32,8 +49,8 @@ static void reserve(imp_node *c)
 
 static void empty(imp_node *c)
 {
-    tn_dtype t = tf_attr_dtype(c, "element_dtype", TN_F32);
-    imp_out(c, 0, list_of(c, imp_i64(c, 0), false, (tn_dims){0}, t));
+    imp_attr_ignore(c, "element_dtype");
+    imp_out(c, 0, imp_call(c, &tn_op_seq_of, NULL, 0, NULL));
 }
 
 /* TensorArrayV3: element_shape is an attribute. */
@@ -56,6 +73,17 @@ static void array(imp_node *c)
     imp_out_any(c, 1, v);
 }
 
+tn_value tf_sequence_new(imp_node *c, tn_value list, tn_dims shape, tn_dtype t)
+{
+    const tf_resource *r = tf_resource_of(tf_of(c), list);
+    tn_seq_split_attr a = {0, true};
+    tn_dims n = imp_extents_in(c, r->count, "the number of elements");
+    if (c->bad)
+        return list;
+    tn_value in[] = {tf_full(c, imp_const(c, t, 0), shape), tf_full(c, imp_i64(c, 0), (tn_dims){1, n.at})};
+    return imp_call(c, &tn_op_seq_split, &a, 2, in);
+}
+
 /* A list whose elements are like this one. */
 static tn_value as_tensor(imp_node *c, tn_value list, tn_value item)
 {
@@ -64,36 +92,70 @@ static tn_value as_tensor(imp_node *c, tn_value list, tn_value item)
     return r && !c->bad ? list_of(c, r->count, true, (tn_dims){(uint32_t)t->n, t->dim}, t->dtype) : list;
 }
 
+/* The tensor that is operand i. */
+static tn_value item_in(imp_node *c, uint32_t i)
+{
+    tn_value v = imp_in(c, i);
+    if (!c->bad && (is_sequence(v) || tf_resource_of(tf_of(c), v)))
+        imp_fail(c, "tensorflow-E037", "an element of a list is a list itself, or another handle");
+    return v;
+}
+
 static tn_value with_item(imp_node *c, tn_value list, tn_value at, tn_value item)
 {
     static const tn_scatter_attr update = {0, "update"};
     const tn_expr *one[2] = {tn_idx(c->pool, 1), tn_idx(c->pool, 1)};
+    if (is_sequence(list))
+        return on_sequence(c, &tn_op_seq_set, NULL, 3, (const tn_value[]){list, item, at});
     list = as_tensor(c, list, item);
     at = imp_reshape(c, imp_cast(c, at, TN_I64), 2, one);
     item = imp_unsqueeze(c, item, 0);
     return imp_call(c, &tn_op_scatter_nd, &update, 3, (const tn_value[]){list, at, item});
 }
 
-static tn_value tensor_in(imp_node *c, uint32_t i)
+/* A list that has elements. */
+static tn_value list_in(imp_node *c, uint32_t i)
 {
     tn_value v = imp_in(c, i);
-    if (tf_resource_of(tf_of(c), v))
+    if (c->bad || tf_resource_of(tf_of(c), v) || (is_sequence(v) && !tn_value_type(v)->n))
         imp_fail(c, "tensorflow-E040",
                  "a list is read before an element was set, and nothing tells its extents");
     return v;
 }
 
+static tn_value tensor_in(imp_node *c, uint32_t i)
+{
+    tn_value v = list_in(c, i);
+    return !c->bad && is_sequence(v) ? joined(c, v, true) : v;
+}
+
+static tn_value item_of(imp_node *c, tn_value list, tn_value at)
+{
+    if (!c->bad && is_sequence(list))
+        return on_sequence(c, &tn_op_seq_at, NULL, 2, (const tn_value[]){list, at});
+    return imp_take(c, list, at, 0);
+}
+
+/* How many elements there are, of any integer type. */
+static tn_value count_of(imp_node *c, tn_value list)
+{
+    const tf_resource *r = tf_resource_of(tf_of(c), list);
+    if (c->bad || r)
+        return r ? r->count : list;
+    return is_sequence(list) ? imp_call1(c, &tn_op_seq_length, NULL, list) : imp_extent_of(c, list, 0);
+}
+
 static void set_item(imp_node *c)
 {
-    tn_value list = imp_in(c, 0), at = tf_scalar_in(c, 1), item = imp_in(c, 2);
+    tn_value list = imp_in(c, 0), at = tf_scalar_in(c, 1), item = item_in(c, 2);
     imp_attr_ignore(c, "resize_if_index_out_of_bounds");
     imp_out(c, 0, with_item(c, list, at, item));
 }
 
 static void get_item(imp_node *c)
 {
-    tn_value list = tensor_in(c, 0), at = tf_scalar_in(c, 1);
-    imp_out(c, 0, imp_take(c, list, at, 0));
+    tn_value list = list_in(c, 0), at = tf_scalar_in(c, 1);
+    imp_out(c, 0, item_of(c, list, at));
 }
 
 static void stack(imp_node *c)
@@ -104,18 +166,51 @@ static void stack(imp_node *c)
 
 static void from_tensor(imp_node *c) { imp_out(c, 0, imp_in(c, 0)); }
 
-static void length(imp_node *c)
-{
-    tn_value list = imp_in(c, 0);
-    const tf_resource *r = tf_resource_of(tf_of(c), list);
-    imp_out(c, 0, imp_cast(c, r ? r->count : imp_extent_of(c, list, 0), TN_I32));
-}
+static void length(imp_node *c) { imp_out(c, 0, imp_cast(c, count_of(c, imp_in(c, 0)), TN_I32)); }
 
 static void push_back(imp_node *c)
 {
-    tn_value list = imp_in(c, 0), item = imp_unsqueeze(c, imp_in(c, 1), 0);
-    bool first = tf_resource_of(tf_of(c), list) != NULL;
-    imp_out(c, 0, first ? item : imp_concat(c, 2, (const tn_value[]){list, item}, 0));
+    tn_value list = imp_in(c, 0), item = item_in(c, 1);
+    if (!c->bad && is_sequence(list)) {
+        imp_out(c, 0, on_sequence(c, &tn_op_seq_insert, NULL, 2, (const tn_value[]){list, item}));
+        return;
+    }
+    list = as_tensor(c, list, item);
+    item = imp_unsqueeze(c, item, 0);
+    imp_out(c, 0, imp_concat(c, 2, (const tn_value[]){list, item}, 0));
+}
+
+/* The elements joined along their first dimension. */
+static tn_value flattened(imp_node *c, tn_value list)
+{
+    const tn_expr *dim[IMP_MAX_RANK];
+    if (c->bad || is_sequence(list))
+        return c->bad ? list : joined(c, list, false);
+    const tn_type *t = imp_type(list);
+    if (t->n < 2) {
+        imp_refuse(c, IMP_BAD_VALUE, "elements of a list that are joined must have a dimension");
+        return list;
+    }
+    dim[0] = tn_mul(c->pool, t->dim[0], t->dim[1]);
+    for (int d = 2; d < t->n; d++)
+        dim[d - 1] = t->dim[d];
+    return imp_reshape(c, list, (uint32_t)t->n - 1, dim);
+}
+
+static void concat(imp_node *c)
+{
+    (void)tf_attr_shape(c, "element_shape");
+    imp_out(c, 0, flattened(c, list_in(c, 0)));
+}
+
+/* Parts of a tensor as elements; their sizes are operand 2. */
+static void split(imp_node *c)
+{
+    tn_seq_split_attr a = {0, true};
+    (void)tf_attr_shape(c, "element_shape");
+    imp_out(
+        c, 0,
+        on_sequence(c, &tn_op_seq_split, &a, 2, (const tn_value[]){imp_in(c, c->n_in == 4), imp_in(c, 2)}));
 }
 
 static void gather(imp_node *c)
@@ -128,14 +223,20 @@ static void gather(imp_node *c)
 
 static void array_write(imp_node *c)
 {
-    tn_value at = tf_scalar_in(c, 1), item = imp_in(c, 2), list = imp_in(c, 3);
+    tn_value at = tf_scalar_in(c, 1), item = item_in(c, 2), list = imp_in(c, 3);
     imp_out(c, 0, with_item(c, list, at, item));
 }
 
 static void array_read(imp_node *c)
 {
-    tn_value at = tf_scalar_in(c, 1), list = tensor_in(c, 2);
-    imp_out(c, 0, imp_take(c, list, at, 0));
+    tn_value at = tf_scalar_in(c, 1), list = list_in(c, 2);
+    imp_out(c, 0, item_of(c, list, at));
+}
+
+static void array_concat(imp_node *c)
+{
+    (void)tf_attr_shape(c, "element_shape_except0");
+    imp_out(c, 0, flattened(c, list_in(c, 1)));
 }
 
 static void array_gather(imp_node *c)
@@ -157,22 +258,21 @@ static void array_scatter(imp_node *c)
     imp_out(c, 0, imp_call(c, &tn_op_scatter_nd, &update, 3, (const tn_value[]){list, at, items}));
 }
 
-static void array_size(imp_node *c)
-{
-    tn_value list = imp_in(c, 1);
-    const tf_resource *r = tf_resource_of(tf_of(c), list);
-    imp_out(c, 0, imp_cast(c, r ? r->count : imp_extent_of(c, list, 0), TN_I32));
-}
+static void array_size(imp_node *c) { imp_out(c, 0, imp_cast(c, count_of(c, imp_in(c, 1)), TN_I32)); }
 
 // clang-format off
 const imp_row tf_rows_list[] = {
     {"EmptyTensorList",      1, 0, 2, 1, empty,         NULL},
+    {"TensorArrayConcatV3",  1, 0, 2, 1, array_concat,  NULL},
     {"TensorArrayGatherV3",  1, 0, 3, 1, array_gather,  NULL},
     {"TensorArrayReadV3",    1, 0, 3, 1, array_read,    NULL},
     {"TensorArrayScatterV3", 1, 0, 4, 1, array_scatter, NULL},
     {"TensorArraySizeV3",    1, 0, 2, 1, array_size,    NULL},
+    {"TensorArraySplitV3",   1, 0, 4, 1, split,         NULL},
     {"TensorArrayV3",        1, 0, 1, 2, array,         NULL},
     {"TensorArrayWriteV3",   1, 0, 4, 1, array_write,   NULL},
+    {"TensorListConcat",     1, 0, 1, 1, concat,        NULL},
+    {"TensorListConcatV2",   1, 0, 3, 1, concat,        NULL},
     {"TensorListFromTensor", 1, 0, 2, 1, from_tensor,   NULL},
     {"TensorListGather",     1, 0, 3, 1, gather,        NULL},
     {"TensorListGetItem",    1, 0, 3, 1, get_item,      NULL},
@@ -180,6 +280,7 @@ const imp_row tf_rows_list[] = {
     {"TensorListPushBack",   1, 0, 2, 1, push_back,     NULL},
     {"TensorListReserve",    1, 0, 2, 1, reserve,       NULL},
     {"TensorListSetItem",    1, 0, 3, 1, set_item,      NULL},
+    {"TensorListSplit",      1, 0, 3, 1, split,         NULL},
     {"TensorListStack",      1, 0, 2, 1, stack,         NULL},
     {0},
 };

@@ -200,6 +200,10 @@ void tf_begin_states(imp_node *c, size_t n, const tn_value handle[]);
 /* Gives the operator the values of variables of TensorFlow 1 in the place of their handles. */
 void tf_read_refs(imp_node *c);
 
+/* ---- lists (ops_list.c) ---- */
+/* A sequence of the run with as many elements as the handle `list` says, of this shape, whose first extent is 0. */
+tn_value tf_sequence_new(imp_node *c, tn_value list, tn_dims shape, tn_dtype t);
+
 /* ---- shared by converters ---- */
 void tf_convert_row(
     imp_node *c); /* the row's converter; where texts are operands, what serves them (ops_text.c) */
