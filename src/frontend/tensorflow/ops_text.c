@@ -16,6 +16,13 @@ static const struct {
              {"Shape", 0},       {"Size", 0},     {"Slice", 1},     {"Split", -1},       {"SplitV", -1},
              {"Squeeze", 1},     {"Tile", 1},     {"Transpose", 1}, {"StridedSlice", 1}, {"Unpack", -1}};
 
+static bool is_row_of(const imp_row *table, const imp_row *row)
+{
+    while (table->op && table != row)
+        table++;
+    return table->op != NULL;
+}
+
 /* Those that ask for the types of their operands themselves, or take all types. */
 static bool takes_texts(const imp_row *row)
 {
@@ -26,9 +33,8 @@ static bool takes_texts(const imp_row *row)
         if (strcmp(row->op, ops[i]) == 0)
             return true;
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
-        for (const imp_row *r = tables[k]; r->op; r++)
-            if (r == row)
-                return true;
+        if (is_row_of(tables[k], row))
+            return true;
     return false;
 }
 
@@ -40,12 +46,18 @@ static void equal(imp_node *c)
     imp_out(c, 0, strcmp(c->row->op, "Equal") == 0 ? same : imp_call1(c, &tn_op_logical_not, NULL, same));
 }
 
-static bool takes_handles(const imp_row *row)
+static bool takes_handles(const imp_row *row) { return is_row_of(tf_rows_state, row); }
+
+/* A list of the run is an operand of lists' operators, and of those that take all types. */
+static void refuse_lists(imp_node *c)
 {
-    const imp_row *r = tf_rows_state;
-    while (r->op && r != row)
-        r++;
-    return r->op != NULL;
+    bool takes = takes_texts(c->row) || is_row_of(tf_rows_list, c->row);
+    for (uint32_t i = 0; i < c->n_in && !takes && !c->bad; i++) {
+        const tn_type *t = imp_type(imp_opt(c, i));
+        if (t->kind != TN_T_TENSOR)
+            imp_fail(c, "tensorflow-E064", "operand %u is %s, but the operator takes a tensor", (unsigned)i,
+                     imp_type_text(c, t));
+    }
 }
 
 void tf_convert_row(imp_node *c)
@@ -53,6 +65,9 @@ void tf_convert_row(imp_node *c)
     uint32_t i = 0;
     if (!takes_handles(c->row))
         tf_read_refs(c);
+    refuse_lists(c);
+    if (c->bad)
+        return;
     while (i < c->n_in && !imp_is_text(imp_opt(c, i)))
         i++;
     if (i == c->n_in || takes_texts(c->row)) {
