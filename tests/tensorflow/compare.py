@@ -537,6 +537,54 @@ def crop(r, op):
         floats(r, 2, 6, 7, 3), floats(r, n, 4, low=-.3, high=1.3), r.integers(0, 2, n).astype("i4")]
 
 
+@case("MatrixDiag", "MatrixDiagV3", "MatrixDiagPart", "MatrixDiagPartV3", "MatrixSetDiag", "MatrixSetDiagV3")
+def diagonals(r, op):
+    h, w, batch = int(r.integers(1, 6)), int(r.integers(1, 6)), shape_of(r, int(r.integers(0, 3)), 3)
+    third = op.endswith("3")
+    k = int(r.integers(1 - h, w)) if third else 0
+    n = min(h + min(k, 0), w - max(k, 0))
+    more = {"k": k} if third else {}
+    d, x = floats(r, *batch, n), floats(r, *batch, h, w)
+    if "Set" in op:
+        return (lambda x, d: getattr(raw, op)(input=x, diagonal=d, **more)), [x, d]
+    if "Part" in op:
+        more |= {"padding_value": 0.} if third else {}
+        return (lambda x: getattr(raw, op)(input=x, **more)), [x]
+    if third and r.random() < .5:
+        more |= {"num_rows": max(-k, 0) + n, "num_cols": max(k, 0) + n + int(r.integers(0, 3)), "padding_value": 2.5}
+    elif third:
+        more |= {"num_rows": -1, "num_cols": -1, "padding_value": 1.5}
+    return (lambda d: getattr(raw, op)(diagonal=d, **more)), [d]
+
+
+@case("Unique", "UniqueV2", "UniqueWithCounts", "ListDiff", "Bucketize", "LowerBound", "UpperBound")
+def differing(r, op):
+    x = r.integers(-4, 5, int(r.integers(1, 12))).astype(str(r.choice(["i4", "i8", "f4"])))
+    t = tf.int64 if r.random() < .5 else tf.int32
+    rows = np.sort(floats(r, 2, 6), axis=1)
+    make = {"Unique": (lambda x: raw.Unique(x=x, out_idx=t), [x]),
+            "UniqueV2": (lambda x: raw.UniqueV2(x=x, axis=[1], out_idx=t), [r.integers(0, 2, (2, 9)).astype("i4")]),
+            "UniqueWithCounts": (lambda x: raw.UniqueWithCounts(x=x, out_idx=t), [x]),
+            "ListDiff": (lambda x, y: raw.ListDiff(x=x, y=y, out_idx=t), [x, np.unique(x)[:3]]),
+            "Bucketize": (lambda x: raw.Bucketize(input=x, boundaries=[-2., 0., 3.]), [x]),
+            "LowerBound": (lambda s, v: raw.LowerBound(sorted_inputs=s, values=v, out_type=t), [rows, rows[:, :4] * 1.]),
+            "UpperBound": (lambda s, v: raw.UpperBound(sorted_inputs=s, values=v, out_type=t), [rows, rows[:, 1:] * 1.])}
+    return make[op]
+
+
+@case("DynamicPartition", "DynamicStitch", "ParallelDynamicStitch")
+def dynamic(r, op):
+    n, rank = int(r.integers(1, 9)), int(r.integers(1, 3))
+    s = (n,) if rank == 1 else (2, n)
+    if op == "DynamicPartition":
+        return (lambda x, p: raw.DynamicPartition(data=x, partitions=p, num_partitions=3)), [
+            floats(r, *s, *shape_of(r, 1, 4)), r.integers(0, 3, s).astype("i4")]
+    at = r.permutation(int(np.prod(s)) + 2).astype("i4")
+    more = shape_of(r, int(r.integers(0, 2)), 3)
+    return (lambda a, b, x, y: getattr(raw, op)(indices=[a, b], data=[x, y])), [
+        at[:2], at[2:].reshape(s), floats(r, 2, *more), floats(r, *s, *more)]
+
+
 # ---- control flow ----
 
 @case("If")

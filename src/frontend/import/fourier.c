@@ -33,6 +33,22 @@ tn_value imp_fourier(imp_node *c, tn_value rows, int64_t n, bool inverse, bool o
     return c->bad ? rows : imp_call2(c, &tn_op_dft, &a, rows, roots(c, imp_type(rows)->dtype, n));
 }
 
+tn_value imp_fourier_last(imp_node *c, tn_value x, int64_t n, bool inverse, bool onesided)
+{
+    const tn_type *t = imp_type(x);
+    int r = t->n;
+    const tn_expr *rows[3] = {imp_product(c, t, 0, r - 2), t->dim[r - 2], t->dim[r - 1]},
+                  *dim[IMP_MAX_RANK + 1];
+    for (int i = 0; i < r; i++)
+        dim[i] = t->dim[i];
+    tn_value y = imp_fourier(c, imp_reshape(c, x, 3, rows), n, inverse, onesided);
+    if (c->bad)
+        return y;
+    dim[r - 2] = imp_type(y)->dim[1];
+    dim[r - 1] = imp_type(y)->dim[2];
+    return imp_reshape(c, y, (uint32_t)r, dim);
+}
+
 /* ---- of a length that only the run knows: a product with the matrix of roots, O(n^2) a row ---- */
 
 /* 2 pi (j k mod n) / n in float64, for j < m and k < elements. */

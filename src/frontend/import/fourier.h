@@ -6,6 +6,8 @@
 #include "frontend/import/convert.h"
 
 tn_value imp_fourier(imp_node *c, tn_value rows, int64_t n, bool inverse, bool onesided);
+/* The same of the last dimension but one of x [..., elements, 1 or 2]. */
+tn_value imp_fourier_last(imp_node *c, tn_value x, int64_t n, bool inverse, bool onesided);
 
 /* Of a length that only the run knows, an extent and the same as a value (int64, rank 0): a product with the matrix of
  * roots, O(n^2) a row. The rows have as many elements as the transform takes. */

@@ -135,3 +135,79 @@ tn_value imp_matmul(imp_node *c, tn_value a, tn_value b, const imp_zeros *z)
     tn_squeeze_attr s = {tn_ints_make(c->arena, (uint32_t)n, drop)};
     return n ? imp_call1(c, &tn_op_squeeze, &s, y) : y;
 }
+
+/* ---- diagonals ---- */
+
+/* How long diagonal k of a matrix is. */
+static const tn_expr *diagonal_length(imp_node *c, const tn_expr *rows, const tn_expr *columns, int64_t k)
+{
+    tn_pool *p = c->pool;
+    const tn_expr *a = tn_sub(p, rows, tn_idx(p, k < 0 ? -k : 0)),
+                  *b = tn_sub(p, columns, tn_idx(p, k > 0 ? k : 0));
+    return imp_simplify(c, tn_max(p, tn_min(p, a, b), tn_idx(p, 0)));
+}
+
+tn_value imp_diagonal(imp_node *c, tn_value x, int64_t k)
+{
+    const tn_type *t = imp_type(x);
+    const tn_expr *dim[IMP_MAX_RANK];
+    int r = t->n;
+    if (!c->bad && r < 2)
+        imp_refuse(c, IMP_OPERANDS, "%s has no diagonal: it needs two dimensions", imp_type_text(c, t));
+    if (c->bad)
+        return x;
+    const tn_expr *n = diagonal_length(c, t->dim[r - 2], t->dim[r - 1], k);
+    tn_value columns = imp_extent_of(c, x, r - 1), step = imp_with(c, &tn_op_add, columns, 1);
+    tn_value first = k < 0 ? imp_with(c, &tn_op_multiply, columns, (double)-k) : imp_i64(c, k);
+    tn_value at = imp_call2(c, &tn_op_multiply, NULL, imp_count_up(c, n), step);
+    at = imp_call2(c, &tn_op_add, NULL, at, first);
+    for (int i = 0; i < r - 2; i++)
+        dim[i] = t->dim[i];
+    dim[r - 2] = imp_product(c, t, r - 2, r);
+    return imp_take(c, imp_reshape(c, x, (uint32_t)r - 1, dim), at, r - 2);
+}
+
+/* `rest`, of a shape that ends in rows and columns or broadcasts to it, with d on diagonal k. */
+static tn_value on_diagonal(imp_node *c, tn_value d, int64_t k, const tn_expr *rows, const tn_expr *columns,
+                            tn_value rest)
+{
+    int r = imp_rank(d);
+    tn_value row = imp_unsqueeze(c, imp_count_up(c, rows), 1), column = imp_count_up(c, columns);
+    tn_value is = imp_call2(c, &tn_op_equal, NULL, imp_with(c, &tn_op_add, row, (double)k), column);
+    const tn_expr *zero = tn_idx(c->pool, 0), *width[2 * IMP_MAX_RANK];
+    for (int i = 0; i < 2 * r; i++)
+        width[i] = i == 2 * r - 1 ? tn_idx(c->pool, 1) : zero;
+    tn_pad_attr more = {tn_dims_make(c->arena, 2 * (uint32_t)r, width), 0, "constant"};
+    tn_value at = imp_count_up(c, k < 0 ? columns : rows); /* which number of the diagonal stands there */
+    at = imp_call2(c, &tn_op_minimum, NULL, at, imp_extent_of(c, d, r - 1)); /* behind the last: any */
+    tn_value wide = imp_take(c, imp_call1(c, &tn_op_nn_pad, &more, d), at, r - 1);
+    wide = imp_unsqueeze(c, wide, k < 0 ? r - 1 : r);
+    return imp_choose(c, is, wide, rest);
+}
+
+tn_value imp_diagonal_matrix(imp_node *c, tn_value d, int64_t k, const tn_expr *rows, const tn_expr *columns,
+                             tn_value rest)
+{
+    const tn_type *t = imp_type(d);
+    if (!c->bad && t->n < 1)
+        imp_refuse(c, IMP_OPERANDS, "a number is no diagonal: it needs a dimension");
+    if (c->bad)
+        return d;
+    const tn_expr *n = t->dim[t->n - 1], *far = tn_add(c->pool, n, tn_idx(c->pool, k < 0 ? -k : k));
+    bool square = !rows && !columns;
+    far = imp_simplify(c, far);
+    rows = rows ? rows : square || k < 0 ? far : n;
+    columns = columns ? columns : square || k > 0 ? far : n;
+    return on_diagonal(c, d, k, rows, columns, rest);
+}
+
+tn_value imp_with_diagonal(imp_node *c, tn_value x, tn_value d, int64_t k)
+{
+    const tn_type *t = imp_type(x);
+    if (!c->bad && (t->n < 2 || imp_rank(d) != t->n - 1))
+        imp_refuse(c, IMP_OPERANDS, "%s cannot have the diagonal %s", imp_type_text(c, t),
+                   imp_type_text(c, imp_type(d)));
+    if (!c->bad)
+        (void)imp_with_extent(c, &d, t->n - 2, diagonal_length(c, t->dim[t->n - 2], t->dim[t->n - 1], k));
+    return c->bad ? x : on_diagonal(c, d, k, t->dim[t->n - 2], t->dim[t->n - 1], x);
+}

@@ -51,6 +51,8 @@ static const struct results {
     {"UniqueV2", "y idx", NULL},
     {"UniqueWithCounts", "y idx count", NULL},
     {"UniqueWithCountsV2", "y idx count", NULL},
+    {"ListDiff", "out idx", NULL},
+    {"DynamicPartition", NULL, "num_partitions"},
     {"NonMaxSuppressionV4", "selected_indices valid_outputs", NULL},
     {"NonMaxSuppressionV5", "selected_indices selected_scores valid_outputs", NULL},
     {"CombinedNonMaxSuppression", "nmsed_boxes nmsed_scores nmsed_classes valid_detections", NULL},

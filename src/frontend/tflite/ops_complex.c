@@ -5,23 +5,6 @@
 
 enum { MAX_LENGTH = 1 << 20 };
 
-/* The last dimension but one of x transformed, with length n; x[..., elements, 1 or 2]. */
-static tn_value transformed(imp_node *c, tn_value x, int64_t n, bool onesided)
-{
-    const tn_type *t = imp_type(x);
-    int r = t->n;
-    const tn_expr *rows[3] = {imp_product(c, t, 0, r - 2), t->dim[r - 2], t->dim[r - 1]},
-                  *dim[IMP_MAX_RANK + 1];
-    for (int i = 0; i < r; i++)
-        dim[i] = t->dim[i];
-    tn_value y = imp_fourier(c, imp_reshape(c, x, 3, rows), n, false, onesided);
-    if (c->bad)
-        return y;
-    dim[r - 2] = imp_type(y)->dim[1];
-    dim[r - 1] = imp_type(y)->dim[2];
-    return imp_reshape(c, y, r, dim);
-}
-
 static void rfft2d(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
@@ -36,8 +19,8 @@ static void rfft2d(imp_node *c)
     }
     for (int i = 0; i <= r; i++) /* rows and columns change places, the parts stay last */
         perm[i] = i == r - 2 ? r - 1 : i == r - 1 ? r - 2 : i;
-    tn_value y = transformed(c, imp_unsqueeze(c, x, r), n.at[1], true);
-    y = c->bad ? y : transformed(c, imp_transpose(c, y, r + 1, perm), n.at[0], false);
+    tn_value y = imp_fourier_last(c, imp_unsqueeze(c, x, r), n.at[1], false, true);
+    y = c->bad ? y : imp_fourier_last(c, imp_transpose(c, y, r + 1, perm), n.at[0], false, false);
     imp_out(c, 0, imp_transpose(c, y, r + 1, perm));
 }
 

@@ -1,6 +1,8 @@
 /* Operators that move elements: shapes, joins, cuts, pads, selections, resizing. Integers keep their grid. */
 #include "frontend/tflite/quant.h"
 
+#include "frontend/import/matrix.h"
+
 #include <string.h>
 
 /* ---- shapes ---- */
@@ -516,35 +518,12 @@ static void where(imp_node *c)
 static void matrix_diag(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    int r = imp_rank(x);
-    if (c->bad || r < 1)
-        return;
-    const tn_expr *n = imp_type(x)->dim[r - 1], *square[2] = {n, n};
-    tn_eye_attr e = {.shape = tn_dims_make(c->arena, 2, square), .dtype = TN_BOOL1};
-    tn_value one = imp_call(c, &tn_op_eye, &e, 0, NULL), zero = imp_const(c, imp_type(x)->dtype, 0);
-    tn_value wide = imp_unsqueeze(c, x, r - 1);
-    imp_out(c, 0, imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){one, wide, zero}));
+    imp_out(c, 0, imp_diagonal_matrix(c, x, 0, NULL, NULL, imp_const(c, imp_type(x)->dtype, 0)));
 }
 
 static void matrix_set_diag(imp_node *c)
 {
-    tn_value x = imp_in(c, 0), d = imp_in(c, 1);
-    int r = imp_rank(x);
-    if (c->bad || r < 2)
-        return;
-    tn_eye_attr e = {.shape = tn_dims_make(c->arena, 2, imp_type(x)->dim + r - 2), .dtype = TN_BOOL1};
-    int64_t rows = 0, columns = 0, least;
-    tn_value one = imp_call(c, &tn_op_eye, &e, 0, NULL);
-    (void)tn_is_int(imp_type(x)->dim[r - 2], &rows);
-    (void)tn_is_int(imp_type(x)->dim[r - 1], &columns);
-    least = rows < columns ? rows : columns;
-    const tn_expr *width[2 * IMP_MAX_RANK];
-    for (int i = 0; i < 2 * (r - 1); i++)
-        width[i] = tn_idx(c->pool, i == 2 * (r - 1) - 1 ? columns - least : 0);
-    tn_pad_attr p = {.pad_width = tn_dims_make(c->arena, 2 * (uint32_t)(r - 1), width),
-                     .pad_mode = "constant"};
-    d = imp_unsqueeze(c, imp_call1(c, &tn_op_nn_pad, &p, d), r - 2);
-    imp_out(c, 0, imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){one, d, x}));
+    imp_out(c, 0, imp_with_diagonal(c, imp_in(c, 0), imp_in(c, 1), 0));
 }
 
 static void dynamic_update_slice(imp_node *c)
