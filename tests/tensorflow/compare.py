@@ -585,6 +585,41 @@ def dynamic(r, op):
         at[:2], at[2:].reshape(s), floats(r, 2, *more), floats(r, *s, *more)]
 
 
+@case("RFFT", "RFFT2D", "IRFFT", "IRFFT2D", "FFT", "IFFT", "FFT2D", "IFFT2D", "Angle", "Complex", "Complex arithmetic")
+def transforms(r, op):
+    h, w = int(r.integers(1, 9)), int(r.integers(1, 17))
+    x, y = floats(r, 2, h, w), floats(r, 2, h, w)
+    two, back = op.endswith("2D"), op.startswith("IRFFT")
+    n = [int(r.integers(1, h + 1))] * two + [int(r.integers(1, 2 * w if back else w + 1))]  # TensorFlow pads no data
+    some = tf.constant(r.normal(size=(h, 1)) + 1j * r.normal(size=(h, 1)), tf.complex64)
+
+    def parts(v):
+        return tf.math.real(v), tf.math.imag(v), tf.abs(v)
+    if op.startswith("RFFT"):
+        return (lambda x: parts(getattr(raw, op)(input=x, fft_length=n))), [x]
+    if op.startswith("IRFFT"):
+        return (lambda x, y: getattr(raw, op)(input=tf.complex(x, y), fft_length=n)), [x, y]
+    if "FFT" in op:
+        return (lambda x, y: parts(getattr(raw, op)(input=tf.complex(x, y)))), [x, y]
+    if op == "Angle":
+        return (lambda x, y: tf.math.angle(tf.complex(x, y))), [x, y]
+    if op == "Complex":
+        return (lambda x, y: parts(tf.transpose(tf.concat([tf.complex(x, y), tf.math.conj(tf.complex(y, x))], 1)[:, ::2],
+                                                [2, 0, 1]))), [x, y]
+    return (lambda x, y: parts(tf.complex(x, y) * tf.cast(y, tf.complex64) / (tf.complex(y, x) + 2) -
+                               tf.reduce_sum(tf.complex(y, x) + some, 1, keepdims=True))), [x, y + np.float32(5)]
+
+
+@case("stft")
+def signal(r, op):
+    frame, step = int(r.integers(4, 30)), int(r.integers(2, 12))
+    n = 1 << (frame - 1).bit_length()
+    if r.random() < .5:
+        return (lambda x: tf.abs(tf.signal.stft(x, frame, step, fft_length=n))), [floats(r, 2, 100)]
+    return (lambda x: tf.signal.inverse_stft(tf.signal.stft(x, frame, step, fft_length=n), frame, step, fft_length=n)), [
+        floats(r, 2, 100)]
+
+
 # ---- control flow ----
 
 @case("If")

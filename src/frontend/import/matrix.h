@@ -17,8 +17,8 @@ tn_value imp_matmul(imp_node *c, tn_value a, tn_value b, const imp_zeros *z);
 
 /* Diagonals of the last two dimensions; number k lies k above the main one, or -k below it. */
 tn_value imp_diagonal(imp_node *c, tn_value x, int64_t k);
-/* A matrix of these extents with d on diagonal k, `rest` elsewhere. An extent that is NULL: as small as can be; both: it
- * is square. */
+/* A matrix of these extents with d on diagonal k, `rest` elsewhere. An extent that is NULL: as small as can be; both:
+ * it is square. */
 tn_value imp_diagonal_matrix(imp_node *c, tn_value d, int64_t k, const tn_expr *rows, const tn_expr *columns,
                              tn_value rest);
 tn_value imp_with_diagonal(imp_node *c, tn_value x, tn_value d, int64_t k); /* x with d on its diagonal k */

@@ -24,8 +24,9 @@ static void constant(imp_node *c)
 {
     imp_attr_need(c, "value");
     const imp_attr *a = imp_attr_find(c, "value", IMP_A_TENSOR);
-    if (a && a->tensor && !c->bad)
-        imp_out(c, 0, tf_constant(c, a->tensor));
+    const tf_tensor *t = a ? a->tensor : NULL;
+    if (t && !c->bad)
+        imp_out(c, 0, tf_is_complex_type(t->dtype) ? tf_complex_constant(c, t) : tf_constant(c, t));
 }
 
 static void placeholder(imp_node *c)

@@ -140,10 +140,9 @@ static void erfc_(imp_node *c)
     imp_out(c, 0, tf_binary(c, &tn_op_subtract, tf_number(c, x, 1), e));
 }
 
-static void atan2_(imp_node *c)
+tn_value tf_atan2(imp_node *c, tn_value y, tn_value x)
 {
     const double pi = 3.14159265358979323846;
-    tn_value y = imp_in(c, 0), x = imp_in(c, 1);
     tn_value zero = tf_number(c, x, 0);
     tn_value angle = tf_unary(c, &tn_op_atan, tf_binary(c, &tn_op_divide, y, x));
     tn_value up = tf_binary(c, &tn_op_add, angle, tf_number(c, x, pi));
@@ -155,7 +154,13 @@ static void atan2_(imp_node *c)
     tn_value is_left = tf_binary(c, &tn_op_less, x, zero);
     tn_value is_right = tf_binary(c, &tn_op_greater, x, zero);
     tn_value rest = imp_choose(c, is_left, left, steep);
-    imp_out(c, 0, imp_choose(c, is_right, angle, rest));
+    return imp_choose(c, is_right, angle, rest);
+}
+
+static void atan2_(imp_node *c)
+{
+    tn_value y = imp_in(c, 0), x = imp_in(c, 1);
+    imp_out(c, 0, tf_atan2(c, y, x));
 }
 
 static void clip(imp_node *c, double low, double high)
@@ -238,6 +243,8 @@ static void cast(imp_node *c)
     tn_value x = imp_in(c, 0);
     imp_attr_need(c, "DstT");
     imp_attr_ignore(c, "Truncate");
+    if (tf_cast_to_complex(c, x))
+        return;
     tn_dtype t = tf_attr_dtype(c, "DstT", TN_F32);
     imp_out(c, 0, imp_cast(c, x, t));
 }

@@ -147,9 +147,8 @@ static void dynamic_stitch(imp_node *c)
 static tn_value before(imp_node *c, tn_value sorted, tn_value values, const tn_op *op)
 {
     int r = imp_rank(values);
-    tn_value is =
-        tf_binary(c, op, imp_unsqueeze(c, sorted, imp_rank(sorted) - 1), imp_unsqueeze(c, values, r));
-    return imp_reduce(c, &tn_op_sum, imp_cast(c, is, TN_I32), r);
+    tn_value each = imp_unsqueeze(c, values, r), row = imp_unsqueeze(c, sorted, imp_rank(sorted) - 1);
+    return imp_reduce(c, &tn_op_sum, imp_cast(c, tf_binary(c, op, row, each), TN_I32), r);
 }
 
 static void bucketize(imp_node *c)
@@ -163,7 +162,8 @@ static void bucketize(imp_node *c)
         tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, &n, n ? a->floats.at : (const float[]){0}, NULL));
     bool wide = !tn_dtype_is_float(imp_type(x)->dtype) || imp_type(x)->dtype.bits == 64;
     tn_dtype t = wide ? TN_F64 : TN_F32; /* in which both are exact */
-    imp_out(c, 0, before(c, imp_cast(c, limit, t), imp_cast(c, x, t), &tn_op_less_equal));
+    limit = imp_cast(c, limit, t);
+    imp_out(c, 0, before(c, limit, imp_cast(c, x, t), &tn_op_less_equal));
 }
 
 /* LowerBound: sorted numbers below a value; UpperBound: not above it. */

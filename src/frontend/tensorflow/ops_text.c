@@ -48,16 +48,20 @@ static void equal(imp_node *c)
 
 static bool takes_handles(const imp_row *row) { return is_row_of(tf_rows_state, row); }
 
-/* A list of the run is an operand of lists' operators, and of those that take all types. */
-static void refuse_lists(imp_node *c)
+/* Operands that are no tensors: lists of the run, complex numbers. true: the operator was converted, or refused. */
+static bool convert_others(imp_node *c)
 {
-    bool takes = takes_texts(c->row) || is_row_of(tf_rows_list, c->row);
-    for (uint32_t i = 0; i < c->n_in && !takes && !c->bad; i++) {
-        const tn_type *t = imp_type(imp_opt(c, i));
-        if (t->kind != TN_T_TENSOR)
+    bool lists = is_row_of(tf_rows_list, c->row), complex = is_row_of(tf_rows_complex, c->row);
+    for (uint32_t i = 0; i < c->n_in && !takes_texts(c->row); i++) {
+        tn_value v = imp_opt(c, i);
+        if (imp_type(v)->kind == TN_T_TENSOR || (tf_is_complex(v) ? complex : lists))
+            continue;
+        if (!tf_is_complex(v) || !tf_convert_complex(c))
             imp_fail(c, "tensorflow-E064", "operand %u is %s, but the operator takes a tensor", (unsigned)i,
-                     imp_type_text(c, t));
+                     tf_is_complex(v) ? "complex numbers" : imp_type_text(c, imp_type(v)));
+        return true;
     }
+    return false;
 }
 
 void tf_convert_row(imp_node *c)
@@ -65,8 +69,7 @@ void tf_convert_row(imp_node *c)
     uint32_t i = 0;
     if (!takes_handles(c->row))
         tf_read_refs(c);
-    refuse_lists(c);
-    if (c->bad)
+    if (convert_others(c))
         return;
     while (i < c->n_in && !imp_is_text(imp_opt(c, i)))
         i++;

@@ -86,7 +86,7 @@ static inline tf_import *tf_of(const imp_node *c) { return (tf_import *)c->im; }
 
 extern const imp_row tf_rows_math[], tf_rows_array[], tf_rows_nn[], tf_rows_state[], tf_rows_flow[],
     tf_rows_index[], tf_rows_image[], tf_rows_list[], tf_rows_table[], tf_rows_text[], tf_rows_segment[],
-    tf_rows_pick[];
+    tf_rows_pick[], tf_rows_complex[];
 extern const imp_format tf_format; /* all of them, and the ids of diagnostics (operators.c) */
 
 /* ---- graphs (graph.c) ---- */
@@ -204,6 +204,15 @@ void tf_read_refs(imp_node *c);
 /* ---- lists (ops_list.c) ---- */
 /* A sequence of the run with as many elements as the handle `list` says, of this shape, whose first extent is 0. */
 tn_value tf_sequence_new(imp_node *c, tn_value list, tn_dims shape, tn_dtype t);
+
+/* ---- complex numbers (ops_complex.c) ---- */
+bool tf_is_complex(tn_value v);
+bool tf_is_complex_type(int64_t type); /* a DataType */
+tn_value tf_complex_constant(imp_node *c, const tf_tensor *t);
+/* Converts an operator of which an operand is complex; false: it serves real numbers alone. */
+bool tf_convert_complex(imp_node *c);
+bool tf_cast_to_complex(imp_node *c, tn_value x); /* false: DstT is of real numbers */
+tn_value tf_atan2(imp_node *c, tn_value y, tn_value x);
 
 /* ---- shared by converters ---- */
 void tf_convert_row(

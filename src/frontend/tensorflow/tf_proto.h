@@ -18,7 +18,7 @@ typedef struct tf_tensor {
     tf_shape *tensor_shape;
     tn_bytes tensor_content;
     tn_pb_array half_val, float_val, double_val, int_val, string_val, int64_val, bool_val, uint32_val,
-        uint64_val;
+        uint64_val, scomplex_val, dcomplex_val; /* of complex numbers two entries each */
     tn_bytes float8_val;
 } tf_tensor;
 
