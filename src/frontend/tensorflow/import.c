@@ -427,7 +427,7 @@ static tn_status convert(tf_import *t, const ports *inputs, const ports *outputs
     for (size_t i = 0; i < wanted.n; i++) {
         const imp_value *v = imp_lookup(im, name[i]);
         if (v && v->state == IMP_OK && tf_is_complex(v->v))
-            return tn_error(im->g->ctx, "tensorflow-E064", imp_make_loc(im, NULL, NULL),
+            return tn_error(im->g->ctx, "tensorflow-E066", imp_make_loc(im, NULL, NULL),
                             "result \"%s\" is complex; give its real and imaginary parts as results instead",
                             imp_text(im, name[i]));
     }

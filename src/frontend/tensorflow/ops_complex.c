@@ -28,7 +28,7 @@ static tn_value complex_in(imp_node *c, uint32_t i)
     tn_value v = imp_in(c, i);
     if (!c->bad && !tf_is_complex(v))
         imp_fail(
-            c, "tensorflow-E064",
+            c, "tensorflow-E065",
             "operand %u is %s, but must be complex numbers that a transform or Complex made where it stands",
             (unsigned)i, imp_type_text(c, imp_type(v)));
     return c->bad ? (tn_value){0} : v;
