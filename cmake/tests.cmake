@@ -60,12 +60,14 @@ foreach(source IN LISTS unit_tests)
     string(REGEX REPLACE "^test_" "unit." label ${name})
     add_test(NAME ${label} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
     set(labels unit)
+    set(seconds ${test_seconds})
     if(name MATCHES "_slow$")
         list(APPEND labels slow) # left to `make test-slow`
+        math(EXPR seconds "10 * ${test_seconds}")
     elseif(name MATCHES "codegen_(link|equal)$")
         list(APPEND labels long) # left out of `make check`
     endif()
-    set_tests_properties(${label} PROPERTIES LABELS "${labels}" TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
+    set_tests_properties(${label} PROPERTIES LABELS "${labels}" TIMEOUT ${seconds} ENVIRONMENT "${test_env}")
 endforeach()
 
 # End to end: one executable per tests/e2e/test_*.c; the models are split into entries of less than a minute. What
