@@ -67,6 +67,7 @@ static const struct {
     {FORWARD "    z = torch.view_as_complex(torch.slice(x, 1, 1))\n    _0 = torch.mul_(z, z)\n    return x\n",
      {"scatter_elements", "subtract("}},
     {FORWARD "    return torch.to(torch.complex(x, x), 6)\n", {"{\n  %x\n}"}},
+    {FORWARD "    return torch.angle(torch.to(x, 7))\n", {"float64 */, meta", "-> Tensor[(2, 3), float64]"}},
     {FORWARD "    return torch.relu(torch.complex(x, x))\n",
      {"aten::relu is not supported with the arguments (a tensor of complex numbers)", "pytorch-E005"}},
     {FORWARD

@@ -18,7 +18,8 @@ def angle(self):
   if torch.is_complex(self):
     return torch.atan2(torch.imag(self), torch.real(self))
   x = self if torch.is_floating_point(self) else torch.to(self, 6)
-  return torch.where(torch.isnan(x), x, torch.where(torch.lt(x, 0), 3.141592653589793, 0.0) + torch.zeros_like(x))
+  zero = torch.zeros_like(x)
+  return torch.where(torch.isnan(x), x, torch.where(torch.lt(x, 0), zero + 3.141592653589793, zero))
 
 def complex_sgn(self):
   size = complex_abs(self)
