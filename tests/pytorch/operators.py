@@ -206,6 +206,10 @@ def make(op, sample, form):
         saved = io.BytesIO()
         copies = [t.clone() for t in tensors]
         names, shapes, used = (save_traced if form == "trace" else save_exported)(call, copies, saved)
+        if form == "export":  # a package gives inputs that it changes as results
+            after = [t.clone() for t in tensors]
+            call(*after)
+            want += [a for a, t in zip(after, tensors) if not a.is_sparse and not torch.equal(a.nan_to_num(), t.nan_to_num())]
     given = [as_floats(t) if form == "trace" else as_arrays(t) for t in tensors]
     arrays = {n: np.ascontiguousarray(t.numpy()).reshape(t.shape) for n, t in zip(names, given)}
     return (saved.getvalue(), shapes, arrays), [as_arrays(w) for w in want], used
