@@ -241,7 +241,8 @@ tn_status imp_check_shapes(imp_model *im, size_t n, const imp_input in[])
         }
         if (!found)
             s = imp_error(im, IMP_NO_INPUT, imp_make_loc(im, NULL, NULL),
-                          "the model has no input \"%s\"; its inputs are %s", o->name, tn_buf_cstr(&known));
+                          "the model has no input \"%s\"; give the shape of an input that it has: %s",
+                          o->name, n ? tn_buf_cstr(&known) : "there are none");
         tn_buf_deinit(&known);
     }
     return s;
