@@ -136,6 +136,7 @@ static void errors_have_an_end(void **state)
     (void)pb_text(&text, NET(OP("Relu", "")));
     assert_int_equal(tn_file_write(&m.ctx, "c2_predict_net.pb", text.at, text.n), TN_OK);
     assert_int_equal(model_read(&m, "c2_predict_net.pb", NULL), TN_FAIL);
+    remove("c2_predict_net.pb");
     assert_non_null(strstr(model_errors(&m), "there is no c2_init_net.pb beside it"));
     assert_non_null(strstr(model_errors(&m), "[caffe2-E002]"));
     model_deinit(&m);

@@ -1,3 +1,0 @@
-
-net
-xy"Relu:x:wBy
