@@ -16,6 +16,18 @@
 extern "C" {
 #endif
 
+typedef struct tenon_pick { /* a choice of a schedule */
+    const char *name;
+    uint32_t n, index; /* of the candidates; the one that is taken */
+    const char *const *candidate;
+} tenon_pick;
+
+typedef struct tenon_tune_operator { /* a call of an operator in a kernel */
+    const char *name, *attributes;   /* as those of a tenon_node (tenon/relay.h) */
+    uint32_t n_operand;
+    const char *const *type; /* of each operand, as Relay writes it; NULL: it is absent */
+} tenon_tune_operator;
+
 typedef struct tenon_tune_task { /* fields may be added at the end */
     const char *name, *nodes;    /* of its first kernel; the model's nodes of that */
     uint64_t workload;           /* the same in all models and versions */
@@ -32,7 +44,21 @@ typedef struct tenon_tune_task { /* fields may be added at the end */
     const char *picks;       /* of the one that was found, lines of "name = value"; NULL: no gain */
     double compiling, timing; /* seconds that its trials took, one beside the other */
     const char *why;          /* why nothing was tried, or why the last trial without a time has none; NULL */
+    uint32_t n_operator, n_pick;
+    const tenon_tune_operator *operators; /* of its first kernel, in order; of templates none */
+    const tenon_pick *pick; /* of the built-in schedule; what else there is to choose may depend on these */
 } tenon_tune_task;
+
+typedef struct tenon_record { /* fields may be added at the end */
+    uint64_t workload;
+    const char *machine;      /* architecture, caches and features of the machines that it counts on */
+    uint32_t threads, trials; /* that it was timed on; of the search until then */
+    double seconds, built_in_seconds, operations; /* of a call */
+    const char *name;                             /* of the kernel */
+    const char *generator;                        /* what made the schedule from the picks, */
+    uint32_t version;                             /* and its version */
+    const char *picks, *trace;                    /* lines of "name = value"; the steps */
+} tenon_record;
 
 enum tenon_trial_fate {
     TENON_TRIAL_TIMED,
@@ -49,8 +75,10 @@ typedef struct tenon_tune_progress { /* fields may be added at the end */
     double seconds;                /* of the trial that ended; 0: it has no time, or a gain is told */
     const char
         *picks; /* of the trial that ended: what it chose, lines of "name = value"; NULL: a gain is told */
-    const char *why; /* why it has no time, or is wrong; NULL: it has */
-    int fate;        /* enum tenon_trial_fate */
+    const char *why;            /* why it has no time, or is wrong; NULL: it has */
+    int fate;                   /* enum tenon_trial_fate */
+    uint64_t number;            /* of the trial's point, or of the one that is the gain: tenon_tune_point */
+    const tenon_record *record; /* the gain that is told; NULL: a trial is */
 } tenon_tune_progress;
 
 typedef struct tenon_tune_options { /* NULL for one: all members are zero */
@@ -80,6 +108,12 @@ int tenon_tune_list(tenon_module *m, const tenon_options *o, const tenon_tune_op
 /* Searches; the tasks as they stand in the end. What was found before a call that was ended early is in the file. */
 int tenon_tune(tenon_module *m, const tenon_options *o, const tenon_tune_options *t, uint32_t *out_n,
                const tenon_tune_task **out);
+/* The choices of the first task of `tasks` at the point of its space that has this number. The digits of a number are
+ * the indices of the choices, and the one that is made first has the lowest: 0 is the built-in schedule (of sketches:
+ * the default one). Numbers are not dense, because choices may depend on those before them; what the last one leaves
+ * over is dropped. *out is valid until the next call on m's session. */
+int tenon_tune_point(tenon_module *m, const tenon_options *o, const tenon_tune_options *t, uint64_t number,
+                     uint32_t *out_n, const tenon_pick **out);
 
 /* ---- templates ----
  *
@@ -133,17 +167,6 @@ int tenon_tune_template(tenon *t, const char *name, tenon_template_fn *make, voi
                         const tenon_options *o, const tenon_tune_options *tune, const tenon_tune_task **out);
 
 /* ---- records ---- */
-
-typedef struct tenon_record { /* fields may be added at the end */
-    uint64_t workload;
-    const char *machine;      /* architecture, caches and features of the machines that it counts on */
-    uint32_t threads, trials; /* that it was timed on; of the search until then */
-    double seconds, built_in_seconds, operations; /* of a call */
-    const char *name;                             /* of the kernel */
-    const char *generator;                        /* what made the schedule from the picks, */
-    uint32_t version;                             /* and its version */
-    const char *picks, *trace;                    /* lines of "name = value"; the steps */
-} tenon_record;
 
 /* The records of a file, in its order. path NULL: the user's own, $TENON_RECORDS, or tenon/records.jsonl in
  * $XDG_DATA_HOME (~/.local/share); none where there is no such file. */

@@ -198,9 +198,9 @@ static tn_status name_file(tenon *t, const char *given, char out[TN_RECORDS_PATH
         "there is no file of records: TENON_RECORDS is off, or its path is too long; name a file");
 }
 
-static tenon_record record_of(const tn_record *r)
+void tn_record_view(const tn_record *r, tenon_record *out)
 {
-    return (tenon_record){.workload = r->workload,
+    *out = (tenon_record){.workload = r->workload,
                           .machine = r->machine,
                           .threads = r->threads,
                           .trials = r->trials,
@@ -237,7 +237,7 @@ static tn_status list(tenon *t, void *user)
         TN_TRY(tn_records_read(&t->ctx, path, &r, NULL, TN_ERROR));
     tenon_record *out = TN_NEW_N(&t->ctx.arena, tenon_record, r.all.n);
     for (size_t i = 0; i < r.all.n; i++)
-        out[i] = record_of(&r.all.at[i]);
+        tn_record_view(&r.all.at[i], &out[i]);
     c->n = (uint32_t)r.all.n;
     c->record = out; /* texts lie in the arena of r, which the session's heap frees */
     return TN_OK;

@@ -30,12 +30,49 @@ static const char *names_of(tn_build *b, const tn_group *g, uint32_t v)
     return s;
 }
 
+static const char *text_of(tn_build *b, tn_buf *text, size_t from)
+{
+    const char *s = tn_arena_strdup(&b->arena, text->n > from ? tn_buf_cstr(text) + from : "");
+    tn_buf_clear(text);
+    return s;
+}
+
+static tenon_tune_operator operator_of(tn_build *b, const tn_node *n, tn_buf *text)
+{
+    enum { SEPARATOR = 2 }; /* ", " before the first attribute */
+    const char **type = TN_NEW_N(&b->arena, const char *, n->nin);
+    for (uint32_t i = 0; i < n->nin; i++)
+        if (n->in[i].def) {
+            tn_type_print(n->in[i].def->type[n->in[i].out], text);
+            type[i] = text_of(b, text, 0);
+        }
+    if (n->op->attr && n->attr)
+        tn_attr_print(b->graph.pool, n->op->attr, n->attr, text);
+    return (tenon_tune_operator){n->op->name, text_of(b, text, SEPARATOR), n->nin, type};
+}
+
+static const tenon_tune_operator *operators_of(tn_build *b, const tn_group *g, uint32_t *out_n)
+{
+    const tn_region *r = tn_group_fn(g->call)->region[0];
+    tn_vec(tenon_tune_operator) all = {0};
+    tn_buf text = {0};
+    for (const tn_node *n = r->first; n; n = n->next)
+        if (n->nin)
+            tn_vec_push(&all, operator_of(b, n, &text));
+    const tenon_tune_operator *kept = tn_arena_copy(&b->arena, all.at, all.n * sizeof *all.at, 8);
+    *out_n = (uint32_t)all.n;
+    tn_buf_deinit(&text);
+    tn_vec_deinit(&all);
+    return kept;
+}
+
 static void describe(tn_tuning *t, uint32_t i, const tn_build_task *x)
 {
-    const tenon_tune_task k = {.name = names_of(t->b, x->group, x->variant),
-                               .nodes = x->group->source,
-                               .workload = x->workload,
-                               .calls = x->calls};
+    tenon_tune_task k = {.name = names_of(t->b, x->group, x->variant),
+                         .nodes = x->group->source,
+                         .workload = x->workload,
+                         .calls = x->calls};
+    k.operators = operators_of(t->b, x->group, &k.n_operator);
     tn_tuning_describe(t, i, &k, &x->group->sched[x->variant], x->group->base[x->variant],
                        constants_of(t->b, x->group));
 }
@@ -101,8 +138,10 @@ static tn_status find_tasks(tn_tuning *t, tn_build_task **out)
 typedef struct {
     const tenon_tune_options *o;
     bool list;
+    uint64_t number; /* of a point */
     uint32_t n;
     const tenon_tune_task *task;
+    const tenon_pick *pick;
 } tune_call;
 
 static void measure_spaces(tn_tuning *t, const tn_build_task *of)
@@ -115,15 +154,20 @@ static void measure_spaces(tn_tuning *t, const tn_build_task *of)
     }
 }
 
+static tn_status begin(tn_build *b, const tenon_tune_options *o, tn_tuning *t, tn_build_task **out_of)
+{
+    TN_TRY(tn_tuning_begin(t, b, NULL, o));
+    b->opt.no_records = 1; /* tasks begin with the built-in schedules */
+    b->opt.tuning_records = NULL;
+    return find_tasks(t, out_of);
+}
+
 static tn_status tune(tenon *s, void *user)
 {
     tune_call *c = user;
     tn_tuning t;
     tn_build_task *of;
-    TN_TRY(tn_tuning_begin(&t, &s->build, NULL, c->o));
-    s->build.opt.no_records = 1; /* tasks begin with the built-in schedules */
-    s->build.opt.tuning_records = NULL;
-    TN_TRY(find_tasks(&t, &of));
+    TN_TRY(begin(&s->build, c->o, &t, &of));
     if (c->list)
         measure_spaces(&t, of);
     else
@@ -133,6 +177,36 @@ static tn_status tune(tenon *s, void *user)
     c->n = t.n;
     c->task = t.task;
     return t.status;
+}
+
+static tn_status find_point(tenon *s, void *user)
+{
+    tune_call *c = user;
+    tn_build *b = &s->build;
+    tn_tuning t;
+    tn_build_task *of;
+    tn_pool pool;
+    tn_sched at;
+    TN_TRY(begin(b, c->o, &t, &of));
+    if (!t.n_chosen)
+        return TN_OK;
+    const tn_build_task *x = &of[t.chosen[0]];
+    const tn_space space = {t.maker, x->group->base[x->variant], &b->machine};
+    tn_pool_init(&pool, space.func->ctx, &b->arena, space.func->pool);
+    (void)tn_explore_number(&space, c->number, &b->arena, &pool, &at); /* a refused one has its picks, too */
+    c->n = at.n_pick;
+    c->pick = tn_tuning_picks(at.n_pick, at.pick, &b->arena);
+    return TN_OK;
+}
+
+int tenon_tune_point(tenon_module *m, const tenon_options *o, const tenon_tune_options *t, uint64_t number,
+                     uint32_t *out_n, const tenon_pick **out)
+{
+    tune_call c = {.o = t, .number = number};
+    int failed = tn_module_call(m, o, find_point, &c);
+    *out_n = failed ? 0 : c.n;
+    *out = failed ? NULL : c.pick;
+    return failed;
 }
 
 static int call(tenon_module *m, const tenon_options *o, tune_call *c, uint32_t *out_n,

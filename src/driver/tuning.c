@@ -75,6 +75,28 @@ static double operations_of(const tn_func *f, const int64_t sym[], double *out_s
     return sum;
 }
 
+static const char *choice_text(const tn_choice *c, tn_arena *arena)
+{
+    tn_buf text = {0};
+    tn_choice_print(c, &text);
+    const char *s = tn_arena_strdup(arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    return s;
+}
+
+const tenon_pick *tn_tuning_picks(uint32_t n, const tn_pick pick[], tn_arena *arena)
+{
+    tenon_pick *all = TN_NEW_N(arena, tenon_pick, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const tn_pick *p = &pick[i];
+        const char **word = TN_NEW_N(arena, const char *, p->n);
+        for (uint32_t k = 0; k < p->n; k++)
+            word[k] = choice_text(&p->candidate[k], arena);
+        all[i] = (tenon_pick){tn_arena_strdup(arena, p->name), p->n, p->index, word};
+    }
+    return all;
+}
+
 void tn_tuning_tasks(tn_tuning *t, uint32_t n)
 {
     tn_arena *a = &t->b->arena;
@@ -92,6 +114,8 @@ void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, cons
     tenon_tune_task *k = &t->task[i];
     *k = *x;
     k->built_in = built_in->comment ? built_in->comment : "";
+    k->n_pick = built_in->n_pick;
+    k->pick = tn_tuning_picks(built_in->n_pick, built_in->pick, &t->b->arena);
     k->operations = operations_of(f, sym, &k->peak_seconds, &t->b->machine);
     k->peak_seconds /= t->o.threads;
     t->built_in[i] = built_in;
@@ -167,20 +191,17 @@ static void take_standing(tn_tuning *t, const tn_search *s, uint32_t i)
     k->seconds = at.seconds;
 }
 
-static void tell(tn_tuning *t, const tn_search *s, uint32_t i, const tn_trial *trial, const char *picks)
+/* What is told of a trial or of a gain; the rest is that of the search. */
+static void tell(tn_tuning *t, const tn_search *s, uint32_t i, tenon_tune_progress p)
 {
-    bool timed = trial && trial->fate == TN_TRIAL_TIMED;
-    if (t->o.progress)
-        t->o.progress(t->o.progress_user,
-                      &(tenon_tune_progress){.elapsed = tn_now() - t->begin,
-                                             .trials = tn_search_trials(s),
-                                             .task = t->chosen[i],
-                                             .n_task = t->n,
-                                             .tasks = t->task,
-                                             .seconds = timed ? trial->seconds : 0,
-                                             .picks = picks,
-                                             .why = trial && !timed ? trial->why : NULL,
-                                             .fate = trial ? trial->fate : TENON_TRIAL_TIMED});
+    if (!t->o.progress)
+        return;
+    p.elapsed = tn_now() - t->begin;
+    p.trials = tn_search_trials(s);
+    p.task = t->chosen[i];
+    p.n_task = t->n;
+    p.tasks = t->task;
+    t->o.progress(t->o.progress_user, &p);
 }
 
 /* Lines of "name = value". */
@@ -203,7 +224,13 @@ static void on_trial(void *user, const tn_search *s, uint32_t i, const tn_point 
     if (trial->fate != TN_TRIAL_TIMED)
         t->task[t->chosen[i]].why = tn_arena_strdup(&t->b->arena, trial->why);
     tn_buf text = {0};
-    tell(t, s, i, trial, point_text(p, &text));
+    const bool timed = trial->fate == TN_TRIAL_TIMED;
+    tell(t, s, i,
+         (tenon_tune_progress){.seconds = timed ? trial->seconds : 0,
+                               .picks = point_text(p, &text),
+                               .why = timed ? NULL : trial->why,
+                               .fate = trial->fate,
+                               .number = tn_point_number(p->n, p->pick)});
     tn_buf_deinit(&text);
 }
 
@@ -239,7 +266,11 @@ static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_point *
                          .trace = trace};
     write_record(t, &t->o.records, &r);
     write_record(t, &t->home, &r);
-    tell(t, s, i, NULL, NULL);
+    tenon_record seen;
+    tn_record_view(&r, &seen);
+    tell(t, s, i,
+         (tenon_tune_progress){
+             .fate = TENON_TRIAL_TIMED, .number = tn_point_number(p->n, p->pick), .record = &seen});
 }
 
 static uint32_t trials_of(const tn_tuning *t)

@@ -31,6 +31,8 @@ void tn_tuning_tasks(tn_tuning *t, uint32_t n);
 /* each of which is described, where `x` has name, nodes, workload and calls; constant: as of a tn_workload. */
 void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, const tn_sched *built_in,
                         const tn_func *f, const bool *constant);
+/* Picks as the public API shows them, in an arena. */
+const tenon_pick *tn_tuning_picks(uint32_t n, const tn_pick pick[], tn_arena *arena);
 void tn_tuning_choose(tn_tuning *t); /* those with `chosen` */
 /* What was found before, and can files be written? */
 TN_WARN_UNUSED tn_status tn_tuning_prior(tn_tuning *t);

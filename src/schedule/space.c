@@ -26,6 +26,33 @@ bool tn_space_next(const tn_sched *s, tn_arena *arena, tn_picks *out)
     return last > 0;
 }
 
+uint64_t tn_point_number(uint32_t n, const tn_pick pick[])
+{
+    uint64_t number = 0, digit;
+    for (uint32_t i = n; i-- > 0;)
+        if (__builtin_mul_overflow(number, pick[i].n, &digit) ||
+            __builtin_add_overflow(digit, pick[i].index, &number))
+            return UINT64_MAX;
+    return number;
+}
+
+tn_verdict tn_explore_number(const tn_space *space, uint64_t number, tn_arena *arena, tn_pool *pool,
+                             tn_sched *out)
+{
+    tn_picks given = {0};
+    tn_verdict v = tn_explore(space, &given, arena, pool, out);
+    for (uint32_t i = 0; i < out->n_pick && number; i++) {
+        const tn_pick *p = &out->pick[i];
+        uint32_t digit = (uint32_t)(number % p->n);
+        number /= p->n;
+        if (digit == 0)
+            continue;
+        tn_picks_set(&given, arena, p->name, p->candidate[digit]);
+        v = tn_explore(space, &given, arena, pool, out);
+    }
+    return v;
+}
+
 /* One point in memory of its own; *next: that behind it, in `keep`. The number of leaves that a tree of equal branches
  * would have. */
 static double look(const tn_space *space, const tn_picks *given, tn_arena *keep, tn_picks *next, bool *more)

@@ -86,6 +86,14 @@ tn_verdict tn_explore(const tn_space *space, const tn_picks *given, tn_arena *ar
 /* The point behind that of s in the order of an odometer whose last wheel is the pick asked last; false: s is the last
  * one. A refused s leads on, too: from the empty map on, all points of the space come by. */
 bool tn_space_next(const tn_sched *s, tn_arena *arena, tn_picks *out);
+/* Points have numbers, the digits of which are the indices of the picks; the pick asked first has the lowest digit, and
+ * 0 is the default. Numbers are not dense, as each pick may depend on those before it. That of n picks; UINT64_MAX: it
+ * is larger. */
+uint64_t tn_point_number(uint32_t n, const tn_pick pick[]);
+/* The schedule at the point of a number, as tn_explore makes it; what its last pick leaves over is dropped. Cost: a
+ * derivation for each pick that is no default. */
+tn_verdict tn_explore_number(const tn_space *space, uint64_t number, tn_arena *arena, tn_pool *pool,
+                             tn_sched *out);
 /* The number of points: exact up to `most`, else estimated from random ones (Knuth 1975: the mean of the products of
  * the numbers of candidates). Refused ones count. Cost: up to `most` derivations. */
 double tn_space_size(const tn_space *space, uint32_t most, bool *out_exact);

@@ -533,8 +533,32 @@ static void steps_have_names(void **state)
 
 static void count_trials(void *user, const tenon_tune_progress *p)
 {
+    assert_true(!p->record == (p->picks != NULL));
+    if (p->record)
+        assert_true(p->record->workload == p->tasks[p->task].workload && *p->record->trace);
     assert_true(p->trials >= *(uint32_t *)user && p->task < p->n_task);
     *(uint32_t *)user = p->trials;
+}
+
+/* What the first task computes, and the choices of a point by its number. */
+static void points_are_listed(tenon_module *m, const tenon_tune_task *task)
+{
+    const tenon_pick *pick;
+    uint32_t n;
+    assert_true(task->n_operator > 0 && task->n_pick > 0);
+    const tenon_tune_operator *o = &task->operators[0];
+    assert_true(*o->name && o->attributes && o->n_operand > 0 && strncmp(o->type[0], "Tensor[", 7) == 0);
+    const uint32_t all = task->n_pick, ways = task->pick[0].n;
+    assert_true(ways > 1 && task->pick[0].index == 0);
+    assert_int_equal(tenon_tune_point(m, NULL, NULL, 0, &n, &pick), 0);
+    assert_int_equal(n, all);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(pick[i].index, 0);
+    assert_int_equal(tenon_tune_point(m, NULL, NULL, ways - 1, &n, &pick), 0);
+    assert_true(n > 0 && pick[0].n == ways && pick[0].index == ways - 1 && *pick[0].candidate[ways - 1]);
+    const tenon_tune_options none = {.size = sizeof none, .tasks = "7"};
+    assert_int_equal(tenon_tune_point(m, NULL, &none, 0, &n, &pick), 1);
+    assert_true(n == 0 && !pick);
 }
 
 static void schedules_are_searched_for(void **state)
@@ -550,6 +574,7 @@ static void schedules_are_searched_for(void **state)
     assert_int_equal(tenon_tune_list(m, NULL, &o, &n, &task), 0);
     assert_int_equal(n, 2); /* any n, and 1 */
     assert_true(task[0].chosen && task[0].points > 1 && task[0].trials == 0 && task[0].workload != 0);
+    points_are_listed(m, &task[0]);
     assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 0);
     assert_int_equal(trials, 6);
     assert_int_equal(task[0].trials + task[1].trials, 6);

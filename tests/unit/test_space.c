@@ -207,6 +207,34 @@ static void points_are_enumerated(void **state)
     bench_deinit(&p.x);
 }
 
+/* Each point comes back by its number, and has another one than all others. */
+static void points_have_numbers(void **state)
+{
+    (void)state;
+    place p;
+    tn_sched s, again;
+    tn_picks at = {0};
+    tn_map seen = {0};
+    uint64_t known;
+    place_init(&p, 1);
+    for (bool more = true; more;) {
+        tn_verdict v = explore(&p, &at, &s);
+        const uint64_t number = tn_point_number(s.n_pick, s.pick);
+        assert_false(tn_map_get(&seen, number, &known));
+        tn_map_put(&seen, number, 0);
+        assert_int_equal(tn_explore_number(&p.space, number, &p.x.arena, &p.x.pool, &again), v);
+        assert_string_equal(picks_text(&p, &again), picks_text(&p, &s));
+        more = tn_space_next(&s, &p.x.arena, &at);
+    }
+    assert_true(tn_map_get(&seen, 0, &known));
+    (void)tn_explore_number(&p.space, UINT64_MAX, &p.x.arena, &p.x.pool, &s); /* is some point, too */
+    assert_true(tn_map_get(&seen, tn_point_number(s.n_pick, s.pick), &known));
+    const tn_pick wide = {.n = UINT32_MAX, .index = 1}, all[] = {wide, wide, wide, wide};
+    assert_int_equal(tn_point_number(4, all), UINT64_MAX);
+    tn_map_deinit(&seen);
+    bench_deinit(&p.x);
+}
+
 static void illegal_values_are_refused(void **state)
 {
     (void)state;
@@ -345,6 +373,7 @@ int main(void)
         cmocka_unit_test(random_points_are_right_or_refused),
         cmocka_unit_test(no_picks_are_the_built_in_schedule),
         cmocka_unit_test(points_are_enumerated),
+        cmocka_unit_test(points_have_numbers),
         cmocka_unit_test(illegal_values_are_refused),
         cmocka_unit_test(texts_of_picks_read_back),
         cmocka_unit_test(a_mutation_changes_one_pick),
