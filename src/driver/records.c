@@ -1,7 +1,6 @@
 /* Schedules that searches found before: read from files, looked up for kernels, and added to files. */
 #include "driver/api.h"
 
-#include "base/wire/json.h"
 #include "schedule/schedule.h"
 #include "tenon/tune.h"
 
@@ -17,17 +16,6 @@
 
 /* ---- reading ---- */
 
-/* A line of a log of the reference system, which names its parts by other keys. */
-static bool is_foreign(const char *text, size_t n)
-{
-    const char *end = memchr(text, '\n', n);
-    tn_json_doc doc = tn_json_read(text, end ? (size_t)(end - text) : n);
-    bool is =
-        tn_json_find(doc.root, "i") || tn_json_find(doc.root, "input") || tn_json_is(doc.root, TN_JSON_ARRAY);
-    tn_json_free(&doc);
-    return is;
-}
-
 bool tn_records_home(char out[TN_RECORDS_PATH])
 {
     const char *given = getenv("TENON_RECORDS");
@@ -37,14 +25,14 @@ bool tn_records_home(char out[TN_RECORDS_PATH])
     return !off && (size_t)snprintf(out, TN_RECORDS_PATH, "%s", given) < TN_RECORDS_PATH;
 }
 
-/* What is wrong with the file, NULL: nothing. */
-static const char *parse(tn_records *r, const tn_file *file, const char *machine, uint32_t *out_line)
+/* Lines of TVM name its own schedules, which are none of ours. */
+static void tell_foreign(tn_ctx *ctx, const char *path, const tn_records *r)
 {
-    const char *text = (const char *)file->at;
-    *out_line = 1;
-    if (is_foreign(text, file->n))
-        return "these are records of TVM, which Tenon does not read yet";
-    return tn_records_parse(r, text, file->n, machine, out_line);
+    (void)tn_report(
+        ctx, TN_WARNING, "driver-W003", &(tn_loc){.file = path, .line = r->foreign, .col = 1},
+        "records of TVM name no schedules of Tenon and are passed over, %u from this line on; make "
+        "records by `tune`",
+        (unsigned)r->n_foreign);
 }
 
 tn_status tn_records_read(tn_ctx *ctx, const char *path, tn_records *r, const char *machine,
@@ -53,8 +41,10 @@ tn_status tn_records_read(tn_ctx *ctx, const char *path, tn_records *r, const ch
     tn_file file;
     uint32_t line;
     TN_TRY(tn_file_map(ctx, path, &file));
-    const char *wrong = parse(r, &file, machine, &line);
+    const char *wrong = tn_records_parse(r, (const char *)file.at, file.n, machine, &line);
     tn_file_unmap(&file);
+    if (r->n_foreign)
+        tell_foreign(ctx, path, r);
     return wrong ? tn_report(ctx, severity, "driver-E160", &(tn_loc){.file = path, .line = line, .col = 1},
                              "no tuning record of Tenon: %s; make records by `tune`", wrong)
                  : TN_OK;

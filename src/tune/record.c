@@ -161,20 +161,41 @@ static bool is_cut(const char *line, size_t n)
     return memcmp(line, first_key, n < k ? n : k) == 0;
 }
 
-static const char *parse_line(tn_records *r, const char *line, size_t n, const char *machine)
+/* A line of AutoTVM's logs, or of AutoScheduler's. */
+static bool is_of_log(const tn_json *line)
+{
+    return tn_json_find(line, "input") || tn_json_find(line, "i") || tn_json_is(line, TN_JSON_ARRAY);
+}
+
+/* A log's line without a record: a trial of Tenon's that was no gain, or one of TVM. */
+static void pass_over(tn_records *r, const tn_json *root, const char *line, size_t n, uint32_t number)
+{
+    const tn_json *by = tn_json_find(root, "tvm_version");
+    static const char own[] = "tenon ";
+    const size_t k = sizeof own - 1;
+    bool is_own = tn_json_is(by, TN_JSON_STRING) && by->n >= k && memcmp(by->u.s, own, k) == 0;
+    tn_vec_push(&r->later, tn_arena_strndup(&r->arena, line, n));
+    if (!is_own && r->n_foreign++ == 0)
+        r->foreign = number;
+}
+
+static const char *parse_line(tn_records *r, const char *line, size_t n, const char *machine, uint32_t number)
 {
     tn_json_doc doc = tn_json_read(line, n);
     uint32_t format = 0;
     tn_record x;
     const char *wrong = NULL;
+    const bool is_log = doc.root && is_of_log(doc.root);
+    const tn_json *record = is_log ? tn_json_find(doc.root, "record") : doc.root;
     if (!doc.root)
         wrong = is_cut(line, n) ? NULL : doc.error;
-    else if (!count_of(doc.root, "tenon", &format) || format == 0)
+    else if (is_log && !record)
+        pass_over(r, doc.root, line, n, number);
+    else if (!count_of(record, "tenon", &format) || format == 0)
         wrong = "it is no record of Tenon: \"tenon\" is missing";
     else if (format != TN_RECORD_FORMAT)
         tn_vec_push(&r->later, tn_arena_strndup(&r->arena, line, n));
-    else if (!(wrong = read_record(doc.root, &r->arena, &x)) &&
-             (!machine || strcmp(machine, x.machine) == 0)) {
+    else if (!(wrong = read_record(record, &r->arena, &x)) && (!machine || strcmp(machine, x.machine) == 0)) {
         x.line = tn_arena_strndup(&r->arena, line, n);
         add(r, &x);
     }
@@ -194,11 +215,12 @@ const char *tn_records_parse(tn_records *r, const char *text, size_t n, const ch
 {
     const char *first = NULL;
     uint32_t line = 1;
+    r->n_foreign = r->foreign = 0;
     for (size_t i = 0; i < n; line++) {
         const char *end = memchr(text + i, '\n', n - i);
         size_t k = end ? (size_t)(end - text) - i : n - i;
         bool other = machine && is_of_another(text + i, k, machine);
-        const char *wrong = k && !other ? parse_line(r, text + i, k, machine) : NULL;
+        const char *wrong = k && !other ? parse_line(r, text + i, k, machine, line) : NULL;
         if (wrong && !first) {
             first = wrong;
             *out_line = line;

@@ -8,6 +8,9 @@
  *      "seconds": 1.9e-05, "default": 2.3e-05, "operations": 4194304, "trials": 64, "name": "conv2d_add",
  *      "generator": "rules", "version": 2, "picks": "rule = gemm\ndense.rows = 14\n", "trace": "i j k = loops …"}
  *
+ * A line of AutoTVM's log, which has "input" and "result", may have such an object as its "record"; that is what counts
+ * of it. Lines of TVM's own, which have none, are passed over and counted.
+ *
  * Lines are only ever added, each by one write, so that a file is sound whenever its writer ends; a line that
  * is cut short is passed over, and so is one of a later format. Of records of one workload, machine and
  * number of threads the fastest counts. */
@@ -40,8 +43,9 @@ void tn_record_print(const tn_record *r, tn_buf *out);
 typedef struct tn_records {
     tn_arena arena; /* of all texts */
     tn_vec(tn_record) all;
-    tn_vec(const char *) later; /* lines of later formats */
-    tn_map best;                /* key of workload, machine and threads -> place in `all` */
+    tn_vec(const char *) later;  /* lines that are not for this version: of later formats, of logs */
+    uint32_t n_foreign, foreign; /* lines of the last text that TVM wrote; the number of the first */
+    tn_map best;                 /* key of workload, machine and threads -> place in `all` */
 } tn_records;
 
 void tn_records_init(tn_records *r);

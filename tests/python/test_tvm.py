@@ -213,7 +213,7 @@ class Tvm(unittest.TestCase):
         self.assertEqual((without.returncode, without.stderr[:42]), (1, "tvmc: error: the command tenon is not on t"))
 
     def test_tuning_records(self):
-        """Builds inside of ApplyHistoryBest use the file, and no others; records of TVM are refused."""
+        """Builds inside of ApplyHistoryBest use the file, and no others; records of TVM are passed over."""
         ours, theirs = pathlib.Path(self.at("ours")), pathlib.Path(self.at("theirs"))
         test_tuning.write_record(ours, models.add(), 'i j = loops "out"\n')
         log = pathlib.Path(self.at("log"))
@@ -235,9 +235,11 @@ class Tvm(unittest.TestCase):
             self.assertEqual(recorded(), 1)
         with tvm.transform.PassContext(config=config), self.assertRaisesRegex(tenon.CompileError, "use_auto_scheduler"):
             recorded()
-        for path, said in ((theirs, "records of TVM"), (log, "records of TVM"), (self.at("none"), "No such file")):
-            with autotvm.apply_history_best(path), self.assertRaisesRegex(tenon.CompileError, said):
-                recorded()
+        for of in (autotvm.apply_history_best(log), auto_scheduler.ApplyHistoryBest(theirs)):
+            with of, self.assertWarnsRegex(tenon.Warning, "records of TVM"):
+                self.assertEqual(recorded(), 0)
+        with auto_scheduler.ApplyHistoryBest(self.at("none")), self.assertRaisesRegex(tenon.CompileError, "No such file"):
+            recorded()
         m.run(a=self.x, b=self.x)
         self.assertEqual(m.get_output(0).numpy().tolist(), (2 * self.x).tolist())
         path = tvm.driver.tvmc.tune(tvm.driver.tvmc.TVMCModel(self.mod), "llvm", self.at("found"), trials=2)

@@ -81,7 +81,9 @@ static void what_is_wrong_with_a_line(void **state)
         uint32_t line;
     } wrong[] = {
         {"{}\n", "\"tenon\" is missing", 1},
-        {"\n[1]\n", "\"tenon\" is missing", 2},
+        {"\n1\n", "\"tenon\" is missing", 2},
+        {"{\"input\": [], \"record\": {}}\n", "\"tenon\" is missing", 1},
+        {"{\"input\": [], \"record\": {\"tenon\": 1}}\n", "16 hexadecimal digits", 1},
         {"{\"model\": 1", "", 1}, /* of somebody else, without an end */
         {"[1, 2", "", 1},
         {"{\"tenon\": 1, \"workload\": \"12\"}\n", "16 hexadecimal digits", 1},
@@ -132,10 +134,36 @@ static void cut_lines_and_later_ones_are_passed_over(void **state)
     tn_buf_deinit(&text);
 }
 
+/* A log of AutoTVM: of Tenon's lines those with a record count, those of TVM are counted. */
+static void lines_of_logs(void **state)
+{
+    (void)state;
+    tn_records r;
+    tn_buf text = {0};
+    uint32_t line;
+    tn_records_init(&r);
+    tn_buf_str(&text, "{\"input\": [], \"result\": [], \"tvm_version\": \"tenon 0.1.0\"}\n"
+                      "{\"input\": [], \"result\": [], \"version\": 0.2, \"record\": ");
+    tn_record_print(&one, &text);
+    text.n--; /* its end */
+    tn_buf_str(&text, "}\n{\"input\": [], \"tvm_version\": \"0.8\"}\n{\"i\": []}\n[1]\n"
+                      "{\"input\": [], \"record\": {\"tenon\": 2}}\n");
+    assert_null(tn_records_parse(&r, text.at, text.n, one.machine, &line));
+    assert_int_equal(r.all.n, 1);
+    assert_string_equal(r.all.at[0].trace, one.trace);
+    assert_memory_equal(r.all.at[0].line, "{\"input\"", 8); /* as it stands in the file */
+    assert_int_equal(r.later.n, 5);
+    assert_int_equal(r.n_foreign, 3);
+    assert_int_equal(r.foreign, 3);
+    tn_buf_deinit(&text);
+    tn_records_deinit(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_read_back),
+        cmocka_unit_test(lines_of_logs),
         cmocka_unit_test(the_fastest_of_a_machine_counts),
         cmocka_unit_test(what_is_wrong_with_a_line),
         cmocka_unit_test(cut_lines_and_later_ones_are_passed_over),

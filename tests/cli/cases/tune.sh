@@ -74,8 +74,13 @@ must "nothing is left of that" test ! -e bad.tar
 expect 4 "control characters; make records by \`tune\` [driver-E160]" tune "$digit" -o bad --trials 1
 echo '{"input": ["llvm", "conv2d_nchw", [], {}], "config": {}, "result": [[1e-5], 0, 1, 1], "version": 0.2, "tvm_version": "0.9"}' >autotvm
 echo '{"i": [["[]", "llvm"], [[], []]], "r": [[1e-5], 0, 1, 1], "v": "v0.6"}' >ansor
-expect 4 "these are records of TVM, which Tenon does not read yet; make records by \`tune\` [driver-E160]" compile "$digit" --tuning-records autotvm -o t.tar
-expect 4 "these are records of TVM" compile "$digit" --tuning-records ansor -o t.tar
+expect 0 "autotvm:1:1: warning: records of TVM name no schedules of Tenon and are passed over, 1 from this line on; make records by \`tune\` [driver-W003]" compile "$digit" --tuning-records autotvm -o t.tar
+expect 0 "ansor:1:1: warning: records of TVM" compile "$digit" --tuning-records ansor -o t.tar
+must "a log with a record of Tenon" sh -c 'printf "{\"input\": [], \"config\": {}, \"result\": [], \"record\": %s}\n" "$(cat by_hand)" >log'
+expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records log -o log.tar
+must "lines of logs stay" sh -c 'cat autotvm by_hand >mixed; sed "s/1e-06/3e-06/; s/loops/ loops/" by_hand >>mixed'
+expect 0 "1 record dropped" records prune --file mixed
+must "those of TVM, too" sh -c 'cat autotvm by_hand | cmp - mixed'
 expect 4 "No such file or directory" compile "$digit" --tuning-records absent -o t.tar
 
 # the user's own file of records, which compile reads by itself
