@@ -302,6 +302,193 @@ class Search(unittest.TestCase):
         self.assertIn("Progress: (2/2)", out.getvalue())
 
 
+def relu_network():
+    """Two convolutions, of which one is depthwise, and a product."""
+    from tenon import relay
+
+    def weight(*shape):
+        count = 1
+        for n in shape:
+            count *= n
+        data = array.array("f", ((k * 7 % 11 - 5) / 8 for k in range(count)))
+        return relay.const(tenon.Tensor.over(data, "float32", shape))
+
+    x = relay.var("data", shape=(1, 3, 8, 8))
+    y = relay.nn.relu(relay.nn.conv2d(x, weight(16, 3, 3, 3), padding=[1, 1, 1, 1]))
+    y = relay.nn.relu(relay.nn.conv2d(y, weight(16, 1, 3, 3), padding=[1, 1, 1, 1], groups=16))
+    y = relay.nn.softmax(relay.nn.dense(relay.nn.batch_flatten(y), weight(10, 16 * 8 * 8)))
+    return tenon.IRModule.from_expr(relay.Function([x], y))
+
+
+def tensor(*shape, dtype="float32"):
+    return ("TENSOR", shape, dtype)
+
+
+def found_of(t, trace):
+    """What a search tells of a gain, made by hand."""
+    machine = json.loads(tenon._core.Session().about()[1])
+    about = f"{machine['triple'].split('-')[0]} l1={machine['l1_bytes']} l2={machine['l2_bytes']}"
+    return {"workload": int(t.kwargs["workload"], 16), "machine": " ".join([about, *machine["features"]]), "threads": 1, "trials": 3,
+            "seconds": 1e-6, "built_in_seconds": 2e-6, "operations": t.flop, "name": t.kwargs["kernel"], "generator": "rules",
+            "version": 1, "picks": "rule = serial\n", "trace": trace}
+
+
+class Kernels(unittest.TestCase):
+    """Tasks of models, and TVM's templates by name."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.log = pathlib.Path(self.folder.name) / "network.log"
+
+    def test_tasks_of_a_model(self):
+        from tenon import relay
+
+        mod = relu_network()
+        tasks = task.extract_from_program(mod["main"], target="llvm", params={})
+        self.assertEqual([t.name for t in tasks], ["conv2d_NCHWc.x86", "depthwise_conv2d_NCHWc.x86", "dense_pack.x86"])
+        self.assertEqual(tasks[0].args, (tensor(1, 3, 8, 8), tensor(16, 3, 3, 3), (1, 1), (1, 1, 1, 1), (1, 1), "NCHW", "NCHW", "float32"))
+        self.assertEqual(tasks[1].args[1], tensor(16, 1, 3, 3))
+        self.assertEqual(tasks[2].workload, ("dense_pack.x86", tensor(1, 1024), tensor(10, 1024), None, "float32"))
+        self.assertEqual(tasks[0].flop, 2 * 27 * 16 * 64)
+        for ops in ((relay.op.get("nn.dense"),), (relay.op.nn.dense,), ("nn.dense",)):
+            self.assertEqual([t.name for t in task.extract_from_program(mod, {}, "llvm", ops=ops)], ["dense_pack.x86"])
+        with self.assertRaises(TypeError):
+            task.extract_from_program(mod, {}, "llvm", ops=[3])
+        both = task.extract_from_multiple_program([mod, mod["main"]], [{}, None], "llvm")
+        self.assertEqual([t.kwargs for t in both], [t.kwargs for t in tasks])
+
+    def test_spaces(self):
+        t = task.extract_from_program(relu_network(), {}, "llvm", ops=["nn.dense"])[0]
+        space = t.config_space
+        self.assertGreater(len(space), 1)
+        first = space.get(0)
+        self.assertEqual({n: e.val for n, e in first._entity_map.items()}, {n: e.val for n, e in space._entity_map.items()})
+        self.assertEqual(first.index, 0)
+        self.assertIn(f"ConfigSpace (len={len(space)}, space_map=\n 0 rule: ", repr(space))
+        for i in range(min(len(space), 100)):
+            point = space.get(i)
+            self.assertLessEqual(point.index, i)
+            self.assertEqual(space.get(point.index), point)
+        self.assertEqual(autotvm.ConfigEntity.from_json_dict(json.loads(json.dumps(point.to_json_dict()))), point)
+        with self.assertRaises(IndexError):
+            space.get(-1)
+        with self.assertRaisesRegex(tenon.UnsupportedError, "has no te.Schedule"):
+            t.instantiate(first)
+
+    def test_templates_of_tvm(self):
+        f32 = "float32"
+        for name, args, operations in (
+                ("dense_nopack.x86", (tensor(1, 64), tensor(20, 64), None, f32), 2 * 64 * 20),
+                ("dense_pack.x86", (tensor(3, 64), tensor(20, 64), tensor(20), f32), 2 * 3 * 64 * 20 + 60),
+                ("conv2d_nchw.x86", (tensor(1, 3, 8, 8), tensor(8, 3, 3, 3), 1, 0, 1, f32), 2 * 27 * 8 * 36),
+                ("conv2d_nchw", (tensor(1, 3, 8, 8), tensor(8, 3, 3, 3), (1, 1), (0, 0), (1, 1), f32), 2 * 27 * 8 * 36),
+                ("conv2d_NCHWc.x86", (tensor(1, 3, 9, 9), tensor(8, 3, 3, 3), (2, 2), (1, 1, 1, 1), (1, 1), "NCHW", "NCHW", f32), 0),
+                ("depthwise_conv2d_NCHWc.x86", (tensor(1, 8, 8, 8), tensor(8, 1, 3, 3), (1, 1), 0, (1, 1), "NCHW", "NCHW", f32),
+                 2 * 9 * 8 * 36),
+                ("group_conv2d_nchw.x86", (tensor(1, 8, 8, 8), tensor(8, 4, 3, 3), 1, 0, 1, 2, f32), 2 * 36 * 8 * 36),
+                ("batch_matmul.x86", (tensor(2, 8, 16), tensor(2, 4, 16)), 2 * 2 * 8 * 16 * 4),
+                ("conv3d_ncdhw.x86", (tensor(1, 2, 4, 4, 4), tensor(8, 2, 3, 3, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1, f32), 0),
+                ("conv3d_ncdhw.x86", (tensor(1, 2, 4, 4, 4), tensor(8, 2, 3, 3, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), f32), 0),
+                ("conv2d_transpose_nchw.x86", (tensor(1, 8, 4, 4), tensor(8, 4, 2, 2), (2, 2), (0, 0, 0, 0), f32, (0, 0)), 0)):
+            with self.subTest(name):
+                t = task.create(name, args=args, target="llvm")
+                self.assertEqual(t.workload, (name, *args))
+                self.assertGreater(len(t.config_space), 1)
+                self.assertGreater(t.flop, 0)
+                if operations:
+                    self.assertEqual(t.flop, operations)
+        with self.assertRaisesRegex(TypeError, "dense_pack.x86 takes .data, weight, bias, out_dtype."):
+            task.create("dense_pack.x86", args=(tensor(1, 2),), target="llvm")
+        with self.assertRaisesRegex(TypeError, "a tensor is"):
+            task.create("dense_pack.x86", args=((1, 2), tensor(1, 2)), target="llvm")
+        a, b = te.placeholder((2, 8), name="a"), te.placeholder((4, 8), name="b")
+        self.assertEqual(task.create("dense_pack.x86", args=(a, b, None, f32), target="llvm").args[0], tensor(2, 8))
+
+    def test_a_search(self):
+        t = task.create("dense_nopack.x86", args=(tensor(4, 64), tensor(32, 64), None, "float32"), target="llvm")
+        by = tuner.XGBTuner(t, loss_type="rank")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            by.tune(n_trial=6, early_stopping=100, measure_option=autotvm.measure_option(autotvm.LocalBuilder(), autotvm.LocalRunner()),
+                    callbacks=[callback.progress_bar(6), callback.log_to_file(self.log)], seed=1)
+        lines = [json.loads(line) for line in self.log.read_text().splitlines()]
+        trials = [x for x in lines if "record" not in x]
+        self.assertEqual((len(by.history), len(trials), out.getvalue().count("Done.")), (6, 6, 1))
+        self.assertEqual(trials[0]["config"]["index"], 0)
+        self.assertEqual(trials[0]["input"], ["llvm", "dense_nopack.x86", json.loads(json.dumps(t.args)), t.kwargs])
+        self.assertEqual(len(lines) > 6, by.result.picks is not None)
+        self.assertGreater(by.best_flops, 0)
+        for inp, _ in by.history:  # numbers are those of the space
+            self.assertEqual(t.config_space.get(inp.config.index), inp.config)
+
+    def test_records_are_used(self):
+        """A gain, which is told as by a search, is a line that builds and the next search find."""
+        from tenon import relay
+
+        mod = relu_network()
+        t = task.extract_from_program(mod, {}, "llvm", ops=["nn.dense"])[0]
+        slow = "i j k = loops \"out\"\n"
+
+        def search(asked, has_begun):
+            told = asked["progress"]
+            fields = {"operations": t.flop}
+            told(0.1, 0, 1, 0, fields, 2e-6, "rule = gemm\n", None, 0, 0, None)
+            told(0.2, 1, 1, 0, fields, 5e-7, "rule = serial\n", None, 0, 3, None)
+            told(0.2, 2, 1, 0, fields, 5e-7, "rule = gemm\nout.vectors = 4\n", None, 2, 4, None)
+            told(0.3, 2, 1, 0, fields, 0.0, None, None, 0, 3, found_of(t, slow))
+            return {**dict.fromkeys(tenon.TuningTask._fields), "picks": "rule = serial\n", "seconds": 1e-6}
+
+        t.search = search
+        by = tuner.RandomTuner(t)
+        by.tune(n_trial=3, callbacks=[callback.log_to_file(self.log)])
+        self.assertEqual((len(by.history), by.best_config.index, by.best_flops), (3, 3, t.flop / 1e-6))
+        self.assertEqual([("record" in json.loads(x)) for x in self.log.read_text().splitlines()], [False, False, False, True])
+
+        def recorded(build=lambda: relay.build(mod, "llvm").report):
+            return build()["kernels_recorded"]
+
+        x = tenon.Tensor.over(array.array("f", (k % 5 for k in range(3 * 64))), "float32", (1, 3, 8, 8))
+        want = memoryview(relay.build(mod, "llvm").run_tensors([x])[0]).cast("B").cast("f").tolist()
+        best, saved = (pathlib.Path(self.folder.name) / name for name in ("best.log", "network.relay"))
+        mod.save(saved)
+        record.pick_best(self.log, best)
+        self.assertEqual(len(best.read_text().splitlines()), 1)
+        for file in (self.log, str(best), list(record.load_from_file(self.log))):
+            with autotvm.apply_history_best(file):
+                self.assertEqual(recorded(), 1)
+                module = relay.build(mod, "llvm")
+                self.assertEqual(recorded(lambda: tenon.compile(saved).report), 1)
+                with autotvm.apply_history_best(None):
+                    self.assertEqual(recorded(), 0)
+            got = memoryview(module.run_tensors([x])[0]).cast("B").cast("f").tolist()
+            for a, b in zip(got, want):
+                self.assertAlmostEqual(a, b, delta=1e-5)
+        self.assertEqual(recorded(), 0)
+        self.assertEqual(tenon.compile(saved, tuning_records=self.log).report["kernels_recorded"], 1)
+        self.assertEqual([r.trace for r in tenon.records.list(self.log)], [slow])
+        again = task.extract_from_program(mod, {}, "llvm", ops=["nn.dense"])[0]
+        after = tuner.GATuner(again)
+        after.load_history(record.load_from_file(self.log))
+        after.tune(n_trial=2)
+        self.assertEqual(after.history[1][0].config["rule"].val, "serial")
+
+    def test_lines_of_tvm_are_passed_over(self):
+        self.log.write_text('{"input": ["llvm -mcpu=skylake", "dense_nopack.x86", [["TENSOR", [1, 1024], "float32"], '
+                            '["TENSOR", [10, 1024], "float32"], null, "float32"], {}], "config": {"index": 7, "code_hash": null, '
+                            '"entity": [["tile_y", "sp", [-1, 1]], ["tile_x", "sp", [-1, 10]], ["tile_k", "sp", [-1, 64]]]}, '
+                            '"result": [[1e-05], 0, 1.2, 1613117842.5], "version": 0.2, "tvm_version": "0.8.0"}\n')
+        from tenon import relay
+
+        with autotvm.apply_history_best(self.log) as history:
+            self.assertEqual(history.query("llvm", ("dense_nopack.x86", tensor(1, 1024), tensor(10, 1024), None, "float32"))["tile_x"].size,
+                             [-1, 10])
+            with self.assertWarnsRegex(tenon.Warning, "records of TVM name no schedules of Tenon and are passed over, 1 from this line"):
+                self.assertEqual(relay.build(relu_network(), "llvm").report["kernels_recorded"], 0)
+        with self.assertRaises(FileNotFoundError):
+            autotvm.apply_history_best(self.log.with_name("none"))
+
+
 class Records(unittest.TestCase):
     def test_files_of_records(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -248,12 +248,12 @@ class Tvm(unittest.TestCase):
 
     def test_what_is_missing(self):
         for line, said in (("from tvm.autotvm.graph_tuner import DPTuner", "tvmc.tune makes tuning records"),
-                           ("tvm.autotvm.task.extract_from_program", "tvmc.tune makes"), ("import tvm.meta_schedule", "tvmc.tune makes"),
+                           ("tvm.autotvm.task.topi_integration", "it has template, create"), ("import tvm.meta_schedule", "tvmc.tune makes"),
                            ("from tvm.auto_scheduler import SearchTask", "tvmc.tune makes"),
                            ("from tvm.relay import nothing", "tvm.relay.nothing"),
                            ("import tvm.contrib.cudnn", "every kernel is generated"), ("tvm.micro", "model.a"),
                            ("tvm.driver.tvmc.tune(None, 'llvm', rpc_key='k')", "rpc_key"),
-                           ("tvm.autotvm.apply_history_best([])", "give the path of a file that tvmc.tune wrote"),
+                           ("tvm.auto_scheduler.ApplyHistoryBest([])", "give the path of a file that tvmc.tune wrote"),
                            ("tvm.relay.frontend.from_tflite(b'', op_converter=1)", "op_converter")):
             with self.assertRaisesRegex(tenon.UnsupportedError, said):
                 exec(line, {"tvm": tvm})

@@ -487,6 +487,7 @@ static PyMethodDef methods[] = {
     {"text", text, METH_NOARGS, "The program as text."},
     {"tune", core_program_tune, METH_VARARGS, core_program_tune_doc},
     {"tune_list", core_program_tune_list, METH_VARARGS, core_program_tune_list_doc},
+    {"tune_point", core_program_tune_point, METH_VARARGS, core_program_tune_point_doc},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {{Py_tp_dealloc, CORE_SLOT(program_dealloc)},

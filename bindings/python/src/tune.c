@@ -6,9 +6,11 @@ typedef struct {
     core_program *p;
     core_options o;
     tenon_tune_options t;
-    int list;
+    int list, is_point;
+    uint64_t number;
     uint32_t n;
     const tenon_tune_task *task;
+    const tenon_pick *pick;
 } job;
 
 static const core_field task_fields[] = {
@@ -32,9 +34,74 @@ static const core_field task_fields[] = {
     CORE_FIELD(tenon_tune_task, why, TEXT),
 };
 
+/* [(name, [candidate], index)] */
+static PyObject *picks_list(const tenon_pick *p, uint32_t n)
+{
+    PyObject *list = PyList_New((Py_ssize_t)n);
+    for (uint32_t i = 0; list && i < n; i++) {
+        PyObject *word = PyList_New((Py_ssize_t)p[i].n), *item = NULL;
+        for (uint32_t k = 0; word && k < p[i].n; k++) {
+            PyObject *text = PyUnicode_FromString(p[i].candidate[k]);
+            if (!text || PyList_SetItem(word, (Py_ssize_t)k, text))
+                Py_CLEAR(word);
+        }
+        item = word ? Py_BuildValue("sNI", p[i].name, word, p[i].index) : NULL;
+        if (!item || PyList_SetItem(list, (Py_ssize_t)i, item))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* [(name, attributes, [type])] */
+static PyObject *operators_list(const tenon_tune_task *t)
+{
+    PyObject *list = PyList_New((Py_ssize_t)t->n_operator);
+    for (uint32_t i = 0; list && i < t->n_operator; i++) {
+        const tenon_tune_operator *o = &t->operators[i];
+        PyObject *type = PyList_New((Py_ssize_t)o->n_operand), *item = NULL;
+        for (uint32_t k = 0; type && k < o->n_operand; k++) {
+            PyObject *text = Py_BuildValue("z", o->type[k]);
+            if (!text || PyList_SetItem(type, (Py_ssize_t)k, text))
+                Py_CLEAR(type);
+        }
+        item = type ? Py_BuildValue("ssN", o->name, o->attributes, type) : NULL;
+        if (!item || PyList_SetItem(list, (Py_ssize_t)i, item))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static int add_item(PyObject *dict, const char *name, PyObject *value)
+{
+    int failed = !value || PyDict_SetItemString(dict, name, value);
+    Py_XDECREF(value);
+    return failed ? -1 : 0;
+}
+
 PyObject *core_tune_task(const tenon_tune_task *t)
 {
-    return core_fields_get(t, sizeof task_fields / sizeof *task_fields, task_fields);
+    PyObject *dict = core_fields_get(t, sizeof task_fields / sizeof *task_fields, task_fields);
+    if (dict && (add_item(dict, "operators", operators_list(t)) ||
+                 add_item(dict, "pick", picks_list(t->pick, t->n_pick))))
+        Py_CLEAR(dict);
+    return dict;
+}
+
+static const core_field record_fields[] = {
+    CORE_FIELD(tenon_record, workload, LONG),   CORE_FIELD(tenon_record, machine, TEXT),
+    CORE_FIELD(tenon_record, threads, COUNT),   CORE_FIELD(tenon_record, trials, COUNT),
+    CORE_FIELD(tenon_record, seconds, REAL),    CORE_FIELD(tenon_record, built_in_seconds, REAL),
+    CORE_FIELD(tenon_record, operations, REAL), CORE_FIELD(tenon_record, name, TEXT),
+    CORE_FIELD(tenon_record, generator, TEXT),  CORE_FIELD(tenon_record, version, COUNT),
+    CORE_FIELD(tenon_record, picks, TEXT),      CORE_FIELD(tenon_record, trace, TEXT),
+};
+
+/* None where there is none. */
+static PyObject *record_dict(const tenon_record *r)
+{
+    if (!r)
+        Py_RETURN_NONE;
+    return core_fields_get(r, sizeof record_fields / sizeof *record_fields, record_fields);
 }
 
 /* After each trial: the task that it was of. The others are as they were. */
@@ -43,9 +110,10 @@ static void progress(void *user, const tenon_tune_progress *p)
     core_callback *c = user;
     PyGILState_STATE state = PyGILState_Ensure();
     if (!c->o->raised[0])
-        core_callback_end(c->o, PyObject_CallFunction(c->function, "dIIINdzzi", p->elapsed, p->trials,
+        core_callback_end(c->o, PyObject_CallFunction(c->function, "dIIINdzziKN", p->elapsed, p->trials,
                                                       p->n_task, p->task, core_tune_task(&p->tasks[p->task]),
-                                                      p->seconds, p->picks, p->why, p->fate));
+                                                      p->seconds, p->picks, p->why, p->fate,
+                                                      (unsigned long long)p->number, record_dict(p->record)));
     PyGILState_Release(state);
 }
 
@@ -74,6 +142,8 @@ int core_tune_options(core_options *o, tenon_tune_options *to, PyObject *tune)
 static int work(void *user)
 {
     job *j = user;
+    if (j->is_point)
+        return tenon_tune_point(j->p->m, &j->o.c, &j->t, j->number, &j->n, &j->pick);
     return (j->list ? tenon_tune_list : tenon_tune)(j->p->m, &j->o.c, &j->t, &j->n, &j->task);
 }
 
@@ -111,7 +181,9 @@ static PyObject *call(job *j, PyObject *args, const char *format)
 const char core_program_tune_doc[] =
     "tune(options, tune) -> [task]: search for schedules; `tune` has the fields of tenon_tune_options, "
     "whose "
-    "progress is called with (elapsed, trials, tasks, number of a task, task).";
+    "progress is called with (elapsed, trials, tasks, number of a task, task, and of the trial or the gain: "
+    "seconds, "
+    "picks, why, fate, number of the point, record).";
 
 PyObject *core_program_tune(PyObject *self, PyObject *args)
 {
@@ -125,22 +197,31 @@ PyObject *core_program_tune_list(PyObject *self, PyObject *args)
     return call(&(job){.p = (core_program *)self, .list = 1}, args, "OO:tune_list");
 }
 
-/* ---- records ---- */
+const char core_program_tune_point_doc[] = "tune_point(options, tune, number) -> [(name, [candidate], "
+                                           "index)]: the choices at a point of the space of "
+                                           "the first task that `tune` names.";
 
-static const core_field record_fields[] = {
-    CORE_FIELD(tenon_record, workload, LONG),   CORE_FIELD(tenon_record, machine, TEXT),
-    CORE_FIELD(tenon_record, threads, COUNT),   CORE_FIELD(tenon_record, trials, COUNT),
-    CORE_FIELD(tenon_record, seconds, REAL),    CORE_FIELD(tenon_record, built_in_seconds, REAL),
-    CORE_FIELD(tenon_record, operations, REAL), CORE_FIELD(tenon_record, name, TEXT),
-    CORE_FIELD(tenon_record, generator, TEXT),  CORE_FIELD(tenon_record, version, COUNT),
-    CORE_FIELD(tenon_record, picks, TEXT),      CORE_FIELD(tenon_record, trace, TEXT),
-};
+PyObject *core_program_tune_point(PyObject *self, PyObject *args)
+{
+    job j = {.p = (core_program *)self, .is_point = 1};
+    PyObject *options, *tune, *result = NULL;
+    unsigned long long number;
+    if (!PyArg_ParseTuple(args, "OOK:tune_point", &options, &tune, &number))
+        return NULL;
+    j.number = number;
+    if (begin(&j, options, tune) == 0)
+        result = picks_list(j.pick, j.n);
+    core_program_end(j.p, &j.o);
+    return result;
+}
+
+/* ---- records ---- */
 
 static PyObject *records_list(const tenon_record *r, uint32_t n)
 {
     PyObject *list = PyList_New((Py_ssize_t)n);
     for (uint32_t i = 0; list && i < n; i++) {
-        PyObject *x = core_fields_get(&r[i], sizeof record_fields / sizeof *record_fields, record_fields);
+        PyObject *x = record_dict(&r[i]);
         if (!x || PyList_SetItem(list, (Py_ssize_t)i, x))
             Py_CLEAR(list);
     }

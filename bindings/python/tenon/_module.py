@@ -8,6 +8,7 @@ from collections import deque
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _core, _errors, _profile, _progress, _values
+from ._applied import applied
 
 Extent = Union[int, str]
 Shape = Sequence[Optional[Extent]]
@@ -277,7 +278,7 @@ def compile(  # noqa: A001 (the package's word for it)
                   {"ids": ((1, 16), "int64")} or "ids:[1,16]:int64" where the model does not say the type
     opt_level     0 to 4; 3 by default
     threads       of a run; 0: as many as the pool has
-    tuning_records  file that tenon.tune or the command wrote: kernels that have a record for this machine are scheduled by it, as
+    tuning_records  file that tenon.tune or the command wrote, by default that of autotvm.apply_history_best: kernels that have a record for this machine are scheduled by it, as
                   by the user's own file, unless no_records=True; `Module.report["kernels_recorded"]` says how many
     progress      True: a line on the terminal; or a function of (stage, done, of), called from other threads
     options       any other field of tenon_options: machine_file, model_format, module_name, disabled_pass, pass_config,
@@ -286,7 +287,8 @@ def compile(  # noqa: A001 (the package's word for it)
     Raises tenon.CompileError with `.diagnostics`; warnings come through the module warnings as tenon.Warning and stay in
     `Module.diagnostics`. Ctrl-C ends it soon. Other threads of Python run meanwhile.
     """
-    given = compile_options(target, input_shapes, opt_level, dict(options, tuning_records=tuning_records))
+    found = applied.current if tuning_records is None else tuning_records
+    given = compile_options(target, input_shapes, opt_level, dict(options, tuning_records=found))
     session = _core.Session()
     with _progress.shown(progress, model) as callback:
         during = dict(given, progress=callback) if callback else given

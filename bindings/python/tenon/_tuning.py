@@ -58,7 +58,7 @@ class TuningProgress(NamedTuple):
     """A search after a trial: seconds since it began, trials so far, the number of the task that the last one was of, that task,
     the number of all tasks; seconds of the model's kernels that were timed so far, by the built-in schedules and by the best;
     of the trial its seconds (0: none), its choices (None: a gain is told), why it has no time, and its fate: 0 it was timed,
-    1 refused, 2 it is wrong, 3 it crashed, 4 it did not end."""
+    1 refused, 2 it is wrong, 3 it crashed, 4 it did not end; the number of its point; the record of a gain."""
 
     elapsed: float
     trials: int
@@ -71,6 +71,8 @@ class TuningProgress(NamedTuple):
     picks: Optional[str] = None
     why: Optional[str] = None
     fate: int = 0
+    point: int = 0
+    record: "Optional[TuningRecord]" = None
 
 
 class TuningResult(Sequence[TuningTask]):
@@ -150,7 +152,9 @@ def _microseconds(seconds: float) -> str:
 
 
 def _task(fields: Mapping[str, Any]) -> TuningTask:
-    return TuningTask(**{**fields, "chosen": bool(fields["chosen"]), "exact": bool(fields["exact"])})
+    known = {name: fields[name] for name in TuningTask._fields}
+    return TuningTask(**{**known, "chosen": bool(fields["chosen"]), "exact": bool(fields["exact"])})
+
 
 
 class _Line(_progress.Line):
@@ -186,9 +190,11 @@ def _watched(watch: Watch) -> Callable[..., Any]:
     known: Dict[int, TuningTask] = {}
 
     def called(elapsed: float, trials: int, n_task: int, index: int, fields: Dict[str, Any], *of_trial: Any) -> None:
+        *of_trial, found = of_trial  # type: ignore[assignment]
         known[index] = task = _task(fields)
         watch(TuningProgress(elapsed, trials, index, task, n_task, sum(t.calls * t.built_in_seconds for t in known.values()),
-                             sum(t.calls * t.seconds for t in known.values()), *of_trial))
+                             sum(t.calls * t.seconds for t in known.values()), *of_trial,
+                             TuningRecord(**found) if found else None))
 
     return called
 

@@ -37,7 +37,7 @@ def build(ir_mod: Any, target: Any = None, target_host: Any = None, executor: An
     if target_host is not None and Target(target_host).kind != Target(text).kind:
         _missing.refuse(f"target_host={str(target_host)!r}")
     with _records.context():
-        module = tenon.relay.build(ir_mod, text, params=params, mod_name=mod_name, tuning_records=_records.current())
+        module = tenon.relay.build(ir_mod, text, params=params, mod_name=mod_name)
     return Library(module, mod_name, ir_mod, Target(text))
 
 

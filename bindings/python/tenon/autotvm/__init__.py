@@ -25,6 +25,9 @@
         s, args = matmul(512, 512, 512)
     fast = te.build(s, args)
 
+    tasks = autotvm.task.extract_from_program(mod, params, "llvm")      # kernels of a model, tuned in the same way
+    task = autotvm.task.create("dense_pack.x86", args=(a, b, None, "float32"), target="llvm")
+
 The names are those that users of TVM know. Candidates run in child processes, and the results of the best are compared with those
 of the loops without a schedule. A template must compute the same whatever is chosen; a knob that says how data is laid out does
 not.

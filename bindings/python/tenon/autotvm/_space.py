@@ -368,6 +368,11 @@ class ConfigSpace:
             rest //= len(entities)
         return ConfigEntity(index, picked)
 
+    def entity(self, picks: str, number: int) -> "ConfigEntity":
+        """The point of lines of "name = value"; its number is counted here."""
+        index, entities = self.index_of(words_of(picks))
+        return ConfigEntity(index, entities)
+
     def __repr__(self) -> str:
         lines = [f"{i:2} {name}: {len(e)} candidates" for i, (name, e) in enumerate(self.space_map.items())]
         return f"ConfigSpace (len={len(self)}, space_map=\n" + "\n".join(lines) + "\n)"
@@ -394,6 +399,7 @@ class ConfigEntity:
 
     def __init__(self, index: int, entities: Dict[str, Entity], code_hash: Optional[str] = None):
         self.index, self.code_hash = index, code_hash
+        self.record: Optional[Dict[str, Any]] = None  # of Tenon: the schedule of a kernel that was found to be faster
         self._entity_map = dict(entities)
 
     def __getitem__(self, name: str) -> Any:

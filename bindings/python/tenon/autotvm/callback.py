@@ -31,13 +31,16 @@ def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback
     """A line on the terminal that changes with each trial."""
     scale = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[si_prefix]
     begin = time.time()
+    ended = [False]  # a gain may be told after the last trial
 
     def called(tuner: Tuner, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         costs = [r.costs[0] for r in results if r.error_no == 0]
         now = tuner.task.flop / min(costs) / scale if costs else 0.0
         n = len(tuner.history)
+        done = n == total and not ended[0]
+        ended[0] = ended[0] or done
         sys.stdout.write(f"\r{prefix} Current/Best: {now:7.2f}/{tuner.best_flops / scale:7.2f} {si_prefix}FLOPS | Progress: "
-                         f"({n}/{total}) | {time.time() - begin:.2f} s" + (" Done.\n" if n == total else ""))
+                         f"({n}/{total}) | {time.time() - begin:.2f} s" + (" Done.\n" if done else ""))
         sys.stdout.flush()
 
     return called

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Dict, Iterable, Iterator, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, Mapping, Optional, Tuple
 
 from .. import _core
 from ._space import ConfigEntity
@@ -22,6 +22,11 @@ class _Logged:
         self.workload = (name, *args)
 
 
+def _key(inp: MeasureInput) -> Tuple[Any, ...]:
+    """What a line is of: kernels of one operator differ in the keywords alone."""
+    return inp.task.workload, json.dumps(inp.task.kwargs, sort_keys=True)
+
+
 def _tuples(x: Any) -> Any:
     return tuple(map(_tuples, x)) if isinstance(x, list) else x
 
@@ -31,9 +36,20 @@ def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> 
     if protocol != "json":
         raise ValueError("records are lines of JSON")
     args = [serialize(a) for a in inp.task.args]
-    return json.dumps({"input": [inp.target or "llvm", inp.task.name, args, inp.task.kwargs], "config": inp.config.to_json_dict(),
-                       "result": [list(result.costs), result.error_no, result.all_cost, result.timestamp], "version": VERSION,
-                       "tvm_version": f"tenon {_core.version()}"})
+    line = {"input": [inp.target or "llvm", inp.task.name, args, inp.task.kwargs], "config": inp.config.to_json_dict(),
+            "result": [list(result.costs), result.error_no, result.all_cost, result.timestamp], "version": VERSION,
+            "tvm_version": f"tenon {_core.version()}"}
+    return json.dumps({**line, "record": inp.config.record} if inp.config.record else line)
+
+
+def own_record(found: Mapping[str, Any]) -> Dict[str, Any]:
+    """A tenon.TuningRecord's fields as files of records have them (docs/tuning.md)."""
+    names = {"built_in_seconds": "default"}
+    return {"tenon": 1, **{names.get(key, key): value for key, value in found.items()}, "workload": f"{found['workload']:016x}"}
+
+
+def records_text(records: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(r) + "\n" for r in records)
 
 
 def decode(row: str, protocol: str = "json") -> Optional[Tuple[MeasureInput, MeasureResult]]:
@@ -48,6 +64,7 @@ def decode(row: str, protocol: str = "json") -> Optional[Tuple[MeasureInput, Mea
         costs, error_no, all_cost, timestamp = x["result"][:4]
         config = x["config"]
         entity = ConfigEntity.from_json_dict({**config, "entity": config.get("entity", config.get("e"))})
+        entity.record = x.get("record")
         if x.get("version", VERSION) != VERSION:
             raise ValueError(f"version {x['version']}; {VERSION} is read")
         return (MeasureInput(target, _Logged(name, _tuples(args), kwargs), entity),
@@ -80,16 +97,17 @@ def records_of(records: Any) -> Iterable[Tuple[MeasureInput, MeasureResult]]:
 def sound(pairs: Iterable[Tuple[MeasureInput, MeasureResult]]) -> Iterator[Tuple[MeasureInput, MeasureResult]]:
     """Without the lines of choices whose results a later line says to be wrong."""
     every = list(pairs)
-    wrong = {(inp.task.workload, json.dumps(inp.config.to_json_dict())) for inp, r in every if r.error_no == WRONG}
-    return (p for p in every if (p[0].task.workload, json.dumps(p[0].config.to_json_dict())) not in wrong)
+    wrong = {(_key(inp), json.dumps(inp.config.to_json_dict())) for inp, r in every if r.error_no == WRONG}
+    return (p for p in every if (_key(p[0]), json.dumps(p[0].config.to_json_dict())) not in wrong)
 
 
 def pick_best(in_file: Any, out_file: Any) -> None:
-    """Write the fastest line of each workload to another file."""
-    best: Dict[Any, Tuple[float, MeasureInput, MeasureResult]] = {}
+    """Write the fastest line of each workload to another file; of a kernel, of those with a record, if there are some: they were
+    timed in turn with the built-in schedule."""
+    best: Dict[Any, Tuple[Tuple[bool, float], MeasureInput, MeasureResult]] = {}
     for inp, result in sound(load_from_file(in_file)):
-        cost = sum(result.costs) / len(result.costs) if result.costs else float("inf")
-        key = (inp.target, inp.task.workload)
+        cost = (inp.config.record is None, sum(result.costs) / len(result.costs) if result.costs else float("inf"))
+        key = (inp.target, *_key(inp))
         if result.error_no == 0 and (key not in best or cost < best[key][0]):
             best[key] = cost, inp, result
     with open(os.fspath(out_file), "w", encoding="utf-8") as f:

@@ -2,12 +2,17 @@
 from __future__ import annotations
 
 import functools
+import json
+import os
+import tempfile
 import threading
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from .. import _core, _module
+from .._applied import applied
 from .._errors import Error, UnsupportedError
 from ..te import Schedule, Tensor
-from ._space import ConfigEntity, ConfigSpace, is_tensor
+from ._space import FAILURES, ConfigEntity, ConfigSpace, is_tensor
 from .measure import MeasureResult
 
 Made = Tuple[Schedule, Sequence[Tensor]]
@@ -88,9 +93,33 @@ class Task:
         self.run(self.config_space)
         self.flop = self.config_space.flop
 
+    has_records = False  # is what is found a record that builds can use?
+
     @property
     def workload(self) -> Tuple[Any, ...]:
         return (self.name, *map(serialize, self.args))
+
+    def search(self, asked: Mapping[str, Any], has_begun: Callable[[], bool]) -> Mapping[str, Any]:
+        """Search with these fields of tenon_tune_options; the task as it stands then."""
+        first: List[BaseException] = []
+
+        def make(config: _core.Config) -> bool:
+            try:
+                schedule, _ = self.run(ConfigSpace(config))
+                config.end(schedule._kernel)
+            except FAILURES as e:
+                first.append(e)
+                del first[1:]
+                return False
+            return True
+
+        options = _module.compile_options(self.target, None, None, {})
+        try:
+            return _core.Session().tune_template(self.name, make, options, dict(asked))
+        except Error:
+            if first and not has_begun():
+                raise first[0] from None
+            raise
 
     def run(self, config: ConfigSpace) -> Made:
         with _With(config):
@@ -104,24 +133,45 @@ class Task:
         return f"Task(func_name={self.name}, args={self.args}, kwargs={self.kwargs}, workload={self.workload})"
 
 
-def create(task_name: str, args: Sequence[Any], target: Any = None, target_host: Any = None) -> Task:
-    """A task of a template; target as for te.build."""
+def create(task_name: str, args: Sequence[Any], target: Any = None, target_host: Any = None, template_key: Any = None) -> Task:
+    """A task of a template of the script's, or of one of TVM's (conv2d_NCHWc.x86, dense_nopack.x86, ...); target as for te.build."""
+    from . import _kernels
+
     if target_host is not None:
         raise Error("target_host is not supported; code for the CPU is all there is")
-    return Task(task_name, args, target)
+    if task_name in _templates or not _kernels.find_template(task_name):
+        return Task(task_name, args, target)
+    return _kernels.create(task_name, tuple(map(serialize, args)), target)
+
+
+def _is_log(records: Any) -> bool:
+    """Are these lines of AutoTVM? Else it is a file of Tenon's own records, or nothing."""
+    if not isinstance(records, (str, os.PathLike)):
+        return records is not None
+    with open(records, encoding="utf-8", errors="replace") as f:
+        line = next((row for row in f if row.strip() and not row.startswith("#")), "")
+    try:
+        return "input" in json.loads(line)
+    except (ValueError, TypeError):
+        return False
 
 
 class ApplyHistoryBest:
-    """with autotvm.apply_history_best("matmul.log"): templates that are called make the fastest kernel that the file knows."""
+    """with autotvm.apply_history_best("matmul.log"): templates that are called make the fastest kernel that the file knows, and
+    tenon.compile and relay.build schedule kernels by its records. It is a log, or a file that tenon.tune or tvmc.tune wrote;
+    pairs of a log may be given, too. Of several, one inside of another, the innermost counts; None: no records."""
 
-    def __init__(self, records: Any):
-        from .record import records_of
+    def __init__(self, records: Any = None):
+        from .record import records_of, sound
 
         self.best: Dict[Tuple[Any, ...], Tuple[float, ConfigEntity]] = {}
-        from .record import sound
-
-        for inp, result in sound(records_of(records)):
+        self.records = os.fspath(records) if isinstance(records, (str, os.PathLike)) else None
+        self._texts: List[str] = []  # records of Tenon that are in no file
+        for inp, result in sound(records_of(records) if _is_log(records) else ()):
             self.update(inp.task.workload, inp.config, result)
+            if self.records is None and inp.config.record:
+                self._texts.append(json.dumps(inp.config.record) + "\n")
+        self._file: Any = None
 
     def update(self, workload: Tuple[Any, ...], config: ConfigEntity, result: MeasureResult) -> None:
         cost = sum(result.costs) / len(result.costs) if result.costs else float("inf")
@@ -135,10 +185,19 @@ class ApplyHistoryBest:
 
     def __enter__(self) -> "ApplyHistoryBest":
         _current.context.append(self)
+        if self._texts:
+            self._file = tempfile.NamedTemporaryFile("w", suffix=".records", encoding="utf-8")
+            self._file.writelines(self._texts)
+            self._file.flush()
+        applied.push(self._file.name if self._file else self.records)
         return self
 
     def __exit__(self, *raised: Any) -> None:
+        applied.pop()
         _current.context.pop()
+        if self._file:
+            self._file.close()
+            self._file = None
 
 
 apply_history_best = ApplyHistoryBest
@@ -146,7 +205,10 @@ apply_history_best = ApplyHistoryBest
 
 def __getattr__(name: str) -> Any:
     """What TVM's module has besides."""
-    if name in ("extract_from_program", "extract_from_multiple_program", "dispatch", "space", "topi_integration"):
-        raise UnsupportedError(f"autotvm.task has no {name}; tenon.tuning_tasks and tenon.tune (tvmc.tune makes tuning records by them) "
-                               "are for the kernels of a model")
+    if name in ("extract_from_program", "extract_from_multiple_program"):
+        from . import _kernels
+
+        return getattr(_kernels, name)
+    if name in ("dispatch", "space", "topi_integration"):
+        raise UnsupportedError(f"autotvm.task has no {name}; it has template, create, extract_from_program and apply_history_best")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

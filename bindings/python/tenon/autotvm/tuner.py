@@ -5,11 +5,11 @@ import os
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from .. import _core, _module
-from .._errors import Error, UnsupportedError
+from .._errors import UnsupportedError
 from .._tuning import TuningTask, _task
-from ._space import FAILURES, ConfigEntity, ConfigSpace, words_of
+from ._space import ConfigEntity
 from .measure import LocalBuilder, LocalRunner, MeasureInput, MeasureResult
+from .record import own_record
 from .task import Task
 
 ERRORS = (0, 1, 5, 4, 7)  # by fate, AutoTVM's numbers: none, instantiation, wrong answer, runtime, run timeout
@@ -38,7 +38,11 @@ class Tuner:
         return len(self.history) < len(self.task.config_space)
 
     def load_history(self, data_set: Any, min_seed_records: int = 500) -> None:
-        raise UnsupportedError("a search goes on from the file that tune(records=...) names")
+        """Pairs of a log: a schedule that they have for this very kernel is tried first. Times of other kernels teach the model of
+        this search nothing."""
+        if not self.task.has_records:
+            raise UnsupportedError("a search goes on from the file that tune(records=...) names")
+        self.task.prior += [inp.config.record for inp, _ in data_set if inp.config.record]  # type: ignore[attr-defined]
 
     def reset(self) -> None:
         self.__init__(self.task, **self.options)  # type: ignore[misc]
@@ -48,24 +52,15 @@ class Tuner:
         """Try at most n_trial points, the first one of the space before all others. callbacks are called with (tuner, inputs, results) after each trial, from another thread;
         records: a file of Tenon's records that what is found is added to."""
         how = measure_option or {"builder": LocalBuilder(), "runner": LocalRunner()}
-        first: List[BaseException] = []
         task, begin = self.task, time.time()
 
-        def make(config: _core.Config) -> bool:
-            try:
-                schedule, _ = task.run(ConfigSpace(config))
-                config.end(schedule._kernel)
-            except FAILURES as e:
-                first.append(e)
-                del first[1:]
-                return False
-            return True
-
         def told(elapsed: float, trials: int, n_task: int, index: int, fields: Dict[str, Any], seconds: float,
-                 picks: Optional[str], why: Optional[str], fate: int) -> None:
+                 picks: Optional[str], why: Optional[str], fate: int, number: int, found: Optional[Dict[str, Any]]) -> None:
             task.flop = task.flop or fields["operations"]
             if picks is not None and (len(self.history) < n_trial or fate == WRONG):
-                self._trial(picks, seconds, fate, begin + elapsed, callbacks)
+                self._trial(task.config_space.entity(picks, number), seconds, fate, begin + elapsed, callbacks)
+            if found is not None and task.has_records:
+                self._gain(found, number, begin + elapsed, callbacks)
 
         runner, builder = how["runner"], how["builder"]
         if n_trial < 1:
@@ -74,23 +69,24 @@ class Tuner:
                  "seed": seed, "timeout": float(max(runner.timeout, builder.timeout)),
                  "repeat_seconds": runner.min_repeat_ms / 1e3 or None,
                  "records": None if records is None else os.fspath(records), "progress": told}
-        session = _core.Session()
-        options = _module.compile_options(task.target, None, None, {})
-        try:
-            found = session.tune_template(task.name, make, options, {k: v for k, v in asked.items() if v is not None})
-        except Error:
-            if first and not self.history:
-                raise first[0] from None
-            raise
-        self.result = _task(found)
+        self.result = _task(task.search({k: v for k, v in asked.items() if v is not None}, lambda: bool(self.history)))
         if self.result.picks and n_trial > 1:  # the one that was timed again, and whose results were compared
-            index, entities = task.config_space.index_of(words_of(self.result.picks))
-            self.best_config, self.seconds = ConfigEntity(index, entities), self.result.seconds
+            if not task.has_records:
+                self.best_config = task.config_space.entity(self.result.picks, 0)
+            self.seconds = self.result.seconds
             self.best_flops = task.flop / self.seconds
 
-    def _trial(self, picks: str, seconds: float, fate: int, now: float, callbacks: Sequence[Callback]) -> None:
-        index, entities = self.task.config_space.index_of(words_of(picks))
-        inp = MeasureInput(self.task.target, self.task, ConfigEntity(index, entities))
+    def _gain(self, found: Dict[str, Any], number: int, now: float, callbacks: Sequence[Callback]) -> None:
+        """A schedule takes the place of the one that was kept: another line, with the record that builds use."""
+        config = self.task.config_space.entity(found["picks"], number)
+        config.record = own_record(found)
+        pair = MeasureInput(self.task.target, self.task, config), MeasureResult((found["seconds"],), 0, 0.0, now)
+        self.best_config, self.best_measure_pair = config, pair
+        for c in callbacks:
+            c(self, [pair[0]], [pair[1]])
+
+    def _trial(self, config: ConfigEntity, seconds: float, fate: int, now: float, callbacks: Sequence[Callback]) -> None:
+        inp = MeasureInput(self.task.target, self.task, config)
         error = ERRORS[fate]
         result = MeasureResult((seconds if not error else FAILED,), error, 0.0, now)
         if not error and seconds < self.seconds:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Mapping, Optional, Tuple
 
 from .. import _module
+from .._applied import applied
 from .._errors import UnsupportedError
 from .._ir import IRModule, parse as _parse, read as _read
 from ..transform import PassContext
@@ -62,6 +63,8 @@ def build(mod: IRModule, target: Any = None, target_host: Any = None, params: Op
     if target_host is not None:
         raise UnsupportedError("target_host is not supported; code for the CPU is all there is")
     context = PassContext.current().options()
+    if options.get("tuning_records") is None:
+        options["tuning_records"] = applied.current
     given = _module.compile_options(None if target is None else str(target), None, None, options)
     module = _module.build(_checked(mod, params)._program, {**context, **given, "module_name": mod_name}, threads)
     _module.tell(module.diagnostics)

@@ -67,6 +67,7 @@ def make(name: str) -> Callable[..., Call]:
         return Call(Op(name), given, {a.name: bound[a.name] for a in r.attributes if a.name in bound})
 
     build.__name__ = build.__qualname__ = name.rsplit(".", 1)[-1]
+    build.op_name = name  # type: ignore[attr-defined]
     build.__signature__ = signature  # type: ignore[attr-defined]
     build.__doc__ = "\n".join([r.doc.rstrip(".") + ".", "", *(f"{a.name:16} {a.doc}" for a in r.attributes)]).rstrip()
     return build
