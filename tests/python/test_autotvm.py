@@ -384,6 +384,8 @@ class Kernels(unittest.TestCase):
                 ("conv2d_nchw.x86", (tensor(1, 3, 8, 8), tensor(8, 3, 3, 3), 1, 0, 1, f32), 2 * 27 * 8 * 36),
                 ("conv2d_nchw", (tensor(1, 3, 8, 8), tensor(8, 3, 3, 3), (1, 1), (0, 0), (1, 1), f32), 2 * 27 * 8 * 36),
                 ("conv2d_NCHWc.x86", (tensor(1, 3, 9, 9), tensor(8, 3, 3, 3), (2, 2), (1, 1, 1, 1), (1, 1), "NCHW", "NCHW", f32), 0),
+                ("conv2d_NCHWc_int8.x86", (tensor(1, 16, 8, 8, dtype="uint8"), tensor(16, 16, 3, 3, dtype="int8"), (1, 1), (0, 0, 0, 0),
+                                           (1, 1), "NCHW", "NCHW", "int32"), 2 * 9 * 256 * 36),
                 ("depthwise_conv2d_NCHWc.x86", (tensor(1, 8, 8, 8), tensor(8, 1, 3, 3), (1, 1), 0, (1, 1), "NCHW", "NCHW", f32),
                  2 * 9 * 8 * 36),
                 ("group_conv2d_nchw.x86", (tensor(1, 8, 8, 8), tensor(8, 4, 3, 3), 1, 0, 1, 2, f32), 2 * 36 * 8 * 36),

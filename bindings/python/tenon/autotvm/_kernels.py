@@ -171,6 +171,7 @@ def _row(n: int, names: Sequence[str], data: str, kernel: str, depthwise: bool =
 TEMPLATES: Mapping[str, Template] = {
     "conv1d_ncw.x86": _row(1, (*_CONV, "out_dtype"), "NCW", "OIW"),
     "conv2d_NCHWc.x86": _row(2, _LAYOUTS, "NCHW", "OIHW"),
+    "conv2d_NCHWc_int8.x86": _row(2, _LAYOUTS, "NCHW", "OIHW"),
     "conv2d_nchw.x86": _row(2, (*_CONV, "out_dtype"), "NCHW", "OIHW"),
     "conv2d_nhwc.x86": _row(2, (*_CONV, "out_dtype"), "NHWC", "HWIO"),
     "depthwise_conv2d_NCHWc.x86": _row(2, _LAYOUTS, "NCHW", "OIHW", depthwise=True),
@@ -196,7 +197,7 @@ def _name_of_conv2d(o: Operator) -> str:
     if (o.attrs.data_layout or "NCHW") != "NCHW":
         return "conv2d_nhwc.x86"
     if o.attrs.groups == 1:
-        return "conv2d_NCHWc.x86"
+        return "conv2d_NCHWc_int8.x86" if data.dtype in ("int8", "uint8") else "conv2d_NCHWc.x86"
     return "depthwise_conv2d_NCHWc.x86" if o.attrs.groups == data.shape[1] and kernel.shape[1] == 1 else "group_conv2d_nchw.x86"
 
 
