@@ -80,7 +80,13 @@ static int add_item(PyObject *dict, const char *name, PyObject *value)
 
 PyObject *core_tune_task(const tenon_tune_task *t)
 {
-    PyObject *dict = core_fields_get(t, sizeof task_fields / sizeof *task_fields, task_fields);
+    return core_fields_get(t, sizeof task_fields / sizeof *task_fields, task_fields);
+}
+
+/* With lists, which may be long; progress goes without them. */
+static PyObject *listed_task(const tenon_tune_task *t)
+{
+    PyObject *dict = core_tune_task(t);
     if (dict && (add_item(dict, "operators", operators_list(t)) ||
                  add_item(dict, "pick", picks_list(t->pick, t->n_pick))))
         Py_CLEAR(dict);
@@ -160,7 +166,7 @@ static PyObject *all(const job *j)
 {
     PyObject *list = PyList_New((Py_ssize_t)j->n);
     for (uint32_t i = 0; list && i < j->n; i++) {
-        PyObject *task = core_tune_task(&j->task[i]);
+        PyObject *task = j->list ? listed_task(&j->task[i]) : core_tune_task(&j->task[i]);
         if (!task || PyList_SetItem(list, (Py_ssize_t)i, task))
             Py_CLEAR(list);
     }
@@ -190,7 +196,9 @@ PyObject *core_program_tune(PyObject *self, PyObject *args)
     return call(&(job){.p = (core_program *)self}, args, "OO:tune");
 }
 
-const char core_program_tune_list_doc[] = "tune_list(options, tune) -> [task]: without trying anything.";
+const char core_program_tune_list_doc[] = "tune_list(options, tune) -> [task]: without trying anything; with "
+                                          "\"operators\" and \"pick\", the choices "
+                                          "of the built-in schedule.";
 
 PyObject *core_program_tune_list(PyObject *self, PyObject *args)
 {
