@@ -221,6 +221,7 @@ static const sample samples[] = {
     {&tn_op_dyn_reshape, {"float32 n 6"}, "extent=[4, 3]", "Tensor[(4, 3), float32]"},
     {&tn_op_dyn_broadcast_to, {"float32 n 1"}, "extent=[4, 3]", "Tensor[(4, 3), float32]"},
     {&tn_op_dyn_strided_slice, {"float32 n 6", "int64 2", "int64 2"}, "extent=[4, 3]", "Tensor[(4, 3), float32]"},
+    {&tn_op_dyn_concatenate, {"float32 n 6", "float32 m 6"}, "axis=0", "Tensor[(m + n, 6), float32]"},
     {&tn_op_dyn_pad, {"float32 n 6", "int64 2", "float32"}, "extent=[4, 3], pad_mode=\"edge\"",
         "Tensor[(4, 3), float32]"},
     {&tn_op_image_resample, {"float32 m 7 4", "float32 6 3", "float32 3"},

@@ -1,5 +1,6 @@
 /* Index maps: transpose, nn.pad, concatenate. Each element of the result is one element of an operand, or a
  * constant. */
+#include "op/code.h"
 #include "op/rule.h"
 
 #include "op/gradient.h"
@@ -476,8 +477,55 @@ static tn_status concatenate_simplify(tn_graph *g, tn_node *n, tn_value *out)
     return out->def ? TN_OK : TN_FAIL;
 }
 
+/* Each border between operands that only the run knows cuts the loop over the result at a sum of extents, so the work of a
+ * compiler grows with the square of their number, and more. Beyond a few, each operand is copied by loops of its own. */
+static bool has_many_borders(const tn_node *n, const struct tn_machine *m)
+{
+    enum { MOST = 8 };
+    int64_t axis = ((const tn_axis_attr *)n->attr)->axis, known;
+    int borders = 0;
+    (void)m;
+    for (int i = 0; i < n->nin - 1; i++) {
+        const tn_type *t = tn_in_type(n, i);
+        borders += borders > 0 || !tn_is_int(t->dim[axis < 0 ? axis + t->n : axis], &known);
+    }
+    return borders > MOST;
+}
+
+static tn_status concatenate_by_copies(tn_graph *g, tn_node *n, tn_value out[])
+{
+    tn_value *in = TN_NEW_N(g->arena, tn_value, n->nin);
+    for (int i = 0; i < n->nin; i++)
+        in[i] = tn_in(n, i);
+    out[0] = tn_val(tn_make_call(g, n->owner, n, &tn_op_dyn_concatenate, n->nin, in, n->attr, n->loc));
+    return out[0].def ? TN_OK : TN_FAIL;
+}
+
+static void copies_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    int64_t a = ((const tn_axis_attr *)n->attr)->axis;
+    tn_code c = tn_code_open(te, n, 0, "concatenate", &out[0]);
+    tn_body *begin = c.at;
+    const tn_tensor *t = out[0];
+    int last = t->ndim - 1, axis = (int)(a < 0 ? a + t->ndim : a);
+    const tn_expr *at[TN_RULE_MAX_RANK], *to[TN_RULE_MAX_RANK], *offset = tn_idx(c.p, 0);
+    for (int i = 0; i < n->nin; i++) {
+        c.at = begin;
+        tn_code_each(&c, last, in[i]->dim, at);
+        at[last] = tn_code_spread(&c, "k", in[i]->dim[last]);
+        for (int d = 0; d <= last; d++)
+            to[d] = d == axis ? tn_add(c.p, offset, at[d]) : at[d];
+        tn_code_store(&c, t->buffer, t->ndim, to, tn_at(te, in[i], t->ndim, at));
+        offset = tn_add(c.p, offset, in[i]->dim[axis]);
+    }
+}
+
 /* clang-format off */
 static const tn_attr_field concatenate_fields[] = TN_ATTR_TABLE(tn_axis_attr, TN_CONCATENATE_ATTRS);
+
+static const tn_alternative concatenate_ways[] = {
+    {"copies", "loops for each operand, where only the run knows where many of them begin", has_many_borders, concatenate_by_copies},
+};
 
 const tn_op tn_op_concatenate = {
     .name = "concatenate", .doc = "Concatenates tensors along one axis.",
@@ -485,6 +533,13 @@ const tn_op tn_op_concatenate = {
     .nin = -1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
     .infer = concatenate_infer, .layout = concatenate_layout, .compute = concatenate_compute,
         .shape_value = concatenate_value, .simplify = concatenate_simplify, .permute = tn_permute_axis,
-    .gradient = tn_gradient_concatenate,
+    .alternative = concatenate_ways, .n_alternative = 1, .gradient = tn_gradient_concatenate,
+};
+
+const tn_op tn_op_dyn_concatenate = {
+    .name = "dyn.concatenate", .doc = "Concatenates many tensors along one axis, of extents that only the run knows.",
+    .attr_size = sizeof(tn_axis_attr), .attr = concatenate_fields,
+    .nin = -1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_OPAQUE,
+    .infer = concatenate_infer, .body = copies_body,
 };
 /* clang-format on */
