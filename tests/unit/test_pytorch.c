@@ -56,6 +56,11 @@ static const struct {
      "    y, m, r, mean, var = torch._native_batch_norm_legit_functional(x, None, None, torch.zeros([3]), "
      "torch.ones([3]), True, 0.5, 0.1)\n    return (y, mean)\n",
      {"rsqrt(", "0.5f", "(Tensor[(2, 3), float32], Tensor[(3), float32])"}},
+    {FORWARD "    y, inverse, count = torch._unique2(x, True, False, True)\n    return (y, count)\n",
+     {"sort_rows(", "not_equal(", "-> (Tensor[(u0), float32], Tensor[(u0), int64])"}},
+    {FORWARD
+     "    y, inverse, count = torch.unique_consecutive(x, True, True, 1)\n    return (y, inverse, count)\n",
+     {"not_equal(", "-> (Tensor[(2, u0), float32], Tensor[(3), int64], Tensor[(u0), int64])"}},
     /* complex numbers: two tensors, one of [.., 2] at the border; literals of Python; what has no code for them */
     {FORWARD "    z = torch.complex(x, torch.neg(x))\n    return torch.mul(z, 1.5-2.j)\n",
      {"%1 = multiply(%x, 1.5f)", "multiply(%0, -2f)", "-> Tensor[(2, 3, 2), float32]"}},

@@ -88,8 +88,13 @@ typedef struct imp_unique {
     tn_value inverse; /* of each slice of the data: which one it is */
     tn_value count;   /* how often it is there */
 } imp_unique;
-/* Sorted, or by first appearance. NaN equals NaN and comes last. */
-imp_unique imp_unique_of(imp_node *c, tn_value x, int axis, bool sorted);
+enum imp_unique_how {
+    IMP_UNIQUE_SORTED = 1,    /* else by first appearance */
+    IMP_UNIQUE_NAN_APART = 2, /* each slice with a NaN differs from all others; else NaN equals NaN */
+    IMP_UNIQUE_RUNS = 4       /* a slice is compared with the one before it alone */
+};
+/* NaN comes last where slices are sorted. how: flags of enum imp_unique_how. */
+imp_unique imp_unique_of(imp_node *c, tn_value x, int axis, unsigned how);
 
 /* ---- parameters that only the run knows (late.c) ---- */
 bool imp_is_known(imp_node *c, tn_value v); /* a small integer tensor of numbers */

@@ -27,11 +27,11 @@ static tn_value plus(imp_node *c, tn_value v, int64_t by)
 }
 
 /* bool (n): does row i of the sorted rows differ from the one before? */
-static tn_value starts_run(imp_node *c, tn_value rows, tn_value number)
+static tn_value starts_run(imp_node *c, tn_value rows, tn_value number, bool nan_apart)
 {
     tn_value before = imp_take(c, rows, plus(c, number, -1), 0),
              differ = imp_call2(c, &tn_op_not_equal, NULL, rows, before);
-    if (tn_dtype_is_float(imp_type(rows)->dtype)) {
+    if (tn_dtype_is_float(imp_type(rows)->dtype) && !nan_apart) {
         tn_value one = imp_call2(c, &tn_op_equal, NULL, rows, rows),
                  other = imp_call2(c, &tn_op_equal, NULL, before, before);
         differ =
@@ -57,7 +57,7 @@ static tn_value rank_of(imp_node *c, tn_value condition)
     return plus(c, imp_call1(c, &tn_op_cumsum, &a, imp_cast(c, condition, TN_I64)), -1);
 }
 
-imp_unique imp_unique_of(imp_node *c, tn_value x, int axis, bool sorted)
+imp_unique imp_unique_of(imp_node *c, tn_value x, int axis, unsigned how)
 {
     imp_unique u = {0};
     if (!c->bad && axis >= imp_rank(x))
@@ -67,8 +67,8 @@ imp_unique imp_unique_of(imp_node *c, tn_value x, int axis, bool sorted)
     if (c->bad)
         return u;
     tn_value number = imp_count_up(c, imp_type(rows)->dim[0]),
-             order = imp_call1(c, &tn_op_sort_rows, NULL, rows);
-    tn_value starts = starts_run(c, imp_take(c, rows, order, 0), number),
+             order = how & IMP_UNIQUE_RUNS ? number : imp_call1(c, &tn_op_sort_rows, NULL, rows);
+    tn_value starts = starts_run(c, imp_take(c, rows, order, 0), number, how & IMP_UNIQUE_NAN_APART),
              run = permuted(c, order, rank_of(c, starts));
     tn_value from = imp_positions(c, starts);
     if (c->bad)
@@ -78,7 +78,7 @@ imp_unique imp_unique_of(imp_node *c, tn_value x, int axis, bool sorted)
     u.count = imp_call2(c, &tn_op_subtract, NULL, imp_choose(c, is_last, n, next), from);
     u.index = imp_take(c, order, from, 0);
     u.inverse = run;
-    if (!sorted) { /* by first appearance */
+    if (!(how & (IMP_UNIQUE_SORTED | IMP_UNIQUE_RUNS))) { /* by first appearance */
         tn_value is_first = permuted(c, order, starts), rank = rank_of(c, is_first);
         u.inverse = imp_take(c, rank, imp_take(c, u.index, run, 0), 0);
         tn_value back = imp_take(c, rank, u.index, 0); /* of a run: where it goes */

@@ -84,7 +84,8 @@ static void unique(imp_node *c)
     if (c->bad)
         return;
     x = along ? x : imp_flat(c, x);
-    imp_unique u = imp_unique_of(c, x, along ? imp_axis(c, given, imp_rank(x)) : 0, sorted);
+    imp_unique u =
+        imp_unique_of(c, x, along ? imp_axis(c, given, imp_rank(x)) : 0, sorted ? IMP_UNIQUE_SORTED : 0);
     const tn_value out[] = {u.x, u.index, u.inverse, u.count};
     for (uint32_t i = 0; i < 4; i++)
         imp_out_any(c, i, out[i]);

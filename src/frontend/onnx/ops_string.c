@@ -64,7 +64,7 @@ static void unique(imp_node *c)
     }
     if (c->bad)
         return;
-    imp_unique u = imp_unique_of(c, order, axis, sorted);
+    imp_unique u = imp_unique_of(c, order, axis, sorted ? IMP_UNIQUE_SORTED : 0);
     at = imp_take(c, at, u.index, axis);
     imp_out(c, 0, imp_call2(c, &tn_op_string_take, NULL, x, at));
     const tn_value out[] = {u.index, u.inverse, u.count};

@@ -68,6 +68,7 @@ tn_value pt_permute(imp_node *c, tn_value v, int n, const int64_t axis[]);
 tn_value pt_swap(imp_node *c, tn_value v, int a, int b);
 tn_value pt_select(imp_node *c, tn_value v, int axis, int64_t at);
 tn_value pt_broadcast_rank(imp_node *c, tn_value v, int rank); /* ones in front */
+void pt_nonzero(imp_node *c); /* nonzero, argwhere; nonzero_numpy and where of a condition give a list */
 /* loss after its reduction: 0 none, 1 mean, 2 sum */
 tn_value pt_reduction(imp_node *c, tn_value v, int64_t how);
 

@@ -384,13 +384,13 @@ static void masked_scatter(imp_node *c)
     pt_out(c, imp_choose(c, mask, imp_reshape(c, v, imp_rank(x), imp_type(x)->dim), x));
 }
 
-static void nonzero(imp_node *c)
+void pt_nonzero(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
     int rank = imp_rank(x);
     tn_value is = imp_call2(c, &tn_op_not_equal, NULL, x, pt_num(c, x, 0));
     tn_value at = imp_positions(c, imp_flat(c, is)), part[IMP_MAX_RANK];
-    bool list = strncmp(schema(c), "nonzero_numpy", 13) == 0;
+    bool list = pt_starts(c, "nonzero_numpy") || pt_starts(c, "where");
     for (int d = rank - 1; d >= 0; d--) {
         tn_value n = imp_extent_of(c, x, d);
         part[d] = d ? imp_call2(c, &tn_op_floor_mod, NULL, at, n) : at;
@@ -404,6 +404,24 @@ static void nonzero(imp_node *c)
         part[d] = imp_unsqueeze(c, part[d], 1);
     pt_out(c, rank ? imp_concat(c, (uint32_t)rank, part, 1)
                    : imp_slice(c, imp_unsqueeze(c, at, 1), 1, 0, 0)); /* of a scalar: no coordinates */
+}
+
+/* _unique2, unique_dim, unique_consecutive. What was not asked for is a list of nothing. */
+static void unique(imp_node *c)
+{
+    bool runs = pt_starts(c, "unique_consecutive"),
+         along = pt_starts(c, "unique_dim") || (runs && pt_given(c, 3));
+    int first = runs ? 1 : along ? 3 : 2; /* of the flags */
+    tn_value x = pt_in(c, 0), none = imp_count_up(c, tn_idx(c->pool, 0));
+    int axis = along ? pt_axis(c, runs ? 3 : 1, imp_rank(x)) : 0;
+    imp_unique u = imp_unique_of(c, along ? x : imp_flat(c, x), axis,
+                                 IMP_UNIQUE_NAN_APART | (runs ? IMP_UNIQUE_RUNS : IMP_UNIQUE_SORTED));
+    if (c->bad)
+        return;
+    tn_value inverse = along ? u.inverse : imp_reshape(c, u.inverse, imp_rank(x), imp_type(x)->dim);
+    pt_out_many(c, PT_TUPLE, 3,
+                (const tn_value[]){u.x, pt_truth(c, first) ? inverse : none,
+                                   pt_truth(c, first + 1) ? u.count : none});
 }
 
 /* ---- triangles, diagonals ---- */
@@ -588,9 +606,16 @@ const pt_row pt_rows_index[] = {
      PT_SUM},
     {"masked_select(Tensor self, Tensor mask)", masked_select, NULL, PT_PARTS},
     {"masked_scatter(Tensor self, Tensor mask, Tensor source)", masked_scatter, NULL, PT_SUM},
-    {"nonzero(Tensor self)", nonzero, NULL, 0},
-    {"argwhere(Tensor self)", nonzero, NULL, 0},
-    {"nonzero_numpy(Tensor self)", nonzero, NULL, 0},
+    {"nonzero(Tensor self)", pt_nonzero, NULL, 0},
+    {"_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False)", unique,
+     NULL, 0},
+    {"unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool "
+     "return_counts=False)",
+     unique, NULL, 0},
+    {"unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)",
+     unique, NULL, 0},
+    {"argwhere(Tensor self)", pt_nonzero, NULL, 0},
+    {"nonzero_numpy(Tensor self)", pt_nonzero, NULL, 0},
     {"tril(Tensor self, int diagonal=0)", triangle, NULL, PT_PARTS},
     {"triu(Tensor self, int diagonal=0)", triangle, NULL, PT_PARTS},
     {"tril_indices(int row, int col, int offset=0, *, any dtype=None)", triangle_indices, NULL, 0},

@@ -691,6 +691,7 @@ const pt_row pt_rows_math[] = {
     {"clamp_min(Tensor self, Tensor min)", binary, &tn_op_maximum, 0},
     {"clamp_max(Tensor self, Tensor max)", binary, &tn_op_minimum, 0},
     {"where(Tensor condition, Tensor self, Tensor other)", where, NULL, PT_SUM},
+    {"where(Tensor condition)", pt_nonzero, NULL, 0},
     {"masked_fill(Tensor self, Tensor mask, Tensor value)", masked_fill, NULL, PT_SUM},
     {"addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", addcmul, &tn_op_multiply, 0},
     {"addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", addcmul, &tn_op_divide, 0},

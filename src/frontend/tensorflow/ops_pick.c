@@ -59,7 +59,7 @@ static void unique(imp_node *c)
         imp_refuse(c, IMP_BAD_VALUE, "there are %u axes; the model is damaged", (unsigned)axes.n);
     if (c->bad)
         return;
-    imp_unique u = imp_unique_of(c, imp_in(c, 0), axes.n ? (int)axes.at[0] : 0, false);
+    imp_unique u = imp_unique_of(c, imp_in(c, 0), axes.n ? (int)axes.at[0] : 0, IMP_UNIQUE_NAN_APART);
     imp_out(c, 0, u.x);
     imp_out_any(c, 1, imp_cast(c, u.inverse, t));
     imp_out_any(c, 2, imp_cast(c, u.count, t));

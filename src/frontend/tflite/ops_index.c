@@ -168,7 +168,7 @@ static void unique(imp_node *c)
     const tfl_tensor *y = tfl_out(c, 1);
     tn_value x = imp_in(c, 0);
     imp_attr_ignore(c, "idx_out_type");
-    imp_unique u = imp_unique_of(c, x, 0, false);
+    imp_unique u = imp_unique_of(c, x, 0, 0);
     imp_out_any(c, 0, u.x);
     if (y && imp_wants(c, 1))
         imp_out(c, 1, imp_cast(c, u.inverse, y->dtype));
