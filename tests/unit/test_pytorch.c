@@ -61,6 +61,19 @@ static const struct {
     {FORWARD
      "    y, inverse, count = torch.unique_consecutive(x, True, True, 1)\n    return (y, inverse, count)\n",
      {"not_equal(", "-> (Tensor[(2, u0), float32], Tensor[(3), int64], Tensor[(u0), int64])"}},
+    /* what a branch or a loop makes and changes is no result of it but as what it is at the end */
+    {FORWARD "    if bool(torch.gt(torch.sum(x), 0)):\n      y = torch.mul(x, 3)\n      _0 = torch.add_(y, "
+             "x)\n    else:\n"
+             "      y = torch.mul(x, 2)\n    return y\n",
+     {"= multiply(%x, 3f)", "    add(%2, %x) /* code/__torch__.py:7 */\n  } else {\n    multiply(%x, 2f)"}},
+    {FORWARD "    y = x\n    for i in range(int(torch.sum(x))):\n      z = torch.mul(y, 2)\n      _0 = "
+             "torch.add_(z, x)\n      y = z\n"
+             "    return y\n",
+     {"(%i: int64, %carried0: Tensor[(2, 3), float32]) {\n", "= add(%4, %x)", "(True, %5)"}},
+    {FORWARD
+     "    k = torch.mul(x, 2)\n    if bool(torch.gt(torch.sum(x), 0)):\n      y = k\n    else:\n      y = x\n"
+     "    _0 = torch.mul_(k, 10)\n    return y\n",
+     {"is of the same memory in some runs, as a condition or a loop decides", "clone", "pytorch-E071"}},
     /* complex numbers: two tensors, one of [.., 2] at the border; literals of Python; what has no code for them */
     {FORWARD "    z = torch.complex(x, torch.neg(x))\n    return torch.mul(z, 1.5-2.j)\n",
      {"%1 = multiply(%x, 1.5f)", "multiply(%0, -2f)", "-> Tensor[(2, 3, 2), float32]"}},

@@ -12,6 +12,13 @@ enum { MAX_SLOTS = 512, MAX_UNROLL = 512, MAX_TRIES = 6 };
 
 /* ---- two values as one ---- */
 
+typedef struct change {
+    pt_cell *cell;
+    pt_value v[2];
+} change;
+
+typedef tn_vec(change) changes;
+
 typedef struct slot { /* a result of the `if`, or a value that a loop carries */
     tn_value v[2];
     pt_value *into; /* what is filled in: a VALUE, TENSOR or NUMBER */
@@ -21,7 +28,9 @@ typedef struct joining {
     pt_import *p;
     tn_region *r[2];
     tn_vec(slot) slots;
-    uint32_t number; /* of the condition */
+    tn_vec(pt_tensor *) tensors; /* that were joined */
+    const changes *list;         /* what the branches change; NULL: nothing */
+    uint32_t number;             /* of the condition */
     bool bad;
 } joining;
 
@@ -32,12 +41,33 @@ static bool is_number(pt_value v)
 
 static enum pt_kind kind_of(pt_value v) { return v.kind == PT_NUMBER ? v.number->kind : v.kind; }
 
+static void put(pt_cell *cell, pt_value v)
+{
+    cell->v = v;
+    if (v.kind == PT_VALUE) /* of a tensor: views of it must look again */
+        ((pt_tensor *)(void *)cell)->stamp++;
+}
+
+/* Tensors that branch k changes are what they are at its end; false: what they were before. */
+static void at_end(const joining *j, int k, pt_value before[], bool end)
+{
+    for (size_t i = 0; j->list && i < j->list->n; i++) {
+        pt_cell *cell = j->list->at[i].cell;
+        if (end)
+            before[i] = cell->v;
+        put(cell, end ? j->list->at[i].v[k] : before[i]);
+    }
+}
+
 static tn_value value_in(joining *j, int k, pt_value v)
 {
     pt_import *p = j->p;
     tn_region *r = p->im.r;
     p->im.r = j->r[k];
+    pt_value *before = TN_NEW_N(&p->im.scratch, pt_value, j->list ? j->list->n : 0);
+    at_end(j, k, before, true);
     tn_value x = v.kind == PT_VALUE ? v.value : pt_number_value(p, v);
+    at_end(j, k, before, false);
     p->im.r = r;
     j->bad = j->bad || !x.def || p->stop;
     return x;
@@ -60,6 +90,11 @@ static pt_value join(joining *j, pt_value a, pt_value b, int depth);
 
 static pt_value join_tensors(joining *j, pt_value a, pt_value b)
 {
+    for (size_t i = 0; i < j->tensors.n; i++) {
+        pt_tensor *t = j->tensors.at[i];
+        if (t->either[0] == a.tensor && t->either[1] == b.tensor)
+            return (pt_value){.kind = PT_TENSOR, .tensor = t};
+    }
     tn_value x = value_in(j, 0, a), y = value_in(j, 1, b);
     pt_value v = {.kind = a.kind};
     if (j->bad || !alike(x, y))
@@ -68,6 +103,9 @@ static pt_value join_tensors(joining *j, pt_value a, pt_value b)
         v = pt_tensor_new(j->p, (tn_value){0});
         v.tensor->either[0] = a.tensor;
         v.tensor->either[1] = b.tensor;
+        pt_may_be(j->p, v.tensor, a.tensor);
+        pt_may_be(j->p, v.tensor, b.tensor);
+        tn_vec_push(&j->tensors, v.tensor);
         add_slot(j, x, y, &v.tensor->now.v);
     }
     return v;
@@ -141,11 +179,6 @@ static tn_node *if_node(joining *j, tn_value condition)
 
 /* ---- branches ---- */
 
-typedef struct change {
-    pt_cell *cell;
-    pt_value v[2];
-} change;
-
 typedef struct branch {
     tn_region *r;
     bool ok;
@@ -153,8 +186,6 @@ typedef struct branch {
     tn_diag *diag; /* of a branch that cannot be read */
     size_t n_diag;
 } branch;
-
-typedef tn_vec(change) changes;
 
 static change *change_of(changes *list, pt_cell *cell, pt_value before)
 {
@@ -165,10 +196,23 @@ static change *change_of(changes *list, pt_cell *cell, pt_value before)
     return &tn_vec_last(list);
 }
 
-/* What the run has changed since `mark`, undone. */
-static void collect(pt_import *p, size_t mark, int k, changes *list)
+/* A tensor that was made since, when `born` tensors were there, is seen through what holds it alone, and stays as it is. */
+static void keep_born(pt_import *p, size_t mark, uint32_t born)
+{
+    size_t n = mark;
+    for (size_t i = mark; i < p->log.n; i++) {
+        const pt_log *l = &p->log.at[i];
+        if (l->before.kind != PT_VALUE || ((const pt_tensor *)(const void *)l->cell)->born < born)
+            p->log.at[n++] = *l;
+    }
+    p->log.n = n;
+}
+
+/* What the run has changed since `mark`, when `born` tensors were there, undone. */
+static void collect(pt_import *p, size_t mark, uint32_t born, int k, changes *list)
 {
     size_t n = list->n;
+    keep_born(p, mark, born);
     for (size_t i = p->log.n; i-- > mark;) { /* the oldest entry has what was before */
         change *c = change_of(list, p->log.at[i].cell, p->log.at[i].before);
         if (k == 0 || (size_t)(c - list->at) >= n)
@@ -205,6 +249,7 @@ static void read_branch(pt_import *p, branch *b, pt_branch *code, void *user, in
 {
     tn_region *outer = p->im.r;
     size_t mark = p->log.n, diagnostics = p->im.g->ctx->n_diag, errors = p->im.g->ctx->n_error;
+    uint32_t born = p->n_tensor;
     b->r = p->im.r = pt_region_new(p);
     p->logging++;
     if (code)
@@ -215,7 +260,7 @@ static void read_branch(pt_import *p, branch *b, pt_branch *code, void *user, in
     b->why = p->raised;
     if (p->again || p->finished)
         return;
-    collect(p, mark, k, list);
+    collect(p, mark, born, k, list);
     if (!b->ok)
         keep_errors(p, b, diagnostics);
     p->stop = false;
@@ -269,7 +314,7 @@ static void keep_checks(joining *j, pt_value *zero)
 /* false: no `if` holds the branches, which give nothing in common. */
 static bool merge(pt_import *p, tn_value condition, branch b[2], changes *list, uint32_t number)
 {
-    joining j = {.p = p, .r = {b[0].r, b[1].r}, .number = number};
+    joining j = {.p = p, .r = {b[0].r, b[1].r}, .number = number, .list = list};
     size_t n = list->n;
     pt_value *v = TN_NEW_N(&p->im.scratch, pt_value, n);
     for (size_t i = 0; i < n && !j.bad; i++) {
@@ -302,6 +347,7 @@ static bool merge(pt_import *p, tn_value condition, branch b[2], changes *list, 
             ((pt_tensor *)(void *)list->at[i].cell)->stamp++;
     }
     tn_vec_deinit(&j.slots);
+    tn_vec_deinit(&j.tensors);
     return node != NULL;
 }
 
@@ -385,6 +431,7 @@ static void read_path(pt_import *p, pt_path path, bool outcome, branch *b, pt_va
     int logging = p->logging, calls = p->calls;
     const char *file = p->file;
     int line = p->line;
+    uint32_t reading = p->reading;
     path.outcome = outcome;
     path.equal = path.equal == outcome;
     p->path[p->n_path++] = path;
@@ -398,6 +445,7 @@ static void read_path(pt_import *p, pt_path path, bool outcome, branch *b, pt_va
     p->n_path = n_path;
     p->n_passed = n_passed;
     p->n_condition = n_condition;
+    p->reading = reading;
     p->logging = logging;
     p->calls = calls;
     p->file = file;
@@ -443,6 +491,7 @@ static void split(pt_import *p, tn_value condition, pt_path path, pt_branch *cod
         p->finished = node != NULL;
         p->stop = true;
         tn_vec_deinit(&j.slots);
+        tn_vec_deinit(&j.tensors);
     } else {
         pt_discard_regions(p, regions);
         for (size_t i = 0; i < had.n; i++) {
@@ -488,6 +537,7 @@ pt_value pt_fork(pt_import *p, tn_value condition, pt_value (*read)(pt_import *p
                 "the first run and the later ones, which begin with what it leaves, give results of "
                 "different types");
     tn_vec_deinit(&j.slots);
+    tn_vec_deinit(&j.tensors);
     return node ? all : pt_bad();
 }
 
@@ -566,12 +616,13 @@ static bool probe(looping *w)
     pt_import *p = w->p;
     tn_region *outer = p->im.r;
     size_t regions = p->im.region.n, mark = p->log.n;
+    uint32_t born = p->n_tensor;
     w->r = p->im.r = pt_region_new(p);
     iterate(w, index_of(w));
     p->im.r = outer;
     if (p->stop || p->raised)
         return false;
-    collect(p, mark, 1, &w->list);
+    collect(p, mark, born, 1, &w->list);
     for (size_t i = 0; i < w->list.n; i++)
         w->list.at[i].v[0] = w->list.at[i].cell->v;
     pt_discard_regions(p, regions);
@@ -601,8 +652,11 @@ static pt_value carried(looping *w, pt_value before, pt_value after)
         return before;
     if (before.kind == PT_VALUE && after.kind == PT_VALUE)
         return parameter(w, before.value, into);
-    if (before.kind == PT_TENSOR && after.kind == PT_TENSOR)
-        return pt_tensor_new(p, parameter(w, pt_as_tensor(pt_ctx(p), before), into).value);
+    if (before.kind == PT_TENSOR && after.kind == PT_TENSOR) {
+        pt_value v = pt_tensor_new(p, parameter(w, pt_as_tensor(pt_ctx(p), before), into).value);
+        pt_may_be(p, v.tensor, before.tensor);
+        return v;
+    }
     if (is_number(before) && is_number(after) && kind_of(before) == kind_of(after)) {
         pt_number *n = TN_NEW(&p->im.scratch, pt_number);
         *n = (pt_number){kind_of(before), parameter(w, pt_number_value(p, before), into).value};
@@ -634,6 +688,8 @@ static void follow(looping *w, pt_value before, pt_value after, size_t *k)
             follow(w, pt_at(before, i), pt_at(after, i), k);
         return;
     }
+    if (before.kind == PT_TENSOR && after.kind == PT_TENSOR)
+        pt_may_be(w->p, before.tensor, after.tensor);
     if (*k < w->j.slots.n)
         w->j.slots.at[(*k)++].v[1] = after.kind == PT_VALUE ? after.value : pt_number_value(w->p, after);
 }
@@ -739,7 +795,11 @@ static pt_value result_of(looping *w, pt_value before, pt_value inside, size_t *
     tn_value x = w->j.slots.at[(*k)++].v[1];
     if (inside.kind == PT_VALUE)
         return (pt_value){.kind = PT_VALUE, .value = x};
-    return inside.kind == PT_TENSOR ? pt_tensor_new(p, x) : pt_number_of(p, inside.number->kind, x);
+    if (inside.kind != PT_TENSOR)
+        return pt_number_of(p, inside.number->kind, x);
+    pt_value v = pt_tensor_new(p, x);
+    pt_may_be(p, v.tensor, before.tensor);
+    return v;
 }
 
 static void late_loop(pt_import *p, const pt_loop *l, pt_value trip, pt_value go)
@@ -772,6 +832,7 @@ static void late_loop(pt_import *p, const pt_loop *l, pt_value trip, pt_value go
     tn_vec_deinit(&w.list);
     tn_vec_deinit(&w.type);
     tn_vec_deinit(&w.j.slots);
+    tn_vec_deinit(&w.j.tensors);
 }
 
 void pt_loop_run(pt_import *p, const pt_loop *l)

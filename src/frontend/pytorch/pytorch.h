@@ -117,6 +117,8 @@ tn_value pt_number_value(pt_import *p, pt_value v);                 /* int64, fl
 pt_value pt_item(pt_import *p, pt_value of, pt_value at);
 
 /* ---- tensors (tensor.c) ---- */
+/* A condition or a loop makes a of what may be b, or a copy of it: where one is changed in place, the other can be read no more. */
+void pt_may_be(pt_import *p, pt_tensor *a, pt_tensor *b);
 pt_value pt_tensor_new(pt_import *p, tn_value v);
 tn_value pt_tensor_value(pt_import *p, pt_tensor *t); /* as it is now */
 void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v);
@@ -192,6 +194,9 @@ struct pt_import {
     pt_path path[PT_MAX_PATH];
     uint32_t n_path, n_passed, n_run; /* n_passed: conditions of the path that this run has met */
     uint64_t steps;
+    uint32_t n_tensor; /* made so far, by pt_tensor_new */
+    uint32_t reading,
+        n_reading; /* the run of the model's code that is under way, from 1 on; how many there were */
     /* the model as a function */
     pt_value (*body)(pt_import *p, void *user);
     void *user;

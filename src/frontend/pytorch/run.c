@@ -174,6 +174,7 @@ bool pt_run(pt_import *p, const char **why)
         p->raised = NULL;
         p->calls = p->depth = 0;
         p->logging = 0;
+        p->reading = ++p->n_reading;
         if (p->n_run++ >= PT_MAX_RUNS)
             return pt_fail(p, "pytorch-E014",
                            "the model has too many conditions that only the run knows, and whose "

@@ -11,6 +11,7 @@ pt_value pt_tensor_new(pt_import *p, tn_value v)
 {
     pt_tensor *t = TN_NEW(&p->im.scratch, pt_tensor);
     t->now.v = (pt_value){.kind = PT_VALUE, .value = v};
+    t->born = p->n_tensor++;
     return (pt_value){.kind = PT_TENSOR, .tensor = t};
 }
 
@@ -89,10 +90,70 @@ static tn_value constant(pt_import *p, pt_tensor *t)
     return tn_val(k);
 }
 
+/* ---- tensors that may be of one memory ---- */
+
+struct pt_alias {
+    pt_tensor *of;
+    struct pt_alias *next;
+};
+
+static pt_tensor *root_of(pt_tensor *t)
+{
+    while (t->base)
+        t = t->base;
+    return t;
+}
+
+static void add_alias(pt_import *p, pt_tensor *to, pt_tensor *of)
+{
+    struct pt_alias *a = TN_NEW(&p->im.scratch, struct pt_alias);
+    *a = (struct pt_alias){of, to->alias};
+    to->alias = a;
+}
+
+void pt_may_be(pt_import *p, pt_tensor *a, pt_tensor *b)
+{
+    a = root_of(a);
+    b = root_of(b);
+    if (a != b) {
+        add_alias(p, a, b);
+        add_alias(p, b, a);
+    }
+}
+
+/* t was changed in place. */
+static void make_stale(pt_import *p, pt_tensor *t)
+{
+    tn_vec(pt_tensor *) work = {0};
+    tn_vec_push(&work, t);
+    while (work.n) {
+        const pt_tensor *x = tn_vec_pop(&work);
+        for (const struct pt_alias *a = x->alias; a; a = a->next)
+            if (a->of != t && a->of->stale != p->reading) {
+                a->of->stale = p->reading;
+                tn_vec_push(&work, a->of);
+            }
+    }
+    tn_vec_deinit(&work);
+}
+
+static bool is_current(pt_import *p, pt_tensor *t)
+{
+    if (!root_of(t)->stale || root_of(t)->stale != p->reading)
+        return true;
+    pt_fail(p, "pytorch-E071",
+            "a tensor is used after one was changed in place that is of the same memory in some runs, as a "
+            "condition or "
+            "a loop decides; that is not supported: assign a copy (clone) there");
+    return false;
+}
+
 /* ---- values ---- */
 
 tn_value pt_tensor_value(pt_import *p, pt_tensor *t)
 {
+    if (!is_current(p, t))
+        return (tn_value){0};
     if (t->base && t->seen != t->base->stamp) {
         pt_value again = pt_replay(t->made, (pt_value){.kind = PT_TENSOR, .tensor = t->base});
         if (pt_is_sequence(again))
@@ -223,4 +284,6 @@ void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
     pt_set(p, &t->now, (pt_value){.kind = PT_VALUE, .value = v});
     t->stamp++;
     t->seen = t->base ? t->base->stamp : 0;
+    if (!t->base)
+        make_stale(p, t);
 }

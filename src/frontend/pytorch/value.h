@@ -88,7 +88,8 @@ struct pt_object {
 enum { PT_MAX_RANK = 64 };
 
 struct pt_tensor {
-    pt_cell now; /* NONE: not in the graph yet; VALUE */
+    pt_cell now;   /* NONE: not in the graph yet; VALUE */
+    uint32_t born; /* how many the run had made before; of the file's 0 */
     /* a constant of the file */
     pt_storage *storage;
     struct pt_tensor *before; /* another one of that storage; NULL: none */
@@ -102,6 +103,8 @@ struct pt_tensor {
     uint32_t part;               /* which of its results */
     uint32_t stamp, seen;        /* changes of this one; of the base that `now` knows of */
     struct pt_tensor *either[2]; /* NULL, or it is one of these, which the run decides */
+    struct pt_alias *alias;      /* tensors that may be this one: of one memory in some runs */
+    uint32_t stale; /* the reading of the model in which one of these was changed in place; 0: none */
     const char *
         fixed; /* an operator that made a copy where PyTorch shares memory, which must not change; NULL: none */
     const char
