@@ -61,6 +61,12 @@ static const struct {
     {FORWARD
      "    y, inverse, count = torch.unique_consecutive(x, True, True, 1)\n    return (y, inverse, count)\n",
      {"not_equal(", "-> (Tensor[(2, u0), float32], Tensor[(3), int64], Tensor[(u0), int64])"}},
+    {FORWARD "    d = annotate(Dict[str, Tensor], {\"a\": x})\n"
+             "    torch.update(d, annotate(Dict[str, Tensor], {\"a\": torch.neg(x), \"b\": torch.exp(x)}))\n"
+             "    return (d[\"a\"], d[\"b\"])\n",
+     {"negative(%x)", "exp(%x)"}},
+    {FORWARD "    y, z, = torch.split(x, [int(torch.max(torch.to(x, 4))), 1])\n    return (y, z)\n",
+     {"strided_slice("}},
     /* what a branch or a loop makes and changes is no result of it but as what it is at the end */
     {FORWARD "    if bool(torch.gt(torch.sum(x), 0)):\n      y = torch.mul(x, 3)\n      _0 = torch.add_(y, "
              "x)\n    else:\n"

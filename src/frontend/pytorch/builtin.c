@@ -186,6 +186,17 @@ static bool set_item(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     return a[0].kind == PT_DICT || a[0].kind == PT_LIST;
 }
 
+/* A dict updated by itself stays as it is: its keys are all there. */
+static bool update(pt_import *p, const pt_value *a, size_t n, pt_value *out)
+{
+    bool done = a[0].kind == PT_DICT && a[1].kind == PT_DICT;
+    for (size_t i = 0; done && i + 1 < a[1].list->n && !p->stop; i += 2)
+        done = set_item(p, (const pt_value[]){a[0], pt_at(a[1], i), pt_at(a[1], i + 1)}, 3, out);
+    (void)n;
+    *out = pt_none();
+    return done;
+}
+
 static bool contains(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
@@ -538,6 +549,7 @@ static const pt_builtin builtins[] = {
     {"pop", 1, 2, pop},
     {"__getitem__", 2, 2, get_item},
     {"_set_item", 3, 3, set_item},
+    {"update", 2, 2, update},
     {"__contains__", 2, 2, contains},
     {"list", 1, 1, copy},
     {"copy", 1, 1, copy},

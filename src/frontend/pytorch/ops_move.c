@@ -390,15 +390,19 @@ static void unbind(imp_node *c)
 
 enum { MAX_PIECES = 4096 };
 
-static void pieces(imp_node *c, tn_value x, int axis, int64_t n, const int64_t size[])
+static void pieces(imp_node *c, tn_value x, int axis, tn_dims size)
 {
-    tn_value *v = TN_NEW_N(c->arena, tn_value, (size_t)n);
-    int64_t from = 0;
-    for (int64_t i = 0; i < n; i++) {
-        v[i] = imp_slice(c, x, axis, from, from + size[i]);
-        from += size[i];
+    tn_value *v = TN_NEW_N(c->arena, tn_value, size.n);
+    const tn_expr *from = tn_idx(c->pool, 0);
+    const int64_t along = axis, step = 1;
+    for (uint32_t i = 0; i < size.n; i++) {
+        const tn_expr *to = tn_add(c->pool, from, size.at[i]);
+        tn_slice_attr a = {tn_dims_make(c->arena, 1, &from), tn_dims_make(c->arena, 1, &to),
+                           tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &along)};
+        v[i] = size.n == 1 ? x : imp_call1(c, &tn_op_strided_slice, &a, x);
+        from = to;
     }
-    pt_out_many(c, PT_LIST, (uint32_t)n, v);
+    pt_out_many(c, PT_LIST, size.n, v);
 }
 
 /* Every piece has `each` elements, the last what is left. */
@@ -414,7 +418,7 @@ static void evenly(imp_node *c, tn_value x, int axis, int64_t each)
     int64_t *size = TN_NEW_N(c->arena, int64_t, (size_t)n);
     for (int64_t i = 0; i < n; i++)
         size[i] = i < n - 1 ? each : all - each * (n - 1);
-    pieces(c, x, axis, n, size);
+    pieces(c, x, axis, tn_make_dims(c->g, (uint32_t)n, size));
 }
 
 static void split(imp_node *c)
@@ -425,9 +429,17 @@ static void split(imp_node *c)
         evenly(c, x, axis, pt_integer(c, 1));
         return;
     }
-    tn_ints v = pt_ints(c, 1);
+    tn_dims size = pt_dims(c, 1);
+    if (c->bad)
+        return;
+    const tn_expr *end = tn_idx(c->pool, 0);
+    for (uint32_t i = 0; i < size.n; i++)
+        end = tn_add(c->pool, end, size.at[i]);
+    if (!imp_with_extent(c, &x, axis, imp_simplify(c, end)))
+        imp_refuse(c, IMP_BAD_VALUE, "the sizes are together not dimension %d of %s", axis,
+                   imp_type_text(c, imp_type(x)));
     if (!c->bad)
-        pieces(c, x, axis, v.n, v.at);
+        pieces(c, x, axis, size);
 }
 
 static void chunk(imp_node *c)
