@@ -468,6 +468,17 @@ def nms(r, op):
     return (lambda b, s: getattr(raw, op)(boxes=b, scores=s, max_output_size=5, iou_threshold=.4, **more)), [boxes, scores]
 
 
+@case("NonMaxSuppressionV4", "NonMaxSuppressionV5")
+def nms_padded(r, op):
+    n, most = int(r.integers(1, 14)), int(r.integers(0, 18))
+    a = r.uniform(0, 1, (n, 2))
+    boxes, scores = np.concatenate([a, a + r.uniform(.1, .5, (n, 2))], 1).astype("f4"), floats(r, n, low=0, high=1)
+    more = {"soft_nms_sigma": 0.} if op.endswith("5") else {}
+    pad = bool(r.random() < .7)
+    return (lambda b, s: tuple(getattr(raw, op)(boxes=b, scores=s, max_output_size=most, iou_threshold=.4, score_threshold=.2,
+                                                pad_to_max_output_size=pad, **more))), [boxes, scores]
+
+
 @case("SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin", "SegmentProd")
 def segments(r, op):
     n = int(r.integers(1, 9))
