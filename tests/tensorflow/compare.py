@@ -479,6 +479,25 @@ def nms_padded(r, op):
                                                 pad_to_max_output_size=pad, **more))), [boxes, scores]
 
 
+@case("LSTMBlockCell")
+def lstm_cell(r, op):
+    b, n, m = shape_of(r, 3)
+    how = {"forget_bias": float(r.choice([0, 1])), "cell_clip": float(r.choice([-1, 0, .4, 3])),
+           "use_peephole": bool(r.random() < .5)}
+    wide = 4 * m
+    return (lambda x, cs, h, w, i, f, o, v: tuple(raw.LSTMBlockCell(
+        x=x, cs_prev=cs, h_prev=h, w=w, wci=i, wcf=f, wco=o, b=v, **how))), [
+        floats(r, b, n), floats(r, b, m), floats(r, b, m), floats(r, n + m, wide), floats(r, m), floats(r, m), floats(r, m),
+        floats(r, wide)]
+
+
+@case("GRUBlockCell")
+def gru_cell(r, op):
+    b, n, m = shape_of(r, 3)
+    return (lambda x, h, w, v, d, e: tuple(raw.GRUBlockCell(x=x, h_prev=h, w_ru=w, w_c=v, b_ru=d, b_c=e))), [
+        floats(r, b, n), floats(r, b, m), floats(r, n + m, 2 * m), floats(r, n + m, m), floats(r, 2 * m), floats(r, m)]
+
+
 @case("SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin", "SegmentProd")
 def segments(r, op):
     n = int(r.integers(1, 9))
