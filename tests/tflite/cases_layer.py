@@ -309,6 +309,23 @@ def svdf(c, form):
     c.option("SVDFOptions", rank=rank, fusedActivationFunction=1 if integer else 0)
 
 
+@case("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5", forms=2)
+def suppression(c, form):
+    n, most = int(c.rng.integers(0, 14)), int(c.rng.integers(1, 18))
+    corner = c.rng.uniform(0, 1, (n, 2))
+    c.input((n, 4), data=np.concatenate([corner, corner + c.rng.uniform(0.1, 0.5, (n, 2))], 1).astype(np.float32))
+    c.input((n,), low=0, high=1)
+    c.constant(most, "int32")
+    c.constant(0.4, "float32")
+    c.constant(0.3 * form, "float32")
+    if c.name.endswith("5"):
+        c.constant(0.0, "float32")
+    c.output((most,), "int32")
+    if c.name.endswith("5"):
+        c.output((most,))
+    c.output((), "int32")
+
+
 @case("TFLite_Detection_PostProcess", forms=2)
 def post_process(c, form):
     n, classes = int(c.rng.integers(20, 40)), 4

@@ -170,3 +170,25 @@ imp_detections imp_detect(imp_node *c, tn_value boxes, tn_value scores, const im
     d.count = imp_reduce(c, &tn_op_sum, imp_cast(c, there, TN_I32), 1);
     return d;
 }
+
+/* ---- padded lists ---- */
+
+imp_padded imp_pad_boxes(imp_node *c, tn_value chosen, const tn_expr *n)
+{
+    tn_broadcast_to_attr wide = {tn_dims_make(c->arena, 1, &n)};
+    tn_value more = imp_call1(c, &tn_op_broadcast_to, &wide, imp_i64(c, -1));
+    tn_value all = imp_concat(c, 2, (const tn_value[]){chosen, more}, 0);
+    tn_value at = imp_take(c, all, imp_count_up(c, n), 0);
+    imp_padded p = {.there = imp_with(c, &tn_op_greater_equal, at, 0)};
+    p.place = imp_with(c, &tn_op_maximum, at, 0);
+    p.count = imp_reduce(c, &tn_op_sum, imp_cast(c, p.there, TN_I32), 0);
+    return p;
+}
+
+tn_value imp_padded_scores(imp_node *c, const imp_padded *p, tn_value scores)
+{
+    tn_value none = imp_const(c, imp_type(scores)->dtype, 0);
+    tn_value some[2] = {scores, imp_unsqueeze(c, none, 0)}; /* position 0 exists without boxes, too */
+    tn_value best = imp_take(c, imp_concat(c, 2, some, 0), p->place, 0);
+    return imp_choose(c, p->there, best, none);
+}

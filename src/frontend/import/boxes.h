@@ -42,4 +42,14 @@ typedef struct imp_detections {
 /* keep: rows of an image, the best; below 0: all. */
 imp_detections imp_detect(imp_node *c, tn_value boxes, tn_value scores, const imp_nms *how, int64_t keep);
 
+/* The first n of a list of boxes, padded. */
+typedef struct imp_padded {
+    tn_value place, there; /* int64 [n], 0 where there is no box; bool [n] */
+    tn_value count;        /* int32: how many boxes there are */
+} imp_padded;
+/* chosen: positions of boxes, int64, -1 after the last one. */
+imp_padded imp_pad_boxes(imp_node *c, tn_value chosen, const tn_expr *n);
+/* The scores [boxes] of those, 0 where there is no box; boxes may be 0. */
+tn_value imp_padded_scores(imp_node *c, const imp_padded *p, tn_value scores);
+
 #endif

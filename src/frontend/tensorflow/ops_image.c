@@ -1,6 +1,7 @@
 /* Images: resizing, colours, boxes. Data has its channels last. */
 #include "frontend/tensorflow/tf.h"
 
+#include "frontend/import/boxes.h"
 #include "frontend/import/crop.h"
 #include "frontend/import/window.h"
 #include "op/tensor/tensor.h"
@@ -225,30 +226,17 @@ static void nms(imp_node *c)
     imp_out(c, 0, kept(c, chosen));
 }
 
-/* The first n of a list whose entries after the last box are -1, or as many more -1. */
-static tn_value first_of(imp_node *c, tn_value chosen, const tn_expr *n)
-{
-    tn_value more = tf_full(c, imp_i64(c, -1), tn_dims_make(c->arena, 1, &n));
-    chosen = imp_concat(c, 2, (const tn_value[]){chosen, more}, 0);
-    return imp_take(c, chosen, imp_count_up(c, n), 0);
-}
-
 /* Padded: max_output_size entries, zeros after the last box. */
 static void pad_boxes(imp_node *c, tn_value chosen, bool with_scores)
 {
-    tn_value scores = imp_in(c, 1);
     const tn_expr *n = imp_extent_in(c, imp_in(c, 2), "max_output_size");
     if (c->bad)
         return;
-    tn_value at = first_of(c, chosen, n), there = imp_with(c, &tn_op_greater_equal, at, 0);
-    tn_value place = imp_with(c, &tn_op_maximum, at, 0);
-    imp_out(c, 0, imp_cast(c, place, TN_I32));
-    if (with_scores) {
-        tn_value none = tf_number(c, scores, 0), some[2] = {scores, imp_unsqueeze(c, none, 0)};
-        tn_value best = imp_take(c, imp_concat(c, 2, some, 0), place, 0); /* there may be no boxes */
-        imp_out_any(c, 1, imp_choose(c, there, best, none));
-    }
-    imp_out_any(c, with_scores ? 2 : 1, imp_reduce(c, &tn_op_sum, imp_cast(c, there, TN_I32), 0));
+    imp_padded p = imp_pad_boxes(c, chosen, n);
+    imp_out(c, 0, imp_cast(c, p.place, TN_I32));
+    if (with_scores)
+        imp_out_any(c, 1, imp_padded_scores(c, &p, imp_in(c, 1)));
+    imp_out_any(c, with_scores ? 2 : 1, p.count);
 }
 
 /* V4, V5: how many there are; V5: their scores. */

@@ -1,6 +1,7 @@
 /* Boxes: suppression of those that overlap better ones, TFLite_Detection_PostProcess. */
 #include "frontend/tflite/quant.h"
 
+#include "frontend/import/boxes.h"
 #include "op/vision/vision.h"
 
 #include <string.h>
@@ -40,16 +41,16 @@ static void suppression(imp_node *c)
     if (soft && (!imp_scalar(c, imp_in(c, 5), &sigma) || sigma != 0))
         imp_refuse(c, IMP_BAD_VALUE, "soft suppression is supported with a constant sigma of 0 only");
     int64_t n = imp_int_in(c, most, "max_output_size");
-    tn_value at = first_of(c, chosen_boxes(c, boxes, scores, most, overlap, least), n);
-    tn_value there = tfl_with(c, &tn_op_greater_equal, at, 0);
-    tn_value position = tfl_with(c, &tn_op_maximum, at, 0);
-    tn_value count = imp_reduce(c, &tn_op_sum, imp_cast(c, there, TN_I32), 0);
-    imp_out(c, 0, imp_cast(c, position, TN_I32));
-    if (soft) {
-        tn_value none = imp_const(c, TN_F32, 0), best = imp_take(c, scores, position, 0);
-        imp_out_any(c, 1, imp_choose(c, there, best, none));
-    }
-    imp_out_any(c, soft ? 2 : 1, count);
+    if (!c->bad && n < 0)
+        imp_refuse(c, IMP_BAD_VALUE, "max_output_size is %lld; the model is damaged", (long long)n);
+    tn_value chosen = chosen_boxes(c, boxes, scores, most, overlap, least);
+    if (c->bad)
+        return;
+    imp_padded p = imp_pad_boxes(c, chosen, tn_idx(c->pool, n));
+    imp_out(c, 0, imp_cast(c, p.place, TN_I32));
+    if (soft)
+        imp_out_any(c, 1, imp_padded_scores(c, &p, scores));
+    imp_out_any(c, soft ? 2 : 1, p.count);
 }
 
 /* ---- TFLite_Detection_PostProcess ---- */
@@ -120,6 +121,8 @@ static void fast(imp_node *c, const detection *d)
     tn_arg_attr by_class = {.axis = 1, .dtype = TN_I32};
     tn_value which = imp_cast(c, imp_call1(c, &tn_op_argmax, &by_class, d->scores), TN_F32);
     tn_value at = chosen_boxes(c, d->boxes, best, tfl_int(c, d->most), d->overlap, d->least);
+    if (!c->bad && imp_length(at) == 0)
+        imp_refuse(c, IMP_BAD_VALUE, "there are no boxes to choose from");
     at = first_of(c, at, d->most);
     tn_value there = tfl_with(c, &tn_op_greater_equal, at, 0), position = tfl_with(c, &tn_op_maximum, at, 0);
     tn_value class = imp_take(c, which, position, 0), score = imp_take(c, best, position, 0);
