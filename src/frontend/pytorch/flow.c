@@ -1,45 +1,16 @@
-/* Conditions and loops. What is known while the model is read is decided then. Otherwise both branches are read, and
- * what they change becomes results of an `if`; a branch that raises, or cannot be read for the shapes given, becomes a
- * check that the run makes. A loop whose end only the run knows becomes a `loop` that carries what its body changes. */
-#include "frontend/pytorch/pytorch.h"
+/* Conditions. What is known while the model is read is decided then. Otherwise both branches are read, and what they
+ * change becomes results of an `if`; a branch that raises, or cannot be read for the shapes given, becomes a check that
+ * the run makes. */
+#include "frontend/pytorch/flow.h"
 
 #include "op/control/control.h"
 #include "op/core/core.h"
 
 #include <string.h>
 
-enum { MAX_SLOTS = 512, MAX_UNROLL = 512, MAX_TRIES = 6 };
+enum { MAX_SLOTS = 512 };
 
 /* ---- two values as one ---- */
-
-typedef struct change {
-    pt_cell *cell;
-    pt_value v[2];
-} change;
-
-typedef tn_vec(change) changes;
-
-typedef struct slot { /* a result of the `if`, or a value that a loop carries */
-    tn_value v[2];
-    pt_value *into; /* what is filled in: a VALUE, TENSOR or NUMBER */
-} slot;
-
-typedef struct joining {
-    pt_import *p;
-    tn_region *r[2];
-    tn_vec(slot) slots;
-    tn_vec(pt_tensor *) tensors; /* that were joined */
-    const changes *list;         /* what the branches change; NULL: nothing */
-    uint32_t number;             /* of the condition */
-    bool bad;
-} joining;
-
-static bool is_number(pt_value v)
-{
-    return v.kind == PT_INT || v.kind == PT_FLOAT || v.kind == PT_BOOL || v.kind == PT_NUMBER;
-}
-
-static enum pt_kind kind_of(pt_value v) { return v.kind == PT_NUMBER ? v.number->kind : v.kind; }
 
 static void put(pt_cell *cell, pt_value v)
 {
@@ -49,7 +20,7 @@ static void put(pt_cell *cell, pt_value v)
 }
 
 /* Tensors that branch k changes are what they are at its end; false: what they were before. */
-static void at_end(const joining *j, int k, pt_value before[], bool end)
+static void at_end(const pt_joining *j, int k, pt_value before[], bool end)
 {
     for (size_t i = 0; j->list && i < j->list->n; i++) {
         pt_cell *cell = j->list->at[i].cell;
@@ -59,7 +30,7 @@ static void at_end(const joining *j, int k, pt_value before[], bool end)
     }
 }
 
-static tn_value value_in(joining *j, int k, pt_value v)
+static tn_value value_in(pt_joining *j, int k, pt_value v)
 {
     pt_import *p = j->p;
     tn_region *r = p->im.r;
@@ -73,12 +44,12 @@ static tn_value value_in(joining *j, int k, pt_value v)
     return x;
 }
 
-static void add_slot(joining *j, tn_value a, tn_value b, pt_value *into)
+void pt_add_slot(pt_joining *j, tn_value a, tn_value b, pt_value *into)
 {
     if (j->slots.n >= MAX_SLOTS)
         j->bad = true;
     else
-        tn_vec_push(&j->slots, ((slot){{a, b}, into}));
+        tn_vec_push(&j->slots, ((pt_slot){{a, b}, into}));
 }
 
 static bool alike(tn_value a, tn_value b)
@@ -86,9 +57,9 @@ static bool alike(tn_value a, tn_value b)
     return imp_rank(a) == imp_rank(b) && tn_dtype_eq(imp_type(a)->dtype, imp_type(b)->dtype);
 }
 
-static pt_value join(joining *j, pt_value a, pt_value b, int depth);
+static pt_value join(pt_joining *j, pt_value a, pt_value b, int depth);
 
-static pt_value join_tensors(joining *j, pt_value a, pt_value b)
+static pt_value join_tensors(pt_joining *j, pt_value a, pt_value b)
 {
     for (size_t i = 0; i < j->tensors.n; i++) {
         pt_tensor *t = j->tensors.at[i];
@@ -106,28 +77,28 @@ static pt_value join_tensors(joining *j, pt_value a, pt_value b)
         pt_may_be(j->p, v.tensor, a.tensor);
         pt_may_be(j->p, v.tensor, b.tensor);
         tn_vec_push(&j->tensors, v.tensor);
-        add_slot(j, x, y, &v.tensor->now.v);
+        pt_add_slot(j, x, y, &v.tensor->now.v);
     }
     return v;
 }
 
-static pt_value join_numbers(joining *j, pt_value a, pt_value b)
+static pt_value join_numbers(pt_joining *j, pt_value a, pt_value b)
 {
     pt_number *n = TN_NEW(&j->p->im.scratch, pt_number);
     pt_value *v = TN_NEW(&j->p->im.scratch, pt_value);
-    n->kind = kind_of(a);
+    n->kind = pt_kind_of(a);
     *v = (pt_value){.kind = PT_NUMBER, .number = n};
     tn_value first = value_in(j, 0, a);
-    add_slot(j, first, value_in(j, 1, b), v);
+    pt_add_slot(j, first, value_in(j, 1, b), v);
     return *v;
 }
 
 /* Both must be of one form; else what they are is UNKNOWN. */
-static pt_value join(joining *j, pt_value a, pt_value b, int depth)
+static pt_value join(pt_joining *j, pt_value a, pt_value b, int depth)
 {
     if (pt_same(a, b))
         return a;
-    if (is_number(a) && is_number(b) && kind_of(a) == kind_of(b))
+    if (pt_is_number(a) && pt_is_number(b) && pt_kind_of(a) == pt_kind_of(b))
         return join_numbers(j, a, b);
     if (a.kind == PT_TENSOR && b.kind == PT_TENSOR)
         return join_tensors(j, a, b);
@@ -143,7 +114,7 @@ static pt_value join(joining *j, pt_value a, pt_value b, int depth)
     return v;
 }
 
-static void fill(joining *j, tn_node *n, uint32_t first)
+static void fill(pt_joining *j, tn_node *n, uint32_t first)
 {
     for (size_t i = 0; i < j->slots.n; i++) {
         tn_value v = tn_unboxed(j->p->im.g, (tn_value){n, first + (uint32_t)i});
@@ -155,7 +126,7 @@ static void fill(joining *j, tn_node *n, uint32_t first)
 }
 
 /* NULL: the branches' results have no common type. */
-static tn_node *if_node(joining *j, tn_value condition)
+static tn_node *if_node(pt_joining *j, tn_value condition)
 {
     pt_import *p = j->p;
     tn_graph *g = p->im.g;
@@ -187,16 +158,16 @@ typedef struct branch {
     size_t n_diag;
 } branch;
 
-static change *change_of(changes *list, pt_cell *cell, pt_value before)
+static pt_change *change_of(pt_changes *list, pt_cell *cell, pt_value before)
 {
     for (size_t i = 0; i < list->n; i++)
         if (list->at[i].cell == cell)
             return &list->at[i];
-    tn_vec_push(list, ((change){cell, {before, before}}));
+    tn_vec_push(list, ((pt_change){cell, {before, before}}));
     return &tn_vec_last(list);
 }
 
-/* A tensor that was made since, when `born` tensors were there, is seen through what holds it alone, and stays as it is. */
+/* A tensor that was made since, when `born` tensors were there, is known to nobody outside, and stays as it is. */
 static void keep_born(pt_import *p, size_t mark, uint32_t born)
 {
     size_t n = mark;
@@ -209,12 +180,12 @@ static void keep_born(pt_import *p, size_t mark, uint32_t born)
 }
 
 /* What the run has changed since `mark`, when `born` tensors were there, undone. */
-static void collect(pt_import *p, size_t mark, uint32_t born, int k, changes *list)
+void pt_collect(pt_import *p, size_t mark, uint32_t born, int k, pt_changes *list)
 {
     size_t n = list->n;
     keep_born(p, mark, born);
     for (size_t i = p->log.n; i-- > mark;) { /* the oldest entry has what was before */
-        change *c = change_of(list, p->log.at[i].cell, p->log.at[i].before);
+        pt_change *c = change_of(list, p->log.at[i].cell, p->log.at[i].before);
         if (k == 0 || (size_t)(c - list->at) >= n)
             c->v[0] = c->v[1] = p->log.at[i].before;
     }
@@ -245,7 +216,7 @@ static void report_again(pt_import *p, const branch *b)
                         b->diag[i].message);
 }
 
-static void read_branch(pt_import *p, branch *b, pt_branch *code, void *user, int k, changes *list)
+static void read_branch(pt_import *p, branch *b, pt_branch *code, void *user, int k, pt_changes *list)
 {
     tn_region *outer = p->im.r;
     size_t mark = p->log.n, diagnostics = p->im.g->ctx->n_diag, errors = p->im.g->ctx->n_error;
@@ -260,7 +231,7 @@ static void read_branch(pt_import *p, branch *b, pt_branch *code, void *user, in
     b->why = p->raised;
     if (p->again || p->finished)
         return;
-    collect(p, mark, born, k, list);
+    pt_collect(p, mark, born, k, list);
     if (!b->ok)
         keep_errors(p, b, diagnostics);
     p->stop = false;
@@ -297,7 +268,7 @@ static bool has_checks(const tn_region *r)
 }
 
 /* Branches that change nothing but hold checks give a 0, which must be one: so they stay. */
-static void keep_checks(joining *j, pt_value *zero)
+static void keep_checks(pt_joining *j, pt_value *zero)
 {
     pt_import *p = j->p;
     tn_region *outer = p->im.r;
@@ -308,23 +279,23 @@ static void keep_checks(joining *j, pt_value *zero)
     }
     p->im.r = outer;
     *zero = (pt_value){.kind = PT_VALUE};
-    add_slot(j, v[0], v[1], zero);
+    pt_add_slot(j, v[0], v[1], zero);
 }
 
 /* false: no `if` holds the branches, which give nothing in common. */
-static bool merge(pt_import *p, tn_value condition, branch b[2], changes *list, uint32_t number)
+static bool merge(pt_import *p, tn_value condition, branch b[2], pt_changes *list, uint32_t number)
 {
-    joining j = {.p = p, .r = {b[0].r, b[1].r}, .number = number, .list = list};
+    pt_joining j = {.p = p, .r = {b[0].r, b[1].r}, .number = number, .list = list};
     size_t n = list->n;
     pt_value *v = TN_NEW_N(&p->im.scratch, pt_value, n);
     for (size_t i = 0; i < n && !j.bad; i++) {
-        change *c = &list->at[i];
+        pt_change *c = &list->at[i];
         v[i] = join(&j, c->v[0], c->v[1], 0);
         if (c->v[0].kind == PT_VALUE && c->v[1].kind == PT_VALUE && !pt_same(c->v[0], c->v[1])) {
             bool fit = alike(c->v[0].value, c->v[1].value);
             v[i] = (pt_value){.kind = PT_VALUE};
             if (fit)
-                add_slot(&j, c->v[0].value, c->v[1].value, &v[i]);
+                pt_add_slot(&j, c->v[0].value, c->v[1].value, &v[i]);
             else
                 j.bad = true;
         }
@@ -354,7 +325,7 @@ static bool merge(pt_import *p, tn_value condition, branch b[2], changes *list, 
 static void both(pt_import *p, tn_value condition, uint32_t number, pt_branch *code[2], void *user)
 {
     branch b[2] = {{0}};
-    changes list = {0};
+    pt_changes list = {0};
     size_t regions = p->im.region.n;
     for (int k = 0; k < 2 && !p->again && !p->finished; k++)
         read_branch(p, &b[k], code[k], user, k, &list);
@@ -479,7 +450,7 @@ static void split(pt_import *p, tn_value condition, pt_path path, pt_branch *cod
     for (int k = 0; k < 2; k++)
         read_path(p, path, k == 0, &b[k], &v[k]);
     if (b[0].ok && b[1].ok) {
-        joining j = {.p = p, .r = {b[0].r, b[1].r}, .number = path.number};
+        pt_joining j = {.p = p, .r = {b[0].r, b[1].r}, .number = path.number};
         p->result = join(&j, v[0], v[1], 0);
         tn_node *node = j.bad || !j.slots.n || !is_joined(p->result, 0) ? NULL : if_node(&j, condition);
         if (node)
@@ -518,7 +489,7 @@ static void split(pt_import *p, tn_value condition, pt_path path, pt_branch *cod
 pt_value pt_fork(pt_import *p, tn_value condition, pt_value (*read)(pt_import *p, void *user, bool outcome),
                  void *user)
 {
-    joining j = {.p = p, .number = UINT32_MAX};
+    pt_joining j = {.p = p, .number = UINT32_MAX};
     tn_region *outer = p->im.r;
     pt_value v[2] = {pt_bad(), pt_bad()}, all;
     for (int k = 0; k < 2 && !p->stop; k++) {
@@ -572,284 +543,4 @@ void pt_if(pt_import *p, pt_value condition, pt_branch *then, pt_branch *orelse,
             "the branches of a condition that only the run knows leave values of different types or ranks");
     else
         both(p, condition.number->v, path.number, code, user);
-}
-
-/* ---- loops ---- */
-
-typedef struct looping {
-    pt_import *p;
-    const pt_loop *l;
-    changes list; /* what an iteration changes: v[0] before the loop, v[1] after an iteration */
-    tn_vec(const tn_type *) type;
-    joining j;
-    tn_region *r;
-    tn_value go;
-} looping;
-
-static pt_value index_of(looping *w)
-{
-    pt_import *p = w->p;
-    tn_type const *t = tn_type_tensor(p->im.g->pool, TN_I64, 0, NULL, NULL);
-    pt_number *n = TN_NEW(&p->im.scratch, pt_number);
-    *n = (pt_number){PT_INT, tn_val(tn_region_add_param(p->im.g, w->r, "i", t))};
-    return (pt_value){.kind = PT_NUMBER, .number = n};
-}
-
-/* One iteration, in a region of its own. */
-static void iterate(looping *w, pt_value i)
-{
-    pt_import *p = w->p;
-    p->logging++;
-    w->l->body(p, w->l->user, i);
-    w->go = (tn_value){0};
-    if (!p->stop && !p->raised) {
-        pt_value go = w->l->go ? w->l->go(p, w->l->user) : pt_bool(true);
-        if (!p->stop)
-            w->go = pt_number_value(p, go);
-    }
-    p->logging--;
-}
-
-/* What an iteration changes. */
-static bool probe(looping *w)
-{
-    pt_import *p = w->p;
-    tn_region *outer = p->im.r;
-    size_t regions = p->im.region.n, mark = p->log.n;
-    uint32_t born = p->n_tensor;
-    w->r = p->im.r = pt_region_new(p);
-    iterate(w, index_of(w));
-    p->im.r = outer;
-    if (p->stop || p->raised)
-        return false;
-    collect(p, mark, born, 1, &w->list);
-    for (size_t i = 0; i < w->list.n; i++)
-        w->list.at[i].v[0] = w->list.at[i].cell->v;
-    pt_discard_regions(p, regions);
-    return true;
-}
-
-static pt_value carried(looping *w, pt_value before, pt_value after);
-
-static pt_value parameter(looping *w, tn_value first, pt_value *into)
-{
-    pt_import *p = w->p;
-    size_t k = w->j.slots.n;
-    const tn_type *t = k < w->type.n ? w->type.at[k] : tn_value_type(first);
-    if (k >= w->type.n)
-        tn_vec_push(&w->type, t);
-    tn_node *n = tn_region_add_param(p->im.g, w->r, tn_arena_printf(p->im.g->arena, "carried%zu", k), t);
-    add_slot(&w->j, first, (tn_value){0}, into);
-    return (pt_value){.kind = PT_VALUE, .value = tn_val(n)};
-}
-
-/* A value of the loop's body in place of what is before it; NONE kinds that do not change stay. */
-static pt_value carried(looping *w, pt_value before, pt_value after)
-{
-    pt_import *p = w->p;
-    pt_value *into = TN_NEW(&p->im.scratch, pt_value);
-    if (pt_same(before, after) || before.kind == PT_UNSET)
-        return before;
-    if (before.kind == PT_VALUE && after.kind == PT_VALUE)
-        return parameter(w, before.value, into);
-    if (before.kind == PT_TENSOR && after.kind == PT_TENSOR) {
-        pt_value v = pt_tensor_new(p, parameter(w, pt_as_tensor(pt_ctx(p), before), into).value);
-        pt_may_be(p, v.tensor, before.tensor);
-        return v;
-    }
-    if (is_number(before) && is_number(after) && kind_of(before) == kind_of(after)) {
-        pt_number *n = TN_NEW(&p->im.scratch, pt_number);
-        *n = (pt_number){kind_of(before), parameter(w, pt_number_value(p, before), into).value};
-        return (pt_value){.kind = PT_NUMBER, .number = n};
-    }
-    if (!pt_has_parts(before) || before.kind != after.kind || before.list->n != after.list->n) {
-        pt_fail(p, "pytorch-E015",
-                "a loop whose number of iterations only the run knows changes %s into %s, or the length of a "
-                "list",
-                pt_kind_name(before.kind), pt_kind_name(after.kind));
-        return before;
-    }
-    if (!pt_enter(p))
-        return before;
-    pt_value v = pt_make(&p->im.scratch, before.kind, before.list->n, NULL);
-    for (size_t i = 0; i < before.list->n && !p->stop; i++)
-        v.list->at[i] = carried(w, pt_at(before, i), pt_at(after, i));
-    pt_leave(p);
-    return v;
-}
-
-/* The values that follow what `carried` made, in its order. */
-static void follow(looping *w, pt_value before, pt_value after, size_t *k)
-{
-    if (pt_same(before, after) || before.kind == PT_UNSET)
-        return;
-    if (pt_has_parts(before) && before.kind == after.kind && before.list->n == after.list->n) {
-        for (size_t i = 0; i < before.list->n; i++)
-            follow(w, pt_at(before, i), pt_at(after, i), k);
-        return;
-    }
-    if (before.kind == PT_TENSOR && after.kind == PT_TENSOR)
-        pt_may_be(w->p, before.tensor, after.tensor);
-    if (*k < w->j.slots.n)
-        w->j.slots.at[(*k)++].v[1] = after.kind == PT_VALUE ? after.value : pt_number_value(w->p, after);
-}
-
-/* A type for what is a now and b in the next iteration; NULL: none. */
-static const tn_type *wider(pt_import *p, const tn_type *a, const tn_type *b)
-{
-    const tn_expr *dim[IMP_MAX_RANK];
-    if (a->n != b->n || a->n > IMP_MAX_RANK || !tn_dtype_eq(a->dtype, b->dtype))
-        return NULL;
-    for (int d = 0; d < a->n; d++)
-        dim[d] = a->dim[d] == b->dim[d] ? a->dim[d] : tn_any_dim(p->im.g->pool);
-    return tn_type_fits(a, b) ? a : tn_type_tensor(p->im.g->pool, a->dtype, a->n, dim, NULL);
-}
-
-/* The body with parameters for what it changes. false: types have become wider, it must be read again. */
-static bool read_body(looping *w, pt_value shape[])
-{
-    pt_import *p = w->p;
-    tn_region *outer = p->im.r;
-    size_t mark = p->log.n, k = 0;
-    bool same = true;
-    w->j.slots.n = 0;
-    w->r = p->im.r = pt_region_new(p);
-    pt_value i = index_of(w);
-    for (size_t c = 0; c < w->list.n && !p->stop; c++) {
-        tn_region *r = p->im.r;
-        p->im.r = outer; /* values before the loop are made there */
-        shape[c] = carried(w, w->list.at[c].v[0], w->list.at[c].v[1]);
-        p->im.r = r;
-    }
-    for (size_t c = 0; c < w->list.n && !p->stop; c++) {
-        pt_set(p, w->list.at[c].cell, shape[c]);
-        if (shape[c].kind == PT_VALUE)
-            ((pt_tensor *)(void *)w->list.at[c].cell)->stamp++;
-    }
-    if (!p->stop)
-        iterate(w, i);
-    for (size_t c = 0; c < w->list.n && !p->stop && !p->raised; c++)
-        follow(w, w->list.at[c].v[0], w->list.at[c].cell->v, &k);
-    p->im.r = outer;
-    pt_undo(p, mark);
-    if (p->stop || p->raised || k != w->j.slots.n) {
-        if (!p->stop && !p->raised)
-            pt_fail(p, "pytorch-E015",
-                    "a loop changes other values in its second iteration than in its first");
-        return true;
-    }
-    for (size_t s = 0; s < k; s++) {
-        const tn_type *t = wider(p, w->type.at[s], tn_value_type(w->j.slots.at[s].v[1]));
-        if (!t) {
-            pt_fail(p, "pytorch-E015", "a value that a loop carries changes its type or rank");
-            return true;
-        }
-        same = same && t == w->type.at[s];
-        w->type.at[s] = t;
-    }
-    return same;
-}
-
-static void loop_node(looping *w, tn_value trip, tn_value go, pt_value shape[])
-{
-    pt_import *p = w->p;
-    tn_graph *g = p->im.g;
-    size_t n = w->j.slots.n;
-    tn_value *in = TN_NEW_N(&p->im.scratch, tn_value, n + 2),
-             *out = TN_NEW_N(&p->im.scratch, tn_value, n + 1);
-    in[0] = trip;
-    in[1] = go;
-    out[0] = w->go;
-    for (size_t s = 0; s < n; s++) {
-        in[s + 2] = w->j.slots.at[s].v[0];
-        out[s + 1] = w->j.slots.at[s].v[1];
-    }
-    tn_loop_attr attr = {{0}};
-    tn_region_set_results(g, w->r, (int)n + 1, out);
-    tn_node *node =
-        tn_node_new(g, p->im.r, NULL, &tn_op_loop, (int)n + 2, in, (int)n, &attr, pt_place(p, "loop"));
-    tn_node_hold(g, node, 1, &w->r);
-    if (tn_infer_node(g, node) != TN_OK) {
-        p->stop = true;
-        return;
-    }
-    /* cells get what `carried` made, with the loop's results in the place of its parameters */
-    for (size_t s = 0; s < n; s++)
-        w->j.slots.at[s].v[1] = tn_unboxed(g, (tn_value){node, (uint32_t)s});
-    (void)shape;
-}
-
-/* What is behind the loop, in the order of `carried`. */
-static pt_value result_of(looping *w, pt_value before, pt_value inside, size_t *k)
-{
-    pt_import *p = w->p;
-    if (pt_same(before, inside))
-        return before;
-    if (pt_has_parts(inside)) {
-        pt_value v = pt_make(&p->im.scratch, inside.kind, inside.list->n, NULL);
-        v.list->owner = p->im.r;
-        for (size_t i = 0; i < inside.list->n; i++)
-            v.list->at[i] = result_of(w, pt_at(before, i), pt_at(inside, i), k);
-        return v;
-    }
-    tn_value x = w->j.slots.at[(*k)++].v[1];
-    if (inside.kind == PT_VALUE)
-        return (pt_value){.kind = PT_VALUE, .value = x};
-    if (inside.kind != PT_TENSOR)
-        return pt_number_of(p, inside.number->kind, x);
-    pt_value v = pt_tensor_new(p, x);
-    pt_may_be(p, v.tensor, before.tensor);
-    return v;
-}
-
-static void late_loop(pt_import *p, const pt_loop *l, pt_value trip, pt_value go)
-{
-    looping w = {.p = p, .l = l, .j = {.p = p}};
-    imp_node *c = pt_ctx(p);
-    int64_t most = INT64_MAX;
-    tn_value count = trip.kind == PT_NONE ? imp_const_ints(c, TN_I64, 0, 1, &most) : pt_number_value(p, trip);
-    count = imp_call2(c, &tn_op_maximum, NULL, count, imp_i64(c, 0));
-    tn_value first = pt_number_value(p, go);
-    size_t k = 0, regions = p->im.region.n;
-    if (!c->bad && !p->stop && probe(&w)) {
-        pt_value *shape = TN_NEW_N(&p->im.scratch, pt_value, w.list.n);
-        int tries = 0;
-        while (!read_body(&w, shape) && tries++ < MAX_TRIES)
-            pt_discard_regions(p, regions);
-        if (!p->stop && p->raised)
-            pt_fail(p, "pytorch-E015", "a loop whose number of iterations only the run knows raises: %s",
-                    p->raised);
-        if (!p->stop)
-            loop_node(&w, count, first, shape);
-        for (size_t i = 0; i < w.list.n && !p->stop; i++) {
-            pt_value v = result_of(&w, w.list.at[i].v[0], shape[i], &k);
-            pt_set(p, w.list.at[i].cell, v);
-            if (v.kind == PT_VALUE)
-                ((pt_tensor *)(void *)w.list.at[i].cell)->stamp++;
-        }
-    }
-    p->stop = p->stop || c->bad;
-    tn_vec_deinit(&w.list);
-    tn_vec_deinit(&w.type);
-    tn_vec_deinit(&w.j.slots);
-    tn_vec_deinit(&w.j.tensors);
-}
-
-void pt_loop_run(pt_import *p, const pt_loop *l)
-{
-    if (l->trip.kind == PT_NUMBER || (l->trip.kind == PT_INT && l->trip.i > PT_MAX_UNROLL)) {
-        late_loop(p, l, l->trip, l->go ? l->go(p, l->user) : pt_bool(true));
-        return;
-    }
-    int64_t n = l->trip.kind == PT_INT ? l->trip.i : INT64_MAX;
-    for (int64_t i = 0; i < n && !p->stop && !p->raised; i++) {
-        pt_value go = l->go ? l->go(p, l->user) : pt_bool(true);
-        if (p->stop || p->raised || (go.kind == PT_BOOL && !go.b))
-            return;
-        if (go.kind == PT_NUMBER || i >= PT_MAX_UNROLL) {
-            late_loop(p, l, l->trip.kind == PT_INT ? pt_int(n - i) : pt_none(), go);
-            return;
-        }
-        l->body(p, l->user, pt_int(i));
-    }
 }

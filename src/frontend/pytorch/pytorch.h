@@ -117,7 +117,7 @@ tn_value pt_number_value(pt_import *p, pt_value v);                 /* int64, fl
 pt_value pt_item(pt_import *p, pt_value of, pt_value at);
 
 /* ---- tensors (tensor.c) ---- */
-/* A condition or a loop makes a of what may be b, or a copy of it: where one is changed in place, the other can be read no more. */
+/* A condition or a loop makes a of what may be b: where one is changed in place, the other can be read no more. */
 void pt_may_be(pt_import *p, pt_tensor *a, pt_tensor *b);
 pt_value pt_tensor_new(pt_import *p, tn_value v);
 tn_value pt_tensor_value(pt_import *p, pt_tensor *t); /* as it is now */

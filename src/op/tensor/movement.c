@@ -477,8 +477,8 @@ static tn_status concatenate_simplify(tn_graph *g, tn_node *n, tn_value *out)
     return out->def ? TN_OK : TN_FAIL;
 }
 
-/* Each border between operands that only the run knows cuts the loop over the result at a sum of extents, so the work of a
- * compiler grows with the square of their number, and more. Beyond a few, each operand is copied by loops of its own. */
+/* A border between operands that only the run knows cuts the loop over the result at a sum of extents, so a compiler's
+ * work grows with the square of their number, and more. Beyond a few, each operand is copied by loops of its own. */
 static bool has_many_borders(const tn_node *n, const struct tn_machine *m)
 {
     enum { MOST = 8 };
@@ -524,7 +524,8 @@ static void copies_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
 static const tn_attr_field concatenate_fields[] = TN_ATTR_TABLE(tn_axis_attr, TN_CONCATENATE_ATTRS);
 
 static const tn_alternative concatenate_ways[] = {
-    {"copies", "loops for each operand, where only the run knows where many of them begin", has_many_borders, concatenate_by_copies},
+    {"copies", "loops for each operand, where only the run knows where many of them begin", has_many_borders,
+     concatenate_by_copies},
 };
 
 const tn_op tn_op_concatenate = {

@@ -1,0 +1,286 @@
+/* Loops. One whose iterations are known while the model is read is written out. Another becomes a `loop` that carries
+ * what its body changes. */
+#include "frontend/pytorch/flow.h"
+
+#include "op/control/control.h"
+#include "op/core/core.h"
+
+enum { MAX_TRIES = 6 };
+
+typedef struct looping {
+    pt_import *p;
+    const pt_loop *l;
+    pt_changes list; /* what an iteration changes: v[0] before the loop, v[1] after an iteration */
+    tn_vec(const tn_type *) type;
+    pt_joining j;
+    tn_region *r;
+    tn_value go;
+} looping;
+
+static pt_value index_of(looping *w)
+{
+    pt_import *p = w->p;
+    tn_type const *t = tn_type_tensor(p->im.g->pool, TN_I64, 0, NULL, NULL);
+    pt_number *n = TN_NEW(&p->im.scratch, pt_number);
+    *n = (pt_number){PT_INT, tn_val(tn_region_add_param(p->im.g, w->r, "i", t))};
+    return (pt_value){.kind = PT_NUMBER, .number = n};
+}
+
+/* One iteration, in a region of its own. */
+static void iterate(looping *w, pt_value i)
+{
+    pt_import *p = w->p;
+    p->logging++;
+    w->l->body(p, w->l->user, i);
+    w->go = (tn_value){0};
+    if (!p->stop && !p->raised) {
+        pt_value go = w->l->go ? w->l->go(p, w->l->user) : pt_bool(true);
+        if (!p->stop)
+            w->go = pt_number_value(p, go);
+    }
+    p->logging--;
+}
+
+/* What an iteration changes. */
+static bool probe(looping *w)
+{
+    pt_import *p = w->p;
+    tn_region *outer = p->im.r;
+    size_t regions = p->im.region.n, mark = p->log.n;
+    uint32_t born = p->n_tensor;
+    w->r = p->im.r = pt_region_new(p);
+    iterate(w, index_of(w));
+    p->im.r = outer;
+    if (p->stop || p->raised)
+        return false;
+    pt_collect(p, mark, born, 1, &w->list);
+    for (size_t i = 0; i < w->list.n; i++)
+        w->list.at[i].v[0] = w->list.at[i].cell->v;
+    pt_discard_regions(p, regions);
+    return true;
+}
+
+static pt_value carried(looping *w, pt_value before, pt_value after);
+
+static pt_value parameter(looping *w, tn_value first, pt_value *into)
+{
+    pt_import *p = w->p;
+    size_t k = w->j.slots.n;
+    const tn_type *t = k < w->type.n ? w->type.at[k] : tn_value_type(first);
+    if (k >= w->type.n)
+        tn_vec_push(&w->type, t);
+    tn_node *n = tn_region_add_param(p->im.g, w->r, tn_arena_printf(p->im.g->arena, "carried%zu", k), t);
+    pt_add_slot(&w->j, first, (tn_value){0}, into);
+    return (pt_value){.kind = PT_VALUE, .value = tn_val(n)};
+}
+
+/* A value of the loop's body in place of what is before it; NONE kinds that do not change stay. */
+static pt_value carried(looping *w, pt_value before, pt_value after)
+{
+    pt_import *p = w->p;
+    pt_value *into = TN_NEW(&p->im.scratch, pt_value);
+    if (pt_same(before, after) || before.kind == PT_UNSET)
+        return before;
+    if (before.kind == PT_VALUE && after.kind == PT_VALUE)
+        return parameter(w, before.value, into);
+    if (before.kind == PT_TENSOR && after.kind == PT_TENSOR) {
+        pt_value v = pt_tensor_new(p, parameter(w, pt_as_tensor(pt_ctx(p), before), into).value);
+        pt_may_be(p, v.tensor, before.tensor);
+        return v;
+    }
+    if (pt_is_number(before) && pt_is_number(after) && pt_kind_of(before) == pt_kind_of(after)) {
+        pt_number *n = TN_NEW(&p->im.scratch, pt_number);
+        *n = (pt_number){pt_kind_of(before), parameter(w, pt_number_value(p, before), into).value};
+        return (pt_value){.kind = PT_NUMBER, .number = n};
+    }
+    if (!pt_has_parts(before) || before.kind != after.kind || before.list->n != after.list->n) {
+        pt_fail(p, "pytorch-E015",
+                "a loop whose number of iterations only the run knows changes %s into %s, or the length of a "
+                "list",
+                pt_kind_name(before.kind), pt_kind_name(after.kind));
+        return before;
+    }
+    if (!pt_enter(p))
+        return before;
+    pt_value v = pt_make(&p->im.scratch, before.kind, before.list->n, NULL);
+    for (size_t i = 0; i < before.list->n && !p->stop; i++)
+        v.list->at[i] = carried(w, pt_at(before, i), pt_at(after, i));
+    pt_leave(p);
+    return v;
+}
+
+/* The values that follow what `carried` made, in its order. */
+static void follow(looping *w, pt_value before, pt_value after, size_t *k)
+{
+    if (pt_same(before, after) || before.kind == PT_UNSET)
+        return;
+    if (pt_has_parts(before) && before.kind == after.kind && before.list->n == after.list->n) {
+        for (size_t i = 0; i < before.list->n; i++)
+            follow(w, pt_at(before, i), pt_at(after, i), k);
+        return;
+    }
+    if (before.kind == PT_TENSOR && after.kind == PT_TENSOR)
+        pt_may_be(w->p, before.tensor, after.tensor);
+    if (*k < w->j.slots.n)
+        w->j.slots.at[(*k)++].v[1] = after.kind == PT_VALUE ? after.value : pt_number_value(w->p, after);
+}
+
+/* A type for what is a now and b in the next iteration; NULL: none. */
+static const tn_type *wider(pt_import *p, const tn_type *a, const tn_type *b)
+{
+    const tn_expr *dim[IMP_MAX_RANK];
+    if (a->n != b->n || a->n > IMP_MAX_RANK || !tn_dtype_eq(a->dtype, b->dtype))
+        return NULL;
+    for (int d = 0; d < a->n; d++)
+        dim[d] = a->dim[d] == b->dim[d] ? a->dim[d] : tn_any_dim(p->im.g->pool);
+    return tn_type_fits(a, b) ? a : tn_type_tensor(p->im.g->pool, a->dtype, a->n, dim, NULL);
+}
+
+/* The body with parameters for what it changes. false: types have become wider, it must be read again. */
+static bool read_body(looping *w, pt_value shape[])
+{
+    pt_import *p = w->p;
+    tn_region *outer = p->im.r;
+    size_t mark = p->log.n, k = 0;
+    bool same = true;
+    w->j.slots.n = 0;
+    w->r = p->im.r = pt_region_new(p);
+    pt_value i = index_of(w);
+    for (size_t c = 0; c < w->list.n && !p->stop; c++) {
+        tn_region *r = p->im.r;
+        p->im.r = outer; /* values before the loop are made there */
+        shape[c] = carried(w, w->list.at[c].v[0], w->list.at[c].v[1]);
+        p->im.r = r;
+    }
+    for (size_t c = 0; c < w->list.n && !p->stop; c++) {
+        pt_set(p, w->list.at[c].cell, shape[c]);
+        if (shape[c].kind == PT_VALUE)
+            ((pt_tensor *)(void *)w->list.at[c].cell)->stamp++;
+    }
+    if (!p->stop)
+        iterate(w, i);
+    for (size_t c = 0; c < w->list.n && !p->stop && !p->raised; c++)
+        follow(w, w->list.at[c].v[0], w->list.at[c].cell->v, &k);
+    p->im.r = outer;
+    pt_undo(p, mark);
+    if (p->stop || p->raised || k != w->j.slots.n) {
+        if (!p->stop && !p->raised)
+            pt_fail(p, "pytorch-E015",
+                    "a loop changes other values in its second iteration than in its first");
+        return true;
+    }
+    for (size_t s = 0; s < k; s++) {
+        const tn_type *t = wider(p, w->type.at[s], tn_value_type(w->j.slots.at[s].v[1]));
+        if (!t) {
+            pt_fail(p, "pytorch-E015", "a value that a loop carries changes its type or rank");
+            return true;
+        }
+        same = same && t == w->type.at[s];
+        w->type.at[s] = t;
+    }
+    return same;
+}
+
+static void loop_node(looping *w, tn_value trip, tn_value go, pt_value shape[])
+{
+    pt_import *p = w->p;
+    tn_graph *g = p->im.g;
+    size_t n = w->j.slots.n;
+    tn_value *in = TN_NEW_N(&p->im.scratch, tn_value, n + 2),
+             *out = TN_NEW_N(&p->im.scratch, tn_value, n + 1);
+    in[0] = trip;
+    in[1] = go;
+    out[0] = w->go;
+    for (size_t s = 0; s < n; s++) {
+        in[s + 2] = w->j.slots.at[s].v[0];
+        out[s + 1] = w->j.slots.at[s].v[1];
+    }
+    tn_loop_attr attr = {{0}};
+    tn_region_set_results(g, w->r, (int)n + 1, out);
+    tn_node *node =
+        tn_node_new(g, p->im.r, NULL, &tn_op_loop, (int)n + 2, in, (int)n, &attr, pt_place(p, "loop"));
+    tn_node_hold(g, node, 1, &w->r);
+    if (tn_infer_node(g, node) != TN_OK) {
+        p->stop = true;
+        return;
+    }
+    /* cells get what `carried` made, with the loop's results in the place of its parameters */
+    for (size_t s = 0; s < n; s++)
+        w->j.slots.at[s].v[1] = tn_unboxed(g, (tn_value){node, (uint32_t)s});
+    (void)shape;
+}
+
+/* What is behind the loop, in the order of `carried`. */
+static pt_value result_of(looping *w, pt_value before, pt_value inside, size_t *k)
+{
+    pt_import *p = w->p;
+    if (pt_same(before, inside))
+        return before;
+    if (pt_has_parts(inside)) {
+        pt_value v = pt_make(&p->im.scratch, inside.kind, inside.list->n, NULL);
+        v.list->owner = p->im.r;
+        for (size_t i = 0; i < inside.list->n; i++)
+            v.list->at[i] = result_of(w, pt_at(before, i), pt_at(inside, i), k);
+        return v;
+    }
+    tn_value x = w->j.slots.at[(*k)++].v[1];
+    if (inside.kind == PT_VALUE)
+        return (pt_value){.kind = PT_VALUE, .value = x};
+    if (inside.kind != PT_TENSOR)
+        return pt_number_of(p, inside.number->kind, x);
+    pt_value v = pt_tensor_new(p, x);
+    pt_may_be(p, v.tensor, before.tensor);
+    return v;
+}
+
+static void late_loop(pt_import *p, const pt_loop *l, pt_value trip, pt_value go)
+{
+    looping w = {.p = p, .l = l, .j = {.p = p}};
+    imp_node *c = pt_ctx(p);
+    int64_t most = INT64_MAX;
+    tn_value count = trip.kind == PT_NONE ? imp_const_ints(c, TN_I64, 0, 1, &most) : pt_number_value(p, trip);
+    count = imp_call2(c, &tn_op_maximum, NULL, count, imp_i64(c, 0));
+    tn_value first = pt_number_value(p, go);
+    size_t k = 0, regions = p->im.region.n;
+    if (!c->bad && !p->stop && probe(&w)) {
+        pt_value *shape = TN_NEW_N(&p->im.scratch, pt_value, w.list.n);
+        int tries = 0;
+        while (!read_body(&w, shape) && tries++ < MAX_TRIES)
+            pt_discard_regions(p, regions);
+        if (!p->stop && p->raised)
+            pt_fail(p, "pytorch-E015", "a loop whose number of iterations only the run knows raises: %s",
+                    p->raised);
+        if (!p->stop)
+            loop_node(&w, count, first, shape);
+        for (size_t i = 0; i < w.list.n && !p->stop; i++) {
+            pt_value v = result_of(&w, w.list.at[i].v[0], shape[i], &k);
+            pt_set(p, w.list.at[i].cell, v);
+            if (v.kind == PT_VALUE)
+                ((pt_tensor *)(void *)w.list.at[i].cell)->stamp++;
+        }
+    }
+    p->stop = p->stop || c->bad;
+    tn_vec_deinit(&w.list);
+    tn_vec_deinit(&w.type);
+    tn_vec_deinit(&w.j.slots);
+    tn_vec_deinit(&w.j.tensors);
+}
+
+void pt_loop_run(pt_import *p, const pt_loop *l)
+{
+    if (l->trip.kind == PT_NUMBER || (l->trip.kind == PT_INT && l->trip.i > PT_MAX_UNROLL)) {
+        late_loop(p, l, l->trip, l->go ? l->go(p, l->user) : pt_bool(true));
+        return;
+    }
+    int64_t n = l->trip.kind == PT_INT ? l->trip.i : INT64_MAX;
+    for (int64_t i = 0; i < n && !p->stop && !p->raised; i++) {
+        pt_value go = l->go ? l->go(p, l->user) : pt_bool(true);
+        if (p->stop || p->raised || (go.kind == PT_BOOL && !go.b))
+            return;
+        if (go.kind == PT_NUMBER || i >= PT_MAX_UNROLL) {
+            late_loop(p, l, l->trip.kind == PT_INT ? pt_int(n - i) : pt_none(), go);
+            return;
+        }
+        l->body(p, l->user, pt_int(i));
+    }
+}
