@@ -67,6 +67,14 @@ static const struct {
      {"negative(%x)", "exp(%x)"}},
     {FORWARD "    y, z, = torch.split(x, [int(torch.max(torch.to(x, 4))), 1])\n    return (y, z)\n",
      {"strided_slice("}},
+    /* a view of a view changes with what it shows */
+    {FORWARD "    a = torch.mul(x, 2)\n    b = torch.slice(torch.slice(a, 0, 1), 1, 1)\n    _0 = "
+             "torch.add_(a, 1)\n    return b\n",
+     {"%1 = add(%0, 1f)", "strided_slice(%1"}},
+    {FORWARD "    a = torch.mul(x, 2)\n    b = torch.mul(x, 3)\n    for i in range(int(torch.sum(x))):\n     "
+             " _0 = torch.neg_(a)\n      b = a\n"
+             "    _1 = torch.add_(a, 1)\n    return b\n",
+     {"is of the same memory in some runs", "pytorch-E071"}},
     /* what a branch or a loop makes and changes is no result of it but as what it is at the end */
     {FORWARD "    if bool(torch.gt(torch.sum(x), 0)):\n      y = torch.mul(x, 3)\n      _0 = torch.add_(y, "
              "x)\n    else:\n"

@@ -248,7 +248,7 @@ static void link_views(pt_call *k)
         v.tensor->base = k->arg[0].tensor;
         v.tensor->made = k;
         v.tensor->part = (uint32_t)i;
-        v.tensor->seen = k->arg[0].tensor->stamp;
+        v.tensor->seen = pt_changes_of(k->arg[0].tensor);
     }
 }
 

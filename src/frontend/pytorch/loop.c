@@ -85,7 +85,8 @@ static pt_value carried(looping *w, pt_value before, pt_value after)
         return parameter(w, before.value, into);
     if (before.kind == PT_TENSOR && after.kind == PT_TENSOR) {
         pt_value v = pt_tensor_new(p, parameter(w, pt_as_tensor(pt_ctx(p), before), into).value);
-        pt_may_be(p, v.tensor, before.tensor);
+        pt_may_be(p, v.tensor, before.tensor); /* in the first iteration */
+        pt_may_be(p, v.tensor, after.tensor); /* in a later one, as what else the body makes of that tensor */
         return v;
     }
     if (pt_is_number(before) && pt_is_number(after) && pt_kind_of(before) == pt_kind_of(after)) {

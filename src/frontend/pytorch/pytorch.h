@@ -195,6 +195,7 @@ struct pt_import {
     uint32_t n_path, n_passed, n_run; /* n_passed: conditions of the path that this run has met */
     uint64_t steps;
     uint32_t n_tensor; /* made so far, by pt_tensor_new */
+    uint32_t n_walk;   /* over tensors that may be of one memory */
     uint32_t reading,
         n_reading; /* the run of the model's code that is under way, from 1 on; how many there were */
     /* the model as a function */

@@ -125,11 +125,13 @@ void pt_may_be(pt_import *p, pt_tensor *a, pt_tensor *b)
 static void make_stale(pt_import *p, pt_tensor *t)
 {
     tn_vec(pt_tensor *) work = {0};
+    t->walk = ++p->n_walk;
     tn_vec_push(&work, t);
     while (work.n) {
         const pt_tensor *x = tn_vec_pop(&work);
         for (const struct pt_alias *a = x->alias; a; a = a->next)
-            if (a->of != t && a->of->stale != p->reading) {
+            if (a->of->walk != p->n_walk) {
+                a->of->walk = p->n_walk;
                 a->of->stale = p->reading;
                 tn_vec_push(&work, a->of);
             }
@@ -154,7 +156,7 @@ tn_value pt_tensor_value(pt_import *p, pt_tensor *t)
 {
     if (!is_current(p, t))
         return (tn_value){0};
-    if (t->base && t->seen != t->base->stamp) {
+    if (t->base && t->seen != pt_changes_of(t->base)) {
         pt_value again = pt_replay(t->made, (pt_value){.kind = PT_TENSOR, .tensor = t->base});
         if (pt_is_sequence(again))
             again = pt_at(again, t->part);
@@ -162,7 +164,7 @@ tn_value pt_tensor_value(pt_import *p, pt_tensor *t)
             return (tn_value){0};
         if (!p->logging) {
             t->now = again.tensor->now;
-            t->seen = t->base->stamp;
+            t->seen = pt_changes_of(t->base);
         }
         return again.tensor->now.v.value;
     }
@@ -283,7 +285,7 @@ void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
         pt_keep(p, &t->now, t, t->name ? t->name : "of a constant");
     pt_set(p, &t->now, (pt_value){.kind = PT_VALUE, .value = v});
     t->stamp++;
-    t->seen = t->base ? t->base->stamp : 0;
+    t->seen = t->base ? pt_changes_of(t->base) : 0;
     if (!t->base)
         make_stale(p, t);
 }

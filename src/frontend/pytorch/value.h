@@ -101,9 +101,10 @@ struct pt_tensor {
     struct pt_tensor *base;
     const struct pt_call *made;  /* how */
     uint32_t part;               /* which of its results */
-    uint32_t stamp, seen;        /* changes of this one; of the base that `now` knows of */
+    uint32_t stamp, seen;        /* changes of this one; of its bases that `now` knows of */
     struct pt_tensor *either[2]; /* NULL, or it is one of these, which the run decides */
     struct pt_alias *alias;      /* tensors that may be this one: of one memory in some runs */
+    uint32_t walk;               /* the last one over these that came here */
     uint32_t stale; /* the reading of the model in which one of these was changed in place; 0: none */
     const char *
         fixed; /* an operator that made a copy where PyTorch shares memory, which must not change; NULL: none */
@@ -114,6 +115,15 @@ struct pt_tensor {
     bool quantised;
     pt_value steps; /* (scheme, scale, zero point[, axis]) */
 };
+
+/* How often it and the tensors that it is a view of have changed. */
+static inline uint32_t pt_changes_of(const pt_tensor *t)
+{
+    uint32_t n = 0;
+    for (; t; t = t->base)
+        n += t->stamp;
+    return n;
+}
 
 static inline pt_value pt_none(void) { return (pt_value){.kind = PT_NONE}; }
 static inline pt_value pt_bool(bool b) { return (pt_value){.kind = PT_BOOL, .b = b}; }
