@@ -57,7 +57,7 @@ class Program:
 
     def condition(self):
         v = self.tensor()
-        return self.r.choice([f"bool({v}.sum() > 0.3)", "bool(x[1] > 0.1)", f"bool({v}[0] < {v}[1])"])
+        return self.r.choice([f"bool({v}.sum() > 0.3)", "bool(x[1] > 0.1)", f"bool({v}[0] < {v}[1])", "p > q", "q > 1"])
 
     def statement(self, indent, depth):
         pad, r = "    " * indent, self.r
@@ -80,7 +80,9 @@ class Program:
             t, self.temporary = f"t{self.temporary}", self.temporary + 1
             self.lines += [f"{pad}{t} = [{self.tensor()}, {self.tensor()}]", pad + self.change(f"{t}[{r.randrange(2)}]"),
                            f"{pad}{self.tensor()} = {t}[{r.randrange(2)}]"]
-        elif kind < 0.75:
+        elif kind < 0.6:
+            self.lines.append(pad + r.choice(["p = p + 1", "q = p", "p, q = q, p + q", "q = q + 2", f"{self.tensor()}.add_(p)"]))
+        elif kind < 0.78:
             self.lines.append(pad + self.change(self.tensor()))
         else:
             self.lines.append(f"{pad}{self.tensor()} = {self.value()}")
@@ -90,11 +92,12 @@ class Program:
             self.statement(indent, depth)
 
     def text(self):
-        self.lines = ["import torch", "from torch import Tensor", "", "def f(x: Tensor, n: Tensor):", "    a = x + 0.5", "    b = x * 0.5"]
+        self.lines = ["import torch", "from torch import Tensor", "", "def f(x: Tensor, n: Tensor):", "    a = x + 0.5", "    b = x * 0.5",
+                      "    p = 0", "    q = 1"]
         self.lines.append("    c = " + self.r.choice(["a", "x - 0.25", "b"]))
         for _ in range(self.r.randint(2, 5)):
             self.statement(1, 3)
-        self.lines.append("    return a, b, c")
+        self.lines.append("    return a, b, c + p * 0.5 + q")
         return "\n".join(self.lines) + "\n"
 
 

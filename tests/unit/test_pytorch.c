@@ -75,6 +75,15 @@ static const struct {
              " _0 = torch.neg_(a)\n      b = a\n"
              "    _1 = torch.add_(a, 1)\n    return b\n",
      {"is of the same memory in some runs", "pytorch-E071"}},
+    /* what changes from the second iteration on */
+    {FORWARD "    a = 0\n    b = 1\n    for i in range(int(torch.sum(x))):\n      _0 = b\n      b = "
+             "torch.add(a, b)\n      a = _0\n"
+             "    return torch.mul(x, a)\n",
+     {"(%i: int64, %carried0: int64, %carried1: int64) {\n"}},
+    {FORWARD
+     "    a = torch.mul(x, 2)\n    k = 0\n    for i in range(int(torch.sum(x))):\n      if torch.gt(k, 0):\n"
+     "        _0 = torch.add_(a, 1)\n      else:\n        pass\n      k = torch.add(k, 1)\n    return a\n",
+     {"%carried1: Tensor[(2, 3), float32]"}},
     /* what a branch or a loop makes and changes is no result of it but as what it is at the end */
     {FORWARD "    if bool(torch.gt(torch.sum(x), 0)):\n      y = torch.mul(x, 3)\n      _0 = torch.add_(y, "
              "x)\n    else:\n"

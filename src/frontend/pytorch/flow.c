@@ -37,7 +37,13 @@ static tn_value value_in(pt_joining *j, int k, pt_value v)
     p->im.r = j->r[k];
     pt_value *before = TN_NEW_N(&p->im.scratch, pt_value, j->list ? j->list->n : 0);
     at_end(j, k, before, true);
+    size_t stale = p->stale.n;
+    for (size_t i = 0; i < j->n_stale[k]; i++)
+        pt_make_stale(p, j->stale[k][i]);
+    p->logging++; /* no view keeps what it is in there */
     tn_value x = v.kind == PT_VALUE ? v.value : pt_number_value(p, v);
+    p->logging--;
+    pt_fresh_after(p, stale);
     at_end(j, k, before, false);
     p->im.r = r;
     j->bad = j->bad || !x.def || p->stop;
@@ -156,6 +162,8 @@ typedef struct branch {
     const char *why;
     tn_diag *diag; /* of a branch that cannot be read */
     size_t n_diag;
+    pt_tensor **stale; /* that a change in it makes so */
+    size_t n_stale;
 } branch;
 
 static pt_change *change_of(pt_changes *list, pt_cell *cell, pt_value before)
@@ -173,7 +181,7 @@ static void keep_born(pt_import *p, size_t mark, uint32_t born)
     size_t n = mark;
     for (size_t i = mark; i < p->log.n; i++) {
         const pt_log *l = &p->log.at[i];
-        if (l->before.kind != PT_VALUE || ((const pt_tensor *)(const void *)l->cell)->born < born)
+        if (l->before.kind != PT_VALUE || ((const pt_tensor *)(const void *)l->cell)->born <= born)
             p->log.at[n++] = *l;
     }
     p->log.n = n;
@@ -221,6 +229,7 @@ static void read_branch(pt_import *p, branch *b, pt_branch *code, void *user, in
     tn_region *outer = p->im.r;
     size_t mark = p->log.n, diagnostics = p->im.g->ctx->n_diag, errors = p->im.g->ctx->n_error;
     uint32_t born = p->n_tensor;
+    size_t stale = p->stale.n;
     b->r = p->im.r = pt_region_new(p);
     p->logging++;
     if (code)
@@ -232,6 +241,10 @@ static void read_branch(pt_import *p, branch *b, pt_branch *code, void *user, in
     if (p->again || p->finished)
         return;
     pt_collect(p, mark, born, k, list);
+    b->n_stale = p->stale.n - stale;
+    if (b->n_stale)
+        b->stale = tn_arena_copy(&p->im.scratch, p->stale.at + stale, b->n_stale * sizeof *b->stale, 8);
+    pt_fresh_after(p, stale);
     if (!b->ok)
         keep_errors(p, b, diagnostics);
     p->stop = false;
@@ -285,7 +298,12 @@ static void keep_checks(pt_joining *j, pt_value *zero)
 /* false: no `if` holds the branches, which give nothing in common. */
 static bool merge(pt_import *p, tn_value condition, branch b[2], pt_changes *list, uint32_t number)
 {
-    pt_joining j = {.p = p, .r = {b[0].r, b[1].r}, .number = number, .list = list};
+    pt_joining j = {.p = p,
+                    .r = {b[0].r, b[1].r},
+                    .number = number,
+                    .list = list,
+                    .stale = {b[0].stale, b[1].stale},
+                    .n_stale = {b[0].n_stale, b[1].n_stale}};
     size_t n = list->n;
     pt_value *v = TN_NEW_N(&p->im.scratch, pt_value, n);
     for (size_t i = 0; i < n && !j.bad; i++) {
@@ -336,6 +354,9 @@ static void both(pt_import *p, tn_value condition, uint32_t number, pt_branch *c
     if (b[0].ok && b[1].ok) {
         if (!merge(p, condition, b, &list, number))
             pt_discard_regions(p, regions);
+        for (int k = 0; k < 2; k++)
+            for (size_t i = 0; i < b[k].n_stale; i++)
+                pt_make_stale(p, b[k].stale[i]);
     } else {
         pt_discard_regions(p, regions);
         if (!b[0].ok && !b[1].ok) {
@@ -397,12 +418,12 @@ typedef struct path_result {
 static void read_path(pt_import *p, pt_path path, bool outcome, branch *b, pt_value *v)
 {
     tn_region *outer = p->im.r;
-    size_t mark = p->log.n, diagnostics = p->im.g->ctx->n_diag, errors = p->im.g->ctx->n_error;
+    size_t mark = p->log.n, stale = p->stale.n, diagnostics = p->im.g->ctx->n_diag,
+           errors = p->im.g->ctx->n_error;
     uint32_t n_path = p->n_path, n_passed = p->n_passed, n_condition = p->n_condition;
     int logging = p->logging, calls = p->calls;
     const char *file = p->file;
     int line = p->line;
-    uint32_t reading = p->reading;
     path.outcome = outcome;
     path.equal = path.equal == outcome;
     p->path[p->n_path++] = path;
@@ -410,13 +431,13 @@ static void read_path(pt_import *p, pt_path path, bool outcome, branch *b, pt_va
     b->ok = pt_run(p, &b->why) && p->im.g->ctx->n_error == errors;
     *v = p->result;
     pt_undo(p, mark);
+    pt_fresh_after(p, stale);
     if (!b->ok)
         keep_errors(p, b, diagnostics);
     p->im.r = outer;
     p->n_path = n_path;
     p->n_passed = n_passed;
     p->n_condition = n_condition;
-    p->reading = reading;
     p->logging = logging;
     p->calls = calls;
     p->file = file;
@@ -447,6 +468,10 @@ static void split(pt_import *p, tn_value condition, pt_path path, pt_branch *cod
     for (size_t i = 0; i < p->log.n; i++)
         tn_vec_push(&had, p->log.at[i]);
     pt_undo(p, 0);
+    tn_vec(pt_tensor *) stale = {0};
+    for (size_t i = 0; i < p->stale.n; i++)
+        tn_vec_push(&stale, p->stale.at[i]);
+    pt_fresh_after(p, 0);
     for (int k = 0; k < 2; k++)
         read_path(p, path, k == 0, &b[k], &v[k]);
     if (b[0].ok && b[1].ok) {
@@ -469,6 +494,8 @@ static void split(pt_import *p, tn_value condition, pt_path path, pt_branch *cod
             tn_vec_push(&p->log, had.at[i]);
             now.at[i].cell->v = now.at[i].before;
         }
+        for (size_t i = 0; i < stale.n; i++)
+            pt_make_stale(p, stale.at[i]);
         if (!b[0].ok && !b[1].ok) {
             report_again(p, &b[0]);
             p->stop = b[0].n_diag > 0;
@@ -484,6 +511,7 @@ static void split(pt_import *p, tn_value condition, pt_path path, pt_branch *cod
     }
     tn_vec_deinit(&now);
     tn_vec_deinit(&had);
+    tn_vec_deinit(&stale);
 }
 
 pt_value pt_fork(pt_import *p, tn_value condition, pt_value (*read)(pt_import *p, void *user, bool outcome),

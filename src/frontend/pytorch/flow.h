@@ -20,8 +20,10 @@ typedef struct pt_joining {
     tn_region *r[2];
     tn_vec(pt_slot) slots;
     tn_vec(pt_tensor *) tensors; /* that were joined */
-    const pt_changes *list;      /* what the branches change; NULL: nothing */
-    uint32_t number;             /* of the condition */
+    pt_tensor **stale[2];        /* that changes in each make so */
+    size_t n_stale[2];
+    const pt_changes *list; /* what the branches change; NULL: nothing */
+    uint32_t number;        /* of the condition */
     bool bad;
 } pt_joining;
 

@@ -181,6 +181,7 @@ static tn_status import_once(pt_import *p, tn_graph *g, const char *path, const 
     tn_strmap_deinit(&p->sources);
     tn_strmap_deinit(&p->reported);
     tn_vec_deinit(&p->log);
+    tn_vec_deinit(&p->stale);
     tn_vec_deinit(&p->splits);
     tn_vec_deinit(&p->kept);
     if (s == TN_OK && g->ctx->n_error > p->im.had_errors)

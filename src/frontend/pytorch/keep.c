@@ -506,6 +506,7 @@ static pt_value read_form(keeper *w, size_t k)
         (void)imp_error(&p->im, IMP_BAD_VALUE, pt_place(p, "raise"),
                         "in run %zu, for inputs of these shapes and types, the model raises: %s", k + 1, why);
     pt_undo(p, 0);
+    pt_fresh_after(p, 0);
     p->stop = !done;
     p->finished = false;
     return v;

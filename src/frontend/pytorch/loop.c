@@ -123,7 +123,8 @@ static void follow(looping *w, pt_value before, pt_value after, size_t *k)
     if (before.kind == PT_TENSOR && after.kind == PT_TENSOR)
         pt_may_be(w->p, before.tensor, after.tensor);
     if (*k < w->j.slots.n)
-        w->j.slots.at[(*k)++].v[1] = after.kind == PT_VALUE ? after.value : pt_number_value(w->p, after);
+        w->j.slots.at[*k].v[1] = after.kind == PT_VALUE ? after.value : pt_number_value(w->p, after);
+    ++*k;
 }
 
 /* A type for what is a now and b in the next iteration; NULL: none. */
@@ -137,37 +138,87 @@ static const tn_type *wider(pt_import *p, const tn_type *a, const tn_type *b)
     return tn_type_fits(a, b) ? a : tn_type_tensor(p->im.g->pool, a->dtype, a->n, dim, NULL);
 }
 
-/* The body with parameters for what it changes. false: types have become wider, it must be read again. */
+/* Is a part of it that was taken for what stays another one now? */
+static bool grows(pt_value before, pt_value after, pt_value now, int depth)
+{
+    bool parts = pt_has_parts(before) && before.kind == after.kind && before.kind == now.kind && depth < 16 &&
+                 before.list->n == after.list->n && before.list->n == now.list->n;
+    if (pt_same(before, after))
+        return before.kind != PT_UNSET && !pt_same(before, now);
+    for (size_t i = 0; parts && i < before.list->n; i++)
+        if (grows(pt_at(before, i), pt_at(after, i), pt_at(now, i), depth + 1))
+            return true;
+    return false;
+}
+
+/* What an iteration with carried values changes and the first one did not, into the list. */
+static bool changes_more(looping *w, size_t mark, uint32_t born)
+{
+    pt_import *p = w->p;
+    bool more = false;
+    for (size_t c = 0; c < w->list.n; c++) {
+        pt_change *x = &w->list.at[c];
+        if (grows(x->v[0], x->v[1], x->cell->v, 0)) {
+            x->v[1] = x->cell->v;
+            more = true;
+        }
+    }
+    for (size_t i = mark; i < p->log.n; i++) {
+        const pt_log *l = &p->log.at[i];
+        bool local = l->before.kind == PT_UNSET ||
+                     (l->before.kind == PT_VALUE && ((const pt_tensor *)(const void *)l->cell)->born > born);
+        for (size_t c = 0; c < w->list.n && !local; c++)
+            local = w->list.at[c].cell == l->cell; /* is there */
+        if (!local && !pt_same(l->before, l->cell->v)) {
+            tn_vec_push(&w->list, ((pt_change){l->cell, {l->before, l->cell->v}}));
+            more = true;
+        }
+    }
+    return more;
+}
+
+static void differ(pt_import *p)
+{
+    pt_fail(p, "pytorch-E015", "a loop changes other values in its second iteration than in its first");
+}
+
+/* The body with parameters for what it changes. false: it must be read again, since types have become wider, or it
+ * changes more. */
 static bool read_body(looping *w, pt_value shape[])
 {
     pt_import *p = w->p;
     tn_region *outer = p->im.r;
-    size_t mark = p->log.n, k = 0;
-    bool same = true;
+    size_t mark = p->log.n, k = 0, n = w->list.n;
+    uint32_t born = p->n_tensor;
+    bool same = true, more = false;
     w->j.slots.n = 0;
     w->r = p->im.r = pt_region_new(p);
     pt_value i = index_of(w);
-    for (size_t c = 0; c < w->list.n && !p->stop; c++) {
+    for (size_t c = 0; c < n && !p->stop; c++) {
         tn_region *r = p->im.r;
         p->im.r = outer; /* values before the loop are made there */
         shape[c] = carried(w, w->list.at[c].v[0], w->list.at[c].v[1]);
         p->im.r = r;
     }
-    for (size_t c = 0; c < w->list.n && !p->stop; c++) {
+    for (size_t c = 0; c < n && !p->stop; c++) {
         pt_set(p, w->list.at[c].cell, shape[c]);
         if (shape[c].kind == PT_VALUE)
             ((pt_tensor *)(void *)w->list.at[c].cell)->stamp++;
     }
     if (!p->stop)
         iterate(w, i);
-    for (size_t c = 0; c < w->list.n && !p->stop && !p->raised; c++)
+    more = !p->stop && !p->raised && changes_more(w, mark, born);
+    for (size_t c = 0; c < n && !more && !p->stop && !p->raised; c++)
         follow(w, w->list.at[c].v[0], w->list.at[c].cell->v, &k);
     p->im.r = outer;
     pt_undo(p, mark);
+    if (more && !p->stop) {
+        w->type.n = 0;
+        return false;
+    }
     if (p->stop || p->raised || k != w->j.slots.n) {
         if (!p->stop && !p->raised)
-            pt_fail(p, "pytorch-E015",
-                    "a loop changes other values in its second iteration than in its first");
+            differ(p);
         return true;
     }
     for (size_t s = 0; s < k; s++) {
@@ -244,10 +295,16 @@ static void late_loop(pt_import *p, const pt_loop *l, pt_value trip, pt_value go
     tn_value first = pt_number_value(p, go);
     size_t k = 0, regions = p->im.region.n;
     if (!c->bad && !p->stop && probe(&w)) {
-        pt_value *shape = TN_NEW_N(&p->im.scratch, pt_value, w.list.n);
-        int tries = 0;
-        while (!read_body(&w, shape) && tries++ < MAX_TRIES)
-            pt_discard_regions(p, regions);
+        pt_value *shape = NULL;
+        bool settled = false;
+        for (int tries = 0; !settled && tries < MAX_TRIES; tries++) {
+            if (tries)
+                pt_discard_regions(p, regions);
+            shape = TN_NEW_N(&p->im.scratch, pt_value, w.list.n);
+            settled = read_body(&w, shape);
+        }
+        if (!settled && !p->stop)
+            differ(p);
         if (!p->stop && p->raised)
             pt_fail(p, "pytorch-E015", "a loop whose number of iterations only the run knows raises: %s",
                     p->raised);

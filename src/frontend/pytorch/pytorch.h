@@ -117,6 +117,9 @@ tn_value pt_number_value(pt_import *p, pt_value v);                 /* int64, fl
 pt_value pt_item(pt_import *p, pt_value of, pt_value at);
 
 /* ---- tensors (tensor.c) ---- */
+/* Those that became stale since there were `mark` of them are no longer. */
+void pt_fresh_after(pt_import *p, size_t mark);
+void pt_make_stale(pt_import *p, pt_tensor *t);
 /* A condition or a loop makes a of what may be b: where one is changed in place, the other can be read no more. */
 void pt_may_be(pt_import *p, pt_tensor *a, pt_tensor *b);
 pt_value pt_tensor_new(pt_import *p, tn_value v);
@@ -194,10 +197,9 @@ struct pt_import {
     pt_path path[PT_MAX_PATH];
     uint32_t n_path, n_passed, n_run; /* n_passed: conditions of the path that this run has met */
     uint64_t steps;
-    uint32_t n_tensor; /* made so far, by pt_tensor_new */
-    uint32_t n_walk;   /* over tensors that may be of one memory */
-    uint32_t reading,
-        n_reading; /* the run of the model's code that is under way, from 1 on; how many there were */
+    uint32_t n_tensor;         /* made so far, by pt_tensor_new */
+    uint32_t n_walk;           /* over tensors that may be of one memory */
+    tn_vec(pt_tensor *) stale; /* in the order in which they became so */
     /* the model as a function */
     pt_value (*body)(pt_import *p, void *user);
     void *user;

@@ -117,6 +117,7 @@ pt_mark pt_mark_of(const pt_import *p)
 void pt_forget(pt_import *p, pt_mark mark)
 {
     pt_undo(p, 0);
+    pt_fresh_after(p, 0);
     pt_discard_regions(p, mark.regions);
     remove_after(p, p->im.r, mark.last);
     tn_diag_rewind(p->im.g->ctx, mark.diagnostics);
@@ -139,8 +140,10 @@ static bool changed(const pt_import *p, const pt_cell *c)
 /* A result that stays what it is when the changes of the run are undone. */
 static pt_value lasting(pt_import *p, pt_value v, int depth)
 {
-    if (v.kind == PT_TENSOR && (v.tensor->base || changed(p, &v.tensor->now)))
-        return pt_tensor_new(p, pt_tensor_value(p, v.tensor));
+    if (v.kind == PT_TENSOR) {
+        tn_value x = pt_tensor_value(p, v.tensor); /* which looks whether it can be used */
+        return v.tensor->base || changed(p, &v.tensor->now) ? pt_tensor_new(p, x) : v;
+    }
     if (!pt_has_parts(v) || depth > 16)
         return v;
     pt_value list = pt_make(&p->im.scratch, v.kind, v.list->n, NULL);
@@ -164,7 +167,7 @@ static void check_result(pt_import *p, pt_value v, int depth)
 bool pt_run(pt_import *p, const char **why)
 {
     tn_region *r = p->im.r;
-    size_t regions = p->im.region.n, mark = p->log.n;
+    size_t regions = p->im.region.n, mark = p->log.n, stale = p->stale.n;
     const tn_node *last = r->last;
     uint32_t path = p->n_path;
     *why = NULL;
@@ -174,7 +177,6 @@ bool pt_run(pt_import *p, const char **why)
         p->raised = NULL;
         p->calls = p->depth = 0;
         p->logging = 0;
-        p->reading = ++p->n_reading;
         if (p->n_run++ >= PT_MAX_RUNS)
             return pt_fail(p, "pytorch-E014",
                            "the model has too many conditions that only the run knows, and whose "
@@ -187,6 +189,7 @@ bool pt_run(pt_import *p, const char **why)
         if (!p->again)
             break;
         pt_undo(p, mark);
+        pt_fresh_after(p, stale);
         p->im.r = r;
         pt_discard_regions(p, regions);
         remove_after(p, r, last);

@@ -11,7 +11,7 @@ pt_value pt_tensor_new(pt_import *p, tn_value v)
 {
     pt_tensor *t = TN_NEW(&p->im.scratch, pt_tensor);
     t->now.v = (pt_value){.kind = PT_VALUE, .value = v};
-    t->born = p->n_tensor++;
+    t->born = ++p->n_tensor;
     return (pt_value){.kind = PT_TENSOR, .tensor = t};
 }
 
@@ -121,8 +121,21 @@ void pt_may_be(pt_import *p, pt_tensor *a, pt_tensor *b)
     }
 }
 
+void pt_make_stale(pt_import *p, pt_tensor *t)
+{
+    if (!t->stale)
+        tn_vec_push(&p->stale, t);
+    t->stale = true;
+}
+
+void pt_fresh_after(pt_import *p, size_t mark)
+{
+    while (p->stale.n > mark)
+        tn_vec_pop(&p->stale)->stale = false;
+}
+
 /* t was changed in place. */
-static void make_stale(pt_import *p, pt_tensor *t)
+static void make_others_stale(pt_import *p, pt_tensor *t)
 {
     tn_vec(pt_tensor *) work = {0};
     t->walk = ++p->n_walk;
@@ -132,7 +145,7 @@ static void make_stale(pt_import *p, pt_tensor *t)
         for (const struct pt_alias *a = x->alias; a; a = a->next)
             if (a->of->walk != p->n_walk) {
                 a->of->walk = p->n_walk;
-                a->of->stale = p->reading;
+                pt_make_stale(p, a->of);
                 tn_vec_push(&work, a->of);
             }
     }
@@ -141,7 +154,7 @@ static void make_stale(pt_import *p, pt_tensor *t)
 
 static bool is_current(pt_import *p, pt_tensor *t)
 {
-    if (!root_of(t)->stale || root_of(t)->stale != p->reading)
+    if (!root_of(t)->stale)
         return true;
     pt_fail(p, "pytorch-E071",
             "a tensor is used after one was changed in place that is of the same memory in some runs, as a "
@@ -287,5 +300,5 @@ void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
     t->stamp++;
     t->seen = t->base ? pt_changes_of(t->base) : 0;
     if (!t->base)
-        make_stale(p, t);
+        make_others_stale(p, t);
 }

@@ -105,7 +105,7 @@ struct pt_tensor {
     struct pt_tensor *either[2]; /* NULL, or it is one of these, which the run decides */
     struct pt_alias *alias;      /* tensors that may be this one: of one memory in some runs */
     uint32_t walk;               /* the last one over these that came here */
-    uint32_t stale; /* the reading of the model in which one of these was changed in place; 0: none */
+    bool stale;                  /* one of these was changed in place */
     const char *
         fixed; /* an operator that made a copy where PyTorch shares memory, which must not change; NULL: none */
     const char
