@@ -25,7 +25,6 @@ typedef struct verifier {
     uint32_t n_parallel, parallel; /* loops seen; the one we are in, or 0 */
     int loops, guards, depth;      /* loops, conditions and masks around */
     int never;                     /* loops around that run no iteration, whatever the symbols are */
-    int maybe;                     /* loops around that run none for some values of the symbols */
     bool dead;                     /* in the body of a block whose mask is never true */
     int faults, outside;           /* all; those of bounds and domains */
 } verifier;
@@ -203,9 +202,6 @@ static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr
         return;
     /* behind a condition that never holds, any index is good (a window all in padding) */
     if (guarded || v->guards || v->never)
-        return;
-    /* a buffer without elements has no good index: nobody may come here, and a loop may see to it */
-    if (v->maybe && tn_prove(p, &v->facts, tn_le(p, dim, tn_idx(p, 0))) == 1)
         return;
     if (known == 0) {
         bad = index;
@@ -427,11 +423,11 @@ static void check_for(verifier *v, const tn_stmt *s)
         check_parallel(v);
         v->parallel = v->parallel ? v->parallel : ++v->n_parallel;
     }
-    bool typed = check_index(v, s->u.loop.extent, "the extent");
+    bool typed = check_index(v, s->u.loop.extent, "the extent"), never = false;
     tn_facts_mark mark = tn_facts_here(&v->facts);
-    int runs = 1; /* 0: never; -1: not for all symbols */
     if (typed && sound(v) && tn_dtype_is_index(s->u.loop.extent->dtype))
-        runs = tn_prove(v->f->pool, &v->facts, tn_le(v->f->pool, tn_idx(v->f->pool, 1), s->u.loop.extent));
+        never =
+            tn_prove(v->f->pool, &v->facts, tn_le(v->f->pool, tn_idx(v->f->pool, 1), s->u.loop.extent)) == 0;
     if (define_var(v, s->u.loop.var) && typed) {
         if (!tn_dtype_eq(s->u.loop.var->dtype, s->u.loop.extent->dtype))
             fail_dtype(v, "tir-E114", "the loop variable", s->u.loop.var, "of the extent's type");
@@ -439,11 +435,9 @@ static void check_for(verifier *v, const tn_stmt *s)
             enter_facts(v, s, &s->u.loop.body);
     }
     v->loops++;
-    v->never += runs == 0;
-    v->maybe += runs < 0;
+    v->never += never;
     check_list(v, &s->u.loop.body);
-    v->maybe -= runs < 0;
-    v->never -= runs == 0;
+    v->never -= never;
     v->loops--;
     v->parallel = outer;
     tn_facts_release(&v->facts, mark);

@@ -68,15 +68,23 @@ static tn_status dyn_reshape_infer(tn_graph *g, tn_node *n)
     return tn_rule_result(g, n, 0, t->dtype, (int)a->extent.n, a->extent.at);
 }
 
+/* There is nothing to read; nothing is asked for either. */
+static bool has_nothing(tn_te *te, tn_tensor *out, const tn_tensor *in)
+{
+    for (int i = 0; i < in->ndim; i++)
+        if (tn_is_value(in->dim[i], 0)) {
+            tn_te_define(te, out, tn_const(te->pool, out->dtype, 0));
+            return true;
+        }
+    return false;
+}
+
 static void dyn_reshape_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_expr *index[TN_RULE_MAX_RANK];
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "reshape", "injective", NULL);
-    for (int i = 0; i < in[0]->ndim; i++)
-        if (tn_is_value(in[0]->dim[i], 0)) { /* nothing to read; nothing is asked for either */
-            tn_te_define(te, t, tn_const(te->pool, t->dtype, 0));
-            return;
-        }
+    if (has_nothing(te, t, in[0]))
+        return;
     tn_rule_reshape_index(te, in[0]->ndim, in[0]->dim, t, index);
     tn_te_define(te, t, tn_at(te, in[0], in[0]->ndim, index));
 }
@@ -147,6 +155,8 @@ static void dyn_slice_compute(tn_te *te, const tn_node *n, tn_tensor *const in[]
     tn_pool *p = te->pool;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "slice", "injective", NULL);
     const tn_expr *index[TN_RULE_MAX_RANK], *zero = tn_idx(p, 0), *one = tn_idx(p, 1);
+    if (has_nothing(te, t, in[0]))
+        return;
     for (int i = 0; i < t->ndim; i++) {
         const tn_expr *b = tn_cast(p, TN_IDX, tn_at1(te, in[1], tn_idx(p, i))),
                       *s = tn_cast(p, TN_IDX, tn_at1(te, in[2], tn_idx(p, i)));
