@@ -134,9 +134,17 @@ void pt_fresh_after(pt_import *p, size_t mark)
         tn_vec_pop(&p->stale)->stale = false;
 }
 
-/* t was changed in place. */
+static void refuse_stale(pt_import *p)
+{
+    pt_fail(p, "pytorch-E071",
+            "a tensor is used after one was changed in place that is of the same memory in some runs, as a "
+            "condition or a loop decides; that is not supported: assign a copy (clone) there");
+}
+
+/* t was changed in place. The next run uses what the file has. */
 static void make_others_stale(pt_import *p, pt_tensor *t)
 {
+    bool is_kept = false;
     tn_vec(pt_tensor *) work = {0};
     t->walk = ++p->n_walk;
     tn_vec_push(&work, t);
@@ -145,22 +153,21 @@ static void make_others_stale(pt_import *p, pt_tensor *t)
         for (const struct pt_alias *a = x->alias; a; a = a->next)
             if (a->of->walk != p->n_walk) {
                 a->of->walk = p->n_walk;
+                is_kept = is_kept || a->of->storage;
                 pt_make_stale(p, a->of);
                 tn_vec_push(&work, a->of);
             }
     }
     tn_vec_deinit(&work);
+    if (is_kept)
+        refuse_stale(p);
 }
 
 static bool is_current(pt_import *p, pt_tensor *t)
 {
-    if (!root_of(t)->stale)
-        return true;
-    pt_fail(p, "pytorch-E071",
-            "a tensor is used after one was changed in place that is of the same memory in some runs, as a "
-            "condition or "
-            "a loop decides; that is not supported: assign a copy (clone) there");
-    return false;
+    if (root_of(t)->stale)
+        refuse_stale(p);
+    return !root_of(t)->stale;
 }
 
 /* ---- values ---- */
