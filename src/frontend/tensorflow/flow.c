@@ -241,7 +241,10 @@ static void run_loop(imp_node *c, variables *v, tn_value out[])
     tn_value go = c->bad ? (tn_value){0} : v->condition(c, v, v->first);
     tn_value *result = TN_NEW_N(c->arena, tn_value, v->n);
     if (c->bad || !imp_make_loop(c, &l, go, result)) {
-        c->bad = true;
+        c->bad = c->g->ctx->n_error > 0; /* what was said may have been of a reading that was dropped */
+        if (!c->bad)
+            imp_refuse(c, IMP_BAD_VALUE,
+                       "the condition or the body of the loop cannot be read; the model is damaged");
         return;
     }
     for (size_t i = 0; i < v->n; i++)
