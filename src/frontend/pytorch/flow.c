@@ -12,13 +12,6 @@ enum { MAX_SLOTS = 512 };
 
 /* ---- two values as one ---- */
 
-static void put(pt_cell *cell, pt_value v)
-{
-    cell->v = v;
-    if (v.kind == PT_VALUE) /* of a tensor: views of it must look again */
-        ((pt_tensor *)(void *)cell)->stamp++;
-}
-
 /* Tensors that branch k changes are what they are at its end; false: what they were before. */
 static void at_end(const pt_joining *j, int k, pt_value before[], bool end)
 {
@@ -26,7 +19,7 @@ static void at_end(const pt_joining *j, int k, pt_value before[], bool end)
         pt_cell *cell = j->list->at[i].cell;
         if (end)
             before[i] = cell->v;
-        put(cell, end ? j->list->at[i].v[k] : before[i]);
+        pt_put(cell, end ? j->list->at[i].v[k] : before[i]);
     }
 }
 
@@ -330,11 +323,8 @@ static bool merge(pt_import *p, tn_value condition, branch b[2], pt_changes *lis
         p->stop = false;
         (void)pt_usable(p, (pt_value){.kind = PT_UNKNOWN, .i = number});
     }
-    for (size_t i = 0; i < n && !p->stop; i++) {
+    for (size_t i = 0; i < n && !p->stop; i++)
         pt_set(p, list->at[i].cell, v[i]);
-        if (v[i].kind == PT_VALUE)
-            ((pt_tensor *)(void *)list->at[i].cell)->stamp++;
-    }
     tn_vec_deinit(&j.slots);
     tn_vec_deinit(&j.tensors);
     return node != NULL;
@@ -404,15 +394,6 @@ static bool must_split(const pt_import *p, uint32_t number)
             return true;
     return false;
 }
-
-typedef struct path_result {
-    tn_region *r;
-    bool ok;
-    const char *why;
-    pt_value v;
-    tn_diag *diag;
-    size_t n_diag;
-} path_result;
 
 /* The rest of the run in a region of its own, where the condition has that outcome. */
 static void read_path(pt_import *p, pt_path path, bool outcome, branch *b, pt_value *v)

@@ -200,11 +200,8 @@ static bool read_body(looping *w, pt_value shape[])
         shape[c] = carried(w, w->list.at[c].v[0], w->list.at[c].v[1]);
         p->im.r = r;
     }
-    for (size_t c = 0; c < n && !p->stop; c++) {
+    for (size_t c = 0; c < n && !p->stop; c++)
         pt_set(p, w->list.at[c].cell, shape[c]);
-        if (shape[c].kind == PT_VALUE)
-            ((pt_tensor *)(void *)w->list.at[c].cell)->stamp++;
-    }
     if (!p->stop)
         iterate(w, i);
     more = !p->stop && !p->raised && changes_more(w, mark, born);
@@ -313,8 +310,6 @@ static void late_loop(pt_import *p, const pt_loop *l, pt_value trip, pt_value go
         for (size_t i = 0; i < w.list.n && !p->stop; i++) {
             pt_value v = result_of(&w, w.list.at[i].v[0], shape[i], &k);
             pt_set(p, w.list.at[i].cell, v);
-            if (v.kind == PT_VALUE)
-                ((pt_tensor *)(void *)w.list.at[i].cell)->stamp++;
         }
     }
     p->stop = p->stop || c->bad;

@@ -215,6 +215,7 @@ imp_node *pt_ctx(pt_import *p); /* for helpers outside of converters; its failur
  * nested too deep, or it takes too much memory, which is reported and stops it. */
 bool pt_enter(pt_import *p);
 static inline void pt_leave(pt_import *p) { p->depth--; }
+void pt_put(pt_cell *c, pt_value v); /* the same unlogged */
 void pt_set(pt_import *p, pt_cell *c, pt_value v);
 const tn_loc *pt_place(pt_import *p, const char *op);
 /* Is v something that can be used? An UNKNOWN one splits the run at the condition that made it. */

@@ -54,19 +54,24 @@ bool pt_enter(pt_import *p)
 
 /* ---- what changes ---- */
 
+void pt_put(pt_cell *c, pt_value v)
+{
+    c->v = v;
+    if (v.kind == PT_VALUE) /* of a tensor: views of it must look again */
+        ((pt_tensor *)(void *)c)->stamp++;
+}
+
 void pt_set(pt_import *p, pt_cell *c, pt_value v)
 {
     tn_vec_push(&p->log, ((pt_log){c, c->v}));
-    c->v = v;
+    pt_put(c, v);
 }
 
 void pt_undo(pt_import *p, size_t mark)
 {
     while (p->log.n > mark) {
         pt_log l = tn_vec_pop(&p->log);
-        l.cell->v = l.before;
-        if (l.before.kind == PT_VALUE) /* of a tensor: views of it must look again */
-            ((pt_tensor *)(void *)l.cell)->stamp++;
+        pt_put(l.cell, l.before);
     }
 }
 

@@ -304,7 +304,6 @@ void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
     if (t->storage)
         pt_keep(p, &t->now, t, t->name ? t->name : "of a constant");
     pt_set(p, &t->now, (pt_value){.kind = PT_VALUE, .value = v});
-    t->stamp++;
     t->seen = t->base ? pt_changes_of(t->base) : 0;
     if (!t->base)
         make_others_stale(p, t);
