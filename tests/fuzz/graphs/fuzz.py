@@ -12,9 +12,9 @@ and flat, beside Python, which knows what they give; tools/reduce makes one that
 A seed always gives the same graph. `run` judges the graphs from SEED on, in a process of their own, which may crash, hang
 (--limit) or grow (--memory) without harm to the others, and ends with 1 if anything was found. --log keeps what was found
 and how far the run came; the same command with the same log goes on from there. Judges, separated by commas; NAME:N takes one
-graph in N:
+graph in N. The first judge takes every graph, and the others are compared with it:
 
-    jit      the package at -O3, made in this process: always runs
+    jit      the package at -O3, made in this process
     ort      ONNX Runtime
     relay, tir, flat   the interpreters of these stages
     O0       the package at -O0
@@ -60,6 +60,7 @@ class Bench:
     def __init__(self, judges):
         import judges as j
         self.j, self.judges = j, parse_judges(judges)
+        self.first = next(iter(self.judges))
         self.tenon = j.Tenon()
         self.ort = j.OnnxRuntime() if "ort" in self.judges else None
         self.judged = collections.Counter()  # graphs by judge: those that it did not refuse
@@ -78,41 +79,43 @@ class Bench:
         import compare
         Refused = self.j.Refused
         data = case.data()
-        jit = self.attempt(self.tenon.run, data, case.feeds)
+        first = self.attempt(self.evaluate, self.first, data, case.feeds)
         warnings = list(self.tenon.warnings)
         ort = self.attempt(self.ort.run, data, case.feeds) if self.takes("ort", case) else None
         if isinstance(ort, Refused):
             yield "ort", str(ort)
-        if isinstance(jit, Refused):
+        if isinstance(first, Refused):
             if not isinstance(ort, Refused):
-                yield "internal" if self.internal(str(jit)) else "gap", str(jit)
+                yield "internal" if self.internal(str(first)) else "gap", str(first)
             return
         for w in warnings:
             if w.id != "relay-W004":  # an extent is found to be a number: true of every run
                 yield "warning" if w.id.startswith("driver-W") else "gap", self.j.brief([w])
-        refused = [o for o in jit if isinstance(o, Refused)]
+        refused = [o for o in first if isinstance(o, Refused)]
         if refused:
             if not isinstance(ort, Refused):
                 yield "gap", str(refused[0])
             return
         reference = compare.Reference(case, self.tenon)
-        self.judged["jit"] += 1
+        self.judged[self.first] += 1
         if ort and not isinstance(ort, Refused):
             self.judged["ort"] += 1
-            wrong = compare.differ(case, ort, jit, reference)
+            wrong = compare.differ(case, ort, first, reference)
             if wrong:
                 yield "wrong", "ort: " + wrong
         for judge in self.judges:
-            if judge not in ("jit", "ort") and self.takes(judge, case):
-                yield from self.other(judge, case, data, jit, reference)
+            if judge not in (self.first, "ort") and self.takes(judge, case):
+                yield from self.other(judge, case, data, first, reference)
+
+    def evaluate(self, judge, data, feeds):
+        if judge in self.j.STAGES:
+            return self.tenon.interpret(data, feeds, judge)
+        return self.tenon.run(data, feeds, judge)
 
     def judge_text(self, case):
         """As judge, for a program of Relay: what Python makes of it is right."""
-        for judge in ["jit"] + [j for j in self.judges if j not in ("jit", "ort") and self.takes(j, case)]:
-            if judge in self.j.STAGES:
-                out = self.attempt(self.tenon.interpret, case.text, case.feeds, judge)
-            else:
-                out = self.attempt(self.tenon.run, case.text, case.feeds, judge)
+        for judge in [j for j in self.judges if j == self.first or (j != "ort" and self.takes(j, case))]:
+            out = self.attempt(self.evaluate, judge, case.text, case.feeds)
             if isinstance(out, self.j.Refused):
                 if not case.refused or not str(out).startswith(case.refused):
                     yield "internal" if self.internal(str(out)) else "gap", f"{judge}: {out}"
@@ -148,7 +151,7 @@ class Bench:
     def internal(self, text):
         return text.startswith(("driver-E070", "driver-E012", "base-E", "tir-E", "relay-E1", "relay-E20", "relay-E21", "codegen-E"))
 
-    def other(self, judge, case, data, jit, reference):
+    def other(self, judge, case, data, first, reference):
         import compare
         Refused = self.j.Refused
         if judge == self.j.BUCKETS:
@@ -156,22 +159,19 @@ class Bench:
             if not shapes:
                 return
             out = self.attempt(self.tenon.run, data, case.feeds, "jit", shapes)
-        elif judge in self.j.STAGES:
-            out = self.attempt(self.tenon.interpret, data, case.feeds, judge)
         else:
             way = "c-O2" if judge == "c" and case.seed % self.j.OPTIMISED == 0 else judge
-            out = self.attempt(self.tenon.run, data, case.feeds, way)
+            out = self.attempt(self.evaluate, way, data, case.feeds)
         for o in [out] if isinstance(out, Refused) else out:
             if isinstance(o, Refused):
                 yield "internal" if " tir-E2" in f" {o}" else "refused", f"{judge}: {o}"  # it read outside of a buffer
                 return
         self.judged[judge] += 1
-        if judge in ("c", "flat"):
-            wrong = compare.equal(out, jit)
-        else:
-            wrong = compare.differ(case, out, jit, reference)
+        same_loops = {"c", "flat", "jit"}
+        exact = judge in same_loops and self.first in same_loops
+        wrong = compare.equal(out, first) if exact else compare.differ(case, out, first, reference)
         if wrong:
-            yield ("bits" if judge in ("c", "flat") else "wrong"), f"{judge}: {wrong}"
+            yield ("bits" if exact else "wrong"), f"{judge}: {wrong}"
 
 
 def generator(args):
