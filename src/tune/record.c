@@ -152,13 +152,16 @@ void tn_records_add(tn_records *r, const tn_record *x)
     add(r, &copy);
 }
 
-static const char first_key[] = "{\"tenon\": ";
-
-/* A line whose writer was ended: no JSON, but the beginning of a record. */
+/* A line whose writer was ended: no JSON, but the beginning of a record or of a log's line. */
 static bool is_cut(const char *line, size_t n)
 {
-    size_t k = sizeof first_key - 1;
-    return memcmp(line, first_key, n < k ? n : k) == 0;
+    static const char *const first_key[] = {"{\"tenon\": ", "{\"input\": "};
+    bool any = false;
+    for (size_t i = 0; i < sizeof first_key / sizeof *first_key && !any; i++) {
+        size_t k = strlen(first_key[i]);
+        any = memcmp(line, first_key[i], n < k ? n : k) == 0;
+    }
+    return any;
 }
 
 /* A line of AutoTVM's logs, or of AutoScheduler's. */

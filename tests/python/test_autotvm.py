@@ -292,6 +292,11 @@ class Search(unittest.TestCase):
         self.log.write_text("\n" + line + "\n{}\n")
         with self.assertRaisesRegex(ValueError, "matmul.log:3: not a line of AutoTVM's records"):
             list(record.load_from_file(self.log))
+        for cut in (line[:n] for n in range(1, len(line))):  # a kill; the next search goes on behind it
+            self.log.write_text(line + "\n" + cut)
+            callback.log_to_file(str(self.log))(None, [inp], [result])
+            self.assertEqual(len(list(record.load_from_file(self.log))), 2)
+            self.assertEqual(self.log.read_text().count("\n"), 3)
 
     def test_the_progress_line(self):
         out = io.StringIO()

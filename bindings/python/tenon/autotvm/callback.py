@@ -4,11 +4,19 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Any, Sequence
+from typing import IO, Any, Sequence
 
 from .measure import MeasureInput, MeasureResult
 from .record import encode
 from .tuner import Callback, Tuner
+
+
+def _ends_a_line(f: IO[bytes]) -> bool:
+    """Where a file opened for appending is whole; a kill may have cut its last line."""
+    if f.tell() == 0:
+        return True
+    f.seek(-1, os.SEEK_END)
+    return f.read(1) == b"\n"
 
 
 def log_to_file(file_out: Any, protocol: str = "json") -> Callback:
@@ -21,8 +29,8 @@ def log_to_file(file_out: Any, protocol: str = "json") -> Callback:
         if hasattr(file_out, "write"):
             file_out.write(text)
         else:
-            with open(os.fspath(file_out), "a", encoding="utf-8") as f:
-                f.write(text)
+            with open(os.fspath(file_out), "ab+") as f:
+                f.write((text if _ends_a_line(f) else "\n" + text).encode())
 
     return called
 

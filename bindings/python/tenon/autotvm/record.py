@@ -73,13 +73,25 @@ def decode(row: str, protocol: str = "json") -> Optional[Tuple[MeasureInput, Mea
         raise ValueError(f"not a line of AutoTVM's records ({e}): {row.strip()[:80]}") from None
 
 
+def _is_cut(row: str) -> bool:
+    """The beginning of a line, whose writer was ended."""
+    begin = '{"input": '
+    try:
+        json.loads(row)
+    except ValueError:
+        return row.startswith(begin) or begin.startswith(row.strip())
+    return False
+
+
 def load_from_file(filepath: Any) -> Iterator[Tuple[MeasureInput, MeasureResult]]:
-    """All lines of a file. ValueError names one that is none."""
-    with open(os.fspath(filepath), encoding="utf-8") as f:
+    """All lines of a file but those that a kill cut short. ValueError names one that is none."""
+    with open(os.fspath(filepath), encoding="utf-8", errors="replace") as f:
         for number, row in enumerate(f, 1):
             try:
                 found = decode(row)
             except ValueError as e:
+                if _is_cut(row):
+                    continue
                 raise ValueError(f"{os.fspath(filepath)}:{number}: {e}") from None
             if found:
                 yield found
