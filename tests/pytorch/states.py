@@ -304,6 +304,70 @@ class Detached(nn.Module):
         return self.a * 2
 
 
+class Levels:
+    def __init__(self, low: int, scale: float, at: Tensor):
+        self.low = low
+        self.scale = scale
+        self.at = at
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return (x + self.at) * self.scale + self.low
+
+
+class Objects(nn.Module):
+    """An object that the first call makes, as torchvision's MultiScaleRoIAlign does."""
+    levels: Optional[Levels]
+
+    def __init__(self):
+        super().__init__()
+        self.levels = None
+
+    def forward(self, x: Tensor):
+        if self.levels is None:
+            self.levels = Levels(2, 0.5, x[0])
+        levels = self.levels
+        assert levels is not None
+        return levels(x)
+
+
+class ObjectsChange(nn.Module):
+    levels: Optional[Levels]
+
+    def __init__(self):
+        super().__init__()
+        self.levels = None
+
+    def forward(self, x: Tensor):
+        levels = self.levels
+        if levels is None:
+            levels = Levels(0, 1.0, x[1])
+        y = levels(x)
+        levels.low += 1
+        levels.at = levels.at * 0.5 + x[0]
+        self.levels = levels
+        return y
+
+
+class ObjectsOfOneTensor(nn.Module):
+    levels: Optional[Levels]
+    last: Tensor
+
+    def __init__(self):
+        super().__init__()
+        self.levels = None
+        self.last = torch.zeros(4)
+
+    def forward(self, x: Tensor):
+        self.last.add_(x[1])
+        if self.levels is None:
+            self.levels = Levels(1, 2.0, self.last)
+        levels = self.levels
+        assert levels is not None
+        y = levels(x)
+        self.last = levels.at
+        return y
+
+
 class Rates(nn.Module):
     def __init__(self):
         super().__init__()
@@ -334,7 +398,8 @@ class Training(nn.Module):
 
 
 CASES = [Counter, Average, InPlace, LateTensor, FirstCall, Window, Grows, Recurrent, Nested, Sometimes, Alternates, Names,
-         Shared, Rates, Training, Linked, LinkedBuffer, LinkedSometimes, SameLists, SameInFile, PartInFile, Parts, Detached]
+         Shared, Rates, Training, Linked, LinkedBuffer, LinkedSometimes, SameLists, SameInFile, PartInFile, Parts, Detached,
+         Objects, ObjectsChange, ObjectsOfOneTensor]
 EXPORTED = [Average, InPlace, Nested]
 
 

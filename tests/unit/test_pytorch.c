@@ -206,7 +206,17 @@ static const struct {
              "    d = (c, c, c, c, c, c, c, c)\n    self.w = (d, d, d, d, d, d, d, d)\n    return x\n",
      {"changes its attribute w", "to a list that is too large, or nested too deep", "pytorch-E020"}},
     {FORWARD "    l = [x]\n    self.w = [l, l]\n    return torch.relu(x)\n",
-     {"to a list or dict that it holds in another place, too", "pytorch-E020"}},
+     {"to a list, dict or object that it holds in another place, too", "pytorch-E020"}},
+    /* an object that the first run makes */
+    {FORWARD
+     "    k = __torch__.K.__new__(__torch__.K)\n    _0 = (k).__init__(x, 2, )\n    self.w = k\n    return x\n"
+     "class K:\n  at : Tensor\n  low : int\n  def __init__(self: __torch__.K,\n    at: Tensor,\n    low: "
+     "int) -> NoneType:\n"
+     "    self.at = at\n    self.low = low\n    return None\n",
+     {"%w_at: Tensor[(2, 3), float32] /* name=w.at, span=state */", "%form: int64 /* state */"}},
+    {FORWARD
+     "    k = __torch__.K.__new__(__torch__.K)\n    self.w = [k, k]\n    return x\nclass K:\n  low : int\n",
+     {"to a list, dict or object that it holds in another place, too", "pytorch-E020"}},
     /* what is not copied is one tensor */
     {FORWARD "    y = torch.neg(x)\n    _0 = torch.add_(torch.to(torch.detach(y), 6, False, False), 1)\n"
              "    return y\n",

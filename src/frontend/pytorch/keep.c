@@ -61,6 +61,47 @@ typedef struct keeper {
     tn_value phase; /* which form a run begins with */
 } keeper;
 
+/* ---- parts ---- */
+
+/* An object that the run made. */
+static bool is_made(pt_value v) { return v.kind == PT_OBJECT && !v.object->path; }
+
+static size_t n_parts(pt_value v) { return pt_has_parts(v) ? v.list->n : is_made(v) ? v.object->n : 0; }
+
+static pt_value *part(pt_value v, size_t i) { return is_made(v) ? &v.object->at[i].cell.v : &v.list->at[i]; }
+
+static const char *part_path(keeper *w, const char *path, pt_value v, size_t i)
+{
+    tn_arena *a = &w->p->im.scratch;
+    return is_made(v) ? tn_arena_printf(a, "%s.%s", path, imp_text(&w->p->im, v.object->at[i].name))
+                      : tn_arena_printf(a, "%s.%zu", path, i);
+}
+
+/* Are they of one kind, with as many parts of the same names? */
+static bool same_parts(pt_value a, pt_value b)
+{
+    bool is = a.kind == b.kind && is_made(a) == is_made(b) && n_parts(a) == n_parts(b);
+    if (is && is_made(a))
+        is = imp_same(a.object->type, b.object->type);
+    for (size_t i = 0; is && is_made(a) && i < a.object->n; i++)
+        is = imp_same(a.object->at[i].name, b.object->at[i].name);
+    return is;
+}
+
+/* Another one of that kind, without its parts. */
+static pt_value without_parts(keeper *w, pt_value v)
+{
+    tn_arena *a = &w->p->im.scratch;
+    if (!is_made(v))
+        return pt_make(a, v.kind, v.list->n, NULL);
+    pt_object *o = TN_NEW(a, pt_object);
+    o->type = v.object->type;
+    o->restored = true;
+    for (size_t i = 0; i < v.object->n; i++)
+        (void)pt_attr_add(a, o, v.object->at[i].name);
+    return (pt_value){.kind = PT_OBJECT, .object = o};
+}
+
 /* ---- what is kept ---- */
 
 void pt_keep(pt_import *p, pt_cell *cell, pt_tensor *tensor, const char *name)
@@ -120,6 +161,12 @@ static bool shows(pt_value v, const pt_tensor *t, int depth, size_t *left)
         bool any = false;
         for (size_t i = 0; i < v.list->n && !any; i++)
             any = shows(pt_at(v, i), t, depth + 1, left);
+        return any;
+    }
+    if (is_made(v)) {
+        bool any = false;
+        for (size_t i = 0; i < v.object->n && !any; i++)
+            any = shows(v.object->at[i].cell.v, t, depth + 1, left);
         return any;
     }
     if (v.kind != PT_TENSOR)
@@ -230,12 +277,12 @@ static pt_value describe_tensor(keeper *w, form *f, pt_value v, const char *path
                  : pt_bad();
 }
 
-/* A list is part of a form once: what is read from there has a list for each part. */
+/* A list or object is part of a form once: what is read from there has one for each part. */
 static bool note_list(keeper *w, form *f, pt_value v, const char *path)
 {
     for (size_t i = 0; i < f->lists.n; i++)
-        if (f->lists.at[i].list == v.list) {
-            (void)unsettled(w, path, "to a list or dict that it holds in another place, too");
+        if (f->lists.at[i].kind == v.kind && pt_same(f->lists.at[i], v)) {
+            (void)unsettled(w, path, "to a list, dict or object that it holds in another place, too");
             return false;
         }
     if (f->lists.n == MAX_LISTS) {
@@ -243,7 +290,7 @@ static bool note_list(keeper *w, form *f, pt_value v, const char *path)
         return false;
     }
     pt_push(&w->p->im.scratch, &f->lists, v);
-    if (!v.list->owner)
+    if (v.kind != PT_OBJECT && !v.list->owner)
         (void)pt_keep_list(w->p, v.list);
     return true;
 }
@@ -251,6 +298,8 @@ static bool note_list(keeper *w, form *f, pt_value v, const char *path)
 static pt_value describe(keeper *w, form *f, pt_value v, const char *path, int depth)
 {
     pt_import *p = w->p;
+    if (v.kind == PT_UNSET) /* an attribute without a value */
+        return v;
     if (p->stop || !pt_usable(p, v))
         return pt_bad();
     if (++w->parts > MAX_PARTS || depth > MAX_DEPTH) {
@@ -266,18 +315,14 @@ static pt_value describe(keeper *w, form *f, pt_value v, const char *path, int d
     }
     if (v.kind == PT_TENSOR)
         return describe_tensor(w, f, v, path);
-    if (pt_has_parts(v)) {
-        pt_value list = pt_make(&p->im.scratch, v.kind, v.list->n, NULL);
-        if ((v.kind == PT_LIST || v.kind == PT_DICT) && !note_list(w, f, v, path))
-            return pt_bad();
-        for (size_t i = 0; i < v.list->n && !p->stop; i++)
-            list.list->at[i] =
-                describe(w, f, pt_at(v, i), tn_arena_printf(&p->im.scratch, "%s.%zu", path, i), depth + 1);
-        return list;
-    }
-    if (v.kind == PT_OBJECT && !v.object->path)
-        (void)unsettled(w, path, "to an object");
-    return v;
+    if (!pt_has_parts(v) && !is_made(v))
+        return v;
+    if ((v.kind == PT_LIST || v.kind == PT_DICT || is_made(v)) && !note_list(w, f, v, path))
+        return pt_bad();
+    pt_value all = without_parts(w, v);
+    for (size_t i = 0; i < n_parts(v) && !p->stop; i++)
+        *part(all, i) = describe(w, f, *part(v, i), part_path(w, path, v, i), depth + 1);
+    return all;
 }
 
 /* What is there now. It may find more that must be kept: then it is not complete. */
@@ -335,13 +380,11 @@ static enum fit fit(matching *m, pt_value a, pt_value b)
         enum pt_kind kind = late ? m->from->slot[b.i].kind : b.kind;
         return kind != a.kind ? DIFFERENT : !late && pt_same(a, b) ? SAME : WIDER;
     }
-    if (a.kind != b.kind)
-        return DIFFERENT;
-    if (!pt_has_parts(a))
-        return pt_same(a, b) ? SAME : DIFFERENT;
-    enum fit all = a.list->n == b.list->n ? SAME : DIFFERENT;
-    for (size_t i = 0; i < a.list->n && all != DIFFERENT; i++) {
-        enum fit one = fit(m, pt_at(a, i), pt_at(b, i));
+    if (!pt_has_parts(a) && !is_made(a))
+        return a.kind == b.kind && pt_same(a, b) ? SAME : DIFFERENT;
+    enum fit all = same_parts(a, b) ? SAME : DIFFERENT;
+    for (size_t i = 0; all != DIFFERENT && i < n_parts(a); i++) {
+        enum fit one = fit(m, *part(a, i), *part(b, i));
         all = one < all ? one : all;
     }
     return all;
@@ -369,8 +412,8 @@ static void widen(keeper *w, form *f, pt_value *a, pt_value b, const char *path)
                           (slot){.path = path, .type = scalar(w->p, a->kind), .kind = a->kind, .now = *a});
         return;
     }
-    for (size_t i = 0; pt_has_parts(*a) && i < a->list->n; i++)
-        widen(w, f, &a->list->at[i], pt_at(b, i), tn_arena_printf(&w->p->im.scratch, "%s.%zu", path, i));
+    for (size_t i = 0; i < n_parts(*a); i++)
+        widen(w, f, part(*a, i), *part(b, i), part_path(w, path, *a, i));
 }
 
 /* ---- reading from a form ---- */
@@ -384,13 +427,14 @@ static pt_value build(keeper *w, form *f, pt_value v)
             return (pt_value){.kind = PT_TENSOR, .tensor = s->current};
         return f == w->form[0] && !f->entered ? s->now : pt_number_of(p, s->kind, s->begins);
     }
-    if (!pt_has_parts(v))
+    if (!pt_has_parts(v) && !is_made(v))
         return v;
-    pt_value list = pt_make(&p->im.scratch, v.kind, v.list->n, NULL);
-    list.list->owner = p->im.r;
-    for (size_t i = 0; i < v.list->n; i++)
-        list.list->at[i] = build(w, f, pt_at(v, i));
-    return list;
+    pt_value all = without_parts(w, v);
+    if (!is_made(v))
+        all.list->owner = p->im.r;
+    for (size_t i = 0; i < n_parts(v); i++)
+        *part(all, i) = build(w, f, *part(v, i));
+    return all;
 }
 
 /* The first form is that of the file as long as no run leaves it. */
