@@ -97,6 +97,46 @@ static const struct {
      "    k = torch.mul(x, 2)\n    if bool(torch.gt(torch.sum(x), 0)):\n      y = k\n    else:\n      y = x\n"
      "    _0 = torch.mul_(k, 10)\n    return y\n",
      {"is of the same memory in some runs, as a condition or a loop decides", "clone", "pytorch-E071"}},
+    /* a list that a condition or a loop chose: one that the branches made may change, others may not */
+    {FORWARD LATE
+     "    if c:\n      l = [x]\n    else:\n      l = [torch.neg(x)]\n    _0 = torch.append(l, x)\n"
+     "    return torch.cat(l)\n",
+     {"concatenate((%", "-> Tensor[(4, 3), float32]"}},
+    {FORWARD LATE "    if c:\n      l = [x]\n      m = l\n    else:\n      l = [torch.neg(x)]\n      m = l\n"
+                  "    _0 = torch.append(l, x)\n    return torch.cat(m)\n",
+     {"concatenate((%", "-> Tensor[(4, 3), float32]"}},
+    {FORWARD LATE "    a = [x]\n    b = [torch.neg(x)]\n    if c:\n      l = a\n    else:\n      l = b\n"
+                  "    _0 = torch.append(l, x)\n    return torch.cat(b)\n",
+     {"a list or dict changes that a condition or a loop chose among several", "assign a copy",
+      "pytorch-E072"}},
+    {FORWARD LATE "    a = [x]\n    if c:\n      l = a\n    else:\n      l = [torch.neg(x)]\n"
+                  "    _0 = torch.append(a, x)\n    return torch.cat(l)\n",
+     {"a list or dict changes that a condition or a loop chose among several", "pytorch-E072"}},
+    {FORWARD LATE
+     "    if c:\n      l = [x]\n      m = l\n    else:\n      l = [torch.neg(x)]\n      m = [x]\n"
+     "    _0 = torch.append(l, x)\n    return torch.cat(m)\n",
+     {"a list or dict changes that a condition or a loop chose among several", "pytorch-E072"}},
+    {FORWARD "    a = [x]\n    l = a\n    for i in range(int(torch.sum(x))):\n      l = [torch.neg(x)]\n"
+             "    _0 = torch.append(l, x)\n    return torch.cat(a)\n",
+     {"a list or dict changes that a condition or a loop chose among several", "pytorch-E072"}},
+    {FORWARD "    l = [x]\n    m = l\n    l0 = torch.add_(l, [x])\n    _0 = torch.append(l0, x)\n    return "
+             "torch.cat(m)\n",
+     {"-> Tensor[(6, 3), float32]"}},
+    {FORWARD
+     "    l = [3, 1, 2, 1]\n    torch.sort(l, reverse=True)\n    torch.remove(l, 1)\n    torch.reverse(l)\n"
+     "    k = torch.add(torch.mul(torch.index(l, 3), 10), torch.count(l, 1))\n    torch.Delete(l, 0)\n"
+     "    return torch.mul(x, torch.add(torch.mul(k, 10), l[0]))\n",
+     {"multiply(%x, 212f)"}},
+    {FORWARD "    d = {\"a\": 1}\n    k = torch.setdefault(d, \"b\", 2)\n    i = torch.pop(d, \"a\")\n"
+             "    return torch.mul(x, torch.add(torch.mul(k, 10), torch.len(d)))\n",
+     {"multiply(%x, 21f)"}},
+    {FORWARD "    l = sorted([2, 1])\n    s = torch.split(torch.join(\", \", [\"a\", \"b\"]), \", \")\n"
+             "    return torch.mul(x, torch.add(torch.mul(l[1], 10), torch.len(s)))\n",
+     {"multiply(%x, 22f)"}},
+    {FORWARD "    l = [x]\n    l0 = torch.add_(l, 1)\n    return x\n",
+     {"operator aten::add_ is not supported with the arguments (a list, an int)", "pytorch-E005"}},
+    {FORWARD "    l = [1]\n    torch.remove(l, 2)\n    return x\n",
+     {"a list has no such element", "pytorch-E013"}},
     /* complex numbers: two tensors, one of [.., 2] at the border; literals of Python; what has no code for them */
     {FORWARD "    z = torch.complex(x, torch.neg(x))\n    return torch.mul(z, 1.5-2.j)\n",
      {"%1 = multiply(%x, 1.5f)", "multiply(%0, -2f)", "-> Tensor[(2, 3, 2), float32]"}},
@@ -320,6 +360,10 @@ static void bombs_are_met(void **state)
     repeated("    y = x", ".a", 3000, "\n    return x\n", "an expression is too long");
     repeated("    if True:\n      y = x\n", "    elif True:\n      y = x\n", 50000, "    return x\n",
              "expressions are nested too deep");
+    repeated("    a = torch.mul(x, 2)\n    b = a", "\n    b = torch.t(b)", 200,
+             "\n    _0 = torch.neg_(a)\n    return b\n", "= negative(");
+    repeated("    a = torch.mul(x, 2)\n    b = a", "\n    b = torch.t(b)", 20000,
+             "\n    _0 = torch.neg_(a)\n    return b\n", "whose memory the result of aten::t shows");
     repeated("    l = [1]\n    for i in range(60):\n      l = l + l\n    return x", "\n", 1, "",
              "too much for a file of its size; it is damaged [pytorch-E011]");
     repeated("    l = 'a'\n    for i in range(60):\n      l = torch.add(l, l)\n    return x", "\n", 1, "",
@@ -360,11 +404,15 @@ static void archives_are_checked(void **state)
 
 static void shared_memory_is_seen(void **state)
 {
+    static const char chosen[] = FORWARD LATE
+        "    if c:\n      b = self.w\n    else:\n      b = torch.neg(self.w)\n    _0 = torch.add_(b, 1)\n"
+        "    return torch.mul(x, b)\n";
     (void)state;
     static const char add[] = FORWARD "    _0 = torch.add_(self.w, 1)\n    return torch.mul(x, self.v)\n";
     static const char later[] =
         FORWARD "    _0 = torch.add_(self.w, 1)\n    y = torch.neg(torch.select(x, 0, 0))\n    self.w = y\n"
                 "    self.v = torch.select(y, 0, 0)\n    return torch.relu(x)\n";
+    one(TWO("\1"), sizeof TWO("\1") - 1, chosen, "little", &given, "[pytorch-E071]");
     one(TWO("\1"), sizeof TWO("\1") - 1, add, "little", &given, "multiply(%x, %0)");
     one(TWO("\2"), sizeof TWO("\2") - 1, add, "little", &given,
         "the model changes w in place, whose memory another tensor of the file shows, too");

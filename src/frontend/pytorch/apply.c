@@ -235,6 +235,20 @@ static pt_call *new_call(pt_import *p, const char *name)
 
 imp_node *pt_ctx(pt_import *p) { return &new_call(p, p->loc_op)->n; }
 
+enum { MAX_VIEWS = 250 };
+
+/* Of views of views: reading one may convert all that it shows again. Beyond that it is a copy, and none may change. */
+static bool is_deep(pt_call *k, pt_tensor *t, pt_tensor *base)
+{
+    t->depth = base->depth + 1;
+    if (t->depth <= MAX_VIEWS)
+        return false;
+    t->depth = 0;
+    t->fixed = k->name;
+    pt_tensor_fix(base, k->name);
+    return true;
+}
+
 /* Results that show the memory of the first operand. */
 static void link_views(pt_call *k)
 {
@@ -244,6 +258,8 @@ static void link_views(pt_call *k)
     for (size_t i = 0; i < n; i++) {
         pt_value v = pt_is_sequence(k->out) ? pt_at(k->out, i) : k->out;
         if (v.kind != PT_TENSOR || v.tensor == k->arg[0].tensor || v.tensor->base)
+            continue;
+        if (is_deep(k, v.tensor, k->arg[0].tensor))
             continue;
         v.tensor->base = k->arg[0].tensor;
         v.tensor->made = k;
@@ -325,6 +341,17 @@ static pt_value unknown(pt_import *p, tn_bytes name)
     return pt_bad();
 }
 
+/* Said unless an argument failed, which has been said. */
+static pt_value not_of_these(pt_import *p, const char *shown, const pt_args *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (pt_is_bad(a->at[i]))
+            return pt_bad();
+    (void)imp_error(&p->im, IMP_OPERANDS, pt_place(p, shown),
+                    "operator %s is not supported with the arguments (%s)", shown, what_is(p, a));
+    return pt_bad();
+}
+
 static pt_value apply(pt_import *p, tn_bytes name, const char *shown, const pt_args *a)
 {
     pt_call *k = new_call(p, shown);
@@ -345,12 +372,7 @@ static pt_value apply(pt_import *p, tn_bytes name, const char *shown, const pt_a
         if (made)
             return pt_run_def(p, made, NULL, a);
     }
-    for (size_t i = 0; i < a->n; i++)
-        if (pt_is_bad(a->at[i]))
-            return pt_bad();
-    (void)imp_error(&p->im, IMP_OPERANDS, k->n.loc, "operator %s is not supported with the arguments (%s)",
-                    shown, what_is(p, a));
-    return pt_bad();
+    return not_of_these(p, shown, a);
 }
 
 /* add_(x, y) gives x the value of add(x, y). */
@@ -359,14 +381,14 @@ static pt_value apply_in_place(pt_import *p, tn_bytes name, const char *shown, c
     name.n--;
     pt_value to = a->n ? a->at[0] : pt_bad();
     if (!pt_is_tensor(to))
-        return pt_bad();
+        return not_of_these(p, shown, a);
     pt_value v = apply(p, name, shown, a);
     if (v.kind == PT_TENSOR && to.kind == PT_COMPLEX)
         v = pt_complex(p, v, pt_none());
     if (v.kind != to.kind) {
         if (v.kind == PT_COMPLEX)
             pt_fail(p, "pytorch-E070", "%s gives a tensor of real numbers complex ones", shown);
-        return pt_bad();
+        return pt_is_bad(v) ? v : not_of_these(p, shown, a);
     }
     tn_value now[2];
     for (size_t i = 0; i < pt_tensors_in(v); i++)

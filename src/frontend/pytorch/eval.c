@@ -267,7 +267,7 @@ static bool builtin(frame *f, tn_bytes name, const pt_expr *e, pt_value *out)
         *out = e->n > 2 ? named(f, e->arg[1], e->arg[2]) : pt_bad();
     else if (imp_is(name, "hasattr"))
         *out = e->n > 2 ? pt_bool(has_attribute(f, e->arg[1], e->arg[2])) : pt_bad();
-    else if (imp_is(name, "str") || imp_is(name, "len") || imp_is(name, "dict"))
+    else if (imp_is(name, "str") || imp_is(name, "len") || imp_is(name, "dict") || imp_is(name, "sorted"))
         *out = apply(f, name, e);
     else if (imp_is(name, "fork")) { /* what runs beside runs here */
         pt_args a = arguments(f, e);

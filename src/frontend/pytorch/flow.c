@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MAX_SLOTS = 512 };
+enum { MAX_SLOTS = 512, MAX_LISTS = 2048 };
 
 /* ---- two values as one ---- */
 
@@ -92,6 +92,31 @@ static pt_value join_numbers(pt_joining *j, pt_value a, pt_value b)
     return *v;
 }
 
+/* The list that stands for a and b already; NULL: none. */
+static pt_list *known_list(pt_joining *j, pt_list *a, pt_list *b)
+{
+    for (size_t i = 0; i < j->lists.n; i++)
+        if (j->lists.at[i].of[0] == a && j->lists.at[i].of[1] == b)
+            return j->lists.at[i].v;
+    return NULL;
+}
+
+/* v stands for a and b. It is a copy, so none of them may change, unless the branches made a and b and v is all that
+ * there is of them. */
+static void choose_list(pt_joining *j, pt_list *a, pt_list *b, pt_list *v)
+{
+    pt_list *of[2] = {a, b};
+    j->bad = j->bad || j->lists.n >= MAX_LISTS;
+    for (int k = 0; k < 2; k++) {
+        v->chosen = v->chosen || of[k]->chosen || of[k]->owner != j->r[k];
+        for (size_t i = 0; i < j->lists.n; i++)
+            if (j->lists.at[i].of[k] == of[k])
+                v->chosen = j->lists.at[i].v->chosen = true;
+    }
+    a->chosen = b->chosen = true;
+    tn_vec_push(&j->lists, ((pt_joined_list){{a, b}, v}));
+}
+
 /* Both must be of one form; else what they are is UNKNOWN. */
 static pt_value join(pt_joining *j, pt_value a, pt_value b, int depth)
 {
@@ -103,10 +128,14 @@ static pt_value join(pt_joining *j, pt_value a, pt_value b, int depth)
         return join_tensors(j, a, b);
     if (a.kind != b.kind || !pt_has_parts(a) || a.list->n != b.list->n || depth > 16)
         return (pt_value){.kind = PT_UNKNOWN, .i = j->number};
+    pt_list *known = known_list(j, a.list, b.list);
+    if (known)
+        return (pt_value){.kind = a.kind, .list = known};
     if (!pt_enter(j->p))
         return pt_bad();
     pt_value v = pt_make(&j->p->im.scratch, a.kind, a.list->n, NULL);
     v.list->owner = j->p->im.r;
+    choose_list(j, a.list, b.list, v.list);
     for (size_t i = 0; i < a.list->n && !j->bad; i++)
         v.list->at[i] = join(j, pt_at(a, i), pt_at(b, i), depth + 1);
     pt_leave(j->p);
@@ -327,6 +356,7 @@ static bool merge(pt_import *p, tn_value condition, branch b[2], pt_changes *lis
         pt_set(p, list->at[i].cell, v[i]);
     tn_vec_deinit(&j.slots);
     tn_vec_deinit(&j.tensors);
+    tn_vec_deinit(&j.lists);
     return node != NULL;
 }
 
@@ -469,6 +499,7 @@ static void split(pt_import *p, tn_value condition, pt_path path, pt_branch *cod
         p->stop = true;
         tn_vec_deinit(&j.slots);
         tn_vec_deinit(&j.tensors);
+        tn_vec_deinit(&j.lists);
     } else {
         pt_discard_regions(p, regions);
         for (size_t i = 0; i < had.n; i++) {
@@ -518,6 +549,7 @@ pt_value pt_fork(pt_import *p, tn_value condition, pt_value (*read)(pt_import *p
                 "different types");
     tn_vec_deinit(&j.slots);
     tn_vec_deinit(&j.tensors);
+    tn_vec_deinit(&j.lists);
     return node ? all : pt_bad();
 }
 

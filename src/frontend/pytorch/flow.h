@@ -15,12 +15,17 @@ typedef struct pt_slot { /* a result of the `if`, or a value that a loop carries
     pt_value *into; /* what is filled in: a VALUE, TENSOR or NUMBER */
 } pt_slot;
 
+typedef struct pt_joined_list {
+    pt_list *of[2], *v;
+} pt_joined_list;
+
 typedef struct pt_joining {
     pt_import *p;
     tn_region *r[2];
     tn_vec(pt_slot) slots;
     tn_vec(pt_tensor *) tensors; /* that were joined */
-    pt_tensor **stale[2];        /* that changes in each make so */
+    tn_vec(pt_joined_list) lists;
+    pt_tensor **stale[2]; /* that changes in each make so */
     size_t n_stale[2];
     const pt_changes *list; /* what the branches change; NULL: nothing */
     uint32_t number;        /* of the condition */

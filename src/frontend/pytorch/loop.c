@@ -268,6 +268,7 @@ static pt_value result_of(looping *w, pt_value before, pt_value inside, size_t *
     if (pt_has_parts(inside)) {
         pt_value v = pt_make(&p->im.scratch, inside.kind, inside.list->n, NULL);
         v.list->owner = p->im.r;
+        v.list->chosen = before.list->chosen = inside.list->chosen = true;
         for (size_t i = 0; i < inside.list->n; i++)
             v.list->at[i] = result_of(w, pt_at(before, i), pt_at(inside, i), k);
         return v;

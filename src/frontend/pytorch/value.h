@@ -54,6 +54,7 @@ struct pt_list {
     pt_value *at;
     size_t n, cap;
     tn_region *owner; /* where it was made: elsewhere it must not change */
+    bool chosen;      /* it is another list, or another list is it, as the run decides: it must not change */
 };
 
 struct pt_number {
@@ -101,6 +102,7 @@ struct pt_tensor {
     struct pt_tensor *base;
     const struct pt_call *made;  /* how */
     uint32_t part;               /* which of its results */
+    uint32_t depth;              /* views that it is a view of */
     uint32_t stamp, seen;        /* changes of this one; of its bases that `now` knows of */
     struct pt_tensor *either[2]; /* NULL, or it is one of these, which the run decides */
     struct pt_alias *alias;      /* tensors that may be this one: of one memory in some runs */

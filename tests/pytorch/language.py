@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""Compares Tenon with PyTorch on what TorchScript takes of Python: lists, dicts, texts, numbers, loops.
+
+    tests/pytorch/language.py [-v]
+
+Each program below is compiled by torch.jit.script and read by Tenon. It needs the packages torch and numpy and judges the
+package tenon of PYTHONPATH, by default that of build/release. Exit 77: not installed.
+"""
+import argparse
+import collections
+import importlib.util
+import os
+import sys
+import tempfile
+import textwrap
+import warnings
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(ROOT, "build", "release", "python"))
+warnings.simplefilter("ignore")
+try:
+    import numpy as np
+    import torch
+    import tenon
+except ImportError as e:
+    print(f"not run: {e}")
+    sys.exit(77)
+
+PROGRAMS = """
+l = [x, y]
+l += [x*2]
+return torch.stack(l).sum(0)
+
+l = [x, y]
+l.reverse()
+return l[0]-l[1]*2
+
+l = [x, y]
+l.clear()
+l.append(y)
+return l[0]*len(l)
+
+l = [3, 5, 7]
+return x*l.index(5)
+
+l = [3, 5, 5]
+return x*l.count(5)
+
+l = [3, 9, 5]
+l.sort()
+return x*l[1]+y*l[2]
+
+l = [3, 9, 5]
+l.sort(reverse=True)
+return x*l[1]+y*l[2]
+
+l = [3, 9, 5]
+k = sorted(l)
+return x*k[1]+y*l[1]
+
+l = [3, 9, 5]
+l.remove(9)
+return x*l[1]
+
+l = [3]*4
+return x*len(l)+y*l[3]
+
+l = [3, 4]
+return x if 4 in l else y
+
+l = [x, y, x]
+del l[0]
+return l[0]*len(l)
+
+d = {'a':x, 'b':y}
+del d['a']
+return d['b']*len(d)
+
+d = {'a':x}
+z = d.setdefault('c', y)
+return z*len(d)
+
+d = {'a':x}
+d.clear()
+return y*len(d)
+
+d = {'a':x, 'b':y}
+z = d.pop('a')
+return z*len(d)
+
+d = {'a':x, 'b':y}
+z = torch.zeros_like(x)
+for k, v in d.items():
+    z = z*2 + v
+return z
+
+z = x
+for i, t in enumerate([x, y, x]):
+    z = z + t*i
+return z
+
+z = x
+for a, b in zip([x, y], [2, 3]):
+    z = z + a*b
+return z
+
+z = x
+for i in range(3, 0, -1):
+    z = z*2+i
+return z
+
+l = [3, 9, 5]
+return x*max(l)+y*min(l)
+
+l = [0.5, 1.5]
+return x*sum(l)
+
+s = '-'.join(['a', 'b'])
+return x*len(s)
+
+s = 'a, b, c'.split(', ')
+return x*len(s)
+
+return x if 'AbC'.lower()=='abc' else y
+
+return x if 'AbC'.endswith('C') else y
+
+return x*'abc'.find('c')
+
+return x*len('aabb'.replace('a', 'xx'))
+
+return x*len('  ab '.strip())
+
+k = 3
+s = f'{k}_a'
+return x*len(s)
+
+return x*int('12')
+
+return x*float('1.5')
+
+return x*ord('a')
+
+a, b = divmod(7, 3)
+return x*a+y*b
+
+return x*(-7//2)+y*(-7%3)
+
+return x*(2**3)+y*(2.0**0.5)
+
+return x*(6&3|8^1)+y*(1<<4)
+
+a = True and not False
+return x*int(a)
+
+k = 1 if x.shape[0]>2 else 0
+return x*k
+
+i = 0
+z = x
+while i<3:
+    z = z+i
+    i+=1
+return z
+
+z = x
+for i in range(5):
+    if i==3:
+        break
+    if i==1:
+        continue
+    z = z+i
+return z
+
+return x*math.sqrt(2.0)+y*math.pi+math.floor(2.5)+math.ceil(2.2)+math.log(3.0)+math.exp(1.0)+math.sin(0.5)
+
+z = float('inf')
+return torch.clamp(x, max=z)
+
+a = (x, y)
+b, c = a
+return b-c*2
+
+l = [[x], [y, x]]
+l[1].append(y)
+return torch.stack(l[1]).sum(0)
+
+return x if [1, 2]==[1, 2] else y
+
+l = [x, y, x, y]
+return torch.stack(l[1:3]).sum(0)+torch.stack(l[::2])[0]+l[-1]
+
+z = x.clone()
+z[1:3] = y[1:3]
+z[0] = 5
+return z
+
+o: Optional[torch.Tensor] = None
+if o is None:
+    o = y
+return x+o
+
+return x if isinstance(x, torch.Tensor) else y
+
+assert x.shape[0]==4, 'bad'
+return x
+
+return x*round(2.6)+y*abs(-3)
+
+n, = x.shape
+return x.view(n//2, -1).t().reshape(-1)
+
+l = [x, y]
+a, b = l
+return a-b*2
+
+return torch.max(torch.stack([x, y]), dim=0).values
+
+m = torch.sort(x)
+return m.values+m.indices
+
+l = [i*i for i in range(4)]
+return x*l[2]
+
+l = [x, y]
+l.extend([x])
+return torch.stack(l).sum(0)*len(l)
+
+l = [x, y]
+m = l
+m += [x]
+del m[0]
+return torch.stack(l).sum(0)*len(l)
+
+l = ['b', 'abc', 'ab']
+l.sort()
+return x if l[1]=='abc' else y
+
+l = [2.5, -1.0, 0.25]
+l.sort(reverse=True)
+return x*l[1]
+
+d = {'a':1, 'b':2}
+return x*d.pop('c', 7)*len(d)
+"""
+
+
+def judge(body, folder):
+    """(outcome, why)"""
+    path, saved = os.path.join(folder, "p.py"), os.path.join(folder, "p.pt")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("import math\nimport torch\nfrom typing import Optional\n\n\ndef f(x: torch.Tensor, y: torch.Tensor):\n" +
+                textwrap.indent(body, "    ") + "\n")
+    spec = importlib.util.spec_from_file_location("program", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    x, y = np.array([1, -2, 3, 0.5], "f4"), np.array([0.25, 2, -1, 4], "f4")
+    try:
+        script = torch.jit.script(module.f)
+        script.save(saved)
+    except Exception as e:  # noqa: BLE001 (what TorchScript does not take)
+        return "not run", str(e).strip().splitlines()[0]
+    want = script(torch.from_numpy(x), torch.from_numpy(y)).numpy()
+    try:
+        got = np.asarray(tenon.compile(saved, input_shapes="x:[4] y:[4]").run({"x": x, "y": y})[0])
+    except tenon.Error as e:
+        return "refused", str(e)
+    good = got.shape == want.shape and np.allclose(got, want, rtol=1e-5)
+    return ("right", "") if good else ("wrong", f"{got.tolist()} instead of {want.tolist()}")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("-v", action="store_true")
+    args = p.parse_args()
+    counts = collections.Counter()
+    for body in PROGRAMS.strip().split("\n\n"):
+        with tempfile.TemporaryDirectory() as folder:
+            outcome, why = judge(body, folder)
+        counts[outcome] += 1
+        if args.v or outcome != "right":
+            print(f"{outcome}: {why}\n{body}\n", flush=True)
+    print(", ".join(f"{counts[k]} {k}" for k in ("right", "wrong", "refused", "not run")))
+    return counts["wrong"] > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
