@@ -154,10 +154,10 @@ static void shrink(tn_affine *a)
 static bool by_known(tn_simp *c, const tn_affine *a, int i, const tn_affine *b, int depth)
 {
     int64_t ka = a->term[i].coef, kb = tn_affine_coef(b, a->term[i].atom);
-    tn_affine t = {0};
     if (kb == 0 || (kb > 0) != (ka > 0))
         return false;
     int64_t g = tn_gcd(ka, kb), m = kb / g, k = ka / g;
+    tn_affine t = {0}; /* a kilobyte: not before it is needed */
     if (!tn_affine_addmul(&t, a, m < 0 ? -m : m) || !tn_affine_addmul(&t, b, k < 0 ? k : -k))
         return false;
     shrink(&t);
@@ -191,11 +191,12 @@ static bool by_quotient(tn_simp *c, const tn_affine *a, int i, int depth)
 {
     const tn_expr *e = a->term[i].atom;
     int64_t k, ca = a->term[i].coef;
-    tn_affine x, t = {0}, rest = *a;
+    tn_affine x;
     if (!tn_is_int(e->src[1], &k) || k <= 0 || !tn_affine_raw(e->src[0], &x))
         return false;
     if (by_quotient_of_known(c, a, i, &x, depth))
         return true;
+    tn_affine t = {0}, rest = *a;
     tn_affine_drop(&rest, i);
     if (ca < 0 && !tn_affine_addmul(&x, &(tn_affine){.c = 1}, 1 - k))
         return false;
@@ -209,9 +210,9 @@ static bool by_quotient(tn_simp *c, const tn_affine *a, int i, int depth)
 static bool by_symbolic_quotient(tn_simp *c, const tn_affine *a, int i, int depth)
 {
     const tn_expr *e = a->term[i].atom;
-    tn_affine x, y, t = {0}, r = *a;
     if (a->term[i].coef != 1 || e->src[1]->kind == TN_E_INT || tn_bounds_of(&c->b, e->src[1]).lo < 0)
         return false;
+    tn_affine x, y, t = {0}, r = *a;
     tn_affine_drop(&r, i);
     return tn_affine_raw(e->src[0], &x) && tn_affine_raw(e->src[1], &y) &&
            tn_affine_addmul(&r, &(tn_affine){.c = 1}, -1) && tn_affine_product(c->p, &r, &y, &t) &&
