@@ -66,9 +66,9 @@ static void print_plans(const tn_build *b, tn_buf *out)
 
 static void print_memory(tn_build *b, tn_buf *out)
 {
-    static const char *const kinds[] = {"input", "output", "constant", "temporary"};
+    static const char *const kinds[] = {"input", "output", "constant", "temporary", "state"};
     tn_pool *p = &b->pool;
-    const tn_expr *sum[4] = {tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0)};
+    const tn_expr *sum[5] = {tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0)};
     const tn_program_function_ir *r = b->main;
     for (uint32_t i = 0; i < r->n_slot; i++)
         sum[r->slot[i].kind] = tn_add(p, sum[r->slot[i].kind], r->slot[i].bytes);

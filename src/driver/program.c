@@ -179,12 +179,54 @@ static tn_status check_type(tn_maker *m, const char *what, const char *name, con
     return s;
 }
 
+/* Of its size, and of bytes here and there. */
+static uint64_t constant_key(const tn_blob *b)
+{
+    enum { SAMPLES = 64 };
+    uint64_t h = tn_hash_u64(1, b->n);
+    size_t step = b->n / SAMPLES + 1;
+    for (size_t i = 0; i < b->n; i += step)
+        h = tn_hash_u64(h, ((const uint8_t *)b->at)[i]);
+    return h;
+}
+
+static bool same_constant(const tn_node *a, const tn_node *b)
+{
+    return tn_type_eq(a->type[0], b->type[0]) && a->blob->n == b->blob->n &&
+           (!a->blob->n || memcmp(a->blob->at, b->blob->at, a->blob->n) == 0);
+}
+
+/* The number of a constant; equal ones have the same: branches lay out the same weights, each for itself. */
+static size_t number_of(tn_maker *m, const tn_node *c)
+{
+    program_shared *all = m->all;
+    uint64_t key = c->blob ? constant_key(c->blob) : 0, at; /* NULL: a text without its data */
+    bool known = c->blob && tn_map_get(&all->constant_of, key, &at);
+    if (known && same_constant(all->constants.at[at], c))
+        return (size_t)at;
+    if (c->blob && !known)
+        tn_map_put(&all->constant_of, key, all->constants.n);
+    tn_vec_push(&all->constant_names,
+                (const char *)tn_arena_printf(&m->b->arena, "%s%zu", all->constant_prefix, all->constants.n));
+    tn_vec_push(&all->constants, c);
+    return all->constants.n - 1;
+}
+
 const char *program_constant(tn_maker *m, const tn_node *c)
 {
-    const char *name = tn_arena_printf(&m->b->arena, "%s%zu", m->all->constant_prefix, m->all->constants.n);
-    tn_vec_push(&m->all->constants, c);
-    tn_vec_push(&m->all->constant_names, name);
-    return name;
+    size_t k = number_of(m, c); /* may move the names */
+    return m->all->constant_names.at[k];
+}
+
+static uint32_t constant_slot(tn_maker *m, const tn_node *c)
+{
+    size_t k = number_of(m, c);
+    uint64_t s, key = program_key(tn_val((tn_node *)m->all->constants.at[k]));
+    if (!tn_map_get(&m->slot, key, &s)) {
+        s = program_add_slot(m, TN_SLOT_CONST, m->all->constant_names.at[k], c->type[0]);
+        tn_map_put(&m->slot, key, s);
+    }
+    return (uint32_t)s;
 }
 
 tn_status program_slot_of(tn_maker *m, tn_value v, uint32_t *out)
@@ -193,7 +235,7 @@ tn_status program_slot_of(tn_maker *m, tn_value v, uint32_t *out)
     v = program_root(m, v);
     if (!tn_map_get(&m->slot, program_key(v), &s)) {
         TN_ASSERT(v.def->op == &tn_op_constant);
-        s = program_add_slot(m, TN_SLOT_CONST, program_constant(m, v.def), v.def->type[0]);
+        s = constant_slot(m, v.def);
         tn_map_put(&m->slot, program_key(v), s);
     }
     *out = (uint32_t)s;
@@ -630,6 +672,7 @@ tn_status tn_stage_program(tn_build *b)
     tn_status st = make(b, &all);
     tn_map_deinit(&all.group);
     tn_map_deinit(&all.number);
+    tn_map_deinit(&all.constant_of);
     tn_vec_deinit(&all.constants);
     tn_vec_deinit(&all.constant_names);
     tn_vec_deinit(&all.texts);

@@ -24,6 +24,7 @@ typedef struct program_shared {
     tn_map group; /* call node -> group */
     tn_vec(const tn_node *) constants;
     tn_vec(const char *) constant_names;
+    tn_map constant_of; /* what some of its bytes are -> one of them */
     tn_vec(const char *) texts;
     tn_map number;                      /* body -> number of its function */
     tn_vec(program_function) functions; /* by number; 0 is main */
