@@ -119,6 +119,9 @@ static const struct {
     {FORWARD "    a = [x]\n    l = a\n    for i in range(int(torch.sum(x))):\n      l = [torch.neg(x)]\n"
              "    _0 = torch.append(l, x)\n    return torch.cat(a)\n",
      {"a list or dict changes that a condition or a loop chose among several", "pytorch-E072"}},
+    {FORWARD "    a = [x]\n    l = [torch.neg(x)]\n    for i in range(int(torch.sum(x))):\n      l = a\n"
+             "    _0 = torch.append(a, x)\n    return torch.cat(l)\n",
+     {"a list or dict changes that a condition or a loop chose among several", "pytorch-E072"}},
     {FORWARD "    l = [x]\n    m = l\n    l0 = torch.add_(l, [x])\n    _0 = torch.append(l0, x)\n    return "
              "torch.cat(m)\n",
      {"-> Tensor[(6, 3), float32]"}},

@@ -116,6 +116,7 @@ static void follow(looping *w, pt_value before, pt_value after, size_t *k)
     if (pt_same(before, after) || before.kind == PT_UNSET)
         return;
     if (pt_has_parts(before) && before.kind == after.kind && before.list->n == after.list->n) {
+        after.list->chosen = true;
         for (size_t i = 0; i < before.list->n; i++)
             follow(w, pt_at(before, i), pt_at(after, i), k);
         return;
@@ -268,7 +269,7 @@ static pt_value result_of(looping *w, pt_value before, pt_value inside, size_t *
     if (pt_has_parts(inside)) {
         pt_value v = pt_make(&p->im.scratch, inside.kind, inside.list->n, NULL);
         v.list->owner = p->im.r;
-        v.list->chosen = before.list->chosen = inside.list->chosen = true;
+        v.list->chosen = before.list->chosen = true;
         for (size_t i = 0; i < inside.list->n; i++)
             v.list->at[i] = result_of(w, pt_at(before, i), pt_at(inside, i), k);
         return v;
