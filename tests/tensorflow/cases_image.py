@@ -1,0 +1,38 @@
+"""Cases of TensorFlow's operators on images and boxes."""
+import numpy as np
+from model import case, floats, image, raw
+
+
+@case("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic")
+def resize(r, op):
+    size, kind = [int(n) for n in r.integers(2, 20, 2)], int(r.integers(0, 3))
+    return (lambda x: getattr(raw, op)(images=x, size=size, align_corners=kind == 1, half_pixel_centers=kind == 2)), [
+        image(r, 3)]
+
+
+@case("NonMaxSuppressionV3", "NonMaxSuppressionV2")
+def nms(r, op):
+    a = r.uniform(0, 1, (12, 2))
+    boxes, scores = np.concatenate([a, a + r.uniform(.1, .5, (12, 2))], 1).astype("f4"), floats(r, 12, low=0, high=1)
+    more = {"score_threshold": .2} if op.endswith("3") else {}
+    return (lambda b, s: getattr(raw, op)(boxes=b, scores=s, max_output_size=5, iou_threshold=.4, **more)), [boxes, scores]
+
+
+@case("NonMaxSuppressionV4", "NonMaxSuppressionV5")
+def nms_padded(r, op):
+    n, most = int(r.integers(1, 14)), int(r.integers(0, 18))
+    a = r.uniform(0, 1, (n, 2))
+    boxes, scores = np.concatenate([a, a + r.uniform(.1, .5, (n, 2))], 1).astype("f4"), floats(r, n, low=0, high=1)
+    more = {"soft_nms_sigma": 0.} if op.endswith("5") else {}
+    pad = bool(r.random() < .7)
+    return (lambda b, s: tuple(getattr(raw, op)(boxes=b, scores=s, max_output_size=most, iou_threshold=.4, score_threshold=.2,
+                                                pad_to_max_output_size=pad, **more))), [boxes, scores]
+
+
+@case("CropAndResize")
+def crop(r, op):
+    method, n = str(r.choice(["bilinear", "nearest"])), int(r.integers(1, 5))
+    size = [int(k) for k in r.integers(1, 7, 2)]
+    return (lambda x, b, i: raw.CropAndResize(image=x, boxes=b, box_ind=i, crop_size=size, method=method,
+                                              extrapolation_value=.5)), [
+        floats(r, 2, 6, 7, 3), floats(r, n, 4, low=-.3, high=1.3), r.integers(0, 2, n).astype("i4")]
