@@ -13,24 +13,32 @@ bool tf_is_last(imp_node *c)
     return strncmp(s, "NC", 2) != 0;
 }
 
-/* Entries for the spatial dimensions of a list for all of them. */
-static void spatial_list(imp_node *c, const char *name, const imp_window *w, int64_t out[])
+/* Entries for the spatial dimensions of a list for all of them; those for images and channels must be 1. */
+static void spatial_entries(imp_node *c, const char *name, tn_ints v, const imp_window *w, int64_t out[])
 {
-    tn_ints v;
-    if (!imp_attr_ints(c, name, &v) || c->bad || !v.n)
+    if (c->bad)
         return;
     if (v.n != (uint32_t)w->dims + 2) {
-        imp_refuse(c, IMP_BAD_VALUE,
-                   "attribute %s has %u entries for data of %d dimensions; the model is damaged", name,
-                   (unsigned)v.n, w->dims + 2);
+        imp_refuse(c, IMP_BAD_VALUE, "%s has %u entries for data of %d dimensions; the model is damaged",
+                   name, (unsigned)v.n, w->dims + 2);
         return;
     }
+    if (v.at[0] != 1 || v.at[w->last ? w->dims + 1 : 1] != 1)
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "%s is not 1 for images and channels; windows over these are not supported", name);
     for (int i = 0; i < w->dims; i++) {
         out[i] = v.at[i + (w->last ? 1 : 2)];
         if (out[i] < 1 || out[i] > INT32_MAX)
-            imp_refuse(c, IMP_BAD_VALUE, "attribute %s contains %lld, which is not in [1, 2^31)", name,
+            imp_refuse(c, IMP_BAD_VALUE, "%s contains %lld, which is not in [1, 2^31)", name,
                        (long long)out[i]);
     }
+}
+
+static void spatial_list(imp_node *c, const char *name, const imp_window *w, int64_t out[])
+{
+    tn_ints v;
+    if (imp_attr_ints(c, name, &v) && v.n)
+        spatial_entries(c, tn_arena_printf(c->arena, "attribute %s", name), v, w, out);
 }
 
 static void explicit_pads(imp_node *c, imp_window *w)
@@ -215,10 +223,8 @@ static void pool(imp_node *c)
     if (imp_n_in(c) == 3) { /* MaxPoolV2: windows and steps are operands */
         tn_ints k = imp_ints_in(c, imp_in(c, 1), "the window"),
                 s = imp_ints_in(c, imp_in(c, 2), "the strides");
-        for (int i = 0; i < w.dims && k.n == (uint32_t)w.dims + 2 && s.n == k.n; i++) {
-            w.kernel[i] = k.at[i + (last ? 1 : 2)];
-            w.stride[i] = s.at[i + (last ? 1 : 2)];
-        }
+        spatial_entries(c, "the window", k, &w, w.kernel);
+        spatial_entries(c, "the list of strides", s, &w, w.stride);
     } else {
         imp_attr_need(c, "ksize");
         spatial_list(c, "ksize", &w, w.kernel);
