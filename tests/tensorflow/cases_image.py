@@ -29,6 +29,23 @@ def nms_padded(r, op):
                                                 pad_to_max_output_size=pad, **more))), [boxes, scores]
 
 
+@case("CombinedNonMaxSuppression")
+def combined_nms(r, op):
+    b, n, classes = int(r.integers(1, 4)), int(r.integers(1, 14)), int(r.integers(1, 5))
+    each, most, q = int(r.integers(1, 8)), int(r.integers(1, 16)), int(r.choice([1, classes]))
+    a = r.uniform(-.2, 1, (b, n, q, 2))
+    boxes = np.concatenate([a, a + r.uniform(.1, .5, a.shape)], -1).astype("f4")
+    low = float(r.choice([.3, -.8, -1.7]))  # scores below -1 come behind boxes that there are not
+    how = {"iou_threshold": .4, "score_threshold": low, "pad_per_class": bool(r.random() < .5),
+           "clip_boxes": bool(r.random() < .5)}
+    operands = [boxes, floats(r, b, n, classes, low=-1.6, high=1)]
+    if r.random() < .7:
+        return (lambda b, s: tuple(getattr(raw, op)(boxes=b, scores=s, max_output_size_per_class=each, max_total_size=most,
+                                                    **how))), operands
+    return (lambda b, s, k, m: tuple(getattr(raw, op)(boxes=b, scores=s, max_output_size_per_class=k, max_total_size=m,
+                                                      **how))), operands + [np.int32(each), np.int32(most)]
+
+
 @case("CropAndResize")
 def crop(r, op):
     method, n = str(r.choice(["bilinear", "nearest"])), int(r.integers(1, 5))

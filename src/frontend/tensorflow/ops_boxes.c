@@ -2,10 +2,13 @@
 #include "frontend/tensorflow/tf.h"
 
 #include "frontend/import/boxes.h"
+#include "frontend/import/window.h"
 #include "op/tensor/tensor.h"
 #include "op/vision/vision.h"
 
 #include <string.h>
+
+/* ---- boxes of one list ---- */
 
 /* Numbers of the boxes that are kept, -1 after the last one: int64 [n]. */
 static tn_value selected(imp_node *c)
@@ -74,8 +77,150 @@ static void nms_padded(imp_node *c)
     imp_out_any(c, five ? 2 : 1, count);
 }
 
+/* ---- CombinedNonMaxSuppression: by image and class; then the best of all classes of an image ---- */
+
+typedef struct combined {
+    tn_value boxes, scores;    /* [batch, n, 4], or [batch, classes * n, 4]; [batch, classes, n] */
+    const tn_expr *each, *all; /* most boxes of a class; rows of the results of an image */
+    bool shared;               /* all classes have the same boxes */
+} combined;
+
+/* An extent of at least 1 that operand i gives. */
+static const tn_expr *number_in(imp_node *c, uint32_t i, const char *what)
+{
+    int64_t n;
+    const tn_expr *e = imp_size_in(c, imp_in(c, i), what);
+    if (!c->bad && tn_is_int(e, &n) && (n < 1 || n > INT32_MAX))
+        imp_refuse(c, IMP_BAD_VALUE, "%s is %lld, but must be at least 1; the model is damaged", what,
+                   (long long)n);
+    return e;
+}
+
+/* Boxes [batch, n, classes, 4] class by class; false: reported. */
+static bool read_combined(imp_node *c, combined *d)
+{
+    static const int64_t turned[] = {0, 2, 1}, by_class[] = {0, 2, 1, 3};
+    int64_t q = 0;
+    tn_value v = imp_in(c, 0), scores = imp_in(c, 1);
+    const tn_type *t = imp_type(v), *u = imp_type(scores);
+    if (!c->bad && (t->n != 4 || u->n != 3 || !tn_is_value(t->dim[3], 4)))
+        imp_refuse(c, IMP_BAD_VALUE, "boxes and scores are %s and %s; the model is damaged",
+                   imp_type_text(c, t), imp_type_text(c, u));
+    if (!c->bad && !tn_is_int(t->dim[2], &q))
+        imp_refuse(c, IMP_NOT_CONSTANT, "boxes %s may be those of one class or of all", imp_type_text(c, t));
+    d->shared = !c->bad && q == 1;
+    if (!c->bad && !d->shared && !imp_with_extent(c, &scores, 2, t->dim[2]))
+        imp_refuse(c, IMP_BAD_VALUE, "boxes %s do not fit the classes of scores %s; the model is damaged",
+                   imp_type_text(c, t), imp_type_text(c, u));
+    if (c->bad)
+        return false;
+    const tn_expr *dim[3] = {t->dim[0], imp_product(c, t, 1, 3), t->dim[3]};
+    d->boxes = imp_reshape(c, d->shared ? v : imp_transpose(c, v, 4, by_class), 3, dim);
+    d->scores = imp_transpose(c, scores, 3, turned);
+    d->each = number_in(c, 2, "max_output_size_per_class");
+    d->all = number_in(c, 3, "max_total_size");
+    if (!c->bad && imp_attr_int(c, "pad_per_class", 0))
+        d->all = imp_simplify(c, tn_min(c->pool, d->all, tn_mul(c->pool, d->each, imp_type(scores)->dim[2])));
+    return !c->bad;
+}
+
+/* Positions of the boxes of each class that stay, best first, then -1: [batch, classes, at most d->each]. */
+static tn_value kept_of_classes(imp_node *c, const combined *d)
+{
+    static const tn_nms_attr corners = {false};
+    static const int64_t last[] = {2}, zero[] = {0};
+    const tn_type *t = imp_type(d->scores);
+    tn_value most = imp_cast(c, tf_scalar_in(c, 2), TN_I64), overlap = tf_scalar_in(c, 4),
+             least = tf_scalar_in(c, 5);
+    tn_value boxes = d->boxes, scores = d->scores;
+    if (c->bad)
+        return most;
+    if (!d->shared) { /* each class is an image of its own */
+        const tn_expr *images = imp_product(c, t, 0, 2), *one = tn_idx(c->pool, 1);
+        const tn_expr *rows[3] = {images, t->dim[2], tn_idx(c->pool, 4)}, *row[3] = {images, one, t->dim[2]};
+        boxes = imp_reshape(c, boxes, 3, rows);
+        scores = imp_reshape(c, scores, 3, row);
+    }
+    const tn_value in[5] = {boxes, scores, most, overlap, least};
+    tn_value at = imp_call(c, &tn_op_vision_nms_select, &corners, 5, in);
+    tn_slice_attr first = {tn_make_dims(c->g, 1, zero),
+                           tn_dims_make(c->arena, 1, &d->each),
+                           {0},
+                           tn_ints_make(c->arena, 1, last)};
+    at = c->bad || d->shared ? at : imp_reshape(c, at, 3, t->dim);
+    return imp_call1(c, &tn_op_strided_slice, &first, at);
+}
+
+/* [batch, classes, k] as [batch, classes * k] */
+static tn_value by_image(imp_node *c, tn_value v)
+{
+    const tn_type *t = imp_type(v);
+    if (c->bad)
+        return v;
+    const tn_expr *dim[2] = {t->dim[0], imp_product(c, t, 1, t->n)};
+    return imp_reshape(c, v, 2, dim);
+}
+
+/* v, of the best boxes [batch, k] or [batch, k, 4], with `rows` of them, zeros from number `count` of an image on. */
+static tn_value filled_up(imp_node *c, tn_value v, const tn_expr *rows, tn_value count)
+{
+    const tn_expr *width[6];
+    const tn_type *t = imp_type(v);
+    if (c->bad)
+        return v;
+    for (int i = 0; i < 6; i++)
+        width[i] = i == 3 ? imp_simplify(c, tn_sub(c->pool, rows, t->dim[1])) : tn_idx(c->pool, 0);
+    tn_pad_attr more = {tn_dims_make(c->arena, 2 * (uint32_t)t->n, width), 0, "constant"};
+    tn_value there = imp_cast(c, imp_count_up(c, rows), TN_I32), zero = tf_number(c, v, 0);
+    there = tf_binary(c, &tn_op_less, there, imp_unsqueeze(c, count, 1));
+    for (int i = 2; i < t->n; i++)
+        there = imp_unsqueeze(c, there, i);
+    return imp_choose(c, there, tn_is_value(width[3], 0) ? v : imp_call1(c, &tn_op_nn_pad, &more, v), zero);
+}
+
+/* Where a class keeps fewer boxes than it may, others of score and class -1 stand, as in TensorFlow. */
+static void best_of_classes(imp_node *c, const combined *d, tn_value at)
+{
+    static const tn_axis_attr last = {2}, second = {1};
+    static const tn_gather_nd_attr rows = {1};
+    tn_value there = imp_with(c, &tn_op_greater_equal, at, 0), place = imp_with(c, &tn_op_maximum, at, 0);
+    tn_value none = imp_i64(c, -1), score = imp_call2(c, &tn_op_gather, &last, d->scores, place);
+    score = by_image(c, imp_choose(c, there, score, imp_const(c, TN_F32, -1)));
+    if (c->bad)
+        return;
+    tn_value which = imp_unsqueeze(c, imp_count_up(c, imp_type(d->scores)->dim[1]), 1);
+    if (!d->shared) {
+        tn_value first = tf_binary(c, &tn_op_multiply, which, imp_extent_of(c, d->scores, 2));
+        place = tf_binary(c, &tn_op_add, place, first);
+    }
+    which = by_image(c, imp_choose(c, there, which, none));
+    const tn_expr *k = imp_simplify(c, tn_min(c->pool, imp_type(score)->dim[1], d->all));
+    tn_topk_attr top = {.k = tn_dims_make(c->arena, 1, &k), .axis = 1, .dtype = TN_I64};
+    tn_value best = imp_call1(c, &tn_op_topk, &top, score), row = {best.def, 1};
+    tn_value count = imp_reduce(c, &tn_op_sum, imp_cast(c, by_image(c, there), TN_I32), 1);
+    tn_value room = imp_cast(c, imp_extent_of(c, imp_count_up(c, d->all), 0), TN_I32);
+    count = tf_binary(c, &tn_op_minimum, count, room);
+    tn_value box = imp_call2(c, &tn_op_gather, &second, by_image(c, place), row);
+    box = imp_call2(c, &tn_op_gather_nd, &rows, d->boxes, imp_unsqueeze(c, box, 2));
+    box = imp_attr_int(c, "clip_boxes", 1) ? imp_clip(c, box, 0, 1) : box;
+    which = imp_cast(c, imp_call2(c, &tn_op_gather, &second, which, row), TN_F32);
+    const tn_value rows_of[3] = {box, best, which};
+    for (uint32_t i = 0; i < 3; i++)
+        imp_out_any(c, i, filled_up(c, rows_of[i], d->all, count));
+    imp_out_any(c, 3, count);
+}
+
+/* boxes [batch, n, 1 or classes, 4], scores [batch, n, classes], most of a class, most of all, overlap, least score */
+static void combined_nms(imp_node *c)
+{
+    combined d;
+    if (read_combined(c, &d))
+        best_of_classes(c, &d, kept_of_classes(c, &d));
+}
+
 // clang-format off
 const imp_row tf_rows_boxes[] = {
+    {"CombinedNonMaxSuppression", 1, 0, 6, 4, combined_nms, NULL},
     {"NonMaxSuppression",     1, 0, 3, 1, nms,        NULL},
     {"NonMaxSuppressionV2",   1, 0, 4, 1, nms,        NULL},
     {"NonMaxSuppressionV3",   1, 0, 5, 1, nms,        NULL},
