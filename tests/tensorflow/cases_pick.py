@@ -75,6 +75,27 @@ def diagonals(r, op):
     return (lambda d: getattr(raw, op)(diagonal=d, **more)), [d]
 
 
+@case("MatrixDiagV2 band", "MatrixDiagV3 band", "MatrixDiagPartV2 band", "MatrixDiagPartV3 band", "MatrixSetDiagV2 band",
+      "MatrixSetDiagV3 band")
+def bands(r, op):
+    op, (h, w), batch = op.split()[0], (int(n) for n in r.integers(1, 7, 2)), shape_of(r, int(r.integers(0, 3)), 3)
+    low, high = sorted(int(n) for n in r.integers(1 - h, w, 2))
+    n = min(h + min(high, 0), w - max(low, 0))
+    more = {"align": str(r.choice(["LEFT_LEFT", "LEFT_RIGHT", "RIGHT_LEFT", "RIGHT_RIGHT"]))} if op.endswith("3") else {}
+    d, x = floats(r, *batch, *((high - low + 1,) if high > low else ()), n), floats(r, *batch, h, w)
+    if r.random() < .3:
+        d, x = (d * 9).astype("i4"), (x * 9).astype("i4")
+    rest, shape = d.dtype.type(7), x.shape if "Set" in op else d.shape  # without which TensorFlow refuses some
+    if "Set" in op:
+        return (lambda x, d: getattr(raw, op)(input=tf.ensure_shape(x, shape), diagonal=d, k=[low, high], **more)), [x, d]
+    if "Part" in op:
+        return (lambda x: getattr(raw, op)(input=x, k=[low, high], padding_value=rest, **more)), [x]
+    least = n - min(high, 0), n + max(low, 0)
+    size = [(-1, -1), (least[0], -1), (-1, least[1]), (h, w)][int(r.integers(0, 4))]
+    return (lambda d: getattr(raw, op)(diagonal=tf.ensure_shape(d, shape), k=[low, high], num_rows=size[0], num_cols=size[1],
+                                       padding_value=rest, **more)), [d]
+
+
 @case("Unique", "UniqueV2", "UniqueWithCounts", "ListDiff", "Bucketize", "LowerBound", "UpperBound")
 def differing(r, op):
     x = r.integers(-4, 5, int(r.integers(1, 12))).astype(str(r.choice(["i4", "i8", "f4"])))
