@@ -1,6 +1,6 @@
 """Cases of TensorFlow's layers: windows, normalisation, recurrent cells."""
 import numpy as np
-from model import case, floats, image, raw, shape_of
+from model import case, floats, image, raw, shape_of, tf
 
 
 @case("Conv2D")
@@ -102,3 +102,13 @@ def gru_cell(r, op):
     b, n, m = shape_of(r, 3)
     return (lambda x, h, w, v, d, e: tuple(raw.GRUBlockCell(x=x, h_prev=h, w_ru=w, w_c=v, b_ru=d, b_c=e))), [
         floats(r, b, n), floats(r, b, m), floats(r, n + m, 2 * m), floats(r, n + m, m), floats(r, 2 * m), floats(r, m)]
+
+
+@case("MaxPoolWithArgmax")
+def pool_with_places(r, op):
+    k, s, pad = [int(n) for n in r.integers(1, 4, 2)], [int(n) for n in r.integers(1, 4, 2)], str(r.choice(["SAME", "VALID"]))
+    t, batch = tf.int32 if r.random() < .4 else tf.int64, bool(r.random() < .5)
+    x = image(r, int(r.integers(1, 5)))
+    x = np.round(x * 2) if r.random() < .5 else x  # the first of equal ones
+    return (lambda x: tuple(raw.MaxPoolWithArgmax(input=x, ksize=[1, *k, 1], strides=[1, *s, 1], padding=pad, Targmax=t,
+                                                  include_batch_in_index=batch))), [x]

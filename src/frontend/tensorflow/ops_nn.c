@@ -235,6 +235,50 @@ static void pool(imp_node *c)
     imp_out(c, 0, imp_pool(c, kind, x, &w, false));
 }
 
+/* Positions p among all elements with the channels first as TensorFlow counts them, the channels last; `batch`: all
+ * images count, else each from 0. */
+static tn_value positions_last(imp_node *c, tn_value p, tn_value x, bool batch)
+{
+    const tn_type *t = imp_type(x);
+    tn_value h = imp_extent_of(c, x, 1), w = imp_extent_of(c, x, 2), n = imp_extent_of(c, x, 3);
+    tn_value plane = tf_binary(c, &tn_op_multiply, h, w), channel = imp_count_up(c, t->dim[3]);
+    p = tf_binary(c, &tn_op_mod, p, plane);
+    p = tf_binary(c, &tn_op_add, tf_binary(c, &tn_op_multiply, p, n), channel);
+    if (!batch)
+        return p;
+    tn_value first = imp_count_up(c, t->dim[0]), image = tf_binary(c, &tn_op_multiply, plane, n);
+    first = tf_binary(c, &tn_op_multiply, first, image);
+    for (int i = 0; i < 3; i++)
+        first = imp_unsqueeze(c, first, 1);
+    return tf_binary(c, &tn_op_add, p, first);
+}
+
+/* The largest elements, and where they are. */
+static void pool_with_places(imp_node *c)
+{
+    imp_window w;
+    tn_pool2d_attr a;
+    tn_value x = imp_in(c, 0);
+    tn_dtype t = tf_attr_dtype(c, "Targmax", TN_I64);
+    bool batch = imp_attr_int(c, "include_batch_in_index", 0) != 0;
+    if (!imp_window_init(c, x, true, &w))
+        return;
+    if (w.dims != 2)
+        imp_refuse(c, IMP_OPERANDS, "%s are no images; the model is damaged", imp_type_text(c, imp_type(x)));
+    imp_attr_need(c, "ksize");
+    spatial_list(c, "ksize", &w, w.kernel);
+    spatial_list(c, "strides", &w, w.stride);
+    if (c->bad)
+        return;
+    read_padding(c, x, &w);
+    imp_out(c, 0, imp_pool(c, IMP_POOL_MAX, x, &w, false));
+    if (!imp_pool_attr(c, &w, &tn_op_nn_max_pool_indices, &a))
+        return;
+    tn_value p = imp_call1(c, &tn_op_nn_max_pool_indices, &a, imp_channels_first(c, x));
+    p = c->bad ? p : imp_channels_last(c, p);
+    imp_out_any(c, 1, c->bad ? p : imp_cast(c, positions_last(c, p, x, batch), t));
+}
+
 /* ---- normalisation, bias ---- */
 
 static void bias_add(imp_node *c)
@@ -379,6 +423,7 @@ const imp_row tf_rows_nn[] = {
     {"MaxPool",                1, 0, 1, 1, pool,           NULL},
     {"MaxPoolV2",              1, 0, 3, 1, pool,           NULL},
     {"MaxPool3D",              1, 0, 1, 1, pool,           NULL},
+    {"MaxPoolWithArgmax",      1, 0, 1, 2, pool_with_places, NULL},
     {0},
 };
 // clang-format on
