@@ -112,3 +112,11 @@ def pool_with_places(r, op):
     x = np.round(x * 2) if r.random() < .5 else x  # the first of equal ones
     return (lambda x: tuple(raw.MaxPoolWithArgmax(input=x, ksize=[1, *k, 1], strides=[1, *s, 1], padding=pad, Targmax=t,
                                                   include_batch_in_index=batch))), [x]
+
+
+@case("ExtractImagePatches")
+def patches(r, op):
+    k, s, d = ([1, *(int(n) for n in r.integers(1, most, 2)), 1] for most in (4, 4, 3))
+    pad, x = str(r.choice(["SAME", "VALID"])), image(r, int(r.integers(1, 4)))
+    x = x if r.random() < .7 else (x * 9).astype("i4")
+    return (lambda x: raw.ExtractImagePatches(images=x, ksizes=k, strides=s, rates=d, padding=pad)), [x]

@@ -350,11 +350,11 @@ static void lrn(imp_node *c)
 
 static const double lowest = -3.4028234663852886e38; /* a place outside, whatever the filter adds */
 
-static tn_value padded(imp_node *c, tn_value x, const imp_window *w)
+static tn_value padded(imp_node *c, tn_value x, const imp_window *w, double with)
 {
     const tn_expr *zero = tn_idx(c->pool, 0),
                   *width[8] = {zero, zero, w->pad[0], w->pad[2], w->pad[1], w->pad[3], zero, zero};
-    tn_pad_attr a = {tn_dims_make(c->arena, 8, width), lowest, "constant"};
+    tn_pad_attr a = {tn_dims_make(c->arena, 8, width), with, "constant"};
     return imp_call1(c, &tn_op_nn_pad, &a, x);
 }
 
@@ -383,7 +383,7 @@ static void dilation(imp_node *c)
     if (c->bad)
         return;
     read_padding(c, x, &w);
-    x = c->bad ? x : padded(c, x, &w);
+    x = c->bad ? x : padded(c, x, &w, lowest);
     for (int i = 0; i < 2 && !c->bad; i++) {
         int64_t span = imp_window_span(c, &w, i);
         if (!tn_is_int(imp_type(x)->dim[i + 1], &extent) || extent < span || extent > MOST)
@@ -403,6 +403,51 @@ static void dilation(imp_node *c)
     imp_out(c, 0, most);
 }
 
+/* ---- ExtractImagePatches ---- */
+
+/* Where the taps of a window are along dimension i, [results, taps], in data [.., n, ..] that is padded. */
+static tn_value tap_places(imp_node *c, const imp_window *w, int i, const tn_expr *n)
+{
+    tn_pool *p = c->pool;
+    const tn_expr *room = tn_sub(p, n, tn_idx(p, imp_window_span(c, w, i) - w->stride[i]));
+    const tn_expr *count = tn_max(p, tn_fdiv(p, room, tn_idx(p, w->stride[i])), tn_idx(p, 0));
+    tn_value first = imp_unsqueeze(c, imp_count_up(c, imp_simplify(c, count)), 1);
+    tn_value tap = imp_count_up(c, tn_idx(p, w->kernel[i]));
+    first = imp_with(c, &tn_op_multiply, first, (double)w->stride[i]);
+    return tf_binary(c, &tn_op_add, first, imp_with(c, &tn_op_multiply, tap, (double)w->dilation[i]));
+}
+
+/* The elements below the window at each place as channels: row by row, column by column, channel by channel. */
+static void patches(imp_node *c)
+{
+    static const int64_t order[] = {0, 1, 3, 2, 4, 5};
+    imp_window w;
+    tn_value x = imp_in(c, 0);
+    if (!imp_window_init(c, x, true, &w))
+        return;
+    if (w.dims != 2)
+        imp_refuse(c, IMP_OPERANDS, "%s are no images; the model is damaged", imp_type_text(c, imp_type(x)));
+    imp_attr_need(c, "ksizes");
+    spatial_list(c, "ksizes", &w, w.kernel);
+    spatial_list(c, "strides", &w, w.stride);
+    spatial_list(c, "rates", &w, w.dilation);
+    if (c->bad)
+        return;
+    read_padding(c, x, &w);
+    x = c->bad ? x : padded(c, x, &w, 0);
+    if (c->bad)
+        return;
+    tn_value row = tap_places(c, &w, 0, imp_type(x)->dim[1]),
+             column = tap_places(c, &w, 1, imp_type(x)->dim[2]);
+    x = imp_take(c, imp_take(c, x, row, 1), column, 3);
+    x = imp_transpose(c, x, 6, order);
+    if (c->bad)
+        return;
+    const tn_type *t = imp_type(x);
+    const tn_expr *dim[4] = {t->dim[0], t->dim[1], t->dim[2], imp_product(c, t, 3, 6)};
+    imp_out(c, 0, imp_reshape(c, x, 4, dim));
+}
+
 // clang-format off
 const imp_row tf_rows_nn[] = {
     {"AvgPool",                1, 0, 1, 1, pool,           NULL},
@@ -416,6 +461,7 @@ const imp_row tf_rows_nn[] = {
     {"Conv3DBackpropInputV2",  1, 0, 3, 1, conv_transpose, NULL},
     {"Dilation2D",             1, 0, 2, 1, dilation,       NULL},
     {"DepthwiseConv2dNative",  1, 0, 2, 1, depthwise,      NULL},
+    {"ExtractImagePatches",    1, 0, 1, 1, patches,        NULL},
     {"FusedBatchNorm",         1, 0, 5, 6, batch_norm,     NULL},
     {"FusedBatchNormV2",       1, 0, 5, 6, batch_norm,     NULL},
     {"FusedBatchNormV3",       1, 0, 5, 6, batch_norm,     NULL},
