@@ -53,3 +53,10 @@ def crop(r, op):
     return (lambda x, b, i: raw.CropAndResize(image=x, boxes=b, box_ind=i, crop_size=size, method=method,
                                               extrapolation_value=.5)), [
         floats(r, 2, 6, 7, 3), floats(r, n, 4, low=-.3, high=1.3), r.integers(0, 2, n).astype("i4")]
+
+
+@case("ResizeArea")
+def area(r, op):
+    size, corners = [int(n) for n in r.integers(1, 20, 2)], bool(r.random() < .4)
+    x = image(r, 3) if r.random() < .7 else r.integers(0, 255, (2, 6, 9, 2)).astype("u1")
+    return (lambda x: raw.ResizeArea(images=x, size=size, align_corners=corners)), [x]

@@ -131,19 +131,80 @@ static void cubic_of_run(imp_node *c)
     resized(c, a, TN_F32);
 }
 
+/* Rows and columns of images and what they become, where these are known. */
+typedef struct sides {
+    int64_t from[2], to[2];
+} sides;
+
+static bool known_sides(imp_node *c, tn_value x, sides *s)
+{
+    tn_dims size = {0};
+    const tn_type *t = imp_type(x);
+    bool known = !c->bad && t->n == 4 && imp_host(c, imp_in(c, 1), &size) && size.n == 2;
+    for (int i = 0; i < 2 && known; i++)
+        known = tn_is_int(t->dim[i + 1], &s->from[i]) && tn_is_int(size.at[i], &s->to[i]) && s->from[i] > 0 &&
+                s->to[i] > 0 && s->to[i] <= MOST;
+    return known;
+}
+
 static void bicubic(imp_node *c)
 {
     tn_value x = imp_cast(c, imp_in(c, 0), TN_F32);
-    tn_dims size = {0};
-    int64_t h, w, to[2];
-    const tn_type *t = imp_type(x);
-    bool known = t->n == 4 && imp_host(c, imp_in(c, 1), &size) && size.n == 2 && tn_is_int(t->dim[1], &h) &&
-                 tn_is_int(t->dim[2], &w) && tn_is_int(size.at[0], &to[0]) && tn_is_int(size.at[1], &to[1]) &&
-                 h > 0 && w > 0 && to[0] > 0 && to[1] > 0 && to[0] <= MOST && to[1] <= MOST;
-    if (known && !c->bad)
-        imp_out(c, 0, cubic_side(c, cubic_side(c, x, 2, w, to[1]), 1, h, to[0]));
+    sides s;
+    if (known_sides(c, x, &s))
+        imp_out(c, 0, cubic_side(c, cubic_side(c, x, 2, s.from[1], s.to[1]), 1, s.from[0], s.to[0]));
     else
         cubic_of_run(c);
+}
+
+/* ---- ResizeArea: the mean of what a new pixel covers ---- */
+
+/* How much of old pixel i lies between two positions that are `scale` apart. */
+static float covered(int64_t i, float from, float to, float scale)
+{
+    float begin = (float)i, end = (float)(i + 1);
+    if (begin < from)
+        return end > to ? scale : end - from;
+    return end > to ? to - begin : 1;
+}
+
+/* x with dimension `axis` of `extent` resized to n: each new pixel takes several old ones, which are weighed. */
+static tn_value area_side(imp_node *c, tn_value x, int axis, int64_t extent, int64_t n)
+{
+    bool corners = imp_attr_int(c, "align_corners", 0) != 0;
+    float scale = corners && n > 1 ? (float)(extent - 1) / (float)(n - 1) : (float)extent / (float)n;
+    int64_t dim[2] = {n, (int64_t)ceilf(scale) + 1}, all = dim[0] * dim[1];
+    if (scale <= 0)
+        imp_refuse(c, IMP_BAD_VALUE, "with align_corners, images of one row or column cover no new pixels");
+    int64_t *at = TN_NEW_N(c->arena, int64_t, (size_t)all);
+    float *weight = TN_NEW_N(c->arena, float, (size_t)all);
+    for (int64_t i = 0; i < all; i++) {
+        float from = (float)(i / dim[1]) * scale, to = (float)(i / dim[1] + 1) * scale;
+        int64_t place = (int64_t)floorf(from) + i % dim[1];
+        at[i] = place < extent ? place : extent - 1;
+        weight[i] = (float)place < ceilf(to) ? covered(place, from, to, scale) / scale : 0;
+    }
+    tn_value w = tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 2, dim, weight, NULL));
+    tn_value places = imp_const_ints(c, TN_I64, 1, (uint32_t)all, at);
+    const tn_expr *rows[2] = {tn_idx(c->pool, dim[0]), tn_idx(c->pool, dim[1])};
+    x = imp_take(c, x, imp_reshape(c, places, 2, rows), axis);
+    for (int d = axis + 2; d < imp_rank(x); d++)
+        w = imp_unsqueeze(c, w, imp_rank(w));
+    return imp_reduce(c, &tn_op_sum, tf_binary(c, &tn_op_multiply, x, w), axis + 1);
+}
+
+static void area(imp_node *c)
+{
+    tn_value x = imp_cast(c, imp_in(c, 0), TN_F32);
+    sides s;
+    if (!c->bad && !(known_sides(c, x, &s) && s.from[0] <= MOST && s.from[1] <= MOST))
+        imp_refuse(
+            c, IMP_NOT_CONSTANT,
+            "images %s and their new size must have fixed extents of at most %d; give the input a shape "
+            "(--input-shapes)",
+            imp_type_text(c, imp_type(x)), (int)MOST);
+    if (!c->bad)
+        imp_out(c, 0, area_side(c, area_side(c, x, 2, s.from[1], s.to[1]), 1, s.from[0], s.to[0]));
 }
 
 /* ---- CropAndResize ---- */
@@ -193,6 +254,7 @@ static void crop_and_resize(imp_node *c)
 // clang-format off
 const imp_row tf_rows_image[] = {
     {"CropAndResize",         1, 0, 4, 1, crop_and_resize, NULL},
+    {"ResizeArea",            1, 0, 2, 1, area,       NULL},
     {"ResizeBicubic",         1, 0, 2, 1, bicubic,    NULL},
     {"ResizeBilinear",        1, 0, 2, 1, bilinear,   NULL},
     {"ResizeNearestNeighbor", 1, 0, 2, 1, nearest,    NULL},
