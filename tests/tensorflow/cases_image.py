@@ -1,6 +1,6 @@
 """Cases of TensorFlow's operators on images and boxes."""
 import numpy as np
-from model import case, floats, image, raw
+from model import case, floats, image, raw, shape_of
 
 
 @case("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic")
@@ -60,3 +60,16 @@ def area(r, op):
     size, corners = [int(n) for n in r.integers(1, 20, 2)], bool(r.random() < .4)
     x = image(r, 3) if r.random() < .7 else r.integers(0, 255, (2, 6, 9, 2)).astype("u1")
     return (lambda x: raw.ResizeArea(images=x, size=size, align_corners=corners)), [x]
+
+
+@case("AdjustContrastv2", "AdjustHue", "AdjustSaturation", "RGBToHSV", "HSVToRGB")
+def colours(r, op):
+    x, by = floats(r, *shape_of(r, int(r.integers(2, 4))), 3, low=0, high=1), np.float32(r.uniform(-1.2, 1.2))
+    x[r.random(x.shape) < .2] = .5  # equal channels
+    if op == "AdjustContrastv2":
+        return (lambda x, f: raw.AdjustContrastv2(images=x, contrast_factor=f)), [floats(r, 2, *x.shape), by]
+    if op == "AdjustHue":
+        return (lambda x, f: raw.AdjustHue(images=x, delta=f)), [x - np.float32(r.choice([0, .4])), by]
+    if op == "AdjustSaturation":
+        return (lambda x, f: raw.AdjustSaturation(images=x, scale=f)), [x, by + 1]
+    return (lambda x: getattr(raw, op)(images=x)), [x.astype(str(r.choice(["f4", "f8"])))]
