@@ -104,6 +104,24 @@ def gru_cell(r, op):
         floats(r, b, n), floats(r, b, m), floats(r, n + m, 2 * m), floats(r, n + m, m), floats(r, 2 * m), floats(r, m)]
 
 
+@case("BlockLSTM", "BlockLSTMV2")
+def block_lstm(r, op):
+    t, b, n, m = int(r.choice([1, 3, 7, 12])), *shape_of(r, 3)
+    how = {"cell_clip": float(r.choice([-1, 0, .4, 3])), "use_peephole": bool(r.random() < .5)}
+    if op == "BlockLSTM":
+        how["forget_bias"] = float(r.choice([0, 1]))
+    end, w = int(r.integers(0, t + 1)) if r.random() < .4 else t, floats(r, n + m, 4 * m)
+    operands = [floats(r, t, b, n), floats(r, b, m), floats(r, b, m), floats(r, m), floats(r, m), floats(r, m), floats(r, 4 * m)]
+
+    def run(x, cs, h, i, f, o, v, end=end):
+        y = getattr(raw, op)(seq_len_max=tf.cast(end, "int64"), x=x, cs_prev=cs, h_prev=h, w=w, wci=i, wcf=f, wco=o, b=v, **how)
+        inside = tf.cast(tf.range(tf.shape(x)[0])[:, None, None] < tf.cast(end, "int32"), "float32")
+        return [y.cs, y.h] + [tf.where(inside > 0, p, 0.) for p in (y.i, y.f, y.o, y.ci, y.co)]  # TensorFlow leaves these as they are
+    if r.random() < .3:
+        return run, operands + [np.int64(end)]
+    return (lambda *x: run(*x)), operands
+
+
 @case("MaxPoolWithArgmax")
 def pool_with_places(r, op):
     k, s, pad = [int(n) for n in r.integers(1, 4, 2)], [int(n) for n in r.integers(1, 4, 2)], str(r.choice(["SAME", "VALID"]))

@@ -1,8 +1,11 @@
-/* One step of fused recurrent cells: LSTMBlockCell, GRUBlockCell. */
+/* Fused recurrent cells: one step (LSTMBlockCell, GRUBlockCell), or all of a sequence (BlockLSTM). */
 #include "frontend/tensorflow/tf.h"
 
 #include "frontend/import/matrix.h"
+#include "frontend/import/scan.h"
 #include "op/tensor/tensor.h"
+
+#include <string.h>
 
 /* [x, h] w + b */
 static tn_value layer(imp_node *c, tn_value x, tn_value h, tn_value w, tn_value b)
@@ -30,33 +33,139 @@ static bool are_rows(imp_node *c, uint32_t n)
     return !c->bad;
 }
 
-static tn_value with_peephole(imp_node *c, tn_value v, tn_value cell, uint32_t i)
+typedef struct lstm {
+    double forget, most;          /* added to the gate's sum; limit of the cell, if above 0 */
+    tn_value peephole[3];         /* of the gates i, f, o; absent: none */
+    uint32_t order[4];            /* which gates i, ci, f, o are among the columns of the weight */
+    tn_value w;                   /* of a sequence: the weight of h [m, 4 m] */
+    uint32_t n_wanted, wanted[7]; /* of a sequence: which results */
+} lstm;
+
+/* in: number of the operand that is the first peephole; second: of the second version, whose gates are i, f, ci, o. */
+static void read_lstm(imp_node *c, lstm *k, uint32_t in, bool second)
 {
-    return tf_binary(c, &tn_op_add, v, tf_binary(c, &tn_op_multiply, cell, imp_in(c, i)));
+    *k = (lstm){.forget = second ? 0 : imp_attr_float(c, "forget_bias", 1),
+                .most = imp_attr_float(c, "cell_clip", second ? 0 : 3),
+                .order = {0, second ? 2 : 1, second ? 1 : 2, 3}};
+    bool peephole = imp_attr_int(c, "use_peephole", 0) != 0;
+    for (uint32_t i = 0; i < 3; i++)
+        k->peephole[i] = peephole ? imp_in(c, in + i) : (tn_value){0};
 }
 
-/* x, cs_prev, h_prev, w, wci, wcf, wco, b -> i, cs, f, o, ci, co, h; the gates are i, ci, f, o. */
-static void lstm_cell(imp_node *c)
+static tn_value peeped(imp_node *c, const lstm *k, int i, tn_value v, tn_value cell)
 {
-    double forget = imp_attr_float(c, "forget_bias", 1), most = imp_attr_float(c, "cell_clip", 3);
-    bool peephole = imp_attr_int(c, "use_peephole", 0) != 0;
-    tn_clip_attr within = {-most, most};
-    if (!are_rows(c, 4))
-        return;
-    tn_value before = imp_in(c, 1), all = layer(c, imp_in(c, 0), imp_in(c, 2), imp_in(c, 3), imp_in(c, 7));
-    tn_value i = gate(c, all, 0, 4), ci = gate(c, all, 1, 4), f = gate(c, all, 2, 4), o = gate(c, all, 3, 4);
-    f = imp_with(c, &tn_op_add, f, forget);
-    i = tf_unary(c, &tn_op_sigmoid, peephole ? with_peephole(c, i, before, 4) : i);
-    f = tf_unary(c, &tn_op_sigmoid, peephole ? with_peephole(c, f, before, 5) : f);
+    if (!k->peephole[i].def)
+        return v;
+    return tf_binary(c, &tn_op_add, v, tf_binary(c, &tn_op_multiply, cell, k->peephole[i]));
+}
+
+/* all: the sums of the four gates; out: i, cs, f, o, ci, co, h */
+static void lstm_step(imp_node *c, const lstm *k, tn_value all, tn_value before, tn_value out[7])
+{
+    tn_clip_attr within = {-k->most, k->most};
+    tn_value i = gate(c, all, k->order[0], 4), ci = gate(c, all, k->order[1], 4);
+    tn_value f = gate(c, all, k->order[2], 4), o = gate(c, all, k->order[3], 4);
+    f = k->forget != 0 ? imp_with(c, &tn_op_add, f, k->forget) : f;
+    i = tf_unary(c, &tn_op_sigmoid, peeped(c, k, 0, i, before));
+    f = tf_unary(c, &tn_op_sigmoid, peeped(c, k, 1, f, before));
     ci = tf_unary(c, &tn_op_tanh, ci);
     tn_value fresh = tf_binary(c, &tn_op_multiply, i, ci), old = tf_binary(c, &tn_op_multiply, before, f);
     tn_value cs = tf_binary(c, &tn_op_add, fresh, old);
-    cs = most > 0 ? imp_call1(c, &tn_op_clip, &within, cs) : cs;
-    o = tf_unary(c, &tn_op_sigmoid, peephole ? with_peephole(c, o, cs, 6) : o);
+    cs = k->most > 0 ? imp_call1(c, &tn_op_clip, &within, cs) : cs;
+    o = tf_unary(c, &tn_op_sigmoid, peeped(c, k, 2, o, cs));
     tn_value co = tf_unary(c, &tn_op_tanh, cs), h = tf_binary(c, &tn_op_multiply, co, o);
-    const tn_value out[7] = {i, cs, f, o, ci, co, h};
-    for (uint32_t k = 0; k < 7; k++)
-        imp_out_any(c, k, out[k]);
+    const tn_value result[7] = {i, cs, f, o, ci, co, h};
+    memcpy(out, result, sizeof result);
+}
+
+/* x, cs_prev, h_prev, w, wci, wcf, wco, b -> i, cs, f, o, ci, co, h */
+static void lstm_cell(imp_node *c)
+{
+    lstm k;
+    tn_value out[7];
+    read_lstm(c, &k, 4, false);
+    if (!are_rows(c, 4))
+        return;
+    tn_value all = layer(c, imp_in(c, 0), imp_in(c, 2), imp_in(c, 3), imp_in(c, 7));
+    lstm_step(c, &k, all, imp_in(c, 1), out);
+    for (uint32_t i = 0; i < 7; i++)
+        imp_out_any(c, i, out[i]);
+}
+
+/* ---- BlockLSTM ---- */
+
+/* x: what the data adds to the gates; states: cell and h; out: the results that are wanted side by side */
+static void sequence_step(imp_node *c, const imp_scan *s, tn_value x, tn_value state[], tn_value *out)
+{
+    const lstm *k = s->user;
+    tn_value result[7], some[7];
+    tn_value all = tf_binary(c, &tn_op_add, x, imp_matmul(c, state[1], k->w, NULL));
+    lstm_step(c, k, all, state[0], result);
+    state[0] = result[1];
+    state[1] = result[6];
+    for (uint32_t i = 0; i < k->n_wanted; i++)
+        some[i] = result[k->wanted[i]];
+    *out = imp_concat(c, k->n_wanted, some, 1);
+}
+
+/* bool [batch, steps]: does a step come before number `end`? Absent: all do. */
+static tn_value steps_before(imp_node *c, tn_value end, const tn_expr *batch, const tn_expr *steps)
+{
+    double n;
+    const tn_expr *dim[2] = {batch, steps};
+    if (imp_scalar(c, end, &n) && tn_is_value(steps, (int64_t)n))
+        return (tn_value){0};
+    tn_value step = imp_count_up(c, steps), is = tf_binary(c, &tn_op_less, step, imp_cast(c, end, TN_I64));
+    return tf_full(c, is, (tn_dims){2, dim});
+}
+
+static const int64_t turned[] = {1, 0, 2};
+
+/* Part `at` of the results of all steps [batch, steps, n m] as [steps, batch, m]. */
+static tn_value result_of(imp_node *c, tn_value all, int64_t at, int64_t m)
+{
+    tn_value v = imp_slice(c, all, 2, at * m, (at + 1) * m);
+    return imp_transpose(c, v, 3, turned);
+}
+
+/* seq_len_max, x [steps, batch, n], cs_prev, h_prev [batch, m], w, wci, wcf, wco, b -> as LSTMBlockCell, of each step;
+ * from step seq_len_max on 0. */
+static void block_lstm(imp_node *c)
+{
+    lstm k;
+    int64_t n = 0, m = 0;
+    tn_value x = imp_in(c, 1), cell = imp_in(c, 2), h = imp_in(c, 3), w = imp_in(c, 4),
+             end = tf_scalar_in(c, 0);
+    const tn_type *t = imp_type(x), *u = imp_type(h);
+    read_lstm(c, &k, 5, c->row->op[strlen(c->row->op) - 1] == '2');
+    if (!c->bad && (t->n != 3 || u->n != 2 || imp_rank(cell) != 2 || imp_rank(w) != 2 ||
+                    !tn_is_int(t->dim[2], &n) || !tn_is_int(u->dim[1], &m)))
+        imp_refuse(c, IMP_OPERANDS, "sequences %s with states %s are not supported; give fixed sizes",
+                   imp_type_text(c, t), imp_type_text(c, u));
+    if (c->bad)
+        return;
+    if (!imp_with_extent(c, &cell, 0, t->dim[1]) || !imp_with_extent(c, &h, 0, t->dim[1]))
+        imp_refuse(c, IMP_OPERANDS, "sequences %s and states %s differ in their number; the model is damaged",
+                   imp_type_text(c, t), imp_type_text(c, u));
+    for (uint32_t i = 0; i < 7; i++)
+        if (imp_wants(c, i))
+            k.wanted[k.n_wanted++] = i;
+    k.w = imp_slice(c, w, 0, n, n + m);
+    tn_value sums = imp_matmul(c, x, imp_slice(c, w, 0, 0, n), NULL);
+    sums = tf_binary(c, &tn_op_add, sums, imp_in(c, 8));
+    const tn_expr *dim[2] = {t->dim[1], tn_idx(c->pool, m * k.n_wanted)};
+    imp_scan s = {.x = imp_transpose(c, sums, 3, turned),
+                  .zero_masked = true,
+                  .collects = true,
+                  .n_state = 2,
+                  .state = {cell, h},
+                  .step = sequence_step,
+                  .user = &k,
+                  .step_type = tn_type_tensor(c->pool, u->dtype, 2, dim, NULL)};
+    s.mask = steps_before(c, end, t->dim[1], t->dim[0]);
+    imp_do_scan(c, &s);
+    for (uint32_t i = 0; i < k.n_wanted && !c->bad; i++)
+        imp_out(c, k.wanted[i], result_of(c, s.all, i, m));
 }
 
 /* x, h_prev, w_ru, w_c, b_ru, b_c -> r, u, c, h */
@@ -79,8 +188,10 @@ static void gru_cell(imp_node *c)
 
 // clang-format off
 const imp_row tf_rows_cell[] = {
-    {"GRUBlockCell",  1, 0, 6, 4, gru_cell,  NULL},
-    {"LSTMBlockCell", 1, 0, 8, 7, lstm_cell, NULL},
+    {"BlockLSTM",     1, 0, 9, 7, block_lstm, NULL},
+    {"BlockLSTMV2",   1, 0, 9, 7, block_lstm, NULL},
+    {"GRUBlockCell",  1, 0, 6, 4, gru_cell,   NULL},
+    {"LSTMBlockCell", 1, 0, 8, 7, lstm_cell,  NULL},
     {0},
 };
 // clang-format on
