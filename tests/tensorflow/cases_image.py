@@ -29,6 +29,17 @@ def nms_padded(r, op):
                                                 pad_to_max_output_size=pad, **more))), [boxes, scores]
 
 
+@case("NonMaxSuppressionV5 softened")
+def nms_softened(r, op):
+    n, most, sigma = int(r.integers(1, 14)), int(r.integers(0, 18)), float(r.uniform(.05, 1))
+    a = r.uniform(0, 1, (n, 2))
+    boxes, scores = np.concatenate([a, a + r.uniform(.1, .5, (n, 2))], 1).astype("f4"), floats(r, n, low=-.3, high=1)
+    how = {"iou_threshold": float(r.choice([.3, 1])), "score_threshold": float(r.choice([.1, -.2, -np.inf])),
+           "pad_to_max_output_size": bool(r.random() < .6)}
+    return (lambda b, s: tuple(raw.NonMaxSuppressionV5(boxes=b, scores=s, max_output_size=most, soft_nms_sigma=sigma, **how))), [
+        boxes, scores]
+
+
 @case("CombinedNonMaxSuppression")
 def combined_nms(r, op):
     b, n, classes = int(r.integers(1, 4)), int(r.integers(1, 14)), int(r.integers(1, 5))

@@ -2,13 +2,24 @@
 #include "frontend/tensorflow/tf.h"
 
 #include "frontend/import/boxes.h"
+#include "frontend/import/loop.h"
 #include "frontend/import/window.h"
 #include "op/tensor/tensor.h"
 #include "op/vision/vision.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- boxes of one list ---- */
+
+static bool are_boxes(imp_node *c)
+{
+    tn_value boxes = imp_in(c, 0), scores = imp_in(c, 1);
+    if (!c->bad && (imp_rank(boxes) != 2 || imp_rank(scores) != 1))
+        imp_refuse(c, IMP_BAD_VALUE, "boxes and scores are %s and %s; the model is damaged",
+                   imp_type_text(c, imp_type(boxes)), imp_type_text(c, imp_type(scores)));
+    return !c->bad;
+}
 
 /* Numbers of the boxes that are kept, -1 after the last one: int64 [n]. */
 static tn_value selected(imp_node *c)
@@ -19,10 +30,7 @@ static tn_value selected(imp_node *c)
     tn_value overlap =
         imp_has(c, 3) ? tf_scalar_in(c, 3) : imp_const(c, TN_F32, imp_attr_float(c, "iou_threshold", 0.5f));
     tn_value least = imp_has(c, 4) ? tf_scalar_in(c, 4) : imp_const(c, TN_F32, -3.4028234663852886e38);
-    if (!c->bad && (imp_rank(boxes) != 2 || imp_rank(scores) != 1))
-        imp_refuse(c, IMP_BAD_VALUE, "boxes and scores are %s and %s; the model is damaged",
-                   imp_type_text(c, imp_type(boxes)), imp_type_text(c, imp_type(scores)));
-    if (c->bad)
+    if (!are_boxes(c))
         return boxes;
     boxes = imp_unsqueeze(c, boxes, 0);
     scores = imp_unsqueeze(c, imp_unsqueeze(c, scores, 0), 0);
@@ -55,16 +63,139 @@ static void pad_boxes(imp_node *c, tn_value chosen, bool with_scores)
     imp_out_any(c, with_scores ? 2 : 1, p.count);
 }
 
+/* ---- NonMaxSuppressionV5 with a sigma: a box that stays makes the scores of those that overlap it smaller,
+ * however little; then the best of the rest is next ---- */
+
+typedef struct soft {
+    tn_value low[2], high[2], area; /* of all boxes, float32 [n] */
+    tn_value least, factor, gone;   /* scores are above `least`; that of a box that is out */
+    tn_value given, negative;       /* scores at first, and which of them are below 0 */
+    tn_value number, place;         /* 0 1 .. for the boxes, and for the results */
+    tn_value last;                  /* int64: number of results */
+} soft;
+
+static void read_sides(imp_node *c, tn_value boxes, soft *s)
+{
+    tn_value side[2];
+    for (int k = 0; k < 2; k++) {
+        tn_value a = imp_squeeze(c, imp_slice(c, boxes, 1, k, k + 1), 1);
+        tn_value b = imp_squeeze(c, imp_slice(c, boxes, 1, k + 2, k + 3), 1);
+        s->low[k] = tf_binary(c, &tn_op_minimum, a, b);
+        s->high[k] = tf_binary(c, &tn_op_maximum, a, b);
+        side[k] = tf_binary(c, &tn_op_subtract, s->high[k], s->low[k]);
+    }
+    s->area = tf_binary(c, &tn_op_multiply, side[0], side[1]);
+}
+
+/* Intersection by union of box number `at` and all boxes; 0 where one has no area. */
+static tn_value overlaps(imp_node *c, const soft *s, tn_value at)
+{
+    tn_value side[2], zero = imp_const(c, TN_F32, 0), own = imp_take(c, s->area, at, 0);
+    for (int k = 0; k < 2; k++) {
+        tn_value low = imp_take(c, s->low[k], at, 0), high = imp_take(c, s->high[k], at, 0);
+        low = tf_binary(c, &tn_op_maximum, s->low[k], low);
+        high = tf_binary(c, &tn_op_minimum, s->high[k], high);
+        side[k] = tf_binary(c, &tn_op_maximum, tf_binary(c, &tn_op_subtract, high, low), zero);
+    }
+    tn_value both = tf_binary(c, &tn_op_multiply, side[0], side[1]);
+    tn_value all = tf_binary(c, &tn_op_subtract, tf_binary(c, &tn_op_add, s->area, own), both);
+    tn_value smaller = tf_binary(c, &tn_op_minimum, s->area, own);
+    tn_value real = tf_binary(c, &tn_op_greater, smaller, zero);
+    return imp_choose(c, real, tf_binary(c, &tn_op_divide, both, all), zero);
+}
+
+/* Carried: scores [n], how many boxes stay, their numbers and scores. TensorFlow makes a score smaller when it is the
+ * best one of all; one below 0, which grows, comes when it would without that. */
+static void soft_step(imp_node *c, imp_loop *l)
+{
+    tn_arg_attr first = {.axis = 0, .dtype = TN_I64};
+    const soft *s = l->user;
+    tn_value scores = l->inner[0], count = l->inner[1], one = imp_i64(c, 1), none = imp_i64(c, 0);
+    tn_value there = tf_binary(c, &tn_op_greater, scores, s->gone);
+    tn_value order = imp_choose(c, tf_binary(c, &tn_op_logical_and, s->negative, there), s->given, scores);
+    tn_value best = imp_call1(c, &tn_op_argmax, &first, order), score = imp_take(c, scores, best, 0);
+    tn_value stays = tf_binary(c, &tn_op_greater, score, s->least);
+    tn_value here = tf_binary(c, &tn_op_logical_and, tf_binary(c, &tn_op_equal, s->place, count), stays);
+    tn_value share = overlaps(c, s, best);
+    tn_value factor = tf_binary(c, &tn_op_multiply, tf_binary(c, &tn_op_multiply, share, share), s->factor);
+    scores = tf_binary(c, &tn_op_multiply, scores, tf_unary(c, &tn_op_exp, factor));
+    tn_value other = tf_binary(c, &tn_op_not_equal, s->number, best);
+    other = tf_binary(c, &tn_op_logical_and, other, tf_binary(c, &tn_op_greater, scores, s->least));
+    l->next[0] = imp_choose(c, other, scores, s->gone);
+    l->next[1] = tf_binary(c, &tn_op_add, count, imp_choose(c, stays, one, none));
+    l->next[2] = imp_choose(c, here, best, l->inner[2]);
+    l->next[3] = imp_choose(c, here, score, l->inner[3]);
+    tn_value more = tf_binary(c, &tn_op_less, l->next[1], s->last);
+    l->go = tf_binary(c, &tn_op_logical_and, stays, more);
+}
+
+/* The boxes that stay and their scores, max_output_size entries: -1 and 0 after the last one. false: failed. */
+static bool soften(imp_node *c, double sigma, tn_value *chosen, tn_value *score)
+{
+    soft s;
+    const tn_expr *n = imp_extent_in(c, imp_in(c, 2), "max_output_size");
+    tn_value boxes = imp_cast(c, imp_in(c, 0), TN_F32), scores = imp_cast(c, imp_in(c, 1), TN_F32);
+    if (!c->bad && !imp_with_extent(c, &boxes, 0, imp_type(scores)->dim[0]))
+        imp_refuse(c, IMP_OPERANDS, "there are boxes %s and scores %s; the model is damaged",
+                   imp_type_text(c, imp_type(boxes)), imp_type_text(c, imp_type(scores)));
+    if (c->bad)
+        return false;
+    s.least = imp_cast(c, tf_scalar_in(c, 4), TN_F32);
+    s.factor = imp_const(c, TN_F32, -0.5 / sigma);
+    s.gone = imp_const(c, TN_F32, -INFINITY);
+    s.given = scores;
+    s.negative = imp_with(c, &tn_op_less, scores, 0);
+    s.number = imp_count_up(c, imp_type(scores)->dim[0]);
+    s.place = imp_count_up(c, n);
+    s.last = imp_extent_of(c, s.place, 0);
+    read_sides(c, boxes, &s);
+    tn_dims shape = {1, &n};
+    tn_value above = tf_binary(c, &tn_op_greater, scores, s.least), first[4], out[4];
+    first[0] = imp_choose(c, above, scores, s.gone);
+    first[1] = imp_i64(c, 0);
+    first[2] = tf_full(c, imp_i64(c, -1), shape);
+    first[3] = tf_full(c, imp_const(c, TN_F32, 0), shape);
+    imp_loop l = {.n = 4, .first = first, .body = soft_step, .user = &s};
+    tn_value go = tf_binary(c, &tn_op_less, first[1], s.last);
+    if (c->bad || !imp_make_loop(c, &l, go, out))
+        return false;
+    *chosen = out[2];
+    *score = imp_cast(c, out[3], imp_type(imp_in(c, 1))->dtype);
+    return true;
+}
+
+static void nms_softened(imp_node *c, double sigma, bool padded)
+{
+    tn_value chosen, score;
+    if (!(sigma > 0))
+        imp_refuse(c, IMP_BAD_VALUE, "soft_nms_sigma is %g, but must not be below 0; the model is damaged",
+                   sigma);
+    if (c->bad || !are_boxes(c) || !soften(c, sigma, &chosen, &score))
+        return;
+    tn_value some = imp_with(c, &tn_op_greater_equal, chosen, 0);
+    if (!padded) {
+        tn_value at = imp_positions(c, some);
+        chosen = imp_take(c, chosen, at, 0);
+        score = imp_take(c, score, at, 0);
+    }
+    imp_out(c, 0, imp_cast(c, imp_with(c, &tn_op_maximum, chosen, 0), TN_I32));
+    imp_out_any(c, 1, score);
+    imp_out_any(c, 2, imp_reduce(c, &tn_op_sum, imp_cast(c, some, TN_I32), 0));
+}
+
 /* V4, V5: how many there are; V5: their scores. */
 static void nms_padded(imp_node *c)
 {
     bool five = c->row->op[strlen(c->row->op) - 1] == '5',
          padded = imp_attr_int(c, "pad_to_max_output_size", 0) != 0;
     double sigma = 0;
+    if (five && !imp_scalar(c, imp_in(c, 5), &sigma))
+        imp_refuse(c, IMP_NOT_CONSTANT, "soft_nms_sigma must be a constant");
+    if (c->bad || sigma != 0) {
+        nms_softened(c, sigma, padded);
+        return;
+    }
     tn_value chosen = selected(c), scores = imp_in(c, 1);
-    if (five && !(imp_scalar(c, imp_in(c, 5), &sigma) && sigma == 0))
-        imp_refuse(c, IMP_BAD_VALUE,
-                   "soft_nms_sigma must be the constant 0, because softened scores are not supported");
     if (padded) {
         pad_boxes(c, chosen, five);
         return;
