@@ -1,10 +1,26 @@
 """Cases of TensorFlow's branches, loops and lists."""
+import numpy as np
 from model import MAKES, case, floats, raw, shape_of, tf
 
 
 @case("If")
 def branches(r, op):
     return (lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2, lambda: tf.tanh(x))), [floats(r, *shape_of(r, 2))]
+
+
+@case("Case")
+def numbered(r, op):
+    n, shape = int(r.integers(1, 5)), shape_of(r, 2)
+    nested, least = bool(r.random() < .5), float(r.uniform(-1, 1))
+
+    def branch(k, i, x):
+        if k == 1:  # does not read the data
+            return tf.fill(tf.shape(x), 3.)
+        if nested and k == 2:
+            return tf.cond(tf.reduce_sum(x) > least, lambda: x * 2, lambda: tf.switch_case(i - 1, [lambda: x - 1, lambda: x / 3]))
+        return tf.tanh(x) + k
+    return (lambda i, x: tf.switch_case(i, [lambda k=k: branch(k, i, x) for k in range(n)])), [
+        np.int32(r.integers(-1, n + 1)), floats(r, *shape)]
 
 
 @case("While")
@@ -81,4 +97,4 @@ def pushed(r, op):
     return (tf.function(run) if MAKES else run), [floats(r, 6, 3)]
 
 
-FLOW = (branches, loops, data_loops, lists, parts, pushed)
+FLOW = (branches, numbered, loops, data_loops, lists, parts, pushed)

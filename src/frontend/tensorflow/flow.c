@@ -453,15 +453,27 @@ static void exit_(imp_node *c)
         }
 }
 
-/* ---- branches: Switch, Merge ---- */
+/* ---- branches: Switch, _SwitchN, Merge ---- */
 
-/* Under which conditions a node is computed, the innermost first. */
+/* Under which conditions a node is computed, the innermost first. A condition is a bool, or of _SwitchN the number of a
+ * side. */
 typedef struct context {
     const struct context *around;
     tn_bytes condition;
-    bool side;
+    size_t side, n_side;
     int depth;
 } context;
+
+/* Each result of it is the data on one side. */
+static bool is_switch(const tf_node *n) { return is_kind(n, "Switch") || is_kind(n, "_SwitchN"); }
+
+static size_t side_of(const tf_node *n, tn_bytes result)
+{
+    size_t k = 0;
+    while (k < n->n_out && !imp_same(result, n->out[k]))
+        k++;
+    return k < n->n_out ? k : 0;
+}
 
 static int depth_of(const context *x) { return x ? x->depth : 0; }
 
@@ -482,16 +494,16 @@ static const context *own_context(finder *f, const tf_node *n)
             continue;
         const tf_node *from = &tf_of(f->c)->graph->node[n->from[i]];
         const context *y = f->of[n->from[i]];
-        if (is_kind(from, "Switch") && y) { /* its two results differ */
+        if (is_switch(from) && y) { /* its results differ */
             context *z = TN_NEW(f->c->arena, context);
             *z = *y;
-            z->side = from->n_out > 1 && imp_same(n->in[i], from->out[1]);
+            z->side = side_of(from, n->in[i]);
             y = z;
         }
         x = deeper(x, y);
     }
     for (size_t i = 0; i < n->n_control; i++)
-        if (!is_kind(&tf_of(f->c)->graph->node[n->control[i]], "Switch"))
+        if (!is_switch(&tf_of(f->c)->graph->node[n->control[i]]))
             x = deeper(x, f->of[n->control[i]]);
     return x;
 }
@@ -515,9 +527,9 @@ static void finish_context(finder *f, int64_t k)
     const context *x = own_context(f, n);
     if (is_kind(n, "Merge"))
         x = x ? x->around : NULL;
-    if (is_kind(n, "Switch") && n->n_in > 1) {
+    if (is_switch(n) && n->n_in > 1) {
         context *y = TN_NEW(f->c->arena, context);
-        *y = (context){x, condition_of(tf_of(f->c)->graph, n), false, depth_of(x) + 1};
+        *y = (context){x, condition_of(tf_of(f->c)->graph, n), 0, n->n_out, depth_of(x) + 1};
         x = y;
     }
     f->of[k] = x;
@@ -550,43 +562,76 @@ static void find_contexts(finder *f, int64_t k)
     tn_vec_deinit(&stack);
 }
 
-/* Which value a Merge has on each side; side[0]: where the condition does not hold. */
+/* Which value a Merge has on each side; of a bool, side 0 is where it does not hold. */
 typedef struct merge {
-    tn_bytes condition, side[2];
+    tn_bytes condition, *side;
+    size_t n_side, at;
+    tn_value number; /* of a side */
 } merge;
 
 static bool read_merge(imp_node *c, merge *m)
 {
-    tf_import *t = tf_of(c);
-    const tf_graph *g = t->graph;
+    const tf_graph *g = tf_of(c)->graph;
     const tf_node *self = &g->node[tf_find_node(g, tf_def(c)->name)];
     finder f = {c, TN_NEW_N(&c->im->scratch, const context *, g->n),
                 TN_NEW_N(&c->im->scratch, uint8_t, g->n)};
-    *m = (merge){.condition = {0}};
-    for (size_t i = 0; i < self->n_in && i < 2; i++) {
+    *m = (merge){.n_side = self->n_in, .side = TN_NEW_N(c->arena, tn_bytes, self->n_in)};
+    for (size_t i = 0; i < self->n_in; i++) {
         if (self->from[i] == TF_NONE)
             return false;
         find_contexts(&f, self->from[i]);
         const context *x = f.of[self->from[i]];
         const tf_node *from = &g->node[self->from[i]];
-        if (!x || (i && !imp_same(x->condition, m->condition)))
+        if (!x || x->n_side != m->n_side || (i && !imp_same(x->condition, m->condition)))
             return false;
-        bool side =
-            is_kind(from, "Switch") ? from->n_out > 1 && imp_same(self->in[i], from->out[1]) : x->side;
         m->condition = x->condition;
-        m->side[side] = self->in[i];
+        m->side[is_switch(from) ? side_of(from, self->in[i]) : x->side] = self->in[i];
     }
-    return m->side[0].n && m->side[1].n;
+    for (size_t i = 0; i < m->n_side; i++)
+        if (!m->side[i].n)
+            return false;
+    return m->n_side > 0;
+}
+
+static tn_value merge_side(imp_node *c, const merge *m, size_t side)
+{
+    imp_scope outside = imp_enter(c->im, false);
+    tf_of(c)->conditional++;
+    tn_value v = value_in(c, m->side[side]);
+    tf_of(c)->conditional--;
+    imp_leave(c->im, &outside);
+    return v;
 }
 
 static void merge_branch(imp_node *c, imp_branches *b, bool side, tn_value out[])
 {
-    const merge *m = b->user;
-    imp_scope outside = imp_enter(c->im, false);
-    tf_of(c)->conditional++;
-    out[0] = value_in(c, m->side[side]);
-    tf_of(c)->conditional--;
-    imp_leave(c->im, &outside);
+    out[0] = merge_side(c, b->user, side);
+}
+
+static void merge_numbered(imp_node *c, imp_branches *b, bool side, tn_value out[]);
+
+/* The sides from number m->at on; the last one is for numbers that no other has. */
+static void make_sides(imp_node *c, merge *m, tn_value *out)
+{
+    imp_branches b = {{0}, 1, merge_numbered, m};
+    if (m->at + 1 == m->n_side) {
+        *out = merge_side(c, m, m->at);
+        return;
+    }
+    b.condition = imp_with(c, &tn_op_equal, m->number, (double)m->at);
+    if (!c->bad && !imp_make_if(c, &b, out))
+        c->bad = true;
+}
+
+static void merge_numbered(imp_node *c, imp_branches *b, bool side, tn_value out[])
+{
+    merge m = *(const merge *)b->user;
+    if (side) {
+        out[0] = merge_side(c, &m, m.at);
+        return;
+    }
+    m.at++;
+    make_sides(c, &m, out);
 }
 
 static void merge_(imp_node *c)
@@ -594,12 +639,17 @@ static void merge_(imp_node *c)
     merge m;
     tn_value out = {0};
     imp_attr_ignore(c, "N");
-    if (c->im->depth >= IMP_MAX_DEPTH || !read_merge(c, &m)) {
-        imp_fail(c, "tensorflow-E039", "it does not join the two sides of a condition");
-        return;
-    }
-    imp_branches b = {value_in(c, m.condition), 1, merge_branch, &m};
-    if (!c->bad && !imp_make_if(c, &b, &out))
+    bool joins = c->im->depth < IMP_MAX_DEPTH && read_merge(c, &m);
+    m.number = joins ? value_in(c, m.condition) : out;
+    bool numbered = !tn_dtype_is_bool(imp_type(m.number)->dtype);
+    imp_branches b = {m.number, 1, merge_branch, &m};
+    if (!joins || (!c->bad && !numbered && m.n_side != 2))
+        imp_fail(c, "tensorflow-E039", "it does not join the sides of a condition");
+    else if (m.n_side > IMP_MAX_DEPTH)
+        imp_refuse(c, IMP_TOO_LARGE, "it has %zu sides; at most %d are supported", m.n_side, IMP_MAX_DEPTH);
+    else if (!c->bad && numbered)
+        make_sides(c, &m, &out);
+    else if (!c->bad && !imp_make_if(c, &b, &out))
         c->bad = true;
     imp_out(c, 0, out);
 }
@@ -612,10 +662,11 @@ static void idle(imp_node *c)
         imp_attr_ignore(c, notes[i]);
 }
 
-/* Both results are the operand: only the one that is meant is ever asked for. */
+/* All results are the operand: only the one that is meant is ever asked for. */
 static void switch_(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
+    imp_attr_ignore(c, "num_outs");
     for (uint32_t i = 0; i < c->n_out; i++)
         imp_out(c, i, x);
 }
@@ -650,6 +701,7 @@ const imp_row tf_rows_flow[] = {
     {"StatelessWhile",          1, 0, -1, -1, while_,  NULL},
     {"Switch",                  1, 0,  2,  2, switch_, NULL},
     {"While",                   1, 0, -1, -1, while_,  NULL},
+    {"_SwitchN",                1, 0,  2, -1, switch_, NULL},
     {0},
 };
 // clang-format on

@@ -40,6 +40,7 @@ static const struct results {
     {"RestoreV2", NULL, "dtypes"},
     {"Switch", "output_false output_true", NULL},
     {"RefSwitch", "output_false output_true", NULL},
+    {"_SwitchN", NULL, "num_outs"},
     {"Merge", "output value_index", NULL},
     {"RefMerge", "output value_index", NULL},
     {"TopK", "values indices", NULL},
