@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares Tenon with PyTorch on what TorchScript takes of Python: lists, dicts, texts, numbers, loops.
+"""Compares Tenon with PyTorch on what TorchScript takes of Python: lists, dicts, texts, numbers, loops; of lists, too,
+that change in branches and loops which only the run decides on (by x and n).
 
     tests/pytorch/language.py [-v]
 
@@ -195,7 +196,7 @@ z[1:3] = y[1:3]
 z[0] = 5
 return z
 
-o: Optional[torch.Tensor] = None
+o: Optional[Tensor] = None
 if o is None:
     o = y
 return x+o
@@ -242,6 +243,182 @@ return x*l[1]
 
 d = {'a':1, 'b':2}
 return x*d.pop('c', 7)*len(d)
+
+l: List[Tensor] = []
+for i in range(int(n)):
+    l.append(x * i)
+return torch.stack(l).sum(0)*len(l)
+
+l = [x]
+k = 0
+h = x
+while bool(h.sum() < 20.0) and k < 10:
+    h = h * 1.5 + 1.0
+    l.append(h)
+    k += 1
+return torch.stack(l, 1)
+
+l = [x]
+if bool(x.sum() > 0):
+    l.append(x * 2)
+return torch.stack(l).sum(0)*len(l)
+
+l: List[Tensor] = []
+for i in range(int(n)):
+    for j in range(int(n)):
+        if bool(x[0] > 0.0):
+            l.append(x * i+j)
+        else:
+            l.append(x-i)
+return torch.cat(l)
+
+l: List[Tensor] = []
+for i in range(int(n)):
+    l = l + [x+i]
+return torch.stack(l)
+
+l: List[Tensor] = []
+for i in range(int(n)):
+    l += [x+i, x-i]
+return torch.stack(l)
+
+l: List[int] = []
+for i in range(int(n)):
+    l.append(i*i)
+s = 0
+for j in range(len(l)):
+    s += l[j]*(j+1)
+return x * s+l[-1]
+
+l = [0.5]
+for i in range(int(n)):
+    l.append(l[-1]*2.0)
+return x * l[-1]
+
+l = [x, x * 2]
+for i in range(int(n)):
+    l.append(l[-1]+l[-2])
+    l.pop(0)
+return l[0]+l[1]
+
+l = [x, x * 2]
+for i in range(int(n)):
+    l[i % 2] = l[0]+l[1]
+return l[0]-l[1]
+
+l: List[Tensor] = []
+for i in range(int(n)):
+    l.append(x+i)
+z = torch.zeros_like(x)
+for t in l:
+    z = z * 0.5 + t
+return z
+
+l: List[Tensor] = []
+m = l
+for i in range(int(n)):
+    m.append(x+i)
+return torch.stack(l)
+
+l: List[Tensor] = []
+h = x * 1.0
+for i in range(int(n)):
+    h.add_(1.0)
+    l.append(h)
+return torch.stack(l)
+
+l: List[Tensor] = []
+h = x * 1.0
+for i in range(int(n)):
+    l.append(h)
+    h.add_(1.0)
+return torch.stack(l)
+
+l: List[Tensor] = []
+h = x * 1.0
+for i in range(int(n)):
+    h.mul_(0.5)
+    h = h + 1.0
+    l.append(h)
+return torch.stack(l)
+
+l: List[Tensor] = []
+for i in range(int(n)):
+    y = x * float(i)
+    y.relu_()
+    l.append(y)
+return torch.stack(l)
+
+l: List[Tensor] = []
+a = x * 1.0
+b = x * 2.0
+for i in range(int(n)):
+    a.add_(1.0)
+    a = b
+    b = b*2.0
+    l.append(b)
+return torch.stack(l)
+
+l: List[Tensor] = []
+for i in range(int(n)):
+    l.append(x * float(i))
+    l[-1].add_(1.0)
+return torch.stack(l)
+
+l: List[Tensor] = []
+h = torch.stack([x,x])
+for i in range(int(n)):
+    l.append(h[0])
+    h[0].add_(1.0)
+return torch.stack(l)
+
+l: List[Tensor] = []
+for i in range(int(n)):
+    l.append(x[:i+1])
+return torch.cat(l)
+
+l = [x * i for i in range(int(n))]
+return torch.stack(l)
+
+l: List[Tensor] = []
+if bool(x[0]>0):
+    l = [x]
+else:
+    l = [x, x]
+return torch.stack(l).sum(0)
+
+l: List[Tensor] = []
+m: List[int] = []
+for i in range(int(n)):
+    l.append(x+i)
+    m.append(i)
+    if i > 1:
+        l.pop()
+return torch.stack(l).sum(0)*len(m)+len(l)
+
+l: List[Tensor] = []
+for i in range(int(n)):
+    l.append(x+i)
+return torch.stack(l), len(l)
+
+l: List[Tensor] = []
+for i in range(int(n)):
+    if i == 2:
+        l.clear()
+    l.append(x+i)
+return torch.stack(l)
+
+l: List[Tensor] = []
+for i in range(int(n)-1):
+    l.append(x+i)
+return x if len(l)==0 else torch.stack(l).sum(0)
+
+toks: List[int] = [1]
+h = x
+while len(toks) < 6 and toks[-1] != 0:
+    h = torch.tanh(h * 1.3+0.1)
+    toks.append(int((h.sum()*3.0).to(torch.int64)) % 4)
+return torch.tensor(toks)
 """
 
 
@@ -249,24 +426,31 @@ def judge(body, folder):
     """(outcome, why)"""
     path, saved = os.path.join(folder, "p.py"), os.path.join(folder, "p.pt")
     with open(path, "w", encoding="utf-8") as f:
-        f.write("import math\nimport torch\nfrom typing import Optional\n\n\ndef f(x: torch.Tensor, y: torch.Tensor):\n" +
+        f.write("import math\nimport torch\nfrom torch import Tensor\nfrom typing import List, Optional\n\n\n"
+                "def f(x: Tensor, y: Tensor, n: Tensor):\n" +
                 textwrap.indent(body, "    ") + "\n")
     spec = importlib.util.spec_from_file_location("program", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    x, y = np.array([1, -2, 3, 0.5], "f4"), np.array([0.25, 2, -1, 4], "f4")
     try:
         script = torch.jit.script(module.f)
         script.save(saved)
     except Exception as e:  # noqa: BLE001 (what TorchScript does not take)
         return "not run", str(e).strip().splitlines()[0]
-    want = script(torch.from_numpy(x), torch.from_numpy(y)).numpy()
     try:
-        got = np.asarray(tenon.compile(saved, input_shapes="x:[4] y:[4]").run({"x": x, "y": y})[0])
-    except tenon.Error as e:
+        ours = tenon.compile(saved, input_shapes="x:[4] y:[4] n:[]:int64")
+    except tenon.CompileError as e:
         return "refused", str(e)
-    good = got.shape == want.shape and np.allclose(got, want, rtol=1e-5)
-    return ("right", "") if good else ("wrong", f"{got.tolist()} instead of {want.tolist()}")
+    for n, sign in (1, 1), (3, -1), (4, 0.5):
+        feed = {"x": np.array([1, -2, 3, 0.5], "f4") * np.float32(sign), "y": np.array([0.25, 2, -1, 4], "f4"), "n": np.array(n)}
+        want = script(*map(torch.from_numpy, feed.values()))
+        want = want if isinstance(want, tuple) else (want,)
+        got = ours.run({i.name: feed[i.name] for i in ours.inputs})
+        for w, g in zip(want, map(np.asarray, got)):
+            if g.shape != np.shape(w) or not np.allclose(g, w, rtol=1e-5):
+                return "wrong", f"{g.tolist()} instead of {w}, n {n}"
+    return "right", ""
+
 
 
 def main():

@@ -61,6 +61,9 @@ def network(name, torch, torchvision):
     options = {"weights_backbone": None} if any(t in name for t in DETECTION + ("fcn", "deeplab", "lraspp")) else {}
     if name in ("googlenet", "inception_v3"):
         options["init_weights"] = True
+    if name.startswith(DETECTION) or "rcnn" in name:
+        box = "box_" if "rcnn" in name else ""
+        options |= {box + "score_thresh": 0.0, box + "detections_per_img": 20}
     model = torchvision.models.get_model(name, weights=None, **options).eval()
     for w in model.parameters():
         if w.abs().max() < 1e-3:  # scales and layers that begin as nothing
@@ -71,7 +74,7 @@ def network(name, torch, torchvision):
             m.running_var.uniform_(0.5, 1.5)
     for part, w in model.named_parameters():
         if name.startswith(DETECTION) or "rcnn" in name:
-            if ("cls" in part or "classification_head" in part) and w.dim() > 1:
+            if ("cls_score" in part or "classification_head" in part) and w.dim() > 1:
                 w.data.mul_(0.1)  # else many scores are 1, and any of equal boxes may be kept
     return model
 

@@ -122,6 +122,34 @@ static const struct {
     {FORWARD "    a = [x]\n    l = [torch.neg(x)]\n    for i in range(int(torch.sum(x))):\n      l = a\n"
              "    _0 = torch.append(a, x)\n    return torch.cat(l)\n",
      {"a list or dict changes that a condition or a loop chose among several", "pytorch-E072"}},
+    /* lists that change where only the run decides: tensors, numbers; what they hold may not change in place */
+    {FORWARD "    l = annotate(List[Tensor], [])\n    for i in range(int(torch.sum(x))):\n      _0 = "
+             "torch.append(l, x)\n"
+             "    return torch.stack(l)\n",
+     {"seq.of(", "seq.insert(%carried0, %x)", "-> Tensor[(u0, 2, 3), float32]"}},
+    {FORWARD LATE "    l = [1]\n    if c:\n      _0 = torch.append(l, 2)\n    else:\n      pass\n"
+                  "    return torch.mul(x, torch.add(torch.len(l), l[-1]))\n",
+     {"seq.insert(", "seq.length(", "seq.at("}},
+    {FORWARD "    l = [3, 5]\n    for i in range(int(torch.sum(x))):\n      torch._set_item(l, "
+             "torch.remainder(i, 2), i)\n"
+             "    return torch.mul(x, l[1])\n",
+     {"seq.set("}},
+    {FORWARD
+     "    l = annotate(List[Tensor], [])\n    for i in range(int(torch.sum(x))):\n      y = torch.neg(x)\n"
+     "      _0 = torch.append(l, y)\n      _1 = torch.add_(y, 1)\n    return torch.stack(l)\n",
+     {"whose memory the result of aten::append shows", "pytorch-E069"}},
+    {FORWARD
+     "    l = annotate(List[Tensor], [])\n    h = torch.mul(x, 2)\n    for i in range(int(torch.sum(x))):\n"
+     "      _1 = torch.add_(h, 1)\n      h0 = torch.neg(h)\n      _0 = torch.append(l, h0)\n      h = h0\n"
+     "    return torch.stack(l)\n",
+     {"pytorch-E0"}},
+    {FORWARD
+     "    l = [1]\n    for i in range(int(torch.sum(x))):\n      _0 = torch.append(l, 0.5)\n    return x\n",
+     {"a list that a branch or loop changes which only the run decides on is given a float", "pytorch-E013"}},
+    {FORWARD "    l = annotate(List[Tensor], [])\n    for i in range(int(torch.sum(x))):\n      _0 = "
+             "torch.append(l, x)\n"
+             "    self.w = l\n    return x\n",
+     {"to a list whose length only the run knows", "pytorch-E020"}},
     {FORWARD "    l = [x]\n    m = l\n    l0 = torch.add_(l, [x])\n    _0 = torch.append(l0, x)\n    return "
              "torch.cat(m)\n",
      {"-> Tensor[(6, 3), float32]"}},

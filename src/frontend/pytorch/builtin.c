@@ -388,7 +388,7 @@ static const pt_builtin builtins[] = {
     {0},
 };
 
-static const pt_builtin *const tables[] = {builtins, pt_builtins_list, pt_builtins_number};
+static const pt_builtin *const tables[] = {pt_builtins_late, builtins, pt_builtins_list, pt_builtins_number};
 
 /* Arguments by keyword that have a bearing on the result: an operator with a row, then. */
 static bool has_keywords(const pt_args *a, size_t from)

@@ -18,6 +18,8 @@ static bool may_change(pt_import *p, pt_value list)
         return false;
     }
     if (p->logging && list.list->owner != p->im.r) {
+        if (pt_make_late(p, list.list))
+            return false;
         refuse(p, "a list or dict changes in a branch or loop that only the run decides on");
         return false;
     }
@@ -45,6 +47,7 @@ static bool append(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     (void)n;
     if (a[0].kind != PT_LIST)
         return false;
+    pt_may_take(a[0].list, a[1]);
     if (may_change(p, a[0]))
         pt_push(&p->im.scratch, a[0].list, a[1]);
     *out = a[0];
@@ -56,6 +59,8 @@ static bool extend(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     (void)n;
     if (a[0].kind != PT_LIST || !pt_is_sequence(a[1]))
         return false;
+    for (size_t i = 0; i < a[1].list->n; i++)
+        pt_may_take(a[0].list, pt_at(a[1], i));
     for (size_t i = 0, k = a[1].list->n; i < k && may_change(p, a[0]); i++)
         pt_push(&p->im.scratch, a[0].list, pt_at(a[1], i));
     *out = a[0];
@@ -63,10 +68,11 @@ static bool extend(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 }
 
 /* Position of a known index; -1: there is none, which is reported. */
-static int64_t position(pt_import *p, pt_value at, size_t n)
+static int64_t position(pt_import *p, pt_value at, pt_list *l)
 {
     int64_t i = at.kind == PT_INT ? at.i : at.kind == PT_BOOL ? at.b : INT64_MAX;
-    if (at.kind == PT_NUMBER)
+    size_t n = l->n;
+    if (at.kind == PT_NUMBER && !pt_make_late(p, l))
         refuse(p, "an element of a list is chosen by a number that only the run knows");
     i = i < 0 ? i + (int64_t)n : i;
     if (!p->stop && (i < 0 || i >= (int64_t)n))
@@ -125,7 +131,7 @@ static bool pop(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     if (a[0].kind != PT_LIST || n > 2)
         return false;
     pt_list *l = a[0].list;
-    int64_t at = position(p, n > 1 ? a[1] : pt_int(-1), l->n);
+    int64_t at = position(p, n > 1 ? a[1] : pt_int(-1), l);
     *out = pt_bad();
     if (at < 0 || !may_change(p, a[0]))
         return true;
@@ -266,12 +272,14 @@ pt_value pt_item(pt_import *p, pt_value of, pt_value at)
             refuse(p, "a dict has no such key");
         return v ? *v : pt_bad();
     }
+    if (of.kind == PT_LATE_LIST)
+        return pt_late_item(p, of, at);
     if (!pt_is_sequence(of) || pt_is_bad(at)) {
         if (!pt_is_bad(of) && !pt_is_bad(at))
             pt_fail(p, "pytorch-E013", "%s has no elements", pt_kind_name(of.kind));
         return pt_bad();
     }
-    int64_t i = position(p, at, of.list->n);
+    int64_t i = position(p, at, of.list);
     return i < 0 ? pt_bad() : of.list->at[i];
 }
 
@@ -297,7 +305,8 @@ static bool set_item(pt_import *p, const pt_value *a, size_t n, pt_value *out)
             pt_push(&p->im.scratch, a[0].list, a[2]);
         }
     } else if (a[0].kind == PT_LIST) {
-        int64_t at = position(p, a[1], a[0].list->n);
+        pt_may_take(a[0].list, a[2]);
+        int64_t at = position(p, a[1], a[0].list);
         if (at >= 0 && may_change(p, a[0]))
             a[0].list->at[at] = a[2];
     }
@@ -337,6 +346,7 @@ static bool copy(pt_import *p, const pt_value *a, size_t n, pt_value *out)
         return false;
     *out = pt_make(&p->im.scratch, a[0].kind == PT_DICT ? PT_DICT : PT_LIST, a[0].list->n, a[0].list->at);
     out->list->owner = p->im.r;
+    out->list->made = a[0].list->made;
     return true;
 }
 

@@ -248,11 +248,20 @@ static bool is_instance(frame *f, pt_value v, const pt_expr *type)
     return v.kind == PT_OBJECT && imp_same(v.object->type, s);
 }
 
+/* A tensor that is said to be a number is converted. */
+static pt_value as_type(frame *f, const pt_expr *type, pt_value v)
+{
+    bool number = type->kind == PT_E_NAME && v.kind == PT_TENSOR;
+    return number && imp_is(type->text, "int")     ? pt_convert(f->p, PT_INT, v)
+           : number && imp_is(type->text, "float") ? pt_convert(f->p, PT_FLOAT, v)
+                                                   : v;
+}
+
 /* Functions of the language itself; false: the name is none. */
 static bool builtin(frame *f, tn_bytes name, const pt_expr *e, pt_value *out)
 {
     if (imp_is(name, "annotate") || imp_is(name, "unchecked_cast"))
-        *out = e->n > 2 ? eval(f, e->arg[2]) : pt_bad();
+        *out = e->n > 2 ? as_type(f, e->arg[1], eval(f, e->arg[2])) : pt_bad();
     else if (imp_is(name, "uninitialized"))
         *out = (pt_value){.kind = PT_UNSET};
     else if (imp_is(name, "int"))
@@ -333,6 +342,12 @@ static pt_value items(frame *f, const pt_expr *e, enum pt_kind kind)
     v.list->owner = f->p->im.r;
     for (size_t i = 0; i < e->n && !over(f->p); i++)
         v.list->at[i] = eval(f, e->arg[i]);
+    if (kind != PT_LIST || over(f->p))
+        return v;
+    v.list->made = e;
+    for (size_t i = 0; i < f->p->late.n; i++)
+        if (f->p->late.at[i] == e)
+            return pt_late_list(f->p, v.list);
     return v;
 }
 

@@ -33,7 +33,8 @@ static void add_result(pt_import *p, results *r, pt_value v, const char *name)
 {
     imp_node *c = pt_ctx(p);
     tn_bytes text = pt_words(tn_arena_strdup(&p->im.scratch, name)).text;
-    tn_value x = v.kind == PT_COMPLEX ? pt_joined(c, v)
+    tn_value x = v.kind == PT_COMPLEX     ? pt_joined(c, v)
+                 : v.kind == PT_LATE_LIST ? pt_tensor_value(p, v.tensor)
                  : v.kind == PT_TENSOR || v.kind == PT_NUMBER || v.kind == PT_INT || v.kind == PT_FLOAT ||
                          v.kind == PT_BOOL
                      ? pt_as_tensor(c, v)
@@ -183,6 +184,7 @@ static tn_status import_once(pt_import *p, tn_graph *g, const char *path, const 
     tn_vec_deinit(&p->log);
     tn_vec_deinit(&p->stale);
     tn_vec_deinit(&p->splits);
+    tn_vec_deinit(&p->late);
     tn_vec_deinit(&p->kept);
     if (s == TN_OK && g->ctx->n_error > p->im.had_errors)
         s = TN_FAIL;

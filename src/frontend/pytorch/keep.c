@@ -315,6 +315,8 @@ static pt_value describe(keeper *w, form *f, pt_value v, const char *path, int d
     }
     if (v.kind == PT_TENSOR)
         return describe_tensor(w, f, v, path);
+    if (v.kind == PT_LATE_LIST)
+        (void)unsettled(w, path, "to a list whose length only the run knows");
     if (!pt_has_parts(v) && !is_made(v))
         return v;
     if ((v.kind == PT_LIST || v.kind == PT_DICT || is_made(v)) && !note_list(w, f, v, path))

@@ -83,8 +83,12 @@ static pt_value carried(looping *w, pt_value before, pt_value after)
         return before;
     if (before.kind == PT_VALUE && after.kind == PT_VALUE)
         return parameter(w, before.value, into);
-    if (before.kind == PT_TENSOR && after.kind == PT_TENSOR) {
-        pt_value v = pt_tensor_new(p, parameter(w, pt_as_tensor(pt_ctx(p), before), into).value);
+    if (before.kind == after.kind && (before.kind == PT_TENSOR || before.kind == PT_LATE_LIST)) {
+        tn_value first =
+            before.kind == PT_TENSOR ? pt_as_tensor(pt_ctx(p), before) : pt_tensor_value(p, before.tensor);
+        pt_value v = pt_tensor_new(p, parameter(w, first, into).value);
+        v.kind = before.kind;
+        v.tensor->elements = after.tensor->elements;
         pt_may_be(p, v.tensor, before.tensor); /* in the first iteration */
         pt_may_be(p, v.tensor, after.tensor); /* in a later one, as what else the body makes of that tensor */
         return v;
@@ -95,6 +99,9 @@ static pt_value carried(looping *w, pt_value before, pt_value after)
         return (pt_value){.kind = PT_NUMBER, .number = n};
     }
     if (!pt_has_parts(before) || before.kind != after.kind || before.list->n != after.list->n) {
+        if (before.kind == PT_LIST && (after.kind == PT_LIST || after.kind == PT_LATE_LIST) &&
+            pt_make_late(p, before.list))
+            return before;
         pt_fail(p, "pytorch-E015",
                 "a loop whose number of iterations only the run knows changes %s into %s, or the length of a "
                 "list",
@@ -121,10 +128,12 @@ static void follow(looping *w, pt_value before, pt_value after, size_t *k)
             follow(w, pt_at(before, i), pt_at(after, i), k);
         return;
     }
-    if (before.kind == PT_TENSOR && after.kind == PT_TENSOR)
+    if (before.kind == after.kind && (before.kind == PT_TENSOR || before.kind == PT_LATE_LIST))
         pt_may_be(w->p, before.tensor, after.tensor);
     if (*k < w->j.slots.n)
-        w->j.slots.at[*k].v[1] = after.kind == PT_VALUE ? after.value : pt_number_value(w->p, after);
+        w->j.slots.at[*k].v[1] = after.kind == PT_VALUE       ? after.value
+                                 : after.kind == PT_LATE_LIST ? pt_tensor_value(w->p, after.tensor)
+                                                              : pt_number_value(w->p, after);
     ++*k;
 }
 
@@ -132,6 +141,8 @@ static void follow(looping *w, pt_value before, pt_value after, size_t *k)
 static const tn_type *wider(pt_import *p, const tn_type *a, const tn_type *b)
 {
     const tn_expr *dim[IMP_MAX_RANK];
+    if (a->kind == TN_T_SEQ || b->kind == TN_T_SEQ)
+        return a->kind != b->kind ? NULL : tn_type_fits(a, b) ? a : tn_type_join(p->im.g->pool, a, b);
     if (a->n != b->n || a->n > IMP_MAX_RANK || !tn_dtype_eq(a->dtype, b->dtype))
         return NULL;
     for (int d = 0; d < a->n; d++)
@@ -178,6 +189,18 @@ static bool changes_more(looping *w, size_t mark, uint32_t born)
     return more;
 }
 
+/* What the body changes in place may be, from an earlier iteration, what a list has a copy of. */
+static void check_fixed(pt_import *p, pt_cell *cell, pt_value carried, int depth)
+{
+    pt_tensor *t = cell && cell->v.kind == PT_VALUE                     ? (pt_tensor *)(void *)cell
+                   : carried.kind == PT_TENSOR && carried.tensor->stamp ? carried.tensor
+                                                                        : NULL;
+    if (t && !p->stop && pt_is_fixed(p, t))
+        pt_refuse_fixed(p, "a list in a loop");
+    for (size_t i = 0; pt_has_parts(carried) && i < carried.list->n && depth < 16; i++)
+        check_fixed(p, NULL, pt_at(carried, i), depth + 1);
+}
+
 static void differ(pt_import *p)
 {
     pt_fail(p, "pytorch-E015", "a loop changes other values in its second iteration than in its first");
@@ -208,6 +231,8 @@ static bool read_body(looping *w, pt_value shape[])
     more = !p->stop && !p->raised && changes_more(w, mark, born);
     for (size_t c = 0; c < n && !more && !p->stop && !p->raised; c++)
         follow(w, w->list.at[c].v[0], w->list.at[c].cell->v, &k);
+    for (size_t c = 0; c < n && !more && !p->stop && !p->raised; c++)
+        check_fixed(p, w->list.at[c].cell, shape[c], 0);
     p->im.r = outer;
     pt_undo(p, mark);
     if (more && !p->stop) {
@@ -277,9 +302,11 @@ static pt_value result_of(looping *w, pt_value before, pt_value inside, size_t *
     tn_value x = w->j.slots.at[(*k)++].v[1];
     if (inside.kind == PT_VALUE)
         return (pt_value){.kind = PT_VALUE, .value = x};
-    if (inside.kind != PT_TENSOR)
+    if (inside.kind != PT_TENSOR && inside.kind != PT_LATE_LIST)
         return pt_number_of(p, inside.number->kind, x);
     pt_value v = pt_tensor_new(p, x);
+    v.kind = inside.kind;
+    v.tensor->elements = inside.tensor->elements;
     pt_may_be(p, v.tensor, before.tensor);
     return v;
 }

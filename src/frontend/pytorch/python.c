@@ -274,6 +274,7 @@ static pt_value joined(pt_import *p, pt_value a, pt_value b)
     for (size_t i = 0; i < b.list->n; i++)
         pt_push(&p->im.scratch, v.list, pt_at(b, i));
     v.list->owner = p->im.r;
+    v.list->made = a.list->made;
     return v;
 }
 
@@ -335,6 +336,8 @@ static bool binary(pt_import *p, enum op o, pt_value a, pt_value b, pt_value *ou
         *out = numbers(p, o, a, b);
     else if (o == ADD && pt_is_sequence(a) && a.kind == b.kind)
         *out = joined(p, a, b);
+    else if (o == ADD && a.kind == PT_LATE_LIST && b.kind == PT_LIST)
+        *out = pt_late_sum(p, a, b.list);
     else if (o == MUL && pt_is_sequence(a) && b.kind == PT_INT)
         *out = repeated(p, a, b.i);
     else if (o == ADD && a.kind == PT_TEXT && b.kind == PT_TEXT)

@@ -125,8 +125,20 @@ void pt_may_be(pt_import *p, pt_tensor *a, pt_tensor *b);
 pt_value pt_tensor_new(pt_import *p, tn_value v);
 tn_value pt_tensor_value(pt_import *p, pt_tensor *t); /* as it is now */
 void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v);
+/* Does, or may, it share its memory with what must not change? */
+bool pt_is_fixed(pt_import *p, pt_tensor *t);
+void pt_refuse_fixed(pt_import *p, const char *op);
 /* It shares its memory with a copy that the operator has made. */
 void pt_tensor_fix(pt_tensor *t, const char *op);
+
+/* ---- lists of the run (late_list.c) ---- */
+/* The list is read again as one of the run; false: it cannot be one. */
+bool pt_make_late(pt_import *p, pt_list *l);
+void pt_may_take(pt_list *l, pt_value v); /* one that gets such an element may not be */
+pt_value pt_late_list(pt_import *p, const pt_list *l);
+pt_value pt_late_sum(pt_import *p, pt_value a, const pt_list *b); /* a + b */
+pt_value pt_late_item(pt_import *p, pt_value list, pt_value at);
+void pt_late_set(pt_import *p, pt_tensor *t, tn_value v); /* (tensor.c) */
 
 /* ---- complex numbers (complex.c) ---- */
 pt_value pt_complex(pt_import *p, pt_value re, pt_value im); /* of two tensors */
@@ -192,8 +204,9 @@ struct pt_import {
     const char *raised; /* the model has raised an exception, which says this */
     /* conditions */
     uint32_t n_condition;
-    tn_vec(uint32_t) splits; /* numbers of conditions that must split, on the path being read */
-    bool again;              /* the path must be read again, since one more must split */
+    tn_vec(const void *) late; /* expressions whose lists are lists of the run */
+    tn_vec(uint32_t) splits;   /* numbers of conditions that must split, on the path being read */
+    bool again;                /* the path must be read again, since one more must split */
     pt_path path[PT_MAX_PATH];
     uint32_t n_path, n_passed, n_run; /* n_passed: conditions of the path that this run has met */
     uint64_t steps;

@@ -153,7 +153,7 @@ static void make_others_stale(pt_import *p, pt_tensor *t)
         for (const struct pt_alias *a = x->alias; a; a = a->next)
             if (a->of->walk != p->n_walk) {
                 a->of->walk = p->n_walk;
-                is_kept = is_kept || a->of->storage;
+                is_kept = is_kept || a->of->storage || a->of->fixed;
                 pt_make_stale(p, a->of);
                 tn_vec_push(&work, a->of);
             }
@@ -161,6 +161,34 @@ static void make_others_stale(pt_import *p, pt_tensor *t)
     tn_vec_deinit(&work);
     if (is_kept)
         refuse_stale(p);
+}
+
+void pt_refuse_fixed(pt_import *p, const char *op)
+{
+    pt_fail(p, "pytorch-E069",
+            "the model changes a tensor in place whose memory the result of %s shows; that is not supported: "
+            "assign a copy (clone) there",
+            op);
+}
+
+bool pt_is_fixed(pt_import *p, pt_tensor *t)
+{
+    const char *fixed = NULL;
+    tn_vec(pt_tensor *) work = {0};
+    t = root_of(t);
+    t->walk = ++p->n_walk;
+    tn_vec_push(&work, t);
+    while (work.n && !fixed) {
+        const pt_tensor *x = tn_vec_pop(&work);
+        fixed = x->fixed;
+        for (const struct pt_alias *a = x->alias; a; a = a->next)
+            if (a->of->walk != p->n_walk) {
+                a->of->walk = p->n_walk;
+                tn_vec_push(&work, a->of);
+            }
+    }
+    tn_vec_deinit(&work);
+    return fixed != NULL;
 }
 
 static bool is_current(pt_import *p, pt_tensor *t)
@@ -270,11 +298,7 @@ void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
         return;
     }
     if (t->fixed) {
-        pt_fail(
-            p, "pytorch-E069",
-            "the model changes a tensor in place whose memory the result of %s shows; that is not supported: "
-            "assign a copy (clone) there",
-            t->fixed);
+        pt_refuse_fixed(p, t->fixed);
         return;
     }
     v = imp_cast(c, v, type->dtype);
@@ -307,4 +331,12 @@ void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v)
     t->seen = t->base ? pt_changes_of(t->base) : 0;
     if (!t->base)
         make_others_stale(p, t);
+}
+
+void pt_late_set(pt_import *p, pt_tensor *t, tn_value v)
+{
+    if (p->stop || !v.def)
+        return;
+    pt_set(p, &t->now, (pt_value){.kind = PT_VALUE, .value = v});
+    make_others_stale(p, t);
 }

@@ -87,14 +87,23 @@ pt_cell *pt_attr_add(tn_arena *a, pt_object *o, tn_bytes name)
 
 const char *pt_kind_name(enum pt_kind kind)
 {
-    static const char *const name[] = {"None",     "a bool",
-                                       "an int",   "a float",
-                                       "a str",    "a list",
-                                       "a tuple",  "a dict",
-                                       "a tensor", "a tensor of complex numbers",
-                                       "a number", "an object",
-                                       "a name",   "a storage",
-                                       "a value",  "an unknown value",
+    static const char *const name[] = {"None",
+                                       "a bool",
+                                       "an int",
+                                       "a float",
+                                       "a str",
+                                       "a list",
+                                       "a tuple",
+                                       "a dict",
+                                       "a tensor",
+                                       "a tensor of complex numbers",
+                                       "a list of the run",
+                                       "a number",
+                                       "an object",
+                                       "a name",
+                                       "a storage",
+                                       "a value",
+                                       "an unknown value",
                                        "nothing"};
     return name[kind];
 }

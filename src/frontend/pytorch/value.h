@@ -15,7 +15,8 @@ enum pt_kind {
     PT_DICT, /* a list of keys and values in turn */
     PT_TENSOR,
     PT_COMPLEX, /* a tensor of complex numbers: the tensors of their real and of their imaginary parts, as a list */
-    PT_NUMBER, /* a bool, int or float that only the run knows */
+    PT_LATE_LIST, /* a list whose elements only the run counts: in the cell of its tensor is a sequence */
+    PT_NUMBER,    /* a bool, int or float that only the run knows */
     PT_OBJECT,
     PT_GLOBAL,  /* a name of a module: its text */
     PT_STORAGE, /* of a pickle: data of tensors */
@@ -54,6 +55,7 @@ struct pt_list {
     pt_value *at;
     size_t n, cap;
     tn_region *owner; /* where it was made: elsewhere it must not change */
+    const void *made; /* the expression of the code that its first elements are from; NULL: another one */
     bool chosen;      /* it is another list, or another list is it, as the run decides: it must not change */
 };
 
@@ -112,7 +114,8 @@ struct pt_tensor {
         fixed; /* an operator that made a copy where PyTorch shares memory, which must not change; NULL: none */
     const char
         *shared; /* as the run begins, another tensor is of the same memory; the attribute; NULL: none */
-    bool number; /* a part of a complex number of Python: it does not decide types */
+    enum pt_kind elements; /* of a LATE_LIST; NONE: there was none yet */
+    bool number;           /* a part of a complex number of Python: it does not decide types */
     /* of quantised elements: value = (element - zero) * scale */
     bool quantised;
     pt_value steps; /* (scheme, scale, zero point[, axis]) */
