@@ -130,6 +130,9 @@ static const struct {
     {FORWARD LATE "    l = [1]\n    if c:\n      _0 = torch.append(l, 2)\n    else:\n      pass\n"
                   "    return torch.mul(x, torch.add(torch.len(l), l[-1]))\n",
      {"seq.insert(", "seq.length(", "seq.at("}},
+    {FORWARD
+     "    k = annotate(int, torch.sum(torch.to(x, 4)))\n    return torch.mul(x, ops.prim.max(k, 1))\n",
+     {"maximum(%", "cast("}},
     {FORWARD "    l = [3, 5]\n    for i in range(int(torch.sum(x))):\n      torch._set_item(l, "
              "torch.remainder(i, 2), i)\n"
              "    return torch.mul(x, l[1])\n",
