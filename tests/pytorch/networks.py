@@ -61,9 +61,6 @@ def network(name, torch, torchvision):
     options = {"weights_backbone": None} if any(t in name for t in DETECTION + ("fcn", "deeplab", "lraspp")) else {}
     if name in ("googlenet", "inception_v3"):
         options["init_weights"] = True
-    if name.startswith(DETECTION) or "rcnn" in name:
-        box = "box_" if "rcnn" in name else ""
-        options |= {box + "score_thresh": 0.0, box + "detections_per_img": 20}
     model = torchvision.models.get_model(name, weights=None, **options).eval()
     for w in model.parameters():
         if w.abs().max() < 1e-3:  # scales and layers that begin as nothing
@@ -72,10 +69,10 @@ def network(name, torch, torchvision):
         if isinstance(m, torch.nn.modules.batchnorm._BatchNorm):
             m.running_mean.normal_(0, 0.1)
             m.running_var.uniform_(0.5, 1.5)
+    scale = 0.1 if name.startswith("keypointrcnn") else 300 if name.startswith("fasterrcnn_mobilenet") else 1
     for part, w in model.named_parameters():
-        if name.startswith(DETECTION) or "rcnn" in name:
-            if ("cls_score" in part or "classification_head" in part) and w.dim() > 1:
-                w.data.mul_(0.1)  # else many scores are 1, and any of equal boxes may be kept
+        if "cls_score.weight" in part:
+            w.data.mul_(scale)  # scores neither of 1, of which any may be kept, nor too small to be kept
     return model
 
 
