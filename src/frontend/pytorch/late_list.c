@@ -28,6 +28,7 @@ bool pt_make_late(pt_import *p, pt_list *l)
     if (can) {
         tn_vec_push(&p->late, l->made);
         p->again = p->stop = true;
+        p->n_run--; /* it is bounded by MAX_LATE */
     }
     return can;
 }
