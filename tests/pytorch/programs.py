@@ -65,7 +65,10 @@ class Program:
         a, b = self.r.choice(["lm", "ml", "ll"])
         return self.r.choice([f"{a} = [{v}, {w}]", f"{a} = {b}", f"{a} = {b}", f"{a}.append({v})", f"{a}[0] = {v}", f"{a}[-1] = {v}",
                               f"{v} = {a}[0]", f"{v} = {a}[-1] * 0.5", f"{a} = {b}[:1] + [{v}]", f"{a} = {b}.copy()",
-                              f"{a}, {b} = {b}, {a}", f"{a}.reverse()", f"{a}[0].add_(0.5)"])
+                              f"{a}, {b} = {b}, {a}", f"{a}.reverse()", f"{a}[0].add_(0.5)", f"{a}.append({v}.clone())",
+                              f"{a}.append({v} * 0.5)", f"{a}[0] = {v} + {w}", f"{a} += [{v} - {w}, {w} * 0.5]", f"{v} = {a}[p % len({a})] + 0.0",
+                              f"{v} = {a}.pop() + {w} if len({a}) > 1 else {v}", "k.append(p)", "p = k[-1] + len(k)", "k[0] = q",
+                              "q = k[q % len(k)]", "k = k + [p, q]"])
 
     def statement(self, indent, depth):
         pad, r = "    " * indent, self.r
@@ -107,10 +110,10 @@ class Program:
                       "    p = 0", "    q = 1"]
         self.lines.append("    c = " + self.r.choice(["a", "x - 0.25", "b"]))
         if self.lists:
-            self.lines.append("    l, m = [a, b], [c, x]")
+            self.lines.append("    l, m, k = [a, b], [c, x], [1, 2]")
         for _ in range(self.r.randint(2, 5) + 2 * self.lists):
             self.statement(1, 3)
-        of_lists = " + torch.stack(l).sum(0) * 0.25 + torch.stack(m)[0] * len(m)" * self.lists
+        of_lists = " + torch.stack(l).sum(0) * 0.25 + torch.stack(m)[0] * len(m) + k[-1] + len(k)" * self.lists
         self.lines.append(f"    return a, b, c + p * 0.5 + q{of_lists}")
         return "\n".join(self.lines) + "\n"
 

@@ -35,6 +35,10 @@ tn_value imp_fourier(imp_node *c, tn_value rows, int64_t n, bool inverse, bool o
 
 tn_value imp_fourier_last(imp_node *c, tn_value x, int64_t n, bool inverse, bool onesided)
 {
+    if (!c->bad && imp_rank(x) < 2)
+        imp_refuse(c, IMP_BAD_VALUE, "a scalar is transformed; the model is damaged");
+    if (c->bad)
+        return x;
     const tn_type *t = imp_type(x);
     int r = t->n;
     const tn_expr *rows[3] = {imp_product(c, t, 0, r - 2), t->dim[r - 2], t->dim[r - 1]},
