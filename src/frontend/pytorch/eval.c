@@ -257,11 +257,19 @@ static pt_value as_type(frame *f, const pt_expr *type, pt_value v)
                                                    : v;
 }
 
+static pt_value lacking(frame *f, tn_bytes name)
+{
+    if (!over(f->p))
+        pt_fail(f->p, "pytorch-E003", "%s is called without all arguments; the archive is damaged",
+                imp_text(&f->p->im, name));
+    return pt_bad();
+}
+
 /* Functions of the language itself; false: the name is none. */
 static bool builtin(frame *f, tn_bytes name, const pt_expr *e, pt_value *out)
 {
     if (imp_is(name, "annotate") || imp_is(name, "unchecked_cast"))
-        *out = e->n > 2 ? as_type(f, e->arg[1], eval(f, e->arg[2])) : pt_bad();
+        *out = e->n > 2 ? as_type(f, e->arg[1], eval(f, e->arg[2])) : lacking(f, name);
     else if (imp_is(name, "uninitialized"))
         *out = (pt_value){.kind = PT_UNSET};
     else if (imp_is(name, "int"))
@@ -271,20 +279,20 @@ static bool builtin(frame *f, tn_bytes name, const pt_expr *e, pt_value *out)
     else if (imp_is(name, "bool"))
         *out = convert_to(f, PT_BOOL, e);
     else if (imp_is(name, "isinstance"))
-        *out = e->n > 2 ? pt_bool(is_instance(f, eval(f, e->arg[1]), e->arg[2])) : pt_bad();
+        *out = e->n > 2 ? pt_bool(is_instance(f, eval(f, e->arg[1]), e->arg[2])) : lacking(f, name);
     else if (imp_is(name, "getattr"))
-        *out = e->n > 2 ? named(f, e->arg[1], e->arg[2]) : pt_bad();
+        *out = e->n > 2 ? named(f, e->arg[1], e->arg[2]) : lacking(f, name);
     else if (imp_is(name, "hasattr"))
-        *out = e->n > 2 ? pt_bool(has_attribute(f, e->arg[1], e->arg[2])) : pt_bad();
+        *out = e->n > 2 ? pt_bool(has_attribute(f, e->arg[1], e->arg[2])) : lacking(f, name);
     else if (imp_is(name, "str") || imp_is(name, "len") || imp_is(name, "dict") || imp_is(name, "sorted"))
         *out = apply(f, name, e);
     else if (imp_is(name, "fork")) { /* what runs beside runs here */
         pt_args a = arguments(f, e);
         *out = a.n && a.at[0].kind == PT_GLOBAL
                    ? call_global(f, a.at[0].text, &(pt_args){a.n - 1, a.at + 1, a.keyword + 1})
-                   : pt_bad();
+                   : lacking(f, name);
     } else if (imp_is(name, "wait"))
-        *out = e->n > 1 ? eval(f, e->arg[1]) : pt_bad();
+        *out = e->n > 1 ? eval(f, e->arg[1]) : lacking(f, name);
     else
         return false;
     if (out->kind == PT_UNSET)

@@ -99,6 +99,8 @@ static pt_value carried(looping *w, pt_value before, pt_value after)
         return (pt_value){.kind = PT_NUMBER, .number = n};
     }
     if (!pt_has_parts(before) || before.kind != after.kind || before.list->n != after.list->n) {
+        if (before.kind == PT_LATE_LIST && after.kind == PT_LIST && pt_make_late(p, after.list))
+            return before;
         if (before.kind == PT_LIST && (after.kind == PT_LIST || after.kind == PT_LATE_LIST) &&
             pt_make_late(p, before.list))
             return before;

@@ -355,6 +355,8 @@ pt_value pt_binary(pt_import *p, const char *op, pt_value a, pt_value b)
     int o = op_of((tn_bytes){(const uint8_t *)op, strlen(op)});
     const tn_bytes none[2] = {{0}};
     const pt_value at[2] = {a, b};
+    if (o < 0)
+        pt_fail(p, "pytorch-E003", "the code uses the operator \"%s\", which is not supported", op);
     if (pt_is_bad(a) || pt_is_bad(b) || o < 0 || binary(p, (enum op)o, a, b, &v))
         return v;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) /* of tensors, by the operator's name */

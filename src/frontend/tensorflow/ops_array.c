@@ -230,6 +230,8 @@ typedef struct slices {
 
 static tn_value sliced(imp_node *c, tn_value x, const slices *s)
 {
+    if (c->bad)
+        return x;
     tn_slice_attr a = {tn_dims_make(c->arena, (uint32_t)s->n, s->begin),
                        tn_dims_make(c->arena, (uint32_t)s->n, s->end),
                        tn_ints_make(c->arena, (uint32_t)s->n, s->step),
@@ -237,7 +239,7 @@ static tn_value sliced(imp_node *c, tn_value x, const slices *s)
     bool all = true;
     for (int i = 0; i < s->n; i++)
         all = all && tn_is_value(s->begin[i], 0) && tn_is_value(s->end[i], INT64_MAX) && s->step[i] == 1;
-    return all || c->bad ? x : imp_call1(c, &tn_op_strided_slice, &a, x);
+    return all ? x : imp_call1(c, &tn_op_strided_slice, &a, x);
 }
 
 /* The extent itself means "to the end". */
