@@ -368,6 +368,56 @@ class ObjectsOfOneTensor(nn.Module):
         return y
 
 
+class Holder:
+    def __init__(self, x: Tensor):
+        self.x = x
+        self.l = [x]
+        self.k = 0
+
+
+class Replaced(nn.Module):
+    """The object of the file goes on under another name beside the one that takes its place."""
+    h: Holder
+
+    def __init__(self):
+        super().__init__()
+        self.h = Holder(torch.zeros(4))
+
+    def forward(self, x: Tensor):
+        r = self.h.x * 1.0
+        o = self.h
+        self.h = Holder(x[0])
+        o.x = o.x + 10.0
+        return r + x
+
+
+class InList(nn.Module):
+    a: List[Holder]
+
+    def __init__(self):
+        super().__init__()
+        self.a = [Holder(torch.ones(4))]
+
+    def forward(self, x: Tensor):
+        self.a[0].k += 1
+        return x * self.a[0].k
+
+
+class ListReplaced(nn.Module):
+    nums: List[int]
+
+    def __init__(self):
+        super().__init__()
+        self.nums = [1]
+
+    def forward(self, x: Tensor):
+        r = self.nums[0]
+        nums = self.nums
+        self.nums = [5]
+        nums[0] = 100
+        return x * r
+
+
 class Rates(nn.Module):
     def __init__(self):
         super().__init__()
@@ -399,7 +449,7 @@ class Training(nn.Module):
 
 CASES = [Counter, Average, InPlace, LateTensor, FirstCall, Window, Grows, Recurrent, Nested, Sometimes, Alternates, Names,
          Shared, Rates, Training, Linked, LinkedBuffer, LinkedSometimes, SameLists, SameInFile, PartInFile, Parts, Detached,
-         Objects, ObjectsChange, ObjectsOfOneTensor]
+         Objects, ObjectsChange, ObjectsOfOneTensor, Replaced, InList, ListReplaced]
 EXPORTED = [Average, InPlace, Nested]
 
 

@@ -301,6 +301,15 @@ static const struct {
      "    return y\n",
      {"nn.relu(%x)"}},
     {FORWARD "    return torch.relu(\n", {"pytorch-E002"}},
+    /* what only the run knows of a list: whether it is equal to another one, or is another one */
+    {FORWARD LATE "    l = [1, 2]\n    if c:\n      _0 = torch.append(l, 3)\n    else:\n      pass\n    if "
+                  "torch.eq(l, [1, 2]):\n"
+                  "      y = x\n    else:\n      y = torch.neg(x)\n    return y\n",
+     {"operator aten::eq is not supported with the arguments (a list of the run, a list)", "pytorch-E005"}},
+    {FORWARD LATE
+     "    k = x\n    if c:\n      k = torch.neg(x)\n    else:\n      pass\n    if torch.__is__(k, x):\n"
+     "      y = x\n    else:\n      y = k\n    return y\n",
+     {"whether two values are one and the same is asked, which only the run knows", "pytorch-E013"}},
     {FORWARD "    l = annotate(List[Tensor])\n    return l\n",
      {"annotate is called without all arguments", "pytorch-E003"}},
     {FORWARD "    if bool(x @ 1):\n      y = x\n    else:\n      y = x\n    return y\n",

@@ -1,6 +1,7 @@
 /* Functions of lists and dicts. */
 #include "frontend/pytorch/builtin.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,12 @@ static bool may_change(pt_import *p, pt_value list)
 {
     if (!list.list->owner && pt_keep_list(p, list.list)) { /* of the file: read again, with one of the run */
         p->stop = true;
+        return false;
+    }
+    if (list.list->of_file) {
+        refuse(
+            p,
+            "a list or dict of the model changes that no attribute holds any more, or an object in a list");
         return false;
     }
     if (p->logging && list.list->owner != p->im.r) {
@@ -256,6 +263,9 @@ static bool sort(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     *out = pt_none();
     if (!all_known(a[0]) || (n > 1 && a[1].kind != PT_BOOL))
         return false;
+    for (size_t i = 0; i < a[0].list->n; i++)
+        if (a[0].list->at[i].kind == PT_FLOAT && isnan(a[0].list->at[i].f))
+            return false;
     if (may_change(p, a[0]) && a[0].list->n > 1) {
         qsort(a[0].list->at, a[0].list->n, sizeof *a[0].list->at, compare);
         if (n > 1 && a[1].b)

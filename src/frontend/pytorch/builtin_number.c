@@ -24,15 +24,15 @@ static bool not_(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 
 static bool is(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
-    (void)n, (void)p;
-    *out = pt_bool(pt_same(a[0], a[1]));
+    (void)n;
+    *out = pt_bool(pt_identical(p, a[0], a[1]));
     return true;
 }
 
 static bool is_not(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
-    (void)n, (void)p;
-    *out = pt_bool(!pt_same(a[0], a[1]));
+    (void)n;
+    *out = pt_bool(!pt_identical(p, a[0], a[1]));
     return true;
 }
 

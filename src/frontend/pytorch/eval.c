@@ -167,6 +167,7 @@ static pt_value new_object(frame *f, tn_bytes type, const pt_args *a)
 {
     pt_import *p = f->p;
     pt_object *o = TN_NEW(&p->im.scratch, pt_object);
+    o->made = true;
     const pt_class *k = pt_class_of(p, type);
     o->type = type;
     for (size_t i = 0; k && i < k->n; i++) {
@@ -242,7 +243,8 @@ static bool is_instance(frame *f, pt_value v, const pt_expr *type)
     const pt_expr *root = type->kind == PT_E_INDEX ? type->arg[0] : type;
     for (size_t i = 0; root->kind == PT_E_NAME && i < sizeof rows / sizeof *rows; i++)
         if (imp_is(root->text, rows[i].name))
-            return v.kind == rows[i].kind || (rows[i].kind == PT_TENSOR && v.kind == PT_COMPLEX) ||
+            return v.kind == rows[i].kind || (rows[i].kind == PT_LIST && v.kind == PT_LATE_LIST) ||
+                   (rows[i].kind == PT_TENSOR && v.kind == PT_COMPLEX) ||
                    (v.kind == PT_NUMBER && v.number->kind == rows[i].kind);
     tn_bytes s = chain(f, root, "__torch__");
     return v.kind == PT_OBJECT && imp_same(v.object->type, s);
@@ -380,7 +382,7 @@ static pt_value operation(frame *f, const pt_expr *e)
                                     : pt_binary(f->p, "__xor__", pt_convert(f->p, PT_BOOL, a), pt_bool(true));
     pt_value b = eval(f, e->arg[1]);
     if (strncmp(op, "is", 2) == 0)
-        return pt_bool(pt_same(a, b) == (op[2] == '\0'));
+        return pt_bool(pt_identical(f->p, a, b) == (op[2] == '\0'));
     if (strcmp(op, "in") == 0 && !over(f->p)) {
         pt_value is = pt_bad();
         const pt_value at[2] = {b, a};
@@ -475,6 +477,14 @@ static void assign(frame *f, const pt_expr *to, pt_value v)
             return;
         }
         pt_cell *c = pt_attr_find(o.object, to->text);
+        if (!o.object->path && !o.object->made) {
+            pt_fail(p, "pytorch-E020",
+                    "the model changes an attribute %s of an object that it holds in a list or dict, which "
+                    "cannot be "
+                    "kept from one run to the next: take it as an input and return its new value",
+                    imp_text(&p->im, to->text));
+            return;
+        }
         if (o.object->path && c)
             pt_keep(p, c, NULL,
                     tn_arena_printf(&p->im.scratch, "%s%s%s", o.object->path, *o.object->path ? "." : "",

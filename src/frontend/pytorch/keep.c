@@ -47,6 +47,7 @@ typedef struct state { /* of the package */
     const tn_blob *first;
     tn_value begins;
     pt_value same; /* a tensor of that value */
+    size_t form;   /* the last one of which a slot has it */
 } state;
 
 typedef struct keeper {
@@ -64,7 +65,7 @@ typedef struct keeper {
 /* ---- parts ---- */
 
 /* An object that the run made. */
-static bool is_made(pt_value v) { return v.kind == PT_OBJECT && !v.object->path; }
+static bool is_made(pt_value v) { return v.kind == PT_OBJECT && v.object->made; }
 
 static size_t n_parts(pt_value v) { return pt_has_parts(v) ? v.list->n : is_made(v) ? v.object->n : 0; }
 
@@ -96,7 +97,7 @@ static pt_value without_parts(keeper *w, pt_value v)
         return pt_make(a, v.kind, v.list->n, NULL);
     pt_object *o = TN_NEW(a, pt_object);
     o->type = v.object->type;
-    o->restored = true;
+    o->made = o->restored = true;
     for (size_t i = 0; i < v.object->n; i++)
         (void)pt_attr_add(a, o, v.object->at[i].name);
     return (pt_value){.kind = PT_OBJECT, .object = o};
@@ -646,19 +647,22 @@ static bool is_empty(keeper *w, slot *s)
     return true;
 }
 
-static void add_state(keeper *w, slot *s, bool first)
+static void add_state(keeper *w, slot *s, size_t number)
 {
     if (is_empty(w, s))
         return;
     for (s->state = 0; s->state < w->states.n; s->state++) {
         state *other = &w->states.at[s->state];
-        if (tn_type_eq(other->type, s->type) && strcmp(other->path, s->path) == 0)
+        if (other->form != number && tn_type_eq(other->type, s->type) && strcmp(other->path, s->path) == 0) {
+            other->form = number;
             return;
+        }
     }
     state new = {.path = s->path,
                  .name = free_name(w, tn_arena_strdup(w->p->im.g->arena, s->path)),
                  .type = s->type,
-                 .first = first ? first_of(w, s) : NULL};
+                 .first = number == 0 ? first_of(w, s) : NULL,
+                 .form = number};
     tn_vec_push(&w->states, new);
 }
 
@@ -668,7 +672,7 @@ static bool declare_states(keeper *w)
     const tn_loc *loc = imp_make_loc(&p->im, NULL, NULL);
     for (size_t k = 0; k < w->n_form; k++)
         for (size_t i = 0; i < w->form[k]->n_slot && (k || w->form[0]->entered); i++)
-            add_state(w, &w->form[k]->slot[i], k == 0);
+            add_state(w, &w->form[k]->slot[i], k);
     for (size_t i = 0; i < w->states.n; i++) {
         state *s = &w->states.at[i];
         s->begins = imp_state(&p->im, s->name, s->type, s->first, loc);

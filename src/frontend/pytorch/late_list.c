@@ -58,6 +58,8 @@ static tn_value on_list(pt_import *p, const tn_op *op, const void *attr, int n, 
 static tn_value element(pt_import *p, pt_tensor *t, pt_value v)
 {
     enum pt_kind kind = kind_of(v);
+    if (v.kind == PT_TENSOR && v.tensor->quantised)
+        kind = PT_NONE;
     if (kind == PT_NONE || (t->elements != PT_NONE && t->elements != kind)) {
         pt_fail(p, "pytorch-E013",
                 "a list that a branch or loop changes which only the run decides on is given %s; it may have "

@@ -301,6 +301,7 @@ static void prepack(imp_node *c)
 {
     static const char *const names[] = {"w", "b", "stride", "padding", "dilation", "groups"};
     pt_object *o = TN_NEW(&c->im->scratch, pt_object);
+    o->made = true;
     o->type = pt_words(pt_of(c)->row->schema).text;
     o->path = "";
     for (size_t i = 0; i < c->n_in && i < 6; i++)

@@ -100,16 +100,23 @@ static pt_value *top(machine *m)
     return &nothing;
 }
 
+static pt_value container(machine *m, enum pt_kind kind, size_t n, const pt_value at[])
+{
+    pt_value v = pt_make(m->arena, kind, n, at);
+    v.list->of_file = true;
+    return v;
+}
+
 /* Everything above the last mark, in order. */
 static pt_value pop_marked(machine *m, enum pt_kind kind)
 {
     if (!m->mark.n) {
         fail(m, "a pickle takes a mark that is not there");
-        return pt_make(m->arena, kind, 0, NULL);
+        return container(m, kind, 0, NULL);
     }
     size_t from = tn_vec_pop(&m->mark);
     const pt_value *above = m->stack.n > from ? m->stack.at + from : NULL; /* there may be no stack yet */
-    pt_value v = pt_make(m->arena, kind, m->stack.n - from, above);
+    pt_value v = container(m, kind, m->stack.n - from, above);
     m->stack.n = from;
     return v;
 }
@@ -119,7 +126,7 @@ static void push_tuple(machine *m, int n)
     pt_value at[3];
     for (int i = n - 1; i >= 0; i--)
         at[i] = pop(m);
-    push(m, pt_make(m->arena, PT_TUPLE, (size_t)n, at));
+    push(m, container(m, PT_TUPLE, (size_t)n, at));
 }
 
 static void remember(machine *m, uint64_t at)
@@ -357,7 +364,7 @@ static pt_value call(machine *m, pt_value f, pt_value args)
         pt_at(args, 0).kind == PT_GLOBAL && !imp_same(pt_at(args, 0).text, name))
         return call(m, pt_at(args, 0), pt_at(args, 2));
     if (imp_is(name, "collections.OrderedDict") || imp_is(name, "collections.defaultdict"))
-        return pt_make(m->arena, PT_DICT, 0, NULL);
+        return container(m, PT_DICT, 0, NULL);
     if ((imp_is(name, "builtins.complex") || imp_is(name, "__builtin__.complex")) && n == 2 &&
         pt_at(args, 0).kind == PT_FLOAT && pt_at(args, 1).kind == PT_FLOAT)
         return pt_complex_number(m->arena, pt_at(args, 0).f, pt_at(args, 1).f);
@@ -443,10 +450,10 @@ static bool step_container(machine *m, uint8_t op)
 {
     pt_value v, k;
     switch (op) {
-    case '}': push(m, pt_make(m->arena, PT_DICT, 0, NULL)); return true;
+    case '}': push(m, container(m, PT_DICT, 0, NULL)); return true;
     case ']':
-    case 0x8f: push(m, pt_make(m->arena, PT_LIST, 0, NULL)); return true;
-    case ')': push(m, pt_make(m->arena, PT_TUPLE, 0, NULL)); return true;
+    case 0x8f: push(m, container(m, PT_LIST, 0, NULL)); return true;
+    case ')': push(m, container(m, PT_TUPLE, 0, NULL)); return true;
     case 't': push(m, pop_marked(m, PT_TUPLE)); return true;
     case 'l':
     case 0x91: push(m, pop_marked(m, PT_LIST)); return true;
@@ -509,7 +516,7 @@ static bool step_object(machine *m, uint8_t op)
         v = pop(m);
         f = pop(m);
         push(m, imp_is(f.kind == PT_GLOBAL ? f.text : (tn_bytes){0}, "collections.OrderedDict")
-                    ? pt_make(m->arena, PT_DICT, 0, NULL)
+                    ? container(m, PT_DICT, 0, NULL)
                     : object(m, f.kind == PT_GLOBAL ? f.text : (tn_bytes){0}));
         if (f.kind == PT_GLOBAL && m->stack.n && top(m)->kind == PT_OBJECT)
             top(m)->object->state = v;

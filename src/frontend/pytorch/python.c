@@ -318,6 +318,22 @@ static pt_value texts(pt_import *p, pt_value a, pt_value b)
     return pt_text((tn_bytes){(const uint8_t *)s, a.text.n + b.text.n});
 }
 
+/* May it be another one, too? */
+static bool is_chosen(pt_value v)
+{
+    if (v.kind == PT_TENSOR || v.kind == PT_LATE_LIST)
+        return v.kind == PT_LATE_LIST || v.tensor->either[0] || v.tensor->alias || v.tensor->fixed;
+    return pt_has_parts(v) && v.list->chosen;
+}
+
+bool pt_identical(pt_import *p, pt_value a, pt_value b)
+{
+    if (!pt_same(a, b) && a.kind == b.kind && (is_chosen(a) || is_chosen(b)))
+        pt_fail(p, "pytorch-E013",
+                "whether two values are one and the same is asked, which only the run knows");
+    return pt_same(a, b);
+}
+
 static int op_of(tn_bytes name)
 {
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
@@ -342,7 +358,8 @@ static bool binary(pt_import *p, enum op o, pt_value a, pt_value b, pt_value *ou
         *out = repeated(p, a, b.i);
     else if (o == ADD && a.kind == PT_TEXT && b.kind == PT_TEXT)
         *out = texts(p, a, b);
-    else if ((o == EQ || o == NE) && !pt_is_tensor(a) && !pt_is_tensor(b))
+    else if ((o == EQ || o == NE) && !pt_is_tensor(a) && !pt_is_tensor(b) && a.kind != PT_LATE_LIST &&
+             b.kind != PT_LATE_LIST)
         *out = equal(p, a, b, o == NE);
     else
         return false;

@@ -115,6 +115,7 @@ pt_value pt_convert(pt_import *p, enum pt_kind kind, pt_value v);   /* int(v), f
 pt_value pt_number_of(pt_import *p, enum pt_kind kind, tn_value v); /* rank 0; known where v is */
 tn_value pt_number_value(pt_import *p, pt_value v);                 /* int64, float64 or bool, rank 0 */
 pt_value pt_item(pt_import *p, pt_value of, pt_value at);
+bool pt_identical(pt_import *p, pt_value a, pt_value b); /* "is"; refused where only the run knows */
 
 /* ---- tensors (tensor.c) ---- */
 /* Those that became stale since there were `mark` of them are no longer. */

@@ -56,6 +56,7 @@ struct pt_list {
     size_t n, cap;
     tn_region *owner; /* where it was made: elsewhere it must not change */
     const void *made; /* the expression of the code that its first elements are from; NULL: another one */
+    bool of_file;     /* a pickle has it */
     bool chosen;      /* it is another list, or another list is it, as the run decides: it must not change */
 };
 
@@ -83,6 +84,7 @@ struct pt_object {
     tn_bytes type; /* the name of its class */
     pt_attr *at;
     size_t n, cap;
+    bool made;        /* by the run */
     bool restored;    /* its class has made of the state what it makes */
     const char *path; /* "layer1.0"; NULL: not known */
     pt_value state;   /* what its class makes of it is not known: as the file has it */
