@@ -34,9 +34,7 @@ static tn_value value_in(pt_joining *j, int k, pt_value v)
     for (size_t i = 0; i < j->n_stale[k]; i++)
         pt_make_stale(p, j->stale[k][i]);
     p->logging++; /* no view keeps what it is in there */
-    tn_value x = v.kind == PT_VALUE       ? v.value
-                 : v.kind == PT_LATE_LIST ? pt_tensor_value(p, v.tensor)
-                                          : pt_number_value(p, v);
+    tn_value x = pt_cell_value(p, v);
     p->logging--;
     pt_fresh_after(p, stale);
     at_end(j, k, before, false);
@@ -71,20 +69,15 @@ static pt_value join_tensors(pt_joining *j, pt_value a, pt_value b)
             return (pt_value){.kind = a.kind, .tensor = t};
     }
     tn_value x = value_in(j, 0, a), y = value_in(j, 1, b);
-    pt_value v = {.kind = a.kind};
     if (j->bad || !alike(x, y))
         return (pt_value){.kind = PT_UNKNOWN, .i = j->number};
-    if (a.kind == PT_TENSOR || a.kind == PT_LATE_LIST) {
-        v = pt_tensor_new(j->p, (tn_value){0});
-        v.kind = a.kind;
-        v.tensor->elements = a.tensor->elements != PT_NONE ? a.tensor->elements : b.tensor->elements;
-        v.tensor->either[0] = a.tensor;
-        v.tensor->either[1] = b.tensor;
-        pt_may_be(j->p, v.tensor, a.tensor);
-        pt_may_be(j->p, v.tensor, b.tensor);
-        tn_vec_push(&j->tensors, v.tensor);
-        pt_add_slot(j, x, y, &v.tensor->now.v);
-    }
+    pt_value v = pt_tensor_like(j->p, a.tensor->elements != PT_NONE ? a : b, (tn_value){0});
+    v.tensor->either[0] = a.tensor;
+    v.tensor->either[1] = b.tensor;
+    pt_may_be(j->p, v.tensor, a.tensor);
+    pt_may_be(j->p, v.tensor, b.tensor);
+    tn_vec_push(&j->tensors, v.tensor);
+    pt_add_slot(j, x, y, &v.tensor->now.v);
     return v;
 }
 
@@ -131,7 +124,7 @@ static pt_value join(pt_joining *j, pt_value a, pt_value b, int depth)
         return a;
     if (pt_is_number(a) && pt_is_number(b) && pt_kind_of(a) == pt_kind_of(b))
         return join_numbers(j, a, b);
-    if (a.kind == b.kind && (a.kind == PT_TENSOR || a.kind == PT_LATE_LIST))
+    if (a.kind == b.kind && pt_has_tensor(a))
         return join_tensors(j, a, b);
     if (a.kind != b.kind || !pt_has_parts(a) || a.list->n != b.list->n || depth > 16)
         return (pt_value){.kind = PT_UNKNOWN, .i = j->number};

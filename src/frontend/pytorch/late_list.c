@@ -80,18 +80,10 @@ static void add(pt_import *p, pt_tensor *t, pt_value v)
     pt_late_set(p, t, on_list(p, &tn_op_seq_insert, NULL, 2, in));
 }
 
-static pt_value list_of(pt_import *p, tn_value v, enum pt_kind elements)
-{
-    pt_value list = pt_tensor_new(p, v);
-    list.kind = PT_LATE_LIST;
-    list.tensor->elements = elements;
-    return list;
-}
-
 pt_value pt_late_list(pt_import *p, const pt_list *l)
 {
-    pt_value list = list_of(p, (tn_value){0}, PT_NONE);
-    list.tensor->now.v.value = on_list(p, &tn_op_seq_of, NULL, 0, NULL);
+    pt_value list = pt_tensor_new(p, on_list(p, &tn_op_seq_of, NULL, 0, NULL));
+    list.kind = PT_LATE_LIST;
     for (size_t i = 0; i < l->n && !p->stop; i++)
         add(p, list.tensor, l->at[i]);
     return list;
@@ -99,7 +91,7 @@ pt_value pt_late_list(pt_import *p, const pt_list *l)
 
 pt_value pt_late_sum(pt_import *p, pt_value a, const pt_list *b)
 {
-    pt_value list = list_of(p, pt_tensor_value(p, a.tensor), a.tensor->elements);
+    pt_value list = pt_tensor_like(p, a, pt_tensor_value(p, a.tensor));
     for (size_t i = 0; i < b->n && !p->stop; i++)
         add(p, list.tensor, b->at[i]);
     return list;
@@ -199,7 +191,7 @@ static bool copy(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
     if (a[0].kind == PT_LATE_LIST)
-        *out = list_of(p, pt_tensor_value(p, a[0].tensor), a[0].tensor->elements);
+        *out = pt_tensor_like(p, a[0], pt_tensor_value(p, a[0].tensor));
     return a[0].kind == PT_LATE_LIST;
 }
 

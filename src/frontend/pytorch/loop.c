@@ -83,12 +83,9 @@ static pt_value carried(looping *w, pt_value before, pt_value after)
         return before;
     if (before.kind == PT_VALUE && after.kind == PT_VALUE)
         return parameter(w, before.value, into);
-    if (before.kind == after.kind && (before.kind == PT_TENSOR || before.kind == PT_LATE_LIST)) {
-        tn_value first =
-            before.kind == PT_TENSOR ? pt_as_tensor(pt_ctx(p), before) : pt_tensor_value(p, before.tensor);
-        pt_value v = pt_tensor_new(p, parameter(w, first, into).value);
-        v.kind = before.kind;
-        v.tensor->elements = after.tensor->elements;
+    if (before.kind == after.kind && pt_has_tensor(before)) {
+        tn_value first = pt_cell_value(p, before);
+        pt_value v = pt_tensor_like(p, after, parameter(w, first, into).value);
         pt_may_be(p, v.tensor, before.tensor); /* in the first iteration */
         pt_may_be(p, v.tensor, after.tensor); /* in a later one, as what else the body makes of that tensor */
         return v;
@@ -130,12 +127,10 @@ static void follow(looping *w, pt_value before, pt_value after, size_t *k)
             follow(w, pt_at(before, i), pt_at(after, i), k);
         return;
     }
-    if (before.kind == after.kind && (before.kind == PT_TENSOR || before.kind == PT_LATE_LIST))
+    if (before.kind == after.kind && pt_has_tensor(before))
         pt_may_be(w->p, before.tensor, after.tensor);
     if (*k < w->j.slots.n)
-        w->j.slots.at[*k].v[1] = after.kind == PT_VALUE       ? after.value
-                                 : after.kind == PT_LATE_LIST ? pt_tensor_value(w->p, after.tensor)
-                                                              : pt_number_value(w->p, after);
+        w->j.slots.at[*k].v[1] = pt_cell_value(w->p, after);
     ++*k;
 }
 
@@ -304,11 +299,9 @@ static pt_value result_of(looping *w, pt_value before, pt_value inside, size_t *
     tn_value x = w->j.slots.at[(*k)++].v[1];
     if (inside.kind == PT_VALUE)
         return (pt_value){.kind = PT_VALUE, .value = x};
-    if (inside.kind != PT_TENSOR && inside.kind != PT_LATE_LIST)
+    if (!pt_has_tensor(inside))
         return pt_number_of(p, inside.number->kind, x);
-    pt_value v = pt_tensor_new(p, x);
-    v.kind = inside.kind;
-    v.tensor->elements = inside.tensor->elements;
+    pt_value v = pt_tensor_like(p, inside, x);
     pt_may_be(p, v.tensor, before.tensor);
     return v;
 }

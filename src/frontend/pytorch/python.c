@@ -45,6 +45,13 @@ tn_value pt_number_value(pt_import *p, pt_value v)
     return x;
 }
 
+tn_value pt_cell_value(pt_import *p, pt_value v)
+{
+    return v.kind == PT_VALUE       ? v.value
+           : v.kind == PT_LATE_LIST ? pt_tensor_value(p, v.tensor)
+                                    : pt_number_value(p, v);
+}
+
 /* What is known of it on this path. */
 static pt_value resolved(const pt_import *p, pt_value v)
 {
@@ -321,7 +328,7 @@ static pt_value texts(pt_import *p, pt_value a, pt_value b)
 /* May it be another one, too? */
 static bool is_chosen(pt_value v)
 {
-    if (v.kind == PT_TENSOR || v.kind == PT_LATE_LIST)
+    if (pt_has_tensor(v))
         return v.kind == PT_LATE_LIST || v.tensor->either[0] || v.tensor->alias || v.tensor->fixed;
     return pt_has_parts(v) && v.list->chosen;
 }

@@ -114,6 +114,7 @@ pt_value pt_binary(pt_import *p, const char *op, pt_value a, pt_value b);
 pt_value pt_convert(pt_import *p, enum pt_kind kind, pt_value v);   /* int(v), float(v), bool(v) */
 pt_value pt_number_of(pt_import *p, enum pt_kind kind, tn_value v); /* rank 0; known where v is */
 tn_value pt_number_value(pt_import *p, pt_value v);                 /* int64, float64 or bool, rank 0 */
+tn_value pt_cell_value(pt_import *p, pt_value v); /* that of a VALUE, LATE_LIST, TENSOR or number */
 pt_value pt_item(pt_import *p, pt_value of, pt_value at);
 bool pt_identical(pt_import *p, pt_value a, pt_value b); /* "is"; refused where only the run knows */
 
@@ -124,7 +125,8 @@ void pt_make_stale(pt_import *p, pt_tensor *t);
 /* A condition or a loop makes a of what may be b: where one is changed in place, the other can be read no more. */
 void pt_may_be(pt_import *p, pt_tensor *a, pt_tensor *b);
 pt_value pt_tensor_new(pt_import *p, tn_value v);
-tn_value pt_tensor_value(pt_import *p, pt_tensor *t); /* as it is now */
+pt_value pt_tensor_like(pt_import *p, pt_value like, tn_value v); /* a TENSOR or LATE_LIST, as `like` is */
+tn_value pt_tensor_value(pt_import *p, pt_tensor *t);             /* as it is now */
 void pt_tensor_set(pt_import *p, pt_tensor *t, tn_value v);
 /* Does, or may, it share its memory with what must not change? */
 bool pt_is_fixed(pt_import *p, pt_tensor *t);

@@ -145,14 +145,9 @@ static bool changed(const pt_import *p, const pt_cell *c)
 /* A result that stays what it is when the changes of the run are undone. */
 static pt_value lasting(pt_import *p, pt_value v, int depth)
 {
-    if (v.kind == PT_TENSOR || v.kind == PT_LATE_LIST) {
+    if (pt_has_tensor(v)) {
         tn_value x = pt_tensor_value(p, v.tensor); /* which looks whether it can be used */
-        if (!v.tensor->base && !changed(p, &v.tensor->now))
-            return v;
-        pt_value last = pt_tensor_new(p, x);
-        last.kind = v.kind;
-        last.tensor->elements = v.tensor->elements;
-        return last;
+        return v.tensor->base || changed(p, &v.tensor->now) ? pt_tensor_like(p, v, x) : v;
     }
     if (!pt_has_parts(v) || depth > 16)
         return v;

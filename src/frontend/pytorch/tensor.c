@@ -15,6 +15,14 @@ pt_value pt_tensor_new(pt_import *p, tn_value v)
     return (pt_value){.kind = PT_TENSOR, .tensor = t};
 }
 
+pt_value pt_tensor_like(pt_import *p, pt_value like, tn_value v)
+{
+    pt_value t = pt_tensor_new(p, v);
+    t.kind = like.kind;
+    t.tensor->elements = like.tensor->elements;
+    return t;
+}
+
 /* ---- constants ---- */
 
 /* Elements from the first to behind the last; false: outside of the storage. */
@@ -141,24 +149,32 @@ static void refuse_stale(pt_import *p)
             "condition or a loop decides; that is not supported: assign a copy (clone) there");
 }
 
+typedef tn_vec(pt_tensor *) tensors;
+
+/* t, and all tensors that may be of its memory. */
+static void collect(pt_import *p, pt_tensor *t, tensors *all)
+{
+    t->walk = ++p->n_walk;
+    tn_vec_push(all, t);
+    for (size_t i = 0; i < all->n; i++)
+        for (const struct pt_alias *a = all->at[i]->alias; a; a = a->next)
+            if (a->of->walk != p->n_walk) {
+                a->of->walk = p->n_walk;
+                tn_vec_push(all, a->of);
+            }
+}
+
 /* t was changed in place. The next run uses what the file has. */
 static void make_others_stale(pt_import *p, pt_tensor *t)
 {
     bool is_kept = false;
-    tn_vec(pt_tensor *) work = {0};
-    t->walk = ++p->n_walk;
-    tn_vec_push(&work, t);
-    while (work.n) {
-        const pt_tensor *x = tn_vec_pop(&work);
-        for (const struct pt_alias *a = x->alias; a; a = a->next)
-            if (a->of->walk != p->n_walk) {
-                a->of->walk = p->n_walk;
-                is_kept = is_kept || a->of->storage || a->of->fixed;
-                pt_make_stale(p, a->of);
-                tn_vec_push(&work, a->of);
-            }
+    tensors all = {0};
+    collect(p, t, &all);
+    for (size_t i = 1; i < all.n; i++) {
+        is_kept = is_kept || all.at[i]->storage || all.at[i]->fixed;
+        pt_make_stale(p, all.at[i]);
     }
-    tn_vec_deinit(&work);
+    tn_vec_deinit(&all);
     if (is_kept)
         refuse_stale(p);
 }
@@ -173,22 +189,13 @@ void pt_refuse_fixed(pt_import *p, const char *op)
 
 bool pt_is_fixed(pt_import *p, pt_tensor *t)
 {
-    const char *fixed = NULL;
-    tn_vec(pt_tensor *) work = {0};
-    t = root_of(t);
-    t->walk = ++p->n_walk;
-    tn_vec_push(&work, t);
-    while (work.n && !fixed) {
-        const pt_tensor *x = tn_vec_pop(&work);
-        fixed = x->fixed;
-        for (const struct pt_alias *a = x->alias; a; a = a->next)
-            if (a->of->walk != p->n_walk) {
-                a->of->walk = p->n_walk;
-                tn_vec_push(&work, a->of);
-            }
-    }
-    tn_vec_deinit(&work);
-    return fixed != NULL;
+    bool is = false;
+    tensors all = {0};
+    collect(p, root_of(t), &all);
+    for (size_t i = 0; i < all.n && !is; i++)
+        is = all.at[i]->fixed != NULL;
+    tn_vec_deinit(&all);
+    return is;
 }
 
 static bool is_current(pt_import *p, pt_tensor *t)

@@ -150,6 +150,8 @@ static inline pt_value pt_at(pt_value v, size_t i) /* of what has parts; NONE: t
 {
     return i < v.list->n ? v.list->at[i] : pt_none();
 }
+/* Has it a pt_tensor, which changes? */
+static inline bool pt_has_tensor(pt_value v) { return v.kind == PT_TENSOR || v.kind == PT_LATE_LIST; }
 /* The one tensor of a TENSOR, the two of a COMPLEX. */
 static inline size_t pt_tensors_in(pt_value v) { return v.kind == PT_COMPLEX ? 2 : 1; }
 static inline pt_tensor *pt_tensor_at(pt_value v, size_t i)

@@ -253,6 +253,19 @@ static tn_value positions_last(imp_node *c, tn_value p, tn_value x, bool batch)
     return tf_binary(c, &tn_op_add, p, first);
 }
 
+/* A window over images, channels last, by these attributes; false: failed. */
+static bool image_window(imp_node *c, tn_value x, const char *size, imp_window *w)
+{
+    if (!imp_window_init(c, x, true, w))
+        return false;
+    if (w->dims != 2)
+        imp_refuse(c, IMP_OPERANDS, "%s are no images; the model is damaged", imp_type_text(c, imp_type(x)));
+    imp_attr_need(c, size);
+    spatial_list(c, size, w, w->kernel);
+    spatial_list(c, "strides", w, w->stride);
+    return !c->bad;
+}
+
 /* The largest elements, and where they are. */
 static void pool_with_places(imp_node *c)
 {
@@ -261,14 +274,7 @@ static void pool_with_places(imp_node *c)
     tn_value x = imp_in(c, 0);
     tn_dtype t = tf_attr_dtype(c, "Targmax", TN_I64);
     bool batch = imp_attr_int(c, "include_batch_in_index", 0) != 0;
-    if (!imp_window_init(c, x, true, &w))
-        return;
-    if (w.dims != 2)
-        imp_refuse(c, IMP_OPERANDS, "%s are no images; the model is damaged", imp_type_text(c, imp_type(x)));
-    imp_attr_need(c, "ksize");
-    spatial_list(c, "ksize", &w, w.kernel);
-    spatial_list(c, "strides", &w, w.stride);
-    if (c->bad)
+    if (!image_window(c, x, "ksize", &w))
         return;
     read_padding(c, x, &w);
     imp_out(c, 0, imp_pool(c, IMP_POOL_MAX, x, &w, false));
@@ -423,13 +429,8 @@ static void patches(imp_node *c)
     static const int64_t order[] = {0, 1, 3, 2, 4, 5};
     imp_window w;
     tn_value x = imp_in(c, 0);
-    if (!imp_window_init(c, x, true, &w))
+    if (!image_window(c, x, "ksizes", &w))
         return;
-    if (w.dims != 2)
-        imp_refuse(c, IMP_OPERANDS, "%s are no images; the model is damaged", imp_type_text(c, imp_type(x)));
-    imp_attr_need(c, "ksizes");
-    spatial_list(c, "ksizes", &w, w.kernel);
-    spatial_list(c, "strides", &w, w.stride);
     spatial_list(c, "rates", &w, w.dilation);
     if (c->bad)
         return;
