@@ -419,6 +419,56 @@ while len(toks) < 6 and toks[-1] != 0:
     h = torch.tanh(h * 1.3+0.1)
     toks.append(int((h.sum()*3.0).to(torch.int64)) % 4)
 return torch.tensor(toks)
+
+return x*len(str(int(n)*7))
+
+s = '{}'.format(int(n)) + '!'
+return x if len(s) == 3 else y
+
+s = str(int(n))
+return x if s == '3' else y
+
+s = str(int(n))
+return x if s else y
+
+k = ','.join([str(int(n)), 'a'])
+return x if k == '3,a' else y
+
+if int(n) > 100:
+    raise ValueError('too many: ' + str(int(n)))
+return x
+
+z = (1, 2.5)
+return x*len(str(z)) + len(str([1.0, 0.1, 1e-9, 1e20, -0.0, float('inf')])) + len(str((1,))) + len(str(['a', 'b']))
+
+return x*len('{}|{}|{}'.format(True, 3, [1, 2])) + len(f'{0.5}{1e10}{123456789.0}')
+
+l = [i for i in range(30)]
+return x*len(str(l))
+
+d: Dict[int, Tensor] = {1: x, 3: y}
+return d[int(n)] if int(n) in d else x+y
+
+d = {1: x, 3: y}
+return d[int(n)] if int(n) == 3 else x+y
+
+d: Dict[int, int] = {}
+d[int(n)] = 5
+return x*len(d)
+
+d = {1: 10, 3: 20}
+return x if d.get(int(n)) is None else y
+
+d = {'a': x, 'a': y}
+return d['a']*len(d)
+
+d = dict([('a', x), ('a', y)])
+return d['a']*len(d)
+
+d = {'a': x}
+d['a'] = y
+d.update({'b': x, 'b': y*2})
+return d['a']+d['b']*len(d)
 """
 
 
@@ -426,15 +476,15 @@ def judge(body, folder):
     """(outcome, why)"""
     path, saved = os.path.join(folder, "p.py"), os.path.join(folder, "p.pt")
     with open(path, "w", encoding="utf-8") as f:
-        f.write("import math\nimport torch\nfrom torch import Tensor\nfrom typing import List, Optional\n\n\n"
+        f.write("import math\nimport torch\nfrom torch import Tensor\nfrom typing import Dict, List, Optional\n\n\n"
                 "def f(x: Tensor, y: Tensor, n: Tensor):\n" +
                 textwrap.indent(body, "    ") + "\n")
     spec = importlib.util.spec_from_file_location("program", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     try:
-        script = torch.jit.script(module.f)
-        script.save(saved)
+        torch.jit.script(module.f).save(saved)
+        script = torch.jit.load(saved)  # not what was saved: a float of 1e10 becomes an int
     except Exception as e:  # noqa: BLE001 (what TorchScript does not take)
         return "not run", str(e).strip().splitlines()[0]
     try:
@@ -445,7 +495,10 @@ def judge(body, folder):
         feed = {"x": np.array([1, -2, 3, 0.5], "f4") * np.float32(sign), "y": np.array([0.25, 2, -1, 4], "f4"), "n": np.array(n)}
         want = script(*map(torch.from_numpy, feed.values()))
         want = want if isinstance(want, tuple) else (want,)
-        got = ours.run({i.name: feed[i.name] for i in ours.inputs})
+        try:
+            got = ours.run({i.name: feed[i.name] for i in ours.inputs})
+        except tenon.RunError as e:  # what a branch holds is refused where it is taken
+            return "refused", str(e)
         for w, g in zip(want, map(np.asarray, got)):
             if g.shape != np.shape(w) or not np.allclose(g, w, rtol=1e-5):
                 return "wrong", f"{g.tolist()} instead of {w}, n {n}"

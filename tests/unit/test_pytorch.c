@@ -122,6 +122,26 @@ static const struct {
     {FORWARD "    a = [x]\n    l = [torch.neg(x)]\n    for i in range(int(torch.sum(x))):\n      l = a\n"
              "    _0 = torch.append(a, x)\n    return torch.cat(l)\n",
      {"a list or dict changes that a condition or a loop chose among several", "pytorch-E072"}},
+    /* texts as TorchScript writes them; those that show what only the run knows are messages alone */
+    {FORWARD "    s = torch.str([1., 0.1, 1e20, -2.5])\n    t = torch.format(\"{}{}\", (1,), True)\n"
+             "    return torch.mul(x, torch.add(torch.mul(torch.len(s), 100), torch.len(t)))\n",
+     {"multiply(%x, 3808f)"}},
+    {FORWARD LATE
+     "    n = torch.str(int(torch.sum(x)))\n    if c:\n      ops.prim.RaiseException(torch.add(\"of \", n))\n"
+     "    else:\n      pass\n    return x\n",
+     {"of ?"}},
+    {FORWARD "    n = torch.str(int(torch.sum(x)))\n    return torch.mul(x, torch.len(n))\n",
+     {"(len): error: a text depends on numbers that only the run knows", "pytorch-E073"}},
+    {FORWARD "    n = torch.format(\"{}\", torch.sum(x))\n    if torch.eq(n, \"1.\"):\n      y = x\n    "
+             "else:\n      y = torch.neg(x)\n    return y\n",
+     {"(eq): error: a text depends on numbers that only the run knows", "pytorch-E073"}},
+    /* keys of a dict: the last value of a key counts, and which key it is must be known */
+    {FORWARD "    d = {\"a\": 2, \"b\": 3, \"a\": 5}\n    return torch.mul(x, torch.add(torch.mul(d[\"a\"], "
+             "10), torch.len(d)))\n",
+     {"multiply(%x, 52f)"}},
+    {FORWARD "    d = {1: 2}\n    if torch.__contains__(d, int(torch.sum(x))):\n      y = x\n    else:\n     "
+             " y = torch.neg(x)\n    return y\n",
+     {"(__contains__): error: a key of a dict depends on numbers that only the run knows", "pytorch-E073"}},
     /* lists that change where only the run decides: tensors, numbers; what they hold may not change in place */
     {FORWARD "    l = annotate(List[Tensor], [])\n    for i in range(int(torch.sum(x))):\n      _0 = "
              "torch.append(l, x)\n"

@@ -48,49 +48,68 @@ static bool len(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 
 /* ---- texts ---- */
 
-/* What is longer than any message or name is left out. */
-static void show(tn_buf *b, pt_value v, int depth)
+/* Whole floats end with a point, others have 17 digits. */
+static void show_float(tn_buf *b, double f)
 {
-    enum { LONGEST = 1 << 20 };
-    if (b->n > LONGEST)
-        return;
-    if (v.kind == PT_TEXT)
+    if (fabs(f) < 0x1p63 && f == trunc(f))
+        tn_buf_printf(b, "%lld.", (long long)f);
+    else
+        tn_buf_printf(b, "%.17g", f);
+}
+
+/* As TorchScript writes it. false: it writes more than is known here, or more than any message or name has. */
+static bool show(tn_buf *b, pt_value v, int depth)
+{
+    enum { LONGEST = 1 << 20, DEEPEST = 16 };
+    bool is_tuple = v.kind == PT_TUPLE, whole = true;
+    if (b->n > LONGEST || depth > DEEPEST)
+        return false;
+    if (v.kind == PT_TEXT || v.kind == PT_MESSAGE)
         tn_buf_add(b, v.text.at, v.text.n);
     else if (v.kind == PT_INT)
         tn_buf_printf(b, "%lld", (long long)v.i);
     else if (v.kind == PT_FLOAT)
-        tn_buf_real(b, v.f, 0);
+        show_float(b, v.f);
     else if (v.kind == PT_BOOL)
         tn_buf_str(b, v.b ? "True" : "False");
-    else if (pt_is_sequence(v) && depth < 4) {
-        tn_buf_char(b, '[');
-        for (size_t i = 0; i < v.list->n && i < 16; i++) {
+    else if (pt_is_sequence(v)) {
+        tn_buf_char(b, is_tuple ? '(' : '[');
+        for (size_t i = 0; i < v.list->n && whole; i++) {
             tn_buf_str(b, i ? ", " : "");
-            show(b, pt_at(v, i), depth + 1);
+            whole = show(b, pt_at(v, i), depth + 1);
         }
-        tn_buf_char(b, ']');
+        tn_buf_str(b, !is_tuple ? "]" : v.list->n == 1 ? ",)" : ")");
     } else
         tn_buf_str(b, v.kind == PT_NONE ? "None" : "?");
+    return whole && (v.kind <= PT_TEXT || pt_is_sequence(v));
+}
+
+/* What was shown, as a value; the buffer is given back. */
+static pt_value shown(pt_import *p, tn_buf *b, bool whole)
+{
+    tn_bytes s = {(const uint8_t *)tn_arena_strndup(&p->im.scratch, tn_buf_cstr(b), b->n), b->n};
+    tn_buf_deinit(b);
+    return (pt_value){.kind = whole ? PT_TEXT : PT_MESSAGE, .text = s};
 }
 
 static bool format(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     tn_buf b = {0};
     size_t next = 1;
+    bool whole = true;
     if (a[0].kind != PT_TEXT)
         return false;
     for (size_t i = 0; i < a[0].text.n; i++) {
         const uint8_t *s = a[0].text.at + i;
         if (*s == '{' && i + 1 < a[0].text.n && s[1] == '}') {
-            show(&b, next < n ? a[next] : pt_none(), 0);
+            whole = show(&b, next < n ? a[next] : pt_none(), 0) && whole;
             next++;
             i++;
         } else {
             tn_buf_char(&b, (char)*s);
         }
     }
-    *out = pt_words(tn_arena_strdup(&p->im.scratch, tn_buf_cstr(&b)));
-    tn_buf_deinit(&b);
+    *out = shown(p, &b, whole);
     return true;
 }
 
@@ -98,10 +117,11 @@ static bool format(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 static bool join(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     tn_buf b = {0};
-    bool good = a[0].kind == PT_TEXT && pt_is_sequence(a[1]);
+    bool good = a[0].kind == PT_TEXT && pt_is_sequence(a[1]), whole = true;
     for (size_t i = 0; good && i < a[1].list->n; i++) {
         pt_value v = pt_at(a[1], i);
-        good = v.kind == PT_TEXT && b.n < 1 << 20;
+        good = (v.kind == PT_TEXT || v.kind == PT_MESSAGE) && b.n < 1 << 20;
+        whole = whole && v.kind == PT_TEXT;
         if (good && i)
             tn_buf_add(&b, a[0].text.at, a[0].text.n);
         if (good)
@@ -109,8 +129,9 @@ static bool join(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     }
     (void)n;
     if (good)
-        *out = pt_text((tn_bytes){(const uint8_t *)tn_arena_strndup(&p->im.scratch, b.at, b.n), b.n});
-    tn_buf_deinit(&b);
+        *out = shown(p, &b, whole);
+    else
+        tn_buf_deinit(&b);
     return good;
 }
 
@@ -136,9 +157,8 @@ static bool str(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
     tn_buf b = {0};
-    show(&b, a[0], 0);
-    *out = pt_words(tn_arena_strdup(&p->im.scratch, tn_buf_cstr(&b)));
-    tn_buf_deinit(&b);
+    bool whole = show(&b, a[0], 0);
+    *out = shown(p, &b, whole);
     return true;
 }
 
@@ -294,7 +314,8 @@ static bool same(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 static bool raise(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
-    p->raised = a[0].kind == PT_TEXT ? imp_text(&p->im, a[0].text) : "an exception";
+    p->raised =
+        a[0].kind == PT_TEXT || a[0].kind == PT_MESSAGE ? imp_text(&p->im, a[0].text) : "an exception";
     p->raised = *p->raised ? p->raised : "an exception";
     *out = pt_none();
     return true;
@@ -399,6 +420,14 @@ static bool has_keywords(const pt_args *a, size_t from)
     return false;
 }
 
+void pt_refuse_late(pt_import *p, const char *what)
+{
+    pt_fail(p, "pytorch-E073",
+            "%s depends on numbers that only the run knows; that is not supported: compare the numbers, or "
+            "keep values in a list",
+            what);
+}
+
 bool pt_python(pt_import *p, tn_bytes name, const pt_args *a, pt_value *out)
 {
     size_t n = 0;
@@ -415,6 +444,11 @@ bool pt_python(pt_import *p, tn_bytes name, const pt_args *a, pt_value *out)
             for (size_t k = 0; k < n && !done; k++)
                 done = !pt_usable(p, a->at[k]);
             done = done || b->run(p, a->at, n, out);
+        }
+    for (size_t k = 0; k < a->n && !done; k++)
+        if (a->at[k].kind == PT_MESSAGE) {
+            pt_refuse_late(p, "a text");
+            done = true;
         }
     return done;
 }

@@ -120,11 +120,30 @@ static void take_out(pt_list *l, size_t at, size_t n)
     l->n -= n;
 }
 
+/* The value of a key; NULL: there is none, or which key it is only the run knows (p->stop). */
+static pt_value *entry(pt_import *p, pt_value dict, pt_value key)
+{
+    if (key.kind == PT_NUMBER || key.kind == PT_MESSAGE)
+        pt_refuse_late(p, "a key of a dict");
+    return p->stop ? NULL : pt_dict_find(dict, key);
+}
+
+void pt_dict_put(pt_import *p, pt_value dict, pt_value key, pt_value value)
+{
+    pt_value *v = entry(p, dict, key);
+    if (v) {
+        *v = value;
+    } else {
+        pt_push(&p->im.scratch, dict.list, key);
+        pt_push(&p->im.scratch, dict.list, value);
+    }
+}
+
 static bool pop_key(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
-    pt_value *v = pt_dict_find(a[0], a[1]);
+    pt_value *v = entry(p, a[0], a[1]);
     *out = v ? *v : n > 2 ? a[2] : pt_bad();
-    if (!v && n < 3)
+    if (!v && n < 3 && !p->stop)
         refuse(p, "a dict has no such key");
     else if (v && may_change(p, a[0]))
         take_out(a[0].list, (size_t)(v - a[0].list->at) - 1, 2);
@@ -277,8 +296,8 @@ static bool sort(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 pt_value pt_item(pt_import *p, pt_value of, pt_value at)
 {
     if (of.kind == PT_DICT) {
-        pt_value *v = pt_dict_find(of, at);
-        if (!v)
+        pt_value *v = entry(p, of, at);
+        if (!v && !p->stop)
             refuse(p, "a dict has no such key");
         return v ? *v : pt_bad();
     }
@@ -307,13 +326,7 @@ static bool set_item(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     (void)n;
     *out = pt_none();
     if (a[0].kind == PT_DICT && may_change(p, a[0])) {
-        pt_value *v = pt_dict_find(a[0], a[1]);
-        if (v) {
-            *v = a[2];
-        } else {
-            pt_push(&p->im.scratch, a[0].list, a[1]);
-            pt_push(&p->im.scratch, a[0].list, a[2]);
-        }
+        pt_dict_put(p, a[0], a[1], a[2]);
     } else if (a[0].kind == PT_LIST) {
         pt_may_take(a[0].list, a[2]);
         int64_t at = position(p, a[1], a[0].list);
@@ -338,7 +351,7 @@ static bool contains(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
     if (a[0].kind == PT_DICT) {
-        *out = pt_bool(pt_dict_find(a[0], a[1]) != NULL);
+        *out = pt_bool(entry(p, a[0], a[1]) != NULL);
         return true;
     }
     if (!pt_is_sequence(a[0]))
@@ -425,15 +438,14 @@ static bool dict_items(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 
 static bool get(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
-    (void)p;
-    pt_value *v = pt_dict_find(a[0], a[1]);
+    pt_value *v = entry(p, a[0], a[1]);
     *out = v ? *v : n > 2 ? a[2] : pt_none();
     return a[0].kind == PT_DICT;
 }
 
 static bool set_default(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
-    pt_value *v = pt_dict_find(a[0], a[1]), none;
+    pt_value *v = entry(p, a[0], a[1]), none;
     *out = v ? *v : a[2];
     return a[0].kind == PT_DICT && (v || set_item(p, a, n, &none));
 }
@@ -442,9 +454,8 @@ static bool make_dict(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     *out = pt_list_new(p, PT_DICT);
     for (size_t i = 0; n && pt_is_sequence(a[0]) && i < a[0].list->n; i++)
-        for (size_t k = 0; k < 2; k++)
-            pt_push(&p->im.scratch, out->list,
-                    pt_is_sequence(pt_at(a[0], i)) ? pt_at(pt_at(a[0], i), k) : pt_none());
+        if (pt_is_sequence(pt_at(a[0], i)))
+            pt_dict_put(p, *out, pt_at(pt_at(a[0], i), 0), pt_at(pt_at(a[0], i), 1));
     return true;
 }
 

@@ -245,6 +245,7 @@ static bool is_instance(frame *f, pt_value v, const pt_expr *type)
         if (imp_is(root->text, rows[i].name))
             return v.kind == rows[i].kind || (rows[i].kind == PT_LIST && v.kind == PT_LATE_LIST) ||
                    (rows[i].kind == PT_TENSOR && v.kind == PT_COMPLEX) ||
+                   (rows[i].kind == PT_TEXT && v.kind == PT_MESSAGE) ||
                    (v.kind == PT_NUMBER && v.number->kind == rows[i].kind);
     tn_bytes s = chain(f, root, "__torch__");
     return v.kind == PT_OBJECT && imp_same(v.object->type, s);
@@ -346,12 +347,23 @@ static pt_value call(frame *f, const pt_expr *e)
 
 /* ---- expressions ---- */
 
+/* Of several values of one key the last one counts. */
+static void each_key_once(pt_import *p, pt_value dict)
+{
+    size_t n = dict.list->n;
+    dict.list->n = 0;
+    for (size_t i = 0; i + 1 < n && !over(p); i += 2)
+        pt_dict_put(p, dict, dict.list->at[i], dict.list->at[i + 1]);
+}
+
 static pt_value items(frame *f, const pt_expr *e, enum pt_kind kind)
 {
     pt_value v = pt_make(&f->p->im.scratch, kind, e->n, NULL);
     v.list->owner = f->p->im.r;
     for (size_t i = 0; i < e->n && !over(f->p); i++)
         v.list->at[i] = eval(f, e->arg[i]);
+    if (kind == PT_DICT)
+        each_key_once(f->p, v);
     if (kind != PT_LIST || over(f->p))
         return v;
     v.list->made = e;

@@ -315,6 +315,8 @@ static pt_value equal(pt_import *p, pt_value a, pt_value b, bool negated)
     return negated ? pt_binary(p, "__xor__", all, pt_bool(true)) : all;
 }
 
+static bool is_text(pt_value v) { return v.kind == PT_TEXT || v.kind == PT_MESSAGE; }
+
 static pt_value texts(pt_import *p, pt_value a, pt_value b)
 {
     char *s = tn_arena_alloc(&p->im.scratch, a.text.n + b.text.n, 1);
@@ -322,7 +324,8 @@ static pt_value texts(pt_import *p, pt_value a, pt_value b)
         memcpy(s, a.text.at, a.text.n);
     if (b.text.n)
         memcpy(s + a.text.n, b.text.at, b.text.n);
-    return pt_text((tn_bytes){(const uint8_t *)s, a.text.n + b.text.n});
+    return (pt_value){.kind = a.kind == b.kind ? a.kind : PT_MESSAGE,
+                      .text = {(const uint8_t *)s, a.text.n + b.text.n}};
 }
 
 /* May it be another one, too? */
@@ -363,8 +366,10 @@ static bool binary(pt_import *p, enum op o, pt_value a, pt_value b, pt_value *ou
         *out = pt_late_sum(p, a, b.list);
     else if (o == MUL && pt_is_sequence(a) && b.kind == PT_INT)
         *out = repeated(p, a, b.i);
-    else if (o == ADD && a.kind == PT_TEXT && b.kind == PT_TEXT)
+    else if (o == ADD && is_text(a) && is_text(b))
         *out = texts(p, a, b);
+    else if (a.kind == PT_MESSAGE || b.kind == PT_MESSAGE)
+        pt_refuse_late(p, "a text");
     else if ((o == EQ || o == NE) && !pt_is_tensor(a) && !pt_is_tensor(b) && a.kind != PT_LATE_LIST &&
              b.kind != PT_LATE_LIST)
         *out = equal(p, a, b, o == NE);
@@ -433,6 +438,10 @@ pt_value pt_convert(pt_import *p, enum pt_kind kind, pt_value v)
         if (fabs(f) < 9e18)
             return pt_int((int64_t)f);
         pt_fail(p, "pytorch-E013", "int(%g) does not fit 64 bits", f);
+        return pt_bad();
+    }
+    if (v.kind == PT_MESSAGE) {
+        pt_refuse_late(p, "a text");
         return pt_bad();
     }
     if (v.kind != PT_TENSOR && v.kind != PT_NUMBER) {

@@ -116,6 +116,10 @@ pt_value pt_number_of(pt_import *p, enum pt_kind kind, tn_value v); /* rank 0; k
 tn_value pt_number_value(pt_import *p, pt_value v);                 /* int64, float64 or bool, rank 0 */
 tn_value pt_cell_value(pt_import *p, pt_value v); /* that of a VALUE, LATE_LIST, TENSOR or number */
 pt_value pt_item(pt_import *p, pt_value of, pt_value at);
+/* `what` has to be known while the model is read. */
+void pt_refuse_late(pt_import *p, const char *what);
+/* dict[key] = value; a key that only the run knows is refused. */
+void pt_dict_put(pt_import *p, pt_value dict, pt_value key, pt_value value);
 bool pt_identical(pt_import *p, pt_value a, pt_value b); /* "is"; refused where only the run knows */
 
 /* ---- tensors (tensor.c) ---- */

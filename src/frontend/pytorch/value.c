@@ -92,6 +92,7 @@ const char *pt_kind_name(enum pt_kind kind)
                                        "an int",
                                        "a float",
                                        "a str",
+                                       "a str that the run makes",
                                        "a list",
                                        "a tuple",
                                        "a dict",

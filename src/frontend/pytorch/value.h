@@ -10,6 +10,7 @@ enum pt_kind {
     PT_INT,
     PT_FLOAT,
     PT_TEXT,
+    PT_MESSAGE, /* a text that shows what only the run knows: it can be raised, not looked into */
     PT_LIST,
     PT_TUPLE,
     PT_DICT, /* a list of keys and values in turn */
