@@ -43,6 +43,9 @@ static const struct {
              "      y = x\n    return y\n",
      {"nn.relu(%x)"}},
     /* operators that are made of others */
+    {FORWARD "    return torch.roll(torch.nonzero(x), [-1, 1], [0, 1])\n",
+     {"begin=[u0 - -1%max(u0, 1)], end=[u0], axes=[0]", "begin=[1], end=[2], axes=[1]",
+      "-> Tensor[(u0, 2), int64]"}},
     {FORWARD "    q = torch.unsqueeze(x, 0)\n    y, p = torch._native_multi_head_attention(q, q, q, 3, 1, "
              "torch.zeros([9, 3]), torch.zeros([9]), torch.zeros([3, 3]), torch.zeros([3]))\n    return y\n",
      {"nn.softmax", "Tensor[(1, 2, 3), float32]"}},

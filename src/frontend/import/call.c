@@ -128,18 +128,37 @@ tn_value imp_cast(imp_node *c, tn_value v, tn_dtype t)
     return !v.def || tn_dtype_eq(imp_type(v)->dtype, t) ? v : imp_call1(c, &tn_op_cast, &a, v);
 }
 
-tn_value imp_slice(imp_node *c, tn_value v, int64_t axis, int64_t begin, int64_t end)
+static tn_value slice_of(imp_node *c, tn_value v, int64_t axis, tn_dims begin, tn_dims end)
 {
     static const int64_t step = 1;
-    tn_slice_attr a = {tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end),
-                       tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &axis)};
+    tn_slice_attr a = {begin, end, tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &axis)};
     return imp_call1(c, &tn_op_strided_slice, &a, v);
+}
+
+tn_value imp_slice(imp_node *c, tn_value v, int64_t axis, int64_t begin, int64_t end)
+{
+    return slice_of(c, v, axis, tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end));
 }
 
 tn_value imp_concat(imp_node *c, uint32_t n, const tn_value in[], int64_t axis)
 {
     tn_axis_attr a = {axis};
     return n == 1 ? in[0] : imp_call(c, &tn_op_concatenate, &a, (int)n, in);
+}
+
+tn_value imp_roll(imp_node *c, tn_value v, int axis, int64_t by)
+{
+    const tn_expr *n = imp_rank(v) ? imp_type(v)->dim[axis] : NULL, *zero = tn_idx(c->pool, 0);
+    if (c->bad || !n || !by)
+        return v;
+    const tn_expr *k = tn_fmod(c->pool, tn_idx(c->pool, by), tn_max(c->pool, n, tn_idx(c->pool, 1)));
+    const tn_expr *cut = imp_simplify(c, tn_sub(c->pool, n, k));
+    if (cut == n)
+        return v;
+    tn_dims at = tn_dims_make(c->arena, 1, &cut), first = tn_dims_make(c->arena, 1, &zero),
+            last = tn_dims_make(c->arena, 1, &n);
+    return imp_concat(
+        c, 2, (const tn_value[]){slice_of(c, v, axis, at, last), slice_of(c, v, axis, first, at)}, axis);
 }
 
 tn_value imp_unsqueeze(imp_node *c, tn_value v, int64_t axis)

@@ -158,6 +158,8 @@ tn_value imp_cast(imp_node *c, tn_value v, tn_dtype t);
 tn_value imp_slice(imp_node *c, tn_value v, int64_t axis, int64_t begin,
                    int64_t end);                                                 /* end INT64_MAX: all */
 tn_value imp_concat(imp_node *c, uint32_t n, const tn_value in[], int64_t axis); /* in[0] itself if n is 1 */
+/* Elements move by so many places along a dimension, round its end; of a scalar v itself. */
+tn_value imp_roll(imp_node *c, tn_value v, int axis, int64_t by);
 tn_value imp_unsqueeze(imp_node *c, tn_value v, int64_t axis);
 tn_value imp_squeeze(imp_node *c, tn_value v, int64_t axis);
 const tn_expr *imp_simplify(imp_node *c, const tn_expr *e);

@@ -380,23 +380,13 @@ static void roll(imp_node *c)
 {
     tn_value x = pd_in(c, "X"), whole = x;
     tn_ints by = pd_ints(c, "ShiftsTensor", NULL, "shifts"), axes = pd_ints(c, NULL, NULL, "axis");
-    int64_t n = 0, zero = 0;
+    int64_t zero = 0;
     if (!axes.n && !c->bad) { /* as one list */
         x = imp_flat(c, x);
         axes = tn_ints_make(c->arena, 1, &zero);
     }
-    for (uint32_t i = 0; i < axes.n && i < by.n && !c->bad; i++) {
-        int axis = imp_axis(c, axes.at[i], imp_rank(x));
-        if (c->bad || !tn_is_int(imp_type(x)->dim[axis], &n)) {
-            imp_refuse(c, IMP_NOT_CONSTANT, "the extent that is rolled must be known at compile time");
-            return;
-        }
-        int64_t k = n ? ((by.at[i] % n) + n) % n : 0;
-        if (k)
-            x = imp_concat(
-                c, 2, (const tn_value[]){imp_slice(c, x, axis, n - k, n), imp_slice(c, x, axis, 0, n - k)},
-                axis);
-    }
+    for (uint32_t i = 0; i < axes.n && i < by.n && !c->bad; i++)
+        x = imp_roll(c, x, imp_axis(c, axes.at[i], imp_rank(x)), by.at[i]);
     give(c, imp_rank(x) == imp_rank(whole) ? x : imp_reshape(c, x, imp_rank(whole), imp_type(whole)->dim));
 }
 

@@ -594,14 +594,7 @@ static void roll(imp_node *c)
         flat = imp_flat(c, x);
     for (uint32_t i = 0; i < by.n && !c->bad; i++) {
         int axis = axes.n ? imp_axis(c, i < axes.n ? axes.at[i] : 0, imp_rank(x) ? imp_rank(x) : 1) : 0;
-        int64_t n = 0;
-        if (!imp_rank(flat) || !tn_is_int(imp_type(flat)->dim[axis], &n)) {
-            imp_refuse(c, IMP_NOT_CONSTANT, "the dimension that is rolled must have a known extent");
-            return;
-        }
-        int64_t k = n ? ((by.at[i] % n) + n) % n : 0;
-        tn_value v[2] = {imp_slice(c, flat, axis, n - k, n), imp_slice(c, flat, axis, 0, n - k)};
-        flat = k ? imp_concat(c, 2, v, axis) : flat;
+        flat = imp_roll(c, flat, axis, by.at[i]);
     }
     pt_out(c, axes.n ? flat : imp_reshape(c, flat, imp_rank(x), imp_type(x)->dim));
 }

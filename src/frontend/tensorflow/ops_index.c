@@ -196,19 +196,8 @@ static void roll(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
     tn_ints shift = imp_ints_in(c, imp_in(c, 1), "the shift"), axes = tf_axes_in(c, 2, imp_rank(x));
-    int64_t n;
-    for (uint32_t i = 0; i < axes.n && i < shift.n && !c->bad; i++) {
-        if (!tn_is_int(imp_type(x)->dim[axes.at[i]], &n)) {
-            imp_refuse(c, IMP_NOT_CONSTANT, "the extent that is rolled must be known at compile time");
-            return;
-        }
-        int64_t by = n ? ((shift.at[i] % n) + n) % n : 0;
-        if (!by)
-            continue;
-        tn_value tail = imp_slice(c, x, axes.at[i], n - by, n);
-        tn_value head = imp_slice(c, x, axes.at[i], 0, n - by);
-        x = imp_concat(c, 2, (const tn_value[]){tail, head}, axes.at[i]);
-    }
+    for (uint32_t i = 0; i < axes.n && i < shift.n && !c->bad; i++)
+        x = imp_roll(c, x, (int)axes.at[i], shift.at[i]);
     imp_out(c, 0, x);
 }
 
