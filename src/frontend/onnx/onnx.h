@@ -31,7 +31,8 @@ typedef struct onnx_rest {
 /* What is known where nodes are converted that the run reaches for some sizes alone. */
 typedef struct onnx_size {
     const tn_expr *extent;
-    bool one; /* is it 1? */
+    int64_t n;
+    bool is; /* is it n? */
 } onnx_size;
 
 typedef struct onnx_import {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MAX_FORKS = 6 }; /* one inside the other */
+enum { MAX_FORKS = 6 }; /* extents that are decided on, one inside the other */
 
 void onnx_report_again(tn_ctx *ctx, const tn_diag *kept, size_t n)
 {
@@ -278,30 +278,67 @@ static void split(imp_node *c, tn_value condition, branch b[2])
         take_rest(c, have, rest, value);
 }
 
-void onnx_fork(imp_node *c, tn_value x, int d)
+static int forks(const onnx_import *o)
+{
+    int n = 0;
+    for (size_t i = 0; i < o->sizes.n; i++) /* an extent is asked about until it is known */
+        n += i == 0 || o->sizes.at[i].extent != o->sizes.at[i - 1].extent;
+    return n;
+}
+
+void onnx_fork(imp_node *c, tn_value x, int d, int64_t n)
 {
     onnx_import *o = onnx_of(c);
     const tn_expr *extent = imp_type(x)->dim[d];
-    tn_value is_one = imp_with(c, &tn_op_equal, imp_extent_of(c, x, d), 1);
-    branch b[2] = {{.size = {extent, true}}, {.size = {extent, false}}};
-    if (o->sizes.n >= MAX_FORKS)
+    tn_value is = imp_with(c, &tn_op_equal, imp_extent_of(c, x, d), (double)n);
+    branch b[2] = {{.size = {extent, n, true}}, {.size = {extent, n, false}}};
+    if (forks(o) >= MAX_FORKS)
         imp_fail(
             c, "onnx-E112",
             "the ranks of results depend on more than %d extents that only the run knows; give the axes, "
             "or fixed shapes",
             MAX_FORKS);
     if (!c->bad)
-        split(c, is_one, b);
+        split(c, is, b);
 }
 
-int onnx_is_one(imp_node *c, const tn_expr *extent)
+int onnx_extent_is(imp_node *c, const tn_expr *extent, int64_t n)
 {
     const onnx_import *o = onnx_of(c);
     for (size_t i = 0; i < o->sizes.n; i++)
-        if (o->sizes.at[i].extent == extent)
-            return o->sizes.at[i].one;
-    const tn_expr *same = imp_simplify(c, tn_eq(c->pool, extent, tn_idx(c->pool, 1)));
+        if (o->sizes.at[i].extent == extent && (o->sizes.at[i].is || o->sizes.at[i].n == n))
+            return o->sizes.at[i].n == n ? o->sizes.at[i].is : 0;
+    const tn_expr *same = imp_simplify(c, tn_eq(c->pool, extent, tn_idx(c->pool, n)));
     return tn_is_value(same, 1) ? 1 : tn_is_value(same, 0) ? 0 : -1;
+}
+
+/* The last length that is left need not be asked for: it is checked. */
+bool onnx_fix_length(imp_node *c, uint32_t i, int least, int most)
+{
+    tn_value v = imp_in(c, i);
+    int left = 0, first = most;
+    if (c->bad || imp_rank(v) != 1 || imp_length(v) >= 0)
+        return !c->bad;
+    for (int n = most; n >= least && left >= 0; n--) {
+        int is = onnx_extent_is(c, imp_type(v)->dim[0], n);
+        if (is)
+            first = n;
+        left = is > 0 ? -1 : left + (is < 0);
+    }
+    if (left > 1) {
+        onnx_fork(c, v, 0, first);
+        return false;
+    }
+    if (!imp_with_extent(c, &v, 0, tn_idx(c->pool, first)))
+        imp_fail(
+            c, "onnx-E022",
+            "operand %u, which decides about the shape of the result, is %s, but must have %d to %d elements",
+            (unsigned)i, imp_type_text(c, imp_type(v)), least, most);
+    tn_value *given = TN_NEW_N(c->arena, tn_value, c->n_in);
+    for (uint32_t k = 0; k < c->n_in; k++)
+        given[k] = k == i ? v : imp_opt(c, k);
+    c->given = given;
+    return !c->bad;
 }
 
 static void if_(imp_node *c)

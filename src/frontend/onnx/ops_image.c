@@ -1,6 +1,6 @@
 /* Images, boxes and grids: DepthToSpace, SpaceToDepth, CenterCropPad, GridSample, AffineGrid, RoiAlign, MaxRoiPool,
  * Col2Im, DeformConv. */
-#include "frontend/onnx/onnx.h"
+#include "frontend/onnx/flow.h"
 
 #include "op/host/host.h"
 #include "op/image/image.h"
@@ -30,6 +30,9 @@ static void center_crop_pad(imp_node *c)
     tn_value x = imp_in(c, 0);
     int rank = imp_rank(x);
     bool named = imp_attr_ints(c, "axes", &axes);
+    int n = named ? (int)axes.n : rank;
+    if (!onnx_fix_length(c, 1, n, n))
+        return;
     tn_dims shape = imp_extents_in(c, imp_in(c, 1), "shape");
     for (int i = 0; i < 2 * rank; i++)
         width[i] = tn_idx(c->pool, 0);

@@ -1,5 +1,5 @@
 /* Data movement: Transpose, Concat, Split, Slice, Pad, Expand and what passes data on. */
-#include "frontend/onnx/onnx.h"
+#include "frontend/onnx/flow.h"
 
 #include "op/control/control.h"
 #include "op/tensor/tensor.h"
@@ -317,6 +317,12 @@ static void pad(imp_node *c)
 static void expand(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
+    if (!onnx_fix_length(c, 1, 0, IMP_MAX_RANK))
+        return;
+    if (imp_is_late(c, 1) && imp_length(imp_in(c, 1)) == 0) {
+        imp_out(c, 0, x);
+        return;
+    }
     if (imp_dynamic_expand(c, x, imp_in(c, 1)))
         return;
     tn_dims shape = imp_host_in(c, imp_in(c, 1), "the shape");

@@ -1,5 +1,5 @@
 /* Tensors made from positions, and running sums: Trilu, EyeLike, Range, Tile, CumSum, CumProd. */
-#include "frontend/onnx/onnx.h"
+#include "frontend/onnx/flow.h"
 
 #include "op/tensor/tensor.h"
 
@@ -80,6 +80,8 @@ static void tile(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
     tn_tile_attr a = {{0}};
+    if (c->version >= 6 && !onnx_fix_length(c, 1, imp_rank(x), imp_rank(x)))
+        return;
     if (c->version >= 6) {
         a.reps = imp_extents_in(c, imp_in(c, 1), "repeats");
     } else {

@@ -1,5 +1,5 @@
 /* Reductions over axes, which are an attribute at first and an operand since opset 18 (ReduceSum: 13). */
-#include "frontend/onnx/onnx.h"
+#include "frontend/onnx/flow.h"
 
 #include "op/tensor/tensor.h"
 
@@ -39,12 +39,11 @@ static bool reduce_attr(imp_node *c, tn_value x, reduction *r)
     bool noop = imp_attr_int(c, "noop_with_empty_axes", 0) != 0;
     *r = (reduction){.a.keepdims = imp_attr_int(c, "keepdims", 1) != 0};
     if (c->version >= since && imp_rank(x) > 0 && imp_is_late(c, 1)) {
-        late_axes(c, imp_rank(x), noop, r);
-        if (r->n < 0 && !r->a.keepdims)
-            imp_fail(c, "onnx-E040",
-                     "axes are computed at run time and their number is not known, so the result has no "
-                     "known rank; "
-                     "set keepdims=1, or give the axes a fixed shape");
+        if (!r->a.keepdims && !onnx_fix_length(c, 1, 0, imp_rank(x)))
+            return false;
+        r->nothing = noop && imp_length(imp_in(c, 1)) == 0;
+        if (imp_length(imp_in(c, 1)) != 0)
+            late_axes(c, imp_rank(x), noop, r);
         return !c->bad;
     }
     bool given = imp_ints_arg(c, "axes", since, 1, &r->a.axis);

@@ -14,6 +14,12 @@ static void reshape(imp_node *c)
     bool allow_zero = imp_attr_int(c, "allowzero", 0) != 0;
     tn_dims shape = {0};
     imp_attr_ignore(c, "consumed_inputs");
+    if (c->version >= 5 && !onnx_fix_length(c, 1, 0, IMP_MAX_RANK))
+        return;
+    if (c->version >= 5 && imp_is_late(c, 1) && imp_length(imp_in(c, 1)) == 0) {
+        imp_out(c, 0, imp_checked_reshape(c, x, (tn_dims){0}));
+        return;
+    }
     if (c->version >= 5 && imp_dynamic_reshape(c, x, imp_in(c, 1), allow_zero))
         return;
     if (c->version >= 5) {
@@ -46,19 +52,20 @@ static void flatten(imp_node *c)
 
 /* ---- Squeeze, Unsqueeze ---- */
 
-/* Axes that only the run knows: how many there are says the rank. -1: reported. */
+/* Axes that only the run knows: how many there are says the rank. -1: reported, or done. */
 static int late_rank(imp_node *c, tn_value x, int sign)
 {
-    int64_t n = imp_length(imp_in(c, 1)), rank = imp_rank(x) + sign * n;
-    if (n < 0)
-        imp_fail(
-            c, "onnx-E041",
-            "axes are computed at run time and their number is not known, so the result has no known rank; "
-            "give the axes a fixed shape");
+    int64_t n, rank;
+    if (!onnx_fix_length(c, 1, 0, sign < 0 ? imp_rank(x) : IMP_MAX_RANK - imp_rank(x)))
+        return -1;
+    n = imp_length(imp_in(c, 1));
+    rank = imp_rank(x) + sign * n;
+    if (n == 0)
+        imp_out(c, 0, x);
     else if (rank < 0 || rank > IMP_MAX_RANK)
         imp_fail(c, "onnx-E022", "the result would have %lld dimensions; 0 to %d are supported",
                  (long long)rank, IMP_MAX_RANK);
-    return c->bad ? -1 : (int)rank;
+    return c->bad || n == 0 ? -1 : (int)rank;
 }
 
 static tn_value late_mask(imp_node *c, int rank)
@@ -111,9 +118,9 @@ static void squeeze_ones(imp_node *c, tn_value x)
 {
     const tn_type *t = imp_type(x);
     for (int d = 0; d < t->n && !c->bad; d++) {
-        int one = onnx_is_one(c, t->dim[d]);
+        int one = onnx_extent_is(c, t->dim[d], 1);
         if (one < 0) {
-            onnx_fork(c, x, d);
+            onnx_fork(c, x, d, 1);
             return;
         }
         if (one)
@@ -258,6 +265,8 @@ static void constant(imp_node *c)
 
 static void constant_of_shape(imp_node *c)
 {
+    if (!onnx_fix_length(c, 0, 0, IMP_MAX_RANK))
+        return;
     tn_dims shape = imp_extents_in(c, imp_in(c, 0), "the shape");
     const onnx_tensor *t = onnx_attr_tensor(c, "value");
     tn_value v = imp_const(c, TN_F32, 0);
