@@ -66,6 +66,12 @@ def negated(r, op):
     return (lambda x: getattr(raw, op)(x=x)), [r.random(s) < .5 if op[0] == "L" else r.integers(-9, 9, s).astype("i4")]
 
 
+@case("AccumulateNV2")
+def accumulate(r, op):
+    s = shape_of(r)
+    return (lambda *x: raw.AccumulateNV2(inputs=list(x), shape=s)), [floats(r, *s) for _ in range(int(r.integers(1, 5)))]
+
+
 @case("AddN")
 def add_n(r, op):
     s = shape_of(r)

@@ -125,12 +125,13 @@ def smooth(c, form):
         c.option("LeakyReluOptions", alpha=0.2)
 
 
-@case("PRELU", forms=2)
+@case("PRELU", forms=4)
 def prelu(c, form):
     s = shape_of(c, 4)
-    dtype = ["float32", "int8"][form]
+    dtype = ["float32", "int8", "int16", "uint8"][form]
+    slopes = ["float32", "int8", "int8", "uint8"][form]
     c.input(s, dtype, **(grid(c, dtype) if form else {}))
-    c.constant(c.random((1, 1, s[3]), dtype), dtype, **(grid(c, dtype) if form else {}))
+    c.constant(c.random((1, 1, s[3]), slopes), slopes, **(grid(c, slopes) if form else {}))
     c.output(s, dtype, **(grid(c, dtype) if form else {}))
 
 

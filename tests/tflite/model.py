@@ -131,6 +131,45 @@ class Case:
         return bytes(builder.Output())
 
 
+class IntegerCase(Case):
+    """A case whose floats are integers of a scale each, or all of one scale."""
+
+    def __init__(self, name, rng, dtype, same):
+        super().__init__(name, rng)
+        self.dtype, self.grid = dtype, None
+        self.grid = self.some() if same else None
+
+    def some(self):
+        if self.grid:
+            return self.grid
+        scale = float(self.rng.uniform(0.0005, 0.002) if self.dtype == "int16" else self.rng.uniform(0.01, 0.05))
+        zero = 0 if self.dtype == "int16" else int(self.rng.integers(-40, 40)) + (128 if self.dtype == "uint8" else 0)
+        return {"scale": scale, "zero": zero}
+
+    def integers(self, data, scale, zero):
+        limit = np.iinfo(self.dtype)
+        return np.clip(np.round(np.asarray(data) / scale) + zero, limit.min, limit.max).astype(self.dtype)
+
+    def input(self, shape, dtype="float32", scale=None, zero=None, data=None, low=-2.0, high=2.0):
+        if np.dtype(dtype).kind != "f":
+            return super().input(shape, dtype, scale, zero, data, low, high)
+        q = self.some()
+        data = self.rng.uniform(low, high, shape) if data is None else data
+        return super().input(shape, self.dtype, data=self.integers(data, **q), **q)
+
+    def constant(self, data, dtype=None, scale=None, zero=None, axis=0):
+        data = np.asarray(data, dtype)
+        if data.dtype.kind != "f":
+            return super().constant(data, data.dtype, scale, zero, axis)
+        q = self.some()
+        return super().constant(self.integers(data, **q), self.dtype, axis=axis, **q)
+
+    def output(self, shape, dtype="float32", scale=None, zero=None):
+        if np.dtype(dtype).kind != "f":
+            return super().output(shape, dtype, scale, zero)
+        return super().output(shape, self.dtype, **self.some())
+
+
 class Graph:
     """A graph that an operator names: operators of scalars, each with the numbers of its operands and results."""
 

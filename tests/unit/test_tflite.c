@@ -116,6 +116,62 @@ static void sums_of_integers_meet_on_a_common_grid(void **state)
            x, sizeof x, 2, (const double[]){10 + 8 - 4, 200 + 8 - 4});
 }
 
+/* What LiteRT's reference kernels give. */
+static void functions_of_integers_have_their_bits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op;
+        int bits;
+        int16_t x[6];
+        const char *in, *out; /* scales and zero points */
+        double y[6];
+    } rows[] = {
+        {"RELU_0_TO_1",
+         8,
+         {-5, 1, 3, 5, 9, 20},
+         "scale=0.25 zero=1",
+         "scale=0.125 zero=-2",
+         {-2, -2, 2, 6, 6, 6}},
+        {"SQRT",
+         8,
+         {-10, -9, 0, 50, 127, 0},
+         "scale=0.25 zero=-10",
+         "scale=0.125 zero=3",
+         {3, 7, 15, 33, 49, 15}},
+        {"SQRT", 16, {0, 1, 7, 5000, 32767, 1}, "scale=0.25", "scale=0.01", {0, 50, 132, 3535, 9050, 50}},
+        {"EXP", 16, {-3000, -1, 0, 100, 3000, 0}, "scale=0.001", "scale=0.01", {6, 100, 100, 110, 2009, 100}},
+        {"LOG",
+         16,
+         {-5, 0, 1, 500, 3000, 1},
+         "scale=0.001",
+         "scale=0.001",
+         {-25726, -25440, -25257, -694, 1099, -25257}},
+        {"RSQRT",
+         16,
+         {0, 1, 129, 500, 3000, 1},
+         "scale=0.001",
+         "scale=0.001",
+         {25860, 25679, 2742, 1415, 578, 25679}},
+        {"GELU",
+         16,
+         {-3000, -500, 0, 1500, 3001, 0},
+         "scale=0.001",
+         "scale=0.001",
+         {-4, -155, -1, 1400, 2996, -1}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[512];
+        int8_t bytes[6];
+        for (int k = 0; k < 6; k++)
+            bytes[k] = (int8_t)rows[i].x[k];
+        (void)snprintf(text, sizeof text, "tensor x int%d 6 %s\ntensor y int%d 6 %s\nop %s : x -> y\n" ARGS,
+                       rows[i].bits, rows[i].in, rows[i].bits, rows[i].out, rows[i].op);
+        expect(text, rows[i].bits == 8 ? (const void *)bytes : rows[i].x, (size_t)(6 * rows[i].bits / 8), 6,
+               rows[i].y);
+    }
+}
+
 static void averages_round_ties_away(void **state)
 {
     (void)state;
@@ -271,10 +327,10 @@ static void signatures_name_and_choose(void **state)
 {
     (void)state;
     static const struct {
-        const char *signature, *op, *in, *out;
-    } rows[] = {{NULL, "negative", "in", "out"},
-                {"minus", "negative", "in", "out"},
-                {"size", "abs", "value", "result"}};
+        const char *signature, *op, *in, *out, *chosen;
+    } rows[] = {{NULL, "negative", "in", "out", "minus"},
+                {"minus", "negative", "in", "out", "minus"},
+                {"size", "abs", "value", "result", "size"}};
     for (size_t i = 0; i < 3; i++) {
         model m;
         tn_buf file, text = {0};
@@ -285,6 +341,10 @@ static void signatures_name_and_choose(void **state)
         assert_non_null(strstr(tn_buf_cstr(&text), rows[i].op));
         assert_string_equal(m.g.func->body->param[0]->name, rows[i].in);
         assert_string_equal(m.g.result_name[0], rows[i].out);
+        assert_string_equal(m.g.metadata.at[0].key, "signatures");
+        assert_string_equal(m.g.metadata.at[0].value, "minus, size");
+        assert_string_equal(m.g.metadata.at[1].key, "signature");
+        assert_string_equal(m.g.metadata.at[1].value, rows[i].chosen);
         tn_buf_deinit(&text);
         model_deinit(&m);
         tn_buf_deinit(&file);
@@ -635,6 +695,7 @@ int main(void)
         cmocka_unit_test(integer_convolution_rounds_ties_away),
         cmocka_unit_test(fully_connected_layers_round_ties_up),
         cmocka_unit_test(sums_of_integers_meet_on_a_common_grid),
+        cmocka_unit_test(functions_of_integers_have_their_bits),
         cmocka_unit_test(averages_round_ties_away),
         cmocka_unit_test(slices_drop_and_add_dimensions),
         cmocka_unit_test(loops_run_other_graphs),

@@ -32,8 +32,8 @@ void onnx_report_again(tn_ctx *ctx, const tn_diag *kept, size_t n);
  * and the run decides. Then c is done. In each of the two onnx_extent_is tells. */
 void onnx_fork(imp_node *c, tn_value x, int d, int64_t n);
 int onnx_extent_is(imp_node *c, const tn_expr *extent, int64_t n); /* -1: only the run knows */
-/* Operand i is a list whose length, `least` to `most`, decides about ranks: in what follows it is known, as imp_length of
- * the operand says. false: c is done, by a fork, or has failed. */
+/* Operand i is a list whose length, `least` to `most`, decides about ranks: in what follows it is known, as imp_length
+ * of the operand says. false: c is done, by a fork, or has failed. */
 bool onnx_fix_length(imp_node *c, uint32_t i, int least, int most);
 tn_value onnx_bool_scalar(imp_node *c, tn_value v); /* a condition: one bool, of any rank */
 bool onnx_is_long(const onnx_graph *g, int64_t n);  /* are n iterations too many to write them all down? */

@@ -107,18 +107,39 @@ static int by_key(const void *a, const void *b)
     return order ? order : (p->key.n > q->key.n) - (p->key.n < q->key.n);
 }
 
+static const char *signature_names(tf_import *t, const tf_meta_graph *m)
+{
+    const tf_named_signature *s = m ? m->signature_def.at : NULL;
+    tn_buf names = {0};
+    for (size_t i = 0; m && i < m->signature_def.n; i++)
+        tn_buf_printf(&names, "%s%s", i ? ", " : "", imp_text(&t->im, s[i].key));
+    const char *all = tn_arena_strdup(&t->im.scratch, tn_buf_cstr(&names));
+    tn_buf_deinit(&names);
+    return all;
+}
+
 /* Reports that a signature does not exist, and names those that do. */
 static tn_status no_signature(tf_import *t, const tf_meta_graph *m, const char *name)
 {
+    const char *names = signature_names(t, m);
+    return tn_error(t->im.g->ctx, "tensorflow-E060", imp_make_loc(&t->im, NULL, NULL),
+                    "the model has no signature \"%s\"; it has %s", name, *names ? names : "none");
+}
+
+static void tell(tf_import *t, const char *key, const char *value)
+{
+    tn_ctx *ctx = t->im.g->ctx;
+    if (*value)
+        tn_vec_push(&t->im.g->metadata, ((tn_metadata){tn_intern(ctx, key), tn_intern(ctx, value)}));
+}
+
+static void tell_signatures(tf_import *t, const tf_meta_graph *m, const tf_signature *chosen)
+{
     const tf_named_signature *s = m ? m->signature_def.at : NULL;
-    tn_buf known = {0};
+    tell(t, "signatures", signature_names(t, m));
     for (size_t i = 0; m && i < m->signature_def.n; i++)
-        tn_buf_printf(&known, "%s%s", i ? ", " : "; it has ", imp_text(&t->im, s[i].key));
-    tn_status st = tn_error(t->im.g->ctx, "tensorflow-E060", imp_make_loc(&t->im, NULL, NULL),
-                            "the model has no signature \"%s\"%s", name,
-                            known.n ? tn_buf_cstr(&known) : "; it has none");
-    tn_buf_deinit(&known);
-    return st;
+        if (s[i].value == chosen && chosen)
+            tell(t, "signature", imp_text(&t->im, s[i].key));
 }
 
 /* The signature of this name; NULL: the default one. */
@@ -481,6 +502,7 @@ static tn_status import_meta(tf_import *t, const tf_meta_graph *m, const char *p
     const tf_signature *s = signature_of(m, name);
     if (name && !s)
         return no_signature(t, m, name);
+    tell_signatures(t, m, s);
     t->meta = m;
     TN_TRY(tf_checkpoint_open(t, prefix));
     return import_graph(t, m ? m->graph_def : NULL, s);

@@ -35,6 +35,7 @@ static void variadic(imp_node *c)
 {
     tn_value v = imp_in(c, 0);
     imp_attr_ignore(c, "N");
+    imp_attr_ignore(c, "shape"); /* of AccumulateNV2 */
     for (uint32_t i = 1; i < imp_n_in(c); i++)
         v = tf_binary(c, c->row->relay, v, imp_in(c, i));
     imp_out(c, 0, v);

@@ -143,7 +143,7 @@ static tn_flat_table signature_at(tfl_import *o, uint32_t i, tn_bytes *out_key, 
     return t;
 }
 
-static void no_signature(tfl_import *o, const char *name)
+static const char *signature_names(tfl_import *o)
 {
     uint32_t n = tn_flat_list(&o->model, MODEL_SIGNATURES, 4).n, graph;
     tn_buf names = {0};
@@ -152,10 +152,24 @@ static void no_signature(tfl_import *o, const char *name)
         (void)signature_at(o, i, &key, &graph);
         tn_buf_printf(&names, "%s%s", i ? ", " : "", imp_text(&o->im, key));
     }
-    (void)imp_error(&o->im, IMP_UNKNOWN_NAME, imp_make_loc(&o->im, NULL, NULL),
-                    "--signature %s: the model has %s%s", name, names.n ? "" : "no signatures",
-                    names.n ? tn_buf_cstr(&names) : "");
+    const char *all = tn_arena_strdup(&o->im.scratch, tn_buf_cstr(&names));
     tn_buf_deinit(&names);
+    return all;
+}
+
+static void no_signature(tfl_import *o, const char *name)
+{
+    const char *names = signature_names(o);
+    (void)imp_error(&o->im, IMP_UNKNOWN_NAME, imp_make_loc(&o->im, NULL, NULL),
+                    "--signature %s: the model has %s", name, *names ? names : "no signatures");
+}
+
+static void tell_signatures(tfl_import *o, const tn_flat_table *chosen)
+{
+    const char *names = signature_names(o);
+    add(o, "signatures", (tn_bytes){(const uint8_t *)names, strlen(names)});
+    if (chosen)
+        add(o, "signature", tn_flat_text(chosen, SIGNATURE_KEY));
 }
 
 /* The signature that the user chose, or the first one of the first graph; false: there is none, reported if chosen. */
@@ -213,6 +227,7 @@ const tfl_graph *tfl_read_main(tfl_import *o)
         return NULL;
     }
     const tfl_graph *g = tfl_read_graph(o, graph);
+    tell_signatures(o, has ? &t : NULL);
     for (uint32_t slot = SIGNATURE_INPUTS; slot <= SIGNATURE_OUTPUTS && g && has; slot++)
         rename_tensors((tfl_graph *)g, &t, slot, chosen);
     return g;

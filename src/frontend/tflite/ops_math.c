@@ -134,17 +134,55 @@ TABLE(logistic, 1 / (1 + expf(-x)))
 TABLE(hyperbolic, tanhf(x))
 TABLE(exponential, expf(x))
 TABLE(elu_of, x < 0 ? expm1f(x) : x)
-TABLE(square_root, sqrtf(x))
 TABLE(gelu_by_tanh, 0.5f * x * (1 + tanhf(0.7978845608f * (x + 0.044715f * x * x * x))))
 TABLE(gelu_by_erf, 0.5f * x * (1 + erff(x * 0.70710678f)))
 
+/* Cut off, not rounded. The kernels refuse to run numbers below 0, for which this is 0. */
+static int64_t square_root(imp_node *c, int64_t q)
+{
+    const tfl_tensor *y = tfl_out(c, 0);
+    float x = tfl_table_real(c, q), root = (x > 0 ? sqrtf(x) : 0) / y->scale[0];
+    return (int64_t)fminf(root, 1e6f) + y->zero[0];
+}
+
+/* ... and of 16 bits. */
+static float exponential_curve(imp_node *c, float x)
+{
+    (void)c;
+    return expf(x);
+}
+
+static float logarithm_curve(imp_node *c, float x)
+{
+    const tfl_tensor *y = tfl_out(c, 0);
+    return x > 0 ? logf(x) : (float)(-32768 - y->zero[0]) * y->scale[0];
+}
+
+static float inverse_root_curve(imp_node *c, float x)
+{
+    return x > 0 ? 1 / sqrtf(x) : 32767 * tfl_out(c, 0)->scale[0];
+}
+
+static float gelu_tanh_curve(imp_node *c, float x)
+{
+    (void)c;
+    return 0.5f * x * (1 + tanhf(0.7978845608f * (x + 0.044715f * x * x * x)));
+}
+
+static float gelu_erf_curve(imp_node *c, float x)
+{
+    (void)c;
+    return 0.5f * x * erfcf(x * -0.70710678f);
+}
+
 static const struct {
     const tn_op *op;
-    int64_t (*of)(imp_node *c, int64_t x);
-} by_table[] = {{&tn_op_sigmoid, logistic},
-                {&tn_op_tanh, hyperbolic},
-                {&tn_op_exp, exponential},
-                {&tn_op_sqrt, square_root}};
+    int64_t (*byte)(imp_node *c, int64_t x), (*word)(imp_node *c, int64_t x);
+    float (*curve)(imp_node *c, float x);
+} by_table[] = {
+    {&tn_op_sigmoid, logistic, tfl_logistic_of, NULL},  {&tn_op_tanh, hyperbolic, tfl_tanh_of, NULL},
+    {&tn_op_exp, exponential, NULL, exponential_curve}, {&tn_op_log, NULL, NULL, logarithm_curve},
+    {&tn_op_rsqrt, NULL, NULL, inverse_root_curve},     {&tn_op_sqrt, square_root, square_root, NULL}};
 
 static bool is_word(const tfl_tensor *t)
 {
@@ -153,18 +191,19 @@ static bool is_word(const tfl_tensor *t)
 
 static void unary(imp_node *c)
 {
-    bool sigmoid = c->row->relay == &tn_op_sigmoid;
-    if ((sigmoid || c->row->relay == &tn_op_tanh) && is_word(tfl_in(c, 0)) && is_word(tfl_out(c, 0))) {
-        tfl_by_table(c, sigmoid ? tfl_logistic_of : tfl_tanh_of);
-        return;
-    }
-    if (is_byte(tfl_in(c, 0)) && is_byte(tfl_out(c, 0)))
-        for (size_t i = 0; i < sizeof by_table / sizeof *by_table; i++)
-            if (by_table[i].op == c->row->relay) {
-                tfl_by_table(c, by_table[i].of);
-                return;
-            }
-    tfl_give(c, 0, imp_call1(c, c->row->relay, NULL, tfl_real(c, 0)));
+    bool byte = is_byte(tfl_in(c, 0)) && is_byte(tfl_out(c, 0));
+    bool word = is_word(tfl_in(c, 0)) && is_word(tfl_out(c, 0));
+    size_t i = 0, n = sizeof by_table / sizeof *by_table;
+    while (i < n && by_table[i].op != c->row->relay)
+        i++;
+    if (i < n && byte && by_table[i].byte)
+        tfl_by_table(c, by_table[i].byte);
+    else if (i < n && word && by_table[i].word)
+        tfl_by_table(c, by_table[i].word);
+    else if (i < n && word && by_table[i].curve)
+        tfl_by_curve(c, by_table[i].curve);
+    else
+        tfl_give(c, 0, imp_call1(c, c->row->relay, NULL, tfl_real(c, 0)));
 }
 
 static void gelu(imp_node *c)
@@ -172,6 +211,8 @@ static void gelu(imp_node *c)
     bool by_tanh = imp_attr_int(c, "approximate", 0) != 0;
     if (is_byte(tfl_in(c, 0)) && is_byte(tfl_out(c, 0)))
         tfl_by_table(c, by_tanh ? gelu_by_tanh : gelu_by_erf);
+    else if (is_word(tfl_in(c, 0)) && is_word(tfl_out(c, 0)))
+        tfl_by_curve(c, by_tanh ? gelu_tanh_curve : gelu_erf_curve);
     else
         tfl_give(c, 0, imp_call1(c, by_tanh ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, NULL, tfl_real(c, 0)));
 }
@@ -198,15 +239,15 @@ static tn_value regridded(imp_node *c, int64_t function)
 static void relu(imp_node *c)
 {
     static const char *const names[] = {"", "RELU", "RELU_N1_TO_1", "RELU6"};
-    int function = 0;
+    int64_t function = TFL_RELU_0_TO_1;
     for (int i = 1; i < 4; i++)
         function = strcmp(c->row->op, names[i]) == 0 ? i : function;
     if (tfl_is_quantised(tfl_in(c, 0)) && tfl_is_quantised(tfl_out(c, 0)))
         imp_out(c, 0, regridded(c, function));
     else
         tfl_give(c, 0,
-                 function ? tfl_activate(c, tfl_real(c, 0), function)
-                          : imp_clip(c, tfl_real(c, 0), 0, 1)); /* RELU_0_TO_1 */
+                 function == TFL_RELU_0_TO_1 ? imp_clip(c, tfl_real(c, 0), 0, 1)
+                                             : tfl_activate(c, tfl_real(c, 0), function));
 }
 
 /* Numbers below 0 times one factor, the others times another. */

@@ -131,12 +131,12 @@ static void range_of(imp_node *c, const tfl_tensor *t, int64_t function, int64_t
     }
     int64_t low = function == RELU_N1_TO_1 ? on_grid(t, -1) : on_grid(t, 0);
     int64_t high = function == RELU6 ? on_grid(t, 6) : on_grid(t, 1);
-    if (function == TANH || function == SIGN_BIT || function > SIGN_BIT)
+    if (function >= TANH && function != TFL_RELU_0_TO_1)
         imp_refuse(c, IMP_BAD_VALUE, "activation function %lld of integers is not supported",
                    (long long)function);
     if (function != NONE && low > *least)
         *least = low;
-    if ((function == RELU6 || function == RELU_N1_TO_1) && high < *most)
+    if (function != NONE && function != RELU && high < *most)
         *most = high;
 }
 
@@ -253,6 +253,16 @@ tn_value tfl_centered(imp_node *c, uint32_t i)
 
 /* ---- tables ---- */
 
+/* The results for all integers that operand 0 may be. */
+static void give_table(imp_node *c, int64_t n, int64_t least, const void *table)
+{
+    tn_value k = tn_val(tn_make_constant(c->g, c->im->r, NULL, tfl_out(c, 0)->dtype, 1, &n, table, NULL));
+    tn_value at = imp_cast(c, imp_in(c, 0), TN_I32);
+    tn_take_attr a = {0, "clip"};
+    at = least ? tfl_with(c, &tn_op_subtract, at, (double)least) : at;
+    imp_out(c, 0, imp_call2(c, &tn_op_take, &a, k, at));
+}
+
 void tfl_by_table(imp_node *c, int64_t (*f)(imp_node *c, int64_t x))
 {
     const tfl_tensor *x = tfl_in(c, 0), *y = tfl_out(c, 0);
@@ -269,11 +279,53 @@ void tfl_by_table(imp_node *c, int64_t (*f)(imp_node *c, int64_t x))
         else
             bytes[i] = (uint8_t)q;
     }
-    tn_value k = tn_val(tn_make_constant(c->g, c->im->r, NULL, y->dtype, 1, &n, table, NULL));
-    tn_value at = imp_cast(c, imp_in(c, 0), TN_I32);
-    tn_take_attr a = {0, "clip"};
-    at = least ? tfl_with(c, &tn_op_subtract, at, (double)least) : at;
-    imp_out(c, 0, imp_call2(c, &tn_op_take, &a, k, at));
+    give_table(c, n, least, table);
+}
+
+/* ---- lines between points of a function, those of LUTPopulate in TFLite's kernels (internal/common.h) ---- */
+
+enum { CURVE_STEPS = 512 };
+
+static int32_t word_of(imp_node *c, float v)
+{
+    if (isnan(v)) {
+        imp_refuse(c, IMP_BAD_TENSOR, "its scales lead beyond the numbers of float32; the model is damaged");
+        return 0;
+    }
+    return (int32_t)(v < -32768 ? -32768 : v > 32767 ? 32767 : v);
+}
+
+/* The function at the points, each moved by half of what its line is off in the middle. */
+static void make_curve(imp_node *c, float (*f)(imp_node *c, float x), int32_t at[CURVE_STEPS + 1])
+{
+    const tfl_tensor *x = tfl_in(c, 0), *y = tfl_out(c, 0);
+    float first = x->scale[0] * (float)(-32768 - x->zero[0]),
+          last = x->scale[0] * (float)(32767 - x->zero[0]);
+    float least = y->scale[0] * (float)(-32768 - y->zero[0]),
+          most = y->scale[0] * (float)(32767 - y->zero[0]);
+    float step = (last - first) / CURVE_STEPS, per = 65536 / (most - least);
+    for (int i = 0; i < CURVE_STEPS && !c->bad; i++) {
+        float here = f(c, first + (float)i * step), next = f(c, first + (float)(i + 1) * step);
+        float middle = f(c, first + (float)i * step + step / 2);
+        float line = roundf((next * per + roundf(here * per)) / 2);
+        at[i] = word_of(c, roundf(here * per) - roundf((line - roundf(middle * per)) / 2));
+    }
+    at[CURVE_STEPS] = word_of(c, roundf(f(c, last) * per));
+}
+
+void tfl_by_curve(imp_node *c, float (*f)(imp_node *c, float x))
+{
+    int32_t at[CURVE_STEPS + 1] = {0};
+    int16_t *table = TN_NEW_N(c->arena, int16_t, 1 << 16);
+    int64_t low, high;
+    range_of(c, tfl_out(c, 0), NONE, &low, &high);
+    if (!c->bad)
+        make_curve(c, f, at);
+    for (int i = 0; i < 1 << 16; i++) {
+        int32_t from = at[i >> 7], slope = (int16_t)(at[(i >> 7) + 1] - from);
+        table[i] = (int16_t)(from + ((slope * (i & 127) + 64) >> 7));
+    }
+    give_table(c, 1 << 16, -32768, table);
 }
 
 float tfl_table_real(imp_node *c, int64_t x)

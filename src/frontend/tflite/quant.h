@@ -15,6 +15,7 @@ tn_value tfl_scaled(imp_node *c, tn_value v, uint32_t n, const tfl_factor f[], i
 tn_value tfl_scaled_once(imp_node *c, tn_value v, uint32_t n, const tfl_factor f[], int axis);
 /* v (int64), whose kernels keep 15 bits of the factor and round once: int32. */
 tn_value tfl_scaled_wide(imp_node *c, tn_value v, uint32_t n, const tfl_factor f[], int axis);
+enum { TFL_RELU_0_TO_1 = 1000 }; /* beside the activation functions of the format, as no file has it */
 /* v (int32) plus t's zero point, limited to t's type and to the range of an activation function, as t. */
 tn_value tfl_narrow(imp_node *c, tn_value v, const tfl_tensor *t, int64_t function);
 /* Operand i, 8 or 16 bits, less its zero point: int32. */
@@ -29,5 +30,7 @@ tn_value tfl_vector(imp_node *c, uint32_t n, const int32_t v[], int axis, int ra
 void tfl_by_table(imp_node *c, int64_t (*f)(imp_node *c, int64_t x));
 float tfl_table_real(imp_node *c, int64_t x); /* what integer x of operand 0 stands for */
 int64_t tfl_table_give(imp_node *c, float v); /* the integer of the result that stands for v */
+/* Operand 0 and the result are of 16 bits: f by the reference kernels' lines between 513 points. */
+void tfl_by_curve(imp_node *c, float (*f)(imp_node *c, float x));
 
 #endif
