@@ -128,15 +128,19 @@ def pool(c, form):
              fusedActivationFunction=int(c.rng.choice([0, 1, 3])))
 
 
-@case("SOFTMAX", "LOG_SOFTMAX", forms=3)
+@case("SOFTMAX", forms=4)
+@case("LOG_SOFTMAX", forms=3)
 def softmax(c, form):
     s = shape_of(c, 2, 30)
-    dtype = ["float32", "int8", "uint8"][form]
-    c.version = 2
-    zero = {"int8": -128, "uint8": 0, "float32": 0}[dtype]
+    dtype = ["float32", "int8", "uint8", "int16"][form]
+    c.version = 3 if form == 3 else 2
+    zero = {"int8": -128, "uint8": 0, "float32": 0, "int16": 0}[dtype]
     out = {} if not form else {"scale": 1 / 256, "zero": zero} if c.name[0] == "S" else {"scale": 16 / 256,
                                                                                         "zero": zero + 255}
-    c.input(s, dtype, **(grid(c, dtype, 0.02, 0.2) if form else {}), low=-5, high=5)
+    if form == 3:
+        out = {"scale": 1 / 32768, "zero": 0}
+    q = grid(c, dtype, 0.0001, 0.001) if form == 3 else grid(c, dtype, 0.02, 0.2) if form else {}
+    c.input(s, dtype, **q, low=-5, high=5)
     c.output(s, dtype, **out)
     if c.name[0] == "S":
         c.option("SoftmaxOptions", beta=1.0)

@@ -184,6 +184,13 @@ static const struct {
     {&tn_op_exp, exponential, NULL, exponential_curve}, {&tn_op_log, NULL, NULL, logarithm_curve},
     {&tn_op_rsqrt, NULL, NULL, inverse_root_curve},     {&tn_op_sqrt, square_root, square_root, NULL}};
 
+static tfl_grid grid_of(const tfl_tensor *t) { return (tfl_grid){t->scale[0], t->zero[0]}; }
+
+static void by_curve(imp_node *c, float (*f)(imp_node *c, float x))
+{
+    imp_out(c, 0, tfl_by_curve(c, imp_in(c, 0), grid_of(tfl_in(c, 0)), grid_of(tfl_out(c, 0)), f));
+}
+
 static bool is_word(const tfl_tensor *t)
 {
     return tfl_is_quantised(t) && t->dtype.bits == 16 && t->n_scale == 1;
@@ -201,7 +208,7 @@ static void unary(imp_node *c)
     else if (i < n && word && by_table[i].word)
         tfl_by_table(c, by_table[i].word);
     else if (i < n && word && by_table[i].curve)
-        tfl_by_curve(c, by_table[i].curve);
+        by_curve(c, by_table[i].curve);
     else
         tfl_give(c, 0, imp_call1(c, c->row->relay, NULL, tfl_real(c, 0)));
 }
@@ -212,7 +219,7 @@ static void gelu(imp_node *c)
     if (is_byte(tfl_in(c, 0)) && is_byte(tfl_out(c, 0)))
         tfl_by_table(c, by_tanh ? gelu_by_tanh : gelu_by_erf);
     else if (is_word(tfl_in(c, 0)) && is_word(tfl_out(c, 0)))
-        tfl_by_curve(c, by_tanh ? gelu_tanh_curve : gelu_erf_curve);
+        by_curve(c, by_tanh ? gelu_tanh_curve : gelu_erf_curve);
     else
         tfl_give(c, 0, imp_call1(c, by_tanh ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, NULL, tfl_real(c, 0)));
 }

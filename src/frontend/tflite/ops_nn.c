@@ -376,6 +376,12 @@ static void softmax(imp_node *c)
     bool log = c->row->relay == &tn_op_nn_log_softmax;
     double beta = log ? 1 : imp_attr_float(c, "beta", 0);
     tn_axis_attr last = {-1};
+    const tfl_tensor *x = tfl_in(c, 0), *y = tfl_out(c, 0);
+    if (!log && tfl_is_quantised(x) && x->dtype.bits == 16 && tfl_is_quantised(y) && y->dtype.bits == 16 &&
+        y->scale[0] == 1.0f / 32768) {
+        imp_out(c, 0, tfl_softmax16(c, beta));
+        return;
+    }
     tn_value v = tfl_real(c, 0);
     if (beta != 1)
         v = imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, TN_F32, beta));

@@ -253,14 +253,14 @@ tn_value tfl_centered(imp_node *c, uint32_t i)
 
 /* ---- tables ---- */
 
-/* The results for all integers that operand 0 may be. */
-static void give_table(imp_node *c, int64_t n, int64_t least, const void *table)
+/* The entries of v, the first of which is that of `least`. */
+static tn_value looked_up(imp_node *c, tn_value v, tn_dtype t, int64_t n, int64_t least, const void *table)
 {
-    tn_value k = tn_val(tn_make_constant(c->g, c->im->r, NULL, tfl_out(c, 0)->dtype, 1, &n, table, NULL));
-    tn_value at = imp_cast(c, imp_in(c, 0), TN_I32);
+    tn_value k = tn_val(tn_make_constant(c->g, c->im->r, NULL, t, 1, &n, table, NULL));
+    tn_value at = imp_cast(c, v, TN_I32);
     tn_take_attr a = {0, "clip"};
     at = least ? tfl_with(c, &tn_op_subtract, at, (double)least) : at;
-    imp_out(c, 0, imp_call2(c, &tn_op_take, &a, k, at));
+    return imp_call2(c, &tn_op_take, &a, k, at);
 }
 
 void tfl_by_table(imp_node *c, int64_t (*f)(imp_node *c, int64_t x))
@@ -279,7 +279,7 @@ void tfl_by_table(imp_node *c, int64_t (*f)(imp_node *c, int64_t x))
         else
             bytes[i] = (uint8_t)q;
     }
-    give_table(c, n, least, table);
+    imp_out(c, 0, looked_up(c, imp_in(c, 0), y->dtype, n, least, table));
 }
 
 /* ---- lines between points of a function, those of LUTPopulate in TFLite's kernels (internal/common.h) ---- */
@@ -296,13 +296,11 @@ static int32_t word_of(imp_node *c, float v)
 }
 
 /* The function at the points, each moved by half of what its line is off in the middle. */
-static void make_curve(imp_node *c, float (*f)(imp_node *c, float x), int32_t at[CURVE_STEPS + 1])
+static void make_curve(imp_node *c, tfl_grid x, tfl_grid y, float (*f)(imp_node *c, float x),
+                       int32_t at[CURVE_STEPS + 1])
 {
-    const tfl_tensor *x = tfl_in(c, 0), *y = tfl_out(c, 0);
-    float first = x->scale[0] * (float)(-32768 - x->zero[0]),
-          last = x->scale[0] * (float)(32767 - x->zero[0]);
-    float least = y->scale[0] * (float)(-32768 - y->zero[0]),
-          most = y->scale[0] * (float)(32767 - y->zero[0]);
+    float first = x.scale * (float)(-32768 - x.zero), last = x.scale * (float)(32767 - x.zero);
+    float least = y.scale * (float)(-32768 - y.zero), most = y.scale * (float)(32767 - y.zero);
     float step = (last - first) / CURVE_STEPS, per = 65536 / (most - least);
     for (int i = 0; i < CURVE_STEPS && !c->bad; i++) {
         float here = f(c, first + (float)i * step), next = f(c, first + (float)(i + 1) * step);
@@ -313,19 +311,73 @@ static void make_curve(imp_node *c, float (*f)(imp_node *c, float x), int32_t at
     at[CURVE_STEPS] = word_of(c, roundf(f(c, last) * per));
 }
 
-void tfl_by_curve(imp_node *c, float (*f)(imp_node *c, float x))
+tn_value tfl_by_curve(imp_node *c, tn_value v, tfl_grid x, tfl_grid y, float (*f)(imp_node *c, float x))
 {
     int32_t at[CURVE_STEPS + 1] = {0};
+    if (!(y.scale > 0))
+        imp_refuse(c, IMP_BAD_TENSOR, "its result has the scale 0; the model is damaged");
+    if (c->bad)
+        return v;
     int16_t *table = TN_NEW_N(c->arena, int16_t, 1 << 16);
-    int64_t low, high;
-    range_of(c, tfl_out(c, 0), NONE, &low, &high);
-    if (!c->bad)
-        make_curve(c, f, at);
+    make_curve(c, x, y, f, at);
     for (int i = 0; i < 1 << 16; i++) {
         int32_t from = at[i >> 7], slope = (int16_t)(at[(i >> 7) + 1] - from);
         table[i] = (int16_t)(from + ((slope * (i & 127) + 64) >> 7));
     }
-    give_table(c, 1 << 16, -32768, table);
+    return looked_up(c, v, TN_DT(TN_INT, 16), 1 << 16, -32768, table);
+}
+
+/* ---- softmax of 16 bits: exp and 1 / (1 + x) by such lines ---- */
+
+static float exponential(imp_node *c, float x)
+{
+    (void)c;
+    return expf(x);
+}
+
+static float one_over_one_plus(imp_node *c, float x)
+{
+    (void)c;
+    return 1 / (1 + x);
+}
+
+/* The number of the highest bit of v (int64, above 0). */
+static tn_value highest_bit(imp_node *c, tn_value v)
+{
+    tn_value n = imp_const(c, TN_I64, 0);
+    for (int by = 16; by; by /= 2) {
+        tn_value above =
+            imp_cast(c, tfl_with(c, &tn_op_greater_equal, v, (double)(INT64_C(1) << by)), TN_I64);
+        tn_value shift = tfl_with(c, &tn_op_multiply, above, by);
+        v = imp_call2(c, &tn_op_right_shift, NULL, v, shift);
+        n = imp_call2(c, &tn_op_add, NULL, n, shift);
+    }
+    return n;
+}
+
+static tn_value within16(imp_node *c, tn_value v) { return imp_clip(c, v, -32768, 32767); }
+
+/* With n the highest bit of the sum s of the exponentials e: r = 1 / (s / 2^n), and e * r / 2^n. */
+tn_value tfl_softmax16(imp_node *c, double beta)
+{
+    static const int64_t last = -1;
+    tn_axes_attr row = {tn_ints_make(c->arena, 1, &last), true, false};
+    tfl_grid unit = {2.0f / 65535, 0};
+    tfl_factor f = tfl_factor_of((double)tfl_in(c, 0)->scale[0] * beta / (10.0 / 65535));
+    tn_value v = tfl_centered(c, 0);
+    v = imp_call2(c, &tn_op_subtract, NULL, v, imp_call1(c, &tn_op_max, &row, v));
+    v = within16(c, tfl_with(c, &tn_op_add, tfl_scaled(c, v, 1, &f, 0), 32767));
+    tn_value e = imp_cast(c, tfl_by_curve(c, v, (tfl_grid){10.0f / 65535, 32767}, unit, exponential), TN_I64);
+    tn_value s = imp_call1(c, &tn_op_sum, &row, e), n = highest_bit(c, s), one = imp_const(c, TN_I64, 1);
+    tn_value up = imp_call2(c, &tn_op_subtract, NULL, imp_const(c, TN_I64, 30), n);
+    s = tfl_with(c, &tn_op_add, imp_call2(c, &tn_op_left_shift, NULL, s, up), 1 << 13);
+    s = within16(c,
+                 tfl_with(c, &tn_op_subtract, tfl_with(c, &tn_op_right_shift, s, 14), (1 << 15) + (1 << 16)));
+    tn_value r = tfl_by_curve(c, s, (tfl_grid){1.0f / 65535, -32768}, unit, one_over_one_plus);
+    tn_value half = imp_call2(c, &tn_op_left_shift, NULL, one, imp_call2(c, &tn_op_subtract, NULL, n, one));
+    v = imp_call2(c, &tn_op_add, NULL, imp_call2(c, &tn_op_multiply, NULL, e, imp_cast(c, r, TN_I64)), half);
+    v = imp_clip(c, imp_call2(c, &tn_op_right_shift, NULL, v, n), 0, 32767);
+    return imp_cast(c, v, TN_DT(TN_INT, 16));
 }
 
 float tfl_table_real(imp_node *c, int64_t x)

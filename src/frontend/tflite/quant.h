@@ -30,7 +30,13 @@ tn_value tfl_vector(imp_node *c, uint32_t n, const int32_t v[], int axis, int ra
 void tfl_by_table(imp_node *c, int64_t (*f)(imp_node *c, int64_t x));
 float tfl_table_real(imp_node *c, int64_t x); /* what integer x of operand 0 stands for */
 int64_t tfl_table_give(imp_node *c, float v); /* the integer of the result that stands for v */
-/* Operand 0 and the result are of 16 bits: f by the reference kernels' lines between 513 points. */
-void tfl_by_curve(imp_node *c, float (*f)(imp_node *c, float x));
+typedef struct tfl_grid {                     /* real = scale * (integer - zero) */
+    float scale;
+    int64_t zero;
+} tfl_grid;
+/* f of integers in the range of int16 (of any integer type), by the reference kernels' lines between 513 points: int16. */
+tn_value tfl_by_curve(imp_node *c, tn_value v, tfl_grid x, tfl_grid y, float (*f)(imp_node *c, float x));
+/* SOFTMAX of 16 bits, along the last axis, as int16 of 2^-15. */
+tn_value tfl_softmax16(imp_node *c, double beta);
 
 #endif
