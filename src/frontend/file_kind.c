@@ -16,7 +16,7 @@
 // clang-format off
 #define EXPORT_TORCH "export it from PyTorch: torch.onnx.export(model, example_inputs, \"model.onnx\")"
 #define EXPORT_ONEFLOW \
-    "they have no graph: export the model to ONNX with oneflow_onnx.oneflow2onnx.util.export_onnx_model(graph)"
+    "their graphs (model.mlir) are not read: export the model to ONNX with oneflow_onnx.oneflow2onnx.util.export_onnx_model(graph)"
 #define UNPACK "unpack it and give the file inside"
 #define IMAGE "`tenon image` turns it into an input: tenon image PICTURE -o in.npz"
 #define AGAIN "download or export it again"
@@ -260,7 +260,10 @@ const tn_file_kind *tn_file_kind_of_folder(const char *path)
     static const struct {
         const char *name;
         int kind;
-    } rows[] = {{"mod.so", FOLDER_PACKAGE}, {"pickled_data", ONEFLOW}, {"snapshot_done", ONEFLOW}};
+    } rows[] = {{"mod.so", FOLDER_PACKAGE},
+                {"pickled_data", ONEFLOW},
+                {"snapshot_done", ONEFLOW},
+                {"model.mlir", ONEFLOW_GRAPH}};
     for (size_t i = 0; i < tn_n_formats; i++)
         for (const char *const *f = tn_formats[i].inside; f && *f; f++)
             if (has(path, *f))

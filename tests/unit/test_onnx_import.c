@@ -234,7 +234,8 @@ static void unknown_formats_are_refused(void **state)
          "\x80\x04\x95\xff\xff\xff\xff\x01\x01}\x94(\x8c\x0b__oneflow__\x94\x8c\x0b__oneflow__\x94\x8c\x04"
          "data\x94\x8c\x05linear\x94\x8c\x06weight\x94\x8c\x04"
          "bias\x94u.",
-         "m.of: error: this is OneFlow's weights, not a model that can be read; they have no graph: export "
+         "m.of: error: this is OneFlow's weights, not a model that can be read; their graphs (model.mlir) "
+         "are not read: export "
          "the model to ONNX "
          "with "
          "oneflow_onnx.oneflow2onnx.util.export_onnx_model(graph) [frontend-E002]\n"},

@@ -111,7 +111,7 @@ def from_darknet(net: Any, shape: Optional[_module.Shapes] = None, dtype: Dtypes
 
 
 def from_oneflow(flow_graph: Any, model_dir_path: Any = None, freeze_params: bool = True) -> Read:
-    """Not supported: OneFlow's files hold weights and no graph. Its converter writes ONNX, which from_onnx reads."""
+    """Not supported: OneFlow's graphs are MLIR of its own dialects. Its converter writes ONNX, which from_onnx reads."""
     raise UnsupportedError("OneFlow's graphs cannot be read; export the model to ONNX with "
                            "oneflow_onnx.oneflow2onnx.util.export_onnx_model(graph), then use from_onnx")
 

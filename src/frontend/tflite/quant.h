@@ -34,7 +34,7 @@ typedef struct tfl_grid {                     /* real = scale * (integer - zero)
     float scale;
     int64_t zero;
 } tfl_grid;
-/* f of integers in the range of int16 (of any integer type), by the reference kernels' lines between 513 points: int16. */
+/* f of integers in the range of int16 (of any integer type), by the reference kernels' lines between 513 points. */
 tn_value tfl_by_curve(imp_node *c, tn_value v, tfl_grid x, tfl_grid y, float (*f)(imp_node *c, float x));
 /* SOFTMAX of 16 bits, along the last axis, as int16 of 2^-15. */
 tn_value tfl_softmax16(imp_node *c, double beta);
