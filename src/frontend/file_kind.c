@@ -16,7 +16,8 @@
 // clang-format off
 #define EXPORT_TORCH "export it from PyTorch: torch.onnx.export(model, example_inputs, \"model.onnx\")"
 #define EXPORT_ONEFLOW \
-    "their graphs (model.mlir) are not read: export the model to ONNX with oneflow_onnx.oneflow2onnx.util.export_onnx_model(graph)"
+    "their graphs (model.mlir) are not read: export the model to ONNX with " \
+    "oneflow_onnx.oneflow2onnx.util.export_onnx_model(graph)"
 #define UNPACK "unpack it and give the file inside"
 #define IMAGE "`tenon image` turns it into an input: tenon image PICTURE -o in.npz"
 #define AGAIN "download or export it again"

@@ -454,13 +454,16 @@ static void archives_are_checked(void **state)
 {
     (void)state;
     static const char add_w[] = FORWARD "    return torch.add(x, self.w)\n";
-    static const tn_input_shape other = {.name = "z", .ndim = 2, .dim = shape};
+    static const tn_input_shape other = {.name = "x.5", .ndim = 2, .dim = shape};
+    static const tn_input_shape own = {.name = "input0", .ndim = 2, .dim = shape};
     one(WEIGHT("\1"), sizeof WEIGHT("\1") - 1, add_w, "little", &given,
         "add(%x, meta[relay.Constant][0] /* w (1) */)");
     one(WEIGHT("\2"), sizeof WEIGHT("\2") - 1, add_w, "little", &given, "its data lies outside of the file");
     one(WEIGHT("\2"), sizeof WEIGHT("\2") - 1, add_w, "little", &given, "pytorch-E007");
     one(PLAIN, sizeof PLAIN - 1, add_w, "big", &given, "pytorch-E018");
     one(PLAIN, sizeof PLAIN - 1, add_w, "little", &other, "pytorch-E010");
+    one(WEIGHT("\1"), sizeof WEIGHT("\1") - 1, add_w, "little", &own,
+        "add(%input0, "); /* a name of the caller's */
     one(PLAIN, sizeof PLAIN - 1, add_w, "little", NULL,
         "TorchScript does not say which shapes its inputs have; give them, as in --input-shapes "
         "\"x:[1,3,224,224]\" [pytorch-E008]");

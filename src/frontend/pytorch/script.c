@@ -164,6 +164,7 @@ static void name_all(pt_import *p, pt_value v, const char *path, int depth)
 typedef struct script {
     const pt_def *forward;
     pt_value *arg;
+    size_t n_named; /* so many parameters, from the first one on, have the names of the caller's shapes */
 } script;
 
 /* The type that an annotation names, without Optional. */
@@ -300,13 +301,46 @@ static tn_status no_shapes(pt_import *p, const input_list *list)
     return s;
 }
 
+static bool is_of(const char *name, tn_bytes param) /* x, or x.0 */
+{
+    return strncmp(name, (const char *)param.at, param.n) == 0 && (!name[param.n] || name[param.n] == '.');
+}
+
+/* Names of shapes that are all unknown are the caller's own, of inputs in their order, as relay.frontend.from_pytorch has
+ * them. */
+static bool shapes_are_in_order(const pt_import *p, const script *s)
+{
+    const tn_import_options *o = p->im.options;
+    if (!o || !o->n_shape || o->n_shape > s->forward->n - 1)
+        return false;
+    for (size_t i = 1; i < s->forward->n; i++) {
+        bool optional;
+        const pt_expr *type = inner_type(s->forward->param[i].type, &optional);
+        if (i <= o->n_shape && type && type->kind == PT_E_INDEX)
+            return false;
+        for (size_t k = 0; k < o->n_shape; k++)
+            if (is_of(o->shape[k].name, s->forward->param[i].name))
+                return false;
+    }
+    return true;
+}
+
+/* What parameter i is called as an input. */
+static const char *input_name(pt_import *p, const script *s, size_t i)
+{
+    if (i <= s->n_named)
+        return p->im.options->shape[i - 1].name;
+    return imp_text(&p->im, s->forward->param[i].name);
+}
+
 static tn_status add_inputs(pt_import *p, script *s)
 {
     input_list list = {0};
     tn_status status = TN_OK;
     bool missing = false;
+    s->n_named = shapes_are_in_order(p, s) ? p->im.options->n_shape : 0;
     for (size_t i = 1; i < s->forward->n; i++)
-        list_inputs(p, &list, imp_text(&p->im, s->forward->param[i].name), s->forward->param[i].type,
+        list_inputs(p, &list, input_name(p, s, i), s->forward->param[i].type,
                     s->forward->param[i].value != NULL);
     for (size_t i = 0; i < list.n; i++)
         missing = missing || (!list.at[i].has_shape && !shape_given(p, imp_text(&p->im, list.at[i].name)));
@@ -322,8 +356,7 @@ static tn_status add_inputs(pt_import *p, script *s)
     s->arg = TN_NEW_N(&p->im.scratch, pt_value, s->forward->n);
     for (size_t i = 1; i < s->forward->n && status == TN_OK; i++) {
         bool given;
-        s->arg[i - 1] =
-            input_value(p, imp_text(&p->im, s->forward->param[i].name), s->forward->param[i].type, &given);
+        s->arg[i - 1] = input_value(p, input_name(p, s, i), s->forward->param[i].type, &given);
         if (!given)
             s->arg[i - 1] = (pt_value){.kind = s->forward->param[i].value ? PT_UNSET : PT_NONE};
     }
