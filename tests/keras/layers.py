@@ -462,7 +462,9 @@ def rescaling(k, r, name):
 @case("Resizing")
 def resizing(k, r, name):
     how = {"interpolation": pick(r, "bilinear", "nearest", "bicubic")}
-    how.update(pick(r, {}, {}, {"crop_to_aspect_ratio": True}))
+    how.update(pick(r, {}, {}, {"crop_to_aspect_ratio": True}, {"pad_to_aspect_ratio": True}))
+    if how["interpolation"] != "nearest" and hasattr(k.layers.Resizing(1, 1), "antialias"):  # since Keras 3
+        how["antialias"] = pick(r, False, True)
     return sequential(k, k.layers.Resizing(int(r.integers(3, 12)), int(r.integers(3, 12)), **how), [7, 5, 3])
 
 

@@ -158,6 +158,33 @@ static void crop_to_proportions(imp_node *c, picture *p)
     p->x = cropped(c, p, p->x, h, w);
 }
 
+/* In the middle of the smallest picture that has the proportions of the result. */
+static void pad_to_proportions(imp_node *c, picture *p)
+{
+    if (!p->h || !p->w)
+        imp_refuse(c, IMP_NOT_CONSTANT,
+                   "pad_to_aspect_ratio needs a fixed height and width, but the data is %s",
+                   imp_type_text(c, imp_type(p->x)));
+    if (strcmp(keras_text(c, "fill_mode", "constant"), "constant") != 0)
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "pad_to_aspect_ratio with a fill_mode other than constant is not supported");
+    if (c->bad)
+        return;
+    int64_t h = (int64_t)((float)(p->w * p->to_h) / (float)p->to_w),
+            w = (int64_t)((float)(p->h * p->to_w) / (float)p->to_h);
+    int64_t by[2] = {h > p->h ? h - p->h : 0, w > p->w ? w - p->w : 0};
+    const tn_expr *width[8];
+    for (int i = 0; i < 8; i++)
+        width[i] = tn_idx(c->pool, 0);
+    for (int i = 0; i < 2; i++) {
+        int d = (p->last ? 1 : 2) + i;
+        width[2 * d] = tn_idx(c->pool, by[i] / 2);
+        width[2 * d + 1] = width[2 * d]; /* an odd one is left out */
+    }
+    tn_pad_attr a = {tn_dims_make(c->arena, 8, width), keras_real(c, "fill_value", 0), "constant"};
+    p->x = imp_call1(c, &tn_op_nn_pad, &a, p->x);
+}
+
 static tn_value resized(imp_node *c, const picture *p, const char *how)
 {
     const tn_expr *size[] = {tn_idx(c->pool, p->to_h), tn_idx(c->pool, p->to_w)};
@@ -179,20 +206,52 @@ static tn_value resized(imp_node *c, const picture *p, const char *how)
     return imp_resize(c, p->x, p->last, (tn_dims){2, size}, a);
 }
 
+/* Weighed with the filters of bilinear or bicubic interpolation, as wide as the steps where the picture shrinks. */
+static tn_value antialiased(imp_node *c, const picture *p, const char *how)
+{
+    tn_resample at[2];
+    bool cubic = strcmp(how, "bicubic") == 0;
+    if (!cubic && strcmp(how, "bilinear") != 0)
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "interpolation \"%s\" is not supported, only nearest, bilinear and bicubic are", how);
+    for (int i = 0; i < 2; i++) {
+        const tn_expr *size = tn_idx(c->pool, i ? p->to_w : p->to_h);
+        at[i].how = (tn_value){0};
+        at[i].a = (tn_resample_attr){.axis = (p->last ? 1 : 2) + i,
+                                     .size = tn_dims_make(c->arena, 1, &size),
+                                     .method = cubic ? "cubic" : "linear",
+                                     .coordinate_transformation_mode = "half_pixel",
+                                     .rounding_method = "round",
+                                     .cubic_alpha = -0.5,
+                                     .cubic_exclude = true,
+                                     .antialias = true,
+                                     .roi_end = 1,
+                                     .dtype = TN_F32};
+    }
+    if (c->bad)
+        return p->x;
+    tn_value y = tn_make_resample(c->g, c->im->r, NULL, p->x, 2, at, c->loc);
+    c->bad = !y.def;
+    return y;
+}
+
 static void resizing(imp_node *c)
 {
     picture p;
     const char *how = keras_text(c, "interpolation", "bilinear");
     if (!read_picture(c, &p))
         return;
-    if (keras_bool(c, "pad_to_aspect_ratio", false) || keras_bool(c, "antialias", false))
-        imp_refuse(c, IMP_BAD_VALUE, "pad_to_aspect_ratio and antialias are not supported");
-    keras_ignore(c, "fill_mode");
-    keras_ignore(c, "fill_value");
+    bool antialias = keras_bool(c, "antialias", false);
     if (keras_bool(c, "crop_to_aspect_ratio", false))
         crop_to_proportions(c, &p);
+    else if (keras_bool(c, "pad_to_aspect_ratio", false))
+        pad_to_proportions(c, &p);
+    keras_ignore(c, "pad_to_aspect_ratio");
+    keras_ignore(c, "fill_mode");
+    keras_ignore(c, "fill_value");
     if (!c->bad)
-        keras_out(c, resized(c, &p, how));
+        keras_out(c,
+                  antialias && strcmp(how, "nearest") != 0 ? antialiased(c, &p, how) : resized(c, &p, how));
 }
 
 static void center_crop(imp_node *c)

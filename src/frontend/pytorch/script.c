@@ -306,8 +306,8 @@ static bool is_of(const char *name, tn_bytes param) /* x, or x.0 */
     return strncmp(name, (const char *)param.at, param.n) == 0 && (!name[param.n] || name[param.n] == '.');
 }
 
-/* Names of shapes that are all unknown are the caller's own, of inputs in their order, as relay.frontend.from_pytorch has
- * them. */
+/* Names of shapes that are all unknown are the caller's own, of inputs in their order, as relay.frontend.from_pytorch
+ * has them. */
 static bool shapes_are_in_order(const pt_import *p, const script *s)
 {
     const tn_import_options *o = p->im.options;
