@@ -78,9 +78,38 @@ static tn_status import_pair(model *m, const char *symbol, const tn_buf *params)
 #define ONE(op, attrs) \
     "{'nodes':[" X ",{'op':'" op "','name':'y','attrs':{" attrs "},'inputs':[[0,0,0]]}],'heads':[[1,0,0]]}"
 
+#define V(name) "{'op':'null','name':'" name "','inputs':[]}"
+#define SUM \
+    "{'nodes':[" V("a") "," V("b") ",{'op':'elemwise_add','name':'c','inputs':[[0,0],[1,0]]}],'heads':"
+/* of x and s; a node with graphs inside and two results */
+#define FLOW(op, attrs, graphs) \
+    "{'nodes':[" X ",{'op':'null','name':'s','attrs':{'__shape__':'(2, 4, 4)'},'inputs':[]},{'op':'" op \
+    "','name':'f'," \
+    "'attrs':{" attrs "},'inputs':[[0,0],[1,0]],'subgraphs':[" graphs "]}],'heads':[[2,0],[2,1]]}"
+#define EACH(states) \
+    FLOW("_foreach", \
+         "'num_out_data':'1','in_data_locs':'[0]','in_state_locs':'" states "','remain_locs':'[]'", \
+         SUM "[[2,0],[2,0]]}")
+#define SMALL \
+    "{'nodes':[" V("a") ",{'op':'sum','name':'t','inputs':[[0,0]]},{'op':'_lesser_scalar','name':'l'," \
+                        "'attrs':{'scalar':'9'},'inputs':[[1,0]]}],'heads':[[2,0]]}"
+
 static const struct {
     const char *symbol, *want[2];
 } cases[] = {
+    {EACH("[1]"), {"%s, collect=[d0, 2, 4, 4])", "(True, %4, %4)"}},
+    {FLOW("_while_loop",
+          "'num_out_data':'1','max_iterations':'5','cond_input_locs':'[1]','func_input_locs':'[1, 1]',"
+          "'func_var_locs':'[0]'",
+          SMALL "," SUM "[[2,0],[2,0]]}"),
+     {"loop (5i64, ", "pad_width=[0, 5 - u0"}},
+    {FLOW("_cond", "'cond_input_locs':'[0]','then_input_locs':'[0, 0]','else_input_locs':'[0, 1]'",
+          SMALL "," SUM "[[2,0],[0,0]]}," SUM "[[2,0],[0,0]]}"),
+     {"add(%x, %x)", "add(%x, %s)"}},
+    {EACH("[2]"),
+     {"in_state_locs names a position that does not exist; the model is damaged", "[mxnet-E004]"}},
+    {EACH("[]"), {"its graph takes or gives other values than its operands say", "[mxnet-E004]"}},
+    {FLOW("_cond", "", SMALL), {"a graph inside of it is missing; the model is damaged", "[mxnet-E004]"}},
     {ONE("Pooling", "'kernel':'(2L, 2L)','stride':'[2,2]','pool_type':'max','__lr__':'1','workspace':'9'"),
      {"%x: Tensor[(d0, 2, 4, 4), float32]", "nn.max_pool2d(%x, pool_size=[2, 2], strides=[2, 2])"}},
     {ONE("Reshape", "'shape':'(0, -3, -4, -1, 2)'"),

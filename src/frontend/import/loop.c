@@ -113,6 +113,10 @@ static void convert_body(imp_node *c, imp_loop *l)
     l->go = c->bad ? l->go : imp_bool_scalar(c, l->go);
     for (uint32_t k = 0; k < l->n; k++)
         c->bad = c->bad || !l->next[k].def;
+    for (uint32_t k = 0; k < l->n_collect && !c->bad; k++)
+        if (imp_type(l->collected[k])->kind != TN_T_TENSOR || imp_rank(l->collected[k]) >= IMP_MAX_RANK)
+            imp_refuse(c, IMP_OPERANDS, "%s cannot be collected by a loop",
+                       imp_type_text(c, imp_type(l->collected[k])));
     c->im->r = outer;
 }
 
@@ -155,12 +159,30 @@ bool imp_is_of_body(imp_node *c, const imp_loop *l, const tn_expr *e)
     return n.found;
 }
 
+/* Extents of what is collected; none where the body finds them out. */
+static tn_loop_attr collected_extents(imp_node *c, const imp_loop *l)
+{
+    tn_loop_attr a = {{0}};
+    const tn_expr **dim = TN_NEW_N(c->arena, const tn_expr *, l->n_collect *(IMP_MAX_RANK + 1));
+    for (uint32_t k = 0; k < l->n_collect; k++) {
+        const tn_type *t = imp_type(l->collected[k]);
+        dim[a.collect.n++] = l->steps;
+        for (int d = 0; d < t->n; d++) {
+            if (!l->steps || imp_is_of_body(c, l, t->dim[d]))
+                return (tn_loop_attr){{0}};
+            dim[a.collect.n++] = t->dim[d];
+        }
+    }
+    a.collect.at = dim;
+    return l->steps ? a : (tn_loop_attr){{0}};
+}
+
 bool imp_make_loop(imp_node *c, imp_loop *l, tn_value go, tn_value out[])
 {
-    static const tn_loop_attr plain = {{0}};
     static const int64_t most = INT64_MAX;
     size_t regions = c->im->region.n;
-    tn_value trip = imp_const_ints(c, TN_I64, 0, 1, &most);
+    tn_value trip = l->trip.def ? l->trip : imp_const_ints(c, TN_I64, 0, 1, &most);
+    l->collected = TN_NEW_N(c->arena, tn_value, l->n_collect);
     l->inner = TN_NEW_N(c->arena, tn_value, l->n);
     l->next = TN_NEW_N(c->arena, tn_value, l->n);
     l->type = TN_NEW_N(c->arena, const tn_type *, l->n);
@@ -171,7 +193,8 @@ bool imp_make_loop(imp_node *c, imp_loop *l, tn_value go, tn_value out[])
         discard_regions(c, regions);
         return false;
     }
-    tn_value *in = TN_NEW_N(c->arena, tn_value, l->n + 2), *result = TN_NEW_N(c->arena, tn_value, l->n + 1);
+    uint32_t n_out = l->n + l->n_collect;
+    tn_value *in = TN_NEW_N(c->arena, tn_value, l->n + 2), *result = TN_NEW_N(c->arena, tn_value, n_out + 1);
     in[0] = trip;
     in[1] = go;
     result[0] = l->go;
@@ -179,11 +202,14 @@ bool imp_make_loop(imp_node *c, imp_loop *l, tn_value go, tn_value out[])
         in[k + 2] = l->first[k];
         result[k + 1] = l->next[k];
     }
-    tn_region_set_results(c->g, l->r, (int)l->n + 1, result);
-    tn_node *n = tn_node_new(c->g, c->im->r, NULL, &tn_op_loop, (int)l->n + 2, in, (int)l->n, &plain, c->loc);
+    for (uint32_t k = 0; k < l->n_collect; k++)
+        result[l->n + 1 + k] = l->collected[k];
+    tn_region_set_results(c->g, l->r, (int)n_out + 1, result);
+    tn_loop_attr a = collected_extents(c, l);
+    tn_node *n = tn_node_new(c->g, c->im->r, NULL, &tn_op_loop, (int)l->n + 2, in, (int)n_out, &a, c->loc);
     tn_node_hold(c->g, n, 1, (tn_region *[]){l->r});
     c->bad = tn_infer_node(c->g, n) != TN_OK;
-    for (uint32_t k = 0; k < l->n && !c->bad; k++)
+    for (uint32_t k = 0; k < n_out && !c->bad; k++)
         out[k] = tn_unboxed(c->g, (tn_value){n, k});
     return !c->bad;
 }

@@ -17,14 +17,18 @@ typedef struct imp_loop {
     /* NULL, or: after a body, changes what the loop begins with; true: the body is to be converted anew. */
     bool (*again)(imp_node *c, struct imp_loop *l);
     void *user;
+    tn_value trip; /* int64, rank 0: no more iterations than that; absent: no limit */
+    uint32_t
+        n_collect; /* rows: tensors that each iteration gives, put together along a new first dimension */
+    const tn_expr *steps; /* how many rows there will be, or NULL: the run finds out */
     /* set here */
-    tn_value *inner, *next, go;
+    tn_value *inner, *next, go, *collected; /* the last: rows, set by `body` */
     const tn_type **type;
     tn_region *r;
     uint32_t n_symbol; /* symbols that there were before the body */
 } imp_loop;
 
-/* while (go) ...; out: n values. false: reported. */
+/* while (go) ...; out: n values, then what is collected. false: reported. */
 bool imp_make_loop(imp_node *c, imp_loop *l, tn_value go, tn_value out[]);
 bool imp_is_of_body(imp_node *c, const imp_loop *l, const tn_expr *e); /* does the body find out what e is? */
 
