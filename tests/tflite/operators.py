@@ -102,9 +102,10 @@ WITHOUT = {"CUSTOM": "a name of its own follows", "PLACEHOLDER_FOR_GREATER_OP_CO
            "STABLEHLO_RNG_BIT_GENERATOR": "random bits"}
 
 
-# What is between integers and floats, slopes of another type than the operand (a form of its own), and what LiteRT computes
-# without a look at the scales: negation, StableHLO; of int16 comparisons, too.
-WITHOUT_INTEGERS = {"DEQUANTIZE", "FAKE_QUANT", "PRELU", "NEG"} | {n for n in CASES if n.startswith("STABLEHLO_")}
+# What is between integers and floats; what needs other types or scales, in forms of its own; and what LiteRT computes without a
+# look at the scales: negation, StableHLO; of int16 comparisons, too.
+WITHOUT_INTEGERS = {"DEQUANTIZE", "FAKE_QUANT", "PRELU", "TRANSPOSE_CONV", "SOFTMAX", "TFLite_Detection_PostProcess",
+                    "NEG"} | {n for n in CASES if n.startswith("STABLEHLO_")}
 COMPARISONS = {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"}
 
 

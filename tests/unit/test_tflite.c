@@ -172,6 +172,16 @@ static void functions_of_integers_have_their_bits(void **state)
     }
 }
 
+/* Four products of 30 bits. */
+static void products_of_words_have_sums_of_64_bits(void **state)
+{
+    (void)state;
+    static const int16_t x[] = {32767, 32767, 32767, 32767};
+    expect("tensor x int16 1,4 scale=1\ntensor w int16 4,1 scale=1 data=32767,32767,32767,32767\n"
+           "tensor y int16 1,1 scale=131072\nop BATCH_MATMUL : x w -> y\n" ARGS,
+           x, sizeof x, 1, (const double[]){32766});
+}
+
 static void averages_round_ties_away(void **state)
 {
     (void)state;
@@ -696,6 +706,7 @@ int main(void)
         cmocka_unit_test(fully_connected_layers_round_ties_up),
         cmocka_unit_test(sums_of_integers_meet_on_a_common_grid),
         cmocka_unit_test(functions_of_integers_have_their_bits),
+        cmocka_unit_test(products_of_words_have_sums_of_64_bits),
         cmocka_unit_test(averages_round_ties_away),
         cmocka_unit_test(slices_drop_and_add_dimensions),
         cmocka_unit_test(loops_run_other_graphs),

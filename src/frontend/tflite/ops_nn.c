@@ -288,6 +288,11 @@ static void batch_matmul(imp_node *c)
     const tfl_tensor *x = tfl_in(c, 0), *w = tfl_in(c, 1), *y = tfl_out(c, 0);
     bool exact = tfl_is_quantised(x) && tfl_is_quantised(w) && tfl_is_quantised(y);
     tn_value a = exact ? tfl_centered(c, 0) : tfl_real(c, 0), b = exact ? tfl_centered(c, 1) : tfl_real(c, 1);
+    bool wide = exact && y->dtype.bits == 16; /* whose sums have 64 bits */
+    if (wide) {
+        a = imp_cast(c, a, TN_I64);
+        b = imp_cast(c, b, TN_I64);
+    }
     char equation[64], batch[IMP_MAX_RANK + 1];
     int ra = imp_rank(a), rb = imp_rank(b), r = ra > rb ? ra : rb;
     if (c->bad || ra < 2 || rb < 2)
@@ -299,7 +304,7 @@ static void batch_matmul(imp_node *c)
     tn_value v = imp_call2(c, &tn_op_einsum, &e, a, b);
     if (exact) {
         tfl_factor f = tfl_factor_of((double)(x->scale[0] * w->scale[0]) / (double)y->scale[0]);
-        v = tfl_narrow(c, tfl_scaled(c, v, 1, &f, 0), y, 0);
+        v = tfl_narrow(c, wide ? tfl_scaled_wide(c, v, 1, &f, 0) : tfl_scaled(c, v, 1, &f, 0), y, 0);
     }
     tfl_give(c, 0, v);
 }
