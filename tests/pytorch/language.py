@@ -469,6 +469,30 @@ d = {'a': x}
 d['a'] = y
 d.update({'b': x, 'b': y*2})
 return d['a']+d['b']*len(d)
+
+h = (x+y).reshape(1, 4)
+h.squeeze_()
+return h*2
+
+h = (x*y).reshape(2, 2)
+h.t_()
+return h+1
+
+h = x*2
+h.unsqueeze_(0)
+k = h+y
+return k.squeeze_(0)
+
+h = (x*y).reshape(2, 2)
+h.transpose_(0, 1)
+h.add_(1)
+return h
+
+h = (x*y).reshape(1, 2, 2)
+k = h[0]
+h.squeeze_()
+k.add_(1)
+return h
 """
 
 

@@ -138,6 +138,12 @@ static const struct {
     {FORWARD "    n = torch.format(\"{}\", torch.sum(x))\n    if torch.eq(n, \"1.\"):\n      y = x\n    "
              "else:\n      y = torch.neg(x)\n    return y\n",
      {"(eq): error: a text depends on numbers that only the run knows", "pytorch-E073"}},
+    /* in place, other dimensions; then the elements must stay */
+    {FORWARD
+     "    y = torch.unsqueeze(torch.neg(x), 0)\n    _0 = torch.squeeze_(y)\n    return torch.relu(y)\n",
+     {"nn.relu(%", "-> Tensor[(2, 3), float32]"}},
+    {FORWARD "    y = torch.neg(x)\n    z = torch.t_(y)\n    _0 = torch.add_(y, 1)\n    return z\n",
+     {"whose memory the result of aten::t_ shows", "pytorch-E069"}},
     /* keys of a dict: the last value of a key counts, and which key it is must be known */
     {FORWARD "    d = {\"a\": 2, \"b\": 3, \"a\": 5}\n    return torch.mul(x, torch.add(torch.mul(d[\"a\"], "
              "10), torch.len(d)))\n",

@@ -375,6 +375,29 @@ static pt_value apply(pt_import *p, tn_bytes name, const char *shown, const pt_a
     return not_of_these(p, shown, a);
 }
 
+/* Operators whose form in place gives a tensor other dimensions, and leaves its elements. */
+static bool changes_shape(tn_bytes name)
+{
+    static const char *const names[] = {"squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (imp_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* The tensor has the value from here on. Views of it, and what it is a view of, know it by its former dimensions, so its
+ * elements must not change any more. */
+static void set_shape(pt_import *p, const char *shown, pt_tensor *t, tn_value now)
+{
+    if (t->storage) {
+        pt_fail(p, "pytorch-E013", "%s changes the dimensions of a tensor of the file", shown);
+        return;
+    }
+    pt_tensor_fix(t, shown);
+    if (now.def && !p->stop)
+        pt_set(p, &t->now, (pt_value){.kind = PT_VALUE, .value = now});
+}
+
 /* add_(x, y) gives x the value of add(x, y). */
 static pt_value apply_in_place(pt_import *p, tn_bytes name, const char *shown, const pt_args *a)
 {
@@ -394,7 +417,10 @@ static pt_value apply_in_place(pt_import *p, tn_bytes name, const char *shown, c
     for (size_t i = 0; i < pt_tensors_in(v); i++)
         now[i] = pt_tensor_value(p, pt_tensor_at(v, i));
     for (size_t i = 0; i < pt_tensors_in(v); i++)
-        pt_tensor_set(p, pt_tensor_at(to, i), now[i]);
+        if (changes_shape(name))
+            set_shape(p, shown, pt_tensor_at(to, i), now[i]);
+        else
+            pt_tensor_set(p, pt_tensor_at(to, i), now[i]);
     return to;
 }
 
