@@ -86,24 +86,42 @@ static bool is_filled(domain *w, const tn_expr *load)
     return true;
 }
 
+/* Is the element of dimension d in the buffer in every iteration of the loops around, masked or not? */
+static bool is_inside(const binding *b, const tn_expr *index, uint32_t buffer, uint32_t d)
+{
+    tn_pool *p = b->f->pool;
+    const tn_expr *i = tn_simplify(p, &b->facts, bind(b, index));
+    return tn_prove(p, &b->facts,
+                    tn_and(p, tn_le(p, tn_idx(p, 0), i), tn_lt(p, i, b->f->buffer[buffer].dim[d]))) == 1;
+}
+
+/* Memory of the task may have been made large enough for padded iterations, as a reader with fewer lanes asked. */
+static bool reads_inside(const binding *b, const tn_expr *load)
+{
+    for (uint32_t d = 0; d < load->u.load.n_index; d++)
+        if (!is_inside(b, load->src[d], load->u.load.buffer, d))
+            return false;
+    return true;
+}
+
 static bool is_iteration(const tn_expr *e, void *user)
 {
     const domain *w = user;
     return e->kind != TN_E_VAR || is_own(w->b, e);
 }
 
-/* A load of memory whose index the domain bounds reads the last iteration's element where the iteration is outside, or
- * has the domain as a mask. */
+/* A load whose index the domain bounds reads the last iteration's element where the iteration is outside, or has the
+ * domain as a mask. */
 static const tn_expr *keep_inside(tn_pool *p, const tn_expr *e, void *user)
 {
     domain *w = user;
     tn_func *f = w->b->f;
-    if (e->kind != TN_E_LOAD || f->buffer[e->u.load.buffer].scope != TN_SCOPE_GLOBAL)
+    if (e->kind != TN_E_LOAD)
         return NULL;
-    bool matters = false;
+    bool matters = false, own = f->buffer[e->u.load.buffer].scope != TN_SCOPE_GLOBAL;
     for (uint32_t d = 0; d < e->u.load.n_index; d++)
         matters |= !tn_each(e->src[d], is_apart, user);
-    if (!matters || is_filled(w, e))
+    if (!matters || (own ? reads_inside(w->b, e) : is_filled(w, e)))
         return NULL;
     if (w->last && tn_each(e, is_iteration, user))
         return tn_subst(p, e, 1, &w->iter, &w->last);
@@ -158,14 +176,9 @@ static const tn_expr *pad_reads(const binding *b, const tn_expr *value, int n, c
 /* Does every iteration of the loops around, masked or not, store inside the buffer? */
 static bool stays_inside(const binding *b, const tn_stmt *s)
 {
-    tn_pool *p = b->f->pool;
-    for (uint32_t d = 0; d < s->u.store.n_index; d++) {
-        const tn_expr *i = tn_simplify(p, &b->facts, bind(b, s->u.store.index[d]));
-        const tn_expr *inside =
-            tn_and(p, tn_le(p, tn_idx(p, 0), i), tn_lt(p, i, b->f->buffer[s->u.store.buffer].dim[d]));
-        if (tn_prove(p, &b->facts, inside) != 1)
+    for (uint32_t d = 0; d < s->u.store.n_index; d++)
+        if (!is_inside(b, s->u.store.index[d], s->u.store.buffer, d))
             return false;
-    }
     return true;
 }
 

@@ -385,8 +385,8 @@ static bool changes_shape(tn_bytes name)
     return false;
 }
 
-/* The tensor has the value from here on. Views of it, and what it is a view of, know it by its former dimensions, so its
- * elements must not change any more. */
+/* The tensor has the value from here on. Views of it, and what it is a view of, know it by its former dimensions, so
+ * its elements must not change any more. */
 static void set_shape(pt_import *p, const char *shown, pt_tensor *t, tn_value now)
 {
     if (t->storage) {
