@@ -59,6 +59,29 @@ class Tvmc(unittest.TestCase):
         self.assertEqual(str(tvmc.TVMCModel(mod, params).mod), str(mod))
         self.assertRaisesRegex(tenon.UnsupportedError, "params", tvmc.TVMCModel, mod, {"w": 1})
 
+    def test_export(self):
+        model = tvmc.load(self.at("add.onnx"), shape_dict={"a": [2, 3], "b": [2, 3]})
+        built = tenon.relay.build(model.mod, target="llvm")
+        x = numpy.ones((2, 3), "float32")
+        for export in (model.export_package, model.export_classic_format):
+            for arguments in ((), (self.at("cross.tar"), "gcc", "-O1", "tar")):
+                package = tvmc.TVMCPackage(export(built, *arguments))
+                self.assertEqual((package.type, package.executor_type), ("classic", "graph"))
+                self.assertEqual(tvmc.run(package, "cpu", inputs={"a": x, "b": x}).get_output("output_0").tolist(), [[2] * 3] * 2)
+        again = tvmc.TVMCPackage(self.at("cross.tar"))
+        again.import_package(package.package_path)
+        self.assertEqual(again.params, package.params)
+        loaded = tenon.load(self.at("cross.tar"))
+        self.assertEqual(model.export_package(loaded, self.at("again.tar")), self.at("again.tar"))
+        for error, said, wrong in (
+                (tenon.UnsupportedError, "cross .*loaded", lambda: model.export_package(loaded, self.at("a.tar"), "gcc")),
+                (tenon.UnsupportedError, "output_format='mlf'", lambda: model.export_package(built, output_format="mlf")),
+                (tenon.UnsupportedError, "cross=", lambda: model.export_classic_format(built, cross=print)),
+                (tenon.UnsupportedError, "export_package", lambda: model.export_vm_format(built)),
+                (TypeError, "not str", lambda: model.export_package("add.tar"))):
+            with self.assertRaisesRegex(error, said):
+                wrong()
+
     def test_refused_by_name(self):
         model = tvmc.load(self.at("add.onnx"))
         for name, value in (("use_vm", True), ("output_format", "mlf"), ("executor", "vm"),
@@ -118,6 +141,18 @@ class Tvmc(unittest.TestCase):
             "transform_args"])
         defaults = {k: p.default for k, p in inspect.signature(tvmc.tune).parameters.items()}
         self.assertEqual([defaults[k] for k in ("trials", "tuner", "timeout", "tasks_filter")], [10000, "xgb", 10, "all"])
+        linking = ["package_path", "cross", "cross_options", "output_format"]
+        for of, name, parameters in (
+                (tvmc.TVMCModel, "__init__", ["mod", "params", "model_path"]), (tvmc.TVMCModel, "save", ["model_path"]),
+                (tvmc.TVMCModel, "load", ["model_path"]), (tvmc.TVMCModel, "summary", ["file"]),
+                (tvmc.TVMCModel, "default_tuning_records_path", []), (tvmc.TVMCModel, "default_package_path", []),
+                (tvmc.TVMCModel, "export_package", ["executor_factory", *linking]),
+                (tvmc.TVMCModel, "export_classic_format", ["executor_factory", *linking]),
+                (tvmc.TVMCModel, "export_vm_format", ["vm_exec", "package_path", "lib_format"]),
+                (tvmc.TVMCPackage, "__init__", ["package_path", "project_dir"]),
+                (tvmc.TVMCPackage, "import_package", ["package_path"]), (tvmc.TVMCResult, "format_times", []),
+                (tvmc.TVMCResult, "get_output", ["name"]), (tvmc.TVMCResult, "save", ["output_path"])):
+            self.assertEqual(list(inspect.signature(getattr(of, name)).parameters), ["self", *parameters])
         defaults = {k: p.default for k, p in inspect.signature(tvmc.run).parameters.items()}
         self.assertEqual((defaults["repeat"], defaults["number"], defaults["fill_mode"]), (10, 10, "random"))
 

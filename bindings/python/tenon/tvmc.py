@@ -70,6 +70,35 @@ class TVMCModel:
         """A file of its own in a temporary folder."""
         return os.path.join(tempfile.mkdtemp(prefix="tenon-"), "model_package.tar")
 
+    def export_package(self, executor_factory: Any, package_path: Optional[str] = None,
+                       cross: Union[str, Callable[..., Any], None] = None, cross_options: Optional[str] = None,
+                       output_format: str = "so") -> str:
+        """Write what relay.build returned as a package, by default in a temporary folder, and return its path."""
+        _refuse_format(output_format, cross)
+        module = getattr(executor_factory, "_module", executor_factory)  # of tenon-tvm's library
+        if not isinstance(module, _module.Module):
+            raise TypeError(f"a tenon.Module is exported, as relay.build returns it, not {type(module).__name__}")
+        path = os.fspath(package_path or self.default_package_path())
+        if cross is None and cross_options is None:
+            module.save(path)
+        elif module._program is None:
+            raise UnsupportedError("cross is not supported for a module that was loaded; build it in this process")
+        else:
+            linking = {"cross_compiler": cross, "cross_compiler_options": cross_options}
+            module._program.build(dict(module._options, **{k: v for k, v in linking.items() if v}), path)
+        return path
+
+    def export_classic_format(self, executor_factory: Any, package_path: Optional[str] = None,
+                              cross: Union[str, Callable[..., Any], None] = None, cross_options: Optional[str] = None,
+                              output_format: str = "so") -> str:
+        """The same: there is one kind of package."""
+        return self.export_package(executor_factory, package_path, cross, cross_options, output_format)
+
+    def export_vm_format(self, vm_exec: Any, package_path: Optional[str] = None, lib_format: str = "so") -> str:
+        """Refused: there is no executable of a virtual machine."""
+        raise UnsupportedError("export_vm_format is not supported; a package holds what TVM's virtual machine runs, too: "
+                               "export_package(relay.build(mod, ...)) writes it")
+
 
 class TVMCPackage:
     """A compiled model's file: `graph` (the text of mod.json, None where it has none), `params` (the bytes of mod.params),
@@ -79,6 +108,10 @@ class TVMCPackage:
 
     def __init__(self, package_path: str, project_dir: Optional[str] = None):
         _refuse(project_dir=project_dir)
+        self.import_package(package_path)
+
+    def import_package(self, package_path: str) -> None:
+        """Read another file."""
         self.package_path = package_path
         self.lib_name = "mod.so"
         self.lib_path = os.path.join(package_path, self.lib_name)
@@ -133,6 +166,11 @@ def load(path: str, model_format: Optional[str] = None, shape_dict: Optional[Map
     return model
 
 
+def _refuse_format(output_format: str, cross: Union[str, Callable[..., Any], None]) -> None:
+    _refuse(output_format=output_format not in ("so", "tar") and output_format,
+            cross=None if isinstance(cross, (str, type(None))) else cross)
+
+
 def _executor_name(executor: Any) -> str:
     """"graph" or "aot", as text or as an object with a name."""
     name = executor if isinstance(executor, str) or executor is None else getattr(executor, "name", str(executor))
@@ -178,9 +216,8 @@ def compile(tvmc_model: TVMCModel, target: str, opt_level: int = 3, executor: An
     """Compile to a package file, by default in a temporary folder. Both executors run each package of static shapes, so
     `executor` and `runtime` choose nothing. `dump_code` names formats ("ll", "asm", "relay", "tir", "c"): PACKAGE.FORMAT.
     `tuning_records` is a file that `tune` wrote."""
-    _refuse(dump_offloads=dump_offloads, use_vm=use_vm, workspace_pools=workspace_pools,
-            instruments=instruments, output_format=output_format not in ("so", "tar") and output_format,
-            cross=None if isinstance(cross, (str, type(None))) else cross)
+    _refuse(dump_offloads=dump_offloads, use_vm=use_vm, workspace_pools=workspace_pools, instruments=instruments)
+    _refuse_format(output_format, cross)
     _executor_name(executor)
     target = _target_text(target, target_host, additional_target_options)
     options = dict(tvmc_model._options, **_module.compile_options(target, None, opt_level, {
