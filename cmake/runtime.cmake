@@ -13,15 +13,15 @@ if(CMAKE_BUILD_TYPE STREQUAL Release)
     check_c_compiler_flag(-Oz TN_HAS_OZ)
     set(smallest $<IF:$<BOOL:${TN_HAS_OZ}>,-Oz,-Os>)
     # What makes code faster where it runs often, and longer.
-    set(longer "$<$<C_COMPILER_ID:GNU>:-fno-move-loop-invariants;-fno-tree-dominator-opts;-fno-tree-pta;-fno-if-conversion2>")
-    foreach(name IN ITEMS runtime/run base/sha256 base/thread)
-        set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Os)
-    endforeach()
-    foreach(name IN ITEMS runtime/bind runtime/cpus runtime/debug runtime/device runtime/dtype runtime/error runtime/exe runtime/graph runtime/guard runtime/host
+    set(longer "$<$<C_COMPILER_ID:GNU>:-fno-move-loop-invariants;-fno-tree-dominator-opts;-fno-tree-pta;-fno-if-conversion2;-fno-tree-sra>")
+    set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/runtime/pool.c APPEND PROPERTY COMPILE_OPTIONS ${longer})
+    set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/runtime/run.c APPEND PROPERTY COMPILE_OPTIONS -Os)
+    set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/base/sha256.c APPEND PROPERTY COMPILE_OPTIONS -Os ${longer})
+    foreach(name IN ITEMS runtime/bind runtime/cancel runtime/cpus runtime/debug runtime/device runtime/dtype runtime/error runtime/exe runtime/graph runtime/guard runtime/host
             runtime/imports runtime/instance runtime/invoke
             runtime/library runtime/library_check runtime/module runtime/open runtime/package runtime/params runtime/sort
-            runtime/state runtime/tensor runtime/value base/cpu base/cpu_count base/utf8 base/wire/elf base/wire/json base/wire/sum base/wire/tar)
-        set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY COMPILE_OPTIONS ${smallest} ${longer})
+            runtime/state runtime/tensor runtime/value base/cpu base/cpu_count base/thread base/utf8 base/wire/elf base/wire/json base/wire/sum base/wire/tar)
+        set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY COMPILE_OPTIONS ${smallest} ${longer} -fno-jump-tables)
     endforeach()
     file(GLOB small CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/runtime/*.c ${CMAKE_SOURCE_DIR}/src/base/wire/*.c)
     foreach(name IN ITEMS cpu cpu_count sha256 thread utf8)

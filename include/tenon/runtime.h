@@ -47,7 +47,8 @@ enum tnr_code {
     TNR_E_LAYOUT = 10, /* a tensor is strided, misaligned, on a device, overlapping, or without data */
     TNR_E_STATE = 11,  /* called at the wrong time (input missing, not run yet, running in another thread) */
     TNR_E_CHECK = 12,  /* a run-time check of the model failed; the message names the node */
-    TNR_E_EXECUTOR = 13 /* the requested executor cannot run the package */
+    TNR_E_EXECUTOR = 13, /* the requested executor cannot run the package */
+    TNR_E_CANCEL = 14    /* the flag of tnr_cancel_set has ended the run */
 };
 
 typedef struct tnr_error {
@@ -426,6 +427,17 @@ typedef void tnr_profile_fn(void *user, const tnr_profile_event *event);
 
 /* Set the hook, or remove it with NULL. Without a hook there is no cost. */
 void tnr_profile_set(tnr_instance *instance, tnr_profile_fn *fn, void *user);
+
+/* ---- ending a run early ---- */
+
+/* Called on the thread of tnr_run. It must not call functions on that instance. Unless it returns 0, the run ends. */
+typedef int tnr_cancel_fn(void *user);
+
+/* Let runs of the instance be ended. Between two instructions, and between two tasks of a kernel that the thread of
+ * tnr_run runs, a run looks at *flag, which any thread or handler of a signal may set. If it is not 0, the run ends
+ * with TNR_E_CANCEL; where there is a function, each look calls it, and it decides. The instance may run again; its
+ * states are as after any run that fails. A look is a load; without a flag, NULL, there is none. */
+void tnr_cancel_set(tnr_instance *instance, const int *flag, tnr_cancel_fn *fn, void *user);
 
 /* ---- debugging: step through a run, one kernel at a time ---- */
 

@@ -163,7 +163,7 @@ static tnr_status call(const site *s)
     if (status && !*said.message)
         return take(s, bad(s, "failed"));
     if (status)
-        status = tnr_fail(s->err, status > 0 && status <= TNR_E_EXECUTOR ? status : TNR_E_CHECK, s->f->at - 1,
+        status = tnr_fail(s->err, status > 0 && status <= TNR_E_CANCEL ? status : TNR_E_CHECK, s->f->at - 1,
                           "%.400s: %s", s->in->node, said.message);
     return take(s, status);
 }

@@ -6,6 +6,7 @@
  *   bound    symbols and what follows from them: sizes, offsets, arena, output shapes (bind.c)
  *   running  addresses of all slots, then the walk over the program (run.c) */
 #include "runtime/module.h"
+#include "runtime/cancel.h"
 
 typedef struct tnr_given {
     void *data; /* first element; of main's handles a tnr_value, one reference to it */
@@ -108,6 +109,7 @@ struct tnr_instance {
     tnr_profile_fn *profile;
     void *profile_user;
     DLTensor *arg_view; /* exe->max_operand; NULL until needed */
+    tnr_cancel cancel;
 };
 
 TNR_CHECKED tnr_status tnr_frame_init(tnr_frame *frame, tnr_instance *instance, const tnr_function *code,

@@ -16,11 +16,17 @@ struct phase_run {
     uint8_t *scratch;
     uint64_t stride;
     uint32_t step, tasks;
+    const tnr_call_site *site;
+    tnr_error *err; /* of the caller's thread: member 0 */
 };
+
+enum { CANCELLED = INT32_MIN }; /* no kernel's status */
 
 static int32_t run_task(void *context, uint32_t task, uint32_t member)
 {
     const struct phase_run *p = context;
+    if (member == 0 && tnr_cancel_look(p->site->cancel, p->site->position, p->err))
+        return CANCELLED;
     return p->run(p->call, p->step, task, p->scratch ? p->scratch + member * p->stride : NULL);
 }
 
@@ -44,6 +50,8 @@ int64_t tnr_variant_find(const tn_kernel *kernel, const int64_t *sym)
 static tnr_status phase_failed(const tnr_call_site *s, int32_t status, tnr_error *err)
 {
     const tn_kernel *k = s->kernel;
+    if (status == CANCELLED)
+        return TNR_E_CANCEL;
     if (status > 0 && (uint32_t)status <= k->n_check)
         return tnr_fail(err, TNR_E_CHECK, s->position, "%.400s: %.400s", s->node, k->check[status - 1]);
     return tnr_fail(err, TNR_E_FORMAT, s->position,
@@ -72,8 +80,11 @@ tnr_status tnr_launch(const tnr_call_site *s, uint32_t *out_variant, tnr_error *
         return corrupt(s, "bytes of work memory, more than planned", work, err);
     tn_call call = {
         .arg = s->arg, .sym = s->sym, .work = work ? s->work : NULL, .host = &host, .user = s->user};
-    struct phase_run run = {
-        .call = &call, .scratch = v->scratch_bytes ? s->scratch : NULL, .stride = s->scratch_stride};
+    struct phase_run run = {.call = &call,
+                            .scratch = v->scratch_bytes ? s->scratch : NULL,
+                            .stride = s->scratch_stride,
+                            .site = s,
+                            .err = err};
     for (int64_t step = 0; step < steps; step++) {
         run.step = (uint32_t)step;
         for (uint64_t p = 0; p < v->n_phase; p++) {

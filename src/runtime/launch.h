@@ -1,7 +1,7 @@
 #ifndef TNR_LAUNCH_H
 #define TNR_LAUNCH_H
 /* Calling one kernel: variant, steps, phases, tasks. */
-#include "tenon/runtime.h"
+#include "runtime/cancel.h"
 
 #include <stdbool.h>
 
@@ -20,12 +20,14 @@ typedef struct tnr_call_site {
     uint64_t scratch_stride; /* >= every variant's scratch_bytes, multiple of 64 */
     uint32_t threads;        /* > 0 */
     bool check;              /* tasks last to first on one thread; before each, its scratch is NaN */
+    const tnr_cancel *cancel;
 } tnr_call_site;
 
 /* Index of the first variant whose guard holds, or -1. */
 int64_t tnr_variant_find(const tn_kernel *kernel, const int64_t *sym);
 
-/* Run it to the end; barrier after every phase (TN_PHASE_NO_BARRIER permits more, it does not demand it). */
+/* Run it to the end, or until it is cancelled (TNR_E_CANCEL); barrier after every phase (TN_PHASE_NO_BARRIER permits
+ * more, it does not demand it). */
 TNR_CHECKED tnr_status tnr_launch(const tnr_call_site *site, uint32_t *out_variant, tnr_error *err);
 
 #endif

@@ -238,7 +238,8 @@ static tnr_status call(tnr_frame *f, uint32_t at, uint32_t *out_variant, tnr_err
                           .scratch = f->instance->scratch,
                           .scratch_stride = f->instance->exe->scratch_bytes,
                           .threads = f->instance->threads,
-                          .check = f->instance->checked};
+                          .check = f->instance->checked,
+                          .cancel = &f->instance->cancel};
     return tnr_devices[TNR_HOST].launch(&site, out_variant, err);
 }
 
@@ -408,7 +409,8 @@ tnr_status tnr_walk(tnr_instance *inst, tnr_error *err)
             return status;
         uint64_t start = inst->profile ? tnr_now() : 0;
         uint32_t variant = 0, at = f->at;
-        status = tnr_instruction(f, &variant, err);
+        if (!(status = tnr_cancel_look(&inst->cancel, at, err)))
+            status = tnr_instruction(f, &variant, err);
         if (status)
             return status;
         if (inst->profile && f->code->function->inst[at].op <= TN_INST_COPY)
