@@ -6,6 +6,7 @@ import pathlib
 import signal
 import tempfile
 import threading
+import time
 import unittest
 import warnings
 
@@ -253,6 +254,72 @@ class Running(unittest.TestCase):
         self.assertEqual(instance.memory()["inputs"], 48)
         self.assertRaises(IndexError, instance.bind_input, 2, out)
         self.assertRaises((TypeError, ValueError), instance.bind_output, 0, memoryview(bytes(24)))
+
+
+LOOP = b"""def @main(%n: int64, %x: Tensor[(2), float32]) {
+  loop (%n, True, %x) (%i: int64, %p: Tensor[(2), float32]) { (True, %p + 1f) }
+}
+"""
+
+
+class LongRuns(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.module = tenon.compile(LOOP, model_format="relay")
+        cls.x = tensor("float32", (2,), [1, 2])
+
+    def run_for(self, steps):
+        return self.module(tensor("int64", (), [steps]), self.x)
+
+    def test_interrupt(self):
+        """A signal ends a run that would take days; the module runs again."""
+        session = tenon.InferenceSession(LOOP)
+        ways = (self.run_for, lambda n: session.run(None, {"n": tensor("int64", (), [n]), "x": self.x}))
+        for way in ways:
+            timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            start = time.monotonic()
+            with self.assertRaises(KeyboardInterrupt):
+                way(1 << 45)
+            self.assertLess(time.monotonic() - start, 10)
+            timer.join()
+        self.assertEqual(values(self.run_for(3)), [4, 5])
+
+    def test_a_handler_that_returns_ends_nothing(self):
+        came = []
+        before = signal.signal(signal.SIGUSR1, lambda *_: came.append(time.monotonic()))
+        self.addCleanup(signal.signal, signal.SIGUSR1, before)
+        steps = 1000
+        while not came:
+            start = time.monotonic()
+            timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1))
+            timer.start()
+            result, end = self.run_for(steps), time.monotonic()
+            timer.join()
+            if end - start < 1:
+                came.clear()
+                steps *= 4
+        self.assertLess(came[0], end - 0.5)
+        self.assertEqual(values(result), values(self.run_for(steps)))
+
+    def test_other_threads_run(self):
+        """Another thread of Python works while a run takes half a second."""
+        seen, done = [], threading.Event()
+
+        def work():
+            while not done.wait(0.001):
+                seen.append(time.monotonic())
+        steps, start, end = 1000, 0.0, 0.0
+        thread = threading.Thread(target=work)
+        thread.start()
+        while end - start < 0.5:
+            steps *= 4
+            start = time.monotonic()
+            self.run_for(steps)
+            end = time.monotonic()
+        done.set()
+        thread.join()
+        self.assertTrue([t for t in seen if start + 0.1 < t < end - 0.1])
 
 
 class Interpreting(unittest.TestCase):

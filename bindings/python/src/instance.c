@@ -133,16 +133,13 @@ static int set_output(core_instance *x, uint32_t i, core_tensor *t)
 int core_instance_run_bound(core_instance *x)
 {
     tnr_error e;
-    tnr_status st;
     for (uint32_t i = 0; i < x->n_in; i++)
         if (!x->in[i] && !x->is_given[i]) {
             PyErr_Format(PyExc_ValueError, "input %u is not bound", (unsigned)i);
             return -1;
         }
-    Py_BEGIN_ALLOW_THREADS;
-    st = tnr_run(x->x, &e);
-    Py_END_ALLOW_THREADS;
-    if (st)
+    tnr_status st = core_run(x->x, &e);
+    if (st && st != TNR_E_CANCEL)
         core_raise_run(&e);
     return st ? -1 : 0;
 }

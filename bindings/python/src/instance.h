@@ -16,6 +16,12 @@ int core_instance_enter(core_instance *x); /* -1 where another thread uses it */
 void core_instance_leave(core_instance *x);
 int core_instance_run_bound(core_instance *x); /* 0 or -1; between enter and leave */
 
+/* ---- signals.c ---- */
+
+/* tnr_run without the interpreter's lock. Where a handler of a signal raises meanwhile (Ctrl-C), the run ends soon with
+ * TNR_E_CANCEL, and the exception is set. */
+tnr_status core_run(tnr_instance *x, tnr_error *err);
+
 /* ---- values.c: what is no tensor ---- */
 
 int core_value_set(core_instance *x, uint32_t i, PyObject *given); /* 0 or -1 */

@@ -45,7 +45,7 @@ class CompileError(Error):
 
 
 RUN_CODES = ("OK", "ARG", "MEMORY", "IO", "FORMAT", "VERSION", "CPU", "NAME", "DTYPE", "SHAPE", "LAYOUT", "STATE", "CHECK",
-             "EXECUTOR")
+             "EXECUTOR", "CANCEL")
 
 
 class RunError(Error):
