@@ -174,6 +174,17 @@ typedef struct tenon_operator_info { /* how often the module calls an operator *
 typedef struct tenon_metadata_info { /* what the model says of itself */
     const char *key, *value;
 } tenon_metadata_info;
+typedef struct tenon_constructor_info {
+    const char *name;
+    uint32_t n_field;
+    const char *const *field; /* types; A, B, ... are the parameters of the definition */
+} tenon_constructor_info;
+typedef struct tenon_data_info { /* a data type */
+    const char *name;
+    uint32_t n_param, n_constructor;
+    const tenon_constructor_info *constructor; /* in order of their tags */
+    int is_known; /* 1: of the prelude, named somewhere; texts do not define it */
+} tenon_data_info;
 typedef struct tenon_module_info { /* fields may be added at the end */
     uint32_t n_input, n_output, n_function, n_operator, n_symbol, n_metadata;
     const tenon_value_info *input, *output;
@@ -181,6 +192,8 @@ typedef struct tenon_module_info { /* fields may be added at the end */
     const tenon_operator_info *op;       /* in order of their names */
     const tnr_symbol_info *symbol;
     const tenon_metadata_info *metadata;
+    uint32_t n_data;
+    const tenon_data_info *data;
 } tenon_module_info;
 /* What is in a module, as it stands. Valid until the next tenon_module_inspect of the module, or its end. NULL after an
  * error. */

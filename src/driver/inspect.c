@@ -136,6 +136,32 @@ static void see_functions(tenon_module *m)
     tn_map_deinit(&c.calls);
 }
 
+static const tenon_constructor_info *constructors(tn_arena *a, const tn_data *d)
+{
+    tenon_constructor_info *all = TN_NEW_N(a, tenon_constructor_info, d->n_constructor);
+    for (uint32_t i = 0; i < d->n_constructor; i++) {
+        const tn_constructor *c = &d->constructor[i];
+        const char **field = TN_NEW_N(a, const char *, c->n_field);
+        for (uint32_t k = 0; k < c->n_field; k++)
+            field[k] = type_text(a, c->field[k]);
+        all[i] = (tenon_constructor_info){c->name, c->n_field, field};
+    }
+    return all;
+}
+
+static void see_data(tenon_module *m)
+{
+    uint32_t n = 0;
+    for (const tn_data *d = m->build.graph.data; d; d = d->next)
+        n++;
+    tenon_data_info *all = TN_NEW_N(&m->seen, tenon_data_info, n);
+    m->info.n_data = n;
+    m->info.data = all;
+    for (const tn_data *d = m->build.graph.data; d; d = d->next)
+        *all++ =
+            (tenon_data_info){d->name, d->n_param, d->n_constructor, constructors(&m->seen, d), d->known};
+}
+
 static void see_module(tenon_module *m)
 {
     const tn_graph *g = &m->build.graph;
@@ -180,6 +206,7 @@ static tn_status inspect(tn_object *x, void *user)
     if (main)
         see_values(m, main->body);
     see_functions(m);
+    see_data(m);
     see_module(m);
     return TN_OK;
 }

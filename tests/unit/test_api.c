@@ -52,6 +52,36 @@ static void a_module_tells_what_is_in_it(void **state)
     tenon_free(t);
 }
 
+static void a_module_tells_its_data_types(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_parse(t,
+                                         "type Shape[A, N] { Leaf, Row(N, Shape[A, N], (A, List[A])) }\n"
+                                         "def @main(%x: Shape[int32, float32]) { %x }\n",
+                                         NULL, 0);
+    if (!m)
+        fail_msg("%s", tenon_messages(t));
+    const tenon_module_info *x = tenon_module_inspect(m);
+    const tenon_data_info *own = NULL;
+    for (uint32_t i = 0; i < x->n_data; i++)
+        if (strcmp(x->data[i].name, "List") == 0)
+            assert_int_equal(x->data[i].is_known, 1);
+        else if (!x->data[i].is_known)
+            own = &x->data[i];
+    assert_int_equal(x->n_data, 2); /* of the prelude what is named */
+    assert_string_equal(own->name, "Shape");
+    assert_int_equal(own->n_param, 2);
+    assert_int_equal(own->n_constructor, 2);
+    assert_string_equal(own->constructor[0].name, "Leaf");
+    assert_int_equal(own->constructor[0].n_field, 0);
+    assert_int_equal(own->constructor[1].n_field, 3);
+    assert_string_equal(own->constructor[1].field[0], "B");
+    assert_string_equal(own->constructor[1].field[1], "Shape[A, B]");
+    assert_string_equal(own->constructor[1].field[2], "(A, List[A])");
+    tenon_free(t);
+}
+
 static void passes_change_a_module_and_builds_do_not(void **state)
 {
     (void)state;
@@ -620,6 +650,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_module_tells_what_is_in_it),
+        cmocka_unit_test(a_module_tells_its_data_types),
         cmocka_unit_test(passes_change_a_module_and_builds_do_not),
         cmocka_unit_test(mistakes_have_a_place),
         cmocka_unit_test(options_say_how_large_they_are),

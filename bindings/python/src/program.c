@@ -377,10 +377,46 @@ static PyObject *operators(uint32_t n, const tenon_operator_info op[])
     return all;
 }
 
+static PyObject *texts(uint32_t n, const char *const text[])
+{
+    PyObject *all = PyList_New(n);
+    for (uint32_t i = 0; all && i < n; i++) {
+        PyObject *one = PyUnicode_FromString(text[i]);
+        if (!one || PyList_SetItem(all, i, one))
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+static PyObject *constructors(uint32_t n, const tenon_constructor_info c[])
+{
+    PyObject *all = PyList_New(n);
+    for (uint32_t i = 0; all && i < n; i++) {
+        PyObject *one = Py_BuildValue("(sN)", c[i].name, texts(c[i].n_field, c[i].field));
+        if (!one || PyList_SetItem(all, i, one))
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+static PyObject *data_types(uint32_t n, const tenon_data_info d[])
+{
+    PyObject *all = PyList_New(n);
+    for (uint32_t i = 0; all && i < n; i++) {
+        PyObject *one =
+            Py_BuildValue("(sINN)", d[i].name, d[i].n_param,
+                          constructors(d[i].n_constructor, d[i].constructor), PyBool_FromLong(d[i].is_known));
+        if (!one || PyList_SetItem(all, i, one))
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
 PyDoc_STRVAR(
     inspect_doc,
     "inspect() -> dict: inputs and outputs as (name, dtype, shape); functions as (name, parameters, "
-    "results, nodes); operators with the number of their calls; symbols as (name, min, max); metadata.");
+    "results, nodes); operators with the number of their calls; symbols as (name, min, max); metadata; data "
+    "types as (name, parameters, constructors as (name, fields), whether it is the prelude's).");
 
 static PyObject *inspect(PyObject *self, PyObject *none)
 {
@@ -392,10 +428,11 @@ static PyObject *inspect(PyObject *self, PyObject *none)
     const tenon_module_info *info = tenon_module_inspect(p->m);
     if (info)
         result = Py_BuildValue(
-            "{sNsNsNsNsNsN}", "inputs", values(info->n_input, info->input), "outputs",
+            "{sNsNsNsNsNsNsN}", "inputs", values(info->n_input, info->input), "outputs",
             values(info->n_output, info->output), "functions", functions(info->n_function, info->function),
             "operators", operators(info->n_operator, info->op), "symbols",
-            symbols(info->n_symbol, info->symbol), "metadata", metadata(info->n_metadata, info->metadata));
+            symbols(info->n_symbol, info->symbol), "metadata", metadata(info->n_metadata, info->metadata),
+            "data", data_types(info->n_data, info->data));
     else
         result = core_raise_compile(p->session->t);
     core_session_end(p->session);
