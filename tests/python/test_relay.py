@@ -243,12 +243,6 @@ def @main(%x: Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32] {
         for value in ('a "quoted" \\ text\n', None):
             self.assertEqual(relay._table.value_of("text", relay._table.value_text(says, value, "")), value)
 
-    def test_data_types_are_text_alone(self):
-        mod = relay.fromtext("type Number { Real(float32), No }\ndef @main(%x: float32) {\n"
-                             "  match (Real(%x)) { Real(%y) => %y, No => 0f }\n}\n")
-        with self.assertRaisesRegex(tenon.UnsupportedError, "cannot be seen as expressions yet"):
-            mod["main"]
-
     def test_mistakes(self):
         x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(3,))
         with self.assertRaisesRegex(ValueError, "variable y is bound by nothing"):

@@ -14,12 +14,14 @@ docs/relay.md has the text and what it means.
 """
 from typing import Any, List
 
-from . import analysis, expr, expr_functor, frontend, op, ty
+from . import adt, analysis, expr, expr_functor, frontend, op, prelude, ty
 from ._build import bind_params_by_name, build, fromtext, load, optimize, parse
+from .adt import (Clause, Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar, PatternWildcard,
+                  TypeData)
 from .expr import Call, Constant, Expr, Function, GlobalVar, If, Let, Loop, Op, Tuple, TupleGetItem, Var, bind, const, var
 from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
 from .ty import Any_ as _Any
-from .ty import FuncType, TensorType, TupleType, Type
+from .ty import FuncType, GlobalTypeVar, TensorType, TupleType, Type, TypeCall, TypeKind, TypeVar, scalar_type
 from .. import transform
 
 _FAMILIES = op.families(__name__)
@@ -39,7 +41,9 @@ def __dir__() -> List[str]:
     return sorted({*_names, *dir(op.plain), "Any"})
 
 
-__all__ = ["Call", "Constant", "Expr", "ExprFunctor", "ExprMutator", "ExprVisitor", "FuncType", "Function", "GlobalVar", "If",
-           "Let", "Loop", "Op", "TensorType", "Tuple", "TupleGetItem", "TupleType", "Type", "Var", "analysis", "bind",
-           "bind_params_by_name", "build", "const", "expr", "expr_functor", "fromtext", "frontend", "load", "op", "optimize",
-           "parse", "transform", "ty", "var"]
+__all__ = ["Call", "Clause", "Constant", "Constructor", "Expr", "ExprFunctor", "ExprMutator", "ExprVisitor", "FuncType",
+           "Function", "GlobalTypeVar", "GlobalVar", "If", "Let", "Loop", "Match", "Op", "Pattern", "PatternConstructor",
+           "PatternTuple", "PatternVar", "PatternWildcard", "TensorType", "Tuple", "TupleGetItem", "TupleType", "Type", "TypeCall",
+           "TypeData", "TypeKind", "TypeVar", "Var", "adt", "analysis", "bind", "bind_params_by_name", "build", "const", "expr",
+           "expr_functor", "fromtext", "frontend", "load", "op", "optimize", "parse", "prelude", "scalar_type", "transform", "ty",
+           "var"]

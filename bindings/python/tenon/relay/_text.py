@@ -2,13 +2,15 @@
 chains of calls, which may be long."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple as Pair
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple as Pair
 
 from .. import _core
 from .._errors import UnsupportedError
 from . import _table
+from .adt import (Clause, Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar, PatternWildcard, TypeData,
+                  definitions)
 from .expr import Call, Constant, Expr, Function, GlobalVar, If, Let, Loop, Op, Tuple, TupleGetItem, Var
-from .ty import FuncType, TensorType, Type
+from .ty import FuncType, OtherType, TensorType, Type, TypeCall
 from .ty import parse as parse_type
 
 # ---- annotations ----
@@ -43,6 +45,7 @@ class _Scope:
     def __init__(self) -> None:
         self.known: Dict[int, str] = {}
         self.lines: List[str] = []
+        self.names: List[str] = []  # declared here
 
 
 class Writer:
@@ -53,18 +56,18 @@ class Writer:
         self._number: Dict[int, int] = {}  # constants, by identity
         self._alive: List[Any] = []
         self._scopes: List[_Scope] = []
-        self._names: Dict[str, int] = {}
+        self._names: Set[str] = set()
         self._lines = 0
         self.free: Optional[List[Var]] = None  # where free variables are allowed, those that there are
 
     def function(self, name: str, f: Function) -> str:
-        self._lines, self._names = 0, {}
+        self._lines, self._names = 0, set()
         self._scopes.append(_Scope())
         params = ", ".join(self._param(p) for p in f.params)
         result = f" -> {f.ret_type}" if f.ret_type is not None else ""
         body = self._block(f.body, 1)
-        self._scopes.pop()
-        return f"def @{name}({params}){result} {{\n{body}\n}}\n"
+        self._leave()
+        return f"def @{name}{_names(f)}({params}){result} {{\n{body}\n}}\n"
 
     def expression(self, e: Expr) -> str:
         """The lines and the value of one expression, whose free variables keep their names."""
@@ -89,16 +92,25 @@ class Writer:
         while name in self._names:
             k += 1
             name = f"{base}_{k}"
-        self._names[name] = 1
+        self._names.add(name)
+        self._scopes[-1].names.append(name)
         self._scopes[-1].known[id(v)] = f"%{name}"
         self._alive.append(v)
         return f"%{name}"
+
+    def _leave(self) -> _Scope:
+        """The innermost scope, which has ended: its names are free."""
+        scope = self._scopes.pop()
+        self._names.difference_update(scope.names)
+        return scope
 
     def _find(self, e: Any) -> Optional[str]:
         if e is None:
             return "None"
         if isinstance(e, GlobalVar):
             return f"@{e.name_hint}"
+        if isinstance(e, Constructor):
+            return e.name_hint
         for scope in reversed(self._scopes):
             if id(e) in scope.known:
                 return scope.known[id(e)]
@@ -112,7 +124,7 @@ class Writer:
         for p in params:
             self._declare(p)
         result = self._result(e, indent)
-        lines = self._scopes.pop().lines
+        lines = self._leave().lines
         return "\n".join([*lines, "  " * indent + result])
 
     def _result(self, e: Expr, indent: int) -> str:
@@ -124,8 +136,27 @@ class Writer:
         return self._value(e, indent)
 
     def _bind(self, e: Let, indent: int) -> None:
-        self._scopes[-1].known[id(e.var)] = self._value(e.value, indent)
+        value = None if _is_named(e) else self._value(e.value, indent)
+        self._bound(e, value or self._named(e, indent), indent)
+
+    def _bound(self, e: Let, value: str, indent: int) -> None:
+        """What a Let binds is called as its value is, unless the Let says a type that the value alone would not have."""
+        t = e.var.type_annotation
+        if isinstance(t, (FuncType, OtherType, TypeCall)) and not _is_named(e):
+            value = self._line_of(self._declare(e.var), str(t), value, indent)
+        self._scopes[-1].known[id(e.var)] = value
         self._alive.append(e.var)
+
+    def _named(self, e: Let, indent: int) -> str:
+        """A function that calls itself, or has type parameters, knows its name."""
+        name, f = self._declare(e.var), e.value
+        assert isinstance(f, Function)
+        t = str(e.var.type_annotation or "")
+        return self._line_of(name, t, f"fn{_names(f) or ' '}" + self._body(f, indent, self._attrs("fn", f.attrs), True), indent)
+
+    def _line_of(self, name: str, type: str, value: str, indent: int) -> str:
+        self._scopes[-1].lines.append(f"{'  ' * indent}let {name}{': ' if type else ''}{type} = {value};")
+        return name
 
     def _value(self, root: Any, indent: int) -> str:
         """The name of a value, after lines for all that it needs."""
@@ -135,7 +166,7 @@ class Writer:
             if self._find(e) is not None:
                 continue
             if isinstance(e, Let):
-                self._let(e, state, todo)
+                self._let(e, state, todo, indent)
             elif state == 0:
                 todo.append((e, 1))
                 todo += [(p, 0) for p in reversed(_parts(e))]
@@ -144,12 +175,11 @@ class Writer:
                 self._alive.append(e)
         return str(self._find(root))
 
-    def _let(self, e: Let, state: int, todo: List[Pair[Any, int]]) -> None:
+    def _let(self, e: Let, state: int, todo: List[Pair[Any, int]], indent: int) -> None:
         if state == 0:
-            todo += [(e, 1), (e.value, 0)]
+            todo += [(e, 1)] if _is_named(e) else [(e, 1), (e.value, 0)]
         elif state == 1:
-            self._scopes[-1].known[id(e.var)] = str(self._find(e.value))
-            self._alive.append(e.var)
+            self._bound(e, self._named(e, indent) if _is_named(e) else str(self._find(e.value)), indent)
             todo += [(e, 2), (e.body, 0)]
         else:
             self._scopes[-1].known[id(e)] = str(self._find(e.body))
@@ -190,12 +220,36 @@ class Writer:
         if isinstance(e, Loop):
             head = ", ".join([*self._args(e.args), *self._attrs("loop", e.attrs)])
             return f"loop ({head}) " + self._body(e.body, indent, [])
+        if isinstance(e, Match):
+            clauses = ",\n".join(self._clause(c, indent + 1) for c in e.clauses)
+            return f"match{'' if e.complete else '?'} ({self._find(e.data)}) {{\n{clauses}\n{'  ' * indent}}}"
         raise TypeError(f"{type(e).__name__} is no expression of Relay")
+
+    def _clause(self, c: Clause, indent: int) -> str:
+        self._scopes.append(_Scope())
+        pattern = self._pattern(c.lhs)
+        body = self._block(c.rhs, indent + 1)
+        self._leave()
+        return f"{'  ' * indent}{pattern} => {{\n{body}\n{'  ' * indent}}}"
+
+    def _pattern(self, p: Pattern) -> str:
+        if isinstance(p, PatternVar):
+            return self._declare(p.var)
+        if isinstance(p, PatternWildcard):
+            return "_"
+        fields = ", ".join(map(self._pattern, p.parts()))
+        if isinstance(p, PatternConstructor):
+            return f"{p.constructor}({fields})" if fields else str(p.constructor)
+        if isinstance(p, PatternTuple):
+            return f"({fields})"
+        raise TypeError(f"{type(p).__name__} is no pattern")
 
     def _args(self, args: Sequence[Any]) -> List[str]:
         return [str(self._find(a)) for a in args]
 
     def _call(self, e: Call) -> str:
+        if isinstance(e.op, Constructor) and not e.args:
+            return e.op.name_hint
         if not isinstance(e.op, Op):
             return f"{self._find(e.op)}({', '.join(self._args(e.args))})"
         return f"{e.op.name}({', '.join([*self._args(_operands(e)), *self._attrs(e.op.name, e.attrs)])})"
@@ -205,14 +259,16 @@ class Writer:
         return [f"{name}={_table.value_text(record.attribute(name), value, op)}" for name, value in attrs.items()]
 
     def _closure(self, f: Function, indent: int) -> str:
+        if f.type_params:
+            raise TypeError("a closure with type parameters is bound by a Let")
         return "fn " + self._body(f, indent, self._attrs("fn", f.attrs))
 
-    def _body(self, f: Function, indent: int, attrs: Sequence[str]) -> str:
+    def _body(self, f: Function, indent: int, attrs: Sequence[str], says_result: bool = False) -> str:
         self._scopes.append(_Scope())
         head = ", ".join([*(self._param(p) for p in f.params), *attrs])
-        result = f" -> {f.ret_type}" if f.ret_type is not None and f.ret_type.has_layout() else ""
+        result = f" -> {f.ret_type}" if f.ret_type is not None and (says_result or f.ret_type.has_layout()) else ""
         body = self._block(f.body, indent + 1)
-        self._scopes.pop()
+        self._leave()
         return f"({head}){result} {{\n{body}\n{'  ' * indent}}}"
 
     def _constant(self, c: Constant) -> str:
@@ -229,6 +285,18 @@ class Writer:
         dtype = f" {t.dtype}" if t.dtype != "float32" else ""
         layout = f" in {t.layout}" if t.layout else ""
         return f"meta[relay.Constant][{k}] /* {name + ' ' if name else ''}({shape}){dtype}{layout} */"
+
+
+def _names(f: Function) -> str:
+    return f"[{', '.join(map(str, f.type_params))}]" if f.type_params else ""
+
+
+def _is_named(e: Let) -> bool:
+    """Does it bind a function that has to know its name?"""
+    from .expr_functor import post_order
+
+    f = e.value
+    return isinstance(f, Function) and (bool(f.type_params) or any(x is e.var for x in post_order(f)))
 
 
 def _operands(e: Call) -> List[Any]:
@@ -250,16 +318,19 @@ def _parts(e: Any) -> List[Any]:
         return [e.cond]
     if isinstance(e, Loop):
         return e.args
+    if isinstance(e, Match):
+        return [e.data]
     return []
 
 
 def expression_text(e: Expr) -> str:
     """For people: a function as in a module, else lines and a value."""
     writer = Writer()
-    return writer.function("", e).replace("def @(", "fn (", 1).rstrip() if isinstance(e, Function) else writer.expression(e)
+    return writer.function("", e).replace("def @", f"fn{'' if e.type_params else ' '}", 1).rstrip() if isinstance(e, Function) else writer.expression(e)
 
 
-def module_text(functions: Mapping[str, Function], inspected: Optional[Mapping[str, Any]] = None) -> Pair[str, List[Any]]:
+def module_text(functions: Mapping[str, Function], inspected: Optional[Mapping[str, Any]] = None,
+                types: Sequence[TypeData] = ()) -> Pair[str, List[Any]]:
     """The text of a module and its constants. `inspected`: of the module that it comes from, what it says of itself."""
     writer = Writer()
     head = ['#[version = "0.0.5"]']
@@ -272,6 +343,7 @@ def module_text(functions: Mapping[str, Function], inspected: Optional[Mapping[s
         if main is not None and not made_up and len(outputs) == _n_results(main):
             head.append(f"#[outputs = [{', '.join(_table.quote(o) for o in outputs)}]]")
         head += [f"#[model = [{_table.quote(k)}, {_table.quote(v)}]]" for k, v in inspected["metadata"].items()]
+    head += map(str, types)
     order = sorted(functions, key=lambda name: name != "main")
     return "\n".join(head) + "\n" + "\n".join(writer.function(name, functions[name]) for name in order), writer.constants
 
@@ -289,8 +361,11 @@ def _n_results(f: Function) -> int:
 class _Reader:
     """The nodes of a function as expressions."""
 
-    def __init__(self, nodes: Sequence[Any]):
+    def __init__(self, nodes: Sequence[Any], types: Mapping[str, TypeData]):
         self.nodes = nodes
+        self.types = types
+        self.constructors = {c.name_hint: c for t in types.values() for c in t.constructors}
+        self.around: List[Any] = []  # closures that are being read: their own names, None until they are used
         self.made: Dict[int, Expr] = {}
         self.result: Dict[Pair[int, int], Expr] = {}
         self.uses: Dict[int, int] = {}
@@ -355,9 +430,14 @@ class _Reader:
         elif op == "call":
             made = Call(args[0], args[1:])
         elif op == "fn":
-            params, body = self.region(regions[0])
-            t = parse_type(types[0]) if types[0] else None
-            made = Function(params, body, t.ret_type if isinstance(t, FuncType) else None, None, attrs)
+            made = self._closure(regions[0], attrs, parse_type(types[0]) if types[0] else None)
+        elif op == "self":
+            made = self.around[-1] = Var("self") if self.around[-1] is None else self.around[-1]
+            return made
+        elif op == "construct":
+            made = Call(self.constructors[attrs["name"]], args)
+        elif op == "match":
+            made = self._match(operands[0], args[0], regions)
         elif op == "if":
             made = If(args[0], self.region(regions[0])[1], self.region(regions[1])[1], attrs)
         elif op == "loop":
@@ -365,10 +445,31 @@ class _Reader:
         else:
             record = _table.RECORDS[op]
             if record.is_structure:
-                raise UnsupportedError(f"functions with {op} (data types) cannot be seen as expressions yet; their text can")
+                raise UnsupportedError(f"functions with {op} cannot be seen as expressions; their text can")
             made = Call(Op(op), [Tuple(args)] if record.most < 0 else args, attrs)
         made.span = source
         return _typed(made, types[0]) if len(types) == 1 else made
+
+
+    def _closure(self, region: Any, attrs: Mapping[str, Any], t: Optional[Type]) -> Expr:
+        self.around.append(None)
+        params, body = self.region(region)
+        name = self.around.pop()
+        made = Function(params, body, t.ret_type if isinstance(t, FuncType) else None, None, attrs)
+        made._type = t
+        return made if name is None else Let(name, made, name)
+
+    def _match(self, operand: Any, data: Expr, regions: Sequence[Any]) -> Match:
+        t = parse_type(self.nodes[operand[0]][5][operand[1]])
+        if not isinstance(t, TypeCall) or t.func.name_hint not in self.types:
+            raise UnsupportedError(f"a match over a value of type {t} cannot be seen as an expression; its text can")
+        clauses = []
+        for c, region in zip(self.types[t.func.name_hint].constructors, regions):
+            params, body = self.region(region)
+            numbers = region[1][:region[0]]
+            fields = [PatternVar(p) if self.uses.get(n) else PatternWildcard() for p, n in zip(params, numbers)]
+            clauses.append(Clause(PatternConstructor(c, fields), body))
+        return Match(data, clauses)
 
 
 def _typed(e: Any, text: str) -> Any:
@@ -379,7 +480,7 @@ def _typed(e: Any, text: str) -> Any:
 def read_function(program: _core.Program, name: str) -> Function:
     """A function of a module as an expression."""
     nodes, body = program.function(name)
-    reader = _Reader(nodes)
+    reader = _Reader(nodes, definitions(program.inspect()["data"]))
     params, value = reader.region(body)
     ret_type: Optional[Type] = None
     if reader.calls_functions:

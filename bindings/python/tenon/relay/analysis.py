@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List
 
+from .adt import Match, pattern_vars
 from .expr import Call, Expr, Function, Let, Op, Tuple, Var
 from .expr_functor import parts, post_order
 from .ty import TupleType, Type
@@ -20,13 +21,15 @@ def all_vars(expr: Expr) -> List[Var]:
 
 
 def bound_vars(expr: Expr) -> List[Var]:
-    """Parameters, and what Let binds."""
+    """Parameters, and what Let and patterns bind."""
     bound: Dict[Var, None] = {}
     for e in post_order(expr):
         if isinstance(e, Function):
             bound.update(dict.fromkeys(e.params))
         elif isinstance(e, Let):
             bound[e.var] = None
+        elif isinstance(e, Match):
+            bound.update(dict.fromkeys(v for c in e.clauses for v in pattern_vars(c.lhs)))
     return list(bound)
 
 

@@ -223,19 +223,17 @@ class If(Expr):
 
 
 class Function(Expr):
-    """A function: parameters (Var with types) and a body; several results are a Tuple. As a value it is a closure."""
-
-    type_params = ()  # TVM's functions may have some
+    """A function: parameters (Var with types) and a body; several results are a Tuple. As a value it is a closure.
+    `type_params`, TypeVars, may stand in types; a closure that has some is bound by a Let."""
 
     def __init__(self, params: Sequence[Var], body: Expr, ret_type: Optional[Type] = None, type_params: Any = None,
                  attrs: Optional[Mapping[str, Any]] = None, span: str = ""):
-        if type_params:
-            raise TypeError("functions have no type parameters")
         self.params, self.body, self.ret_type, self.span = list(params), body, ret_type, span
+        self.type_params = list(type_params or ())
         self.attrs = _table.Attrs("fn", attrs or {})
 
     def with_attr(self, name: str, value: Any) -> "Function":
-        return Function(self.params, self.body, self.ret_type, None, {**self.attrs, name: value}, self.span)
+        return Function(self.params, self.body, self.ret_type, self.type_params, {**self.attrs, name: value}, self.span)
 
     def __repr__(self) -> str:
         return f"Function({', '.join(p.name_hint for p in self.params)})"
@@ -309,7 +307,7 @@ def bind(expr: Expr, binds: Mapping[Var, Expr]) -> Expr:
 
         def visit_function(self, f: Function) -> Expr:
             kept = [p for p in f.params if p not in binds]
-            return Function(kept, self.visit(f.body), f.ret_type, None, f.attrs, f.span)
+            return Function(kept, self.visit(f.body), f.ret_type, f.type_params, f.attrs, f.span)
 
     return Bind().visit(expr)
 

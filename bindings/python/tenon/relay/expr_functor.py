@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import Any, Callable, Dict, List
 
+from .adt import Clause, Constructor, Match, pattern_vars
 from .expr import Call, Constant, Expr, Function, GlobalVar, If, Let, Loop, Op, Tuple, TupleGetItem, Var
 
 _DEEP = 100  # expressions; beyond that a walk gets a stack of its own
@@ -34,6 +35,8 @@ def parts(e: Any) -> List[Any]:
         return [*e.params, e.body]
     if isinstance(e, Loop):
         return [*e.args, e.body]
+    if isinstance(e, Match):
+        return [e.data, *(part for c in e.clauses for part in (*pattern_vars(c.lhs), c.rhs))]
     return []
 
 
@@ -115,10 +118,11 @@ class ExprFunctor:
 
     visit_call = visit_if = visit_function = visit_tuple = visit_tuple_getitem = visit_loop = visit_let  # type: ignore[assignment]
     visit_var = visit_global_var = visit_constant = visit_op = visit_let  # type: ignore[assignment]
+    visit_match = visit_constructor = visit_let  # type: ignore[assignment]
 
 
-_KINDS = {Call: "call", Constant: "constant", Function: "function", GlobalVar: "global_var", If: "if", Let: "let", Loop: "loop",
-          Op: "op", Tuple: "tuple", TupleGetItem: "tuple_getitem", Var: "var"}
+_KINDS = {Call: "call", Constant: "constant", Constructor: "constructor", Function: "function", GlobalVar: "global_var", If: "if",
+          Let: "let", Loop: "loop", Match: "match", Op: "op", Tuple: "tuple", TupleGetItem: "tuple_getitem", Var: "var"}
 
 
 class ExprVisitor(ExprFunctor):
@@ -130,6 +134,7 @@ class ExprVisitor(ExprFunctor):
 
     visit_call = visit_if = visit_function = visit_tuple = visit_tuple_getitem = visit_loop = _inner  # type: ignore[assignment]
     visit_let = visit_var = visit_global_var = visit_constant = visit_op = _inner  # type: ignore[assignment]
+    visit_match = visit_constructor = _inner  # type: ignore[assignment]
 
 
 class ExprMutator(ExprFunctor):
@@ -149,6 +154,15 @@ class ExprMutator(ExprFunctor):
 
     def visit_op(self, op: Op) -> Expr:
         return op
+
+    def visit_constructor(self, c: Constructor) -> Expr:
+        return c
+
+    def visit_match(self, m: Match) -> Expr:
+        data, values = self.visit(m.data), self._all([c.rhs for c in m.clauses])
+        if _same([data, *values], [m.data, *(c.rhs for c in m.clauses)]):
+            return m
+        return Match(data, [Clause(c.lhs, value) for c, value in zip(m.clauses, values)], m.complete, m.span)
 
     def visit_call(self, call: Call) -> Expr:
         op, args = self.visit(call.op), self._all(call.args)
@@ -178,7 +192,7 @@ class ExprMutator(ExprFunctor):
         params, body = self._all(f.params), self.visit(f.body)
         if _same([*params, body], [*f.params, f.body]):
             return f
-        return Function(params, body, f.ret_type, None, f.attrs, f.span)
+        return Function(params, body, f.ret_type, f.type_params, f.attrs, f.span)
 
     def visit_loop(self, loop: Loop) -> Expr:
         args, body = self._all(loop.args), self.visit(loop.body)

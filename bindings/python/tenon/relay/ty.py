@@ -4,6 +4,8 @@ from __future__ import annotations
 import re
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
+from .._errors import UnsupportedError
+
 Extent = Union[int, str]
 
 
@@ -68,11 +70,63 @@ class TupleType(Type):
 
 
 class FuncType(Type):
-    def __init__(self, arg_types: Sequence[Type], ret_type: Type):
-        self.arg_types, self.ret_type = list(arg_types), ret_type
+    """fn (int32) -> bool. With `type_params` only where a Let says the type of its function."""
+
+    def __init__(self, arg_types: Sequence[Type], ret_type: Type, type_params: Optional[Sequence["TypeVar"]] = None):
+        self.arg_types, self.ret_type, self.type_params = list(arg_types), ret_type, list(type_params or ())
 
     def __str__(self) -> str:
-        return f"fn ({', '.join(map(str, self.arg_types))}) -> {self.ret_type}"
+        names = f"[{', '.join(map(str, self.type_params))}]" if self.type_params else " "
+        return f"fn{names}({', '.join(map(str, self.arg_types))}) -> {self.ret_type}"
+
+
+class TypeKind:
+    """What a type variable may stand for: types alone."""
+
+    Type, ShapeVar, BaseType, Constraint, AdtHandle, TypeData = 0, 1, 2, 4, 5, 6
+
+
+class TypeVar(Type):
+    """A parameter of a function or of a data type: any type."""
+
+    def __init__(self, name_hint: str, kind: int = TypeKind.Type):
+        if kind != TypeKind.Type:
+            raise UnsupportedError("a TypeVar stands for a type (TypeKind.Type); an extent is a symbol: relay.var('x', shape=('n',))")
+        self.name_hint = _identifier(name_hint)
+
+    def __str__(self) -> str:
+        return self.name_hint
+
+
+class GlobalTypeVar(Type):
+    """The name of a data type; rlist(a) is a List[a]."""
+
+    def __init__(self, name_hint: str, kind: int = TypeKind.AdtHandle):
+        self.name_hint = _identifier(name_hint)
+
+    def __call__(self, *args: Type) -> "TypeCall":
+        return TypeCall(self, args)
+
+    def __str__(self) -> str:
+        return self.name_hint
+
+
+class TypeCall(Type):
+    """A data type of certain types: List[int32]."""
+
+    def __init__(self, func: GlobalTypeVar, args: Sequence[Type]):
+        self.func, self.args = func, list(args)
+
+    def has_layout(self) -> bool:
+        return any(a.has_layout() for a in self.args)
+
+    def __str__(self) -> str:
+        return f"{self.func}[{', '.join(map(str, self.args))}]" if self.args else str(self.func)
+
+
+def scalar_type(dtype: str) -> TensorType:
+    """A tensor of no dimensions."""
+    return TensorType((), dtype)
 
 
 class OtherType(Type):
@@ -83,6 +137,12 @@ class OtherType(Type):
 
     def __str__(self) -> str:
         return self.text
+
+
+def _identifier(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        raise ValueError(f"{name!r} is no name of a type: it is made of letters, digits and _")
+    return name
 
 
 def _extent(e: Any) -> Extent:
@@ -123,8 +183,12 @@ def parse(text: str) -> Type:
             return FuncType([parse(p) for p in _parts(text[4:end])], parse(arrow[2:]))
     if text.startswith("(") and _closing(text, 0) == len(text) - 1:
         return TupleType([parse(p) for p in _parts(text[1:-1])])
-    return TensorType((), text) if re.fullmatch(r"[a-z]+[0-9]*(_[a-z0-9]+)?", text) and text[-1].isdigit() or text == "bool" \
-        else OtherType(text)
+    if re.fullmatch(r"[a-z]+[0-9]*(_[a-z0-9]+)?", text) and text[-1].isdigit() or text == "bool":
+        return TensorType((), text)
+    data = re.fullmatch(r"([A-Za-z_]\w*)(\[(.*)\])?", text, re.ASCII)
+    if data and data[1] not in ("Map", "Optional", "Seq", "Tensor", "_", "string"):
+        return TypeCall(GlobalTypeVar(data[1]), [parse(p) for p in _parts(data[3] or "")])
+    return OtherType(text)
 
 
 def _closing(text: str, at: int) -> int:
