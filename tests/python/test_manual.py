@@ -46,7 +46,8 @@ class Manual(unittest.TestCase):
             [("image", models.FLOAT, (1, 3, 224, 224))], [("scores", models.FLOAT, (1, 2))], [models.floats("w", [3, 2], [1] * 6)])
         x = numpy.ones((1, 3, 224, 224), "float32")
         square = numpy.ones((512, 512), "float32")
-        given = {"x": x, "a": square, "b": square, "text": LOOPS, "weights": numpy.ones((3, 4), "float32"), "onnx": onnx}
+        given = {"x": x, "a": square, "b": square, "text": LOOPS, "weights": numpy.ones((3, 4), "float32"),
+                 "weights64": numpy.ones((3, 64), "float32"), "onnx": onnx}
         names = {}
         before, out = os.getcwd(), io.StringIO()
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):

@@ -36,8 +36,15 @@ class IRModule:
 
     def _assemble(self, functions: Dict[str, Any], types: Dict[str, Any]) -> None:
         """A program needs a function without type parameters; until there is one, what is given is kept."""
+        from .tir import PrimFunc
+
         _check(functions, types)
         inspected = self._made.inspect() if self._made is not None else None
+        if any(isinstance(f, PrimFunc) for f in functions.values()):
+            text = "\n".join(str(f.with_name(name)) for name, f in functions.items())
+            self._made = parse(text).with_passes("Verify")._made
+            self._given, self._types = None, {}
+            return
         plain = [f for f in functions.values() if not f.type_params]
         self._made = _assemble(functions, inspected, types.values()) if plain else None
         self._given, self._types = functions, types
@@ -116,7 +123,7 @@ class IRModule:
 
     @property
     def functions(self) -> Dict[str, Any]:
-        """All functions of Relay by name."""
+        """All functions by name."""
         return {name: self[name] for name in self.function_names}
 
     def get_global_vars(self) -> List[Any]:
@@ -214,10 +221,14 @@ def _function_name(name: Any) -> str:
 
 def _check(functions: Mapping[str, Any], types: Mapping[str, Any]) -> None:
     from .relay import Function, TypeData
+    from .tir import PrimFunc
 
+    kinds = {type(f) for f in functions.values() if isinstance(f, (Function, PrimFunc))}
+    if len(kinds) > 1 or (PrimFunc in kinds and types):
+        raise TypeError("a module has functions of Relay or of TIR, not both")
     for name, f in functions.items():
-        if not isinstance(f, Function):
-            raise TypeError(f"@{name} must be a tenon.relay.Function, not {type(f).__name__}")
+        if not isinstance(f, (Function, PrimFunc)):
+            raise TypeError(f"@{name} must be a tenon.relay.Function or a tenon.tir.PrimFunc, not {type(f).__name__}")
     for name, t in types.items():
         if not isinstance(t, TypeData) or t.header.name_hint != name:
             raise TypeError(f"type {name} must be its tenon.relay.TypeData, not {t!r}")

@@ -190,8 +190,8 @@ def _extent(text: str) -> Union[int, str]:
 class Schedule:
     """A schedule of a function of TIR: of the first in a module, or of the one that is named."""
 
-    def __init__(self, mod: Union[IRModule, str], func_name: Optional[str] = None, seed: Optional[int] = None):
-        module = parse(mod) if isinstance(mod, str) else mod
+    def __init__(self, mod: Union[IRModule, str, Any], func_name: Optional[str] = None, seed: Optional[int] = None):
+        module = parse(mod) if isinstance(mod, str) else mod if isinstance(mod, IRModule) else IRModule({mod.name: mod})
         self._seed = seed
         self._kernel = module._program.kernel(func_name)
         self._loops = Loops(self._kernel)

@@ -8,19 +8,23 @@
 """
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from .. import _ir
 from ..schedule import Block, Function, Loop, Schedule
-from . import transform
+from . import ir_builder, stmt, transform
 from ._expr import FUNCTIONS as _FUNCTIONS
 from ._expr import (Expr, IterVar, Var, all, any, const, if_then_else, maximum, minimum, power, rsqrt, select)  # noqa: A004
+from .stmt import (Allocate, Buffer, Check, For, IfThenElse, Let, Prefetch, PrimFunc, Stmt, Store,
+                   decl_buffer)
 
 globals().update(_FUNCTIONS)
 max, min, Select = maximum, minimum, select  # noqa: A001 (TVM's names)
 
-__all__ = ["Block", "Expr", "Function", "IterVar", "Loop", "Schedule", "Select", "Var", "all", "any", "build", "const", "fromtext",
-           "if_then_else", "max", "maximum", "min", "minimum", "parse", "power", "rsqrt", "select", "transform", *_FUNCTIONS]
+__all__ = ["Allocate", "Block", "Buffer", "Check", "Expr", "For", "Function", "IfThenElse", "IterVar", "Let", "Loop", "Prefetch",
+           "PrimFunc", "Schedule", "Select", "Stmt", "Store", "Var", "all", "any", "build", "const", "decl_buffer",
+           "fromtext", "if_then_else", "ir_builder", "max", "maximum", "min", "minimum", "parse", "power", "rsqrt", "select", "stmt",
+           "transform", *_FUNCTIONS]
 
 
 def fromtext(text: str) -> _ir.IRModule:
@@ -31,6 +35,8 @@ def fromtext(text: str) -> _ir.IRModule:
 parse = fromtext
 
 
-def build(mod: _ir.IRModule, target: Optional[str] = None, name: Optional[str] = None, **options: Any) -> Function:
+def build(mod: Union[_ir.IRModule, PrimFunc], target: Optional[str] = None, name: Optional[str] = None, **options: Any) -> Function:
     """A function of a module of TIR as code in this process: the first, or the one that is named."""
+    if isinstance(mod, PrimFunc):
+        mod = _ir.IRModule({mod.name: mod})
     return Schedule(mod, name).build(target, **options)

@@ -128,10 +128,11 @@ class Expr:
 
 
 class Names:
-    """What tensors are called in one kernel."""
+    """What tensors are called in one kernel. `literals`: numbers are written as TIR prints them."""
 
-    def __init__(self) -> None:
+    def __init__(self, literals: bool = False) -> None:
         self.tensor: Dict[Any, str] = {}
+        self.literals = literals
 
     def of(self, tensor: Any) -> str:
         return self.tensor.get(tensor, tensor.name)
@@ -148,6 +149,9 @@ class Const(Expr):
         if self.dtype == INDEX:
             return str(self.value)
         short = short_dtype(self.dtype)
+        if names.literals and math.isfinite(self.value):
+            digits = f"{float(self.value)!r}" if is_float(self.dtype) else f"{self.value}"
+            return digits + ("f" if short == "f32" else short)
         if not is_float(self.dtype):
             return f"{short}({self.value}i64)" if short not in ("i32", "i64") else f"{self.value}{short}"
         value = float(self.value)
@@ -444,6 +448,22 @@ def _masked(e: Expr, cond: Expr) -> Expr:
         return Convert(_masked(e.value, cond), e.dtype)
     if isinstance(e, Reduce):
         raise TypeError("a reduction is a tensor's whole element; choose in another tensor")
+    return e
+
+
+def rebuilt(e: Expr, parts: Sequence[Expr]) -> Expr:
+    """The same expression of other parts, as many as it has children."""
+    if isinstance(e, Infix):
+        return Infix(e.op, parts, e.dtype)
+    if isinstance(e, Call):
+        return Call(e.name, parts, e.dtype)
+    if isinstance(e, Convert):
+        return Convert(parts[0], e.dtype)
+    if isinstance(e, Load):
+        n = len(e.index)
+        return Load(e.tensor, parts[:n], *parts[n:])
+    if isinstance(e, Reduce):
+        return Reduce(e.reducer, parts[0], e.axes)
     return e
 
 
