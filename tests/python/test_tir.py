@@ -1,10 +1,19 @@
-"""tenon.tir: loops written by the builder."""
+"""tenon.tir: loops written by the builder, functions read as statements, passes over them written in Python."""
 import array
+import pathlib
 import unittest
 
 import models  # noqa: F401 (sets the environment)
 import tenon
 from tenon import te, tir
+
+try:
+    import tvm
+except ImportError:
+    tvm = None
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
+
 
 def tensor(shape, values):
     return tenon.Tensor.over(array.array("f", values), "float32", shape)
@@ -164,6 +173,97 @@ class Builder(unittest.TestCase):
             with self.assertRaisesRegex(error, said):
                 wrong()
         self.assertEqual(ib.get(), ())  # what failed left nothing
+
+
+class Reading(unittest.TestCase):
+    def test_goldens(self):
+        """Each correct function that is not lowered is read as statements, and printed as it was."""
+        read = 0
+        for path in sorted(GOLDEN.glob("*/*.tir")):
+            try:
+                mod = tir.fromtext(path.read_text()).with_passes("Verify")
+                functions = mod.functions
+            except tenon.CompileError:
+                continue  # of a fault
+            except tenon.UnsupportedError as e:
+                self.assertRegex(str(e), "is lowered", path)
+                continue
+            with self.subTest(path=path.name):
+                texts = [str(m).replace("}\n\n", "}\n") for m in (tenon.IRModule(functions), mod)]
+                self.assertEqual(*texts)
+            read += 1
+        self.assertGreater(read, 100)
+
+    def test_a_lowered_one(self):
+        lowered = tir.transform.Lower()(tenon.IRModule({"rows": rows()}))
+        with self.assertRaisesRegex(tenon.UnsupportedError, "@rows is lowered"):
+            lowered["rows"]
+
+    def test_a_module(self):
+        mod = tenon.IRModule({"a": rows(), "b": product()})
+        self.assertEqual(mod.function_names, ["a", "b"])
+        self.assertIn("a", mod)
+        mod["a"] = mod["b"]
+        self.assertEqual(str(mod["a"]), str(mod["b"].with_name("a")))
+        self.assertRaises(KeyError, lambda: mod["c"])
+
+
+class Passes(unittest.TestCase):
+    def test_function(self):
+        """Loops of at most 4 iterations are unrolled, and factors of 2 are sums."""
+
+        class Small(tir.StmtExprMutator):
+            def visit_for(self, loop):
+                loop = super().visit_for(loop)
+                small = isinstance(loop.extent, tir._expr.Const) and loop.extent.value <= 4 and loop.kind == "serial"
+                return tir.For(loop.var, loop.extent, loop.body, "unrolled") if small else loop
+
+            def visit_expr(self, e):
+                e = super().visit_expr(e)
+                twice = isinstance(e, tir._expr.Infix) and e.op == "*" and getattr(e.args[1], "value", 0) == 2
+                return e.args[0] + e.args[0] if twice else e
+
+        seen = []
+
+        @tir.transform.prim_func_pass(opt_level=0)
+        def small_loops(f, mod, ctx):
+            """Unrolls."""
+            seen.append((f.name, ctx.opt_level))
+            return Small().visit_func(f)
+
+        mod = tenon.IRModule({"rows": rows()})
+        changed = tenon.transform.Sequential([tir.transform.Verify(), small_loops])(mod)
+        self.assertEqual(str(changed), ROWS.replace("    for k", "    unrolled for k").replace("A[i, k] * 2f", "A[i, k] + A[i, k]"))
+        self.assertEqual((seen, small_loops.info.name), ([("rows", 3)], "small_loops"))
+        self.assertEqual(str(mod), ROWS)
+        x = tensor((1, 4), [1, 2, -3, 4])
+        self.assertEqual(values(tir.build(changed)(x)), values(tir.build(mod)(x)))
+        self.assertIs(tir.StmtExprMutator().visit_func(rows_f := rows()), rows_f)
+
+    def test_class(self):
+        @tir.transform.prim_func_pass(opt_level=0, name="NoChecks")
+        class NoChecks:
+            def transform_function(self, f, mod, ctx):
+                return f.with_body([s for s in f.body if not isinstance(s, tir.Check)])
+
+        A = tir.decl_buffer((4,), name="A")
+        ib = tir.ir_builder.create()
+        ib.check(tir.const(False), "never")
+        ib.buffer_ptr(A)[0] = 1.0
+        mod = NoChecks()(tenon.IRModule({"f": tir.PrimFunc([A], ib.get())}))
+        self.assertNotIn("check", str(mod))
+
+    @unittest.skipUnless(tvm, "tenon-tvm is not installed")
+    def test_names_of_tvm(self):
+        import tvm.tir.ir_builder
+
+        self.assertIs(tvm.tir.ir_builder.create, tir.ir_builder.create)
+        self.assertIs(tvm.tir.transform.prim_func_pass, tir.transform.prim_func_pass)
+        self.assertIs(tvm.tir.PrimFunc, tir.PrimFunc)
+        self.assertIs(tvm.relay.TypeData, tenon.relay.TypeData)
+        from tvm.relay.prelude import Prelude
+
+        self.assertIs(Prelude, tenon.relay.prelude.Prelude)
 
 
 if __name__ == "__main__":

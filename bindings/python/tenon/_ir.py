@@ -67,7 +67,16 @@ class IRModule:
             return given
         if name not in self.function_names:
             raise KeyError(f"there is no function {name}; there are {', '.join(self.function_names)}")
-        return read_function(self._program, name)
+        return self._loops()[name] if self._is_loops() else read_function(self._program, name)
+
+    def _is_loops(self) -> bool:
+        """Are its functions of TIR?"""
+        return not self._program.text().startswith("#[")
+
+    def _loops(self) -> Dict[str, Any]:
+        from .tir._read import read_functions
+
+        return read_functions(self._program.text())
 
     def __setitem__(self, name: Any, value: Any) -> None:
         from .relay import GlobalTypeVar
@@ -124,6 +133,8 @@ class IRModule:
     @property
     def functions(self) -> Dict[str, Any]:
         """All functions by name."""
+        if self._made is not None and self._is_loops():
+            return self._loops()
         return {name: self[name] for name in self.function_names}
 
     def get_global_vars(self) -> List[Any]:

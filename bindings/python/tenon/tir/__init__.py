@@ -15,14 +15,14 @@ from ..schedule import Block, Function, Loop, Schedule
 from . import ir_builder, stmt, transform
 from ._expr import FUNCTIONS as _FUNCTIONS
 from ._expr import (Expr, IterVar, Var, all, any, const, if_then_else, maximum, minimum, power, rsqrt, select)  # noqa: A004
-from .stmt import (Allocate, Buffer, Check, For, IfThenElse, Let, Prefetch, PrimFunc, Stmt, Store,
+from .stmt import (Allocate, Buffer, Check, For, IfThenElse, Let, Prefetch, PrimFunc, Stmt, StmtExprMutator, Store,
                    decl_buffer)
 
 globals().update(_FUNCTIONS)
 max, min, Select = maximum, minimum, select  # noqa: A001 (TVM's names)
 
 __all__ = ["Allocate", "Block", "Buffer", "Check", "Expr", "For", "Function", "IfThenElse", "IterVar", "Let", "Loop", "Prefetch",
-           "PrimFunc", "Schedule", "Select", "Stmt", "Store", "Var", "all", "any", "build", "const", "decl_buffer",
+           "PrimFunc", "Schedule", "Select", "Stmt", "StmtExprMutator", "Store", "Var", "all", "any", "build", "const", "decl_buffer",
            "fromtext", "if_then_else", "ir_builder", "max", "maximum", "min", "minimum", "parse", "power", "rsqrt", "select", "stmt",
            "transform", *_FUNCTIONS]
 

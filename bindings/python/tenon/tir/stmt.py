@@ -330,5 +330,46 @@ class PrimFunc:
         return names
 
 
+class StmtExprMutator:
+    """Makes statements of statements: visit_store, visit_for, visit_let, ... return one or a list in the place of what they are
+    given, visit_expr an expression. What is not changed stays the same object."""
+
+    def visit(self, s: Stmt) -> Union[Stmt, List[Stmt]]:
+        return getattr(self, f"visit_{_KINDS[type(s)]}")(s)
+
+    def visit_list(self, statements: Sequence[Stmt]) -> Tuple[Stmt, ...]:
+        made: List[Stmt] = []
+        for s in statements:
+            result = self.visit(s)
+            made += result if isinstance(result, (list, tuple)) else [result]
+        return tuple(made)
+
+    def visit_func(self, f: PrimFunc) -> PrimFunc:
+        body = self.visit_list(f.body)
+        return f if _same(body, f.body) else f.with_body(body)
+
+    def visit_expr(self, e: Expr) -> Expr:
+        """Calls itself for the parts of an expression."""
+        parts = list(e.children())
+        made = [self.visit_expr(p) for p in parts]
+        return e if _same(made, parts) else _expr.rebuilt(e, made)
+
+    def _go_on(self, s: Stmt) -> Union[Stmt, List[Stmt]]:
+        exprs, lists = list(s.exprs()), list(s.lists())
+        new_exprs, new_lists = [self.visit_expr(e) for e in exprs], [self.visit_list(part) for part in lists]
+        if _same(new_exprs, exprs) and all(_same(a, b) for a, b in zip(new_lists, lists)):
+            return s
+        return s.rebuilt(new_exprs, new_lists)
+
+    visit_store = visit_for = visit_if = visit_let = visit_allocate = visit_check = visit_prefetch = visit_block = _go_on
+
+
+def _same(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b))
+
+
+_KINDS: Dict[type, str] = {Store: "store", For: "for", IfThenElse: "if", Let: "let", Allocate: "allocate", Check: "check",
+                           Prefetch: "prefetch", Block: "block"}
+
 __all__ = ["Allocate", "Block", "Buffer", "Check", "For", "IfThenElse", "Iter", "Let", "LocalVar", "Prefetch", "PrimFunc", "Stmt",
-           "Store", "decl_buffer", "walk"]
+           "StmtExprMutator", "Store", "decl_buffer", "walk"]
