@@ -194,6 +194,7 @@ typedef struct tenon_module_info { /* fields may be added at the end */
     const tenon_metadata_info *metadata;
     uint32_t n_data;
     const tenon_data_info *data;
+    int is_tir; /* 1: functions of TIR, of which there is nothing but their names and numbers of parameters */
 } tenon_module_info;
 /* What is in a module, as it stands. Valid until the next tenon_module_inspect of the module, or its end. NULL after an
  * error. */

@@ -199,6 +199,7 @@ static tn_status inspect(tn_object *x, void *user)
     (void)user;
     tn_arena_reset(&m->seen);
     m->info = (tenon_module_info){0};
+    m->info.is_tir = m->tir != NULL;
     if (m->tir) {
         see_tir(m);
         return TN_OK;

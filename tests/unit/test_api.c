@@ -49,6 +49,7 @@ static void a_module_tells_what_is_in_it(void **state)
     assert_string_equal(x->symbol[0].name, "n");
     assert_int_equal(x->symbol[0].max, 64);
     assert_string_equal(x->metadata[0].value, "hand");
+    assert_int_equal(x->is_tir, 0);
     tenon_free(t);
 }
 
@@ -155,6 +156,7 @@ static void a_module_may_be_tir(void **state)
         fail_msg("%s", tenon_messages(t));
     assert_string_equal(tenon_module_inspect(m)->function[0].name, "f");
     assert_int_equal(tenon_module_inspect(m)->function[0].n_param, 1);
+    assert_int_equal(tenon_module_inspect(m)->is_tir, 1);
     assert_int_equal(tenon_pass_run(m, "Lower", NULL), 0);
     assert_non_null(strstr(tenon_module_print(m), "phase"));
     assert_int_equal(tenon_check(m, NULL), 1);

@@ -416,7 +416,8 @@ PyDoc_STRVAR(
     inspect_doc,
     "inspect() -> dict: inputs and outputs as (name, dtype, shape); functions as (name, parameters, "
     "results, nodes); operators with the number of their calls; symbols as (name, min, max); metadata; data "
-    "types as (name, parameters, constructors as (name, fields), whether it is the prelude's).");
+    "types as (name, parameters, constructors as (name, fields), whether it is the prelude's); whether "
+    "the functions are of TIR.");
 
 static PyObject *inspect(PyObject *self, PyObject *none)
 {
@@ -428,11 +429,11 @@ static PyObject *inspect(PyObject *self, PyObject *none)
     const tenon_module_info *info = tenon_module_inspect(p->m);
     if (info)
         result = Py_BuildValue(
-            "{sNsNsNsNsNsNsN}", "inputs", values(info->n_input, info->input), "outputs",
+            "{sNsNsNsNsNsNsNsN}", "inputs", values(info->n_input, info->input), "outputs",
             values(info->n_output, info->output), "functions", functions(info->n_function, info->function),
             "operators", operators(info->n_operator, info->op), "symbols",
             symbols(info->n_symbol, info->symbol), "metadata", metadata(info->n_metadata, info->metadata),
-            "data", data_types(info->n_data, info->data));
+            "data", data_types(info->n_data, info->data), "is_tir", PyBool_FromLong(info->is_tir));
     else
         result = core_raise_compile(p->session->t);
     core_session_end(p->session);

@@ -71,7 +71,7 @@ class IRModule:
 
     def _is_loops(self) -> bool:
         """Are its functions of TIR?"""
-        return not self._program.text().startswith("#[")
+        return bool(self._program.inspect()["is_tir"])
 
     def _loops(self) -> Dict[str, Any]:
         from .tir._read import read_functions
