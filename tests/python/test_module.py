@@ -277,9 +277,9 @@ class LongRuns(unittest.TestCase):
         ways = (self.run_for, lambda n: session.run(None, {"n": tensor("int64", (), [n]), "x": self.x}))
         for way in ways:
             timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
-            timer.start()
             start = time.monotonic()
             with self.assertRaises(KeyboardInterrupt):
+                timer.start()
                 way(1 << 45)
             self.assertLess(time.monotonic() - start, 10)
             timer.join()
@@ -299,7 +299,7 @@ class LongRuns(unittest.TestCase):
             if end - start < 1:
                 came.clear()
                 steps *= 4
-        self.assertLess(came[0], end - 0.5)
+        self.assertLess(came[0], end - 0.2)
         self.assertEqual(values(result), values(self.run_for(steps)))
 
     def test_other_threads_run(self):
