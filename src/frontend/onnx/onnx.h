@@ -58,7 +58,8 @@ extern const imp_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_r
 extern const imp_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[], onnx_rows_random[];
 extern const imp_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_signal[], onnx_rows_sequence[],
     onnx_rows_training[], onnx_rows_ml[], onnx_rows_trees[], onnx_rows_preview[], onnx_rows_transformer[],
-    onnx_rows_embedding[], onnx_rows_packed[], onnx_rows_string[], onnx_rows_map[];
+    onnx_rows_embedding[], onnx_rows_packed[], onnx_rows_recurrent_quant[], onnx_rows_string[],
+    onnx_rows_map[];
 extern const imp_format onnx_format; /* all of them, and the ids of diagnostics (operators.c) */
 
 /* ---- graphs inside the model (graphs.c) ---- */
@@ -121,6 +122,11 @@ void onnx_trilu(imp_node *c);                                         /* the con
 tn_value onnx_gemm(imp_node *c);                                      /* as the node describes it */
 /* Softmax or its kin as the node describes it; before opset 13 everything from the axis on is one dimension. */
 tn_value onnx_softmax(imp_node *c, const tn_op *op, tn_value x, int64_t opset);
+/* x as uint8, quantised as a whole in the run (ops_quant.c). */
+typedef struct onnx_quantized {
+    tn_value y, scale, zero;
+} onnx_quantized;
+onnx_quantized onnx_quantize_dynamic(imp_node *c, tn_value x);
 /* Positions in a dimension of this extent; the run fails where one is outside. */
 tn_value onnx_checked(imp_node *c, tn_value at, const tn_expr *extent);
 /* x as elements of type t, as Cast does it; of FLOAT8E8M0 the node may say how to round. */

@@ -39,6 +39,7 @@ static const imp_table tables[] = {
     {"com.microsoft", onnx_rows_transformer},
     {"com.microsoft", onnx_rows_embedding},
     {"com.microsoft", onnx_rows_packed},
+    {"com.microsoft", onnx_rows_recurrent_quant},
     {0},
 };
 

@@ -171,12 +171,8 @@ static void dequantize_linear(imp_node *c)
 
 /* ---- DynamicQuantizeLinear ---- */
 
-typedef struct dynamic {
-    tn_value y, scale, zero;
-} dynamic;
-
-/* uint8 over the range of x and 0: scale = range / 255 (1 if there is none), zero point round(-min / scale). */
-static dynamic quantize_dynamic(imp_node *c, tn_value x)
+/* Over the range of x and 0: scale = range / 255 (1 if there is none), zero point round(-min / scale). */
+onnx_quantized onnx_quantize_dynamic(imp_node *c, tn_value x)
 {
     tn_axes_attr all = {{0}, false, false};
     tn_value none = imp_const(c, TN_F32, 0), one = imp_const(c, TN_F32, 1);
@@ -185,7 +181,7 @@ static dynamic quantize_dynamic(imp_node *c, tn_value x)
     tn_value range = imp_call2(c, &tn_op_subtract, NULL, high, low);
     tn_value scale = imp_call2(c, &tn_op_divide, NULL, range, imp_const(c, TN_F32, 255));
     tn_value flat = imp_call2(c, &tn_op_equal, NULL, scale, none), choice[] = {flat, one, scale};
-    dynamic d = {.scale = imp_call(c, &tn_op_where, NULL, 3, choice)};
+    onnx_quantized d = {.scale = imp_call(c, &tn_op_where, NULL, 3, choice)};
     tn_value zero =
         imp_call2(c, &tn_op_divide, NULL, imp_call2(c, &tn_op_subtract, NULL, none, low), d.scale);
     d.zero = imp_cast(c, imp_call1(c, &tn_op_round, NULL, zero), TN_U8);
@@ -195,7 +191,7 @@ static dynamic quantize_dynamic(imp_node *c, tn_value x)
 
 static void dynamic_quantize_linear(imp_node *c)
 {
-    dynamic d = quantize_dynamic(c, imp_in(c, 0));
+    onnx_quantized d = onnx_quantize_dynamic(c, imp_in(c, 0));
     imp_out(c, 0, d.y);
     imp_out(c, 1, d.scale);
     imp_out(c, 2, d.zero);
@@ -363,7 +359,7 @@ static void matmul_integer_to_float(imp_node *c)
 /* A, B, B scale, B zero point, bias */
 static void dynamic_quantize_matmul(imp_node *c)
 {
-    dynamic a = quantize_dynamic(c, imp_in(c, 0));
+    onnx_quantized a = onnx_quantize_dynamic(c, imp_in(c, 0));
     tn_value b = imp_in(c, 1), scale = imp_call2(c, &tn_op_multiply, NULL, a.scale, imp_in(c, 2));
     tn_value y = matmul_sums(c, a.y, b, a.zero, zero_or(c, 3, dtype_of(b)));
     imp_out(c, 0, real_sums(c, y, scale, imp_opt(c, 4)));

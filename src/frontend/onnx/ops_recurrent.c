@@ -1,5 +1,7 @@
 /* Recurrent layers: RNN, GRU, LSTM. The projection of the inputs is an nn.dense over all steps at once, the
- * recurrence nn.recurrent, one for each direction; its results are Y, Y_h and Y_c. */
+ * recurrence nn.recurrent, one for each direction; its results are Y, Y_h and Y_c. The recurrence of
+ * DynamicQuantizeLSTM, which quantises its state before every step, is a loop of Relay. */
+#include "frontend/import/scan.h"
 #include "frontend/onnx/onnx.h"
 
 #include "op/nn/nn.h"
@@ -7,6 +9,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { X = 0, W, R, B, LENS, H0, C0, PEEP };
@@ -192,20 +195,34 @@ static tn_value join(imp_node *c, const layer *l, const tn_value part[])
     return l->batch_first ? imp_transpose(c, y, 4, batch_first) : y;
 }
 
-/* Result k of all directions, the last states [batch, units], joined on a new axis 0 or, batch first, 1. */
-static tn_value join_state(imp_node *c, const layer *l, const tn_value steps[], uint32_t k)
+/* The last states of all directions, [batch, units] each, joined on a new axis 0 or, batch first, 1. */
+static tn_value join_state(imp_node *c, const layer *l, const tn_value part[])
 {
     int64_t axis = l->batch_first ? 1 : 0;
     tn_value state[2];
     for (int64_t d = 0; d < l->directions; d++)
-        state[d] = imp_unsqueeze(c, (tn_value){steps[d].def, k}, axis);
+        state[d] = imp_unsqueeze(c, part[d], axis);
     return imp_concat(c, (uint32_t)l->directions, state, axis);
+}
+
+typedef struct results { /* of each direction: all steps, the last states */
+    tn_value y[2], h[2], cell[2];
+} results;
+
+static void give(imp_node *c, const layer *l, const results *r)
+{
+    if (c->bad)
+        return;
+    imp_out_any(c, 0, join(c, l, r->y));
+    imp_out_any(c, 1, join_state(c, l, r->h));
+    if (l->gates == 4)
+        imp_out_any(c, 2, join_state(c, l, r->cell));
 }
 
 static void recurrent(imp_node *c, layer *l)
 {
     static const int64_t time_first[] = {1, 0, 2};
-    tn_value y[2];
+    results r = {0};
     read_direction(c, l);
     check_shapes(c, l);
     l->batch_first = imp_attr_int(c, "layout", 0) != 0;
@@ -218,14 +235,11 @@ static void recurrent(imp_node *c, layer *l)
         l->attr.reverse = l->attr.reverse || d == 1;
         l->attr.activations = tn_intern(
             c->g->ctx, activations_of(c, names, (size_t)(d * l->n_activation), (size_t)l->n_activation));
-        y[d] = direction(c, l, x, d);
+        r.y[d] = direction(c, l, x, d);
+        r.h[d] = (tn_value){r.y[d].def, 1};
+        r.cell[d] = (tn_value){r.y[d].def, 2};
     }
-    if (c->bad)
-        return;
-    imp_out_any(c, 0, join(c, l, y));
-    imp_out_any(c, 1, join_state(c, l, y, 1));
-    if (l->gates == 4)
-        imp_out_any(c, 2, join_state(c, l, y, 2));
+    give(c, l, &r);
 }
 
 static void rnn(imp_node *c)
@@ -248,11 +262,251 @@ static void lstm(imp_node *c)
     recurrent(c, &l);
 }
 
+/* ---- DynamicQuantizeLSTM: weights were quantised when the model was made; data and states are in the run ---- */
+
+/* Unlike those of LSTM, weights are [directions, rows, 4 * units]. Scales and zero points follow LSTM's operands. */
+enum { W_GRID = 8, R_GRID = 10 };
+
+typedef struct rnn_function {
+    const char *name;
+    const tn_op *op; /* NULL: alpha * x + beta */
+    int n;           /* parameters: the first fields of the operator's attributes */
+    double parameter[2];
+} rnn_function;
+
+static const rnn_function functions[] = {
+    {"sigmoid", &tn_op_sigmoid, 0, {0}},
+    {"tanh", &tn_op_tanh, 0, {0}},
+    {"relu", &tn_op_nn_relu, 0, {0}},
+    {"softsign", &tn_op_nn_softsign, 0, {0}},
+    {"softplus", &tn_op_nn_softplus, 0, {0}},
+    {"leakyrelu", &tn_op_nn_leaky_relu, 1, {0.01}},
+    {"thresholdedrelu", &tn_op_nn_thresholded_relu, 1, {1}},
+    {"elu", &tn_op_nn_elu, 1, {1}},
+    {"hardsigmoid", &tn_op_nn_hard_sigmoid, 2, {0.2, 0.5}},
+    {"affine", NULL, 2, {1, 0}},
+    {"scaledtanh", &tn_op_tanh, 2, {1, 1}}, /* alpha * tanh(beta * x) */
+};
+
+typedef struct quant_weight { /* of one direction */
+    tn_value w, scale, zero;
+    bool known; /* when the model is compiled */
+} quant_weight;
+
+typedef struct quant_cell { /* of one direction */
+    const layer *l;
+    rnn_function act[3];
+    quant_weight w, r;
+    tn_value peephole;
+    bool lengths; /* the last column of the data says which steps count */
+} quant_cell;
+
+static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
+{
+    return imp_call2(c, op, NULL, a, b);
+}
+
+static void read_functions(imp_node *c, const imp_attr *names, int64_t d, rnn_function act[3])
+{
+    const char *text = names ? activations_of(c, names, (size_t)(3 * d), 3) : "sigmoid tanh tanh";
+    for (int i = 0; i < 3 && !c->bad; i++) {
+        size_t n = strcspn(text, " :");
+        const rnn_function *f = NULL;
+        for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
+            if (strlen(functions[k].name) == n && memcmp(functions[k].name, text, n) == 0)
+                f = &functions[k];
+        if (!f) {
+            imp_fail(c, "onnx-E009", "activation \"%s\" is not known", text);
+            return;
+        }
+        act[i] = *f;
+        text += n;
+        for (int k = 0; *text == ':' && k < 2; k++) {
+            char *end;
+            act[i].parameter[k] = strtod(text + 1, &end);
+            text = end;
+        }
+        text += *text == ' ';
+    }
+}
+
+static tn_value apply(imp_node *c, const rnn_function *f, tn_value x)
+{
+    const double *p = f->parameter;
+    if (!f->op)
+        return imp_with(c, &tn_op_add, imp_with(c, &tn_op_multiply, x, p[0]), p[1]);
+    if (f->op != &tn_op_tanh || f->n == 0)
+        return imp_call1(c, f->op, f->n ? p : NULL, x);
+    x = imp_call1(c, f->op, NULL, imp_with(c, &tn_op_multiply, x, p[1]));
+    return imp_with(c, &tn_op_multiply, x, p[0]);
+}
+
+/* A sum of a gate, within the limits, activated. */
+static tn_value gated(imp_node *c, const quant_cell *q, int which, tn_value x)
+{
+    double most = q->l->attr.clip;
+    tn_clip_attr within = {-most, most};
+    return apply(c, &q->act[which], most > 0 ? imp_call1(c, &tn_op_clip, &within, x) : x);
+}
+
+static quant_weight read_weight(imp_node *c, uint32_t i, uint32_t grid, int64_t d)
+{
+    tn_value v = imp_in(c, i), zero = imp_has(c, grid + 1) ? imp_in(c, grid + 1) : (tn_value){0};
+    quant_weight w = {.known = imp_is_constant(v)};
+    w.w = part(c, v, 0, d);
+    w.w = w.known ? imp_transposed(c, w.w) : w.w;
+    w.scale = part(c, imp_in(c, grid), 0, d);
+    w.zero = zero.def ? part(c, zero, 0, d) : imp_const(c, imp_type(v)->dtype, 0);
+    return w;
+}
+
+/* x, quantised as a whole, by a weight. */
+static tn_value quant_product(imp_node *c, tn_value x, const quant_weight *w)
+{
+    onnx_quantized q = onnx_quantize_dynamic(c, x);
+    imp_zeros zero = {q.zero, w->zero};
+    tn_value y = w->known ? imp_dense(c, q.y, w->w, &zero) : imp_matmul(c, q.y, w->w, &zero);
+    y = imp_cast(c, y, TN_F32);
+    return two(c, &tn_op_multiply, y, two(c, &tn_op_multiply, q.scale, w->scale));
+}
+
+static tn_value peep(imp_node *c, const quant_cell *q, int64_t k, tn_value sum, tn_value cell)
+{
+    if (!q->peephole.def)
+        return sum;
+    tn_value p = imp_slice(c, q->peephole, 0, k * q->l->units, (k + 1) * q->l->units);
+    return two(c, &tn_op_add, sum, two(c, &tn_op_multiply, p, cell));
+}
+
+/* states: h, the cell and, where rows have lengths, h as it is quantised: 0 where the row ended before. */
+static void quant_step(imp_node *c, const imp_scan *s, tn_value x, tn_value state[], tn_value *out)
+{
+    const quant_cell *q = s->user;
+    int64_t n = q->l->units;
+    tn_value cell = state[1], sum = q->lengths ? imp_slice(c, x, 1, 0, 4 * n) : x, gate[4];
+    sum = two(c, &tn_op_add, sum, quant_product(c, state[q->lengths ? 2 : 0], &q->r));
+    for (int k = 0; k < 4; k++)
+        gate[k] = imp_slice(c, sum, 1, k * n, (k + 1) * n);
+    tn_value i = gated(c, q, 0, peep(c, q, 0, gate[0], cell)), f;
+    if (q->l->attr.input_forget)
+        f = two(c, &tn_op_subtract, imp_const(c, TN_F32, 1), i);
+    else
+        f = gated(c, q, 0, peep(c, q, 2, gate[2], cell));
+    tn_value kept = two(c, &tn_op_multiply, f, cell), fresh = gated(c, q, 1, gate[3]);
+    cell = two(c, &tn_op_add, kept, two(c, &tn_op_multiply, i, fresh));
+    tn_value o = gated(c, q, 0, peep(c, q, 1, gate[1], cell)), shown = apply(c, &q->act[2], cell);
+    tn_value h = *out = two(c, &tn_op_multiply, o, shown);
+    if (q->lengths) {
+        tn_value counts = imp_with(c, &tn_op_greater, imp_slice(c, x, 1, 4 * n, 4 * n + 1), 0);
+        h = imp_choose(c, counts, h, state[0]);
+        cell = imp_choose(c, counts, cell, state[1]);
+        state[2] = *out = imp_choose(c, counts, *out, imp_const(c, TN_F32, 0));
+    }
+    state[0] = h;
+    state[1] = cell;
+}
+
+/* bool [steps, batch, 1]: which steps count. */
+static tn_value counting(imp_node *c, tn_value x, tn_value lengths)
+{
+    tn_value step = imp_unsqueeze(c, imp_count_up(c, imp_type(x)->dim[0]), 1);
+    return imp_unsqueeze(c, two(c, &tn_op_less, step, imp_cast(c, lengths, TN_I64)), 2);
+}
+
+/* The steps of each row turned round. */
+static tn_value turned(imp_node *c, tn_value v, tn_value lengths)
+{
+    tn_reverse_sequence_attr a = {0, 1};
+    return lengths.def ? imp_call2(c, &tn_op_reverse_sequence, &a, v, lengths) : imp_flip(c, v, 0);
+}
+
+/* What the data add to the sums of all gates: [steps, batch, 4 * units]. Steps that no row has are not quantised. */
+static tn_value quant_inputs(imp_node *c, const quant_cell *q, tn_value lengths, int64_t d)
+{
+    tn_value x = imp_in(c, X), rbias, bias = bias_of(c, q->l, part(c, q->l->b, 0, d), &rbias);
+    if (lengths.def) {
+        tn_value any = imp_reduce(c, &tn_op_max, imp_cast(c, counting(c, x, lengths), TN_I32), 1);
+        any = imp_unsqueeze(c, imp_with(c, &tn_op_greater, any, 0), 1);
+        x = imp_choose(c, any, x, imp_const(c, TN_F32, 0));
+    }
+    tn_value y = quant_product(c, x, &q->w);
+    return bias.def ? two(c, &tn_op_add, y, bias) : y;
+}
+
+static void quant_direction(imp_node *c, quant_cell *q, int64_t d, results *out)
+{
+    static const int64_t swap[] = {1, 0, 2};
+    tn_value lengths = imp_opt(c, LENS), x = quant_inputs(c, q, lengths, d);
+    bool backwards = q->l->attr.reverse;
+    x = backwards ? turned(c, x, lengths) : x;
+    q->lengths = lengths.def != NULL;
+    if (q->lengths) {
+        tn_value both[2] = {x, imp_cast(c, counting(c, x, lengths), TN_F32)};
+        x = imp_concat(c, 2, both, 2);
+    }
+    const tn_expr *dim[2] = {imp_type(x)->dim[1], tn_idx(c->pool, q->l->units)};
+    if (c->bad)
+        return;
+    imp_scan s = {.x = imp_transpose(c, x, 3, swap), .collects = true, .step = quant_step, .user = q};
+    s.step_type = tn_type_tensor(c->pool, TN_F32, 2, dim, NULL);
+    for (uint32_t k = 0; k < 2; k++)
+        s.state[k] = imp_has(c, H0 + k) ? part(c, imp_in(c, H0 + k), 0, d) : imp_zeros_of(c, s.step_type);
+    s.state[2] = s.state[0];
+    s.n_state = q->lengths ? 3 : 2;
+    imp_do_scan(c, &s);
+    tn_value y = c->bad ? x : imp_transpose(c, s.all, 3, swap);
+    out->y[d] = backwards ? turned(c, y, lengths) : y;
+    out->h[d] = s.state[0];
+    out->cell[d] = s.state[1];
+}
+
+static void check_quant_shapes(imp_node *c, layer *l)
+{
+    tn_value x = imp_in(c, X), w = imp_in(c, W), r = imp_in(c, R);
+    l->b = imp_opt(c, B);
+    bool is = !c->bad && imp_rank(x) == 3 && imp_rank(w) == 3 && imp_rank(r) == 3 &&
+              tn_is_int(imp_type(r)->dim[1], &l->units) && l->units > 0 && l->units <= 1 << 20;
+    int64_t columns = 4 * l->units;
+    is = is && tn_is_value(imp_type(w)->dim[2], columns) && tn_is_value(imp_type(r)->dim[2], columns) &&
+         tn_is_value(imp_type(w)->dim[0], l->directions) && tn_is_value(imp_type(r)->dim[0], l->directions) &&
+         imp_attr_int(c, "hidden_size", l->units) == l->units &&
+         (!l->b.def || fits(c, &l->b, 2, l->directions, 2 * columns));
+    if (!is && !c->bad)
+        imp_fail(c, "onnx-E022",
+                 "X %s, W %s, R %s, B and hidden_size do not match %lld directions; the model is damaged",
+                 imp_type_text(c, imp_type(x)), imp_type_text(c, imp_type(w)), imp_type_text(c, imp_type(r)),
+                 (long long)l->directions);
+}
+
+static void dynamic_quantize_lstm(imp_node *c)
+{
+    layer l = {.cell = "lstm", .gates = 4, .n_activation = 3};
+    results r = {0};
+    read_direction(c, &l);
+    check_quant_shapes(c, &l);
+    l.attr.input_forget = imp_attr_int(c, "input_forget", 0) != 0;
+    l.attr.clip = imp_attr_float(c, "clip", 0);
+    const imp_attr *names = read_names(c, &l);
+    for (int64_t d = 0; d < l.directions && !c->bad; d++) {
+        quant_cell q = {.l = &l, .w = read_weight(c, W, W_GRID, d), .r = read_weight(c, R, R_GRID, d)};
+        l.attr.reverse = l.attr.reverse || d == 1;
+        read_functions(c, names, d, q.act);
+        q.peephole = part(c, imp_opt(c, PEEP), 0, d);
+        quant_direction(c, &q, d, &r);
+    }
+    give(c, &l, &r);
+}
+
 // clang-format off
 const imp_row onnx_rows_recurrent[] = {
     {"RNN",  1,  0, 6, 2, rnn,  NULL},
     {"GRU",  1,  0, 6, 2, gru,  NULL},
     {"LSTM", 1,  0, 8, 3, lstm, NULL},
+    {0},
+};
+
+const imp_row onnx_rows_recurrent_quant[] = {
+    {"DynamicQuantizeLSTM", 1, 0, 12, 3, dynamic_quantize_lstm, NULL},
     {0},
 };
 // clang-format on
