@@ -40,6 +40,8 @@ static const imp_table tables[] = {
     {"com.microsoft", onnx_rows_embedding},
     {"com.microsoft", onnx_rows_packed},
     {"com.microsoft", onnx_rows_recurrent_quant},
+    {"com.microsoft", onnx_rows_forms},
+    {"com.microsoft", onnx_rows_nn_microsoft},
     {0},
 };
 

@@ -164,9 +164,30 @@ static void pad_output(imp_node *c, tn_value x, imp_window *w, enum pad_mode how
     }
 }
 
-static void conv_transpose(imp_node *c)
+/* y without as many elements before and after each spatial dimension as an operand says. */
+static tn_value cut(imp_node *c, tn_value y, tn_value pads)
 {
-    tn_value x = imp_in(c, 0), weight = imp_in(c, 1), bias = imp_opt(c, 2);
+    tn_dims at = imp_extents_in(c, pads, "pads");
+    const tn_type *t = imp_type(y);
+    int64_t n = t->n - 2, axis[IMP_MAX_SPATIAL], step[IMP_MAX_SPATIAL];
+    const tn_expr *end[IMP_MAX_SPATIAL];
+    if (!c->bad && at.n != 2 * n)
+        imp_fail(c, "onnx-E009", "there are %u pads for data %s", (unsigned)at.n, imp_type_text(c, t));
+    if (c->bad)
+        return y;
+    for (int64_t i = 0; i < n; i++) {
+        axis[i] = i + 2;
+        step[i] = 1;
+        end[i] = imp_simplify(c, tn_sub(c->pool, t->dim[i + 2], at.at[n + i]));
+    }
+    tn_slice_attr a = {tn_dims_make(c->arena, (uint32_t)n, at.at), tn_dims_make(c->arena, (uint32_t)n, end),
+                       tn_ints_make(c->arena, (uint32_t)n, step), tn_ints_make(c->arena, (uint32_t)n, axis)};
+    return imp_call1(c, &tn_op_strided_slice, &a, y);
+}
+
+static void transposed_conv(imp_node *c, tn_value bias, bool padded)
+{
+    tn_value x = imp_in(c, 0), weight = imp_in(c, 1);
     int64_t more[IMP_MAX_SPATIAL] = {0};
     imp_window w;
     if (!imp_window_init(c, x, false, &w))
@@ -174,11 +195,22 @@ static void conv_transpose(imp_node *c)
     read_kernel(c, weight, &w);
     (void)read_list(c, "strides", &w, 1, w.stride);
     (void)read_list(c, "dilations", &w, 1, w.dilation);
-    read_pads(c, &w);
+    if (padded)
+        read_pads(c, &w);
     (void)read_list(c, "output_padding", &w, 1, more);
     pad_output(c, x, &w, read_auto_pad(c), more);
     int64_t groups = imp_attr_int(c, "group", 1);
     imp_out(c, 0, imp_bias(c, imp_conv_transpose(c, x, weight, &w, more, groups), bias, false));
+}
+
+static void conv_transpose(imp_node *c) { transposed_conv(c, imp_opt(c, 2), true); }
+
+/* X, W, pads that the run may find out, B */
+static void conv_transpose_with_pads(imp_node *c)
+{
+    transposed_conv(c, imp_opt(c, 3), false);
+    if (imp_has(c, 2) && !c->bad)
+        imp_out(c, 0, cut(c, c->out[0], imp_in(c, 2)));
 }
 
 /* ---- pooling ---- */
@@ -327,6 +359,11 @@ const imp_row onnx_rows_nn[] = {
     {"GlobalAveragePool",   1,  0, 1, 1, global_pool,         &tn_op_mean},
     {"GlobalMaxPool",       1,  0, 1, 1, global_pool,         &tn_op_max},
     {"GlobalLpPool",        1,  0, 1, 1, global_lp_pool,      NULL},
+    {0},
+};
+
+const imp_row onnx_rows_nn_microsoft[] = {
+    {"ConvTransposeWithDynamicPads", 1, 0, 4, 1, conv_transpose_with_pads, NULL},
     {0},
 };
 // clang-format on

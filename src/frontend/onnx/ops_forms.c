@@ -1,0 +1,84 @@
+/* Operators of com.microsoft that ONNX has too, with operands of other forms, and small ones beside them: ExpandDims,
+ * GatherND, Pad, Range; CDist, Inverse. */
+#include "frontend/onnx/onnx.h"
+
+#include "op/tensor/tensor.h"
+
+#include <string.h>
+
+/* Converts the node as ONNX's operator of that name and version; absent operands are not given. */
+static void as_onnx(imp_node *c, const char *op, int64_t version, uint32_t n, const tn_value in[])
+{
+    const tn_bytes name = {(const uint8_t *)op, strlen(op)};
+    tn_bytes *given = TN_NEW_N(c->arena, tn_bytes, n);
+    tn_value *operand = TN_NEW_N(c->arena, tn_value, n);
+    for (uint32_t i = 0; i < n; i++) {
+        operand[i] = in[i];
+        given[i] = in[i].def ? name : (tn_bytes){0};
+    }
+    c->row = imp_row_of(c->im, (tn_bytes){0}, name, version, c->loc, true);
+    c->version = version;
+    c->n_in = n;
+    c->in_name = given;
+    c->given = operand;
+    if (!c->bad)
+        c->row->convert(c);
+}
+
+/* An axis: one number of rank 0 or 1. */
+static void expand_dims(imp_node *c)
+{
+    const tn_value in[2] = {imp_in(c, 0), imp_flat(c, imp_in(c, 1))};
+    as_onnx(c, "Unsqueeze", 13, 2, in);
+}
+
+static void gather_nd(imp_node *c)
+{
+    const tn_value in[2] = {imp_in(c, 0), imp_in(c, 1)};
+    as_onnx(c, "GatherND", 11, 2, in);
+}
+
+/* The pads may be a matrix of one row. */
+static void pad(imp_node *c)
+{
+    const tn_value in[3] = {imp_in(c, 0), imp_flat(c, imp_in(c, 1)), imp_opt(c, 2)};
+    as_onnx(c, "Pad", 13, 3, in);
+}
+
+/* By steps of 1 where none are given. */
+static void range(imp_node *c)
+{
+    tn_value in[3] = {imp_in(c, 0), imp_in(c, 1), imp_opt(c, 2)};
+    in[2] = in[2].def ? in[2] : imp_const(c, imp_type(in[0])->dtype, 1);
+    as_onnx(c, "Range", 11, 3, in);
+}
+
+static void inverse(imp_node *c) { imp_out(c, 0, imp_call1(c, &tn_op_inverse, NULL, imp_in(c, 0))); }
+
+/* Distances of each row of A from each row of B; sums of squares of differences, not of products, which cancel. */
+static void cdist(imp_node *c)
+{
+    const char *metric = imp_attr_string(c, "metric", "sqeuclidean");
+    tn_value a = imp_in(c, 0), b = imp_in(c, 1);
+    bool root = strcmp(metric, "euclidean") == 0;
+    if (!root && strcmp(metric, "sqeuclidean") != 0)
+        imp_fail(c, "onnx-E009", "metric is \"%s\"; sqeuclidean and euclidean are known", metric);
+    if (!c->bad && (imp_rank(a) != 2 || imp_rank(b) != 2))
+        imp_fail(c, "onnx-E022", "%s and %s must be matrices", imp_type_text(c, imp_type(a)),
+                 imp_type_text(c, imp_type(b)));
+    tn_value d = imp_call2(c, &tn_op_subtract, NULL, imp_unsqueeze(c, a, 1), b);
+    d = imp_reduce(c, &tn_op_sum, imp_call2(c, &tn_op_multiply, NULL, d, d), 2);
+    imp_out(c, 0, root ? imp_call1(c, &tn_op_sqrt, NULL, d) : d);
+}
+
+// clang-format off
+const imp_row onnx_rows_forms[] = {
+    {"CDist",      1, 0, 2, 1, cdist,       NULL},
+    {"ExpandDims", 1, 0, 2, 1, expand_dims, NULL},
+    {"GatherND",   1, 0, 2, 1, gather_nd,   NULL},
+    {"Inverse",    1, 0, 1, 1, inverse,     NULL},
+    {"Pad",        1, 0, 3, 1, pad,         NULL},
+    {"Range",      1, 0, 3, 1, range,       NULL},
+    {0},
+};
+// clang-format on
