@@ -1,5 +1,6 @@
 /* Embeddings and normalised sums of com.microsoft: (Q)EmbedLayerNormalization, Skip(Simplified)LayerNormalization,
- * NGramRepeatBlock. */
+ * (Skip)GroupNorm, NGramRepeatBlock. */
+#include "frontend/import/window.h"
 #include "frontend/onnx/onnx.h"
 
 #include "op/nn/nn.h"
@@ -58,6 +59,48 @@ static void skip_norm(imp_node *c)
         imp_out_any(c, 2, simple ? inverse_size(c, x) : (tn_value){y.def, 2});
     }
     imp_out_any(c, 3, x);
+}
+
+/* ---- GroupNorm: x, gamma, beta; SkipGroupNorm: and what is passed by, bias. A result is the sum ---- */
+
+/* What is added to data of `like`: [n, c] stands for all pixels. */
+static tn_value for_pixels(imp_node *c, tn_value v, const tn_type *like, bool last)
+{
+    if (c->bad || imp_rank(v) != 2)
+        return v;
+    const tn_expr *one = tn_idx(c->pool, 1), *n = like->dim[0], *channels = like->dim[last ? 3 : 1],
+                  *dim[4] = {n, last ? one : channels, one, last ? channels : one};
+    return imp_reshape(c, v, 4, dim);
+}
+
+static void group_norm(imp_node *c)
+{
+    static const tn_alpha_attr one = {1};
+    tn_value x = imp_in(c, 0), skip = imp_opt(c, 3), bias = imp_opt(c, 4);
+    bool last = imp_attr_int(c, "channels_last", 1) != 0;
+    int64_t activation = imp_attr_int(c, "activation", 0);
+    tn_norm_attr a = {.axis = 1,
+                      .epsilon = imp_attr_float(c, "epsilon", 1e-5f),
+                      .center = true,
+                      .scale = true,
+                      .num_groups = imp_attr_int(c, "groups", 0)};
+    tn_dtype t = imp_type(x)->dtype;
+    imp_attr_need(c, "groups");
+    imp_attr_need(c, "activation");
+    if (!c->bad && imp_rank(x) != 4)
+        imp_fail(c, "onnx-E022", "data %s must have four dimensions", imp_type_text(c, imp_type(x)));
+    if (!c->bad && activation != 0 && activation != 1)
+        imp_fail(c, "onnx-E009", "activation is %lld; 0 and 1 are known", (long long)activation);
+    if (skip.def)
+        x = add(c, x, for_pixels(c, skip, imp_type(x), last));
+    x = bias.def ? imp_bias(c, x, bias, last) : x;
+    imp_out_any(c, 1, x);
+    const tn_value in[3] = {imp_cast(c, last ? imp_channels_first(c, x) : x, TN_F32),
+                            imp_cast(c, imp_in(c, 1), TN_F32), imp_cast(c, imp_in(c, 2), TN_F32)};
+    tn_value y = imp_call(c, &tn_op_nn_group_norm, &a, 3, in);
+    y = activation ? imp_call1(c, &tn_op_nn_swish, &one, y) : y;
+    y = imp_cast(c, y, t);
+    imp_out(c, 0, last ? imp_channels_last(c, y) : y);
 }
 
 /* ---- EmbedLayerNormalization ---- */
@@ -167,8 +210,10 @@ static void ngram_repeat_block(imp_node *c)
 // clang-format off
 const imp_row onnx_rows_embedding[] = {
     {"EmbedLayerNormalization",          1, 0,  9, 3, embed_layer_normalization,  &tn_op_nn_layer_norm},
+    {"GroupNorm",                        1, 0,  3, 1, group_norm,                 NULL},
     {"NGramRepeatBlock",                 1, 0,  2, 1, ngram_repeat_block,         NULL},
     {"QEmbedLayerNormalization",         1, 0, 18, 2, qembed_layer_normalization, &tn_op_nn_layer_norm},
+    {"SkipGroupNorm",                    1, 0,  5, 2, group_norm,                 NULL},
     {"SkipLayerNormalization",           1, 0,  5, 4, skip_norm,                  &tn_op_nn_layer_norm},
     {"SkipSimplifiedLayerNormalization", 1, 0,  4, 4, skip_norm,                  &tn_op_nn_rms_norm},
     {0},

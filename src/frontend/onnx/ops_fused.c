@@ -122,6 +122,14 @@ static void quick_gelu(imp_node *c)
     imp_out(c, 0, imp_call1(c, &tn_op_nn_swish, &a, imp_in(c, 0)));
 }
 
+/* gelu(X W + bias) */
+static void gemm_fast_gelu(imp_node *c)
+{
+    tn_value y = imp_matmul(c, imp_in(c, 0), imp_in(c, 1), NULL), bias = imp_opt(c, 2);
+    y = bias.def ? imp_call2(c, &tn_op_add, NULL, y, bias) : y;
+    imp_out(c, 0, imp_call1(c, &tn_op_nn_gelu_tanh, NULL, y));
+}
+
 /* a + bias, halves: the first times gelu of the second */
 static void bias_split_gelu(imp_node *c)
 {
@@ -150,6 +158,7 @@ const imp_row onnx_rows_fused[] = {
     {"QuickGelu",                        1, 0, 1, 1, quick_gelu, NULL},
     {"BiasSplitGelu",      1, 0, 2, 1, bias_split_gelu, NULL},
     {"BiasAdd",            1, 0, 3, 1, bias_add,        NULL},
+    {"GemmFastGelu",       1, 0, 3, 1, gemm_fast_gelu,  NULL},
     {"FusedGemm",          1, 0, 3, 1, fused_gemm,      NULL},
     {"NhwcConv",           1, 0, 3, 1, fused_conv,      NULL},
     {"NhwcFusedConv",      1, 0, 4, 1, fused_conv,      NULL},
