@@ -1,5 +1,5 @@
 /* Weights of a few bits in com.microsoft: MatMulNBits, as qnn.packed_dense whose panels are made here, or of numbers
- * that the run unpacks; and GatherBlockQuantized, which reads rows of them. */
+ * that the run unpacks; MatMulBnb4, whose weights become numbers; GatherBlockQuantized, which reads rows of them. */
 #include "frontend/onnx/attention.h"
 #include "frontend/onnx/onnx.h"
 
@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-/* Bytes that hold several numbers each along the last dimension, the first in the lowest bits: the numbers, int32. */
-static tn_value split_bytes(imp_node *c, tn_value v, int64_t bits)
+/* Bytes that hold several numbers each along the last dimension, the first in the lowest or the highest bits: the
+ * numbers, int32. */
+static tn_value split_bytes_from(imp_node *c, tn_value v, int64_t bits, bool highest)
 {
     int64_t shift[4], each = 8 / bits;
     const tn_type *t = imp_type(v);
@@ -22,11 +23,16 @@ static tn_value split_bytes(imp_node *c, tn_value v, int64_t bits)
         dim[i] = i < t->n - 1 ? t->dim[i] : tn_mul(c->pool, t->dim[i], tn_idx(c->pool, each));
     dim[t->n - 1] = imp_simplify(c, dim[t->n - 1]);
     for (int64_t i = 0; i < each; i++)
-        shift[i] = i * bits;
+        shift[i] = (highest ? each - 1 - i : i) * bits;
     tn_value parts = imp_unsqueeze(c, imp_cast(c, v, TN_I32), t->n);
     parts =
         imp_call2(c, &tn_op_right_shift, NULL, parts, imp_const_ints(c, TN_I32, 1, (uint32_t)each, shift));
     return imp_reshape(c, imp_with(c, &tn_op_bitwise_and, parts, (double)((1 << bits) - 1)), t->n, dim);
+}
+
+static tn_value split_bytes(imp_node *c, tn_value v, int64_t bits)
+{
+    return split_bytes_from(c, v, bits, false);
 }
 
 /* ---- MatMulNBits: x, weights, scales, zero points, groups, bias ---- */
@@ -342,9 +348,63 @@ static void gather_block_quantized(imp_node *c)
     imp_out(c, 0, imp_cast(c, y, imp_type(imp_in(c, 2))->dtype));
 }
 
+/* ---- MatMulBnb4: x, weights as codes, the largest weight of each block ---- */
+
+static const float fp4[16] = {0.0f,         0.0052083333f, 0.66666667f,  1.0f,           0.33333333f,  0.5f,
+                              0.16666667f,  0.25f,         -0.0f,        -0.0052083333f, -0.66666667f, -1.0f,
+                              -0.33333333f, -0.5f,         -0.16666667f, -0.25f};
+static const float nf4[16] = {
+    -1.0f,       -0.69619280f, -0.52507305f, -0.39491749f, -0.28444138f, -0.18477343f, -0.09105004f, 0.0f,
+    0.07958030f, 0.16093020f,  0.24611230f,  0.33791524f,  0.44070983f,  0.56261700f,  0.72295684f,  1.0f};
+
+/* float32 [n, k]: entries of the table times what is largest in their block, of the flat weights. */
+static tn_value coded_weights(imp_node *c, int64_t n, int64_t k, int64_t block, const float table[16])
+{
+    tn_value codes = imp_flat(c, imp_in(c, 1)), most = imp_flat(c, imp_cast(c, imp_in(c, 2), TN_F32));
+    int64_t blocks = (n * k + block - 1) / block, sixteen = 16, width[2] = {0};
+    if (!c->bad && (imp_length(codes) != (n * k + 1) / 2 || imp_length(most) != blocks))
+        imp_fail(c, "onnx-E022", "B %s and absmax %s do not hold %lld weights in blocks of %lld",
+                 imp_type_text(c, imp_type(codes)), imp_type_text(c, imp_type(most)), (long long)(n * k),
+                 (long long)block);
+    if (c->bad)
+        return codes;
+    codes = split_bytes_from(c, codes, 4, true);
+    width[1] = blocks * block - imp_length(codes);
+    tn_pad_attr zeros = {.pad_width = tn_make_dims(c->g, 2, width), .pad_mode = "constant"};
+    codes = width[1] ? imp_call1(c, &tn_op_nn_pad, &zeros, codes) : codes;
+    const tn_expr *in_blocks[2] = {tn_idx(c->pool, blocks), tn_idx(c->pool, block)},
+                  *flat = tn_idx(c->pool, blocks * block), *dim[2] = {tn_idx(c->pool, n), tn_idx(c->pool, k)};
+    tn_value w = imp_take(c, constant(c, TN_F32, 1, &sixteen, table), codes, 0);
+    w = imp_reshape(c, w, 2, in_blocks);
+    w = imp_call2(c, &tn_op_multiply, NULL, w, imp_unsqueeze(c, most, 1));
+    return imp_reshape(c, imp_slice(c, imp_reshape(c, w, 1, &flat), 0, 0, n * k), 2, dim);
+}
+
+static void matmul_bnb4(imp_node *c)
+{
+    enum { MOST = 1 << 28 };
+    tn_value x = imp_in(c, X);
+    tn_dtype t = imp_type(x)->dtype;
+    int64_t k = imp_attr_int(c, "K", 0), n = imp_attr_int(c, "N", 0),
+            block = imp_attr_int(c, "block_size", 0), kind = imp_attr_int(c, "quant_type", -1);
+    bool turned = imp_attr_int(c, "transB", 1) != 0;
+    imp_attr_ignore(c, "training_mode");
+    if (!c->bad && (k < 1 || k > MOST || n < 1 || n > MOST || block < 16 || block > MOST ||
+                    (block & (block - 1)) != 0 || (kind != 0 && kind != 1)))
+        imp_fail(c, "onnx-E009",
+                 "K %lld, N %lld, block_size %lld and quant_type %lld are not possible together",
+                 (long long)k, (long long)n, (long long)block, (long long)kind);
+    if (c->bad)
+        return;
+    tn_value w = coded_weights(c, n, k, block, kind ? nf4 : fp4);
+    x = imp_cast(c, x, TN_F32);
+    imp_out(c, 0, imp_cast(c, turned ? imp_dense(c, x, w, NULL) : imp_matmul(c, x, w, NULL), t));
+}
+
 // clang-format off
 const imp_row onnx_rows_packed[] = {
     {"GatherBlockQuantized", 1, 0, 4, 1, gather_block_quantized, NULL},
+    {"MatMulBnb4",           1, 0, 3, 1, matmul_bnb4,            NULL},
     {"MatMulNBits",          1, 0, 6, 1, matmul_nbits,           NULL},
     {0},
 };
