@@ -41,6 +41,7 @@ static const imp_table tables[] = {
     {"com.microsoft", onnx_rows_packed},
     {"com.microsoft", onnx_rows_recurrent_quant},
     {"com.microsoft", onnx_rows_forms},
+    {"com.microsoft", onnx_rows_experts},
     {"com.microsoft", onnx_rows_nn_microsoft},
     {0},
 };

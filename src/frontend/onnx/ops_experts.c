@@ -1,0 +1,171 @@
+/* Mixtures of experts in com.microsoft: MoE. All experts are computed for all rows, as two dense layers; those that a
+ * row is not sent to have no share in the second one's sums. T: rows, E: experts, H: size of a row, I: of what lies
+ * between the layers. */
+#include "frontend/import/scan.h"
+#include "frontend/onnx/attention.h"
+
+#include "op/nn/nn.h"
+#include "op/tensor/tensor.h"
+
+#include <string.h>
+
+enum { X = 0, ROUTER, FC1, FC1_BIAS, FC2, FC2_BIAS, FC3, FC3_BIAS };
+
+static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
+{
+    return imp_call2(c, op, NULL, a, b);
+}
+
+static tn_value times(imp_node *c, tn_value a, tn_value b) { return two(c, &tn_op_multiply, a, b); }
+
+/* ---- shares ---- */
+
+/* [T, E], float32: the share of each expert in each row, 0 of those that are not among the k best. */
+static tn_value shares(imp_node *c)
+{
+    static const tn_axis_attr last = {-1};
+    int64_t k = imp_attr_int(c, "k", 1), experts = 0, column = 1;
+    bool whole = imp_attr_int(c, "normalize_routing_weights", 0) != 0;
+    if (imp_attr_int(c, "use_sparse_mixer", 0) != 0 && !c->bad)
+        imp_fail(c, "onnx-E095", "attribute use_sparse_mixer of %s is not supported", c->row->op);
+    tn_value v = imp_in(c, ROUTER);
+    if (!c->bad && (imp_rank(v) != 2 || !tn_is_int(imp_type(v)->dim[1], &experts) || k < 1 || k > experts))
+        imp_fail(c, "onnx-E022", "router_probs %s must be [rows, experts] of at least k, %lld, experts",
+                 imp_type_text(c, imp_type(v)), (long long)k);
+    if (c->bad)
+        return v;
+    v = imp_call1(c, &tn_op_nn_softmax, &last, imp_cast(c, v, TN_F32));
+    tn_topk_attr a = {.dtype = TN_I64, .axis = 1, .k = tn_make_dims(c->g, 1, &k)};
+    tn_value best = imp_call1(c, &tn_op_topk, &a, v), at = {best.def, 1};
+    tn_axes_attr row = {tn_ints_make(c->arena, 1, &column), true, false};
+    if (whole)
+        best = two(c, &tn_op_divide, best, imp_call1(c, &tn_op_sum, &row, best));
+    tn_scatter_attr set = {1, "update"};
+    const tn_value in[3] = {c->bad ? v : imp_zeros_of(c, imp_type(v)), at, best};
+    return imp_call(c, &tn_op_scatter_elements, &set, 3, in);
+}
+
+/* ---- layers ---- */
+
+/* rows [T, H] by weights [E, n, H] and bias [E, n]: [T, E, n] */
+static tn_value layer(imp_node *c, tn_value rows, uint32_t weight, tn_value experts)
+{
+    tn_value w = imp_in(c, weight), bias = imp_opt(c, weight + 1);
+    if (!c->bad && (imp_rank(w) != 3 || onnx_known(imp_type(w)->dim[1]) < 1 ||
+                    imp_type(w)->dim[0] != imp_type(experts)->dim[1]))
+        imp_fail(c, "onnx-E022", "weights %s must be [experts, outputs, inputs] for router_probs %s",
+                 imp_type_text(c, imp_type(w)), imp_type_text(c, imp_type(experts)));
+    if (c->bad)
+        return w;
+    const tn_type *t = imp_type(w);
+    const tn_expr *flat[2] = {imp_product(c, t, 0, 2), t->dim[2]},
+                  *dim[3] = {imp_type(rows)->dim[0], t->dim[0], t->dim[1]};
+    tn_value y = imp_reshape(c, imp_dense(c, rows, imp_reshape(c, w, 2, flat), NULL), 3, dim);
+    return bias.def ? two(c, &tn_op_add, y, bias) : y;
+}
+
+typedef struct gate { /* of swiglu */
+    double alpha, beta, limit;
+    int64_t fusion; /* gates and values: in two layers, in turn, one after the other */
+} gate;
+
+/* Half i of the last dimension of [T, E, 2 n], whose halves are in turn, or first and second. */
+static tn_value half(imp_node *c, tn_value v, bool in_turn, int64_t i)
+{
+    const tn_type *t = imp_type(v);
+    int64_t n = c->bad ? 0 : onnx_known(t->dim[2]) / 2;
+    if (!in_turn)
+        return imp_slice(c, v, 2, i * n, (i + 1) * n);
+    const tn_expr *dim[4] = {t->dim[0], t->dim[1], tn_idx(c->pool, n), tn_idx(c->pool, 2)};
+    return c->bad ? v : imp_squeeze(c, imp_slice(c, imp_reshape(c, v, 4, dim), 3, i, i + 1), 3);
+}
+
+/* G * sigmoid(alpha * G) * (L + beta): G the gates, limited from above, L the values, limited from both sides. */
+static tn_value swiglu(imp_node *c, tn_value y, tn_value rows, tn_value experts, const gate *g)
+{
+    tn_value v = g->fusion ? half(c, y, g->fusion == 1, 1) : layer(c, rows, FC3, experts);
+    y = g->fusion ? half(c, y, g->fusion == 1, 0) : y;
+    if (g->limit > 0) {
+        tn_clip_attr within = {-g->limit, g->limit};
+        y = imp_with(c, &tn_op_minimum, y, g->limit);
+        v = imp_call1(c, &tn_op_clip, &within, v);
+    }
+    tn_alpha_attr a = {g->alpha};
+    y = imp_call1(c, &tn_op_nn_swish, &a, y);
+    return times(c, y, g->beta == 0 ? v : imp_with(c, &tn_op_add, v, g->beta));
+}
+
+static tn_value activate(imp_node *c, tn_value y, tn_value rows, tn_value experts)
+{
+    static const tn_alpha_attr one = {1};
+    const char *name = imp_attr_string(c, "activation_type", "relu");
+    gate g = {imp_attr_float(c, "activation_alpha", 1), imp_attr_float(c, "activation_beta", 0),
+              imp_attr_float(c, "swiglu_limit", 0), imp_attr_int(c, "swiglu_fusion", 0)};
+    if (imp_attr_int(c, "swiglu_limit_after_activation", 0) != 0 && !c->bad)
+        imp_fail(c, "onnx-E095", "attribute swiglu_limit_after_activation of %s is not supported",
+                 c->row->op);
+    if (!c->bad && (g.fusion < 0 || g.fusion > 2))
+        imp_fail(c, "onnx-E009", "swiglu_fusion is %lld; 0, 1 and 2 are known", (long long)g.fusion);
+    if (strcmp(name, "swiglu") == 0)
+        return swiglu(c, y, rows, experts, &g);
+    if (imp_has(c, FC3) && !c->bad)
+        imp_fail(c, "onnx-E095", "a third layer (fc3) with activation \"%s\" is not supported", name);
+    if (strcmp(name, "relu") == 0)
+        return imp_call1(c, &tn_op_nn_relu, NULL, y);
+    if (strcmp(name, "gelu") == 0)
+        return imp_call1(c, &tn_op_nn_gelu_tanh, NULL, y);
+    if (strcmp(name, "silu") == 0)
+        return imp_call1(c, &tn_op_nn_swish, &one, y);
+    if (strcmp(name, "identity") != 0 && !c->bad)
+        imp_fail(c, "onnx-E009", "activation_type is \"%s\"; relu, gelu, silu, swiglu and identity are known",
+                 name);
+    return y;
+}
+
+/* y [T, E, I] by weights [E, H, I] and bias [E, H], in shares [T, E]: [T, H] */
+static tn_value mixed(imp_node *c, tn_value y, tn_value share)
+{
+    static const int64_t by_rows[] = {1, 0, 2};
+    tn_value w = imp_in(c, FC2), bias = imp_opt(c, FC2_BIAS);
+    if (!c->bad && imp_rank(w) != 3)
+        imp_fail(c, "onnx-E022", "weights %s must be [experts, outputs, inputs]",
+                 imp_type_text(c, imp_type(w)));
+    if (c->bad)
+        return y;
+    const tn_type *t = imp_type(w);
+    tn_dtype of = imp_type(y)->dtype;
+    share = imp_cast(c, share, of);
+    tn_value by = imp_unsqueeze(c, share, 2), none = imp_const(c, of, 0);
+    tn_value elsewhere = imp_with(c, &tn_op_equal, by, 0), part = times(c, y, by);
+    y = imp_choose(c, elsewhere, none, part); /* what is infinite there has no part in it either */
+    const tn_expr *flat[2] = {t->dim[1], imp_simplify(c, tn_mul(c->pool, t->dim[0], t->dim[2]))},
+                  *rows[2] = {imp_type(y)->dim[0], flat[1]};
+    w = imp_reshape(c, imp_transpose(c, w, 3, by_rows), 2, flat);
+    y = imp_dense(c, imp_reshape(c, y, 2, rows), w, NULL);
+    return bias.def ? two(c, &tn_op_add, y, imp_matmul(c, share, bias, NULL)) : y;
+}
+
+static void mixture(imp_node *c)
+{
+    tn_value x = imp_in(c, X), share = shares(c);
+    const tn_type *t = imp_type(x);
+    if (!c->bad && (t->n < 2 || t->n > 3))
+        imp_fail(c, "onnx-E022", "the input %s must have two or three dimensions", imp_type_text(c, t));
+    if (c->bad)
+        return;
+    const tn_expr *flat[2] = {imp_product(c, t, 0, t->n - 1), t->dim[t->n - 1]};
+    tn_value rows = imp_reshape(c, x, 2, flat);
+    if (!imp_with_extent(c, &share, 0, flat[0]) && !c->bad)
+        imp_fail(c, "onnx-E022", "router_probs %s do not fit the rows of %s",
+                 imp_type_text(c, imp_type(share)), imp_type_text(c, t));
+    tn_value y = activate(c, layer(c, rows, FC1, share), rows, share);
+    y = mixed(c, y, share);
+    imp_out(c, 0, c->bad ? y : imp_reshape(c, y, t->n, t->dim));
+}
+
+// clang-format off
+const imp_row onnx_rows_experts[] = {
+    {"MoE", 1, 0, 8, 1, mixture, NULL},
+    {0},
+};
+// clang-format on
