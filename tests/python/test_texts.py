@@ -24,7 +24,8 @@ def run(nodes, inputs, feeds, n_out=1, constants=()):
         [helper.make_tensor_value_info(name, *of) if isinstance(of, tuple) else helper.make_value_info(name, of)
          for name, of in inputs.items()],
         [helper.make_tensor_value_info(f"y{i}", T.UNDEFINED, None) for i in range(n_out)], constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(ML, 4)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(ML, 4),
+                                                     helper.make_opsetid("com.microsoft", 1)])
     result = tenon.compile(model.SerializeToString())(**feeds)
     return [result] if n_out == 1 else list(result)
 
@@ -64,6 +65,25 @@ class Texts(unittest.TestCase):
                 node = ("Pad", ["x", "p"] + (["v"] if fill == "-" else []), ["y0"], {"mode": mode})
                 have = run([node], of, feeds, constants=[] if late else [onnx.numpy_helper.from_array(pads, "p")])[0]
                 self.assertEqual(have.tolist(), want, (mode, fill, late))
+
+    def test_one_hot(self):
+        indices, feeds = numpy.array([[2, 0], [-1, 7]]), {}
+        for late in (False, True):  # values and depth: constants or of the run
+            feeds = {"i": indices, "d": numpy.array(3), "v": strings(["off", "on"])}
+            of = {"i": (T.INT64, ["n", 2]), "d": (T.INT64, []), "v": (T.STRING, [2])}
+            constants = [] if late else [onnx.helper.make_tensor("v", T.STRING, [2], [b"off", b"on"]),
+                                         onnx.numpy_helper.from_array(feeds["d"], "d")]
+            for c in constants:
+                del of[c.name], feeds[c.name]
+            have = run([("OneHot", ["i", "d", "v"], ["y0"], {"axis": 0})], of, feeds, constants=constants)[0]
+            places = numpy.stack([(indices == k) | (indices == k - 3) for k in range(3)])
+            self.assertEqual(have.tolist(), numpy.where(places, "on", "off").tolist(), late)
+
+    def test_expand_dims(self):
+        x, axis = strings([["a", "b"]]), onnx.numpy_helper.from_array(numpy.array(1, numpy.int32), "a")
+        have = run([("ExpandDims", ["x", "a"], ["y0"], {"domain": "com.microsoft"})], {"x": (T.STRING, ["n", 2])}, {"x": x},
+                   constants=[axis])[0]
+        self.assertEqual(have.tolist(), [[["a", "b"]]])
 
     def test_unique(self):
         x, of = strings(["b", "ab", "", "b", "ab", "é"]), {"x": (T.STRING, ["n"])}

@@ -21,17 +21,18 @@ tn_value onnx_texts_attr(imp_node *c, const char *name, int64_t *out_n)
 static const struct {
     const char *op;
     int texts; /* results that are texts; -1: all */
-} moves[] = {{"Compress", 1},  {"Concat", 1},
-             {"Expand", 1},    {"Flatten", 1},
-             {"Gather", 1},    {"GatherElements", 1},
-             {"GatherND", 1},  {"Pad", 1},
-             {"Reshape", 1},   {"ReverseSequence", 1},
-             {"Scatter", 1},   {"ScatterElements", 1},
-             {"ScatterND", 1}, {"Shape", 0},
-             {"Size", 0},      {"Slice", 1},
-             {"Split", -1},    {"Squeeze", 1},
-             {"Tile", 1},      {"Transpose", 1},
-             {"Unsqueeze", 1}, {"Where", 1}};
+} moves[] = {{"Compress", 1},       {"Concat", 1},
+             {"Expand", 1},         {"ExpandDims", 1},
+             {"Flatten", 1},        {"Gather", 1},
+             {"GatherElements", 1}, {"GatherND", 1},
+             {"OneHot", 1},         {"Pad", 1},
+             {"Reshape", 1},        {"ReverseSequence", 1},
+             {"Scatter", 1},        {"ScatterElements", 1},
+             {"ScatterND", 1},      {"Shape", 0},
+             {"Size", 0},           {"Slice", 1},
+             {"Split", -1},         {"Squeeze", 1},
+             {"Tile", 1},           {"Transpose", 1},
+             {"Unsqueeze", 1},      {"Where", 1}};
 
 static void move(imp_node *c, int results)
 {
