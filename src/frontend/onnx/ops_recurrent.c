@@ -316,7 +316,7 @@ static void read_functions(imp_node *c, const imp_attr *names, int64_t d, rnn_fu
             if (strlen(functions[k].name) == n && memcmp(functions[k].name, text, n) == 0)
                 f = &functions[k];
         if (!f) {
-            imp_fail(c, "onnx-E009", "activation \"%s\" is not known", text);
+            imp_fail(c, "onnx-E009", "activation \"%.*s\" is not known", (int)n, text);
             return;
         }
         act[i] = *f;
