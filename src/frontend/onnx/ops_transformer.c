@@ -1,4 +1,5 @@
-/* Attention of com.microsoft: Attention, MultiHeadAttention, GroupQueryAttention, QAttention, RotaryEmbedding. */
+/* Attention of com.microsoft: Attention, (DecoderMasked)MultiHeadAttention, GroupQueryAttention, QAttention,
+ * RotaryEmbedding. */
 #include "frontend/onnx/attention.h"
 
 #include "op/nn/nn.h"
@@ -262,19 +263,51 @@ static void share_batch(imp_node *c, onnx_attention *a, tn_value *mask)
                      imp_type_text(c, imp_type(*part[i])));
 }
 
+/* Keys and values lie in buffers with room for more, of which the first PAST_LENGTH rows count. The new ones follow,
+ * and the results are the buffers. */
+static void append_to_buffers(imp_node *c, onnx_attention *a)
+{
+    tn_value past[2] = {imp_in(c, PAST_K), imp_in(c, PAST_V)};
+    if (imp_has(c, KEY_MASK) || imp_has(c, SCORE_BIAS) || imp_wants(c, 3))
+        refuse(c, "past_sequence_length with masks or the result qk");
+    if (!c->bad && (imp_rank(past[0]) != 4 || imp_rank(a->k) != 4))
+        imp_fail(c, "onnx-E022", "past_key %s must have four dimensions",
+                 imp_type_text(c, imp_type(past[0])));
+    if (c->bad)
+        return;
+    const tn_expr *rows = imp_type(past[0])->dim[2];
+    tn_cache_append_attr append = {tn_dims_make(c->arena, 1, &rows)};
+    tn_broadcast_to_attr each = {tn_dims_make(c->arena, 1, imp_type(a->k)->dim)};
+    tn_value start = in_shape(c, imp_cast(c, imp_in(c, PAST_LENGTH), TN_I64), 0, NULL);
+    tn_value length = two(c, &tn_op_add, start, imp_extent_of(c, a->k, 2));
+    tn_value fits = two(c, &tn_op_less_equal, length, imp_extent_of(c, past[0], 2));
+    fits = two(c, &tn_op_logical_and, fits, imp_with(c, &tn_op_greater_equal, start, 0));
+    imp_demand(c, imp_cast(c, fits, TN_I64), 1,
+               "the new keys do not fit into past_key after past_sequence_length");
+    start = imp_call1(c, &tn_op_broadcast_to, &each, start);
+    a->lengths = imp_call1(c, &tn_op_broadcast_to, &each, length);
+    a->k = imp_call(c, &tn_op_nn_cache_append, &append, 3, (const tn_value[]){a->k, start, past[0]});
+    a->v = imp_call(c, &tn_op_nn_cache_append, &append, 3, (const tn_value[]){a->v, start, past[1]});
+}
+
 static void multi_head_attention(imp_node *c)
 {
     onnx_attention a = empty();
     tn_value past = imp_opt(c, PAST_K);
-    if (imp_has(c, PAST_LENGTH) || imp_has(c, INDIRECTION))
-        refuse(c, "a shared buffer of keys and values");
+    bool buffers = imp_has(c, PAST_LENGTH);
+    if (imp_has(c, INDIRECTION))
+        refuse(c, "cache_indirection");
     read_heads(c, &a);
-    causal(c, &a, past);
+    causal(c, &a, buffers ? (tn_value){0} : past);
+    if (buffers) {
+        append_to_buffers(c, &a);
+    } else {
+        a.k = after(c, past, a.k);
+        a.v = after(c, imp_opt(c, PAST_V), a.v);
+    }
+    tn_value mask = imp_opt(c, KEY_MASK);
     if (c->bad)
         return;
-    a.k = after(c, past, a.k);
-    a.v = after(c, imp_opt(c, PAST_V), a.v);
-    tn_value mask = imp_opt(c, KEY_MASK);
     share_batch(c, &a, &mask);
     a.scale = scale_of(c, a.q);
     a.softmax = imp_sum_dtype(imp_type(a.q)->dtype);
@@ -288,6 +321,29 @@ static void multi_head_attention(imp_node *c)
     imp_out_any(c, 1, a.k);
     imp_out_any(c, 2, a.v);
     imp_out_any(c, 3, s.masked);
+}
+
+/* queries, keys, values, mask, bias of scores, past keys, past values, how many of them count, width of the beam,
+ * indirection, bias: for one new row */
+static void decoder_attention(imp_node *c)
+{
+    static const uint32_t from[] = {0, 1, 2, 10, 3, 4, 5, 6, 7, 9};
+    enum { N = sizeof from / sizeof *from };
+    bool buffers = imp_attr_int(c, "past_present_share_buffer", 0) != 0;
+    tn_bytes *name = TN_NEW_N(c->arena, tn_bytes, N);
+    tn_value *operand = TN_NEW_N(c->arena, tn_value, N);
+    imp_attr_ignore(c, "output_qk");
+    if (imp_has(c, 1) && imp_rank(imp_in(c, 1)) == 4 && imp_has(c, 5))
+        refuse(c, "a past of keys that are a past");
+    for (uint32_t i = 0; i < N; i++) {
+        bool has = imp_has(c, from[i]) && (i != PAST_LENGTH || (buffers && imp_has(c, 5)));
+        name[i] = has ? c->in_name[from[i]] : (tn_bytes){0};
+        operand[i] = has ? imp_in(c, from[i]) : (tn_value){0};
+    }
+    c->n_in = N;
+    c->in_name = name;
+    c->given = operand;
+    multi_head_attention(c);
 }
 
 /* ---- rotations by position ---- */
@@ -372,6 +428,9 @@ typedef struct group {
     onnx_attention a;
     const tn_expr *queries, *total, *kept; /* rows now, with the past of the longest, in the results */
     tn_value start;                        /* int64 [b]: keys before the queries; absent: none */
+    /* of a cache that holds a window: its rows; how many there were, and the first row of it that stays, int64 [b] */
+    const tn_expr *window;
+    tn_value before, first;
 } group;
 
 static void read_group(group *w)
@@ -402,8 +461,9 @@ static void read_group(group *w)
     w->a.v = onnx_split_heads(c, v, kv);
 }
 
-static tn_value normed(imp_node *c, tn_value v, uint32_t weight, double epsilon)
+static tn_value normed(imp_node *c, tn_value v, uint32_t weight, const char *own)
 {
+    double epsilon = imp_attr_float(c, own, (float)imp_attr_float(c, "qk_norm_epsilon", 1e-6f));
     tn_norm_attr a = {.axis = -1, .epsilon = epsilon, .scale = true};
     return imp_has(c, weight) ? imp_call2(c, &tn_op_nn_rms_norm, &a, v, imp_in(c, weight)) : v;
 }
@@ -434,6 +494,54 @@ static void find_start(group *w)
     imp_demand(c, fits, 1, "seqlens_k does not fit the number of queries and total_sequence_length");
 }
 
+/* Of n rows since the beginning: how many a cache of `rows` rows that must hold a window keeps. It drops as many at
+ * once as it has more than the window, and one: n - each * ceil((n - rows) / each). */
+static tn_value resident(group *w, tn_value n, tn_value rows, tn_value each)
+{
+    imp_node *c = w->c;
+    tn_value over = imp_with(c, &tn_op_maximum, two(c, &tn_op_subtract, n, rows), 0);
+    tn_value times = two(c, &tn_op_add, over, imp_with(c, &tn_op_subtract, each, 1));
+    times = two(c, &tn_op_divide, times, each);
+    return two(c, &tn_op_subtract, n, two(c, &tn_op_multiply, times, each));
+}
+
+/* The cache holds the last rows only, from its row 0 on. Attention is over what it holds and the new rows. */
+static void find_window(group *w)
+{
+    imp_node *c = w->c;
+    int64_t window = imp_attr_int(c, "local_window_size", -1);
+    tn_value past = imp_in(c, GPAST_K), all = imp_cast(c, imp_in(c, LENGTHS), TN_I64);
+    if (window < 1 || imp_has(c, GBIAS) || imp_attr_int(c, "qk_output", 0) != 0)
+        refuse(c, "sliding_window_cache without local_window_size, or with attention_bias or qk_output,");
+    if (!c->bad && imp_rank(past) != 4)
+        imp_fail(c, "onnx-E022", "past_key %s must have four dimensions", imp_type_text(c, imp_type(past)));
+    if (c->bad)
+        return;
+    w->queries = imp_type(w->a.q)->dim[2];
+    w->window = imp_type(past)->dim[2];
+    w->kept = imp_simplify(c, tn_add(c->pool, w->window, w->queries));
+    tn_value rows = imp_extent_of(c, past, 2), n = imp_extent_of(c, w->a.q, 2);
+    tn_value each = imp_with(c, &tn_op_subtract, rows, (double)(window - 1));
+    imp_demand(c, imp_cast(c, imp_with(c, &tn_op_greater, each, 0), TN_I64), 1,
+               "the cache has fewer rows than the window");
+    all = imp_flat(c, imp_with(c, &tn_op_add, all, 1));
+    w->before = imp_with(c, &tn_op_maximum, two(c, &tn_op_subtract, all, n), 0);
+    w->start = resident(w, w->before, rows, each);
+    tn_value fresh = two(c, &tn_op_subtract, all, w->before), held = two(c, &tn_op_add, w->start, fresh);
+    w->first = two(c, &tn_op_subtract, held, resident(w, all, rows, each));
+}
+
+/* What stays of the rows of keys or values: those of the cache that holds a window. */
+static tn_value windowed(group *w, tn_value rows)
+{
+    imp_node *c = w->c;
+    if (!w->window || c->bad)
+        return rows;
+    tn_cache_append_attr a = {tn_dims_make(c->arena, 1, &w->window)};
+    tn_value before = two(c, &tn_op_subtract, imp_i64(c, 0), w->first);
+    return imp_call2(c, &tn_op_nn_cache_append, &a, rows, before);
+}
+
 static void turn_group(group *w)
 {
     imp_node *c = w->c;
@@ -441,7 +549,7 @@ static void turn_group(group *w)
     if (imp_attr_int(c, "do_rotary", 0) == 0 || c->bad)
         return;
     int64_t size = turned(c, imp_in(c, COSINE));
-    tn_value at = imp_opt(c, POSITIONS), first = w->start;
+    tn_value at = imp_opt(c, POSITIONS), first = w->window ? w->before : w->start;
     if (!at.def)
         at =
             counted(c, first.def ? first : imp_const_ints(c, TN_I64, 1, 1, (const int64_t[]){0}), w->queries);
@@ -487,21 +595,24 @@ static void refuse_caches(imp_node *c)
         imp_has(c, SCALE_V))
         refuse(c, "a quantised cache");
     imp_attr_ignore(c, "kv_cache_bit_width");
-    refuse_attr(c, "sliding_window_cache");
-    refuse_attr(c, "qk_output");
 }
 
 static void group_query_attention(imp_node *c)
 {
     group w = {.c = c, .a = empty()};
-    double epsilon = imp_attr_float(c, "qk_norm_epsilon", 1e-6f);
+    int64_t scores = imp_attr_int(c, "qk_output", 0);
     refuse_caches(c);
     read_group(&w);
-    find_start(&w);
+    if (imp_attr_int(c, "sliding_window_cache", 0) != 0)
+        find_window(&w);
+    else
+        find_start(&w);
+    if (!c->bad && (scores < 0 || scores > 2))
+        imp_fail(c, "onnx-E009", "qk_output is %lld; 0, 1 and 2 are known", (long long)scores);
     if (c->bad)
         return;
-    w.a.q = normed(c, w.a.q, NORM_Q, epsilon);
-    w.a.k = normed(c, w.a.k, NORM_K, epsilon);
+    w.a.q = normed(c, w.a.q, NORM_Q, "q_norm_epsilon");
+    w.a.k = normed(c, w.a.k, NORM_K, "k_norm_epsilon");
     turn_group(&w);
     w.a.k = kept(&w, GPAST_K, w.a.k);
     w.a.v = kept(&w, GPAST_V, w.a.v);
@@ -511,8 +622,10 @@ static void group_query_attention(imp_node *c)
     limit_group(&w);
     onnx_scores s = {.plain = {0}};
     imp_out(c, 0, onnx_join_heads(c, onnx_attend(c, &w.a, &s)));
-    imp_out_any(c, 1, w.a.k);
-    imp_out_any(c, 2, w.a.v);
+    imp_out_any(c, 1, windowed(&w, w.a.k));
+    imp_out_any(c, 2, windowed(&w, w.a.v));
+    if (scores)
+        imp_out_any(c, 3, scores == 1 ? s.masked : s.shares);
 }
 
 // clang-format off
@@ -520,7 +633,8 @@ const imp_row onnx_rows_transformer[] = {
     {"Attention",           1, 0,  7, 2, attention_node,        NULL},
     {"QAttention",          1, 0,  9, 2, qattention,            NULL},
     {"MultiHeadAttention",  1, 0, 10, 4, multi_head_attention,  NULL},
-    {"GroupQueryAttention", 1, 0, 16, 3, group_query_attention, NULL},
+    {"DecoderMaskedMultiHeadAttention", 1, 0, 11, 4, decoder_attention, NULL},
+    {"GroupQueryAttention", 1, 0, 16, 4, group_query_attention, NULL},
     {"RotaryEmbedding",     1, 0,  4, 1, rotary_embedding,      NULL},
     {0},
 };

@@ -221,7 +221,7 @@ static const char *const append_in[] = {"rows", "start", "past"};
 const tn_op tn_op_nn_cache_append = {
     .name = "nn.cache_append",
         .doc = "For each batch the first start rows of the past [batch, heads, rows, size], the new rows after them, "
-               "and zeros to the extent.",
+               "and zeros to the extent. A start below 0 leaves so many of the new rows out.",
     .attr_size = sizeof(tn_cache_append_attr), .attr = append_fields,
     .nin = 3, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = append_in,
     .infer = append_infer, .compute = append_compute,
