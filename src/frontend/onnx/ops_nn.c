@@ -164,25 +164,29 @@ static void pad_output(imp_node *c, tn_value x, imp_window *w, enum pad_mode how
     }
 }
 
-/* y without as many elements before and after each spatial dimension as an operand says. */
-static tn_value cut(imp_node *c, tn_value y, tn_value pads)
+/* The result without as many elements before and after each spatial dimension as an operand says. */
+static void cut(imp_node *c, tn_value y, tn_value pads)
 {
-    tn_dims at = imp_extents_in(c, pads, "pads");
-    const tn_type *t = imp_type(y);
-    int64_t n = t->n - 2, axis[IMP_MAX_SPATIAL], step[IMP_MAX_SPATIAL];
-    const tn_expr *end[IMP_MAX_SPATIAL];
-    if (!c->bad && at.n != 2 * n)
-        imp_fail(c, "onnx-E009", "there are %u pads for data %s", (unsigned)at.n, imp_type_text(c, t));
+    int64_t n = imp_rank(y) - 2, axis[] = {2, 3, 4};
+    if (!c->bad && (imp_rank(pads) != 1 || imp_length(pads) != 2 * n))
+        imp_fail(c, "onnx-E009", "pads %s do not fit data %s", imp_type_text(c, imp_type(pads)),
+                 imp_type_text(c, imp_type(y)));
     if (c->bad)
-        return y;
-    for (int64_t i = 0; i < n; i++) {
-        axis[i] = i + 2;
-        step[i] = 1;
-        end[i] = imp_simplify(c, tn_sub(c->pool, t->dim[i + 2], at.at[n + i]));
-    }
-    tn_slice_attr a = {tn_dims_make(c->arena, (uint32_t)n, at.at), tn_dims_make(c->arena, (uint32_t)n, end),
-                       tn_ints_make(c->arena, (uint32_t)n, step), tn_ints_make(c->arena, (uint32_t)n, axis)};
-    return imp_call1(c, &tn_op_strided_slice, &a, y);
+        return;
+    pads = imp_cast(c, pads, TN_I64);
+    tn_value least = imp_with(c, &tn_op_minimum, imp_reduce(c, &tn_op_min, pads, 0), 0);
+    imp_demand(c, least, 0, "pads are below 0");
+    tn_value before = imp_slice(c, pads, 0, 0, n), after = imp_slice(c, pads, 0, n, 2 * n);
+    tn_value end = imp_call2(c, &tn_op_subtract, NULL, imp_slice(c, imp_shape_of(c, y), 0, 2, n + 2), after);
+    end = imp_with(c, &tn_op_maximum, end, 0);
+    tn_value axes = imp_const_ints(c, TN_I64, 1, (uint32_t)n, axis);
+    if (imp_dynamic_slice(c, y, before, end, axes, (tn_value){0}))
+        return;
+    tn_slice_attr a = {imp_host_in(c, before, "pads"),
+                       imp_host_in(c, end, "pads"),
+                       {0},
+                       tn_ints_make(c->arena, (uint32_t)n, axis)};
+    imp_out(c, 0, imp_call1(c, &tn_op_strided_slice, &a, y));
 }
 
 static void transposed_conv(imp_node *c, tn_value bias, bool padded)
@@ -210,7 +214,7 @@ static void conv_transpose_with_pads(imp_node *c)
 {
     transposed_conv(c, imp_opt(c, 3), false);
     if (imp_has(c, 2) && !c->bad)
-        imp_out(c, 0, cut(c, c->out[0], imp_in(c, 2)));
+        cut(c, c->out[0], imp_in(c, 2));
 }
 
 /* ---- pooling ---- */
