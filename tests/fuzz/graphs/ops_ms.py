@@ -288,3 +288,105 @@ def ms_quantize(g):
 def ms_trilu(g):
     v = g.operand(("f4", "i8"), min_rank=2)
     g.emit("Trilu", [v], [same(v, v.shape, lo=min(v.lo, 0), hi=max(v.hi, 0))], domain=MS, upper=g.r.below(2))
+
+
+@row(MS + ".DynamicQuantizeLSTM", weight=0.3)
+def dynamic_quantize_lstm(g):
+    """Weights of 7 bits: ONNX Runtime's sums of more saturate without VNNI."""
+    r = g.r
+    t, n, i, h = g.extent(1), g.dim(r.between(1, 3)), r.between(1, 5), r.pick([1, 2, 3, 5, 8])
+    direction = r.pick(["forward", "reverse", "bidirectional"])
+    d = 2 if direction == "bidirectional" else 1
+    columns = r.pick([[d], [d, 4 * h]])
+    x = g.fresh("f4", [t, n, g.dim(i)], -2, 2, exact=False, constant=False)
+    w, u = (g.constant(g.data("i1", [d, k, 4 * h], -60, 60, None)) for k in (i, h))
+    b = g.fresh("f4", [g.dim(d), g.dim(8 * h)], -1, 1, exact=False, constant=True) if r.chance(0.6) else None
+    lens = g.fresh("i4", [n], 1, min(t)) if r.chance(0.3) else None
+    state = [g.dim(d), n, g.dim(h)]
+    first = [g.fresh("f4", state, -1, 1) if r.chance(0.4) else None for _ in "hc"]
+    grid = [g.constant(np.full(columns, 2.0 ** -6, "f4")), g.constant(np.zeros(columns, "i1"))]
+    outs = [("f4", [t, g.dim(d), n, g.dim(h)], -1, 1, None), ("f4", state, -1, 1, None), ("f4", state, -50, 50, None)]
+    for v in g.emit("DynamicQuantizeLSTM", [x, w, u, b, lens, *first, None, *grid, *grid], outs, domain=MS, hidden_size=h,
+                    direction=direction):
+        v.loose = True  # states are quantised
+
+
+# ---- other forms of ONNX's operators, and small ones ----
+
+@row(MS + ".ExpandDims", weight=0.1)
+def expand_dims(g):
+    v = g.operand(("f4", "i8", "u1", "b"), max_rank=4)
+    at = g.r.below(v.rank + 1)
+    shape = list(v.shape[:at]) + [g.dim(1)] + list(v.shape[at:])
+    g.emit("ExpandDims", [v, number(g, at if g.r.chance(0.5) else at - v.rank - 1, "i4")], [same(v, shape)], domain=MS)
+
+
+@row(MS + ".GatherND", weight=0.1)
+def ms_gather_nd(g):
+    v = g.operand(("f4", "f8", "i8", "b"), min_rank=1, low=1)
+    depth = g.r.between(1, v.rank)
+    lead = g.shape(g.r.between(0, 2))
+    at = g.fresh(g.r.pick(["i4", "i8"]), lead + [g.dim(depth)], 0, min(min(d) for d in v.shape[:depth]) - 1)
+    g.emit("GatherND", [v, at], [same(v, lead + list(v.shape[depth:]))], domain=MS)
+
+
+@row(MS + ".Pad", weight=0.1)
+def ms_pad(g):
+    v = g.operand(("f4",), min_rank=1, low=1)
+    mode = g.r.pick(["constant", "edge"])
+    width = [g.r.between(0, 2) for _ in range(2 * v.rank)]
+    shape = [dmap(g, lambda n, k=width[i] + width[v.rank + i]: n + k, d) for i, d in enumerate(v.shape)]
+    pads = g.constant(np.asarray([width], "i8"))
+    g.emit("Pad", [v, pads], [same(v, shape, lo=min(v.lo, 0), hi=max(v.hi, 0))], domain=MS, mode=mode)
+
+
+@row(MS + ".CDist", weight=0.2)
+def cdist(g):
+    a = g.operand(("f4", "f8"), 2, low=1, lo=-8, hi=8)
+    b = g.fresh(a.dtype, [g.extent(1), a.shape[1]], -2, 2)
+    m = max(a.shape[1]) * max(abs(a.lo) + 2, abs(a.hi) + 2) ** 2
+    v = g.emit("CDist", [a, b], [(a.dtype, [a.shape[0], b.shape[0]], 0, m, None)], domain=MS)[0]
+    v.loose = True  # ONNX Runtime's products cancel
+
+
+@row(MS + ".ConvTransposeWithDynamicPads", weight=0.2)
+def conv_transpose_with_pads(g):
+    v, k = image(g, ("f4",), spatial=2)
+    kernel, stride = [g.r.between(1, 3) for _ in "hw"], [g.r.between(1, 2) for _ in "hw"]
+    pads = [g.r.below(kernel[i % 2]) for i in range(4)]
+    if any((min(d) - 1) * s + k_ - b - a < 1 for d, s, k_, b, a in zip(v.shape[2:], stride, kernel, pads, pads[2:])):
+        raise Cannot
+    out = [dmap(g, lambda n, s=s, k_=k_, p=b + a: (n - 1) * s + k_ - p, d)
+           for d, s, k_, b, a in zip(v.shape[2:], stride, kernel, pads, pads[2:])]
+    c = g.dim(g.r.between(1, 3))
+    w = weight(g, "f4", [v.shape[1], c] + [g.dim(n) for n in kernel])
+    lo, hi, grain = mac(g, v, w, max(v.shape[1]) * kernel[0] * kernel[1])
+    at = g.constant(np.asarray(pads, "i8")) if g.r.chance(0.6) else g.input("i8", [g.dim(4)], 0, 2, None, [np.asarray(pads, "i8")] * g.n_bindings)
+    g.emit("ConvTransposeWithDynamicPads", [v, w, at], [("f4", [v.shape[0], c] + out, min(lo, 0), max(hi, 0), grain)], domain=MS,
+           strides=stride, kernel_shape=kernel)
+
+
+@row(MS + ".MatMulBnb4", weight=0.2)
+def mat_mul_bnb4(g):
+    k, n, block = g.r.pick([1, 3, 16, 20, 32]), g.r.pick([1, 2, 7, 16]), g.r.pick([16, 32])
+    a = g.fresh("f4", [g.extent(1), g.dim(k)], constant=False)
+    w = g.constant(g.data("u1", [(n * k + 1) // 2], 0, 255, None))
+    s = g.fresh("f4", [g.dim(-(-n * k // block))], 0.25, 2, constant=True)
+    m = 2 * k * max(abs(a.lo), abs(a.hi))
+    g.emit("MatMulBnb4", [a, w, s], [("f4", [a.shape[0], g.dim(n)], -m, m, None)], domain=MS, K=k, N=n, block_size=block,
+           quant_type=g.r.below(2))
+
+
+@row(MS + ".MoE", weight=0.2)
+def mixture(g):
+    r = g.r
+    t, h, e, i = g.extent(1), r.between(1, 6), r.between(1, 5), r.between(1, 6)
+    act = r.pick(["relu", "silu", "gelu", "identity", "swiglu"])
+    x, p = g.fresh("f4", [t, g.dim(h)], -2, 2, constant=False), g.fresh("f4", [t, g.dim(e)], -3, 3, exact=False, constant=False)
+    u = g.fresh("f4", [g.dim(n) for n in (e, 2 * i if act == "swiglu" else i, h)], -1, 1, constant=True)
+    v = g.fresh("f4", [g.dim(n) for n in (e, h, i)], -1, 1, constant=True)
+    bias = g.fresh("f4", [g.dim(e), g.dim(h)], -1, 1, constant=True) if r.chance(0.5) else None
+    m = 4.0 * (h + 1) ** 2 * (i + 1)
+    y = g.emit("MoE", [x, p, u, None, v, bias], [("f4", x.shape, -m, m, None)], domain=MS, k=r.between(1, e), activation_type=act,
+               normalize_routing_weights=r.below(2), swiglu_fusion=1 if act == "swiglu" else None)[0]
+    y.loose = True  # the best experts are a jump
