@@ -141,10 +141,22 @@ static const char *joined_source(tn_te *te, const tn_region *r)
     return s;
 }
 
+/* The graph's ranges of symbols, some of which may be 0. What finishes the function relies on them. */
+static void give_ranges(tn_graph *g, tn_func *f)
+{
+    for (uint32_t i = 0; i < f->n_symbol; i++) {
+        const tn_symbol_info *s = tn_graph_find_symbol(g, f->symbol[i].name);
+        TN_ASSERT(s);
+        f->symbol[i].min = s->min;
+        f->symbol[i].max = s->max;
+    }
+}
+
 /* Ends the construction with the group's results, in order. */
 static tn_func *finish(lowering *l, const tn_region *r, bool constants_only)
 {
     tn_te *te = l->te;
+    give_ranges(l->g, te->func);
     tn_tensor **result = TN_NEW_N(te->arena, tn_tensor *, r->n_result);
     const tn_layout **layout = TN_NEW_N(te->arena, const tn_layout *, r->n_result);
     bool *is_result = TN_NEW_N(te->arena, bool, te->func->n_buffer);
@@ -174,11 +186,5 @@ tn_status tn_lower_te(tn_pass *p, tn_graph *g, const tn_node *call, const char *
     tn_vec_deinit(&l.move);
     TN_TRY(st);
     (*out)->source = tn_group_source(g, call);
-    for (uint32_t i = 0; i < (*out)->n_symbol; i++) {
-        const tn_symbol_info *s = tn_graph_find_symbol(g, (*out)->symbol[i].name);
-        TN_ASSERT(s);
-        (*out)->symbol[i].min = s->min;
-        (*out)->symbol[i].max = s->max;
-    }
     return TN_OK;
 }
