@@ -14,7 +14,7 @@ const tn_flag tn_compare_flags[] = {
     TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", NULL,
             "values of inputs that --inputs does not give (fixed seed); random without --inputs"),
     TN_ROW_TEXT("output", 'o', "NAME", "difference",
-                "where outputs differ, the part that makes the difference goes to NAME.onnx and NAME.npz"),
+                "where outputs differ, the part that makes the difference goes to NAME.onnx or .relay, and NAME.npz"),
     TN_ROW_TEXT("rtol", 0, "X", NULL,
                 "elements differ by more than atol + rtol*|x|; default by type: float32 1e-4, whole numbers 0"),
     TN_ROW_TEXT("atol", 0, "X", NULL, "default: rtol times the root mean square of the tensor"),

@@ -64,8 +64,11 @@ int tn_side_inputs(const tn_side *s, const char *npz, const char *mode, tn_value
 /* Runs a model (NULL: the side's own file) with the inputs, by name; what it does not take is ignored. `quiet`: what
  * fails is not printed. */
 typedef struct tn_side_model {
-    const void *at; /* the bytes of an ONNX file */
+    const void *at; /* the bytes of an ONNX file, or a text of Relay */
     size_t n;
+    bool relay;
+    const void *params; /* constants of Relay */
+    size_t n_params;
 } tn_side_model;
 int tn_side_run(const tn_side *s, const tn_side_model *model, const tn_values *in, bool quiet,
                 tn_values *out);
@@ -84,7 +87,7 @@ typedef struct tn_compare {
     tn_values in, value[2]; /* inputs of the model; outputs of each side */
     uint32_t n_compared;    /* outputs that both have */
     tn_tolerance tolerance;
-    const char *output; /* the part is written to <output>.onnx and <output>.npz */
+    const char *output; /* the part is written to <output>.onnx or .relay, and <output>.npz */
     const char *
         inside; /* "In the then_branch", where the sides are a graph inside a node; NULL: they are whole models */
     bool found; /* an operator that differs first */

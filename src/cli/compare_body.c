@@ -249,7 +249,7 @@ bool tn_finder_inside(finder *f)
     const char *tmp = getenv("TMPDIR");
     inside x = {.f = f, .node = &f->graph->node[f->node]};
     bool found = false;
-    if (!f->info[0] || !f->info[1])
+    if (!f->info[0] || !f->info[1] || f->relay[0] || f->relay[1])
         return false;
     int n = snprintf(x.folder, sizeof x.folder, "%s/tenon-body-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (n >= (int)sizeof x.folder || !mkdtemp(x.folder))

@@ -3,9 +3,10 @@
  * First the model is run once more on each side with the results of all nodes as outputs, and the first that differs,
  * in the model's order, is taken: what it is computed from agrees. If the difference is gone then (it came from
  * operators that are computed together, which outputs between them prevent), a search by halves finds the first node
- * whose result differs where it is the model's only output. The node alone, with the values that A has for its inputs,
- * is the part that is written; as long as it does not show the difference by itself, the nodes before it are added. Of
- * an If or a Loop, the graph inside is searched too (compare_body.c). */
+ * whose result differs where it is the model's only output. The node alone, with the values that A has for its
+ * inputs, is the part that is written; as long as it does not show the difference by itself, the nodes before it are
+ * added. Of an If or a Loop of an ONNX file, the graph inside is searched too (compare_body.c). Of other files the
+ * nodes are those of the Relay graph (compare_lines.c). */
 #include "cli/compare_find.h"
 #include "cli/output.h"
 
@@ -68,8 +69,13 @@ static int cut(finder *f, int side, const names *in, const names *out, bool whol
                              .input = in ? t : NULL,
                              .output = known.at,
                              .whole = whole};
-    int failed =
-        !t || !known.n || tenon_file_cut(f->cutter, f->c->side[side].path, &part, &model->at, &model->n);
+    tn_lines *relay = f->relay[side];
+    *model = (tn_side_model){0};
+    int failed = !t || !known.n;
+    if (!failed && relay)
+        failed = tn_lines_cut(relay, &part, f->fixed, model);
+    else if (!failed)
+        failed = tenon_file_cut(f->cutter, f->c->side[side].path, &part, &model->at, &model->n);
     free(t);
     free(known.at);
     return failed ? TN_EXIT_ERROR : TN_EXIT_OK;
@@ -305,12 +311,15 @@ static bool part_differs(finder *f)
     return found;
 }
 
+/* With the types that the graph has, and if that does not do, with what the values are. */
 static bool shows(finder *f)
 {
+    f->fixed = false;
     tn_finder_constants(f, false);
     if (part_differs(f))
         return true;
-    return tn_finder_constants(f, true) && part_differs(f);
+    f->fixed = f->relay[0] || f->relay[1];
+    return (tn_finder_constants(f, true) || f->fixed) && part_differs(f);
 }
 
 /* Returns an enum tn_exit; *out_shown: the part shows the difference by itself. */
@@ -337,15 +346,28 @@ static int find_part(finder *f, bool *out_shown)
 
 /* ---- what is said and written ---- */
 
+/* Types that archives lack are bytes there, as NumPy has those of ml_dtypes. */
+static int write_value(tn_npz_out *z, const tn_array *a)
+{
+    tn_array b = *a;
+    if (a->type.bits < 8 || a->type.code > kDLBool || a->type.code == kDLBfloat) {
+        b.type.code = kDLOpaqueHandle;
+        b.type.bits = a->type.bits < 8 ? 8 : a->type.bits;
+    }
+    return tn_npz_add(z, &b);
+}
+
 static int write_values(finder *f, const char *path)
 {
     tn_npz_out *z;
     int status = tn_npz_create(path, &z);
     for (uint32_t i = 0; i < f->in.n && status == TN_EXIT_OK; i++)
-        if (!f->constant[i])
-            status = tn_npz_add(z, tn_finder_value(f, f->in.at[i]));
+        if (f->relay[f->own] || !f->constant[i])
+            status = write_value(z, tn_finder_value(f, f->in.at[i]));
     return tn_npz_close(z, status);
 }
+
+static const char *kind_of_part(const finder *f) { return f->relay[f->own] ? "relay" : "onnx"; }
 
 static int write_part(finder *f)
 {
@@ -355,10 +377,10 @@ static int write_part(finder *f)
     if (status != TN_EXIT_OK)
         tn_messages_print(tenon_messages(f->cutter));
     if (status == TN_EXIT_OK &&
-        (size_t)snprintf(path, sizeof path - 4, "%s.onnx", f->c->output) >= sizeof path - 4)
+        (size_t)snprintf(path, sizeof path - 4, "%s.%s", f->c->output, kind_of_part(f)) >= sizeof path - 4)
         status = tn_error_print("--output: the name is too long");
     if (status == TN_EXIT_OK)
-        status = tn_output_write(path, model.at, model.n);
+        status = model.relay ? tn_lines_write(&model, path) : tn_output_write(path, model.at, model.n);
     if (status == TN_EXIT_OK) {
         memcpy(path + strlen(f->c->output), ".npz", 5);
         status = write_values(f, path);
@@ -406,9 +428,9 @@ static int report(finder *f)
     if (status == TN_EXIT_OK)
         status = write_part(f);
     if (status == TN_EXIT_OK)
-        printf("%s: %s.onnx, with its inputs in %s.npz\n",
+        printf("%s: %s.%s, with its inputs in %s.npz\n",
                shown ? "The smallest part that shows it" : "This part, which alone does not show it",
-               f->c->output, f->c->output);
+               f->c->output, kind_of_part(f), f->c->output);
     return status;
 }
 
@@ -429,6 +451,15 @@ static int name_outputs(tn_values *v, const tenon_file_info *graph)
     return TN_EXIT_OK;
 }
 
+/* What is in the file of a side that is no ONNX file. */
+static void open_relay(finder *f, int k)
+{
+    f->relay[k] = tn_lines_open(&f->c->side[k]);
+    f->info[k] = f->relay[k] ? &f->relay[k]->info : NULL;
+    if (k == 0 && f->relay[0] && f->relay[1] && tn_lines_same(f->relay[0], f->relay[1]))
+        f->info[0] = f->info[1];
+}
+
 /* What is in the files of the sides: of one where both are the same. */
 static int open_files(finder *f)
 {
@@ -440,9 +471,11 @@ static int open_files(finder *f)
             return tn_error_print("out of memory");
         if (!tn_side_can_run(s))
             continue;
-        if (k == 0 && f->info[1] && strcmp(s->path, f->c->side[1].path) == 0)
+        if (k == 0 && f->info[1] && !f->relay[1] && strcmp(s->path, f->c->side[1].path) == 0)
             f->info[0] = f->info[1];
         else if (tenon_file_inspect(f->file[k], s->path, &f->info[k]))
+            open_relay(f, k);
+        if (!f->info[k])
             continue;
         f->graph = f->info[k];
         f->own = k;
@@ -464,7 +497,7 @@ static int find(finder *f, bool *differ)
     if (status != TN_EXIT_OK)
         return status;
     if (!f->graph) {
-        tn_note_print("neither side is an ONNX file, so the operator that differs first cannot be found");
+        tn_note_print("neither side is a model, so the operator that differs first cannot be found");
         return TN_EXIT_OK;
     }
     for (int k = 0; k < 2 && status == TN_EXIT_OK; k++)
@@ -493,6 +526,7 @@ int tn_compare_find(tn_compare *c, bool *differ)
     for (int k = 0; k < 2; k++) {
         tn_values_deinit(&f.seen[k]);
         tenon_free(f.file[k]);
+        tn_lines_close(f.relay[k]);
     }
     free(f.in.at);
     free(f.out.at);

@@ -2,6 +2,7 @@
 #define TN_CLI_COMPARE_FIND_H
 /* The search for the first operator that differs: what its files share. */
 #include "cli/compare.h"
+#include "cli/compare_lines.h"
 #include "tenon/tenon.h"
 
 typedef struct names {
@@ -12,6 +13,7 @@ typedef struct names {
 typedef struct finder {
     tn_compare *c;
     tenon *file[2], *cutter;        /* sessions: what is in the sides' files; parts of them */
+    tn_lines *relay[2];             /* of files that are not ONNX; NULL: none */
     const tenon_file_info *info[2]; /* NULL: the side has no file to make parts of */
     const tenon_file_info *graph;   /* that is searched: A's, or B's where A has none */
     int own;                        /* the side that it is of */
@@ -20,7 +22,8 @@ typedef struct finder {
     uint32_t node;                  /* that differs first */
     bool *between;  /* of each node: it computes what the part needs, from values that are not shown */
     names in, out;  /* of the part */
-    bool *constant; /* of each name in `in`: it becomes an initialiser */
+    bool *constant; /* of each name in `in`: it becomes an initialiser (ONNX) */
+    bool fixed;     /* inputs have the extents of the values (Relay) */
 } finder;
 
 int tn_names_add(names *x, const char *name); /* unless it is there; an enum tn_exit */

@@ -11,15 +11,22 @@
 
 /* ---- what it is ---- */
 
+/* The first member of a zip archive: one of arrays, not of a model (PyTorch, Keras)? Longer names are of arrays. */
+static bool holds_arrays(const unsigned char *at, size_t n)
+{
+    size_t name = n > 30 ? at[26] | (size_t)at[27] << 8 : 0;
+    return 30 + name > n || name < 4 || memcmp(at + 30 + name - 4, ".npy", 4) == 0;
+}
+
 static enum tn_side_kind kind_of(const char *path)
 {
-    unsigned char at[262] = {0};
+    unsigned char at[512] = {0};
     FILE *f = fopen(path, "rb");
     size_t n = f ? fread(at, 1, sizeof at, f) : 0;
     if (f)
         fclose(f);
     if (n >= 4 && memcmp(at, "PK\3\4", 4) == 0)
-        return TN_SIDE_ARRAYS;
+        return holds_arrays(at, n) ? TN_SIDE_ARRAYS : TN_SIDE_MODEL;
     if ((n >= 4 && memcmp(at, "\177ELF", 4) == 0) || memcmp(at + 257, "ustar", 5) == 0)
         return TN_SIDE_PACKAGE;
     return TN_SIDE_MODEL;
@@ -311,8 +318,12 @@ static int run_model(run *r, const tn_side_model *model)
         return tn_error_print("out of memory");
     if (model) /* its inputs have names and shapes of their own */
         m.options.input_shapes = NULL;
-    m.module = model ? tenon_module_from_memory(m.session, r->side->path, model->at, model->n, &m.options)
-                     : tenon_module_read(m.session, r->side->path, &m.options);
+    if (!model)
+        m.module = tenon_module_read(m.session, r->side->path, &m.options);
+    else if (model->relay)
+        m.module = tenon_module_parse(m.session, model->at, model->params, model->n_params);
+    else
+        m.module = tenon_module_from_memory(m.session, r->side->path, model->at, model->n, &m.options);
     int status = messages(r, &m, !m.module);
     if (status == TN_EXIT_OK)
         status = r->side->stage ? interpret(r, &m) : compile(r, &m);

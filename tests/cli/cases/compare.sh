@@ -40,6 +40,63 @@ expect 0 "r: float32[4]: equal" compare step.onnx -i step.npz
 must "its input is that of the iteration" python3 "$here/look.py" step.npz s '<f4' '(4,)' -1 -1 -1 -1
 expect 0 "nn.relu(%s)" dump step.onnx --stage relay
 
+# models that are no ONNX files: operators of the Relay graph, named by the model's nodes; the part is Relay text
+expect 0 "equal" compare "$here/../fuzz/corpus/fuzz_pytorch/case_11"
+for op in Relu Tanh; do
+    cat >$op.pbtxt <<END
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape { dim { size: 2 } dim { size: 3 } } } } }
+node { name: "c" op: "Const"
+       attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 3 } } float_val: [ 0.5, -1, 2 ] } } } }
+node { name: "layer/sum" op: "AddV2" input: [ "x", "c" ] }
+node { name: "layer/act" op: "$op" input: [ "layer/sum" ] }
+node { name: "y" op: "Mul" input: [ "layer/act", "layer/sum" ] }
+END
+done
+expect 0 "y: float32[2, 3]: equal" compare Relu.pbtxt
+expect 1 "The first operator that differs while its inputs agree: nn.relu \"layer/act\"" compare Relu.pbtxt Tanh.pbtxt -o tf
+expect 1 "The smallest part that shows it: tf.relay, with its inputs in tf.npz" compare Relu.pbtxt Tanh.pbtxt -o tf
+expect 0 "layer/act: float32[2, 3]: equal" compare tf.relay -i tf.npz
+expect 0 "nn.relu(%layer_sum)" dump tf.relay --stage relay
+must "its input has the value's name" python3 "$here/look.py" tf.npz layer/sum '<f4' '(2, 3)'
+must "its results" tenon interpret Relu.pbtxt --fill-mode ones --model-names -o relu_y.npz
+expect 1 "The difference begins in 3 operators, whose last one is multiply \"y\"" compare Tanh.pbtxt relu_y.npz \
+    --fill-mode ones -o tf
+# results of one operator, tuples, constants of the file, an input of a type that archives lack, an operator with a graph
+# inside, functions and symbols
+relay() {
+    cat >$1.relay <<END
+#[version = "0.0.5"]
+#[symbols = "n in [1, 8]"]
+#[outputs = ["y", "z"]]
+def @twice(%v: Tensor[(n, 2), float32]) -> Tensor[(n, 2), float32] { add(%v, %v) }
+def @main(%x: Tensor[(n, 4), float32], %h: Tensor[(n, 2), bfloat16], %c: bool) {
+  %0 = topk(%x, k=2) /* best */;
+  %1 = $2(%0.0) /* one */;
+  %2 = (%1, cast(%0.1, dtype="float32")) /* both */;
+  %3 = concatenate(%2, axis=1) /* joined */;
+  %4 = $3(%h) /* short */;
+  %5 = @twice(%2.0) /* called */;
+  %6 = if (%c) { $4(%5) } else { %5 } /* chosen */;
+  %7 = (%6, cast(%4, dtype="float32"));
+  (concatenate(%7, axis=1), %3)
+}
+END
+}
+relay plain nn.relu negative nn.relu
+relay one sigmoid negative nn.relu
+relay short nn.relu abs nn.relu
+relay chosen nn.relu negative tanh
+expect 0 "z: float32[1, 4]: equal" compare plain.relay
+expect 1 "The first operator that differs while its inputs agree: nn.relu \"one\"" compare plain.relay one.relay -o part
+expect 0 "@main(%best: Tensor[(n, 2), float32])" dump part.relay --stage relay
+expect 0 "one: float32[1, 2]: equal" compare part.relay -i part.npz
+expect 1 "The first operator that differs while its inputs agree: abs \"short\"" compare short.relay plain.relay -o part
+expect 0 "short: bfloat16[1, 2]: equal" compare part.relay -i part.npz
+expect 1 "operator that differs while its inputs agree: if \"chosen\"" compare plain.relay chosen.relay --fill-mode ones -o part
+expect 0 "chosen: float32[1, 2]: equal" compare part.relay -i part.npz
+must "the part has no more of the graph than it needs" test "$(grep -c topk part.relay)" = 0
+
 # an intermediate value in an archive is compared too
 must "intermediate values" tenon interpret difference.onnx -i difference.npz --model-names -o relu.npz
 expect 0 "" compare "$digit" relu.npz
