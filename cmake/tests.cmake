@@ -214,13 +214,16 @@ if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     set_tests_properties(broken PROPERTIES TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
 endif()
 
-# Random graphs against ONNX Runtime and the interpreter, random programs of Relay against Python: skipped where it lacks them.
+# Random graphs against ONNX Runtime and the interpreter, random programs of Relay against Python, a planted fault made
+# small: skipped where it lacks them.
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     add_test(NAME fuzz.graphs COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/graphs/fuzz.py run
         --package ${CMAKE_BINARY_DIR}/python --judges jit,ort,relay --count 240 --seconds 40)
     add_test(NAME fuzz.texts COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/graphs/fuzz.py run
         --package ${CMAKE_BINARY_DIR}/python --texts --judges jit,relay --count 300 --seconds 20)
-    set_tests_properties(fuzz.graphs fuzz.texts PROPERTIES TIMEOUT ${test_seconds} SKIP_RETURN_CODE 77
+    add_test(NAME fuzz.shrink COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/graphs/test_shrink.py
+        ${CMAKE_BINARY_DIR}/python)
+    set_tests_properties(fuzz.graphs fuzz.texts fuzz.shrink PROPERTIES TIMEOUT ${test_seconds} SKIP_RETURN_CODE 77
         ENVIRONMENT "${test_env};PYTHONPATH=${python_packages}")
 endif()
 

@@ -4,6 +4,7 @@
     fuzz.py run [--from SEED] [--count N] [--seconds S] [--judges LIST] [--log FILE] [--out FOLDER]
     fuzz.py show SEED [-o FOLDER]       writes the graph: model.onnx and in.npz (in.1.npz ... for further bindings)
     fuzz.py shrink SEED [-o FOLDER]     writes the smallest graph found that fails in the same way
+    fuzz.py judge SEED FOLDER           judges what show or shrink wrote; ends with 1 if something is wrong
     fuzz.py operators                   the table of operators
 
 With --texts, `run` and `show` take random programs of Relay instead of ONNX graphs, whose judges are jit, O0, c, relay, tir
@@ -372,6 +373,15 @@ def shrink(args):
     return s.main(args, Bench, save)
 
 
+def judge(args):
+    sys.path.insert(0, HERE)
+    import shrink as s
+    found = list(Bench(args.judges).judge(s.load(args.seed, args.folder)))
+    for f in found:
+        print(*f, sep=": ")
+    return int(any(f[0] != "ort" for f in found))
+
+
 def operators(args):
     sys.path.insert(0, HERE)
     import generate  # noqa: F401
@@ -381,20 +391,23 @@ def operators(args):
     print(f"{len(names)} rows")
 
 
-def main():
+def main(words=None):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     sub = p.add_subparsers(dest="command", required=True)
     for name, f in (("run", lambda a: Campaign(a).run()), ("worker", worker), ("show", show), ("shrink", shrink),
-                    ("operators", operators)):
+                    ("judge", judge), ("operators", operators)):
         q = sub.add_parser(name)
         q.set_defaults(run=f)
         q.add_argument("--package", default=os.path.join(ROOT, "build/release/python"), help="folder of the package tenon")
         q.add_argument("--judges", default=DEFAULT)
-        if name != "shrink":
+        if name not in ("shrink", "judge"):
             q.add_argument("--texts", action="store_true", help="programs of Relay as text, instead of ONNX")
-        if name in ("show", "shrink"):
+        if name in ("show", "shrink", "judge"):
             q.add_argument("seed", type=int)
+        if name in ("show", "shrink"):
             q.add_argument("-o", "--out")
+        if name == "judge":
+            q.add_argument("folder", help="of model.onnx, in.npz, in.1.npz ...")
         if name in ("run", "worker"):
             q.add_argument("--from", dest="start", type=int, default=0, metavar="SEED")
             q.add_argument("--count", type=int, default=10**9)
@@ -404,7 +417,7 @@ def main():
             q.add_argument("--memory", type=int, default=3000, help="MiB for one process")
             q.add_argument("--log")
             q.add_argument("--gaps", type=int, default=40, help="how many kinds of refusals the summary lists")
-    args = p.parse_args()
+    args = p.parse_args(words)
     sys.path.insert(0, args.package)
     if missing():
         print(f"fuzz: skipped: Python has no {', '.join(missing())}", file=sys.stderr)

@@ -13,6 +13,7 @@ import sys
 import numpy as np
 from onnx import helper, numpy_helper
 
+from generate import generate
 from graph import DTYPES, printed, reads
 from judges import Refused
 
@@ -59,6 +60,21 @@ class Small:
         replace(g.input, [v for v in g.input if v.name in needed])
         self.feeds = [{k: a for k, a in feed.items() if k in needed} for feed in self.feeds]
         return self
+
+
+def load(seed, folder):
+    """The case of a seed with the model and the inputs of a folder, as fuzz.py saved them."""
+    case = Small(generate(seed))
+    with open(os.path.join(folder, "model.onnx"), "rb") as f:
+        case.model.ParseFromString(f.read())
+    paths = [os.path.join(folder, f"in.{i}.npz" if i else "in.npz") for i in range(len(case.feeds))]
+    case.feeds = [{k: typed(case, k, a) for k, a in np.load(path).items()} for path in paths if os.path.exists(path)]
+    return case
+
+
+def typed(case, name, array):
+    """Types that NumPy lacks are bytes in its files."""
+    return array.view(DTYPES[case.values[name].dtype].np) if array.dtype.kind == "V" else array
 
 
 def replace(field, items):
@@ -394,9 +410,8 @@ def rename(g, old, new):
 
 
 def main(args, make_bench, save):
-    import generate
     s = Shrinker(args, make_bench)
-    case = s.run(generate.generate(args.seed))
+    case = s.run(generate(args.seed))
     _, texts = s.judged(case)
     print(printed(case.model))
     for feed in case.feeds:
@@ -405,5 +420,5 @@ def main(args, make_bench, save):
     nodes = len(case.model.graph.node)
     print(f"{nodes} nodes")
     if args.out:
-        save(case, args.out, f"tests/fuzz/graphs/fuzz.py shrink {args.seed} --judges {args.judges}\n" + "\n".join(texts))
+        save(case, args.out, f"tests/fuzz/graphs/fuzz.py judge {args.seed} {args.out} --judges {args.judges}\n" + "\n".join(texts))
     return 0
