@@ -1,0 +1,87 @@
+/* Files of tuning records: any bytes. What is read prints, and reads back as it was; of one machine there are those of
+ * that machine; the record that is found for a workload is the fastest. */
+#include "tune/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void require(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static uint32_t lines_of(const char *text, size_t n)
+{
+    uint32_t lines = 1;
+    for (size_t i = 0; i < n; i++)
+        lines += text[i] == '\n';
+    return lines;
+}
+
+static void print_all(const tn_records *r, tn_buf *out)
+{
+    for (size_t i = 0; i < r->all.n; i++)
+        tn_record_print(&r->all.at[i], out);
+}
+
+static void read_back(const tn_records *r)
+{
+    tn_buf text = {0}, again = {0};
+    tn_records back;
+    uint32_t line;
+    tn_records_init(&back);
+    print_all(r, &text);
+    require(!tn_records_parse(&back, tn_buf_cstr(&text), text.n, NULL, &line));
+    print_all(&back, &again);
+    require(text.n == again.n && strcmp(tn_buf_cstr(&text), tn_buf_cstr(&again)) == 0);
+    tn_records_deinit(&back);
+    tn_buf_deinit(&text);
+    tn_buf_deinit(&again);
+}
+
+static void find_all(const tn_records *r)
+{
+    for (size_t i = 0; i < r->all.n; i++) {
+        const tn_record *x = &r->all.at[i];
+        const tn_record *best = tn_records_find(r, x->workload, x->machine, x->threads);
+        require(best && best->workload == x->workload && best->seconds <= x->seconds);
+        require(strcmp(best->machine, x->machine) == 0 && (best->threads == x->threads || !x->threads));
+        require(tn_records_find(r, x->workload, x->machine, 0) != NULL && tn_records_has(r, x));
+    }
+}
+
+/* Reading those of one machine gives what a reader of all has of it. */
+static void read_one_machine(const tn_records *r, const char *text, size_t n)
+{
+    const char *machine = r->all.n ? r->all.at[0].machine : "";
+    tn_records one;
+    uint32_t line;
+    size_t same = 0;
+    tn_records_init(&one);
+    (void)tn_records_parse(&one, text, n, machine, &line);
+    for (size_t i = 0; i < one.all.n; i++)
+        require(strcmp(one.all.at[i].machine, machine) == 0);
+    for (size_t i = 0; i < r->all.n; i++)
+        same += strcmp(r->all.at[i].machine, machine) == 0;
+    require(one.all.n == same ||
+            (one.all.n < same && memchr(text, '\\', n))); /* machines with escapes are another's */
+    tn_records_deinit(&one);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    const char *text = (const char *)data;
+    tn_records r;
+    uint32_t line = 0;
+    tn_records_init(&r);
+    const char *why = tn_records_parse(&r, text, n, NULL, &line);
+    require(!why || (*why && line >= 1 && line <= lines_of(text, n)));
+    read_back(&r);
+    find_all(&r);
+    read_one_machine(&r, text, n);
+    tn_records_deinit(&r);
+    return 0;
+}
