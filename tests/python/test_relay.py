@@ -26,6 +26,34 @@ def values(x):
     return memoryview(x).tolist()
 
 
+SYMBOL = """{"nodes": [{"op": "null", "name": "x", "inputs": []}, {"op": "null", "name": "w", "inputs": []},
+ {"op": "FullyConnected", "name": "y", "attrs": {"num_hidden": "2", "no_bias": "True"}, "inputs": [[0, 0, 0], [1, 0, 0]]}],
+ "heads": [[2, 0, 0]]}"""
+
+
+class Message:
+    """What protobuf's messages can do."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def SerializeToString(self):
+        return self.data
+
+
+class Array:
+    """What MXNet's arrays, and then NumPy's, can do."""
+
+    def __init__(self, shape, values):
+        self.shape, self.ndim, self.dtype, self.data = shape, len(shape), "float32", array.array("f", values)
+
+    def asnumpy(self):
+        return self
+
+    def tobytes(self):
+        return self.data.tobytes()
+
+
 class Modules(unittest.TestCase):
     def test_text_reads_back(self):
         mod = relay.fromtext(TEXT)
@@ -73,6 +101,30 @@ class Modules(unittest.TestCase):
             relay.frontend.from_tflite(data, op_converter=object)
         with self.assertRaisesRegex(tenon.CompileError, "tflite-E001"):
             relay.frontend.from_tflite(data[:40])
+
+    def test_models_in_two_parts(self):
+        """As TVM's functions take them: messages and symbols, and the weights apart."""
+        def seed(reader, name):
+            with open(os.path.join(os.path.dirname(__file__), "..", "fuzz", "corpus", reader, name), "rb") as f:
+                return f.read()
+
+        net, _, weights = seed("fuzz_caffe", "net1").partition(b"\0")
+        net_as_text = type("Net", (), {"__str__": lambda _: net.decode()})()
+        both = [relay.frontend.from_caffe(weights, net)[0], relay.frontend.from_caffe(Message(weights), net_as_text)[0]]
+        self.assertEqual(*(m.operators() for m in both))
+        self.assertIn("nn.conv2d", both[0].operators())
+
+        data = seed("fuzz_caffe2", "conv")
+        init, net = data[data[0]:], data[1:data[0]]  # as the fuzz target has them
+        mod, _ = relay.frontend.from_caffe2(Message(init), Message(net), {"x": (1, 2, 3, 3)})
+        self.assertEqual(mod.operators(), relay.frontend.from_caffe2(init, net, {"x": (1, 2, 3, 3)})[0].operators())
+
+        symbol = type("Symbol", (), {"tojson": lambda _: SYMBOL})()
+        weights = {"w": Array((2, 3), [1, 2, 3, 4, 5, 6])}
+        mod, _ = relay.frontend.from_mxnet(symbol, {"x": (1, 3)}, arg_params=weights)
+        self.assertEqual(values(relay.build(mod, target="llvm")(tensor((1, 3), [1, 1, 1]))), [[6, 15]])
+        with self.assertRaises(tenon.UnsupportedError):
+            relay.frontend.from_mxnet("net-symbol.json", arg_params=weights)
 
     def test_build(self):
         mod = relay.fromtext(TEXT)

@@ -102,10 +102,11 @@ WITHOUT = {"CUSTOM": "a name of its own follows", "PLACEHOLDER_FOR_GREATER_OP_CO
            "STABLEHLO_RNG_BIT_GENERATOR": "random bits"}
 
 
-# What is between integers and floats; what needs other types or scales, in forms of its own; and what LiteRT computes without a
-# look at the scales: negation, StableHLO; of int16 comparisons and concatenations of several scales, too.
+# What is between integers and floats; what needs other types or scales, in forms of its own; what docs/differences.md says of sums and
+# products; and what LiteRT computes without a look at the scales: negation, StableHLO; of int16 comparisons and concatenations of
+# several scales, too.
 WITHOUT_INTEGERS = {"DEQUANTIZE", "FAKE_QUANT", "PRELU", "TRANSPOSE_CONV", "SOFTMAX", "TFLite_Detection_PostProcess",
-                    "NEG"} | {n for n in CASES if n.startswith("STABLEHLO_")}
+                    "SUM", "REDUCE_PROD", "NEG"} | {n for n in CASES if n.startswith("STABLEHLO_")}
 WITHOUT_SCALES = {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL", "CONCATENATION"}
 
 

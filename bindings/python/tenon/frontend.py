@@ -8,6 +8,7 @@ is not supported raises tenon.UnsupportedError.
 from __future__ import annotations
 
 import os
+import struct
 import tempfile
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
@@ -76,10 +77,18 @@ def from_pytorch(script_module: Any, input_infos: Any, custom_convert_map: Optio
 
 def from_mxnet(symbol: Any, shape: Optional[_module.Shapes] = None, dtype: Dtypes = "float32", arg_params: Any = None,
                aux_params: Any = None) -> Read:
-    """Read an MXNet model: the path of X-symbol.json, whose X-0000.params lies beside it."""
-    _refuse(arg_params=arg_params)
-    _refuse(aux_params=aux_params)
-    return _read("mxnet", symbol, shape, dtype)
+    """Read an MXNet model: the path of X-symbol.json, whose X-0000.params lies beside it, or a Symbol.
+
+    arg_params, aux_params    of a Symbol: its parameters, NDArrays or NumPy's, by name
+    """
+    if not hasattr(symbol, "tojson"):
+        _refuse(arg_params=arg_params)
+        _refuse(aux_params=aux_params)
+        return _read("mxnet", symbol, shape, dtype)
+    params = {f"arg:{k}": v for k, v in (arg_params or {}).items()}
+    params.update({f"aux:{k}": v for k, v in (aux_params or {}).items()})
+    files = {"model-symbol.json": symbol.tojson().encode(), "model-0000.params": _mxnet_params(params)}
+    return _read_files("mxnet", files, shape, dtype)
 
 
 def from_paddle(program_or_layer: Any, shape_dict: Optional[_module.Shapes] = None, scope: Any = None) -> Read:
@@ -90,14 +99,23 @@ def from_paddle(program_or_layer: Any, shape_dict: Optional[_module.Shapes] = No
 
 def from_caffe(init_net: Any, predict_net: Any = None, shape_dict: Optional[_module.Shapes] = None,
                dtype_dict: Optional[Mapping[str, str]] = None) -> Read:
-    """Read a Caffe model: the path of a .prototxt, whose .caffemodel lies beside it."""
-    return _read("caffe", init_net, shape_dict, dtype_dict)
+    """Read a Caffe model: the path of a .prototxt, whose .caffemodel lies beside it, or, as TVM has it, the weights and
+    then the network: paths, bytes or protobuf messages."""
+    if predict_net is None:
+        return _read("caffe", init_net, shape_dict, dtype_dict)
+    net = predict_net if isinstance(predict_net, (str, bytes, os.PathLike)) else str(predict_net).encode()  # as text
+    files = {"model.prototxt": _content(net), "model.caffemodel": _content(init_net)}
+    return _read_files("caffe", files, shape_dict, dtype_dict)
 
 
 def from_caffe2(init_net: Any, predict_net: Any = None, shape: Optional[_module.Shapes] = None,
                 dtype: Dtypes = "float32", freeze_params: bool = True) -> Read:
-    """Read a Caffe2 model: the path of predict_net.pb, beside which lies init_net.pb."""
-    return _read("caffe2", predict_net if predict_net is not None else init_net, shape, dtype)
+    """Read a Caffe2 model: the path of predict_net.pb, beside which lies init_net.pb, or both, init_net first: paths, bytes
+    or protobuf messages."""
+    if predict_net is None:
+        return _read("caffe2", init_net, shape, dtype)
+    files = {"predict_net.pb": _content(predict_net), "init_net.pb": _content(init_net)}
+    return _read_files("caffe2", files, shape, dtype)
 
 
 def from_coreml(model: Any, shape: Optional[_module.Shapes] = None) -> Read:
@@ -128,6 +146,41 @@ def _read(format: str, model: Any, shape: Optional[_module.Shapes], dtype: Optio
     if isinstance(dtype, Mapping):
         _compare(mod, dtype)
     return mod, {}
+
+
+def _content(model: Any) -> bytes:
+    """What a path, bytes or a protobuf message says."""
+    if hasattr(model, "SerializeToString"):
+        return bytes(model.SerializeToString())
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return bytes(model)
+    with open(model, "rb") as f:
+        return f.read()
+
+
+def _read_files(format: str, files: Mapping[str, bytes], shape: Optional[_module.Shapes], dtype: Optional[Dtypes]) -> Read:
+    """A model of several files, the first of which is named."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            with open(os.path.join(folder, name), "wb") as f:
+                f.write(content)
+        return _read(format, os.path.join(folder, next(iter(files))), shape, dtype)
+
+
+def _mxnet_params(params: Mapping[str, Any]) -> bytes:
+    """Tensors by name as MXNet's files have them (the list of NDArray::Save, version 2)."""
+    kinds = {"float32": 0, "float64": 1, "float16": 2, "uint8": 3, "int32": 4, "int8": 5, "int64": 6}
+    out = struct.pack("<QQQ", 0x112, 0, len(params))
+    for name, value in params.items():
+        array = value.asnumpy() if hasattr(value, "asnumpy") else value
+        if str(array.dtype) not in kinds:
+            raise UnsupportedError(f"{name} is of type {array.dtype}, which MXNet's files do not have")
+        out += struct.pack(f"<IiI{array.ndim}qiii", 0xF993FAC9, 0, array.ndim, *array.shape, 1, 0, kinds[str(array.dtype)])
+        out += array.tobytes()
+    out += struct.pack("<Q", len(params))
+    for name in params:
+        out += struct.pack("<Q", len(name.encode())) + name.encode()
+    return out
 
 
 def _flat_bytes(model: Any) -> Any:
