@@ -155,6 +155,8 @@ int rule_reduce_block(derive *d, int at, int n, const char *const name[], const 
 /* Cuts the longest loop of a sum into parts, whose results a block before it has: its name. NULL: too little to do, or
  * symbolic; the sum stays as it is. */
 const char *rule_cut_sum(derive *d, const char *block, const char *prefix);
+/* The same along a last axis whose extent only the run knows: parts are the lanes of vectors, side by side. */
+const char *rule_columns_of_sum(derive *d, const char *block, const char *prefix);
 /* A sum as it is, in one task: that of the parts. */
 void rule_sum_serially(derive *d, const char *block, const char *prefix);
 /* Vectors of a block without a reduction in its loops inside of the n_outer around it: along iteration `vector`, along

@@ -651,58 +651,12 @@ static int phase(derive *d, int number, int n, const char *const block[], const 
     return moved;
 }
 
-/* A reduction to one element has no rows, and one to few columns too few of them. */
-const char *rule_cut_sum(derive *d, const char *block, const char *prefix)
-{
-    tn_stmt *b = tn_func_block(d->s->func, block);
-    int n = (int)b->u.block.n_iter, at = 0, n_spatial = rule_n_spatial(b);
-    const char *name[TN_MAX_LOOPS], *rest = "";
-    int64_t e, longest = 0, all = 1;
-    for (int i = 0; i < n; i++) {
-        e = rule_extent(b->u.block.iter[i].extent);
-        if (e < 0 || d->s->func->strict)
-            return NULL;
-        all = all > INT32_MAX ? all : all * e;
-        if (i >= n_spatial && e > longest) {
-            longest = e;
-            at = i;
-        }
-        name[i] = dv_text(d, "%sr%d", prefix, i);
-    }
-    int64_t least = n_spatial ? LARGE : ROW_BYTES / tn_dtype_bytes(rule_target(d->s->func, b)->dtype);
-    if (all < least)
-        return NULL;
-    for (int i = 0; i < n; i++) { /* loops stay in the order of the block's iterations */
-        rest = i == n_spatial ? dv_text(d, "%s %sc", rest, prefix) : rest;
-        rest = dv_text(d, "%s %s", rest, i == at ? dv_text(d, "%sk", prefix) : name[i]);
-    }
-    int64_t most = TASKS_A_CORE * (int64_t)d->m->cores, parts = longest < most ? longest : most;
-    parts = dv_pick_power(d, block, "parts", parts, (int64_t)d->m->cores,
-                          2 * most < longest ? 2 * most : longest);
-    dv_loops(d, block, name, n);
-    dv_do(d, "%sc %sk = split %s %lld", prefix, prefix, name[at], (long long)((longest + parts - 1) / parts));
-    dv_do(d, "reorder%s", rest);
-    dv_do(d, "%sp = rfactor \"%s\" %sc", prefix, block, prefix);
-    return dv_text(d, "%s.rf", block);
-}
-
 /* Does it add up along columns that are too few for all cores? */
 static bool has_few_rows(derive *d, const tn_stmt *b)
 {
     rows w = {.d = d, .pairs = has_pairs(d, b)};
     count_rows(&w, b);
     return w.beside && w.count < (int64_t)d->m->cores;
-}
-
-void rule_sum_serially(derive *d, const char *block, const char *prefix)
-{
-    int n = tn_sched_n_loops(d->s, block), first = rule_n_spatial(tn_func_block(d->s->func, block));
-    const char *name[TN_MAX_LOOPS];
-    for (int i = 0; i < n; i++)
-        name[i] = dv_text(d, "%sr%d", prefix, i);
-    dv_loops(d, block, name, n);
-    if (n > first)
-        dv_do(d, "decompose_reduction \"%s\" %s", block, name[first]);
 }
 
 /* Is the extent of the last loop around a row symbolic? */
@@ -742,9 +696,12 @@ int rule_reduce_block(derive *d, int at, int n, const char *const name[], const 
     if (!rule_reduces(block)) {
         rule_elementwise_nest(d, name[at], dv_text(d, "n%d_", at));
     } else if (rule_n_spatial(block) == 0) {
+        const char *columns = NULL;
         part = rule_cut_sum(d, name[at], own);
+        if (!part && dv_ok(d))
+            part = columns = rule_columns_of_sum(d, name[at], own);
         if (part && dv_ok(d))
-            phase(d, at + RULE_MAX_BLOCKS, 1, &part, &how);
+            phase(d, at + RULE_MAX_BLOCKS, columns ? 2 : 1, (const char *[]){part, name[at]}, &how);
         else if (dv_ok(d))
             rule_sum_serially(d, name[at], rest);
         how = how ? how : "one element";
