@@ -1,4 +1,4 @@
-/* Sums of few results: parts of them become results, which make rows or columns for rule reduce; they are added up last. */
+/* Sums of few results: parts of them become results, rows or columns for rule reduce, and are added up last. */
 #include "schedule/rules/derive.h"
 
 enum {
