@@ -83,6 +83,10 @@ def replace(field, items):
     field.extend(items)
 
 
+def nodes_in(graph):
+    return sum(1 + sum(nodes_in(a.g) for a in n.attribute if a.HasField("g")) for n in graph.node)
+
+
 def apart(f, seconds=30):
     """f() in a process of its own: its result, or a text that says how it ended."""
     read, write = os.pipe()
@@ -155,17 +159,19 @@ class Shrinker:
                 case = step(case)
         return case
 
-    def first(self, case, attempts):
+    def first(self, case, attempts, smaller):
         """The first attempt that still fails, and True; or the case and False."""
+        most = nodes_in(case.model.graph) - smaller
         for attempt in attempts:
-            if attempt is not None and self.fails(attempt):
+            if attempt is not None and self.fails(attempt) and nodes_in(attempt.model.graph) <= most:
                 return attempt, True
         return case, False
 
-    def repeat(self, case, attempts):
+    def repeat(self, case, attempts, smaller=0):
+        """smaller: by so many nodes, for attempts that take some away, which `clean` may put back: an output's Identity."""
         again = True
         while again:
-            case, again = self.first(case, attempts(case))
+            case, again = self.first(case, attempts(case), smaller)
         return case
 
     def outputs(self, case):
@@ -231,7 +237,7 @@ class Shrinker:
         return self.repeat(case, attempts)
 
     def bypasses(self, case):
-        return self.repeat(case, lambda case: self.bypass(case, lambda c: c.model.graph))
+        return self.repeat(case, lambda case: self.bypass(case, lambda c: c.model.graph), smaller=1)
 
     def bypass(self, case, where):
         g = where(case)
@@ -254,7 +260,7 @@ class Shrinker:
                 for j, a in enumerate(n.attribute):
                     if a.HasField("g"):
                         yield from self.bypass(case, lambda c, i=i, j=j: c.model.graph.node[i].attribute[j].g)
-        return self.repeat(case, attempts)
+        return self.repeat(case, attempts, smaller=1)
 
     def branches(self, case):
         """An If becomes one of its branches."""
