@@ -180,7 +180,7 @@ typedef struct pt_meant { /* the type of an input, by what the code does with it
     tn_dtype dtype;
 } pt_meant;
 
-enum { PT_MAX_CALLS = 200, PT_MAX_DEPTH = 5000, PT_MAX_PATH = 8, PT_MAX_RUNS = 64, PT_MAX_UNROLL = 4096 };
+enum { PT_MAX_CALLS = 200, PT_MAX_DEPTH = 3000, PT_MAX_PATH = 8, PT_MAX_RUNS = 64, PT_MAX_UNROLL = 4096 };
 
 typedef struct pt_input { /* a tensor or number that the model takes */
     const char *name;
