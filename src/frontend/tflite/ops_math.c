@@ -139,6 +139,11 @@ static bool is_byte(const tfl_tensor *t)
     return tfl_is_quantised(t) && t->dtype.bits == 8 && t->n_scale == 1;
 }
 
+static float gelu_tanh(float x)
+{
+    return 0.5f * x * (1 + tanhf(0.7978845608f * (x + 0.044715f * x * x * x)));
+}
+
 /* What the functions below are of the integers of operand 0. */
 #define TABLE(name, formula) \
     static int64_t name(imp_node *c, int64_t q) \
@@ -150,7 +155,7 @@ TABLE(logistic, 1 / (1 + expf(-x)))
 TABLE(hyperbolic, tanhf(x))
 TABLE(exponential, expf(x))
 TABLE(elu_of, x < 0 ? expm1f(x) : x)
-TABLE(gelu_by_tanh, 0.5f * x * (1 + tanhf(0.7978845608f * (x + 0.044715f * x * x * x))))
+TABLE(gelu_by_tanh, gelu_tanh(x))
 TABLE(gelu_by_erf, 0.5f * x * (1 + erff(x * 0.70710678f)))
 
 /* Cut off, not rounded. The kernels refuse to run numbers below 0, for which this is 0. */
@@ -182,7 +187,7 @@ static float inverse_root_curve(imp_node *c, float x)
 static float gelu_tanh_curve(imp_node *c, float x)
 {
     (void)c;
-    return 0.5f * x * (1 + tanhf(0.7978845608f * (x + 0.044715f * x * x * x)));
+    return gelu_tanh(x);
 }
 
 static float gelu_erf_curve(imp_node *c, float x)
