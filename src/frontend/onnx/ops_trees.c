@@ -1,7 +1,7 @@
 /* Ensembles of decision trees of ai.onnx.ml: TreeEnsembleRegressor, TreeEnsembleClassifier, TreeEnsemble.
  *
  * Each becomes lists of nodes that are all of one kind (op/tree/tree.c): x < v is x <= the float before v, x > v is its
- * opposite, x == v two nodes, membership a chain of those. */
+ * opposite, x == v two nodes, membership a chain of those. NaN of x that goes to "yes" counts as -infinity. */
 #include "frontend/onnx/onnx.h"
 
 #include "ir/eval.h"
@@ -272,10 +272,29 @@ static void read_ensemble(forest *f)
 
 /* ---- one kind of node ---- */
 
+/* All numbers are x >= -infinity and none is x < -infinity: said without the number before it. */
+static void normalise(node *v)
+{
+    bool low = isinf(v->v) && v->v < 0;
+    if (low && v->mode == GTE)
+        v->mode = LEQ, v->v = (double)INFINITY;
+    else if (low && v->mode == LT)
+        v->v = (double)NAN;
+}
+
+/* Does nothing but NaN of x go to yes? No number is below a threshold of NaN, or above it. */
+static bool only_missing(const node *v)
+{
+    return v->missing && isnan(v->v) && (v->mode <= GT || v->mode == EQ);
+}
+
+/* One comparison with a threshold? */
+static bool is_plain(const node *v) { return v->mode <= GT && !only_missing(v); }
+
 /* Steps that a node takes by itself. */
 static int64_t own_steps(const node *v)
 {
-    return v->mode == LEAF ? 0 : v->mode == MEMBER ? 2 * v->n_set : v->mode == EQ || v->mode == NEQ ? 2 : 1;
+    return v->mode == LEAF ? 0 : v->mode == MEMBER ? 2 * v->n_set : is_plain(v) ? 1 : 2;
 }
 
 /* Heights of all nodes below `from`, without recursion; a node below itself is refused. */
@@ -337,8 +356,11 @@ static void later(forest *f, int64_t n, int32_t at)
     tn_vec_push(&f->todo, at);
 }
 
+/* The number before v; NaN, to which nothing is equal and which nothing is below, before -infinity. */
 static double before(const forest *f, double v)
 {
+    if (isinf(v) && v < 0)
+        return (double)NAN;
     return f->t.bits == 64 ? nextafter(v, -INFINITY) : (double)nextafterf((float)v, -INFINITY);
 }
 
@@ -389,7 +411,12 @@ static void place(forest *f, int64_t number, int32_t at)
                 later(f, -1 - rest, other);
             }
         }
-    } else if (n->mode == EQ || n->mode == NEQ) {
+    } else if (only_missing(n)) {
+        int32_t low = compare(f, at, n, -INFINITY, true), nan = compare(f, low, n, -INFINITY, false);
+        later(f, n->no, low + 1);
+        later(f, n->no, nan);
+        later(f, n->yes, nan + 1);
+    } else if (!is_plain(n)) {
         bool same = n->mode == EQ;
         int32_t other = equal(f, at, n, n->v, same && n->missing, same ? n->yes : n->no);
         later(f, same ? n->no : n->yes, other);
@@ -449,7 +476,7 @@ static int64_t common_depth(const forest *f)
     enum { MAX_LEVELS = 16, FILL = 4 };
     int64_t depth = 1;
     for (int64_t i = 0; i < f->n_nodes; i++)
-        if (f->node[i].mode == EQ || f->node[i].mode == NEQ || f->node[i].mode == MEMBER)
+        if (f->node[i].mode != LEAF && !is_plain(&f->node[i]))
             return 0;
     for (int64_t i = 0; i < f->n_trees; i++)
         depth = f->node[f->root[i]].height > depth ? f->node[f->root[i]].height : depth;
@@ -532,6 +559,8 @@ static tn_value linked(forest *f, tn_value x, const tn_tree_attr *a)
         place(f, f->root[i], root[i]);
         place_all(f);
     }
+    while (f->kid.n & (f->kid.n - 1) && !c->bad) /* numbers of nodes round a power of two cost least */
+        (void)new_places(f, 1);
     int64_t n = (int64_t)f->kid.n;
     tn_value in[8] = {x,
                       list(c, TN_I32, n, f->feature.at),
@@ -548,6 +577,8 @@ static tn_value linked(forest *f, tn_value x, const tn_tree_attr *a)
 static tn_value ensemble_of(forest *f, tn_value x, const char *take)
 {
     tn_tree_attr a = {tn_intern(f->c->g->ctx, take), true};
+    for (int64_t i = 0; i < f->n_nodes; i++)
+        normalise(&f->node[i]);
     for (int64_t i = 0; i < f->n_trees && !f->c->bad; i++)
         count_steps(f, f->root[i]);
     int64_t depth = f->c->bad ? 0 : common_depth(f);

@@ -3,12 +3,14 @@
  * Nodes stand in lists. Trees of about one depth are complete (no list of kids): each has a power of two of entries,
  * its nodes level by level and one that is not used, and as many leaves. From node i the way goes to 2 i + 1 where
  * row[feature] <= threshold, else to 2 i + 2; after `depth` steps the number of the leaf is left. In others a step goes
- * to kid[i] or the node after it; a leaf has itself as its kid, an infinite threshold, and NaN counts as below there,
- * so it is never left, and every row takes as many steps as the deepest leaf of the tree needs.
+ * to kid[i] or the node after it; a leaf has itself as its kid, an infinite threshold, and NaN counts as -infinity
+ * there, so it is never left, and every row takes as many steps as the deepest leaf of the tree needs.
  *
  * There are no branches: LANES walks, of neighbouring rows in one tree, or of neighbouring trees for few rows, take
  * their steps in turn, so that each hides the others' loads. A task is a block of rows; it goes through the trees one
- * by one, so that a tree comes from memory once for many rows. Sums are of float64. Cost: rows * the sum of depths. */
+ * by one, so that a tree comes from memory once for many rows. Where NaN may count as -infinity, the block's features
+ * are first copied, each as it is and beside it with -infinity for NaN, so that a node's code is a place in its row.
+ * Sums are of float64. Cost: rows * the sum of depths. */
 #include "arith/arith.h"
 #include "op/code.h"
 
@@ -18,7 +20,7 @@
 #include <string.h>
 
 enum { ROWS = 0, FEATURE, THRESHOLD, WEIGHT, ROOT, DEPTH, KID, LEAF, OPERANDS };
-enum { LANES = 8, BLOCK = 128, FEW_ROWS = 4 };
+enum { LANES = 8, BLOCK = 128, FEW_ROWS = 4, MAX_COPY = 1 << 16 /* bytes */ };
 
 static bool has(const tn_node *n, int i) { return i < n->nin && tn_in(n, i).def; }
 
@@ -81,8 +83,11 @@ typedef struct walk {
     bool missing;
     int64_t each;                      /* nodes of a complete tree; 0: kids */
     bool by_trees;                     /* lanes are trees */
-    const tn_expr *first, *row, *tree; /* of the block; of lane 0 */
-    uint32_t node, sum;                /* [LANES]; [BLOCK, targets] */
+    const tn_expr *first, *row, *tree; /* of the block; of lane 0, in the block */
+    uint32_t node, sum;                /* [LANES]; [block, targets] */
+    bool copied;
+    uint32_t copy; /* [block, width]: two elements for each feature, and none up to a power of two */
+    int64_t width;
 } walk;
 
 static const tn_expr *number(walk *w, int64_t n) { return tn_idx(w->c.p, n); }
@@ -96,9 +101,18 @@ static const tn_expr *lane_loop(walk *w)
     return l;
 }
 
+/* i where it is an index, else some index: numbers of nodes and columns are compared as unsigned, and round a power
+ * of two they only lose bits. */
 static const tn_expr *inside(walk *w, const tn_expr *i, const tn_expr *extent)
 {
     tn_pool *p = w->c.p;
+    int64_t n;
+    if (tn_dtype_eq(i->dtype, TN_I32) && tn_is_int(extent, &n) && n <= INT32_MAX && n > 0 &&
+        (n & (n - 1)) == 0)
+        return tn_cast(p, TN_IDX, tn_bin(p, TN_E_BITAND, i, tn_int(p, TN_I32, n - 1)));
+    if (tn_dtype_eq(i->dtype, TN_I32) && tn_is_int(extent, &n) && n > 0 && n <= INT32_MAX)
+        return tn_cast(p, TN_IDX,
+                       tn_min(p, tn_cast(p, TN_DT(TN_UINT, 32), i), tn_int(p, TN_DT(TN_UINT, 32), n - 1)));
     return tn_max(p, tn_min(p, tn_cast(p, TN_IDX, i), tn_sub(p, extent, number(w, 1))), number(w, 0));
 }
 
@@ -108,11 +122,15 @@ static const tn_expr *entry(walk *w, int operand, const tn_expr *i)
     return tn_at1(w->c.te, w->in[operand], inside(w, i, w->in[operand]->dim[0]));
 }
 
+static const tn_expr *in_block(walk *w, const tn_expr *l)
+{
+    return w->by_trees ? w->row : tn_add(w->c.p, w->row, l);
+}
+
 /* The row and the tree of lane l, the last one where there are no more. */
 static const tn_expr *row_of(walk *w, const tn_expr *l)
 {
-    const tn_expr *row = w->by_trees ? w->row : tn_add(w->c.p, w->row, l);
-    return inside(w, row, w->in[ROWS]->dim[0]);
+    return inside(w, tn_add(w->c.p, w->first, in_block(w, l)), w->in[ROWS]->dim[0]);
 }
 
 static const tn_expr *tree_of(walk *w, const tn_expr *l)
@@ -128,21 +146,36 @@ static const tn_expr *place(walk *w, const tn_expr *l, const tn_expr *at)
     return tn_add(p, tn_mul(p, tree_of(w, l), number(w, w->each)), tn_cast(p, TN_IDX, at));
 }
 
+static const tn_expr *without_nan(walk *w, const tn_expr *v, const tn_expr *where)
+{
+    tn_pool *p = w->c.p;
+    const tn_expr *nan = tn_intrinsic1(p, TN_F_isnan, v), *low = tn_flt(p, v->dtype, -INFINITY);
+    return tn_select(p, where ? tn_and(p, nan, where) : nan, low, v);
+}
+
+/* What a lane's row has for the code of a node. */
+static const tn_expr *feature(walk *w, const tn_expr *l, const tn_expr *code)
+{
+    tn_pool *p = w->c.p;
+    const tn_expr *one = tn_int(p, TN_I32, 1), *columns = w->in[ROWS]->dim[1];
+    if (w->copied) {
+        const tn_expr *at[] = {in_block(w, l), inside(w, code, number(w, w->width))};
+        return tn_code_load(&w->c, w->copy, 2, at);
+    }
+    if (!w->missing)
+        return tn_at2(w->c.te, w->in[ROWS], row_of(w, l), inside(w, code, columns));
+    const tn_expr *column = inside(w, tn_bin(p, TN_E_SHR, code, one), columns);
+    return without_nan(w, tn_at2(w->c.te, w->in[ROWS], row_of(w, l), column),
+                       tn_eq(p, tn_bin(p, TN_E_BITAND, code, one), one));
+}
+
 /* Is the row at or below the threshold of a node? */
 static const tn_expr *goes_left(walk *w, const tn_expr *l, const tn_expr *at)
 {
-    tn_pool *p = w->c.p;
-    const tn_expr *one = tn_int(p, TN_I32, 1), *code, *threshold;
+    const tn_expr *code, *threshold;
     code = w->each ? tn_at1(w->c.te, w->in[FEATURE], place(w, l, at)) : entry(w, FEATURE, at);
     threshold = w->each ? tn_at1(w->c.te, w->in[THRESHOLD], place(w, l, at)) : entry(w, THRESHOLD, at);
-    const tn_expr *column =
-        inside(w, w->missing ? tn_bin(p, TN_E_SHR, code, one) : code, w->in[ROWS]->dim[1]);
-    const tn_expr *v = tn_at2(w->c.te, w->in[ROWS], row_of(w, l), column), *below = tn_le(p, v, threshold);
-    if (!w->missing)
-        return below;
-    const tn_expr *nan =
-        tn_and(p, tn_intrinsic1(p, TN_F_isnan, v), tn_eq(p, tn_bin(p, TN_E_BITAND, code, one), one));
-    return tn_bin(p, TN_E_OR, below, nan);
+    return tn_le(w->c.p, feature(w, l, code), threshold);
 }
 
 /* The step of a lane from its node. No value has a name: the lanes are unrolled. */
@@ -187,9 +220,8 @@ static void add_leaves(walk *w)
     if (w->by_trees)
         tn_code_if(&w->c, tn_lt(p, more, w->in[ROOT]->dim[0]));
     const tn_expr *leaf = leaf_of(w, l);
-    const tn_expr *target = tn_code_for(&w->c, "target", w->out->dim[1]),
-                  *row = tn_sub(p, w->by_trees ? w->row : tn_add(p, w->row, l), w->first);
-    const tn_expr *index[] = {row, target}, *had = tn_code_load(&w->c, w->sum, 2, index);
+    const tn_expr *target = tn_code_for(&w->c, "target", w->out->dim[1]);
+    const tn_expr *index[] = {in_block(w, l), target}, *had = tn_code_load(&w->c, w->sum, 2, index);
     const tn_expr *weight = tn_cast(p, TN_F64, tn_at2(w->c.te, w->in[WEIGHT], leaf, target));
     tn_code_store(&w->c, w->sum, 2, index, together(w, had, weight));
 }
@@ -210,7 +242,7 @@ static void walk_lanes(walk *w)
     w->c.at = back;
 }
 
-/* Begins, or gives out, the sums of a block. */
+/* Begins, or gives out, the sums of a block's rows. */
 static void each_sum(walk *w, const tn_expr *rows, bool begin)
 {
     tn_pool *p = w->c.p;
@@ -228,23 +260,61 @@ static void each_sum(walk *w, const tn_expr *rows, bool begin)
     w->c.at = back;
 }
 
-static void all_trees(walk *w, int64_t block)
+static void copy_rows(walk *w, const tn_expr *rows)
 {
     tn_pool *p = w->c.p;
-    const tn_expr *trees = w->in[ROOT]->dim[0];
-    if (w->by_trees) {
-        w->row = tn_add(p, w->first, tn_code_for(&w->c, "row", number(w, block)));
-        w->tree = tn_mul(p, tn_code_for(&w->c, "trees", tn_ceildiv(p, trees, LANES)), number(w, LANES));
+    tn_body *back = w->c.at;
+    const tn_expr *r = tn_code_for(&w->c, "r", rows), *f = tn_code_for(&w->c, "f", w->in[ROWS]->dim[1]);
+    const tn_expr *row = inside(w, tn_add(p, w->first, r), w->in[ROWS]->dim[0]);
+    const tn_expr *v = tn_at2(w->c.te, w->in[ROWS], row, f), *even = tn_mul(p, f, number(w, 2));
+    const tn_expr *at[] = {r, even}, *beside[] = {r, tn_add(p, even, number(w, 1))};
+    tn_code_store(&w->c, w->copy, 2, at, v);
+    tn_code_store(&w->c, w->copy, 2, beside, without_nan(w, v, NULL));
+    w->c.at = back;
+}
+
+/* The walks of the rows that are left of a block, and beyond them to whole lanes where lanes are rows. */
+static void walk_block(walk *w, const tn_expr *left, bool by_trees)
+{
+    tn_pool *p = w->c.p;
+    tn_body *back = w->c.at;
+    const tn_expr *trees = w->in[ROOT]->dim[0], *lanes = number(w, LANES),
+                  *groups = tn_ceildiv(p, left, LANES);
+    const tn_expr *rows = by_trees ? left : tn_mul(p, groups, lanes);
+    w->by_trees = by_trees;
+    each_sum(w, rows, true);
+    if (w->copied)
+        copy_rows(w, rows);
+    if (by_trees) {
+        w->row = tn_code_for(&w->c, "row", rows);
+        w->tree = tn_mul(p, tn_code_for(&w->c, "trees", tn_ceildiv(p, trees, LANES)), lanes);
     } else {
         w->tree = tn_code_for(&w->c, "tree", trees);
-        const tn_expr *group = tn_code_for(&w->c, "rows", number(w, block / LANES));
-        w->row = tn_add(p, w->first, tn_mul(p, group, number(w, LANES)));
+        w->row = tn_mul(p, tn_code_for(&w->c, "rows", groups), lanes);
     }
-    tn_body *back = w->c.at;
-    if (!w->by_trees)
-        tn_code_if(&w->c, tn_lt(p, w->row, w->in[ROWS]->dim[0]));
     walk_lanes(w);
     w->c.at = back;
+    each_sum(w, rows, false);
+}
+
+/* How many rows a task takes, and whether their features are copied: where they fit, and nodes ask for them often. */
+static int64_t block_of(walk *w)
+{
+    int64_t rows, columns, block = BLOCK, trees = w->in[ROOT]->dim[0]->u.i;
+    if (tn_is_int(w->in[ROWS]->dim[0], &rows) && rows > 0)
+        while (block > LANES && block / 2 >= rows)
+            block /= 2;
+    if (!w->missing || !tn_is_int(w->in[ROWS]->dim[1], &columns) || columns / 4 > trees)
+        return block;
+    int64_t width = 2, bytes = (int64_t)tn_dtype_bytes(w->in[ROWS]->dtype);
+    while (width < 2 * columns && width < MAX_COPY)
+        width *= 2;
+    int64_t fits = MAX_COPY / (width * bytes);
+    w->copied = width >= 2 * columns && fits >= LANES;
+    w->width = width;
+    while (w->copied && block > fits)
+        block /= 2;
+    return block;
 }
 
 static void ensemble_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
@@ -252,29 +322,33 @@ static void ensemble_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     const tn_tree_attr *a = n->attr;
     walk w = {.take = a->take[0] == 's' ? 's' : a->take[1], .missing = a->missing};
     tn_pool *p = te->pool;
-    int64_t rows, block = BLOCK;
     for (int i = 0; i < n->nin; i++)
         w.in[i] = in[i];
     w.each = w.in[KID] ? 0 : in[FEATURE]->dim[0]->u.i / in[ROOT]->dim[0]->u.i;
-    if (tn_is_int(in[ROWS]->dim[0], &rows) && rows > 0) {
-        w.by_trees = rows <= FEW_ROWS;
-        while (!w.by_trees && block > LANES && block / 2 >= rows)
-            block /= 2;
-        block = w.by_trees ? rows : block;
-    }
+    int64_t block = block_of(&w);
     w.c = tn_code_open(te, n, 0, "tree_ensemble", &w.out);
     out[0] = w.out;
-    const tn_expr *lanes = tn_idx(p, LANES), *dim[] = {tn_idx(p, block), w.out->dim[1]};
-    const tn_expr *blocks = tn_ceildiv(p, in[ROWS]->dim[0], block), *number_of;
+    const tn_expr *lanes = tn_idx(p, LANES), *size = tn_idx(p, block), *rows = in[ROWS]->dim[0];
+    const tn_expr *blocks = tn_ceildiv(p, rows, block), *few = tn_le(p, rows, tn_idx(p, FEW_ROWS)),
+                  *number_of;
+    const tn_expr *dim[] = {size, w.out->dim[1]}, *copy[] = {size, tn_idx(p, w.width)};
     tn_code_each(&w.c, 1, &blocks, &number_of);
-    w.first = tn_mul(p, number_of, dim[0]);
+    w.first = tn_mul(p, number_of, size);
     w.node = tn_code_buffer(&w.c, "node", TN_I32, 1, &lanes, TN_SCOPE_REGISTER);
     w.sum = tn_code_buffer(&w.c, "sum", TN_F64, 2, dim, TN_SCOPE_LOCAL);
+    if (w.copied)
+        w.copy = tn_code_buffer(&w.c, "copy", in[ROWS]->dtype, 2, copy, TN_SCOPE_LOCAL);
     tn_body *back = w.c.at;
-    each_sum(&w, dim[0], true);
-    all_trees(&w, block);
-    w.c.at = back;
-    each_sum(&w, dim[0], false);
+    const tn_expr *left = tn_min(p, tn_sub(p, rows, w.first), size);
+    if (!tn_is_value(few, 0)) {
+        tn_code_if(&w.c, few);
+        walk_block(&w, left, true);
+        w.c.at = back;
+    }
+    if (!tn_is_value(few, 1)) {
+        tn_code_if(&w.c, tn_not(p, few));
+        walk_block(&w, left, false);
+    }
 }
 
 /* clang-format off */

@@ -9,7 +9,7 @@
 
 #define TN_TREE_ATTRS(ATTR, s) \
     ATTR(s, STR, take, "\"sum\"", "\"sum\", \"min\" or \"max\" of the leaves") \
-    ATTR(s, BOOL, missing, "True", "a feature is twice its number, plus 1 where NaN counts as below")
+    ATTR(s, BOOL, missing, "True", "a feature is twice its number, plus 1 where NaN counts as -infinity")
 TN_ATTR_STRUCT(tn_tree_attr, TN_TREE_ATTRS);
 
 #endif
