@@ -757,6 +757,18 @@ def half():
     return Case(M(), (rand(2, 8),))
 
 
+@case
+def bits():
+    """The same bytes as elements of another size."""
+    class M(nn.Module):
+        def forward(self, x, i):
+            return (x.view(torch.int32), x.view(torch.uint8), x.view(torch.float64).view(torch.int16), i.view(torch.float32),
+                    i[:, :2].contiguous().view(torch.int8) + 1)
+    n = Dim("n", min=2, max=50)
+    args = lambda n: (rand(n, 3, 4), torch.randint(0, 2 ** 40, (n, 5)))
+    return Case(M(), args(2), shapes=({0: n}, {0: n}), more=[args(7)])
+
+
 # ---- the judge ----
 
 def tensors(v):

@@ -488,3 +488,35 @@ def reduce_window(c, form):
 
 
 # Recurrent layers run twice: what the first run leaves is what the second one begins with.
+
+
+@case("BITCAST", forms=6)
+def bitcast(c, form):
+    s = list(shape_of(c, 2))
+    given, to = [("float32", "int32"), ("int32", "float32"), ("float32", "uint8"), ("float64", "float32"), ("int16", "int32"),
+                 ("float32", "float64")][form]
+    wide, narrow = np.dtype(given).itemsize, np.dtype(to).itemsize
+    s = s + [narrow // wide] if wide < narrow else s
+    c.input(s, given, data=c.random(s, given, 0, 99) if given[0] == "i" else None)
+    c.output(s + [wide // narrow] if wide > narrow else s, to)
+
+
+@case("DENSIFY", forms=2)
+def densify(c, form):
+    x = c.random((4, 6), "float32") * (c.rng.random((4, 6)) < .4)
+    rows = [np.flatnonzero(r) for r in x]
+    c.input((4, 6))
+    c.operands.clear()
+    c.constant(np.concatenate([r[at] for r, at in zip(x, rows)]).astype("float32"))
+    c.tensors[-1].shape = [4, 6]
+    starts, at = np.cumsum([0] + [len(r) for r in rows]), np.concatenate(rows)
+    kind, vector = (schema.SparseIndexVector.Int32Vector, schema.Int32VectorT) if form else (
+        schema.SparseIndexVector.Uint8Vector, schema.Uint8VectorT)
+    dense = schema.DimensionMetadataT(format=schema.DimensionType.DENSE, denseSize=4)
+    sparse = schema.DimensionMetadataT(format=schema.DimensionType.SPARSE_CSR, arraySegmentsType=kind,
+                                       arraySegments=vector(values=[int(n) for n in starts]), arrayIndicesType=kind,
+                                       arrayIndices=vector(values=[int(n) for n in at]))
+    c.tensors[-1].sparsity = schema.SparsityParametersT(traversalOrder=[0, 1], dimMetadata=[dense, sparse])
+    c.middle((4, 6), "float32")
+    c.chain = "NEG"
+    c.output((4, 6))

@@ -53,7 +53,12 @@ bool imp_scalar(imp_node *c, tn_value v, double *out);
 /* A new call, or a constant in its place where its elements are known. */
 tn_value imp_fold(imp_node *c, tn_node *call);
 
+/* x as elements of type t with the same bits (bits.c): of another size, with a last dimension more or less. */
+tn_value imp_bitcast(imp_node *c, tn_value x, tn_dtype t);
+
 /* ---- extents that only the run knows (dynamic.c) ---- */
+/* The shape to which two shapes, lists of integers, are broadcast. */
+tn_value imp_broadcast_shape(imp_node *c, tn_value a, tn_value b);
 /* The elements of v as new symbols, at most `most` (may be NULL). */
 tn_dims imp_bind(imp_node *c, tn_value v, const tn_expr *most);
 /* imp_host_in, but elements that are not known are bound during the run. */

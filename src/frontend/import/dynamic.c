@@ -401,3 +401,52 @@ bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn
     imp_out(c, 0, imp_call(c, &tn_op_dyn_strided_slice, &a, 3, in));
     return true;
 }
+
+/* ---- shapes that are broadcast ---- */
+
+/* As the elements of both are known; false: they are not, or refused. */
+static bool broadcast_known(imp_node *c, tn_value a, tn_value b, tn_dims *out)
+{
+    tn_dims x, y;
+    if (!imp_host(c, a, &x) || !imp_host(c, b, &y))
+        return false;
+    uint32_t n = x.n > y.n ? x.n : y.n;
+    const tn_expr **e = TN_NEW_N(c->arena, const tn_expr *, n + 1), *one = tn_idx(c->pool, 1);
+    for (uint32_t i = 0; i < n && !c->bad; i++) {
+        const tn_expr *u = i + x.n < n ? one : x.at[i + x.n - n], *v = i + y.n < n ? one : y.at[i + y.n - n];
+        e[i] = tn_broadcast_extent(c->g, c->im->r, c->loc, u, v);
+        if (!e[i])
+            imp_refuse(c, IMP_OPERANDS, "its operands are shapes that do not broadcast: dimension %u differs",
+                       (unsigned)i);
+    }
+    *out = (tn_dims){n, e};
+    return !c->bad;
+}
+
+static tn_value broadcast_late(imp_node *c, tn_value a, tn_value b)
+{
+    tn_value v[2] = {a, b};
+    int64_t n[2] = {imp_length(a), imp_length(b)}, most = n[0] > n[1] ? n[0] : n[1];
+    for (int i = 0; i < 2 && !c->bad; i++) {
+        const tn_expr *width[2] = {tn_idx(c->pool, most - n[i]), tn_idx(c->pool, 0)};
+        tn_pad_attr p = {
+            .pad_width = tn_dims_make(c->arena, 2, width), .pad_value = 1, .pad_mode = "constant"};
+        v[i] = imp_call1(c, &tn_op_nn_pad, &p, v[i]);
+    }
+    return imp_choose(c, imp_with(c, &tn_op_equal, v[0], 1), v[1], v[0]);
+}
+
+tn_value imp_broadcast_shape(imp_node *c, tn_value a, tn_value b)
+{
+    tn_dims d = {0};
+    bool known = !c->bad && broadcast_known(c, a, b, &d), numbers = known;
+    int64_t *v = TN_NEW_N(c->arena, int64_t, d.n + 1);
+    for (uint32_t i = 0; i < d.n; i++)
+        numbers = numbers && tn_is_int(d.at[i], &v[i]);
+    if (numbers)
+        return imp_const_ints(c, imp_type(a)->dtype, 1, d.n, v);
+    tn_value y = c->bad ? a : broadcast_late(c, a, b);
+    if (known && !c->bad)
+        imp_set_host(c, y, d);
+    return y;
+}

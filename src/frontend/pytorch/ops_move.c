@@ -87,16 +87,39 @@ static void view_as(imp_node *c)
     pt_out(c, reshaped(c, first, pt_shape(c, pt_in(c, 1))));
 }
 
+/* The last dimension has as many elements of type t as its bytes are. */
+static tn_value viewed(imp_node *c, tn_value x, tn_dtype t)
+{
+    const tn_expr *dim[IMP_MAX_RANK + 1];
+    int rank = imp_rank(x), from = imp_type(x)->dtype.bits, to = t.bits;
+    if (c->bad || from == to)
+        return imp_bitcast(c, x, t);
+    if (rank < 1) {
+        imp_refuse(c, IMP_BAD_VALUE, "a number has no view of elements of another size");
+        return x;
+    }
+    for (int i = 0; i < rank; i++)
+        dim[i] = imp_type(x)->dim[i];
+    if (from < to) { /* the last dimension in parts */
+        const tn_expr *each = tn_idx(c->pool, to / from), *last = dim[rank - 1];
+        dim[rank - 1] = imp_simplify(c, tn_fdiv(c->pool, last, each));
+        dim[rank] = each;
+        x = imp_reshape(c, x, rank + 1, dim);
+        return imp_bitcast(c, x, t);
+    }
+    dim[rank - 1] = imp_simplify(c, tn_mul(c->pool, dim[rank - 1], tn_idx(c->pool, from / to)));
+    return imp_reshape(c, imp_bitcast(c, x, t), rank, dim);
+}
+
 static void view_dtype(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
     tn_dtype t;
     if (!pt_dtype(c, 1, &t))
         return;
-    if (pt_of(c)->to == PT_TO_COMPLEX || t.bits != imp_type(x)->dtype.bits)
-        imp_refuse(c, IMP_BAD_VALUE, "a view of elements of another size is not supported");
-    tn_cast_attr a = {t};
-    pt_out(c, tn_dtype_eq(t, imp_type(x)->dtype) ? x : imp_call1(c, &tn_op_reinterpret, &a, x));
+    if (pt_of(c)->to == PT_TO_COMPLEX)
+        imp_refuse(c, IMP_BAD_VALUE, "a view of complex numbers is not supported");
+    pt_out(c, viewed(c, x, t));
 }
 
 static void flatten(imp_node *c)

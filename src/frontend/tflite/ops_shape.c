@@ -61,12 +61,6 @@ static void transpose(imp_node *c)
     imp_out(c, 0, imp_call1(c, &tn_op_transpose, &a, x));
 }
 
-static void identity(imp_node *c)
-{
-    for (uint32_t i = 0; i < imp_n_in(c) && i < c->n_out; i++)
-        imp_out(c, i, imp_in(c, i));
-}
-
 static void broadcast_to(imp_node *c)
 {
     tn_value x = imp_in(c, 0), shape = imp_in(c, 1);
@@ -77,19 +71,20 @@ static void broadcast_to(imp_node *c)
 }
 
 /* The shape that two shapes broadcast to: the longer one's leading entries, then where one is 1 the other. */
+static void bitcast(imp_node *c)
+{
+    const tfl_tensor *y = tfl_out(c, 0);
+    tn_value x = imp_in(c, 0);
+    if (!y || !y->known)
+        imp_refuse(c, IMP_BAD_TENSOR, "the result is of a type that is not supported");
+    else
+        imp_out(c, 0, imp_bitcast(c, x, y->dtype));
+}
+
 static void broadcast_args(imp_node *c)
 {
-    tn_value v[2] = {imp_in(c, 0), imp_in(c, 1)};
-    int64_t n[2] = {imp_length(v[0]), imp_length(v[1])}, most = n[0] > n[1] ? n[0] : n[1];
-    tn_value one = imp_const(c, imp_type(v[0])->dtype, 1);
-    for (int i = 0; i < 2 && !c->bad; i++) {
-        const tn_expr *width[2] = {tn_idx(c->pool, most - n[i]), tn_idx(c->pool, 0)};
-        tn_pad_attr a = {
-            .pad_width = tn_dims_make(c->arena, 2, width), .pad_value = 1, .pad_mode = "constant"};
-        v[i] = imp_call1(c, &tn_op_nn_pad, &a, v[i]);
-    }
-    tn_value is_one = imp_call2(c, &tn_op_equal, NULL, v[0], one);
-    imp_out(c, 0, imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){is_one, v[1], v[0]}));
+    tn_value a = imp_in(c, 0), b = imp_in(c, 1);
+    imp_out(c, 0, imp_broadcast_shape(c, a, b));
 }
 
 static void fill(imp_node *c)
@@ -685,7 +680,7 @@ const imp_row tfl_rows_shape[] = {
     {"SHAPE",                   1, 0,  1,  1, shape_of,         NULL},
     {"RANK",                    1, 0,  1,  1, rank_of,          NULL},
     {"TRANSPOSE",               1, 0,  2,  1, transpose,        NULL},
-    {"BITCAST",                 1, 0,  1,  1, identity,         NULL},
+    {"BITCAST",                 1, 0,  1,  1, bitcast,          NULL},
     {"BROADCAST_TO",            1, 0,  2,  1, broadcast_to,     NULL},
     {"BROADCAST_ARGS",          1, 0,  2,  1, broadcast_args,   NULL},
     {"FILL",                    1, 0,  2,  1, fill,             NULL},

@@ -1,0 +1,42 @@
+/* The bits of elements as elements of another size: a wide one is several narrow ones, the lowest bits first, along a
+ * last dimension of their own. */
+#include "frontend/import/convert.h"
+
+static tn_value reinterpreted(imp_node *c, tn_value x, tn_dtype t)
+{
+    tn_cast_attr a = {t};
+    return c->bad || tn_dtype_eq(imp_type(x)->dtype, t) ? x : imp_call1(c, &tn_op_reinterpret, &a, x);
+}
+
+/* 0, narrow, 2 * narrow ... below the bits of `wide` */
+static tn_value shifts(imp_node *c, tn_dtype wide, uint32_t narrow)
+{
+    int64_t by[8];
+    uint32_t n = wide.bits / narrow;
+    for (uint32_t i = 0; i < n; i++)
+        by[i] = i * narrow;
+    return imp_const_ints(c, wide, 1, n, by);
+}
+
+tn_value imp_bitcast(imp_node *c, tn_value x, tn_dtype t)
+{
+    tn_dtype from = imp_type(x)->dtype;
+    int rank = imp_rank(x);
+    if (c->bad || from.bits == t.bits)
+        return reinterpreted(c, x, t);
+    tn_dtype own = {TN_UINT, from.bits, 1}, other = {TN_UINT, t.bits, 1};
+    bool small = from.bits < 8 || t.bits < 8, joins = from.bits < t.bits;
+    if (small || (joins && (rank < 1 || !tn_is_value(imp_type(x)->dim[rank - 1], t.bits / from.bits)))) {
+        imp_refuse(c, IMP_OPERANDS, "the bits of %s are no whole elements of %u bits",
+                   imp_type_text(c, imp_type(x)), (unsigned)t.bits);
+        return x;
+    }
+    x = reinterpreted(c, x, own);
+    tn_value by = shifts(c, joins ? other : own, joins ? from.bits : t.bits);
+    if (joins) {
+        x = imp_call2(c, &tn_op_left_shift, NULL, imp_cast(c, x, other), by);
+        return reinterpreted(c, imp_reduce(c, &tn_op_sum, x, rank - 1), t);
+    }
+    x = imp_unsqueeze(c, x, rank);
+    return reinterpreted(c, imp_cast(c, imp_call2(c, &tn_op_right_shift, NULL, x, by), other), t);
+}
