@@ -1,5 +1,6 @@
 """Cases of TensorFlow's operators that move, join, cut and look up elements."""
-from model import case, floats, raw, shape_of, tf
+import numpy as np
+from model import case, constant_of, floats, raw, shape_of, tf
 
 
 @case("Reshape")
@@ -168,3 +169,61 @@ def orders(r, op):
             "TopKV2": (lambda x: raw.TopKV2(input=x, k=3), [x]),
             "Where": (lambda x: raw.Where(condition=x > 0), [x])}
     return make[op]
+
+
+@case("Gather", "Reverse", "TopK", "SparseToDense")
+def old_forms(r, op):
+    x = floats(r, 4, 5)
+    at = np.stack([np.arange(4), r.integers(0, 5, 4)], 1).astype("i4")
+    rank, default = int(r.integers(0, 3)), np.float32(r.choice([0, -1.5]))
+    sparse = [np.int32(3), at[:, 1].copy(), at][rank]
+    to = [[6], [5], [4, 5]][rank]
+    values = np.float32(2.5) if rank == 0 or r.random() < .3 else floats(r, 4)
+    sparse = np.unique(sparse)[:, None] if rank == 1 else sparse
+    values = values if values.ndim == 0 else values[:len(sparse)]
+    def as_top_k(g):
+        for n in g.node:
+            if n.op == "TopKV2":
+                n.op, n.attr["k"].i = "TopK", int(constant_of(g, n.input.pop(1)))
+                for key in ("Tk", "index_type"):
+                    n.attr.pop(key, None)
+    make = {"Gather": (lambda x, i: raw.Gather(params=x, indices=i), [x, r.integers(0, 4, (2, 3)).astype("i4")]),
+            "Reverse": (lambda x: raw.Reverse(tensor=x, dims=[bool(n) for n in r.integers(0, 2, 2)]), [x]),
+            "TopK": (lambda x: tuple(raw.TopKV2(input=x, k=3)), [x], as_top_k),
+            "SparseToDense": (lambda i, v: raw.SparseToDense(sparse_indices=i, output_shape=to, sparse_values=v, default_value=default,
+                                                             validate_indices=False), [sparse, values])}
+    return make[op]
+
+
+@case("BroadcastArgs", "ShapeN", "EnsureShape", "CheckNumerics", "PreventGradient", "IdentityN", "ConjugateTranspose")
+def shapes(r, op):
+    s = shape_of(r, 3)
+    x, y = floats(r, *s), floats(r, *s[1:])
+    perm = [int(n) for n in r.permutation(3)]
+    make = {"BroadcastArgs": lambda x, y: tf.broadcast_to(y, raw.BroadcastArgs(s0=tf.shape(x), s1=tf.shape(y))) + x,
+            "ShapeN": lambda x, y: tuple(raw.ShapeN(input=[x, y], out_type=tf.int64)) + (x[0] + y,),
+            "EnsureShape": lambda x, y: raw.EnsureShape(input=x, shape=[None, *s[1:]]) + y,
+            "CheckNumerics": lambda x, y: raw.CheckNumerics(tensor=x, message="not finite") + y,
+            "PreventGradient": lambda x, y: raw.PreventGradient(input=x, message="no gradient") + y,
+            "IdentityN": lambda x, y: tuple(raw.IdentityN(input=[x, y])),
+            "ConjugateTranspose": lambda x, y: (raw.ConjugateTranspose(x=x, perm=perm), y)}
+    if op == "ConjugateTranspose" and r.random() < .7:
+        def conj(x, y):
+            v = raw.ConjugateTranspose(x=tf.complex(x, x * y), perm=perm)
+            return tf.math.real(v), tf.math.imag(v)
+        return conj, [x, y]
+    return make[op], [x, y]
+
+
+@case("RandomStandardNormal", "RandomUniform")
+def random(r, op):
+    """Other numbers than TensorFlow's, of the same distribution: its first moments."""
+    n = 200000
+
+    def moments(x):
+        v = getattr(raw, op)(shape=[2, n // 2], dtype=tf.float32, seed=3, seed2=5)
+        mean, some = tf.reduce_mean(v), tf.cast(tf.shape(v), "float32")
+        far = [mean, tf.reduce_mean((v - mean) ** 2), tf.reduce_mean((v - mean) ** 4), tf.reduce_mean(v[:, 1:] * v[:, :-1])]
+        known = [0, 1, 3, 0] if op == "RandomStandardNormal" else [.5, 1 / 12, 1 / 80, .25]
+        return [tf.abs(f - k) < (.2 if k == 3 else .03) for f, k in zip(far, known)], some + x[0]
+    return moments, [floats(r, 1)]

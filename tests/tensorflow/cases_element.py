@@ -108,13 +108,14 @@ def matmul(r, op):
         floats(r, *((k, m) if a else (m, k))), floats(r, *((n, k) if b else (k, n)))]
 
 
-@case("BatchMatMulV2", "BatchMatMul")
+@case("BatchMatMulV2", "BatchMatMul", "BatchMatMulV3")
 def batch_matmul(r, op):
     m, k, n = shape_of(r, 3, 6)
     batch = shape_of(r, int(r.integers(1, 3)), 3)
     a, b = bool(r.random() < .5), bool(r.random() < .5)
     other = batch if op == "BatchMatMul" or r.random() < .5 else tuple(1 for _ in batch)
-    return (lambda x, y: getattr(raw, op)(x=x, y=y, adj_x=a, adj_y=b)), [
+    more = {"Tout": tf.float32} if op.endswith("3") else {}
+    return (lambda x, y: getattr(raw, op)(x=x, y=y, adj_x=a, adj_y=b, **more)), [
         floats(r, *batch, *((k, m) if a else (m, k))), floats(r, *other, *((n, k) if b else (k, n)))]
 
 
@@ -157,3 +158,41 @@ def fake_quant(r, op):
     n = x.shape[-1] if op.endswith("Channel") else None
     a, b = (np.full(n, low, "f4"), np.full(n, high, "f4")) if n else (np.float32(low), np.float32(high))
     return (lambda x: getattr(raw, op)(inputs=x, min=a, max=b, num_bits=bits, narrow_range=narrow)), [x]
+
+
+@case("BatchMatMulV3 of integers")
+def batch_matmul_integers(r, op):
+    m, k, n = shape_of(r, 3, 6)
+    x, y = (r.integers(-128, 128, s).astype("i1") for s in ((2, m, k), (2, k, n)))
+    return (lambda x, y: raw.BatchMatMulV3(x=x, y=y, Tout=tf.int32)), [x, y]
+
+
+@case("ApproximateEqual")
+def nearly(r, op):
+    s = shape_of(r)
+    x = r.integers(-4, 5, s).astype("f4") / 8
+    return (lambda x, y: raw.ApproximateEqual(x=x, y=y, tolerance=float(.125 + r.choice([0, .01])))), [
+        x, r.integers(-4, 5, s).astype("f4") / 8]
+
+
+@case("Bitcast")
+def bits(r, op):
+    s = shape_of(r, 2)
+    given, to = [("f4", "int32"), ("i4", "float32"), ("f4", "uint8"), ("f4", "int16"), ("f8", "float32"), ("i2", "int8"),
+                 ("f4", "int64")][int(r.integers(0, 7))]
+    s = s + (2,) if to == "int64" else s
+    x = floats(r, *s).astype(given) if given[0] == "f" else r.integers(-9999, 9999, s).astype(given)
+    return (lambda x: raw.Bitcast(input=tf.ensure_shape(x, s), type=getattr(tf, to))), [x]
+
+
+@case("Imag", "Real", "Conj", "ComplexAbs")
+def complex_parts(r, op):
+    s = shape_of(r, 2)
+
+    def run(x, y):
+        v = tf.complex(x, y)
+        if op == "Conj":
+            v = raw.Conj(input=v)
+            return raw.Real(input=v), raw.Imag(input=v)
+        return raw.ComplexAbs(x=v) if op == "ComplexAbs" else getattr(raw, op)(input=v)
+    return run, [floats(r, *s), floats(r, *s)]

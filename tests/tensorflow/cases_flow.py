@@ -97,4 +97,82 @@ def pushed(r, op):
     return (tf.function(run) if MAKES else run), [floats(r, 6, 3)]
 
 
-FLOW = (branches, numbered, loops, data_loops, lists, parts, pushed)
+@case("TensorArrayV3", "TensorArrayWriteV3", "TensorArrayReadV3", "TensorArrayGatherV3", "TensorArrayScatterV3",
+      "TensorArraySizeV3", "TensorArraySplitV3", "TensorArrayConcatV3")
+def arrays(r, op):
+    n, t = int(r.integers(2, 5)), tf.float32
+    places = [int(i) for i in r.permutation(n)]
+    sizes = [int(i) for i in r.integers(1, 4, n)] if op == "TensorArraySplitV3" else [2] * n
+
+    def run(x):
+        a = raw.TensorArrayV3(size=n, dtype=t, element_shape=[2, 3] if sizes == [2] * n else [None, 3])
+        h, flow = a.handle, a.flow
+        rows = tf.reshape(x[:2 * n], [n, 2, 3])
+        if op == "TensorArrayScatterV3":
+            flow = raw.TensorArrayScatterV3(handle=h, indices=places, value=rows, flow_in=flow)
+        elif op in ("TensorArraySplitV3", "TensorArrayConcatV3"):
+            flow = raw.TensorArraySplitV3(handle=h, value=x[:sum(sizes)], lengths=tf.constant(sizes, tf.int64), flow_in=flow)
+        else:
+            for i in range(n):
+                flow = raw.TensorArrayWriteV3(handle=h, index=places[i], value=rows[i], flow_in=flow)
+        if op == "TensorArrayConcatV3":
+            return raw.TensorArrayConcatV3(handle=h, flow_in=flow, dtype=t, element_shape_except0=[3]).value
+        if op == "TensorArrayGatherV3":
+            return raw.TensorArrayGatherV3(handle=h, indices=places[1:] + places[:1], flow_in=flow, dtype=t, element_shape=[2, 3])
+        size = raw.TensorArraySizeV3(handle=h, flow_in=flow)
+        return raw.TensorArrayReadV3(handle=h, index=places[-1], flow_in=flow, dtype=t) * 2., size
+    return run, [floats(r, 16, 3)]
+
+
+@case("TensorListFromTensor", "TensorListGather", "TensorListConcat", "TensorListConcatV2", "TensorListSplit")
+def whole_lists(r, op):
+    n, t = int(r.integers(2, 5)), tf.float32
+    places = [int(i) for i in r.integers(0, n, int(r.integers(1, 6)))]
+    sizes = [int(i) for i in r.integers(1, 4, n)]
+
+    def run(x):
+        if op == "TensorListSplit":
+            a = raw.TensorListSplit(tensor=x[:sum(sizes)], element_shape=[-1, 3], lengths=tf.constant(sizes, tf.int64))
+            return [raw.TensorListGetItem(input_handle=a, index=i, element_shape=[-1, 3], element_dtype=t) for i in range(n)]
+        a = raw.TensorListFromTensor(tensor=tf.reshape(x[:2 * n], [n, 2, 3]), element_shape=[2, 3])
+        if op == "TensorListGather":
+            return raw.TensorListGather(input_handle=a, indices=places, element_shape=[2, 3], element_dtype=t)
+        if op == "TensorListConcat":
+            return raw.TensorListConcat(input_handle=a, element_dtype=t, element_shape=[2, 3]).tensor
+        if op == "TensorListConcatV2":
+            return raw.TensorListConcatV2(input_handle=a, element_shape=[-1, 3], leading_dims=tf.constant([2] * n, tf.int64),
+                                          element_dtype=t).tensor
+        return raw.TensorListStack(input_handle=a, element_shape=[2, 3], element_dtype=t), raw.TensorListLength(input_handle=a)
+    return run, [floats(r, 16, 3)]
+
+
+@case("StatelessCase", "StatelessIf", "StatelessWhile")
+def stateless(r, op):
+    def choice(fn, *given):
+        return tf.function(fn).get_concrete_function(*(tf.TensorSpec(a.shape, a.dtype) for a in given))
+
+    def run(i, x):
+        if op == "StatelessCase":
+            return raw.StatelessCase(branch_index=i, input=[x], Tout=[x.dtype],
+                                     branches=[choice(f, x) for f in (lambda x: x * 2, tf.tanh, lambda x: x - 1)])
+        if op == "StatelessIf":
+            return raw.StatelessIf(cond=i > 0, input=[x], Tout=[x.dtype], then_branch=choice(lambda x: x * 2, x),
+                                   else_branch=choice(tf.tanh, x))
+        return raw.StatelessWhile(input=[i, x], cond=choice(lambda i, x: i < 5, i, x),
+                                  body=choice(lambda i, x: (i + 1, tf.tanh(x) * 2), i, x))
+    return run, [np.int32(r.integers(-1, 4)), floats(r, *shape_of(r, 2))]
+
+
+@case("Assert", "PrintV2")
+def effects(r, op):
+    def run(x):
+        if op == "Assert":
+            told = [raw.Assert(condition=tf.reduce_all(x < 9), data=[x], summarize=2)]
+        else:
+            told = [raw.PrintV2(input="a line", output_stream="log(info)")]
+        with tf.control_dependencies(told):
+            return tf.tanh(x)
+    return run, [floats(r, *shape_of(r, 2))]
+
+
+FLOW = (branches, numbered, loops, data_loops, lists, parts, pushed, stateless)

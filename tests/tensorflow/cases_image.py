@@ -10,12 +10,13 @@ def resize(r, op):
         image(r, 3)]
 
 
-@case("NonMaxSuppressionV3", "NonMaxSuppressionV2")
+@case("NonMaxSuppressionV3", "NonMaxSuppressionV2", "NonMaxSuppression")
 def nms(r, op):
     a = r.uniform(0, 1, (12, 2))
     boxes, scores = np.concatenate([a, a + r.uniform(.1, .5, (12, 2))], 1).astype("f4"), floats(r, 12, low=0, high=1)
     more = {"score_threshold": .2} if op.endswith("3") else {}
-    return (lambda b, s: getattr(raw, op)(boxes=b, scores=s, max_output_size=5, iou_threshold=.4, **more)), [boxes, scores]
+    least = float(r.choice([.2, .4, .5]))
+    return (lambda b, s: getattr(raw, op)(boxes=b, scores=s, max_output_size=5, iou_threshold=least, **more)), [boxes, scores]
 
 
 @case("NonMaxSuppressionV4", "NonMaxSuppressionV5")

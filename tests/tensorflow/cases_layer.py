@@ -55,7 +55,7 @@ def pool3d(r, op):
         floats(r, 1, 5, 6, 7, 2)]
 
 
-@case("FusedBatchNorm", "FusedBatchNormV3")
+@case("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 def batch_norm(r, op):
     n, training = int(r.integers(1, 6)), bool(r.random() < .3)
     scale, offset, mean, variance = floats(r, n), floats(r, n), floats(r, n), floats(r, n, low=.1)
@@ -65,10 +65,37 @@ def batch_norm(r, op):
                                        is_training=training).y), [image(r, n)]
 
 
-@case("BiasAdd")
+@case("BatchNormWithGlobalNormalization")
+def old_batch_norm(r, op):
+    n, scaled = int(r.integers(1, 6)), bool(r.random() < .5)
+
+    def change(g):
+        for node in g.node:
+            if node.op.startswith("FusedBatchNorm"):
+                x, scale, offset, mean, variance = node.input
+                node.op, node.input[:] = op, [x, mean, variance, offset, scale]
+                node.attr["variance_epsilon"].f, node.attr["scale_after_normalization"].b = node.attr["epsilon"].f, scaled
+                for key in ("U", "data_format", "epsilon", "exponential_avg_factor", "is_training"):
+                    node.attr.pop(key, None)
+    return (lambda x: raw.FusedBatchNorm(x=x, scale=floats(r, n) if scaled else np.ones(n, "f4"), offset=floats(r, n),
+                                         mean=floats(r, n), variance=floats(r, n, low=.1), epsilon=1e-3,
+                                         is_training=False).y), [image(r, n)], change
+
+
+@case("Conv3DBackpropInputV2")
+def conv3d_transpose(r, op):
+    i, o, k, s = (int(n) for n in r.integers(1, 4, 4))
+    h, pad = int(r.integers(2, 5)), str(r.choice(["SAME", "VALID"]))
+    size = h * s - int(r.integers(0, s)) if pad == "SAME" else (h - 1) * s + k + int(r.integers(0, s))
+    f = floats(r, k, k, k, o, i)
+    return (lambda x: raw.Conv3DBackpropInputV2(input_sizes=[1, size, size, size, o], filter=f, out_backprop=x,
+                                                strides=[1, s, s, s, 1], padding=pad)), [floats(r, 1, h, h, h, i)]
+
+
+@case("BiasAdd", "BiasAddV1")
 def bias(r, op):
     s = shape_of(r, int(r.integers(2, 5)))
-    return (lambda x: raw.BiasAdd(value=x, bias=floats(r, s[-1]))), [floats(r, *s)]
+    return (lambda x: getattr(raw, op)(value=x, bias=floats(r, s[-1]))), [floats(r, *s)]
 
 
 @case("LRN")

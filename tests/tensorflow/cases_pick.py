@@ -17,7 +17,8 @@ def unsorted_segments(r, op):
         floats(r, n, *shape_of(r, 2)), r.integers(-1, 5, n).astype("i4")]
 
 
-@case("SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN", "SparseSegmentSumWithNumSegments")
+@case("SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN", "SparseSegmentSumWithNumSegments",
+      "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtNWithNumSegments")
 def sparse_segments(r, op):
     n = int(r.integers(1, 9))
     more = {"num_segments": 6} if op.endswith("s") else {}
@@ -34,6 +35,15 @@ def sparse_product(r, op):
     return (lambda at, v, y: raw.SparseTensorDenseMatMul(a_indices=at, a_values=v, a_shape=[k, m] if a else [m, k], b=y,
                                                          adjoint_a=a, adjoint_b=b)), [
         at, floats(r, len(at)), floats(r, *((n, k) if b else (k, n)))]
+
+
+@case("SparseTensorDenseAdd")
+def sparse_sum(r, op):
+    s = shape_of(r, int(r.integers(1, 4)))
+    at = np.argwhere(r.random(s) < .4)
+    at = (at if len(at) else np.zeros((1, len(s)))).astype(str(r.choice(["i4", "i8"])))
+    return (lambda at, v, y: raw.SparseTensorDenseAdd(a_indices=at, a_values=v, a_shape=tf.constant(s, at.dtype), b=y)), [
+        at, floats(r, len(at)), floats(r, *s)]
 
 
 @case("SparseReshape")
@@ -96,7 +106,7 @@ def bands(r, op):
                                        padding_value=rest, **more)), [d]
 
 
-@case("Unique", "UniqueV2", "UniqueWithCounts", "ListDiff", "Bucketize", "LowerBound", "UpperBound")
+@case("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "ListDiff", "Bucketize", "LowerBound", "UpperBound")
 def differing(r, op):
     x = r.integers(-4, 5, int(r.integers(1, 12))).astype(str(r.choice(["i4", "i8", "f4"])))
     if x.dtype == "f4" and op.startswith("Unique"):
@@ -105,6 +115,8 @@ def differing(r, op):
     rows = np.sort(floats(r, 2, 6), axis=1)
     make = {"Unique": (lambda x: raw.Unique(x=x, out_idx=t), [x]),
             "UniqueV2": (lambda x: raw.UniqueV2(x=x, axis=[1], out_idx=t), [r.integers(0, 2, (2, 9)).astype("i4")]),
+            "UniqueWithCountsV2": (lambda x: raw.UniqueWithCountsV2(x=x, axis=[1], out_idx=t),
+                                   [r.integers(0, 2, (2, 9)).astype("i4")]),
             "UniqueWithCounts": (lambda x: raw.UniqueWithCounts(x=x, out_idx=t), [x]),
             "ListDiff": (lambda x, y: raw.ListDiff(x=x, y=y, out_idx=t), [x, np.unique(x)[:3]]),
             "Bucketize": (lambda x: raw.Bucketize(input=x, boundaries=[-2., 0., 3.]), [x]),

@@ -59,9 +59,11 @@ def as_saved_model(g, operands, outputs):
 def make_case(name, make, seed, k):
     """(model, operands by name, shapes, what TensorFlow gives)"""
     r = np.random.default_rng([seed, k, *name.encode()])
-    fn, operands = make(r, name)
+    fn, operands, *edits = make(r, name)
     flow = make in cases_flow.FLOW
     g, outputs, want = frozen(fn, operands, not (flow and k % 2), k % 3 != 2)
+    for edit in edits:
+        edit(g)
     kept = {n.name for n in g.node}
     if any(n.split(":")[0] not in kept for n in outputs):  # results become Identity, Identity_1, ...
         outputs = [("Identity" if n == 0 else f"Identity_{n}") + ":0" for n in range(len(outputs))]
@@ -86,7 +88,12 @@ def make_all(args, folder):
             for name, make in CASES:
                 for k in range(args.count if args.k in name else 0):
                     put(f"{name} {k}", lambda: make_case(name, make, args.seed, k))
-            for make, names in ((saved.states, ("step", "flow", "case")), (saved.tables, ("look",))):
+            for make in saved.references, saved.old_tables:
+                for older in range(2 if args.k in make.__name__ else 0):
+                    to = os.path.join(folder, f"{make.__name__}-{older}")
+                    put(f"{make.__name__} {older}", lambda: saved.make_old(make, older, to))
+            for make, names in ((saved.states, ("step", "flow", "case")), (saved.resources, ("scatter",)),
+                                (saved.tables, ("look",))):
                 for name in names:
                     for again in range(2 if args.k in f"{make.__name__} {name}" else 0):
                         to = os.path.join(folder, f"{make.__name__}-{name}-{again}")

@@ -21,11 +21,18 @@ CASES = []  # (name, function)
 
 
 def case(*names):
-    """A function of a random generator that gives (operator of TensorFlow, list of operands)."""
+    """A function of a random generator that gives (operator of TensorFlow, list of operands), and perhaps a function that
+    changes the graph: to an operator that TensorFlow has no longer, and which meant the same."""
     def add(make):
         CASES.extend((name, make) for name in names or (make.__name__,))
         return make
     return add
+
+
+def constant_of(g, name):
+    """What node `name` of a graph gives, behind nodes that only pass it on."""
+    node = next(n for n in g.node if n.name == name.split(":")[0])
+    return tf.make_ndarray(node.attr["value"].tensor) if node.op == "Const" else constant_of(g, node.input[0])
 
 
 def floats(r, *shape, low=-2.0, high=2.0):

@@ -61,7 +61,7 @@ def tables():
             self.words = lookup.StaticHashTable(init(numbers, ["x", "y", "z"]), "none")
             self.lines = lookup.StaticHashTable(lookup.TextFileInitializer(
                 "words.txt", tf.string, lookup.TextFileIndex.WHOLE_LINE, tf.int64, lookup.TextFileIndex.LINE_NUMBER), -1)
-            self.kept = lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+            self.kept = lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)  # MutableHashTableV2
             self.kept.insert(["one", "c"], tf.constant([100, 200], tf.int64))
 
         @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="x")])
@@ -71,6 +71,104 @@ def tables():
                     "kept": self.kept.lookup(x)}
 
     return Module(), ["look"], lambda r: r.choice(np.array(["a", "bb", "c", "one", "two", "three"], object), 5)
+
+
+def resources():
+    raw = tf.raw_ops
+
+    class Module(tf.Module):
+        def __init__(self):
+            self.rows, self.n = tf.Variable(np.arange(10, dtype="f4").reshape(5, 2)), tf.Variable(3.)
+
+        @tf.function(input_signature=[tf.TensorSpec([4], tf.float32, name="x")])
+        def scatter(self, x):
+            h, at, u = self.rows.handle, tf.constant([1, 3, 1]), tf.reshape(tf.concat([x, x[:2] * 2], 0), [3, 2])
+            raw.ResourceScatterAdd(resource=h, indices=at, updates=u)
+            first = self.rows.read_value()
+            raw.ResourceScatterSub(resource=h, indices=[[0, 2]], updates=u[None, 1:])
+            raw.ResourceScatterUpdate(resource=h, indices=4, updates=x[2:])
+            raw.ResourceScatterAdd(resource=h, indices=[2, 3], updates=x[0])
+            second = self.rows.read_value()
+            raw.ResourceScatterNdAdd(ref=h, indices=[[0, 1], [4, 0], [0, 1]], updates=x[:3])
+            raw.ResourceScatterNdUpdate(ref=h, indices=[[2], [3]], updates=u[:2])
+            raw.AssignSubVariableOp(resource=self.n.handle, value=x[3])
+            return {"first": first, "second": second, "third": self.rows.read_value(), "n": self.n * 1.,
+                    "shape": raw.VariableShape(input=h, out_type=tf.int64),
+                    "some": raw.ResourceGather(resource=h, indices=[[4, 0], [1, 1]], dtype=tf.float32)}
+
+    return Module(), ["scatter"], lambda r: floats(r, 4)
+
+
+def references(v1, x):
+    """Variables of TensorFlow 1, which tensors refer to: VariableV2, Assign, AssignAdd, AssignSub, ScatterAdd, ScatterUpdate,
+    and RefEnter, RefSwitch, RefMerge around them."""
+    from tensorflow.python.ops import control_flow_ops
+    v = v1.Variable(np.arange(8, dtype="f4").reshape(4, 2), use_resource=False, name="v")
+    n = v1.Variable(3., use_resource=False, name="n")
+    c = v1.Variable([2., 5.], use_resource=False, name="c")  # never assigned
+    before = v + 0.  # a copy: Identity shares the memory
+    with tf.control_dependencies([before]):
+        step = v1.assign(v, v * .5 + tf.reshape(x, [2, 2])[0])
+    with tf.control_dependencies([step]):
+        step = v1.scatter_add(v, [0, 2, 0], tf.reshape(tf.concat([x, x[:2]], 0), [3, 2]))
+    with tf.control_dependencies([step]):
+        step = v1.scatter_update(v, [3], x[None, 2:])
+    with tf.control_dependencies([step]):
+        after, more = v.read_value() + 0., v1.assign_add(n, x[0])
+    with tf.control_dependencies([more]):
+        number = v1.assign_sub(n, x[1] * 2) + 0.
+    ref = c._ref()
+    looped = v1.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * .5 + ref), [0, x[:2]])[1]
+    off, on = control_flow_ops.switch(ref, x[0] > 0)
+    joined = control_flow_ops.merge([off, on])[0] + x[:2]
+    return {"before": before, "after": after, "number": number, "looped": looped, "joined": joined}, v1.no_op()
+
+
+def old_tables(v1, x):
+    """Tables of TensorFlow 1, to which texts refer: HashTable, MutableHashTable, LookupTableFind, LookupTableSize."""
+    from tensorflow.python.ops import gen_lookup_ops as lookup
+    keys, values = tf.constant(["a", "bb", "c"]), tf.constant([5, 6, 7], tf.int64)
+    t = lookup.hash_table(tf.string, tf.int64, shared_name="t")
+    kept = lookup.mutable_hash_table(tf.string, tf.int64, shared_name="kept")
+    init = v1.group(lookup.initialize_table(t, keys, values), lookup.lookup_table_import(kept, keys[1:], values[:2]))
+    none = tf.constant(-1, tf.int64)
+    return {"n": lookup.lookup_table_find(t, x, none), "size": lookup.lookup_table_size(t),
+            "kept": lookup.lookup_table_find(kept, x, none)}, init
+
+
+def make_old(make, older, folder):
+    """A SavedModel of a graph of TensorFlow 1 and what it gives; older: the first operator of variables, loops of references."""
+    v1, r = tf.compat.v1, np.random.default_rng(7)
+    texts = make is old_tables
+    runs = [r.choice(np.array(["a", "bb", "c", "one"], object), 5) if texts else floats(r, 4) for _ in range(4)]
+    with tf.Graph().as_default(), v1.Session() as session:
+        control = tf.compat.v1.control_flow_v2_enabled()
+        v1.disable_control_flow_v2()
+        x = v1.placeholder(tf.string if texts else tf.float32, [5 if texts else 4], name="x")
+        results, init = make(v1, x)
+        if control:
+            v1.enable_control_flow_v2()
+        session.run([v1.global_variables_initializer(), init])
+        builder = v1.saved_model.Builder(folder)
+        signature = v1.saved_model.predict_signature_def({"x": x}, results)
+        builder.add_meta_graph_and_variables(session, ["serve"], {"f": signature}, main_op=init)
+        want = [session.run(results, {x: a}) for a in runs]
+        builder.save()
+    if older:
+        change_operators(folder, {"VariableV2": "Variable", "Enter": "RefEnter", "Merge": "RefMerge", "Switch": "RefSwitch",
+                                  "Exit": "RefExit"})
+    return folder, "f", runs, [{k: np.asarray(v) for k, v in w.items()} for w in want]
+
+
+def change_operators(folder, names):
+    from tensorflow.core.protobuf import saved_model_pb2
+    path, model = folder + "/saved_model.pb", saved_model_pb2.SavedModel()
+    with open(path, "rb") as f:
+        model.ParseFromString(f.read())
+    for node in model.meta_graphs[0].graph_def.node:
+        node.op = names.get(node.op, node.op)
+    with open(path, "wb") as f:
+        f.write(model.SerializeToString())
 
 
 def make_module(make, name, folder, again):

@@ -480,21 +480,8 @@ static void broadcast_to(imp_node *c)
 
 static void broadcast_args(imp_node *c)
 {
-    tn_dims a = imp_host_in(c, imp_in(c, 0), "a shape"), b = imp_host_in(c, imp_in(c, 1), "a shape");
-    tn_dtype t = imp_type(imp_in(c, 0))->dtype;
-    uint32_t n = a.n > b.n ? a.n : b.n;
-    const tn_expr **e = TN_NEW_N(c->arena, const tn_expr *, n), *one = tn_idx(c->pool, 1);
-    int64_t *v = TN_NEW_N(c->arena, int64_t, n);
-    bool numbers = true;
-    for (uint32_t i = 0; i < n && !c->bad; i++) {
-        const tn_expr *x = i + a.n < n ? one : a.at[i + a.n - n], *y = i + b.n < n ? one : b.at[i + b.n - n];
-        e[i] = tn_is_value(x, 1) ? y : x;
-        numbers = numbers && tn_is_int(e[i], &v[i]);
-    }
-    if (!numbers)
-        imp_refuse(c, IMP_NOT_CONSTANT,
-                   "shapes that are broadcast must be constants; give the inputs fixed shapes");
-    imp_out(c, 0, imp_const_ints(c, t, 1, n, v));
+    tn_value a = imp_in(c, 0), b = imp_in(c, 1);
+    imp_out(c, 0, imp_broadcast_shape(c, a, b));
 }
 
 static const tn_expr *range_count(imp_node *c, const tn_value in[3])

@@ -74,14 +74,14 @@ static void angle(imp_node *c)
         imp_out(c, 0, tf_atan2(c, part_of(v, 1), part_of(v, 0)));
 }
 
-static void conjugate(imp_node *c)
+static tn_value conjugated(imp_node *c, tn_value v)
 {
-    tn_value v = imp_in(c, 0);
     if (c->bad || !tf_is_complex(v)) /* of real numbers: themselves */
-        imp_out(c, 0, v);
-    else
-        imp_out(c, 0, pair(c, part_of(v, 0), tf_unary(c, &tn_op_negative, part_of(v, 1))));
+        return v;
+    return pair(c, part_of(v, 0), tf_unary(c, &tn_op_negative, part_of(v, 1)));
 }
+
+static void conjugate(imp_node *c) { imp_out(c, 0, conjugated(c, imp_in(c, 0))); }
 
 /* As a constant of their parts, which protobuf has one after the other. One number may stand for all. */
 tn_value tf_complex_constant(imp_node *c, const tf_tensor *t)
@@ -234,7 +234,7 @@ bool tf_cast_to_complex(imp_node *c, tn_value x)
     if (c->bad || !a || !tf_is_complex_type(a->i))
         return false;
     tn_value re = imp_cast(c, x, a->i == COMPLEX64 ? TN_F32 : TN_F64), zero = tf_number(c, re, 0);
-    imp_out(c, 0, pair(c, re, tf_binary(c, &tn_op_multiply, re, zero)));
+    imp_out(c, 0, pair(c, re, tf_full(c, zero, (tn_dims){(uint32_t)imp_rank(re), imp_type(re)->dim})));
     return true;
 }
 
@@ -287,6 +287,11 @@ bool tf_convert_complex(imp_node *c)
     }
     if (strcmp(c->row->op, "Cast") == 0) {
         cast(c, imp_in(c, 0));
+        return true;
+    }
+    if (strcmp(c->row->op, "ConjugateTranspose") == 0) {
+        by_parts(c);
+        imp_out(c, 0, conjugated(c, c->out[0]));
         return true;
     }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

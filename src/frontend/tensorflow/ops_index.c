@@ -138,6 +138,8 @@ static void sparse_to_dense(imp_node *c)
     tn_value at = imp_in(c, 0), values = imp_in(c, 2), rest = tf_scalar_in(c, 3);
     tn_dims shape = imp_extents_in(c, imp_in(c, 1), "the shape");
     imp_attr_ignore(c, "validate_indices");
+    if (imp_rank(at) > 0 && imp_rank(values) == 0) /* one value for all */
+        values = tf_full(c, values, tn_dims_make(c->arena, 1, imp_type(at)->dim));
     at = imp_rank(at) < 2 ? imp_unsqueeze(c, at, imp_rank(at)) : at;
     imp_out(c, 0, scattered(c, tf_full(c, rest, shape), at, values, "update"));
 }

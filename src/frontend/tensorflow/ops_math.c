@@ -226,7 +226,7 @@ static void approximate_equal(imp_node *c)
     tn_value x = imp_in(c, 0), y = imp_in(c, 1);
     double by = imp_attr_float(c, "tolerance", 1e-5f);
     tn_value d = tf_unary(c, &tn_op_abs, tf_binary(c, &tn_op_subtract, x, y));
-    imp_out(c, 0, tf_binary(c, &tn_op_less, d, tf_number(c, x, by)));
+    imp_out(c, 0, tf_binary(c, &tn_op_less_equal, d, tf_number(c, x, by)));
 }
 
 /* Select: a list of conditions is for the first dimension. */
@@ -253,8 +253,7 @@ static void cast(imp_node *c)
 static void bitcast(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    tn_cast_attr a = {tf_attr_dtype(c, "type", TN_F32)};
-    imp_out(c, 0, imp_call1(c, &tn_op_reinterpret, &a, x));
+    imp_out(c, 0, imp_bitcast(c, x, tf_attr_dtype(c, "type", TN_F32)));
 }
 
 /* ---- reductions ---- */
@@ -349,6 +348,11 @@ static tn_value product(imp_node *c, const char *turn_a, const char *turn_b)
     static const char *const notes[] = {"a_is_sparse", "b_is_sparse", "grad_a", "grad_b", "grad_x", "grad_y"};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         imp_attr_ignore(c, notes[i]);
+    if (imp_has_attr(c, "Tout")) { /* of BatchMatMulV3: sums of this type, also of narrower numbers */
+        tn_dtype t = tf_attr_dtype(c, "Tout", TN_F32);
+        a = imp_cast(c, a, t);
+        b = imp_cast(c, b, t);
+    }
     a = turned(c, a, imp_attr_int(c, turn_a, 0) != 0);
     b = turned(c, b, imp_attr_int(c, turn_b, 0) != 0);
     return imp_matmul(c, a, b, NULL);

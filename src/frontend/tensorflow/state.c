@@ -183,6 +183,18 @@ static void assign_with(imp_node *c)
 }
 
 /* Rows of it, by their numbers in the first dimension. */
+/* One number for all of the rows `at`. */
+static tn_value repeated(imp_node *c, tn_value v, tn_value at, tn_value rows)
+{
+    const tn_type *t = imp_type(at), *u = imp_type(rows);
+    const tn_expr *dim[2 * IMP_MAX_RANK];
+    for (int i = 0; i < t->n; i++)
+        dim[i] = t->dim[i];
+    for (int i = 1; i < u->n; i++)
+        dim[t->n + i - 1] = u->dim[i];
+    return tf_full(c, v, tn_dims_make(c->arena, (uint32_t)(t->n + u->n - (u->n > 0)), dim));
+}
+
 static void scatter(imp_node *c)
 {
     tf_resource *r = target(c);
@@ -195,6 +207,7 @@ static void scatter(imp_node *c)
         v = tf_unary(c, &tn_op_negative, v);
     if (!strstr(op, "Nd")) {
         const tn_type *t = imp_type(at);
+        v = imp_rank(v) == 0 ? repeated(c, v, at, r->value) : v;
         const tn_expr *dim[IMP_MAX_RANK];
         for (int i = 0; i < t->n; i++)
             dim[i] = t->dim[i];

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Says which rows of the importers' tables no test case names.
+
+    tests/rows.py [FORMAT...]
+
+A row `{"Name", ...}` of src/frontend/FORMAT must be a word of the files that PLACES has for the format: cases that a
+framework judges, or texts with what becomes of them. The check reads words, no meaning: a case is for the operator whose
+name it has. Exit 1: rows without a case.
+"""
+import glob
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROW = re.compile(r'^\s*\{"([\w.]+)",(?:\s*-?\d+,){4}', re.M)
+PLACES = {
+    "tensorflow": ["tests/tensorflow/*.py", "tests/tensorflow/import.txt", "tests/unit/test_tensorflow_import.c"],
+}
+
+
+def text_of(patterns):
+    out = []
+    for path in sorted(p for pattern in patterns for p in glob.glob(os.path.join(ROOT, pattern))):
+        with open(path, encoding="utf-8", errors="replace") as f:
+            out.append(f.read())
+    return "\n".join(out)
+
+
+def main():
+    missing = 0
+    for name in sys.argv[1:] or PLACES:
+        rows = sorted(set(ROW.findall(text_of([f"src/frontend/{name}/*.c"]))))
+        words = set(re.findall(r"\w+", text_of(PLACES[name])))
+        without = [r for r in rows if r not in words]
+        missing += len(without)
+        for row in without:
+            print(f"{name}: no case names {row}")
+        print(f"{name}: {len(rows) - len(without)} of {len(rows)} rows have a case")
+    return missing > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
