@@ -15,6 +15,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROW = re.compile(r'^\s*\{"([\w.]+)",(?:\s*-?\d+,){4}', re.M)
 PLACES = {
+    "caffe2": ["tests/caffe2/*.py", "tests/unit/test_caffe2.c"],
     "tensorflow": ["tests/tensorflow/*.py", "tests/tensorflow/import.txt", "tests/unit/test_tensorflow_import.c"],
 }
 

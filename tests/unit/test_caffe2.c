@@ -39,6 +39,11 @@ static const struct {
      FILL("w", "1", "1"),
      INFO,
      {"nn.max_pool2d(%x", "ceil_mode=True"}},
+    /* -1 is the end, -2 the last element */
+    {NET(OP("Slice", "5{ 1'starts' 6:0 6:-2 } 5{ 1'ends' 6:-1 6:-1 } ")),
+     FILL("w", "1", "1"),
+     INFO,
+     {"begin=[1], end=[2], axes=[1]", NULL}},
     /* over its operand */
     {NET("2{ 1'x' 2'x' 4'Relu' } " OP("Tanh", "")),
      FILL("w", "1", "1"),

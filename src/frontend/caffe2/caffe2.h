@@ -12,4 +12,7 @@ tn_ints c2_ints(imp_node *c, const char *name);
 TN_WARN_UNUSED tn_status c2_import_nets(tn_graph *g, const char *path, const tn_file *file, tn_bytes net,
                                         tn_bytes init, tn_bytes info, const tn_import_options *options);
 
+/* The type of elements that Caffe2 has this number for; false: none of numbers or bools. */
+bool c2_dtype(int64_t type, tn_dtype *out);
+
 #endif

@@ -165,25 +165,28 @@ typedef struct inputs {
     imp_input at[MAX_INPUTS];
 } inputs;
 
-/* value_info.json: {"data": [1, [1, 3, 224, 224]]}, where 1 is float32, 2 int32 and 10 int64 */
-static void read_info(imp_model *im, const tn_json *info, imp_input *in)
+/* value_info.json: {"data": [1, [1, 3, 224, 224]]}, where 1 is the type of elements */
+static tn_status read_info(imp_model *im, const tn_json *info, imp_input *in)
 {
     const char *name = tn_arena_strndup(&im->scratch, (const char *)in->name.at, in->name.n);
     const tn_json *v = tn_json_find(info, name);
     if (!tn_json_is(v, TN_JSON_ARRAY) || v->n != 2 || !tn_json_is(&v->u.at[1], TN_JSON_ARRAY) ||
         v->u.at[1].n > IMP_MAX_RANK)
-        return;
+        return TN_OK;
     const tn_json *type = &v->u.at[0], *shape = &v->u.at[1];
     imp_dim *dim = TN_NEW_N(&im->scratch, imp_dim, shape->n);
     for (uint32_t i = 0; i < shape->n; i++)
         dim[i] = (imp_dim){.extent = shape->u.at[i].kind == TN_JSON_INT ? shape->u.at[i].u.i : -1};
-    in->dtype = !tn_json_is(type, TN_JSON_INT) ? TN_F32
-                : type->u.i == 2               ? TN_I32
-                : type->u.i == 10              ? TN_I64
-                                               : TN_F32;
+    if (tn_json_is(type, TN_JSON_INT) && !c2_dtype(type->u.i, &in->dtype))
+        return tn_error(
+            im->g->ctx, "caffe2-E006", here(im),
+            "value_info.json says that input %s has elements of type %lld, which are not supported; "
+            "give numbers or bools",
+            name, (long long)type->u.i);
     in->has_shape = true;
     in->n = shape->n;
     in->dim = dim;
+    return TN_OK;
 }
 
 /* What the net wants from outside (7) and the other does not fill. */
@@ -193,13 +196,15 @@ static tn_status add_inputs(imp_model *im, tn_bytes net, tn_bytes info)
     tn_json_doc doc = info.at ? tn_json_read((const char *)info.at, info.n) : (tn_json_doc){0};
     tn_pb r = tn_pb_open(net.at, net.n);
     all->n = 0;
-    while (tn_pb_next(&r)) {
+    tn_status ok = TN_OK;
+    while (ok == TN_OK && tn_pb_next(&r)) {
         if (r.field != 7 || r.wire != TN_PB_LEN || imp_lookup(im, r.bytes) || all->n == MAX_INPUTS)
             continue;
         all->at[all->n] = (imp_input){.name = r.bytes, .dtype = TN_F32};
-        read_info(im, doc.root, &all->at[all->n++]);
+        ok = read_info(im, doc.root, &all->at[all->n++]);
     }
     tn_json_free(&doc);
+    TN_TRY(ok);
     TN_TRY(imp_check_shapes(im, all->n, all->at));
     for (size_t i = 0; i < all->n; i++) {
         TN_TRY(imp_define(im, all->at[i].name, (imp_value){.state = IMP_BAD}, here(im)));

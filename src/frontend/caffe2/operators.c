@@ -2,6 +2,7 @@
  * channels first (order NCHW). */
 #include "frontend/caffe2/caffe2.h"
 
+#include <math.h>
 #include <string.h>
 
 static tn_value unary(imp_node *c, const tn_op *op, tn_value x) { return imp_call1(c, op, NULL, x); }
@@ -40,13 +41,29 @@ static void given_fill(imp_node *c)
     imp_out(c, 0, tn_val(imp_constant(c->im, t, shape.n, shape.at, b, c->loc->node)));
 }
 
-/* dtype: 1 float32, 2 int32, 5 bool, 10 int64 */
+bool c2_dtype(int64_t type, tn_dtype *out)
+{
+    static const struct {
+        int type;
+        tn_dtype t;
+    } rows[] = {{1, {TN_FLOAT, 32, 1}},  {2, {TN_INT, 32, 1}},   {5, {TN_BOOL, 8, 1}}, {6, {TN_UINT, 8, 1}},
+                {7, {TN_INT, 8, 1}},     {8, {TN_UINT, 16, 1}},  {9, {TN_INT, 16, 1}}, {10, {TN_INT, 64, 1}},
+                {12, {TN_FLOAT, 16, 1}}, {13, {TN_FLOAT, 64, 1}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].type == type) {
+            *out = rows[i].t;
+            return true;
+        }
+    return false;
+}
+
 static tn_dtype dtype_of(imp_node *c, const char *name, int64_t none)
 {
-    int64_t t = imp_attr_int(c, name, none);
-    if (t != 1 && t != 2 && t != 5 && t != 10)
-        imp_refuse(c, IMP_BAD_VALUE, "elements of type %lld are not supported", (long long)t);
-    return t == 2 ? TN_I32 : t == 10 ? TN_I64 : t == 5 ? TN_BOOL1 : TN_F32;
+    int64_t type = imp_attr_int(c, name, none);
+    tn_dtype t = TN_F32;
+    if (!c2_dtype(type, &t))
+        imp_refuse(c, IMP_BAD_VALUE, "elements of type %lld are not supported", (long long)type);
+    return t;
 }
 
 static void constant_fill(imp_node *c)
@@ -182,6 +199,17 @@ static void pad_image(imp_node *c)
     imp_out(c, 0, imp_call1(c, &tn_op_nn_pad, &a, x));
 }
 
+/* Dimension `axis`, n long, scaled: element i is element i / by, rounded down. */
+static tn_value scaled(imp_node *c, tn_value x, int axis, int64_t n, double by)
+{
+    int64_t size = (int64_t)((double)n * by), *at = TN_NEW_N(c->arena, int64_t, size + 1);
+    for (int64_t i = 0; i < size; i++) {
+        int64_t from = (int64_t)((float)i / (float)by);
+        at[i] = from < n ? from : n - 1;
+    }
+    return imp_take(c, x, imp_const_ints(c, TN_I64, 1, (uint32_t)size, at), axis);
+}
+
 static void resize_nearest(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
@@ -193,11 +221,14 @@ static void resize_nearest(imp_node *c)
     if (!c->bad && (imp_rank(x) != 4 || !tn_is_int(imp_type(x)->dim[2], &rows) ||
                     !tn_is_int(imp_type(x)->dim[3], &columns) || !(h > 0 && h < 1024 && w > 0 && w < 1024)))
         imp_refuse(c, IMP_OPERANDS, "%s cannot be scaled by %g and %g", imp_type_text(c, imp_type(x)), h, w);
-    if (!c->bad)
+    if (c->bad)
+        return;
+    if (h == floor(h) && w == floor(w))
         imp_out(c, 0,
-                imp_resize2d(c, x, tn_idx(c->pool, (int64_t)((double)rows * h)),
-                             tn_idx(c->pool, (int64_t)((double)columns * w)), "nearest_neighbor",
-                             "asymmetric"));
+                imp_resize2d(c, x, tn_idx(c->pool, rows * (int64_t)h), tn_idx(c->pool, columns * (int64_t)w),
+                             "nearest_neighbor", "asymmetric"));
+    else /* asymmetric coordinates are by the quotient of the sizes, which are rounded */
+        imp_out(c, 0, scaled(c, scaled(c, x, 2, rows, h), 3, columns, w));
 }
 
 /* ---- matrices ---- */
@@ -474,7 +505,9 @@ static void expand_dims(imp_node *c)
     imp_out(c, 0, x);
 }
 
-/* ends: -1 is the end */
+/* A number below 0 counts from behind the last element: -1 is the end. */
+static int64_t from_end(int64_t i) { return i == -1 ? INT64_MAX : i < 0 ? i + 1 : i; }
+
 static void slice(imp_node *c)
 {
     tn_ints starts = c2_ints(c, "starts"), ends = c2_ints(c, "ends");
@@ -482,10 +515,8 @@ static void slice(imp_node *c)
     if (starts.n != ends.n || (int)starts.n > imp_rank(x) || c->n_in > 1)
         imp_refuse(c, IMP_BAD_VALUE, "%u starts and %u ends do not fit %s", (unsigned)starts.n,
                    (unsigned)ends.n, imp_type_text(c, imp_type(x)));
-    for (uint32_t i = 0; i < starts.n && !c->bad; i++) {
-        int64_t end = ends.at[i] == -1 ? INT64_MAX : ends.at[i] < 0 ? ends.at[i] + 1 : ends.at[i];
-        x = imp_slice(c, x, i, starts.at[i], end);
-    }
+    for (uint32_t i = 0; i < starts.n && !c->bad; i++)
+        x = imp_slice(c, x, i, from_end(starts.at[i]), from_end(ends.at[i]));
     imp_out(c, 0, x);
 }
 
