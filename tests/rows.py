@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Says which rows of the importers' tables no test case names.
 
-    tests/rows.py [FORMAT...]
+    tests/rows.py [NAME...]
 
-A row `{"Name", ...}` of src/frontend/FORMAT must be a word of the files that PLACES has for the format: cases that a
-framework judges, or texts with what becomes of them. The check reads words, no meaning: a case is for the operator whose
+A row `{"Name", ...}` of a table must be a word of the files that PLACES has for it: cases that a framework judges, or texts
+with what becomes of them. The check reads words, no meaning: a case is for the operator whose
 name it has. Exit 1: rows without a case.
 """
 import glob
@@ -14,15 +14,19 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROW = re.compile(r'^\s*\{"([\w.]+)",(?:\s*-?\d+,){4}', re.M)
+# name: files of rows, files of cases, and what a row's name begins with that files of the format do not have
 PLACES = {
-    "caffe2": ["tests/caffe2/*.py", "tests/unit/test_caffe2.c"],
-    "tensorflow": ["tests/tensorflow/*.py", "tests/tensorflow/import.txt", "tests/unit/test_tensorflow_import.c"],
+    "caffe2": (["src/frontend/caffe2/*.c"], ["tests/caffe2/*.py", "tests/unit/test_caffe2.c"], ""),
+    "mxnet": (["src/frontend/mxnet/ops_*.c"], ["tests/mxnet/*", "tests/unit/test_mxnet.c"], ""),
+    "nnvm": (["src/frontend/mxnet/nnvm.c"], ["tests/unit/test_nnvm.c"], "_nnvm_"),
+    "tensorflow": (["src/frontend/tensorflow/*.c"],
+                   ["tests/tensorflow/*.py", "tests/tensorflow/import.txt", "tests/unit/test_tensorflow_import.c"], ""),
 }
 
 
 def text_of(patterns):
     out = []
-    for path in sorted(p for pattern in patterns for p in glob.glob(os.path.join(ROOT, pattern))):
+    for path in sorted(p for pattern in patterns for p in glob.glob(os.path.join(ROOT, pattern)) if os.path.isfile(p)):
         with open(path, encoding="utf-8", errors="replace") as f:
             out.append(f.read())
     return "\n".join(out)
@@ -31,8 +35,9 @@ def text_of(patterns):
 def main():
     missing = 0
     for name in sys.argv[1:] or PLACES:
-        rows = sorted(set(ROW.findall(text_of([f"src/frontend/{name}/*.c"]))))
-        words = set(re.findall(r"\w+", text_of(PLACES[name])))
+        tables, cases, before = PLACES[name]
+        rows = sorted({r.removeprefix(before) for r in ROW.findall(text_of(tables))})
+        words = set(re.findall(r"\w+", text_of(cases)))
         without = [r for r in rows if r not in words]
         missing += len(without)
         for row in without:

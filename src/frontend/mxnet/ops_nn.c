@@ -149,26 +149,35 @@ static void check_full(imp_node *c, tn_value x, const imp_layer *w)
     }
 }
 
+/* The padding as elements of value 0; whole: so many that no window is partial. */
+static tn_value padded(imp_node *c, tn_value x, imp_layer *w, bool whole)
+{
+    int64_t width[2 * IMP_MAX_RANK] = {0};
+    for (int i = 0; i < w->dims; i++) {
+        width[4 + 2 * i] = w->before[i];
+        width[5 + 2 * i] = w->after[i] + (whole && w->ceil_mode ? w->stride[i] - 1 : 0);
+        w->before[i] = w->after[i] = 0;
+    }
+    w->ceil_mode = w->ceil_mode && !whole;
+    tn_pad_attr a = {.pad_width = tn_make_dims(c->g, 2 * (uint32_t)imp_rank(x), width),
+                     .pad_mode = "constant"};
+    return imp_call1(c, &tn_op_nn_pad, &a, x);
+}
+
+/* To Pooling_v1 the padding is zeros, also for the largest of a window, and each window has as many elements. */
 static tn_value pool_with(imp_node *c, tn_value x, int type, imp_layer *w)
 {
     enum { MAX, AVG, SUM };
+    bool zeros = strcmp(c->row->op, "Pooling_v1") == 0;
     int64_t area = 1;
     if (type == MAX)
-        return imp_layer_pool(c, IMP_POOL_MAX, x, w);
-    if (type == AVG)
-        return imp_layer_pool(c, IMP_POOL_AVERAGE, x, w);
-    int64_t width[2 * IMP_MAX_RANK] = {0}; /* windows of zeros and elements, all of the same size */
-    for (int i = 0; i < w->dims; i++) {
+        return imp_layer_pool(c, IMP_POOL_MAX, zeros ? padded(c, x, w, false) : x, w);
+    if (type == SUM || zeros)
+        x = padded(c, x, w, true);
+    for (int i = 0; i < w->dims; i++)
         area *= w->kernel[i];
-        width[4 + 2 * i] = w->before[i];
-        width[5 + 2 * i] = w->after[i] + (w->ceil_mode ? w->stride[i] - 1 : 0);
-        w->before[i] = w->after[i] = 0;
-    }
-    w->ceil_mode = false;
-    tn_pad_attr a = {.pad_width = tn_make_dims(c->g, 2 * (uint32_t)imp_rank(x), width),
-                     .pad_mode = "constant"};
-    return imp_with(c, &tn_op_multiply,
-                    imp_layer_pool(c, IMP_POOL_AVERAGE, imp_call1(c, &tn_op_nn_pad, &a, x), w), (double)area);
+    tn_value y = imp_layer_pool(c, IMP_POOL_AVERAGE, x, w);
+    return type == SUM ? imp_with(c, &tn_op_multiply, y, (double)area) : y;
 }
 
 static void pooling(imp_node *c)
@@ -254,16 +263,11 @@ static tn_value turned(imp_node *c, tn_value v)
     return imp_transpose(c, v, 2, swap);
 }
 
-/* The last axis of a with the first of b, after the axes were reversed as the node says. */
-static void dot(imp_node *c)
+/* The last axis of a with the first of b; least: how many dimensions the result has at least. */
+static void contract(imp_node *c, tn_value a, tn_value b, int least)
 {
-    tn_value a = imp_in(c, 0), b = imp_in(c, 1);
-    bool ta = mx_bool(c, "transpose_a", false), tb = mx_bool(c, "transpose_b", false);
     const tn_expr *dim[2 * IMP_MAX_RANK];
     int n = 0;
-    imp_attr_ignore(c, "forward_stype");
-    a = ta && imp_rank(a) > 1 ? imp_call1(c, &tn_op_transpose, NULL, a) : a;
-    b = tb && imp_rank(b) > 1 ? imp_call1(c, &tn_op_transpose, NULL, b) : b;
     const tn_type *s = imp_type(a), *t = imp_type(b);
     if (!c->bad && (s->n < 1 || t->n < 1 || s->n + t->n - 2 > IMP_MAX_RANK))
         imp_refuse(c, IMP_OPERANDS, "operands %s and %s do not fit", imp_type_text(c, s),
@@ -276,9 +280,35 @@ static void dot(imp_node *c)
         dim[n++] = t->dim[i];
     tn_value rows = imp_flatten(c, a, s->n - 1), columns = turned(c, imp_flatten(c, b, 1));
     tn_value y = imp_layer_dense(c, rows, columns, (tn_value){0});
-    if (n == 0)
+    while (n < least)
         dim[n++] = tn_idx(c->pool, 1);
     imp_out(c, 0, n == 2 && s->n == 2 ? y : imp_reshape(c, y, n, dim));
+}
+
+/* After the axes were reversed as the node says. */
+static void dot(imp_node *c)
+{
+    tn_value a = imp_in(c, 0), b = imp_in(c, 1);
+    bool ta = mx_bool(c, "transpose_a", false), tb = mx_bool(c, "transpose_b", false);
+    imp_attr_ignore(c, "forward_stype");
+    a = ta && imp_rank(a) > 1 ? imp_call1(c, &tn_op_transpose, NULL, a) : a;
+    b = tb && imp_rank(b) > 1 ? imp_call1(c, &tn_op_transpose, NULL, b) : b;
+    contract(c, a, b, 1);
+}
+
+/* NumPy's: the last axis of a with the last but one of b. */
+static void np_dot(imp_node *c)
+{
+    tn_value a = imp_in(c, 0), b = imp_in(c, 1);
+    int64_t perm[IMP_MAX_RANK];
+    int n = imp_rank(b);
+    if (!c->bad && (n == 0 || imp_rank(a) == 0)) {
+        imp_out(c, 0, imp_call2(c, &tn_op_multiply, NULL, a, b));
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        perm[i] = i == 0 ? n - 2 : i < n - 1 ? i - 1 : i;
+    contract(c, a, n > 2 ? imp_transpose(c, b, n, perm) : b, 0);
 }
 
 /* Matrices over leading dimensions, which become one. */
@@ -426,7 +456,7 @@ const imp_row mx_rows_nn[] = {
     {"FullyConnected",               0, 0, 3, 1, fully_connected,   NULL},
     {"_npx_fully_connected",         0, 0, 3, 1, fully_connected,   NULL},
     {"dot",                          0, 0, 2, 1, dot,               NULL},
-    {"_np_dot",                      0, 0, 2, 1, dot,               NULL},
+    {"_np_dot",                      0, 0, 2, 1, np_dot,            NULL},
     {"batch_dot",                    0, 0, 2, 1, batch_dot,         NULL},
     {"_npx_batch_dot",               0, 0, 2, 1, batch_dot,         NULL},
     {"_linalg_gemm2",                0, 0, 2, 1, gemm2,             NULL},
