@@ -202,7 +202,14 @@ static void pad_image(imp_node *c)
 /* Dimension `axis`, n long, scaled: element i is element i / by, rounded down. */
 static tn_value scaled(imp_node *c, tn_value x, int axis, int64_t n, double by)
 {
-    int64_t size = (int64_t)((double)n * by), *at = TN_NEW_N(c->arena, int64_t, size + 1);
+    enum { MAX_SIZE = 1 << 20 };
+    int64_t size = (int64_t)((double)n * by), *at = NULL;
+    if (c->bad || size > MAX_SIZE) {
+        imp_refuse(c, IMP_OPERANDS, "dimension %d of %s is too long to be scaled by %g", axis,
+                   imp_type_text(c, imp_type(x)), by);
+        return x;
+    }
+    at = TN_NEW_N(c->arena, int64_t, (size_t)size + 1);
     for (int64_t i = 0; i < size; i++) {
         int64_t from = (int64_t)((float)i / (float)by);
         at[i] = from < n ? from : n - 1;

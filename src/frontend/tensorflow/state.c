@@ -182,7 +182,6 @@ static void assign_with(imp_node *c)
     set(c, r, c->bad ? v : tf_binary(c, c->row->relay, r->value, v));
 }
 
-/* Rows of it, by their numbers in the first dimension. */
 /* One number for all of the rows `at`. */
 static tn_value repeated(imp_node *c, tn_value v, tn_value at, tn_value rows)
 {
@@ -195,6 +194,7 @@ static tn_value repeated(imp_node *c, tn_value v, tn_value at, tn_value rows)
     return tf_full(c, v, tn_dims_make(c->arena, (uint32_t)(t->n + u->n - (u->n > 0)), dim));
 }
 
+/* Rows of it, by their numbers in the first dimension. */
 static void scatter(imp_node *c)
 {
     tf_resource *r = target(c);

@@ -70,7 +70,6 @@ static void broadcast_to(imp_node *c)
     imp_out(c, 0, imp_call1(c, &tn_op_broadcast_to, &a, x));
 }
 
-/* The shape that two shapes broadcast to: the longer one's leading entries, then where one is 1 the other. */
 static void bitcast(imp_node *c)
 {
     const tfl_tensor *y = tfl_out(c, 0);
