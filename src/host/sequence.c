@@ -178,6 +178,17 @@ tnr_status tnh_opt_has(tnh_call *h)
 
 /* ---- tensors, cut and joined ---- */
 
+tnr_status tnh_tensor_rank(tnh_call *h)
+{
+    DLTensor x;
+    void *out;
+    tnr_status status = tnh_tensor_in(h, 0, &x);
+    status = status ? status : tnh_tensor_out(h, 0, TNH_INT64, 0, NULL, &out);
+    if (!status)
+        *(int64_t *)out = x.ndim;
+    return status;
+}
+
 /* Attribute axis, of `rank` dimensions. */
 static tnr_status axis_of(tnh_call *h, int32_t rank, int32_t *out)
 {

@@ -88,6 +88,14 @@ static tn_status length_infer(tn_graph *g, tn_node *n)
     return tn_rule_result(g, n, 0, TN_I64, 0, NULL);
 }
 
+static tn_status rank_infer(tn_graph *g, tn_node *n)
+{
+    if (!is_tensor(tn_in_type(n, 0)))
+        return tn_rule_fail(g, n, "op-E081", "operand 0 must be a tensor, but is %s",
+                            tn_rule_type_text(g, tn_in_type(n, 0)));
+    return tn_rule_result(g, n, 0, TN_I64, 0, NULL);
+}
+
 static tn_status split_infer(tn_graph *g, tn_node *n)
 {
     const tn_seq_split_attr *a = n->attr;
@@ -176,6 +184,11 @@ const tn_op tn_op_seq_length = {
     .name = "seq.length", .doc = "How many elements a sequence has.",
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .in_name = seq_in,
     .infer = length_infer, .host = "seq.length",
+};
+
+const tn_op tn_op_tensor_rank = {
+    .name = "tensor.rank", .doc = "How many dimensions a tensor has whose type does not say it.",
+    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .infer = rank_infer, .host = "tensor.rank",
 };
 
 const tn_op tn_op_seq_split = {
