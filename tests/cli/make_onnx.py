@@ -90,10 +90,10 @@ def errors():
 
 
 def loop():
-    """Carries a value that gets one more dimension in each iteration."""
-    body = graph([node("Not", ["c"], ["d"]), node("Unsqueeze", ["a", "zero"], ["b"])],
+    """Carries a value that gets another type."""
+    body = graph([node("Not", ["c"], ["d"]), node("IsNaN", ["a"], ["b"])],
                  [value("i", INT64, []), value("c", BOOL, []), value("a", FLOAT, [4])],
-                 [value("d", BOOL, []), value("b", FLOAT, [1, 4])], [tensor("zero", INT64, [1], bytes(8))])
+                 [value("d", BOOL, []), value("b", BOOL, [4])])
     return model(graph([node("Loop", ["", "go", "x"], ["y"], body=body)],
                        [value("go", BOOL, []), X], [value("y", FLOAT, ["k", 4])]))
 

@@ -196,6 +196,7 @@ tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, con
     tn_status s = import(&o, file);
     tn_map_deinit(&o.checked);
     tn_map_deinit(&o.none);
+    tn_map_deinit(&o.ranks);
     tn_vec_deinit(&o.sizes);
     imp_close(&o.im);
     return s;

@@ -30,9 +30,13 @@ typedef struct onnx_rest {
 
 /* What is known where nodes are converted that the run reaches for some sizes alone. */
 typedef struct onnx_size {
-    const tn_expr *extent;
+    const tn_expr *extent; /* NULL: it is about the rank of a value */
+    tn_value value;
     int64_t n;
-    bool is; /* is it n? */
+    bool is;             /* is it n? */
+    bool any;            /* the model does not say which ranks the value may have */
+    const tn_type *type; /* of the value, where its rank is n */
+    tn_value opened;     /* ... the value as a tensor of this type */
 } onnx_size;
 
 typedef struct onnx_import {
@@ -43,7 +47,8 @@ typedef struct onnx_import {
     tn_map checked;    /* functions whose operators were looked up */
     uint64_t dense;    /* bytes that sparse tensors have become */
     tn_vec(onnx_size) sizes;
-    tn_map none; /* nodes that stand for empty optional values (ops_sequence.c) */
+    tn_map ranks; /* nodes that give values of several ranks -> const onnx_ranks *, one a result */
+    tn_map none;  /* nodes that stand for empty optional values (ops_sequence.c) */
 } onnx_import;
 
 static inline onnx_import *onnx_of(const imp_node *c) { return (onnx_import *)c->im; }
@@ -82,7 +87,8 @@ onnx_rest *onnx_copy_rest(imp_node *c, const onnx_rest *have, int more);
 const onnx_graph *onnx_attr_graph(imp_node *c, const char *name); /* required */
 
 /* ---- sequences (ops_sequence.c) ---- */
-void onnx_check_sequences(imp_node *c); /* reports those where the operator takes tensors */
+bool onnx_is_over_values(const imp_row *row); /* does the operator take values that are no tensors? */
+void onnx_check_sequences(imp_node *c);       /* reports those where the operator takes tensors */
 void onnx_need_tensors(imp_node *c, const char *what, size_t n, const tn_value v[]);
 
 /* ---- tensors of texts (ops_string.c) ---- */
@@ -94,13 +100,15 @@ tn_value onnx_text_of(imp_node *c, tn_value x);
 /* Of a wide type that holds what t does. */
 tn_value onnx_number_of(imp_node *c, tn_value x, tn_dtype t);
 
-/* ---- values that are no tensors (values.c) ---- */
+/* ---- values that are no tensors, and tensors of several ranks (values.c, ranks.c) ---- */
 bool onnx_is_value_type(const onnx_type_proto *t); /* of sequences, optional values and maps */
 TN_WARN_UNUSED tn_status onnx_add_value_input(imp_model *im, const onnx_value_info *v, const tn_loc *loc);
 bool onnx_is_none(const imp_node *c, tn_value v); /* an optional value that is known to be empty */
 /* A sequence, optional value, map or tensor of any rank that only the run knows. */
 bool onnx_is_value(tn_value v);
-bool onnx_is_forked(tn_value v); /* a tensor whose rank depends on sizes of the run (ops_if.c) */
+bool onnx_is_any_rank(tn_value v); /* a tensor of numbers whose rank only the run knows */
+/* Gives the operator tensors of a rank for operands that have several. false: c is done, by a fork, or has failed. */
+bool onnx_open_operands(imp_node *c);
 /* What is known while the model is read as a value of the run; v itself if it is one. */
 tn_value onnx_as_value(imp_node *c, tn_value v);
 tn_value onnx_as_optional(imp_node *c, tn_value v);

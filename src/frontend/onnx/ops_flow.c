@@ -52,8 +52,12 @@ onnx_loop onnx_begin_loop(imp_node *c, const onnx_graph *g, tn_value trip, tn_va
     b.in[1] = go;
     for (uint32_t k = 0; k < n_carried; k++)
         b.in[k + 2] = onnx_as_value(c, carried[k]);
-    for (uint32_t k = 0; k < n_carried && !c->bad; k++)
+    b.ranks = TN_NEW_N(c->arena, onnx_ranks, n_carried);
+    for (uint32_t k = 0; k < n_carried && !c->bad; k++) {
         b.carried[k] = tn_value_type(b.in[k + 2]);
+        if (b.carried[k]->kind == TN_T_ANY)
+            (void)onnx_ranks_of(c, b.in[k + 2], &b.ranks[k]);
+    }
     return b;
 }
 
@@ -83,6 +87,10 @@ static void begin_body(imp_node *c, onnx_loop *b)
         b->inner[k + 2] = tn_val(tn_region_add_param(
             c->g, b->r, tn_arena_printf(c->arena, "carried%u", (unsigned)k), b->carried[k]));
     for (uint32_t k = 0; k < b->n_carried; k++)
+        if (b->carried[k]->kind == TN_T_ANY)
+            onnx_note_ranks(c, b->inner[k + 2].def,
+                            tn_arena_copy(c->arena, &b->ranks[k], sizeof *b->ranks, _Alignof(onnx_ranks)));
+    for (uint32_t k = 0; k < b->n_carried; k++)
         b->inner[k + 2] = tn_unboxed(c->g, b->inner[k + 2]);
 }
 
@@ -105,13 +113,8 @@ static void convert_body(imp_node *c, onnx_loop *b)
 static const tn_type *join(imp_node *c, const tn_type *a, const tn_type *b)
 {
     const tn_expr *dim[IMP_MAX_RANK + 1];
-    if (a->kind != TN_T_TENSOR || b->kind != TN_T_TENSOR)
+    if (a->kind != TN_T_TENSOR || b->kind != TN_T_TENSOR || a->n != b->n || !tn_dtype_eq(a->dtype, b->dtype))
         return onnx_join_types(c, a, b);
-    if (a->n != b->n || !tn_dtype_eq(a->dtype, b->dtype) || a->n > IMP_MAX_RANK) {
-        imp_fail(c, "onnx-E029", "a carried value of its loop is %s and becomes %s, which has another %s",
-                 imp_type_text(c, a), imp_type_text(c, b), a->n != b->n ? "number of dimensions" : "type");
-        return a;
-    }
     if (tn_type_fits(a, b))
         return a;
     for (int d = 0; d < a->n; d++)
@@ -132,8 +135,38 @@ static bool widen(imp_node *c, onnx_loop *b)
             wider = wider || !tn_dim_is_any(t->dim[d]);
         if (t->kind == TN_T_TENSOR)
             b->carried[k] = tn_type_tensor(c->g->pool, t->dtype, t->n, dim, NULL);
+        for (int n = 0; t->kind == TN_T_ANY && n <= IMP_MAX_RANK; n++) {
+            const tn_type *one = b->ranks[k].of[n];
+            const tn_type *any = one ? tn_type_tensor(c->g->pool, one->dtype, n, dim, NULL) : NULL;
+            wider = (one && onnx_add_rank(c, &b->ranks[k], any)) || wider;
+        }
     }
     return wider;
+}
+
+/* Extents that the body finds out are other ones in each iteration. */
+static void add_inside(imp_node *c, const onnx_loop *b, onnx_ranks *to, const tn_type *t)
+{
+    const tn_expr *dim[IMP_MAX_RANK];
+    for (int d = 0; d < t->n; d++)
+        dim[d] = onnx_is_inside(c, b, t->dim[d]) ? tn_any_dim(c->pool) : t->dim[d];
+    (void)onnx_add_rank(c, to, tn_type_tensor(c->pool, t->dtype, t->n, dim, NULL));
+}
+
+/* Carried value k is of several ranks, which are added to those so far. true: they have become more, or wider. */
+static bool join_ranks(imp_node *c, onnx_loop *b, uint32_t k)
+{
+    onnx_ranks next, made = {{0}}, *r = &b->ranks[k];
+    if (!onnx_ranks_of(c, b->out[k + 1], &next) || (!onnx_is_limited(r) && b->carried[k]->kind == TN_T_ANY)) {
+        *r = made; /* nothing is known, then */
+        return false;
+    }
+    if (b->carried[k]->kind == TN_T_TENSOR)
+        (void)onnx_add_rank(c, r, b->carried[k]);
+    for (int n = 0; n <= IMP_MAX_RANK; n++)
+        if (next.of[n])
+            add_inside(c, b, &made, next.of[n]);
+    return onnx_add_ranks(c, r, &made);
 }
 
 /* Carried values get types that hold in every iteration so far; false: one has changed. */
@@ -148,15 +181,10 @@ static bool join_carried(imp_node *c, onnx_loop *b)
             b->carried[k] = tn_value_type(b->in[k + 2]);
             same = false;
         }
-        if (onnx_is_forked(b->out[k + 1]) && b->carried[k]->kind == TN_T_TENSOR) {
-            imp_fail(c, "onnx-E029",
-                     "a carried value of its loop is %s and becomes %s: its number of dimensions depends on "
-                     "sizes that only the run knows",
-                     imp_type_text(c, b->carried[k]), imp_type_text(c, next));
-            return true;
-        }
         t = join(c, b->carried[k], next);
         same = same && t == b->carried[k];
+        if (t->kind == TN_T_ANY && !c->bad)
+            same = !join_ranks(c, b, k) && same;
         b->carried[k] = t;
     }
     return same;
@@ -236,6 +264,8 @@ tn_node *onnx_loop_node(imp_node *c, const onnx_loop *b, const tn_loop_attr *att
                              (int)b->n_out - 1, attr, c->loc);
     tn_node_hold(c->g, n, 1, (tn_region *[]){b->r});
     c->bad = tn_infer_node(c->g, n) != TN_OK;
+    if (b->n_carried)
+        onnx_note_ranks(c, n, b->ranks);
     return n;
 }
 

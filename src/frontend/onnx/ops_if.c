@@ -4,11 +4,13 @@
 #include "frontend/onnx/flow.h"
 
 #include "op/control/control.h"
+#include "op/host/host.h"
 #include "op/tensor/tensor.h"
 
 #include <string.h>
 
-enum { MAX_FORKS = 6 }; /* extents that are decided on, one inside the other */
+/* What is decided on, one inside the other: extents and ranks, of which one without bounds has nine ways to go on. */
+enum { MAX_FORKS = 6, OF_ANY_RANK = 3 };
 
 void onnx_report_again(tn_ctx *ctx, const tn_diag *kept, size_t n)
 {
@@ -65,19 +67,30 @@ static const onnx_rest *last_rest(const onnx_rest *rest)
     return rest;
 }
 
+/* What holds in the branch from its beginning on. */
+static void learn(imp_node *c, branch *b)
+{
+    tn_region *outer = c->im->r;
+    c->im->r = b->r;
+    if (b->size.type)
+        b->size.opened = onnx_with_rank(c, b->size.value, b->size.type);
+    c->im->r = outer;
+    tn_vec_push(&onnx_of(c)->sizes, b->size);
+}
+
 static void convert_branch(imp_node *c, branch *b)
 {
     tn_ctx *ctx = c->g->ctx;
     size_t from = ctx->n_diag, regions = c->im->region.n;
-    if (b->size.extent)
-        tn_vec_push(&onnx_of(c)->sizes, b->size);
+    size_t known = onnx_of(c)->sizes.n;
     b->r = imp_region_new(c);
+    if (!b->g)
+        learn(c, b);
     b->n_out = b->rest ? last_rest(b->rest)->n_result : b->g->output.n;
     b->out = TN_NEW_N(c->arena, tn_value, b->n_out);
     b->ok = b->rest ? onnx_body_and_rest(c, b->g, b->rest, b->r, b->out)
                     : onnx_body(c, b->g, b->r, 0, NULL, b->out);
-    if (b->size.extent)
-        (void)tn_vec_pop(&onnx_of(c)->sizes);
+    onnx_of(c)->sizes.n = known;
     b->why = "";
     for (size_t i = from; i < ctx->n_diag && !b->ok; i++)
         if (ctx->diag[i].severity == TN_ERROR) {
@@ -92,15 +105,19 @@ static void convert_branch(imp_node *c, branch *b)
         imp_discard_regions(c, regions); /* its own, and those of loops and branches in it */
 }
 
-/* The branch cannot be computed for these shapes: taking it ends the run. */
+/* The branch cannot be computed for these shapes: taking it ends the run. Where the model does not say which ranks a
+ * value may have, it is no news that some cannot be taken. */
 static void make_fail(imp_node *c, branch *b, const char *which)
 {
-    tn_fail_attr a = {tn_arena_printf(
-        c->arena, "the %s branch cannot run for the shapes it was compiled for: %s", which, b->why)};
-    (void)tn_report(
-        c->g->ctx, TN_WARNING, "onnx-W002", c->loc,
-        "its %s branch cannot be computed for the given shapes; a run that takes it will fail: %s", which,
-        b->why);
+    bool rank = b->size.value.def && b->size.is;
+    const char *what = rank ? tn_arena_printf(c->arena, "an operand of %d dimensions", (int)b->size.n)
+                            : tn_arena_printf(c->arena, "the %s branch", which);
+    tn_fail_attr a = {
+        tn_arena_printf(c->arena, "%s cannot run for the shapes it was compiled for: %s", what, b->why)};
+    if (!b->size.any)
+        (void)tn_report(c->g->ctx, TN_WARNING, "onnx-W002", c->loc,
+                        "%s cannot be computed for the given shapes; a run that takes it will fail: %s",
+                        rank ? what : tn_arena_printf(c->arena, "its %s branch", which), b->why);
     tn_node *n = tn_make_call(c->g, b->r, NULL, &tn_op_fail, 0, NULL, &a, c->loc);
     TN_ASSERT(n);
     tn_region_set_results(c->g, b->r, 1, &(tn_value){n, 0});
@@ -211,10 +228,7 @@ static bool convert_branches(imp_node *c, branch b[2])
     return true;
 }
 
-bool onnx_is_forked(tn_value v)
-{
-    return v.def && tn_value_type(v)->kind == TN_T_ANY && tn_op_is(v.def, &tn_op_if);
-}
+static bool is_forked(tn_value v) { return onnx_is_any_rank(v) && tn_op_is(v.def, &tn_op_if); }
 
 /* Results of different ranks or dtypes have no type that operators take. */
 static bool untyped(const branch b[2])
@@ -227,7 +241,7 @@ static bool untyped(const branch b[2])
     }
     for (int i = 0; i < 2 && !differ; i++)
         for (size_t k = 0; k < b[i].n_out && b[i].ok; k++)
-            differ |= onnx_is_forked(b[i].out[k]);
+            differ |= is_forked(b[i].out[k]);
     return differ;
 }
 
@@ -281,25 +295,51 @@ static void split(imp_node *c, tn_value condition, branch b[2])
 static int forks(const onnx_import *o)
 {
     int n = 0;
-    for (size_t i = 0; i < o->sizes.n; i++) /* an extent is asked about until it is known */
-        n += i == 0 || o->sizes.at[i].extent != o->sizes.at[i - 1].extent;
+    for (size_t i = 0; i < o->sizes.n; i++) { /* an extent is asked about until it is known */
+        const onnx_size *s = &o->sizes.at[i], *before = i ? s - 1 : NULL;
+        if (!before || s->extent != before->extent || s->value.def != before->value.def)
+            n += s->any ? OF_ANY_RANK : 1;
+    }
     return n;
+}
+
+/* c, and what follows, in both branches. */
+static void fork_on(imp_node *c, tn_value condition, branch b[2])
+{
+    if (forks(onnx_of(c)) >= MAX_FORKS)
+        imp_fail(
+            c, "onnx-E112",
+            "the ranks of results depend on more than %d extents and ranks that only the run knows; give the "
+            "axes, or fixed shapes",
+            MAX_FORKS);
+    if (!c->bad)
+        split(c, condition, b);
+    c->asked = UINT64_MAX; /* attributes, in the branches */
 }
 
 void onnx_fork(imp_node *c, tn_value x, int d, int64_t n)
 {
-    onnx_import *o = onnx_of(c);
     const tn_expr *extent = imp_type(x)->dim[d];
     tn_value is = imp_with(c, &tn_op_equal, imp_extent_of(c, x, d), (double)n);
-    branch b[2] = {{.size = {extent, n, true}}, {.size = {extent, n, false}}};
-    if (forks(o) >= MAX_FORKS)
-        imp_fail(
-            c, "onnx-E112",
-            "the ranks of results depend on more than %d extents that only the run knows; give the axes, "
-            "or fixed shapes",
-            MAX_FORKS);
-    if (!c->bad)
-        split(c, is, b);
+    branch b[2] = {{.size = {.extent = extent, .n = n, .is = true}}, {.size = {.extent = extent, .n = n}}};
+    fork_on(c, is, b);
+}
+
+/* The last rank that is left need not be asked for. */
+void onnx_fork_rank(imp_node *c, tn_value v, const onnx_ranks *r, bool any)
+{
+    const tn_type *left[IMP_MAX_RANK + 1];
+    int n = 0;
+    for (int k = 0; k <= IMP_MAX_RANK; k++)
+        if (r->of[k])
+            left[n++] = r->of[k];
+    TN_ASSERT(n > 1);
+    tn_value is = imp_with(c, &tn_op_equal, imp_call1(c, &tn_op_tensor_rank, NULL, v), left[0]->n);
+    branch b[2] = {{.size = {.value = v, .n = left[0]->n, .is = true, .any = any, .type = left[0]}},
+                   {.size = {.value = v, .n = left[0]->n, .any = any}}};
+    if (n == 2)
+        b[1].size = (onnx_size){.value = v, .n = left[1]->n, .is = true, .any = any, .type = left[1]};
+    fork_on(c, is, b);
 }
 
 int onnx_extent_is(imp_node *c, const tn_expr *extent, int64_t n)

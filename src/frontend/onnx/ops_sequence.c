@@ -426,22 +426,22 @@ static const char *kept_apart(imp_node *c, tn_value v)
     return onnx_is_value(v) ? imp_type_text(c, imp_type(v)) : NULL;
 }
 
-void onnx_check_sequences(imp_node *c)
+bool onnx_is_over_values(const imp_row *row)
 {
-    const char *op = c->row->op;
-    bool any = strcmp(op, "Identity") == 0, loop = strcmp(op, "Loop") == 0;
     const imp_row *const tables[] = {onnx_rows_sequence, onnx_rows_map};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
         for (const imp_row *r = tables[k]; r->op; r++)
-            any = any || r == c->row;
+            if (r == row)
+                return true;
+    return strcmp(row->op, "Identity") == 0;
+}
+
+void onnx_check_sequences(imp_node *c)
+{
+    bool any = onnx_is_over_values(c->row), loop = strcmp(c->row->op, "Loop") == 0;
     for (uint32_t i = 0; i < imp_n_in(c) && !any; i++) {
-        const char *what = kept_apart(c, imp_opt(c, i));
-        if (what && onnx_is_forked(imp_opt(c, i)))
-            imp_fail(c, "onnx-E113",
-                     "the number of dimensions of operand %u depends on sizes that only the run knows; give "
-                     "the axes of Squeeze, or fixed shapes",
-                     (unsigned)i);
-        else if (what && imp_type(imp_opt(c, i))->kind == TN_T_ANY)
+        const char *what = onnx_is_any_rank(imp_opt(c, i)) ? NULL : kept_apart(c, imp_opt(c, i));
+        if (what && imp_type(imp_opt(c, i))->kind == TN_T_ANY)
             imp_fail(c, "onnx-E080",
                      "operand %u is %s, an element of a sequence whose number of dimensions the model does "
                      "not tell; give the sequence's elements a shape",

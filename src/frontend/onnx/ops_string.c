@@ -93,6 +93,8 @@ static bool takes_texts(const imp_row *row)
 void onnx_convert_row(imp_node *c)
 {
     uint32_t i = 0;
+    if (!onnx_open_operands(c))
+        return;
     while (i < c->n_in && !imp_is_text(imp_opt(c, i)))
         i++;
     if (i == c->n_in || takes_texts(c->row)) {

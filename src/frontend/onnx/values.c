@@ -122,6 +122,12 @@ bool onnx_is_value(tn_value v)
     return t && t->kind != TN_T_TENSOR && !imp_is_list(v);
 }
 
+bool onnx_is_any_rank(tn_value v)
+{
+    const tn_type *t = tn_value_type(v);
+    return t && t->kind == TN_T_ANY && !tn_dtype_is_string(t->dtype);
+}
+
 bool onnx_is_none(const imp_node *c, tn_value v)
 {
     uint64_t is;
