@@ -28,8 +28,9 @@ def fields(number, values):
 
 
 def value(name, dtype, shape):
-    dims = b"".join(field(1, field(2, d) if isinstance(d, str) else field(1, d)) for d in shape)
-    return field(1, name) + field(2, field(1, field(1, dtype) + field(2, dims)))
+    """shape None: there is none."""
+    dims = b"".join(field(1, field(2, d) if isinstance(d, str) else field(1, d)) for d in shape or ())
+    return field(1, name) + field(2, field(1, field(1, dtype) + (b"" if shape is None else field(2, dims))))
 
 
 def tensor(name, dtype, shape, data=None, external=None):
@@ -173,6 +174,8 @@ MODELS = {
     "texts": lambda path: model(graph(
         [node("StringConcat", ["a", "b"], ["c"]) + field(3, "join"), node("StringSplit", ["c"], ["d", "n"]) + field(3, "cut")],
         [value("a", 8, [4]), value("b", 8, [4])], [value("d", 8, [4, "k"]), value("n", INT64, [4])]), opset=20),
+    "unshaped": lambda path: model(graph([node("Neg", ["output_0"], ["y"])], [value("output_0", FLOAT, None)],
+                                         [value("y", FLOAT, None)])),
     "newer": lambda path: model(graph([node("Relu", ["x"], ["y"])], [X], [Y]), opset=99),
     "unnamed": lambda path: model(graph([node("Add", ["x", "y"], ["z"])],
                                         [value(n, FLOAT, ["None", "unk__7"]) for n in "xy"],

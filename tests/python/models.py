@@ -24,8 +24,9 @@ def field(number, value):
 
 
 def value_info(name, kind, shape):
-    dims = b"".join(field(1, field(1, d) if isinstance(d, int) else field(2, d)) for d in shape)
-    return field(1, name) + field(2, field(1, field(1, kind) + field(2, dims)))
+    """shape None: there is none."""
+    dims = b"".join(field(1, field(1, d) if isinstance(d, int) else field(2, d)) for d in shape or ())
+    return field(1, name) + field(2, field(1, field(1, kind) + (b"" if shape is None else field(2, dims))))
 
 
 def node(op, inputs, outputs, **attributes):

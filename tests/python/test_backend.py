@@ -25,6 +25,12 @@ class Backend(unittest.TestCase):
         self.assertRaises(ValueError, backend.prepare, model, "CUDA")
         self.assertRaises(tenon.CompileError, backend.run_model, b"no model", [])
 
+    def test_inputs_without_shape(self):
+        prepared = backend.prepare(models.add(shape=None))
+        for shape in ((), (3,), (2, 3)):
+            x = numpy.ones(shape, "float32")
+            self.assertEqual(prepared.run([x, x]).sum.tolist(), (2 * x).tolist())
+
     def test_node(self):
         node = helper.make_node("Concat", ["a", "b"], ["c"], axis=0)
         result = backend.run_node(node, [numpy.int64([1, 2]), numpy.int64([3])])

@@ -52,6 +52,44 @@ class Session(unittest.TestCase):
         self.assertRaises(ValueError, session.run, ["no"], {"a": self.x, "b": self.x})
         self.assertRaises(ort.RunError, session.run, None, {"a": self.x.astype("float64"), "b": self.x})
 
+    def test_inputs_without_shape(self):
+        made = []
+        compiled, warned = ort._module.compile, warnings.catch_warnings(record=True)
+        ort._module.compile = lambda *given, **named: made.append(named["input_shapes"]) or compiled(*given, **named)
+        self.addCleanup(setattr, ort._module, "compile", compiled)
+        with warned as caught:
+            warnings.simplefilter("always")
+            session = ort.InferenceSession(models.add(shape=None))
+            self.assertEqual([(i.shape, i.type) for i in session.get_inputs()], [([], "tensor(float)")] * 2)
+            self.assertEqual([(o.name, o.shape) for o in session.get_outputs()], [("sum", [])])
+            for a, b in ((self.x, self.x), (self.x + 1, self.x), (self.x, numpy.float32(2)), (self.x[0], self.x), (self.x, self.x)):
+                result, = session.run(None, {"a": a, "b": b})
+                self.assertTrue(numpy.array_equal(result, a + b))
+            value, = session.run_with_ort_values(["sum"], {k: ort.OrtValue.ortvalue_from_numpy(self.x) for k in "ab"})
+            self.assertEqual(value.numpy().tolist(), (2 * self.x).tolist())
+            self.assertEqual(caught, [])
+        self.assertEqual(made, ["a:[-1,-1] b:[-1,-1]", "a:[-1,-1] b:[]", "a:[-1] b:[-1,-1]"])
+        self.assertRaises(ValueError, session.run, None, {"a": self.x})
+        self.assertEqual(session.get_modelmeta().producer_name, "tests")
+
+    def test_any_rank(self):
+        negative = models.model([models.node("Neg", ["x"], ["y"])], [("x", models.FLOAT, None)], [("y", models.FLOAT, None)])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            module = ort.compile(negative)
+        self.assertEqual([str(w.message).endswith("[onnx-W003]") for w in caught], [True])
+        self.assertEqual([d.id for d in module.diagnostics], ["onnx-W003"])
+        warnings.simplefilter("ignore", ort.Warning)
+        self.addCleanup(warnings.resetwarnings)
+        for x in (numpy.float32(3), self.x, self.x.reshape(1, 2, 1, 3, 1, 1, 1, 1)):
+            self.assertTrue(numpy.array_equal(module(numpy.asarray(x)), -x))
+            session = ort.InferenceSession(negative)
+            binding = session.io_binding()
+            binding.bind_cpu_input("x", x)
+            binding.bind_output("y")
+            session.run_with_iobinding(binding)
+            self.assertTrue(numpy.array_equal(binding.copy_outputs_to_cpu()[0], -x))
+
     def test_free_dimensions_and_providers(self):
         options = ort.SessionOptions()
         options.add_free_dimension_override_by_name("n", 2)

@@ -210,6 +210,11 @@ def _described(infos: Sequence[_core.Info], what: str, texts: Mapping[str, str])
     return tuple(TensorInfo(*(_values.described(i[0], t) if t else i)) for i, t in zip(infos, types))
 
 
+def described(infos: Sequence[_core.Info]) -> Tuple[TensorInfo, ...]:
+    """Inputs or outputs of a program, which has types where these are no tensors."""
+    return tuple(TensorInfo(*(_values.described(i[0], i[1]) if "[" in i[1] else i)) for i in infos)
+
+
 def _zeros(info: TensorInfo) -> _core.Tensor:
     shape = [extent if isinstance(extent, int) else 1 for extent in info.shape]
     return _core.Tensor.over(bytearray(_core.Tensor.empty(info.dtype, shape).nbytes), info.dtype, shape)
@@ -289,13 +294,24 @@ def compile(  # noqa: A001 (the package's word for it)
     """
     found = applied.current if tuning_records is None else tuning_records
     given = compile_options(target, input_shapes, opt_level, dict(options, tuning_records=found))
+    module: Module = compile_unless(lambda program: None, model, given, threads, progress)
+    tell(module.diagnostics)
+    return module
+
+
+def compile_unless(instead: Callable[[_core.Program], Any], model: Any, given: Dict[str, Any], threads: int,
+                   progress: Union[bool, Callable[[str, int, int], None], None]) -> Any:
+    """The module, unless `instead` gives something else for the program. Nothing is told yet."""
     session = _core.Session()
     with _progress.shown(progress, model) as callback:
         during = dict(given, progress=callback) if callback else given
         program = read(session, model, during)
+        said = session.diagnostics()
+        other = instead(program)
+        if other is not None:
+            return other
         module = build(program, during, threads)
-    module._options = given
-    tell(module.diagnostics)
+    module._options, module.diagnostics = given, said + module.diagnostics
     return module
 
 

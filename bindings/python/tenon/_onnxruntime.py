@@ -12,7 +12,7 @@ import enum
 import warnings
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from . import _arrays, _core, _errors, _module, _values
+from . import _arrays, _core, _errors, _module, _ranked, _values
 
 CPU = "CPUExecutionProvider"
 TYPE_NAMES = {"float32": "float", "float64": "double"}  # tensor(...) has these of C, others as they are
@@ -259,7 +259,8 @@ def _at(address: int, element_type: Any, shape: Sequence[int]) -> _core.Tensor:
 
 
 class InferenceSession:
-    """A compiled model with ONNX Runtime's interface. Any number of threads may call `run` at the same time.
+    """A compiled model with ONNX Runtime's interface. A model whose inputs have no shape is compiled by the runs, once for each
+    choice of numbers of dimensions. Any number of threads may call `run` at the same time.
 
     Raises tenon.CompileError, tenon.RunError (wrong dtype or shape) and ValueError (missing or unknown names).
     """
@@ -269,7 +270,7 @@ class InferenceSession:
         self._options = sess_options or SessionOptions()
         self._tell_providers(providers)
         level = int(self._options.graph_optimization_level)
-        self._module = _module.compile(path_or_bytes, opt_level=min(level, 3), threads=self._options.intra_op_num_threads,
+        self._module = _ranked.compile(path_or_bytes, opt_level=min(level, 3), threads=self._options.intra_op_num_threads,
                                        input_shapes=self._shapes(path_or_bytes))
 
     def _shapes(self, model: Any) -> Optional[_module.Shapes]:
@@ -278,7 +279,8 @@ class InferenceSession:
         if not given:
             return None
         inputs = _module.read(_core.Session(), model, {}).inspect()["inputs"]
-        return {name: [given.get(e, e) if isinstance(e, str) else e for e in shape] for name, _, shape in inputs}
+        return {name: [given.get(e, e) if isinstance(e, str) else e for e in shape] for name, dtype, shape in inputs
+                if "[" not in dtype}
 
     def _tell_providers(self, providers: Optional[Sequence[Any]]) -> None:
         names = [p if isinstance(p, str) else p[0] for p in providers or ()]

@@ -13,14 +13,14 @@ import onnx
 from onnx import helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
-from . import _module
+from . import _ranked
 
 
 class TenonRep(BackendRep):
     """A compiled model. `run` takes one array (or list, text, None) for each input of the graph, in its order, and returns
     a named tuple of outputs. Arrays are not copied."""
 
-    def __init__(self, module: _module.Module):
+    def __init__(self, module: Any):
         self.module = module
 
     def run(self, inputs: Any, **kwargs: Any) -> Tuple[Any, ...]:
@@ -38,7 +38,7 @@ class TenonBackend(Backend):
         """Compile a model: onnx.ModelProto, bytes or a path. kwargs are those of tenon.compile."""
         if not cls.supports_device(device):
             raise ValueError(f"device {device} is not supported; there is CPU")
-        return TenonRep(_module.compile(model, **kwargs))
+        return TenonRep(_ranked.compile(model, **kwargs))
 
     @classmethod
     def run_model(cls, model: Any, inputs: Any, device: str = "CPU", **kwargs: Any) -> Tuple[Any, ...]:

@@ -175,6 +175,7 @@ typedef struct imp_input {
 } imp_input;
 /* Shapes that a user gives must be of these inputs; names of dimensions that they fix are fixed everywhere. */
 TN_WARN_UNUSED tn_status imp_check_shapes(imp_model *im, size_t n, const imp_input in[]);
+bool imp_shape_is_given(const imp_model *im, tn_bytes name); /* by the user */
 /* A parameter of @main. The name must have been defined, as IMP_BAD, by the last imp_define. */
 TN_WARN_UNUSED tn_status imp_add_input(imp_model *im, const imp_input *in, const tn_loc *loc);
 

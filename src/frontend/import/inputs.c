@@ -100,6 +100,8 @@ static const tn_input_shape *override_of(const imp_model *im, tn_bytes name)
 /* Is its extent told by a name? */
 static bool by_name(const imp_dim *d) { return d->extent < 0 && d->name.n > 0; }
 
+bool imp_shape_is_given(const imp_model *im, tn_bytes name) { return override_of(im, name) != NULL; }
+
 static const tn_input_sizes *sizes_of(const tn_input_shape *o, size_t i)
 {
     const tn_input_sizes *z = o && o->sizes ? &o->sizes[i] : NULL;

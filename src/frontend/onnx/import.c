@@ -34,7 +34,14 @@ static tn_status add_input(imp_model *im, const onnx_value_info *v)
         return TN_OK;
     TN_TRY(imp_define(im, v->name, (imp_value){.state = IMP_BAD}, loc));
     const onnx_type_proto *t = v->type;
-    if (onnx_is_value_type(t))
+    bool any = t && t->tensor_type && !t->tensor_type->shape && !imp_shape_is_given(im, v->name);
+    if (any)
+        (void)tn_report(
+            im->g->ctx, TN_WARNING, "onnx-W003", loc,
+            "input \"%s\" has no shape: what reads it is compiled for every number of dimensions; "
+            "give it one (--input-shapes) for faster code",
+            name);
+    if (any || onnx_is_value_type(t))
         return onnx_add_value_input(im, v, loc);
     if (!t || !t->tensor_type)
         return imp_error(im, IMP_NO_TENSOR, loc, "input \"%s\" is %s", name,

@@ -292,12 +292,18 @@ static void split(imp_node *c, tn_value condition, branch b[2])
         take_rest(c, have, rest, value);
 }
 
-static int forks(const onnx_import *o)
+static bool is_about_same(const onnx_size *a, const onnx_size *b)
 {
-    int n = 0;
-    for (size_t i = 0; i < o->sizes.n; i++) { /* an extent is asked about until it is known */
-        const onnx_size *s = &o->sizes.at[i], *before = i ? s - 1 : NULL;
-        if (!before || s->extent != before->extent || s->value.def != before->value.def)
+    return a->extent == b->extent && a->value.def == b->value.def && a->value.out == b->value.out;
+}
+
+/* Nested decisions with one about `next`; what is asked about until it is known counts once. */
+static int forks(const onnx_import *o, const onnx_size *next)
+{
+    int n = next->any ? OF_ANY_RANK : 1;
+    for (size_t i = 0; i < o->sizes.n; i++) {
+        const onnx_size *s = &o->sizes.at[i];
+        if (!is_about_same(s, next) && (i == 0 || !is_about_same(s, s - 1)))
             n += s->any ? OF_ANY_RANK : 1;
     }
     return n;
@@ -306,7 +312,7 @@ static int forks(const onnx_import *o)
 /* c, and what follows, in both branches. */
 static void fork_on(imp_node *c, tn_value condition, branch b[2])
 {
-    if (forks(onnx_of(c)) >= MAX_FORKS)
+    if (forks(onnx_of(c), &b[0].size) > MAX_FORKS)
         imp_fail(
             c, "onnx-E112",
             "the ranks of results depend on more than %d extents and ranks that only the run knows; give the "

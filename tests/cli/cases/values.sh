@@ -39,3 +39,21 @@ expect 4 "output_0 is a value that an archive cannot hold; run the package from 
 echo 'def @main(%xs: List[float32]) -> float32 { @hd(%xs) }' >hd.relay
 expect 0 "" compile hd.relay -o hd.tar
 expect 4 "input xs: an archive cannot give a value of type List" run hd.tar --fill-mode ones
+# An input without a shape takes arrays of any rank; where it is given one, of that alone.
+must "a model" python3 "$here/make_onnx.py" unshaped unshaped.onnx
+expect 0 'input "output_0" has no shape' compile unshaped.onnx -o unshaped.tar
+for dims in "" 2 "2, 3"; do
+    echo "def @main(%x: Tensor[($dims), float32]) { %x }" >made.relay
+    expect 0 "" compile made.relay -o made.tar
+    expect 0 "" run made.tar --fill-mode ones -o made.npz
+    echo "def @main(%x: Tensor[($dims), float32]) { negative(%x) }" >made.relay
+    expect 0 "" compile made.relay -o made.tar
+    expect 0 "" run made.tar --fill-mode ones -o want.npz
+    expect 0 "" run unshaped.tar -i made.npz -o got.npz
+    must "what another package gives" cmp want.npz got.npz
+done
+expect 4 "input output_0: the array output_0 is missing" run unshaped.tar
+expect 4 "input output_0 is no tensor with a shape; give it one (--input-shapes)" interpret unshaped.onnx -i made.npz
+expect 0 "" interpret unshaped.onnx -i made.npz --input-shapes "output_0:[2,3]"
+expect 0 "" compile unshaped.onnx --input-shapes "output_0:[n,m]" -o unshaped.tar
+expect 0 "-1" run unshaped.tar -i made.npz --print-top 1
