@@ -201,6 +201,19 @@ tn_status tn_rule_elements(tn_graph *g, const tn_node *n, const tn_type *t, int 
                : TN_OK;
 }
 
+void tn_rule_require_elements(tn_te *te, const tn_tensor *in, int axis, const tn_tensor *out)
+{
+    tn_pool *p = te->pool;
+    const tn_expr *some = tn_le(p, tn_idx(p, 1), in->dim[axis]);
+    for (int i = 0; i < out->ndim; i++)
+        some = tn_bin(p, TN_E_OR, some, tn_eq(p, out->dim[i], tn_idx(p, 0)));
+    tn_te_require(te, some,
+                  tn_intern(te->func->ctx, tn_arena_printf(te->arena,
+                                                           "dimension %d of an operand has no elements, but "
+                                                           "the result, which is made of them, has some",
+                                                           axis)));
+}
+
 tn_status tn_rule_axis(tn_graph *g, const tn_node *n, int64_t axis, int rank, int *out)
 {
     if (axis < -rank || axis >= rank)

@@ -49,6 +49,8 @@ TN_WARN_UNUSED tn_status tn_rule_result(tn_graph *g, tn_node *n, int out, tn_dty
 /* The elements of output 0, inferred before, are made of those along `axis` of t, so there must be some, unless the
  * result has no elements either. */
 TN_WARN_UNUSED tn_status tn_rule_elements(tn_graph *g, const tn_node *n, const tn_type *t, int axis);
+/* The same for a symbolic extent that may be 0: the run checks it. For compute functions, after `out` was made. */
+void tn_rule_require_elements(tn_te *te, const tn_tensor *in, int axis, const tn_tensor *out);
 /* Axis in [-rank, rank) to [0, rank). */
 TN_WARN_UNUSED tn_status tn_rule_axis(tn_graph *g, const tn_node *n, int64_t axis, int rank, int *out);
 /* Axes as flags, each at most once. */

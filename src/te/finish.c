@@ -23,13 +23,18 @@ static const tn_expr *acc_update(tn_pool *p, enum tn_reducer r, const tn_expr *a
     }
 }
 
-static void facts_of(tn_te *te, const tn_tensor *t, tn_facts *f)
+static void symbol_facts(tn_te *te, tn_facts *f)
 {
     tn_facts_init(f);
     for (uint32_t i = 0; i < te->func->n_symbol; i++) {
         const tn_symbol_range *s = &te->func->symbol[i];
         tn_facts_range(f, tn_sym(te->pool, s->name), s->min, s->max);
     }
+}
+
+static void facts_of(tn_te *te, const tn_tensor *t, tn_facts *f)
+{
+    symbol_facts(te, f);
     for (int i = 0; i < t->ndim; i++)
         tn_facts_loop(te->pool, f, t->axis[i], t->dim[i]);
     for (uint32_t i = 0; i < t->n_reduce; i++)
@@ -223,6 +228,17 @@ static const char *output_name(tn_te *te)
     return name;
 }
 
+/* Those that do not hold for every size. */
+static void add_checks(tn_te *te)
+{
+    tn_facts f;
+    symbol_facts(te, &f);
+    for (const tn_te_check *c = te->check; c; c = c->next)
+        if (tn_prove(te->pool, &f, c->cond) != 1)
+            tn_body_append(&te->func->body, tn_stmt_check(te->func, c->cond, c->text));
+    tn_facts_deinit(&f);
+}
+
 tn_func *tn_te_finish(tn_te *te, int n_out, tn_tensor *const out[], const tn_layout *const layout[])
 {
     tn_func *f = te->func;
@@ -239,8 +255,7 @@ tn_func *tn_te_finish(tn_te *te, int n_out, tn_tensor *const out[], const tn_lay
     for (int i = 0; i < n_out; i++)
         d.read[result[i]->buffer] = true;
     mark_needed(&d, f->n_buffer);
-    for (const tn_te_check *c = te->check; c; c = c->next)
-        tn_body_append(&f->body, tn_stmt_check(f, c->cond, c->text));
+    add_checks(te);
     for (tn_tensor *t = te->first; t; t = t->next) {
         if (!d.made[t->buffer] || t->part_of)
             continue;

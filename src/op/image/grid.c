@@ -164,6 +164,8 @@ static void grid_sample_compute(tn_te *te, const tn_node *n, tn_tensor *const in
     for (int k = 0; k < s.dims; k++)
         s.position[k] = position(&s, in[1], k);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "grid_sample", "injective", NULL);
+    for (int k = 0; k < s.dims; k++)
+        tn_rule_require_elements(te, in[0], 2 + k, t);
     tn_te_define(te, t, tn_cast(te->pool, t->dtype, interpolate(&s, (const tn_expr *const *)t->axis, x, 0)));
 }
 

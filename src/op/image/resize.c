@@ -257,6 +257,7 @@ static void nearest_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
 {
     int k = attr_axis(n);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "nearest", "injective", NULL);
+    tn_rule_require_elements(te, in[0], k, t);
     axis_of x = axis_init(te, n->attr, in[0]->dim[k], t->dim[k], n->nin > 1 ? in[1] : NULL);
     tn_code_symbols(te, x.out);
     const tn_expr *at = integer_nearest(&x, t->axis[k]);
@@ -417,9 +418,11 @@ static void resample_compute(tn_te *te, const tn_node *n, tn_tensor *const in[],
     axis_of x = axis_init(te, a, in[0]->dim[k], n->type[0]->dim[k], n->nin > 2 ? in[2] : NULL);
     if (needs_weights(a)) {
         weighted(te, &x, n, out, in, k);
+        tn_rule_require_elements(te, in[0], k, out[0]);
         return;
     }
     out[0] = tn_rule_out(te, n, 0, "resample", "injective", NULL);
+    tn_rule_require_elements(te, in[0], k, out[0]);
     linear(te, &x, out[0], in[0], k);
 }
 

@@ -330,6 +330,8 @@ static tn_status global_max_infer(tn_graph *g, tn_node *n)
 static void global_max_pool2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "global_max_pool2d", "pool2d", "b c oh ow");
+    tn_rule_require_elements(te, in[0], 2, t);
+    tn_rule_require_elements(te, in[0], 3, t);
     const tn_expr *h = tn_te_reduce_axis(te, t, "kh", in[0]->dim[2]),
                   *w = tn_te_reduce_axis(te, t, "kw", in[0]->dim[3]);
     tn_te_reduce(te, t, TN_RED_MAX, tn_at4(te, in[0], t->axis[0], t->axis[1], h, w), NULL, NULL);
@@ -343,6 +345,8 @@ static void global_avg_pool2d_compute(tn_te *te, const tn_node *n, tn_tensor *co
                   *w = tn_te_reduce_axis(te, sum, "kw", in[0]->dim[3]);
     tn_te_sum(te, sum, tn_cast(p, sum->dtype, tn_at4(te, in[0], sum->axis[0], sum->axis[1], h, w)), NULL);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "global_avg_pool2d", "elementwise", "b c oh ow");
+    tn_rule_require_elements(te, in[0], 2, t);
+    tn_rule_require_elements(te, in[0], 3, t);
     const tn_expr *all = tn_max(p, tn_mul(p, in[0]->dim[2], in[0]->dim[3]), tn_idx(p, 1));
     const tn_expr *count = tn_cast(p, sum->dtype, all);
     tn_te_define(te, t, tn_cast(p, t->dtype, quotient(p, tn_at(te, sum, 4, t->axis), count)));

@@ -234,6 +234,9 @@ static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
                            .dilation = 1,
                            .before = a->pad_width.at[2 * i],
                            .after = a->pad_width.at[2 * i + 1]};
+    for (int i = 0; i < t->ndim && a->pad_mode[0] != 'c'; i++)
+        if (tn_rule_may_pad(w[i].before) || tn_rule_may_pad(w[i].after))
+            tn_rule_require_elements(te, in[0], i, t);
     padded(te, t, in[0], w, a->pad_mode[0], pad_value(te, n->nin > 1 ? in[1] : NULL, t->dtype, a->pad_value));
 }
 
@@ -320,6 +323,8 @@ static void dyn_pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
         const tn_expr *before = tn_cast(p, TN_IDX, tn_at1(te, in[1], tn_idx(p, i)));
         const tn_expr *more = tn_sub(p, t->dim[i], in[0]->dim[i]);
         w[i] = (tn_window){.stride = 1, .dilation = 1, .before = before, .after = tn_sub(p, more, before)};
+        if (a->pad_mode[0] != 'c')
+            tn_rule_require_elements(te, in[0], i, t);
     }
     padded(te, t, in[0], w, a->pad_mode[0], pad_value(te, n->nin > 2 ? in[2] : NULL, t->dtype, a->pad_value));
 }

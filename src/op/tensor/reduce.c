@@ -226,6 +226,7 @@ static void arg_compute(tn_te *te, const tn_node *n, const tn_tensor *in, tn_ten
     tn_te_reduce(te, where, a->select_last_index ? TN_RED_MAX : TN_RED_MIN,
                  tn_select(p, found, tn_cast(p, TN_I32, k), none), NULL, none);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "arg", "elementwise", NULL);
+    tn_rule_require_elements(te, in, axis, t);
     tn_te_define(te, t, tn_cast(p, t->dtype, tn_at(te, where, t->ndim, t->axis)));
 }
 

@@ -322,6 +322,7 @@ static void take_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_
     const tn_expr *where[TN_RULE_MAX_RANK], *index[TN_RULE_MAX_RANK];
     int axis = (int)(a->axis < 0 ? a->axis + in[0]->ndim : a->axis), rank = in[1]->ndim;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "take", "injective", NULL);
+    tn_rule_require_elements(te, in[0], axis, t);
     for (int k = 0; k < rank; k++)
         where[k] = t->axis[axis + k];
     const tn_expr *at = tn_cast(p, TN_IDX, tn_at(te, in[1], rank, where)), *extent = in[0]->dim[axis];
