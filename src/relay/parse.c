@@ -300,6 +300,9 @@ tn_status parse_param(parser *p, tn_region *r, enum dim_mode dims)
         tn_status s = parse_type(p, &t);
         p->dims = DIM_USE;
         TN_TRY(s);
+        const tn_function *main = tn_graph_function(p->g, "main");
+        if (!t && !(main && r == main->body)) /* what nothing gives a value to */
+            t = tn_type_none(p->g->pool);
     }
     if (!t) {
         (void)parse_error(p, line, col, "relay-E053",
@@ -480,6 +483,8 @@ static tn_status parse_def_inside(parser *p, tn_function *f, bool recursive)
         tn_status s = parse_type(p, &declared);
         p->dims = DIM_USE;
         TN_TRY(s);
+        if (recursive && !declared) /* a call goes by it, so it is not inferred */
+            declared = tn_type_none(p->g->pool);
     }
     f->result_type = declared;
     TN_TRY(parse_expect(p, "{"));

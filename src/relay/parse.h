@@ -135,7 +135,7 @@ typedef struct parser {
     tn_strmap referred; /* functions that a node refers to */
     uint32_t n_name;    /* pname.order */
     ptypes types;
-    uint32_t in_data;    /* `_` is the type of no value */
+    uint32_t inner;      /* inside of a type, where `_` is the type of no value */
     uint32_t n_instance; /* of generic functions */
     uint32_t n_leaf;     /* clauses of matches that were read, each time counted */
     size_t n_again;      /* bytes of those that were read before */

@@ -29,18 +29,22 @@ static tn_status parse_fn_inside(parser *p, tn_region *r, tn_fn_attr *attr, bool
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     p->let = NULL;
     TN_TRY(parse_params(p, r, attr, DIM_PARAM));
-    if (parse_accept(p, "->")) {
+    bool typed = parse_accept(p, "->");
+    if (typed) {
         p->dims = DIM_CHECK;
         tn_status s = parse_type(p, &declared);
         p->dims = DIM_USE;
         TN_TRY(s);
     }
-    tn_node *self = let && declared ? name_self(p, r, let, declared) : NULL;
+    const tn_type *none = tn_type_none(p->g->pool);
+    tn_node *self = let && typed ? name_self(p, r, let, declared ? declared : none) : NULL;
     const char *untyped = p->untyped;
-    p->untyped = let && !declared ? let : untyped;
+    p->untyped = let && !typed ? let : untyped;
     TN_TRY(parse_expect(p, "{"));
     TN_TRY(parse_block(p, "}", &v));
     p->untyped = untyped;
+    if (self && self->users[0] && !declared) /* a call goes by it, so it is not inferred */
+        declared = none;
     *out_ok = parse_results(p, r, &v, declared, line, col) == TN_OK;
     if (self && !self->users[0])
         tn_node_remove(p->g, self);

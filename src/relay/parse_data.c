@@ -157,10 +157,10 @@ tn_status parse_data_def(parser *p, pdata *d)
     d->data = tn_graph_add_data(p->g, d->name);
     d->data->known = d->known;
     parse_saved was = parse_enter_function(p, NULL);
-    uint32_t in_data = p->in_data;
-    p->in_data = 0;
+    uint32_t inner = p->inner;
+    p->inner = 0;
     tn_status s = parse_body(p, d);
-    p->in_data = in_data;
+    p->inner = inner;
     parse_leave_function(p, &was);
     return s;
 }
@@ -211,7 +211,7 @@ tn_status parse_data_type(parser *p, const tn_type **out, bool *out_found)
     parse_next(p);
     enum dim_mode dims = p->dims;
     p->dims = dims == DIM_PARAM ? DIM_ANY : dims; /* `?` is any extent */
-    p->in_data++;
+    p->inner++;
     tn_status s = TN_OK;
     bool some = parse_accept(p, "[");
     while (s == TN_OK && some && n < MAX_PARAMS && !tn_lex_is(&p->l, "]")) {
@@ -219,7 +219,7 @@ tn_status parse_data_type(parser *p, const tn_type **out, bool *out_found)
         if (s == TN_OK && !parse_accept(p, ","))
             break;
     }
-    p->in_data--;
+    p->inner--;
     p->dims = dims;
     s = s == TN_OK && some ? parse_expect(p, "]") : s;
     TN_TRY(s);

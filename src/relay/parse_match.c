@@ -12,7 +12,8 @@ enum { MAX_CLAUSES = 1000, MAX_COLUMNS = 64, MAX_LEAVES = 100000, MAX_AGAIN = 1 
 
 typedef struct pattern {
     enum { ANY, CONSTRUCTOR, TUPLE } kind;
-    const char *name; /* ANY: the value's; NULL: `_` */
+    const char *name;    /* ANY: the value's; NULL: `_` */
+    const tn_type *type; /* ANY, of a constructor's field: what the clause takes it for; NULL: its own */
     const tn_constructor *c;
     uint32_t n;
     struct pattern *sub;
@@ -63,6 +64,19 @@ typedef struct matrix {
 
 static tn_status parse_pattern(parser *p, pattern *out);
 
+/* %h, or %h: Tensor[(?, 4), float32] */
+static tn_status parse_field_pattern(parser *p, pattern *out)
+{
+    TN_TRY(parse_pattern(p, out));
+    if (out->kind != ANY || !parse_accept(p, ":"))
+        return TN_OK;
+    enum dim_mode dims = p->dims;
+    p->dims = DIM_CHECK;
+    tn_status s = parse_type(p, &out->type);
+    p->dims = dims;
+    return s;
+}
+
 static tn_status parse_subpatterns(parser *p, pattern *out)
 {
     tn_vec(pattern) sub = {0};
@@ -71,7 +85,8 @@ static tn_status parse_subpatterns(parser *p, pattern *out)
         pattern one;
         s = sub.n == MAX_COLUMNS
                 ? tn_lex_fail(&p->l, "relay-E226", "a pattern has at most %d parts", MAX_COLUMNS)
-                : parse_pattern(p, &one);
+            : out->kind == CONSTRUCTOR ? parse_field_pattern(p, &one)
+                                       : parse_pattern(p, &one);
         if (s == TN_OK)
             tn_vec_push(&sub, one);
         if (s == TN_OK && !parse_accept(p, ","))
@@ -338,6 +353,25 @@ static tn_status never(matcher *m, const matrix *x, pval *out)
     return TN_OK;
 }
 
+/* The type of field i of constructor c, which is t where no pattern says another one. NULL: bad, reported. */
+static const tn_type *field_type(matcher *m, const matrix *x, uint32_t k, const tn_constructor *c, uint32_t i,
+                                 const tn_type *t)
+{
+    const tn_type *said = NULL;
+    for (uint32_t r = 0; r < x->n_row; r++) {
+        const pattern *a = x->row[r].column[k];
+        const tn_type *is = a->c == c ? a->sub[i].type : NULL;
+        pval bad;
+        if (is && ((said && !tn_type_eq(said, is)) || !tn_type_fits(is, t) ||
+                   !tn_type_eq_logical(is, tn_type_unbound(m->p->g->pool, is)))) {
+            (void)bad_pattern(m, &a->sub[i], said ? said : t, &bad);
+            return NULL;
+        }
+        said = is ? is : said;
+    }
+    return said ? said : t;
+}
+
 /* The region of one constructor; *out_ok: its results are typed. */
 static tn_status decide_region(matcher *m, const matrix *x, uint32_t k, const tn_constructor *c, tn_region *r,
                                bool *out_ok)
@@ -353,7 +387,10 @@ static tn_status decide_region(matcher *m, const matrix *x, uint32_t k, const tn
         const char *name = NULL;
         for (uint32_t j = 0; j < x->n_row && !name; j++)
             name = x->row[j].column[k]->c == c ? x->row[j].column[k]->sub[i].name : NULL;
-        tn_node *n = tn_region_add_param(p->g, r, name, tn_type_filled(p->g->pool, c->field[i], t->field));
+        const tn_type *is = field_type(m, x, k, c, i, tn_type_filled(p->g->pool, c->field[i], t->field));
+        if (!is)
+            return TN_OK;
+        tn_node *n = tn_region_add_param(p->g, r, name, is);
         n->loc = parse_loc(p, m->line, m->col, NULL);
         part[i] = pval_one(n, m->line, m->col);
         none |= n->type[0]->kind == TN_T_NONE;

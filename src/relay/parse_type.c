@@ -148,7 +148,14 @@ static enum dim_mode enter_inner(parser *p)
 {
     enum dim_mode had = p->dims;
     p->dims = had == DIM_PARAM ? DIM_ANY : had;
+    p->inner++;
     return had;
+}
+
+static void leave_inner(parser *p, enum dim_mode had)
+{
+    p->dims = had;
+    p->inner--;
 }
 
 /* Is the tensor at whose shape the text stands one of texts? */
@@ -181,7 +188,8 @@ static tn_status parse_tensor(parser *p, const tn_type **out)
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     TN_TRY(parse_expect(p, "["));
     bool any = parse_accept(p, "?"), texts = !any && is_of_texts(p);
-    enum dim_mode dims = texts ? enter_inner(p) : p->dims;
+    enum dim_mode dims = p->dims;
+    p->dims = texts && dims == DIM_PARAM ? DIM_ANY : dims;
     tn_status s = any ? TN_OK : parse_shape(p, &n, dim);
     p->dims = dims;
     TN_TRY(s);
@@ -208,8 +216,6 @@ static tn_status parse_fields(parser *p, const char *close, uint32_t *out_n, con
         s = v.n == MAX_FIELDS
                 ? tn_lex_fail(&p->l, "relay-E013", "more than %d fields in one type", MAX_FIELDS)
                 : parse_type(p, &t);
-        if (s == TN_OK && !t)
-            s = tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred; write the type");
         if (s == TN_OK) {
             tn_vec_push(&v, t);
             if (!parse_accept(p, ","))
@@ -231,7 +237,7 @@ static tn_status parse_tuple_type(parser *p, const tn_type **out)
     enum dim_mode dims = enter_inner(p);
     tn_status s = parse_expect(p, "(");
     s = s == TN_OK ? parse_fields(p, ")", &n, &field) : s;
-    p->dims = dims;
+    leave_inner(p, dims);
     TN_TRY(s);
     *out = tn_type_tuple(p->g->pool, (int)n, field);
     return TN_OK;
@@ -258,10 +264,8 @@ tn_status parse_signature(parser *p, const tn_type **out)
     s = s == TN_OK ? parse_fields(p, ")", &n, &param) : s;
     s = s == TN_OK ? parse_expect(p, "->") : s;
     s = s == TN_OK ? parse_type(p, &result) : s;
-    p->dims = dims;
+    leave_inner(p, dims);
     TN_TRY(s);
-    if (!result)
-        return tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred; write the type");
     *out = tn_type_func(p->g->pool, (int)n, param, result);
     return TN_OK;
 }
@@ -274,10 +278,8 @@ static tn_status parse_ref_type(parser *p, const tn_type **out)
     tn_status s = parse_expect(p, "(");
     s = s == TN_OK ? parse_type(p, &to) : s;
     s = s == TN_OK ? parse_expect(p, ")") : s;
-    p->dims = dims;
+    leave_inner(p, dims);
     TN_TRY(s);
-    if (!to)
-        return tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred; write the type");
     *out = tn_type_ref(p->g->pool, to);
     return TN_OK;
 }
@@ -291,7 +293,7 @@ static tn_status parse_holder(parser *p, enum tn_type_kind kind, const tn_type *
     enum dim_mode dims = enter_inner(p);
     tn_status s = parse_expect(p, "[");
     s = s == TN_OK ? parse_fields(p, "]", &n, &field) : s;
-    p->dims = dims;
+    leave_inner(p, dims);
     TN_TRY(s);
     if (n > most || (kind == TN_T_MAP && n < most))
         return parse_error(p, line, col, "relay-E081", "%u types are given, but it takes %u", (unsigned)n,
@@ -320,7 +322,7 @@ static tn_status parse_type_inner(parser *p, const tn_type **out)
     if (parse_accept(p, "Tensor"))
         return parse_tensor(p, out);
     if (parse_accept(p, "_")) {
-        *out = p->in_data ? tn_type_none(p->g->pool) : NULL;
+        *out = p->inner ? tn_type_none(p->g->pool) : NULL;
         return TN_OK;
     }
     if (parse_accept(p, "ref"))

@@ -438,17 +438,28 @@ static void print_loop(struct printer *p, const tn_node *n)
     hide_params(p, n->region[0]);
 }
 
-/* match (%x) { Cons(%h, %t) => { ... }, Nil => { ... } } */
-static void print_clause(struct printer *p, const tn_region *r, const char *name)
+/* A field in the pattern of a clause; its type where it is wider than t, that of the value (NULL: not known). */
+static void print_field(struct printer *p, const tn_node *n, const tn_type *t)
+{
+    if (n->users[0])
+        tn_buf_printf(p->out, "%%%s", unique_name(p, n));
+    else
+        tn_buf_char(p->out, '_');
+    if (t && n->type && n->type[0] && !tn_type_eq_logical(n->type[0], t)) {
+        tn_buf_str(p->out, ": ");
+        tn_type_print(n->type[0], p->out);
+    }
+}
+
+/* match (%x) { Cons(%h, %t) => { ... }, Nil => { ... } }; t: the type of %x, c: the constructor (NULL: not known) */
+static void print_clause(struct printer *p, const tn_region *r, const tn_type *t, const tn_constructor *c)
 {
     print_line(p, p->indent + 1);
-    tn_buf_printf(p->out, "%s%s", name, r->n_param ? "(" : "");
+    tn_buf_printf(p->out, "%s%s", c ? c->name : "_", r->n_param ? "(" : "");
     for (uint32_t i = 0; i < r->n_param; i++) {
+        bool known = c && i < c->n_field;
         tn_buf_str(p->out, i ? ", " : "");
-        if (r->param[i]->users[0])
-            tn_buf_printf(p->out, "%%%s", unique_name(p, r->param[i]));
-        else
-            tn_buf_char(p->out, '_');
+        print_field(p, r->param[i], known ? tn_type_filled(p->pool, c->field[i], t->field) : NULL);
     }
     tn_buf_printf(p->out, "%s => {", r->n_param ? ")" : "");
     p->indent++;
@@ -466,9 +477,9 @@ static void print_match(struct printer *p, const tn_node *n)
     print_inputs(p, n, 0);
     tn_buf_str(p->out, ") {");
     for (uint32_t i = 0; i < n->nregion; i++)
-        print_clause(p, n->region[i],
-                     t && t->kind == TN_T_DATA && i < t->data->n_constructor ? t->data->constructor[i].name
-                                                                             : "_");
+        print_clause(p, n->region[i], t,
+                     t && t->kind == TN_T_DATA && i < t->data->n_constructor ? &t->data->constructor[i]
+                                                                             : NULL);
     print_line(p, p->indent);
     tn_buf_char(p->out, '}');
 }

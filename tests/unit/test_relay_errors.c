@@ -96,6 +96,11 @@ static const row rows[] = {
     { MAIN("match (%x) { Nil => 1 }"),
       "t:2:14: error: this pattern is not for a value of type Tensor[(n, 4), float32] [relay-E227]" },
     { MAIN("match (Nil) { Foo(%a) => 1, _ => 2 }"), "t:2:18: error: no data type has a constructor Foo [relay-E227]" },
+    { MAIN("match (Cons(%x, Nil)) { Cons(%a: int32, _) => %a, Nil => 1 }"),
+      "t:2:30: error: this pattern is not for a value of type Tensor[(?, 4), float32] [relay-E227]" },
+    { MAIN("match (Cons(1, Nil)) { Cons(%a: int32, Nil) => 1, Cons(%b: Tensor[?, int32], _) => 2, Nil => 1 }"),
+      "this pattern is not for a value of type int32 [relay-E227]" },
+    { MAIN("match ((%x, 1)) { (%a: int32, _) => 1 }"), "t:2:22: error: expected `)`, found `:` [ir-E001]" },
     { MAIN("match (Nil) { Cons(%a) => 1, _ => 2 }"), "Cons has 2 fields, but the pattern has 1 [relay-E227]" },
     { MAIN("match (Cons(%x, Nil)) { Cons(%a, Cons(_, _)) => %a, Nil => %x }"),
       "t:2:1: error: no clause of the match is for Cons(_, Nil); add one, or write match? to end the run there "
@@ -212,7 +217,10 @@ static const row rows[] = {
     { "def @main(%x: Tensor[(2), string]) { string.take(%x, 1) }",
       "string.take: operand 1 must be int64, but is int32 [op-E011]" },
     { MAIN("opt.get(opt.none())"), "opt.get: the optional value is empty [op-E081]" },
-    { "def @main(%x: (float32, _)) { %x }", "`_` inside a type cannot be inferred; write the type [relay-E013]" },
+    { "def @f(%x: (float32, _)) { %x }\n" MAIN("@f((1f, 2f)).0"),
+      "argument 0 of the call is (float32, float32), but the function takes (float32, _) [relay-E049]" },
+    { "def @f(%n: int32) -> _ { if (%n == 0) { %n } else { @f(%n - 1) } }\n" MAIN("@f(1)"),
+      "the result is declared as _, but its type is int32 [relay-E050]" },
     { "def @main(%x: Lists[float32]) { %x }",
       "t:1:15: error: unknown type 'Lists'; write a tensor (Tensor[(2, 3), float32]), a scalar (float32), a "
       "tuple, an fn type, or a type that the text defines [relay-E014]" },
