@@ -1,4 +1,5 @@
 /* Copying a region into another place: how a call of a global function becomes its body. Linear in the nodes copied. */
+#include "op/control/control.h"
 #include "relay/limits.h"
 #include "relay/parse.h"
 
@@ -6,9 +7,10 @@
 
 typedef struct copier {
     tn_graph *g;
-    tn_map node;  /* old node -> new node of the same outputs */
-    tn_map param; /* old parameter -> index of its argument */
-    const tn_value *arg;
+    tn_map node; /* old node -> new node of the same outputs */
+    tn_map
+        value; /* old node -> index of the value that stands for all its outputs: an argument, one that never is */
+    tn_vec(tn_value) stands;
     int n_sym, cap_sym; /* symbols of the function and what they are here */
     const tn_expr **from, **to;
 } copier;
@@ -90,11 +92,17 @@ static tn_value copied(const copier *c, tn_value v)
     uint64_t at;
     if (!v.def)
         return v;
-    if (tn_map_get(&c->param, tn_map_key(v.def), &at))
-        return c->arg[at];
+    if (tn_map_get(&c->value, tn_map_key(v.def), &at))
+        return c->stands.at[at];
     if (tn_map_get(&c->node, tn_map_key(v.def), &at))
         return (tn_value){(tn_node *)(uintptr_t)at, v.out};
     return v; /* an outer value */
+}
+
+static void stand(copier *c, const tn_node *old, tn_value v)
+{
+    tn_map_put(&c->value, tn_map_key(old), c->stands.n);
+    tn_vec_push(&c->stands, v);
 }
 
 static tn_status copy_nodes(copier *c, const tn_region *from, tn_region *to, int depth);
@@ -112,6 +120,8 @@ static tn_status copy_region(copier *c, const tn_region *from, tn_node *holder, 
     tn_value *res = TN_NEW_N(c->g->arena, tn_value, from->n_result);
     for (uint32_t i = 0; i < from->n_result; i++)
         res[i] = copied(c, (tn_value){from->result[i].def, from->result[i].out});
+    if (tn_op_is(holder, &tn_op_loop))
+        parse_decided(c->g, r, TN_BOOL1, &res[0]);
     tn_region_set_results(c->g, r, (int)from->n_result, res);
     return TN_OK;
 }
@@ -136,13 +146,30 @@ static tn_node *as_tuple(copier *c, const tn_node *old, tn_node *n)
     return tn_make_call(c->g, n->owner, NULL, &tn_op_tuple, n->nout, field, NULL, old->loc);
 }
 
+/* The operands of a copy. */
+static tn_value *copied_inputs(copier *c, const tn_node *old, tn_region *to)
+{
+    tn_value *in = TN_NEW_N(c->g->arena, tn_value, old->nin);
+    bool loop = tn_op_is(old, &tn_op_loop);
+    for (int i = 0; i < old->nin; i++)
+        in[i] = copied(c, tn_in(old, i));
+    if (loop)
+        parse_decided(c->g, to, TN_I64, &in[0]);
+    if (loop || tn_op_is(old, &tn_op_if))
+        parse_decided(c->g, to, TN_BOOL1, &in[loop]);
+    return in;
+}
+
 static tn_status copy_node(copier *c, tn_node *old, tn_region *to, int depth)
 {
     tn_graph *g = c->g;
     tn_node *n;
-    tn_value *in = TN_NEW_N(g->arena, tn_value, old->nin);
-    for (int i = 0; i < old->nin; i++)
-        in[i] = copied(c, tn_in(old, i));
+    tn_value *in = copied_inputs(c, old, to);
+    const tn_value *never = parse_never(old->op, old->nin, in);
+    if (never) {
+        stand(c, old, *never);
+        return TN_OK;
+    }
     rename_bound(c, old);
     if (tn_op_is(old, &tn_op_constant)) {
         n = tn_constant_new(g, to, NULL, old->type[0], old->blob, old->name);
@@ -231,14 +258,15 @@ static tn_status bind(copier *c, const tn_region *from, const tn_value arg[], co
 tn_status tn_relay_inline(tn_graph *g, const tn_region *from, tn_region *to, const tn_value arg[],
                           const tn_loc *loc, tn_value out[])
 {
-    copier c = {.g = g, .arg = arg};
+    copier c = {.g = g};
     tn_status s = bind(&c, from, arg, loc);
     for (uint32_t i = 0; i < from->n_param; i++)
-        tn_map_put(&c.param, tn_map_key(from->param[i]), i);
+        stand(&c, from->param[i], arg[i]);
     s = s == TN_OK ? copy_nodes(&c, from, to, 0) : s;
     for (uint32_t i = 0; i < from->n_result && s == TN_OK; i++)
         out[i] = copied(&c, (tn_value){from->result[i].def, from->result[i].out});
     tn_map_deinit(&c.node);
-    tn_map_deinit(&c.param);
+    tn_map_deinit(&c.value);
+    tn_vec_deinit(&c.stands);
     return s;
 }

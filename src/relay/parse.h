@@ -236,6 +236,8 @@ bool parse_is_never(tn_value v); /* it is of the type of no value: the run does 
 /* The first operand that there never is, if op (NULL: any) takes it apart: the operator never runs, so this operand
  * stands for its result. NULL: there is none. */
 const tn_value *parse_never(const tn_op *op, int n, const tn_value in[]);
+/* What a value that there never is decides has its type all the same: something else of type t stands for it. */
+void parse_decided(tn_graph *g, tn_region *r, tn_dtype t, tn_value *v);
 
 /* parse_call.c: each begins at its first token */
 tn_status parse_op_call(parser *p, pval *out);  /* op(...) */

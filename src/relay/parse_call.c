@@ -460,14 +460,6 @@ static tn_status parse_branch(parser *p, tn_region *r, bool *out_ok)
     return parse_expect(p, "}");
 }
 
-/* What a value that there never is decides has its type all the same: something else of type t stands for it. */
-static void decide_never(parser *p, tn_dtype t, tn_value *v)
-{
-    static const uint8_t one[8] = {1};
-    if (parse_is_never(*v))
-        *v = tn_val(tn_make_constant(p->g, p->scope->region, NULL, t, 0, NULL, one, NULL));
-}
-
 /* (condition, join=[...]) */
 static tn_status parse_condition(parser *p, tn_if_attr *attr, tn_value *out, bool *out_ok)
 {
@@ -478,7 +470,7 @@ static tn_status parse_condition(parser *p, tn_if_attr *attr, tn_value *out, boo
     TN_TRY(parse_expr(p, &c));
     *out_ok = c.kind != PVAL_NONE && parse_value(p, &c, out);
     if (*out_ok)
-        decide_never(p, TN_BOOL1, out);
+        parse_decided(p->g, p->scope->region, TN_BOOL1, out);
     while (parse_accept(p, ","))
         TN_TRY(parse_at_attribute(p) ? parse_attribute(p, &tn_op_if, attr, &seen, &none)
                                      : parse_expect(p, "join"));
@@ -522,7 +514,7 @@ static void decide_body(parser *p, tn_region *r)
     for (uint32_t i = 0; i < r->n_result; i++)
         v[i] = (tn_value){r->result[i].def, r->result[i].out};
     if (r->n_result > 1 && parse_is_never(v[0])) {
-        decide_never(p, TN_BOOL1, &v[0]);
+        parse_decided(p->g, p->scope->region, TN_BOOL1, &v[0]);
         tn_region_set_results(p->g, r, (int)r->n_result, v);
     }
 }
@@ -562,7 +554,7 @@ tn_status parse_loop(parser *p, pval *out)
     if (!ok)
         return TN_OK;
     for (size_t i = 0; i < n_in && i < 2; i++)
-        decide_never(p, i ? TN_BOOL1 : TN_I64, &in[i]);
+        parse_decided(p->g, p->scope->region, i ? TN_BOOL1 : TN_I64, &in[i]);
     tn_node *n = tn_node_new(g, p->scope->region, NULL, &tn_op_loop, (int)n_in, in, (int)r->n_result - 1,
                              &attr, parse_loc(p, line, col, NULL));
     tn_node_hold(g, n, 1, &r);

@@ -53,7 +53,7 @@ bool parse_is_never(tn_value v)
 static bool is_held(const tn_op *op, int i)
 {
     return op && (op == &tn_op_tuple || op == &tn_op_construct || op == &tn_op_ref || op->host ||
-                  (i > 0 && (op == &tn_op_call || op == &tn_op_ref_write)));
+                  (i > 0 && (op == &tn_op_call || op == &tn_op_ref_write)) || (i > 1 && op == &tn_op_loop));
 }
 
 const tn_value *parse_never(const tn_op *op, int n, const tn_value in[])
@@ -62,6 +62,13 @@ const tn_value *parse_never(const tn_op *op, int n, const tn_value in[])
         if (parse_is_never(in[i]) && !is_held(op, i))
             return &in[i];
     return NULL;
+}
+
+void parse_decided(tn_graph *g, tn_region *r, tn_dtype t, tn_value *v)
+{
+    static const uint8_t one[8] = {1};
+    if (parse_is_never(*v))
+        *v = tn_val(tn_make_constant(g, r, NULL, t, 0, NULL, one, NULL));
 }
 
 /* A node of op over in[], typed; bad after an error. */
