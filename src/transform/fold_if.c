@@ -29,6 +29,20 @@ static void collect(renaming *s, const tn_node *n, const tn_region *r)
     }
 }
 
+/* Whether t tells less than `want`, the type of an `if` that it is one branch of: an element of a list that is empty
+ * there, a value that there never is. Who reads the `if` computes with what t does not have. Depth: that of types. */
+static bool tells_less(const tn_type *want, const tn_type *t)
+{
+    if (want == t || t->kind == TN_T_TENSOR || t->kind == TN_T_ANY || t->kind == TN_T_DATA)
+        return false;
+    if (want->kind != t->kind || want->n != t->n)
+        return true;
+    for (int i = 0; i < t->n; i++)
+        if (tells_less(want->field[i], t->field[i]))
+            return true;
+    return false;
+}
+
 tn_status tn_if_fold(tn_pass *p, tn_graph *g, tn_node *n)
 {
     const tn_node *c = n->in[0].def;
@@ -40,6 +54,9 @@ tn_status tn_if_fold(tn_pass *p, tn_graph *g, tn_node *n)
         return tn_error(g->ctx, "transform-E001", n->loc,
                         "its condition is known, and the branch that it selects cannot run: %s", a->message);
     }
+    for (uint32_t k = 0; k < n->nout; k++)
+        if (tells_less(n->type[k], tn_value_type((tn_value){r->result[k].def, r->result[k].out})))
+            return TN_OK;
     renaming s = {0, NULL, NULL};
     uint32_t dims = 0;
     for (int k = 0; k < n->nout; k++)
