@@ -7,8 +7,8 @@
     fuzz.py judge SEED FOLDER           judges what show or shrink wrote; ends with 1 if something is wrong
     fuzz.py operators                   the table of operators
 
-With --texts, `run` and `show` take random programs of Relay instead of ONNX graphs, whose judges are jit, O0, c, relay, tir
-and flat, beside Python, which knows what they give; tools/reduce makes one that fails small.
+With --texts, `run` and `show` take random programs of Relay instead of ONNX graphs, whose judges are jit, O0, c, relay, tir,
+flat and text, beside Python, which knows what they give; tools/reduce makes one that fails small.
 
 A seed always gives the same graph. `run` judges the graphs from SEED on, in a process of their own, which may crash, hang
 (--limit) or grow (--memory) without harm to the others, and ends with 1 if anything was found. --log keeps what was found
@@ -18,6 +18,7 @@ graph in N. The first judge takes every graph, and the others are compared with 
     jit      the package at -O3, made in this process
     ort      ONNX Runtime
     relay, tir, flat   the interpreters of these stages
+    text     the interpreter of Relay, over what the program and its optimised form print, which must read back
     O0       the package at -O0
     buckets  the package with code of their own for some sizes of the symbols (--input-shapes), for graphs that have symbols
     c        the package as C, compiled by the C compiler, for one graph in 8 with -O2
@@ -111,6 +112,8 @@ class Bench:
     def evaluate(self, judge, data, feeds):
         if judge in self.j.STAGES:
             return self.tenon.interpret(data, feeds, judge)
+        if judge == self.j.TEXT:
+            return self.tenon.reread(data, feeds)
         return self.tenon.run(data, feeds, judge)
 
     def judge_text(self, case):

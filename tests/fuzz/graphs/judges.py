@@ -1,4 +1,5 @@
 """Who evaluates a model: Tenon's packages and interpreters, and ONNX Runtime."""
+import itertools
 import os
 import tempfile
 
@@ -16,6 +17,8 @@ WAYS = {"jit": dict(), "O0": dict(opt_level=-1), "c": dict(target="c", cross_com
 OPTIMISED = 8  # one graph in so many
 BUCKETS = "buckets"
 STAGES = ("relay", "tir", "tir-scheduled", "flat")
+TEXT = "text"
+PASSES = "SimplifyInference,SimplifyExpr,FoldConstant,EliminateCommonSubexpr,DeadCodeElimination"  # before it is printed again
 
 
 def arrays(tensors):
@@ -61,11 +64,31 @@ class Tenon:
         session, program = self.read(data)
         return [self.interpret_once(session, program, feed, stage) for feed in feeds]
 
+    def reread(self, data, feeds):
+        """What the printed text computes, of the program as imported and as passes leave it. What is read back prints the same
+        each time; the first time, a function that calls itself no more and a result that became one tuple may print otherwise."""
+        session, program = self.read(data)
+        for passes in (None, PASSES):
+            if passes:
+                self.call(session, program.run_passes, {}, passes)
+            texts = []
+            for _ in range(3):
+                text, constants = self.call(session, program.dump, {}, "relay")
+                program = self.call(session, session.parse, text, constants)
+                texts.append(text)
+            if texts[1] != texts[2]:
+                raise Refused(f"text -: it prints otherwise when it is read again: {first_difference(*texts[1:])}")
+        return [self.interpret_once(session, program, feed, "relay") for feed in feeds]
+
     def interpret_once(self, session, program, feed, stage):
         try:
             return arrays(self.call(session, program.interpret, dict(threads=1), stage, feed))
         except Refused as e:
             return e
+
+
+def first_difference(a, b):
+    return next(f"{x.strip()} | {y.strip()}" for x, y in itertools.zip_longest(a.split("\n"), b.split("\n"), fillvalue="") if x != y)
 
 
 def execute(library, feeds):
