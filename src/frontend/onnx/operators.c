@@ -42,6 +42,7 @@ static const imp_table tables[] = {
     {"com.microsoft", onnx_rows_recurrent_quant},
     {"com.microsoft", onnx_rows_forms},
     {"com.microsoft", onnx_rows_experts},
+    {"com.microsoft", onnx_rows_gates},
     {"com.microsoft", onnx_rows_nn_microsoft},
     {0},
 };

@@ -1,5 +1,5 @@
 /* Operators of com.microsoft that ONNX has too, with operands of other forms, and small ones beside them: ExpandDims,
- * GatherND, Pad, Range; CDist, Inverse. */
+ * GatherND, GridSample, LinearAttention, CausalConvWithState, Pad, Range, Unique; CDist, Inverse. */
 #include "frontend/onnx/onnx.h"
 
 #include "op/tensor/tensor.h"
@@ -38,6 +38,57 @@ static void gather_nd(imp_node *c)
     as_onnx(c, "GatherND", 11, 2, in);
 }
 
+/* The node as ONNX's operator of the same name, with all of its operands. */
+static void renamed(imp_node *c, int64_t version)
+{
+    tn_value in[IMP_MAX_RANK] = {{0}};
+    for (uint32_t i = 0; i < imp_n_in(c) && i < IMP_MAX_RANK; i++)
+        in[i] = imp_opt(c, i);
+    as_onnx(c, c->row->op, version, imp_n_in(c), in);
+}
+
+/* An attribute that ONNX's operator lacks, and that may only have the value that changes nothing. */
+static void only(imp_node *c, const char *name, int64_t value)
+{
+    int64_t is = imp_attr_int(c, name, value);
+    if (is != value && !c->bad)
+        imp_fail(c, "onnx-E095", "%s=%lld of %s is not supported", name, (long long)is, c->row->op);
+}
+
+static void grid_sample(imp_node *c) { renamed(c, 16); }
+
+static void linear_attention(imp_node *c)
+{
+    only(c, "state_window", 0);
+    renamed(c, 27);
+}
+
+static void causal_conv(imp_node *c)
+{
+    only(c, "ndim", 1);
+    only(c, "dilation", 1);
+    only(c, "channels_last", 0);
+    only(c, "state_channels_last", 0);
+    only(c, "state_update_capacity", 0);
+    only(c, "state_window", 0);
+    only(c, "state_length", 0);
+    only(c, "input_channel_offset", 0);
+    only(c, "input_channels", 0);
+    renamed(c, 27);
+}
+
+/* In the order of first appearance. */
+static void unique(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    if (c->bad)
+        return;
+    imp_unique u = imp_unique_of(c, imp_flat(c, x), 0, 0);
+    imp_out(c, 0, u.x);
+    imp_out_any(c, 1, u.inverse);
+    imp_out_any(c, 2, u.count);
+}
+
 /* The pads may be a matrix of one row. */
 static void pad(imp_node *c)
 {
@@ -73,12 +124,16 @@ static void cdist(imp_node *c)
 
 // clang-format off
 const imp_row onnx_rows_forms[] = {
-    {"CDist",      1, 0, 2, 1, cdist,       NULL},
-    {"ExpandDims", 1, 0, 2, 1, expand_dims, NULL},
-    {"GatherND",   1, 0, 2, 1, gather_nd,   NULL},
-    {"Inverse",    1, 0, 1, 1, inverse,     NULL},
-    {"Pad",        1, 0, 3, 1, pad,         NULL},
-    {"Range",      1, 0, 3, 1, range,       NULL},
+    {"CausalConvWithState", 1, 0, 4, 2, causal_conv,      NULL},
+    {"CDist",               1, 0, 2, 1, cdist,            NULL},
+    {"ExpandDims",          1, 0, 2, 1, expand_dims,      NULL},
+    {"GatherND",            1, 0, 2, 1, gather_nd,        NULL},
+    {"GridSample",          1, 0, 2, 1, grid_sample,      NULL},
+    {"Inverse",             1, 0, 1, 1, inverse,          NULL},
+    {"LinearAttention",     1, 0, 6, 2, linear_attention, NULL},
+    {"Pad",                 1, 0, 3, 1, pad,              NULL},
+    {"Range",               1, 0, 3, 1, range,            NULL},
+    {"Unique",              1, 0, 1, 3, unique,           NULL},
     {0},
 };
 // clang-format on
