@@ -67,6 +67,10 @@ extern const imp_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_sig
     onnx_rows_experts[], onnx_rows_gates[], onnx_rows_nn_microsoft[], onnx_rows_string[], onnx_rows_map[];
 extern const imp_format onnx_format; /* all of them, and the ids of diagnostics (operators.c) */
 
+/* Bytes that hold several numbers of `bits` bits each along the last dimension, the first in the lowest bits: the
+ * numbers, int32 (ops_packed.c). */
+tn_value onnx_split_bytes(imp_node *c, tn_value v, int64_t bits);
+
 /* ---- graphs inside the model (graphs.c) ---- */
 /* Looks up all operators of nodes, of graphs inside them and of functions they call; reports what is unknown. */
 void onnx_check_nodes(onnx_import *o, const tn_pb_array *nodes);

@@ -30,7 +30,7 @@ static tn_value split_bytes_from(imp_node *c, tn_value v, int64_t bits, bool hig
     return imp_reshape(c, imp_with(c, &tn_op_bitwise_and, parts, (double)((1 << bits) - 1)), t->n, dim);
 }
 
-static tn_value split_bytes(imp_node *c, tn_value v, int64_t bits)
+tn_value onnx_split_bytes(imp_node *c, tn_value v, int64_t bits)
 {
     return split_bytes_from(c, v, bits, false);
 }
@@ -225,7 +225,7 @@ static tn_value late_zeros(const packed *b)
         return in_blocks(c, v, b->n, b->blocks);
     int64_t row = (b->blocks * b->bits + 7) / 8;
     const tn_expr *dim[2] = {tn_idx(c->pool, b->n), tn_idx(c->pool, row)};
-    v = split_bytes(c, imp_reshape(c, v, 2, dim), b->bits);
+    v = onnx_split_bytes(c, imp_reshape(c, v, 2, dim), b->bits);
     return imp_cast(c, imp_slice(c, v, 1, 0, b->blocks), TN_F32);
 }
 
@@ -243,7 +243,7 @@ static tn_value late_weights(const packed *b)
     const tn_expr *bytes[2] = {tn_idx(c->pool, b->n), tn_idx(c->pool, whole * b->bits / 8)},
                   *blocks[3] = {bytes[0], tn_idx(c->pool, b->blocks), tn_idx(c->pool, b->block)},
                   *flat[2] = {bytes[0], tn_idx(c->pool, whole)};
-    tn_value q = split_bytes(c, imp_reshape(c, imp_in(c, WEIGHT), 2, bytes), b->bits),
+    tn_value q = onnx_split_bytes(c, imp_reshape(c, imp_in(c, WEIGHT), 2, bytes), b->bits),
              scale = in_blocks(c, imp_in(c, SCALE), b->n, b->blocks), zero = late_zeros(b),
              groups = imp_opt(c, GROUPS);
     q = imp_cast(c, groups.def ? imp_slice(c, q, 1, 0, b->k) : imp_reshape(c, q, 3, blocks), TN_F32);
@@ -305,9 +305,9 @@ static tn_value real_rows(imp_node *c, const rows *r, tn_value data, tn_value sc
                           int64_t axis)
 {
     int64_t n;
-    data = r->bytes ? split_bytes(c, data, r->bits) : data;
+    data = r->bytes ? onnx_split_bytes(c, data, r->bits) : data;
     data = imp_cast(c, data, TN_F32);
-    zero = zero.def && r->bytes ? split_bytes(c, zero, r->bits) : zero;
+    zero = zero.def && r->bytes ? onnx_split_bytes(c, zero, r->bits) : zero;
     n = onnx_known(imp_type(data)->dim[axis]);
     int64_t blocks = onnx_known(imp_type(scale)->dim[axis]), most = 1 << 24;
     if (!c->bad && (n < 0 || n > most || blocks != (n + r->block - 1) / r->block))
