@@ -587,21 +587,81 @@ static void limit_group(group *w)
     }
 }
 
-static void refuse_caches(imp_node *c)
+/* ---- quantised caches: numbers times scales, of 8 bits, or of 4 bits with 8 added, two in a byte ---- */
+
+static int64_t cache_bits(group *w)
 {
+    imp_node *c = w->c;
     const char *kind[2] = {imp_attr_string(c, "k_quant_type", "NONE"),
                            imp_attr_string(c, "v_quant_type", "NONE")};
-    if (strcmp(kind[0], "NONE") != 0 || strcmp(kind[1], "NONE") != 0 || imp_has(c, SCALE_K) ||
-        imp_has(c, SCALE_V))
-        refuse(c, "a quantised cache");
-    imp_attr_ignore(c, "kv_cache_bit_width");
+    int64_t bits = imp_attr_int(c, "kv_cache_bit_width", 8);
+    bool plain = strcmp(kind[0], "NONE") == 0;
+    if (!c->bad && (plain != (strcmp(kind[1], "NONE") == 0) || plain != !imp_has(c, SCALE_K) ||
+                    plain != !imp_has(c, SCALE_V)))
+        refuse(c, "a cache of which keys or values alone are quantised");
+    if (plain || c->bad)
+        return 0;
+    const tn_dtype t = imp_type(imp_in(c, GPAST_K))->dtype;
+    if (!c->bad && !(tn_dtype_eq(t, TN_I8) && bits == 8) && !(tn_dtype_eq(t, TN_U8) && bits == 4))
+        refuse(c, "a quantised cache of this type and kv_cache_bit_width");
+    return bits;
+}
+
+/* Rows [b, heads, s, d] as the cache holds them. */
+static tn_value to_cache(imp_node *c, tn_value rows, uint32_t scale, int64_t bits)
+{
+    int64_t most = (1 << (bits - 1)) - 1;
+    tn_clip_attr within = {(double)-most - 1, (double)most};
+    rows = imp_cast(c, rows, TN_F32);
+    rows = two(c, &tn_op_divide, rows, imp_cast(c, imp_in(c, scale), TN_F32));
+    rows = imp_call1(c, &tn_op_clip, &within, imp_call1(c, &tn_op_round, NULL, rows));
+    if (bits == 8)
+        return imp_cast(c, rows, TN_I8);
+    const tn_type *t = imp_type(rows);
+    if (c->bad || onnx_known(t->dim[3]) % 2 != 0) {
+        refuse(c, "a cache of 4 bits for heads of odd size");
+        return rows;
+    }
+    const tn_expr *pairs[5] = {t->dim[0], t->dim[1], t->dim[2], tn_idx(c->pool, onnx_known(t->dim[3]) / 2),
+                               tn_idx(c->pool, 2)};
+    rows = imp_reshape(c, imp_with(c, &tn_op_add, imp_cast(c, rows, TN_I32), 8), 5, pairs);
+    tn_value low = imp_squeeze(c, imp_slice(c, rows, 4, 0, 1), 4),
+             high = imp_squeeze(c, imp_slice(c, rows, 4, 1, 2), 4);
+    return imp_cast(c, two(c, &tn_op_add, low, imp_with(c, &tn_op_multiply, high, 16)), TN_U8);
+}
+
+/* The other way. */
+static tn_value of_cache(imp_node *c, tn_value rows, uint32_t scale, int64_t bits, tn_dtype t)
+{
+    if (bits == 4)
+        rows = imp_with(c, &tn_op_subtract, onnx_split_bytes(c, rows, 4), 8);
+    rows = imp_cast(c, rows, TN_F32);
+    return imp_cast(c, two(c, &tn_op_multiply, rows, imp_cast(c, imp_in(c, scale), TN_F32)), t);
+}
+
+/* Keys and values with those of the cache; *out_k, *out_v: what the cache is afterwards. */
+static void keep_group(group *w, tn_value *out_k, tn_value *out_v)
+{
+    imp_node *c = w->c;
+    int64_t bits = cache_bits(w);
+    tn_dtype t = imp_type(w->a.q)->dtype;
+    if (bits && !c->bad) {
+        w->a.k = to_cache(c, w->a.k, SCALE_K, bits);
+        w->a.v = to_cache(c, w->a.v, SCALE_V, bits);
+    }
+    *out_k = w->a.k = kept(w, GPAST_K, w->a.k);
+    *out_v = w->a.v = kept(w, GPAST_V, w->a.v);
+    if (bits && !c->bad) {
+        w->a.k = of_cache(c, w->a.k, SCALE_K, bits, t);
+        w->a.v = of_cache(c, w->a.v, SCALE_V, bits, t);
+    }
 }
 
 static void group_query_attention(imp_node *c)
 {
     group w = {.c = c, .a = empty()};
     int64_t scores = imp_attr_int(c, "qk_output", 0);
-    refuse_caches(c);
+    tn_value k, v;
     read_group(&w);
     if (imp_attr_int(c, "sliding_window_cache", 0) != 0)
         find_window(&w);
@@ -614,16 +674,15 @@ static void group_query_attention(imp_node *c)
     w.a.q = normed(c, w.a.q, NORM_Q, "q_norm_epsilon");
     w.a.k = normed(c, w.a.k, NORM_K, "k_norm_epsilon");
     turn_group(&w);
-    w.a.k = kept(&w, GPAST_K, w.a.k);
-    w.a.v = kept(&w, GPAST_V, w.a.v);
+    keep_group(&w, &k, &v);
     w.a.scale = scale_of(c, w.a.q);
     w.a.cap = imp_attr_float(c, "softcap", 0);
     w.a.softmax = imp_sum_dtype(imp_type(w.a.q)->dtype);
     limit_group(&w);
     onnx_scores s = {.plain = {0}};
     imp_out(c, 0, onnx_join_heads(c, onnx_attend(c, &w.a, &s)));
-    imp_out_any(c, 1, windowed(&w, w.a.k));
-    imp_out_any(c, 2, windowed(&w, w.a.v));
+    imp_out_any(c, 1, windowed(&w, k));
+    imp_out_any(c, 2, windowed(&w, v));
     if (scores)
         imp_out_any(c, 3, scores == 1 ? s.masked : s.shares);
 }
