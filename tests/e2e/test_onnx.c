@@ -19,7 +19,7 @@
 #include "onnx/model.h"
 #include "onnx/write.h"
 
-enum { MAX_IN = 8 };
+enum { MAX_IN = 16 };
 
 typedef struct session {
     model m; /* memory */

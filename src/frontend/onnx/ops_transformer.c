@@ -420,7 +420,8 @@ enum {
     SCALE_K,
     SCALE_V,
     NORM_Q,
-    NORM_K
+    NORM_K,
+    CHUNKS
 };
 
 typedef struct group {
@@ -468,6 +469,26 @@ static tn_value normed(imp_node *c, tn_value v, uint32_t weight, const char *own
     return imp_has(c, weight) ? imp_call2(c, &tn_op_nn_rms_norm, &a, v, imp_in(c, weight)) : v;
 }
 
+/* The first rows of a chunk, as many as query_seqlens says, come after those of the cache; what is behind them is not
+ * told. */
+static void start_of_chunks(group *w, tn_value count)
+{
+    imp_node *c = w->c;
+    tn_value all = imp_with(c, &tn_op_add, imp_cast(c, imp_in(c, LENGTHS), TN_I64), 1);
+    count = imp_cast(c, count, TN_I64);
+    w->start = imp_flat(c, two(c, &tn_op_subtract, all, count));
+    tn_value total = in_shape(c, imp_cast(c, imp_in(c, TOTAL), TN_I64), 0, NULL);
+    tn_value rows = two(c, &tn_op_maximum, total, imp_extent_of(c, imp_in(c, GPAST_K), 2));
+    tn_value room = two(c, &tn_op_subtract, rows, imp_extent_of(c, w->a.q, 2));
+    tn_value fits = two(c, &tn_op_less_equal, w->start, room),
+             some = imp_with(c, &tn_op_greater_equal, count, 0),
+             few = two(c, &tn_op_less_equal, count, imp_extent_of(c, w->a.q, 2));
+    fits = two(c, &tn_op_logical_and, fits, imp_with(c, &tn_op_greater_equal, w->start, 0));
+    fits = two(c, &tn_op_logical_and, fits, imp_flat(c, two(c, &tn_op_logical_and, some, few)));
+    imp_demand(c, imp_reduce(c, &tn_op_min, imp_cast(c, fits, TN_I64), 0), 1,
+               "query_seqlens does not fit seqlens_k and the rows of the cache");
+}
+
 /* The first call has as many queries as keys; in later ones the queries are the last of each sequence. */
 static void find_start(group *w)
 {
@@ -479,6 +500,10 @@ static void find_start(group *w)
     w->kept = w->total = total.at[0];
     if (imp_has(c, GPAST_K) && imp_rank(imp_in(c, GPAST_K)) == 4)
         w->kept = imp_simplify(c, tn_max(c->pool, w->total, imp_type(imp_in(c, GPAST_K))->dim[2]));
+    if (imp_has(c, CHUNKS) && imp_rank(imp_in(c, GPAST_K)) == 4) {
+        start_of_chunks(w, imp_in(c, CHUNKS));
+        return;
+    }
     if (is_multiple(c, w->total, w->queries, 1))
         return;
     tn_value n = imp_extent_of(c, w->a.q, 2), length = imp_cast(c, imp_in(c, LENGTHS), TN_I64);
@@ -511,6 +536,8 @@ static void find_window(group *w)
     imp_node *c = w->c;
     int64_t window = imp_attr_int(c, "local_window_size", -1);
     tn_value past = imp_in(c, GPAST_K), all = imp_cast(c, imp_in(c, LENGTHS), TN_I64);
+    if (imp_has(c, CHUNKS))
+        refuse(c, "query_seqlens beside sliding_window_cache");
     if (window < 1 || imp_has(c, GBIAS) || imp_attr_int(c, "qk_output", 0) != 0)
         refuse(c, "sliding_window_cache without local_window_size, or with attention_bias or qk_output,");
     if (!c->bad && imp_rank(past) != 4)
@@ -693,7 +720,7 @@ const imp_row onnx_rows_transformer[] = {
     {"QAttention",          1, 0,  9, 2, qattention,            NULL},
     {"MultiHeadAttention",  1, 0, 10, 4, multi_head_attention,  NULL},
     {"DecoderMaskedMultiHeadAttention", 1, 0, 11, 4, decoder_attention, NULL},
-    {"GroupQueryAttention", 1, 0, 16, 4, group_query_attention, NULL},
+    {"GroupQueryAttention", 1, 0, 17, 4, group_query_attention, NULL},
     {"RotaryEmbedding",     1, 0,  4, 1, rotary_embedding,      NULL},
     {0},
 };
