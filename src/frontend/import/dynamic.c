@@ -172,7 +172,16 @@ static bool unknown(imp_node *c, tn_value v)
     return n && n->kind == TN_E_INT && n->u.i <= IMP_MAX_RANK && imp_rank(v) <= 1 && !imp_host(c, v, &d);
 }
 
-static uint32_t length(tn_value v) { return imp_rank(v) ? (uint32_t)imp_type(v)->dim[0]->u.i : 1; }
+/* How many entries a list has; 1 for a scalar. Reported, and 0, where only the run knows. */
+static uint32_t length(imp_node *c, tn_value v)
+{
+    int64_t n = imp_length(v);
+    if (n < 0 && !c->bad)
+        imp_refuse(c, IMP_NOT_CONSTANT,
+                   "the number of entries of %s is known only in the run; give it a fixed length",
+                   imp_type_text(c, imp_type(v)));
+    return n < 0 ? 0 : (uint32_t)n;
+}
 
 static tn_value ones(imp_node *c, uint32_t n)
 {
@@ -189,7 +198,7 @@ static tn_value part(imp_node *c, tn_value v, int64_t from, int64_t to)
 /* v brought to n elements: ones in front, or the first n. */
 static tn_value fitted(imp_node *c, tn_value v, uint32_t n, bool front)
 {
-    uint32_t have = length(v);
+    uint32_t have = length(c, v);
     if (have > n)
         return part(c, v, 0, n);
     if (have == n)
@@ -237,7 +246,9 @@ bool imp_dynamic_reshape(imp_node *c, tn_value x, tn_value shape, bool allow_zer
 {
     if (c->bad || !x.def || !unknown(c, shape) || imp_rank(shape) != 1)
         return false;
-    uint32_t n = length(shape);
+    uint32_t n = length(c, shape);
+    if (c->bad)
+        return true;
     tn_value target = imp_cast(c, shape, TN_I64), zero = imp_i64(c, 0), rest = imp_i64(c, -1);
     tn_value had = imp_rank(x) ? imp_shape_of(c, x) : ones(c, 1);
     if (!allow_zero) {
@@ -261,7 +272,9 @@ bool imp_dynamic_expand(imp_node *c, tn_value x, tn_value shape)
 {
     if (c->bad || !x.def || !unknown(c, shape) || imp_rank(shape) != 1)
         return false;
-    uint32_t n = length(shape), rank = (uint32_t)imp_rank(x), most = n > rank ? n : rank;
+    uint32_t n = length(c, shape), rank = (uint32_t)imp_rank(x), most = n > rank ? n : rank;
+    if (c->bad)
+        return true;
     if (most > IMP_MAX_RANK)
         return false;
     tn_value target = fitted(c, imp_cast(c, shape, TN_I64), most, true);
@@ -330,6 +343,27 @@ static tn_value steps_between(imp_node *c, const tn_value edge[2], tn_value back
 }
 
 /* numpy's rules, in tensors: negative positions count from the end, then everything is clipped. */
+/* An operand of a slice whose entries, or their number, only the run knows. */
+static bool late_bound(imp_node *c, tn_value v)
+{
+    return unknown(c, v) || (v.def && imp_rank(v) == 1 && imp_length(v) < 0);
+}
+
+/* Starts, ends and steps have as many entries as the axes, or as one of them: the run checks what is not known. */
+static uint32_t slice_entries(imp_node *c, tn_value v[3], tn_value axes)
+{
+    const tn_value of[4] = {axes, v[0], v[1], v[2]};
+    int64_t n = -1;
+    for (int i = 0; i < 4 && n < 0; i++)
+        n = of[i].def ? imp_length(of[i]) : -1;
+    if (n < 0)
+        return length(c, v[0]);
+    for (int i = 0; i < 3; i++)
+        if (v[i].def && imp_length(v[i]) < 0 && !imp_with_extent(c, &v[i], 0, tn_idx(c->pool, n)) && !c->bad)
+            imp_refuse(c, IMP_BAD_VALUE, "starts, ends and steps must have %lld entries", (long long)n);
+    return (uint32_t)n;
+}
+
 bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps)
 {
     uint32_t rank = (uint32_t)imp_rank(x);
@@ -342,12 +376,18 @@ bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn
         end = v[1];
         steps = v[2];
         axes = (tn_value){0};
-    } else if (!unknown(c, start) && !unknown(c, end) && !(steps.def && unknown(c, steps))) {
+    } else if (!late_bound(c, start) && !late_bound(c, end) && !late_bound(c, steps)) {
         return false;
     }
     if (c->bad)
         return true;
-    uint32_t n = length(start);
+    tn_value given[3] = {start, end, steps};
+    uint32_t n = slice_entries(c, given, axes);
+    start = given[0];
+    end = given[1];
+    steps = given[2];
+    if (c->bad)
+        return true;
     tn_ints at = axes.def ? imp_ints_in(c, axes, "axes") : (tn_ints){0};
     tn_value one = ones(c, n), shape = imp_shape_of(c, x), zero = imp_i64(c, 0);
     steps = steps.def ? imp_cast(c, steps, TN_I64) : one;
