@@ -39,7 +39,8 @@ class Doubles:
         self.model = type(case.model)()
         self.model.CopyFrom(case.model)
         self.graph(self.model.graph)
-        self.feeds = [{k: self.array(a) for k, a in feed.items()} for feed in case.feeds]
+        self.feeds = [{k: [self.array(x) for x in a] if isinstance(a, list) else self.array(a) for k, a in feed.items()}
+                      for feed in case.feeds]
 
     def array(self, a):
         if a.dtype not in [DTYPES[d].np for d in ("f4", "f8", "f2", "bf")]:

@@ -7,6 +7,7 @@ import ops_move     # noqa: F401
 import ops_ms       # noqa: F401
 import ops_nn       # noqa: F401
 import ops_reduce   # noqa: F401
+import ops_text     # noqa: F401
 from graph import Cannot, Graph, printed
 
 

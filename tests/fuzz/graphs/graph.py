@@ -45,7 +45,9 @@ DTYPES = {d.name: d for d in [
     Dtype("uint4", TensorProto.UINT4, np.dtype(ml_dtypes.uint4), "u", 4, 0, 15),
     Dtype("int2", TensorProto.INT2, np.dtype(ml_dtypes.int2), "i", 2, -2, 1),
     Dtype("uint2", TensorProto.UINT2, np.dtype(ml_dtypes.uint2), "u", 2, 0, 3),
+    Dtype("s", TensorProto.STRING, np.dtype(object), "s", 0, 0, 0),  # only rows of ops_text.py have it
 ]}
+WORDS = ["", "a", "bb", "B", "\u00e9", "\u65e5\u672c", "a b", "12"]
 FLOATS, HALF = ("f4", "f8", "f2", "bf"), ("f2", "bf")
 INTS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 NUMBERS, ALL = FLOATS + INTS, FLOATS + INTS + ("b",)
@@ -180,6 +182,8 @@ class Graph:
     def data(self, dtype, sizes, lo, hi, grain):
         n = int(np.prod(sizes, dtype=np.int64))
         kind = DTYPES[dtype]
+        if dtype == "s":
+            return np.array([self.r.pick(WORDS) for _ in range(n)], object).reshape(sizes)
         if dtype in FLOATS and grain is None:
             a = self.r.uniform(n, lo, hi)
             if self.special and dtype in ("f4", "f8"):
@@ -447,6 +451,7 @@ class Graph:
                 pass
 
     def model(self):
+        from border import Border
         r = self.r
         read = {n for node in self.main.nodes for n in reads(node)}
         made = {n for node in self.main.nodes for n in node.output}
@@ -456,16 +461,16 @@ class Graph:
             raise Cannot
         used = read | {v.name for v in outputs}
         inputs = [(v, a) for v, a in self.inputs if v.name in used]
+        border = Border(self, inputs, outputs, None if r.chance(0.5) else self.symbols)
         graph = helper.make_graph(
-            self.main.nodes, "fuzz", [info(v, self.symbols, self.hidden) for v, _ in inputs],
-            [info(v, None if r.chance(0.5) else self.symbols) for v in outputs],
+            border.before + self.main.nodes + border.behind, "fuzz", border.said_in, border.said_out,
             [t for t in self.initialisers if t.name in used])
         opsets = [helper.make_opsetid("", self.opset)]
         opsets += [helper.make_opsetid(name, version) for name, version in DOMAINS.items() if name in self.domains]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=10 if self.opset < 25 else 13,
                                   producer_name=f"fuzz {self.seed}")
-        feeds = [{v.name: a[b] for v, a in inputs} for b in range(self.n_bindings)]
-        return model, feeds, outputs
+        feeds = [{name: a[b] for name, a in border.feeds.items()} for b in range(self.n_bindings)]
+        return model, feeds, border.outputs
 
 
 def reads(node):

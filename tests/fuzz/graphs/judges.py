@@ -4,6 +4,8 @@ import os
 import tempfile
 
 import ml_dtypes
+import numpy as np
+from onnx import TensorProto
 from tenon import _core, _errors
 
 
@@ -21,8 +23,12 @@ TEXT = "text"
 PASSES = "SimplifyInference,SimplifyExpr,FoldConstant,EliminateCommonSubexpr,DeadCodeElimination"  # before it is printed again
 
 
-def arrays(tensors):
-    return [t.numpy() for t in tensors]
+def arrays(values):
+    """All tensors of some results, those of a sequence one after the other."""
+    flat = []
+    for v in values:
+        flat += arrays(v) if isinstance(v, list) else [v if isinstance(v, np.ndarray) else v.numpy()]
+    return flat
 
 
 class Tenon:
@@ -119,10 +125,18 @@ def typed(array, type_):
     return array.view(getattr(ml_dtypes, f"float8_{name}")) if name else array
 
 
+def plain(model):
+    """Whether inputs and outputs are tensors of numbers: interpreters take no others."""
+    return all(x.type.HasField("tensor_type") and x.type.tensor_type.elem_type != TensorProto.STRING
+               for x in [*model.graph.input, *model.graph.output])
+
+
 def buckets(model, feeds):
     """--input-shapes that name some sizes of the symbols: a range of all that occur, and code for a few of them; None: there
     are no symbols, or they are not inputs' dimensions by themselves."""
     sizes, dims = {}, {}
+    if not all(x.type.HasField("tensor_type") for x in model.graph.input):
+        return None
     for x in model.graph.input:
         shape = x.type.tensor_type.shape.dim
         dims[x.name] = [d.dim_param or d.dim_value for d in shape]
@@ -158,7 +172,8 @@ class OnnxRuntime:
         try:
             session = self.ort.InferenceSession(data, self.options, providers=["CPUExecutionProvider"])
             types = [o.type for o in session.get_outputs()]
-            return [[typed(a, t) for a, t in zip(session.run(None, feed, self.run_options), types)] for feed in feeds]
+            return [[x for a, t in zip(session.run(None, feed, self.run_options), types)
+                     for x in (a if isinstance(a, list) else [typed(a, t)])] for feed in feeds]
         except Refused:
             raise
         except Exception as e:  # its own classes, and those of its numpy conversions
