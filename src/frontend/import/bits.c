@@ -40,3 +40,26 @@ tn_value imp_bitcast(imp_node *c, tn_value x, tn_dtype t)
     x = imp_unsqueeze(c, x, rank);
     return reinterpreted(c, imp_cast(c, imp_call2(c, &tn_op_right_shift, NULL, x, by), other), t);
 }
+
+tn_value imp_view(imp_node *c, tn_value x, tn_dtype t)
+{
+    const tn_expr *dim[IMP_MAX_RANK + 1];
+    int rank = imp_rank(x), from = imp_type(x)->dtype.bits, to = t.bits;
+    if (c->bad || from == to)
+        return imp_bitcast(c, x, t);
+    if (rank < 1) {
+        imp_refuse(c, IMP_BAD_VALUE, "a number has no view of elements of another size");
+        return x;
+    }
+    for (int i = 0; i < rank; i++)
+        dim[i] = imp_type(x)->dim[i];
+    if (from < to) { /* the last dimension in parts */
+        const tn_expr *each = tn_idx(c->pool, to / from), *last = dim[rank - 1];
+        dim[rank - 1] = imp_simplify(c, tn_fdiv(c->pool, last, each));
+        dim[rank] = each;
+        x = imp_reshape(c, x, rank + 1, dim);
+        return imp_bitcast(c, x, t);
+    }
+    dim[rank - 1] = imp_simplify(c, tn_mul(c->pool, dim[rank - 1], tn_idx(c->pool, from / to)));
+    return imp_reshape(c, imp_bitcast(c, x, t), rank, dim);
+}

@@ -55,6 +55,8 @@ tn_value imp_fold(imp_node *c, tn_node *call);
 
 /* x as elements of type t with the same bits (bits.c): of another size, with a last dimension more or less. */
 tn_value imp_bitcast(imp_node *c, tn_value x, tn_dtype t);
+/* ... but with as many dimensions: the last one has as many elements of type t as its bytes are. */
+tn_value imp_view(imp_node *c, tn_value x, tn_dtype t);
 
 /* ---- extents that only the run knows (dynamic.c) ---- */
 /* The shape to which two shapes, lists of integers, are broadcast. */

@@ -87,30 +87,6 @@ static void view_as(imp_node *c)
     pt_out(c, reshaped(c, first, pt_shape(c, pt_in(c, 1))));
 }
 
-/* The last dimension has as many elements of type t as its bytes are. */
-static tn_value viewed(imp_node *c, tn_value x, tn_dtype t)
-{
-    const tn_expr *dim[IMP_MAX_RANK + 1];
-    int rank = imp_rank(x), from = imp_type(x)->dtype.bits, to = t.bits;
-    if (c->bad || from == to)
-        return imp_bitcast(c, x, t);
-    if (rank < 1) {
-        imp_refuse(c, IMP_BAD_VALUE, "a number has no view of elements of another size");
-        return x;
-    }
-    for (int i = 0; i < rank; i++)
-        dim[i] = imp_type(x)->dim[i];
-    if (from < to) { /* the last dimension in parts */
-        const tn_expr *each = tn_idx(c->pool, to / from), *last = dim[rank - 1];
-        dim[rank - 1] = imp_simplify(c, tn_fdiv(c->pool, last, each));
-        dim[rank] = each;
-        x = imp_reshape(c, x, rank + 1, dim);
-        return imp_bitcast(c, x, t);
-    }
-    dim[rank - 1] = imp_simplify(c, tn_mul(c->pool, dim[rank - 1], tn_idx(c->pool, from / to)));
-    return imp_reshape(c, imp_bitcast(c, x, t), rank, dim);
-}
-
 static void view_dtype(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
@@ -119,7 +95,7 @@ static void view_dtype(imp_node *c)
         return;
     if (pt_of(c)->to == PT_TO_COMPLEX)
         imp_refuse(c, IMP_BAD_VALUE, "a view of complex numbers is not supported");
-    pt_out(c, viewed(c, x, t));
+    pt_out(c, imp_view(c, x, t));
 }
 
 static void flatten(imp_node *c)
@@ -168,6 +144,19 @@ static void unsqueeze(imp_node *c)
 }
 
 /* Dimensions of 1 among those named are dropped; without names all. */
+/* Squeeze leaves a dimension whose extent is not known: in the run it must not be 1, or the result had fewer. */
+static void keep_in_squeeze(imp_node *c, const tn_expr *dim)
+{
+    tn_symbol_info *s = dim->kind == TN_E_SYM ? tn_graph_find_symbol(c->g, dim->u.s) : NULL;
+    if (!s || s->min > 1)
+        return;
+    s->min = 2;
+    for (uint32_t i = 0; i <= s->point.n; i++)
+        if (s->max < 2 || (i < s->point.n && s->point.at[i] < 2))
+            imp_refuse(c, IMP_OPERANDS, "dimension %s may be 1, and the result then has fewer dimensions",
+                       s->name);
+}
+
 static void squeeze(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
@@ -182,7 +171,11 @@ static void squeeze(imp_node *c)
             drop[d] = true;
     }
     for (int d = 0; d < rank && !c->bad; d++)
-        if ((!named || drop[d]) && tn_is_int(imp_type(x)->dim[d], &n) && n == 1)
+        if (named && !drop[d])
+            continue;
+        else if (!tn_is_int(imp_type(x)->dim[d], &n))
+            keep_in_squeeze(c, imp_type(x)->dim[d]);
+        else if (n == 1)
             list[k++] = d;
     tn_squeeze_attr a = {tn_ints_make(c->arena, k, list)};
     pt_out(c, k ? imp_call1(c, &tn_op_squeeze, &a, x) : x);

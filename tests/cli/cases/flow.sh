@@ -17,10 +17,11 @@ expect 0 "[onnx-W002]" compile "$flow/if_fail.onnx" -o f.tar
 expect 0 "" run f.tar --fill-mode zeros
 expect 4 "the then branch cannot run for the shapes it was compiled for" run f.tar --fill-mode ones
 expect 4 "[driver-E073]" interpret "$flow/if_fail.onnx" --stage flat --fill-mode ones
-# The branch that cannot be computed ends amid a loop, whose begun body uses values of the branches' surroundings.
-expect 0 "becomes Tensor[(1, 4, 3), float32], which has another number of dimensions" compile "$flow/if_loop_fail.onnx" -o l.tar
+# A loop in a branch adds a dimension in each iteration: it is converted for each rank up to 8, and what goes on from there is
+# begun and given up amid the loop.
+expect 0 "an operand of 8 dimensions cannot be computed" compile "$flow/if_loop_fail.onnx" -o l.tar
 expect 0 "" run l.tar --fill-mode zeros
-expect 4 "the then branch cannot run for the shapes it was compiled for" run l.tar --fill-mode ones
+expect 0 "" run l.tar --fill-mode ones
 for stage in relay tir tir-scheduled flat; do
     expect 0 "y: int64[" interpret "$models/nonzero.onnx" --stage $stage
 done
