@@ -152,8 +152,7 @@ static size_t *readers(tf_import *t, const tf_graph *g, size_t *first)
     return NULL;
 }
 
-/* Also everything that reads one of these nodes, or runs after it. */
-static void spread(tf_import *t, const tf_graph *g, bool *reached)
+void tf_spread(tf_import *t, const tf_graph *g, bool *reached, bool ends(const tf_node_def *n))
 {
     size_t *first = TN_NEW_N(&t->im.scratch, size_t, g->n + 2), *to = readers(t, g, first);
     tn_vec(size_t) stack = {0};
@@ -163,7 +162,7 @@ static void spread(tf_import *t, const tf_graph *g, bool *reached)
     while (stack.n) {
         size_t i = tn_vec_pop(&stack);
         for (size_t k = first[i]; k < first[i + 1]; k++)
-            if (!reached[to[k]]) {
+            if (!reached[to[k]] && !(ends && ends(g->node[to[k]].def))) {
                 reached[to[k]] = true;
                 tn_vec_push(&stack, to[k]);
             }
@@ -192,14 +191,14 @@ void tf_find_effects(tf_import *t, tf_graph *g)
         any = any || g->act[i];
     }
     if (any)
-        spread(t, g, g->effect);
+        tf_spread(t, g, g->effect, NULL);
 }
 
 void tf_find_reads(tf_import *t, tf_graph *g)
 {
     for (size_t i = 0; i < g->n; i++)
         g->effect[i] = g->effect[i] || reads(t, g->node[i].def);
-    spread(t, g, g->effect);
+    tf_spread(t, g, g->effect, NULL);
 }
 
 bool tf_has_act(const tf_graph *g, const bool among[])

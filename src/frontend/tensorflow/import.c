@@ -248,11 +248,24 @@ static const bool *saver_nodes(tf_import *t)
     return after;
 }
 
-/* What no other node reads, but for a Saver's nodes. */
+static bool leaves_loop(const tf_node_def *n) { return tf_is_op(n, "Exit") || tf_is_op(n, "RefExit"); }
+
+/* Nodes of loops, in which no result can be: some are there for others to wait for. */
+static const bool *loop_nodes(tf_import *t)
+{
+    tf_graph *g = t->graph;
+    bool *in = TN_NEW_N(&t->im.scratch, bool, g->n);
+    for (size_t i = 0; i < g->n; i++)
+        in[i] = tf_is_op(g->node[i].def, "Enter") || tf_is_op(g->node[i].def, "RefEnter");
+    tf_spread(t, g, in, leaves_loop);
+    return in;
+}
+
+/* What no other node reads, but for a Saver's nodes and those of loops. */
 static ports leaves(tf_import *t)
 {
     tf_graph *g = t->graph;
-    const bool *saver = saver_nodes(t);
+    const bool *saver = saver_nodes(t), *looped = loop_nodes(t);
     bool *read = TN_NEW_N(&t->im.scratch, bool, g->n);
     ports p = {TN_NEW_N(&t->im.scratch, port, g->n), 0};
     for (size_t i = 0; i < g->n; i++)
@@ -260,7 +273,7 @@ static ports leaves(tf_import *t)
             if (g->node[i].from[k] != TF_NONE)
                 read[g->node[i].from[k]] = true;
     for (size_t i = 0; i < g->n; i++)
-        if (!read[i] && !saver[i] && !is_silent(&g->node[i]))
+        if (!read[i] && !saver[i] && !looped[i] && !is_silent(&g->node[i]))
             p.at[p.n++] = (port){.name = g->node[i].def->name};
     return p;
 }

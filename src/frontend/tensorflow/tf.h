@@ -136,6 +136,9 @@ typedef struct tf_visitor {
 void tf_each_node(tf_import *t, const tf_visitor *v);
 
 /* ---- what a run changes (effects.c) ---- */
+/* Also everything that reads one of these nodes, or runs after it, but for nodes that end this (may be NULL) and
+ * what only they reach. */
+void tf_spread(tf_import *t, const tf_graph *g, bool *reached, bool ends(const tf_node_def *n));
 /* Function i that a node calls, whose parameters are the operands from *out_first on; NULL: there are no more. */
 const tf_function *tf_callee(const tf_import *t, const tf_node_def *n, size_t i, size_t *out_first);
 bool tf_node_has_effects(tf_import *t, const tf_node_def *n); /* it assigns variables, or calls what does */
