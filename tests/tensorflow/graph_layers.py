@@ -1,7 +1,7 @@
 """Layers of random graphs: LAYERS are functions of a graph (graphs.py) that give one line's right side, as Python of Keras.
 
 What a line may use: L, the module of layers, K, Keras itself, and the tensors before it. The model is a functional one; the
-same lines under floatx float64 are its exact judge.
+same lines under floatx float64 are its exact judge. Without TimeDistributed, which Keras traces wrongly where the batch is not known.
 """
 LAYERS = []
 
@@ -51,7 +51,7 @@ def sequence(g):
         f"L.MultiHeadAttention(2, 4)({v}, {w}, use_causal_mask={back})", f"L.GlobalAveragePooling1D()({v})", f"L.GlobalMaxPooling1D(keepdims={back})({v})",
         f"L.MaxPooling1D(2)({v})", f"L.AveragePooling1D(3, 2, padding='same')({v})", f"L.ZeroPadding1D((1, 2))({v})", f"L.Cropping1D((1, 1))({v})",
         f"L.UpSampling1D(2)({v})", f"L.Conv1DTranspose(4, 3, strides=2, padding={pad if pad != 'causal' else 'same'!r})({v})",
-        f"L.TimeDistributed(L.Dense(3))({v})", f"L.Permute((2, 1))({v})", f"L.Reshape((-1, 4))({v})", f"L.DepthwiseConv1D(3, padding='same')({v})",
+        f"L.Permute((2, 1))({v})", f"L.Reshape((-1, 4))({v})", f"L.DepthwiseConv1D(3, padding='same')({v})",
         f"L.Embedding(10, 8)(ids)", f"L.Masking()({v})", f"L.AdditiveAttention()([{v}, {w}])"])
 
 

@@ -57,6 +57,8 @@ def sequence(g):
     return g.r.choice([
         lambda: f"tf.nn.conv1d({v}, {g.weight(v, 3, 8, 8)}, {g.r.choice([1, 2])}, {g.r.choice(['SAME', 'VALID'])!r})",
         lambda: f"tf.nn.conv1d({v}, {g.weight(v, 2, 8, 4)}, 1, 'SAME', dilations=2)",
+        lambda: f"tf.nn.conv1d_transpose({v}, {g.weight(v, 3, 4, 8)}, [tf.shape({v})[0], tf.shape({v})[1] * 2 - {g.r.choice([0, 1])}, 4], 2, 'SAME')",
+        lambda: f"tf.nn.conv1d_transpose({v}, {g.weight(v, 3, 4, 8)}, [tf.shape({v})[0], tf.shape({v})[1] * 2 + {g.r.choice([1, 2])}, 4], 2, 'VALID')",
         lambda: f"tf.matmul(tf.nn.softmax(tf.matmul({v}, {v}, transpose_b=True) / 3), {same})",
         lambda: f"tf.transpose(tf.reshape({v}, [tf.shape({v})[0], tf.shape({v})[1], 2, 4]), [0, 2, 1, 3])",
         lambda: f"tf.reshape({v}, [tf.shape({v})[0], -1, 4])", lambda: f"tf.pad({v}, [[0, 0], [1, 2], [0, 0]])",

@@ -216,6 +216,52 @@ tn_value imp_conv_transpose(imp_node *c, tn_value x, tn_value weight, const imp_
     return back(c, imp_call2(c, ops[w->dims - 1], &a, into(c, x, w->last), weight), w->last);
 }
 
+/* How much is cut off dimension i so that the result has this extent, or added to it, below 0; `else_`: where that is
+ * no number. */
+static int64_t cut_to(imp_node *c, tn_value x, const imp_window *w, int i, const tn_expr *size, int64_t else_)
+{
+    int64_t total;
+    const tn_expr *before_last = tn_sub(c->pool, imp_window_extent(x, w, i), tn_idx(c->pool, 1));
+    const tn_expr *steps = tn_mul(c->pool, before_last, tn_idx(c->pool, w->stride[i]));
+    const tn_expr *all = tn_add(c->pool, steps, tn_idx(c->pool, imp_window_span(c, w, i)));
+    return tn_is_int(imp_simplify(c, tn_sub(c->pool, all, size)), &total) ? total : else_;
+}
+
+/* The cuts of dimension i and, as the result, what is added after it. */
+static int64_t cut(imp_node *c, tn_value x, imp_window *w, int i, const tn_expr *size, enum imp_padding how)
+{
+    int64_t before = 0, after = 0, total;
+    if (how == IMP_SAME) {
+        total = cut_to(c, x, w, i, size, imp_window_span(c, w, i) - w->stride[i]);
+        imp_pad_share(c, w, i, tn_idx(c->pool, total), false);
+        return total < 0 ? -total : 0;
+    }
+    if (how == IMP_EXPLICIT && (!tn_is_int(w->pad[i], &before) || !tn_is_int(w->pad[w->dims + i], &after)))
+        return 0;
+    total = cut_to(c, x, w, i, size, before + after);
+    if (total > before + after)
+        w->pad[w->dims + i] = tn_idx(c->pool, total - before);
+    return total < before + after ? before + after - total : 0;
+}
+
+tn_value imp_conv_transpose_to(imp_node *c, tn_value x, tn_value weight, imp_window *w, tn_dims size,
+                               enum imp_padding how)
+{
+    int64_t more[IMP_MAX_SPATIAL] = {0};
+    uint32_t dims = (uint32_t)w->dims, first = w->last ? 1 : 2, skip = size.n == dims ? 0 : first;
+    if (!c->bad && size.n != dims + 2 && size.n != dims)
+        imp_refuse(c, IMP_BAD_VALUE, "the extents of the result have %u entries for %s", (unsigned)size.n,
+                   imp_type_text(c, imp_type(x)));
+    for (int i = 0; i < w->dims && !c->bad; i++)
+        more[i] = cut(c, x, w, i, size.at[skip + (uint32_t)i], how);
+    tn_value v = imp_conv_transpose(c, x, weight, w, more, 1);
+    for (uint32_t i = 0; i < dims && !c->bad; i++)
+        if (!imp_with_extent(c, &v, (int)(first + i), size.at[skip + i]))
+            imp_refuse(c, IMP_BAD_VALUE, "the extents of the result do not fit %s",
+                       imp_type_text(c, imp_type(x)));
+    return v;
+}
+
 tn_value imp_bias(imp_node *c, tn_value v, tn_value bias, bool last)
 {
     tn_axis_attr a = {last ? -1 : 1};

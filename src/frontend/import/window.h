@@ -55,6 +55,12 @@ tn_value imp_conv(imp_node *c, tn_value x, tn_value weight, const imp_window *w,
 /* weight: IO(D)(H)W; more: results after each dimension, or NULL. */
 tn_value imp_conv_transpose(imp_node *c, tn_value x, tn_value weight, const imp_window *w,
                             const int64_t more[], int64_t groups);
+/* ... whose result's extents are given, in full or those of the spatial dimensions alone. What the padding is follows
+ * from them, unless it is explicit; where they are no numbers, SAME gives as many results as strides times the extent,
+ * VALID all that there are, and the run checks that. */
+enum imp_padding { IMP_SAME, IMP_VALID, IMP_EXPLICIT };
+tn_value imp_conv_transpose_to(imp_node *c, tn_value x, tn_value weight, imp_window *w, tn_dims size,
+                               enum imp_padding how);
 /* v + bias along the channels; absent: v. */
 tn_value imp_bias(imp_node *c, tn_value v, tn_value bias, bool last);
 

@@ -56,31 +56,29 @@ static void explicit_pads(imp_node *c, imp_window *w)
     imp_pad_both(c, w, pad);
 }
 
-enum padding { SAME, VALID, EXPLICIT };
-
-static enum padding padding_of(imp_node *c)
+static enum imp_padding padding_of(imp_node *c)
 {
     const char *how = imp_attr_string(c, "padding", "VALID");
     if (strcmp(how, "SAME") == 0 || strcmp(how, "SAME_UPPER") == 0)
-        return SAME;
+        return IMP_SAME;
     if (strcmp(how, "EXPLICIT") == 0)
-        return EXPLICIT;
+        return IMP_EXPLICIT;
     if (strcmp(how, "VALID") != 0)
         imp_refuse(c, IMP_BAD_VALUE, "padding is \"%s\"; SAME, VALID and EXPLICIT are known", how);
-    return VALID;
+    return IMP_VALID;
 }
 
 /* Of data; the kernel is known. */
 static void read_padding(imp_node *c, tn_value x, imp_window *w)
 {
-    enum padding how = padding_of(c);
-    if (how == SAME)
+    enum imp_padding how = padding_of(c);
+    if (how == IMP_SAME)
         imp_pad_same(c, x, w, false);
-    else if (how == EXPLICIT)
+    else if (how == IMP_EXPLICIT)
         explicit_pads(c, w);
     else
         imp_pad_none(c, w);
-    if (how != EXPLICIT)
+    if (how != IMP_EXPLICIT)
         imp_attr_ignore(c, "explicit_paddings");
 }
 
@@ -144,50 +142,14 @@ static void depthwise(imp_node *c)
     imp_out(c, 0, imp_conv(c, x, weight, &w, channels));
 }
 
-/* Spatial extents of a result that is given in full, or without batch and channels; false: not all are numbers. */
-static bool read_size(imp_node *c, tn_value y, const tn_dims *all, const imp_window *w, int64_t size[])
-{
-    uint32_t dims = (uint32_t)w->dims;
-    int64_t in;
-    bool fixed = true;
-    if (all->n != dims + 2 && all->n != dims)
-        imp_refuse(c, IMP_BAD_VALUE, "the extents of the result have %u entries", (unsigned)all->n);
-    for (int i = 0; i < w->dims && !c->bad; i++)
-        fixed = fixed && tn_is_int(all->at[all->n == dims ? i : i + (w->last ? 1 : 2)], &size[i]) &&
-                tn_is_int(imp_window_extent(y, w, i), &in);
-    return fixed && !c->bad;
-}
-
-/* SAME gives as many results as strides times the extent, VALID all that there are. */
-static void symbolic_output(imp_node *c, imp_window *w, enum padding how, int64_t more[])
-{
-    for (int i = 0; i < w->dims && !c->bad && how == SAME; i++) {
-        int64_t over = imp_window_span(c, w, i) - w->stride[i];
-        imp_pad_share(c, w, i, tn_idx(c->pool, over > 0 ? over : 0), false);
-        more[i] = over < 0 ? -over : 0;
-    }
-}
-
-static void explicit_output(imp_node *c, tn_value y, const imp_window *w, const int64_t size[],
-                            int64_t more[])
-{
-    for (int i = 0; i < w->dims && !c->bad; i++) {
-        int64_t in = 0, before = 0, after = 0;
-        if (tn_is_int(imp_window_extent(y, w, i), &in) && tn_is_int(w->pad[i], &before) &&
-            tn_is_int(w->pad[w->dims + i], &after))
-            more[i] = size[i] - ((in - 1) * w->stride[i] + imp_window_span(c, w, i) - before - after);
-    }
-}
-
 /* Conv2DBackpropInput: a transposed convolution, whose result's extents are given. */
 static void conv_transpose(imp_node *c)
 {
     imp_window w;
-    int64_t size[IMP_MAX_SPATIAL] = {0}, more[IMP_MAX_SPATIAL] = {0};
     tn_value filter = imp_in(c, 1), y = imp_in(c, 2);
     bool last = tf_is_last(c);
     imp_attr_ignore(c, "use_cudnn_on_gpu");
-    tn_dims all = imp_host_in(c, imp_in(c, 0), "the extents of the result");
+    tn_dims size = imp_extents_in(c, imp_in(c, 0), "the extents of the result");
     if (!imp_window_init(c, y, last, &w) || !is_filter(c, filter, &w))
         return;
     static const char *const order[] = {"", "IOW", "IOHW", "IODHW"}, *const from[] = {"", "WOI", "HWOI",
@@ -197,18 +159,12 @@ static void conv_transpose(imp_node *c)
         return;
     spatial_list(c, "strides", &w, w.stride);
     spatial_list(c, "dilations", &w, w.dilation);
-    enum padding how = padding_of(c);
-    if (how == EXPLICIT)
+    enum imp_padding how = padding_of(c);
+    if (how == IMP_EXPLICIT)
         explicit_pads(c, &w);
     else
         imp_attr_ignore(c, "explicit_paddings");
-    if (read_size(c, y, &all, &w, size) && how != EXPLICIT)
-        imp_pad_output(c, y, &w, size, false, more);
-    else if (how == EXPLICIT)
-        explicit_output(c, y, &w, size, more);
-    else
-        symbolic_output(c, &w, how, more);
-    imp_out(c, 0, imp_conv_transpose(c, y, weight, &w, more, 1));
+    imp_out(c, 0, imp_conv_transpose_to(c, y, weight, &w, size, how));
 }
 
 /* ---- pooling ---- */

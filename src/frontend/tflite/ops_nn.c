@@ -171,36 +171,22 @@ static void transposed(imp_node *c)
 {
     imp_window w;
     bool volume = c->row->op[0] == 'C';
-    int64_t size[IMP_MAX_SPATIAL], more[IMP_MAX_SPATIAL] = {0},
-                                   function = imp_attr_int(c, "fused_activation_function", 0);
+    int64_t function = imp_attr_int(c, "fused_activation_function", 0);
     const tfl_tensor *y = tfl_out(c, 0), *x_tensor = tfl_in(c, 2);
     bool exact = tfl_is_quantised(x_tensor) && tfl_is_quantised(y) && tfl_has_scales(tfl_in(c, 1)) &&
                  !volume && x_tensor->dtype.bits == 8;
     tn_value x = exact ? imp_in(c, 2) : tfl_real(c, 2), weight = exact ? imp_in(c, 1) : tfl_real(c, 1);
-    tn_ints shape = imp_ints_in(c, imp_in(c, 0), "output_shape");
+    tn_dims size = imp_extents_in(c, imp_in(c, 0), "output_shape");
     imp_attr_ignore(c, "quantized_bias_type");
     if (!imp_window_init(c, x, true, &w))
         return;
     weight = volume ? imp_reorder(c, weight, "DHWOI", "IODHW") : imp_reorder(c, weight, "OHWI", "IOHW");
     read_steps(c, &w);
-    if (!imp_window_of_weight(c, weight, &w) || shape.n != (uint32_t)w.dims + 2) {
-        imp_refuse(c, IMP_BAD_VALUE, "output_shape has %u entries for %s", (unsigned)shape.n,
-                   imp_type_text(c, imp_type(x)));
+    enum imp_padding how = imp_attr_int(c, "padding", SAME) == SAME ? IMP_SAME : IMP_VALID;
+    if (!imp_window_of_weight(c, weight, &w))
         return;
-    }
-    for (int i = 0; i < w.dims; i++)
-        size[i] = shape.at[1 + i];
-    if (imp_attr_int(c, "padding", SAME) == SAME) {
-        imp_pad_output(c, x, &w, size, false, more);
-    } else {
-        for (int i = 0; i < w.dims; i++) {
-            int64_t in = 0;
-            (void)tn_is_int(imp_window_extent(x, &w, i), &in);
-            more[i] = size[i] - ((in - 1) * w.stride[i] + imp_window_span(c, &w, i));
-        }
-    }
     if (!exact) {
-        tn_value v = imp_conv_transpose(c, x, weight, &w, more, 1);
+        tn_value v = imp_conv_transpose_to(c, x, weight, &w, size, how);
         v = imp_bias(c, v, imp_has(c, 3) ? tfl_real(c, 3) : (tn_value){0}, true);
         tfl_give(c, 0, tfl_activate(c, v, function));
         return;
@@ -211,7 +197,7 @@ static void transposed(imp_node *c)
         f[i] = tfl_factor_of((double)x_tensor->scale[0] * (double)wt->scale[i] / (double)y->scale[0]);
     x = tfl_with(c, &tn_op_subtract, imp_cast(c, x, TN_I32), (double)x_tensor->zero[0]);
     weight = tfl_with(c, &tn_op_subtract, imp_cast(c, weight, TN_I32), (double)wt->zero[0]);
-    tn_value v = imp_conv_transpose(c, x, weight, &w, more, 1);
+    tn_value v = imp_conv_transpose_to(c, x, weight, &w, size, how);
     v = imp_bias(c, v, imp_opt(c, 3), true);
     v = tfl_scaled(c, v, wt->n_scale, f, 3);
     imp_out(c, 0, tfl_narrow(c, v, y, function));
