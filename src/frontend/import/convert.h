@@ -88,6 +88,16 @@ bool imp_dynamic_reshape(imp_node *c, tn_value x, tn_value shape, bool allow_zer
 bool imp_dynamic_expand(imp_node *c, tn_value x, tn_value shape);
 bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps);
 
+/* ---- what several formats have (pieces.c) ---- */
+/* start, limit and step, each of rank 0, as numbers from start on; how many may be for the run to find out. */
+tn_value imp_range(imp_node *c, const tn_value in[3]);
+/* Mirrored before and after each dimension, of which `width` has 2 numbers; edge: the last element is repeated, too. */
+tn_value imp_mirror(imp_node *c, tn_value x, tn_ints width, bool edge);
+/* The results are parts of these sizes; one of them may be below 0 and takes the rest. */
+void imp_split_sizes(imp_node *c, tn_value x, int axis, tn_ints size);
+/* Positions along an axis, a tensor of them for each of the first `batch` dimensions, which both have. */
+tn_value imp_take_of_each(imp_node *c, tn_value x, tn_value at, int axis, int batch);
+
 /* ---- slices along an axis that differ (unique.c) ---- */
 typedef struct imp_unique {
     tn_value x;       /* one of each */

@@ -151,7 +151,6 @@ tn_value onnx_ml_transform(imp_node *c, tn_value scores, const char *kind);
 int64_t onnx_seed(imp_node *c); /* of random numbers (ops_random.c) */
 /* The float64 numbers that NumPy's RandomState(seed) gives for this shape. */
 tn_value onnx_state(imp_node *c, tn_dims shape, int64_t seed, bool normal);
-const tn_expr *onnx_dynamic_count(imp_node *c, const tn_value in[3]); /* of Range (ops_dynamic.c) */
 
 /* ---- tensors (tensor.c) ---- */
 /* A constant of the tensor's data: it points into the file where the file holds it raw. NULL: reported at loc. */

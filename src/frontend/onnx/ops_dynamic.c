@@ -126,18 +126,6 @@ static void nms(imp_node *c)
     imp_out(c, 0, imp_call(c, &tn_op_concatenate, &axis, 3, column));
 }
 
-/* ceil((limit - start) / delta), at least 0. */
-const tn_expr *onnx_dynamic_count(imp_node *c, const tn_value in[3])
-{
-    tn_value x[3];
-    for (int i = 0; i < 3; i++)
-        x[i] = imp_cast(c, in[i], TN_F64);
-    tn_value n = imp_call2(c, &tn_op_divide, NULL, imp_call2(c, &tn_op_subtract, NULL, x[1], x[0]), x[2]);
-    n = imp_cast(c, imp_call1(c, &tn_op_ceil, NULL, n), TN_I64);
-    tn_dims d = imp_bind(c, imp_call2(c, &tn_op_maximum, NULL, n, imp_i64(c, 0)), NULL);
-    return d.n ? d.at[0] : tn_idx(c->pool, 0);
-}
-
 // clang-format off
 const imp_row onnx_rows_dynamic[] = {
     {"NonZero",            9,  0, 1, 1, nonzero,  NULL},

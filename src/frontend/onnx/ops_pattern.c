@@ -29,36 +29,6 @@ static void eye_like(imp_node *c)
 
 /* ---- Range ---- */
 
-/* How many elements: from constants of any type, or from integers known as expressions with a constant step. */
-static const tn_expr *range_count(imp_node *c, const tn_value in[3])
-{
-    double start, limit, delta;
-    if (imp_scalar(c, in[0], &start) && imp_scalar(c, in[1], &limit) && imp_scalar(c, in[2], &delta)) {
-        double n = ceil((limit - start) / delta);
-        if (delta == 0 || !(n < 2147483648.0))
-            imp_fail(c, "onnx-E009", "a range from %g to %g in steps of %g has no end; the model is damaged",
-                     start, limit, delta);
-        return tn_idx(c->pool, n > 0 && !c->bad ? (int64_t)n : 0);
-    }
-    int64_t step;
-    tn_dims known;
-    for (int i = 0; i < 3; i++)
-        if (!imp_host(c, in[i], &known))
-            return onnx_dynamic_count(c, in);
-    tn_dims from = imp_host_in(c, in[0], "start"), to = imp_host_in(c, in[1], "limit");
-    step = imp_int_in(c, in[2], "delta");
-    if (c->bad)
-        return tn_idx(c->pool, 0);
-    if (step == 0) {
-        imp_fail(c, "onnx-E009", "delta is 0; the model is damaged");
-        return tn_idx(c->pool, 0);
-    }
-    const tn_expr *way =
-        step > 0 ? tn_sub(c->pool, to.at[0], from.at[0]) : tn_sub(c->pool, from.at[0], to.at[0]);
-    return imp_simplify(
-        c, tn_max(c->pool, tn_ceildiv(c->pool, way, step > 0 ? step : -step), tn_idx(c->pool, 0)));
-}
-
 static void range(imp_node *c)
 {
     tn_value in[3];
@@ -67,11 +37,7 @@ static void range(imp_node *c)
         in[i] = imp_in(c, i);
         in[i] = imp_rank(in[i]) > 0 ? imp_reshape(c, in[i], 0, NULL) : in[i];
     }
-    if (c->bad)
-        return;
-    const tn_expr *count = range_count(c, in);
-    tn_arange_attr a = {tn_dims_make(c->arena, 1, &count)};
-    imp_out(c, 0, imp_call2(c, &tn_op_arange, &a, in[0], in[2]));
+    imp_out(c, 0, imp_range(c, in));
 }
 
 /* ---- Tile: before opset 6 along one axis, else one count a dimension ---- */

@@ -137,29 +137,6 @@ static void full_int_array(imp_node *c)
 
 /* ---- ranges and patterns ---- */
 
-static const tn_expr *count_of(imp_node *c, const tn_value in[3])
-{
-    double start, limit, step;
-    tn_dims from, to;
-    if (imp_scalar(c, in[0], &start) && imp_scalar(c, in[1], &limit) && imp_scalar(c, in[2], &step)) {
-        double n = ceil((limit - start) / step);
-        if (step == 0 || !(n < 2147483648.0))
-            imp_refuse(c, IMP_BAD_VALUE,
-                       "a range from %g to %g in steps of %g has no end; the model is damaged", start, limit,
-                       step);
-        return tn_idx(c->pool, n > 0 && !c->bad ? (int64_t)n : 0);
-    }
-    if (imp_host(c, in[0], &from) && imp_host(c, in[1], &to) && imp_scalar(c, in[2], &step) && step == 1)
-        return imp_simplify(c, tn_max(c->pool, tn_sub(c->pool, to.at[0], from.at[0]), tn_idx(c->pool, 0)));
-    tn_value x[3];
-    for (int i = 0; i < 3; i++)
-        x[i] = imp_cast(c, in[i], TN_F64);
-    tn_value n = pd_binary(c, &tn_op_divide, pd_binary(c, &tn_op_subtract, x[1], x[0]), x[2]);
-    n = imp_cast(c, pd_unary(c, &tn_op_ceil, n), TN_I64);
-    tn_dims d = imp_bind(c, pd_binary(c, &tn_op_maximum, n, imp_i64(c, 0)), NULL);
-    return d.n ? d.at[0] : tn_idx(c->pool, 0);
-}
-
 static void range(imp_node *c)
 {
     static const char *const names[] = {"Start", "End", "Step"};
@@ -169,11 +146,7 @@ static void range(imp_node *c)
         (void)pd_in(c, names[i]);
         in[i] = pd_scalar_in(c, names[i], NULL, 0, t);
     }
-    if (c->bad)
-        return;
-    const tn_expr *count = count_of(c, in);
-    tn_arange_attr a = {tn_dims_make(c->arena, 1, &count)};
-    pd_out(c, "Out", imp_call2(c, &tn_op_arange, &a, in[0], in[2]));
+    pd_out(c, "Out", imp_range(c, in));
 }
 
 static void linspace(imp_node *c)

@@ -197,26 +197,9 @@ static void split(imp_node *c)
 static void split_v(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    tn_ints given = imp_ints_in(c, imp_in(c, 1), "the sizes");
-    int at = imp_axis(c, imp_int_in(c, imp_in(c, 2), "the axis"), imp_rank(x));
-    int64_t left = 0, open = -1, *each = TN_NEW_N(c->arena, int64_t, given.n);
+    tn_ints size = imp_ints_in(c, imp_in(c, 1), "the sizes");
     imp_attr_ignore(c, "num_split");
-    if (!c->bad && given.n != c->n_out)
-        imp_refuse(c, IMP_BAD_VALUE, "there are %u sizes for %zu parts; the model is damaged",
-                   (unsigned)given.n, c->n_out);
-    if (c->bad)
-        return;
-    for (uint32_t i = 0; i < given.n; i++) {
-        each[i] = given.at[i];
-        open = each[i] < 0 ? i : open;
-        left += each[i] < 0 ? 0 : each[i];
-    }
-    int64_t extent;
-    if (open >= 0 && tn_is_int(imp_type(x)->dim[at], &extent))
-        each[open] = extent > left ? extent - left : 0;
-    else if (open >= 0)
-        imp_refuse(c, IMP_NOT_CONSTANT, "a part takes the rest of a dimension of unknown extent");
-    parts(c, x, at, each);
+    imp_split_sizes(c, x, imp_axis(c, imp_int_in(c, imp_in(c, 2), "the axis"), imp_rank(x)), size);
 }
 
 /* ---- slices ---- */
@@ -484,43 +467,12 @@ static void broadcast_args(imp_node *c)
     imp_out(c, 0, imp_broadcast_shape(c, a, b));
 }
 
-static const tn_expr *range_count(imp_node *c, const tn_value in[3])
-{
-    double start, limit, delta;
-    tn_dims known;
-    if (imp_scalar(c, in[0], &start) && imp_scalar(c, in[1], &limit) && imp_scalar(c, in[2], &delta)) {
-        double n = ceil((limit - start) / delta);
-        if (delta == 0 || !(n < 2147483648.0))
-            imp_refuse(c, IMP_BAD_VALUE,
-                       "a range from %g to %g in steps of %g has no end; the model is damaged", start, limit,
-                       delta);
-        return tn_idx(c->pool, n > 0 && !c->bad ? (int64_t)n : 0);
-    }
-    if (imp_host(c, in[0], &known) && imp_host(c, in[1], &known) && imp_scalar(c, in[2], &delta) &&
-        delta == 1) {
-        tn_dims from = imp_host_in(c, in[0], "start"), to = imp_host_in(c, in[1], "limit");
-        return imp_simplify(c, tn_max(c->pool, tn_sub(c->pool, to.at[0], from.at[0]), tn_idx(c->pool, 0)));
-    }
-    tn_value x[3];
-    for (int i = 0; i < 3; i++)
-        x[i] = imp_cast(c, in[i], TN_F64);
-    tn_value way = tf_binary(c, &tn_op_subtract, x[1], x[0]);
-    tn_value n = tf_binary(c, &tn_op_divide, way, x[2]);
-    n = imp_cast(c, tf_unary(c, &tn_op_ceil, n), TN_I64);
-    tn_dims d = imp_bind(c, tf_binary(c, &tn_op_maximum, n, imp_i64(c, 0)), NULL);
-    return d.n ? d.at[0] : tn_idx(c->pool, 0);
-}
-
 static void range(imp_node *c)
 {
     tn_value in[3];
     for (uint32_t i = 0; i < 3; i++)
         in[i] = tf_scalar_in(c, i);
-    if (c->bad)
-        return;
-    const tn_expr *count = range_count(c, in);
-    tn_arange_attr a = {tn_dims_make(c->arena, 1, &count)};
-    imp_out(c, 0, imp_call2(c, &tn_op_arange, &a, in[0], in[2]));
+    imp_out(c, 0, imp_range(c, in));
 }
 
 static void lin_space(imp_node *c)
@@ -563,29 +515,15 @@ static void pad_with(imp_node *c, const char *mode, tn_value value)
 
 static void pad(imp_node *c) { pad_with(c, "constant", imp_has(c, 2) ? tf_scalar_in(c, 2) : (tn_value){0}); }
 
-/* SYMMETRIC repeats the edge: the operand is mirrored and joined. */
+/* SYMMETRIC repeats the edge. */
 static void symmetric(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
     tn_ints width = imp_ints_in(c, imp_in(c, 1), "the paddings");
-    for (int d = 0; d < imp_rank(x) && !c->bad && width.n == 2 * (uint32_t)imp_rank(x); d++) {
-        tn_value part[3];
-        uint32_t n = 0;
-        for (int k = 0; k < 3; k++) {
-            int64_t many = k == 1 ? 0 : width.at[2 * d + k / 2];
-            if (k == 1) {
-                part[n++] = x;
-            } else if (many > 0) {
-                tn_value edge = k ? imp_slice(c, x, d, -many, INT64_MAX) : imp_slice(c, x, d, 0, many);
-                int64_t axis = d, step = -1, from = INT64_MAX, to = INT64_MIN;
-                tn_slice_attr a = {tn_make_dims(c->g, 1, &from), tn_make_dims(c->g, 1, &to),
-                                   tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &axis)};
-                part[n++] = imp_call1(c, &tn_op_strided_slice, &a, edge);
-            }
-        }
-        x = imp_concat(c, n, part, d);
-    }
-    imp_out(c, 0, x);
+    if (!c->bad && width.n != 2 * (uint32_t)imp_rank(x))
+        imp_refuse(c, IMP_BAD_VALUE, "there are %u paddings for %s; the model is damaged", (unsigned)width.n,
+                   imp_type_text(c, imp_type(x)));
+    imp_out(c, 0, imp_mirror(c, x, width, true));
 }
 
 static void mirror_pad(imp_node *c)

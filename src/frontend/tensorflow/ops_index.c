@@ -64,18 +64,7 @@ static void gather_along(imp_node *c, tn_value x, tn_value at, int64_t where, in
     if (c->bad || (!batch && gather_one(c, x, axis, at)))
         return;
     at = checked(c, at, 1, &imp_type(x)->dim[axis]);
-    if (batch && batch != axis) {
-        imp_refuse(c, IMP_BAD_VALUE, "batch_dims is %lld, but the axis is %d: they must be equal",
-                   (long long)batch, axis);
-        return;
-    }
-    if (!batch) {
-        imp_out(c, 0, imp_take(c, x, at, axis));
-        return;
-    }
-    tn_gather_nd_attr a = {batch};
-    tn_value rows = imp_unsqueeze(c, at, imp_rank(at));
-    imp_out(c, 0, imp_call2(c, &tn_op_gather_nd, &a, x, rows));
+    imp_out(c, 0, batch ? imp_take_of_each(c, x, at, axis, (int)batch) : imp_take(c, x, at, axis));
 }
 
 static void gather(imp_node *c)

@@ -96,19 +96,12 @@ static void fill(imp_node *c)
 
 static void range(imp_node *c)
 {
-    double from, to, step;
-    tn_value start = imp_in(c, 0), end = imp_in(c, 1), delta = imp_in(c, 2);
-    tn_dtype t = imp_type(start)->dtype;
-    if (!imp_scalar(c, start, &from) || !imp_scalar(c, end, &to) || !imp_scalar(c, delta, &step) ||
-        step == 0) {
-        imp_refuse(c, IMP_NOT_CONSTANT, "start, limit and delta must be constants; simplify the model");
-        return;
+    tn_value in[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        in[i] = imp_in(c, i);
+        in[i] = imp_rank(in[i]) ? imp_reshape(c, in[i], 0, NULL) : in[i];
     }
-    double count = (to - from) / step;
-    int64_t n = count > 0 ? (int64_t)count + (count > (double)(int64_t)count) : 0;
-    tn_value v = imp_cast(c, imp_count_up(c, tn_idx(c->pool, n)), t);
-    v = imp_call2(c, &tn_op_multiply, NULL, v, delta);
-    imp_out(c, 0, imp_call2(c, &tn_op_add, NULL, v, start));
+    imp_out(c, 0, imp_range(c, in));
 }
 
 /* ---- joins ---- */
@@ -182,19 +175,8 @@ static void split_v(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
     tn_ints size = imp_ints_in(c, imp_in(c, 1), "size_splits");
-    int axis = imp_axis(c, imp_int_in(c, imp_in(c, 2), "axis"), imp_rank(x));
-    int64_t extent = 0, known = 0, begin = 0;
     imp_attr_ignore(c, "num_splits");
-    if (!c->bad && (size.n != c->n_out || !tn_is_int(imp_type(x)->dim[axis], &extent)))
-        imp_refuse(c, IMP_BAD_VALUE, "size_splits does not fit %s and %zu results",
-                   imp_type_text(c, imp_type(x)), c->n_out);
-    for (uint32_t i = 0; i < size.n; i++)
-        known += size.at[i] > 0 ? size.at[i] : 0;
-    for (uint32_t i = 0; i < c->n_out && !c->bad; i++) {
-        int64_t end = begin + (size.at[i] < 0 ? extent - known : size.at[i]);
-        imp_out(c, i, imp_slice(c, x, axis, begin, end));
-        begin = end;
-    }
+    imp_split_sizes(c, x, imp_axis(c, imp_int_in(c, imp_in(c, 2), "axis"), imp_rank(x)), size);
 }
 
 static void slice(imp_node *c)
@@ -358,40 +340,17 @@ static void pad(imp_node *c)
     imp_out(c, 0, value.def ? imp_call2(c, &tn_op_nn_pad, &a, x, value) : imp_call1(c, &tn_op_nn_pad, &a, x));
 }
 
-/* REFLECT leaves out the element at the end, SYMMETRIC repeats it: a reflection after one more element of the edge. */
+/* REFLECT leaves out the element at the end, SYMMETRIC repeats it. */
 static void mirror_pad(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
     bool symmetric = imp_attr_int(c, "mode", 0) == 1;
     tn_dims width = pad_widths(c, x);
-    int rank = imp_rank(x);
-    for (int d = 0; d < rank && !c->bad; d++) {
-        int64_t before = 0, after = 0, n = 0;
-        if (!tn_is_int(width.at[2 * d], &before) || !tn_is_int(width.at[2 * d + 1], &after) ||
-            !tn_is_int(imp_type(x)->dim[d], &n) || before < 0 || after < 0 || before > n || after > n) {
-            imp_refuse(c, IMP_BAD_VALUE, "paddings must be constants, and no wider than the data %s",
-                       imp_type_text(c, imp_type(x)));
-            return;
-        }
-        int64_t skip = symmetric ? 0 : 1, none = -1, begin[2] = {before - 1 + skip, n - 1 - skip}, end[2],
-                count[2] = {before, after}, axis = d;
-        tn_value part[3] = {{0}, x, {0}};
-        for (int k = 0; k < 2; k++) {
-            end[k] = begin[k] - count[k];
-            tn_slice_attr a = {tn_make_dims(c->g, 1, &begin[k]),
-                               tn_make_dims(c->g, 1, end[k] < 0 ? &(int64_t){-INT32_MAX} : &end[k]),
-                               tn_ints_make(c->arena, 1, &none), tn_ints_make(c->arena, 1, &axis)};
-            if (count[k])
-                part[2 * k] = imp_call1(c, &tn_op_strided_slice, &a, x);
-        }
-        tn_value all[3];
-        uint32_t m = 0;
-        for (int k = 0; k < 3; k++)
-            if (part[k].def)
-                all[m++] = part[k];
-        x = m ? imp_concat(c, m, all, d) : x;
-    }
-    imp_out(c, 0, x);
+    int64_t *at = TN_NEW_N(c->arena, int64_t, width.n);
+    for (uint32_t i = 0; i < width.n && !c->bad; i++)
+        if (!tn_is_int(width.at[i], &at[i]))
+            imp_refuse(c, IMP_NOT_CONSTANT, "paddings must be constants");
+    imp_out(c, 0, c->bad ? x : imp_mirror(c, x, tn_ints_make(c->arena, width.n, at), symmetric));
 }
 
 static void tile(imp_node *c)
@@ -408,26 +367,8 @@ static void gather(imp_node *c)
     tn_value x = imp_in(c, 0), at = imp_in(c, 1);
     int64_t batch = imp_attr_int(c, "batch_dims", 0);
     int axis = imp_axis(c, imp_attr_int(c, "axis", 0), imp_rank(x));
-    if (batch != 0) {
-        int rank = imp_rank(at), more = imp_rank(x) - axis - 1;
-        if (batch != axis || rank != axis + 1 || c->bad) {
-            imp_refuse(c, IMP_BAD_VALUE,
-                       "batch_dims %lld is supported where it is the axis and the indices end there",
-                       (long long)batch);
-            return;
-        }
-        const tn_expr *dim[IMP_MAX_RANK];
-        for (int i = 0; i < imp_rank(x); i++)
-            dim[i] = i == axis ? imp_type(at)->dim[axis] : imp_type(x)->dim[i];
-        tn_expand_dims_attr behind = {rank, more};
-        tn_broadcast_to_attr wide = {tn_dims_make(c->arena, (uint32_t)imp_rank(x), dim)};
-        at = more ? imp_call1(c, &tn_op_expand_dims, &behind, at) : at;
-        tn_axis_attr g = {axis};
-        at = imp_call1(c, &tn_op_broadcast_to, &wide, at);
-        imp_out(c, 0, imp_call2(c, &tn_op_gather, &g, x, at));
-        return;
-    }
-    imp_out(c, 0, imp_take(c, x, at, axis));
+    batch = batch < 0 ? batch + imp_rank(at) : batch;
+    imp_out(c, 0, batch ? imp_take_of_each(c, x, at, axis, (int)batch) : imp_take(c, x, at, axis));
 }
 
 static void gather_nd(imp_node *c)

@@ -1,0 +1,154 @@
+/* Ranges, mirrored edges, parts of a dimension and picks from batches, as several formats have them. */
+#include "frontend/import/convert.h"
+
+#include <math.h>
+
+#include "op/nn/nn.h"
+
+/* ---- ranges ---- */
+
+/* From constants of any type, or from integers known as expressions with a constant step; else NULL. */
+static const tn_expr *known_count(imp_node *c, const tn_value in[3])
+{
+    double start, limit, delta;
+    tn_dims from, to;
+    if (!imp_scalar(c, in[2], &delta))
+        return NULL;
+    if (imp_scalar(c, in[0], &start) && imp_scalar(c, in[1], &limit)) {
+        double n = ceil((limit - start) / delta);
+        if (delta == 0 || !(n < 2147483648.0))
+            imp_refuse(c, IMP_BAD_VALUE,
+                       "a range from %g to %g in steps of %g has no end; the model is damaged", start, limit,
+                       delta);
+        return tn_idx(c->pool, n > 0 && !c->bad ? (int64_t)n : 0);
+    }
+    if (!imp_host(c, in[0], &from) || !imp_host(c, in[1], &to) || fabs(delta) >= 2147483648.0)
+        return NULL;
+    int64_t step = (int64_t)delta;
+    if (step == 0) {
+        imp_refuse(c, IMP_BAD_VALUE, "the step of a range is 0; the model is damaged");
+        return tn_idx(c->pool, 0);
+    }
+    const tn_expr *way =
+        step > 0 ? tn_sub(c->pool, to.at[0], from.at[0]) : tn_sub(c->pool, from.at[0], to.at[0]);
+    const tn_expr *n = tn_ceildiv(c->pool, way, step > 0 ? step : -step);
+    return imp_simplify(c, tn_max(c->pool, n, tn_idx(c->pool, 0)));
+}
+
+static const tn_expr *late_count(imp_node *c, const tn_value in[3])
+{
+    tn_value x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = imp_cast(c, in[i], TN_F64);
+    tn_value n = imp_call2(c, &tn_op_divide, NULL, imp_call2(c, &tn_op_subtract, NULL, x[1], x[0]), x[2]);
+    n = imp_cast(c, imp_call1(c, &tn_op_ceil, NULL, n), TN_I64);
+    tn_dims d = imp_bind(c, imp_call2(c, &tn_op_maximum, NULL, n, imp_i64(c, 0)), NULL);
+    return d.n ? d.at[0] : tn_idx(c->pool, 0);
+}
+
+tn_value imp_range(imp_node *c, const tn_value in[3])
+{
+    if (c->bad)
+        return (tn_value){0};
+    const tn_expr *count = known_count(c, in);
+    count = count ? count : late_count(c, in);
+    tn_arange_attr a = {tn_dims_make(c->arena, 1, &count)};
+    return imp_call2(c, &tn_op_arange, &a, in[0], in[2]);
+}
+
+/* Dimension d has so many elements: where it has a symbol the run fails if not, and says this. false: it never has. */
+static bool has_at_least(imp_node *c, tn_value x, int d, int64_t least, const char *says)
+{
+    int64_t n;
+    if (c->bad || least <= 0)
+        return true;
+    if (tn_is_int(imp_type(x)->dim[d], &n))
+        return n >= least;
+    tn_value has = imp_extent_of(c, x, d), wanted = imp_i64(c, least);
+    tn_value fewer = imp_call2(c, &tn_op_less, NULL, has, wanted);
+    imp_demand(c, imp_cast(c, fewer, TN_I64), 0, says);
+    return true;
+}
+
+/* ---- edges ---- */
+
+static tn_value backwards(imp_node *c, tn_value v, int64_t axis)
+{
+    int64_t step = -1, from = INT64_MAX, to = INT64_MIN;
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &from), tn_make_dims(c->g, 1, &to),
+                       tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &axis)};
+    return imp_call1(c, &tn_op_strided_slice, &a, v);
+}
+
+tn_value imp_mirror(imp_node *c, tn_value x, tn_ints width, bool edge)
+{
+    for (int d = 0; d < imp_rank(x) && !c->bad; d++) {
+        const int64_t *many = &width.at[2 * d], skip = edge ? 0 : 1;
+        tn_value part[3];
+        uint32_t n = 0;
+        int64_t most = many[0] > many[1] ? many[0] : many[1];
+        if (many[0] < 0 || many[1] < 0 ||
+            !has_at_least(c, x, d, most ? most + skip : 0,
+                          "paddings are wider than the data that they mirror")) {
+            imp_refuse(c, IMP_BAD_VALUE, "paddings of %lld and %lld are wider than dimension %d of %s",
+                       (long long)many[0], (long long)many[1], d, imp_type_text(c, imp_type(x)));
+            break;
+        }
+        if (many[0] > 0)
+            part[n++] = backwards(c, imp_slice(c, x, d, skip, many[0] + skip), d);
+        part[n++] = x;
+        if (many[1] > 0)
+            part[n++] = backwards(c, imp_slice(c, x, d, -many[1] - skip, skip ? -skip : INT64_MAX), d);
+        x = imp_concat(c, n, part, d);
+    }
+    return x;
+}
+
+/* ---- parts ---- */
+
+void imp_split_sizes(imp_node *c, tn_value x, int axis, tn_ints size)
+{
+    int64_t after = 0, at = 0, all = 0;
+    uint32_t open = size.n, n_open = 0;
+    for (uint32_t i = 0; i < size.n; i++) {
+        n_open += size.at[i] < 0;
+        open = size.at[i] < 0 ? i : open;
+        all += size.at[i] < 0 ? 0 : size.at[i];
+        after = size.at[i] < 0 ? 0 : after + size.at[i];
+    }
+    if (!c->bad && (size.n != c->n_out || n_open > 1))
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "there are %u sizes, %u of them open, for %zu parts; the model is damaged",
+                   (unsigned)size.n, (unsigned)n_open, c->n_out);
+    else if (!(n_open
+                   ? has_at_least(c, x, axis, all, "a dimension is less than the parts of it that have sizes")
+                   : imp_with_extent(c, &x, axis, tn_idx(c->pool, all))))
+        imp_refuse(c, IMP_BAD_VALUE, "dimension %d of %s does not have the %lld elements of its parts", axis,
+                   imp_type_text(c, imp_type(x)), (long long)all);
+    for (uint32_t i = 0; i < size.n && !c->bad; i++) {
+        int64_t end = i == open ? -after : at + size.at[i], last = end == 0 && i >= open ? INT64_MAX : end;
+        imp_out(c, i, size.at[i] == 0 ? imp_slice(c, x, axis, 0, 0) : imp_slice(c, x, axis, at, last));
+        at = end;
+    }
+}
+
+/* ---- picks ---- */
+
+tn_value imp_take_of_each(imp_node *c, tn_value x, tn_value at, int axis, int batch)
+{
+    int rank = imp_rank(x), between = axis - batch, picked = imp_rank(at) - batch, n = rank - 1 + picked;
+    int64_t to[IMP_MAX_RANK], back[2 * IMP_MAX_RANK];
+    if (!c->bad && (between < 0 || picked < 0 || n > IMP_MAX_RANK))
+        imp_refuse(c, IMP_BAD_VALUE, "%d batch dimensions do not fit axis %d of %s and indices %s", batch,
+                   axis, imp_type_text(c, imp_type(x)), imp_type_text(c, imp_type(at)));
+    if (c->bad)
+        return (tn_value){0};
+    for (int i = 0; i < rank; i++)
+        to[i] = i == batch ? axis : i > batch && i <= axis ? i - 1 : i;
+    for (int i = 0; i < n; i++)
+        back[i] = i < batch || i >= axis + picked ? i : i < axis ? i + picked : i - between;
+    tn_gather_nd_attr a = {batch};
+    x = between ? imp_transpose(c, x, rank, to) : x;
+    tn_value y = imp_call2(c, &tn_op_gather_nd, &a, x, imp_unsqueeze(c, at, imp_rank(at)));
+    return between ? imp_transpose(c, y, n, back) : y;
+}
