@@ -3,6 +3,7 @@
 
 #include "op/qnn/qnn.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -68,9 +69,10 @@ tn_value tfl_real(imp_node *c, uint32_t i)
     return imp_call(c, &tn_op_qnn_dequantize, &a, 3, (const tn_value[]){v, scales(c, t), zeros(c, t)});
 }
 
-/* Twice what trunc leaves is 1 from a half on. */
+/* Twice what trunc leaves is 1 from a half on; of infinity it would leave NaN. */
 tn_value tfl_rounded(imp_node *c, tn_value v)
 {
+    v = imp_clip(c, v, -(double)FLT_MAX, (double)FLT_MAX);
     tn_value whole = imp_call1(c, &tn_op_trunc, NULL, v);
     tn_value rest = imp_call2(c, &tn_op_subtract, NULL, v, whole);
     rest = imp_call1(c, &tn_op_trunc, NULL, imp_call2(c, &tn_op_add, NULL, rest, rest));
