@@ -45,33 +45,39 @@ def judge_form(case, made):
         module = tenon.compile(made["path"], input_shapes=shapes)
     except tenon.Error as e:
         return "refused", str(e).splitlines()[0]
+    spread = {key: np.ptp([0, *np.concatenate([w[key].ravel() for w in made["want"]])]) for key in made["want"][0]}
     for given, want, exact, size in zip(made["given"], made["want"], case["exact"], case["sizes"]):
         feed = {i.name: given[i.name.removeprefix("serving_default_").split(":")[0]] for i in module.inputs}
         try:
             got = {o.name: np.asarray(y) for o, y in zip(module.outputs, module.run(feed))}
         except tenon.Error as e:
             return "not run", str(e).splitlines()[0]
-        for n, (key, t) in enumerate(want.items()):
-            name = key if key in got else next((a for a, b in made["names"].items() if b == key and a in got), list(got)[n])
-            fault = difference(got[name], t, exact[key], made["form"] in QUANTISED, made["steps"].get(key))
+        got = {made["names"].get(name, name): y for name, y in got.items()}
+        others = iter([name for name in got if name not in want])  # an input that is a result, too, has its own name
+        for key, t in want.items():
+            y = got[key if key in got else next(others)]
+            most = STEPS * spread[key] / 255 if made["form"] in QUANTISED else 0
+            fault = difference(y, t, exact[key], most, made["steps"].get(key))
             if fault:
                 return "wrong", f"size {size}, result {key}: {fault}"
     return "right", ""
 
 
-def difference(y, t, e, quantised, step):
-    """y: Tenon's, t: the judge's, e: in float64; step: scale and zero point of results of int8"""
+def difference(y, t, e, coarse, step):
+    """y: Tenon's, t: the judge's, e: in float64; coarse: what a quantised result may be off, else 0; step: scale and zero
+    point of results of int8"""
     if y.shape != t.shape or y.dtype != t.dtype:
         return f"{y.dtype}{list(y.shape)} instead of {t.dtype}{list(t.shape)}"
     if step:
         y, t = ((v.astype("f8") - step[1]) * step[0] for v in (y, t))
+        coarse = STEPS * step[0]
     if t.size == 0 or t.dtype.kind != "f":
-        return "" if quantised or np.array_equal(y, t) else f"{np.sum(y != t)} of {t.size} differ"
+        return "" if coarse or np.array_equal(y, t) else f"{np.sum(y != t)} of {t.size} differ"
     far, most = np.abs(y - t), max(np.abs(t).max(), 1e-3)
-    if far.max() <= max(3e-5 * most, STEPS * (max(t.max(), 0) - min(t.min(), 0)) / 255 if quantised else 0):
+    if far.max() <= max(3e-5 * most, coarse):
         return ""
     ours, its = np.abs(y - e), np.abs(t - e)
-    if ours.max() <= its.max() * (1.2 if quantised else 4) and (not quantised or ours.mean() <= its.mean() * 1.2):
+    if ours.max() <= its.max() * (1.2 if coarse else 4) and (not coarse or ours.mean() <= its.mean() * 1.2):
         return ""
     return f"{far.max():.3g} of {most:.3g} from the judge; {ours.max():.3g} from the exact result, the judge {its.max():.3g}"
 
