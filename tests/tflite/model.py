@@ -28,6 +28,7 @@ class Case:
         self.between = []
         self.intermediates, self.custom_options = [], None
         self.again = False  # a second run goes on where the first one ended
+        self.optimised = False  # LiteRT's reference kernel is not right
         self.want = None  # the results, where LiteRT is not asked
 
     def tensor(self, shape, dtype, scale=None, zero=None, axis=0, data=None):

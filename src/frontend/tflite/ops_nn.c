@@ -390,25 +390,17 @@ static void l2_normalize(imp_node *c)
     tfl_give(c, 0, tfl_activate(c, imp_call2(c, &tn_op_divide, NULL, x, n), function));
 }
 
-static tn_value turned_round(imp_node *c, tn_value v)
-{
-    int64_t begin = INT32_MAX, end = -INT32_MAX, step = -1, last = imp_rank(v) - 1;
-    tn_slice_attr a = {tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end),
-                       tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &last)};
-    return imp_call1(c, &tn_op_strided_slice, &a, v);
-}
-
-/* `radius` channels before and radius - 1 after: nn.lrn has the odd one after, so it sees the channels from behind. */
+/* `radius` channels before and as many after, as TensorFlow and LiteRT's optimised kernel have them. Its reference
+ * kernel leaves out the last one. */
 static void local_response(imp_node *c)
 {
-    int64_t radius = imp_attr_int(c, "radius", 0);
-    tn_lrn_attr a = {.size = 2 * radius,
+    int64_t size = 2 * imp_attr_int(c, "radius", 0) + 1;
+    tn_lrn_attr a = {.size = size,
                      .axis = imp_rank(imp_in(c, 0)) - 1,
                      .bias = imp_attr_float(c, "bias", 0),
-                     .alpha = imp_attr_float(c, "alpha", 0) * (double)(2 * radius),
+                     .alpha = imp_attr_float(c, "alpha", 0) * (double)size,
                      .beta = imp_attr_float(c, "beta", 0)};
-    tn_value v = imp_call1(c, &tn_op_nn_lrn, &a, turned_round(c, imp_in(c, 0)));
-    imp_out(c, 0, turned_round(c, v));
+    imp_out(c, 0, imp_call1(c, &tn_op_nn_lrn, &a, imp_in(c, 0)));
 }
 
 // clang-format off
