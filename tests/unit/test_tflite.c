@@ -116,6 +116,15 @@ static void sums_of_integers_meet_on_a_common_grid(void **state)
            x, sizeof x, 2, (const double[]){10 + 8 - 4, 200 + 8 - 4});
 }
 
+/* A shape without elements has no data in the file. */
+static void scalars_have_empty_shapes(void **state)
+{
+    (void)state;
+    expect("tensor x float32 1\ntensor s int32 0\ntensor r float32 scalar\ntensor y float32 scalar\n"
+           "op RESHAPE : x s -> r\nop NEG : r -> y\n" ARGS,
+           (const float[]){3}, 4, 1, (const double[]){-3});
+}
+
 /* What LiteRT's reference kernels give. */
 static void functions_of_integers_have_their_bits(void **state)
 {
@@ -717,6 +726,7 @@ int main(void)
         cmocka_unit_test(integer_convolution_rounds_ties_away),
         cmocka_unit_test(fully_connected_layers_round_ties_up),
         cmocka_unit_test(sums_of_integers_meet_on_a_common_grid),
+        cmocka_unit_test(scalars_have_empty_shapes),
         cmocka_unit_test(functions_of_integers_have_their_bits),
         cmocka_unit_test(products_of_words_have_sums_of_64_bits),
         cmocka_unit_test(averages_round_ties_away),

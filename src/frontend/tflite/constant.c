@@ -11,9 +11,18 @@ enum { TRAVERSAL, BLOCK_MAP, DIM_METADATA };
 enum { DIM_FORMAT, DIM_SIZE, DIM_SEGMENTS_TYPE, DIM_SEGMENTS, DIM_INDICES_TYPE, DIM_INDICES };
 enum { MAX_LEVELS = 2 * IMP_MAX_RANK };
 
+/* No elements take no data: such a list is the shape of a scalar. */
+static bool is_empty(const tfl_tensor *t)
+{
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->shape[i] == 0 && !(t->signature && t->signature[i] < 0))
+            return true;
+    return false;
+}
+
 bool tfl_is_constant(tfl_import *o, const tfl_tensor *t)
 {
-    return t->buffer && !t->variable && tfl_buffer(o, t->buffer).n > 0;
+    return !t->variable && ((t->buffer && tfl_buffer(o, t->buffer).n > 0) || is_empty(t));
 }
 
 /* ---- sparse tensors: a walk over their levels ---- */
