@@ -87,7 +87,7 @@ tn_value imp_mirror(imp_node *c, tn_value x, tn_ints width, bool edge)
         tn_value part[3];
         uint32_t n = 0;
         int64_t most = many[0] > many[1] ? many[0] : many[1];
-        if (many[0] < 0 || many[1] < 0 ||
+        if (many[0] < 0 || many[1] < 0 || most > INT32_MAX ||
             !has_at_least(c, x, d, most ? most + skip : 0,
                           "paddings are wider than the data that they mirror")) {
             imp_refuse(c, IMP_BAD_VALUE, "paddings of %lld and %lld are wider than dimension %d of %s",
@@ -110,7 +110,12 @@ void imp_split_sizes(imp_node *c, tn_value x, int axis, tn_ints size)
 {
     int64_t after = 0, at = 0, all = 0;
     uint32_t open = size.n, n_open = 0;
-    for (uint32_t i = 0; i < size.n; i++) {
+    for (uint32_t i = 0; i < size.n && !c->bad; i++) {
+        if (size.at[i] > INT32_MAX) {
+            imp_refuse(c, IMP_BAD_VALUE, "a part has %lld elements; the model is damaged",
+                       (long long)size.at[i]);
+            return;
+        }
         n_open += size.at[i] < 0;
         open = size.at[i] < 0 ? i : open;
         all += size.at[i] < 0 ? 0 : size.at[i];
@@ -138,7 +143,7 @@ tn_value imp_take_of_each(imp_node *c, tn_value x, tn_value at, int axis, int ba
 {
     int rank = imp_rank(x), between = axis - batch, picked = imp_rank(at) - batch, n = rank - 1 + picked;
     int64_t to[IMP_MAX_RANK], back[2 * IMP_MAX_RANK];
-    if (!c->bad && (between < 0 || picked < 0 || n > IMP_MAX_RANK))
+    if (!c->bad && (batch < 0 || between < 0 || picked < 0 || n > IMP_MAX_RANK))
         imp_refuse(c, IMP_BAD_VALUE, "%d batch dimensions do not fit axis %d of %s and indices %s", batch,
                    axis, imp_type_text(c, imp_type(x)), imp_type_text(c, imp_type(at)));
     if (c->bad)
