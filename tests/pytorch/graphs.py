@@ -6,7 +6,8 @@
 Each graph takes a tensor, ids and, often, a picture, whose batch and length are known in the run alone. It goes to Tenon by
 torch.jit.trace, by torch.jit.script and by torch.export with dynamic dimensions, in turn, and runs at three sizes (one of
 them with a batch of 1), which must give what PyTorch gives for the same module. A graph that PyTorch itself cannot run at
-one of the sizes, trace or export is drawn again. -v prints each program that is refused, too. It needs the packages torch
+one of the sizes, trace or export is drawn again. A sum that is nearly 0 of what is far from it (seed 454), and what steps at
+a rounding error (seed 479), may be reported without being wrong. -v prints each program that is refused, too. It needs the packages torch
 and numpy and judges the package tenon of PYTHONPATH, by default that of build/release. Exit 77: not installed.
 """
 import argparse
@@ -326,7 +327,7 @@ def judge(seed, nodes, folder, verbose, how):
         try:
             got = module(*[t.numpy() for t in a])
         except tenon.Error as e:
-            kept = "squeeze" in text and a[0].shape[0] == 1 and "must be from 2" in str(e)  # docs/differences.md
+            kept = a[0].shape[0] == 1 and "that squeeze drops" in str(e)  # docs/differences.md
             return f"{'refused' if kept else 'not run'}: {str(e).splitlines()[0]}", text
         got = list(got) if isinstance(got, (list, tuple)) else [got]
         for k, (y, t, e) in enumerate(zip(got, want, exactly)):

@@ -144,17 +144,15 @@ static void unsqueeze(imp_node *c)
 }
 
 /* Dimensions of 1 among those named are dropped; without names all. */
-/* Squeeze leaves a dimension whose extent is not known: in the run it must not be 1, or the result had fewer. */
-static void keep_in_squeeze(imp_node *c, const tn_expr *dim)
+/* Dimension d of x stays, so in the run it must not be 1: the result had fewer. */
+static void keep_in_squeeze(imp_node *c, tn_value x, int d)
 {
-    tn_symbol_info *s = dim->kind == TN_E_SYM ? tn_graph_find_symbol(c->g, dim->u.s) : NULL;
-    if (!s || s->min > 1)
+    const tn_expr *extent = imp_type(x)->dim[d];
+    const tn_symbol_info *s = extent->kind == TN_E_SYM ? tn_graph_find_symbol(c->g, extent->u.s) : NULL;
+    if (s && s->min > 1)
         return;
-    s->min = 2;
-    for (uint32_t i = 0; i <= s->point.n; i++)
-        if (s->max < 2 || (i < s->point.n && s->point.at[i] < 2))
-            imp_refuse(c, IMP_OPERANDS, "dimension %s may be 1, and the result then has fewer dimensions",
-                       s->name);
+    tn_value one = imp_with(c, &tn_op_equal, imp_extent_of(c, x, d), 1);
+    imp_demand(c, imp_cast(c, one, TN_I64), 0, "a dimension that squeeze drops where it is 1 is 1");
 }
 
 static void squeeze(imp_node *c)
@@ -174,7 +172,7 @@ static void squeeze(imp_node *c)
         if (named && !drop[d])
             continue;
         else if (!tn_is_int(imp_type(x)->dim[d], &n))
-            keep_in_squeeze(c, imp_type(x)->dim[d]);
+            keep_in_squeeze(c, x, d);
         else if (n == 1)
             list[k++] = d;
     tn_squeeze_attr a = {tn_ints_make(c->arena, k, list)};
