@@ -518,5 +518,5 @@ def densify(c, form):
                                        arrayIndices=vector(values=[int(n) for n in at]))
     c.tensors[-1].sparsity = schema.SparsityParametersT(traversalOrder=[0, 1], dimMetadata=[dense, sparse])
     c.middle((4, 6), "float32")
-    c.chain = "NEG"
+    c.chain = "ABS"
     c.output((4, 6))

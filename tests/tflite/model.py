@@ -86,8 +86,8 @@ class Case:
             assert hasattr(self.options, field), field
             setattr(self.options, field, value)
 
-    def middle(self, shape, dtype):
-        self.between.append(self.tensor(shape, dtype))
+    def middle(self, shape, dtype, scale=None, zero=None):
+        self.between.append(self.tensor(shape, dtype, scale, zero))
 
     def option2(self, kind, **fields):
         self.options2 = getattr(schema, kind + "T")()
@@ -169,6 +169,13 @@ class IntegerCase(Case):
         if np.dtype(dtype).kind != "f":
             return super().output(shape, dtype, scale, zero)
         return super().output(shape, self.dtype, **self.some())
+
+    def middle(self, shape, dtype, scale=None, zero=None):
+        """Of the grid of the operand that was made last: what is between two operators is moved."""
+        if np.dtype(dtype).kind != "f":
+            return super().middle(shape, dtype, scale, zero)
+        q = self.tensors[-1].quantization
+        return super().middle(shape, self.dtype, float(q.scale[0]), int(q.zeroPoint[0]))
 
 
 class Graph:
