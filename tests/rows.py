@@ -38,12 +38,14 @@ def main():
     for name in sys.argv[1:] or PLACES:
         tables, cases, before = PLACES[name]
         rows = sorted({r.removeprefix(before) for r in ROW.findall(text_of(tables))})
+        if not rows:
+            sys.exit(f"tests/rows.py: no rows are found in {', '.join(tables)}")
         words = set(re.findall(r"\w+", text_of(cases)))
         without = [r for r in rows if r not in words]
         missing += len(without)
         for row in without:
             print(f"{name}: no case names {row}")
-        print(f"{name}: {len(rows) - len(without)} of {len(rows)} rows have a case")
+        print(f"{name}: a case names {len(rows) - len(without)} of {len(rows)} rows")
     return missing > 0
 
 

@@ -8,8 +8,8 @@
 typedef struct copier {
     tn_graph *g;
     tn_map node; /* old node -> new node of the same outputs */
-    tn_map
-        value; /* old node -> index of the value that stands for all its outputs: an argument, one that never is */
+    /* old node -> index of what stands for all its outputs: an argument, a value that there never is */
+    tn_map value;
     tn_vec(tn_value) stands;
     int n_sym, cap_sym; /* symbols of the function and what they are here */
     const tn_expr **from, **to;

@@ -30,7 +30,7 @@ static void gated_add(imp_node *c)
     imp_out(c, 0, two(c, &tn_op_add, x, two(c, &tn_op_multiply, y, gate)));
 }
 
-/* Rows of the last dimension to mean square 1, float32. */
+/* Rows of the last dimension to mean square 1, float32, where nn.rms_norm has no scale, or one of two dimensions. */
 static tn_value unit_rows(imp_node *c, tn_value x)
 {
     double epsilon = imp_attr_float(c, "epsilon", 1e-5f);
@@ -68,8 +68,9 @@ static void gated_rms_norm(imp_node *c)
     bool sigmoid = strcmp(by, "sigmoid") == 0;
     if (!c->bad && !sigmoid && strcmp(by, "silu") != 0 && strcmp(by, "swish") != 0)
         imp_fail(c, "onnx-E009", "activation is \"%s\"; silu, swish and sigmoid are known", by);
-    tn_value y = unit_rows(c, in_rows(c, x, imp_length(scale)));
-    y = two(c, &tn_op_multiply, y, imp_cast(c, scale, TN_F32));
+    tn_norm_attr rms = {.axis = -1, .epsilon = imp_attr_float(c, "epsilon", 1e-5f), .scale = true};
+    tn_value y = in_rows(c, imp_cast(c, x, TN_F32), imp_length(scale));
+    y = imp_call2(c, &tn_op_nn_rms_norm, &rms, y, imp_cast(c, scale, TN_F32));
     if (c->bad)
         return;
     y = imp_reshape(c, y, t->n, t->dim);

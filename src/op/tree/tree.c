@@ -106,13 +106,12 @@ static const tn_expr *lane_loop(walk *w)
 static const tn_expr *inside(walk *w, const tn_expr *i, const tn_expr *extent)
 {
     tn_pool *p = w->c.p;
+    const tn_dtype whole = TN_DT(TN_UINT, 32);
     int64_t n;
-    if (tn_dtype_eq(i->dtype, TN_I32) && tn_is_int(extent, &n) && n <= INT32_MAX && n > 0 &&
-        (n & (n - 1)) == 0)
-        return tn_cast(p, TN_IDX, tn_bin(p, TN_E_BITAND, i, tn_int(p, TN_I32, n - 1)));
     if (tn_dtype_eq(i->dtype, TN_I32) && tn_is_int(extent, &n) && n > 0 && n <= INT32_MAX)
         return tn_cast(p, TN_IDX,
-                       tn_min(p, tn_cast(p, TN_DT(TN_UINT, 32), i), tn_int(p, TN_DT(TN_UINT, 32), n - 1)));
+                       n & (n - 1) ? tn_min(p, tn_cast(p, whole, i), tn_int(p, whole, n - 1))
+                                   : tn_bin(p, TN_E_BITAND, i, tn_int(p, TN_I32, n - 1)));
     return tn_max(p, tn_min(p, tn_cast(p, TN_IDX, i), tn_sub(p, extent, number(w, 1))), number(w, 0));
 }
 
