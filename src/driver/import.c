@@ -26,7 +26,17 @@ static const char *parse_number(const char *at, int64_t *out)
     return end == at ? NULL : skip(end);
 }
 
-/* "16|64|512", "1..8" or "1..8|2": sizes of a symbol. `at` stands behind the first number, which is v. */
+/* What stands behind "..": a number, or nothing, and the range has no end. */
+static const char *parse_end(const char *at, int64_t *out)
+{
+    at = skip(at);
+    if (*at != ',' && *at != '|' && *at != ']')
+        return parse_number(at, out);
+    *out = INT32_MAX;
+    return at;
+}
+
+/* "16|64|512", "1..8", "0.." or "1..8|2": sizes of a symbol. `at` stands behind the first number, which is v. */
 static const char *parse_sizes(tn_build *b, const char *at, int64_t v, tn_input_sizes *out)
 {
     int64_t point[TN_MAX_POINTS];
@@ -35,7 +45,7 @@ static const char *parse_sizes(tn_build *b, const char *at, int64_t v, tn_input_
         if (at[0] == '.' && at[1] == '.') {
             bool again = out->max != 0;
             out->min = v;
-            at = parse_number(at + 2, &out->max);
+            at = parse_end(at + 2, &out->max);
             if (!at || again || out->min < 0 || out->max < out->min || out->max < 1 || out->max > INT32_MAX)
                 return NULL;
         } else {
@@ -122,7 +132,8 @@ static tn_status parse_shapes(tn_build *b, const char *text, tn_import_options *
                 "--input-shapes: cannot read \"%s\"; write name:[1,3,224,224], or "
                 "name:[batch,3,224,224] for a dimension that is known in the run only, or "
                 "name:[1..8,16|64] for one from 1 to 8 and one with code of its own for 16 and 64, or "
-                "name:[1,16]:int64 where the model does not say the type",
+                "name:[0..,64] for one that may be 0, or name:[1,16]:int64 where the model does not say the "
+                "type",
                 text);
             break;
         }

@@ -230,7 +230,8 @@ for target in llvm c; do
     must "no quotient" python3 "$here/look.py" quotients.npz output_1 '<f4' '(0,)'
 done
 
-# A cache that is empty before the first step. The symbol of x begins at 1: its 0 would give empty results.
+# A cache that is empty before the first step. The symbol of x begins at 1, because its 0 gives an empty result, unless a
+# range says otherwise.
 must "a model" python3 "$here/make_onnx.py" cache cache.onnx
 expect 0 "symbols = \"p in [0, 2147483647]\"" dump cache.onnx --stage relay
 for target in llvm c; do
@@ -241,6 +242,9 @@ for target in llvm c; do
     must "a past of 2" python3 "$here/look.py" cache.out.npz output_1 '<f4' '(4, 3)' \
         0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25
     expect 4 "at least 1 is needed" run cache.tar -i no_rows.npz
+    expect 0 "" compile cache.onnx -o cache_from_0.tar --target $target --input-shapes "x:[0..,3]"
+    expect 0 "" run cache_from_0.tar -i no_rows.npz -o no_rows.out.npz --check
+    must "no rows beside a past of 2" python3 "$here/look.py" no_rows.out.npz output_1 '<f4' '(2, 3)' 0.5 0.5 0.5 0.5 0.5 0.5
 done
 
 # An index beyond the data: the package, the node and the operator, each once
@@ -287,7 +291,7 @@ expect 4 "dimension 0 (n) is 9, but must be from 1 to 8" run sizes.tar -i x9.npz
 expect 0 "" check "$dense" --input-shapes "x:[2,64]:float32"
 expect 4 "input \"x\" is float32, but the type given for it is int64; leave the type out [onnx-E060]" check "$dense" \
     --input-shapes "x:[2,64]:int64"
-for text in "x:[1,64]:" "x:[1,64]:f" "x:[1,64]:float32x4" "x:[1..,64]" "x:[8..1,64]" "x:[4|,64]" "x:[1..2|3..4,64]" "x:[n=,64]" "x:[4|-1,64]"; do
+for text in "x:[1,64]:" "x:[1,64]:f" "x:[1,64]:float32x4" "x:[..8,64]" "x:[8..1,64]" "x:[4|,64]" "x:[1..2|3..4,64]" "x:[n=,64]" "x:[4|-1,64]"; do
     expect 4 "[driver-E005]" check "$dense" --input-shapes "$text"
 done
 expect 4 "the sizes given for n contradict each other" check "$dense" --input-shapes "x:[1..8|16,64]"
