@@ -8,7 +8,8 @@
  * no view is scattered:
  *
  *   across   v is spatial: its views are loaded as vectors, the others broadcast. Where the lanes are apart in the
- *            result, tiles are transposed when they are stored
+ *            result, tiles are transposed when they are stored. One view may be copied so that they are beside each
+ *            other (contract_pack.c)
  *   along    v is a reduction, in which the operands lie beside each other: each lane keeps a part of the sum
  *            (rfactor), and the lanes of an accumulator are added up at the end
  *
@@ -116,7 +117,10 @@ static void order_outer(plan *p)
     const contraction *x = &p->x;
     const choice *t = &p->t;
     int last[3], n = 0, axes[3] = {t->u, t->c != t->v ? t->c : -1, t->v};
-    if (columns_are_far(p)) {
+    if (t->pack >= 0) {
+        axes[0] = t->v;
+        axes[2] = t->u;
+    } else if (columns_are_far(p)) {
         axes[0] = axes[1];
         axes[1] = t->v;
         axes[2] = t->u;
@@ -141,7 +145,7 @@ static void cut_tasks(plan *p)
         p->border = -1; /* that loop is the tasks */
     for (int i = 0; i < p->n_outer; i++)
         tasks *= rule_turns(p->turns[i], 1);
-    p->n_task = p->n_outer - (p->border >= 0);
+    p->n_task = p->n_outer - (p->border >= 0 || p->t.pack >= 0);
     for (int i = p->n_outer - 1; i > 0 && p->turns[i] > 0; i--) {
         work *= (double)p->turns[i];
         tasks /= (double)p->turns[i];
@@ -449,6 +453,15 @@ static bool make_plan(derive *d, plan *p)
     return p->t.efficiency > 0 && !is_shallow(d->m, &p->x, &p->t) && !is_still(&p->x, &p->t);
 }
 
+/* The loop around those that a packed tile serves. */
+static const char *pack_home(const plan *p)
+{
+    int i = p->n_outer - 1;
+    while (i > 0 && strcmp(p->outer[i], "vo") != 0)
+        i--;
+    return i < p->n_task ? "task" : "vo";
+}
+
 tn_verdict rule_contract(tn_sched *s, const tn_machine *m)
 {
     derive d = {s, m, TN_DONE};
@@ -470,6 +483,8 @@ tn_verdict rule_contract(tn_sched *s, const tn_machine *m)
     tile_loops(&p);
     for (int k = 0; k < e.n; k++)
         dv_do(&d, "reverse_compute_at \"%s\" %s", e.block[k], p.home);
+    if (p.t.pack >= 0)
+        rule_pack(&d, &p.x, &p.t, pack_home(&p));
     if (rule_along(&p.x, &p.t))
         sum_along(&p);
     else

@@ -7,6 +7,8 @@ enum {
     NOMINAL = 256,    /* turns of an axis of symbolic extent */
     TREE_CYCLES = 5,  /* the lanes of one accumulator added up */
     TILE_CYCLES = 24, /* a tile begins and ends */
+    PACK_VECTORS = 2, /* of a packed tile, as a rule */
+    PACK_CYCLES = 2,  /* an element of a packed tile */
     MAX_SUMS = 512    /* vectors of sums that are written out, where all tiles have padding */
 };
 
@@ -55,9 +57,10 @@ bool rule_moves(const view *w, const choice *t, int axis)
 }
 
 /* Cycles of the load ports for one value of the view. */
-static double load_cost(const view *w, const choice *t)
+static double load_cost(const contraction *x, int i, const choice *t)
 {
-    if (!rule_moves(w, t, t->v))
+    const view *w = &x->view[i];
+    if (i == t->pack || !rule_moves(w, t, t->v))
         return 1;
     switch (w->step[t->v]) {
     case VIEW_BESIDE: return 1;
@@ -76,7 +79,7 @@ static rule_step step_of_tile(const derive *d, const contraction *x, const choic
         const view *w = &x->view[i];
         bool u = rule_moves(w, t, t->u), c = rule_moves(w, t, t->c);
         int values = (u ? t->rows : 1) * (c ? t->nv : 1);
-        s.loads += values * w->n_load * load_cost(w, t);
+        s.loads += values * w->n_load * load_cost(x, i, t);
         s.fma += values * w->work;
         *(u ? &own : &shared) += 1;
         by_column[u] |= c;
@@ -112,20 +115,22 @@ static void weigh(const derive *d, const contraction *x, choice *t)
         end += t->c == t->v ? t->rows * (TREE_CYCLES + t->nv) : accumulators * TREE_CYCLES;
     else if (x->beside != t->v)
         end += accumulators * __builtin_ctz(t->lanes);
+    if (t->pack >= 0) /* once for all rows */
+        end += steps * (double)rule_width(t, t->v) * PACK_CYCLES / rule_turns(x->extent[t->u], t->rows);
     t->cycles = steps * rule_step_cycles(d->m, &s, &t->bound) + end;
     t->efficiency =
         all / rule_lanes(d->m, rule_target(x->f, x->block)->dtype) / d->m->fma_ports / (tiles * t->cycles);
 }
 
 /* No view is scattered along it, and vectors of it are worth it. */
-static bool suits_lanes(const derive *d, const contraction *x, int axis)
+static bool suits_lanes(const derive *d, const contraction *x, int axis, int pack)
 {
     if (x->extent[axis] == 1 || (axis >= x->n_spatial && d->s->func->strict))
         return false;
-    bool beside = false;
+    bool beside = pack >= 0;
     for (int i = 0; i < x->n_view; i++) {
         beside |= x->view[i].step[axis] == VIEW_BESIDE || x->view[i].step[axis] == VIEW_EVENLY;
-        if (x->view[i].step[axis] == VIEW_SCATTERED && x->view[i].every[axis] == 0)
+        if (i != pack && x->view[i].step[axis] == VIEW_SCATTERED && x->view[i].every[axis] == 0)
             return false;
     }
     return beside;
@@ -151,7 +156,7 @@ static bool fits_panels(const contraction *x, const choice *t)
 static bool splits_lanes(const contraction *x, const choice *t)
 {
     for (int i = 0; i < x->n_view; i++)
-        if (x->view[i].step[t->v] == VIEW_SCATTERED && rule_moves(&x->view[i], t, t->v))
+        if (i != t->pack && x->view[i].step[t->v] == VIEW_SCATTERED && rule_moves(&x->view[i], t, t->v))
             return true;
     return false;
 }
@@ -186,19 +191,35 @@ static uint16_t lanes_of(const derive *d, const contraction *x, int axis)
     return n;
 }
 
+/* Rows share the packed tile, which stays in a cache, so tasks are made of the other axes alone. What lies beside each
+ * other in the result does so in the tile: else results are transposed when they are stored, which costs more than it
+ * gains. */
+static bool suits_pack(const derive *d, const contraction *x, const choice *t)
+{
+    const view *w = &x->view[t->pack];
+    int64_t depth = x->extent[x->n - 1];
+    double tasks = 1;
+    for (int a = 0; a < x->n_spatial; a++)
+        tasks *= a == t->u ? 1 : rule_turns(x->extent[a], a == t->v ? PACK_VECTORS * t->lanes : 1);
+    return t->u >= 0 && x->beside == t->v && w->step[t->u] == VIEW_STAYS &&
+           (t->c == t->v || w->step[t->c] == VIEW_STAYS) && tasks >= (double)d->m->cores &&
+           depth >= t->lanes && depth * MAX_NV * t->lanes * x->bytes <= (int64_t)d->m->l2_bytes / 2;
+}
+
 /* Those with lanes along axis v; rows: as rule_choose. */
 static void choose_with(const derive *d, const contraction *x, int v, const choice *rows, choice *best)
 {
-    if (!suits_lanes(d, x, v))
+    choice t = {.v = v, .lanes = lanes_of(d, x, v), .pack = rule_pack_view(x, v)};
+    if (!suits_lanes(d, x, v, t.pack))
         return;
-    choice t = {.v = v, .lanes = lanes_of(d, x, v)};
     for (t.u = x->n_spatial - 1; t.u >= -1; t.u--) {
         if (t.u == v || (t.u >= 0 && x->extent[t.u] == 1) || (rows && t.u != rows->u))
             continue;
         for (t.c = x->n_spatial; t.c >= 0; t.c--) { /* that of the lanes first */
             choice with = t;
             with.c = t.c == x->n_spatial ? v : t.c;
-            if (t.c == t.u || t.c == v || x->extent[with.c] == 1)
+            if (t.c == t.u || t.c == v || x->extent[with.c] == 1 ||
+                (with.pack >= 0 && !suits_pack(d, x, &with)))
                 continue;
             try_sizes(d, x, with, rows ? rows->rows : 0, best);
         }

@@ -77,6 +77,7 @@ typedef struct choice {
     int u, c, v;
     int rows, nv;
     uint16_t lanes;
+    int pack;          /* the view whose tiles are copied so that lanes lie beside each other, or -1 */
     double efficiency; /* of the multiply-add peak; 0: not possible */
     double cycles;     /* of a tile */
     const char *bound;
@@ -85,6 +86,10 @@ typedef struct choice {
 choice rule_choose(const derive *d, const contraction *x, const choice *of);
 /* The best one with lanes along axis v. */
 choice rule_choose_lanes(const derive *d, const contraction *x, int v);
+/* The view that may be copied for lanes along v (contract_pack.c), or -1. */
+int rule_pack_view(const contraction *x, int v);
+/* The copy, at the beginning of each turn of the loop. */
+void rule_pack(derive *d, const contraction *x, const choice *t, const char *loop);
 bool rule_along(const contraction *x, const choice *t); /* lanes along a reduction? */
 int64_t rule_width(const choice *t, int axis);          /* how much of the axis a tile covers */
 /* Is the axis a reduction over few taps, each of which masks other lanes or moves them by parts of an element, and
