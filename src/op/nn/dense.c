@@ -161,6 +161,47 @@ static tn_status batch_matmul_legalize(tn_graph *g, tn_node *n, const struct tn_
     return out->def ? TN_OK : TN_FAIL;
 }
 
+/* A transpose that does nothing but swap the last two dimensions; NULL: it is another node. */
+static const tn_node *swap_of(tn_value v)
+{
+    if (v.def->op != &tn_op_transpose)
+        return NULL;
+    const tn_ints axes = ((const tn_transpose_attr *)v.def->attr)->axes;
+    uint32_t n = axes.n;
+    bool swaps = n >= 3 && axes.at[n - 2] == n - 1 && axes.at[n - 1] == n - 2;
+    for (uint32_t i = 0; swaps && i < n - 2; i++)
+        swaps = axes.at[i] == i;
+    return swaps ? v.def : NULL;
+}
+
+/* Matrices that are transposed in front, also where a reshape makes one batch of several dimensions, are read as they
+ * lie. Not constants, which are transposed when the model is compiled, nor sums of a symbolic length, whose tiles no
+ * rule packs. */
+static tn_status batch_matmul_simplify(tn_graph *g, tn_node *n, tn_value *out)
+{
+    tn_matmul_attr a = *(const tn_matmul_attr *)n->attr;
+    tn_value in[2] = {tn_in(n, 0), tn_in(n, 1)};
+    const tn_type *y = tn_value_type(in[1]);
+    const tn_node *flat = in[1].def->op == &tn_op_reshape ? in[1].def : NULL;
+    const tn_node *swap = swap_of(flat ? tn_in(flat, 0) : in[1]);
+    int64_t depth;
+    if (!swap || tn_in(swap, 0).def->op == &tn_op_constant ||
+        (!a.transpose_b && !tn_is_int(y->dim[1], &depth)))
+        return TN_OK;
+    const tn_type *t = swap->type[0];
+    for (int i = 1; i <= 2; i++)
+        if (!tn_rule_dim_eq(g, y->dim[3 - i], t->dim[t->n - i]))
+            return TN_OK;
+    const tn_expr *dim[3] = {y->dim[0], y->dim[2], y->dim[1]};
+    tn_reshape_attr r = {.newshape = tn_dims_make(g->arena, 3, dim), .allowzero = true};
+    in[1] = tn_in(swap, 0);
+    if (flat)
+        in[1] = tn_val(tn_make_call(g, n->owner, n, &tn_op_reshape, 1, &in[1], &r, flat->loc));
+    a.transpose_b = !a.transpose_b;
+    *out = in[1].def ? tn_val(tn_make_call(g, n->owner, n, n->op, 2, in, &a, n->loc)) : (tn_value){0};
+    return out->def ? TN_OK : TN_FAIL;
+}
+
 static bool batch_matmul_combine(const tn_node *n, tn_combine *out)
 {
     *out =
@@ -184,7 +225,7 @@ const tn_op tn_op_nn_batch_matmul = {
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = matmul_in,
     .infer = batch_matmul_infer, .compute = batch_matmul_compute, .combine = batch_matmul_combine,
     .legalize = batch_matmul_legalize,
-    .precision = TN_PRECISION_LOW, .reads = batch_matmul_reads,
+    .simplify = batch_matmul_simplify, .precision = TN_PRECISION_LOW, .reads = batch_matmul_reads,
     .gradient = tn_gradient_batch_matmul,
 };
 /* clang-format on */
