@@ -28,6 +28,9 @@
 #define TEN(id) \
     IN(id) "," IN(id) "," IN(id) "," IN(id) "," IN(id) "," IN(id) "," IN(id) "," IN(id) "," IN(id) "," IN(id)
 #define COMBINE(to, id) "{'#':'0.combine','A':[],'I':[" TEN(id) "],'O':[{'%':" to "}]},"
+#define BLOCK(ops) "{'#':'r','blocks':[{'#':'b','args':[],'ops':[" ops "]}]}"
+#define IF(attrs, in, out, yes, no) \
+    "{'#':'1.if','A':[" attrs "],'I':[" in "],'O':[" out "],'regions':[" BLOCK(yes) "," BLOCK(no) "]}"
 #define WEIGHT "{'#':'p','A':[0,1,1,'w'],'O':" VALUE("5", "3") "},"
 
 /* The text with real quotes, as a file of the model's. */
@@ -54,6 +57,11 @@ static const struct {
     {UNARY("softmax_", A("axis", "i32", "-1")), {"nn.softmax(%x"}},
     {HEAD DATA("1", "x", "-1,3") OP("if", "", IN("1"), VALUE("2", "3")) TAIL,
      {"has no outputs", "[paddle-E005]"}},
+    {HEAD DATA("1", "x", "2,3") OP("all", "", IN("1"), VALUE("2", "")) "," IF(
+         A("fake_false_branch", "bool", "true"), IN("2"), VALUE("3", "2,3"),
+         OP("relu", "", IN("1"), VALUE("4", "2,3")) "," OP("yield", "", IN("4"), ""),
+         OP("yield", "", IN("1"), "")) FETCH("3") TAIL,
+     {"if (", "nn.relu(%x)"}},
     {"{'base_code':{'magic':'pir'},'program':{}}",
      {"does not consist of one block; download or export it again [paddle-E001]"}},
     {"{'base_code':'pir'", {"the program is damaged:", "[paddle-E001]"}},

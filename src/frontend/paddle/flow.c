@@ -293,6 +293,7 @@ static void pir_if(imp_node *c)
                       NULL};
     tn_value *out = TN_NEW_N(c->arena, tn_value, names->n);
     imp_attr_ignore(c, "regions");
+    imp_attr_ignore(c, "fake_false_branch"); /* its second block is PaddlePaddle's own, but complete */
     if (!c->bad && !imp_make_if(c, &b, out))
         c->bad = true;
     for (size_t i = 0; i < names->n; i++)
