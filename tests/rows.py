@@ -20,6 +20,7 @@ PLACES = {
     "caffe2": (["src/frontend/caffe2/*.c"], ["tests/caffe2/*.py", "tests/unit/test_caffe2.c"], ""),
     "mxnet": (["src/frontend/mxnet/ops_*.c"], ["tests/mxnet/*", "tests/unit/test_mxnet.c"], ""),
     "nnvm": (["src/frontend/mxnet/nnvm.c"], ["tests/unit/test_nnvm.c"], "_nnvm_"),
+    "paddle": (["src/frontend/paddle/*.c"], ["tests/paddle/*", "tests/unit/test_paddle.c"], ""),
     "tensorflow": (["src/frontend/tensorflow/*.c"],
                    ["tests/tensorflow/*.py", "tests/tensorflow/import.txt", "tests/unit/test_tensorflow_import.c"], ""),
 }
