@@ -108,39 +108,56 @@ static void shapes_and_errors_have_limits(void **state)
     tn_buf_deinit(&text);
 }
 
-/* Two filters of one tap, their means and variances, then the larger of two neighbours. */
-static void a_network_computes(void **state)
+/* Of an image [1,channels,height,width]. */
+static void check_run(const char *config, size_t n, const float weights[], const int64_t dim[4],
+                      const float x[], size_t n_want, const float want[])
 {
-    static const float weights[] = {0.5f, -1, 2, 1, 1, 0, 4, 1, 1, -1},
-                       x[16] = {1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, 0, 1, 0, 1};
-    /* (x - mean) / sqrt(variance) * gamma + beta, leaky: 0.5 + (x - 1); -1 - x, or a tenth of it */
-    static const float want[8] = {5.5f, 7.5f, 0.5f, 0.5f, -0.2f, -0.4f, 1, 3};
     tn_tensor_value have, in = {.dtype = TN_F32,
                                 .ndim = 4,
-                                .dim = {1, 1, 4, 4},
-                                .n = sizeof x,
+                                .dim = {dim[0], dim[1], dim[2], dim[3]},
+                                .n = (size_t)(dim[1] * dim[2] * dim[3]) * sizeof *x,
                                 .borrowed = true,
                                 .at = (char *)(uintptr_t)x};
     model m;
-    (void)state;
     model_init(&m);
-    if (import_with(&m,
-                    NET "[convolutional]\nbatch_normalize=1\nfilters=2\nsize=1\nactivation=leaky\n"
-                        "[maxpool]\nsize=2\nstride=2\n",
-                    sizeof weights / 4, weights) != TN_OK ||
+    if (import_with(&m, config, n, weights) != TN_OK ||
         tn_relay_run(&m.g, 1, &in, 1, &have, tn_eval_interp, NULL) != TN_OK)
         fail_msg("%s", model_errors(&m));
-    assert_int_equal(have.n, sizeof want);
-    for (int i = 0; i < 8; i++)
+    assert_int_equal(have.n, n_want * sizeof *want);
+    for (size_t i = 0; i < n_want; i++)
         assert_float_equal(((const float *)have.at)[i], want[i], 1e-4);
     tn_tensor_value_deinit(&have);
     model_deinit(&m);
 }
 
+/* Two filters of one tap, their means and variances, then the larger of two neighbours. */
+static void a_network_computes(void **state)
+{
+    static const int64_t dim[4] = {1, 1, 4, 4};
+    static const float weights[] = {0.5f, -1, 2, 1, 1, 0, 4, 1, 1, -1},
+                       x[16] = {1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, 0, 1, 0, 1};
+    /* (x - mean) / sqrt(variance) * gamma + beta, leaky: 0.5 + (x - 1); -1 - x, or a tenth of it */
+    static const float want[8] = {5.5f, 7.5f, 0.5f, 0.5f, -0.2f, -0.4f, 1, 3};
+    (void)state;
+    check_run(NET "[convolutional]\nbatch_normalize=1\nfilters=2\nsize=1\nactivation=leaky\n"
+                  "[maxpool]\nsize=2\nstride=2\n",
+              sizeof weights / 4, weights, dim, x, 8, want);
+}
+
+/* Darknet's sums of the squares of three channels lack the second one: 1, 1 + 9, 9. */
+static void neighbours_are_summed_as_darknet_does(void **state)
+{
+    static const int64_t dim[4] = {1, 3, 1, 1};
+    static const float x[3] = {1, 2, 3}, want[3] = {1 / 2.0f, 2 / 11.0f, 3 / 10.0f};
+    (void)state;
+    check_run("[net]\nchannels=3\nheight=1\nwidth=1\n[normalization]\nsize=3\nalpha=1\nbeta=1\nkappa=1\n", 0,
+              NULL, dim, x, 3, want);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(networks_are_read),
-                                       cmocka_unit_test(shapes_and_errors_have_limits),
-                                       cmocka_unit_test(a_network_computes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(networks_are_read), cmocka_unit_test(shapes_and_errors_have_limits),
+        cmocka_unit_test(a_network_computes), cmocka_unit_test(neighbours_are_summed_as_darknet_does)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

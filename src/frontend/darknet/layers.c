@@ -304,14 +304,41 @@ static void scale_channels(imp_node *c)
 
 static void dropout(imp_node *c) { imp_out(c, 0, imp_in(c, 0)); }
 
+/* Which channels are summed for which, times alpha. Darknet's sum runs over the channels and begins with one too
+ * few, so channel size / 2 is missing in all of them. */
+static tn_value lrn_channels(imp_node *c, int64_t n, int64_t size, double alpha)
+{
+    const int64_t dim[4] = {n, n, 1, 1}, missing = size / 2;
+    size_t count, bytes;
+    void *at;
+    if (c->bad || !imp_measure(c->im, c->loc->node, 4, dim, TN_F32, c->loc, &count, &bytes)) {
+        c->bad = true;
+        return (tn_value){0};
+    }
+    const tn_blob *b = tn_graph_blob(c->g, bytes, &at);
+    for (int64_t to = 0; to < n; to++)
+        for (int64_t from = 0; from < n; from++) {
+            int near = from >= to - (size - 1) / 2 && from <= to + size / 2;
+            ((float *)at)[to * n + from] = (float)(alpha * (near - (from == missing)));
+        }
+    return tn_val(imp_constant(c->im, TN_F32, 4, dim, b, c->loc->node));
+}
+
 static void lrn(imp_node *c)
 {
-    tn_lrn_attr a = {.axis = 1,
-                     .size = dk_int(c, "size", 5),
-                     .beta = dk_float(c, "beta", 0.75),
-                     .bias = dk_float(c, "kappa", 1)};
-    a.alpha = dk_float(c, "alpha", 1e-4) * (double)a.size;
-    imp_out(c, 0, imp_call1(c, &tn_op_nn_lrn, &a, imp_in(c, 0)));
+    tn_value x = imp_in(c, 0);
+    int64_t size = dk_int(c, "size", 5), n = channels(c, x);
+    double alpha = dk_float(c, "alpha", 1e-4), beta = dk_float(c, "beta", 0.75);
+    double kappa = dk_float(c, "kappa", 1);
+    imp_layer w;
+    if (!is_size(c, "size", size) || !imp_layer_init(c, x, &w))
+        return;
+    tn_value weight = lrn_channels(c, n, size, alpha);
+    if (c->bad)
+        return;
+    tn_value norm = imp_layer_conv(c, binary(c, &tn_op_multiply, x, x), weight, (tn_value){0}, &w);
+    norm = imp_with(c, &tn_op_power, imp_with(c, &tn_op_add, norm, kappa), -beta);
+    imp_out(c, 0, binary(c, &tn_op_multiply, x, norm));
 }
 
 static void softmax(imp_node *c)
