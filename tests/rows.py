@@ -18,6 +18,7 @@ ROW = re.compile(r'^\s*\{"([\w.]+)",(?:\s*-?\d+,){4}', re.M)
 PLACES = {
     "caffe": (["src/frontend/caffe/*.c"], ["tests/caffe/*", "tests/unit/test_caffe.c"], ""),
     "caffe2": (["src/frontend/caffe2/*.c"], ["tests/caffe2/*.py", "tests/unit/test_caffe2.c"], ""),
+    "darknet": (["src/frontend/darknet/*.c"], ["tests/darknet/*"], ""),
     "mxnet": (["src/frontend/mxnet/ops_*.c"], ["tests/mxnet/*", "tests/unit/test_mxnet.c"], ""),
     "nnvm": (["src/frontend/mxnet/nnvm.c"], ["tests/unit/test_nnvm.c"], "_nnvm_"),
     "paddle": (["src/frontend/paddle/*.c"], ["tests/paddle/*", "tests/unit/test_paddle.c"], ""),
