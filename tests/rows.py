@@ -24,6 +24,7 @@ PLACES = {
     "paddle": (["src/frontend/paddle/*.c"], ["tests/paddle/*", "tests/unit/test_paddle.c"], ""),
     "tensorflow": (["src/frontend/tensorflow/*.c"],
                    ["tests/tensorflow/*.py", "tests/tensorflow/import.txt", "tests/unit/test_tensorflow_import.c"], ""),
+    "tflite": (["src/frontend/tflite/*.c"], ["tests/tflite/*.py", "tests/unit/test_tflite.c"], ""),
 }
 
 

@@ -454,6 +454,8 @@ static void mediapipe_landmarks_compute(void **state)
     BY("TransformTensorBilinear:" version options, "1,2,2,1", "1,1,2,1", matrix)
     expect(CUT("1", " mode=bilinear output_size=[1,2]", "1,0,0,0.5,0,1,0,0"), image, sizeof image, 2,
            (const double[]){1.5, 0});
+    expect(BY("TransformTensor:1 mode=bilinear output_size=[1,2]", "1,2,2,1", "1,1,2,1", "1,0,0,0.5,0,1,0,0"),
+           image, sizeof image, 2, (const double[]){1.5, 0});
     expect(CUT("2", " output_height=1 output_width=2", "0.5,0,0,0,0,1,0,0"), image, sizeof image, 2,
            (const double[]){0, 1.25});
 }
@@ -646,16 +648,57 @@ static void wrong_models_are_refused(void **state)
 static void random_numbers_are_told_of(void **state)
 {
     (void)state;
+    static const char text[] =
+        "tensor n int32 1 data=3\ntensor y float32 3\nop RANDOM_UNIFORM : n -> y\nout y\n";
     model m;
     tn_buf file;
-    assert_int_equal(import_text(&m,
-                                 "tensor n int32 1 data=3\ntensor y float32 3\n"
-                                 "op RANDOM_UNIFORM : n -> y\nout y\n",
-                                 &file, NULL),
-                     TN_OK);
+    assert_int_equal(import_text(&m, text, &file, NULL), TN_OK);
     assert_non_null(strstr(model_errors(&m), "tflite-W001"));
     model_deinit(&m);
     tn_buf_deinit(&file);
+}
+
+/* TFLite does not say which numbers come, only how they are distributed. */
+static void random_numbers_have_their_distribution(void **state)
+{
+    enum { N = 8000 };
+    static double y[N];
+#define DRAWN(t, op) "tensor r " t " 1,8000\ntensor y " t " 1,8000\nop " op " -> r\nop ADD : r x -> y\n" ARGS
+#define OF_SHAPE(op) "tensor x float32 1\ntensor n int32 2 data=1,8000\n" DRAWN("float32", op " : n")
+#define LOGITS "tensor x int64 1\ntensor p float32 1,3 data=0,.6931,1.609\ntensor n int32 scalar data=8000\n"
+    static const struct {
+        const char *text;
+        double mean, variance, near; /* near: less than a deviation from the mean */
+    } rows[] = {{OF_SHAPE("RANDOM_UNIFORM"), 0.5, 1.0 / 12, 0.57735},
+                {OF_SHAPE("RANDOM_STANDARD_NORMAL"), 0, 1, 0.68269},
+                {LOGITS DRAWN("int64", "MULTINOMIAL : p n"), 1.5, 0.5, 0.875}};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        double sum = 0, squares = 0, near = 0;
+        run_text(rows[k].text, (const int64_t[]){0}, k < 2 ? 4 : 8, N, y);
+        for (int i = 0; i < N; i++) {
+            double d = y[i] - rows[k].mean;
+            sum += d;
+            squares += d * d;
+            near += d * d < rows[k].variance;
+        }
+        if (fabs(sum / N) > 4 * sqrt(rows[k].variance / N) || fabs(near / N - rows[k].near) > 0.02 ||
+            fabs(squares / N / rows[k].variance - 1) > 0.05)
+            fail_msg("row %d: mean off by %g, variance %g, near %g", k, sum / N, squares / N, near / N);
+    }
+}
+
+/* The sum of what a table has and of its size: 7 and 5 have values, 6 has none. */
+static void tables_find_and_are_counted(void **state)
+{
+    (void)state;
+#define TABLE "tensor h resource scalar\nop HASHTABLE table_id=1 : -> h\n"
+    expect(
+        "tensor x int64 3\ntensor d int64 1 data=-1\ntensor v int64 3\ntensor n int64 1\ntensor y int64 3\n"
+        "op CALL_ONCE init_subgraph_index=1 : ->\n" TABLE
+        "op HASHTABLE_FIND : h x d -> v\nop HASHTABLE_SIZE : h -> n\nop ADD : v n -> y\n" ARGS "graph\n" TABLE
+        "tensor k int64 2 data=5,7\ntensor v int64 2 data=50,70\nop HASHTABLE_IMPORT : h k v ->\n",
+        (const int64_t[]){7, 6, 5}, 24, 3, (const double[]){72, 1, 52});
 }
 
 static void wrong_shapes_are_refused(void **state)
@@ -739,6 +782,8 @@ int main(void)
         cmocka_unit_test(reductions_name_a_graph),
         cmocka_unit_test(cases_are_other_graphs),
         cmocka_unit_test(random_numbers_are_told_of),
+        cmocka_unit_test(random_numbers_have_their_distribution),
+        cmocka_unit_test(tables_find_and_are_counted),
         cmocka_unit_test(signatures_name_and_choose),
         cmocka_unit_test(models_say_who_made_them),
         cmocka_unit_test(mediapipe_operators_compute),
