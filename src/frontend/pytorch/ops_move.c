@@ -143,7 +143,6 @@ static void unsqueeze(imp_node *c)
     pt_out(c, imp_unsqueeze(c, x, imp_axis(c, pt_integer(c, 1), imp_rank(x) + 1)));
 }
 
-/* Dimensions of 1 among those named are dropped; without names all. */
 /* Dimension d of x stays, so in the run it must not be 1: the result had fewer. */
 static void keep_in_squeeze(imp_node *c, tn_value x, int d)
 {
@@ -155,6 +154,7 @@ static void keep_in_squeeze(imp_node *c, tn_value x, int d)
     imp_demand(c, imp_cast(c, one, TN_I64), 0, "a dimension that squeeze drops where it is 1 is 1");
 }
 
+/* Dimensions of 1 among those named are dropped; without names all. */
 static void squeeze(imp_node *c)
 {
     tn_value x = pt_in(c, 0);

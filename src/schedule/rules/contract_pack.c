@@ -31,8 +31,9 @@ static int the_sum(const contraction *x) { return x->n == x->n_spatial + 1 ? x->
 int rule_pack_view(const contraction *x, int v)
 {
     int k = the_sum(x), found = -1;
-    if (k < 0 || v >= x->n_spatial || x->n_view != 2 || x->work > 0 || x->extent[k] < 0)
-        return -1;
+    if (k < 0 || v >= x->n_spatial || x->n_view != 2 || x->work > 0 || x->extent[k] < 0 ||
+        x->block->u.block.mask)
+        return -1; /* tiles with padding have an order of their own */
     for (int i = 0; i < x->n_view; i++) {
         const tn_expr *e = x->view[i].e;
         if (e->kind != TN_E_LOAD || e->nsrc > e->u.load.n_index || x->f->buffer[e->u.load.buffer].layout)
