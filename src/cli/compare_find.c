@@ -285,7 +285,8 @@ bool tn_finder_constants(finder *f, bool small)
     for (uint32_t i = 0; f->constant && i < f->in.n; i++) {
         const tn_array *a = tn_finder_value(f, f->in.at[i]);
         bool integer = a->type.code == kDLInt || a->type.code == kDLUInt || a->type.code == kDLBool;
-        bool storable = integer || a->type.code == kDLFloat; /* in an archive of arrays */
+        bool storable =
+            integer || a->type.code == kDLFloat || a->type.code == kDLComplex; /* in an archive of arrays */
         f->constant[i] = !storable || (small && integer && a->type.data_bytes <= 8 * FEW);
         any |= f->constant[i];
     }

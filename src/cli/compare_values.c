@@ -67,6 +67,17 @@ DLTensor tn_array_view(const tn_array *a)
                       .dtype = {a->type.code, a->type.bits, 1},
                       .shape = (int64_t *)(uintptr_t)a->type.shape};
 }
+/* Complex numbers as floats, with a last dimension of the real and the imaginary part; others as they are. */
+static tn_array parts_of(const tn_array *a)
+{
+    tn_array parts = *a;
+    if (a->type.code != kDLComplex || a->type.ndim == TN_NPY_DIMS)
+        return parts;
+    parts.type.code = kDLFloat;
+    parts.type.bits = a->type.bits / 2;
+    parts.type.shape[parts.type.ndim++] = 2;
+    return parts;
+}
 
 /* ---- types ---- */
 
@@ -170,8 +181,9 @@ static void compare_bytes(const tn_array *a, const tn_array *b, tn_diff *out)
         a->type.data_bytes != b->type.data_bytes || memcmp(a->data, b->data, a->type.data_bytes) != 0;
 }
 
-void tn_diff_make(const tn_array *a, const tn_array *b, const tn_tolerance *t, tn_diff *out)
+void tn_diff_make(const tn_array *of_a, const tn_array *of_b, const tn_tolerance *t, tn_diff *out)
 {
+    const tn_array part[2] = {parts_of(of_a), parts_of(of_b)}, *a = &part[0], *b = &part[1];
     const precision *p = precision_of(a), *q = precision_of(b);
     DLTensor x = tn_array_view(a), y = tn_array_view(b);
     bool alike = a->type.code == b->type.code && a->type.bits == b->type.bits;
@@ -201,8 +213,9 @@ bool tn_diff_is(const tn_diff *d) { return d->shapes || d->n_bad; }
 
 /* ---- text ---- */
 
-static const char *index_text(const tn_array *a, uint64_t at, char text[512])
+static const char *index_text(const tn_array *of, uint64_t at, char text[512])
 {
+    const tn_array parts = parts_of(of), *a = &parts;
     int64_t index[TN_NPY_DIMS];
     int n = 0;
     for (int d = a->type.ndim; d-- > 0; at /= (uint64_t)a->type.shape[d])

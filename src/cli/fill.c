@@ -77,10 +77,21 @@ static bool can_fill(DLDataType t)
     switch (t.code) {
     case kDLFloat: return n == 2 || n == 4 || n == 8;
     case kDLBfloat: return n == 2;
+    case kDLComplex: return n == 8 || n == 16;
     case kDLInt:
     case kDLUInt: return n == 1 || n == 2 || n == 4 || n == 8;
     default: return is_bool(t) || tn_is_minifloat(t);
     }
+}
+
+/* Both parts are made up, but one is 1 + 0i. */
+static int fill_complex(void *out, DLDataType type, size_t count, const char *mode, uint64_t seed)
+{
+    const DLDataType part = {kDLFloat, type.bits / 2, 1};
+    int status = tn_fill(out, part, 2 * count, mode, seed);
+    for (size_t i = 0; i < count && strcmp(mode, "ones") == 0; i++)
+        tn_element_put(out, 2 * i + 1, part, 0);
+    return status;
 }
 
 int tn_fill(void *out, DLDataType type, size_t count, const char *mode, uint64_t seed)
@@ -89,6 +100,8 @@ int tn_fill(void *out, DLDataType type, size_t count, const char *mode, uint64_t
     double same = strcmp(mode, "ones") == 0;
     if (!can_fill(type))
         return 1;
+    if (type.code == kDLComplex)
+        return fill_complex(out, type, count, mode, seed);
     for (size_t i = 0; i < count; i++) {
         uint64_t r = random ? next_random(&seed) : 0;
         double v = byte ? (double)(r >> (65 - type.bits)) : (double)(r >> 11) * 0x1p-52 - 1;

@@ -22,6 +22,7 @@ static const struct { char kind; uint8_t code, bytes; } types[] = {
     {'f', kDLFloat, 2}, {'f', kDLFloat, 4}, {'f', kDLFloat, 8},
     {'i', kDLInt, 1},   {'i', kDLInt, 2},   {'i', kDLInt, 4},   {'i', kDLInt, 8},
     {'u', kDLUInt, 1},  {'u', kDLUInt, 2},  {'u', kDLUInt, 4},  {'u', kDLUInt, 8},
+    {'c', kDLComplex, 8}, {'c', kDLComplex, 16},
     {'b', kDLBool, 1},  {'f', kDLOpaqueHandle, 1}, {'V', kDLOpaqueHandle, 1}, {'V', kDLOpaqueHandle, 2},
 };
 // clang-format on
@@ -158,6 +159,20 @@ size_t tn_npy_element_bytes(const tn_npy *npy)
     return npy->chars ? (size_t)npy->chars * 4 : npy->bits / 8u;
 }
 
+/* The number after the kind, "16" of "<c16"; 0: there is none. */
+static int type_bytes(const char *s, int n)
+{
+    int bytes = 0;
+    if (n < 3 || n > 4)
+        return 0;
+    for (int i = 2; i < n; i++) {
+        if (s[i] < '0' || s[i] > '9')
+            return 0;
+        bytes = 10 * bytes + s[i] - '0';
+    }
+    return s[2] == '0' ? 0 : bytes;
+}
+
 static bool read_type(cursor *c, tn_npy *out)
 {
     const char *s;
@@ -171,8 +186,8 @@ static bool read_type(cursor *c, tn_npy *out)
         return false;
     if (n && s[0] && read_text_type(s, n, out))
         return true;
-    for (int i = 0; i < N_TYPE && n == 3; i++) {
-        if (types[i].kind != s[1] || types[i].bytes != s[2] - '0')
+    for (int i = 0, bytes = type_bytes(s, n); i < N_TYPE && bytes; i++) {
+        if (types[i].kind != s[1] || types[i].bytes != bytes)
             continue;
         if (s[0] == '>' && types[i].bytes > 1)
             return refuse_type(c, "big-endian element type", s, n);

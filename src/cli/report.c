@@ -72,6 +72,8 @@ bool tn_value_at(const DLTensor *t, size_t i, double *out)
 {
     const void *at = (const char *)t->data + t->byte_offset;
     const bool is_signed = t->dtype.code == kDLInt;
+    if (t->dtype.code == kDLComplex)
+        return false;
     if (t->dtype.code == kDLFloat && t->dtype.bits == 64)
         *out = ((const double *)at)[i];
     else if (t->dtype.code == kDLFloat && t->dtype.bits == 32)

@@ -85,13 +85,15 @@ static void test_constants(void **state)
         {{kDLInt, 4, 1}, 1, "\1"},
         {{kDLFloat, 8, 1}, 1, NULL},
         {{kDLFloat, 32, 4}, 0, NULL},
-        {{kDLComplex, 64, 1}, 8, NULL},
+        {{kDLComplex, 64, 1}, 8, "\0\0\x80\x3f\0\0\0\0"},
+        {{kDLComplex, 128, 1}, 16, "\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\0"},
+        {{kDLComplex, 32, 1}, 4, NULL},
         {{kDLOpaqueHandle, 64, 1}, 8, NULL},
     };
     // clang-format on
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char one[8], zero[8], none[8] = {0};
+        char one[16], zero[16], none[16] = {0};
         assert_int_equal(tn_element_bytes(rows[i].type), rows[i].bytes);
         assert_int_equal(tn_fill(one, rows[i].type, 1, "ones", 0), rows[i].one == NULL);
         assert_int_equal(tn_fill(zero, rows[i].type, 1, "zeros", 0), rows[i].one == NULL);
