@@ -30,7 +30,7 @@ static const char *c_type(tn_dtype t)
         {{TN_UINT, 64, 1}, "uint64_t"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        if (tn_dtype_eq(row[i].t, tn_dtype_stored(t)))
+        if (tn_dtype_eq(row[i].t, tn_dtype_part(t)))
             return row[i].name;
     return "void";
 }

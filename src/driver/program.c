@@ -278,7 +278,7 @@ static void find_roots(tn_maker *m, const tn_region *r)
             find_roots(m, n->region[i]);
         if (tn_group_fn(n) && tn_group_renames(n))
             set_root(m, n, 0, tn_in(n, 1));
-        else if (n->op == &tn_op_bind_extent || n->op == &tn_op_match_shape)
+        else if (n->op == &tn_op_bind_extent || n->op == &tn_op_match_shape || (n->op->flags & TN_OP_VIEW))
             set_root(m, n, 0, tn_in(n, 0));
         else if (n->op == &tn_op_tuple_get)
             root_field(m, n);
@@ -342,7 +342,8 @@ bool program_holds(tn_maker *m, uint32_t slot, tn_value v)
     symbols_of known = {t, true};
     for (int d = 0; d < s->ndim; d++)
         tn_each(s->dim[d], has_symbol, &known);
-    return known.all && tn_dtype_eq(s->dtype, t->dtype) && s->layout == t->layout &&
+    return known.all && tn_dtype_eq(tn_dtype_part(s->dtype), tn_dtype_part(t->dtype)) &&
+           s->layout == t->layout &&
            program_same_bytes(m, s->bytes, tn_simplify(&m->b->pool, NULL, tn_type_bytes(&m->b->pool, t)));
 }
 

@@ -15,6 +15,7 @@ typedef struct row {
 static const row rows[] = {
     {TN_BFLOAT,              0, "bfloat",              "bf",            {8, 7, 127, TN_IEEE}},
     {TN_FLOAT,               0, "float",               "f",             {0}},
+    {TN_COMPLEX,             0, "complex",             "c",             {0}},
     {TN_INT,                 0, "int",                 "i",             {0}},
     {TN_UINT,                0, "uint",                "u",             {0}},
     {TN_BOOL,                8, "bool",                "bool",          {0}},
@@ -75,6 +76,7 @@ static bool width_ok(uint8_t code, uint32_t bits)
     switch (code) {
     case TN_BFLOAT: return bits == 16;
     case TN_FLOAT: return bits == 16 || bits == 32 || bits == 64;
+    case TN_COMPLEX: return bits == 64 || bits == 128;
     default: return bits >= 2 && bits <= 64 && (bits & (bits - 1)) == 0;
     }
 }
@@ -86,7 +88,7 @@ static bool parse_as(const row *r, const char *name, const char *s, const char *
         return false;
     s += len;
     uint32_t bits = r->fixed_bits, lanes = 1;
-    if (bits == 0 && (!digits(&s, end, 64, &bits) || !width_ok(r->code, bits)))
+    if (bits == 0 && (!digits(&s, end, 128, &bits) || !width_ok(r->code, bits)))
         return false;
     if (s < end && *s == 'x') {
         s++;

@@ -10,6 +10,7 @@ enum tn_dcode {
     TN_FLOAT = 2,
     TN_HANDLE = 3,
     TN_BFLOAT = 4,
+    TN_COMPLEX = 5,
     TN_BOOL = 6,
     TN_FLOAT8_E3M4 = 7,
     TN_FLOAT8_E4M3 = 8,
@@ -64,6 +65,8 @@ static inline bool tn_dtype_is_small(tn_dtype t) { return t.bits < 32 && tn_dtyp
 static inline bool tn_dtype_is_int(tn_dtype t) { return t.code == TN_INT || t.code == TN_UINT; }
 static inline bool tn_dtype_is_index(tn_dtype t) { return t.code == TN_INDEX; }
 static inline bool tn_dtype_is_string(tn_dtype t) { return t.code == TN_STRING; }
+/* Two floats, the real part first: a type of whole values, whose parts operators compute with (op/tensor/complex.c). */
+static inline bool tn_dtype_is_complex(tn_dtype t) { return t.code == TN_COMPLEX; }
 static inline bool tn_dtype_is_bool(tn_dtype t) { return t.code == TN_BOOL; }
 static inline tn_dtype tn_dtype_lanes(tn_dtype t, uint16_t lanes)
 {
@@ -79,6 +82,12 @@ static inline tn_dtype tn_dtype_stored(tn_dtype t)
 {
     bool bits = tn_dtype_is_minifloat(t) || (t.bits < 8 && tn_dtype_is_int(t));
     return bits ? (tn_dtype){t.code == TN_INT ? TN_INT : TN_UINT, 8, t.lanes} : t;
+}
+
+/* What kernels and programs in C see of them: each complex number is two elements. */
+static inline tn_dtype tn_dtype_part(tn_dtype t)
+{
+    return tn_dtype_is_complex(t) ? (tn_dtype){TN_FLOAT, t.bits / 2, t.lanes} : tn_dtype_stored(t);
 }
 
 /* How a float type encodes numbers. From the top: sign, exponent, mantissa; the implicit bit is that of IEEE 754. */

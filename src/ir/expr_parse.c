@@ -363,7 +363,7 @@ static tn_status parse_bitcast(parser *ps, value *out)
     tn_lexer *l = ps->l;
     tn_dtype t;
     value v;
-    if (l->tok != TN_TOK_IDENT || !tn_dtype_parse(l->text, l->n, &t))
+    if (l->tok != TN_TOK_IDENT || !tn_dtype_parse(l->text, l->n, &t) || tn_dtype_is_complex(t))
         return tn_lex_fail(l, "ir-E006",
                            "the first argument of bitcast must be a type, as in bitcast(i32, x)");
     tn_lex_next(l);
@@ -528,7 +528,7 @@ static tn_status parse_function(parser *ps, const char *name, tn_dtype want, val
     tn_dtype t;
     value v[3];
     enum tn_ek k = kind_named(name);
-    if (tn_dtype_parse(name, strlen(name), &t))
+    if (tn_dtype_parse(name, strlen(name), &t) && !tn_dtype_is_complex(t))
         return parse_cast(ps, t, out);
     if (k == TN_E_SELECT)
         return parse_select(ps, want, out);

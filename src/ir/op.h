@@ -21,14 +21,15 @@ enum tn_fuse { /* how an operator takes part in fusion */
 enum { TN_ANY_REGIONS = 255 };
 
 enum tn_op_flag {
-    TN_OP_EFFECT = 1,      /* never removed or reordered */
-    TN_OP_INDEX_MAP = 2,   /* pure data movement: every output element is one input element (or a constant) */
-    TN_OP_SHARES = 4,      /* row-major data is unchanged: output may share its input's storage */
-    TN_OP_HOST_INDEX = 8,  /* may carry index expressions of small integer tensors (shape arithmetic) */
-    TN_OP_BINDS = 16,      /* symbols in its attributes are bound by it, during the run */
-    TN_OP_RELAYOUT = 32,   /* changes nothing but the physical layout */
-    TN_OP_CHEAP = 64,      /* so little work that each reader may do it for itself */
-    TN_OP_BROADCASTS = 128 /* elementwise over operands that repeat by numpy's rules */
+    TN_OP_EFFECT = 1,     /* never removed or reordered */
+    TN_OP_INDEX_MAP = 2,  /* pure data movement: every output element is one input element (or a constant) */
+    TN_OP_SHARES = 4,     /* row-major data is unchanged: output may share its input's storage */
+    TN_OP_HOST_INDEX = 8, /* may carry index expressions of small integer tensors (shape arithmetic) */
+    TN_OP_BINDS = 16,     /* symbols in its attributes are bound by it, during the run */
+    TN_OP_RELAYOUT = 32,  /* changes nothing but the physical layout */
+    TN_OP_CHEAP = 64,     /* so little work that each reader may do it for itself */
+    TN_OP_BROADCASTS = 128, /* elementwise over operands that repeat by numpy's rules */
+    TN_OP_VIEW = 256        /* operand 0's bytes as other elements: an alias in programs, in no kernel */
 };
 
 /* ---- what graph passes ask beyond types; every answer is optional ---- */
@@ -97,7 +98,7 @@ struct tn_op {
     int8_t nin;                /* -1: any number (at least min_in) */
     int8_t min_in;             /* optional inputs are the last ones */
     int8_t nout;               /* -1: decided by infer from attributes through nout_of */
-    uint8_t flags;             /* enum tn_op_flag */
+    uint16_t flags;            /* enum tn_op_flag */
     uint8_t precision;         /* enum tn_precision */
     uint8_t nregion;           /* how many regions its nodes hold; TN_ANY_REGIONS: its inference knows */
     enum tn_fuse fuse;

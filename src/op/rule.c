@@ -60,6 +60,10 @@ tn_status tn_rule_tensor(tn_graph *g, const tn_node *n, int i, int rank, const t
     if (t->kind == TN_T_TENSOR && tn_dtype_is_string(t->dtype) && !n->op->host)
         return tn_rule_fail(g, n, "op-E080", "%s is a tensor of texts, but it takes numbers",
                             tn_rule_in_name(g, n, i));
+    if (t->kind == TN_T_TENSOR && tn_dtype_is_complex(t->dtype) && n->op->fuse != TN_FUSE_NONE)
+        return tn_rule_fail(g, n, "op-E083",
+                            "%s is a tensor of complex numbers; give it their parts (complex.parts)",
+                            tn_rule_in_name(g, n, i));
     if (t->kind != TN_T_TENSOR)
         return tn_rule_fail(g, n, "op-E002", "%s must be a tensor, but is %s; take its fields apart first",
                             tn_rule_in_name(g, n, i), tn_rule_type_text(g, t));
@@ -158,6 +162,10 @@ tn_status tn_rule_result(tn_graph *g, tn_node *n, int out, tn_dtype t, int ndim,
     const tn_expr *d[TN_RULE_MAX_RANK];
     if (tn_dtype_is_string(t) && !n->op->host)
         return tn_rule_fail(g, n, "op-E080", "the result would be a tensor of texts, but it gives numbers");
+    if (tn_dtype_is_complex(t) && n->op->fuse != TN_FUSE_NONE)
+        return tn_rule_fail(
+            g, n, "op-E083",
+            "the result would be a tensor of complex numbers; make it of its parts (complex.of)");
     if (ndim > TN_RULE_MAX_RANK)
         return tn_rule_fail(g, n, "op-E003", "the result would have %d dimensions; at most %d are supported",
                             ndim, TN_RULE_MAX_RANK);

@@ -153,7 +153,7 @@ static const tn_expr *argument_bytes(verifier *v, const tn_inst_ir *x, const tn_
 static void call_argument(verifier *v, const tn_inst_ir *x, const tn_kernel_signature *k, uint32_t i)
 {
     const tn_slot_ir *s = slot_at(v, x->operand[i]);
-    if (!tn_dtype_eq(tn_dtype_stored(s->dtype), tn_dtype_stored(k->parameter[i].dtype)))
+    if (!tn_dtype_eq(tn_dtype_part(s->dtype), tn_dtype_part(k->parameter[i].dtype)))
         verify_fault(v, " has another type than the kernel's parameter", x->operand[i]);
     if (!verify_equal(v, s->bytes, argument_bytes(v, x, k, i)))
         verify_fault(v, " has another size than the kernel's parameter, and the run does not compare them",

@@ -122,7 +122,7 @@ void verify_write(verifier *v, uint32_t s)
 bool verify_same_kind(const tn_slot_ir *a, const tn_slot_ir *b)
 {
     return (a->storage == TN_STORAGE_HANDLE) == (b->storage == TN_STORAGE_HANDLE) &&
-           tn_dtype_eq(a->dtype, b->dtype) && a->layout == b->layout;
+           tn_dtype_eq(tn_dtype_part(a->dtype), tn_dtype_part(b->dtype)) && a->layout == b->layout;
 }
 
 /* ---- places ---- */

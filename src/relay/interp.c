@@ -259,6 +259,17 @@ static tn_status transpose(interp *p, const tn_node *n, const value *in, value *
     return TN_OK;
 }
 
+/* The same bytes as a value of another type. */
+static tn_status view(interp *p, const tn_node *n, const value *in, value **out)
+{
+    TN_TRY(check_size(p, n, tn_in_type(n, 0), in));
+    TN_TRY(value_make_tensor(p, n->type[0], n, out));
+    TN_ASSERT((*out)->t.n == in->t.n);
+    if (in->t.n)
+        memcpy((*out)->t.at, in->t.at, in->t.n);
+    return TN_OK;
+}
+
 /* A graph of the node alone: its inputs are parameters (constants stay constants), its expansion the body. */
 static tn_status expand_alone(interp *p, tn_node *n, tn_graph *sg, tn_region **out_body)
 {
@@ -384,6 +395,8 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
     if (n->op->host || tn_op_is(n, &tn_op_seq_of) || tn_op_is(n, &tn_op_opt_none) ||
         tn_op_is(n, &tn_op_opt_some) || tn_op_is(n, &tn_op_opt_get))
         return interp_host(p, n, in, out);
+    if (n->op->flags & TN_OP_VIEW)
+        return view(p, n, in[0], &out[0]);
     if (tn_op_is(n, &tn_op_relayout)) {
         out[0] = value_retain(in[0]);
         return change_layout(p, n, tn_in_type(n, 0), n->type[0], &out[0]);

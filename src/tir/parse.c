@@ -130,7 +130,8 @@ static tn_status parse_string(parser *ps, const char **out)
 
 static tn_status parse_dtype(parser *ps, tn_dtype *out)
 {
-    if (ps->lex.tok != TN_TOK_IDENT || !tn_dtype_parse(ps->lex.text, ps->lex.n, out))
+    if (ps->lex.tok != TN_TOK_IDENT || !tn_dtype_parse(ps->lex.text, ps->lex.n, out) ||
+        tn_dtype_is_complex(*out))
         return tn_lex_fail(&ps->lex, "tir-E008", "expected a type such as f32, i64, bool, index or f32x16");
     tn_lex_next(&ps->lex);
     return TN_OK;

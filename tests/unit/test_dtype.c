@@ -17,6 +17,8 @@ static const struct {
     {{TN_FLOAT, 16, 8}, "float16x8", "f16x8"},
     {{TN_FLOAT, 64, 1}, "float64", "f64"},
     {{TN_BFLOAT, 16, 1}, "bfloat16", "bf16"},
+    {{TN_COMPLEX, 64, 1}, "complex64", "c64"},
+    {{TN_COMPLEX, 128, 1}, "complex128", "c128"},
     {{TN_INT, 8, 64}, "int8x64", "i8x64"},
     {{TN_INT, 64, 1}, "int64", "i64"},
     {{TN_UINT, 8, 1}, "uint8", "u8"},
@@ -58,10 +60,11 @@ static void names_go_both_ways(void **state)
 static void other_text_is_no_dtype(void **state)
 {
     static const char *const bad[] = {
-        "",        "f",    "float",   "f8",      "f33",  "f128",         "i3",         "i0",
-        "i65",     "bf32", "bool8",   "index64", "f32x", "f32x0",        "f32x1",      "f32x65536",
-        "f32x4x4", "f032", "f32 ",    " f32",    "F32",  "i99999999999", "x4",         "int1",
-        "uint1",   "i6",   "f8e4m3x", "float8",  "f8e4", "f8e4m3fnu",    "float4_e2m1"};
+        "",        "f",    "float",     "f8",         "f33",  "f128",         "i3",    "i0",
+        "i65",     "bf32", "bool8",     "index64",    "f32x", "f32x0",        "f32x1", "f32x65536",
+        "f32x4x4", "f032", "f32 ",      " f32",       "F32",  "i99999999999", "x4",    "int1",
+        "uint1",   "c32",  "complex",   "i128",       "u128", "c256",         "i6",    "f8e4m3x",
+        "float8",  "f8e4", "f8e4m3fnu", "float4_e2m1"};
     tn_dtype t = {7, 7, 7};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)

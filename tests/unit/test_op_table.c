@@ -493,6 +493,14 @@ static const refusal refusals[] = {
     {&tn_op_bitwise_and, {"float32 4", "float32 4"}, "", "op-E011", "tensor of integers"},
     {&tn_op_left_shift, {"float32 4", "float32 4"}, "", "op-E011", "must be integers"},
     {&tn_op_isnan, {"int32 4"}, "", "op-E011", "float tensor"},
+    {&tn_op_complex_parts, {"float32 4"}, "", "op-E011", "complex numbers, but is float32"},
+    {&tn_op_complex_parts, {"complex64 1 1 1 1 1 1 1 1"}, "", "op-E003", "at most 7"},
+    {&tn_op_complex_of, {"float16 4 2"}, "", "op-E011", "float32 or float64, but is float16"},
+    {&tn_op_complex_of, {"float32 4"}, "", "op-E003", "the real and the imaginary part"},
+    {&tn_op_complex_of, {"float32"}, "", "op-E003", "the real and the imaginary part"},
+    {&tn_op_add, {"complex64 4", "complex64 4"}, "", "op-E083", "complex numbers"},
+    {&tn_op_transpose, {"complex64 4 5"}, "", "op-E083", "complex numbers"},
+    {&tn_op_cast, {"float32 4"}, "dtype=\"complex64\"", "op-E083", "the result would be"},
     {&tn_op_reinterpret, {"float32 4"}, "dtype=\"int64\"", "op-E011", "as wide"},
     {&tn_op_argmax, {"float32 4 0"}, "axis=1", "op-E009", "no elements along axis 1"},
     {&tn_op_argmax, {"float32 4 3"}, "axis=2", "op-E007", "axis 2"},
@@ -562,6 +570,25 @@ static void refusals_say_why(void **state)
     }
 }
 
+/* Operators that kernels compute take the parts of complex numbers, never these. */
+static void no_kernel_takes_complex_numbers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        const sample *s = &samples[i];
+        for (int k = 0, n = count_in(s->in); k < n; k++) {
+            env e;
+            const char *in[9], *extents = strchr(s->in[k], ' ');
+            env_init(&e);
+            memcpy(in, s->in, sizeof in);
+            in[k] = tn_arena_printf(&e.arena, "complex64%s", extents ? extents : "");
+            if (s->op->fuse != TN_FUSE_NONE && node_of(&e, s->op, n, in, s->attrs))
+                fail_msg("%s takes complex numbers as operand %d", s->op->name, k);
+            env_deinit(&e);
+        }
+    }
+}
+
 /* A node over something that failed says nothing more. */
 static void an_untyped_operand_is_reported_once(void **state)
 {
@@ -627,6 +654,7 @@ int main(void)
         cmocka_unit_test(attributes_round_trip),
         cmocka_unit_test(every_kernel_infers_and_defines),
         cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(no_kernel_takes_complex_numbers),
         cmocka_unit_test(an_untyped_operand_is_reported_once),
         cmocka_unit_test(structure_types),
         cmocka_unit_test(calls_bind_symbols),
