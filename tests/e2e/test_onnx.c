@@ -1,6 +1,6 @@
-/* ONNX models with values given as text (tests/onnx/run.txt, microsoft.txt, edge.txt, flow.txt, old.txt): by the Relay
- * interpreter and, but for old.txt, as packages. A case is a line `# what`, a model as tests/onnx/write.h has it, `=>`,
- * and what runs are given and give;
+/* ONNX models with values given as text (tests/onnx/run.txt, microsoft.txt, edge.txt, flow.txt, complex.txt, old.txt):
+ * by the Relay interpreter and, but for old.txt, as packages. A case is a line `# what`, a model as tests/onnx/write.h
+ * has it, `=>`, and what runs are given and give;
  * `---` ends it:
  *
  *   in x float 2 3 = 1 2 3 4 5 6     an input, as `init` has it; it keeps its value in later runs of the case
@@ -42,11 +42,12 @@ static tenon_tensor tensor_of(session *s, const char *name, int n, char *const w
     for (; at < n && strcmp(word[at], "=") != 0; at++)
         count *= (size_t)(t.shape[t.ndim++] = strtoll(word[at], NULL, 10));
     write_elements e = write_elements_of(type->dtype, count, n - at - 1, word + at + 1);
-    if (e.n != count)
-        fail_msg("%s: %zu values expected, %zu given", name, count, e.n);
+    size_t each = tn_dtype_bytes(e.dtype), n_values = count * bytes / each;
+    if (e.n != n_values)
+        fail_msg("%s: %zu values expected, %zu given", name, n_values, e.n);
     char *data = tn_arena_alloc(&s->m.arena, (count ? count : 1) * bytes, 8);
-    for (size_t i = 0; i < count; i++)
-        tn_scalar_write(type->dtype, data + i * bytes, write_element(&e, i));
+    for (size_t i = 0; i < n_values; i++)
+        tn_scalar_write(e.dtype, data + i * each, write_element(&e, i));
     t.data = data;
     t.bytes = count * bytes;
     return t;
@@ -202,6 +203,12 @@ static void control_flow_runs(void **state)
     run_file("tests/onnx/flow.txt", 3);
 }
 
+static void complex_numbers_run(void **state)
+{
+    (void)state;
+    run_file("tests/onnx/complex.txt", 0);
+}
+
 static void models_of_onnx_runtime_run(void **state)
 {
     (void)state;
@@ -216,9 +223,11 @@ static void old_and_odd_models_run(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_run), cmocka_unit_test(models_of_onnx_runtime_run),
-        cmocka_unit_test(ends_of_operators_run), cmocka_unit_test(control_flow_runs),
-        cmocka_unit_test(old_and_odd_models_run)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(models_run),
+                                       cmocka_unit_test(models_of_onnx_runtime_run),
+                                       cmocka_unit_test(ends_of_operators_run),
+                                       cmocka_unit_test(control_flow_runs),
+                                       cmocka_unit_test(old_and_odd_models_run),
+                                       cmocka_unit_test(complex_numbers_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,8 @@
  *   opset 9                          domain "" (none given: no opset_import); `opset 1 my` of another domain
  *   input x float n 3 ?              dims: extents, names, ? for an absent one; `input x float *` has no shape
  *   init w float 2 2 = 1 2 3 4       raw data (zeros if none is given), of the types of write_type_of; also
- *                                    `= count`: 0 1 2 ..., `= fill 8`, `= wave`: ((7919 i) mod 127 - 63) / 32
+ *                                    `= count`: 0 1 2 ..., `= fill 8`, `= wave`: ((7919 i) mod 127 - 63) / 32;
+ *                                    a complex number is two of them
  *   inits w int32 3 = 1 2 3          the typed field instead of raw data
  *   initx w float 2                  data in another file
  *   initr w float 64 3 = 7 0.5       random data: seed, largest magnitude
@@ -97,13 +98,13 @@ static inline const write_type *write_type_of(const char *name)
         {"uint32", 12, {TN_UINT, 32, 1}, 11},
         {"uint64", 13, {TN_UINT, 64, 1}, 11},
         {"bfloat16", 16, {TN_BFLOAT, 16, 1}, 5},
-        {"complex64", 14, {TN_FLOAT, 64, 1}, 4},
+        {"complex64", 14, {TN_COMPLEX, 64, 1}, 4},
         {"uint4", 21, {TN_UINT, 4, 1}, 5},
         {"int4", 22, {TN_INT, 4, 1}, 5},
         {"float4", 23, {TN_FLOAT4_E2M1FN, 4, 1}, 5},
         {"int2", 26, {TN_INT, 2, 1}, 5},
         {"float8", 17, {TN_FLOAT8_E4M3FN, 8, 1}, 5},
-        {"complex128", 15, {TN_FLOAT, 64, 1}, 10},
+        {"complex128", 15, {TN_COMPLEX, 128, 1}, 10},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i].name, name) == 0)
@@ -151,10 +152,11 @@ typedef struct write_elements { /* what stands behind `=` */
     enum { WRITE_WORDS, WRITE_COUNT, WRITE_FILL, WRITE_WAVE } form;
 } write_elements;
 
-/* `count`: the product of the extents. */
+/* `count`: the product of the extents. Complex numbers are their parts, one after the other. */
 static inline write_elements write_elements_of(tn_dtype dtype, size_t count, int n, char *const word[])
 {
-    write_elements e = {dtype, word, count, WRITE_WORDS};
+    bool pairs = tn_dtype_is_complex(dtype);
+    write_elements e = {pairs ? tn_dtype_part(dtype) : dtype, word, pairs ? 2 * count : count, WRITE_WORDS};
     if (n == 1 && strcmp(word[0], "count") == 0)
         e.form = WRITE_COUNT;
     else if (n == 1 && strcmp(word[0], "wave") == 0)

@@ -4,7 +4,7 @@ import struct
 
 os.environ.setdefault("TENON_RECORDS", "off")  # the user's own tuning records stay apart from the tests
 
-FLOAT, UINT8, INT8, INT32, INT64, BOOL, FLOAT16, DOUBLE, BFLOAT16, INT4 = 1, 2, 3, 6, 7, 9, 10, 11, 16, 22
+FLOAT, UINT8, INT8, INT32, INT64, BOOL, FLOAT16, DOUBLE, COMPLEX64, BFLOAT16, INT4 = 1, 2, 3, 6, 7, 9, 10, 11, 14, 16, 22
 
 
 def varint(n):

@@ -35,6 +35,9 @@ class Backend(unittest.TestCase):
         node = helper.make_node("Concat", ["a", "b"], ["c"], axis=0)
         result = backend.run_node(node, [numpy.int64([1, 2]), numpy.int64([3])])
         self.assertEqual(result.c.tolist(), [1, 2, 3])
+        z = numpy.array([1 + 2j, 3], "complex128")
+        result = backend.run_node(node, [z, z[:1]])
+        self.assertEqual((result.c.dtype, result.c.tolist()), (z.dtype, [1 + 2j, 3, 1 + 2j]))
 
     def test_what_is_no_array(self):
         prepared = backend.prepare(models.add(shape=(1,)))

@@ -52,6 +52,23 @@ class Session(unittest.TestCase):
         self.assertRaises(ValueError, session.run, ["no"], {"a": self.x, "b": self.x})
         self.assertRaises(ort.RunError, session.run, None, {"a": self.x.astype("float64"), "b": self.x})
 
+    def test_complex_numbers(self):
+        model = models.model([models.node("Transpose", ["z"], ["t"], perm=[1, 0]), models.node("Identity", ["z"], ["same"])],
+                             [("z", models.COMPLEX64, ("n", 3))],
+                             [("t", models.COMPLEX64, (3, "n")), ("same", models.COMPLEX64, ("n", 3))])
+        z = (self.x + 2j).astype("complex64")
+        session = ort.InferenceSession(model)
+        self.assertEqual((session.get_inputs()[0].type, session.get_inputs()[0].shape), ("tensor(complex64)", ["n", 3]))
+        t, same = session.run(None, {"z": z[::-1]})
+        self.assertEqual((t.dtype, t.tolist(), same.tolist()), (z.dtype, z[::-1].T.tolist(), z[::-1].tolist()))
+        with self.assertRaises(ort.RunError) as refused:
+            session.run(None, {"z": self.x})
+        self.assertIn("complex64", str(refused.exception))
+        module = ort.compile(model)
+        result = module(ort.Tensor.of(z))[0]
+        self.assertEqual((result.dtype, numpy.from_dlpack(result).tolist()), ("complex64", z.T.tolist()))
+        self.assertEqual(module(numpy.from_dlpack(ort.Tensor.of(z)))[1].tolist(), z.tolist())
+
     def test_inputs_without_shape(self):
         made = []
         compiled, warned = ort._module.compile, warnings.catch_warnings(record=True)

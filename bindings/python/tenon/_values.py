@@ -20,7 +20,7 @@ from . import _arrays, _core
 from ._errors import RUN_CODES, RunError
 
 Plain = Any  # a Tensor, bytes, or (tag, [Plain])
-DTYPE = re.compile(r"bool|string|u?int\d+|b?float\d+\w*")
+DTYPE = re.compile(r"bool|string|u?int\d+|complex\d+|b?float\d+\w*")
 WORD = re.compile(r"\s*([A-Za-z_]\w*|-?\d+|.)")
 
 

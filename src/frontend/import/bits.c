@@ -1,6 +1,6 @@
 /* The bits of elements as elements of another size: a wide one is several narrow ones, the lowest bits first, along a
  * last dimension of their own. */
-#include "frontend/import/convert.h"
+#include "frontend/import/complex.h"
 
 static tn_value reinterpreted(imp_node *c, tn_value x, tn_dtype t)
 {
@@ -18,10 +18,27 @@ static tn_value shifts(imp_node *c, tn_dtype wide, uint32_t narrow)
     return imp_const_ints(c, wide, 1, n, by);
 }
 
+/* By way of the parts, which are elements of their own. */
+static tn_value complex_bitcast(imp_node *c, tn_value x, tn_dtype t)
+{
+    tn_dtype from = imp_type(x)->dtype;
+    if (c->bad || tn_dtype_eq(from, t))
+        return x;
+    if (tn_dtype_is_complex(from) && t.bits >= from.bits / 2 && t.bits <= 64)
+        return imp_bitcast(c, imp_parts(c, x), t);
+    if (tn_dtype_is_complex(t) && (from.bits == t.bits || from.bits == t.bits / 2) && from.bits <= 64)
+        return imp_call1(c, &tn_op_complex_of, NULL, imp_bitcast(c, x, tn_dtype_part(t)));
+    imp_refuse(c, IMP_OPERANDS, "the bits of %s are no whole elements of %u bits",
+               imp_type_text(c, imp_type(x)), (unsigned)t.bits);
+    return x;
+}
+
 tn_value imp_bitcast(imp_node *c, tn_value x, tn_dtype t)
 {
     tn_dtype from = imp_type(x)->dtype;
     int rank = imp_rank(x);
+    if (tn_dtype_is_complex(from) || tn_dtype_is_complex(t))
+        return complex_bitcast(c, x, t);
     if (c->bad || from.bits == t.bits)
         return reinterpreted(c, x, t);
     tn_dtype own = {TN_UINT, from.bits, 1}, other = {TN_UINT, t.bits, 1};

@@ -1,5 +1,5 @@
 /* What converters are written with: messages, operands, Relay calls. */
-#include "frontend/import/convert.h"
+#include "frontend/import/complex.h"
 
 #include "ir/eval.h"
 
@@ -80,6 +80,9 @@ tn_value imp_call(imp_node *c, const tn_op *op, const void *attr, int n, const t
         }
     if (c->bad)
         return (tn_value){0};
+    for (int i = 0; i < n && op->fuse != TN_FUSE_NONE; i++)
+        if (imp_is_complex(in[i]))
+            return imp_call_complex(c, op, attr, n, in);
     tn_node *call = tn_make_call(c->g, c->im->r, NULL, op, n, in, attr, c->loc);
     if (!call) {
         c->bad = true;
@@ -90,6 +93,8 @@ tn_value imp_call(imp_node *c, const tn_op *op, const void *attr, int n, const t
 
 tn_value imp_const(imp_node *c, tn_dtype t, double v)
 {
+    if (tn_dtype_is_complex(t))
+        return imp_complex_const(c, t, v);
     return c->bad ? (tn_value){0} : tn_val(tn_make_scalar(c->g, c->im->r, NULL, t, v));
 }
 
@@ -125,7 +130,10 @@ tn_dtype imp_sum_dtype(tn_dtype t) { return tn_dtype_is_small(t) ? TN_F32 : t; }
 tn_value imp_cast(imp_node *c, tn_value v, tn_dtype t)
 {
     tn_cast_attr a = {t};
-    return !v.def || tn_dtype_eq(imp_type(v)->dtype, t) ? v : imp_call1(c, &tn_op_cast, &a, v);
+    if (!v.def || tn_dtype_eq(imp_type(v)->dtype, t))
+        return v;
+    bool complex = imp_is_complex(v) || tn_dtype_is_complex(t);
+    return complex ? imp_complex_cast(c, v, t) : imp_call1(c, &tn_op_cast, &a, v);
 }
 
 static tn_value slice_of(imp_node *c, tn_value v, int64_t axis, tn_dims begin, tn_dims end)

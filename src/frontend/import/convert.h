@@ -48,7 +48,7 @@ tn_ints imp_ints_in(imp_node *c, tn_value v, const char *what); /* constant inte
 /* ... of any number type: the oldest operators have sizes as floats */
 tn_ints imp_whole_in(imp_node *c, tn_value v, const char *what);
 int64_t imp_int_in(imp_node *c, tn_value v, const char *what); /* one of them */
-/* A constant of one element, of any number type. */
+/* A constant of one element, of any type of real numbers. */
 bool imp_scalar(imp_node *c, tn_value v, double *out);
 /* A new call, or a constant in its place where its elements are known. */
 tn_value imp_fold(imp_node *c, tn_node *call);

@@ -145,7 +145,7 @@ static bool all_constant(const tn_node *n)
 static tn_node *fold_reshape(imp_node *c, tn_node *n)
 {
     const tn_node *in = n->in[0].def;
-    if (!(n->op->flags & TN_OP_SHARES) || !all_constant(n) || !in->blob ||
+    if (!(n->op->flags & (TN_OP_SHARES | TN_OP_VIEW)) || !all_constant(n) || !in->blob ||
         !tn_type_dims_const(n->type[0], NULL))
         return n;
     tn_node *k = tn_constant_new(c->g, n->owner, n, n->type[0], in->blob, in->name);
@@ -275,7 +275,7 @@ bool imp_scalar(imp_node *c, tn_value v, double *out)
     (void)c;
     const tn_type *t = imp_type(v);
     if (!v.def || !tn_op_is(v.def, &tn_op_constant) || !v.def->blob || small_count(t) != 1 ||
-        v.def->blob->n < tn_dtype_bytes(t->dtype))
+        tn_dtype_is_complex(t->dtype) || v.def->blob->n < tn_dtype_bytes(t->dtype))
         return false;
     tn_scalar s = tn_scalar_read(t->dtype, v.def->blob->at);
     *out = tn_dtype_is_float(t->dtype) ? s.f : t->dtype.code == TN_UINT ? (double)(uint64_t)s.i : (double)s.i;

@@ -1,11 +1,13 @@
 /* Rows (slices along an axis) that differ. They are sorted, so equal ones stand beside each other, the first of the
  * model first. All in O(n log n) time and O(n) memory. */
-#include "frontend/import/convert.h"
+#include "frontend/import/complex.h"
 
 /* Rows of x as (n, m). */
 static tn_value rows_of(imp_node *c, tn_value x, int axis)
 {
     int64_t perm[IMP_MAX_RANK], k = 0;
+    if (imp_is_complex(x)) /* ordered by their real parts, then by their imaginary ones */
+        x = imp_parts(c, x);
     int rank = imp_rank(x);
     tn_dtype t = imp_type(x)->dtype;
     perm[k++] = axis;

@@ -1,6 +1,7 @@
 #ifndef TN_FRONTEND_ONNX_H
 #define TN_FRONTEND_ONNX_H
 /* The ONNX importer: what its reader and its converters share. Converters are written with import/convert.h. */
+#include "frontend/import/complex.h"
 #include "frontend/import/matrix.h"
 #include "frontend/import/text.h"
 #include "frontend/onnx/onnx_proto.h"
@@ -94,6 +95,10 @@ const onnx_graph *onnx_attr_graph(imp_node *c, const char *name); /* required */
 bool onnx_is_over_values(const imp_row *row); /* does the operator take values that are no tensors? */
 void onnx_check_sequences(imp_node *c);       /* reports those where the operator takes tensors */
 void onnx_need_tensors(imp_node *c, const char *what, size_t n, const tn_value v[]);
+
+/* ---- complex numbers (complex.c) ---- */
+/* false: an operand is of complex numbers, but the operator takes real ones, which is reported. */
+bool onnx_check_complex(imp_node *c);
 
 /* ---- tensors of texts (ops_string.c) ---- */
 /* The row's converter; where texts are operands, what serves them. */

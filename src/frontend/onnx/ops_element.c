@@ -60,7 +60,12 @@ static void bit_cast(imp_node *c)
     imp_attr_need(c, "to");
     if (!c->bad && !onnx_dtype(c->im, imp_attr_int(c, "to", 0), "the result", c->loc, &a.dtype))
         c->bad = true;
-    imp_out(c, 0, imp_call1(c, &tn_op_reinterpret, &a, imp_in(c, 0)));
+    tn_value x = imp_in(c, 0);
+    if (!c->bad && (imp_is_complex(x) || tn_dtype_is_complex(a.dtype)) &&
+        imp_type(x)->dtype.bits == a.dtype.bits)
+        imp_out(c, 0, imp_bitcast(c, x, a.dtype));
+    else
+        imp_out(c, 0, imp_call1(c, &tn_op_reinterpret, &a, x));
 }
 
 /* ---- Pow: the result has the type of the base ---- */

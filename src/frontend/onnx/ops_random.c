@@ -74,6 +74,9 @@ static void random(imp_node *c)
     }
     a.low = normal ? imp_attr_float(c, "mean", 0) : imp_attr_float(c, "low", 0);
     a.high = normal ? imp_attr_float(c, "scale", 1) : imp_attr_float(c, "high", 1);
+    if (!c->bad && tn_dtype_is_complex(a.dtype))
+        imp_fail(c, "onnx-E113",
+                 "the operator makes real numbers, but its type would be complex; give it dtype");
     if (!seeded || !tn_dtype_is_float(a.dtype) || c->bad) {
         imp_out(c, 0, c->bad ? (tn_value){0} : imp_call(c, &tn_op_random, &a, 0, NULL));
         return;

@@ -283,6 +283,21 @@ static bool is_plain(const resize *r)
     return true;
 }
 
+/* r->x by a[r->n]. Complex numbers part by part: what lies outside of the data is a real number. */
+static tn_value resampled(imp_node *c, const resize *r, tn_resample a[])
+{
+    bool complex = imp_is_complex(r->x);
+    tn_value part[2] = {{0}};
+    for (int k = 0; k <= complex && !c->bad; k++) {
+        tn_value x = complex ? imp_part(c, r->x, k) : r->x;
+        for (int i = 0; i < r->n && k; i++)
+            a[i].a.extrapolation_value = 0;
+        part[k] = c->bad ? x : tn_make_resample(c->g, c->im->r, NULL, x, r->n, a, c->loc);
+        c->bad |= !part[k].def;
+    }
+    return complex && !c->bad ? imp_complex(c, part[0], part[1]) : part[0];
+}
+
 static void call(imp_node *c, resize *r)
 {
     const tn_type *t = imp_type(r->x);
@@ -318,8 +333,7 @@ static void call(imp_node *c, resize *r)
         if (r->how.def)
             a[i].how = imp_squeeze(c, imp_slice(c, r->how, 0, i, i + 1), 0);
     }
-    imp_out(c, 0, tn_make_resample(c->g, c->im->r, NULL, r->x, r->n, a, c->loc));
-    c->bad |= !c->out[0].def;
+    imp_out(c, 0, resampled(c, r, a));
 }
 
 static void resize_op(imp_node *c)

@@ -93,7 +93,7 @@ static bool takes_texts(const imp_row *row)
 void onnx_convert_row(imp_node *c)
 {
     uint32_t i = 0;
-    if (!onnx_open_operands(c))
+    if (!onnx_open_operands(c) || !onnx_check_complex(c))
         return;
     while (i < c->n_in && !imp_is_text(imp_opt(c, i)))
         i++;

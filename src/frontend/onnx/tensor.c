@@ -10,7 +10,7 @@ enum storage { IN_FLOATS, IN_INT32S, IN_INT64S, IN_DOUBLES, IN_UINT64S, IN_RAW }
 
 typedef struct data_type {
     const char *name;
-    tn_dtype dtype;       /* bits 0: not supported */
+    tn_dtype dtype;
     enum storage storage; /* the typed field that holds it */
 } data_type;
 
@@ -29,8 +29,8 @@ static const data_type types[] = {
     [11] = {"DOUBLE", {TN_FLOAT, 64, 1}, IN_DOUBLES},
     [12] = {"UINT32", {TN_UINT, 32, 1}, IN_UINT64S},
     [13] = {"UINT64", {TN_UINT, 64, 1}, IN_UINT64S},
-    [14] = {"COMPLEX64", {0}, IN_RAW},
-    [15] = {"COMPLEX128", {0}, IN_RAW},
+    [14] = {"COMPLEX64", {TN_COMPLEX, 64, 1}, IN_FLOATS},
+    [15] = {"COMPLEX128", {TN_COMPLEX, 128, 1}, IN_DOUBLES},
     [16] = {"BFLOAT16", {TN_BFLOAT, 16, 1}, IN_INT32S},
     [17] = {"FLOAT8E4M3FN", {TN_FLOAT8_E4M3FN, 8, 1}, IN_INT32S},
     [18] = {"FLOAT8E4M3FNUZ", {TN_FLOAT8_E4M3FNUZ, 8, 1}, IN_INT32S},
@@ -48,7 +48,7 @@ enum { STRING = 8, N_TYPES = sizeof types / sizeof *types };
 bool onnx_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out)
 {
     bool known = type > 0 && type < N_TYPES;
-    if (known && types[type].dtype.bits && type != STRING) {
+    if (known && type != STRING) {
         *out = types[type].dtype;
         return true;
     }
@@ -73,13 +73,13 @@ bool onnx_dtype_by_name(const char *name, tn_dtype *out)
     for (int i = 1; i < N_TYPES; i++) {
         if (strcmp(types[i].name, name) == 0) {
             *out = types[i].dtype;
-            return out->bits != 0;
+            return true;
         }
     }
     return false;
 }
 
-/* Elements in the typed field that holds this type. */
+/* Numbers in the typed field that holds this type; a complex number is two. */
 static size_t typed_count(const onnx_tensor *t, enum storage s)
 {
     switch (s) {
@@ -129,7 +129,8 @@ static const tn_blob *data_of(imp_model *im, const onnx_tensor *t, const data_ty
 {
     if (t->raw_data.at && t->raw_data.n == bytes)
         return imp_blob(im, t->raw_data, type->dtype);
-    if (t->raw_data.n == 0 && typed_count(t, type->storage) == bytes / tn_dtype_bytes(type->dtype))
+    if (t->raw_data.n == 0 &&
+        typed_count(t, type->storage) == bytes / tn_dtype_bytes(tn_dtype_part(type->dtype)))
         return typed_blob(im->g, t, type, bytes);
     return NULL;
 }
@@ -203,7 +204,8 @@ static const tn_blob *elements(imp_model *im, const onnx_tensor *t, const char *
             tn_arena_printf(
                 a, "its dimensions need %zu bytes (%zu of %s), but %zu bytes are given; the model is damaged",
                 bytes, count, type->name,
-                t->raw_data.n ? t->raw_data.n : typed_count(t, type->storage) * tn_dtype_bytes(dtype)));
+                t->raw_data.n ? t->raw_data.n
+                              : typed_count(t, type->storage) * tn_dtype_bytes(tn_dtype_part(dtype))));
     *out_dtype = dtype;
     *out_n = count;
     return blob && dtype.bits < 8 ? unpacked(im, blob, dtype, count) : blob;
