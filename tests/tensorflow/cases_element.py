@@ -185,6 +185,41 @@ def bits(r, op):
     return (lambda x: raw.Bitcast(input=tf.ensure_shape(x, s), type=getattr(tf, to))), [x]
 
 
+COMPLEX = {
+    "Add": lambda x, y, n: raw.Add(x=x, y=y), "AddN": lambda x, y, n: tf.add_n([x, y, x]), "AddV2": lambda x, y, n: x + y[:1],
+    "BroadcastTo": lambda x, y, n: tf.broadcast_to(x[:1, None], (2, 3, 4)), "Sub": lambda x, y, n: x[:, :1] - y,
+    "Concat": lambda x, y, n: raw.Concat(concat_dim=1, values=[x, y]), "ConcatV2": lambda x, y, n: tf.concat([x, y], 0),
+    "Div": lambda x, y, n: raw.Div(x=x, y=y), "RealDiv": lambda x, y, n: x / y, "Mul": lambda x, y, n: x * y,
+    "Equal": lambda x, y, n: tf.equal(x, tf.where(n, x, y)), "NotEqual": lambda x, y, n: tf.not_equal(x, tf.where(n, x, y)),
+    "ExpandDims": lambda x, y, n: tf.expand_dims(x, 1), "Fill": lambda x, y, n: tf.fill((2, 3), x[0, 0]),
+    "Gather": lambda x, y, n: raw.Gather(params=x, indices=[1, 0]), "GatherNd": lambda x, y, n: tf.gather_nd(x, [[0, 1], [1, 0]]),
+    "GatherV2": lambda x, y, n: tf.gather(x, [1, 0, 1], axis=1), "Mean": lambda x, y, n: tf.reduce_mean(x, 1),
+    "Neg": lambda x, y, n: -x, "Pack": lambda x, y, n: tf.stack([x, y], 1), "Unpack": lambda x, y, n: tf.unstack(x, 4, 1),
+    "Pad": lambda x, y, n: tf.pad(x, [[0, 1], [2, 0]]), "PadV2": lambda x, y, n: tf.pad(x, [[1, 0], [0, 1]], constant_values=1 - 2j),
+    "Rank": lambda x, y, n: tf.rank(x), "Shape": lambda x, y, n: tf.shape(x), "Size": lambda x, y, n: tf.size(x),
+    "ShapeN": lambda x, y, n: raw.ShapeN(input=[x, y]), "Reshape": lambda x, y, n: tf.reshape(x, [-1, 2]),
+    "ReverseV2": lambda x, y, n: tf.reverse(x, [1]), "Roll": lambda x, y, n: tf.roll(x, 1, 1),
+    "Select": lambda x, y, n: raw.Select(condition=n, x=x, y=y), "SelectV2": lambda x, y, n: tf.where(n, x, y[:, :1]),
+    "Slice": lambda x, y, n: tf.slice(x, [0, 1], [2, 2]), "Split": lambda x, y, n: tf.split(x, 2, 1),
+    "SplitV": lambda x, y, n: tf.split(x, [1, 3], 1), "Squeeze": lambda x, y, n: tf.squeeze(x[:, :1], 1),
+    "StridedSlice": lambda x, y, n: x[:, 3:0:-2], "Sum": lambda x, y, n: tf.reduce_sum(x, 0), "Tile": lambda x, y, n: tf.tile(x, [2, 1]),
+    "Transpose": lambda x, y, n: tf.transpose(x), "ConjugateTranspose": lambda x, y, n: tf.transpose(x, conjugate=True),
+    "Conj": lambda x, y, n: tf.math.conj(x), "Identity": lambda x, y, n: x, "Bitcast": lambda x, y, n: tf.bitcast(x, x.dtype.real_dtype),
+    "Cast": lambda x, y, n: (tf.cast(x, tf.complex128), tf.cast(x, tf.complex64), tf.cast(x, tf.float32), tf.cast(n, x.dtype)),
+    "FFT": lambda x, y, n: raw.FFT(input=x), "Const": lambda x, y, n: (x * tf.constant(np.full((2, 1), 2 - 3j), x.dtype),
+                                                                       x + tf.constant([[1j, 2, 3, 4j]], x.dtype)),
+    "If": lambda x, y, n: tf.cond(n[0, 0], lambda: x * y, lambda: y),
+    "While": lambda x, y, n: tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * y), (0, x))[1],
+}
+
+
+@case(*(f"{op} of complex numbers" for op in COMPLEX))
+def complex_numbers(r, op):
+    dtype = r.choice(["complex64", "complex128"])
+    x, y = ((r.normal(size=(2, 4)) + 1j * r.normal(size=(2, 4))).astype(dtype) for _ in range(2))
+    return COMPLEX[op.split()[0]], [x, y, r.random((2, 4)) < 0.5]
+
+
 @case("Imag", "Real", "Conj", "ComplexAbs")
 def complex_parts(r, op):
     s = shape_of(r, 2)

@@ -110,7 +110,8 @@ def difference(want, got, most=2e-5):
     if want.dtype.kind == "f" and not np.array_equal(np.isnan(want), np.isnan(got)):
         return "other numbers are NaN"
     want, got = np.nan_to_num(want, nan=0), np.nan_to_num(got, nan=0)
-    worst = np.abs(want.astype("f8") - got.astype("f8")).max(initial=0) / max(np.abs(want).max(initial=0), 1e-2)
+    wide = "c16" if want.dtype.kind == "c" else "f8"
+    worst = np.abs(want.astype(wide) - got.astype(wide)).max(initial=0) / max(np.abs(want).max(initial=0), 1e-2)
     return "" if worst <= (2e-3 if want.dtype == np.float16 else most) else f"differs by {worst:.1e}"
 
 

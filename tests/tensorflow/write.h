@@ -93,7 +93,7 @@ static inline void put_element(tn_buf *b, int type, const char *at, char **end)
     float s = (float)f;
     int32_t i = (int32_t)f;
     int64_t l = (int64_t)f;
-    if (type == 1)
+    if (type == 1 || type == 8)
         tn_buf_add(b, &s, 4);
     else if (type == 2)
         tn_buf_add(b, &f, 8);
@@ -105,7 +105,7 @@ static inline void put_element(tn_buf *b, int type, const char *at, char **end)
         tn_buf_char(b, (char)i);
 }
 
-/* float32<2>{1,2} */
+/* float32<2>{1,2}; a complex number is two of them */
 static inline void put_tensor(tn_buf *b, const char *at, const char *stop)
 {
     static const unsigned list[] = {[1] = 5, [2] = 6, [3] = 7, [4] = 7, [6] = 7, [9] = 10, [10] = 11};
@@ -121,8 +121,8 @@ static inline void put_tensor(tn_buf *b, const char *at, const char *stop)
         else if (type == 7) {
             end = strpbrk(at, ",]");
             put_bytes(&t, 8, at, (size_t)(end - at));
-        } else if (type == 1)
-            put_float(&t, 5, strtof(at, &end));
+        } else if (type == 1 || type == 8)
+            put_float(&t, type == 1 ? 5 : 9, strtof(at, &end));
         else
             put_int(&t, list[type], strtoll(at, &end, 10));
         at = *end == ',' ? end + 1 : end;

@@ -458,13 +458,6 @@ static tn_status convert(tf_import *t, const ports *inputs, const ports *outputs
     if (!sound || s != TN_OK || im->g->ctx->n_error != im->had_errors)
         return TN_FAIL;
     TN_TRY(tf_keep_states(t));
-    for (size_t i = 0; i < wanted.n; i++) {
-        const imp_value *v = imp_lookup(im, name[i]);
-        if (v && v->state == IMP_OK && tf_is_complex(v->v))
-            return tn_error(im->g->ctx, "tensorflow-E066", imp_make_loc(im, NULL, NULL),
-                            "result \"%s\" is complex; give its real and imaginary parts as results instead",
-                            imp_text(im, name[i]));
-    }
     TN_TRY(imp_set_results(im, wanted.n, name));
     for (size_t i = 0; i < wanted.n; i++)
         if (wanted.at[i].key.n)

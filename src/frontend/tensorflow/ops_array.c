@@ -26,7 +26,7 @@ static void constant(imp_node *c)
     const imp_attr *a = imp_attr_find(c, "value", IMP_A_TENSOR);
     const tf_tensor *t = a ? a->tensor : NULL;
     if (t && !c->bad)
-        imp_out(c, 0, tf_is_complex_type(t->dtype) ? tf_complex_constant(c, t) : tf_constant(c, t));
+        imp_out(c, 0, tf_constant(c, t));
 }
 
 static void placeholder(imp_node *c)

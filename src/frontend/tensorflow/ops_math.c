@@ -244,8 +244,6 @@ static void cast(imp_node *c)
     tn_value x = imp_in(c, 0);
     imp_attr_need(c, "DstT");
     imp_attr_ignore(c, "Truncate");
-    if (tf_cast_to_complex(c, x))
-        return;
     tn_dtype t = tf_attr_dtype(c, "DstT", TN_F32);
     imp_out(c, 0, imp_cast(c, x, t));
 }

@@ -48,17 +48,19 @@ static void equal(imp_node *c)
 
 static bool takes_handles(const imp_row *row) { return is_row_of(tf_rows_state, row); }
 
-/* Operands that are no tensors: lists of the run, complex numbers. true: the operator was converted, or refused. */
+/* Operands that are no tensors of real numbers: lists of the run, complex numbers. true: the operator was converted, or
+ * refused. */
 static bool convert_others(imp_node *c)
 {
     bool lists = is_row_of(tf_rows_list, c->row), complex = is_row_of(tf_rows_complex, c->row);
     for (uint32_t i = 0; i < c->n_in && !takes_texts(c->row); i++) {
         tn_value v = imp_opt(c, i);
-        if (imp_type(v)->kind == TN_T_TENSOR || (tf_is_complex(v) ? complex : lists))
+        bool is = imp_is_complex(v);
+        if (is ? complex : lists || imp_type(v)->kind == TN_T_TENSOR)
             continue;
-        if (!tf_is_complex(v) || !tf_convert_complex(c))
+        if (!is || !tf_convert_complex(c))
             imp_fail(c, "tensorflow-E064", "operand %u is %s, but the operator takes a tensor", (unsigned)i,
-                     tf_is_complex(v) ? "complex numbers" : imp_type_text(c, imp_type(v)));
+                     is ? "complex numbers" : imp_type_text(c, imp_type(v)));
         return true;
     }
     return false;

@@ -23,7 +23,7 @@ static const data_type types[] = { /* by DataType */
     [5]  = {"int16",      {TN_INT, 16, 1},    LIST(int_val),    0},
     [6]  = {"int8",       {TN_INT, 8, 1},     LIST(int_val),    0},
     [7]  = {"string",     {0},                LIST(string_val), 0},
-    [8]  = {"complex64",  {0},                0,                0},
+    [8]  = {"complex64",  {TN_COMPLEX, 64, 1},  LIST(scomplex_val), 8},
     [9]  = {"int64",      {TN_INT, 64, 1},    LIST(int64_val),  0},
     [10] = {"bool",       {TN_BOOL, 8, 1},    LIST(bool_val),   0},
     [11] = {"qint8",      {TN_INT, 8, 1},     LIST(int_val),    0},
@@ -33,7 +33,7 @@ static const data_type types[] = { /* by DataType */
     [15] = {"qint16",     {TN_INT, 16, 1},    LIST(int_val),    0},
     [16] = {"quint16",    {TN_UINT, 16, 1},   LIST(int_val),    0},
     [17] = {"uint16",     {TN_UINT, 16, 1},   LIST(int_val),    0},
-    [18] = {"complex128", {0},                0,                0},
+    [18] = {"complex128", {TN_COMPLEX, 128, 1}, LIST(dcomplex_val), 16},
     [19] = {"float16",    {TN_FLOAT, 16, 1},  LIST(half_val),   0},
     [20] = {"resource",   {0},                0,                0},
     [21] = {"variant",    {0},                0,                0},
@@ -107,6 +107,14 @@ static bool dims_of(imp_model *im, const tf_tensor *t, const tn_loc *loc, size_t
     return true;
 }
 
+/* The list of values that the type says; protobuf has the parts of complex numbers one after the other. */
+static tn_pb_array list_of(const tf_tensor *t, const data_type *type)
+{
+    tn_pb_array list = *(const tn_pb_array *)(const void *)((const char *)t + type->at);
+    list.n /= tn_dtype_is_complex(type->dtype) ? 2 : 1;
+    return list;
+}
+
 /* Element i of a list of values, where a short list repeats its last one. */
 static void store(const data_type *type, const tn_pb_array *list, size_t i, char *to)
 {
@@ -124,11 +132,11 @@ static void store(const data_type *type, const tn_pb_array *list, size_t i, char
 static tn_value listed(imp_node *c, const tf_tensor *t, const data_type *type, size_t n, const int64_t dim[],
                        size_t count, size_t bytes)
 {
-    const tn_pb_array *list = (const tn_pb_array *)(const void *)((const char *)t + type->at);
+    const tn_pb_array values = list_of(t, type), *list = &values;
     size_t each = tn_dtype_bytes(type->dtype);
     void *at;
     if (count > IMP_HOST_MAX && list->n <= 1) { /* one value for all */
-        char one[8] = {0};
+        char one[16] = {0};
         if (list->n)
             store(type, list, 0, one);
         tn_value v = tn_val(tn_make_constant(c->g, c->im->r, NULL, type->dtype, 0, NULL, one, c->loc->node));
@@ -163,8 +171,7 @@ static tn_value texts(imp_node *c, const tf_tensor *t, size_t n, const int64_t d
 bool tf_has_values(const tf_tensor *t, size_t n)
 {
     const data_type *type = type_of(t->dtype);
-    return type && ((const tn_pb_array *)(const void *)((const char *)t + type->at))->n == n &&
-           !t->tensor_content.n && type->at;
+    return type && type->at && list_of(t, type).n == n && !t->tensor_content.n;
 }
 
 tn_value tf_constant(imp_node *c, const tf_tensor *t)

@@ -4,6 +4,7 @@
  *
  * A graph is converted from its results backwards: what no result needs (training, saving) is never looked at. Names
  * of values are those of the file, in one spelling: `node` is the first output of a node, `node:k` another one. */
+#include "frontend/import/complex.h"
 #include "frontend/import/convert.h"
 #include "frontend/import/matrix.h"
 #include "frontend/import/text.h"
@@ -209,12 +210,8 @@ void tf_read_refs(imp_node *c);
 tn_value tf_sequence_new(imp_node *c, tn_value list, tn_dims shape, tn_dtype t);
 
 /* ---- complex numbers (ops_complex.c) ---- */
-bool tf_is_complex(tn_value v);
-bool tf_is_complex_type(int64_t type); /* a DataType */
-tn_value tf_complex_constant(imp_node *c, const tf_tensor *t);
 /* Converts an operator of which an operand is complex; false: it serves real numbers alone. */
 bool tf_convert_complex(imp_node *c);
-bool tf_cast_to_complex(imp_node *c, tn_value x); /* false: DstT is of real numbers */
 tn_value tf_atan2(imp_node *c, tn_value y, tn_value x);
 
 /* ---- shared by converters ---- */
