@@ -2,7 +2,8 @@
  *
  * A symbol begins at 1, which lets kernels leave out much. Where results have the symbol in their shape and none of
  * them becomes empty at 0 (a cache of past + 1 rows), 0 is a size as any other, and the symbol begins at 0; so it
- * does where a host function reads a tensor of that shape (a sequence of no parts). Where a result becomes empty (a
+ * does where a host function reads a tensor of that shape (a sequence of no parts), and where it is the length of a
+ * list that decides about ranks (the shape of a scalar). Where a result becomes empty (a
  * batch of 0 rows), the run makes empty results without any kernel (docs/abi.md). */
 #include "frontend/frontend.h"
 
@@ -59,7 +60,7 @@ static bool may_be_zero(tn_graph *g, const tn_region *r, const tn_expr *symbol)
     for (uint32_t i = 0; i < r->n_result && ok; i++)
         ok = has_elements(&z, r->result[i].def->type[r->result[i].out]);
     tn_facts_deinit(&z.facts);
-    return ok && (z.named || is_read_by_host(r, symbol));
+    return ok && (z.named || tn_graph_symbol(g, symbol->u.s)->is_length || is_read_by_host(r, symbol));
 }
 
 size_t tn_find_zero_symbols(tn_graph *g, const char ***out)

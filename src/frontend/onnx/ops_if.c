@@ -365,6 +365,8 @@ bool onnx_fix_length(imp_node *c, uint32_t i, int least, int most)
     int left = 0, first = most;
     if (c->bad || imp_rank(v) != 1 || imp_length(v) >= 0)
         return !c->bad;
+    if (least == 0 && imp_type(v)->dim[0]->kind == TN_E_SYM)
+        tn_graph_symbol(c->g, imp_type(v)->dim[0]->u.s)->is_length = true;
     for (int n = most; n >= least && left >= 0; n--) {
         int is = onnx_extent_is(c, imp_type(v)->dim[0], n);
         if (is)
