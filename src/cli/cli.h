@@ -52,6 +52,7 @@ typedef struct tn_model_options { /* a command's options of the compiler, a sess
     tenon_module *module; /* by tn_model_read; the session's */
     tenon_options options;
     char *target; /* composed from --target and --target-llvm-* */
+    char *shapes; /* --input-shapes and those of arrays; NULL: these add nothing */
     void *made[TN_ARGS_MADE];
 } tn_model_options;
 
@@ -60,6 +61,9 @@ int tn_model_options_init(tn_model_options *m, const tn_args *args);
 void tn_model_options_deinit(tn_model_options *m);
 /* Checks the options, for a program that writes `output` (NULL: none does), and reads the model. */
 int tn_model_read(tn_model_options *m, const char *path, const char *output);
+/* As tn_model_read, for a run with the arrays of `npz` (NULL: none): inputs without a shape get as many dimensions
+ * as these have, in options.input_shapes too. */
+int tn_model_read_for(tn_model_options *m, const char *path, const char *npz);
 /* What the session said, as it is, on stderr; returns `failed` ? TN_EXIT_ERROR : TN_EXIT_OK. */
 int tn_model_messages(const tn_model_options *m, int failed);
 

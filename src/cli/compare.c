@@ -145,10 +145,12 @@ static int compare_outputs(tn_compare *c, bool *out_differ)
 
 static int make_inputs(tn_compare *c, const tn_args *args)
 {
-    const tn_side *s = c->side[0].kind == TN_SIDE_ARRAYS ? &c->side[1] : &c->side[0];
-    if (s->kind == TN_SIDE_ARRAYS)
+    int k = c->side[0].kind == TN_SIDE_ARRAYS;
+    const char *npz = tn_args_text(args, "inputs");
+    if (c->side[k].kind == TN_SIDE_ARRAYS)
         return TN_EXIT_OK;
-    return tn_side_inputs(s, tn_args_text(args, "inputs"), tn_args_text(args, "fill-mode"), &c->in);
+    int status = tn_side_inputs(&c->side[k], npz, tn_args_text(args, "fill-mode"), &c->in);
+    return status == TN_EXIT_OK ? tn_side_same_ranks(&c->side[!k], &c->side[k], npz) : status;
 }
 
 static int compare(tn_compare *c, const tn_args *args)

@@ -60,7 +60,9 @@ typedef struct tn_side {
 /* `own`: the flags of this side alone, n of them. Prints what fails; deinit either way. */
 int tn_side_init(tn_side *s, char letter, const tn_args *args, const char *path, int n, char *const own[]);
 void tn_side_deinit(tn_side *s);
-int tn_side_inputs(const tn_side *s, const char *npz, const char *mode, tn_values *out);
+/* Its inputs without a shape get, for all runs of this side, as many dimensions as the arrays of `npz`. */
+int tn_side_inputs(tn_side *s, const char *npz, const char *mode, tn_values *out);
+int tn_side_same_ranks(tn_side *s, const tn_side *from, const char *npz); /* as `from` has got */
 /* Runs a model (NULL: the side's own file) with the inputs, by name; what it does not take is ignored. `quiet`: what
  * fails is not printed. */
 typedef struct tn_side_model {

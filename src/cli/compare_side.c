@@ -113,11 +113,11 @@ static int feed(uint32_t n, const tnr_tensor_info info[], const char *npz, const
     return status;
 }
 
-static int model_inputs(const tn_side *s, const char *npz, const char *mode, tn_values *out)
+static int model_inputs(tn_side *s, const char *npz, const char *mode, tn_values *out)
 {
-    tn_model_options m = s->model;
-    int status = tn_model_read(&m, s->path, NULL);
-    const tenon_module_info *x = status == TN_EXIT_OK ? tenon_module_inspect(m.module) : NULL;
+    tn_model_options *m = &s->model;
+    int status = tn_model_read_for(m, s->path, npz);
+    const tenon_module_info *x = status == TN_EXIT_OK ? tenon_module_inspect(m->module) : NULL;
     if (!x)
         return TN_EXIT_ERROR;
     tnr_tensor_info *info = calloc((size_t)x->n_input + 1, sizeof *info);
@@ -130,7 +130,8 @@ static int model_inputs(const tn_side *s, const char *npz, const char *mode, tn_
                                     .shape = x->input[i].shape};
     status = feed(x->n_input, info, npz, mode, out);
     free(info);
-    tenon_module_free(m.module);
+    tenon_module_free(m->module);
+    m->module = NULL;
     return status;
 }
 
@@ -153,7 +154,17 @@ static int package_inputs(const tn_side *s, const char *npz, const char *mode, t
     return status;
 }
 
-int tn_side_inputs(const tn_side *s, const char *npz, const char *mode, tn_values *out)
+int tn_side_same_ranks(tn_side *s, const tn_side *from, const char *npz)
+{
+    if (s->kind != TN_SIDE_MODEL || !from->model.shapes)
+        return TN_EXIT_OK;
+    int status = tn_model_read_for(&s->model, s->path, npz);
+    tenon_module_free(s->model.module);
+    s->model.module = NULL;
+    return status;
+}
+
+int tn_side_inputs(tn_side *s, const char *npz, const char *mode, tn_values *out)
 {
     return s->kind == TN_SIDE_PACKAGE ? package_inputs(s, npz, mode, out) : model_inputs(s, npz, mode, out);
 }

@@ -272,10 +272,10 @@ int tn_feed_init(tn_feed *f, uint32_t n, const tnr_tensor_info input[], const ch
         if (input[i].ndim > TN_NPY_DIMS)
             return tn_error_print("input %s has more than %d dimensions", input[i].name, TN_NPY_DIMS);
         else if (!f->takes_values && !input[i].dtype.bits)
-            return tn_error_print(
-                "input %s is no tensor with a shape; give it one (--input-shapes), or compile the "
-                "model and use the command run",
-                input[i].name);
+            return tn_error_print("input %s is no tensor with a shape; if it is a tensor, give its array "
+                                  "(--inputs) or its shape "
+                                  "(--input-shapes), else compile the model and use the command run",
+                                  input[i].name);
         else
             n_dim += (size_t)input[i].ndim;
     maker m = {.feed = f, .input = input, .path = npz, .symbol = calloc(n_dim, sizeof *m.symbol)};

@@ -118,7 +118,7 @@ static int interpret(tn_model_options *m, const tn_args *args, inputs *in)
 {
     const char *path = tn_args_text(args, "outputs");
     const tenon_tensor *out = NULL;
-    int n = 0, status = tn_model_read(m, args->operand, NULL);
+    int n = 0, status = tn_model_read_for(m, args->operand, tn_args_text(args, "inputs"));
     if (status == TN_EXIT_OK)
         status = read_inputs(in, m, args);
     if (status == TN_EXIT_OK)

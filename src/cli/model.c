@@ -1,6 +1,7 @@
 /* The flags that say how a model is read and compiled, shared by compile, dump, opt and interpret; and what
  * they make of the compiler's options. */
 #include "cli/cli.h"
+#include "cli/npz.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -208,17 +209,83 @@ void tn_model_options_deinit(tn_model_options *m)
 {
     tenon_free(m->session);
     free(m->target);
+    free(m->shapes);
     for (int i = 0; i < TN_ARGS_MADE; i++)
         free(m->made[i]);
 }
 
-int tn_model_read(tn_model_options *m, const char *path, const char *output)
+static int read_model(tn_model_options *m, const char *path, const char *output)
 {
     int status = tn_model_messages(m, tenon_options_check(m->session, &m->options, output));
-    if (status != TN_EXIT_OK)
-        return status;
-    m->module = tenon_module_read(m->session, path, &m->options);
-    return tn_model_messages(m, !m->module);
+    if (status == TN_EXIT_OK)
+        m->module = tenon_module_read(m->session, path, &m->options);
+    return status;
+}
+
+int tn_model_read(tn_model_options *m, const char *path, const char *output)
+{
+    int status = read_model(m, path, output);
+    return status == TN_EXIT_OK ? tn_model_messages(m, !m->module) : status;
+}
+
+/* " NAME:[-1,-1]" for an input without a shape that an array of two dimensions has the name of. */
+static bool add_shape(FILE *f, const tenon_value_info *input, const tn_npz *z)
+{
+    int k = 0;
+    while (k < tn_npz_count(z) && strcmp(tn_npz_at(z, k)->name, input->name) != 0)
+        k++;
+    if (k == tn_npz_count(z) || strncmp(input->type, "Tensor[?", 8) != 0)
+        return false;
+    fprintf(f, " %s:[", input->name);
+    for (int d = 0; d < tn_npz_at(z, k)->type.ndim; d++)
+        fputs(d ? ",-1" : "-1", f);
+    fputc(']', f);
+    return true;
+}
+
+/* --input-shapes and what the arrays add; NULL: nothing. */
+static char *shapes_for(const tn_model_options *m, const tn_npz *z)
+{
+    const tenon_module_info *x = tenon_module_inspect(m->module);
+    char *text = NULL;
+    size_t size = 0;
+    bool more = false;
+    FILE *f = x ? open_memstream(&text, &size) : NULL;
+    if (!f)
+        return NULL;
+    fputs(m->options.input_shapes ? m->options.input_shapes : "", f);
+    for (uint32_t i = 0; i < x->n_input; i++)
+        more = add_shape(f, &x->input[i], z) || more;
+    if (fclose(f) == 0 && more)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static bool has_ranks(tenon_module *m)
+{
+    const tenon_module_info *x = tenon_module_inspect(m);
+    for (uint32_t i = 0; x && i < x->n_input; i++)
+        if (strncmp(x->input[i].type, "Tensor[?", 8) == 0)
+            return false;
+    return true;
+}
+
+int tn_model_read_for(tn_model_options *m, const char *path, const char *npz)
+{
+    tn_npz *z = NULL;
+    int status = read_model(m, path, NULL);
+    if (m->module && npz && !has_ranks(m->module)) {
+        status = tn_npz_open(npz, &z);
+        m->shapes = z ? shapes_for(m, z) : NULL;
+        tn_npz_free(z);
+    }
+    if (m->shapes) {
+        tenon_module_free(m->module);
+        m->options.input_shapes = m->shapes;
+        m->module = tenon_module_read(m->session, path, &m->options);
+    }
+    return status == TN_EXIT_OK ? tn_model_messages(m, !m->module) : status;
 }
 
 int tn_model_messages(const tn_model_options *m, int failed)

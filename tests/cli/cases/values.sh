@@ -51,9 +51,13 @@ for dims in "" 2 "2, 3"; do
     expect 0 "" run made.tar --fill-mode ones -o want.npz
     expect 0 "" run unshaped.tar -i made.npz -o got.npz
     must "what another package gives" cmp want.npz got.npz
+    expect 0 "" interpret unshaped.onnx -i made.npz -o got.npz
+    must "what an interpreter gives" cmp want.npz got.npz
+    expect 0 "y: float32[$dims]: equal" compare unshaped.onnx -i made.npz
+    expect 0 "y: float32[$dims]: equal" compare unshaped.onnx unshaped.onnx -i made.npz -- -O0 -- --stage flat
 done
 expect 4 "input output_0: the array output_0 is missing" run unshaped.tar
-expect 4 "input output_0 is no tensor with a shape; give it one (--input-shapes)" interpret unshaped.onnx -i made.npz
+expect 4 "input output_0 is no tensor with a shape; if it is a tensor, give its array (--inputs)" interpret unshaped.onnx
 expect 0 "" interpret unshaped.onnx -i made.npz --input-shapes "output_0:[2,3]"
 expect 0 "" compile unshaped.onnx --input-shapes "output_0:[n,m]" -o unshaped.tar
 expect 0 "-1" run unshaped.tar -i made.npz --print-top 1
