@@ -238,22 +238,22 @@ static void convert(onnx_import *o, const onnx_node *n, const imp_row *row, cons
 /* A node may take what is left for itself (onnx_body_and_rest). */
 static void convert_rest(onnx_import *o, onnx_rest *rest)
 {
-    const onnx_node *n = rest->nodes->at;
     onnx_rest *outer = o->rest;
     o->rest = rest;
-    while (rest->at < rest->nodes->n) {
-        size_t i = rest->at++;
-        const tn_loc *loc = node_loc(o, &n[i], i);
+    while (rest->at < rest->n_step) {
+        const onnx_step *s = &rest->step[rest->at++];
+        const tn_loc *loc = node_loc(o, s->node, s->number);
         if (imp_too_much(&o->im, loc))
             break;
-        convert(o, resolved(o, &n[i]), row_of(o, &n[i], loc, false), loc);
+        convert(o, resolved(o, s->node), row_of(o, s->node, loc, false), loc);
     }
     o->rest = outer;
 }
 
 void onnx_convert_nodes(onnx_import *o, const tn_pb_array *nodes, size_t n_result, const tn_bytes result[])
 {
-    convert_rest(o, &(onnx_rest){.nodes = nodes, .n_result = n_result, .result = result});
+    onnx_rest rest = onnx_rest_of(o, nodes, n_result, result);
+    convert_rest(o, &rest);
 }
 
 const tn_bytes *onnx_result_names(onnx_import *o, const onnx_graph *g)
@@ -325,7 +325,9 @@ static bool body(imp_node *c, const onnx_graph *g, tn_region *r, uint32_t n_in, 
         (void)imp_define(im, p[i].name, (imp_value){.v = in[i]}, c->loc);
     onnx_constants(im, g, c->loc);
     const tn_bytes *name = onnx_result_names(onnx_of(c), g);
-    onnx_rest own = {&g->node, 0, g->output.n, name, rest, c, NULL, false};
+    onnx_rest own = onnx_rest_of(onnx_of(c), &g->node, g->output.n, name);
+    own.around = rest;
+    own.in_place_of = c;
     convert_rest(onnx_of(c), &own);
     bool ok = (own.taken || body_results(im, g->output.n, name, c->loc, out)) && im->g->ctx->n_error == had;
     im->r = outer;
@@ -386,39 +388,4 @@ bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, const onnx_rest *rest,
         *to = tn_arena_copy(scratch, from, sizeof *from, _Alignof(onnx_rest));
     tn_value *own = g ? TN_NEW_N(scratch, tn_value, g->output.n) : NULL;
     return (!g || body(c, g, r, 0, NULL, left, own)) && rest_of(c, rest, left, own, r, out);
-}
-
-/* ---- what is left ---- */
-
-static bool is_output_of(tn_bytes name, size_t n, const tn_bytes at[])
-{
-    for (size_t i = 0; i < n; i++)
-        if (at[i].n && imp_same(at[i], name))
-            return true;
-    return false;
-}
-
-/* Those results of c's graph that c or what follows computes. */
-static void computed_results(imp_node *c, const onnx_rest *have, onnx_rest *rest)
-{
-    const onnx_node *n = rest->nodes->at;
-    tn_bytes *name = TN_NEW_N(&c->im->scratch, tn_bytes, have->n_result);
-    rest->n_result = 0;
-    for (size_t k = 0; k < have->n_result; k++) {
-        bool computed = is_output_of(have->result[k], c->n_out, c->out_name);
-        for (size_t i = rest->at; i < rest->nodes->n && !computed; i++)
-            computed = is_output_of(have->result[k], n[i].output.n, n[i].output.at);
-        if (computed && !is_output_of(have->result[k], rest->n_result, name))
-            name[rest->n_result++] = have->result[k];
-    }
-    rest->result = name;
-}
-
-onnx_rest *onnx_copy_rest(imp_node *c, const onnx_rest *have, int more)
-{
-    onnx_rest *rest = tn_arena_copy(&c->im->scratch, have, sizeof *have, _Alignof(onnx_rest));
-    rest->around = more ? onnx_copy_rest(have->in_place_of, have->around, more - 1) : NULL;
-    if (!more)
-        computed_results(c, have, rest);
-    return rest;
 }

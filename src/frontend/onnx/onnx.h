@@ -17,11 +17,18 @@ typedef struct onnx_frame {
     const char *name;
 } onnx_frame;
 
+/* A node in the order in which nodes are converted. */
+typedef struct onnx_step {
+    const onnx_node *node;
+    size_t number; /* in its graph */
+    bool put_off;  /* behind what others that follow need beside it (rest.c) */
+} onnx_step;
+
 /* What is left to convert of a graph or function, and what its results are called. The branch of an `if` of known
  * condition is part of the graph around: what is left there follows. */
 typedef struct onnx_rest {
-    const tn_pb_array *nodes;
-    size_t at, n_result;
+    const onnx_step *step;
+    size_t n_step, at, n_result;
     const tn_bytes *result;
     struct onnx_rest *around; /* else NULL */
     imp_node *in_place_of;    /* the `if`; its results are those of the graph */
@@ -87,8 +94,14 @@ bool onnx_body_in_place(imp_node *c, const onnx_graph *g, tn_value out[], bool *
  * results of that graph. */
 bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, const onnx_rest *rest, tn_region *r,
                         tn_value out[]);
+
+/* ---- what is left (rest.c) ---- */
+onnx_rest onnx_rest_of(onnx_import *o, const tn_pb_array *nodes, size_t n_result, const tn_bytes result[]);
 /* What follows c in its graph and in `more` graphs around it. */
 onnx_rest *onnx_copy_rest(imp_node *c, const onnx_rest *have, int more);
+/* What follows c, taken apart: c itself and what depends on it, and the others, which can be converted afterwards.
+ * false: c is converted later, when others are, which what depends on c needs, too; it defines nothing now. */
+bool onnx_take_apart(imp_node *c, onnx_rest *have, onnx_rest *out_dependent, onnx_rest *out_others);
 const onnx_graph *onnx_attr_graph(imp_node *c, const char *name); /* required */
 
 /* ---- sequences (ops_sequence.c) ---- */

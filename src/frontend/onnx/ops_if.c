@@ -246,31 +246,34 @@ static bool untyped(const branch b[2])
 }
 
 /* The results of what follows, in the last of these graphs, are known; nothing is left of them. */
-static void take_rest(imp_node *c, onnx_rest *have, const onnx_rest *rest, tn_value value[])
+static void take_rest(onnx_rest *have, const onnx_rest *rest, tn_value value[])
 {
     for (; rest->around; rest = rest->around, have = have->around) {
-        have->at = have->nodes->n;
+        have->at = have->n_step;
         have->taken = true;
     }
-    have->at = have->nodes->n;
+    have->at = have->n_step;
     have->n_result = rest->n_result;
     have->result = rest->result;
-    if (have == onnx_of(c)->rest)
-        define_results(c, rest, value);
-    else
-        have->value = value;
+    have->value = value;
 }
 
-/* Where the branches' results have no common type, each branch goes on to the end of the graph, with its own: the
- * results of the `if` are those of the graph. If these have none either, and the graph is part of another, on to the
- * end of that. Branches without graphs begin with c itself. */
+/* Where the branches' results have no common type, each branch goes on with what depends on them to the end of the
+ * graph, with its own: the results of the `if` are those of the graph. If these have none either, and the graph is part
+ * of another, all that is left goes on to the end of that. Branches without graphs begin with c itself. */
 static void split(imp_node *c, tn_value condition, branch b[2])
 {
-    onnx_rest *have = onnx_of(c)->rest, *rest = NULL;
+    onnx_rest *have = onnx_of(c)->rest, *rest = NULL, dependent, others;
     size_t regions = c->im->region.n, diagnostics = c->g->ctx->n_diag;
     int more = 0;
+    if (!onnx_take_apart(c, have, &dependent, &others))
+        return;
     for (const onnx_rest *last = have;; last = last->around, more++) {
-        rest = onnx_copy_rest(c, have, more);
+        rest = onnx_copy_rest(c, more ? have : &dependent, more);
+        if (!more && !rest->n_result) { /* nothing reads it */
+            *have = others;
+            return;
+        }
         rest->at -= !b[0].g;
         for (int i = 0; i < 2; i++)
             b[i] = (branch){.g = b[i].g, .size = b[i].size, .rest = rest};
@@ -288,8 +291,12 @@ static void split(imp_node *c, tn_value condition, branch b[2])
     tn_value *value = TN_NEW_N(&c->im->scratch, tn_value, n ? n->nout : 0);
     for (uint32_t k = 0; n && k < n->nout; k++)
         value[k] = onnx_opened(c, (tn_value){n, k});
-    if (n)
-        take_rest(c, have, rest, value);
+    if (n && more) {
+        take_rest(have, rest, value);
+    } else if (n) {
+        *have = others;
+        define_results(c, rest, value);
+    }
 }
 
 static bool is_about_same(const onnx_size *a, const onnx_size *b)
