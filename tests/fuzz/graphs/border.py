@@ -10,7 +10,8 @@ from graph import DTYPES, info
 
 
 def sequence_type(v):
-    return helper.make_sequence_type_proto(helper.make_tensor_type_proto(DTYPES[v.dtype].onnx, [None] * v.rank))
+    shape = None if v.varied else [None] * v.rank
+    return helper.make_sequence_type_proto(helper.make_tensor_type_proto(DTYPES[v.dtype].onnx, shape))
 
 
 def sizes(v):
@@ -20,7 +21,7 @@ def sizes(v):
 
 def alike(r, values):
     """Two or three of the values, of one type and rank; or none."""
-    kinds = sorted({(v.dtype, v.rank) for v in values if sum((w.dtype, w.rank) == (v.dtype, v.rank) for w in values) > 1})
+    kinds = sorted({(v.dtype, v.rank) for v in values if sum((w.dtype, w.rank) == (v.dtype, v.rank) for w in values) > 1}, key=str)
     if not kinds:
         return []
     kind = r.pick(kinds)
@@ -34,27 +35,28 @@ class Border:
         self.g, self.inputs, self.outputs = g, list(inputs), list(outputs)
         self.before, self.behind, self.feeds, self.said_in, self.said_out = [], [], {}, [], []
         held = []
-        if g.r.chance(0.1):
+        often = 0.02 if g.ranks else 0.1  # interpreters judge the others alone
+        if g.r.chance(often):
             held = self.sequence_in()
         rest = [(v, a) for v, a in self.inputs if v not in held]
         for v, arrays in rest:
             self.feeds[v.name] = arrays
-            optional = g.opset >= 18 and g.r.chance(0.03)
+            optional = g.opset >= 18 and g.r.chance(often / 3)
             said = info(v, g.symbols, g.hidden)
             self.said_in.append(self.optional_in(v, said, arrays) if optional else said)
-        kept = self.sequence_out() if g.r.chance(0.1) else []
+        kept = self.sequence_out() if g.r.chance(often) else []
         alone = [v for v in self.outputs if v not in kept]
         self.outputs = kept + alone
         for v in alone:
             said = info(v, shown)
-            self.said_out.append(self.optional_out(v, said) if g.opset >= 18 and g.r.chance(0.03) else said)
+            self.said_out.append(self.optional_out(v, said) if g.opset >= 18 and g.r.chance(often / 3) else said)
 
     def node(self, where, op, inputs, outputs, **how):
         self.g.used["border " + op] += 1
         where.append(helper.make_node(op, inputs, outputs, name=f"{op}_{self.g.name('border')}", **how))
 
     def sequence_in(self):
-        held = alike(self.g.r, [v for v, _ in self.inputs if v.known and sizes(v).count(-1) <= 1 and 0 not in sizes(v)])
+        held = alike(self.g.r, [v for v, _ in self.inputs if v.known and not v.varied and sizes(v).count(-1) <= 1 and 0 not in sizes(v)])
         if not held:
             return []
         name = self.g.name("q")

@@ -10,7 +10,9 @@
 With --texts, `run` and `show` take random programs of Relay instead of ONNX graphs, whose judges are jit, O0, c, relay, tir,
 flat and text, beside Python, which knows what they give; tools/reduce makes one that fails small.
 
-A seed always gives the same graph. `run` judges the graphs from SEED on, in a process of their own, which may crash, hang
+With --ranks, every graph has values whose rank only the run knows; without, few have.
+
+A seed always gives the same graph, with --ranks another one. `run` judges the graphs from SEED on, in a process of their own, which may crash, hang
 (--limit) or grow (--memory) without harm to the others, and ends with 1 if anything was found. --log keeps what was found
 and how far the run came; the same command with the same log goes on from there. Judges, separated by commas; NAME:N takes one
 graph in N. The first judge takes every graph, and the others are compared with it:
@@ -25,6 +27,7 @@ graph in N. The first judge takes every graph, and the others are compared with 
 """
 import argparse
 import collections
+import functools
 import json
 import os
 import select
@@ -36,6 +39,9 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 DEFAULT = "jit,ort"
+# Warnings that say what is so: an extent is a number in every run; a run that takes a branch will fail, which is counted where
+# one does; an input has no shape
+TRUE = ("relay-W004", "onnx-W002", "onnx-W003")
 EVERY = 200  # graphs between two marks in the log
 
 
@@ -91,7 +97,7 @@ class Bench:
                 yield "internal" if self.internal(str(first)) else "gap", str(first)
             return
         for w in warnings:
-            if w.id != "relay-W004":  # an extent is found to be a number: true of every run
+            if w.id not in TRUE:
                 yield "warning" if w.id.startswith("driver-W") else "gap", self.j.brief([w])
         refused = [o for o in first if isinstance(o, Refused)]
         if refused:
@@ -186,7 +192,7 @@ def generator(args):
         import relay_text
         return relay_text.Case
     import generate
-    return generate.generate
+    return functools.partial(generate.generate, ranks=args.ranks)
 
 
 # ---- many graphs ----
@@ -211,7 +217,7 @@ class Worker:
 
     def __init__(self, args, start, count):
         command = [sys.executable, os.path.abspath(__file__), "worker", "--from", str(start), "--count", str(count),
-                   "--judges", args.judges, "--package", args.package] + ["--texts"] * args.texts
+                   "--judges", args.judges, "--package", args.package] + ["--texts"] * args.texts + ["--ranks"] * args.ranks
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
         self.buffer, self.args = b"", args
 
@@ -381,7 +387,7 @@ def shrink(args):
 def judge(args):
     sys.path.insert(0, HERE)
     import shrink as s
-    found = list(Bench(args.judges).judge(s.load(args.seed, args.folder)))
+    found = list(Bench(args.judges).judge(s.load(args)))
     for f in found:
         print(*f, sep=": ")
     return int(any(f[0] != "ort" for f in found))
@@ -407,6 +413,8 @@ def main(words=None):
         q.add_argument("--judges", default=DEFAULT)
         if name not in ("shrink", "judge"):
             q.add_argument("--texts", action="store_true", help="programs of Relay as text, instead of ONNX")
+        if name != "operators":
+            q.add_argument("--ranks", action="store_true", help="every graph has values whose rank only the run knows")
         if name in ("show", "shrink", "judge"):
             q.add_argument("seed", type=int)
         if name in ("show", "shrink"):

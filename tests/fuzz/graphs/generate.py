@@ -6,6 +6,7 @@ import ops_more     # noqa: F401
 import ops_move     # noqa: F401
 import ops_ms       # noqa: F401
 import ops_nn       # noqa: F401
+import ops_rank     # noqa: F401
 import ops_reduce   # noqa: F401
 import ops_text     # noqa: F401
 from graph import Cannot, Graph, printed
@@ -32,14 +33,17 @@ class Case:
         return printed(self.model)
 
 
-def generate(seed):
-    for again in range(10):
-        g = Graph(seed * 10 + again)
-        for _ in range(g.r.pick([1, 2, 3, 4, 5, 6, 7, 8, 10, 12])):
+def generate(seed, ranks=False):
+    """ranks: with values whose rank only the run knows."""
+    for again in range(60):
+        g = Graph(seed * 60 + again, ranks)
+        for _ in range(g.r.pick([1, 2, 3, 4, 5, 6] if ranks else [1, 2, 3, 4, 5, 6, 7, 8, 10, 12])):
             g.step()
         try:
             model, feeds, outputs = g.model()
         except Cannot:
+            continue
+        if ranks and not any(v.varied for v in g.values.values()):
             continue
         return Case(seed, model, feeds, outputs, g)
     raise RuntimeError(f"seed {seed} gives no graph")

@@ -2,6 +2,7 @@
 
 A model is run several times if it has symbolic dimensions: once for each *binding* of its symbols. An extent is a tuple
 with its size in each binding, or None if only the run knows it (NonZero); operators' rules work on one binding at a time.
+A value whose rank only the run knows has Ranks for its shape; rows of ops_rank.py alone read it.
 
 Known of a value, apart from its type:
   lo, hi  bounds of its elements
@@ -68,9 +69,13 @@ class Cannot(Exception):
     """The operator does not fit here; another one is tried."""
 
 
+class Ranks(list):
+    """The sizes in each binding, of which there may be more in one than in the other."""
+
+
 class Value:
     def __init__(self, name, dtype, shape, lo, hi, grain=None, loose=False, constant=None):
-        self.name, self.dtype, self.shape = name, dtype, tuple(shape)
+        self.name, self.dtype, self.shape = name, dtype, shape if isinstance(shape, Ranks) else tuple(shape)
         self.lo, self.hi, self.loose, self.constant = lo, hi, loose, constant
         self.grain = 1.0 if dtype not in FLOATS else grain
         self.digits = DTYPES[dtype].digits
@@ -80,12 +85,13 @@ class Value:
                 self.grain = None
 
     kind = property(lambda self: "loose" if self.loose else "exact" if self.exact else "rounded")
-    rank = property(lambda self: len(self.shape))
+    varied = property(lambda self: isinstance(self.shape, Ranks))
+    rank = property(lambda self: None if self.varied else len(self.shape))
     exact = property(lambda self: self.grain is not None)
     known = property(lambda self: None not in self.shape)
 
     def sizes(self, b):
-        return [d[b] for d in self.shape]
+        return self.shape[b] if self.varied else [d[b] for d in self.shape]
 
     def elements(self, b):
         return int(np.prod(self.sizes(b), dtype=np.int64))
@@ -105,18 +111,24 @@ class Block:
     """Nodes in order, and the values they can see: those of this block and of the blocks around it."""
 
     def __init__(self, outer=None):
-        self.outer, self.nodes, self.values = outer, [], []
+        self.outer, self.nodes, self.values, self.varied = outer, [], [], []
 
     def visible(self):
         return (self.outer.visible() if self.outer else []) + self.values
 
+    def visible_varied(self):
+        return (self.outer.visible_varied() if self.outer else []) + self.varied
+
+    def add(self, v):
+        (self.varied if v.varied else self.values).append(v)
+
 
 class Graph:
-    def __init__(self, seed):
+    def __init__(self, seed, ranks=False):
         r = self.r = Rng(seed)
-        self.seed = seed
+        self.seed, self.ranks = seed, ranks
         self.opset = r.pick([13, 13, 14, 15, 16, 17, 18, 19, 20, 21, 21, 22, 23, 24, 25, 26])
-        self.n_bindings = 1 if r.chance(0.6) else r.between(2, 3)
+        self.n_bindings = 1 if r.chance(0.1 if ranks else 0.6) else r.between(2, 3)
         self.late = r.pick([0, 0, 0, 0.2, 0.7])  # how often a parameter is known only in the run
         self.exact = r.chance(0.45)              # most floats are small multiples of powers of two
         self.other_dtypes = r.pick([0, 0, 0.05, 0.4])
@@ -196,7 +208,7 @@ class Graph:
         return a.astype(kind.np).reshape(sizes)
 
     def add(self, value):
-        self.block.values.append(value)
+        self.block.add(value)
         return value
 
     def note(self, v):
@@ -230,8 +242,8 @@ class Graph:
             arrays = [self.data(dtype, v.sizes(b), lo, hi, v.grain) for b in range(self.n_bindings)]
         self.note(v)
         self.inputs.append((v, arrays))
-        self.main.values.append(v)
-        for d in shape:
+        self.main.add(v)
+        for d in [] if v.varied else shape:
             if fixed(d) is None:
                 self.symbols.setdefault(d, f"s{len(self.symbols)}")
         return v
@@ -415,7 +427,8 @@ class Graph:
         node = helper.make_node(op, names, [v.name for v in res], domain=domain, name=f"{op}_{self.count}",
                                 **{k: v for k, v in attributes.items() if v is not None and v != []})
         self.block.nodes.append(node)
-        self.block.values += res
+        for v in res:
+            self.block.add(v)
         return res
 
     def inside(self, make):
@@ -442,8 +455,9 @@ class Graph:
     def step(self):
         """Adds one operator of the table, most likely one that reads what is there."""
         rows = [row for row in ROWS if row.since <= self.opset <= row.until and (not self.special or row.name in PLAIN)]
+        often = 12 if self.ranks else 1
         for _ in range(30):
-            row = self.r.weighted(rows, [row.weight for row in rows])
+            row = self.r.weighted(rows, [row.weight * (often if row.name.startswith("Ranks.") else 1) for row in rows])
             try:
                 row.make(self)
                 return
@@ -455,7 +469,7 @@ class Graph:
         r = self.r
         read = {n for node in self.main.nodes for n in reads(node)}
         made = {n for node in self.main.nodes for n in node.output}
-        values = [v for v in self.main.values if v.name in made]
+        values = [v for v in self.main.values + self.main.varied if v.name in made]
         outputs = [v for v in values if v.name not in read or r.chance(0.12)]
         if not outputs:
             raise Cannot
@@ -488,7 +502,7 @@ def info(v, symbols=None, hidden=lambda v, i: False):
     def one(i):
         size = fixed(v.shape[i])
         return None if hidden(v, i) else size if size is not None else (symbols or {}).get(v.shape[i])
-    shape = None if symbols is None else [one(i) for i in range(v.rank)]
+    shape = None if symbols is None or v.varied else [one(i) for i in range(v.rank)]
     return helper.make_tensor_value_info(v.name, DTYPES[v.dtype].onnx, shape)
 
 

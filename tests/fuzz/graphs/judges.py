@@ -67,8 +67,16 @@ class Tenon:
             return execute(_core.Library.open(path), feeds)
 
     def interpret(self, data, feeds, stage):
-        session, program = self.read(data)
-        return [self.interpret_once(session, program, feed, stage) for feed in feeds]
+        """Interpreters take inputs without a shape for the ranks that are given."""
+        read = {None: self.read(data)}
+        free = [] if isinstance(data, str) else shapeless(read[None][1])
+        out = []
+        for feed in feeds:
+            shapes = " ".join(f"{name}:[{','.join(['-1'] * feed[name].ndim)}]" for name in free) or None
+            if shapes not in read:
+                read[shapes] = self.read(data, shapes)
+            out.append(self.interpret_once(*read[shapes], feed, stage))
+        return out
 
     def reread(self, data, feeds):
         """What the printed text computes, of the program as imported and as passes leave it. What is read back prints the same
@@ -91,6 +99,11 @@ class Tenon:
             return arrays(self.call(session, program.interpret, dict(threads=1), stage, feed))
         except Refused as e:
             return e
+
+
+def shapeless(program):
+    """The inputs whose number of dimensions the model does not say."""
+    return [name for name, type_, *_ in program.inspect()["inputs"] if "[?," in str(type_)]
 
 
 def first_difference(a, b):

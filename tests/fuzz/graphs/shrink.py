@@ -62,9 +62,9 @@ class Small:
         return self
 
 
-def load(seed, folder):
+def load(args):
     """The case of a seed with the model and the inputs of a folder, as fuzz.py saved them."""
-    case = Small(generate(seed))
+    case, folder = Small(generate(args.seed, args.ranks)), args.folder
     with open(os.path.join(folder, "model.onnx"), "rb") as f:
         case.model.ParseFromString(f.read())
     paths = [os.path.join(folder, f"in.{i}.npz" if i else "in.npz") for i in range(len(case.feeds))]
@@ -228,8 +228,9 @@ class Shrinker:
                 c = case.copy()
                 replace(c.model.graph.node, [m for m in g.node if m.output[0] != n.output[0]])
                 for o in outs:
-                    one = len(case.feeds) == 1 or all(k[o].shape == known[0][o].shape for k in known)
-                    shape = known[0][o].shape if one else [None] * known[0][o].ndim
+                    shapes = {k[o].shape for k in known}
+                    shape = known[0][o].shape if len(shapes) == 1 else [None] * known[0][o].ndim
+                    shape = None if len({len(s) for s in shapes}) > 1 else shape
                     c.model.graph.input.append(helper.make_tensor_value_info(o, DTYPES[case.values[o].dtype].onnx, shape))
                     for feed, k in zip(c.feeds, known):
                         feed[o] = k[o]
@@ -390,7 +391,7 @@ def cut_one(case, name, axis, m):
         if t.name == name:
             t.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(numpy_helper.to_array(t)[at]), name))
     for v in c.model.graph.input:
-        if v.name == name and v.type.tensor_type.shape.dim[axis].dim_value:
+        if v.name == name and v.type.tensor_type.HasField("shape") and v.type.tensor_type.shape.dim[axis].dim_value:
             v.type.tensor_type.shape.dim[axis].dim_value = m
     for v in c.model.graph.output:
         v.type.tensor_type.ClearField("shape")
@@ -417,7 +418,7 @@ def rename(g, old, new):
 
 def main(args, make_bench, save):
     s = Shrinker(args, make_bench)
-    case = s.run(generate(args.seed))
+    case = s.run(generate(args.seed, args.ranks))
     _, texts = s.judged(case)
     print(printed(case.model))
     for feed in case.feeds:
@@ -426,5 +427,7 @@ def main(args, make_bench, save):
     nodes = len(case.model.graph.node)
     print(f"{nodes} nodes")
     if args.out:
-        save(case, args.out, f"tests/fuzz/graphs/fuzz.py judge {args.seed} {args.out} --judges {args.judges}\n" + "\n".join(texts))
+        ranks = " --ranks" * args.ranks
+        save(case, args.out,
+             f"tests/fuzz/graphs/fuzz.py judge {args.seed} {args.out} --judges {args.judges}{ranks}\n" + "\n".join(texts))
     return 0
