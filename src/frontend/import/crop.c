@@ -83,3 +83,33 @@ tn_value imp_make_crop(imp_node *c, const imp_crop *k)
     tn_value rows = spread(c, y.inside, true), columns = spread(c, x.inside, false);
     return imp_choose(c, two(c, &tn_op_logical_and, rows, columns), v, k->outside);
 }
+
+/* Where `size` rows or columns lie between `from` and `to` [n, 1]. */
+static tn_value side_of_boxes(imp_node *c, tn_value image, int axis, tn_value from, tn_value to,
+                              const tn_expr *size)
+{
+    tn_value last = imp_cast(c, imp_extent_of(c, image, axis), TN_F32);
+    last = imp_with(c, &tn_op_subtract, last, 1);
+    tn_value middle = imp_with(c, &tn_op_multiply, two(c, &tn_op_add, from, to), 0.5);
+    middle = two(c, &tn_op_multiply, middle, last);
+    if (tn_is_value(size, 1))
+        return middle;
+    tn_value n = imp_cast(c, imp_count_up(c, size), TN_F32);
+    tn_value steps = imp_with(c, &tn_op_subtract, imp_cast(c, imp_extent_of(c, n, 0), TN_F32), 1);
+    tn_value step = two(c, &tn_op_multiply, two(c, &tn_op_subtract, to, from), last);
+    step = two(c, &tn_op_divide, step, steps);
+    tn_value begin = two(c, &tn_op_multiply, from, last), more = two(c, &tn_op_multiply, n, step);
+    tn_value at = two(c, &tn_op_add, begin, more);
+    return size->kind == TN_E_INT ? at : imp_choose(c, imp_with(c, &tn_op_equal, steps, 0), middle, at);
+}
+
+tn_value imp_make_crop_of_boxes(imp_node *c, const imp_crop *k, tn_value boxes, tn_dims size)
+{
+    imp_crop cut = *k;
+    tn_value edge[4];
+    for (int i = 0; i < 4; i++)
+        edge[i] = imp_slice(c, boxes, 1, i, i + 1);
+    cut.row = side_of_boxes(c, k->image, 1, edge[0], edge[2], size.at[0]);
+    cut.column = side_of_boxes(c, k->image, 2, edge[1], edge[3], size.at[1]);
+    return imp_make_crop(c, &cut);
+}

@@ -14,5 +14,8 @@ typedef struct imp_crop {
 
 /* [n, new rows, new columns, channels] */
 tn_value imp_make_crop(imp_node *c, const imp_crop *k);
+/* The same for boxes [n, 4] as y1, x1, y2, x2, shares of the image between the middles of its outermost pixels: new
+ * rows and columns (`size`) from side to side; a single one in the middle. k: without row and column. */
+tn_value imp_make_crop_of_boxes(imp_node *c, const imp_crop *k, tn_value boxes, tn_dims size);
 
 #endif

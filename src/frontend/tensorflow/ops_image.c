@@ -209,46 +209,21 @@ static void area(imp_node *c)
 
 /* ---- CropAndResize ---- */
 
-/* Positions between `from` and `to` of the data's extent, as TensorFlow has them; size 1: the middle. */
-static tn_value cut_side(imp_node *c, tn_value image, int axis, tn_value from, tn_value to,
-                         const tn_expr *size)
-{
-    tn_value last = imp_cast(c, imp_extent_of(c, image, axis), TN_F32), at;
-    last = imp_with(c, &tn_op_subtract, last, 1);
-    if (tn_is_value(size, 1)) {
-        at = imp_with(c, &tn_op_multiply, tf_binary(c, &tn_op_add, from, to), 0.5);
-        at = tf_binary(c, &tn_op_multiply, at, last);
-    } else {
-        tn_value n = imp_cast(c, imp_count_up(c, size), TN_F32);
-        tn_value steps = imp_with(c, &tn_op_subtract, imp_cast(c, imp_extent_of(c, n, 0), TN_F32), 1);
-        tn_value step = tf_binary(c, &tn_op_multiply, tf_binary(c, &tn_op_subtract, to, from), last);
-        step = tf_binary(c, &tn_op_divide, step, steps);
-        at = tf_binary(c, &tn_op_multiply, from, last);
-        at = tf_binary(c, &tn_op_add, at, tf_binary(c, &tn_op_multiply, n, step));
-    }
-    return at;
-}
-
-/* image, boxes [n, 4] as y1 x1 y2 x2 of the extents, their images [n], size */
+/* image, boxes [n, 4], their images [n], size */
 static void crop_and_resize(imp_node *c)
 {
-    tn_value image = imp_in(c, 0), boxes = imp_in(c, 1), which = imp_in(c, 2), side[4];
+    tn_value image = imp_in(c, 0), boxes = imp_in(c, 1);
     tn_dims size = imp_sizes_in(c, imp_in(c, 3), "the size");
     const char *method = imp_attr_string(c, "method", "bilinear");
-    bool near = strcmp(method, "nearest") == 0;
-    tn_value rest = imp_const(c, TN_F32, imp_attr_float(c, "extrapolation_value", 0));
+    imp_crop k = {.image = imp_cast(c, image, TN_F32),
+                  .which = imp_in(c, 2),
+                  .outside = imp_const(c, TN_F32, imp_attr_float(c, "extrapolation_value", 0)),
+                  .nearest = strcmp(method, "nearest") == 0};
     if (!c->bad && (size.n != 2 || imp_rank(image) != 4 || imp_rank(boxes) != 2))
         imp_refuse(c, IMP_BAD_VALUE, "boxes %s of images %s cannot be cropped",
                    imp_type_text(c, imp_type(boxes)), imp_type_text(c, imp_type(image)));
-    if (c->bad)
-        return;
-    for (int i = 0; i < 4; i++)
-        side[i] = imp_slice(c, boxes, 1, i, i + 1);
-    image = imp_cast(c, image, TN_F32);
-    imp_crop k = {.image = image, .which = which, .outside = rest, .nearest = near};
-    k.row = cut_side(c, image, 1, side[0], side[2], size.at[0]);
-    k.column = cut_side(c, image, 2, side[1], side[3], size.at[1]);
-    imp_out(c, 0, imp_make_crop(c, &k));
+    if (!c->bad)
+        imp_out(c, 0, imp_make_crop_of_boxes(c, &k, boxes, size));
 }
 
 // clang-format off
