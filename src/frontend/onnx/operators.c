@@ -44,6 +44,7 @@ static const imp_table tables[] = {
     {"com.microsoft", onnx_rows_experts},
     {"com.microsoft", onnx_rows_gates},
     {"com.microsoft", onnx_rows_nn_microsoft},
+    {"com.microsoft", onnx_rows_image_microsoft},
     {0},
 };
 

@@ -1,5 +1,6 @@
 /* Images, boxes and grids: DepthToSpace, SpaceToDepth, CenterCropPad, GridSample, AffineGrid, RoiAlign, MaxRoiPool,
- * Col2Im, DeformConv. */
+ * Col2Im, DeformConv; CropAndResize of com.microsoft. */
+#include "frontend/import/crop.h"
 #include "frontend/onnx/flow.h"
 
 #include "op/host/host.h"
@@ -159,6 +160,31 @@ static void deform_conv(imp_node *c)
     imp_out(c, 0, bias.def ? imp_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y);
 }
 
+/* ---- CropAndResize of com.microsoft ---- */
+
+/* images [b, channels, h, w], boxes [n, 4], their images [n], size */
+static void crop_and_resize(imp_node *c)
+{
+    static const int64_t last[] = {0, 2, 3, 1}, first[] = {0, 3, 1, 2};
+    if (!onnx_fix_length(c, 3, 2, 2))
+        return;
+    tn_value image = imp_in(c, 0), boxes = imp_in(c, 1);
+    tn_dims size = imp_extents_in(c, imp_in(c, 3), "crop_size");
+    const char *mode = imp_attr_string(c, "mode", "bilinear");
+    imp_crop k = {.which = imp_in(c, 2),
+                  .outside = imp_const(c, TN_F32, imp_attr_float(c, "extrapolation_value", 0)),
+                  .nearest = strcmp(mode, "nearest") == 0};
+    if (!c->bad && !k.nearest && strcmp(mode, "bilinear") != 0)
+        imp_fail(c, "onnx-E009", "mode is \"%s\", but must be \"bilinear\" or \"nearest\"", mode);
+    if (!c->bad && (size.n != 2 || imp_rank(image) != 4 || imp_rank(boxes) != 2 || imp_rank(k.which) != 1))
+        imp_fail(c, "onnx-E022", "boxes %s of images %s cannot be cropped", imp_type_text(c, imp_type(boxes)),
+                 imp_type_text(c, imp_type(image)));
+    if (c->bad)
+        return;
+    k.image = imp_transpose(c, image, 4, last);
+    imp_out(c, 0, imp_transpose(c, imp_make_crop_of_boxes(c, &k, boxes, size), 4, first));
+}
+
 /* The file is whatever bytes come in the run. */
 static void image_decoder(imp_node *c)
 {
@@ -178,6 +204,11 @@ const imp_row onnx_rows_image[] = {
     {"Col2Im",        18,  0, 3, 1, col2im,          NULL},
     {"DeformConv",    19,  0, 5, 1, deform_conv,     NULL},
     {"ImageDecoder", 20, 0, 1, 1, image_decoder, NULL},
+    {0},
+};
+
+const imp_row onnx_rows_image_microsoft[] = {
+    {"CropAndResize", 1, 0, 4, 1, crop_and_resize, NULL},
     {0},
 };
 // clang-format on

@@ -116,6 +116,20 @@ def ms_rotary(g):
     g.emit("RotaryEmbedding", [x, at] + tables, [("f4", x.shape, -m, m, None)], domain=MS, interleaved=r.below(2))
 
 
+@row(MS + ".CropAndResize", weight=0.3)
+def ms_crop(g):
+    r = g.r
+    x = g.operand(("f4",), 4, low=1)
+    n = g.extent(1)
+    boxes = g.fresh("f4", [n, g.dim(4)], -0.25, 1.25, constant=False)
+    which = g.fresh("i4", [n], 0, min(x.shape[0]) - 1, constant=False)
+    size, rest = [r.between(1, 5), r.between(1, 5)], r.pick([0.0, 2.5])
+    # where a rounding moves a position over the border, the judges differ
+    g.emit("CropAndResize", [x, boxes, which, g.param(size, "i4")],
+           [("f4", [n, x.shape[1], g.dim(size[0]), g.dim(size[1])], min(x.lo, rest), max(x.hi, rest), None)], domain=MS,
+           mode="bilinear", extrapolation_value=rest)[0].loose = True
+
+
 # ---- embeddings and normalisation ----
 
 @row(MS + ".EmbedLayerNormalization", weight=0.3)
