@@ -36,4 +36,11 @@ tn_value onnx_times(imp_node *c, tn_value v, double by);
  * sines are given, broadcast to x with size / 2 in the last dimension. in_turn: pairs are neighbours, else halves. */
 tn_value onnx_rotate(imp_node *c, tn_value x, int64_t size, bool in_turn, tn_value cosine, tn_value sine);
 
+/* ---- rotations of com.microsoft (ops_rotary.c) ---- */
+/* Rows `at` [b, s] of a table of angles, for [b, heads, s, size] or [b, s, heads, size]; heads_axis 1 or 2. */
+tn_value onnx_angles(imp_node *c, tn_value table, tn_value at, int heads_axis);
+tn_value onnx_counted(imp_node *c, tn_value first,
+                      const tn_expr *s);          /* first [b or 1] + 0, 1 .. s - 1: [b or 1, s] */
+int64_t onnx_turned(imp_node *c, tn_value table); /* elements that a table of angles turns */
+
 #endif

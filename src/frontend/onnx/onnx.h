@@ -73,7 +73,7 @@ extern const imp_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_sig
     onnx_rows_training[], onnx_rows_ml[], onnx_rows_trees[], onnx_rows_preview[], onnx_rows_transformer[],
     onnx_rows_embedding[], onnx_rows_packed[], onnx_rows_recurrent_quant[], onnx_rows_forms[],
     onnx_rows_experts[], onnx_rows_gates[], onnx_rows_nn_microsoft[], onnx_rows_image_microsoft[],
-    onnx_rows_string[], onnx_rows_map[];
+    onnx_rows_rotary[], onnx_rows_string[], onnx_rows_map[];
 extern const imp_format onnx_format; /* all of them, and the ids of diagnostics (operators.c) */
 
 /* Bytes that hold several numbers of `bits` bits each along the last dimension, the first in the lowest bits: the

@@ -45,6 +45,7 @@ static const imp_table tables[] = {
     {"com.microsoft", onnx_rows_gates},
     {"com.microsoft", onnx_rows_nn_microsoft},
     {"com.microsoft", onnx_rows_image_microsoft},
+    {"com.microsoft", onnx_rows_rotary},
     {0},
 };
 

@@ -1,5 +1,5 @@
 /* Attention of com.microsoft: Attention, (DecoderMasked)MultiHeadAttention, GroupQueryAttention, QAttention,
- * RotaryEmbedding. */
+ * whose queries and keys may be rotated (ops_rotary.c). */
 #include "frontend/onnx/attention.h"
 
 #include "op/nn/nn.h"
@@ -346,62 +346,6 @@ static void decoder_attention(imp_node *c)
     multi_head_attention(c);
 }
 
-/* ---- rotations by position ---- */
-
-/* Rows `at` [b, s] of a table of angles, for [b, heads, s, size] or [b, s, heads, size]; heads_axis 1 or 2. */
-static tn_value angles(imp_node *c, tn_value table, tn_value at, int heads_axis)
-{
-    if (c->bad || imp_rank(table) != 2) {
-        refuse(c, "this table of angles");
-        return table;
-    }
-    at = onnx_checked(c, at, imp_type(table)->dim[0]);
-    return imp_unsqueeze(c, imp_take(c, table, at, 0), heads_axis);
-}
-
-/* first [b or 1] + 0, 1 .. s - 1: [b or 1, s] */
-static tn_value counted(imp_node *c, tn_value first, const tn_expr *s)
-{
-    first = imp_unsqueeze(c, imp_cast(c, first, TN_I64), 1);
-    return two(c, &tn_op_add, first, imp_count_up(c, s));
-}
-
-/* Elements that a table of angles turns. */
-static int64_t turned(imp_node *c, tn_value table)
-{
-    int64_t n = imp_rank(table) == 2 ? onnx_known(imp_type(table)->dim[1]) : -1;
-    if (n < 1 && !c->bad)
-        imp_fail(c, "onnx-E022", "the columns of %s, angles by position, must be known",
-                 imp_type_text(c, imp_type(table)));
-    return 2 * n;
-}
-
-/* x, positions [1] or [b, s], cosines, sines */
-static void rotary_embedding(imp_node *c)
-{
-    tn_value x = imp_in(c, 0), at = imp_in(c, 1), y;
-    bool in_turn = imp_attr_int(c, "interleaved", 0) != 0;
-    int64_t heads = imp_attr_int(c, "num_heads", 0), size = turned(c, imp_in(c, 2)),
-            told = imp_attr_int(c, "rotary_embedding_dim", 0);
-    imp_attr_ignore(c, "scale"); /* of tables that a longer sequence would need */
-    imp_attr_ignore(c, "is_packed_batching");
-    const tn_type *t = imp_type(x);
-    int64_t hidden = t->n == 3 || t->n == 4 ? onnx_known(t->dim[t->n - 1]) : -1;
-    heads = t->n == 4 ? 1 : heads == 0 && size > 0 ? hidden / size : heads;
-    if (!c->bad && (heads < 1 || hidden % heads != 0 || (told != 0 && told != size) || hidden / heads < size))
-        imp_fail(c, "onnx-E022", "%s cannot be rotated by %lld angles in %lld heads", imp_type_text(c, t),
-                 (long long)size / 2, (long long)heads);
-    if (c->bad)
-        return;
-    const tn_expr *dim[] = {t->dim[0], t->dim[1], tn_idx(c->pool, heads), tn_idx(c->pool, hidden / heads)};
-    int heads_axis = t->n == 3 ? 2 : 1;
-    x = t->n == 3 ? imp_reshape(c, x, 4, dim) : x;
-    at = imp_rank(at) == 1 ? counted(c, at, imp_type(x)->dim[3 - heads_axis]) : at;
-    tn_value cosine = angles(c, imp_in(c, 2), at, heads_axis), sine = angles(c, imp_in(c, 3), at, heads_axis);
-    y = onnx_rotate(c, x, size, in_turn, cosine, sine);
-    imp_out(c, 0, t->n == 3 ? in_shape(c, y, 3, t->dim) : y);
-}
-
 /* ---- GroupQueryAttention ---- */
 
 enum {
@@ -575,12 +519,12 @@ static void turn_group(group *w)
     bool in_turn = imp_attr_int(c, "rotary_interleaved", 0) != 0;
     if (imp_attr_int(c, "do_rotary", 0) == 0 || c->bad)
         return;
-    int64_t size = turned(c, imp_in(c, COSINE));
+    int64_t size = onnx_turned(c, imp_in(c, COSINE));
     tn_value at = imp_opt(c, POSITIONS), first = w->window ? w->before : w->start;
     if (!at.def)
-        at =
-            counted(c, first.def ? first : imp_const_ints(c, TN_I64, 1, 1, (const int64_t[]){0}), w->queries);
-    tn_value cosine = angles(c, imp_in(c, COSINE), at, 1), sine = angles(c, imp_in(c, SINE), at, 1);
+        at = onnx_counted(c, first.def ? first : imp_const_ints(c, TN_I64, 1, 1, (const int64_t[]){0}),
+                          w->queries);
+    tn_value cosine = onnx_angles(c, imp_in(c, COSINE), at, 1), sine = onnx_angles(c, imp_in(c, SINE), at, 1);
     w->a.q = onnx_rotate(c, w->a.q, size, in_turn, cosine, sine);
     w->a.k = onnx_rotate(c, w->a.k, size, in_turn, cosine, sine);
 }
@@ -721,7 +665,6 @@ const imp_row onnx_rows_transformer[] = {
     {"MultiHeadAttention",  1, 0, 10, 4, multi_head_attention,  NULL},
     {"DecoderMaskedMultiHeadAttention", 1, 0, 11, 4, decoder_attention, NULL},
     {"GroupQueryAttention", 1, 0, 17, 4, group_query_attention, NULL},
-    {"RotaryEmbedding",     1, 0,  4, 1, rotary_embedding,      NULL},
     {0},
 };
 // clang-format on

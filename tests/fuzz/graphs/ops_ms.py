@@ -116,6 +116,22 @@ def ms_rotary(g):
     g.emit("RotaryEmbedding", [x, at] + tables, [("f4", x.shape, -m, m, None)], domain=MS, interleaved=r.below(2))
 
 
+@row(MS + ".MRotaryEmbedding", weight=0.3)
+def ms_mrotary(g):
+    r = g.r
+    heads, size = heads_of(g)
+    n, s = g.extent(1), g.extent(1)
+    half, long, layout = size // 2, r.between(1, 8), r.below(2)
+    a, b = sorted([r.between(0, half), r.between(0, half)])
+    section = [half - 2 * (half // 3), half // 3, half // 3] if layout else [a, b - a, half - b]
+    x = g.fresh("f4", [n, s, g.dim(heads * size)], constant=False)
+    tables = [g.fresh("f4", [g.dim(long), g.dim(half)], -1, 1, constant=True) for _ in "cs"]
+    at = g.fresh("i8", [g.dim(3), n, s], 0, long - 1, constant=False)
+    m = 2 * max(abs(x.lo), abs(x.hi))
+    g.emit("MRotaryEmbedding", [x, at] + tables, [("f4", x.shape, -m, m, None)], domain=MS, interleaved=r.below(2),
+           num_heads=heads, mrope_section=section, mrope_layout=layout)
+
+
 @row(MS + ".CropAndResize", weight=0.3)
 def ms_crop(g):
     r = g.r
