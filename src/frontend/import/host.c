@@ -141,12 +141,14 @@ static bool all_constant(const tn_node *n)
     return n->nin > 0;
 }
 
-/* Replaces a call by a constant: of its operand's data, if that stays as it is. Types of constants have no symbols. */
+/* Replaces a call by a constant: of its operand's data, if that stays as it is. Types of constants have no symbols. A
+ * reshape that the run refuses to do may have another number of elements. */
 static tn_node *fold_reshape(imp_node *c, tn_node *n)
 {
     const tn_node *in = n->in[0].def;
     if (!(n->op->flags & (TN_OP_SHARES | TN_OP_VIEW)) || !all_constant(n) || !in->blob ||
-        !tn_type_dims_const(n->type[0], NULL))
+        !tn_type_dims_const(n->type[0], NULL) ||
+        tn_type_bytes(c->pool, n->type[0]) != tn_type_bytes(c->pool, in->type[0]))
         return n;
     tn_node *k = tn_constant_new(c->g, n->owner, n, n->type[0], in->blob, in->name);
     tn_node_remove(c->g, n);
