@@ -12,6 +12,7 @@
 
 #include "op/control/control.h"
 #include "op/core/core.h"
+#include "op/host/host.h"
 
 #include <string.h>
 
@@ -317,7 +318,9 @@ static bool has_symbol(const tn_expr *e, void *user)
 /* Values of the run are written with their shape, and the run compares it with the slot's; kernels write elements. */
 static bool tells_shape(const tn_node *n)
 {
-    return n->op->host || n->op == &tn_op_unbox || (n->op == &tn_op_call && !tn_group_fn(n));
+    return n->op->host || n->op == &tn_op_unbox || tn_op_is(n, &tn_op_opt_get) ||
+           tn_op_is(n, &tn_op_ref_read) || tn_op_is(n, &tn_op_tuple_get) ||
+           (n->op == &tn_op_call && !tn_group_fn(n));
 }
 
 static bool same_shape(tn_maker *m, const tn_slot_ir *s, const tn_type *t)
