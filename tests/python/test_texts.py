@@ -17,14 +17,14 @@ def strings(values):
     return numpy.array(values, dtype=object)
 
 
-def run(nodes, inputs, feeds, n_out=1, constants=()):
+def run(nodes, inputs, feeds, n_out=1, constants=(), opset=21):
     """The outputs "y0", "y1", ... of a graph; inputs: {name: (type, shape), or a type of ONNX}."""
     graph = helper.make_graph(
         [helper.make_node(*args[:3], **args[3]) for args in nodes], "graph",
         [helper.make_tensor_value_info(name, *of) if isinstance(of, tuple) else helper.make_value_info(name, of)
          for name, of in inputs.items()],
         [helper.make_tensor_value_info(f"y{i}", T.UNDEFINED, None) for i in range(n_out)], constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(ML, 4),
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid(ML, 4),
                                                      helper.make_opsetid("com.microsoft", 1)])
     result = tenon.compile(model.SerializeToString())(**feeds)
     return [result] if n_out == 1 else list(result)
@@ -49,6 +49,37 @@ class Texts(unittest.TestCase):
             self.assertEqual(numpy.asarray(have).tolist(), want.tolist(), nodes[-1][0])
         parts = run([("Split", ["x"], ["y0", "y1"], {"axis": 1, "num_outputs": 2})], of, {"x": x}, 2)
         self.assertEqual([p.tolist() for p in parts], [x[:, :2].tolist(), x[:, 2:].tolist()])
+
+    def test_moves_in_space(self):
+        x = strings([[f"{c}{k}" for k in range(6)] for c in "abcd"])
+        image, of = x.reshape(1, 4, 2, 3), {"x": (T.STRING, [1, 4, "h", 3])}
+        c = {"shape": numpy.array([3, 2]), "scales": numpy.array([1, 1, 2, 1], numpy.float32), "one": numpy.array(1),
+             "row": numpy.array([["!"] * 6], dtype=object), "at": numpy.array([2])}
+        more = [onnx.numpy_helper.from_array(v, k) for k, v in c.items() if v.dtype != object]
+        more.append(helper.make_tensor("row", T.STRING, [1, 1, 6], ["!".encode()] * 6))
+        cropped = numpy.full((3, 2), "", dtype=object)
+        cropped[:2] = image[0, 0, :, :2]
+        written = x[None].copy()
+        written[0, 2] = "!"
+        blocks = image.reshape(1, 2, 2, 1, 2, 3).transpose(0, 3, 4, 1, 5, 2).reshape(1, 1, 4, 6)
+        square = numpy.where(numpy.triu(numpy.ones((4, 6), bool), 1), x, "")
+        cases = [
+            ([("DepthToSpace", ["x"], ["y0"], {"blocksize": 2})], of, image, blocks),
+            ([("SpaceToDepth", ["x"], ["y0"], {"blocksize": 2})], {"x": (T.STRING, [1, 1, "h", "w"])}, blocks, image),
+            ([("CenterCropPad", ["x", "shape"], ["y0"], {"axes": [0, 1]})], {"x": (T.STRING, ["n", 3])}, image[0, 0], cropped),
+            ([("Resize", ["x", "", "scales"], ["y0"], {"mode": "nearest"})], of, image, image.repeat(2, 2)),
+            ([("Trilu", ["x", "one"], ["y0"], {})], {"x": (T.STRING, ["n", 6])}, x, square),
+            ([("NonZero", ["x"], ["y0"], {})], {"x": (T.STRING, ["n", 6])}, square,
+             numpy.stack(numpy.nonzero(square != ""))),
+        ]
+        for nodes, given, value, want in cases:
+            have = run(nodes, given, {"x": value}, constants=more)[0]
+            self.assertEqual(numpy.asarray(have).tolist(), want.tolist(), nodes[-1][0])
+        have = run([("TensorScatter", ["x", "row", "at"], ["y0"], {"axis": 1})], {"x": (T.STRING, [1, "n", 6])},
+                   {"x": x[None]}, constants=more, opset=24)[0]
+        self.assertEqual(have.tolist(), written.tolist())
+        have = run([("RandomUniformLike", ["x"], ["y0"], {"dtype": T.FLOAT})], of, {"x": image})[0]
+        self.assertEqual(have.shape, image.shape)
 
     def test_pad(self):
         x, value = strings([["a", "b"], ["c", "d"]]), numpy.array("-", dtype=object)

@@ -18,28 +18,62 @@ tn_value onnx_texts_attr(imp_node *c, const char *name, int64_t *out_n)
 
 /* ---- moving ---- */
 
+/* clang-format off */
 static const struct {
     const char *op;
-    int texts; /* results that are texts; -1: all */
-} moves[] = {{"Compress", 1},       {"Concat", 1},
-             {"Expand", 1},         {"ExpandDims", 1},
-             {"Flatten", 1},        {"Gather", 1},
-             {"GatherElements", 1}, {"GatherND", 1},
-             {"OneHot", 1},         {"Pad", 1},
-             {"Reshape", 1},        {"ReverseSequence", 1},
-             {"Scatter", 1},        {"ScatterElements", 1},
-             {"ScatterND", 1},      {"Shape", 0},
-             {"Size", 0},           {"Slice", 1},
-             {"Split", -1},         {"Squeeze", 1},
-             {"Tile", 1},           {"Transpose", 1},
-             {"Unsqueeze", 1},      {"Where", 1}};
+    int texts;  /* results that are texts; -1: all */
+    bool fills; /* with empty texts, where the operator has zeros */
+} moves[] = {
+    {"CenterCropPad", 1, true},
+    {"Compress", 1, false},
+    {"Concat", 1, false},
+    {"DepthToSpace", 1, false},
+    {"Expand", 1, false},
+    {"ExpandDims", 1, false},
+    {"Flatten", 1, false},
+    {"Gather", 1, false},
+    {"GatherElements", 1, false},
+    {"GatherND", 1, false},
+    {"OneHot", 1, false},
+    {"Pad", 1, true},
+    {"RandomNormalLike", 0, false},
+    {"RandomUniformLike", 0, false},
+    {"Reshape", 1, false},
+    {"Resize", 1, true},
+    {"ReverseSequence", 1, false},
+    {"Scatter", 1, false},
+    {"ScatterElements", 1, false},
+    {"ScatterND", 1, false},
+    {"Shape", 0, false},
+    {"Size", 0, false},
+    {"Slice", 1, false},
+    {"SpaceToDepth", 1, false},
+    {"Split", -1, false},
+    {"Squeeze", 1, false},
+    {"TensorScatter", 1, false},
+    {"Tile", 1, false},
+    {"Transpose", 1, false},
+    {"Trilu", 1, true},
+    {"Unsqueeze", 1, false},
+    {"Upsample", 1, false},
+    {"Where", 1, false},
+};
+/* clang-format on */
 
-static void move(imp_node *c, int results)
+/* Sums and means of texts there are none; what lies outside of a picture is an empty text. */
+static bool only_moves(imp_node *c)
 {
-    if (strcmp(imp_attr_string(c, "reduction", "none"), "none") != 0)
+    bool resizes = strcmp(c->row->op, "Resize") == 0 || strcmp(c->row->op, "Upsample") == 0;
+    return strcmp(imp_attr_string(c, "reduction", "none"), "none") == 0 &&
+           !(resizes && (strcmp(imp_attr_string(c, "mode", "nearest"), "nearest") != 0 ||
+                         imp_attr_float(c, "extrapolation_value", 0) != 0));
+}
+
+static void move(imp_node *c, int results, bool fills)
+{
+    if (!only_moves(c))
         imp_fail(c, "onnx-E085", "operand %u is a tensor of strings, but the operator takes numbers", 0u);
-    bool pads = strcmp(c->row->op, "Pad") == 0; /* with empty texts where no value is given */
-    tn_value zero = pads ? imp_const_text(c, "") : (tn_value){0};
+    tn_value zero = fills ? imp_const_text(c, "") : (tn_value){0};
     if (!c->bad)
         imp_move_texts(c, results, zero);
 }
@@ -49,6 +83,17 @@ static void move(imp_node *c, int results)
 static void equal(imp_node *c)
 {
     imp_out(c, 0, imp_call2(c, &tn_op_string_equal, NULL, imp_in(c, 0), imp_in(c, 1)));
+}
+
+/* Which texts are not empty? */
+static void non_zero(imp_node *c)
+{
+    tn_value empty = imp_call2(c, &tn_op_string_equal, NULL, imp_in(c, 0), imp_const_text(c, ""));
+    tn_value given[] = {imp_call1(c, &tn_op_logical_not, NULL, empty)};
+    c->given = given;
+    if (!c->bad)
+        c->row->convert(c);
+    c->given = NULL;
 }
 
 /* Of the order of texts, then the texts that are first. */
@@ -105,13 +150,17 @@ void onnx_convert_row(imp_node *c)
         equal(c);
         return;
     }
+    if (strcmp(c->row->op, "NonZero") == 0) {
+        non_zero(c);
+        return;
+    }
     if (strcmp(c->row->op, "Unique") == 0) {
         unique(c);
         return;
     }
     for (size_t k = 0; k < sizeof moves / sizeof *moves; k++)
         if (strcmp(c->row->op, moves[k].op) == 0) {
-            move(c, moves[k].texts);
+            move(c, moves[k].texts, moves[k].fills);
             return;
         }
     imp_fail(c, "onnx-E085", "operand %u is a tensor of strings, but the operator takes numbers",
