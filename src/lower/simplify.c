@@ -7,13 +7,21 @@ typedef struct {
     tn_facts facts;
 } walk;
 
+/* The same for all lanes: 1 or 0; otherwise -1. */
+static int decided(const tn_expr *mask)
+{
+    const tn_expr *e = mask->kind == TN_E_SPLAT ? mask->src[0] : mask;
+    return e->kind == TN_E_INT ? e->u.i != 0 : -1;
+}
+
 /* A mask that is decided goes away. */
 static const tn_expr *clean_load(tn_pool *p, const tn_expr *e, void *user)
 {
     (void)user;
-    if (e->kind != TN_E_LOAD || !tn_load_mask(e) || tn_load_mask(e)->kind != TN_E_INT)
+    int known = e->kind == TN_E_LOAD && tn_load_mask(e) ? decided(tn_load_mask(e)) : -1;
+    if (known < 0)
         return NULL;
-    if (!tn_load_mask(e)->u.i)
+    if (!known)
         return tn_load_other(e);
     return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src, NULL, NULL);
 }
@@ -103,12 +111,10 @@ static tn_stmt *statement(walk *w, tn_stmt *s, int depth)
     case TN_S_FOR: return loop(w, s, depth);
     case TN_S_IF: return branch(w, s, depth);
     case TN_S_STORE:
-        if (s->u.store.mask && s->u.store.mask->kind == TN_E_INT) {
-            if (!s->u.store.mask->u.i)
-                tn_stmt_remove(s);
-            else
-                s->u.store.mask = NULL;
-        }
+        if (s->u.store.mask && decided(s->u.store.mask) == 0)
+            tn_stmt_remove(s);
+        else if (s->u.store.mask && decided(s->u.store.mask) > 0)
+            s->u.store.mask = NULL;
         return next;
     case TN_S_CHECK:
         if (tn_prove(w->f->pool, &w->facts, s->u.check.cond) == 1)
