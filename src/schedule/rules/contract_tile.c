@@ -164,7 +164,7 @@ static bool splits_lanes(const contraction *x, const choice *t)
 /* of_rows > 0: of those with so many rows. */
 static void try_sizes(const derive *d, const contraction *x, choice t, int of_rows, choice *best)
 {
-    int regs = (int)d->m->n_vector_regs, more = x->n_view > 2;
+    int regs = rule_registers(d->m), more = x->n_view > 2;
     int64_t rows = t.u < 0 ? 1 : x->extent[t.u], columns = t.c < 0 ? 1 : x->extent[t.c];
     columns = t.c == t.v && columns > 0 ? (columns + t.lanes - 1) / t.lanes : columns;
     for (t.nv = 1; t.nv <= (columns < 0 || columns > MAX_NV ? MAX_NV : (int)columns); t.nv++) {

@@ -50,6 +50,11 @@ static double step_cycles(const tn_machine *m, int rows, int nv, bool from_l2, i
     return rule_step_cycles(m, &s, bound);
 }
 
+int rule_registers(const tn_machine *m)
+{
+    return m->n_vector_regs > 4 ? (int)m->n_vector_regs - 1 : (int)m->n_vector_regs;
+}
+
 bool rule_tile_fits(const tn_machine *m, int rows, int nv)
 {
     return rows * nv + nv + 1 <= (int)m->n_vector_regs;
@@ -75,7 +80,7 @@ tile rule_tile_of(const tn_machine *m, const product *p, int r, int nv)
 
 tile rule_tile(const tn_machine *m, const product *p, int of_rows)
 {
-    int regs = (int)m->n_vector_regs;
+    int regs = rule_registers(m);
     tile best = {1, 1, 0, 0, "", 1};
     for (int nv = 1; nv <= RULE_MAX_NV; nv++) {
         int most = (regs - nv - 1) / nv;
