@@ -25,6 +25,7 @@ static const uint8_t cpu[] = {
     TN_LOWER_LowerIntrin,    /* exp, tanh ... are their polynomials */
     TN_LOWER_LowerSmall,     /* small floats are computed in float32, 2- and 4-bit integers in bytes */
     TN_LOWER_ContractFma, /* a*b + c is one rounding where the machine has it (never in strict functions) */
+    TN_LOWER_NarrowLanes, /* masks of lanes compare int32 */
     TN_LOWER_ShareLoads,  /* what a straight line computes twice has a name */
     TN_LOWER_PlanMemory,  /* places in scratch and work memory */
 };

@@ -48,6 +48,7 @@ static void needs_are_noticed(void **state)
         {TN_LOWER_PartitionTail, -1, -1, 0},
         {TN_LOWER_ChunkSums, -1, -1, 0},
         {TN_LOWER_ContractFma, -1, -1, 0},
+        {TN_LOWER_NarrowLanes, -1, -1, 0},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         uint8_t pass[64];
