@@ -61,7 +61,10 @@ static tn_status parse_primary(parser *ps, tn_dtype want, value *out);
 
 bool tn_lex_reserved(const char *word)
 {
-    static const char *const words[] = {"and", "or", "not", "true", "false", "inf", "nan", "mask", "else"};
+    static const char *const words[] = {
+        "and",    "or",       "not",    "true",     "false", "inf",  "nan",     "mask", /* of expressions */
+        "for",    "parallel", "vector", "unrolled", "block", "init", /* begin a statement */
+        "buffer", "if",       "else",   "let",      "check", "pass", "symbols", "prefetch", "tensor"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i]) == 0)
             return true;

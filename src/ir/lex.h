@@ -69,7 +69,7 @@ double tn_lex_real(const tn_lexer *l, tn_dtype t);
 /* Decimal text of n < 100 bytes to float or double whatever the locale; false if it is not wholly a number. */
 bool tn_text_real(const char *s, size_t n, bool single, double *out);
 
-/* Words with a meaning of their own in expressions: variables, symbols and buffers cannot be called so. */
+/* Words with a meaning of their own in expressions and in loops: variables, symbols and buffers cannot be called so. */
 bool tn_lex_reserved(const char *word);
 
 /* Resolves what an identifier (or `%name`) means. NULL: unknown (the parser reports ir-E003). */

@@ -11,6 +11,8 @@ static const tn_expr *dim_name(void *user, const char *name)
 {
     parser *p = user;
     uint64_t at;
+    if (tn_lex_reserved(name))
+        return NULL;
     if (!tn_strmap_get(&p->bound, name, strlen(name), &at) || at == 2) {
         if (p->dims == DIM_CHECK && tn_graph_find_symbol(p->g, name))
             return tn_sym(p->g->pool, name); /* the body may bind it during the run */

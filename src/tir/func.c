@@ -15,19 +15,6 @@
 const char *const tn_scope_names[TN_SCOPE_COUNT] = {"global", "local", "register", "tile"};
 const char *const tn_loop_names[TN_LOOP_COUNT] = {"", "parallel", "vector", "unrolled", "tensor"};
 
-/* Words that start a statement. Those of expressions are known to the lexer. */
-static const char *const reserved[] = {"for",   "parallel", "vector",  "unrolled", "block",
-                                       "init",  "buffer",   "if",      "else",     "let",
-                                       "check", "pass",     "symbols", "prefetch", "tensor"};
-
-bool tn_tir_reserved(const char *name)
-{
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (strcmp(name, reserved[i]) == 0)
-            return true;
-    return tn_lex_reserved(name);
-}
-
 static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 static bool name_char(char c) { return letter(c) || (c >= '0' && c <= '9'); }
@@ -35,7 +22,7 @@ static bool name_char(char c) { return letter(c) || (c >= '0' && c <= '9'); }
 bool tn_tir_is_name(const char *name)
 {
     size_t n = strlen(name);
-    if (n == 0 || !letter(name[0]) || !name_char(name[n - 1]) || tn_tir_reserved(name))
+    if (n == 0 || !letter(name[0]) || !name_char(name[n - 1]) || tn_lex_reserved(name))
         return false;
     for (size_t i = 1; i < n; i++)
         if (!name_char(name[i]) && !(name[i] == '.' && name[i - 1] != '.'))
@@ -56,7 +43,7 @@ const char *tn_tir_name(tn_ctx *ctx, const char *name)
         bool dot = *c == '.' && c != name && c[-1] != '.' && c[1];
         tn_buf_char(&b, name_char(*c) || dot ? *c : '_');
     }
-    if (tn_tir_reserved(b.at))
+    if (tn_lex_reserved(b.at))
         tn_buf_char(&b, '_');
     const char *s = tn_intern(ctx, b.at);
     tn_buf_deinit(&b);

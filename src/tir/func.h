@@ -4,7 +4,6 @@
 #include "base/vec.h"
 #include "tir/tir.h"
 
-bool tn_tir_reserved(const char *name);           /* a word of the text form */
 bool tn_tir_is_name(const char *name);            /* identifier (dots inside allowed), not reserved */
 bool tn_tir_layout_like(const char *s, size_t n); /* one word that reads as a layout: NK32n */
 const char *tn_tir_suffixed(tn_ctx *ctx, const char *name, uint32_t k); /* name_k, interned */

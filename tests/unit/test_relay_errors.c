@@ -303,6 +303,8 @@ static const row rows[] = {
       "%0 = if (%c) { %1 = bind_extent(%n, extent=[q]); %x } else { %x };\n"
       "broadcast_to(%0, shape=[q])\n}",
       "t:3:25: error: `q` is unknown here; declare it before its use [ir-E003]" },
+    { "def @main(%x: Tensor[(2*block, 3), float32]) { nn.relu(%x) }",
+      "t:1:25: error: `block` is unknown here; declare it before its use [ir-E003]" },
     { MAIN("%0 = fn (%y: float32) { %y };\n%0(%x)"), "op-E012" },
     { MAIN("%x + relu"),
       "t:2:6: error: 'relu' is not a value; values are %names, constants, constructors and calls, op(...) "
