@@ -74,6 +74,19 @@ class Compiling(unittest.TestCase):
             with self.assertRaises((TypeError, ValueError), msg=wrong):
                 tenon.compile(models.add(), **wrong)
 
+    def test_code_for_other_machines_can_be_saved(self):
+        for target, said in (("llvm -mtriple=aarch64-linux-gnu", "another machine"), ("c", "target c")):
+            module = tenon.compile(models.add(), target=target)
+            self.assertEqual((module.target, module.inputs[0]), (target, ("a", "float32", (2, 3))))
+            self.assertEqual(module.outputs, (("sum", "float32", (2, 3)),))
+            self.assertRaisesRegex(tenon.CompileError, said, module.run, [[[0] * 3] * 2] * 2)
+            self.assertRaisesRegex(tenon.CompileError, said, module.instance)
+        with tempfile.TemporaryDirectory() as folder:
+            module.save(os.path.join(folder, "m.c"))
+            self.assertIn("tvmgen_default_run", pathlib.Path(folder, "m.c").read_text())
+        with self.assertRaisesRegex(tenon.CompileError, "driver-E001"):
+            tenon.compile(models.add(), target="cuda")
+
     def test_wrong_calls_say_what_is_wanted(self):
         data = models.add()
         for error, said, wrong in (

@@ -70,7 +70,7 @@ class Module:
     dtype or shape and for runs that fail.
     """
 
-    def __init__(self, library: _core.Library, *, threads: int = 0, executor: str = "aot"):
+    def __init__(self, library: Union[_core.Library, "_Elsewhere"], *, threads: int = 0, executor: str = "aot"):
         if executor not in ("aot", "graph"):
             raise ValueError(f"executor must be 'aot' or 'graph', not {executor!r}")
         self._library = library
@@ -120,6 +120,8 @@ class Module:
 
     def instance(self) -> _core.Instance:
         """A new executor of its own, for arrays that stay bound (InferenceSession has a friendlier form)."""
+        if isinstance(self._library, _Elsewhere):
+            raise self._library.why
         return _core.Instance(self._library, threads=self.threads, executor=self._executor)
 
     def profile(self, *arrays: Any, repeat: int = 10, **named: Any) -> _profile.Profile:
@@ -190,6 +192,29 @@ class Module:
             raise _errors.Error("the module has nothing that could be saved")
         else:
             _write_whole(path, _package_for(path, self._package))
+
+
+class _Elsewhere:
+    """In place of the library of a module whose code is for another machine: it says what the program is."""
+
+    REASONS = {"codegen-E010", "driver-E073", "driver-E104"}  # another machine, another CPU, target c
+
+    def __init__(self, program: _core.Program, options: Dict[str, Any], why: _errors.CompileError):
+        self.why = why
+        self._about = {"target": options.get("target")}
+        self._program = program.inspect()
+
+    def inputs(self) -> Tuple[TensorInfo, ...]:
+        return described(self._program["inputs"])
+
+    def outputs(self) -> Tuple[TensorInfo, ...]:
+        return described(self._program["outputs"])
+
+    def metadata(self) -> Dict[str, str]:
+        return self._program["metadata"]
+
+    def about(self) -> Dict[str, Any]:
+        return self._about
 
 
 def _package_for(path: PathLike, package: Union[bytes, PathLike]) -> bytes:
@@ -278,7 +303,8 @@ def compile(  # noqa: A001 (the package's word for it)
 
     model         a path (ONNX, Relay or TIR text), bytes or anything else with the buffer protocol (which must not change
                   while the module lives), or an onnx.ModelProto
-    target        "llvm" (this machine) or as the command's --target; one for another machine, or "c", can only be saved
+    target        "llvm" (this machine) or as the command's --target; one for another machine, or "c", can only be
+                  saved: a run raises tenon.CompileError
     input_shapes  {"x": (1, 3, 224, "w")} or "x:[1,3,224,w]": a name, or None, is an extent that only a run knows;
                   {"ids": ((1, 16), "int64")} or "ids:[1,16]:int64" where the model does not say the type
     opt_level     0 to 4; 3 by default
@@ -316,11 +342,20 @@ def compile_unless(instead: Callable[[_core.Program], Any], model: Any, given: D
 
 
 def build(program: _core.Program, options: Dict[str, Any], threads: int = 0) -> Module:
-    """A program as code in this process."""
-    library, report = program.build_here(options)
+    """A program as code in this process; where that cannot run it, as a module that can be saved."""
+    library: Union[_core.Library, _Elsewhere]
+    report: Dict[str, Any] = {}
+    try:
+        library, report = program.build_here(options)
+        diagnostics = program.session.diagnostics()
+    except _errors.CompileError as e:
+        if not any(d.id in _Elsewhere.REASONS for d in e.diagnostics):
+            raise
+        library = _Elsewhere(program, options, e)
+        diagnostics = tuple(d for d in e.diagnostics if d.severity != "error")
     module = Module(library, threads=threads)
     module._program, module._options, module.report = program, options, report
-    module.diagnostics = program.session.diagnostics()
+    module.diagnostics = diagnostics
     return module
 
 
