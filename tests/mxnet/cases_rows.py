@@ -260,6 +260,31 @@ def cases():
         return r.node(op, [scores / scores.sum(1, keepdims=True), r.r.uniform(-.5, .5, (2, 4 * n)), anchors], threshold=.05,
                       nms_threshold=r.one(.4, .5), force_suppress=r.one(True, False), nms_topk=r.one(-1, 6), clip=r.one(True, False))
 
+    @case("_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution")
+    def deformable(r, op):
+        """Offsets lead across all edges of the image."""
+        b, g, dg, h, w = r.number(1, 2), r.one(1, 2), r.one(1, 2), r.number(4, 7), r.number(4, 7)
+        k, stride, pad, dilate = (r.number(1, 3), r.number(1, 3)), (r.number(1, 2), r.number(1, 2)), (r.number(0, 1), r.number(0, 1)), r.one((1, 1), (2, 1))
+        out = [(n + 2 * p - (d * (m - 1) + 1)) // s + 1 for n, p, d, m, s in zip((h, w), pad, dilate, k, stride)]
+        taps, bias = dg * k[0] * k[1], r.one(True, False)
+        x = [r.r.uniform(-1, 1, (b, 4, h, w)), r.r.uniform(-2.5, 2.5, (b, 2 * taps, *out))]
+        x += [r.r.uniform(0, 1, (b, taps, *out))] if "Modulated" in op else []
+        x += [r.r.uniform(-1, 1, (6, 4 // g, *k))] + ([r.r.uniform(-1, 1, 6)] if bias else [])
+        return r.node(op, x, kernel=k, stride=stride, pad=pad, dilate=dilate, num_filter=6, num_group=g, num_deformable_group=dg,
+                      no_bias=not bias)
+
+    @case("_contrib_Proposal", "_contrib_MultiProposal")
+    def proposal(r, op):
+        """Of images that are smaller than their batch's, too."""
+        b, h, w, stride = 1 if op == "_contrib_Proposal" else r.number(1, 3), r.number(3, 6), r.number(3, 6), r.one(8, 16)
+        scales, ratios = r.one((1.0, 2.0), (0.5, 1, 3)), r.one((0.5, 1.0, 2.0), (1.0,))
+        n = len(scales) * len(ratios)
+        info = [[(h - r.number(0, 1)) * stride - r.number(0, 3), (w - r.number(0, 1)) * stride, r.one(1, 1.5)] for _ in range(b)]
+        return r.node(op, [r.r.uniform(0, 1, (b, 2 * n, h, w)), r.r.uniform(-.7, .7, (b, 4 * n, h, w)), info],
+                      n_out=r.one(1, 2), scales=scales, ratios=ratios, feature_stride=stride, rpn_pre_nms_top_n=r.one(0, 30, 6000),
+                      rpn_post_nms_top_n=r.one(5, 40), threshold=r.one(.3, .7), rpn_min_size=r.one(0, 4, 16), output_score=True,
+                      iou_loss=r.one(True, False))
+
     @case("flip", "max_axis", "min_axis", "sum_axis", "_minus", "_sub", "Softmax", "_npx_sequence_mask")
     def alias(r, op):
         r.rename, s = {ALIASES[op]: op}, (3, 4, 2)
