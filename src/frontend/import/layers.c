@@ -1,6 +1,8 @@
 /* Layers of convolutional networks with the channels first, as many formats have them. */
 #include "frontend/import/layers.h"
 
+#include "op/qnn/qnn.h"
+
 /* ---- windows ---- */
 
 bool imp_layer_init(imp_node *c, tn_value x, imp_layer *w)
@@ -53,12 +55,36 @@ tn_value imp_bias_add(imp_node *c, tn_value x, tn_value bias, int64_t axis)
     return bias.def ? imp_call2(c, &tn_op_nn_bias_add, &a, x, bias) : x;
 }
 
+static bool is_quantised(tn_value x)
+{
+    tn_dtype t = imp_type(x)->dtype;
+    return tn_dtype_is_int(t) && t.bits == 8;
+}
+
+/* int32 sums of 8-bit numbers; volumes have no operator of their own. */
+static tn_value conv_sums(imp_node *c, tn_value x, tn_value weight, const imp_window *w, int64_t groups)
+{
+    tn_conv2d_attr a;
+    bool plane = w->dims == 2;
+    if (!imp_conv_attr(c, w, weight, groups, plane ? &tn_op_qnn_conv2d : imp_conv_op(w->dims), &a))
+        return (tn_value){0};
+    if (!plane) {
+        tn_value wide = imp_cast(c, x, TN_I32);
+        return imp_call2(c, imp_conv_op(w->dims), &a, wide, imp_cast(c, weight, TN_I32));
+    }
+    tn_value one = imp_const(c, TN_F32, 1), none = imp_const(c, imp_type(x)->dtype, 0);
+    tn_value in[6] = {x, weight, none, imp_const(c, imp_type(weight)->dtype, 0), one, one};
+    return imp_call(c, &tn_op_qnn_conv2d, &a, 6, in);
+}
+
 tn_value imp_layer_conv(imp_node *c, tn_value x, tn_value weight, tn_value bias, const imp_layer *l)
 {
     imp_window w;
     if (!window_of(c, x, l, &w) || !imp_window_of_weight(c, weight, &w))
         return (tn_value){0};
-    return imp_bias_add(c, imp_conv(c, x, weight, &w, l->groups), bias, 1);
+    tn_value y =
+        is_quantised(x) ? conv_sums(c, x, weight, &w, l->groups) : imp_conv(c, x, weight, &w, l->groups);
+    return imp_bias_add(c, y, bias, 1);
 }
 
 tn_value imp_layer_conv_transpose(imp_node *c, tn_value x, tn_value weight, tn_value bias, const imp_layer *l)
@@ -105,7 +131,10 @@ tn_value imp_flatten(imp_node *c, tn_value x, int axis)
 
 tn_value imp_layer_dense(imp_node *c, tn_value x, tn_value weight, tn_value bias)
 {
-    return imp_bias_add(c, imp_dense(c, x, weight, NULL), bias, -1);
+    imp_zeros none;
+    if (is_quantised(x))
+        none = (imp_zeros){imp_const(c, imp_type(x)->dtype, 0), imp_const(c, imp_type(weight)->dtype, 0)};
+    return imp_bias_add(c, imp_dense(c, x, weight, is_quantised(x) ? &none : NULL), bias, -1);
 }
 
 tn_value imp_softmax(imp_node *c, const tn_op *op, tn_value x, int64_t axis)

@@ -20,7 +20,7 @@ bool imp_layer_init(imp_node *c, tn_value x, imp_layer *w);
 /* `list` for each spatial dimension: none keeps `out`, one entry is for all. Refused: another number, below `least`. */
 void imp_layer_list(imp_node *c, const imp_layer *w, const char *name, tn_ints list, int64_t least,
                     int64_t out[]);
-/* weight [o,i/groups,..]; bias may be absent. The weight says the window. */
+/* weight [o,i/groups,..]; bias may be absent. The weight says the window. Of 8-bit numbers: int32 sums, as bias is. */
 tn_value imp_layer_conv(imp_node *c, tn_value x, tn_value weight, tn_value bias, const imp_layer *w);
 /* weight [i,o/groups,..] */
 tn_value imp_layer_conv_transpose(imp_node *c, tn_value x, tn_value weight, tn_value bias,
@@ -29,7 +29,7 @@ tn_value imp_layer_pool(imp_node *c, enum imp_pool_kind kind, tn_value x, const 
 /* Over all spatial dimensions, which stay with extent 1 if `keep`; op: sum, mean, max. */
 tn_value imp_layer_global(imp_node *c, const tn_op *op, tn_value x, bool keep);
 tn_value imp_bias_add(imp_node *c, tn_value x, tn_value bias, int64_t axis); /* x itself without a bias */
-/* y = x W^T + b; weight [units,in] */
+/* y = x W^T + b; weight [units,in]; of 8-bit numbers: int32 sums, as b is */
 tn_value imp_layer_dense(imp_node *c, tn_value x, tn_value weight, tn_value bias);
 /* x as a matrix: what is before `axis`, and the rest. */
 tn_value imp_flatten(imp_node *c, tn_value x, int axis);

@@ -5,6 +5,7 @@
 #include "frontend/mxnet/mxnet.h"
 
 #include "frontend/import/look.h"
+#include "frontend/import/loop.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -221,6 +222,20 @@ static void convert(mx_import *m, const mx_node *n)
     tn_bytes op = m->nnvm ? mx_respell(m, n->op, &c) : n->op;
     c.row = imp_row_of(&m->im, (tn_bytes){0}, op, m->version, c.loc, true);
     imp_convert(&m->im, &c);
+}
+
+tn_value mx_apply(imp_node *c, const mx_node *n, const tn_value in[])
+{
+    imp_scope outside = imp_enter(c->im, false);
+    size_t had = c->g->ctx->n_error;
+    for (uint32_t i = 0; i < n->n_in && !c->bad; i++)
+        c->bad = imp_define(c->im, n->in[i], (imp_value){.v = in[i]}, c->loc) != TN_OK;
+    if (!c->bad)
+        convert(mx_of(c), n);
+    c->bad = c->bad || c->g->ctx->n_error > had;
+    tn_value y = c->bad ? (tn_value){0} : imp_value_of(c, n->out[0]);
+    imp_leave(c->im, &outside);
+    return y;
 }
 
 void mx_convert_graph(mx_import *m, const mx_graph *g)

@@ -68,6 +68,19 @@ tn_bytes mx_attr_text(const mx_node *n, const char *name);
 tn_value mx_param(mx_import *m, tn_bytes name); /* as a constant; absent: there is none */
 /* Converts the used operators of a graph whose variables are defined. */
 void mx_convert_graph(mx_import *m, const mx_graph *g);
+/* The first result of an operator of a graph inside c, for these n->n_in operands. */
+tn_value mx_apply(imp_node *c, const mx_node *n, const tn_value in[]);
+
+/* ---- graphs inside an operator (ops_flow.c) ---- */
+enum { MX_MAX_INNER = 1024 }; /* variables of a graph */
+typedef struct mx_inner {
+    const mx_graph *g;
+    uint32_t n;          /* its variables: */
+    const tn_bytes *var; /* names of their values */
+} mx_inner;
+bool mx_read_inner(imp_node *c, uint32_t i, mx_inner *out); /* false: reported */
+/* The graph's results for values of its variables. */
+void mx_inner_values(imp_node *c, const mx_inner *g, const tn_value in[], tn_value out[]);
 
 /* ---- attributes, which are texts: `def` where absent or "None" (attr.c) ---- */
 const char *mx_text(imp_node *c, const char *name, const char *def);
@@ -89,5 +102,10 @@ int mx_choice(imp_node *c, const char *name, int def, const char *const words[])
 /* ---- shared by converters ---- */
 tn_value mx_unary(imp_node *c, const tn_op *op, tn_value x);
 tn_value mx_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b);
+/* Convolution, FullyConnected and Pooling by c's attributes (ops_nn.c); bias may be absent. Of 8-bit numbers the first
+ * two give int32 sums, as bias is. */
+tn_value mx_convolve(imp_node *c, tn_value x, tn_value weight, tn_value bias);
+tn_value mx_connect(imp_node *c, tn_value x, tn_value weight, tn_value bias);
+tn_value mx_pool(imp_node *c, tn_value x);
 
 #endif

@@ -7,21 +7,13 @@
 
 #include <string.h>
 
-enum { MAX_INNER = 1024 }; /* variables of a graph */
-
-typedef struct inner {
-    const mx_graph *g;
-    uint32_t n;          /* its variables: */
-    const tn_bytes *var; /* names of their values */
-} inner;
-
 static bool bad(imp_node *c, const char *what)
 {
     imp_refuse(c, IMP_BAD_VALUE, "%s; the model is damaged", what);
     return false;
 }
 
-static bool read_inner(imp_node *c, uint32_t i, inner *out)
+bool mx_read_inner(imp_node *c, uint32_t i, mx_inner *out)
 {
     const tn_json *graphs = ((const mx_node *)c->origin)->graphs;
     if (imp_too_deep(c))
@@ -34,11 +26,11 @@ static bool read_inner(imp_node *c, uint32_t i, inner *out)
         return false;
     }
     tn_bytes *var = TN_NEW_N(c->arena, tn_bytes, g->n);
-    *out = (inner){.g = g, .var = var};
+    *out = (mx_inner){.g = g, .var = var};
     for (uint32_t k = 0; k < g->n; k++)
         if (imp_is(g->node[k].op, "null"))
             var[out->n++] = g->node[k].out[0];
-    return out->n <= MAX_INNER || bad(c, "a graph inside of it has too many variables");
+    return out->n <= MX_MAX_INNER || bad(c, "a graph inside of it has too many variables");
 }
 
 /* Positions in a list of n, at most one for each variable. */
@@ -52,8 +44,7 @@ static bool positions(imp_node *c, const char *name, uint32_t n, tn_ints *out)
     return !c->bad;
 }
 
-/* The graph's results for values of its variables. */
-static void inner_values(imp_node *c, const inner *g, const tn_value in[], tn_value out[])
+void mx_inner_values(imp_node *c, const mx_inner *g, const tn_value in[], tn_value out[])
 {
     imp_scope outside = imp_enter(c->im, false);
     size_t had = c->g->ctx->n_error;
@@ -70,7 +61,7 @@ static void inner_values(imp_node *c, const inner *g, const tn_value in[], tn_va
 /* ---- _foreach: over the first dimension of data ---- */
 
 typedef struct foreach {
-    inner g;
+    mx_inner g;
     tn_ints data, state, rest; /* positions of its variables */
     uint32_t n_collect;
 } foreach;
@@ -78,7 +69,7 @@ typedef struct foreach {
 static void foreach_body(imp_node *c, imp_loop *l)
 {
     const foreach *f = l->user;
-    tn_value in[MAX_INNER], *out = TN_NEW_N(c->arena, tn_value, f->g.g->n_head);
+    tn_value in[MX_MAX_INNER], *out = TN_NEW_N(c->arena, tn_value, f->g.g->n_head);
     memset(in, 0, f->g.n * sizeof *in);
     for (uint32_t k = 0; k < f->data.n; k++)
         in[f->data.at[k]] = imp_take(c, imp_in(c, k), tn_val(l->r->param[0]), 0);
@@ -86,7 +77,7 @@ static void foreach_body(imp_node *c, imp_loop *l)
         in[f->state.at[k]] = l->inner[k];
     for (uint32_t k = 0; k < f->rest.n; k++)
         in[f->rest.at[k]] = imp_in(c, f->data.n + f->state.n + k);
-    inner_values(c, &f->g, in, out);
+    mx_inner_values(c, &f->g, in, out);
     for (uint32_t k = 0; k < f->n_collect && !c->bad; k++)
         l->collected[k] = out[k];
     for (uint32_t k = 0; k < l->n && !c->bad; k++)
@@ -99,7 +90,7 @@ static void foreach_(imp_node *c)
     foreach
         f = {0};
     int64_t n_out = mx_int(c, "num_out_data", 0);
-    if (!read_inner(c, 0, &f.g) || !positions(c, "in_data_locs", f.g.n, &f.data) ||
+    if (!mx_read_inner(c, 0, &f.g) || !positions(c, "in_data_locs", f.g.n, &f.data) ||
         !positions(c, "in_state_locs", f.g.n, &f.state) || !positions(c, "remain_locs", f.g.n, &f.rest))
         return;
     imp_attr_ignore(c, "num_outputs");
@@ -133,7 +124,7 @@ static void foreach_(imp_node *c)
 /* ---- _while_loop ---- */
 
 typedef struct while_loop {
-    inner cond, body;
+    mx_inner cond, body;
     tn_ints cond_in, body_in; /* of each variable: the operand */
     tn_ints var;              /* of what is carried: the body's variable */
     uint32_t n_collect;
@@ -153,18 +144,18 @@ static void variables(imp_node *c, const while_loop *w, const tn_ints *from, con
 
 static tn_value goes_on(imp_node *c, const while_loop *w, const tn_value carried[])
 {
-    tn_value in[MAX_INNER], go = {0};
+    tn_value in[MX_MAX_INNER], go = {0};
     variables(c, w, &w->cond_in, carried, in);
-    inner_values(c, &w->cond, in, &go);
+    mx_inner_values(c, &w->cond, in, &go);
     return go;
 }
 
 static void while_body(imp_node *c, imp_loop *l)
 {
     const while_loop *w = l->user;
-    tn_value in[MAX_INNER], *out = TN_NEW_N(c->arena, tn_value, w->body.g->n_head);
+    tn_value in[MX_MAX_INNER], *out = TN_NEW_N(c->arena, tn_value, w->body.g->n_head);
     variables(c, w, &w->body_in, l->inner, in);
-    inner_values(c, &w->body, in, out);
+    mx_inner_values(c, &w->body, in, out);
     for (uint32_t k = 0; k < w->n_collect && !c->bad; k++)
         l->collected[k] = out[k];
     for (uint32_t k = 0; k < l->n && !c->bad; k++)
@@ -190,7 +181,7 @@ static void while_(imp_node *c)
     while_loop w = {0};
     int64_t n_out = mx_int(c, "num_out_data", 0), most = mx_int(c, "max_iterations", 0);
     uint32_t n_in = (uint32_t)imp_n_in(c);
-    if (!read_inner(c, 0, &w.cond) || !read_inner(c, 1, &w.body) ||
+    if (!mx_read_inner(c, 0, &w.cond) || !mx_read_inner(c, 1, &w.body) ||
         !positions(c, "cond_input_locs", n_in, &w.cond_in) ||
         !positions(c, "func_input_locs", n_in, &w.body_in) ||
         !positions(c, "func_var_locs", w.body_in.n, &w.var))
@@ -222,27 +213,27 @@ static void while_(imp_node *c)
 /* ---- _cond ---- */
 
 typedef struct branches {
-    inner g[2];
+    mx_inner g[2];
     tn_ints in[2];
 } branches;
 
 static void side_values(imp_node *c, imp_branches *b, bool side, tn_value out[])
 {
     const branches *two = b->user;
-    tn_value in[MAX_INNER];
+    tn_value in[MX_MAX_INNER];
     for (uint32_t i = 0; i < two->in[!side].n; i++)
         in[i] = imp_in(c, (uint32_t)two->in[!side].at[i]);
-    inner_values(c, &two->g[!side], in, out);
+    mx_inner_values(c, &two->g[!side], in, out);
 }
 
 static void cond(imp_node *c)
 {
     branches two = {0};
-    inner test;
+    mx_inner test;
     tn_ints from;
-    tn_value in[MAX_INNER], go = {0};
+    tn_value in[MX_MAX_INNER], go = {0};
     uint32_t n_in = (uint32_t)imp_n_in(c);
-    if (!read_inner(c, 0, &test) || !read_inner(c, 1, &two.g[0]) || !read_inner(c, 2, &two.g[1]) ||
+    if (!mx_read_inner(c, 0, &test) || !mx_read_inner(c, 1, &two.g[0]) || !mx_read_inner(c, 2, &two.g[1]) ||
         !positions(c, "cond_input_locs", n_in, &from) || !positions(c, "then_input_locs", n_in, &two.in[0]) ||
         !positions(c, "else_input_locs", n_in, &two.in[1]))
         return;
@@ -255,7 +246,7 @@ static void cond(imp_node *c)
     }
     for (uint32_t i = 0; i < from.n; i++)
         in[i] = imp_in(c, (uint32_t)from.at[i]);
-    inner_values(c, &test, in, &go);
+    mx_inner_values(c, &test, in, &go);
     tn_value *out = TN_NEW_N(c->arena, tn_value, n);
     imp_branches b = {go, n, side_values, &two};
     if (c->bad || !imp_make_if(c, &b, out)) {

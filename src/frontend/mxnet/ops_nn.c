@@ -80,16 +80,21 @@ static tn_value first_weight(imp_node *c, tn_value weight, const order *o)
     return layout && imp_rank(weight) == 4 ? imp_transpose(c, weight, 4, perm[layout]) : weight;
 }
 
-static void convolution(imp_node *c)
+tn_value mx_convolve(imp_node *c, tn_value x, tn_value weight, tn_value bias)
 {
     imp_layer w;
-    tn_value x = imp_in(c, 0), weight = imp_in(c, 1), bias = bias_in(c, 2, false);
     order o = read_order(c, imp_rank(x));
     imp_attr_ignore(c, "num_filter");
     x = reorder(c, x, &o, o.to_first);
     weight = first_weight(c, weight, &o);
-    if (read_window(c, x, &w))
-        imp_out(c, 0, reorder(c, imp_layer_conv(c, x, weight, bias, &w), &o, o.back));
+    return read_window(c, x, &w) ? reorder(c, imp_layer_conv(c, x, weight, bias, &w), &o, o.back)
+                                 : (tn_value){0};
+}
+
+static void convolution(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), weight = imp_in(c, 1), bias = bias_in(c, 2, false);
+    imp_out(c, 0, mx_convolve(c, x, weight, bias));
 }
 
 /* target_shape says the result's extents: what is too much is cut off, one more before than after where it is odd. */
@@ -180,26 +185,27 @@ static tn_value pool_with(imp_node *c, tn_value x, int type, imp_layer *w)
     return type == SUM ? imp_with(c, &tn_op_multiply, y, (double)area) : y;
 }
 
-static void pooling(imp_node *c)
+tn_value mx_pool(imp_node *c, tn_value x)
 {
     static const char *const types[] = {"max", "avg", "sum", NULL}, *const ends[] = {"valid", "full", NULL};
     static const tn_op *const global[] = {&tn_op_max, &tn_op_mean, &tn_op_sum};
     imp_layer w;
-    tn_value x = imp_in(c, 0);
     order o = read_order(c, imp_rank(x));
     x = reorder(c, x, &o, o.to_first);
     int type = mx_choice(c, "pool_type", 0, types);
     bool whole = mx_bool(c, "global_pool", false);
     imp_attr_ignore(c, "p_value");
     if (!read_window(c, x, &w))
-        return;
+        return (tn_value){0};
     w.ceil_mode = mx_choice(c, "pooling_convention", 0, ends) == 1;
     w.count_include_pad = mx_bool(c, "count_include_pad", true);
     if (w.ceil_mode && !whole)
         check_full(c, x, &w);
     tn_value y = whole ? imp_layer_global(c, global[type], x, true) : pool_with(c, x, type, &w);
-    imp_out(c, 0, reorder(c, y, &o, o.back));
+    return reorder(c, y, &o, o.back);
 }
+
+static void pooling(imp_node *c) { imp_out(c, 0, mx_pool(c, imp_in(c, 0))); }
 
 /* x over its last axis by rows of weights, each the mean of some elements: cell i of n has those from floor(i e / n) to
  * ceil((i + 1) e / n) of e. */
@@ -247,13 +253,18 @@ static void adaptive_avg_pool(imp_node *c)
 
 /* ---- matrices ---- */
 
-static void fully_connected(imp_node *c)
+tn_value mx_connect(imp_node *c, tn_value x, tn_value weight, tn_value bias)
 {
-    tn_value x = imp_in(c, 0), weight = imp_in(c, 1), bias = bias_in(c, 2, false);
     imp_attr_ignore(c, "num_hidden");
     if (mx_bool(c, "flatten", true))
         x = imp_flatten(c, x, 1);
-    imp_out(c, 0, imp_layer_dense(c, x, weight, bias));
+    return imp_layer_dense(c, x, weight, bias);
+}
+
+static void fully_connected(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), weight = imp_in(c, 1), bias = bias_in(c, 2, false);
+    imp_out(c, 0, mx_connect(c, x, weight, bias));
 }
 
 /* A matrix with what comes last, or first, as one dimension. */
