@@ -126,6 +126,19 @@ static const struct {
      {"attribute mode is \"elstm\", but must be one of rnn_relu", "[mxnet-E004]"}},
     {ONE("_contrib_MultiBoxPrior", "'sizes':'[0.5]'"),
      {"meta[relay.Constant][0]", "Tensor[(1, 16, 4), float32]"}},
+    /* quantised: over a range that is known, or the data's own; what only whole numbers have */
+    {ONE("_contrib_quantize_v2", "'out_type':'auto','min_calib_range':'0.0','max_calib_range':'2.0'"),
+     {"round(", "dtype=\"uint8\")"}},
+    {ONE("_contrib_quantize_v2", ""), {"min(%x)", "dtype=\"int8\")"}},
+    {ONE("_contrib_quantized_act", "'act_type':'relu'"), {"operand 1 is missing", "[mxnet-E005]"}},
+    {"{'nodes':[" X ",{'op':'_contrib_quantize_v2','name':'q','attrs':{'out_type':'uint8'},'inputs':[[0,0]]},"
+     "{'op':'_contrib_quantize_v2','name':'p','inputs':[[0,0]]},{'op':'_contrib_quantized_elemwise_add',"
+     "'name':'y','inputs':[[1,0],[2,0],[1,1],[1,2],[2,1],[2,2]]}],'heads':[[3,0]]}",
+     {"calibrate the model (calib_mode \"naive\" or \"entropy\") [mxnet-E005]"}},
+    {FLOW("_sg_mkldnn_conv", "'quantized':'true'", SMALL),
+     {"its graph holds sum, which is not fused", "[mxnet-E004]"}},
+    {FLOW("_sg_mkldnn_fully_connected", "", SUM "[[2,0]]}"),
+     {"its graph holds no FullyConnected; the model is damaged", "[mxnet-E004]"}},
     /* results that are numbered, an attribute called "attr", no version */
     {"{'nodes':[" X ",{'op':'SliceChannel','name':'s','attr':{'num_outputs':'2'},'inputs':[[0,0]]},"
      "{'op':'elemwise_add','name':'a','param':{},'attr':{'mood':'good'},'inputs':[[1,0],[1,1]]}],'heads':[[2,"

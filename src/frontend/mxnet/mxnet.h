@@ -52,7 +52,7 @@ TN_WARN_UNUSED tn_status mx_import_pair(tn_graph *g, const char *path, const tn_
 /* Tables by family, ended by a row without a name. */
 extern const imp_row mx_rows_element[], mx_rows_nn[], mx_rows_norm[], mx_rows_shape[], mx_rows_create[],
     mx_rows_index[], mx_rows_reduce[], mx_rows_recurrent[], mx_rows_box[], mx_rows_detect[], mx_rows_flow[],
-    mx_rows_nnvm[];
+    mx_rows_quant[], mx_rows_fused[], mx_rows_nnvm[];
 extern const imp_format mx_format; /* all of them, and the ids of diagnostics (operators.c) */
 
 bool mx_is_params(const uint8_t *at, size_t n); /* the file begins as one of parameters does */

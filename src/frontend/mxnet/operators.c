@@ -2,19 +2,11 @@
 #include "frontend/mxnet/mxnet.h"
 
 static const imp_table tables[] = {
-    {NULL, mx_rows_element},
-    {NULL, mx_rows_nn},
-    {NULL, mx_rows_norm},
-    {NULL, mx_rows_shape},
-    {NULL, mx_rows_create},
-    {NULL, mx_rows_index},
-    {NULL, mx_rows_reduce},
-    {NULL, mx_rows_recurrent},
-    {NULL, mx_rows_box},
-    {NULL, mx_rows_detect},
-    {NULL, mx_rows_flow},
-    {NULL, mx_rows_nnvm},
-    {0},
+    {NULL, mx_rows_element}, {NULL, mx_rows_nn},        {NULL, mx_rows_norm},
+    {NULL, mx_rows_shape},   {NULL, mx_rows_create},    {NULL, mx_rows_index},
+    {NULL, mx_rows_reduce},  {NULL, mx_rows_recurrent}, {NULL, mx_rows_box},
+    {NULL, mx_rows_detect},  {NULL, mx_rows_flow},      {NULL, mx_rows_quant},
+    {NULL, mx_rows_fused},   {NULL, mx_rows_nnvm},      {0},
 };
 
 const imp_format mx_format = {
