@@ -21,6 +21,11 @@ struct tn_npz {
     tn_array *array; /* names and headers; data stay NULL */
 };
 
+_Static_assert(TN_NPY_INT == (int)kDLInt && TN_NPY_UINT == (int)kDLUInt && TN_NPY_FLOAT == (int)kDLFloat &&
+                   TN_NPY_BYTES == (int)kDLOpaqueHandle && TN_NPY_COMPLEX == (int)kDLComplex &&
+                   TN_NPY_BOOL == (int)kDLBool,
+               "arrays have DLPack's types");
+
 void *tn_array_alloc(size_t n) { return n > SIZE_MAX - 128 ? NULL : aligned_alloc(64, (n + 64) / 64 * 64); }
 
 void tn_array_drop(tn_array *a)

@@ -2,7 +2,7 @@
 #define TN_CLI_NPZ_H
 /* NumPy's .npz: a zip of .npy files. Read stored and deflated, written stored and with the same bytes each
  * time. All errors are printed, naming the file and the array. */
-#include "cli/npy.h"
+#include "base/wire/npy.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* .npy headers: any bytes. What is accepted lies inside the bytes, has extents that fit, and survives being written
  * and read back. */
-#include "cli/npy.h"
+#include "base/wire/npy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* cli/npy: headers read, refused by name, and written. */
-#include "cli/npy.h"
+/* base/wire/npy: headers read, refused by name, and written. */
+#include "base/wire/npy.h"
 #include "tenon/dlpack.h"
 
 #include <setjmp.h>

@@ -1,15 +1,24 @@
-#ifndef TN_CLI_NPY_H
-#define TN_CLI_NPY_H
+#ifndef TN_BASE_WIRE_NPY_H
+#define TN_BASE_WIRE_NPY_H
 /* The header of NumPy's .npy format, versions 1 to 3: little endian, plain numbers and texts. Nothing is allocated. */
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TN_NPY_DIMS = 32, TN_NPY_HEADER_MAX = 1 << 16, TN_NPY_TEXT = 200 };
+enum { TN_NPY_DIMS = 32, TN_NPY_HEADER_MAX = 1 << 16 };
+
+enum tn_npy_code { /* DLPack's numbers; BYTES: elements that NumPy has no type for, such as those of ml_dtypes */
+                   TN_NPY_INT,
+                   TN_NPY_UINT,
+                   TN_NPY_FLOAT,
+                   TN_NPY_BYTES,
+                   TN_NPY_COMPLEX = 5,
+                   TN_NPY_BOOL,
+                   TN_NPY_TEXT = 200
+};
 
 typedef struct tn_npy {
     uint8_t code,
-        bits; /* DLPack's: float 16/32/64, int and uint 8..64, bool 8; handle 8, 16: bytes that NumPy has no
-                             type for, such as those of ml_dtypes; TN_NPY_TEXT 32 */
+        bits; /* float 16, 32, 64; int and uint 8 to 64; complex 64, 128; bool 8; bytes 8, 16; text 32 */
     uint32_t chars;       /* of a text: code points of 4 bytes, at least 1, filled up with 0 */
     uint8_t column_major; /* Fortran order: the first index runs fastest */
     int32_t ndim;

@@ -4,8 +4,7 @@
  *
  * The reader takes the entries in any order, spaces anywhere, and nothing else. It looks at bytes inside
  * at[0..n) only and trusts no number: extents and their product are checked. */
-#include "cli/npy.h"
-#include "tenon/dlpack.h"
+#include "base/wire/npy.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,11 +18,11 @@ typedef struct {
 
 // clang-format off
 static const struct { char kind; uint8_t code, bytes; } types[] = {
-    {'f', kDLFloat, 2}, {'f', kDLFloat, 4}, {'f', kDLFloat, 8},
-    {'i', kDLInt, 1},   {'i', kDLInt, 2},   {'i', kDLInt, 4},   {'i', kDLInt, 8},
-    {'u', kDLUInt, 1},  {'u', kDLUInt, 2},  {'u', kDLUInt, 4},  {'u', kDLUInt, 8},
-    {'c', kDLComplex, 8}, {'c', kDLComplex, 16},
-    {'b', kDLBool, 1},  {'f', kDLOpaqueHandle, 1}, {'V', kDLOpaqueHandle, 1}, {'V', kDLOpaqueHandle, 2},
+    {'f', TN_NPY_FLOAT, 2}, {'f', TN_NPY_FLOAT, 4}, {'f', TN_NPY_FLOAT, 8},
+    {'i', TN_NPY_INT, 1},   {'i', TN_NPY_INT, 2},   {'i', TN_NPY_INT, 4},   {'i', TN_NPY_INT, 8},
+    {'u', TN_NPY_UINT, 1},  {'u', TN_NPY_UINT, 2},  {'u', TN_NPY_UINT, 4},  {'u', TN_NPY_UINT, 8},
+    {'c', TN_NPY_COMPLEX, 8}, {'c', TN_NPY_COMPLEX, 16},
+    {'b', TN_NPY_BOOL, 1},  {'f', TN_NPY_BYTES, 1}, {'V', TN_NPY_BYTES, 1}, {'V', TN_NPY_BYTES, 2},
 };
 // clang-format on
 enum { N_TYPE = sizeof types / sizeof *types, MAGIC_BYTES = 8 };
