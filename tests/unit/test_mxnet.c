@@ -8,6 +8,7 @@
 
 #include "onnx/model.h"
 
+#include "base/wire/npy.h"
 #include "frontend/mxnet/mxnet.h"
 
 typedef struct tensor { /* float32 */
@@ -51,6 +52,66 @@ static void write_params(tn_buf *b, int version, size_t n, const tensor t[])
         put(b, strlen(t[i].name), 8);
         tn_buf_str(b, t[i].name);
     }
+}
+
+static void put_name(tn_buf *b, const char *name, size_t bytes)
+{
+    tn_buf_fill(b, 0, 4 + 4); /* time, sum */
+    put(b, bytes, 4);
+    put(b, bytes, 4);
+    put(b, strlen(name), 2);
+}
+
+/* NumPy's, as an archive. Version NPZ_COLUMNS has what is a matrix column by column. */
+enum { NPZ = 4, NPZ_COLUMNS };
+static void put_array(tn_buf *b, const tensor *t, bool columns)
+{
+    char head[1024];
+    tn_npy h = {.code = TN_NPY_FLOAT, .bits = 32, .ndim = t->n};
+    size_t count = 1;
+    for (int d = 0; d < t->n; d++)
+        count *= (size_t)(h.shape[d] = t->dim[d]);
+    size_t n = tn_npy_print(&h, head);
+    char *order = columns ? strstr(head + 10, "False") : NULL;
+    if (order)
+        memcpy(order, "True ", 5);
+    tn_buf_add(b, head, n);
+    for (size_t i = 0, rows = (size_t)t->dim[0]; i < count; i++)
+        tn_buf_add(b, &t->at[columns && t->n == 2 ? i % rows * (count / rows) + i / rows : i], sizeof(float));
+}
+
+static void write_npz(tn_buf *b, bool columns, size_t n, const tensor t[])
+{
+    size_t at[8], bytes[8];
+    char name[64];
+    for (size_t i = 0; i < n; i++) {
+        tn_buf body = {0};
+        put_array(&body, &t[i], columns);
+        snprintf(name, sizeof name, "%s.npy", t[i].name);
+        at[i] = b->n, bytes[i] = body.n;
+        tn_buf_add(b, "PK\3\4\x14\0\0\0\0\0", 10);
+        put_name(b, name, body.n);
+        put(b, 0, 2);
+        tn_buf_str(b, name);
+        tn_buf_add(b, body.at, body.n);
+        tn_buf_deinit(&body);
+    }
+    size_t from = b->n;
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "%s.npy", t[i].name);
+        tn_buf_add(b, "PK\1\2\x14\0\x14\0\0\0\0\0", 12);
+        put_name(b, name, bytes[i]);
+        tn_buf_fill(b, 0, 2 + 2 + 2 + 2 + 4);
+        put(b, at[i], 4);
+        tn_buf_str(b, name);
+    }
+    size_t end = b->n;
+    tn_buf_add(b, "PK\5\6\0\0\0\0", 8);
+    put(b, n, 2);
+    put(b, n, 2);
+    put(b, end - from, 4);
+    put(b, from, 4);
+    put(b, 0, 2);
 }
 
 static char *quoted(model *m, const char *text)
@@ -225,7 +286,7 @@ static void parameters_of_all_versions(void **state)
 {
     static const float x[8] = {1, 2, 3, 4, -1, 0, 1, 2}, want[4] = {4.125f, -0.5f, 1.625f, -4.5f};
     (void)state;
-    for (int version = 0; version <= 3; version++) {
+    for (int version = 0; version <= NPZ_COLUMNS; version++) {
         tn_buf params = {0};
         model m;
         tn_tensor_value have, in = {.dtype = TN_F32,
@@ -235,7 +296,10 @@ static void parameters_of_all_versions(void **state)
                                     .borrowed = true,
                                     .at = (char *)(uintptr_t)x};
         model_init(&m);
-        write_params(&params, version, sizeof net_params / sizeof *net_params, net_params);
+        if (version >= NPZ)
+            write_npz(&params, version == NPZ_COLUMNS, sizeof net_params / sizeof *net_params, net_params);
+        else
+            write_params(&params, version, sizeof net_params / sizeof *net_params, net_params);
         if (import_pair(&m, net, &params) != TN_OK ||
             tn_relay_run(&m.g, 1, &in, 1, &have, tn_eval_interp, NULL) != TN_OK)
             fail_msg("version %d: %s", version, model_errors(&m));
@@ -276,6 +340,44 @@ static void damaged_parameters_are_refused(void **state)
     }
 }
 
+/* Archives whose arrays cannot be read, and parameters of something else. */
+static void strange_parameters_are_refused(void **state)
+{
+    static const struct {
+        tensor t;
+        size_t at; /* where a byte is wrong; 0: none is */
+        char byte;
+        const char *want;
+    } strange[] = {
+        {{"0.weight", 1, {2}, bias},
+         0,
+         0,
+         "among the 1 parameters, such as \"0.weight\"; write both files together, with net.export(\"NAME\") "
+         "or "
+         "save_checkpoint [mxnet-E008]"},
+        {{"arg:w", 1, {2}, bias}, 40, '{', "array \"arg:w.npy\" cannot be read: not an array in .npy format"},
+        {{"arg:w", 1, {2}, bias},
+         72,
+         'x',
+         "array \"arg:w.npy\" cannot be read: the array's header is damaged"},
+        {{"arg:w/data", 1, {2}, bias}, 0, 0, "it is sparse; convert it to a dense one"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        tn_buf params = {0};
+        model m;
+        model_init(&m);
+        write_npz(&params, false, 1, &strange[i].t);
+        if (strange[i].at)
+            params.at[strange[i].at] = strange[i].byte;
+        assert_int_equal(import_pair(&m, net, &params), TN_FAIL);
+        if (!strstr(model_errors(&m), strange[i].want))
+            fail_msg("%zu: no \"%s\" in %s", i, strange[i].want, model_errors(&m));
+        m.file.mapping = NULL;
+        model_deinit(&m);
+        tn_buf_deinit(&params);
+    }
+}
+
 /* ---- files ---- */
 
 static void files_find_each_other(void **state)
@@ -296,6 +398,20 @@ static void files_find_each_other(void **state)
         assert_non_null(strstr(model_text(&m), "nn.leaky_relu"));
         model_deinit(&m);
     }
+    params.n = 0;
+    write_npz(&params, false, sizeof net_params / sizeof *net_params, net_params);
+    static const char *const archives[] = {"mx_two-symbol.json", "mx_two.npz", "mx_two-0000.params"};
+    for (int i = 0; i < 3; i++) {
+        model m;
+        model_init(&m);
+        const char *text = quoted(&m, net);
+        assert_int_equal(tn_file_write(&m.ctx, archives[0], text, strlen(text)), TN_OK);
+        assert_int_equal(tn_file_write(&m.ctx, archives[i ? i : 1], params.at, params.n), TN_OK);
+        if (model_read(&m, archives[i], NULL) != TN_OK)
+            fail_msg("%s: %s", archives[i], model_errors(&m));
+        assert_non_null(strstr(model_text(&m), "nn.leaky_relu"));
+        model_deinit(&m);
+    }
     model m;
     model_init(&m);
     assert_int_equal(tn_file_write(&m.ctx, "mx_alone-0001.params", params.at, params.n), TN_OK);
@@ -307,9 +423,11 @@ static void files_find_each_other(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_are_read), cmocka_unit_test(errors_have_an_end),
-        cmocka_unit_test(parameters_of_all_versions), cmocka_unit_test(damaged_parameters_are_refused),
-        cmocka_unit_test(files_find_each_other)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(models_are_read),
+                                       cmocka_unit_test(errors_have_an_end),
+                                       cmocka_unit_test(parameters_of_all_versions),
+                                       cmocka_unit_test(damaged_parameters_are_refused),
+                                       cmocka_unit_test(strange_parameters_are_refused),
+                                       cmocka_unit_test(files_find_each_other)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

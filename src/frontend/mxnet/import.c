@@ -1,7 +1,7 @@
 /* MXNet -> Relay: a symbol (JSON) and its parameters, of all releases; NNVM's graphs are symbols of another dialect
  * (nnvm.c). The two lie in files beside each other, either of which may be given: NAME-symbol.json and
- * NAME-0000.params (four digits, the epoch; the last one, where there are several), or NAME.json and NAME.params.
- * Variables that have a parameter are constants, the others inputs. */
+ * NAME-0000.params (four digits, the epoch; the last one, where there are several), or NAME.json and NAME.params; else
+ * NAME.npz. Variables that have a parameter are constants, the others inputs. */
 #include "frontend/mxnet/mxnet.h"
 
 #include "frontend/import/look.h"
@@ -42,20 +42,30 @@ static const char *last_epoch(mx_import *m, const char *folder, const char *name
     return best ? tn_arena_strdup(&m->im.scratch, best) : NULL;
 }
 
-/* What the file beside the one given is called: the symbol's parameters, or the parameters' symbol. NULL: none. */
-static const char *other_name(mx_import *m, bool is_symbol)
+enum { CANDIDATES = 2 };
+
+/* What the file beside the one given may be called: the symbol's parameters, or the parameters' symbol; or NULL. */
+static void other_names(mx_import *m, bool is_symbol, const char *out[CANDIDATES])
 {
     tn_arena *a = &m->im.scratch;
     const char *slash = strrchr(m->im.file, '/'), *file = slash ? slash + 1 : m->im.file;
     const char *folder = slash ? tn_arena_strndup(a, m->im.file, (size_t)(slash - m->im.file) + 1) : ".";
     size_t n = strlen(file);
-    if (is_symbol && ends(file, "-symbol.json"))
-        return last_epoch(m, folder, file, n - strlen("-symbol.json"));
-    if (is_symbol)
-        return tn_arena_printf(a, "%.*s.params", (int)(ends(file, ".json") ? n - 5 : n), file);
-    if (n > 12 && is_epoch(file, file, n - 12))
-        return tn_arena_printf(a, "%.*s-symbol.json", (int)n - 12, file);
-    return tn_arena_printf(a, "%.*s.json", (int)(ends(file, ".params") ? n - 7 : n), file);
+    bool numbered = n > 12 && is_epoch(file, file, n - 12), symbol = ends(file, "-symbol.json");
+    const char *end = numbered                ? file + n - 12
+                      : symbol                ? file + n - strlen("-symbol.json")
+                      : ends(file, ".json")   ? file + n - strlen(".json")
+                      : ends(file, ".params") ? file + n - strlen(".params")
+                      : ends(file, ".npz")    ? file + n - strlen(".npz")
+                                              : file + n;
+    int k = (int)(end - file);
+    out[0] = is_symbol && symbol ? last_epoch(m, folder, file, (size_t)k)
+             : is_symbol         ? tn_arena_printf(a, "%.*s.params", k, file)
+             : numbered          ? tn_arena_printf(a, "%.*s-symbol.json", k, file)
+                                 : tn_arena_printf(a, "%.*s.json", k, file);
+    out[1] = is_symbol  ? tn_arena_printf(a, "%.*s.npz", k, file)
+             : numbered ? NULL
+                        : tn_arena_printf(a, "%.*s-symbol.json", k, file);
 }
 
 /* ---- variables ---- */
@@ -133,6 +143,27 @@ static tn_status check_alone(mx_import *m, size_t n, const imp_input in[])
         m->im.g->ctx, "mxnet-E002", &(tn_loc){.file = m->im.file},
         "there is no file of parameters beside the symbol; put it there, as NAME-0000.params beside "
         "NAME-symbol.json, or NAME.params beside NAME.json");
+}
+
+/* Parameters that Gluon's save_parameters wrote are called by their place in the block, "0.weight", until MXNet 2. */
+static tn_status check_names(mx_import *m, const mx_graph *g)
+{
+    const mx_node *last = NULL;
+    uint64_t at;
+    for (uint32_t i = 0; i < g->n; i++) {
+        const mx_node *n = &g->node[i];
+        if (!imp_is(n->op, "null"))
+            continue;
+        if (tn_strmap_get(&m->params, (const char *)n->name.at, n->name.n, &at))
+            return TN_OK;
+        last = n->used ? n : last;
+    }
+    if (!last || !m->n_tensor)
+        return TN_OK;
+    return tn_error(m->im.g->ctx, "mxnet-E008", &(tn_loc){.file = m->im.file},
+                    "no variable of the symbol, such as \"%s\", is among the %zu parameters, such as \"%s\"; "
+                    "write both files together, with net.export(\"NAME\") or save_checkpoint",
+                    imp_text(&m->im, last->name), m->n_tensor, imp_text(&m->im, m->tensor[0].name));
 }
 
 /* Parameters of @main stand before constants. */
@@ -266,6 +297,7 @@ static tn_status import_symbol(mx_import *m, const tn_json *root)
     m->nnvm = mx_is_nnvm(m, g);
     m->version = m->nnvm ? 10000 : m->version; /* attributes mean what MXNet 1 means by them */
     imp_start(im);
+    TN_TRY(check_names(m, g));
     TN_TRY(add_variables(m, g));
     mx_convert_graph(m, g);
     if (im->g->ctx->n_error > im->had_errors)
@@ -292,7 +324,7 @@ bool tn_sniff_mxnet(const uint8_t *at, size_t n)
 {
     enum { LOOKED_AT = 1 << 16 };
     tn_bytes head = look_head((tn_bytes){at, n}, LOOKED_AT);
-    return mx_is_params(at, n) ||
+    return mx_is_params(at, n) || mx_is_export(at, n) ||
            (look_begins(head, "{") && look_holds(head, "\"op\"") && look_holds(head, "\"nodes\"") &&
             !look_holds(head, "tvm_op") && !look_holds(head, "\"type_key\""));
 }
@@ -307,9 +339,15 @@ static tn_status import_pair(mx_import *m, const mx_pair *p)
 
 static tn_status find_pair(mx_import *m, const tn_file *file, mx_pair *p)
 {
-    bool is_symbol = !mx_is_params(file->at, file->n);
-    const char *why = NULL, *other = other_name(m, is_symbol);
-    const tn_file *beside = other ? imp_open_file(&m->im, other, &why) : NULL;
+    bool is_symbol = !mx_is_params(file->at, file->n) && !mx_is_npz(file->at, file->n);
+    const char *why = NULL, *names[CANDIDATES], *other = NULL;
+    const tn_file *beside = NULL;
+    other_names(m, is_symbol, names);
+    for (int i = 0; i < CANDIDATES && !beside; i++) {
+        const tn_file *f = names[i] ? imp_open_file(&m->im, names[i], &why) : NULL;
+        if (f || !other)
+            beside = f, other = names[i];
+    }
     tn_bytes given = {file->at, file->n}, found = beside ? (tn_bytes){beside->at, beside->n} : (tn_bytes){0};
     if (!is_symbol && !beside)
         return tn_error(

@@ -33,6 +33,7 @@ typedef struct mx_import {
     imp_model im;    /* first: an imp_node's model is one */
     int64_t version; /* 10901: 1.9.1; 0: before 0.9 */
     mx_tensor *tensor;
+    size_t n_tensor;
     tn_strmap params; /* name -> index in tensor */
     tn_strmap names;  /* of values that nodes have taken */
     bool alone;       /* there is no file of parameters */
@@ -55,7 +56,12 @@ extern const imp_row mx_rows_element[], mx_rows_nn[], mx_rows_norm[], mx_rows_sh
     mx_rows_quant[], mx_rows_fused[], mx_rows_nnvm[];
 extern const imp_format mx_format; /* all of them, and the ids of diagnostics (operators.c) */
 
-bool mx_is_params(const uint8_t *at, size_t n); /* the file begins as one of parameters does */
+bool mx_is_params(const uint8_t *at, size_t n); /* the file begins as MXNet's list of parameters does */
+/* An archive of NumPy's arrays (npz.c); an array is called as HybridBlock.export calls it. */
+bool mx_is_npz(const uint8_t *at, size_t n);
+bool mx_is_export(const uint8_t *at, size_t n);
+bool mx_read_npz(mx_import *m, tn_bytes file, const tn_loc *loc);
+tn_bytes mx_without_prefix(tn_bytes name); /* "arg:" or "aux:" */
 /* Reads a file of parameters; false: reported. */
 bool mx_read_params(mx_import *m, tn_bytes file, const char *name);
 bool mx_is_nnvm(const mx_import *m, const mx_graph *g); /* the graph is one of NNVM (nnvm.c) */

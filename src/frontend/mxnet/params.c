@@ -1,7 +1,7 @@
-/* A file of parameters: MXNet's or, for a graph of NNVM, TVM's. MXNet's is a list of tensors, then their names, in all
- * versions that MXNet has written: bare shapes of 32-bit extents (before 0.12 or so), those of 64-bit extents behind a
- * magic number, and with storage types (from 1.0 on; sparse tensors are refused). Tensors stay where they are, in the
- * mapped file. Linear in the number of tensors. */
+/* A file of parameters: MXNet's, NumPy's (npz.c) or, for a graph of NNVM, TVM's. MXNet's is a list of tensors, then
+ * their names, in all versions that MXNet has written: bare shapes of 32-bit extents (before 0.12 or so), those of
+ * 64-bit extents behind a magic number, and with storage types (from 1.0 on; sparse tensors are refused). Tensors stay
+ * where they are, in the mapped file. Linear in the number of tensors. */
 #include "frontend/mxnet/mxnet.h"
 
 #include "base/size.h"
@@ -69,8 +69,7 @@ static const char *read_tensor(mx_import *m, cursor *r, mx_tensor *t)
     return r->bad ? "the file ends in it" : NULL;
 }
 
-/* "arg:conv1_weight" */
-static tn_bytes without_prefix(tn_bytes s)
+tn_bytes mx_without_prefix(tn_bytes s)
 {
     bool prefix = s.n > 4 && (memcmp(s.at, "arg:", 4) == 0 || memcmp(s.at, "aux:", 4) == 0);
     return prefix ? (tn_bytes){s.at + 4, s.n - 4} : s;
@@ -82,7 +81,7 @@ static const char *read_names(mx_import *m, cursor *r, uint64_t n)
         return "it has another number of names than of tensors";
     for (uint64_t i = 0; i < n; i++) {
         uint64_t length = number(r, 8), other;
-        tn_bytes name = without_prefix((tn_bytes){take(r, length), r->bad ? 0 : length});
+        tn_bytes name = mx_without_prefix((tn_bytes){take(r, length), r->bad ? 0 : length});
         if (r->bad)
             return "it ends within the names of tensors";
         if (tn_strmap_get(&m->params, (const char *)name.at, name.n, &other))
@@ -165,6 +164,8 @@ bool mx_read_params(mx_import *m, tn_bytes file, const char *name)
     cursor r = {file.at, file.n, 0, false}, first = r;
     if (number(&first, 8) == tvm_list && !first.bad)
         return read_tvm(m, file, &loc);
+    if (mx_is_npz(file.at, file.n))
+        return mx_read_npz(m, file, &loc);
     enum { LEAST_BYTES = 20 }; /* of a tensor: no tensor is shorter */
     bool list = number(&r, 8) == LIST_MAGIC && number(&r, 8) == 0;
     uint64_t n = number(&r, 8);
@@ -176,6 +177,7 @@ bool mx_read_params(mx_import *m, tn_bytes file, const char *name)
         return false;
     }
     m->tensor = TN_NEW_N(&m->im.scratch, mx_tensor, n);
+    m->n_tensor = n;
     for (uint64_t i = 0; i < n; i++) {
         why = read_tensor(m, &r, &m->tensor[i]);
         if (why) {
