@@ -4,6 +4,8 @@ import numpy as np
 # Other names of operators, which files have: MXNet runs them by these names, too.
 ALIASES = {
     "ElementWiseSum": "add_n", "Softmax": "SoftmaxOutput", "_contrib_box_non_maximum_suppression": "_contrib_box_nms",
+    "_npx_multibox_detection": "_contrib_MultiBoxDetection", "_npx_multibox_prior": "_contrib_MultiBoxPrior",
+    "_npx_roi_pooling": "ROIPooling",
     "_div": "elemwise_div", "_minus": "elemwise_sub", "_mul": "elemwise_mul", "_np_repeat": "repeat", "_npi_argsort": "argsort",
     "_npi_cast": "Cast", "_npi_clip": "clip", "_npi_expand_dims": "expand_dims", "_npi_full": "_full", "_npi_reshape": "_npx_reshape",
     "_npi_slice": "slice", "_npi_split": "_split_v2", "_npi_swapaxes": "SwapAxis", "_npi_take": "take", "_npi_tile": "tile",
@@ -241,8 +243,18 @@ def cases():
 
     @case("_contrib_ROIAlign")
     def roi_align(r, op):
-        return r.node(op, [r.r.uniform(-1, 1, (2, 3, 8, 9)), [[0, 1, 1, 6, 5], [1, 0, 2, 7, 7]]], pooled_size=(2, 3),
-                      spatial_scale=r.one(1.0, .5), sample_ratio=2, aligned=r.one(True, False))
+        own = r.one(True, False)
+        return r.node(op, [r.r.uniform(-1, 1, (2, 12 if own else 3, 8, 9)), [[0, 1, 1, 6, 5], [1, 0, 2, 7, 7]]], pooled_size=(2, 3),
+                      spatial_scale=r.one(1.0, .5), sample_ratio=2, aligned=r.one(True, False), position_sensitive=own)
+
+    @case("_contrib_PSROIPooling")
+    def ps_roi_pooling(r, op):
+        """Regions that leave the image, and some without a pixel."""
+        n, channels, b = r.number(1, 3), r.number(1, 2), r.number(1, 2)
+        g = r.one(n, r.number(1, 3))
+        rois = [[r.number(0, b - 1), *np.sort(r.r.uniform(-3, 20, (2, 2)), axis=0).reshape(4)] for _ in range(4)] + [[0, 40, 2, 44, 5]]
+        return r.node(op, [r.r.uniform(-1, 1, (b, channels * g * g, 8, 9)), rois], pooled_size=n, output_dim=channels,
+                      spatial_scale=r.one(1.0, .5), **r.one({"group_size": g}, {} if g == n else {"group_size": g}))
 
     @case("_contrib_box_nms")
     def box_nms(r, op):

@@ -187,6 +187,9 @@ static const struct {
      {"attribute mode is \"elstm\", but must be one of rnn_relu", "[mxnet-E004]"}},
     {ONE("_contrib_MultiBoxPrior", "'sizes':'[0.5]'"),
      {"meta[relay.Constant][0]", "Tensor[(1, 16, 4), float32]"}},
+    {ONE("_contrib_MultiBoxTarget", "'overlap_threshold':'0.5'"),
+     {"it makes targets to train with from labels", "[mxnet-E005]"}},
+    {ONE("_npx_multibox_target", ""), {"export what the network detects", "[mxnet-E005]"}},
     /* quantised: over a range that is known, or the data's own; what only whole numbers have */
     {ONE("_contrib_quantize_v2", "'out_type':'auto','min_calib_range':'0.0','max_calib_range':'2.0'"),
      {"round(", "dtype=\"uint8\")"}},

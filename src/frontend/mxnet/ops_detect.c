@@ -128,6 +128,17 @@ static void multibox_detection(imp_node *c)
     imp_out(c, 0, imp_choose(c, imp_unsqueeze(c, valid, 2), rows, minus));
 }
 
+/* What a network is trained with. */
+static void multibox_target(imp_node *c)
+{
+    for (size_t i = 0; i < c->n_attr; i++)
+        imp_attr_ignore(c, imp_text(c->im, c->attr[i].name));
+    imp_refuse(
+        c, IMP_OPERANDS,
+        "it makes targets to train with from labels, which inference does not have; export what the network "
+        "detects: net = symbol.get_internals()[\"NAME_output\"], with the name of its last layer");
+}
+
 /* ---- box_nms ---- */
 
 static const char *const forms[] = {"corner", "center", NULL};
@@ -425,6 +436,9 @@ static void proposal(imp_node *c)
 // clang-format off
 const imp_row mx_rows_detect[] = {
     {"_contrib_MultiBoxDetection",           0, 0, 3, 1, multibox_detection, NULL},
+    {"_npx_multibox_detection",              0, 0, 3, 1, multibox_detection, NULL},
+    {"_contrib_MultiBoxTarget",              0, 0, 3, 3, multibox_target,    NULL},
+    {"_npx_multibox_target",                 0, 0, 3, 3, multibox_target,    NULL},
     {"_contrib_box_nms",                     0, 0, 1, 2, box_nms,            NULL},
     {"_contrib_box_non_maximum_suppression", 0, 0, 1, 2, box_nms,            NULL},
     {"_contrib_Proposal",                    0, 0, 3, 2, proposal,           NULL},

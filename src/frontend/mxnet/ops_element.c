@@ -55,14 +55,15 @@ static void logical_not(imp_node *c)
     imp_out(c, 0, as_result(c, mx_binary(c, &tn_op_equal, x, number(c, x, 0)), x));
 }
 
-/* Half away from zero. */
-static void round_away(imp_node *c)
+tn_value mx_round_away(imp_node *c, tn_value x)
 {
-    tn_value x = imp_in(c, 0), whole = mx_unary(c, &tn_op_trunc, x);
+    tn_value whole = mx_unary(c, &tn_op_trunc, x);
     tn_value rest = mx_unary(c, &tn_op_abs, mx_binary(c, &tn_op_subtract, x, whole));
     tn_value more = mx_binary(c, &tn_op_add, whole, mx_unary(c, &tn_op_sign, x));
-    imp_out(c, 0, imp_choose(c, imp_with(c, &tn_op_greater_equal, rest, 0.5), more, whole));
+    return imp_choose(c, imp_with(c, &tn_op_greater_equal, rest, 0.5), more, whole);
 }
+
+static void round_away(imp_node *c) { imp_out(c, 0, mx_round_away(c, imp_in(c, 0))); }
 
 static void square(imp_node *c)
 {

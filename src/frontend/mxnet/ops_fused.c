@@ -257,12 +257,6 @@ static void fused_conv(imp_node *c)
 
 /* ---- _sg_mkldnn_fully_connected ---- */
 
-static tn_value round_away(imp_node *c, tn_value x)
-{
-    tn_value half = imp_with(c, &tn_op_multiply, mx_unary(c, &tn_op_sign, x), 0.5);
-    return mx_unary(c, &tn_op_trunc, mx_binary(c, &tn_op_add, x, half));
-}
-
 /* int8 weights with a range. A bias whose numbers would not fit half of int32 makes all of them coarser. */
 static void given_weights(imp_node *c, weights *w, tn_value data)
 {
@@ -278,11 +272,11 @@ static void given_weights(imp_node *c, weights *w, tn_value data)
     tn_value most = mx_by(c, mx_number_by(c, 1073741823.0, mx_magnitude(c, b.low, b.high)), own);
     tn_value over = mx_binary(c, &tn_op_greater, each, most);
     tn_value coarser = mx_by(c, mx_by(c, mx_times(c, most, own), data), w->steps);
-    tn_value fewer = imp_cast(c, round_away(c, mx_scaled(c, q.v, coarser)), TN_I8);
+    tn_value fewer = imp_cast(c, mx_round_away(c, mx_scaled(c, q.v, coarser)), TN_I8);
     w->v = imp_choose(c, over, fewer, q.v);
     w->steps = imp_choose(c, over, mx_times(c, w->steps, coarser), w->steps);
     each = imp_choose(c, over, most, each);
-    w->bias_sums = imp_cast(c, round_away(c, mx_scaled(c, b.v, each)), TN_I32);
+    w->bias_sums = imp_cast(c, mx_round_away(c, mx_scaled(c, b.v, each)), TN_I32);
 }
 
 typedef struct dense {
