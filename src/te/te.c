@@ -129,7 +129,7 @@ static const tn_expr *extreme(tn_pool *p, tn_dtype t, bool largest)
     return tn_int(p, t, (int64_t)(largest ? top : is_signed ? ~top : 0));
 }
 
-static const tn_expr *neutral(tn_pool *p, enum tn_reducer r, tn_dtype t)
+const tn_expr *tn_te_neutral(tn_pool *p, enum tn_reducer r, tn_dtype t)
 {
     switch (r) {
     case TN_RED_SUM: return tn_const(p, t, 0);
@@ -173,7 +173,7 @@ void tn_te_reduce(tn_te *te, tn_tensor *t, enum tn_reducer r, const tn_expr *ter
     TN_ASSERT(!where || tn_dtype_is_bool(where->dtype));
     t->reducer = (uint8_t)r;
     t->where = where;
-    t->init = init ? init : neutral(te->pool, r, stored(te, t));
+    t->init = init ? init : tn_te_neutral(te->pool, r, stored(te, t));
     TN_ASSERT(tn_dtype_eq(t->init->dtype, stored(te, t)));
 }
 

@@ -73,6 +73,8 @@ void tn_te_define(tn_te *te, tn_tensor *t, const tn_expr *value);
  * highest). */
 void tn_te_reduce(tn_te *te, tn_tensor *t, enum tn_reducer r, const tn_expr *term, const tn_expr *where,
                   const tn_expr *init);
+/* What changes no result of the reducer. */
+const tn_expr *tn_te_neutral(tn_pool *p, enum tn_reducer r, tn_dtype t);
 static inline void tn_te_sum(tn_te *te, tn_tensor *t, const tn_expr *term, const tn_expr *where)
 {
     tn_te_reduce(te, t, TN_RED_SUM, term, where, NULL);

@@ -201,25 +201,31 @@ static void topk_of_symbolic_rows(void **state)
 static void scans_run(void **state)
 {
     (void)state;
-    for (int mode = 0; mode < 16; mode++) {
-        bool product = mode & 1, exclusive = mode & 2, reverse = mode & 4;
-        int axis = mode & 8 ? 1 : 0, dim[2] = {5, 19};
+    static const tn_op *const ops[] = {&tn_op_cumsum, &tn_op_cumprod, &tn_op_cummax, &tn_op_cummin};
+    static const int64_t first[] = {0, 1, INT64_MIN, INT64_MAX};
+    for (int mode = 0; mode < 32; mode++) {
+        bool exclusive = mode & 1, reverse = mode & 2;
+        int axis = mode & 4 ? 1 : 0, dim[2] = {5, 19}, op = mode / 8;
         env e;
         env_init(&e);
         const char *type = "int64 5 19";
         int64_t x[95], out[95];
         for (int i = 0; i < 95; i++)
             x[i] = i % 7 - 3;
-        tn_node *n = node(&e, product ? &tn_op_cumprod : &tn_op_cumsum, 1, &type,
+        tn_node *n = node(&e, ops[op], 1, &type,
                           tn_arena_printf(&e.arena, "axis=%d, exclusive=%s, reverse=%s", axis,
                                           exclusive ? "True" : "False", reverse ? "True" : "False"));
         run_node(&e, n, (const void *[]){x}, out, NULL);
         for (int o = 0; o < dim[1 - axis]; o++) {
-            uint64_t sum = product;
+            int64_t sum = first[op];
             for (int k = 0; k < dim[axis]; k++) {
                 int at = reverse ? dim[axis] - 1 - k : k, i = axis ? o * 19 + at : at * 19 + o;
-                uint64_t next = product ? sum * (uint64_t)x[i] : sum + (uint64_t)x[i];
-                assert_int_equal(out[i], (int64_t)(exclusive ? sum : next));
+                int64_t most = x[i] > sum ? x[i] : sum, least = x[i] < sum ? x[i] : sum,
+                        next = op == 0   ? (int64_t)((uint64_t)sum + (uint64_t)x[i])
+                               : op == 1 ? (int64_t)((uint64_t)sum * (uint64_t)x[i])
+                               : op == 2 ? most
+                                         : least;
+                assert_int_equal(out[i], exclusive ? sum : next);
                 sum = next;
             }
         }

@@ -212,6 +212,8 @@ static const sample samples[] = {
     {&tn_op_tile, {"float32 n 4"}, "reps=[2, 1, 3]", "Tensor[(2, n, 12), float32]"},
     {&tn_op_cumsum, {"float32 n 4 7"}, "axis=1, exclusive=True", "Tensor[(n, 4, 7), float32]"},
     {&tn_op_cumprod, {"int32 n"}, "axis=0, reverse=True", "Tensor[(n), int32]"},
+    {&tn_op_cummax, {"float16 n 4"}, "axis=1", "Tensor[(n, 4), float16]"},
+    {&tn_op_cummin, {"uint8 n 4"}, "axis=0, exclusive=True", "Tensor[(n, 4), uint8]"},
     {&tn_op_topk, {"float32 n 9"}, "k=3, is_ascend=True", "Tensor[(n, 3), float32]"},
     {&tn_op_sort_rows, {"float32 n 9"}, "", "Tensor[(n), int64]"},
     {&tn_op_nn_leaky_relu, {"float32 n 4"}, "alpha=0.1", "Tensor[(n, 4), float32]"},

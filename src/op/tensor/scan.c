@@ -1,6 +1,6 @@
-/* Running sums and products along an axis: cumsum, cumprod. What stands beside the axis are tasks; where the
- * axis is not the last one, vectors run along it, each step reading the result of the one before; where it is, some
- * rows run along together, so that a step of one need not wait for the step before it. */
+/* Running sums, products and extrema along an axis: cumsum, cumprod, cummax, cummin. What stands beside the axis are
+ * tasks; where the axis is not the last one, vectors run along it, each step reading the result of the one before; where
+ * it is, some rows run along together, so that a step of one need not wait for the step before it. */
 #include "op/code.h"
 
 #include "op/gradient.h"
@@ -23,7 +23,7 @@ static tn_status scan_infer(tn_graph *g, tn_node *n)
 
 /* out[k] = out[k - 1] op in[k], or in[k - 1] if exclusive; from the other end if reverse. */
 static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[], const char *name,
-                      enum tn_ek op)
+                      enum tn_ek op, enum tn_reducer reducer)
 {
     const tn_scan_attr *a = n->attr;
     tn_tensor *t;
@@ -34,7 +34,7 @@ static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     int axis = (int)(a->axis < 0 ? a->axis + t->ndim : a->axis);
     out[0] = t;
     const tn_expr *extent[TN_RULE_MAX_RANK], *var[TN_RULE_MAX_RANK],
-        *neutral = tn_const(p, t->dtype, op == TN_E_MUL);
+        *neutral = tn_te_neutral(p, reducer, t->dtype);
     int n_extent = 0, rank = t->ndim, beside = axis < rank - 1 ? rank - 1 : rank - 2;
     int64_t each, together = axis < rank - 1 ? RUN : ROWS;
     for (int i = 0; i < rank;
@@ -68,12 +68,22 @@ static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
 
 static void cumsum_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    scan_body(te, n, in, out, "cumsum", TN_E_ADD);
+    scan_body(te, n, in, out, "cumsum", TN_E_ADD, TN_RED_SUM);
 }
 
 static void cumprod_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    scan_body(te, n, in, out, "cumprod", TN_E_MUL);
+    scan_body(te, n, in, out, "cumprod", TN_E_MUL, TN_RED_PROD);
+}
+
+static void cummax_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    scan_body(te, n, in, out, "cummax", TN_E_MAX, TN_RED_MAX);
+}
+
+static void cummin_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    scan_body(te, n, in, out, "cummin", TN_E_MIN, TN_RED_MIN);
 }
 
 /* clang-format off */
@@ -88,4 +98,6 @@ static const tn_attr_field scan_fields[] = TN_ATTR_TABLE(tn_scan_attr, TN_SCAN_A
     };
 SCAN(cumsum, tn_gradient_cumsum, "Running sums along an axis.")
 SCAN(cumprod, NULL, "Running products along an axis.")
+SCAN(cummax, NULL, "The largest element so far along an axis; NaN from the first one on.")
+SCAN(cummin, NULL, "The smallest element so far along an axis; NaN from the first one on.")
 /* clang-format on */

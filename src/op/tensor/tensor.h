@@ -126,7 +126,7 @@ TN_ATTR_STRUCT(tn_arange_attr, TN_ARANGE_ATTRS);
     ATTR(s, DIMS, reps, NULL, "how often along each dimension, aligned at the last")
 TN_ATTR_STRUCT(tn_tile_attr, TN_TILE_ATTRS);
 
-/* cumsum, cumprod */
+/* cumsum, cumprod, cummax, cummin */
 #define TN_SCAN_ATTRS(ATTR, s) \
     ATTR(s, I64,  axis,      "0",     "the axis to run along") \
     ATTR(s, BOOL, exclusive, "False", "without the element itself") \
