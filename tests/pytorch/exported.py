@@ -212,6 +212,17 @@ def dynamic_attention():
 
 
 @case
+def dynamic_searches():
+    """Along an extent that only the run knows; a NaN is the largest and the smallest from where it is on."""
+    class M(nn.Module):
+        def forward(self, x):
+            holes = torch.where(x > 1.2, float("nan"), x)
+            return (*torch.cummax(holes, 1), *torch.cummin(holes.round(), 1), *torch.cummax((x * 2).int(), 0), *torch.median(x, 1),
+                    *torch.kthvalue(x, 2, 1, keepdim=True), *torch.kthvalue(x, x.shape[1], 1), torch.median(x))
+    return Case(M(), (rand(3, 6),), shapes={"x": {1: Dim("n", min=2, max=64)}}, more=[(rand(3, 9),), (rand(3, 2),)])
+
+
+@case
 def dynamic_number():
     class M(nn.Module):
         def forward(self, x, n):

@@ -327,6 +327,30 @@ static void logcumsumexp(imp_node *c)
     pt_out(c, imp_cast(c, pt_add(c, pt_un(c, &tn_op_log, s), high), t));
 }
 
+/* cummax, cummin: and where the last element that is as large was found. */
+static void running_most(imp_node *c)
+{
+    tn_value x = pt_in(c, 0);
+    int rank = imp_rank(x);
+    tn_scan_attr a = {pt_axis(c, 1, rank), false, false};
+    tn_dtype t = imp_type(x)->dtype;
+    if (c->bad || !rank) {
+        pt_out_many(c, PT_TUPLE, 2, (const tn_value[]){x, imp_i64(c, 0)});
+        return;
+    }
+    x = imp_cast(c, x, tn_dtype_is_bool(t) ? TN_I8 : t);
+    tn_value most = imp_call1(c, relay(c), &a, x), found = imp_call2(c, &tn_op_equal, NULL, x, most);
+    if (tn_dtype_is_float(t)) /* a NaN is found, nothing is after one */
+        found = imp_call2(c, &tn_op_logical_or, NULL, found, imp_call2(c, &tn_op_not_equal, NULL, x, x));
+    const tn_expr *dim[IMP_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        dim[i] = i == a.axis ? imp_type(x)->dim[i] : tn_idx(c->pool, 1);
+    tn_value place = imp_reshape(c, imp_count_up(c, imp_type(x)->dim[a.axis]), rank, dim);
+    place = imp_choose(c, found, place, imp_i64(c, -1));
+    tn_value v[2] = {imp_cast(c, most, t), imp_call1(c, &tn_op_cummax, &a, place)};
+    pt_out_many(c, PT_TUPLE, 2, v);
+}
+
 static void diff(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
@@ -406,28 +430,26 @@ static void kth(imp_node *c)
     tn_value x = pt_in(c, 0);
     bool median = schema(c)[0] == 'm';
     int rank = imp_rank(x), at = median ? 1 : 2;
-    int64_t n = 1, k;
     bool all = median && !strstr(schema(c), "dim");
     if (all) {
         x = imp_flat(c, x);
         rank = 1;
     }
     int axis = all ? 0 : pt_axis(c, at, rank);
-    if (rank && !tn_is_int(imp_type(x)->dim[axis], &n))
-        imp_refuse(c, IMP_NOT_CONSTANT, "the dimension that is searched must have a known extent");
-    k = median ? (n + 1) / 2 : pt_integer(c, 1);
     if (c->bad || !rank) {
         pt_out_many(c, PT_TUPLE, 2, (const tn_value[]){x, imp_i64(c, 0)});
         return;
     }
-    const tn_expr *count = tn_idx(c->pool, k);
+    tn_pool *p = c->pool;
+    const tn_expr *n = imp_type(x)->dim[axis], *middle = tn_fdiv(p, tn_add(p, n, tn_idx(p, 1)), tn_idx(p, 2));
+    const tn_expr *count = median ? imp_simplify(c, middle) : pt_extent(c, pt_arg(c, 1));
     bool keep = !all && pt_truth(c, at + 1);
     topk(c, x, count, axis, true, 2);
     if (c->bad || !pt_is_sequence(pt_of(c)->out))
         return;
     tn_value v[2];
     for (int i = 0; i < 2; i++) {
-        v[i] = imp_slice(c, pt_as_tensor(c, pt_at(pt_of(c)->out, (size_t)i)), axis, k - 1, k);
+        v[i] = imp_slice(c, pt_as_tensor(c, pt_at(pt_of(c)->out, (size_t)i)), axis, -1, INT64_MAX);
         v[i] = keep ? v[i] : imp_squeeze(c, v[i], axis);
     }
     if (all)
@@ -493,6 +515,8 @@ const pt_row pt_rows_reduce[] = {
     {"normalize(Tensor self, float p=2, int[] dim=1, float eps=1e-12)", normalize, NULL, 0},
     {"cumsum(Tensor self, int dim, *, ScalarType? dtype=None)", running, &tn_op_cumsum, PT_PARTS},
     {"cumprod(Tensor self, int dim, *, ScalarType? dtype=None)", running, &tn_op_cumprod, 0},
+    {"cummax(Tensor self, int dim)", running_most, &tn_op_cummax, 0},
+    {"cummin(Tensor self, int dim)", running_most, &tn_op_cummin, 0},
     {"logcumsumexp(Tensor self, int dim)", logcumsumexp, NULL, 0},
     {"diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)", diff, NULL, PT_SUM},
     {"topk(Tensor self, any k, int dim=-1, bool largest=True, bool sorted=True)", top, NULL, 0},
