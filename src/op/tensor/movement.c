@@ -432,17 +432,25 @@ static void concatenate_layout(tn_layout_query *q)
 
 static bool concatenate_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[])
 {
+    const tn_type *t = tn_in_type(n, 0);
+    int64_t axis = ((const tn_axis_attr *)n->attr)->axis, rows = 1, extent;
     uint32_t count = 0;
+    for (int64_t d = 0; d < (axis < 0 ? axis + t->n : axis); d++) {
+        if (!tn_is_int(t->dim[d], &extent) || extent < 1 || extent > UINT16_MAX)
+            return false;
+        rows *= extent;
+    }
     for (int i = 0; i < n->nin; i++) {
-        if (!in[i].at || tn_in_type(n, i)->n != 1)
+        if (!in[i].at || in[i].n % rows)
             return false;
         count += in[i].n;
     }
     const tn_expr **value = TN_NEW_N(g->arena, const tn_expr *, count);
     count = 0;
-    for (int i = 0; i < n->nin; i++)
-        for (uint32_t k = 0; k < in[i].n; k++)
-            value[count++] = in[i].at[k];
+    for (int64_t row = 0; row < rows; row++)
+        for (int i = 0; i < n->nin; i++)
+            for (int64_t each = in[i].n / rows, k = row * each; k < (row + 1) * each; k++)
+                value[count++] = in[i].at[k];
     out[0] = (tn_dims){count, value};
     return true;
 }

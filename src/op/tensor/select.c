@@ -168,17 +168,31 @@ static void slice_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 
 static bool slice_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[])
 {
-    int64_t begin, count, step;
-    part parts;
-    if (!in[0].at || tn_in_type(n, 0)->n != 1 || !tn_is_value(tn_in_type(n, 0)->dim[0], in[0].n))
+    const tn_type *t = tn_in_type(n, 0);
+    int64_t begin[TN_RULE_MAX_RANK], count[TN_RULE_MAX_RANK], extent[TN_RULE_MAX_RANK],
+        step[TN_RULE_MAX_RANK], all = 1, given = 1;
+    part parts[TN_RULE_MAX_RANK];
+    slice_parts(g->pool, n->attr, t->n, t->dim, parts, step);
+    for (int d = 0; d < t->n; d++) {
+        if (!tn_is_int(t->dim[d], &extent[d]) || !tn_is_int(parts[d].begin, &begin[d]) ||
+            !tn_is_int(parts[d].count, &count[d]))
+            return false;
+        given *= extent[d];
+        all *= count[d];
+    }
+    if (!in[0].at || t->n < 1 || given != in[0].n)
         return false;
-    slice_parts(g->pool, n->attr, 1, tn_in_type(n, 0)->dim, &parts, &step);
-    if (!tn_is_int(parts.begin, &begin) || !tn_is_int(parts.count, &count))
-        return false;
-    const tn_expr **value = TN_NEW_N(g->arena, const tn_expr *, (size_t)count);
-    for (int64_t i = 0; i < count; i++)
-        value[i] = in[0].at[begin + i * step];
-    out[0] = (tn_dims){(uint32_t)count, value};
+    const tn_expr **value = TN_NEW_N(g->arena, const tn_expr *, (size_t)all);
+    for (int64_t i = 0; i < all; i++) {
+        int64_t at = 0, rest = i, apart = 1;
+        for (int d = t->n - 1; d >= 0; d--) {
+            at += (begin[d] + rest % count[d] * step[d]) * apart;
+            rest /= count[d];
+            apart *= extent[d];
+        }
+        value[i] = in[0].at[at];
+    }
+    out[0] = (tn_dims){(uint32_t)all, value};
     return true;
 }
 
