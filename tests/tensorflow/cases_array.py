@@ -122,6 +122,25 @@ def batches(r, op):
     return (lambda x: raw.BatchToSpaceND(input=x, block_shape=[2, 3], crops=[[0, 1], [1, 0]])), [floats(r, 12, 4, 3, 2)]
 
 
+@case("SpaceToBatchND BatchToSpaceND of an unknown length")
+def dilated(r, op):
+    """A dilated convolution as TensorFlow writes it where it computes the edges of blocks from the length."""
+    n, b, i, o, k, d = (int(v) for v in r.integers([9, 1, 1, 1, 1, 1], [14, 3, 4, 4, 4, 4]))
+    f, pad = floats(r, k, 1, i, o), str(r.choice(["SAME", "VALID"]))
+
+    def run(x):  # the length first, which a case leaves open
+        x = tf.transpose(x, [1, 0, 2])[:, :, None]
+        y = tf.nn.with_space_to_batch(x, [d], pad, lambda v, _, p: tf.nn.conv2d(v, f, 1, p), filter_shape=[k], spatial_dims=[1])
+        return y[:, :, 0]
+    return run, [floats(r, n, b, i)]
+
+
+@case("Split of an unknown extent")
+def equal_parts(r, op):
+    n = int(r.integers(2, 5))
+    return (lambda x: tf.split(x, n, 0)), [floats(r, n * int(r.integers(1, 4)), 3)]
+
+
 @case("GatherV2")
 def gather(r, op):
     s = shape_of(r, 3, 6)

@@ -148,6 +148,11 @@ tn_value imp_slice(imp_node *c, tn_value v, int64_t axis, int64_t begin, int64_t
     return slice_of(c, v, axis, tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end));
 }
 
+tn_value imp_slice_to(imp_node *c, tn_value v, int64_t axis, const tn_expr *begin, const tn_expr *end)
+{
+    return slice_of(c, v, axis, tn_dims_make(c->arena, 1, &begin), tn_dims_make(c->arena, 1, &end));
+}
+
 tn_value imp_concat(imp_node *c, uint32_t n, const tn_value in[], int64_t axis)
 {
     tn_axis_attr a = {axis};
@@ -163,10 +168,8 @@ tn_value imp_roll(imp_node *c, tn_value v, int axis, int64_t by)
     const tn_expr *cut = imp_simplify(c, tn_sub(c->pool, n, k));
     if (cut == n)
         return v;
-    tn_dims at = tn_dims_make(c->arena, 1, &cut), first = tn_dims_make(c->arena, 1, &zero),
-            last = tn_dims_make(c->arena, 1, &n);
-    return imp_concat(
-        c, 2, (const tn_value[]){slice_of(c, v, axis, at, last), slice_of(c, v, axis, first, at)}, axis);
+    tn_value last = imp_slice_to(c, v, axis, cut, n), first = imp_slice_to(c, v, axis, zero, cut);
+    return imp_concat(c, 2, (const tn_value[]){last, first}, axis);
 }
 
 tn_value imp_unsqueeze(imp_node *c, tn_value v, int64_t axis)

@@ -93,6 +93,8 @@ bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn
 tn_value imp_range(imp_node *c, const tn_value in[3]);
 /* Mirrored before and after each dimension, of which `width` has 2 numbers; edge: the last element is repeated, too. */
 tn_value imp_mirror(imp_node *c, tn_value x, tn_ints width, bool edge);
+/* The results are equal parts of a dimension. */
+void imp_split_equal(imp_node *c, tn_value x, int axis);
 /* The results are parts of these sizes; one of them may be below 0 and takes the rest. */
 void imp_split_sizes(imp_node *c, tn_value x, int axis, tn_ints size);
 /* Positions along an axis, a tensor of them for each of the first `batch` dimensions, which both have. */
@@ -173,7 +175,9 @@ tn_dtype imp_sum_dtype(tn_dtype t);
 /* v itself if it has dtype t */
 tn_value imp_cast(imp_node *c, tn_value v, tn_dtype t);
 tn_value imp_slice(imp_node *c, tn_value v, int64_t axis, int64_t begin,
-                   int64_t end);                                                 /* end INT64_MAX: all */
+                   int64_t end); /* end INT64_MAX: all */
+/* Bounds that symbols may be in, which the run holds inside the dimension. */
+tn_value imp_slice_to(imp_node *c, tn_value v, int64_t axis, const tn_expr *begin, const tn_expr *end);
 tn_value imp_concat(imp_node *c, uint32_t n, const tn_value in[], int64_t axis); /* in[0] itself if n is 1 */
 /* Elements move by so many places along a dimension, round its end; of a scalar v itself. */
 tn_value imp_roll(imp_node *c, tn_value v, int axis, int64_t by);

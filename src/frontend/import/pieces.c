@@ -137,6 +137,33 @@ void imp_split_sizes(imp_node *c, tn_value x, int axis, tn_ints size)
     }
 }
 
+/* Dimension `axis` as [parts, the rest]: the run checks that it has no remainder. */
+static tn_value in_parts(imp_node *c, tn_value x, int axis, int64_t n)
+{
+    const tn_type *t = imp_type(x);
+    const tn_expr *dim[IMP_MAX_RANK + 1];
+    for (int i = 0; i < t->n; i++)
+        dim[i + (i > axis)] = t->dim[i];
+    dim[axis] = tn_idx(c->pool, n);
+    dim[axis + 1] = imp_simplify(c, tn_fdiv(c->pool, t->dim[axis], dim[axis]));
+    return imp_reshape(c, x, t->n + 1, dim);
+}
+
+void imp_split_equal(imp_node *c, tn_value x, int axis)
+{
+    int64_t n = (int64_t)c->n_out, extent = -1;
+    bool fixed = c->bad || tn_is_int(imp_type(x)->dim[axis], &extent);
+    if (!c->bad && (n < 1 || (fixed && extent % n != 0) || (!fixed && imp_rank(x) == IMP_MAX_RANK)))
+        imp_refuse(c, IMP_BAD_VALUE, "dimension %d of %s is not split into %lld equal parts", axis,
+                   imp_type_text(c, imp_type(x)), (long long)n);
+    if (!c->bad && !fixed)
+        x = in_parts(c, x, axis, n);
+    for (int64_t i = 0; i < n && !c->bad; i++)
+        imp_out(c, (uint32_t)i,
+                fixed ? imp_slice(c, x, axis, i * (extent / n), (i + 1) * (extent / n))
+                      : imp_squeeze(c, imp_slice(c, x, axis, i, i + 1), axis));
+}
+
 /* ---- picks ---- */
 
 tn_value imp_take_of_each(imp_node *c, tn_value x, tn_value at, int axis, int batch)

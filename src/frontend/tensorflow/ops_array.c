@@ -1,6 +1,7 @@
 /* Shapes and movement of data: reshapes, joins, parts, slices with masks, padding, patterns. */
 #include "frontend/tensorflow/tf.h"
 
+#include "frontend/import/blocks.h"
 #include "frontend/import/window.h"
 #include "op/image/image.h"
 #include "op/random/random.h"
@@ -170,28 +171,11 @@ static void unpack(imp_node *c)
         imp_out(c, i, imp_squeeze(c, imp_slice(c, x, axis, i, (int64_t)i + 1), axis));
 }
 
-static void parts(imp_node *c, tn_value x, int axis, const int64_t size[])
-{
-    int64_t at = 0;
-    for (uint32_t i = 0; i < c->n_out && !c->bad; at += size[i++])
-        imp_out(c, i, imp_slice(c, x, axis, at, at + size[i]));
-}
-
 static void split(imp_node *c)
 {
-    int64_t axis = imp_int_in(c, imp_in(c, 0), "the axis"), n = 0;
     tn_value x = imp_in(c, 1);
-    int at = imp_axis(c, axis, imp_rank(x));
     imp_attr_ignore(c, "num_split");
-    if (!c->bad && (!c->n_out || !tn_is_int(imp_type(x)->dim[at], &n) || n % (int64_t)c->n_out != 0))
-        imp_refuse(c, IMP_BAD_VALUE, "dimension %d of %s is not split into %zu equal parts", at,
-                   imp_type_text(c, imp_type(x)), c->n_out);
-    if (c->bad)
-        return;
-    int64_t *each = TN_NEW_N(c->arena, int64_t, c->n_out);
-    for (size_t i = 0; i < c->n_out; i++)
-        each[i] = n / (int64_t)c->n_out;
-    parts(c, x, at, each);
+    imp_split_equal(c, x, imp_axis(c, imp_int_in(c, imp_in(c, 0), "the axis"), imp_rank(x)));
 }
 
 static void split_v(imp_node *c)
@@ -548,88 +532,24 @@ static void depth_space(imp_node *c)
 }
 
 /* The operand as blocks of its leading spatial dimensions: [b.., n, e0, e1.., rest] and the way back. */
+static imp_blocks blocks_in(imp_node *c)
+{
+    tn_ints size = imp_ints_in(c, imp_in(c, 1), "the block");
+    return (imp_blocks){1, size, imp_host_in(c, imp_in(c, 2), "the edges"), 0};
+}
+
 static void space_to_batch(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    tn_ints block = imp_ints_in(c, imp_in(c, 1), "the block"),
-            width = imp_ints_in(c, imp_in(c, 2), "the paddings");
-    int m = (int)block.n, rank = imp_rank(x);
-    int64_t pads[2 * IMP_MAX_RANK] = {0}, perm[2 * IMP_MAX_RANK];
-    const tn_expr *dim[2 * IMP_MAX_RANK], *out[IMP_MAX_RANK];
-    if (!c->bad && (m > 3 || m + 1 > rank || width.n != 2 * block.n || rank + m > IMP_MAX_RANK))
-        imp_refuse(c, IMP_BAD_VALUE, "blocks of %d dimensions of %s are not supported", m,
-                   imp_type_text(c, imp_type(x)));
-    if (c->bad)
-        return;
-    for (int i = 0; i < 2 * m; i++)
-        pads[2 + i] = width.at[i];
-    tn_pad_attr p = {tn_make_dims(c->g, 2 * (uint32_t)rank, pads), 0, "constant"};
-    x = imp_call1(c, &tn_op_nn_pad, &p, x);
-    if (c->bad)
-        return;
-    const tn_type *t = imp_type(x);
-    int n = 0;
-    dim[n++] = t->dim[0];
-    out[0] = t->dim[0];
-    for (int i = 0; i < m; i++) {
-        out[1 + i] = imp_simplify(c, tn_fdiv(c->pool, t->dim[1 + i], tn_idx(c->pool, block.at[i])));
-        out[0] = tn_mul(c->pool, out[0], tn_idx(c->pool, block.at[i]));
-        dim[n++] = out[1 + i];
-        dim[n++] = tn_idx(c->pool, block.at[i]);
-    }
-    for (int i = m + 1; i < rank; i++)
-        out[i] = dim[n++] = t->dim[i];
-    int k = 0;
-    for (int i = 0; i < m; i++)
-        perm[k++] = 2 + 2 * i;
-    perm[k++] = 0;
-    for (int i = 0; i < m; i++)
-        perm[k++] = 1 + 2 * i;
-    for (int i = 2 * m + 1; i < n; i++)
-        perm[k++] = i;
-    out[0] = imp_simplify(c, out[0]);
-    x = imp_transpose(c, imp_reshape(c, x, n, dim), n, perm);
-    imp_out(c, 0, imp_reshape(c, x, rank, out));
+    imp_blocks b = blocks_in(c);
+    imp_out(c, 0, imp_space_to_batch(c, x, &b));
 }
 
 static void batch_to_space(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    tn_ints block = imp_ints_in(c, imp_in(c, 1), "the block"),
-            cut = imp_ints_in(c, imp_in(c, 2), "the crops");
-    int m = (int)block.n, rank = imp_rank(x), n = 0, k = 0;
-    int64_t perm[2 * IMP_MAX_RANK], all = 1;
-    const tn_expr *dim[2 * IMP_MAX_RANK], *out[IMP_MAX_RANK];
-    if (!c->bad && (m > 3 || m + 1 > rank || cut.n != 2 * block.n || rank + m > IMP_MAX_RANK))
-        imp_refuse(c, IMP_BAD_VALUE, "blocks of %d dimensions of %s are not supported", m,
-                   imp_type_text(c, imp_type(x)));
-    if (c->bad)
-        return;
-    const tn_type *t = imp_type(x);
-    for (int i = 0; i < m; i++) {
-        dim[n++] = tn_idx(c->pool, block.at[i]);
-        all *= block.at[i] > 0 && block.at[i] < 65536 ? block.at[i] : 1;
-        out[1 + i] = imp_simplify(c, tn_mul(c->pool, t->dim[1 + i], tn_idx(c->pool, block.at[i])));
-    }
-    dim[n++] = out[0] = imp_simplify(c, tn_fdiv(c->pool, t->dim[0], tn_idx(c->pool, all)));
-    for (int i = 1; i < rank; i++)
-        dim[n++] = t->dim[i];
-    for (int i = m + 1; i < rank; i++)
-        out[i] = t->dim[i];
-    perm[k++] = m;
-    for (int i = 0; i < m; i++) {
-        perm[k++] = m + 1 + i;
-        perm[k++] = i;
-    }
-    for (int i = 2 * m + 1; i < n; i++)
-        perm[k++] = i;
-    x = imp_reshape(c, imp_transpose(c, imp_reshape(c, x, n, dim), n, perm), rank, out);
-    for (int i = 0; i < m; i++) {
-        int64_t from = cut.at[2 * i], to = cut.at[2 * i + 1];
-        if (from || to)
-            x = imp_slice(c, x, i + 1, from, to ? -to : INT64_MAX);
-    }
-    imp_out(c, 0, x);
+    imp_blocks b = blocks_in(c);
+    imp_out(c, 0, imp_batch_to_space(c, x, &b));
 }
 
 /* ---- random numbers: the same in every run ---- */

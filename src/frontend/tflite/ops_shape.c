@@ -1,6 +1,7 @@
 /* Operators that move elements: shapes, joins, cuts, pads, selections, resizing. Integers keep their grid. */
 #include "frontend/tflite/quant.h"
 
+#include "frontend/import/blocks.h"
 #include "frontend/import/matrix.h"
 
 #include <string.h>
@@ -161,14 +162,8 @@ static void unpack(imp_node *c)
 static void split(imp_node *c)
 {
     tn_value x = imp_in(c, 1);
-    int axis = imp_axis(c, imp_int_in(c, imp_in(c, 0), "axis"), imp_rank(x));
-    int64_t extent = 0, n = (int64_t)c->n_out;
     imp_attr_ignore(c, "num_splits");
-    if (!c->bad && (!tn_is_int(imp_type(x)->dim[axis], &extent) || n < 1 || extent % n != 0))
-        imp_refuse(c, IMP_TOO_LARGE, "dimension %d of %s cannot be cut into %lld equal parts", axis,
-                   imp_type_text(c, imp_type(x)), (long long)n);
-    for (int64_t i = 0; i < n && !c->bad; i++)
-        imp_out(c, (uint32_t)i, imp_slice(c, x, axis, i * extent / n, (i + 1) * extent / n));
+    imp_split_equal(c, x, imp_axis(c, imp_int_in(c, imp_in(c, 0), "axis"), imp_rank(x)));
 }
 
 static void split_v(imp_node *c)
@@ -525,91 +520,24 @@ static void depth(imp_node *c)
     }
 }
 
-static bool read_blocks(imp_node *c, tn_value x, tn_ints *block, tn_ints *edges)
+static imp_blocks blocks_in(imp_node *c)
 {
-    *block = imp_ints_in(c, imp_in(c, 1), "block_shape");
-    *edges = imp_ints_in(c, imp_flat(c, imp_in(c, 2)), "paddings");
-    bool fits = !c->bad && block->n >= 1 && block->n <= 3 && (int)block->n < imp_rank(x) &&
-                imp_rank(x) <= 5 && edges->n == 2 * block->n;
-    for (uint32_t i = 0; fits && i < block->n; i++)
-        fits = block->at[i] >= 1 && block->at[i] <= INT32_MAX;
-    if (!fits)
-        imp_refuse(c, IMP_BAD_VALUE, "block_shape and paddings do not fit %s", imp_type_text(c, imp_type(x)));
-    return fits;
+    const tfl_tensor *t = tfl_out(c, 0);
+    tn_ints size = imp_ints_in(c, imp_in(c, 1), "block_shape");
+    tn_dims edges = imp_host_in(c, imp_flat(c, imp_in(c, 2)), "the edges");
+    return (imp_blocks){1, size, edges, tfl_is_quantised(t) ? (double)t->zero[0] : 0};
 }
 
 static void space_to_batch(imp_node *c)
 {
-    const tfl_tensor *t = tfl_out(c, 0);
-    tn_value x = imp_in(c, 0);
-    tn_ints block, edges;
-    if (!read_blocks(c, x, &block, &edges))
-        return;
-    int m = (int)block.n, r = imp_rank(x), k = 0;
-    const tn_expr *width[2 * IMP_MAX_RANK], *apart[2 * IMP_MAX_RANK], *joined[IMP_MAX_RANK];
-    int64_t perm[2 * IMP_MAX_RANK], all = 1;
-    for (int i = 0; i < 2 * r; i++)
-        width[i] = tn_idx(c->pool, i >= 2 && i < 2 + 2 * m ? edges.at[i - 2] : 0);
-    tn_pad_attr p = {.pad_width = tn_dims_make(c->arena, 2 * (uint32_t)r, width), .pad_mode = "constant"};
-    p.pad_value = tfl_is_quantised(t) ? (double)t->zero[0] : 0;
-    x = imp_call1(c, &tn_op_nn_pad, &p, x);
-    const tn_expr *const *d = imp_type(x)->dim;
-    apart[k++] = d[0];
-    for (int i = 0; i < m && !c->bad; i++) {
-        apart[k++] = joined[1 + i] = over(c, d[1 + i], block.at[i]);
-        apart[k++] = tn_idx(c->pool, block.at[i]);
-        perm[i] = 2 + 2 * i;
-        perm[m + 1 + i] = 1 + 2 * i;
-        all *= block.at[i];
-    }
-    perm[m] = 0;
-    for (int i = 1 + m; i < r && !c->bad; i++) {
-        apart[k] = joined[i] = d[i];
-        perm[k] = k;
-        k++;
-    }
-    joined[0] = c->bad ? NULL : times(c, d[0], all);
-    tn_value v = imp_transpose(c, c->bad ? x : imp_reshape(c, x, k, apart), k, perm);
-    imp_out(c, 0, c->bad ? v : imp_reshape(c, v, r, joined));
+    imp_blocks b = blocks_in(c);
+    imp_out(c, 0, imp_space_to_batch(c, imp_in(c, 0), &b));
 }
 
 static void batch_to_space(imp_node *c)
 {
-    tn_value x = imp_in(c, 0);
-    tn_ints block, edges;
-    if (!read_blocks(c, x, &block, &edges))
-        return;
-    int m = (int)block.n, r = imp_rank(x), k = 0;
-    const tn_expr *apart[2 * IMP_MAX_RANK], *joined[IMP_MAX_RANK], *const *d = imp_type(x)->dim;
-    int64_t perm[2 * IMP_MAX_RANK], all = 1;
-    for (int i = 0; i < m; i++) {
-        apart[k++] = tn_idx(c->pool, block.at[i]);
-        all *= block.at[i];
-    }
-    apart[k++] = joined[0] = over(c, d[0], all);
-    for (int i = 1; i < r; i++)
-        apart[k++] = joined[i] = d[i];
-    perm[0] = m;
-    for (int i = 0; i < m; i++) {
-        perm[1 + 2 * i] = m + 1 + i;
-        perm[2 + 2 * i] = i;
-        joined[1 + i] = times(c, d[1 + i], block.at[i]);
-    }
-    for (int i = 2 * m + 1; i < k; i++)
-        perm[i] = i;
-    tn_value v = imp_transpose(c, imp_reshape(c, x, k, apart), k, perm);
-    v = imp_reshape(c, v, r, joined);
-    for (int i = 0; i < m && !c->bad; i++) {
-        int64_t n;
-        if (edges.at[2 * i] == 0 && edges.at[2 * i + 1] == 0)
-            continue;
-        if (!tn_is_int(joined[1 + i], &n))
-            imp_refuse(c, IMP_TOO_LARGE, "crops need fixed extents, but the data is %s",
-                       imp_type_text(c, imp_type(x)));
-        else
-            v = imp_slice(c, v, 1 + i, edges.at[2 * i], n - edges.at[2 * i + 1]);
-    }
-    imp_out(c, 0, v);
+    imp_blocks b = blocks_in(c);
+    imp_out(c, 0, imp_batch_to_space(c, imp_in(c, 0), &b));
 }
 
 // clang-format off
