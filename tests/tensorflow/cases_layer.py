@@ -112,6 +112,12 @@ def dilation(r, op):
         floats(r, 1, 9, 10, i)]
 
 
+@case("Dilation2D of an unknown height")
+def dilation_of_any(r, op):
+    make, (x,) = dilation(r, op)
+    return (lambda x: make(tf.transpose(x, [1, 0, 2, 3]))), [x.transpose(1, 0, 2, 3).copy()]
+
+
 @case("LSTMBlockCell")
 def lstm_cell(r, op):
     b, n, m = shape_of(r, 3)

@@ -320,20 +320,25 @@ static tn_value padded(imp_node *c, tn_value x, const imp_window *w, double with
     return imp_call1(c, &tn_op_nn_pad, &a, x);
 }
 
-/* n positions from `first` on, `step` apart, along an axis. */
-static tn_value every(imp_node *c, tn_value x, int axis, int64_t first, int64_t step, int64_t n)
+/* How many windows fit into the n elements of dimension i, which are padded. */
+static const tn_expr *n_windows(imp_node *c, const imp_window *w, int i, const tn_expr *n)
 {
-    int64_t *at = TN_NEW_N(c->arena, int64_t, (size_t)n);
-    for (int64_t i = 0; i < n; i++)
-        at[i] = first + i * step;
-    return imp_take(c, x, imp_const_ints(c, TN_I64, 1, (uint32_t)n, at), axis);
+    tn_pool *p = c->pool;
+    const tn_expr *room = tn_sub(p, n, tn_idx(p, imp_window_span(c, w, i) - w->stride[i]));
+    return imp_simplify(c, tn_max(p, tn_fdiv(p, room, tn_idx(p, w->stride[i])), tn_idx(p, 0)));
+}
+
+/* The elements below tap k of all windows along dimension i: n of them. */
+static tn_value below_tap(imp_node *c, tn_value x, const imp_window *w, int i, int64_t k, const tn_expr *n)
+{
+    tn_value at = imp_with(c, &tn_op_multiply, imp_count_up(c, n), (double)w->stride[i]);
+    return imp_take(c, x, imp_with(c, &tn_op_add, at, (double)(k * w->dilation[i])), i + 1);
 }
 
 static void dilation(imp_node *c)
 {
-    enum { MOST = 1 << 16 };
     imp_window w;
-    int64_t n[2] = {0, 0}, extent = 0;
+    const tn_expr *n[2];
     tn_value x = imp_in(c, 0), filter = imp_in(c, 1), most = {0};
     if (!imp_window_init(c, x, true, &w) || w.dims != 2)
         return;
@@ -346,17 +351,12 @@ static void dilation(imp_node *c)
         return;
     read_padding(c, x, &w);
     x = c->bad ? x : padded(c, x, &w, lowest);
-    for (int i = 0; i < 2 && !c->bad; i++) {
-        int64_t span = imp_window_span(c, &w, i);
-        if (!tn_is_int(imp_type(x)->dim[i + 1], &extent) || extent < span || extent > MOST)
-            imp_refuse(c, IMP_NOT_CONSTANT, "data %s is not supported; give fixed sizes (--input-shapes)",
-                       imp_type_text(c, imp_type(x)));
-        n[i] = c->bad ? 0 : (extent - span) / w.stride[i] + 1;
-    }
+    for (int i = 0; i < 2 && !c->bad; i++)
+        n[i] = n_windows(c, &w, i, imp_type(x)->dim[i + 1]);
     for (int64_t k = 0; !c->bad && k < w.kernel[0] * w.kernel[1]; k++) {
         int64_t row = k / w.kernel[1], column = k % w.kernel[1];
-        tn_value part = every(c, x, 1, row * w.dilation[0], w.stride[0], n[0]);
-        part = every(c, part, 2, column * w.dilation[1], w.stride[1], n[1]);
+        tn_value part = below_tap(c, x, &w, 0, row, n[0]);
+        part = below_tap(c, part, &w, 1, column, n[1]);
         tn_value f = imp_squeeze(c, imp_slice(c, filter, 0, row, row + 1), 0);
         f = imp_squeeze(c, imp_slice(c, f, 0, column, column + 1), 0);
         part = tf_binary(c, &tn_op_add, part, f);
@@ -370,11 +370,8 @@ static void dilation(imp_node *c)
 /* Where the taps of a window are along dimension i, [results, taps], in data [.., n, ..] that is padded. */
 static tn_value tap_places(imp_node *c, const imp_window *w, int i, const tn_expr *n)
 {
-    tn_pool *p = c->pool;
-    const tn_expr *room = tn_sub(p, n, tn_idx(p, imp_window_span(c, w, i) - w->stride[i]));
-    const tn_expr *count = tn_max(p, tn_fdiv(p, room, tn_idx(p, w->stride[i])), tn_idx(p, 0));
-    tn_value first = imp_unsqueeze(c, imp_count_up(c, imp_simplify(c, count)), 1);
-    tn_value tap = imp_count_up(c, tn_idx(p, w->kernel[i]));
+    tn_value first = imp_unsqueeze(c, imp_count_up(c, n_windows(c, w, i, n)), 1);
+    tn_value tap = imp_count_up(c, tn_idx(c->pool, w->kernel[i]));
     first = imp_with(c, &tn_op_multiply, first, (double)w->stride[i]);
     return tf_binary(c, &tn_op_add, first, imp_with(c, &tn_op_multiply, tap, (double)w->dilation[i]));
 }
