@@ -141,6 +141,20 @@ def equal_parts(r, op):
     return (lambda x: tf.split(x, n, 0)), [floats(r, n * int(r.integers(1, 4)), 3)]
 
 
+@case("InTopK", "InTopKV2")
+def in_top_k(r, op):
+    b, n, k = int(r.integers(1, 7)), int(r.integers(2, 6)), int(r.integers(1, 4))
+    x, at = np.round(floats(r, b, n) * 4), r.integers(-1, n + 1, b).astype("i4")
+    if r.random() < .4:
+        x[0, int(r.integers(0, n))] = r.choice([np.inf, np.nan])
+
+    def as_first(g):  # k is an attribute, as TensorFlow's Python writes it no more
+        for node in g.node:
+            if node.op == "InTopKV2":
+                node.op, node.attr["k"].i = "InTopK", int(constant_of(g, node.input.pop(2)))
+    return (lambda x, at: raw.InTopKV2(predictions=x, targets=at, k=k)), [x.astype("f4"), at], *([as_first] if op == "InTopK" else [])
+
+
 @case("GatherV2")
 def gather(r, op):
     s = shape_of(r, 3, 6)

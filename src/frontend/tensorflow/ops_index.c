@@ -225,6 +225,30 @@ static void topk(imp_node *c)
     imp_out_any(c, 1, (tn_value){values.def, 1});
 }
 
+/* Is the number of each row at its target among the k largest? Not where the target is no class, or a number of the
+ * row is not finite. */
+static void in_top_k(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), target = imp_cast(c, imp_in(c, 1), TN_I64);
+    tn_value k = imp_has(c, 2) ? imp_cast(c, imp_in(c, 2), TN_I64) : imp_i64(c, imp_attr_int(c, "k", 0));
+    if (!c->bad && (imp_rank(x) != 2 || imp_rank(target) != 1))
+        imp_refuse(c, IMP_OPERANDS, "predictions %s and targets %s do not fit", imp_type_text(c, imp_type(x)),
+                   imp_type_text(c, imp_type(target)));
+    if (c->bad)
+        return;
+    tn_axis_attr along = {1};
+    tn_value last = imp_with(c, &tn_op_subtract, imp_extent_of(c, x, 1), 1);
+    tn_value at = tf_binary(c, &tn_op_minimum, imp_with(c, &tn_op_maximum, target, 0), last);
+    tn_value is_class = tf_binary(c, &tn_op_equal, at, target);
+    tn_value own = imp_call2(c, &tn_op_gather, &along, x, imp_unsqueeze(c, at, 1));
+    tn_value above = imp_cast(c, tf_binary(c, &tn_op_greater, x, own), TN_I64);
+    tn_value few = tf_binary(c, &tn_op_less, imp_reduce(c, &tn_op_sum, above, 1), k);
+    tn_value finite = imp_cast(c, imp_call1(c, &tn_op_isfinite, NULL, x), TN_I64);
+    finite = imp_cast(c, imp_reduce(c, &tn_op_min, finite, 1), TN_BOOL1);
+    finite = tf_binary(c, &tn_op_logical_and, finite, is_class);
+    imp_out(c, 0, tf_binary(c, &tn_op_logical_and, few, finite));
+}
+
 /* Positions where x is not 0, a row each. */
 static void where(imp_node *c)
 {
@@ -268,6 +292,8 @@ const imp_row tf_rows_index[] = {
     {"TensorScatterMin",    1, 0, 3, 1, tensor_scatter,     NULL},
     {"TensorScatterSub",    1, 0, 3, 1, tensor_scatter,     NULL},
     {"TensorScatterUpdate", 1, 0, 3, 1, tensor_scatter,     NULL},
+    {"InTopK",              1, 0, 2, 1, in_top_k,           NULL},
+    {"InTopKV2",            1, 0, 3, 1, in_top_k,           NULL},
     {"TopK",                1, 0, 1, 2, topk,               NULL},
     {"TopKV2",              1, 0, 2, 2, topk,               NULL},
     {"Where",               1, 0, 1, 1, where,              NULL},
