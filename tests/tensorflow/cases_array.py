@@ -155,6 +155,22 @@ def in_top_k(r, op):
     return (lambda x, at: raw.InTopKV2(predictions=x, targets=at, k=k)), [x.astype("f4"), at], *([as_first] if op == "InTopK" else [])
 
 
+@case("AudioSpectrogram")
+def spectrogram(r, op):
+    w, s = int(r.choice([2, 8, 20, 64])), int(r.integers(1, 30))
+    return (lambda x: raw.AudioSpectrogram(input=x, window_size=w, stride=s, magnitude_squared=bool(r.random() < .5))), [
+        floats(r, w + int(r.integers(0, 90)), int(r.integers(1, 3)))]
+
+
+@case("Mfcc")
+def mfcc(r, op):
+    rate, n = int(r.choice([8000, 16000])), int(r.choice([33, 129, 257]))
+    bands = int(r.choice([3, 20, 40]))
+    how = dict(upper_frequency_limit=float(r.choice([2000, 4000])), lower_frequency_limit=float(r.choice([0, 20, 300])),
+               filterbank_channel_count=bands, dct_coefficient_count=int(r.integers(1, min(bands, 13) + 1)))
+    return (lambda x: raw.Mfcc(spectrogram=x, sample_rate=rate, **how)), [floats(r, int(r.integers(1, 3)), 5, n, low=.01, high=9)]
+
+
 @case("GatherV2")
 def gather(r, op):
     s = shape_of(r, 3, 6)

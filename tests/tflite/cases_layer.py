@@ -343,3 +343,23 @@ def post_process(c, form):
     c.custom(max_detections=10, max_classes_per_detection=1, num_classes=classes, detections_per_class=6,
              use_regular_nms=form == 1, nms_score_threshold=0.5, nms_iou_threshold=0.3, y_scale=10.0, x_scale=10.0,
              h_scale=5.0, w_scale=5.0)
+
+
+@case("AudioSpectrogram", forms=2)
+def spectrogram(c, form):
+    w, s, channels = int(c.rng.choice([8, 20, 64])), int(c.rng.integers(1, 30)), int(c.rng.integers(1, 3))
+    n = w + int(c.rng.integers(0, 90))
+    c.input((n, channels), low=-1, high=1)
+    c.output((channels, 1 + (n - w) // s, 1 + 2 ** int(w - 1).bit_length() // 2))
+    c.custom(window_size=w, stride=s, magnitude_squared=form == 1)
+
+
+@case("Mfcc", forms=1)
+def mfcc(c, form):
+    bands, n = int(c.rng.choice([3, 20, 40])), int(c.rng.choice([33, 129, 257]))
+    coefficients = int(c.rng.integers(1, min(bands, 13) + 1))
+    c.input((1, 5, n), low=0.01, high=9)
+    c.constant(np.array([int(c.rng.choice([8000, 16000]))], np.int32))
+    c.output((1, 5, coefficients))
+    c.custom(upper_frequency_limit=float(c.rng.choice([2000, 4000])), lower_frequency_limit=float(c.rng.choice([0, 20, 300])),
+             filterbank_channel_count=bands, dct_coefficient_count=coefficients)

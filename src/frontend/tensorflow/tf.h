@@ -87,7 +87,7 @@ static inline tf_import *tf_of(const imp_node *c) { return (tf_import *)c->im; }
 
 extern const imp_row tf_rows_math[], tf_rows_array[], tf_rows_nn[], tf_rows_state[], tf_rows_flow[],
     tf_rows_index[], tf_rows_image[], tf_rows_list[], tf_rows_table[], tf_rows_text[], tf_rows_segment[],
-    tf_rows_pick[], tf_rows_complex[], tf_rows_cell[], tf_rows_boxes[], tf_rows_color[];
+    tf_rows_pick[], tf_rows_complex[], tf_rows_cell[], tf_rows_boxes[], tf_rows_color[], tf_rows_audio[];
 extern const imp_format tf_format; /* all of them, and the ids of diagnostics (operators.c) */
 
 /* ---- graphs (graph.c) ---- */

@@ -6,25 +6,16 @@
 #include <string.h>
 
 static const imp_table tables[] = {
-    {NULL, tfl_rows_math},
-    {NULL, tfl_rows_nn},
-    {NULL, tfl_rows_shape},
-    {NULL, tfl_rows_reduce},
-    {NULL, tfl_rows_resize},
-    {NULL, tfl_rows_index},
-    {NULL, tfl_rows_complex},
-    {NULL, tfl_rows_window},
-    {NULL, tfl_rows_stablehlo},
-    {NULL, tfl_rows_hlo_index},
-    {NULL, tfl_rows_detection},
-    {NULL, tfl_rows_flow},
-    {NULL, tfl_rows_recurrent},
-    {NULL, tfl_rows_state},
-    {NULL, tfl_rows_table},
-    {"custom", tfl_rows_custom},
-    {"custom", tfl_rows_landmarks},
-    {"custom", tfl_rows_post_process},
-    {0},
+    {NULL, tfl_rows_math},          {NULL, tfl_rows_nn},
+    {NULL, tfl_rows_shape},         {NULL, tfl_rows_reduce},
+    {NULL, tfl_rows_resize},        {NULL, tfl_rows_index},
+    {NULL, tfl_rows_complex},       {NULL, tfl_rows_window},
+    {NULL, tfl_rows_stablehlo},     {NULL, tfl_rows_hlo_index},
+    {NULL, tfl_rows_detection},     {NULL, tfl_rows_flow},
+    {NULL, tfl_rows_recurrent},     {NULL, tfl_rows_state},
+    {NULL, tfl_rows_table},         {"custom", tfl_rows_custom},
+    {"custom", tfl_rows_landmarks}, {"custom", tfl_rows_post_process},
+    {"custom", tfl_rows_audio},     {0},
 };
 
 static bool is_of(const imp_row *row, const imp_row table[])

@@ -70,7 +70,7 @@ extern const imp_format tfl_format;
 extern const imp_row tfl_rows_custom[], tfl_rows_landmarks[], tfl_rows_detection[], tfl_rows_flow[],
     tfl_rows_post_process[], tfl_rows_math[], tfl_rows_nn[], tfl_rows_shape[], tfl_rows_reduce[],
     tfl_rows_resize[], tfl_rows_index[], tfl_rows_complex[], tfl_rows_window[], tfl_rows_stablehlo[],
-    tfl_rows_hlo_index[], tfl_rows_recurrent[], tfl_rows_state[], tfl_rows_table[];
+    tfl_rows_hlo_index[], tfl_rows_recurrent[], tfl_rows_state[], tfl_rows_table[], tfl_rows_audio[];
 
 /* ---- reading (model.c) ---- */
 /* Tensors, inputs and outputs of graph i; NULL: reported. */
