@@ -164,9 +164,18 @@ static const struct {
                          "1{ 1'x' 2" TYPE " } 1{ 1's' 2{ 5{ 1" TYPE
                          " } } } 3{ 1'C' 2{ 2'y' 3{ 1'read_state' 2{ 1'input' 2{ 1{ 1's' } } } 3{ "
                          "1'r' } } 3{ 1'add' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'y' 2{ 1{ 1'r' } } } 3{ 1'y' } } "
-                         "3{ 1'coreml_update_state' 2{ "
-                         "1'state' 2{ 1{ 1's' } } } 2{ 1'value' 2{ 1{ 1'y' } } } 3{ 1'u' } } } } } } }",
+                         "3{ 1'write_state' 2{ "
+                         "1'input' 2{ 1{ 1's' } } } 2{ 1'data' 2{ 1{ 1'y' } } } } } } } } }",
      {"#[state = [\"s\", ", "add(%x, %s)"}},
+    /* a state is written, and read again: the result is made of what was written */
+    {"1:1 2{ " FEATURE("1", "x", "2")
+         FEATURE("10", "y", "2") "13{ 1's' 3{ 8{ 1{ 1(2) 2:65568 } } } } } 502{ 2{ 1'main' 2{ "
+                                 "1{ 1'x' 2" TYPE " } 1{ 1's' 2{ 5{ 1" TYPE
+                                 " } } } 3{ 1'C' 2{ 2'y' 3{ 1'write_state' 2{ 1'input' 2{ 1{ 1's' } } } "
+                                 "2{ 1'data' 2{ 1{ 1'x' } } } } "
+                                 "3{ 1'read_state' 2{ 1'input' 2{ 1{ 1's' } } } 3{ 1'r' } } "
+                                 "3{ 1'relu' 2{ 1'x' 2{ 1{ 1'r' } } } 3{ 1'y' } } } } } } }",
+     {"#[state = [\"s\", ", "nn.relu(%x)"}},
     /* wrong */
     {"1:1 2{ }", {"it has neither layers nor a program; download or export it again [coreml-E001]"}},
     {"1:1 2{ } 402{ }", {"this is a tree ensemble; only neural networks", "[coreml-E002]"}},

@@ -501,25 +501,35 @@ static void classify(imp_node *c)
 
 /* ---- states ---- */
 
-static void read_state(imp_node *c) { imp_out(c, 0, cm_in(c, 0, "input")); }
-
-static void update_state(imp_node *c)
+/* The name of the state that is operand `input`. */
+static const char *state_name(imp_node *c)
 {
-    tn_value state = cm_in(c, 0, "state"), v = cm_in(c, 1, "value");
     const cm_operation *o = c->origin;
-    for (uint32_t i = 0; i < c->n_in && !c->bad; i++)
-        if (imp_is(o->key[i].name, "state")) {
-            v = imp_cast(c, v, imp_type(state)->dtype);
-            c->bad = c->bad || imp_set_state(c->im, imp_text(c->im, c->in_name[i]), v, c->loc) != TN_OK;
-        }
-    imp_out_any(c, 0, v);
+    for (uint32_t i = 0; i < c->n_in; i++)
+        if (imp_is(o->key[i].name, "input"))
+            return imp_text(c->im, c->in_name[i]);
+    return "";
+}
+
+/* What the operations before have left in it. */
+static void read_state(imp_node *c)
+{
+    tn_value begins = cm_in(c, 0, "input"), now = imp_state_now(c->im, state_name(c));
+    imp_out(c, 0, now.def ? now : begins);
+}
+
+static void write_state(imp_node *c)
+{
+    tn_value state = cm_in(c, 0, "input"), v = cm_in(c, 1, "data");
+    v = c->bad ? v : imp_cast(c, v, imp_type(state)->dtype);
+    c->bad = c->bad || imp_set_state(c->im, state_name(c), v, c->loc) != TN_OK;
 }
 
 // clang-format off
 const imp_row cm_rows_program[] = {
     {"read_state",                  2, 0, -1, 1, read_state,        NULL},
     {"classify",                    2, 0, -1, 2, classify,          NULL},
-    {"coreml_update_state",         2, 0, -1, 1, update_state,      NULL},
+    {"write_state",                 2, 0, -1, 0, write_state,       NULL},
     {0},
 };
 // clang-format on

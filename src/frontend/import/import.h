@@ -188,6 +188,8 @@ tn_value imp_state(imp_model *im, const char *name, const tn_type *t, const tn_b
 /* Makes v, a value of @main of the type of that state, what the next run begins with. The last one counts; without one
  * the state stays as it is. */
 TN_WARN_UNUSED tn_status imp_set_state(imp_model *im, const char *name, tn_value v, const tn_loc *loc);
+/* That last one, or what the run begins with; absent: there is no such state. */
+tn_value imp_state_now(imp_model *im, const char *name);
 /* The states of the graph; their last values come after the n results in v and name, which have room for them. Returns
  * how many there are then. */
 size_t imp_add_states(imp_model *im, size_t n, tn_value v[], const char *name[]);

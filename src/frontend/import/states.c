@@ -83,6 +83,12 @@ tn_status imp_set_state(imp_model *im, const char *name, tn_value v, const tn_lo
     return TN_OK;
 }
 
+tn_value imp_state_now(imp_model *im, const char *name)
+{
+    const imp_kept *s = find(im, name);
+    return s ? s->ends : (tn_value){0};
+}
+
 /* A name that no result before has. */
 static const char *result_name(imp_model *im, const char *name, size_t n, const char *const taken[])
 {
