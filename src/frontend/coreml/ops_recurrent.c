@@ -39,31 +39,46 @@ static void run(imp_node *c, cell *k, tn_value x, tn_value h, tn_value s, bool r
 
 /* ---- layers ---- */
 
+/* The activations of layers. Core ML runs recurrent ones with these numbers alone, and coremltools writes none. */
+static const struct {
+    const char *field, *name;
+    bool numbers;
+    double alpha, beta;
+} activation_names[] = {{"linear", "affine", true, 1, 0},
+                        {"sigmoid", "sigmoid", false, 0, 0},
+                        {"tanh", "tanh", false, 0, 0},
+                        {"ReLU", "relu", false, 0, 0},
+                        {"scaledTanh", "scaledtanh", true, 1.7159, 2.0 / 3},
+                        {"sigmoidHard", "hardsigmoid", true, 0.2, 0.5},
+                        {"softsign", "softsign", false, 0, 0},
+                        {"softplus", "softplus", false, 0, 0}};
+enum { N_ACTIVATIONS = sizeof activation_names / sizeof *activation_names };
+
+/* Activation i as nn.recurrent calls it. */
+static const char *activation_text(imp_node *c, int i, double alpha, double beta)
+{
+    bool given = alpha != 0 || beta != 0;
+    if (!activation_names[i].numbers)
+        return activation_names[i].name;
+    alpha = given ? alpha : activation_names[i].alpha;
+    beta = given ? beta : activation_names[i].beta;
+    return tn_intern(c->g->ctx,
+                     tn_arena_printf(c->arena, "%s:%.9g:%.9g", activation_names[i].name, alpha, beta));
+}
+
 static const char *activation_of(imp_node *c, tn_bytes message)
 {
-    static const struct {
-        const char *field, *name;
-    } names[] = {{"linear", "Affine:%g:%g"},
-                 {"sigmoid", "sigmoid"},
-                 {"tanh", "tanh"},
-                 {"ReLU", "relu"},
-                 {"scaledTanh", "ScaledTanh:%g:%g"},
-                 {"sigmoidHard", "HardSigmoid:%g:%g"},
-                 {"softsign", "softsign"},
-                 {"softplus", "softplus"}};
     cm_attrs list = {0};
     const char *text = NULL;
     if (cm_read_params(c->im, CM_Activation, message, "", &list) != NULL)
         imp_refuse(c, IMP_BAD_VALUE, "an activation of the layer is damaged");
-    for (size_t i = 0; i < sizeof names / sizeof *names && list.n && !c->bad; i++) {
+    for (int i = 0; i < N_ACTIVATIONS && list.n && !c->bad; i++) {
+        const char *field = activation_names[i].field;
         double p[2] = {0};
         for (size_t k = 1; k < list.n && k < 3; k++) /* alpha and beta; a field of 0 is not written */
-            p[imp_is(list.at[k].name, tn_arena_printf(c->arena, "%s.beta", names[i].field))] = list.at[k].f;
-        if (imp_is(list.at[0].name, names[i].field))
-            text = strchr(names[i].name, '%') == NULL
-                       ? names[i].name
-                       : tn_arena_printf(c->arena, "%.*s:%.9g:%.9g", (int)strcspn(names[i].name, ":"),
-                                         names[i].name, p[0], p[1]);
+            p[imp_is(list.at[k].name, tn_arena_printf(c->arena, "%s.beta", field))] = list.at[k].f;
+        if (imp_is(list.at[0].name, field))
+            text = activation_text(c, i, p[0], p[1]);
     }
     tn_vec_deinit(&list);
     if (!text)
@@ -180,20 +195,16 @@ static void simple_recurrent(imp_node *c)
     imp_attr_ignore(c, b[0]);
     k.b = has ? gates(c, &k, 1, b, 0) : k.b;
     /* `activation` is a message whose fields stand among the attributes */
-    static const char *const names[] = {"linear", "sigmoid", "tanh", "ReLU", "scaledTanh", "sigmoidHard"};
-    static const char *const ours[] = {"Affine", "sigmoid", "tanh", "relu", "ScaledTanh", "HardSigmoid"};
     (void)cm_flag(c, "activation");
     k.attr.activations = "tanh";
-    for (int i = 0; i < 6; i++)
-        if (cm_flag(c, tn_arena_printf(c->arena, "activation.%s", names[i]))) {
-            double alpha = imp_attr_float(c, tn_arena_printf(c->arena, "activation.%s.alpha", names[i]), 0),
-                   beta = imp_attr_float(c, tn_arena_printf(c->arena, "activation.%s.beta", names[i]), 0);
-            bool numbers = i == 0 || i > 3;
-            k.attr.activations =
-                numbers
-                    ? tn_intern(c->g->ctx, tn_arena_printf(c->arena, "%s:%.9g:%.9g", ours[i], alpha, beta))
-                    : ours[i];
-        }
+    for (int i = 0; i < N_ACTIVATIONS; i++) {
+        const char *field = tn_arena_printf(c->arena, "activation.%s", activation_names[i].field);
+        if (!cm_flag(c, field))
+            continue;
+        double alpha = imp_attr_float(c, tn_arena_printf(c->arena, "%s.alpha", field), 0),
+               beta = imp_attr_float(c, tn_arena_printf(c->arena, "%s.beta", field), 0);
+        k.attr.activations = activation_text(c, i, alpha, beta);
+    }
     run_layer(c, &k, 1, reverse, out);
     give(c, x, out, all, reverse);
 }
@@ -355,10 +366,10 @@ static const char *operation_activation(imp_node *c, const char *name, const cha
     static const char *const names[][2] = {{"tanh", "tanh"},
                                            {"sigmoid", "sigmoid"},
                                            {"relu", "relu"},
-                                           {"linear", "Affine:1:0"},
-                                           {"sigmoid_hard", "HardSigmoid:0.2:0.5"},
-                                           {"hard_sigmoid", "HardSigmoid:0.2:0.5"},
-                                           {"scaled_tanh", "ScaledTanh:1.7159:0.66666667"}};
+                                           {"linear", "affine:1:0"},
+                                           {"sigmoid_hard", "hardsigmoid:0.2:0.5"},
+                                           {"hard_sigmoid", "hardsigmoid:0.2:0.5"},
+                                           {"scaled_tanh", "scaledtanh:1.7159:0.66666667"}};
     const char *given = imp_attr_string(c, name, def);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i][0], given) == 0)
