@@ -4,7 +4,7 @@
     tests/rows.py [NAME...]
 
 A row `{"Name", ...}` of a table must be a word of the files that PLACES has for it: cases that a framework judges, or texts
-with what becomes of them. The check reads words, no meaning: a case is for the operator whose
+with what becomes of them, or a list of the rows that cases took. The check reads words, no meaning: a case is for the operator whose
 name it has. Exit 1: rows without a case.
 """
 import glob
@@ -18,6 +18,7 @@ ROW = re.compile(r'^\s*\{"([\w.]+)",(?:\s*-?\d+,){4}', re.M)
 PLACES = {
     "caffe": (["src/frontend/caffe/*.c"], ["tests/caffe/*", "tests/unit/test_caffe.c"], ""),
     "caffe2": (["src/frontend/caffe2/*.c"], ["tests/caffe2/*.py", "tests/unit/test_caffe2.c"], ""),
+    "coreml": (["src/frontend/coreml/*.c"], ["tests/coreml/rows.txt"], ""),
     "darknet": (["src/frontend/darknet/*.c"], ["tests/darknet/*"], ""),
     "mxnet": (["src/frontend/mxnet/ops_*.c"], ["tests/mxnet/*", "tests/unit/test_mxnet.c"], ""),
     "nnvm": (["src/frontend/mxnet/nnvm.c"], ["tests/unit/test_nnvm.c"], "_nnvm_"),
@@ -26,6 +27,8 @@ PLACES = {
                    ["tests/tensorflow/*.py", "tests/tensorflow/import.txt", "tests/unit/test_tensorflow_import.c"], ""),
     "tflite": (["src/frontend/tflite/*.c"], ["tests/tflite/*.py", "tests/unit/test_tflite.c"], ""),
 }
+# how files of cases name rows, where not any word does
+NAMED = {"coreml": r"(?m)^\w+ (\w+) "}
 
 
 def text_of(patterns):
@@ -43,7 +46,7 @@ def main():
         rows = sorted({r.removeprefix(before) for r in ROW.findall(text_of(tables))})
         if not rows:
             sys.exit(f"tests/rows.py: no rows are found in {', '.join(tables)}")
-        words = set(re.findall(r"\w+", text_of(cases)))
+        words = set(re.findall(NAMED.get(name, r"\w+"), text_of(cases)))
         without = [r for r in rows if r not in words]
         missing += len(without)
         for row in without:

@@ -346,7 +346,8 @@ static void computes(const char *text, int64_t n, const float x[], const float w
 
 static void small_models_compute(void **state)
 {
-    static const float x[] = {1, -2}, product[] = {-3, 10}, plus[] = {1.5F, -1};
+    static const float x[] = {1, -2}, product[] = {-3, 10}, plus[] = {1.5F, -1}, columns[] = {-3, -5},
+                       less[] = {0, 3}, e[] = {1.7182818F, 6.3890561F}, logs[] = {3};
     (void)state;
     /* weights of 2 bits, 00 01 10 11 as -1 1 3 5; then a bias */
     computes(
@@ -355,6 +356,15 @@ static void small_models_compute(void **state)
     computes(
         NET("2", "2", LAYER("140{ 1:2 2:2 10:1 20{ 30'\x1b' 40{ 1:2 102{ 1[-1 1 3 5] } } } 21{ 1[0 17] } }")),
         2, x, product);
+    /* weights [2, 2] that lie column by column */
+    computes(NET_ND("2", "2", LAYER("1045{ 5:2 6:2 8{ 1[1 2 3 4] } }")), 2, x, columns);
+    /* subtracted where the positions say: at 1 and 0 */
+    computes(NET_ND("2", "2",
+                    "1{ 1'i' 3'i' 1070{ 1(2) 2{ 1[1 0] } } } 1{ 1'u' 3'u' 1070{ 1(2) 2{ 1[-5 1] } } } "
+                    "1{ 1'a' 2'x' 2'i' 2'u' 3'y' 935{ 2:2 } }"),
+             2, x, less);
+    /* a sum of logarithms of e and e^2, with 1 added to each number */
+    computes(NET("2", "1", LAYER("280{ 1:3 2=1 }")), 2, e, logs);
     computes(PROGRAM(CONST("k", "1:11 2:1 3{ 1{ 1:2 } }",
                            "1{ 1[0.5 1] }") "3{ 1'add' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'y' "
                                             "2{ 1{ 1'k' } } } 3{ 1'y' } }"),

@@ -74,7 +74,7 @@ tn_bytes cm_find_function(tn_bytes program);
 void cm_input_type(tn_bytes function, cm_feature *f);
 /* The operations of a function. */
 tn_status cm_read_function(cm_import *m, tn_bytes function);
-/* Positions in x along an axis, or rows of them for the first dimensions (axis -1): counted from the front, checked. */
+/* Positions in x along an axis: counted from the front, checked. */
 tn_value cm_positions(imp_node *c, tn_value at, tn_value x, int axis);
 tn_status cm_damaged(imp_model *im, const char *what);
 

@@ -3,17 +3,27 @@
 
 #include <string.h>
 
+static tn_value checked(imp_node *c, tn_value at, const tn_type *t, int first, int64_t n)
+{
+    tn_extent_attr a = {tn_dims_make(c->arena, (uint32_t)n, t->dim + first)};
+    return imp_call1(c, &tn_op_checked_index, &a, at);
+}
+
 tn_value cm_positions(imp_node *c, tn_value at, tn_value x, int axis)
+{
+    at = imp_cast(c, at, TN_I64);
+    return c->bad ? at : checked(c, at, imp_type(x), axis, 1);
+}
+
+/* Positions in the dimensions of x that follow the first `batch`, in the last dimension of `at`. */
+static tn_value row_positions(imp_node *c, tn_value at, tn_value x, int64_t batch)
 {
     const tn_type *t = imp_type(x), *i = imp_type(at);
     int64_t n = 1;
     at = imp_cast(c, at, TN_I64);
-    if (c->bad)
-        return at;
-    if (axis < 0 && (i->n < 1 || !tn_is_int(i->dim[i->n - 1], &n) || n < 1 || n > t->n))
+    if (!c->bad && (i->n < 1 || !tn_is_int(i->dim[i->n - 1], &n) || n < 1 || batch < 0 || n > t->n - batch))
         imp_refuse(c, IMP_OPERANDS, "positions %s do not fit %s", imp_type_text(c, i), imp_type_text(c, t));
-    tn_extent_attr a = {tn_dims_make(c->arena, c->bad ? 0 : (uint32_t)n, t->dim + (axis < 0 ? 0 : axis))};
-    return imp_call1(c, &tn_op_checked_index, &a, at);
+    return c->bad ? at : checked(c, at, t, (int)batch, n);
 }
 
 /* What old programs have as a flag without a meaning here. */
@@ -23,10 +33,13 @@ static void gather(imp_node *c)
 {
     tn_value x = cm_in(c, 0, "x"), at = cm_in(c, 1, "indices");
     int axis = imp_axis(c, imp_attr_int(c, "axis", 0), imp_rank(x));
+    int64_t batch = imp_attr_int(c, "batch_dims", 0);
     ignore_checks(c);
-    if (imp_attr_int(c, "batch_dims", 0))
-        imp_refuse(c, IMP_BAD_VALUE, "batch_dims is not supported");
-    imp_out(c, 0, imp_take(c, x, cm_positions(c, at, x, axis), axis));
+    at = cm_positions(c, at, x, axis);
+    if (batch < 0 || batch > IMP_MAX_RANK)
+        imp_refuse(c, IMP_BAD_VALUE, "batch_dims is %lld", (long long)batch);
+    else
+        imp_out(c, 0, batch ? imp_take_of_each(c, x, at, axis, (int)batch) : imp_take(c, x, at, axis));
 }
 
 static void gather_along_axis(imp_node *c)
@@ -43,35 +56,40 @@ static void gather_nd(imp_node *c)
     tn_value x = cm_in(c, 0, "x"), at = cm_in(c, 1, "indices");
     tn_gather_nd_attr a = {imp_attr_int(c, "batch_dims", 0)};
     ignore_checks(c);
-    if (a.batch_dims)
-        imp_refuse(c, IMP_BAD_VALUE, "batch_dims is not supported");
-    imp_out(c, 0, imp_call2(c, &tn_op_gather_nd, &a, x, cm_positions(c, at, x, -1)));
+    imp_out(c, 0, imp_call2(c, &tn_op_gather_nd, &a, x, row_positions(c, at, x, a.batch_dims)));
 }
 
-static const char *scatter_mode(imp_node *c)
+/* How the updates are joined to the data, as the operators of scattering call it. What is subtracted is added with
+ * another sign, what divides is multiplied as 1 / updates. */
+static const char *scatter_mode(imp_node *c, tn_value *updates)
 {
-    static const char *const layers[] = {"update", "add", NULL, "mul", NULL, "max", "min"};
+    enum { UPDATE, ADD, SUB, MUL, DIV, MAX, MIN, N };
+    static const char *const names[] = {"update", "add", "sub", "mul", "div", "max", "min"};
     int64_t mode = 0;
-    const char *text = "add";
     if (cm_is_layer(c)) {
         mode = imp_attr_int(c, "mode", 0);
-        text = mode >= 0 && mode < 7 ? layers[mode] : NULL;
     } else {
-        text = imp_attr_string(c, "mode", "add");
-        bool known = strcmp(text, "update") == 0 || strcmp(text, "add") == 0 || strcmp(text, "mul") == 0 ||
-                     strcmp(text, "max") == 0 || strcmp(text, "min") == 0;
-        text = known ? text : NULL;
+        const char *text = imp_attr_string(c, "mode", "add");
+        while (mode < N && strcmp(text, names[mode]) != 0)
+            mode++;
     }
-    if (!text)
+    bool whole = updates->def && !tn_dtype_is_float(imp_type(*updates)->dtype);
+    if (mode < 0 || mode >= N || (mode == DIV && whole))
         imp_refuse(c, IMP_BAD_VALUE, "this mode of scattering is not supported");
-    return text;
+    if (c->bad)
+        return names[UPDATE];
+    if (mode == SUB)
+        *updates = cm_un(c, &tn_op_negative, *updates);
+    else if (mode == DIV)
+        *updates = cm_bin(c, &tn_op_divide, imp_const(c, imp_type(*updates)->dtype, 1), *updates);
+    return names[mode == SUB ? ADD : mode == DIV ? MUL : mode];
 }
 
 static void scatter_along_axis(imp_node *c)
 {
     tn_value x = cm_in(c, 0, "data"), at = cm_in(c, 1, "indices"), updates = cm_in(c, 2, "updates");
     int axis = imp_axis(c, imp_attr_int(c, "axis", 0), imp_rank(x));
-    tn_scatter_attr a = {axis, scatter_mode(c)};
+    tn_scatter_attr a = {axis, scatter_mode(c, &updates)};
     ignore_checks(c);
     at = cm_positions(c, at, x, axis);
     imp_out(c, 0, imp_call(c, &tn_op_scatter_elements, &a, 3, (const tn_value[]){x, at, updates}));
@@ -95,7 +113,7 @@ static void scatter(imp_node *c)
 {
     tn_value x = cm_in(c, 0, "data"), at = cm_in(c, 1, "indices"), updates = cm_in(c, 2, "updates");
     int rank = imp_rank(x), n = imp_rank(at), axis = imp_axis(c, imp_attr_int(c, "axis", 0), rank);
-    tn_scatter_attr a = {0, scatter_mode(c)};
+    tn_scatter_attr a = {0, scatter_mode(c, &updates)};
     ignore_checks(c);
     if (!c->bad && (rank > IMP_MAX_RANK || imp_rank(updates) != rank - 1 + n || rank - 1 + n > IMP_MAX_RANK))
         imp_refuse(c, IMP_OPERANDS, "updates %s do not fit data %s and positions %s",
@@ -109,25 +127,35 @@ static void scatter(imp_node *c)
 static void scatter_nd(imp_node *c)
 {
     tn_value x = cm_in(c, 0, "data"), at = cm_in(c, 1, "indices"), updates = cm_in(c, 2, "updates");
-    tn_scatter_attr a = {0, scatter_mode(c)};
+    tn_scatter_attr a = {0, scatter_mode(c, &updates)};
     ignore_checks(c);
-    at = cm_positions(c, at, x, -1);
+    at = row_positions(c, at, x, 0);
     imp_out(c, 0, imp_call(c, &tn_op_scatter_nd, &a, 3, (const tn_value[]){x, at, updates}));
+}
+
+/* How many elements: an attribute, or an operand in its place. */
+static tn_dims size_of(imp_node *c, const char *attr, const char *operand, int64_t otherwise)
+{
+    int64_t n = imp_attr_int(c, attr, otherwise);
+    bool given = cm_is_layer(c) ? imp_has(c, 1) : cm_has(c, 1, operand) && !imp_has_attr(c, attr);
+    if (given)
+        return imp_sizes_in(c, imp_cast(c, cm_in(c, 1, operand), TN_I64), operand);
+    if (n < 1)
+        imp_refuse(c, IMP_BAD_VALUE, "%s is %lld, but must be at least 1", attr, (long long)n);
+    return tn_make_dims(c->g, 1, &n);
 }
 
 static void top_k(imp_node *c)
 {
     bool layer = cm_is_layer(c);
     tn_value x = cm_in(c, 0, "x");
-    int64_t k = imp_attr_int(c, layer ? "K" : "k", 1), axis = imp_attr_int(c, "axis", layer ? 0 : -1);
-    tn_topk_attr a = {
-        .axis = axis, .is_ascend = cm_flag(c, layer ? "useBottomK" : "ascending"), .dtype = TN_I32};
-    a.k = tn_make_dims(c->g, 1, &k);
+    tn_topk_attr a = {.axis = imp_attr_int(c, "axis", layer ? 0 : -1),
+                      .is_ascend = cm_flag(c, layer ? "useBottomK" : "ascending"),
+                      .dtype = TN_I32,
+                      .k = size_of(c, layer ? "K" : "k", "k", 1)};
     imp_attr_ignore(c, "sort");
     imp_attr_ignore(c, "return_indices");
     imp_attr_ignore(c, "output_indices_dtype");
-    if ((layer && c->n_in > 1) || k < 1)
-        imp_refuse(c, IMP_NOT_CONSTANT, "k must be known at compile time, and at least 1");
     tn_value y = imp_call1(c, &tn_op_topk, &a, x);
     if (c->bad)
         return;
@@ -155,8 +183,10 @@ static void one_hot(imp_node *c)
 {
     bool layer = cm_is_layer(c);
     tn_value at = imp_cast(c, cm_in(c, 0, "indices"), TN_I64);
-    int64_t n = imp_attr_int(c, layer ? "oneHotVectorSize" : "one_hot_vector_size", 0);
-    tn_one_hot_attr a = {tn_make_dims(c->g, 1, &n), imp_attr_int(c, "axis", layer ? 0 : -1)};
+    tn_value below = imp_with(c, &tn_op_less, at, 0), outside = imp_i64(c, INT32_MAX);
+    at = imp_choose(c, below, outside, at); /* below 0 there is no place */
+    tn_dims n = size_of(c, layer ? "oneHotVectorSize" : "one_hot_vector_size", "one_hot_vector_size", 0);
+    tn_one_hot_attr a = {n, imp_attr_int(c, "axis", layer ? 0 : -1)};
     tn_value on = {0}, off = {0};
     if (layer) {
         on = imp_const(c, TN_F32, imp_attr_float(c, "onValue", 0));
@@ -165,8 +195,6 @@ static void one_hot(imp_node *c)
         on = cm_has(c, 9, "on_value") ? cm_in(c, 9, "on_value") : imp_const(c, TN_I32, 1);
         off = cm_has(c, 9, "off_value") ? cm_in(c, 9, "off_value") : imp_const(c, TN_I32, 0);
     }
-    if (n < 1)
-        imp_refuse(c, IMP_BAD_VALUE, "the size of a one-hot vector must be a number above 0");
     imp_out(c, 0, imp_call(c, &tn_op_one_hot, &a, 3, (const tn_value[]){at, on, off}));
 }
 
@@ -192,7 +220,10 @@ static void cumsum(imp_node *c)
 {
     tn_value x = cm_in(c, 0, "x");
     bool layer = cm_is_layer(c);
-    tn_scan_attr a = {.axis = imp_attr_int(c, "axis", 0),
+    int64_t axis = imp_attr_int(c, "axis", 0);
+    if (layer && imp_has(c, 1))
+        axis = imp_int_in(c, imp_cast(c, imp_in(c, 1), TN_I64), "the axis");
+    tn_scan_attr a = {.axis = axis,
                       .exclusive = cm_flag(c, layer ? "excludeFinalSum" : "exclusive"),
                       .reverse = cm_flag(c, "reverse")};
     imp_out(c, 0, imp_call1(c, &tn_op_cumsum, &a, x));
@@ -246,11 +277,11 @@ const imp_row cm_rows_index[] = {
     {"topk",               0, 0, -1, 2, top_k,              NULL},
     {"argSort",            0, 0,  1, 1, arg_sort,           NULL},
     {"argsort",            0, 0, -1, 1, arg_sort,           NULL},
-    {"oneHot",             0, 0,  1, 1, one_hot,            NULL},
+    {"oneHot",             0, 0,  2, 1, one_hot,            NULL},
     {"one_hot",            0, 0, -1, 1, one_hot,            NULL},
     {"whereNonZero",       0, 0,  1, 1, non_zero,           NULL},
     {"non_zero",           0, 0, -1, 1, non_zero,           NULL},
-    {"cumSum",             0, 0,  1, 1, cumsum,             NULL},
+    {"cumSum",             0, 0,  2, 1, cumsum,             NULL},
     {"cumsum",             0, 0, -1, 1, cumsum,             NULL},
     {"matrixBandPart",     0, 0,  1, 1, band_part,          NULL},
     {"band_part",          0, 0, -1, 1, band_part,          NULL},

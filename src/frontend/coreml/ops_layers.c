@@ -103,23 +103,33 @@ static tn_value turned(imp_node *c, tn_value v, bool is)
     return is && n >= 2 ? imp_transpose(c, v, n, perm) : v;
 }
 
-/* Two operands, or one and weights [in, out]. */
+/* x [.., in]; weights [out, in], bias [out] or absent */
+static tn_value rows_times(imp_node *c, tn_value x, tn_value w, tn_value b)
+{
+    bool list = imp_rank(x) == 1;
+    tn_value y = imp_layer_dense(c, list ? imp_unsqueeze(c, x, 0) : x, w, b);
+    return list ? imp_squeeze(c, y, 0) : y;
+}
+
+/* Two operands, or one and weights [in, out], which lie column by column. */
 static void batched_matmul(imp_node *c)
 {
-    tn_value a = imp_in(c, 0), b = {0}, bias = {0};
-    int64_t dim[2] = {imp_attr_int(c, "weightMatrixFirstDimension", 0),
-                      imp_attr_int(c, "weightMatrixSecondDimension", 0)};
+    tn_value a = imp_in(c, 0);
+    int64_t dim[2] = {imp_attr_int(c, "weightMatrixSecondDimension", 0),
+                      imp_attr_int(c, "weightMatrixFirstDimension", 0)};
     bool ta = cm_flag(c, "transposeA"), tb = cm_flag(c, "transposeB");
     imp_attr_ignore(c, "int8DynamicQuantize");
-    if (c->n_in > 1) {
-        b = imp_in(c, 1);
-    } else {
-        b = cm_weights(c, "weights", 2, dim);
-        bias = cm_weights_if(c, "hasBias", "bias", 1, dim + 1);
+    if (c->n_in > 1) { /* lists are a row and a column, and the result stays a matrix */
+        tn_value b = imp_in(c, 1);
+        a = imp_rank(a) == 1 ? imp_unsqueeze(c, a, 0) : a;
+        b = imp_rank(b) == 1 ? imp_unsqueeze(c, b, 1) : b;
+        a = turned(c, a, ta);
+        b = turned(c, b, tb);
+        imp_out(c, 0, imp_matmul(c, a, b, NULL));
+        return;
     }
-    a = turned(c, a, ta);
-    b = turned(c, b, tb);
-    imp_out(c, 0, imp_bias_add(c, imp_matmul(c, a, b, NULL), bias, -1));
+    tn_value w = cm_weights(c, "weights", 2, dim), b = cm_weights_if(c, "hasBias", "bias", 1, dim);
+    imp_out(c, 0, rows_times(c, a, w, b));
 }
 
 static void matmul(imp_node *c)
@@ -134,9 +144,7 @@ static void matmul(imp_node *c)
 static void linear(imp_node *c)
 {
     tn_value x = cm_in(c, 0, "x"), w = cm_in(c, 1, "weight"), b = cm_opt(c, 2, "bias");
-    bool list = imp_rank(x) == 1;
-    tn_value y = imp_layer_dense(c, list ? imp_unsqueeze(c, x, 0) : x, w, b);
-    imp_out(c, 0, list ? imp_squeeze(c, y, 0) : y);
+    imp_out(c, 0, rows_times(c, x, w, b));
 }
 
 static void einsum(imp_node *c)
@@ -279,7 +287,7 @@ static void lrn(imp_node *c)
 {
     bool layer = cm_is_layer(c);
     tn_value x = cm_in(c, 0, "x");
-    tn_lrn_attr a = {.axis = imp_rank(x) - 3,
+    tn_lrn_attr a = {.axis = layer ? imp_rank(x) - 3 : 1,
                      .size = imp_attr_int(c, layer ? "localSize" : "size", 1),
                      .alpha = imp_attr_float(c, "alpha", layer ? 0 : 1e-4F),
                      .beta = imp_attr_float(c, "beta", layer ? 0 : 0.75F),
@@ -341,7 +349,7 @@ static void dot(imp_node *c)
 
 enum reduction { SUM, MEAN, PROD, LOG_SUM, SUM_SQUARE, L1, L2, MAX, MIN, ARGMAX, LOG_SUM_EXP };
 
-static tn_value reduced(imp_node *c, enum reduction r, tn_value x, tn_ints axes, bool keep, double eps)
+static tn_value reduced(imp_node *c, enum reduction r, tn_value x, tn_ints axes, bool keep)
 {
     static const tn_op *const ops[] = {
         [SUM] = &tn_op_sum, [MEAN] = &tn_op_mean,       [PROD] = &tn_op_prod,      [LOG_SUM] = &tn_op_sum,
@@ -360,7 +368,7 @@ static tn_value reduced(imp_node *c, enum reduction r, tn_value x, tn_ints axes,
     }
     tn_value y = cm_axes(c, ops[r], x, axes, keep);
     if (r == LOG_SUM)
-        return cm_un(c, &tn_op_log, eps == 0 ? y : imp_with(c, &tn_op_add, y, eps));
+        return cm_un(c, &tn_op_log, y);
     return r == L2 ? cm_un(c, &tn_op_sqrt, y) : y;
 }
 
@@ -370,7 +378,7 @@ static tn_value arg(imp_node *c, const tn_op *op, tn_value x, int64_t axis, bool
     return imp_call1(c, op, &a, x);
 }
 
-/* The layer of old networks: over channels, rows or columns, which stay. */
+/* The layer of old networks: over channels, rows or columns, which stay. Its LOGSUM is a sum of logarithms. */
 static void reduce(imp_node *c)
 {
     static const int64_t axes[][3] = {{-3, -2, -1}, {-2, -1}, {-3}, {-2}, {-1}};
@@ -383,10 +391,14 @@ static void reduce(imp_node *c)
                    (long long)axis);
     if (c->bad)
         return;
+    if (mode == LOG_SUM) {
+        x = cm_un(c, &tn_op_log, imp_with(c, &tn_op_add, x, eps));
+        mode = SUM;
+    }
     imp_out(c, 0,
-            mode == ARGMAX ? imp_cast(c, arg(c, &tn_op_argmax, x, axes[axis][0], true), TN_F32)
-                           : reduced(c, (enum reduction)mode, x, tn_ints_make(c->arena, n[axis], axes[axis]),
-                                     true, eps));
+            mode == ARGMAX
+                ? imp_cast(c, arg(c, &tn_op_argmax, x, axes[axis][0], true), TN_F32)
+                : reduced(c, (enum reduction)mode, x, tn_ints_make(c->arena, n[axis], axes[axis]), true));
 }
 
 /* Those with axes: layers and operations */
@@ -413,17 +425,18 @@ static void reduce_axes(imp_node *c)
     bool keep = cm_flag(c, "keepDims") || cm_flag(c, "keep_dims");
     if (cm_flag(c, "reduceAll"))
         axes.n = 0;
-    imp_out(c, 0, reduced(c, r, cm_in(c, 0, "x"), axes, keep, 0));
+    imp_out(c, 0, reduced(c, r, cm_in(c, 0, "x"), axes, keep));
 }
 
 static void arg_max(imp_node *c)
 {
     bool layer = cm_is_layer(c), keep = !cm_flag(c, "removeDim"),
          most = strcmp(c->row->op, "argMax") == 0 || strcmp(c->row->op, "reduce_argmax") == 0;
-    keep = layer ? keep : cm_flag(c, "keep_dims");
+    tn_value x = cm_in(c, 0, "x");
+    keep = layer ? keep || imp_rank(x) == 1 : cm_flag(c, "keep_dims"); /* a layer's result has a dimension */
     const char *type = imp_attr_string(c, "output_dtype", "int32");
     int64_t axis = imp_attr_int(c, "axis", layer ? 0 : -1);
-    tn_value y = arg(c, most ? &tn_op_argmax : &tn_op_argmin, cm_in(c, 0, "x"), axis, keep);
+    tn_value y = arg(c, most ? &tn_op_argmax : &tn_op_argmin, x, axis, keep);
     imp_out(c, 0,
             layer                         ? imp_cast(c, y, TN_F32)
             : strcmp(type, "uint16") == 0 ? imp_cast(c, y, TN_DT(TN_UINT, 16))

@@ -1,7 +1,6 @@
 /* Shapes: constants, reshaping, moving, cutting, joining. */
 #include "frontend/coreml/coreml.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- constants ---- */
@@ -228,6 +227,21 @@ static uint32_t values(imp_node *c, tn_value **out)
     return n;
 }
 
+/* Element by element in turn: all have the same shape. */
+static tn_value interleaved(imp_node *c, uint32_t n, tn_value in[], int64_t along)
+{
+    const tn_type *t = imp_type(in[0]);
+    const tn_expr *dim[IMP_MAX_RANK];
+    int axis = imp_axis(c, along, t->n);
+    if (c->bad)
+        return in[0];
+    for (int i = 0; i < t->n; i++)
+        dim[i] = i == axis ? imp_simplify(c, tn_mul(c->pool, t->dim[i], tn_idx(c->pool, n))) : t->dim[i];
+    for (uint32_t i = 0; i < n; i++)
+        in[i] = imp_unsqueeze(c, in[i], axis + 1);
+    return imp_reshape(c, imp_concat(c, n, in, axis + 1), t->n, dim);
+}
+
 static void concat(imp_node *c)
 {
     bool layer = strcmp(c->row->op, "concat") == 0 && cm_is_layer(c);
@@ -235,10 +249,9 @@ static void concat(imp_node *c)
     uint32_t n = values(c, &in);
     bool sequence = layer && cm_flag(c, "sequenceConcat");
     int64_t axis = layer ? (sequence ? 0 : -3) : imp_attr_int(c, "axis", 0);
-    if (!layer && cm_flag(c, "interleave"))
-        imp_refuse(c, IMP_BAD_VALUE, "interleave is not supported");
+    bool turns = !layer && cm_flag(c, "interleave");
     if (!c->bad)
-        imp_out(c, 0, imp_concat(c, n, in, axis));
+        imp_out(c, 0, turns ? interleaved(c, n, in, axis) : imp_concat(c, n, in, axis));
 }
 
 static void stack(imp_node *c)
@@ -258,7 +271,7 @@ static void split(imp_node *c)
     bool old = strcmp(c->row->op, "split") == 0 && cm_is_layer(c);
     tn_value x = cm_in(c, 0, "x");
     tn_ints sizes = {0};
-    int64_t axis = -3, n = (int64_t)c->n_out, extent = 0, from = 0;
+    int64_t axis = -3;
     if (old) {
         imp_attr_ignore(c, "nOutputs");
     } else {
@@ -268,21 +281,10 @@ static void split(imp_node *c)
         imp_attr_ignore(c, "num_splits");
     }
     int at = imp_axis(c, axis, imp_rank(x));
-    if (c->bad)
-        return;
-    if (!tn_is_int(imp_type(x)->dim[at], &extent) || n < 1 ||
-        (sizes.n ? sizes.n != c->n_out : extent % n != 0))
-        imp_refuse(c, IMP_OPERANDS, "%s cannot be cut into %lld parts", imp_type_text(c, imp_type(x)),
-                   (long long)n);
-    for (int64_t i = 0; i < n && !c->bad; i++) {
-        int64_t size = sizes.n ? sizes.at[i] : extent / n;
-        if (size < 0 || size > extent - from)
-            imp_refuse(c, IMP_BAD_VALUE, "a part has %lld elements of %lld", (long long)size,
-                       (long long)extent);
-        else
-            imp_out(c, (uint32_t)i, imp_slice(c, x, at, from, from + size));
-        from += size;
-    }
+    if (sizes.n)
+        imp_split_sizes(c, x, at, sizes);
+    else
+        imp_split_equal(c, x, at);
 }
 
 /* ---- any number of dimensions ---- */
@@ -321,14 +323,14 @@ static void reshape_like(imp_node *c)
 
 static void reshape_operand(imp_node *c)
 {
-    tn_value x = cm_in(c, 0, "x"), shape = cm_in(c, 1, "shape");
+    tn_value x = cm_in(c, 0, "x"), shape = imp_cast(c, cm_in(c, 1, "shape"), TN_I64);
     tn_dims d;
     if (c->bad)
         return;
     if (imp_host(c, shape, &d)) {
         tn_reshape_attr a = {d, false};
         imp_out(c, 0, imp_reshape_to(c, x, &a));
-    } else if (!imp_dynamic_reshape(c, x, imp_cast(c, shape, TN_I64), false)) {
+    } else if (!imp_dynamic_reshape(c, x, shape, false)) {
         imp_refuse(c, IMP_NOT_CONSTANT, "the shape must be known at compile time");
     }
 }
@@ -351,11 +353,16 @@ static void squeeze(imp_node *c)
     tn_ints axes = cm_ints(c, "axes");
     bool all = cm_flag(c, "squeezeAll") || !axes.n;
     tn_value x = cm_in(c, 0, "x");
-    int64_t *at = TN_NEW_N(c->arena, int64_t, axes.n);
-    for (uint32_t i = 0; i < axes.n && !all; i++)
-        at[i] = imp_axis(c, axes.at[i], imp_rank(x));
-    tn_squeeze_attr a = {{all ? 0 : axes.n, at}};
-    tn_value y = imp_call1(c, &tn_op_squeeze, &a, x);
+    int64_t *at = TN_NEW_N(c->arena, int64_t, axes.n), extent;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < axes.n && !all && !c->bad; i++) {
+        int axis = imp_axis(c, axes.at[i], imp_rank(x));
+        bool stays = !c->bad && tn_is_int(imp_type(x)->dim[axis], &extent) && extent != 1;
+        if (!stays) /* an operation leaves longer dimensions alone */
+            at[n++] = axis;
+    }
+    tn_squeeze_attr a = {{n, at}};
+    tn_value y = all || n ? imp_call1(c, &tn_op_squeeze, &a, x) : x;
     /* a layer's result has at least one dimension */
     imp_out(c, 0, cm_is_layer(c) && !c->bad && !imp_rank(y) ? imp_unsqueeze(c, y, 0) : y);
 }
@@ -408,8 +415,8 @@ static void tile(imp_node *c)
     for (uint32_t i = 0; i < reps.n; i++)
         if (reps.at[i] < 1 || reps.at[i] > INT32_MAX)
             imp_refuse(c, IMP_BAD_VALUE, "reps contains %lld", (long long)reps.at[i]);
-    if (!reps.n)
-        imp_refuse(c, IMP_NOT_CONSTANT, "reps must be known at compile time");
+    if (!imp_has_attr(c, "reps"))
+        a.reps = imp_sizes_in(c, imp_cast(c, cm_in(c, 1, "reps"), TN_I64), "reps");
     imp_out(c, 0, imp_call1(c, &tn_op_tile, &a, x));
 }
 
@@ -510,15 +517,45 @@ static void slice_by_index(imp_node *c)
         imp_refuse(c, IMP_NOT_CONSTANT, "positions of a slice must be known at compile time");
 }
 
+/* From positions on, or of sizes, that the run computes. */
+static void slice_late(imp_node *c, tn_value x)
+{
+    tn_dims begin = imp_extents_in(c, imp_cast(c, cm_in(c, 1, "begin"), TN_I64), "begin"),
+            size = imp_extents_in(c, imp_cast(c, cm_in(c, 2, "size"), TN_I64), "size");
+    const tn_expr *end[IMP_MAX_RANK];
+    int64_t step[IMP_MAX_RANK];
+    if (!c->bad && (begin.n != (uint32_t)imp_rank(x) || size.n != begin.n || begin.n > IMP_MAX_RANK))
+        imp_refuse(c, IMP_BAD_VALUE, "%u positions and %u sizes do not fit %s", (unsigned)begin.n,
+                   (unsigned)size.n, imp_type_text(c, imp_type(x)));
+    for (uint32_t i = 0; i < begin.n && !c->bad; i++) {
+        bool rest = tn_is_value(size.at[i], -1);
+        end[i] = rest ? imp_type(x)->dim[i] : imp_simplify(c, tn_add(c->pool, begin.at[i], size.at[i]));
+        step[i] = 1;
+    }
+    if (c->bad)
+        return;
+    tn_slice_attr a = {
+        begin, tn_dims_make(c->arena, begin.n, end), tn_ints_make(c->arena, begin.n, step), {0}};
+    imp_out(c, 0, imp_call1(c, &tn_op_strided_slice, &a, x));
+}
+
 static void slice_by_size(imp_node *c)
 {
     tn_value x = cm_in(c, 0, "x");
     tn_ints begin = cm_ints(c, "begin"), size = cm_ints(c, "size");
     int64_t *end = TN_NEW_N(c->arena, int64_t, begin.n);
-    if (!imp_has_attr(c, "begin") || begin.n != size.n)
-        imp_refuse(c, IMP_NOT_CONSTANT, "positions of a slice must be known at compile time");
-    for (uint32_t i = 0; i < begin.n && !c->bad; i++)
-        end[i] = size.at[i] == -1 ? INT64_MAX : begin.at[i] + size.at[i];
+    if (!imp_has_attr(c, "begin") || !imp_has_attr(c, "size")) {
+        slice_late(c, x);
+        return;
+    }
+    if (begin.n != size.n)
+        imp_refuse(c, IMP_BAD_VALUE, "a slice has %u positions and %u sizes", (unsigned)begin.n,
+                   (unsigned)size.n);
+    for (uint32_t i = 0; i < begin.n && !c->bad; i++) {
+        end[i] = begin.at[i] + size.at[i];
+        bool rest = size.at[i] == -1 || (begin.at[i] < 0 && end[i] == 0); /* up to the last element */
+        end[i] = rest ? INT64_MAX : end[i];
+    }
     cut s = {begin, {begin.n, end}, {0}, {0}, {0}, {0}};
     if (!c->bad)
         slice_by(c, x, &s);
@@ -526,22 +563,16 @@ static void slice_by_size(imp_node *c)
 
 static void range(imp_node *c)
 {
-    bool layer = cm_is_layer(c);
-    double start = imp_attr_float(c, layer ? "startValue" : "start", 0),
-           end = imp_attr_float(c, layer ? "endValue" : "end", 0),
-           step = imp_attr_float(c, layer ? "stepSizeValue" : "step", 1);
-    step = layer && step == 0 ? 1 : step;
-    double n = step == 0 ? -1 : ceil((end - start) / step);
-    if (!layer && (!imp_has_attr(c, "start") || !imp_has_attr(c, "end") || !imp_has_attr(c, "step")))
-        imp_refuse(c, IMP_NOT_CONSTANT, "bounds of a range must be known at compile time");
-    if (!(n >= 0 && n < 1 << 24))
-        imp_refuse(c, IMP_BAD_VALUE, "a range from %g to %g by %g is not supported", start, end, step);
-    if (c->bad)
-        return;
-    tn_value i = imp_count_up(c, tn_idx(c->pool, (int64_t)n)),
-             given = layer ? (tn_value){0} : cm_opt(c, 0, "start");
-    tn_dtype t = given.def ? imp_type(given)->dtype : TN_F32;
-    imp_out(c, 0, cm_affine(c, imp_cast(c, i, t), step, start));
+    static const char *const attr[] = {"startValue", "endValue", "stepSizeValue"}, *const operand[] = {
+                                                                                       "start", "end",
+                                                                                       "step"};
+    tn_value in[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        double def = i == 2 ? 1 : 0, v = cm_is_layer(c) ? imp_attr_float(c, attr[i], (float)def) : 0;
+        in[i] = cm_is_layer(c) ? imp_const(c, TN_F32, v == 0 ? def : v) : cm_in(c, i, operand[i]);
+        in[i] = imp_rank(in[i]) ? imp_reshape(c, in[i], 0, NULL) : in[i];
+    }
+    imp_out(c, 0, imp_range(c, in));
 }
 
 static void sliding_windows(imp_node *c)

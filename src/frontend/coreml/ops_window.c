@@ -523,13 +523,29 @@ static void padding(imp_node *c)
     imp_out(c, 0, padded(c, imp_in(c, 0), amounts, reflect ? "reflect" : edge ? "edge" : "constant", value));
 }
 
+/* The amounts as sizes of the result: where one of a dimension's two is not 0, that side is padded up to it. */
+static tn_ints up_to_sizes(imp_node *c, tn_value x, tn_ints sizes)
+{
+    int64_t *pad = TN_NEW_N(c->arena, int64_t, sizes.n), n;
+    for (uint32_t i = 0; i < sizes.n && !c->bad; i++) {
+        pad[i] = 0;
+        if (sizes.at[i] && (i / 2 >= (uint32_t)imp_rank(x) || !tn_is_int(imp_type(x)->dim[i / 2], &n)))
+            imp_refuse(c, IMP_BAD_VALUE, "%s is not padded to %lld elements", imp_type_text(c, imp_type(x)),
+                       (long long)sizes.at[i]);
+        else if (sizes.at[i] > 0)
+            pad[i] = sizes.at[i] > n ? sizes.at[i] - n : 0;
+    }
+    return (tn_ints){sizes.n, pad};
+}
+
 static void constant_pad(imp_node *c)
 {
-    tn_ints amounts = cm_ints(c, "padAmounts");
-    if (cm_flag(c, "padToGivenOutputSizeMode") || c->n_in > 1)
-        imp_refuse(c, IMP_BAD_VALUE,
-                   "padding to a size, or by amounts that are an operand, is not supported");
-    imp_out(c, 0, padded(c, imp_in(c, 0), amounts, "constant", imp_attr_float(c, "value", 0)));
+    tn_value x = imp_in(c, 0);
+    tn_ints amounts = imp_has(c, 1) ? imp_ints_in(c, imp_cast(c, imp_in(c, 1), TN_I64), "the amounts")
+                                    : cm_ints(c, "padAmounts");
+    if (cm_flag(c, "padToGivenOutputSizeMode"))
+        amounts = up_to_sizes(c, x, amounts);
+    imp_out(c, 0, padded(c, x, amounts, "constant", imp_attr_float(c, "value", 0)));
 }
 
 static void pad_operation(imp_node *c)
