@@ -328,6 +328,9 @@ typedef struct tenon_part {
      * output: NULL). `input` begins with a value for each input of the graph, which keeps its own name; those that
      * follow are values that it may read from outside, by name. */
     const char *node, *body;
+    /* NULL, or the element type and number of dimensions of each output, for those of which the file says nothing;
+     * bits 0: not known. Tools that check models want them. */
+    const tenon_tensor *output_type;
 } tenon_part;
 /* The part of an ONNX file that computes the outputs from the inputs, as an ONNX file: nodes and initialisers are
  * copied byte for byte. */

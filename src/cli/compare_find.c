@@ -49,15 +49,29 @@ static names known_names(const finder *f, int side, const names *all)
     return x;
 }
 
+/* What is known of a value. */
+static tenon_tensor described(const finder *f, const char *name)
+{
+    const tn_array *a = tn_finder_value(f, name);
+    tenon_tensor t = {.name = name};
+    if (!a)
+        return t;
+    t.code = a->type.code;
+    t.bits = (uint8_t)a->type.bits;
+    t.ndim = a->type.ndim;
+    memcpy(t.shape, a->type.shape, sizeof t.shape);
+    return t;
+}
+
 static int cut(finder *f, int side, const names *in, const names *out, bool whole, tn_side_model *model)
 {
     names known = known_names(f, side, out);
-    tenon_tensor *t = calloc(in ? in->n + 1u : 1, sizeof *t);
+    tenon_tensor *t = calloc(in ? in->n + 1u : 1, sizeof *t), *type = calloc(known.n + 1u, sizeof *type);
+    for (uint32_t i = 0; type && i < known.n; i++)
+        type[i] = described(f, known.at[i]);
     for (uint32_t i = 0; t && in && i < in->n; i++) {
         const tn_array *a = tn_finder_value(f, in->at[i]);
-        t[i] =
-            (tenon_tensor){.name = a->name, .code = a->type.code, .bits = a->type.bits, .ndim = a->type.ndim};
-        memcpy(t[i].shape, a->type.shape, sizeof t[i].shape);
+        t[i] = described(f, in->at[i]);
         if (f->constant[i]) {
             t[i].data = a->data;
             t[i].bytes = a->type.data_bytes;
@@ -68,15 +82,17 @@ static int cut(finder *f, int side, const names *in, const names *out, bool whol
                              .n_output = known.n,
                              .input = in ? t : NULL,
                              .output = known.at,
+                             .output_type = type,
                              .whole = whole};
     tn_lines *relay = f->relay[side];
     *model = (tn_side_model){0};
-    int failed = !t || !known.n;
+    int failed = !t || !type || !known.n;
     if (!failed && relay)
         failed = tn_lines_cut(relay, &part, f->fixed, model);
     else if (!failed)
         failed = tenon_file_cut(f->cutter, f->c->side[side].path, &part, &model->at, &model->n);
     free(t);
+    free(type);
     free(known.at);
     return failed ? TN_EXIT_ERROR : TN_EXIT_OK;
 }

@@ -58,7 +58,8 @@ static tn_status cut(tenon *t, void *user)
     if (c->part->size < offsetof(tenon_part, node))
         return tn_report_no_size(&t->ctx, "tenon_part");
     memcpy(p, c->part, c->part->size < sizeof *p ? c->part->size : sizeof *p);
-    tn_part_value *in = TN_NEW_N(&t->ctx.arena, tn_part_value, p->n_input);
+    tn_part_value *in = TN_NEW_N(&t->ctx.arena, tn_part_value, p->n_input),
+                  *type = TN_NEW_N(&t->ctx.arena, tn_part_value, p->output_type ? p->n_output : 0);
     for (uint32_t i = 0; i < p->n_input; i++)
         in[i] = (tn_part_value){.name = p->input[i].name,
                                 .dtype = {p->input[i].code, p->input[i].bits, 1},
@@ -66,13 +67,17 @@ static tn_status cut(tenon *t, void *user)
                                 .shape = p->input[i].shape,
                                 .data = p->input[i].data,
                                 .bytes = p->input[i].bytes};
+    for (uint32_t i = 0; p->output_type && i < p->n_output; i++)
+        type[i] = (tn_part_value){.dtype = {p->output_type[i].code, p->output_type[i].bits, 1},
+                                  .ndim = p->output_type[i].ndim};
     const tn_part part = {.n_input = p->n_input,
                           .n_output = p->n_output,
                           .input = p->input ? in : NULL,
                           .output = p->output,
                           .whole = p->whole != 0,
                           .node = p->node,
-                          .body = p->body};
+                          .body = p->body,
+                          .output_type = p->output_type ? type : NULL};
     tn_file file;
     TN_TRY(tn_import_map(&t->ctx, c->path, &file));
     tn_status st = tn_part_write(&t->ctx, c->path, &file, &part, &t->data);

@@ -37,6 +37,8 @@ typedef struct tn_part {
      * for each of the graph's inputs, which keep their own names, then values that it may read from outside,
      * by name. */
     const char *node, *body;
+    /* NULL, or of each output what it is where the file does not say: dtype (bits 0: not known) and ndim. */
+    const tn_part_value *output_type;
 } tn_part;
 
 /* Both report a file that is no ONNX model (onnx-E070) or damaged (onnx-E001). */

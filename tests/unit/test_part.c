@@ -150,6 +150,34 @@ static void a_part_keeps_what_it_needs(void **state)
     tenon_free(t);
 }
 
+/* Of an output that the file says nothing of, the type that is given. */
+static void an_output_has_a_type(void **state)
+{
+    (void)state;
+    static const char typed[] =
+        "\x0a\x01q\x12\x0a\x0a\x08\x08\x01\x12\x04\x0a\x00\x0a\x00"; /* float, [?, ?] */
+    const tenon_tensor type = {.name = "q", .code = kDLFloat, .bits = 32, .ndim = 2};
+    const char *const output[] = {"q"};
+    tenon_part part = {.size = sizeof part, .n_output = 1, .output = output};
+    const void *data;
+    size_t n;
+    tn_buf bytes = write_model("opset 17\ninput x float 2 3\nnode Abs x -> p\nnode Neg p -> q\n"
+                               "node Exp q -> y\noutput y\n");
+    FILE *f = fopen("part-type.onnx", "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes.at, 1, bytes.n, f), bytes.n);
+    assert_int_equal(fclose(f), 0);
+    tn_buf_deinit(&bytes);
+    tenon *t = tenon_new();
+    for (int told = 0; told < 2; told++) {
+        part.output_type = told ? &type : NULL;
+        assert_int_equal(tenon_file_cut(t, "part-type.onnx", &part, &data, &n), 0);
+        assert_int_equal(memmem(data, n, typed, sizeof typed - 1) != NULL, told);
+    }
+    assert_int_equal(unlink("part-type.onnx"), 0);
+    tenon_free(t);
+}
+
 static void a_value_can_be_an_initialiser(void **state)
 {
     (void)state;
@@ -214,10 +242,10 @@ static void what_cannot_be_cut_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_tells_its_nodes),     cmocka_unit_test(captured_values_are_operands),
-        cmocka_unit_test(a_branch_is_a_model),        cmocka_unit_test(a_part_is_a_model),
-        cmocka_unit_test(a_part_keeps_what_it_needs), cmocka_unit_test(a_value_can_be_an_initialiser),
-        cmocka_unit_test(what_cannot_be_cut_is_said),
+        cmocka_unit_test(a_file_tells_its_nodes),        cmocka_unit_test(captured_values_are_operands),
+        cmocka_unit_test(a_branch_is_a_model),           cmocka_unit_test(a_part_is_a_model),
+        cmocka_unit_test(a_part_keeps_what_it_needs),    cmocka_unit_test(an_output_has_a_type),
+        cmocka_unit_test(a_value_can_be_an_initialiser), cmocka_unit_test(what_cannot_be_cut_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -361,11 +361,11 @@ static int64_t data_type(tn_dtype t)
     static const struct {
         tn_dtype dtype;
         int64_t type;
-    } known[] = {{{TN_FLOAT, 32, 1}, 1},  {{TN_UINT, 8, 1}, 2},   {{TN_INT, 8, 1}, 3},
-                 {{TN_UINT, 16, 1}, 4},   {{TN_INT, 16, 1}, 5},   {{TN_INT, 32, 1}, 6},
-                 {{TN_INT, 64, 1}, 7},    {{TN_BOOL, 8, 1}, 9},   {{TN_FLOAT, 16, 1}, 10},
-                 {{TN_FLOAT, 64, 1}, 11}, {{TN_UINT, 32, 1}, 12}, {{TN_UINT, 64, 1}, 13},
-                 {{TN_BFLOAT, 16, 1}, 16}};
+    } known[] = {{{TN_FLOAT, 32, 1}, 1},    {{TN_UINT, 8, 1}, 2},       {{TN_INT, 8, 1}, 3},
+                 {{TN_UINT, 16, 1}, 4},     {{TN_INT, 16, 1}, 5},       {{TN_INT, 32, 1}, 6},
+                 {{TN_INT, 64, 1}, 7},      {{TN_BOOL, 8, 1}, 9},       {{TN_FLOAT, 16, 1}, 10},
+                 {{TN_FLOAT, 64, 1}, 11},   {{TN_UINT, 32, 1}, 12},     {{TN_UINT, 64, 1}, 13},
+                 {{TN_COMPLEX, 64, 1}, 14}, {{TN_COMPLEX, 128, 1}, 15}, {{TN_BFLOAT, 16, 1}, 16}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].dtype.code == t.code && known[i].dtype.bits == t.bits)
             return known[i].type;
@@ -378,22 +378,29 @@ static tn_status no_type(writer *w, const char *name)
                     "value \"%s\" has a type that an input of a part cannot have", name);
 }
 
-static tn_status put_input(writer *w, const tn_part_value *v, tn_buf *g)
+/* shape NULL: as many dimensions, whose extents are not told. */
+static void put_type(const tn_part_value *v, tn_buf *info)
 {
-    tn_buf shape = {0}, tensor = {0}, type = {0}, info = {0};
-    if (!data_type(v->dtype))
-        return no_type(w, v->name);
+    tn_buf shape = {0}, tensor = {0}, type = {0};
     for (int d = 0; d < v->ndim; d++) {
         tn_buf dim = {0};
-        if (v->shape[d] >= 0)
+        if (v->shape && v->shape[d] >= 0)
             put_int(&dim, 1, v->shape[d]);
         put_message(&shape, 1, &dim);
     }
     put_int(&tensor, 1, data_type(v->dtype));
     put_message(&tensor, 2, &shape);
     put_message(&type, 1, &tensor);
+    put_message(info, 2, &type);
+}
+
+static tn_status put_input(writer *w, const tn_part_value *v, tn_buf *g)
+{
+    tn_buf info = {0};
+    if (!data_type(v->dtype))
+        return no_type(w, v->name);
     put_bytes(&info, 1, v->name, strlen(v->name));
-    put_message(&info, 2, &type);
+    put_type(v, &info);
     put_message(g, G_INPUT, &info);
     return TN_OK;
 }
@@ -511,6 +518,8 @@ static tn_status put_outputs(writer *w, tn_buf *g) /* those of a body have been 
             tn_buf_add(&info, w->info.at[at].at, w->info.at[at].n);
         else
             put_bytes(&info, 1, p->output[i], n);
+        if (!told && p->output_type && data_type(p->output_type[i].dtype))
+            put_type(&p->output_type[i], &info);
         put_message(g, G_OUTPUT, &info);
     }
     return TN_OK;
