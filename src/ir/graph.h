@@ -69,8 +69,9 @@ typedef struct tn_symbol_info {
         *is; /* what it was found to be while the model was read: a number, another symbol; NULL: itself */
     const tn_loc *because; /* where that, or a narrower range, was found out; valid if `told` */
     bool told;
-    bool is_length; /* of a list that decides about ranks: one of 0 elements says as much as any other */
-    tn_ints point;  /* values that kernels have variants for */
+    bool
+        is_length; /* of a list of axes, or that decides about ranks: one of 0 elements says as much as any other */
+    tn_ints point; /* values that kernels have variants for */
 } tn_symbol_info;
 
 enum { TN_MAX_POINTS = 32 }; /* of the symbols of a kernel, all combinations */

@@ -49,6 +49,8 @@ tn_value imp_positions_of(imp_node *c, tn_value axes, int rank)
     tn_extent_attr a = {tn_dims_make(c->arena, 1, &extent)};
     axes = imp_cast(c, axes, TN_I64);
     axes = imp_rank(axes) ? axes : imp_unsqueeze(c, axes, 0);
+    if (!c->bad && imp_rank(axes) == 1 && imp_type(axes)->dim[0]->kind == TN_E_SYM)
+        tn_graph_symbol(c->g, imp_type(axes)->dim[0]->u.s)->is_length = true;
     return imp_call1(c, &tn_op_checked_index, &a, axes);
 }
 

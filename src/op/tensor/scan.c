@@ -1,6 +1,6 @@
 /* Running sums, products and extrema along an axis: cumsum, cumprod, cummax, cummin. What stands beside the axis are
- * tasks; where the axis is not the last one, vectors run along it, each step reading the result of the one before; where
- * it is, some rows run along together, so that a step of one need not wait for the step before it. */
+ * tasks; where the axis is not the last one, vectors run along it, each step reading the result of the one before;
+ * where it is, some rows run along together, so that a step of one need not wait for the step before it. */
 #include "op/code.h"
 
 #include "op/gradient.h"
