@@ -116,6 +116,63 @@ class Texts(unittest.TestCase):
                    constants=[axis])[0]
         self.assertEqual(have.tolist(), [[["a", "b"]]])
 
+    def test_loop_collects(self):
+        """Texts that a Loop makes: written out, as a loop, none."""
+        given = [helper.make_tensor_value_info("i", T.INT64, []), helper.make_tensor_value_info("c", T.BOOL, [])]
+        nodes = [helper.make_node("Less", ["i", "limit"], ["go"]), helper.make_node("Cast", ["i"], ["t"], to=T.STRING),
+                 helper.make_node("StringConcat", ["x", "t"], ["row"]), helper.make_node("StringConcat", ["s", "t"], ["next"])]
+        made = [helper.make_tensor_value_info(name, of, None)
+                for name, of in (("go", T.BOOL), ("next", T.STRING), ("row", T.STRING), ("i", T.INT64), ("t", T.STRING))]
+        body = helper.make_graph(nodes, "body", given + [helper.make_tensor_value_info("s", T.STRING, None)], made)
+        loop = [("Loop", ["n", "", "s"], ["y0", "y1", "y2", "y3"], {"body": body})]
+        for count, limit, times in ((3, 9, 3), (0, 9, 0), (9, 3, 4), (300, 400, 300)):
+            for late in (False, True):
+                of = {"x": (T.STRING, ["k"]), "s": (T.STRING, []), "n": (T.INT64, []), "limit": (T.INT64, [])}
+                feeds = {"x": strings(["a", "", "é"]), "s": numpy.array("", dtype=object), "n": numpy.array(count),
+                         "limit": numpy.array(limit)}
+                constants = [] if late else [onnx.numpy_helper.from_array(feeds[name], name) for name in ("n", "limit")]
+                for c in constants:
+                    del of[c.name], feeds[c.name]
+                carried, rows, i, t = run(loop, of, feeds, 4, constants)
+                self.assertEqual(carried.item(), "".join(map(str, range(times))))
+                self.assertEqual(rows.tolist(), [[f"a{k}", f"{k}", f"é{k}"] for k in range(times)], (count, late))
+                self.assertEqual((i.tolist(), t.tolist()), (list(range(times)), list(map(str, range(times)))))
+
+    def test_scan(self):
+        """Texts as state, elements and results, whose lengths are known or not."""
+        body = helper.make_graph(
+            [helper.make_node("StringConcat", ["s", "e"], ["row"]), helper.make_node("Identity", ["e"], ["last"])], "body",
+            [helper.make_tensor_value_info(name, T.STRING, None) for name in ("s", "e")],
+            [helper.make_tensor_value_info(name, T.STRING, None) for name in ("last", "row")])
+        for length in (3, 1, 0, 300):
+            for backward in (0, 1):
+                x = strings([[f"{k}a", f"{k}b"] for k in range(length)]).reshape(length, 2)
+                start, order = strings(["-", ""]), x[::-1] if backward else x
+                before = numpy.concatenate([start[None], order])
+                want, axis = before[:-1] + order, 1 if backward else 0
+                scan = {"body": body, "num_scan_inputs": 1, "scan_input_directions": [backward],
+                        "scan_output_axes": [axis]}
+                for dims in ([length, 2], ["n", 2]):
+                    last, rows = run([("Scan", ["s", "x"], ["y0", "y1"], scan)],
+                                     {"s": (T.STRING, [2]), "x": (T.STRING, dims)}, {"s": start, "x": x}, 2)
+                    self.assertEqual(last.tolist(), before[-1].tolist())
+                    self.assertEqual((rows.shape, rows.tolist()), ((want.T if axis else want).shape,
+                                                                   (want.T if axis else want).tolist()), (length, dims))
+
+    def test_scan_of_a_batch(self):
+        """Scan of operator set 8, where a sequence may end early: its state stays, its rows are empty texts."""
+        named = lambda name, shape: helper.make_tensor_value_info(name, T.STRING, shape)
+        body = helper.make_graph(
+            [helper.make_node("Concat", ["s", "e"], ["row"], axis=0), helper.make_node("Identity", ["e"], ["last"])], "body",
+            [named("s", [1]), named("e", [1])], [named("last", [1]), named("row", [2])])
+        x, feeds = strings([[["a"], ["b"]], [["c"], ["d"]]]), {"s": strings([["p"], ["q"]]), "l": numpy.array([1, 2])}
+        for dims in ([2, 2, 1], ["b", "t", 1]):
+            last, rows = run([("Scan", ["l", "s", "x"], ["y0", "y1"], {"body": body, "num_scan_inputs": 1})],
+                             {"s": (T.STRING, [dims[0], 1]), "x": (T.STRING, dims), "l": (T.INT64, [dims[0]])},
+                             dict(feeds, x=x), 2, opset=8)
+            self.assertEqual(last.tolist(), [["a"], ["d"]])
+            self.assertEqual(rows.tolist(), [[["p", "a"], ["", ""]], [["q", "c"], ["c", "d"]]])
+
     def test_unique(self):
         x, of = strings(["b", "ab", "", "b", "ab", "é"]), {"x": (T.STRING, ["n"])}
         out = ["y0", "y1", "y2", "y3"]

@@ -58,6 +58,23 @@ tn_value imp_take_texts(imp_node *c, tn_value texts, tn_value at)
     return imp_call2(c, &tn_op_string_take, NULL, texts, at);
 }
 
+void imp_movable(imp_node *c, int n, const tn_value v[], tn_value out[])
+{
+    for (int k = 0; k < n; k++)
+        out[k] = imp_is_text(v[k]) ? imp_text_numbers(c, v[k], k) : v[k];
+}
+
+tn_value imp_moved(imp_node *c, int n, const tn_value v[], tn_value at)
+{
+    if (c->bad || !imp_is_text(v[0]))
+        return at;
+    tn_value *in = TN_NEW_N(&c->im->scratch, tn_value, n + 1);
+    for (int k = 0; k < n; k++)
+        in[k] = v[k];
+    in[n] = at;
+    return imp_call(c, &tn_op_string_take, NULL, n + 1, in);
+}
+
 void imp_move_texts(imp_node *c, int results, tn_value zero)
 {
     tn_value *given = TN_NEW_N(&c->im->scratch, tn_value, c->n_in),

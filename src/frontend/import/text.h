@@ -12,6 +12,10 @@ tn_value imp_const_text(imp_node *c, const char *text);               /* rank 0 
 
 tn_value imp_text_numbers(imp_node *c, tn_value v, int64_t k);     /* of operand k of string.take */
 tn_value imp_take_texts(imp_node *c, tn_value texts, tn_value at); /* elements of a list; at: int64 */
+/* For a call that only moves elements of n operands of one type: out are its operands, in the place of texts their
+ * numbers; then `at` is its result, for which the texts are read. */
+void imp_movable(imp_node *c, int n, const tn_value v[], tn_value out[]);
+tn_value imp_moved(imp_node *c, int n, const tn_value v[], tn_value at);
 /* Calls the row's converter, which only moves elements, with numbers of elements in the place of texts; of its results
  * the first `results` are texts again (below 0: all). zero: what 0 stands for then; absent: the first element. */
 void imp_move_texts(imp_node *c, int results, tn_value zero);

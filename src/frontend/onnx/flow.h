@@ -12,7 +12,7 @@ typedef struct onnx_ranks {
     const tn_type *of[IMP_MAX_RANK + 1];
 } onnx_ranks;
 
-/* A loop that is being made. Lists of values have room for ONNX_MAX_BODY and two more. */
+/* A loop that is being made. in, out and ranks have room for what it carries besides where it collects texts. */
 typedef struct onnx_loop {
     const onnx_graph *g; /* its body */
     tn_region *r;
@@ -31,7 +31,8 @@ onnx_loop onnx_begin_loop(imp_node *c, const onnx_graph *g, tn_value trip, tn_va
 void onnx_settle_loop(imp_node *c, onnx_loop *b);
 bool onnx_is_inside(imp_node *c, const onnx_loop *b,
                     const tn_expr *e); /* does the body find out what e is? */
-tn_node *onnx_loop_node(imp_node *c, const onnx_loop *b, const tn_loop_attr *attr);
+/* The node, after which b is done. result: carried values, then what is collected. */
+void onnx_loop_node(imp_node *c, onnx_loop *b, const tn_loop_attr *attr, tn_value result[]);
 
 /* What was reported, taken back, and kept while something else was tried. */
 void onnx_report_again(tn_ctx *ctx, const tn_diag *kept, size_t n);
@@ -55,6 +56,7 @@ void onnx_fork_rank(imp_node *c, tn_value v, const onnx_ranks *r, bool any);
 bool onnx_fix_length(imp_node *c, uint32_t i, int least, int most);
 tn_value onnx_bool_scalar(imp_node *c, tn_value v); /* a condition: one bool, of any rank */
 bool onnx_is_long(const onnx_graph *g, int64_t n);  /* are n iterations too many to write them all down? */
+tn_value onnx_zeros(imp_node *c, tn_dtype t, tn_dims shape); /* of texts: empty ones */
 /* What n iterations gave, one after the other (or the last first) along a new axis. */
 tn_value onnx_stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, int axis, bool backward);
 

@@ -2,7 +2,9 @@
  * iteration. */
 #include "frontend/onnx/flow.h"
 
+#include "frontend/import/text.h"
 #include "op/control/control.h"
+#include "op/host/host.h"
 #include "op/tensor/tensor.h"
 
 #include <math.h>
@@ -26,11 +28,22 @@ static tn_value with_axis(imp_node *c, tn_value v, int axis)
 
 tn_value onnx_stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, int axis, bool backward)
 {
-    tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)n);
+    tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)n), *at = TN_NEW_N(c->arena, tn_value, (size_t)n);
     tn_axis_attr a = {axis};
     for (int64_t i = 0; i < n; i++)
-        all[backward ? n - 1 - i : i] = with_axis(c, v[(size_t)i * stride], axis);
-    return imp_call(c, &tn_op_concatenate, &a, (int)n, all);
+        all[backward ? n - 1 - i : i] = v[(size_t)i * stride];
+    imp_movable(c, (int)n, all, at);
+    for (int64_t i = 0; i < n && !c->bad; i++)
+        at[i] = with_axis(c, at[i], axis);
+    return imp_moved(c, (int)n, all, imp_call(c, &tn_op_concatenate, &a, (int)n, at));
+}
+
+tn_value onnx_zeros(imp_node *c, tn_dtype t, tn_dims shape)
+{
+    tn_broadcast_to_attr to = {shape};
+    tn_value zero = tn_dtype_is_string(t) ? imp_const_text(c, "") : imp_const(c, t, 0), at;
+    imp_movable(c, 1, &zero, &at);
+    return imp_moved(c, 1, &zero, imp_call1(c, &tn_op_broadcast_to, &to, at));
 }
 
 /* ---- a loop that stays one: its number of iterations is known during the run ---- */
@@ -44,15 +57,16 @@ onnx_loop onnx_begin_loop(imp_node *c, const onnx_graph *g, tn_value trip, tn_va
                           const tn_value carried[])
 {
     onnx_loop b = {.g = g, .n_carried = n_carried, .body = loop_body};
-    b.in = TN_NEW_N(c->arena, tn_value, n_carried + 2);
+    size_t more = 2 * g->output.n; /* what collecting texts carries */
+    b.in = TN_NEW_N(c->arena, tn_value, n_carried + 2 + more);
     b.inner = TN_NEW_N(c->arena, tn_value, n_carried + 2);
-    b.out = TN_NEW_N(c->arena, tn_value, ONNX_MAX_BODY + 1);
+    b.out = TN_NEW_N(c->arena, tn_value, ONNX_MAX_BODY + 1 + more);
     b.carried = TN_NEW_N(c->arena, const tn_type *, n_carried);
     b.in[0] = trip;
     b.in[1] = go;
     for (uint32_t k = 0; k < n_carried; k++)
         b.in[k + 2] = onnx_as_value(c, carried[k]);
-    b.ranks = TN_NEW_N(c->arena, onnx_ranks, n_carried);
+    b.ranks = TN_NEW_N(c->arena, onnx_ranks, n_carried + more);
     for (uint32_t k = 0; k < n_carried && !c->bad; k++) {
         b.carried[k] = tn_value_type(b.in[k + 2]);
         if (b.carried[k]->kind == TN_T_ANY)
@@ -257,7 +271,49 @@ static tn_dims known_rows(imp_node *c, const onnx_loop *b)
     return all;
 }
 
-tn_node *onnx_loop_node(imp_node *c, const onnx_loop *b, const tn_loop_attr *attr)
+/* ---- texts that are collected ----
+ * The loop carries the texts of all iterations, as a sequence of lists, and how many they are. What it collects are
+ * their numbers, by which they are read afterwards. */
+
+/* The loop carries one more value, which begins as v and stays as it is. Returns what it is in the body. */
+static tn_value carry(imp_node *c, onnx_loop *b, tn_value v, const char *name, const tn_type *t)
+{
+    uint32_t k = b->n_carried++;
+    b->in[k + 2] = v;
+    for (uint32_t i = b->n_out++; i > k + 1; i--)
+        b->out[i] = b->out[i - 1];
+    return b->out[k + 1] = tn_val(tn_region_add_param(c->g, b->r, name, t));
+}
+
+/* Collected result k are texts. Returns which carried value holds them. */
+static uint32_t collect_texts(imp_node *c, onnx_loop *b, uint32_t k)
+{
+    const tn_expr *any = tn_any_dim(c->pool);
+    const tn_type *list = tn_type_tensor(c->pool, TN_STR, 1, &any, NULL);
+    tn_value none = imp_text_list(c, 0, NULL), begin = imp_call(c, &tn_op_seq_of, NULL, 1, &none);
+    tn_value lists = carry(c, b, begin, "texts", tn_type_seq(c->pool, list));
+    tn_value count = carry(c, b, imp_i64(c, 0), "count", tn_type_tensor(c->pool, TN_I64, 0, NULL, NULL));
+    uint32_t at = b->n_carried - 2;
+    tn_value *next = b->out + at + 1, *collected = b->out + b->n_carried + 1 + k;
+    tn_region *outer = c->im->r;
+    c->im->r = b->r;
+    tn_value number = imp_text_numbers(c, *collected, 0), flat = imp_flat(c, number);
+    next[0] = imp_call2(c, &tn_op_seq_insert, NULL, lists, imp_take_texts(c, *collected, flat));
+    next[1] = imp_call2(c, &tn_op_add, NULL, count, imp_extent_of(c, flat, 0));
+    *collected = imp_call2(c, &tn_op_add, NULL, number, count);
+    c->im->r = outer;
+    return at;
+}
+
+static tn_value read_texts(imp_node *c, tn_node *n, uint32_t lists, tn_value number)
+{
+    tn_seq_concat_attr a = {0, false};
+    return imp_take_texts(c, imp_call1(c, &tn_op_seq_concat, &a, (tn_value){n, lists}), number);
+}
+
+/* ---- the node ---- */
+
+static tn_node *make_loop(imp_node *c, const onnx_loop *b, const tn_loop_attr *attr)
 {
     tn_region_set_results(c->g, b->r, (int)b->n_out, b->out);
     tn_node *n = tn_node_new(c->g, c->im->r, NULL, &tn_op_loop, (int)b->n_carried + 2, b->in,
@@ -267,6 +323,24 @@ tn_node *onnx_loop_node(imp_node *c, const onnx_loop *b, const tn_loop_attr *att
     if (b->n_carried)
         onnx_note_ranks(c, n, b->ranks);
     return n;
+}
+
+void onnx_loop_node(imp_node *c, onnx_loop *b, const tn_loop_attr *attr, tn_value result[])
+{
+    uint32_t n_carried = b->n_carried, n_collected = b->n_out - 1 - n_carried;
+    uint32_t *lists = TN_NEW_N(c->arena, uint32_t, n_collected);
+    bool *text = TN_NEW_N(c->arena, bool, n_collected);
+    for (uint32_t k = 0; k < n_collected && !c->bad; k++) {
+        text[k] = imp_is_text(b->out[b->n_carried + 1 + k]);
+        lists[k] = text[k] ? collect_texts(c, b, k) : 0;
+    }
+    tn_node *n = c->bad ? NULL : make_loop(c, b, attr);
+    for (uint32_t k = 0; k < n_carried && !c->bad; k++)
+        result[k] = tn_unboxed(c->g, (tn_value){n, k});
+    for (uint32_t k = 0; k < n_collected && !c->bad; k++) {
+        tn_value v = tn_unboxed(c->g, (tn_value){n, b->n_carried + k});
+        result[n_carried + k] = text[k] ? read_texts(c, n, lists[k], v) : v;
+    }
 }
 
 /* A loop whose number of iterations, or whose shapes, are known during the run. */
@@ -281,9 +355,11 @@ static void loop_node(imp_node *c, const onnx_graph *g, uint32_t n_carried)
         return;
     if (b.n_out > n_carried + 1 && imp_has(c, 0) && imp_scalar(c, b.out[0], &always) && always != 0)
         attr.collect = known_rows(c, &b);
-    tn_node *n = c->bad ? NULL : onnx_loop_node(c, &b, &attr);
+    tn_value *result = TN_NEW_N(c->arena, tn_value, b.n_out);
+    if (!c->bad)
+        onnx_loop_node(c, &b, &attr, result);
     for (uint32_t k = 0; k < c->n_out && !c->bad; k++)
-        imp_out(c, k, tn_unboxed(c->g, (tn_value){n, k}));
+        imp_out(c, k, result[k]);
 }
 
 /* No iteration: nothing is collected; the body says what shapes it would have. */
@@ -301,8 +377,7 @@ static void no_iteration(imp_node *c, const onnx_graph *g, uint32_t n_carried)
         const tn_type *t = imp_type(b.out[k + 1]);
         for (int d = 0; d < t->n; d++)
             dim[d + 1] = onnx_is_inside(c, &b, t->dim[d]) ? dim[0] : t->dim[d];
-        tn_broadcast_to_attr to = {tn_dims_make(c->arena, (uint32_t)t->n + 1, dim)};
-        imp_out(c, k, imp_call1(c, &tn_op_broadcast_to, &to, imp_const(c, t->dtype, 0)));
+        imp_out(c, k, onnx_zeros(c, t->dtype, tn_dims_make(c->arena, (uint32_t)t->n + 1, dim)));
     }
     tn_region_discard(c->g, b.r);
 }

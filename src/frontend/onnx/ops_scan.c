@@ -1,5 +1,6 @@
 /* Scan: one of few elements is written down element by element; any other is a loop whose body takes the elements by
- * the number of the iteration. */
+ * the number of the iteration. Texts are scanned by their numbers (frontend/import/text.h). */
+#include "frontend/import/text.h"
 #include "frontend/onnx/flow.h"
 #include "op/tensor/tensor.h"
 
@@ -8,6 +9,7 @@ typedef struct scan { /* of one sequence */
     uint32_t n_state, n_in, n_out;
     const int64_t *in_axis, *out_axis; /* n_in, n_out entries */
     const int64_t *in_back, *out_back; /* not 0: from the end */
+    const tn_value *text;              /* n_in: whose numbers are scanned; NULL: the sequence itself */
     tn_value length; /* int64, rank 0: iterations from it on leave the state and give 0; NULL: none */
 } scan;
 
@@ -19,6 +21,18 @@ static tn_value element(imp_node *c, tn_value v, int64_t axis, int64_t i)
         tn_make_dims(c->g, 1, &i), tn_make_dims(c->g, 1, &end), {0}, tn_ints_make(c->arena, 1, &axis)};
     tn_squeeze_attr s = {tn_ints_make(c->arena, 1, &axis)};
     return imp_call1(c, &tn_op_squeeze, &s, imp_call1(c, &tn_op_strided_slice, &a, v));
+}
+
+/* Texts among the n values v become their numbers. Returns what imp_moved reads them from; NULL: v[k] is itself. */
+static const tn_value *by_number(imp_node *c, uint32_t n, tn_value v[])
+{
+    tn_value *text = TN_NEW_N(c->arena, tn_value, n);
+    for (uint32_t k = 0; k < n && !c->bad; k++)
+        if (imp_is_text(v[k])) {
+            text[k] = v[k];
+            v[k] = imp_text_numbers(c, v[k], 0);
+        }
+    return text;
 }
 
 /* The length of the sequences, which all have it: the run checks what is not known. */
@@ -54,8 +68,11 @@ static void keep_length(imp_node *c, const scan *s, tn_value i, const tn_value b
         return;
     tn_value live = imp_call2(c, &tn_op_less, NULL, i, s->length);
     for (uint32_t k = 0; k < s->n_state + s->n_out && !c->bad; k++) {
-        tn_value none = k < s->n_state ? before[k] : imp_const(c, imp_type(body[k])->dtype, 0);
-        body[k] = imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){live, body[k], none});
+        tn_value none = k < s->n_state ? before[k] : onnx_zeros(c, imp_type(body[k])->dtype, (tn_dims){0});
+        tn_value either[2] = {body[k], none}, at[2];
+        imp_movable(c, 2, either, at);
+        at[0] = imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){live, at[0], at[1]});
+        body[k] = imp_moved(c, 2, either, at[0]);
     }
 }
 
@@ -72,10 +89,10 @@ static void unroll(imp_node *c, const scan *s, int64_t n, tn_value state[], cons
             in[k] = state[k];
         for (uint32_t k = 0; k < s->n_in && !c->bad; k++) {
             int axis = imp_axis(c, s->in_axis[k], imp_rank(x[k]));
-            in[s->n_state + k] =
-                s->length.def && s->in_back[k]
-                    ? imp_take(c, x[k], place_of(c, s, k, imp_i64(c, i), (tn_value){0}), axis)
-                    : element(c, x[k], axis, s->in_back[k] ? n - 1 - i : i);
+            tn_value one = s->length.def && s->in_back[k]
+                               ? imp_take(c, x[k], place_of(c, s, k, imp_i64(c, i), (tn_value){0}), axis)
+                               : element(c, x[k], axis, s->in_back[k] ? n - 1 - i : i);
+            in[s->n_state + k] = imp_moved(c, 1, &s->text[k], one);
         }
         c->bad = c->bad || !onnx_body(c, s->g, c->im->r, n_in, in, body);
         keep_length(c, s, imp_i64(c, i), state, body);
@@ -108,8 +125,7 @@ static tn_value element_at(imp_node *c, tn_value v, int axis, tn_value i)
     for (int d = 0, at = 0; d < t->n; d++)
         if (d != axis)
             dim[at++] = t->dim[d];
-    tn_broadcast_to_attr to = {tn_dims_make(c->arena, t->n - 1u, dim)};
-    return imp_call1(c, &tn_op_broadcast_to, &to, imp_const(c, t->dtype, 0));
+    return onnx_zeros(c, t->dtype, tn_dims_make(c->arena, t->n - 1u, dim));
 }
 
 /* An iteration: its elements of the sequences, by its number. */
@@ -120,9 +136,11 @@ static void scan_body(imp_node *c, onnx_loop *b)
     tn_value in[ONNX_MAX_BODY], i = b->inner[0];
     for (uint32_t k = 0; k < s->n_state; k++)
         in[k] = b->inner[k + 2];
-    for (uint32_t k = 0; k < s->n_in && !c->bad; k++)
-        in[s->n_state + k] = element_at(c, q->x[k], imp_axis(c, s->in_axis[k], imp_rank(q->x[k])),
-                                        place_of(c, s, k, i, q->last));
+    for (uint32_t k = 0; k < s->n_in && !c->bad; k++) {
+        int axis = imp_axis(c, s->in_axis[k], imp_rank(q->x[k]));
+        tn_value one = element_at(c, q->x[k], axis, place_of(c, s, k, i, q->last));
+        in[s->n_state + k] = imp_moved(c, 1, &s->text[k], one);
+    }
     b->n_out = s->n_state + s->n_out + 1;
     b->out[0] = imp_const(c, TN_BOOL1, 1);
     c->bad = c->bad || !onnx_body(c, s->g, b->r, s->n_state + s->n_in, in, b->out + 1);
@@ -147,28 +165,32 @@ static tn_dims rows_of(imp_node *c, const onnx_loop *b, const tn_expr *n)
     return all;
 }
 
-/* The rows v, maybe the last one first, with their dimension at axis. */
-static tn_value placed(imp_node *c, tn_value v, bool backward, int64_t axis, tn_value last)
+/* The rows, maybe the last one first, with their dimension at axis. */
+static tn_value placed(imp_node *c, tn_value rows, bool backward, int64_t axis, tn_value last)
 {
+    tn_value v;
     int64_t perm[IMP_MAX_RANK + 1];
-    int rank = imp_rank(v), at = imp_axis(c, axis, rank);
+    int rank = imp_rank(rows), at = imp_axis(c, axis, rank);
+    if (!at && !backward)
+        return rows;
+    imp_movable(c, 1, &rows, &v);
     if (backward)
         v = imp_take(c, v, imp_call2(c, &tn_op_subtract, NULL, last, imp_count_up(c, imp_type(v)->dim[0])),
                      0);
     for (int d = 0, from = 1; d < rank; d++)
         perm[d] = d == at ? 0 : from++;
-    return at && !c->bad ? imp_transpose(c, v, rank, perm) : v;
+    return imp_moved(c, 1, &rows, at && !c->bad ? imp_transpose(c, v, rank, perm) : v);
 }
 
-/* The loop node of b, whose collected results have n rows; NULL: it cannot be converted. */
-static tn_node *settled(imp_node *c, onnx_loop *b, const tn_expr *n)
+/* The results of b, of which those that it collects have n rows. */
+static void settle(imp_node *c, onnx_loop *b, const tn_expr *n, tn_value result[])
 {
     if (!c->bad)
         onnx_settle_loop(c, b);
     if (c->bad)
-        return NULL;
+        return;
     tn_loop_attr attr = {rows_of(c, b, n)};
-    return onnx_loop_node(c, b, &attr);
+    onnx_loop_node(c, b, &attr, result);
 }
 
 static void loop_scan(imp_node *c, const scan *s, const tn_expr *n, tn_value state[], const tn_value x[],
@@ -181,16 +203,18 @@ static void loop_scan(imp_node *c, const scan *s, const tn_expr *n, tn_value sta
     b.user = &q;
     if (s->n_state + s->n_in > ONNX_MAX_BODY)
         imp_fail(c, "onnx-E017", "its body takes more than %d values", ONNX_MAX_BODY);
-    tn_node *node = settled(c, &b, n);
+    tn_value *result = TN_NEW_N(c->arena, tn_value, s->n_state + s->n_out);
+    settle(c, &b, n, result);
     for (uint32_t k = 0; k < s->n_state && !c->bad; k++)
-        state[k] = tn_unboxed(c->g, (tn_value){node, k});
+        state[k] = result[k];
     for (uint32_t k = 0; k < s->n_out && !c->bad; k++)
-        out[k] = placed(c, (tn_value){node, s->n_state + k}, s->out_back[k] != 0, s->out_axis[k], q.last);
+        out[k] = placed(c, result[s->n_state + k], s->out_back[k] != 0, s->out_axis[k], q.last);
 }
 
-static void run_scan(imp_node *c, const scan *s, tn_value state[], tn_value x[], tn_value out[])
+static void run_scan(imp_node *c, scan *s, tn_value state[], tn_value x[], tn_value out[])
 {
     int64_t count;
+    s->text = by_number(c, s->n_in, x);
     const tn_expr *n = scan_length(c, s, x);
     if (c->bad)
         return;
@@ -252,8 +276,9 @@ static void scan9(imp_node *c)
 
 typedef struct {
     const scan *s;
-    const tn_value *v; /* operands with their batch, states first */
-    tn_value lengths;  /* int64, one for each of the batch; NULL: none */
+    const tn_value *v;    /* operands with their batch, states first */
+    const tn_value *text; /* ... as in scan */
+    tn_value lengths;     /* int64, one for each of the batch; NULL: none */
 } batch;
 
 /* Element i of the batch: states and collected results into `to`. */
@@ -262,7 +287,7 @@ static void scan_one(imp_node *c, const batch *q, tn_value i, tn_value to[])
     scan s = *q->s;
     tn_value v[ONNX_MAX_BODY];
     for (uint32_t k = 0; k < s.n_state + s.n_in && !c->bad; k++)
-        v[k] = element_at(c, q->v[k], 0, i);
+        v[k] = imp_moved(c, 1, &q->text[k], element_at(c, q->v[k], 0, i));
     if (!c->bad && q->lengths.def)
         s.length = imp_take(c, q->lengths, i, 0);
     if (!c->bad)
@@ -295,9 +320,7 @@ static void scan_all(imp_node *c, const batch *q, const tn_expr *n, tn_value out
     onnx_loop b = onnx_begin_loop(c, q->s->g, trip, always, 0, NULL);
     b.body = batch_body;
     b.user = q;
-    tn_node *node = settled(c, &b, n);
-    for (uint32_t k = 0; k < n_out && !c->bad; k++)
-        out[k] = tn_unboxed(c->g, (tn_value){node, k});
+    settle(c, &b, n, out);
 }
 
 static void scan8(imp_node *c)
@@ -313,7 +336,7 @@ static void scan8(imp_node *c)
     s.in_back = each_of(c, "directions", s.n_in);
     tn_value *v = TN_NEW_N(c->arena, tn_value, imp_n_in(c)),
              *out = TN_NEW_N(c->arena, tn_value, s.g->output.n + 1);
-    batch q = {&s, v, imp_has(c, 0) ? imp_cast(c, imp_in(c, 0), TN_I64) : (tn_value){0}};
+    batch q = {.s = &s, .v = v, .lengths = imp_has(c, 0) ? imp_cast(c, imp_in(c, 0), TN_I64) : (tn_value){0}};
     for (uint32_t k = 0; k + 1 < imp_n_in(c) && !c->bad; k++) {
         v[k] = imp_in(c, k + 1);
         n = n ? n : imp_rank(v[k]) ? imp_type(v[k])->dim[0] : NULL;
@@ -321,6 +344,7 @@ static void scan8(imp_node *c)
             imp_fail(c, "onnx-E009", "its operands have different batches: %s",
                      imp_type_text(c, imp_type(v[k])));
     }
+    q.text = by_number(c, c->bad ? 0 : s.n_state + s.n_in, v);
     if (!c->bad)
         scan_all(c, &q, n, out);
     for (uint32_t k = 0; k < c->n_out && !c->bad; k++)
