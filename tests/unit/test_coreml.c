@@ -322,7 +322,7 @@ static void errors_have_an_end(void **state)
     tn_buf_deinit(&file);
 }
 
-/* What a model with an input of n numbers gives. */
+/* What a model with an input of n numbers gives: as many, or fewer. */
 static void computes(const char *text, int64_t n, const float x[], const float want[])
 {
     tn_buf file = {0};
@@ -337,7 +337,8 @@ static void computes(const char *text, int64_t n, const float x[], const float w
     if (import_text(&m, text, &file) != TN_OK ||
         tn_relay_run(&m.g, 1, &in, 1, &have, tn_eval_interp, NULL) != TN_OK)
         fail_msg("%s", model_errors(&m));
-    for (int64_t i = 0; i < n; i++)
+    assert_in_range(have.n, 4, (size_t)n * 4);
+    for (size_t i = 0; i < have.n / 4; i++)
         assert_float_equal(((const float *)have.at)[i], want[i], 1e-6);
     tn_tensor_value_deinit(&have);
     model_deinit(&m);
