@@ -531,7 +531,7 @@ static void depth_space(imp_node *c)
     imp_out(c, 0, last && !c->bad ? imp_channels_last(c, y) : y);
 }
 
-/* The operand as blocks of its leading spatial dimensions: [b.., n, e0, e1.., rest] and the way back. */
+/* Blocks of the dimensions behind the batch; operand 2 says what is added around or cut off. */
 static imp_blocks blocks_in(imp_node *c)
 {
     tn_ints size = imp_ints_in(c, imp_in(c, 1), "the block");
