@@ -30,7 +30,7 @@ bool imp_window_init(imp_node *c, tn_value x, bool last, imp_window *w)
     return !c->bad;
 }
 
-bool imp_window_of_weight(imp_node *c, tn_value weight, imp_window *w)
+bool imp_window_of_any_weight(imp_node *c, tn_value weight, imp_window *w)
 {
     const tn_type *t = imp_type(weight);
     if (!c->bad && imp_rank(weight) != w->dims + 2)
@@ -38,18 +38,47 @@ bool imp_window_of_weight(imp_node *c, tn_value weight, imp_window *w)
                    "weight %s must have %d dimensions, as the data has; the model is damaged",
                    imp_type_text(c, t), w->dims + 2);
     for (int i = 0; i < w->dims && !c->bad; i++)
-        if (!tn_is_int(t->dim[2 + i], &w->kernel[i]))
-            imp_refuse(c, IMP_TOO_LARGE, "the window of weight %s must be fixed", imp_type_text(c, t));
+        w->run_kernel[i] = tn_is_int(t->dim[2 + i], &w->kernel[i]) ? NULL : t->dim[2 + i];
     return !c->bad;
+}
+
+static bool is_fixed(imp_node *c, const imp_window *w, int i)
+{
+    if (w->run_kernel[i])
+        imp_refuse(c, IMP_TOO_LARGE, "the window of the weight must be fixed along spatial dimension %d", i);
+    return !c->bad;
+}
+
+bool imp_window_of_weight(imp_node *c, tn_value weight, imp_window *w)
+{
+    bool ok = imp_window_of_any_weight(c, weight, w);
+    for (int i = 0; i < w->dims && ok; i++)
+        ok = is_fixed(c, w, i);
+    return ok;
 }
 
 int64_t imp_window_span(imp_node *c, const imp_window *w, int i)
 {
     int64_t s = (w->kernel[i] - 1) * w->dilation[i] + 1;
+    if (!is_fixed(c, w, i))
+        return 1;
     if (w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] < 1 || s > INT32_MAX)
         imp_refuse(c, IMP_BAD_VALUE,
                    "strides, dilations and windows must be at least 1, and smaller than 2^31");
     return c->bad ? 1 : s;
+}
+
+const tn_expr *imp_window_reach(imp_node *c, const imp_window *w, int i)
+{
+    tn_pool *p = c->pool;
+    imp_window one = *w;
+    if (!w->run_kernel[i])
+        return tn_idx(p, imp_window_span(c, w, i));
+    one.kernel[i] = 1;
+    one.run_kernel[i] = NULL;
+    (void)imp_window_span(c, &one, i);
+    const tn_expr *steps = tn_sub(p, w->run_kernel[i], tn_idx(p, 1));
+    return tn_add(p, tn_mul(p, steps, tn_idx(p, w->dilation[i])), tn_idx(p, 1));
 }
 
 const tn_expr *imp_window_extent(tn_value x, const imp_window *w, int i)
@@ -71,14 +100,15 @@ void imp_pad_same(imp_node *c, tn_value x, imp_window *w, bool before)
 {
     tn_pool *p = c->pool;
     for (int i = 0; i < w->dims && !c->bad; i++) {
-        int64_t s = w->stride[i], reach = imp_window_span(c, w, i);
+        const tn_expr *reach = imp_window_reach(c, w, i);
+        int64_t s = w->stride[i];
         if (c->bad)
             return;
-        if (reach == 1)
+        if (tn_is_value(reach, 1))
             continue; /* no window reaches outside */
         const tn_expr *in = imp_window_extent(x, w, i),
                       *steps = tn_mul(p, tn_ceildiv(p, in, s), tn_idx(p, s));
-        imp_pad_share(c, w, i, tn_add(p, tn_sub(p, steps, in), tn_idx(p, reach - s)), before);
+        imp_pad_share(c, w, i, tn_add(p, tn_sub(p, steps, in), tn_sub(p, reach, tn_idx(p, s))), before);
     }
 }
 
@@ -102,6 +132,15 @@ void imp_pad_output(imp_node *c, tn_value x, imp_window *w, const int64_t size[]
 static tn_ints list(imp_node *c, int n, const int64_t at[])
 {
     return tn_ints_make(c->arena, (uint32_t)n, at);
+}
+
+/* What attributes say of the kernel: nothing where the run decides. */
+static tn_ints kernel_size(imp_node *c, const imp_window *w)
+{
+    for (int i = 0; i < w->dims; i++)
+        if (w->run_kernel[i])
+            return (tn_ints){0};
+    return list(c, w->dims, w->kernel);
 }
 
 static tn_dims pads(imp_node *c, const imp_window *w)
@@ -183,7 +222,7 @@ bool imp_conv_attr(imp_node *c, const imp_window *w, tn_value weight, int64_t gr
     a->strides = list(c, w->dims, w->stride);
     a->dilation = list(c, w->dims, w->dilation);
     a->padding = pads(c, w);
-    a->kernel_size = list(c, w->dims, w->kernel);
+    a->kernel_size = kernel_size(c, w);
     a->groups = groups;
     (void)tn_is_int(imp_type(weight)->dim[0], &a->channels);
     return true;
@@ -211,7 +250,7 @@ tn_value imp_conv_transpose(imp_node *c, tn_value x, tn_value weight, const imp_
     a.dilation = list(c, w->dims, w->dilation);
     a.padding = pads(c, w);
     a.output_padding = list(c, w->dims, more ? more : none);
-    a.kernel_size = list(c, w->dims, w->kernel);
+    a.kernel_size = kernel_size(c, w);
     a.groups = groups;
     return back(c, imp_call2(c, ops[w->dims - 1], &a, into(c, x, w->last), weight), w->last);
 }

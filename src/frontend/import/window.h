@@ -18,6 +18,8 @@ typedef struct imp_window {
     int dims;
     bool last; /* the channels are the last dimension of data and result, else the second one */
     int64_t kernel[IMP_MAX_SPATIAL], stride[IMP_MAX_SPATIAL], dilation[IMP_MAX_SPATIAL];
+    const tn_expr
+        *run_kernel[IMP_MAX_SPATIAL]; /* an extent of the kernel that only the run knows, else NULL */
     const tn_expr *pad[2 * IMP_MAX_SPATIAL];
 } imp_window;
 
@@ -25,8 +27,12 @@ typedef struct imp_window {
 bool imp_window_init(imp_node *c, tn_value x, bool last, imp_window *w);
 /* The window is the weight's, whose dimensions are OI(D)(H)W; false: another rank or extents that are not fixed. */
 bool imp_window_of_weight(imp_node *c, tn_value weight, imp_window *w);
-/* (kernel - 1) * dilation + 1 along dimension i; reported where strides, dilations or windows are below 1. */
+/* ... or extents that only the run knows. */
+bool imp_window_of_any_weight(imp_node *c, tn_value weight, imp_window *w);
+/* (kernel - 1) * dilation + 1 along dimension i; reported where strides, dilations or windows are below 1, and of the
+ * first form where the kernel is not fixed. */
 int64_t imp_window_span(imp_node *c, const imp_window *w, int i);
+const tn_expr *imp_window_reach(imp_node *c, const imp_window *w, int i);
 const tn_expr *imp_window_extent(tn_value x, const imp_window *w, int i); /* of x along spatial dimension i */
 void imp_pad_none(imp_node *c, imp_window *w);                            /* VALID */
 void imp_pad_both(imp_node *c, imp_window *w, const int64_t pad[]);       /* before each, then after each */

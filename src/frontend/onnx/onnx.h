@@ -145,8 +145,9 @@ void onnx_finish_results(onnx_import *o, size_t n, const tn_bytes name[]);
 /* ---- shared by converters ---- */
 /* The second operand of a binary operator, its dimensions aligned (ops_math.c). */
 tn_value onnx_second(imp_node *c, tn_value a);
-/* Attributes of the convolution `op` (nn.conv2d and its kin) that the node describes, one entry a spatial dimension. */
-bool onnx_conv_attr(imp_node *c, tn_value x, tn_value weight, const tn_op *op, tn_conv2d_attr *a);
+/* Attributes of the convolution `op` (nn.conv2d and its kin) that the node describes, one entry a spatial dimension.
+ * The run compares the weight with what they say of it. */
+bool onnx_conv_attr(imp_node *c, tn_value x, tn_value *weight, const tn_op *op, tn_conv2d_attr *a);
 tn_value onnx_average_pool(imp_node *c, tn_value x);                  /* as the node describes it */
 tn_value onnx_max_pool(imp_node *c, tn_value x, tn_value *positions); /* positions: of the largest, or NULL */
 void onnx_trilu(imp_node *c);                                         /* the converter of Trilu */

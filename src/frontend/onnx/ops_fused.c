@@ -59,7 +59,7 @@ static void fused_conv(imp_node *c)
     more = last && more.def ? imp_channels_first(c, more) : more;
     const tn_op *op = imp_conv_op(imp_rank(in[0]) - 2);
     tn_conv2d_attr a;
-    if (!onnx_conv_attr(c, in[0], in[1], op, &a))
+    if (!onnx_conv_attr(c, in[0], &in[1], op, &a))
         return;
     tn_value y = imp_call(c, op, &a, 2, in);
     y = imp_bias(c, y, bias, false);

@@ -69,26 +69,28 @@ static void read_window(imp_node *c, tn_value x, imp_window *w)
 
 /* ---- Conv ---- */
 
-/* The window is the weight's, from dimension 2 on. */
-static void read_kernel(imp_node *c, tn_value weight, imp_window *w)
+/* The window is the weight's, from dimension 2 on, which the run checks where the model says more than the weight. */
+static void read_kernel(imp_node *c, tn_value *weight, imp_window *w)
 {
     int64_t given[IMP_MAX_SPATIAL];
-    if (!imp_window_of_weight(c, weight, w) || !read_list(c, "kernel_shape", w, 1, given))
+    if (!imp_window_of_any_weight(c, *weight, w) || !read_list(c, "kernel_shape", w, 1, given))
         return;
-    for (int i = 0; i < w->dims; i++)
-        if (given[i] != w->kernel[i])
+    for (int i = 0; i < w->dims && !c->bad; i++)
+        if (!imp_with_extent(c, weight, 2 + i, tn_idx(c->pool, given[i])))
             imp_fail(c, "onnx-E009", "kernel_shape[%d] is %lld, but the weight is %s; the model is damaged",
-                     i, (long long)given[i], imp_type_text(c, imp_type(weight)));
+                     i, (long long)given[i], imp_type_text(c, imp_type(*weight)));
+    if (!c->bad)
+        (void)imp_window_of_any_weight(c, *weight, w);
 }
 
-bool onnx_conv_attr(imp_node *c, tn_value x, tn_value weight, const tn_op *op, tn_conv2d_attr *a)
+bool onnx_conv_attr(imp_node *c, tn_value x, tn_value *weight, const tn_op *op, tn_conv2d_attr *a)
 {
     imp_window w;
     if (!imp_window_init(c, x, false, &w))
         return false;
     read_kernel(c, weight, &w);
     read_window(c, x, &w);
-    return imp_conv_attr(c, &w, weight, imp_attr_int(c, "group", 1), op, a);
+    return imp_conv_attr(c, &w, *weight, imp_attr_int(c, "group", 1), op, a);
 }
 
 static void conv(imp_node *c)
@@ -96,7 +98,7 @@ static void conv(imp_node *c)
     tn_value x = imp_in(c, 0), weight = imp_in(c, 1), bias = imp_opt(c, 2);
     const tn_op *op = imp_conv_op(imp_rank(x) - 2);
     tn_conv2d_attr a;
-    if (onnx_conv_attr(c, x, weight, op, &a))
+    if (onnx_conv_attr(c, x, &weight, op, &a))
         imp_out(c, 0, imp_bias(c, imp_call2(c, op, &a, x, weight), bias, false));
 }
 
@@ -121,9 +123,10 @@ static void causal_conv(imp_node *c)
     imp_window w;
     if (!imp_window_init(c, x, false, &w))
         return;
-    read_kernel(c, weight, &w);
+    read_kernel(c, &weight, &w);
     if (w.dims != 1 && !c->bad)
         imp_fail(c, "onnx-E022", "data %s must have three dimensions", imp_type_text(c, imp_type(x)));
+    (void)imp_window_span(c, &w, 0); /* the states are as long as the window */
     if (strcmp(act, "none") != 0 && strcmp(act, "silu") != 0 && strcmp(act, "swish") != 0)
         imp_fail(c, "onnx-E009", "activation is \"%s\"; none, silu and swish are known", act);
     if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv1d.attr, sizeof a, &a) != TN_OK)
@@ -157,10 +160,10 @@ static void pad_output(imp_node *c, tn_value x, imp_window *w, enum pad_mode how
     if (given && !c->bad)
         imp_pad_output(c, x, w, shape.at + skip, how != PAD_UPPER, more);
     for (int i = 0; i < w->dims && !c->bad && !given && (how == PAD_UPPER || how == PAD_LOWER); i++) {
-        int64_t total =
-            imp_window_span(c, w, i) + more[i] - w->stride[i]; /* of in - 1 steps, over in steps */
-        imp_pad_share(c, w, i, tn_idx(c->pool, total), how == PAD_LOWER);
-        /* below 0: as ONNX Runtime, no more than there is */
+        /* of in - 1 steps, over in steps; below 0: as ONNX Runtime, no more than there is */
+        const tn_expr *reach = imp_window_reach(c, w, i), *other = tn_idx(c->pool, more[i] - w->stride[i]);
+        const tn_expr *total = tn_max(c->pool, tn_add(c->pool, reach, other), tn_idx(c->pool, 0));
+        imp_pad_share(c, w, i, imp_simplify(c, total), how == PAD_LOWER);
     }
 }
 
@@ -196,7 +199,7 @@ static void transposed_conv(imp_node *c, tn_value bias, bool padded)
     imp_window w;
     if (!imp_window_init(c, x, false, &w))
         return;
-    read_kernel(c, weight, &w);
+    read_kernel(c, &weight, &w);
     (void)read_list(c, "strides", &w, 1, w.stride);
     (void)read_list(c, "dilations", &w, 1, w.dilation);
     if (padded)

@@ -223,9 +223,10 @@ static tn_value off_zero(imp_node *c, tn_value v, tn_value zero, int64_t axis)
 static tn_value volume_sums(imp_node *c, const tn_value in[6])
 {
     tn_conv2d_attr a;
-    if (!onnx_conv_attr(c, in[0], in[1], &tn_op_nn_conv3d, &a))
+    tn_value weight = in[1];
+    if (!onnx_conv_attr(c, in[0], &weight, &tn_op_nn_conv3d, &a))
         return (tn_value){0};
-    tn_value x = off_zero(c, in[0], in[2], 1), w = off_zero(c, in[1], in[3], 0);
+    tn_value x = off_zero(c, in[0], in[2], 1), w = off_zero(c, weight, in[3], 0);
     return imp_call2(c, &tn_op_nn_conv3d, &a, x, w);
 }
 
@@ -234,18 +235,19 @@ static tn_value volume_sums(imp_node *c, const tn_value in[6])
 static tn_value conv_sums(imp_node *c, const tn_value in[6], bool *out_line)
 {
     static const tn_expand_dims_attr row = {2, 1};
-    tn_value operand[6];
+    tn_value operand[6], weight = in[1];
     tn_conv2d_attr a;
     *out_line = imp_rank(in[0]) == 3;
     if (imp_rank(in[0]) == 5)
         return volume_sums(c, in);
-    if (!onnx_conv_attr(c, in[0], in[1], &tn_op_qnn_conv2d, &a))
+    if (!onnx_conv_attr(c, in[0], &weight, &tn_op_qnn_conv2d, &a))
         return (tn_value){0};
-    for (int i = 0; i < 6; i++)
-        operand[i] = i >= 4 && !in[i].def ? imp_const(c, TN_F32, 1)
-                     : *out_line && (i < 2 || imp_rank(in[i]) == 3)
-                         ? imp_call1(c, &tn_op_expand_dims, &row, in[i])
-                         : in[i];
+    for (int i = 0; i < 6; i++) {
+        tn_value v = i == 1 ? weight : in[i];
+        operand[i] = i >= 4 && !v.def                           ? imp_const(c, TN_F32, 1)
+                     : *out_line && (i < 2 || imp_rank(v) == 3) ? imp_call1(c, &tn_op_expand_dims, &row, v)
+                                                                : v;
+    }
     if (*out_line) {
         const tn_expr *none = tn_idx(c->pool, 0);
         a.strides = with_row(c, a.strides);

@@ -161,7 +161,7 @@ static tn_status depth_to_space_expand(tn_graph *g, tn_node *n, tn_value out[])
     int64_t block[] = {a->block_size, a->block_size};
     tn_phases_attr p = {.strides = tn_ints_make(g->arena, 2, block),
                         .groups = a->mode[0] == 'C' ? 0 : 1,
-                        .skip = tn_ints_make(g->arena, 2, none),
+                        .skip = tn_make_dims(g, 2, none),
                         .size = tn_dims_make(g->arena, 2, n->type[0]->dim + 2)};
     tn_value x = tn_in(n, 0);
     out[0] = tn_val(tn_make_call(g, n->owner, n, &tn_op_nn_interleave_phases, 1, &x, &p, n->loc));

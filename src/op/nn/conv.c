@@ -194,9 +194,9 @@ static tn_status depths_infer(tn_graph *g, tn_node *n)
 {
     const tn_depths_attr *a = n->attr;
     const tn_type *t;
-    int64_t c, taps;
+    int64_t c, taps = 1;
     TN_TRY(tn_rule_tensor(g, n, 0, 5, &t));
-    if (a->taps.n != 1 || a->size.n != 1 || !tn_is_int(a->taps.at[0], &taps) || taps < 1 || a->stride < 1 ||
+    if (a->taps.n != 1 || a->size.n != 1 || (tn_is_int(a->taps.at[0], &taps) && taps < 1) || a->stride < 1 ||
         a->dilation < 1 || a->before.n != 1 || a->groups < 1 || !tn_is_int(t->dim[1], &c) ||
         c % a->groups != 0)
         return tn_rule_fail(g, n, "op-E007", "stride, dilation, taps, size or groups do not match %s",

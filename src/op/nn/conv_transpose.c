@@ -41,10 +41,6 @@ static tn_status normalise(tn_graph *g, tn_node *n, tn_conv_transpose_attr *a)
     TN_TRY(check_layouts(g, n, a));
     TN_TRY(tn_rule_steps(g, n, &a->strides, &a->dilation, &a->padding, dims));
     TN_TRY(tn_rule_ints(g, n, "output_padding", &a->output_padding, dims, 0, 0));
-    for (uint32_t i = 0; i < a->padding.n; i++)
-        if (a->padding.at[i]->kind != TN_E_INT)
-            return tn_rule_fail(g, n, "op-E007", "padding[%u] is %s, but must be a number", (unsigned)i,
-                                tn_rule_dim_text(g, a->padding.at[i]));
     if (a->kernel_size.n)
         TN_TRY(tn_rule_ints(g, n, "kernel_size", &a->kernel_size, dims, 1, 1));
     TN_TRY(tn_rule_groups(g, n, "groups", a->groups));
@@ -65,11 +61,11 @@ static tn_status check_weight(tn_graph *g, const tn_node *n, const tn_conv_trans
         return tn_rule_fail(g, n, "op-E008", "%s input channels are not a multiple of %lld groups",
                             tn_rule_dim_text(g, weight->dim[0]), (long long)a->groups);
     for (int i = 1; i < weight->n; i++)
-        if (tn_is_int(weight->dim[i], &taps) ? taps < 1 || taps > INT32_MAX : i > 1)
-            return tn_rule_fail(g, n, "op-E008", "weight %s must have a fixed window, of at least 1",
+        if (tn_is_int(weight->dim[i], &taps) && (taps < 1 || taps > INT32_MAX))
+            return tn_rule_fail(g, n, "op-E008", "weight %s must have a window of at least 1",
                                 tn_rule_type_text(g, weight));
     for (uint32_t i = 0; i < a->kernel_size.n; i++)
-        if (!tn_is_value(weight->dim[2 + i], a->kernel_size.at[i]))
+        if (!tn_rule_agree(g, n, weight->dim[2 + i], tn_idx(g->pool, a->kernel_size.at[i])))
             return tn_rule_fail(g, n, "op-E008", "kernel_size[%u] is %lld, but weight is %s", (unsigned)i,
                                 (long long)a->kernel_size.at[i], tn_rule_type_text(g, weight));
     if (a->channels && !tn_rule_agree(g, n, tn_mul(g->pool, weight->dim[1], tn_idx(g->pool, a->groups)),
@@ -79,19 +75,10 @@ static tn_status check_weight(tn_graph *g, const tn_node *n, const tn_conv_trans
     return TN_OK;
 }
 
-static int64_t pad_at(const tn_conv_transpose_attr *a, int i)
+/* How far the last tap is from the first along a dimension: dilation * (taps - 1). */
+static const tn_expr *span(tn_pool *p, const tn_conv_transpose_attr *a, const tn_type *weight, int i)
 {
-    int64_t pad = 0;
-    (void)tn_is_int(a->padding.at[i], &pad);
-    return pad;
-}
-
-/* Reach of the window along a dimension: dilation * (taps - 1) + 1. */
-static int64_t reach(const tn_conv_transpose_attr *a, const tn_type *weight, int i)
-{
-    int64_t k = 1;
-    (void)tn_is_int(weight->dim[2 + i], &k);
-    return a->dilation.at[i] * (k - 1) + 1;
+    return tn_mul(p, tn_sub(p, weight->dim[2 + i], tn_idx(p, 1)), tn_idx(p, a->dilation.at[i]));
 }
 
 static tn_status transpose_infer(tn_graph *g, tn_node *n)
@@ -99,6 +86,7 @@ static tn_status transpose_infer(tn_graph *g, tn_node *n)
     tn_conv_transpose_attr a = *(const tn_conv_transpose_attr *)n->attr;
     const tn_type *data, *weight;
     const tn_expr *dim[5];
+    tn_pool *p = g->pool;
     int dims = n_spatial(n);
     TN_TRY(tn_rule_tensor(g, n, 0, dims + 2, &data));
     TN_TRY(tn_rule_tensor(g, n, 1, dims + 2, &weight));
@@ -109,12 +97,12 @@ static tn_status transpose_infer(tn_graph *g, tn_node *n)
     dim[0] = data->dim[0];
     dim[1] = tn_mul(g->pool, weight->dim[1], tn_idx(g->pool, a.groups));
     for (int i = 0; i < dims; i++) {
-        int64_t extra = reach(&a, weight, i) + a.output_padding.at[i] - pad_at(&a, i) - pad_at(&a, dims + i),
-                extent;
-        const tn_expr *last = tn_sub(g->pool, data->dim[2 + i], tn_idx(g->pool, 1));
-        dim[2 + i] =
-            tn_simplify_extent(g, tn_add(g->pool, tn_mul(g->pool, last, tn_idx(g->pool, a.strides.at[i])),
-                                         tn_idx(g->pool, extra)));
+        int64_t extent;
+        const tn_expr *extra = tn_add(p, span(p, &a, weight, i), tn_idx(p, 1 + a.output_padding.at[i]));
+        const tn_expr *last =
+            tn_mul(p, tn_sub(p, data->dim[2 + i], tn_idx(p, 1)), tn_idx(p, a.strides.at[i]));
+        extra = tn_sub(p, extra, tn_add(p, a.padding.at[i], a.padding.at[dims + i]));
+        dim[2 + i] = tn_simplify_extent(g, tn_add(p, last, extra));
         if (tn_is_int(dim[2 + i], &extent) && extent < 1)
             return tn_rule_fail(
                 g, n, "op-E009",
@@ -127,24 +115,26 @@ static tn_status transpose_infer(tn_graph *g, tn_node *n)
 
 /* ---- expansion ---- */
 
-typedef struct plan {      /* along one dimension */
-    int64_t before, after; /* padding of the convolution */
-    int64_t skip;          /* results of phases before the first one used */
+typedef struct plan {              /* along one dimension */
+    const tn_expr *before, *after; /* padding of the convolution */
+    const tn_expr *skip;           /* results of phases before the first one used */
 } plan;
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-
-static plan plan_of(const tn_conv_transpose_attr *a, const tn_type *weight, int i, int dims)
+/* Where before would be less than 0, the first results used begin later than there is padding to leave out. */
+static plan plan_of(tn_graph *g, const tn_conv_transpose_attr *a, const tn_type *weight, int i, int dims)
 {
-    int64_t s = a->strides.at[i], d = reach(a, weight, i), taps = (d + s - 1) / s, left = pad_at(a, i) / s;
-    plan p = {.before = taps - 1 - left, .skip = pad_at(a, i) - left * s};
-    if (p.before < 0) { /* begin later than there is padding to leave out */
-        p.skip -= p.before * s;
-        p.before = 0;
-    }
-    p.after = floor_div(a->output_padding.at[i] + d - 1 - pad_at(a, dims + i), s);
-    p.after = p.after < 0 ? 0 : p.after;
-    return p;
+    tn_pool *p = g->pool;
+    const tn_expr *zero = tn_idx(p, 0), *s = tn_idx(p, a->strides.at[i]), *pad = a->padding.at[i];
+    const tn_expr *d = span(p, a, weight, i), *left = tn_fdiv(p, pad, s);
+    const tn_expr *before = tn_simplify_extent(g, tn_sub(p, tn_fdiv(p, d, s), left));
+    const tn_expr *late = tn_max(p, tn_sub(p, zero, before), zero);
+    const tn_expr *after =
+        tn_sub(p, tn_add(p, d, tn_idx(p, a->output_padding.at[i])), a->padding.at[dims + i]);
+    return (plan){
+        .before = tn_simplify_extent(g, tn_max(p, before, zero)),
+        .after = tn_simplify_extent(g, tn_max(p, tn_fdiv(p, after, s), zero)),
+        .skip = tn_simplify_extent(g, tn_add(p, tn_fmod(p, pad, s), tn_mul(p, late, s))),
+    };
 }
 
 static tn_value call(tn_graph *g, tn_node *n, const tn_op *op, const void *attr, tn_value x, tn_value y)
@@ -157,15 +147,24 @@ static tn_value call(tn_graph *g, tn_node *n, const tn_op *op, const void *attr,
 
 static const tn_op *const convs[] = {&tn_op_nn_conv1d, &tn_op_nn_conv2d, &tn_op_nn_conv3d};
 
+/* A number of at least 0. What the run knows might be less. */
+static bool is_padding(const tn_expr *e)
+{
+    int64_t v;
+    return tn_is_int(e, &v) && v >= 0;
+}
+
 /* Every stride is 1: the convolution pads by what is left of the window's reach. */
-static bool is_convolution(const tn_conv_transpose_attr *a, const tn_type *weight, int dims, int64_t pad[6])
+static bool is_convolution(tn_graph *g, const tn_conv_transpose_attr *a, const tn_type *weight, int dims,
+                           const tn_expr *pad[6])
 {
     bool plain = true;
+    tn_pool *p = g->pool;
     for (int i = 0; i < dims; i++) {
-        int64_t d = reach(a, weight, i);
-        pad[i] = d - 1 - pad_at(a, i);
-        pad[dims + i] = d - 1 - pad_at(a, dims + i) + a->output_padding.at[i];
-        plain = plain && a->strides.at[i] == 1 && pad[i] >= 0 && pad[dims + i] >= 0;
+        const tn_expr *d = span(p, a, weight, i), *more = tn_add(p, d, tn_idx(p, a->output_padding.at[i]));
+        pad[i] = tn_simplify_extent(g, tn_sub(p, d, a->padding.at[i]));
+        pad[dims + i] = tn_simplify_extent(g, tn_sub(p, more, a->padding.at[dims + i]));
+        plain = plain && a->strides.at[i] == 1 && is_padding(pad[i]) && is_padding(pad[dims + i]);
     }
     return plain;
 }
@@ -177,28 +176,28 @@ static tn_status transpose_expand(tn_graph *g, tn_node *n, tn_value out[])
     const tn_type *weight = tn_in_type(n, 1);
     int dims = n_spatial(n);
     uint32_t count = (uint32_t)dims;
-    int64_t pad[6], skip[3];
+    const tn_expr *pad[6], *skip[3];
     tn_conv2d_attr conv = {.groups = a->groups,
                            .strides = tn_ints_make(g->arena, count, ones),
                            .dilation = tn_ints_make(g->arena, count, ones)};
     tn_phases_attr w = {.strides = a->strides, .dilation = a->dilation, .groups = a->groups};
-    bool plain = is_convolution(a, weight, dims, pad);
+    bool plain = is_convolution(g, a, weight, dims, pad);
     if (plain) {
         conv.dilation = a->dilation;
         w.dilation = tn_ints_make(g->arena, count, ones);
     } else {
         for (int i = 0; i < dims; i++) {
-            plan p = plan_of(a, weight, i, dims);
+            plan p = plan_of(g, a, weight, i, dims);
             pad[i] = p.before;
             pad[dims + i] = p.after;
             skip[i] = p.skip;
         }
     }
-    conv.padding = tn_make_dims(g, 2 * count, pad);
+    conv.padding = tn_dims_make(g->arena, 2 * count, pad);
     tn_value packed = call(g, n, &tn_op_nn_conv_transpose_weight, &w, tn_in(n, 1), (tn_value){0});
     tn_value y = call(g, n, convs[dims - 1], &conv, tn_in(n, 0), packed);
     if (!plain) {
-        w.skip = tn_ints_make(g->arena, count, skip);
+        w.skip = tn_dims_make(g->arena, count, skip);
         w.size = tn_dims_make(g->arena, count, n->type[0]->dim + 2);
         y = call(g, n, &tn_op_nn_interleave_phases, &w, y, (tn_value){0});
     }
@@ -233,6 +232,12 @@ static int64_t n_phases(const tn_phases_attr *a)
     return n;
 }
 
+static bool is_skip(const tn_expr *e)
+{
+    int64_t v;
+    return !tn_is_int(e, &v) || v >= 0;
+}
+
 static tn_status check_phases(tn_graph *g, const tn_node *n, const tn_phases_attr *a, int rank)
 {
     int64_t least = n->op == &tn_op_nn_interleave_phases ? 0 : 1;
@@ -241,7 +246,7 @@ static tn_status check_phases(tn_graph *g, const tn_node *n, const tn_phases_att
     for (uint32_t i = 0; i < a->strides.n && ok; i++) {
         ok = a->strides.at[i] >= 1 && a->strides.at[i] <= 4096 && (all *= a->strides.at[i]) <= 4096;
         ok = ok && (a->dilation.n == 0 || (a->dilation.n == a->strides.n && a->dilation.at[i] >= 1));
-        ok = ok && (a->skip.n == 0 || (a->skip.n == a->strides.n && a->skip.at[i] >= 0));
+        ok = ok && (a->skip.n == 0 || (a->skip.n == a->strides.n && is_skip(a->skip.at[i])));
     }
     return ok ? TN_OK
               : tn_rule_fail(
@@ -255,7 +260,6 @@ static tn_status weight_infer(tn_graph *g, tn_node *n)
     const tn_phases_attr *a = n->attr;
     const tn_type *w;
     const tn_expr *dim[5];
-    int64_t k;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &w));
     if (w->n < 3 || w->n > 5)
         return tn_rule_fail(g, n, "op-E003", "weight must have 3, 4 or 5 dimensions, but is %s",
@@ -265,11 +269,10 @@ static tn_status weight_infer(tn_graph *g, tn_node *n)
     dim[0] = tn_mul(g->pool, w->dim[1], tn_idx(g->pool, a->groups * n_phases(a)));
     dim[1] = tn_fdiv(g->pool, w->dim[0], tn_idx(g->pool, a->groups));
     for (int i = 0; i < w->n - 2; i++) {
-        if (!tn_is_int(w->dim[2 + i], &k))
-            return tn_rule_fail(g, n, "op-E008", "weight %s must have a fixed window",
-                                tn_rule_type_text(g, w));
-        int64_t d = a->dilation.n ? a->dilation.at[i] : 1, s = a->strides.at[i];
-        dim[2 + i] = tn_idx(g->pool, (d * (k - 1) + 1 + s - 1) / s);
+        const tn_expr *d = tn_idx(g->pool, a->dilation.n ? a->dilation.at[i] : 1);
+        const tn_expr *reach = tn_mul(g->pool, tn_sub(g->pool, w->dim[2 + i], tn_idx(g->pool, 1)), d);
+        reach = tn_add(g->pool, reach, tn_idx(g->pool, 1));
+        dim[2 + i] = tn_simplify_extent(g, tn_ceildiv(g->pool, reach, a->strides.at[i]));
     }
     return tn_rule_result(g, n, 0, w->dtype, w->n, dim);
 }
@@ -329,13 +332,13 @@ static tn_status interleave_infer(tn_graph *g, tn_node *n)
                             tn_rule_type_text(g, t), (long long)unit);
     dim[1] = tn_fdiv(g->pool, t->dim[1], tn_idx(g->pool, n_phases(a)));
     for (int i = 0; i < t->n - 2; i++) {
-        int64_t have, want, s = a->strides.at[i];
+        int64_t have, want, skip, s = a->strides.at[i];
         dim[2 + i] = a->size.at[i];
         if (tn_is_int(t->dim[2 + i], &have) && tn_is_int(dim[2 + i], &want) &&
-            want + a->skip.at[i] > have * s)
+            tn_is_int(a->skip.at[i], &skip) && want + skip > have * s)
             return tn_rule_fail(g, n, "op-E008",
                                 "%lld results of dimension %d, %lld skipped, need more than %s has",
-                                (long long)want, 2 + i, (long long)a->skip.at[i], tn_rule_type_text(g, t));
+                                (long long)want, 2 + i, (long long)skip, tn_rule_type_text(g, t));
     }
     return tn_rule_result(g, n, 0, t->dtype, t->n, dim);
 }
@@ -353,8 +356,7 @@ static void interleave_compute(tn_te *te, const tn_node *n, tn_tensor *const in[
                         tn_idx(p, 0)),
                   "the channels are not a multiple of the phases");
     for (int i = 0; i < t->ndim - 2; i++) {
-        const tn_expr *at = tn_add(p, t->axis[2 + i], tn_idx(p, a->skip.at[i])),
-                      *s = tn_idx(p, a->strides.at[i]);
+        const tn_expr *at = tn_add(p, t->axis[2 + i], a->skip.at[i]), *s = tn_idx(p, a->strides.at[i]);
         phase = tn_add(p, tn_mul(p, phase, s), tn_fmod(p, at, s));
         index[2 + i] = tn_min(p, tn_fdiv(p, at, s), tn_sub(p, in[0]->dim[2 + i], tn_idx(p, 1)));
     }

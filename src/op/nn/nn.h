@@ -69,7 +69,7 @@ TN_ATTR_STRUCT(tn_conv_transpose_attr, TN_CONV2D_TRANSPOSE_ATTRS);
     ATTR(s, INTS, strides,  NULL, "phases along each dimension") \
     ATTR(s, INTS, dilation, "[]", "of the weight's taps; none: 1") \
     ATTR(s, I64,  groups,   "1",  "independent groups of channels; 0, of interleave_phases: each channel is one") \
-    ATTR(s, INTS, skip,     "[]", "results left out before the first") \
+    ATTR(s, DIMS, skip,     "[]", "results left out before the first") \
     ATTR(s, DIMS, size,     "[]", "extents of the result")
 TN_ATTR_STRUCT(tn_phases_attr, TN_PHASES_ATTRS);
 

@@ -106,6 +106,56 @@ def conv(g):
            group=group if group > 1 or r.chance(0.2) else None, **attributes)
 
 
+def windows_of_run(g, v, k, transposed=False):
+    """As `windows`, of extents of the kernel that differ in each run: attributes, kernel, extents of the result."""
+    r = g.r
+    kernel = [tuple(r.pick([1, 1, 2, 3, 4]) for _ in range(g.n_bindings)) for _ in range(k)]
+    for i in range(1, k):
+        kernel[i] = r.pick([kernel[i], kernel[0], g.dim(r.pick([1, 2, 3]))])
+    auto = r.weighted([None, "VALID", "SAME_UPPER", "SAME_LOWER"], [7, 1, 1, 1])
+    strides = [r.pick([1, 1, 2, 3]) for _ in range(k)]
+    dilations = [1 if auto else r.pick([1, 1, 2]) for _ in range(k)]
+    pads = [0 if auto else r.below(3) for _ in range(2 * k)]
+    if auto and auto[0] == "S":
+        strides = [min(s, *n) for s, n in zip(strides, kernel)]
+
+    def extent(i, n, taps):
+        more = (taps - 1) * dilations[i] + 1 - pads[i] - pads[k + i]
+        if auto and auto[0] == "S":
+            return n * strides[i] if transposed else -(-n // strides[i])
+        if (n - 1) * strides[i] + more < 1 if transposed else n < more:
+            raise Cannot
+        return (n - 1) * strides[i] + more if transposed else (n - more) // strides[i] + 1
+
+    out = [dmap(g, lambda n, taps, i=i: extent(i, n, taps), v.shape[2 + i], kernel[i]) for i in range(k)]
+    return dict(auto_pad=auto, strides=strides, dilations=dilations, pads=None if auto else pads), kernel, out
+
+
+@row("Conv", weight=0.6)
+def conv_of_run(g):
+    v, k = image(g, known=False)
+    r, c = g.r, fixed(v.shape[1])
+    group = r.pick([1, 1, 1, c])
+    attributes, kernel, out = windows_of_run(g, v, k)
+    m = group * r.pick([1, 2]) if group > 1 else channels_of(g)
+    w = g.fresh(v.dtype, [g.dim(m), g.dim(c // group), *kernel], -2, 2, constant=False)
+    n = c // group * int(np.prod([max(d) for d in kernel]))
+    g.emit("Conv", [v, w], [(v.dtype, [v.shape[0], g.dim(m), *out], *mac(g, v, w, n))], group=group, **attributes)
+
+
+@row("ConvTranspose", weight=0.3)
+def conv_transpose_of_run(g):
+    v, k = image(g)
+    r, c = g.r, fixed(v.shape[1])
+    group = r.pick([1, 1, c])
+    attributes, kernel, out = windows_of_run(g, v, k, transposed=True)
+    m = r.pick([1, 2, 3, 8])
+    w = g.fresh(v.dtype, [g.dim(c), g.dim(m), *kernel], -2, 2, constant=False)
+    n = c // group * int(np.prod([max(d) for d in kernel]))
+    g.emit("ConvTranspose", [v, w], [(v.dtype, [v.shape[0], g.dim(m * group), *out], *mac(g, v, w, n))], group=group,
+           **attributes)
+
+
 @row("ConvTranspose", weight=1.2)
 def conv_transpose(g):
     v, k = image(g)
