@@ -35,7 +35,7 @@ static tn_status add_input(imp_model *im, const onnx_value_info *v)
     TN_TRY(imp_define(im, v->name, (imp_value){.state = IMP_BAD}, loc));
     const onnx_type_proto *t = v->type;
     bool any = t && t->tensor_type && !t->tensor_type->shape && !imp_shape_is_given(im, v->name);
-    if (any)
+    if (any && t->tensor_type->elem_type != ONNX_STRING)
         (void)tn_report(
             im->g->ctx, TN_WARNING, "onnx-W003", loc,
             "input \"%s\" has no shape: what reads it is compiled for every number of dimensions; "

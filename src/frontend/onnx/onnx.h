@@ -8,6 +8,7 @@
 #include "op/nn/nn.h"
 
 enum { ONNX_OPSET_MAX = 28 };
+enum { ONNX_STRING = 8 }; /* of TensorProto.DataType */
 
 /* A call of one of the model's own functions that is being converted. */
 typedef struct onnx_frame {

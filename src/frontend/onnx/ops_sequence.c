@@ -443,8 +443,8 @@ void onnx_check_sequences(imp_node *c)
         const char *what = onnx_is_any_rank(imp_opt(c, i)) ? NULL : kept_apart(c, imp_opt(c, i));
         if (what && imp_type(imp_opt(c, i))->kind == TN_T_ANY)
             imp_fail(c, "onnx-E080",
-                     "operand %u is %s, an element of a sequence whose number of dimensions the model does "
-                     "not tell; give the sequence's elements a shape",
+                     "operand %u is %s, texts whose number of dimensions the model does not tell; give the "
+                     "input a shape (--input-shapes), or the elements of the sequence that holds them",
                      (unsigned)i, what);
         else if (what && !(loop && i >= 2))
             imp_fail(c, "onnx-E009",

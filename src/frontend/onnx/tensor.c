@@ -23,7 +23,7 @@ static const data_type types[] = {
     [5] = {"INT16", {TN_INT, 16, 1}, IN_INT32S},
     [6] = {"INT32", {TN_INT, 32, 1}, IN_INT32S},
     [7] = {"INT64", {TN_INT, 64, 1}, IN_INT64S},
-    [8] = {"STRING", {TN_STRING, 64, 1}, IN_RAW},
+    [ONNX_STRING] = {"STRING", {TN_STRING, 64, 1}, IN_RAW},
     [9] = {"BOOL", {TN_BOOL, 8, 1}, IN_INT32S},
     [10] = {"FLOAT16", {TN_FLOAT, 16, 1}, IN_INT32S},
     [11] = {"DOUBLE", {TN_FLOAT, 64, 1}, IN_DOUBLES},
@@ -43,12 +43,12 @@ static const data_type types[] = {
     [25] = {"UINT2", {TN_UINT, 2, 1}, IN_INT32S},
     [26] = {"INT2", {TN_INT, 2, 1}, IN_INT32S},
 };
-enum { STRING = 8, N_TYPES = sizeof types / sizeof *types };
+enum { N_TYPES = sizeof types / sizeof *types };
 
 bool onnx_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out)
 {
     bool known = type > 0 && type < N_TYPES;
-    if (known && type != STRING) {
+    if (known && type != ONNX_STRING) {
         *out = types[type].dtype;
         return true;
     }
@@ -65,7 +65,7 @@ bool onnx_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc
 bool onnx_any_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out)
 {
     *out = TN_STR;
-    return type == STRING || onnx_dtype(im, type, what, loc, out);
+    return type == ONNX_STRING || onnx_dtype(im, type, what, loc, out);
 }
 
 bool onnx_dtype_by_name(const char *name, tn_dtype *out)
@@ -292,7 +292,7 @@ tn_node *onnx_sparse_constant(imp_model *im, const onnx_sparse *s, const char *n
 tn_node *onnx_any_constant(imp_model *im, const onnx_tensor *t, const char *name, const tn_loc *loc)
 {
     size_t count, bytes;
-    if (t->data_type != STRING)
+    if (t->data_type != ONNX_STRING)
         return onnx_constant(im, t, name, loc);
     if (!imp_measure(im, name, t->dims.n, t->dims.at, TN_STR, loc, &count, &bytes))
         return NULL;

@@ -7,7 +7,7 @@
 #include "op/core/core.h"
 #include "op/host/host.h"
 
-enum { DEEPEST = 16, STRING = 8 }; /* of TensorProto.DataType */
+enum { DEEPEST = 16 };
 
 /* ---- types ---- */
 
@@ -22,7 +22,7 @@ static const tn_type *type_of(const typing *y, const onnx_type_proto *t, int dep
 static bool dtype_of(const typing *y, int64_t elem_type, tn_dtype *out)
 {
     *out = TN_STR;
-    return elem_type == STRING || onnx_dtype(y->im, elem_type, y->what, y->loc, out);
+    return elem_type == ONNX_STRING || onnx_dtype(y->im, elem_type, y->what, y->loc, out);
 }
 
 static const tn_type *tensor_type(const typing *y, const onnx_tensor_type *t)
