@@ -21,6 +21,14 @@ static const struct {
 #include "tir/unit.def"
 };
 
+static const struct {
+    enum tn_unit_id id, other;
+    const char *arch, *feature;
+} moves[] = {
+#define MOVES(id, other, arch, feature) {TN_UNIT_##id, TN_UNIT_##other, arch, feature},
+#include "tir/unit.def"
+};
+
 int tn_unit_named(const char *name)
 {
     for (int i = 0; i < TN_N_UNITS; i++)
@@ -44,6 +52,16 @@ bool tn_unit_on(int id, const struct tn_machine *m,
 {
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if ((int)needs[i].id == id && given(m, needs[i].arch, needs[i].feature))
+            return true;
+    return false;
+}
+
+bool tn_unit_moves(int id, int other, const struct tn_machine *m,
+                   bool (*given)(const struct tn_machine *m, const char *arch, const char *feature))
+{
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        if ((int)moves[i].id == id && (int)moves[i].other == other &&
+            given(m, moves[i].arch, moves[i].feature))
             return true;
     return false;
 }

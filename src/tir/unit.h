@@ -32,6 +32,9 @@ int tn_unit_of(enum tn_unit_kind kind, tn_dtype x, tn_dtype w, tn_dtype sum);
 struct tn_machine;
 bool tn_unit_on(int id, const struct tn_machine *m,
                 bool (*given)(const struct tn_machine *m, const char *arch, const char *feature));
+/* Is it worth moving factor x of unit id once, on m, so that unit `other` computes the products? */
+bool tn_unit_moves(int id, int other, const struct tn_machine *m,
+                   bool (*given)(const struct tn_machine *m, const char *arch, const char *feature));
 
 /* A nest of tensor loops around sum = sum + x * w, the factors widened. Of a MATRIX unit also one over rows and columns
  * alone around sum = 0, which clears a tile. */

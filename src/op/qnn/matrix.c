@@ -192,6 +192,7 @@ static tn_status batch_matmul_expand(tn_graph *g, tn_node *n, tn_value out[])
 }
 
 /* ---- int8 data as uint8 ----
+ * Where the machine multiplies bytes of different signs alone, or faster:
  * sum x w = sum (x + 128) w - 128 sum w, and zeros around an image become 128. */
 
 enum { SHIFT = 128 };
@@ -202,7 +203,8 @@ bool qnn_shifts(const tn_node *n, const struct tn_machine *m)
                  tn_dtype_eq(tn_in_type(n, WEIGHT)->dtype, TN_I8) && tn_dtype_eq(n->type[0]->dtype, TN_I32);
     bool whole = n->op != &tn_op_nn_conv2d || ((const tn_conv2d_attr *)n->attr)->groups == 1;
     return bytes && whole && tn_op_is(tn_in(n, WEIGHT).def, &tn_op_constant) &&
-           tn_unit_on(tn_unit_of(TN_UNIT_LANES, TN_U8, TN_I8, TN_I32), m, tn_machine_given);
+           tn_unit_moves(tn_unit_of(TN_UNIT_LANES, TN_I8, TN_I8, TN_I32),
+                         tn_unit_of(TN_UNIT_LANES, TN_U8, TN_I8, TN_I32), m, tn_machine_given);
 }
 
 static tn_value shifted(tn_graph *g, tn_node *n, tn_value x)
