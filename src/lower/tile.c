@@ -129,7 +129,7 @@ static void write_out(tn_stmt *s, const tn_unit_row *row)
         loop[i]->u.loop.kind = TN_LOOP_SERIAL;
         loop[i]->u.loop.tensor = 0;
     }
-    int lanes = tn_unit_of(TN_UNIT_LANES, row->x, row->w, row->sum);
+    int lanes = tn_unit_of(TN_UNIT_LANES, row->x, row->w, row->sum, row->most[TN_UNIT_TERMS]);
     if (n < TN_UNIT_AXES) {
         loop[TN_UNIT_COLUMNS]->u.loop.kind = TN_LOOP_VECTOR;
         return;

@@ -90,11 +90,16 @@ double tn_machine_flops_a_cycle(const tn_machine *m)
     return m->vector_bits / 32.0 * m->fma_ports * (tn_machine_can(m, TN_CAN_FMA) ? 2 : 1);
 }
 
-double tn_machine_tile_ops_a_cycle(const tn_machine *m) { return tn_machine_has(m, "amx-int8") ? 2048 : 0; }
+tn_tiles tn_machine_tiles(const tn_machine *m)
+{
+    if (tn_machine_has(m, "amx-int8"))
+        return (tn_tiles){2048, 8, 1, 6, 4};
+    return (tn_tiles){0};
+}
 
 static double int8_gops(const tn_machine *m)
 {
-    double tiles = tn_machine_tile_ops_a_cycle(m);
+    double tiles = tn_machine_tiles(m).ops_a_cycle;
     if (tiles > 0)
         return 0.9 * tiles * m->clock_ghz;
     bool dot =

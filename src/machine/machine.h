@@ -96,7 +96,13 @@ bool tn_feature_is_told(const char *name);
 uint32_t tn_features_vector_bytes(size_t n, const char *const feature[]);
 /* float32 operations a cycle of one core, by fma_ports; the same in every process. */
 double tn_machine_flops_a_cycle(const tn_machine *m);
-/* Operations a cycle of one core on bytes, multiplied by tiles; 0: it has none. The same in every process. */
-double tn_machine_tile_ops_a_cycle(const tn_machine *m);
+/* How it multiplies tiles of bytes (TN_CAN_TILES). The same in every process. */
+typedef struct tn_tiles {
+    double ops_a_cycle; /* of one core; 0: it has none */
+    int registers, of_factor,
+        sums;     /* how many registers it has for them, how many a factor takes; the most accumulators */
+    double reads; /* factors that are read in the time of a product */
+} tn_tiles;
+tn_tiles tn_machine_tiles(const tn_machine *m);
 
 #endif

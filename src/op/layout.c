@@ -114,6 +114,7 @@ void tn_layout_channel_block(tn_layout_query *q)
 bool tn_rule_by_fours(const tn_layout_query *q)
 {
     const tn_node *n = q->node;
-    int row = tn_unit_of(TN_UNIT_LANES, tn_in_type(n, 0)->dtype, tn_in_type(n, 1)->dtype, n->type[0]->dtype);
+    int row =
+        tn_unit_of(TN_UNIT_LANES, tn_in_type(n, 0)->dtype, tn_in_type(n, 1)->dtype, n->type[0]->dtype, 4);
     return tn_unit_on(row, q->machine, tn_machine_given);
 }

@@ -37,11 +37,12 @@ int tn_unit_named(const char *name)
     return -1;
 }
 
-int tn_unit_of(enum tn_unit_kind kind, tn_dtype x, tn_dtype w, tn_dtype sum)
+int tn_unit_of(enum tn_unit_kind kind, tn_dtype x, tn_dtype w, tn_dtype sum, int64_t group)
 {
     for (int i = 0; i < TN_N_UNITS; i++) {
         const tn_unit_row *t = &tn_units[i];
-        if (t->kind == kind && tn_dtype_eq(t->x, x) && tn_dtype_eq(t->w, w) && tn_dtype_eq(t->sum, sum))
+        if (t->kind == kind && (!group || t->most[TN_UNIT_TERMS] == group) && tn_dtype_eq(t->x, x) &&
+            tn_dtype_eq(t->w, w) && tn_dtype_eq(t->sum, sum))
             return i;
     }
     return -1;

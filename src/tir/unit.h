@@ -25,8 +25,8 @@ typedef struct tn_unit_row {
 extern const tn_unit_row tn_units[TN_N_UNITS];
 
 int tn_unit_named(const char *name); /* its number, or -1 */
-/* The row of that kind for factors of these types; -1: none. */
-int tn_unit_of(enum tn_unit_kind kind, tn_dtype x, tn_dtype w, tn_dtype sum);
+/* The row of that kind for factors of these types in groups of so many terms (0: any number); -1: none. */
+int tn_unit_of(enum tn_unit_kind kind, tn_dtype x, tn_dtype w, tn_dtype sum, int64_t group);
 /* Is it worth its layout on machine m? `given` tells whether a machine is of an architecture and has a feature of it
  * (tn_machine_given). */
 struct tn_machine;

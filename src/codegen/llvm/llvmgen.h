@@ -19,25 +19,29 @@ typedef struct tn_llvm_fate {
     char complaint[TN_LLVM_TEXT]; /* "": none */
 } tn_llvm_fate;
 
-/* Tiles of matrix units in registers of their own (tile.c). */
-enum { TN_L_TILES = 8 };
+/* Tiles of matrix units (tile.c). */
+enum { TN_L_TILES = 8, TN_L_SUMS = 16 };
+typedef struct tn_l_tiling tn_l_tiling;
 typedef struct tn_l_accumulator {
     uint32_t buffer;
     int64_t first, stride; /* in elements */
-    bool cleared;          /* by the first statement that uses it */
+    int64_t rows, columns;
+    bool turned;  /* the first factor is signed and the second is not */
+    bool cleared; /* by the first statement that uses it */
 } tn_l_accumulator;
 typedef struct tn_l_operand {
     uint32_t buffer;
     const tn_expr *first, *stride; /* NULL: none is loaded */
 } tn_l_operand;
 typedef struct tn_l_tiles {
-    bool used; /* by the phase at hand */
+    const tn_l_tiling *by; /* what the phase at hand multiplies with; NULL: it does not */
     const tn_stmt
         *last;  /* of the run: statements between which tiles stay in registers; NULL: none is open */
-    uint32_t n; /* accumulators, in the first registers */
-    tn_l_accumulator sum[TN_L_TILES];
-    tn_l_operand operand[TN_L_TILES]; /* by register */
-    uint32_t next;                    /* register of an operand to be loaded */
+    uint32_t n; /* accumulators */
+    tn_l_accumulator sum[TN_L_SUMS];
+    tn_l_operand operand[TN_L_TILES]; /* AMX: by register, accumulators in the first */
+    uint32_t next;                    /* AMX: register of an operand to be loaded */
+    LLVMValueRef at[TN_L_SUMS];       /* NEON: accumulators */
 } tn_l_tiles;
 
 typedef struct tn_lgen {
@@ -85,7 +89,8 @@ void tn_l_tiles_before(tn_lgen *g, const tn_stmt *s);
 void tn_l_tiles_after(tn_lgen *g, const tn_stmt *s);
 bool tn_l_tile(tn_lgen *g, const tn_stmt *loop); /* emits a nest; false: it is loops like others */
 void tn_l_tiles_forget(tn_lgen *g); /* operands: memory has changed, or control comes from elsewhere */
-void tn_l_tiles_on(tn_lgen *g);     /* begins and ends the use of tiles in a task */
+bool tn_l_tiles_have_state(const tn_lgen *g);
+void tn_l_tiles_on(tn_lgen *g); /* begins and ends the use of tiles in a task that has their state */
 void tn_l_tiles_off(tn_lgen *g);
 bool tn_l_has_feature(const tn_lgen *g, const char *name);
 void tn_l_forget(tn_lgen *g); /* all values: a new function begins */
@@ -95,6 +100,8 @@ LLVMValueRef tn_l_to_memory(tn_lgen *g, tn_dtype t, LLVMValueRef v);
 LLVMValueRef tn_l_intrinsic(tn_lgen *g, const char *name, int n_type, LLVMTypeRef type[], int n,
                             LLVMValueRef arg[]);
 LLVMValueRef tn_l_int(tn_lgen *g, int64_t v); /* i64 constant */
+/* An alloca in the entry block, so that mem2reg sees it. */
+LLVMValueRef tn_l_local(tn_lgen *g, LLVMTypeRef t, const char *name);
 void tn_l_function_attributes(tn_lgen *g, LLVMValueRef fn);
 /* Emits phase `loop` of v; returns the function of type tn_phase_fn. */
 LLVMValueRef tn_l_phase(tn_lgen *g, const tn_flat *v, const tn_stmt *loop, const char *name);

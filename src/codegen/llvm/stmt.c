@@ -19,8 +19,7 @@ static LLVMBasicBlockRef block(tn_lgen *g, const char *name)
     return LLVMAppendBasicBlockInContext(g->c, g->fn, name);
 }
 
-/* An alloca in the entry block, so that mem2reg sees it. */
-static LLVMValueRef local(tn_lgen *g, LLVMTypeRef t, const char *name)
+LLVMValueRef tn_l_local(tn_lgen *g, LLVMTypeRef t, const char *name)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(g->b), entry = LLVMGetEntryBasicBlock(g->fn);
     LLVMPositionBuilderBefore(g->b, LLVMGetBasicBlockTerminator(entry));
@@ -115,7 +114,7 @@ static void declare(tn_lgen *g, const tn_stmt *s)
     (void)tn_is_int(b->dim[0], &count);
     g->element[n] = TN_NEW_N(&g->arena, LLVMValueRef, (size_t)count);
     for (int64_t i = 0; i < count; i++)
-        g->element[n][i] = local(g, tn_l_type(g, b->dtype), b->name);
+        g->element[n][i] = tn_l_local(g, tn_l_type(g, b->dtype), b->name);
 }
 
 static void loop(tn_lgen *g, const tn_stmt *s)
@@ -336,7 +335,7 @@ LLVMValueRef tn_l_phase(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const c
     arg[n + 3] = LLVMGetParam(g->fn, 3);
     tn_l_tiles_on(g);
     LLVMValueRef r = LLVMBuildCall2(g->b, LLVMGlobalGetValueType(inner), inner, arg, n + 4, "");
-    LLVMSetTailCall(r, !g->tiles.used);
+    LLVMSetTailCall(r, !tn_l_tiles_have_state(g));
     tn_l_tiles_off(g);
     LLVMBuildRet(g->b, r);
     return g->fn;

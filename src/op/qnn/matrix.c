@@ -203,8 +203,8 @@ bool qnn_shifts(const tn_node *n, const struct tn_machine *m)
                  tn_dtype_eq(tn_in_type(n, WEIGHT)->dtype, TN_I8) && tn_dtype_eq(n->type[0]->dtype, TN_I32);
     bool whole = n->op != &tn_op_nn_conv2d || ((const tn_conv2d_attr *)n->attr)->groups == 1;
     return bytes && whole && tn_op_is(tn_in(n, WEIGHT).def, &tn_op_constant) &&
-           tn_unit_moves(tn_unit_of(TN_UNIT_LANES, TN_I8, TN_I8, TN_I32),
-                         tn_unit_of(TN_UNIT_LANES, TN_U8, TN_I8, TN_I32), m, tn_machine_given);
+           tn_unit_moves(tn_unit_of(TN_UNIT_LANES, TN_I8, TN_I8, TN_I32, 0),
+                         tn_unit_of(TN_UNIT_LANES, TN_U8, TN_I8, TN_I32, 0), m, tn_machine_given);
 }
 
 static tn_value shifted(tn_graph *g, tn_node *n, tn_value x)

@@ -272,7 +272,7 @@ static bool read_conv(derive *d, tn_stmt *b, bool columns, conv *c)
         c->block_in = 0;
     if (c->block_in % GROUP != 0 || !c->channels || !c->block_in)
         c->fours = 1;
-    c->unit = c->fours > 1 ? rule_lane_unit(d, b, c->weight) : NULL;
+    c->unit = c->fours > 1 ? rule_lane_unit(d, b, c->weight, GROUP) : NULL;
     if (c->channels && factor < c->lanes)
         c->lanes = (uint16_t)factor;
     if (c->apart && c->channels && c->apart % c->lanes != 0)

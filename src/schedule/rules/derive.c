@@ -219,6 +219,13 @@ int64_t rule_inner_factor(const tn_buffer *b, int dim)
     return last->dim == dim ? (int64_t)last->factor : -1;
 }
 
+int64_t rule_group(const tn_buffer *b, int dim)
+{
+    const tn_layout_axis *last =
+        b->layout && b->layout->naxis ? &b->layout->axis[b->layout->naxis - 1] : NULL;
+    return last && last->dim == dim && last->factor ? (int64_t)last->factor : 1;
+}
+
 int64_t rule_grouped_factor(const tn_buffer *b, int dim, int by, int64_t each)
 {
     if (!b->layout || b->layout->naxis < 2)
@@ -240,23 +247,25 @@ static void note_type(const tn_expr *load, void *user)
     *(strcmp(t->f->buffer[load->u.load.buffer].name, t->weight) == 0 ? &t->w : &t->x) = load->dtype;
 }
 
-static const char *unit_for(const derive *d, enum tn_unit_kind kind, const tn_stmt *block, const char *weight)
+static const tn_unit_row *unit_for(const derive *d, enum tn_unit_kind kind, const tn_stmt *block,
+                                   const char *weight, int64_t group)
 {
     const tn_func *f = d->s->func;
     factor_types t = {f, weight, {0}, {0}};
     rule_loads(block, note_type, &t);
-    int row = tn_unit_of(kind, t.x, t.w, rule_target(f, block)->dtype);
-    return tn_unit_on(row, d->m, tn_machine_given) ? tn_units[row].name : NULL;
+    int row = tn_unit_of(kind, t.x, t.w, rule_target(f, block)->dtype, group);
+    return tn_unit_on(row, d->m, tn_machine_given) ? &tn_units[row] : NULL;
 }
 
-const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight)
+const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight, int64_t group)
 {
-    return unit_for(d, TN_UNIT_LANES, block, weight);
+    const tn_unit_row *unit = unit_for(d, TN_UNIT_LANES, block, weight, group);
+    return unit ? unit->name : NULL;
 }
 
-const char *rule_tile_unit(const derive *d, const tn_stmt *block, const char *weight)
+const tn_unit_row *rule_tile_unit(const derive *d, const tn_stmt *block, const char *weight, int64_t group)
 {
-    return unit_for(d, TN_UNIT_MATRIX, block, weight);
+    return unit_for(d, TN_UNIT_MATRIX, block, weight, group);
 }
 
 epilogue rule_epilogue(derive *d, const char *block)

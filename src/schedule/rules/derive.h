@@ -4,6 +4,8 @@
  * model of a register tile. Private to schedule/rules/. */
 #include "schedule/sched_impl.h"
 
+#include "tir/unit.h"
+
 /* A derivation in progress. After a refusal every further step is skipped and the verdict stays. */
 typedef struct derive {
     tn_sched *s;
@@ -82,11 +84,13 @@ int64_t rule_inner_factor(const tn_buffer *b, int dim);
 /* The factor of dimension `dim` where its elements lie beside each other in groups of `each` of dimension `by` (the
  * innermost axis): 16 for dim O, by I, each 4 of OIHW4i16o4i. 0: not so. */
 int64_t rule_grouped_factor(const tn_buffer *b, int dim, int by, int64_t each);
-/* The unit that adds groups of products for the block, whose operand `weight` has the columns; NULL: the machine has
- * none for its types. */
-const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight);
+/* How many elements of dimension `dim` lie beside each other in memory, innermost; 1: the layout does not say. */
+int64_t rule_group(const tn_buffer *b, int dim);
+/* The unit that adds groups of `group` products for the block, whose operand `weight` has the columns; NULL: the
+ * machine has none for its types. */
+const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight, int64_t group);
 /* The unit of tiles for them; NULL: none. */
-const char *rule_tile_unit(const derive *d, const tn_stmt *block, const char *weight);
+const tn_unit_row *rule_tile_unit(const derive *d, const tn_stmt *block, const char *weight, int64_t group);
 /* What is computed of an accumulator: a block for each result of the function. */
 typedef struct epilogue {
     const char *block[RULE_MAX_BLOCKS];

@@ -2,8 +2,8 @@
  * reduction; every step loads the vectors of the weight once and broadcasts one element a row. The epilogue runs on the
  * accumulators. A task is one tile.
  *
- * Products of uint8 rows and int8 weights that lie in groups of four of k are summed by fours: one step of the
- * reduction is a group, which is a call of a unit (tir/unit.h).
+ * Products of bytes whose weights lie in groups of k are summed by groups: one step of the reduction is a group, which
+ * is a call of a unit (tir/unit.h).
  *
  * Where the machine multiplies tiles, and that is faster by what is wasted at the ends, a few tiles of sums stay in its
  * registers through the whole reduction, and the epilogue reads them from memory of the task. A task has several such
@@ -17,27 +17,25 @@
  */
 #include "schedule/rules/derive.h"
 
-enum { GROUP = 4, FETCH_STEPS = 8 };
-/* Tiles of a unit: its sides, the terms of a step, registers, the most of them for sums; how many products one takes as
- * long as whose tiles are copied first. Cycles that a task may have. */
-enum {
-    SIDE = 16,
-    STEP_TERMS = 64,
-    TILE_REGISTERS = 8,
-    MAX_SUMS = 6,
-    END_PRODUCTS = 3,
-    TASK_CYCLES = 27500,
-    TASKS_A_CORE = 4
-};
+enum { MAX_GROUP = 8, FETCH_STEPS = 8 };
+/* How many products one takes as long as whose tiles are copied first. Cycles that a task may have. */
+enum { END_PRODUCTS = 3, TASK_CYCLES = 27500, TASKS_A_CORE = 4 };
+
+/* The tiles of a unit: their sides and the terms of a step; and what the machine holds of them. */
+typedef struct {
+    const char *unit; /* NULL: the machine multiplies none for the product's types */
+    int64_t rows, columns, terms;
+    tn_tiles on;
+} tiles;
 
 typedef struct {
     const char *block;
     int n, row;               /* spatial loops; which of them is the rows, -1: none (a vector of outputs) */
     int64_t rows, columns, k; /* -1: symbolic */
     int64_t panel;            /* columns beside each other in memory: 0: all, -1: not contiguous */
-    int64_t group;            /* of k that one step sums: GROUP, or 1 */
+    int64_t group;            /* of k that one step sums, or 1 */
     const char *unit;         /* that sums it; NULL: none */
-    const char *tiles;        /* the unit that multiplies tiles; NULL: none */
+    tiles tiles;
     uint16_t lanes;
     uint32_t bytes;     /* of an accumulator */
     const char *weight; /* the operand with the columns */
@@ -64,9 +62,11 @@ static void find_weight(const tn_expr *load, void *user)
         if (load->src[d] != w->column)
             continue;
         int last = (int)load->u.load.n_index - 1;
-        int64_t by_fours = tn_dtype_bytes(b->dtype) == 1 ? rule_grouped_factor(b, (int)d, last, GROUP) : 0;
-        w->panel = by_fours ? by_fours : rule_inner_factor(b, (int)d);
-        w->group = by_fours ? GROUP : 1;
+        int64_t group = tn_dtype_bytes(b->dtype) == 1 ? rule_group(b, last) : 1, by_groups = 0;
+        if (group > 1 && group <= MAX_GROUP)
+            by_groups = rule_grouped_factor(b, (int)d, last, group);
+        w->panel = by_groups ? by_groups : rule_inner_factor(b, (int)d);
+        w->group = by_groups ? group : 1;
         w->name = b->name;
         w->load = load;
     }
@@ -99,6 +99,17 @@ bool rule_gemm_matches(const tn_func *f, const tn_machine *m)
     return w.panel >= 0 && (row < 0 || !tn_uses(w.load, b->u.block.iter[row].var));
 }
 
+static tiles find_tiles(const derive *d, const tn_stmt *b, const gemm *g)
+{
+    tiles t = {NULL};
+    bool can = g->group > 1 && g->panel > 0 && g->row >= 0 && g->rows > 1 && g->columns > 0 && g->k > 0;
+    const tn_unit_row *u = can ? rule_tile_unit(d, b, g->weight, g->group) : NULL;
+    if (u && g->panel % u->most[TN_UNIT_COLUMNS] == 0)
+        t = (tiles){u->name, u->most[TN_UNIT_ROWS], u->most[TN_UNIT_COLUMNS],
+                    u->most[TN_UNIT_GROUPS] * u->most[TN_UNIT_TERMS], tn_machine_tiles(d->m)};
+    return t;
+}
+
 static gemm read_gemm(derive *d, const tn_stmt *b)
 {
     const tn_func *f = d->s->func;
@@ -115,10 +126,8 @@ static gemm read_gemm(derive *d, const tn_stmt *b)
     g.panel = w.panel;
     g.group = w.group;
     g.weight = w.name;
-    g.unit = g.group > 1 ? rule_lane_unit(d, b, g.weight) : NULL;
-    bool can = g.group > 1 && g.panel > 0 && g.panel % SIDE == 0 && g.row >= 0 && g.rows > 1 &&
-               g.columns > 0 && g.k > 0;
-    g.tiles = can ? rule_tile_unit(d, b, g.weight) : NULL;
+    g.unit = g.group > 1 ? rule_lane_unit(d, b, g.weight, g.group) : NULL;
+    g.tiles = find_tiles(d, b, &g);
     for (int i = 0; i < g.n - 1; i++)
         g.name[i] = i == g.row ? "i" : dv_text(d, "b%d", i);
     g.name[g.n - 1] = "j";
@@ -184,7 +193,7 @@ static void tile_product(derive *d, const gemm *g, const tile *t)
     dv_do(d, "jo jv ji = split j %d %d%s", t->nv, g->lanes, dv_tail(g->columns, (int64_t)t->nv * g->lanes));
     const char *outer = !rows ? "jo" : g->columns_outside ? "jo io" : "io jo";
     if (g->group > 1)
-        dv_do(d, "ko ik = split k %d%s", GROUP, dv_tail(g->k, GROUP));
+        dv_do(d, "ko ik = split k %d%s", (int)g->group, dv_tail(g->k, g->group));
     const char *sum = g->group > 1 ? "ko" : "k";
     if (far)
         dv_do(d, "kf ks = split %s %d", sum, FETCH_STEPS);
@@ -329,71 +338,84 @@ typedef struct {
 static int64_t tiles_of(int64_t n, int64_t each) { return (n + each - 1) / each; }
 
 /* Tiles that a step of a block reads: those of the weights stay for all rows where registers are left for them. */
-static int64_t block_reads(int64_t rows, int64_t columns)
+static int64_t block_reads(const tiles *t, int64_t rows, int64_t columns)
 {
-    bool stay = rows * columns + 1 + columns <= TILE_REGISTERS;
+    bool stay = rows * columns + (1 + columns) * t->on.of_factor <= t->on.registers;
     return rows + (stay ? columns : rows * columns);
 }
 
-/* Cycles of all products. A tile is read in a quarter of the time that a product takes, beyond what overlaps. */
-static double block_cycles(const derive *d, const gemm *g, int64_t rows, int64_t columns)
+/* Cycles of all products. A tile is read in a part of the time that a product takes, beyond what overlaps. */
+static double block_cycles(const gemm *g, int64_t rows, int64_t columns)
 {
-    double one = 2.0 * SIDE * SIDE * STEP_TERMS / tn_machine_tile_ops_a_cycle(d->m);
-    double step = one * ((double)(rows * columns) + (double)block_reads(rows, columns) / 4);
-    int64_t down = tiles_of(g->rows, SIDE * rows), across = tiles_of(g->columns, SIDE * columns);
-    bool ends = g->rows % (SIDE * rows) != 0;
-    double steps = (double)(g->k / STEP_TERMS) + (g->k % STEP_TERMS ? END_PRODUCTS : 0);
+    const tiles *t = &g->tiles;
+    double one = 2.0 * (double)(t->rows * t->columns * t->terms) / t->on.ops_a_cycle;
+    double step = one * ((double)(rows * columns) + (double)block_reads(t, rows, columns) / t->on.reads);
+    int64_t down = tiles_of(g->rows, t->rows * rows), across = tiles_of(g->columns, t->columns * columns);
+    bool ends = g->rows % (t->rows * rows) != 0;
+    double steps = (double)(g->k / t->terms) + (g->k % t->terms ? END_PRODUCTS : 0);
     return (double)across * steps * step * ((double)down + (ends ? END_PRODUCTS - 1 : 0));
 }
 
-/* Blocks of columns do not stick out of the weight. */
-static block pick_block(derive *d, const gemm *g)
+/* The block of the fewest cycles. Blocks of columns do not stick out of the weight. */
+static block best_block(const gemm *g)
 {
-    int64_t row[MAX_CANDIDATES], column[MAX_CANDIDATES], turn[MAX_CANDIDATES];
-    int n_row = 0, n_column = 0, n_turn = 0;
     block best = {.cycles = -1};
-    int64_t across = tiles_of(g->columns, SIDE), down = tiles_of(g->rows, SIDE);
-    for (int64_t r = 1; r <= MAX_SUMS && r <= down; r++)
-        for (int64_t c = 1; c * r <= MAX_SUMS && c <= across; c++) {
-            double cycles = block_cycles(d, g, r, c);
+    int64_t across = tiles_of(g->columns, g->tiles.columns), down = tiles_of(g->rows, g->tiles.rows);
+    for (int64_t r = 1; r <= g->tiles.on.sums && r <= down; r++)
+        for (int64_t c = 1; c * r <= g->tiles.on.sums && c <= across; c++) {
+            double cycles = block_cycles(g, r, c);
             if (across % c == 0 && (best.cycles < 0 || cycles < best.cycles))
                 best = (block){r, c, 1, cycles};
         }
-    n_row = dv_add_candidate(n_row, row, best.rows);
-    for (int64_t r = 1; r <= MAX_SUMS && r <= down; r++)
-        n_row = dv_add_candidate(n_row, row, r);
-    best.rows = dv_pick(d, g->block, "row_tiles", n_row, row);
-    if (best.rows * best.columns > MAX_SUMS)
-        best.columns = 1;
-    n_column = dv_add_candidate(n_column, column, best.columns);
-    for (int64_t c = 1; c * best.rows <= MAX_SUMS && c <= across; c++)
-        if (across % c == 0)
-            n_column = dv_add_candidate(n_column, column, c);
-    best.columns = dv_pick(d, g->block, "column_tiles", n_column, column);
-    best.cycles = block_cycles(d, g, best.rows, best.columns);
-    int64_t blocks = tiles_of(down, best.rows), panels = tiles_of(across, best.columns), most = 1;
-    double one = best.cycles / (double)(blocks * panels);
+    return best;
+}
+
+/* How many blocks below each other a task has: as many as its cycles allow, and the cores want. */
+static int64_t pick_turns(derive *d, const gemm *g, int64_t blocks, int64_t panels, double cycles)
+{
+    int64_t turn[MAX_CANDIDATES], most = 1;
+    int n = 0;
+    double one = cycles / (double)(blocks * panels);
     for (int64_t t = 1; t <= blocks; t++)
         if (blocks % t == 0 && (double)t * one <= TASK_CYCLES &&
             blocks / t * panels >= (int64_t)TASKS_A_CORE * d->m->cores)
             most = t;
-    n_turn = dv_add_candidate(n_turn, turn, most);
+    n = dv_add_candidate(n, turn, most);
     for (int64_t t = 1; t <= blocks; t++)
         if (blocks % t == 0)
-            n_turn = dv_add_candidate(n_turn, turn, t);
-    best.turns = dv_pick(d, g->block, "blocks", n_turn, turn);
+            n = dv_add_candidate(n, turn, t);
+    return dv_pick(d, g->block, "blocks", n, turn);
+}
+
+static block pick_block(derive *d, const gemm *g)
+{
+    int64_t row[MAX_CANDIDATES], column[MAX_CANDIDATES], sums = g->tiles.on.sums;
+    int64_t across = tiles_of(g->columns, g->tiles.columns), down = tiles_of(g->rows, g->tiles.rows);
+    block best = best_block(g);
+    int n = dv_add_candidate(0, row, best.rows);
+    for (int64_t r = 1; r <= sums && r <= down; r++)
+        n = dv_add_candidate(n, row, r);
+    best.rows = dv_pick(d, g->block, "row_tiles", n, row);
+    if (best.rows * best.columns > sums)
+        best.columns = 1;
+    n = dv_add_candidate(0, column, best.columns);
+    for (int64_t c = 1; c * best.rows <= sums && c <= across; c++)
+        if (across % c == 0)
+            n = dv_add_candidate(n, column, c);
+    best.columns = dv_pick(d, g->block, "column_tiles", n, column);
+    best.cycles = block_cycles(g, best.rows, best.columns);
+    best.turns = pick_turns(d, g, tiles_of(down, best.rows), tiles_of(across, best.columns), best.cycles);
     return best;
 }
 
-/* The model's choice: what lanes take, and what tiles do. */
+/* The model's choice: what lanes take, and what tiles do. Groups that no unit of lanes adds are for tiles. */
 static bool is_faster_by_tiles(const derive *d, const gemm *g)
 {
     product p = product_of(g);
     tile t = rule_tile(d->m, &p, 0);
     double lanes = 2.0 * (double)(g->rows * g->columns * g->k) /
                    (tn_machine_flops_a_cycle(d->m) * 4 / g->bytes * (double)g->group * t.efficiency);
-    int64_t columns = tiles_of(g->columns, SIDE) % 2 ? 1 : 2;
-    return block_cycles(d, g, g->rows > SIDE ? 2 : 1, columns) < lanes;
+    return !g->unit || best_block(g).cycles < lanes;
 }
 
 static void block_epilogue(derive *d, const gemm *g, const block *t, const char *name, int k)
@@ -420,18 +442,21 @@ static void rule_tiles(derive *d, const gemm *g)
     const char *turn = t.turns > 1 ? "it " : "";
     if (!dv_ok(d))
         return;
-    double all = 2.0 * (double)(g->rows * g->columns * g->k), peak = tn_machine_tile_ops_a_cycle(d->m);
+    const tiles *u = &g->tiles;
+    double all = 2.0 * (double)(g->rows * g->columns * g->k), peak = u->on.ops_a_cycle;
     dv_comment(d,
                "rule gemm/tiles: %d x %d tiles of %d x %d, %d blocks a task, predicted %.0f GFLOP/s of %.0f",
-               (int)t.rows, (int)t.columns, SIDE, SIDE, (int)t.turns, all / t.cycles * d->m->clock_ghz,
-               peak * d->m->clock_ghz);
+               (int)t.rows, (int)t.columns, (int)u->rows, (int)u->columns, (int)t.turns,
+               all / t.cycles * d->m->clock_ghz, peak * d->m->clock_ghz);
     rule_others(d, g->block);
     epilogue e = rule_epilogue(d, g->block);
     dv_loops(d, g->block, g->name, g->n + 1);
-    dv_do(d, "io %siv ii = split i %s%d %d%s", turn, turns, (int)t.rows, SIDE,
-          dv_tail(g->rows, t.turns * t.rows * SIDE));
-    dv_do(d, "jo jv ji = split j %d %d%s", (int)t.columns, SIDE, dv_tail(g->columns, t.columns * SIDE));
-    dv_do(d, "ko kg ki = split k %d %d%s", STEP_TERMS / GROUP, GROUP, dv_tail(g->k, STEP_TERMS));
+    dv_do(d, "io %siv ii = split i %s%d %d%s", turn, turns, (int)t.rows, (int)u->rows,
+          dv_tail(g->rows, t.turns * t.rows * u->rows));
+    dv_do(d, "jo jv ji = split j %d %d%s", (int)t.columns, (int)u->columns,
+          dv_tail(g->columns, t.columns * u->columns));
+    dv_do(d, "ko kg ki = split k %d %d%s", (int)(u->terms / g->group), (int)g->group,
+          dv_tail(g->k, u->terms));
     dv_do(d, "reorder %sjo io %sko iv jv ii ji kg ki", batch, turn);
     dv_do(d, "task = fuse %sjo io", batch);
     for (int k = 0; k < e.n; k++)
@@ -441,8 +466,8 @@ static void rule_tiles(derive *d, const gemm *g)
     dv_do(d, "decompose_reduction \"%s\" ko", g->block);
     dv_do(d, "_ %szr zc zi zj = loops \"%s.init\"", t.turns > 1 ? "_ " : "", g->block);
     dv_do(d, "set_scope \"%s\" tile", g->block);
-    dv_do(d, "tensorize zi zj \"%s\"", g->tiles);
-    dv_do(d, "tensorize ii ji kg ki \"%s\"", g->tiles);
+    dv_do(d, "tensorize zi zj \"%s\"", u->unit);
+    dv_do(d, "tensorize ii ji kg ki \"%s\"", u->unit);
     dv_do(d, "unroll iv jv zr zc");
     dv_do(d, "parallel task");
 }
@@ -453,7 +478,7 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
     const tn_stmt *b = anchor(s->func);
     merge_rows(&d, &b);
     gemm g = read_gemm(&d, b);
-    if (g.tiles && dv_pick_flag(&d, g.block, "tiles", is_faster_by_tiles(&d, &g))) {
+    if (g.tiles.unit && dv_pick_flag(&d, g.block, "tiles", is_faster_by_tiles(&d, &g))) {
         rule_tiles(&d, &g);
         return d.v;
     }
