@@ -6,9 +6,10 @@
  * memory at most 5.5 (line-fill buffers bound both, not the width). Measured on servers with b = 64 at 2.96 GHz:
  * 69, 42, 10, 5.4.
  * AMX multiplies 16x16x32 bfloat16 (16x16x64 int8) in 16 cycles: 1,024 (2,048) operations a cycle; nine tenths of that
- * are sustained, since the clock falls. Integer dot products
- * (VNNI, dotprod) do four times the float32 work an instruction; without them three instructions do that. avx512bf16
- * is no faster than fma where it was measured, so it counts for nothing.
+ * are sustained, since the clock falls. i8mm multiplies 2x2x8 bytes an instruction, 64 operations, on each port; the
+ * tenth that is not sustained is for rows that are put together. Integer dot products (VNNI, dotprod) do four times the
+ * float32 work an instruction; without them three instructions do that. avx512bf16 is no faster than fma where it was
+ * measured, so it counts for nothing.
  */
 #include "base/words.h"
 #include "machine/machine.h"
@@ -94,6 +95,8 @@ tn_tiles tn_machine_tiles(const tn_machine *m)
 {
     if (tn_machine_has(m, "amx-int8"))
         return (tn_tiles){2048, 8, 1, 6, 4};
+    if (tn_machine_given(m, "AArch64", "i8mm"))
+        return (tn_tiles){64.0 * m->fma_ports, 32, 2, 16, 2};
     return (tn_tiles){0};
 }
 

@@ -111,10 +111,11 @@ void tn_layout_channel_block(tn_layout_query *q)
     q->out[0] = q->in[0];
 }
 
-bool tn_rule_by_fours(const tn_layout_query *q)
+int tn_rule_group(const tn_layout_query *q, int kind)
 {
     const tn_node *n = q->node;
-    int row =
-        tn_unit_of(TN_UNIT_LANES, tn_in_type(n, 0)->dtype, tn_in_type(n, 1)->dtype, n->type[0]->dtype, 4);
-    return tn_unit_on(row, q->machine, tn_machine_given);
+    tn_dtype x = tn_in_type(n, 0)->dtype, w = tn_in_type(n, 1)->dtype;
+    const tn_unit_row *row =
+        tn_unit_here((enum tn_unit_kind)kind, x, w, n->type[0]->dtype, 0, q->machine, tn_machine_given);
+    return row ? row->most[TN_UNIT_TERMS] : 1;
 }

@@ -136,8 +136,9 @@ void tn_rule_reshape_index(tn_te *te, int n_from, const tn_expr *const from[], c
                            const tn_expr **index);
 
 /* ---- layouts ---- */
-/* Sums of products of uint8 data (operand 0) and int8 weights, where the machine adds them by fours. */
-bool tn_rule_by_fours(const tn_layout_query *q);
+/* How many products of data (operand 0) and weights a unit of that kind (tir/unit.h) adds in a group; 1: the machine
+ * has none for the types. */
+int tn_rule_group(const tn_layout_query *q, int kind);
 void tn_layout_same(tn_layout_query *q); /* elementwise and broadcast */
 /* Is it no more than another order of the dimensions? */
 bool tn_rule_permutes(const tn_layout *l);

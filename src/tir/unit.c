@@ -37,14 +37,18 @@ int tn_unit_named(const char *name)
     return -1;
 }
 
+static bool multiplies(const tn_unit_row *u, enum tn_unit_kind kind, tn_dtype x, tn_dtype w, tn_dtype sum,
+                       int64_t group)
+{
+    return u->kind == kind && (!group || u->most[TN_UNIT_TERMS] == group) && tn_dtype_eq(u->x, x) &&
+           tn_dtype_eq(u->w, w) && tn_dtype_eq(u->sum, sum);
+}
+
 int tn_unit_of(enum tn_unit_kind kind, tn_dtype x, tn_dtype w, tn_dtype sum, int64_t group)
 {
-    for (int i = 0; i < TN_N_UNITS; i++) {
-        const tn_unit_row *t = &tn_units[i];
-        if (t->kind == kind && (!group || t->most[TN_UNIT_TERMS] == group) && tn_dtype_eq(t->x, x) &&
-            tn_dtype_eq(t->w, w) && tn_dtype_eq(t->sum, sum))
+    for (int i = 0; i < TN_N_UNITS; i++)
+        if (multiplies(&tn_units[i], kind, x, w, sum, group))
             return i;
-    }
     return -1;
 }
 
@@ -55,6 +59,17 @@ bool tn_unit_on(int id, const struct tn_machine *m,
         if ((int)needs[i].id == id && given(m, needs[i].arch, needs[i].feature))
             return true;
     return false;
+}
+
+const tn_unit_row *tn_unit_here(enum tn_unit_kind kind, tn_dtype x, tn_dtype w, tn_dtype sum, int64_t group,
+                                const struct tn_machine *m,
+                                bool (*given)(const struct tn_machine *m, const char *arch,
+                                              const char *feature))
+{
+    for (int i = 0; i < TN_N_UNITS; i++)
+        if (multiplies(&tn_units[i], kind, x, w, sum, group) && tn_unit_on(i, m, given))
+            return &tn_units[i];
+    return NULL;
 }
 
 bool tn_unit_moves(int id, int other, const struct tn_machine *m,

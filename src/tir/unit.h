@@ -25,13 +25,19 @@ typedef struct tn_unit_row {
 extern const tn_unit_row tn_units[TN_N_UNITS];
 
 int tn_unit_named(const char *name); /* its number, or -1 */
-/* The row of that kind for factors of these types in groups of so many terms (0: any number); -1: none. */
+/* The first row of that kind for factors of these types in groups of so many terms (0: any number); -1: none. */
 int tn_unit_of(enum tn_unit_kind kind, tn_dtype x, tn_dtype w, tn_dtype sum, int64_t group);
 /* Is it worth its layout on machine m? `given` tells whether a machine is of an architecture and has a feature of it
  * (tn_machine_given). */
 struct tn_machine;
 bool tn_unit_on(int id, const struct tn_machine *m,
                 bool (*given)(const struct tn_machine *m, const char *arch, const char *feature));
+/* The row of that kind for factors of these types in groups of so many terms (0: any number) that is worth it on m;
+ * NULL: none. */
+const tn_unit_row *tn_unit_here(enum tn_unit_kind kind, tn_dtype x, tn_dtype w, tn_dtype sum, int64_t group,
+                                const struct tn_machine *m,
+                                bool (*given)(const struct tn_machine *m, const char *arch,
+                                              const char *feature));
 /* Is it worth moving factor x of unit id once, on m, so that unit `other` computes the products? */
 bool tn_unit_moves(int id, int other, const struct tn_machine *m,
                    bool (*given)(const struct tn_machine *m, const char *arch, const char *feature));

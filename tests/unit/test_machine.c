@@ -47,6 +47,7 @@ static void test_machines(void **state)
     } row[] = {
         {"avx512", 512, 32, 2, 1, 1, 176, 704, 48 << 10, 2 << 20, 260 << 20},
         {"amx", 512, 32, 2, 1, 1, 216, 0.9 * 2048 * 3.4, 48 << 10, 2 << 20, 480 << 20},
+        {"i8mm", 128, 32, 4, 1, 0, 41.6, 0.9 * 128 * 2.6, 64 << 10, 1 << 20, 32 << 20},
         {"avx2", 256, 16, 4, 1, 0, 96, 128, 32 << 10, 256 << 10, 8 << 20}, /* 8 lanes * 2 ports * 2 * 3 GHz */
         {"generic", 128, 16, 1, 0, 0, 8, 8, 32 << 10, 256 << 10, 0},       /* 4 lanes * 2 GHz */
     };
@@ -201,6 +202,7 @@ static void abilities(void **state)
          "sse3 ssse3 sse4.1 sse4.2 avx avx2 fma f16c avx512f avx512vnni amx-tile amx-int8"},
         {"i686-linux-gnu", NULL, "+sse2", 0, 16, true, ""},
         {"aarch64-linux-gnu", "generic", "", FMA | HALF | ROUND, 16, false, "fp-armv8 neon"},
+        {"aarch64-linux-gnu", NULL, "+i8mm", FMA | HALF | ROUND | TILES, 16, false, "fp-armv8 neon i8mm"},
         {"arm64-linux-gnu", NULL, "+dotprod", FMA | HALF | ROUND, 16, false, "fp-armv8 neon dotprod"},
         {"armv7-linux-gnueabihf", NULL, "+neon", ROUND, 16, false, "neon vfp3 vfp2 d32"},
         {"thumbv7em-none-eabi", NULL, "+vfp4", FMA | ROUND, 16, false, "vfp4 vfp3 vfp2 d32 fp16"},
@@ -228,7 +230,8 @@ static void abilities(void **state)
         double lanes = m.int8_gops;
         assert_int_equal(tn_machine_tiles(&m).ops_a_cycle > 0, row[i].can & TILES ? 1 : 0);
         tn_machine_without(&c, TN_CAN_TILES, &m);
-        assert_false(tn_machine_can(&m, TN_CAN_TILES) || tn_machine_has(&m, "amx-int8"));
+        assert_false(tn_machine_can(&m, TN_CAN_TILES) || tn_machine_has(&m, "amx-int8") ||
+                     tn_machine_has(&m, "i8mm"));
         assert_true(row[i].can & TILES ? m.int8_gops < lanes : m.int8_gops >= lanes);
         tn_buf_deinit(&text);
         tn_ctx_deinit(&c);

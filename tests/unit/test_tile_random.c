@@ -6,6 +6,7 @@
 #include "launch/kernel.h"
 #include "schedule/space.h"
 #include "target/target.h"
+#include "tir/unit.h"
 #include "tir_fixture.h"
 
 #include <stdio.h>
@@ -42,13 +43,18 @@ static void memory_deinit(memory *m)
         munmap(m->map[i], m->mapped[i]);
 }
 
-static tn_func *product(fixture *x, tn_rng *r, char text[1024])
+/* The weight's layout is the one that the machine's unit wants. */
+static tn_func *product(fixture *x, const tn_machine *machine, tn_rng *r, char text[1024])
 {
     static const char *const sign[] = {"u8", "i8"};
     int m = 2 + (int)tn_rng_below(r, 70), n = 1 + (int)tn_rng_below(r, 80), k = 1 + (int)tn_rng_below(r, 200);
-    const char *a = sign[tn_rng_below(r, 2)], *b = sign[tn_rng_below(r, 2)];
+    bool s = tn_rng_below(r, 2), t = tn_rng_below(r, 2);
+    const char *a = sign[s], *b = sign[t];
+    const tn_unit_row *unit = tn_unit_here(TN_UNIT_MATRIX, s ? TN_I8 : TN_U8, t ? TN_I8 : TN_U8, TN_I32, 0,
+                                           machine, tn_machine_given);
+    assert_non_null(unit);
     snprintf(text, 1024,
-             "func @f(x: %s[%d, %d], w: %s[%d, %d, NK%dn4k], b: i32[%d]) -> (y: i32[%d, %d]) {\n"
+             "func @f(x: %s[%d, %d], w: %s[%d, %d, NK%dn%dk], b: i32[%d]) -> (y: i32[%d, %d]) {\n"
              "  buffer acc: i32[%d, %d]\n"
              "  for i < %d, j < %d, k < %d:\n"
              "    block acc(i: spatial, j: spatial, k: reduce):\n"
@@ -58,7 +64,8 @@ static tn_func *product(fixture *x, tn_rng *r, char text[1024])
              "    block y(i: spatial, j: spatial):\n"
              "      y[i, j] = max(acc[i, j], b[j])\n"
              "}\n",
-             a, m, k, b, n, k, tn_rng_below(r, 2) ? 16 : 32, n, m, n, m, n, m, n, k, m, n);
+             a, m, k, b, n, k, tn_rng_below(r, 2) ? 16 : 32, unit->most[TN_UNIT_TERMS], n, m, n, m, n, m, n,
+             k, m, n);
     return read_func(x, text);
 }
 
@@ -122,7 +129,7 @@ static void products_are_equal(void **state)
             print_message("this machine multiplies no tiles, or the system does not allow it\n");
             skip();
         }
-        tn_func *f = product(&x, &r, text);
+        tn_func *f = product(&x, &m, &r, text);
         tn_picks picks = {.random = &r};
         tn_picks_set(&picks, &x.arena, "acc.tiles", (tn_choice){"yes", 0});
         tn_picks_set(&picks, &x.arena, "rule", (tn_choice){"gemm", 0});

@@ -14,6 +14,6 @@ struct tn_l_tiling {
     void (*multiply)(tn_lgen *g, uint32_t sum, const tn_unit_nest *n, const char *call);
     void (*on)(tn_lgen *g), (*off)(tn_lgen *g); /* around a task; NULL: there is nothing to do */
 };
-extern const tn_l_tiling tn_l_amx;
+extern const tn_l_tiling tn_l_amx, tn_l_neon;
 
 #endif

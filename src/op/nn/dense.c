@@ -5,6 +5,7 @@
 #include "op/gradient.h"
 #include "op/nn/nn.h"
 #include "op/tensor/tensor.h"
+#include "tir/unit.h"
 
 /* ---- nn.dense: data [..., K] x weight [N, K] -> [..., N] ---- */
 
@@ -44,17 +45,30 @@ static void dense_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     tn_te_sum(te, t, tn_rule_times(te->pool, t->dtype, x, w), NULL);
 }
 
+/* The terms of a group that the machine's units add: of tiles, where there are rows and terms for them. */
+static int dense_group(const tn_layout_query *q)
+{
+    const tn_type *x = tn_in_type(q->node, 0);
+    int64_t rows, k;
+    bool known = x->n > 1 && tn_is_int(x->dim[x->n - 2], &rows) && tn_is_int(x->dim[x->n - 1], &k);
+    for (int i = 0; known && i < x->n - 2; i++)
+        known = tn_is_int(x->dim[i], &(int64_t){0});
+    int lanes = tn_rule_group(q, TN_UNIT_LANES), tiles = tn_rule_group(q, TN_UNIT_MATRIX);
+    return lanes > 1 && tiles > 1 && known && rows > 1 && k >= 2 * tiles ? tiles : lanes;
+}
+
 /* Two vectors of outputs beside each other (one where that is enough): the kernel reads them for each k. */
 static void dense_layout(tn_layout_query *q)
 {
     int64_t units;
+    int group = dense_group(q);
     int lanes = (int)(q->machine->vector_bits / 32), block;
     q->in[0] = q->in[1] = q->out[0] = NULL;
     if (tn_op_is(tn_in(q->node, 1).def, &tn_op_constant) &&
         tn_is_int(tn_in_type(q->node, 1)->dim[0], &units) && lanes >= 2) {
         block = units > lanes ? 2 * lanes : lanes;
-        q->in[1] = tn_rule_by_fours(q) ? tn_rule_weight_layout(q, 1, "NK%dn4k", block)
-                                       : tn_rule_weight_layout(q, 1, "NK%dn", block);
+        q->in[1] = group > 1 ? tn_rule_weight_layout(q, 1, "NK%dn%dk", block, group)
+                             : tn_rule_weight_layout(q, 1, "NK%dn", block);
     }
 }
 

@@ -253,8 +253,7 @@ static const tn_unit_row *unit_for(const derive *d, enum tn_unit_kind kind, cons
     const tn_func *f = d->s->func;
     factor_types t = {f, weight, {0}, {0}};
     rule_loads(block, note_type, &t);
-    int row = tn_unit_of(kind, t.x, t.w, rule_target(f, block)->dtype, group);
-    return tn_unit_on(row, d->m, tn_machine_given) ? &tn_units[row] : NULL;
+    return tn_unit_here(kind, t.x, t.w, rule_target(f, block)->dtype, group, d->m, tn_machine_given);
 }
 
 const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight, int64_t group)

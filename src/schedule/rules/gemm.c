@@ -33,6 +33,7 @@ typedef struct {
     int n, row;               /* spatial loops; which of them is the rows, -1: none (a vector of outputs) */
     int64_t rows, columns, k; /* -1: symbolic */
     int64_t panel;            /* columns beside each other in memory: 0: all, -1: not contiguous */
+    bool filled;              /* what the last of these has beyond the columns is 0, and may be read */
     int64_t group;            /* of k that one step sums, or 1 */
     const char *unit;         /* that sums it; NULL: none */
     tiles tiles;
@@ -49,6 +50,7 @@ typedef struct {
     const tn_func *f;
     const tn_expr *column;
     int64_t panel, group;
+    bool filled;
     const char *name;
     const tn_expr *load;
 } weight_search;
@@ -67,6 +69,7 @@ static void find_weight(const tn_expr *load, void *user)
             by_groups = rule_grouped_factor(b, (int)d, last, group);
         w->panel = by_groups ? by_groups : rule_inner_factor(b, (int)d);
         w->group = by_groups ? group : 1;
+        w->filled = b->layout && b->layout->fill != TN_FILL_ANY;
         w->name = b->name;
         w->load = load;
     }
@@ -74,7 +77,7 @@ static void find_weight(const tn_expr *load, void *user)
 
 static weight_search weight_of(const tn_func *f, const tn_stmt *b)
 {
-    weight_search w = {f, b->u.block.iter[rule_n_spatial(b) - 1].var, -1, 1, NULL, NULL};
+    weight_search w = {f, b->u.block.iter[rule_n_spatial(b) - 1].var, -1, 1, false, NULL, NULL};
     rule_loads(b, find_weight, &w);
     return w;
 }
@@ -124,6 +127,7 @@ static gemm read_gemm(derive *d, const tn_stmt *b)
     g.lanes = rule_lanes(d->m, rule_target(f, b)->dtype);
     weight_search w = weight_of(f, b);
     g.panel = w.panel;
+    g.filled = w.filled;
     g.group = w.group;
     g.weight = w.name;
     g.unit = g.group > 1 ? rule_lane_unit(d, b, g.weight, g.group) : NULL;
@@ -356,15 +360,32 @@ static double block_cycles(const gemm *g, int64_t rows, int64_t columns)
     return (double)across * steps * step * ((double)down + (ends ? END_PRODUCTS - 1 : 0));
 }
 
-/* The block of the fewest cycles. Blocks of columns do not stick out of the weight. */
+/* Blocks of columns are vectors, and do not stick out of the weight, or of its last panel where that is filled. */
+static bool columns_fit(const gemm *g, int64_t c)
+{
+    const tiles *t = &g->tiles;
+    bool whole = tiles_of(g->columns, t->columns) % c == 0, inside = g->panel % (c * t->columns) == 0;
+    return c * t->columns % g->lanes == 0 && (whole || (inside && g->filled));
+}
+
+/* The fewest tiles beside each other; 0: none fit. */
+static int64_t least_columns(const gemm *g)
+{
+    for (int64_t c = 1; c <= g->tiles.on.sums; c++)
+        if (columns_fit(g, c))
+            return c;
+    return 0;
+}
+
+/* The block of the fewest cycles. */
 static block best_block(const gemm *g)
 {
     block best = {.cycles = -1};
-    int64_t across = tiles_of(g->columns, g->tiles.columns), down = tiles_of(g->rows, g->tiles.rows);
+    int64_t down = tiles_of(g->rows, g->tiles.rows);
     for (int64_t r = 1; r <= g->tiles.on.sums && r <= down; r++)
-        for (int64_t c = 1; c * r <= g->tiles.on.sums && c <= across; c++) {
+        for (int64_t c = 1; c * r <= g->tiles.on.sums; c++) {
             double cycles = block_cycles(g, r, c);
-            if (across % c == 0 && (best.cycles < 0 || cycles < best.cycles))
+            if (columns_fit(g, c) && (best.cycles < 0 || cycles < best.cycles))
                 best = (block){r, c, 1, cycles};
         }
     return best;
@@ -393,14 +414,12 @@ static block pick_block(derive *d, const gemm *g)
     int64_t across = tiles_of(g->columns, g->tiles.columns), down = tiles_of(g->rows, g->tiles.rows);
     block best = best_block(g);
     int n = dv_add_candidate(0, row, best.rows);
-    for (int64_t r = 1; r <= sums && r <= down; r++)
+    for (int64_t r = 1; r * least_columns(g) <= sums && r <= down; r++)
         n = dv_add_candidate(n, row, r);
     best.rows = dv_pick(d, g->block, "row_tiles", n, row);
-    if (best.rows * best.columns > sums)
-        best.columns = 1;
-    n = dv_add_candidate(0, column, best.columns);
-    for (int64_t c = 1; c * best.rows <= sums && c <= across; c++)
-        if (across % c == 0)
+    n = best.rows * best.columns <= sums ? dv_add_candidate(0, column, best.columns) : 0;
+    for (int64_t c = 1; c * best.rows <= sums; c++)
+        if (columns_fit(g, c))
             n = dv_add_candidate(n, column, c);
     best.columns = dv_pick(d, g->block, "column_tiles", n, column);
     best.cycles = block_cycles(g, best.rows, best.columns);
@@ -478,7 +497,7 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
     const tn_stmt *b = anchor(s->func);
     merge_rows(&d, &b);
     gemm g = read_gemm(&d, b);
-    if (g.tiles.unit && dv_pick_flag(&d, g.block, "tiles", is_faster_by_tiles(&d, &g))) {
+    if (g.tiles.unit && least_columns(&g) && dv_pick_flag(&d, g.block, "tiles", is_faster_by_tiles(&d, &g))) {
         rule_tiles(&d, &g);
         return d.v;
     }
