@@ -50,8 +50,9 @@ else
     src=$TENON_SOURCE_DIR/src libs=$PWD/libs
     mkdir -p libs/aarch64-linux-gnu objects
     ln -s "$TENON_LIBDIR"/* libs/
-    for f in "$src"/runtime/*.c "$src"/runtime/bundle/*.c "$src"/base/cpu.c "$src"/base/cpu_count.c "$src"/base/thread.c \
-        "$src"/base/wire/elf.c "$src"/base/wire/json.c "$src"/base/wire/tar.c; do
+    base=$(sed -n 's/^foreach(name IN ITEMS \(cpu .*\))$/\1/p' "$TENON_SOURCE_DIR/cmake/runtime.cmake" | tail -1)
+    must "the names of the bundle's sources" test -n "$base"
+    for f in "$src"/runtime/*.c "$src"/runtime/bundle/*.c $(printf "$src/base/%s.c " $base); do
         echo "$f"
     done | xargs -P 2 -I{} sh -c 'aarch64-linux-gnu-gcc -O1 -std=gnu17 -D_GNU_SOURCE -DTENON_VERSION=\"0\" -fPIC \
         -fvisibility=hidden -ffp-contract=off -I"$1" -I"$1/../include" -c "$2" -o "objects/$(echo "${2#$1}" | tr / _).o"' sh "$src" {}
@@ -90,6 +91,46 @@ else
             esac
         done
     done
+    # Products of bytes: the same numbers by matrix instructions, by dot products, and by neither.
+    cat >bytes.relay <<'EOF'
+#[version = "0.0.5"]
+def @main(%x: Tensor[(63, 1000), int8], %y: Tensor[(63, 1000), uint8]) {
+  %0 = multiply(arange(0, 22000, 1, dtype="int32"), 37);
+  %1 = reshape(cast(%0, dtype="int8"), newshape=[22, 1000]);
+  %2 = reshape(cast(%0, dtype="uint8"), newshape=[22, 1000]);
+  (nn.dense(%x, %1, out_dtype="int32"), nn.dense(%x, %2, out_dtype="int32"),
+   nn.dense(%y, %1, out_dtype="int32"), nn.dense(%y, %2, out_dtype="int32"))
+}
+EOF
+    cat >bytes_main.c <<'EOF'
+#include "bytes.h"
+#include <stdio.h>
+static int8_t x[63 * 1000];
+static uint8_t y[63 * 1000];
+static int32_t out[4][63 * 22];
+int main(void)
+{
+    for (int i = 0; i < 63 * 1000; i++)
+        x[i] = (int8_t)(i * 101 >> 3), y[i] = (uint8_t)(i * 89 >> 2);
+    struct tvmgen_bytes_inputs in = {x, y};
+    struct tvmgen_bytes_outputs to = {out[0], out[1], out[2], out[3]};
+    if (tvmgen_bytes_run(&in, &to))
+        return 1;
+    for (int i = 0; i < 4 * 63 * 22; i++)
+        printf("%d\n", (int)out[0][i]);
+    return 0;
+}
+EOF
+    for features in "" "-mattr=+dotprod" "-mattr=+dotprod,+i8mm"; do
+        expect 0 "" compile bytes.relay --target "llvm -mtriple=aarch64-linux-gnu $features" \
+            --cross-compiler aarch64-linux-gnu-gcc --module-name bytes -o bytes.a
+        must "linked: bytes $features" aarch64-linux-gnu-gcc -O1 -static -I. -o bytes bytes_main.c bytes.a -lm -lpthread
+        must "runs: bytes $features" sh -c "qemu-aarch64 -cpu max ./bytes >bytes.txt"
+        [ -e bytes_first.txt ] || cp bytes.txt bytes_first.txt
+        must "the bits of plain loops: $features" cmp bytes.txt bytes_first.txt
+    done
+    must "bytes are not all the same" test "$(sort -u bytes.txt | wc -l)" -gt 1000
+    must "matrix instructions" sh -c "aarch64-linux-gnu-objdump -d bytes | grep -q smmla"
     TENON_LIBDIR=$own_libs
 fi
 cd .. || exit 1
