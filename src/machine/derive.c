@@ -94,9 +94,10 @@ double tn_machine_flops_a_cycle(const tn_machine *m)
 tn_tiles tn_machine_tiles(const tn_machine *m)
 {
     if (tn_machine_has(m, "amx-int8"))
-        return (tn_tiles){2048, 8, 1, 6, 4};
+        return (tn_tiles){2048, .registers = 8, .sums = 6, .of_factor = 1, .ends = 3, .reads = 4};
     if (tn_machine_given(m, "AArch64", "i8mm"))
-        return (tn_tiles){64.0 * m->fma_ports, 32, 2, 16, 2};
+        return (tn_tiles){64.0 * m->fma_ports, .registers = 32, .sums = 16,
+                          .of_factor = 2,      .ends = 3,       .reads = 2};
     return (tn_tiles){0};
 }
 

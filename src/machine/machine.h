@@ -98,10 +98,11 @@ uint32_t tn_features_vector_bytes(size_t n, const char *const feature[]);
 double tn_machine_flops_a_cycle(const tn_machine *m);
 /* How it multiplies tiles of bytes (TN_CAN_TILES). The same in every process. */
 typedef struct tn_tiles {
-    double ops_a_cycle; /* of one core; 0: it has none */
-    int registers, of_factor,
-        sums;     /* how many registers it has for them, how many a factor takes; the most accumulators */
-    double reads; /* factors that are read in the time of a product */
+    double ops_a_cycle;  /* of one core; 0: it has none */
+    int registers, sums; /* how many it has for them; the most accumulators */
+    int of_factor;       /* registers that a factor takes */
+    int ends;            /* products that one takes as long as whose factors are copied first */
+    double reads;        /* factors that are read in the time of a product */
 } tn_tiles;
 tn_tiles tn_machine_tiles(const tn_machine *m);
 

@@ -2,7 +2,6 @@
 #include "op/rule.h"
 
 #include "machine/machine.h"
-#include "tir/unit.h"
 
 const tn_layout *tn_rule_layout(tn_graph *g, const char *fmt, ...)
 {
@@ -111,11 +110,9 @@ void tn_layout_channel_block(tn_layout_query *q)
     q->out[0] = q->in[0];
 }
 
-int tn_rule_group(const tn_layout_query *q, int kind)
+const tn_unit_row *tn_rule_unit(const tn_layout_query *q, enum tn_unit_kind kind)
 {
     const tn_node *n = q->node;
     tn_dtype x = tn_in_type(n, 0)->dtype, w = tn_in_type(n, 1)->dtype;
-    const tn_unit_row *row =
-        tn_unit_here((enum tn_unit_kind)kind, x, w, n->type[0]->dtype, 0, q->machine, tn_machine_given);
-    return row ? row->most[TN_UNIT_TERMS] : 1;
+    return tn_unit_here(kind, x, w, n->type[0]->dtype, 0, q->machine, tn_machine_given);
 }

@@ -4,6 +4,7 @@
  * rules are written with. `n` is the node being inferred; messages begin with its operator's name and carry
  * its location. */
 #include "op/op.h"
+#include "tir/unit.h"
 
 enum { TN_RULE_MAX_RANK = 8 };
 
@@ -136,9 +137,8 @@ void tn_rule_reshape_index(tn_te *te, int n_from, const tn_expr *const from[], c
                            const tn_expr **index);
 
 /* ---- layouts ---- */
-/* How many products of data (operand 0) and weights a unit of that kind (tir/unit.h) adds in a group; 1: the machine
- * has none for the types. */
-int tn_rule_group(const tn_layout_query *q, int kind);
+/* The machine's unit of that kind for products of data (operand 0) and weights; NULL: it has none for the types. */
+const tn_unit_row *tn_rule_unit(const tn_layout_query *q, enum tn_unit_kind kind);
 void tn_layout_same(tn_layout_query *q); /* elementwise and broadcast */
 /* Is it no more than another order of the dimensions? */
 bool tn_rule_permutes(const tn_layout *l);

@@ -5,7 +5,6 @@
 #include "op/gradient.h"
 #include "op/nn/nn.h"
 #include "op/tensor/tensor.h"
-#include "tir/unit.h"
 
 /* ---- nn.dense: data [..., K] x weight [N, K] -> [..., N] ---- */
 
@@ -45,16 +44,27 @@ static void dense_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     tn_te_sum(te, t, tn_rule_times(te->pool, t->dtype, x, w), NULL);
 }
 
-/* The terms of a group that the machine's units add: of tiles, where there are rows and terms for them. */
+/* Do tiles beat lanes, for all that is copied at the ends of rows and terms, and a quarter more to read factors? */
+static bool tiles_pay(const tn_machine *m, const tn_unit_row *tile, int64_t rows, int64_t k)
+{
+    tn_tiles on = tn_machine_tiles(m);
+    int64_t high = tile->most[TN_UNIT_ROWS], terms = tile->most[TN_UNIT_GROUPS] * tile->most[TN_UNIT_TERMS];
+    int64_t steps = k / terms + (k % terms ? on.ends : 0), down = rows / high + (rows % high ? on.ends : 0);
+    double lanes = (double)(rows * k) / (4 * tn_machine_flops_a_cycle(m));
+    return 1.25 * (double)(steps * terms * down * high) / on.ops_a_cycle < lanes;
+}
+
+/* The terms of a group that the machine's units add: of tiles where rows and terms are known, and they pay. */
 static int dense_group(const tn_layout_query *q)
 {
     const tn_type *x = tn_in_type(q->node, 0);
+    const tn_unit_row *lanes = tn_rule_unit(q, TN_UNIT_LANES), *tile = tn_rule_unit(q, TN_UNIT_MATRIX);
     int64_t rows, k;
     bool known = x->n > 1 && tn_is_int(x->dim[x->n - 2], &rows) && tn_is_int(x->dim[x->n - 1], &k);
     for (int i = 0; known && i < x->n - 2; i++)
         known = tn_is_int(x->dim[i], &(int64_t){0});
-    int lanes = tn_rule_group(q, TN_UNIT_LANES), tiles = tn_rule_group(q, TN_UNIT_MATRIX);
-    return lanes > 1 && tiles > 1 && known && rows > 1 && k >= 2 * tiles ? tiles : lanes;
+    bool tiles = lanes && tile && known && rows > 1 && tiles_pay(q->machine, tile, rows, k);
+    return tiles ? tile->most[TN_UNIT_TERMS] : lanes ? lanes->most[TN_UNIT_TERMS] : 1;
 }
 
 /* Two vectors of outputs beside each other (one where that is enough): the kernel reads them for each k. */

@@ -18,8 +18,7 @@
 #include "schedule/rules/derive.h"
 
 enum { MAX_GROUP = 8, FETCH_STEPS = 8 };
-/* How many products one takes as long as whose tiles are copied first. Cycles that a task may have. */
-enum { END_PRODUCTS = 3, TASK_CYCLES = 27500, TASKS_A_CORE = 4 };
+enum { TASK_CYCLES = 27500, TASKS_A_CORE = 4 }; /* cycles that a task may have */
 
 /* The tiles of a unit: their sides and the terms of a step; and what the machine holds of them. */
 typedef struct {
@@ -356,8 +355,8 @@ static double block_cycles(const gemm *g, int64_t rows, int64_t columns)
     double step = one * ((double)(rows * columns) + (double)block_reads(t, rows, columns) / t->on.reads);
     int64_t down = tiles_of(g->rows, t->rows * rows), across = tiles_of(g->columns, t->columns * columns);
     bool ends = g->rows % (t->rows * rows) != 0;
-    double steps = (double)(g->k / t->terms) + (g->k % t->terms ? END_PRODUCTS : 0);
-    return (double)across * steps * step * ((double)down + (ends ? END_PRODUCTS - 1 : 0));
+    double steps = (double)(g->k / t->terms) + (g->k % t->terms ? t->on.ends : 0);
+    return (double)across * steps * step * ((double)down + (ends ? t->on.ends - 1 : 0));
 }
 
 /* Blocks of columns are vectors, and do not stick out of the weight, or of its last panel where that is filled. */
