@@ -83,12 +83,12 @@ typedef struct tenon_tune_progress { /* fields may be added at the end */
 
 typedef struct tenon_tune_options { /* NULL for one: all members are zero */
     size_t size;                    /* sizeof(tenon_tune_options) */
-    const char *records;            /* file that what is found is added to, a line each; NULL: none */
-    const char *prior;              /* file of records that are tried first, besides `records`; NULL: none */
-    const char *tasks;              /* "all", "0,3-5,7-", or parts of names; NULL: all */
-    const char *tuner;              /* tenon_tuner_name; NULL: the first of them */
-    uint32_t trials;                /* of all tasks together; 0: 64 for each */
-    uint32_t early_stopping;        /* a task ends after so many trials without a gain; 0: never */
+    const char *records; /* file that what is found is added to, a line each, or a folder; NULL: none */
+    const char *prior;   /* file or folder of records that are tried first, besides `records`; NULL: none */
+    const char *tasks;   /* "all", "0,3-5,7-", or parts of names; NULL: all */
+    const char *tuner;   /* tenon_tuner_name; NULL: the first of them */
+    uint32_t trials;     /* of all tasks together; 0: 64 for each */
+    uint32_t early_stopping; /* a task ends after so many trials without a gain; 0: never */
     int evenly;     /* 1: all tasks have the same number of trials; 0: most go where most is to be gained */
     double seconds; /* the search ends after that; 0: no limit */
     double repeat_seconds; /* a candidate is run again for so long; 0: 0.004 */
@@ -166,7 +166,10 @@ typedef int tenon_template_fn(void *user, tenon *t, tenon_config *c);
 int tenon_tune_template(tenon *t, const char *name, tenon_template_fn *make, void *user,
                         const tenon_options *o, const tenon_tune_options *tune, const tenon_tune_task **out);
 
-/* ---- records ---- */
+/* ---- records ----
+ *
+ * A path that is a folder's, or ends with `/`, stands everywhere for the pair of files that MetaSchedule keeps records
+ * in, database_workload.json and database_tuning_record.json. */
 
 /* The records of a file, in its order. path NULL: the user's own, $TENON_RECORDS, or tenon/records.jsonl in
  * $XDG_DATA_HOME (~/.local/share); none where there is no such file. */

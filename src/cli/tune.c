@@ -14,6 +14,7 @@
 // clang-format off
 const tn_flag tn_tune_flags[] = {
     TN_ROW_TEXT("output", 'o', "FILE", NULL, "file that receives the records, besides the user's own (`records list`)"),
+    TN_ROW_TEXT("work-dir", 0, "DIR", NULL, "folder for the records instead, as MetaSchedule's pair of files"),
     TN_ROW_TEXT("report", 0, "FILE", NULL, "also write a page: curves of each task, before and after"),
     TN_ROW_TEXT("tasks", 0, "TASKS", "all",
                 "which: all, or numbers, ranges and parts of names: 0,3-5,dense; list: print them and stop"),
@@ -51,7 +52,7 @@ const tn_flag tn_tune_flags[] = {
 };
 // clang-format on
 
-enum { TASK_WIDTH = 100, NAME_WIDTH = 48 };
+enum { TASK_WIDTH = 100, NAME_WIDTH = 48, PATH_ROOM = 4096 };
 
 /* ---- options ---- */
 
@@ -71,6 +72,22 @@ static bool lists(const tn_args *args)
 {
     const char *tasks = tn_args_text(args, "tasks");
     return strcmp(tasks, "list") == 0 || strcmp(tasks, "help") == 0;
+}
+
+/* --work-dir DIR is --output DIR/. */
+static int take_folder(const tn_args *args, tenon_tune_options *o, char path[PATH_ROOM])
+{
+    const char *folder = tn_args_text(args, "work-dir");
+    if (!folder)
+        return TN_EXIT_OK;
+    if (o->records)
+        return tn_usage_error(args->command, "either --output or --work-dir says where records go");
+    size_t n = strlen(folder);
+    if (n == 0 ||
+        (size_t)snprintf(path, PATH_ROOM, "%s%s", folder, folder[n - 1] == '/' ? "" : "/") >= PATH_ROOM)
+        return tn_usage_error(args->command, "--work-dir %.40s: the path of a folder is expected", folder);
+    o->records = path;
+    return TN_EXIT_OK;
 }
 
 static int take_options(const tn_args *args, tenon_tune_options *o)
@@ -275,7 +292,9 @@ int tn_tune_command(const tn_args *args)
 {
     tn_model_options m;
     tenon_tune_options o;
+    char folder[PATH_ROOM];
     int status = take_options(args, &o);
+    status = status == TN_EXIT_OK ? take_folder(args, &o, folder) : status;
     if (status != TN_EXIT_OK)
         return status;
     status = tn_model_options_init(&m, args);

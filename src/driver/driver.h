@@ -248,6 +248,12 @@ size_t tn_tasks_find(tn_build *b, tn_build_task **out);
  * the data folder; false: there is none. */
 enum { TN_RECORDS_PATH = 4096 };
 bool tn_records_home(char out[TN_RECORDS_PATH]);
+/* Where records lie: in a plain file, or in the pair of files of MetaSchedule where the path is that of a folder, or
+ * ends with `/`. Texts are the context's. */
+typedef struct tn_record_place {
+    const char *records, *workloads; /* paths; workloads NULL: a plain file */
+} tn_record_place;
+tn_record_place tn_record_place_of(tn_ctx *ctx, const char *path);
 /* driver-E160 of the severity; machine NULL: the records of all. */
 TN_WARN_UNUSED tn_status tn_records_read(tn_ctx *ctx, const char *path, tn_records *r, const char *machine,
                                          enum tn_severity severity);
@@ -260,7 +266,8 @@ bool tn_records_apply(const tn_build *b, const tn_func *f, tn_child *child, tn_s
 /* As the public API shows it. */
 struct tenon_record;
 void tn_record_view(const tn_record *r, struct tenon_record *out);
-/* Adds lines to a file, which is made where it is not there, all by one write. base-E003. */
+/* Adds lines to a file, which is made where it is not there, all by one write; workloads of a pair before.
+ * base-E003. */
 TN_WARN_UNUSED tn_status tn_records_append(tn_ctx *ctx, const char *path, uint32_t n, const tn_record *r);
 
 /* space.c: the module's tasks and their picks; a map of picks from a file; the schedule of a function at its point.

@@ -2,6 +2,7 @@
 #include "driver/api.h"
 
 #include "schedule/schedule.h"
+#include "tune/database.h"
 #include "tenon/tune.h"
 
 #include <errno.h>
@@ -35,17 +36,43 @@ static void tell_foreign(tn_ctx *ctx, const char *path, const tn_records *r)
         (unsigned)r->n_foreign);
 }
 
+tn_record_place tn_record_place_of(tn_ctx *ctx, const char *path)
+{
+    struct stat s;
+    size_t n = strlen(path);
+    bool slash = n > 0 && path[n - 1] == '/';
+    const char *join = slash ? "" : "/";
+    if (!slash && (stat(path, &s) || !S_ISDIR(s.st_mode)))
+        return (tn_record_place){.records = path};
+    return (tn_record_place){tn_arena_printf(&ctx->arena, "%s%s" TN_DATABASE_RECORDS, path, join),
+                             tn_arena_printf(&ctx->arena, "%s%s" TN_DATABASE_WORKLOADS, path, join)};
+}
+
+static tn_status read_workloads(tn_ctx *ctx, const char *path, tn_records *r)
+{
+    tn_file file;
+    TN_TRY(tn_file_map(ctx, path, &file));
+    tn_database_parse_workloads(r, (const char *)file.at, file.n);
+    tn_file_unmap(&file);
+    return TN_OK;
+}
+
 tn_status tn_records_read(tn_ctx *ctx, const char *path, tn_records *r, const char *machine,
                           enum tn_severity severity)
 {
+    const tn_record_place place = tn_record_place_of(ctx, path);
     tn_file file;
     uint32_t line;
-    TN_TRY(tn_file_map(ctx, path, &file));
+    r->has_workloads = false;
+    if (place.workloads)
+        TN_TRY(read_workloads(ctx, place.workloads, r));
+    TN_TRY(tn_file_map(ctx, place.records, &file));
     const char *wrong = tn_records_parse(r, (const char *)file.at, file.n, machine, &line);
     tn_file_unmap(&file);
     if (r->n_foreign)
-        tell_foreign(ctx, path, r);
-    return wrong ? tn_report(ctx, severity, "driver-E160", &(tn_loc){.file = path, .line = line, .col = 1},
+        tell_foreign(ctx, place.records, r);
+    return wrong ? tn_report(ctx, severity, "driver-E160",
+                             &(tn_loc){.file = place.records, .line = line, .col = 1},
                              "no tuning record of Tenon: %s; make records by `tune`", wrong)
                  : TN_OK;
 }
@@ -69,7 +96,10 @@ void tn_records_take_home(tn_build *b)
 {
     char path[TN_RECORDS_PATH];
     struct stat s;
-    if (!tn_records_home(path) || access(path, R_OK) || stat(path, &s) || !S_ISREG(s.st_mode))
+    if (!tn_records_home(path))
+        return;
+    const char *records = tn_record_place_of(b->ctx, path).records;
+    if (access(records, R_OK) || stat(records, &s) || !S_ISREG(s.st_mode))
         return;
     prepare(b);
     (void)!tn_records_read(b->ctx, path, &b->records, b->record_machine, TN_WARNING);
@@ -161,20 +191,74 @@ static int write_whole(int fd, const char *at, size_t n)
     return k == (ssize_t)n ? 0 : k < 0 ? errno : ENOSPC;
 }
 
+/* Adds text to a locked file by one write. It begins with the end of a line, left out where the file has it. */
+static int add_text(int fd, const char *text, size_t n)
+{
+    size_t begin = is_inside(fd) ? 0 : 1;
+    return n > 1 ? write_whole(fd, text + begin, n - begin) : 0;
+}
+
+static void print_plain(uint32_t n, const tn_record *r, tn_buf *lines)
+{
+    for (uint32_t i = 0; i < n; i++)
+        tn_record_print(&r[i], lines);
+}
+
+/* Records with the numbers of their workloads' lines; known: the end of a line, and the workloads that there are,
+ * behind which others are added. */
+static void print_pair(uint32_t n, const tn_record *r, tn_buf *known, tn_buf *lines)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_known;
+        uint32_t number = tn_database_find_workload(known->at + 1, known->n - 1, &r[i], &is_known);
+        if (!is_known)
+            tn_database_print_workload(&r[i], known);
+        tn_database_print_record(&r[i], number, lines);
+    }
+}
+
+/* Adds the workloads that are not there yet; whoever adds to either file has the lock of the records. */
+static tn_status add_workloads(tn_ctx *ctx, const char *path, uint32_t n, const tn_record *r, tn_buf *lines)
+{
+    tn_file file;
+    tn_buf known = {0};
+    tn_resource *open;
+    int error = open_locked(path, &open);
+    tn_status st = error ? tn_file_report(ctx, path, error) : tn_file_map(ctx, path, &file);
+    if (st == TN_OK) {
+        tn_buf_char(&known, '\n');
+        tn_buf_add(&known, file.at, file.n);
+        tn_file_unmap(&file);
+        if (known.at[known.n - 1] != '\n')
+            tn_buf_char(&known, '\n');
+        size_t old = known.n - 1;
+        print_pair(n, r, &known, lines);
+        st = tn_file_report(ctx, path, add_text((int)open->n, known.at + old, known.n - old));
+    }
+    tn_resource_end(open);
+    tn_buf_deinit(&known);
+    return st;
+}
+
 tn_status tn_records_append(tn_ctx *ctx, const char *path, uint32_t n, const tn_record *r)
 {
+    const tn_record_place place = tn_record_place_of(ctx, path);
     tn_buf lines = {0};
     tn_resource *file;
+    tn_status st = TN_OK;
+    if (place.workloads)
+        tn_folders_make(place.records);
     tn_buf_char(&lines, '\n');
-    for (uint32_t i = 0; i < n; i++)
-        tn_record_print(&r[i], &lines);
-    int error = open_locked(path, &file), fd = (int)file->n;
-    size_t begin = !error && is_inside(fd) ? 0 : 1;
-    if (!error && n)
-        error = write_whole(fd, lines.at + begin, lines.n - begin);
+    int error = open_locked(place.records, &file);
+    if (!error && place.workloads)
+        st = add_workloads(ctx, place.workloads, n, r, &lines);
+    else
+        print_plain(n, r, &lines);
+    if (!error && st == TN_OK)
+        error = add_text((int)file->n, lines.at, lines.n);
     tn_resource_end(file); /* and the lock with it */
     tn_buf_deinit(&lines);
-    return tn_file_report(ctx, path, error);
+    return st == TN_OK ? tn_file_report(ctx, place.records, error) : st;
 }
 
 /* ---- the files of records, for the public API ---- */
@@ -213,7 +297,8 @@ typedef struct records_call {
 static tn_status read_all(tenon *t, const char *path, tn_records *r)
 {
     tn_records_init(r);
-    return access(path, F_OK) ? TN_OK : tn_records_read(&t->ctx, path, r, NULL, TN_ERROR);
+    const char *records = tn_record_place_of(&t->ctx, path).records;
+    return access(records, F_OK) ? TN_OK : tn_records_read(&t->ctx, path, r, NULL, TN_ERROR);
 }
 
 static tn_status list(tenon *t, void *user)
@@ -223,7 +308,8 @@ static tn_status list(tenon *t, void *user)
     tn_records r;
     TN_TRY(name_file(t, c->path, path));
     tn_records_init(&r);
-    if (c->path || !access(path, F_OK)) /* the user's own need not be there */
+    const char *records = tn_record_place_of(&t->ctx, path).records;
+    if (c->path || !access(records, F_OK)) /* the user's own need not be there */
         TN_TRY(tn_records_read(&t->ctx, path, &r, NULL, TN_ERROR));
     tenon_record *out = TN_NEW_N(&t->ctx.arena, tenon_record, r.all.n);
     for (size_t i = 0; i < r.all.n; i++)
@@ -280,12 +366,13 @@ static bool same_place(const tn_record *x, const tn_record *y)
  * somebody else's and stays. Others that write wait meanwhile. */
 static tn_status prune_file(tenon *t, const char *path, records_call *c)
 {
+    const char *records = tn_record_place_of(&t->ctx, path).records;
     tn_records r;
     tn_buf lines = {0};
     tn_records_init(&r);
     bool damaged = tn_records_read(&t->ctx, path, &r, NULL, TN_WARNING) != TN_OK || t->ctx.n_diag;
     if (damaged && r.all.n + r.later.n == 0)
-        return tn_error(&t->ctx, "driver-E166", &(tn_loc){.file = path},
+        return tn_error(&t->ctx, "driver-E166", &(tn_loc){.file = records},
                         "no record of Tenon is in this file, which stays as it is; name a file of records");
     for (size_t i = 0; i < r.later.n; i++)
         add_line(&lines, r.later.at[i]);
@@ -300,7 +387,7 @@ static tn_status prune_file(tenon *t, const char *path, records_call *c)
         else
             c->n++;
     }
-    return c->n || damaged ? tn_file_write(&t->ctx, path, tn_buf_cstr(&lines), lines.n) : TN_OK;
+    return c->n || damaged ? tn_file_write(&t->ctx, records, tn_buf_cstr(&lines), lines.n) : TN_OK;
 }
 
 static tn_status prune(tenon *t, void *user)
@@ -309,10 +396,11 @@ static tn_status prune(tenon *t, void *user)
     char path[TN_RECORDS_PATH];
     tn_resource *file;
     TN_TRY(name_file(t, c->path, path));
-    if (access(path, F_OK))
-        return c->path ? tn_file_report(&t->ctx, path, errno) : TN_OK;
-    int error = open_locked(path, &file);
-    tn_status st = error ? tn_file_report(&t->ctx, path, error) : prune_file(t, path, c);
+    const char *records = tn_record_place_of(&t->ctx, path).records;
+    if (access(records, F_OK))
+        return c->path ? tn_file_report(&t->ctx, records, errno) : TN_OK;
+    int error = open_locked(records, &file);
+    tn_status st = error ? tn_file_report(&t->ctx, records, error) : prune_file(t, path, c);
     tn_resource_end(file);
     return st;
 }

@@ -1,6 +1,8 @@
 /* Searches through the public API, whatever their tasks are of: options, trials, records. */
 #include "driver/tuning.h"
 
+#include "tune/database.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -243,6 +245,20 @@ static void write_record(tn_tuning *t, const char **path, const tn_record *r)
     *path = NULL;
 }
 
+/* What the pair of files of MetaSchedule says of a workload besides. */
+static void describe_workload(tn_tuning *t, uint32_t i, tn_record *r)
+{
+    const tn_workload *load = &t->search[i].load;
+    tn_arena *arena = &t->b->arena;
+    tn_buf text = {0};
+    tn_func_print(load->func, &text);
+    r->module = tn_arena_strdup(arena, tn_buf_cstr(&text));
+    tn_buf_clear(&text);
+    tn_database_print_parameters(load->func, load->sym, &text);
+    r->parameters = tn_arena_strdup(arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+}
+
 static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_point *p, const char *trace)
 {
     tn_tuning *t = user;
@@ -252,18 +268,19 @@ static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_point *
     tn_buf text = {0};
     k->picks = tn_arena_strdup(&b->arena, point_text(p, &text));
     tn_buf_deinit(&text);
-    const tn_record r = {.workload = k->workload,
-                         .machine = tn_record_machine(&b->machine, &b->arena),
-                         .threads = (uint32_t)t->o.threads,
-                         .trials = k->trials,
-                         .seconds = k->seconds,
-                         .built_in = k->built_in_seconds,
-                         .operations = k->operations,
-                         .name = k->name,
-                         .generator = t->maker->name,
-                         .version = t->maker->version,
-                         .picks = k->picks,
-                         .trace = trace};
+    tn_record r = {.workload = k->workload,
+                   .machine = tn_record_machine(&b->machine, &b->arena),
+                   .threads = (uint32_t)t->o.threads,
+                   .trials = k->trials,
+                   .seconds = k->seconds,
+                   .built_in = k->built_in_seconds,
+                   .operations = k->operations,
+                   .name = k->name,
+                   .generator = t->maker->name,
+                   .version = t->maker->version,
+                   .picks = k->picks,
+                   .trace = trace};
+    describe_workload(t, i, &r);
     write_record(t, &t->o.records, &r);
     write_record(t, &t->home, &r);
     tenon_record seen;

@@ -2,6 +2,7 @@
 #include "tune/record.h"
 
 #include "base/wire/json.h"
+#include "tune/database.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -131,6 +132,7 @@ void tn_records_deinit(tn_records *r)
 {
     tn_vec_deinit(&r->all);
     tn_vec_deinit(&r->later);
+    tn_vec_deinit(&r->workloads);
     tn_map_deinit(&r->best);
     tn_arena_deinit(&r->arena);
 }
@@ -149,14 +151,27 @@ void tn_records_add(tn_records *r, const tn_record *x)
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         *text[i] = tn_arena_strdup(&r->arena, *text[i]);
     copy.line = NULL;
+    copy.module = copy.module ? tn_arena_strdup(&r->arena, copy.module) : NULL;
+    copy.parameters = copy.parameters ? tn_arena_strdup(&r->arena, copy.parameters) : NULL;
     add(r, &copy);
+}
+
+/* "[12, [", or the beginning of that: of the pair of MetaSchedule. */
+static bool is_cut_pair(const char *line, size_t n)
+{
+    static const char rest[] = ", [";
+    size_t i = 1;
+    while (i < n && line[i] >= '0' && line[i] <= '9')
+        i++;
+    size_t k = i < n ? n - i : 0, most = sizeof rest - 1;
+    return n > 0 && line[0] == '[' && memcmp(line + i, rest, k < most ? k : most) == 0;
 }
 
 /* A line whose writer was ended: no JSON, but the beginning of a record or of a log's line. */
 static bool is_cut(const char *line, size_t n)
 {
-    static const char *const first_key[] = {"{\"tenon\": ", "{\"input\": "};
-    bool any = false;
+    static const char *const first_key[] = {"{\"tenon\": ", "{\"input\": ", "{\"i\": "};
+    bool any = is_cut_pair(line, n);
     for (size_t i = 0; i < sizeof first_key / sizeof *first_key && !any; i++) {
         size_t k = strlen(first_key[i]);
         any = memcmp(line, first_key[i], n < k ? n : k) == 0;
@@ -164,7 +179,7 @@ static bool is_cut(const char *line, size_t n)
     return any;
 }
 
-/* A line of AutoTVM's logs, or of AutoScheduler's. */
+/* A line of AutoTVM's logs, of AutoScheduler's, or of MetaSchedule's. */
 static bool is_of_log(const tn_json *line)
 {
     return tn_json_find(line, "input") || tn_json_find(line, "i") || tn_json_is(line, TN_JSON_ARRAY);
@@ -189,7 +204,9 @@ static const char *parse_line(tn_records *r, const char *line, size_t n, const c
     tn_record x;
     const char *wrong = NULL;
     const bool is_log = doc.root && is_of_log(doc.root);
-    const tn_json *record = is_log ? tn_json_find(doc.root, "record") : doc.root;
+    const tn_json *record = !is_log                               ? doc.root
+                            : tn_json_is(doc.root, TN_JSON_ARRAY) ? tn_database_find_record(doc.root)
+                                                                  : tn_json_find(doc.root, "record");
     if (!doc.root)
         wrong = is_cut(line, n) ? NULL : doc.error;
     else if (is_log && !record)
@@ -198,7 +215,9 @@ static const char *parse_line(tn_records *r, const char *line, size_t n, const c
         wrong = "it is no record of Tenon: \"tenon\" is missing";
     else if (format != TN_RECORD_FORMAT)
         tn_vec_push(&r->later, tn_arena_strndup(&r->arena, line, n));
-    else if (!(wrong = read_record(record, &r->arena, &x)) && (!machine || strcmp(machine, x.machine) == 0)) {
+    else if (!(wrong = read_record(record, &r->arena, &x)) &&
+             !(wrong = tn_database_complete(r, doc.root, &x)) &&
+             (!machine || strcmp(machine, x.machine) == 0)) {
         x.line = tn_arena_strndup(&r->arena, line, n);
         add(r, &x);
     }

@@ -9,7 +9,8 @@
  *      "generator": "rules", "version": 2, "picks": "rule = gemm\ndense.rows = 14\n", "trace": "i j k = loops …"}
  *
  * A line of AutoTVM's log, which has "input" and "result", may have such an object as its "record"; that is what counts
- * of it. Lines of TVM's own, which have none, are passed over and counted.
+ * of it; so may one of AutoScheduler's, which has "i" and "r". MetaSchedule has a record in two files (database.h).
+ * Lines of TVM's own, which have none, are passed over and counted.
  *
  * Lines are only ever added, each by one write, so that a file is sound whenever its writer ends; a line that
  * is cut short is passed over, and so is one of a later format. Of records of one workload, machine and
@@ -33,7 +34,16 @@ typedef struct tn_record {
     uint32_t version;
     const char *picks, *trace; /* texts: tn_picks_print, tn_trace_print */
     const char *line;          /* that it was read from, without its end; NULL: none */
+    /* What a plain file does not say and the pair of MetaSchedule does (database.h); NULL: not known. */
+    const char *module;     /* the function before scheduling, as text */
+    const char *parameters; /* its parameters, as a list of JSON */
 } tn_record;
+
+typedef struct tn_record_workload { /* a line of the first file of that pair */
+    bool is_sound;
+    uint64_t number;
+    const char *module; /* NULL: not known */
+} tn_record_workload;
 
 /* The machines on which times are about the same: by features and caches, not by name. */
 const char *tn_record_machine(const tn_machine *m, tn_arena *arena);
@@ -45,7 +55,9 @@ typedef struct tn_records {
     tn_vec(tn_record) all;
     tn_vec(const char *) later;  /* lines that are not for this version: of later formats, of logs */
     uint32_t n_foreign, foreign; /* lines of the last text that TVM wrote; the number of the first */
-    tn_map best;                 /* key of workload, machine and threads -> place in `all` */
+    bool has_workloads; /* the lines below are known; the next text is the second file of that pair */
+    tn_vec(tn_record_workload) workloads;
+    tn_map best; /* key of workload, machine and threads -> place in `all` */
 } tn_records;
 
 void tn_records_init(tn_records *r);

@@ -6,6 +6,7 @@
 /* after the four above, as cmocka wants it */
 #include <cmocka.h>
 
+#include "tune/database.h"
 #include "tune/record.h"
 
 #include <string.h>
@@ -120,7 +121,7 @@ static void cut_lines_and_later_ones_are_passed_over(void **state)
     tn_buf text = {0};
     uint32_t line;
     tn_buf_str(&text, "{\"tenon\": 2, \"anything\": []}\n{\"ten\n{\"tenon\": 1, \"workl\n{\"input\": "
-                      "[\"llvm\", \"con\n{\"in\n");
+                      "[\"llvm\", \"con\n{\"in\n{\"i\": [[\"a\n[\n[1\n[12, [[[\"lo\n");
     tn_record_print(&one, &text);
     size_t whole = text.n;
     tn_record_print(&one, &text);
@@ -160,11 +161,139 @@ static void lines_of_logs(void **state)
     tn_records_deinit(&r);
 }
 
+/* AutoScheduler's: the same by other keys. */
+static void lines_of_auto_scheduler(void **state)
+{
+    (void)state;
+    tn_records r;
+    tn_buf text = {0};
+    uint32_t line;
+    tn_records_init(&r);
+    tn_buf_str(&text, "{\"i\": [[\"[]\", \"llvm\"], [[], []]], \"r\": [[1e-05], 0, 1, 1], \"v\": \"v0.6\"}\n"
+                      "{\"i\": [], \"r\": [], \"v\": \"v0.6\", \"tvm_version\": \"tenon 0.1.0\"}\n"
+                      "{\"i\": [], \"r\": [], \"v\": \"v0.6\", \"record\": ");
+    tn_record_print(&one, &text);
+    text.n--;
+    tn_buf_str(&text, "}\n");
+    assert_null(tn_records_parse(&r, text.at, text.n, one.machine, &line));
+    assert_int_equal(r.all.n, 1);
+    assert_int_equal(r.later.n, 2);
+    assert_int_equal(r.n_foreign, 1);
+    assert_int_equal(r.foreign, 1);
+    tn_buf_deinit(&text);
+    tn_records_deinit(&r);
+}
+
+static const char module[] = "func @f {\n  \"x\"\n}\n";
+
+static tn_record of_pair(void)
+{
+    tn_record x = one;
+    x.trace = "# a comment\ni j = loops \"den se\"  # \"a\"\n\nio _ = split i -8 tail=mask\nsqueeze\n";
+    x.module = module;
+    x.parameters = "[[\"TENSOR\", \"float32\", [1, 64]]]";
+    return x;
+}
+
+/* The form of TVM's JSONDatabase: steps as instructions, seconds, target, parameters. */
+static void lines_of_the_pair(void **state)
+{
+    (void)state;
+    static const char begin[] = "[3, [[[[\"loops\", [\"\\\"den se\\\"\"], [], [\"i\", \"j\"]], [\"split\", "
+                                "[\"i\", -8, \"tail=mask\"], [], [\"io\", "
+                                "\"_\"]], [\"squeeze\", [], [], []]], []], [1.25e-05], {\"kind\": \"llvm\", "
+                                "\"keys\": [\"cpu\"], \"tag\": "
+                                "\"\", \"record\": {\"tenon\": 1, ";
+    static const char end[] = "}}, [[\"TENSOR\", \"float32\", [1, 64]]]]]\n";
+    tn_buf text = {0};
+    tn_record x = of_pair();
+    tn_database_print_record(&x, 3, &text);
+    assert_memory_equal(text.at, begin, sizeof begin - 1);
+    assert_string_equal(text.at + text.n - (sizeof end - 1), end);
+    tn_buf_clear(&text);
+    tn_database_print_workload(&x, &text);
+    assert_string_equal(text.at, "[\"81985529216486895\", \"func @f {\\u000a  \\\"x\\\"\\u000a}\\u000a\"]\n");
+    x.module = NULL;
+    tn_buf_clear(&text);
+    tn_database_print_workload(&x, &text);
+    assert_string_equal(text.at, "[\"81985529216486895\", null]\n");
+    tn_buf_deinit(&text);
+}
+
+/* What is written reads back, with what the other file has of the workload; lines of TVM are told. */
+static void the_pair_reads_back(void **state)
+{
+    (void)state;
+    tn_records r;
+    tn_buf workloads = {0}, lines = {0}, again = {0};
+    tn_record x = of_pair();
+    uint32_t line;
+    bool known;
+    tn_buf_str(&workloads, "[\"123\", \"eyJyb290IjogMX0=\"]\n[\"12\n");
+    assert_int_equal(tn_database_find_workload(workloads.at, workloads.n, &x, &known), 2);
+    assert_false(known);
+    tn_database_print_workload(&x, &workloads);
+    assert_int_equal(tn_database_find_workload(workloads.at, workloads.n, &x, &known), 2);
+    assert_true(known);
+    tn_buf_str(&lines, "[0, [[[[\"GetBlock\", [], [\"C\", \"main\"], [\"b0\"]]], []], [1e-05], {\"kind\": "
+                       "\"llvm\"}, [[\"TENSOR\", \"float32\", [8]]]]]\n[0, [[[], []], null, null, null]]\n");
+    tn_database_print_record(&x, 2, &lines);
+    tn_records_init(&r);
+    tn_database_parse_workloads(&r, workloads.at, workloads.n);
+    assert_null(tn_records_parse(&r, lines.at, lines.n, one.machine, &line));
+    assert_int_equal(r.n_foreign, 2);
+    assert_int_equal(r.foreign, 1);
+    assert_int_equal(r.all.n, 1);
+    assert_string_equal(r.all.at[0].module, module);
+    assert_string_equal(r.all.at[0].parameters, x.parameters);
+    tn_records_add(&r, &r.all.at[0]); /* copies them, too */
+    tn_database_print_record(&r.all.at[1], 2, &again);
+    assert_non_null(strstr(lines.at, again.at));
+    tn_records_deinit(&r);
+    tn_buf_deinit(&workloads);
+    tn_buf_deinit(&lines);
+    tn_buf_deinit(&again);
+}
+
+/* A record whose workload is another one, or is not there. */
+static void the_pair_must_agree(void **state)
+{
+    (void)state;
+    tn_record x = of_pair();
+    static const struct {
+        const char *workloads;
+        uint32_t number;
+        bool sound;
+    } all[] = {{"[\"81985529216486895\", null]\n", 0, true},  {"[\"81985529216486895\", null]\n", 1, false},
+               {"[\"81985529216486894\", \"\"]\n", 0, false}, {"[\"819855\n", 0, false},
+               {"[81985529216486895, \"\"]\n", 0, false},     {"", 0, false}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        tn_records r;
+        tn_buf lines = {0};
+        uint32_t line;
+        tn_records_init(&r);
+        tn_database_print_record(&x, all[i].number, &lines);
+        tn_database_parse_workloads(&r, all[i].workloads, strlen(all[i].workloads));
+        const char *why = tn_records_parse(&r, lines.at, lines.n, NULL, &line);
+        if (all[i].sound)
+            assert_null(why);
+        else
+            assert_non_null(strstr(why, "is another workload, or is not there"));
+        assert_int_equal(r.all.n, all[i].sound);
+        tn_buf_deinit(&lines);
+        tn_records_deinit(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_read_back),
         cmocka_unit_test(lines_of_logs),
+        cmocka_unit_test(lines_of_auto_scheduler),
+        cmocka_unit_test(lines_of_the_pair),
+        cmocka_unit_test(the_pair_reads_back),
+        cmocka_unit_test(the_pair_must_agree),
         cmocka_unit_test(the_fastest_of_a_machine_counts),
         cmocka_unit_test(what_is_wrong_with_a_line),
         cmocka_unit_test(cut_lines_and_later_ones_are_passed_over),

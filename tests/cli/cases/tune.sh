@@ -122,6 +122,59 @@ expect 0 "own/records.jsonl:3:1: warning: no tuning record of Tenon: it is no re
 expect 4 "records.jsonl:3:1: error" records list
 TENON_RECORDS=off
 
+# a folder: the pair of files of MetaSchedule
+cat >pair.py <<'EOS'
+import json, sys
+workloads, records = ([json.loads(row) for row in open(f"{sys.argv[1]}/database_{name}.json")]
+                      for name in ("workload", "tuning_record"))
+assert all(len(w) == 2 and int(w[0]) < 2 ** 64 for w in workloads), workloads
+assert len({w[0] for w in workloads}) == len(workloads)
+for index, (trace, seconds, target, parameters) in records:
+    steps, decisions = trace
+    assert steps and decisions == [] and all(isinstance(s, float) for s in seconds) and target["kind"] == "llvm"
+    assert all(isinstance(kind, str) and len(rest) == 3 for kind, *rest in steps)
+    number, module = workloads[index]
+    assert target["record"]["workload"] == f"{int(number):016x}" and target["record"]["seconds"] == seconds[0]
+    if sys.argv[2] == "searched":
+        assert module.startswith("func @") and all(kind == "TENSOR" and shape for kind, dtype, shape in parameters)
+        assert len(module.split(") {")[0].split(",")) >= len(parameters)
+    else:
+        assert module is None and parameters is None
+print(len(workloads), len(records))
+EOS
+expect 0 "pair/: 1 record added" records export pair/ --file by_hand
+expect 0 "1.00        2.00  2.00x      1  by_hand" records list --file pair
+expect 0 'a b c = loops "dense"' records show by_hand --file pair/
+expect 0 "1 record added" records merge slower --file pair
+expect 0 "0 records added" records merge by_hand --file pair
+must "one workload, two records" test "$(python3 pair.py pair known)" = "1 2"
+expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records pair -o pair.tar
+expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records pair/database_tuning_record.json -o pair.tar
+expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records pair
+expect 0 "2 records added" records merge pair --file plain
+must "a file has the same" python3 -c 'import json
+assert [json.loads(r) for r in open("plain")] == [json.loads(r) for f in ("by_hand", "slower") for r in open(f)]'
+must "a copy" cp -r pair damaged
+echo '[0, [[[["GetBlock", [], ["C", "main"], ["b0"]]], []], [1e-05], {"kind": "llvm", "keys": ["cpu"]}, [["TENSOR", "float32", [8]]]]]' >>pair/database_tuning_record.json
+expect 0 "pair/database_tuning_record.json:3:1: warning: records of TVM name no schedules of Tenon and are passed over, 1 from this line on; make records by \`tune\` [driver-W003]" compile "$digit" --tuning-records pair -o pair.tar
+printf '[0, [[[["lo' >>pair/database_tuning_record.json
+expect 0 "0 records added" records merge slower --file pair
+expect 0 "1 record dropped" records prune --file pair
+must "the line of TVM stays" grep -q GetBlock pair/database_tuning_record.json
+expect 0 "1.00        2.00  2.00x      1  by_hand" records list --file pair
+sed 's/^\[0/[1/' pair/database_tuning_record.json >damaged/database_tuning_record.json
+expect 4 "damaged/database_tuning_record.json:2:1: error: no tuning record of Tenon: the line of database_workload.json that it names is another workload, or is not there; make records by \`tune\` [driver-E160]" compile "$digit" --tuning-records damaged -o pair.tar
+rm damaged/database_workload.json
+expect 4 "damaged/database_workload.json: error: cannot open the file: No such file" compile "$digit" --tuning-records damaged -o pair.tar
+expect 2 "either --output or --work-dir says where records go" tune "$digit" -o r --work-dir r
+expect 2 "the path of a folder is expected" tune "$digit" --work-dir ""
+expect 4 "/dev/null/r/database_tuning_record.json: error: cannot write the file" tune "$digit" --work-dir /dev/null/r
+expect 0 "40 trials" tune "$digit" --work-dir searched/here --trials 40 --min-repeat-ms 1
+expect 0 "" tune "$digit" -o searched/here --tasks conv --trials 8
+must "workloads have their loops" python3 pair.py searched/here searched
+expect 0 "5 kernels" compile "$digit" --tuning-records searched/here -o pair.tar
+expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records searched/here
+
 # stopped at any moment: the file stays sound, nothing that stood in it is lost, and no process is left
 moments="0.3 0.6 0.9 1.2 1.5"
 [ -z "${TENON_SLOW:-}" ] || moments=$(seq 0.03 0.03 3) # a hundred
