@@ -91,8 +91,8 @@ tenon_module *tenon_kernel_module(tenon_kernel *k);
 /* Applies a step, or several on lines of their own, as docs/schedule.md writes them: "io ii = split i 8 tail=mask". A
  * refused one is driver-E032, which says why; those before it stay. */
 int tenon_step(tenon_kernel *k, const char *text);
-/* Takes back all steps and schedules the kernel as a model's would be, for the target of the options. The first line of
- * tenon_kernel_trace then says which rule did. */
+/* Takes back all steps and schedules the kernel as a model's would be, for the target of the options, by tuning records
+ * where these or the user's own have some. The first line of tenon_kernel_trace then says which rule or record did. */
 int tenon_kernel_rule(tenon_kernel *k, const tenon_options *o);
 /* Takes back all steps and applies them again with another decision of one of the sampling steps, drawn from
  * the seed. Fails and leaves the kernel as it is where there is none, or where a later step is refused then.

@@ -115,6 +115,15 @@ int tenon_tune(tenon_module *m, const tenon_options *o, const tenon_tune_options
 int tenon_tune_point(tenon_module *m, const tenon_options *o, const tenon_tune_options *t, uint64_t number,
                      uint32_t *out_n, const tenon_pick **out);
 
+/* ---- kernels ---- */
+
+struct tenon_kernel; /* tenon/te.h */
+/* Searches schedules for the function of a kernel, whatever steps it has, which stay. `tasks` of the options is not
+ * looked at. Records are as those of a module's kernels: tenon_kernel_rule takes them, and the builds of a module that has a
+ * kernel of the same workload. *out is valid until the next call on k's session. */
+int tenon_tune_kernel(struct tenon_kernel *k, const tenon_options *o, const tenon_tune_options *t,
+                      const tenon_tune_task **out);
+
 /* ---- templates ----
  *
  * A template makes a kernel and its schedule from choices that it declares on its way, as those of AutoTVM do (Chen et
@@ -134,8 +143,6 @@ int tenon_tune_point(tenon_module *m, const tenon_options *o, const tenon_tune_o
  *     }
  *
  * It must compute the same whatever is chosen. Choices may depend on those before them. */
-struct tenon_kernel; /* tenon/te.h */
-
 typedef struct tenon_config tenon_config; /* a map of choices */
 /* The index of the candidate that is chosen, by default 0. Candidates are different words without blanks, '=' and '#',
  * at most 65,536. The same name has the same candidates each time. Fails where something else is chosen (driver-E167),

@@ -262,7 +262,7 @@ TN_WARN_UNUSED tn_status tn_records_open(tn_build *b);
 TN_WARN_UNUSED tn_status tn_records_take(tn_build *b, const char *path);
 void tn_records_take_home(tn_build *b);
 /* The schedule that is recorded for f; false: none is, or the one that is does not fit f any more. */
-bool tn_records_apply(const tn_build *b, const tn_func *f, tn_child *child, tn_sched *out);
+bool tn_records_apply(const tn_build *b, const tn_func *f, tn_arena *arena, tn_pool *pool, tn_sched *out);
 /* As the public API shows it. */
 struct tenon_record;
 void tn_record_view(const tn_record *r, struct tenon_record *out);

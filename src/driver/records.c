@@ -117,7 +117,7 @@ tn_status tn_records_open(tn_build *b)
 
 /* ---- using ---- */
 
-bool tn_records_apply(const tn_build *b, const tn_func *f, tn_child *child, tn_sched *out)
+bool tn_records_apply(const tn_build *b, const tn_func *f, tn_arena *arena, tn_pool *pool, tn_sched *out)
 {
     uint32_t line;
     if (!b->has_records)
@@ -127,16 +127,17 @@ bool tn_records_apply(const tn_build *b, const tn_func *f, tn_child *child, tn_s
     r = r ? r : tn_records_find(&b->records, workload, b->record_machine, 0);
     if (!r)
         return false;
-    tn_sched_init(out, f, &child->arena, &child->pool);
+    tn_sched_init(out, f, arena, pool);
     if (tn_trace_replay(out, r->trace, strlen(r->trace), &line) != TN_DONE)
         return false;
-    size_t n_diag = child->ctx.n_diag;
+    tn_ctx *ctx = out->func->ctx;
+    size_t n_diag = ctx->n_diag;
     bool sound = tn_func_verify(out->func) == TN_OK;
-    tn_diag_rewind(&child->ctx, n_diag);
+    tn_diag_rewind(ctx, n_diag);
     if (!sound)
         return false;
-    out->comment = tn_arena_printf(&child->arena, "record %s: %.4g us, the built-in schedule %.4g us",
-                                   r->name, r->seconds * 1e6, r->built_in * 1e6);
+    out->comment = tn_arena_printf(arena, "record %s: %.4g us, the built-in schedule %.4g us", r->name,
+                                   r->seconds * 1e6, r->built_in * 1e6);
     return true;
 }
 

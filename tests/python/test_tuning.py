@@ -34,10 +34,14 @@ def run(module):
 def write_record(path, model, trace):
     """A record that was made by hand: `trace` is the schedule of the model's only kernel."""
     task, = tenon.tuning_tasks(model)
+    write_line(path, task.workload, trace)
+
+
+def write_line(path, workload, trace):
     machine = json.loads(_core.Session().about()[1])
     about = f"{machine['triple'].split('-')[0]} l1={machine['l1_bytes']} l2={machine['l2_bytes']}"
     path.write_text(json.dumps({
-        "tenon": 1, "workload": f"{task.workload:016x}", "machine": " ".join([about, *machine["features"]]), "threads": 1,
+        "tenon": 1, "workload": f"{workload:016x}", "machine": " ".join([about, *machine["features"]]), "threads": 1,
         "seconds": 1e-6, "default": 2e-6, "operations": 1, "trials": 1, "name": "by_hand", "generator": "rules", "version": 1,
         "picks": "", "trace": trace}) + "\n")
 
@@ -121,6 +125,34 @@ class Tuning(Records):
         found = tenon.tune(softmax(), prior_records=self.records, trials=1, progress=lambda p: None)
         self.assertEqual((found.trials, found.records), (1, str(self.own)))
         self.assertIsNone(tenon.tune(softmax(), trials=1, no_records=True).records)
+
+    def test_kernels(self):
+        """The loops of a schedule are a task, too; its rule takes what was found."""
+        a, b = (tenon.te.placeholder((24, 40), name=n) for n in "ab")
+        k = tenon.te.reduce_axis((0, 40), name="k")
+        c = tenon.te.compute((24, 24), lambda i, j: tenon.te.sum(a[i, k] * b[j, k], axis=k), name="C")
+        s = tenon.te.create_schedule(c.op)
+        s[c].split(c.op.axis[0], 4)
+        steps = s.trace
+        for generator in (None, "sketch"):
+            task, = tenon.tune(s, self.records, trials=12, generator=generator)
+            self.assertEqual((task.name, task.trials, task.calls, s.trace), ("main", 12, 1, steps))
+        found = tenon.records.list(self.records)
+        self.assertEqual({r.workload for r in found}, {task.workload} if found else set())
+        s.rule(tuning_records=self.records)
+        self.assertEqual(s.trace.startswith("# record main"), bool(found))
+        write_line(self.records, task.workload, 'i j k = loops "out"\nreorder i k j\n')
+        sch = tenon.tir.Schedule(tenon.te.lower(tenon.te.create_schedule(c.op), [a, b, c]))
+        self.assertEqual(tenon.tune(sch, trials=1, no_records=True)[0].workload, task.workload)
+        for of in (s, sch):
+            of.rule(tuning_records=self.records)
+            self.assertIn("# record by_hand", of.trace)
+        x = [[float(i * j % 7) for j in range(40)] for i in range(24)]
+        y = tenon.te.build(s, [a, b, c])(x, x)
+        self.assertEqual(y.numpy().tolist() if hasattr(y, "numpy") else y.tolist(),
+                         [[sum(p * q for p, q in zip(u, v)) for v in x] for u in x])
+        with self.assertRaisesRegex(TypeError, "a schedule is one task"):
+            tenon.tuning_tasks(s)
 
     def test_own_records(self):
         """What the user keeps is used by itself, unless it is to be left alone."""

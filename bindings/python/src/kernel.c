@@ -332,6 +332,7 @@ static PyMethodDef methods[] = {
     {"mutate", mutate, METH_VARARGS,
      "mutate(seed): apply the steps anew, with another decision of a sampling step."},
     {"rule", rule, METH_O, "rule(options): schedule it as a model's kernel would be."},
+    {"tune", core_kernel_tune, METH_VARARGS, core_kernel_tune_doc},
     {"text", text, METH_NOARGS, "The loops as they stand."},
     {"trace", trace, METH_NOARGS, "The steps so far."},
     {"program", program, METH_NOARGS, "program() -> Program: the loops as they stand as a program of TIR."},

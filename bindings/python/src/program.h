@@ -36,6 +36,10 @@ PyObject *core_session_config(PyObject *self, PyObject *args);
 PyObject *core_session_tune(PyObject *self, PyObject *args);
 extern const char core_session_tune_doc[];
 
+/* tune.c: a method of Kernel */
+PyObject *core_kernel_tune(PyObject *self, PyObject *args);
+extern const char core_kernel_tune_doc[];
+
 /* records of tune.c: methods of Session */
 PyObject *core_session_records(PyObject *self, PyObject *args);
 PyObject *core_session_records_merge(PyObject *self, PyObject *args);

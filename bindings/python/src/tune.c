@@ -223,6 +223,43 @@ PyObject *core_program_tune_point(PyObject *self, PyObject *args)
     return result;
 }
 
+/* ---- one kernel ---- */
+
+typedef struct {
+    tenon_kernel *k;
+    core_options o;
+    tenon_tune_options t;
+    const tenon_tune_task *task;
+} kernel_job;
+
+static int work_kernel(void *user)
+{
+    kernel_job *j = user;
+    return tenon_tune_kernel(j->k, &j->o.c, &j->t, &j->task);
+}
+
+const char core_kernel_tune_doc[] =
+    "tune(options, tune) -> task: search for schedules of the kernel's loops, whose steps stay.";
+
+PyObject *core_kernel_tune(PyObject *self, PyObject *args)
+{
+    core_session *s;
+    kernel_job j = {.k = core_kernel_get(self, &s)};
+    PyObject *options, *tune, *result = NULL;
+    int failed;
+    if (!PyArg_ParseTuple(args, "OO:tune", &options, &tune))
+        return NULL;
+    j.t.size = sizeof j.t;
+    if (core_options_init(&j.o, options) == 0 && core_tune_options(&j.o, &j.t, tune) == 0 &&
+        core_session_begin(s) == 0) {
+        if (core_call(&j.o, work_kernel, &j, &failed) == 0)
+            result = failed ? core_raise_compile(s->t) : core_tune_task(j.task);
+        core_session_end(s);
+    }
+    core_options_deinit(&j.o);
+    return result;
+}
+
 /* ---- records ---- */
 
 static PyObject *records_list(const tenon_record *r, uint32_t n)

@@ -199,8 +199,15 @@ def _watched(watch: Watch) -> Callable[..., Any]:
     return called
 
 
-def search(program: _core.Program, options: Mapping[str, Any], asked: Mapping[str, Any], watch: Optional[Watch]) -> TuningResult:
-    """A search over a program's tasks; `asked` has the fields of tenon_tune_options."""
+def search(program: Union[_core.Program, _core.Kernel], options: Mapping[str, Any], asked: Mapping[str, Any], watch: Optional[Watch]) -> TuningResult:
+    """A search over a program's tasks, or over a kernel; `asked` has the fields of tenon_tune_options."""
+    given = _checked(asked, watch)
+    found = program.tune(dict(options), given)
+    tasks = [found] if isinstance(program, _core.Kernel) else found
+    return TuningResult(map(_task, tasks), given.get("records") or (None if options.get("no_records") else _core.records_path()))
+
+
+def _checked(asked: Mapping[str, Any], watch: Optional[Watch]) -> Dict[str, Any]:
     for name in ("trials", "early_stopping", "seconds", "timeout", "threads"):
         if asked.get(name) is not None and not asked[name] > 0:
             raise ValueError(f"{name} must be greater than 0, not {asked[name]!r}")
@@ -210,8 +217,7 @@ def search(program: _core.Program, options: Mapping[str, Any], asked: Mapping[st
             given[name] = os.fspath(given[name])
     if watch:
         given["progress"] = _watched(watch)
-    tasks = program.tune(dict(options), given)
-    return TuningResult(map(_task, tasks), given.get("records") or (None if options.get("no_records") else _core.records_path()))
+    return given
 
 
 def find_tasks(program: _core.Program, options: Mapping[str, Any], tasks: str = "all") -> List[TuningTask]:
@@ -227,13 +233,16 @@ def tasks_text(tasks: Union[str, int, Iterable[Union[str, int]]]) -> str:
 
 
 def _read(model: Any, target: Optional[str], input_shapes: Optional[_module.Shapes], opt_level: Optional[int],
-          options: Mapping[str, Any], line: Optional[_Line] = None) -> Tuple[_core.Program, Dict[str, Any]]:
-    """The program of any model, or of a module of Relay, and options for it."""
+          options: Mapping[str, Any],
+          line: Optional[_Line] = None) -> Tuple[Union[_core.Program, _core.Kernel], Dict[str, Any]]:
+    """The program of any model, or of a module of Relay, or the kernel of a schedule, and options for it."""
     if options.get("tuning_records") is not None:
         raise TypeError("a search begins with the built-in schedules; give prior_records instead of tuning_records")
     given = _module.compile_options(target, input_shapes, opt_level, options)
     if line:
         given["progress"] = line
+    if isinstance(getattr(model, "_kernel", None), _core.Kernel):
+        return model._kernel, given
     if isinstance(model, _ir.IRModule):
         from .transform import PassContext
 
@@ -246,6 +255,8 @@ def tuning_tasks(model: Any, target: Optional[str] = None, input_shapes: Optiona
     """The tasks of a model, whose numbers and names `tenon.tune(tasks=...)` takes, with the sizes of their spaces. Nothing is
     tried. Arguments are those of tenon.tune."""
     program, given = _read(model, target, input_shapes, opt_level, options)
+    if isinstance(program, _core.Kernel):
+        raise TypeError("a schedule is one task, which tenon.tune searches")
     found = find_tasks(program, given)
     _module.tell(program.session.diagnostics())
     return found
@@ -275,7 +286,8 @@ def tune(
 ) -> TuningResult:
     """Search for schedules that are faster than the built-in ones, by trying them on this machine.
 
-    model           as for tenon.compile, or a tenon.IRModule
+    model           as for tenon.compile, or a tenon.IRModule; or a schedule of te or tir, whose loops before its steps are the only
+                    task. Its `rule(tuning_records=...)` then schedules it by what was found
     records         file that what is found is added to, for tenon.compile(tuning_records=...). A search goes on from what is
                     in it, and from the user's own file, which keeps what is found as well unless `no_records` is given
     target, input_shapes, opt_level, options   as for tenon.compile; give the same here and there
