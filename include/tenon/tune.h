@@ -81,6 +81,27 @@ typedef struct tenon_tune_progress { /* fields may be added at the end */
     const tenon_record *record; /* the gain that is told; NULL: a trial is */
 } tenon_tune_progress;
 
+struct tenon_kernel;                      /* tenon/te.h */
+typedef struct tenon_config tenon_config; /* a map of choices; below */
+
+/* A rule of sketches: with generator "sketch", a further schedule of the functions that it applies to, as a user's
+ * rules are for Ansor (Zheng et al. 2020, section 4.1). k is the function before any steps: tenon_kernel_inspect says
+ * what is in it. `apply` makes the schedule by steps (tenon_step), and may declare choices on its way
+ * (tenon_config_choose, tenon_config_split), which are searched too; what it returns is 0, or another value where there
+ * is no schedule. Both are called by the thread of the search's call, with the session of k, and must not use that of
+ * the search. */
+enum tenon_sketch_condition {
+    TENON_SKETCH_PASS,       /* the rule does not apply */
+    TENON_SKETCH_APPLY,      /* its schedule is one of the function's sketches */
+    TENON_SKETCH_APPLY_ALONE /* in place of the built-in sketches and of those of later rules */
+};
+typedef struct tenon_sketch_rule {
+    const char *name; /* a word: what the choice `sketch` is then */
+    int (*condition)(void *user, tenon *t, struct tenon_kernel *k); /* NULL: TENON_SKETCH_APPLY */
+    int (*apply)(void *user, tenon *t, struct tenon_kernel *k, tenon_config *c);
+    void *user;
+} tenon_sketch_rule;
+
 typedef struct tenon_tune_options { /* NULL for one: all members are zero */
     size_t size;                    /* sizeof(tenon_tune_options) */
     const char *records; /* file that what is found is added to, a line each, or a folder; NULL: none */
@@ -100,6 +121,9 @@ typedef struct tenon_tune_options { /* NULL for one: all members are zero */
                      const tenon_tune_progress *p); /* after each trial and each gain; NULL: not called */
     void *progress_user;
     const char *generator; /* "rules" or "sketch": whose schedules are searched; NULL: rules */
+    uint32_t n_rule;       /* rules of sketches: at most 8 */
+    int reserved1;         /* 0 */
+    const tenon_sketch_rule *rule;
 } tenon_tune_options;
 
 /* The module's tasks, without trying anything. */
@@ -117,10 +141,9 @@ int tenon_tune_point(tenon_module *m, const tenon_options *o, const tenon_tune_o
 
 /* ---- kernels ---- */
 
-struct tenon_kernel; /* tenon/te.h */
 /* Searches schedules for the function of a kernel, whatever steps it has, which stay. `tasks` of the options is not
- * looked at. Records are as those of a module's kernels: tenon_kernel_rule takes them, and the builds of a module that has a
- * kernel of the same workload. *out is valid until the next call on k's session. */
+ * looked at. Records are as those of a module's kernels: tenon_kernel_rule takes them, and the builds of a module that
+ * has a kernel of the same workload. *out is valid until the next call on k's session. */
 int tenon_tune_kernel(struct tenon_kernel *k, const tenon_options *o, const tenon_tune_options *t,
                       const tenon_tune_task **out);
 
@@ -143,7 +166,6 @@ int tenon_tune_kernel(struct tenon_kernel *k, const tenon_options *o, const teno
  *     }
  *
  * It must compute the same whatever is chosen. Choices may depend on those before them. */
-typedef struct tenon_config tenon_config; /* a map of choices */
 /* The index of the candidate that is chosen, by default 0. Candidates are different words without blanks, '=' and '#',
  * at most 65,536. The same name has the same candidates each time. Fails where something else is chosen (driver-E167),
  * and for candidates that are none (driver-E168). */

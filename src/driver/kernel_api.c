@@ -36,21 +36,35 @@ static tn_status print_function(tn_object *x, void *user)
     return TN_OK;
 }
 
+typedef struct {
+    const char *file, *text;
+    size_t n;
+} function_text;
+
 static tn_status begin_from(tn_object *x, void *user)
 {
     tenon_kernel *k = (tenon_kernel *)x;
-    const source *s = user;
+    const function_text *s = user;
     tn_func *f;
     size_t n;
     tn_arena_init(&k->arena);
     tn_pool_init(&k->pool, &x->ctx, &k->arena, NULL);
-    const char *file = tn_intern(&x->ctx, s->m->build.model),
-               *text = tn_arena_copy(&k->arena, s->text.at, s->text.n, 1);
-    TN_TRY(tn_func_parse(&x->ctx, &k->arena, &k->pool, file, text, s->text.n, &f, 1, &n));
+    const char *file = tn_intern(&x->ctx, s->file), *text = tn_arena_copy(&k->arena, s->text, s->n, 1);
+    TN_TRY(tn_func_parse(&x->ctx, &k->arena, &k->pool, file, text, s->n, &f, 1, &n));
     TN_TRY(tn_func_verify(f));
     tn_sched_init(&k->sched, f, &k->arena, &k->pool);
     k->func = f;
     return TN_OK;
+}
+
+tenon_kernel *tn_kernel_of_text(tenon *t, const char *file, const char *text, size_t n)
+{
+    tenon_kernel *k = tn_object_new(t, sizeof *k);
+    if (k && tn_object_change(&k->object, NULL, begin_from, &(function_text){file, text, n}) != 0) {
+        tn_object_drop(&k->object);
+        return NULL;
+    }
+    return k;
 }
 
 tenon_kernel *tenon_kernel_from_module(tenon_module *m, const char *name)
@@ -58,12 +72,7 @@ tenon_kernel *tenon_kernel_from_module(tenon_module *m, const char *name)
     source s = {.m = m, .name = name};
     if (tn_object_change(m ? &m->object : NULL, NULL, print_function, &s) != 0)
         return NULL;
-    tenon_kernel *k = tn_object_new(m->object.session, sizeof *k);
-    if (k && tn_object_change(&k->object, NULL, begin_from, &s) != 0) {
-        tn_object_drop(&k->object);
-        return NULL;
-    }
-    return k;
+    return tn_kernel_of_text(m->object.session, m->build.model, s.text.at, s.text.n);
 }
 
 tenon_module *tenon_kernel_module(tenon_kernel *k)

@@ -33,4 +33,7 @@ struct tenon_kernel {
     tenon_kernel_info info;
 };
 
+/* A kernel of a function's text. NULL: the session says why. */
+tenon_kernel *tn_kernel_of_text(tenon *t, const char *file, const char *text, size_t n);
+
 #endif

@@ -1,7 +1,7 @@
 /* Templates: kernels whose schedules functions of the user make from choices that they declare. For a search such a
  * function is a generator, as the built-in rules are. */
-#include "driver/kernel_api.h"
-#include "driver/tuning.h"
+#include "driver/template.h"
+#include "driver/sketch_rules.h"
 
 #include "base/map.h"
 
@@ -12,17 +12,6 @@
 enum { MOST_PARTS = 8, MOST_CANDIDATES = 1 << 16, MOST_DIVISORS = 1536 }; /* of a number below 2^31 */
 
 /* ---- choices ---- */
-
-struct tenon_config {
-    tn_object object; /* first */
-    tn_arena arena;
-    tn_sched asked; /* no more than its picks */
-    tn_picks given;
-    uint64_t workload; /* of the kernel that was made; */
-    const char *trace; /* its steps; NULL: none was made */
-    tn_buf func, text; /* func: the kernel before its steps, of the first point of a search */
-    bool wants_func;
-};
 
 typedef struct choose_call {
     const char *name;
@@ -290,8 +279,12 @@ typedef struct template_generator {
     uint64_t workload; /* of the one at its first point */
 } template_generator;
 
-/* What was chosen, in the memory of s. */
-static void copy_choices(const tenon_config *c, tn_sched *s)
+tenon_config *tn_config_new(tenon *t, const tn_picks *given)
+{
+    return config_new(t, &(begin_call){.given = given});
+}
+
+void tn_config_copy(const tenon_config *c, tn_sched *s)
 {
     tn_picks all = {0};
     for (uint32_t i = 0; i < c->asked.n_pick; i++) {
@@ -316,11 +309,11 @@ static tn_verdict derive(const tn_space *space, const tn_picks *given, tn_arena 
     uint32_t line = 0;
     tn_verdict v = TN_REJECT_TEMPLATE;
     tn_sched_init(out, space->func, arena, pool);
-    tenon_config *c = config_new(g->session, &(begin_call){.given = given});
+    tenon_config *c = tn_config_new(g->session, given);
     if (!c)
         return v;
     const bool made = g->make(g->user, g->session, c) == 0 && c->trace && c->workload == g->workload;
-    copy_choices(c, out);
+    tn_config_copy(c, out);
     if (c->asked.refused) {
         out->refused = tn_arena_strdup(arena, c->asked.refused);
         v = TN_REJECT_PICK;
@@ -369,6 +362,7 @@ static tn_status tune(tenon *s, void *user)
     tn_tuning t;
     tn_func *f = NULL;
     TN_TRY(tn_tuning_begin(&t, b, &c->g->generator, c->o));
+    TN_TRY(tn_rules_take(&t, NULL)); /* refuses them */
     t.no_records = true;
     TN_TRY(tn_target_parse(b));
     tn_pool_init(&b->pool, b->ctx, &b->arena, NULL);

@@ -1,5 +1,5 @@
 /* Tuning a module: its tasks, which of them are searched. */
-#include "driver/tuning.h"
+#include "driver/sketch_rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +137,7 @@ static tn_status find_tasks(tn_tuning *t, tn_build_task **out)
 
 typedef struct {
     const tenon_tune_options *o;
+    tenon *rules; /* session of the user's rules */
     bool list;
     uint64_t number; /* of a point */
     uint32_t n;
@@ -154,9 +155,10 @@ static void measure_spaces(tn_tuning *t, const tn_build_task *of)
     }
 }
 
-static tn_status begin(tn_build *b, const tenon_tune_options *o, tn_tuning *t, tn_build_task **out_of)
+static tn_status begin(tn_build *b, const tune_call *c, tn_tuning *t, tn_build_task **out_of)
 {
-    TN_TRY(tn_tuning_begin(t, b, NULL, o));
+    TN_TRY(tn_tuning_begin(t, b, NULL, c->o));
+    TN_TRY(tn_rules_take(t, c->rules));
     b->opt.no_records = 1; /* tasks begin with the built-in schedules */
     b->opt.tuning_records = NULL;
     return find_tasks(t, out_of);
@@ -167,11 +169,13 @@ static tn_status tune(tenon *s, void *user)
     tune_call *c = user;
     tn_tuning t;
     tn_build_task *of;
-    TN_TRY(begin(&s->build, c->o, &t, &of));
-    if (c->list)
+    TN_TRY(begin(&s->build, c, &t, &of));
+    if (c->list) {
         measure_spaces(&t, of);
-    else
+    } else {
+        tn_rules_try(&t);
         TN_TRY(tn_tuning_prior(&t));
+    }
     if (!c->list && t.n_chosen)
         TN_TRY(tn_tuning_search(&t));
     c->n = t.n;
@@ -187,7 +191,7 @@ static tn_status find_point(tenon *s, void *user)
     tn_build_task *of;
     tn_pool pool;
     tn_sched at;
-    TN_TRY(begin(b, c->o, &t, &of));
+    TN_TRY(begin(b, c, &t, &of));
     if (!t.n_chosen)
         return TN_OK;
     const tn_build_task *x = &of[t.chosen[0]];
@@ -199,11 +203,20 @@ static tn_status find_point(tenon *s, void *user)
     return TN_OK;
 }
 
+/* With a session for the user's rules, which outlives the call. */
+static int call_with_rules(tenon_module *m, const tenon_options *o, tn_session_fn *fn, tune_call *c)
+{
+    c->rules = tn_rules_session(c->o);
+    int failed = tn_module_call(m, o, fn, c);
+    tenon_free(c->rules);
+    return failed;
+}
+
 int tenon_tune_point(tenon_module *m, const tenon_options *o, const tenon_tune_options *t, uint64_t number,
                      uint32_t *out_n, const tenon_pick **out)
 {
     tune_call c = {.o = t, .number = number};
-    int failed = tn_module_call(m, o, find_point, &c);
+    int failed = call_with_rules(m, o, find_point, &c);
     *out_n = failed ? 0 : c.n;
     *out = failed ? NULL : c.pick;
     return failed;
@@ -212,7 +225,7 @@ int tenon_tune_point(tenon_module *m, const tenon_options *o, const tenon_tune_o
 static int call(tenon_module *m, const tenon_options *o, tune_call *c, uint32_t *out_n,
                 const tenon_tune_task **out)
 {
-    int failed = tn_module_call(m, o, tune, c);
+    int failed = call_with_rules(m, o, tune, c);
     *out_n = failed ? 0 : c->n;
     *out = failed ? NULL : c->task;
     return failed;

@@ -1,12 +1,13 @@
 /* Tuning of one kernel by itself: its function is the only task. */
 #include "driver/kernel_api.h"
-#include "driver/tuning.h"
+#include "driver/sketch_rules.h"
 
 #include "schedule/schedule.h"
 
 typedef struct kernel_call {
     tenon_kernel *k;
     const tenon_tune_options *o;
+    tenon *rules; /* session of the user's rules */
     const tenon_tune_task *task;
 } kernel_call;
 
@@ -33,8 +34,10 @@ static tn_status tune(tenon *s, void *user)
     kernel_call *c = user;
     tn_tuning t;
     TN_TRY(tn_tuning_begin(&t, &s->build, NULL, c->o));
+    TN_TRY(tn_rules_take(&t, c->rules));
     TN_TRY(tn_target_parse(&s->build));
     make_task(&t, c->k);
+    tn_rules_try(&t);
     TN_TRY(tn_tuning_prior(&t));
     TN_TRY(tn_tuning_search(&t));
     c->task = t.task;
@@ -44,8 +47,9 @@ static tn_status tune(tenon *s, void *user)
 int tenon_tune_kernel(struct tenon_kernel *k, const tenon_options *o, const tenon_tune_options *t,
                       const tenon_tune_task **out)
 {
-    kernel_call c = {.k = k, .o = t};
+    kernel_call c = {.k = k, .o = t, .rules = tn_rules_session(t)};
     int failed = !k || !k->func ? 1 : tn_object_call(&k->object, o, tune, &c);
+    tenon_free(c.rules);
     *out = failed ? NULL : c.task;
     return failed;
 }

@@ -27,6 +27,7 @@ tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g
     if (!g && !(t->maker = t->o.generator ? tn_sched_generator_find(t->o.generator) : &tn_rules_generator))
         return tn_error(t->b->ctx, "driver-E186", NULL,
                         "there is no generator of schedules %s; choose rules or sketch", t->o.generator);
+    t->has_rival = !g && t->maker != &tn_rules_generator;
     if (t->o.tuner && !tn_proposer_find(t->o.tuner)) {
         const char *all = "";
         for (size_t i = 0; i < tn_n_proposers; i++)
@@ -121,7 +122,7 @@ void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, cons
     k->operations = operations_of(f, sym, &k->peak_seconds, &t->b->machine);
     k->peak_seconds /= t->o.threads;
     t->built_in[i] = built_in;
-    t->search[i] = (tn_task){.rival = t->maker == &tn_sketch_generator ? built_in : NULL,
+    t->search[i] = (tn_task){.rival = t->has_rival ? built_in : NULL,
                              .name = k->name,
                              .load = {f, sym, constant, k->operations},
                              .workload = x->workload,

@@ -17,6 +17,7 @@ typedef struct tn_tuning {
     tn_task *search;            /* first n_chosen: of those chosen */
     uint32_t n_chosen, *chosen; /* their numbers */
     double begin;
+    bool has_rival;   /* the built-in schedules are another generator's */
     bool no_records;  /* the user's own file is left alone */
     const char *home; /* that file; NULL: none */
     tn_status status; /* of writing records */

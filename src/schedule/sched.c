@@ -27,8 +27,9 @@ const char *const tn_verdict_texts[] = {
     [TN_REJECT_PRAGMA] = "there is no such pragma; there is auto_unroll_max_step",
     [TN_REJECT_AXIS] =
         "this target has no such axis; `parallel` makes tasks of a loop, and `vectorize` lanes",
-    [TN_REJECT_TEMPLATE] =
-        "the template makes no kernel of these choices, or one that computes something else",
+    [TN_REJECT_TEMPLATE] = "the template, or the rule of sketches, makes no kernel of these choices, or one "
+                           "that computes something "
+                           "else",
     [TN_REJECT_TEXT] = "the trace text does not parse",
 };
 

@@ -70,6 +70,23 @@ typedef struct tn_sched_generator {
 extern const tn_sched_generator tn_rules_generator;
 /* Sketches from the compute alone (rules/sketch.c). The pick `sketch` is which of those that match. */
 extern const tn_sched_generator tn_sketch_generator;
+/* Sketches that are made elsewhere. They stand behind those of the table, before its last one; alone: in place of all
+ * others but the last one. */
+enum { TN_MORE_SKETCHES = 8 };
+typedef struct tn_more_sketch {
+    const char *name;
+    void *user;
+    tn_verdict (*derive)(void *user, tn_sched *s); /* s is begun, and its pick `sketch` is made */
+} tn_more_sketch;
+typedef struct tn_more_sketches {
+    uint32_t n; /* at most TN_MORE_SKETCHES */
+    const tn_more_sketch *at;
+    bool alone;
+} tn_more_sketches;
+/* What the generator `sketch` derives, with these besides. */
+tn_verdict tn_sketch_derive(const struct tn_space *space, const tn_more_sketches *more, const tn_picks *given,
+                            tn_arena *arena, tn_pool *pool, tn_sched *out);
+const char *tn_sketch_name(size_t i); /* of the table; NULL after the last */
 const tn_sched_generator *tn_sched_generator_find(
     const char *name); /* of these two; NULL: none of that name */
 

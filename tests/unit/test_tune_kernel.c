@@ -122,11 +122,209 @@ static void records_schedule_kernels(void **state)
     unlink(path);
 }
 
+/* ---- rules of sketches ---- */
+
+typedef struct rule_user {
+    int answer, n_condition, n_apply, n_block, fails;
+    const char *steps; /* of rules whose steps are given; NULL: tiles by choice */
+} rule_user;
+
+/* Applies to what has one block, which reduces along one of three axes. */
+static int condition(void *user, tenon *t, struct tenon_kernel *k)
+{
+    rule_user *u = user;
+    const tenon_kernel_info *info = tenon_kernel_inspect(k);
+    (void)t;
+    u->n_condition++;
+    assert_non_null(info);
+    u->n_block = (int)info->n_block;
+    bool product = info->n_block == 1 && info->block[0].n_axis == 3 && info->block[0].axis[2].reduces;
+    assert_string_equal(tenon_kernel_trace(k), "");
+    return product ? u->answer : TENON_SKETCH_PASS;
+}
+
+static int apply(void *user, tenon *t, struct tenon_kernel *k, tenon_config *c)
+{
+    rule_user *u = user;
+    char steps[300];
+    int64_t part[2];
+    uint32_t unrolled;
+    static const char *const words[] = {"no", "yes"};
+    (void)t;
+    u->n_apply++;
+    if (u->steps)
+        return tenon_step(k, u->steps);
+    if (u->fails || tenon_config_split(c, "tile", 64, 2, 16, part) ||
+        tenon_config_choose(c, "unrolled", 2, words, &unrolled))
+        return 1;
+    snprintf(steps, sizeof steps,
+             "i j r = loops \"out\"\njo ji = split j %d\nreorder i jo r ji\n%s%sparallel i\n", (int)part[1],
+             part[1] > 1 ? "vectorize ji\n" : "", unrolled ? "unroll r\n" : "");
+    return tenon_step(k, steps);
+}
+
+typedef struct {
+    int trials, mine, failed;
+    char picks[200];
+} tally;
+
+static void count(void *user, const tenon_tune_progress *p)
+{
+    tally *n = user;
+    if (!p->picks || !*p->picks) /* a gain, or the built-in schedule */
+        return;
+    bool mine = strstr(p->picks, "unrolled = ") != NULL;
+    n->trials++;
+    n->mine += mine;
+    n->failed += mine && p->fate != TENON_TRIAL_TIMED;
+    if (mine)
+        snprintf(n->picks, sizeof n->picks, "%s", p->picks);
+}
+
+static int search(tenon *t, tenon_tune_options o, uint32_t n, const tenon_sketch_rule *rule, tally *out)
+{
+    const tenon_tune_task *task;
+    *out = (tally){0};
+    o.size = sizeof o;
+    o.generator = o.generator ? o.generator : "sketch";
+    o.trials = 40;
+    o.repeat_seconds = 1e-4;
+    o.n_rule = n;
+    o.rule = rule;
+    o.progress = count;
+    o.progress_user = out;
+    return tenon_tune_kernel(product_kernel(t), NULL, &o, &task);
+}
+
+static void rules_of_the_user_make_sketches(void **state)
+{
+    (void)state;
+    static const int answers[] = {TENON_SKETCH_PASS, TENON_SKETCH_APPLY, TENON_SKETCH_APPLY_ALONE, 7};
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        rule_user u = {.answer = answers[i]};
+        const tenon_sketch_rule rule = {"mine", condition, apply, &u};
+        tenon *t = tenon_new();
+        tally n;
+        assert_int_equal(search(t, (tenon_tune_options){.tuner = "random"}, 1, &rule, &n), 0);
+        assert_string_equal(tenon_messages(t), "");
+        assert_int_equal(u.n_condition, 1);
+        assert_int_equal(u.n_block, 1);
+        bool applies = answers[i] == TENON_SKETCH_APPLY || answers[i] == TENON_SKETCH_APPLY_ALONE;
+        assert_int_equal(n.mine > 0, applies);
+        assert_int_equal(u.n_apply > 0, applies);
+        assert_int_equal(n.failed, 0);
+        if (answers[i] == TENON_SKETCH_APPLY)
+            assert_true(n.mine < n.trials);
+        if (answers[i] == TENON_SKETCH_APPLY_ALONE)
+            assert_int_equal(n.mine, n.trials);
+        if (applies) { /* its choices stand behind the one that says which sketch it is, where there are others */
+            assert_int_equal(strncmp(n.picks, "sketch = mine\ntile = ", 21) == 0,
+                             answers[i] == TENON_SKETCH_APPLY);
+        }
+        tenon_free(t);
+    }
+}
+
+/* All points of five tiles and two choices come by, once each: 1, 2, 4, 8 and 16 lanes. */
+static void choices_of_a_rule_are_points(void **state)
+{
+    (void)state;
+    rule_user u = {.answer = TENON_SKETCH_APPLY_ALONE};
+    const tenon_sketch_rule rule = {"mine", condition, apply, &u};
+    tenon *t = tenon_new();
+    tally n;
+    assert_int_equal(search(t, (tenon_tune_options){.tuner = "gridsearch"}, 1, &rule, &n), 0);
+    assert_int_equal(n.trials, 10);
+    assert_int_equal(n.mine, 10);
+    tenon_free(t);
+}
+
+/* The first that wants to be alone ends the list. */
+static void rules_are_asked_in_order(void **state)
+{
+    (void)state;
+    rule_user first = {.answer = TENON_SKETCH_APPLY, .steps = by_hand},
+              second = {.answer = TENON_SKETCH_APPLY_ALONE}, third = first;
+    const tenon_sketch_rule rule[] = {{"first", condition, apply, &first},
+                                      {"mine", condition, apply, &second},
+                                      {"third", NULL, apply, &third}};
+    tenon *t = tenon_new();
+    tally n;
+    assert_int_equal(search(t, (tenon_tune_options){.tuner = "random"}, 3, rule, &n), 0);
+    assert_true(first.n_apply > 0 && second.n_apply > 0);
+    assert_int_equal(third.n_apply, 0);
+    assert_true(n.mine > 0 && n.mine < n.trials);
+    tenon_free(t);
+}
+
+static void rules_that_fail_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        rule_user u;
+        const char *says;
+    } all[] = {
+        {{.fails = 1},
+         "rule mine of sketches makes no schedule of product by its first candidates: the template, or the "
+         "rule of sketches, makes no kernel"},
+        {{.steps = "i j = loops \"out\"\n"}, "first candidates: the step is refused: "},
+        {{.steps = "i j r = loops \"out\"\nvectorize r\n"}, "[driver-W004]"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        rule_user u = all[i].u;
+        const tenon_sketch_rule rule = {"mine", NULL, apply, &u};
+        tenon *t = tenon_new();
+        tally n;
+        assert_int_equal(search(t, (tenon_tune_options){.tuner = "random"}, 1, &rule, &n), 0);
+        assert_non_null(strstr(tenon_messages(t), all[i].says));
+        assert_true(n.trials > n.mine);
+        tenon_free(t);
+    }
+}
+
+static void rules_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    rule_user u = {0};
+    const tenon_sketch_rule same[] = {{"mine", NULL, apply, &u}, {"mine", NULL, apply, &u}};
+    tenon_sketch_rule rule = same[0], many[9];
+    static const char *const bad[] = {"tiles", "serial", "a b", "", "3", "a=b", NULL};
+    tenon *t = tenon_new();
+    tally n;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        rule.name = bad[i];
+        assert_int_equal(search(t, (tenon_tune_options){0}, 1, &rule, &n), 1);
+        assert_non_null(strstr(tenon_messages(t), "[driver-E188]"));
+    }
+    assert_int_equal(search(t, (tenon_tune_options){0}, 2, same, &n), 1);
+    assert_non_null(
+        strstr(tenon_messages(t), "rule 1 of sketches, \"mine\", cannot be added; give up to 8 rules"));
+    char name[9][4];
+    for (int i = 0; i < 9; i++) {
+        snprintf(name[i], sizeof name[i], "r%d", i);
+        many[i] = (tenon_sketch_rule){name[i], NULL, apply, &u};
+    }
+    assert_int_equal(search(t, (tenon_tune_options){0}, 9, many, &n), 1);
+    assert_non_null(strstr(tenon_messages(t), "rule 8 of sketches, \"r8\""));
+    rule = (tenon_sketch_rule){"mine", NULL, NULL, NULL};
+    assert_int_equal(search(t, (tenon_tune_options){0}, 1, &rule, &n), 1);
+    assert_int_equal(search(t, (tenon_tune_options){.generator = "rules"}, 1, same, &n), 1);
+    assert_non_null(strstr(tenon_messages(t),
+                           "rules of sketches are given, but rules makes the schedules; choose "
+                           "generator sketch [driver-E187]"));
+    tenon_free(t);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_is_searched),
         cmocka_unit_test(records_schedule_kernels),
+        cmocka_unit_test(rules_of_the_user_make_sketches),
+        cmocka_unit_test(choices_of_a_rule_are_points),
+        cmocka_unit_test(rules_are_asked_in_order),
+        cmocka_unit_test(rules_that_fail_are_told),
+        cmocka_unit_test(rules_that_are_none_are_refused),
     };
     return cmocka_run_group_tests_name("tune_kernel", tests, NULL, NULL);
 }

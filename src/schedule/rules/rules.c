@@ -56,30 +56,48 @@ typedef struct {
     const char *pick;
     size_t n;
     const tn_rule_info *rule;
-    bool last_resort; /* the last row is a candidate only where the others are refused */
+    const tn_more_sketches *more; /* NULL: none */
+    bool last_resort;             /* the last row is a candidate only where the others are refused */
 } table;
+
+typedef struct { /* one of the two */
+    const tn_rule_info *own;
+    const tn_more_sketch *more;
+} row;
 
 enum { MAX_RULES = 16 };
 typedef struct {
     const char *pick;
     uint32_t n;
-    const tn_rule_info *rule[MAX_RULES];
+    row rule[MAX_RULES];
 } rules;
+
+static const char *name_of(const row *r) { return r->own ? r->own->name : r->more->name; }
+
+static tn_verdict derive_row(const row *r, tn_sched *s, const tn_machine *m)
+{
+    return r->own ? r->own->derive(s, m) : r->more->derive(r->more->user, s);
+}
 
 static rules find_matching(const table *t, const tn_space *x)
 {
     rules r = {.pick = t->pick};
-    TN_ASSERT(t->n <= MAX_RULES);
-    for (size_t i = 0; i < t->n; i++)
-        if (t->rule[i].matches(x->func, x->machine))
-            r.rule[r.n++] = &t->rule[i];
+    const uint32_t n_more = t->more ? t->more->n : 0;
+    TN_ASSERT(t->n + n_more <= MAX_RULES);
+    for (size_t i = 0; i < t->n; i++) {
+        bool last = i + 1 == t->n, left_out = t->more && t->more->alone && !last;
+        for (uint32_t k = 0; last && k < n_more; k++)
+            r.rule[r.n++] = (row){.more = &t->more->at[k]};
+        if (!left_out && t->rule[i].matches(x->func, x->machine))
+            r.rule[r.n++] = (row){.own = &t->rule[i]};
+    }
     return r;
 }
 
 /* Rule number k comes first. */
 static void put_first(rules *r, uint32_t k)
 {
-    const tn_rule_info *first = r->rule[k];
+    const row first = r->rule[k];
     for (; k > 0; k--)
         r->rule[k] = r->rule[k - 1];
     r->rule[0] = first;
@@ -93,9 +111,9 @@ static tn_verdict derive_by(const tn_space *x, const rules *r, const tn_picks *g
     tn_sched_init(s, x->func, arena, pool);
     s->given = given;
     for (uint32_t i = 0; i < r->n; i++)
-        name[i] = (tn_choice){r->rule[i]->name, 0};
+        name[i] = (tn_choice){name_of(&r->rule[i]), 0};
     tn_verdict v = tn_pick_do(s, r->pick, r->n, name, &which);
-    v = v == TN_DONE ? r->rule[which]->derive(s, x->machine) : v;
+    v = v == TN_DONE ? derive_row(&r->rule[which], s, x->machine) : v;
     s->given = NULL;
     return v;
 }
@@ -121,7 +139,7 @@ static tn_verdict derive_from(const table *t, const tn_space *x, const tn_picks 
     rules r = find_matching(t, x);
     bool plain = !given || (given->n == 0 && !given->random);
     tn_verdict v = plain || r.n > 1 ? derive_default(x, &r, arena, pool, out) : TN_DONE;
-    if (t->last_resort && r.n > 1 && r.rule[r.n - 1] == &t->rule[t->n - 1])
+    if (t->last_resort && r.n > 1 && r.rule[r.n - 1].own == &t->rule[t->n - 1])
         r.n--;
     return plain ? v : derive_by(x, &r, given, arena, pool, out);
 }
@@ -129,15 +147,25 @@ static tn_verdict derive_from(const table *t, const tn_space *x, const tn_picks 
 static tn_verdict derive_rules(const tn_space *x, const tn_picks *given, tn_arena *arena, tn_pool *pool,
                                tn_sched *out)
 {
-    const table t = {"rule", tn_n_rule_infos, tn_rule_infos, false};
+    const table t = {"rule", tn_n_rule_infos, tn_rule_infos, NULL, false};
     return derive_from(&t, x, given, arena, pool, out);
 }
+
+enum { SKETCHES = sizeof sketches / sizeof *sketches };
+
+tn_verdict tn_sketch_derive(const tn_space *x, const tn_more_sketches *more, const tn_picks *given,
+                            tn_arena *arena, tn_pool *pool, tn_sched *out)
+{
+    const table t = {"sketch", SKETCHES, sketches, more, true};
+    return derive_from(&t, x, given, arena, pool, out);
+}
+
+const char *tn_sketch_name(size_t i) { return i < SKETCHES ? sketches[i].name : NULL; }
 
 static tn_verdict derive_sketch(const tn_space *x, const tn_picks *given, tn_arena *arena, tn_pool *pool,
                                 tn_sched *out)
 {
-    const table t = {"sketch", sizeof sketches / sizeof *sketches, sketches, true};
-    return derive_from(&t, x, given, arena, pool, out);
+    return tn_sketch_derive(x, NULL, given, arena, pool, out);
 }
 
 const tn_sched_generator tn_rules_generator = {.name = "rules", .version = 8, .derive = derive_rules};
