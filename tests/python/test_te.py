@@ -44,6 +44,17 @@ class Expressions(unittest.TestCase):
                           (lambda i: te.power(te.abs(x[i]), 2.0), [1, 4, 9, 0.25]), (lambda i: x[i] // 1, [1, -2, 3, 0])):
             self.assertEqual(self.run_one((4,), f, given), wanted)
 
+    def test_tensors_may_be_called_as_outputs_are(self):
+        x = te.placeholder((2,), name="out1")
+        half = te.compute((2,), lambda i: x[i] / 2, name="out")
+        all_of = [te.compute((2,), lambda i: half[i] + 1, name=n) for n in ("out", "out1")]
+        s = te.create_schedule([t.op for t in all_of])
+        for t in (half, *all_of):
+            s[t].vectorize(t.op.axis[0])
+        y, z = tensor((2,), [0, 0]), tensor((2,), [0, 0])
+        te.build(s, [x, *all_of])(tensor((2,), [2, 6]), y, z)
+        self.assertEqual((values(y), values(z)), ([2, 4], [2, 4]))
+
     def test_constants_and_types(self):
         for dtype, value in (("int32", -7), ("int64", 2**40), ("float64", 0.1), ("float32", float("inf")), ("bool", True),
                              ("uint8", 200), ("int8", -128), ("float32", float("-inf"))):

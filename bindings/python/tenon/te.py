@@ -202,11 +202,11 @@ class _Definition:
         order = _in_order(outputs)
         given = [t for t in inputs if not isinstance(t.op, ComputeOp)]
         self.inputs = given + [t for t in order if not isinstance(t.op, ComputeOp) and t not in given]
-        taken: Dict[str, int] = {}
+        names = [f"out{i or ''}" for i in range(len(outputs))]  # the compiler's, of outputs
+        taken = dict.fromkeys(names, 0)
         number = {t: self._add(t, taken) for t in [*self.inputs, *(t for t in order if isinstance(t.op, ComputeOp))]}
         self.kernel.end([number[t] for t in outputs])
-        for i, t in enumerate(outputs):
-            self.names.tensor[t] = f"out{i or ''}"
+        self.names.tensor.update(zip(outputs, names))
 
     def _add(self, t: Tensor, taken: Dict[str, int]) -> int:
         name = t.name
