@@ -249,7 +249,8 @@ class Tvm(unittest.TestCase):
     def test_what_is_missing(self):
         for line, said in (("from tvm.autotvm.graph_tuner import DPTuner", "tvmc.tune makes tuning records"),
                            ("tvm.autotvm.task.topi_integration", "it has template, create"), ("import tvm.meta_schedule", "tvmc.tune makes"),
-                           ("from tvm.auto_scheduler import SearchTask", "tvmc.tune makes"),
+                           ("from tvm.auto_scheduler import CostModel", "tvmc.tune makes"),
+                           ("tvm.auto_scheduler.RPCRunner", "no RPCRunner"),
                            ("from tvm.relay import nothing", "tvm.relay.nothing"),
                            ("import tvm.contrib.cudnn", "every kernel is generated"), ("tvm.micro", "model.a"),
                            ("tvm.driver.tvmc.tune(None, 'llvm', rpc_key='k')", "rpc_key"),

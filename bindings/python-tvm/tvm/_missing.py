@@ -1,6 +1,7 @@
 """What TVM has and this package has not: an error says which name it is and what to do, whether it is imported or used.
 
-Modules below tvm.autotvm, tvm.relay, tvm.te and tvm.tir that are no files here are those of tenon."""
+Modules below tvm.auto_scheduler, tvm.autotvm, tvm.relay, tvm.te and tvm.tir that are no files here are those of
+tenon."""
 from __future__ import annotations
 
 import importlib.abc
@@ -77,6 +78,16 @@ class _Alias(importlib.abc.Loader):
         module.__spec__ = self.spec  # which the import has just replaced
 
 
+_SHARED = ("auto_scheduler", "autotvm", "relay", "te", "tir")
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # below a module that is no package
+        return False
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     """The last to be asked for a module: what is left below tvm. is tenon's, or does not exist."""
 
@@ -84,7 +95,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         if not name.startswith("tvm."):
             return None
         own = "tenon." + name[4:]
-        if name.split(".")[1] in ("autotvm", "relay", "te", "tir") and importlib.util.find_spec(own):
+        if name.split(".")[1] in _SHARED and _is_there(own):
             return importlib.machinery.ModuleSpec(name, _Alias(importlib.import_module(own)))
         raise MissingModuleError(_say(name))
 

@@ -1,6 +1,8 @@
-"""tvm.auto_scheduler: records of tuning for relay.build. tvm.driver.tvmc.tune makes them."""
+"""tvm.auto_scheduler is tenon.auto_scheduler: tasks, searches, logs. relay.build inside of ApplyHistoryBest(FILE) schedules kernels by
+the records of a log, or of a file that tvmc.tune wrote."""
+from tenon import auto_scheduler as _own
+
 from . import _missing
-from ._records import ApplyHistoryBest
 
 __path__: list = []
-__getattr__ = _missing.attributes(__name__)
+__getattr__ = _missing.attributes(__name__, _own)

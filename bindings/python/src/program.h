@@ -31,6 +31,14 @@ PyObject *core_function_view(PyObject *program, const tenon_function_view *f);
 int core_tune_options(core_options *o, tenon_tune_options *to, PyObject *tune);
 PyObject *core_tune_task(const tenon_tune_task *t);
 
+/* sketch_rules.c: rules of sketches, a list of (name, condition or None, apply): condition(text of the function) is one
+ * of tenon_sketch_condition; apply(text, Config) is the steps, or None. 0 or -1. */
+int core_rules_set(core_options *o, tenon_tune_options *to, PyObject *rules);
+
+/* template.c: a Config of the search's, which is of no use after the call that it is for */
+PyObject *core_config_lend(tenon *t, tenon_config *c);
+void core_config_take_back(PyObject *config); /* and the reference */
+
 /* template.c: methods of Session */
 PyObject *core_session_config(PyObject *self, PyObject *args);
 PyObject *core_session_tune(PyObject *self, PyObject *args);

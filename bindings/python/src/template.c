@@ -23,6 +23,14 @@ static PyObject *config_new(core_session *s, tenon *t, tenon_config *c)
     return (PyObject *)x;
 }
 
+PyObject *core_config_lend(tenon *t, tenon_config *c) { return config_new(NULL, t, c); }
+
+void core_config_take_back(PyObject *object)
+{
+    ((config *)object)->c = NULL;
+    Py_DECREF(object);
+}
+
 static void config_dealloc(PyObject *self)
 {
     config *x = (config *)self;
@@ -150,12 +158,11 @@ static int make(void *user, tenon *t, tenon_config *c)
     job *j = user;
     int made = 0;
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *x = j->o.raised[0] ? NULL : config_new(NULL, t, c);
+    PyObject *x = j->o.raised[0] ? NULL : core_config_lend(t, c);
     if (x) {
         PyObject *result = PyObject_CallFunctionObjArgs(j->function, x, NULL);
         made = result && result != Py_False;
-        ((config *)x)->c = NULL;
-        Py_DECREF(x);
+        core_config_take_back(x);
         core_callback_end(&j->o, result);
     }
     PyGILState_Release(state);

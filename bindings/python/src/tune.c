@@ -140,9 +140,18 @@ static const core_field fields[] = {
     CORE_HOOK(tenon_tune_options, progress, progress),
 };
 
+/* Its "rules" are [(name, condition, apply)]. */
 int core_tune_options(core_options *o, tenon_tune_options *to, PyObject *tune)
 {
-    return core_fields_set(o, to, sizeof fields / sizeof *fields, fields, tune);
+    PyObject *rules = PyDict_Check(tune) ? PyDict_GetItemString(tune, "rules") : NULL;
+    PyObject *rest = rules ? PyDict_Copy(tune) : NULL;
+    if (rules && (!rest || core_rules_set(o, to, rules) || PyDict_DelItemString(rest, "rules"))) {
+        Py_XDECREF(rest);
+        return -1;
+    }
+    int failed = core_fields_set(o, to, sizeof fields / sizeof *fields, fields, rest ? rest : tune);
+    Py_XDECREF(rest);
+    return failed;
 }
 
 static int work(void *user)

@@ -20,7 +20,7 @@ from ._onnxruntime import (ExecutionMode, GraphOptimizationLevel, InferenceSessi
 from ._profile import Profile, ProfileRow
 from ._tuning import TuningProgress, TuningRecord, TuningResult, TuningTask, records, tune, tuning_tasks
 from ._values import ADT
-from . import autotvm, frontend, relay, schedule, te, tir, transform
+from . import auto_scheduler, autotvm, frontend, relay, schedule, te, tir, transform
 
 
 
@@ -37,6 +37,6 @@ __version__ = _version()
 __all__ = ["ADT", "CompileError", "Diagnostic", "Error", "ExecutionMode", "GraphOptimizationLevel", "IOBinding", "IRModule",
            "InferenceSession", "ModelMetadata", "Module", "NodeArg", "OrtValue", "Outputs", "Profile", "ProfileRow",
            "RunError", "RunOptions", "SessionOptions", "Tensor", "TensorInfo", "TuningProgress", "TuningRecord", "TuningResult",
-           "TuningTask", "UnsupportedError", "Warning", "autotvm", "compile", "frontend", "get_all_providers",
+           "TuningTask", "UnsupportedError", "Warning", "auto_scheduler", "autotvm", "compile", "frontend", "get_all_providers",
            "get_available_providers", "get_device", "get_num_threads", "load", "records", "relay", "schedule",
            "set_default_logger_severity", "set_num_threads", "set_seed", "te", "tir", "transform", "tune", "tuning_tasks"]

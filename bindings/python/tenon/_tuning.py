@@ -273,6 +273,7 @@ def tune(
     seconds: Optional[float] = None,
     tuner: Optional[str] = None,
     generator: Optional[str] = None,
+    rules: Optional[Iterable[Any]] = None,
     seed: int = 0,
     early_stopping: Optional[int] = None,
     evenly: Optional[bool] = None,
@@ -297,6 +298,7 @@ def tune(
     tuner           "xgb" (the default), "ga", "random" or "gridsearch"
     generator       whose schedules: "rules" (the default), the choices of the built-in rules, or "sketch", sketches from what
                     is computed alone
+    rules           of sketches: auto_scheduler.PreloadCustomSketchRule, whose schedules are sketches too
     seed            the same seed proposes the same where the same is measured
     early_stopping  a task ends after so many trials without a gain
     evenly          the same number of trials for all tasks; by default if a tuner is given, else most trials go where most is
@@ -312,7 +314,7 @@ def tune(
     times. Raises tenon.CompileError.
     """
     asked = {"records": records, "prior": prior_records, "tasks": tasks_text(tasks), "tuner": tuner,
-             "generator": generator, "trials": trials, "early_stopping": early_stopping,
+             "generator": generator, "rules": [r.native() for r in rules] if rules else None, "trials": trials, "early_stopping": early_stopping,
              "evenly": int(tuner is not None if evenly is None else evenly),
              "seconds": seconds, "repeat_seconds": repeat_seconds, "timeout": timeout, "threads": threads, "seed": seed}
     with _progress.shown(progress, model, _Line) as callback:

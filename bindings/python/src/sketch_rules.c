@@ -1,0 +1,83 @@
+/* Rules of sketches: functions of Python behind tenon_sketch_rule. They see a function as text and answer with steps,
+ * so that kernels of the search's stay in the compiler. */
+#include "program.h"
+
+typedef struct {
+    core_options *o;
+    PyObject *condition, *apply; /* borrowed from the options' list; condition may be None */
+} rule;
+
+/* PASS where the call is to end. */
+static int ask(void *user, tenon *t, struct tenon_kernel *k)
+{
+    rule *r = user;
+    long answer = TENON_SKETCH_PASS;
+    PyGILState_STATE state = PyGILState_Ensure();
+    (void)t;
+    if (!r->o->raised[0]) {
+        PyObject *result = PyObject_CallFunction(r->condition, "s", tenon_kernel_print(k));
+        answer = result ? PyLong_AsLong(result) : TENON_SKETCH_PASS;
+        if (result && answer == -1 && PyErr_Occurred())
+            Py_CLEAR(result);
+        core_callback_end(r->o, result);
+    }
+    PyGILState_Release(state);
+    return answer >= TENON_SKETCH_PASS && answer <= TENON_SKETCH_APPLY_ALONE ? (int)answer
+                                                                             : TENON_SKETCH_PASS;
+}
+
+/* Applies the steps that the function returns; None: there is no schedule. */
+static int apply(void *user, tenon *t, struct tenon_kernel *k, tenon_config *c)
+{
+    rule *r = user;
+    int failed = 1;
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *config = r->o->raised[0] ? NULL : core_config_lend(t, c);
+    if (config) {
+        PyObject *result = PyObject_CallFunction(r->apply, "sO", tenon_kernel_print(k), config);
+        core_config_take_back(config);
+        PyObject *steps = result && result != Py_None ? PyUnicode_AsUTF8String(result) : NULL;
+        if (steps)
+            failed = tenon_step(k, PyBytes_AsString(steps));
+        else if (result && result != Py_None)
+            Py_CLEAR(result); /* TypeError */
+        Py_XDECREF(steps);
+        core_callback_end(r->o, result);
+    }
+    PyGILState_Release(state);
+    return failed;
+}
+
+/* Memory for n things, which the options keep. */
+static void *keep(core_options *o, size_t bytes)
+{
+    PyObject *memory = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+    char *at = memory && PyList_Append(o->kept, memory) == 0 ? PyBytes_AsString(memory) : NULL;
+    Py_XDECREF(memory);
+    return at;
+}
+
+int core_rules_set(core_options *o, tenon_tune_options *to, PyObject *rules)
+{
+    Py_ssize_t n = PySequence_Size(rules);
+    if (n < 0)
+        return -1;
+    tenon_sketch_rule *all = keep(o, (size_t)n * sizeof *all);
+    rule *users = keep(o, (size_t)n * sizeof *users);
+    if (!all || !users || PyList_Append(o->kept, rules))
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const char *name;
+        PyObject *item = PySequence_GetItem(rules, i);
+        int sound = item && PyList_Append(o->kept, item) == 0;
+        users[i].o = o;
+        sound = sound && PyArg_ParseTuple(item, "sOO", &name, &users[i].condition, &users[i].apply);
+        Py_XDECREF(item);
+        if (!sound)
+            return -1;
+        all[i] = (tenon_sketch_rule){name, users[i].condition == Py_None ? NULL : ask, apply, &users[i]};
+    }
+    to->n_rule = (uint32_t)n;
+    to->rule = all;
+    return 0;
+}
