@@ -248,9 +248,9 @@ class Tvm(unittest.TestCase):
 
     def test_what_is_missing(self):
         for line, said in (("from tvm.autotvm.graph_tuner import DPTuner", "tvmc.tune makes tuning records"),
-                           ("tvm.autotvm.task.topi_integration", "it has template, create"), ("import tvm.meta_schedule", "tvmc.tune makes"),
+                           ("tvm.autotvm.task.topi_integration", "it has template, create"), ("import tvm.meta_schedule.cost_model", "tvmc.tune makes"),
                            ("from tvm.auto_scheduler import CostModel", "tvmc.tune makes"),
-                           ("tvm.auto_scheduler.RPCRunner", "no RPCRunner"),
+                           ("tvm.auto_scheduler.RPCRunner", "no RPCRunner"), ("tvm.meta_schedule.arg_info", "tvmc.tune makes"),
                            ("from tvm.relay import nothing", "tvm.relay.nothing"),
                            ("import tvm.contrib.cudnn", "every kernel is generated"), ("tvm.micro", "model.a"),
                            ("tvm.driver.tvmc.tune(None, 'llvm', rpc_key='k')", "rpc_key"),

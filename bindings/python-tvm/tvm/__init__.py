@@ -6,7 +6,7 @@ something else silently. docs/python.md of Tenon lists what there is.
 from tenon import __version__ as _tenon
 
 from . import _missing  # first: it answers for what is missing
-from . import auto_scheduler, autotvm, contrib, driver, error, ir, nd, parser, relay, runtime, target, te, testing, tir, topi, transform
+from . import auto_scheduler, autotvm, contrib, driver, error, ir, meta_schedule, nd, parser, relay, runtime, target, te, testing, tir, topi, transform
 from ._missing import MissingAttributeError, MissingModuleError
 from .driver.build_module import build, lower
 from .error import TVMError

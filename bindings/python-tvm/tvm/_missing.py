@@ -1,6 +1,6 @@
 """What TVM has and this package has not: an error says which name it is and what to do, whether it is imported or used.
 
-Modules below tvm.auto_scheduler, tvm.autotvm, tvm.relay, tvm.te and tvm.tir that are no files here are those of
+Modules below tvm.auto_scheduler, tvm.autotvm, tvm.meta_schedule, tvm.relay, tvm.te and tvm.tir that are no files here are those of
 tenon."""
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class _Alias(importlib.abc.Loader):
         module.__spec__ = self.spec  # which the import has just replaced
 
 
-_SHARED = ("auto_scheduler", "autotvm", "relay", "te", "tir")
+_SHARED = ("auto_scheduler", "autotvm", "meta_schedule", "relay", "te", "tir")
 
 
 def _is_there(name: str) -> bool:

@@ -5,7 +5,7 @@ from tenon._applied import applied
 from tenon.transform import PassContext
 
 # what such records are the answer to
-_SAID = ("relay.backend.use_auto_scheduler",)
+_SAID = ("relay.backend.use_auto_scheduler", "relay.backend.use_meta_schedule", "relay.backend.use_meta_schedule_dispatch")
 
 
 def context() -> PassContext:
