@@ -78,6 +78,9 @@ expect 0 "autotvm:1:1: warning: records of TVM name no schedules of Tenon and ar
 expect 0 "ansor:1:1: warning: records of TVM" compile "$digit" --tuning-records ansor -o t.tar
 must "a log with a record of Tenon" sh -c 'printf "{\"input\": [], \"config\": {}, \"result\": [], \"record\": %s}\n" "$(cat by_hand)" >log'
 expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records log -o log.tar
+must "a log of AutoScheduler with one" sh -c 'printf "{\"i\": [[\"[]\", \"llvm\"], [[], []]], \"r\": [[1e-6], 0, 0, 1], \"v\": \"v0.6\", \"record\": %s}\n" "$(cat by_hand)" >log'
+expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records log -o log.tar
+expect 0 "1.00        2.00  2.00x      1  by_hand" records list --file log
 must "lines of logs stay" sh -c 'cat autotvm by_hand >mixed; sed "s/1e-06/3e-06/; s/loops/ loops/" by_hand >>mixed'
 expect 0 "1 record dropped" records prune --file mixed
 must "those of TVM, too" sh -c 'cat autotvm by_hand | cmp - mixed'
