@@ -1,5 +1,6 @@
-/* Files of tuning records: any bytes. What is read prints, and reads back as it was; of one machine there are those of
- * that machine; the record that is found for a workload is the fastest. */
+/* Files of tuning records: any bytes. What is read prints, also as the pair of files of MetaSchedule, and reads back as
+ * it was; of one machine there are those of that machine; the record that is found for a workload is the fastest. */
+#include "tune/database.h"
 #include "tune/record.h"
 
 #include <stdlib.h>
@@ -42,6 +43,37 @@ static void read_back(const tn_records *r)
     tn_buf_deinit(&again);
 }
 
+/* As the pair, with the text as the function of every workload. */
+static void read_back_pair(const tn_records *r, const char *module)
+{
+    tn_buf workloads = {0}, lines = {0};
+    tn_records back;
+    uint32_t line;
+    tn_buf_str(&workloads, "[\"12\n"); /* which somebody's end cut short */
+    for (size_t i = 0; i < r->all.n; i++) {
+        bool known;
+        tn_record x = r->all.at[i];
+        x.module = module;
+        uint32_t at = tn_database_find_workload(workloads.at, workloads.n, &x, &known);
+        if (!known)
+            tn_database_print_workload(&x, &workloads);
+        tn_database_print_record(&x, at, &lines);
+    }
+    tn_records_init(&back);
+    tn_database_parse_workloads(&back, workloads.at, workloads.n);
+    require(!tn_records_parse(&back, tn_buf_cstr(&lines), lines.n, NULL, &line));
+    require(back.all.n == r->all.n && back.n_foreign == 0);
+    for (size_t i = 0; i < r->all.n; i++) {
+        const tn_record *a = &r->all.at[i], *b = &back.all.at[i];
+        require(a->workload == b->workload && strcmp(a->trace, b->trace) == 0);
+        require(b->module && strcmp(b->module, module) == 0);
+        require(a->parameters ? b->parameters && strcmp(a->parameters, b->parameters) == 0 : !b->parameters);
+    }
+    tn_records_deinit(&back);
+    tn_buf_deinit(&workloads);
+    tn_buf_deinit(&lines);
+}
+
 static void find_all(const tn_records *r)
 {
     for (size_t i = 0; i < r->all.n; i++) {
@@ -80,6 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const char *why = tn_records_parse(&r, text, n, NULL, &line);
     require(!why || (*why && line >= 1 && line <= lines_of(text, n)));
     read_back(&r);
+    read_back_pair(&r, "func @f() {\n  \"a\" # %s\n}\n");
+    tn_database_parse_workloads(&r, text, n);
     find_all(&r);
     read_one_machine(&r, text, n);
     tn_records_deinit(&r);

@@ -289,7 +289,8 @@ def tune(
 
     model           as for tenon.compile, or a tenon.IRModule; or a schedule of te or tir, whose loops before its steps are the only
                     task. Its `rule(tuning_records=...)` then schedules it by what was found
-    records         file that what is found is added to, for tenon.compile(tuning_records=...). A search goes on from what is
+    records         file, or folder with the two files of MetaSchedule's database, that what is found is added to, for
+                    tenon.compile(tuning_records=...). A search goes on from what is
                     in it, and from the user's own file, which keeps what is found as well unless `no_records` is given
     target, input_shapes, opt_level, options   as for tenon.compile; give the same here and there
     tasks           "all", a number, "3-5", part of a name, or a list of these; tenon.tuning_tasks(model) has them
@@ -357,7 +358,8 @@ class TuningRecord(NamedTuple):
 
 
 class _Records:
-    """tenon.records: files of tuning records. A path of None is the user's own file."""
+    """tenon.records: files of tuning records, or folders with the two files of MetaSchedule's database. A path of None is the user's
+    own file."""
 
     @property
     def path(self) -> Optional[str]:
