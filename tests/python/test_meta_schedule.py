@@ -9,7 +9,7 @@ import unittest
 import models
 import tenon
 from tenon import meta_schedule as ms
-from tenon import relay, te, tir
+from tenon import auto_scheduler, autotvm, relay, te, tir
 
 # as TVM wrote them
 TVM_RECORD = ('[0, [[[["GetBlock", [], ["C", "main"], ["b0"]], ["GetLoops", ["b0"], [], ["l1", "l2"]]], []], [1e-05], '
@@ -128,6 +128,8 @@ class Databases(Case):
                 self.assertIs(ms.Database.current(), inner)
                 self.assertTrue(ms.relay_integration.is_meta_schedule_enabled())
                 self.assertEqual(relay.build(mod).report["kernels_recorded"], 0)
+                with autotvm.apply_history_best(self.work), auto_scheduler.ApplyHistoryBest(self.work):  # take a folder, too
+                    self.assertEqual(relay.build(mod).report["kernels_recorded"], 0)
             self.assertIs(ms.Database.current(), outer)
         self.assertIsNone(ms.Database.current())
 

@@ -145,9 +145,11 @@ def create(task_name: str, args: Sequence[Any], target: Any = None, target_host:
 
 
 def _is_log(records: Any) -> bool:
-    """Are these lines of AutoTVM? Else it is a file of Tenon's own records, or nothing."""
+    """Are these lines of AutoTVM? Else it is a file of Tenon's own records, or a folder with them, or nothing."""
     if not isinstance(records, (str, os.PathLike)):
         return records is not None
+    if os.path.isdir(records):  # of a database
+        return False
     with open(records, encoding="utf-8", errors="replace") as f:
         line = next((row for row in f if row.strip() and not row.startswith("#")), "")
     try:
