@@ -215,6 +215,20 @@ class Models(Case):
         with auto_scheduler.ApplyHistoryBest(self.log):
             self.assertEqual(relay.build(mod, "llvm", params=params).report["kernels_recorded"], len(gained))
         self.assertEqual(relay.build(mod, "llvm", params=params).report["kernels_recorded"], 0)
+        seen = []
+
+        def rows(sch, cfg):
+            """Tasks of rows, with a choice of how many."""
+            loops = sch.get_loops(sch.blocks()[-1])
+            cfg.define_split("rows", loops[2].extent, num_outputs=2, max_factor=2)
+            sch.parallel(loops[0])
+            seen.append(len(sch.blocks()))
+
+        rule = auto_scheduler.PreloadCustomSketchRule(lambda sch: auto_scheduler.PreloadCustomSketchRule.APPLY_AND_SKIP_REST, rows, "mine")
+        found = tenon.tune(mod, trials=4, generator="sketch", rules=[rule], evenly=True, no_records=True)
+        self.assertEqual([(t.trials > 0, t.failed) for t in found], [(True, 0)] * 2)
+        self.assertIsNone(rule.failure)
+        self.assertTrue(seen)
         one = tasks[1].tune(options(self.log, 2))
         self.assertEqual([t.trials for t in one], [0, 2])
 
