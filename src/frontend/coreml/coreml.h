@@ -61,7 +61,7 @@ typedef struct cm_operation { /* of a program: imp_node's origin; a layer has no
 extern const imp_format cm_format; /* operators.c */
 extern const imp_row cm_rows_window[], cm_rows_layers[], cm_rows_element[], cm_rows_shape[], cm_rows_index[],
     cm_rows_recurrent[], cm_rows_program[], cm_rows_flow[], cm_rows_image[], cm_rows_packed[], cm_rows_list[],
-    cm_rows_cut[];
+    cm_rows_cut[], cm_rows_matrix[];
 
 /* Layers of a network in order. */
 tn_status cm_read_network(cm_import *m, tn_bytes network);

@@ -1,4 +1,4 @@
-/* Images at positions that are data, and boxes: parts in new sizes, resampling, suppression. */
+/* Images at positions that are data, and boxes: parts in new sizes, resampling, suppression; pixels as channels. */
 #include "frontend/coreml/coreml.h"
 #include "frontend/import/crop.h"
 #include "op/image/image.h"
@@ -392,6 +392,59 @@ static void non_maximum_suppression(imp_node *c)
         c, 3, imp_cast(c, imp_reduce(c, &tn_op_sum, imp_cast(c, there, TN_I32), 1), layer ? TN_F32 : TN_I32));
 }
 
+/* ---- pixels as channels ---- */
+
+/* [n,c,h,w] and blocks: the channels of a block come first in its pixels (DEPTH_TO_SPACE), or last (PIXEL_SHUFFLE). */
+static tn_value blocks(imp_node *c, tn_value x, int64_t b, bool grow, bool first)
+{
+    static const int64_t out_first[] = {0, 3, 4, 1, 5, 2}, out_last[] = {0, 1, 4, 2, 5, 3},
+                         in_first[] = {0, 3, 5, 1, 2, 4}, in_last[] = {0, 1, 3, 5, 2, 4};
+    const tn_type *t = imp_type(x);
+    int64_t d[4] = {0};
+    for (int i = 1; i < 4 && t->n == 4 && !c->bad; i++)
+        if (!tn_is_int(t->dim[i], &d[i]))
+            d[i] = -1;
+    if (!c->bad && (t->n != 4 || b < 1 || b > 65536 || d[1] < 1 || d[2] < 1 || d[3] < 1 ||
+                    (grow ? d[1] % (b * b) : d[2] % b || d[3] % b)))
+        imp_refuse(c, IMP_OPERANDS, "blocks of %lld do not fit %s", (long long)b, imp_type_text(c, t));
+    if (c->bad)
+        return x;
+    const tn_expr *n = t->dim[0], *e = tn_idx(c->pool, b);
+#define E(v) tn_idx(c->pool, v)
+    if (grow) {
+        const tn_expr *rest = E(d[1] / (b * b)),
+                      *from[6] = {n, first ? e : rest, e, first ? rest : e, E(d[2]), E(d[3])},
+                      *to[4] = {n, rest, E(d[2] * b), E(d[3] * b)};
+        int64_t perm[6] = {0, 3, 4, 1, 5, 2};
+        memcpy(perm, first ? out_first : out_last, sizeof perm);
+        return imp_reshape(c, imp_transpose(c, imp_reshape(c, x, 6, from), 6, perm), 4, to);
+    }
+    const tn_expr *from[6] = {n, E(d[1]), E(d[2] / b), e, E(d[3] / b), e},
+                  *to[4] = {n, E(d[1] * b * b), E(d[2] / b), E(d[3] / b)};
+#undef E
+    return imp_reshape(c, imp_transpose(c, imp_reshape(c, x, 6, from), 6, first ? in_first : in_last), 4, to);
+}
+
+static void reorganize(imp_node *c)
+{
+    int64_t mode = imp_attr_int(c, "mode", 0), b = imp_attr_int(c, "blockSize", 1);
+    tn_value x = imp_in(c, 0);
+    bool list = imp_rank(x) == 3;
+    tn_value y = blocks(c, list ? imp_unsqueeze(c, x, 0) : x, b, mode != 0, mode != 2);
+    imp_out(c, 0, list ? imp_squeeze(c, y, 0) : y);
+}
+
+static void blocks_operation(imp_node *c)
+{
+    const char *op = c->row->op;
+    bool pixels = op[0] == 'p', grow = strcmp(op, "depth_to_space") == 0 || strcmp(op, "pixel_shuffle") == 0;
+    const char *name = strcmp(op, "pixel_shuffle") == 0     ? "upscale_factor"
+                       : strcmp(op, "pixel_unshuffle") == 0 ? "downscale_factor"
+                                                            : "block_size";
+    int64_t b = imp_attr_int(c, name, 1);
+    imp_out(c, 0, blocks(c, cm_in(c, 0, "x"), b, grow, !pixels));
+}
+
 // clang-format off
 const imp_row cm_rows_image[] = {
     {"cropResize",              0, 0,  2, 1, crop_resize,             NULL},
@@ -400,6 +453,11 @@ const imp_row cm_rows_image[] = {
     {"affine",                  2, 0, -1, 1, affine,                  NULL},
     {"NonMaximumSuppression",   0, 0,  5, 4, non_maximum_suppression, NULL},
     {"non_maximum_suppression", 0, 0, -1, 4, non_maximum_suppression, NULL},
+    {"reorganizeData",          0, 0,  1, 1, reorganize,              NULL},
+    {"depth_to_space",          0, 0, -1, 1, blocks_operation,        NULL},
+    {"space_to_depth",          0, 0, -1, 1, blocks_operation,        NULL},
+    {"pixel_shuffle",           0, 0, -1, 1, blocks_operation,        NULL},
+    {"pixel_unshuffle",         0, 0, -1, 1, blocks_operation,        NULL},
     {0},
 };
 // clang-format on
