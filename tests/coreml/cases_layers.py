@@ -135,6 +135,45 @@ for name, begin, end, step, begins, ends, squeezes, f in [
         ("last", (0, -1, 0), (5, 0, 5), (1, 1, 1), NONE, NONE, (False, True, False), lambda x: x[:, -1]),
         ("number", (1, -1, 2), (0, 0, 0), (1, 1, 1), NONE, NONE, (True, True, True), lambda x: x[1, -1, 2][None])]:
     nd("sliceStatic_" + name, one("slice_static", begin, end, step, begins, ends, squeezes), f, (5, 5, 5))
+def constants(method, values, **more):
+    """x and lists that a layer has as operands, each a constant of the network"""
+    def make(b):
+        for i, v in enumerate(values):
+            b.add_load_constant_nd(f"k{i}", f"k{i}", v, v.shape)
+        getattr(b, "add_" + method)("l", ["x"] + [f"k{i}" for i in range(len(values))], "y", **more)
+    return make
+
+
+for n, begin, end, step, begins, ends, squeezes, f in [
+        (1, (0, 1, 0), (2, 4, 3), (1, 1, 2), NONE, NONE, NONE, lambda x: x[0:2, 1:4, 0:3:2]),
+        (2, (-2, -3, 4), (-1, 5, -6), (1, 2, -1), NONE, NONE, NONE, lambda x: x[-2:-1, -3:5:2, 4::-1]),
+        (3, (1, 2, 3), (3, -3, 2), (2, 2, 2), (True, False, True), (False, True, True), NONE, lambda x: x[:3:2, 2::2, ::2]),
+        (5, (1, 2, 3), (3, -3, 2), (2, 2, 2), (True, False, True), (False, True, True), NONE, lambda x: x[:3:2, 2::2, ::2]),
+        (6, (1, -2, 3), (3, -3, 2), (2, 2, 2), (True, False, True), (False, True, True), (False, True, False), lambda x: x[:3:2, -2, ::2]),
+        (6, (1, -1, 2), (0, 0, 0), (1, 1, 1), NONE, NONE, (True, True, True), lambda x: x[1, -1, 2][None])]:
+    lists = [np.float32(v) for v in (begin, end, step, begins, ends, squeezes)]
+    more = {k: list(v) for i, (k, v) in enumerate([("end_ids", end), ("strides", step), ("begin_masks", begins), ("end_masks", ends), ("squeeze_masks", squeezes)]) if i + 1 >= n}
+    nd(f"sliceDynamic_{n}_{any(squeezes)}_{all(squeezes)}", constants("slice_dynamic", lists[:n], **more), f, (5, 5, 5))
+nd("sliceDynamic_operand", many("slice_dynamic", 3, strides=[1, 2]), lambda x, z, w: x[1:3, 0:5:2], (4, 5), ints(1, 0), ints(-1, 9))
+nd("sliceBySize", many("slice_by_size", 2, 1, 3), lambda x, z: x[:, 2:5], (2, 6, 3), ints(2))
+nd("sliceBySize_last", many("slice_by_size", 2, -1, 2), lambda x, z: x[..., -2:], (2, 6, 3), ints(-2))
+for n, lists, more in [(1, (8,), {"start": 1, "step": 2}), (2, (5, 10), {"step": -0.5}), (3, (8, 5, 1.5), {})]:
+    def make(b, lists=lists, more=more):
+        names = [f"k{i}" for i in range(len(lists))]
+        for name, v in zip(names, lists):
+            b.add_load_constant_nd(name, name, np.float32([v]), (1,))
+        b.add_range_dynamic("r", names, "r", **more)
+        b.add_multiply_broadcastable("m", ["x", "r"], "y")
+
+    def want(x, lists=lists, more=more):
+        start, step = lists[1] if len(lists) > 1 else more["start"], lists[2] if len(lists) > 2 else more["step"]
+        return x * np.arange(start, lists[0], step)
+    nd(f"rangeDynamic_{n}", make, want, (2, 1))
+nd("rangeDynamic_operand", lambda b: (b.add_range_dynamic("r", ["z", "w", "v"], "r"), b.add_multiply_broadcastable("m", ["x", "r"], "y")),
+   lambda x, z, w, v: x * np.arange(w[0], z[0], v[0]), (2, 1), ints(7), ints(2), ints(2))
+nd("broadcastToDynamic", many("broadcast_to_dynamic", 2), lambda x, z: np.broadcast_to(x, (2, 3, 4)), (3, 1), ints(2, 3, 4))
+nd("broadcastToDynamic_known", lambda b: (b.add_get_shape("s", "z", "s"), b.add_broadcast_to_dynamic("l", ["x", "s"], "y")),
+   lambda x, z: np.broadcast_to(x, z.shape), (3, 1), (2, 3, 4))
 nd("slidingWindows", one("sliding_windows", 1, 3, 2), lambda x: np.stack([x[:, i:i + 3] for i in (0, 2, 4)], 1), (2, 7, 3))
 nd("slidingWindows_last", one("sliding_windows", -1, 4, 1), lambda x: np.stack([x[..., i:i + 4] for i in range(3)], 1), (2, 6))
 

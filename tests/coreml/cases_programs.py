@@ -107,6 +107,11 @@ for i in range(3):
 op("reshape", lambda x: mb.reshape(x=x, shape=[4, -1]), (2, 3, 4))
 op("reshape_keep", lambda x: mb.reshape(x=x, shape=[0, -1, 2]), (2, 3, 4))
 op("reshape_shape", lambda x, z: mb.reshape(x=x, shape=mb.shape(x=z)), (2, 3, 4), (6, 4))
+for shape, result in [((1, 0, -1, 0), (1, 1, 2, 50)), ((0, 5, -1), (2, 5, 10)), ((-1,), (100,)), ((0, 0), (2, 50))]:
+    op("reshape_from_end_" + "_".join(map(str, shape)), lambda x, shape=shape: mb.reshape(x=x, shape=shape), (2, 50), want=lambda x, result=result: x.reshape(result),
+       forms=PROGRAM, target="iOS17")
+op("reshape_like", lambda x, y, z: mb.reshape_like(x=x, ref_tensors=(y, z), begins=(0, 1), ends=(-1, 0), end_masks=(False, True)), (6, 20), (2, 3, 7), (1, 4, 5),
+   want=lambda x, y, z: x.reshape(2, 3, 4, 5), forms=PROGRAM, target="iOS16")
 op("transpose", lambda x: mb.transpose(x=x, perm=[-1, 0, 1]), (2, 3, 4))
 op("squeeze", lambda x: mb.squeeze(x=x, axes=[0, -2]), (1, 3, 1, 4))
 op("squeeze_all", lambda x: mb.squeeze(x=x), (1, 3, 1, 4))
@@ -133,6 +138,45 @@ for name, begin, size in [("plain", [1, 0, 2], [2, 3, 1]), ("rest", [1, 2, 0], [
     # coremltools writes a network from begin to begin + size, which is 0 there
     op("slice_by_size_" + name, lambda x, a=begin, b=size: mb.slice_by_size(x=x, begin=a, size=b), (5, 5, 5), forms=PROGRAM if min(begin) < 0 else BOTH)
 op("slice_by_size_operand", lambda x, at: mb.slice_by_size(x=x, begin=whole(at), size=[2, 3]), (4, 5), ints(1, 2), want=lambda x, at: x[1:3, 2:5], forms=PROGRAM)
+op("slice_by_size_sizes", lambda x, n: mb.slice_by_size(x=x, begin=[1, 0], size=whole(n)), (4, 5), ints(2, 4), want=lambda x, n: x[1:3, :4], forms=PROGRAM)
+for name, begin, end, more, f in [
+        ("plain", (0, 1, 0), (2, 4, 3), {}, lambda x: x[0:2, 1:4, 0:3]),
+        ("steps", (-2, -3, 4), (-1, 5, -6), {"stride": [1, 2, -1]}, lambda x: x[-2:-1, -3:5:2, 4::-1]),
+        ("masks", (1, 2, 3), (3, -3, 2), {"stride": [2, 2, -2], "begin_mask": [True, False, True], "end_mask": [False, True, True]}, lambda x: x[:3:2, 2::2, ::-2]),
+        ("squeeze", (0, -1, 2), (5, 0, 3), {"squeeze_mask": [False, True, True]}, lambda x: x[:, -1, 2])]:
+    op("slice_by_index_operands_" + name, lambda x, a, b, more=more: mb.slice_by_index(x=x, begin=whole(a), end=whole(b), **more), (5, 5, 5), ints(*begin), ints(*end),
+       want=lambda x, a, b, f=f: f(x), forms=PROGRAM)
+
+
+def with_part(f):
+    """want of slice_update: x with v where f(x) is"""
+    def want(x, v, *rest):
+        x = x.copy()
+        f(x)[...] = v
+        return x
+    return want
+
+
+for name, begin, end, more, shape, f in [
+        ("plain", (0, 1, 0), (2, 4, 3), {}, (2, 3, 3), lambda x: x[0:2, 1:4, 0:3]),
+        ("steps", (-2, -3, 4), (-1, 5, 0), {"stride": [1, 2, -1]}, (1, 2, 4), lambda x: x[-2:-1, -3:5:2, 4:0:-1]),
+        ("masks", (1, 2, 3), (3, -3, 2), {"stride": [2, 2, 2], "begin_mask": [True, False, True], "end_mask": [False, True, True]}, (2, 2, 3),
+         lambda x: x[:3:2, 2::2, ::2]),
+        ("squeeze", (0, -1, 2), (5, 0, 3), {"squeeze_mask": [False, True, False]}, (5, 1), lambda x: x[:, -1, 2:3])]:
+    op("slice_update_" + name, lambda x, v, a=begin, b=end, more=more: mb.slice_update(x=x, update=v, begin=list(a), end=list(b), **more), (5, 5, 5), shape,
+       want=with_part(f), forms=PROGRAM, target="iOS18")
+    op("slice_update_operands_" + name, lambda x, v, a, b, more=more: mb.slice_update(x=x, update=v, begin=whole(a), end=whole(b), **more), (5, 5, 5), shape,
+       ints(*begin), ints(*end), want=with_part(f), forms=PROGRAM, target="iOS18")
+
+
+def grown(x, v, n):
+    """A row more in a cache of which some rows are in use."""
+    n = whole(n)
+    begin = mb.concat(values=[[0], n, [0]], axis=0)
+    return mb.slice_update(x=x, update=v, begin=begin, end=mb.concat(values=[[0], mb.add(x=n, y=1), [0]], axis=0), end_mask=[True, False, True])
+
+
+op("slice_update_cache", grown, (2, 6, 3), (2, 1, 3), ints(4), want=with_part(lambda x: x[:, 4:5]), forms=PROGRAM, target="iOS18")
 op("range_1d", lambda x: mb.mul(x=x, y=mb.range_1d(start=1.0, end=7.5, step=2.0)), (2, 4), want=lambda x: x * np.arange(1, 7.5, 2))
 op("range_1d_int", lambda x: real(mb.range_1d(start=7, end=mb.gather(x=mb.shape(x=mb.non_zero(x=x)), indices=0), step=-1)), FEW,
    want=lambda x: np.arange(7, np.count_nonzero(x), -1), forms=PROGRAM)
@@ -148,6 +192,12 @@ op("space_to_depth", lambda x: mb.space_to_depth(x=x, block_size=2), PIXELS,
    want=lambda x: x.reshape(2, 8, 2, 2, 3, 2).transpose(0, 3, 5, 1, 2, 4).reshape(2, 32, 2, 3))
 op("pixel_shuffle", lambda x: mb.pixel_shuffle(x=x, upscale_factor=2), PIXELS, want=lambda x: F.pixel_shuffle(t(x), 2))
 op("pixel_unshuffle", lambda x: mb.pixel_unshuffle(x=x, downscale_factor=np.uint32(2)), PIXELS, want=lambda x: F.pixel_unshuffle(t(x), 2), forms=PROGRAM, target="iOS16")
+
+BATCH = rand(12, 2, 3, 4)
+op("space_to_batch", lambda x: mb.space_to_batch(x=x, block_shape=[2, 3], paddings=[[1, 1], [0, 2]]), (2, 3, 4, 7),
+   want=lambda x: np.pad(x, [(0, 0), (0, 0), (1, 1), (0, 2)]).reshape(2, 3, 3, 2, 3, 3).transpose(3, 5, 0, 1, 2, 4).reshape(12, 3, 3, 3), forms=PROGRAM)
+op("batch_to_space", lambda x: mb.batch_to_space(x=x, block_shape=[2, 3], crops=[[1, 0], [2, 1]]), BATCH,
+   want=lambda x: x.reshape(2, 3, 2, 2, 3, 4).transpose(2, 3, 4, 0, 5, 1).reshape(2, 2, 6, 12)[:, :, 1:, 2:-1], forms=PROGRAM)
 
 # ---- positions ----
 
@@ -388,6 +438,66 @@ for kind in ("lstm", "gru", "rnn"):
 for direction in ("forward", "bidirectional"):
     f, want = recurrent("lstm", direction, True, 0, peep=True)
     op("lstm_peephole_" + direction, f, X, want=want)
+
+
+
+def two_biases(after, direction, first, second):
+    """A GRU as PyTorch has it (after), whose reset gate multiplies a product and the state's bias; or one whose biases are one."""
+    m = torch.nn.GRU(4, N)
+    order = lambda v: np.concatenate([np.split(v.detach().numpy(), 3)[k] for k in (0, 2, 1)])
+    wi, wh, bi, bh = (order(p) for p in m.parameters())
+    more = {"bias": bh} if second else {}
+    if first:
+        more["input_bias"] = bi
+
+    def f(x, h):
+        return mb.gru(x=x, initial_h=h, weight_ih=wi, weight_hh=wh, reset_after=after, direction=direction, output_sequence=True, **more)[0]
+
+    def want(x, h):
+        x = x[::-1].copy() if direction == "reverse" else x
+        if not after:
+            return steps("gru", (wi, wh, bh * second + bi * first, None), x, h, h, ("sigmoid", "tanh", "tanh"))[0]
+        with torch.no_grad():
+            m.bias_ih_l0[:] *= first
+            m.bias_hh_l0[:] *= second
+            return m(t(x), t(h[None]))[0]
+    return f, want
+
+
+for after, direction, first, second in [(True, "forward", True, True), (True, "reverse", True, True), (True, "forward", False, True),
+                                        (True, "forward", True, False), (True, "forward", False, False), (False, "forward", True, True)]:
+    f, want = two_biases(after, direction, first, second)
+    op(f"gru_{after}_{direction}_{first}_{second}", f, X, (2, N), want=want, forms=PROGRAM, target="iOS18")
+
+# ---- attention ----
+
+QUERY, KEY, VALUE = rand(2, 3, 5, 8), rand(2, 3, 7, 8), rand(2, 3, 7, 4)
+KEEPS = ints(*[k % 3 != 1 for k in range(35)], shape=(5, 7))
+op("attention", lambda q, k, v: mb.scaled_dot_product_attention(query=q, key=k, value=v), QUERY, KEY, VALUE, forms=PROGRAM, target="iOS18")
+op("attention_added", lambda q, k, v, m: mb.scaled_dot_product_attention(query=q, key=k, value=v, attn_mask=m), QUERY, KEY, VALUE, rand(2, 1, 5, 7),
+   want=lambda q, k, v, m: F.scaled_dot_product_attention(t(q), t(k), t(v), t(m)), forms=PROGRAM, target="iOS18")
+op("attention_keeps", lambda q, k, v, m: mb.scaled_dot_product_attention(query=q, key=k, value=v, attn_mask=mb.greater(x=m, y=0.5)), QUERY, KEY, VALUE, KEEPS,
+   want=lambda q, k, v, m: F.scaled_dot_product_attention(t(q), t(k), t(v), t(m) > 0.5), forms=PROGRAM, target="iOS18")
+op("attention_three", lambda q, k, v: mb.scaled_dot_product_attention(query=q, key=k, value=v), QUERY[0], KEY[0], VALUE[0], forms=PROGRAM, target="iOS18")
+
+# ---- quantised numbers ----
+
+SCALES, ZEROS = np.float32([0.25, 0.125, 0.5]), np.int8([3, -5, 0])
+HALF_STEPS = ints(*[k / 8 for k in range(-60, 60)], shape=(2, 3, 20))
+for name, more in [("int8", {"scale": np.float32(0.25), "output_dtype": "int8"}), ("uint8", {"scale": np.float32(0.25), "zero_point": np.uint8(7), "output_dtype": "uint8"}),
+                   ("axis", {"scale": SCALES, "zero_point": ZEROS, "axis": -2, "output_dtype": "int8"}), ("far", {"scale": np.float32(0.03), "output_dtype": "int8"})]:
+    def quantised(x, more=more):
+        with Function({}, opset_version=ct.target.iOS17):
+            return mb.quantize(input=x, **more).val.astype("float32")
+    op("quantize_" + name, lambda x, more=more: real(mb.quantize(input=x, **more)), HALF_STEPS, want=quantised, forms=PROGRAM, target="iOS17")
+for name, kind, more in [("int8", "int8", {"scale": np.float32(0.3)}), ("uint8", "uint8", {"scale": np.float32(0.3), "zero_point": np.uint8(7)}),
+                         ("axis", "int8", {"scale": SCALES, "zero_point": ZEROS, "axis": 1})]:
+    def real_again(x, kind=kind, more=more):
+        s, z = (v.reshape(-1, 1) if v.ndim else v for v in (more["scale"], more.get("zero_point", np.int8(0)).astype("float32")))
+        return s * (x.astype("float32") - z)
+    op("dequantize_" + name, lambda x, kind=kind, more=more: mb.dequantize(input=mb.cast(x=x, dtype=kind), **more), np.round(np.abs(8 * HALF_STEPS)), want=real_again,
+       forms=PROGRAM, target="iOS17")
+
 
 # ---- classes, states, packed constants of older programs ----
 

@@ -1,5 +1,7 @@
-/* Images at positions that are data, and boxes: parts in new sizes, resampling, suppression; pixels as channels. */
+/* Images at positions that are data, and boxes: parts in new sizes, resampling, suppression; pixels as
+ * channels, blocks of the batch. */
 #include "frontend/coreml/coreml.h"
+#include "frontend/import/blocks.h"
 #include "frontend/import/crop.h"
 #include "op/image/image.h"
 #include "op/vision/vision.h"
@@ -392,7 +394,7 @@ static void non_maximum_suppression(imp_node *c)
         c, 3, imp_cast(c, imp_reduce(c, &tn_op_sum, imp_cast(c, there, TN_I32), 1), layer ? TN_F32 : TN_I32));
 }
 
-/* ---- pixels as channels ---- */
+/* ---- pixels as channels, or of the batch ---- */
 
 /* [n,c,h,w] and blocks: the channels of a block come first in its pixels (DEPTH_TO_SPACE), or last (PIXEL_SHUFFLE). */
 static tn_value blocks(imp_node *c, tn_value x, int64_t b, bool grow, bool first)
@@ -445,6 +447,15 @@ static void blocks_operation(imp_node *c)
     imp_out(c, 0, blocks(c, cm_in(c, 0, "x"), b, grow, !pixels));
 }
 
+static void batch_blocks(imp_node *c)
+{
+    bool apart = strcmp(c->row->op, "space_to_batch") == 0;
+    tn_value x = cm_in(c, 0, "x");
+    tn_ints edges = cm_ints(c, apart ? "paddings" : "crops");
+    imp_blocks b = {2, cm_ints(c, "block_shape"), tn_make_dims(c->g, edges.n, edges.at), 0};
+    imp_out(c, 0, apart ? imp_space_to_batch(c, x, &b) : imp_batch_to_space(c, x, &b));
+}
+
 // clang-format off
 const imp_row cm_rows_image[] = {
     {"cropResize",              0, 0,  2, 1, crop_resize,             NULL},
@@ -458,6 +469,8 @@ const imp_row cm_rows_image[] = {
     {"space_to_depth",          0, 0, -1, 1, blocks_operation,        NULL},
     {"pixel_shuffle",           0, 0, -1, 1, blocks_operation,        NULL},
     {"pixel_unshuffle",         0, 0, -1, 1, blocks_operation,        NULL},
+    {"space_to_batch",          0, 0, -1, 1, batch_blocks,            NULL},
+    {"batch_to_space",          0, 0, -1, 1, batch_blocks,            NULL},
     {0},
 };
 // clang-format on

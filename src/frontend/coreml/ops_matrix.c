@@ -1,6 +1,7 @@
-/* Products of matrices, rows of tables. */
+/* Products of matrices, rows of tables, attention. */
 #include "frontend/coreml/coreml.h"
 
+#include <math.h>
 #include <string.h>
 
 /* x [.., in] or, of four and five dimensions, [.., channels, rows, columns] as a matrix; the result as x. */
@@ -138,6 +139,28 @@ static void einsum(imp_node *c)
     imp_out(c, 0, imp_call(c, &tn_op_einsum, &a, (int)n, in));
 }
 
+/* softmax(query key^T / sqrt(width) + mask) value; a mask of bools says which keys count. */
+static void attention(imp_node *c)
+{
+    tn_value q = cm_in(c, 0, "query"), k = cm_in(c, 1, "key"), v = cm_in(c, 2, "value"),
+             mask = cm_opt(c, 3, "attn_mask");
+    int64_t width = 1;
+    int rank = imp_rank(q);
+    if (!c->bad && (rank < 3 || imp_rank(k) != rank || imp_rank(v) != rank ||
+                    !tn_is_int(imp_type(q)->dim[rank - 1], &width) || width < 1))
+        imp_refuse(c, IMP_OPERANDS, "query %s, key %s and value %s do not fit", imp_type_text(c, imp_type(q)),
+                   imp_type_text(c, imp_type(k)), imp_type_text(c, imp_type(v)));
+    tn_value score = imp_matmul(c, q, turned(c, k, true), NULL);
+    score = imp_with(c, &tn_op_multiply, score, 1 / sqrt((double)width));
+    if (mask.def && tn_dtype_is_bool(imp_type(mask)->dtype)) {
+        tn_dtype t = imp_type(score)->dtype;
+        tn_value stays = imp_const(c, t, 0), goes = imp_const(c, t, -INFINITY);
+        mask = imp_choose(c, mask, stays, goes);
+    }
+    score = mask.def ? cm_bin(c, &tn_op_add, score, mask) : score;
+    imp_out(c, 0, imp_matmul(c, imp_softmax(c, &tn_op_nn_softmax, score, -1), v, NULL));
+}
+
 // clang-format off
 const imp_row cm_rows_matrix[] = {
     {"innerProduct",   0, 0,  1, 1, inner_product,  NULL},
@@ -147,6 +170,7 @@ const imp_row cm_rows_matrix[] = {
     {"matmul",         0, 0, -1, 1, matmul,         NULL},
     {"linear",         0, 0, -1, 1, linear,         NULL},
     {"einsum",         0, 0, -1, 1, einsum,         NULL},
+    {"scaled_dot_product_attention", 0, 0, -1, 1, attention, NULL},
     {0},
 };
 // clang-format on

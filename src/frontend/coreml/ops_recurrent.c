@@ -10,7 +10,8 @@ enum { RNN, GRU, LSTM };
 typedef struct cell { /* of one direction; gates in the order of nn.recurrent */
     int kind;
     int64_t in, units;
-    tn_value w, r, b, peep; /* [gates * units, in], [gates * units, units]; b, peep: may be absent */
+    tn_value w, r;        /* [gates * units, in], [gates * units, units] */
+    tn_value b, peep, rb; /* may be absent; rb: of a GRU, what the reset gate multiplies */
     tn_recurrent_attr attr;
 } cell;
 
@@ -32,6 +33,7 @@ static void run(imp_node *c, cell *k, tn_value x, tn_value h, tn_value s, bool r
     in[2] = h;
     in[3] = k->kind == LSTM ? s : (tn_value){0};
     in[4] = k->peep;
+    in[5] = k->rb;
     tn_value y = imp_call(c, &tn_op_nn_recurrent, &k->attr, 7, in);
     for (uint32_t i = 0; i < 3 && !c->bad && (i < 2 || k->kind == LSTM); i++)
         out[i] = (tn_value){y.def, i};
@@ -388,12 +390,28 @@ static const char *operation_activations(imp_node *c, int kind)
                                               : tn_arena_printf(c->arena, "%s %s %s", gate, inner, act));
 }
 
-static void read_direction(imp_node *c, cell *k, const char *suffix)
+/* A bias of the data beside that of the state. Where the reset gate multiplies a product, it multiplies the last third
+ * of the state's bias, too. */
+static void read_gru_bias(imp_node *c, cell *k)
 {
-    const char *name[4] = {"weight_ih", "weight_hh", "bias", "peephole"};
+    tn_value in = in_order(c, k, cm_opt(c, 0, "input_bias")), state = k->b;
+    k->attr.linear_before_reset = cm_flag(c, "reset_after");
+    if (k->attr.linear_before_reset && state.def) {
+        const int64_t behind[] = {0, k->units};
+        tn_pad_attr zeros = {.pad_width = tn_make_dims(c->g, 2, behind),
+                             .pad_mode = tn_intern(c->g->ctx, "constant")};
+        k->rb = imp_slice(c, state, 0, 2 * k->units, 3 * k->units);
+        state = imp_call1(c, &tn_op_nn_pad, &zeros, imp_slice(c, state, 0, 0, 2 * k->units));
+    }
+    k->b = in.def && state.def ? cm_bin(c, &tn_op_add, in, state) : in.def ? in : state;
+}
+
+static void read_direction(imp_node *c, cell *k, int i)
+{
+    const char *name[4] = {"weight_ih", "weight_hh", "bias", "peephole"}, *suffix = i ? "_back" : "";
     tn_value v[4];
-    for (int i = 0; i < 4; i++)
-        v[i] = cm_opt(c, 0, tn_arena_printf(c->arena, "%s%s", name[i], suffix));
+    for (int n = 0; n < 4; n++)
+        v[n] = cm_opt(c, 0, tn_arena_printf(c->arena, "%s%s", name[n], suffix));
     if (!c->bad && (imp_rank(v[0]) != 2 || imp_rank(v[1]) != 2 ||
                     !tn_is_int(imp_type(v[1])->dim[1], &k->units) || k->units < 1 || k->units > 1 << 20 ||
                     !tn_is_value(imp_type(v[1])->dim[0], n_gates(k->kind) * k->units)))
@@ -402,6 +420,8 @@ static void read_direction(imp_node *c, cell *k, const char *suffix)
     k->w = in_order(c, k, v[0]);
     k->r = in_order(c, k, v[1]);
     k->b = in_order(c, k, v[2]);
+    if (k->kind == GRU && !i)
+        read_gru_bias(c, k);
     if (v[3].def && !c->bad) { /* i f o */
         const tn_expr *dim[2] = {tn_idx(c->pool, 3), tn_idx(c->pool, k->units)};
         tn_value part[3] = {imp_slice(c, v[3], 0, 0, k->units),
@@ -431,7 +451,7 @@ static void operation(imp_node *c)
         imp_refuse(c, IMP_BAD_VALUE, "direction \"%s\" is not known", direction);
     for (int i = 0; i < 1 + two && !c->bad; i++) {
         cell k = {.kind = kind, .attr = {.activations = acts, .clip = clip > 0 && clip < 1e30 ? clip : 0}};
-        read_direction(c, &k, i ? "_back" : "");
+        read_direction(c, &k, i);
         tn_value h = state_of(c, "initial_h", &k, i, two), s = state_of(c, "initial_c", &k, i, two);
         run(c, &k, x, h, s, reverse || i == 1, out[i]);
     }

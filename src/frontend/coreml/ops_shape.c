@@ -137,20 +137,28 @@ static void sequence_repeat(imp_node *c)
 
 /* ---- joining and splitting ---- */
 
-/* The operands of a list: all of a layer, those called `values` of an operation. */
-static uint32_t values(imp_node *c, tn_value **out)
+/* The operands of a list: all of a layer, those called `key` of an operation. */
+static uint32_t operands(imp_node *c, const char *key, tn_value **out)
 {
     const cm_operation *o = c->origin;
-    tn_value *at = TN_NEW_N(c->arena, tn_value, c->n_in);
     uint32_t n = 0;
-    tn_dtype t = TN_F32;
+    *out = TN_NEW_N(c->arena, tn_value, c->n_in);
     for (uint32_t i = 0; i < imp_n_in(c); i++)
-        if (!o || imp_is(o->key[i].name, "values")) {
-            at[n++] = imp_in(c, i);
+        if (!o || imp_is(o->key[i].name, key)) {
+            (*out)[n++] = imp_in(c, i);
             if (o)
                 o->key[i].asked = true;
         }
-    imp_attr_ignore(c, "values");
+    imp_attr_ignore(c, key);
+    return n;
+}
+
+/* What is joined, all of one type. */
+static uint32_t values(imp_node *c, tn_value **out)
+{
+    tn_value *at;
+    uint32_t n = operands(c, "values", &at);
+    tn_dtype t = TN_F32;
     if (n)
         t = imp_type(at[0])->dtype;
     for (uint32_t i = 1; i < n; i++)
@@ -255,6 +263,18 @@ static void reshape_like(imp_node *c)
         imp_out(c, 0, imp_reshape(c, x, imp_type(like)->n, imp_type(like)->dim));
 }
 
+/* Extents of 0 of an operation are those of x, counted from the last one; where it has none, 1. */
+static tn_dims kept_from_end(imp_node *c, tn_value x, tn_dims d)
+{
+    const tn_type *t = imp_type(x);
+    const tn_expr **e = TN_NEW_N(c->arena, const tn_expr *, d.n + 1);
+    for (uint32_t i = 0; i < d.n; i++) {
+        int at = t->n - (int)d.n + (int)i;
+        e[i] = !tn_is_value(d.at[i], 0) ? d.at[i] : at < 0 ? tn_idx(c->pool, 1) : t->dim[at];
+    }
+    return (tn_dims){d.n, e};
+}
+
 static void reshape_operand(imp_node *c)
 {
     tn_value x = cm_in(c, 0, "x"), shape = imp_cast(c, cm_in(c, 1, "shape"), TN_I64);
@@ -262,11 +282,38 @@ static void reshape_operand(imp_node *c)
     if (c->bad)
         return;
     if (imp_host(c, shape, &d)) {
-        tn_reshape_attr a = {d, false};
+        tn_reshape_attr a = {cm_is_layer(c) ? d : kept_from_end(c, x, d), false};
         imp_out(c, 0, imp_reshape_to(c, x, &a));
     } else if (!imp_dynamic_reshape(c, x, shape, false)) {
         imp_refuse(c, IMP_NOT_CONSTANT, "the shape must be known at compile time");
     }
+}
+
+/* Extents of several tensors: those from begins on, up to ends or to the last one. */
+static void reshape_like_operands(imp_node *c)
+{
+    tn_value x = cm_in(c, 0, "x"), *like, *begin, *end, *all;
+    uint32_t n = operands(c, "ref_tensors", &like), n_begin = operands(c, "begins", &begin),
+             n_end = operands(c, "ends", &end), n_all = operands(c, "end_masks", &all), k = 0;
+    const tn_expr *dim[IMP_MAX_RANK];
+    if (n_begin != n || n_end != n || n_all != n)
+        imp_refuse(c, IMP_OPERANDS, "%u tensors have %u begins, %u ends and %u masks", (unsigned)n,
+                   (unsigned)n_begin, (unsigned)n_end, (unsigned)n_all);
+    for (uint32_t i = 0; i < n && !c->bad; i++) {
+        const tn_type *t = imp_type(like[i]);
+        int64_t from = imp_int_in(c, begin[i], "begins"), to = imp_int_in(c, end[i], "ends");
+        bool whole = imp_int_in(c, imp_cast(c, all[i], TN_I32), "end_masks") != 0;
+        from += from < 0 ? t->n : 0;
+        to = whole ? t->n : to < 0 ? to + t->n : to;
+        from = from < 0 ? 0 : from;
+        to = to > t->n ? t->n : to;
+        for (int64_t d = from; d < to && !c->bad; d++)
+            if (k < IMP_MAX_RANK)
+                dim[k++] = t->dim[d];
+            else
+                imp_refuse(c, IMP_TOO_LARGE, "there are more than %d dimensions", IMP_MAX_RANK);
+    }
+    imp_out(c, 0, c->bad ? x : imp_reshape(c, x, (int)k, dim));
 }
 
 static void transpose(imp_node *c)
@@ -361,6 +408,15 @@ static void broadcast_to(imp_node *c)
     imp_out(c, 0, filled(c, imp_in(c, 0), d.n, d.at));
 }
 
+static void broadcast_dynamic(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), shape = imp_cast(c, imp_in(c, 1), TN_I64);
+    if (imp_dynamic_expand(c, x, shape))
+        return;
+    tn_dims d = imp_host_in(c, shape, "shape");
+    imp_out(c, 0, c->bad ? x : filled(c, x, d.n, d.at));
+}
+
 static void broadcast_like(imp_node *c)
 {
     tn_value x = imp_in(c, 0), like = imp_in(c, 1);
@@ -400,6 +456,20 @@ static void range(imp_node *c)
     imp_out(c, 0, imp_range(c, in));
 }
 
+/* The end, and perhaps the start and the step. */
+static void range_dynamic(imp_node *c)
+{
+    static const char *const attr[] = {"startValue", "stepSizeValue"};
+    tn_value in[3] = {{0}, imp_in(c, 0)};
+    for (uint32_t i = 0; i < 2; i++) {
+        double v = imp_attr_float(c, attr[i], 0);
+        in[2 * i] = imp_has(c, 1 + i) ? imp_in(c, 1 + i) : imp_const(c, TN_F32, i && v == 0 ? 1 : v);
+    }
+    for (int i = 0; i < 3; i++)
+        in[i] = imp_rank(in[i]) ? imp_reshape(c, in[i], 0, NULL) : in[i];
+    imp_out(c, 0, imp_range(c, in));
+}
+
 // clang-format off
 const imp_row cm_rows_shape[] = {
     {"loadConstant",          0, 0,  0, 1,  load_constant,           NULL},
@@ -435,6 +505,9 @@ const imp_row cm_rows_shape[] = {
     {"broadcastToStatic",     0, 0,  1, 1,  broadcast_to,            NULL},
     {"broadcastToLike",       0, 0,  2, 1,  broadcast_like,          NULL},
     {"reverse",               0, 0, -1, 1,  reverse,                 NULL},
+    {"reshape_like",          0, 0, -1, 1,  reshape_like_operands,   NULL},
+    {"broadcastToDynamic",    0, 0,  2, 1,  broadcast_dynamic,       NULL},
+    {"rangeDynamic",          0, 0,  3, 1,  range_dynamic,           NULL},
     {"rangeStatic",           0, 0,  0, 1,  range,                   NULL},
     {"range_1d",              0, 0, -1, 1,  range,                   NULL},
     {0},

@@ -1,10 +1,11 @@
 /* Constants of programs that are packed: with scales, as positions in tables, with masks, and several of these at once.
  * Numbers that are only scaled are left to the graph, unless they are a table; the rest is unpacked here, because its
- * data are constants. */
+ * data are constants. Numbers that a run quantises, too. */
 #include "frontend/coreml/coreml.h"
 
 #include "base/size.h"
 #include "ir/eval.h"
+#include "op/qnn/qnn.h"
 
 #include <string.h>
 
@@ -26,6 +27,36 @@ static void affine_dequantize(imp_node *c)
     tn_value x = imp_cast(c, q, TN_F32);
     x = zero.def ? imp_call2(c, &tn_op_subtract, NULL, x, imp_cast(c, zero, TN_F32)) : x;
     imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_multiply, NULL, x, imp_cast(c, scale, TN_F32)), t));
+}
+
+/* A scale and a zero point beside data, which may be vectors along `axis`. The axis; -1: they are numbers. */
+static int64_t scale_of(imp_node *c, tn_value x, tn_dtype t, tn_value *scale, tn_value *zero)
+{
+    int64_t axis = imp_attr_int(c, "axis", 0);
+    *scale = cm_in(c, 1, "scale");
+    *zero = cm_opt(c, 2, "zero_point");
+    *zero = zero->def ? *zero : imp_const(c, t, 0);
+    return imp_rank(*scale) ? imp_axis(c, axis, imp_rank(x)) : -1;
+}
+
+static void quantize(imp_node *c)
+{
+    tn_value x = cm_in(c, 0, "input"), scale, zero;
+    tn_qnn_attr a = {0};
+    const char *to = imp_attr_string(c, "output_dtype", "");
+    if (!cm_dtype_of(to, &a.out_dtype))
+        imp_refuse(c, IMP_BAD_VALUE, "output_dtype \"%s\" is not supported", to);
+    a.axis = scale_of(c, x, a.out_dtype, &scale, &zero);
+    imp_out(c, 0, imp_call(c, &tn_op_qnn_quantize, &a, 3, (const tn_value[]){x, scale, zero}));
+}
+
+static void dequantize(imp_node *c)
+{
+    tn_value x = cm_in(c, 0, "input"), scale, zero;
+    tn_qnn_attr a = {0};
+    a.axis = scale_of(c, x, imp_type(x)->dtype, &scale, &zero);
+    a.out_dtype = imp_type(scale)->dtype;
+    imp_out(c, 0, imp_call(c, &tn_op_qnn_dequantize, &a, 3, (const tn_value[]){x, scale, zero}));
 }
 
 /* Room for numbers that are unpacked. Operations can share packed data, so each alone may be sound where all of them
@@ -405,6 +436,8 @@ const imp_row cm_rows_packed[] = {
     {"constexpr_sparse_to_dense",       2, 0, -1, 1, sparse_to_dense,       NULL},
     {"constexpr_sparse_blockwise_shift_scale", 2, 0, -1, 2, sparse_shift_scale, NULL},
     {"constexpr_cast",                  2, 0, -1, 1, constant_cast,         NULL},
+    {"quantize",                        2, 0, -1, 1, quantize,              NULL},
+    {"dequantize",                      2, 0, -1, 1, dequantize,            NULL},
     {0},
 };
 // clang-format on

@@ -325,8 +325,8 @@ static void add_attr(operation *o, tn_bytes key, const imp_attr *a)
     tn_vec_push(&o->attrs, copy);
 }
 
-/* An operand that is a value of its own. */
-static void add_value(cm_import *m, operation *o, tn_bytes key, tn_bytes value)
+/* An operand that is a value of its own; one: alone under its key. */
+static void add_value(cm_import *m, operation *o, tn_bytes key, tn_bytes value, bool one)
 {
     imp_model *im = &m->im;
     constant *k = TN_NEW(&im->scratch, constant);
@@ -344,7 +344,7 @@ static void add_value(cm_import *m, operation *o, tn_bytes key, tn_bytes value)
         o->in[i] = fresh_name(im, key);
         (void)imp_define(im, o->in[i], (imp_value){.v = constant_node(im, k, o->c.loc->node)}, o->c.loc);
     }
-    if (k->count <= SMALL)
+    if (one && k->count <= SMALL)
         add_attr(o, key, &k->attr);
 }
 
@@ -359,7 +359,7 @@ static void add_operand(cm_import *m, operation *o, tn_bytes key, tn_bytes argum
         if (r.field != 1 || r.wire != TN_PB_LEN)
             continue;
         if (value.at) {
-            add_value(m, o, key, value);
+            add_value(m, o, key, value, one);
             continue;
         }
         const imp_value *v = imp_lookup(&m->im, name);
@@ -389,7 +389,7 @@ static void read_operands(cm_import *m, operation *o, tn_bytes op)
             else if (r.field == 2)
                 add_operand(m, o, key, value);
             else if (!imp_is(key, "name") && !imp_is(key, "val"))
-                add_value(m, o, key, value);
+                add_value(m, o, key, value, true);
         }
         if (!pass) {
             o->in = TN_NEW_N(&m->im.scratch, tn_bytes, n);
