@@ -427,35 +427,20 @@ static void sort(imp_node *c)
 /* The k-th smallest. */
 static void kth(imp_node *c)
 {
-    tn_value x = pt_in(c, 0);
-    bool median = schema(c)[0] == 'm';
-    int rank = imp_rank(x), at = median ? 1 : 2;
-    bool all = median && !strstr(schema(c), "dim");
-    if (all) {
-        x = imp_flat(c, x);
-        rank = 1;
-    }
-    int axis = all ? 0 : pt_axis(c, at, rank);
-    if (c->bad || !rank) {
+    tn_value x = pt_in(c, 0), v[2];
+    int axis = pt_axis(c, 2, imp_rank(x));
+    if (c->bad || !imp_rank(x)) {
         pt_out_many(c, PT_TUPLE, 2, (const tn_value[]){x, imp_i64(c, 0)});
         return;
     }
-    tn_pool *p = c->pool;
-    const tn_expr *n = imp_type(x)->dim[axis], *middle = tn_fdiv(p, tn_add(p, n, tn_idx(p, 1)), tn_idx(p, 2));
-    const tn_expr *count = median ? imp_simplify(c, middle) : pt_extent(c, pt_arg(c, 1));
-    bool keep = !all && pt_truth(c, at + 1);
-    topk(c, x, count, axis, true, 2);
+    topk(c, x, pt_extent(c, pt_arg(c, 1)), axis, true, 2);
     if (c->bad || !pt_is_sequence(pt_of(c)->out))
         return;
-    tn_value v[2];
     for (int i = 0; i < 2; i++) {
         v[i] = imp_slice(c, pt_as_tensor(c, pt_at(pt_of(c)->out, (size_t)i)), axis, -1, INT64_MAX);
-        v[i] = keep ? v[i] : imp_squeeze(c, v[i], axis);
+        v[i] = pt_truth(c, 3) ? v[i] : imp_squeeze(c, v[i], axis);
     }
-    if (all)
-        pt_out(c, v[0]);
-    else
-        pt_out_many(c, PT_TUPLE, 2, v);
+    pt_out_many(c, PT_TUPLE, 2, v);
 }
 
 #define ALL(name, f, op, flags) {name "(Tensor self, *, ScalarType? dtype=None)", f, &tn_op_##op, flags}
@@ -526,7 +511,5 @@ const pt_row pt_rows_reduce[] = {
     {"argsort(Tensor self, int dim=-1, bool descending=False)", sort, NULL, 0},
     {"msort(Tensor self)", sort, NULL, 0},
     {"kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", kth, NULL, 0},
-    {"median(Tensor self)", kth, NULL, 0},
-    {"median(Tensor self, int dim, bool keepdim=False)", kth, NULL, 0},
     {0},
 };
