@@ -224,6 +224,17 @@ def dynamic_statistics():
 
 
 @case
+def dynamic_pieces():
+    class M(nn.Module):
+        def forward(self, x):
+            a, b = x.chunk(2, 1)
+            c, d, e = torch.tensor_split(x, [1, -1], 1)
+            f, g = torch.split(x, [2, x.shape[1] - 2], 1)
+            return a * 2, b * 2, c + 1, d + 1, e + 1, f - 1, g - 1
+    return Case(M(), (rand(3, 6),), shapes={"x": {1: 2 * Dim("half", min=2, max=32)}}, more=[(rand(3, 10),), (rand(3, 4),)])
+
+
+@case
 def dynamic_searches():
     """Along an extent that only the run knows; a NaN is the largest and the smallest from where it is on."""
     class M(nn.Module):

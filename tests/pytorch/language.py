@@ -494,6 +494,33 @@ h.squeeze_()
 k.add_(1)
 return h
 
+z = torch.cat([x, y[:int(n)]])
+a, b, c = z.chunk(3)
+return a.sum()-b.sum(), c*2
+
+z = torch.cat([x, y[:int(n)]])
+a, b, c, d = z.chunk(6)[:4] if int(n) < 0 else torch.cat([z, z]).chunk(4)
+return a+b, c.sum()-d.sum()
+
+z = torch.cat([x, y[:int(n)]])
+a, b = z.split(4)
+return a*2, b
+
+a, b, c, d = torch.cat([x[:int(n)], y[int(n):]]).unbind()
+return a-b*c, d
+
+z = torch.cat([x, y[:int(n)]])
+a, b, c = torch.tensor_split(z, 3)
+return a*2, b.sum(), c
+
+z = torch.cat([x, y[:int(n)]])
+a, b, c = torch.tensor_split(z, [1, -2])
+return a*2, b.sum(), c
+
+z = torch.cat([x, y[:int(n)]])
+a, b = torch.split(z, [3, z.shape[0]-3])
+return a*2, b
+
 return torch.bincount((2*x).abs().long(), minlength=int(n)), torch.bincount(y.abs().long(), x)
 """
 

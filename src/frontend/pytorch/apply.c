@@ -6,9 +6,9 @@
 #include <string.h>
 
 static const pt_row *const tables[] = {
-    pt_rows_math,   pt_rows_nn,    pt_rows_norm,      pt_rows_move,       pt_rows_index,
-    pt_rows_reduce, pt_rows_make,  pt_rows_matrix,    pt_rows_activation, pt_rows_recurrent,
-    pt_rows_loss,   pt_rows_image, pt_rows_quantised, pt_rows_complex,
+    pt_rows_math,      pt_rows_nn,     pt_rows_norm,  pt_rows_move,      pt_rows_split,
+    pt_rows_index,     pt_rows_reduce, pt_rows_make,  pt_rows_matrix,    pt_rows_activation,
+    pt_rows_recurrent, pt_rows_loss,   pt_rows_image, pt_rows_quantised, pt_rows_complex,
 };
 
 bool pt_is_bad(pt_value v) { return v.kind == PT_UNKNOWN && v.i == -1; }
@@ -222,6 +222,8 @@ static pt_call *new_call(pt_import *p, const char *name)
     pt_call *k = TN_NEW(&p->im.scratch, pt_call);
     k->p = p;
     k->name = name;
+    k->wanted = p->wanted;
+    p->wanted = 0;
     k->n = (imp_node){.im = &p->im,
                       .g = p->im.g,
                       .pool = p->im.g->pool,
@@ -293,6 +295,7 @@ pt_call *pt_call_again(const pt_call *k)
 {
     pt_call *again = new_call(k->p, k->name);
     again->row = k->row;
+    again->wanted = k->wanted;
     again->n.n_in = k->n.n_in;
     memcpy(again->arg, k->arg, sizeof k->arg);
     return again;

@@ -29,6 +29,7 @@ enum pt_expr_kind {
 typedef struct pt_expr {
     enum pt_expr_kind kind;
     int line;
+    uint32_t wanted; /* CALL: variables that a statement unpacks its value into, or 0 */
     tn_bytes text;
     int64_t i;
     double f, imaginary;

@@ -160,6 +160,7 @@ static pt_value apply(frame *f, tn_bytes name, const pt_expr *e)
             return pt_bad();
     if (pt_python_binary(p, name, &a, &v) || pt_python(p, name, &a, &v))
         return v;
+    p->wanted = e->wanted;
     return pt_apply(p, name, &a);
 }
 

@@ -140,6 +140,14 @@ static size_t result_names(pt_import *p, const tn_json *out, tn_bytes **names)
     return n;
 }
 
+/* Results of an operator that gives a list; 0: it gives none. */
+static uint32_t list_length(const tn_json *out)
+{
+    tn_bytes kind;
+    const tn_json *is = pt_json_count(out) == 1 ? pt_json_member(&out->u.at[0], &kind) : NULL;
+    return tn_json_is(is, TN_JSON_ARRAY) ? (uint32_t)is->n : 0;
+}
+
 /* many: the value is a list of them even where there is only one */
 static void define_results(pt_program *g, const tn_json *out, pt_value v, bool many)
 {
@@ -241,6 +249,7 @@ static void node(pt_program *g, const tn_json *n)
     apply_autocast(g, name, &a, at);
     if (p->stop)
         return;
+    p->wanted = list_length(out);
     if (imp_is(name, "getitem") && k == 2)
         v = pt_item(p, at[0], at[1]);
     else if (!pt_python_binary(p, name, &a, &v) && !pt_python(p, name, &a, &v))

@@ -386,116 +386,6 @@ static void narrow(imp_node *c)
     pt_out(c, stepped(c, x, axis, from, from < 0 && from + n == 0 ? INT64_MAX : from + n, 1));
 }
 
-static void unbind(imp_node *c)
-{
-    tn_value x = pt_in(c, 0);
-    int axis = pt_axis(c, 1, imp_rank(x));
-    int64_t n = 0;
-    if (c->bad || !imp_rank(x) || !tn_is_int(imp_type(x)->dim[axis], &n) || n > 4096) {
-        imp_refuse(c, IMP_NOT_CONSTANT,
-                   "the dimension that is split must have a known extent of at most 4096");
-        return;
-    }
-    tn_value *v = TN_NEW_N(c->arena, tn_value, (size_t)n);
-    for (int64_t i = 0; i < n; i++)
-        v[i] = pt_select(c, x, axis, i);
-    pt_out_many(c, PT_LIST, (uint32_t)n, v);
-}
-
-enum { MAX_PIECES = 4096 };
-
-static void pieces(imp_node *c, tn_value x, int axis, tn_dims size)
-{
-    tn_value *v = TN_NEW_N(c->arena, tn_value, size.n);
-    const tn_expr *from = tn_idx(c->pool, 0);
-    const int64_t along = axis, step = 1;
-    for (uint32_t i = 0; i < size.n; i++) {
-        const tn_expr *to = tn_add(c->pool, from, size.at[i]);
-        tn_slice_attr a = {tn_dims_make(c->arena, 1, &from), tn_dims_make(c->arena, 1, &to),
-                           tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &along)};
-        v[i] = size.n == 1 ? x : imp_call1(c, &tn_op_strided_slice, &a, x);
-        from = to;
-    }
-    pt_out_many(c, PT_LIST, size.n, v);
-}
-
-/* Every piece has `each` elements, the last what is left. */
-static void evenly(imp_node *c, tn_value x, int axis, int64_t each)
-{
-    int64_t all = 0, n;
-    if (c->bad || !imp_rank(x) || !tn_is_int(imp_type(x)->dim[axis], &all) || each < 1 ||
-        (n = (all + each - 1) / each) > MAX_PIECES) {
-        imp_refuse(c, IMP_NOT_CONSTANT, "the dimension that is split must have a known extent");
-        return;
-    }
-    n = n ? n : 1;
-    int64_t *size = TN_NEW_N(c->arena, int64_t, (size_t)n);
-    for (int64_t i = 0; i < n; i++)
-        size[i] = i < n - 1 ? each : all - each * (n - 1);
-    pieces(c, x, axis, tn_make_dims(c->g, (uint32_t)n, size));
-}
-
-static void split(imp_node *c)
-{
-    tn_value x = pt_in(c, 0);
-    int axis = pt_axis(c, 2, imp_rank(x));
-    if (!pt_is_sequence(pt_arg(c, 1))) {
-        evenly(c, x, axis, pt_integer(c, 1));
-        return;
-    }
-    tn_dims size = pt_dims(c, 1);
-    if (c->bad)
-        return;
-    const tn_expr *end = tn_idx(c->pool, 0);
-    for (uint32_t i = 0; i < size.n; i++)
-        end = tn_add(c->pool, end, size.at[i]);
-    if (!imp_with_extent(c, &x, axis, imp_simplify(c, end)))
-        imp_refuse(c, IMP_BAD_VALUE, "the sizes are together not dimension %d of %s", axis,
-                   imp_type_text(c, imp_type(x)));
-    if (!c->bad)
-        pieces(c, x, axis, size);
-}
-
-static void chunk(imp_node *c)
-{
-    tn_value x = pt_in(c, 0);
-    int axis = pt_axis(c, 2, imp_rank(x));
-    int64_t n = pt_integer(c, 1), all = 0;
-    if (!c->bad && n > 0 && imp_rank(x) && tn_is_int(imp_type(x)->dim[axis], &all))
-        evenly(c, x, axis, all ? (all + n - 1) / n : 1);
-    else
-        imp_refuse(c, IMP_NOT_CONSTANT, "the dimension that is split must have a known extent");
-}
-
-/* tensor_split: n pieces that differ by at most 1, the larger ones first; or at given positions */
-static void tensor_split(imp_node *c)
-{
-    tn_value x = pt_in(c, 0);
-    const char *s = pt_of(c)->row->schema;
-    int rank = imp_rank(x);
-    int axis = *s == 't' ? pt_axis(c, 2, rank) : *s == 'h' ? rank > 1 : *s == 'v' ? 0 : 2;
-    int64_t all = 0, n = 0;
-    if (c->bad || axis >= rank || !tn_is_int(imp_type(x)->dim[axis], &all)) {
-        imp_refuse(c, IMP_NOT_CONSTANT, "the dimension that is split must have a known extent");
-        return;
-    }
-    tn_ints at = pt_ints(c, 1);
-    bool listed = pt_is_sequence(pt_arg(c, 1));
-    n = listed ? (int64_t)at.n + 1 : at.n ? at.at[0] : 0;
-    if (c->bad || n < 1 || n > MAX_PIECES)
-        return;
-    tn_value *v = TN_NEW_N(c->arena, tn_value, (size_t)n);
-    int64_t from = 0;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t to = listed ? i < n - 1 ? at.at[i] : all : from + all / n + (i < all % n);
-        to = to < 0 ? to + all : to;
-        to = to > all ? all : to;
-        v[i] = imp_slice(c, x, axis, from, to < from ? from : to);
-        from = to;
-    }
-    pt_out_many(c, PT_LIST, (uint32_t)n, v);
-}
-
 /* ---- joining ---- */
 
 /* Empty tensors of one dimension may be joined to any; they are left out. */
@@ -745,20 +635,6 @@ const pt_row pt_rows_move[] = {
     {"select_copy(Tensor self, int dim, any index)", select, NULL, PT_PARTS},
     {"narrow(Tensor self, int dim, int start, int length)", narrow, NULL, PT_VIEW | PT_PARTS},
     {"narrow_copy(Tensor self, int dim, int start, int length)", narrow, NULL, PT_PARTS},
-    {"unbind(Tensor self, int dim=0)", unbind, NULL, PT_VIEW | PT_PARTS},
-    {"unbind_copy(Tensor self, int dim=0)", unbind, NULL, PT_PARTS},
-    {"split(Tensor self, int[] split_size, int dim=0)", split, NULL, PT_VIEW | PT_PARTS},
-    {"split_with_sizes(Tensor self, int[] split_sizes, int dim=0)", split, NULL, PT_VIEW | PT_PARTS},
-    {"split_copy(Tensor self, int[] split_size, int dim=0)", split, NULL, PT_PARTS},
-    {"split_with_sizes_copy(Tensor self, int[] split_sizes, int dim=0)", split, NULL, PT_PARTS},
-    {"chunk(Tensor self, int chunks, int dim=0)", chunk, NULL, PT_VIEW | PT_PARTS},
-    {"unsafe_chunk(Tensor self, int chunks, int dim=0)", chunk, NULL, PT_PARTS},
-    {"unsafe_split(Tensor self, int[] split_size, int dim=0)", split, NULL, PT_PARTS},
-    {"unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0)", split, NULL, PT_PARTS},
-    {"tensor_split(Tensor self, int[] sections, int dim=0)", tensor_split, NULL, PT_VIEW | PT_PARTS},
-    {"hsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW | PT_PARTS},
-    {"vsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW | PT_PARTS},
-    {"dsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW | PT_PARTS},
     {"cat(Tensor[] tensors, int dim=0)", cat, NULL, PT_SUM},
     {"concat(Tensor[] tensors, int dim=0)", cat, NULL, PT_SUM},
     {"concatenate(Tensor[] tensors, int dim=0)", cat, NULL, PT_SUM},

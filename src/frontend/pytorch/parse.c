@@ -372,6 +372,8 @@ static void assignment(parser *p, pt_stmt *s)
         s->kind = PT_S_ASSIGN;
         s->target = s->value;
         s->value = targets(p);
+        if (s->target->kind == PT_E_TUPLE && s->value->kind == PT_E_CALL)
+            s->value->wanted = (uint32_t)s->target->n;
     }
     end_line(p);
 }

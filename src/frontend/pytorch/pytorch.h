@@ -32,9 +32,9 @@ typedef struct pt_row {
     int flags;
 } pt_row;
 
-extern const pt_row pt_rows_math[], pt_rows_nn[], pt_rows_norm[], pt_rows_move[], pt_rows_index[],
-    pt_rows_reduce[], pt_rows_make[], pt_rows_matrix[], pt_rows_activation[], pt_rows_recurrent[],
-    pt_rows_loss[], pt_rows_image[], pt_rows_quantised[], pt_rows_complex[];
+extern const pt_row pt_rows_math[], pt_rows_nn[], pt_rows_norm[], pt_rows_move[], pt_rows_split[],
+    pt_rows_index[], pt_rows_reduce[], pt_rows_make[], pt_rows_matrix[], pt_rows_activation[],
+    pt_rows_recurrent[], pt_rows_loss[], pt_rows_image[], pt_rows_quantised[], pt_rows_complex[];
 
 typedef struct pt_call { /* an operator being converted; `n` is what import/convert.h works on */
     imp_node n;
@@ -45,6 +45,7 @@ typedef struct pt_call { /* an operator being converted; `n` is what import/conv
     pt_value out;
     enum { PT_OF_ITSELF, PT_TO_REAL, PT_TO_COMPLEX } to; /* the type of elements that an argument asks for */
     bool part;                                           /* of a call over complex numbers */
+    uint32_t wanted; /* variables that the code unpacks its result into; 0: it does not */
 } pt_call;
 
 typedef struct pt_args {
@@ -201,6 +202,7 @@ struct pt_import {
     const char *loc_file;
     int loc_line;
     const char *loc_op;
+    uint32_t wanted;  /* variables that the next call's result is unpacked into; 0: none */
     int calls, depth; /* depth: expressions, statements and values inside values that are open */
     /* what changed, so that branches can be undone */
     tn_vec(pt_log) log; /* of the run */
