@@ -30,7 +30,7 @@ typedef struct tfl_text_tensor {
 } tfl_text_tensor;
 
 typedef struct tfl_text_op {
-    char name[40], options[8][96], in[TFL_MAX][40], out[TFL_MAX][40], inner[8][40];
+    char name[40], options[16][96], in[TFL_MAX][40], out[TFL_MAX][40], inner[8][40];
     int version, n_option, n_in, n_out, n_inner;
     bool custom;
 } tfl_text_op;

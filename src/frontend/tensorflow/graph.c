@@ -244,9 +244,9 @@ const tn_loc *tf_loc(tf_import *t, const tf_node_def *n)
 /* ---- attributes ---- */
 
 /* An attribute that names one of the function around is the one of the call. */
-static const tf_value *resolved(const tf_import *t, const tf_value *v)
+static const tf_value *resolved(const tf_frame *f, const tf_value *v)
 {
-    for (const tf_frame *f = t->frame; v && v->placeholder.n && f; f = f->up) {
+    for (; v && v->placeholder.n && f; f = f->up) {
         const tf_attr *a = f->attr->at;
         const tf_value *found = NULL;
         for (size_t i = 0; i < f->attr->n; i++)
@@ -313,12 +313,12 @@ static imp_attr attribute(tn_bytes name, const tf_value *v)
 }
 
 /* Types of operands are told by the operands, and what begins with _ is a note of a tool. */
-static void read_attributes(tf_import *t, imp_node *c, const tf_node_def *n)
+void tf_read_attributes(imp_model *im, const tf_frame *f, const tf_node_def *n, imp_node *c)
 {
     const tf_attr *a = n->attr.at;
-    imp_attr *to = TN_NEW_N(&t->im.scratch, imp_attr, n->attr.n);
+    imp_attr *to = TN_NEW_N(&im->scratch, imp_attr, n->attr.n);
     for (size_t i = 0; i < n->attr.n; i++) {
-        const tf_value *v = resolved(t, a[i].value);
+        const tf_value *v = resolved(f, a[i].value);
         const tf_list *l = v ? v->list : NULL;
         bool empty = l && !(l->s.n + l->i.n + l->f.n + l->b.n + l->shape.n + l->tensor.n + l->func.n);
         if (!v || (a[i].key.n && a[i].key.at[0] == '_'))
@@ -328,6 +328,14 @@ static void read_attributes(tf_import *t, imp_node *c, const tf_node_def *n)
         to[c->n_attr++] = attribute(a[i].key, v);
     }
     c->attr = to;
+}
+
+const tf_node_def *tf_read_node(imp_model *im, tn_bytes data)
+{
+    tf_node_def *n = TN_NEW(&im->scratch, tf_node_def);
+    const char *where;
+    memset(n, 0, sizeof *n);
+    return tn_pb_read(&im->scratch, &tf_node_def_msg, data.at, data.n, NULL, n, &where) ? NULL : n;
 }
 
 /* ---- converting ---- */
@@ -354,7 +362,7 @@ imp_node tf_begin_node(tf_import *t, int64_t k)
                   .in_name = n->in,
                   .out_name = n->out,
                   .origin = n->def};
-    read_attributes(t, &c, n->def);
+    tf_read_attributes(&t->im, t->frame, n->def, &c);
     return c;
 }
 

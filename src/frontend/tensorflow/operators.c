@@ -2,12 +2,10 @@
 #include "frontend/tensorflow/tf.h"
 
 static const imp_table tables[] = {
-    {NULL, tf_rows_math},    {NULL, tf_rows_array},   {NULL, tf_rows_nn},
-    {NULL, tf_rows_index},   {NULL, tf_rows_image},   {NULL, tf_rows_state},
-    {NULL, tf_rows_flow},    {NULL, tf_rows_list},    {NULL, tf_rows_table},
-    {NULL, tf_rows_text},    {NULL, tf_rows_segment}, {NULL, tf_rows_pick},
-    {NULL, tf_rows_complex}, {NULL, tf_rows_cell},    {NULL, tf_rows_boxes},
-    {NULL, tf_rows_color},   {NULL, tf_rows_audio},   {0},
+#define PLAIN(name) {NULL, tf_rows_##name},
+#define OWN PLAIN
+#include "frontend/tensorflow/tables.def"
+    {0},
 };
 
 const imp_format tf_format = {

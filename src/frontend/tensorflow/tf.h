@@ -8,7 +8,7 @@
 #include "frontend/import/convert.h"
 #include "frontend/import/matrix.h"
 #include "frontend/import/text.h"
-#include "frontend/tensorflow/tf_proto.h"
+#include "frontend/tensorflow/node.h"
 
 enum { TF_NONE = -1, TF_MAX_OUT = 65536 };
 
@@ -28,14 +28,6 @@ typedef struct tf_graph { /* of the model, or of a function */
     bool *act;    /* of each node: it assigns, or calls what does; NULL: not looked at yet */
     bool *effect; /* ... or it reads such a node, or runs after it; see tf_find_reads */
 } tf_graph;
-
-/* A call of a function of the model that is being converted. */
-typedef struct tf_frame {
-    struct tf_frame *up;
-    const tf_function *fn;
-    const tn_pb_array *attr; /* tf_attr: of the call */
-    const char *name;
-} tf_frame;
 
 /* What a handle stands for: no tensor, but a value of the model. */
 enum tf_resource_kind { TF_VARIABLE, TF_TABLE, TF_LIST };
@@ -85,9 +77,9 @@ typedef struct tf_import {
 
 static inline tf_import *tf_of(const imp_node *c) { return (tf_import *)c->im; }
 
-extern const imp_row tf_rows_math[], tf_rows_array[], tf_rows_nn[], tf_rows_state[], tf_rows_flow[],
-    tf_rows_index[], tf_rows_image[], tf_rows_list[], tf_rows_table[], tf_rows_text[], tf_rows_segment[],
-    tf_rows_pick[], tf_rows_complex[], tf_rows_cell[], tf_rows_boxes[], tf_rows_color[], tf_rows_audio[];
+#define PLAIN(name) extern const imp_row tf_rows_##name[];
+#define OWN PLAIN
+#include "frontend/tensorflow/tables.def"
 extern const imp_format tf_format; /* all of them, and the ids of diagnostics (operators.c) */
 
 /* ---- graphs (graph.c) ---- */

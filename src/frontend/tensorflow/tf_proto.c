@@ -78,7 +78,7 @@ static const tn_pb_field node_fields[] = {
     TN_PB_FIELD(3,  BYTES,  1, tf_node_def, input, NULL),
     TN_PB_FIELD(5,  MSG,    1, tf_node_def, attr, &attr_msg),
 };
-static const tn_pb_msg node_msg = TN_PB_MESSAGE("NodeDef", tf_node_def, node_fields);
+const tn_pb_msg tf_node_def_msg = TN_PB_MESSAGE("NodeDef", tf_node_def, node_fields);
 
 static const tn_pb_field arg_fields[] = {
     TN_PB_FIELD(1,  BYTES,  0, tf_arg, name, NULL),
@@ -104,7 +104,7 @@ static const tn_pb_msg pair_msg = TN_PB_MESSAGE("RetEntry", tf_pair, pair_fields
 
 static const tn_pb_field function_fields[] = {
     TN_PB_FIELD(1,  MSG,    0, tf_function, signature, &op_msg),
-    TN_PB_FIELD(3,  MSG,    1, tf_function, node_def, &node_msg),
+    TN_PB_FIELD(3,  MSG,    1, tf_function, node_def, &tf_node_def_msg),
     TN_PB_FIELD(4,  MSG,    1, tf_function, ret, &pair_msg),
     TN_PB_FIELD(6,  MSG,    1, tf_function, control_ret, &pair_msg),
 };
@@ -116,7 +116,7 @@ static const tn_pb_field library_fields[] = {
 static const tn_pb_msg library_msg = TN_PB_MESSAGE("FunctionDefLibrary", tf_library, library_fields);
 
 static const tn_pb_field graph_fields[] = {
-    TN_PB_FIELD(1,  MSG,    1, tf_graph_def, node, &node_msg),
+    TN_PB_FIELD(1,  MSG,    1, tf_graph_def, node, &tf_node_def_msg),
     TN_PB_FIELD(2,  MSG,    0, tf_graph_def, library, &library_msg),
 };
 const tn_pb_msg tf_graph_def_msg = TN_PB_MESSAGE("GraphDef", tf_graph_def, graph_fields);

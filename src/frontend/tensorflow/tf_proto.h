@@ -175,6 +175,6 @@ typedef struct tf_object_graph {
 
 extern const tn_pb_word tf_words[]; /* names of DataType in texts */
 extern const tn_pb_msg tf_graph_def_msg, tf_meta_graph_msg, tf_saved_model_msg, tf_bundle_header_msg,
-    tf_bundle_entry_msg, tf_object_graph_msg, tf_saved_slices_msg, tf_tensor_msg;
+    tf_bundle_entry_msg, tf_object_graph_msg, tf_saved_slices_msg, tf_tensor_msg, tf_node_def_msg;
 
 #endif

@@ -14,6 +14,7 @@ enum {
     INDIRECT_UINT = 7,
     INDIRECT_FLOAT = 8,
     MAP = 9,
+    VECTOR = 10,
     INTS = 11,
     UINTS = 12,
     INTS_2 = 16, /* of two to four elements: integers, unsigned ones, floats of each length */
@@ -150,4 +151,20 @@ const imp_attr *tfl_read_flex(tfl_import *o, tn_bytes data, size_t *out_n)
             list[(*out_n)++] = a;
     }
     return list;
+}
+
+tn_bytes tfl_flex_text(tfl_import *o, tn_bytes data, uint32_t i)
+{
+    flex f = {&o->im.scratch, data.at, data.n, data.n < 3};
+    imp_attr a = {0};
+    if (f.bad || f.at[f.n - 2] >> 2 != VECTOR || f.at[f.n - 1] > f.n - 2)
+        return (tn_bytes){0};
+    size_t root = (size_t)f.at[f.n - 1], width = (size_t)1 << (f.at[f.n - 2] & 3),
+           at = back_from(&f, f.n - 2 - root, root);
+    uint64_t n = f.bad || at < width ? 0 : number(&f, at - width, width);
+    if (f.bad || i >= n || n > MAX_ENTRIES)
+        return (tn_bytes){0};
+    uint8_t type = (uint8_t)number(&f, at + (size_t)n * width + i, 1);
+    bool is = type >> 2 == STRING && read_value(&f, at + i * width, width, type, &a) && !f.bad;
+    return is ? a.text : (tn_bytes){0};
 }

@@ -1,5 +1,6 @@
 /* TFLite -> Relay: the walk over a model. Inputs become parameters of @main, tensors with a buffer constants, operators
  * calls. Operators stand in an order of computation, which the format requires. Linear in the size of the model. */
+#include "frontend/tensorflow/node.h"
 #include "frontend/tflite/tflite.h"
 
 #include <stdio.h>
@@ -150,6 +151,24 @@ static const tn_loc *place_of(tfl_import *o, const imp_node *n, const tfl_code *
     return imp_make_loc(&o->im, name, tn_intern(o->im.g->ctx, code->name));
 }
 
+/* An operator of TensorFlow, FlexName: its options are a list of its name and its node. */
+static bool read_flex_node(tfl_import *o, tfl_node *t, const tfl_code *k, tn_bytes options, imp_node *out)
+{
+    static const tn_bytes domain = {(const uint8_t *)"tensorflow", 10};
+    tn_bytes data = tfl_flex_text(o, options, 1);
+    const tf_node_def *n = data.n ? tf_read_node(&o->im, data) : NULL;
+    if (!n) {
+        (void)tn_error(o->im.g->ctx, "tflite-E001", out->loc,
+                       "operator %s is damaged: its options hold no node of TensorFlow", k->name);
+        return false;
+    }
+    t->flex = true;
+    out->version = 1;
+    tf_read_attributes(&o->im, NULL, n, out);
+    out->row = imp_row_of(&o->im, domain, n->op, 1, out->loc, true);
+    return true;
+}
+
 static bool read_node(tfl_import *o, const tfl_graph *g, uint32_t number, imp_node *out)
 {
     tfl_node *t = TN_NEW(&o->im.scratch, tfl_node);
@@ -170,10 +189,12 @@ static bool read_node(tfl_import *o, const tfl_graph *g, uint32_t number, imp_no
     *out = (imp_node){.version = k->version, .n_in = t->n_in, .n_out = t->n_out, .origin = t};
     out->in_name = operands_of(o, g, t->n_in, t->in);
     out->out_name = names_of(o, g, t->n_out, t->out);
+    out->loc = place_of(o, out, k, number);
     tn_flat_vector custom = tn_flat_list(&t->op, OP_CUSTOM_OPTIONS, 1);
+    if (k->custom && strncmp(k->name, "Flex", 4) == 0)
+        return read_flex_node(o, t, k, tn_flat_bytes(&custom, 1), out);
     out->attr = k->custom ? tfl_read_flex(o, tn_flat_bytes(&custom, 1), &out->n_attr)
                           : tfl_read_options(o, &t->op, &out->n_attr);
-    out->loc = place_of(o, out, k, number);
     tn_bytes domain = {(const uint8_t *)"custom", k->custom ? 6 : 0};
     out->row = imp_row_of(&o->im, domain, (tn_bytes){(const uint8_t *)k->name, strlen(k->name)}, k->version,
                           out->loc, true);

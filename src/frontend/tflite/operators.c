@@ -3,8 +3,13 @@
 
 #include "frontend/import/text.h"
 
+#define PLAIN(name) extern const imp_row tf_rows_##name[];
+#define OWN(name)
+#include "frontend/tensorflow/tables.def"
+
 #include <string.h>
 
+// clang-format off
 static const imp_table tables[] = {
     {NULL, tfl_rows_math},          {NULL, tfl_rows_nn},
     {NULL, tfl_rows_shape},         {NULL, tfl_rows_reduce},
@@ -15,8 +20,13 @@ static const imp_table tables[] = {
     {NULL, tfl_rows_recurrent},     {NULL, tfl_rows_state},
     {NULL, tfl_rows_table},         {"custom", tfl_rows_custom},
     {"custom", tfl_rows_landmarks}, {"custom", tfl_rows_post_process},
-    {"custom", tfl_rows_audio},     {0},
+    {"custom", tfl_rows_audio},
+#define PLAIN(name) {"tensorflow", tf_rows_##name},
+#define OWN(name)
+#include "frontend/tensorflow/tables.def"
+    {0},
 };
+// clang-format on
 
 static bool is_of(const imp_row *row, const imp_row table[])
 {
@@ -26,16 +36,19 @@ static bool is_of(const imp_row *row, const imp_row table[])
     return false;
 }
 
-/* StableHLO's operators know no scales. Complex tensors have one more dimension here, which other operators would
- * take for one of theirs. Texts are moved, and are keys and values of tables. */
+/* StableHLO's and TensorFlow's operators know no scales. Complex tensors have one more dimension here, which other
+ * operators would take for one of theirs. Texts are moved, and are keys and values of tables. */
 static void check(imp_node *c)
 {
-    bool plain = strncmp(c->row->op, "STABLEHLO_", 10) == 0, complex = is_of(c->row, tfl_rows_complex),
+    bool flex = ((const tfl_node *)c->origin)->flex,
+         plain = flex || strncmp(c->row->op, "STABLEHLO_", 10) == 0,
+         complex = is_of(c->row, tfl_rows_complex),
          texts = is_of(c->row, tfl_rows_table) || is_of(c->row, tfl_rows_shape);
     for (uint32_t i = 0; i < imp_n_in(c) && !c->bad; i++) {
         const tfl_tensor *t = tfl_in(c, i);
         if (plain && tfl_has_scales(t))
-            imp_refuse(c, IMP_BAD_TENSOR, "StableHLO's operators are not supported with quantised operands");
+            imp_refuse(c, IMP_BAD_TENSOR, "%s operators are not supported with quantised operands",
+                       flex ? "TensorFlow's" : "StableHLO's");
         if (t && t->type == TFL_COMPLEX64 && !complex)
             imp_refuse(c, IMP_BAD_TENSOR,
                        "complex numbers are supported between RFFT2D and REAL, IMAG or COMPLEX_ABS only");

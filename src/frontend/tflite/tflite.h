@@ -64,6 +64,7 @@ typedef struct tfl_node { /* origin of an imp_node */
     tn_flat_table op;
     uint32_t n_in, n_out;
     const int32_t *in, *out; /* tensors; -1: not given */
+    bool flex;               /* it holds a node of TensorFlow */
 } tfl_node;
 
 extern const imp_format tfl_format;
@@ -98,6 +99,8 @@ const imp_attr *tfl_read_options(tfl_import *o, const tn_flat_table *op, size_t 
 
 /* The numbers of a custom operator's map of options (flex.c); n 0: it has none. */
 const imp_attr *tfl_read_flex(tfl_import *o, tn_bytes data, size_t *out_n);
+/* Entry i of options that are a list, a text; n 0: it is none. */
+tn_bytes tfl_flex_text(tfl_import *o, tn_bytes data, uint32_t i);
 
 /* The results of graph `which` of the model for these operands, in the region that is open (ops_flow.c); false:
  * reported. */
