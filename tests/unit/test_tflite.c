@@ -354,6 +354,17 @@ static void models_say_who_made_them(void **state)
     tn_buf_deinit(&file);
 }
 
+/* ---- audio ---- */
+
+/* The run knows that there are no samples: less than one window would be less than none. */
+static void no_samples_have_no_windows(void **state)
+{
+    (void)state;
+    expect("tensor x float32 -1,1\ntensor y float32 1,-1,5\n"
+           "custom AudioSpectrogram window_size=8 stride=4 magnitude_squared=1 : x -> y\n" ARGS,
+           "", 0, 0, NULL);
+}
+
 /* ---- custom operators of MediaPipe ---- */
 
 /* Results as the kernels of MediaPipe define them: two windows of two rows and two columns. */
@@ -740,6 +751,7 @@ int main(void)
         cmocka_unit_test(models_say_who_made_them),
         cmocka_unit_test(mediapipe_operators_compute),
         cmocka_unit_test(mediapipe_landmarks_compute),
+        cmocka_unit_test(no_samples_have_no_windows),
         cmocka_unit_test(integer_gates_are_normalised),
         cmocka_unit_test(variable_tensors_are_states),
         cmocka_unit_test(variables_behind_handles_are_states),

@@ -26,6 +26,21 @@ static tn_value hann(imp_node *c, int64_t n)
     return table(c, 2, dim, at);
 }
 
+/* Samples whose number only the run knows, with zeros behind where they are so few that there would be less than no
+ * windows: there are none then. */
+static tn_value with_room(imp_node *c, tn_value samples, const imp_spectrogram *s)
+{
+    int64_t known;
+    if (c->bad || tn_is_int(imp_type(samples)->dim[0], &known) || s->window <= s->stride)
+        return samples;
+    const tn_expr *none = tn_idx(c->pool, 0), *least = tn_idx(c->pool, s->window - s->stride),
+                  *missing = tn_max(c->pool, tn_sub(c->pool, least, imp_type(samples)->dim[0]), none);
+    const tn_expr *const width[] = {none, imp_simplify(c, missing), none, none};
+    tn_pad_attr a = {.pad_width = tn_dims_make(c->arena, 4, width),
+                     .pad_mode = tn_intern(c->g->ctx, "constant")};
+    return imp_call1(c, &tn_op_nn_pad, &a, samples);
+}
+
 tn_value imp_make_spectrogram(imp_node *c, tn_value samples, const imp_spectrogram *s)
 {
     static const int64_t turn[] = {1, 0};
@@ -39,6 +54,7 @@ tn_value imp_make_spectrogram(imp_node *c, tn_value samples, const imp_spectrogr
                    imp_type_text(c, imp_type(samples)));
     if (c->bad)
         return samples;
+    samples = with_room(c, samples, s);
     while (length < s->window)
         length *= 2;
     tn_frame_attr a = {tn_make_dims(c->g, 1, &s->window), tn_make_dims(c->g, 1, &s->stride)};
