@@ -1,6 +1,6 @@
 /* Rule gemm by tiles of a unit (tir/unit.h): a few tiles of sums stay in the registers that the machine has for them
- * through the whole reduction, and the epilogue reads them from memory of the task. A task has several such blocks below
- * each other, as to begin and to end with tiles takes about as long as a step of a block. */
+ * through the whole reduction, and the epilogue reads them from memory of the task. A task has several such blocks
+ * below each other, as to begin and to end with tiles takes about as long as a step of a block. */
 #include "schedule/rules/gemm.h"
 
 enum { TASK_CYCLES = 27500, TASKS_A_CORE = 4 }; /* cycles that a task may have */
