@@ -342,7 +342,6 @@ static tn_value steps_between(imp_node *c, const tn_value edge[2], tn_value back
     return imp_call2(c, &tn_op_maximum, NULL, count, imp_i64(c, 0));
 }
 
-/* numpy's rules, in tensors: negative positions count from the end, then everything is clipped. */
 /* An operand of a slice whose entries, or their number, only the run knows. */
 static bool late_bound(imp_node *c, tn_value v)
 {
@@ -364,6 +363,7 @@ static uint32_t slice_entries(imp_node *c, tn_value v[3], tn_value axes)
     return (uint32_t)n;
 }
 
+/* NumPy's rules, in tensors: negative positions count from the end, then everything is clipped. */
 bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps)
 {
     uint32_t rank = (uint32_t)imp_rank(x);
@@ -394,11 +394,10 @@ bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn
     int64_t axis[IMP_MAX_RANK], which[IMP_MAX_RANK];
     for (uint32_t i = 0; i < n && n <= rank; i++)
         axis[i] = axes.def && i < at.n ? imp_axis(c, at.at[i], (int)rank) : (int64_t)i;
-    if (c->bad || n > rank)
-        return n > rank
-                   ? (imp_fail(c, "onnx-E009", "starts has more entries than the operand has dimensions"),
-                      true)
-                   : true;
+    if (n > rank)
+        imp_refuse(c, IMP_BAD_VALUE, "starts has more entries than the operand has dimensions");
+    if (c->bad)
+        return true;
     tn_value extent = imp_take(c, shape, ints(c, n, axis), 0);
     tn_value last = imp_call2(c, &tn_op_subtract, NULL, extent, imp_i64(c, 1));
     tn_value back = imp_call2(c, &tn_op_less, NULL, steps, zero);
