@@ -48,6 +48,7 @@ tn_record_place tn_record_place_of(tn_ctx *ctx, const char *path)
                              tn_arena_printf(&ctx->arena, "%s%s" TN_DATABASE_WORKLOADS, path, join)};
 }
 
+/* After the records are mapped: whoever adds to both adds the workloads first. */
 static tn_status read_workloads(tn_ctx *ctx, const char *path, tn_records *r)
 {
     tn_file file;
@@ -64,9 +65,17 @@ tn_status tn_records_read(tn_ctx *ctx, const char *path, tn_records *r, const ch
     tn_file file;
     uint32_t line;
     r->has_workloads = false;
-    if (place.workloads)
-        TN_TRY(read_workloads(ctx, place.workloads, r));
+    if (place.workloads && access(place.workloads, R_OK))
+        return tn_report(
+            ctx, severity, "driver-E189", &(tn_loc){.file = place.workloads},
+            "the workloads of the records beside it cannot be read: %s; name a folder that `tune "
+            "--work-dir` made",
+            strerror(errno));
     TN_TRY(tn_file_map(ctx, place.records, &file));
+    if (place.workloads && read_workloads(ctx, place.workloads, r) != TN_OK) {
+        tn_file_unmap(&file);
+        return TN_FAIL;
+    }
     const char *wrong = tn_records_parse(r, (const char *)file.at, file.n, machine, &line);
     tn_file_unmap(&file);
     if (r->n_foreign)

@@ -155,23 +155,6 @@ void tn_database_print_parameters(const tn_func *f, const int64_t sym[], tn_buf 
 
 /* ---- workloads ---- */
 
-uint32_t tn_database_find_workload(const char *text, size_t n, const tn_record *r, bool *out_known)
-{
-    tn_buf begin = {0};
-    uint32_t line = 0;
-    bool known = false;
-    print_beginning(r, &begin);
-    for (size_t i = 0; i < n && !known;) {
-        const char *end = memchr(text + i, '\n', n - i);
-        known = n - i >= begin.n && memcmp(text + i, begin.at, begin.n) == 0;
-        line += !known;
-        i = end ? (size_t)(end - text) + 1 : n;
-    }
-    tn_buf_deinit(&begin);
-    *out_known = known;
-    return line;
-}
-
 static bool read_hash(const tn_json *v, uint64_t *out)
 {
     *out = 0;
@@ -181,6 +164,36 @@ static bool read_hash(const tn_json *v, uint64_t *out)
         *out = *out * 10 + (uint64_t)(v->u.s[i] - '0');
     }
     return number;
+}
+
+/* Is the line whole, and of this workload? One that a kill cut short may begin as it does. */
+static bool is_workload(const char *line, size_t n, uint64_t workload)
+{
+    tn_json_doc doc = tn_json_read(line, n);
+    uint64_t number;
+    bool is = tn_json_is(doc.root, TN_JSON_ARRAY) && doc.root->n == 2 &&
+              read_hash(&doc.root->u.at[0], &number) && number == workload;
+    tn_json_free(&doc);
+    return is;
+}
+
+uint32_t tn_database_find_workload(const char *text, size_t n, const tn_record *r, bool *out_known)
+{
+    tn_buf begin = {0};
+    uint32_t line = 0;
+    bool known = false;
+    print_beginning(r, &begin);
+    for (size_t i = 0; i < n && !known;) {
+        const char *end = memchr(text + i, '\n', n - i);
+        size_t k = end ? (size_t)(end - text) - i : n - i;
+        known =
+            k >= begin.n && memcmp(text + i, begin.at, begin.n) == 0 && is_workload(text + i, k, r->workload);
+        line += !known;
+        i += k + 1;
+    }
+    tn_buf_deinit(&begin);
+    *out_known = known;
+    return line;
 }
 
 static tn_record_workload read_workload(const char *line, size_t n, tn_arena *arena)

@@ -3,6 +3,7 @@
 #include "tune/database.h"
 #include "tune/record.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +50,9 @@ static void read_back_pair(const tn_records *r, const char *module)
     tn_buf workloads = {0}, lines = {0};
     tn_records back;
     uint32_t line;
-    tn_buf_str(&workloads, "[\"12\n"); /* which somebody's end cut short */
+    tn_buf_str(&workloads, "[\"12\n"); /* which somebody's end cut short, as the next one */
+    if (r->all.n)
+        tn_buf_printf(&workloads, "[\"%" PRIu64 "\", \"func\n", r->all.at[0].workload);
     for (size_t i = 0; i < r->all.n; i++) {
         bool known;
         tn_record x = r->all.at[i];

@@ -255,6 +255,25 @@ static void the_pair_reads_back(void **state)
     tn_buf_deinit(&again);
 }
 
+/* A line that was cut in its middle begins as the workload does, but is none: a whole one is added behind it. */
+static void a_cut_workload_is_not_known(void **state)
+{
+    (void)state;
+    tn_buf whole = {0}, text = {0};
+    tn_record x = of_pair();
+    bool known;
+    tn_database_print_workload(&x, &whole);
+    for (size_t n = 1; n + 1 < whole.n; n++) {
+        tn_buf_clear(&text);
+        tn_buf_add(&text, whole.at, n);
+        tn_buf_char(&text, '\n');
+        assert_int_equal(tn_database_find_workload(text.at, text.n, &x, &known), 1);
+        assert_false(known);
+    }
+    tn_buf_deinit(&whole);
+    tn_buf_deinit(&text);
+}
+
 /* A record whose workload is another one, or is not there. */
 static void the_pair_must_agree(void **state)
 {
@@ -293,6 +312,7 @@ int main(void)
         cmocka_unit_test(lines_of_auto_scheduler),
         cmocka_unit_test(lines_of_the_pair),
         cmocka_unit_test(the_pair_reads_back),
+        cmocka_unit_test(a_cut_workload_is_not_known),
         cmocka_unit_test(the_pair_must_agree),
         cmocka_unit_test(the_fastest_of_a_machine_counts),
         cmocka_unit_test(what_is_wrong_with_a_line),

@@ -168,7 +168,8 @@ expect 0 "1.00        2.00  2.00x      1  by_hand" records list --file pair
 sed 's/^\[0/[1/' pair/database_tuning_record.json >damaged/database_tuning_record.json
 expect 4 "damaged/database_tuning_record.json:2:1: error: no tuning record of Tenon: the line of database_workload.json that it names is another workload, or is not there; make records by \`tune\` [driver-E160]" compile "$digit" --tuning-records damaged -o pair.tar
 rm damaged/database_workload.json
-expect 4 "damaged/database_workload.json: error: cannot open the file: No such file" compile "$digit" --tuning-records damaged -o pair.tar
+expect 4 "damaged/database_workload.json: error: the workloads of the records beside it cannot be read: No such file or directory; name a folder that \`tune --work-dir\` made [driver-E189]" compile "$digit" --tuning-records damaged -o pair.tar
+TENON_RECORDS=damaged expect 0 "5 kernels" compile "$digit" -o pair.tar # a warning, of the user's own
 expect 2 "either --output or --work-dir says where records go" tune "$digit" -o r --work-dir r
 expect 2 "the path of a folder is expected" tune "$digit" --work-dir ""
 expect 4 "/dev/null/r/database_tuning_record.json: error: cannot write the file" tune "$digit" --work-dir /dev/null/r
