@@ -4,6 +4,7 @@
 #include "schedule/rules/gemm.h"
 
 enum { TASK_CYCLES = 27500, TASKS_A_CORE = 4 }; /* cycles that a task may have */
+enum { MOST_TURNS = 4096 };                     /* blocks of a task */
 
 /* A block of sums in registers: rows x columns tiles; how many blocks of rows a task has. */
 typedef struct {
@@ -54,11 +55,11 @@ tiles rule_tiles_of(const derive *d, const tn_stmt *b, const gemm *g)
     gemm with = *g;
     bool can = g->group > 1 && g->panel > 0 && g->row >= 0 && g->rows > 1 && g->columns > 0 && g->k > 0;
     const tn_unit_row *u = can ? rule_tile_unit(d, b, g->weight, g->group) : NULL;
-    with.tiles = (tiles){NULL};
+    with.tiles = (tiles){0};
     if (u && g->panel % u->most[TN_UNIT_COLUMNS] == 0)
         with.tiles = (tiles){u->name, u->most[TN_UNIT_ROWS], u->most[TN_UNIT_COLUMNS],
                              u->most[TN_UNIT_GROUPS] * u->most[TN_UNIT_TERMS], tn_machine_tiles(d->m)};
-    return with.tiles.unit && least_columns(&with) ? with.tiles : (tiles){NULL};
+    return with.tiles.unit && least_columns(&with) ? with.tiles : (tiles){0};
 }
 
 /* The block of the fewest cycles. */
@@ -81,12 +82,12 @@ static int64_t pick_turns(derive *d, const gemm *g, int64_t blocks, int64_t pane
     int64_t turn[MAX_CANDIDATES], most = 1;
     int n = 0;
     double one = cycles / (double)(blocks * panels);
-    for (int64_t t = 1; t <= blocks; t++)
+    for (int64_t t = 1; t <= blocks && t <= MOST_TURNS; t++)
         if (blocks % t == 0 && (double)t * one <= TASK_CYCLES &&
             blocks / t * panels >= (int64_t)TASKS_A_CORE * d->m->cores)
             most = t;
     n = dv_add_candidate(n, turn, most);
-    for (int64_t t = 1; t <= blocks; t++)
+    for (int64_t t = 1; t <= blocks && t <= MOST_TURNS; t++)
         if (blocks % t == 0)
             n = dv_add_candidate(n, turn, t);
     return dv_pick(d, g->block, "blocks", n, turn);
