@@ -121,6 +121,12 @@ tn_status tn_rule_window(tn_graph *g, const tn_node *n, const tn_type *data, int
                         tn_rule_dim_text(g, w->before), tn_rule_dim_text(g, w->after));
 }
 
+void tn_rule_require_taps(tn_te *te, const tn_expr *taps)
+{
+    if (taps->kind != TN_E_INT) /* else it was refused */
+        tn_te_require(te, tn_le(te->pool, tn_idx(te->pool, 1), taps), "the window has no elements");
+}
+
 void tn_rule_require_window(tn_te *te, const tn_tensor *t, int axis)
 {
     if (t->dim[axis]->kind == TN_E_INT) /* else it was refused (op-E009) */

@@ -125,6 +125,7 @@ TN_WARN_UNUSED tn_status tn_rule_window(tn_graph *g, const tn_node *n, const tn_
                                         const tn_expr *kernel, const tn_window *w, const tn_expr **out);
 /* Whoever defines t by a window moved over this axis checks in the run that a symbolic extent has room for it. */
 void tn_rule_require_window(tn_te *te, const tn_tensor *t, int axis);
+void tn_rule_require_taps(tn_te *te, const tn_expr *taps); /* at least one */
 const tn_expr *tn_rule_window_index(tn_pool *p, const tn_expr *out, const tn_expr *tap, const tn_window *w);
 /* Is there padding of this width? Of a symbolic one there may be. */
 bool tn_rule_may_pad(const tn_expr *width);

@@ -131,6 +131,7 @@ static void conv2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
         at[i] = tn_rule_window_index(p, t->axis[2 + i], tap[i], &w);
         where = tn_rule_both(p, where, tn_rule_window_inside(p, at[i], in[0]->dim[2 + i], &w));
         tn_rule_require_window(te, t, 2 + i);
+        tn_rule_require_taps(te, in[1]->dim[2 + i]);
     }
     const tn_expr *x = tn_at4(te, in[0], t->axis[0], data_channel(p, n, oc, ic), at[0], at[1]);
     tn_te_sum(te, t, tn_rule_times(p, t->dtype, x, tn_at4(te, in[1], oc, ic, tap[0], tap[1])), where);
