@@ -125,12 +125,12 @@ static tn_status apply_rule(tn_object *o, void *user)
     TN_TRY(tn_options_read(&o->ctx, user, &known));
     tn_build_init(&b, &o->ctx, &known);
     TN_TRY(tn_target_parse(&b));
-    TN_TRY(tn_records_open(&b));
-    if (!tn_records_apply(&b, k->func, &k->arena, &k->pool, &k->sched))
+    tn_status st = tn_records_open(&b);
+    if (st == TN_OK && !tn_records_apply(&b, k->func, &k->arena, &k->pool, &k->sched))
         tn_rule_apply(&k->sched, k->func, &b.machine, NULL, &k->arena, &k->pool);
     if (b.has_records)
         tn_records_deinit(&b.records);
-    return tn_func_verify(k->sched.func);
+    return st == TN_OK ? tn_func_verify(k->sched.func) : st;
 }
 
 int tenon_kernel_rule(tenon_kernel *k, const tenon_options *o)
