@@ -113,7 +113,7 @@ class Databases(Case):
             rows = f.read().splitlines(True)
         with open(self.work / "database_workload.json", "w") as f:
             f.writelines(reversed(rows))
-        with self.assertRaisesRegex(ValueError, "names another workload than its record"):
+        with self.assertRaisesRegex(ValueError, "that it names is another workload"):
             database.get_all_tuning_records()
         with self.assertRaisesRegex(tenon.CompileError, "is another workload, or is not there"):
             tenon.records.list(self.work)

@@ -17,7 +17,10 @@ static int ask(void *user, tenon *t, struct tenon_kernel *k)
     if (!r->o->raised[0]) {
         PyObject *result = PyObject_CallFunction(r->condition, "s", tenon_kernel_print(k));
         answer = result ? PyLong_AsLong(result) : TENON_SKETCH_PASS;
-        if (result && answer == -1 && PyErr_Occurred())
+        int known = answer >= TENON_SKETCH_PASS && answer <= TENON_SKETCH_APPLY_ALONE;
+        if (result && !known && !PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "the condition of a rule gave %ld; 0 to 2 are known", answer);
+        if (result && !known)
             Py_CLEAR(result);
         core_callback_end(r->o, result);
     }
@@ -71,6 +74,11 @@ int core_rules_set(core_options *o, tenon_tune_options *to, PyObject *rules)
         PyObject *item = PySequence_GetItem(rules, i);
         int sound = item && PyList_Append(o->kept, item) == 0;
         users[i].o = o;
+        if (sound && !PyTuple_Check(item)) {
+            PyErr_SetString(PyExc_TypeError,
+                            "a rule of sketches is a tuple: name, condition, function that applies it");
+            sound = 0;
+        }
         sound = sound && PyArg_ParseTuple(item, "sOO", &name, &users[i].condition, &users[i].apply);
         Py_XDECREF(item);
         if (!sound)

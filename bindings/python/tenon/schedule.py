@@ -232,10 +232,10 @@ class Schedule:
         self._kernel.step(trace)
         self._loops = Loops(self._kernel)
 
-    def rule(self, target: Optional[str] = None, tuning_records: Optional[_module.PathLike] = None) -> None:
-        """Take back all steps, and schedule the function as the compiler does for a model: by a tuning record of this file or of
-        the user's own, where one is of this workload, else by the built-in rules."""
-        self._kernel.rule(_module.compile_options(target, None, None, {"tuning_records": tuning_records}))
+    def rule(self, target: Optional[str] = None, tuning_records: Optional[_module.PathLike] = None, no_records: bool = False) -> None:
+        """Take back all steps, and schedule the function as the compiler does for a model: by a tuning record of this file or, unless
+        no_records, of the user's own, where one is of this workload, else by the built-in rules."""
+        self._kernel.rule(_module.compile_options(target, None, None, {"tuning_records": tuning_records, "no_records": no_records}))
         _module.tell(self._kernel.session.diagnostics())
         self._loops = Loops(self._kernel)
 

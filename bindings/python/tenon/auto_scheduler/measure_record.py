@@ -60,7 +60,7 @@ def _decode(row: str) -> Tuple[MeasureInput, MeasureResult]:
         picks = "".join(f"{s[1]} = {s[2]}\n" for s in steps if len(s) == 3 and s[0] == STEP)
         return (MeasureInput(_Logged(key, target), State(picks, x.get("record"))),
                 MeasureResult(tuple(map(float, costs)), int(error_no), "", float(all_cost), float(timestamp)))
-    except (KeyError, TypeError, ValueError, AttributeError) as e:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as e:
         raise ValueError(f"not a line of AutoScheduler's records ({e}): {row.strip()[:80]}") from None
 
 
@@ -69,7 +69,7 @@ def _is_cut(row: str) -> bool:
     begin = '{"i": '
     try:
         json.loads(row)
-    except ValueError:
+    except (ValueError, RecursionError):
         return row.startswith(begin) or begin.startswith(row.strip())
     return False
 
@@ -111,8 +111,8 @@ def _best(pairs: Iterable[Tuple[MeasureInput, MeasureResult]]) -> Dict[Tuple[str
     wrong = {(i.task.workload_key, i.state.picks) for i, r in every if r.error_no == ERRORS[2]}
     for inp, result in every:
         key = (inp.task.workload_key, inp.task.target)
-        cost = (inp.state.record is None, sum(result.costs) / len(result.costs) if result.costs else float("inf"))
-        sound = result.error_no == 0 and (key[0], inp.state.picks) not in wrong
+        cost = (inp.state.record is None, sum(result.costs) / max(1, len(result.costs)))
+        sound = result.error_no == 0 and result.costs and (key[0], inp.state.picks) not in wrong
         if sound and (key not in best or cost < best[key][0]):
             best[key] = cost, inp, result
     return {key: (inp, result) for key, (_, inp, result) in best.items()}

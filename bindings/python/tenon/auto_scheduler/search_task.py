@@ -78,7 +78,7 @@ class SearchTask:
         if inp is None:
             raise RuntimeError(f"no line of {os.fspath(log_file)} is of this task: {self.workload_key}")
         sch = self.schedule()
-        sch.rule(self.target, os.fspath(log_file))
+        sch.rule(self.target, os.fspath(log_file), no_records=True)
         return sch, self.tensors
 
     def print_best(self, log_file: Any, print_mode: str = "schedule") -> str:

@@ -55,20 +55,22 @@ def _lines(path: str) -> Iterator[Tuple[int, Any]]:
         for number, row in enumerate(f):
             try:
                 yield number, json.loads(row)
-            except ValueError:
+            except (ValueError, RecursionError):
                 yield number, None
 
 
 def _record(line: Any, workloads: Dict[int, Workload]) -> Optional[TuningRecord]:
-    try:
-        index, (_, seconds, target, parameters) = line
-        record = target["record"]
-        workload = workloads[index]
-        if workload.shash != int(record["workload"], 16):
-            raise ValueError("a line of database_tuning_record.json names another workload than its record does")
-        return TuningRecord(record["trace"], workload, seconds, target, parameters, record)
-    except (TypeError, KeyError):
+    """None: a line of TVM, or one that a kill cut short. ValueError: it names another workload than its record does."""
+    if not (isinstance(line, list) and len(line) == 2 and isinstance(line[1], list) and len(line[1]) == 4):
         return None
+    index, (_, seconds, target, parameters) = line
+    record = target.get("record") if isinstance(target, dict) else None
+    if not isinstance(record, dict):
+        return None
+    workload = workloads.get(index) if isinstance(index, int) else None
+    if workload is None or f"{workload.shash:016x}" != record.get("workload"):
+        raise ValueError(f"the line of {WORKLOADS} that it names is another workload, or is not there")
+    return TuningRecord(record["trace"], workload, seconds, target, parameters, record)
 
 
 class _Entered(threading.local):
@@ -101,16 +103,21 @@ class Database:
 
     def get_all_tuning_records(self) -> List[TuningRecord]:
         """In the order of the file."""
-        workloads = {}
+        records, workloads = list(_lines(os.path.join(self._path, RECORDS))), {}  # whoever adds to both adds workloads first
         for number, line in _lines(os.path.join(self._path, WORKLOADS)):
             if isinstance(line, list) and len(line) == 2 and isinstance(line[0], str) and line[0].isdigit():
                 workloads[number] = Workload(int(line[0]), line[1])
-        found = (_record(line, workloads) for _, line in _lines(os.path.join(self._path, RECORDS)))
+        found, path = [], os.path.join(self._path, RECORDS)
+        for number, line in records:
+            try:
+                found.append(_record(line, workloads))
+            except (ValueError, KeyError) as e:
+                raise ValueError(f"{path}:{number + 1}: no tuning record of Tenon: {e}") from None
         return [r for r in found if r is not None]
 
     def get_top_k(self, workload: Workload, top_k: int) -> List[TuningRecord]:
         """The fastest of a workload."""
-        of = [r for r in self.get_all_tuning_records() if r.workload.shash == workload.shash]
+        of = [r for r in self.get_all_tuning_records() if r.workload.shash == workload.shash and r.run_secs]
         return sorted(of, key=lambda r: sum(r.run_secs) / len(r.run_secs))[:top_k]
 
     def __len__(self) -> int:
