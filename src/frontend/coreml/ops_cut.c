@@ -45,7 +45,7 @@ static bool parts(imp_node *c, tn_value x, const cut *s, tn_slice_attr *out, tn_
         bool one = entry(s->squeeze, k, 0) != 0, given = k < s->begin.n;
         step[i] = one ? 1 : entry(s->stride, k, 1);
         begin[i] = !given || (entry(s->begin_mask, k, 0) && !one) ? (step[i] < 0 ? -1 : 0) : s->begin.at[i];
-        end[i] = one                                  ? (begin[i] == -1 ? INT64_MAX : begin[i] + 1)
+        end[i] = one ? (begin[i] == -1 || begin[i] == INT64_MAX ? INT64_MAX : begin[i] + 1)
                  : !given || entry(s->end_mask, k, 0) ? (step[i] < 0 ? INT64_MIN : INT64_MAX)
                                                       : entry(s->end, k, INT64_MAX);
         axis[i] = i;
@@ -290,8 +290,8 @@ static void slice_by_size(imp_node *c)
         imp_refuse(c, IMP_BAD_VALUE, "a slice has %u positions and %u sizes", (unsigned)begin.n,
                    (unsigned)size.n);
     for (uint32_t i = 0; i < begin.n && !c->bad; i++) {
-        end[i] = begin.at[i] + size.at[i];
-        bool rest = size.at[i] == -1 || (begin.at[i] < 0 && end[i] == 0); /* up to the last element */
+        bool far = __builtin_add_overflow(begin.at[i], size.at[i], &end[i]),
+             rest = far || size.at[i] == -1 || (begin.at[i] < 0 && end[i] == 0); /* up to the last element */
         end[i] = rest ? INT64_MAX : end[i];
     }
     cut s = {begin, {begin.n, end}, {0}, {0}, {0}, {0}};

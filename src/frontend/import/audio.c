@@ -35,7 +35,10 @@ static tn_value with_room(imp_node *c, tn_value samples, const imp_spectrogram *
         return samples;
     const tn_expr *none = tn_idx(c->pool, 0), *least = tn_idx(c->pool, s->window - s->stride),
                   *missing = tn_max(c->pool, tn_sub(c->pool, least, imp_type(samples)->dim[0]), none);
-    const tn_expr *const width[] = {none, imp_simplify(c, missing), none, none};
+    missing = imp_simplify(c, missing);
+    if (tn_is_value(missing, 0))
+        return samples;
+    const tn_expr *const width[] = {none, missing, none, none};
     tn_pad_attr a = {.pad_width = tn_dims_make(c->arena, 4, width),
                      .pad_mode = tn_intern(c->g->ctx, "constant")};
     return imp_call1(c, &tn_op_nn_pad, &a, samples);
