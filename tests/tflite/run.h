@@ -14,8 +14,8 @@ static inline tn_status import_text(model *m, const char *text, tn_buf *bytes, c
     return model_import(m, "model.tflite", &f, o);
 }
 
-/* Runs the model on x and gives y as float64, in room for n. */
-static inline void run_text(const char *text, const void *x, size_t bytes, int n, double y[])
+/* Runs the model on x and gives the first n elements of y as float64; how many it has. */
+static inline int64_t run_text(const char *text, const void *x, size_t bytes, int n, double y[])
 {
     model m;
     tn_buf file;
@@ -37,15 +37,19 @@ static inline void run_text(const char *text, const void *x, size_t bytes, int n
         tn_scalar s = tn_scalar_read(out.dtype, (const char *)out.at + (size_t)i * tn_dtype_bytes(out.dtype));
         y[i] = tn_dtype_is_float(out.dtype) ? s.f : (double)s.i;
     }
+    int64_t all = (int64_t)(out.n / tn_dtype_bytes(out.dtype));
     tn_tensor_value_deinit(&out);
     model_deinit(&m);
     tn_buf_deinit(&file);
+    return all;
 }
 
 static inline void expect(const char *text, const void *x, size_t bytes, int n, const double want[])
 {
     double have[16];
-    run_text(text, x, bytes, n, have);
+    int64_t all = run_text(text, x, bytes, n, have);
+    if (all != n)
+        fail_msg("%s\n%d elements, not %d", text, (int)all, n);
     for (int i = 0; i < n; i++)
         if (fabs(have[i] - want[i]) > 1e-6)
             fail_msg("%s\nelement %d is %g, not %g", text, i, have[i], want[i]);
