@@ -388,6 +388,20 @@ class Tensors(unittest.TestCase):
         fixed.__dlpack__(max_version=(1, 0))
         self.assertRaises(BufferError, t.__dlpack__, dl_device=(2, 0))
 
+    def test_dlpack_of_devices(self):
+        """What is on a GPU is refused before it is asked for; pinned memory of the host is as any other."""
+        t = tensor("float32", (2, 3), range(6))
+
+        class Far(Carrier):
+            def __dlpack_device__(self):
+                return self.at, 0
+
+        far = Far(t)
+        far.at = 3  # kDLCUDAHost
+        self.assertEqual(values(tenon.Tensor.of(far)), values(t))
+        far.at, far.tensor = 2, None  # kDLCUDA
+        self.assertRaisesRegex(ValueError, "on a device; move it to the CPU first", tenon.Tensor.of, far)
+
 
 @unittest.skipUnless(numpy, "NumPy is not installed")
 class WithNumPy(unittest.TestCase):

@@ -231,9 +231,12 @@ static void delete_versioned(versioned *v)
     free(v);
 }
 
-/* A capsule that nobody took owns its tensor still; who takes it renames it. */
+/* A capsule that nobody took owns its tensor still; who takes it renames it. A deleter may be code of Python, which
+ * must not begin with an exception that is on its way. */
 static void free_capsule(PyObject *capsule)
 {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
     if (PyCapsule_IsValid(capsule, "dltensor")) {
         DLManagedTensor *m = PyCapsule_GetPointer(capsule, "dltensor");
         if (m->deleter)
@@ -243,6 +246,7 @@ static void free_capsule(PyObject *capsule)
         if (v->deleter)
             v->deleter(v);
     }
+    PyErr_Restore(type, value, trace);
 }
 
 static PyObject *capsule_of(void *managed, const char *name, core_tensor *t)
@@ -277,12 +281,19 @@ PyObject *core_tensor_dlpack(core_tensor *t, int major)
     return capsule_of(v, "dltensor_versioned", t);
 }
 
+static int is_at_hand(long device)
+{
+    if (device == kDLCPU || device == kDLCUDAHost)
+        return 1;
+    PyErr_SetString(PyExc_ValueError,
+                    "the array is on a device; move it to the CPU first (cupy: get(), torch: cpu())");
+    return 0;
+}
+
 static int describe_dlpack(const DLTensor *dl, strided *s)
 {
-    if (dl->device.device_type != kDLCPU && dl->device.device_type != kDLCUDAHost) {
-        PyErr_SetString(PyExc_ValueError, "the array is on a device; move it to the CPU first");
+    if (!is_at_hand(dl->device.device_type))
         return 0;
-    }
     if (dl->ndim > CORE_MAX_NDIM || dl->dtype.lanes != 1) {
         PyErr_SetString(PyExc_ValueError, "arrays of vectors are not supported");
         return 0;
@@ -322,6 +333,25 @@ static PyObject *take(PyObject *capsule, const DLTensor **out, int *out_readonly
     return PyCapsule_New(managed, name, free_capsule);
 }
 
+/* Before it is asked for, since a producer may wait for its device then. */
+static int tells_device_at_hand(PyObject *array)
+{
+    long type = -1;
+    if (!PyObject_HasAttrString(array, "__dlpack_device__"))
+        return 1;
+    PyObject *method = PyObject_GetAttrString(array, "__dlpack_device__"),
+             *device = method ? PyObject_CallObject(method, NULL) : NULL,
+             *first = device ? PySequence_GetItem(device, 0) : NULL,
+             *number = first ? PyNumber_Long(first) : NULL;
+    if (number)
+        type = PyLong_AsLong(number);
+    Py_XDECREF(number);
+    Py_XDECREF(first);
+    Py_XDECREF(device);
+    Py_XDECREF(method);
+    return !PyErr_Occurred() && is_at_hand(type);
+}
+
 static PyObject *ask(PyObject *array)
 {
     PyObject *method = PyObject_GetAttrString(array, "__dlpack__"), *capsule = NULL;
@@ -346,7 +376,7 @@ static core_tensor *from_dlpack(PyObject *array, int writable)
     strided s;
     const DLTensor *dl;
     core_tensor *t = NULL;
-    PyObject *capsule = ask(array);
+    PyObject *capsule = tells_device_at_hand(array) ? ask(array) : NULL;
     PyObject *owner = capsule ? take(capsule, &dl, &s.readonly) : NULL;
     if (owner && describe_dlpack(dl, &s))
         t = tensor_of(owner, &s, writable);
