@@ -41,7 +41,7 @@ class Case(unittest.TestCase):
         about = json.loads(tenon._core.Session().about()[1])
         machine = f"{about['triple'].split('-')[0]} l1={about['l1_bytes']} l2={about['l2_bytes']}"
         record = {"tenon": 1, "workload": f"{task.workload:016x}", "machine": " ".join([machine, *about["features"]]), "threads": 1,
-                  "seconds": 1e-6, "default": 2e-6, "operations": 1, "trials": 1, "name": "by_hand", "generator": "sketch", "version": 3,
+                  "seconds": 1e-9, "default": 2e-9, "operations": 1, "trials": 1, "name": "by_hand", "generator": "sketch", "version": 3,
                   "picks": "", "trace": trace}
         plain = self.folder / "plain"
         plain.write_text(json.dumps(record) + "\n")
@@ -98,7 +98,7 @@ class Databases(Case):
         self.assertEqual(self.lines("database_workload.json"), [[str(workload), None]])  # a plain file has no functions
         (index, ((steps, _), seconds, target, parameters)), = self.lines("database_tuning_record.json")
         self.assertEqual(steps, [["loops", ['"out"'], [], ["i", "j", "k"]], ["reorder", ["i", "k", "j"], [], []]])
-        self.assertEqual((index, seconds, target["kind"], target["record"], parameters), (0, [1e-6], "llvm", record, None))
+        self.assertEqual((index, seconds, target["kind"], target["record"], parameters), (0, [1e-9], "llvm", record, None))
         for name, text in (("database_workload.json", TVM_WORKLOAD), ("database_tuning_record.json", TVM_RECORD + '[0, [[[["lo')):
             with open(self.work / name, "a") as f:
                 f.write(text)
