@@ -3,7 +3,7 @@
  *
  * Without an argument: float32 at all exponents with 4096 mantissas each and at the worst argument of the row, float64
  * at samples, and all values of the 16-bit types. With the argument `functions.all`: every float32 (of two
- * operands: 2^28 pairs), one function after the other; TENON_FUNCTION names one of them, as in the table.
+ * operands: 2^28 pairs), one function after the other; TENON_FUNCTION names one of them, as in the table below.
  * Targets: AVX-512, whose results must be those of AVX2 with fma bit for bit; and plain SSE2, without fma.
  * Last elements, which vectors leave over, must be as they are inside. NaN, infinities and signs, of zeros
  * too, must be those of the C library.

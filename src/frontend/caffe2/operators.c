@@ -259,19 +259,10 @@ static void fully_connected(imp_node *c)
     imp_out(c, 0, axis == 1 ? y : imp_reshape(c, y, axis + 1, dim));
 }
 
-static tn_value turned(imp_node *c, tn_value v, bool is)
-{
-    int64_t perm[IMP_MAX_RANK];
-    int n = imp_rank(v);
-    for (int i = 0; i < n; i++)
-        perm[i] = i < n - 2 ? i : 2 * n - 3 - i;
-    return is && n >= 2 ? imp_transpose(c, v, n, perm) : v;
-}
-
 static void matmul(imp_node *c)
 {
     bool ta = imp_attr_int(c, "trans_a", 0) != 0, tb = imp_attr_int(c, "trans_b", 0) != 0;
-    tn_value a = turned(c, imp_in(c, 0), ta), b = turned(c, imp_in(c, 1), tb);
+    tn_value a = imp_transposed_if(c, imp_in(c, 0), ta), b = imp_transposed_if(c, imp_in(c, 1), tb);
     imp_out(c, 0, imp_matmul(c, a, b, NULL));
 }
 

@@ -71,15 +71,6 @@ static void embedding_nd(imp_node *c)
     imp_out(c, 0, looked_up(c, at, imp_attr_int(c, "vocabSize", 0), n));
 }
 
-static tn_value turned(imp_node *c, tn_value v, bool is)
-{
-    int64_t perm[IMP_MAX_RANK];
-    int n = imp_rank(v);
-    for (int i = 0; i < n; i++)
-        perm[i] = i < n - 2 ? i : 2 * n - 3 - i;
-    return is && n >= 2 ? imp_transpose(c, v, n, perm) : v;
-}
-
 /* x [.., in]; weights [out, in], bias [out] or absent */
 static tn_value rows_times(imp_node *c, tn_value x, tn_value w, tn_value b)
 {
@@ -100,8 +91,8 @@ static void batched_matmul(imp_node *c)
         tn_value b = imp_in(c, 1);
         a = imp_rank(a) == 1 ? imp_unsqueeze(c, a, 0) : a;
         b = imp_rank(b) == 1 ? imp_unsqueeze(c, b, 1) : b;
-        a = turned(c, a, ta);
-        b = turned(c, b, tb);
+        a = imp_transposed_if(c, a, ta);
+        b = imp_transposed_if(c, b, tb);
         imp_out(c, 0, imp_matmul(c, a, b, NULL));
         return;
     }
@@ -113,8 +104,8 @@ static void matmul(imp_node *c)
 {
     bool ta = cm_flag(c, "transpose_x"), tb = cm_flag(c, "transpose_y");
     tn_value a = cm_in(c, 0, "x"), b = cm_in(c, 1, "y");
-    a = turned(c, a, ta);
-    b = turned(c, b, tb);
+    a = imp_transposed_if(c, a, ta);
+    b = imp_transposed_if(c, b, tb);
     imp_out(c, 0, imp_matmul(c, a, b, NULL));
 }
 
@@ -150,7 +141,7 @@ static void attention(imp_node *c)
                     !tn_is_int(imp_type(q)->dim[rank - 1], &width) || width < 1))
         imp_refuse(c, IMP_OPERANDS, "query %s, key %s and value %s do not fit", imp_type_text(c, imp_type(q)),
                    imp_type_text(c, imp_type(k)), imp_type_text(c, imp_type(v)));
-    tn_value score = imp_matmul(c, q, turned(c, k, true), NULL);
+    tn_value score = imp_matmul(c, q, imp_transposed_if(c, k, true), NULL);
     score = imp_with(c, &tn_op_multiply, score, 1 / sqrt((double)width));
     if (mask.def && tn_dtype_is_bool(imp_type(mask)->dtype)) {
         tn_dtype t = imp_type(score)->dtype;

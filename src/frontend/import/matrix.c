@@ -12,6 +12,15 @@ tn_value imp_transposed(imp_node *c, tn_value v)
     return imp_transpose(c, v, 2, swap);
 }
 
+tn_value imp_transposed_if(imp_node *c, tn_value v, bool is)
+{
+    int64_t perm[IMP_MAX_RANK];
+    int n = imp_rank(v);
+    for (int i = 0; i < n; i++)
+        perm[i] = i < n - 2 ? i : 2 * n - 3 - i;
+    return is && n >= 2 ? imp_transpose(c, v, n, perm) : v;
+}
+
 /* Operands of quantised products: zero points, and scales that are not applied here. */
 static tn_value quantised_product(imp_node *c, const tn_op *op, const void *attr, tn_value x, tn_value y,
                                   const imp_zeros *z)

@@ -9,6 +9,8 @@ typedef struct imp_zeros { /* zero points of quantised operands */
 
 bool imp_is_constant(tn_value v);
 tn_value imp_transposed(imp_node *c, tn_value v); /* a matrix turned */
+/* The last two dimensions change places, if `is` and if there are two. */
+tn_value imp_transposed_if(imp_node *c, tn_value v, bool is);
 /* x times the transpose of a weight [units, in]; z: NULL, or of quantised operands, the int32 sums. */
 tn_value imp_dense(imp_node *c, tn_value x, tn_value weight, const imp_zeros *z);
 /* a b by NumPy's rules: leading dimensions broadcast, a vector is a row on the left and a column on the right; z: of
