@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
-from .. import _core
+from .. import _core, _logs
 from ..autotvm._space import words_of
 from .measure import ERRORS, MeasureInput, MeasureResult, PythonBasedMeasureCallback, State
 
@@ -44,12 +44,7 @@ def encode(inp: MeasureInput, result: MeasureResult) -> str:
 
 def save_records(filename: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
     """Add lines to a file."""
-    text = "".join(encode(i, r) + "\n" for i, r in zip(inputs, results))
-    with open(os.fspath(filename), "ab+") as f:
-        if f.tell():
-            f.seek(-1, os.SEEK_END)
-            text = text if f.read(1) == b"\n" else "\n" + text  # a kill cut the last line
-        f.write(text.encode())
+    _logs.append(filename, "".join(encode(i, r) + "\n" for i, r in zip(inputs, results)))
 
 
 def _decode(row: str) -> Tuple[MeasureInput, MeasureResult]:
@@ -64,29 +59,9 @@ def _decode(row: str) -> Tuple[MeasureInput, MeasureResult]:
         raise ValueError(f"not a line of AutoScheduler's records ({e}): {row.strip()[:80]}") from None
 
 
-def _is_cut(row: str) -> bool:
-    """The beginning of a line, whose writer was ended."""
-    begin = '{"i": '
-    try:
-        json.loads(row)
-    except (ValueError, RecursionError):
-        return row.startswith(begin) or begin.startswith(row.strip())
-    return False
-
-
 def load_records(filename: Any) -> Iterator[Tuple[MeasureInput, MeasureResult]]:
     """All lines of a log but those that a kill cut short. ValueError names one that is none."""
-    with open(os.fspath(filename), encoding="utf-8", errors="replace") as f:
-        for number, row in enumerate(f, 1):
-            if not row.strip() or row.startswith("#"):
-                continue
-            try:
-                found = _decode(row)
-            except ValueError as e:
-                if _is_cut(row):
-                    continue
-                raise ValueError(f"{os.fspath(filename)}:{number}: {e}") from None
-            yield found
+    return _logs.read(filename, '{"i": ', _decode)
 
 
 class RecordReader:

@@ -1,22 +1,14 @@
 """What Tuner.tune calls after each trial."""
 from __future__ import annotations
 
-import os
 import sys
 import time
 from typing import IO, Any, Sequence
 
+from .. import _logs
 from .measure import MeasureInput, MeasureResult
 from .record import encode
 from .tuner import Callback, Tuner
-
-
-def _ends_a_line(f: IO[bytes]) -> bool:
-    """Where a file opened for appending is whole; a kill may have cut its last line."""
-    if f.tell() == 0:
-        return True
-    f.seek(-1, os.SEEK_END)
-    return f.read(1) == b"\n"
 
 
 def log_to_file(file_out: Any, protocol: str = "json") -> Callback:
@@ -29,8 +21,7 @@ def log_to_file(file_out: Any, protocol: str = "json") -> Callback:
         if hasattr(file_out, "write"):
             file_out.write(text)
         else:
-            with open(os.fspath(file_out), "ab+") as f:
-                f.write((text if _ends_a_line(f) else "\n" + text).encode())
+            _logs.append(file_out, text)
 
     return called
 

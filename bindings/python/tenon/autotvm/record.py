@@ -5,7 +5,7 @@ import json
 import os
 from typing import Any, Dict, Iterable, Iterator, Mapping, Optional, Tuple
 
-from .. import _core
+from .. import _core, _logs
 from ._space import ConfigEntity
 from .measure import MeasureInput, MeasureResult
 from .task import serialize
@@ -56,8 +56,10 @@ def decode(row: str, protocol: str = "json") -> Optional[Tuple[MeasureInput, Mea
     """What a line says; None: nothing (it is a comment, or empty). Lines that TVM wrote are read, too."""
     if protocol != "json":
         raise ValueError("records are lines of JSON")
-    if not row.strip() or row.startswith("#"):
-        return None
+    return _decode(row) if row.strip() and not row.startswith("#") else None
+
+
+def _decode(row: str) -> Tuple[MeasureInput, MeasureResult]:
     try:
         x = json.loads(row)
         target, name, args, kwargs = x["input"][:4]
@@ -69,32 +71,13 @@ def decode(row: str, protocol: str = "json") -> Optional[Tuple[MeasureInput, Mea
             raise ValueError(f"version {x['version']}; {VERSION} is read")
         return (MeasureInput(target, _Logged(name, _tuples(args), kwargs), entity),
                 MeasureResult(tuple(map(float, costs)), int(error_no), float(all_cost), float(timestamp)))
-    except (KeyError, TypeError, ValueError, AttributeError) as e:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as e:
         raise ValueError(f"not a line of AutoTVM's records ({e}): {row.strip()[:80]}") from None
-
-
-def _is_cut(row: str) -> bool:
-    """The beginning of a line, whose writer was ended."""
-    begin = '{"input": '
-    try:
-        json.loads(row)
-    except ValueError:
-        return row.startswith(begin) or begin.startswith(row.strip())
-    return False
 
 
 def load_from_file(filepath: Any) -> Iterator[Tuple[MeasureInput, MeasureResult]]:
     """All lines of a file but those that a kill cut short. ValueError names one that is none."""
-    with open(os.fspath(filepath), encoding="utf-8", errors="replace") as f:
-        for number, row in enumerate(f, 1):
-            try:
-                found = decode(row)
-            except ValueError as e:
-                if _is_cut(row):
-                    continue
-                raise ValueError(f"{os.fspath(filepath)}:{number}: {e}") from None
-            if found:
-                yield found
+    return _logs.read(filepath, '{"input": ', _decode)
 
 
 load_from_buffer = load_from_file
