@@ -322,6 +322,10 @@ tnr_status tnh_seq_concat(tnh_call *h)
     int64_t extent = 0, shape[TNH_MAX_NDIM];
     bool stack = tnh_attr_int(h, "new_axis", 0);
     tnr_status status = sequence_in(h, 0, &s);
+    if (!status && !s.n_field && is_given(h, 1)) {
+        status = value_in(h, 1, &made);
+        return status ? status : tnh_value_out(h, 0, made);
+    }
     if (!status && !(x = tnh_new(h, s.n_field, sizeof *x)))
         status = TNR_E_MEMORY;
     status = status ? status : elements(h, &s, stack, x, &axis, &extent);

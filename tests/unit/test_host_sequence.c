@@ -75,28 +75,32 @@ static void parts(void **state)
     EXPECT(rows);
 }
 
-#define JOIN(axis, stack) "; json {\"axis\": " #axis ", \"new_axis\": " #stack "}"
+#define JOIN(axis, stack) "; #0()" JOINED(axis, stack) /* there is no result of an empty sequence */
+#define JOINED(axis, stack) "; json {\"axis\": " #axis ", \"new_axis\": " #stack "}"
 #define DIFFERS "fails: node: element 1 of the sequence has another type or shape than the first one"
 
 static void joined(void **state)
 {
     static const host_row rows[] = {
-        {"seq.concat", 2, "#0(int8[2,1] 1 2; int8[2,2] 3 4 5 6)" JOIN(1, false), "int8[2,3] 1 3 4 2 5 6"},
-        {"seq.concat", 2, "#0(int8[2] 1 2; int8[2] 3 4)" JOIN(1, true), "int8[2,2] 1 3 2 4"},
-        {"seq.concat", 2, "#0(int8[1099511627776,0])" JOIN(1, false), "int8[1099511627776,0]"},
-        {"seq.concat", 2, "#0(int8[2] 1 2; int8[2] 3 4)" JOIN(-2, true), "int8[2,2] 1 2 3 4"},
-        {"seq.concat", 2, "#0(string[1] 'a'; string[2] 'b' 'c')" JOIN(0, false), "string[3] 'a' 'b' 'c'"},
-        {"seq.concat", 2, "#0(int8[0,2]; int8[1,2] 3 4)" JOIN(0, false), "int8[1,2] 3 4"},
-        {"seq.concat", 2, "#0(int8[0,2]; int8[0,3])" JOIN(1, false), "int8[0,5]"},
-        {"seq.concat", 2, "#0()" JOIN(0, false),
+        {"seq.concat", 3, "#0(int8[2,1] 1 2; int8[2,2] 3 4 5 6)" JOIN(1, false), "int8[2,3] 1 3 4 2 5 6"},
+        {"seq.concat", 3, "#0(int8[2] 1 2; int8[2] 3 4)" JOIN(1, true), "int8[2,2] 1 3 2 4"},
+        {"seq.concat", 3, "#0(int8[1099511627776,0])" JOIN(1, false), "int8[1099511627776,0]"},
+        {"seq.concat", 3, "#0(int8[2] 1 2; int8[2] 3 4)" JOIN(-2, true), "int8[2,2] 1 2 3 4"},
+        {"seq.concat", 3, "#0(string[1] 'a'; string[2] 'b' 'c')" JOIN(0, false), "string[3] 'a' 'b' 'c'"},
+        {"seq.concat", 3, "#0(int8[0,2]; int8[1,2] 3 4)" JOIN(0, false), "int8[1,2] 3 4"},
+        {"seq.concat", 3, "#0(int8[0,2]; int8[0,3])" JOIN(1, false), "int8[0,5]"},
+        {"seq.concat", 3, "#0()" JOIN(0, false),
          "fails: node: the sequence is empty, so its elements have no common shape"},
-        {"seq.concat", 2, "#0(int8[2] 1 2; int8[1] 3)" JOIN(0, true), DIFFERS},
-        {"seq.concat", 2, "#0(int8[2] 1 2; int16[2] 1 2)" JOIN(0, false), DIFFERS},
-        {"seq.concat", 2, "#0(int8[2] 1 2; int8[2,1] 1 2)" JOIN(0, false), DIFFERS},
-        {"seq.concat", 2, "#0(int8[2] 1 2; string[1] 'a')" JOIN(0, false), DIFFERS},
-        {"seq.concat", 2, "#0(int8[2] 1 2)" JOIN(1, false),
+        {"seq.concat", 3, "#0(); int8[0,2]" JOINED(0, true), "int8[0,2]"},
+        {"seq.concat", 3, "#0(); string[0]" JOINED(0, true), "string[0]"},
+        {"seq.concat", 3, "#0(int8[1] 1); int8[0,2]" JOINED(0, true), "int8[1,1] 1"},
+        {"seq.concat", 3, "#0(int8[2] 1 2; int8[1] 3)" JOIN(0, true), DIFFERS},
+        {"seq.concat", 3, "#0(int8[2] 1 2; int16[2] 1 2)" JOIN(0, false), DIFFERS},
+        {"seq.concat", 3, "#0(int8[2] 1 2; int8[2,1] 1 2)" JOIN(0, false), DIFFERS},
+        {"seq.concat", 3, "#0(int8[2] 1 2; string[1] 'a')" JOIN(0, false), DIFFERS},
+        {"seq.concat", 3, "#0(int8[2] 1 2)" JOIN(1, false),
          "fails: node: axis 1 is outside of a tensor of 1 dimensions"},
-        {"seq.concat", 2, "#0(#0(int8[] 1))" JOIN(0, false),
+        {"seq.concat", 3, "#0(#0(int8[] 1))" JOIN(0, false),
          "fails: node: seq.concat gets a value that is not a tensor of strings"},
     };
     (void)state;

@@ -23,6 +23,9 @@ typedef struct onnx_loop {
     void (*body)(imp_node *c,
                  struct onnx_loop *b); /* nodes of an iteration; n_out is as many as the graph has */
     const void *user;                  /* of body */
+    const int64_t *axis,
+        *backward; /* of what is collected: where it goes, and which way; NULL: in front, onward.
+                                        * The node heeds them where only the run knows the rank (collect.c). */
 } onnx_loop;
 
 /* trip: int64, rank 0; go: bool. */
@@ -58,6 +61,6 @@ tn_value onnx_bool_scalar(imp_node *c, tn_value v); /* a condition: one bool, of
 bool onnx_is_long(const onnx_graph *g, int64_t n);  /* are n iterations too many to write them all down? */
 tn_value onnx_zeros(imp_node *c, tn_dtype t, tn_dims shape); /* of texts: empty ones */
 /* What n iterations gave, one after the other (or the last first) along a new axis. */
-tn_value onnx_stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, int axis, bool backward);
+tn_value onnx_stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, int64_t axis, bool backward);
 
 #endif

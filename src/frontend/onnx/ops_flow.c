@@ -19,25 +19,6 @@ bool onnx_is_long(const onnx_graph *g, int64_t n)
     return n > MAX_UNROLL || n * (int64_t)g->node.n > MAX_UNROLLED_NODES;
 }
 
-/* v with a new dimension of extent 1 at axis. */
-static tn_value with_axis(imp_node *c, tn_value v, int axis)
-{
-    tn_expand_dims_attr a = {axis, 1};
-    return imp_call1(c, &tn_op_expand_dims, &a, v);
-}
-
-tn_value onnx_stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, int axis, bool backward)
-{
-    tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)n), *at = TN_NEW_N(c->arena, tn_value, (size_t)n);
-    tn_axis_attr a = {axis};
-    for (int64_t i = 0; i < n; i++)
-        all[backward ? n - 1 - i : i] = v[(size_t)i * stride];
-    imp_movable(c, (int)n, all, at);
-    for (int64_t i = 0; i < n && !c->bad; i++)
-        at[i] = with_axis(c, at[i], axis);
-    return imp_moved(c, (int)n, all, imp_call(c, &tn_op_concatenate, &a, (int)n, at));
-}
-
 tn_value onnx_zeros(imp_node *c, tn_dtype t, tn_dims shape)
 {
     tn_broadcast_to_attr to = {shape};
@@ -252,14 +233,15 @@ bool onnx_is_inside(imp_node *c, const onnx_loop *b, const tn_expr *e)
     return n.found;
 }
 
-/* Extents of what is collected by a loop whose condition always holds; None where its body finds them out. */
+/* Extents of what is collected by a loop whose condition always holds; None where its body finds them out. What has no
+ * rank the loop does not collect itself. */
 static tn_dims known_rows(imp_node *c, const onnx_loop *b)
 {
     tn_vec(const tn_expr *) dim = {0};
     const tn_value in[3] = {b->in[1], b->in[0], imp_const_ints(c, TN_I64, 0, 1, (int64_t[]){0})};
     bool known = true;
     for (uint32_t k = b->n_carried + 1; k < b->n_out; k++)
-        for (int d = -1; d < imp_rank(b->out[k]); d++) {
+        for (int d = onnx_is_value(b->out[k]) ? 0 : -1; d < imp_rank(b->out[k]); d++) {
             tn_vec_push(&dim, d < 0 ? NULL : imp_type(b->out[k])->dim[d]);
             known = known && (d < 0 || !onnx_is_inside(c, b, imp_type(b->out[k])->dim[d]));
         }
@@ -271,77 +253,7 @@ static tn_dims known_rows(imp_node *c, const onnx_loop *b)
     return all;
 }
 
-/* ---- texts that are collected ----
- * The loop carries the texts of all iterations, as a sequence of lists, and how many they are. What it collects are
- * their numbers, by which they are read afterwards. */
-
-/* The loop carries one more value, which begins as v and stays as it is. Returns what it is in the body. */
-static tn_value carry(imp_node *c, onnx_loop *b, tn_value v, const char *name, const tn_type *t)
-{
-    uint32_t k = b->n_carried++;
-    b->in[k + 2] = v;
-    for (uint32_t i = b->n_out++; i > k + 1; i--)
-        b->out[i] = b->out[i - 1];
-    return b->out[k + 1] = tn_val(tn_region_add_param(c->g, b->r, name, t));
-}
-
-/* Collected result k are texts. Returns which carried value holds them. */
-static uint32_t collect_texts(imp_node *c, onnx_loop *b, uint32_t k)
-{
-    const tn_expr *any = tn_any_dim(c->pool);
-    const tn_type *list = tn_type_tensor(c->pool, TN_STR, 1, &any, NULL);
-    tn_value none = imp_text_list(c, 0, NULL), begin = imp_call(c, &tn_op_seq_of, NULL, 1, &none);
-    tn_value lists = carry(c, b, begin, "texts", tn_type_seq(c->pool, list));
-    tn_value count = carry(c, b, imp_i64(c, 0), "count", tn_type_tensor(c->pool, TN_I64, 0, NULL, NULL));
-    uint32_t at = b->n_carried - 2;
-    tn_value *next = b->out + at + 1, *collected = b->out + b->n_carried + 1 + k;
-    tn_region *outer = c->im->r;
-    c->im->r = b->r;
-    tn_value number = imp_text_numbers(c, *collected, 0), flat = imp_flat(c, number);
-    next[0] = imp_call2(c, &tn_op_seq_insert, NULL, lists, imp_take_texts(c, *collected, flat));
-    next[1] = imp_call2(c, &tn_op_add, NULL, count, imp_extent_of(c, flat, 0));
-    *collected = imp_call2(c, &tn_op_add, NULL, number, count);
-    c->im->r = outer;
-    return at;
-}
-
-static tn_value read_texts(imp_node *c, tn_node *n, uint32_t lists, tn_value number)
-{
-    tn_seq_concat_attr a = {0, false};
-    return imp_take_texts(c, imp_call1(c, &tn_op_seq_concat, &a, (tn_value){n, lists}), number);
-}
-
 /* ---- the node ---- */
-
-static tn_node *make_loop(imp_node *c, const onnx_loop *b, const tn_loop_attr *attr)
-{
-    tn_region_set_results(c->g, b->r, (int)b->n_out, b->out);
-    tn_node *n = tn_node_new(c->g, c->im->r, NULL, &tn_op_loop, (int)b->n_carried + 2, b->in,
-                             (int)b->n_out - 1, attr, c->loc);
-    tn_node_hold(c->g, n, 1, (tn_region *[]){b->r});
-    c->bad = tn_infer_node(c->g, n) != TN_OK;
-    if (b->n_carried)
-        onnx_note_ranks(c, n, b->ranks);
-    return n;
-}
-
-void onnx_loop_node(imp_node *c, onnx_loop *b, const tn_loop_attr *attr, tn_value result[])
-{
-    uint32_t n_carried = b->n_carried, n_collected = b->n_out - 1 - n_carried;
-    uint32_t *lists = TN_NEW_N(c->arena, uint32_t, n_collected);
-    bool *text = TN_NEW_N(c->arena, bool, n_collected);
-    for (uint32_t k = 0; k < n_collected && !c->bad; k++) {
-        text[k] = imp_is_text(b->out[b->n_carried + 1 + k]);
-        lists[k] = text[k] ? collect_texts(c, b, k) : 0;
-    }
-    tn_node *n = c->bad ? NULL : make_loop(c, b, attr);
-    for (uint32_t k = 0; k < n_carried && !c->bad; k++)
-        result[k] = tn_unboxed(c->g, (tn_value){n, k});
-    for (uint32_t k = 0; k < n_collected && !c->bad; k++) {
-        tn_value v = tn_unboxed(c->g, (tn_value){n, b->n_carried + k});
-        result[n_carried + k] = text[k] ? read_texts(c, n, lists[k], v) : v;
-    }
-}
 
 /* A loop whose number of iterations, or whose shapes, are known during the run. */
 static void loop_node(imp_node *c, const onnx_graph *g, uint32_t n_carried)
@@ -374,7 +286,7 @@ static void no_iteration(imp_node *c, const onnx_graph *g, uint32_t n_carried)
     if (!c->bad)
         onnx_settle_loop(c, &b);
     for (uint32_t k = n_carried; k < c->n_out && !c->bad; k++) {
-        const tn_type *t = imp_type(b.out[k + 1]);
+        const tn_type *t = imp_type(b.out[k + 1]); /* of any rank: a list then */
         for (int d = 0; d < t->n; d++)
             dim[d + 1] = onnx_is_inside(c, &b, t->dim[d]) ? dim[0] : t->dim[d];
         imp_out(c, k, onnx_zeros(c, t->dtype, tn_dims_make(c->arena, (uint32_t)t->n + 1, dim)));

@@ -101,10 +101,8 @@ static void unroll(imp_node *c, const scan *s, int64_t n, tn_value state[], cons
         for (uint32_t k = 0; k < s->n_out; k++)
             all[(size_t)i * s->n_out + k] = body[s->n_state + k];
     }
-    for (uint32_t k = 0; k < s->n_out && !c->bad; k++) {
-        int axis = imp_axis(c, s->out_axis[k], imp_rank(all[k]) + 1);
-        out[k] = c->bad ? (tn_value){0} : onnx_stacked(c, all + k, n, s->n_out, axis, s->out_back[k] != 0);
-    }
+    for (uint32_t k = 0; k < s->n_out && !c->bad; k++)
+        out[k] = onnx_stacked(c, all + k, n, s->n_out, s->out_axis[k], s->out_back[k] != 0);
 }
 
 /* ---- a Scan that stays a loop: its length is known during the run, large, or 0 ---- */
@@ -154,6 +152,8 @@ static tn_dims rows_of(imp_node *c, const onnx_loop *b, const tn_expr *n)
     bool known = true;
     for (uint32_t k = b->n_carried + 1; k < b->n_out; k++) {
         const tn_type *t = imp_type(b->out[k]);
+        if (onnx_is_value(b->out[k]))
+            continue; /* which the loop does not collect itself */
         tn_vec_push(&dim, n);
         for (int d = 0; d < t->n; d++) {
             known = known && !onnx_is_inside(c, b, t->dim[d]);
@@ -170,6 +170,8 @@ static tn_value placed(imp_node *c, tn_value rows, bool backward, int64_t axis, 
 {
     tn_value v;
     int64_t perm[IMP_MAX_RANK + 1];
+    if (onnx_is_value(rows)) /* which is placed already */
+        return rows;
     int rank = imp_rank(rows), at = imp_axis(c, axis, rank);
     if (!at && !backward)
         return rows;
@@ -199,6 +201,8 @@ static void loop_scan(imp_node *c, const scan *s, const tn_expr *n, tn_value sta
     tn_value trip = imp_extent_of(c, x[0], imp_axis(c, s->in_axis[0], imp_rank(x[0])));
     sequences q = {s, x, imp_call2(c, &tn_op_subtract, NULL, trip, imp_i64(c, 1))};
     onnx_loop b = onnx_begin_loop(c, s->g, trip, imp_const(c, TN_BOOL1, 1), s->n_state, state);
+    b.axis = s->out_axis;
+    b.backward = s->out_back;
     b.body = scan_body;
     b.user = &q;
     if (s->n_state + s->n_in > ONNX_MAX_BODY)

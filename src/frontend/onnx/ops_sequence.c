@@ -457,9 +457,9 @@ void onnx_check_sequences(imp_node *c)
 void onnx_need_tensors(imp_node *c, const char *what, size_t n, const tn_value v[])
 {
     for (size_t i = 0; i < n && !c->bad; i++) {
-        const char *is = kept_apart(c, v[i]);
+        const char *is = imp_type(v[i])->kind == TN_T_ANY ? NULL : kept_apart(c, v[i]);
         if (is)
-            imp_fail(c, "onnx-E009", "%s %zu is %s, but must be a tensor of known rank", what, i, is);
+            imp_fail(c, "onnx-E009", "%s %zu is %s, but must be a tensor", what, i, is);
     }
 }
 

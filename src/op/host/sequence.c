@@ -118,6 +118,21 @@ static tn_status split_infer(tn_graph *g, tn_node *n)
     return TN_OK;
 }
 
+/* What the result is where the sequence turns out to be empty, if that is given. */
+static tn_status or_none(tn_graph *g, tn_node *n)
+{
+    if (n->nin < 2 || !n->in[1].def)
+        return TN_OK;
+    const tn_type *none = tn_type_unbound(g->pool, tn_in_type(n, 1)),
+                  *t = is_tensor(none) ? tn_type_join(g->pool, n->type[0], none) : NULL;
+    if (!t)
+        return tn_rule_fail(g, n, "op-E081",
+                            "the result is %s, which cannot be %s where there are no elements",
+                            tn_rule_type_text(g, n->type[0]), tn_rule_type_text(g, none));
+    n->type[0] = t;
+    return TN_OK;
+}
+
 static tn_status concat_infer(tn_graph *g, tn_node *n)
 {
     const tn_seq_concat_attr *a = n->attr;
@@ -130,7 +145,7 @@ static tn_status concat_infer(tn_graph *g, tn_node *n)
                             tn_rule_type_text(g, s));
     n->type[0] = e;
     if (e->kind == TN_T_ANY)
-        return TN_OK;
+        return or_none(g, n);
     int rank = e->n + a->new_axis, axis = (int)(a->axis < 0 ? a->axis + rank : a->axis);
     if (rank > TN_RULE_MAX_RANK || a->axis < -rank || a->axis >= rank)
         return tn_rule_fail(g, n, "op-E007", "axis %lld is outside [%d, %d) for %s", (long long)a->axis,
@@ -140,13 +155,14 @@ static tn_status concat_infer(tn_graph *g, tn_node *n)
         from += d != axis || !a->new_axis;
     }
     n->type[0] = tn_type_tensor(g->pool, e->dtype, rank, dim, NULL);
-    return TN_OK;
+    return or_none(g, n);
 }
 
 /* clang-format off */
 static const char *const seq_in[] = {"seq"};
 static const char *const at_in[] = {"seq", "position"};
 static const char *const insert_in[] = {"seq", "value", "position"};
+static const char *const concat_in[] = {"seq", "none"};
 static const char *const split_in[] = {"data", "sizes"};
 static const tn_attr_field split_fields[] = TN_ATTR_TABLE(tn_seq_split_attr, TN_SEQ_SPLIT_ATTRS);
 static const tn_attr_field concat_fields[] = TN_ATTR_TABLE(tn_seq_concat_attr, TN_SEQ_CONCAT_ATTRS);
@@ -199,9 +215,10 @@ const tn_op tn_op_seq_split = {
 };
 
 const tn_op tn_op_seq_concat = {
-    .name = "seq.concat", .doc = "The elements of a sequence joined along an axis, or stacked along a new one.",
+    .name = "seq.concat",
+    .doc = "The elements of a sequence joined along an axis, or stacked along a new one; of no elements: `none`.",
     .attr_size = sizeof(tn_seq_concat_attr), .attr = concat_fields,
-    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .in_name = seq_in,
+    .nin = 2, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .in_name = concat_in,
     .infer = concat_infer, .host = "seq.concat",
 };
 /* clang-format on */
