@@ -1,5 +1,9 @@
 """tenon.InferenceSession: a script of ONNX Runtime with one import changed; and Module.profile."""
 import array
+import json
+import os
+import tempfile
+import threading
 import unittest
 import warnings
 
@@ -51,6 +55,38 @@ class Session(unittest.TestCase):
             self.assertRaises(ValueError, session.run, None, feed)
         self.assertRaises(ValueError, session.run, ["no"], {"a": self.x, "b": self.x})
         self.assertRaises(ort.RunError, session.run, None, {"a": self.x.astype("float64"), "b": self.x})
+
+    def test_metadata(self):
+        meta = ort.InferenceSession(models.add()).get_modelmeta()
+        self.assertEqual((meta.graph_name, meta.graph_description, meta.producer_name), ("g", "", "tests"))
+
+    def test_asynchronous(self):
+        session = ort.InferenceSession(models.add())
+        for feed in ({"a": self.x, "b": self.x}, {"a": self.x, "b": self.x[0]}):
+            done, told = threading.Event(), []
+            session.run_async(["sum"], feed, lambda *given: told.append(given) or done.set(), 7)
+            self.assertTrue(done.wait(60))
+            outputs, data, error = told[0]
+            self.assertEqual(data, 7)
+            if feed["b"].shape == feed["a"].shape:
+                self.assertEqual((outputs[0].tolist(), error), ((2 * self.x).tolist(), ""))
+            else:
+                self.assertEqual(outputs, [])
+                self.assertIn('input "b"', error)
+
+    def test_profiling(self):
+        self.assertEqual(ort.InferenceSession(models.add()).end_profiling(), "")
+        options = ort.SessionOptions()
+        options.enable_profiling = True
+        with tempfile.TemporaryDirectory() as folder:
+            options.profile_file_prefix = os.path.join(folder, "p_")
+            for shape in ((2, 3), None):
+                session = ort.InferenceSession(models.add(shape=shape), options)
+                self.assertEqual(session.end_profiling(), "")
+                session.run(None, {"a": self.x, "b": self.x})
+                with open(session.end_profiling()) as file:
+                    event, = json.load(file)
+                self.assertEqual((event["ph"], event["dur"] > 0, "add" in event["name"]), ("X", True, True))
 
     def test_complex_numbers(self):
         model = models.model([models.node("Transpose", ["z"], ["t"], perm=[1, 0]), models.node("Identity", ["z"], ["same"])],
@@ -146,8 +182,8 @@ class Session(unittest.TestCase):
 
     def test_values(self):
         value = ort.OrtValue.from_dlpack(self.x)
-        self.assertEqual((value.shape(), value.data_type(), value.device_name(), value.is_tensor()),
-                         ([2, 3], "tensor(float)", "cpu", True))
+        self.assertEqual((value.shape(), value.data_type(), value.element_type(), value.device_name(), value.is_tensor()),
+                         ([2, 3], "tensor(float)", 1, "cpu", True))
         session = ort.InferenceSession(models.add())
         result, = session.run_with_ort_values(["sum"], {"a": value, "b": value})
         self.assertEqual(numpy.asarray(result).tolist(), (2 * self.x).tolist())

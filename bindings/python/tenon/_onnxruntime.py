@@ -9,13 +9,21 @@ What only tunes ONNX Runtime is accepted and has no effect; a provider other tha
 from __future__ import annotations
 
 import enum
+import json
+import os
+import threading
+import time
 import warnings
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from . import _arrays, _core, _errors, _module, _ranked, _values
 
 CPU = "CPUExecutionProvider"
 TYPE_NAMES = {"float32": "float", "float64": "double"}  # tensor(...) has these of C, others as they are
+ELEMENT_TYPES = {name: i for i, name in enumerate(
+    ("float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "float64", "uint32", "uint64",
+     "complex64", "complex128", "bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "uint4", "int4",
+     "float4_e2m1fn"), 1)}  # onnx.TensorProto.DataType
 
 
 class GraphOptimizationLevel(enum.IntEnum):
@@ -34,8 +42,8 @@ class ExecutionMode(enum.IntEnum):
 
 
 class SessionOptions:
-    """intra_op_num_threads: threads of a run, 0 for all; graph_optimization_level; free dimensions. Other attributes and
-    configuration entries are kept and have no effect."""
+    """intra_op_num_threads: threads of a run, 0 for all; graph_optimization_level; free dimensions; enable_profiling and
+    profile_file_prefix, of what end_profiling writes. Other attributes and configuration entries are kept and have no effect."""
 
     def __init__(self) -> None:
         self.intra_op_num_threads = 0
@@ -43,6 +51,7 @@ class SessionOptions:
         self.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_ALL
         self.execution_mode = ExecutionMode.ORT_SEQUENTIAL
         self.enable_profiling = False
+        self.profile_file_prefix = "onnxruntime_profile_"
         self.enable_cpu_mem_arena = True
         self.enable_mem_pattern = True
         self.log_severity_level = 2
@@ -108,7 +117,7 @@ class ModelMetadata:
         self.description = metadata.get("doc_string", "")
         self.version = int(metadata.get("model_version", "0"))
         self.graph_name = metadata.get("graph_name", "")
-        self.graph_description = ""
+        self.graph_description = metadata.get("graph_doc_string", "")
         self.custom_metadata_map = {k[len(own):]: v for k, v in metadata.items() if k.startswith(own)}
 
 
@@ -144,6 +153,10 @@ class OrtValue:
 
     def data_type(self) -> str:
         return f"tensor({TYPE_NAMES.get(self._tensor.dtype, self._tensor.dtype)})"
+
+    def element_type(self) -> int:
+        """A number of onnx.TensorProto.DataType."""
+        return ELEMENT_TYPES[self._tensor.dtype]
 
     def data_ptr(self) -> int:
         return self._tensor.address
@@ -272,6 +285,8 @@ class InferenceSession:
         level = int(self._options.graph_optimization_level)
         self._module = _ranked.compile(path_or_bytes, opt_level=min(level, 3), threads=self._options.intra_op_num_threads,
                                        input_shapes=self._shapes(path_or_bytes))
+        self._profiled: Optional[List[Any]] = None  # arrays of the last run, of which end_profiling tells
+        self._started = time.monotonic_ns()
 
     def _shapes(self, model: Any) -> Optional[_module.Shapes]:
         """The inputs' shapes with the free dimensions replaced."""
@@ -308,9 +323,27 @@ class InferenceSession:
     def run(self, output_names: Optional[Sequence[str]], input_feed: Mapping[str, Any],
             run_options: Optional[RunOptions] = None) -> List[Any]:
         """A list of NumPy arrays: the outputs named, or all for None."""
-        outputs = self._module.run([self._feed(input_feed, i.name) for i in self._module.inputs])
+        arrays = [self._feed(input_feed, i.name) for i in self._module.inputs]
+        outputs = self._module.run(arrays)
         self._check_names(input_feed)
+        if self._options.enable_profiling:
+            self._profiled = arrays
         return list(outputs) if not output_names else [outputs[self._output(n)] for n in output_names]
+
+    def run_async(self, output_names: Optional[Sequence[str]], input_feed: Mapping[str, Any],
+                  callback: Callable[[List[Any], Any, str], None], user_data: Any = None,
+                  run_options: Optional[RunOptions] = None) -> None:
+        """`run` in a thread of its own, which calls callback(outputs, user_data, "") after it; where the run fails,
+        callback([], user_data, message)."""
+        def work() -> None:
+            outputs, message = [], ""
+            try:
+                outputs = self.run(output_names, input_feed, run_options)
+            except Exception as e:  # the callback is told, as there is no caller any more
+                message = str(e) or type(e).__name__
+            callback(outputs, user_data, message)
+
+        threading.Thread(target=work, name="tenon-run").start()
 
     def _feed(self, feed: Mapping[str, Any], name: str) -> Any:
         try:
@@ -338,6 +371,27 @@ class InferenceSession:
     def run_with_iobinding(self, iobinding: IOBinding, run_options: Optional[RunOptions] = None) -> None:
         """Run over what is bound."""
         iobinding._instance.run_bound()
+
+    # ---- profiling ----
+
+    def get_profiling_start_time_ns(self) -> int:
+        return self._started
+
+    def end_profiling(self) -> str:
+        """Where SessionOptions.enable_profiling is set: runs once more as the last `run` did, and writes what each kernel took
+        in the trace-event format, which chrome://tracing shows. Returns the file's name; "" without profiling or a run."""
+        if self._profiled is None:
+            return ""
+        made, at, events = self._module.profile(*self._profiled, repeat=1), 0.0, []
+        self._profiled = None
+        for row in made:
+            events.append({"cat": "Node", "ph": "X", "pid": os.getpid(), "tid": 0, "ts": at, "dur": row.nanoseconds / 1e3,
+                           "name": row.kernel, "args": {"nodes": row.nodes, "operations": row.operations}})
+            at += row.nanoseconds / 1e3
+        name = f"{self._options.profile_file_prefix}{time.strftime('%Y-%m-%d_%H-%M-%S')}.json"
+        with open(name, "w", encoding="utf-8") as file:
+            json.dump(events, file, indent=1)
+        return name
 
     # ---- what it is ----
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _core, _module, _values
+from . import _core, _module, _profile, _values
 from ._applied import applied
 
 Ranks = Tuple[int, ...]
@@ -61,6 +61,9 @@ class ByRank:
 
     def run_tensors(self, inputs: Union[Sequence[Any], Mapping[str, Any]]) -> List[_core.Tensor]:
         return self._for(inputs).run_tensors(inputs)
+
+    def profile(self, *arrays: Any, repeat: int = 10) -> _profile.Profile:
+        return self._for(arrays).profile(*arrays, repeat=repeat)
 
     def instance(self) -> _core.Instance:
         """Arrays that stay bound may have any number of dimensions."""

@@ -152,6 +152,8 @@ static void read_metadata(imp_model *im, const onnx_model *m)
         add_metadata(im, "model_version", (tn_bytes){(const uint8_t *)text, (size_t)n});
     }
     add_metadata(im, "doc_string", m->doc_string);
+    add_metadata(im, "graph_name", m->graph ? m->graph->name : (tn_bytes){0});
+    add_metadata(im, "graph_doc_string", m->graph ? m->graph->doc_string : (tn_bytes){0});
     for (size_t i = 0; i < m->metadata_props.n; i++)
         add_metadata(im, tn_arena_printf(&im->scratch, "metadata_props.%s", imp_text(im, prop[i].key)),
                      prop[i].value);

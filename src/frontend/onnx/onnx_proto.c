@@ -107,6 +107,7 @@ static const tn_pb_field graph_fields[] = {
     TN_PB_FIELD(1,  MSG,    1, onnx_graph, node, &node_msg),
     TN_PB_FIELD(2,  BYTES,  0, onnx_graph, name, NULL),
     TN_PB_FIELD(5,  MSG,    1, onnx_graph, initializer, &onnx_tensor_msg),
+    TN_PB_FIELD(10, BYTES,  0, onnx_graph, doc_string, NULL),
     TN_PB_FIELD(11, MSG,    1, onnx_graph, input, &value_info_msg),
     TN_PB_FIELD(12, MSG,    1, onnx_graph, output, &value_info_msg),
     TN_PB_FIELD(15, MSG,    1, onnx_graph, sparse_initializer, &sparse_msg),

@@ -97,7 +97,7 @@ typedef struct onnx_value_info {
 
 struct onnx_graph {   /* GraphProto */
     tn_pb_array node; /* onnx_node */
-    tn_bytes name;
+    tn_bytes name, doc_string;
     tn_pb_array initializer;        /* onnx_tensor */
     tn_pb_array input, output;      /* onnx_value_info */
     tn_pb_array sparse_initializer; /* onnx_sparse */

@@ -47,7 +47,7 @@ import zipfile
 assert zipfile.ZipFile("named.npz").namelist() == ["logits.npy", "boxes/1.npy"]
 EOF2
 expect 0 "" compile described.onnx -o described.tar
-for line in "producer_name: maker" "producer_version: 2.1" "model_version: 7" "doc_string: two lines" \
+for line in "producer_name: maker" "producer_version: 2.1" "model_version: 7" "doc_string: two lines" "graph_name: g" \
     "metadata_props.author: A. Author" "metadata_props.producer_name: xxxx" "... (999 bytes)"; do
     expect 0 "$line" verify described.tar
 done
