@@ -140,19 +140,23 @@ static bool is_lane(const binding *b, const tn_expr *iter)
     return false;
 }
 
-static const tn_expr *last_of(const binding *b, const tn_expr *term)
+/* A copy has lanes that are turned, which needs rows at one distance. */
+static bool is_copy(const tn_stmt *store) { return store->u.store.value->kind == TN_E_LOAD; }
+
+static const tn_expr *last_of(const binding *b, const tn_stmt *store, const tn_expr *term)
 {
     tn_pool *p = b->f->pool;
     const tn_expr *iter = term->src[0];
-    return is_lane(b, iter) ? NULL : tn_min(p, iter, tn_sub(p, term->src[1], tn_idx(p, 1)));
+    return is_copy(store) || is_lane(b, iter) ? NULL : tn_min(p, iter, tn_sub(p, term->src[1], tn_idx(p, 1)));
 }
 
 /* The condition of a store whose padded iterations are computed too: that of the iterations which stand for them. The
  * loads rely on it. */
-static const tn_expr *pad_condition(const binding *b, const tn_expr *cond, int n, const tn_expr *const term[])
+static const tn_expr *pad_condition(const binding *b, const tn_stmt *store, const tn_expr *cond, int n,
+                                    const tn_expr *const term[])
 {
     for (int i = 0; cond && i < n; i++) {
-        const tn_expr *last = last_of(b, term[i]);
+        const tn_expr *last = last_of(b, store, term[i]);
         if (last)
             cond = tn_subst(b->f->pool, cond, 1, &term[i]->src[0], &last);
     }
@@ -160,12 +164,13 @@ static const tn_expr *pad_condition(const binding *b, const tn_expr *cond, int n
 }
 
 /* The value of a store whose padded iterations are computed too; terms as `i < extent` over the block's iterations. */
-static const tn_expr *pad_reads(const binding *b, const tn_expr *value, int n, const tn_expr *const term[])
+static const tn_expr *pad_reads(const binding *b, const tn_stmt *store, int n, const tn_expr *const term[])
 {
     tn_pool *p = b->f->pool;
+    const tn_expr *value = store->u.store.value;
     for (int i = 0; i < n; i++) {
         const tn_expr *iter = term[i]->src[0];
-        domain w = {b, term[i], iter, last_of(b, term[i])};
+        domain w = {b, term[i], iter, last_of(b, store, term[i])};
         value = tn_rewrite(p, value, keep_inside, &w);
     }
     return value;
@@ -173,21 +178,41 @@ static const tn_expr *pad_reads(const binding *b, const tn_expr *value, int n, c
 
 /* ---- placing ---- */
 
-/* Does every iteration of the loops around, masked or not, store inside the buffer? */
-static bool stays_inside(const binding *b, const tn_stmt *s)
+typedef struct {
+    const tn_expr *other;
+    bool found;
+} shared;
+
+static bool is_shared(const tn_expr *e, void *user)
+{
+    shared *w = user;
+    w->found = w->found || (e->kind == TN_E_VAR && tn_uses(w->other, e));
+    return !w->found;
+}
+
+/* Do the indices, bound, share a variable? */
+static bool depends(const binding *b, const tn_expr *index, const tn_expr *iter)
+{
+    shared w = {bind(b, iter), false};
+    (void)tn_each(bind(b, index), is_shared, &w);
+    return w.found;
+}
+
+/* Does every iteration of the loops around, inside the domain of `iter` or not, store inside the buffer? */
+static bool stays_inside(const binding *b, const tn_stmt *s, const tn_expr *iter)
 {
     for (uint32_t d = 0; d < s->u.store.n_index; d++)
-        if (!is_inside(b, s->u.store.index[d], s->u.store.buffer, d))
+        if (depends(b, s->u.store.index[d], iter) && !is_inside(b, s->u.store.index[d], s->u.store.buffer, d))
             return false;
     return true;
 }
 
-/* Can the domain terms be moved from this store to its loads? */
+/* May domain terms be moved from this store to its loads? */
 static bool relaxed(const binding *b, const tn_stmt *s)
 {
-    if (s->kind != TN_S_STORE || s->u.store.mask || b->f->buffer[s->u.store.buffer].scope == TN_SCOPE_GLOBAL)
-        return false;
-    return tn_each(s->u.store.value, is_total, NULL) && stays_inside(b, s);
+    return s->kind == TN_S_STORE && !s->u.store.mask &&
+           b->f->buffer[s->u.store.buffer].scope != TN_SCOPE_GLOBAL &&
+           tn_each(s->u.store.value, is_total, NULL);
 }
 
 static bool is_store(const tn_stmt *s) { return s->kind == TN_S_STORE; }
@@ -223,11 +248,16 @@ static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, co
     for (tn_stmt *s = from->first; s; s = next) {
         next = s->next;
         tn_stmt_remove(s);
-        bool free = dom && relaxed(b, s);
-        if (free)
-            s->u.store.value = pad_reads(b, s->u.store.value, n_domain, term);
+        const tn_expr *moved[TN_MAX_TERMS], *cond = rest;
+        int n_moved = 0;
+        for (int i = 0; i < n_domain; i++)
+            if (relaxed(b, s) && stays_inside(b, s, term[i]->src[0]))
+                moved[n_moved++] = term[i];
+            else
+                cond = tn_both(p, term[i], cond);
+        cond = pad_condition(b, s, cond, n_moved, moved);
+        s->u.store.value = pad_reads(b, s, n_moved, moved);
         tn_stmt_subst(f, s, b->n, b->from, b->to);
-        const tn_expr *cond = free ? pad_condition(b, rest, n_domain, term) : all;
         if (cond) {
             tn_stmt *i = tn_stmt_if(f, bind(b, cond));
             tn_body_append(&i->u.cond.then, s);

@@ -347,6 +347,32 @@ def loops(g):
     opened(g, res[0])
 
 
+@row_ranks("Loop.collected", weight=0.2)
+def collected(g):
+    """A loop that collects values whose rank it does not know; they are alike in all iterations."""
+    r = g.r
+    if g.depth > 0:
+        raise Cannot
+    x = varied(g, dtypes=D) if r.chance(0.6) and g.block.visible_varied() else known(g)
+    trips = [r.between(1, 3) for _ in range(g.n_bindings)]  # ONNX Runtime's result of no iteration is a list
+    if r.chance(0.3):
+        trips = [trips[0]] * g.n_bindings
+
+    def body():
+        i, c = g.add(Value(g.name("i"), "i8", [], 0, 8)), g.add(Value(g.name("k"), "b", [], 0, 1))
+        w = change(g, x, r.between(0, 2))
+        if w is x or x.dtype in FLOATS and r.chance(0.5):
+            w = g.emit("Neg", [w], [(w.dtype, ranks(all_sizes(g, w)), -w.hi, -w.lo, w.grain)])[0]
+        return i, c, w, g.emit("Identity", [c], [("b", [], 0, 1, None)])[0]
+    block, (i, c, w, go) = g.inside(body)
+    graph = helper.make_graph(block.nodes, "loop", [info(i, {}), info(c, {})], [info(go), said(w)])
+    m = number(g, trips[0]) if len(set(trips)) == 1 and r.chance(0.5) else late_scalar(g, "i8", trips)
+    sizes = [[n] + list(w.sizes(b)) for b, n in enumerate(trips)]
+    res = g.emit("Loop", [m, g.constant(np.asarray(True))], [(w.dtype, ranks(sizes), w.lo, w.hi, w.grain)], body=graph)[0]
+    res.loose, res.digits = w.loose, w.digits
+    opened(g, res)
+
+
 @row_ranks("Sequence", weight=0.12)
 def element(g):
     from ops_more import from_sequence, sequence
