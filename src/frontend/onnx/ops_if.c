@@ -140,14 +140,11 @@ static void suggest_shapes(imp_node *c, const char *trouble)
         }
         tn_buf_char(&b, ']');
     }
-    if (b.n)
+    if (b.n) /* else what was reported before says all */
         (void)tn_error(c->g->ctx, "onnx-E026", c->loc,
                        "%s; its condition is known only at run time. Give these inputs fixed shapes "
                        "(--input-shapes): %s",
                        trouble, tn_buf_cstr(&b));
-    else
-        (void)tn_error(c->g->ctx, "onnx-E026", c->loc, "%s; its condition is known only at run time",
-                       trouble);
     tn_buf_deinit(&b);
     c->bad = true;
 }
@@ -323,7 +320,7 @@ static void fork_on(imp_node *c, tn_value condition, branch b[2])
         imp_fail(
             c, "onnx-E112",
             "the ranks of results depend on more than %d extents and ranks that only the run knows; give the "
-            "axes, or fixed shapes",
+            "inputs shapes (--input-shapes), or the operators axes",
             MAX_FORKS);
     if (!c->bad)
         split(c, condition, b);
