@@ -4,9 +4,10 @@
  * (tn_func_begin_empty). A mask becomes an IF around the body, but for one case: where the target lives in
  * registers or task-local memory, the terms that only keep spatial iterations inside their extent are dropped
  * from the store (cells outside are unspecified). Loads of memory stay inside all the same: the last
- * iteration stands for those beyond it, lanes are masked. So the common tail of a tile has no branches. It is
- * not done where an operation may be undefined for what a padded lane holds (an index divided, a shift, by
- * what is loaded), nor where the buffer does not hold the padded tile.
+ * iteration stands for those beyond it, lanes are masked. So the common tail of a tile has no branches, and what
+ * reads a tile in whole lanes reads what has been written. It is not done where an operation may be undefined
+ * for what a padded lane holds (an index divided, a shift, by what is loaded), nor for iterations of which the
+ * buffer does not hold the padded ones.
  */
 #include "lower/lower_impl.h"
 
@@ -140,23 +141,19 @@ static bool is_lane(const binding *b, const tn_expr *iter)
     return false;
 }
 
-/* A copy has lanes that are turned, which needs rows at one distance. */
-static bool is_copy(const tn_stmt *store) { return store->u.store.value->kind == TN_E_LOAD; }
-
-static const tn_expr *last_of(const binding *b, const tn_stmt *store, const tn_expr *term)
+static const tn_expr *last_of(const binding *b, const tn_expr *term)
 {
     tn_pool *p = b->f->pool;
     const tn_expr *iter = term->src[0];
-    return is_copy(store) || is_lane(b, iter) ? NULL : tn_min(p, iter, tn_sub(p, term->src[1], tn_idx(p, 1)));
+    return is_lane(b, iter) ? NULL : tn_min(p, iter, tn_sub(p, term->src[1], tn_idx(p, 1)));
 }
 
 /* The condition of a store whose padded iterations are computed too: that of the iterations which stand for them. The
  * loads rely on it. */
-static const tn_expr *pad_condition(const binding *b, const tn_stmt *store, const tn_expr *cond, int n,
-                                    const tn_expr *const term[])
+static const tn_expr *pad_condition(const binding *b, const tn_expr *cond, int n, const tn_expr *const term[])
 {
     for (int i = 0; cond && i < n; i++) {
-        const tn_expr *last = last_of(b, store, term[i]);
+        const tn_expr *last = last_of(b, term[i]);
         if (last)
             cond = tn_subst(b->f->pool, cond, 1, &term[i]->src[0], &last);
     }
@@ -164,13 +161,12 @@ static const tn_expr *pad_condition(const binding *b, const tn_stmt *store, cons
 }
 
 /* The value of a store whose padded iterations are computed too; terms as `i < extent` over the block's iterations. */
-static const tn_expr *pad_reads(const binding *b, const tn_stmt *store, int n, const tn_expr *const term[])
+static const tn_expr *pad_reads(const binding *b, const tn_expr *value, int n, const tn_expr *const term[])
 {
     tn_pool *p = b->f->pool;
-    const tn_expr *value = store->u.store.value;
     for (int i = 0; i < n; i++) {
         const tn_expr *iter = term[i]->src[0];
-        domain w = {b, term[i], iter, last_of(b, store, term[i])};
+        domain w = {b, term[i], iter, last_of(b, term[i])};
         value = tn_rewrite(p, value, keep_inside, &w);
     }
     return value;
@@ -255,8 +251,8 @@ static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, co
                 moved[n_moved++] = term[i];
             else
                 cond = tn_both(p, term[i], cond);
-        cond = pad_condition(b, s, cond, n_moved, moved);
-        s->u.store.value = pad_reads(b, s, n_moved, moved);
+        cond = pad_condition(b, cond, n_moved, moved);
+        s->u.store.value = pad_reads(b, s->u.store.value, n_moved, moved);
         tn_stmt_subst(f, s, b->n, b->from, b->to);
         if (cond) {
             tn_stmt *i = tn_stmt_if(f, bind(b, cond));

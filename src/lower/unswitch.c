@@ -2,8 +2,7 @@
  * the loop: in concatenations and paddings it says which operand the lanes read. The IF stands as far outside as the
  * condition and a perfect nest allow, below the task.
  *
- * Not for stores to registers, nor to task-local memory by conditions that differ between the turns of an unrolled
- * loop: there the lanes of one tile must stay one straight line. Nor for what is known already.
+ * Not for stores to registers, where the lanes of one tile must stay one straight line; nor for what is known already.
  * Each IF takes at least one mask away from both its branches, so it ends. */
 #include "lower/lower_impl.h"
 
@@ -11,10 +10,8 @@ enum { MAX_IFS = 64 };
 
 typedef struct {
     tn_func *f;
-    tn_map inside;   /* variables defined in it, its own too */
-    tn_map unrolled; /* variables of the unrolled loops around it */
-    tn_facts facts;  /* at its body */
-    bool local;      /* the store at hand is to task-local memory */
+    tn_map inside;  /* variables defined in it, its own too */
+    tn_facts facts; /* at its body */
     int n;
     const tn_expr *term[TN_MAX_TERMS]; /* conjuncts of the mask found */
 } search;
@@ -25,8 +22,7 @@ static void take_mask(search *w, const tn_expr *mask)
     const tn_expr *term[TN_MAX_TERMS], *open[TN_MAX_TERMS];
     int n = tn_terms(mask, term), k = 0;
     for (int i = 0; i < n; i++) {
-        if (term[i]->has_load || tn_uses_defined(term[i], &w->inside) ||
-            (w->local && tn_uses_defined(term[i], &w->unrolled)))
+        if (term[i]->has_load || tn_uses_defined(term[i], &w->inside))
             continue;
         int known = tn_prove(w->f->pool, &w->facts, term[i]);
         if (known == 0)
@@ -57,11 +53,8 @@ static bool look_at(const tn_expr *e, void *user)
 static bool look_at_stmt(tn_stmt *s, void *user)
 {
     search *w = user;
-    if (s->kind != TN_S_STORE || w->n || !s->u.store.value->has_load)
-        return w->n == 0;
-    enum tn_scope scope = w->f->buffer[s->u.store.buffer].scope;
-    w->local = scope == TN_SCOPE_LOCAL;
-    if (scope != TN_SCOPE_REGISTER)
+    if (s->kind == TN_S_STORE && w->n == 0 && s->u.store.value->has_load &&
+        w->f->buffer[s->u.store.buffer].scope != TN_SCOPE_REGISTER)
         tn_each(s->u.store.value, look_at, w);
     return w->n == 0;
 }
@@ -154,9 +147,6 @@ static bool unswitch(tn_func *f, tn_stmt *loop)
         return false;
     tn_note_definition(loop, &w.inside);
     tn_stmt_walk(b, tn_note_definition, NULL, &w.inside);
-    for (tn_stmt *up = tn_stmt_parent(loop); up; up = tn_stmt_parent(up))
-        if (up->kind == TN_S_FOR && up->u.loop.kind == TN_LOOP_UNROLLED)
-            tn_note_definition(up, &w.unrolled);
     tn_stmt_facts(f, b->first, &w.facts);
     tn_stmt_walk(b, look_at_stmt, NULL, &w);
     bool found = w.n > 0;
@@ -164,7 +154,6 @@ static bool unswitch(tn_func *f, tn_stmt *loop)
         split(&w, loop);
     tn_facts_deinit(&w.facts);
     tn_map_deinit(&w.inside);
-    tn_map_deinit(&w.unrolled);
     return found;
 }
 
