@@ -126,7 +126,7 @@ static const char *compare(points *p, tn_func *f)
 
 static void one_point(points *p, uint64_t seed, tn_map *known)
 {
-    const tn_space space = {p->by, p->f, &p->x.machine};
+    const tn_space space = {p->by, p->f, &p->x.machine, 0};
     tn_rng r = {seed};
     tn_arena arena;
     tn_pool pool;

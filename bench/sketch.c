@@ -90,7 +90,7 @@ static const char *plain(bench *x, const tn_func *f)
 static const char *default_of(contest *c, const tn_func *f, const tn_sched_generator *by)
 {
     tn_sched s;
-    const tn_space space = {by, f, &c->x.machine};
+    const tn_space space = {by, f, &c->x.machine, 0};
     if (tn_explore(&space, NULL, &c->x.arena, &c->x.pool, &s) != TN_DONE)
         bench_fail(&c->x, "the default is refused");
     return text_of(&c->x, &s);

@@ -83,6 +83,8 @@ static tn_verdict apply(void *user, tn_sched *s)
     uint32_t line;
     tenon_kernel *k = kernel_of(u->all, s->func);
     tenon_config *c = k ? tn_config_new(session, s->given) : NULL;
+    if (c)
+        c->asked.fixed = s->fixed;
     const bool made = c && r->apply(r->user, session, k, c) == 0;
     if (!made)
         keep_reason(u->all);
@@ -189,7 +191,7 @@ static const tn_task *find_failure(tn_tuning *t, uint32_t at, const char **out_w
         tn_arena_init(&arena);
         tn_pool_init(&pool, f->ctx, &arena, f->pool);
         tn_picks_set(&only, &arena, "sketch", (tn_choice){g->rule[at].name, 0});
-        const tn_space space = {t->maker, f, &t->b->machine};
+        const tn_space space = {t->maker, f, &t->b->machine, 0};
         tn_verdict v = tn_explore(&space, &only, &arena, &pool, &s);
         if (v != TN_DONE && !first) {
             *out_why = v == TN_REJECT_TEMPLATE && g->state->why ? g->state->why : tn_verdict_texts[v];

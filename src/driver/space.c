@@ -39,7 +39,7 @@ static const char *list_picks(tn_build *b, const tn_sched *s)
 tn_status tn_explore_func(tn_build *b, const tn_sched_generator *by, const tn_func *f, const tn_picks *given,
                           const char *path, tn_sched *s)
 {
-    const tn_space x = {by, f, &b->machine};
+    const tn_space x = {by, f, &b->machine, 0};
     const tn_loc loc = {.file = path};
     tn_verdict v = tn_explore(&x, given, &b->arena, &b->pool, s);
     if (v != TN_DONE)
@@ -94,7 +94,7 @@ void tn_space_print(tn_build *b, tn_buf *out)
     tn_build_task *all;
     size_t n = tn_tasks_find(b, &all);
     for (size_t i = 0; i < n; i++) {
-        const tn_space x = {&tn_rules_generator, all[i].group->base[all[i].variant], &b->machine};
+        const tn_space x = {&tn_rules_generator, all[i].group->base[all[i].variant], &b->machine, 0};
         tn_buf_str(out, i ? "\n" : "");
         tn_group_heading(all[i].group, all[i].variant, out);
         print_task(&x, all[i].workload, all[i].calls, out);

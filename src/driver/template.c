@@ -367,7 +367,7 @@ static tn_status tune(tenon *s, void *user)
     TN_TRY(tn_target_parse(b));
     tn_pool_init(&b->pool, b->ctx, &b->arena, NULL);
     TN_TRY(first_function(b, c, &f));
-    const tn_space space = {t.maker, f, &b->machine};
+    const tn_space space = {t.maker, f, &b->machine, 0};
     tn_sched *first = TN_NEW(&b->arena, tn_sched);
     if (tn_explore(&space, NULL, &b->arena, &b->pool, first) != TN_DONE)
         return no_default(b, c);

@@ -163,6 +163,8 @@ tn_verdict tn_pick_do(tn_sched *s, const char *name, uint32_t n, const tn_choice
 {
     const tn_choice *value = tn_picks_find(s->given, name);
     TN_ASSERT(n > 0);
+    if (s->fixed && s->fixed >> tn_pick_part(name) & 1)
+        n = 1;
     for (uint32_t i = 0; i < s->n_pick && !value; i++)
         if (strcmp(s->pick[i].name, name) == 0)
             value = &s->pick[i].candidate[s->pick[i].index];

@@ -84,6 +84,7 @@ typedef struct tn_sched {
     tn_step *step;
     uint32_t n_step, cap_step;
     const tn_picks *given; /* for the generator at work; NULL: all picks are defaults */
+    uint32_t fixed;        /* likewise: tn_part_set */
     struct tn_pick *pick;  /* that it made, in the order in which it asked */
     uint32_t n_pick, cap_pick;
     const char *refused; /* the pick whose given value was no candidate; NULL: none */
@@ -133,6 +134,7 @@ typedef struct tn_rule_info {
     const char *name, *doc;                                        /* "conv/direct" */
     bool (*matches)(const tn_func *f, const struct tn_machine *m); /* by accesses and shapes */
     tn_verdict (*derive)(tn_sched *s, const struct tn_machine *m);
+    uint32_t parts; /* tn_part_set: it is not there where one of them is fixed */
 } tn_rule_info;
 extern const tn_rule_info
     tn_rule_infos[]; /* rules/rules.c: most specific first; the last matches everything */

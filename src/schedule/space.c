@@ -113,12 +113,36 @@ double tn_space_size(const tn_space *space, uint32_t most, bool *out_exact)
 
 /* ---- points from others ---- */
 
-bool tn_picks_mutate(const tn_sched *s, tn_rng *r, tn_arena *arena, tn_picks *out)
+/* The number of one of s's picks; s->n_pick: there is none, as no part that it has picks of has odds. */
+static uint32_t draw_pick(const tn_sched *s, const double odds[TN_N_PART], tn_rng *r)
+{
+    uint32_t n[TN_N_PART] = {0}, i;
+    double sum = 0, at;
+    if (!odds)
+        return (uint32_t)tn_rng_below(r, s->n_pick);
+    for (i = 0; i < s->n_pick; i++)
+        n[tn_pick_part(s->pick[i].name)]++;
+    for (int k = 0; k < TN_N_PART; k++)
+        sum += n[k] ? odds[k] : 0;
+    at = sum * tn_rng_unit(r);
+    for (i = 0; i < s->n_pick; i++) {
+        enum tn_part part = tn_pick_part(s->pick[i].name);
+        double own = odds[part] / n[part];
+        if (at < own)
+            break;
+        at -= own;
+    }
+    return i;
+}
+
+bool tn_picks_mutate(const tn_sched *s, const double odds[TN_N_PART], tn_rng *r, tn_arena *arena,
+                     tn_picks *out)
 {
     *out = tn_picks_of(s, arena);
-    if (s->n_pick == 0)
+    uint32_t at = s->n_pick ? draw_pick(s, odds, r) : 0;
+    if (at == s->n_pick)
         return false;
-    const tn_pick *p = &s->pick[tn_rng_below(r, s->n_pick)];
+    const tn_pick *p = &s->pick[at];
     uint32_t other = (p->index + 1 + (uint32_t)tn_rng_below(r, p->n - 1)) % p->n;
     tn_picks_set(out, arena, p->name, p->candidate[other]);
     return true;

@@ -51,10 +51,26 @@ void tn_choice_print(const tn_choice *c, tn_buf *out);
 /* A number, or a word, which is kept as it is; false: neither, as it is empty or has blanks or `=`. */
 bool tn_choice_parse(const char *word, tn_choice *out);
 
+/* ---- parts ---- */
+/* What picks decide (part.def). */
+enum tn_part {
+#define PART(id, name, doc) TN_PART_##id,
+#include "schedule/part.def"
+    TN_N_PART
+};
+typedef struct tn_part_info {
+    const char *name, *doc;
+} tn_part_info;
+extern const tn_part_info tn_parts[TN_N_PART];
+enum tn_part tn_pick_part(const char *name);           /* of the pick of that name */
+enum tn_part tn_part_find(const char *name, size_t n); /* TN_N_PART: none is called so */
+typedef uint32_t tn_part_set;                          /* bits 1 << part */
+
 /* ---- for generators ---- */
 /* Which of n candidates to take: what s->given says of the name, else a random one if it says so, else the first. The
  * answer is recorded in s. Asked again, the answer is the same. Refused (TN_REJECT_PICK), with *out 0, where the
- * given value is no candidate. One candidate is no choice: nothing is recorded. */
+ * given value is no candidate. One candidate is no choice: nothing is recorded; nor is a pick of s->fixed, which has
+ * its first candidate alone. */
 tn_verdict tn_pick_do(tn_sched *s, const char *name, uint32_t n, const tn_choice candidate[], uint32_t *out);
 
 /* ---- spaces ---- */
@@ -94,6 +110,7 @@ struct tn_space {
     const tn_sched_generator *generator;
     const tn_func *func;
     const struct tn_machine *machine;
+    tn_part_set fixed; /* is not searched: picks are defaults, and sketches that are such a part not there */
 };
 
 /* The schedule at a point: given NULL or empty: the default. Refused: `out` holds the picks down to the refusal, its
@@ -114,8 +131,10 @@ tn_verdict tn_explore_number(const tn_space *space, uint64_t number, tn_arena *a
 /* The number of points: exact up to `most`, else estimated from random ones (Knuth 1975: the mean of the products of
  * the numbers of candidates). Refused ones count. Cost: up to `most` derivations. */
 double tn_space_size(const tn_space *space, uint32_t most, bool *out_exact);
-/* s's point with another candidate for one pick, chosen at random; false: there is none to choose. */
-bool tn_picks_mutate(const tn_sched *s, tn_rng *r, tn_arena *arena, tn_picks *out);
+/* s's point with another candidate for one pick, chosen at random; false: there is none to choose. odds: of each part,
+ * that the pick is one of its; NULL: all picks have the same. */
+bool tn_picks_mutate(const tn_sched *s, const double odds[TN_N_PART], tn_rng *r, tn_arena *arena,
+                     tn_picks *out);
 /* A point whose picks of each block come from a or from b, at random. */
 tn_picks tn_picks_join(const tn_picks *a, const tn_picks *b, tn_rng *r, tn_arena *arena);
 /* The first value of the map that the schedule's generator did not ask for; NULL: it asked for all. */

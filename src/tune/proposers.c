@@ -45,7 +45,8 @@ static bool propose_children(const tn_task_view *v, tn_arena *arena, tn_picks *o
         *out = tn_picks_join(&x, &y, v->rng, arena);
     } else {
         const tn_sched s = {.pick = (tn_pick *)(uintptr_t)a->pick, .n_pick = a->n};
-        (void)tn_picks_mutate(&s, v->rng, arena, out);
+        if (!tn_picks_mutate(&s, v->odds, v->rng, arena, out))
+            return propose_random(v, arena, out);
     }
     out->random = v->rng;
     return true;

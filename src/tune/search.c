@@ -249,9 +249,9 @@ static bool put_old(tn_search *x, batch *b, uint32_t at)
     return ok;
 }
 
-static tn_task_view view_of(task *t)
+static tn_task_view view_of(const tn_search *x, task *t)
 {
-    return (tn_task_view){&t->space, &t->rng, (uint32_t)t->best.n, t->best.at, t->more, &t->next};
+    return (tn_task_view){&t->space, &t->rng, (uint32_t)t->best.n, t->best.at, t->more, &t->next, x->o->odds};
 }
 
 static bool attempt_one(tn_search *x, batch *b, uint32_t at, const tn_proposer *by, bool *any)
@@ -259,7 +259,7 @@ static bool attempt_one(tn_search *x, batch *b, uint32_t at, const tn_proposer *
     task *t = &x->task[at];
     attempt a;
     tn_picks picks;
-    const tn_task_view v = view_of(t);
+    const tn_task_view v = view_of(x, t);
     tn_poll();
     attempt_init(&a, t);
     *any = by->propose(&v, &a.arena, &picks);
@@ -314,7 +314,7 @@ static void add_to_pool(tn_search *x, uint32_t at, pool *q)
     attempt a;
     tn_picks picks;
     uint64_t hash;
-    const tn_task_view v = view_of(t);
+    const tn_task_view v = view_of(x, t);
     tn_poll();
     attempt_init(&a, t);
     if (x->o->proposer->propose(&v, &a.arena, &picks) && explore(t, picks, &a)) {
@@ -718,7 +718,7 @@ static void begin(tn_search *x, const tn_task task_of[])
     for (uint32_t i = 0; i < x->n; i++) {
         task *t = &x->task[i];
         t->is = &task_of[i];
-        t->space = (tn_space){x->o->generator, t->is->load.func, x->o->machine};
+        t->space = (tn_space){x->o->generator, t->is->load.func, x->o->machine, x->o->fixed};
         t->rng = (tn_rng){x->o->seed * 0x9E3779B97F4A7C15u + t->is->workload};
         tn_arena_init(&t->arena);
         tn_arena_init(&t->wheel[0]);

@@ -54,6 +54,7 @@ typedef struct tn_task_view {
     const tn_point *const *best;
     bool more; /* false: all points have come by in order; next: the one that follows */
     const tn_picks *next;
+    const double *odds; /* as tn_picks_mutate takes them */
 } tn_task_view;
 
 typedef struct tn_proposer { /* proposers.c */
@@ -81,6 +82,9 @@ typedef struct tn_search_options {
     const tn_machine *machine;
     const tn_sched_generator *generator;
     const tn_proposer *proposer;
+    tn_part_set fixed; /* parts of schedules that are not searched */
+    const double
+        *odds; /* of parts, that a change is one of theirs (tn_picks_mutate); NULL: of all picks the same */
     uint64_t seed;
     uint32_t trials;         /* of all tasks together */
     uint32_t early_stopping; /* a task ends after so many trials without a gain; 0: never */

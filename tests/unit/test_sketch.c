@@ -40,6 +40,8 @@ static void one_point(bench *x, const tn_space *space, const tn_picks *given, ui
         n->refused++;
         return;
     }
+    for (uint32_t i = 0; i < s.n_pick; i++) /* each role has a row in part.def */
+        assert_int_not_equal(tn_pick_part(s.pick[i].name), TN_PART_OWN);
     n->tiles += has_word(&s, "sketch", "tiles") || has_word(&s, "sketch", "others");
     n->rows += has_word(&s, "sketch", "rows");
     n->right++;
@@ -66,7 +68,7 @@ static void one_function(const tn_sched_generator *by, uint64_t seed, const char
     const char *text = make_text(&x, &g);
     tn_buf_deinit(&g.params);
     tn_buf_deinit(&g.sum);
-    const tn_space space = {by, read_func(&x, text), &m};
+    const tn_space space = {by, read_func(&x, text), &m, 0};
     for (int k = 0; k < POINTS; k++) {
         tn_rng r = {seed * 100 + (uint64_t)k};
         one_point(&x, &space, k ? &(tn_picks){.random = &r} : NULL, seed, n);
@@ -129,7 +131,7 @@ static void long_sums_have_parts(void **state)
                                "    block out(i: spatial, j: spatial):\n"
                                "      out[i, j] = max(acc[i, j], 0)\n"
                                "}\n");
-    const tn_space space = {&tn_sketch_generator, f, &m};
+    const tn_space space = {&tn_sketch_generator, f, &m, 0};
     tn_picks parts = {0};
     tn_picks_set(&parts, &x.arena, "sketch", (tn_choice){"tiles", 0});
     tn_picks_set(&parts, &x.arena, "acc.rfactor", (tn_choice){"yes", 0});

@@ -98,7 +98,7 @@ static void place_init(place *p, size_t which)
     bench_init(&p->x);
     machine_named(&p->x, "avx512", &p->m);
     p->f = read_func(&p->x, funcs[which].text);
-    p->space = (tn_space){&tn_rules_generator, p->f, &p->m};
+    p->space = (tn_space){&tn_rules_generator, p->f, &p->m, 0};
 }
 
 static tn_verdict explore(place *p, const tn_picks *given, tn_sched *s)
@@ -301,10 +301,89 @@ static void a_mutation_changes_one_pick(void **state)
     assert_int_equal(explore(&p, NULL, &s), TN_DONE);
     tn_picks first = tn_picks_of(&s, &p.x.arena);
     for (int i = 0; i < 50; i++) {
-        assert_true(tn_picks_mutate(&s, &r, &p.x.arena, &next));
+        assert_true(tn_picks_mutate(&s, NULL, &r, &p.x.arena, &next));
         assert_int_equal(differences(&first, &next), 1);
     }
     bench_deinit(&p.x);
+}
+
+/* With odds, the parts that have some are changed, each as often as they say. */
+static void a_mutation_follows_odds(void **state)
+{
+    (void)state;
+    place p;
+    tn_sched s;
+    tn_rng r = {3};
+    tn_picks next;
+    int tasks = 0;
+    const double odds[TN_N_PART] = {[TN_PART_TILE] = 0.25, [TN_PART_PARALLEL] = 0.75}, none[TN_N_PART] = {0};
+    place_init(&p, 0);
+    assert_int_equal(explore(&p, NULL, &s), TN_DONE);
+    for (int i = 0; i < 200; i++) {
+        assert_true(tn_picks_mutate(&s, odds, &r, &p.x.arena, &next));
+        const tn_pick *changed = NULL;
+        for (uint32_t k = 0; k < s.n_pick; k++) {
+            const tn_choice *v = tn_picks_find(&next, s.pick[k].name),
+                            *own = &s.pick[k].candidate[s.pick[k].index];
+            if (v->word != own->word || v->number != own->number)
+                changed = &s.pick[k];
+        }
+        assert_non_null(changed);
+        enum tn_part part = tn_pick_part(changed->name);
+        assert_true(part == TN_PART_TILE || part == TN_PART_PARALLEL);
+        tasks += part == TN_PART_PARALLEL;
+    }
+    assert_in_range(tasks, 130, 170);
+    assert_false(tn_picks_mutate(&s, none, &r, &p.x.arena, &next));
+    bench_deinit(&p.x);
+}
+
+/* What is fixed is not asked, at no point, and cannot be given. */
+static void fixed_parts_are_not_searched(void **state)
+{
+    (void)state;
+    place p;
+    tn_sched s, plain;
+    int tiles = 0;
+    place_init(&p, 0);
+    assert_int_equal(explore(&p, NULL, &plain), TN_DONE);
+    p.space.fixed = 1u << TN_PART_TILE;
+    for (uint64_t i = 0; i < 50; i++) {
+        tn_rng r = {i};
+        const tn_picks any = {.random = &r};
+        (void)explore(&p, i ? &any : NULL, &s);
+        assert_true(s.n_pick > 0);
+        for (uint32_t k = 0; k < s.n_pick; k++)
+            assert_int_not_equal(tn_pick_part(s.pick[k].name), TN_PART_TILE);
+    }
+    for (uint32_t k = 0; k < plain.n_pick; k++) {
+        tn_picks given = {0};
+        const tn_pick *x = &plain.pick[k];
+        bool fixed = tn_pick_part(x->name) == TN_PART_TILE;
+        tn_picks_set(&given, &p.x.arena, x->name, x->candidate[1]);
+        assert_int_equal(explore(&p, &given, &s) == TN_REJECT_PICK, fixed);
+        tiles += fixed;
+    }
+    assert_true(tiles > 0);
+    bench_deinit(&p.x);
+}
+
+static void roles_have_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum tn_part part;
+    } all[] = {{"rule", TN_PART_WAY},          {"sketch", TN_PART_WAY},
+               {"a.b.sum12", TN_PART_TILE},    {"a.sketch", TN_PART_OWN},
+               {"unroll", TN_PART_OWN},        {"a.unroll", TN_PART_UNROLL},
+               {"a.outer0", TN_PART_PARALLEL}, {"a.fuse_inner", TN_PART_LOCATION},
+               {"a.12", TN_PART_OWN}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        assert_int_equal(tn_pick_part(all[i].name), all[i].part);
+    for (int i = 0; i < TN_N_PART; i++)
+        assert_int_equal(tn_part_find(tn_parts[i].name, strlen(tn_parts[i].name)), i);
+    assert_int_equal(tn_part_find("tiles", 5), TN_N_PART);
 }
 
 /* The picks of a block stay together. */
@@ -377,6 +456,9 @@ int main(void)
         cmocka_unit_test(illegal_values_are_refused),
         cmocka_unit_test(texts_of_picks_read_back),
         cmocka_unit_test(a_mutation_changes_one_pick),
+        cmocka_unit_test(a_mutation_follows_odds),
+        cmocka_unit_test(fixed_parts_are_not_searched),
+        cmocka_unit_test(roles_have_parts),
         cmocka_unit_test(a_child_takes_whole_blocks),
         cmocka_unit_test(names_are_no_part_of_a_workload),
     };

@@ -133,7 +133,7 @@ static void products_are_equal(void **state)
         tn_picks picks = {.random = &r};
         tn_picks_set(&picks, &x.arena, "acc.tiles", (tn_choice){"yes", 0});
         tn_picks_set(&picks, &x.arena, "rule", (tn_choice){"gemm", 0});
-        tn_space space = {&tn_rules_generator, f, &m};
+        tn_space space = {&tn_rules_generator, f, &m, 0};
         if (tn_explore(&space, &picks, &x.arena, &x.pool, &s) != TN_DONE)
             fail_msg("refused: %s", text);
         tn_picks made = tn_picks_of(&s, &x.arena);

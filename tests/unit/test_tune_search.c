@@ -300,7 +300,7 @@ static void all_points_come_by(void **state)
 {
     tuning *f = *state;
     bool exact;
-    const tn_space space = {&tn_rules_generator, f->task[0].load.func, &f->machine};
+    const tn_space space = {&tn_rules_generator, f->task[0].load.func, &f->machine, 0};
     double points = tn_space_size(&space, 100000, &exact);
     assert_true(exact);
     f->o.proposer = tn_proposer_find("gridsearch");
@@ -321,7 +321,7 @@ static void sketches_have_a_rival(void **state)
     tuning *f = *state;
     tn_sched rival, own;
     const tn_task *t = &f->task[0];
-    const tn_space space = {&tn_sketch_generator, t->load.func, &f->machine};
+    const tn_space space = {&tn_sketch_generator, t->load.func, &f->machine, 0};
     tn_rule_apply(&rival, t->load.func, &f->machine, NULL, &f->x.arena, &f->x.pool);
     assert_int_equal(tn_explore(&space, NULL, &f->x.arena, &f->x.pool, &own), TN_DONE);
     assert_false(tn_trace_same(&rival, &own));
@@ -379,7 +379,7 @@ static void old_points_come_first(void **state)
     const tn_choice row = {NULL, 3};
     tn_picks old = {0}, given_old;
     tn_sched s;
-    const tn_space space = {&tn_rules_generator, f->task[0].load.func, &f->machine};
+    const tn_space space = {&tn_rules_generator, f->task[0].load.func, &f->machine, 0};
     tn_picks_set(&old, &f->x.arena, "out.rows", row);
     assert_int_equal(tn_explore(&space, &old, &f->x.arena, &f->x.pool, &s), TN_DONE);
     given_old = tn_picks_of(&s, &f->x.arena);

@@ -22,18 +22,18 @@ static tn_verdict serial(tn_sched *s, const tn_machine *m)
 
 /* clang-format off */
 const tn_rule_info tn_rule_infos[] = {
-    {"gemm",        "matrix products: tiles of rows x vectors in registers", rule_gemm_matches, rule_gemm},
-    {"conv",        "convolutions: tiles of pixels x vectors in registers", rule_conv_matches, rule_conv},
+    {"gemm",        "matrix products: tiles of rows x vectors in registers", rule_gemm_matches, rule_gemm, 0},
+    {"conv",        "convolutions: tiles of pixels x vectors in registers", rule_conv_matches, rule_conv, 0},
     {"window",      "depthwise convolutions, pooling: tiles of pixels in registers",
-     rule_window_matches, rule_window},
+     rule_window_matches, rule_window, 0},
     {"contract",    "sums of products, and what else reads the same several times: tiles in registers",
-     rule_contract_matches, rule_contract},
+     rule_contract_matches, rule_contract, 0},
     {"elementwise", "no reduction: tasks of vectors along contiguous memory",
-     rule_elementwise_matches, rule_elementwise},
+     rule_elementwise_matches, rule_elementwise, 0},
     {"reduce",      "any reduction: rows as tasks; what follows a row is computed while the row is in cache",
-     rule_reduce_matches, rule_reduce},
-    {"irregular",   "lists of statements: their iterations in tasks", rule_irregular_matches, rule_irregular},
-    {"serial",      "the function as it is", always, serial},
+     rule_reduce_matches, rule_reduce, 0},
+    {"irregular",   "lists of statements: their iterations in tasks", rule_irregular_matches, rule_irregular, 0},
+    {"serial",      "the function as it is", always, serial, 0},
 };
 /* clang-format on */
 const size_t tn_n_rule_infos = sizeof tn_rule_infos / sizeof *tn_rule_infos;
@@ -41,13 +41,13 @@ const size_t tn_n_rule_infos = sizeof tn_rule_infos / sizeof *tn_rule_infos;
 /* clang-format off */
 static const tn_rule_info sketches[] = {
     {"tiles",     "a reduction that reads the same several times, or is over a window: levels of tiles",
-     rule_sketch_shares, rule_sketch},
+     rule_sketch_shares, rule_sketch, 1u << TN_PART_TILE},
     {"rows",      "reductions: rows as tasks; what follows a row is computed while the row is in cache",
-     rule_reduce_matches, rule_reduce},
-    {"others",    "any other reduction: levels of tiles", rule_sketch_others, rule_sketch},
-    {"nests",     "no reduction: tasks of vectors", rule_elementwise_matches, rule_elementwise},
-    {"irregular", "lists of statements: their iterations in tasks", rule_irregular_matches, rule_irregular},
-    {"serial",    "the function as it is", always, serial},
+     rule_reduce_matches, rule_reduce, 0},
+    {"others",    "any other reduction: levels of tiles", rule_sketch_others, rule_sketch, 1u << TN_PART_TILE},
+    {"nests",     "no reduction: tasks of vectors", rule_elementwise_matches, rule_elementwise, 0},
+    {"irregular", "lists of statements: their iterations in tasks", rule_irregular_matches, rule_irregular, 0},
+    {"serial",    "the function as it is", always, serial, 0},
 };
 /* clang-format on */
 
@@ -86,6 +86,7 @@ static rules find_matching(const table *t, const tn_space *x)
     TN_ASSERT(t->n + n_more <= MAX_RULES);
     for (size_t i = 0; i < t->n; i++) {
         bool last = i + 1 == t->n, left_out = t->more && t->more->alone && !last;
+        left_out |= (t->rule[i].parts & x->fixed) != 0;
         for (uint32_t k = 0; last && k < n_more; k++)
             r.rule[r.n++] = (row){.more = &t->more->at[k]};
         if (!left_out && t->rule[i].matches(x->func, x->machine))
@@ -110,11 +111,13 @@ static tn_verdict derive_by(const tn_space *x, const rules *r, const tn_picks *g
     uint32_t which;
     tn_sched_init(s, x->func, arena, pool);
     s->given = given;
+    s->fixed = x->fixed;
     for (uint32_t i = 0; i < r->n; i++)
         name[i] = (tn_choice){name_of(&r->rule[i]), 0};
     tn_verdict v = tn_pick_do(s, r->pick, r->n, name, &which);
     v = v == TN_DONE ? derive_row(&r->rule[which], s, x->machine) : v;
     s->given = NULL;
+    s->fixed = 0;
     return v;
 }
 
@@ -183,7 +186,7 @@ const tn_sched_generator *tn_sched_generator_find(const char *name)
 void tn_rule_apply(tn_sched *s, const tn_func *f, const struct tn_machine *m, const tn_picks *given,
                    tn_arena *arena, tn_pool *pool)
 {
-    const tn_space x = {&tn_rules_generator, f, m};
+    const tn_space x = {&tn_rules_generator, f, m, 0};
     if (!given || tn_explore(&x, given, arena, pool, s) != TN_DONE)
         (void)tn_explore(&x, NULL, arena, pool, s);
 }
