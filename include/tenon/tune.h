@@ -102,6 +102,14 @@ typedef struct tenon_sketch_rule {
     void *user;
 } tenon_sketch_rule;
 
+/* What a candidate passes through before it is tried, with generator "sketch". k is the function before any steps, and
+ * `steps` those of the candidate: the call does them (tenon_step), and may do more, or others. What it returns is 0, or
+ * another value where the candidate is to be left out. Called as the functions of a rule are. */
+typedef struct tenon_postproc {
+    int (*apply)(void *user, tenon *t, struct tenon_kernel *k, const char *steps);
+    void *user;
+} tenon_postproc;
+
 typedef struct tenon_tune_options { /* NULL for one: all members are zero */
     size_t size;                    /* sizeof(tenon_tune_options) */
     const char *records; /* file that what is found is added to, a line each, or a folder; NULL: none */
@@ -124,6 +132,14 @@ typedef struct tenon_tune_options { /* NULL for one: all members are zero */
     uint32_t n_rule;       /* rules of sketches: at most 8 */
     int reserved1;         /* 0 */
     const tenon_sketch_rule *rule;
+    const char *
+        fixed; /* parts of schedules (tenon_part_name) that are not searched: "location,unroll". NULL: none */
+    const char
+        *odds; /* that a change of a schedule is one of these parts: "tile=0.9,parallel=0.1"; others are not
+                        * changed. NULL: each choice is as likely as the others */
+    uint32_t n_postproc; /* one after the other: at most 8 */
+    int reserved2;       /* 0 */
+    const tenon_postproc *postproc;
 } tenon_tune_options;
 
 /* The module's tasks, without trying anything. */
@@ -212,6 +228,8 @@ int tenon_records_prune(tenon *t, const char *path, uint32_t keep, uint32_t *out
 
 /* By index, NULL after the last. */
 const char *tenon_tuner_name(size_t i, const char **out_doc);
+/* Parts of schedules: what a choice decides. */
+const char *tenon_part_name(size_t i, const char **out_doc);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
-/* Rules of sketches that a user's functions are: with them, the generator of sketches has further rows. Each schedules
- * a kernel of the function's text, in a session of its own; its steps are what counts. Whether a rule applies to a
- * function is asked once. */
+/* Rules of sketches and postprocessors that a user's functions are: with them, the generator of sketches has further
+ * rows, and all its schedules pass through these functions. Each schedules a kernel of the function's text, in a
+ * session of its own; its steps are what counts. Whether a rule applies to a function is asked once. */
 #include "driver/sketch_rules.h"
 #include "driver/template.h"
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { ALONE = 1 << TN_MORE_SKETCHES }; /* beside a bit for each rule that applies */
+enum { ALONE = 1 << TN_MORE_SKETCHES, /* beside a bit for each rule that applies */ MOST_POSTPROCS = 8 };
 
 typedef struct rules_state {
     tn_map known;    /* function -> set of bits; its memory is the session's heap's */
@@ -22,6 +22,8 @@ typedef struct user_rules {
     tenon *session;
     uint32_t n;
     const tenon_sketch_rule *rule;
+    uint32_t n_postproc;
+    const tenon_postproc *postproc;
     rules_state *state;
 } user_rules;
 
@@ -103,6 +105,50 @@ static tn_verdict apply(void *user, tn_sched *s)
     return v;
 }
 
+/* The picks and what is said of `from`, and these steps. */
+static tn_verdict replay(const tn_space *x, const tn_sched *from, const char *trace, tn_arena *arena,
+                         tn_pool *pool, tn_sched *out)
+{
+    uint32_t line;
+    tn_sched_init(out, x->func, arena, pool);
+    out->pick = from->pick;
+    out->n_pick = out->cap_pick = from->n_pick;
+    out->comment = from->comment;
+    return tn_trace_replay(out, trace, strlen(trace), &line);
+}
+
+static const char *steps_of(const tn_sched *s)
+{
+    tn_buf text = {0};
+    tn_sched bare = *s;
+    bare.comment = NULL;
+    tn_trace_print(&bare, &text);
+    const char *steps = tn_arena_strdup(s->arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    return steps;
+}
+
+/* A candidate passes through all of them. */
+static tn_verdict postprocess(const user_rules *g, const tn_space *x, tn_arena *arena, tn_pool *pool,
+                              tn_sched *s)
+{
+    tn_verdict v = TN_DONE;
+    for (uint32_t i = 0; i < g->n_postproc && v == TN_DONE; i++) {
+        const tenon_postproc *p = &g->postproc[i];
+        const tn_sched before = *s;
+        const char *steps = steps_of(s);
+        tenon_kernel *k = kernel_of(g, x->func);
+        const bool passed = k && p->apply(p->user, g->session, k, steps) == 0;
+        const char *after = passed ? tenon_kernel_trace(k) : NULL;
+        if (!after)
+            v = TN_REJECT_POSTPROC;
+        else if (strcmp(after, steps) != 0)
+            v = replay(x, &before, after, arena, pool, s);
+        tenon_kernel_free(k);
+    }
+    return v;
+}
+
 static tn_verdict derive(const tn_space *x, const tn_picks *given, tn_arena *arena, tn_pool *pool,
                          tn_sched *out)
 {
@@ -117,15 +163,17 @@ static tn_verdict derive(const tn_space *x, const tn_picks *given, tn_arena *are
             sketch[more.n] = (tn_more_sketch){g->rule[i].name, &used[more.n], apply};
             more.n++;
         }
-    return tn_sketch_derive(x, &more, given, arena, pool, out);
+    tn_verdict v = tn_sketch_derive(x, &more, given, arena, pool, out);
+    return v == TN_DONE ? postprocess(g, x, arena, pool, out) : v;
 }
 
 /* ---- for a search ---- */
 
 tenon *tn_rules_session(const tenon_tune_options *o)
 {
-    bool knows = o && o->size >= offsetof(tenon_tune_options, rule) + sizeof o->rule;
-    return knows && o->n_rule ? tenon_new() : NULL;
+    bool knows = o && o->size >= offsetof(tenon_tune_options, rule) + sizeof o->rule,
+         knows_more = o && o->size >= offsetof(tenon_tune_options, postproc) + sizeof o->postproc;
+    return (knows && o->n_rule) || (knows_more && o->n_postproc) ? tenon_new() : NULL;
 }
 
 static bool is_name(const tenon_sketch_rule *rule, uint32_t at)
@@ -144,9 +192,11 @@ static tn_status check(const tn_tuning *t)
 {
     const tenon_tune_options *o = &t->o;
     if (t->maker != &tn_sketch_generator)
-        return tn_error(t->b->ctx, "driver-E187", NULL,
-                        "rules of sketches are given, but %s makes the schedules; choose generator sketch",
-                        t->maker->name);
+        return tn_error(
+            t->b->ctx, "driver-E187", NULL,
+            "rules of sketches or postprocessors are given, but %s makes the schedules; choose generator "
+            "sketch",
+            t->maker->name);
     for (uint32_t i = 0; i < o->n_rule; i++)
         if (i >= TN_MORE_SKETCHES || !is_name(o->rule, i) || !o->rule[i].apply)
             return tn_error(
@@ -154,12 +204,18 @@ static tn_status check(const tn_tuning *t)
                 "rule %u of sketches, \"%s\", cannot be added; give up to %d rules with different "
                 "words for names, which no sketch has, and a function that applies each",
                 (unsigned)i, o->rule[i].name ? o->rule[i].name : "", TN_MORE_SKETCHES);
+    for (uint32_t i = 0; i < o->n_postproc; i++)
+        if (i >= MOST_POSTPROCS || !o->postproc[i].apply)
+            return tn_error(
+                t->b->ctx, "driver-E191", NULL,
+                "postprocessor %u cannot be added; give up to %d, with a function that applies each",
+                (unsigned)i, MOST_POSTPROCS);
     return TN_OK;
 }
 
 tn_status tn_rules_take(tn_tuning *t, tenon *session)
 {
-    if (!t->o.n_rule)
+    if (!t->o.n_rule && !t->o.n_postproc)
         return TN_OK;
     TN_TRY(check(t));
     if (!session)
@@ -169,6 +225,8 @@ tn_status tn_rules_take(tn_tuning *t, tenon *session)
                       .session = session,
                       .n = t->o.n_rule,
                       .rule = t->o.rule,
+                      .n_postproc = t->o.n_postproc,
+                      .postproc = t->o.postproc,
                       .state = TN_NEW(&t->b->arena, rules_state)};
     g->generator.derive = derive;
     t->maker = &g->generator;
@@ -191,7 +249,7 @@ static const tn_task *find_failure(tn_tuning *t, uint32_t at, const char **out_w
         tn_arena_init(&arena);
         tn_pool_init(&pool, f->ctx, &arena, f->pool);
         tn_picks_set(&only, &arena, "sketch", (tn_choice){g->rule[at].name, 0});
-        const tn_space space = {t->maker, f, &t->b->machine, 0};
+        const tn_space space = {t->maker, f, &t->b->machine, t->fixed};
         tn_verdict v = tn_explore(&space, &only, &arena, &pool, &s);
         if (v != TN_DONE && !first) {
             *out_why = v == TN_REJECT_TEMPLATE && g->state->why ? g->state->why : tn_verdict_texts[v];

@@ -149,7 +149,7 @@ static void measure_spaces(tn_tuning *t, const tn_build_task *of)
 {
     for (uint32_t i = 0; i < t->n; i++) {
         bool exact;
-        const tn_space space = {t->maker, of[i].group->base[of[i].variant], &t->b->machine, 0};
+        const tn_space space = {t->maker, of[i].group->base[of[i].variant], &t->b->machine, t->fixed};
         t->task[i].points = tn_space_size(&space, MOST_POINTS, &exact);
         t->task[i].exact = exact;
     }
@@ -195,7 +195,7 @@ static tn_status find_point(tenon *s, void *user)
     if (!t.n_chosen)
         return TN_OK;
     const tn_build_task *x = &of[t.chosen[0]];
-    const tn_space space = {t.maker, x->group->base[x->variant], &b->machine, 0};
+    const tn_space space = {t.maker, x->group->base[x->variant], &b->machine, t.fixed};
     tn_pool_init(&pool, space.func->ctx, &b->arena, space.func->pool);
     (void)tn_explore_number(&space, c->number, &b->arena, &pool, &at); /* a refused one has its picks, too */
     c->n = at.n_pick;

@@ -35,7 +35,7 @@ tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g
         return tn_error(t->b->ctx, "driver-E165", NULL, "there is no tuner %s; choose from %s", t->o.tuner,
                         all);
     }
-    return TN_OK;
+    return tn_tuning_parts(t);
 }
 
 const char *tenon_tuner_name(size_t i, const char **out_doc)
@@ -304,6 +304,8 @@ static void run_search(tn_tuning *t, tn_measurer *m)
     const tn_search_options o = {.machine = &t->b->machine,
                                  .generator = t->maker,
                                  .proposer = t->o.tuner ? tn_proposer_find(t->o.tuner) : &tn_proposers[0],
+                                 .fixed = t->fixed,
+                                 .odds = t->has_odds ? t->odds : NULL,
                                  .seed = t->o.seed,
                                  .trials = trials_of(t),
                                  .early_stopping = t->o.early_stopping,

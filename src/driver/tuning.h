@@ -17,6 +17,9 @@ typedef struct tn_tuning {
     tn_task *search;            /* first n_chosen: of those chosen */
     uint32_t n_chosen, *chosen; /* their numbers */
     double begin;
+    tn_part_set fixed; /* parts that are not searched */
+    bool has_odds;
+    double odds[TN_N_PART];
     bool has_rival;   /* the built-in schedules are another generator's */
     bool no_records;  /* the user's own file is left alone */
     const char *home; /* that file; NULL: none */
@@ -27,6 +30,7 @@ typedef struct tn_tuning {
  * session's build has its target's options. */
 TN_WARN_UNUSED tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g,
                                          const tenon_tune_options *o);
+TN_WARN_UNUSED tn_status tn_tuning_parts(tn_tuning *t); /* a part of the above; driver-E190 */
 /* Room for n tasks, */
 void tn_tuning_tasks(tn_tuning *t, uint32_t n);
 /* each of which is described, where `x` has name, nodes, workload and calls; constant: as of a tn_workload. */

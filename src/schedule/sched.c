@@ -23,6 +23,7 @@ const char *const tn_verdict_texts[] = {
     [TN_REJECT_MASK] = "a mask cannot be handled",
     [TN_REJECT_UNIT] = "the loops are no call of that unit",
     [TN_REJECT_PICK] = "a value that is no candidate of its pick",
+    [TN_REJECT_POSTPROC] = "a postprocessor leaves it out, or does a step that is refused",
     [TN_REJECT_DECISION] = "no decision of that sampling step, or no sampling step at all",
     [TN_REJECT_PRAGMA] = "there is no such pragma; there is auto_unroll_max_step",
     [TN_REJECT_AXIS] =

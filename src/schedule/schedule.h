@@ -28,6 +28,7 @@ typedef enum tn_verdict {
     TN_REJECT_SCOPE,    /* illegal memory scope */
     TN_REJECT_MASK,     /* a mask that cannot be handled (trapping, or not neutral) */
     TN_REJECT_UNIT,     /* loops that are no call of that unit of the machine */
+    TN_REJECT_POSTPROC, /* a postprocessor of the user's leaves it out */
     TN_REJECT_PICK,     /* a value that is no candidate of a pick */
     TN_REJECT_DECISION, /* no decision of a sampling step, or no such step */
     TN_REJECT_PRAGMA,   /* no such pragma */

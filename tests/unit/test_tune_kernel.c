@@ -310,8 +310,149 @@ static void rules_that_are_none_are_refused(void **state)
     assert_int_equal(search(t, (tenon_tune_options){0}, 1, &rule, &n), 1);
     assert_int_equal(search(t, (tenon_tune_options){.generator = "rules"}, 1, same, &n), 1);
     assert_non_null(strstr(tenon_messages(t),
-                           "rules of sketches are given, but rules makes the schedules; choose "
-                           "generator sketch [driver-E187]"));
+                           "rules of sketches or postprocessors are given, but rules makes the schedules; "
+                           "choose generator sketch [driver-E187]"));
+    tenon_free(t);
+}
+
+/* ---- postprocessors, parts ---- */
+
+typedef struct passage {
+    int n_apply, n_left_out;
+    const char *without; /* schedules with that step are left out; NULL: none */
+    const char *more;    /* a step that is done besides; NULL: none */
+    char last[4000];     /* what passed last */
+} passage;
+
+static int pass(void *user, tenon *t, struct tenon_kernel *k, const char *steps)
+{
+    passage *p = user;
+    (void)t;
+    assert_string_equal(tenon_kernel_trace(k), "");
+    p->n_apply++;
+    if (p->without && strstr(steps, p->without)) {
+        p->n_left_out++;
+        return 1;
+    }
+    if (tenon_step(k, steps) || (p->more && tenon_step(k, p->more)))
+        return 1;
+    snprintf(p->last, sizeof p->last, "%s", tenon_kernel_trace(k));
+    return 0;
+}
+
+/* What the picks of trials say: tally.picks is of no use here, as there is no rule. */
+typedef struct seen {
+    int trials, failed, tiles, unrolls, sketches;
+} seen;
+
+static void see(void *user, const tenon_tune_progress *p)
+{
+    seen *s = user;
+    if (!p->picks || p->record)
+        return;
+    s->trials += *p->picks != 0;
+    s->failed += *p->picks && p->fate != TENON_TRIAL_TIMED;
+    s->tiles += strstr(p->picks, ".inner") != NULL;
+    s->unrolls += strstr(p->picks, ".unroll = ") != NULL;
+    s->sketches += strstr(p->picks, "sketch = ") != NULL;
+}
+
+static int search_by(tenon *t, tenon_tune_options o, seen *out)
+{
+    const tenon_tune_task *task;
+    *out = (seen){0};
+    o.size = sizeof o;
+    o.generator = o.generator ? o.generator : "sketch";
+    o.tuner = "ga";
+    o.trials = 24;
+    o.repeat_seconds = 1e-4;
+    o.progress = see;
+    o.progress_user = out;
+    return tenon_tune_kernel(product_kernel(t), NULL, &o, &task);
+}
+
+static void candidates_pass_postprocessors(void **state)
+{
+    (void)state;
+    passage first = {.without = "auto_unroll_max_step"}, second = {.more = "squeeze"};
+    const tenon_postproc procs[] = {{pass, &first}, {pass, &second}};
+    tenon *t = tenon_new();
+    seen n;
+    assert_int_equal(search_by(t, (tenon_tune_options){.n_postproc = 1, .postproc = procs}, &n), 0);
+    assert_string_equal(tenon_messages(t), "");
+    assert_true(first.n_left_out > 0 && first.n_apply > first.n_left_out);
+    assert_int_equal(n.failed, 0);
+    assert_int_equal(n.trials, 24);
+    /* there is nothing to squeeze: the second lets no candidate through, so the built-in schedule stays */
+    first.n_apply = first.n_left_out = 0;
+    assert_int_equal(search_by(t, (tenon_tune_options){.n_postproc = 2, .postproc = procs}, &n), 0);
+    assert_int_equal(second.n_apply, first.n_apply - first.n_left_out);
+    assert_int_equal(n.trials, 0);
+    tenon_free(t);
+}
+
+/* What a postprocessor does besides is a part of the candidate. */
+static void postprocessors_do_steps(void **state)
+{
+    (void)state;
+    rule_user u = {.answer = TENON_SKETCH_APPLY_ALONE, .steps = "i j r = loops \"out\"\n"};
+    passage p = {.more = "reorder i r j"};
+    const tenon_sketch_rule rule = {"mine", condition, apply, &u};
+    const tenon_postproc proc = {pass, &p};
+    tenon *t = tenon_new();
+    tally n;
+    assert_int_equal(search(t,
+                            (tenon_tune_options){.tuner = "gridsearch", .n_postproc = 1, .postproc = &proc},
+                            1, &rule, &n),
+                     0);
+    assert_int_equal(n.failed, 0);
+    assert_true(p.n_apply > 0);
+    assert_string_equal(p.last, "i j r = loops \"out\"\nreorder i r j\n");
+    tenon_free(t);
+}
+
+static void parts_are_left_alone(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    const char *doc;
+    seen n;
+    int parts = 0;
+    assert_int_equal(search_by(t, (tenon_tune_options){.odds = "tile=0.8,parallel=0.2"}, &n), 0);
+    assert_true(n.tiles > 0 && n.unrolls > 0 && n.sketches > 0);
+    assert_int_equal(search_by(t, (tenon_tune_options){.fixed = "unroll"}, &n), 0);
+    assert_true(n.tiles > 0 && n.unrolls == 0);
+    assert_int_equal(search_by(t, (tenon_tune_options){.fixed = "tile,unroll"}, &n), 0);
+    assert_int_equal(n.tiles + n.unrolls, 0);
+    assert_string_equal(tenon_messages(t), "");
+    while (tenon_part_name((size_t)parts, &doc))
+        parts += *doc != 0;
+    assert_int_equal(parts, 8);
+    tenon_free(t);
+}
+
+static void words_that_are_no_parts_are_refused(void **state)
+{
+    (void)state;
+    static const tenon_tune_options bad[] = {
+        {.fixed = "tiles"},  {.fixed = "tile,,unroll"}, {.odds = "tile"},   {.odds = "tile=much"},
+        {.odds = "tile=-1"}, {.odds = "tile=nan"},      {.odds = "rows=1"}, {.odds = "tile=0"}};
+    const tenon_postproc none = {NULL, NULL};
+    seen n;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        tenon *t = tenon_new();
+        assert_int_equal(search_by(t, bad[i], &n), 1);
+        assert_non_null(
+            strstr(tenon_messages(t), "way, inline, tile, rfactor, location, parallel, unroll, own"));
+        assert_non_null(strstr(tenon_messages(t), "[driver-E190]"));
+        tenon_free(t);
+    }
+    tenon *t = tenon_new();
+    assert_int_equal(search_by(t, (tenon_tune_options){.n_postproc = 1, .postproc = &none}, &n), 1);
+    assert_non_null(strstr(tenon_messages(t), "[driver-E191]"));
+    assert_int_equal(
+        search_by(t, (tenon_tune_options){.generator = "rules", .n_postproc = 1, .postproc = &none}, &n), 1);
+    assert_non_null(strstr(tenon_messages(t), "[driver-E187]"));
     tenon_free(t);
 }
 
@@ -325,6 +466,10 @@ int main(void)
         cmocka_unit_test(rules_are_asked_in_order),
         cmocka_unit_test(rules_that_fail_are_told),
         cmocka_unit_test(rules_that_are_none_are_refused),
+        cmocka_unit_test(candidates_pass_postprocessors),
+        cmocka_unit_test(postprocessors_do_steps),
+        cmocka_unit_test(parts_are_left_alone),
+        cmocka_unit_test(words_that_are_no_parts_are_refused),
     };
     return cmocka_run_group_tests_name("tune_kernel", tests, NULL, NULL);
 }
