@@ -251,6 +251,7 @@ static const tn_task *find_failure(tn_tuning *t, uint32_t at, const char **out_w
         tn_picks_set(&only, &arena, "sketch", (tn_choice){g->rule[at].name, 0});
         const tn_space space = {t->maker, f, &t->b->machine, t->fixed};
         tn_verdict v = tn_explore(&space, &only, &arena, &pool, &s);
+        v = v == TN_REJECT_POSTPROC ? TN_DONE : v; /* there is one */
         if (v != TN_DONE && !first) {
             *out_why = v == TN_REJECT_TEMPLATE && g->state->why ? g->state->why : tn_verdict_texts[v];
             first = &t->search[i];

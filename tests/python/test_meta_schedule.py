@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import models
+import numpy
 import tenon
 from tenon import meta_schedule as ms
 from tenon import auto_scheduler, autotvm, relay, te, tir
@@ -141,7 +142,7 @@ class Databases(Case):
         for made, error, said in (
                 (lambda: ms.tune_relay(mod, params, "llvm", self.work), TypeError, "max_trials_global"),
                 (lambda: ms.tune_relay(mod, params, "llvm", None, 4), TypeError, "work_dir must be given"),
-                (lambda: ms.tune_relay(mod, params, "llvm", self.work, 4, space="cuda"), tenon.UnsupportedError, "space='cuda'"),
+                (lambda: ms.tune_relay(mod, params, "llvm", self.work, 4, space="cuda"), tenon.UnsupportedError, "generator 'cuda'"),
                 (lambda: ms.tune_relay(mod, params, "llvm", self.work, 4, cost_model="mlp"), tenon.UnsupportedError, "cost_model"),
                 (lambda: ms.tune_relay(mod, params, "llvm", self.work, 4, runner="rpc"), tenon.UnsupportedError, "run on this machine"),
                 (lambda: ms.tune_relay(mod, params, "llvm", self.work, 4, measure_callbacks=[]), tenon.UnsupportedError, "progress"),
@@ -161,6 +162,165 @@ class Databases(Case):
         found = ms.tune_relay(mod, params, "llvm", self.work, 4, task_scheduler="round-robin", max_trials_per_task=1, cost_model="none",
                               builder=ms.builder.LocalBuilder(timeout_sec=9), runner=runner)
         self.assertTrue(found)
+
+
+@ms.derived_object
+class Tiles(ms.schedule_rule.PyScheduleRule):
+    """Tiles of the columns, with the sum around them or inside: two schedules of each block."""
+
+    target = None
+
+    def _initialize_with_tune_context(self, context):
+        self.target = context.target
+
+    def apply(self, sch, block):
+        made = []
+        for outside in (True, False):
+            s = sch.copy()
+            i, j, k = s.get_loops(block)
+            jo, ji = s.split(j, factors=s.sample_perfect_tile(j, 2, max_innermost_factor=8))
+            s.reorder(i, jo, *((k, ji) if outside else (ji, k)))
+            if s.sample_categorical([0, 1], [0.25, 0.75]):
+                s.parallel(i)
+            made.append(s)
+        return made
+
+
+class Spaces(Case):
+    def trials(self, space, n=24, mod=None, **given):
+        """(picks, fate) of each trial of a search."""
+        seen = []
+
+        def told(p):
+            if p.picks is not None:
+                seen.append((dict(line.split(" = ") for line in p.picks.splitlines()), p.fate))
+
+        ms.tune_tir(mod or matmul(), "llvm", self.work, n, space=space, strategy="replay-trace", progress=told, **given)
+        return seen
+
+    def roles(self, space):
+        return {name.split(".")[-1].rstrip("0123456789") for picks, _ in self.trials(space) for name in picks}
+
+    def test_rules(self):
+        """A rule that is left out takes its choices with it."""
+        generator = ms.SpaceGenerator.create("post-order-apply")
+        self.assertEqual(generator.asked("llvm"), {"fixed": None, "rules": None, "postprocs": None, "odds": None})
+        every = self.roles(generator)
+        self.assertLessEqual({"sketch", "inner", "unroll", "outer"}, every)
+        rules = [r for r in ms.ScheduleRule.create("llvm") if not isinstance(r, ms.schedule_rule.ParallelizeVectorizeUnroll)]
+        self.assertEqual(self.roles(ms.space_generator.PostOrderApply(sch_rules=rules)) & {"unroll", "outer", "first"}, set())
+        rules = [ms.schedule_rule.ParallelizeVectorizeUnroll(unroll_max_steps=[0, 16, 64, 512])]
+        for picks, _ in self.trials(ms.space_generator.PostOrderApply(sch_rules=rules)):
+            self.assertNotIn(picks.get("sketch"), ("tiles", "others"))
+        parts = set(tenon.schedule_parts())
+        for r in ms.ScheduleRule.create("llvm"):
+            self.assertLessEqual(set(r.row.parts), parts)
+        for m in ms.Mutator.create("llvm"):
+            self.assertLessEqual(set(m.row.parts), parts)
+
+    def test_own_rule(self):
+        """A rule of the user's: which of its schedules, and what its sampling steps draw, is searched."""
+        rule = Tiles()
+        seen = self.trials(ms.space_generator.PostOrderApply(sch_rules=[rule]))
+        self.assertEqual(rule.target, "llvm")
+        own = [picks for picks, _ in seen if "sample0" in picks]
+        self.assertEqual({fate for picks, fate in seen if "sample0" in picks}, {0})
+        self.assertEqual({p["sample0"] for p in own}, {"24x1", "12x2", "8x3", "6x4", "4x6", "3x8"})
+        self.assertEqual({p["sample1"] for p in own}, {"0", "1"})
+        self.assertEqual({p["sample4"] for p in own}, {"0", "1"})  # which of the two
+        self.assertNotIn("tiles", {p.get("sketch") for p, _ in seen})
+        both = self.trials(ms.space_generator.PostOrderApply(sch_rules=[*ms.ScheduleRule.create("llvm"), rule]))
+        self.assertLessEqual({"Tiles", "tiles"}, {p.get("sketch") for p, _ in both})
+        sch = tir.Schedule(matmul())
+        for s in rule.apply(sch, sch.blocks()[0]):  # as they are, by chance
+            a, b = (numpy.random.default_rng(i).random((24, 24), "float32") for i in range(2))
+            numpy.testing.assert_allclose(s.build()(a, b), a @ b, rtol=1e-5)
+
+    def test_function(self):
+        """A function that schedules is a space, too."""
+        def schedule(sch):
+            i, j, k = sch.get_loops(sch.blocks()[0])
+            sch.reorder(i, k, j)
+            parts = sch.split(j, factors=sch.sample_perfect_tile(j, 3, 64))
+            sch.vectorize(parts[2])
+
+        seen = self.trials(schedule)
+        self.assertLess(8, len({p["sample0"] for p, _ in seen if "sample0" in p}))
+        self.assertEqual({fate for _, fate in seen}, {0})
+        with self.assertRaisesRegex(TypeError, "returns None, a schedule or a list of them, not 3"):
+            self.trials(lambda sch: 3)
+
+    def test_postprocs(self):
+        """Each candidate passes through those of the user's, which leave some out and do steps."""
+        passed = []
+
+        @ms.derived_object
+        class Serial(ms.postproc.PyPostproc):
+            def apply(self, sch):
+                passed.append(sch.trace)
+                return "parallel" not in sch.trace
+
+        space = ms.space_generator.PostOrderApply(sch_rules=[Tiles()], postprocs=[ms.postproc.RewriteReductionBlock(), Serial()])
+        seen = self.trials(space)
+        self.assertTrue(passed)
+        own = [(picks, fate) for picks, fate in seen if "sample0" in picks]
+        self.assertEqual({fate for _, fate in own}, {0})
+        for picks, _ in own:
+            self.assertEqual(picks["sample1" if picks["sample4"] == "0" else "sample3"], "0")
+        steps = []
+
+        def unroll(sch):
+            sch.unroll(sch.get_loops(sch.blocks()[0])[1])
+            steps.append(sch.trace)
+
+        tenon.tune(tir.Schedule(matmul()), trials=2, generator="sketch", postprocs=[unroll], fixed=["tile"], no_records=True)
+        self.assertIn("unroll", steps[0])
+
+        class Answers(ms.postproc.PyPostproc):
+            def apply(self, sch):
+                return None
+
+        with self.assertRaisesRegex(TypeError, "Answers.apply returns True or False, not None"):
+            self.trials(ms.space_generator.PostOrderApply(postprocs=[Answers()]))
+
+    def test_dynamic(self):
+        """DisallowDynamicLoop leaves out what has loops of symbols."""
+        text = """func @f(x: f32[n, 8]) -> (y: f32[n, 8]) {
+  for i < n, j < 8:
+    block y(i: spatial, j: spatial):
+      y[i, j] = x[i, j] * 2f
+}
+"""
+        strict = ms.space_generator.PostOrderApply(postprocs=[ms.postproc.DisallowDynamicLoop()])
+        self.assertEqual([p for p, _ in self.trials(strict, mod=tir.fromtext(text)) if p], [])
+        self.assertNotEqual([p for p, _ in self.trials("post-order-apply", mod=tir.fromtext(text)) if p], [])
+
+    def test_mutators(self):
+        probs = {ms.mutator.MutateTileSize(): 0.5, ms.mutator.MutateParallel(max_jobs_per_core=16): 0.5}
+        space = ms.space_generator.PostOrderApply(mutator_probs=probs)
+        self.assertEqual(space.asked("llvm")["odds"], {"tile": 0.5, "own": 0.5, "parallel": 0.5})
+        self.assertTrue(ms.tune_tir(matmul(), "llvm", self.work, 24, space=space) is not None)
+        self.assertEqual(sum(ms.Mutator.create("llvm").values()), 1)
+
+    def test_refused(self):
+        for made, error, said in (
+                (lambda: ms.schedule_rule.CrossThreadReduction, tenon.UnsupportedError, "it is for GPUs, and this target is a CPU"),
+                (lambda: ms.postproc.VerifyGPUCode, tenon.UnsupportedError, "it is for GPUs"),
+                (lambda: ms.postproc.RewriteLayout, tenon.UnsupportedError, "before a search"),
+                (lambda: ms.mutator.MutateThreadBinding, tenon.UnsupportedError, "it is for GPUs"),
+                (lambda: ms.mutator.PyMutator(), tenon.UnsupportedError, "a PyScheduleRule adds some"),
+                (lambda: ms.schedule_rule.Nonsense, AttributeError, "Nonsense"),
+                (lambda: ms.ScheduleRule.create("cuda"), tenon.UnsupportedError, "schedule rules for 'cuda'"),
+                (lambda: ms.schedule_rule.MultiLevelTiling(structure="SSSRRSRS"), tenon.UnsupportedError, "sizes and limits of its own"),
+                (lambda: ms.schedule_rule.AutoInline(nonsense=1), TypeError, "no argument 'nonsense'"),
+                (lambda: ms.SpaceGenerator.create("union"), tenon.UnsupportedError, "no space generator 'union'"),
+                (lambda: ms.space_generator.PostOrderApply(f_block_filter=print), tenon.UnsupportedError, "f_block_filter"),
+                (lambda: ms.space_generator.PostOrderApply(sch_rules=[1]).asked("llvm"), TypeError, "not int"),
+                (lambda: ms.space_generator.PostOrderApply(postprocs=[1]).asked("llvm"), TypeError, "not int"),
+                (lambda: tenon.tune(tir.Schedule(matmul()), fixed=["tiles"], no_records=True), tenon.CompileError, "E190"),
+                (lambda: tenon.tune(tir.Schedule(matmul()), postprocs=[print], no_records=True), tenon.CompileError, "E187")):
+            with self.assertRaisesRegex(error, said):
+                made()
 
 
 if __name__ == "__main__":

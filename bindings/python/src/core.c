@@ -84,6 +84,17 @@ static PyObject *tuners(PyObject *self, PyObject *none)
     return list;
 }
 
+static PyObject *parts(PyObject *self, PyObject *none)
+{
+    (void)self, (void)none;
+    PyObject *list = PyList_New(0);
+    const char *name, *doc;
+    for (size_t i = 0; list && (name = tenon_part_name(i, &doc)); i++)
+        if (append(list, Py_BuildValue("(ss)", name, doc)))
+            Py_CLEAR(list);
+    return list;
+}
+
 static PyObject *records_path(PyObject *self, PyObject *none)
 {
     char path[4096];
@@ -139,6 +150,7 @@ static PyMethodDef methods[] = {
      "structure of the text."},
     {"steps", steps, METH_NOARGS, "Name and purpose of each step of a schedule."},
     {"tuners", tuners, METH_NOARGS, "Name and purpose of each tuner."},
+    {"parts", parts, METH_NOARGS, "Name and meaning of each part of a schedule."},
     {"records_path", records_path, METH_NOARGS, "The file of the user's own tuning records, or None."},
     {"passes", passes, METH_NOARGS,
      "Name, lowest optimisation level (-1: a loop pass) and purpose of each pass."},

@@ -34,6 +34,8 @@ PyObject *core_tune_task(const tenon_tune_task *t);
 /* sketch_rules.c: rules of sketches, a list of (name, condition or None, apply): condition(text of the function) is one
  * of tenon_sketch_condition; apply(text, Config) is the steps, or None. 0 or -1. */
 int core_rules_set(core_options *o, tenon_tune_options *to, PyObject *rules);
+/* The same of postprocessors, a list of functions (text of the function, steps) -> steps, or None. */
+int core_postprocs_set(core_options *o, tenon_tune_options *to, PyObject *procs);
 
 /* template.c: a Config of the search's, which is of no use after the call that it is for */
 PyObject *core_config_lend(tenon *t, tenon_config *c);

@@ -1,5 +1,5 @@
-/* Rules of sketches: functions of Python behind tenon_sketch_rule. They see a function as text and answer with steps,
- * so that kernels of the search's stay in the compiler. */
+/* Rules of sketches and postprocessors: functions of Python behind tenon_sketch_rule and tenon_postproc. They see a
+ * function as text and answer with steps, so that kernels of the search's stay in the compiler. */
 #include "program.h"
 
 typedef struct {
@@ -29,7 +29,20 @@ static int ask(void *user, tenon *t, struct tenon_kernel *k)
                                                                              : TENON_SKETCH_PASS;
 }
 
-/* Applies the steps that the function returns; None: there is no schedule. */
+/* Applies the steps that the function returned; None: there is no schedule. */
+static int do_steps(core_options *o, tenon_kernel *k, PyObject *result)
+{
+    int failed = 1;
+    PyObject *steps = result && result != Py_None ? PyUnicode_AsUTF8String(result) : NULL;
+    if (steps)
+        failed = tenon_step(k, PyBytes_AsString(steps));
+    else if (result && result != Py_None)
+        Py_CLEAR(result); /* TypeError */
+    Py_XDECREF(steps);
+    core_callback_end(o, result);
+    return failed;
+}
+
 static int apply(void *user, tenon *t, struct tenon_kernel *k, tenon_config *c)
 {
     rule *r = user;
@@ -39,14 +52,25 @@ static int apply(void *user, tenon *t, struct tenon_kernel *k, tenon_config *c)
     if (config) {
         PyObject *result = PyObject_CallFunction(r->apply, "sO", tenon_kernel_print(k), config);
         core_config_take_back(config);
-        PyObject *steps = result && result != Py_None ? PyUnicode_AsUTF8String(result) : NULL;
-        if (steps)
-            failed = tenon_step(k, PyBytes_AsString(steps));
-        else if (result && result != Py_None)
-            Py_CLEAR(result); /* TypeError */
-        Py_XDECREF(steps);
-        core_callback_end(r->o, result);
+        failed = do_steps(r->o, k, result);
     }
+    PyGILState_Release(state);
+    return failed;
+}
+
+typedef struct {
+    core_options *o;
+    PyObject *apply; /* borrowed from the options' list */
+} postproc;
+
+static int pass(void *user, tenon *t, struct tenon_kernel *k, const char *steps)
+{
+    postproc *p = user;
+    int failed = 1;
+    PyGILState_STATE state = PyGILState_Ensure();
+    (void)t;
+    if (!p->o->raised[0])
+        failed = do_steps(p->o, k, PyObject_CallFunction(p->apply, "ss", tenon_kernel_print(k), steps));
     PyGILState_Release(state);
     return failed;
 }
@@ -87,5 +111,24 @@ int core_rules_set(core_options *o, tenon_tune_options *to, PyObject *rules)
     }
     to->n_rule = (uint32_t)n;
     to->rule = all;
+    return 0;
+}
+
+int core_postprocs_set(core_options *o, tenon_tune_options *to, PyObject *procs)
+{
+    PyObject *fixed = PySequence_Tuple(procs); /* keeps the functions */
+    Py_ssize_t n = fixed ? PyTuple_Size(fixed) : -1;
+    int failed = n < 0 || PyList_Append(o->kept, fixed);
+    Py_XDECREF(fixed);
+    tenon_postproc *all = failed ? NULL : keep(o, (size_t)n * sizeof *all);
+    postproc *users = all ? keep(o, (size_t)n * sizeof *users) : NULL;
+    if (!users)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        users[i] = (postproc){o, PyTuple_GetItem(fixed, i)};
+        all[i] = (tenon_postproc){pass, &users[i]};
+    }
+    to->n_postproc = (uint32_t)n;
+    to->postproc = all;
     return 0;
 }

@@ -137,21 +137,28 @@ static const core_field fields[] = {
     CORE_FIELD(tenon_tune_options, threads, INT),
     CORE_FIELD(tenon_tune_options, seed, LONG),
     CORE_FIELD(tenon_tune_options, generator, TEXT),
+    CORE_FIELD(tenon_tune_options, fixed, TEXT),
+    CORE_FIELD(tenon_tune_options, odds, TEXT),
     CORE_HOOK(tenon_tune_options, progress, progress),
 };
 
-/* Its "rules" are [(name, condition, apply)]. */
+/* Takes a list of functions out of the dict. */
+static int take_functions(core_options *o, tenon_tune_options *to, PyObject *tune, const char *name,
+                          int (*set)(core_options *o, tenon_tune_options *to, PyObject *functions))
+{
+    PyObject *functions = PyDict_GetItemString(tune, name);
+    return functions && (set(o, to, functions) || PyDict_DelItemString(tune, name)) ? -1 : 0;
+}
+
+/* Its "rules" are [(name, condition, apply)], its "postprocs" [apply]. */
 int core_tune_options(core_options *o, tenon_tune_options *to, PyObject *tune)
 {
-    PyObject *rules = PyDict_Check(tune) ? PyDict_GetItemString(tune, "rules") : NULL;
-    PyObject *rest = rules ? PyDict_Copy(tune) : NULL;
-    if (rules && (!rest || core_rules_set(o, to, rules) || PyDict_DelItemString(rest, "rules"))) {
-        Py_XDECREF(rest);
-        return -1;
-    }
-    int failed = core_fields_set(o, to, sizeof fields / sizeof *fields, fields, rest ? rest : tune);
+    PyObject *rest = PyDict_Check(tune) ? PyDict_Copy(tune) : NULL;
+    int failed = PyDict_Check(tune) && (!rest || take_functions(o, to, rest, "rules", core_rules_set) ||
+                                        take_functions(o, to, rest, "postprocs", core_postprocs_set));
+    failed = failed || core_fields_set(o, to, sizeof fields / sizeof *fields, fields, rest ? rest : tune);
     Py_XDECREF(rest);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 static int work(void *user)

@@ -220,6 +220,27 @@ def _checked(asked: Mapping[str, Any], watch: Optional[Watch]) -> Dict[str, Any]
     return given
 
 
+def passing(function: Callable[[Any], Any]) -> Callable[[str, str], Optional[str]]:
+    """A postprocessor, as the extension calls it: a function of the kernel's text and of the steps so far; None: it is left out."""
+    from . import schedule
+
+    def called(text: str, steps: str) -> Optional[str]:
+        sch = schedule.Schedule(text)
+        try:
+            if steps:
+                sch.apply(steps)
+            return None if function(sch) is False else sch.trace
+        except _errors.CompileError:
+            return None
+
+    return called
+
+
+def schedule_parts() -> Dict[str, str]:
+    """The parts of schedules that a search may leave alone, and what the choices of each decide."""
+    return dict(_core.parts())
+
+
 def find_tasks(program: _core.Program, options: Mapping[str, Any], tasks: str = "all") -> List[TuningTask]:
     return [_task(t) for t in program.tune_list(dict(options), {"tasks": tasks})]
 
@@ -274,6 +295,9 @@ def tune(
     tuner: Optional[str] = None,
     generator: Optional[str] = None,
     rules: Optional[Iterable[Any]] = None,
+    postprocs: Optional[Iterable[Any]] = None,
+    fixed: Optional[Iterable[str]] = None,
+    odds: Optional[Mapping[str, float]] = None,
     seed: int = 0,
     early_stopping: Optional[int] = None,
     evenly: Optional[bool] = None,
@@ -300,6 +324,10 @@ def tune(
     generator       whose schedules: "rules" (the default), the choices of the built-in rules, or "sketch", sketches from what
                     is computed alone
     rules           of sketches: auto_scheduler.PreloadCustomSketchRule, whose schedules are sketches too
+    postprocs       of sketches: functions of a tir.Schedule, which each candidate passes through before it is tried. They may do
+                    further steps; what returns False, or does a step that is refused, is left out
+    fixed           parts of schedules that are not searched: ["location", "unroll"]; tenon.schedule_parts() has them
+    odds            that a change of a schedule is one of these parts: {"tile": 0.9, "parallel": 0.1}
     seed            the same seed proposes the same where the same is measured
     early_stopping  a task ends after so many trials without a gain
     evenly          the same number of trials for all tasks; by default if a tuner is given, else most trials go where most is
@@ -315,7 +343,9 @@ def tune(
     times. Raises tenon.CompileError.
     """
     asked = {"records": records, "prior": prior_records, "tasks": tasks_text(tasks), "tuner": tuner,
-             "generator": generator, "rules": [r.native() for r in rules] if rules else None, "trials": trials, "early_stopping": early_stopping,
+             "generator": generator, "rules": [r.native() for r in rules] if rules else None,
+             "postprocs": [passing(p) for p in postprocs] if postprocs else None, "fixed": ",".join(fixed or ()) or None,
+             "odds": ",".join(f"{part}={float(share)!r}" for part, share in (odds or {}).items()) or None, "trials": trials, "early_stopping": early_stopping,
              "evenly": int(tuner is not None if evenly is None else evenly),
              "seconds": seconds, "repeat_seconds": repeat_seconds, "timeout": timeout, "threads": threads, "seed": seed}
     with _progress.shown(progress, model, _Line) as callback:

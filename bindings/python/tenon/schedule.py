@@ -14,11 +14,12 @@ A step that is refused raises tenon.CompileError, which says why, and changes no
 """
 from __future__ import annotations
 
+import math
 import time
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _core, _module
-from ._errors import UnsupportedError
+from ._errors import CompileError, UnsupportedError
 from ._ir import IRModule, parse
 
 __all__ = ["Block", "Function", "Loop", "Loops", "Number", "Schedule", "steps"]
@@ -176,6 +177,39 @@ class Number(int):
         return number
 
 
+class Choices:
+    """Who decides what sampling steps draw: a map of a search, which tries other decisions. Each is called sample0, sample1, ... in
+    the order in which they are asked for."""
+
+    def __init__(self, config: _core.Config):
+        self._config, self._asked = config, 0
+
+    def _choose(self, words: Sequence[str]) -> int:
+        self._asked += 1
+        return self._config.choose(f"sample{self._asked - 1}", words) if len(words) > 1 else 0
+
+    def one_of(self, n: int, first: int) -> int:
+        """A number below n, by default `first`."""
+        order = [first, *(i for i in range(n) if i != first)]
+        return order[self._choose([str(i) for i in order])] if n > 1 else 0
+
+    def tile(self, extent: int, n: int, most: int) -> List[int]:
+        """n numbers whose product is the extent, the last at most `most`; by default all in the first and the last."""
+        ways = [[*rest, last] for last in reversed(_divisors(extent)) if last <= most for rest in _tilings(extent // last, n - 1)]
+        return ways[self._choose(["x".join(map(str, w)) for w in ways])]
+
+
+def _divisors(n: int) -> List[int]:
+    low = [i for i in range(1, math.isqrt(n) + 1) if n % i == 0]
+    return low + [n // i for i in reversed(low) if i * i != n]
+
+
+def _tilings(extent: int, n: int) -> List[List[int]]:
+    if n == 1:
+        return [[extent]]
+    return [[extent // inner, *rest] for inner in _divisors(extent) for rest in _tilings(inner, n - 1)]
+
+
 BlockLike = Union[Block, str]
 
 
@@ -193,8 +227,18 @@ class Schedule:
     def __init__(self, mod: Union[IRModule, str, Any], func_name: Optional[str] = None, seed: Optional[int] = None):
         module = parse(mod) if isinstance(mod, str) else mod if isinstance(mod, IRModule) else IRModule({mod.name: mod})
         self._seed = seed
+        self._module, self._func_name = module, func_name
         self._kernel = module._program.kernel(func_name)
         self._loops = Loops(self._kernel)
+        self._choices: Optional[Choices] = None  # who decides what sampling steps draw; None: chance
+
+    def copy(self, seed: Optional[int] = None) -> "Schedule":
+        """Another schedule of the function, with the same steps."""
+        other = Schedule(self._module, self._func_name, self._seed if seed is None else seed)
+        if self.trace:
+            other.apply(self.trace)
+        other._choices = self._choices
+        return other
 
     # ---- what there is ----
 
@@ -403,6 +447,8 @@ class Schedule:
                             decision: Optional[Sequence[int]] = None) -> List[Number]:
         """n numbers whose product is the loop's extent, drawn if there is no decision; the last is limited."""
         names = [self._loops.fresh("v") for _ in range(n)]
+        if decision is None and self._choices and isinstance(loop.extent, int):
+            decision = self._choices.tile(loop.extent, n, max_innermost_factor)
         given = None if decision is None else "x".join(str(d) for d in decision)
         drawn = self._drawn(names, f"sample_perfect_tile {loop.name} max={max_innermost_factor}", given)
         return [Number(int(v), name) for v, name in zip(drawn.split("x"), names)]
@@ -410,16 +456,30 @@ class Schedule:
     def sample_categorical(self, candidates: Sequence[int], probs: Sequence[float], decision: Optional[int] = None) -> Number:
         """One of the candidates; the decision is its place."""
         weights = ",".join(str(round(p * 1000000)) for p in probs)
+        if decision is None and self._choices:
+            decision = self._choices.one_of(len(candidates), max(range(len(probs)), key=lambda i: probs[i]))
         name = self._loops.fresh("v")
         step = f"sample_categorical {' '.join(str(c) for c in candidates)} weights={weights}"
         return Number(candidates[int(self._drawn([name], step, decision))], name)
 
     def sample_compute_location(self, block: BlockLike, decision: Optional[int] = None) -> Loop:
         """A loop that reverse_compute_at accepts for the block; the decision is its place among them."""
-        name = self._loops.fresh("l")
-        self._drawn([name], f'sample_compute_location "{_name(block)}"', decision)
+        name, step = self._loops.fresh("l"), f'sample_compute_location "{_name(block)}"'
+        if decision is None and self._choices:
+            decision = self._choices.one_of(self._places(step), 0)
+        self._drawn([name], step, decision)
         around = [(b[0], loop) for b in self._kernel.inspect()["blocks"] for loop in b[2] if loop[0] == name]
         return Loop(name, _extent(around[0][1][1]), around[0][0])
+
+    def _places(self, step: str) -> int:
+        """How many decisions a step on a place has."""
+        trial, n = self.copy(), 0
+        while True:
+            try:
+                trial._kernel.step(f"{trial._loops.fresh('l')} = {step} decision={n}")
+            except CompileError:
+                return n
+            n += 1
 
     def mutate(self, seed: int) -> None:
         """Apply all steps anew, with another decision of one of the sampling steps. Loops and numbers that were handed out

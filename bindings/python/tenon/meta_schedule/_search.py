@@ -5,6 +5,7 @@ import os
 from typing import Any, Dict, Optional
 
 from .._errors import UnsupportedError
+from . import space_generator
 from .builder import LocalBuilder
 from .runner import LocalRunner
 
@@ -38,13 +39,12 @@ def folder_of(work_dir: Any) -> str:
 
 
 def asked(work_dir: Any, max_trials_global: int, builder: Any, runner: Any, database: Any, cost_model: Any, task_scheduler: Any,
-          space: Any, strategy: Any, seed: Optional[int], rest: Dict[str, Any]) -> Dict[str, Any]:
+          space: Any, strategy: Any, seed: Optional[int], target: Any, rest: Dict[str, Any]) -> Dict[str, Any]:
     """As keywords of tenon.tune."""
     given = {name: value for name, value in rest.items() if value is not None}
     if given:
         raise UnsupportedError(f"{', '.join(given)} of a search is not supported")
     one_of("database", database, ("json",))
-    one_of("space", space, ("post-order-apply",))
     one_of("cost_model", cost_model, tuple(_MODELS))
     one_of("strategy", strategy, tuple(_STRATEGIES))
     builder = LocalBuilder(timeout_sec=0) if builder == "local" else builder
@@ -52,7 +52,7 @@ def asked(work_dir: Any, max_trials_global: int, builder: Any, runner: Any, data
     if not isinstance(builder, LocalBuilder) or not isinstance(runner, LocalRunner):
         raise UnsupportedError("builder and runner are \"local\", or a LocalBuilder and a LocalRunner: candidates run on this machine")
     evaluator = runner.evaluator_config
-    return {"records": folder_of(work_dir), "trials": max_trials_global, "generator": "sketch", "seed": seed or 0, "no_records": True,
+    return {**space_generator.of(space).asked(target), "records": folder_of(work_dir), "trials": max_trials_global, "generator": "sketch", "seed": seed or 0, "no_records": True,
             "tuner": _STRATEGIES[strategy] or _MODELS[cost_model],
             "evenly": one_of("task_scheduler", task_scheduler, ("gradient", "round-robin")) == "round-robin",
             "timeout": float(max(builder.timeout_sec, runner.timeout_sec)),

@@ -65,7 +65,8 @@ def tune_relay(mod: Any, params: Optional[Mapping[str, Any]], target: Any, work_
         raise TypeError("work_dir must be given: the folder of the database")
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory()) if work_dir is None else work_dir
-        how = _search.asked(folder, max_trials_global, builder, runner, database, cost_model, task_scheduler, space, strategy, seed, {})
+        how = _search.asked(folder, max_trials_global, builder, runner, database, cost_model, task_scheduler, space, strategy, seed,
+                            target, {})
         stack.enter_context(_context(opt_level, disabled_pass))
         checked = _checked(mod, params)
         text = None if target is None else str(target)
