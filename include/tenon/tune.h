@@ -137,6 +137,9 @@ typedef struct tenon_tune_options { /* NULL for one: all members are zero */
     const char
         *odds; /* that a change of a schedule is one of these parts: "tile=0.9,parallel=0.1"; others are not
                         * changed. NULL: each choice is as likely as the others */
+    const char
+        *near; /* numbers that choices of these roles (docs/schedule.md) should be near, as of another search:
+                       * "rows=14,vectors=2". The nearest schedule is tried early. NULL: none */
     uint32_t n_postproc; /* one after the other: at most 8 */
     int reserved2;       /* 0 */
     const tenon_postproc *postproc;

@@ -1,4 +1,5 @@
-/* Which parts of schedules a search leaves alone, and how often it changes each of the others. */
+/* What the options say of a space as words: which parts of schedules a search leaves alone, how often it changes each
+ * of the others, and near which numbers it begins. */
 #include "driver/tuning.h"
 
 #include <math.h>
@@ -56,8 +57,45 @@ static tn_status read_odds(tn_tuning *t)
     return TN_OK;
 }
 
+/* "rows=14,vectors=2" */
+static tn_status read_near(tn_tuning *t)
+{
+    tn_arena *arena = &t->b->arena;
+    for (const char *at = t->o.near; at && *at; at += *at == ',') {
+        size_t n = strcspn(at, ","), role = strcspn(at, "=,");
+        const char *word = tn_arena_strndup(arena, at, n);
+        tn_choice number = {NULL, 0};
+        bool sound = role > 0 && role < n && tn_choice_parse(word + role + 1, &number) && !number.word &&
+                     number.number > 0 && number.number <= INT32_MAX;
+        if (!sound || t->n_wish == TN_MOST_WISHES)
+            return tn_error(
+                t->b->ctx, "driver-E192", NULL,
+                "\"%s\" is no role of a choice with a number above 0, as in \"rows=14\"; give at most %d",
+                word, TN_MOST_WISHES);
+        t->wish[t->n_wish++] = (tn_wish){tn_arena_strndup(arena, at, role), number.number};
+        at += n;
+    }
+    return TN_OK;
+}
+
 tn_status tn_tuning_parts(tn_tuning *t)
 {
     TN_TRY(read_fixed(t));
-    return read_odds(t);
+    TN_TRY(read_odds(t));
+    return read_near(t);
+}
+
+const tn_picks *tn_tuning_near(tn_tuning *t, const tn_task *k)
+{
+    tn_build *b = t->b;
+    const tn_space space = {t->maker, k->load.func, &b->machine, t->fixed};
+    tn_pool pool;
+    tn_sched s;
+    uint32_t n = 0;
+    tn_picks *p = TN_NEW(&b->arena, tn_picks);
+    tn_pool_init(&pool, k->load.func->ctx, &b->arena, k->load.func->pool);
+    if (!t->n_wish || tn_explore_near(&space, t->n_wish, t->wish, &b->arena, &pool, &s, &n) != TN_DONE || !n)
+        return NULL;
+    *p = tn_picks_of(&s, &b->arena);
+    return p;
 }

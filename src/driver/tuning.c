@@ -177,8 +177,10 @@ tn_status tn_tuning_prior(tn_tuning *t)
     }
     if (t->home && t->o.records && is_same_file(t->home, t->o.records))
         t->home = NULL;
-    for (uint32_t i = 0; i < t->n_chosen; i++)
+    for (uint32_t i = 0; i < t->n_chosen; i++) {
         t->search[i].old = old_point(t, &t->search[i]);
+        t->search[i].near = tn_tuning_near(t, &t->search[i]);
+    }
     return TN_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "tenon/tune.h"
 #include "tune/search.h"
 
+enum { TN_MOST_WISHES = 8 };
 typedef struct tn_tuning {
     tn_build *b;
     tenon_tune_options o;
@@ -20,6 +21,8 @@ typedef struct tn_tuning {
     tn_part_set fixed; /* parts that are not searched */
     bool has_odds;
     double odds[TN_N_PART];
+    uint32_t n_wish; /* what choices should be near */
+    tn_wish wish[TN_MOST_WISHES];
     bool has_rival;   /* the built-in schedules are another generator's */
     bool no_records;  /* the user's own file is left alone */
     const char *home; /* that file; NULL: none */
@@ -30,7 +33,9 @@ typedef struct tn_tuning {
  * session's build has its target's options. */
 TN_WARN_UNUSED tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g,
                                          const tenon_tune_options *o);
-TN_WARN_UNUSED tn_status tn_tuning_parts(tn_tuning *t); /* a part of the above; driver-E190 */
+TN_WARN_UNUSED tn_status tn_tuning_parts(tn_tuning *t); /* a part of the above; driver-E190, E192 */
+/* The point that the options want tried early; NULL: none. */
+const tn_picks *tn_tuning_near(tn_tuning *t, const tn_task *k);
 /* Room for n tasks, */
 void tn_tuning_tasks(tn_tuning *t, uint32_t n);
 /* each of which is described, where `x` has name, nodes, workload and calls; constant: as of a tn_workload. */

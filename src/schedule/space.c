@@ -53,6 +53,48 @@ tn_verdict tn_explore_number(const tn_space *space, uint64_t number, tn_arena *a
     return v;
 }
 
+static const tn_wish *wish_of(uint32_t n, const tn_wish wish[], const char *pick)
+{
+    const char *dot = strrchr(pick, '.');
+    for (uint32_t i = 0; i < n && dot; i++)
+        if (strcmp(wish[i].role, dot + 1) == 0)
+            return &wish[i];
+    return NULL;
+}
+
+static uint32_t nearest(const tn_pick *p, int64_t number)
+{
+    uint32_t best = p->index;
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < p->n; i++) {
+        int64_t far = p->candidate[i].number > number ? p->candidate[i].number - number
+                                                      : number - p->candidate[i].number;
+        if (p->candidate[i].word || far >= least)
+            continue;
+        least = far;
+        best = i;
+    }
+    return best;
+}
+
+tn_verdict tn_explore_near(const tn_space *space, uint32_t n, const tn_wish wish[], tn_arena *arena,
+                           tn_pool *pool, tn_sched *out, uint32_t *out_n)
+{
+    tn_picks given = {0};
+    tn_verdict v = tn_explore(space, &given, arena, pool, out);
+    *out_n = 0;
+    for (uint32_t i = 0; i < out->n_pick; i++) {
+        const tn_pick *p = &out->pick[i];
+        const tn_wish *w = wish_of(n, wish, p->name);
+        if (!w)
+            continue;
+        tn_picks_set(&given, arena, p->name, p->candidate[nearest(p, w->number)]);
+        v = tn_explore(space, &given, arena, pool, out);
+        ++*out_n;
+    }
+    return v;
+}
+
 /* One point in memory of its own; *next: that behind it, in `keep`. The number of leaves that a tree of equal branches
  * would have. */
 static double look(const tn_space *space, const tn_picks *given, tn_arena *keep, tn_picks *next, bool *more)

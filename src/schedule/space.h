@@ -128,6 +128,16 @@ uint64_t tn_point_number(uint32_t n, const tn_pick pick[]);
  * derivation for each pick that is no default. */
 tn_verdict tn_explore_number(const tn_space *space, uint64_t number, tn_arena *arena, tn_pool *pool,
                              tn_sched *out);
+/* A number that picks of a role should have: rows of 14, in `dense.rows`. */
+typedef struct tn_wish {
+    const char *role;
+    int64_t number;
+} tn_wish;
+/* The schedule at the point whose picks of these roles have the candidates that are nearest to the numbers, of two the
+ * one that the model prefers; all other picks are defaults. *out_n: how many picks that were. Cost: a derivation for
+ * each. */
+tn_verdict tn_explore_near(const tn_space *space, uint32_t n, const tn_wish wish[], tn_arena *arena,
+                           tn_pool *pool, tn_sched *out, uint32_t *out_n);
 /* The number of points: exact up to `most`, else estimated from random ones (Knuth 1975: the mean of the products of
  * the numbers of candidates). Refused ones count. Cost: up to `most` derivations. */
 double tn_space_size(const tn_space *space, uint32_t most, bool *out_exact);

@@ -13,7 +13,7 @@
 
 enum {
     BATCH = 8,
-    OPENING = 3,   /* candidates that a task begins with, at most */
+    OPENING = 4,   /* candidates that a task begins with, at most */
     UNDER_WAY = 2, /* batches */
     ATTEMPTS = 24, /* to find a schedule that was not tried */
     ROUNDS = 2,    /* of a duel */
@@ -237,16 +237,16 @@ static bool put_opening(tn_search *x, batch *b, uint32_t at)
     return x->task[at].is->rival ? rival : own;
 }
 
-static bool put_old(tn_search *x, batch *b, uint32_t at)
+static void put_given(tn_search *x, batch *b, uint32_t at, const tn_picks *given)
 {
     attempt a;
     const task *t = &x->task[at];
-    if (!t->is->old)
-        return false;
+    if (!given)
+        return;
     attempt_init(&a, t);
-    bool ok = explore(t, *t->is->old, &a) && put(x, b, at, &a.s);
+    if (explore(t, *given, &a))
+        (void)put(x, b, at, &a.s);
     tn_arena_deinit(&a.arena);
-    return ok;
 }
 
 static tn_task_view view_of(const tn_search *x, task *t)
@@ -456,10 +456,12 @@ static batch *new_batch(tn_search *x)
 static void fill_opening(tn_search *x, batch *b)
 {
     for (; x->opening < x->n && b->n + OPENING <= BATCH && !(x->opening && is_late(x)); x->opening++)
-        if (put_opening(x, b, x->opening))
-            (void)put_old(x, b, x->opening);
-        else
+        if (put_opening(x, b, x->opening)) {
+            put_given(x, b, x->opening, x->task[x->opening].is->old);
+            put_given(x, b, x->opening, x->task[x->opening].is->near);
+        } else {
             x->task[x->opening].at.ended = true;
+        }
 }
 
 static void fill_new(tn_search *x, batch *b)

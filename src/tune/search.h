@@ -22,10 +22,10 @@
 typedef struct tn_task {
     const char *name; /* for people */
     tn_workload load;
-    uint64_t workload;   /* tn_func_workload */
-    double weight;       /* calls in a run of the model */
-    double least;        /* seconds that the machine needs at its peak; 0: not known */
-    const tn_picks *old; /* a point from elsewhere that is tried early; NULL: none */
+    uint64_t workload;          /* tn_func_workload */
+    double weight;              /* calls in a run of the model */
+    double least;               /* seconds that the machine needs at its peak; 0: not known */
+    const tn_picks *old, *near; /* points from elsewhere that are tried early; NULL: none */
     const tn_sched
         *rival; /* that has to be beaten, made by another generator; NULL: the generator's default */
 } tn_task;

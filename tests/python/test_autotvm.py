@@ -7,6 +7,7 @@ import json
 import pathlib
 import tempfile
 import unittest
+import warnings
 
 import tenon
 from tenon import autotvm, te
@@ -428,6 +429,43 @@ class Kernels(unittest.TestCase):
         self.assertGreater(by.best_flops, 0)
         for inp, _ in by.history:  # numbers are those of the space
             self.assertEqual(t.config_space.get(inp.config.index), inp.config)
+
+    def test_sizes_of_tvm(self):
+        """A search begins near the tile sizes of the fastest line that TVM wrote of the same operator and shapes."""
+        f32 = "float32"
+
+        def line(name, args, sizes, seconds, error=0):
+            entity = [[knob, "sp", size] for knob, size in sizes.items()]
+            return json.dumps({"input": ["llvm -mcpu=skylake-avx512", name, args, {}], "config": {"index": 7, "code_hash": None, "entity": entity},
+                               "result": [[seconds], error, 1.5, 1.6e9], "version": 0.2, "tvm_version": "0.8.0"}) + "\n"
+
+        def first_trial(t):
+            by = tuner.RandomTuner(t)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                by.load_history(record.load_from_file(self.log))
+            by.tune(n_trial=3, seed=1)
+            return {name.split(".")[-1]: e.val for name, e in by.history[1][0].config._entity_map.items()}
+
+        lanes = json.loads(tenon._core.Session().about()[1])["vector_bits"] // 32
+        dense = [["TENSOR", [64, 256], f32], ["TENSOR", [512, 256], f32], None, f32]
+        other = [["TENSOR", [64, 256], f32], ["TENSOR", [256, 256], f32], None, f32]
+        sizes = {"tile_y": [-1, 1, 3], "tile_x": [-1, 2, lanes], "tile_k": [-1, 8]}
+        self.log.write_text(line("dense_nopack.x86", dense, {**sizes, "tile_y": [-1, 1, 2]}, 2e-5) +
+                            line("dense_nopack.x86", dense, sizes, 1e-5) +
+                            line("dense_pack.x86", dense, {**sizes, "tile_y": [-1, 1, 1]}, 1e-9, 4) +
+                            line("dense_pack.x86", other, {**sizes, "tile_y": [-1, 1, 1]}, 1e-9))
+        found = first_trial(task.create("dense_pack.x86", args=dense, target="llvm"))
+        self.assertEqual((found["rows"], found.get("vectors", 1)), (3, 1))
+        conv = [["TENSOR", [1, 64, 28, 28], f32], ["TENSOR", [64, 64, 3, 3], f32], [1, 1], [1, 1, 1, 1], [1, 1], "NCHW", "NCHW", f32]
+        self.log.write_text(line("conv2d_NCHWc.x86", conv, {"tile_ic": [-1, 16], "tile_oc": [-1, lanes], "tile_ow": [-1, 3]}, 1e-4))
+        found = first_trial(task.create("conv2d_NCHWc.x86", args=conv, target="llvm"))
+        self.assertEqual((found["pixels"], found.get("vectors", 1)), (3, 1))
+        t = task.create("conv2d_NCHWc.x86", args=conv, target="llvm")
+        self.log.write_text(line("conv2d_NCHWc.x86", conv, {"tile_oc": [-1, lanes]}, 1e-4) + line("dense_pack.x86", dense, sizes, 1e-5))
+        with self.assertWarnsRegex(tenon.Warning, "none of 2 lines of TVM has tile sizes for conv2d_NCHWc.x86 of these shapes"):
+            tuner.RandomTuner(t).load_history(record.load_from_file(self.log))
+        self.assertIsNone(t.near)
 
     def test_records_are_used(self):
         """A gain, which is told as by a search, is a line that builds and the next search find."""

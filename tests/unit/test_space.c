@@ -368,6 +368,33 @@ static void fixed_parts_are_not_searched(void **state)
     bench_deinit(&p.x);
 }
 
+/* Each wish has the nearest candidate, at the point that the others lead to. */
+static void points_near_wishes(void **state)
+{
+    (void)state;
+    place p;
+    tn_sched s, again;
+    uint32_t n;
+    const tn_wish wish[] = {{"rows", 5}, {"vectors", 100}, {"nothing", 3}};
+    place_init(&p, 0);
+    assert_int_equal(tn_explore_near(&p.space, 3, wish, &p.x.arena, &p.x.pool, &s, &n), TN_DONE);
+    assert_int_equal(n, 2);
+    for (uint32_t i = 0; i < s.n_pick; i++) {
+        const tn_pick *x = &s.pick[i];
+        const char *role = strrchr(x->name, '.');
+        bool rows = role && strcmp(role, ".rows") == 0, vectors = role && strcmp(role, ".vectors") == 0;
+        assert_true(rows || vectors || x->index == 0);
+        if (rows)
+            assert_int_equal(x->candidate[x->index].number, 5);
+        for (uint32_t k = 0; k < x->n && vectors; k++)
+            assert_true(x->candidate[k].number <= x->candidate[x->index].number);
+    }
+    tn_picks all = tn_picks_of(&s, &p.x.arena);
+    assert_int_equal(explore(&p, &all, &again), TN_DONE);
+    assert_string_equal(picks_text(&p, &again), picks_text(&p, &s));
+    bench_deinit(&p.x);
+}
+
 static void roles_have_parts(void **state)
 {
     (void)state;
@@ -458,6 +485,7 @@ int main(void)
         cmocka_unit_test(a_mutation_changes_one_pick),
         cmocka_unit_test(a_mutation_follows_odds),
         cmocka_unit_test(fixed_parts_are_not_searched),
+        cmocka_unit_test(points_near_wishes),
         cmocka_unit_test(roles_have_parts),
         cmocka_unit_test(a_child_takes_whole_blocks),
         cmocka_unit_test(names_are_no_part_of_a_workload),

@@ -431,6 +431,50 @@ static void parts_are_left_alone(void **state)
     tenon_free(t);
 }
 
+typedef struct first_trials {
+    int trials, at; /* of the first trial with such a tile: 1, 2, ...; 0: none */
+} first_trials;
+
+static void see_tile(void *user, const tenon_tune_progress *p)
+{
+    first_trials *f = user;
+    if (!p->picks || p->record || p->trials == 0)
+        return;
+    f->trials++;
+    if (!f->at && strstr(p->picks, ".rows = 3\n"))
+        f->at = f->trials;
+}
+
+/* It is among the first trials, whatever is proposed. */
+static void numbers_of_others_are_tried_early(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"rows",
+                                      "rows=",
+                                      "=3",
+                                      "rows=many",
+                                      "rows=0",
+                                      "rows=99999999999",
+                                      "a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1"};
+    const tenon_tune_task *task;
+    first_trials f = {0};
+    tenon_tune_options o = {.size = sizeof o,
+                            .near = "rows=3,vectors=1",
+                            .trials = 8,
+                            .repeat_seconds = 1e-4,
+                            .progress = see_tile,
+                            .progress_user = &f};
+    tenon *t = tenon_new();
+    assert_int_equal(tenon_tune_kernel(product_kernel(t), NULL, &o, &task), 0);
+    assert_int_equal(f.at, 1);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        o.near = bad[i];
+        assert_int_equal(tenon_tune_kernel(product_kernel(t), NULL, &o, &task), 1);
+        assert_non_null(strstr(tenon_messages(t), "[driver-E192]"));
+    }
+    tenon_free(t);
+}
+
 static void words_that_are_no_parts_are_refused(void **state)
 {
     (void)state;
@@ -469,6 +513,7 @@ int main(void)
         cmocka_unit_test(candidates_pass_postprocessors),
         cmocka_unit_test(postprocessors_do_steps),
         cmocka_unit_test(parts_are_left_alone),
+        cmocka_unit_test(numbers_of_others_are_tried_early),
         cmocka_unit_test(words_that_are_no_parts_are_refused),
     };
     return cmocka_run_group_tests_name("tune_kernel", tests, NULL, NULL);

@@ -5,6 +5,7 @@ rules for the kernel that the compiler makes of the operator, as `tenon tune` se
 from __future__ import annotations
 
 import array
+import json
 import os
 import tempfile
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -16,7 +17,8 @@ from ..relay import _table
 from ..relay._build import _checked
 from ..relay.ty import TensorType
 from ..transform import PassContext
-from ._space import ConfigEntity, ConfigSpace, OtherOptionEntity, words_of
+from ._space import ConfigEntity, ConfigSpace, OtherOptionEntity, SplitEntity, words_of
+from .measure import MeasureResult
 from .task import Made, Task
 
 Arguments = Dict[str, Any]
@@ -155,17 +157,22 @@ class Template(NamedTuple):
     least: int
     make: Callable[[Arguments], relay.Expr]
     args: Callable[[Operator], Tuple[Any, ...]]
+    sizes: Sequence[Tuple[str, str, bool]] = ()  # TVM's knob, the role of our choice, is it of elements that are vectors here?
+    axes: str = ""  # what the built-in schedule says of itself where these are the same axes
 
 
 _CONV = ("data", "kernel", "strides", "padding", "dilation")
 _LAYOUTS = (*_CONV, "layout", "out_layout", "out_dtype")
 _GROUPS = (*_CONV, "groups", "out_dtype")
-_DENSE = Template("nn.dense", ("data", "weight", "bias", "out_dtype"), 2, _dense, _dense_args)
+_ROWS = (("tile_y", "rows", False), ("tile_x", "vectors", True))
+_PIXELS = (("tile_ow", "pixels", False), ("tile_oc", "vectors", True))
+_DENSE = Template("nn.dense", ("data", "weight", "bias", "out_dtype"), 2, _dense, _dense_args, _ROWS, "rule gemm/")
 
 
 def _row(n: int, names: Sequence[str], data: str, kernel: str, depthwise: bool = False) -> Template:
     make, marked = _conv(n, data, kernel), (*names, "depthwise") if depthwise else names
-    return Template(f"nn.conv{n}d", tuple(names), 5, lambda a: make({**a, "depthwise": depthwise}), _conv_args(marked))
+    return Template(f"nn.conv{n}d", tuple(names), 5, lambda a: make({**a, "depthwise": depthwise}), _conv_args(marked),
+                    _PIXELS if names is _LAYOUTS else (), "/channels:")
 
 
 TEMPLATES: Mapping[str, Template] = {
@@ -183,7 +190,7 @@ TEMPLATES: Mapping[str, Template] = {
     "dense_nopack.x86": _DENSE,
     "dense_pack.x86": _DENSE,
     "batch_matmul.x86": Template("nn.batch_matmul", ("data", "weight", "out_shape", "out_dtype", "transpose_a", "transpose_b"), 2,
-                                 _batch_matmul, _batch_matmul_args),
+                                 _batch_matmul, _batch_matmul_args, _ROWS, "rule gemm/"),
 }
 _ALIASES = {"conv2d_nchw": "conv2d_nchw.x86", "conv2d_NCHWc": "conv2d_NCHWc.x86", "conv2d": "conv2d_nchw.x86"}
 
@@ -261,6 +268,8 @@ class KernelTask(Task):
         self.flop = fields["operations"]
         self.func: Any = None
         self.prior: List[Mapping[str, Any]] = []
+        self.near: Optional[Tuple[float, str]] = None  # seconds and tile sizes of the fastest line of TVM
+        self._built_in = fields["built_in"]
         self._program, self._options, self._number = program, {**options, "no_records": True}, number
         self.config_space = KernelSpace(self, fields["points"], bool(fields["exact"]), fields["pick"])
 
@@ -274,17 +283,39 @@ class KernelTask(Task):
     def instantiate(self, config: ConfigEntity) -> Made:
         return self.run(self.config_space)
 
+    def learn(self, workload: Tuple[Any, ...], config: ConfigEntity, result: MeasureResult) -> bool:
+        """Begin near the tile sizes of a line that TVM wrote of this operator and these shapes. False: it is another line, or
+        cannot be told which of its sizes are of which axes here."""
+        template = find_template(self.name)
+        same = template is not None and find_template(workload[0]) is template and tuple(workload[1:]) == self.args
+        if not same or not result.costs or result.error_no != 0 or template.axes not in self._built_in:  # type: ignore[union-attr]
+            return False
+        lanes = _lanes(dict(zip(template.parameters, self.args)).get("out_dtype") or "float32")  # type: ignore[union-attr]
+        found = [(role, config._entity_map.get(knob), wide) for knob, role, wide in template.sizes]  # type: ignore[union-attr]
+        if not found or not all(isinstance(e, SplitEntity) and e.size and e.size[-1] > 0 for _, e, _ in found):
+            return False
+        text = ",".join(f"{role}={max(e.size[-1] // lanes, 1) if wide else e.size[-1]}" for role, e, wide in found)  # type: ignore[union-attr]
+        cost = sum(result.costs) / len(result.costs)
+        self.near = min(self.near or (cost, text), (cost, text))
+        return True
+
     def search(self, asked: Mapping[str, Any], has_begun: Callable[[], bool]) -> Mapping[str, Any]:
         """Calls asked["progress"] for each trial and each gain; the task as it stands then."""
         from .record import records_text
 
-        given = {**asked, "tasks": str(self._number)}
+        given = {**asked, "tasks": str(self._number), **({"near": self.near[1]} if self.near else {})}
         with tempfile.TemporaryDirectory() as folder:
             if self.prior:
                 given["prior"] = os.path.join(folder, "prior.records")
                 with open(given["prior"], "w", encoding="utf-8") as f:
                     f.write(records_text(self.prior))
             return self._program.tune(dict(self._options), given)[self._number]
+
+
+def _lanes(dtype: str) -> int:
+    """Elements of a vector of this machine."""
+    bits = json.loads(_core.Session().about()[1])["vector_bits"]
+    return max(bits // int(dtype.lstrip("abcdefghijklmnopqrstuvwxyz") or 32), 1)
 
 
 def _operators(fields: Mapping[str, Any]) -> List[Operator]:

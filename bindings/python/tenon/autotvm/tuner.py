@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from .._errors import UnsupportedError
+from .._errors import UnsupportedError, Warning
 from .._tuning import TuningTask, _task
-from ._space import ConfigEntity
+from ._space import ConfigEntity, SplitEntity
 from .measure import LocalBuilder, LocalRunner, MeasureInput, MeasureResult
 from .record import own_record
 from .task import Task
@@ -38,11 +39,22 @@ class Tuner:
         return len(self.history) < len(self.task.config_space)
 
     def load_history(self, data_set: Any, min_seed_records: int = 500) -> None:
-        """Pairs of a log: a schedule that they have for this very kernel is tried first. Times of other kernels teach the model of
-        this search nothing."""
-        if not self.task.has_records:
+        """Pairs of a log: a schedule that they have for this very kernel is tried first, and so is the one that is nearest to the
+        tile sizes of the fastest line that TVM wrote of its operator and shapes. Times of other kernels teach the model of this
+        search nothing."""
+        task: Any = self.task
+        if not task.has_records:
             raise UnsupportedError("a search goes on from the file that tune(records=...) names")
-        self.task.prior += [inp.config.record for inp, _ in data_set if inp.config.record]  # type: ignore[attr-defined]
+        of_tvm = passed_over = 0
+        for inp, result in data_set:
+            if inp.config.record:
+                task.prior.append(inp.config.record)
+            elif any(isinstance(e, SplitEntity) for e in inp.config._entity_map.values()):  # choices of a kernel are no splits
+                of_tvm += 1
+                passed_over += not task.learn(inp.task.workload, inp.config, result)
+        if of_tvm and passed_over == of_tvm:
+            warnings.warn(f"none of {of_tvm} lines of TVM has tile sizes for {task.name} of these shapes; the search begins without "
+                          "them", Warning, stacklevel=2)
 
     def reset(self) -> None:
         self.__init__(self.task, **self.options)  # type: ignore[misc]
