@@ -235,6 +235,32 @@ static void points_have_numbers(void **state)
     bench_deinit(&p.x);
 }
 
+/* Of sketches, too, whose last resort is a candidate only where all others are refused. */
+static void numbers_lead_back_to_sketches(void **state)
+{
+    (void)state;
+    place p;
+    tn_sched s, again;
+    int known = 0;
+    for (size_t f = 0; f < sizeof funcs / sizeof *funcs; f++) {
+        place_init(&p, f);
+        p.space.generator = &tn_sketch_generator;
+        for (uint64_t i = 0; i < 12; i++) {
+            tn_rng r = {i};
+            const tn_picks any = {.random = &r};
+            tn_verdict v = explore(&p, i ? &any : NULL, &s);
+            const uint64_t number = tn_point_number(s.n_pick, s.pick);
+            if (number == UINT64_MAX)
+                continue;
+            assert_int_equal(tn_explore_number(&p.space, number, &p.x.arena, &p.x.pool, &again), v);
+            assert_string_equal(picks_text(&p, &again), picks_text(&p, &s));
+            known++;
+        }
+        bench_deinit(&p.x);
+    }
+    assert_true(known > 20);
+}
+
 static void illegal_values_are_refused(void **state)
 {
     (void)state;
@@ -480,6 +506,7 @@ int main(void)
         cmocka_unit_test(no_picks_are_the_built_in_schedule),
         cmocka_unit_test(points_are_enumerated),
         cmocka_unit_test(points_have_numbers),
+        cmocka_unit_test(numbers_lead_back_to_sketches),
         cmocka_unit_test(illegal_values_are_refused),
         cmocka_unit_test(texts_of_picks_read_back),
         cmocka_unit_test(a_mutation_changes_one_pick),

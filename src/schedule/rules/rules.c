@@ -121,11 +121,15 @@ static tn_verdict derive_by(const tn_space *x, const rules *r, const tn_picks *g
     return v;
 }
 
-/* The default is the first rule that is not refused; those that are stand behind it. */
-static tn_verdict derive_default(const tn_space *x, rules *r, tn_arena *arena, tn_pool *pool, tn_sched *s)
+/* The default is the first rule that is not refused; those that are stand behind it, but a last resort that is not
+ * needed. */
+static tn_verdict derive_default(const tn_space *x, bool last_resort, rules *r, tn_arena *arena,
+                                 tn_pool *pool, tn_sched *s)
 {
     for (uint32_t i = 0; i < r->n; i++) {
         rules order = *r;
+        if (last_resort && i + 1 < r->n)
+            order.n--;
         put_first(&order, i);
         if (derive_by(x, &order, NULL, arena, pool, s) != TN_DONE)
             continue;
@@ -141,9 +145,7 @@ static tn_verdict derive_from(const table *t, const tn_space *x, const tn_picks 
 {
     rules r = find_matching(t, x);
     bool plain = !given || (given->n == 0 && !given->random);
-    tn_verdict v = plain || r.n > 1 ? derive_default(x, &r, arena, pool, out) : TN_DONE;
-    if (t->last_resort && r.n > 1 && r.rule[r.n - 1].own == &t->rule[t->n - 1])
-        r.n--;
+    tn_verdict v = plain || r.n > 1 ? derive_default(x, t->last_resort, &r, arena, pool, out) : TN_DONE;
     return plain ? v : derive_by(x, &r, given, arena, pool, out);
 }
 
