@@ -12,9 +12,10 @@
 enum { ALONE = 1 << TN_MORE_SKETCHES, /* beside a bit for each rule that applies */ MOST_POSTPROCS = 8 };
 
 typedef struct rules_state {
-    tn_map known;    /* function -> set of bits; its memory is the session's heap's */
-    tn_arena *told;  /* where `why` is kept; NULL: nobody asks */
-    const char *why; /* what was said where a rule made no schedule last; NULL: nothing */
+    tn_map known;        /* function -> set of bits; its memory is the session's heap's */
+    tn_arena *told;      /* where `why` is kept; NULL: nobody asks */
+    uint32_t n_left_out; /* candidates, by postprocessors */
+    const char *why;     /* what was said where a rule made no schedule last; NULL: nothing */
 } rules_state;
 
 typedef struct user_rules {
@@ -128,6 +129,12 @@ static const char *steps_of(const tn_sched *s)
     return steps;
 }
 
+static tn_verdict left_out(const user_rules *g)
+{
+    g->state->n_left_out++;
+    return TN_REJECT_POSTPROC;
+}
+
 /* A candidate passes through all of them. */
 static tn_verdict postprocess(const user_rules *g, const tn_space *x, tn_arena *arena, tn_pool *pool,
                               tn_sched *s)
@@ -141,7 +148,7 @@ static tn_verdict postprocess(const user_rules *g, const tn_space *x, tn_arena *
         const bool passed = k && p->apply(p->user, g->session, k, steps) == 0;
         const char *after = passed ? tenon_kernel_trace(k) : NULL;
         if (!after)
-            v = TN_REJECT_POSTPROC;
+            v = left_out(g);
         else if (strcmp(after, steps) != 0)
             v = replay(x, &before, after, arena, pool, s);
         tenon_kernel_free(k);
@@ -278,4 +285,16 @@ void tn_rules_try(tn_tuning *t)
                             t->o.rule[i].name, k->name, why);
     }
     state->told = NULL;
+}
+
+void tn_rules_tell(tn_tuning *t)
+{
+    const rules_state *state = t->o.n_postproc ? ((const user_rules *)t->maker)->state : NULL;
+    for (uint32_t i = 0; i < t->n_chosen && state && state->n_left_out; i++)
+        if (t->task[t->chosen[i]].trials == 0)
+            (void)tn_report(
+                t->b->ctx, TN_WARNING, "driver-W005", NULL,
+                "no sketch of %s was tried: postprocessors left out %u of this search; let some pass, or "
+                "search without them",
+                t->search[i].name, (unsigned)state->n_left_out);
 }

@@ -10,5 +10,7 @@ tenon *tn_rules_session(const tenon_tune_options *o);
 TN_WARN_UNUSED tn_status tn_rules_take(tn_tuning *t, tenon *session);
 /* Says which of them make no schedule of any of the chosen tasks that they apply to: driver-W004. */
 void tn_rules_try(tn_tuning *t);
+/* After a search: says of which tasks nothing was tried, as postprocessors left it out: driver-W005. */
+void tn_rules_tell(tn_tuning *t);
 
 #endif

@@ -176,8 +176,10 @@ static tn_status tune(tenon *s, void *user)
         tn_rules_try(&t);
         TN_TRY(tn_tuning_prior(&t));
     }
-    if (!c->list && t.n_chosen)
+    if (!c->list && t.n_chosen) {
         TN_TRY(tn_tuning_search(&t));
+        tn_rules_tell(&t);
+    }
     c->n = t.n;
     c->task = t.task;
     return t.status;

@@ -40,6 +40,7 @@ static tn_status tune(tenon *s, void *user)
     tn_rules_try(&t);
     TN_TRY(tn_tuning_prior(&t));
     TN_TRY(tn_tuning_search(&t));
+    tn_rules_tell(&t);
     c->task = t.task;
     return t.status;
 }

@@ -388,6 +388,8 @@ static void candidates_pass_postprocessors(void **state)
     assert_int_equal(search_by(t, (tenon_tune_options){.n_postproc = 2, .postproc = procs}, &n), 0);
     assert_int_equal(second.n_apply, first.n_apply - first.n_left_out);
     assert_int_equal(n.trials, 0);
+    assert_non_null(strstr(tenon_messages(t), "no sketch of product was tried: postprocessors left out "));
+    assert_non_null(strstr(tenon_messages(t), "[driver-W005]"));
     tenon_free(t);
 }
 
