@@ -205,6 +205,9 @@ static const struct {
     const char *graph, *want;
 } texts[] = {
     {ONE("argmax", ""), "-> Tensor[(1), int32]"},
+    {"{'nodes':[{'op':'null','name':'x','attrs':{'shape':'(2,)','dtype':'7'},'inputs':[]},"
+     "{'op':'relu','name':'y','inputs':[[0,0]]}],'heads':[[1,0]]}",
+     "%x: Tensor[(2), int16]"},
     {ONE("argmin", "'axis':'1','keepdims':'True'"), "-> Tensor[(1, 1, 2, 2), int32]"},
     {NODES "{'op':'dense','name':'y','inputs':[[0,0],[1,0]]},{'op':'densse','name':'z','inputs':[[9,0]]}],"
            "'heads':[[10,0]]}",

@@ -178,16 +178,16 @@ int mx_choice(imp_node *c, const char *name, int def, const char *const words[])
 
 static const struct {
     const char *name;
-    int64_t number; /* in files; -1: none */
+    int64_t number, nnvm; /* in files of MXNet and of NNVM; -1: none */
     tn_dtype dtype;
 } types[] = {
-    {"float32", 0, {TN_FLOAT, 32, 1}},    {"float64", 1, {TN_FLOAT, 64, 1}},
-    {"float16", 2, {TN_FLOAT, 16, 1}},    {"uint8", 3, {TN_UINT, 8, 1}},
-    {"int32", 4, {TN_INT, 32, 1}},        {"int8", 5, {TN_INT, 8, 1}},
-    {"int64", 6, {TN_INT, 64, 1}},        {"bool", 7, {TN_BOOL, 8, 1}},
-    {"int16", 8, {TN_INT, 16, 1}},        {"uint16", 9, {TN_UINT, 16, 1}},
-    {"uint32", 10, {TN_UINT, 32, 1}},     {"uint64", 11, {TN_UINT, 64, 1}},
-    {"bfloat16", 12, {TN_BFLOAT, 16, 1}},
+    {"float32", 0, 0, {TN_FLOAT, 32, 1}},     {"float64", 1, 1, {TN_FLOAT, 64, 1}},
+    {"float16", 2, 2, {TN_FLOAT, 16, 1}},     {"uint8", 3, 3, {TN_UINT, 8, 1}},
+    {"int32", 4, 4, {TN_INT, 32, 1}},         {"int8", 5, 5, {TN_INT, 8, 1}},
+    {"int64", 6, 6, {TN_INT, 64, 1}},         {"bool", 7, 11, {TN_BOOL, 8, 1}},
+    {"int16", 8, 7, {TN_INT, 16, 1}},         {"uint16", 9, 8, {TN_UINT, 16, 1}},
+    {"uint32", 10, 9, {TN_UINT, 32, 1}},      {"uint64", 11, 10, {TN_UINT, 64, 1}},
+    {"bfloat16", 12, -1, {TN_BFLOAT, 16, 1}},
 };
 
 bool mx_dtype_by_name(const char *name, tn_dtype *out)
@@ -198,11 +198,19 @@ bool mx_dtype_by_name(const char *name, tn_dtype *out)
     return false;
 }
 
-bool mx_dtype_by_number(int64_t number, tn_dtype *out)
+bool mx_dtype_by_number(int64_t number, bool nnvm, tn_dtype *out)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].number == number)
+        if ((nnvm ? types[i].nnvm : types[i].number) == number && number >= 0)
             return *out = types[i].dtype, true;
+    return false;
+}
+
+bool mx_nnvm_number(tn_dtype t, int *out)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (tn_dtype_eq(types[i].dtype, t) && types[i].nnvm >= 0)
+            return *out = (int)types[i].nnvm, true;
     return false;
 }
 
@@ -213,7 +221,7 @@ tn_dtype mx_dtype(imp_node *c, const char *name, tn_dtype def)
     tn_dtype t = def;
     int64_t number;
     bool known = !s || mx_dtype_by_name(s, &t);
-    if (!known && whole(s, &number) && mx_dtype_by_number(number, &t))
+    if (!known && whole(s, &number) && mx_dtype_by_number(number, mx_of(c)->nnvm, &t))
         known = true;
     if (!known)
         refuse(c, name, "a type of numbers");

@@ -85,7 +85,7 @@ static imp_input input_of(mx_import *m, const mx_node *n)
         type = mx_attr_text(n, "dtype");
     if (type.n && type.n < 8) {
         number = strtoll(tn_arena_strndup(a, (const char *)type.at, type.n), NULL, 10);
-        (void)mx_dtype_by_number(number, &in.dtype);
+        (void)mx_dtype_by_number(number, m->nnvm, &in.dtype);
     }
     in.has_shape = shape.n && mx_parse_ints(shape, MOST, &rank, extent) && rank > 0;
     in.n = in.has_shape ? rank : 0;

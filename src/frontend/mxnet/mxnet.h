@@ -101,7 +101,8 @@ tn_dtype mx_dtype(imp_node *c, const char *name, tn_dtype def);
 /* The text of JSON attribute values as these functions read them, for what is no operator. */
 bool mx_parse_ints(tn_bytes text, uint32_t most, uint32_t *n, int64_t out[]);
 bool mx_dtype_by_name(const char *name, tn_dtype *out);
-bool mx_dtype_by_number(int64_t number, tn_dtype *out);
+bool mx_dtype_by_number(int64_t number, bool nnvm, tn_dtype *out); /* the two number some types otherwise */
+bool mx_nnvm_number(tn_dtype t, int *out);                         /* false: NNVM has no such type */
 /* One of `words`, ended by NULL; anything else is refused. */
 int mx_choice(imp_node *c, const char *name, int def, const char *const words[]);
 

@@ -58,7 +58,7 @@ static const char *read_tensor(mx_import *m, cursor *r, mx_tensor *t)
         dim[i] = (int64_t)number(r, each);
     t->dim = dim;
     (void)number(r, 8); /* the device it was on */
-    if (!mx_dtype_by_number((int64_t)(int32_t)number(r, 4), &t->dtype))
+    if (!mx_dtype_by_number((int64_t)(int32_t)number(r, 4), false, &t->dtype))
         return "its type is not known";
     bool fits = true;
     for (uint32_t i = 0; i < t->n && fits; i++)
