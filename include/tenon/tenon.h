@@ -98,7 +98,8 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
     void (*progress)(void *user, const char *stage, uint32_t done, uint32_t of);
     void *progress_user;
     const char
-        *dump_format; /* tenon_module_dump of a graph: "svg", "dot" or "html", a picture; default "text" */
+        *dump_format; /* tenon_module_dump of a graph: "svg", "dot" or "html", a picture; of the stage "relay"
+                       * "nnvm", a graph of NNVM; default "text" */
     /* Limits of one call; 0: none. A call that reaches one fails, and says which. */
     int max_memory; /* MiB of the compiler's data; and, apart from it, of LLVM, which then works in a child process */
     int max_seconds;
@@ -205,11 +206,12 @@ const tenon_module_info *tenon_module_inspect(tenon_module *m);
 const char *tenon_module_print(tenon_module *m);
 /* Take a copy of the module to a stage and print that: "relay", "relay-fused", "tir", "schedule", "tir-scheduled",
  * "flat", "program", "c", "ll", "asm", "memory". *out_params receives the constants of the relay stages as a mod.params
- * blob, NULL where there is none (out_params may be NULL). */
+ * blob, or, of a format of model files, the parameters that it refers to; NULL where there is none (out_params may be
+ * NULL). */
 int tenon_module_dump(tenon_module *m, const tenon_options *o, const char *stage, const char **out_text,
                       const void **out_params, size_t *out_n_params);
-/* The same into a file; the constants of the relay stages go to "PATH.params", straight from where they are. Either all
- * files are written or none. */
+/* The same into a file; the constants of the relay stages go to "PATH.params", straight from where they are
+ * (of a format of model files, to NAME.params beside NAME.json). Either all files are written or none. */
 int tenon_module_dump_to(tenon_module *m, const tenon_options *o, const char *stage, const char *path);
 
 typedef struct tenon_kernel_time { /* of one call, as tnr_profile_event has it */

@@ -10,9 +10,11 @@
 const tn_flag tn_dump_flags[] = {
     TN_ROW_TEXT("stage", 0, "NAME", NULL, "stage to print (--list names them)"),
     TN_ROW_TEXT("output", 'o', "PATH", NULL,
-                "write to this file instead of standard output; the constants of relay stages go to PATH.params"),
-    TN_OPTION_CHOICE(dump_format, "format", "text|svg|dot|html", "text",
-                     "draw relay or relay-fused: as SVG, for Graphviz, or as a page to zoom and search in"),
+                "write to this file instead of standard output; the constants of relay stages go to PATH.params, and "
+                "those of nnvm to NAME.params beside NAME.json"),
+    TN_OPTION_CHOICE(dump_format, "format", "text|svg|dot|html|nnvm", "text",
+                     "draw relay or relay-fused: as SVG, for Graphviz, or as a page to zoom and search in; write relay "
+                     "as a graph of NNVM"),
     TN_ROW_ALONE("list", 0, "list the stages"),
     {0},
 };

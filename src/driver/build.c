@@ -150,9 +150,21 @@ int tenon_check(tenon_module *m, const tenon_options *o) { return tn_module_call
 
 /* ---- looking inside ---- */
 
-/* What mod.params would hold of the constants, in the order of the text; none if some are not known. */
+static bool is_exported(const tn_build *b)
+{
+    return b->opt.dump_format && tn_export_find(b->opt.dump_format);
+}
+
+/* What mod.params would hold of the constants, in the order of the text; none if some are not known. Those of a format
+ * of model files have the names that its text gives them. */
 static void dump_constants(tn_build *b, tn_sink *out)
 {
+    const tn_export_params *e = &b->exported;
+    if (is_exported(b)) {
+        if (e->n)
+            tn_params_write(e->n, e->name, e->constant, false, out);
+        return;
+    }
     size_t n = tn_relay_constants(&b->graph, NULL, 0);
     const tn_node **c = TN_NEW_N(&b->arena, const tn_node *, n);
     const char **name = TN_NEW_N(&b->arena, const char *, n);
@@ -162,7 +174,7 @@ static void dump_constants(tn_build *b, tn_sink *out)
         if (!c[i]->blob || !c[i]->blob->at) /* read from a text without its .params */
             return;
     }
-    tn_params_write((uint32_t)n, name, c, out);
+    tn_params_write((uint32_t)n, name, c, true, out);
 }
 
 typedef struct {
@@ -173,7 +185,7 @@ typedef struct {
 static bool has_constants(const tn_build *b, const char *stage)
 {
     const char *format = b->opt.dump_format;
-    return strncmp(stage, "relay", 5) == 0 && (!format || strcmp(format, "text") == 0);
+    return strncmp(stage, "relay", 5) == 0 && (!format || strcmp(format, "text") == 0 || is_exported(b));
 }
 
 static tn_status dump(tenon *t, void *user)
@@ -200,6 +212,15 @@ int tenon_module_dump(tenon_module *m, const tenon_options *o, const char *stage
 
 static void add_constants(void *b, tn_sink *out) { dump_constants(b, out); }
 
+/* Beside m.relay m.relay.params; beside m.json of a format of model files m.params. */
+static const char *params_path(tn_build *b, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    int n =
+        (int)(is_exported(b) && dot && dot > path && dot[-1] != '/' ? (size_t)(dot - path) : strlen(path));
+    return tn_arena_printf(&b->arena, "%.*s.params", n, path);
+}
+
 static tn_status dump_to(tenon *t, void *user)
 {
     const dump_call *c = user;
@@ -208,7 +229,7 @@ static tn_status dump_to(tenon *t, void *user)
     TN_TRY(tn_dump(b, c->stage, &t->text));
     if (has_constants(b, c->stage))
         dump_constants(b, &count);
-    const char *params = tn_arena_printf(&b->arena, "%s.params", c->path);
+    const char *params = params_path(b, c->path);
     return tn_files_write(b->ctx, count.n ? 2 : 1,
                           (tn_file_part[]){{.path = c->path, .data = t->text.at, .n = t->text.n},
                                            {.path = params, .write = add_constants, .user = b}});

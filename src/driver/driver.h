@@ -3,6 +3,7 @@
 /* The driver's state: one build, from a model to a unit. Everything a stage makes lives in the build's arenas. */
 #include "base/output.h"
 #include "codegen/codegen.h"
+#include "frontend/export.h"
 #include "frontend/frontend.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
@@ -73,9 +74,10 @@ typedef struct tn_build {
     struct tn_pass_time *pass_time;
     uint32_t n_pass_time; /* in order of the first run */
     const char *model;
-    tn_file params_file; /* constants of a Relay text, mapped; they point into it */
-    tn_resource *params; /* their table, of the runtime */
-    tn_records records;  /* that the options name */
+    tn_export_params exported; /* by tn_dump in a format of model files: what its text refers to */
+    tn_file params_file;       /* constants of a Relay text, mapped; they point into it */
+    tn_resource *params;       /* their table, of the runtime */
+    tn_records records;        /* that the options name */
     bool has_records;
     const char *record_machine; /* whose records are taken */
     tn_file file;
@@ -201,7 +203,9 @@ TN_WARN_UNUSED tn_status tn_params_read(tn_build *b, const char *path);
 TN_WARN_UNUSED tn_status tn_params_open(tn_build *b, const char *path, const void *data, size_t n);
 /* Those constants by index; none where none were opened. */
 TN_WARN_UNUSED tn_status tn_params_constants(tn_build *b, const tn_blob *const **out, size_t *out_n);
-void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], tn_sink *out);
+/* aligned: with fillers, as mod.params has them. */
+void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], bool aligned,
+                     tn_sink *out);
 /* Code by the target's generator: n objects, or one C file, which do not depend on the machine that compiles. */
 enum { TN_OBJECTS = 64 };
 /* cache.c */

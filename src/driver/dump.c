@@ -146,16 +146,23 @@ tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out)
             "unknown stage %s; use relay, relay-fused, tir, schedule, space, tir-scheduled, flat, "
             "program, c, ll, asm or memory",
             stage);
-    const int picture = is_picture(b->opt.dump_format);
+    const char *format = b->opt.dump_format;
+    const tn_export_format *model = format ? tn_export_find(format) : NULL;
+    const int picture = model ? 0 : is_picture(format);
     if (picture < 0 || (picture && s > RELAY_FUSED))
         return tn_error(b->ctx, "driver-E090", NULL,
-                        picture < 0 ? "unknown format %s; use text, svg, dot or html"
+                        picture < 0 ? "unknown format %s; use text, svg, dot, html or nnvm"
                                     : "stage %s is text only; svg, dot and html show relay and relay-fused",
-                        picture < 0 ? b->opt.dump_format : stage);
+                        picture < 0 ? format : stage);
+    if (model && s != RELAY)
+        return tn_error(b->ctx, "driver-E193", NULL, "format %s writes the model; use --stage relay, not %s",
+                        format, stage);
     TN_TRY(tn_target_parse(b));
     if (s > RELAY)
         TN_TRY(tn_stage_graph(b));
     if (s <= RELAY_FUSED) {
+        if (model)
+            return model->write(&b->graph, &b->arena, out, &b->exported);
         if (picture)
             print_picture(b, stage, out);
         else

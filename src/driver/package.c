@@ -29,7 +29,7 @@ tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n)
 
 void tn_params_make(tn_build *b, tn_sink *out)
 {
-    tn_params_write(b->n_constant, b->constant_name, b->constant, out);
+    tn_params_write(b->n_constant, b->constant_name, b->constant, true, out);
 }
 
 static void add_sum(tn_buf *sums, const char *name, tn_sha256 *sum)

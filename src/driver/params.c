@@ -1,5 +1,5 @@
-/* mod.params: named tensors in the format users know (docs/abi.md), with uint8 filler entries `__pad<n>` so
- * that the data of every tensor starts at a multiple of 64 bytes of the blob. */
+/* Named tensors in the format users know (docs/abi.md). In mod.params uint8 filler entries `__pad<n>` stand
+ * between them, so that the data of every tensor starts at a multiple of 64 bytes of the blob. */
 #include "driver/driver.h"
 #include "tenon/runtime.h"
 
@@ -59,28 +59,36 @@ static void drain(tn_buf *from, tn_sink *to)
     tn_buf_clear(from);
 }
 
-void tn_params_write(uint32_t n, const char *const names[], const tn_node *const constant[], tn_sink *out)
+/* A filler, so that the data behind the header of `ndim` dimensions is aligned. */
+static void add_filler(tn_buf *b, uint64_t at, int ndim)
 {
-    uint64_t start = out->n;
+    size_t fill = (64 - (at + header_bytes(1) + header_bytes(ndim)) % 64) % 64;
+    header(b, TN_U8, 1, (int64_t[]){(int64_t)fill}, fill);
+    tn_buf_fill(b, 0, fill);
+}
+
+void tn_params_write(uint32_t n, const char *const names[], const tn_node *const constant[], bool aligned,
+                     tn_sink *out)
+{
+    const uint64_t start = out->n, count = (aligned ? 2 : 1) * (uint64_t)n;
     tn_buf b = {0};
     tn_buf_u64le(&b, list_magic);
     tn_buf_u64le(&b, 0);
-    tn_buf_u64le(&b, 2 * (uint64_t)n);
+    tn_buf_u64le(&b, count);
     for (uint32_t i = 0; i < n; i++) {
         char pad[24];
         snprintf(pad, sizeof pad, "__pad%u", (unsigned)i);
-        name(&b, pad);
+        if (aligned)
+            name(&b, pad);
         name(&b, names[i]);
     }
-    tn_buf_u64le(&b, 2 * (uint64_t)n);
+    tn_buf_u64le(&b, count);
     drain(&b, out);
     for (uint32_t i = 0; i < n; i++) {
         int64_t dim[64];
         int ndim = physical_dims(constant[i], dim);
-        size_t at = (size_t)(out->n - start) + header_bytes(1) + header_bytes(ndim),
-               fill = (64 - at % 64) % 64;
-        header(&b, TN_U8, 1, (int64_t[]){(int64_t)fill}, fill);
-        tn_buf_fill(&b, 0, fill);
+        if (aligned)
+            add_filler(&b, out->n - start, ndim);
         header(&b, constant[i]->type[0]->dtype, ndim, dim, constant[i]->blob->n);
         drain(&b, out);
         tn_sink_add(out, constant[i]->blob->at, constant[i]->blob->n);

@@ -1,6 +1,7 @@
 """tenon.relay and tenon.transform: modules read, printed, changed by passes, built."""
 import array
 import inspect
+import json
 import os
 import tempfile
 import unittest
@@ -125,6 +126,25 @@ class Modules(unittest.TestCase):
         self.assertEqual(values(relay.build(mod, target="llvm")(tensor((1, 3), [1, 1, 1]))), [[6, 15]])
         with self.assertRaises(tenon.UnsupportedError):
             relay.frontend.from_mxnet("net-symbol.json", arg_params=weights)
+
+    def test_graphs_of_nnvm(self):
+        """Written and read again: one module, with the bits of its constants."""
+        symbol = type("Symbol", (), {"tojson": lambda _: SYMBOL})()
+        mod, _ = relay.frontend.from_mxnet(symbol, {"x": (1, 3)}, arg_params={"w": Array((2, 3), [1, 2, 3, 4, 5, 0.1])})
+        graph, params = relay.frontend.to_nnvm(mod)
+        self.assertEqual([n["op"] for n in json.loads(graph)["nodes"]], ["null", "null", "dense"])
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in (("net.json", graph.encode()), ("net.params", params)):
+                with open(os.path.join(folder, name), "wb") as f:
+                    f.write(content)
+            again, _ = relay.frontend.from_mxnet(os.path.join(folder, "net.json"))
+        both = [values(relay.build(m, target="llvm")(tensor((1, 3), [1, -2, 0.3]))) for m in (mod, again)]
+        self.assertEqual(both[0], both[1])
+        x = relay.var("x", shape=(3, 2), dtype="float32")
+        relu = tenon.IRModule.from_expr(relay.Function([x], relay.nn.relu(x)))
+        self.assertEqual(relay.frontend.to_nnvm(relu)[1], b"")
+        with self.assertRaisesRegex(tenon.CompileError, "operator nn.gelu has no counterpart in NNVM"):
+            relay.frontend.to_nnvm(tenon.IRModule.from_expr(relay.Function([x], relay.nn.gelu(x))))
 
     def test_build(self):
         mod = relay.fromtext(TEXT)

@@ -1,4 +1,4 @@
-"""Models of all formats as modules of Relay: from_onnx, from_tflite, from_keras, ...
+"""Models of all formats as modules of Relay: from_onnx, from_tflite, from_keras, ...; and back, to_nnvm.
 
 Each takes a path or bytes, or the object that the format's own framework has for a model where such an object can say
 itself as bytes, and gives (module, params). `params` is empty: the weights are constants of the module, and share memory
@@ -132,6 +132,13 @@ def from_oneflow(flow_graph: Any, model_dir_path: Any = None, freeze_params: boo
     """Not supported: OneFlow's graphs are MLIR of its own dialects. Its converter writes ONNX, which from_onnx reads."""
     raise UnsupportedError("OneFlow's graphs cannot be read; export the model to ONNX with "
                            "oneflow_onnx.oneflow2onnx.util.export_onnx_model(graph), then use from_onnx")
+
+
+def to_nnvm(mod: IRModule) -> Tuple[str, bytes]:
+    """A module as a graph of NNVM: what nnvm.graph.create(symbol).json() gives, and what nnvm.compiler.save_param_dict gives
+    of its parameters. Operators, types and shapes that NNVM does not have raise tenon.CompileError, which names them all."""
+    graph, params = mod._program.dump({"dump_format": "nnvm"}, "relay")
+    return graph, params or b""
 
 
 def _refuse(**given: Any) -> None:
