@@ -202,13 +202,14 @@ def adaptive_pooling(k, r, name):
 
 @case("UpSampling1D", "UpSampling2D", "UpSampling3D")
 def up_sampling(k, r, name):
-    dims = int(name[-2])
-    more = {"interpolation": pick(r, "nearest", "bilinear", "bicubic")} if dims == 2 else {}
+    dims, more, order = int(name[-2]), {}, "channels_last"
     if dims > 1:
         more["data_format"] = order = channels(r)
-    else:
-        order = "channels_last"
-    return sequential(k, getattr(k.layers, name)(int(r.integers(1, 4)), **more), image(r, dims, 3, order, 4))
+    shape = image(r, dims, 3, order, 4)
+    if dims == 2:
+        filters = ["lanczos3", "lanczos5"] + (["area", "gaussian", "mitchellcubic"] if k.__name__.startswith("tf") else [])
+        more["interpolation"] = pick(r, "nearest", "bilinear", "bicubic", *([] if None in shape else filters))
+    return sequential(k, getattr(k.layers, name)(int(r.integers(1, 4)), **more), shape)
 
 
 @case("ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D", "Cropping1D", "Cropping2D", "Cropping3D")
@@ -461,9 +462,11 @@ def rescaling(k, r, name):
 
 @case("Resizing")
 def resizing(k, r, name):
-    how = {"interpolation": pick(r, "bilinear", "nearest", "bicubic")}
-    how.update(pick(r, {}, {}, {"crop_to_aspect_ratio": True}, {"pad_to_aspect_ratio": True}))
-    if how["interpolation"] != "nearest" and hasattr(k.layers.Resizing(1, 1), "antialias"):  # since Keras 3
+    newer = hasattr(k.layers.Resizing(1, 1), "antialias")  # Keras 3
+    others = ["lanczos3", "lanczos5"] if newer else ["lanczos3", "lanczos5", "gaussian", "mitchellcubic", "area"]
+    how = {"interpolation": pick(r, "bilinear", "nearest", "bicubic", *others)}
+    how.update(pick(r, {}, {}, {"crop_to_aspect_ratio": True}, {"pad_to_aspect_ratio": True} if newer else {}))
+    if how["interpolation"] != "nearest" and newer:
         how["antialias"] = pick(r, False, True)
     return sequential(k, k.layers.Resizing(int(r.integers(3, 12)), int(r.integers(3, 12)), **how), [7, 5, 3])
 

@@ -74,6 +74,18 @@ def area(r, op):
     return (lambda x: raw.ResizeArea(images=x, size=size, align_corners=corners)), [x]
 
 
+@case("ScaleAndTranslate")
+def filtered(r, op):
+    x, size = image(r, 3), [int(n) for n in r.integers(1, 20, 2)]
+    kernel = str(r.choice(["lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic"]))
+    scale, translation = r.uniform(.3, 3, 2).astype("f4"), r.choice([0, -1.3, 2.1], 2).astype("f4")
+    if r.random() < .5:
+        scale = np.array(size, "f4") / np.array(x.shape[1:3], "f4")  # as tf.image.resize has it
+    smooth = bool(r.random() < .5)
+    return (lambda x: raw.ScaleAndTranslate(images=x, size=size, scale=scale, translation=translation, kernel_type=kernel,
+                                            antialias=smooth)), [x]
+
+
 @case("AdjustContrastv2", "AdjustHue", "AdjustSaturation", "RGBToHSV", "HSVToRGB")
 def colours(r, op):
     x, by = floats(r, *shape_of(r, int(r.integers(2, 4))), 3, low=0, high=1), np.float32(r.uniform(-1.2, 1.2))

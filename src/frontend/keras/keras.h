@@ -182,6 +182,10 @@ tn_value keras_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b);
 tn_value keras_unary(imp_node *c, const tn_op *op, tn_value a);
 tn_value keras_reduce(imp_node *c, const tn_op *op, tn_value x, int n, const int64_t axis[], bool keep);
 tn_value keras_softmax(imp_node *c, tn_value x, int64_t axis);
+/* An interpolation by a filter whose weights are constants (ops_preprocessing.c): of pictures with fixed extents. */
+bool keras_is_filter(const char *interpolation);
+tn_value keras_filtered(imp_node *c, tn_value x, bool last, const int64_t to[2], const char *interpolation,
+                        bool antialias);
 tn_value keras_matmul(imp_node *c, tn_value a, tn_value b); /* NumPy's: batches broadcast */
 tn_value keras_dense(imp_node *c, tn_value x, tn_value kernel, tn_value bias); /* over the last dimension */
 /* A kernel (D)(H)WIO as OI(D)(H)W; a convolution with it, by the steps and the padding of the configuration. */

@@ -1,5 +1,6 @@
 /* What models do to pictures and measurements: scaling, resizing. Random changes of pictures do nothing when a model is
  * used. */
+#include "frontend/import/filter.h"
 #include "frontend/keras/rows.h"
 
 #include <string.h>
@@ -201,7 +202,9 @@ static tn_value resized(imp_node *c, const picture *p, const char *how)
         a.method = tn_intern(c->g->ctx, "cubic");
     } else if (strcmp(how, "bilinear") != 0) {
         imp_refuse(c, IMP_BAD_VALUE,
-                   "interpolation \"%s\" is not supported, only nearest, bilinear and bicubic are", how);
+                   "interpolation \"%s\" is not supported, only nearest, area, bilinear, bicubic, lanczos3, "
+                   "lanczos5, gaussian and mitchellcubic are",
+                   how);
     }
     return imp_resize(c, p->x, p->last, (tn_dims){2, size}, a);
 }
@@ -213,7 +216,9 @@ static tn_value antialiased(imp_node *c, const picture *p, const char *how)
     bool cubic = strcmp(how, "bicubic") == 0;
     if (!cubic && strcmp(how, "bilinear") != 0)
         imp_refuse(c, IMP_BAD_VALUE,
-                   "interpolation \"%s\" is not supported, only nearest, bilinear and bicubic are", how);
+                   "interpolation \"%s\" is not supported, only nearest, area, bilinear, bicubic, lanczos3, "
+                   "lanczos5, gaussian and mitchellcubic are",
+                   how);
     for (int i = 0; i < 2; i++) {
         const tn_expr *size = tn_idx(c->pool, i ? p->to_w : p->to_h);
         at[i].how = (tn_value){0};
@@ -235,6 +240,38 @@ static tn_value antialiased(imp_node *c, const picture *p, const char *how)
     return y;
 }
 
+bool keras_is_filter(const char *interpolation)
+{
+    static const char *const names[] = {"area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], interpolation) == 0)
+            return true;
+    return false;
+}
+
+tn_value keras_filtered(imp_node *c, tn_value x, bool last, const int64_t to[2], const char *interpolation,
+                        bool antialias)
+{
+    const imp_filter *f = imp_find_filter(interpolation);
+    const tn_dtype t = imp_type(x)->dtype;
+    int64_t from = 0;
+    x = imp_cast(c, x, TN_F32);
+    for (int i = 0; i < 2 && !c->bad; i++) {
+        int axis = (last ? 1 : 2) + i;
+        if (!tn_is_int(imp_type(x)->dim[axis], &from) || from < 1 || from > IMP_MAX_SIDE ||
+            to[i] > IMP_MAX_SIDE) {
+            imp_refuse(c, IMP_NOT_CONSTANT,
+                       "interpolation \"%s\" needs a fixed height and width, but the data is %s",
+                       interpolation, imp_type_text(c, imp_type(x)));
+            return x;
+        }
+        const imp_side side = {axis, from, to[i], (float)to[i] / (float)from, 0, antialias};
+        x = f ? imp_filter_side(c, x, &side, f)
+              : imp_area_side(c, x, axis, from, to[i], (float)from / (float)to[i]);
+    }
+    return imp_cast(c, x, t);
+}
+
 static void resizing(imp_node *c)
 {
     picture p;
@@ -249,7 +286,11 @@ static void resizing(imp_node *c)
     keras_ignore(c, "pad_to_aspect_ratio");
     keras_ignore(c, "fill_mode");
     keras_ignore(c, "fill_value");
-    if (!c->bad)
+    if (c->bad)
+        return;
+    if (keras_is_filter(how))
+        keras_out(c, keras_filtered(c, p.x, p.last, (int64_t[]){p.to_h, p.to_w}, how, antialias));
+    else
         keras_out(c,
                   antialias && strcmp(how, "nearest") != 0 ? antialiased(c, &p, how) : resized(c, &p, how));
 }

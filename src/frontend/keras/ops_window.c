@@ -257,35 +257,49 @@ static void adaptive_pool(imp_node *c)
 
 /* ---- enlarging ---- */
 
+/* `how` in the middle of pixels, but for the nearest one. */
+static void set_method(imp_node *c, const char *how, tn_resize_attr *a)
+{
+    if (strcmp(how, "bilinear") == 0 || strcmp(how, "bicubic") == 0) {
+        a->method = tn_intern(c->g->ctx, how[2] == 'l' ? "linear" : "cubic");
+        a->coordinate_transformation_mode = tn_intern(c->g->ctx, "half_pixel");
+        a->rounding_method = "";
+        a->cubic_exclude = 1;
+    } else if (strcmp(how, "nearest") != 0) {
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "interpolation \"%s\" is not supported, only nearest, area, bilinear, bicubic, lanczos3, "
+                   "lanczos5, "
+                   "gaussian and mitchellcubic are",
+                   how);
+    }
+}
+
 static void up_sampling(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
     bool last = keras_channels_last(c);
     const char *how = keras_text(c, "interpolation", "nearest");
     int dims = dims_of(c, x);
-    int64_t by[IMP_MAX_SPATIAL] = {2, 2, 2};
+    int64_t by[IMP_MAX_SPATIAL] = {2, 2, 2}, to[IMP_MAX_SPATIAL] = {0};
     const tn_expr *size[IMP_MAX_SPATIAL];
     if (!keras_ints(c, "size", dims, by))
         (void)keras_ints(c, "length", dims, by); /* of Keras 1 */
-    tn_resize_attr a = {.method = tn_intern(c->g->ctx, "nearest_neighbor"),
-                        .coordinate_transformation_mode = tn_intern(c->g->ctx, "asymmetric"),
-                        .rounding_method = tn_intern(c->g->ctx, "floor"),
-                        .cubic_alpha = -0.5};
-    if (strcmp(how, "bilinear") == 0 || strcmp(how, "bicubic") == 0) {
-        a.method = tn_intern(c->g->ctx, how[2] == 'l' ? "linear" : "cubic");
-        a.coordinate_transformation_mode = tn_intern(c->g->ctx, "half_pixel");
-        a.rounding_method = "";
-        a.cubic_exclude = 1;
-    } else if (strcmp(how, "nearest") != 0) {
-        imp_refuse(c, IMP_BAD_VALUE,
-                   "interpolation \"%s\" is not supported, only nearest, bilinear and bicubic are", how);
-    }
     for (int i = 0; i < dims && !c->bad; i++) {
         if (by[i] < 1 || by[i] > INT32_MAX)
             imp_refuse(c, IMP_BAD_VALUE, "size must be at least 1; the model is damaged");
         size[i] =
             imp_simplify(c, tn_mul(c->pool, imp_type(x)->dim[(last ? 1 : 2) + i], tn_idx(c->pool, by[i])));
+        (void)tn_is_int(size[i], &to[i]);
     }
+    if (dims == 2 && keras_is_filter(how) && !c->bad) {
+        keras_out(c, keras_filtered(c, x, last, to, how, false));
+        return;
+    }
+    tn_resize_attr a = {.method = tn_intern(c->g->ctx, "nearest_neighbor"),
+                        .coordinate_transformation_mode = tn_intern(c->g->ctx, "asymmetric"),
+                        .rounding_method = tn_intern(c->g->ctx, "floor"),
+                        .cubic_alpha = -0.5};
+    set_method(c, how, &a);
     if (!c->bad)
         keras_out(c, imp_resize(c, x, last, (tn_dims){(uint32_t)dims, size}, a));
 }

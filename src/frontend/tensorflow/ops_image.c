@@ -2,6 +2,7 @@
 #include "frontend/tensorflow/tf.h"
 
 #include "frontend/import/crop.h"
+#include "frontend/import/filter.h"
 #include "frontend/import/window.h"
 #include "op/tensor/tensor.h"
 
@@ -60,7 +61,7 @@ static void nearest(imp_node *c)
 
 /* ---- ResizeBicubic: TensorFlow rounds what lies between two pixels to parts of 1024 ---- */
 
-enum { PARTS = 1024, TAPS = 4, MOST = 1 << 16 };
+enum { PARTS = 1024, TAPS = 4 };
 
 typedef struct taps { /* of one side: the old positions that count for a new one, and how much */
     int64_t *at[TAPS];
@@ -143,7 +144,7 @@ static bool known_sides(imp_node *c, tn_value x, sides *s)
     bool known = !c->bad && t->n == 4 && imp_host(c, imp_in(c, 1), &size) && size.n == 2;
     for (int i = 0; i < 2 && known; i++)
         known = tn_is_int(t->dim[i + 1], &s->from[i]) && tn_is_int(size.at[i], &s->to[i]) && s->from[i] > 0 &&
-                s->to[i] > 0 && s->to[i] <= MOST;
+                s->to[i] > 0 && s->to[i] <= IMP_MAX_SIDE;
     return known;
 }
 
@@ -157,54 +158,70 @@ static void bicubic(imp_node *c)
         cubic_of_run(c);
 }
 
-/* ---- ResizeArea: the mean of what a new pixel covers ---- */
+/* ---- ResizeArea, ScaleAndTranslate: sums of old pixels with weights ---- */
 
-/* How much of old pixel i lies between two positions that are `scale` apart. */
-static float covered(int64_t i, float from, float to, float scale)
+static bool fixed_sides(imp_node *c, tn_value x, sides *s)
 {
-    float begin = (float)i, end = (float)(i + 1);
-    if (begin < from)
-        return end > to ? scale : end - from;
-    return end > to ? to - begin : 1;
-}
-
-/* x with dimension `axis` of `extent` resized to n: each new pixel takes several old ones, which are weighed. */
-static tn_value area_side(imp_node *c, tn_value x, int axis, int64_t extent, int64_t n)
-{
-    bool corners = imp_attr_int(c, "align_corners", 0) != 0;
-    float scale = corners && n > 1 ? (float)(extent - 1) / (float)(n - 1) : (float)extent / (float)n;
-    int64_t dim[2] = {n, (int64_t)ceilf(scale) + 1}, all = dim[0] * dim[1];
-    if (scale <= 0)
-        imp_refuse(c, IMP_BAD_VALUE, "with align_corners, images of one row or column cover no new pixels");
-    int64_t *at = TN_NEW_N(c->arena, int64_t, (size_t)all);
-    float *weight = TN_NEW_N(c->arena, float, (size_t)all);
-    for (int64_t i = 0; i < all; i++) {
-        float from = (float)(i / dim[1]) * scale, to = (float)(i / dim[1] + 1) * scale;
-        int64_t place = (int64_t)floorf(from) + i % dim[1];
-        at[i] = place < extent ? place : extent - 1;
-        weight[i] = (float)place < ceilf(to) ? covered(place, from, to, scale) / scale : 0;
-    }
-    tn_value w = tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 2, dim, weight, NULL));
-    tn_value places = imp_const_ints(c, TN_I64, 1, (uint32_t)all, at);
-    const tn_expr *rows[2] = {tn_idx(c->pool, dim[0]), tn_idx(c->pool, dim[1])};
-    x = imp_take(c, x, imp_reshape(c, places, 2, rows), axis);
-    for (int d = axis + 2; d < imp_rank(x); d++)
-        w = imp_unsqueeze(c, w, imp_rank(w));
-    return imp_reduce(c, &tn_op_sum, tf_binary(c, &tn_op_multiply, x, w), axis + 1);
-}
-
-static void area(imp_node *c)
-{
-    tn_value x = imp_cast(c, imp_in(c, 0), TN_F32);
-    sides s;
-    if (!c->bad && !(known_sides(c, x, &s) && s.from[0] <= MOST && s.from[1] <= MOST))
+    if (!c->bad && !(known_sides(c, x, s) && s->from[0] <= IMP_MAX_SIDE && s->from[1] <= IMP_MAX_SIDE))
         imp_refuse(
             c, IMP_NOT_CONSTANT,
             "images %s and their new size must have fixed extents of at most %d; give the input a shape "
             "(--input-shapes)",
-            imp_type_text(c, imp_type(x)), (int)MOST);
-    if (!c->bad)
-        imp_out(c, 0, area_side(c, area_side(c, x, 2, s.from[1], s.to[1]), 1, s.from[0], s.to[0]));
+            imp_type_text(c, imp_type(x)), (int)IMP_MAX_SIDE);
+    return !c->bad;
+}
+
+static void area(imp_node *c)
+{
+    bool corners = imp_attr_int(c, "align_corners", 0) != 0;
+    tn_value x = imp_cast(c, imp_in(c, 0), TN_F32);
+    sides s;
+    if (!fixed_sides(c, x, &s))
+        return;
+    for (int i = 1; i >= 0 && !c->bad; i--) {
+        bool between = corners && s.to[i] > 1;
+        float scale =
+            between ? (float)(s.from[i] - 1) / (float)(s.to[i] - 1) : (float)s.from[i] / (float)s.to[i];
+        if (scale <= 0)
+            imp_refuse(c, IMP_BAD_VALUE,
+                       "with align_corners, images of one row or column cover no new pixels");
+        else
+            x = imp_area_side(c, x, i + 1, s.from[i], s.to[i], scale);
+    }
+    imp_out(c, 0, x);
+}
+
+/* Two floats that the graph has as a constant. */
+static void two_floats(imp_node *c, uint32_t i, const char *what, float out[2])
+{
+    tn_value v = imp_in(c, i);
+    const tn_type *t = imp_type(v);
+    bool known = !c->bad && tn_op_is(v.def, &tn_op_constant) && t->n == 1 && tn_is_value(t->dim[0], 2) &&
+                 tn_dtype_eq(t->dtype, TN_F32) && v.def->blob && v.def->blob->at;
+    if (known)
+        memcpy(out, v.def->blob->at, 2 * sizeof *out);
+    else
+        imp_refuse(c, IMP_NOT_CONSTANT, "%s must be a constant of two numbers", what);
+}
+
+static void scale_and_translate(imp_node *c)
+{
+    tn_value x = imp_cast(c, imp_in(c, 0), TN_F32);
+    const char *kernel = imp_attr_string(c, "kernel_type", "lanczos3");
+    const imp_filter *f = imp_find_filter(kernel);
+    bool antialias = imp_attr_int(c, "antialias", 1) != 0;
+    float scale[2] = {1, 1}, translate[2] = {0};
+    sides s;
+    two_floats(c, 2, "the scale", scale);
+    two_floats(c, 3, "the translation", translate);
+    if (!f)
+        imp_refuse(c, IMP_BAD_VALUE, "attribute kernel_type is \"%s\", which is no filter", kernel);
+    if (!fixed_sides(c, x, &s))
+        return;
+    for (int i = 0; i < 2 && !c->bad; i++)
+        x = imp_filter_side(c, x, &(imp_side){i + 1, s.from[i], s.to[i], scale[i], translate[i], antialias},
+                            f);
+    imp_out(c, 0, x);
 }
 
 /* ---- CropAndResize ---- */
@@ -233,6 +250,7 @@ const imp_row tf_rows_image[] = {
     {"ResizeBicubic",         1, 0, 2, 1, bicubic,    NULL},
     {"ResizeBilinear",        1, 0, 2, 1, bilinear,   NULL},
     {"ResizeNearestNeighbor", 1, 0, 2, 1, nearest,    NULL},
+    {"ScaleAndTranslate",     1, 0, 4, 1, scale_and_translate, NULL},
     {0},
 };
 // clang-format on
