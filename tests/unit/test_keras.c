@@ -184,7 +184,7 @@ static void layers_become_relay(void **state)
         {ONE(", 3", "Hashing", ", \"num_bins\": 5, \"salt\": [1, 2]"),
          {"string.of_number(", "string.hash(", "buckets=5, strong=True, key0=1, key1=2"}},
         {ONE(", 3", "IntegerLookup", ", \"vocabulary\": [7, 3], \"output_mode\": \"multi_hot\""),
-         {"equal(", "greater(", "max("}},
+         {"equal(", "max(", "maximum("}},
         {ONE(", 8, 6, 3", "AutoContrast", ""), {"min(%x", "max(%x", "clip("}},
         {ONE(", 8, 6, 3", "Resizing", ", \"height\": 4, \"width\": 5, \"interpolation\": \"lanczos3\""),
          {"take(%x, meta[relay.Constant][0] /* (4, 7) int64 */, axis=1)", "sum(",

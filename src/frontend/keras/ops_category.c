@@ -47,8 +47,11 @@ void keras_encode(imp_node *c, tn_value at, int64_t depth, const char *mode, tn_
             c, IMP_BAD_VALUE,
             "output_mode \"%s\" is not supported; int, one_hot, multi_hot, count and tf_idf (of lookups) are",
             mode);
-    if (!one_hot && !c->bad && imp_rank(hits) > 1)
+    if (!one_hot && !c->bad && imp_rank(hits) > 1) {
         hits = keras_reduce(c, multi ? &tn_op_max : &tn_op_sum, hits, 1, before_last, false);
+        if (multi) /* of no numbers at all, as of texts without words */
+            hits = keras_binary(c, &tn_op_maximum, hits, keras_like(c, hits, 0));
+    }
     if (weights.def)
         hits = keras_binary(c, &tn_op_multiply, imp_cast(c, hits, imp_type(weights)->dtype), weights);
     keras_out(c, hits);
