@@ -538,8 +538,9 @@ def text_vectorization(k, r, name):
     if how["output_mode"] == "int":
         how["output_sequence_length"] = pick(r, None, 2, 7)
     how["standardize"] = pick(r, "lower_and_strip_punctuation", "lower", "strip_punctuation", None)
+    how["ngrams"] = pick(r, None, None, 2, 3, (2,), (3, 1))
     if flag(r):
-        how["vocabulary"] = ["a", "hello", "bc"]
+        how["vocabulary"] = ["a", "hello", "bc"] + (["b a", "hello world", "a bc a"] if how["ngrams"] else [])
     layer = k.layers.TextVectorization(**how)
     if "vocabulary" not in how:
         layer.adapt(np.array(["a b, B", "Hello world!", "bc"]))

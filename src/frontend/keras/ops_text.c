@@ -314,14 +314,116 @@ static tn_value padded(imp_node *c, tn_value at, int64_t n)
     return at;
 }
 
+/* ---- n-grams: words that stand beside each other, with blanks between ---- */
+
+enum { MOST_GRAMS = 16, MOST_WORDS = 1024 };
+
+/* How many widths there are: those from 1 to a number, or those of a list; 0: words alone. */
+static int read_ngrams(imp_node *c, int64_t width[MOST_GRAMS])
+{
+    const tn_json *v = keras_config(c, "ngrams"), *inside = tn_json_find(v, "items");
+    int64_t most = 0;
+    v = inside ? inside : v;
+    bool list = tn_json_is(v, TN_JSON_ARRAY), ok = !v || list || keras_whole(v, &most);
+    const int n = list ? (v->n > MOST_GRAMS ? -1 : (int)v->n) : most > MOST_GRAMS ? -1 : (int)most;
+    for (int i = 0; i < n && ok; i++) {
+        width[i] = i + 1;
+        ok = !list || keras_whole(&v->u.at[i], &width[i]);
+        ok = ok && width[i] >= 1 && width[i] <= MOST_WORDS;
+    }
+    if (!ok || n < 0 || (v && n < 1))
+        imp_refuse(c, IMP_BAD_VALUE, "ngrams must be a number, or up to %d of them, from 1 to %d", MOST_GRAMS,
+                   MOST_WORDS);
+    return c->bad ? 0 : n;
+}
+
+typedef struct sentence {
+    tn_value text, at; /* its words, [..., n], and their numbers, `none` where there is no word */
+    tn_value place;    /* of each word among all of them */
+    tn_value step;     /* 0 to n - 1 */
+    const tn_expr *n;
+    int axis; /* the last one */
+    tn_value none;
+} sentence;
+
+static tn_value shaped_like(imp_node *c, tn_value v, tn_value x)
+{
+    for (int d = 0; d < imp_rank(x) && !c->bad; d++)
+        (void)imp_with_extent(c, &v, d, imp_type(x)->dim[d]);
+    return c->bad ? v : tn_unboxed(c->g, v);
+}
+
+static tn_value later(imp_node *c, const sentence *s, tn_value v, int64_t by)
+{
+    return imp_take(c, v, imp_with(c, &tn_op_add, s->step, (double)by), s->axis);
+}
+
+/* Numbers of what `width` words from each on are; `none` where the text has fewer left. */
+static tn_value grams(imp_node *c, const sentence *s, const keras_vocabulary *v, const char *mode,
+                      int64_t width)
+{
+    tn_value text = s->text;
+    if (width == 1)
+        return s->at;
+    for (int64_t i = 1; i < width && !c->bad; i++) {
+        tn_value next = imp_take_texts(c, s->text, later(c, s, s->place, i));
+        text = keras_binary(c, &tn_op_string_concat, text, imp_const_text(c, " "));
+        text = keras_binary(c, &tn_op_string_concat, text, next);
+    }
+    tn_value found = c->bad ? text : shaped_like(c, keras_look_up(c, v, text, mode), s->at);
+    tn_value end = imp_with(c, &tn_op_add, s->step, (double)(width - 1)),
+             n = imp_extent_of(c, s->at, s->axis);
+    tn_value inside = keras_binary(c, &tn_op_less, end, n);
+    tn_value word = keras_binary(c, &tn_op_not_equal, later(c, s, s->at, width - 1), s->none);
+    return imp_choose(c, keras_binary(c, &tn_op_logical_and, word, inside), found, s->none);
+}
+
+/* The numbers of each text in front of what is `none`, cut to as many as the longest text has. */
+static tn_value closed_up(imp_node *c, const sentence *s, tn_value all, int n, const int64_t width[])
+{
+    const tn_expr *most = tn_idx(c->pool, 0), *zero = most, *m = c->bad ? zero : imp_type(all)->dim[s->axis];
+    const tn_axis_attr along = {s->axis};
+    for (int i = 0; i < n; i++)
+        most = tn_add(c->pool, most,
+                      tn_max(c->pool, tn_sub(c->pool, s->n, tn_idx(c->pool, width[i] - 1)), zero));
+    tn_value none = imp_cast(c, keras_binary(c, &tn_op_equal, all, s->none), TN_I64);
+    tn_value behind = keras_binary(c, &tn_op_multiply, none, imp_extent_of(c, all, s->axis));
+    tn_value key = keras_binary(c, &tn_op_add, behind, imp_count_up(c, m));
+    tn_topk_attr a = {
+        .k = tn_dims_make(c->arena, 1, &m), .axis = s->axis, .is_ascend = true, .dtype = TN_I64};
+    tn_value order = imp_call1(c, &tn_op_topk, &a, key);
+    tn_value y = imp_call2(c, &tn_op_gather, &along, all, (tn_value){order.def, 1});
+    return c->bad ? y : imp_slice_to(c, y, s->axis, zero, imp_simplify(c, most));
+}
+
+/* at: the numbers of the words of text, with fixed or symbolic extents. */
+static tn_value with_ngrams(imp_node *c, const keras_vocabulary *v, tn_value text, tn_value at,
+                            const char *mode, int n, const int64_t width[])
+{
+    bool ordered = strcmp(mode, "int") == 0;
+    tn_value part[MOST_GRAMS];
+    if (!n || c->bad)
+        return at;
+    sentence s = {.text = text, .at = at, .axis = imp_rank(at) - 1, .none = imp_i64(c, ordered ? 0 : -1)};
+    s.n = imp_type(at)->dim[s.axis];
+    s.step = imp_count_up(c, s.n);
+    s.place = shaped_like(c, imp_text_numbers(c, text, 0), at);
+    for (int i = 0; i < n; i++)
+        part[i] = grams(c, &s, v, mode, width[i]);
+    at = imp_concat(c, (uint32_t)n, part, s.axis);
+    return ordered ? closed_up(c, &s, at, n, width) : at;
+}
+
 static void text_vectorization(imp_node *c)
 {
+    int64_t width[MOST_GRAMS];
+    int n_gram = read_ngrams(c, width);
     keras_vocabulary v = {.texts = true, .masked = true, .mask = "", .oov = "[UNK]", .n_oov = 1};
     const char *mode = keras_text(c, "output_mode", "int");
     tn_value x = keras_in(c, 0);
     int64_t length = keras_int(c, "output_sequence_length", 0);
-    if (keras_config(c, "ngrams") || keras_bool(c, "ragged", false))
-        imp_refuse(c, IMP_BAD_VALUE, "ngrams and ragged results are not supported");
+    if (keras_bool(c, "ragged", false))
+        imp_refuse(c, IMP_BAD_VALUE, "ragged results are not supported; save the model with ragged=False");
     if (length < 0 || length > INT32_MAX)
         imp_refuse(c, IMP_BAD_VALUE, "output_sequence_length is %lld; the model is damaged",
                    (long long)length);
@@ -334,9 +436,12 @@ static void text_vectorization(imp_node *c)
     }
     bool splits = keras_config(c, "split") != NULL;
     int rank = imp_rank(x);
-    tn_value at = split(c, standardized(c, x));
+    if (n_gram && !splits)
+        imp_refuse(c, IMP_BAD_VALUE, "ngrams of texts that are not split are not supported");
+    tn_value text = split(c, standardized(c, x)), at = text;
     at = c->bad ? at : keras_look_up(c, &v, at, mode);
     at = keras_shaped_like(c, at, x);
+    at = with_ngrams(c, &v, text, at, mode, n_gram, width);
     if (splits && rank > 1 && !c->bad)
         at = imp_squeeze(c, at, rank - 1);
     if (strcmp(mode, "int") == 0)
