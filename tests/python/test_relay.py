@@ -1,9 +1,12 @@
 """tenon.relay and tenon.transform: modules read, printed, changed by passes, built."""
 import array
+import contextlib
 import inspect
 import json
 import os
+import sys
 import tempfile
+import types
 import unittest
 
 import models
@@ -126,6 +129,59 @@ class Modules(unittest.TestCase):
         self.assertEqual(values(relay.build(mod, target="llvm")(tensor((1, 3), [1, 1, 1]))), [[6, 15]])
         with self.assertRaises(tenon.UnsupportedError):
             relay.frontend.from_mxnet("net-symbol.json", arg_params=weights)
+
+    def test_objects_of_paddle(self):
+        """Its layers and programs are asked to save themselves; tests/paddle/objects takes those of PaddlePaddle itself."""
+        path = os.path.join(os.path.dirname(__file__), "..", "fuzz", "corpus", "fuzz_paddle", "program")
+        with open(path, "rb") as f:
+            seed = f.read()
+        n, said = 2 + int.from_bytes(seed[:2], "little"), []
+
+        def save(prefix, *what, **more):
+            said.append((what, more))
+            for suffix, data in (".pdmodel", seed[2:n]), (".pdiparams", seed[n:]):
+                with open(prefix + suffix, "wb") as f:
+                    f.write(data)
+
+        static = types.SimpleNamespace(
+            scope_guard=lambda s: contextlib.nullcontext(said.append(s)), global_scope=lambda: "global",
+            Executor=lambda place: "executor", save_inference_model=save)
+        paddle = types.SimpleNamespace(
+            jit=types.SimpleNamespace(save=lambda layer, prefix, **more: save(prefix, layer, **more)), static=static,
+            in_dynamic_mode=lambda: True, CPUPlace=lambda: "cpu", enable_static=lambda: said.append("static"),
+            disable_static=lambda: said.append("dynamic"))
+
+        def made(kind, **members):
+            return type(kind, (), {"__module__": "paddle.test", **members})()
+
+        layer = made("TranslatedLayer", _input_spec=lambda _: ["x"])
+        ops = [made("Op", type="feed", output=lambda _, name: ["x"]), made("Op", type="relu"),
+               made("Op", type="fetch", input=lambda _, name: ["y"])]
+        block = made("Block", ops=ops, var=lambda _, name: f"var {name}")
+        program = made("Program", global_block=lambda _: block)
+        values = [made("Op", name=lambda _: "pd_op.data", result=lambda _, i: "x"),
+                  made("Op", name=lambda _: "pd_op.fetch", operand_source=lambda _, i: "y")]
+        newer = made("Program", global_block=lambda _: made("Block", ops=values))
+        sys.modules["paddle"] = paddle
+        try:
+            want = relay.frontend.from_paddle(layer)[0].operators()
+            self.assertIn("nn.conv2d", want)
+            self.assertEqual(said, [((layer,), {"input_spec": ["x"]})])
+            for model, scope, feed, fetch in (program, None, "var x", "var y"), (newer, "own", "x", "y"):
+                said.clear()
+                self.assertEqual(relay.frontend.from_paddle(model, scope=scope)[0].operators(), want)
+                saved = (([feed], [fetch], "executor"), {"program": model})
+                self.assertEqual(said, ["static", scope or "global", saved, "dynamic"])
+            with self.assertRaisesRegex(tenon.UnsupportedError, "does not say what its inputs are"):
+                relay.frontend.from_paddle(made("Linear"))
+            with self.assertRaisesRegex(tenon.UnsupportedError, "does not say what its results are"):
+                relay.frontend.from_paddle(made("Program", global_block=lambda _: made("Block", ops=[])))
+            with self.assertRaisesRegex(tenon.UnsupportedError, "scope"):
+                relay.frontend.from_paddle(layer, scope="own")
+        finally:
+            del sys.modules["paddle"]
+        with self.assertRaisesRegex(tenon.UnsupportedError, "scope"):
+            relay.frontend.from_paddle("model.pdmodel", scope="own")
 
     def test_graphs_of_nnvm(self):
         """Written and read again: one module, with the bits of its constants."""

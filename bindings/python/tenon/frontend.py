@@ -92,9 +92,23 @@ def from_mxnet(symbol: Any, shape: Optional[_module.Shapes] = None, dtype: Dtype
 
 
 def from_paddle(program_or_layer: Any, shape_dict: Optional[_module.Shapes] = None, scope: Any = None) -> Read:
-    """Read a PaddlePaddle model: the path of a .pdmodel, whose .pdiparams lies beside it."""
-    _refuse(scope=scope)
-    return _read("paddle", program_or_layer, shape_dict, None)
+    """Read a PaddlePaddle model: the path of a .pdmodel or .json, whose .pdiparams lies beside it; what
+    paddle.jit.load gives; or the Program of paddle.static.load_inference_model.
+
+    scope    of a Program: the paddle.static.Scope that holds its parameters, the global one if None
+    """
+    if type(program_or_layer).__module__.split(".")[0] != "paddle":
+        _refuse(scope=scope)
+        return _read("paddle", program_or_layer, shape_dict, None)
+    with tempfile.TemporaryDirectory() as folder:
+        prefix = os.path.join(folder, "model")
+        if hasattr(program_or_layer, "global_block"):
+            _save_paddle_program(program_or_layer, scope, prefix)
+        else:
+            _refuse(scope=scope)
+            _save_paddle_layer(program_or_layer, prefix)
+        files = [prefix + suffix for suffix in (".json", ".pdmodel")]
+        return _read("paddle", next(f for f in files if os.path.exists(f)), shape_dict, None)
 
 
 def from_caffe(init_net: Any, predict_net: Any = None, shape_dict: Optional[_module.Shapes] = None,
@@ -188,6 +202,39 @@ def _mxnet_params(params: Mapping[str, Any]) -> bytes:
     for name in params:
         out += struct.pack("<Q", len(name.encode())) + name.encode()
     return out
+
+
+def _save_paddle_layer(layer: Any, prefix: str) -> None:
+    import paddle  # what the layer is of: it is there
+    if not hasattr(layer, "_input_spec"):
+        raise UnsupportedError(f"a {type(layer).__name__} does not say what its inputs are; save it with "
+                               "paddle.jit.save(layer, path, input_spec=[...]), and give the path, or what "
+                               "paddle.jit.load(path) returns")
+    paddle.jit.save(layer, prefix, input_spec=layer._input_spec())
+
+
+def _save_paddle_program(program: Any, scope: Any, prefix: str) -> None:
+    """Of both kinds: values of an intermediate representation, and variables by name."""
+    import paddle
+    static, block = paddle.static, program.global_block()
+    ops = [op.name().split(".")[-1] if callable(getattr(op, "name", None)) else op.type for op in block.ops]
+    feed, fetch = [], []
+    for kind, op in zip(ops, block.ops):
+        if kind in ("data", "feed"):
+            feed.append(op.result(0) if hasattr(op, "result") else block.var(op.output("Out")[0]))
+        elif kind == "fetch":
+            fetch.append(op.operand_source(0) if hasattr(op, "operand_source") else block.var(op.input("X")[0]))
+    if not fetch:
+        raise UnsupportedError("the program does not say what its results are; give the one that "
+                               "paddle.static.load_inference_model returns, or the path that save_inference_model wrote")
+    dynamic = paddle.in_dynamic_mode()
+    paddle.enable_static()
+    try:
+        with static.scope_guard(scope or static.global_scope()):
+            static.save_inference_model(prefix, feed, fetch, static.Executor(paddle.CPUPlace()), program=program)
+    finally:
+        if dynamic:
+            paddle.disable_static()
 
 
 def _flat_bytes(model: Any) -> Any:
