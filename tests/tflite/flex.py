@@ -24,7 +24,42 @@ except ImportError as e:
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 raw = tf.raw_ops
+
+
+def words(x, *choices):
+    """Texts that x chooses, one for what is below 0, one for the rest."""
+    return tf.gather(list(choices), tf.cast(x > 0, tf.int32))
+
+
+def holds(x):
+    return tf.cast(x, tf.float32)
+
+
+def steps(x):
+    """A list of n elements that a loop sets."""
+    rows = tf.TensorArray(tf.float32, size=x.shape[0], element_shape=x.shape[1:])
+    state = tf.zeros(x.shape[1:])
+    for i in tf.range(x.shape[0]):
+        state = 0.5 * state + x[i]
+        rows = rows.write(i, state)
+    return rows.stack()
+
+
+def recurrent(kind, *shape):
+    tf.keras.utils.set_random_seed(3)
+    layer = getattr(tf.keras.layers, kind)(4, return_sequences=kind == "LSTM")
+    layer.build(shape)
+    return lambda x: layer(x), shape
+
+
 CASES = {
+    "StringJoin": (lambda x: tf.strings.to_number(tf.strings.join([words(x, "1", "20"), words(-x, "3", "45")], ".")), (3, 4)),
+    "StaticRegexFullMatch": (lambda x: holds(tf.strings.regex_full_match(words(x, "ab", "ba"), "a.*")), (5,)),
+    "StringLower": (lambda x: holds(tf.equal(tf.strings.lower(words(x, "AbC", "abD")), "abc")), (5,)),
+    "TensorListSetItem": (steps, (4, 3)),
+    "TensorListLSTM": recurrent("LSTM", 1, 6, 3),
+    "TensorListGRU": recurrent("GRU", 2, 5, 3),
+    "TensorListSimpleRNN": recurrent("SimpleRNN", 2, 5, 3),
     "Atan": (lambda x: raw.Atan(x=x) + x, (2, 3)),
     "AdjustHue": (lambda x: tf.image.adjust_hue(x, 0.2), (2, 5, 5, 3)),
     "AdjustSaturation": (lambda x: tf.image.adjust_saturation(x, 1.5), (2, 5, 5, 3)),
@@ -51,6 +86,7 @@ def judge(args, name, folder):
     function = tf.function(f, input_signature=[tf.TensorSpec(shape, tf.float32)]).get_concrete_function()
     convert = tf.lite.TFLiteConverter.from_concrete_functions([function])
     convert.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS]
+    convert._experimental_lower_tensor_list_ops = not name.startswith("TensorList")
     try:
         model = convert.convert()
     except Exception as e:  # noqa: BLE001 (of several kinds)

@@ -30,7 +30,7 @@ typedef struct tfl_text_tensor {
 } tfl_text_tensor;
 
 typedef struct tfl_text_op {
-    char name[40], options[16][96], in[TFL_MAX][40], out[TFL_MAX][40], inner[8][40];
+    char name[40], options[24][96], in[TFL_MAX][40], out[TFL_MAX][40], inner[8][40];
     int version, n_option, n_in, n_out, n_inner;
     bool custom;
 } tfl_text_op;
@@ -172,10 +172,10 @@ static inline int tfl_type_of(const char *name, int *out_bytes)
     static const struct {
         const char *name;
         int type, bytes;
-    } rows[] = {{"float32", 0, 4},  {"float16", 1, 2},  {"int32", 2, 4}, {"uint8", 3, 1},
-                {"int64", 4, 8},    {"string", 5, 1},   {"bool", 6, 1},  {"int16", 7, 2},
-                {"int8", 9, 1},     {"float64", 10, 8}, {"int4", 17, 1}, {"complex64", 8, 8},
-                {"resource", 13, 4}};
+    } rows[] = {{"float32", 0, 4},   {"float16", 1, 2},  {"int32", 2, 4}, {"uint8", 3, 1},
+                {"int64", 4, 8},     {"string", 5, 1},   {"bool", 6, 1},  {"int16", 7, 2},
+                {"int8", 9, 1},      {"float64", 10, 8}, {"int4", 17, 1}, {"complex64", 8, 8},
+                {"resource", 13, 4}, {"variant", 14, 1}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0) {
             *out_bytes = rows[i].bytes;

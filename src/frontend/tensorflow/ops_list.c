@@ -7,12 +7,26 @@
 #include "op/host/host.h"
 #include "op/tensor/tensor.h"
 
+static bool is_own(const imp_node *c) { return c->im->format == &tf_format; }
+
+/* A list that is a handle, which models of other formats do not have; NULL: it is none. */
+static const tf_resource *handle_of(imp_node *c, tn_value list)
+{
+    return is_own(c) ? tf_resource_of(tf_of(c), list) : NULL;
+}
+
 /* A list of n elements of this shape, or a handle. */
 static tn_value list_of(imp_node *c, tn_value count, bool known, tn_dims shape, tn_dtype t)
 {
     const tn_expr *dim[IMP_MAX_RANK];
     for (uint32_t i = 0; known && i < shape.n; i++)
         known = i + 1 < IMP_MAX_RANK && !(shape.at[i]->kind == TN_E_INT && shape.at[i]->u.i < 0);
+    if (!known && !is_own(c)) {
+        imp_refuse(c, IMP_NOT_CONSTANT,
+                   "the extents of a list's elements must be known; convert the model with them, or without "
+                   "experimental_lower_tensor_list_ops = False");
+        return (tn_value){0};
+    }
     if (!known)
         return tf_resource_new(
             c, (tf_resource){.kind = TF_LIST, .name = c->loc->node, .dtype = t, .count = count});
@@ -75,7 +89,7 @@ static void array(imp_node *c)
 
 tn_value tf_sequence_new(imp_node *c, tn_value list, tn_dims shape, tn_dtype t)
 {
-    const tf_resource *r = tf_resource_of(tf_of(c), list);
+    const tf_resource *r = handle_of(c, list);
     tn_seq_split_attr a = {0, true};
     tn_dims n = imp_extents_in(c, r->count, "the number of elements");
     if (c->bad)
@@ -87,7 +101,7 @@ tn_value tf_sequence_new(imp_node *c, tn_value list, tn_dims shape, tn_dtype t)
 /* A list whose elements are like this one. */
 static tn_value as_tensor(imp_node *c, tn_value list, tn_value item)
 {
-    const tf_resource *r = tf_resource_of(tf_of(c), list);
+    const tf_resource *r = handle_of(c, list);
     const tn_type *t = imp_type(item);
     return r && !c->bad ? list_of(c, r->count, true, (tn_dims){(uint32_t)t->n, t->dim}, t->dtype) : list;
 }
@@ -96,7 +110,7 @@ static tn_value as_tensor(imp_node *c, tn_value list, tn_value item)
 static tn_value item_in(imp_node *c, uint32_t i)
 {
     tn_value v = imp_in(c, i);
-    if (!c->bad && (is_sequence(v) || tf_resource_of(tf_of(c), v)))
+    if (!c->bad && (is_sequence(v) || handle_of(c, v)))
         imp_fail(c, "tensorflow-E037", "an element of a list is a list itself, or another handle");
     return v;
 }
@@ -117,7 +131,7 @@ static tn_value with_item(imp_node *c, tn_value list, tn_value at, tn_value item
 static tn_value list_in(imp_node *c, uint32_t i)
 {
     tn_value v = imp_in(c, i);
-    if (c->bad || tf_resource_of(tf_of(c), v) || (is_sequence(v) && !tn_value_type(v)->n))
+    if (c->bad || handle_of(c, v) || (is_sequence(v) && !tn_value_type(v)->n))
         imp_fail(c, "tensorflow-E040",
                  "a list is read before an element was set, and nothing tells its extents");
     return v;
@@ -139,7 +153,7 @@ static tn_value item_of(imp_node *c, tn_value list, tn_value at)
 /* How many elements there are, of any integer type. */
 static tn_value count_of(imp_node *c, tn_value list)
 {
-    const tf_resource *r = tf_resource_of(tf_of(c), list);
+    const tf_resource *r = handle_of(c, list);
     if (c->bad || r)
         return r ? r->count : list;
     return is_sequence(list) ? imp_call1(c, &tn_op_seq_length, NULL, list) : imp_extent_of(c, list, 0);
@@ -250,7 +264,7 @@ static void array_scatter(imp_node *c)
 {
     static const tn_scatter_attr update = {0, "update"};
     tn_value at = imp_in(c, 1), items = imp_in(c, 2), list = imp_in(c, 3);
-    const tf_resource *r = tf_resource_of(tf_of(c), list);
+    const tf_resource *r = handle_of(c, list);
     const tn_type *t = imp_type(items);
     if (r && !c->bad && t->n)
         list = list_of(c, r->count, true, (tn_dims){(uint32_t)t->n - 1, t->dim + 1}, t->dtype);

@@ -132,11 +132,27 @@ static void full_match(imp_node *c)
     imp_out(c, 0, imp_call1(c, &tn_op_string_regex_full_match, &a, x));
 }
 
+/* Letters of ASCII alone; those of UTF-8 have other rules. */
+static void change_case(imp_node *c)
+{
+    static const char lower[] = "abcdefghijklmnopqrstuvwxyz", upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    bool lowers = strcmp(c->row->op, "StringLower") == 0;
+    const char *encoding = imp_attr_string(c, "encoding", "");
+    tn_value x = text_in(c, 0);
+    tn_string_translate_attr a = {lowers ? upper : lower, lowers ? lower : upper, ""};
+    if (*encoding)
+        imp_refuse(c, IMP_BAD_VALUE, "encoding \"%s\" is not supported, only that of bytes is (\"\")",
+                   encoding);
+    imp_out(c, 0, imp_call1(c, &tn_op_string_translate, &a, x));
+}
+
 // clang-format off
 const imp_row tf_rows_text[] = {
-    {"StaticRegexFullMatch", 1, 0,  1, 1, full_match, NULL},
-    {"StringJoin",           1, 0, -1, 1, join,       NULL},
-    {"StringToNumber",       1, 0,  1, 1, to_number,  NULL},
+    {"StaticRegexFullMatch", 1, 0,  1, 1, full_match,  NULL},
+    {"StringJoin",           1, 0, -1, 1, join,        NULL},
+    {"StringLower",          1, 0,  1, 1, change_case, NULL},
+    {"StringToNumber",       1, 0,  1, 1, to_number,   NULL},
+    {"StringUpper",          1, 0,  1, 1, change_case, NULL},
     {0},
 };
 // clang-format on

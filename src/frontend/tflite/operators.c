@@ -2,6 +2,7 @@
 #include "frontend/tflite/tflite.h"
 
 #include "frontend/import/text.h"
+#include "op/host/host.h"
 
 #define PLAIN(name) extern const imp_row tf_rows_##name[];
 #define OWN(name)
@@ -36,6 +37,11 @@ static bool is_of(const imp_row *row, const imp_row table[])
     return false;
 }
 
+static bool is_equality(const imp_node *c)
+{
+    return strcmp(c->row->op, "EQUAL") == 0 || strcmp(c->row->op, "NOT_EQUAL") == 0;
+}
+
 /* StableHLO's and TensorFlow's operators know no scales. Complex tensors have one more dimension here, which other
  * operators would take for one of theirs. Texts are moved, and are keys and values of tables. */
 static void check(imp_node *c)
@@ -43,7 +49,8 @@ static void check(imp_node *c)
     bool flex = ((const tfl_node *)c->origin)->flex,
          plain = flex || strncmp(c->row->op, "STABLEHLO_", 10) == 0,
          complex = is_of(c->row, tfl_rows_complex),
-         texts = is_of(c->row, tfl_rows_table) || is_of(c->row, tfl_rows_shape);
+         texts = is_of(c->row, tfl_rows_table) || is_of(c->row, tfl_rows_shape) ||
+                 is_of(c->row, tf_rows_text) || is_equality(c);
     for (uint32_t i = 0; i < imp_n_in(c) && !c->bad; i++) {
         const tfl_tensor *t = tfl_in(c, i);
         if (plain && tfl_has_scales(t))
@@ -53,8 +60,17 @@ static void check(imp_node *c)
             imp_refuse(c, IMP_BAD_TENSOR,
                        "complex numbers are supported between RFFT2D and REAL, IMAG or COMPLEX_ABS only");
         if (t && t->type == TFL_STRING && !texts)
-            imp_refuse(c, IMP_BAD_TENSOR, "texts are supported in hash tables and where they are moved only");
+            imp_refuse(c, IMP_BAD_TENSOR,
+                       "texts are supported in hash tables, where they are moved or compared, and by "
+                       "TensorFlow's operators "
+                       "StringJoin, StringLower, StringToNumber, StringUpper and StaticRegexFullMatch only");
     }
+}
+
+static void compare_texts(imp_node *c)
+{
+    tn_value a = imp_in(c, 0), b = imp_in(c, 1), same = imp_call2(c, &tn_op_string_equal, NULL, a, b);
+    imp_out(c, 0, c->row->op[0] == 'E' ? same : imp_call1(c, &tn_op_logical_not, NULL, same));
 }
 
 /* Operators that move elements move numbers of texts. Results are of the types that the model says. */
@@ -65,6 +81,8 @@ static void convert(imp_node *c)
         text = text || (tfl_in(c, i) && tfl_in(c, i)->type == TFL_STRING);
     if (text && is_of(c->row, tfl_rows_shape))
         imp_move_texts(c, sizes ? 0 : -1, (tn_value){0});
+    else if (text && is_equality(c))
+        compare_texts(c);
     else
         c->row->convert(c);
     for (uint32_t i = 0; i < c->n_out && !c->bad; i++) {
