@@ -27,9 +27,41 @@
     NODE("IRModule", "'functions':'10'") \
     ",{'type_key':'Map','data':[11,8]}" NODE("GlobalVar", "'name_hint':'main'")
 
+/* Nodes 8 and on: @main(x), which makes Cons(x, Nil) of a list and matches it, whose definition is that of node 12.
+ * What stands in the places of the head's pattern and of the clause for Cons is `head` and `body`. */
+// clang-format off
+#define LISTS(root, head, body, complete, clauses) \
+    SAVED(root, X FUNCTION("27") NODE("IRModule", "'functions':'10','type_definitions':'12'") \
+    ",{'type_key':'Map','data':[11,8]}" NODE("GlobalVar", "'name_hint':'main'") \
+    ",{'type_key':'Map','data':[13,14]}" NODE("GlobalTypeVar", "'name_hint':'Row','kind':'5'") \
+    NODE("relay.TypeData", "'header':'13','type_vars':'15','constructors':'17'") LIST("16") \
+    NODE("TypeVar", "'name_hint':'A','kind':'0'") LIST("18,22") \
+    NODE("relay.Constructor", "'name_hint':'Cell','inputs':'19','belong_to':'13','tag':'0'") LIST("16,20") \
+    NODE("TypeCall", "'func':'13','args':'15'") LIST("") \
+    NODE("relay.Constructor", "'name_hint':'End','inputs':'21','belong_to':'13','tag':'1'") \
+    NODE("relay.Call", "'op':'22','args':'21','attrs':'0'") LIST("1,23") \
+    NODE("relay.Call", "'op':'18','args':'24','attrs':'0'") LIST(clauses) \
+    NODE("relay.Match", "'data':'25','clauses':'26','complete':'" complete "'") \
+    NODE("relay.Clause", "'lhs':'29','rhs':'" body "'") \
+    NODE("relay.PatternConstructor", "'constructor':'18','patterns':'30'") LIST(head ",36") \
+    NODE("relay.Clause", "'lhs':'32','rhs':'1'") \
+    NODE("relay.PatternConstructor", "'constructor':'22','patterns':'21'") \
+    NODE("relay.PatternVar", "'var':'34'") NODE("relay.Var", "'vid':'35'") NODE("relay.Id", "'name_hint':'h'") \
+    NODE("relay.PatternWildcard", "") NODE("relay.Call", "'op':'38','args':'39'") OP("nn.relu") LIST("34"), "")
+// clang-format on
+
 static const struct {
     const char *text, *want[2];
 } cases[] = {
+    {LISTS("9", "33", "37", "1", "28,31"),
+     {"type Row[A] { Cell(A, Row[A]), End }\ndef @main(%x: Tensor[(2), float32]) -> Tensor[(2), float32] {\n"
+      "  %0 = End;\n  %1 = Cell(%x, %0);\n  match (%1) {\n    Cell(%h, _) => {\n      nn.relu(%h)\n    },\n"
+      "    End => {\n      %x\n    },\n  }\n}"}},
+    {LISTS("9", "36", "1", "0", "28"),
+     {"Cell(_, _) => {", "fail(message=\"no clause of the match is for End\")"}},
+    {LISTS("9", "35", "1", "1", "28,31"),
+     {"a pattern is of a kind that is not supported; download or export it again"}},
+    {LISTS("9", "29", "1", "1", "28,31"), {"patterns are nested too deep; download or export it again"}},
     {SAVED("9", X FUNCTION("12") MODULE NODE("relay.Call", "'op':'13','args':'6','attrs':'0'") OP("nn.relu"),
            ""),
      {"def @main(%x: Tensor[(2), float32]) -> Tensor[(2), float32]", "nn.relu(%x)"}},
@@ -55,6 +87,17 @@ static const struct {
      "b64ndarrays':"
      "['" TENSOR "']}",
      {"add(%x, meta[relay.Constant][0]", NULL}},
+    /* a function of any type A, which is called */
+    {SAVED(
+         "9",
+         X FUNCTION("13") NODE("IRModule", "'functions':'10'") ",{'type_key':'Map','data':[11,8,12,16]}" NODE(
+             "GlobalVar", "'name_hint':'main'") NODE("GlobalVar", "'name_hint':'same'")
+             NODE("relay.Call", "'op':'12','args':'6','attrs':'0'")
+                 NODE("relay.Var", "'vid':'15','type_annotation':'18'") NODE("relay.Id", "'name_hint':'y'")
+                     NODE("relay.Function", "'params':'17','body':'14','ret_type':'18','type_params':'19'")
+                         LIST("14") NODE("TypeVar", "'name_hint':'A','kind':'0'") LIST("18"),
+         ""),
+     {"def @main(%x: Tensor[(2), float32]) -> Tensor[(2), float32] {\n  %x\n}"}},
     /* wrong */
     {SAVED("99", X, ""), {"its root is no node; download or export it again [tvm-E001]"}},
     {SAVED("7", X, ""),
@@ -67,7 +110,7 @@ static const struct {
      {"an expression is its own operand; download or export it again [tvm-E001]"}},
     {SAVED("8", X FUNCTION("8"), ""),
      {"functions and branches are nested too deep; download or export it again [tvm-E001]"}},
-    {SAVED("8", X FUNCTION("9") NODE("relay.Match", ""), ""),
+    {SAVED("8", X FUNCTION("9") NODE("relay.RefCreate", ""), ""),
      {"an expression is of a kind that is not supported"}},
     {SAVED("8", X FUNCTION("9") NODE("relay.Call", "'op':'10','args':'6'") OP("gather_nd"), ""),
      {"gather_nd or scatter_nd, whose indices lie otherwise in TVM; export the model as ONNX [tvm-E001]"}},

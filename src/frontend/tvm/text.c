@@ -1,7 +1,7 @@
 /* A saved module as Relay text. Expressions are nodes that several others may share, so each call is a line of its
  * own: the first use in a scope writes it, and what a branch or function has written is forgotten with it. The order
  * is found without recursion over chains of calls; only scopes nest. */
-#include "frontend/tvm/saved.h"
+#include "frontend/tvm/text.h"
 
 #include "op/op.h"
 
@@ -9,34 +9,20 @@
 
 enum { MAX_SCOPES = 90 };
 
-typedef struct writer {
-    tvm_saved *s;
-    tn_arena *a;
-    tn_buf *out;
-    int64_t *line;        /* of each node: its line + 1; 0: none */
-    uint8_t *opened;      /* is being written: coming here again is a cycle */
-    tn_vec(int64_t) done; /* nodes that have lines, in order */
-    tn_vec(int64_t) todo;
-    tn_vec(const tn_blob *) constant;
-    int64_t *constant_of; /* of each node: its number + 1 */
-    int64_t next;         /* line */
-    size_t most;          /* bytes of text */
-    tn_strmap names;      /* of variables -> their nodes */
-    int depth;
-    const char *why; /* what is wrong; NULL: nothing */
-} writer;
-
-static bool fail(writer *w, const char *why)
+bool tvm_fail(tvm_writer *w, const char *why)
 {
     w->why = w->why ? w->why : why;
     return false;
 }
 
-static int64_t number_of(const writer *w, const tn_json *node) { return node ? node - w->s->nodes->u.at : 0; }
+int64_t tvm_number_of(const tvm_writer *w, const tn_json *node)
+{
+    return node ? node - w->s->nodes->u.at : 0;
+}
 
 /* ---- names ---- */
 
-static void put_name(tn_buf *b, tn_bytes s)
+void tvm_put_name(tn_buf *b, tn_bytes s)
 {
     bool letter = s.n && !(*s.at >= '0' && *s.at <= '9');
     if (!letter)
@@ -50,16 +36,16 @@ static void put_name(tn_buf *b, tn_bytes s)
 }
 
 /* Variables are told apart by their nodes: two may have one name. */
-static void put_variable(writer *w, const tn_json *var)
+void tvm_put_variable(tvm_writer *w, const tn_json *var)
 {
     const tn_json *id = tvm_ref(w->s, var, "vid");
     tn_bytes name = tvm_text(tvm_attr(id ? id : var, "name_hint"));
-    uint64_t first = 0, node = (uint64_t)number_of(w, var);
+    uint64_t first = 0, node = (uint64_t)tvm_number_of(w, var);
     bool known = tn_strmap_get(&w->names, (const char *)name.at, name.n, &first);
     if (!known)
         tn_strmap_put(&w->names, (const char *)name.at, name.n, node);
     tn_buf_char(w->out, '%');
-    put_name(w->out, name);
+    tvm_put_name(w->out, name);
     if (known && first != node)
         tn_buf_printf(w->out, "_%llu", (unsigned long long)node);
 }
@@ -77,29 +63,29 @@ static void put_text(tn_buf *b, tn_bytes s)
 
 /* ---- numbers and types ---- */
 
-static const tn_json *list_of(const tn_json *node)
+const tn_json *tvm_list_of(const tn_json *node)
 {
     const tn_json *data = node ? tn_json_find(node, "data") : NULL;
     return tn_json_is(data, TN_JSON_ARRAY) ? data : NULL;
 }
 
-static const tn_json *element(writer *w, const tn_json *list, uint32_t i)
+const tn_json *tvm_element(tvm_writer *w, const tn_json *list, uint32_t i)
 {
     return list && i < list->n ? tvm_node(w->s, tvm_number(&list->u.at[i], 0)) : NULL;
 }
 
-static uint32_t length(const tn_json *list) { return list ? list->n : 0; }
+uint32_t tvm_length(const tn_json *list) { return list ? list->n : 0; }
 
 /* Nodes may name others any number of times: what is written is bounded, so that lists of lists are. */
-static bool has_room(writer *w) { return w->out->n <= w->most || fail(w, "it is too large"); }
+bool tvm_has_room(tvm_writer *w) { return w->out->n <= w->most || tvm_fail(w, "it is too large"); }
 
 /* An extent or a number of an attribute: integers, symbols, unknown ones, and lists of them. */
-static bool put_number(writer *w, const tn_json *n, int depth)
+static bool put_number(tvm_writer *w, const tn_json *n, int depth)
 {
-    if (!has_room(w))
+    if (!tvm_has_room(w))
         return false;
     if (depth > 4)
-        return fail(w, "lists are nested too deep");
+        return tvm_fail(w, "lists are nested too deep");
     if (tvm_is(n, "IntImm") || tvm_is(n, "Bool") || tvm_is(n, "Integer")) {
         tn_buf_printf(w->out, "%lld", (long long)tvm_number(tvm_attr(n, "value"), 0));
         return true;
@@ -118,16 +104,16 @@ static bool put_number(writer *w, const tn_json *n, int depth)
     }
     if (tvm_is(n, "Var") || tvm_is(n, "SizeVar") || tvm_is(n, "Variable")) {
         tn_bytes name = tvm_text(tvm_attr(n, "name"));
-        put_name(w->out, name);
+        tvm_put_name(w->out, name);
         return true;
     }
     if (!tvm_is(n, "Array"))
-        return fail(w, "an extent or attribute is an expression that is not supported");
-    const tn_json *list = list_of(n);
+        return tvm_fail(w, "an extent or attribute is an expression that is not supported");
+    const tn_json *list = tvm_list_of(n);
     tn_buf_char(w->out, '[');
-    for (uint32_t i = 0; i < length(list); i++) {
+    for (uint32_t i = 0; i < tvm_length(list); i++) {
         tn_buf_str(w->out, i ? ", " : "");
-        const tn_json *e = element(w, list, i);
+        const tn_json *e = tvm_element(w, list, i);
         if (!e)
             tn_buf_str(w->out, "None");
         else if (!put_number(w, e, depth + 1))
@@ -137,39 +123,39 @@ static bool put_number(writer *w, const tn_json *n, int depth)
     return true;
 }
 
-static bool put_type(writer *w, const tn_json *t, int depth)
+bool tvm_put_type(tvm_writer *w, const tn_json *t, int depth)
 {
-    const tn_json *shape = tvm_ref(w->s, t, "shape"), *list = list_of(shape);
+    const tn_json *shape = tvm_ref(w->s, t, "shape"), *list = tvm_list_of(shape);
     bool tuple = tvm_is(t, "TupleType"), function = tvm_is(t, "FuncType");
-    if (!has_room(w))
+    if (!tvm_has_room(w))
         return false;
     if (depth > 16)
-        return fail(w, "types are nested too deep");
+        return tvm_fail(w, "types are nested too deep");
     if (tvm_is(t, "TensorType")) {
         tn_bytes dtype = tvm_text(tvm_attr(t, "dtype"));
         tn_buf_str(w->out, "Tensor[(");
-        for (uint32_t i = 0; i < length(list); i++) {
+        for (uint32_t i = 0; i < tvm_length(list); i++) {
             tn_buf_str(w->out, i ? ", " : "");
-            if (!put_number(w, element(w, list, i), 1))
+            if (!put_number(w, tvm_element(w, list, i), 1))
                 return false;
         }
         tn_buf_printf(w->out, "), %.*s]", (int)dtype.n, (const char *)dtype.at);
         return true;
     }
     if (!tuple && !function)
-        return fail(w, "a parameter or result has no type, or one that is not supported");
-    list = list_of(tvm_ref(w->s, t, tuple ? "fields" : "arg_types"));
+        return tvm_put_data_type(w, t, depth);
+    list = tvm_list_of(tvm_ref(w->s, t, tuple ? "fields" : "arg_types"));
     tn_buf_str(w->out, tuple ? "(" : "fn (");
-    for (uint32_t i = 0; i < length(list); i++) {
+    for (uint32_t i = 0; i < tvm_length(list); i++) {
         tn_buf_str(w->out, i ? ", " : "");
-        if (!put_type(w, element(w, list, i), depth + 1))
+        if (!tvm_put_type(w, tvm_element(w, list, i), depth + 1))
             return false;
     }
-    tn_buf_str(w->out, tuple && length(list) == 1 ? ",)" : ")");
+    tn_buf_str(w->out, tuple && tvm_length(list) == 1 ? ",)" : ")");
     if (tuple)
         return true;
     tn_buf_str(w->out, " -> ");
-    return put_type(w, tvm_ref(w->s, t, "ret_type"), depth + 1);
+    return tvm_put_type(w, tvm_ref(w->s, t, "ret_type"), depth + 1);
 }
 
 /* ---- attributes ---- */
@@ -205,7 +191,7 @@ static bool is_left_out(tn_bytes name)
            imp_is(name, "span");
 }
 
-static bool put_attr(writer *w, const tn_op *op, tn_bytes attrs, tn_bytes name, const tn_json *v)
+static bool put_attr(tvm_writer *w, const tn_op *op, tn_bytes attrs, tn_bytes name, const tn_json *v)
 {
     const tn_attr_field *f = find_field(op, name);
     tn_bytes text = tvm_text(v);
@@ -228,7 +214,7 @@ static bool put_attr(writer *w, const tn_op *op, tn_bytes attrs, tn_bytes name, 
     return true;
 }
 
-static bool put_attrs(writer *w, tn_bytes op, const tn_json *attrs)
+static bool put_attrs(tvm_writer *w, tn_bytes op, const tn_json *attrs)
 {
     const tn_json *all = attrs ? tn_json_find(attrs, "attrs") : NULL;
     tn_bytes type = attrs ? tvm_text(tn_json_find(attrs, "type_key")) : (tn_bytes){0};
@@ -243,16 +229,14 @@ static bool put_attrs(writer *w, tn_bytes op, const tn_json *attrs)
 
 /* ---- expressions ---- */
 
-static bool put_block(writer *w, const tn_json *body);
-
-static bool put_constant(writer *w, const tn_json *n)
+static bool put_constant(tvm_writer *w, const tn_json *n)
 {
-    int64_t at = number_of(w, n);
+    int64_t at = tvm_number_of(w, n);
     tvm_tensor t;
     if (!w->constant_of[at]) {
         const char *why = tvm_read_tensor(w->s, tvm_number(tvm_attr(n, "data"), -1), &t);
         if (why)
-            return fail(w, why);
+            return tvm_fail(w, why);
         tn_vec_push(&w->constant, t.blob);
         w->constant_of[at] = (int64_t)w->constant.n;
         tn_buf_printf(w->out, "meta[relay.Constant][%zu] /* ty=Tensor[(", w->constant.n - 1);
@@ -268,75 +252,80 @@ static bool put_constant(writer *w, const tn_json *n)
 }
 
 /* What an operand is written as: a name, or the expression itself where that has no line. */
-static bool put_operand(writer *w, const tn_json *n)
+bool tvm_put_operand(tvm_writer *w, const tn_json *n)
 {
     if (!n)
-        return fail(w, "an operand is missing");
-    if (w->line[number_of(w, n)])
-        tn_buf_printf(w->out, "%%%lld", (long long)w->line[number_of(w, n)] - 1);
+        return tvm_fail(w, "an operand is missing");
+    if (w->line[tvm_number_of(w, n)])
+        tn_buf_printf(w->out, "%%%lld", (long long)w->line[tvm_number_of(w, n)] - 1);
     else if (tvm_is(n, "Var"))
-        put_variable(w, n);
+        tvm_put_variable(w, n);
     else if (tvm_is(n, "Constant"))
         return put_constant(w, n);
     else if (tvm_is(n, "GlobalVar")) {
         tn_bytes name = tvm_text(tvm_attr(n, "name_hint"));
         tn_buf_char(w->out, '@');
-        put_name(w->out, name);
-    } else
-        return fail(w, "an expression is of a kind that is not supported");
+        tvm_put_name(w->out, name);
+    } else if (tvm_is(n, "Constructor"))
+        tvm_put_name(w->out, tvm_text(tvm_attr(n, "name_hint")));
+    else
+        return tvm_fail(w, "an expression is of a kind that is not supported");
     return true;
 }
 
-static bool put_operands(writer *w, const tn_json *list)
+static bool put_operands(tvm_writer *w, const tn_json *list)
 {
-    for (uint32_t i = 0; i < length(list); i++) {
+    for (uint32_t i = 0; i < tvm_length(list); i++) {
         tn_buf_str(w->out, i ? ", " : "");
-        if (!put_operand(w, element(w, list, i)))
+        if (!tvm_put_operand(w, tvm_element(w, list, i)))
             return false;
     }
     return true;
 }
 
-static bool put_function(writer *w, const tn_json *f)
+static bool put_function(tvm_writer *w, const tn_json *f)
 {
-    const tn_json *params = list_of(tvm_ref(w->s, f, "params")), *ret = tvm_ref(w->s, f, "ret_type");
+    const tn_json *params = tvm_list_of(tvm_ref(w->s, f, "params")), *ret = tvm_ref(w->s, f, "ret_type");
+    if (!tvm_put_type_params(w, tvm_ref(w->s, f, "type_params")))
+        return false;
     tn_buf_char(w->out, '(');
-    for (uint32_t i = 0; i < length(params); i++) {
-        const tn_json *p = element(w, params, i);
+    for (uint32_t i = 0; i < tvm_length(params); i++) {
+        const tn_json *p = tvm_element(w, params, i);
         tn_buf_str(w->out, i ? ", " : "");
-        put_variable(w, p);
+        tvm_put_variable(w, p);
         tn_buf_str(w->out, ": ");
-        if (!put_type(w, tvm_ref(w->s, p, "type_annotation"), 0))
+        if (!tvm_put_type(w, tvm_ref(w->s, p, "type_annotation"), 0))
             return false;
     }
     tn_buf_char(w->out, ')');
-    if (tvm_is(ret, "TensorType") || tvm_is(ret, "TupleType")) {
+    if (ret && !tvm_is(ret, "IncompleteType")) {
         tn_buf_str(w->out, " -> ");
-        if (!put_type(w, ret, 0))
+        if (!tvm_put_type(w, ret, 0))
             return false;
     }
     tn_buf_char(w->out, ' ');
-    return put_block(w, tvm_ref(w->s, f, "body"));
+    return tvm_put_block(w, tvm_ref(w->s, f, "body"));
 }
 
 /* The expression of a node whose operands have been written. */
 /* A row of indices is TVM's first dimension and our last: the same text would be another model. */
 static bool is_turned(tn_bytes op) { return imp_is(op, "gather_nd") || imp_is(op, "scatter_nd"); }
 
-static bool put_expression(writer *w, const tn_json *n)
+static bool put_expression(tvm_writer *w, const tn_json *n)
 {
-    const tn_json *op = tvm_ref(w->s, n, "op"), *fields = list_of(tvm_ref(w->s, n, "fields"));
+    const tn_json *op = tvm_ref(w->s, n, "op"), *fields = tvm_list_of(tvm_ref(w->s, n, "fields"));
     if (tvm_is(n, "Call")) {
         tn_bytes name = tvm_is(op, "Op") ? tvm_repr(op) : (tn_bytes){0};
         if (is_turned(name))
-            return fail(w, "it calls gather_nd or scatter_nd, whose indices lie otherwise in TVM; export the "
-                           "model as ONNX");
+            return tvm_fail(
+                w, "it calls gather_nd or scatter_nd, whose indices lie otherwise in TVM; export the "
+                   "model as ONNX");
         if (tvm_is(op, "Op"))
             tn_buf_add(w->out, name.at, name.n);
-        else if (!put_operand(w, op))
+        else if (!tvm_put_operand(w, op))
             return false;
         tn_buf_char(w->out, '(');
-        if (!put_operands(w, list_of(tvm_ref(w->s, n, "args"))) ||
+        if (!put_operands(w, tvm_list_of(tvm_ref(w->s, n, "args"))) ||
             (name.at && !put_attrs(w, name, tvm_ref(w->s, n, "attrs"))))
             return false;
         tn_buf_char(w->out, ')');
@@ -346,64 +335,71 @@ static bool put_expression(writer *w, const tn_json *n)
         tn_buf_char(w->out, '(');
         if (!put_operands(w, fields))
             return false;
-        tn_buf_str(w->out, length(fields) == 1 ? ",)" : ")");
+        tn_buf_str(w->out, tvm_length(fields) == 1 ? ",)" : ")");
         return true;
     }
     if (tvm_is(n, "TupleGetItem")) {
-        bool fine = put_operand(w, tvm_ref(w->s, n, tvm_attr(n, "tuple_value") ? "tuple_value" : "tuple"));
+        bool fine =
+            tvm_put_operand(w, tvm_ref(w->s, n, tvm_attr(n, "tuple_value") ? "tuple_value" : "tuple"));
         tn_buf_printf(w->out, ".%lld", (long long)tvm_number(tvm_attr(n, "index"), 0));
         return fine;
     }
     if (tvm_is(n, "If")) {
         tn_buf_str(w->out, "if (");
-        if (!put_operand(w, tvm_ref(w->s, n, "cond")))
+        if (!tvm_put_operand(w, tvm_ref(w->s, n, "cond")))
             return false;
         tn_buf_str(w->out, ") ");
-        if (!put_block(w, tvm_ref(w->s, n, "true_branch")))
+        if (!tvm_put_block(w, tvm_ref(w->s, n, "true_branch")))
             return false;
         tn_buf_str(w->out, " else ");
-        return put_block(w, tvm_ref(w->s, n, "false_branch"));
+        return tvm_put_block(w, tvm_ref(w->s, n, "false_branch"));
     }
+    if (tvm_is(n, "Match"))
+        return tvm_put_match(w, n);
     if (tvm_is(n, "Function")) {
         tn_buf_str(w->out, "fn ");
         return put_function(w, n);
     }
-    return fail(w, "an expression is of a kind that is not supported");
+    return tvm_fail(w, "an expression is of a kind that is not supported");
 }
 
 static bool needs_line(const tn_json *n)
 {
-    return n && !tvm_is(n, "Var") && !tvm_is(n, "Constant") && !tvm_is(n, "GlobalVar") && !tvm_is(n, "Op");
+    return n && !tvm_is(n, "Var") && !tvm_is(n, "Constant") && !tvm_is(n, "GlobalVar") && !tvm_is(n, "Op") &&
+           !tvm_is(n, "Constructor");
 }
 
 /* Operands that have no line yet; n itself where there are none. */
-static uint32_t push_operands(writer *w, const tn_json *n)
+static uint32_t push_operands(tvm_writer *w, const tn_json *n)
 {
     static const char *const names[] = {"op", "tuple_value", "tuple", "cond"}, *const lists[] = {"args",
                                                                                                  "fields"};
     size_t before = w->todo.n;
+    const tn_json *data = tvm_is(n, "Match") ? tvm_ref(w->s, n, "data") : NULL;
+    if (needs_line(data) && !w->line[tvm_number_of(w, data)])
+        tn_vec_push(&w->todo, tvm_number_of(w, data));
     for (size_t i = 0; i < 4; i++) {
         const tn_json *x = tvm_is(n, "Function") ? NULL : tvm_ref(w->s, n, names[i]);
-        if (needs_line(x) && !w->line[number_of(w, x)])
-            tn_vec_push(&w->todo, number_of(w, x));
+        if (needs_line(x) && !w->line[tvm_number_of(w, x)])
+            tn_vec_push(&w->todo, tvm_number_of(w, x));
     }
     for (size_t i = 0; i < 2; i++) {
-        const tn_json *list = list_of(tvm_ref(w->s, n, lists[i]));
-        for (uint32_t k = length(list); k-- > 0;) {
-            const tn_json *x = element(w, list, k);
-            if (needs_line(x) && !w->line[number_of(w, x)])
-                tn_vec_push(&w->todo, number_of(w, x));
+        const tn_json *list = tvm_list_of(tvm_ref(w->s, n, lists[i]));
+        for (uint32_t k = tvm_length(list); k-- > 0;) {
+            const tn_json *x = tvm_element(w, list, k);
+            if (needs_line(x) && !w->line[tvm_number_of(w, x)])
+                tn_vec_push(&w->todo, tvm_number_of(w, x));
         }
     }
     return (uint32_t)(w->todo.n - before);
 }
 
 /* Lines for n and what it needs. */
-static bool put_lines(writer *w, const tn_json *n)
+static bool put_lines(tvm_writer *w, const tn_json *n)
 {
     size_t bottom = w->todo.n;
-    if (needs_line(n) && !w->line[number_of(w, n)])
-        tn_vec_push(&w->todo, number_of(w, n));
+    if (needs_line(n) && !w->line[tvm_number_of(w, n)])
+        tn_vec_push(&w->todo, tvm_number_of(w, n));
     while (w->todo.n > bottom && !w->why) {
         int64_t at = w->todo.at[w->todo.n - 1];
         const tn_json *x = tvm_node(w->s, at);
@@ -416,9 +412,9 @@ static bool put_lines(writer *w, const tn_json *n)
             if (push_operands(w, x))
                 continue;
         } else if (push_operands(w, x)) {
-            return fail(w, "an expression is its own operand");
+            return tvm_fail(w, "an expression is its own operand");
         }
-        if (!has_room(w))
+        if (!tvm_has_room(w))
             return false;
         int64_t line = w->next++;
         tn_buf_printf(w->out, "  %%%lld = ", (long long)line);
@@ -434,22 +430,22 @@ static bool put_lines(writer *w, const tn_json *n)
 }
 
 /* { lines, then the result }; `let`s of the body come one after the other. */
-static bool put_block(writer *w, const tn_json *body)
+bool tvm_put_block(tvm_writer *w, const tn_json *body)
 {
     size_t mark = w->done.n;
     if (++w->depth > MAX_SCOPES)
-        return fail(w, "functions and branches are nested too deep");
+        return tvm_fail(w, "functions and branches are nested too deep");
     tn_buf_str(w->out, "{\n");
     for (size_t lets = 0; tvm_is(body, "Let"); lets++) {
         const tn_json *var = tvm_ref(w->s, body, "var"), *value = tvm_ref(w->s, body, "value");
         if (lets > w->s->nodes->n)
-            return fail(w, "an expression is its own operand");
+            return tvm_fail(w, "an expression is its own operand");
         if (!put_lines(w, value))
             return false;
         tn_buf_str(w->out, "  let ");
-        put_variable(w, var);
+        tvm_put_variable(w, var);
         tn_buf_str(w->out, " = ");
-        if (!put_operand(w, value))
+        if (!tvm_put_operand(w, value))
             return false;
         tn_buf_str(w->out, ";\n");
         body = tvm_ref(w->s, body, "body");
@@ -457,7 +453,7 @@ static bool put_block(writer *w, const tn_json *body)
     if (!put_lines(w, body))
         return false;
     tn_buf_str(w->out, "  ");
-    if (!put_operand(w, body))
+    if (!tvm_put_operand(w, body))
         return false;
     tn_buf_str(w->out, "\n}");
     for (; w->done.n > mark; w->done.n--)
@@ -468,12 +464,12 @@ static bool put_block(writer *w, const tn_json *body)
 
 /* ---- modules ---- */
 
-static bool put_definition(writer *w, tn_bytes name, const tn_json *f)
+static bool put_definition(tvm_writer *w, tn_bytes name, const tn_json *f)
 {
     if (!tvm_is(f, "Function"))
-        return fail(w, "a function of the module is no Relay function");
+        return tvm_fail(w, "a function of the module is no Relay function");
     tn_buf_str(w->out, "def @");
-    put_name(w->out, name);
+    tvm_put_name(w->out, name);
     if (!put_function(w, f))
         return false;
     tn_buf_str(w->out, "\n");
@@ -482,18 +478,20 @@ static bool put_definition(writer *w, tn_bytes name, const tn_json *f)
 
 /* A module, whose functions are a map of names (keys are GlobalVar nodes, data pairs or beside the keys); or one
  * function, which becomes @main. */
-static bool put_module(writer *w, const tn_json *root)
+static bool put_module(tvm_writer *w, const tn_json *root)
 {
-    const tn_json *map = tvm_ref(w->s, root, "functions"), *data = list_of(map),
+    const tn_json *map = tvm_ref(w->s, root, "functions"), *data = tvm_list_of(map),
                   *keys = map ? tn_json_find(map, "keys") : NULL;
     bool any = false;
     if (tvm_is(root, "Function"))
         return put_definition(w, (tn_bytes){(const uint8_t *)"main", 4}, root);
     if (!tvm_is(root, "IRModule") && !tvm_is(root, "Module"))
-        return fail(w, "it is neither a Relay module nor a function");
+        return tvm_fail(w, "it is neither a Relay module nor a function");
     bool paired = !tn_json_is(keys, TN_JSON_ARRAY);
-    for (uint32_t i = 0; i + paired < length(data); i += paired ? 2 : 1) {
-        const tn_json *key = element(w, data, i), *f = element(w, data, i + paired);
+    if (!tvm_put_data(w, tvm_ref(w->s, root, "type_definitions")))
+        return false;
+    for (uint32_t i = 0; i + paired < tvm_length(data); i += paired ? 2 : 1) {
+        const tn_json *key = tvm_element(w, data, i), *f = tvm_element(w, data, i + paired);
         tn_bytes name = paired        ? tvm_text(tvm_attr(key, "name_hint"))
                         : i < keys->n ? tvm_text(&keys->u.at[i])
                                       : (tn_bytes){0};
@@ -501,13 +499,13 @@ static bool put_module(writer *w, const tn_json *root)
             return false;
         any = true;
     }
-    return any || fail(w, "it has no functions");
+    return any || tvm_fail(w, "it has no functions");
 }
 
 const char *tvm_write_text(tvm_saved *s, tn_buf *out, const tn_blob *const **out_constant, size_t *out_n)
 {
     size_t n = s->nodes->n;
-    writer w = {.s = s, .a = &s->im->scratch, .out = out};
+    tvm_writer w = {.s = s, .a = &s->im->scratch, .out = out};
     w.line = TN_NEW_N(w.a, int64_t, n);
     w.constant_of = TN_NEW_N(w.a, int64_t, n);
     w.opened = TN_NEW_N(w.a, uint8_t, n);
