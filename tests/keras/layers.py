@@ -437,7 +437,7 @@ def multi_head(k, r, name):
     return k.Model([q, v, m], layer(q, v, attention_mask=m))
 
 
-@case("GroupQueryAttention")
+@case("GroupQueryAttention", "GroupedQueryAttention")
 def grouped(k, r, name):
     layer = k.layers.GroupQueryAttention(int(r.integers(1, 5)), pick(r, 2, 4), pick(r, 1, 2), use_bias=flag(r))
     q, v = k.layers.Input([5, 6]), k.layers.Input([4, 6])
@@ -591,6 +591,14 @@ def stft_spectrogram(k, r, name):
     layer = k.layers.STFTSpectrogram(pick(r, "log", "magnitude", "psd", "real", "imag", "angle", "stft"), 8, pick(r, None, 3),
                                      expand_dims=flag(r), padding=pick(r, "valid", "same"))
     return sequential(k, layer, [20, pick(r, 1, 2)])
+
+
+@case("MelSpectrogram")
+def mel_spectrogram(k, r, name):
+    how = {"fft_length": pick(r, 16, 30, 64), "sequence_stride": pick(r, 5, 16), "window": pick(r, "hann", "hamming", None),
+           "num_mel_bins": pick(r, 4, 9), "sampling_rate": pick(r, 8000, 16000), "power_to_db": flag(r), "mag_exp": pick(r, 1.0, 2.0, 1.5)}
+    how.update(pick(r, {}, {"sequence_length": 12}, {"min_freq": 300.0, "max_freq": 3000.0}, {"top_db": 20.0, "ref_power": 0.1}))
+    return sequential(k, k.layers.MelSpectrogram(**how), [pick(r, 100, 131)])
 
 
 @case("SimpleRNNCell", "GRUCell", "LSTMCell")

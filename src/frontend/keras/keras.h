@@ -102,8 +102,8 @@ static inline keras_layer *keras_layer_of(const imp_node *c) { return keras_call
 
 extern const keras_row keras_rows_core[], keras_rows_window[], keras_rows_local[], keras_rows_shape[],
     keras_rows_merge[], keras_rows_norm[], keras_rows_recurrent[], keras_rows_attention[],
-    keras_rows_preprocessing[], keras_rows_category[], keras_rows_text[], keras_rows_operation[],
-    keras_rows_activation[];
+    keras_rows_preprocessing[], keras_rows_audio[], keras_rows_category[], keras_rows_text[],
+    keras_rows_operation[], keras_rows_activation[];
 extern const imp_format keras_format;
 const keras_row *keras_row_of(keras_import *k, tn_bytes class, bool operation,
                               const tn_loc *loc); /* NULL: reported */
