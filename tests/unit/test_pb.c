@@ -210,8 +210,8 @@ static void table_refuses(void **state)
         {BYTES(0x32, 2, 1, 0x80), "a packed field ends inside an element", "Tree.ints"},
         {BYTES(0x32, 11, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1),
          "a number has more than 64 bits", "Tree.ints"},
-        {BYTES(0x52, 4, 0x2a, 2, 0x10, 1), "a field has the wrong wire type", "Tree.kids.one.f"},
-        {BYTES(0x52, 1, 0x08), "the message ends inside a number", "Tree.kids"},
+        {BYTES(0x52, 4, 0x2a, 2, 0x10, 1), "a field has the wrong wire type", "Tree.kids[0].one.f"},
+        {BYTES(0x52, 0, 0x52, 1, 0x08), "the message ends inside a number", "Tree.kids[1]"},
         /* neither of the pieces of a message is a part of the other's field */
         {BYTES(0x2a, 1, 0x08, 0x2a, 1, 0x05), "the message ends inside a number", "Tree.one"},
     };

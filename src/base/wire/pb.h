@@ -69,7 +69,7 @@ typedef struct tn_pb_limits {
     uint64_t memory_bytes;
 } tn_pb_limits;
 /* Fills *out (msg->size bytes, zeroed by the caller) from data. NULL on success, else static error text and
- * *out_path = where ("ModelProto.graph.node"), in the arena, and *out is unspecified. */
+ * *out_path = where ("ModelProto.graph.node[3]"), in the arena, and *out is unspecified. */
 const char *tn_pb_read(struct tn_arena *a, const tn_pb_msg *msg, const void *data, size_t n,
                        const tn_pb_limits *limits, void *out, const char **out_path);
 

@@ -21,6 +21,7 @@ static const char too_much[] = "the message needs more memory than it may take";
 typedef struct place { /* the chain of messages being read, for the error path */
     const struct place *up;
     const tn_pb_field *field;
+    size_t index; /* of the message in a repeated field */
 } place;
 
 typedef struct reader {
@@ -40,21 +41,29 @@ typedef struct target {
     uint32_t depth;
 } target;
 
+static void print_field(const tn_pb_field *f, tn_buf *b)
+{
+    if (f->name)
+        tn_buf_printf(b, ".%s", f->name);
+    else
+        tn_buf_printf(b, ".%u", (unsigned)f->number);
+}
+
 static bool fail(reader *r, const target *t, const tn_pb_field *f, const char *error)
 {
-    const tn_pb_field *chain[DEPTH_MAX + 2];
+    const place *chain[DEPTH_MAX + 2];
     size_t n = 0;
-    if (f)
-        chain[n++] = f;
-    for (const place *p = &t->at; p && p->field; p = p->up)
-        chain[n++] = p->field;
     tn_buf b = {0};
+    for (const place *p = &t->at; p && p->field; p = p->up)
+        chain[n++] = p;
     tn_buf_str(&b, r->root->name);
-    while (n--)
-        if (chain[n]->name)
-            tn_buf_printf(&b, ".%s", chain[n]->name);
-        else
-            tn_buf_printf(&b, ".%u", (unsigned)chain[n]->number);
+    while (n--) {
+        print_field(chain[n]->field, &b);
+        if (chain[n]->field->repeated)
+            tn_buf_printf(&b, "[%zu]", chain[n]->index);
+    }
+    if (f)
+        print_field(f, &b);
     r->path = tn_arena_strndup(r->arena, b.at, b.n);
     r->error = error;
     tn_buf_deinit(&b);
@@ -277,7 +286,7 @@ static bool read_single(reader *r, const target *t, const tn_pb_field *f, const 
     *slot = take(r, 1, f->msg->size);
     if (!*slot)
         return fail(r, t, f, too_much);
-    return read_msg(r, &(target){f->msg, *slot, {&t->at, f}, t->depth + 1}, all);
+    return read_msg(r, &(target){f->msg, *slot, {&t->at, f, 0}, t->depth + 1}, all);
 }
 
 /* Second walk. Recursion through read_msg is bounded by depth_max. */
@@ -303,10 +312,11 @@ static bool fill(reader *r, const target *t, tn_bytes data)
                 return fail(r, t, f, "a number has more than 64 bits");
             continue;
         }
-        uint8_t *element = (uint8_t *)a->at + element_size(f) * a->n++;
+        size_t i = a->n++;
+        uint8_t *element = (uint8_t *)a->at + element_size(f) * i;
         store(f, &c, element);
         if (f->type == TN_PB_T_MSG &&
-            !read_msg(r, &(target){f->msg, element, {&t->at, f}, t->depth + 1}, c.bytes)) {
+            !read_msg(r, &(target){f->msg, element, {&t->at, f, i}, t->depth + 1}, c.bytes)) {
             return false;
         }
     }
