@@ -39,6 +39,8 @@ static void write_diagnostic(told *w, const tenon_diagnostic *d)
     static const char *const severity[] = {"note", "warning", "error"};
     write_member(w->to, w->n++ ? ",\n  {" : "\n  {", "id", d->id);
     write_member(w->to, ", ", "severity", severity[d->severity]);
+    write_member(w->to, ", ", "file", d->file);
+    fprintf(w->to, ", \"line\": %u, \"column\": %u", (unsigned)d->line, (unsigned)d->col);
     write_member(w->to, ", ", "node", d->node);
     write_member(w->to, ", ", "operator", d->op);
     write_member(w->to, ", ", "text", d->text);

@@ -27,6 +27,7 @@ expect 0 "for the same reason as tvmgen_default_fused_add" check light.relay
 expect 0 "Tenon failed to schedule it" check "$digit" --pass-config tenon.refuse_forms=1
 expect 4 '"compiles": false' check --json bad.relay
 expect 4 '"id": "relay-E043"' check --json bad.relay
+expect 4 '"file": "bad.relay", "line": 3, "column": ' check --json bad.relay
 must "JSON can be read" sh -c 'tenon check --json "$1" | python3 -c "
 import json, sys
 x = json.load(sys.stdin)
