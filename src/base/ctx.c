@@ -177,8 +177,8 @@ static void print_file(const tn_loc *loc, tn_buf *out)
 
 static void print_node(const tn_loc *loc, tn_buf *out)
 {
-    tn_buf_shown(out, loc->node ? loc->node : "(unnamed)");
-    if (!loc->op)
+    tn_buf_shown(out, loc->node && *loc->node ? loc->node : "(unnamed)");
+    if (!loc->op || !*loc->op)
         return;
     tn_buf_str(out, " (");
     tn_buf_shown(out, loc->op);
@@ -273,6 +273,18 @@ void tn_diag_advise(tn_ctx *ctx, size_t from, const char *advice)
         tn_buf_printf(&text, "%s%s %s", d->message, more ? ":" : ";", advice);
         d->message = tn_intern_n(ctx, tn_buf_cstr(&text), text.n);
         tn_buf_deinit(&text);
+    }
+}
+
+void tn_diag_place(tn_ctx *ctx, size_t from, const tn_loc *node)
+{
+    for (size_t i = from; i < ctx->n_diag; i++) {
+        tn_loc *l = &ctx->diag[i].loc;
+        if (l->node || l->op || l->line)
+            continue;
+        l->file = l->file ? l->file : tn_intern(ctx, node->file);
+        l->node = tn_intern(ctx, node->node);
+        l->op = tn_intern(ctx, node->op);
     }
 }
 

@@ -89,6 +89,8 @@ void tn_diag_copy(tn_ctx *ctx, const tn_diag *d); /* records a report of another
 /* Errors from the one of that index on that do not say what to do say this, also behind a cause or a list ("...; the
  * model is damaged", "...; A and B are known"). */
 void tn_diag_advise(tn_ctx *ctx, size_t from, const char *advice);
+/* Reports from the one of that index on that name no node are about this one. */
+void tn_diag_place(tn_ctx *ctx, size_t from, const tn_loc *node);
 void tn_diag_clear(tn_ctx *ctx);
 /* Takes back all reports from number `n` on (what was tried in vain). */
 void tn_diag_rewind(tn_ctx *ctx, size_t n);

@@ -46,6 +46,7 @@ static void diagnostics_print(void **state)
         {TN_WARNING, {"f.relay", NULL, NULL, 3, 7}, "hm", "f.relay:3:7: warning: hm [t-E001]\n"},
         {TN_NOTE, {NULL, NULL, NULL, 0, 0}, "by the way", "note: by the way [t-E001]\n"},
         {TN_ERROR, {NULL, NULL, "Conv", 0, 0}, "x", "node (unnamed) (Conv): error: x [t-E001]\n"},
+        {TN_ERROR, {"m.onnx", "", "Conv", 0, 0}, "x", "m.onnx: node (unnamed) (Conv): error: x [t-E001]\n"},
         {TN_ERROR,
          {"a\nb", "\x1b[2J", NULL, 0, 0},
          "t\tu",

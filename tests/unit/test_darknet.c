@@ -43,7 +43,7 @@ static const struct {
     {"channels=3\n[net]\n", 0, {"line 1: a key stands before the first section [darknet-E001]"}},
     {NET "[conv\n", 0, {"a section must read [name] [darknet-E001]"}},
     {"[convolutional]\n", 0, {"the configuration does not begin with a section [net] [darknet-E001]"}},
-    {"[net]\nheight=4\nwidth=0\n", 0, {"width of the section [net] must be at least 1 [darknet-E004]"}},
+    {"[net]\nheight=4\nwidth=0\n", 0, {"node net_0 (net): error: width must be at least 1 [darknet-E004]"}},
     {NET CONV, 3, {"the file of weights ends here: 8 bytes are needed, 4 are left", "[darknet-E001]"}},
     {NET CONV, 5, {"4 bytes of the file of weights are left over", "[darknet-E001]"}},
     {NET "[route]\nlayers=3\n", 0, {"layers names layer 3, which is not an earlier one [darknet-E001]"}},

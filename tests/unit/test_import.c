@@ -3,7 +3,7 @@
  *
  *     input x batch 4             a float32 input; a dimension is a number, a name, or ? (not told)
  *     ints shape 0 2 2            a constant list of int64
- *     op relu 1 y <- x k=2        operator, version, results, `<-`, operands (- : not given) and attributes
+ *     op relu 1 y <- x k=2        operator (- : not named), version, results, `<-`, operands (-) and attributes
  *     output y
  */
 #include "frontend/import/convert.h"
@@ -44,6 +44,15 @@ static void reshape(imp_node *c)
     imp_out(c, 0, imp_reshape_to(c, x, &a));
 }
 
+/* Reports from where the operator is not known. */
+static void lost(imp_node *c)
+{
+    c->bad = true;
+    (void)imp_error(c->im, IMP_BAD_TENSOR, NULL, "it is lost");
+    (void)imp_error(c->im, IMP_BAD_TENSOR, &(tn_loc){.file = "other", .node = "inner", .op = "it"},
+                    "it is, too");
+}
+
 static void shape(imp_node *c) { imp_out(c, 0, imp_shape_of(c, imp_in(c, 0))); }
 
 // clang-format off
@@ -54,6 +63,7 @@ static const imp_row rows[] = {
     {"scale",   3, 0, 2, 1, scale,   NULL},
     {"reshape", 2, 0, 2, 1, reshape, NULL},
     {"shape",   1, 0, 1, 1, shape,   NULL},
+    {"lost",    1, 0, 1, 1, lost,    NULL},
     {0},
 };
 static const imp_table tables[] = {{NULL, rows}, {0}};
@@ -120,8 +130,9 @@ static void read_operator(imp_model *im, int n, char *const word[])
         else
             in[node.n_in++] = bytes(word[i][0] == '-' ? "" : word[i]);
     }
-    node.loc = imp_make_loc(im, tn_intern(im->g->ctx, word[2]), tn_intern(im->g->ctx, word[0]));
-    node.row = imp_row_of(im, (tn_bytes){0}, bytes(word[0]), node.version, node.loc, true);
+    const char *op = word[0][0] == '-' ? "" : word[0];
+    node.loc = imp_make_loc(im, tn_intern(im->g->ctx, word[2]), tn_intern(im->g->ctx, op));
+    node.row = imp_row_of(im, (tn_bytes){0}, bytes(op), node.version, node.loc, true);
     imp_convert(im, &node);
 }
 
@@ -206,6 +217,11 @@ static const struct {
      {"does not exist in version 1, only from 2 on; the model is damaged [toy-E003]",
       "node b (add): error: operand 1 is missing; the model is damaged [toy-E009]",
       "two values are called \"x\"; the model is damaged [toy-E007]"}},
+    /* what is said while an operator is converted is about that one */
+    {"input x 2\nop lost 1 a <- x\noutput a\n",
+     {"m.toy: node a (lost): error: it is lost [toy-E011]", "other: node inner (it): error: it is, too"}},
+    {"input x 2\nop - 1 a <- x\noutput a\n",
+     {"m.toy: node a: error: the node does not name its operator; the model is damaged [toy-E002]"}},
     /* what is kept from run to run: a parameter and a result of its own, and a function of its first contents */
     {"input x 4\nop relu 1 h <- x\nstate h2 0\nop add 1 y <- h h2\nkeep h2 y\noutput y\n",
      {"#[outputs = [\"y\", \"h2\"]]\n#[state = [\"h2\", \"h2\"]]\n", "%h2: Tensor[(4), float32] /* state */)",

@@ -299,12 +299,12 @@ static tn_status add_data(dk_import *d)
                   .arena = d->im.g->arena,
                   .attr = d->layer[0].attr,
                   .n_attr = d->layer[0].n_attr,
-                  .loc = here(d)};
+                  .loc = imp_make_loc(&d->im, imp_text(&d->im, d->layer[0].name), d->layer[0].kind)};
     int64_t list = dk_int(&c, "inputs", 0); /* of a network without images */
     for (int i = 0; i < 3 && list <= 0; i++) {
         dim[1 + i].extent = dk_int(&c, key[i], i ? 0 : 3);
         if (!c.bad && dim[1 + i].extent < 1)
-            imp_refuse(&c, IMP_ATTR_MISSING, "%s of the section [net] must be at least 1", key[i]);
+            imp_refuse(&c, IMP_ATTR_MISSING, "%s must be at least 1", key[i]);
     }
     dim[1].extent = list > 0 ? list : dim[1].extent;
     if (c.bad)

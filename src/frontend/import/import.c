@@ -90,7 +90,7 @@ bool imp_too_much(imp_model *im, const tn_loc *loc)
         (void)imp_error(im, IMP_ERRORS, imp_make_loc(im, NULL, NULL),
                         "there are more than %d errors; only the first are reported", MAX_ERRORS);
     else if (!im->stopped && large)
-        (void)imp_error(im, IMP_MEMORY, loc,
+        (void)imp_error(im, IMP_MEMORY, loc ? loc : imp_make_loc(im, NULL, NULL),
                         "reading the model takes more than %zu bytes of memory, too much for a file of its "
                         "size; it is damaged",
                         im->memory_limit);

@@ -62,7 +62,10 @@ const imp_row *imp_row_of(imp_model *im, tn_bytes domain, tn_bytes op, int64_t v
     const imp_row *other, *row = find_row(im->format, domain, op, version, &other);
     if (row || !report)
         return row;
-    if (other && im->format->version)
+    if (!op.n)
+        (void)imp_error(im, IMP_UNKNOWN_OPERATOR, loc,
+                        "the node does not name its operator; the model is damaged");
+    else if (other && im->format->version)
         report_version(im, other, version, loc);
     else if (domain.n)
         (void)imp_error(im, IMP_UNKNOWN_OPERATOR, loc,
@@ -171,6 +174,7 @@ bool imp_begin(imp_model *im, imp_node *c)
 
 void imp_convert(imp_model *im, imp_node *c)
 {
+    const size_t said = im->g->ctx->n_diag;
     if (!imp_begin(im, c) || !c->row) {
         c->bad = true;
     } else {
@@ -182,4 +186,5 @@ void imp_convert(imp_model *im, imp_node *c)
         TN_ASSERT(!c->bad || im->g->ctx->n_error > 0); /* who refuses says why */
     }
     imp_end(c);
+    tn_diag_place(im->g->ctx, said, c->loc);
 }

@@ -149,6 +149,7 @@ void keras_convert(keras_import *k, keras_call *call, tn_region *r)
 {
     imp_model *im = &k->im;
     const keras_layer *l = call->layer;
+    const size_t said = im->g->ctx->n_diag;
     tn_region *before = im->r;
     call->n_out = 0;
     if (!l || !l->row || imp_too_much(im, l->loc))
@@ -173,6 +174,7 @@ void keras_convert(keras_import *k, keras_call *call, tn_region *r)
     }
     for (size_t i = 0; c.bad && i < call->n_out; i++)
         call->out[i] = (keras_tensor){0};
+    tn_diag_place(im->g->ctx, said, l->loc);
     im->r = before;
 }
 

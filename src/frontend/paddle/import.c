@@ -426,13 +426,14 @@ static size_t flatten(pd_import *p, const tn_pb_array *params, const tn_bytes **
     return n;
 }
 
-/* The variable that an operator assigns is what it is known by: operators have no names. */
-static const char *name_of(pd_import *p, const imp_node *c)
+/* The variable that an operator assigns is what it is known by, or its place in the block: operators have no names. */
+static const char *name_of(pd_import *p, const pd_op *op, const imp_node *c)
 {
+    const pd_op *first = p->block->ops.at;
     for (size_t i = 0; i < c->n_out; i++)
         if (c->out_name[i].n)
             return imp_text(&p->im, c->out_name[i]);
-    return NULL;
+    return tn_arena_printf(&p->im.scratch, "#%zu", (size_t)(op - first));
 }
 
 /* Their converters look up what their blocks read. */
@@ -453,11 +454,12 @@ static void convert_op(pd_import *p, const pd_op *op)
     call->op = op;
     c.n_in = flatten(p, &op->inputs, &c.in_name);
     c.n_out = flatten(p, &op->outputs, &c.out_name);
+    const char *name = name_of(p, op, &c);
     if (is_structural(op)) {
         c.n_in = c.n_out = 0;
         call->asked = UINT64_MAX;
     }
-    c.loc = imp_make_loc(&p->im, name_of(p, &c), imp_text(&p->im, op->type));
+    c.loc = imp_make_loc(&p->im, tn_intern(p->im.g->ctx, name), imp_text(&p->im, op->type));
     c.row = imp_row_of(&p->im, (tn_bytes){0}, op->type, 1, c.loc, true);
     pd_read_attrs(p, op, &c);
     imp_convert(&p->im, &c);

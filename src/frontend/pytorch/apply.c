@@ -281,8 +281,10 @@ static pt_value convert(pt_call *k)
     }
     if (inherited || imp_too_much(&p->im, k->n.loc))
         return pt_bad();
+    const size_t said = p->im.g->ctx->n_diag;
     k->row->convert(&k->n);
     pt_keep_steps(&k->n);
+    tn_diag_place(p->im.g->ctx, said, k->n.loc);
     TN_ASSERT(!k->n.bad || p->im.g->ctx->n_error > 0 || p->stop);
     if (k->n.bad)
         return pt_bad();
