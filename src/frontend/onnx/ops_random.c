@@ -2,7 +2,7 @@
  * them from NumPy's RandomState. A node without a seed has one of its own, made from the name of its result. */
 #include "frontend/onnx/onnx.h"
 
-#include "op/nn/nn.h"
+#include "frontend/import/random.h"
 #include "op/random/random.h"
 #include "op/tensor/tensor.h"
 
@@ -15,12 +15,9 @@ static bool is_seeded(imp_node *c) { return imp_has_attr(c, "seed") && !isnan(im
 int64_t onnx_seed(imp_node *c)
 {
     if (!is_seeded(c)) {
-        uint32_t hash = 2166136261u; /* FNV-1a */
-        for (size_t i = 0; c->n_out && i < c->out_name[0].n; i++)
-            hash = (hash ^ ((const uint8_t *)c->out_name[0].at)[i]) * 16777619u;
         (void)tn_report(c->g->ctx, TN_WARNING, "onnx-W040", c->loc,
                         "it has no seed; the compiled model draws the same random numbers in every run");
-        return (int32_t)hash;
+        return imp_own_seed(c);
     }
     double seed = (double)(float)imp_attr_float(c, "seed", 0); /* a float, as it is; towards 0 */
     return seed > -9e18 && seed < 9e18 ? (int64_t)seed : 0;
@@ -104,47 +101,23 @@ static void bernoulli(imp_node *c)
 {
     tn_value p = imp_in(c, 0);
     const tn_type *t = imp_type(p);
-    tn_dtype to = result_type(c, t->dtype), wide = t->dtype.bits == 64 ? TN_F64 : TN_F32;
+    tn_dtype to = result_type(c, t->dtype);
     int64_t seed = onnx_seed(c);
     if (is_seeded(c) && !c->bad) {
         imp_out(c, 0, imp_cast(c, seeded_bernoulli(c, p, seed), to));
         return;
     }
-    tn_random_attr a = {{t->n, t->dim}, "uniform", 0, 1, seed, wide};
-    tn_value drawn = imp_call(c, &tn_op_random, &a, 0, NULL);
-    imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_less, NULL, drawn, imp_cast(c, p, wide)), to));
+    imp_out(c, 0, imp_cast(c, imp_random_below(c, (tn_dims){t->n, t->dim}, p, seed), to));
 }
 
-/* Rows of log-probabilities, up to a summand: of sample_size uniform numbers each, in how many classes'
- * probabilities, added up, it lies. */
+/* Of rows of log-probabilities, up to a summand: sample_size classes each. */
 static void multinomial(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    const tn_type *t = imp_type(x);
-    int64_t samples = imp_attr_int(c, "sample_size", 1), last = 0, two = 2;
-    tn_dtype to = result_type(c, TN_I32), wide = t->dtype.bits == 64 ? TN_F64 : TN_F32;
-    if (!c->bad && (t->n != 2 || !tn_is_int(t->dim[1], &last) || last < 1 || samples < 1))
-        imp_fail(
-            c, "onnx-E009",
-            "the operand is %s and sample_size %lld, but it needs rows with a known number of classes, and "
-            "a sample_size of at least 1",
-            imp_type_text(c, t), (long long)samples);
-    int32_t from = (int32_t)onnx_seed(c);
-    if (c->bad)
-        return;
-    const tn_expr *const shape[2] = {t->dim[0], tn_idx(c->pool, samples)};
-    tn_random_attr a = {tn_dims_make(c->arena, 2, shape), "uniform", 0, 1, from, wide};
-    tn_axis_attr classes = {1};
-    tn_scan_attr sums = {1, false, false};
-    tn_axes_attr count = {tn_ints_make(c->arena, 1, &two), false, false};
-    tn_value p = imp_call1(c, &tn_op_nn_softmax, &classes, imp_cast(c, x, wide)),
-             edge = imp_unsqueeze(c, imp_call1(c, &tn_op_cumsum, &sums, p), 1),
-             drawn = imp_unsqueeze(c, imp_call(c, &tn_op_random, &a, 0, NULL), 2),
-             passed = imp_cast(c, imp_call2(c, &tn_op_less_equal, NULL, edge, drawn), TN_I32),
-             index = imp_call1(c, &tn_op_sum, &count, passed);
-    /* sums are rounded */
-    index = imp_call2(c, &tn_op_minimum, NULL, index, imp_const(c, TN_I32, (double)(last - 1)));
-    imp_out(c, 0, imp_cast(c, index, to));
+    int64_t samples = imp_attr_int(c, "sample_size", 1);
+    tn_dtype to = result_type(c, TN_I32), wide = imp_type(x)->dtype.bits == 64 ? TN_F64 : TN_F32;
+    tn_value drawn = imp_random_class(c, imp_cast(c, x, wide), samples, (int32_t)onnx_seed(c));
+    imp_out(c, 0, imp_cast(c, drawn, to));
 }
 
 // clang-format off
