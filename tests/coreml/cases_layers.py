@@ -353,3 +353,19 @@ for mode, more in {"DEFAULT": {}, "ALIGN_CORNERS_TRUE": {"align_corners": True},
            lambda x, more=more: F.interpolate(t(x), scale_factor=(2, 3), mode="bilinear", **more), (1, 3, 4, 5))
 nd("sequenceRepeat", lambda b: b.add_sequence_repeat("l", 3, "x", "y"), lambda x: np.tile(x, (3, 1, 1, 1, 1)), (2, 1, 3, 1, 1))
 nd("crop_like", lambda b: b.add_crop("l", 0, 0, 0, 0, [1, 2], ["x", "z"], "y"), lambda x, z: x[..., 1:4, 2:6], (2, 3, 6, 7), (2, 3, 3, 4))
+
+# ---- random numbers, of which nothing is left open: all of them are one number, or are drawn of one class ----
+
+for name, more, number in [("random_uniform", {"minval": 0.25, "maxval": 0.25}, 0.25), ("random_normal", {"mean": -1.5, "stddev": 0.0}, -1.5),
+                           ("random_bernoulli", {"prob": 1.0}, 1), ("random_bernoulli", {"prob": 0.0}, 0)]:
+    nd(f"{name}_like_{number}", one(name + "_like", **more, seed=3), lambda x, n=number: np.full_like(x, n), (3, 4))
+    nd(f"{name}_static_{number}", lambda b, name=name, more=more: (getattr(b, f"add_{name}_static")("k", "k", (2, 3), **more),
+                                                                    b.add_add_broadcastable("l", ["x", "k"], "y")),
+       lambda x, n=number: x + np.full((2, 3), n), (3,))
+    nd(f"{name}_dynamic_{number}", lambda b, name=name, more=more: (b.add_get_shape("s", "x", "s"),
+                                                                     getattr(b, f"add_{name}_dynamic")("l", "s", "y", **more)),
+       lambda x, n=number: np.full_like(x, n), (2, 4))
+SURE = ints(0, 60, 0, 0, 0, 60, shape=(2, 3))
+nd("categorical_logits", one("categorical_distribution", 5, is_logits=True, seed=1), lambda x: np.array([[1.0] * 5, [2] * 5]), SURE)
+nd("categorical_cold", one("categorical_distribution", 4, is_logits=True, temperature=0.001), lambda x: np.array([[1.0] * 4, [2] * 4]), SURE / 60)
+nd("categorical_probabilities", one("categorical_distribution", 4, is_logits=False, eps=1e-30), lambda x: np.array([[1.0] * 4, [2] * 4]), SURE)

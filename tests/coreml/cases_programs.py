@@ -524,3 +524,38 @@ op("constexpr_affine_dequantize", lambda x: mb.add(x=x, y=mb.constexpr_affine_de
 op("constexpr_affine_dequantize_one", lambda x: mb.add(x=x, y=mb.constexpr_affine_dequantize(quantized_data=BYTES, zero_point=np.uint8(3),
                                                                                          scale=np.float32(0.5), axis=1)), (2, 3, 4),
    want=lambda x: x + 0.5 * (BYTES.astype("float32") - 3), forms=PROGRAM, target="iOS16")
+
+# ---- random numbers: what holds of many of them ----
+
+def facts(u, low, high, mean, off):
+    """Are all within [low, high), and is their mean that, give or take a little? Three times 1."""
+    axes = list(range(u.rank))
+    held = [mb.greater_equal(x=mb.reduce_min(x=u, axes=axes), y=low), mb.less(x=mb.reduce_max(x=u, axes=axes), y=high),
+            mb.less(x=mb.abs(x=mb.sub(x=mb.reduce_mean(x=u, axes=axes), y=mean)), y=off)]
+    return mb.stack(values=[real(h) for h in held], axis=0)
+
+
+MANY = (40, 50)
+for label, make, known in [
+        ("uniform", lambda: mb.random_uniform(shape=MANY, low=-1.0, high=3.0, seed=1), (-1.0, 3.0, 1.0, 0.1)),
+        ("uniform_default", lambda: mb.random_uniform(shape=MANY), (0.0, 1.0, 0.5, 0.03)),
+        ("normal", lambda: mb.random_normal(shape=MANY, mean=2.0, stddev=0.5, seed=7), (-1.0, 5.0, 2.0, 0.05)),
+        ("bernoulli", lambda: mb.random_bernoulli(shape=MANY, prob=0.3, seed=7), (0.0, 1.5, 0.3, 0.05)),
+        ("categorical", lambda: mb.random_categorical(x=np.array([[0.25, 0.0, 0.75]] * 4, "float32"), mode="probs", size=500, seed=2),
+         (0.0, 2.5, 1.5, 0.08))]:
+    op("random_" + label, lambda x, make=make, known=known: mb.add(x=x, y=facts(make(), *known)), (3,), want=lambda x: x + 1, forms=PROGRAM)
+op("random_categorical_sure", lambda x: mb.random_categorical(x=x, size=4), ints(0, 60, 0, 0, 0, 60, shape=(2, 3)),
+   want=lambda x: np.array([[1.0] * 4, [2] * 4]), forms=PROGRAM)
+op("random_bernoulli_bits", lambda x: mb.add(x=x, y=mb.reduce_max(x=mb.mul(x=(u := mb.random_bernoulli(shape=MANY, prob=0.5)), y=mb.sub(x=1.0, y=u)),
+                                                                   axes=[0, 1])), (3,), want=lambda x: x, forms=PROGRAM)
+
+# ---- convolutions of weights of 8 bits ----
+
+BYTES = np.arange(4 * 3 * 3 * 3, dtype="uint8").reshape(4, 3, 3, 3)
+for label, scale, shift, more in [("number", np.float32(0.02), np.float32(-1), {}), ("channel", rand(4, low=0.01, high=0.03), rand(4), {"strides": [2, 1]})]:
+    op("conv_quantized_" + label,
+       lambda x, scale=scale, shift=shift, more=more: mb.conv_quantized(x=x, weight=BYTES, quantization_type="linear", nbits=8, quant_scale=scale,
+                                                                        quant_bias=shift, **more),
+       (1, 3, 6, 7), forms=PROGRAM,
+       want=lambda x, scale=scale, shift=shift, more=more: F.conv2d(
+           t(x), t(BYTES.astype("float32") * np.reshape(scale, (-1, 1, 1, 1)) + np.reshape(shift, (-1, 1, 1, 1))), stride=more.get("strides", 1)))

@@ -182,7 +182,18 @@ static const struct {
     {NET("2", "2", "1{ 1'a' 2'q' 3'y' 130{ 10{ } } }"), {"operand \"q\" is not an input", "[coreml-E001]"}},
     {NET("2", "2", "1{ 1'a' 2'x' 3'y' }"),
      {"node a (unknown): error: operator unknown is not supported", "[coreml-E004]"}},
-    {NET("2", "2", LAYER("500{ }")), {"operator custom is not supported", "[coreml-E004]"}},
+    {NET("2", "2", LAYER("500{ 10'Glow' }")),
+     {"node a (custom): error: the layer is code of an app, class \"Glow\", which the file does not have",
+      "[coreml-E004]"}},
+    {PROGRAM("3{ 1'custom_layer' 3{ 1'y' } 5{ 1'class_name' 2{ 3{ 1{ 4{ 1'Glow' } } } } } }"),
+     {"(custom_layer): error: the layer is code of an app, class \"Glow\"", "[coreml-E004]"}},
+    {PROGRAM("3{ 1'conv_quantized' 2{ 1'x' 2{ 1{ 1'x' } } } 3{ 1'y' } }"),
+     {"(conv_quantized)", "[coreml-E006]"}},
+    {NET_ND("2", "2", LAYER("1170{ 1:-1 }")),
+     {"warning: it has no seed; the compiled model draws the same random numbers in every run "
+      "[coreml-W001]"}},
+    {NET_ND("2", "2", LAYER("1230{ 1:3 2:1 3:1 }")),
+     {"classes are drawn of Tensor[(2), float32] at temperature 0, which must be above 0", "[coreml-E005]"}},
     {NET("2", "2", LAYER("140{ 1:2 2:1 20{ 1[1 2 3] } }")),
      {"weights has 12 bytes, but its dimensions need 8", "[coreml-E001]"}},
     {NET("2", "2", LAYER("140{ 1:2 2:1 20{ 30'ab' 40{ 1:9 } } }")),
@@ -275,7 +286,9 @@ static void models_are_read(void **state)
         model m;
         tn_buf file = {0};
         model_init(&m);
-        const char *said = import_text(&m, cases[i].text, &file) == TN_OK ? model_text(&m) : model_errors(&m);
+        bool read = import_text(&m, cases[i].text, &file) == TN_OK;
+        const char *warned = model_errors(&m),
+                   *said = tn_arena_printf(&m.arena, "%s%s", read ? model_text(&m) : "", warned);
         for (int k = 0; k < 2 && cases[i].want[k]; k++)
             if (!strstr(said, cases[i].want[k]))
                 fail_msg("case %zu: no \"%s\" in\n%s", i, cases[i].want[k], said);

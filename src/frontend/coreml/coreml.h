@@ -61,7 +61,7 @@ typedef struct cm_operation { /* of a program: imp_node's origin; a layer has no
 extern const imp_format cm_format; /* operators.c */
 extern const imp_row cm_rows_window[], cm_rows_layers[], cm_rows_element[], cm_rows_shape[], cm_rows_index[],
     cm_rows_recurrent[], cm_rows_program[], cm_rows_flow[], cm_rows_image[], cm_rows_packed[], cm_rows_list[],
-    cm_rows_cut[], cm_rows_matrix[];
+    cm_rows_cut[], cm_rows_matrix[], cm_rows_random[];
 
 /* Layers of a network in order. */
 tn_status cm_read_network(cm_import *m, tn_bytes network);
@@ -78,6 +78,8 @@ tn_status cm_read_function(cm_import *m, tn_bytes function);
 /* Positions in x along an axis: counted from the front, checked. */
 tn_value cm_positions(imp_node *c, tn_value at, tn_value x, int axis);
 tn_status cm_damaged(imp_model *im, const char *what);
+/* A layer that is code of whoever wrote the app. */
+void cm_refuse_custom(imp_model *im, tn_bytes class, const tn_loc *loc);
 
 /* ---- for converters ---- */
 

@@ -98,12 +98,31 @@ static size_t count(tn_bytes layer, uint32_t field)
     return n;
 }
 
+void cm_refuse_custom(imp_model *im, tn_bytes class, const tn_loc *loc)
+{
+    (void)imp_error(
+        im, IMP_UNKNOWN_OPERATOR, loc,
+        "the layer is code of an app, class \"%s\", which the file does not have; replace it by layers of "
+        "Core ML, or export the model that it was converted from",
+        imp_text(im, class));
+}
+
+/* The name of a custom layer's class. */
+static tn_bytes class_of(tn_bytes custom)
+{
+    tn_bytes name = {0};
+    tn_pb r = tn_pb_open(custom.at, custom.n);
+    while (tn_pb_next(&r))
+        name = r.field == 10 && r.wire == TN_PB_LEN ? r.bytes : name;
+    return name;
+}
+
 static tn_status convert(cm_import *m, tn_bytes layer)
 {
     imp_model *im = &m->im;
     const char *kind = "unknown", *why;
     enum cm_message message;
-    tn_bytes params, name = {0}, *in = TN_NEW_N(&im->scratch, tn_bytes, count(layer, 2)),
+    tn_bytes params, name = {0}, custom = {0}, *in = TN_NEW_N(&im->scratch, tn_bytes, count(layer, 2)),
                      *out = TN_NEW_N(&im->scratch, tn_bytes, count(layer, 3));
     imp_node c = {.version = 1, .in_name = in, .out_name = out};
     cm_attrs attrs = {0};
@@ -114,8 +133,10 @@ static tn_status convert(cm_import *m, tn_bytes layer)
             in[c.n_in++] = r.bytes;
         else if (r.field == 3 && r.wire == TN_PB_LEN)
             out[c.n_out++] = r.bytes;
-        else if (r.field == 500)
+        else if (r.field == 500 && r.wire == TN_PB_LEN) {
             kind = "custom";
+            custom = r.bytes;
+        }
     }
     if (r.error)
         return cm_damaged(im, r.error);
@@ -134,8 +155,11 @@ static tn_status convert(cm_import *m, tn_bytes layer)
     if (strcmp(kind, "copy") == 0) {
         cm_copy(im, &c);
     } else {
-        c.row =
-            imp_row_of(im, (tn_bytes){0}, (tn_bytes){(const uint8_t *)kind, strlen(kind)}, 1, c.loc, true);
+        if (strcmp(kind, "custom") == 0)
+            cm_refuse_custom(im, class_of(custom), c.loc);
+        else
+            c.row = imp_row_of(im, (tn_bytes){0}, (tn_bytes){(const uint8_t *)kind, strlen(kind)}, 1, c.loc,
+                               true);
         imp_convert(im, &c);
     }
     tn_vec_deinit(&attrs);

@@ -3,13 +3,11 @@
 #include "frontend/coreml/coreml.h"
 
 static const imp_table tables[] = {
-    {NULL, cm_rows_window},  {NULL, cm_rows_layers},
-    {NULL, cm_rows_element}, {NULL, cm_rows_shape},
-    {NULL, cm_rows_index},   {NULL, cm_rows_recurrent},
-    {NULL, cm_rows_program}, {NULL, cm_rows_flow},
-    {NULL, cm_rows_image},   {NULL, cm_rows_packed},
-    {NULL, cm_rows_list},    {NULL, cm_rows_cut},
-    {NULL, cm_rows_matrix},  {0},
+    {NULL, cm_rows_window},  {NULL, cm_rows_layers}, {NULL, cm_rows_element},
+    {NULL, cm_rows_shape},   {NULL, cm_rows_index},  {NULL, cm_rows_recurrent},
+    {NULL, cm_rows_program}, {NULL, cm_rows_flow},   {NULL, cm_rows_image},
+    {NULL, cm_rows_packed},  {NULL, cm_rows_list},   {NULL, cm_rows_cut},
+    {NULL, cm_rows_matrix},  {NULL, cm_rows_random}, {0},
 };
 
 const imp_format cm_format = {

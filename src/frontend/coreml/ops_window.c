@@ -201,7 +201,28 @@ static void convolution3d(imp_node *c)
     finish(c, &v, imp_in(c, 0), turned);
 }
 
-/* conv and conv_transpose of programs: one to three spatial dimensions */
+/* Weights of 8 bits of a conv_quantized: weight * quant_scale + quant_bias, of the whole tensor or of each channel. */
+static tn_value scaled_weight(imp_node *c, tn_value weight)
+{
+    const char *how = imp_attr_string(c, "quantization_type", "");
+    tn_value by[2] = {cm_in(c, 3, "quant_scale"), cm_in(c, 4, "quant_bias")};
+    int rank = imp_rank(weight);
+    int64_t bits = imp_attr_int(c, "nbits", 8);
+    if (strcmp(how, "linear") != 0 || bits != 8 || cm_has(c, 2, "bias"))
+        imp_refuse(
+            c, IMP_BAD_VALUE,
+            "weights are quantised as \"%s\" with %lld bits%s; only \"linear\" with 8 bits and without "
+            "a bias is supported: export the model with constexpr_affine_dequantize",
+            how, (long long)bits, cm_has(c, 2, "bias") ? " beside a bias" : "");
+    for (int i = 0; i < 2 && !c->bad; i++)
+        by[i] = imp_rank(by[i]) == 1 && rank > 1 ? imp_along(c, by[i], 0, rank) : by[i];
+    if (c->bad)
+        return weight;
+    tn_value w = cm_bin(c, &tn_op_multiply, imp_cast(c, weight, imp_type(by[0])->dtype), by[0]);
+    return cm_bin(c, &tn_op_add, w, by[1]);
+}
+
+/* conv, conv_quantized and conv_transpose of programs: one to three spatial dimensions */
 static void conv_operation(imp_node *c)
 {
     bool turned = strcmp(c->row->op, "conv_transpose") == 0;
@@ -212,6 +233,7 @@ static void conv_operation(imp_node *c)
     list(c, &v.w, "dilations", 1, v.w.dilation);
     v.groups = imp_attr_int(c, "groups", 1);
     v.pad = read_padding(c, &v.w);
+    v.weight = strcmp(c->row->op, "conv_quantized") == 0 ? scaled_weight(c, v.weight) : v.weight;
     v.size = turned ? cm_ints(c, "output_shape") : (tn_ints){0};
     if (imp_window_of_weight(c, v.weight, &v.w))
         finish(c, &v, v.x, turned);
@@ -615,6 +637,7 @@ const imp_row cm_rows_window[] = {
     {"constantPad",               0, 0,  2, 1, constant_pad,     NULL},
     {"crop",                      1, 1, -1, 1, crop,             NULL},
     {"conv",                      0, 0, -1, 1, conv_operation,   NULL},
+    {"conv_quantized",            0, 0, -1, 1, conv_operation,   NULL},
     {"conv_transpose",            0, 0, -1, 1, conv_operation,   NULL},
     {"max_pool",                  0, 0, -1, 1, pool_operation,   NULL},
     {"avg_pool",                  0, 0, -1, 1, pool_operation,   NULL},

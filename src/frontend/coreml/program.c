@@ -444,10 +444,16 @@ static void check_operands(imp_model *im, const operation *o)
     }
 }
 
+/* The text that is an attribute of an operation. */
+static tn_bytes text_attr(tn_bytes op, const char *name)
+{
+    return part(part(part(part(entry(op, 5, text(name)), 3), 1), 4), 1);
+}
+
 static void convert(cm_import *m, tn_bytes op)
 {
     imp_model *im = &m->im;
-    tn_bytes type = part(op, 1), name = part(part(part(part(entry(op, 5, text("name")), 3), 1), 4), 1);
+    tn_bytes type = part(op, 1), name = text_attr(op, "name");
     operation o = {.c = {.version = 2}};
     read_results(m, &o, op);
     name = name.at ? name : o.c.n_out ? o.out[0] : name;
@@ -464,7 +470,10 @@ static void convert(cm_import *m, tn_bytes op)
     o.c.origin = &o.keys;
     o.c.attr = o.attrs.at;
     o.c.n_attr = o.attrs.n;
-    o.c.row = imp_row_of(im, (tn_bytes){0}, type, 2, o.c.loc, true);
+    if (imp_is(type, "custom_layer"))
+        cm_refuse_custom(im, text_attr(op, "class_name"), o.c.loc);
+    else
+        o.c.row = imp_row_of(im, (tn_bytes){0}, type, 2, o.c.loc, true);
     size_t errors = im->g->ctx->n_error;
     imp_convert(im, &o.c);
     if (im->g->ctx->n_error == errors && o.c.row && !o.c.bad)
