@@ -483,41 +483,18 @@ static void dynamic_update_slice(imp_node *c)
 
 /* ---- blocks ---- */
 
-static const tn_expr *times(imp_node *c, const tn_expr *e, int64_t by)
-{
-    return imp_simplify(c, tn_mul(c->pool, e, tn_idx(c->pool, by)));
-}
-
-static const tn_expr *over(imp_node *c, const tn_expr *e, int64_t by)
-{
-    return imp_simplify(c, tn_fdiv(c->pool, e, tn_idx(c->pool, by)));
-}
-
-/* [n, h, w, c] with blocks of b rows and columns as channels, or back. */
+/* With the channels first, as convolutions around it are computed. */
 static void depth(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    int64_t b = imp_attr_int(c, "block_size", 0);
-    bool to_space = c->row->op[0] == 'D';
-    if (imp_rank(x) != 4 || b < 1 || c->bad) {
-        imp_refuse(c, IMP_BAD_VALUE, "block_size %lld does not fit %s", (long long)b,
+    tn_depth_attr a = {imp_attr_int(c, "block_size", 0), "NCHW", "DCR"};
+    if (imp_rank(x) != 4 || a.block_size < 1 || c->bad) {
+        imp_refuse(c, IMP_BAD_VALUE, "block_size %lld does not fit %s", (long long)a.block_size,
                    imp_type_text(c, imp_type(x)));
         return;
     }
-    const tn_expr *const *d = imp_type(x)->dim, *e = tn_idx(c->pool, b);
-    if (to_space) {
-        static const int64_t perm[] = {0, 1, 3, 2, 4, 5};
-        const tn_expr *apart[] = {d[0], d[1], d[2], e, e, over(c, d[3], b * b)};
-        const tn_expr *joined[] = {d[0], times(c, d[1], b), times(c, d[2], b), apart[5]};
-        tn_value v = imp_transpose(c, imp_reshape(c, x, 6, apart), 6, perm);
-        imp_out(c, 0, imp_reshape(c, v, 4, joined));
-    } else {
-        static const int64_t perm[] = {0, 1, 3, 2, 4, 5};
-        const tn_expr *apart[] = {d[0], over(c, d[1], b), e, over(c, d[2], b), e, d[3]};
-        const tn_expr *joined[] = {d[0], apart[1], apart[3], times(c, d[3], b * b)};
-        tn_value v = imp_transpose(c, imp_reshape(c, x, 6, apart), 6, perm);
-        imp_out(c, 0, imp_reshape(c, v, 4, joined));
-    }
+    tn_value y = imp_call1(c, c->row->relay, &a, imp_channels_first(c, x));
+    imp_out(c, 0, c->bad ? y : imp_channels_last(c, y));
 }
 
 static imp_blocks blocks_in(imp_node *c)
@@ -576,8 +553,8 @@ const imp_row tfl_rows_shape[] = {
     {"MATRIX_DIAG",             1, 0,  1,  1, matrix_diag,      NULL},
     {"MATRIX_SET_DIAG",         1, 0,  2,  1, matrix_set_diag,  NULL},
     {"DYNAMIC_UPDATE_SLICE",    1, 0,  3,  1, dynamic_update_slice, NULL},
-    {"SPACE_TO_DEPTH",          1, 0,  1,  1, depth,            NULL},
-    {"DEPTH_TO_SPACE",          1, 0,  1,  1, depth,            NULL},
+    {"SPACE_TO_DEPTH",          1, 0,  1,  1, depth,            &tn_op_nn_space_to_depth},
+    {"DEPTH_TO_SPACE",          1, 0,  1,  1, depth,            &tn_op_nn_depth_to_space},
     {"SPACE_TO_BATCH_ND",       1, 0,  3,  1, space_to_batch,   NULL},
     {"BATCH_TO_SPACE_ND",       1, 0,  3,  1, batch_to_space,   NULL},
     {0},
