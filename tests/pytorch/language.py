@@ -518,6 +518,15 @@ a, b, c = torch.tensor_split(z, [1, -2])
 return a*2, b.sum(), c
 
 z = torch.cat([x, y[:int(n)]])
+a, b, c = torch.tensor_split(z, torch.stack([n, n-2, torch.tensor(-1)])[:2])
+return a*2, b.sum(), c
+
+a, b, c = torch.tensor_split(x, torch.tensor([1, -2]))
+return a*2, b.sum(), c
+
+return torch.tensor_split(x, torch.nonzero(y > n).reshape(-1))[0]
+
+z = torch.cat([x, y[:int(n)]])
 a, b = torch.split(z, [3, z.shape[0]-3])
 return a*2, b
 

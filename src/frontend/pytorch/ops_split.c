@@ -160,6 +160,40 @@ static void tensor_split(imp_node *c)
     pt_out_many(c, PT_LIST, (uint32_t)n, v);
 }
 
+/* Positions below 0 count from the end, and stop at 0. */
+static tn_value from_front(imp_node *c, tn_value at, tn_value all)
+{
+    tn_value zero = imp_i64(c, 0);
+    at = imp_cast(c, at, TN_I64);
+    tn_value back = imp_call2(c, &tn_op_maximum, NULL, imp_call2(c, &tn_op_add, NULL, at, all), zero);
+    return imp_choose(c, imp_call2(c, &tn_op_less, NULL, at, zero), back, at);
+}
+
+/* tensor_split at positions of a tensor, whose elements only the run may know. */
+static void tensor_split_at(imp_node *c)
+{
+    tn_value x = pt_in(c, 0), at = pt_in(c, 1);
+    const tn_type *t = imp_type(at);
+    int rank = imp_rank(x), axis = pt_axis(c, 2, rank);
+    int64_t n = 0;
+    if (!c->bad && (t->n != 1 || !tn_is_int(t->dim[0], &n) || n >= MAX_PIECES))
+        imp_refuse(
+            c, IMP_BAD_VALUE,
+            "the positions are %s, so only the run knows how many pieces there are; give a vector of known "
+            "length, or a list",
+            imp_type_text(c, t));
+    tn_dims to = c->bad ? (tn_dims){0}
+                        : imp_extents_in(c, from_front(c, at, imp_extent_of(c, x, axis)), "the positions");
+    tn_value *v = TN_NEW_N(c->arena, tn_value, (size_t)n + 1);
+    const tn_expr *from = tn_idx(c->pool, 0), *end = tn_idx(c->pool, INT32_MAX);
+    for (uint32_t i = 0; i <= n && !c->bad; i++) {
+        v[i] = piece(c, x, axis, from, i < n ? to.at[i] : end);
+        from = i < n ? to.at[i] : end;
+    }
+    if (!c->bad)
+        pt_out_many(c, PT_LIST, (uint32_t)n + 1, v);
+}
+
 // clang-format off
 const pt_row pt_rows_split[] = {
     {"unbind(Tensor self, int dim=0)", unbind, NULL, PT_VIEW | PT_PARTS},
@@ -173,6 +207,8 @@ const pt_row pt_rows_split[] = {
     {"unsafe_split(Tensor self, int[] split_size, int dim=0)", split, NULL, PT_PARTS},
     {"unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0)", split, NULL, PT_PARTS},
     {"tensor_split(Tensor self, int[] sections, int dim=0)", tensor_split, NULL, PT_VIEW | PT_PARTS},
+    {"tensor_split(Tensor self, Tensor tensor_indices_or_sections, int dim=0)", tensor_split_at, NULL,
+     PT_VIEW | PT_PARTS},
     {"hsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW | PT_PARTS},
     {"vsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW | PT_PARTS},
     {"dsplit(Tensor self, int[] sections)", tensor_split, NULL, PT_VIEW | PT_PARTS},
