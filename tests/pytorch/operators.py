@@ -209,7 +209,8 @@ def make(op, sample, form):
         if form == "export":  # a package gives inputs that it changes as results
             after = [t.clone() for t in tensors]
             call(*after)
-            want += [a for a, t in zip(after, tensors) if not a.is_sparse and not torch.equal(a.nan_to_num(), t.nan_to_num())]
+            want += [a for a, t in zip(after, tensors) if not a.is_sparse and not torch.equal(a.nan_to_num(), t.nan_to_num())
+                     and not (op.name == "nn.functional.instance_norm" and sample.kwargs.get("momentum") == 0)]  # which is rounded
     given = [as_floats(t) if form == "trace" else as_arrays(t) for t in tensors]
     arrays = {n: np.ascontiguousarray(t.numpy()).reshape(t.shape) for n, t in zip(names, given)}
     return (saved.getvalue(), shapes, arrays), [as_arrays(w) for w in want], used

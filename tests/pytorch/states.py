@@ -447,8 +447,17 @@ class Training(nn.Module):
         return self.norm(x), self.norm.running_mean * 1, self.norm.running_var * 1, self.norm.num_batches_tracked * 1
 
 
+class TrainingInstances(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.InstanceNorm1d(3, track_running_stats=True)
+
+    def forward(self, x: Tensor):
+        return self.norm(torch.stack([x, x * 2, x + 1], 1)), self.norm.running_mean * 1, self.norm.running_var * 1
+
+
 CASES = [Counter, Average, InPlace, LateTensor, FirstCall, Window, Grows, Recurrent, Nested, Sometimes, Alternates, Names,
-         Shared, Rates, Training, Linked, LinkedBuffer, LinkedSometimes, SameLists, SameInFile, PartInFile, Parts, Detached,
+         Shared, Rates, Training, TrainingInstances, Linked, LinkedBuffer, LinkedSometimes, SameLists, SameInFile, PartInFile, Parts, Detached,
          Objects, ObjectsChange, ObjectsOfOneTensor, Replaced, InList, ListReplaced]
 EXPORTED = [Average, InPlace, Nested]
 
@@ -464,7 +473,7 @@ def package(case, form, folder):
     import tenon
     torch.manual_seed(1)
     module = case()
-    module = module if case is Training else module.eval()
+    module = module if case in (Training, TrainingInstances) else module.eval()
     path = os.path.join(folder, "m.pt")
     if form == "export":
         program = torch.export.export(module, (torch.zeros(2, 4),))

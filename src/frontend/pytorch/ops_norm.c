@@ -47,9 +47,15 @@ static tn_ints batch_axes(imp_node *c, int rank)
     return tn_ints_make(c->arena, rank > 1 ? (uint32_t)(rank - 1) : 0, axes);
 }
 
-/* Training moves the mean and the variance that the layer has seen towards those of this batch. */
+/* Training moves the mean and the variance that the layer has seen towards those of this batch, or, where `axes` leave
+ * the batch out, towards the average over it. */
 static void learn(imp_node *c, tn_value x, tn_ints axes)
 {
+    const tn_ints first = batch_axes(c, 2);
+    const bool each = !axes.n || axes.at[0] != 0;
+    double share;
+    if (imp_scalar(c, pt_as(c, pt_arg(c, 6), TN_F64), &share) && share == 0)
+        return;
     tn_value mean = pt_sum(c, &tn_op_mean, x, axes, false), count = imp_i64(c, 1);
     tn_value d = pt_sub(c, x, pt_sum(c, &tn_op_mean, x, axes, true));
     tn_value square = pt_sum(c, &tn_op_sum, pt_mul(c, d, d), axes, false);
@@ -62,7 +68,9 @@ static void learn(imp_node *c, tn_value x, tn_ints axes)
         pt_value had = pt_arg(c, 3 + k);
         if (had.kind != PT_TENSOR)
             continue;
-        tn_value old = pt_in(c, 3 + k), now = imp_cast(c, k ? square : mean, imp_type(old)->dtype);
+        tn_value old = pt_in(c, 3 + k), of = k ? square : mean;
+        of = each ? pt_sum(c, &tn_op_mean, of, first, false) : of;
+        tn_value now = imp_cast(c, of, imp_type(old)->dtype);
         tn_value step = pt_as(c, pt_arg(c, 6), imp_type(old)->dtype);
         step = pt_mul(c, step, pt_sub(c, now, old));
         pt_tensor_set(pt_of(c)->p, had.tensor, pt_add(c, old, step));
@@ -158,8 +166,9 @@ static void instance_norm(imp_node *c)
     }
     for (int d = 2; d < rank; d++)
         axes[d - 2] = d;
-    tn_value y = normalised(c, x, tn_ints_make(c->arena, rank > 2 ? (uint32_t)(rank - 2) : 0, axes),
-                            pt_real(c, 7), NULL, NULL);
+    const tn_ints inner = tn_ints_make(c->arena, rank > 2 ? (uint32_t)(rank - 2) : 0, axes);
+    tn_value y = normalised(c, x, inner, pt_real(c, 7), NULL, NULL);
+    learn(c, pt_wide(c, x), inner);
     pt_out(c, scaled(c, y, w, b, rank));
 }
 
