@@ -4,6 +4,7 @@ import json
 import os
 import tempfile
 import threading
+import time
 import unittest
 import warnings
 
@@ -74,6 +75,19 @@ class Session(unittest.TestCase):
                 self.assertEqual(outputs, [])
                 self.assertIn('input "b"', error)
 
+    def test_asynchronous_feed(self):
+        """The call takes the arrays: the dict may be filled anew at once."""
+        session, told, feed = ort.InferenceSession(models.add()), [], {"b": self.x}
+        for i in range(40):
+            feed["a"] = self.x + i
+            session.run_async(None, feed, lambda outputs, data, error: told.append((outputs[0][0, 0], data, error)), i)
+        while len(told) < 40:
+            time.sleep(0.001)
+        self.assertEqual(sorted(told), sorted((float(i), i, "") for i in range(40)))
+        self.assertRaises(ValueError, session.run_async, None, {"a": self.x}, print)
+        self.assertRaises(TypeError, session.run_async, "sum", feed, print)
+        self.assertRaises(TypeError, session.run_async, None, feed, None)
+
     def test_profiling(self):
         self.assertEqual(ort.InferenceSession(models.add()).end_profiling(), "")
         options = ort.SessionOptions()
@@ -82,7 +96,8 @@ class Session(unittest.TestCase):
             options.profile_file_prefix = os.path.join(folder, "p_")
             for shape in ((2, 3), None):
                 session = ort.InferenceSession(models.add(shape=shape), options)
-                self.assertEqual(session.end_profiling(), "")
+                with open(session.end_profiling()) as file:
+                    self.assertEqual(json.load(file), [])
                 session.run(None, {"a": self.x, "b": self.x})
                 with open(session.end_profiling()) as file:
                     event, = json.load(file)

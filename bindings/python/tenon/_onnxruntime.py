@@ -51,7 +51,7 @@ class SessionOptions:
         self.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_ALL
         self.execution_mode = ExecutionMode.ORT_SEQUENTIAL
         self.enable_profiling = False
-        self.profile_file_prefix = "onnxruntime_profile_"
+        self.profile_file_prefix = "onnxruntime_profile"
         self.enable_cpu_mem_arena = True
         self.enable_mem_pattern = True
         self.log_severity_level = 2
@@ -323,22 +323,42 @@ class InferenceSession:
     def run(self, output_names: Optional[Sequence[str]], input_feed: Mapping[str, Any],
             run_options: Optional[RunOptions] = None) -> List[Any]:
         """A list of NumPy arrays: the outputs named, or all for None."""
-        arrays = [self._feed(input_feed, i.name) for i in self._module.inputs]
+        return self._run(self._arrays(input_feed), self._picked(output_names))
+
+    def _run(self, arrays: List[Any], picked: Optional[List[int]]) -> List[Any]:
         outputs = self._module.run(arrays)
-        self._check_names(input_feed)
+        self._keep(arrays)
+        return list(outputs) if picked is None else [outputs[i] for i in picked]
+
+    def _arrays(self, feed: Mapping[str, Any]) -> List[Any]:
+        """The feed in the model's order."""
+        arrays = [self._feed(feed, i.name) for i in self._module.inputs]
+        self._check_names(feed)
+        return arrays
+
+    def _picked(self, names: Optional[Sequence[str]]) -> Optional[List[int]]:
+        """Numbers of the outputs that are asked for; None: all."""
+        if isinstance(names, str):
+            raise TypeError(f"output_names must be a list of names, not {names!r}")
+        return [self._output(n) for n in names] if names else None
+
+    def _keep(self, arrays: List[Any]) -> None:
         if self._options.enable_profiling:
             self._profiled = arrays
-        return list(outputs) if not output_names else [outputs[self._output(n)] for n in output_names]
 
     def run_async(self, output_names: Optional[Sequence[str]], input_feed: Mapping[str, Any],
                   callback: Callable[[List[Any], Any, str], None], user_data: Any = None,
                   run_options: Optional[RunOptions] = None) -> None:
         """`run` in a thread of its own, which calls callback(outputs, user_data, "") after it; where the run fails,
         callback([], user_data, message)."""
+        if not callable(callback):
+            raise TypeError("callback must be a function of outputs, user data and message")
+        arrays, picked = self._arrays(input_feed), self._picked(output_names)  # now: the caller may fill the dict anew
+
         def work() -> None:
             outputs, message = [], ""
             try:
-                outputs = self.run(output_names, input_feed, run_options)
+                outputs = self._run(arrays, picked)
             except Exception as e:  # the callback is told, as there is no caller any more
                 message = str(e) or type(e).__name__
             callback(outputs, user_data, message)
@@ -360,10 +380,10 @@ class InferenceSession:
 
     def run_with_ort_values(self, output_names: Optional[Sequence[str]], input_dict_ort_values: Mapping[str, OrtValue],
                             run_options: Optional[RunOptions] = None) -> List[OrtValue]:
-        tensors = self._module.run_tensors([self._feed(input_dict_ort_values, i.name) for i in self._module.inputs])
-        self._check_names(input_dict_ort_values)
-        picked = range(len(tensors)) if not output_names else [self._output(n) for n in output_names]
-        return [OrtValue(tensors[i]) for i in picked]
+        arrays, picked = self._arrays(input_dict_ort_values), self._picked(output_names)
+        tensors = self._module.run_tensors(arrays)
+        self._keep(arrays)
+        return [OrtValue(tensors[i]) for i in (range(len(tensors)) if picked is None else picked)]
 
     def io_binding(self) -> IOBinding:
         return IOBinding(self)
@@ -378,20 +398,26 @@ class InferenceSession:
         return self._started
 
     def end_profiling(self) -> str:
-        """Where SessionOptions.enable_profiling is set: runs once more as the last `run` did, and writes what each kernel took
-        in the trace-event format, which chrome://tracing shows. Returns the file's name; "" without profiling or a run."""
-        if self._profiled is None:
+        """Where SessionOptions.enable_profiling is set: runs once more over the arrays of the last `run`, and writes what each
+        kernel took in the trace-event format, which chrome://tracing shows. Returns the file's name; without profiling "".
+        """
+        if not self._options.enable_profiling:
             return ""
-        made, at, events = self._module.profile(*self._profiled, repeat=1), 0.0, []
-        self._profiled = None
-        for row in made:
+        arrays, self._profiled = self._profiled, None
+        at, events = 0.0, []
+        for row in self._module.profile(*arrays, repeat=1) if arrays is not None else ():
             events.append({"cat": "Node", "ph": "X", "pid": os.getpid(), "tid": 0, "ts": at, "dur": row.nanoseconds / 1e3,
                            "name": row.kernel, "args": {"nodes": row.nodes, "operations": row.operations}})
             at += row.nanoseconds / 1e3
-        name = f"{self._options.profile_file_prefix}{time.strftime('%Y-%m-%d_%H-%M-%S')}.json"
-        with open(name, "w", encoding="utf-8") as file:
-            json.dump(events, file, indent=1)
-        return name
+        stem, n = f"{self._options.profile_file_prefix}_{time.strftime('%Y-%m-%d_%H-%M-%S')}", 0
+        while True:
+            name = f"{stem}.{n:03}.json"
+            try:
+                with open(name, "x", encoding="utf-8") as file:
+                    json.dump(events, file, indent=1)
+                return name
+            except FileExistsError:  # of another session, in the same second
+                n += 1
 
     # ---- what it is ----
 
