@@ -212,12 +212,12 @@ int tenon_module_dump(tenon_module *m, const tenon_options *o, const char *stage
 
 static void add_constants(void *b, tn_sink *out) { dump_constants(b, out); }
 
-/* Beside m.relay m.relay.params; beside m.json of a format of model files m.params. */
+/* Beside m.relay m.relay.params; beside m.json of a format of model files m.params, which is not the file itself. */
 static const char *params_path(tn_build *b, const char *path)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
-    int n =
-        (int)(is_exported(b) && dot && dot > path && dot[-1] != '/' ? (size_t)(dot - path) : strlen(path));
+    bool other = is_exported(b) && dot && dot > path && dot[-1] != '/' && strcmp(dot, ".params") != 0;
+    int n = (int)(other ? (size_t)(dot - path) : strlen(path));
     return tn_arena_printf(&b->arena, "%.*s.params", n, path);
 }
 
