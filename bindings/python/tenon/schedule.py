@@ -447,7 +447,7 @@ class Schedule:
                             decision: Optional[Sequence[int]] = None) -> List[Number]:
         """n numbers whose product is the loop's extent, drawn if there is no decision; the last is limited."""
         names = [self._loops.fresh("v") for _ in range(n)]
-        if decision is None and self._choices and isinstance(loop.extent, int):
+        if decision is None and self._choices and isinstance(loop.extent, int) and n > 1 and max_innermost_factor > 0:
             decision = self._choices.tile(loop.extent, n, max_innermost_factor)
         given = None if decision is None else "x".join(str(d) for d in decision)
         drawn = self._drawn(names, f"sample_perfect_tile {loop.name} max={max_innermost_factor}", given)
@@ -456,7 +456,7 @@ class Schedule:
     def sample_categorical(self, candidates: Sequence[int], probs: Sequence[float], decision: Optional[int] = None) -> Number:
         """One of the candidates; the decision is its place."""
         weights = ",".join(str(round(p * 1000000)) for p in probs)
-        if decision is None and self._choices:
+        if decision is None and self._choices and candidates:
             decision = self._choices.one_of(len(candidates), max(range(len(probs)), key=lambda i: probs[i]))
         name = self._loops.fresh("v")
         step = f"sample_categorical {' '.join(str(c) for c in candidates)} weights={weights}"
