@@ -468,7 +468,8 @@ def resizing(k, r, name):
     how.update(pick(r, {}, {}, {"crop_to_aspect_ratio": True}, {"pad_to_aspect_ratio": True} if newer else {}))
     if how["interpolation"] != "nearest" and newer:
         how["antialias"] = pick(r, False, True)
-    return sequential(k, k.layers.Resizing(int(r.integers(3, 12)), int(r.integers(3, 12)), **how), [7, 5, 3])
+    layer = k.layers.Resizing(int(r.integers(3, 12)), int(r.integers(3, 12)), **how)
+    return sequential(k, layer, [7, 5, 3], pick(r, "float32", "uint8") if newer else "float32")
 
 
 @case("CenterCrop")

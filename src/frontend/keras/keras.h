@@ -182,6 +182,8 @@ tn_value keras_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b);
 tn_value keras_unary(imp_node *c, const tn_op *op, tn_value a);
 tn_value keras_reduce(imp_node *c, const tn_op *op, tn_value x, int n, const int64_t axis[], bool keep);
 tn_value keras_softmax(imp_node *c, tn_value x, int64_t axis);
+/* Resized as Keras 3 does: what weights give of whole numbers is rounded and saturated. */
+tn_value keras_resized(imp_node *c, tn_value x, bool last, tn_dims size, tn_resize_attr a);
 /* An interpolation by a filter whose weights are constants (ops_preprocessing.c): of pictures with fixed extents. */
 bool keras_is_filter(const char *interpolation);
 tn_value keras_filtered(imp_node *c, tn_value x, bool last, const int64_t to[2], const char *interpolation,

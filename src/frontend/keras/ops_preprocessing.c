@@ -3,6 +3,7 @@
 #include "frontend/import/filter.h"
 #include "frontend/keras/rows.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- Normalization, Rescaling ---- */
@@ -186,6 +187,26 @@ static void pad_to_proportions(imp_node *c, picture *p)
     p->x = imp_call1(c, &tn_op_nn_pad, &a, p->x);
 }
 
+/* What weights give of pixels of type t: of integers, it is rounded, to the nearest of that type. */
+static tn_value as_pixels(imp_node *c, tn_value y, tn_dtype t)
+{
+    if (tn_dtype_is_int(t) && !c->bad) {
+        y = imp_call1(c, &tn_op_round, NULL, y);
+        if (t.bits < 24)
+            y = t.code == TN_UINT ? imp_clip(c, y, 0, ldexp(1, t.bits) - 1)
+                                  : imp_clip(c, y, -ldexp(1, t.bits - 1), ldexp(1, t.bits - 1) - 1);
+    }
+    return imp_cast(c, y, t);
+}
+
+tn_value keras_resized(imp_node *c, tn_value x, bool last, tn_dims size, tn_resize_attr a)
+{
+    const tn_dtype t = imp_type(x)->dtype;
+    if (!tn_dtype_is_int(t) || strcmp(a.method, "nearest_neighbor") == 0)
+        return imp_resize(c, x, last, size, a);
+    return as_pixels(c, imp_resize(c, imp_cast(c, x, TN_F32), last, size, a), t);
+}
+
 static tn_value resized(imp_node *c, const picture *p, const char *how)
 {
     const tn_expr *size[] = {tn_idx(c->pool, p->to_h), tn_idx(c->pool, p->to_w)};
@@ -206,7 +227,7 @@ static tn_value resized(imp_node *c, const picture *p, const char *how)
                    "lanczos5, gaussian and mitchellcubic are",
                    how);
     }
-    return imp_resize(c, p->x, p->last, (tn_dims){2, size}, a);
+    return keras_resized(c, p->x, p->last, (tn_dims){2, size}, a);
 }
 
 /* Weighed with the filters of bilinear or bicubic interpolation, as wide as the steps where the picture shrinks. */
@@ -235,9 +256,11 @@ static tn_value antialiased(imp_node *c, const picture *p, const char *how)
     }
     if (c->bad)
         return p->x;
-    tn_value y = tn_make_resample(c->g, c->im->r, NULL, p->x, 2, at, c->loc);
+    const tn_dtype t = imp_type(p->x)->dtype;
+    tn_value x = tn_dtype_is_int(t) ? imp_cast(c, p->x, TN_F32) : p->x;
+    tn_value y = tn_make_resample(c->g, c->im->r, NULL, x, 2, at, c->loc);
     c->bad = !y.def;
-    return y;
+    return as_pixels(c, y, t);
 }
 
 bool keras_is_filter(const char *interpolation)
@@ -269,7 +292,7 @@ tn_value keras_filtered(imp_node *c, tn_value x, bool last, const int64_t to[2],
         x = f ? imp_filter_side(c, x, &side, f)
               : imp_area_side(c, x, axis, from, to[i], (float)from / (float)to[i]);
     }
-    return imp_cast(c, x, t);
+    return as_pixels(c, x, t);
 }
 
 static void resizing(imp_node *c)

@@ -301,7 +301,7 @@ static void up_sampling(imp_node *c)
                         .cubic_alpha = -0.5};
     set_method(c, how, &a);
     if (!c->bad)
-        keras_out(c, imp_resize(c, x, last, (tn_dims){(uint32_t)dims, size}, a));
+        keras_out(c, keras_resized(c, x, last, (tn_dims){(uint32_t)dims, size}, a));
 }
 
 #define KERNEL "kernel bias?use_bias"
