@@ -176,6 +176,12 @@ static void tensor_split_at(imp_node *c)
     const tn_type *t = imp_type(at);
     int rank = imp_rank(x), axis = pt_axis(c, 2, rank);
     int64_t n = 0;
+    double pieces;
+    if (!c->bad && t->n == 0 && imp_scalar(c, at, &pieces)) {
+        pt_of(c)->arg[1] = pt_int((int64_t)pieces);
+        tensor_split(c);
+        return;
+    }
     if (!c->bad && (t->n != 1 || !tn_is_int(t->dim[0], &n) || n >= MAX_PIECES))
         imp_refuse(
             c, IMP_BAD_VALUE,
