@@ -320,7 +320,7 @@ tnr_status tnh_seq_concat(tnh_call *h)
     tnr_value *made;
     int32_t axis = 0;
     int64_t extent = 0, shape[TNH_MAX_NDIM];
-    bool stack = tnh_attr_int(h, "new_axis", 0);
+    bool stack = tnh_attr_int(h, "new_axis", 0), backward = tnh_attr_int(h, "backward", 0);
     tnr_status status = sequence_in(h, 0, &s);
     if (!status && !s.n_field && is_given(h, 1)) {
         status = value_in(h, 1, &made);
@@ -341,8 +341,9 @@ tnr_status tnh_seq_concat(tnh_call *h)
     for (int64_t o = 0, outer = tnh_count(x->ndim + stack, shape) ? tnh_count(axis, x->shape) : 0;
          o < outer && !status; o++)
         for (uint32_t i = 0; i < s.n_field && !status; i++) {
-            int64_t run = x[i].n / outer;
-            status = tnh_fill_copy(h, &m, &x[i], o * run, run);
+            const tnh_any *at = &x[backward ? s.n_field - 1 - i : i];
+            int64_t run = at->n / outer;
+            status = tnh_fill_copy(h, &m, at, o * run, run);
         }
     status = status ? status : tnh_fill_end(h, &m, &made);
     return status ? status : tnh_value_out(h, 0, made);

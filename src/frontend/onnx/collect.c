@@ -16,11 +16,12 @@ static tn_value with_axis(imp_node *c, tn_value v, int axis)
     return imp_call1(c, &tn_op_expand_dims, &a, v);
 }
 
-/* The elements of a sequence along a new axis. element: ranks that they may have; none: nothing is known. Of no
- * elements the result is empty, of the lowest rank that it may have. */
-static tn_value stack_of_any(imp_node *c, tn_value sequence, int64_t axis, const onnx_ranks *element)
+/* The elements of a sequence, from its end if `backward`, along a new axis. element: ranks that they may have; none:
+ * nothing is known. Of no elements the result is empty, of the lowest rank that it may have. */
+static tn_value stack_of_any(imp_node *c, tn_value sequence, int64_t axis, bool backward,
+                             const onnx_ranks *element)
 {
-    tn_seq_concat_attr a = {axis, true};
+    tn_seq_concat_attr a = {axis, true, backward};
     const tn_expr *any[IMP_MAX_RANK], *none[IMP_MAX_RANK];
     onnx_ranks r = {{0}};
     uint32_t least = 1;
@@ -58,7 +59,7 @@ static tn_value stack_any(imp_node *c, tn_value v[], int64_t n, int64_t axis)
     for (int64_t i = 0; i < n; i++)
         known = add_ranks_of(c, &r, v[i]) && known;
     r = known ? r : (onnx_ranks){{0}};
-    return stack_of_any(c, imp_call(c, &tn_op_seq_of, NULL, (int)n, v), axis, &r);
+    return stack_of_any(c, imp_call(c, &tn_op_seq_of, NULL, (int)n, v), axis, false, &r);
 }
 
 tn_value onnx_stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, int64_t axis, bool backward)
@@ -88,11 +89,10 @@ static tn_value carry(imp_node *c, onnx_loop *b, tn_value v, const char *name, c
     return b->out[k + 1] = tn_val(tn_region_add_param(c->g, b->r, name, t));
 }
 
-/* A value is put into carried sequence k by each iteration. */
-static void put(imp_node *c, onnx_loop *b, uint32_t k, tn_value v, bool first)
+/* A value is put at the end of carried sequence k by each iteration. */
+static void put(imp_node *c, onnx_loop *b, uint32_t k, tn_value v)
 {
-    tn_value in[3] = {b->out[k + 1], v, first ? imp_i64(c, 0) : (tn_value){0}};
-    b->out[k + 1] = imp_call(c, &tn_op_seq_insert, NULL, first ? 3 : 2, in);
+    b->out[k + 1] = imp_call2(c, &tn_op_seq_insert, NULL, b->out[k + 1], v);
 }
 
 /* Collected result k are texts: the loop carries the texts of all iterations, as a sequence of lists, and how many they
@@ -110,7 +110,7 @@ static uint32_t collect_texts(imp_node *c, onnx_loop *b, uint32_t k)
     tn_region *outer = c->im->r;
     c->im->r = b->r;
     tn_value number = imp_text_numbers(c, *collected, 0), flat = imp_flat(c, number);
-    put(c, b, at, imp_take_texts(c, *collected, flat), false);
+    put(c, b, at, imp_take_texts(c, *collected, flat));
     b->out[at + 2] = imp_call2(c, &tn_op_add, NULL, count, imp_extent_of(c, flat, 0));
     *collected = imp_call2(c, &tn_op_add, NULL, number, count);
     c->im->r = outer;
@@ -119,19 +119,19 @@ static uint32_t collect_texts(imp_node *c, onnx_loop *b, uint32_t k)
 
 static tn_value read_texts(imp_node *c, tn_node *n, uint32_t lists, tn_value number)
 {
-    tn_seq_concat_attr a = {0, false};
+    tn_seq_concat_attr a = {0, false, false};
     return imp_take_texts(c, imp_call1(c, &tn_op_seq_concat, &a, (tn_value){n, lists}), number);
 }
 
 /* Collected result k, whose rank only the run knows, is carried in a sequence instead. Returns which value that is. */
-static uint32_t collect_any(imp_node *c, onnx_loop *b, uint32_t k, bool backward)
+static uint32_t collect_any(imp_node *c, onnx_loop *b, uint32_t k)
 {
     tn_value v = b->out[b->n_carried + 1 + k], none = imp_call(c, &tn_op_seq_of, NULL, 0, NULL);
     (void)carry(c, b, none, "collected", tn_type_seq(c->pool, tn_type_any(c->pool, tn_value_type(v)->dtype)));
     uint32_t at = b->n_carried - 1;
     tn_region *outer = c->im->r;
     c->im->r = b->r;
-    put(c, b, at, v, backward);
+    put(c, b, at, v);
     c->im->r = outer;
     for (uint32_t i = b->n_carried + 1 + k; i + 1 < b->n_out; i++)
         b->out[i] = b->out[i + 1];
@@ -168,9 +168,7 @@ static void carry_collected(imp_node *c, onnx_loop *b, uint32_t n, collected of[
         of[k] = (collected){.any = onnx_is_value(v), .text = imp_is_text(v)};
         if (of[k].any)
             (void)onnx_ranks_of(c, v, &of[k].ranks);
-        of[k].carried = of[k].any    ? collect_any(c, b, at, b->backward && b->backward[k])
-                        : of[k].text ? collect_texts(c, b, at)
-                                     : 0;
+        of[k].carried = of[k].any ? collect_any(c, b, at) : of[k].text ? collect_texts(c, b, at) : 0;
         at += !of[k].any;
     }
 }
@@ -186,7 +184,8 @@ void onnx_loop_node(imp_node *c, onnx_loop *b, const tn_loop_attr *attr, tn_valu
     for (uint32_t k = 0; k < n_collected && !c->bad; k++) {
         tn_value *out = &result[n_carried + k];
         if (of[k].any) {
-            *out = stack_of_any(c, (tn_value){n, of[k].carried}, b->axis ? b->axis[k] : 0, &of[k].ranks);
+            *out = stack_of_any(c, (tn_value){n, of[k].carried}, b->axis ? b->axis[k] : 0,
+                                b->backward && b->backward[k], &of[k].ranks);
             continue;
         }
         *out = tn_unboxed(c->g, (tn_value){n, b->n_carried + at++});

@@ -68,6 +68,13 @@ static void keep_length(imp_node *c, const scan *s, tn_value i, const tn_value b
         return;
     tn_value live = imp_call2(c, &tn_op_less, NULL, i, s->length);
     for (uint32_t k = 0; k < s->n_state + s->n_out && !c->bad; k++) {
+        if (onnx_is_value(body[k]))
+            imp_fail(c, "onnx-E009",
+                     "result %u of its body has a number of dimensions that only the run knows, which goes "
+                     "with no lengths of sequences; give the inputs shapes (--input-shapes)",
+                     (unsigned)k);
+        if (c->bad)
+            return;
         tn_value none = k < s->n_state ? before[k] : onnx_zeros(c, imp_type(body[k])->dtype, (tn_dims){0});
         tn_value either[2] = {body[k], none}, at[2];
         imp_movable(c, 2, either, at);

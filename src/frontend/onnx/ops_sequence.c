@@ -237,7 +237,7 @@ static void concat(imp_node *c)
     bool stack = imp_attr_int(c, "new_axis", 0) != 0;
     imp_attr_need(c, "axis");
     if (!are_joined_now(c)) {
-        tn_seq_concat_attr a = {axis, stack};
+        tn_seq_concat_attr a = {axis, stack, false};
         later(c, &tn_op_seq_concat, &a);
         return;
     }

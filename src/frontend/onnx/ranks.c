@@ -165,7 +165,8 @@ static tn_value opened(imp_node *c, tn_value v)
 /* Does the operator take a tensor of any rank as its operand i? */
 static bool takes_any(const imp_node *c, uint32_t i)
 {
-    return onnx_is_over_values(c->row) || (strcmp(c->row->op, "Loop") == 0 && i >= 2);
+    bool first = i == 0 && (strcmp(c->row->op, "SplitToSequence") == 0 || strcmp(c->row->op, "ZipMap") == 0);
+    return (onnx_is_over_values(c->row) && !first) || (strcmp(c->row->op, "Loop") == 0 && i >= 2);
 }
 
 bool onnx_open_operands(imp_node *c)

@@ -200,7 +200,7 @@ static bool join(pt_import *p, const pt_value *a, size_t n, bool new_axis, pt_va
 {
     if (a[0].kind != PT_LATE_LIST || a[0].tensor->elements != PT_TENSOR || (n > 1 && a[1].kind != PT_INT))
         return false;
-    tn_seq_concat_attr attr = {n > 1 ? a[1].i : 0, new_axis};
+    tn_seq_concat_attr attr = {n > 1 ? a[1].i : 0, new_axis, false};
     tn_value v = pt_tensor_value(p, a[0].tensor), x = on_list(p, &tn_op_seq_concat, &attr, 1, &v);
     if (x.def)
         *out = pt_tensor_new(p, x);
@@ -220,7 +220,7 @@ static bool stack(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 /* A tensor of its numbers. */
 static bool tensor(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
-    static const tn_seq_concat_attr attr = {0, true};
+    static const tn_seq_concat_attr attr = {0, true, false};
     (void)n;
     if (a[0].kind != PT_LATE_LIST || a[0].tensor->elements == PT_TENSOR || a[0].tensor->elements == PT_NONE)
         return false;

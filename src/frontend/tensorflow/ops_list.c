@@ -48,7 +48,7 @@ static tn_value on_sequence(imp_node *c, const tn_op *op, const void *attr, int 
 /* Its elements along a new first dimension, or joined along the one that they have. */
 static tn_value joined(imp_node *c, tn_value list, bool new_axis)
 {
-    tn_seq_concat_attr a = {0, new_axis};
+    tn_seq_concat_attr a = {0, new_axis, false};
     return on_sequence(c, &tn_op_seq_concat, &a, 1, &list);
 }
 

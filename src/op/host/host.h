@@ -16,7 +16,8 @@ TN_ATTR_STRUCT(tn_seq_split_attr, TN_SEQ_SPLIT_ATTRS);
 
 #define TN_SEQ_CONCAT_ATTRS(ATTR, s) \
     ATTR(s, I64,  axis,     "0",     "along which the elements follow each other") \
-    ATTR(s, BOOL, new_axis, "False", "the axis is a new one")
+    ATTR(s, BOOL, new_axis, "False", "the axis is a new one") \
+    ATTR(s, BOOL, backward, "False", "the last element comes first")
 TN_ATTR_STRUCT(tn_seq_concat_attr, TN_SEQ_CONCAT_ATTRS);
 
 #define TN_STRING_SPLIT_ATTRS(ATTR, s) \
