@@ -9,13 +9,6 @@
 
 /* ---- of several values ---- */
 
-/* v with a new dimension of extent 1 at axis. */
-static tn_value with_axis(imp_node *c, tn_value v, int axis)
-{
-    tn_expand_dims_attr a = {axis, 1};
-    return imp_call1(c, &tn_op_expand_dims, &a, v);
-}
-
 /* The elements of a sequence, from its end if `backward`, along a new axis. element: ranks that they may have; none:
  * nothing is known. Of no elements the result is empty, of the lowest rank that it may have. */
 static tn_value stack_of_any(imp_node *c, tn_value sequence, int64_t axis, bool backward,
@@ -73,7 +66,7 @@ tn_value onnx_stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, 
     tn_axis_attr a = {imp_axis(c, axis, imp_rank(all[0]) + 1)};
     imp_movable(c, (int)n, all, at);
     for (int64_t i = 0; i < n && !c->bad; i++)
-        at[i] = with_axis(c, at[i], (int)a.axis);
+        at[i] = imp_unsqueeze(c, at[i], a.axis);
     return imp_moved(c, (int)n, all, imp_call(c, &tn_op_concatenate, &a, (int)n, at));
 }
 
