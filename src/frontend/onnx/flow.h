@@ -23,8 +23,8 @@ typedef struct onnx_loop {
     void (*body)(imp_node *c,
                  struct onnx_loop *b); /* nodes of an iteration; n_out is as many as the graph has */
     const void *user;                  /* of body */
-    /* Of what is collected: where it goes, and which way; NULL: in front, onward. The node heeds them where only the run
-     * knows the rank (collect.c). */
+    /* Of what is collected: where it goes, and which way; NULL: in front, onward. The node heeds them where
+     * only the run knows the rank (collect.c). */
     const int64_t *axis, *backward;
 } onnx_loop;
 
