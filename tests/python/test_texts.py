@@ -81,6 +81,19 @@ class Texts(unittest.TestCase):
         have = run([("RandomUniformLike", ["x"], ["y0"], {"dtype": T.FLOAT})], of, {"x": image})[0]
         self.assertEqual(have.shape, image.shape)
 
+    def test_squeeze_of_extents_that_only_the_run_knows(self):
+        last = [onnx.numpy_helper.from_array(numpy.array([-1]), "last")]
+        squeeze, wider = ("Squeeze", ["x"], ["s"], {}), ("Unsqueeze", ["s", "last"], ["w"], {})
+        cases = [([("Squeeze", ["x"], ["y0"], {})], lambda x: x.squeeze()),
+                 ([squeeze, ("Unsqueeze", ["s", "last"], ["y0"], {})], lambda x: x.squeeze()[..., None]),
+                 ([squeeze, wider, ("Squeeze", ["w"], ["y0"], {})], lambda x: x.squeeze())]
+        for nodes, of in cases:
+            for shape in (1, 1, 3), (3, 1, 1), (2, 1, 3), (1, 1, 1):
+                x = strings([f"t{i}" for i in range(numpy.prod(shape))]).reshape(shape)
+                have = numpy.asarray(run(nodes, {"x": (T.STRING, ["n", 1, "m"])}, {"x": x}, constants=last)[0])
+                want = numpy.asarray(of(x), dtype=object)
+                self.assertEqual((have.shape, have.tolist()), (want.shape, want.tolist()), (nodes, shape))
+
     def test_pad(self):
         x, value = strings([["a", "b"], ["c", "d"]]), numpy.array("-", dtype=object)
         pads = numpy.array([1, 0, 0, 2])

@@ -46,10 +46,26 @@ bool imp_is_text(tn_value v)
 
 /* ---- moving ---- */
 
+/* Made where v is, once: its extents have the same symbols for all readers, also in branches that ask for them. */
+static tn_value numbers_of(imp_node *c, tn_value v)
+{
+    if (c->bad || !v.def)
+        return imp_call1(c, &tn_op_string_number, NULL, v);
+    for (const tn_use *u = v.def->users[v.out]; u; u = u->next)
+        if (u->user && u->user->op == &tn_op_string_number && u->user->owner == v.def->owner)
+            return tn_unboxed(c->g, tn_val(u->user));
+    tn_node *at = v.def->next;
+    while (at && v.def->op == &tn_op_var && at->op == &tn_op_var)
+        at = at->next;
+    tn_node *n = tn_make_call(c->g, v.def->owner, at, &tn_op_string_number, 1, &v, NULL, c->loc);
+    c->bad = !n;
+    return n ? tn_unboxed(c->g, tn_val(n)) : (tn_value){0};
+}
+
 tn_value imp_text_numbers(imp_node *c, tn_value v, int64_t k)
 {
     int64_t base = k << TN_TAKE_BITS;
-    v = imp_call1(c, &tn_op_string_number, NULL, v);
+    v = numbers_of(c, v);
     return k ? imp_call2(c, &tn_op_add, NULL, v, imp_const_ints(c, TN_I64, 0, 1, &base)) : v;
 }
 
@@ -94,7 +110,7 @@ void imp_move_texts(imp_node *c, int results, tn_value zero)
     c->given = NULL;
     for (size_t o = 0; o < c->n_out && !c->bad && (results < 0 || (int)o < results); o++) {
         text[n] = c->out[o];
-        if (text[n].def)
+        if (text[n].def && !tn_dtype_is_string(tn_value_type(text[n])->dtype)) /* else branches gave texts */
             imp_out(c, (uint32_t)o, imp_call(c, &tn_op_string_take, NULL, n + 1, text));
     }
 }
