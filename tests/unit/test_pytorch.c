@@ -28,6 +28,7 @@ static archive make(const char *pickle, size_t n, const char *code, const char *
 #define CLASS "class M(Module):\n"
 #define FORWARD CLASS "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
 #define QUANTISED "    q = torch.quantize_per_tensor(x, 0.5, 3, 13)\n"
+#define FOUND "    n = torch.nonzero(x)\n    l = torch.split(n, 2)\n"
 #define LATE "    c = bool(torch.gt(torch.sum(x), 0))\n"
 
 static const struct {
@@ -200,6 +201,20 @@ static const struct {
      {"operator aten::add_ is not supported with the arguments (a list, an int)", "pytorch-E005"}},
     {FORWARD "    l = [1]\n    torch.remove(l, 2)\n    return x\n",
      {"a list has no such element", "pytorch-E013"}},
+    /* parts of what has an extent of the run: as many as it finds, which must not change, nor what they show */
+    {FORWARD FOUND "    y = torch.zeros([2])\n    for i in range(torch.len(l)):\n"
+                   "      y0 = torch.add(y, torch.sum(l[i], [0]))\n      y = y0\n    return y\n",
+     {"minimum(%", "seq.split(%", "seq.at("}},
+    {FORWARD "    l = torch.unbind(torch.nonzero(x))\n    return torch.cat(l)\n",
+     {"seq.split(%", "keepdims=False", "-> Tensor[(u"}},
+    {FORWARD "    l = torch.split(torch.nonzero(x), 1)\n    return torch.add(l[0], torch.len(l))\n",
+     {"minimum(%", "seq.length("}},
+    {FORWARD FOUND "    _0 = torch.add_(n, 1)\n    return torch.cat(l)\n",
+     {"whose memory the result of aten::split shows", "pytorch-E069"}},
+    {FORWARD FOUND "    _0 = torch.add_(l[0], 1)\n    return n\n", {"pytorch-E069"}},
+    {FORWARD FOUND "    z = torch.split(torch.complex(torch.to(n, 6), torch.to(n, 6)), 2)\n"
+                   "    return torch.view_as_real(z[0])\n",
+     {"the dimension that is split must have a known extent", "pytorch-E009"}},
     /* complex numbers: two tensors, one of [.., 2] at the border; literals of Python; what has no code for them */
     {FORWARD "    z = torch.complex(x, torch.neg(x))\n    return torch.mul(z, 1.5-2.j)\n",
      {"%1 = multiply(%x, 1.5f)", "multiply(%0, -2f)", "-> Tensor[(2, 3, 2), float32]"}},

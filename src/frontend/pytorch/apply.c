@@ -256,6 +256,10 @@ static void link_views(pt_call *k)
 {
     if (!(k->row->flags & PT_VIEW) || k->arg[0].kind != PT_TENSOR)
         return;
+    if (k->out.kind == PT_LATE_LIST) { /* its elements are copies */
+        pt_tensor_fix(k->arg[0].tensor, k->name);
+        return;
+    }
     size_t n = pt_is_sequence(k->out) ? k->out.list->n : 1;
     for (size_t i = 0; i < n; i++) {
         pt_value v = pt_is_sequence(k->out) ? pt_at(k->out, i) : k->out;

@@ -1,6 +1,8 @@
 /* Parts of a tensor along a dimension as a list. Where only the run knows an extent, the variables that the code
- * unpacks the list into say how many parts there are, and the run checks it. */
+ * unpacks the list into say how many parts there are, and the run checks it; without them it is a list of the run. */
 #include "frontend/pytorch/ops.h"
+
+#include "op/host/host.h"
 
 enum { MAX_PIECES = 4096 };
 
@@ -13,6 +15,23 @@ static void refuse_pieces(imp_node *c)
         MAX_PIECES);
 }
 
+/* The parts are as many as the run finds. sizes: no value: each is one element, with the axis if it is kept. */
+static void late_list(imp_node *c, tn_value x, int axis, tn_value sizes, bool keep)
+{
+    const tn_seq_split_attr a = {axis, keep};
+    const pt_value of = pt_arg(c, 0);
+    if (pt_of(c)->part || (of.kind == PT_TENSOR && of.tensor->quantised)) {
+        refuse_pieces(c);
+        return;
+    }
+    const tn_value in[2] = {x, sizes};
+    pt_out(c, imp_call(c, &tn_op_seq_split, &a, sizes.def ? 2 : 1, in));
+    if (c->bad)
+        return;
+    pt_of(c)->out.kind = PT_LATE_LIST;
+    pt_of(c)->out.tensor->elements = PT_TENSOR;
+}
+
 static void unbind(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
@@ -20,8 +39,12 @@ static void unbind(imp_node *c)
     int64_t n = 0, wanted = pt_of(c)->wanted;
     if (!c->bad && imp_rank(x) && wanted && !tn_is_int(imp_type(x)->dim[axis], &n))
         (void)imp_with_extent(c, &x, axis, tn_idx(c->pool, wanted));
-    if (c->bad || !imp_rank(x) || !tn_is_int(imp_type(x)->dim[axis], &n) || n > MAX_PIECES) {
+    if (c->bad || !imp_rank(x)) {
         refuse_pieces(c);
+        return;
+    }
+    if (!tn_is_int(imp_type(x)->dim[axis], &n) || n > MAX_PIECES) {
+        late_list(c, x, axis, (tn_value){0}, false);
         return;
     }
     tn_value *v = TN_NEW_N(c->arena, tn_value, (size_t)n);
@@ -75,17 +98,33 @@ static void late_pieces(imp_node *c, tn_value x, int axis, const tn_expr *each, 
     pt_out_many(c, PT_LIST, (uint32_t)n, v);
 }
 
+/* The extents of pieces of `each` elements; of nothing there is one piece. */
+static tn_value sizes_of_pieces(imp_node *c, tn_value x, int axis, int64_t each)
+{
+    const tn_expr *count = tn_ceildiv(c->pool, imp_type(x)->dim[axis], each);
+    count = imp_simplify(c, tn_max(c->pool, count, tn_idx(c->pool, 1)));
+    tn_value begin = imp_with(c, &tn_op_multiply, imp_count_up(c, count), (double)each),
+             left = imp_call2(c, &tn_op_subtract, NULL, imp_extent_of(c, x, axis), begin);
+    return imp_with(c, &tn_op_minimum, left, (double)each);
+}
+
 /* Every piece has `each` elements, the last what is left. */
 static void evenly(imp_node *c, tn_value x, int axis, int64_t each)
 {
     int64_t all = 0, n = 1, wanted = pt_of(c)->wanted;
-    bool known = !c->bad && imp_rank(x) && tn_is_int(imp_type(x)->dim[axis], &all);
-    if (!c->bad && imp_rank(x) && !known && each > 0 && wanted) {
+    if (c->bad || !imp_rank(x) || each < 1) {
+        refuse_pieces(c);
+        return;
+    }
+    bool known = tn_is_int(imp_type(x)->dim[axis], &all);
+    if (!known && wanted) {
         late_pieces(c, x, axis, tn_idx(c->pool, each), 1, wanted);
         return;
     }
-    if (!known || each < 1 || (n = (all + each - 1) / each) > MAX_PIECES) {
-        refuse_pieces(c);
+    if (!known || (n = (all + each - 1) / each) > MAX_PIECES) {
+        const tn_expr *some = tn_lt(c->pool, tn_idx(c->pool, 0), imp_type(x)->dim[axis]);
+        bool ones = each == 1 && tn_is_value(imp_simplify(c, some), 1);
+        late_list(c, x, axis, ones ? (tn_value){0} : sizes_of_pieces(c, x, axis, each), true);
         return;
     }
     n = n ? n : 1;
