@@ -261,7 +261,15 @@ static const bool *loop_nodes(tf_import *t)
     return in;
 }
 
-/* What no other node reads, but for a Saver's nodes and those of loops. */
+/* A conditional of TensorFlow 1 has two: the nodes of a branch wait for one, which has a value only where it runs. */
+static bool is_pivot(const tf_graph *g, const tf_node *n)
+{
+    static const char *const op[] = {"Switch", "RefSwitch"};
+    return tf_is_op(n->def, "Identity") && n->n_in && n->from[0] != TF_NONE &&
+           is_any(g->node[n->from[0]].def, 2, op);
+}
+
+/* What no other node reads, but for a Saver's nodes, those of loops and pivots. */
 static ports leaves(tf_import *t)
 {
     tf_graph *g = t->graph;
@@ -273,7 +281,7 @@ static ports leaves(tf_import *t)
             if (g->node[i].from[k] != TF_NONE)
                 read[g->node[i].from[k]] = true;
     for (size_t i = 0; i < g->n; i++)
-        if (!read[i] && !saver[i] && !looped[i] && !is_silent(&g->node[i]))
+        if (!read[i] && !saver[i] && !looped[i] && !is_silent(&g->node[i]) && !is_pivot(g, &g->node[i]))
             p.at[p.n++] = (port){.name = g->node[i].def->name};
     return p;
 }
