@@ -131,8 +131,21 @@ def lite_results(args, kind):
     return [m.get_tensor(o["index"]) for o in m.get_output_details()]
 
 
+def micro_results(args):
+    """TensorFlow Lite Micro, which has an interpreter for Python, too."""
+    from tflite_micro import runtime
+    m = runtime.Interpreter.from_file(args.model)
+    about = m.get_input_details(0)
+    x, = given(args, ["input"], [about["shape"]], [about["dtype"]])
+    m.set_input(x, 0)
+    m.invoke()
+    return [m.get_output(0)]
+
+
 def tflite(args):
     """The reference kernels; args.other: the fast ones, whose floats say how far rounding goes in this network."""
+    if not importlib.util.find_spec("ai_edge_litert"):
+        return micro_results(args)
     out = lite_results(args, "BUILTIN_REF")
     args.other = lite_results(args, "AUTO")
     return out
