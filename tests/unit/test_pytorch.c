@@ -209,6 +209,8 @@ static const struct {
      {"seq.split(%", "keepdims=False", "-> Tensor[(u"}},
     {FORWARD "    l = torch.split(torch.nonzero(x), 1)\n    return torch.add(l[0], torch.len(l))\n",
      {"minimum(%", "seq.length("}},
+    {FORWARD FOUND "    return torch.cat(torch.add([torch.neg(n), torch.abs(n)], l))\n",
+     {"seq.insert(", "negative(", "seq.concat("}},
     {FORWARD FOUND "    _0 = torch.add_(n, 1)\n    return torch.cat(l)\n",
      {"whose memory the result of aten::split shows", "pytorch-E069"}},
     {FORWARD FOUND "    _0 = torch.add_(l[0], 1)\n    return n\n", {"pytorch-E069"}},

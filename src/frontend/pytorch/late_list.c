@@ -74,6 +74,12 @@ static tn_value element(pt_import *p, pt_tensor *t, pt_value v)
     return x;
 }
 
+static void insert(pt_import *p, pt_tensor *t, pt_value v, size_t at)
+{
+    tn_value in[3] = {pt_tensor_value(p, t), element(p, t, v), pt_number_value(p, pt_int((int64_t)at))};
+    pt_late_set(p, t, on_list(p, &tn_op_seq_insert, NULL, 3, in));
+}
+
 static void add(pt_import *p, pt_tensor *t, pt_value v)
 {
     tn_value in[2] = {pt_tensor_value(p, t), element(p, t, v)};
@@ -89,11 +95,14 @@ pt_value pt_late_list(pt_import *p, const pt_list *l)
     return list;
 }
 
-pt_value pt_late_sum(pt_import *p, pt_value a, const pt_list *b)
+pt_value pt_late_sum(pt_import *p, pt_value a, const pt_list *b, bool first)
 {
     pt_value list = pt_tensor_like(p, a, pt_tensor_value(p, a.tensor));
     for (size_t i = 0; i < b->n && !p->stop; i++)
-        add(p, list.tensor, b->at[i]);
+        if (first)
+            insert(p, list.tensor, b->at[i], i);
+        else
+            add(p, list.tensor, b->at[i]);
     return list;
 }
 

@@ -363,7 +363,9 @@ static bool binary(pt_import *p, enum op o, pt_value a, pt_value b, pt_value *ou
     else if (o == ADD && pt_is_sequence(a) && a.kind == b.kind)
         *out = joined(p, a, b);
     else if (o == ADD && a.kind == PT_LATE_LIST && b.kind == PT_LIST)
-        *out = pt_late_sum(p, a, b.list);
+        *out = pt_late_sum(p, a, b.list, false);
+    else if (o == ADD && a.kind == PT_LIST && b.kind == PT_LATE_LIST)
+        *out = pt_late_sum(p, b, a.list, true);
     else if (o == MUL && pt_is_sequence(a) && b.kind == PT_INT)
         *out = repeated(p, a, b.i);
     else if (o == ADD && is_text(a) && is_text(b))

@@ -144,7 +144,7 @@ void pt_tensor_fix(pt_tensor *t, const char *op);
 bool pt_make_late(pt_import *p, pt_list *l);
 void pt_may_take(pt_list *l, pt_value v); /* one that gets such an element may not be */
 pt_value pt_late_list(pt_import *p, const pt_list *l);
-pt_value pt_late_sum(pt_import *p, pt_value a, const pt_list *b); /* a + b */
+pt_value pt_late_sum(pt_import *p, pt_value a, const pt_list *b, bool first); /* a + b; b is first: b + a */
 pt_value pt_late_item(pt_import *p, pt_value list, pt_value at);
 void pt_late_set(pt_import *p, pt_tensor *t, tn_value v); /* (tensor.c) */
 
