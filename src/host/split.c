@@ -1,6 +1,6 @@
 /* string.split: the parts of texts, by a delimiter or by white space, with empty texts behind them where
  * others have more. Attributes: delimiter (absent or empty: white space), maxsplit (absent or negative: no
- * limit). */
+ * limit), ascii (white space is what isspace of C takes). */
 #include "host/unicode.h"
 
 #include <string.h>
@@ -8,23 +8,24 @@
 typedef struct splitter {
     const char *at, *end;
     tnh_text delimiter; /* n 0: white space */
+    bool ascii;         /* ... of C, without that of Unicode */
     int64_t left;       /* splits that are allowed; -1: all */
     bool done;
 } splitter;
 
-static bool is_space(int32_t c)
+static bool is_space(int32_t c, bool ascii)
 {
-    if (c < 0x80)
-        return (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= ' ');
+    if (c < 0x80 || ascii)
+        return (c >= '\t' && c <= '\r') || c == ' ' || (c >= 0x1c && c < ' ' && !ascii);
     return c == 0x85 || tnh_code_category(c)[0] == 'Z';
 }
 
 /* Moves over characters that are white space or, else, over those that are not. */
-static const char *skip(const char *at, const char *end, bool spaces)
+static const char *skip(const splitter *s, const char *at, bool spaces)
 {
-    while (at < end) {
+    while (at < s->end) {
         const char *next = at;
-        if (is_space(tnh_code_next(&next, end)) != spaces)
+        if (is_space(tnh_code_next(&next, s->end), s->ascii) != spaces)
             break;
         at = next;
     }
@@ -33,10 +34,10 @@ static const char *skip(const char *at, const char *end, bool spaces)
 
 static bool next_word(splitter *s, tnh_text *out)
 {
-    s->at = skip(s->at, s->end, true);
+    s->at = skip(s, s->at, true);
     if (s->at == s->end)
         return false;
-    const char *end = s->left == 0 ? s->end : skip(s->at, s->end, false);
+    const char *end = s->left == 0 ? s->end : skip(s, s->at, false);
     *out = (tnh_text){s->at, (size_t)(end - s->at)};
     s->at = end;
     s->left -= s->left > 0;
@@ -61,7 +62,11 @@ static bool next_part(splitter *s, tnh_text *out)
 static splitter begin(tnh_call *h, tnh_text t)
 {
     int64_t most = tnh_attr_int(h, "maxsplit", -1);
-    return (splitter){t.at, t.at + t.n, tnh_attr_text(h, "delimiter"), most < 0 ? -1 : most, false};
+    return (splitter){.at = t.at,
+                      .end = t.at + t.n,
+                      .delimiter = tnh_attr_text(h, "delimiter"),
+                      .ascii = tnh_attr_int(h, "ascii", 0) != 0,
+                      .left = most < 0 ? -1 : most};
 }
 
 /* How many parts each text has; *most: of any. */

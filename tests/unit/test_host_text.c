@@ -86,6 +86,8 @@ static void split(void **state)
          "string[2] 'a' 'aab'; int64[] 2"},
         {"string[] ' a b  c '; json {\"maxsplit\": 1}", "string[2] 'a' 'b  c '; int64[] 2"},
         {"string[] 'a\u00a0b\u3000c'; json {}", "string[3] 'a' 'b' 'c'; int64[] 3"},
+        {"string[] 'a\u00a0b\u3000c\x1c d'; json {\"ascii\": true}",
+         "string[2] 'a\u00a0b\u3000c\x1c' 'd'; int64[] 2"},
         {"string[0,2]; json {}", "string[0,2,0]; int64[0,2]"},
         {"string[] 'a'; json [1]",
          "fails: node: the attributes of string.split are not a JSON object: another kind of value"},

@@ -291,7 +291,7 @@ static tn_value standardized(imp_node *c, tn_value x)
 /* The words of each text in a new last dimension, with empty ones behind where others have more. */
 static tn_value split(imp_node *c, tn_value x)
 {
-    const tn_string_split_attr spaces = {"", -1};
+    const tn_string_split_attr spaces = {"", -1, true};
     const char *how = keras_text(c, "split", "");
     if (*how && strcmp(how, "whitespace") != 0)
         imp_refuse(c, IMP_BAD_VALUE, "split \"%s\" is not supported, only whitespace is", how);

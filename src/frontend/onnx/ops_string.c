@@ -212,7 +212,7 @@ static void concat(imp_node *c)
 static void split(imp_node *c)
 {
     tn_value x = text_in(c, 0), v;
-    tn_string_split_attr a = {imp_attr_string(c, "delimiter", ""), imp_attr_int(c, "maxsplit", -1)};
+    tn_string_split_attr a = {imp_attr_string(c, "delimiter", ""), imp_attr_int(c, "maxsplit", -1), false};
     v = imp_call1(c, &tn_op_string_split, &a, x);
     imp_out(c, 0, v);
     imp_out_any(c, 1, v.def ? (tn_value){v.def, 1} : v);

@@ -22,7 +22,8 @@ TN_ATTR_STRUCT(tn_seq_concat_attr, TN_SEQ_CONCAT_ATTRS);
 
 #define TN_STRING_SPLIT_ATTRS(ATTR, s) \
     ATTR(s, STR, delimiter, "\"\"", "between the parts; empty: white space") \
-    ATTR(s, I64, maxsplit,  "-1",   "splits of a text at most; below 0: no limit")
+    ATTR(s, I64, maxsplit,  "-1",   "splits of a text at most; below 0: no limit") \
+    ATTR(s, BOOL, ascii, "False", "white space is that of C (isspace), not all that Unicode has")
 TN_ATTR_STRUCT(tn_string_split_attr, TN_STRING_SPLIT_ATTRS);
 
 #define TN_STRING_NORMALIZE_ATTRS(ATTR, s) \
