@@ -6,20 +6,32 @@
  * lines "hash of the trace, seconds" that is made or continued, so that searches differ by what they propose
  * and nothing else. For each tuner: the time of the best schedule after 4, 8, 16, ... trials as a multiple of
  * the best one in the table, the geometric mean over the seeds; and how many trials it takes on average to
- * come within 2 % of that (a search that does not counts all of its trials). Symbols have the smallest value
- * that they may have, but at least 16.
+ * come within 2 % of that (a search that does not counts all of its trials). At last, how well the searches'
+ * model orders schedules that it has not seen: Spearman's rank correlation over a third of those of the first
+ * tuner, after the rest of them was learnt from, the mean of five cuts. Symbols have the smallest value that they
+ * may have, but at least 16.
  */
 #include "base/map.h"
 #include "base/vec.h"
 #include "measure.h"
+#include "tune/features.h"
 
 #include <math.h>
 
-enum { MAX_TRIALS = 4096, MAX_SEEDS = 32 };
+enum { MAX_TRIALS = 4096, MAX_SEEDS = 32, CUTS = 5 };
 static const double NEAR = 1.02;
+
+typedef struct row { /* a schedule that the first tuner had timed */
+    float feature[TN_N_FEATURES];
+    double seconds;
+} row;
 
 typedef struct race {
     bench x;
+    const tn_task *task;
+    tn_map told; /* hashes of the traces of `row` */
+    tn_vec(row) row;
+    bool tells;   /* the first tuner searches */
     tn_map known; /* hash of a trace -> number in `seconds` */
     tn_vec(double) seconds;
     FILE *table;
@@ -50,6 +62,24 @@ static void open_table(race *r, const char *path)
         note(r, hash, seconds);
 }
 
+static void tell(race *r, const tn_candidate *c, uint64_t hash, double seconds)
+{
+    uint64_t known;
+    tn_arena a;
+    tn_sched s;
+    if (!r->tells || seconds == HUGE_VAL || tn_map_get(&r->told, hash, &known))
+        return;
+    tn_map_put(&r->told, hash, 1);
+    tn_arena_init(&a);
+    tn_sched_init(&s, r->task->load.func, &a, &r->x.pool);
+    if (tn_trace_replay(&s, c->trace, strlen(c->trace), NULL) == TN_DONE) {
+        row one = {.seconds = seconds};
+        tn_features_of(s.func, r->task->load.sym, &r->x.machine, one.feature);
+        tn_vec_push(&r->row, one);
+    }
+    tn_arena_deinit(&a);
+}
+
 static double time_of(race *r, const tn_candidate *c)
 {
     tn_trial t = {0};
@@ -70,6 +100,7 @@ static void race_add(void *user, const tn_candidate *c)
 {
     race *r = user;
     double s = time_of(r, c);
+    tell(r, c, tn_hash_bytes(c->trace, strlen(c->trace), 0), s);
     tn_vec_push(&r->ready, ((tn_trial){.workload = c->workload,
                                        .number = c->number,
                                        .fate = s == HUGE_VAL ? TN_TRIAL_CRASHED : TN_TRIAL_TIMED,
@@ -139,20 +170,90 @@ static void report(const char *name, double (*curve)[MAX_TRIALS + 1], int seeds,
     printf("  within 2 %%: %.0f\n", needed);
 }
 
+/* ---- the model ---- */
+
+/* Of each number how many are less; where some are equal, half of these. */
+static void ranks(const double v[], uint32_t n, double out[])
+{
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = 0;
+        for (uint32_t k = 0; k < n; k++)
+            out[i] += v[k] < v[i] ? 1 : v[k] == v[i] ? 0.5 : 0;
+    }
+}
+
+/* Of numbers between which there are differences. */
+static double correlation(const double a[], const double b[], uint32_t n)
+{
+    double mean = n / 2.0, ab = 0, aa = 0, bb = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        ab += (a[i] - mean) * (b[i] - mean);
+        aa += (a[i] - mean) * (a[i] - mean);
+        bb += (b[i] - mean) * (b[i] - mean);
+    }
+    return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
+}
+
+/* After the first `learnt` rows, over the others. */
+static double order(race *r, uint32_t learnt)
+{
+    uint32_t n = (uint32_t)r->row.n, rest = n - learnt;
+    float *x = TN_NEW_N(&r->x.arena, float, (size_t)n *TN_N_FEATURES);
+    double *v = TN_NEW_N(&r->x.arena, double, 4 * (size_t)n), *said = v + n, *of_said = said + n,
+           *of_v = of_said + n;
+    double best = HUGE_VAL;
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(x + (size_t)i * TN_N_FEATURES, r->row.at[i].feature, sizeof r->row.at[i].feature);
+        best = i < learnt && r->row.at[i].seconds < best ? r->row.at[i].seconds : best;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = best / r->row.at[i].seconds;
+    tn_boost *b = tn_boost_fit(&tn_search_trees, learnt, TN_N_FEATURES, x, v);
+    for (uint32_t i = 0; i < rest; i++)
+        said[i] = tn_boost_predict(b, x + (size_t)(learnt + i) * TN_N_FEATURES);
+    tn_boost_free(b);
+    ranks(said, rest, of_said);
+    ranks(v + learnt, rest, of_v);
+    return correlation(of_said, of_v, rest);
+}
+
+static void report_model(race *r)
+{
+    tn_rng rng = {1};
+    double sum = 0;
+    uint32_t n = (uint32_t)r->row.n;
+    if (n < 24)
+        return;
+    for (int cut = 0; cut < CUTS; cut++) {
+        for (uint32_t i = n; i > 1; i--) {
+            uint32_t k = (uint32_t)tn_rng_below(&rng, i);
+            row t = r->row.at[k];
+            r->row.at[k] = r->row.at[i - 1];
+            r->row.at[i - 1] = t;
+        }
+        sum += order(r, n - n / 3);
+    }
+    printf("model        of %u learnt, rank correlation over %u others %.3f\n", n - n / 3, n / 3, sum / CUTS);
+}
+
 static void compare(race *r, const tn_func *f, int n_name, char **name, uint32_t trials, int seeds)
 {
     const tn_task task = {.name = f->name, .load = load_of(&r->x, f), .workload = 1, .weight = 1};
+    r->task = &task;
     double(*curve)[MAX_TRIALS + 1] = calloc((size_t)n_name * (size_t)seeds, sizeof *curve), best = HUGE_VAL;
     r->m = open_measurer(&r->x, 1, &task.load);
     for (int k = 0; k < n_name; k++)
-        for (int i = 0; i < seeds; i++)
+        for (int i = 0; i < seeds; i++) {
+            r->tells = k == 0;
             search(r, &task, tn_proposer_find(name[k]), (uint64_t)i + 1, trials, curve[k * seeds + i]);
+        }
     for (size_t i = 0; i < r->seconds.n; i++)
         best = r->seconds.at[i] < best ? r->seconds.at[i] : best;
     printf("%s: built-in %.2f us, best of %zu %.2f us\n", f->name, curve[0][0] * 1e6, r->seconds.n,
            best * 1e6);
     for (int k = 0; k < n_name; k++)
         report(name[k], curve + k * seeds, seeds, trials, best);
+    report_model(r);
     tn_measurer_end(r->m);
     free(curve);
 }

@@ -21,7 +21,7 @@ enum {
     POOL = 64,     /* proposals among which a model chooses a batch */
     FEW_ROWS = 16  /* that no model is fitted to */
 };
-static const tn_boost_options trees = {.rounds = 40, .depth = 5, .least = 2, .rate = 0.2, .shrink = 1};
+const tn_boost_options tn_search_trees = {.rounds = 40, .depth = 5, .least = 2, .rate = 0.2, .shrink = 1};
 static const double OPTIMISM = 2, BACKWARD = 0.2; /* Ansor's beta and alpha */
 static const double PEAK_SHARE = 0.7;             /* the machine's peak is not known better */
 
@@ -388,7 +388,7 @@ static void learn(tn_search *x)
             n++;
         }
     tn_boost_free(x->model);
-    x->model = tn_boost_fit(&trees, n, TN_N_FEATURES, row.at, target.at);
+    x->model = tn_boost_fit(&tn_search_trees, n, TN_N_FEATURES, row.at, target.at);
     x->fit_at = x->ended + x->ended / 8 + 1;
     tn_vec_deinit(&row);
     tn_vec_deinit(&target);

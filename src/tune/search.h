@@ -17,7 +17,10 @@
  * The next task is the one where another trial promises to save most (Zheng et al. 2020, "Ansor", section 6): what its
  * last trials saved, or what a task tried so often may still hide, and no more than the machine's peak leaves. */
 #include "schedule/space.h"
+#include "tune/boost.h"
 #include "tune/measure.h"
+
+extern const tn_boost_options tn_search_trees; /* the model of a proposer that learns */
 
 typedef struct tn_task {
     const char *name; /* for people */
