@@ -33,7 +33,7 @@ def reference(path, c):
             raise RuntimeError
         it = Interpreter(path, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
         it.allocate_tensors()
-    except RuntimeError:  # some operators have no reference kernel
+    except (RuntimeError, ValueError):  # some operators have no reference kernel
         it = Interpreter(path, experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
         it.allocate_tensors()
     results = []
