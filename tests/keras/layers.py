@@ -138,7 +138,10 @@ def conv(k, r, name):
     strides = pick(r, 1, 2, 3)
     dilation = pick(r, 1, 2) if strides == 1 else 1
     padding = pick(r, "valid", "same", *(["causal"] if dims == 1 and order == "channels_last" else []))
-    layer = getattr(k.layers, name)(2 * int(r.integers(1, 5)), int(r.integers(1, 4)), strides=strides, padding=padding,
+    filters, kernel = 2 * int(r.integers(1, 5)), int(r.integers(1, 4))
+    if dims == 3 and padding == "same":  # of smaller ones TensorFlow begins elsewhere (docs/differences.md)
+        kernel = max(kernel, strides - 1)
+    layer = getattr(k.layers, name)(filters, kernel, strides=strides, padding=padding,
                                     dilation_rate=dilation, groups=groups, data_format=order, use_bias=flag(r),
                                     activation=pick(r, None, "relu", "tanh"))
     return sequential(k, layer, image(r, dims, 4, order))
