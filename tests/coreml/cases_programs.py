@@ -551,11 +551,11 @@ op("random_bernoulli_bits", lambda x: mb.add(x=x, y=mb.reduce_max(x=mb.mul(x=(u 
 
 # ---- convolutions of weights of 8 bits ----
 
-BYTES = np.arange(4 * 3 * 3 * 3, dtype="uint8").reshape(4, 3, 3, 3)
+KERNEL_BYTES = np.arange(4 * 3 * 3 * 3, dtype="uint8").reshape(4, 3, 3, 3)
 for label, scale, shift, more in [("number", np.float32(0.02), np.float32(-1), {}), ("channel", rand(4, low=0.01, high=0.03), rand(4), {"strides": [2, 1]})]:
     op("conv_quantized_" + label,
-       lambda x, scale=scale, shift=shift, more=more: mb.conv_quantized(x=x, weight=BYTES, quantization_type="linear", nbits=8, quant_scale=scale,
+       lambda x, scale=scale, shift=shift, more=more: mb.conv_quantized(x=x, weight=KERNEL_BYTES, quantization_type="linear", nbits=8, quant_scale=scale,
                                                                         quant_bias=shift, **more),
        (1, 3, 6, 7), forms=PROGRAM,
        want=lambda x, scale=scale, shift=shift, more=more: F.conv2d(
-           t(x), t(BYTES.astype("float32") * np.reshape(scale, (-1, 1, 1, 1)) + np.reshape(shift, (-1, 1, 1, 1))), stride=more.get("strides", 1)))
+           t(x), t(KERNEL_BYTES.astype("float32") * np.reshape(scale, (-1, 1, 1, 1)) + np.reshape(shift, (-1, 1, 1, 1))), stride=more.get("strides", 1)))
