@@ -518,6 +518,20 @@ static void shared_memory_is_seen(void **state)
         "assign a copy (clone) there [pytorch-E067]");
 }
 
+/* An object of a class that makes something of its state: nothing of that is a change that the run makes. */
+static void states_are_restored(void **state)
+{
+    static const char pickle[] = "\x80\2c__torch__\nM\n)\x81K\2K\3\206b.";
+    static const char code[] =
+        CLASS "  def __setstate__(self: __torch__.M,\n    state: Tuple[int, int]) -> NoneType:\n"
+              "    self.k = (state)[0]\n    self.part = __torch__.Part.__new__(__torch__.Part)\n"
+              "    self.part.n = (state)[1]\n    return None\n"
+              "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
+              "    return torch.mul(torch.add(x, self.part.n), self.k)\n";
+    (void)state;
+    one(pickle, sizeof pickle - 1, code, "little", &given, "multiply(%0, 2f)");
+}
+
 static void errors_are_counted(void **state)
 {
     (void)state;
@@ -539,7 +553,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_are_read),      cmocka_unit_test(types_of_inputs_are_told),
         cmocka_unit_test(archives_are_checked), cmocka_unit_test(shared_memory_is_seen),
-        cmocka_unit_test(bombs_are_met),        cmocka_unit_test(errors_are_counted),
+        cmocka_unit_test(bombs_are_met),        cmocka_unit_test(states_are_restored),
+        cmocka_unit_test(errors_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

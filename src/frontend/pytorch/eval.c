@@ -168,7 +168,7 @@ static pt_value new_object(frame *f, tn_bytes type, const pt_args *a)
 {
     pt_import *p = f->p;
     pt_object *o = TN_NEW(&p->im.scratch, pt_object);
-    o->made = true;
+    o->made = !p->restoring;
     const pt_class *k = pt_class_of(p, type);
     o->type = type;
     for (size_t i = 0; k && i < k->n; i++) {
@@ -490,7 +490,7 @@ static void assign(frame *f, const pt_expr *to, pt_value v)
             return;
         }
         pt_cell *c = pt_attr_find(o.object, to->text);
-        if (!o.object->path && !o.object->made) {
+        if (!o.object->path && !o.object->made && !p->restoring) {
             pt_fail(p, "pytorch-E020",
                     "the model changes an attribute %s of an object that it holds in a list or dict, which "
                     "cannot be "

@@ -194,6 +194,7 @@ struct pt_import {
     const char *root; /* of the archive's names, with its slash */
     tn_strmap storages, sources, reported;
     pt_value constants, self;
+    bool restoring;           /* classes make of the file's objects what their states say */
     const pt_source *library; /* functions that code calls by their names alone; NULL: none */
     /* the place where the run is */
     const tn_loc *loc;

@@ -382,7 +382,9 @@ tn_status pt_import_script(pt_import *p)
     TN_TRY(pt_unpickle_entry(p, "data.pkl", "data/", &p->self));
     if (p->self.kind != PT_OBJECT)
         return damaged(p, "data.pkl holds no model");
+    p->restoring = true;
     restore(p, p->self, 0);
+    p->restoring = false;
     p->log.n = 0;
     name_all(p, p->self, "", 0);
     s.forward = pt_method_of(p, p->self.object, pt_words("forward").text);
