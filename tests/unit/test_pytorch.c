@@ -163,6 +163,10 @@ static const struct {
     {FORWARD
      "    k = annotate(int, torch.sum(torch.to(x, 4)))\n    return torch.mul(x, ops.prim.max(k, 1))\n",
      {"maximum(%", "cast("}},
+    /* a traced size that is said to be a number */
+    {FORWARD "    n = ops.prim.NumToTensor(torch.size(x, 1))\n"
+             "    return torch.add(x, torch.arange(annotate(number, n)))\n",
+     {"relay.Constant][0] /* (3) */)"}},
     {FORWARD "    l = [3, 5]\n    for i in range(int(torch.sum(x))):\n      torch._set_item(l, "
              "torch.remainder(i, 2), i)\n"
              "    return torch.mul(x, l[1])\n",

@@ -252,13 +252,15 @@ static bool is_instance(frame *f, pt_value v, const pt_expr *type)
     return v.kind == PT_OBJECT && imp_same(v.object->type, s);
 }
 
-/* A tensor that is said to be a number is converted. */
+/* A tensor that is said to be a number is converted; "number" is one of the tensor's own kind. */
 static pt_value as_type(frame *f, const pt_expr *type, pt_value v)
 {
-    bool number = type->kind == PT_E_NAME && v.kind == PT_TENSOR;
-    return number && imp_is(type->text, "int")     ? pt_convert(f->p, PT_INT, v)
-           : number && imp_is(type->text, "float") ? pt_convert(f->p, PT_FLOAT, v)
-                                                   : v;
+    if (type->kind != PT_E_NAME || v.kind != PT_TENSOR)
+        return v;
+    return imp_is(type->text, "int")      ? pt_convert(f->p, PT_INT, v)
+           : imp_is(type->text, "float")  ? pt_convert(f->p, PT_FLOAT, v)
+           : imp_is(type->text, "number") ? pt_call_named(f->p, "item", 1, &v)
+                                          : v;
 }
 
 static pt_value lacking(frame *f, tn_bytes name)
