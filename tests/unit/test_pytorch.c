@@ -256,6 +256,11 @@ static const struct {
     /* what stands behind a * is given by its name only */
     {FORWARD "    return torch.prod(x, 1)\n", {"prod(%x, axis=[1])"}},
     {FORWARD "    return torch.add(x, torch.arange(1, 4))\n", {"relay.Constant][0] /* (3) */)"}},
+    /* as many as begin before the end, of floats and of steps back that only the run knows, too */
+    {FORWARD "    return torch.arange(float(torch.sum(x)))\n",
+     {"%8 = cast(%7, dtype=\"int64\")", "subtract(0i64, %8)", "arange(0f64, 1f64, count=[u0])"}},
+    {FORWARD "    return torch.arange(10, -3, torch.neg(int(torch.sum(x))))\n",
+     {"divide(13i64, %3)", "subtract(0i64, %4)", "arange(10i64, %3, count=[u0])"}},
     {FORWARD "    return torch.mul(x, torch.scalar_tensor(2, dtype=7))\n", {"multiply(%x, 2f)"}},
     /* squares of bools are counted; sums of 16-bit exponentials would lose what is small */
     {FORWARD "    return torch.square(torch.gt(x, 0))\n", {"dtype=\"int64\"", "-> Tensor[(2, 3), int64]"}},

@@ -73,6 +73,29 @@ static void copy(imp_node *c)
     pt_out(c, pt_expand(c, imp_cast(c, pt_in(c, 1), imp_type(x)->dtype), pt_shape(c, x)));
 }
 
+/* ceil((to - from) / step) */
+static pt_value steps_between(pt_import *p, pt_value from, pt_value to, pt_value step)
+{
+    pt_value way = pt_binary(p, "sub", to, from), back;
+    bool known = way.kind != PT_NUMBER && step.kind != PT_NUMBER;
+    if (known && (way.kind == PT_FLOAT || step.kind == PT_FLOAT)) {
+        double a = way.kind == PT_FLOAT ? way.f : (double)way.i,
+               b = step.kind == PT_FLOAT ? step.f : (double)step.i;
+        double k = b != 0 ? a / b : 0;
+        return pt_int((int64_t)k + ((double)(int64_t)k < k));
+    }
+    if (tn_dtype_is_float(of_number(way)) || tn_dtype_is_float(of_number(step))) {
+        pt_value k = pt_binary(p, "div", way, step);
+        return pt_call_named(p, "ceil", 1, &k);
+    }
+    back = pt_binary(p, "sub", from, to);
+    if (step.kind == PT_NUMBER) /* of either sign */
+        return pt_binary(p, "sub", pt_int(0), pt_binary(p, "floordiv", back, step));
+    if (step.kind == PT_INT && step.i < 0)
+        return pt_binary(p, "floordiv", pt_binary(p, "add", back, pt_int(-step.i - 1)), pt_int(-step.i));
+    return pt_binary(p, "floordiv", pt_binary(p, "add", way, pt_binary(p, "sub", step, pt_int(1))), step);
+}
+
 /* arange(start, end, step, dtype) */
 static void arange(imp_node *c)
 {
@@ -87,18 +110,7 @@ static void arange(imp_node *c)
             t = TN_F32;
     (void)pt_dtype(c, 1 + has_start + has_step, &t);
     pt_import *p = pt_of(c)->p;
-    pt_value way = pt_binary(p, "sub", to, from), n;
-    if (way.kind == PT_FLOAT || step.kind == PT_FLOAT) {
-        double a = way.kind == PT_FLOAT ? way.f : (double)way.i,
-               b = step.kind == PT_FLOAT ? step.f : (double)step.i;
-        double k = b != 0 ? a / b : 0;
-        n = pt_int((int64_t)k + ((double)(int64_t)k < k));
-    } else if (step.kind == PT_INT && step.i < 0) {
-        n = pt_binary(p, "floordiv", pt_binary(p, "add", pt_binary(p, "sub", from, to), pt_int(-step.i - 1)),
-                      pt_int(-step.i));
-    } else {
-        n = pt_binary(p, "floordiv", pt_binary(p, "add", way, pt_binary(p, "sub", step, pt_int(1))), step);
-    }
+    pt_value n = steps_between(p, from, to, step);
     n = p->stop ? pt_bad() : pt_binary(p, "prim::max", n, pt_int(0));
     if (p->stop || pt_is_bad(n)) {
         c->bad = true;
