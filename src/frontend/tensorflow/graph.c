@@ -184,6 +184,13 @@ tn_bytes tf_value_name(tf_import *t, const tf_graph *g, tn_bytes name, bool in_f
 
 /* ---- nodes ---- */
 
+/* An input is never left out: without a name, it is the text that stands there, which no node is called. */
+static tn_bytes named(tn_bytes text, tn_bytes name)
+{
+    static const char none[] = "(no name)";
+    return name.n ? name : text.n ? text : (tn_bytes){(const uint8_t *)none, sizeof none - 1};
+}
+
 static void read_inputs(tf_import *t, tf_graph *g, tf_node *n, bool in_function)
 {
     const tn_bytes *in = n->def->input.at;
@@ -198,7 +205,7 @@ static void read_inputs(tf_import *t, tf_graph *g, tf_node *n, bool in_function)
             n->n_control += k != TF_NONE;
             continue;
         }
-        name[n->n_in] = tf_value_name(t, g, in[i], in_function);
+        name[n->n_in] = named(in[i], tf_value_name(t, g, in[i], in_function));
         from[n->n_in++] = tf_find_node(g, head_of(in[i], &rest));
     }
     n->in = name;
