@@ -148,7 +148,7 @@ static void one_point(points *p, uint64_t seed, tn_map *known)
         *(failed ? &p->wrong : same ? &p->same : &p->right) += 1;
         if (failed) {
             tn_buf text = {0};
-            tn_picks picks = tn_picks_of(&s, &arena);
+            tn_picks picks = tn_picks_of(&s.picked, &arena);
             tn_picks_print(&picks, &text);
             printf("WRONG @%s: %s\n%s%s%s", p->f->name, failed, tn_buf_cstr(&text), tn_buf_cstr(&trace),
                    said(p));

@@ -94,8 +94,8 @@ static tn_verdict apply(void *user, tn_sched *s)
     const char *trace = made ? tenon_kernel_trace(k) : NULL;
     if (c)
         tn_config_copy(c, s);
-    if (c && c->asked.refused) {
-        s->refused = tn_arena_strdup(s->arena, c->asked.refused);
+    if (c && c->asked.picked.refused) {
+        s->picked.refused = tn_arena_strdup(s->arena, c->asked.picked.refused);
         v = TN_REJECT_PICK;
     } else if (trace) {
         v = tn_trace_replay(s, trace, strlen(trace), &line);
@@ -112,8 +112,8 @@ static tn_verdict replay(const tn_space *x, const tn_sched *from, const char *tr
 {
     uint32_t line;
     tn_sched_init(out, x->func, arena, pool);
-    out->pick = from->pick;
-    out->n_pick = out->cap_pick = from->n_pick;
+    out->picked = from->picked;
+    out->picked.cap = from->picked.n;
     out->comment = from->comment;
     return tn_trace_replay(out, trace, strlen(trace), &line);
 }

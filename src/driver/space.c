@@ -31,8 +31,8 @@ tn_status tn_explore_read(tn_build *b, const char *path, tn_picks *out)
 static const char *list_picks(tn_build *b, const tn_sched *s)
 {
     const char *all = "";
-    for (uint32_t i = 0; i < s->n_pick; i++)
-        all = tn_arena_printf(&b->arena, "%s%s%s", all, i ? ", " : "", s->pick[i].name);
+    for (uint32_t i = 0; i < s->picked.n; i++)
+        all = tn_arena_printf(&b->arena, "%s%s%s", all, i ? ", " : "", s->picked.at[i].name);
     return *all ? all : "none";
 }
 
@@ -45,7 +45,7 @@ tn_status tn_explore_func(tn_build *b, const tn_sched_generator *by, const tn_fu
     if (v != TN_DONE)
         return tn_error(b->ctx, "driver-E151", &loc, "@%s has no schedule with these picks: %s (asked: %s)",
                         f->name, tn_verdict_texts[v], list_picks(b, s));
-    const char *unused = tn_picks_unused(given, s);
+    const char *unused = tn_picks_unused(given, &s->picked);
     return unused ? tn_error(b->ctx, "driver-E152", &loc,
                              "@%s has no pick %s with the others that are given; its picks are %s", f->name,
                              unused, list_picks(b, s))
@@ -55,18 +55,6 @@ tn_status tn_explore_func(tn_build *b, const tn_sched_generator *by, const tn_fu
 /* ---- tasks ---- */
 
 enum { MOST_POINTS = 32 }; /* that are counted one by one */
-
-static void print_pick(const tn_pick *p, tn_buf *out)
-{
-    tn_buf_printf(out, "%s = ", p->name);
-    tn_choice_print(&p->candidate[p->index], out);
-    tn_buf_str(out, "  # of");
-    for (uint32_t i = 0; i < p->n; i++) {
-        tn_buf_char(out, ' ');
-        tn_choice_print(&p->candidate[i], out);
-    }
-    tn_buf_char(out, '\n');
-}
 
 static void print_task(const tn_space *x, uint64_t workload, uint32_t calls, tn_buf *out)
 {
@@ -84,8 +72,8 @@ static void print_task(const tn_space *x, uint64_t workload, uint32_t calls, tn_
                   (unsigned)by->version, exact ? "" : "about ", size, size == 1 ? "" : "s");
     if (s.comment)
         tn_buf_printf(out, "# %s\n", s.comment);
-    for (uint32_t i = 0; i < s.n_pick; i++)
-        print_pick(&s.pick[i], out);
+    for (uint32_t i = 0; i < s.picked.n; i++)
+        tn_pick_print(&s.picked.at[i], out);
     tn_arena_deinit(&arena);
 }
 

@@ -256,7 +256,7 @@ static tn_status print_picks(tn_object *x, void *user)
 {
     tenon_config *c = (tenon_config *)x;
     (void)user;
-    const tn_picks p = tn_picks_of(&c->asked, &c->arena);
+    const tn_picks p = tn_picks_of(&c->asked.picked, &c->arena);
     tn_buf_clear(&c->text);
     tn_picks_print(&p, &c->text);
     return TN_OK;
@@ -287,8 +287,8 @@ tenon_config *tn_config_new(tenon *t, const tn_picks *given)
 void tn_config_copy(const tenon_config *c, tn_sched *s)
 {
     tn_picks all = {0};
-    for (uint32_t i = 0; i < c->asked.n_pick; i++) {
-        const tn_pick *p = &c->asked.pick[i];
+    for (uint32_t i = 0; i < c->asked.picked.n; i++) {
+        const tn_pick *p = &c->asked.picked.at[i];
         tn_choice *candidate = TN_NEW_N(s->arena, tn_choice, p->n);
         uint32_t at;
         for (uint32_t k = 0; k < p->n; k++) {
@@ -314,8 +314,8 @@ static tn_verdict derive(const tn_space *space, const tn_picks *given, tn_arena 
         return v;
     const bool made = g->make(g->user, g->session, c) == 0 && c->trace && c->workload == g->workload;
     tn_config_copy(c, out);
-    if (c->asked.refused) {
-        out->refused = tn_arena_strdup(arena, c->asked.refused);
+    if (c->asked.picked.refused) {
+        out->picked.refused = tn_arena_strdup(arena, c->asked.picked.refused);
         v = TN_REJECT_PICK;
     } else if (made) {
         v = tn_trace_replay(out, c->trace, strlen(c->trace), &line);

@@ -200,8 +200,8 @@ static tn_status find_point(tenon *s, void *user)
     const tn_space space = {t.maker, x->group->base[x->variant], &b->machine, t.fixed};
     tn_pool_init(&pool, space.func->ctx, &b->arena, space.func->pool);
     (void)tn_explore_number(&space, c->number, &b->arena, &pool, &at); /* a refused one has its picks, too */
-    c->n = at.n_pick;
-    c->pick = tn_tuning_picks(at.n_pick, at.pick, &b->arena);
+    c->n = at.picked.n;
+    c->pick = tn_tuning_picks(at.picked.n, at.picked.at, &b->arena);
     return TN_OK;
 }
 

@@ -96,6 +96,6 @@ const tn_picks *tn_tuning_near(tn_tuning *t, const tn_task *k)
     tn_pool_init(&pool, k->load.func->ctx, &b->arena, k->load.func->pool);
     if (!t->n_wish || tn_explore_near(&space, t->n_wish, t->wish, &b->arena, &pool, &s, &n) != TN_DONE || !n)
         return NULL;
-    *p = tn_picks_of(&s, &b->arena);
+    *p = tn_picks_of(&s.picked, &b->arena);
     return p;
 }

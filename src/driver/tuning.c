@@ -117,8 +117,8 @@ void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, cons
     tenon_tune_task *k = &t->task[i];
     *k = *x;
     k->built_in = built_in->comment ? built_in->comment : "";
-    k->n_pick = built_in->n_pick;
-    k->pick = tn_tuning_picks(built_in->n_pick, built_in->pick, &t->b->arena);
+    k->n_pick = built_in->picked.n;
+    k->pick = tn_tuning_picks(built_in->picked.n, built_in->picked.at, &t->b->arena);
     k->operations = operations_of(f, sym, &k->peak_seconds, &t->b->machine);
     k->peak_seconds /= t->o.threads;
     t->built_in[i] = built_in;

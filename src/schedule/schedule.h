@@ -12,6 +12,7 @@
  *     reorder io j ii k
  *     vectorize ii
  */
+#include "base/picks.h"
 #include "machine/machine.h"
 #include "tir/tir.h"
 
@@ -72,9 +73,6 @@ typedef struct tn_step {
     const char *const *out_name; /* names of the values made (nout entries), or NULL: derived */
 } tn_step;
 
-/* Choices of whoever derives the schedule: schedule/space.h. */
-typedef struct tn_picks tn_picks;
-
 typedef struct tn_sched {
     tn_func *func;           /* being edited; the schedule's own clone */
     tn_arena *arena;         /* candidate arena: trace, tables, statements */
@@ -84,12 +82,10 @@ typedef struct tn_sched {
     uint32_t n_value, cap_value;
     tn_step *step;
     uint32_t n_step, cap_step;
-    const tn_picks *given; /* for the generator at work; NULL: all picks are defaults */
+    const tn_picks *given; /* for the generator at work (schedule/space.h); NULL: all picks are defaults */
     uint32_t fixed;        /* likewise: tn_part_set */
-    struct tn_pick *pick;  /* that it made, in the order in which it asked */
-    uint32_t n_pick, cap_pick;
-    const char *refused; /* the pick whose given value was no candidate; NULL: none */
-    const char *comment; /* first line of the text: which rule, prediction; or NULL */
+    tn_asked picked;       /* what it chose */
+    const char *comment;   /* first line of the text: which rule, prediction; or NULL */
 } tn_sched;
 
 #define TN_NO_NUMBER INT64_MIN

@@ -15,12 +15,12 @@ tn_verdict tn_explore(const tn_space *space, const tn_picks *given, tn_arena *ar
 
 bool tn_space_next(const tn_sched *s, tn_arena *arena, tn_picks *out)
 {
-    uint32_t last = s->n_pick;
-    while (last > 0 && s->pick[last - 1].index + 1 == s->pick[last - 1].n)
+    uint32_t last = s->picked.n;
+    while (last > 0 && s->picked.at[last - 1].index + 1 == s->picked.at[last - 1].n)
         last--;
     *out = (tn_picks){0};
     for (uint32_t i = 0; i < last; i++) {
-        const tn_pick *p = &s->pick[i];
+        const tn_pick *p = &s->picked.at[i];
         tn_picks_set(out, arena, p->name, p->candidate[p->index + (i + 1 == last)]);
     }
     return last > 0;
@@ -41,8 +41,8 @@ tn_verdict tn_explore_number(const tn_space *space, uint64_t number, tn_arena *a
 {
     tn_picks given = {0};
     tn_verdict v = tn_explore(space, &given, arena, pool, out);
-    for (uint32_t i = 0; i < out->n_pick && number; i++) {
-        const tn_pick *p = &out->pick[i];
+    for (uint32_t i = 0; i < out->picked.n && number; i++) {
+        const tn_pick *p = &out->picked.at[i];
         uint32_t digit = (uint32_t)(number % p->n);
         number /= p->n;
         if (digit == 0)
@@ -83,8 +83,8 @@ tn_verdict tn_explore_near(const tn_space *space, uint32_t n, const tn_wish wish
     tn_picks given = {0};
     tn_verdict v = tn_explore(space, &given, arena, pool, out);
     *out_n = 0;
-    for (uint32_t i = 0; i < out->n_pick; i++) {
-        const tn_pick *p = &out->pick[i];
+    for (uint32_t i = 0; i < out->picked.n; i++) {
+        const tn_pick *p = &out->picked.at[i];
         const tn_wish *w = wish_of(n, wish, p->name);
         if (!w)
             continue;
@@ -106,8 +106,8 @@ static double look(const tn_space *space, const tn_picks *given, tn_arena *keep,
     tn_arena_init(&arena);
     tn_pool_init(&pool, space->func->ctx, &arena, space->func->pool);
     (void)tn_explore(space, given, &arena, &pool, &s);
-    for (uint32_t i = 0; i < s.n_pick; i++)
-        leaves *= s.pick[i].n;
+    for (uint32_t i = 0; i < s.picked.n; i++)
+        leaves *= s.picked.at[i].n;
     if (keep) {
         tn_picks p;
         *more = tn_space_next(&s, &arena, &p);
@@ -155,20 +155,20 @@ double tn_space_size(const tn_space *space, uint32_t most, bool *out_exact)
 
 /* ---- points from others ---- */
 
-/* The number of one of s's picks; s->n_pick: there is none, as no part that it has picks of has odds. */
+/* The number of one of s's picks; s->picked.n: there is none, as no part that it has picks of has odds. */
 static uint32_t draw_pick(const tn_sched *s, const double odds[TN_N_PART], tn_rng *r)
 {
     uint32_t n[TN_N_PART] = {0}, i;
     double sum = 0, at;
     if (!odds)
-        return (uint32_t)tn_rng_below(r, s->n_pick);
-    for (i = 0; i < s->n_pick; i++)
-        n[tn_pick_part(s->pick[i].name)]++;
+        return (uint32_t)tn_rng_below(r, s->picked.n);
+    for (i = 0; i < s->picked.n; i++)
+        n[tn_pick_part(s->picked.at[i].name)]++;
     for (int k = 0; k < TN_N_PART; k++)
         sum += n[k] ? odds[k] : 0;
     at = sum * tn_rng_unit(r);
-    for (i = 0; i < s->n_pick; i++) {
-        enum tn_part part = tn_pick_part(s->pick[i].name);
+    for (i = 0; i < s->picked.n; i++) {
+        enum tn_part part = tn_pick_part(s->picked.at[i].name);
         double own = odds[part] / n[part];
         if (at < own)
             break;
@@ -180,11 +180,11 @@ static uint32_t draw_pick(const tn_sched *s, const double odds[TN_N_PART], tn_rn
 bool tn_picks_mutate(const tn_sched *s, const double odds[TN_N_PART], tn_rng *r, tn_arena *arena,
                      tn_picks *out)
 {
-    *out = tn_picks_of(s, arena);
-    uint32_t at = s->n_pick ? draw_pick(s, odds, r) : 0;
-    if (at == s->n_pick)
+    *out = tn_picks_of(&s->picked, arena);
+    uint32_t at = s->picked.n ? draw_pick(s, odds, r) : 0;
+    if (at == s->picked.n)
         return false;
-    const tn_pick *p = &s->pick[at];
+    const tn_pick *p = &s->picked.at[at];
     uint32_t other = (p->index + 1 + (uint32_t)tn_rng_below(r, p->n - 1)) % p->n;
     tn_picks_set(out, arena, p->name, p->candidate[other]);
     return true;
@@ -232,4 +232,14 @@ tn_picks tn_picks_join(const tn_picks *a, const tn_picks *b, tn_rng *r, tn_arena
             take_block(has_block(from, name) ? from : parent[k], name, arena, &out);
         }
     return out;
+}
+
+/* ---- asking ---- */
+
+tn_verdict tn_pick_do(tn_sched *s, const char *name, uint32_t n, const tn_choice candidate[], uint32_t *out)
+{
+    TN_ASSERT(n > 0);
+    if (s->fixed && s->fixed >> tn_pick_part(name) & 1)
+        n = 1;
+    return tn_pick_ask(&s->picked, s->given, s->arena, name, n, candidate, out) ? TN_DONE : TN_REJECT_PICK;
 }

@@ -1,55 +1,12 @@
 #ifndef TN_SCHEDULE_SPACE_H
 #define TN_SCHEDULE_SPACE_H
-/* Choices as data. A generator makes a schedule of a function and asks for *picks* on its way: a pick is a named choice
- * among candidates, which depend on the function, the machine and the picks before it. The first candidate is the
- * default; the others follow in the order in which the model would take them. All points that a generator can reach
- * are the *space* of the function.
+/* Spaces of schedules. A generator makes a schedule of a function and asks for picks (base/picks.h) on its way; candidates
+ * depend on the function, the machine and the picks before it. The others follow the default in the order in which the
+ * model would take them. All points that a generator can reach are the *space* of the function.
  *
  * Names are stable: a block and a role, as `dense.rows`; those of the function as a whole have no block, as `rule`.
- * A map from names to values is a point; picks that it does not name take their defaults, so the empty map is the
- * built-in schedule. Text form of a map, a line each:
- *
- *     rule = gemm
- *     dense.rows = 14     # of a register tile
  */
-#include "base/rng.h"
 #include "schedule/schedule.h"
-
-typedef struct tn_choice {
-    const char *word; /* NULL: the number */
-    int64_t number;
-} tn_choice;
-
-/* What a generator asked, and what it got. */
-typedef struct tn_pick {
-    const char *name;
-    uint32_t n, index; /* of the candidates; the one taken */
-    const tn_choice *candidate;
-} tn_pick;
-
-typedef struct tn_pick_value {
-    const char *name;
-    tn_choice value;
-} tn_pick_value;
-
-typedef struct tn_picks {
-    uint32_t n, cap;
-    tn_pick_value *at; /* in an arena */
-    tn_rng *random;    /* takes those that the map does not name; NULL: they are defaults */
-} tn_picks;
-
-/* ---- maps ---- */
-const tn_choice *tn_picks_find(const tn_picks *p, const char *name);
-/* Adds or replaces; name and word are kept as they are. */
-void tn_picks_set(tn_picks *p, tn_arena *arena, const char *name, tn_choice value);
-/* All that s was made with, defaults too. */
-tn_picks tn_picks_of(const tn_sched *s, tn_arena *arena);
-void tn_picks_print(const tn_picks *p, tn_buf *out);
-/* False: line *out_line is not `name = value`, or names a pick for the second time. Texts live in the arena. */
-bool tn_picks_parse(const char *text, size_t n, tn_arena *arena, tn_picks *out, uint32_t *out_line);
-void tn_choice_print(const tn_choice *c, tn_buf *out);
-/* A number, or a word, which is kept as it is; false: neither, as it is empty or has blanks or `=`. */
-bool tn_choice_parse(const char *word, tn_choice *out);
 
 /* ---- parts ---- */
 /* What picks decide (part.def). */
@@ -67,10 +24,8 @@ enum tn_part tn_part_find(const char *name, size_t n); /* TN_N_PART: none is cal
 typedef uint32_t tn_part_set;                          /* bits 1 << part */
 
 /* ---- for generators ---- */
-/* Which of n candidates to take: what s->given says of the name, else a random one if it says so, else the first. The
- * answer is recorded in s. Asked again, the answer is the same. Refused (TN_REJECT_PICK), with *out 0, where the
- * given value is no candidate. One candidate is no choice: nothing is recorded; nor is a pick of s->fixed, which has
- * its first candidate alone. */
+/* tn_pick_ask of s, with what s->given says. Refused (TN_REJECT_PICK), with *out 0, where the given value is no candidate.
+ * A pick of s->fixed has its first candidate alone. */
 tn_verdict tn_pick_do(tn_sched *s, const char *name, uint32_t n, const tn_choice candidate[], uint32_t *out);
 
 /* ---- spaces ---- */
@@ -147,7 +102,5 @@ bool tn_picks_mutate(const tn_sched *s, const double odds[TN_N_PART], tn_rng *r,
                      tn_picks *out);
 /* A point whose picks of each block come from a or from b, at random. */
 tn_picks tn_picks_join(const tn_picks *a, const tn_picks *b, tn_rng *r, tn_arena *arena);
-/* The first value of the map that the schedule's generator did not ask for; NULL: it asked for all. */
-const char *tn_picks_unused(const tn_picks *p, const tn_sched *s);
 
 #endif

@@ -29,8 +29,8 @@ static const tn_point *parent(const tn_task_view *v)
 
 static tn_picks picks_of(const tn_point *p, tn_arena *arena)
 {
-    const tn_sched s = {.pick = (tn_pick *)(uintptr_t)p->pick, .n_pick = p->n};
-    return tn_picks_of(&s, arena);
+    const tn_sched s = {.picked = {.at = (tn_pick *)(uintptr_t)p->pick, .n = p->n}};
+    return tn_picks_of(&s.picked, arena);
 }
 
 /* Children of two good points, most of them with one pick changed; among few points random ones. Picks that a changed
@@ -44,7 +44,7 @@ static bool propose_children(const tn_task_view *v, tn_arena *arena, tn_picks *o
         const tn_picks x = picks_of(a, arena), y = picks_of(b, arena);
         *out = tn_picks_join(&x, &y, v->rng, arena);
     } else {
-        const tn_sched s = {.pick = (tn_pick *)(uintptr_t)a->pick, .n_pick = a->n};
+        const tn_sched s = {.picked = {.at = (tn_pick *)(uintptr_t)a->pick, .n = a->n}};
         if (!tn_picks_mutate(&s, v->odds, v->rng, arena, out))
             return propose_random(v, arena, out);
     }

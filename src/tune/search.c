@@ -106,18 +106,18 @@ static char *trace_of(const tn_sched *s, uint64_t *out_hash)
 static point *point_of(task *t, const tn_sched *s)
 {
     point *p = TN_NEW(&t->arena, point);
-    tn_pick *pick = TN_NEW_N(&t->arena, tn_pick, s->n_pick);
-    for (uint32_t i = 0; i < s->n_pick; i++) {
-        tn_choice *c = TN_NEW_N(&t->arena, tn_choice, s->pick[i].n);
-        for (uint32_t k = 0; k < s->pick[i].n; k++) {
-            c[k] = s->pick[i].candidate[k];
+    tn_pick *pick = TN_NEW_N(&t->arena, tn_pick, s->picked.n);
+    for (uint32_t i = 0; i < s->picked.n; i++) {
+        tn_choice *c = TN_NEW_N(&t->arena, tn_choice, s->picked.at[i].n);
+        for (uint32_t k = 0; k < s->picked.at[i].n; k++) {
+            c[k] = s->picked.at[i].candidate[k];
             c[k].word = c[k].word ? tn_arena_strdup(&t->arena, c[k].word) : NULL;
         }
-        pick[i] = s->pick[i];
+        pick[i] = s->picked.at[i];
         pick[i].name = tn_arena_strdup(&t->arena, pick[i].name);
         pick[i].candidate = c;
     }
-    *p = (point){.p = {s->n_pick, pick, HUGE_VAL}};
+    *p = (point){.p = {s->picked.n, pick, HUGE_VAL}};
     return p;
 }
 
@@ -147,8 +147,8 @@ static tn_picks without(const tn_picks *p, const char *name, tn_arena *arena)
 static bool explore(const task *t, tn_picks given, attempt *a)
 {
     tn_verdict v = tn_explore(&t->space, &given, &a->arena, &a->pool, &a->s);
-    while (v == TN_REJECT_PICK && given.random && a->s.refused) {
-        given = without(&given, a->s.refused, &a->arena);
+    while (v == TN_REJECT_PICK && given.random && a->s.picked.refused) {
+        given = without(&given, a->s.picked.refused, &a->arena);
         v = tn_explore(&t->space, &given, &a->arena, &a->pool, &a->s);
     }
     return v == TN_DONE;
@@ -216,7 +216,7 @@ static bool put_rival(tn_search *x, batch *b, uint32_t at)
     if (!rival)
         return true;
     s = *rival;
-    s.n_pick = 0;
+    s.picked.n = 0;
     return put(x, b, at, &s);
 }
 
@@ -320,7 +320,7 @@ static void add_to_pool(tn_search *x, uint32_t at, pool *q)
     if (x->o->proposer->propose(&v, &a.arena, &picks) && explore(t, picks, &a)) {
         tn_free(trace_of(&a.s, &hash));
         if (is_new(t, q, hash)) {
-            const tn_picks all = tn_picks_of(&a.s, &a.arena);
+            const tn_picks all = tn_picks_of(&a.s.picked, &a.arena);
             double score = tn_boost_predict(x->model, features_of(x, t, &a.s, &a.arena));
             q->at[q->n++] = (entry){copy_picks(&all, &q->arena), hash, score};
         }

@@ -21,9 +21,9 @@ typedef struct {
 
 static bool has_word(const tn_sched *s, const char *name, const char *word)
 {
-    for (uint32_t i = 0; i < s->n_pick; i++)
-        if (strcmp(s->pick[i].name, name) == 0)
-            return strcmp(s->pick[i].candidate[s->pick[i].index].word, word) == 0;
+    for (uint32_t i = 0; i < s->picked.n; i++)
+        if (strcmp(s->picked.at[i].name, name) == 0)
+            return strcmp(s->picked.at[i].candidate[s->picked.at[i].index].word, word) == 0;
     return false;
 }
 
@@ -40,8 +40,8 @@ static void one_point(bench *x, const tn_space *space, const tn_picks *given, ui
         n->refused++;
         return;
     }
-    for (uint32_t i = 0; i < s.n_pick; i++) /* each role has a row in part.def */
-        assert_int_not_equal(tn_pick_part(s.pick[i].name), TN_PART_OWN);
+    for (uint32_t i = 0; i < s.picked.n; i++) /* each role has a row in part.def */
+        assert_int_not_equal(tn_pick_part(s.picked.at[i].name), TN_PART_OWN);
     n->tiles += has_word(&s, "sketch", "tiles") || has_word(&s, "sketch", "others");
     n->rows += has_word(&s, "sketch", "rows");
     n->right++;

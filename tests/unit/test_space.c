@@ -109,7 +109,7 @@ static tn_verdict explore(place *p, const tn_picks *given, tn_sched *s)
 static const char *picks_text(place *p, const tn_sched *s)
 {
     tn_buf b = {0};
-    tn_picks all = tn_picks_of(s, &p->x.arena);
+    tn_picks all = tn_picks_of(&s->picked, &p->x.arena);
     tn_picks_print(&all, &b);
     const char *text = tn_arena_strdup(&p->x.arena, tn_buf_cstr(&b));
     tn_buf_deinit(&b);
@@ -139,7 +139,7 @@ static bool check_point(size_t which, uint64_t seed)
         fail_msg("%s is not verified\n%s%s", funcs[which].name, point, diags(&p.x));
     if (done && !same_results(&p.x, p.f, s.func, funcs[which].sym, seed, 0))
         fail_msg("%s: other results\n%s%s", funcs[which].name, point, diags(&p.x));
-    tn_picks all = tn_picks_of(&s, &p.x.arena);
+    tn_picks all = tn_picks_of(&s.picked, &p.x.arena);
     assert_int_equal(explore(&p, &all, &again) == TN_DONE, done);
     assert_string_equal(picks_text(&p, &again), point);
     if (done)
@@ -172,8 +172,8 @@ static void no_picks_are_the_built_in_schedule(void **state)
         tn_rule_apply(&rule, p.f, &p.m, NULL, &p.x.arena, &p.x.pool);
         assert_int_equal(explore(&p, &(tn_picks){0}, &s), TN_DONE);
         assert_string_equal(trace_text(&p.x, &s), trace_text(&p.x, &rule));
-        for (uint32_t k = 0; k < s.n_pick; k++)
-            assert_int_equal(s.pick[k].index, 0);
+        for (uint32_t k = 0; k < s.picked.n; k++)
+            assert_int_equal(s.picked.at[k].index, 0);
         bench_deinit(&p.x);
     }
 }
@@ -219,7 +219,7 @@ static void points_have_numbers(void **state)
     place_init(&p, 1);
     for (bool more = true; more;) {
         tn_verdict v = explore(&p, &at, &s);
-        const uint64_t number = tn_point_number(s.n_pick, s.pick);
+        const uint64_t number = tn_point_number(s.picked.n, s.picked.at);
         assert_false(tn_map_get(&seen, number, &known));
         tn_map_put(&seen, number, 0);
         assert_int_equal(tn_explore_number(&p.space, number, &p.x.arena, &p.x.pool, &again), v);
@@ -228,7 +228,7 @@ static void points_have_numbers(void **state)
     }
     assert_true(tn_map_get(&seen, 0, &known));
     (void)tn_explore_number(&p.space, UINT64_MAX, &p.x.arena, &p.x.pool, &s); /* is some point, too */
-    assert_true(tn_map_get(&seen, tn_point_number(s.n_pick, s.pick), &known));
+    assert_true(tn_map_get(&seen, tn_point_number(s.picked.n, s.picked.at), &known));
     const tn_pick wide = {.n = UINT32_MAX, .index = 1}, all[] = {wide, wide, wide, wide};
     assert_int_equal(tn_point_number(4, all), UINT64_MAX);
     tn_map_deinit(&seen);
@@ -249,7 +249,7 @@ static void numbers_lead_back_to_sketches(void **state)
             tn_rng r = {i};
             const tn_picks any = {.random = &r};
             tn_verdict v = explore(&p, i ? &any : NULL, &s);
-            const uint64_t number = tn_point_number(s.n_pick, s.pick);
+            const uint64_t number = tn_point_number(s.picked.n, s.picked.at);
             if (number == UINT64_MAX)
                 continue;
             assert_int_equal(tn_explore_number(&p.space, number, &p.x.arena, &p.x.pool, &again), v);
@@ -275,7 +275,7 @@ static void illegal_values_are_refused(void **state)
     }
     tn_picks other = picks(&p, "acc.rows = 5  # fewer\n\nrule = gemm\nnone.rows = 4\n");
     assert_int_equal(explore(&p, &other, &s), TN_DONE);
-    assert_string_equal(tn_picks_unused(&other, &s), "none.rows");
+    assert_string_equal(tn_picks_unused(&other, &s.picked), "none.rows");
     assert_non_null(strstr(trace_text(&p.x, &s), "io ii = split i 5"));
     bench_deinit(&p.x);
 }
@@ -325,7 +325,7 @@ static void a_mutation_changes_one_pick(void **state)
     tn_picks next;
     place_init(&p, 0);
     assert_int_equal(explore(&p, NULL, &s), TN_DONE);
-    tn_picks first = tn_picks_of(&s, &p.x.arena);
+    tn_picks first = tn_picks_of(&s.picked, &p.x.arena);
     for (int i = 0; i < 50; i++) {
         assert_true(tn_picks_mutate(&s, NULL, &r, &p.x.arena, &next));
         assert_int_equal(differences(&first, &next), 1);
@@ -348,11 +348,11 @@ static void a_mutation_follows_odds(void **state)
     for (int i = 0; i < 200; i++) {
         assert_true(tn_picks_mutate(&s, odds, &r, &p.x.arena, &next));
         const tn_pick *changed = NULL;
-        for (uint32_t k = 0; k < s.n_pick; k++) {
-            const tn_choice *v = tn_picks_find(&next, s.pick[k].name),
-                            *own = &s.pick[k].candidate[s.pick[k].index];
+        for (uint32_t k = 0; k < s.picked.n; k++) {
+            const tn_choice *v = tn_picks_find(&next, s.picked.at[k].name),
+                            *own = &s.picked.at[k].candidate[s.picked.at[k].index];
             if (v->word != own->word || v->number != own->number)
-                changed = &s.pick[k];
+                changed = &s.picked.at[k];
         }
         assert_non_null(changed);
         enum tn_part part = tn_pick_part(changed->name);
@@ -378,13 +378,13 @@ static void fixed_parts_are_not_searched(void **state)
         tn_rng r = {i};
         const tn_picks any = {.random = &r};
         (void)explore(&p, i ? &any : NULL, &s);
-        assert_true(s.n_pick > 0);
-        for (uint32_t k = 0; k < s.n_pick; k++)
-            assert_int_not_equal(tn_pick_part(s.pick[k].name), TN_PART_TILE);
+        assert_true(s.picked.n > 0);
+        for (uint32_t k = 0; k < s.picked.n; k++)
+            assert_int_not_equal(tn_pick_part(s.picked.at[k].name), TN_PART_TILE);
     }
-    for (uint32_t k = 0; k < plain.n_pick; k++) {
+    for (uint32_t k = 0; k < plain.picked.n; k++) {
         tn_picks given = {0};
-        const tn_pick *x = &plain.pick[k];
+        const tn_pick *x = &plain.picked.at[k];
         bool fixed = tn_pick_part(x->name) == TN_PART_TILE;
         tn_picks_set(&given, &p.x.arena, x->name, x->candidate[1]);
         assert_int_equal(explore(&p, &given, &s) == TN_REJECT_PICK, fixed);
@@ -405,8 +405,8 @@ static void points_near_wishes(void **state)
     place_init(&p, 0);
     assert_int_equal(tn_explore_near(&p.space, 3, wish, &p.x.arena, &p.x.pool, &s, &n), TN_DONE);
     assert_int_equal(n, 2);
-    for (uint32_t i = 0; i < s.n_pick; i++) {
-        const tn_pick *x = &s.pick[i];
+    for (uint32_t i = 0; i < s.picked.n; i++) {
+        const tn_pick *x = &s.picked.at[i];
         const char *role = strrchr(x->name, '.');
         bool rows = role && strcmp(role, ".rows") == 0, vectors = role && strcmp(role, ".vectors") == 0;
         assert_true(rows || vectors || x->index == 0);
@@ -415,7 +415,7 @@ static void points_near_wishes(void **state)
         for (uint32_t k = 0; k < x->n && vectors; k++)
             assert_true(x->candidate[k].number <= x->candidate[x->index].number);
     }
-    tn_picks all = tn_picks_of(&s, &p.x.arena);
+    tn_picks all = tn_picks_of(&s.picked, &p.x.arena);
     assert_int_equal(explore(&p, &all, &again), TN_DONE);
     assert_string_equal(picks_text(&p, &again), picks_text(&p, &s));
     bench_deinit(&p.x);

@@ -136,7 +136,7 @@ static void products_are_equal(void **state)
         tn_space space = {&tn_rules_generator, f, &m, 0};
         if (tn_explore(&space, &picks, &x.arena, &x.pool, &s) != TN_DONE)
             fail_msg("refused: %s", text);
-        tn_picks made = tn_picks_of(&s, &x.arena);
+        tn_picks made = tn_picks_of(&s.picked, &x.arena);
         tn_buf line = {0};
         tn_picks_print(&made, &line);
         assert_int_equal(tn_func_verify(s.func), TN_OK);

@@ -382,7 +382,7 @@ static void old_points_come_first(void **state)
     const tn_space space = {&tn_rules_generator, f->task[0].load.func, &f->machine, 0};
     tn_picks_set(&old, &f->x.arena, "out.rows", row);
     assert_int_equal(tn_explore(&space, &old, &f->x.arena, &f->x.pool, &s), TN_DONE);
-    given_old = tn_picks_of(&s, &f->x.arena);
+    given_old = tn_picks_of(&s.picked, &f->x.arena);
     f->task[0].old = &given_old;
     tn_buf text = {0};
     tn_trace_print(&s, &text);

@@ -1,6 +1,6 @@
-/* Picks: maps from names to values, their text, and the one call by which generators ask. Maps have a handful of
+/* Picks: maps from names to values, their text, and the one call by which they are asked for. Maps have a handful of
  * entries, so they are searched from one end to the other. */
-#include "schedule/space.h"
+#include "base/picks.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -49,23 +49,27 @@ void tn_picks_set(tn_picks *p, tn_arena *arena, const char *name, tn_choice valu
     p->at[p->n++] = (tn_pick_value){name, value};
 }
 
-tn_picks tn_picks_of(const tn_sched *s, tn_arena *arena)
+tn_picks tn_picks_of(const tn_asked *a, tn_arena *arena)
 {
     tn_picks p = {0};
-    for (uint32_t i = 0; i < s->n_pick; i++)
-        tn_picks_set(&p, arena, s->pick[i].name, s->pick[i].candidate[s->pick[i].index]);
+    for (uint32_t i = 0; i < a->n; i++)
+        tn_picks_set(&p, arena, a->at[i].name, a->at[i].candidate[a->at[i].index]);
     return p;
 }
 
-const char *tn_picks_unused(const tn_picks *p, const tn_sched *s)
+static const tn_pick *find(const tn_asked *a, const char *name)
 {
-    for (uint32_t i = 0; p && i < p->n; i++) {
-        bool asked = false;
-        for (uint32_t k = 0; k < s->n_pick && !asked; k++)
-            asked = strcmp(s->pick[k].name, p->at[i].name) == 0;
-        if (!asked)
+    for (uint32_t i = 0; i < a->n; i++)
+        if (strcmp(a->at[i].name, name) == 0)
+            return &a->at[i];
+    return NULL;
+}
+
+const char *tn_picks_unused(const tn_picks *p, const tn_asked *a)
+{
+    for (uint32_t i = 0; p && i < p->n; i++)
+        if (!find(a, p->at[i].name))
             return p->at[i].name;
-    }
     return NULL;
 }
 
@@ -146,40 +150,46 @@ static uint32_t place_of(uint32_t n, const tn_choice candidate[], const tn_choic
     return i;
 }
 
-static void record(tn_sched *s, const tn_pick *p)
+static void keep(tn_asked *a, tn_arena *arena, const tn_pick *p)
 {
-    if (s->n_pick == s->cap_pick) {
-        tn_pick *at = TN_NEW_N(s->arena, tn_pick, s->cap_pick = s->cap_pick ? 2 * s->cap_pick : 8);
-        if (s->n_pick)
-            memcpy(at, s->pick, s->n_pick * sizeof *at);
-        s->pick = at;
+    if (a->n == a->cap) {
+        tn_pick *at = TN_NEW_N(arena, tn_pick, a->cap = a->cap ? 2 * a->cap : 8);
+        if (a->n)
+            memcpy(at, a->at, a->n * sizeof *at);
+        a->at = at;
     }
-    s->pick[s->n_pick] = *p;
-    s->pick[s->n_pick].name = tn_arena_strdup(s->arena, p->name);
-    s->pick[s->n_pick++].candidate = tn_arena_copy(s->arena, p->candidate, p->n * sizeof *p->candidate, 8);
+    a->at[a->n] = *p;
+    a->at[a->n].name = tn_arena_strdup(arena, p->name);
+    a->at[a->n++].candidate = tn_arena_copy(arena, p->candidate, p->n * sizeof *p->candidate, 8);
 }
 
-tn_verdict tn_pick_do(tn_sched *s, const char *name, uint32_t n, const tn_choice candidate[], uint32_t *out)
+bool tn_pick_ask(tn_asked *a, const tn_picks *given, tn_arena *arena, const char *name, uint32_t n,
+                 const tn_choice candidate[], uint32_t *out)
 {
-    const tn_choice *value = tn_picks_find(s->given, name);
-    TN_ASSERT(n > 0);
-    if (s->fixed && s->fixed >> tn_pick_part(name) & 1)
-        n = 1;
-    for (uint32_t i = 0; i < s->n_pick && !value; i++)
-        if (strcmp(s->pick[i].name, name) == 0)
-            value = &s->pick[i].candidate[s->pick[i].index];
-    *out = value                                   ? place_of(n, candidate, value)
-           : s->given && s->given->random && n > 1 ? (uint32_t)tn_rng_below(s->given->random, n)
-                                                   : 0;
+    const tn_pick *known = find(a, name);
+    const tn_choice *value = tn_picks_find(given, name);
+    value = !value && known ? &known->candidate[known->index] : value;
+    *out = value                             ? place_of(n, candidate, value)
+           : given && given->random && n > 1 ? (uint32_t)tn_rng_below(given->random, n)
+                                             : 0;
     if (*out == n) {
         *out = 0;
-        s->refused = tn_arena_strdup(s->arena, name);
-        return TN_REJECT_PICK;
+        a->refused = tn_arena_strdup(arena, name);
+        return false;
     }
-    for (uint32_t i = 0; i < s->n_pick; i++)
-        if (strcmp(s->pick[i].name, name) == 0)
-            return TN_DONE;
-    if (n > 1)
-        record(s, &(tn_pick){name, n, *out, candidate});
-    return TN_DONE;
+    if (!known && n > 1)
+        keep(a, arena, &(tn_pick){name, n, *out, candidate});
+    return true;
+}
+
+void tn_pick_print(const tn_pick *p, tn_buf *out)
+{
+    tn_buf_printf(out, "%s = ", p->name);
+    tn_choice_print(&p->candidate[p->index], out);
+    tn_buf_str(out, "  # of");
+    for (uint32_t i = 0; i < p->n; i++) {
+        tn_buf_char(out, ' ');
+        tn_choice_print(&p->candidate[i], out);
+    }
+    tn_buf_char(out, '\n');
 }
