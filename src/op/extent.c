@@ -13,6 +13,27 @@
 #include "base/size.h"
 #include "op/control/control.h"
 
+/* The symbols of an expression: what is known of them, and which are something else. */
+typedef struct {
+    tn_graph *g;
+    tn_facts *facts;
+    tn_vec(const tn_expr *) from, to;
+} symbols;
+
+static bool note_symbol(const tn_expr *e, void *user)
+{
+    symbols *x = user;
+    const tn_symbol_info *s = e->kind == TN_E_SYM ? tn_graph_find_symbol(x->g, e->u.s) : NULL;
+    if (s && s->is) {
+        tn_vec_push(&x->from, e);
+        tn_vec_push(&x->to, s->is);
+    } else if (s) {
+        tn_facts_range(x->facts, e, s->min, s->max);
+    }
+    return true;
+}
+
+/* Asks about the symbols in e alone: a graph may have thousands. */
 const tn_expr *tn_simplify_extent(tn_graph *g, const tn_expr *e)
 {
     tn_facts f;
@@ -23,16 +44,17 @@ const tn_expr *tn_simplify_extent(tn_graph *g, const tn_expr *e)
     if (e->nsrc == 0)
         return e;
     tn_facts_init(&f);
-    for (uint32_t i = 0; i < g->n_symbol; i++) {
-        const tn_symbol_info *s = &g->symbol[i];
-        const tn_expr *sym = tn_sym(g->pool, s->name);
-        if (s->is)
-            e = tn_subst(g->pool, e, 1, &sym, &s->is);
-        else
-            tn_facts_range(&f, sym, s->min, s->max);
+    symbols x = {.g = g, .facts = &f};
+    (void)tn_each(e, note_symbol, &x);
+    for (uint32_t turn = 0; x.from.n && turn < g->n_symbol; turn++) { /* what one is may have others in it */
+        e = tn_subst(g->pool, e, (int)x.from.n, x.from.at, x.to.at);
+        x.from.n = x.to.n = 0;
+        (void)tn_each(e, note_symbol, &x);
     }
     e = tn_simplify(g->pool, &f, e);
     tn_facts_deinit(&f);
+    tn_vec_deinit(&x.from);
+    tn_vec_deinit(&x.to);
     return e;
 }
 
