@@ -219,7 +219,7 @@ endif()
 # small: skipped where it lacks them.
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     add_test(NAME fuzz.graphs COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/graphs/fuzz.py run
-        --package ${CMAKE_BINARY_DIR}/python --judges jit,ort,relay --count 240 --seconds 40)
+        --package ${CMAKE_BINARY_DIR}/python --judges jit,ort,relay,picks:3 --count 240 --seconds 40)
     add_test(NAME fuzz.texts COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/graphs/fuzz.py run
         --package ${CMAKE_BINARY_DIR}/python --texts --judges jit,relay --count 300 --seconds 20)
     add_test(NAME fuzz.shrink COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/graphs/test_shrink.py

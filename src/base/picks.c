@@ -142,7 +142,7 @@ bool tn_picks_parse(const char *text, size_t n, tn_arena *arena, tn_picks *out, 
 
 /* ---- asking ---- */
 
-static uint32_t place_of(uint32_t n, const tn_choice candidate[], const tn_choice *value)
+uint32_t tn_choice_place(uint32_t n, const tn_choice candidate[], const tn_choice *value)
 {
     uint32_t i = 0;
     while (i < n && !same_choice(&candidate[i], value))
@@ -169,7 +169,7 @@ bool tn_pick_ask(tn_asked *a, const tn_picks *given, tn_arena *arena, const char
     const tn_pick *known = find(a, name);
     const tn_choice *value = tn_picks_find(given, name);
     value = !value && known ? &known->candidate[known->index] : value;
-    *out = value                             ? place_of(n, candidate, value)
+    *out = value                             ? tn_choice_place(n, candidate, value)
            : given && given->random && n > 1 ? (uint32_t)tn_rng_below(given->random, n)
                                              : 0;
     if (*out == n) {

@@ -1,9 +1,9 @@
 #ifndef TN_BASE_PICKS_H
 #define TN_BASE_PICKS_H
-/* Choices as data. A *pick* is a named choice among candidates; whoever has to choose asks for it by name, and the answer
- * is kept. The first candidate is the default. A map from names to values is a point: picks that it does not name take
- * their defaults, so the empty map is what is built in. Schedules are made so (schedule/space.h), and what passes do to
- * graphs (transform/pass.h). Text form of a map, a line each:
+/* Choices as data. A *pick* is a named choice among candidates; whoever has to choose asks for it by name,
+ * and the answer is kept. The first candidate is the default. A map from names to values is a point: picks
+ * that it does not name take their defaults, so the empty map is what is built in. Schedules are made so
+ * (schedule/space.h), and what passes do to graphs (transform/pass.h). Text form of a map, a line each:
  *
  *     rule = gemm
  *     dense.rows = 14     # of a register tile
@@ -56,13 +56,15 @@ bool tn_picks_parse(const char *text, size_t n, tn_arena *arena, tn_picks *out, 
 void tn_choice_print(const tn_choice *c, tn_buf *out);
 /* A number, or a word, which is kept as it is; false: neither, as it is empty or has blanks or `=`. */
 bool tn_choice_parse(const char *word, tn_choice *out);
+/* Which of n candidates it is; n: none. */
+uint32_t tn_choice_place(uint32_t n, const tn_choice candidate[], const tn_choice *value);
 /* The first value of the map that nobody asked for; NULL: all were asked for. */
 const char *tn_picks_unused(const tn_picks *p, const tn_asked *a);
 
 /* ---- asking ---- */
-/* Which of n candidates to take: what `given` (NULL: nothing) says of the name, else a random one if it says so, else the
- * first. The answer is kept in a; asked again, it is the same. false: the given value is no candidate; *out is 0, and
- * a->refused the name. One candidate is no choice: nothing is kept. */
+/* Which of n candidates to take: what `given` (NULL: nothing) says of the name, else a random one if it says
+ * so, else the first. The answer is kept in a; asked again, it is the same. false: the given value is no
+ * candidate; *out is 0, and a->refused the name. One candidate is no choice: nothing is kept. */
 bool tn_pick_ask(tn_asked *a, const tn_picks *given, tn_arena *arena, const char *name, uint32_t n,
                  const tn_choice candidate[], uint32_t *out);
 /* A line of text: `name = value  # of` all candidates. */

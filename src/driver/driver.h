@@ -71,6 +71,9 @@ typedef struct tn_build {
     tn_target target;
     tenon_options opt;
     tn_pass_options pass_options; /* from opt, by tn_passes_init */
+    tn_graph_picks picks;         /* what passes chose; given_picks: what they are told */
+    tn_picks given_picks;
+    tn_rng pick_rng;
     struct tn_pass_time *pass_time;
     uint32_t n_pass_time; /* in order of the first run */
     const char *model;

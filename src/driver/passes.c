@@ -3,6 +3,7 @@
 #include "base/words.h"
 #include "driver/driver.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Without types nothing can be asked, without expansion operators have no kernel. FuseOps may be disabled: each
@@ -63,6 +64,23 @@ static tn_status read_dtype(tn_build *b, const char *flag, const char *text, tn_
                : tn_error(b->ctx, "driver-E063", NULL, "%s %s: float16 or float32 is expected", flag, text);
 }
 
+/* tenon.picks: a file, or `random:SEED`. */
+static tn_status take_picks(tn_build *b, const char *from)
+{
+    static const char random[] = "random:";
+    const size_t n = sizeof random - 1;
+    tn_graph_picks_deinit(&b->picks);
+    b->picks = (tn_graph_picks){.arena = &b->arena, .given = &b->given_picks};
+    b->given_picks = (tn_picks){0};
+    if (!from || !*from)
+        return TN_OK;
+    if (strncmp(from, random, n) != 0)
+        return tn_explore_read(b, from, &b->given_picks);
+    b->pick_rng = (tn_rng){strtoull(from + n, NULL, 10)};
+    b->given_picks.random = &b->pick_rng;
+    return TN_OK;
+}
+
 tn_status tn_passes_init(tn_build *b)
 {
     const tenon_options *o = &b->opt;
@@ -75,6 +93,7 @@ tn_status tn_passes_init(tn_build *b)
     TN_TRY(check_list(b, "--print-ir-after", o->print_ir_after, true));
     for (const char *const *c = o->pass_config; c && *c; c++)
         TN_TRY(tn_pass_configure(b->ctx, to, *c));
+    TN_TRY(take_picks(b, to->config[TN_CONFIG_PICKS]));
     to->desired_layout = o->desired_layout;
     to->desired_layout_ops = o->desired_layout_ops;
     to->mixed_precision = o->mixed_precision != 0;
@@ -91,6 +110,7 @@ tn_pass tn_pass_context(tn_build *b)
                      .machine = &b->machine,
                      .opt_level = b->opt.opt_level,
                      .options = &b->pass_options,
+                     .picks = &b->picks,
                      .no_grouping = listed(b->opt.disabled_pass, "FuseOps"),
                      .eval = tn_eval_constant,
                      .eval_user = b};
@@ -215,6 +235,10 @@ tn_status tn_passes_run(tn_build *b, const char *passes)
     TN_TRY(tn_passes_init(b));
     tn_pass p = tn_pass_context(b);
     for (const char *name; (name = tn_passes_next(b, &passes));) {
+        if (strncmp(name, "Explore=", 8) == 0) {
+            TN_TRY(tn_explore_read(b, name + 8, &b->given_picks));
+            continue;
+        }
         const tn_pass_info *pass = tn_pass_find(name);
         if (!pass && strcmp(name, "Verify") != 0)
             return tn_error(b->ctx, "driver-E031", NULL, "unknown graph pass %s; %s", name,
@@ -223,5 +247,5 @@ tn_status tn_passes_run(tn_build *b, const char *passes)
             TN_TRY(tn_pass_run(&p, pass, &b->graph));
         TN_TRY(tn_relay_verify(&b->graph));
     }
-    return TN_OK;
+    return tn_graph_picks_check(b->ctx, &b->picks);
 }

@@ -106,6 +106,7 @@ void tn_build_deinit(tn_build *b)
     tn_graph_deinit(&b->graph);
     tn_vec_deinit(&b->groups);
     tn_vec_deinit(&b->calls);
+    tn_graph_picks_deinit(&b->picks);
     if (b->has_records)
         tn_records_deinit(&b->records);
     tn_resource_end(b->params);
@@ -153,6 +154,7 @@ tn_status tn_stage_graph(tn_build *b)
         tn_progress_say(b, "graph", i, n_pass);
         TN_TRY(tn_pass_step(b, &p, tn_graph_pipeline[i]));
     }
+    TN_TRY(tn_graph_picks_check(b->ctx, &b->picks));
     tn_file_cool(b->origin ? &b->origin->file : &b->file);
     b->seconds.graph = tn_now() - start;
     return tn_relay_verify(&b->graph);

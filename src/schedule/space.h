@@ -1,8 +1,9 @@
 #ifndef TN_SCHEDULE_SPACE_H
 #define TN_SCHEDULE_SPACE_H
-/* Spaces of schedules. A generator makes a schedule of a function and asks for picks (base/picks.h) on its way; candidates
- * depend on the function, the machine and the picks before it. The others follow the default in the order in which the
- * model would take them. All points that a generator can reach are the *space* of the function.
+/* Spaces of schedules. A generator makes a schedule of a function and asks for picks (base/picks.h) on its
+ * way; candidates depend on the function, the machine and the picks before it. The others follow the default
+ * in the order in which the model would take them. All points that a generator can reach are the *space* of
+ * the function.
  *
  * Names are stable: a block and a role, as `dense.rows`; those of the function as a whole have no block, as `rule`.
  */
@@ -24,8 +25,8 @@ enum tn_part tn_part_find(const char *name, size_t n); /* TN_N_PART: none is cal
 typedef uint32_t tn_part_set;                          /* bits 1 << part */
 
 /* ---- for generators ---- */
-/* tn_pick_ask of s, with what s->given says. Refused (TN_REJECT_PICK), with *out 0, where the given value is no candidate.
- * A pick of s->fixed has its first candidate alone. */
+/* tn_pick_ask of s, with what s->given says. Refused (TN_REJECT_PICK), with *out 0, where the given value is
+ * no candidate. A pick of s->fixed has its first candidate alone. */
 tn_verdict tn_pick_do(tn_sched *s, const char *name, uint32_t n, const tn_choice candidate[], uint32_t *out);
 
 /* ---- spaces ---- */

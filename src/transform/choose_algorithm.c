@@ -1,14 +1,27 @@
-/* ChooseAlgorithm: an operator is replaced by the first of its alternatives that applies on this machine. */
+/* ChooseAlgorithm: an operator is replaced by the first of its alternatives that applies on this machine, or
+ * as the pick `algorithm` of its node says: by another one that applies, or (`direct`) by none. */
 #include "transform/pass.h"
 
-enum { MAX_OUT = 16 };
+enum { MAX_OUT = 16, MAX_WAYS = 8 };
 
-static const tn_alternative *choose(const tn_pass *p, const tn_node *n)
+/* NULL: it stays as it is. */
+static const tn_alternative *choose(tn_pass *p, const tn_node *n)
 {
+    const tn_alternative *way[MAX_WAYS];
+    tn_choice name[MAX_WAYS];
+    uint32_t k = 0, at;
+    TN_ASSERT(n->op->n_alternative < MAX_WAYS);
     for (int i = 0; i < n->op->n_alternative; i++)
-        if (n->op->alternative[i].applies(n, p->machine))
-            return &n->op->alternative[i];
-    return NULL;
+        if (n->op->alternative[i].applies(n, p->machine)) {
+            way[k] = &n->op->alternative[i];
+            name[k++] = (tn_choice){n->op->alternative[i].name, 0};
+        }
+    if (!k)
+        return NULL;
+    way[k] = NULL;
+    name[k++] = (tn_choice){"direct", 0};
+    tn_pass_pick(p, n, NULL, "algorithm", k, name, &at);
+    return way[at];
 }
 
 static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)

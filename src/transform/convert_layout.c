@@ -80,5 +80,5 @@ tn_status tn_pass_ConvertLayout(tn_pass *p, tn_graph *g)
     if (!p->options || !p->options->desired_layout)
         return TN_OK;
     TN_TRY(check(p));
-    return tn_alter_layouts(p, g, ask);
+    return tn_alter_layouts(p, g, ask, false);
 }

@@ -21,6 +21,9 @@
  * SHARED_BYTES: a second stream of stores that miss the near caches costs a tile more than a pass over the
  * value does.
  *
+ * Whether an operator joins a group with an anchor, and whether a result is shared, are picks, `fuse` and
+ * `share` of the operator beside the node whose result it reads; the default is yes.
+ *
  * The results of a group are all that somebody else reads, so one of an operator's results that nobody wants is not
  * computed. A group stands where its last operator does.
  *
@@ -144,17 +147,27 @@ static group *latest_anchor(fuser *f, const tn_node *m, const tn_node *n)
     return best;
 }
 
+/* Is the node to be computed where `from`, which it follows, is? */
+static bool joins(fuser *f, const tn_node *n, const tn_node *from, const char *role)
+{
+    static const tn_choice yes_no[] = {{"yes", 0}, {"no", 0}};
+    uint32_t at;
+    tn_pass_pick(f->p, n, from, role, 2, yes_no, &at);
+    return at == 0;
+}
+
 /* Joins one group with an anchor, as a group has one: that n reads, or that only nodes of mine read, each element by
  * element. */
 static void join_anchor(fuser *f, tn_node *n, group *mine)
 {
+    const tn_node *reader = n;
     group *best = latest_anchor(f, n, n);
     if (!best && all_pointwise(f, mine))
-        for (const tn_node *m = n; m != mine->tail && !best;) { /* n is the head */
-            m = f->next[m->id];
-            best = latest_anchor(f, m, n);
+        while (reader != mine->tail && !best) { /* n is the head */
+            reader = f->next[reader->id];
+            best = latest_anchor(f, reader, n);
         }
-    if (best)
+    if (best && best->n + mine->n <= f->max_depth && joins(f, reader, best->last, "fuse"))
         (void)merge(f, best, mine);
 }
 
@@ -234,9 +247,11 @@ static void share(fuser *f, group *y)
         for (int i = 0; i < m->nin; i++) {
             tn_value v = tn_in(m, i);
             group *x = v.def && v.def->owner == m->owner ? group_of(f->of[v.def->id]) : NULL;
-            if (!x || !may_share(f, v, x, y))
+            if (!x || !may_share(f, v, x, y) || x->n + y->n > f->max_depth)
                 continue;
             uint32_t reader = first_reader(f, v, x, y);
+            if (!joins(f, m, v.def, reader == UINT32_MAX ? "fuse" : "share"))
+                continue;
             if (merge(f, x, y)) {
                 y->reader = reader < x->reader ? reader : x->reader;
                 return;

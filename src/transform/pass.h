@@ -3,6 +3,8 @@
 /* Graph passes: one file and one row of passes.def each. A pass rewrites the module in place, keeps it well-typed, sets
  * p->changed if it did anything, and never names an operator (it asks the operator record). Names are those users of
  * TVM know; `tenon opt --pass=A,B` runs them on text. */
+#include "base/map.h"
+#include "base/picks.h"
 #include "machine/machine.h"
 #include "relay/relay.h"
 
@@ -29,12 +31,35 @@ TN_WARN_UNUSED tn_status tn_pass_configure(tn_ctx *ctx, tn_pass_options *o, cons
 /* The value given for an integer or boolean key, else its default. */
 int64_t tn_pass_config_int(const tn_pass_options *o, enum tn_config key);
 
+/* ---- what passes choose ----
+ * Picks (base/picks.h) of a graph. A name is an operator, the hash of what a node computes, and a role:
+ * `nn.conv2d.4f1a22b09c77e310.layout`. Equal nodes, of one model or of several, have one pick. Which are asked for may
+ * depend on those before, as another algorithm is other nodes. */
+typedef struct tn_pick_place {
+    uint32_t n;        /* nodes */
+    const char *first; /* the model's name for the first of them */
+    tn_choice value;   /* what each takes, where it is a candidate there; else its default */
+    bool taken;
+} tn_pick_place;
+typedef struct tn_graph_picks {
+    tn_arena *arena;
+    const tn_picks *given; /* NULL: defaults */
+    tn_asked asked;        /* with the candidates of the first node */
+    tn_pick_place *place;  /* by pick */
+    uint32_t cap_place;
+    tn_strmap by_name;
+} tn_graph_picks;
+void tn_graph_picks_deinit(tn_graph_picks *g);
+/* Was all that is given asked for (transform-E002), and a candidate somewhere (transform-E003)? */
+TN_WARN_UNUSED tn_status tn_graph_picks_check(tn_ctx *ctx, const tn_graph_picks *g);
+
 typedef struct tn_pass {
     tn_ctx *ctx;
     tn_arena *scratch; /* reset after each pass */
     const struct tn_machine *machine;
     int opt_level;                  /* 0..4 */
     const tn_pass_options *options; /* NULL: defaults */
+    tn_graph_picks *picks;          /* NULL: defaults, and nobody wants to know */
     bool no_grouping;               /* FuseOps is disabled: one kernel for each operator */
     bool no_inlining;               /* tn_lower_te makes a block of every operator */
     tn_eval_fn *eval;
@@ -57,6 +82,14 @@ extern const size_t tn_n_passes;
 const tn_pass_info *tn_pass_find(const char *name); /* NULL: unknown */
 /* Runs one pass, verifies the module in debug builds. */
 TN_WARN_UNUSED tn_status tn_pass_run(tn_pass *p, const tn_pass_info *pass, tn_graph *g);
+
+/* The hash of what a node computes: its operator, attributes, types without layouts, and which operands are constants.
+ * The same in all models, and everywhere. */
+uint64_t tn_node_workload(const tn_node *n);
+/* Which candidate to take at n, the first by default. beside: another node that is concerned, or NULL. Candidates may
+ * depend on more than the nodes: a value that is none here leaves the default. */
+void tn_pass_pick(tn_pass *p, const tn_node *n, const tn_node *beside, const char *role, uint32_t n_candidate,
+                  const tn_choice candidate[], uint32_t *out);
 
 /* An `if` whose condition is a constant becomes its branch; symbols it would bind become that branch's extents. */
 TN_WARN_UNUSED tn_status tn_if_fold(tn_pass *p, tn_graph *g, tn_node *n);

@@ -23,6 +23,7 @@ graph in N. The first judge takes every graph, and the others are compared with 
     text     the interpreter of Relay, over what the program and its optimised form print, which must read back
     O0       the package at -O0
     buckets  the package with code of their own for some sizes of the symbols (--input-shapes), for graphs that have symbols
+    picks    the package with choices of the graph at random (layouts, algorithms, groups)
     c        the package as C, compiled by the C compiler, for one graph in 8 with -O2
 """
 import argparse
@@ -171,6 +172,9 @@ class Bench:
             if not shapes:
                 return
             out = self.attempt(self.tenon.run, data, case.feeds, "jit", shapes)
+        elif judge == self.j.PICKS:
+            chosen = [f"tenon.picks=random:{case.seed}"]
+            out = self.attempt(functools.partial(self.tenon.run, pass_config=chosen), data, case.feeds)
         else:
             way = "c-O2" if judge == "c" and case.seed % self.j.OPTIMISED == 0 else judge
             out = self.attempt(self.evaluate, way, data, case.feeds)

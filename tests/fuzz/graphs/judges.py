@@ -18,6 +18,7 @@ WAYS = {"jit": dict(), "O0": dict(opt_level=-1), "c": dict(target="c", cross_com
         "c-O2": dict(target="c", cross_compiler_options="-O2")}
 OPTIMISED = 8  # one graph in so many
 BUCKETS = "buckets"
+PICKS = "picks"
 STAGES = ("relay", "tir", "tir-scheduled", "flat")
 TEXT = "text"
 PASSES = "SimplifyInference,SimplifyExpr,FoldConstant,EliminateCommonSubexpr,DeadCodeElimination"  # before it is printed again
@@ -55,10 +56,10 @@ class Tenon:
         options = {"input_shapes": shapes} if shapes else {}
         return session, self.call(session, session.from_memory, "model", data, options)
 
-    def run(self, data, feeds, way="jit", shapes=None):
+    def run(self, data, feeds, way="jit", shapes=None, **more):
         """The outputs of a package for each set of inputs; a set that the run refuses gives the Refused."""
         session, program = self.read(data, shapes)
-        options = dict(threads=1, **WAYS[way])
+        options = dict(threads=1, **WAYS[way], **more)
         if "target" not in options:
             return execute(self.call(session, program.build_here, options)[0], feeds)
         with tempfile.TemporaryDirectory() as folder:

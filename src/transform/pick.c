@@ -1,0 +1,102 @@
+/* How passes ask for picks. */
+#include "transform/pass.h"
+
+#include <string.h>
+
+/* Of a type without layout. Expressions of extents hash by their structure and the names of their symbols. */
+static uint64_t hash_type(const tn_type *t, uint64_t h)
+{
+    h = tn_hash_u64(h, t->kind);
+    if (t->kind != TN_T_TENSOR)
+        return h;
+    h = tn_hash_u64(h, (uint64_t)t->dtype.code << 32 | (uint64_t)t->dtype.bits << 16 | t->dtype.lanes);
+    for (int d = 0; d < t->n; d++)
+        h = tn_hash_u64(h, t->dim[d]->hash);
+    return tn_hash_u64(h, (uint64_t)t->n);
+}
+
+uint64_t tn_node_workload(const tn_node *n)
+{
+    uint64_t h = tn_hash_bytes(n->op->name, strlen(n->op->name), n->nout);
+    if (n->op->attr_size)
+        h = tn_hash_u64(h, tn_attr_hash(n->op->attr, n->attr));
+    for (int i = 0; i < n->nin; i++) {
+        const tn_value v = tn_in(n, i);
+        h = tn_hash_u64(h, v.def ? v.def->op == &tn_op_constant : 2);
+        h = v.def ? hash_type(tn_value_type(v), h) : h;
+    }
+    for (uint16_t k = 0; k < n->nout; k++)
+        h = hash_type(n->type[k], h);
+    return h;
+}
+
+/* A new pick; the value given for it, or a random one, else the default is what nodes take. */
+static uint32_t add(tn_graph_picks *g, const char *name, uint32_t n, const tn_choice candidate[])
+{
+    const tn_choice *given = tn_picks_find(g->given, name);
+    const bool fits = given && tn_choice_place(n, candidate, given) < n;
+    const tn_picks others = {.random = g->given ? g->given->random : NULL};
+    uint32_t index, at = g->asked.n;
+    (void)tn_pick_ask(&g->asked, fits ? g->given : &others, g->arena, name, n, candidate, &index);
+    tn_strmap_put(&g->by_name, g->asked.at[at].name, strlen(name), at);
+    if (at == g->cap_place) {
+        tn_pick_place *place = TN_NEW_N(g->arena, tn_pick_place, g->cap_place = at ? 2 * at : 8);
+        if (at)
+            memcpy(place, g->place, at * sizeof *place);
+        g->place = place;
+    }
+    g->place[at] = (tn_pick_place){.value = given ? *given : g->asked.at[at].candidate[index]};
+    return at;
+}
+
+void tn_pass_pick(tn_pass *p, const tn_node *n, const tn_node *beside, const char *role, uint32_t n_candidate,
+                  const tn_choice candidate[], uint32_t *out)
+{
+    tn_graph_picks *g = p->picks;
+    uint64_t at, h = tn_node_workload(n);
+    *out = 0;
+    if (!g || n_candidate < 2)
+        return;
+    h = beside ? tn_hash_u64(h, tn_node_workload(beside)) : h;
+    const char *name = tn_arena_printf(p->scratch, "%s.%016llx.%s", n->op->name, (unsigned long long)h, role);
+    if (!tn_strmap_get(&g->by_name, name, strlen(name), &at))
+        at = add(g, name, n_candidate, candidate);
+    tn_pick_place *place = &g->place[at];
+    if (!place->n++)
+        place->first = tn_arena_strdup(g->arena, n->loc && n->loc->node ? n->loc->node : n->op->name);
+    *out = tn_choice_place(n_candidate, candidate, &place->value);
+    if (*out == n_candidate)
+        *out = 0;
+    else
+        place->taken = true;
+}
+
+static tn_status refuse_value(tn_ctx *ctx, const tn_pick *pick)
+{
+    tn_buf all = {0};
+    for (uint32_t i = 0; i < pick->n; i++) {
+        tn_buf_str(&all, i ? ", " : "");
+        tn_choice_print(&pick->candidate[i], &all);
+    }
+    tn_status s = tn_error(ctx, "transform-E003", NULL, "the value given for the pick %s is none of: %s",
+                           pick->name, tn_buf_cstr(&all));
+    tn_buf_deinit(&all);
+    return s;
+}
+
+tn_status tn_graph_picks_check(tn_ctx *ctx, const tn_graph_picks *g)
+{
+    const char *unused = tn_picks_unused(g->given, &g->asked);
+    if (unused)
+        return tn_error(
+            ctx, "transform-E002", NULL,
+            "the graph has no pick %s with the others that are given; `dump --stage space` lists those "
+            "that it has",
+            unused);
+    for (uint32_t i = 0; i < g->asked.n; i++)
+        if (!g->place[i].taken)
+            return refuse_value(ctx, &g->asked.at[i]);
+    return TN_OK;
+}
+
+void tn_graph_picks_deinit(tn_graph_picks *g) { tn_strmap_deinit(&g->by_name); }
