@@ -252,7 +252,7 @@ typedef struct tenon_report { /* what a build says about its work; lives as othe
     const char *memory_symbols;
     uint64_t state_bytes;
     uint32_t kernels_recorded; /* kernels and variants that are scheduled by a tuning record */
-    uint32_t reserved0;
+    uint32_t graph_recorded;   /* 1: so are choices of the graph (tenon_tune_graph) */
 } tenon_report;
 
 /* Build a package: a tar with mod.so, mod.params and, if the graph is static, mod.json; or one self-contained file

@@ -151,6 +151,16 @@ int tenon_tune_list(tenon_module *m, const tenon_options *o, const tenon_tune_op
 /* Searches; the tasks as they stand in the end. What was found before a call that was ended early is in the file. */
 int tenon_tune(tenon_module *m, const tenon_options *o, const tenon_tune_options *t, uint32_t *out_n,
                const tenon_tune_task **out);
+/* Searches what passes choose for the graph as a whole: algorithms, layouts, and what is one kernel (docs/schedule.md,
+ * "Choices of the graph"). All sizes of the inputs are known (driver-E195), and are numbers where the options give
+ * input_shapes. Each trial compiles the model at another point and times it, on `threads`, in turn with the best one so
+ * far; outputs have to agree. `records` and the user's own file get what is found, which counts for this graph alone;
+ * then tasks are those of the graph as it is recorded, so their search comes after this one. Of the options,
+ * those about tasks and schedules are not looked at; trials is 64 by default, also where there is no limit of
+ * time. The result is called "graph": its times are of a run of the model. In progress it is the only task.
+ * */
+int tenon_tune_graph(tenon_module *m, const tenon_options *o, const tenon_tune_options *t,
+                     const tenon_tune_task **out);
 /* The choices of the first task of `tasks` at the point of its space that has this number. The digits of a number are
  * the indices of the choices, and the one that is made first has the lowest: 0 is the built-in schedule (of sketches:
  * the default one). Numbers are not dense, because choices may depend on those before them; what the last one leaves

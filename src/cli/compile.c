@@ -157,6 +157,8 @@ static void print_report(const tenon_report *r, const char *output, int verbose)
     if (r->machine && *r->machine)
         printf(" (%s)", r->machine);
     printf("\n");
+    if (r->graph_recorded)
+        printf("choices of the graph by a tuning record\n");
     if (r->kernels_recorded)
         printf("%u scheduled by tuning records\n", (unsigned)r->kernels_recorded);
     if (verbose)

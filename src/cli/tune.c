@@ -23,6 +23,9 @@ const tn_flag tn_tune_flags[] = {
     TN_ROW_CHOICE("tuner", 0, "xgb|ga|random|gridsearch|xgb_knob|xgb-rank|xgb_rank|xgb_itervar|xgb_curve", NULL,
                   "who proposes schedules, with as many trials for each task; by default xgb, and the trials go "
                   "where most is to be gained"),
+    TN_ROW_SWITCH("graph", 0,
+                  "first try other algorithms, layouts and groups for the model as a whole: up to 64, or for a "
+                  "third of --budget"),
     TN_ROW_CHOICE("generator", 0, "rules|sketch", NULL,
                   "whose schedules are searched: those of the built-in rules, the default, or sketches from what "
                   "is computed alone"),
@@ -52,7 +55,7 @@ const tn_flag tn_tune_flags[] = {
 };
 // clang-format on
 
-enum { TASK_WIDTH = 100, NAME_WIDTH = 48, PATH_ROOM = 4096 };
+enum { MOST_GRAPH_TRIALS = 64, TASK_WIDTH = 100, NAME_WIDTH = 48, PATH_ROOM = 4096 };
 
 /* ---- options ---- */
 
@@ -235,6 +238,38 @@ static void print_table(uint32_t n, const tenon_tune_task *task, const char *whe
         printf("%s: %u record%s\n", where, (unsigned)gained, gained == 1 ? "" : "s");
 }
 
+/* A share of the time, and what is left of it for the kernels. */
+static int search_graph(tn_model_options *m, const tn_args *args, tenon_tune_options *o, const char *where)
+{
+    const tenon_tune_task *graph = NULL;
+    const char *slash = strrchr(args->operand, '/');
+    tenon_tune_options given = *o;
+    given.trials = 0;
+    given.seconds = o->seconds / 3;
+    watch w = {.live = {.to = tn_terminal_coloured(stderr) ? stderr : NULL,
+                        .model = slash ? slash + 1 : args->operand,
+                        .seconds = given.seconds,
+                        .trials = MOST_GRAPH_TRIALS}};
+    given.progress = on_progress;
+    given.progress_user = &w;
+    int failed = tenon_tune_graph(m->module, &m->options, &given, &graph);
+    tn_tune_live_clear(&w.live);
+    int status = tn_model_messages(m, failed);
+    if (!failed) {
+        printf(
+            "graph: %u trials (%u without a time); a run %.3f ms, by the built-in choices %.3f ms (%.3fx)\n",
+            (unsigned)graph->trials, (unsigned)graph->failed, graph->seconds * 1e3,
+            graph->built_in_seconds * 1e3, graph->built_in_seconds / graph->seconds);
+        if (graph->picks && args->verbose)
+            printf("%s", graph->picks);
+        if (graph->picks && where)
+            printf("%s: 1 record\n", where);
+    }
+    free(w.picks);
+    tn_tune_history_deinit(&w.history);
+    return status;
+}
+
 static int search(tn_model_options *m, const tn_args *args, tenon_tune_options *o)
 {
     uint32_t n = 0;
@@ -242,6 +277,12 @@ static int search(tn_model_options *m, const tn_args *args, tenon_tune_options *
     char path[4096];
     const char *home = !m->options.no_records && tenon_records_path(path, sizeof path) ? path : NULL;
     const char *slash = strrchr(args->operand, '/');
+    if (tn_args_count(args, "graph")) {
+        int failed = search_graph(m, args, o, o->records ? o->records : home);
+        if (failed != TN_EXIT_OK)
+            return failed;
+        o->seconds -= o->seconds / 3;
+    }
     watch w = {.live = {.to = tn_terminal_coloured(stderr) ? stderr : NULL,
                         .model = slash ? slash + 1 : args->operand,
                         .seconds = o->seconds,

@@ -84,6 +84,10 @@ typedef struct tn_here tn_here;
 tn_here *tn_here_new(tenon *t); /* NULL: out of memory */
 /* In a call: compiles the unit of the session's build. */
 TN_WARN_UNUSED tn_status tn_here_open(tenon *t, tn_here *x, tnr_module **out);
+/* The module of b's unit; params, n bytes aligned to 64, stay as long as it does, and so does *out_code, which the
+ * generator's here_free releases. */
+TN_WARN_UNUSED tn_status tn_here_make(tn_build *b, const void *params, size_t n, void **out_code,
+                                      tnr_module **out);
 int tn_here_end(tn_here *x, int failed); /* after the call; returns `failed` */
 
 #endif

@@ -69,6 +69,7 @@ void tn_report_fill(tenon *t, size_t bytes, tenon_report *out)
                       .seconds_package = b->seconds.package,
                       .target = b->target.text,
                       .machine = b->machine.name,
+                      .graph_recorded = b->graph_recorded,
                       .objects_made = atomic_load(&b->objects.made),
                       .objects_cached = atomic_load(&b->objects.loaded),
                       .features = features_text(b)};

@@ -74,6 +74,10 @@ typedef struct tn_build {
     tn_graph_picks picks;         /* what passes chose; given_picks: what they are told */
     tn_picks given_picks;
     tn_rng pick_rng;
+    const tn_picks *found_picks; /* by a search: they hold where they fit */
+    uint64_t graph_workload;     /* of the graph before passes choose */
+    bool graph_recorded;         /* a record says given_picks */
+    bool kernels_built_in;       /* records are for the graph alone */
     struct tn_pass_time *pass_time;
     uint32_t n_pass_time; /* in order of the first run */
     const char *model;
@@ -270,6 +274,9 @@ TN_WARN_UNUSED tn_status tn_records_take(tn_build *b, const char *path);
 void tn_records_take_home(tn_build *b);
 /* The schedule that is recorded for f; false: none is, or the one that is does not fit f any more. */
 bool tn_records_apply(const tn_build *b, const tn_func *f, tn_arena *arena, tn_pool *pool, tn_sched *out);
+/* b->given_picks are those that are recorded for b's graph, whose passes have not chosen yet; none may be. */
+#define TN_GRAPH_GENERATOR "graph"
+TN_WARN_UNUSED tn_status tn_records_graph(tn_build *b);
 /* As the public API shows it. */
 struct tenon_record;
 void tn_record_view(const tn_record *r, struct tenon_record *out);

@@ -37,15 +37,29 @@ static void copy(char *to, const tn_buf *from)
     }
 }
 
-tn_status tn_here_open(tenon *t, tn_here *x, tnr_module **out)
+tn_status tn_here_make(tn_build *b, const void *params, size_t n, void **out_code, tnr_module **out)
 {
-    tn_build *b = &t->build;
     const tn_generator *g = b->target.row->generator;
     const tn_code_options options = {.triple = b->target.triple, .opt_level = b->opt.opt_level};
     const tn_library *library;
     tnr_module *module = NULL;
     tnr_error err;
     double start = tn_now();
+    TN_TRY(g->here(&b->unit, &options, out_code, &library));
+    b->seconds.codegen = tn_now() - start;
+    const tnr_parts parts = {.library = library, .params = params, .params_n = n};
+    if (!tnr_module_open_parts(&parts, &module, &err) && !tnr_host_register_all(module, &err)) {
+        *out = module;
+        return TN_OK;
+    }
+    tnr_module_release(module);
+    return tn_error(b->ctx, "driver-E073", NULL, "%s", err.message);
+}
+
+tn_status tn_here_open(tenon *t, tn_here *x, tnr_module **out)
+{
+    tn_build *b = &t->build;
+    const tn_generator *g = b->target.row->generator;
     if (!g->here)
         return tn_error(b->ctx, "driver-E104", NULL,
                         "target %s makes no code in this process; use target llvm", b->target.text);
@@ -54,15 +68,7 @@ tn_status tn_here_open(tenon *t, tn_here *x, tnr_module **out)
     if (raised.kind)
         tn_raise(raised);
     copy(x->params, &t->data);
-    TN_TRY(g->here(&b->unit, &options, &x->code->at, &library));
-    b->seconds.codegen = tn_now() - start;
-    const tnr_parts parts = {.library = library, .params = x->params, .params_n = t->data.n};
-    if (!tnr_module_open_parts(&parts, &module, &err) && !tnr_host_register_all(module, &err)) {
-        *out = module;
-        return TN_OK;
-    }
-    tnr_module_release(module);
-    return tn_error(b->ctx, "driver-E073", NULL, "%s", err.message);
+    return tn_here_make(b, x->params, t->data.n, &x->code->at, out);
 }
 
 int tn_here_end(tn_here *x, int failed)

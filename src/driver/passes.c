@@ -72,6 +72,9 @@ static tn_status take_picks(tn_build *b, const char *from)
     tn_graph_picks_deinit(&b->picks);
     b->picks = (tn_graph_picks){.arena = &b->arena, .given = &b->given_picks};
     b->given_picks = (tn_picks){0};
+    b->graph_recorded = false;
+    if (b->found_picks)
+        b->picks.given = b->found_picks;
     if (!from || !*from)
         return TN_OK;
     if (strncmp(from, random, n) != 0)

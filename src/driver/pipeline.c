@@ -139,6 +139,14 @@ tn_status tn_check_constants(tn_build *b, int64_t most)
     return b->ctx->n_error == had ? TN_OK : TN_FAIL;
 }
 
+/* Passes choose from here on: what a search has found for the graph as it is now. */
+static tn_status before_choices(tn_build *b)
+{
+    b->graph_workload = tn_graph_workload(&b->graph);
+    const char *given = b->pass_options.config[TN_CONFIG_PICKS];
+    return b->found_picks || (given && *given) ? TN_OK : tn_records_graph(b);
+}
+
 tn_status tn_stage_graph(tn_build *b)
 {
     double start = tn_now();
@@ -152,9 +160,12 @@ tn_status tn_stage_graph(tn_build *b)
         n_pass++;
     for (size_t i = 0; i < n_pass; i++) {
         tn_progress_say(b, "graph", i, n_pass);
+        if (strcmp(tn_graph_pipeline[i], "ChooseAlgorithm") == 0)
+            TN_TRY(before_choices(b));
         TN_TRY(tn_pass_step(b, &p, tn_graph_pipeline[i]));
     }
-    TN_TRY(tn_graph_picks_check(b->ctx, &b->picks));
+    if (!b->found_picks && !b->graph_recorded)
+        TN_TRY(tn_graph_picks_check(b->ctx, &b->picks));
     tn_file_cool(b->origin ? &b->origin->file : &b->file);
     b->seconds.graph = tn_now() - start;
     return tn_relay_verify(&b->graph);

@@ -126,14 +126,28 @@ tn_status tn_records_open(tn_build *b)
 
 /* ---- using ---- */
 
+static const tn_record *find(const tn_build *b, uint64_t workload)
+{
+    const tn_record *r = tn_records_find(&b->records, workload, b->record_machine, 1);
+    return r ? r : tn_records_find(&b->records, workload, b->record_machine, 0);
+}
+
+tn_status tn_records_graph(tn_build *b)
+{
+    uint32_t line;
+    TN_TRY(tn_records_open(b));
+    const tn_record *r = b->has_records ? find(b, b->graph_workload) : NULL;
+    if (r && strcmp(r->generator, TN_GRAPH_GENERATOR) == 0)
+        b->graph_recorded = tn_picks_parse(r->picks, strlen(r->picks), &b->arena, &b->given_picks, &line);
+    return TN_OK;
+}
+
 bool tn_records_apply(const tn_build *b, const tn_func *f, tn_arena *arena, tn_pool *pool, tn_sched *out)
 {
     uint32_t line;
-    if (!b->has_records)
+    if (!b->has_records || b->kernels_built_in)
         return false;
-    uint64_t workload = tn_func_workload(f);
-    const tn_record *r = tn_records_find(&b->records, workload, b->record_machine, 1);
-    r = r ? r : tn_records_find(&b->records, workload, b->record_machine, 0);
+    const tn_record *r = find(b, tn_func_workload(f));
     if (!r)
         return false;
     tn_sched_init(out, f, arena, pool);

@@ -77,10 +77,11 @@ static void print_task(const tn_space *x, uint64_t workload, uint32_t calls, tn_
     tn_arena_deinit(&arena);
 }
 
-static void print_graph(const tn_graph_picks *g, tn_buf *out)
+static void print_graph(const tn_graph_picks *g, uint64_t workload, tn_buf *out)
 {
     if (g->asked.n)
-        tn_buf_printf(out, "# graph, %u pick%s\n", (unsigned)g->asked.n, g->asked.n == 1 ? "" : "s");
+        tn_buf_printf(out, "# graph, workload %016llx, %u pick%s\n", (unsigned long long)workload,
+                      (unsigned)g->asked.n, g->asked.n == 1 ? "" : "s");
     for (uint32_t i = 0; i < g->asked.n; i++) {
         const tn_pick_place *at = &g->place[i];
         tn_buf_printf(out, "# %s", at->first);
@@ -97,7 +98,7 @@ void tn_space_print(tn_build *b, tn_buf *out)
 {
     tn_build_task *all;
     size_t n = tn_tasks_find(b, &all);
-    print_graph(&b->picks, out);
+    print_graph(&b->picks, b->graph_workload, out);
     for (size_t i = 0; i < n; i++) {
         const tn_space x = {&tn_rules_generator, all[i].group->base[all[i].variant], &b->machine, 0};
         tn_buf_str(out, i ? "\n" : "");

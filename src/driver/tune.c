@@ -123,7 +123,6 @@ static tn_status choose(tn_tuning *t)
 static tn_status find_tasks(tn_tuning *t, tn_build_task **out)
 {
     tn_build *b = t->b;
-    TN_TRY(tn_target_parse(b));
     TN_TRY(tn_stage_graph(b));
     TN_TRY(tn_stage_tir(b));
     TN_TRY(tn_stage_schedule(b));
@@ -159,7 +158,9 @@ static tn_status begin(tn_build *b, const tune_call *c, tn_tuning *t, tn_build_t
 {
     TN_TRY(tn_tuning_begin(t, b, NULL, c->o));
     TN_TRY(tn_rules_take(t, c->rules));
-    b->opt.no_records = 1; /* tasks begin with the built-in schedules */
+    TN_TRY(tn_target_parse(b));
+    TN_TRY(tn_tuning_known(t)); /* of the graph, whose kernels are the tasks */
+    b->kernels_built_in = true; /* which begin with the built-in schedules */
     b->opt.tuning_records = NULL;
     return find_tasks(t, out_of);
 }

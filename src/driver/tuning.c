@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { TRIALS_EACH = 64, NOMINAL = 16 };
 static const double REPEAT_SECONDS = 0.004, TIMEOUT = 10, SLOWER = 1.3, MARGIN = 0.01, DISTURBED = 0.02;
@@ -159,22 +160,32 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
 }
 
+tn_status tn_tuning_known(tn_tuning *t)
+{
+    tn_build *b = t->b;
+    t->is_known = true;
+    if (!t->no_records)
+        tn_records_take_home(b);
+    if (t->o.prior && *t->o.prior)
+        TN_TRY(tn_records_take(b, t->o.prior));
+    if (t->o.records && *t->o.records && access(tn_record_place_of(b->ctx, t->o.records).records, F_OK) == 0)
+        TN_TRY(tn_records_take(b, t->o.records));
+    return TN_OK;
+}
+
 tn_status tn_tuning_prior(tn_tuning *t)
 {
     tn_build *b = t->b;
     char home[TN_RECORDS_PATH];
+    if (!t->is_known)
+        TN_TRY(tn_tuning_known(t));
     if (!t->no_records && tn_records_home(home)) {
         t->home = tn_arena_strdup(&b->arena, home);
         tn_folders_make(t->home);
         TN_TRY(tn_records_append(b->ctx, t->home, 0, NULL)); /* can it be written? */
-        tn_records_take_home(b);
     }
-    if (t->o.prior && *t->o.prior)
-        TN_TRY(tn_records_take(b, t->o.prior));
-    if (t->o.records && *t->o.records) {
+    if (t->o.records && *t->o.records)
         TN_TRY(tn_records_append(b->ctx, t->o.records, 0, NULL));
-        TN_TRY(tn_records_take(b, t->o.records));
-    }
     if (t->home && t->o.records && is_same_file(t->home, t->o.records))
         t->home = NULL;
     for (uint32_t i = 0; i < t->n_chosen; i++) {
@@ -248,6 +259,12 @@ static void write_record(tn_tuning *t, const char **path, const tn_record *r)
     *path = NULL;
 }
 
+void tn_tuning_write(tn_tuning *t, const tn_record *r)
+{
+    write_record(t, &t->o.records, r);
+    write_record(t, &t->home, r);
+}
+
 /* What the pair of files of MetaSchedule says of a workload besides. */
 static void describe_workload(tn_tuning *t, uint32_t i, tn_record *r)
 {
@@ -284,8 +301,7 @@ static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_point *
                    .picks = k->picks,
                    .trace = trace};
     describe_workload(t, i, &r);
-    write_record(t, &t->o.records, &r);
-    write_record(t, &t->home, &r);
+    tn_tuning_write(t, &r);
     tenon_record seen;
     tn_record_view(&r, &seen);
     tell(t, s, i,

@@ -25,6 +25,7 @@ typedef struct tn_tuning {
     tn_wish wish[TN_MOST_WISHES];
     bool has_rival;   /* the built-in schedules are another generator's */
     bool no_records;  /* the user's own file is left alone */
+    bool is_known;    /* what was found before is in b->records */
     const char *home; /* that file; NULL: none */
     tn_status status; /* of writing records */
 } tn_tuning;
@@ -44,8 +45,11 @@ void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, cons
 /* Picks as the public API shows them, in an arena. */
 const tenon_pick *tn_tuning_picks(uint32_t n, const tn_pick pick[], tn_arena *arena);
 void tn_tuning_choose(tn_tuning *t); /* those with `chosen` */
+/* Reads what was found before; tn_tuning_prior does where nobody did. */
+TN_WARN_UNUSED tn_status tn_tuning_known(tn_tuning *t);
 /* What was found before, and can files be written? */
 TN_WARN_UNUSED tn_status tn_tuning_prior(tn_tuning *t);
+void tn_tuning_write(tn_tuning *t, const tn_record *r);  /* to the files of records; t->status */
 TN_WARN_UNUSED tn_status tn_tuning_search(tn_tuning *t); /* driver-E164 */
 
 #endif

@@ -86,6 +86,8 @@ TN_WARN_UNUSED tn_status tn_pass_run(tn_pass *p, const tn_pass_info *pass, tn_gr
 /* The hash of what a node computes: its operator, attributes, types without layouts, and which operands are constants.
  * The same in all models, and everywhere. */
 uint64_t tn_node_workload(const tn_node *n);
+/* The hash of a module's nodes by this, and of what each of them reads. */
+uint64_t tn_graph_workload(const tn_graph *g);
 /* Which candidate to take at n, the first by default. beside: another node that is concerned, or NULL. Candidates may
  * depend on more than the nodes: a value that is none here leaves the default. */
 void tn_pass_pick(tn_pass *p, const tn_node *n, const tn_node *beside, const char *role, uint32_t n_candidate,

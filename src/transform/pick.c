@@ -30,6 +30,41 @@ uint64_t tn_node_workload(const tn_node *n)
     return h;
 }
 
+/* Nodes are numbered in their order; what is not of this region or one around it is not told apart. */
+static uint64_t hash_region(const tn_region *r, tn_map *number, uint64_t h)
+{
+    for (uint32_t i = 0; i < r->n_param; i++)
+        tn_map_put(number, r->param[i]->id, number->n);
+    for (const tn_node *n = r->first; n; n = n->next) {
+        uint64_t at;
+        h = tn_hash_u64(h, tn_node_workload(n));
+        for (int i = 0; i < n->nin; i++) {
+            const tn_value v = tn_in(n, i);
+            bool known = v.def && tn_map_get(number, v.def->id, &at);
+            h = tn_hash_u64(h, known ? at << 16 | v.out : UINT64_MAX);
+        }
+        tn_map_put(number, n->id, number->n);
+        for (int i = 0; i < n->nregion; i++)
+            h = hash_region(n->region[i], number, tn_hash_u64(h, (uint64_t)i));
+    }
+    for (uint32_t i = 0; i < r->n_result; i++) {
+        uint64_t at;
+        bool known = r->result[i].def && tn_map_get(number, r->result[i].def->id, &at);
+        h = tn_hash_u64(h, known ? at << 16 | r->result[i].out : UINT64_MAX);
+    }
+    return h;
+}
+
+uint64_t tn_graph_workload(const tn_graph *g)
+{
+    uint64_t h = 0;
+    tn_map number = {0};
+    for (const tn_function *f = g->func; f; f = f->next)
+        h = hash_region(f->body, &number, tn_hash_u64(h, f->body->n_param));
+    tn_map_deinit(&number);
+    return h;
+}
+
 /* A new pick; the value given for it, or a random one, else the default is what nodes take. */
 static uint32_t add(tn_graph_picks *g, const char *name, uint32_t n, const tn_choice candidate[])
 {

@@ -84,6 +84,22 @@ bool tn_argument_init(tn_argument *a, const tn_func *f, uint32_t i, const int64_
     return a->at != NULL;
 }
 
+bool tn_argument_dense(tn_argument *a, const tn_buffer *b, int n, const int64_t dim[], tn_rng *rng)
+{
+    *a = (tn_argument){.buffer = b, .n = n, .count = 1};
+    for (int d = 0; d < n; d++) {
+        a->dim[d] = dim[d];
+        if (dim[d] < 0 || !tn_size_mul(a->count, (size_t)dim[d], &a->count))
+            return false;
+    }
+    if (!tn_size_mul(a->count, tn_dtype_bytes(b->dtype), &a->bytes))
+        return false;
+    a->at = room_for(a);
+    if (a->at && rng)
+        fill(a, rng);
+    return a->at != NULL;
+}
+
 void tn_argument_deinit(tn_argument *a)
 {
     tn_free(a->at);

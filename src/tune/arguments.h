@@ -18,6 +18,9 @@ typedef struct tn_argument {
  * the layout's fill. false: it has no such size, or does not fit into memory. */
 TN_WARN_UNUSED bool tn_argument_init(tn_argument *a, const tn_func *f, uint32_t i, const int64_t sym[],
                                      tn_rng *rng);
+/* A row-major tensor of b's dtype and these extents, random as above; rng NULL: zeros. b is kept. */
+TN_WARN_UNUSED bool tn_argument_dense(tn_argument *a, const tn_buffer *b, int n, const int64_t dim[],
+                                      tn_rng *rng);
 void tn_argument_deinit(tn_argument *a);
 /* As much memory again, with the same contents. NULL: memory is exhausted. */
 unsigned char *tn_argument_copy(const tn_argument *a);

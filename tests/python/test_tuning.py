@@ -37,13 +37,13 @@ def write_record(path, model, trace):
     write_line(path, task.workload, trace)
 
 
-def write_line(path, workload, trace):
+def write_line(path, workload, trace, generator="rules", picks=""):
     machine = json.loads(_core.Session().about()[1])
     about = f"{machine['triple'].split('-')[0]} l1={machine['l1_bytes']} l2={machine['l2_bytes']}"
     path.write_text(json.dumps({
         "tenon": 1, "workload": f"{workload:016x}", "machine": " ".join([about, *machine["features"]]), "threads": 1,
-        "seconds": 1e-6, "default": 2e-6, "operations": 1, "trials": 1, "name": "by_hand", "generator": "rules", "version": 1,
-        "picks": "", "trace": trace}) + "\n")
+        "seconds": 1e-6, "default": 2e-6, "operations": 1, "trials": 1, "name": "by_hand", "generator": generator, "version": 1,
+        "picks": picks, "trace": trace}) + "\n")
 
 
 def is_sound(path):
@@ -153,6 +153,28 @@ class Tuning(Records):
                          [[sum(p * q for p, q in zip(u, v)) for v in x] for u in x])
         with self.assertRaisesRegex(TypeError, "a schedule is one task"):
             tenon.tuning_tasks(s)
+
+    def test_graph(self):
+        """Choices of the graph: a search, and a record of them."""
+        shape = (ROWS, COLUMNS)
+        nodes = [models.node("Softmax", ["x"], ["s"]), models.node("Relu", ["s"], ["y"])]
+        model = models.model(nodes, [("x", models.FLOAT, shape)], [("y", models.FLOAT, shape)])
+        seen = []
+        found = tenon.tune_graph(model, self.records, trials=2, progress=seen.append)
+        self.assertEqual((found.name, found.calls, found.trials), ("graph", 1, len(seen)))
+        self.assertTrue(1 <= found.trials <= 2 and found.seconds > 0 and found.built_in_seconds > 0)
+        self.assertTrue(all(".fuse = no" in p.picks for p in seen))
+        write_line(self.records, found.workload, "", "graph", seen[0].picks)
+        module = tenon.compile(model, tuning_records=self.records)
+        self.assertEqual((module.report["graph_recorded"], module.report["kernels"]), (1, 2))
+        plain = tenon.compile(model, no_records=True)
+        self.assertEqual((plain.report["graph_recorded"], plain.report["kernels"]), (0, 1))
+        self.assertEqual(run(module), run(plain))
+        with self.assertRaisesRegex(ValueError, "trials must be greater than 0"):
+            tenon.tune_graph(model, trials=0)
+        with self.assertRaises(tenon.CompileError) as free:
+            tenon.tune_graph(softmax("n"), self.records)
+        self.assertEqual(free.exception.diagnostics[0].id, "driver-E195")
 
     def test_own_records(self):
         """What the user keeps is used by itself, unless it is to be left alone."""

@@ -95,7 +95,8 @@ static const core_field report_fields[] = {
     CORE_FIELD(tenon_report, alive_bytes, LONG),     CORE_FIELD(tenon_report, plan_smallest, COUNT),
     CORE_FIELD(tenon_report, in_place, COUNT),       CORE_FIELD(tenon_report, features, TEXT),
     CORE_FIELD(tenon_report, memory_bytes, LONG),    CORE_FIELD(tenon_report, memory_symbols, TEXT),
-    CORE_FIELD(tenon_report, state_bytes, LONG),     CORE_FIELD(tenon_report, kernels_recorded, COUNT)};
+    CORE_FIELD(tenon_report, state_bytes, LONG),     CORE_FIELD(tenon_report, kernels_recorded, COUNT),
+    CORE_FIELD(tenon_report, graph_recorded, COUNT)};
 
 static PyObject *report(const tenon_report *r)
 {
@@ -524,6 +525,7 @@ static PyMethodDef methods[] = {
     {"inspect", inspect, METH_NOARGS, inspect_doc},
     {"text", text, METH_NOARGS, "The program as text."},
     {"tune", core_program_tune, METH_VARARGS, core_program_tune_doc},
+    {"tune_graph", core_program_tune_graph, METH_VARARGS, core_program_tune_graph_doc},
     {"tune_list", core_program_tune_list, METH_VARARGS, core_program_tune_list_doc},
     {"tune_point", core_program_tune_point, METH_VARARGS, core_program_tune_point_doc},
     {NULL, NULL, 0, NULL}};

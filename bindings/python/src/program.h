@@ -20,9 +20,11 @@ void core_program_end(core_program *p, core_options *o);
 
 /* tune.c: methods */
 PyObject *core_program_tune(PyObject *self, PyObject *args);
+PyObject *core_program_tune_graph(PyObject *self, PyObject *args);
 PyObject *core_program_tune_list(PyObject *self, PyObject *args);
 PyObject *core_program_tune_point(PyObject *self, PyObject *args);
-extern const char core_program_tune_doc[], core_program_tune_list_doc[], core_program_tune_point_doc[];
+extern const char core_program_tune_doc[], core_program_tune_graph_doc[], core_program_tune_list_doc[],
+    core_program_tune_point_doc[];
 
 /* view.c: (nodes, body); constants share the program's memory. */
 PyObject *core_function_view(PyObject *program, const tenon_function_view *f);

@@ -6,7 +6,7 @@ typedef struct {
     core_program *p;
     core_options o;
     tenon_tune_options t;
-    int list, is_point;
+    int list, is_point, is_graph;
     uint64_t number;
     uint32_t n;
     const tenon_tune_task *task;
@@ -167,6 +167,10 @@ static int work(void *user)
     job *j = user;
     if (j->is_point)
         return tenon_tune_point(j->p->m, &j->o.c, &j->t, j->number, &j->n, &j->pick);
+    if (j->is_graph) {
+        j->n = 1;
+        return tenon_tune_graph(j->p->m, &j->o.c, &j->t, &j->task);
+    }
     return (j->list ? tenon_tune_list : tenon_tune)(j->p->m, &j->o.c, &j->t, &j->n, &j->task);
 }
 
@@ -211,6 +215,15 @@ const char core_program_tune_doc[] =
 PyObject *core_program_tune(PyObject *self, PyObject *args)
 {
     return call(&(job){.p = (core_program *)self}, args, "OO:tune");
+}
+
+const char core_program_tune_graph_doc[] =
+    "tune_graph(options, tune) -> [task]: search for choices of the graph as a "
+    "whole; the list has one task, \"graph\".";
+
+PyObject *core_program_tune_graph(PyObject *self, PyObject *args)
+{
+    return call(&(job){.p = (core_program *)self, .is_graph = 1}, args, "OO:tune_graph");
 }
 
 const char core_program_tune_list_doc[] = "tune_list(options, tune) -> [task]: without trying anything; with "

@@ -19,7 +19,7 @@ from ._onnxruntime import (ExecutionMode, GraphOptimizationLevel, InferenceSessi
                            set_default_logger_severity, set_seed)
 from ._profile import Profile, ProfileRow
 from ._tuning import (TuningProgress, TuningRecord, TuningResult, TuningTask, records, schedule_parts, tune,
-                      tuning_tasks)
+                      tune_graph, tuning_tasks)
 from ._values import ADT
 from . import auto_scheduler, autotvm, frontend, meta_schedule, relay, schedule, te, tir, transform
 
@@ -40,4 +40,4 @@ __all__ = ["ADT", "CompileError", "Diagnostic", "Error", "ExecutionMode", "Graph
            "RunError", "RunOptions", "SessionOptions", "Tensor", "TensorInfo", "TuningProgress", "TuningRecord", "TuningResult",
            "TuningTask", "UnsupportedError", "Warning", "auto_scheduler", "autotvm", "compile", "frontend", "get_all_providers",
            "get_available_providers", "get_device", "get_num_threads", "load", "meta_schedule", "records", "relay", "schedule", "schedule_parts",
-           "set_default_logger_severity", "set_num_threads", "set_seed", "te", "tir", "transform", "tune", "tuning_tasks"]
+           "set_default_logger_severity", "set_num_threads", "set_seed", "te", "tir", "transform", "tune", "tune_graph", "tuning_tasks"]

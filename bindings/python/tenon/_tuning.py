@@ -358,6 +358,40 @@ def tune(
     return result
 
 
+def tune_graph(
+    model: Any,
+    records: Optional[_module.PathLike] = None,
+    *,
+    target: Optional[str] = None,
+    input_shapes: Optional[_module.Shapes] = None,
+    trials: Optional[int] = None,
+    seconds: Optional[float] = None,
+    seed: int = 0,
+    threads: int = 1,
+    opt_level: Optional[int] = None,
+    progress: Union[bool, Watch, None] = None,
+    **options: Any,
+) -> TuningTask:
+    """Search for algorithms, layouts and groups of operators that make the model as a whole faster, by timing it on this machine.
+
+    Arguments are those of tenon.tune; trials is 64 by default, or as many as `seconds` allow, and threads are those that a run has.
+    All sizes have to be known. The result is the task "graph": seconds of a run of the model, and as its picks what differs from
+    the built-in choices, None where nothing is faster. tenon.compile takes what is found by its record, for this graph alone.
+    tenon.tune then searches the kernels of the graph as it is recorded, so it comes after this. Raises tenon.CompileError.
+    """
+    asked = {"records": records, "trials": trials, "seconds": seconds, "threads": threads, "seed": seed}
+    with _progress.shown(progress, model, _Line) as callback:
+        line = callback if isinstance(callback, _Line) else None
+        program, given = _read(model, target, input_shapes, opt_level, options, line)
+        if isinstance(program, _core.Kernel):
+            raise TypeError("a schedule has no graph; tenon.tune searches it")
+        found = _task(program.tune_graph(dict(given), _checked(asked, line.tuned if line else callback))[0])
+        if line:
+            line.ended(TuningResult([found], None))
+    _module.tell(program.session.diagnostics())
+    return found
+
+
 # ---- records ----
 
 

@@ -1,0 +1,572 @@
+/* Tuning the graph: algorithms, layouts and groups (transform/pick.c), tried on the whole model.
+ *
+ * A variant is the model built in this process at a point of these choices. It is timed in turn with the best
+ * one so far on the same random inputs, and kept if it is faster twice and its outputs agree with those of
+ * the built-in choices. Two walks propose variants: first the choices of one role all together (all layouts
+ * of half the width), then single choices, those first whose nodes take most of the time. A variant whose
+ * kernels are those of one before is no trial. What is found is one record: its workload is the graph before
+ * these passes (tn_graph_workload), its picks are those that differ from the defaults. */
+#include "driver/tuning.h"
+#include "tenon/host.h"
+#include "tune/arguments.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TRIALS = 64, LEAST_RUNS = 8, MOST_RUNS = 60, VERSION = 1 };
+static const double GAIN = 0.985, HOPELESS = 1.3, LEAST_SECONDS = 0.12;
+
+typedef struct run_state { /* of the runtime; released before the code that it runs */
+    tnr_module *module;
+    tnr_instance *instance;
+} run_state;
+
+typedef struct variant {
+    tn_ctx ctx;
+    tn_build b;
+    void *params;
+    tn_resource *code, *state;
+    run_state *run;
+} variant;
+
+typedef struct timed_node {
+    const char *nodes; /* of a kernel, "Conv_0, Relu_1" */
+    double seconds;
+} timed_node;
+
+typedef struct graph_search {
+    tn_tuning *t;
+    tenon_tune_task *task;
+    tn_map seen;      /* hashes of fused graphs */
+    variant *best;    /* at `at` */
+    tn_picks at;      /* what differs from the defaults */
+    tn_argument *in;  /* by input */
+    tn_argument *out; /* of the built-in choices, by output */
+    tn_buffer *type;  /* theirs */
+    uint32_t n_in, n_out;
+    uint32_t trials;
+    tn_vec(timed_node) profile;
+} graph_search;
+
+/* ---- variants ---- */
+
+static void release_run(tn_resource *r)
+{
+    run_state *x = r->at;
+    tnr_instance_free(x->instance);
+    if (x->module)
+        tnr_module_release(x->module);
+}
+
+static void drop(variant *v)
+{
+    if (!v)
+        return;
+    tn_resource_end(v->state);
+    tn_resource_end(v->code);
+    tn_free(v->params);
+    tn_build_deinit(&v->b);
+    tn_ctx_deinit(&v->ctx);
+}
+
+static uint64_t hash_of(const tn_graph *g)
+{
+    tn_buf text = {0};
+    tn_relay_print(g, &text);
+    uint64_t h = tn_hash_bytes(text.at, text.n, 0);
+    tn_buf_deinit(&text);
+    return h;
+}
+
+static variant *begin(graph_search *s, const tn_picks *picks)
+{
+    tn_build *b = s->t->b;
+    variant *v = TN_NEW(&b->arena, variant);
+    tenon_options o = b->opt;
+    o.progress = NULL;
+    o.print_ir_before = o.print_ir_after = NULL;
+    o.print_pass_times = 0;
+    tn_ctx_child_init(&v->ctx, b->ctx);
+    tn_build_init_from(&v->b, b, &v->ctx, &o);
+    v->b.origin = b->origin;
+    v->b.found_picks = picks;
+    return v;
+}
+
+static tn_status set_inputs(graph_search *s, variant *v)
+{
+    tnr_error err;
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        tn_argument *a = &s->in[i];
+        const tn_dtype t = a->buffer->dtype;
+        const DLTensor x = {.data = a->at,
+                            .device = {kDLCPU, 0},
+                            .ndim = a->n,
+                            .dtype = {t.code, t.bits, 1},
+                            .shape = a->dim};
+        if (tnr_set_input_at(v->run->instance, i, &x, &err))
+            return tn_error(&v->ctx, "driver-E073", NULL, "%s", err.message);
+    }
+    return TN_OK;
+}
+
+/* From the fused graph to something that runs. */
+static tn_status finish(graph_search *s, variant *v)
+{
+    tn_buf params = {0};
+    tnr_error err;
+    const tnr_instance_options o = {.threads = s->t->o.threads};
+    TN_TRY(tn_stage_tir(&v->b));
+    TN_TRY(tn_stage_schedule(&v->b));
+    TN_TRY(tn_stage_lower(&v->b));
+    TN_TRY(tn_stage_program(&v->b));
+    tn_params_make(&v->b, &(tn_sink){.buf = &params});
+    v->params = tn_alloc_aligned(params.n);
+    if (params.n)
+        memcpy(v->params, params.at, params.n);
+    const size_t n = params.n;
+    tn_buf_deinit(&params);
+    v->code = tn_resource_new(v->b.target.row->generator->here_free);
+    v->state = tn_resource_new(release_run);
+    v->state->at = v->run = TN_NEW(&s->t->b->arena, run_state);
+    TN_TRY(tn_here_make(&v->b, v->params, n, &v->code->at, &v->run->module));
+    if (tnr_instance_new(v->run->module, &o, &v->run->instance, &err))
+        return tn_error(&v->ctx, "driver-E073", NULL, "%s", err.message);
+    return set_inputs(s, v);
+}
+
+/* ---- inputs and outputs ---- */
+
+static tn_status unfit(tn_build *b, const char *name, const char *why)
+{
+    return tn_error(
+        b->ctx, "driver-E195", NULL,
+        "the graph cannot be timed: %s %s; give all sizes (--input-shapes), or tune its kernels alone", name,
+        why);
+}
+
+static tn_status input(tn_build *b, const tn_node *n, tn_buffer *type, tn_rng *rng, tn_argument *out)
+{
+    const tn_type *t = n->type[0];
+    int64_t dim[TN_LAYOUT_MAX_AXES];
+    bool fits = t->kind == TN_T_TENSOR && !tn_type_is_handle(t) && t->n <= TN_LAYOUT_MAX_AXES &&
+                !tn_dtype_is_string(t->dtype) && !tn_dtype_is_complex(t->dtype);
+    for (int d = 0; fits && d < t->n; d++)
+        fits = tn_is_int(t->dim[d], &dim[d]);
+    if (!fits)
+        return unfit(b, n->name, "has no fixed size");
+    *type = (tn_buffer){.dtype = t->dtype};
+    return tn_argument_dense(out, type, t->n, dim, rng) ? TN_OK
+                                                        : unfit(b, n->name, "does not fit into memory");
+}
+
+static tn_status make_inputs(graph_search *s)
+{
+    tn_build *b = s->t->b;
+    const tn_region *r = tn_graph_function(&b->graph, "main")->body;
+    tn_rng rng = {s->t->o.seed};
+    s->n_in = r->n_param;
+    s->n_out = r->n_result;
+    s->in = TN_NEW_N(&b->arena, tn_argument, s->n_in);
+    s->out = TN_NEW_N(&b->arena, tn_argument, s->n_out);
+    s->type = TN_NEW_N(&b->arena, tn_buffer, s->n_in + s->n_out);
+    for (uint32_t i = 0; i < s->n_in; i++)
+        TN_TRY(input(b, r->param[i], &s->type[i], &rng, &s->in[i]));
+    return TN_OK;
+}
+
+/* The outputs of v's last run are what is right. */
+static bool take_outputs(graph_search *s, variant *v)
+{
+    tnr_error err;
+    DLTensor y;
+    for (uint32_t i = 0; i < s->n_out; i++) {
+        tn_buffer *type = &s->type[s->n_in + i];
+        if (tnr_get_output_at(v->run->instance, i, &y, &err))
+            return false;
+        *type = (tn_buffer){.dtype = y.dtype.code == kDLBool ? TN_BOOL1
+                                                             : (tn_dtype){y.dtype.code, y.dtype.bits, 1}};
+        if (!tn_argument_dense(&s->out[i], type, y.ndim, y.shape, NULL))
+            return false;
+        memcpy(s->out[i].at, y.data, s->out[i].bytes);
+    }
+    return true;
+}
+
+static bool same_outputs(graph_search *s, variant *v)
+{
+    tnr_error err;
+    DLTensor y;
+    for (uint32_t i = 0; i < s->n_out; i++) {
+        const tn_argument *a = &s->out[i];
+        if (tnr_get_output_at(v->run->instance, i, &y, &err) || y.ndim != a->n ||
+            (a->n && memcmp(y.shape, a->dim, (size_t)a->n * sizeof *a->dim) != 0) ||
+            !tn_argument_agrees(a, tn_argument_compare(a, y.data)))
+            return false;
+    }
+    return true;
+}
+
+/* ---- timing ---- */
+
+/* Seconds of a run; HUGE_VAL: it fails. */
+static double run_once(variant *v)
+{
+    tnr_error err;
+    double start = tn_now();
+    bool good = !tnr_run(v->run->instance, &err);
+    return good ? tn_now() - start : HUGE_VAL;
+}
+
+/* The least of several runs of each, in turn; false: v is far slower, and was run less. */
+static bool time_both(variant *best, variant *v, double *out_best, double *out)
+{
+    double start = tn_now();
+    *out_best = *out = HUGE_VAL;
+    for (int i = 0; i < MOST_RUNS && (i < LEAST_RUNS || tn_now() - start < LEAST_SECONDS); i++) {
+        tn_poll_now();
+        *out_best = fmin(*out_best, run_once(best));
+        *out = fmin(*out, run_once(v));
+        if (i > 0 && *out > HOPELESS * *out_best)
+            return false;
+    }
+    return true;
+}
+
+/* Twice, so that a disturbance is no gain. */
+static bool is_faster(variant *best, variant *v, double *out_best, double *out)
+{
+    bool faster = true;
+    for (int i = 0; i < 2 && faster; i++)
+        faster = time_both(best, v, out_best, out) && *out < GAIN * *out_best;
+    return faster;
+}
+
+static void add_time(void *user, const tnr_profile_event *e)
+{
+    graph_search *s = user;
+    tn_vec_push(&s->profile,
+                ((timed_node){tn_arena_strdup(&s->t->b->arena, e->node), (double)e->nanoseconds * 1e-9}));
+}
+
+static void profile(graph_search *s, variant *v)
+{
+    s->profile.n = 0;
+    tnr_profile_set(v->run->instance, add_time, s);
+    (void)run_once(v);
+    tnr_profile_set(v->run->instance, NULL, NULL);
+}
+
+/* ---- trials ---- */
+
+static void tell(graph_search *s, const char *picks, double seconds, const char *why, int fate)
+{
+    tn_tuning *t = s->t;
+    s->task->trials = ++s->trials;
+    s->task->failed += why != NULL;
+    if (!t->o.progress)
+        return;
+    const tenon_tune_progress p = {.elapsed = tn_now() - t->begin,
+                                   .trials = s->trials,
+                                   .n_task = 1,
+                                   .tasks = s->task,
+                                   .seconds = seconds,
+                                   .picks = picks,
+                                   .why = why,
+                                   .fate = fate};
+    t->o.progress(t->o.progress_user, &p);
+}
+
+static const char *text_of(graph_search *s, const tn_picks *picks)
+{
+    tn_buf text = {0};
+    tn_picks_print(picks, &text);
+    const char *copy = tn_arena_strdup(&s->t->b->arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    return copy;
+}
+
+static bool is_over(const graph_search *s)
+{
+    const tenon_tune_options *o = &s->t->o;
+    const uint32_t most = o->trials ? o->trials : o->seconds > 0 ? UINT32_MAX : TRIALS;
+    return s->trials >= most || (o->seconds > 0 && tn_now() - s->t->begin >= o->seconds);
+}
+
+static void keep(graph_search *s, variant *v, const tn_picks *picks, double seconds)
+{
+    drop(s->best);
+    s->best = v;
+    s->at = *picks;
+    s->task->seconds = seconds;
+    s->task->picks = text_of(s, picks);
+    profile(s, v);
+}
+
+/* Is the point new, and faster? Then it is the best one. */
+static bool try(graph_search *s, const tn_picks *picks)
+{
+    uint64_t hash, known;
+    variant *v = begin(s, picks);
+    const char *why = NULL, *text = text_of(s, picks);
+    int fate = TENON_TRIAL_TIMED;
+    double best = 0, seconds = 0;
+    bool better = false;
+    if (tn_target_parse(&v->b) != TN_OK || tn_stage_graph(&v->b) != TN_OK) {
+        why = "the graph is refused";
+    } else {
+        hash = hash_of(&v->b.graph);
+        if (tn_map_get(&s->seen, hash, &known)) {
+            drop(v);
+            return false;
+        }
+        tn_map_put(&s->seen, hash, 1);
+        why = finish(s, v) != TN_OK ? "it cannot be compiled" : NULL;
+    }
+    if (why) {
+        fate = TENON_TRIAL_REFUSED;
+    } else if (run_once(v) == HUGE_VAL) {
+        fate = TENON_TRIAL_CRASHED;
+        why = "the run failed";
+    } else if (!same_outputs(s, v)) {
+        fate = TENON_TRIAL_WRONG;
+        why = "its outputs differ from those of the built-in choices";
+    } else {
+        better = is_faster(s->best, v, &best, &seconds);
+    }
+    if (better)
+        keep(s, v, picks, seconds);
+    tell(s, text, why ? 0 : seconds, why, fate);
+    if (!better)
+        drop(v);
+    return better;
+}
+
+/* ---- proposals ---- */
+
+static const char *role_of(const tn_pick *p) { return strrchr(p->name, '.') + 1; }
+
+static tn_picks copy(graph_search *s)
+{
+    tn_picks p = {0};
+    for (uint32_t i = 0; i < s->at.n; i++)
+        tn_picks_set(&p, &s->t->b->arena, s->at.at[i].name, s->at.at[i].value);
+    return p;
+}
+
+/* In the search's arena, as the variant may go away. */
+static tn_choice kept(graph_search *s, const tn_choice *c)
+{
+    return (tn_choice){c->word ? tn_arena_strdup(&s->t->b->arena, c->word) : NULL, c->number};
+}
+
+static void set(graph_search *s, tn_picks *p, const tn_pick *pick, uint32_t k)
+{
+    tn_picks_set(p, &s->t->b->arena, tn_arena_strdup(&s->t->b->arena, pick->name),
+                 kept(s, &pick->candidate[k]));
+}
+
+/* All picks of one role take candidate k; of the last role 0, the last one. */
+static void sweep(graph_search *s, const char *role, uint32_t k)
+{
+    const tn_asked *a = &s->best->b.picks.asked;
+    tn_picks p = copy(s);
+    for (uint32_t i = 0; i < a->n; i++)
+        if (strcmp(role_of(&a->at[i]), role) == 0 && k < a->at[i].n)
+            set(s, &p, &a->at[i], k ? k : a->at[i].n - 1);
+    (void)try(s, &p);
+}
+
+static void sweeps(graph_search *s)
+{
+    static const char *const role[] = {"algorithm", "layout", "fuse", "share"};
+    for (size_t r = 0; r < sizeof role / sizeof *role; r++) {
+        const tn_asked *a = &s->best->b.picks.asked;
+        uint32_t most = 0;
+        for (uint32_t i = 0; i < a->n; i++)
+            if (strcmp(role_of(&a->at[i]), role[r]) == 0 && a->at[i].n > most)
+                most = a->at[i].n;
+        for (uint32_t k = 0; k + 1 < most && !is_over(s); k++)
+            sweep(s, role[r], k);
+    }
+}
+
+/* Seconds of the kernels that hold the first node of a pick, for each of its nodes. */
+static double weight_of(const graph_search *s, const tn_pick_place *at)
+{
+    double sum = 0;
+    const size_t n = strlen(at->first);
+    for (size_t i = 0; i < s->profile.n; i++) {
+        const char *in = strstr(s->profile.at[i].nodes, at->first);
+        if (in && (in[n] == 0 || in[n] == ','))
+            sum += s->profile.at[i].seconds * at->n;
+    }
+    return sum;
+}
+
+/* The heaviest pick of the best variant that was not tried; asked.n: there is none. */
+static uint32_t heaviest(const graph_search *s, const tn_strmap *done)
+{
+    const tn_graph_picks *g = &s->best->b.picks;
+    uint32_t best = g->asked.n;
+    double most = -1;
+    uint64_t known;
+    for (uint32_t i = 0; i < g->asked.n; i++) {
+        const char *name = g->asked.at[i].name;
+        double w = weight_of(s, &g->place[i]);
+        if (w > most && !tn_strmap_get(done, name, strlen(name), &known)) {
+            best = i;
+            most = w;
+        }
+    }
+    return best;
+}
+
+static void one_by_one(graph_search *s)
+{
+    tn_strmap done = {0};
+    for (;;) {
+        const uint32_t at = heaviest(s, &done);
+        if (at == s->best->b.picks.asked.n || is_over(s))
+            break;
+        tn_pick pick = s->best->b.picks.asked.at[at];
+        tn_choice *c = TN_NEW_N(&s->t->b->arena, tn_choice, pick.n);
+        for (uint32_t k = 0; k < pick.n; k++)
+            c[k] = kept(s, &pick.candidate[k]);
+        pick.candidate = c;
+        pick.name = tn_arena_strdup(&s->t->b->arena, pick.name);
+        tn_strmap_put(&done, pick.name, strlen(pick.name), 1);
+        for (uint32_t k = 0; k < pick.n && !is_over(s); k++) {
+            tn_picks p = copy(s);
+            set(s, &p, &pick, k);
+            (void)try(s, &p);
+        }
+    }
+    tn_strmap_deinit(&done);
+}
+
+/* ---- the search ---- */
+
+static tn_status built_in(graph_search *s)
+{
+    tn_build *b = s->t->b;
+    variant *v = begin(s, &s->at);
+    tn_status st = tn_target_parse(&v->b);
+    st = st == TN_OK ? tn_stage_graph(&v->b) : st;
+    if (st == TN_OK) {
+        tn_map_put(&s->seen, hash_of(&v->b.graph), 1);
+        st = finish(s, v);
+    }
+    if (st == TN_OK && (run_once(v) == HUGE_VAL || !take_outputs(s, v)))
+        st = unfit(b, "the model", "fails with random inputs");
+    s->best = v;
+    s->task->workload = v->b.graph_workload;
+    if (st != TN_OK)
+        return st;
+    double seconds, same;
+    (void)time_both(v, v, &seconds, &same);
+    s->task->built_in_seconds = s->task->seconds = fmin(seconds, same);
+    profile(s, v);
+    return TN_OK;
+}
+
+/* The best variant beside the built-in choices: gains of one step after another may be none together. */
+static bool confirm(graph_search *s)
+{
+    tenon_tune_task *k = s->task;
+    const tn_picks none = {0};
+    variant *v = begin(s, &none);
+    bool good = tn_target_parse(&v->b) == TN_OK && tn_stage_graph(&v->b) == TN_OK && finish(s, v) == TN_OK &&
+                is_faster(v, s->best, &k->built_in_seconds, &k->seconds);
+    drop(v);
+    if (!good) {
+        k->picks = NULL;
+        k->seconds = k->built_in_seconds;
+    }
+    return good;
+}
+
+static void write_down(graph_search *s)
+{
+    tn_build *b = s->t->b;
+    const tenon_tune_task *k = s->task;
+    const tn_record r = {.workload = k->workload,
+                         .machine = tn_record_machine(&b->machine, &b->arena),
+                         .threads = (uint32_t)s->t->o.threads,
+                         .trials = k->trials,
+                         .seconds = k->seconds,
+                         .built_in = k->built_in_seconds,
+                         .name = k->name,
+                         .generator = TN_GRAPH_GENERATOR,
+                         .version = VERSION,
+                         .picks = k->picks,
+                         .trace = ""};
+    tn_tuning_write(s->t, &r);
+}
+
+static void end(graph_search *s)
+{
+    drop(s->best);
+    for (uint32_t i = 0; i < s->n_in; i++)
+        tn_argument_deinit(&s->in[i]);
+    for (uint32_t i = 0; i < s->n_out; i++)
+        tn_argument_deinit(&s->out[i]);
+    tn_map_deinit(&s->seen);
+    tn_vec_deinit(&s->profile);
+}
+
+/* *out_gain: is there something to write down? */
+static tn_status search(graph_search *s, bool *out_gain)
+{
+    tn_build *b = s->t->b;
+    tn_ctx_freeze(b->ctx);
+    tn_status st = built_in(s);
+    if (st == TN_OK) {
+        sweeps(s);
+        one_by_one(s);
+        *out_gain = s->task->picks && confirm(s);
+    }
+    tn_ctx_thaw(b->ctx);
+    if (st != TN_OK) /* what the builtin variant says */
+        tn_ctx_join(b->ctx, &s->best->ctx);
+    return st;
+}
+
+typedef struct graph_call {
+    const tenon_tune_options *o;
+    const tenon_tune_task *task;
+} graph_call;
+
+static tn_status tune(tenon *t, void *user)
+{
+    graph_call *c = user;
+    tn_build *b = &t->build;
+    tn_tuning tuning;
+    graph_search s = {.t = &tuning};
+    TN_TRY(tn_tuning_begin(&tuning, b, NULL, c->o));
+    TN_TRY(tn_target_parse(b));
+    if (!b->target.row->generator->here)
+        return tn_error(b->ctx, "driver-E164", NULL, "nothing can be timed: %s",
+                        "this target makes no code in this process; use target llvm");
+    tn_tuning_tasks(&tuning, 0);
+    TN_TRY(tn_tuning_prior(&tuning));
+    TN_TRY(make_inputs(&s));
+    s.task = TN_NEW(&b->arena, tenon_tune_task);
+    *s.task = (tenon_tune_task){.name = "graph", .nodes = "", .calls = 1, .chosen = 1, .built_in = ""};
+    bool gain = false;
+    tn_status st = search(&s, &gain);
+    if (gain)
+        write_down(&s);
+    end(&s);
+    c->task = s.task;
+    return st == TN_OK ? tuning.status : st;
+}
+
+int tenon_tune_graph(tenon_module *m, const tenon_options *o, const tenon_tune_options *t,
+                     const tenon_tune_task **out)
+{
+    graph_call c = {.o = t};
+    int failed = tn_module_call(m, o, tune, &c);
+    *out = failed ? NULL : c.task;
+    return failed;
+}
