@@ -29,6 +29,11 @@ const tn_flag tn_tune_flags[] = {
     TN_ROW_CHOICE("generator", 0, "rules|sketch", NULL,
                   "whose schedules are searched: those of the built-in rules, the default, or sketches from what "
                   "is computed alone"),
+    TN_ROW_TEXT("fixed", 0, "PARTS", NULL, "parts of schedules that keep their defaults: location,unroll"),
+    TN_ROW_TEXT("odds", 0, "PARTS", NULL,
+                "how often a change of a schedule is one of these parts, and of no other: tile=0.9,parallel=0.1"),
+    TN_ROW_TEXT("near", 0, "NUMBERS", NULL,
+                "numbers of choices, as of another search, whose nearest schedule is tried early: rows=14,vectors=2"),
     TN_ROW_INT("early-stopping", 0, 1, 100000000, NULL, "end a task after so many trials without a gain"),
     TN_ROW_INT("min-repeat-ms", 0, 0, 100000, NULL, "time each schedule for so many milliseconds; by default 4"),
     TN_ROW_INT("timeout", 0, 1, 100000, "10", "seconds after which a schedule is given up"),
@@ -106,6 +111,9 @@ static int take_options(const tn_args *args, tenon_tune_options *o)
                                            : sketches ? "sketch"
                                                       : NULL,
                               .evenly = evenly,
+                              .fixed = tn_args_text(args, "fixed"),
+                              .odds = tn_args_text(args, "odds"),
+                              .near = tn_args_text(args, "near"),
                               .timeout = tn_args_int(args, "timeout"),
                               .threads = tn_args_int(args, "run-threads"),
                               .seed = (uint64_t)tn_args_int(args, "seed")};

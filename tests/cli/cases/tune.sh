@@ -21,6 +21,10 @@ expect 0 "40 trials" tune "$digit" -o found --tasks conv --trials 40 --tuner xgb
 expect 0 "16 trials" tune "$digit" -o found --tasks dense,conv --trials 16 --generator sketch
 expect 0 "8 trials" tune "$digit" -o found --tasks conv --trials 8 --tuner ga --enable-autoscheduler
 expect 2 "" tune "$digit" -o found --generator oracle
+expect 0 "8 trials" tune "$digit" -o found --tasks conv --trials 8 --generator sketch --fixed location,unroll --near rows=4
+expect 4 '"all" is no part of a schedule that can be fixed; parts of schedules are way, inline' tune "$digit" -o found --fixed all
+expect 4 '"tile" is no part with its odds, as in "tile=0.9"' tune "$digit" -o found --odds tile
+expect 4 '"rows" is no role of a choice with a number above 0' tune "$digit" -o found --near rows
 expect 0 "" tune "$digit" -o found --tasks dense --trials 4 --log-estimated-latency --budget 20s
 TERM=xterm NO_COLOR= python3 "$here/terminal.py" raw tenon tune "$digit" -o found --trials 30 --min-repeat-ms 1 >shown
 must "a table is drawn on a terminal" grep -q "task  trials      best us  GFLOP/s  of peak    gain  kernel" shown
