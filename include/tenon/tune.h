@@ -157,8 +157,7 @@ int tenon_tune(tenon_module *m, const tenon_options *o, const tenon_tune_options
  * far; outputs have to agree. `records` and the user's own file get what is found, which counts for this graph alone;
  * then tasks are those of the graph as it is recorded, so their search comes after this one. Of the options,
  * those about tasks and schedules are not looked at; trials is 64 by default, also where there is no limit of
- * time. The result is called "graph": its times are of a run of the model. In progress it is the only task.
- * */
+ * time. The result is called "graph": its times are of a run of the model. In progress it is the only task. */
 int tenon_tune_graph(tenon_module *m, const tenon_options *o, const tenon_tune_options *t,
                      const tenon_tune_task **out);
 /* The choices of the first task of `tasks` at the point of its space that has this number. The digits of a number are

@@ -150,7 +150,8 @@ uint32_t tn_choice_place(uint32_t n, const tn_choice candidate[], const tn_choic
     return i;
 }
 
-static void keep(tn_asked *a, tn_arena *arena, const tn_pick *p)
+void tn_asked_add(tn_asked *a, tn_arena *arena, const char *name, uint32_t n, const tn_choice candidate[],
+                  uint32_t index)
 {
     if (a->n == a->cap) {
         tn_pick *at = TN_NEW_N(arena, tn_pick, a->cap = a->cap ? 2 * a->cap : 8);
@@ -158,9 +159,8 @@ static void keep(tn_asked *a, tn_arena *arena, const tn_pick *p)
             memcpy(at, a->at, a->n * sizeof *at);
         a->at = at;
     }
-    a->at[a->n] = *p;
-    a->at[a->n].name = tn_arena_strdup(arena, p->name);
-    a->at[a->n++].candidate = tn_arena_copy(arena, p->candidate, p->n * sizeof *p->candidate, 8);
+    a->at[a->n++] = (tn_pick){tn_arena_strdup(arena, name), n, index,
+                              tn_arena_copy(arena, candidate, n * sizeof *candidate, 8)};
 }
 
 bool tn_pick_ask(tn_asked *a, const tn_picks *given, tn_arena *arena, const char *name, uint32_t n,
@@ -178,7 +178,7 @@ bool tn_pick_ask(tn_asked *a, const tn_picks *given, tn_arena *arena, const char
         return false;
     }
     if (!known && n > 1)
-        keep(a, arena, &(tn_pick){name, n, *out, candidate});
+        tn_asked_add(a, arena, name, n, candidate, *out);
     return true;
 }
 

@@ -67,6 +67,9 @@ const char *tn_picks_unused(const tn_picks *p, const tn_asked *a);
  * candidate; *out is 0, and a->refused the name. One candidate is no choice: nothing is kept. */
 bool tn_pick_ask(tn_asked *a, const tn_picks *given, tn_arena *arena, const char *name, uint32_t n,
                  const tn_choice candidate[], uint32_t *out);
+/* Keeps a pick that was not asked for before, with candidate `index`. */
+void tn_asked_add(tn_asked *a, tn_arena *arena, const char *name, uint32_t n, const tn_choice candidate[],
+                  uint32_t index);
 /* A line of text: `name = value  # of` all candidates. */
 void tn_pick_print(const tn_pick *p, tn_buf *out);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 // clang-format off
 const tn_flag tn_tune_flags[] = {
@@ -260,7 +261,14 @@ static int search_graph(tn_model_options *m, const tn_args *args, tenon_tune_opt
                         .trials = MOST_GRAPH_TRIALS}};
     given.progress = on_progress;
     given.progress_user = &w;
+    struct timespec begin, done;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
     int failed = tenon_tune_graph(m->module, &m->options, &given, &graph);
+    clock_gettime(CLOCK_MONOTONIC, &done);
+    if (o->seconds > 0) {
+        const double left = o->seconds - (double)(done.tv_sec - begin.tv_sec);
+        o->seconds = left > 1 ? left : 1;
+    }
     tn_tune_live_clear(&w.live);
     int status = tn_model_messages(m, failed);
     if (!failed) {
@@ -289,7 +297,6 @@ static int search(tn_model_options *m, const tn_args *args, tenon_tune_options *
         int failed = search_graph(m, args, o, o->records ? o->records : home);
         if (failed != TN_EXIT_OK)
             return failed;
-        o->seconds -= o->seconds / 3;
     }
     watch w = {.live = {.to = tn_terminal_coloured(stderr) ? stderr : NULL,
                         .model = slash ? slash + 1 : args->operand,
@@ -327,9 +334,10 @@ static int tune(tn_model_options *m, const tn_args *args, tenon_tune_options *o)
     bool kept = o->records || (!m->options.no_records && tenon_records_path(home, sizeof home));
     if (!lists(args) && !kept)
         return tn_usage_error(args->command, "--output FILE is required: the records are kept nowhere else");
+    if (lists(args) && tn_args_count(args, "graph"))
+        return tn_usage_error(args->command, "--graph is no list; leave one of --graph and --tasks list out");
     if (!lists(args))
         return search(m, args, o);
-    o->records = NULL;
     int failed = tenon_tune_list(m->module, &m->options, o, &n, &task);
     status = tn_model_messages(m, failed);
     if (!failed)

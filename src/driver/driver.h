@@ -274,9 +274,9 @@ TN_WARN_UNUSED tn_status tn_records_take(tn_build *b, const char *path);
 void tn_records_take_home(tn_build *b);
 /* The schedule that is recorded for f; false: none is, or the one that is does not fit f any more. */
 bool tn_records_apply(const tn_build *b, const tn_func *f, tn_arena *arena, tn_pool *pool, tn_sched *out);
-/* b->given_picks are those that are recorded for b's graph, whose passes have not chosen yet; none may be. */
+/* The choices that are recorded for a graph in b->records; false: none are. Texts live in b. */
 #define TN_GRAPH_GENERATOR "graph"
-TN_WARN_UNUSED tn_status tn_records_graph(tn_build *b);
+bool tn_records_graph(tn_build *b, uint64_t workload, tn_picks *out);
 /* As the public API shows it. */
 struct tenon_record;
 void tn_record_view(const tn_record *r, struct tenon_record *out);

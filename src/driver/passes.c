@@ -77,7 +77,7 @@ static tn_status take_picks(tn_build *b, const char *from)
         b->picks.given = b->found_picks;
     if (!from || !*from)
         return TN_OK;
-    if (strncmp(from, random, n) != 0)
+    if (strncmp(from, random, n) != 0 || !from[n] || from[n + strspn(from + n, "0123456789")])
         return tn_explore_read(b, from, &b->given_picks);
     b->pick_rng = (tn_rng){strtoull(from + n, NULL, 10)};
     b->given_picks.random = &b->pick_rng;

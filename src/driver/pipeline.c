@@ -139,12 +139,28 @@ tn_status tn_check_constants(tn_build *b, int64_t most)
     return b->ctx->n_error == had ? TN_OK : TN_FAIL;
 }
 
+static bool is_told(const tn_build *b)
+{
+    const char *given = b->pass_options.config[TN_CONFIG_PICKS];
+    return given && *given;
+}
+
 /* Passes choose from here on: what a search has found for the graph as it is now. */
 static tn_status before_choices(tn_build *b)
 {
     b->graph_workload = tn_graph_workload(&b->graph);
-    const char *given = b->pass_options.config[TN_CONFIG_PICKS];
-    return b->found_picks || (given && *given) ? TN_OK : tn_records_graph(b);
+    if (b->found_picks || is_told(b))
+        return TN_OK;
+    TN_TRY(tn_records_open(b));
+    b->graph_recorded = tn_records_graph(b, b->graph_workload, &b->given_picks);
+    return TN_OK;
+}
+
+/* What a record says holds where it fits; what the user says has to be a choice that there is. */
+static tn_status after_choices(tn_build *b)
+{
+    b->graph_recorded = b->graph_recorded && tn_graph_picks_taken(&b->picks);
+    return !b->found_picks && is_told(b) ? tn_graph_picks_check(b->ctx, &b->picks) : TN_OK;
 }
 
 tn_status tn_stage_graph(tn_build *b)
@@ -164,8 +180,7 @@ tn_status tn_stage_graph(tn_build *b)
             TN_TRY(before_choices(b));
         TN_TRY(tn_pass_step(b, &p, tn_graph_pipeline[i]));
     }
-    if (!b->found_picks && !b->graph_recorded)
-        TN_TRY(tn_graph_picks_check(b->ctx, &b->picks));
+    TN_TRY(after_choices(b));
     tn_file_cool(b->origin ? &b->origin->file : &b->file);
     b->seconds.graph = tn_now() - start;
     return tn_relay_verify(&b->graph);

@@ -132,14 +132,16 @@ static const tn_record *find(const tn_build *b, uint64_t workload)
     return r ? r : tn_records_find(&b->records, workload, b->record_machine, 0);
 }
 
-tn_status tn_records_graph(tn_build *b)
+bool tn_records_graph(tn_build *b, uint64_t workload, tn_picks *out)
 {
     uint32_t line;
-    TN_TRY(tn_records_open(b));
-    const tn_record *r = b->has_records ? find(b, b->graph_workload) : NULL;
-    if (r && strcmp(r->generator, TN_GRAPH_GENERATOR) == 0)
-        b->graph_recorded = tn_picks_parse(r->picks, strlen(r->picks), &b->arena, &b->given_picks, &line);
-    return TN_OK;
+    const tn_record *r = b->has_records ? find(b, workload) : NULL;
+    tn_picks p;
+    if (!r || strcmp(r->generator, TN_GRAPH_GENERATOR) != 0 ||
+        !tn_picks_parse(r->picks, strlen(r->picks), &b->arena, &p, &line))
+        return false;
+    *out = p;
+    return true;
 }
 
 bool tn_records_apply(const tn_build *b, const tn_func *f, tn_arena *arena, tn_pool *pool, tn_sched *out)

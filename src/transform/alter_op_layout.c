@@ -140,6 +140,9 @@ static bool is_choice(const tn_node *n, const layouts *x)
 static const char *name_of(const alter *a, const tn_node *n, const layouts *x)
 {
     const char *s = "";
+    const layouts none = plain(a, n);
+    if (same(n, x, &none))
+        return "plain";
     for (int i = 0; i < n->nin + n->nout; i++) {
         const tn_layout *l = i < n->nin ? x->in[i] : x->out[i - n->nin];
         const char *text = l ? l->text : "plain";
@@ -155,7 +158,7 @@ static const char *name_of(const alter *a, const tn_node *n, const layouts *x)
 static void choose(alter *a, const tn_node *n, layouts *x)
 {
     layouts way[4] = {*x};
-    tn_choice name[4];
+    tn_choice name[4] = {{NULL, 0}};
     uint32_t k = 1, at;
     if (!a->p->picks || !is_choice(n, x))
         return;
@@ -169,7 +172,7 @@ static void choose(alter *a, const tn_node *n, layouts *x)
         k += fresh;
     }
     for (uint32_t i = 0; i < k; i++)
-        name[i] = (tn_choice){i + 1 < k ? name_of(a, n, &way[i]) : "plain", 0};
+        name[i] = (tn_choice){name_of(a, n, &way[i]), 0};
     tn_pass_pick(a->p, n, NULL, "layout", k, name, &at);
     *x = way[at];
 }

@@ -39,17 +39,19 @@ typedef struct tn_pick_place {
     uint32_t n;        /* nodes */
     const char *first; /* the model's name for the first of them */
     tn_choice value;   /* what each takes, where it is a candidate there; else its default */
-    bool taken;
+    bool given, taken;
 } tn_pick_place;
 typedef struct tn_graph_picks {
     tn_arena *arena;
-    const tn_picks *given; /* NULL: defaults */
-    tn_asked asked;        /* with the candidates of the first node */
-    tn_pick_place *place;  /* by pick */
-    uint32_t cap_place;
-    tn_strmap by_name;
+    const tn_picks *given;       /* NULL: defaults */
+    tn_asked asked;              /* with the candidates of the first node */
+    tn_pick_place *place;        /* by pick */
+    uint32_t cap_place, n_known; /* n_known: of `given`, in the map of it */
+    tn_strmap by_name, given_at;
+    tn_map counted; /* nodes of picks */
 } tn_graph_picks;
 void tn_graph_picks_deinit(tn_graph_picks *g);
+bool tn_graph_picks_taken(const tn_graph_picks *g); /* is there a node that takes what is given? */
 /* Was all that is given asked for (transform-E002), and a candidate somewhere (transform-E003)? */
 TN_WARN_UNUSED tn_status tn_graph_picks_check(tn_ctx *ctx, const tn_graph_picks *g);
 
@@ -84,7 +86,7 @@ const tn_pass_info *tn_pass_find(const char *name); /* NULL: unknown */
 TN_WARN_UNUSED tn_status tn_pass_run(tn_pass *p, const tn_pass_info *pass, tn_graph *g);
 
 /* The hash of what a node computes: its operator, attributes, types without layouts, and which operands are constants.
- * The same in all models, and everywhere. */
+ * The same in all models, and everywhere, as long as symbols of its extents have the same names. */
 uint64_t tn_node_workload(const tn_node *n);
 /* The hash of a module's nodes by this, and of what each of them reads. */
 uint64_t tn_graph_workload(const tn_graph *g);

@@ -65,14 +65,26 @@ uint64_t tn_graph_workload(const tn_graph *g)
     return h;
 }
 
+/* What the map says of a name; NULL: nothing. Maps of a graph may be long. */
+static const tn_choice *given_for(tn_graph_picks *g, const char *name)
+{
+    uint64_t at;
+    for (; g->given && g->n_known < g->given->n; g->n_known++) {
+        const char *known = g->given->at[g->n_known].name;
+        tn_strmap_put(&g->given_at, known, strlen(known), g->n_known);
+    }
+    return g->given && tn_strmap_get(&g->given_at, name, strlen(name), &at) ? &g->given->at[at].value : NULL;
+}
+
 /* A new pick; the value given for it, or a random one, else the default is what nodes take. */
 static uint32_t add(tn_graph_picks *g, const char *name, uint32_t n, const tn_choice candidate[])
 {
-    const tn_choice *given = tn_picks_find(g->given, name);
-    const bool fits = given && tn_choice_place(n, candidate, given) < n;
-    const tn_picks others = {.random = g->given ? g->given->random : NULL};
-    uint32_t index, at = g->asked.n;
-    (void)tn_pick_ask(&g->asked, fits ? g->given : &others, g->arena, name, n, candidate, &index);
+    const tn_choice *given = given_for(g, name);
+    tn_rng *random = g->given ? g->given->random : NULL;
+    uint32_t at = g->asked.n, index = given    ? tn_choice_place(n, candidate, given)
+                                      : random ? (uint32_t)tn_rng_below(random, n)
+                                               : 0;
+    tn_asked_add(&g->asked, g->arena, name, n, candidate, index < n ? index : 0);
     tn_strmap_put(&g->by_name, g->asked.at[at].name, strlen(name), at);
     if (at == g->cap_place) {
         tn_pick_place *place = TN_NEW_N(g->arena, tn_pick_place, g->cap_place = at ? 2 * at : 8);
@@ -80,30 +92,50 @@ static uint32_t add(tn_graph_picks *g, const char *name, uint32_t n, const tn_ch
             memcpy(place, g->place, at * sizeof *place);
         g->place = place;
     }
-    g->place[at] = (tn_pick_place){.value = given ? *given : g->asked.at[at].candidate[index]};
+    g->place[at] =
+        (tn_pick_place){.value = given ? *given : g->asked.at[at].candidate[index], .given = given != NULL};
     return at;
+}
+
+/* A node that is asked about twice, as by both walks of FuseOps, counts once. */
+static void count(tn_graph_picks *g, uint64_t at, const tn_node *n)
+{
+    uint64_t unused, key = tn_hash_u64(at, tn_map_key(n));
+    tn_pick_place *place = &g->place[at];
+    if (tn_map_get(&g->counted, key, &unused))
+        return;
+    tn_map_put(&g->counted, key, 1);
+    if (!place->n++)
+        place->first = tn_arena_strdup(g->arena, n->loc && n->loc->node ? n->loc->node : n->op->name);
 }
 
 void tn_pass_pick(tn_pass *p, const tn_node *n, const tn_node *beside, const char *role, uint32_t n_candidate,
                   const tn_choice candidate[], uint32_t *out)
 {
     tn_graph_picks *g = p->picks;
-    uint64_t at, h = tn_node_workload(n);
+    uint64_t at, h;
     *out = 0;
     if (!g || n_candidate < 2)
         return;
+    h = tn_node_workload(n);
     h = beside ? tn_hash_u64(h, tn_node_workload(beside)) : h;
     const char *name = tn_arena_printf(p->scratch, "%s.%016llx.%s", n->op->name, (unsigned long long)h, role);
     if (!tn_strmap_get(&g->by_name, name, strlen(name), &at))
         at = add(g, name, n_candidate, candidate);
-    tn_pick_place *place = &g->place[at];
-    if (!place->n++)
-        place->first = tn_arena_strdup(g->arena, n->loc && n->loc->node ? n->loc->node : n->op->name);
-    *out = tn_choice_place(n_candidate, candidate, &place->value);
+    count(g, at, n);
+    *out = tn_choice_place(n_candidate, candidate, &g->place[at].value);
     if (*out == n_candidate)
         *out = 0;
     else
-        place->taken = true;
+        g->place[at].taken = true;
+}
+
+bool tn_graph_picks_taken(const tn_graph_picks *g)
+{
+    for (uint32_t i = 0; i < g->asked.n; i++)
+        if (g->place[i].given && g->place[i].taken)
+            return true;
+    return false;
 }
 
 static tn_status refuse_value(tn_ctx *ctx, const tn_pick *pick)
@@ -121,7 +153,12 @@ static tn_status refuse_value(tn_ctx *ctx, const tn_pick *pick)
 
 tn_status tn_graph_picks_check(tn_ctx *ctx, const tn_graph_picks *g)
 {
-    const char *unused = tn_picks_unused(g->given, &g->asked);
+    const char *unused = NULL;
+    uint64_t at;
+    for (uint32_t i = 0; g->given && i < g->given->n && !unused; i++) {
+        const char *name = g->given->at[i].name;
+        unused = tn_strmap_get(&g->by_name, name, strlen(name), &at) ? NULL : name;
+    }
     if (unused)
         return tn_error(
             ctx, "transform-E002", NULL,
@@ -134,4 +171,9 @@ tn_status tn_graph_picks_check(tn_ctx *ctx, const tn_graph_picks *g)
     return TN_OK;
 }
 
-void tn_graph_picks_deinit(tn_graph_picks *g) { tn_strmap_deinit(&g->by_name); }
+void tn_graph_picks_deinit(tn_graph_picks *g)
+{
+    tn_strmap_deinit(&g->by_name);
+    tn_strmap_deinit(&g->given_at);
+    tn_map_deinit(&g->counted);
+}

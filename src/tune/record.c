@@ -257,7 +257,8 @@ bool tn_records_has(const tn_records *r, const tn_record *x)
     for (size_t i = 0; i < r->all.n; i++) {
         const tn_record *a = &r->all.at[i];
         if (a->workload == x->workload && a->threads == x->threads && strcmp(a->machine, x->machine) == 0 &&
-            strcmp(a->trace, x->trace) == 0)
+            strcmp(a->trace, x->trace) == 0 &&
+            (*x->trace || (strcmp(a->generator, x->generator) == 0 && strcmp(a->picks, x->picks) == 0)))
             return true;
     }
     return false;

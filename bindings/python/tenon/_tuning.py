@@ -241,8 +241,8 @@ def schedule_parts() -> Dict[str, str]:
     return dict(_core.parts())
 
 
-def find_tasks(program: _core.Program, options: Mapping[str, Any], tasks: str = "all") -> List[TuningTask]:
-    return [_task(t) for t in program.tune_list(dict(options), {"tasks": tasks})]
+def find_tasks(program: _core.Program, options: Mapping[str, Any], tasks: str = "all", **asked: Any) -> List[TuningTask]:
+    return [_task(t) for t in program.tune_list(dict(options), _checked({"tasks": tasks, **asked}, None))]
 
 
 def tasks_text(tasks: Union[str, int, Iterable[Union[str, int]]]) -> str:
@@ -272,13 +272,14 @@ def _read(model: Any, target: Optional[str], input_shapes: Optional[_module.Shap
 
 
 def tuning_tasks(model: Any, target: Optional[str] = None, input_shapes: Optional[_module.Shapes] = None, *,
+                 records: Optional[_module.PathLike] = None, prior_records: Optional[_module.PathLike] = None,
                  opt_level: Optional[int] = None, **options: Any) -> List[TuningTask]:
     """The tasks of a model, whose numbers and names `tenon.tune(tasks=...)` takes, with the sizes of their spaces. Nothing is
-    tried. Arguments are those of tenon.tune."""
+    tried. Arguments are those of tenon.tune; what is recorded for the graph decides which kernels there are."""
     program, given = _read(model, target, input_shapes, opt_level, options)
     if isinstance(program, _core.Kernel):
         raise TypeError("a schedule is one task, which tenon.tune searches")
-    found = find_tasks(program, given)
+    found = find_tasks(program, given, records=records, prior=prior_records)
     _module.tell(program.session.diagnostics())
     return found
 

@@ -6,7 +6,31 @@ cat >free.relay <<'E1'
 #[version = "0.0.5"]
 def @main(%x: Tensor[(n, 4), float32]) { nn.relu(%x) }
 E1
-expect 4 "the graph cannot be timed: x has no fixed size; give all sizes (--input-shapes), or tune its kernels alone [driver-E195]" tune free.relay -o found --graph
+expect 4 "the graph cannot be timed: x has no fixed size; give all sizes (--input-shapes) [driver-E195]" tune free.relay -o found --graph
+
+cat >roi.relay <<'E1'
+#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 3, 8, 8), float32], %r: Tensor[(16, 4), float32], %b: Tensor[(16), int64]) {
+  vision.roi_align(%x, %r, %b, pooled_size=[2, 2], spatial_scale=1f)
+}
+E1
+expect 4 "the graph cannot be timed: a run with random inputs fails:" tune roi.relay -o found --graph
+cat >text.relay <<'E1'
+#[version = "0.0.5"]
+def @main(%x: Tensor[(4), string]) { string.equal(%x, %x) }
+E1
+expect 4 "x is of a type that is not drawn at random; tune its kernels alone, without --graph [driver-E195]" tune text.relay -o found --graph
+expect 4 "its choices are given by tenon.picks; leave them out [driver-E195]" tune "$digit" -o found --graph --pass-config tenon.picks=random:1
+cat >state.relay <<'E1'
+#[version = "0.0.5"]
+def @main(%x: Tensor[(4, 8), float32], %h: Tensor[(4, 8), float32]) {
+  %0 = nn.softmax(%x);
+  %1 = nn.relu(%0);
+  (add(%1, %h), %1)
+}
+E1
+expect 0 "graph: " tune state.relay -o found --graph --state h=output_0 --tasks 0 --trials 1
+expect 2 "--graph is no list" tune "$digit" -o found --graph --tasks list
 
 # a record by hand: all layouts plain, and a pick that is not there any more
 tenon dump "$digit" --stage space >space
@@ -27,8 +51,18 @@ expect 0 "choices of the graph by a tuning record" compile "$digit" --tuning-rec
 must "no value has a layout" sh -c \
     '! tenon dump "$1" --stage relay-fused --tuning-records by_hand | grep -q "NCHW[0-9]*c"' - "$digit"
 expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records by_hand
+must "a record whose picks are damaged" sh -c 'sed "s/gone.0.layout = plain/some thing odd/" by_hand >odd'
+must "is passed over" sh -c '! tenon compile "$1" --tuning-records odd -o odd.tar | grep -q record' - "$digit"
+must "all of it" sh -c \
+    'tenon dump "$1" --stage relay-fused --tuning-records odd | grep -q "NCHW[0-9]*c"' - "$digit"
+must "a record that takes nothing is none" sh -c '! tenon compile "$1" -O0 --tuning-records by_hand -o o0.tar | grep -q "choices of the graph"' - "$digit"
+must "another one" sh -c 'sed "s/1e-06/5e-07/; s/gone.0.layout = plain/gone.0.layout = other/" by_hand >other'
+cp by_hand both
+expect 0 "1 record added" records merge other --file both
+expect 0 "0 records added" records merge other --file both
+expect 0 "1 record dropped" records prune --file both
 must "tasks are those of the recorded graph" sh -c \
-    'tenon tune "$1" --tuning-records by_hand --tasks list >tasks; tenon tune "$1" --tasks list | cmp -s - tasks; test $? = 1' - "$digit"
+    'tenon tune "$1" --tuning-records by_hand --tasks list >tasks; tenon tune "$1" -o by_hand --tasks list | cmp - tasks || exit 2; tenon tune "$1" --tasks list | cmp -s - tasks; test $? = 1' - "$digit"
 expect 0 "graph" records list --file by_hand
 expect 0 "gone.0.layout = plain" records show graph --file by_hand
 : >empty
