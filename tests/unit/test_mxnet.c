@@ -170,6 +170,7 @@ static const struct {
     {EACH("[2]"),
      {"in_state_locs names a position that does not exist; the model is damaged", "[mxnet-E004]"}},
     {EACH("[]"), {"its graph takes or gives other values than its operands say", "[mxnet-E004]"}},
+    {EACH("[0]"), {"a variable of its graph is given no value; the model is damaged", "[mxnet-E004]"}},
     {FLOW("_cond", "", SMALL), {"a graph inside of it is missing; the model is damaged", "[mxnet-E004]"}},
     {ONE("Pooling", "'kernel':'(2L, 2L)','stride':'[2,2]','pool_type':'max','__lr__':'1','workspace':'9'"),
      {"%x: Tensor[(d0, 2, 4, 4), float32]", "nn.max_pool2d(%x, pool_size=[2, 2], strides=[2, 2])"}},

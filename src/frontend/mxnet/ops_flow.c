@@ -48,8 +48,11 @@ void mx_inner_values(imp_node *c, const mx_inner *g, const tn_value in[], tn_val
 {
     imp_scope outside = imp_enter(c->im, false);
     size_t had = c->g->ctx->n_error;
-    for (uint32_t i = 0; i < g->n && !c->bad; i++)
-        c->bad = imp_define(c->im, g->var[i], (imp_value){.v = in[i]}, c->loc) != TN_OK;
+    for (uint32_t i = 0; i < g->n && !c->bad; i++) /* where two have one position, one has none */
+        if (!in[i].def)
+            (void)bad(c, "a variable of its graph is given no value");
+        else
+            c->bad = imp_define(c->im, g->var[i], (imp_value){.v = in[i]}, c->loc) != TN_OK;
     if (!c->bad)
         mx_convert_graph(mx_of(c), g->g);
     c->bad = c->bad || c->g->ctx->n_error > had;
