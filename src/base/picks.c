@@ -1,5 +1,6 @@
-/* Picks: maps from names to values, their text, and the one call by which they are asked for. Maps have a handful of
- * entries, so they are searched from one end to the other. */
+/* Picks: maps from names to values, their text, and the one call by which they are asked for. Maps of a
+ * schedule have a handful of entries, so they are searched from one end to the other; those of a graph have an index
+ * beside them (transform/pick.c). */
 #include "base/picks.h"
 
 #include <ctype.h>

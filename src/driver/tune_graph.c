@@ -200,8 +200,7 @@ static bool take_outputs(graph_search *s, variant *v)
         tn_buffer *type = &s->type[s->n_in + i];
         if (tnr_get_output_at(v->run->instance, i, &y, &err))
             return false;
-        *type = (tn_buffer){.dtype = y.dtype.code == kDLBool ? TN_BOOL1
-                                                             : (tn_dtype){y.dtype.code, y.dtype.bits, 1}};
+        *type = (tn_buffer){.dtype = {y.dtype.code, y.dtype.bits, 1}};
         if (!tn_argument_dense(&s->out[i], type, y.ndim, y.shape, NULL))
             return false;
         memcpy(s->out[i].at, y.data, s->out[i].bytes);
@@ -448,17 +447,28 @@ static void sweep(graph_search *s, const char *role, uint32_t k)
     try(s, &p);
 }
 
+/* Is pick i the first of its role? */
+static bool begins_role(const tn_asked *a, uint32_t i)
+{
+    uint32_t k = 0;
+    while (strcmp(role_of(&a->at[k]), role_of(&a->at[i])) != 0)
+        k++;
+    return k == i;
+}
+
+/* The built-in choices have each role, in the order of the passes. */
 static void sweeps(graph_search *s)
 {
-    static const char *const role[] = {"algorithm", "layout", "fuse", "share"};
-    for (size_t r = 0; r < sizeof role / sizeof *role; r++) {
+    const tn_asked *roles = &s->built_in->b.picks.asked;
+    for (uint32_t r = 0; r < roles->n; r++) {
         const tn_asked *a = &s->best->b.picks.asked;
+        const char *role = role_of(&roles->at[r]);
         uint32_t most = 0;
-        for (uint32_t i = 0; i < a->n; i++)
-            if (strcmp(role_of(&a->at[i]), role[r]) == 0 && a->at[i].n > most)
+        for (uint32_t i = 0; i < a->n && begins_role(roles, r); i++)
+            if (strcmp(role_of(&a->at[i]), role) == 0 && a->at[i].n > most)
                 most = a->at[i].n;
         for (uint32_t k = 0; k + 1 < most && !is_over(s); k++)
-            sweep(s, role[r], k);
+            sweep(s, role, k);
     }
 }
 
