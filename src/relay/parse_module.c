@@ -473,7 +473,8 @@ static tn_status parse_module(parser *p)
                         "#[outputs] names %u outputs, but @%s has %u results", (unsigned)p->g->n_result_name,
                         p->g->func->name, (unsigned)p->g->func->body->n_result);
     }
-    return parse_states(p);
+    TN_TRY(parse_states(p));
+    return tn_relay_check_layouts(p->g);
 }
 
 tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n,

@@ -38,6 +38,8 @@ void tn_relay_rename(tn_graph *g, tn_region *r, uint32_t n, const tn_expr *const
 const tn_type *tn_relay_settled(tn_graph *g, const tn_type *t);
 /* Ends the reading of a model: writes what operators found its symbols to be into @main, and infers all types. */
 TN_WARN_UNUSED tn_status tn_relay_settle(tn_graph *g);
+/* Only results of groups and values of no boundary have a layout, equal on both sides of a call. Types are present. */
+TN_WARN_UNUSED tn_status tn_relay_check_layouts(const tn_graph *g);
 /* Structure, dominance, types present and equal to what infer gives, layouts equal at calls and boundaries,
  * use lists. */
 TN_WARN_UNUSED tn_status tn_relay_verify(const tn_graph *g);

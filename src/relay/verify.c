@@ -165,71 +165,6 @@ static void check_constant(verifier *v, const tn_node *n)
         fail(v, n, "relay-E109", "the data of a constant does not have the size of its type");
 }
 
-/* ---- layouts ---- */
-
-static const tn_layout *layout_of(const tn_type *t) { return t && t->kind == TN_T_TENSOR ? t->layout : NULL; }
-
-static bool layouts_equal(const tn_type *a, const tn_type *b)
-{
-    bool fields = a && b && a->kind == b->kind && a->kind != TN_T_TENSOR && a->n == b->n;
-    for (int i = 0; fields && i < a->n; i++)
-        if (!layouts_equal(a->field[i], b->field[i]))
-            return false;
-    return layout_of(a) == layout_of(b);
-}
-
-static bool has_layout(const tn_type *t)
-{
-    for (int i = 0; t && t->kind == TN_T_TUPLE && i < t->n; i++)
-        if (has_layout(t->field[i]))
-            return true;
-    return layout_of(t);
-}
-
-static void check_call(verifier *v, const tn_node *n)
-{
-    const tn_type *f = n->nin && n->in[0].def ? tn_in_type(n, 0) : NULL;
-    if (!f || f->kind != TN_T_FUNC || f->n != n->nin)
-        return; /* inference reports it */
-    for (int i = 1; i < n->nin; i++)
-        if (!layouts_equal(tn_in_type(n, i), f->field[i - 1]))
-            fail(v, n, "relay-E108", "an argument and its parameter have different layouts");
-    const tn_type *r = f->field[f->n - 1];
-    for (int k = 0; k < n->nout; k++) {
-        const tn_type *want = n->nout == 1 ? r : r->kind == TN_T_TUPLE && k < r->n ? r->field[k] : NULL;
-        if (!layouts_equal(n->type[k], want))
-            fail(v, n, "relay-E108", "a result and the function's type have different layouts");
-    }
-}
-
-/* Inside a group only results have a layout. */
-static void check_group(verifier *v, const tn_node *fn)
-{
-    const tn_region *r = fn->region[0];
-    for (const tn_node *n = r->first; n; n = n->next) {
-        for (int k = 0; k < n->nout && !tn_op_is(n, &tn_op_var); k++) {
-            bool result = false;
-            for (uint32_t i = 0; i < r->n_result; i++)
-                result = result || (r->result[i].def == n && r->result[i].out == (uint32_t)k);
-            if (!result && n->type && has_layout(n->type[k]))
-                fail(v, n, "relay-E108", "a value inside a group has a layout");
-        }
-    }
-}
-
-/* Parameters and results of functions and of the regions of control flow are row-major. */
-static void check_boundary(verifier *v, const tn_region *r)
-{
-    for (uint32_t i = 0; i < r->n_param; i++)
-        if (r->param[i]->type && has_layout(r->param[i]->type[0]))
-            fail(v, r->param[i], "relay-E108", "a parameter of a function or a region has a layout");
-    for (uint32_t i = 0; i < r->n_result; i++) {
-        const tn_node *d = r->result[i].def;
-        if (d && d->type && r->result[i].out < d->nout && has_layout(d->type[r->result[i].out]))
-            fail(v, d, "relay-E108", "a result of a function or a region has a layout");
-    }
-}
-
 /* ---- the walks ---- */
 
 static bool check_region(verifier *v, const tn_region *r, int depth);
@@ -250,12 +185,6 @@ static bool check_node(verifier *v, tn_node *n, int depth)
         check_constant(v, n);
     if (errors == v->n_fail)
         check_types(v, n);
-    if (tn_op_is(n, &tn_op_call))
-        check_call(v, n);
-    for (int i = 0; i < n->nregion && !tn_op_is(n, &tn_op_fn); i++)
-        check_boundary(v, n->region[i]);
-    if (tn_op_is(n, &tn_op_fn) && n->nregion == 1 && n->attr && ((const tn_fn_attr *)n->attr)->Primitive)
-        check_group(v, n);
     v->state[n->id] = VISIBLE;
     return true;
 }
@@ -318,8 +247,7 @@ static void check_function(verifier *v, const tn_function *f)
             (void)tn_error(v->g->ctx, "relay-E110", NULL, "there are two functions @%s", f->name);
         }
     }
-    if (check_region(v, f->body, 0))
-        check_boundary(v, f->body);
+    (void)check_region(v, f->body, 0); /* false: it has failed */
 }
 
 static void check_states(verifier *v)
@@ -348,5 +276,5 @@ tn_status tn_relay_verify(const tn_graph *g)
     if (!v.n_fail)
         check_use_lists(&v);
     tn_arena_deinit(&v.scratch);
-    return v.n_fail ? TN_FAIL : TN_OK;
+    return v.n_fail ? TN_FAIL : tn_relay_check_layouts(g);
 }

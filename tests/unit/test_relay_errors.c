@@ -45,6 +45,14 @@ static const row rows[] = {
     { "#[symbols = \"n in [4, 3]\"]\n" MAIN("%x"),
       "this range is empty; write `n in [least, most]` with least <= most [relay-E004]" },
     { "#[symbols = \"n in [4, 5] m\"]\n" MAIN("%x"), "expected `,` or the end of the symbols [relay-E004]" },
+    { "def @main(%x: Tensor[(n, 64), float32]) {\n  relayout(%x, dst_layout=\"NC16c\")\n}\n",
+      "t:2:3: error: a result of a function or a region has a layout; `relayout` it to the plain one (relayout) "
+      "[relay-E108]" },
+    { "def @main(%x: Tensor[(n, 64), float32, NC16c]) {\n  add(%x, 1f)\n}\n",
+      "a parameter of a function or a region has a layout (var) [relay-E108]" },
+    { "def @main(%x: Tensor[(n, 64), float32]) {\n  let %f = fn (%y: Tensor[(n, 64), float32]) { %y };\n"
+      "  %f(relayout(%x, dst_layout=\"NC16c\"))\n}\n",
+      "an argument and its parameter have different layouts (call) [relay-E108]" },
     { MAIN("%x") "%y", "t:4:1: error: expected `def @name(...)` or the end, found '%' [relay-E005]" },
     { "", "t:1:1: error: this text has no function; write def @main(...) { ... } [relay-E006]" },
     { MAIN("%x") MAIN("%x"), "t:4:6: error: @main is defined twice [relay-E051]" },
