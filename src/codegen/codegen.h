@@ -52,7 +52,7 @@ typedef struct tn_code_options {
     const char *triple;         /* NULL: this machine */
     const char *features;       /* LLVM feature string "+avx2,+fma"; NULL: from unit->feature */
     int opt_level;              /* 0..3, of the machine code generator */
-    const tn_code_cache *cache; /* for `objects`; NULL: none */
+    const tn_code_cache *cache; /* NULL: none */
     unsigned threads;           /* at most so many at once; 0: one for each CPU */
 } tn_code_options;
 
@@ -69,7 +69,8 @@ typedef struct tn_llvm_api {
      * out[0..*out_n). */
     tn_status (*objects)(const tn_unit *u, const tn_code_options *o, uint32_t max, tn_buf out[],
                          uint32_t *out_n);
-    /* Compiles a unit into this process; library: what tenon_library_query would return. */
+    /* Compiles a unit into this process, with a cache as `objects` does, else as one object; library: what
+     * tenon_library_query would return. */
     tn_status (*jit)(const tn_unit *u, const tn_code_options *o, tn_jit **out_jit,
                      const tn_library **out_library);
     void (*jit_free)(tn_jit *j);

@@ -213,13 +213,14 @@ TN_WARN_UNUSED tn_status tn_params_constants(tn_build *b, const tn_blob *const *
 /* aligned: with fillers, as mod.params has them. */
 void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], bool aligned,
                      tn_sink *out);
-/* Code by the target's generator: n objects, or one C file, which do not depend on the machine that compiles. */
+/* Code by the target's generator: objects, or one C file, which do not depend on the machine that compiles. */
 enum { TN_OBJECTS = 64 };
 /* cache.c */
 tn_code_cache tn_code_cache_open(tn_code_count *count);
 /* The key of n words of text, the command that compiles them say; a program is told from others by its file. */
 void tn_code_cache_key(const tn_buf *text, int n, const char *const word[], uint8_t out[32]);
-TN_WARN_UNUSED tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n);
+/* How it is made, with objects from the cache, which are counted in b; says that it begins. */
+tn_code_options tn_code_begin(tn_build *b, tn_code_cache *cache);
 TN_WARN_UNUSED tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so);
 void tn_params_make(tn_build *b, tn_sink *out); /* mod.params, straight from the constants */
 /* Writes what the output's name asks for: .so .o .a .c (bundle.c), else the tar. output NULL: the tar goes to

@@ -40,7 +40,8 @@ static void copy(char *to, const tn_buf *from)
 tn_status tn_here_make(tn_build *b, const void *params, size_t n, void **out_code, tnr_module **out)
 {
     const tn_generator *g = b->target.row->generator;
-    const tn_code_options options = {.triple = b->target.triple, .opt_level = b->opt.opt_level};
+    tn_code_cache cache;
+    const tn_code_options options = tn_code_begin(b, &cache);
     const tn_library *library;
     tnr_module *module = NULL;
     tnr_error err;

@@ -13,18 +13,27 @@ static uint64_t mtime(void)
     return s ? strtoull(s, NULL, 10) : 0;
 }
 
-tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n)
+tn_code_options tn_code_begin(tn_build *b, tn_code_cache *cache)
+{
+    uint32_t n = b->unit.n_kernel < TN_OBJECTS ? b->unit.n_kernel : TN_OBJECTS - 1;
+    b->objects.most = b->target.row->generator->caches_kernels ? n : 0;
+    b->objects.watched = b;
+    tn_progress_say(b, "code", 0, b->objects.most);
+    *cache = tn_code_cache_open(&b->objects);
+    return (tn_code_options){.triple = b->target.triple,
+                             .opt_level = b->opt.opt_level,
+                             .cache = cache,
+                             .threads = tn_build_threads(b)};
+}
+
+static tn_status make_code(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n)
 {
     const tn_generator *g = b->target.row->generator;
+    tn_code_cache cache;
+    const tn_code_options o = tn_code_begin(b, &cache);
     *out_n = 1;
-    if (b->unit.private && g->text)
-        return g->text(&b->unit, code);
-    tn_code_cache cache = tn_code_cache_open(&b->objects);
-    tn_code_options o = {.triple = b->target.triple,
-                         .opt_level = b->opt.opt_level,
-                         .cache = &cache,
-                         .threads = tn_build_threads(b)};
-    return g->parts(&b->unit, &o, TN_OBJECTS, code, out_n);
+    return b->unit.private && g->text ? g->text(&b->unit, code)
+                                      : g->parts(&b->unit, &o, TN_OBJECTS, code, out_n);
 }
 
 void tn_params_make(tn_build *b, tn_sink *out)
@@ -112,15 +121,6 @@ static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const c
     return st;
 }
 
-/* Says that code is made, and has objects counted: all but that of the tables, which is never kept. */
-static void begin_code(tn_build *b)
-{
-    uint32_t n = b->unit.n_kernel < TN_OBJECTS ? b->unit.n_kernel : TN_OBJECTS - 1;
-    b->objects.most = b->target.row->generator->caches_kernels ? n : 0;
-    b->objects.watched = b;
-    tn_progress_say(b, "code", 0, b->objects.most);
-}
-
 tn_status tn_package_write(tn_build *b, const char *output, tn_buf *memory, size_t *out_bytes)
 {
     enum tn_bundle_form form = output ? tn_bundle_form_of(output) : TN_BUNDLE_NONE;
@@ -128,8 +128,7 @@ tn_status tn_package_write(tn_build *b, const char *output, tn_buf *memory, size
     uint32_t n = 0;
     double start = tn_now();
     b->unit.private = form == TN_BUNDLE_C;
-    begin_code(b);
-    tn_status st = tn_code_make(b, code, &n);
+    tn_status st = make_code(b, code, &n);
     b->seconds.codegen = tn_now() - start;
     start = tn_now();
     if (b->target.row->generator->gives_text && form != TN_BUNDLE_C)

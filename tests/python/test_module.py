@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 import warnings
 
 import models
@@ -144,6 +145,22 @@ class Compiling(unittest.TestCase):
             found.append(answered.wait(60))
         tenon.compile(models.add(), progress=callback)
         self.assertTrue(found and all(found))
+
+    def test_kernel_cache(self):
+        """A second compilation takes the kernels' code from the cache, and a damaged entry is made again."""
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(os.environ, XDG_CACHE_HOME=folder):
+            os.environ.pop("TENON_CACHE", None)
+            x, found = tensor("float32", (1, 4, 40, 40), range(6400)), []
+            for damaged in False, False, True:
+                for entry in pathlib.Path(folder).glob("tenon/kernels/*/*.o"):
+                    entry.write_bytes(b"" if damaged else entry.read_bytes())
+                module = tenon.compile(models.chain(3))
+                found.append((module.report["objects_made"], module.report["objects_cached"], values(module(x))))
+            n = found[0][0]
+            self.assertGreater(n, 0)
+            self.assertEqual(found, [(n, 0, found[0][2]), (0, n, found[0][2]), (n, 0, found[0][2])])
+            with unittest.mock.patch.dict(os.environ, TENON_CACHE="off"):
+                self.assertEqual(tenon.compile(models.chain(3)).report["objects_cached"], 0)
 
     def test_session_of_one_thread(self):
         session = _core.Session()

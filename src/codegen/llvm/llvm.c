@@ -644,13 +644,14 @@ static void jit_free(tn_jit *j) { tn_resource_end((tn_resource *)(void *)j); }
 static void jit_keep(tn_jit *j) { tn_resource_keep((tn_resource *)(void *)j); }
 
 typedef struct {
-    const tn_buf *object;
+    tn_buf object[MAX_PARTS];
+    uint32_t n;
     tn_resource *held; /* of the LLJIT */
     LLVMOrcExecutorAddress at;
     tn_llvm_fate fate;
 } link_job;
 
-static LLVMErrorRef add_object(LLVMOrcLLJITRef jit, const tn_buf *object)
+static LLVMErrorRef add_objects(LLVMOrcLLJITRef jit, const link_job *j)
 {
     LLVMOrcJITDylibRef lib = LLVMOrcLLJITGetMainJITDylib(jit);
     LLVMOrcDefinitionGeneratorRef gen;
@@ -659,17 +660,19 @@ static LLVMErrorRef add_object(LLVMOrcLLJITRef jit, const tn_buf *object)
     if (e)
         return e;
     LLVMOrcJITDylibAddGenerator(lib, gen);
-    return LLVMOrcLLJITAddObjectFile(
-        jit, lib, LLVMCreateMemoryBufferWithMemoryRangeCopy(object->at, object->n, "unit"));
+    for (uint32_t i = 0; i < j->n && !e; i++)
+        e = LLVMOrcLLJITAddObjectFile(
+            jit, lib, LLVMCreateMemoryBufferWithMemoryRangeCopy(j->object[i].at, j->object[i].n, "unit"));
+    return e;
 }
 
-static LLVMErrorRef link_object(link_job *j)
+static LLVMErrorRef link_objects(link_job *j)
 {
     LLVMOrcLLJITRef lljit = NULL;
     LLVMErrorRef e = LLVMOrcCreateLLJIT(&lljit, NULL);
     j->held->at = lljit;
     if (!e)
-        e = add_object(lljit, j->object);
+        e = add_objects(lljit, j);
     return e ? e : LLVMOrcLLJITLookup(lljit, &j->at, TENON_QUERY_SYMBOL);
 }
 
@@ -678,7 +681,7 @@ static void do_link(void *user, size_t i, unsigned worker)
     link_job *j = user;
     (void)i, (void)worker;
     working = &j->fate;
-    LLVMErrorRef e = link_object(j);
+    LLVMErrorRef e = link_objects(j);
     working = NULL;
     if (!e)
         return;
@@ -703,16 +706,18 @@ static tn_status link_here(const tn_unit *u, link_job *j)
 static tn_status jit(const tn_unit *u, const tn_code_options *o, tn_jit **out_jit,
                      const tn_library **out_library)
 {
-    tn_buf object = {0};
     if (o && o->triple)
         return no_jit(u, "the code is for another machine");
-    tn_status st = emit(u, o, TN_LLVM_OBJECT, &object);
-    link_job j = {.object = &object, .held = tn_resource_new(dispose_jit)};
+    link_job j = {.n = 1};
+    tn_status st =
+        o && o->cache ? objects(u, o, MAX_PARTS, j.object, &j.n) : emit(u, o, TN_LLVM_OBJECT, j.object);
+    j.held = tn_resource_new(dispose_jit);
     if (st == TN_OK)
         st = link_here(u, &j);
     else
         tn_resource_end(j.held);
-    tn_buf_deinit(&object);
+    for (uint32_t i = 0; i < j.n; i++)
+        tn_buf_deinit(&j.object[i]);
     TN_TRY(st);
     *out_jit = (tn_jit *)(void *)j.held;
     *out_library = ((tn_library_query_fn *)(uintptr_t)j.at)(TENON_ABI_VERSION);
