@@ -264,6 +264,9 @@ if(TENON_SANITIZE MATCHES address AND CMAKE_C_COMPILER_ID MATCHES Clang)
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
         target_link_libraries(${name} PRIVATE tn_flags ${TN_LAYERS})
         target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        if(TENON_FUZZ) # mutators are no code to be covered
+            target_compile_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link)
+        endif()
         if(name STREQUAL fuzz_picture) # the readers that the command does without
             target_link_libraries(${name} PRIVATE PkgConfig::IMAGES)
         endif()
