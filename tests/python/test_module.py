@@ -263,6 +263,47 @@ class Running(unittest.TestCase):
             self.assertRaisesRegex(tenon.CompileError, "driver-E093", self.module.save, os.path.join(folder, "add.exe"))
             self.assertRaisesRegex(tenon.UnsupportedError, "a package", loaded.save, os.path.join(folder, "add.so"))
 
+    def test_states(self):
+        """Calls of a module with states are one stream, also from several threads; a refused one changes nothing."""
+        model = models.model([models.node("Add", ["h", "x"], ["hn"]), models.node("Mul", ["hn", "x"], ["y"])],
+                             [("x", models.FLOAT, (1,)), ("h", models.FLOAT, (1,))],
+                             [("y", models.FLOAT, (1,)), ("hn", models.FLOAT, (1,))], [])
+        module, one = tenon.compile(model, states=["h=hn"]), tensor("float32", (1,), [1])
+        found = []
+
+        def call():
+            for _ in range(50):
+                found.append(values(module(one))[0])
+        threads = [threading.Thread(target=call) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(sorted(found), list(range(1, 201)))
+        with self.assertRaises(tenon.RunError):
+            module(tensor("float32", (2,), [1, 1]))
+        self.assertEqual((list(module.states), values(module.states["h"])), (["h"], [200]))
+        kept = dict(module.states)
+        module.states["h"] = [7]
+        self.assertEqual(values(module(one)), [8])
+        module.states.update(kept)
+        self.assertEqual(values(module(one)), [201])
+        module.states.reset()
+        self.assertEqual(values(module(one)), [1])
+        self.assertEqual(values(kept["h"]), [200])
+        for name in "x", "y", "":
+            with self.assertRaises(KeyError):
+                module.states[name]
+            with self.assertRaises(KeyError):
+                module.states.update({name: one})
+        for wrong in tensor("float32", (2,), [1, 1]), tensor("int64", (1,), [1]):
+            with self.assertRaises(tenon.RunError):
+                module.states["h"] = wrong
+        self.assertEqual(values(module.states["h"]), [1])
+        plain = tenon.compile(models.add())
+        plain.states.reset()
+        self.assertEqual(dict(plain.states), {})
+
     def test_bound(self):
         instance = self.module.instance()
         with self.assertRaises(ValueError):

@@ -124,6 +124,8 @@ core_tensor *core_tensor_new(DLDataType dtype, int32_t ndim, const int64_t shape
 core_tensor *core_tensor_over(PyObject *owner, void *data, int readonly, DLDataType dtype, int32_t ndim,
                               const int64_t shape[]);
 uint64_t core_tensor_bytes(const core_tensor *t);
+/* A dense copy of what is viewed. */
+core_tensor *core_tensor_copy(const DLTensor *view);
 /* A dense tensor of any array: itself, or one that shares the array's memory (buffer protocol, then DLPack), or, where
  * that is strided or misaligned, a copy, unless it is to be `writable`. What has neither protocol goes to
  * tenon._arrays.to_tensor, with the dtype that is wanted. */

@@ -334,6 +334,17 @@ static PyObject *take(PyObject *capsule, const DLTensor **out, int *out_readonly
 }
 
 /* Before it is asked for, since a producer may wait for its device then. */
+core_tensor *core_tensor_copy(const DLTensor *view)
+{
+    strided s = {0};
+    if (!describe_dlpack(view, &s))
+        return NULL;
+    core_tensor *t = core_tensor_new(s.dtype, s.ndim, s.shape);
+    if (t)
+        copy_from(&s, 0, s.data, t->dl.data);
+    return t;
+}
+
 static int tells_device_at_hand(PyObject *array)
 {
     long type = -1;

@@ -323,6 +323,11 @@ static PyMethodDef methods[] = {
      "output(i) -> Tensor: what the last run_bound made; a copy if nothing is bound."},
     {"profile", core_instance_profile, METH_NOARGS,
      "Run over what is bound: a list of (node, kernel, index, function, nanoseconds, operations)."},
+    {"state", core_instance_state, METH_VARARGS,
+     "state(name) -> Tensor: a copy of the state as the last run left it."},
+    {"set_state", core_instance_set_state, METH_VARARGS,
+     "set_state(name, array): the next run begins with it."},
+    {"reset_states", core_instance_reset_states, METH_NOARGS, "Give all states their first contents back."},
     {"memory", memory, METH_NOARGS, "The bytes of a run with what is bound, by kind."},
     {NULL, NULL, 0, NULL}};
 

@@ -27,7 +27,10 @@ tnr_status core_run(tnr_instance *x, tnr_error *err);
 int core_value_set(core_instance *x, uint32_t i, PyObject *given); /* 0 or -1 */
 PyObject *core_value_get(core_instance *x, uint32_t i);
 
-/* Methods: profile.c */
+/* Methods: profile.c, states.c */
 PyObject *core_instance_profile(PyObject *self, PyObject *none);
+PyObject *core_instance_state(PyObject *self, PyObject *args);
+PyObject *core_instance_set_state(PyObject *self, PyObject *args);
+PyObject *core_instance_reset_states(PyObject *self, PyObject *none);
 
 #endif

@@ -128,6 +128,23 @@ static PyObject *outputs(PyObject *self, PyObject *none)
     return describe_all(m, tnr_output_count(m), tnr_output_info);
 }
 
+static PyObject *states(PyObject *self, PyObject *none)
+{
+    const tnr_module *m = ((core_library *)self)->m;
+    const uint32_t n = tnr_state_count(m);
+    PyObject *all = PyList_New(n);
+    (void)none;
+    for (uint32_t i = 0; all && i < n; i++) {
+        tnr_state_info info;
+        tnr_error e;
+        PyObject *name =
+            tnr_state_info_get(m, i, &info, &e) ? core_raise_run(&e) : PyUnicode_FromString(info.name);
+        if (!name || PyList_SetItem(all, i, name))
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
 static PyObject *metadata(PyObject *self, PyObject *none)
 {
     const tnr_module *m = ((core_library *)self)->m;
@@ -163,6 +180,7 @@ static PyMethodDef methods[] = {
      "open_memory(data) -> Library: a package in memory, which is not copied and must not change."},
     {"inputs", inputs, METH_NOARGS, "A list of (name, dtype, shape); a symbolic extent is its name."},
     {"outputs", outputs, METH_NOARGS, "The same of the outputs; an extent that is computed is '?'."},
+    {"states", states, METH_NOARGS, "A list of the names of states."},
     {"metadata", metadata, METH_NOARGS, "What the model says of itself."},
     {"about", about, METH_NOARGS, "producer, target, constant_bytes and has_graph as a dict."},
     {NULL, NULL, 0, NULL}};

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import warnings
 from collections import deque
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _core, _errors, _profile, _progress, _values
 from ._applied import applied
@@ -55,6 +56,73 @@ def _has_numpy() -> bool:
     return True
 
 
+class _Stream:
+    """The one instance of a module with states: its runs follow each other."""
+
+    def __init__(self, make: Callable[[], _core.Instance]):
+        self._make = make
+        self._instance: Optional[_core.Instance] = None
+        self._turn = threading.Lock()
+
+    def __enter__(self) -> _core.Instance:
+        self._turn.acquire()
+        try:
+            self._instance = self._instance or self._make()
+        except BaseException:
+            self._turn.release()
+            raise
+        return self._instance
+
+    def __exit__(self, *raised: Any) -> None:
+        self._turn.release()
+
+
+class States(Mapping[str, Any]):
+    """The states of a module, by name. `states[name]` is a copy of what the last run left, `states[name] = array` what the next one
+    begins with; `dict(states)` keeps all of them, `states.update(kept)` goes on from there, `states.reset()` from the beginning."""
+
+    def __init__(self, names: Sequence[str], stream: _Stream, numpy: bool):
+        self._names, self._stream, self._numpy = tuple(names), stream, numpy
+
+    def _known(self, name: str) -> str:
+        if name not in self._names:
+            raise KeyError(f"no state is named {name!r}; there are {', '.join(self._names) or 'none'}")
+        return name
+
+    def __getitem__(self, name: str) -> Any:
+        self._known(name)
+        with self._stream as instance:
+            found = instance.state(name)
+        return _values.to_numpy(found) if self._numpy else found
+
+    def __setitem__(self, name: str, array: Any) -> None:
+        self._known(name)
+        with self._stream as instance:
+            instance.set_state(name, array)
+
+    def update(self, arrays: Mapping[str, Any]) -> None:
+        """Set several."""
+        for name in arrays:
+            self._known(name)
+        for name, array in arrays.items():
+            self[name] = array
+
+    def reset(self) -> None:
+        """Give all of them their first contents."""
+        if self._names:
+            with self._stream as instance:
+                instance.reset_states()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"tenon.States({', '.join(self._names)})"
+
+
 class Module:
     """A compiled model, ready to run.
 
@@ -64,7 +132,7 @@ class Module:
     is installed, else `tenon.Tensor`, which DLPack carries on; each run makes new ones.
 
     Several threads may call one module at the same time: each call that finds no free instance makes one. Runs release the
-    interpreter's lock.
+    interpreter's lock. A module with `states` has one instance, so its calls are one stream and run one after the other.
 
     Raises TypeError and ValueError for arguments that do not fit the signature, tenon.RunError for arrays of the wrong
     dtype or shape and for runs that fail.
@@ -74,13 +142,16 @@ class Module:
         if executor not in ("aot", "graph"):
             raise ValueError(f"executor must be 'aot' or 'graph', not {executor!r}")
         self._library = library
-        self._executor = 1 if executor == "graph" else 0
+        self._executor = number = 1 if executor == "graph" else 0
         self._free: "deque[_core.Instance]" = deque()
         self._program: Optional[_core.Program] = None
         self._package: Union[bytes, PathLike, None] = None  # what it was loaded from
         self._options: Dict[str, Any] = {}
         self._numpy = _has_numpy()
         self.threads = threads
+        self._state_names = library.states()
+        self._stream = _Stream(lambda: _core.Instance(library, threads=threads, executor=number))
+        self.states = States(self._state_names, self._stream, self._numpy)
         self.inputs = _described(library.inputs(), "input", library.metadata())
         self.outputs = _described(library.outputs(), "output", library.metadata())
         self.diagnostics: Tuple[_errors.Diagnostic, ...] = ()
@@ -106,6 +177,9 @@ class Module:
             inputs = self._order((), inputs)
         elif len(inputs) != len(self._input_names):
             self._order(inputs, {})
+        if self._state_names:
+            with self._stream as instance:
+                return instance.run(inputs)
         instance = self._take()
         try:
             return instance.run(inputs)
@@ -119,7 +193,8 @@ class Module:
             return self.instance()
 
     def instance(self) -> _core.Instance:
-        """A new executor of its own, for arrays that stay bound (InferenceSession has a friendlier form)."""
+        """A new executor of its own, for arrays that stay bound (InferenceSession has a friendlier form); it has states of its
+        own, too."""
         if isinstance(self._library, _Elsewhere):
             raise self._library.why
         return _core.Instance(self._library, threads=self.threads, executor=self._executor)
@@ -209,6 +284,9 @@ class _Elsewhere:
 
     def outputs(self) -> Tuple[TensorInfo, ...]:
         return described(self._program["outputs"])
+
+    def states(self) -> List[str]:
+        return []
 
     def metadata(self) -> Dict[str, str]:
         return self._program["metadata"]
