@@ -145,7 +145,7 @@ static int check_int(const tn_command *c, const tn_flag *f, const char *text)
     if (!*text || *end)
         return tn_usage_error(c, "--%s takes a whole number, not \"%s\"", f->name, text);
     if (errno || v < f->low || v > f->high)
-        return f->high == INT_MAX
+        return f->high == INT_MAX && v < f->low
                    ? tn_usage_error(c, "--%s %s is out of range; give at least %d", f->name, text, f->low)
                    : tn_usage_error(c, "--%s %s is out of range; give %d to %d", f->name, text, f->low,
                                     f->high);

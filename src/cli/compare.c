@@ -79,6 +79,9 @@ static int open_sides(tn_compare *c, const tn_args *args)
             c->side[k].stage = tn_args_text(&c->side[k].args, "stage");
         if (runtime)
             c->side[k].kind = TN_SIDE_ONNXRUNTIME;
+        bool fixed = c->side[k].kind == TN_SIDE_PACKAGE || c->side[k].kind == TN_SIDE_ARRAYS;
+        if (done == TN_EXIT_OK && fixed && n)
+            done = tn_usage_error(args->command, "%s is compiled already; leave \"%s\" out", name[k], own[0]);
         status = status == TN_EXIT_OK ? done : status;
         if (status == TN_EXIT_USAGE)
             break;

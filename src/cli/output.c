@@ -21,3 +21,14 @@ int tn_output_write(const char *path, const void *data, size_t n)
     }
     return tn_output_report(path, err);
 }
+
+int tn_output_try(const char *path)
+{
+    tn_output o, *const all[] = {&o};
+    if (strcmp(path, "-") == 0)
+        return tn_error_print("%s: this does not go to standard output; name a file", path);
+    int err = tn_output_open(&o, path);
+    if (!err)
+        (void)tn_outputs_close(1, all, false);
+    return tn_output_report(path, err);
+}

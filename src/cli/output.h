@@ -7,6 +7,8 @@
 
 /* Returns TN_EXIT_OK, or prints why not and returns TN_EXIT_ERROR; what was at the place is then as before. */
 int tn_output_write(const char *path, const void *data, size_t n);
+/* Could the file be written? Asked before long work; what is at the place stays as it is. "-" could not. */
+int tn_output_try(const char *path);
 int tn_output_report(const char *path, int error); /* 0: TN_EXIT_OK; errno: printed, TN_EXIT_ERROR */
 
 /* From begin to end SIGINT, SIGTERM and SIGHUP remove what is being written and, with `private_tmp`, a folder of the

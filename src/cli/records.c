@@ -31,9 +31,17 @@ static int read_records(const work *w, uint32_t *n, const tenon_record **r)
     return end(w, tenon_records_list(w->session, w->file, n, r));
 }
 
+static int no_operand(const work *w, const char *action)
+{
+    return tn_usage_error(w->args->command, "records %s takes no \"%s\"; name a file by --file", action,
+                          w->args->second);
+}
+
 static int list(const work *w)
 {
     uint32_t n;
+    if (w->args->second)
+        return no_operand(w, "list");
     const tenon_record *r;
     int status = read_records(w, &n, &r);
     if (status != TN_EXIT_OK)
@@ -88,6 +96,8 @@ static int merge(const work *w)
 static int prune(const work *w)
 {
     uint32_t n;
+    if (w->args->second)
+        return no_operand(w, "prune");
     int failed = tenon_records_prune(w->session, w->file, (uint32_t)tn_args_int(w->args, "keep"), &n);
     if (!failed)
         printf("%u record%s dropped\n", (unsigned)n, n == 1 ? "" : "s");

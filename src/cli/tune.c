@@ -331,6 +331,9 @@ static int tune(tn_model_options *m, const tn_args *args, tenon_tune_options *o)
     if (status != TN_EXIT_OK)
         return status;
     char home[4096];
+    const char *page = tn_args_text(args, "report");
+    if (page && (status = tn_output_try(page)) != TN_EXIT_OK)
+        return status;
     bool kept = o->records || (!m->options.no_records && tenon_records_path(home, sizeof home));
     if (!lists(args) && !kept)
         return tn_usage_error(args->command, "--output FILE is required: the records are kept nowhere else");

@@ -81,7 +81,7 @@ static const char *parse_dim(tn_build *b, const char *at, shape_text *to)
     } else {
         at = parse_number(at, &to->dim[i]);
         if (at && *at != '.' && *at != '|')
-            return at;
+            return to->dim[i] > 0 || to->dim[i] == -1 ? at : NULL;
     }
     int64_t v = to->dim[i];
     to->dim[i] = 0;

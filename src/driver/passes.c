@@ -243,6 +243,8 @@ tn_status tn_passes_run(tn_build *b, const char *passes)
             continue;
         }
         const tn_pass_info *pass = tn_pass_find(name);
+        if (!pass && tn_lower_pass_find(name))
+            return tn_error(b->ctx, "driver-E031", NULL, "%s works on loops; this is a graph", name);
         if (!pass && strcmp(name, "Verify") != 0)
             return tn_error(b->ctx, "driver-E031", NULL, "unknown graph pass %s; %s", name,
                             tn_pass_advice(b, name));

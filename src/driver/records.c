@@ -293,9 +293,10 @@ static tn_status name_file(tenon *t, const char *given, char out[TN_RECORDS_PATH
 {
     if (!given ? tn_records_home(out) : (size_t)snprintf(out, TN_RECORDS_PATH, "%s", given) < TN_RECORDS_PATH)
         return TN_OK;
-    return tn_error(
-        &t->ctx, "driver-E162", NULL,
-        "there is no file of records: TENON_RECORDS is off, or its path is too long; name a file");
+    return tn_error(&t->ctx, "driver-E162", NULL,
+                    "there is no file of records: TENON_RECORDS is off, there is no home folder, or the path "
+                    "is too long; "
+                    "name a file");
 }
 
 void tn_record_view(const tn_record *r, tenon_record *out)

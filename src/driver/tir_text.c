@@ -223,6 +223,10 @@ static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
         TN_TRY(tn_lower(*f, &b->machine, b->target.row->pipeline, &flat));
         return tn_func_verify(*f);
     }
+    if (!pass && (strcmp(name, "Schedule") == 0 || strcmp(name, "Explore") == 0))
+        return tn_error(b->ctx, "driver-E031", NULL, "%s takes a file; write %s=FILE", name, name);
+    if (!pass && tn_pass_find(name))
+        return tn_error(b->ctx, "driver-E031", NULL, "%s works on graphs; this is a text of loops", name);
     if (!pass)
         return tn_error(b->ctx, "driver-E031", NULL, "unknown loop pass %s; %s", name,
                         tn_pass_advice(b, name));

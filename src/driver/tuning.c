@@ -121,7 +121,8 @@ void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, cons
     k->n_pick = built_in->picked.n;
     k->pick = tn_tuning_picks(built_in->picked.n, built_in->picked.at, &t->b->arena);
     k->operations = operations_of(f, sym, &k->peak_seconds, &t->b->machine);
-    k->peak_seconds /= t->o.threads;
+    const uint32_t cores = t->b->machine.cores, threads = (uint32_t)t->o.threads;
+    k->peak_seconds /= threads < cores ? threads : cores;
     t->built_in[i] = built_in;
     t->search[i] = (tn_task){.rival = t->has_rival ? built_in : NULL,
                              .name = k->name,

@@ -9,6 +9,28 @@ typedef struct {
     const tenon_kernel_time *time;
 } view_call;
 
+/* Depth: that of the charts. */
+static bool shows(const tn_chart *c, const char *node)
+{
+    for (size_t i = 0; i < c->box.n; i++) {
+        const tn_chart_box *x = &c->box.at[i];
+        if ((x->node && strcmp(x->node, node) == 0) || (x->inner && shows(x->inner, node)))
+            return true;
+    }
+    return false;
+}
+
+/* Times of a package that was made of another model are of no kernel here. */
+static tn_status check_times(tn_build *b, const tn_chart *c, const tn_chart_page *p)
+{
+    for (uint32_t i = 0; i < p->n_time; i++)
+        if (shows(c, p->time[i].node))
+            return TN_OK;
+    return p->n_time ? tn_error(b->ctx, "driver-E196", NULL,
+                                "%s has no kernel that was timed; give a package of this model", p->title)
+                     : TN_OK;
+}
+
 static tn_status view(tenon *t, void *user)
 {
     tn_build *b = &t->build;
@@ -29,10 +51,12 @@ static tn_status view(tenon *t, void *user)
     tn_chart_layout(chart[1], &b->arena);
     for (int i = 0; i < 2; i++)
         p.chart[i] = chart[i];
-    tn_chart_html(&p, &t->text);
+    tn_status st = check_times(b, chart[1], &p);
+    if (st == TN_OK)
+        tn_chart_html(&p, &t->text);
     for (int i = 0; i < 2; i++)
         tn_chart_deinit(chart[i]);
-    return TN_OK;
+    return st;
 }
 
 int tenon_module_view(tenon_module *m, const tenon_options *o, uint32_t n, const tenon_kernel_time time[],

@@ -2,6 +2,7 @@
  *
  * fma_ports: two for AVX-512, AVX2 with fma, and AdvSIMD. Some AVX-512 CPUs have one 512-bit port, but tiles that feed
  * two also feed one, while tiles for one (28 rows of a single vector) may reach a fifth of the speed of two.
+ * Without fma, a port that multiplies has one that adds beside it.
  * Bandwidths, in bytes per cycle of one core, from vector loads of b bytes: L1 b, L2 0.6 b, L3 at most 10,
  * memory at most 5.5 (line-fill buffers bound both, not the width). Measured on servers with b = 64 at 2.96 GHz:
  * 69, 42, 10, 5.4.
@@ -86,10 +87,7 @@ static void default_real(double *field, double v) { *field = *field > 0 ? *field
 
 static void default_u32(uint32_t *field, uint32_t v) { *field = *field ? *field : v; }
 
-double tn_machine_flops_a_cycle(const tn_machine *m)
-{
-    return m->vector_bits / 32.0 * m->fma_ports * (tn_machine_can(m, TN_CAN_FMA) ? 2 : 1);
-}
+double tn_machine_flops_a_cycle(const tn_machine *m) { return m->vector_bits / 32.0 * m->fma_ports * 2; }
 
 tn_tiles tn_machine_tiles(const tn_machine *m)
 {

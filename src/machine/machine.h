@@ -9,7 +9,7 @@
  * little: reports and choices between algorithms that differ much may use them. A schedule must not, since the same
  * machine gives the same code every time; it counts cycles (tn_machine_flops_a_cycle).
  *
- *   peak_gflops = vector_bits/32 * fma_ports * (2 with fused multiply-add, else 1) * clock_ghz      float32
+ *   peak_gflops = vector_bits/32 * fma_ports * 2 * clock_ghz      float32
  */
 #include "base/ctx.h"
 

@@ -197,6 +197,17 @@ static void pass_over(tn_records *r, const tn_json *root, const char *line, size
         r->foreign = number;
 }
 
+/* What was added right behind a line that is cut short, as `cat` does. */
+static const char *behind_cut(const char *line, size_t n)
+{
+    static const char begin[] = "{\"tenon\": ";
+    const size_t k = sizeof begin - 1;
+    for (size_t i = n > k ? n - k : 0; i > 0; i--)
+        if (memcmp(line + i, begin, k) == 0)
+            return line + i;
+    return NULL;
+}
+
 static const char *parse_line(tn_records *r, const char *line, size_t n, const char *machine, uint32_t number)
 {
     tn_json_doc doc = tn_json_read(line, n);
@@ -207,7 +218,10 @@ static const char *parse_line(tn_records *r, const char *line, size_t n, const c
     const tn_json *record = !is_log                               ? doc.root
                             : tn_json_is(doc.root, TN_JSON_ARRAY) ? tn_database_find_record(doc.root)
                                                                   : tn_json_find(doc.root, "record");
-    if (!doc.root)
+    const char *next = doc.root ? NULL : behind_cut(line, n);
+    if (next && is_cut(line, n))
+        wrong = parse_line(r, next, n - (size_t)(next - line), machine, number);
+    else if (!doc.root)
         wrong = is_cut(line, n) ? NULL : doc.error;
     else if (is_log && !record)
         pass_over(r, doc.root, line, n, number);

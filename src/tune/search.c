@@ -419,7 +419,9 @@ static double promise(const task *t)
     size_t back = t->history.n > WINDOW ? t->history.n - 1 - WINDOW : 0;
     double gained =
         t->history.n > 1 ? (t->history.at[back] - tn_vec_last(&t->history)) / (n - (double)back) : 0;
-    double left = now - PEAK_SHARE * t->is->least, hidden = OPTIMISM * now / (n + 1);
+    double least =
+        t->is->least < now ? t->is->least : 0; /* else it is no bound: the machine is faster than that */
+    double left = now - PEAK_SHARE * least, hidden = OPTIMISM * now / (n + 1);
     hidden = left < hidden ? left > 0 ? left : 0 : hidden;
     return t->is->weight * (BACKWARD * gained + (1 - BACKWARD) * hidden);
 }

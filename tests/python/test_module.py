@@ -88,6 +88,11 @@ class Compiling(unittest.TestCase):
         with self.assertRaisesRegex(tenon.CompileError, "driver-E001"):
             tenon.compile(models.add(), target="cuda")
 
+    def test_threads_are_a_number(self):
+        for wrong, kind in ((-1, ValueError), ("2", TypeError)):
+            with self.assertRaises(kind):
+                tenon.compile(models.add(), threads=wrong)
+
     def test_wrong_calls_say_what_is_wanted(self):
         data = models.add()
         for error, said, wrong in (

@@ -32,6 +32,18 @@ class Expressions(unittest.TestCase):
     def run_one(self, shape, f, *inputs):
         return values(te.build(te.compute(shape, f))(*inputs))
 
+    def test_names(self):
+        """Tensors and axes may have any names: they are no text of the kernel."""
+        for name in "layer/weight", "x:0", "mask", "for", "1x", "", "é", "2.0 * B", "B[0] + B", "out", "B":
+            a, b = te.placeholder((3, 2), name=name), te.placeholder((3, 2), name="B")
+            k = te.reduce_axis((0, 2), name=f"{name} k")
+            c = te.compute((3,), lambda i: te.sum(a[i, k] * 10.0 + b[i, k], axis=k), name=name)
+            found = te.build(te.create_schedule(c.op), [a, b])(tensor((3, 2), range(6)), tensor((3, 2), [1] * 6))
+            self.assertEqual(values(found), [12, 52, 92], name)
+        for name in "a-b", "mask", "":
+            with self.assertRaises(ValueError):
+                te.var(name)
+
     def test_elements(self):
         x = te.placeholder((4,), name="x")
         given = tensor((4,), [1, -2, 3, 0.5])

@@ -1,6 +1,7 @@
 """tenon.compile, tenon.load and what they return."""
 from __future__ import annotations
 
+import operator
 import os
 import sys
 import threading
@@ -141,6 +142,8 @@ class Module:
     def __init__(self, library: Union[_core.Library, "_Elsewhere"], *, threads: int = 0, executor: str = "aot"):
         if executor not in ("aot", "graph"):
             raise ValueError(f"executor must be 'aot' or 'graph', not {executor!r}")
+        if operator.index(threads) < 0:
+            raise ValueError(f"threads must be a number from 0 on, not {threads}")
         self._library = library
         self._executor = number = 1 if executor == "graph" else 0
         self._free: "deque[_core.Instance]" = deque()

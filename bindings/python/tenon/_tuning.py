@@ -345,8 +345,8 @@ def tune(
     """
     asked = {"records": records, "prior": prior_records, "tasks": tasks_text(tasks), "tuner": tuner,
              "generator": generator, "rules": [r.native() for r in rules] if rules else None,
-             "postprocs": [passing(p) for p in postprocs] if postprocs else None, "fixed": ",".join(fixed or ()) or None,
-             "odds": ",".join(f"{part}={float(share)!r}" for part, share in (odds or {}).items()) or None, "trials": trials, "early_stopping": early_stopping,
+             "postprocs": [passing(p) for p in postprocs] if postprocs else None, "fixed": fixed if isinstance(fixed, str) else ",".join(fixed or ()) or None,
+             "odds": odds if isinstance(odds, str) else ",".join(f"{part}={float(x)!r}" for part, x in (odds or {}).items()) or None, "trials": trials, "early_stopping": early_stopping,
              "evenly": int(tuner is not None if evenly is None else evenly),
              "seconds": seconds, "repeat_seconds": repeat_seconds, "timeout": timeout, "threads": threads, "seed": seed}
     with _progress.shown(progress, model, _Line) as callback:

@@ -108,7 +108,9 @@ class Loops:
 
     def fresh(self, wanted: str) -> str:
         """A name that no loop has or had."""
-        base = wanted if wanted.isidentifier() and wanted.isascii() and wanted != "_" else "l"
+        from .tir._expr import identifier
+
+        base = identifier(wanted, "l")
         name, k = base, 2
         while name in self._taken:
             name, k = f"{base}_{k}", k + 1

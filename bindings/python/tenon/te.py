@@ -111,6 +111,8 @@ def _shape(shape: Shape) -> Tuple[Union[int, Expr], ...]:
 
 def var(name: str = "n", dtype: str = "int32") -> Var:
     """A symbol: an extent that a run finds in its inputs' shapes."""
+    if _expr.identifier(name) != name:
+        raise ValueError(f"{name!r} cannot be the name of a symbol; use letters, digits and _, and no word of TIR's")
     return Var(name, dtype)
 
 
@@ -209,17 +211,17 @@ class _Definition:
         self.names.tensor.update(zip(outputs, names))
 
     def _add(self, t: Tensor, taken: Dict[str, int]) -> int:
-        name = t.name
+        name = base = _expr.identifier(t.name)
         while name in taken:
-            taken[t.name] += 1
-            name = f"{t.name}_{taken[t.name]}"
+            taken[base] += 1
+            name = f"{base}_{taken[base]}"
         taken[name] = 0
         self.names.tensor[t] = name
         if not isinstance(t.op, ComputeOp):
             return self.kernel.input(name, _type_text(t))
         body = t.op.body[0]
-        over = [(a.name, _extent_text(a.extent)) for a in t.op.reduce_axis]
-        axes = " ".join(a.name for a in t.op.axis)
+        over = [(a.text(self.names), _extent_text(a.extent)) for a in t.op.reduce_axis]
+        axes = " ".join(a.text(self.names) for a in t.op.axis)
         reducer = body.reducer if isinstance(body, Reduce) else None
         term = body.term if isinstance(body, Reduce) else body
         _check_axes(t, axes.split() + [a for a, _ in over])

@@ -11,6 +11,7 @@ must "a package to compare with" tenon compile "$digit" -o digit.tar
 must "outputs to compare with" tenon run digit.tar -o want.npz
 expect 0 "Plus214_Output_0: float32[1, 10]: equal" compare "$digit" want.npz
 expect 0 "A: digit.tar, a package" compare digit.tar "$digit"
+expect 2 'digit.tar is compiled already; leave "-O0" out' compare digit.tar "$digit" -- -O0
 expect 1 "The difference begins in 12 operators, whose last one is Add \"Plus214\"" \
     compare "$digit" want.npz --fill-mode zeros -o several
 expect 1 "so the operator that differs first cannot be found" compare digit.tar want.npz --fill-mode zeros

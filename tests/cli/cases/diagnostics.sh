@@ -5,6 +5,8 @@ expect 4 "[driver-E080]" compile "$dense" --target "llvm -mcpu=native -mtriple=s
 expect 4 "[machine-E009]" compile "$dense" --target "llvm -mcpu=skylakx"
 expect 4 "[machine-E010]" compile "$dense" --target "llvm -mcpu=power9 -mtriple=powerpc64le-linux-gnu"
 expect 4 "[driver-E005]" compile "$dense" --input-shapes "x:[1,"
+expect 4 "name:[0..,64] for one that may be 0" compile "$dense" --input-shapes "x:[0,64]"
+expect 4 "[driver-E005]" compile "$dense" --input-shapes "x:[-5,64]"
 expect 4 "[driver-E061]" compile "$dense" --pass-config relay.ToMixedPrecision.keep_orig_output_dtype=x
 expect 4 "[driver-E065]" compile "$dense" --mixed-precision --mixed-precision-ops nn.none -o d.tar
 expect 4 "[driver-E066]" compile "$dense" --desired-layout NHWC --desired-layout-ops nn.none -o d.tar
@@ -53,6 +55,10 @@ expect 4 "--disabled-pass: a program cannot be made without InferType; remove it
 expect 4 "[driver-E060]" compile "$models/two.relay" --pass-config relay.FuseOps.depth=1
 expect 4 "[driver-E062]" compile "$models/two.relay" --pass-config tir.usmp.enable=1
 expect 4 "unknown graph pass Nonsense; \`tenon opt --list\` names them [driver-E031]" opt --pass=Nonsense "$models/two.relay"
+expect 4 "Unroll works on loops; this is a graph [driver-E031]" opt --pass=Unroll "$models/two.relay"
+must "its loops" sh -c 'tenon dump --stage tir "$1" >two.tir' - "$models/two.relay"
+expect 4 "FoldConstant works on graphs; this is a text of loops [driver-E031]" opt --pass=FoldConstant two.tir
+expect 4 "Schedule takes a file; write Schedule=FILE [driver-E031]" opt --pass=Schedule two.tir
 expect 4 "fixed.relay: error: --input-shapes does not apply to Relay text; change the text [frontend-E003]" \
     compile "$models/fixed.relay" --input-shapes "x:[1,4]" -o d.tar
 echo '{"opt-level": [1]}' >list.json

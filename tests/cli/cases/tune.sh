@@ -85,13 +85,20 @@ expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records log -
 must "a log of AutoScheduler with one" sh -c 'printf "{\"i\": [[\"[]\", \"llvm\"], [[], []]], \"r\": [[1e-6], 0, 0, 1], \"v\": \"v0.6\", \"record\": %s}\n" "$(cat by_hand)" >log'
 expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records log -o log.tar
 expect 0 "1.00        2.00  2.00x      1  by_hand" records list --file log
+{ head -c 300 by_hand && cat by_hand; } >joined # a cut line has no end, and the next begins right behind it
+expect 0 "1.00        2.00  2.00x      1  by_hand" records list --file joined
+expect 2 "records list takes no \"log\"; name a file by --file" records list log
+expect 2 "records prune takes no \"log\"; name a file by --file" records prune log
+expect 4 "no/page.html: cannot write the file" tune "$digit" --trials 1 -o page --report no/page.html
+expect 4 "this does not go to standard output; name a file" tune "$digit" --trials 1 -o page --report -
+must "nothing was searched before" test ! -e page
 must "lines of logs stay" sh -c 'cat autotvm by_hand >mixed; sed "s/1e-06/3e-06/; s/loops/ loops/" by_hand >>mixed'
 expect 0 "1 record dropped" records prune --file mixed
 must "those of TVM, too" sh -c 'cat autotvm by_hand | cmp - mixed'
 expect 4 "No such file or directory" compile "$digit" --tuning-records absent -o t.tar
 
 # the user's own file of records, which compile reads by itself
-expect 4 "its path is too long; name a file [driver-E162]" records list
+expect 4 "or the path is too long; name a file [driver-E162]" records list
 TENON_RECORDS=/dev/null/records.jsonl
 expect 4 "/dev/null/records.jsonl: error: cannot" tune "$digit" --tasks dense --trials 4
 TENON_RECORDS=$work/own/records.jsonl

@@ -39,6 +39,9 @@ assert len(times) == int(sys.argv[2]) and all(t[2] > 0 for t in times), times
 assert all('data-n="%s"' % t[0] in text for t in times)
 END
 must "the page of a model that was run" python3 page.py graph.html 5
+must "a package of another model" tenon compile "$here/../../examples/models/super_resolution.onnx" -o other.tar
+expect 4 "give a package of this model [driver-E196]" view "$digit" --package other.tar -o other.html
+must "no page is written" test ! -e other.html
 must "the page with the times of a package" python3 page.py measured.html 5
 if [ -z "${TENON_SLOW:-}" ]; then
     echo "view: the browser is left out; TENON_SLOW=1 runs it"

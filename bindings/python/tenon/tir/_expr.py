@@ -6,10 +6,23 @@ operands: a number takes the type of the other operand, and an index (a loop's v
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 INDEX = "index"
 Number = Union[int, float, bool]
+
+
+_WORDS = frozenset("and block buffer check else false for if inf init let mask nan not or parallel pass prefetch symbols tensor true "
+                   "unrolled vector".split())
+
+
+def identifier(name: str, otherwise: str = "t") -> str:
+    """A name as the text of a kernel can have it: "layer/weight" is layer_weight."""
+    found = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    if not found.strip("_"):
+        return otherwise
+    return f"{otherwise}_{found}" if found[0].isdigit() else f"{found}_" if found in _WORDS else found
 
 
 def short_dtype(name: str) -> str:
@@ -189,7 +202,7 @@ class IterVar(Expr):
         return 0, self.extent
 
     def text(self, names: Names) -> str:
-        return self.name
+        return identifier(self.name, "i")
 
     def __repr__(self) -> str:
         return f"iter_var({self.name}, [0, {self.extent}))"

@@ -191,6 +191,7 @@ class IRBuilder:
     def _fresh(self, name: str) -> str:
         """A name that no variable has that can be seen here."""
         seen = set().union(*self._scopes)
+        name = _expr.identifier(name, "v")
         found, k = name, 0
         while found in seen:
             k += 1

@@ -321,10 +321,10 @@ class PrimFunc:
         """Buffers have names of their own."""
         names, taken = Names(literals=True), set()
         for b in [*self.params, *(s.buffer for s in walk(self.body) if isinstance(s, Allocate))]:
-            name, k = b.name, 0
+            name, k = _expr.identifier(b.name), 0
             while name in taken:
                 k += 1
-                name = f"{b.name}_{k}"
+                name = f"{_expr.identifier(b.name)}_{k}"
             taken.add(name)
             names.tensor[b] = name
         return names
