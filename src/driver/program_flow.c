@@ -162,12 +162,20 @@ static tn_status add_branch(tn_maker *m, const tn_node *n, const tn_region *r, c
     return TN_OK;
 }
 
+/* The bool of v, in a slot of one byte: v's own may have symbols, which the run finds to be 1. */
+static tn_status condition_slot(tn_maker *m, const tn_node *n, tn_value v, uint32_t *out)
+{
+    TN_TRY(program_slot_of(m, v, out));
+    bool one = program_is_handle(m, *out) || tn_is_value(m->slots.at[*out].bytes, 1);
+    return one ? TN_OK : program_shaped(m, n, v, out);
+}
+
 static tn_status add_if(tn_maker *m, const tn_node *n)
 {
     uint32_t condition, *slot = TN_NEW_N(&m->b->arena, uint32_t, n->nout);
     joins j = {0};
     bool one = tn_region_fails(n->region[0]) || tn_region_fails(n->region[1]); /* its results are roots */
-    TN_TRY(program_slot_of(m, tn_in(n, 0), &condition));
+    TN_TRY(condition_slot(m, n, tn_in(n, 0), &condition));
     program_use(m, condition);
     uint32_t choose = program_add_inst(m, TN_INST_JUMP_FALSE, 0, 1, &condition, program_where(n));
     uint32_t segment = one ? 0 : new_symbols(m, n, &j);

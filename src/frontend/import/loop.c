@@ -46,10 +46,12 @@ static void discard_regions(imp_node *c, size_t from)
 
 tn_value imp_bool_scalar(imp_node *c, tn_value v)
 {
-    const tn_expr *count = v.def ? tn_type_count(c->pool, imp_type(v)) : NULL;
-    if (count && !tn_is_value(count, 1))
-        imp_refuse(c, IMP_BAD_VALUE, "the condition is %s, but must be one bool",
-                   imp_type_text(c, imp_type(v)));
+    const tn_type *given = v.def && !c->bad ? imp_type(v) : NULL;
+    bool one = true; /* or the run finds it so */
+    for (int d = 0; given && d < given->n; d++)
+        one = one && imp_with_extent(c, &v, d, tn_idx(c->pool, 1));
+    if (!one)
+        imp_refuse(c, IMP_BAD_VALUE, "the condition is %s, but must be one bool", imp_type_text(c, given));
     v = imp_cast(c, v, TN_BOOL1);
     return imp_rank(v) ? imp_reshape(c, v, 0, NULL) : v;
 }

@@ -2,6 +2,7 @@
  * given, becomes a failure at run time, with a warning now. Where the results of the branches have no common type, what
  * follows is converted once for each. So it is where the rank of a result depends on a size of the run. */
 #include "frontend/onnx/flow.h"
+#include "frontend/import/loop.h"
 
 #include "op/control/control.h"
 #include "op/host/host.h"
@@ -186,13 +187,53 @@ static tn_node *if_node(imp_node *c, tn_value condition, branch b[2])
     return NULL;
 }
 
+/* A value that may have several ranks, which are asked for one after the other. */
+typedef struct {
+    tn_value v;
+    onnx_ranks left;
+} of_ranks;
+
+static tn_value bool_of_ranks(imp_node *c, of_ranks *x);
+
+static void by_rank(imp_node *c, imp_branches *b, bool side, tn_value out[])
+{
+    of_ranks x = *(const of_ranks *)b->user;
+    int n = 0;
+    while (!x.left.of[n])
+        n++;
+    if (side)
+        out[0] = imp_bool_scalar(c, onnx_with_rank(c, x.v, x.left.of[n]));
+    x.left.of[n] = NULL;
+    if (!side)
+        out[0] = bool_of_ranks(c, &x);
+}
+
+/* Depth: the number of ranks. */
+static tn_value bool_of_ranks(imp_node *c, of_ranks *x)
+{
+    int first = IMP_MAX_RANK + 1, n = 0;
+    for (int k = IMP_MAX_RANK; k >= 0; k--)
+        if (x->left.of[k]) {
+            first = k;
+            n++;
+        }
+    if (n < 2)
+        return imp_bool_scalar(c, onnx_with_rank(c, x->v, x->left.of[first]));
+    tn_value out = {0}, rank = imp_call1(c, &tn_op_tensor_rank, NULL, x->v);
+    imp_branches b = {
+        .condition = imp_with(c, &tn_op_equal, rank, first), .n = 1, .branch = by_rank, .user = x};
+    if (c->bad || !imp_make_if(c, &b, &out))
+        c->bad = true;
+    return out;
+}
+
 tn_value onnx_bool_scalar(imp_node *c, tn_value v)
 {
-    const tn_expr *count = v.def ? tn_type_count(c->pool, imp_type(v)) : NULL;
-    if (count && !tn_is_value(count, 1))
-        imp_fail(c, "onnx-E009", "the condition is %s, but must be one bool", imp_type_text(c, imp_type(v)));
-    v = imp_cast(c, v, TN_BOOL1);
-    return imp_rank(v) ? imp_reshape(c, v, 0, NULL) : v;
+    of_ranks x = {.v = v};
+    if (c->bad || !v.def || !onnx_is_any_rank(v))
+        return imp_bool_scalar(c, v);
+    onnx_known_ranks(c, v, &x.left);
+    return bool_of_ranks(c, &x);
 }
 
 /* Converts both branches, with errors of one kept until the other one is tried: a branch that cannot be computed ends

@@ -410,17 +410,18 @@ static void mel_weight_matrix(imp_node *c)
 
 static tn_value ints_constant(imp_node *c, tn_ints v) { return imp_const_ints(c, TN_I64, 1, v.n, v.at); }
 
-static tn_value weights_of(imp_node *c, int64_t units)
+/* One for each n-gram. */
+static tn_value weights_of(imp_node *c, int64_t n)
 {
     const imp_attr *a = imp_attr_find(c, "weights", IMP_A_FLOATS);
     if (!a || c->bad)
         return (tn_value){0};
-    if (a->floats.n != (size_t)units) {
+    if (a->floats.n != (size_t)n) {
         imp_fail(c, "onnx-E009", "attribute weights has %zu entries, but %lld are needed", a->floats.n,
-                 (long long)units);
+                 (long long)n);
         return (tn_value){0};
     }
-    return tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, &units, a->floats.at, NULL));
+    return tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, &n, a->floats.at, NULL));
 }
 
 /* Items that are texts, as the numbers that string.find gives them; those of the pool with them. */
@@ -473,7 +474,7 @@ static void tfidf_vectorizer(imp_node *c)
     }
     if (c->bad)
         return;
-    tn_value in[] = {x, ints_constant(c, pool), ints_constant(c, slots), weights_of(c, a.units)};
+    tn_value in[] = {x, ints_constant(c, pool), ints_constant(c, slots), weights_of(c, slots.n)};
     imp_out(c, 0, imp_call(c, &tn_op_ngram_count, &a, 4, in));
 }
 

@@ -144,6 +144,12 @@ static const tn_type *only_one(const onnx_ranks *r)
     return t;
 }
 
+void onnx_known_ranks(imp_node *c, tn_value v, onnx_ranks *out)
+{
+    if (!onnx_ranks_of(c, v, out))
+        any_rank(c, tn_value_type(v)->dtype, out);
+}
+
 /* v as a tensor of one rank; absent: c is done, by a fork, or has failed. */
 static tn_value opened(imp_node *c, tn_value v)
 {

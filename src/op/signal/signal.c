@@ -380,9 +380,9 @@ static tn_status ngram_infer(tn_graph *g, tn_node *n)
                             tn_rule_type_text(g, slots));
     if (n->nin > WEIGHTS && tn_in(n, WEIGHTS).def) {
         TN_TRY(tn_rule_tensor(g, n, WEIGHTS, 1, &t));
-        if (!tn_is_value(t->dim[0], a->units) || !tn_dtype_eq(t->dtype, TN_F32))
+        if (!tn_is_value(t->dim[0], known) || !tn_dtype_eq(t->dtype, TN_F32))
             return tn_rule_fail(g, n, "op-E008", "weights are %s, but must be %lld float32",
-                                tn_rule_type_text(g, t), (long long)a->units);
+                                tn_rule_type_text(g, t), (long long)known);
     }
     const tn_expr *dim[] = {x->n == 2 ? x->dim[0] : tn_idx(g->pool, a->units), tn_idx(g->pool, a->units)};
     return tn_rule_result(g, n, 0, TN_F32, x->n == 2 ? 2 : 1, dim);
@@ -391,7 +391,7 @@ static tn_status ngram_infer(tn_graph *g, tn_node *n)
 typedef struct ngrams {
     tn_code c;
     const tn_ngram_attr *a;
-    tn_tensor *const *in, *out;
+    tn_tensor *in[4], *out;
     const tn_expr *row, *length;
 } ngrams;
 
@@ -416,6 +416,17 @@ static void set_sum(ngrams *w, const tn_expr *slot, const tn_expr *value)
     tn_code_store(&w->c, w->out->buffer, w->out->ndim, index + (2 - w->out->ndim), value);
 }
 
+/* What n-gram `id` of the pool, which matches, makes of the sum of its slot: once more, its weight more, or its weight. */
+static const tn_expr *counted(ngrams *w, const tn_expr *sum, const tn_expr *id)
+{
+    tn_pool *p = w->c.p;
+    const tn_expr *one = tn_flt(p, TN_F32, 1);
+    if (strcmp(w->a->mode, "TF") == 0)
+        return tn_add(p, sum, one);
+    const tn_expr *weight = w->in[WEIGHTS] ? tn_at1(w->c.te, w->in[WEIGHTS], id) : one;
+    return strcmp(w->a->mode, "IDF") == 0 ? weight : tn_add(p, sum, weight);
+}
+
 /* All n-grams of `size` tokens: their number is `count`, their tokens begin at `at` in the pool, their slots at
  * `id`. One that stands further apart than its neighbours by up to `skip` counts each time. */
 static void count_size(ngrams *w, int64_t size, int64_t at, int64_t count, int64_t id)
@@ -423,7 +434,8 @@ static void count_size(ngrams *w, int64_t size, int64_t at, int64_t count, int64
     tn_pool *p = w->c.p;
     tn_body *back = w->c.at;
     const tn_expr *g = tn_code_for(&w->c, "g", tn_idx(p, count)), *match = NULL;
-    const tn_expr *slot = tn_cast(p, TN_IDX, tn_at1(w->c.te, w->in[SLOTS], tn_add(p, g, tn_idx(p, id))));
+    const tn_expr *number = tn_add(p, g, tn_idx(p, id));
+    const tn_expr *slot = tn_cast(p, TN_IDX, tn_at1(w->c.te, w->in[SLOTS], number));
     slot = tn_max(p, tn_min(p, slot, tn_idx(p, w->a->units - 1)), tn_idx(p, 0));
     const tn_expr *d = tn_code_for(&w->c, "skip", tn_idx(p, size == 1 ? 1 : w->a->skip + 1));
     const tn_expr *apart = tn_add(p, d, tn_idx(p, 1));
@@ -435,14 +447,14 @@ static void count_size(ngrams *w, int64_t size, int64_t at, int64_t count, int64
                                     tn_at1(w->c.te, w->in[POOL], of_pool));
         match = tn_rule_both(p, match, same);
     }
-    const tn_expr *add = tn_select(p, match, tn_flt(p, TN_F32, 1), tn_flt(p, TN_F32, 0));
-    set_sum(w, slot, tn_add(p, sum_at(w, slot), add));
+    const tn_expr *sum = sum_at(w, slot);
+    set_sum(w, slot, tn_select(p, match, counted(w, sum, number), sum));
     w->c.at = back;
 }
 
 static void ngram_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    ngrams w = {.a = n->attr, .in = in};
+    ngrams w = {.a = n->attr, .in = {in[TOKENS], in[POOL], in[SLOTS], n->nin > WEIGHTS ? in[WEIGHTS] : NULL}};
     tn_pool *p = te->pool;
     int rank = in[TOKENS]->ndim;
     int64_t id = 0;
@@ -462,13 +474,6 @@ static void ngram_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_te
             count_size(&w, size, w.a->counts.at[i], count, id);
         id += count;
     }
-    if (strcmp(w.a->mode, "TF") == 0)
-        return;
-    const tn_expr *u = tn_code_for(&w.c, "u", units), *sum = sum_at(&w, u);
-    const tn_expr *weight =
-        n->nin > WEIGHTS && in[WEIGHTS] ? tn_at1(te, in[WEIGHTS], u) : tn_flt(p, TN_F32, 1);
-    bool idf = strcmp(w.a->mode, "IDF") == 0;
-    set_sum(&w, u, idf ? tn_select(p, tn_lt(p, zero, sum), weight, zero) : tn_mul(p, sum, weight));
 }
 
 /* clang-format off */
@@ -477,7 +482,8 @@ static const char *const ngram_in[] = {"tokens", "the pool", "slots", "weights"}
 
 const tn_op tn_op_ngram_count = {
     .name = "ngram_count",
-        .doc = "How often the n-grams of a pool occur in rows of tokens; slots[g] is where n-gram g is counted.",
+        .doc = "How often the n-grams of a pool occur in rows of tokens; slots[g] is where n-gram g is counted, and weights[g] "
+               "what it counts.",
     .attr_size = sizeof(tn_ngram_attr), .attr = ngram_fields,
     .nin = 4, .min_in = 3, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = ngram_in,
     .infer = ngram_infer, .body = ngram_body,
