@@ -88,10 +88,24 @@ static const tn_expr *slice_end(imp_node *c, const tn_expr *at, const tn_expr *e
     return all;
 }
 
+/* Are starts, ends, axes and steps of a known length? false: c is done, by a fork, or has failed. */
+static bool fix_lengths(imp_node *c)
+{
+    if (!onnx_fix_length(c, 1, 0, imp_rank(imp_in(c, 0))))
+        return false;
+    int n = (int)imp_length(imp_in(c, 1));
+    for (uint32_t i = 2; i < 5 && n >= 0; i++)
+        if (imp_has(c, i) && !onnx_fix_length(c, i, n, n))
+            return false;
+    return true;
+}
+
 static void slice(imp_node *c)
 {
     tn_slice_attr a = {0};
     tn_value x = imp_in(c, 0);
+    if (c->version >= 10 && !fix_lengths(c))
+        return;
     if (c->version >= 10 && imp_dynamic_slice(c, x, imp_in(c, 1), imp_in(c, 2), imp_opt(c, 3), imp_opt(c, 4)))
         return;
     (void)imp_ints_arg(c, "axes", 10, 3, &a.axes);
