@@ -63,17 +63,17 @@ def volume_transposed(c, form):
              dilationHFactor=1, fusedActivationFunction=0)
 
 
-@case("TRANSPOSE_CONV", forms=2)
+@case("TRANSPOSE_CONV", forms=3)
 def transposed(c, form):
     n, h, w = image(c)
     ic, oc, k, s, p = int(c.rng.integers(1, 6)), int(c.rng.integers(1, 6)), int(c.rng.integers(2, 4)), 2, int(c.rng.integers(2))
     size = [h * s, w * s] if p == 0 else [(h - 1) * s + k, (w - 1) * s + k]
-    dtype = ["float32", "int8"][form]
+    dtype, wtype = [("float32", "float32"), ("int8", "int8"), ("int16", "int8")][form]
     q, wq = (grid(c, dtype), {"scale": c.rng.uniform(0.002, 0.01, oc).astype(np.float32), "axis": 0,
                               "zero": np.zeros(oc, np.int64)}) if form else ({}, {})
     c.version = 1
     c.constant([n, *size, oc], "int32")
-    c.constant(np.maximum(c.random((oc, k, k, ic), dtype), -127), dtype, **wq)
+    c.constant(np.maximum(c.random((oc, k, k, ic), wtype), -127), wtype, **wq)
     c.input((n, h, w, ic), dtype, **q)
     c.output((n, *size, oc), dtype, **(grid(c, dtype, 0.05, 0.2) if form else {}))
     c.option("TransposeConvOptions", padding=p, strideW=s, strideH=s)

@@ -173,8 +173,8 @@ static void transposed(imp_node *c)
     bool volume = c->row->op[0] == 'C';
     int64_t function = imp_attr_int(c, "fused_activation_function", 0);
     const tfl_tensor *y = tfl_out(c, 0), *x_tensor = tfl_in(c, 2);
-    bool exact = tfl_is_quantised(x_tensor) && tfl_is_quantised(y) && tfl_has_scales(tfl_in(c, 1)) &&
-                 !volume && x_tensor->dtype.bits == 8;
+    bool exact = tfl_is_quantised(x_tensor) && tfl_is_quantised(y) && tfl_has_scales(tfl_in(c, 1)) && !volume,
+         wide = exact && x_tensor->dtype.bits == 16; /* sums of many products need 64 bits */
     tn_value x = exact ? imp_in(c, 2) : tfl_real(c, 2), weight = exact ? imp_in(c, 1) : tfl_real(c, 1);
     tn_dims size = imp_extents_in(c, imp_in(c, 0), "output_shape");
     imp_attr_ignore(c, "quantized_bias_type");
@@ -195,11 +195,12 @@ static void transposed(imp_node *c)
     tfl_factor *f = TN_NEW_N(c->arena, tfl_factor, wt->n_scale);
     for (uint32_t i = 0; i < wt->n_scale; i++)
         f[i] = tfl_factor_of((double)x_tensor->scale[0] * (double)wt->scale[i] / (double)y->scale[0]);
-    x = tfl_with(c, &tn_op_subtract, imp_cast(c, x, TN_I32), (double)x_tensor->zero[0]);
-    weight = tfl_with(c, &tn_op_subtract, imp_cast(c, weight, TN_I32), (double)wt->zero[0]);
+    const tn_dtype sums = wide ? TN_I64 : TN_I32;
+    x = tfl_with(c, &tn_op_subtract, imp_cast(c, x, sums), (double)x_tensor->zero[0]);
+    weight = tfl_with(c, &tn_op_subtract, imp_cast(c, weight, sums), (double)wt->zero[0]);
     tn_value v = imp_conv_transpose_to(c, x, weight, &w, size, how);
-    v = imp_bias(c, v, imp_opt(c, 3), true);
-    v = tfl_scaled(c, v, wt->n_scale, f, 3);
+    v = imp_has(c, 3) ? imp_bias(c, v, imp_cast(c, imp_in(c, 3), sums), true) : v;
+    v = (wide ? tfl_scaled_wide : tfl_scaled)(c, v, wt->n_scale, f, 3);
     imp_out(c, 0, tfl_narrow(c, v, y, function));
 }
 
