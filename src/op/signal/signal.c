@@ -416,7 +416,8 @@ static void set_sum(ngrams *w, const tn_expr *slot, const tn_expr *value)
     tn_code_store(&w->c, w->out->buffer, w->out->ndim, index + (2 - w->out->ndim), value);
 }
 
-/* What n-gram `id` of the pool, which matches, makes of the sum of its slot: once more, its weight more, or its weight. */
+/* What n-gram `id` of the pool, which matches, makes of the sum of its slot: once more, its weight more, or
+ * its weight. */
 static const tn_expr *counted(ngrams *w, const tn_expr *sum, const tn_expr *id)
 {
     tn_pool *p = w->c.p;
