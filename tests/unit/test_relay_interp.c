@@ -220,7 +220,7 @@ static void test_eval_node(void **state)
         "meta[relay.Constant][1], meta[relay.Constant][1], meta[relay.Constant][1], epsilon=0);\n"
         "  %1 = relayout(meta[relay.Constant][0], dst_layout=\"AB3a\");\n"
         "  %2 = fn (%a: Tensor[(2, 2), float32], Primitive=1) { (%a, %a * 2f) };\n"
-        "  %3 = %2(meta[relay.Constant][0]);\n  (%0, %1, %3.1)\n}\n";
+        "  %3 = %2(meta[relay.Constant][0]);\n  (%0, relayout(%1), %3.1)\n}\n";
     float a[4] = {1, 2, 3, 4}, b[2] = {4, 4};
     tn_blob blob[2] = {{.at = a, .n = sizeof a}, {.at = b, .n = sizeof b}};
     const tn_blob *all[2] = {&blob[0], &blob[1]};
