@@ -634,6 +634,31 @@ def nested(k, r, name):
     return k.Model([a, b], [k.layers.Dense(2)(y), y])
 
 
+@case("NestedEnds")
+def nested_ends(k, r, name):
+    """Results of models inside are those of the model."""
+    def inner(n):
+        x = k.layers.Input([5])
+        return k.Model(x, k.layers.Dense(5, activation="tanh", name=n + "_dense")(x), name=n)
+    first, second = inner("first"), inner("second")
+    a, b = k.layers.Input([5]), k.layers.Input([5])
+    y, z = first(a), first(b)
+    if flag(r):
+        x = k.layers.Input([5])
+        second = k.Model(x, second(second(x)), name="around")
+    return k.Model([a, b], pick(r, [y, k.layers.Dense(2)(z)], [z, y], [second(z), first(second(y))], [k.layers.Dense(2)(y), z]))
+
+
+@case("MixedTypes")
+def mixed_types(k, r, name):
+    """Which Keras 2 does not merge."""
+    types = [str(t) for t in r.choice(["int8", "uint8", "int32", "int64", "bool", "float32"], 2, replace=False)]
+    x = [k.layers.Input([3, 4], dtype=t) for t in types]
+    ways = [k.layers.Add(), k.layers.Subtract(), k.layers.Multiply(), k.layers.Maximum(), k.layers.Average(),
+            k.layers.Concatenate(axis=1)]
+    return k.Model(x, [w(x) for w in ways] + [x[0] + x[1], k.ops.where(x[0] > 1, *x), x[0] * 2.0])
+
+
 @case("SharedLayer")
 def shared(k, r, name):
     layer = k.layers.Dense(5, activation="tanh")

@@ -44,6 +44,22 @@ static void says(const model *m, const char *id, const char *part)
 #define FUNCTIONAL(layers, inputs, outputs) \
     "{\"class_name\": \"Functional\", \"config\": {\"name\": \"f\", \"layers\": [" layers \
     "], \"input_layers\": [" inputs "], \"output_layers\": [" outputs "]}}"
+/* The same of Keras 3, and one call of a layer with result 0 of others. */
+#define FUNCTIONAL3(layers, inputs, outputs) \
+    "{\"class_name\": \"Functional\", \"registered_name\": \"Functional\", \"config\": {\"name\": " \
+    "\"f\", \"layers\": [" layers "], \"input_layers\": [" inputs "], \"output_layers\": [" outputs "]}}"
+#define TENSOR(name, call) \
+    "{\"class_name\": \"__keras_tensor__\", \"config\": {\"keras_history\": [\"" name "\", " call ", 0]}}"
+#define NODE(args) "{\"args\": [" args "], \"kwargs\": {}}"
+#define TYPED(name, type) \
+    CALL(name, "InputLayer", ", \"batch_input_shape\": [null, 2], \"dtype\": \"" type "\"", "")
+/* A Functional model "m" inside: nn.relu. */
+#define INNER(nodes) \
+    "{\"class_name\": \"Functional\", \"name\": \"m\", \"config\": {\"name\": \"m\", \"layers\": [" INPUT( \
+        "i", "[null, 2]") "," CALL("r", "ReLU", "", \
+                                   "[[\"i\", 0, 0, {}]]") "], \"input_layers\": [[\"i\", 0, 0]], " \
+                                                          "\"output_layers\": [[\"r\", 0, 0]]}, " \
+                                                          "\"inbound_nodes\": [" nodes "]}"
 #define INPUT(name, shape) CALL(name, "InputLayer", ", \"batch_input_shape\": " shape, "")
 
 static void faults_are_said(void **state)
@@ -54,6 +70,9 @@ static void faults_are_said(void **state)
         {"PK\3\4 is no archive", "keras-E001", "it is no zip archive, or it is cut short"},
         {"\x89HDF\r\n\x1a\n\x7f", "keras-E001", "newer version of HDF5"},
         {FUNCTIONAL(INPUT("x", "[null, 2]"), "[\"x\", 0, 0]", ""), "keras-E002", "no outputs"},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," INNER(NODE(TENSOR("a", "0"))), "[\"a\", 0, 0]",
+                     "[\"m\", 2, 0]"),
+         "keras-E002", "one that no layer computes"},
         {ONE(", 4", "Densee", ""), "keras-E004",
          "layer Densee is not supported; the nearest that is known is Dense"},
         {ONE(", 4", "Activation", ", \"activation\": \"rellu\""), "keras-E005",
@@ -237,6 +256,44 @@ static void layers_become_relay(void **state)
                                                                 "[[\"m\", 1, 0, {}]]]}",
              "[\"a\", 0, 0]", "[\"m\", 2, 0]"),
          {"nn.relu(%a)", "nn.relu(%0)", "}"}},
+        /* Of Keras 3 it has number 0 among operands, and 1 at the ends of the model; that of a Sequential has 0. */
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," INPUT("b", "[null, 2]") "," INNER(
+                         NODE(TENSOR("a", "0")) "," NODE(TENSOR("b", "0"))) "," CALL("y", "Tanh", "",
+                                                                                     NODE(TENSOR("m", "1"))),
+                     "[\"a\", 0, 0], [\"b\", 0, 0]", "[\"m\", 1, 0], [\"y\", 0, 0]"),
+         {"nn.relu(%a)", "nn.relu(%b)", "tanh(%1)"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," INNER(NODE(TENSOR("a", "0")) "," NODE(TENSOR("m", "0"))),
+                     "[\"a\", 0, 0]", "[\"m\", 2, 0]"),
+         {"nn.relu(%a)", "nn.relu(%0)", "}"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL(
+                         "s", "Sequential",
+                         ", \"layers\": [{\"class_name\": \"ReLU\", \"config\": {\"name\": \"r\"}}]",
+                         NODE(TENSOR("a", "0")) "," NODE(TENSOR("s", "0"))),
+                     "[\"a\", 0, 0]", "[\"s\", 0, 0], [\"s\", 1, 0]"),
+         {"nn.relu(%a)", "nn.relu(%0)", "(%0, %1)"}},
+        /* Operands of different types become of one. */
+        {FUNCTIONAL(TYPED("a", "int32") "," TYPED("b", "float32") "," CALL(
+                        "y", "Concatenate", "", "[[\"a\", 0, 0, {}], [\"b\", 0, 0, {}]]"),
+                    "[\"a\", 0, 0], [\"b\", 0, 0]", "[\"y\", 0, 0]"),
+         {"cast(%a, dtype=\"float32\")", "concatenate((%0, %b), axis=1)", "}"}},
+        {FUNCTIONAL(TYPED("a", "uint8") "," TYPED("b", "int8") "," CALL(
+                        "y", "Average", "", "[[\"a\", 0, 0, {}], [\"b\", 0, 0, {}]]"),
+                    "[\"a\", 0, 0], [\"b\", 0, 0]", "[\"y\", 0, 0]"),
+         {"add(%0, %1) /* y */;\n  %3 = cast(%2, dtype=\"float32\")", "divide(%3, 2f)", "}"}},
+        {FUNCTIONAL(TYPED("a", "int32") "," TYPED("b", "bool") "," CALL(
+                        "y", "Subtract", "", "[[\"a\", 0, 0, {}], [\"b\", 0, 0, {}]]"),
+                    "[\"a\", 0, 0], [\"b\", 0, 0]", "[\"y\", 0, 0]"),
+         {"cast(%b, dtype=\"int32\")", "subtract(%a, %0)", "}"}},
+        {FUNCTIONAL3(TYPED("a", "uint32") "," TYPED("b", "int32") "," CALL(
+                         "y", "Add", "", NODE(TENSOR("a", "0") "," TENSOR("b", "0"))),
+                     "[\"a\", 0, 0], [\"b\", 0, 0]", "[\"y\", 0, 0]"),
+         {"cast(%a, dtype=\"int64\")", "cast(%b, dtype=\"int64\")", "add(%0, %1)"}},
+        {FUNCTIONAL3(TYPED("a", "int32") "," CALL("y", "Add", "", NODE(TENSOR("a", "0") ", 1.0")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"cast(%a, dtype=\"float32\")", "add(%0, 1f)", "}"}},
+        {FUNCTIONAL3(TYPED("a", "uint8") "," CALL("y", "Sum", "", NODE(TENSOR("a", "0"))), "[\"a\", 0, 0]",
+                     "[\"y\", 0, 0]"),
+         {"cast(%a, dtype=\"uint32\")", "sum(", "}"}},
         /* An operation whose module Keras 3 leaves out, beside the layer of that name. */
         {"{\"class_name\": \"Functional\", \"registered_name\": \"Functional\", \"config\": {\"name\": "
          "\"f\", "

@@ -13,6 +13,35 @@ tn_value keras_as(imp_node *c, tn_value v, tn_value x)
     return v.def && !c->bad ? imp_cast(c, v, imp_type(x)->dtype) : v;
 }
 
+static tn_dtype wider(tn_dtype a, tn_dtype b) { return b.bits > a.bits ? b : a; }
+
+tn_dtype keras_result_type(tn_dtype a, tn_dtype b)
+{
+    bool numbers =
+        (tn_dtype_is_int(a) || tn_dtype_is_float(a)) && (tn_dtype_is_int(b) || tn_dtype_is_float(b));
+    if (tn_dtype_is_bool(a) || tn_dtype_is_bool(b))
+        return tn_dtype_is_bool(a) ? b : a;
+    if (!numbers || tn_dtype_eq(a, b))
+        return a;
+    if (tn_dtype_is_float(a) != tn_dtype_is_float(b))
+        return tn_dtype_is_float(a) ? a : b;
+    if (a.code == b.code || (tn_dtype_is_float(a) && a.bits != b.bits))
+        return wider(a, b);
+    tn_dtype sign = a.code == TN_INT ? a : b, none = a.code == TN_INT ? b : a;
+    if (tn_dtype_is_float(a) || (none.bits == 64 && sign.bits <= 64)) /* float16 and bfloat16; of 64 bits */
+        return TN_F32;
+    return sign.bits > none.bits ? sign : TN_DT(TN_INT, none.bits * 2);
+}
+
+void keras_promote(imp_node *c, size_t n, tn_value v[])
+{
+    tn_dtype t = c->bad || !n ? TN_F32 : imp_type(v[0])->dtype;
+    for (size_t i = 1; i < n && !c->bad; i++)
+        t = keras_result_type(t, imp_type(v[i])->dtype);
+    for (size_t i = 0; i < n && !c->bad; i++)
+        v[i] = imp_cast(c, v[i], t);
+}
+
 tn_value keras_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b)
 {
     return imp_call2(c, op, NULL, a, b);

@@ -178,6 +178,9 @@ tn_value keras_activation(imp_node *c, tn_value x);                   /* by the 
 const char *keras_cell_activation(imp_node *c, const char *key, const char *def);
 tn_value keras_like(imp_node *c, tn_value x, double v); /* a constant of x's type */
 tn_value keras_as(imp_node *c, tn_value v, tn_value x); /* v in x's type */
+/* The least type that holds numbers of both, as Keras 3 promotes them (keras.backend.result_type). */
+tn_dtype keras_result_type(tn_dtype a, tn_dtype b);
+void keras_promote(imp_node *c, size_t n, tn_value v[]); /* all to one type */
 tn_value keras_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b);
 tn_value keras_unary(imp_node *c, const tn_op *op, tn_value a);
 tn_value keras_reduce(imp_node *c, const tn_op *op, tn_value x, int n, const int64_t axis[], bool keep);

@@ -18,11 +18,14 @@ typedef struct keras_graph {
     size_t n_call, n_input, n_output;
     call_of *call;
     ref *input, *output;
-    tn_strmap first; /* layer -> its first call << 24 | how many | FROM_ONE */
+    tn_strmap first; /* layer -> its first call << 24 | how many | flags */
+    bool at_ends;    /* references are those of the model's own inputs and outputs */
 } keras_graph;
 
 enum { COUNT_BITS = 24 };
-#define FROM_ONE (UINT64_C(1) << 63) /* calls are counted from 1 */
+/* Calls are counted from 1: by the operands of calls, by the ends of the model. */
+#define FROM_ONE (UINT64_C(1) << 63)
+#define ENDS_FROM_ONE (UINT64_C(1) << 62)
 
 /* ---- references ---- */
 
@@ -48,9 +51,10 @@ static bool is_ref(const keras_graph *g, const tn_json *v, ref *out)
     ref at;
     if (!is_mention(g, v, &layer, &at))
         return false;
-    size_t call = at.call - ((layer & FROM_ONE) != 0);
+    size_t call = at.call - ((layer & (g->at_ends ? ENDS_FROM_ONE : FROM_ONE)) != 0);
     bool inside = call < count_of(layer) && at.result <= INT32_MAX;
-    *out = (ref){inside ? (size_t)((layer & ~FROM_ONE) >> COUNT_BITS) + call : SIZE_MAX, at.result};
+    size_t first = (size_t)((layer & ~(FROM_ONE | ENDS_FROM_ONE)) >> COUNT_BITS);
+    *out = (ref){inside ? first + call : SIZE_MAX, at.result};
     return true;
 }
 
@@ -88,6 +92,16 @@ static const tn_json *layers_of(const keras_layer *m) { return tn_json_find(m->c
 
 static bool is_input(const keras_layer *l) { return l && strcmp(l->class, "InputLayer") == 0; }
 
+static bool is_sequential(const keras_layer *l)
+{
+    return strcmp(l->class, "Sequential") == 0 || strcmp(l->class, "Pipeline") == 0;
+}
+
+static bool is_functional(const keras_layer *l)
+{
+    return l && l->row && (l->row->flags & KERAS_MODEL) && !is_sequential(l);
+}
+
 static size_t calls_of(const keras_layer *m, size_t i, const tn_json **out)
 {
     *out = tn_json_find(keras_at(layers_of(m), i), "inbound_nodes");
@@ -96,14 +110,15 @@ static size_t calls_of(const keras_layer *m, size_t i, const tn_json **out)
 }
 
 /* Up to Keras 2 the call 0 of a model inside is the one that made it, which the file does not have. A file has only
- * calls whose results are used, so a reference as high as their number tells. Depth: JSON's. */
+ * calls whose results are used, so a reference as high as their number tells. Keras 3 has no such call, but the ends of
+ * a model still count as if a Functional model inside had one. Depth: JSON's. */
 static void find_made(keras_graph *g, const tn_json *v)
 {
     uint64_t layer;
     ref at;
     if (is_mention(g, v, &layer, &at) && at.call == count_of(layer)) {
         tn_bytes name = keras_bytes(keras_at(v, 0));
-        tn_strmap_put(&g->first, (const char *)name.at, name.n, layer | FROM_ONE);
+        tn_strmap_put(&g->first, (const char *)name.at, name.n, layer | FROM_ONE | ENDS_FROM_ONE);
     }
     for (uint32_t i = 0; v && v->kind == TN_JSON_ARRAY && i < v->n; i++)
         find_made(g, &v->u.at[i]);
@@ -116,7 +131,9 @@ static ref *read_ends(keras_import *k, const keras_layer *m, const char *key, si
     const tn_json *v = tn_json_find(m->config, key);
     size_t most = count_values(v);
     ref *r = TN_NEW_N(&k->im.scratch, ref, most);
+    m->graph->at_ends = true;
     *out_n = find_refs(m->graph, v, most, r);
+    m->graph->at_ends = false;
     for (size_t i = 0; i < *out_n; i++)
         if (r[i].call == SIZE_MAX)
             *out_n = 0;
@@ -136,7 +153,8 @@ static void read_functional(keras_import *k, keras_layer *m)
         size_t n = calls_of(m, i, &nodes);
         if (!name.n) /* of Keras 1 */
             name = keras_bytes(tn_json_find(tn_json_find(keras_at(layers_of(m), i), "config"), "name"));
-        tn_strmap_put(&g->first, (const char *)name.at, name.n, (uint64_t)g->n_call << COUNT_BITS | n);
+        uint64_t ends = k->version >= 3 && is_functional(m->inside[i]) ? ENDS_FROM_ONE : 0;
+        tn_strmap_put(&g->first, (const char *)name.at, name.n, (uint64_t)g->n_call << COUNT_BITS | n | ends);
         for (size_t j = 0; j < n; j++)
             g->call[g->n_call++] =
                 (call_of){m->inside[i], is_input(m->inside[i]) ? NULL : keras_at(nodes, j)};
@@ -158,7 +176,7 @@ static keras_graph *graph_of(keras_import *k, keras_layer *m)
         return m->graph;
     m->graph = TN_NEW(&k->im.scratch, keras_graph);
     tn_vec_push(&k->graphs, m->graph);
-    m->graph->sequential = strcmp(m->class, "Sequential") == 0 || strcmp(m->class, "Pipeline") == 0;
+    m->graph->sequential = is_sequential(m);
     if (!m->graph->sequential)
         read_functional(k, m);
     return m->graph;

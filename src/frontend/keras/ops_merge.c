@@ -34,13 +34,24 @@ static tn_value joined_mask(imp_node *c)
     return mask;
 }
 
+/* A sum as what TensorFlow divides: of integers, floats. */
+static tn_value divisible(imp_node *c, tn_value sum)
+{
+    tn_dtype t = imp_type(sum)->dtype;
+    return tn_dtype_is_int(t) ? imp_cast(c, sum, t.bits < 32 ? TN_F32 : TN_F64) : sum;
+}
+
 static void merge_by(imp_node *c, const tn_op *op, bool average)
 {
     int rank = largest_rank(c);
     tn_value y = aligned(c, 0, rank);
     size_t n = keras_n_in(c);
-    for (size_t i = 1; i < n && !c->bad; i++)
-        y = keras_binary(c, op, y, aligned(c, i, rank));
+    for (size_t i = 1; i < n && !c->bad; i++) {
+        tn_value two[] = {y, aligned(c, i, rank)};
+        keras_promote(c, 2, two);
+        y = keras_binary(c, op, two[0], two[1]);
+    }
+    y = average ? divisible(c, y) : y;
     if (average)
         y = keras_binary(c, &tn_op_divide, y, keras_like(c, y, (double)n));
     keras_out_masked(c, y, joined_mask(c));
@@ -84,6 +95,7 @@ static void concatenate_along(imp_node *c, int64_t along)
     tn_value *in = TN_NEW_N(c->arena, tn_value, n);
     for (size_t i = 0; i < n; i++)
         in[i] = keras_in(c, i);
+    keras_promote(c, n, in);
     int axis = c->bad ? 0 : imp_axis(c, along, imp_rank(in[0]));
     if (!c->bad)
         in[0] = imp_concat(c, (uint32_t)n, in, axis);

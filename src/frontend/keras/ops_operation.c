@@ -88,7 +88,20 @@ static tn_value first_of(imp_node *c, int position, const char *names)
     return v;
 }
 
-/* Numbers become of the other operand's type; of two tensors, integers that of floats. */
+/* The type of a tensor of type t and a number together. */
+static tn_dtype type_with(imp_node *c, tn_dtype t, const tn_json *number)
+{
+    double r;
+    bool whole = tn_json_is(number, TN_JSON_INT) || tn_json_is(number, TN_JSON_BOOL),
+         keras3 = c->version >= 3;
+    if (!number || !keras_number(number, &r))
+        return t;
+    if (whole)
+        return tn_dtype_is_bool(t) && number->kind == TN_JSON_INT ? TN_I32 : t;
+    return keras3 || r != (double)(int64_t)r ? float_of(t) : t;
+}
+
+/* Numbers become of the other operand's type; two tensors, of one that holds both. */
 static bool two(imp_node *c, tn_value *a, tn_value *b)
 {
     static const char *const first = "x x1 a x_or_y", *const second = "y x2 b";
@@ -97,17 +110,12 @@ static bool two(imp_node *c, tn_value *a, tn_value *b)
     *b = first_of(c, 1, second);
     const tn_json *left = a->def ? NULL : head && head->n ? head->at[0].json : param(c, 0, first);
     const tn_json *right = b->def ? NULL : param(c, 1, second);
-    double r;
     if ((!a->def && !b->def) || (!a->def && !left) || (!b->def && !right)) {
         imp_refuse(c, IMP_OPERANDS, "an operand is missing, or is of a kind that is not supported");
         return false;
     }
     tn_dtype t = imp_type(a->def ? *a : *b)->dtype;
-    const tn_json *number = left ? left : right;
-    if (number && keras_number(number, &r) && r != (double)(int64_t)r)
-        t = float_of(t);
-    else if (!number && tn_dtype_is_float(imp_type(*b)->dtype) && !tn_dtype_is_float(t))
-        t = imp_type(*b)->dtype;
+    t = left || right ? type_with(c, t, left ? left : right) : keras_result_type(t, imp_type(*b)->dtype);
     *a = left ? keras_json_tensor(c, left, t) : imp_cast(c, *a, t);
     *b = right ? keras_json_tensor(c, right, t) : imp_cast(c, *b, t);
     return !c->bad;
@@ -118,6 +126,16 @@ static void binary(imp_node *c)
     tn_value a, b;
     if (two(c, &a, &b))
         keras_out(c, keras_binary(c, c->row->relay, a, b));
+}
+
+static void logical(imp_node *c)
+{
+    tn_value a, b;
+    if (two(c, &a, &b)) {
+        a = imp_cast(c, a, TN_BOOL1);
+        b = imp_cast(c, b, TN_BOOL1);
+        keras_out(c, keras_binary(c, c->row->relay, a, b));
+    }
 }
 
 static void divide(imp_node *c)
@@ -241,13 +259,22 @@ static void where(imp_node *c)
         return;
     tn_dtype t = imp_type(a.def ? a : b)->dtype;
     const tn_json *left = a.def ? NULL : param(c, 1, "x1 x"), *right = b.def ? NULL : param(c, 2, "x2 y");
+    t = left || right ? type_with(c, t, left ? left : right) : keras_result_type(t, imp_type(b)->dtype);
     a = left ? keras_json_tensor(c, left, t) : a;
     b = right ? keras_json_tensor(c, right, t) : b;
-    tn_value in[] = {imp_cast(c, m, TN_BOOL1), a, imp_cast(c, b, t)};
+    tn_value in[] = {imp_cast(c, m, TN_BOOL1), imp_cast(c, a, t), imp_cast(c, b, t)};
     keras_out(c, imp_call(c, &tn_op_where, NULL, 3, in));
 }
 
 /* ---- reductions ---- */
+
+/* What Keras 3 adds up and multiplies numbers of type t in, which has room for more. */
+static tn_dtype total_type(tn_dtype t)
+{
+    if (tn_dtype_is_float(t) || t.bits >= 32)
+        return t;
+    return t.code == TN_UINT ? TN_DT(TN_UINT, 32) : TN_I32;
+}
 
 static void reduce(imp_node *c)
 {
@@ -264,6 +291,8 @@ static void reduce(imp_node *c)
         x = imp_cast(c, imp_cast(c, x, TN_BOOL1), TN_I32);
     else if (c->row->relay == &tn_op_mean)
         x = imp_cast(c, x, float_of(t));
+    else if (c->version >= 3 && (c->row->relay == &tn_op_sum || c->row->relay == &tn_op_prod))
+        x = imp_cast(c, x, total_type(t));
     tn_value y = keras_reduce(c, c->row->relay, x, n, axis, keep);
     keras_out(c, truths ? imp_cast(c, y, TN_BOOL1) : y);
 }
@@ -340,6 +369,7 @@ static uint32_t operands(imp_node *c, tn_value **out)
     *out = TN_NEW_N(c->arena, tn_value, n + 1);
     for (size_t i = 0; i < n; i++)
         (*out)[i] = keras_in(c, i);
+    keras_promote(c, n, *out);
     if (!n)
         imp_refuse(c, IMP_OPERANDS, "the list of operands is empty; the model is damaged");
     return (uint32_t)n;
@@ -639,11 +669,11 @@ const keras_row keras_rows_operation[] = {
     F("math.greater",               binary,             &tn_op_greater),
     F("GreaterEqual",               binary,             &tn_op_greater_equal),
     F("math.greater_equal",         binary,             &tn_op_greater_equal),
-    F("LogicalAnd",                 binary,             &tn_op_logical_and),
-    F("math.logical_and",           binary,             &tn_op_logical_and),
-    F("LogicalOr",                  binary,             &tn_op_logical_or),
-    F("math.logical_or",            binary,             &tn_op_logical_or),
-    F("LogicalXor",                 binary,             &tn_op_logical_xor),
+    F("LogicalAnd",                 logical,            &tn_op_logical_and),
+    F("math.logical_and",           logical,            &tn_op_logical_and),
+    F("LogicalOr",                  logical,            &tn_op_logical_or),
+    F("math.logical_or",            logical,            &tn_op_logical_or),
+    F("LogicalXor",                 logical,            &tn_op_logical_xor),
     F("Relu",                       activate,           NULL),
     F("Relu6",                      activate,           NULL),
     F("Silu",                       activate,           NULL),
