@@ -77,6 +77,27 @@ def parts(r, op):
     return (tf.function(run) if MAKES else run), [floats(r, 6, 3)]
 
 
+@case("TensorList that grows")
+def grown(r, op):
+    """Elements behind the last one, of a list that begins with none or a few; some of them set again, or left out."""
+    size, way = int(r.choice([0, 0, 1, 3])), r.choice(["rows", "sums", "some", "pairs"])
+    known = bool(r.integers(2)) and way != "sums"
+
+    def run(x):
+        array = tf.TensorArray("float32", size=size, dynamic_size=True, element_shape=[3] if known else None,
+                               clear_after_read=False)
+        if way == "some" and size:
+            array = array.write(size, x[0])
+        for i in tf.range(tf.shape(x)[0]):
+            if way == "some":
+                if x[i, 0] > 0.:
+                    array = array.write(array.size(), x[i] * 2)
+            else:
+                array = array.write(i // 2 if way == "pairs" else i, tf.reduce_sum(x[i]) if way == "sums" else x[i])
+        return array.stack(), array.size()
+    return (tf.function(run) if MAKES else run), [floats(r, 6, 3)]
+
+
 @case("EmptyTensorList")
 def pushed(r, op):
     n, ragged, more = int(r.integers(0, 5)), r.random() < 0.5, r.random() < 0.5
@@ -175,4 +196,4 @@ def effects(r, op):
     return run, [floats(r, *shape_of(r, 2))]
 
 
-FLOW = (branches, numbered, loops, data_loops, lists, parts, pushed, stateless)
+FLOW = (branches, numbered, loops, data_loops, lists, parts, grown, pushed, stateless)

@@ -163,6 +163,14 @@ def transforms(r, op):
                                tf.reduce_sum(tf.complex(y, x) + some, 1, keepdims=True))), [x, y + np.float32(5)]
 
 
+@case("dct")
+def cosines(r, op):
+    """Of which TensorFlow makes complex numbers with 0 as their real part."""
+    kind, norm = int(r.integers(2, 4)), str(r.choice(["", "ortho"])) or None
+    return (lambda x: (tf.signal.dct(x, kind, norm=norm), tf.signal.idct(x, kind, norm=norm),
+                       tf.math.imag(tf.complex(x[:, :1], x[0])))), [floats(r, int(r.integers(1, 4)), 2 * int(r.integers(2, 9)))]
+
+
 @case("stft")
 def signal(r, op):
     frame, step = int(r.integers(4, 30)), int(r.integers(2, 12))

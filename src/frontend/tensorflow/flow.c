@@ -1,7 +1,8 @@
 /* Control flow: calls, branches and loops as functions (TensorFlow 2), and as Switch and Merge (TensorFlow 1).
  *
  * Handles (variables, tables, lists of elements that nobody has set) are no values of the run: they are not carried by
- * loops but seen by their bodies. A list that a loop sets becomes a tensor, or a sequence, before it. */
+ * loops but seen by their bodies. A list that a loop sets becomes a tensor before it, or a sequence where the
+ * loop makes it longer. */
 #include "frontend/tensorflow/tf.h"
 
 #include "frontend/import/loop.h"
@@ -195,13 +196,32 @@ static void loop_body(imp_node *c, imp_loop *l)
 }
 
 /* A list that the body sets: before the loop it is zeros of the extents that it has then, or a sequence where the
- * body finds them out. -1: none. */
+ * body finds them out, or makes it longer. -1: none. */
 static int64_t list_that_is_set(imp_node *c, const variables *v)
 {
-    for (size_t i = 0; i < v->n; i++)
-        if (v->carried[i] < 0 && !tf_resource_of(tf_of(c), v->next[i]))
+    for (size_t i = 0; i < v->n; i++) {
+        bool grows = tn_value_type(v->next[i])->kind == TN_T_SEQ;
+        bool is_new = v->carried[i] < 0 ? !tf_resource_of(tf_of(c), v->next[i])
+                                        : grows && tn_value_type(v->first[i])->kind == TN_T_TENSOR;
+        if (is_new)
             return (int64_t)i;
+    }
     return -1;
+}
+
+/* What a list that is a sequence after the body, of this type, is before the loop. */
+static tn_value first_sequence(imp_node *c, const imp_loop *l, tn_value list, const tn_type *item)
+{
+    const tn_expr *dim[IMP_MAX_RANK];
+    bool known = !tf_resource_of(tf_of(c), list) || (item->kind == TN_T_TENSOR && item->n < IMP_MAX_RANK);
+    for (int d = 0; d < item->n && item->kind == TN_T_TENSOR; d++) {
+        bool own = imp_is_of_body(c, l, item->dim[d]);
+        dim[d] = d == 0 || own ? tn_idx(c->pool, 0) : item->dim[d];
+        known = known && (!own || !tf_resource_of(tf_of(c), list));
+    }
+    if (known)
+        return tf_sequence_of(c, list, item);
+    return tf_sequence_new(c, list, (tn_dims){(uint32_t)item->n, dim}, item->dtype);
 }
 
 static bool make_list(imp_node *c, imp_loop *l)
@@ -211,17 +231,13 @@ static bool make_list(imp_node *c, imp_loop *l)
     if (i < 0)
         return false;
     const tn_type *t = tn_value_type(v->next[i]), *item = t->kind == TN_T_SEQ ? t->field[0] : NULL;
-    const tn_expr *dim[IMP_MAX_RANK];
     for (int d = 0; !item && d < t->n; d++)
         if (imp_is_of_body(c, l, t->dim[d]))
             item = tn_type_tensor(c->pool, t->dtype, t->n - 1, t->dim + 1, NULL);
-    if (item) {
-        for (int d = 0; d < item->n; d++)
-            dim[d] = d == 0 || imp_is_of_body(c, l, item->dim[d]) ? tn_idx(c->pool, 0) : item->dim[d];
-        v->first[i] = tf_sequence_new(c, v->first[i], (tn_dims){(uint32_t)item->n, dim}, item->dtype);
-    } else {
+    if (item)
+        v->first[i] = first_sequence(c, l, v->first[i], item);
+    else
         v->first[i] = tf_full(c, imp_const(c, t->dtype, 0), (tn_dims){(uint32_t)t->n, t->dim});
-    }
     number_carried(c, v, l);
     l->inner = TN_NEW_N(c->arena, tn_value, v->n);
     l->next = TN_NEW_N(c->arena, tn_value, v->n);

@@ -28,10 +28,31 @@ static void part(imp_node *c)
     imp_out(c, 0, imp_part(c, v, c->row->op[0] == 'I'));
 }
 
+static bool same_shape(const tn_type *a, const tn_type *b)
+{
+    bool same = a->n == b->n;
+    for (int d = 0; d < a->n && same; d++)
+        same = a->dim[d] == b->dim[d];
+    return same;
+}
+
+/* Repeated to the shape t, to which it is known to fit. */
+static tn_value spread(imp_node *c, tn_value v, const tn_type *t)
+{
+    tn_broadcast_to_attr a = {{t->n, t->dim}};
+    return c->bad || same_shape(imp_type(v), t) ? v : imp_call1(c, &tn_op_broadcast_to, &a, v);
+}
+
+/* Of two parts of any shapes that broadcast: add says which one they broadcast to. */
 static void complex_(imp_node *c)
 {
     tn_value re = imp_in(c, 0), im = imp_in(c, 1);
     imp_attr_ignore(c, "Tout");
+    if (!c->bad && !same_shape(imp_type(re), imp_type(im))) {
+        const tn_type *t = imp_type(imp_call2(c, &tn_op_add, NULL, re, im));
+        re = spread(c, re, t);
+        im = spread(c, im, t);
+    }
     imp_out(c, 0, imp_complex(c, re, im));
 }
 
@@ -145,7 +166,16 @@ static void cast(imp_node *c)
     imp_out(c, 0, imp_cast(c, tn_dtype_is_complex(t) || tn_dtype_is_bool(t) ? x : imp_part(c, x, 0), t));
 }
 
-/* Operators whose converters do the same to real and to complex numbers. */
+/* exp(re) * (cos(im) + i sin(im)) */
+static void exponential(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), size = tf_unary(c, &tn_op_exp, imp_part(c, x, 0)), turn = imp_part(c, x, 1);
+    tn_value re = imp_call2(c, &tn_op_multiply, NULL, size, tf_unary(c, &tn_op_cos, turn));
+    tn_value im = imp_call2(c, &tn_op_multiply, NULL, size, tf_unary(c, &tn_op_sin, turn));
+    imp_out(c, 0, imp_complex(c, re, im));
+}
+
+/* Operators whose converters do the same to real and to complex numbers, and those that have one for these here. */
 bool tf_convert_complex(imp_node *c)
 {
     static const char *const ops[] = {
@@ -155,8 +185,8 @@ bool tf_convert_complex(imp_node *c)
         "Rank",         "RealDiv", "Reshape",    "ReverseV2", "Roll",        "Select",   "SelectV2",
         "Shape",        "ShapeN",  "Size",       "Slice",     "Split",       "SplitV",   "Squeeze",
         "StridedSlice", "Sub",     "Sum",        "Tile",      "Transpose",   "Unpack"};
-    if (strcmp(c->row->op, "Cast") == 0) {
-        cast(c);
+    if (strcmp(c->row->op, "Cast") == 0 || strcmp(c->row->op, "Exp") == 0) {
+        (c->row->op[0] == 'C' ? cast : exponential)(c);
         return true;
     }
     if (strcmp(c->row->op, "ConjugateTranspose") == 0) {

@@ -41,6 +41,7 @@ typedef struct tf_resource {
     bool assigned; /* value is what a run changed it to */
     const tf_node_def *def;
     tn_value count; /* of a list: how many elements it has */
+    bool grows;     /* of a list: elements may be written behind its last one */
 } tf_resource;
 
 typedef struct tf_checkpoint tf_checkpoint;
@@ -200,6 +201,8 @@ void tf_read_refs(imp_node *c);
 /* ---- lists (ops_list.c) ---- */
 /* A sequence of the run with as many elements as the handle `list` says, of this shape, whose first extent is 0. */
 tn_value tf_sequence_new(imp_node *c, tn_value list, tn_dims shape, tn_dtype t);
+/* The list as a sequence; if it is a handle, of zeros of type `item`. */
+tn_value tf_sequence_of(imp_node *c, tn_value list, const tn_type *item);
 
 /* ---- complex numbers (ops_complex.c) ---- */
 /* Converts an operator of which an operand is complex; false: it serves real numbers alone. */
