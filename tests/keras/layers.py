@@ -322,6 +322,15 @@ def masked(k, r, name):
     return k.Model(x, k.layers.Dense(2)(y))
 
 
+@case("MaskedMerge")
+def masked_merge(k, r, name):
+    """From Keras 3.4 on, products, maxima and minima heed masks."""
+    x = [k.layers.Input([4], dtype="int32") for _ in range(3)]
+    y = [k.layers.Embedding(4, 2, mask_zero=flag(r))(v) for v in x]
+    ways = [k.layers.Add(), k.layers.Multiply(), k.layers.Maximum(), k.layers.Minimum(), k.layers.Average()]
+    return k.Model(x, [w(y) for w in ways])
+
+
 @case("Masking")
 def masking(k, r, name):
     m = [k.layers.Masking(mask_value=pick(r, 0.0, 1.0)), k.layers.LSTM(3, return_sequences=flag(r))]

@@ -254,12 +254,14 @@ static tn_status add_results(keras_import *k, const keras_call *call)
 /* ---- the model ---- */
 
 /* Files that do not say are those of Keras 3, whose policies are objects, or older ones. */
-static int version_of(const parts *p, const tn_json *root)
+static void find_version(keras_import *k, const parts *p, const tn_json *root)
 {
+    static const char unmasked[] = "0123"; /* 3.0 to 3.3 */
     tn_bytes v = p->version.n ? p->version : keras_bytes(tn_json_find(root, "keras_version"));
-    if (v.n && *v.at >= '1' && *v.at <= '9')
-        return *v.at - '0';
-    return tn_json_find(root, "registered_name") ? 3 : 2;
+    bool told = v.n && *v.at >= '1' && *v.at <= '9';
+    bool minor = told && v.n > 2 && v.at[1] == '.' && (v.n == 3 || v.at[3] == '.');
+    k->version = told ? *v.at - '0' : tn_json_find(root, "registered_name") ? 3 : 2;
+    k->merges_masked = k->version >= 3 && !(k->version == 3 && minor && v.at[2] && strchr(unmasked, v.at[2]));
 }
 
 static tn_status convert(keras_import *k, const tn_json *root)
@@ -294,7 +296,7 @@ static tn_status import(keras_import *k, const tn_file *file)
                      "the configuration of the model is no valid JSON: %s (byte %zu); save the model again",
                      doc.error, doc.error_at);
     } else {
-        k->version = version_of(&p, doc.root);
+        find_version(k, &p, doc.root);
         imp_start(&k->im);
         s = convert(k, doc.root);
         if (k->im.g->ctx->n_error > k->im.had_errors)

@@ -89,6 +89,7 @@ typedef struct keras_import {
     uint64_t weights;          /* the group that holds them */
     imp_zip archive;           /* the .keras file; n 0: the model is none */
     int version;               /* 1, 2 or 3 */
+    bool merges_masked;        /* products, maxima and minima heed masks: from 3.4 on */
     bool of_theano;            /* the backend that wrote the variables */
     keras_layer *root;
     tn_vec(struct keras_graph *) graphs; /* of the models in it, that were read */

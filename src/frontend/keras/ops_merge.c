@@ -41,24 +41,6 @@ static tn_value divisible(imp_node *c, tn_value sum)
     return tn_dtype_is_int(t) ? imp_cast(c, sum, t.bits < 32 ? TN_F32 : TN_F64) : sum;
 }
 
-static void merge_by(imp_node *c, const tn_op *op, bool average)
-{
-    int rank = largest_rank(c);
-    tn_value y = aligned(c, 0, rank);
-    size_t n = keras_n_in(c);
-    for (size_t i = 1; i < n && !c->bad; i++) {
-        tn_value two[] = {y, aligned(c, i, rank)};
-        keras_promote(c, 2, two);
-        y = keras_binary(c, op, two[0], two[1]);
-    }
-    y = average ? divisible(c, y) : y;
-    if (average)
-        y = keras_binary(c, &tn_op_divide, y, keras_like(c, y, (double)n));
-    keras_out_masked(c, y, joined_mask(c));
-}
-
-static void merge(imp_node *c) { merge_by(c, c->row->relay, strcmp(c->row->op, "Average") == 0); }
-
 /* A mask as long as the data, repeated along the further dimensions; none: all ones. */
 static tn_value whole_mask(imp_node *c, size_t i)
 {
@@ -72,6 +54,49 @@ static tn_value whole_mask(imp_node *c, size_t i)
         mask = imp_unsqueeze(c, mask, r);
     return imp_call1(c, &tn_op_broadcast_to, &a, mask);
 }
+
+/* What counts of an operand's elements; absent: all of them. From Keras 3.4 on, products, maxima and minima heed it. */
+static tn_value elements_mask(imp_node *c, const tn_op *op, size_t i, int rank)
+{
+    bool heeded = op == &tn_op_multiply || op == &tn_op_maximum || op == &tn_op_minimum;
+    bool there =
+        heeded && keras_of(c)->merges_masked && keras_mask(c, i).def && imp_rank(keras_in(c, i)) == rank;
+    return there ? whole_mask(c, i) : (tn_value){0};
+}
+
+static tn_value where_masked(imp_node *c, tn_value mask, tn_value v, tn_value other)
+{
+    return mask.def ? imp_choose(c, mask, v, other) : v;
+}
+
+/* All operands by op. What does not count is 1 in a product, and the other operand in a maximum; where nothing counts,
+ * a product is 0. */
+static tn_value merged(imp_node *c, const tn_op *op, int rank)
+{
+    const bool product = op == &tn_op_multiply;
+    tn_value y = aligned(c, 0, rank), counts = elements_mask(c, op, 0, rank);
+    y = product ? where_masked(c, counts, y, keras_like(c, y, 1)) : y;
+    for (size_t i = 1; i < keras_n_in(c) && !c->bad; i++) {
+        tn_value two[] = {y, aligned(c, i, rank)}, mask = elements_mask(c, op, i, rank);
+        keras_promote(c, 2, two);
+        two[1] = where_masked(c, mask, two[1], product ? keras_like(c, two[1], 1) : two[0]);
+        two[0] = product ? two[0] : where_masked(c, counts, two[0], two[1]);
+        counts = mask.def && counts.def ? keras_binary(c, &tn_op_logical_or, counts, mask) : (tn_value){0};
+        y = keras_binary(c, op, two[0], two[1]);
+    }
+    return product ? where_masked(c, counts, y, keras_like(c, y, 0)) : y;
+}
+
+static void merge_by(imp_node *c, const tn_op *op, bool average)
+{
+    tn_value y = merged(c, op, largest_rank(c));
+    y = average ? divisible(c, y) : y;
+    if (average)
+        y = keras_binary(c, &tn_op_divide, y, keras_like(c, y, (double)keras_n_in(c)));
+    keras_out_masked(c, y, joined_mask(c));
+}
+
+static void merge(imp_node *c) { merge_by(c, c->row->relay, strcmp(c->row->op, "Average") == 0); }
 
 static tn_value concatenated_mask(imp_node *c, int axis)
 {
