@@ -483,8 +483,8 @@ static const char *const ngram_in[] = {"tokens", "the pool", "slots", "weights"}
 
 const tn_op tn_op_ngram_count = {
     .name = "ngram_count",
-        .doc = "How often the n-grams of a pool occur in rows of tokens; slots[g] is where n-gram g is counted, and weights[g] "
-               "what it counts.",
+        .doc = "How often the n-grams of a pool occur in rows of tokens; slots[g] is where n-gram g is counted, and "
+               "weights[g] what it counts.",
     .attr_size = sizeof(tn_ngram_attr), .attr = ngram_fields,
     .nin = 4, .min_in = 3, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = ngram_in,
     .infer = ngram_infer, .body = ngram_body,
