@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares Tenon with PyTorch on random programs that change tensors in place inside of conditions and loops.
 
-    tests/pytorch/programs.py [--from SEED] [--count N] [--lists] [-v]
+    tests/pytorch/programs.py [--from SEED] [--count N] [--lists] [--jumps] [-v]
 
 Each program has a few tensors of one shape that are added, given other names, looked at through views and changed in place,
-in branches and loops that the data decides; with --lists, lists of tensors, too. It is compiled by torch.jit.script, read by Tenon, and run on several inputs. It
+in branches and loops that the data decides; with --lists, lists of tensors, too; with --jumps, loops are left by break, continue and return. It is compiled by torch.jit.script, read by Tenon, and run on several inputs. It
 must give what PyTorch gives for the saved code: torch.jit.script leaves out some changes that the Python code makes. -v prints
 each program that is refused or not run, too. It needs the packages torch and numpy and judges the package tenon of PYTHONPATH,
 by default that of build/release. Exit 77: not installed.
@@ -35,8 +35,8 @@ RUNS = 6
 
 
 class Program:
-    def __init__(self, seed, lists=False):
-        self.lists = lists
+    def __init__(self, seed, lists=False, jumps=False):
+        self.lists, self.jumps, self.loops = lists, jumps, 0
         self.r = random.Random(seed)
         self.temporary = 0
         self.lines = []
@@ -86,7 +86,12 @@ class Program:
         elif depth and kind < 0.32:
             bound = r.choice(["int(n)", "int(n)", "2"])
             self.lines.append(f"{pad}for i{indent} in range({bound}):")
+            self.loops += 1
             self.block(indent + 1, depth - 1)
+            self.loops -= 1
+        elif self.jumps and self.loops and kind < 0.4:
+            jump = r.choice(["break", "continue", f"return {self.tensor()}, {self.tensor()}, {self.tensor()} * 0.5"])
+            self.lines += [f"{pad}if {self.condition()}:", f"{pad}    {jump}"]
         elif kind < 0.45:
             t, self.temporary = f"t{self.temporary}", self.temporary + 1
             self.lines += [f"{pad}{t} = {self.value()}", pad + self.change(t), f"{pad}{self.tensor()} = {r.choice([t, t + ' * 0.5'])}"]
@@ -125,9 +130,9 @@ def function_of(path):
     return module.f
 
 
-def judge(seed, folder, lists):
+def judge(seed, folder, lists, jumps):
     """(outcome, why, text)"""
-    text = Program(seed, lists).text()
+    text = Program(seed, lists, jumps).text()
     path, saved = os.path.join(folder, f"p{seed}.py"), os.path.join(folder, "p.pt")
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
@@ -165,12 +170,13 @@ def main():
     p.add_argument("--from", dest="first", type=int, default=0)
     p.add_argument("--count", type=int, default=100)
     p.add_argument("--lists", action="store_true")
+    p.add_argument("--jumps", action="store_true")
     p.add_argument("-v", action="store_true")
     args = p.parse_args()
     counts, ids = collections.Counter(), collections.Counter()
     for seed in range(args.first, args.first + args.count):
         with tempfile.TemporaryDirectory() as folder:
-            outcome, why, text = judge(seed, folder, args.lists)
+            outcome, why, text = judge(seed, folder, args.lists, args.jumps)
         counts[outcome] += 1
         if outcome == "refused":
             ids.update(set(re.findall(r"\[(\w+-E\d+|at run time)\]", why)))

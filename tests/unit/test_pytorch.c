@@ -43,6 +43,39 @@ static const struct {
     {FORWARD "    if torch.all([True, torch.gt(torch.sum([1, 2]), 2)]):\n      y = torch.relu(x)\n    else:\n"
              "      y = x\n    return y\n",
      {"nn.relu(%x)"}},
+    {FORWARD "    if torch.__and__(torch.any([False, torch.gt(torch.size(x, 1), 2)]), torch.all([2, 4])):\n"
+             "      y = torch.relu(x)\n    else:\n      y = x\n    return y\n",
+     {"nn.relu(%x)"}},
+    {FORWARD LATE
+     "    if torch.any([False, c]):\n      y = torch.relu(x)\n    else:\n      y = x\n    return y\n",
+     {"nn.relu(%x)", "if ("}},
+    /* what is uninitialized in one branch is what it is in the other */
+    {FORWARD LATE "    u = uninitialized(Tensor)\n    b = uninitialized(bool)\n    if c:\n"
+                  "      y, z, w = True, torch.relu(x), False\n    else:\n      y, z, w = False, u, b\n"
+                  "    if w:\n      r = torch.neg(x)\n    elif y:\n      r = z\n    else:\n      r = x\n"
+                  "    return r\n",
+     {"(%2, True)", "(meta[relay.Constant][0] /* (2, 3) */, False)"}},
+    {FORWARD "    y = uninitialized(Tensor)\n    d = False\n    go = bool(torch.gt(torch.sum(x), 0))\n"
+             "    while go:\n      if bool(torch.lt(torch.max(x), 5)):\n        y0, d0, g = torch.relu(x), "
+             "True, False\n"
+             "      else:\n        y0, d0, g = y, False, True\n      y, d, go = y0, d0, g\n"
+             "    if d:\n      r = y\n    else:\n      r = x\n    return r\n",
+     {"loop", "meta[relay.Constant][0] /* (2, 3) */", "nn.relu"}},
+    /* lists that loops of the run change behind a condition */
+    {FORWARD "    l = annotate(List[Tensor], [])\n    y = x\n    i = 0\n    go = True\n    while go:\n"
+             "      y0 = torch.mul(y, 0.5)\n      if bool(torch.lt(torch.sum(y0), 1)):\n        g = False\n"
+             "      else:\n        _0 = torch.append(l, y0)\n        g = torch.lt(i, 12)\n"
+             "      go, y, i = g, y0, torch.add(i, 1)\n    return torch.stack(l)\n",
+     {"loop", "seq.insert", "seq.concat"}},
+    {FORWARD "    l = [x]\n    y = x\n    for i in range(int(torch.sum(x))):\n      y0 = torch.mul(y, 0.5)\n"
+             "      if bool(torch.lt(torch.sum(y0), 1)):\n        l0 = l\n      else:\n"
+             "        l0 = torch.add(l, [y0])\n      l, y = l0, y0\n    return torch.stack(l)\n",
+     {"loop", "seq.insert", "seq.concat"}},
+    /* a check of a loop that gives nothing stays */
+    {FORWARD
+     "    for i in range(int(torch.sum(x))):\n      if bool(torch.lt(torch.max(x), 5)):\n        pass\n"
+     "      else:\n        ops.prim.RaiseException(\"too large\")\n    return torch.relu(x)\n",
+     {"too large", "a check of a loop has failed"}},
     /* operators that are made of others */
     {FORWARD "    return torch.roll(torch.nonzero(x), [-1, 1], [0, 1])\n",
      {"begin=[u0 - -1%max(u0, 1)], end=[u0], axes=[0]", "begin=[1], end=[2], axes=[1]",
@@ -50,6 +83,19 @@ static const struct {
     {FORWARD "    q = torch.unsqueeze(x, 0)\n    y, p = torch._native_multi_head_attention(q, q, q, 3, 1, "
              "torch.zeros([9, 3]), torch.zeros([9]), torch.zeros([3, 3]), torch.zeros([3]))\n    return y\n",
      {"nn.softmax", "Tensor[(1, 2, 3), float32]"}},
+    {FORWARD "    return torch.repeat_interleave(x, torch.to(torch.select(x, 1, 0), 4), 0)\n",
+     {"cumsum(%2)", "repeats can not be negative", "-> Tensor[(u0, 3), float32]"}},
+    {FORWARD
+     "    return torch.scatter_reduce(x, 0, torch.zeros([1, 3], dtype=4), x, \"mean\", include_self=False)\n",
+     {"scatter_elements", "divide("}},
+    {FORWARD "    return (torch.linalg_norm(x, inf), torch.trapz(x, dx=0.5), torch.divmod(-7, 2)[0])\n",
+     {"max(", "(float32, Tensor[(2), float32], int64)", "-4i64"}},
+    {FORWARD "    y, a, b, c = torch.embedding_bag(x, torch.zeros([4], dtype=4), torch.zeros([2], dtype=4), "
+             "False, 1)\n"
+             "    return y\n",
+     {"scatter_elements", "divide(", "-> Tensor[(2, 3), float32]"}},
+    {FORWARD "    return torch.linalg_norm(x, 2)\n",
+     {"by its singular values (ord 2 or -2) is not supported"}},
     {FORWARD "    return torch.isin(x, torch.ones([2]), False, True)\n",
      {"equal(", "logical_not(", "(2, 3), bool]"}},
     {FORWARD "    return torch._weight_norm(x, torch.ones([2, 1]), 0)\n",
@@ -541,6 +587,49 @@ static void states_are_restored(void **state)
     one(pickle, sizeof pickle - 1, code, "little", &given, "multiply(%0, 2f)");
 }
 
+/* x * 0.5 of a traced model: the table CONSTANTS has 0.5 as a float64 tensor of rank 0. */
+#define HALF \
+    "\x80\2ctorch._utils\n_rebuild_tensor_v2\n((" \
+    "X\7\0\0\0storagectorch\nDoubleStorage\nX\1\0\0\0000X\3\0\0\0cpuK\1tQK\0))\x89}tR\x85."
+
+static const struct {
+    const char *code, *want;
+} constants[] = {
+    {"torch.mul(torch.mean(x), CONSTANTS.c0)", "-> float32"},
+    {"torch.sub(torch.to(x, 4), CONSTANTS.c0, alpha=2)", "-> Tensor[(2, 3), float32]"},
+    {"torch.div(torch.to(x, 5), CONSTANTS.c0)", "-> Tensor[(2, 3), float16]"},
+    {"torch.true_divide(torch.to(torch.mean(x), 5), CONSTANTS.c0)", "-> float16"},
+    {"torch.add_(torch.neg(torch.mean(x)), CONSTANTS.c0)", "-> float32"},
+    /* tensors, which decide the type */
+    {"torch.div(torch.mean(x), CONSTANTS.c0, rounding_mode=None)", "-> float64"},
+    {"torch.rsub(torch.mean(x), CONSTANTS.c0)", "-> float64"},
+    {"torch.mul(CONSTANTS.c0, torch.mean(x))", "-> float64"},
+    {"torch.maximum(torch.mean(x), CONSTANTS.c0)", "-> float64"},
+    {"torch.add(torch.mean(x), torch.to(CONSTANTS.c0, 7))", "-> float64"},
+    {"torch.add(torch.mean(x), torch.mul(CONSTANTS.c0, CONSTANTS.c0))", "-> float64"},
+};
+
+static void constants_are_numbers(void **state)
+{
+    static const double half = 0.5;
+    (void)state;
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+        tn_buf code = {0}, said = {0};
+        archive a = {0};
+        tn_buf_printf(&code, FORWARD "    return %s\n", constants[i].code);
+        add(&a, "m/data.pkl", PLAIN, sizeof PLAIN - 1);
+        add(&a, "m/code/__torch__.py", code.at, code.n);
+        add(&a, "m/constants.pkl", HALF, sizeof HALF - 1);
+        add(&a, "m/constants/0", &half, sizeof half);
+        finish(&a);
+        read_into(&said, &a.file, &given);
+        expect(tn_buf_cstr(&said), constants[i].want);
+        tn_buf_deinit(&said);
+        tn_buf_deinit(&code);
+        tn_buf_deinit(&a.file);
+    }
+}
+
 static void errors_are_counted(void **state)
 {
     (void)state;
@@ -563,7 +652,7 @@ int main(void)
         cmocka_unit_test(models_are_read),      cmocka_unit_test(types_of_inputs_are_told),
         cmocka_unit_test(archives_are_checked), cmocka_unit_test(shared_memory_is_seen),
         cmocka_unit_test(bombs_are_met),        cmocka_unit_test(states_are_restored),
-        cmocka_unit_test(errors_are_counted),
+        cmocka_unit_test(errors_are_counted),   cmocka_unit_test(constants_are_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -363,12 +363,14 @@ static pt_value not_of_these(pt_import *p, const char *shown, const pt_args *a)
 
 static pt_value apply(pt_import *p, tn_bytes name, const char *shown, const pt_args *a)
 {
-    pt_call *k = new_call(p, shown);
-    bool complex = pt_any_complex(a->n, a->at);
     const pt_row *r = first_row(name);
+    pt_args with = pt_with_numbers(p, r, a), plain = pt_without_constants(p, &with);
     const pt_def *made = r ? NULL : pt_find_def(pt_library(p), name);
+    pt_call *k = new_call(p, shown);
     if (!r)
-        return made ? pt_run_def(p, made, NULL, a) : unknown(p, name);
+        return made ? pt_run_def(p, made, NULL, &plain) : unknown(p, name);
+    a = &with;
+    bool complex = pt_any_complex(a->n, a->at);
     for (; r->schema && row_is(r, name); r++)
         if (bind(p, r, a, k)) {
             k->row = r;
@@ -379,7 +381,7 @@ static pt_value apply(pt_import *p, tn_bytes name, const char *shown, const pt_a
         const char *own = tn_arena_printf(&p->im.scratch, "complex_%s", imp_text(&p->im, name));
         made = pt_find_def(pt_library(p), pt_words(own).text);
         if (made)
-            return pt_run_def(p, made, NULL, a);
+            return pt_run_def(p, made, NULL, &plain);
     }
     return not_of_these(p, shown, a);
 }

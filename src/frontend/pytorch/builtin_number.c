@@ -51,6 +51,14 @@ static bool range_length(pt_import *p, const pt_value *a, size_t n, pt_value *ou
     return true;
 }
 
+static bool divmod_(pt_import *p, const pt_value *a, size_t n, pt_value *out)
+{
+    (void)n;
+    pt_value v[2] = {pt_binary(p, "floordiv", a[0], a[1]), pt_binary(p, "remainder", a[0], a[1])};
+    *out = pt_make(&p->im.scratch, PT_TUPLE, 2, v);
+    return true;
+}
+
 static bool derive_index(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
@@ -155,11 +163,25 @@ static bool sum_of(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     return most_of(p, "add", a, out) || pt_is_sequence(a[0]);
 }
 
+/* The elements of a list as truth, joined by the operator. */
+static bool truth_of(pt_import *p, const char *op, pt_value list, bool of_none, pt_value *out)
+{
+    *out = pt_bool(of_none);
+    for (size_t i = 0; pt_is_sequence(list) && i < list.list->n; i++)
+        *out = pt_binary(p, op, *out, pt_convert(p, PT_BOOL, pt_at(list, i)));
+    return pt_is_sequence(list);
+}
+
 static bool all_of(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)n;
-    *out = pt_bool(true);
-    return most_of(p, "__and__", a, out) || pt_is_sequence(a[0]);
+    return truth_of(p, "__and__", a[0], true, out);
+}
+
+static bool any_of(pt_import *p, const pt_value *a, size_t n, pt_value *out)
+{
+    (void)n;
+    return truth_of(p, "__or__", a[0], false, out);
 }
 
 static bool min_of(pt_import *p, const pt_value *a, size_t n, pt_value *out)
@@ -174,6 +196,7 @@ const pt_builtin pt_builtins_number[] = {
     {"__is__", 2, 2, is},
     {"__isnot__", 2, 2, is_not},
     {"__range_length", 3, 3, range_length},
+    {"divmod", 2, 2, divmod_},
     {"__derive_index", 3, 3, derive_index},
     {"floor", 1, 1, floor_},
     {"ceil", 1, 1, ceil_},
@@ -187,5 +210,6 @@ const pt_builtin pt_builtins_number[] = {
     {"prim::min", 1, 1, min_of},
     {"sum", 1, 1, sum_of},
     {"all", 1, 1, all_of},
+    {"any", 1, 1, any_of},
     {0},
 };

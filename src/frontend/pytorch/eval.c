@@ -86,8 +86,10 @@ static pt_value constant(frame *f, tn_bytes name)
     size_t i = 0;
     for (size_t k = 1; k < name.n && k < 8 && name.at[k] >= '0' && name.at[k] <= '9'; k++)
         i = i * 10 + (size_t)(name.at[k] - '0');
-    if (pt_is_sequence(f->p->constants) && i < f->p->constants.list->n)
+    if (pt_is_sequence(f->p->constants) && i < f->p->constants.list->n) {
+        pt_mark_constant(pt_at(f->p->constants, i));
         return pt_at(f->p->constants, i);
+    }
     pt_fail(f->p, "pytorch-E003", "the code uses a constant that the archive does not have; it is damaged");
     return pt_bad();
 }
@@ -277,7 +279,7 @@ static bool builtin(frame *f, tn_bytes name, const pt_expr *e, pt_value *out)
     if (imp_is(name, "annotate") || imp_is(name, "unchecked_cast"))
         *out = e->n > 2 ? as_type(f, e->arg[1], eval(f, e->arg[2])) : lacking(f, name);
     else if (imp_is(name, "uninitialized"))
-        *out = (pt_value){.kind = PT_UNSET};
+        *out = (pt_value){.kind = PT_UNINITIALIZED};
     else if (imp_is(name, "int"))
         *out = convert_to(f, PT_INT, e);
     else if (imp_is(name, "float"))
@@ -301,8 +303,6 @@ static bool builtin(frame *f, tn_bytes name, const pt_expr *e, pt_value *out)
         *out = e->n > 1 ? eval(f, e->arg[1]) : lacking(f, name);
     else
         return false;
-    if (out->kind == PT_UNSET)
-        *out = (pt_value){.kind = PT_UNSET};
     return true;
 }
 

@@ -117,17 +117,43 @@ static void choose_list(pt_joining *j, pt_list *a, pt_list *b, pt_list *v)
     tn_vec_push(&j->lists, ((pt_joined_list){{a, b}, v}));
 }
 
+/* Lists of different lengths become lists of the run where the run cannot split, so that both have one form. */
+static void make_late(pt_joining *j, pt_value a, pt_value b)
+{
+    pt_value first = a.kind == PT_LIST ? a : b, other = a.kind == PT_LIST ? b : a;
+    bool lists = first.kind == PT_LIST && (other.kind == PT_LIST || other.kind == PT_LATE_LIST);
+    if (lists && j->list && pt_must_split(j->p, j->number) && pt_make_late(j->p, first.list))
+        j->bad = true;
+}
+
+/* What is uninitialized in branch k, where the other branch has `like`. */
+static pt_value stand_in(pt_joining *j, int k, pt_value like)
+{
+    tn_region *r = j->p->im.r;
+    j->p->im.r = j->r[k];
+    pt_value v = pt_stand_in(j->p, like, j->r[!k]);
+    j->p->im.r = r;
+    j->bad = j->bad || j->p->stop;
+    return v;
+}
+
 /* Both must be of one form; else what they are is UNKNOWN. */
 static pt_value join(pt_joining *j, pt_value a, pt_value b, int depth)
 {
+    if (a.kind == PT_UNINITIALIZED && b.kind != PT_UNINITIALIZED)
+        a = stand_in(j, 0, b);
+    else if (b.kind == PT_UNINITIALIZED && a.kind != PT_UNINITIALIZED)
+        b = stand_in(j, 1, a);
     if (pt_same(a, b))
         return a;
     if (pt_is_number(a) && pt_is_number(b) && pt_kind_of(a) == pt_kind_of(b))
         return join_numbers(j, a, b);
     if (a.kind == b.kind && pt_has_tensor(a))
         return join_tensors(j, a, b);
-    if (a.kind != b.kind || !pt_has_parts(a) || a.list->n != b.list->n || depth > 16)
+    if (a.kind != b.kind || !pt_has_parts(a) || a.list->n != b.list->n || depth > 16) {
+        make_late(j, a, b);
         return (pt_value){.kind = PT_UNKNOWN, .i = j->number};
+    }
     pt_list *known = known_list(j, a.list, b.list);
     if (known)
         return (pt_value){.kind = a.kind, .list = known};
@@ -290,14 +316,13 @@ static void only(pt_import *p, tn_value condition, bool outcome, const branch *f
         code(p, user);
 }
 
-/* May a run end in the region? */
-static bool has_checks(const tn_region *r)
+bool pt_has_checks(const tn_region *r)
 {
     bool any = false;
     for (const tn_node *n = r->first; n && !any; n = n->next) {
         any = tn_has_effect(n);
         for (int i = 0; i < n->nregion && !any; i++) /* depth: bounded by pt_enter */
-            any = has_checks(n->region[i]);
+            any = pt_has_checks(n->region[i]);
     }
     return any;
 }
@@ -341,14 +366,14 @@ static bool merge(pt_import *p, tn_value condition, branch b[2], pt_changes *lis
         }
     }
     pt_value zero = pt_none();
-    if (!j.bad && !j.slots.n && (has_checks(b[0].r) || has_checks(b[1].r)))
+    if (!j.bad && !j.slots.n && (pt_has_checks(b[0].r) || pt_has_checks(b[1].r)))
         keep_checks(&j, &zero);
     tn_node *node = j.bad ? NULL : j.slots.n ? if_node(&j, condition) : NULL;
     if (node)
         fill(&j, node, 0);
     if (node && zero.kind == PT_VALUE)
         imp_demand(pt_ctx(p), zero.value, 0, "a check of a branch has failed");
-    if (!node && (j.bad || j.slots.n)) {
+    if (!node && (j.bad || j.slots.n) && !p->again) {
         p->stop = false;
         (void)pt_usable(p, (pt_value){.kind = PT_UNKNOWN, .i = number});
     }
@@ -414,14 +439,6 @@ static bool compares_input(pt_import *p, tn_value condition, pt_path *out)
         out->equal = equal;
         return true;
     }
-    return false;
-}
-
-static bool must_split(const pt_import *p, uint32_t number)
-{
-    for (size_t i = 0; i < p->splits.n; i++)
-        if (p->splits.at[i] == number)
-            return true;
     return false;
 }
 
@@ -576,12 +593,8 @@ void pt_if(pt_import *p, pt_value condition, pt_branch *then, pt_branch *orelse,
             return;
         }
     bool input = compares_input(p, condition.number->v, &path);
-    if ((input || must_split(p, path.number)) && !p->logging && p->n_path < PT_MAX_PATH)
+    if ((input || pt_must_split(p, path.number)) && !p->logging && p->n_path < PT_MAX_PATH)
         split(p, condition.number->v, path, code, user);
-    else if (must_split(p, path.number))
-        pt_fail(
-            p, "pytorch-E014",
-            "the branches of a condition that only the run knows leave values of different types or ranks");
     else
         both(p, condition.number->v, path.number, code, user);
 }

@@ -39,6 +39,10 @@ static inline bool pt_is_number(pt_value v)
 
 static inline enum pt_kind pt_kind_of(pt_value v) { return v.kind == PT_NUMBER ? v.number->kind : v.kind; }
 
+/* A value of the form of `like`, in place of one that is uninitialized: `like` itself, unless region `in` makes it and
+ * it cannot be used where the run is (uninitialized.c). */
+pt_value pt_stand_in(pt_import *p, pt_value like, const tn_region *in);
+bool pt_has_checks(const tn_region *r); /* may a run end in the region? */
 void pt_add_slot(pt_joining *j, tn_value a, tn_value b, pt_value *into);
 /* What the run has changed since `mark`, when `born` tensors were there, undone; into v[k] of the list. */
 void pt_collect(pt_import *p, size_t mark, uint32_t born, int k, pt_changes *list);

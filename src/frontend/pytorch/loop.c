@@ -13,7 +13,7 @@ typedef struct looping {
     pt_changes list; /* what an iteration changes: v[0] before the loop, v[1] after an iteration */
     tn_vec(const tn_type *) type;
     pt_joining j;
-    tn_region *r;
+    tn_region *r, *outer; /* the body's; where the loop is */
     tn_value go;
 } looping;
 
@@ -41,21 +41,36 @@ static void iterate(looping *w, pt_value i)
     p->logging--;
 }
 
+/* What is not read before an iteration sets it begins as what the iteration makes of it, whatever that is. */
+static void begin(looping *w, pt_change *x)
+{
+    pt_import *p = w->p;
+    tn_region *r = p->im.r;
+    p->im.r = w->outer;
+    if (x->v[0].kind == PT_UNINITIALIZED)
+        x->v[0] = pt_stand_in(p, x->v[1], w->r);
+    else if (x->v[1].kind == PT_UNKNOWN)
+        x->v[0] = x->v[1];
+    p->im.r = r;
+}
+
 /* What an iteration changes. */
 static bool probe(looping *w)
 {
     pt_import *p = w->p;
-    tn_region *outer = p->im.r;
     size_t regions = p->im.region.n, mark = p->log.n;
     uint32_t born = p->n_tensor;
+    w->outer = p->im.r;
     w->r = p->im.r = pt_region_new(p);
     iterate(w, index_of(w));
-    p->im.r = outer;
+    p->im.r = w->outer;
     if (p->stop || p->raised)
         return false;
     pt_collect(p, mark, born, 1, &w->list);
-    for (size_t i = 0; i < w->list.n; i++)
+    for (size_t i = 0; i < w->list.n && !p->stop; i++) {
         w->list.at[i].v[0] = w->list.at[i].cell->v;
+        begin(w, &w->list.at[i]);
+    }
     pt_discard_regions(p, regions);
     return true;
 }
@@ -119,7 +134,8 @@ static pt_value carried(looping *w, pt_value before, pt_value after)
 /* The values that follow what `carried` made, in its order. */
 static void follow(looping *w, pt_value before, pt_value after, size_t *k)
 {
-    if (pt_same(before, after) || before.kind == PT_UNSET)
+    bool neither = before.kind == PT_UNKNOWN && after.kind == PT_UNKNOWN;
+    if (pt_same(before, after) || before.kind == PT_UNSET || neither)
         return;
     if (pt_has_parts(before) && before.kind == after.kind && before.list->n == after.list->n) {
         after.list->chosen = true;
@@ -150,6 +166,8 @@ static const tn_type *wider(pt_import *p, const tn_type *a, const tn_type *b)
 /* Is a part of it that was taken for what stays another one now? */
 static bool grows(pt_value before, pt_value after, pt_value now, int depth)
 {
+    if (after.kind == PT_UNKNOWN && now.kind == PT_UNKNOWN)
+        return false;
     bool parts = pt_has_parts(before) && before.kind == after.kind && before.kind == now.kind && depth < 16 &&
                  before.list->n == after.list->n && before.list->n == now.list->n;
     if (pt_same(before, after))
@@ -169,6 +187,7 @@ static bool changes_more(looping *w, size_t mark, uint32_t born)
         pt_change *x = &w->list.at[c];
         if (grows(x->v[0], x->v[1], x->cell->v, 0)) {
             x->v[1] = x->cell->v;
+            begin(w, x);
             more = true;
         }
     }
@@ -180,6 +199,7 @@ static bool changes_more(looping *w, size_t mark, uint32_t born)
             local = w->list.at[c].cell == l->cell; /* is there */
         if (!local && !pt_same(l->before, l->cell->v)) {
             tn_vec_push(&w->list, ((pt_change){l->cell, {l->before, l->cell->v}}));
+            begin(w, &tn_vec_last(&w->list));
             more = true;
         }
     }
@@ -306,6 +326,20 @@ static pt_value result_of(looping *w, pt_value before, pt_value inside, size_t *
     return v;
 }
 
+/* A loop that gives nothing but holds checks carries a 0, which must be one behind it: so the loop stays. */
+static void keep_checks(looping *w)
+{
+    pt_import *p = w->p;
+    (void)parameter(w, imp_i64(pt_ctx(p), 0), NULL);
+    if (w->j.bad) {
+        differ(p);
+        return;
+    }
+    p->im.r = w->r;
+    tn_vec_last(&w->j.slots).v[1] = imp_i64(pt_ctx(p), 0);
+    p->im.r = w->outer;
+}
+
 static void late_loop(pt_import *p, const pt_loop *l, pt_value trip, pt_value go)
 {
     looping w = {.p = p, .l = l, .j = {.p = p}};
@@ -329,8 +363,13 @@ static void late_loop(pt_import *p, const pt_loop *l, pt_value trip, pt_value go
         if (!p->stop && p->raised)
             pt_fail(p, "pytorch-E015", "a loop whose number of iterations only the run knows raises: %s",
                     p->raised);
+        bool checks = !p->stop && pt_has_checks(w.r);
+        if (checks)
+            keep_checks(&w);
         if (!p->stop)
             loop_node(&w, count, first, shape);
+        if (checks && !p->stop)
+            imp_demand(pt_ctx(p), tn_vec_last(&w.j.slots).v[1], 0, "a check of a loop has failed");
         for (size_t i = 0; i < w.list.n && !p->stop; i++) {
             pt_value v = result_of(&w, w.list.at[i].v[0], shape[i], &k);
             pt_set(p, w.list.at[i].cell, v);

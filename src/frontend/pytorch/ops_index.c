@@ -287,14 +287,11 @@ static void scatter_add(imp_node *c) { scattered(c, pt_in(c, 3), "add"); }
 
 static void scatter_reduce(imp_node *c)
 {
-    tn_value x = pt_in(c, 0);
-    const char *op = how(c, pt_string(c, 4));
-    if (!pt_truth(c, 5)) {
-        imp_refuse(c, IMP_BAD_VALUE, "scatter_reduce without the operand itself is not supported");
-        return;
-    }
-    (void)x;
-    scattered(c, pt_in(c, 3), op);
+    const char *reduce = pt_string(c, 4);
+    if (!pt_truth(c, 5) || strcmp(reduce, "mean") == 0)
+        pt_out_value(c, pt_call_named(pt_of(c)->p, "scatter_reduce_apart", 6, pt_of(c)->arg));
+    else
+        scattered(c, pt_in(c, 3), how(c, reduce));
 }
 
 /* The scalar's place may be named several times. */

@@ -164,8 +164,12 @@ static tn_value to_type(imp_node *c, tn_value x, tn_dtype t)
 /* The tensor itself where it is of that type already. */
 static void give_type(imp_node *c, tn_value x, tn_dtype t)
 {
-    if (pt_arg(c, 0).kind == PT_TENSOR && tn_dtype_eq(imp_type(x)->dtype, t))
-        pt_out_value(c, pt_arg(c, 0));
+    pt_value v = pt_arg(c, 0);
+    bool stays = v.kind == PT_TENSOR && tn_dtype_eq(imp_type(x)->dtype, t);
+    if (stays && v.tensor->constant) /* which another tensor is not */
+        pt_out_value(c, pt_call_named(pt_of(c)->p, "detach", 1, &v));
+    else if (stays)
+        pt_out_value(c, v);
     else
         pt_out(c, to_type(c, x, t));
 }

@@ -269,18 +269,21 @@ static void matrix_power(imp_node *c)
 /* ---- attention ---- */
 
 /* scaled_dot_product_attention(q, k, v, mask, dropout, causal, scale, enable_gqa) */
-static tn_value attention(imp_node *c, tn_value q, tn_value k, tn_value v, tn_value mask, bool causal,
+static tn_value attention(imp_node *c, tn_value q, tn_value k, tn_value v, tn_value mask, pt_value causal,
                           double scale)
 {
     tn_value first = pt_mul(c, q, pt_num(c, q, scale));
     tn_value s = pt_matmul(c, first, pt_swap(c, k, imp_rank(k) - 2, imp_rank(k) - 1));
     int rank = imp_rank(s);
-    if (causal && !c->bad) {
+    if (!(causal.kind == PT_BOOL && !causal.b) && !c->bad) {
         const tn_expr *dim[2] = {imp_type(s)->dim[rank - 2], imp_type(s)->dim[rank - 1]};
         tn_trilu_attr low = {false};
         tn_value ones = pt_expand(c, imp_const(c, TN_I32, 1), tn_dims_make(c->arena, 2, dim));
         tn_value in = imp_call2(c, &tn_op_trilu, &low, ones, imp_i64(c, 0));
         tn_value second = imp_cast(c, in, TN_BOOL1);
+        if (causal.kind == PT_NUMBER)
+            second = imp_call2(c, &tn_op_logical_or, NULL, second,
+                               pt_un(c, &tn_op_logical_not, imp_cast(c, causal.number->v, TN_BOOL1)));
         s = imp_choose(c, second, s, pt_num(c, s, -INFINITY));
     }
     if (mask.def && tn_dtype_is_bool(imp_type(mask)->dtype))
@@ -331,7 +334,8 @@ static void sdpa(imp_node *c)
     v = pt_wide(c, v);
     if (mask.def && !pt_is_bool(mask))
         mask = imp_cast(c, mask, imp_type(q)->dtype);
-    pt_out(c, imp_cast(c, attention(c, q, k, v, mask, pt_truth(c, 5), scale), t));
+    pt_value causal = pt_arg(c, 5).kind == PT_NUMBER ? pt_arg(c, 5) : pt_bool(pt_truth(c, 5));
+    pt_out(c, imp_cast(c, attention(c, q, k, v, mask, causal, scale), t));
 }
 
 static void det(imp_node *c) { pt_out(c, pt_un(c, &tn_op_det, pt_float_in(c, 0))); }

@@ -241,6 +241,11 @@ static void repeat_interleave(imp_node *c)
     pt_out(c, imp_reshape(c, v, rank, to));
 }
 
+static void repeat_by_tensor(imp_node *c)
+{
+    pt_out_value(c, pt_call_named(pt_of(c)->p, "repeated_by_tensor", 3, pt_of(c)->arg));
+}
+
 /* ---- permutations ---- */
 
 static void permute(imp_node *c)
@@ -612,6 +617,8 @@ const pt_row pt_rows_move[] = {
     {"tile(Tensor self, int[] dims)", repeat, NULL, PT_PARTS},
     {"repeat_interleave(Tensor self, int repeats, int? dim=None, any output_size=None)", repeat_interleave,
      NULL, PT_PARTS},
+    {"repeat_interleave(Tensor self, Tensor? repeats=None, int? dim=None, any output_size=None)",
+     repeat_by_tensor, NULL, 0},
     {"permute(Tensor self, int[] dims)", permute, NULL, PT_VIEW | PT_PARTS},
     {"permute_copy(Tensor self, int[] dims)", permute, NULL, PT_PARTS},
     {"transpose(Tensor self, int dim0, int dim1)", transpose, NULL, PT_VIEW | PT_PARTS},

@@ -17,9 +17,11 @@ enum {
     PT_VIEW = 1,      /* the result shares the memory of the first operand */
     PT_QUANTISED = 2, /* the converter itself says how its results are quantised */
     /* what the operator gives of complex numbers, made of what it gives of real ones (complex.c): */
-    PT_PARTS = 4,   /* of the first operand's real and imaginary part, each */
-    PT_SUM = 8,     /* the same of all tensors; the imaginary part of real ones is zero */
-    PT_PRODUCT = 16 /* it is a product of its tensors */
+    PT_PARTS = 4,    /* of the first operand's real and imaginary part, each */
+    PT_SUM = 8,      /* the same of all tensors; the imaginary part of real ones is zero */
+    PT_PRODUCT = 16, /* it is a product of its tensors */
+    /* A constant of rank 0 as its second operand is a number, which does not decide the type (types.c). */
+    PT_OF_NUMBER = 32
 };
 
 typedef struct pt_row {
@@ -106,6 +108,11 @@ tn_dtype pt_promote(tn_dtype a, tn_dtype b);
 /* The type in which an operator over these arguments computes. */
 tn_dtype pt_result_type(imp_node *c, int n, const pt_value v[]);
 tn_dtype pt_float_type(tn_dtype t); /* itself, or float32 */
+void pt_mark_constant(pt_value v);  /* an entry of the table CONSTANTS */
+/* The arguments of an operator that has such rows: constants that count as numbers are numbers. */
+pt_args pt_with_numbers(pt_import *p, const pt_row *row, const pt_args *a);
+/* The same for code that an operator is made of: there, no constant counts as a number. */
+pt_args pt_without_constants(pt_import *p, const pt_args *a);
 
 /* ---- numbers, lists, texts (python.c) ---- */
 /* What a call of a function that takes no tensors gives; false: it is none of these. */
@@ -243,6 +250,7 @@ void pt_set(pt_import *p, pt_cell *c, pt_value v);
 const tn_loc *pt_place(pt_import *p, const char *op);
 /* Is v something that can be used? An UNKNOWN one splits the run at the condition that made it. */
 bool pt_usable(pt_import *p, pt_value v);
+bool pt_must_split(const pt_import *p, uint32_t number); /* the run, at that condition */
 void pt_stop_if_bad(pt_import *p, imp_node *c);
 /* What is known of an input whose type nothing says; bits 0: nothing. */
 tn_dtype pt_meant_dtype(const pt_import *p, const char *name);

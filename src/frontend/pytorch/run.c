@@ -75,11 +75,23 @@ void pt_undo(pt_import *p, size_t mark)
     }
 }
 
+bool pt_must_split(const pt_import *p, uint32_t number)
+{
+    for (size_t i = 0; i < p->splits.n; i++)
+        if (p->splits.at[i] == number)
+            return true;
+    return false;
+}
+
 bool pt_usable(pt_import *p, pt_value v)
 {
     if (v.kind != PT_UNKNOWN)
         return true;
-    if (v.i >= 0 && !p->stop) {
+    if (v.i >= 0 && !p->stop && pt_must_split(p, (uint32_t)v.i)) { /* which was not possible */
+        pt_fail(
+            p, "pytorch-E014",
+            "the branches of a condition that only the run knows leave values of different types or ranks");
+    } else if (v.i >= 0 && !p->stop) {
         tn_vec_push(&p->splits, (uint32_t)v.i);
         p->again = p->stop = true;
     }

@@ -1,6 +1,8 @@
 /* Types of elements, and which one an operator computes in (torch.result_type). */
 #include "frontend/pytorch/pytorch.h"
 
+#include <string.h>
+
 static const tn_dtype codes[] = {{TN_UINT, 8, 1}, {TN_INT, 8, 1},    {TN_INT, 16, 1},   {TN_INT, 32, 1},
                                  {TN_INT, 64, 1}, {TN_FLOAT, 16, 1}, {TN_FLOAT, 32, 1}, {TN_FLOAT, 64, 1},
                                  {0, 0, 0},       {0, 0, 0},         {0, 0, 0},         {TN_BOOL, 8, 1},
@@ -89,4 +91,87 @@ tn_dtype pt_result_type(imp_node *c, int n, const pt_value v[])
     }
     tn_dtype t = combine(kind[0], combine(kind[1], kind[2]));
     return t.bits ? t : TN_F32;
+}
+
+/* ---- constants that count as numbers ----
+ *
+ * torch.jit.trace writes x * 0.5 as torch.mul(x, CONSTANTS.c0), a float64 tensor of rank 0. PyTorch turns that tensor
+ * back into a number, of whichever type it is, where it is the second operand of add, sub, mul or div (without
+ * rounding_mode). Elsewhere, and once an operator has made another tensor of it, it is a tensor like others. */
+
+void pt_mark_constant(pt_value v)
+{
+    for (size_t i = 0; pt_is_tensor(v) && i < pt_tensors_in(v); i++) {
+        pt_tensor *t = pt_tensor_at(v, i);
+        t->constant = t->n == 0 && !t->quantised;
+    }
+}
+
+static bool is_constant(pt_value v)
+{
+    return pt_is_tensor(v) && pt_tensor_at(v, 0)->constant && !pt_tensor_at(v, 0)->stamp;
+}
+
+static bool is_double(pt_import *p, pt_value v)
+{
+    tn_value x = pt_is_tensor(v) ? pt_tensor_value(p, pt_tensor_at(v, 0)) : (tn_value){0};
+    return x.def && tn_dtype_eq(imp_type(x)->dtype, TN_F64);
+}
+
+/* Numbers of Python are computed in float32 unless the tensor beside them is of float64. */
+static pt_value complex_number(pt_import *p, pt_value v, bool wide)
+{
+    pt_value part[2];
+    for (size_t i = 0; i < 2; i++) {
+        tn_value x = pt_tensor_value(p, pt_tensor_at(v, i));
+        part[i] = x.def ? pt_tensor_new(p, imp_cast(pt_ctx(p), x, wide ? TN_F64 : TN_F32)) : pt_bad();
+        if (pt_is_bad(part[i]))
+            return pt_bad();
+        part[i].tensor->number = true;
+    }
+    return pt_make(&p->im.scratch, PT_COMPLEX, 2, part);
+}
+
+static pt_value number_from(pt_import *p, pt_value v, bool wide)
+{
+    if (v.kind == PT_COMPLEX)
+        return complex_number(p, v, wide);
+    tn_value x = pt_tensor_value(p, v.tensor);
+    if (!x.def)
+        return pt_bad();
+    int c = category(imp_type(x)->dtype);
+    tn_dtype t = c == 2 ? TN_F64 : c == 1 ? TN_I64 : TN_BOOL1;
+    return pt_number_of(p, c == 2 ? PT_FLOAT : c == 1 ? PT_INT : PT_BOOL, imp_cast(pt_ctx(p), x, t));
+}
+
+static pt_value *copied(pt_import *p, const pt_args *a)
+{
+    pt_value *at = TN_NEW_N(&p->im.scratch, pt_value, a->n);
+    memcpy(at, a->at, a->n * sizeof *at);
+    return at;
+}
+
+pt_args pt_with_numbers(pt_import *p, const pt_row *row, const pt_args *a)
+{
+    bool takes = row && (row->flags & PT_OF_NUMBER) && a->n > 1 && is_constant(a->at[1]);
+    for (size_t i = 0; i < a->n; i++)
+        takes = takes && !imp_is(a->keyword[i], "rounding_mode");
+    if (!takes)
+        return *a;
+    pt_value *at = copied(p, a);
+    at[1] = number_from(p, at[1], is_double(p, at[0]));
+    return (pt_args){a->n, at, a->keyword};
+}
+
+pt_args pt_without_constants(pt_import *p, const pt_args *a)
+{
+    pt_value *at = NULL;
+    for (size_t i = 0; i < a->n; i++) {
+        if (!is_constant(a->at[i]) || a->at[i].kind != PT_TENSOR)
+            continue;
+        at = at ? at : copied(p, a);
+        tn_value x = pt_tensor_value(p, a->at[i].tensor);
+        at[i] = x.def ? pt_tensor_new(p, x) : pt_bad();
+    }
+    return (pt_args){a->n, at ? at : a->at, a->keyword};
 }

@@ -46,7 +46,8 @@ bool pt_same(pt_value a, pt_value b)
         return false;
     switch (a.kind) {
     case PT_NONE:
-    case PT_UNSET: return true;
+    case PT_UNSET:
+    case PT_UNINITIALIZED: return true;
     case PT_UNKNOWN: return a.i == b.i;
     case PT_TEXT:
     case PT_GLOBAL: return imp_same(a.text, b.text);
@@ -105,7 +106,8 @@ const char *pt_kind_name(enum pt_kind kind)
                                        "a storage",
                                        "a value",
                                        "an unknown value",
-                                       "nothing"};
+                                       "nothing",
+                                       "an uninitialized value"};
     return name[kind];
 }
 

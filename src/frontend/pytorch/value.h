@@ -19,11 +19,12 @@ enum pt_kind {
     PT_LATE_LIST, /* a list whose elements only the run counts: in the cell of its tensor is a sequence */
     PT_NUMBER,    /* a bool, int or float that only the run knows */
     PT_OBJECT,
-    PT_GLOBAL,  /* a name of a module: its text */
-    PT_STORAGE, /* of a pickle: data of tensors */
-    PT_VALUE,   /* in the cell of a tensor: its value in the graph */
-    PT_UNKNOWN, /* what branches that only the run chooses between made of it has no common form */
-    PT_UNSET    /* a variable that has no value yet */
+    PT_GLOBAL,       /* a name of a module: its text */
+    PT_STORAGE,      /* of a pickle: data of tensors */
+    PT_VALUE,        /* in the cell of a tensor: its value in the graph */
+    PT_UNKNOWN,      /* what branches that only the run chooses between made of it has no common form */
+    PT_UNSET,        /* a variable that has no value yet */
+    PT_UNINITIALIZED /* a value that nothing reads (uninitialized.c) */
 };
 
 typedef struct pt_list pt_list;
@@ -119,6 +120,7 @@ struct pt_tensor {
         *shared; /* as the run begins, another tensor is of the same memory; the attribute; NULL: none */
     enum pt_kind elements; /* of a LATE_LIST; NONE: there was none yet */
     bool number;           /* a part of a complex number of Python: it does not decide types */
+    bool constant; /* of the table CONSTANTS and of rank 0: where PT_OF_NUMBER says so it is a number */
     /* of quantised elements: value = (element - zero) * scale */
     bool quantised;
     pt_value steps; /* (scheme, scale, zero point[, axis]) */

@@ -85,3 +85,105 @@ def adaptive_max_pool2d(self, output_size):
 def adaptive_max_pool1d(self, output_size):
   v, at = adaptive_max_pool2d(torch.unsqueeze(self, -2), [1, output_size[0]])
   return torch.squeeze(v, -2), torch.squeeze(at, -2)
+
+# Where in what is repeated each element of the result is from.
+def repeated_positions(repeats):
+  if torch.any(torch.lt(repeats, 0)):
+    ops.prim.RaiseException("repeats can not be negative")
+  return torch.searchsorted(torch.cumsum(repeats, 0), torch.arange(int(torch.sum(repeats))), right=True)
+
+# repeat_interleave of repeats that are a tensor.
+def repeated_by_tensor(self, repeats, dim):
+  if repeats is None:
+    return repeated_positions(self)
+  x = torch.flatten(self) if dim is None else self
+  axis = 0 if dim is None else dim
+  if torch.numel(repeats) == 1:
+    repeats = torch.expand(torch.reshape(repeats, [1]), [torch.size(x, axis)])
+  return torch.index_select(x, axis, repeated_positions(repeats))
+
+# The mean, or without the elements of self that others are reduced into.
+def scatter_reduce_apart(self, dim, index, src, reduce, include_self):
+  if torch.numel(src) == 0 or torch.numel(index) == 0:
+    return self
+  n = torch.scatter_add(torch.zeros_like(self, dtype=4), dim, index, torch.ones_like(src, dtype=4))
+  x = self
+  if not include_self:
+    first = torch.zeros_like(src)
+    if reduce == "prod":
+      first = torch.ones_like(src)
+    elif reduce == "amax" or reduce == "amin":
+      first = src
+    neutral = torch.amax(first) if reduce == "amin" else torch.amin(first)
+    x = torch.where(torch.gt(n, 0), neutral, self)
+  if reduce != "mean":
+    return torch.scatter_reduce(x, dim, index, src, reduce)
+  total = torch.scatter_reduce(x, dim, index, src, "sum")
+  n = torch.clamp(n + (1 if include_self else 0), min=1)
+  if torch.is_floating_point(self):
+    return torch.to(total / n, ops.prim.dtype(self))
+  return torch.to(torch.div(total, n, rounding_mode="floor"), ops.prim.dtype(self))
+
+# mode: 0 sum, 1 mean, 2 maximum. Bags without entries are 0.
+def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
+    include_last_offset=False, padding_idx=None):
+  starts = torch.slice(offsets, 0, 0, -1) if include_last_offset else offsets
+  bag = torch.searchsorted(starts, torch.arange(torch.size(indices, 0)), right=True) - 1
+  rows = torch.index_select(weight, 0, indices)
+  if per_sample_weights is not None:
+    rows = rows * torch.unsqueeze(per_sample_weights, 1)
+  counts = torch.ones_like(indices)
+  if padding_idx is not None:
+    row = padding_idx + torch.size(weight, 0) if padding_idx < 0 else padding_idx
+    is_used = torch.ne(indices, row)
+    counts = torch.to(is_used, 4)
+    rest = torch.amin(rows) if mode == 2 else torch.zeros_like(torch.sum(rows))
+    rows = torch.where(torch.unsqueeze(is_used, 1), rows, rest)
+  n = torch.unsqueeze(torch.index_add(torch.zeros([torch.size(starts, 0)], dtype=4), 0, bag, counts), 1)
+  sums = torch.zeros([torch.size(starts, 0), torch.size(weight, 1)], dtype=ops.prim.dtype(rows))
+  if mode == 2:
+    most = torch.scatter_reduce(sums, 0, torch.expand_as(torch.unsqueeze(bag, 1), rows), rows, "amax", include_self=False)
+    return torch.where(torch.gt(n, 0), most, torch.zeros_like(most)), None, None, None
+  sums = torch.index_add(sums, 0, bag, rows)
+  return sums / torch.clamp(n, min=1) if mode == 1 else sums, None, None, None
+
+def linalg_matrix_norm(self, ord="fro", dim=[-2, -1], keepdim=False, dtype=None):
+  x = self if dtype is None else torch.to(self, dtype)
+  if isinstance(ord, str):
+    if ord != "fro":
+      ops.prim.RaiseException("the nuclear norm is not supported, since singular values are not")
+    return torch.linalg_vector_norm(x, 2, dim, keepdim)
+  size = torch.abs(ord)
+  if size != 1 and size != inf:
+    ops.prim.RaiseException("a norm of a matrix by its singular values (ord 2 or -2) is not supported")
+  along = dim[0] if size == 1 else dim[1]
+  over = dim[1] if size == 1 else dim[0]
+  sums = torch.sum(torch.abs(x), [along], True)
+  most = torch.amax(sums, [over], True) if ord > 0 else torch.amin(sums, [over], True)
+  if keepdim:
+    return most
+  n = torch.dim(x)
+  a = dim[0] + n if dim[0] < 0 else dim[0]
+  b = dim[1] + n if dim[1] < 0 else dim[1]
+  return torch.squeeze(torch.squeeze(most, ops.prim.max(a, b)), ops.prim.min(a, b))
+
+def linalg_norm(self, ord=None, dim=None, keepdim=False, dtype=None):
+  if ord is None:
+    return torch.linalg_vector_norm(self, 2, dim, keepdim, dtype=dtype)
+  n = torch.dim(self) if dim is None else (1 if isinstance(dim, int) else torch.len(dim))
+  if n == 1:
+    return torch.linalg_vector_norm(self, ord, dim, keepdim, dtype=dtype)
+  return linalg_matrix_norm(self, ord, [-2, -1] if dim is None else dim, keepdim, dtype)
+
+def trapezoid(y, x=None, dim=-1, dx=1):
+  n = torch.size(y, dim)
+  sums = torch.narrow(y, dim, 1, n - 1) + torch.narrow(y, dim, 0, n - 1)
+  if x is None:
+    return torch.sum(sums, [dim]) * (dx * 0.5)
+  if torch.dim(x) > 1:
+    return torch.sum(torch.diff(x, 1, dim) * sums, [dim]) * 0.5
+  steps = torch.transpose(torch.transpose(sums, dim, -1) * torch.diff(x), dim, -1)
+  return torch.sum(steps, [dim]) * 0.5
+
+def trapz(y, x=None, dim=-1, dx=1):
+  return trapezoid(y, x, dim, dx)
