@@ -153,12 +153,3 @@ void tn_code_fill(tn_code *c, const tn_tensor *t, const tn_expr *value)
     tn_body_append(c->at, block);
     c->at = back;
 }
-
-static bool add_symbol(const tn_expr *e, void *user)
-{
-    if (e->kind == TN_E_SYM)
-        tn_func_add_symbol(user, e->u.s, 1, INT32_MAX);
-    return true;
-}
-
-void tn_code_symbols(tn_te *te, const tn_expr *e) { tn_each(e, add_symbol, te->func); }

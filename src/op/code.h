@@ -43,7 +43,5 @@ const tn_expr *tn_code_get(tn_code *c, uint32_t cell);
 void tn_code_set(tn_code *c, uint32_t cell, const tn_expr *value);
 /* Elements of t from `value` over its axes, as a block that schedules know. */
 void tn_code_fill(tn_code *c, const tn_tensor *t, const tn_expr *value);
-/* Symbols of an expression that no operand need have become symbols of the function. */
-void tn_code_symbols(tn_te *te, const tn_expr *e);
 
 #endif

@@ -22,8 +22,7 @@ static bool add_symbol(const tn_expr *e, void *user)
     return true;
 }
 
-/* Those that a value mentions: an attribute may have symbols that no dimension has. */
-static void add_symbols(tn_te *te, const tn_expr *e)
+void tn_te_symbols(tn_te *te, const tn_expr *e)
 {
     if (e)
         tn_each(e, add_symbol, te->func);
@@ -33,7 +32,7 @@ static tn_tensor *add_tensor(tn_te *te, enum tn_tensor_kind kind, const tn_buffe
 {
     tn_tensor *t = TN_NEW(te->arena, tn_tensor);
     for (uint16_t i = 0; i < b->ndim; i++)
-        add_symbols(te, b->dim[i]);
+        tn_te_symbols(te, b->dim[i]);
     t->kind = (uint8_t)kind;
     t->buffer = tn_func_add_buffer(te->func, b);
     t->dtype = b->dtype;
@@ -110,7 +109,7 @@ tn_tensor *tn_te_like(tn_te *te, const char *name, const tn_type *type)
 const tn_expr *tn_te_reduce_axis(tn_te *te, tn_tensor *t, const char *name, const tn_expr *extent)
 {
     TN_ASSERT(t->n_reduce < TN_TE_MAX_REDUCE);
-    add_symbols(te, extent);
+    tn_te_symbols(te, extent);
     t->rextent[t->n_reduce] = extent;
     return t->raxis[t->n_reduce++] = tn_func_add_var(te->func, name, TN_IDX);
 }
@@ -118,7 +117,7 @@ const tn_expr *tn_te_reduce_axis(tn_te *te, tn_tensor *t, const char *name, cons
 void tn_te_define(tn_te *te, tn_tensor *t, const tn_expr *value)
 {
     TN_ASSERT(t->kind == TN_TENSOR_COMPUTE && !t->value && tn_dtype_eq(value->dtype, t->dtype));
-    add_symbols(te, value);
+    tn_te_symbols(te, value);
     t->value = value;
     link_tensor(te, t);
 }
@@ -180,8 +179,8 @@ void tn_te_reduce(tn_te *te, tn_tensor *t, enum tn_reducer r, const tn_expr *ter
         init = init ? tn_cast(te->pool, TN_F32, init) : NULL;
     }
     TN_ASSERT(!where || tn_dtype_is_bool(where->dtype));
-    add_symbols(te, where);
-    add_symbols(te, init);
+    tn_te_symbols(te, where);
+    tn_te_symbols(te, init);
     t->reducer = (uint8_t)r;
     t->where = where;
     t->init = init ? init : tn_te_neutral(te->pool, r, stored(te, t));
@@ -248,7 +247,7 @@ void tn_te_require(tn_te *te, const tn_expr *cond, const char *text)
     for (const tn_te_check *c = te->check; c; c = c->next)
         if (c->cond == cond)
             return;
-    add_symbols(te, cond);
+    tn_te_symbols(te, cond);
     tn_te_check *c = TN_NEW(te->arena, tn_te_check);
     *c = (tn_te_check){cond, text, NULL};
     *(te->check ? te->check_end : &te->check) = c;

@@ -68,6 +68,9 @@ tn_tensor *tn_te_new(tn_te *te, const char *name, tn_dtype t, int ndim, const tn
 tn_tensor *tn_te_like(tn_te *te, const char *name, const tn_type *type); /* dtype and dims of type */
 const tn_expr *tn_te_reduce_axis(tn_te *te, tn_tensor *t, const char *name, const tn_expr *extent);
 void tn_te_define(tn_te *te, tn_tensor *t, const tn_expr *value);
+/* Symbols of an expression become symbols of the function: an attribute may have some that no dimension has. Those of
+ * what is defined, reduced and required do so by themselves; bodies of statements say theirs. */
+void tn_te_symbols(tn_te *te, const tn_expr *e);
 /* Sums and products of floats narrower than 32 bits are accumulated, and stored, in float32; tn_at gives the
  * tensor's dtype. init NULL: the reducer's neutral element (sum 0, prod 1, max -inf or lowest, min +inf or
  * highest). */

@@ -333,7 +333,6 @@ static PyObject *take(PyObject *capsule, const DLTensor **out, int *out_readonly
     return PyCapsule_New(managed, name, free_capsule);
 }
 
-/* Before it is asked for, since a producer may wait for its device then. */
 core_tensor *core_tensor_copy(const DLTensor *view)
 {
     strided s = {0};
@@ -345,6 +344,7 @@ core_tensor *core_tensor_copy(const DLTensor *view)
     return t;
 }
 
+/* Before it is asked for, since a producer may wait for its device then. */
 static int tells_device_at_hand(PyObject *array)
 {
     long type = -1;

@@ -152,9 +152,8 @@ class Module:
         self._options: Dict[str, Any] = {}
         self._numpy = _has_numpy()
         self.threads = threads
-        self._state_names = library.states()
         self._stream = _Stream(lambda: _core.Instance(library, threads=threads, executor=number))
-        self.states = States(self._state_names, self._stream, self._numpy)
+        self.states = States(library.states(), self._stream, self._numpy)
         self.inputs = _described(library.inputs(), "input", library.metadata())
         self.outputs = _described(library.outputs(), "output", library.metadata())
         self.diagnostics: Tuple[_errors.Diagnostic, ...] = ()
@@ -180,7 +179,7 @@ class Module:
             inputs = self._order((), inputs)
         elif len(inputs) != len(self._input_names):
             self._order(inputs, {})
-        if self._state_names:
+        if self.states:
             with self._stream as instance:
                 return instance.run(inputs)
         instance = self._take()

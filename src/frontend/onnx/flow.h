@@ -44,9 +44,10 @@ void onnx_report_again(tn_ctx *ctx, const tn_diag *kept, size_t n);
 void onnx_fork(imp_node *c, tn_value x, int d, int64_t n);
 int onnx_extent_is(imp_node *c, const tn_expr *extent, int64_t n); /* -1: only the run knows */
 
-bool onnx_ranks_of(imp_node *c, tn_value v, onnx_ranks *out);    /* false: nothing is known */
-void onnx_known_ranks(imp_node *c, tn_value v, onnx_ranks *out); /* all, where nothing is known */
-bool onnx_is_limited(const onnx_ranks *r);                       /* is anything known? */
+bool onnx_ranks_of(imp_node *c, tn_value v, onnx_ranks *out); /* false: nothing is known */
+/* The same, but all ranks then. */
+bool onnx_all_ranks_of(imp_node *c, tn_value v, onnx_ranks *out);
+bool onnx_is_limited(const onnx_ranks *r); /* is anything known? */
 /* true: r has become wider. */
 bool onnx_add_rank(imp_node *c, onnx_ranks *r, const tn_type *t);
 bool onnx_add_ranks(imp_node *c, onnx_ranks *r, const onnx_ranks *more);

@@ -217,7 +217,8 @@ static tn_value bool_of_ranks(imp_node *c, of_ranks *x)
             first = k;
             n++;
         }
-    if (n < 2)
+    TN_ASSERT(n > 0);
+    if (n == 1)
         return imp_bool_scalar(c, onnx_with_rank(c, x->v, x->left.of[first]));
     tn_value out = {0}, rank = imp_call1(c, &tn_op_tensor_rank, NULL, x->v);
     imp_branches b = {
@@ -232,7 +233,7 @@ tn_value onnx_bool_scalar(imp_node *c, tn_value v)
     of_ranks x = {.v = v};
     if (c->bad || !v.def || !onnx_is_any_rank(v))
         return imp_bool_scalar(c, v);
-    onnx_known_ranks(c, v, &x.left);
+    (void)onnx_all_ranks_of(c, v, &x.left);
     return bool_of_ranks(c, &x);
 }
 

@@ -144,19 +144,19 @@ static const tn_type *only_one(const onnx_ranks *r)
     return t;
 }
 
-void onnx_known_ranks(imp_node *c, tn_value v, onnx_ranks *out)
+bool onnx_all_ranks_of(imp_node *c, tn_value v, onnx_ranks *out)
 {
-    if (!onnx_ranks_of(c, v, out))
+    bool known = onnx_ranks_of(c, v, out);
+    if (!known)
         any_rank(c, tn_value_type(v)->dtype, out);
+    return known;
 }
 
 /* v as a tensor of one rank; absent: c is done, by a fork, or has failed. */
 static tn_value opened(imp_node *c, tn_value v)
 {
     onnx_ranks r;
-    bool any = !onnx_ranks_of(c, v, &r);
-    if (any)
-        any_rank(c, tn_value_type(v)->dtype, &r);
+    bool any = !onnx_all_ranks_of(c, v, &r);
     tn_value is = decided(c, v, &r);
     if (is.def)
         return is;

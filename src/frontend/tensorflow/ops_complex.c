@@ -185,8 +185,12 @@ bool tf_convert_complex(imp_node *c)
         "Rank",         "RealDiv", "Reshape",    "ReverseV2", "Roll",        "Select",   "SelectV2",
         "Shape",        "ShapeN",  "Size",       "Slice",     "Split",       "SplitV",   "Squeeze",
         "StridedSlice", "Sub",     "Sum",        "Tile",      "Transpose",   "Unpack"};
-    if (strcmp(c->row->op, "Cast") == 0 || strcmp(c->row->op, "Exp") == 0) {
-        (c->row->op[0] == 'C' ? cast : exponential)(c);
+    if (strcmp(c->row->op, "Cast") == 0) {
+        cast(c);
+        return true;
+    }
+    if (strcmp(c->row->op, "Exp") == 0) {
+        exponential(c);
         return true;
     }
     if (strcmp(c->row->op, "ConjugateTranspose") == 0) {

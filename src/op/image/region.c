@@ -75,7 +75,6 @@ static void col2im_require(tn_te *te, const tn_col2im_attr *a, const tn_tensor *
     tn_pool *p = te->pool;
     const tn_expr *taps = tn_idx(p, 1), *blocks = tn_idx(p, 1);
     for (uint32_t i = 0; i < a->image.n; i++) {
-        tn_code_symbols(te, a->block.at[i]);
         taps = tn_mul(p, taps, a->block.at[i]);
         blocks = tn_mul(p, blocks, blocks_along(p, a, (int)i));
     }

@@ -259,7 +259,6 @@ static void nearest_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "nearest", "injective", NULL);
     tn_rule_require_elements(te, in[0], k, t);
     axis_of x = axis_init(te, n->attr, in[0]->dim[k], t->dim[k], n->nin > 1 ? in[1] : NULL);
-    tn_code_symbols(te, x.out);
     const tn_expr *at = integer_nearest(&x, t->axis[k]);
     at = limit(&x, at ? at : as_index(&x, rounded(&x, position(&x, t->axis[k]))));
     tn_te_define(te, t, extrapolate(&x, t->axis[k], element(te, in[0], t, k, at)));

@@ -69,7 +69,6 @@ static void mask_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_
                   *length = NULL;
     const tn_expr *none = tn_flt(p, t->dtype, -(double)INFINITY);
     const tn_expr *offset = a->past.n ? a->past.at[0] : tn_idx(p, 0);
-    tn_code_symbols(te, offset);
     if (n->nin > LENGTHS && in[LENGTHS]) {
         length = tn_cast(p, TN_IDX, tn_at1(te, in[LENGTHS], t->axis[0]));
         offset = tn_sub(p, length, t->dim[2]);
@@ -195,12 +194,10 @@ static tn_status append_infer(tn_graph *g, tn_node *n)
 /* Row j of batch b: of the past before start[b], then of the rows, then zeros. */
 static void append_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    const tn_cache_append_attr *a = n->attr;
     tn_pool *p = te->pool;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "appended", "injective", "b h j d");
     bool started = n->nin > START && in[START], past = n->nin > PAST && in[PAST];
     const tn_expr *zero = tn_idx(p, 0), *start = zero, *none = tn_const(p, t->dtype, 0);
-    tn_code_symbols(te, a->extent.at[0]);
     if (started)
         start = tn_cast(p, TN_IDX, tn_at1(te, in[START], t->axis[0]));
     const tn_expr *index[4] = {t->axis[0], t->axis[1], tn_sub(p, t->axis[2], start), t->axis[3]};

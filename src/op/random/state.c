@@ -162,7 +162,6 @@ static void state_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_te
     const tn_expr *words = tn_idx(c.p, WORDS), *one = tn_idx(c.p, 1);
     generator g = {&c, tn_code_buffer(&c, "key", U32, 1, &words, TN_SCOPE_GLOBAL)};
     uint32_t count = tn_code_buffer(&c, "count", TN_I64, 1, &one, TN_SCOPE_GLOBAL);
-    tn_code_symbols(te, out[0]->dim[0]);
     tn_code_each(&c, 0, NULL, NULL);
     seed(&g, (uint32_t)a->seed);
     if (a->distribution[0] == 'u')

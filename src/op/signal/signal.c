@@ -29,7 +29,6 @@ static void frame_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     const tn_frame_attr *a = n->attr;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "frame", "injective", "b f i c");
     const tn_expr *at = tn_add(te->pool, tn_mul(te->pool, t->axis[1], a->step.at[0]), t->axis[2]);
-    tn_code_symbols(te, a->step.at[0]);
     tn_te_define(te, t, tn_at3(te, in[0], t->axis[0], at, t->axis[3]));
 }
 

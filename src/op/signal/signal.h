@@ -25,7 +25,7 @@ TN_ATTR_STRUCT(tn_dft_attr, TN_DFT_ATTRS);
     ATTR(s, I64,  max,    "1",      "longest n-gram that counts") \
     ATTR(s, I64,  skip,   "0",      "number of tokens allowed between those of an n-gram") \
     ATTR(s, INTS, counts, NULL,     "where n-grams of 1, 2, ... tokens begin in the pool") \
-    ATTR(s, STR,  mode,   "\"TF\"", "counts (TF), weights where not 0 (IDF), or both (TFIDF)")
+    ATTR(s, STR,  mode,   "\"TF\"", "counts (TF), weights of what occurs (IDF), or their sums (TFIDF)")
 TN_ATTR_STRUCT(tn_ngram_attr, TN_NGRAM_ATTRS);
 /* clang-format on */
 

@@ -69,7 +69,7 @@ static void checked_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_
     tn_pool *p = c.p;
     out[0] = t;
     for (uint32_t i = 0; i < a->extent.n; i++)
-        tn_code_symbols(te, a->extent.at[i]);
+        tn_te_symbols(te, a->extent.at[i]);
     tn_code_each(&c, t->ndim, t->dim, at);
     const tn_expr *extent = extent_at(p, a->extent, t->ndim ? at[t->ndim - 1] : tn_idx(p, 0));
     const tn_expr *value = tn_code_let(&c, "value", tn_at(te, in[0], t->ndim, at));

@@ -275,7 +275,7 @@ static void taps_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     w.b.t = out[1]->dtype;
     w.b.extent[k] = a->extent.at[1];
     for (uint32_t i = 0; i < a->extent.n; i++)
-        tn_code_symbols(te, a->extent.at[i]);
+        tn_te_symbols(te, a->extent.at[i]);
     tn_code_each(&w.b.c, 2, out[2]->dim, w.v);
     w.b.v[0] = w.v[0], w.b.v[2 + k] = w.v[1];
     check_batch(&w.b, tn_cast(p, TN_IDX, tn_at1(te, in[1], w.v[0])), outside);
