@@ -101,15 +101,14 @@ typedef struct conv {
 static void finish(imp_node *c, conv *v, tn_value given, int last)
 {
     static const int64_t none[IMP_MAX_SPATIAL] = {0};
-    int64_t more[IMP_MAX_SPATIAL] = {0}, size[IMP_MAX_SPATIAL];
+    int64_t more[IMP_MAX_SPATIAL] = {0};
+    const tn_expr *size[IMP_MAX_SPATIAL];
     imp_window *w = &v->w;
     for (int i = 0; i < w->dims && last; i++) /* transposed */
         if (v->size.n >= (uint32_t)w->dims)
-            size[i] = v->size.at[v->size.n - (uint32_t)w->dims + (uint32_t)i];
-        else if (!tn_is_int(imp_window_extent(v->x, w, i), &size[i]) || size[i] > INT32_MAX)
-            size[i] = -1;
+            size[i] = tn_idx(c->pool, v->size.at[v->size.n - (uint32_t)w->dims + (uint32_t)i]);
         else
-            size[i] *= w->stride[i];
+            size[i] = tn_mul(c->pool, imp_window_extent(v->x, w, i), tn_idx(c->pool, w->stride[i]));
     if (last && (v->size.n || v->pad != VALID))
         imp_pad_output(c, v->x, w, size, v->pad == SAME_LOWER, more);
     else if (!last && v->pad != VALID)

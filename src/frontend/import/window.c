@@ -112,20 +112,24 @@ void imp_pad_same(imp_node *c, tn_value x, imp_window *w, bool before)
     }
 }
 
-void imp_pad_output(imp_node *c, tn_value x, imp_window *w, const int64_t size[], bool before, int64_t more[])
+void imp_pad_output(imp_node *c, tn_value x, imp_window *w, const tn_expr *const size[], bool before,
+                    int64_t more[])
 {
+    tn_pool *p = c->pool;
     for (int i = 0; i < w->dims && !c->bad; i++) {
-        int64_t in = 0, natural = imp_window_span(c, w, i) + more[i];
-        if (!tn_is_int(imp_window_extent(x, w, i), &in) || in < 1) {
-            imp_refuse(c, IMP_BAD_VALUE,
-                       "a given size of the result needs data with fixed extents, but it is %s",
-                       imp_type_text(c, imp_type(x)));
+        int64_t n;
+        if (tn_is_int(size[i], &n) && (n < 1 || n > INT32_MAX)) {
+            imp_refuse(c, IMP_BAD_VALUE, "the result would have %lld elements along spatial dimension %d",
+                       (long long)n, i);
             return;
         }
-        int64_t total = natural + (in - 1) * w->stride[i] - size[i];
-        imp_pad_share(c, w, i, tn_idx(c->pool, total), before);
-        if (total < 0)
-            more[i] -= total;
+        const tn_expr *steps = tn_sub(p, imp_window_extent(x, w, i), tn_idx(p, 1)),
+                      *reach = tn_add(p, imp_window_reach(c, w, i), tn_idx(p, more[i])),
+                      *all = tn_add(p, tn_mul(p, steps, tn_idx(p, w->stride[i])), reach),
+                      *over = imp_simplify(c, tn_sub(p, all, size[i]));
+        imp_pad_share(c, w, i, over, before);
+        if (tn_is_int(over, &n) && n < 0)
+            more[i] -= n;
     }
 }
 

@@ -41,7 +41,7 @@ void imp_pad_share(imp_node *c, imp_window *w, int i, const tn_expr *total, bool
 /* As many results as ceil(extent / stride): an odd zero goes after the data (SAME, SAME_UPPER), or before it. */
 void imp_pad_same(imp_node *c, tn_value x, imp_window *w, bool before);
 /* Of a transposed convolution, so that its result has these extents; more: results after each dimension. */
-void imp_pad_output(imp_node *c, tn_value x, imp_window *w, const int64_t size[], bool before,
+void imp_pad_output(imp_node *c, tn_value x, imp_window *w, const tn_expr *const size[], bool before,
                     int64_t more[]);
 
 /* Dimensions named by letters in another order: imp_reorder(c, w, "HWIO", "OIHW"). */

@@ -150,6 +150,7 @@ static void causal_conv(imp_node *c)
 static void pad_output(imp_node *c, tn_value x, imp_window *w, enum pad_mode how, int64_t more[])
 {
     tn_ints shape;
+    const tn_expr *size[IMP_MAX_SPATIAL];
     bool given = imp_attr_ints(c, "output_shape", &shape) && !c->bad;
     uint32_t skip =
         given && shape.n == (uint32_t)w->dims + 2 ? 2 : 0; /* with batch and channels, as some wrote it */
@@ -157,8 +158,10 @@ static void pad_output(imp_node *c, tn_value x, imp_window *w, enum pad_mode how
         imp_fail(c, "onnx-E009", "output_shape has %u entries for %d-D data", (unsigned)shape.n, w->dims);
     if (how == PAD_VALID)
         imp_pad_none(c, w);
+    for (int i = 0; i < w->dims && given && !c->bad; i++)
+        size[i] = tn_idx(c->pool, shape.at[skip + (uint32_t)i]);
     if (given && !c->bad)
-        imp_pad_output(c, x, w, shape.at + skip, how != PAD_UPPER, more);
+        imp_pad_output(c, x, w, size, how != PAD_UPPER, more);
     for (int i = 0; i < w->dims && !c->bad && !given && (how == PAD_UPPER || how == PAD_LOWER); i++) {
         /* of in - 1 steps, over in steps; below 0: as ONNX Runtime, no more than there is */
         const tn_expr *reach = imp_window_reach(c, w, i), *other = tn_idx(c->pool, more[i] - w->stride[i]);

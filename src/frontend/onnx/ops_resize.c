@@ -73,6 +73,15 @@ static void read_axes(imp_node *c, resize *r)
         r->axis[i] = imp_axis(c, axes.at[i], r->rank);
 }
 
+/* Do the axes of x have known extents? */
+static bool is_fixed(const resize *r)
+{
+    bool fixed = true;
+    for (int i = 0; i < r->n; i++)
+        fixed = fixed && imp_type(r->x)->dim[r->axis[i]]->kind == TN_E_INT;
+    return fixed;
+}
+
 /* ---- extents ---- */
 
 /* floor(extent * scale) where the extent is symbolic: the scale must be a quotient of small numbers. */
@@ -117,15 +126,14 @@ static const char *policy_of(imp_node *c)
     return policy;
 }
 
-/* One scale for all axes, so that the result is not larger (or not smaller) than the sizes. */
+/* One scale for all axes, of fixed extents, so that the result is not larger (or not smaller) than the sizes. */
 static void keep_aspect(imp_node *c, resize *r, bool larger)
 {
     double best = 0;
     int64_t in = 0, to = 0;
     for (int i = 0; i < r->n && !c->bad; i++) {
         if (!tn_is_int(imp_type(r->x)->dim[r->axis[i]], &in) || !tn_is_int(r->size[i], &to) || in < 1) {
-            imp_fail(c, "onnx-E009",
-                     "keep_aspect_ratio_policy needs fixed extents; give the input a fixed shape");
+            imp_fail(c, "onnx-E009", "keep_aspect_ratio_policy of data without elements");
             return;
         }
         double s = (double)((float)to / (float)in);
@@ -347,10 +355,10 @@ static void resize_op(imp_node *c)
              sizes = c->version < 11 ? (tn_value){0} : imp_opt(c, 3);
     bool given = !is_empty(scales) || !is_empty(sizes),
          crops = strcmp(r.a.coordinate_transformation_mode, "tf_crop_and_resize") == 0;
-    bool open = !is_empty(scales) ? !is_constant(scales)
-                                  : given && !imp_is_known(c, sizes) &&
-                                        (r.a.antialias || (c->version >= 18 && policy_of(c)[0] == 'n'));
-    open = open || (given && crops && !is_constant(imp_in(c, 1)));
+    bool keeps = given && is_empty(scales) && c->version >= 18 && policy_of(c)[0] == 'n',
+         open = !is_empty(scales) ? !is_constant(scales)
+                                  : given && !imp_is_known(c, sizes) && (r.a.antialias || keeps);
+    open = open || (given && crops && !is_constant(imp_in(c, 1))) || (keeps && !is_fixed(&r));
     if (!upsample && c->version >= 11 && !open)
         read_region(c, &r);
     if (c->bad)

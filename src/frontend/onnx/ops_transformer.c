@@ -437,11 +437,11 @@ static void start_of_chunks(group *w, tn_value count)
 static void find_start(group *w)
 {
     imp_node *c = w->c;
-    tn_dims total = imp_extents_in(c, imp_in(c, TOTAL), "total_sequence_length");
-    if (c->bad || total.n != 1)
+    w->total = imp_size_in(c, imp_in(c, TOTAL), "total_sequence_length");
+    if (c->bad)
         return;
     w->queries = imp_type(w->a.q)->dim[2];
-    w->kept = w->total = total.at[0];
+    w->kept = w->total;
     if (imp_has(c, GPAST_K) && imp_rank(imp_in(c, GPAST_K)) == 4)
         w->kept = imp_simplify(c, tn_max(c->pool, w->total, imp_type(imp_in(c, GPAST_K))->dim[2]));
     if (imp_has(c, CHUNKS) && imp_rank(imp_in(c, GPAST_K)) == 4) {

@@ -26,7 +26,8 @@ static bool read_options(imp_node *c, uint32_t n, int64_t out[])
 static void transposed_with_bias(imp_node *c)
 {
     imp_window w;
-    int64_t size[2], more[2] = {0}, in = 0, how[3];
+    int64_t more[2] = {0}, how[3];
+    const tn_expr *size[2];
     tn_value x = tfl_real(c, 0), weight = imp_reorder(c, tfl_real(c, 1), "OHWI", "IOHW");
     if (!read_options(c, 3, how) || !imp_window_init(c, x, true, &w))
         return;
@@ -39,9 +40,10 @@ static void transposed_with_bias(imp_node *c)
     if (!imp_window_of_weight(c, weight, &w))
         return;
     for (int i = 0; i < 2; i++) {
-        if (!tn_is_int(imp_window_extent(x, &w, i), &in))
-            imp_refuse(c, IMP_TOO_LARGE, "data %s must have fixed extents", imp_type_text(c, imp_type(x)));
-        size[i] = how[0] == 1 ? in * w.stride[i] : (in - 1) * w.stride[i] + w.kernel[i];
+        const tn_expr *in = imp_window_extent(x, &w, i);
+        size[i] = tn_mul(c->pool, in, tn_idx(c->pool, w.stride[i]));
+        if (how[0] != 1) /* VALID */
+            size[i] = tn_add(c->pool, size[i], tn_idx(c->pool, w.kernel[i] - w.stride[i]));
     }
     imp_pad_output(c, x, &w, size, false, more);
     tn_value v = imp_conv_transpose(c, x, weight, &w, more, 1);

@@ -85,7 +85,7 @@ def group_query_attention(g):
     k, v = (g.fresh("f4", [n, s, g.dim(kv * size)], -2, 2, constant=False) for _ in "kv")
     past, total = [None, None], s
     if later:
-        p = g.dim(r.between(1, 5))
+        p = tuple(r.below(6) for _ in range(g.n_bindings)) if r.chance(0.4) else g.dim(r.between(1, 5))
         total = dmap(g, lambda a, b: a + b, p, s)
         past = [g.fresh("f4", [n, g.dim(kv), p, g.dim(size)], -2, 2, constant=False) for _ in "kv"]
     lens = ints(g, [[total[b] - 1] * n[b] for b in range(g.n_bindings)], [n])

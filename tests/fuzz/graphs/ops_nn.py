@@ -181,6 +181,25 @@ def conv_transpose(g):
            output_padding=extra if any(extra) else None)
 
 
+@row("ConvTranspose", weight=0.4)
+def conv_transpose_to(g):
+    """To extents that are given: the same in all runs, and no more than what there is without padding."""
+    v, k = image(g)
+    r, c = g.r, fixed(v.shape[1])
+    kernel, strides = [r.pick([1, 2, 3, 4]) for _ in range(k)], [r.pick([1, 1, 2, 3]) for _ in range(k)]
+    dilations, extra = [r.pick([1, 1, 2]) for _ in range(k)], [r.below(s) if r.chance(0.3) else 0 for s in strides]
+    most = [min(strides[i] * (n - 1) + extra[i] + (kernel[i] - 1) * dilations[i] + 1 for n in v.shape[2 + i]) for i in range(k)]
+    if min(most) < 1:
+        raise Cannot
+    out = [r.between(max(1, n - 4), n) for n in most]
+    m = r.pick([1, 2, 3, 8])
+    w = weight(g, v.dtype, [g.dim(c), g.dim(m)] + [g.dim(n) for n in kernel])
+    n = c * int(np.prod(kernel))
+    g.emit("ConvTranspose", [v, w], [(v.dtype, [v.shape[0], g.dim(m)] + [g.dim(n) for n in out], *mac(g, v, w, n))],
+           strides=strides, dilations=dilations, output_shape=out, auto_pad=r.pick([None, "SAME_UPPER", "SAME_LOWER"]),
+           output_padding=extra if any(extra) else None)
+
+
 def reaches(n, kernel, dilation, stride, pad, windows):
     """Does every window over n elements hold one of them?"""
     return all(any(0 <= i * stride - pad + j * dilation < n for j in range(kernel)) for i in range(windows))
@@ -332,6 +351,32 @@ def resize(g):
     extra = dict(nearest_mode=r.pick(["floor", "round_prefer_floor"])) if mode == "nearest" else {}
     g.emit("Resize", inputs, [same(v, shape, grain=v.grain if mode == "nearest" else None)], mode=mode,
            coordinate_transformation_mode=how, **extra)
+
+
+@row("Resize", weight=0.3)
+def resize_in_proportion(g):
+    r = g.r
+    if g.opset < 18:
+        raise Cannot
+    v, _ = image(g, spatial=2)
+    if min(v.shape[2] + v.shape[3]) < 1:
+        raise Cannot
+    mode, policy = r.pick(["nearest", "linear"]), r.pick(["not_larger", "not_smaller"])
+    size = [r.between(1, 9) for _ in range(2)]
+
+    def extents(h, w):
+        scales = [np.float32(t) / np.float32(n) for t, n in zip(size, (h, w))]
+        scale = float(min(scales) if policy == "not_larger" else max(scales))
+        return tuple(int(np.floor(scale * n + 0.5)) for n in (h, w))
+
+    both = [extents(h, w) for h, w in zip(v.shape[2], v.shape[3])]
+    out = [tuple(b[i] for b in both) for i in range(2)]
+    if min(out[0] + out[1]) < 1 or max(out[0] + out[1]) > 64:
+        raise Cannot
+    extra = dict(nearest_mode=r.pick(["floor", "round_prefer_floor"])) if mode == "nearest" else {}
+    g.emit("Resize", [v, None, None, g.param(size)], [same(v, list(v.shape[:2]) + out, grain=v.grain if mode == "nearest" else None)],
+           axes=[2, 3], keep_aspect_ratio_policy=policy, mode=mode,
+           coordinate_transformation_mode=r.pick(["asymmetric", "half_pixel"]), **extra)
 
 
 def recurrent(g, name):
