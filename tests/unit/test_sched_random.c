@@ -82,7 +82,7 @@ static void random_schedules_keep_the_results(void **state)
     assert_true(all.done > 5 * n); /* the steps are really taken, all kinds of them */
     assert_true(all.refused > n);
     assert_true(all.mutated > n / 10);
-    for (int k = 0; k < TN_STEP_COUNT; k++)
+    for (int k = 0; k < TN_STEP_COUNT && !from; k++) /* another seed may lack a rare one */
         if (!(all.kinds >> k & 1))
             fail_msg("no %s was done", tn_steps[k].name);
 }
