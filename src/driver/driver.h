@@ -87,6 +87,7 @@ typedef struct tn_build {
     tn_records records;        /* that the options name */
     bool has_records;
     const char *record_machine; /* whose records are taken */
+    bool all_machines;          /* those of others are read, too: a search begins with them */
     tn_file file;
     tn_vec(tn_group) groups;
     tn_child *child; /* n_child: of the groups, and of those found equal to others */

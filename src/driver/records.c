@@ -95,10 +95,12 @@ static void prepare(tn_build *b)
     b->record_machine = tn_record_machine(&b->machine, &b->arena);
 }
 
+static const char *machine_of(const tn_build *b) { return b->all_machines ? NULL : b->record_machine; }
+
 tn_status tn_records_take(tn_build *b, const char *path)
 {
     prepare(b);
-    return tn_records_read(b->ctx, path, &b->records, b->record_machine, TN_ERROR);
+    return tn_records_read(b->ctx, path, &b->records, machine_of(b), TN_ERROR);
 }
 
 void tn_records_take_home(tn_build *b)
@@ -111,7 +113,7 @@ void tn_records_take_home(tn_build *b)
     if (access(records, R_OK) || stat(records, &s) || !S_ISREG(s.st_mode))
         return;
     prepare(b);
-    (void)!tn_records_read(b->ctx, path, &b->records, b->record_machine, TN_WARNING);
+    (void)!tn_records_read(b->ctx, path, &b->records, machine_of(b), TN_WARNING);
 }
 
 tn_status tn_records_open(tn_build *b)

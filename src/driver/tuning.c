@@ -4,12 +4,13 @@
 #include "tune/database.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TRIALS_EACH = 64, NOMINAL = 16 };
+enum { TRIALS_EACH = 64, NOMINAL = 16, NEAR = 3 /* points of other sizes and machines */ };
 static const double REPEAT_SECONDS = 0.004, TIMEOUT = 10, SLOWER = 1.3, MARGIN = 0.01, DISTURBED = 0.02;
 
 /* ---- options ---- */
@@ -128,6 +129,7 @@ void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, cons
                              .name = k->name,
                              .load = {f, sym, constant, k->operations},
                              .workload = x->workload,
+                             .form = tn_func_form(f),
                              .weight = x->calls,
                              .least = k->peak_seconds};
 }
@@ -143,16 +145,55 @@ void tn_tuning_choose(tn_tuning *t)
 
 /* ---- what was found before ---- */
 
-static const tn_picks *old_point(tn_tuning *t, const tn_task *k)
+static const char *sizes_of(const tn_workload *load, tn_arena *arena)
+{
+    const tn_func *f = load->func;
+    tn_buf text = {0};
+    for (uint32_t i = 0; i < f->n_param; i++) {
+        const tn_buffer *b = &f->buffer[f->param[i]];
+        for (int d = 0; d < b->ndim; d++) {
+            int64_t n = 0;
+            (void)!tn_func_value(f, b->dim[d], load->sym, &n);
+            tn_buf_printf(&text, "%s%" PRId64, text.n ? " " : "", n < 0 ? 0 : n);
+        }
+    }
+    const char *sizes = tn_arena_strdup(arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    return sizes;
+}
+
+/* Records of this task and of those like it. */
+static uint32_t find_records(const tn_tuning *t, const tn_task *k, const tn_record *out[NEAR + 1])
 {
     tn_build *b = t->b;
-    uint32_t line;
-    const tn_record *r =
-        b->has_records ? tn_records_find(&b->records, k->workload, b->record_machine, (uint32_t)t->o.threads)
-                       : NULL;
-    tn_picks *p = TN_NEW(&b->arena, tn_picks);
-    bool own = r && strcmp(r->generator, t->maker->name) == 0;
-    return own && tn_picks_parse(r->picks, strlen(r->picks), &b->arena, p, &line) ? p : NULL;
+    if (!b->has_records)
+        return 0;
+    const tn_record like = {.workload = k->workload,
+                            .machine = b->record_machine,
+                            .threads = (uint32_t)t->o.threads,
+                            .generator = t->maker->name,
+                            .form = k->form,
+                            .sizes = sizes_of(&k->load, &b->arena)};
+    out[0] = tn_records_find(&b->records, like.workload, like.machine, like.threads);
+    const uint32_t own = out[0] && strcmp(out[0]->generator, like.generator) == 0;
+    return own + tn_records_near(&b->records, &like, NEAR, out + own);
+}
+
+/* What was found before, here or for other sizes and machines, and near which numbers the search is to begin. */
+static void give_points(tn_tuning *t, tn_task *k)
+{
+    tn_arena *arena = &t->b->arena;
+    const tn_record *r[NEAR + 1];
+    uint32_t n = find_records(t, k, r), line;
+    const tn_picks **given = TN_NEW_N(arena, const tn_picks *, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        tn_picks *p = TN_NEW(arena, tn_picks);
+        if (tn_picks_parse(r[i]->picks, strlen(r[i]->picks), arena, p, &line))
+            given[k->n_given++] = p;
+    }
+    given[k->n_given] = tn_tuning_near(t, k);
+    k->n_given += given[k->n_given] != NULL;
+    k->given = given;
 }
 
 static bool is_same_file(const char *a, const char *b)
@@ -164,7 +205,7 @@ static bool is_same_file(const char *a, const char *b)
 tn_status tn_tuning_known(tn_tuning *t)
 {
     tn_build *b = t->b;
-    t->is_known = true;
+    t->is_known = b->all_machines = true;
     if (!t->no_records)
         tn_records_take_home(b);
     if (t->o.prior && *t->o.prior)
@@ -189,10 +230,8 @@ tn_status tn_tuning_prior(tn_tuning *t)
         TN_TRY(tn_records_append(b->ctx, t->o.records, 0, NULL));
     if (t->home && t->o.records && is_same_file(t->home, t->o.records))
         t->home = NULL;
-    for (uint32_t i = 0; i < t->n_chosen; i++) {
-        t->search[i].old = old_point(t, &t->search[i]);
-        t->search[i].near = tn_tuning_near(t, &t->search[i]);
-    }
+    for (uint32_t i = 0; i < t->n_chosen; i++)
+        give_points(t, &t->search[i]);
     return TN_OK;
 }
 
@@ -300,7 +339,9 @@ static void on_kept(void *user, const tn_search *s, uint32_t i, const tn_point *
                    .generator = t->maker->name,
                    .version = t->maker->version,
                    .picks = k->picks,
-                   .trace = trace};
+                   .trace = trace,
+                   .form = t->search[i].form,
+                   .sizes = sizes_of(&t->search[i].load, &b->arena)};
     describe_workload(t, i, &r);
     tn_tuning_write(t, &r);
     tenon_record seen;

@@ -224,6 +224,8 @@ bool tn_func_same(const tn_func *a, const tn_func *b, tn_pool *pool);
 /* Of what any function computes (workload.c): no name of a block, buffer, variable or symbol is in it, and it is the
  * same on all machines and in all versions, so files may hold it. O(size). */
 uint64_t tn_func_workload(const tn_func *f);
+/* The same for functions that differ in numbers alone: in extents, steps, constants. */
+uint64_t tn_func_form(const tn_func *f);
 
 /* ---- text, verifier, interpreter ---- */
 void tn_func_print(const tn_func *f, tn_buf *out);

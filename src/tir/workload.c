@@ -3,6 +3,8 @@
 #include "base/sha256.h"
 #include "tir/func.h"
 
+#include <ctype.h>
+
 /* Symbols are called by their numbers: the order of commuting operands depends on what they are called. */
 static void rename_symbols(tn_func *f)
 {
@@ -50,14 +52,12 @@ static bool rename_block(tn_stmt *s, void *user)
     return true;
 }
 
-uint64_t tn_func_workload(const tn_func *f)
+/* The text by places. */
+static void print_by_places(const tn_func *f, tn_buf *out)
 {
     tn_arena arena;
     tn_pool pool;
     const char **names;
-    uint8_t digest[32];
-    uint64_t out = 0;
-    tn_buf text = {0};
     tn_arena_init(&arena);
     tn_pool_init(&pool, f->ctx, &arena, f->pool);
     tn_func *c = tn_func_clone(f, &arena, &pool);
@@ -72,14 +72,50 @@ uint64_t tn_func_workload(const tn_func *f)
     for (uint32_t i = 0; i < c->n_var; i++)
         c->var[i].name = "v";
     tn_stmt_walk(&c->body, rename_block, NULL, NULL);
-    tn_func_print(c, &text);
+    tn_func_print(c, out);
+    tn_arena_deinit(&arena);
+}
+
+static uint64_t hash_of(const tn_buf *text)
+{
+    uint8_t digest[32];
+    uint64_t out = 0;
     tn_sha256 sum;
     tn_sha256_init(&sum);
-    tn_sha256_add(&sum, text.at, text.n);
+    tn_sha256_add(&sum, text->at, text->n);
     tn_sha256_end(&sum, digest);
-    tn_buf_deinit(&text);
-    tn_arena_deinit(&arena);
     for (int i = 0; i < 8; i++)
         out = out << 8 | digest[i];
     return out;
+}
+
+uint64_t tn_func_workload(const tn_func *f)
+{
+    tn_buf text = {0};
+    print_by_places(f, &text);
+    uint64_t hash = hash_of(&text);
+    tn_buf_deinit(&text);
+    return hash;
+}
+
+static bool is_of_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '%' || c == '.'; }
+
+uint64_t tn_func_form(const tn_func *f)
+{
+    tn_buf text = {0}, form = {0};
+    print_by_places(f, &text);
+    for (size_t i = 0; i < text.n;) {
+        size_t n = 1; /* a whole word or number, or another character */
+        while (is_of_word(text.at[i]) && i + n < text.n && is_of_word(text.at[i + n]))
+            n++;
+        if (isdigit((unsigned char)text.at[i]))
+            tn_buf_char(&form, '#');
+        else
+            tn_buf_add(&form, text.at + i, n);
+        i += n;
+    }
+    uint64_t hash = hash_of(&form);
+    tn_buf_deinit(&text);
+    tn_buf_deinit(&form);
+    return hash;
 }

@@ -5,6 +5,7 @@
 #include "tune/database.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,10 @@ void tn_record_print(const tn_record *r, tn_buf *out)
     print_number(out, "version", r->version);
     print_text(out, "picks", r->picks);
     print_text(out, "trace", r->trace);
+    if (r->sizes) {
+        tn_buf_printf(out, ", \"form\": \"%016" PRIx64 "\"", r->form);
+        print_text(out, "sizes", r->sizes);
+    }
     tn_buf_str(out, "}\n");
 }
 
@@ -85,6 +90,15 @@ static bool workload_of(const char *text, uint64_t *out)
     return true;
 }
 
+/* What older lines have not got. */
+static bool read_form(const tn_json *line, tn_arena *arena, tn_record *r)
+{
+    const char *form = text_of(line, "form", false, arena);
+    r->sizes = text_of(line, "sizes", false, arena);
+    bool sound = r->sizes && strspn(r->sizes, "0123456789 ") == strlen(r->sizes);
+    return !form && !tn_json_find(line, "sizes") ? true : sound && workload_of(form, &r->form);
+}
+
 static const char *read_record(const tn_json *line, tn_arena *arena, tn_record *r)
 {
     *r = (tn_record){.machine = text_of(line, "machine", false, arena),
@@ -102,6 +116,8 @@ static const char *read_record(const tn_json *line, tn_arena *arena, tn_record *
                "characters";
     if (!(r->seconds > 0) || r->built_in < 0 || r->operations < 0)
         return "one of the numbers seconds, default and operations is missing or below 0";
+    if (!read_form(line, arena, r))
+        return "\"form\" is not a text of 16 hexadecimal digits, or \"sizes\" not one of whole numbers";
     return count_of(line, "threads", &r->threads) && count_of(line, "trials", &r->trials) &&
                    count_of(line, "version", &r->version)
                ? NULL
@@ -151,6 +167,7 @@ void tn_records_add(tn_records *r, const tn_record *x)
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         *text[i] = tn_arena_strdup(&r->arena, *text[i]);
     copy.line = NULL;
+    copy.sizes = copy.sizes ? tn_arena_strdup(&r->arena, copy.sizes) : NULL;
     copy.module = copy.module ? tn_arena_strdup(&r->arena, copy.module) : NULL;
     copy.parameters = copy.parameters ? tn_arena_strdup(&r->arena, copy.parameters) : NULL;
     add(r, &copy);
@@ -283,4 +300,55 @@ const tn_record *tn_records_find(const tn_records *r, uint64_t workload, const c
 {
     uint64_t at;
     return tn_map_get(&r->best, key_of(workload, machine, threads), &at) ? &r->all.at[at] : NULL;
+}
+
+/* ---- of other machines and sizes ---- */
+
+/* How many times a is b or b is a, as a sum of logarithms over all sizes; HUGE_VAL: these are not as many. */
+static double distance_of(const char *a, const char *b)
+{
+    double sum = 0;
+    while (*a && *b) {
+        char *after_a, *after_b;
+        double x = strtod(a, &after_a), y = strtod(b, &after_b);
+        sum += fabs(log2((x + 1) / (y + 1)));
+        a = after_a;
+        b = after_b;
+    }
+    return *a || *b ? HUGE_VAL : sum;
+}
+
+/* HUGE_VAL: it is of no use. Another machine is as far as one size that is four times as large. */
+static double remoteness(const tn_records *r, const tn_record *x, const tn_record *like)
+{
+    bool same = x->workload == like->workload, here = strcmp(x->machine, like->machine) == 0;
+    if (strcmp(x->generator, like->generator) != 0 || (same && here && x->threads == like->threads) ||
+        tn_records_find(r, x->workload, x->machine, x->threads) != x)
+        return HUGE_VAL;
+    double far = same ? 0 : HUGE_VAL;
+    if (!same && x->sizes && like->sizes && x->form == like->form)
+        far = distance_of(x->sizes, like->sizes);
+    return far + (here ? 0 : 2) + (x->threads == like->threads ? 0 : 1);
+}
+
+uint32_t tn_records_near(const tn_records *r, const tn_record *like, uint32_t most, const tn_record *out[])
+{
+    uint32_t n = 0;
+    for (bool more = true; n < most && more;) {
+        double nearest = HUGE_VAL;
+        out[n] = NULL;
+        for (size_t i = 0; i < r->all.n; i++) {
+            const tn_record *x = &r->all.at[i];
+            double far = remoteness(r, x, like);
+            for (uint32_t k = 0; k < n && far < nearest; k++)
+                far = strcmp(out[k]->picks, x->picks) == 0 ? HUGE_VAL : far;
+            if (far < nearest) {
+                nearest = far;
+                out[n] = x;
+            }
+        }
+        more = out[n] != NULL;
+        n += more;
+    }
+    return n;
 }

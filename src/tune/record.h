@@ -6,7 +6,8 @@
  *
  *     {"tenon": 1, "workload": "9f3c…", "machine": "x86_64 l1=32768 l2=1048576 avx2 fma …", "threads": 1,
  *      "seconds": 1.9e-05, "default": 2.3e-05, "operations": 4194304, "trials": 64, "name": "conv2d_add",
- *      "generator": "rules", "version": 2, "picks": "rule = gemm\ndense.rows = 14\n", "trace": "i j k = loops …"}
+ *      "generator": "rules", "version": 2, "picks": "rule = gemm\ndense.rows = 14\n", "trace": "i j k = loops …",
+ *      "form": "81d2…", "sizes": "1 64 56 56 3"}
  *
  * A line of AutoTVM's log, which has "input" and "result", may have such an object as its "record"; that is what counts
  * of it; so may one of AutoScheduler's, which has "i" and "r". MetaSchedule has a record in two files (database.h).
@@ -33,7 +34,10 @@ typedef struct tn_record {
     const char *generator;    /* tn_sched_generator */
     uint32_t version;
     const char *picks, *trace; /* texts: tn_picks_print, tn_trace_print */
-    const char *line;          /* that it was read from, without its end; NULL: none */
+    /* tn_func_form, and the extents of the parameters one after the other, "1 64 56 56 3"; NULL: not known */
+    uint64_t form;
+    const char *sizes;
+    const char *line; /* that it was read from, without its end; NULL: none */
     /* What a plain file does not say and the pair of MetaSchedule does (database.h); NULL: not known. */
     const char *module;     /* the function before scheduling, as text */
     const char *parameters; /* its parameters, as a list of JSON */
@@ -72,5 +76,9 @@ bool tn_records_has(const tn_records *r, const tn_record *x);
 /* The fastest; NULL: none. threads 0: of any number. */
 const tn_record *tn_records_find(const tn_records *r, uint64_t workload, const char *machine,
                                  uint32_t threads);
+/* Records whose choices may be good for a workload of this form and these sizes on this machine, the nearest first:
+ * of the workload itself on other machines or threads, and of other workloads of its form. Of one generator; the
+ * picks of no two of them are the same. Returns how many, at most `most`. */
+uint32_t tn_records_near(const tn_records *r, const tn_record *like, uint32_t most, const tn_record *out[]);
 
 #endif

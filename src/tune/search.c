@@ -13,7 +13,6 @@
 
 enum {
     BATCH = 8,
-    OPENING = 4,   /* candidates that a task begins with, at most */
     UNDER_WAY = 2, /* batches */
     ATTEMPTS = 24, /* to find a schedule that was not tried */
     ROUNDS = 2,    /* of a duel */
@@ -47,8 +46,9 @@ typedef struct task {
     tn_picks next;
     bool more, again; /* again: the built-in schedule was timed a second time */
     tn_standing at;
-    uint32_t under_way;     /* trials */
-    tn_vec(double) history; /* what was the best after each batch */
+    uint32_t under_way;            /* trials */
+    tn_vec(double) history;        /* what was the best after each batch */
+    tn_vec(const tn_point *) hint; /* what others of its form keep, and were not tried yet */
 } task;
 
 typedef struct slot {
@@ -237,16 +237,36 @@ static bool put_opening(tn_search *x, batch *b, uint32_t at)
     return x->task[at].is->rival ? rival : own;
 }
 
+/* A value that is no candidate here becomes the default. */
 static void put_given(tn_search *x, batch *b, uint32_t at, const tn_picks *given)
 {
     attempt a;
     const task *t = &x->task[at];
-    if (!given)
-        return;
+    tn_picks left = *given;
     attempt_init(&a, t);
-    if (explore(t, *given, &a))
+    tn_verdict v = tn_explore(&t->space, &left, &a.arena, &a.pool, &a.s);
+    while (v == TN_REJECT_PICK && a.s.picked.refused) {
+        left = without(&left, a.s.picked.refused, &a.arena);
+        v = tn_explore(&t->space, &left, &a.arena, &a.pool, &a.s);
+    }
+    if (v == TN_DONE)
         (void)put(x, b, at, &a.s);
     tn_arena_deinit(&a.arena);
+}
+
+/* What other tasks keep by now. */
+static void put_hints(tn_search *x, batch *b, uint32_t at, uint32_t most)
+{
+    task *t = &x->task[at];
+    while (t->hint.n && b->n < most) {
+        const tn_point *p = tn_vec_pop(&t->hint);
+        tn_arena arena;
+        tn_arena_init(&arena);
+        const tn_picks picks =
+            tn_picks_of(&(tn_asked){.n = p->n, .at = (tn_pick *)(uintptr_t)p->pick}, &arena);
+        put_given(x, b, at, &picks);
+        tn_arena_deinit(&arena);
+    }
 }
 
 static tn_task_view view_of(const tn_search *x, task *t)
@@ -355,7 +375,7 @@ static void put_chosen(tn_search *x, batch *b, uint32_t at, uint32_t most)
         add_to_pool(x, at, &q);
     qsort(q.at, q.n, sizeof *q.at, by_score);
     uint32_t best = most > 1 ? most - 1 : 1;
-    for (uint32_t i = 0; i < q.n && i < best; i++)
+    for (uint32_t i = 0; i < q.n && i < best && b->n < best; i++)
         put_entry(x, b, at, &q.at[i]);
     if (q.n > best && b->n < most)
         put_entry(x, b, at, &q.at[best + tn_rng_below(&x->task[at].rng, q.n - best)]);
@@ -455,15 +475,19 @@ static batch *new_batch(tn_search *x)
     return b;
 }
 
+/* The built-in schedule, a rival, and what is given. */
+static uint32_t opening_of(const tn_task *t) { return 2 + (t->n_given < BATCH - 2 ? t->n_given : BATCH - 2); }
+
 static void fill_opening(tn_search *x, batch *b)
 {
-    for (; x->opening < x->n && b->n + OPENING <= BATCH && !(x->opening && is_late(x)); x->opening++)
-        if (put_opening(x, b, x->opening)) {
-            put_given(x, b, x->opening, x->task[x->opening].is->old);
-            put_given(x, b, x->opening, x->task[x->opening].is->near);
-        } else {
-            x->task[x->opening].at.ended = true;
-        }
+    for (; x->opening < x->n && !(x->opening && is_late(x)); x->opening++) {
+        const tn_task *t = x->task[x->opening].is;
+        if (b->n + opening_of(t) > BATCH)
+            return;
+        x->task[x->opening].at.ended = !put_opening(x, b, x->opening);
+        for (uint32_t i = 0; i + 2 < opening_of(t) && !x->task[x->opening].at.ended; i++)
+            put_given(x, b, x->opening, t->given[i]);
+    }
 }
 
 static void fill_new(tn_search *x, batch *b)
@@ -477,7 +501,8 @@ static void fill_new(tn_search *x, batch *b)
         most = x->o->trials - x->trials;
     bool more = true;
     learn(x);
-    if (x->model)
+    put_hints(x, b, (uint32_t)at, most);
+    if (x->model && b->n < most)
         put_chosen(x, b, (uint32_t)at, most);
     while (b->n < most && more)
         more = put_new(x, b, (uint32_t)at);
@@ -525,9 +550,19 @@ static void challenge(tn_search *x, uint32_t at, point *p)
     x->task[at].under_way += b->n;
 }
 
+/* What is good here may be good for tasks that differ in their sizes alone. */
+static void hint_at(tn_search *x, uint32_t at)
+{
+    const tn_task *from = x->task[at].is;
+    for (uint32_t i = 0; i < x->n && x->o->proposer->learns && from->form; i++)
+        if (i != at && x->task[i].is->form == from->form)
+            tn_vec_push(&x->task[i].hint, &x->task[at].kept->p);
+}
+
 static void tell_kept(tn_search *x, uint32_t at)
 {
     const point *p = x->task[at].kept;
+    hint_at(x, at);
     if (x->o->kept)
         x->o->kept(x->o->user, x, at, &p->p, p->trace);
 }
@@ -738,6 +773,7 @@ static void end(tn_search *x)
         tn_vec_deinit(&t->all);
         tn_vec_deinit(&t->best);
         tn_vec_deinit(&t->history);
+        tn_vec_deinit(&t->hint);
         tn_arena_deinit(&t->arena);
         tn_arena_deinit(&t->wheel[0]);
         tn_arena_deinit(&t->wheel[1]);

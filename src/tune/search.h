@@ -14,6 +14,8 @@
  * (features.h) of the schedules of all tasks and to how near each came to its task's best, choose among them; one of a
  * batch is left to chance (Chen et al. 2018, "Learning to optimize tensor programs"; Ansor, section 5).
  *
+ * What one task keeps, the others of its form try next, if the proposer learns.
+ *
  * The next task is the one where another trial promises to save most (Zheng et al. 2020, "Ansor", section 6): what its
  * last trials saved, or what a task tried so often may still hide, and no more than the machine's peak leaves. */
 #include "schedule/space.h"
@@ -25,10 +27,12 @@ extern const tn_boost_options tn_search_trees; /* the model of a proposer that l
 typedef struct tn_task {
     const char *name; /* for people */
     tn_workload load;
-    uint64_t workload;          /* tn_func_workload */
-    double weight;              /* calls in a run of the model */
-    double least;               /* seconds that the machine needs at its peak; 0: not known */
-    const tn_picks *old, *near; /* points from elsewhere that are tried early; NULL: none */
+    uint64_t workload; /* tn_func_workload */
+    double weight;     /* calls in a run of the model */
+    double least;      /* seconds that the machine needs at its peak; 0: not known */
+    uint64_t form;     /* tn_func_form; 0: not known */
+    uint32_t n_given;  /* points from elsewhere that are tried first; choices that there are not here */
+    const tn_picks *const *given; /* are those of the built-in schedule */
     const tn_sched
         *rival; /* that has to be beaten, made by another generator; NULL: the generator's default */
 } tn_task;

@@ -499,6 +499,35 @@ static void names_are_no_part_of_a_workload(void **state)
     assert_int_not_equal(workload(one), workload(dtype));
 }
 
+static uint64_t form(const char *text)
+{
+    bench x;
+    bench_init(&x);
+    uint64_t h = tn_func_form(read_func(&x, text));
+    bench_deinit(&x);
+    return h;
+}
+
+/* One function but for its extents and constants, and two that have other types and another operation. */
+static void numbers_are_no_part_of_a_form(void **state)
+{
+    (void)state;
+    static const char text[] = "func @f(x: %s[16, %d]) -> (out: %s[16, %d]) {\n"
+                               "  for i < 16, j < %d:\n"
+                               "    block out(i: spatial, j: spatial):\n"
+                               "      out[i, j] = x[i, j] %c %d%s\n"
+                               "}\n";
+    char one[400], same[400], type[400], operation[400];
+    snprintf(one, sizeof one, text, "f32", 8, "f32", 8, 8, '*', 3, "f");
+    snprintf(same, sizeof same, text, "f32", 640, "f32", 640, 640, '*', 25, "f");
+    snprintf(type, sizeof type, text, "i32", 8, "i32", 8, 8, '*', 3, "");
+    snprintf(operation, sizeof operation, text, "f32", 8, "f32", 8, 8, '+', 3, "f");
+    assert_int_equal(form(one), form(same));
+    assert_int_not_equal(workload(one), workload(same));
+    assert_int_not_equal(form(one), form(type));
+    assert_int_not_equal(form(one), form(operation));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -516,6 +545,7 @@ int main(void)
         cmocka_unit_test(roles_have_parts),
         cmocka_unit_test(a_child_takes_whole_blocks),
         cmocka_unit_test(names_are_no_part_of_a_workload),
+        cmocka_unit_test(numbers_are_no_part_of_a_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

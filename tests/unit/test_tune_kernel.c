@@ -6,6 +6,7 @@
 /* after the four above, as cmocka wants it */
 #include <cmocka.h>
 
+#include "driver/kernel_api.h"
 #include "tenon/te.h"
 #include "tenon/tune.h"
 #include "tune/record.h"
@@ -477,6 +478,46 @@ static void numbers_of_others_are_tried_early(void **state)
     tenon_free(t);
 }
 
+/* A record of another machine and of another number of columns is the first trial. */
+static void records_of_others_are_tried_first(void **state)
+{
+    (void)state;
+    char path[] = "others.XXXXXX";
+    int file = mkstemp(path);
+    FILE *out = fdopen(file, "w");
+    assert_non_null(out);
+    tenon *t = tenon_new();
+    tenon_kernel *k = product_kernel(t);
+    const tn_record r = {.workload = 1,
+                         .machine = "another machine",
+                         .threads = 1,
+                         .seconds = 1,
+                         .name = "product",
+                         .generator = "rules",
+                         .picks = "out.rows = 3\nout.vectors = 70\n",
+                         .trace = "",
+                         .form = tn_func_form(k->func),
+                         .sizes = "24 48 48 640 24 640"};
+    tn_buf line = {0};
+    tn_record_print(&r, &line);
+    assert_true(fputs(tn_buf_cstr(&line), out) >= 0);
+    assert_int_equal(fclose(out), 0);
+    tn_buf_deinit(&line);
+    const tenon_tune_task *task;
+    first_trials f = {0};
+    const tenon_tune_options o = {.size = sizeof o,
+                                  .prior = path,
+                                  .trials = 8,
+                                  .repeat_seconds = 1e-4,
+                                  .progress = see_tile,
+                                  .progress_user = &f};
+    assert_int_equal(tenon_tune_kernel(k, NULL, &o, &task), 0);
+    assert_string_equal(tenon_messages(t), "");
+    assert_int_equal(f.at, 1);
+    tenon_free(t);
+    unlink(path);
+}
+
 static void words_that_are_no_parts_are_refused(void **state)
 {
     (void)state;
@@ -516,6 +557,7 @@ int main(void)
         cmocka_unit_test(postprocessors_do_steps),
         cmocka_unit_test(parts_are_left_alone),
         cmocka_unit_test(numbers_of_others_are_tried_early),
+        cmocka_unit_test(records_of_others_are_tried_first),
         cmocka_unit_test(words_that_are_no_parts_are_refused),
     };
     return cmocka_run_group_tests_name("tune_kernel", tests, NULL, NULL);

@@ -22,7 +22,9 @@ static const tn_record one = {.workload = 0x0123456789abcdef,
                               .generator = "rules",
                               .version = 1,
                               .picks = "rule = gemm\ndense.rows = 14\n",
-                              .trace = "i j = loops \"dense\"\n"};
+                              .trace = "i j = loops \"dense\"\n",
+                              .form = 0xfedcba9876543210,
+                              .sizes = "64 64 0 1"};
 
 static void lines_read_back(void **state)
 {
@@ -71,6 +73,50 @@ static void the_fastest_of_a_machine_counts(void **state)
     assert_string_equal(tn_records_find(&r, one.workload, "another", 1)->trace, "elsewhere");
     assert_null(tn_records_find(&r, one.workload, "a third", 0));
     assert_null(tn_records_find(&r, 1, one.machine, 0));
+    tn_records_deinit(&r);
+}
+
+/* Of a workload of sizes 64 x 64: what stands in `picks` says which record it is. */
+static void records_of_other_sizes_and_machines(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t workload, form;
+        const char *machine, *sizes, *picks, *generator;
+        double seconds;
+    } all[] = {
+        {1, 7, "here", "64 64", "own", "rules", 1},        {1, 7, "there", "64 64", "there", "rules", 1},
+        {2, 7, "here", "64 128", "double", "rules", 1},    {2, 7, "here", "64 128", "slower", "rules", 2},
+        {3, 7, "here", "32 64", "own double", "rules", 1}, {4, 7, "there", "64 80", "both", "rules", 1},
+        {5, 8, "here", "64 64", "form", "rules", 1},       {6, 7, "here", "64 64 1", "count", "rules", 1},
+        {7, 7, "here", NULL, "old line", "rules", 1},      {8, 7, "here", "64 65", "sketch", "sketch", 1},
+        {9, 7, "here", "64 1", "far", "rules", 1},         {10, 7, "here", "60 64", "double", "rules", 1},
+    };
+    static const char *const want[] = {"double", "own double", "there", "both", "far"};
+    const tn_record *found[8];
+    tn_records r;
+    tn_records_init(&r);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        tn_record x = one;
+        x.workload = all[i].workload;
+        x.form = all[i].form;
+        x.machine = all[i].machine;
+        x.sizes = all[i].sizes;
+        x.picks = all[i].picks;
+        x.generator = all[i].generator;
+        x.seconds = all[i].seconds;
+        tn_records_add(&r, &x);
+    }
+    tn_record like = one;
+    like.workload = 1;
+    like.form = 7;
+    like.machine = "here";
+    like.sizes = "64 64";
+    assert_int_equal(tn_records_near(&r, &like, 8, found), 5);
+    for (int i = 0; i < 5; i++)
+        assert_string_equal(found[i]->picks, want[i]);
+    assert_int_equal(found[0]->workload, 10); /* of two with these picks the nearer one */
+    assert_int_equal(tn_records_near(&r, &like, 2, found), 2);
     tn_records_deinit(&r);
 }
 
@@ -315,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_cut_workload_is_not_known),
         cmocka_unit_test(the_pair_must_agree),
         cmocka_unit_test(the_fastest_of_a_machine_counts),
+        cmocka_unit_test(records_of_other_sizes_and_machines),
         cmocka_unit_test(what_is_wrong_with_a_line),
         cmocka_unit_test(cut_lines_and_later_ones_are_passed_over),
     };

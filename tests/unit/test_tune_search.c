@@ -383,13 +383,44 @@ static void old_points_come_first(void **state)
     tn_picks_set(&old, &f->x.arena, "out.rows", row);
     assert_int_equal(tn_explore(&space, &old, &f->x.arena, &f->x.pool, &s), TN_DONE);
     given_old = tn_picks_of(&s.picked, &f->x.arena);
-    f->task[0].old = &given_old;
+    for (uint32_t i = 0; i < given_old.n; i++) /* what there is not here is left out */
+        if (strcmp(given_old.at[i].name, "out.rows") != 0 && !given_old.at[i].value.word)
+            given_old.at[i].value.number = 99999;
+    const tn_picks *first[] = {&given_old};
+    f->task[0].given = first;
+    f->task[0].n_given = 1;
     tn_buf text = {0};
     tn_trace_print(&s, &text);
     const char *body = strchr(tn_buf_cstr(&text), '\n') + 1;
     run(f, 1, 1);
     assert_int_equal(f->table.seen.at[1].trace, tn_hash_bytes(body, strlen(body), 0));
     tn_buf_deinit(&text);
+}
+
+/* The same schedule for other sizes: how many that one task kept the others tried. */
+static uint32_t shared(const tuning *f)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < f->kept.n; i++)
+        for (size_t k = 0; k < f->table.seen.n; k++)
+            n += f->table.seen.at[k].workload != f->kept.at[i].task &&
+                 f->table.seen.at[k].trace == f->kept.at[i].trace;
+    return n;
+}
+
+static void what_a_task_keeps_others_of_its_form_try(void **state)
+{
+    tuning *f = *state;
+    f->o.proposer = tn_proposer_find("xgb");
+    run(f, N_TASK, 1);
+    uint32_t by_chance = shared(f);
+    for (int i = 0; i < N_TASK; i++)
+        f->task[i].form = tn_func_form(f->task[i].load.func);
+    assert_int_equal(f->task[0].form, f->task[1].form);
+    run(f, N_TASK, 1);
+    assert_int_equal(f->n_trial, 150);
+    assert_true(shared(f) > by_chance && shared(f) >= f->kept.n);
+    check_kept(f, N_TASK);
 }
 
 /* One lost trial of a built-in schedule does not end its task, two do. */
@@ -475,6 +506,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_task_without_gains_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(trials_go_where_calls_are, setup, teardown),
         cmocka_unit_test_setup_teardown(old_points_come_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_task_keeps_others_of_its_form_try, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_beginning_is_tried_again, setup, teardown),
         cmocka_unit_test_setup_teardown(what_learns_needs_fewer_trials, setup, teardown),
     };
