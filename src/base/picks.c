@@ -50,6 +50,26 @@ void tn_picks_set(tn_picks *p, tn_arena *arena, const char *name, tn_choice valu
     p->at[p->n++] = (tn_pick_value){name, value};
 }
 
+tn_picks tn_picks_copy(const tn_picks *p, tn_arena *to)
+{
+    tn_picks out = {0};
+    for (uint32_t i = 0; i < p->n; i++) {
+        tn_choice v = p->at[i].value;
+        v.word = v.word ? tn_arena_strdup(to, v.word) : NULL;
+        tn_picks_set(&out, to, tn_arena_strdup(to, p->at[i].name), v);
+    }
+    return out;
+}
+
+tn_picks tn_picks_without(const tn_picks *p, const char *name, tn_arena *arena)
+{
+    tn_picks out = {.random = p->random};
+    for (uint32_t i = 0; i < p->n; i++)
+        if (strcmp(p->at[i].name, name) != 0)
+            tn_picks_set(&out, arena, p->at[i].name, p->at[i].value);
+    return out;
+}
+
 tn_picks tn_picks_of(const tn_asked *a, tn_arena *arena)
 {
     tn_picks p = {0};

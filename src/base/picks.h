@@ -48,6 +48,9 @@ typedef struct tn_asked {
 const tn_choice *tn_picks_find(const tn_picks *p, const char *name);
 /* Adds or replaces; name and word are kept as they are. */
 void tn_picks_set(tn_picks *p, tn_arena *arena, const char *name, tn_choice value);
+/* With names and words in `to`; without what is random. */
+tn_picks tn_picks_copy(const tn_picks *p, tn_arena *to);
+tn_picks tn_picks_without(const tn_picks *p, const char *name, tn_arena *arena);
 /* All that was asked, with its answers, defaults too. */
 tn_picks tn_picks_of(const tn_asked *a, tn_arena *arena);
 void tn_picks_print(const tn_picks *p, tn_buf *out);

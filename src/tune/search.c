@@ -134,36 +134,15 @@ static void attempt_init(attempt *a, const task *t)
     tn_pool_init(&a->pool, t->is->load.func->ctx, &a->arena, t->is->load.func->pool);
 }
 
-static tn_picks without(const tn_picks *p, const char *name, tn_arena *arena)
-{
-    tn_picks out = {.random = p->random};
-    for (uint32_t i = 0; i < p->n; i++)
-        if (strcmp(p->at[i].name, name) != 0)
-            tn_picks_set(&out, arena, p->at[i].name, p->at[i].value);
-    return out;
-}
-
 /* A value that is no candidate any more, because another pick has changed, becomes a random one. */
 static bool explore(const task *t, tn_picks given, attempt *a)
 {
     tn_verdict v = tn_explore(&t->space, &given, &a->arena, &a->pool, &a->s);
     while (v == TN_REJECT_PICK && given.random && a->s.picked.refused) {
-        given = without(&given, a->s.picked.refused, &a->arena);
+        given = tn_picks_without(&given, a->s.picked.refused, &a->arena);
         v = tn_explore(&t->space, &given, &a->arena, &a->pool, &a->s);
     }
     return v == TN_DONE;
-}
-
-/* With texts of its own. */
-static tn_picks copy_picks(const tn_picks *p, tn_arena *to)
-{
-    tn_picks out = {0};
-    for (uint32_t i = 0; i < p->n; i++) {
-        tn_choice v = p->at[i].value;
-        v.word = v.word ? tn_arena_strdup(to, v.word) : NULL;
-        tn_picks_set(&out, to, tn_arena_strdup(to, p->at[i].name), v);
-    }
-    return out;
 }
 
 /* The next wheel of the odometer is that of the last point that came by, refused or not. */
@@ -173,7 +152,7 @@ static void step(task *t, attempt *a)
     tn_arena *to = &t->wheel[t->turn ^= 1]; /* the last one lies in the other */
     tn_arena_reset(to);
     t->more = tn_space_next(&a->s, &a->arena, &next);
-    t->next = t->more ? copy_picks(&next, to) : (tn_picks){0};
+    t->next = t->more ? tn_picks_copy(&next, to) : (tn_picks){0};
 }
 
 /* ---- proposing ---- */
@@ -246,7 +225,7 @@ static void put_given(tn_search *x, batch *b, uint32_t at, const tn_picks *given
     attempt_init(&a, t);
     tn_verdict v = tn_explore(&t->space, &left, &a.arena, &a.pool, &a.s);
     while (v == TN_REJECT_PICK && a.s.picked.refused) {
-        left = without(&left, a.s.picked.refused, &a.arena);
+        left = tn_picks_without(&left, a.s.picked.refused, &a.arena);
         v = tn_explore(&t->space, &left, &a.arena, &a.pool, &a.s);
     }
     if (v == TN_DONE)
@@ -342,7 +321,7 @@ static void add_to_pool(tn_search *x, uint32_t at, pool *q)
         if (is_new(t, q, hash)) {
             const tn_picks all = tn_picks_of(&a.s.picked, &a.arena);
             double score = tn_boost_predict(x->model, features_of(x, t, &a.s, &a.arena));
-            q->at[q->n++] = (entry){copy_picks(&all, &q->arena), hash, score};
+            q->at[q->n++] = (entry){tn_picks_copy(&all, &q->arena), hash, score};
         }
     }
     tn_arena_deinit(&a.arena);
