@@ -45,6 +45,11 @@ def case(make):
     return make
 
 
+def any_size(name):
+    """A dimension whose limits torch.export may find itself, where it can."""
+    return getattr(Dim, "AUTO", None) or Dim(name, min=6, max=40)
+
+
 def rand(*shape):
     return torch.randn(*shape)
 
@@ -704,6 +709,65 @@ def lstm():
             z, g = self.b(y)
             return z, h, c, g
     return Case(M(), (rand(2, 3, 4),))
+
+
+@case
+def lstm_with_projections():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.LSTM(4, 5, 2, proj_size=3, bidirectional=True)
+
+        def forward(self, x):
+            y, (h, c) = self.a(x)
+            return y, h, c
+    return Case(M(), (rand(11, 3, 4),))
+
+
+@case
+def second_results():
+    """Sorting what is not the first result of its node."""
+    class M(nn.Module):
+        def forward(self, x):
+            least, most = torch.aminmax(x, dim=1)
+            v, at = x.topk(3, dim=1)
+            return most.topk(2)[0], at.sort(1)[0], at.argsort(1), x.split(4, 1)[1].topk(2, 1)[0]
+    return Case(M(), (rand(5, 8),))
+
+
+@case
+def pools_of_any_size():
+    class M(nn.Module):
+        def forward(self, x):
+            return (F.adaptive_avg_pool2d(x, (7, 5)), F.adaptive_max_pool2d(x, (3, 4)), F.adaptive_avg_pool2d(x, (1, None)),
+                    F.avg_pool2d(x, 3, 2, 1, True), F.avg_pool2d(x, 2, 3, 1, True), F.avg_pool2d(x, 3, 2, 1, True, True, 4),
+                    F.max_pool2d(x, 2, 2, 1, ceil_mode=True), F.unfold(x, 3, 1, 1, 2), F.interpolate(x, scale_factor=0.5))
+    return Case(M(), (rand(1, 2, 10, 11),), shapes=({2: any_size("h"), 3: any_size("w")},),
+                more=[(rand(1, 2, 14, 17),), (rand(1, 2, 16, 5),)])
+
+
+@case
+def padded_to_multiple():
+    class M(nn.Module):
+        def forward(self, x):
+            x = F.pad(x, (0, 0, 0, (4 - x.shape[1] % 4) % 4))
+            return x.reshape(x.shape[0], -1, 4, x.shape[2]).mean(2)
+    return Case(M(), (rand(1, 9, 2),), shapes=({1: any_size("t")},), more=[(rand(1, 12, 2),), (rand(1, 7, 2),)])
+
+
+@case
+def experts():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gate, self.w = nn.Linear(8, 4), nn.Parameter(rand(4, 8, 12))
+
+        def forward(self, x):
+            at = self.gate(x).argmax(-1)
+            order = at.argsort(stable=True)
+            ends = torch.bincount(at, minlength=4).cumsum(0).to(torch.int32)
+            return torch.zeros(x.shape[0], 12).index_copy(0, order, torch._grouped_mm(x[order], self.w, offs=ends))
+    return Case(M(), (rand(6, 8),), shapes=({0: Dim("n", min=2, max=40)},), more=[(rand(9, 8),), (rand(2, 8),)])
 
 
 @case

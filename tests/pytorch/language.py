@@ -531,6 +531,30 @@ a, b = torch.split(z, [3, z.shape[0]-3])
 return a*2, b
 
 return torch.bincount((2*x).abs().long(), minlength=int(n)), torch.bincount(y.abs().long(), x)
+
+s = " Mean\\n".strip()
+t = x*2 if s.lower() == "mean" and s.upper().endswith("AN") else x
+return t, s.strip("Mn") == "ea"
+
+l: List[int] = []
+for i in range(int(n)):
+    l.append(i*2)
+return torch.tensor(l, dtype=torch.int32), torch.tensor(l)
+
+p = torch.nn.utils.rnn.pad_sequence([x, y[:int(n)]], True, -1.)
+return p, torch.nn.functional.pad(x, (0, int(n)))
+
+z = torch.stack([x, y, x*y]).unsqueeze(2)
+p = torch.nn.utils.rnn.pack_padded_sequence(z, torch.stack([n, n*0+2, n*0+4]), True, False)
+q, l = torch.nn.utils.rnn.pad_packed_sequence(p, True, -1.)
+return q, l, p.batch_sizes
+
+z = torch.stack([x, y, x*y]).unsqueeze(2)
+p = torch.nn.utils.rnn.pack_padded_sequence(z, torch.stack([n, n*0+2, n*0+4]), True, False)
+w = torch.linspace(-1., 1., 24).view(12, 2)
+h = torch.zeros(2, 3, 2)
+g, last = torch.gru(p.data, p.batch_sizes, h, [w[:6, :1], w[6:], w[:6, 1:], w[:6]], False, 1, 0., False, True)
+return g, last
 """
 
 

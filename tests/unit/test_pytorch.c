@@ -117,6 +117,65 @@ static const struct {
      {"negative(%x)", "exp(%x)"}},
     {FORWARD "    y, z, = torch.split(x, [int(torch.max(torch.to(x, 4))), 1])\n    return (y, z)\n",
      {"strided_slice("}},
+    /* operators of results that are not the first of their nodes */
+    {FORWARD "    y, at, = torch.topk(x, 2)\n    v, k, = torch.topk(at, 1)\n    return (v, k)\n",
+     {"topk(%0.1, axis=1)"}},
+    /* paddings, windows and sizes that only the run knows */
+    {FORWARD "    return torch.pad(x, [0, torch.size(torch.nonzero(x), 0)])\n", {"pad_width=[0, 0, 0, u0]"}},
+    {FORWARD
+     "    return torch.im2col(torch.zeros([1, 1, torch.size(torch.nonzero(x), 0), 4]), [2, 2], [1, 1], "
+     "[0, 0], [2, 1])\n",
+     {"-> Tensor[(1, 4, "}},
+    {FORWARD
+     "    return torch.upsample_nearest1d(torch.zeros([1, 1, torch.size(torch.nonzero(x), 0)]), None, "
+     "[1.5])\n",
+     {"-> Tensor[(1, 1, u0/2 + u0), float32]"}},
+    {FORWARD "    return torch.adaptive_avg_pool2d(torch.zeros([1, 1, torch.size(torch.nonzero(x), 0), 4]), "
+             "[3, 3])\n",
+     {"floor_divide(", "-> Tensor[(1, 1, 3, 3), float32]"}},
+    {FORWARD "    return torch.adaptive_avg_pool2d(torch.zeros([1, 1, torch.size(torch.nonzero(x), 0), 4]), "
+             "[None, 1])\n",
+     {"-> Tensor[(1, 1, u0, 1), float32]"}},
+    /* a window that reaches beyond the padding counts what lies inside */
+    {FORWARD "    return torch.avg_pool1d(x, [3], [3], [1], True, True)\n",
+     {"padding=[1, 2]", "multiply(", "-> Tensor[(2, 2), float32]"}},
+    {FORWARD
+     "    y, at = torch.adaptive_max_pool3d(torch.view(x, [1, 1, 2, 3]), [1, 1, 2])\n    return (y, at)\n",
+     {"argmax(", "(Tensor[(1, 1, 1, 2), float32], Tensor[(1, 1, 1, 2), int64])"}},
+    {FORWARD "    return torch._convolution_mode(torch.unsqueeze(x, 0), torch.zeros([4, 2, 3]), None, [1], "
+             "\"same\", [1], 1)\n",
+     {"nn.conv1d", "-> Tensor[(1, 4, 3), float32]"}},
+    /* rows in groups, each with its own matrix */
+    {FORWARD "    return torch._grouped_mm(x, torch.zeros([2, 3, 4]), torch.to(torch.select(x, 1, 0), 3))\n",
+     {"concatenate(", "-> Tensor[(2, 4), float32]"}},
+    /* sequences of several lengths */
+    {FORWARD "    l = torch.to(torch.select(x, 0, 0), 4)\n    d, b, = "
+             "torch._pack_padded_sequence(torch.unsqueeze(x, 2), "
+             "torch.slice(l, 0, 0, 2), True)\n    n = int(torch.amax(b))\n    y, h, = torch.gru(d, b, "
+             "torch.zeros([1, "
+             "n, 4]), [torch.zeros([12, 1]), torch.zeros([12, 4])], False, 1, 0., False, False)\n    z, m, = "
+             "torch._pad_packed_sequence(y, b, True, 0., -1)\n    return z\n",
+     {"nn.recurrent(", "lengths must be sorted in decreasing order", "4), float32]"}},
+    {FORWARD "    return torch.pad_sequence([torch.select(x, 0, 0), torch.zeros([5])], True, 1.)\n",
+     {"pad_value=1", "-> Tensor[(2, 5), float32]"}},
+    {FORWARD
+     "    y, h, c, = torch.lstm(torch.unsqueeze(x, 0), [torch.zeros([1, 2, 4]), torch.zeros([1, 2, 5])], "
+     "[torch.zeros([20, 3]), torch.zeros([20, 4]), torch.zeros([4, 5])], False, 1, 0., False, False, "
+     "False)\n    return (y, h, c)\n",
+     {"(Tensor[(1, 2, 4), float32], Tensor[(1, 2, 4), float32], Tensor[(1, 2, 5), float32])"}},
+    /* a tensor of a list of the run, of a type that is named */
+    {FORWARD "    l = annotate(List[int], [])\n    for i in range(int(torch.sum(x))):\n      _0 = "
+             "torch.append(l, i)\n    return torch.tensor(l, dtype=3)\n",
+     {"seq.concat", "cast(", "int32]"}},
+    /* a tuple whose fields have names; texts */
+    {FORWARD "    p = __torch__.P(x, torch.exp(x))\n    a, b, = p\n    return torch.add((p)[1], a)\n"
+             "class P(NamedTuple):\n  first : Tensor\n  second : Tensor\n",
+     {"exp(%x)", "add(%0, %x)"}},
+    {FORWARD "    if torch.endswith(torch.upper(torch.lower(torch.strip(\" aBc\\n\"))), \"BC\"):\n      y = "
+             "torch.relu(x)\n    else:\n      y = x\n    return y\n",
+     {"nn.relu(%x)"}},
+    /* what follows from a part that failed is not said */
+    {FORWARD "    return torch.cat([torch.nope(x), x])\n", {"operator nope is not supported"}},
     /* a view of a view changes with what it shows */
     {FORWARD "    a = torch.mul(x, 2)\n    b = torch.slice(torch.slice(a, 0, 1), 1, 1)\n    _0 = "
              "torch.add_(a, 1)\n    return b\n",
@@ -438,8 +497,9 @@ static const struct {
              "      y = y0\n    return y\n",
      {"a value that a loop carries changes its type or rank [pytorch-E015]"}},
     {FORWARD "    return None\n", {"the model has no outputs [pytorch-E016]"}},
-    {FORWARD "    return torch.adaptive_avg_pool2d(torch.zeros([1, 1, torch.size(torch.nonzero(x), 0), 4]), "
-             "[3, 3])\n",
+    {FORWARD
+     "    return torch.upsample_nearest1d(torch.zeros([1, 1, torch.size(torch.nonzero(x), 0)]), None, "
+     "[1.3])\n",
      {"pytorch-E009"}},
 };
 

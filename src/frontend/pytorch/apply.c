@@ -274,15 +274,21 @@ static void link_views(pt_call *k)
     }
 }
 
+/* Did it, or a part of it, fail? */
+static bool has_failed(pt_value v)
+{
+    bool failed = pt_is_bad(v);
+    for (size_t i = 0; pt_has_parts(v) && i < v.list->n && !failed; i++)
+        failed = pt_is_bad(pt_at(v, i));
+    return failed;
+}
+
 static pt_value convert(pt_call *k)
 {
     pt_import *p = k->p;
     bool inherited = false; /* an operand failed, which has been said */
-    for (size_t i = 0; i < k->n.n_in; i++) {
-        inherited = inherited || pt_is_bad(k->arg[i]);
-        for (size_t j = 0; pt_has_parts(k->arg[i]) && j < k->arg[i].list->n; j++)
-            inherited = inherited || pt_is_bad(pt_at(k->arg[i], j));
-    }
+    for (size_t i = 0; i < k->n.n_in; i++)
+        inherited = inherited || has_failed(k->arg[i]);
     if (inherited || imp_too_much(&p->im, k->n.loc))
         return pt_bad();
     const size_t said = p->im.g->ctx->n_diag;
@@ -354,7 +360,7 @@ static pt_value unknown(pt_import *p, tn_bytes name)
 static pt_value not_of_these(pt_import *p, const char *shown, const pt_args *a)
 {
     for (size_t i = 0; i < a->n; i++)
-        if (pt_is_bad(a->at[i]))
+        if (has_failed(a->at[i]))
             return pt_bad();
     (void)imp_error(&p->im, IMP_OPERANDS, pt_place(p, shown),
                     "operator %s is not supported with the arguments (%s)", shown, what_is(p, a));

@@ -191,3 +191,15 @@ void pt_out_many(imp_node *c, enum pt_kind kind, uint32_t n, const tn_value v[])
 }
 
 void pt_out_value(imp_node *c, pt_value v) { pt_of(c)->out = c->bad ? pt_bad() : v; }
+
+pt_value pt_library_call(imp_node *c, const char *name, size_t n, const pt_value at[])
+{
+    static const tn_bytes none[PT_MAX_ARG] = {{0}};
+    pt_import *p = pt_of(c)->p;
+    if (c->bad)
+        return pt_bad();
+    pt_value v =
+        pt_run_def(p, pt_find_def(pt_library(p), pt_words(name).text), NULL, &(pt_args){n, at, none});
+    c->bad = c->bad || p->stop || pt_is_bad(v);
+    return v;
+}

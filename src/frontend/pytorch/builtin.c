@@ -162,13 +162,66 @@ static bool str(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     return true;
 }
 
+static bool both_texts(const pt_value *a) { return a[0].kind == PT_TEXT && a[1].kind == PT_TEXT; }
+
 static bool starts_with(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     (void)p, (void)n;
-    if (a[0].kind != PT_TEXT || a[1].kind != PT_TEXT)
+    if (!both_texts(a))
         return false;
     *out = pt_bool(a[0].text.n >= a[1].text.n &&
                    (!a[1].text.n || !memcmp(a[0].text.at, a[1].text.at, a[1].text.n)));
+    return true;
+}
+
+static bool ends_with(pt_import *p, const pt_value *a, size_t n, pt_value *out)
+{
+    (void)p, (void)n;
+    if (!both_texts(a))
+        return false;
+    size_t k = a[1].text.n;
+    *out = pt_bool(a[0].text.n >= k && (!k || !memcmp(a[0].text.at + a[0].text.n - k, a[1].text.at, k)));
+    return true;
+}
+
+/* Its letters of ASCII from `first` on in the other case; TorchScript changes no others. */
+static bool cased(pt_import *p, const pt_value *a, char first, pt_value *out)
+{
+    if (a[0].kind != PT_TEXT)
+        return false;
+    uint8_t *s = tn_arena_alloc(&p->im.scratch, a[0].text.n + 1, 1);
+    for (size_t i = 0; i < a[0].text.n; i++) {
+        s[i] = a[0].text.at[i];
+        s[i] = s[i] >= first && s[i] < first + 26 ? s[i] ^ 0x20 : s[i];
+    }
+    *out = pt_text((tn_bytes){s, a[0].text.n});
+    return true;
+}
+
+static bool upper(pt_import *p, const pt_value *a, size_t n, pt_value *out)
+{
+    (void)n;
+    return cased(p, a, 'a', out);
+}
+
+static bool lower(pt_import *p, const pt_value *a, size_t n, pt_value *out)
+{
+    (void)n;
+    return cased(p, a, 'A', out);
+}
+
+/* Without the characters of a[1], by default white space, at both ends. */
+static bool strip(pt_import *p, const pt_value *a, size_t n, pt_value *out)
+{
+    (void)p;
+    tn_bytes s = a[0].text, cut = n > 1 ? a[1].text : pt_words(" \n\t\f\v\r").text;
+    if (a[0].kind != PT_TEXT || (n > 1 && a[1].kind != PT_TEXT))
+        return false;
+    while (s.n && cut.n && memchr(cut.at, s.at[0], cut.n))
+        s = (tn_bytes){s.at + 1, s.n - 1};
+    while (s.n && cut.n && memchr(cut.at, s.at[s.n - 1], cut.n))
+        s.n--;
+    *out = pt_text(s);
     return true;
 }
 
@@ -354,6 +407,10 @@ static const pt_builtin builtins[] = {
     {"format", 1, 23, format},
     {"str", 1, 1, str},
     {"startswith", 2, 2, starts_with},
+    {"endswith", 2, 2, ends_with},
+    {"upper", 1, 1, upper},
+    {"lower", 1, 1, lower},
+    {"strip", 1, 2, strip},
     {"join", 2, 2, join},
     {"split", 2, 2, split},
     {"size", 1, 2, size},

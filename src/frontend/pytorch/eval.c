@@ -184,6 +184,16 @@ static pt_value new_object(frame *f, tn_bytes type, const pt_args *a)
     return (pt_value){.kind = PT_OBJECT, .object = o};
 }
 
+/* A NamedTuple is a tuple: code asks for its fields by their numbers. */
+static pt_value new_tuple(frame *f, tn_bytes type, const pt_args *a)
+{
+    const pt_object *o = new_object(f, type, a).object;
+    pt_value v = pt_make(&f->p->im.scratch, PT_TUPLE, 0, NULL);
+    for (size_t i = 0; i < o->n; i++)
+        pt_push(&f->p->im.scratch, v.list, o->at[i].cell.v);
+    return v;
+}
+
 /* A function or class of the archive. */
 static pt_value call_global(frame *f, tn_bytes name, const pt_args *a)
 {
@@ -195,7 +205,7 @@ static pt_value call_global(frame *f, tn_bytes name, const pt_args *a)
             return pt_run_def(p, s->def[i], NULL, a);
     for (size_t i = 0; s && i < s->n_class; i++)
         if (imp_same(s->type[i]->name, last))
-            return new_object(f, name, a);
+            return imp_is(s->type[i]->base, "NamedTuple") ? new_tuple(f, name, a) : new_object(f, name, a);
     pt_fail(p, "pytorch-E003", "the code calls %s, which the archive does not have", imp_text(&p->im, name));
     return pt_bad();
 }

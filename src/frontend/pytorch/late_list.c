@@ -226,17 +226,18 @@ static bool stack(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     return join(p, a, n, true, out);
 }
 
-/* A tensor of its numbers. */
-static bool tensor(pt_import *p, const pt_value *a, size_t n, pt_value *out)
+pt_value pt_late_tensor(pt_import *p, pt_value list)
 {
     static const tn_seq_concat_attr attr = {0, true, false};
-    (void)n;
-    if (a[0].kind != PT_LATE_LIST || a[0].tensor->elements == PT_TENSOR || a[0].tensor->elements == PT_NONE)
-        return false;
-    tn_value v = pt_tensor_value(p, a[0].tensor), x = on_list(p, &tn_op_seq_concat, &attr, 1, &v);
-    if (x.def)
-        *out = pt_tensor_new(p, a[0].tensor->elements == PT_FLOAT ? imp_cast(pt_ctx(p), x, TN_F32) : x);
-    return true;
+    const pt_tensor *t = list.tensor;
+    if (t->elements == PT_TENSOR || t->elements == PT_NONE) {
+        pt_fail(p, "pytorch-E013", "a tensor is made of a list of the run that has no numbers");
+        return pt_bad();
+    }
+    tn_value v = pt_tensor_value(p, list.tensor), x = on_list(p, &tn_op_seq_concat, &attr, 1, &v);
+    if (!x.def)
+        return pt_bad();
+    return pt_tensor_new(p, t->elements == PT_FLOAT ? imp_cast(pt_ctx(p), x, TN_F32) : x);
 }
 
 const pt_builtin pt_builtins_late[] = {
@@ -253,6 +254,5 @@ const pt_builtin pt_builtins_late[] = {
     {"cat", 1, 2, cat},
     {"concat", 1, 2, cat},
     {"stack", 1, 2, stack},
-    {"tensor", 1, 1, tensor},
     {0},
 };

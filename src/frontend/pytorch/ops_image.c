@@ -21,6 +21,21 @@ static pt_value entry(pt_value list, int i)
     return pt_is_sequence(list) ? pt_at(list, list.list->n == 1 ? 0 : (size_t)i) : list;
 }
 
+/* A factor whose product with an extent is exact as a quotient of integers. */
+static bool is_in_eighths(double scale)
+{
+    return scale > 0 && scale <= 4096 && scale * 8 == floor(scale * 8);
+}
+
+static const tn_expr *in_eighths(imp_node *c, const tn_expr *n, double scale)
+{
+    int64_t of = 8;
+    while (of > 1 && scale * (double)(of / 2) == floor(scale * (double)(of / 2)))
+        of /= 2;
+    const tn_expr *times = tn_mul(c->pool, n, tn_idx(c->pool, (int64_t)(scale * (double)of)));
+    return imp_simplify(c, tn_fdiv(c->pool, times, tn_idx(c->pool, of)));
+}
+
 /* New extents from a list of them, or from factors. */
 static void read_sizes(imp_node *c, resize *r, pt_value sizes, pt_value scales, bool one_by_one, int first)
 {
@@ -38,8 +53,8 @@ static void read_sizes(imp_node *c, resize *r, pt_value sizes, pt_value scales, 
             r->size[i] = pt_extent(c, entry(sizes, i));
         else if (tn_is_int(in, &n))
             r->size[i] = tn_idx(c->pool, (int64_t)floor((double)n * r->scale[i]));
-        else if (r->scale[i] == floor(r->scale[i]) && r->scale[i] >= 1)
-            r->size[i] = imp_simplify(c, tn_mul(c->pool, in, tn_idx(c->pool, (int64_t)r->scale[i])));
+        else if (is_in_eighths(r->scale[i]))
+            r->size[i] = in_eighths(c, in, r->scale[i]);
         else
             imp_refuse(c, IMP_NOT_CONSTANT,
                        "resizing by a fraction needs a known extent: give the input a fixed shape");
@@ -147,44 +162,76 @@ static void affine_grid(imp_node *c)
 
 /* ---- windows as columns ---- */
 
+typedef struct columns {
+    const int64_t *k, *dilation, *pad, *stride;
+    const tn_expr *out[2]; /* windows along each side */
+} columns;
+
+/* How many windows there are. A side of an extent that only the run knows is taken to hold one. */
+static bool count_windows(imp_node *c, tn_value x, columns *w)
+{
+    for (int d = 0; d < 2 && !c->bad; d++) {
+        int64_t n = 1, more = 2 * w->pad[d] - w->dilation[d] * (w->k[d] - 1) - 1;
+        if (imp_rank(x) != 4 || tn_dim_is_any(imp_type(x)->dim[2 + d]) || w->stride[d] < 1) {
+            imp_refuse(c, IMP_NOT_CONSTANT, "unfolding needs an image of known extents (--input-shapes)");
+            return false;
+        }
+        const tn_expr *room = tn_add(c->pool, imp_type(x)->dim[2 + d], tn_idx(c->pool, more));
+        room = tn_fdiv(c->pool, room, tn_idx(c->pool, w->stride[d]));
+        w->out[d] = imp_simplify(c, tn_add(c->pool, room, tn_idx(c->pool, 1)));
+        if (tn_is_int(w->out[d], &n) && n < 1)
+            break;
+        if (d == 1 && w->k[0] >= 1 && w->k[1] >= 1 && w->k[0] * w->k[1] <= 4096)
+            return true;
+    }
+    imp_refuse(c, IMP_BAD_VALUE, "the window does not fit, or has more than 4096 elements");
+    return false;
+}
+
+/* The element at `from` of all windows along side d. */
+static tn_value tap_along(imp_node *c, tn_value x, const columns *w, int d, int64_t from)
+{
+    int64_t n, axis = 2 + d;
+    if (c->bad || !tn_is_int(w->out[d], &n)) {
+        tn_value number = imp_count_up(c, w->out[d]), step = imp_i64(c, w->stride[d]);
+        tn_value at = imp_call2(c, &tn_op_multiply, NULL, number, step), first = imp_i64(c, from);
+        return imp_take(c, x, imp_call2(c, &tn_op_add, NULL, at, first), (int)axis);
+    }
+    int64_t end = from + (n - 1) * w->stride[d] + 1;
+    tn_slice_attr cut = {tn_make_dims(c->g, 1, &from), tn_make_dims(c->g, 1, &end),
+                         tn_ints_make(c->arena, 1, &w->stride[d]), tn_ints_make(c->arena, 1, &axis)};
+    return imp_call1(c, &tn_op_strided_slice, &cut, x);
+}
+
+/* Element i of all windows: [n, c, 1, rows, columns]. */
+static tn_value tap_of(imp_node *c, tn_value x, const columns *w, int64_t i)
+{
+    x = tap_along(c, x, w, 0, i / w->k[1] * w->dilation[0]);
+    return imp_unsqueeze(c, tap_along(c, x, w, 1, i % w->k[1] * w->dilation[1]), 2);
+}
+
 /* im2col(x, kernel, dilation, padding, stride): [n, c * taps, windows] */
 static void im2col(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
     bool alone = imp_rank(x) == 3;
     x = alone ? imp_unsqueeze(c, x, 0) : x;
-    const int64_t *k = pt_repeated(c, 1, 2), *dilation = pt_repeated(c, 2, 2), *pad = pt_repeated(c, 3, 2),
-                  *stride = pt_repeated(c, 4, 2);
-    int64_t in[2], out[2];
-    for (int d = 0; d < 2 && !c->bad; d++) {
-        if (imp_rank(x) != 4 || !tn_is_int(imp_type(x)->dim[2 + d], &in[d])) {
-            imp_refuse(c, IMP_NOT_CONSTANT, "unfolding needs an image of known extents (--input-shapes)");
-            return;
-        }
-        out[d] = (in[d] + 2 * pad[d] - dilation[d] * (k[d] - 1) - 1) / stride[d] + 1;
-    }
-    if (c->bad || k[0] * k[1] < 1 || k[0] * k[1] > 4096 || out[0] < 1 || out[1] < 1) {
-        imp_refuse(c, IMP_BAD_VALUE, "the window does not fit, or has more than 4096 elements");
+    columns w = {pt_repeated(c, 1, 2), pt_repeated(c, 2, 2), pt_repeated(c, 3, 2), pt_repeated(c, 4, 2), {0}};
+    if (c->bad || !count_windows(c, x, &w))
         return;
-    }
-    int64_t width[8] = {0, 0, 0, 0, pad[0], pad[0], pad[1], pad[1]};
+    int64_t width[8] = {0, 0, 0, 0, w.pad[0], w.pad[0], w.pad[1], w.pad[1]}, n = w.k[0] * w.k[1];
     tn_pad_attr a = {tn_make_dims(c->g, 8, width), 0, "constant"};
     bool logic = pt_is_bool(x);
     x = imp_call1(c, &tn_op_nn_pad, &a, logic ? imp_cast(c, x, TN_U8) : x);
-    tn_value *tap = TN_NEW_N(c->arena, tn_value, (size_t)(k[0] * k[1]));
-    for (int64_t i = 0; i < k[0] * k[1] && !c->bad; i++) {
-        int64_t axes[2] = {2, 3}, from[2] = {i / k[1] * dilation[0], i % k[1] * dilation[1]};
-        int64_t to[2] = {from[0] + (out[0] - 1) * stride[0] + 1, from[1] + (out[1] - 1) * stride[1] + 1};
-        tn_dims begin = tn_make_dims(c->g, 2, from), end = tn_make_dims(c->g, 2, to);
-        tn_slice_attr cut = {begin, end, tn_ints_make(c->arena, 2, stride), tn_ints_make(c->arena, 2, axes)};
-        tap[i] = imp_unsqueeze(c, imp_call1(c, &tn_op_strided_slice, &cut, x), 2);
-    }
-    tn_value y = imp_concat(c, (uint32_t)(k[0] * k[1]), tap, 2);
+    tn_value *tap = TN_NEW_N(c->arena, tn_value, (size_t)n);
+    for (int64_t i = 0; i < n && !c->bad; i++)
+        tap[i] = tap_of(c, x, &w, i);
+    tn_value y = imp_concat(c, (uint32_t)n, tap, 2);
     if (c->bad)
         return;
     const tn_expr *dim[3] = {imp_type(y)->dim[0],
                              imp_simplify(c, tn_mul(c->pool, imp_type(y)->dim[1], imp_type(y)->dim[2])),
-                             tn_idx(c->pool, out[0] * out[1])};
+                             imp_simplify(c, tn_mul(c->pool, w.out[0], w.out[1]))};
     y = imp_reshape(c, y, 3, dim);
     y = logic ? imp_cast(c, y, TN_BOOL1) : y;
     pt_out(c, alone ? imp_squeeze(c, y, 0) : y);

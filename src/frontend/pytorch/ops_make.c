@@ -253,8 +253,21 @@ static pt_value leaf(pt_value v)
     return v;
 }
 
+static void of_late_list(imp_node *c)
+{
+    pt_value v = pt_late_tensor(pt_of(c)->p, pt_arg(c, 0));
+    tn_dtype t;
+    c->bad = c->bad || pt_is_bad(v);
+    tn_value x = pt_as_tensor(c, v);
+    pt_out(c, pt_dtype(c, 1, &t) ? imp_cast(c, x, t) : x);
+}
+
 static void tensor(imp_node *c)
 {
+    if (pt_arg(c, 0).kind == PT_LATE_LIST) {
+        of_late_list(c);
+        return;
+    }
     int64_t dim[IMP_MAX_RANK];
     int rank = 0;
     size_t n = 0;

@@ -186,25 +186,37 @@ static pool begin_pool(imp_node *c, const tn_op *op, int ceil)
     return p;
 }
 
+/* Padding behind an axis that makes its last window a whole one. */
+static const tn_expr *room_behind(imp_node *c, const pool *p, int d, int64_t pad)
+{
+    tn_pool *e = c->pool;
+    const tn_expr *in = imp_type(p->x)->dim[d + 2];
+    int64_t s = p->a.strides.at[d], reach = p->a.dilation.at[d] * (p->a.pool_size.at[d] - 1) + 1;
+    const tn_expr *begins = tn_add(e, in, tn_idx(e, 2 * pad - reach + s - 1)), *inside;
+    begins = tn_fdiv(e, begins, tn_idx(e, s)); /* steps to the last window */
+    if (reach < s + pad) {
+        inside = tn_fdiv(e, tn_add(e, in, tn_idx(e, pad - 1)), tn_idx(e, s));
+        begins = tn_min(e, begins, inside);
+    }
+    const tn_expr *end = tn_add(e, tn_mul(e, begins, tn_idx(e, s)), tn_idx(e, reach - pad));
+    return imp_simplify(c, tn_max(e, tn_sub(e, end, in), tn_idx(e, 0)));
+}
+
 /* The last window of ceil_mode must begin inside of the data or its first padding: else it does not count. The
  * padding after the data says how many windows there are. */
 static void whole_windows(imp_node *c, pool *p)
 {
-    int64_t after[MAX_SPACE], before[MAX_SPACE];
+    const tn_expr *pad[2 * MAX_SPACE];
     if (!p->a.ceil_mode || c->bad)
         return;
     for (int d = 0; d < p->n; d++) {
-        int64_t in, pad = 0, k = p->a.pool_size.at[d], s = p->a.strides.at[d], l = p->a.dilation.at[d];
-        if (!tn_is_int(imp_type(p->x)->dim[d + 2], &in) || !tn_is_int(p->a.padding.at[d], &pad))
+        int64_t before = 0;
+        if (!tn_is_int(p->a.padding.at[d], &before) || p->a.strides.at[d] < 1)
             return;
-        int64_t reach = l * (k - 1) + 1, out = (in + 2 * pad - reach + s - 1) / s + 1;
-        if ((out - 1) * s >= in + pad)
-            out--;
-        before[d] = pad;
-        after[d] = (out - 1) * s + reach - in - pad;
-        after[d] = after[d] < 0 ? 0 : after[d];
+        pad[d] = tn_idx(c->pool, before);
+        pad[p->n + d] = room_behind(c, p, d, before);
     }
-    p->a.padding = both_sides(c, p->n, before, after);
+    p->a.padding = tn_dims_make(c->arena, 2 * (uint32_t)p->n, pad);
     p->a.ceil_mode = false;
 }
 
@@ -240,6 +252,18 @@ static void max_pool(imp_node *c)
     pt_out_many(c, PT_TUPLE, 2, v);
 }
 
+/* An average over whole windows as one over what of them lies inside of the data and its padding. */
+static tn_value inside_padding(imp_node *c, const pool *p, const int64_t pad[], tn_value y)
+{
+    for (int d = 0; d < p->n && !c->bad; d++) {
+        pt_value in[] = {pt_tensor_new(pt_of(c)->p, p->x), pt_tensor_new(pt_of(c)->p, y), pt_int(d + 2),
+                         pt_int(p->a.pool_size.at[d]),     pt_int(p->a.strides.at[d]),    pt_int(pad[d])};
+        pt_value share = pt_library_call(c, "share_inside", 6, in);
+        y = pt_mul(c, y, imp_cast(c, pt_as_tensor(c, share), imp_type(y)->dtype));
+    }
+    return y;
+}
+
 /* avg_poolNd(x, size, stride, padding, ceil, count_include_pad, divisor) */
 static void avg_pool(imp_node *c)
 {
@@ -247,30 +271,20 @@ static void avg_pool(imp_node *c)
     pool p = begin_pool(c, op, 4);
     if (!c->bad && !tn_dtype_is_float(imp_type(p.x)->dtype))
         imp_refuse(c, IMP_OPERANDS, "an average pool of integers is not supported");
-    p.a.count_include_pad = pt_truth(c, 5);
-    bool divisor = c->n_in > 6 && pt_given(c, 6), was_ceil = p.a.ceil_mode;
-    if (divisor)
-        p.a.count_include_pad = true;
-    if (was_ceil && p.a.count_include_pad) { /* what is beyond the padding does not count */
-        pool ones = p;
-        bool pads = false;
-        for (uint32_t i = 0; i < p.a.padding.n; i++)
-            pads = pads || !tn_is_value(p.a.padding.at[i], 0);
-        if (pads) {
-            imp_refuse(c, IMP_BAD_VALUE, "ceil_mode with padding that counts is not supported");
-            return;
-        }
-        ones.a.count_include_pad = false;
-        p = ones;
-    }
+    const int64_t *pad = pt_repeated(c, 3, p.n);
+    bool divisor = c->n_in > 6 && pt_given(c, 6), counts = divisor || pt_truth(c, 5), pads = false;
+    for (int d = 0; d < p.n; d++)
+        pads = pads || pad[d] != 0;
+    bool beyond = p.a.ceil_mode && counts && !divisor; /* what is behind the padding does not count */
+    p.a.count_include_pad = counts && (pads || !beyond);
     whole_windows(c, &p);
     tn_value y = imp_call1(c, op, &p.a, p.x);
+    if (beyond && pads)
+        y = inside_padding(c, &p, pad, y);
     if (divisor) {
         double all = 1;
         for (int d = 0; d < p.n; d++)
             all *= (double)p.a.pool_size.at[d];
-        if (was_ceil)
-            imp_refuse(c, IMP_BAD_VALUE, "ceil_mode with a divisor is not supported");
         y = pt_mul(c, y, pt_num(c, y, all / pt_real(c, 6)));
     }
     pt_out(c, p.alone ? imp_squeeze(c, y, 0) : y);
@@ -304,26 +318,53 @@ static tn_value evenly(imp_node *c, const tn_op *op, tn_value x, int n, const in
     return imp_call1(c, op, &a, x);
 }
 
+typedef struct adaptive_axis {
+    pt_value size;   /* how many windows, as the model says; None: it stays as it is */
+    int64_t in, out; /* -1: the run knows */
+} adaptive_axis;
+
+static adaptive_axis read_axis(imp_node *c, tn_value x, int d)
+{
+    adaptive_axis a = {.size = pt_arg(c, 1), .in = -1, .out = -1};
+    if (pt_is_sequence(a.size))
+        a.size = pt_at(a.size, (size_t)(a.size.list->n == 1 ? 0 : d));
+    if (!tn_is_int(imp_type(x)->dim[d + 2], &a.in))
+        a.in = -1;
+    a.out = a.size.kind == PT_NONE ? a.in : a.size.kind == PT_INT ? a.size.i : -1;
+    if (a.size.kind == PT_INT && (a.out < 1 || a.out > 1024))
+        imp_refuse(c, IMP_BAD_VALUE, "an adaptive pool has no windows, or more than 1024");
+    return a;
+}
+
+static tn_value adapted(imp_node *c, bool max, tn_value x, int axis, const adaptive_axis *a)
+{
+    const tn_op *reduce = max ? &tn_op_max : &tn_op_mean;
+    if (a->size.kind == PT_NONE || c->bad)
+        return x;
+    if (a->out == 1)
+        return pt_sum(c, reduce, x, tn_ints_make(c->arena, 1, (int64_t[]){axis}), true);
+    if (a->in >= 0 && a->out >= 0)
+        return pooled_axis(c, reduce, x, axis, a->in, a->out);
+    pt_value in[] = {pt_tensor_new(pt_of(c)->p, x), pt_int(axis), a->size};
+    return pt_as_tensor(c, pt_library_call(c, max ? "adaptive_max_axis" : "adaptive_avg_axis", 3, in));
+}
+
 static void adaptive(imp_node *c)
 {
     int n = space_of(c);
     bool max = strncmp(pt_of(c)->row->schema, "adaptive_max", 12) == 0;
-    const tn_op *reduce = max ? &tn_op_max : &tn_op_mean, *op = (max ? max_pools : avg_pools)[n - 1];
     tn_value x = pt_in(c, 0);
     bool alone = imp_rank(x) == n + 1, even = true, ones = true;
     x = alone ? imp_unsqueeze(c, x, 0) : x;
-    int64_t out[MAX_SPACE] = {1, 1, 1}, in[MAX_SPACE] = {1, 1, 1}, axes[MAX_SPACE];
-    pt_value size = pt_arg(c, 1);
+    adaptive_axis axis[MAX_SPACE];
+    int64_t axes[MAX_SPACE], in[MAX_SPACE], out[MAX_SPACE];
     for (int d = 0; d < n && !c->bad; d++) {
-        pt_value v = pt_is_sequence(size) ? pt_at(size, (size_t)(size.list->n == 1 ? 0 : d)) : size;
-        bool known = tn_is_int(imp_type(x)->dim[d + 2], &in[d]);
-        out[d] = v.kind == PT_NONE ? in[d] : v.kind == PT_INT ? v.i : -1;
+        axis[d] = read_axis(c, x, d);
+        in[d] = axis[d].in;
+        out[d] = axis[d].out;
         axes[d] = d + 2;
         ones = ones && out[d] == 1;
-        even = even && known && out[d] > 0 && in[d] % out[d] == 0;
-        if (!ones && (!known || out[d] < 1 || out[d] > 1024))
-            imp_refuse(c, IMP_NOT_CONSTANT,
-                       "an adaptive pool needs known sizes: give the input a fixed shape (--input-shapes)");
+        even = even && in[d] >= 0 && out[d] > 0 && in[d] % out[d] == 0;
     }
     if (c->bad)
         return;
@@ -332,12 +373,12 @@ static void adaptive(imp_node *c)
     if (global) /* unlike a mean, it takes blocked layouts as they are */
         y = imp_call1(c, &tn_op_nn_global_avg_pool2d, NULL, x);
     else if (ones)
-        y = pt_sum(c, reduce, x, tn_ints_make(c->arena, (uint32_t)n, axes), true);
+        y = pt_sum(c, max ? &tn_op_max : &tn_op_mean, x, tn_ints_make(c->arena, (uint32_t)n, axes), true);
     else if (even)
-        y = evenly(c, op, x, n, in, out);
+        y = evenly(c, (max ? max_pools : avg_pools)[n - 1], x, n, in, out);
     else
         for (int d = 0; d < n; d++)
-            y = pooled_axis(c, reduce, y, d + 2, in[d], out[d]);
+            y = adapted(c, max, y, d + 2, &axis[d]);
     pt_out(c, alone ? imp_squeeze(c, y, 0) : y);
 }
 
@@ -365,10 +406,12 @@ static void lp_pool(imp_node *c)
 
 /* ---- padding ---- */
 
-static void padded(imp_node *c, tn_value x, tn_ints pad, const char *mode, double value)
+static void padded(imp_node *c, tn_value x, tn_dims pad, const char *mode, double value)
 {
     int rank = imp_rank(x);
-    int64_t width[2 * IMP_MAX_RANK] = {0};
+    const tn_expr *width[2 * IMP_MAX_RANK];
+    for (int i = 0; i < 2 * rank; i++)
+        width[i] = tn_idx(c->pool, 0);
     if (!c->bad && (pad.n % 2 || (int)pad.n > 2 * rank))
         imp_refuse(c, IMP_BAD_VALUE, "%u paddings are given for %d dimensions", (unsigned)pad.n, rank);
     for (uint32_t i = 0; i < pad.n / 2 && !c->bad; i++) { /* the last dimension first */
@@ -376,14 +419,14 @@ static void padded(imp_node *c, tn_value x, tn_ints pad, const char *mode, doubl
         width[2 * (rank - 1 - (int)i) + 1] = pad.at[2 * i + 1];
     }
     const char *as = strcmp(mode, "replicate") == 0 ? "edge" : strcmp(mode, "circular") == 0 ? "wrap" : mode;
-    tn_pad_attr a = {tn_make_dims(c->g, 2 * (uint32_t)rank, width), value, as};
-    pt_out(c, imp_call1(c, &tn_op_nn_pad, &a, x));
+    tn_pad_attr a = {tn_dims_make(c->arena, 2 * (uint32_t)rank, width), value, as};
+    pt_out(c, c->bad ? (tn_value){0} : imp_call1(c, &tn_op_nn_pad, &a, x));
 }
 
 static void pad(imp_node *c)
 {
     tn_value first = pt_in(c, 0);
-    tn_ints second = pt_ints(c, 1);
+    tn_dims second = pt_dims(c, 1);
     padded(c, first, second, *pt_string(c, 2) ? pt_string(c, 2) : "constant",
            pt_given(c, 3) ? pt_real(c, 3) : 0);
 }
@@ -391,7 +434,7 @@ static void pad(imp_node *c)
 static void constant_pad(imp_node *c)
 {
     tn_value first = pt_in(c, 0);
-    tn_ints second = pt_ints(c, 1);
+    tn_dims second = pt_dims(c, 1);
     padded(c, first, second, "constant", pt_real(c, 2));
 }
 
@@ -399,7 +442,7 @@ static void pad_mode(imp_node *c)
 {
     bool edge = strncmp(pt_of(c)->row->schema, "replication", 11) == 0;
     tn_value first = pt_in(c, 0);
-    padded(c, first, pt_ints(c, 1), edge ? "edge" : "reflect", 0);
+    padded(c, first, pt_dims(c, 1), edge ? "edge" : "reflect", 0);
 }
 
 /* ---- layers ---- */
@@ -530,6 +573,10 @@ static void channel_shuffle(imp_node *c)
     "(Tensor self, int[] kernel_size, int[] stride=[], int[] padding=0, bool ceil_mode=False, bool " \
     "count_include_pad=True, int? divisor_override=None)"
 const pt_row pt_rows_nn[] = {
+    {"_convolution_mode(Tensor input, Tensor weight, Tensor? bias, int[] stride, str padding, int[] "
+     "dilation, int "
+     "groups)",
+     conv_nd, NULL, 0},
     {"conv1d" CONV, conv_nd, NULL, 0},
     {"conv2d" CONV, conv_nd, NULL, 0},
     {"conv3d" CONV, conv_nd, NULL, 0},

@@ -389,15 +389,10 @@ static void topk(imp_node *c, tn_value x, const tn_expr *k, int axis, bool ascen
     }
     tn_topk_attr a = {tn_dims_make(c->arena, 1, &k), axis, ascending, TN_I64};
     tn_dtype t = imp_type(x)->dtype;
-    tn_node *n = c->bad ? NULL
-                        : tn_make_call(c->g, c->im->r, NULL, &tn_op_topk, 1,
-                                       &(tn_value){imp_cast(c, x, tn_dtype_is_bool(t) ? TN_I32 : t).def, 0},
-                                       &a, c->loc);
-    if (!n) {
-        c->bad = true;
+    tn_value best = imp_call1(c, &tn_op_topk, &a, imp_cast(c, x, tn_dtype_is_bool(t) ? TN_I32 : t));
+    tn_value v[2] = {imp_cast(c, best, t), {best.def, 1}};
+    if (c->bad)
         return;
-    }
-    tn_value v[2] = {imp_cast(c, tn_val(n), t), {n, 1}};
     if (what < 2)
         pt_out(c, v[what]);
     else

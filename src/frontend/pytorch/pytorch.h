@@ -94,6 +94,9 @@ const int64_t *pt_repeated(imp_node *c, int i, int n);
 uint32_t pt_n_in(imp_node *c, int i);                  /* elements of a list of tensors */
 tn_value *pt_list_in(imp_node *c, int i, uint32_t *n); /* a list of tensors */
 
+/* A function of architectures/, with arguments by position. */
+pt_value pt_library_call(imp_node *c, const char *name, size_t n, const pt_value at[]);
+
 /* ---- results ---- */
 void pt_out(imp_node *c, tn_value v);
 void pt_out_many(imp_node *c, enum pt_kind kind, uint32_t n, const tn_value v[]); /* LIST or TUPLE */
@@ -153,6 +156,7 @@ void pt_may_take(pt_list *l, pt_value v); /* one that gets such an element may n
 pt_value pt_late_list(pt_import *p, const pt_list *l);
 pt_value pt_late_sum(pt_import *p, pt_value a, const pt_list *b, bool first); /* a + b; b is first: b + a */
 pt_value pt_late_item(pt_import *p, pt_value list, pt_value at);
+pt_value pt_late_tensor(pt_import *p, pt_value list);     /* of its numbers */
 void pt_late_set(pt_import *p, pt_tensor *t, tn_value v); /* (tensor.c) */
 
 /* ---- complex numbers (complex.c) ---- */

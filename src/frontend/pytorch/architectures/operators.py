@@ -82,9 +82,60 @@ def adaptive_max_pool2d(self, output_size):
   shape = torch.slice(torch.size(self), 0, -2) + size
   return torch.reshape(torch.stack(values, -1), shape), torch.reshape(torch.stack(places, -1), shape)
 
+def adaptive_max_pool3d(self, output_size):
+  d = torch.size(self, -3)
+  h = torch.size(self, -2)
+  w = torch.size(self, -1)
+  size = output_size * 3 if len(output_size) == 1 else output_size
+  values = []
+  places = []
+  for i in range(size[0]):
+    front = i * d // size[0]
+    slab = torch.slice(self, -3, front, ((i + 1) * d + size[0] - 1) // size[0])
+    for j in range(size[1]):
+      top = j * h // size[1]
+      below = ((j + 1) * h + size[1] - 1) // size[1]
+      rows = torch.slice(slab, -2, top, below)
+      for k in range(size[2]):
+        left = k * w // size[2]
+        right = ((k + 1) * w + size[2] - 1) // size[2]
+        v, at = torch.max(torch.flatten(torch.slice(rows, -1, left, right), -3), -1)
+        row = torch.floor_divide(at, right - left)
+        depth = torch.floor_divide(row, below - top)
+        row = torch.remainder(row, below - top) + top
+        torch.append(values, v)
+        torch.append(places, ((depth + front) * h + row) * w + torch.remainder(at, right - left) + left)
+  shape = torch.slice(torch.size(self), 0, -3) + size
+  return torch.reshape(torch.stack(values, -1), shape), torch.reshape(torch.stack(places, -1), shape)
+
 def adaptive_max_pool1d(self, output_size):
   v, at = adaptive_max_pool2d(torch.unsqueeze(self, -2), [1, output_size[0]])
   return torch.squeeze(v, -2), torch.squeeze(at, -2)
+
+# [out, n]: which of n elements window i of an adaptive pool has.
+def adaptive_windows(n, out):
+  i = torch.unsqueeze(torch.arange(out), 1)
+  j = torch.arange(n)
+  begin = torch.floor_divide(i * n, out)
+  end = torch.floor_divide((i + 1) * n + (out - 1), out)
+  return torch.logical_and(torch.ge(j, begin), torch.lt(j, end))
+
+def adaptive_avg_axis(x, axis, out):
+  inside = torch.to(adaptive_windows(torch.size(x, axis), out), ops.prim.dtype(x))
+  share = inside / torch.sum(inside, [1], True)
+  return torch.transpose(torch.matmul(torch.transpose(x, axis, -1), torch.t(share)), axis, -1)
+
+def adaptive_max_axis(x, axis, out):
+  inside = adaptive_windows(torch.size(x, axis), out)
+  y = torch.unsqueeze(torch.transpose(x, axis, -1), -2)
+  least = torch.amin(x)
+  return torch.transpose(torch.amax(torch.where(inside, y, least), [-1]), axis, -1)
+
+# For windows along an axis of x that gave y: their size by how much of them lies inside of x and its padding.
+def share_inside(x, y, axis, size, step, pad):
+  begin = torch.arange(torch.size(y, axis)) * step - pad
+  n = torch.minimum(begin + size, torch.size(x, axis) + pad) - begin
+  return torch.view(size / n, [-1] + [1] * (torch.dim(x) - 1 - axis))
 
 # Where in what is repeated each element of the result is from.
 def repeated_positions(repeats):
@@ -187,3 +238,73 @@ def trapezoid(y, x=None, dim=-1, dx=1):
 
 def trapz(y, x=None, dim=-1, dx=1):
   return trapezoid(y, x, dim, dx)
+
+# ---- sequences of several lengths ----
+
+# All steps of a packed sequence, those behind the end of a row being any; and the lengths of the rows.
+def unpacked(data, batch_sizes, batch):
+  row = torch.arange(batch)
+  sizes = torch.unsqueeze(batch_sizes, 1)
+  first = torch.unsqueeze(torch.cumsum(batch_sizes, 0) - batch_sizes, 1)
+  at = torch.flatten(torch.minimum(first + row, torch.sum(batch_sizes) - 1))
+  x = torch.unflatten(torch.index_select(data, 0, at), 0, [torch.size(batch_sizes, 0), batch])
+  return x, torch.sum(torch.gt(sizes, row), [0])
+
+# The n steps of x [steps, batch, ...] that count, in the order of time.
+def packed(x, batch_sizes, n):
+  ends = torch.cumsum(batch_sizes, 0)
+  place = torch.arange(n)
+  step = torch.searchsorted(ends, place, right=True)
+  row = place - torch.index_select(ends - batch_sizes, 0, step)
+  return torch.index_select(torch.flatten(x, 0, 1), 0, step * torch.size(x, 1) + row)
+
+def _pack_padded_sequence(input, lengths, batch_first):
+  x = torch.transpose(input, 0, 1) if batch_first else input
+  if torch.any(torch.le(lengths, 0)):
+    ops.prim.RaiseException("Length of all samples has to be greater than 0")
+  if torch.any(torch.lt(torch.slice(lengths, 0, 0, -1), torch.slice(lengths, 0, 1))):
+    ops.prim.RaiseException("lengths must be sorted in decreasing order when enforce_sorted is True")
+  step = torch.unsqueeze(torch.arange(int(torch.amax(lengths))), 1)
+  batch_sizes = torch.sum(torch.gt(lengths, step), [1])
+  return packed(x, batch_sizes, int(torch.sum(lengths))), batch_sizes
+
+def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length=-1):
+  x, lengths = unpacked(data, batch_sizes, int(torch.amax(batch_sizes)))
+  counts = torch.gt(torch.unsqueeze(batch_sizes, 1), torch.arange(torch.size(x, 1)))
+  counts = torch.view(counts, torch.size(counts) + [1] * (torch.dim(x) - 2))
+  x = torch.where(counts, x, torch.full_like(x, padding_value))
+  if total_length > 0:
+    more = total_length - torch.size(x, 0)
+    x = torch.pad(x, [0, 0] * (torch.dim(x) - 1) + [0, more], "constant", padding_value)
+  return torch.transpose(x, 0, 1) if batch_first else x, lengths
+
+def pad_sequence(sequences, batch_first=False, padding_value=0., padding_side="right"):
+  most = 0
+  for x in sequences:
+    most = ops.prim.max(most, torch.size(x, 0))
+  rows = []
+  for x in sequences:
+    more = most - torch.size(x, 0)
+    ends = [more, 0] if padding_side == "left" else [0, more]
+    torch.append(rows, torch.pad(x, [0, 0] * (torch.dim(x) - 1) + ends, "constant", padding_value))
+  return torch.stack(rows, 0 if batch_first else 1)
+
+# Rows of self in groups that end at offs, each times its own matrix.
+def _grouped_mm(self, mat2, offs=None, bias=None, out_dtype=None):
+  if bias is not None:
+    ops.prim.RaiseException("a bias of grouped matrices is not supported")
+  if offs is None:
+    y = torch.matmul(self, mat2)
+    return y if out_dtype is None else torch.to(y, out_dtype)
+  if torch.dim(self) != 2 or torch.dim(mat2) != 3:
+    ops.prim.RaiseException("groups of columns are not supported, only groups of rows")
+  rows = []
+  begin = 0
+  for i in range(torch.size(mat2, 0)):
+    end = int(torch.select(offs, 0, i))
+    torch.append(rows, torch.matmul(torch.slice(self, 0, begin, end), torch.select(mat2, 0, i)))
+    begin = end
+  y = torch.cat(rows, 0)
+  last = torch.size(y, 0) - 1
+  y = torch.index_select(y, 0, torch.clamp(torch.arange(torch.size(self, 0)), max=last))
+  return y if out_dtype is None else torch.to(y, out_dtype)
