@@ -91,6 +91,28 @@ static void refused(void **state)
     }
 }
 
+/* Python's module json writes floats that are no numbers by name. */
+static void python(void **state)
+{
+    (void)state;
+    static const char text[] = "[NaN, Infinity, -Infinity, -1]";
+    tn_json_doc d = tn_json_read_python(text, sizeof text - 1);
+    assert_non_null(d.root);
+    assert_int_equal(d.root->n, 4);
+    assert_true(d.root->u.at[0].u.r != d.root->u.at[0].u.r);
+    assert_true(d.root->u.at[1].u.r > 1e308);
+    assert_true(d.root->u.at[2].u.r < -1e308);
+    assert_int_equal(d.root->u.at[3].u.i, -1);
+    tn_json_free(&d);
+    assert_null(tn_json_read(text, sizeof text - 1).root);
+    static const char *const bad[] = {"N", "Inf", "-I", "-Infinit", "nan"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        d = tn_json_read_python(bad[i], strlen(bad[i]));
+        assert_string_equal(d.error, "expected a value");
+        assert_int_equal(d.error_at, 0);
+    }
+}
+
 static void numbers(void **state)
 {
     (void)state;
@@ -253,9 +275,9 @@ static void no_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refused), cmocka_unit_test(numbers),          cmocka_unit_test(strings),
-        cmocka_unit_test(a_tree),  cmocka_unit_test(depth_is_bounded), cmocka_unit_test(many_keys),
-        cmocka_unit_test(no_data),
+        cmocka_unit_test(refused),   cmocka_unit_test(numbers), cmocka_unit_test(python),
+        cmocka_unit_test(strings),   cmocka_unit_test(a_tree),  cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(many_keys), cmocka_unit_test(no_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "base/wire/json.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ typedef struct reader {
     uint32_t *sort; /* room for two numbers a key */
     size_t depth;
     frame open[TN_JSON_DEPTH];
+    bool python; /* knows NaN, Infinity and -Infinity */
 } reader;
 
 static bool fail(reader *r, const char *error, const char *at)
@@ -334,18 +336,34 @@ static bool close_container(reader *r)
     return true;
 }
 
-static bool word(reader *r, const char *text, tn_json value)
+static bool starts_with(const reader *r, const char *text)
 {
     size_t n = strlen(text);
-    if ((size_t)(r->end - r->p) < n || memcmp(r->p, text, n) != 0)
+    return (size_t)(r->end - r->p) >= n && memcmp(r->p, text, n) == 0;
+}
+
+static bool word(reader *r, const char *text, tn_json value)
+{
+    if (!starts_with(r, text))
         return fail(r, "expected a value", r->p);
-    r->p += n;
+    r->p += strlen(text);
     r->stack[r->n_stack++] = value;
     return true;
 }
 
+/* What Python's module json writes of floats that are no numbers. */
+static bool no_number(reader *r)
+{
+    return starts_with(r, "NaN") ? word(r, "NaN", (tn_json){.kind = TN_JSON_REAL, .u.r = NAN})
+           : starts_with(r, "Infinity")
+               ? word(r, "Infinity", (tn_json){.kind = TN_JSON_REAL, .u.r = INFINITY})
+               : word(r, "-Infinity", (tn_json){.kind = TN_JSON_REAL, .u.r = -INFINITY});
+}
+
 static bool scalar(reader *r)
 {
+    if (r->python && (*r->p == 'N' || *r->p == 'I' || starts_with(r, "-I")))
+        return no_number(r);
     switch (*r->p) {
     case '"': return string(r, &r->stack[r->n_stack++]);
     case 't': return word(r, "true", (tn_json){.kind = TN_JSON_BOOL, .u.b = true});
@@ -444,7 +462,7 @@ static void count(const char *data, size_t n, size_t *out_values, size_t *out_te
     *out_text = text;
 }
 
-tn_json_doc tn_json_read(const char *data, size_t n)
+static tn_json_doc read_text(const char *data, size_t n, bool python)
 {
     tn_json_doc doc = {0};
     size_t values, text;
@@ -464,7 +482,7 @@ tn_json_doc tn_json_read(const char *data, size_t n)
     if (!r || !doc.memory || !scratch) {
         doc.error = "out of memory";
     } else {
-        *r = (reader){.p = data, .end = data + n, .tree = doc.memory, .stack = scratch};
+        *r = (reader){.p = data, .end = data + n, .tree = doc.memory, .stack = scratch, .python = python};
         r->text = (char *)(r->tree + values);
         r->sort = (uint32_t *)(void *)(r->stack + values);
         if (document(r)) {
@@ -482,6 +500,10 @@ tn_json_doc tn_json_read(const char *data, size_t n)
     }
     return doc;
 }
+
+tn_json_doc tn_json_read(const char *data, size_t n) { return read_text(data, n, false); }
+
+tn_json_doc tn_json_read_python(const char *data, size_t n) { return read_text(data, n, true); }
 
 void tn_json_free(tn_json_doc *doc)
 {

@@ -41,6 +41,8 @@ typedef struct tn_json_doc {
 } tn_json_doc;
 
 tn_json_doc tn_json_read(const char *data, size_t n); /* out of memory is an error text as well */
+/* As Python writes it: NaN, Infinity and -Infinity are REAL. */
+tn_json_doc tn_json_read_python(const char *data, size_t n);
 void tn_json_free(tn_json_doc *doc);
 const tn_json *tn_json_find(const tn_json *object, const char *key); /* NULL: not an object or absent */
 bool tn_json_is(const tn_json *v, enum tn_json_kind kind);           /* false for NULL */
