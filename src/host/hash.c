@@ -1,6 +1,7 @@
-/* string.hash (texts; attributes buckets, strong, key0, key1): Fingerprint64 of FarmHash, or with `strong` SipHash-2-4
- * with a key, modulo the number of buckets (0: all 64 bits). These are the functions of TensorFlow's
- * string_to_hash_bucket_fast and string_to_hash_bucket_strong. */
+/* string.hash (texts; attributes buckets, strong, murmur, key0, key1): Fingerprint64 of FarmHash, or with `strong`
+ * SipHash-2-4 with a key, modulo the number of buckets (0: all 64 bits). These are the functions of TensorFlow's
+ * string_to_hash_bucket_fast and string_to_hash_bucket_strong. With `murmur` it is MurmurHash3 of 32 bits, as
+ * scikit-learn's FeatureHasher has it. */
 #include "host/host.h"
 
 /* ---- FarmHash: Geoff Pike's farmhashna::Hash64 ---- */
@@ -152,18 +153,39 @@ static uint64_t sip_hash(const char *s, uint64_t n, uint64_t key0, uint64_t key1
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
+/* ---- MurmurHash3 of 32 bits, of Appleby ---- */
+
+static uint32_t rotate32(uint32_t v, int by) { return v << by | v >> (32 - by); }
+
+static uint32_t murmur_hash(const char *s, uint64_t n, uint32_t seed)
+{
+    const uint32_t c1 = 0xcc9e2d51u, c2 = 0x1b873593u;
+    uint32_t h = seed;
+    for (uint64_t i = 0; i + 4 <= n; i += 4) {
+        h ^= rotate32((uint32_t)load(s + i, 4) * c1, 15) * c2;
+        h = rotate32(h, 13) * 5 + 0xe6546b64u;
+    }
+    h ^= rotate32((uint32_t)load(s + n / 4 * 4, n % 4) * c1, 15) * c2;
+    h ^= (uint32_t)n;
+    h = (h ^ h >> 16) * 0x85ebca6bu;
+    h = (h ^ h >> 13) * 0xc2b2ae35u;
+    return h ^ h >> 16;
+}
+
 tnr_status tnh_string_hash(tnh_call *h)
 {
     tnh_texts x;
     void *out;
     uint64_t buckets = (uint64_t)tnh_attr_int(h, "buckets", 0), key0 = (uint64_t)tnh_attr_int(h, "key0", 0),
              key1 = (uint64_t)tnh_attr_int(h, "key1", 0);
-    bool strong = tnh_attr_int(h, "strong", 0) != 0;
+    bool strong = tnh_attr_int(h, "strong", 0) != 0, murmur = tnh_attr_int(h, "murmur", 0) != 0;
     tnr_status status = tnh_texts_in(h, 0, &x);
     status = status ? status : tnh_tensor_out(h, 0, TNH_INT64, x.ndim, x.shape, &out);
     for (int64_t i = 0; i < x.n && !status; i++) {
         tnh_text t = tnh_text_at(&x, i);
-        uint64_t v = strong ? sip_hash(t.at, t.n, key0, key1) : farm_hash(t.at, t.n);
+        uint64_t v = strong   ? sip_hash(t.at, t.n, key0, key1)
+                     : murmur ? murmur_hash(t.at, t.n, (uint32_t)key0)
+                              : farm_hash(t.at, t.n);
         ((int64_t *)out)[i] = (int64_t)(buckets ? v % buckets : v);
     }
     return status;

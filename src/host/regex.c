@@ -54,17 +54,22 @@ static uint32_t follow(tnh_regex *r, uint32_t *set, uint32_t n, uint32_t at, con
     return n;
 }
 
-bool tnh_regex_matches(tnh_regex *r, tnh_text text)
+/* Runs the program from `at` on, which is inside of text or at its end: the end of the longest match that begins there.
+ * NULL: none does. */
+static const char *longest(tnh_regex *r, tnh_text text, const char *at, int32_t before)
 {
-    const char *at = text.at, *end = text.at + text.n;
+    const char *end = text.at + text.n, *ahead = at, *found = NULL;
     uint32_t *now = r->set[0], *next = r->set[1], n_next;
-    place p = {TNH_NO_CODE, TNH_NO_CODE, true, text.n == 0};
-    const char *ahead = at;
+    place p = {before, TNH_NO_CODE, at == text.at, at == end};
     if (ahead < end)
         p.after = tnh_code_next(&ahead, end);
     r->step++;
     uint32_t n = follow(r, now, 0, 0, &p);
-    while (at < end && n) {
+    for (;; n = n_next) {
+        for (uint32_t i = 0; i < n; i++)
+            found = r->inst[now[i]].op == REGEX_MATCH ? at : found;
+        if (at == end || n == 0)
+            return found;
         int32_t code = p.after;
         at = ahead;
         p = (place){code, TNH_NO_CODE, false, at == end};
@@ -80,10 +85,27 @@ bool tnh_regex_matches(tnh_regex *r, tnh_text text)
         uint32_t *swap = now;
         now = next;
         next = swap;
-        n = n_next;
     }
-    for (uint32_t i = 0; i < n; i++)
-        if (r->inst[now[i]].op == REGEX_MATCH)
-            return true;
-    return false;
+}
+
+bool tnh_regex_matches(tnh_regex *r, tnh_text text)
+{
+    return longest(r, text, text.at, TNH_NO_CODE) == text.at + text.n;
+}
+
+bool tnh_regex_search(tnh_regex *r, tnh_text text, size_t from, tnh_text *out)
+{
+    const char *at = text.at + from, *end = text.at + text.n, *last = at;
+    int32_t before = TNH_NO_CODE;
+    while (last > text.at && at - last < 4 && (last == at || ((uint8_t)*last & 0xc0) == 0x80))
+        last--;
+    while (last < at)
+        before = tnh_code_next(&last, end);
+    for (;; before = tnh_code_next(&at, end)) {
+        const char *stop = longest(r, text, at, before);
+        if (stop)
+            *out = (tnh_text){at, (size_t)(stop - at)};
+        if (stop || at == end)
+            return stop != NULL;
+    }
 }

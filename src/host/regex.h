@@ -13,4 +13,8 @@ tnh_regex *tnh_regex_new(tnh_call *h, tnh_text pattern);
 /* Does the pattern match the whole text? */
 bool tnh_regex_matches(tnh_regex *r, tnh_text text);
 
+/* The match that begins first at byte `from` or behind it, and the longest that begins there; it may be empty. In time
+ * proportional to pattern times the square of text, where matches that fail are long. */
+bool tnh_regex_search(tnh_regex *r, tnh_text text, size_t from, tnh_text *out);
+
 #endif

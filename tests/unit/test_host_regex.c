@@ -1,4 +1,4 @@
-/* Regular expressions (src/host/regex.c), through string.regex_full_match. */
+/* Regular expressions (src/host/regex.c), through string.regex_full_match and string.regex_replace. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,11 +123,37 @@ static void refused(void **state)
     }
 }
 
+static void replaced(void **state)
+{
+    static const struct {
+        const char *pattern, *rest, *from, *to;
+    } rows[] = {
+        {"[,!]", "\"rewrite\": \"\"", "a, b!!", "a b"},
+        {"<br />", "\"rewrite\": \" \"", "x<br />y<br />", "x y "},
+        {"a+", "\"rewrite\": \"_\"", "aabca", "_bc_"},
+        {"a*", "\"rewrite\": \"_\"", "aab", "_b_"},
+        {"a*", "\"rewrite\": \"_\"", "\303\244x", "_\303\244_x_"},
+        {"", "\"rewrite\": \"-\"", "ab", "-a-b-"},
+        {"b", "\"rewrite\": \"\", \"all\": 0", "abab", "aab"},
+        {"^a", "\"rewrite\": \"x\"", "aa", "xa"},
+        {"z", "\"rewrite\": \"x\"", "", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char operands[256], want[64];
+        snprintf(operands, sizeof operands, "string[] '%s'; json {\"pattern\": \"%s\", %s}", rows[i].from,
+                 rows[i].pattern, rows[i].rest);
+        snprintf(want, sizeof want, "string[] '%s'", rows[i].to);
+        assert_string_equal(host_call("string.regex_replace", 2, operands, 1), want);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(matches),
         cmocka_unit_test(refused),
+        cmocka_unit_test(replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

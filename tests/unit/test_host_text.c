@@ -150,6 +150,41 @@ static void hashed(void **state)
          "457122586832 3060573628090643942 4157048865023803758 1805651083953470005 170538390253725707 3452"
          "861534129100996"},
         {"string.hash", 2, "string[1] 'a'; json {\"buckets\": 1}", "int64[1] 0"},
+        /* numbers of scikit-learn's murmurhash3_32 */
+        {"string.hash", 2,
+         "string[5] '' 'foo' 'abcd' 'hello world' '\303\244\303\266'; json {\"murmur\": true}",
+         "int64[5] 0 4138058784 1139631978 1586663183 1825177928"},
+        {"string.hash", 2, "string[1] 'foo'; json {\"murmur\": true, \"key0\": 7}", "int64[1] 977864409"},
+    };
+    (void)state;
+    EXPECT(rows);
+}
+
+static void tokens(void **state)
+{
+    static const host_row rows[] = {
+        {"string.tokenize", 3, "string[3] 'The cat, sat' '' 'x'; string[1] '[a-z]+'; json {\"pad\": \"#\"}",
+         "string[3,3] 'he' 'cat' 'sat' '#' '#' '#' 'x' '#' '#'"},
+        {"string.tokenize", 3, "string[1] 'ab abb b'; string[1] 'ab|b|abb'; json {\"least\": 2}",
+         "string[1,2] 'ab' 'abb'"},
+        {"string.tokenize", 3, "string[1] 'aab'; string[1] 'a*'; json {}", "string[1,1] 'aa'"},
+        {"string.tokenize", 3, "string[1] 'ab-cd ef'; string[1] '\\bcd|^ab|^cd'; json {}",
+         "string[1,2] 'ab' 'cd'"},
+        {"string.tokenize", 3, "string[1] '\303\244\303\266 x'; string[1] '\\S'; json {}",
+         "string[1,3] '\303\244' '\303\266' 'x'"},
+        {"string.tokenize", 3,
+         "string[2] 'a, b;c' ';'; string[2] '[, ]+' ';'; json {\"separates\": true, \"pad\": \"-\"}",
+         "string[2,3] 'a' 'b' 'c' '-' '-' '-'"},
+        {"string.tokenize", 3,
+         "string[1] 'a bc def'; string[1] ' '; json {\"separates\": true, \"least\": 3}",
+         "string[1,1] 'def'"},
+        {"string.tokenize", 3, "string[1] 'abc'; string[1] 'x*'; json {\"separates\": true}", "string[1,0]"},
+        {"string.tokenize", 3, "string[2] '\303\244b' ''; string[0]; json {\"mark\": true, \"pad\": \"#\"}",
+         "string[2,4] '\2' '\303\244' 'b' '\3' '\2' '\3' '#' '#'"},
+        {"string.tokenize", 3, "string[1] ''; string[0]; json {\"mark\": true}", "string[1,0]"},
+        {"string.tokenize", 3, "string[0]; string[1] 'a'; json {}", "string[0,0]"},
+        {"string.tokenize", 3, "string[1] 'a'; string[1] '('; json {}",
+         "fails: node: the regular expression has a group that is not closed at byte 1: ("},
     };
     (void)state;
     EXPECT(rows);
@@ -227,15 +262,11 @@ static void written_and_read(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constants),
-        cmocka_unit_test(joined_and_compared),
-        cmocka_unit_test(moved),
-        cmocka_unit_test(split),
-        cmocka_unit_test(found),
-        cmocka_unit_test(translated),
-        cmocka_unit_test(hashed),
-        cmocka_unit_test(normalized),
-        cmocka_unit_test(written_and_read),
+        cmocka_unit_test(constants),  cmocka_unit_test(joined_and_compared),
+        cmocka_unit_test(moved),      cmocka_unit_test(split),
+        cmocka_unit_test(found),      cmocka_unit_test(translated),
+        cmocka_unit_test(hashed),     cmocka_unit_test(tokens),
+        cmocka_unit_test(normalized), cmocka_unit_test(written_and_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,6 +101,8 @@ static tn_status each_infer(tn_graph *g, tn_node *n, tn_dtype t)
 
 static tn_status match_infer(tn_graph *g, tn_node *n) { return each_infer(g, n, TN_BOOL1); }
 
+static tn_status replace_infer(tn_graph *g, tn_node *n) { return each_infer(g, n, TN_STR); }
+
 static tn_status number_infer(tn_graph *g, tn_node *n) { return each_infer(g, n, TN_I64); }
 
 static tn_status translate_infer(tn_graph *g, tn_node *n)
@@ -185,6 +187,22 @@ static tn_status split_infer(tn_graph *g, tn_node *n)
     return TN_OK;
 }
 
+static tn_status tokenize_infer(tn_graph *g, tn_node *n)
+{
+    const tn_type *x, *patterns;
+    const tn_expr *dim[TN_RULE_MAX_RANK + 1];
+    TN_TRY(need_texts(g, n, 0, -1, &x));
+    TN_TRY(need_texts(g, n, 1, 1, &patterns));
+    if (x->n == TN_RULE_MAX_RANK)
+        return tn_rule_fail(g, n, "op-E003", "the result would have %d dimensions; at most %d are supported",
+                            x->n + 1, TN_RULE_MAX_RANK);
+    for (int i = 0; i < x->n; i++)
+        dim[i] = x->dim[i];
+    dim[x->n] = tn_any_dim(g->pool);
+    result(g, n, 0, TN_STR, x->n + 1, dim);
+    return TN_OK;
+}
+
 static tn_status normalize_infer(tn_graph *g, tn_node *n)
 {
     const tn_type *x, *words;
@@ -203,10 +221,13 @@ static tn_status normalize_infer(tn_graph *g, tn_node *n)
 static const char *const make_in[] = {"shape", "offsets", "bytes"};
 static const char *const data_in[] = {"data"};
 static const char *const find_in[] = {"data", "list"};
+static const char *const tokenize_in[] = {"data", "patterns"};
 static const char *const normalize_in[] = {"data", "stopwords"};
 static const tn_attr_field split_fields[] = TN_ATTR_TABLE(tn_string_split_attr, TN_STRING_SPLIT_ATTRS);
+static const tn_attr_field tokenize_fields[] = TN_ATTR_TABLE(tn_string_tokenize_attr, TN_STRING_TOKENIZE_ATTRS);
 static const tn_attr_field normalize_fields[] = TN_ATTR_TABLE(tn_string_normalize_attr, TN_STRING_NORMALIZE_ATTRS);
 static const tn_attr_field match_fields[] = TN_ATTR_TABLE(tn_string_match_attr, TN_STRING_MATCH_ATTRS);
+static const tn_attr_field replace_fields[] = TN_ATTR_TABLE(tn_string_replace_attr, TN_STRING_REPLACE_ATTRS);
 static const tn_attr_field translate_fields[] = TN_ATTR_TABLE(tn_string_translate_attr, TN_STRING_TRANSLATE_ATTRS);
 static const tn_attr_field hash_fields[] = TN_ATTR_TABLE(tn_string_hash_attr, TN_STRING_HASH_ATTRS);
 static const tn_attr_field to_number_fields[] = TN_ATTR_TABLE(tn_string_to_number_attr, TN_STRING_TO_NUMBER_ATTRS);
@@ -260,6 +281,14 @@ const tn_op tn_op_string_split = {
     .infer = split_infer, .host = "string.split",
 };
 
+const tn_op tn_op_string_tokenize = {
+    .name = "string.tokenize",
+    .doc = "The tokens of each text: what the pattern matches, what lies between matches of patterns, or characters.",
+    .attr_size = sizeof(tn_string_tokenize_attr), .attr = tokenize_fields,
+    .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_NONE, .in_name = tokenize_in, .infer = tokenize_infer,
+    .host = "string.tokenize",
+};
+
 const tn_op tn_op_string_normalize = {
     .name = "string.normalize",
     .doc = "A list of texts, or one row of them, without those that are stop words, in another case.",
@@ -274,6 +303,15 @@ const tn_op tn_op_string_regex_full_match = {
     .attr_size = sizeof(tn_string_match_attr), .attr = match_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .in_name = data_in, .infer = match_infer,
     .host = "string.regex_full_match",
+};
+
+const tn_op tn_op_string_regex_replace = {
+    .name = "string.regex_replace",
+    .doc = "Texts with another one in the place of what a regular expression (RE2's syntax) matches, the longest match "
+           "at each place.",
+    .attr_size = sizeof(tn_string_replace_attr), .attr = replace_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .in_name = data_in, .infer = replace_infer,
+    .host = "string.regex_replace",
 };
 
 const tn_op tn_op_string_translate = {
