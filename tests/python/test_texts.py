@@ -41,6 +41,7 @@ class Texts(unittest.TestCase):
             ([("Concat", ["x", "x"], ["y0"], {"axis": 1})], numpy.concatenate([x, x], 1)),
             ([("Gather", ["x", "pick"], ["y0"], {"axis": 1})], x[:, [2, 0]]),
             ([("GatherND", ["x", "at"], ["y0"], {})], strings(["", "c"])),
+            ([("ArrayFeatureExtractor", ["x", "pick"], ["y0"], {"domain": ML})], x[:, [2, 0]]),
             ([("Shape", ["x"], ["y0"], {})], numpy.array([2, 3])),
             ([("Equal", ["x", "x"], ["c"], {}), ("Where", ["c", "x", "x"], ["y0"], {})], x),
         ]
@@ -232,9 +233,38 @@ class Texts(unittest.TestCase):
             have = run([(op, ["x"], names, attributes)], inputs, {"x": feed})[0]
             self.assertEqual(have.tolist(), want, op)
 
+    def test_tokens(self):
+        """Tokenizer of com.microsoft: results are ONNX Runtime's."""
+        texts, of = ["The cat, sat", "", "un caf\u00e9"], {"x": (T.STRING, ["n"])}
+        cases = [
+            ({"tokenexp": "[a-zA-Z]+", "mincharnum": 1}, [["The", "cat", "sat"], ["#", "#", "#"], ["un", "caf", "#"]]),
+            ({"tokenexp": r"\b\w\w\w+\b", "mark": 1}, [["\2", "The", "cat", "sat", "\3"], ["\2", "\3", "#", "#", "#"],
+                                                        ["\2", "caf", "\3", "#", "#"]]),
+            ({"tokenexp": "a|at", "mincharnum": 2}, [["at", "at"], ["#", "#"], ["#", "#"]]),
+            ({"separators": [" ", "[,a]"], "mincharnum": 2}, [["The", "#"], ["#", "#"], ["un", "f\u00e9"]]),
+            ({"separators": ["q"], "mincharnum": 20}, [[], [], []]),
+        ]
+        for attributes, want in cases:
+            attributes = {"domain": "com.microsoft", "mark": 0, "mincharnum": 1, "pad_value": "#"} | attributes
+            have = run([("Tokenizer", ["x"], ["y0"], attributes)], of, {"x": strings(texts)})[0]
+            self.assertEqual(have.tolist(), want, attributes)
+        for attributes in ({"separators": [""]}, {"tokenexp": "."}):
+            attributes = dict(attributes, domain="com.microsoft", mark=1, mincharnum=1, pad_value="")
+            have = run([("Tokenizer", ["x"], ["y0"], attributes)], {"x": (T.STRING, ["n", 1])},
+                       {"x": strings([["\u00e9"], ["ab"]])})[0]
+            self.assertEqual(have.tolist(), [[["\2", "\u00e9", "\3", ""]], [["\2", "a", "b", "\3"]]])
+
+    def test_murmur_hash(self):
+        """Numbers are scikit-learn's, murmurhash3_32."""
+        x, of = strings(["", "foo", "abcd", "hello world", "\u00e9"]), {"x": (T.STRING, ["n"])}
+        have = run([("MurmurHash3", ["x"], ["y0"], {"domain": "com.microsoft"})], of, {"x": x})[0]
+        self.assertEqual((have.dtype, have.tolist()), (numpy.uint32, [0, 4138058784, 1139631978, 1586663183, 269551495]))
+        have = run([("MurmurHash3", ["x"], ["y0"], {"domain": "com.microsoft", "positive": 0, "seed": 7})], of, {"x": x})[0]
+        self.assertEqual((have.dtype, have.tolist()), (numpy.int32, [415870660, 977864409, 1425861819, -1049843560, 312290774]))
+
     def test_maps(self):
-        def a_map(key, value):
-            return {"x": helper.make_map_type_proto(key, helper.make_tensor_type_proto(value, []))}
+        def a_map(key, value, shape=()):
+            return {"x": helper.make_map_type_proto(key, helper.make_tensor_type_proto(value, shape))}
         whole, named = a_map(T.INT64, T.FLOAT), a_map(T.STRING, T.DOUBLE)
         x, rows = {5: 1.5, 2: 2.5, 0: -3.7}, numpy.array([[1, 2, 3], [4, 5, 6]], numpy.float32)
         sparse = {"map_form": "SPARSE", "max_map": 4}
@@ -250,6 +280,7 @@ class Texts(unittest.TestCase):
             ("CastMap", {"cast_to": "TO_STRING"}, a_map(T.INT64, T.STRING), {1: "b", 0: "a"}, [["a", "b"]]),
             ("DictVectorizer", {"string_vocabulary": ["a", "b", "a"]}, named, {"a": 4.0, "q": 8.0}, [[4, 0, 4]]),
             ("DictVectorizer", {"int64_vocabulary": [5, 2]}, a_map(T.INT64, T.STRING), {2: "y"}, [["", "y"]]),
+            ("DictVectorizer", {"string_vocabulary": ["a", "b"]}, a_map(T.STRING, T.FLOAT, [1]), {"b": 4.0}, [[0, 4]]),
         ]
         for op, attributes, inputs, feed, want in cases:
             have = run([(op, ["x"], ["y0"], dict(attributes, domain=ML))], inputs, {"x": feed})[0]

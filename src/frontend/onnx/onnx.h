@@ -74,7 +74,7 @@ extern const imp_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_sig
     onnx_rows_training[], onnx_rows_ml[], onnx_rows_trees[], onnx_rows_preview[], onnx_rows_transformer[],
     onnx_rows_embedding[], onnx_rows_packed[], onnx_rows_recurrent_quant[], onnx_rows_forms[],
     onnx_rows_experts[], onnx_rows_gates[], onnx_rows_nn_microsoft[], onnx_rows_image_microsoft[],
-    onnx_rows_rotary[], onnx_rows_string[], onnx_rows_map[];
+    onnx_rows_rotary[], onnx_rows_string[], onnx_rows_token[], onnx_rows_map[];
 extern const imp_format onnx_format; /* all of them, and the ids of diagnostics (operators.c) */
 
 /* Bytes that hold several numbers of `bits` bits each along the last dimension, the first in the lowest bits: the
@@ -98,6 +98,8 @@ bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, const onnx_rest *rest,
                         tn_value out[]);
 
 /* ---- what is left (rest.c) ---- */
+/* Puts nodes that compute what earlier ones read in front of these (order.c). */
+void onnx_order_steps(onnx_import *o, size_t n, onnx_step step[]);
 onnx_rest onnx_rest_of(onnx_import *o, const tn_pb_array *nodes, size_t n_result, const tn_bytes result[]);
 /* What follows c in its graph and in `more` graphs around it. */
 onnx_rest *onnx_copy_rest(imp_node *c, const onnx_rest *have, int more);

@@ -46,6 +46,7 @@ static const imp_table tables[] = {
     {"com.microsoft", onnx_rows_nn_microsoft},
     {"com.microsoft", onnx_rows_image_microsoft},
     {"com.microsoft", onnx_rows_rotary},
+    {"com.microsoft", onnx_rows_token},
     {0},
 };
 

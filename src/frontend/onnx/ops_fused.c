@@ -49,13 +49,15 @@ static tn_value activate(imp_node *c, tn_value y)
     return imp_call1(c, a->op, a->n ? parameter : NULL, y);
 }
 
-/* ---- FusedConv: X, W, B, Z: activation(conv(X, W) + B + Z); NhwcConv and NhwcFusedConv: channels are last ---- */
+/* ---- FusedConv: X, W, B, Z: activation(conv(X, W) + B + Z); NhwcConv and NhwcFusedConv: channels are last, those of
+ * NhwcConv's weights, too ---- */
 
 static void fused_conv(imp_node *c)
 {
     bool last = strncmp(c->row->op, "Nhwc", 4) == 0;
     tn_value in[2] = {imp_in(c, 0), imp_in(c, 1)}, bias = imp_opt(c, 2), more = imp_opt(c, 3);
     in[0] = last ? imp_channels_first(c, in[0]) : in[0];
+    in[1] = strcmp(c->row->op, "NhwcConv") == 0 ? imp_channels_first(c, in[1]) : in[1];
     more = last && more.def ? imp_channels_first(c, more) : more;
     const tn_op *op = imp_conv_op(imp_rank(in[0]) - 2);
     tn_conv2d_attr a;

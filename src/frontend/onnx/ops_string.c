@@ -24,6 +24,7 @@ static const struct {
     int texts;  /* results that are texts; -1: all */
     bool fills; /* with empty texts, where the operator has zeros */
 } moves[] = {
+    {"ArrayFeatureExtractor", 1, false},
     {"CenterCropPad", 1, true},
     {"Compress", 1, false},
     {"Concat", 1, false},
@@ -127,7 +128,7 @@ static bool takes_texts(const imp_row *row)
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(row->op, ops[i]) == 0)
             return true;
-    const imp_row *const tables[] = {onnx_rows_string, onnx_rows_sequence};
+    const imp_row *const tables[] = {onnx_rows_string, onnx_rows_token, onnx_rows_sequence};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
         for (const imp_row *r = tables[k]; r->op; r++)
             if (r == row)

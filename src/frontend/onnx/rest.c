@@ -9,6 +9,7 @@ onnx_rest onnx_rest_of(onnx_import *o, const tn_pb_array *nodes, size_t n_result
     onnx_step *step = TN_NEW_N(&o->im.scratch, onnx_step, nodes->n);
     for (size_t i = 0; i < nodes->n; i++)
         step[i] = (onnx_step){&n[i], i, false};
+    onnx_order_steps(o, nodes->n, step);
     return (onnx_rest){.step = step, .n_step = nodes->n, .n_result = n_result, .result = result};
 }
 

@@ -73,6 +73,8 @@ static const tn_type *map_type(const typing *y, tn_bytes message, int depth)
         return NULL;
     const tn_type *value = type_of(y, map.value_type, depth + 1);
     tn_pool *p = y->im->g->pool;
+    if (value && value->kind == TN_T_TENSOR) /* files say [1] or nothing of single values */
+        value = tn_type_tensor(p, value->dtype, 0, NULL, NULL);
     return value ? tn_type_map(p, tn_type_tensor(p, key, 0, NULL, NULL), value) : NULL;
 }
 
