@@ -717,3 +717,27 @@ def operations(k, r, name):
              lambda: o.argmax(x, axis=-1), lambda: o.squeeze(o.max(x, axis=1, keepdims=True), 1), lambda: o.power(o.abs(x), 1.5),
              lambda: o.pad(x, [[0, 0], [1, 2], [0, 1]]), lambda: o.repeat(x, 2, axis=1), lambda: o.tile(x, [1, 2, 1]))()
     return k.Model([x, z], [y, k.layers.Flatten()(z)])
+
+
+@case("Functions")
+def functions(k, r, name):
+    """Those of keras.ops that ops_function.c converts, constants of several dimensions, and what lacks an axis."""
+    if not hasattr(k, "ops"):
+        return operations(k, r, name)
+    import numpy as np
+    o, x = k.ops, k.layers.Input([4, 6])
+    table, row = r.normal(size=[4, 6]).astype("f4"), r.normal(size=[6, 3]).astype("f4")
+    y = pick(r, lambda: x + o.convert_to_tensor(table), lambda: o.where(x > 0, x, -np.inf), lambda: o.matmul(x, row),
+             lambda: o.flip(x), lambda: o.argmax(x), lambda: o.cumsum(x), lambda: o.repeat(x, 2), lambda: o.take(x, [0, -1], axis=1),
+             lambda: o.take_along_axis(x, o.argsort(x, axis=-1), axis=-1), lambda: o.var(x, axis=(1, 2), keepdims=True),
+             lambda: o.std(x, axis=-1), lambda: o.logsumexp(x, axis=1), lambda: o.norm(x, ord=1, axis=-1), lambda: o.norm(x, axis=1),
+             lambda: o.normalize(x, axis=1), lambda: o.top_k(x, 2)[0], lambda: o.sort(x, axis=1), lambda: o.full_like(x, 2.5),
+             lambda: o.swapaxes(x, 1, 2), lambda: o.moveaxis(x, -1, 1), lambda: o.ravel(x), lambda: o.roll(x, (1, 2), axis=(1, 2)),
+             lambda: o.unstack(x, axis=1)[2], lambda: o.triu(x, 1), lambda: o.tril(x), lambda: o.cumprod(x, axis=1),
+             lambda: o.hstack([x, x]), lambda: o.vstack([x, x]), lambda: o.dot(x, row), lambda: o.divide_no_nan(x, o.relu(x)),
+             lambda: o.log2(o.abs(x) + 1), lambda: o.log10(o.abs(x) + 1), lambda: o.expm1(x), lambda: o.isnan(x),
+             lambda: o.isinf(x), lambda: o.isfinite(x), lambda: o.arctan(x), lambda: o.hard_tanh(x), lambda: o.squareplus(x, 3),
+             lambda: o.one_hot(o.cast(x, "int32"), 4), lambda: o.segment_sum(x[0], o.convert_to_tensor([0, 0, 1, 2]), 4),
+             lambda: o.segment_max(x[0], o.convert_to_tensor([0, 0, 1, 3]), 4), lambda: o.outer(x[0, 0], x[0, 1]),
+             lambda: o.broadcast_to(x[:1], [2, 4, 6]))()
+    return k.Model(x, y)

@@ -316,6 +316,42 @@ static void layers_become_relay(void **state)
     }
 }
 
+static void operations_become_relay(void **state)
+{
+    static const struct {
+        const char *text, *part[3];
+    } row[] = {
+        /* Constants have the shape of their lists, and a type of their own; floats may be no numbers. */
+        {FUNCTIONAL3(
+             TYPED("a", "int32") "," CALL("y", "Add", "",
+                                          NODE(TENSOR("a", "0") ", {\"class_name\": \"__tensor__\", "
+                                                                "\"config\": {\"value\": [[1.5, 2], [3, "
+                                                                "4]], \"dtype\": \"float32\"}}")),
+             "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"cast(%a, dtype=\"float32\")", "add(%0, ", "/* (2, 2) */"}},
+        {FUNCTIONAL3(
+             INPUT("a", "[null, 2]") "," CALL("y", "Maximum", "", NODE(TENSOR("a", "0") ", -Infinity")),
+             "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"maximum(%a, ", "-inf", "}"}},
+        /* Without an axis, keras.ops takes all elements. */
+        {FUNCTIONAL3(
+             INPUT("a", "[null, 2]") "," CALL("y", "Argmax", ", \"axis\": null", NODE(TENSOR("a", "0"))),
+             "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"reshape(%a", "argmax(%0, dtype=", "}"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL("y", "Take", ", \"axis\": 1",
+                                                      NODE(TENSOR("a", "0") ", [1, -1]")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"take(%a, ", "(2) int32", "axis=1"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        model m;
+        assert_int_equal(read_text(&m, row[i].text, strlen(row[i].text), NULL), TN_OK);
+        has(&m, 3, row[i].part);
+        model_deinit(&m);
+    }
+}
+
 static const uint8_t *constant_of(const model *m, const char *name)
 {
     const tn_node *at[8];
@@ -380,9 +416,13 @@ static void archives_become_relay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_are_said),       cmocka_unit_test(limits_are_said),
-        cmocka_unit_test(shapes_are_for_inputs), cmocka_unit_test(weights_need_an_architecture),
-        cmocka_unit_test(layers_become_relay),   cmocka_unit_test(weights_are_where_they_lie),
+        cmocka_unit_test(faults_are_said),
+        cmocka_unit_test(limits_are_said),
+        cmocka_unit_test(shapes_are_for_inputs),
+        cmocka_unit_test(weights_need_an_architecture),
+        cmocka_unit_test(layers_become_relay),
+        cmocka_unit_test(operations_become_relay),
+        cmocka_unit_test(weights_are_where_they_lie),
         cmocka_unit_test(archives_become_relay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ tn_value keras_mask(imp_node *c, size_t i)
     return i < keras_n_in(c) ? first(c)->at[i].mask : (tn_value){0};
 }
 
-/* Lists of numbers, of lists of numbers too, row by row, as one dimension. */
+/* Lists of numbers, of lists of numbers too, row by row. */
 static bool add_numbers(const tn_json *v, tn_dtype t, tn_buf *out)
 {
     char element[16];
@@ -67,13 +67,24 @@ static bool add_numbers(const tn_json *v, tn_dtype t, tn_buf *out)
         ok = add_numbers(&v->u.at[i], t, out);
     if (v->kind == TN_JSON_ARRAY)
         return ok;
-    if (!keras_number(v, &r))
+    bool number = keras_number(v, &r), real = tn_dtype_is_float(t), whole = v->kind == TN_JSON_INT;
+    if (!number || (!real && !whole && !(r > -0x1p63 && r < 0x1p63)))
         return false;
-    tn_scalar_write(t, element,
-                    tn_dtype_is_float(t) ? (tn_scalar){.f = r}
-                                         : (tn_scalar){.i = v->kind == TN_JSON_INT ? v->u.i : (int64_t)r});
+    tn_scalar_write(t, element, real ? (tn_scalar){.f = r} : (tn_scalar){.i = whole ? v->u.i : (int64_t)r});
     tn_buf_add(out, element, tn_dtype_bytes(t));
     return true;
+}
+
+/* How many lists are in each other, and the length of the first ones; -1: others have other lengths. */
+static int extents(const tn_json *v, int64_t n, int64_t dim[IMP_MAX_RANK])
+{
+    int rank = 0;
+    int64_t all = 1;
+    for (; v && v->kind == TN_JSON_ARRAY && rank < IMP_MAX_RANK; v = v->n ? &v->u.at[0] : NULL) {
+        dim[rank++] = v->n;
+        all *= v->n;
+    }
+    return all == n && !tn_json_is(v, TN_JSON_ARRAY) ? rank : -1;
 }
 
 tn_value keras_json_tensor(imp_node *c, const tn_json *v, tn_dtype t)
@@ -81,13 +92,15 @@ tn_value keras_json_tensor(imp_node *c, const tn_json *v, tn_dtype t)
     const tn_json *inside = tn_json_find(v, "config"), *value = tn_json_find(inside, "value");
     tn_buf data = {0};
     tn_value out = {0};
-    v = value ? value : v; /* an array of NumPy */
-    if (c->bad || !v || !add_numbers(v, t, &data)) {
+    int64_t dim[IMP_MAX_RANK] = {0};
+    v = value ? value : v; /* an array of NumPy, or a tensor */
+    bool ok = !c->bad && v && add_numbers(v, t, &data);
+    int rank = ok ? extents(v, (int64_t)(data.n / tn_dtype_bytes(t)), dim) : -1;
+    if (rank < 0) {
         imp_refuse(c, IMP_BAD_VALUE, "a constant is no number, and no list of numbers");
     } else {
-        int64_t n = (int64_t)(data.n / tn_dtype_bytes(t));
         void *at = tn_arena_copy(c->arena, data.n ? data.at : "", data.n, 16);
-        out = tn_val(tn_make_constant(c->g, c->im->r, NULL, t, v->kind == TN_JSON_ARRAY, &n, at, NULL));
+        out = tn_val(tn_make_constant(c->g, c->im->r, NULL, t, rank, dim, at, NULL));
     }
     tn_buf_deinit(&data);
     return out;

@@ -289,7 +289,7 @@ static tn_status import(keras_import *k, const tn_file *file)
 {
     parts p = {0};
     TN_TRY(open_parts(k, file, &p));
-    tn_json_doc doc = tn_json_read((const char *)p.config.at, p.config.n);
+    tn_json_doc doc = tn_json_read_python((const char *)p.config.at, p.config.n);
     tn_status s = TN_FAIL;
     if (doc.error) {
         s = tn_error(k->im.g->ctx, "keras-E017", imp_make_loc(&k->im, NULL, NULL),

@@ -104,7 +104,7 @@ static inline keras_layer *keras_layer_of(const imp_node *c) { return keras_call
 extern const keras_row keras_rows_core[], keras_rows_window[], keras_rows_local[], keras_rows_shape[],
     keras_rows_merge[], keras_rows_norm[], keras_rows_recurrent[], keras_rows_attention[],
     keras_rows_preprocessing[], keras_rows_audio[], keras_rows_category[], keras_rows_text[],
-    keras_rows_operation[], keras_rows_activation[];
+    keras_rows_operation[], keras_rows_function[], keras_rows_activation[];
 extern const imp_format keras_format;
 const keras_row *keras_row_of(keras_import *k, tn_bytes class, bool operation,
                               const tn_loc *loc); /* NULL: reported */
@@ -144,11 +144,26 @@ tn_value keras_tensor_of(imp_node *c, int position, const char *name);          
 const tn_json *keras_constant_of(imp_node *c, int position, const char *name);
 void keras_out(imp_node *c, tn_value v); /* the only result; its mask is that of the first operand */
 void keras_out_masked(imp_node *c, tn_value v, tn_value mask);
-/* A number, or lists of numbers as one dimension. */
+/* A number, or lists of numbers, of lists too: a dimension for each depth. */
 tn_value keras_json_tensor(imp_node *c, const tn_json *v, tn_dtype t);
 /* A call of a layer inside: operands with their masks; false: failed. */
 bool keras_apply(imp_node *c, keras_layer *l, size_t n, const keras_tensor in[], keras_call *out);
 void keras_convert(keras_import *k, keras_call *call, tn_region *r);
+
+/* ---- parameters of functions, by one of the names (with blanks between), or by their place (parameters.c) ---- */
+const tn_json *keras_param(imp_node *c, int position, const char *names); /* NULL: not given */
+int64_t keras_param_whole(imp_node *c, int position, const char *names, int64_t def);
+double keras_param_real(imp_node *c, int position, const char *names, double def);
+bool keras_param_truth(imp_node *c, int position, const char *names);
+/* Up to IMP_MAX_RANK integers, or one; -1: not given. */
+int keras_param_list(imp_node *c, int position, const char *names, int64_t out[]);
+int keras_param_axis(imp_node *c, int position, const char *names, int64_t def, int rank);
+tn_value keras_operand(imp_node *c, int position,
+                       const char *names); /* absent: it is no tensor of the model */
+tn_value keras_any_operand(imp_node *c, int position,
+                           const char *names); /* or a constant; absent: reported */
+/* The type that a constant tensor or a list has by itself; false: a number, which takes that of the other operand. */
+bool keras_json_dtype(const tn_json *v, tn_dtype *out);
 
 /* ---- variables (weights.c) ---- */
 tn_value keras_variable_of(imp_node *c, const char *name);         /* required; "kernel" or "cell/kernel" */

@@ -8,10 +8,10 @@
 /* ---- rows ---- */
 
 static const keras_row *const tables[] = {
-    keras_rows_core,      keras_rows_activation,    keras_rows_window, keras_rows_local,
-    keras_rows_shape,     keras_rows_merge,         keras_rows_norm,   keras_rows_recurrent,
-    keras_rows_attention, keras_rows_preprocessing, keras_rows_audio,  keras_rows_category,
-    keras_rows_text,      keras_rows_operation,
+    keras_rows_core,      keras_rows_activation,    keras_rows_window,   keras_rows_local,
+    keras_rows_shape,     keras_rows_merge,         keras_rows_norm,     keras_rows_recurrent,
+    keras_rows_attention, keras_rows_preprocessing, keras_rows_audio,    keras_rows_category,
+    keras_rows_text,      keras_rows_operation,     keras_rows_function,
 };
 
 static const keras_row *find_row(tn_bytes class, bool operation)

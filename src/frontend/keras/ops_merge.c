@@ -209,6 +209,7 @@ const keras_row keras_rows_merge[] = {
     LAYER("Maximum",     merge,       &tn_op_maximum,  NULL, 0, NULL),
     LAYER("Minimum",     merge,       &tn_op_minimum,  NULL, 0, NULL),
     LAYER("Concatenate", concatenate, NULL,            NULL, 0, NULL),
+    LAYER("TFDConcat",   concatenate, NULL,            NULL, 0, NULL), /* of FeatureSpace */
     LAYER("Dot",         dot,         NULL,            NULL, 0, NULL),
     END_OF_ROWS,
 };

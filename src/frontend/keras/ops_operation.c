@@ -4,62 +4,8 @@
 #include "frontend/keras/rows.h"
 #include "frontend/import/scan.h"
 
-#include "base/words.h"
-
+#include <math.h>
 #include <string.h>
-
-/* ---- parameters ---- */
-
-/* By one of the names (with blanks between), or by its place among the arguments; NULL: not given. */
-static const tn_json *param(imp_node *c, int position, const char *names)
-{
-    const char *word;
-    size_t n;
-    while (tn_words_next(&names, &word, &n)) {
-        const char *key = tn_arena_strndup(c->arena, word, n);
-        const tn_json *v = keras_config(c, key);
-        v = v ? v : keras_constant_of(c, -1, key);
-        if (v && v->kind != TN_JSON_NULL)
-            return v;
-    }
-    const tn_json *v = position < 0 ? NULL : keras_constant_of(c, position, "");
-    return v && v->kind != TN_JSON_NULL ? v : NULL;
-}
-
-static int64_t whole(imp_node *c, int position, const char *names, int64_t def)
-{
-    const tn_json *v = param(c, position, names);
-    if (v && !keras_whole(v, &def))
-        imp_refuse(c, IMP_BAD_VALUE, "argument %s must be an integer that is known", names);
-    return def;
-}
-
-static double real(imp_node *c, int position, const char *names, double def)
-{
-    const tn_json *v = param(c, position, names);
-    if (v && !keras_number(v, &def))
-        imp_refuse(c, IMP_BAD_VALUE, "argument %s must be a number that is known", names);
-    return def;
-}
-
-static bool truth(imp_node *c, int position, const char *names) { return real(c, position, names, 0) != 0; }
-
-/* -1: not given. */
-static int list(imp_node *c, int position, const char *names, int64_t out[])
-{
-    const tn_json *v = param(c, position, names), *inside = tn_json_find(v, "items");
-    v = inside ? inside : v;
-    if (!v)
-        return -1;
-    if (keras_whole(v, &out[0]))
-        return 1;
-    bool ok = v->kind == TN_JSON_ARRAY && v->n <= IMP_MAX_RANK;
-    for (uint32_t i = 0; ok && i < v->n; i++)
-        ok = keras_whole(&v->u.at[i], &out[i]);
-    if (!ok)
-        imp_refuse(c, IMP_BAD_VALUE, "argument %s must be a list of integers that are known", names);
-    return ok ? (int)v->n : -1;
-}
 
 /* ---- elementwise ---- */
 
@@ -78,27 +24,20 @@ static void unary_float(imp_node *c)
     keras_out(c, keras_unary(c, c->row->relay, imp_cast(c, x, float_of(imp_type(x)->dtype))));
 }
 
-static tn_value first_of(imp_node *c, int position, const char *names)
-{
-    const char *word;
-    size_t n;
-    tn_value v = keras_tensor_of(c, position, "");
-    while (!v.def && tn_words_next(&names, &word, &n))
-        v = keras_tensor_of(c, -1, tn_arena_strndup(c->arena, word, n));
-    return v;
-}
-
-/* The type of a tensor of type t and a number together. */
+/* The type of a tensor of type t and a number, or a constant tensor, together. */
 static tn_dtype type_with(imp_node *c, tn_dtype t, const tn_json *number)
 {
     double r;
+    tn_dtype own;
     bool whole = tn_json_is(number, TN_JSON_INT) || tn_json_is(number, TN_JSON_BOOL),
          keras3 = c->version >= 3;
+    if (number && keras3 && keras_json_dtype(number, &own))
+        return keras_result_type(t, own);
     if (!number || !keras_number(number, &r))
         return t;
     if (whole)
         return tn_dtype_is_bool(t) && number->kind == TN_JSON_INT ? TN_I32 : t;
-    return keras3 || r != (double)(int64_t)r ? float_of(t) : t;
+    return keras3 || r != trunc(r) ? float_of(t) : t;
 }
 
 /* Numbers become of the other operand's type; two tensors, of one that holds both. */
@@ -106,10 +45,10 @@ static bool two(imp_node *c, tn_value *a, tn_value *b)
 {
     static const char *const first = "x x1 a x_or_y", *const second = "y x2 b";
     const keras_argument *head = keras_argument_of(c, 0, "");
-    *a = first_of(c, 0, first);
-    *b = first_of(c, 1, second);
-    const tn_json *left = a->def ? NULL : head && head->n ? head->at[0].json : param(c, 0, first);
-    const tn_json *right = b->def ? NULL : param(c, 1, second);
+    *a = keras_operand(c, 0, first);
+    *b = keras_operand(c, 1, second);
+    const tn_json *left = a->def ? NULL : head && head->n ? head->at[0].json : keras_param(c, 0, first);
+    const tn_json *right = b->def ? NULL : keras_param(c, 1, second);
     if ((!a->def && !b->def) || (!a->def && !left) || (!b->def && !right)) {
         imp_refuse(c, IMP_OPERANDS, "an operand is missing, or is of a kind that is not supported");
         return false;
@@ -189,6 +128,10 @@ static void activate(imp_node *c)
                 {"HardSigmoid", "hard_sigmoid"},
                 {"HardSilu", "hard_silu"},
                 {"LogSigmoid", "log_sigmoid"},
+                {"HardTanh", "hard_tanh"},
+                {"TanhShrink", "tanh_shrink"},
+                {"SparsePlus", "sparse_plus"},
+                {"SparseSigmoid", "sparse_sigmoid"},
                 {"nn.relu", "relu"},
                 {"nn.relu6", "relu6"},
                 {"nn.silu", "silu"},
@@ -207,19 +150,19 @@ static void activate(imp_node *c)
 
 static void leaky_relu(imp_node *c)
 {
-    tn_alpha_attr a = {real(c, 1, "negative_slope alpha", 0.2)};
+    tn_alpha_attr a = {keras_param_real(c, 1, "negative_slope alpha", 0.2)};
     keras_out(c, imp_call1(c, &tn_op_nn_leaky_relu, &a, keras_in(c, 0)));
 }
 
 static void elu(imp_node *c)
 {
-    tn_alpha_attr a = {real(c, 1, "alpha", 1)};
+    tn_alpha_attr a = {keras_param_real(c, 1, "alpha", 1)};
     keras_out(c, imp_call1(c, &tn_op_nn_elu, &a, keras_in(c, 0)));
 }
 
 static void gelu(imp_node *c)
 {
-    const tn_json *v = param(c, 1, "approximate");
+    const tn_json *v = keras_param(c, 1, "approximate");
     bool about = v ? tn_json_is(v, TN_JSON_BOOL) && v->u.b : strcmp(c->row->op, "Gelu") == 0;
     keras_out(c, keras_unary(c, about ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, keras_in(c, 0)));
 }
@@ -227,21 +170,21 @@ static void gelu(imp_node *c)
 static void softmax(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    tn_axis_attr a = {imp_axis(c, whole(c, 1, "axis", -1), imp_rank(x))};
+    tn_axis_attr a = {imp_axis(c, keras_param_whole(c, 1, "axis", -1), imp_rank(x))};
     keras_out(c, imp_call1(c, c->row->relay, &a, x));
 }
 
 static void clip(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    tn_value least = keras_like(c, x, real(c, 1, "x_min clip_value_min", 0)),
-             most = keras_like(c, x, real(c, 2, "x_max clip_value_max", 0));
+    tn_value least = keras_like(c, x, keras_param_real(c, 1, "x_min clip_value_min", 0)),
+             most = keras_like(c, x, keras_param_real(c, 2, "x_max clip_value_max", 0));
     keras_out(c, keras_binary(c, &tn_op_minimum, keras_binary(c, &tn_op_maximum, x, least), most));
 }
 
 static void cast(imp_node *c)
 {
-    const tn_json *v = param(c, 1, "dtype");
+    const tn_json *v = keras_param(c, 1, "dtype");
     tn_value x = keras_in(c, 0);
     tn_dtype t;
     if (!v || !keras_dtype(keras_bytes(v), &t) || tn_dtype_is_string(t))
@@ -252,13 +195,14 @@ static void cast(imp_node *c)
 
 static void where(imp_node *c)
 {
-    tn_value m = keras_in(c, 0), a = first_of(c, 1, "x1 x"), b = first_of(c, 2, "x2 y");
+    tn_value m = keras_in(c, 0), a = keras_operand(c, 1, "x1 x"), b = keras_operand(c, 2, "x2 y");
     if (!a.def && !b.def)
         imp_refuse(c, IMP_OPERANDS, "an operand is missing, or is of a kind that is not supported");
     if (c->bad)
         return;
     tn_dtype t = imp_type(a.def ? a : b)->dtype;
-    const tn_json *left = a.def ? NULL : param(c, 1, "x1 x"), *right = b.def ? NULL : param(c, 2, "x2 y");
+    const tn_json *left = a.def ? NULL : keras_param(c, 1, "x1 x"),
+                  *right = b.def ? NULL : keras_param(c, 2, "x2 y");
     t = left || right ? type_with(c, t, left ? left : right) : keras_result_type(t, imp_type(b)->dtype);
     a = left ? keras_json_tensor(c, left, t) : a;
     b = right ? keras_json_tensor(c, right, t) : b;
@@ -280,8 +224,8 @@ static void reduce(imp_node *c)
 {
     int64_t axis[IMP_MAX_RANK];
     tn_value x = keras_in(c, 0);
-    int n = list(c, 1, "axis", axis);
-    bool keep = truth(c, 2, "keepdims");
+    int n = keras_param_list(c, 1, "axis", axis);
+    bool keep = keras_param_truth(c, 2, "keepdims");
     tn_dtype t = imp_type(x)->dtype;
     bool truths = strcmp(c->row->op, "Any") == 0 || strcmp(c->row->op, "All") == 0;
     for (int i = 0; n < 0 && i < imp_rank(x); i++)
@@ -297,11 +241,19 @@ static void reduce(imp_node *c)
     keras_out(c, truths ? imp_cast(c, y, TN_BOOL1) : y);
 }
 
+/* Without an axis, keras.ops takes all elements as a list; TensorFlow takes the first axis. */
+static tn_value without_axis(imp_node *c, tn_value x, int position)
+{
+    bool all = *c->row->op >= 'A' && *c->row->op <= 'Z' && !keras_param(c, position, "axis");
+    return all && !c->bad ? imp_flat(c, x) : x;
+}
+
 static void arg_reduce(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    tn_arg_attr a = {.axis = imp_axis(c, whole(c, 1, "axis dimension", 0), imp_rank(x)),
-                     .keepdims = truth(c, 2, "keepdims"),
+    x = without_axis(c, x, 1);
+    tn_arg_attr a = {.axis = keras_param_axis(c, 1, "axis dimension", 0, imp_rank(x)),
+                     .keepdims = keras_param_truth(c, 2, "keepdims"),
                      .dtype = strcmp(c->row->op, "argmax") == 0 ? TN_I64 : TN_I32};
     keras_out(c, imp_call1(c, c->row->relay, &a, x));
 }
@@ -309,9 +261,10 @@ static void arg_reduce(imp_node *c)
 static void cumsum(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    tn_scan_attr a = {.axis = imp_axis(c, whole(c, 1, "axis", 0), imp_rank(x)),
-                      .exclusive = truth(c, -1, "exclusive"),
-                      .reverse = truth(c, -1, "reverse")};
+    x = without_axis(c, x, 1);
+    tn_scan_attr a = {.axis = imp_axis(c, keras_param_whole(c, 1, "axis", 0), imp_rank(x)),
+                      .exclusive = keras_param_truth(c, -1, "exclusive"),
+                      .reverse = keras_param_truth(c, -1, "reverse")};
     keras_out(c, imp_call1(c, &tn_op_cumsum, &a, x));
 }
 
@@ -321,7 +274,7 @@ static void reshape(imp_node *c)
 {
     int64_t to[IMP_MAX_RANK];
     const tn_expr *dim[IMP_MAX_RANK];
-    int n = list(c, 1, "newshape shape", to);
+    int n = keras_param_list(c, 1, "newshape shape", to);
     tn_value x = keras_in(c, 0);
     if (n < 0)
         imp_refuse(c, IMP_NOT_CONSTANT, "the shape to reshape to must be known");
@@ -336,7 +289,7 @@ static void transpose(imp_node *c)
 {
     int64_t perm[IMP_MAX_RANK];
     tn_value x = keras_in(c, 0);
-    int n = list(c, 1, "axes perm", perm);
+    int n = keras_param_list(c, 1, "axes perm", perm);
     for (int i = 0; n < 0 && i < imp_rank(x); i++)
         perm[i] = imp_rank(x) - 1 - i;
     keras_out(c, imp_transpose(c, x, n < 0 ? imp_rank(x) : n, perm));
@@ -345,14 +298,14 @@ static void transpose(imp_node *c)
 static void expand_dims(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    keras_out(c, imp_unsqueeze(c, x, imp_axis(c, whole(c, 1, "axis", -1), imp_rank(x) + 1)));
+    keras_out(c, imp_unsqueeze(c, x, imp_axis(c, keras_param_whole(c, 1, "axis", -1), imp_rank(x) + 1)));
 }
 
 static void squeeze(imp_node *c)
 {
     int64_t axis[IMP_MAX_RANK];
     tn_value x = keras_in(c, 0);
-    int n = list(c, 1, "axis", axis), count = 0;
+    int n = keras_param_list(c, 1, "axis", axis), count = 0;
     for (int i = 0; n < 0 && i < imp_rank(x); i++)
         if (tn_is_value(imp_type(x)->dim[i], 1))
             axis[count++] = i;
@@ -379,8 +332,9 @@ static void concatenate(imp_node *c)
 {
     tn_value *v;
     uint32_t n = operands(c, &v);
-    int axis =
-        c->bad ? 0 : imp_axis(c, whole(c, 1, "axis", strcmp(c->row->op, "concat") ? -1 : 0), imp_rank(v[0]));
+    int axis = c->bad ? 0
+                      : imp_axis(c, keras_param_whole(c, 1, "axis", strcmp(c->row->op, "concat") ? -1 : 0),
+                                 imp_rank(v[0]));
     if (!c->bad)
         keras_out(c, imp_concat(c, n, v, axis));
 }
@@ -389,7 +343,7 @@ static void stack(imp_node *c)
 {
     tn_value *v;
     uint32_t n = operands(c, &v);
-    int axis = c->bad ? 0 : imp_axis(c, whole(c, 1, "axis", 0), imp_rank(v[0]) + 1);
+    int axis = c->bad ? 0 : imp_axis(c, keras_param_whole(c, 1, "axis", 0), imp_rank(v[0]) + 1);
     for (uint32_t i = 0; i < n; i++)
         v[i] = imp_unsqueeze(c, v[i], axis);
     if (!c->bad)
@@ -402,9 +356,9 @@ static void split(imp_node *c)
     int64_t at[IMP_MAX_RANK] = {0}, extent = 0, from = 0;
     tn_value x = keras_in(c, 0);
     bool sizes = strcmp(c->row->op, "split") == 0;
-    const tn_json *v = param(c, 1, "indices_or_sections num_or_size_splits");
-    int n = list(c, 1, "indices_or_sections num_or_size_splits", at);
-    int axis = c->bad ? 0 : imp_axis(c, whole(c, 2, "axis", 0), imp_rank(x));
+    const tn_json *v = keras_param(c, 1, "indices_or_sections num_or_size_splits");
+    int n = keras_param_list(c, 1, "indices_or_sections num_or_size_splits", at);
+    int axis = c->bad ? 0 : imp_axis(c, keras_param_whole(c, 2, "axis", 0), imp_rank(x));
     bool equal = v && v->kind == TN_JSON_INT;
     if (c->bad || n < 1 || !tn_is_int(imp_type(x)->dim[axis], &extent) ||
         (equal && (at[0] < 1 || extent % at[0] || at[0] > KERAS_MAX_RESULTS))) {
@@ -452,7 +406,7 @@ static bool is_ellipsis(const tn_json *v)
 
 static void get_item(imp_node *c)
 {
-    const tn_json *key = param(c, 1, "key slice_spec"), *one = key;
+    const tn_json *key = keras_param(c, 1, "key slice_spec"), *one = key;
     tn_value x = keras_in(c, 0);
     uint32_t n = tn_json_is(key, TN_JSON_ARRAY) ? key->n : 1;
     const tn_json *spec = tn_json_is(key, TN_JSON_ARRAY) ? key->u.at : one;
@@ -485,10 +439,10 @@ static void get_item(imp_node *c)
 
 static void pad(imp_node *c)
 {
-    const tn_json *v = param(c, 1, "pad_width paddings");
+    const tn_json *v = keras_param(c, 1, "pad_width paddings");
     tn_value x = keras_in(c, 0);
     int64_t width[2 * IMP_MAX_RANK];
-    const tn_json *mode = param(c, 2, "mode");
+    const tn_json *mode = keras_param(c, 2, "mode");
     bool ok = tn_json_is(v, TN_JSON_ARRAY) && v->n == (uint32_t)imp_rank(x) &&
               (!mode || tn_json_is_text(mode, "constant") || tn_json_is_text(mode, "CONSTANT"));
     for (uint32_t i = 0; ok && i < v->n; i++)
@@ -500,14 +454,14 @@ static void pad(imp_node *c)
     }
     tn_pad_attr a = {.pad_width = tn_make_dims(c->g, 2 * v->n, width),
                      .pad_mode = tn_intern(c->g->ctx, "constant"),
-                     .pad_value = real(c, 3, "constant_values", 0)};
+                     .pad_value = keras_param_real(c, 3, "constant_values", 0)};
     keras_out(c, imp_call1(c, &tn_op_nn_pad, &a, x));
 }
 
 static void tile(imp_node *c)
 {
     int64_t reps[IMP_MAX_RANK];
-    int n = list(c, 1, "repeats multiples", reps);
+    int n = keras_param_list(c, 1, "repeats multiples", reps);
     tn_value x = keras_in(c, 0);
     if (n < 0)
         imp_refuse(c, IMP_NOT_CONSTANT, "how often to repeat must be known");
@@ -519,8 +473,9 @@ static void tile(imp_node *c)
 static void repeat(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    int64_t times = whole(c, 1, "repeats", 1);
-    int axis = c->bad ? 0 : imp_axis(c, whole(c, 2, "axis", 0), imp_rank(x)), n = imp_rank(x);
+    x = without_axis(c, x, 2);
+    int64_t times = keras_param_whole(c, 1, "repeats", 1);
+    int axis = c->bad ? 0 : imp_axis(c, keras_param_whole(c, 2, "axis", 0), imp_rank(x)), n = imp_rank(x);
     if (c->bad || times < 1 || n >= IMP_MAX_RANK)
         return;
     const tn_expr *dim[IMP_MAX_RANK + 1], *to[IMP_MAX_RANK];
@@ -535,10 +490,15 @@ static void repeat(imp_node *c)
     keras_out(c, imp_reshape(c, imp_call1(c, &tn_op_broadcast_to, &a, imp_unsqueeze(c, x, axis + 1)), n, to));
 }
 
+/* Along all axes where keras.ops is given none. */
 static void flip(imp_node *c)
 {
+    int64_t axis[IMP_MAX_RANK];
     tn_value x = keras_in(c, 0);
-    keras_out(c, imp_flip(c, x, imp_axis(c, whole(c, 1, "axis", 0), imp_rank(x))));
+    int n = keras_param_list(c, 1, "axis", axis), all = imp_rank(x);
+    for (int i = 0; i < (n < 0 ? all : n) && !c->bad; i++)
+        x = imp_flip(c, x, n < 0 ? i : imp_axis(c, axis[i], all));
+    keras_out(c, x);
 }
 
 /* ---- products ---- */
@@ -557,14 +517,14 @@ static void matmul(imp_node *c)
     tn_value a, b;
     if (!two(c, &a, &b))
         return;
-    a = truth(c, -1, "transpose_a") ? swapped(c, a) : a;
-    b = truth(c, -1, "transpose_b") ? swapped(c, b) : b;
+    a = keras_param_truth(c, -1, "transpose_a") ? swapped(c, a) : a;
+    b = keras_param_truth(c, -1, "transpose_b") ? swapped(c, b) : b;
     keras_out(c, keras_matmul(c, a, b));
 }
 
 static void einsum(imp_node *c)
 {
-    const tn_json *v = param(c, -1, "subscripts equation");
+    const tn_json *v = keras_param(c, -1, "subscripts equation");
     const keras_call *call = keras_call_of(c);
     tn_value in[16];
     int n = 0;
@@ -617,6 +577,15 @@ const keras_row keras_rows_operation[] = {
     F("nn.sigmoid",                 unary_float,        &tn_op_sigmoid),
     F("Erf",                        unary_float,        &tn_op_erf),
     F("math.erf",                   unary_float,        &tn_op_erf),
+    F("Tan",                        unary_float,        &tn_op_tan),
+    F("Arcsin",                     unary_float,        &tn_op_asin),
+    F("Arccos",                     unary_float,        &tn_op_acos),
+    F("Arctan",                     unary_float,        &tn_op_atan),
+    F("Sinh",                       unary_float,        &tn_op_sinh),
+    F("Cosh",                       unary_float,        &tn_op_cosh),
+    F("Arcsinh",                    unary_float,        &tn_op_asinh),
+    F("Arccosh",                    unary_float,        &tn_op_acosh),
+    F("Arctanh",                    unary_float,        &tn_op_atanh),
     F("Floor",                      unary,              &tn_op_floor),
     F("math.floor",                 unary,              &tn_op_floor),
     F("Ceil",                       unary,              &tn_op_ceil),
@@ -682,6 +651,10 @@ const keras_row keras_rows_operation[] = {
     F("Selu",                       activate,           NULL),
     F("HardSigmoid",                activate,           NULL),
     F("HardSilu",                   activate,           NULL),
+    F("HardTanh",                   activate,           NULL),
+    F("TanhShrink",                 activate,           NULL),
+    F("SparsePlus",                 activate,           NULL),
+    F("SparseSigmoid",              activate,           NULL),
     F("LogSigmoid",                 activate,           NULL),
     F("nn.relu",                    activate,           NULL),
     F("nn.relu6",                   activate,           NULL),
@@ -712,6 +685,8 @@ const keras_row keras_rows_operation[] = {
     F("Max",                        reduce,             &tn_op_max),
     F("math.reduce_max",            reduce,             &tn_op_max),
     F("Any",                        reduce,             &tn_op_max),
+    F("Amax",                       reduce,             &tn_op_max),
+    F("Amin",                       reduce,             &tn_op_min),
     F("Min",                        reduce,             &tn_op_min),
     F("math.reduce_min",            reduce,             &tn_op_min),
     F("All",                        reduce,             &tn_op_min),

@@ -32,7 +32,7 @@ static tn_value spread(imp_node *c, tn_value v, tn_value x, int n, const int64_t
 static tn_value constant_or_variable(imp_node *c, const char *key, tn_dtype t)
 {
     const tn_json *v = keras_config(c, key);
-    return v ? keras_json_tensor(c, v, t) : imp_cast(c, keras_variable_of(c, key), t);
+    return v ? imp_flat(c, keras_json_tensor(c, v, t)) : imp_cast(c, keras_variable_of(c, key), t);
 }
 
 /* (x - mean) / max(sqrt(variance), 1e-7), or back. */

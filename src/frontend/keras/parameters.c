@@ -1,0 +1,105 @@
+/* Parameters of functions that are called like layers: in the configuration, or among the arguments. */
+#include "frontend/keras/keras.h"
+
+#include "base/words.h"
+
+const tn_json *keras_param(imp_node *c, int position, const char *names)
+{
+    const char *word;
+    size_t n;
+    while (tn_words_next(&names, &word, &n)) {
+        const char *key = tn_arena_strndup(c->arena, word, n);
+        const tn_json *v = keras_config(c, key);
+        v = v ? v : keras_constant_of(c, -1, key);
+        if (v && v->kind != TN_JSON_NULL)
+            return v;
+    }
+    const tn_json *v = position < 0 ? NULL : keras_constant_of(c, position, "");
+    return v && v->kind != TN_JSON_NULL ? v : NULL;
+}
+
+int64_t keras_param_whole(imp_node *c, int position, const char *names, int64_t def)
+{
+    const tn_json *v = keras_param(c, position, names);
+    if (v && !keras_whole(v, &def))
+        imp_refuse(c, IMP_BAD_VALUE, "argument %s must be an integer that is known", names);
+    return def;
+}
+
+double keras_param_real(imp_node *c, int position, const char *names, double def)
+{
+    const tn_json *v = keras_param(c, position, names);
+    if (v && !keras_number(v, &def))
+        imp_refuse(c, IMP_BAD_VALUE, "argument %s must be a number that is known", names);
+    return def;
+}
+
+bool keras_param_truth(imp_node *c, int position, const char *names)
+{
+    return keras_param_real(c, position, names, 0) != 0;
+}
+
+int keras_param_list(imp_node *c, int position, const char *names, int64_t out[])
+{
+    const tn_json *v = keras_param(c, position, names), *inside = tn_json_find(v, "items");
+    v = inside ? inside : v;
+    if (!v)
+        return -1;
+    if (keras_whole(v, &out[0]))
+        return 1;
+    bool ok = v->kind == TN_JSON_ARRAY && v->n <= IMP_MAX_RANK;
+    for (uint32_t i = 0; ok && i < v->n; i++)
+        ok = keras_whole(&v->u.at[i], &out[i]);
+    if (!ok)
+        imp_refuse(c, IMP_BAD_VALUE, "argument %s must be a list of integers that are known", names);
+    return ok ? (int)v->n : -1;
+}
+
+int keras_param_axis(imp_node *c, int position, const char *names, int64_t def, int rank)
+{
+    int64_t axis = keras_param_whole(c, position, names, def);
+    return c->bad ? 0 : imp_axis(c, axis, rank);
+}
+
+tn_value keras_operand(imp_node *c, int position, const char *names)
+{
+    const char *word;
+    size_t n;
+    tn_value v = position < 0 ? (tn_value){0} : keras_tensor_of(c, position, "");
+    while (!v.def && tn_words_next(&names, &word, &n))
+        v = keras_tensor_of(c, -1, tn_arena_strndup(c->arena, word, n));
+    return v;
+}
+
+/* Of numbers in lists: is one of them no integer? */
+static bool has_fraction(const tn_json *v)
+{
+    bool is = v->kind == TN_JSON_REAL;
+    for (uint32_t i = 0; v->kind == TN_JSON_ARRAY && i < v->n && !is; i++)
+        is = has_fraction(&v->u.at[i]);
+    return is;
+}
+
+bool keras_json_dtype(const tn_json *v, tn_dtype *out)
+{
+    tn_bytes name = keras_bytes(tn_json_find(tn_json_find(v, "config"), "dtype"));
+    if (name.n)
+        return keras_dtype(name, out);
+    *out = v->kind == TN_JSON_ARRAY && has_fraction(v) ? TN_F32 : TN_I32;
+    return v->kind == TN_JSON_ARRAY;
+}
+
+tn_value keras_any_operand(imp_node *c, int position, const char *names)
+{
+    tn_value v = keras_operand(c, position, names);
+    const tn_json *json = v.def ? NULL : keras_param(c, position, names);
+    tn_dtype t = TN_I32;
+    if (v.def || c->bad)
+        return v;
+    if (json && !keras_json_dtype(json, &t) && has_fraction(json))
+        t = TN_F32;
+    if (json)
+        return keras_json_tensor(c, json, t);
+    imp_refuse(c, IMP_OPERANDS, "operand %s is missing, or is of a kind that is not supported", names);
+    return v;
+}
