@@ -25,6 +25,7 @@ import cases_flow
 import cases_image  # noqa: F401
 import cases_layer  # noqa: F401
 import cases_pick  # noqa: F401
+import cases_text  # noqa: F401
 import saved
 
 

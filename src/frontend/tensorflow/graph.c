@@ -72,6 +72,10 @@ static const struct results {
     {"Svd", "s u v", NULL},
     {"SparseReshape", "output_indices output_shape", NULL},
     {"Lu", "lu p", NULL},
+    {"SelfAdjointEigV2", "e v", NULL},
+    {"LogMatrixDeterminant", "sign log_abs_determinant", NULL},
+    {"StatelessRandomGetKeyCounter", "key counter", NULL},
+    {"StringSplitV2", "indices values shape", NULL},
 };
 
 static const struct results *results_of(const tf_node_def *n)

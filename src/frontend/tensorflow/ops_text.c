@@ -10,11 +10,19 @@
 static const struct {
     const char *op;
     int texts; /* results that are texts; -1: all */
-} moves[] = {{"BroadcastTo", 1}, {"Concat", 1},   {"ConcatV2", 1},  {"ExpandDims", 1},   {"Fill", 1},
-             {"Gather", 1},      {"GatherNd", 1}, {"GatherV2", 1},  {"Pack", 1},         {"Rank", 0},
-             {"Reshape", 1},     {"Reverse", 1},  {"ReverseV2", 1}, {"Select", 1},       {"SelectV2", 1},
-             {"Shape", 0},       {"Size", 0},     {"Slice", 1},     {"Split", -1},       {"SplitV", -1},
-             {"Squeeze", 1},     {"Tile", 1},     {"Transpose", 1}, {"StridedSlice", 1}, {"Unpack", -1}};
+} moves[] = {{"BroadcastTo", 1}, {"Concat", 1},
+             {"ConcatV2", 1},    {"ExpandDims", 1},
+             {"Fill", 1},        {"Gather", 1},
+             {"GatherNd", 1},    {"GatherV2", 1},
+             {"Pack", 1},        {"Rank", 0},
+             {"Reshape", 1},     {"Reverse", 1},
+             {"ReverseV2", 1},   {"Select", 1},
+             {"SelectV2", 1},    {"Shape", 0},
+             {"Size", 0},        {"Slice", 1},
+             {"Split", -1},      {"SplitV", -1},
+             {"Squeeze", 1},     {"Tile", 1},
+             {"Transpose", 1},   {"StridedSlice", 1},
+             {"Unpack", -1},     {"RaggedTensorToTensor", 1}};
 
 static bool is_row_of(const imp_row *table, const imp_row *row)
 {
@@ -132,6 +140,122 @@ static void full_match(imp_node *c)
     imp_out(c, 0, imp_call1(c, &tn_op_string_regex_full_match, &a, x));
 }
 
+/* Can a match be another one than the longest: of alternatives, or of lazy repetitions? */
+static bool has_choice(const char *pattern)
+{
+    bool inside = false;
+    char last = 0;
+    for (const char *s = pattern; *s; last = *s++) {
+        if (*s == '\\' && s[1])
+            s++;
+        else if (inside)
+            inside = *s != ']';
+        else if (*s == '|' || (*s == '?' && last && strchr("*+?}", last)))
+            return true;
+        else if (*s == '[') {
+            inside = true;
+            s += s[1] == '^';
+            s += s[1] == ']';
+        }
+    }
+    return false;
+}
+
+static void replace_matches(imp_node *c, const char *pattern, const char *rewrite)
+{
+    tn_value x = text_in(c, 0);
+    tn_string_replace_attr a = {pattern, rewrite, imp_attr_int(c, "replace_global", 1) != 0};
+    if (has_choice(pattern))
+        imp_refuse(c, IMP_BAD_VALUE, "pattern \"%s\": alternatives and lazy repetitions are not supported",
+                   pattern);
+    if (strchr(rewrite, '\\'))
+        imp_refuse(c, IMP_BAD_VALUE, "rewrite \"%s\": parts of matches are not supported", rewrite);
+    imp_out(c, 0, imp_call1(c, &tn_op_string_regex_replace, &a, x));
+}
+
+static void static_replace(imp_node *c)
+{
+    imp_attr_need(c, "pattern");
+    const char *pattern = imp_attr_string(c, "pattern", "");
+    replace_matches(c, pattern, imp_attr_string(c, "rewrite", ""));
+}
+
+/* Fingerprints modulo a number of buckets. */
+static void hash_bucket(imp_node *c)
+{
+    tn_string_hash_attr a = {.buckets = imp_attr_int(c, "num_buckets", 1),
+                             .strong = strcmp(c->row->op, "StringToHashBucketStrong") == 0};
+    tn_value x = text_in(c, 0);
+    tn_ints key = {0};
+    if (a.strong && (!imp_attr_ints(c, "key", &key) || key.n != 2))
+        imp_refuse(c, IMP_BAD_VALUE, "the key must be two integers");
+    if (a.strong && !c->bad) {
+        a.key0 = key.at[0];
+        a.key1 = key.at[1];
+    }
+    imp_out(c, 0, imp_call1(c, &tn_op_string_hash, &a, x));
+}
+
+static void as_string(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    bool plain = imp_attr_int(c, "width", -1) < 0 && imp_attr_int(c, "precision", -1) < 0;
+    imp_attr_ignore(c, "fill");
+    imp_attr_ignore(c, "shortest");
+    imp_attr_ignore(c, "scientific");
+    if (!c->bad && (!tn_dtype_is_int(imp_type(x)->dtype) || !plain))
+        imp_refuse(c, IMP_BAD_VALUE, "only integers without a width become texts, but the operand is %s",
+                   imp_type_text(c, imp_type(x)));
+    tn_dtype t = imp_type(x)->dtype.code == TN_UINT ? TN_DT(TN_UINT, 64) : TN_I64;
+    if (!c->bad)
+        imp_out(c, 0, imp_call1(c, &tn_op_string_of_number, NULL, imp_cast(c, x, t)));
+}
+
+/* The one text that operand i is, if it is a constant; NULL: reported. */
+static const char *constant_text(imp_node *c, uint32_t i, const char *what)
+{
+    const tn_node *n = text_in(c, i).def;
+    const tn_node *bytes = n && tn_op_is(n, &tn_op_string_make) ? n->in[2].def : NULL;
+    const tn_node *shape = bytes ? n->in[0].def : NULL;
+    if (c->bad || !bytes || !bytes->blob || !shape->blob || shape->blob->n != 0) {
+        imp_refuse(c, IMP_NOT_CONSTANT, "%s must be one text that is known", what);
+        return "";
+    }
+    return tn_arena_strndup(c->arena, bytes->blob->at, bytes->blob->n);
+}
+
+static void any_replace(imp_node *c)
+{
+    const char *pattern = constant_text(c, 1, "the pattern");
+    replace_matches(c, pattern, constant_text(c, 2, "what stands in its place"));
+}
+
+/* Of a list of texts the words, one after the other; row and column of each; how many there are of both. */
+static void split(imp_node *c)
+{
+    tn_value x = text_in(c, 0);
+    tn_string_split_attr a = {constant_text(c, 1, "the separator"), imp_attr_int(c, "maxsplit", -1), true};
+    a.maxsplit = a.maxsplit > 0 ? a.maxsplit : -1;
+    tn_value table = imp_call1(c, &tn_op_string_split, &a, x);
+    if (c->bad)
+        return;
+    tn_value count = tn_unboxed(c->g, (tn_value){table.def, 1});
+    tn_value number = imp_text_numbers(c, table, 0), rows = imp_extent_of(c, number, 0),
+             columns = imp_extent_of(c, number, 1);
+    if (c->bad)
+        return;
+    tn_value column = imp_count_up(c, imp_type(number)->dim[1]);
+    tn_value there = tf_binary(c, &tn_op_less, column, imp_unsqueeze(c, count, 1));
+    tn_value at = imp_positions(c, imp_flat(c, there));
+    tn_value row = tf_binary(c, &tn_op_divide, at, columns);
+    column = tf_binary(c, &tn_op_subtract, at, tf_binary(c, &tn_op_multiply, row, columns));
+    tn_value pair[] = {imp_unsqueeze(c, row, 1), imp_unsqueeze(c, column, 1)},
+             extent[] = {imp_unsqueeze(c, rows, 0), imp_unsqueeze(c, columns, 0)};
+    imp_out(c, 0, imp_concat(c, 2, pair, 1));
+    imp_out(c, 1, imp_take_texts(c, table, at));
+    imp_out(c, 2, imp_concat(c, 2, extent, 0));
+}
+
 /* Letters of ASCII alone; those of UTF-8 have other rules. */
 static void change_case(imp_node *c)
 {
@@ -148,11 +272,17 @@ static void change_case(imp_node *c)
 
 // clang-format off
 const imp_row tf_rows_text[] = {
-    {"StaticRegexFullMatch", 1, 0,  1, 1, full_match,  NULL},
-    {"StringJoin",           1, 0, -1, 1, join,        NULL},
-    {"StringLower",          1, 0,  1, 1, change_case, NULL},
-    {"StringToNumber",       1, 0,  1, 1, to_number,   NULL},
-    {"StringUpper",          1, 0,  1, 1, change_case, NULL},
+    {"AsString",                 1, 0,  1, 1, as_string,      NULL},
+    {"RegexReplace",             1, 0,  3, 1, any_replace,    NULL},
+    {"StaticRegexFullMatch",     1, 0,  1, 1, full_match,     NULL},
+    {"StaticRegexReplace",       1, 0,  1, 1, static_replace, NULL},
+    {"StringJoin",               1, 0, -1, 1, join,           NULL},
+    {"StringLower",              1, 0,  1, 1, change_case,    NULL},
+    {"StringSplitV2",            1, 0,  2, 3, split,          NULL},
+    {"StringToHashBucketFast",   1, 0,  1, 1, hash_bucket,    NULL},
+    {"StringToHashBucketStrong", 1, 0,  1, 1, hash_bucket,    NULL},
+    {"StringToNumber",           1, 0,  1, 1, to_number,      NULL},
+    {"StringUpper",              1, 0,  1, 1, change_case,    NULL},
     {0},
 };
 // clang-format on
