@@ -117,6 +117,12 @@ static const struct {
      {"negative(%x)", "exp(%x)"}},
     {FORWARD "    y, z, = torch.split(x, [int(torch.max(torch.to(x, 4))), 1])\n    return (y, z)\n",
      {"strided_slice("}},
+    {FORWARD "    n = torch.size(torch.nonzero(x), 0)\n    y = torch.zeros([n, 4])\n"
+             "    return torch.view(y, [torch.floor_divide(n, 2), -1])\n",
+     {"divides by what may be 0", "pytorch-E009"}},
+    {FORWARD
+     "    n = torch.size(torch.nonzero(x), 0)\n    return torch.view(torch.zeros([n, 4]), [n, 2, -1])\n",
+     {"-> Tensor[(u0, 2, 2), float32]"}},
     /* operators of results that are not the first of their nodes */
     {FORWARD "    y, at, = torch.topk(x, 2)\n    v, k, = torch.topk(at, 1)\n    return (v, k)\n",
      {"topk(%0.1, axis=1)"}},

@@ -50,6 +50,35 @@ tn_value pt_broadcast_rank(imp_node *c, tn_value v, int rank)
 
 /* ---- reshape ---- */
 
+typedef struct division {
+    imp_node *c;
+    bool by_none; /* perhaps */
+} division;
+
+static bool look_at_divisor(const tn_expr *e, void *user)
+{
+    division *d = user;
+    tn_pool *p = d->c->pool;
+    if ((e->kind == TN_E_FLOORDIV || e->kind == TN_E_FLOORMOD) &&
+        imp_simplify(d->c, tn_max(p, e->src[1], tn_idx(p, 1))) != e->src[1])
+        d->by_none = true;
+    return true;
+}
+
+/* all / rest */
+static const tn_expr *left_of(imp_node *c, tn_value x, const tn_expr *all, const tn_expr *rest)
+{
+    division d = {.c = c};
+    const tn_expr *e = imp_simplify(c, tn_fdiv(c->pool, all, rest));
+    (void)tn_each(e, look_at_divisor, &d);
+    if (d.by_none)
+        imp_refuse(c, IMP_NOT_CONSTANT,
+                   "the size that is left of %s divides by what may be 0: give the input a fixed shape "
+                   "(--input-shapes)",
+                   imp_type_text(c, imp_type(x)));
+    return e;
+}
+
 /* -1 takes what is left. */
 static tn_value reshaped(imp_node *c, tn_value x, tn_dims d)
 {
@@ -70,7 +99,7 @@ static tn_value reshaped(imp_node *c, tn_value x, tn_dims d)
     }
     rest = imp_simplify(c, rest);
     if (open >= 0)
-        to[open] = tn_is_value(rest, 0) ? rest : imp_simplify(c, tn_fdiv(c->pool, all, rest));
+        to[open] = tn_is_value(rest, 0) ? rest : left_of(c, x, all, rest);
     tn_reshape_attr a = {tn_dims_make(c->arena, d.n, to), true};
     return imp_reshape_to(c, x, &a);
 }

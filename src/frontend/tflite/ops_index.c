@@ -46,9 +46,11 @@ static tn_value joined(imp_node *c, tn_value x, tn_value at, const tn_expr *n, c
     return imp_call1(c, &tn_op_strided_slice, &cut, y);
 }
 
-static bool fits_segments(imp_node *c, tn_value x, tn_value at)
+/* most: dimensions that the numbers of segments may have */
+static bool fits_segments(imp_node *c, tn_value x, tn_value at, int most)
 {
-    if (!c->bad && (imp_rank(at) > imp_rank(x) || imp_rank(at) < 1 || imp_rank(x) >= IMP_MAX_RANK))
+    int rank = imp_rank(at);
+    if (!c->bad && (rank > imp_rank(x) || rank < 1 || rank > most || imp_rank(x) >= IMP_MAX_RANK))
         imp_refuse(c, IMP_OPERANDS, "segments %s do not fit data %s", imp_type_text(c, imp_type(at)),
                    imp_type_text(c, imp_type(x)));
     return !c->bad;
@@ -58,7 +60,7 @@ static bool fits_segments(imp_node *c, tn_value x, tn_value at)
 static void segment_sum(imp_node *c)
 {
     tn_value x = imp_in(c, 0), at = imp_in(c, 1);
-    if (!fits_segments(c, x, at))
+    if (!fits_segments(c, x, at, 1))
         return;
     tn_value most = imp_cast(c, imp_reduce(c, &tn_op_max, at, 0), TN_I64);
     tn_dims n = imp_bind(c, imp_call2(c, &tn_op_add, NULL, most, imp_i64(c, 1)), NULL);
@@ -71,7 +73,7 @@ static void unsorted_segment(imp_node *c)
     static const char *const names[] = {"SUM", "add", "PROD", "mul", "MAX", "max", "MIN", "min"};
     tn_value x = imp_in(c, 0), at = imp_in(c, 1);
     const tn_expr *n = imp_extent_in(c, imp_in(c, 2), "num_segments");
-    for (int i = 0; i < 8 && fits_segments(c, x, at); i += 2)
+    for (int i = 0; i < 8 && fits_segments(c, x, at, IMP_MAX_RANK); i += 2)
         if (strcmp(strrchr(c->row->op, '_') + 1, names[i]) == 0)
             imp_out(c, 0, joined(c, x, at, n, names[i + 1]));
 }
