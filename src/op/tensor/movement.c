@@ -490,19 +490,22 @@ static tn_status concatenate_simplify(tn_graph *g, tn_node *n, tn_value *out)
     return out->def ? TN_OK : TN_FAIL;
 }
 
-/* A border between operands that only the run knows cuts the loop over the result at a sum of extents, so a compiler's
- * work grows with the square of their number, and more. Beyond a few, each operand is copied by loops of its own. */
+/* A border between operands that only the run knows cuts the loop over the result at a sum of extents, so a
+ * compiler's work grows with the square of their number, and more. Beyond a few, each operand is copied by loops of
+ * its own; and so are many thin ones, as the steps of a loop that was unrolled, whose borders cut every vector. */
 static bool has_many_borders(const tn_node *n, const struct tn_machine *m)
 {
-    enum { MOST = 8 };
-    int64_t axis = ((const tn_axis_attr *)n->attr)->axis, known;
+    enum { MOST = 8, MANY = 24, THIN = 4 };
+    int64_t axis = ((const tn_axis_attr *)n->attr)->axis, known, all = 0;
     int borders = 0;
     (void)m;
-    for (int i = 0; i < n->nin - 1; i++) {
+    for (int i = 0; i < n->nin; i++) {
         const tn_type *t = tn_in_type(n, i);
-        borders += borders > 0 || !tn_is_int(t->dim[axis < 0 ? axis + t->n : axis], &known);
+        bool is_known = tn_is_int(t->dim[axis < 0 ? axis + t->n : axis], &known);
+        borders += i < n->nin - 1 && (borders > 0 || !is_known);
+        all += is_known ? known : 0;
     }
-    return borders > MOST;
+    return borders > MOST || (n->nin > MANY && borders == 0 && all < THIN * n->nin);
 }
 
 static tn_status concatenate_by_copies(tn_graph *g, tn_node *n, tn_value out[])
@@ -537,8 +540,8 @@ static void copies_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
 static const tn_attr_field concatenate_fields[] = TN_ATTR_TABLE(tn_axis_attr, TN_CONCATENATE_ATTRS);
 
 static const tn_alternative concatenate_ways[] = {
-    {"copies", "loops for each operand, where only the run knows where many of them begin", has_many_borders,
-     concatenate_by_copies},
+    {"copies", "loops for each operand: where only the run knows where many of them begin, or many are thin",
+     has_many_borders, concatenate_by_copies},
 };
 
 const tn_op tn_op_concatenate = {
