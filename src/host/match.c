@@ -1,7 +1,7 @@
 /* string.regex_full_match (texts, attribute pattern): which of them the pattern matches from beginning to end.
  * string.regex_replace (texts; attributes pattern, rewrite, all): texts with `rewrite` in the place of what the pattern
- * matches, the longest match at each place: everywhere, or once. The pattern is compiled when it is another one than in
- * the run before. */
+ * matches, as it prefers: everywhere, or once. The pattern is compiled when it is another one than in the run
+ * before. */
 #include "host/regex.h"
 #include "host/unicode.h"
 
@@ -66,7 +66,7 @@ static tnr_status replace(tnh_call *h, tnh_maker *m, tnh_regex *r, tnh_text t, b
     tnh_text rewrite = tnh_attr_text(h, "rewrite"), found;
     size_t at = 0, last = SIZE_MAX;
     tnr_status status = TNR_OK;
-    while (!status && tnh_regex_search(r, t, at, &found)) {
+    while (!status && tnh_regex_search(r, t, at, false, &found)) {
         size_t from = (size_t)(found.at - t.at);
         if (found.n == 0 && from == last && at == t.n)
             break;

@@ -26,37 +26,32 @@ static bool holds(enum regex_place what, const place *p)
     }
 }
 
-static uint32_t push(tnh_regex *r, uint32_t n, uint32_t at)
-{
-    if (r->seen[at] == r->step)
-        return n;
-    r->seen[at] = r->step;
-    r->set[2][n] = at;
-    return n + 1;
-}
-
-/* What is reached from `at` without a character: added to the n of a set. */
+/* What is reached from `at` without a character: added to the n of a set, what is preferred first. */
 static uint32_t follow(tnh_regex *r, uint32_t *set, uint32_t n, uint32_t at, const place *p)
 {
-    uint32_t todo = push(r, 0, at);
+    uint32_t *stack = r->set[2], todo = 0;
+    stack[todo++] = at;
     while (todo) {
-        at = r->set[2][--todo];
+        at = stack[--todo];
+        if (r->seen[at] == r->step)
+            continue;
+        r->seen[at] = r->step; /* each once, and gives at most two: there are never more than r->n + 1 */
         const regex_inst *in = &r->inst[at];
-        if (in->op == REGEX_JUMP || in->op == REGEX_SPLIT)
-            todo = push(r, todo, in->x);
         if (in->op == REGEX_SPLIT)
-            todo = push(r, todo, in->y);
+            stack[todo++] = in->y;
+        if (in->op == REGEX_JUMP || in->op == REGEX_SPLIT)
+            stack[todo++] = in->x;
         else if (in->op == REGEX_ASSERT && holds((enum regex_place)in->x, p))
-            todo = push(r, todo, at + 1);
+            stack[todo++] = at + 1;
         else if (in->op == REGEX_CHARACTERS || in->op == REGEX_MATCH)
             set[n++] = at;
     }
     return n;
 }
 
-/* Runs the program from `at` on, which is inside of text or at its end: the end of the longest match that begins there.
- * NULL: none does. */
-static const char *longest(tnh_regex *r, tnh_text text, const char *at, int32_t before)
+/* Runs the program from `at` on, which is inside of text or at its end: the end of the longest match that begins there,
+ * or of the preferred one. NULL: none does. */
+static const char *run(tnh_regex *r, tnh_text text, const char *at, int32_t before, bool longest)
 {
     const char *end = text.at + text.n, *ahead = at, *found = NULL;
     uint32_t *now = r->set[0], *next = r->set[1], n_next;
@@ -67,7 +62,10 @@ static const char *longest(tnh_regex *r, tnh_text text, const char *at, int32_t 
     uint32_t n = follow(r, now, 0, 0, &p);
     for (;; n = n_next) {
         for (uint32_t i = 0; i < n; i++)
-            found = r->inst[now[i]].op == REGEX_MATCH ? at : found;
+            if (r->inst[now[i]].op == REGEX_MATCH) {
+                found = at;
+                n = longest ? n : i; /* what follows is not preferred to it */
+            }
         if (at == end || n == 0)
             return found;
         int32_t code = p.after;
@@ -90,10 +88,10 @@ static const char *longest(tnh_regex *r, tnh_text text, const char *at, int32_t 
 
 bool tnh_regex_matches(tnh_regex *r, tnh_text text)
 {
-    return longest(r, text, text.at, TNH_NO_CODE) == text.at + text.n;
+    return run(r, text, text.at, TNH_NO_CODE, true) == text.at + text.n;
 }
 
-bool tnh_regex_search(tnh_regex *r, tnh_text text, size_t from, tnh_text *out)
+bool tnh_regex_search(tnh_regex *r, tnh_text text, size_t from, bool longest, tnh_text *out)
 {
     const char *at = text.at + from, *end = text.at + text.n, *last = at;
     int32_t before = TNH_NO_CODE;
@@ -102,7 +100,7 @@ bool tnh_regex_search(tnh_regex *r, tnh_text text, size_t from, tnh_text *out)
     while (last < at)
         before = tnh_code_next(&last, end);
     for (;; before = tnh_code_next(&at, end)) {
-        const char *stop = longest(r, text, at, before);
+        const char *stop = run(r, text, at, before, longest);
         if (stop)
             *out = (tnh_text){at, (size_t)(stop - at)};
         if (stop || at == end)

@@ -13,8 +13,10 @@ tnh_regex *tnh_regex_new(tnh_call *h, tnh_text pattern);
 /* Does the pattern match the whole text? */
 bool tnh_regex_matches(tnh_regex *r, tnh_text text);
 
-/* The match that begins first at byte `from` or behind it, and the longest that begins there; it may be empty. In time
- * proportional to pattern times the square of text, where matches that fail are long. */
-bool tnh_regex_search(tnh_regex *r, tnh_text text, size_t from, tnh_text *out);
+/* The match that begins first at byte `from` or behind it, and of those that begin there the longest, or the
+ * one that the pattern prefers: the first of alternatives, as many repetitions as there are, or of lazy ones
+ * as few. It may be empty. In time proportional to pattern times the square of text, where matches that fail
+ * are long. */
+bool tnh_regex_search(tnh_regex *r, tnh_text text, size_t from, bool longest, tnh_text *out);
 
 #endif

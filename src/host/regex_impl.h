@@ -29,7 +29,7 @@ bool regex_class_add(tnh_call *h, regex_class *c, int32_t first, int32_t last);
 
 enum regex_op {
     REGEX_CHARACTERS, /* one of class x; on to the next */
-    REGEX_SPLIT,      /* on to x and to y */
+    REGEX_SPLIT,      /* on to x and to y; x is preferred */
     REGEX_JUMP,       /* on to x */
     REGEX_ASSERT,     /* the place is x, of enum regex_place; on to the next */
     REGEX_MATCH

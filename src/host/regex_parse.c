@@ -340,8 +340,14 @@ static bool read_repetition(regex_parser *p, int *least, int *most)
     return read_counts(p, least, most);
 }
 
+/* Once more, or on; a lazy repetition prefers the latter. */
+static regex_inst choice(uint32_t more, uint32_t on, bool lazy)
+{
+    return (regex_inst){REGEX_SPLIT, lazy ? on : more, lazy ? more : on};
+}
+
 /* Instructions from `from` on, n times and more: x{2,4} is x x (x (x)?)?, x{2,} is x x x*. */
-static bool emit_repetition(regex_parser *p, uint32_t from, int least, int most)
+static bool emit_repetition(regex_parser *p, uint32_t from, int least, int most, bool lazy)
 {
     tnh_regex *r = p->r;
     uint32_t n = r->n - from;
@@ -351,11 +357,11 @@ static bool emit_repetition(regex_parser *p, uint32_t from, int least, int most)
     if (most < 0 && least > 0) { /* the last one again and again */
         for (int i = 1; i < least && ok; i++)
             ok = repeat(p, from, n);
-        return ok && emit(p, REGEX_SPLIT, r->n - n, r->n + 1);
+        const regex_inst again = choice(r->n - n, r->n + 1, lazy);
+        return ok && emit(p, again.op, again.x, again.y);
     }
     if (most < 0)
-        return insert(p, from, (regex_inst){REGEX_SPLIT, from + 1, from + n + 2}) &&
-               emit(p, REGEX_JUMP, from, 0);
+        return insert(p, from, choice(from + 1, from + n + 2, lazy)) && emit(p, REGEX_JUMP, from, 0);
     if (most == 0) {
         r->n = from;
         return true;
@@ -363,8 +369,8 @@ static bool emit_repetition(regex_parser *p, uint32_t from, int least, int most)
     for (int i = 1; i < most && ok; i++)
         ok = repeat(p, from, n);
     for (int i = most; i > least && ok; i--) /* from the last on: what is inserted moves what is behind */
-        ok = insert(p, from + (uint32_t)(i - 1) * n,
-                    (regex_inst){REGEX_SPLIT, from + (uint32_t)(i - 1) * n + 1, r->n + 1});
+        ok =
+            insert(p, from + (uint32_t)(i - 1) * n, choice(from + (uint32_t)(i - 1) * n + 1, r->n + 1, lazy));
     return ok;
 }
 
@@ -378,8 +384,8 @@ static bool read_sequence(regex_parser *p)
             return false;
         if (!can_repeat || !read_repetition(p, &least, &most))
             continue;
-        (void)skip(p, "?");
-        if (!emit_repetition(p, from, least, most))
+        const bool lazy = skip(p, "?");
+        if (!emit_repetition(p, from, least, most, lazy))
             return false;
         if (read_repetition(p, &least, &most))
             return regex_refuse(p, "a repetition of a repetition");
@@ -425,7 +431,7 @@ tnh_regex *tnh_regex_new(tnh_call *h, tnh_text pattern)
         return NULL;
     r->seen = tnh_new(h, r->n, sizeof *r->seen);
     for (int i = 0; i < 3 && r->seen; i++)
-        if (!(r->set[i] = tnh_new(h, r->n, sizeof *r->set[i])))
+        if (!(r->set[i] = tnh_new(h, r->n + 2, sizeof *r->set[i]))) /* follow() has one or two more */
             return NULL;
     return r->seen ? r : NULL;
 }

@@ -127,7 +127,7 @@ static tnr_status matches(tokens *t, tnh_text text)
     tnr_status status = TNR_OK;
     tnh_text match;
     for (size_t from = 0;
-         !status && from <= text.n && tnh_regex_search(t->c->regex[0], text, from, &match);) {
+         !status && from <= text.n && tnh_regex_search(t->c->regex[0], text, from, true, &match);) {
         status = add(t, match);
         from = behind(text, match, is_long(t, match));
     }
@@ -140,7 +140,7 @@ static tnr_status cut(tokens *t, tnh_regex *r, tnh_text text)
     tnr_status status = TNR_OK;
     tnh_text match;
     size_t from = 0;
-    while (!status && from <= text.n && tnh_regex_search(r, text, from, &match)) {
+    while (!status && from <= text.n && tnh_regex_search(r, text, from, true, &match)) {
         status = add(t, (tnh_text){text.at + from, (size_t)(match.at - text.at) - from});
         from = behind(text, match, true);
     }

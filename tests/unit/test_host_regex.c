@@ -137,6 +137,17 @@ static void replaced(void **state)
         {"b", "\"rewrite\": \"\", \"all\": 0", "abab", "aab"},
         {"^a", "\"rewrite\": \"x\"", "aa", "xa"},
         {"z", "\"rewrite\": \"x\"", "", ""},
+        /* the preferred match, as TensorFlow's tf.strings.regex_replace has it */
+        {"a|ab", "\"rewrite\": \"-\"", "abab", "-b-b"},
+        {"ab|a", "\"rewrite\": \"-\"", "abab", "--"},
+        {"a+?", "\"rewrite\": \"-\"", "aaab", "---b"},
+        {"(a?)(ab)?", "\"rewrite\": \"-\"", "ab", "-b-"},
+        {"<.*?>", "\"rewrite\": \"-\"", "<i>x</i>y", "-x-y"},
+        {"(foo|foobar)d?", "\"rewrite\": \"-\"", "foobard foo", "-bard -"},
+        {"(a|b)*?c", "\"rewrite\": \"-\"", "abcabc", "--"},
+        {"a{1,2}?", "\"rewrite\": \"-\"", "aaa", "---"},
+        {"a{1,}?b", "\"rewrite\": \"-\"", "aaabb", "-b"},
+        {"(?:a|ab)(?:c|bcd)(d*)", "\"rewrite\": \"-\"", "abcd", "-"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

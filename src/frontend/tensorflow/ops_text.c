@@ -140,34 +140,10 @@ static void full_match(imp_node *c)
     imp_out(c, 0, imp_call1(c, &tn_op_string_regex_full_match, &a, x));
 }
 
-/* Can a match be another one than the longest: of alternatives, or of lazy repetitions? */
-static bool has_choice(const char *pattern)
-{
-    bool inside = false;
-    char last = 0;
-    for (const char *s = pattern; *s; last = *s++) {
-        if (*s == '\\' && s[1])
-            s++;
-        else if (inside)
-            inside = *s != ']';
-        else if (*s == '|' || (*s == '?' && last && strchr("*+?}", last)))
-            return true;
-        else if (*s == '[') {
-            inside = true;
-            s += s[1] == '^';
-            s += s[1] == ']';
-        }
-    }
-    return false;
-}
-
 static void replace_matches(imp_node *c, const char *pattern, const char *rewrite)
 {
     tn_value x = text_in(c, 0);
     tn_string_replace_attr a = {pattern, rewrite, imp_attr_int(c, "replace_global", 1) != 0};
-    if (has_choice(pattern))
-        imp_refuse(c, IMP_BAD_VALUE, "pattern \"%s\": alternatives and lazy repetitions are not supported",
-                   pattern);
     if (strchr(rewrite, '\\'))
         imp_refuse(c, IMP_BAD_VALUE, "rewrite \"%s\": parts of matches are not supported", rewrite);
     imp_out(c, 0, imp_call1(c, &tn_op_string_regex_replace, &a, x));
