@@ -33,7 +33,9 @@ typedef struct reader {
     uint32_t *sort; /* room for two numbers a key */
     size_t depth;
     frame open[TN_JSON_DEPTH];
-    bool python; /* knows NaN, Infinity and -Infinity */
+    /* Reads a value that JSON does not know, if one is there; NULL: there are none. A pointer, so that the runtime has
+     * nothing of it. */
+    bool (*read_more)(struct reader *r);
 } reader;
 
 static bool fail(reader *r, const char *error, const char *at)
@@ -323,7 +325,7 @@ static bool close_container(reader *r)
     size_t n = r->n_stack - f.first;
     const tn_json *at = r->tree + r->n_tree;
     if (f.object && !keys_unique(r, r->stack + f.first, n / 2))
-        return fail(r, "an object has the same key twice", r->p);
+        return fail(r, "an object has one key twice", r->p);
     memcpy(r->tree + r->n_tree, r->stack + f.first, n * sizeof *r->stack);
     r->n_tree += n;
     r->n_stack = f.first;
@@ -336,34 +338,20 @@ static bool close_container(reader *r)
     return true;
 }
 
-static bool starts_with(const reader *r, const char *text)
-{
-    size_t n = strlen(text);
-    return (size_t)(r->end - r->p) >= n && memcmp(r->p, text, n) == 0;
-}
-
 static bool word(reader *r, const char *text, tn_json value)
 {
-    if (!starts_with(r, text))
+    size_t n = strlen(text);
+    if ((size_t)(r->end - r->p) < n || memcmp(r->p, text, n) != 0)
         return fail(r, "expected a value", r->p);
-    r->p += strlen(text);
+    r->p += n;
     r->stack[r->n_stack++] = value;
     return true;
 }
 
-/* What Python's module json writes of floats that are no numbers. */
-static bool no_number(reader *r)
-{
-    return starts_with(r, "NaN") ? word(r, "NaN", (tn_json){.kind = TN_JSON_REAL, .u.r = NAN})
-           : starts_with(r, "Infinity")
-               ? word(r, "Infinity", (tn_json){.kind = TN_JSON_REAL, .u.r = INFINITY})
-               : word(r, "-Infinity", (tn_json){.kind = TN_JSON_REAL, .u.r = -INFINITY});
-}
-
 static bool scalar(reader *r)
 {
-    if (r->python && (*r->p == 'N' || *r->p == 'I' || starts_with(r, "-I")))
-        return no_number(r);
+    if (r->read_more && r->read_more(r))
+        return true;
     switch (*r->p) {
     case '"': return string(r, &r->stack[r->n_stack++]);
     case 't': return word(r, "true", (tn_json){.kind = TN_JSON_BOOL, .u.b = true});
@@ -462,13 +450,13 @@ static void count(const char *data, size_t n, size_t *out_values, size_t *out_te
     *out_text = text;
 }
 
-static tn_json_doc read_text(const char *data, size_t n, bool python)
+static tn_json_doc read_text(const char *data, size_t n, bool (*read_more)(reader *r))
 {
     tn_json_doc doc = {0};
     size_t values, text;
     data = data ? data : "";
     if (n >= UINT32_MAX) {
-        doc.error = "the text is larger than 4 GiB";
+        doc.error = "the text is above 4 GiB";
         return doc;
     }
     count(data, n, &values, &text);
@@ -482,7 +470,8 @@ static tn_json_doc read_text(const char *data, size_t n, bool python)
     if (!r || !doc.memory || !scratch) {
         doc.error = "out of memory";
     } else {
-        *r = (reader){.p = data, .end = data + n, .tree = doc.memory, .stack = scratch, .python = python};
+        *r = (reader){
+            .p = data, .end = data + n, .tree = doc.memory, .stack = scratch, .read_more = read_more};
         r->text = (char *)(r->tree + values);
         r->sort = (uint32_t *)(void *)(r->stack + values);
         if (document(r)) {
@@ -501,9 +490,23 @@ static tn_json_doc read_text(const char *data, size_t n, bool python)
     return doc;
 }
 
-tn_json_doc tn_json_read(const char *data, size_t n) { return read_text(data, n, false); }
+tn_json_doc tn_json_read(const char *data, size_t n) { return read_text(data, n, NULL); }
 
-tn_json_doc tn_json_read_python(const char *data, size_t n) { return read_text(data, n, true); }
+static bool read_no_number(reader *r)
+{
+    static const struct {
+        const char *text;
+        double is;
+    } words[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i].text);
+        if ((size_t)(r->end - r->p) >= n && memcmp(r->p, words[i].text, n) == 0)
+            return word(r, words[i].text, (tn_json){.kind = TN_JSON_REAL, .u.r = words[i].is});
+    }
+    return false;
+}
+
+tn_json_doc tn_json_read_python(const char *data, size_t n) { return read_text(data, n, read_no_number); }
 
 void tn_json_free(tn_json_doc *doc)
 {
