@@ -134,11 +134,12 @@ static void attempt_init(attempt *a, const task *t)
     tn_pool_init(&a->pool, t->is->load.func->ctx, &a->arena, t->is->load.func->pool);
 }
 
-/* A value that is no candidate any more, because another pick has changed, becomes a random one. */
-static bool explore(const task *t, tn_picks given, attempt *a)
+/* fit: a value that is no candidate, or none any more because another pick has changed, is left out. It becomes
+ * the default, or a random one where the picks say so. */
+static bool explore(const task *t, tn_picks given, bool fit, attempt *a)
 {
     tn_verdict v = tn_explore(&t->space, &given, &a->arena, &a->pool, &a->s);
-    while (v == TN_REJECT_PICK && given.random && a->s.picked.refused) {
+    while (v == TN_REJECT_PICK && fit && a->s.picked.refused) {
         given = tn_picks_without(&given, a->s.picked.refused, &a->arena);
         v = tn_explore(&t->space, &given, &a->arena, &a->pool, &a->s);
     }
@@ -203,7 +204,7 @@ static bool put_built_in(tn_search *x, batch *b, uint32_t at)
 {
     attempt a;
     attempt_init(&a, &x->task[at]);
-    bool ok = explore(&x->task[at], (tn_picks){0}, &a) && put(x, b, at, &a.s);
+    bool ok = explore(&x->task[at], (tn_picks){0}, false, &a) && put(x, b, at, &a.s);
     step(&x->task[at], &a);
     tn_arena_deinit(&a.arena);
     return ok;
@@ -216,19 +217,11 @@ static bool put_opening(tn_search *x, batch *b, uint32_t at)
     return x->task[at].is->rival ? rival : own;
 }
 
-/* A value that is no candidate here becomes the default. */
 static void put_given(tn_search *x, batch *b, uint32_t at, const tn_picks *given)
 {
     attempt a;
-    const task *t = &x->task[at];
-    tn_picks left = *given;
-    attempt_init(&a, t);
-    tn_verdict v = tn_explore(&t->space, &left, &a.arena, &a.pool, &a.s);
-    while (v == TN_REJECT_PICK && a.s.picked.refused) {
-        left = tn_picks_without(&left, a.s.picked.refused, &a.arena);
-        v = tn_explore(&t->space, &left, &a.arena, &a.pool, &a.s);
-    }
-    if (v == TN_DONE)
+    attempt_init(&a, &x->task[at]);
+    if (explore(&x->task[at], *given, true, &a))
         (void)put(x, b, at, &a.s);
     tn_arena_deinit(&a.arena);
 }
@@ -262,7 +255,7 @@ static bool attempt_one(tn_search *x, batch *b, uint32_t at, const tn_proposer *
     tn_poll();
     attempt_init(&a, t);
     *any = by->propose(&v, &a.arena, &picks);
-    bool ok = *any && explore(t, picks, &a) && put(x, b, at, &a.s);
+    bool ok = *any && explore(t, picks, picks.random != NULL, &a) && put(x, b, at, &a.s);
     if (*any && by->in_order)
         step(t, &a);
     tn_arena_deinit(&a.arena);
@@ -316,7 +309,7 @@ static void add_to_pool(tn_search *x, uint32_t at, pool *q)
     const tn_task_view v = view_of(x, t);
     tn_poll();
     attempt_init(&a, t);
-    if (x->o->proposer->propose(&v, &a.arena, &picks) && explore(t, picks, &a)) {
+    if (x->o->proposer->propose(&v, &a.arena, &picks) && explore(t, picks, picks.random != NULL, &a)) {
         tn_free(trace_of(&a.s, &hash));
         if (is_new(t, q, hash)) {
             const tn_picks all = tn_picks_of(&a.s.picked, &a.arena);
@@ -340,7 +333,7 @@ static void put_entry(tn_search *x, batch *b, uint32_t at, const entry *e)
 {
     attempt a;
     attempt_init(&a, &x->task[at]);
-    if (explore(&x->task[at], e->picks, &a))
+    if (explore(&x->task[at], e->picks, false, &a))
         (void)put(x, b, at, &a.s);
     tn_arena_deinit(&a.arena);
 }

@@ -1,5 +1,5 @@
 /* More functions of keras.ops: elements at positions, moments and norms, orders, and what is made of simpler ones.
- * Parameters are those of ops_operation.c. */
+ * Parameters are read by parameters.c. */
 #include "frontend/keras/rows.h"
 #include "frontend/import/scan.h"
 
@@ -96,6 +96,7 @@ static void variance(imp_node *c)
     keras_out(c, is_class(c, "Std") ? keras_unary(c, &tn_op_sqrt, y) : y);
 }
 
+/* The largest element is taken out; where it is infinite it is not (inf - inf). */
 static void log_sum_exp(imp_node *c)
 {
     int64_t axis[IMP_MAX_RANK];
@@ -103,9 +104,12 @@ static void log_sum_exp(imp_node *c)
     int n = axes_of(c, x, 1, "axis", axis);
     bool keep = keras_param_truth(c, 2, "keepdims");
     tn_value most = keras_reduce(c, &tn_op_max, x, n, axis, true);
+    tn_value finite = keras_unary(c, &tn_op_isfinite, most), zero = keras_like(c, x, 0);
+    most = imp_choose(c, finite, most, zero);
     tn_value e = keras_unary(c, &tn_op_exp, keras_binary(c, &tn_op_subtract, x, most));
-    tn_value sum = keras_unary(c, &tn_op_log, keras_reduce(c, &tn_op_sum, e, n, axis, keep));
-    keras_out(c, keras_binary(c, &tn_op_add, sum, keras_reduce(c, &tn_op_max, x, n, axis, keep)));
+    tn_value sum = keras_unary(c, &tn_op_log, keras_reduce(c, &tn_op_sum, e, n, axis, true));
+    tn_value y = keras_binary(c, &tn_op_add, sum, most);
+    keras_out(c, keep ? y : keras_reduce(c, &tn_op_max, y, n, axis, false)); /* of one element each */
 }
 
 /* Of order 1, 2 or infinity along n axes. */
