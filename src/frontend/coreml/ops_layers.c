@@ -218,17 +218,12 @@ static tn_value reduced(imp_node *c, enum reduction r, tn_value x, tn_ints axes,
         [SUM] = &tn_op_sum, [MEAN] = &tn_op_mean,       [PROD] = &tn_op_prod,      [LOG_SUM] = &tn_op_sum,
         [L1] = &tn_op_sum,  [L2] = &tn_op_sum,          [SUM_SQUARE] = &tn_op_sum, [MAX] = &tn_op_max,
         [MIN] = &tn_op_min, [LOG_SUM_EXP] = &tn_op_sum, [ARGMAX] = &tn_op_sum};
-    tn_value most = {0};
     if (r == L1)
         x = cm_un(c, &tn_op_abs, x);
     if (r == SUM_SQUARE || r == L2)
         x = cm_bin(c, &tn_op_multiply, x, x);
-    if (r == LOG_SUM_EXP) {
-        most = cm_axes(c, &tn_op_max, x, axes, true);
-        x = cm_un(c, &tn_op_exp, cm_bin(c, &tn_op_subtract, x, most));
-        tn_value log = cm_un(c, &tn_op_log, cm_axes(c, &tn_op_sum, x, axes, true));
-        return cm_axes(c, &tn_op_sum, cm_bin(c, &tn_op_add, log, most), axes, keep);
-    }
+    if (r == LOG_SUM_EXP)
+        return imp_log_sum_exp(c, x, axes, keep);
     tn_value y = cm_axes(c, ops[r], x, axes, keep);
     if (r == LOG_SUM)
         return cm_un(c, &tn_op_log, y);

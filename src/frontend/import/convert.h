@@ -97,6 +97,12 @@ tn_value imp_mirror(imp_node *c, tn_value x, tn_ints width, bool edge);
 void imp_split_equal(imp_node *c, tn_value x, int axis);
 /* The results are parts of these sizes; one of them may be below 0 and takes the rest. */
 void imp_split_sizes(imp_node *c, tn_value x, int axis, tn_ints size);
+/* e^x - 1, exact to the last bits near 0, too. Floats. */
+tn_value imp_expm1(imp_node *c, tn_value x);
+/* v where it is finite, else 0. */
+tn_value imp_finite_or_zero(imp_node *c, tn_value v);
+/* log(sum(exp(x))) along `axes`, none of them: all. Floats; no overflow, and infinities as their limit. */
+tn_value imp_log_sum_exp(imp_node *c, tn_value x, tn_ints axes, bool keep);
 /* Positions along an axis, a tensor of them for each of the first `batch` dimensions, which both have. */
 tn_value imp_take_of_each(imp_node *c, tn_value x, tn_value at, int axis, int batch);
 

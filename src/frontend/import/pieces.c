@@ -1,4 +1,4 @@
-/* Ranges, mirrored edges, parts of a dimension and picks from batches, as several formats have them. */
+/* Ranges, mirrored edges, parts of a dimension, picks from batches and formulas, as several formats have them. */
 #include "frontend/import/convert.h"
 
 #include <math.h>
@@ -183,4 +183,41 @@ tn_value imp_take_of_each(imp_node *c, tn_value x, tn_value at, int axis, int ba
     x = between ? imp_transpose(c, x, rank, to) : x;
     tn_value y = imp_call2(c, &tn_op_gather_nd, &a, x, imp_unsqueeze(c, at, imp_rank(at)));
     return between ? imp_transpose(c, y, n, back) : y;
+}
+
+/* ---- formulas ---- */
+
+/* nn.elu is e^x - 1 below 0; above: (1 - e^-x) e^x. */
+tn_value imp_expm1(imp_node *c, tn_value x)
+{
+    static const tn_alpha_attr one = {1};
+    tn_value minus = imp_call1(c, &tn_op_negative, NULL, imp_call1(c, &tn_op_abs, NULL, x));
+    tn_value below = imp_call1(c, &tn_op_nn_elu, &one, minus); /* e^-|x| - 1 */
+    tn_value share = imp_call1(c, &tn_op_negative, NULL, below);
+    tn_value above = imp_call2(c, &tn_op_multiply, NULL, share, imp_call1(c, &tn_op_exp, NULL, x));
+    return imp_choose(c, imp_with(c, &tn_op_less, x, 0), below, above);
+}
+
+tn_value imp_finite_or_zero(imp_node *c, tn_value v)
+{
+    tn_value finite = imp_call1(c, &tn_op_isfinite, NULL, v), zero = imp_const(c, imp_type(v)->dtype, 0);
+    return imp_choose(c, finite, v, zero);
+}
+
+/* The largest element is taken out. Where it is infinite it is not (inf - inf); exp is exact enough there: 0 or inf. */
+tn_value imp_log_sum_exp(imp_node *c, tn_value x, tn_ints axes, bool keep)
+{
+    if (imp_rank(x) == 0)
+        return x;
+    tn_dtype t = imp_type(x)->dtype;
+    tn_axes_attr kept = {axes, true, false};
+    x = imp_cast(c, x, imp_sum_dtype(t));
+    tn_value most = imp_finite_or_zero(c, imp_call1(c, &tn_op_max, &kept, x));
+    tn_value e = imp_call1(c, &tn_op_exp, NULL, imp_call2(c, &tn_op_subtract, NULL, x, most));
+    tn_value sum = imp_call1(c, &tn_op_log, NULL, imp_call1(c, &tn_op_sum, &kept, e));
+    tn_value y = imp_cast(c, imp_call2(c, &tn_op_add, NULL, sum, most), t);
+    tn_squeeze_attr drop = {axes};
+    if (keep || c->bad)
+        return y;
+    return axes.n ? imp_call1(c, &tn_op_squeeze, &drop, y) : imp_reshape(c, y, 0, NULL);
 }

@@ -96,20 +96,13 @@ static void variance(imp_node *c)
     keras_out(c, is_class(c, "Std") ? keras_unary(c, &tn_op_sqrt, y) : y);
 }
 
-/* The largest element is taken out; where it is infinite it is not (inf - inf). */
 static void log_sum_exp(imp_node *c)
 {
     int64_t axis[IMP_MAX_RANK];
-    tn_value in = keras_in(c, 0), x = as_float(c, in);
+    tn_value x = as_float(c, keras_in(c, 0));
     int n = axes_of(c, x, 1, "axis", axis);
     bool keep = keras_param_truth(c, 2, "keepdims");
-    tn_value most = keras_reduce(c, &tn_op_max, x, n, axis, true);
-    tn_value finite = keras_unary(c, &tn_op_isfinite, most), zero = keras_like(c, x, 0);
-    most = imp_choose(c, finite, most, zero);
-    tn_value e = keras_unary(c, &tn_op_exp, keras_binary(c, &tn_op_subtract, x, most));
-    tn_value sum = keras_unary(c, &tn_op_log, keras_reduce(c, &tn_op_sum, e, n, axis, true));
-    tn_value y = keras_binary(c, &tn_op_add, sum, most);
-    keras_out(c, keep ? y : keras_reduce(c, &tn_op_max, y, n, axis, false)); /* of one element each */
+    keras_out(c, imp_log_sum_exp(c, x, tn_ints_make(c->arena, (uint32_t)n, axis), keep));
 }
 
 /* Of order 1, 2 or infinity along n axes. */

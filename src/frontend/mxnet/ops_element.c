@@ -119,17 +119,7 @@ static void log1p_of(imp_node *c)
     imp_out(c, 0, imp_choose(c, tiny, x, imp_choose(c, all, mx_unary(c, &tn_op_log, u), y)));
 }
 
-/* exp(x) - 1, which nn.elu has for negative operands: e^x - 1 = (1 - e^-x) e^x. */
-static void expm1_of(imp_node *c)
-{
-    tn_alpha_attr one = {1};
-    tn_value x = imp_in(c, 0), zero = number(c, x, 0), below = mx_binary(c, &tn_op_minimum, x, zero);
-    tn_value minus = mx_unary(c, &tn_op_negative, mx_binary(c, &tn_op_maximum, x, zero));
-    tn_value small = mx_unary(c, &tn_op_negative, imp_call1(c, &tn_op_nn_elu, &one, minus));
-    tn_value above = mx_binary(c, &tn_op_multiply, small, mx_unary(c, &tn_op_exp, x));
-    tn_value is_below = mx_binary(c, &tn_op_less, x, zero);
-    imp_out(c, 0, imp_choose(c, is_below, imp_call1(c, &tn_op_nn_elu, &one, below), above));
-}
+static void expm1_of(imp_node *c) { imp_out(c, 0, imp_expm1(c, imp_in(c, 0))); }
 
 static void clip(imp_node *c)
 {

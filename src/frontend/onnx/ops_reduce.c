@@ -117,26 +117,16 @@ static void reduce(imp_node *c)
 
 /* ---- norms: with something before the sum and after it ---- */
 
-/* log(sum(exp(x))) without overflow: the largest element m is taken out. Where m is infinite it is not (inf - inf);
- * exp(x) is exact enough there: 0 or inf. */
-static tn_value log_sum_exp(imp_node *c, tn_value x, const reduction *r)
+/* imp_log_sum_exp along axes that only the run knows, which are kept. */
+static tn_value late_log_sum_exp(imp_node *c, tn_value x, const reduction *r)
 {
-    reduction keep = *r;
-    keep.a.keepdims = true;
-    tn_dtype t = imp_type(x)->dtype;
-    tn_value most = reduced(c, &tn_op_max, x, &keep);
-    tn_value m = imp_call(c, &tn_op_where, NULL, 3,
-                          (tn_value[]){imp_call1(c, &tn_op_isfinite, NULL, most), most, imp_const(c, t, 0)});
-    tn_value all = r->late ? imp_broadcast_like(c, m, x) : m;
-    tn_value e = imp_call1(c, &tn_op_exp, NULL, imp_call2(c, &tn_op_subtract, NULL, x, all));
-    tn_value sum = imp_call1(c, &tn_op_log, NULL, reduced(c, &tn_op_sum, e, &keep));
-    if (r->late && !c->bad) /* whose extents are bound twice */
+    tn_value m = imp_finite_or_zero(c, reduced(c, &tn_op_max, x, r));
+    tn_value away = imp_call2(c, &tn_op_subtract, NULL, x, imp_broadcast_like(c, m, x));
+    tn_value sum =
+        imp_call1(c, &tn_op_log, NULL, reduced(c, &tn_op_sum, imp_call1(c, &tn_op_exp, NULL, away), r));
+    if (!c->bad) /* whose extents are bound twice */
         m = imp_checked_reshape(c, m, (tn_dims){(uint32_t)imp_rank(sum), imp_type(sum)->dim});
-    tn_value y = imp_call2(c, &tn_op_add, NULL, sum, m);
-    tn_squeeze_attr drop = {r->a.axis};
-    if (r->a.keepdims || r->late || c->bad)
-        return y;
-    return r->a.axis.n ? imp_call1(c, &tn_op_squeeze, &drop, y) : imp_reshape(c, y, 0, NULL);
+    return imp_call2(c, &tn_op_add, NULL, sum, m);
 }
 
 /* Integers go through float64 where a root or a logarithm is taken, 16-bit floats through float32. */
@@ -153,7 +143,9 @@ static void norm(imp_node *c)
     tn_dtype wide = whole && (root || logarithm) ? TN_F64 : imp_sum_dtype(t);
     x = imp_cast(c, x, wide);
     if (logarithm && kind[6]) {
-        y = r.nothing ? x : log_sum_exp(c, x, &r);
+        y = r.nothing ? x
+            : r.late  ? late_log_sum_exp(c, x, &r)
+                      : imp_log_sum_exp(c, x, r.a.axis, r.a.keepdims);
     } else {
         if (square)
             y = imp_call2(c, &tn_op_multiply, NULL, x, x);

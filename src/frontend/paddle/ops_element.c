@@ -53,15 +53,7 @@ static void log1p_(imp_node *c)
 }
 
 /* Below 0 as nn.elu has it, above exp(x) (1 - exp(-x)). */
-static void expm1_(imp_node *c)
-{
-    static const tn_alpha_attr one = {1};
-    tn_value x = pd_real(c, pd_in(c, "X"));
-    tn_value below = imp_call1(c, &tn_op_nn_elu, &one, x);
-    tn_value back = imp_call1(c, &tn_op_nn_elu, &one, pd_unary(c, &tn_op_negative, x));
-    tn_value above = pd_unary(c, &tn_op_negative, product(c, pd_unary(c, &tn_op_exp, x), back));
-    pd_out(c, "Out", imp_choose(c, pd_binary(c, &tn_op_less, x, pd_number(c, x, 0)), below, above));
-}
+static void expm1_(imp_node *c) { pd_out(c, "Out", imp_expm1(c, pd_real(c, pd_in(c, "X")))); }
 
 /* To the nearest integer, halves away from 0. */
 static void round_(imp_node *c)

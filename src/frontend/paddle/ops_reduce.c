@@ -58,11 +58,7 @@ static void logsumexp(imp_node *c)
     tn_value x = pd_in(c, "X");
     if (!read_axes(c, x, "axis", "keepdim", &a))
         return;
-    tn_axes_attr kept = {a.axis, true, false};
-    tn_value top = reduced(c, &tn_op_max, x, &kept),
-             e = pd_unary(c, &tn_op_exp, pd_binary(c, &tn_op_subtract, x, top));
-    tn_value l = pd_unary(c, &tn_op_log, reduced(c, &tn_op_sum, e, &a));
-    pd_out(c, "Out", pd_binary(c, &tn_op_add, l, a.keepdims ? top : reduced(c, &tn_op_max, x, &a)));
+    pd_out(c, "Out", imp_log_sum_exp(c, x, a.axis, a.keepdims));
 }
 
 /* (sum |x|^p)^(1/p) */

@@ -405,20 +405,7 @@ tn_value pt_log1p(imp_node *c, tn_value x)
 
 static void log1p_(imp_node *c) { pt_out(c, pt_log1p(c, pt_float_in(c, 0))); }
 
-static void expm1_(imp_node *c)
-{
-    tn_value x = pt_float_in(c, 0);
-    tn_alpha_attr one = {1};
-    /* elu is expm1 below 0; above: exp(x) (1 - exp(-x)) */
-    tn_value down = imp_call1(c, &tn_op_nn_elu, &one, pt_un(c, &tn_op_negative, pt_un(c, &tn_op_abs, x)));
-    tn_value first = pt_un(c, &tn_op_negative, down);
-    tn_value up = pt_mul(c, first, pt_un(c, &tn_op_exp, x));
-    tn_value below = imp_call2(c, &tn_op_less, NULL, x, pt_num(c, x, 0));
-    tn_value large = imp_call2(c, &tn_op_greater, NULL, x, pt_num(c, x, 20));
-    tn_value second = pt_un(c, &tn_op_exp, x);
-    tn_value r = imp_choose(c, below, down, imp_choose(c, large, pt_sub(c, second, pt_num(c, x, 1)), up));
-    pt_out(c, r);
-}
+static void expm1_(imp_node *c) { pt_out(c, imp_expm1(c, pt_float_in(c, 0))); }
 
 static void frac(imp_node *c)
 {

@@ -213,22 +213,11 @@ static void count_nonzero(imp_node *c)
     pt_out(c, pt_sum(c, &tn_op_sum, first, pt_axes(c, 1, imp_rank(x)), false));
 }
 
-static tn_value log_sum(imp_node *c, tn_value x, tn_ints axes, bool keep)
-{
-    tn_value high = pt_sum(c, &tn_op_max, x, axes, true);
-    tn_value first = pt_un(c, &tn_op_isfinite, high);
-    high = imp_choose(c, first, high, pt_num(c, x, 0));
-    tn_value s =
-        pt_un(c, &tn_op_log, pt_sum(c, &tn_op_sum, pt_un(c, &tn_op_exp, pt_sub(c, x, high)), axes, keep));
-    tn_squeeze_attr a = {axes};
-    return pt_add(c, s, keep || !axes.n ? high : imp_call1(c, &tn_op_squeeze, &a, high));
-}
-
 static void logsumexp(imp_node *c)
 {
     tn_value x = pt_float_in(c, 0);
     tn_ints first = pt_axes(c, 1, imp_rank(x));
-    pt_out(c, log_sum(c, x, first, pt_truth(c, 2)));
+    pt_out(c, imp_log_sum_exp(c, x, first, pt_truth(c, 2)));
 }
 
 /* ---- norms ---- */

@@ -102,18 +102,7 @@ static void x_log(imp_node *c)
 /* ---- functions made of others ---- */
 
 /* Below 0 as nn.elu has it, above from there: exp(x) (1 - exp(-x)). */
-static void expm1_(imp_node *c)
-{
-    static const tn_alpha_attr one = {1};
-    tn_value x = imp_in(c, 0);
-    tn_value below = imp_call1(c, &tn_op_nn_elu, &one, x);
-    tn_value turned = tf_unary(c, &tn_op_negative, x);
-    tn_value back = imp_call1(c, &tn_op_nn_elu, &one, turned);
-    tn_value product = tf_binary(c, &tn_op_multiply, tf_unary(c, &tn_op_exp, x), back);
-    tn_value above = tf_unary(c, &tn_op_negative, product);
-    tn_value low = tf_binary(c, &tn_op_less, x, tf_number(c, x, 0));
-    imp_out(c, 0, imp_choose(c, low, below, above));
-}
+static void expm1_(imp_node *c) { imp_out(c, 0, imp_expm1(c, imp_in(c, 0))); }
 
 static void square(imp_node *c)
 {
