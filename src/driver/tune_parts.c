@@ -96,6 +96,17 @@ const tn_picks *tn_tuning_near(tn_tuning *t, const tn_task *k)
     tn_pool_init(&pool, k->load.func->ctx, &b->arena, k->load.func->pool);
     if (!t->n_wish || tn_explore_near(&space, t->n_wish, t->wish, &b->arena, &pool, &s, &n) != TN_DONE || !n)
         return NULL;
+    t->n_met += n;
     *p = tn_picks_of(&s.picked, &b->arena);
     return p;
+}
+
+void tn_tuning_tell_near(tn_tuning *t)
+{
+    if (t->n_wish && !t->n_met && t->n_chosen)
+        (void)tn_report(
+            t->b->ctx, TN_WARNING, "driver-W006", NULL,
+            "\"%s\": no task has a choice of such a role; roles are what follows the last point of a "
+            "choice's name, as `tenon dump --stage space` lists them",
+            t->o.near);
 }

@@ -232,6 +232,7 @@ tn_status tn_tuning_prior(tn_tuning *t)
         t->home = NULL;
     for (uint32_t i = 0; i < t->n_chosen; i++)
         give_points(t, &t->search[i]);
+    tn_tuning_tell_near(t);
     return TN_OK;
 }
 
@@ -391,6 +392,19 @@ static void probe(tn_tuning *t, tn_measurer *m)
     tn_buf_deinit(&trace);
 }
 
+/* Why no task has a time, as where the target is another machine; NULL: one has, or none was tried. */
+static const char *why_none(const tn_tuning *t)
+{
+    const char *why = NULL;
+    for (uint32_t i = 0; i < t->n_chosen; i++) {
+        const tenon_tune_task *k = &t->task[t->chosen[i]];
+        if (k->built_in_seconds > 0)
+            return NULL;
+        why = why ? why : k->why;
+    }
+    return why;
+}
+
 static tn_status cannot_time(tn_build *b, const char *why)
 {
     return tn_error(b->ctx, "driver-E164", NULL, "nothing can be timed: %s", why);
@@ -421,5 +435,6 @@ tn_status tn_tuning_search(tn_tuning *t)
     probe(t, m);
     run_search(t, m);
     tn_measurer_end(m);
-    return TN_OK;
+    const char *why = why_none(t);
+    return why ? cannot_time(b, why) : TN_OK;
 }

@@ -23,6 +23,7 @@ typedef struct tn_tuning {
     double odds[TN_N_PART];
     uint32_t n_wish; /* what choices should be near */
     tn_wish wish[TN_MOST_WISHES];
+    uint32_t n_met;   /* choices that are near such a number, of all tasks */
     bool has_rival;   /* the built-in schedules are another generator's */
     bool no_records;  /* the user's own file is left alone */
     bool is_known;    /* what was found before is in b->records */
@@ -37,6 +38,7 @@ TN_WARN_UNUSED tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sch
 TN_WARN_UNUSED tn_status tn_tuning_parts(tn_tuning *t); /* a part of the above; driver-E190, E192 */
 /* The point that the options want tried early; NULL: none. */
 const tn_picks *tn_tuning_near(tn_tuning *t, const tn_task *k);
+void tn_tuning_tell_near(tn_tuning *t); /* after all tasks: driver-W006 where none has such a choice */
 /* Room for n tasks, */
 void tn_tuning_tasks(tn_tuning *t, uint32_t n);
 /* each of which is described, where `x` has name, nodes, workload and calls; constant: as of a tn_workload. */

@@ -24,6 +24,12 @@ expect 2 "" tune "$digit" -o found --generator oracle
 expect 0 "8 trials" tune "$digit" -o found --tasks conv --trials 8 --generator sketch --fixed location,unroll --near rows=4
 expect 4 '"all" is no part of a schedule that can be fixed; parts of schedules are way, inline' tune "$digit" -o found --fixed all
 expect 4 '"tile" is no part with its odds, as in "tile=0.9"' tune "$digit" -o found --odds tile
+expect 0 'as `tenon dump --stage space` lists them [driver-W006]' tune "$digit" -o found --tasks dense --trials 1 --near edges=14
+case $(uname -m) in # each stands for a machine that this one is not
+aarch64) other=x86_64 ;;
+*) other=aarch64 ;;
+esac
+expect 4 "nothing can be timed: this package needs CPU feature" tune "$digit" -o found --trials 1 --target "llvm -mtriple=$other-linux-gnu"
 expect 4 '"rows" is no role of a choice with a number above 0' tune "$digit" -o found --near rows
 expect 0 "" tune "$digit" -o found --tasks dense --trials 4 --log-estimated-latency --budget 20s
 TERM=xterm NO_COLOR= python3 "$here/terminal.py" raw tenon tune "$digit" -o found --trials 30 --min-repeat-ms 1 >shown
