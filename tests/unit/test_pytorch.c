@@ -142,6 +142,12 @@ static const struct {
     {FORWARD "    return torch.adaptive_avg_pool2d(torch.zeros([1, 1, torch.size(torch.nonzero(x), 0), 4]), "
              "[None, 1])\n",
      {"-> Tensor[(1, 1, u0, 1), float32]"}},
+    /* a NaN outside of a window is in no result of it */
+    {FORWARD
+     "    y, at = torch.adaptive_max_pool2d(torch.zeros([1, 1, torch.size(torch.nonzero(x), 0), 4]), [3, "
+     "3])\n"
+     "    return torch.scatter_reduce(x, 0, torch.zeros([1, 3], dtype=4), x, \"amax\", include_self=False)\n",
+     {"isnan(", "min("}},
     /* a window that reaches beyond the padding counts what lies inside */
     {FORWARD "    return torch.avg_pool1d(x, [3], [3], [1], True, True)\n",
      {"padding=[1, 2]", "multiply(", "-> Tensor[(2, 2), float32]"}},

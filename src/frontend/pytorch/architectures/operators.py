@@ -112,6 +112,10 @@ def adaptive_max_pool1d(self, output_size):
   v, at = adaptive_max_pool2d(torch.unsqueeze(self, -2), [1, output_size[0]])
   return torch.squeeze(v, -2), torch.squeeze(at, -2)
 
+# x with 0 in the place of each NaN: no element is below the least of them, or above the largest.
+def numbers(x):
+  return torch.where(torch.isnan(x), torch.zeros_like(x), x) if torch.is_floating_point(x) else x
+
 # [out, n]: which of n elements window i of an adaptive pool has.
 def adaptive_windows(n, out):
   i = torch.unsqueeze(torch.arange(out), 1)
@@ -120,16 +124,17 @@ def adaptive_windows(n, out):
   end = torch.floor_divide((i + 1) * n + (out - 1), out)
   return torch.logical_and(torch.ge(j, begin), torch.lt(j, end))
 
+# What lies outside of a window is chosen away: times 0, an infinity would be NaN.
 def adaptive_avg_axis(x, axis, out):
-  inside = torch.to(adaptive_windows(torch.size(x, axis), out), ops.prim.dtype(x))
-  share = inside / torch.sum(inside, [1], True)
-  return torch.transpose(torch.matmul(torch.transpose(x, axis, -1), torch.t(share)), axis, -1)
+  inside = adaptive_windows(torch.size(x, axis), out)
+  y = torch.unsqueeze(torch.transpose(x, axis, -1), -2)
+  n = torch.sum(torch.to(inside, ops.prim.dtype(x)), [1])
+  return torch.transpose(torch.sum(torch.where(inside, y, torch.zeros_like(torch.amax(x))), [-1]) / n, axis, -1)
 
 def adaptive_max_axis(x, axis, out):
   inside = adaptive_windows(torch.size(x, axis), out)
   y = torch.unsqueeze(torch.transpose(x, axis, -1), -2)
-  least = torch.amin(x)
-  return torch.transpose(torch.amax(torch.where(inside, y, least), [-1]), axis, -1)
+  return torch.transpose(torch.amax(torch.where(inside, y, torch.amin(numbers(x))), [-1]), axis, -1)
 
 # For windows along an axis of x that gave y: their size by how much of them lies inside of x and its padding.
 def share_inside(x, y, axis, size, step, pad):
@@ -164,7 +169,7 @@ def scatter_reduce_apart(self, dim, index, src, reduce, include_self):
     if reduce == "prod":
       first = torch.ones_like(src)
     elif reduce == "amax" or reduce == "amin":
-      first = src
+      first = numbers(src)
     neutral = torch.amax(first) if reduce == "amin" else torch.amin(first)
     x = torch.where(torch.gt(n, 0), neutral, self)
   if reduce != "mean":
@@ -188,7 +193,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
     row = padding_idx + torch.size(weight, 0) if padding_idx < 0 else padding_idx
     is_used = torch.ne(indices, row)
     counts = torch.to(is_used, 4)
-    rest = torch.amin(rows) if mode == 2 else torch.zeros_like(torch.sum(rows))
+    rest = torch.amin(numbers(rows)) if mode == 2 else torch.zeros_like(torch.sum(rows))
     rows = torch.where(torch.unsqueeze(is_used, 1), rows, rest)
   n = torch.unsqueeze(torch.index_add(torch.zeros([torch.size(starts, 0)], dtype=4), 0, bag, counts), 1)
   sums = torch.zeros([torch.size(starts, 0), torch.size(weight, 1)], dtype=ops.prim.dtype(rows))
