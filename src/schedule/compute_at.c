@@ -3,9 +3,9 @@
  *
  *     compute_at "b" yo        for yo < 8, yi < 4: reads b[yo*4 + yi] and b[yo*4 + yi + 1]
  *
- * makes five elements of b in each turn of yo, whose own they are: b is local memory of so many then. The block's
- * iterations must be bound to loops of their own and index what it writes, and all its readers be inside of the loop.
- * What it reads must be filled before it, so that nothing changes on the way.
+ * makes five elements of b in each turn of yo, whose own they are: b is local memory of so many then. The block's loops
+ * must be its own, and are made anew where steps changed them. Its iterations must index what it writes, and all its
+ * readers be inside of the loop. What it reads must be filled before it, so that nothing changes on the way.
  */
 #include "schedule/sched_impl.h"
 
@@ -50,10 +50,8 @@ static tn_verdict check_producer(move *m)
     tn_stmt *decl = tn_decl_of(m->s->func, m->buffer);
     if (!decl || tn_stmt_parent(decl) || made->scope != TN_SCOPE_GLOBAL)
         return TN_REJECT_SCOPE; /* what a result is, or what is near already */
-    tn_verdict v = tn_plain_nest(b, &m->top);
-    if (v == TN_DONE && (tn_stmt_parent(m->top) || !read_indices(m)))
-        v = TN_REJECT_NEST;
-    return v;
+    tn_verdict v = tn_own_nest(b, &m->top);
+    return v == TN_DONE && !read_indices(m) ? TN_REJECT_NEST : v;
 }
 
 /* All that it reads was written before it. */
@@ -119,7 +117,9 @@ static bool begins_inside(const move *m)
 static void put_under(move *m)
 {
     tn_func *f = m->s->func;
-    tn_stmt *b = m->producer, *loop[TN_MAX_LOOPS];
+    tn_stmt *b = m->producer, *loop[TN_MAX_LOOPS], *top;
+    if (tn_plain_nest(b, &top) != TN_DONE)
+        m->top = tn_nest_anew(m->s, b);
     int n = tn_stmt_loops(b, TN_MAX_LOOPS, loop);
     TN_ASSERT(n == (int)b->u.block.n_iter);
     tn_stmt_remove(m->top);

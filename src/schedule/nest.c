@@ -339,6 +339,57 @@ int tn_loop_terms(const tn_stmt *block, int max, const tn_expr *out[])
     return k;
 }
 
+tn_verdict tn_own_nest(tn_stmt *block, tn_stmt **out_top)
+{
+    tn_stmt *at = block;
+    for (tn_stmt *l = tn_stmt_parent(block); l; l = tn_stmt_parent(l)) {
+        if (l->kind != TN_S_FOR || l->u.loop.kind == TN_LOOP_TENSOR || tn_body_only(&l->u.loop.body) != at)
+            return TN_REJECT_NEST;
+        at = l;
+    }
+    *out_top = at;
+    return block->u.block.n_iter <= TN_MAX_LOOPS ? TN_DONE : TN_REJECT_NEST;
+}
+
+static bool is_domain(const tn_stmt *block, const tn_expr *e)
+{
+    int i = e->kind == TN_E_LT ? tn_own_iteration(block, e->src[0]) : -1;
+    return i >= 0 && e->src[1] == block->u.block.iter[i].extent;
+}
+
+/* A mask without the conditions that are on loops, and those that all iterations of a plain nest meet. */
+static const tn_expr *own_terms(tn_pool *p, const tn_stmt *block, const tn_expr *mask)
+{
+    if (mask && mask->kind == TN_E_AND) {
+        const tn_expr *a = own_terms(p, block, mask->src[0]), *b = own_terms(p, block, mask->src[1]);
+        return a && b ? tn_and(p, a, b) : a ? a : b;
+    }
+    return mask && !is_domain(block, mask) && tn_each(mask, only_own, (void *)block) ? mask : NULL;
+}
+
+tn_stmt *tn_nest_anew(tn_sched *s, tn_stmt *block)
+{
+    tn_func *f = s->func;
+    tn_stmt *old = tn_nest_top(block, NULL), *top = block;
+    tn_body *home = old->list;
+    tn_stmt *next = old->next;
+    for (tn_stmt *l = tn_stmt_parent(block); l; l = tn_stmt_parent(l))
+        tn_sched_consume(s, l);
+    tn_stmt_remove(block);
+    if (old != block)
+        tn_stmt_remove(old);
+    block->u.block.mask = own_terms(f->pool, block, block->u.block.mask);
+    for (uint32_t i = block->u.block.n_iter; i-- > 0;) {
+        tn_iter *it = &block->u.block.iter[i];
+        it->value = tn_func_add_var(f, tn_sched_var_name(s, it->var), TN_IDX);
+        tn_stmt *l = tn_stmt_for(f, it->value, it->extent, TN_LOOP_SERIAL);
+        tn_body_append(&l->u.loop.body, top);
+        top = l;
+    }
+    tn_body_insert(home, next, top);
+    return top;
+}
+
 void tn_take_loop_terms(tn_sched *s, const tn_stmt *from, tn_stmt *to, int n, const tn_expr *const old[],
                         const tn_expr *const fresh[])
 {

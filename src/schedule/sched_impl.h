@@ -57,6 +57,10 @@ static inline tn_stmt *tn_top_of(tn_stmt *s)
 int tn_own_iteration(const tn_stmt *block, const tn_expr *e);
 /* TN_DONE if each of its iterations is bound to a serial loop of its own, all in one perfect nest, in order. */
 tn_verdict tn_plain_nest(tn_stmt *block, tn_stmt **out_top);
+/* TN_DONE if the loops around it, whatever was done to them, are a perfect nest of it alone. */
+tn_verdict tn_own_nest(tn_stmt *block, tn_stmt **out_top);
+/* Such a nest anew, plain: a serial loop of each iteration. What named the old loops names nothing. Returns its top. */
+tn_stmt *tn_nest_anew(tn_sched *s, tn_stmt *block);
 /* Does a's statement of the function's own list stand before b's? */
 bool tn_runs_before(tn_stmt *a, tn_stmt *b);
 /* A block beside `block`: its spatial iterations with fresh variables, bound through copies of the loops of

@@ -182,6 +182,33 @@ class Schedules(unittest.TestCase):
         with self.assertRaises(tenon.CompileError):
             s[a].compute_at(s[y], inner)  # it is there already
 
+    def test_steps_of_a_producer_before_it_moves(self):
+        x = te.placeholder((35, 8), name="x")
+        a = te.compute((34, 8), lambda i, j: x[i, j] * x[i + 1, j], name="a")
+        y = te.compute((32, 8), lambda i, j: a[i, j] + a[i + 2, j], name="y")
+        rows = [[float(8 * i + j) for j in range(8)] for i in range(35)]
+        wanted = [[rows[i][j] * rows[i + 1][j] + rows[i + 2][j] * rows[i + 3][j] for j in range(8)] for i in range(32)]
+
+        def steps(stage):
+            io, ii = stage.split(a.op.axis[0], 4)
+            stage.reorder(io, a.op.axis[1], ii)
+            stage.unroll(ii)
+            stage.fuse(io, a.op.axis[1])
+
+        texts = []
+        for first in (False, True):
+            s = te.create_schedule(y.op)
+            if first:
+                steps(s[a])
+            outer, _ = s[y].split(y.op.axis[0], 8)
+            s[a].compute_at(s[y], outer)
+            if not first:
+                steps(s[a])
+            texts.append(str(te.lower(s, [x, y])))
+            self.assertEqual(values(te.build(s, [x, y])(tensor((35, 8), sum(rows, [])))), wanted)
+        self.assertEqual(texts[0].count("unrolled"), texts[1].count("unrolled"))
+        self.assertIn("buffer a: f32[10, 8] in local", texts[1])
+
     def test_copies_under_loops(self):
         a, b, c = matmul(32)
         x, y = [float(i % 7) for i in range(1024)], [float(i % 5) for i in range(1024)]

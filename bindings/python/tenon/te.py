@@ -244,6 +244,7 @@ class Stage:
         self._schedule, self._block, self.op = schedule, block, op
         self._named = False
         self._scope = ""  # where a copy goes once it is under a loop, if that is not "local"
+        self._done: List[Callable[[], None]] = []  # its steps, for loops that are made anew
 
     def _loops(self) -> Loops:
         """Its loops get names when the first step needs them."""
@@ -272,9 +273,12 @@ class Stage:
             if not isinstance(parent.extent, int):
                 raise UnsupportedError("nparts needs an extent that is a number; use factor")
             factor = -(-parent.extent // int(nparts or 1))
-        outer, inner = self._loops().split(name, [int(factor)])
-        count = -(-parent.extent // factor) if isinstance(parent.extent, int) else None
-        return self._made(outer, count, parent), self._made(inner, int(factor), parent)
+        inner = int(factor)
+        names = self._loops().split(name, [inner])
+        count = -(-parent.extent // inner) if isinstance(parent.extent, int) else None
+        axes = self._made(names[0], count, parent), self._made(names[1], inner, parent)
+        self._done.append(lambda: self._schedule._loop.update(zip(axes, self._loops().split(self._name(parent), [inner]))))
+        return axes
 
     def _made(self, name: str, extent: Any, of: IterVar) -> IterVar:
         axis = IterVar(name, extent, of.reduces)
@@ -293,19 +297,28 @@ class Stage:
         product: Any = 1
         for a in axes:
             product = product * a.extent if isinstance(product, int) and isinstance(a.extent, int) else None
-        return self._made(self._loops().fuse([self._name(a) for a in axes]), product, axes[0])
+        fused = self._made(self._loops().fuse([self._name(a) for a in axes]), product, axes[0])
+        self._done.append(lambda: self._schedule._loop.update({fused: self._loops().fuse([self._name(a) for a in axes])}))
+        return fused
+
+    def _mark(self, step: str, axes: Sequence[IterVar]) -> None:
+        def mark() -> None:
+            self._loops().apply(step, [self._name(a) for a in axes])
+
+        mark()
+        self._done.append(mark)
 
     def reorder(self, *axes: IterVar) -> None:
         """The loops in this order."""
-        self._loops().apply("reorder", [self._name(a) for a in axes])
+        self._mark("reorder", axes)
 
     def vectorize(self, var: IterVar) -> None:
         """Iterations become lanes."""
-        self._loops().apply("vectorize", [self._name(var)])
+        self._mark("vectorize", [var])
 
     def unroll(self, var: IterVar) -> None:
         """Iterations are written out."""
-        self._loops().apply("unroll", [self._name(var)])
+        self._mark("unroll", [var])
 
     def parallel(self, var: IterVar) -> None:
         """Iterations become tasks; the loop must be the outermost one."""
@@ -341,9 +354,12 @@ class Stage:
         """Nothing: that is where each stage is."""
 
     def compute_at(self, parent: "Stage", scope: IterVar) -> None:
-        """Compute it at the beginning of a loop of the stage that reads it, as much as one iteration of that reads."""
+        """Compute it at the beginning of a loop of the stage that reads it, as much as one iteration of that reads. Its own steps
+        are done again to its loops, which are shorter then; it is no longer parallel."""
         self._schedule._loops.step(f'compute_at "{self._block}" {parent._name(scope)}')
         self._named = False
+        for again in self._done:
+            again()
         if self._scope:
             self.set_scope(self._scope)
 
