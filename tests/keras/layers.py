@@ -273,7 +273,8 @@ def batch_norm(k, r, name):
 
 @case("LayerNormalization")
 def layer_norm(k, r, name):
-    layer = k.layers.LayerNormalization(axis=pick(r, -1, 1, [1, 2]), center=flag(r), scale=flag(r))
+    more = {"rms_scaling": True} if hasattr(k, "ops") and r.random() < 0.3 else {}
+    layer = k.layers.LayerNormalization(axis=pick(r, -1, 1, [1, 2]), center=flag(r), scale=flag(r), **more)
     return sequential(k, layer, [4, 6])
 
 
@@ -329,6 +330,20 @@ def masked_merge(k, r, name):
     y = [k.layers.Embedding(4, 2, mask_zero=flag(r))(v) for v in x]
     ways = [k.layers.Add(), k.layers.Multiply(), k.layers.Maximum(), k.layers.Minimum(), k.layers.Average()]
     return k.Model(x, [w(y) for w in ways])
+
+
+@case("MaskDropped")
+def mask_dropped(k, r, name):
+    """Layers that pass masks on, and others, which drop them; so do functions."""
+    o = getattr(k, "ops", None)
+    n = k.layers
+    x = n.Input([5], dtype="int32")
+    y = n.Embedding(4, 6, mask_zero=True)(x)
+    ways = [n.Conv1D(3, 2, padding="same"), n.EinsumDense("abc,cd->abd", (None, 3)), n.SeparableConv1D(2, 2, padding="same"),
+            n.SpectralNormalization(n.Dense(3)), n.Rescaling(2.0), n.Identity(), n.LayerNormalization(), n.Dense(3),
+            n.Normalization(mean=0.5, variance=2.0), lambda y: y * 2.0 + 1.0, lambda y: y[:, ::-1]]
+    ways += [o.relu, n.RMSNormalization()] if o else []
+    return k.Model(x, n.LSTM(2)(pick(r, *ways)(y)))
 
 
 @case("Masking")
@@ -719,6 +734,34 @@ def operations(k, r, name):
     return k.Model([x, z], [y, k.layers.Flatten()(z)])
 
 
+@case("MoreFunctions")
+def more_functions(k, r, name):
+    """Those of statistics, products, windows and pictures."""
+    if not hasattr(k, "ops"):
+        return operations(k, r, name)
+    o, x, p = k.ops, k.layers.Input([4, 6]), k.layers.Input([7, 8, 3])
+    f = lambda *s: r.normal(size=s).astype("f4")
+    how = {"padding": pick(r, "valid", "same"), "strides": pick(r, 1, 2)}
+    y = pick(r, lambda: o.median(x, axis=1), lambda: o.median(x, keepdims=True), lambda: o.quantile(x, [0.2, 0.9], axis=-1),
+             lambda: o.average(x, axis=1, weights=f(4)), lambda: o.average(x), lambda: list(o.moments(x, axes=[1])),
+             lambda: o.count_nonzero(o.relu(x), axis=1), lambda: o.ptp(x, axis=-1), lambda: o.arctan2(x, x[:, ::-1]),
+             lambda: o.hypot(x, 2.0), lambda: o.trunc(x), lambda: o.exp2(x), lambda: o.deg2rad(x), lambda: o.nan_to_num(x / o.relu(x)),
+             lambda: o.isposinf(x / 0), lambda: o.bitwise_and(o.cast(x * 9, "int32"), o.cast(x * 5, "int32")),
+             lambda: o.soft_shrink(x, 0.3), lambda: o.hard_shrink(x, 0.3), lambda: o.celu(x, 0.4), lambda: o.threshold(x, 0.2, -2.0),
+             lambda: o.glu(x, axis=1), lambda: o.tensordot(x, f(6, 2), axes=1), lambda: o.tensordot(x, x, [[1, 2], [1, 2]]),
+             lambda: o.inner(x, x), lambda: o.vdot(x, x), lambda: o.append(x, x, axis=1), lambda: o.slice(x, (0, 1, 2), (1, 2, 3)),
+             lambda: o.diff(x, n=2, axis=1), lambda: o.diagonal(x, 1, 1, 2), lambda: o.trace(x, -1, 1, 2),
+             lambda: o.layer_normalization(x, f(6), f(6)), lambda: o.rms_normalization(x), lambda: o.mod(o.cast(x, "uint8"), 3),
+             lambda: o.batch_normalization(x, f(6), o.abs(f(6)), -1), lambda: o.dot_product_attention(p, p, p, is_causal=flag(r)),
+             lambda: o.conv(p, f(3, 3, 3, 4), **how), lambda: o.depthwise_conv(p, f(3, 2, 3, 2), **how),
+             lambda: o.separable_conv(p, f(3, 3, 3, 2), f(1, 1, 6, 4), **how), lambda: o.conv_transpose(p, f(3, 3, 4, 3), **how),
+             lambda: o.max_pool(p, (2, 3), **how), lambda: o.average_pool(p, 2, **how), lambda: o.adaptive_average_pool(p, 2),
+             lambda: o.image.resize(p, (5, 9), interpolation=pick(r, "nearest", "bilinear", "bicubic"), antialias=flag(r)),
+             lambda: o.image.crop_images(p, 1, 2, target_height=3, target_width=4), lambda: o.image.pad_images(p, 1, 2, 3, 4),
+             lambda: o.image.rgb_to_grayscale(p))()
+    return k.Model([x, p], y)
+
+
 @case("Functions")
 def functions(k, r, name):
     """Those of keras.ops that ops_function.c converts, constants of several dimensions, and what lacks an axis."""
@@ -739,5 +782,12 @@ def functions(k, r, name):
              lambda: o.isinf(x), lambda: o.isfinite(x), lambda: o.arctan(x), lambda: o.hard_tanh(x), lambda: o.squareplus(x, 3),
              lambda: o.one_hot(o.cast(x, "int32"), 4), lambda: o.segment_sum(x[0], o.convert_to_tensor([0, 0, 1, 2]), 4),
              lambda: o.segment_max(x[0], o.convert_to_tensor([0, 0, 1, 3]), 4), lambda: o.outer(x[0, 0], x[0, 1]),
-             lambda: o.broadcast_to(x[:1], [2, 4, 6]))()
+             lambda: o.broadcast_to(x[:1], [2, 4, 6]), lambda: o.sum(x, axis=()), lambda: o.argmax(x, keepdims=True),
+             lambda: o.max(x, axis=1, initial=0.5), lambda: o.cumsum(x, axis=1, dtype="int32"), lambda: o.zeros_like(x, dtype="int32"),
+             lambda: o.full_like(x, 3.7, dtype="int32"), lambda: o.clip(x, 1.0, -1.0), lambda: o.softmax(x, axis=None),
+             lambda: o.norm(x, ord=-np.inf, axis=1), lambda: o.norm(x, ord=3, axis=-1), lambda: o.norm(x, ord=1, axis=(1, 2)),
+             lambda: o.floor(o.cast(x * 9, "int32")), lambda: o.logical_not(x), lambda: o.log1p(o.cast(o.abs(x), "int32")),
+             lambda: o.repeat(x, [2, 0, 1, 3], axis=1), lambda: o.repeat(x, 0, axis=1), lambda: o.pad(x, [[0, 0], [1, 2], [3, 0]], mode="reflect"),
+             lambda: o.take_along_axis(x, np.zeros([1, 1, 6], "i4"), axis=1), lambda: o.where(np.arange(6) % 2 == 0, x, -x),
+             lambda: o.einsum("abc,cd->abd", x, row), lambda: o.matmul(o.cast(x, "int8"), np.ones([6, 2], "i1")))()
     return k.Model(x, y)

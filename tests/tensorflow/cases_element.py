@@ -146,7 +146,8 @@ def select(r, op):
 
 @case("ClipByValue")
 def clip(r, op):
-    return (lambda x: raw.ClipByValue(t=x, clip_value_min=-.5, clip_value_max=1.)), [floats(r, *shape_of(r))]
+    low = float(r.choice([-.5, 1.5]))  # where the ends are crossed, the lower one counts
+    return (lambda x: raw.ClipByValue(t=x, clip_value_min=low, clip_value_max=1.)), [floats(r, *shape_of(r))]
 
 
 @case("FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel")

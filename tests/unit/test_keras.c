@@ -117,6 +117,14 @@ static void faults_are_said(void **state)
         {ONE(", 4", "BatchNormalization", ", \"mode\": 1"), "keras-E005", "only mode 0"},
         {ONE(", 4", "Dropout", ", \"rate\": 0.5, \"dtype\": \"int8_from_float32\""), "keras-E005",
          "quantised layers"},
+        {ONE(", 4", "Dropout",
+             ", \"rate\": 0.5, \"dtype\": {\"class_name\": \"QuantizedDTypePolicy\", \"config\": {\"mode\": "
+             "\"int8\", \"source_name\": \"float32\"}}"),
+         "keras-E005", "quantised layers (int8)"},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL("y", "Repeat", ", \"axis\": 1, \"repeats\": -1",
+                                                      NODE(TENSOR("a", "0"))),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         "keras-E005", "cannot be repeated -1 times"},
         {ONE(", 3", "IntegerLookup", ", \"num_oov_indices\": 1"), "keras-E006",
          "does not have the vocabulary"},
         {ONE(", 3", "StringLookup", ", \"vocabulary\": [\"a\"]"), "keras-E010", "cannot look up"},
@@ -316,11 +324,23 @@ static void layers_become_relay(void **state)
     }
 }
 
+typedef struct operation {
+    const char *text, *part[3];
+} operation;
+
+static void check_operations(size_t n, const operation row[])
+{
+    for (size_t i = 0; i < n; i++) {
+        model m;
+        assert_int_equal(read_text(&m, row[i].text, strlen(row[i].text), NULL), TN_OK);
+        has(&m, 3, row[i].part);
+        model_deinit(&m);
+    }
+}
+
 static void operations_become_relay(void **state)
 {
-    static const struct {
-        const char *text, *part[3];
-    } row[] = {
+    static const operation row[] = {
         /* Constants have the shape of their lists, and a type of their own; floats may be no numbers. */
         {FUNCTIONAL3(
              TYPED("a", "int32") "," CALL("y", "Add", "",
@@ -344,12 +364,117 @@ static void operations_become_relay(void **state)
          {"take(%a, ", "(2) int32", "axis=1"}},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        model m;
-        assert_int_equal(read_text(&m, row[i].text, strlen(row[i].text), NULL), TN_OK);
-        has(&m, 3, row[i].part);
-        model_deinit(&m);
-    }
+    check_operations(sizeof row / sizeof *row, row);
+}
+
+static void functions_become_relay(void **state)
+{
+    static const operation row[] = {
+        /* No axes are none, not all; the type of the result counts, and so does where the ends are crossed. */
+        {FUNCTIONAL3(
+             INPUT("a", "[null, 2]") "," CALL("y", "Sum", ", \"axis\": []", NODE(TENSOR("a", "0") "")),
+             "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"-> Tensor[(batch, 2), float32]", "%a", "}"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL("y", "Argmax", ", \"axis\": null, \"keepdims\": true",
+                                                      NODE(TENSOR("a", "0") "")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"reshape(%a", "argmax(%0, keepdims=True", "[1, 1]"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL("y", "Max", ", \"axis\": 1, \"initial\": 0.5",
+                                                      NODE(TENSOR("a", "0") "")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"max(%a", "maximum(%0", "0.5f"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL("y", "Cumsum", ", \"axis\": 1, \"dtype\": \"int32\"",
+                                                      NODE(TENSOR("a", "0") "")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"cast(%a, dtype=\"int32\")", "cumsum(%0", "}"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL("y", "ZerosLike", ", \"dtype\": \"int32\"",
+                                                      NODE(TENSOR("a", "0") "")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"Tensor[(batch, 2), int32]", "broadcast_to(", "}"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL("y", "Clip", ", \"x_min\": 1.0, \"x_max\": -1.0",
+                                                      NODE(TENSOR("a", "0") "")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"minimum(%a, -1f)", "maximum(%0, 1f)", "}"}},
+        {FUNCTIONAL3(
+             INPUT("a", "[null, 2]") "," CALL("y", "Softmax", ", \"axis\": null", NODE(TENSOR("a", "0") "")),
+             "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"sum(", "log(", "subtract("}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL(
+                         "y", "Norm", ", \"ord\": -Infinity, \"axis\": 1, \"keepdims\": false",
+                         NODE(TENSOR("a", "0") "")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"abs(%a)", "min(%0", "axis=[1]"}},
+        {FUNCTIONAL3(TYPED("a", "int32") "," CALL("y", "Floor", "", NODE(TENSOR("a", "0") "")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"cast(%a, dtype=\"float32\")", "floor(%0)", "}"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL("y", "TakeAlongAxis", ", \"axis\": 1",
+                                                      NODE(TENSOR("a", "0") ", [[0]]")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"broadcast_to(", "gather(", "axis=1"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL("y", "Repeat", ", \"axis\": 1, \"repeats\": [2, 1]",
+                                                      NODE(TENSOR("a", "0") "")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"take(%a, ", "(3) int64", "axis=1"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL(
+                         "y", "Einsum", ", \"subscripts\": \"ab,bc->ac\"",
+                         NODE(TENSOR("a", "0") ", {\"class_name\": \"__numpy__\", \"config\": {\"value\": "
+                                               "[[1, 2], [3, 4]], \"dtype\": \"float32\"}}")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"einsum((%a, ", "(2, 2)", "ab,bc->ac"}},
+        {FUNCTIONAL3(TYPED("a", "int8") "," CALL(
+                         "y", "Matmul", "",
+                         NODE(TENSOR("a", "0") ", {\"class_name\": \"__numpy__\", \"config\": {\"value\": "
+                                               "[[1, 2], [3, 4]], \"dtype\": \"int8\"}}")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"cast(%a, dtype=\"int32\")", "nn.dense(", "int32"}},
+        /* What is made of others. */
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL("y", "Median", ", \"axis\": 1, \"keepdims\": true",
+                                                      NODE(TENSOR("a", "0") "")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"topk(%1, k=[2], axis=1, is_ascend=True", "multiply(%3, 0.5f)", "isnan("}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL("y", "Arctan2", "", NODE(TENSOR("a", "0") ", 2.0")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"atan(", "where(", "}"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 2]") "," CALL(
+                         "y", "Tensordot", ", \"axes\": 1",
+                         NODE(TENSOR("a", "0") ", {\"class_name\": \"__numpy__\", \"config\": {\"value\": "
+                                               "[[1, 2], [3, 4]], \"dtype\": \"float32\"}}")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"einsum((%a, ", "equation=", "}"}},
+        /* Functions drop masks: the average is one of all steps. A layer that keeps them leads to sums. */
+        {FUNCTIONAL3(INPUT("a", "[null, 3, 2]") "," CALL("m", "Masking", "", NODE(TENSOR("a", "0"))) "," CALL(
+                         "t", "Tanh", "", NODE(TENSOR("m", "0"))) "," CALL("y", "GlobalAveragePooling1D", "",
+                                                                           NODE(TENSOR("t", "0"))),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"tanh(", "  mean(", "}"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 3, 2]") "," CALL("m", "Masking", "", NODE(TENSOR("a", "0"))) "," CALL(
+                         "t", "LeakyReLU", "", NODE(TENSOR("m", "0"))) "," CALL("y", "GlobalAveragePooling1D",
+                                                                                "", NODE(TENSOR("t", "0"))),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"nn.leaky_relu(", "sum(", "divide("}},
+        /* Windows and pictures. */
+        {FUNCTIONAL3(
+             INPUT("a", "[null, 4, 4, 1]") "," CALL("y", "MaxPool",
+                                                    ", \"pool_size\": 2, \"strides\": null, \"padding\": "
+                                                    "\"valid\", \"data_format\": \"channels_last\"",
+                                                    NODE(TENSOR("a", "0"))),
+             "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"nn.max_pool2d(", "pool_size=[2, 2]", "}"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 4, 4, 1]") "," CALL(
+                         "y", "Conv", ", \"strides\": 1, \"padding\": \"valid\", \"dilation_rate\": 1",
+                         NODE(TENSOR("a", "0") ", {\"class_name\": \"__numpy__\", \"config\": {\"value\": "
+                                               "[[[[2.0]]]], \"dtype\": \"float32\"}}")),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"nn.conv2d(", "(1, 1, 1, 1)", "}"}},
+        {FUNCTIONAL3(INPUT("a", "[null, 4, 4, 1]") "," CALL(
+                         "y", "Resize",
+                         ", \"size\": [2, 3], \"interpolation\": \"bilinear\", \"data_format\": null",
+                         NODE(TENSOR("a", "0"))),
+                     "[\"a\", 0, 0]", "[\"y\", 0, 0]"),
+         {"image.resize2d(", "size=[2, 3]", "}"}},
+    };
+    (void)state;
+    check_operations(sizeof row / sizeof *row, row);
 }
 
 static const uint8_t *constant_of(const model *m, const char *name)
@@ -416,13 +541,10 @@ static void archives_become_relay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_are_said),
-        cmocka_unit_test(limits_are_said),
-        cmocka_unit_test(shapes_are_for_inputs),
-        cmocka_unit_test(weights_need_an_architecture),
-        cmocka_unit_test(layers_become_relay),
-        cmocka_unit_test(operations_become_relay),
-        cmocka_unit_test(weights_are_where_they_lie),
+        cmocka_unit_test(faults_are_said),        cmocka_unit_test(limits_are_said),
+        cmocka_unit_test(shapes_are_for_inputs),  cmocka_unit_test(weights_need_an_architecture),
+        cmocka_unit_test(layers_become_relay),    cmocka_unit_test(operations_become_relay),
+        cmocka_unit_test(functions_become_relay), cmocka_unit_test(weights_are_where_they_lie),
         cmocka_unit_test(archives_become_relay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

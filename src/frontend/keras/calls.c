@@ -120,7 +120,9 @@ void keras_out_masked(imp_node *c, tn_value v, tn_value mask)
 
 void keras_out(imp_node *c, tn_value v)
 {
-    bool drops = keras_layer_of(c)->row->flags & KERAS_DROPS_MASK;
+    int flags = keras_layer_of(c)->row->flags;
+    bool drops = flags & (KERAS_DROPS_MASK | KERAS_OPERATION) ||
+                 (flags & KERAS_DROPS_OLD_MASK && keras_of(c)->version < 3);
     keras_out_masked(c, v, drops ? (tn_value){0} : keras_mask(c, 0));
 }
 

@@ -267,6 +267,8 @@ static bool is_of_training(tn_bytes key)
                                         "use_cudnn",
                                         "shared_object_id",
                                         "dropout_rate",
+                                        "lora_rank", /* archives have the sum of both kernels */
+                                        "lora_alpha",
                                         "sigma",
                                         "l1",
                                         "l2",

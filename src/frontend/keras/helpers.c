@@ -49,9 +49,16 @@ tn_value keras_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b)
 
 tn_value keras_unary(imp_node *c, const tn_op *op, tn_value a) { return imp_call1(c, op, NULL, a); }
 
+tn_value keras_as_number(imp_node *c, tn_value x)
+{
+    return x.def && !c->bad && tn_dtype_is_bool(imp_type(x)->dtype) ? imp_cast(c, x, TN_I32) : x;
+}
+
 tn_value keras_reduce(imp_node *c, const tn_op *op, tn_value x, int n, const int64_t axis[], bool keep)
 {
     int64_t at[IMP_MAX_RANK];
+    if (n == 0) /* which the operator takes as all axes */
+        return x;
     for (int i = 0; i < n && i < IMP_MAX_RANK; i++)
         at[i] = imp_axis(c, axis[i], imp_rank(x));
     tn_axes_attr a = {tn_ints_make(c->arena, (uint32_t)n, at), keep, false};

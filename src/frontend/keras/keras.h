@@ -49,10 +49,11 @@ typedef struct keras_variable {
 
 enum keras_flags {
     KERAS_PLAIN = 0,
-    KERAS_OPERATION = 1, /* not a layer: a function of Keras or TensorFlow, called as one */
+    KERAS_OPERATION = 1, /* not a layer: a function of Keras or TensorFlow, called as one; drops masks */
     KERAS_DROPS_MASK = 2,
     KERAS_ANY_TYPE = 4, /* operands keep their type, whatever the layer computes with */
-    KERAS_MODEL = 8
+    KERAS_MODEL = 8,
+    KERAS_DROPS_OLD_MASK = 16 /* up to Keras 2 */
 };
 
 typedef struct keras_row {
@@ -104,7 +105,8 @@ static inline keras_layer *keras_layer_of(const imp_node *c) { return keras_call
 extern const keras_row keras_rows_core[], keras_rows_window[], keras_rows_local[], keras_rows_shape[],
     keras_rows_merge[], keras_rows_norm[], keras_rows_recurrent[], keras_rows_attention[],
     keras_rows_preprocessing[], keras_rows_audio[], keras_rows_category[], keras_rows_text[],
-    keras_rows_operation[], keras_rows_function[], keras_rows_activation[];
+    keras_rows_operation[], keras_rows_form[], keras_rows_function[], keras_rows_numbers[],
+    keras_rows_products[], keras_rows_statistics[], keras_rows_picture[], keras_rows_activation[];
 extern const imp_format keras_format;
 const keras_row *keras_row_of(keras_import *k, tn_bytes class, bool operation,
                               const tn_loc *loc); /* NULL: reported */
@@ -157,11 +159,19 @@ double keras_param_real(imp_node *c, int position, const char *names, double def
 bool keras_param_truth(imp_node *c, int position, const char *names);
 /* Up to IMP_MAX_RANK integers, or one; -1: not given. */
 int keras_param_list(imp_node *c, int position, const char *names, int64_t out[]);
+tn_dtype keras_param_dtype(imp_node *c, int position, tn_dtype def); /* "dtype" */
 int keras_param_axis(imp_node *c, int position, const char *names, int64_t def, int rank);
 tn_value keras_operand(imp_node *c, int position,
                        const char *names); /* absent: it is no tensor of the model */
 tn_value keras_any_operand(imp_node *c, int position,
                            const char *names); /* or a constant; absent: reported */
+tn_dtype keras_float_of(tn_dtype t);           /* t, or float32 */
+/* The type of a tensor of type t and a number, or a constant tensor, together. */
+tn_dtype keras_type_with(imp_node *c, tn_dtype t, const tn_json *number);
+/* Two operands of one type: a number has that of the other, two tensors have one that holds both; false: reported. */
+bool keras_two(imp_node *c, tn_value *a, tn_value *b);
+/* Without an axis, keras.ops takes all elements as a list; TensorFlow takes the first axis. */
+tn_value keras_without_axis(imp_node *c, tn_value x, int position);
 /* The type that a constant tensor or a list has by itself; false: a number, which takes that of the other operand. */
 bool keras_json_dtype(const tn_json *v, tn_dtype *out);
 
@@ -199,6 +209,8 @@ tn_dtype keras_result_type(tn_dtype a, tn_dtype b);
 void keras_promote(imp_node *c, size_t n, tn_value v[]); /* all to one type */
 tn_value keras_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b);
 tn_value keras_unary(imp_node *c, const tn_op *op, tn_value a);
+tn_value keras_as_number(imp_node *c, tn_value x); /* truth values as int32 */
+/* Along n axes; none: x itself. */
 tn_value keras_reduce(imp_node *c, const tn_op *op, tn_value x, int n, const int64_t axis[], bool keep);
 tn_value keras_softmax(imp_node *c, tn_value x, int64_t axis);
 /* Resized as Keras 3 does: what weights give of whole numbers is rounded and saturated. */

@@ -8,10 +8,11 @@
 /* ---- rows ---- */
 
 static const keras_row *const tables[] = {
-    keras_rows_core,      keras_rows_activation,    keras_rows_window,   keras_rows_local,
-    keras_rows_shape,     keras_rows_merge,         keras_rows_norm,     keras_rows_recurrent,
-    keras_rows_attention, keras_rows_preprocessing, keras_rows_audio,    keras_rows_category,
-    keras_rows_text,      keras_rows_operation,     keras_rows_function,
+    keras_rows_core,      keras_rows_activation,    keras_rows_window,     keras_rows_local,
+    keras_rows_shape,     keras_rows_merge,         keras_rows_norm,       keras_rows_recurrent,
+    keras_rows_attention, keras_rows_preprocessing, keras_rows_audio,      keras_rows_category,
+    keras_rows_text,      keras_rows_operation,     keras_rows_form,       keras_rows_function,
+    keras_rows_numbers,   keras_rows_products,      keras_rows_statistics, keras_rows_picture,
 };
 
 static const keras_row *find_row(tn_bytes class, bool operation)
@@ -76,12 +77,15 @@ static bool is_quantised(keras_import *k, const keras_layer *l)
     const tn_json *policy = tn_json_find(l->config, "dtype");
     tn_bytes name = keras_bytes(
         tn_json_is(policy, TN_JSON_STRING) ? policy : tn_json_find(tn_json_find(policy, "config"), "name"));
-    bool is = name.n && memmem(name.at, name.n, "_from_", 6);
+    const tn_json *mode = tn_json_find(tn_json_find(policy, "config"), "mode"),
+                  *how = tn_json_find(l->config, "quantization_config");
+    bool is = (name.n && memmem(name.at, name.n, "_from_", 6)) || mode || tn_json_is(how, TN_JSON_OBJECT);
+    name = mode ? keras_bytes(mode) : name;
     if (is)
         (void)imp_error(&k->im, IMP_BAD_VALUE, l->loc,
-                        "quantised layers (policy %s) are not supported; save the model before "
+                        "quantised layers (%s) are not supported; save the model before "
                         "quantize()",
-                        imp_text(&k->im, name));
+                        name.n ? imp_text(&k->im, name) : "quantization_config");
     return is;
 }
 
@@ -121,8 +125,21 @@ static bool is_text(const keras_layer *l, const char *key, const char *mark, con
     return imp_same(is, value);
 }
 
+/* Is a key on, as in "a"; or one of two, "a+b"; or the first without the other, "a-b"? */
+static bool are_on(const keras_layer *l, tn_bytes keys, bool def)
+{
+    const uint8_t *more = memchr(keys.at, '+', keys.n), *less = memchr(keys.at, '-', keys.n),
+                  *mark = more ? more : less;
+    if (!mark)
+        return is_on(l, keys, def);
+    size_t n = (size_t)(mark - keys.at);
+    bool first = is_on(l, (tn_bytes){keys.at, n}, def),
+         other = is_on(l, (tn_bytes){mark + 1, keys.n - n - 1}, false);
+    return more ? first || other : first && !other;
+}
+
 /* One word of a row: [-][place/]name[?key]; "??": where the key is absent, the variable is too; "?~": there it is, and
- * only there; "?!": where the key is off; "?key!value": where it is another text. */
+ * only there; "?!": where the key is off; "?key!value": where it is another text. "?a+b", "?a-b": as are_on. */
 static bool read_variable(const keras_layer *l, const char *word, size_t n, keras_variable *out)
 {
     *out = (keras_variable){.trained = *word != '-'};
@@ -136,7 +153,7 @@ static bool read_variable(const keras_layer *l, const char *word, size_t n, kera
         const char *other = memchr(key, '!', name.n);
         if (other        ? is_text(l, key, other, end)
             : how == '~' ? has_key(l, name)
-                         : is_on(l, name, how != '?') == (how == '!'))
+                         : are_on(l, name, how != '?') == (how == '!'))
             return false;
         n = (size_t)(ask - word);
     }

@@ -79,7 +79,8 @@ static void discretization(imp_node *c)
     }
     x = imp_cast(c, x, TN_F32);
     tn_value bins = keras_json_tensor(c, v, TN_F32), each = imp_unsqueeze(c, x, imp_rank(x));
-    tn_value above = imp_cast(c, keras_binary(c, &tn_op_greater_equal, each, bins), TN_I32);
+    tn_value below = keras_binary(c, &tn_op_less, each, bins); /* of a NaN: never */
+    tn_value above = imp_cast(c, keras_unary(c, &tn_op_logical_not, below), TN_I32);
     tn_value at = keras_reduce(c, &tn_op_sum, above, 1, last, false);
     at = imp_cast(c, at, c->version >= 3 ? TN_I32 : TN_I64);
     keras_encode(c, at, (int64_t)v->n + 1, mode, keras_encoded_type(c), (tn_value){0});
@@ -194,10 +195,10 @@ static void hashed_crossing(imp_node *c)
 
 // clang-format off
 const keras_row keras_rows_category[] = {
-    LAYER("Discretization",   discretization,    NULL, NULL, KERAS_ANY_TYPE, NULL),
-    LAYER("CategoryEncoding", category_encoding, NULL, NULL, KERAS_ANY_TYPE, NULL),
-    LAYER("Hashing",          hashing,           NULL, NULL, KERAS_ANY_TYPE, NULL),
-    LAYER("HashedCrossing",   hashed_crossing,   NULL, NULL, KERAS_ANY_TYPE, NULL),
+    LAYER("Discretization",   discretization,    NULL, NULL, KERAS_ANY_TYPE | KERAS_DROPS_MASK, NULL),
+    LAYER("CategoryEncoding", category_encoding, NULL, NULL, KERAS_ANY_TYPE | KERAS_DROPS_MASK, NULL),
+    LAYER("Hashing",          hashing,           NULL, NULL, KERAS_ANY_TYPE | KERAS_DROPS_MASK, NULL),
+    LAYER("HashedCrossing",   hashed_crossing,   NULL, NULL, KERAS_ANY_TYPE | KERAS_DROPS_MASK, NULL),
     END_OF_ROWS,
 };
 // clang-format on

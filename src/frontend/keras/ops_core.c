@@ -117,9 +117,9 @@ static void inner_layer(imp_node *c)
     keras_call *call = TN_NEW(&c->im->scratch, keras_call);
     keras_ignore(c, "layer");
     keras_ignore(c, "power_iterations");
-    keras_tensor in = {keras_in(c, 0), keras_mask(c, 0), NULL};
+    keras_tensor in = {keras_in(c, 0), (tn_value){0}, NULL};
     if (!c->bad && keras_apply(c, l->n_inside ? l->inside[0] : NULL, 1, &in, call))
-        keras_out_masked(c, call->out[0].v, call->out[0].mask);
+        keras_out_masked(c, call->out[0].v, (tn_value){0});
 }
 
 // clang-format off
@@ -130,7 +130,7 @@ const keras_row keras_rows_core[] = {
     LAYER("Functional",           keras_call_model,     NULL, NULL, KERAS_MODEL | KERAS_ANY_TYPE, NULL),
     LAYER("Model",                keras_call_model,     NULL, NULL, KERAS_MODEL | KERAS_ANY_TYPE, NULL),
     LAYER("Dense",                dense,                NULL, "kernel bias?use_bias", 0, NULL),
-    LAYER("EinsumDense",          einsum_dense,         NULL, "kernel bias?bias_axes", 0, NULL),
+    LAYER("EinsumDense",          einsum_dense,         NULL, "kernel bias?bias_axes", KERAS_DROPS_MASK, NULL),
     LAYER("Embedding",            embedding,            NULL, "embeddings", KERAS_ANY_TYPE, NULL),
     LAYER("ReversibleEmbedding",  reversible_embedding, NULL, "embeddings reverse_embeddings?!tie_weights", 0, NULL),
     LAYER("Masking",              masking,              NULL, NULL, 0, NULL),
@@ -138,7 +138,7 @@ const keras_row keras_rows_core[] = {
     LAYER("LayerScale",           layer_scale,          NULL, "gamma", 0, NULL),
     LAYER("CustomScaleLayer",     scaled_sum,           NULL, NULL, 0, NULL),
     LAYER("StochasticDepth",      identity,             NULL, NULL, KERAS_ANY_TYPE, NULL),
-    LAYER("Identity",             identity,             NULL, NULL, KERAS_ANY_TYPE, NULL),
+    LAYER("Identity",             identity,             NULL, NULL, KERAS_ANY_TYPE | KERAS_DROPS_OLD_MASK, NULL),
     LAYER("Dropout",              identity,             NULL, NULL, 0, NULL),
     LAYER("SpatialDropout1D",     identity,             NULL, NULL, 0, NULL),
     LAYER("SpatialDropout2D",     identity,             NULL, NULL, 0, NULL),

@@ -60,12 +60,11 @@ static void test(imp_node *c)
 /* 0 where the divisor is 0. */
 static void divide_no_nan(imp_node *c)
 {
-    tn_value in[2] = {keras_any_operand(c, 0, "x1 x"), (tn_value){0}};
-    in[1] = keras_any_operand(c, 1, "x2 y");
-    keras_promote(c, 2, in);
-    if (c->bad)
+    tn_value a, b;
+    if (!keras_two(c, &a, &b))
         return;
-    tn_value a = as_float(c, in[0]), b = as_float(c, in[1]);
+    a = as_float(c, a);
+    b = as_float(c, b);
     tn_value none = with(c, &tn_op_equal, b, 0);
     tn_value y = keras_binary(c, &tn_op_divide, a, imp_choose(c, none, keras_like(c, b, 1), b));
     keras_out(c, imp_choose(c, none, keras_like(c, y, 0), y));
@@ -102,16 +101,38 @@ static void log_sum_exp(imp_node *c)
     tn_value x = as_float(c, keras_in(c, 0));
     int n = axes_of(c, x, 1, "axis", axis);
     bool keep = keras_param_truth(c, 2, "keepdims");
-    keras_out(c, imp_log_sum_exp(c, x, tn_ints_make(c->arena, (uint32_t)n, axis), keep));
+    keras_out(c, n == 0 ? x : imp_log_sum_exp(c, x, tn_ints_make(c->arena, (uint32_t)n, axis), keep));
 }
 
-/* Of order 1, 2 or infinity along n axes. */
+/* Along n axes: the sum of the sizes to the power of the order, to the power of 1 / order; of order 0 how many are not
+ * 0; of infinity the largest size, of minus infinity the least. */
 static tn_value norm_of(imp_node *c, tn_value x, double order, int n, const int64_t axis[], bool keep)
 {
     tn_value size = keras_unary(c, &tn_op_abs, x);
     if (order == 2)
         return keras_unary(c, &tn_op_sqrt, keras_reduce(c, &tn_op_sum, squared(c, x), n, axis, keep));
-    return keras_reduce(c, order == 1 ? &tn_op_sum : &tn_op_max, size, n, axis, keep);
+    if (isinf(order))
+        return keras_reduce(c, order > 0 ? &tn_op_max : &tn_op_min, size, n, axis, keep);
+    if (order == 0)
+        size = imp_cast(c, with(c, &tn_op_not_equal, x, 0), imp_type(x)->dtype);
+    else if (order != 1)
+        size = with(c, &tn_op_power, size, order);
+    tn_value sum = keras_reduce(c, &tn_op_sum, size, n, axis, keep);
+    return order == 0 || order == 1 ? sum : with(c, &tn_op_power, sum, 1 / order);
+}
+
+/* Of matrices, of order 1 or infinity, or of minus these: of the sums of the sizes along the one axis, the largest or
+ * the least along the other. */
+static tn_value matrix_norm(imp_node *c, tn_value x, double order, const int64_t axis[2], bool keep)
+{
+    int64_t at[2] = {imp_axis(c, axis[0], imp_rank(x)), imp_axis(c, axis[1], imp_rank(x))};
+    int first = isinf(order) ? 1 : 0;
+    if (fabs(order) != 1 && !isinf(order))
+        imp_refuse(c, IMP_BAD_VALUE, "norms of matrices of order %g are not supported", order);
+    tn_value sums = keras_reduce(c, &tn_op_sum, keras_unary(c, &tn_op_abs, x), 1, &at[first], true);
+    tn_value y = keras_reduce(c, order > 0 ? &tn_op_max : &tn_op_min, sums, 1, &at[1 - first], true);
+    tn_squeeze_attr both = {tn_ints_make(c->arena, 2, at)};
+    return keep || c->bad ? y : imp_call1(c, &tn_op_squeeze, &both, y);
 }
 
 static double order_of(imp_node *c, int position, const char *names)
@@ -121,9 +142,7 @@ static double order_of(imp_node *c, int position, const char *names)
     if (tn_json_is_text(v, "inf") || tn_json_is_text(v, "Infinity"))
         return INFINITY;
     if (v && !tn_json_is_text(v, "euclidean") && !tn_json_is_text(v, "fro") && !keras_number(v, &order))
-        order = 0;
-    if (order != 1 && order != 2 && !isinf(order))
-        imp_refuse(c, IMP_BAD_VALUE, "norms of orders other than 1, 2 and infinity are not supported");
+        imp_refuse(c, IMP_BAD_VALUE, "the order of a norm must be a number, \"fro\" or \"euclidean\"");
     return order;
 }
 
@@ -134,9 +153,12 @@ static void norm(imp_node *c)
     bool given = keras_param(c, 1, "ord") != NULL;
     double order = order_of(c, 1, "ord");
     int n = axes_of(c, x, 2, "axis", axis);
-    if (given && n > 1 && !tn_json_is_text(keras_param(c, 1, "ord"), "fro"))
-        imp_refuse(c, IMP_BAD_VALUE, "norms of matrices other than \"fro\" are not supported");
-    keras_out(c, norm_of(c, x, order, n, axis, keras_param_truth(c, 3, "keepdims")));
+    bool keep = keras_param_truth(c, 3, "keepdims");
+    bool matrix = given && n == 2 && !tn_json_is_text(keras_param(c, 1, "ord"), "fro");
+    if (given && n > 2)
+        imp_refuse(c, IMP_BAD_VALUE, "norms of an order along more than two axes are not supported");
+    if (!c->bad)
+        keras_out(c, matrix ? matrix_norm(c, x, order, axis, keep) : norm_of(c, x, order, n, axis, keep));
 }
 
 static void normalize(imp_node *c)
@@ -170,25 +192,41 @@ static void take(imp_node *c)
         keras_out(c, imp_take(c, x, from_start(c, at, x, axis), axis));
 }
 
+/* v with the extents of `other` where its own are 1, but for one axis. */
+static tn_value spread_over(imp_node *c, tn_value v, tn_value other, int axis)
+{
+    const tn_expr *dim[IMP_MAX_RANK];
+    bool same = true;
+    for (int i = 0; i < imp_rank(v); i++) {
+        bool one = i != axis && tn_is_value(imp_type(v)->dim[i], 1);
+        dim[i] = one ? imp_type(other)->dim[i] : imp_type(v)->dim[i];
+        same = same && dim[i] == imp_type(v)->dim[i];
+    }
+    tn_broadcast_to_attr a = {tn_dims_make(c->arena, (uint32_t)imp_rank(v), dim)};
+    return same ? v : imp_call1(c, &tn_op_broadcast_to, &a, v);
+}
+
 static void take_along(imp_node *c)
 {
     tn_value x = keras_any_operand(c, 0, "x"), at = keras_any_operand(c, 1, "indices");
-    int axis = keras_param_axis(c, 2, "axis", -1, imp_rank(x));
-    if (!keras_param(c, 2, "axis"))
-        imp_refuse(c, IMP_BAD_VALUE, "elements along no axis are not supported");
-    const tn_axis_attr a = {axis};
-    if (!c->bad)
-        keras_out(c, imp_call2(c, &tn_op_gather, &a, x, from_start(c, at, x, axis)));
+    bool flat = !keras_param(c, 2, "axis");
+    x = flat && !c->bad ? imp_flat(c, x) : x;
+    const tn_axis_attr a = {flat ? 0 : keras_param_axis(c, 2, "axis", -1, imp_rank(x))};
+    if (!c->bad && imp_rank(at) != imp_rank(x))
+        imp_refuse(c, IMP_BAD_VALUE, "the positions must have as many dimensions as %s",
+                   imp_type_text(c, imp_type(x)));
+    if (c->bad)
+        return;
+    at = spread_over(c, at, x, (int)a.axis);
+    x = spread_over(c, x, at, (int)a.axis);
+    keras_out(c, imp_call2(c, &tn_op_gather, &a, x, from_start(c, at, x, (int)a.axis)));
 }
 
 static void one_hot(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
     int64_t depth = keras_param_whole(c, 1, "num_classes", 0), at = keras_param_whole(c, 2, "axis", -1);
-    const tn_json *type = keras_param(c, 3, "dtype");
-    tn_dtype t = TN_F32;
-    if (type && !keras_dtype(keras_bytes(type), &t))
-        imp_refuse(c, IMP_BAD_VALUE, "the type of the result is not known");
+    tn_dtype t = keras_param_dtype(c, 3, TN_F32);
     if (keras_param_truth(c, -1, "sparse"))
         imp_refuse(c, IMP_BAD_VALUE, "sparse results are not supported");
     if (c->bad)
@@ -248,6 +286,8 @@ static void top_k(imp_node *c)
 static void sort(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
+    bool truths = !c->bad && tn_dtype_is_bool(imp_type(x)->dtype);
+    x = keras_as_number(c, x);
     const tn_json *given = tn_json_find(keras_layer_of(c)->config, "axis");
     if (given && given->kind == TN_JSON_NULL)
         x = imp_flat(c, x);
@@ -259,7 +299,9 @@ static void sort(imp_node *c)
                       .is_ascend = true,
                       .dtype = TN_I32};
     tn_value y = imp_call1(c, &tn_op_topk, &a, x);
-    keras_out(c, c->bad ? y : (tn_value){y.def, is_class(c, "Argsort")});
+    bool places = is_class(c, "Argsort");
+    y = c->bad ? y : (tn_value){y.def, places};
+    keras_out(c, truths && !places ? imp_cast(c, y, TN_BOOL1) : y);
 }
 
 /* ---- shapes ---- */
@@ -282,9 +324,13 @@ static void broadcast(imp_node *c)
 static void full_like(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    double v = keras_param_real(c, 1, "fill_value", 0);
+    const tn_json *v = keras_param(c, 1, "fill_value");
+    tn_dtype t = keras_param_dtype(c, 2, imp_type(x)->dtype);
     tn_broadcast_to_attr a = {{imp_type(x)->n, imp_type(x)->dim}};
-    keras_out(c, imp_call1(c, &tn_op_broadcast_to, &a, keras_like(c, x, v)));
+    if (!v)
+        imp_refuse(c, IMP_NOT_CONSTANT, "fill_value must be a number that is known");
+    if (!c->bad)
+        keras_out(c, imp_call1(c, &tn_op_broadcast_to, &a, keras_json_tensor(c, v, t)));
 }
 
 static void swap_axes(imp_node *c)
@@ -369,6 +415,8 @@ static void triangle(imp_node *c)
 static void cumprod(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
+    if (!c->bad)
+        x = keras_as_number(c, imp_cast(c, x, keras_param_dtype(c, 2, imp_type(x)->dtype)));
     bool flat = !keras_param(c, 1, "axis");
     x = flat ? imp_flat(c, x) : x;
     tn_scan_attr a = {.axis = flat ? 0 : keras_param_axis(c, 1, "axis", 0, imp_rank(x))};

@@ -92,13 +92,27 @@ static tn_value layer_norm_of(imp_node *c, tn_value x, tn_value gamma, tn_value 
     return keras_as(c, scaled(c, &m, gamma, beta), x);
 }
 
+/* x / deviation: as the code of Keras has rms_scaling, not its manual, which speaks of the mean of squares. */
+static tn_value by_deviation(imp_node *c, tn_value x, tn_value gamma, double epsilon)
+{
+    int64_t axis[IMP_MAX_RANK];
+    int n = read_axes(c, x, axis);
+    tn_value wide = widened(c, x);
+    moments m = moments_of(c, wide, n, axis, epsilon, false);
+    m.centred = wide;
+    gamma = keras_as(c, along(c, gamma, x, n, axis), wide);
+    return keras_as(c, scaled(c, &m, gamma, (tn_value){0}), x);
+}
+
 static void layer_norm(imp_node *c)
 {
     keras_ignore(c, "center");
     keras_ignore(c, "scale");
     bool rms = keras_bool(c, "rms_scaling", false);
     tn_value gamma = keras_optional(c, "gamma"), beta = keras_optional(c, "beta");
-    keras_out(c, layer_norm_of(c, keras_in(c, 0), gamma, beta, keras_real(c, "epsilon", 1e-3), rms));
+    double epsilon = keras_real(c, "epsilon", 1e-3);
+    tn_value x = keras_in(c, 0);
+    keras_out(c, rms ? by_deviation(c, x, gamma, epsilon) : layer_norm_of(c, x, gamma, beta, epsilon, false));
 }
 
 static void rms_norm(imp_node *c)
@@ -156,16 +170,56 @@ static void unit_norm(imp_node *c)
     keras_out(c, keras_binary(c, &tn_op_multiply, x, inverse));
 }
 
+/* ---- functions of keras.ops: the parameters are operands ---- */
+
+static void layer_norm_function(imp_node *c)
+{
+    tn_value x = keras_in(c, 0), gamma = keras_operand(c, 1, "gamma scale"),
+             beta = keras_operand(c, 2, "beta");
+    if (!gamma.def && keras_param(c, 1, "gamma scale"))
+        gamma = keras_any_operand(c, 1, "gamma scale");
+    if (!beta.def && keras_param(c, 2, "beta"))
+        beta = keras_any_operand(c, 2, "beta");
+    bool rms = c->row->op[0] == 'R', deviation = keras_param_truth(c, -1, "rms_scaling");
+    double epsilon = keras_param_real(c, 4, "epsilon", 1e-7); /* of keras.backend, unless it was set */
+    if (!c->bad)
+        keras_out(c, deviation ? by_deviation(c, x, gamma, epsilon)
+                               : layer_norm_of(c, x, gamma, beta, epsilon, rms));
+}
+
+static tn_value for_channels(imp_node *c, int position, const char *name)
+{
+    tn_value v = keras_operand(c, position, name);
+    return v.def || !keras_param(c, position, name) ? v : keras_any_operand(c, position, name);
+}
+
+static void batch_norm_function(imp_node *c)
+{
+    tn_value x = keras_in(c, 0), mean = keras_any_operand(c, 1, "mean"),
+             variance = keras_any_operand(c, 2, "variance");
+    tn_value beta = for_channels(c, 4, "offset"), gamma = for_channels(c, 5, "scale");
+    tn_batch_norm_attr a = {
+        .epsilon = keras_param_real(c, 6, "epsilon", 1e-3), .center = beta.def, .scale = gamma.def};
+    a.axis = keras_param_axis(c, 3, "axis", -1, imp_rank(x));
+    tn_value in[] = {x, gamma.def ? gamma : variance, beta.def ? beta : mean, mean, variance};
+    for (int i = 1; i < 5; i++)
+        in[i] = keras_as(c, in[i], x);
+    keras_out(c, imp_call(c, &tn_op_nn_batch_norm, &a, 5, in));
+}
+
 // clang-format off
 const keras_row keras_rows_norm[] = {
     LAYER("BatchNormalization",   batch_norm, NULL, "gamma?scale beta?center -moving_mean -moving_variance", 0, NULL),
     LAYER("BatchNormalizationV1", batch_norm, NULL, "gamma?scale beta?center -moving_mean -moving_variance", 0, NULL),
     LAYER("BatchNormalizationV2", batch_norm, NULL, "gamma?scale beta?center -moving_mean -moving_variance", 0, NULL),
     LAYER("SyncBatchNormalization", batch_norm, NULL, "gamma?scale beta?center -moving_mean -moving_variance", 0, NULL),
-    LAYER("LayerNormalization",   layer_norm, NULL, "gamma?scale beta?center", 0, NULL),
-    LAYER("RMSNormalization",     rms_norm,   NULL, "scale", 0, NULL),
+    LAYER("LayerNormalization",   layer_norm, NULL, "gamma?scale+rms_scaling beta?center-rms_scaling", 0, NULL),
+    LAYER("RMSNormalization",     rms_norm,   NULL, "scale", KERAS_DROPS_MASK, NULL),
     LAYER("GroupNormalization",   group_norm, NULL, "gamma?scale beta?center", 0, NULL),
     LAYER("UnitNormalization",    unit_norm,  NULL, NULL, 0, NULL),
+    LAYER("LayerNorm",            layer_norm_function, NULL, NULL, KERAS_OPERATION, NULL),
+    LAYER("RMSNorm",              layer_norm_function, NULL, NULL, KERAS_OPERATION, NULL),
+    LAYER("BatchNorm",            batch_norm_function, NULL, NULL, KERAS_OPERATION, NULL),
     END_OF_ROWS,
 };
 // clang-format on

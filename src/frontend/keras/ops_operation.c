@@ -9,68 +9,49 @@
 
 /* ---- elementwise ---- */
 
-static tn_dtype float_of(tn_dtype t) { return tn_dtype_is_float(t) ? t : TN_F32; }
-
 static void unary(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
     keras_out(c, keras_unary(c, c->row->relay, x));
 }
 
+/* Of truth values and whole numbers: as they are. */
+static void keeps_whole(imp_node *c)
+{
+    tn_value x = keras_in(c, 0);
+    keras_out(c, c->bad || tn_dtype_is_float(imp_type(x)->dtype) ? keras_unary(c, c->row->relay, x) : x);
+}
+
+static void size_of(imp_node *c)
+{
+    tn_value x = keras_in(c, 0);
+    keras_out(c, c->bad || !tn_dtype_is_bool(imp_type(x)->dtype) ? keras_unary(c, &tn_op_abs, x) : x);
+}
+
+static void logical_not(imp_node *c)
+{
+    tn_value x = keras_in(c, 0);
+    keras_out(c, keras_unary(c, &tn_op_logical_not, imp_cast(c, x, TN_BOOL1)));
+}
+
 /* Of integers too, whose results are floats. */
 static void unary_float(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    keras_out(c, keras_unary(c, c->row->relay, imp_cast(c, x, float_of(imp_type(x)->dtype))));
-}
-
-/* The type of a tensor of type t and a number, or a constant tensor, together. */
-static tn_dtype type_with(imp_node *c, tn_dtype t, const tn_json *number)
-{
-    double r;
-    tn_dtype own;
-    bool whole = tn_json_is(number, TN_JSON_INT) || tn_json_is(number, TN_JSON_BOOL),
-         keras3 = c->version >= 3;
-    if (number && keras3 && keras_json_dtype(number, &own))
-        return keras_result_type(t, own);
-    if (!number || !keras_number(number, &r))
-        return t;
-    if (whole)
-        return tn_dtype_is_bool(t) && number->kind == TN_JSON_INT ? TN_I32 : t;
-    return keras3 || r != trunc(r) ? float_of(t) : t;
-}
-
-/* Numbers become of the other operand's type; two tensors, of one that holds both. */
-static bool two(imp_node *c, tn_value *a, tn_value *b)
-{
-    static const char *const first = "x x1 a x_or_y", *const second = "y x2 b";
-    const keras_argument *head = keras_argument_of(c, 0, "");
-    *a = keras_operand(c, 0, first);
-    *b = keras_operand(c, 1, second);
-    const tn_json *left = a->def ? NULL : head && head->n ? head->at[0].json : keras_param(c, 0, first);
-    const tn_json *right = b->def ? NULL : keras_param(c, 1, second);
-    if ((!a->def && !b->def) || (!a->def && !left) || (!b->def && !right)) {
-        imp_refuse(c, IMP_OPERANDS, "an operand is missing, or is of a kind that is not supported");
-        return false;
-    }
-    tn_dtype t = imp_type(a->def ? *a : *b)->dtype;
-    t = left || right ? type_with(c, t, left ? left : right) : keras_result_type(t, imp_type(*b)->dtype);
-    *a = left ? keras_json_tensor(c, left, t) : imp_cast(c, *a, t);
-    *b = right ? keras_json_tensor(c, right, t) : imp_cast(c, *b, t);
-    return !c->bad;
+    keras_out(c, keras_unary(c, c->row->relay, imp_cast(c, x, keras_float_of(imp_type(x)->dtype))));
 }
 
 static void binary(imp_node *c)
 {
     tn_value a, b;
-    if (two(c, &a, &b))
+    if (keras_two(c, &a, &b))
         keras_out(c, keras_binary(c, c->row->relay, a, b));
 }
 
 static void logical(imp_node *c)
 {
     tn_value a, b;
-    if (two(c, &a, &b)) {
+    if (keras_two(c, &a, &b)) {
         a = imp_cast(c, a, TN_BOOL1);
         b = imp_cast(c, b, TN_BOOL1);
         keras_out(c, keras_binary(c, c->row->relay, a, b));
@@ -80,23 +61,23 @@ static void logical(imp_node *c)
 static void divide(imp_node *c)
 {
     tn_value a, b;
-    if (two(c, &a, &b)) {
-        a = imp_cast(c, a, float_of(imp_type(a)->dtype));
-        b = imp_cast(c, b, float_of(imp_type(b)->dtype));
+    if (keras_two(c, &a, &b)) {
+        a = imp_cast(c, a, keras_float_of(imp_type(a)->dtype));
+        b = imp_cast(c, b, keras_float_of(imp_type(b)->dtype));
         keras_out(c, keras_binary(c, &tn_op_divide, a, b));
     }
 }
 
 static void square(imp_node *c)
 {
-    tn_value x = keras_in(c, 0);
+    tn_value x = keras_as_number(c, keras_in(c, 0));
     keras_out(c, keras_binary(c, &tn_op_multiply, x, x));
 }
 
 static void squared_difference(imp_node *c)
 {
     tn_value a, b;
-    if (!two(c, &a, &b))
+    if (!keras_two(c, &a, &b))
         return;
     tn_value d = keras_binary(c, &tn_op_subtract, a, b);
     keras_out(c, keras_binary(c, &tn_op_multiply, d, d));
@@ -108,10 +89,16 @@ static void reciprocal(imp_node *c)
     keras_out(c, keras_binary(c, &tn_op_divide, keras_like(c, x, 1), x));
 }
 
+/* log(1 + x) as x log(u) / (u - 1) with u = 1 + x, which keeps the digits of small numbers (Kahan). */
 static void log_of_more(imp_node *c)
 {
-    tn_value x = keras_in(c, 0);
-    keras_out(c, keras_unary(c, &tn_op_log, keras_binary(c, &tn_op_add, x, keras_like(c, x, 1))));
+    tn_value given = keras_in(c, 0), x = imp_cast(c, given, keras_float_of(imp_type(given)->dtype));
+    tn_value u = imp_with(c, &tn_op_add, x, 1), near = imp_with(c, &tn_op_subtract, u, 1);
+    tn_value lost = imp_with(c, &tn_op_equal, near, 0), far = keras_unary(c, &tn_op_isinf, u);
+    tn_value plain = keras_unary(c, &tn_op_log, u);
+    tn_value ratio = keras_binary(c, &tn_op_divide, x, imp_choose(c, lost, keras_like(c, x, 1), near));
+    tn_value exact = imp_choose(c, lost, x, keras_binary(c, &tn_op_multiply, plain, ratio));
+    keras_out(c, imp_choose(c, far, plain, exact));
 }
 
 /* By the name of an activation: what stands behind "nn." of TensorFlow, or Keras's class in lower case. */
@@ -167,19 +154,49 @@ static void gelu(imp_node *c)
     keras_out(c, keras_unary(c, about ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, keras_in(c, 0)));
 }
 
+/* Over several axes, or all: x - log(sum(exp(x))), and e to the power of it. */
+static tn_value softmax_over(imp_node *c, tn_value x, int n, const int64_t axis[])
+{
+    int64_t at[IMP_MAX_RANK];
+    for (int i = 0; i < n && !c->bad; i++)
+        at[i] = imp_axis(c, axis[i], imp_rank(x));
+    tn_value sum = imp_log_sum_exp(c, x, tn_ints_make(c->arena, (uint32_t)n, at), true);
+    tn_value y = keras_binary(c, &tn_op_subtract, x, sum);
+    return c->row->relay == &tn_op_nn_softmax ? keras_unary(c, &tn_op_exp, y) : y;
+}
+
+/* keras.ops writes down no axis where all are meant, TensorFlow where the last one is. */
 static void softmax(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    tn_axis_attr a = {imp_axis(c, keras_param_whole(c, 1, "axis", -1), imp_rank(x))};
-    keras_out(c, imp_call1(c, c->row->relay, &a, x));
+    int64_t axis[IMP_MAX_RANK];
+    int n = keras_param_list(c, 1, "axis", axis);
+    const tn_json *given = tn_json_find(keras_layer_of(c)->config, "axis");
+    bool all = given && given->kind == TN_JSON_NULL;
+    for (int i = 0; n < 0 && i < imp_rank(x); i++)
+        axis[i] = all ? i : -1;
+    n = n >= 0 ? n : all ? imp_rank(x) : 1;
+    tn_axis_attr a = {n == 1 && !c->bad ? imp_axis(c, axis[0], imp_rank(x)) : 0};
+    keras_out(c, n == 1 ? imp_call1(c, c->row->relay, &a, x) : softmax_over(c, x, n, axis));
 }
 
+/* An end of a range in x's type; absent: there is none. */
+static tn_value bound(imp_node *c, int position, const char *names, tn_value x)
+{
+    const tn_json *v = keras_param(c, position, names);
+    if (v && !c->bad)
+        return keras_json_tensor(c, v, imp_type(x)->dtype);
+    tn_value end = keras_operand(c, position, names);
+    return end.def && !c->bad ? imp_cast(c, end, imp_type(x)->dtype) : end;
+}
+
+/* The upper end first: where the ends are crossed, the lower one is the result. */
 static void clip(imp_node *c)
 {
-    tn_value x = keras_in(c, 0);
-    tn_value least = keras_like(c, x, keras_param_real(c, 1, "x_min clip_value_min", 0)),
-             most = keras_like(c, x, keras_param_real(c, 2, "x_max clip_value_max", 0));
-    keras_out(c, keras_binary(c, &tn_op_minimum, keras_binary(c, &tn_op_maximum, x, least), most));
+    tn_value x = keras_as_number(c, keras_in(c, 0));
+    tn_value least = bound(c, 1, "x_min clip_value_min", x), most = bound(c, 2, "x_max clip_value_max", x);
+    x = most.def ? keras_binary(c, &tn_op_minimum, x, most) : x;
+    keras_out(c, least.def ? keras_binary(c, &tn_op_maximum, x, least) : x);
 }
 
 static void cast(imp_node *c)
@@ -195,7 +212,8 @@ static void cast(imp_node *c)
 
 static void where(imp_node *c)
 {
-    tn_value m = keras_in(c, 0), a = keras_operand(c, 1, "x1 x"), b = keras_operand(c, 2, "x2 y");
+    tn_value m = keras_any_operand(c, 0, "condition"), a = keras_operand(c, 1, "x1 x"),
+             b = keras_operand(c, 2, "x2 y");
     if (!a.def && !b.def)
         imp_refuse(c, IMP_OPERANDS, "an operand is missing, or is of a kind that is not supported");
     if (c->bad)
@@ -203,7 +221,7 @@ static void where(imp_node *c)
     tn_dtype t = imp_type(a.def ? a : b)->dtype;
     const tn_json *left = a.def ? NULL : keras_param(c, 1, "x1 x"),
                   *right = b.def ? NULL : keras_param(c, 2, "x2 y");
-    t = left || right ? type_with(c, t, left ? left : right) : keras_result_type(t, imp_type(b)->dtype);
+    t = left || right ? keras_type_with(c, t, left ? left : right) : keras_result_type(t, imp_type(b)->dtype);
     a = left ? keras_json_tensor(c, left, t) : a;
     b = right ? keras_json_tensor(c, right, t) : b;
     tn_value in[] = {imp_cast(c, m, TN_BOOL1), imp_cast(c, a, t), imp_cast(c, b, t)};
@@ -220,6 +238,17 @@ static tn_dtype total_type(tn_dtype t)
     return t.code == TN_UINT ? TN_DT(TN_UINT, 32) : TN_I32;
 }
 
+/* The largest, or the least, of all and of a number. */
+static tn_value with_initial(imp_node *c, tn_value y)
+{
+    bool most = c->row->relay == &tn_op_max;
+    const tn_json *v = most || c->row->relay == &tn_op_min ? keras_param(c, 3, "initial") : NULL;
+    if (!v || c->bad)
+        return y;
+    tn_value other = keras_json_tensor(c, v, imp_type(y)->dtype);
+    return keras_binary(c, most ? &tn_op_maximum : &tn_op_minimum, y, other);
+}
+
 static void reduce(imp_node *c)
 {
     int64_t axis[IMP_MAX_RANK];
@@ -227,278 +256,46 @@ static void reduce(imp_node *c)
     int n = keras_param_list(c, 1, "axis", axis);
     bool keep = keras_param_truth(c, 2, "keepdims");
     tn_dtype t = imp_type(x)->dtype;
-    bool truths = strcmp(c->row->op, "Any") == 0 || strcmp(c->row->op, "All") == 0;
+    const tn_op *op = c->row->relay;
+    bool truths = strcmp(c->row->op, "Any") == 0 || strcmp(c->row->op, "All") == 0 ||
+                  (tn_dtype_is_bool(t) && (op == &tn_op_max || op == &tn_op_min));
     for (int i = 0; n < 0 && i < imp_rank(x); i++)
         axis[i] = i;
     n = n < 0 ? imp_rank(x) : n;
     if (truths)
         x = imp_cast(c, imp_cast(c, x, TN_BOOL1), TN_I32);
-    else if (c->row->relay == &tn_op_mean)
-        x = imp_cast(c, x, float_of(t));
-    else if (c->version >= 3 && (c->row->relay == &tn_op_sum || c->row->relay == &tn_op_prod))
+    else if (op == &tn_op_mean)
+        x = imp_cast(c, x, keras_float_of(t));
+    else if (c->version >= 3 && (op == &tn_op_sum || op == &tn_op_prod))
         x = imp_cast(c, x, total_type(t));
-    tn_value y = keras_reduce(c, c->row->relay, x, n, axis, keep);
+    tn_value y = with_initial(c, keras_reduce(c, op, x, n, axis, keep));
     keras_out(c, truths ? imp_cast(c, y, TN_BOOL1) : y);
-}
-
-/* Without an axis, keras.ops takes all elements as a list; TensorFlow takes the first axis. */
-static tn_value without_axis(imp_node *c, tn_value x, int position)
-{
-    bool all = *c->row->op >= 'A' && *c->row->op <= 'Z' && !keras_param(c, position, "axis");
-    return all && !c->bad ? imp_flat(c, x) : x;
 }
 
 static void arg_reduce(imp_node *c)
 {
-    tn_value x = keras_in(c, 0);
-    x = without_axis(c, x, 1);
+    tn_value given = keras_as_number(c, keras_in(c, 0)), x = keras_without_axis(c, given, 1);
+    const tn_expr *one[IMP_MAX_RANK];
     tn_arg_attr a = {.axis = keras_param_axis(c, 1, "axis dimension", 0, imp_rank(x)),
                      .keepdims = keras_param_truth(c, 2, "keepdims"),
                      .dtype = strcmp(c->row->op, "argmax") == 0 ? TN_I64 : TN_I32};
-    keras_out(c, imp_call1(c, c->row->relay, &a, x));
+    for (int i = 0; i < imp_rank(given); i++)
+        one[i] = tn_idx(c->pool, 1);
+    tn_value y = imp_call1(c, c->row->relay, &a, x);
+    bool all = !c->bad && a.keepdims && imp_rank(x) < imp_rank(given);
+    keras_out(c, all ? imp_reshape(c, y, imp_rank(given), one) : y);
 }
 
 static void cumsum(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    x = without_axis(c, x, 1);
+    if (c->version >= 3 && !c->bad)
+        x = keras_as_number(c, imp_cast(c, x, keras_param_dtype(c, 2, imp_type(x)->dtype)));
+    x = keras_without_axis(c, x, 1);
     tn_scan_attr a = {.axis = imp_axis(c, keras_param_whole(c, 1, "axis", 0), imp_rank(x)),
                       .exclusive = keras_param_truth(c, -1, "exclusive"),
                       .reverse = keras_param_truth(c, -1, "reverse")};
     keras_out(c, imp_call1(c, &tn_op_cumsum, &a, x));
-}
-
-/* ---- shapes ---- */
-
-static void reshape(imp_node *c)
-{
-    int64_t to[IMP_MAX_RANK];
-    const tn_expr *dim[IMP_MAX_RANK];
-    int n = keras_param_list(c, 1, "newshape shape", to);
-    tn_value x = keras_in(c, 0);
-    if (n < 0)
-        imp_refuse(c, IMP_NOT_CONSTANT, "the shape to reshape to must be known");
-    for (int i = 0; i < n && !c->bad; i++)
-        dim[i] = tn_idx(c->pool, to[i]);
-    tn_reshape_attr a = {tn_dims_make(c->arena, c->bad ? 0 : (uint32_t)n, dim), true};
-    if (!c->bad)
-        keras_out(c, imp_reshape_to(c, x, &a));
-}
-
-static void transpose(imp_node *c)
-{
-    int64_t perm[IMP_MAX_RANK];
-    tn_value x = keras_in(c, 0);
-    int n = keras_param_list(c, 1, "axes perm", perm);
-    for (int i = 0; n < 0 && i < imp_rank(x); i++)
-        perm[i] = imp_rank(x) - 1 - i;
-    keras_out(c, imp_transpose(c, x, n < 0 ? imp_rank(x) : n, perm));
-}
-
-static void expand_dims(imp_node *c)
-{
-    tn_value x = keras_in(c, 0);
-    keras_out(c, imp_unsqueeze(c, x, imp_axis(c, keras_param_whole(c, 1, "axis", -1), imp_rank(x) + 1)));
-}
-
-static void squeeze(imp_node *c)
-{
-    int64_t axis[IMP_MAX_RANK];
-    tn_value x = keras_in(c, 0);
-    int n = keras_param_list(c, 1, "axis", axis), count = 0;
-    for (int i = 0; n < 0 && i < imp_rank(x); i++)
-        if (tn_is_value(imp_type(x)->dim[i], 1))
-            axis[count++] = i;
-    for (int i = 0; i < n && !c->bad; i++)
-        axis[i] = imp_axis(c, axis[i], imp_rank(x));
-    tn_squeeze_attr a = {tn_ints_make(c->arena, (uint32_t)(n < 0 ? count : n), axis)};
-    keras_out(c, n < 0 && !count ? x : imp_call1(c, &tn_op_squeeze, &a, x));
-}
-
-/* Operands in a list, of one type. */
-static uint32_t operands(imp_node *c, tn_value **out)
-{
-    size_t n = keras_n_in(c);
-    *out = TN_NEW_N(c->arena, tn_value, n + 1);
-    for (size_t i = 0; i < n; i++)
-        (*out)[i] = keras_in(c, i);
-    keras_promote(c, n, *out);
-    if (!n)
-        imp_refuse(c, IMP_OPERANDS, "the list of operands is empty; the model is damaged");
-    return (uint32_t)n;
-}
-
-static void concatenate(imp_node *c)
-{
-    tn_value *v;
-    uint32_t n = operands(c, &v);
-    int axis = c->bad ? 0
-                      : imp_axis(c, keras_param_whole(c, 1, "axis", strcmp(c->row->op, "concat") ? -1 : 0),
-                                 imp_rank(v[0]));
-    if (!c->bad)
-        keras_out(c, imp_concat(c, n, v, axis));
-}
-
-static void stack(imp_node *c)
-{
-    tn_value *v;
-    uint32_t n = operands(c, &v);
-    int axis = c->bad ? 0 : imp_axis(c, keras_param_whole(c, 1, "axis", 0), imp_rank(v[0]) + 1);
-    for (uint32_t i = 0; i < n; i++)
-        v[i] = imp_unsqueeze(c, v[i], axis);
-    if (!c->bad)
-        keras_out(c, imp_concat(c, n, v, axis));
-}
-
-/* Into equal parts; or, of keras.ops, before given positions; of TensorFlow, into parts of given sizes. */
-static void split(imp_node *c)
-{
-    int64_t at[IMP_MAX_RANK] = {0}, extent = 0, from = 0;
-    tn_value x = keras_in(c, 0);
-    bool sizes = strcmp(c->row->op, "split") == 0;
-    const tn_json *v = keras_param(c, 1, "indices_or_sections num_or_size_splits");
-    int n = keras_param_list(c, 1, "indices_or_sections num_or_size_splits", at);
-    int axis = c->bad ? 0 : imp_axis(c, keras_param_whole(c, 2, "axis", 0), imp_rank(x));
-    bool equal = v && v->kind == TN_JSON_INT;
-    if (c->bad || n < 1 || !tn_is_int(imp_type(x)->dim[axis], &extent) ||
-        (equal && (at[0] < 1 || extent % at[0] || at[0] > KERAS_MAX_RESULTS))) {
-        imp_refuse(c, IMP_BAD_VALUE, "%s cannot be split in this way", imp_type_text(c, imp_type(x)));
-        return;
-    }
-    int parts = equal ? (int)at[0] : sizes ? n : n + 1;
-    for (int i = 0; i < parts && !c->bad; i++) {
-        int64_t to = equal ? from + extent / parts : sizes ? from + at[i] : i < n ? at[i] : extent;
-        keras_out(c, imp_slice(c, x, axis, from, to));
-        from = to;
-    }
-}
-
-/* ---- x[...]: slices, numbers, new dimensions and an ellipsis ---- */
-
-static const tn_json *part_of(const tn_json *spec, const char *key)
-{
-    const tn_json *inside = tn_json_find(spec, "config");
-    const tn_json *v = tn_json_find(tn_json_is(inside, TN_JSON_OBJECT) ? inside : spec, key);
-    return v && v->kind != TN_JSON_NULL ? v : NULL;
-}
-
-static tn_value sliced(imp_node *c, tn_value x, int axis, const tn_json *spec)
-{
-    int64_t begin = 0, end = INT64_MAX, step = 1, at = axis;
-    const tn_json *from = part_of(spec, "start"), *to = part_of(spec, "stop"), *by = part_of(spec, "step");
-    if ((by && !keras_whole(by, &step)) || step == 0)
-        imp_refuse(c, IMP_BAD_VALUE, "the step of a slice must be an integer that is known");
-    begin = step < 0 ? INT64_MAX : 0;
-    end = step < 0 ? INT64_MIN : INT64_MAX;
-    if ((from && !keras_whole(from, &begin)) || (to && !keras_whole(to, &end)))
-        imp_refuse(c, IMP_NOT_CONSTANT, "the ends of a slice must be integers that are known");
-    if (c->bad || (!from && !to && step == 1))
-        return x;
-    tn_slice_attr a = {tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end),
-                       tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &at)};
-    return imp_call1(c, &tn_op_strided_slice, &a, x);
-}
-
-static bool is_ellipsis(const tn_json *v)
-{
-    return tn_json_is_text(tn_json_find(v, "class_name"), "__ellipsis__");
-}
-
-static void get_item(imp_node *c)
-{
-    const tn_json *key = keras_param(c, 1, "key slice_spec"), *one = key;
-    tn_value x = keras_in(c, 0);
-    uint32_t n = tn_json_is(key, TN_JSON_ARRAY) ? key->n : 1;
-    const tn_json *spec = tn_json_is(key, TN_JSON_ARRAY) ? key->u.at : one;
-    int axis = 0, used = 0;
-    if (!key || n > 2 * IMP_MAX_RANK)
-        imp_refuse(c, IMP_NOT_CONSTANT, "what is taken of %s must be known", imp_type_text(c, imp_type(x)));
-    for (uint32_t i = 0; i < n && !c->bad; i++)
-        used += !is_ellipsis(&spec[i]) && spec[i].kind != TN_JSON_NULL;
-    int left = imp_rank(x) - used;
-    for (uint32_t i = 0; i < n && !c->bad; i++) {
-        int64_t at;
-        if (is_ellipsis(&spec[i])) {
-            axis += left;
-        } else if (spec[i].kind == TN_JSON_NULL) {
-            x = imp_unsqueeze(c, x, axis++);
-        } else if (axis >= imp_rank(x)) {
-            imp_refuse(c, IMP_BAD_VALUE, "more is taken of %s than it has dimensions",
-                       imp_type_text(c, imp_type(x)));
-        } else if (spec[i].kind == TN_JSON_INT) {
-            at = spec[i].u.i;
-            x = imp_squeeze(c, imp_slice(c, x, axis, at, at == -1 ? INT64_MAX : at + 1), axis);
-        } else if (spec[i].kind == TN_JSON_OBJECT) {
-            x = sliced(c, x, axis++, &spec[i]);
-        } else {
-            imp_refuse(c, IMP_BAD_VALUE, "an index of a kind that is not supported");
-        }
-    }
-    keras_out(c, x);
-}
-
-static void pad(imp_node *c)
-{
-    const tn_json *v = keras_param(c, 1, "pad_width paddings");
-    tn_value x = keras_in(c, 0);
-    int64_t width[2 * IMP_MAX_RANK];
-    const tn_json *mode = keras_param(c, 2, "mode");
-    bool ok = tn_json_is(v, TN_JSON_ARRAY) && v->n == (uint32_t)imp_rank(x) &&
-              (!mode || tn_json_is_text(mode, "constant") || tn_json_is_text(mode, "CONSTANT"));
-    for (uint32_t i = 0; ok && i < v->n; i++)
-        ok = keras_whole(keras_at(&v->u.at[i], 0), &width[2 * i]) &&
-             keras_whole(keras_at(&v->u.at[i], 1), &width[2 * i + 1]);
-    if (!ok) {
-        imp_refuse(c, IMP_BAD_VALUE, "padding must be constant, with two integers for each dimension");
-        return;
-    }
-    tn_pad_attr a = {.pad_width = tn_make_dims(c->g, 2 * v->n, width),
-                     .pad_mode = tn_intern(c->g->ctx, "constant"),
-                     .pad_value = keras_param_real(c, 3, "constant_values", 0)};
-    keras_out(c, imp_call1(c, &tn_op_nn_pad, &a, x));
-}
-
-static void tile(imp_node *c)
-{
-    int64_t reps[IMP_MAX_RANK];
-    int n = keras_param_list(c, 1, "repeats multiples", reps);
-    tn_value x = keras_in(c, 0);
-    if (n < 0)
-        imp_refuse(c, IMP_NOT_CONSTANT, "how often to repeat must be known");
-    tn_tile_attr a = {tn_make_dims(c->g, c->bad ? 0 : (uint32_t)n, reps)};
-    keras_out(c, imp_call1(c, &tn_op_tile, &a, x));
-}
-
-/* Each element several times, one after the other. */
-static void repeat(imp_node *c)
-{
-    tn_value x = keras_in(c, 0);
-    x = without_axis(c, x, 2);
-    int64_t times = keras_param_whole(c, 1, "repeats", 1);
-    int axis = c->bad ? 0 : imp_axis(c, keras_param_whole(c, 2, "axis", 0), imp_rank(x)), n = imp_rank(x);
-    if (c->bad || times < 1 || n >= IMP_MAX_RANK)
-        return;
-    const tn_expr *dim[IMP_MAX_RANK + 1], *to[IMP_MAX_RANK];
-    for (int i = 0, k = 0; i < n; i++) {
-        dim[k++] = to[i] = imp_type(x)->dim[i];
-        if (i == axis) {
-            dim[k++] = tn_idx(c->pool, times);
-            to[i] = imp_simplify(c, tn_mul(c->pool, to[i], tn_idx(c->pool, times)));
-        }
-    }
-    tn_broadcast_to_attr a = {tn_dims_make(c->arena, (uint32_t)n + 1, dim)};
-    keras_out(c, imp_reshape(c, imp_call1(c, &tn_op_broadcast_to, &a, imp_unsqueeze(c, x, axis + 1)), n, to));
-}
-
-/* Along all axes where keras.ops is given none. */
-static void flip(imp_node *c)
-{
-    int64_t axis[IMP_MAX_RANK];
-    tn_value x = keras_in(c, 0);
-    int n = keras_param_list(c, 1, "axis", axis), all = imp_rank(x);
-    for (int i = 0; i < (n < 0 ? all : n) && !c->bad; i++)
-        x = imp_flip(c, x, n < 0 ? i : imp_axis(c, axis[i], all));
-    keras_out(c, x);
 }
 
 /* ---- products ---- */
@@ -512,14 +309,30 @@ static tn_value swapped(imp_node *c, tn_value v)
     return n < 2 ? v : imp_transpose(c, v, n, perm);
 }
 
+/* Numbers of 8 bits are added up in 32, truth values multiplied as numbers. */
+static tn_value as_factor(imp_node *c, tn_value v)
+{
+    bool is = !c->bad && tn_dtype_eq(imp_type(v)->dtype, TN_I8) && c->version >= 3;
+    return is ? imp_cast(c, v, TN_I32) : v;
+}
+
 static void matmul(imp_node *c)
 {
     tn_value a, b;
-    if (!two(c, &a, &b))
+    if (!keras_two(c, &a, &b))
         return;
+    a = as_factor(c, a);
+    b = as_factor(c, b);
     a = keras_param_truth(c, -1, "transpose_a") ? swapped(c, a) : a;
     b = keras_param_truth(c, -1, "transpose_b") ? swapped(c, b) : b;
     keras_out(c, keras_matmul(c, a, b));
+}
+
+static tn_value constant_factor(imp_node *c, const tn_json *v)
+{
+    tn_dtype t = TN_F32;
+    (void)keras_json_dtype(v, &t);
+    return keras_json_tensor(c, v, t);
 }
 
 static void einsum(imp_node *c)
@@ -529,10 +342,16 @@ static void einsum(imp_node *c)
     tn_value in[16];
     int n = 0;
     for (size_t i = 0; i < call->n_arg; i++) {
-        call->arg[i].asked = true;
-        for (size_t k = 0; k < call->arg[i].n && n < 16; k++)
-            in[n++] = call->arg[i].at[k].v;
+        keras_argument *p = &call->arg[i];
+        p->asked = true;
+        if (!p->n && !p->name.n && n < 16 && (!tn_json_is(p->json, TN_JSON_STRING)))
+            in[n++] = constant_factor(c, p->json);
+        for (size_t k = 0; k < p->n && n < 16; k++)
+            in[n++] = p->at[k].json ? constant_factor(c, p->at[k].json) : p->at[k].v;
     }
+    keras_promote(c, (size_t)n, in);
+    for (int i = 0; i < n; i++)
+        in[i] = as_factor(c, in[i]);
     tn_einsum_attr a = {v ? imp_text(c->im, keras_bytes(v)) : ""};
     keras_out(c, imp_call(c, &tn_op_einsum, &a, n, in));
 }
@@ -544,14 +363,15 @@ static void full_like(imp_node *c)
     tn_value x = keras_in(c, 0);
     tn_broadcast_to_attr a = {{imp_type(x)->n, imp_type(x)->dim}};
     bool ones = strstr(c->row->op, "nes") != NULL;
-    keras_out(c, imp_call1(c, &tn_op_broadcast_to, &a, keras_like(c, x, ones)));
+    tn_dtype t = keras_param_dtype(c, 1, imp_type(x)->dtype);
+    keras_out(c, imp_call1(c, &tn_op_broadcast_to, &a, imp_const(c, t, ones)));
 }
 
 #define F(name, convert, relay) LAYER(name, convert, relay, NULL, KERAS_OPERATION, NULL)
 // clang-format off
 const keras_row keras_rows_operation[] = {
-    F("Absolute",                   unary,              &tn_op_abs),
-    F("Abs",                        unary,              &tn_op_abs),
+    F("Absolute",                   size_of,            &tn_op_abs),
+    F("Abs",                        size_of,            &tn_op_abs),
     F("math.abs",                   unary,              &tn_op_abs),
     F("Negative",                   unary,              &tn_op_negative),
     F("math.negative",              unary,              &tn_op_negative),
@@ -586,15 +406,15 @@ const keras_row keras_rows_operation[] = {
     F("Arcsinh",                    unary_float,        &tn_op_asinh),
     F("Arccosh",                    unary_float,        &tn_op_acosh),
     F("Arctanh",                    unary_float,        &tn_op_atanh),
-    F("Floor",                      unary,              &tn_op_floor),
+    F("Floor",                      unary_float,        &tn_op_floor),
     F("math.floor",                 unary,              &tn_op_floor),
-    F("Ceil",                       unary,              &tn_op_ceil),
+    F("Ceil",                       unary_float,        &tn_op_ceil),
     F("math.ceil",                  unary,              &tn_op_ceil),
-    F("Round",                      unary,              &tn_op_round),
+    F("Round",                      keeps_whole,        &tn_op_round),
     F("math.round",                 unary,              &tn_op_round),
     F("Sign",                       unary,              &tn_op_sign),
     F("math.sign",                  unary,              &tn_op_sign),
-    F("LogicalNot",                 unary,              &tn_op_logical_not),
+    F("LogicalNot",                 logical_not,        &tn_op_logical_not),
     F("math.logical_not",           unary,              &tn_op_logical_not),
     F("Square",                     square,             NULL),
     F("math.square",                square,             NULL),
@@ -697,30 +517,6 @@ const keras_row keras_rows_operation[] = {
     F("Argmin",                     arg_reduce,         &tn_op_argmin),
     F("Cumsum",                     cumsum,             NULL),
     F("math.cumsum",                cumsum,             NULL),
-    F("Reshape",                    reshape,            NULL),
-    F("reshape",                    reshape,            NULL),
-    F("Transpose",                  transpose,          NULL),
-    F("transpose",                  transpose,          NULL),
-    F("ExpandDims",                 expand_dims,        NULL),
-    F("expand_dims",                expand_dims,        NULL),
-    F("Squeeze",                    squeeze,            NULL),
-    F("squeeze",                    squeeze,            NULL),
-    F("Concatenate",                concatenate,        NULL),
-    F("concat",                     concatenate,        NULL),
-    F("Stack",                      stack,              NULL),
-    F("stack",                      stack,              NULL),
-    F("Split",                      split,              NULL),
-    F("split",                      split,              NULL),
-    F("GetItem",                    get_item,           NULL),
-    F("__operators__.getitem",      get_item,           NULL),
-    F("Pad",                        pad,                NULL),
-    F("pad",                        pad,                NULL),
-    F("Tile",                       tile,               NULL),
-    F("tile",                       tile,               NULL),
-    F("Repeat",                     repeat,             NULL),
-    F("repeat",                     repeat,             NULL),
-    F("Flip",                       flip,               NULL),
-    F("reverse",                    flip,               NULL),
     F("Matmul",                     matmul,             NULL),
     F("linalg.matmul",              matmul,             NULL),
     F("Einsum",                     einsum,             NULL),

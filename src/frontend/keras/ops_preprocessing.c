@@ -118,16 +118,20 @@ static void auto_contrast(imp_node *c)
 
 typedef struct picture {
     tn_value x;
-    bool last;
+    bool last, single;        /* single: it has no batch, but 1 was added */
     int64_t h, w, to_h, to_w; /* h, w 0: not known */
 } picture;
 
 static bool read_picture(imp_node *c, picture *p)
 {
-    *p = (picture){.x = keras_in(c, 0),
-                   .last = keras_channels_last(c),
-                   .to_h = keras_int(c, "height", 0),
-                   .to_w = keras_int(c, "width", 0)};
+    int64_t size[2] = {0};
+    if (!keras_ints(c, "size", 2, size)) { /* of the function */
+        size[0] = keras_int(c, "height", 0);
+        size[1] = keras_int(c, "width", 0);
+    }
+    *p = (picture){.x = keras_in(c, 0), .last = keras_channels_last(c), .to_h = size[0], .to_w = size[1]};
+    p->single = keras_layer_of(c)->row->flags & KERAS_OPERATION && imp_rank(p->x) == 3;
+    p->x = p->single ? imp_unsqueeze(c, p->x, 0) : p->x;
     if (!c->bad && (imp_rank(p->x) != 4 || p->to_h < 1 || p->to_w < 1 || p->to_h > 65536 || p->to_w > 65536))
         imp_refuse(c, IMP_BAD_VALUE, "%s cannot be resized to %lld x %lld", imp_type_text(c, imp_type(p->x)),
                    (long long)p->to_h, (long long)p->to_w);
@@ -311,11 +315,11 @@ static void resizing(imp_node *c)
     keras_ignore(c, "fill_value");
     if (c->bad)
         return;
-    if (keras_is_filter(how))
-        keras_out(c, keras_filtered(c, p.x, p.last, (int64_t[]){p.to_h, p.to_w}, how, antialias));
-    else
-        keras_out(c,
-                  antialias && strcmp(how, "nearest") != 0 ? antialiased(c, &p, how) : resized(c, &p, how));
+    bool filter = keras_is_filter(how), smooth = antialias && strcmp(how, "nearest") != 0;
+    tn_value y = filter   ? keras_filtered(c, p.x, p.last, (int64_t[]){p.to_h, p.to_w}, how, antialias)
+                 : smooth ? antialiased(c, &p, how)
+                          : resized(c, &p, how);
+    keras_out(c, p.single ? imp_squeeze(c, y, 0) : y);
 }
 
 static void center_crop(imp_node *c)
@@ -357,15 +361,17 @@ static void identity(imp_node *c)
     keras_out(c, keras_in(c, 0));
 }
 
-#define RANDOM(name) LAYER("Random" name, identity, NULL, NULL, 0, NULL)
+#define OLD_MASK KERAS_DROPS_OLD_MASK
+#define RANDOM(name) LAYER("Random" name, identity, NULL, NULL, KERAS_DROPS_MASK, NULL)
 // clang-format off
 const keras_row keras_rows_preprocessing[] = {
-    LAYER("Normalization",    normalization,     NULL, "-mean?~mean -variance?~mean -count?~mean", 0, NULL),
-    LAYER("Rescaling",        rescaling,         NULL, NULL, 0, NULL),
-    LAYER("Resizing",         resizing,          NULL, NULL, 0, NULL),
-    LAYER("AutoContrast",     auto_contrast,     NULL, NULL, 0, NULL),
-    LAYER("CenterCrop",       center_crop,       NULL, NULL, 0, NULL),
-    LAYER("RandomCrop",       random_crop,       NULL, NULL, 0, NULL),
+    LAYER("Normalization",    normalization,     NULL, "-mean?~mean -variance?~mean -count?~mean", OLD_MASK, NULL),
+    LAYER("Rescaling",        rescaling,         NULL, NULL, OLD_MASK, NULL),
+    LAYER("Resizing",         resizing,          NULL, NULL, KERAS_DROPS_MASK, NULL),
+    LAYER("Resize",           resizing,          NULL, NULL, KERAS_OPERATION, NULL),
+    LAYER("AutoContrast",     auto_contrast,     NULL, NULL, KERAS_DROPS_MASK, NULL),
+    LAYER("CenterCrop",       center_crop,       NULL, NULL, KERAS_DROPS_MASK, NULL),
+    LAYER("RandomCrop",       random_crop,       NULL, NULL, KERAS_DROPS_MASK, NULL),
     RANDOM("Flip"),
     RANDOM("Rotation"),
     RANDOM("Zoom"),
@@ -387,13 +393,13 @@ const keras_row keras_rows_preprocessing[] = {
     RANDOM("ElasticTransform"),
     RANDOM("Height"),
     RANDOM("Width"),
-    LAYER("AugMix",           identity,          NULL, NULL, 0, NULL),
-    LAYER("CutMix",           identity,          NULL, NULL, 0, NULL),
-    LAYER("MixUp",            identity,          NULL, NULL, 0, NULL),
-    LAYER("RandAugment",      identity,          NULL, NULL, 0, NULL),
-    LAYER("Equalization",     identity,          NULL, NULL, 0, NULL),
-    LAYER("Solarization",     identity,          NULL, NULL, 0, NULL),
-    LAYER("MaxNumBoundingBoxes", identity,       NULL, NULL, 0, NULL),
+    LAYER("AugMix",           identity,          NULL, NULL, KERAS_DROPS_MASK, NULL),
+    LAYER("CutMix",           identity,          NULL, NULL, KERAS_DROPS_MASK, NULL),
+    LAYER("MixUp",            identity,          NULL, NULL, KERAS_DROPS_MASK, NULL),
+    LAYER("RandAugment",      identity,          NULL, NULL, KERAS_DROPS_MASK, NULL),
+    LAYER("Equalization",     identity,          NULL, NULL, KERAS_DROPS_MASK, NULL),
+    LAYER("Solarization",     identity,          NULL, NULL, KERAS_DROPS_MASK, NULL),
+    LAYER("MaxNumBoundingBoxes", identity,       NULL, NULL, KERAS_DROPS_MASK, NULL),
     END_OF_ROWS,
 };
 // clang-format on

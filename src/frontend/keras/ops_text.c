@@ -451,9 +451,9 @@ static void text_vectorization(imp_node *c)
 
 // clang-format off
 const keras_row keras_rows_text[] = {
-    LAYER("StringLookup",      lookup,             NULL, NULL, KERAS_ANY_TYPE, NULL),
-    LAYER("IntegerLookup",     lookup,             NULL, NULL, KERAS_ANY_TYPE, NULL),
-    LAYER("TextVectorization", text_vectorization, NULL, NULL, KERAS_ANY_TYPE, NULL),
+    LAYER("StringLookup",      lookup,             NULL, NULL, KERAS_ANY_TYPE | KERAS_DROPS_MASK, NULL),
+    LAYER("IntegerLookup",     lookup,             NULL, NULL, KERAS_ANY_TYPE | KERAS_DROPS_MASK, NULL),
+    LAYER("TextVectorization", text_vectorization, NULL, NULL, KERAS_ANY_TYPE | KERAS_DROPS_MASK, NULL),
     END_OF_ROWS,
 };
 // clang-format on

@@ -136,6 +136,53 @@ static void depthwise_conv(imp_node *c)
     keras_out(c, keras_activation(c, imp_bias(c, y, keras_optional(c, "bias"), keras_channels_last(c))));
 }
 
+/* ---- convolution as a function of keras.ops: the kernel is an operand ---- */
+
+static void conv_of(imp_node *c)
+{
+    tn_value x = keras_in(c, 0), kernel = keras_any_operand(c, 1, "kernel");
+    int dims = dims_of(c, x), channel = keras_channels_last(c) ? dims + 1 : 1;
+    int64_t channels = 0, each = 0;
+    if (!c->bad && (imp_rank(kernel) != dims + 2 || !tn_is_int(imp_type(x)->dim[channel], &channels) ||
+                    !tn_is_int(imp_type(kernel)->dim[dims], &each) || each < 1 || channels % each))
+        imp_refuse(c, IMP_BAD_TENSOR, "the kernel %s is not for data %s", imp_type_text(c, imp_type(kernel)),
+                   imp_type_text(c, imp_type(x)));
+    if (!c->bad)
+        keras_out(c, keras_convolve(c, x, keras_conv_weight(c, kernel, dims), channels / each));
+}
+
+static tn_value depthwise_of(imp_node *c, tn_value x)
+{
+    tn_value kernel = keras_any_operand(c, 1, "kernel depthwise_kernel");
+    int dims = dims_of(c, x);
+    int64_t channels = 1;
+    if (!c->bad && (imp_rank(kernel) != dims + 2 || !tn_is_int(imp_type(kernel)->dim[dims], &channels)))
+        imp_refuse(c, IMP_BAD_TENSOR, "the kernel %s is not for data %s", imp_type_text(c, imp_type(kernel)),
+                   imp_type_text(c, imp_type(x)));
+    return c->bad ? x : keras_convolve(c, x, imp_depthwise_weight(c, kernel), channels);
+}
+
+static void depthwise_function(imp_node *c)
+{
+    tn_value x = keras_in(c, 0);
+    keras_out(c, depthwise_of(c, x));
+}
+
+static void separable_function(imp_node *c)
+{
+    tn_value x = keras_in(c, 0), y = depthwise_of(c, x), kernel = keras_any_operand(c, 2, "pointwise_kernel");
+    int dims = dims_of(c, x);
+    imp_window w;
+    if (!c->bad && imp_rank(kernel) != dims + 2)
+        imp_refuse(c, IMP_BAD_TENSOR, "the kernel %s is not for data %s", imp_type_text(c, imp_type(kernel)),
+                   imp_type_text(c, imp_type(x)));
+    if (c->bad)
+        return;
+    tn_value weight = keras_conv_weight(c, kernel, dims);
+    if (imp_window_init(c, y, keras_channels_last(c), &w) && imp_window_of_weight(c, weight, &w))
+        keras_out(c, imp_conv(c, y, weight, &w, 1));
+}
+
 static void separable_conv(imp_node *c)
 {
     ignore_sizes(c);
@@ -159,22 +206,20 @@ static int64_t excess(imp_node *c, const imp_window *w, int i, bool same, bool g
     return same ? span - s : span < s ? span - s : 0;
 }
 
-static void conv_transpose(imp_node *c)
+static tn_value transposed(imp_node *c, tn_value x, tn_value kernel)
 {
-    tn_value x = keras_in(c, 0), kernel = keras_variable_of(c, "kernel"), bias = keras_optional(c, "bias");
-    if (c->version == 1 || keras_of(c)->of_theano)
-        imp_refuse(c, IMP_BAD_VALUE,
-                   "transposed convolutions of Keras 1 and of Theano are not supported; save the model "
-                   "with Keras 2 and TensorFlow");
     int64_t more[IMP_MAX_SPATIAL] = {0}, after[IMP_MAX_SPATIAL] = {0};
     bool last = keras_channels_last(c), same = strcmp(keras_text(c, "padding", "valid"), "same") == 0;
     int dims = dims_of(c, x);
     imp_window w;
-    ignore_sizes(c);
-    (void)keras_int(c, "groups", 1);
+    if (!c->bad && imp_rank(kernel) != dims + 2)
+        imp_refuse(c, IMP_BAD_TENSOR, "the kernel %s is not for data %s", imp_type_text(c, imp_type(kernel)),
+                   imp_type_text(c, imp_type(x)));
+    if (c->bad)
+        return x;
     tn_value weight = imp_reorder(c, kernel, transposed_from[dims - 1], transposed_to[dims - 1]);
     if (!imp_window_init(c, x, last, &w) || !imp_window_of_weight(c, weight, &w))
-        return;
+        return x;
     read_steps(c, &w);
     bool given = keras_ints(c, "output_padding", dims, more);
     for (int i = 0; i < dims && !c->bad; i++) {
@@ -183,8 +228,26 @@ static void conv_transpose(imp_node *c)
         w.pad[dims + i] = tn_idx(c->pool, same ? cut - cut / 2 : cut);
         after[i] = total < 0 ? -total : 0;
     }
-    tn_value y = imp_conv_transpose(c, x, weight, &w, after, 1);
-    keras_out(c, keras_activation(c, imp_bias(c, y, bias, last)));
+    return imp_conv_transpose(c, x, weight, &w, after, 1);
+}
+
+static void conv_transpose(imp_node *c)
+{
+    tn_value x = keras_in(c, 0), kernel = keras_variable_of(c, "kernel"), bias = keras_optional(c, "bias");
+    if (c->version == 1 || keras_of(c)->of_theano)
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "transposed convolutions of Keras 1 and of Theano are not supported; save the model "
+                   "with Keras 2 and TensorFlow");
+    ignore_sizes(c);
+    (void)keras_int(c, "groups", 1);
+    tn_value y = transposed(c, x, kernel);
+    keras_out(c, keras_activation(c, imp_bias(c, y, bias, keras_channels_last(c))));
+}
+
+static void transposed_function(imp_node *c)
+{
+    tn_value x = keras_in(c, 0), kernel = keras_any_operand(c, 1, "kernel");
+    keras_out(c, transposed(c, x, kernel));
 }
 
 /* ---- pooling ---- */
@@ -309,10 +372,10 @@ static void up_sampling(imp_node *c)
 #define NO_MASK KERAS_DROPS_MASK
 // clang-format off
 const keras_row keras_rows_window[] = {
-    LAYER("Conv1D",                 conv,           NULL, KERNEL, 0, NULL),
+    LAYER("Conv1D",                 conv,           NULL, KERNEL, NO_MASK, NULL),
     LAYER("Conv2D",                 conv,           NULL, KERNEL, NO_MASK, NULL),
     LAYER("Conv3D",                 conv,           NULL, KERNEL, NO_MASK, NULL),
-    LAYER("Convolution1D",          conv,           NULL, KERNEL, 0, NULL),
+    LAYER("Convolution1D",          conv,           NULL, KERNEL, NO_MASK, NULL),
     LAYER("Convolution2D",          conv,           NULL, KERNEL, NO_MASK, NULL),
     LAYER("Convolution3D",          conv,           NULL, KERNEL, NO_MASK, NULL),
     LAYER("AtrousConvolution2D",    conv,           NULL, KERNEL, NO_MASK, NULL),
@@ -346,6 +409,14 @@ const keras_row keras_rows_window[] = {
     LAYER("UpSampling1D",           up_sampling,    NULL, NULL, NO_MASK, NULL),
     LAYER("UpSampling2D",           up_sampling,    NULL, NULL, NO_MASK, NULL),
     LAYER("UpSampling3D",           up_sampling,    NULL, NULL, NO_MASK, NULL),
+    LAYER("Conv",                   conv_of,        NULL, NULL, KERAS_OPERATION, NULL),
+    LAYER("DepthwiseConv",          depthwise_function, NULL, NULL, KERAS_OPERATION, NULL),
+    LAYER("SeparableConv",          separable_function, NULL, NULL, KERAS_OPERATION, NULL),
+    LAYER("ConvTranspose",          transposed_function, NULL, NULL, KERAS_OPERATION, NULL),
+    LAYER("MaxPool",                pool,           NULL, NULL, KERAS_OPERATION, NULL),
+    LAYER("AveragePool",            pool,           NULL, NULL, KERAS_OPERATION, NULL),
+    LAYER("AdaptiveMaxPool",        adaptive_pool,  &tn_op_max,  NULL, KERAS_OPERATION, NULL),
+    LAYER("AdaptiveAveragePool",    adaptive_pool,  &tn_op_mean, NULL, KERAS_OPERATION, NULL),
     END_OF_ROWS,
 };
 // clang-format on

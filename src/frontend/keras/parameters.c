@@ -3,6 +3,9 @@
 
 #include "base/words.h"
 
+#include <math.h>
+#include <string.h>
+
 const tn_json *keras_param(imp_node *c, int position, const char *names)
 {
     const char *word;
@@ -37,6 +40,14 @@ double keras_param_real(imp_node *c, int position, const char *names, double def
 bool keras_param_truth(imp_node *c, int position, const char *names)
 {
     return keras_param_real(c, position, names, 0) != 0;
+}
+
+tn_dtype keras_param_dtype(imp_node *c, int position, tn_dtype def)
+{
+    const tn_json *v = keras_param(c, position, "dtype");
+    if (v && c->version >= 3 && (!keras_dtype(keras_bytes(v), &def) || tn_dtype_is_string(def)))
+        imp_refuse(c, IMP_BAD_VALUE, "the type of the result is not known");
+    return def;
 }
 
 int keras_param_list(imp_node *c, int position, const char *names, int64_t out[])
@@ -102,4 +113,49 @@ tn_value keras_any_operand(imp_node *c, int position, const char *names)
         return keras_json_tensor(c, json, t);
     imp_refuse(c, IMP_OPERANDS, "operand %s is missing, or is of a kind that is not supported", names);
     return v;
+}
+
+tn_value keras_without_axis(imp_node *c, tn_value x, int position)
+{
+    bool all = *c->row->op >= 'A' && *c->row->op <= 'Z' && !keras_param(c, position, "axis");
+    return all && !c->bad ? imp_flat(c, x) : x;
+}
+
+tn_dtype keras_float_of(tn_dtype t) { return tn_dtype_is_float(t) ? t : TN_F32; }
+
+tn_dtype keras_type_with(imp_node *c, tn_dtype t, const tn_json *number)
+{
+    double r;
+    tn_dtype own;
+    bool whole = tn_json_is(number, TN_JSON_INT) || tn_json_is(number, TN_JSON_BOOL),
+         keras3 = c->version >= 3;
+    if (number && keras3 && keras_json_dtype(number, &own))
+        return keras_result_type(t, own);
+    if (!number || !keras_number(number, &r))
+        return t;
+    if (keras3 && strcmp(c->row->op, "Mod") == 0) /* whose numbers are tensors */
+        return keras_result_type(t, number->kind == TN_JSON_REAL ? TN_F32 : TN_I32);
+    if (whole)
+        return tn_dtype_is_bool(t) && number->kind == TN_JSON_INT ? TN_I32 : t;
+    return keras3 || r != trunc(r) ? keras_float_of(t) : t;
+}
+
+bool keras_two(imp_node *c, tn_value *a, tn_value *b)
+{
+    static const char *const first = "x x1 a x_or_y", *const second = "y x2 b";
+    const keras_argument *head = keras_argument_of(c, 0, "");
+    *a = keras_operand(c, 0, first);
+    *b = keras_operand(c, 1, second);
+    const tn_json *left = a->def ? NULL : head && head->n ? head->at[0].json : keras_param(c, 0, first);
+    const tn_json *right = b->def ? NULL : keras_param(c, 1, second);
+    if ((!a->def && !b->def) || (!a->def && !left) || (!b->def && !right)) {
+        imp_refuse(c, IMP_OPERANDS, "an operand is missing, or is of a kind that is not supported");
+        return false;
+    }
+    tn_dtype t = imp_type(a->def ? *a : *b)->dtype;
+    t = left || right ? keras_type_with(c, t, left ? left : right)
+                      : keras_result_type(t, imp_type(*b)->dtype);
+    *a = left ? keras_json_tensor(c, left, t) : imp_cast(c, *a, t);
+    *b = right ? keras_json_tensor(c, right, t) : imp_cast(c, *b, t);
+    return !c->bad;
 }

@@ -166,7 +166,7 @@ static void clip_by_value(imp_node *c)
     tn_value x = imp_in(c, 0), low = imp_in(c, 1), high = imp_in(c, 2);
     tn_clip_attr a = {0, 0};
     if (tn_dtype_is_float(imp_type(x)->dtype) && imp_scalar(c, low, &a.a_min) &&
-        imp_scalar(c, high, &a.a_max) && !imp_rank(low) && !imp_rank(high))
+        imp_scalar(c, high, &a.a_max) && !imp_rank(low) && !imp_rank(high) && a.a_min <= a.a_max)
         imp_out(c, 0, imp_call1(c, &tn_op_clip, &a, x));
     else
         imp_out(c, 0, tf_binary(c, &tn_op_maximum, tf_binary(c, &tn_op_minimum, x, high), low));

@@ -343,7 +343,8 @@ static void bucketize(imp_node *c)
     bool wide = !tn_dtype_is_float(imp_type(x)->dtype) || imp_type(x)->dtype.bits == 64;
     tn_dtype t = wide ? TN_F64 : TN_F32; /* in which both are exact */
     limit = imp_cast(c, limit, t);
-    imp_out(c, 0, before(c, limit, imp_cast(c, x, t), &tn_op_less_equal));
+    tn_value above = before(c, limit, imp_cast(c, x, t), &tn_op_greater); /* of a NaN: none */
+    imp_out(c, 0, tf_binary(c, &tn_op_subtract, imp_const(c, TN_I32, (double)n), above));
 }
 
 /* LowerBound: sorted numbers below a value; UpperBound: not above it. */
