@@ -555,6 +555,44 @@ w = torch.linspace(-1., 1., 24).view(12, 2)
 h = torch.zeros(2, 3, 2)
 g, last = torch.gru(p.data, p.batch_sizes, h, [w[:6, :1], w[6:], w[:6, 1:], w[:6]], False, 1, 0., False, True)
 return g, last
+
+z = x/(x*0)-x/(x*0)
+return torch.sign(z), torch.sgn(z), torch.heaviside(z, y), torch.sign(x), torch.heaviside(x-1, y)
+
+z = torch.div(x, 0.1, rounding_mode='floor')
+return z, torch.floor_divide(x, y), x//0.7, x.double()//0.1, torch.div(x, -0.1, rounding_mode='floor')
+
+z = x.clone()
+a = z.contiguous()
+a.add_(1.)
+b = z.view(2, 2)[1:].contiguous()
+b.mul_(2.)
+c = z.reshape(2, 2)
+c[0, 1] = 9.
+z.flatten()[3] = 5.
+return z, a, b, c
+
+z = x.view(2, 2).clone().t()
+a = z.contiguous()
+a.add_(1.)
+b = z.reshape(4)
+b.add_(y)
+return a, b
+
+l = [1, 2, 2]
+m = l[::-1]
+k = l[-1:0:-1]+l[:-4:-2]+l[5::-1]+l[0:3:-1]
+return x.reshape(m), torch.tensor(k)
+
+z = x[:0]
+return z.any(), (z > 0).any(), (z > 0).all(), z.view(0, 2).any(0), (x > 0).any(), (x > 0).all()
+
+b = torch.stack([x, y]).sort(1)[0]
+v = torch.stack([y, x, x])[:2]
+w = torch.searchsorted(b, v), torch.searchsorted(b, v, right=True), torch.searchsorted(b, v, side='right')
+order = torch.tensor([[3, 2, 1, 0], [3, 2, 1, 0]])
+nan = torch.tensor([float('nan'), 0.])
+return w[0], w[1], w[2], torch.searchsorted(b.flip(1), v, sorter=order), torch.bucketize(nan, b[0]), torch.bucketize(nan, b[0], right=True)
 """
 
 

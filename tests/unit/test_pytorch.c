@@ -96,6 +96,22 @@ static const struct {
      {"scatter_elements", "divide(", "-> Tensor[(2, 3), float32]"}},
     {FORWARD "    return torch.linalg_norm(x, 2)\n",
      {"by its singular values (ord 2 or -2) is not supported"}},
+    /* a copy or a view, as PyTorch decides by the order of elements */
+    {FORWARD
+     "    a = torch.mul(x, 2)\n    b = torch.contiguous(a)\n    _0 = torch.add_(b, 1)\n    return a\n",
+     {"  add(%0, 1f)"}},
+    {FORWARD "    a = torch.mul(x, 2)\n    b = torch.reshape(torch.t(a), [6])\n    _0 = torch.add_(b, 1)\n"
+             "    return b\n",
+     {"add(%2, 1f)", "-> Tensor[(6), float32]"}},
+    {FORWARD "    a = torch.mul(x, 2)\n    b = torch.reshape(torch.t(a), [6])\n    _0 = torch.add_(b, 1)\n"
+             "    return a\n",
+     {"is of the same memory in some runs", "or the order of its elements", "pytorch-E071"}},
+    /* forms in place of Python's operators; extents as a tensor */
+    {FORWARD "    a = torch.gt(x, 0)\n    _0 = torch.__ior__(a, torch.lt(x, -1))\n    return a\n",
+     {"logical_or(", "-> Tensor[(2, 3), bool]"}},
+    {FORWARD "    a = torch.to(x, 4)\n    _0 = torch.__ilshift__(a, 2)\n    return a\n",
+     {"left_shift(", "-> Tensor[(2, 3), int64]"}},
+    {FORWARD "    return torch.select(torch._shape_as_tensor(x), 0, 1)\n", {"3i64", "-> int64"}},
     {FORWARD "    return torch.isin(x, torch.ones([2]), False, True)\n",
      {"equal(", "logical_not(", "(2, 3), bool]"}},
     {FORWARD "    return torch._weight_norm(x, torch.ones([2, 1]), 0)\n",
@@ -659,6 +675,22 @@ static void states_are_restored(void **state)
     one(pickle, sizeof pickle - 1, code, "little", &given, "multiply(%0, 2f)");
 }
 
+/* A file has a member of an Enum as its class and its value, code has it as a name. */
+static void members_of_enums_are_found(void **state)
+{
+    static const char pickle[] = OBJECT("X\4\0\0\0modec__torch__\nMode\nX\1\0\0\0bR");
+    static const char code[] =
+        CLASS "  mode : __torch__.Mode\n  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
+              "    m = self.mode\n    if torch.eq(m, __torch__.Mode.A):\n      y = torch.neg(x)\n"
+              "    elif torch.eq((m).value, \"b\"):\n      y = torch.mul(x, (__torch__.Mode.C).value)\n"
+              "    else:\n      y = x\n    if isinstance(m, __torch__.Mode):\n"
+              "      y0 = torch.add(y, torch.len((m).name))\n    else:\n      y0 = x\n    return y0\n"
+              "class Mode(Enum):\n  A = \"a\"\n  B = \"b\"\n  C = 7\n";
+    (void)state;
+    one(pickle, sizeof pickle - 1, code, "little", &given, "%0 = multiply(%x, 7f)");
+    one(pickle, sizeof pickle - 1, code, "little", &given, "add(%0, 1f)");
+}
+
 /* x * 0.5 of a traced model: the table CONSTANTS has 0.5 as a float64 tensor of rank 0. */
 #define HALF \
     "\x80\2ctorch._utils\n_rebuild_tensor_v2\n((" \
@@ -721,10 +753,15 @@ static void errors_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_are_read),      cmocka_unit_test(types_of_inputs_are_told),
-        cmocka_unit_test(archives_are_checked), cmocka_unit_test(shared_memory_is_seen),
-        cmocka_unit_test(bombs_are_met),        cmocka_unit_test(states_are_restored),
-        cmocka_unit_test(errors_are_counted),   cmocka_unit_test(constants_are_numbers),
+        cmocka_unit_test(models_are_read),
+        cmocka_unit_test(types_of_inputs_are_told),
+        cmocka_unit_test(archives_are_checked),
+        cmocka_unit_test(shared_memory_is_seen),
+        cmocka_unit_test(bombs_are_met),
+        cmocka_unit_test(states_are_restored),
+        cmocka_unit_test(errors_are_counted),
+        cmocka_unit_test(constants_are_numbers),
+        cmocka_unit_test(members_of_enums_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

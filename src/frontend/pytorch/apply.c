@@ -251,10 +251,47 @@ static bool is_deep(pt_call *k, pt_tensor *t, pt_tensor *base)
     return true;
 }
 
+/* An integer argument is absent, or n. */
+static bool may_be_of(const pt_call *k, const char *name, int64_t n)
+{
+    tn_bytes type, of = {0};
+    for (size_t i = 1; i < k->n.n_in; i++) {
+        pt_parameter(k->row, i, &type, &of);
+        if (imp_is(of, name))
+            return k->arg[i].kind == PT_NONE || (k->arg[i].kind == PT_INT && k->arg[i].i == n);
+    }
+    return true;
+}
+
+/* Do its elements lie in the order of its dimensions, as those of what the run makes do? Parts of the first dimension
+ * do, too. */
+static bool is_ordered(const pt_tensor *t)
+{
+    for (; t->base; t = t->base) {
+        const pt_call *k = t->made;
+        bool part = strstr(k->row->schema, " dim=0") || strstr(k->row->schema, "int dim,");
+        if (!(k->row->flags & PT_ORDERED) && !(part && may_be_of(k, "dim", 0) && may_be_of(k, "step", 1)))
+            return false;
+    }
+    return !t->storage || pt_is_contiguous(t);
+}
+
+/* Is the result of such an operator a copy, or may it be? What may be of one memory is not read after a change. */
+static bool is_copy(pt_call *k)
+{
+    if (!(k->row->flags & PT_IF_ORDERED))
+        return false;
+    if (is_ordered(k->arg[0].tensor))
+        return !may_be_of(k, "memory_format", 0);
+    if (strncmp(k->row->schema, "contiguous", 10) != 0 && k->out.kind == PT_TENSOR)
+        pt_may_be(k->p, k->arg[0].tensor, k->out.tensor);
+    return true;
+}
+
 /* Results that show the memory of the first operand. */
 static void link_views(pt_call *k)
 {
-    if (!(k->row->flags & PT_VIEW) || k->arg[0].kind != PT_TENSOR)
+    if (!(k->row->flags & PT_VIEW) || k->arg[0].kind != PT_TENSOR || is_copy(k))
         return;
     if (k->out.kind == PT_LATE_LIST) { /* its elements are copies */
         pt_tensor_fix(k->arg[0].tensor, k->name);
@@ -441,6 +478,20 @@ static pt_value apply_in_place(pt_import *p, tn_bytes name, const char *shown, c
     return to;
 }
 
+/* __ior__ of Python is bitwise_or_. */
+static tn_bytes of_python(tn_bytes name)
+{
+    static const char *const names[][2] = {{"__iand__", "bitwise_and_"},
+                                           {"__ior__", "bitwise_or_"},
+                                           {"__ixor__", "bitwise_xor_"},
+                                           {"__ilshift__", "bitwise_left_shift_"},
+                                           {"__irshift__", "bitwise_right_shift_"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (imp_is(name, names[i][0]))
+            return pt_words(names[i][1]).text;
+    return name;
+}
+
 pt_value pt_apply(pt_import *p, tn_bytes name, const pt_args *a)
 {
     bool other = memchr(name.at, ':', name.n) != NULL;
@@ -450,6 +501,7 @@ pt_value pt_apply(pt_import *p, tn_bytes name, const pt_args *a)
         if (!pt_usable(p, a->at[i]))
             return pt_bad();
     p->loc_op = shown;
+    name = of_python(name);
     if (name.n > 1 && name.at[name.n - 1] == '_' && name.at[name.n - 2] != '_' && !first_row(name))
         return apply_in_place(p, name, shown, a);
     return apply(p, name, shown, a);

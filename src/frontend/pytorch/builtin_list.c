@@ -373,24 +373,33 @@ static bool copy(pt_import *p, const pt_value *a, size_t n, pt_value *out)
     return true;
 }
 
+/* A bound of a slice of k elements as Python takes it: it may be -1 where steps lead down. */
+static int64_t bound(pt_value v, int64_t k, bool down, int64_t def)
+{
+    if (v.kind != PT_INT)
+        return def;
+    int64_t low = down ? -1 : 0, high = down ? k - 1 : k, i = v.i < 0 ? v.i + k : v.i;
+    return i < low ? low : i > high ? high : i;
+}
+
 static bool slice(pt_import *p, const pt_value *a, size_t n, pt_value *out)
 {
     if (!pt_is_sequence(a[0]))
         return false;
-    int64_t k = (int64_t)a[0].list->n, v[3] = {0, k, 1};
+    pt_value v[3] = {pt_none(), pt_none(), pt_int(1)};
     for (size_t i = 1; i < n; i++) {
         if (a[i].kind != PT_INT && a[i].kind != PT_NONE)
             return false;
-        v[i - 1] = a[i].kind == PT_INT ? a[i].i : v[i - 1];
+        v[i - 1] = a[i].kind == PT_INT ? a[i] : v[i - 1];
     }
+    int64_t k = (int64_t)a[0].list->n, step = v[2].i, most = k + 1;
+    bool down = step < 0;
+    int64_t i = bound(v[0], k, down, down ? k - 1 : 0), end = bound(v[1], k, down, down ? -1 : k);
+    step = step > most ? most : step < -most ? -most : step;
     *out = pt_list_new(p, PT_LIST);
-    for (int i = 0; i < 2; i++) {
-        v[i] = v[i] < 0 ? v[i] + k : v[i];
-        v[i] = v[i] < 0 ? 0 : v[i] > k ? k : v[i];
-    }
-    for (int64_t i = v[0]; v[2] > 0 && i < v[1]; i += v[2])
+    for (; step && (down ? i > end : i < end); i += step)
         pt_push(&p->im.scratch, out->list, pt_at(a[0], (size_t)i));
-    return v[2] > 0;
+    return step != 0;
 }
 
 static bool sorted(pt_import *p, const pt_value *a, size_t n, pt_value *out)

@@ -94,9 +94,27 @@ static pt_value constant(frame *f, tn_bytes name)
     return pt_bad();
 }
 
+/* The member of a class Enum that "__torch__.Mode.NEAREST" names; NULL: it names none. */
+static const pt_param *enum_member(pt_import *p, tn_bytes s)
+{
+    size_t n = s.n;
+    while (n && s.at[n - 1] != '.')
+        n--;
+    const pt_class *k = n ? pt_class_of(p, (tn_bytes){s.at, n - 1}) : NULL;
+    for (size_t i = 0; k && imp_is(k->base, "Enum") && i < k->n; i++)
+        if (imp_same(k->field[i].name, after(s, n)) && k->field[i].value)
+            return &k->field[i];
+    return NULL;
+}
+
 static pt_value attribute(frame *f, pt_value of, tn_bytes name)
 {
     pt_import *p = f->p;
+    const pt_param *member = of.kind == PT_GLOBAL ? enum_member(p, of.text) : NULL;
+    if (member && imp_is(name, "value"))
+        return eval(f, member->value);
+    if (member && imp_is(name, "name"))
+        return pt_text(member->name);
     pt_cell *c = of.kind == PT_OBJECT ? pt_attr_find(of.object, name) : NULL;
     if (c)
         return c->v;
@@ -129,6 +147,9 @@ static pt_value attribute(frame *f, pt_value of, tn_bytes name)
 static pt_value field(frame *f, const pt_expr *e)
 {
     tn_bytes s = chain(f, e, "__torch__");
+    pt_value of = {.kind = PT_GLOBAL, .text = {s.at, s.n > e->text.n ? s.n - e->text.n - 1 : 0}};
+    if (s.n && of.text.n && enum_member(f->p, of.text))
+        return attribute(f, of, e->text);
     if (s.n)
         return (pt_value){.kind = PT_GLOBAL, .text = s};
     if (e->arg[0]->kind == PT_E_NAME && imp_is(e->arg[0]->text, "CONSTANTS"))
@@ -261,6 +282,10 @@ static bool is_instance(frame *f, pt_value v, const pt_expr *type)
                    (rows[i].kind == PT_TEXT && v.kind == PT_MESSAGE) ||
                    (v.kind == PT_NUMBER && v.number->kind == rows[i].kind);
     tn_bytes s = chain(f, root, "__torch__");
+    if (v.kind == PT_GLOBAL && enum_member(f->p, v.text)) {
+        const pt_param *member = enum_member(f->p, v.text);
+        return s.n + 1 + member->name.n == v.text.n && memcmp(s.at, v.text.at, s.n) == 0;
+    }
     return v.kind == PT_OBJECT && imp_same(v.object->type, s);
 }
 

@@ -271,8 +271,8 @@ static void complex_to_real(imp_node *c)
     "bool normalized=False, bool? onesided=None, bool? return_complex=None, any align_to_window=None)"
 #define CENTRED "bool center=True, str pad_mode=reflect, " PLAIN
 const pt_row pt_rows_complex[] = {
-    {"resolve_conj(Tensor self)", same, NULL, PT_VIEW | PT_PARTS},
-    {"resolve_neg(Tensor self)", same, NULL, PT_VIEW | PT_PARTS},
+    {"resolve_conj(Tensor self)", same, NULL, PT_VIEW | PT_PARTS | PT_ORDERED},
+    {"resolve_neg(Tensor self)", same, NULL, PT_VIEW | PT_PARTS | PT_ORDERED},
     {"real(Complex self)", part, NULL, 0},
     {"real(Tensor self)", same, NULL, PT_VIEW},
     {"imag(Complex self)", part, NULL, 0},

@@ -563,14 +563,16 @@ static void bucketize(imp_node *c)
     bool search = strncmp(schema(c), "searchsorted", 12) == 0;
     tn_value v = pt_in(c, search ? 1 : 0), edges = pt_in(c, search ? 0 : 1);
     bool right = pt_truth(c, 3);
-    if (imp_rank(edges) != 1) {
-        imp_refuse(c, IMP_BAD_VALUE, "borders of %d dimensions are not supported", imp_rank(edges));
-        return;
-    }
+    if (search && pt_given(c, 4))
+        right = strcmp(pt_string(c, 4), "right") == 0;
+    if (search && pt_given(c, 5))
+        edges = pt_gather(c, edges, pt_in(c, 5), imp_rank(edges) - 1);
     tn_dtype t = pt_promote(imp_type(v)->dtype, imp_type(edges)->dtype);
-    tn_value first = imp_cast(c, edges, t);
-    tn_value below = imp_call2(c, right ? &tn_op_less_equal : &tn_op_less, NULL, first,
-                               imp_unsqueeze(c, imp_cast(c, v, t), imp_rank(v)));
+    tn_value first = imp_cast(c, edges, t), of = imp_unsqueeze(c, imp_cast(c, v, t), imp_rank(v));
+    if (imp_rank(first) > 1) /* values of each row */
+        first = imp_unsqueeze(c, first, imp_rank(first) - 1);
+    tn_value above = imp_call2(c, right ? &tn_op_greater : &tn_op_greater_equal, NULL, first, of);
+    tn_value below = pt_un(c, &tn_op_logical_not, above); /* a NaN comes last */
     int64_t last = imp_rank(v);
     tn_value second =
         pt_sum(c, &tn_op_sum, imp_cast(c, below, TN_I64), tn_ints_make(c->arena, 1, &last), false);

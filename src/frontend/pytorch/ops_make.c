@@ -262,6 +262,8 @@ static void of_late_list(imp_node *c)
     pt_out(c, pt_dtype(c, 1, &t) ? imp_cast(c, x, t) : x);
 }
 
+static void shape_as_tensor(imp_node *c) { pt_out(c, imp_shape_of(c, pt_in(c, 0))); }
+
 static void tensor(imp_node *c)
 {
     if (pt_arg(c, 0).kind == PT_LATE_LIST) {
@@ -364,6 +366,7 @@ const pt_row pt_rows_make[] = {
     TYPE("_cast_Long"),
     {"tensor(any data, *, ScalarType? dtype=None, any requires_grad=None)", tensor, NULL, 0},
     {"as_tensor(any data, ScalarType? dtype=None)", tensor, NULL, 0},
+    {"_shape_as_tensor(Tensor self)", shape_as_tensor, NULL, 0},
     {"scalar_tensor(any s, *, ScalarType? dtype=None)", tensor, NULL, 0},
     {"result_type(Tensor tensor, Tensor other)", result_type, NULL, 0},
     {0},

@@ -57,6 +57,25 @@ static void multiply(imp_node *c)
     pt_out(c, imp_call2(c, logic ? &tn_op_logical_and : &tn_op_multiply, NULL, v[0], v[1]));
 }
 
+/* The largest whole number of times that b is in a, as PyTorch finds it: a quotient that was rounded up to a whole
+ * number is not taken for it. */
+static tn_value floor_of_quotient(imp_node *c, tn_value a, tn_value b)
+{
+    tn_value zero = pt_num(c, a, 0), one = pt_num(c, a, 1), half = pt_num(c, a, 0.5);
+    tn_value rest = imp_call2(c, &tn_op_mod, NULL, a, b), below = imp_call2(c, &tn_op_less, NULL, b, zero);
+    tn_value rest_below = imp_call2(c, &tn_op_less, NULL, rest, zero);
+    tn_value turned = imp_call2(c, &tn_op_not_equal, NULL, below, rest_below);
+    tn_value some = imp_call2(c, &tn_op_not_equal, NULL, rest, zero);
+    turned = imp_call2(c, &tn_op_logical_and, NULL, some, turned);
+    tn_value n = pt_div(c, pt_sub(c, a, rest), b), less = pt_sub(c, n, one);
+    n = imp_choose(c, turned, less, n);
+    tn_value whole = pt_un(c, &tn_op_floor, n), next = pt_add(c, whole, one);
+    tn_value low = imp_call2(c, &tn_op_greater, NULL, pt_sub(c, n, whole), half);
+    whole = imp_choose(c, low, next, whole);
+    tn_value by_none = imp_call2(c, &tn_op_equal, NULL, b, zero), quotient = pt_div(c, a, b);
+    return imp_choose(c, by_none, quotient, whole);
+}
+
 static tn_value divided(imp_node *c, tn_value a, tn_value b, const char *mode)
 {
     bool real = tn_dtype_is_float(imp_type(a)->dtype);
@@ -66,8 +85,12 @@ static tn_value divided(imp_node *c, tn_value a, tn_value b, const char *mode)
         return pt_div(c, first, imp_cast(c, b, t));
     }
     bool down = strcmp(mode, "floor") == 0;
-    if (real)
-        return pt_un(c, down ? &tn_op_floor : &tn_op_trunc, pt_div(c, a, b));
+    if (real && !down)
+        return pt_un(c, &tn_op_trunc, pt_div(c, a, b));
+    if (real) {
+        tn_value wide = pt_wide(c, a);
+        return imp_cast(c, floor_of_quotient(c, wide, pt_wide(c, b)), imp_type(a)->dtype);
+    }
     return imp_call2(c, down ? &tn_op_floor_divide : &tn_op_trunc_divide, NULL, a, b);
 }
 
@@ -254,9 +277,7 @@ static void heaviside(imp_node *c)
     }
     tn_value zero = pt_num(c, v[0], 0), one = pt_num(c, v[0], 1);
     tn_value r = imp_choose(c, imp_call2(c, &tn_op_greater, NULL, v[0], zero), one, zero);
-    r = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, v[0], zero), v[1], r);
-    pt_out(c, tn_dtype_is_float(imp_type(v[0])->dtype) ? imp_choose(c, pt_un(c, &tn_op_isnan, v[0]), v[0], r)
-                                                       : r);
+    pt_out(c, imp_choose(c, imp_call2(c, &tn_op_equal, NULL, v[0], zero), v[1], r)); /* of a NaN it is 0 */
 }
 
 static void logaddexp(imp_node *c)
@@ -317,10 +338,18 @@ static void absolute(imp_node *c)
     pt_out(c, t.code == TN_UINT || tn_dtype_is_bool(t) ? x : pt_un(c, &tn_op_abs, x));
 }
 
+/* Of a NaN it is 0. */
 static void sign(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
-    pt_out(c, tn_dtype_is_bool(imp_type(x)->dtype) ? x : pt_un(c, &tn_op_sign, x));
+    if (!tn_dtype_is_float(imp_type(x)->dtype)) {
+        pt_out(c, pt_is_bool(x) ? x : pt_un(c, &tn_op_sign, x));
+        return;
+    }
+    tn_value zero = pt_num(c, x, 0), up = imp_call2(c, &tn_op_greater, NULL, x, zero),
+             down = imp_call2(c, &tn_op_less, NULL, x, zero);
+    tn_value r = imp_choose(c, down, pt_num(c, x, -1), zero);
+    pt_out(c, imp_choose(c, up, pt_num(c, x, 1), r));
 }
 
 static void is_what(imp_node *c)

@@ -203,6 +203,7 @@ static void quantifier(imp_node *c)
     tn_ints axes = pt_axes(c, has_dim ? 1 : PT_MAX_ARG - 1, imp_rank(x));
     tn_value first = imp_cast(c, is, TN_I32);
     tn_value v = pt_sum(c, relay(c), first, axes, has_dim && pt_truth(c, 2));
+    v = imp_call2(c, &tn_op_greater, NULL, v, pt_num(c, v, 0)); /* of none: the least or the largest number */
     pt_out(c, imp_cast(c, v, tn_dtype_eq(t, TN_U8) ? TN_U8 : TN_BOOL1));
 }
 

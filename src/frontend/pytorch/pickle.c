@@ -344,7 +344,7 @@ static pt_value call(machine *m, pt_value f, pt_value args)
     tn_bytes name = f.kind == PT_GLOBAL ? f.text : (tn_bytes){0};
     size_t n = args.kind == PT_TUPLE ? args.list->n : 0;
     if (f.kind != PT_GLOBAL || args.kind != PT_TUPLE) {
-        pt_value o = object(m, (tn_bytes){0});
+        pt_value o = object(m, name); /* TorchScript has the value of an Enum without a tuple */
         o.object->state = args;
         return o;
     }

@@ -21,7 +21,9 @@ enum {
     PT_SUM = 8,      /* the same of all tensors; the imaginary part of real ones is zero */
     PT_PRODUCT = 16, /* it is a product of its tensors */
     /* A constant of rank 0 as its second operand is a number, which does not decide the type (types.c). */
-    PT_OF_NUMBER = 32
+    PT_OF_NUMBER = 32,
+    PT_ORDERED = 64, /* a view whose elements lie in the order of its dimensions if those of the operand do */
+    PT_IF_ORDERED = 128, /* it is a view only then; else a copy, of which PyTorch decides by the strides */
 };
 
 typedef struct pt_row {
@@ -137,8 +139,10 @@ bool pt_identical(pt_import *p, pt_value a, pt_value b); /* "is"; refused where 
 /* Those that became stale since there were `mark` of them are no longer. */
 void pt_fresh_after(pt_import *p, size_t mark);
 void pt_make_stale(pt_import *p, pt_tensor *t);
-/* A condition or a loop makes a of what may be b: where one is changed in place, the other can be read no more. */
+/* A condition, a loop or the order of elements makes a of what may be b: where one is changed in place, the
+ * other can be read no more. */
 void pt_may_be(pt_import *p, pt_tensor *a, pt_tensor *b);
+bool pt_is_contiguous(const pt_tensor *t); /* of the file */
 pt_value pt_tensor_new(pt_import *p, tn_value v);
 pt_value pt_tensor_like(pt_import *p, pt_value like, tn_value v); /* a TENSOR or LATE_LIST, as `like` is */
 tn_value pt_tensor_value(pt_import *p, pt_tensor *t);             /* as it is now */

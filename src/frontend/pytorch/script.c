@@ -123,14 +123,38 @@ tn_status pt_unpickle_entry(pt_import *p, const char *name, const char *folder, 
     return s;
 }
 
+static bool is_value(const pt_expr *e, pt_value v)
+{
+    return e->kind == PT_E_TEXT    ? v.kind == PT_TEXT && imp_same(e->text, v.text)
+           : e->kind == PT_E_INT   ? v.kind == PT_INT && e->i == v.i
+           : e->kind == PT_E_FLOAT ? v.kind == PT_FLOAT && e->f == v.f
+                                   : false;
+}
+
+/* A member of an Enum, which a file has as its class and its value, is the global that code calls it by. */
+static pt_value as_member(pt_import *p, pt_value v)
+{
+    const pt_class *k = v.kind == PT_OBJECT ? pt_class_of(p, v.object->type) : NULL;
+    for (size_t i = 0; k && imp_is(k->base, "Enum") && i < k->n; i++)
+        if (k->field[i].value && is_value(k->field[i].value, v.object->state))
+            return (pt_value){
+                .kind = PT_GLOBAL,
+                .text = pt_words(tn_arena_printf(&p->im.scratch, "%s.%s", imp_text(&p->im, v.object->type),
+                                                 imp_text(&p->im, k->field[i].name)))
+                            .text};
+    return v;
+}
+
 /* Objects whose class makes something of their state do so: layers pack quantised weights. */
 static void restore(pt_import *p, pt_value v, int depth)
 {
     if (v.kind != PT_OBJECT || v.object->restored || depth > 64 || p->stop)
         return;
     v.object->restored = true;
-    for (size_t i = 0; i < v.object->n; i++)
+    for (size_t i = 0; i < v.object->n; i++) {
+        v.object->at[i].cell.v = as_member(p, v.object->at[i].cell.v);
         restore(p, v.object->at[i].cell.v, depth + 1);
+    }
     pt_value state = v.object->state;
     if (v.object->n || !pt_is_sequence(state) || !v.object->type.n)
         return;

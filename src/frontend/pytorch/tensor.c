@@ -41,7 +41,7 @@ static bool inside(const pt_tensor *t, size_t elements)
     return (uint64_t)last < elements;
 }
 
-static bool contiguous(const pt_tensor *t)
+bool pt_is_contiguous(const pt_tensor *t)
 {
     int64_t step = 1;
     for (int i = t->n - 1; i >= 0; i--) {
@@ -89,9 +89,9 @@ static tn_value constant(pt_import *p, pt_tensor *t)
                (tn_value){0};
     if (bytes > im->memory_limit) /* a small storage may be repeated by strides of 0 */
         return (void)imp_refuse_tensor(im, loc, name, "it is larger than its file can mean"), (tn_value){0};
-    tn_bytes data = !count          ? (tn_bytes){s->data.at, 0}
-                    : contiguous(t) ? (tn_bytes){s->data.at + (size_t)t->offset * size, bytes}
-                                    : gathered(p, t, count, size);
+    tn_bytes data = !count                ? (tn_bytes){s->data.at, 0}
+                    : pt_is_contiguous(t) ? (tn_bytes){s->data.at + (size_t)t->offset * size, bytes}
+                                          : gathered(p, t, count, size);
     im->r = tn_graph_function(im->g, "main")->body; /* every branch sees it */
     tn_node *k = imp_constant(im, s->dtype, (size_t)t->n, t->dim, imp_blob(im, data, s->dtype), name);
     im->r = r;
@@ -146,7 +146,8 @@ static void refuse_stale(pt_import *p)
 {
     pt_fail(p, "pytorch-E071",
             "a tensor is used after one was changed in place that is of the same memory in some runs, as a "
-            "condition or a loop decides; that is not supported: assign a copy (clone) there");
+            "condition or a loop decides or the order of its elements; that is not supported: assign a copy "
+            "(clone) there");
 }
 
 typedef tn_vec(pt_tensor *) tensors;
@@ -245,6 +246,8 @@ static tn_value written(pt_import *p, pt_tensor *t, tn_value v)
         shown = pt_at(shown, t->part);
     if (shown.kind != PT_TENSOR || c->bad)
         return (tn_value){0};
+    if (tn_value_eq(pt_tensor_value(p, shown.tensor), at)) /* all of it, as it is */
+        return v;
     tn_scatter_attr a = {0, "update"};
     const tn_value in[3] = {imp_flat(c, base), imp_flat(c, pt_tensor_value(p, shown.tensor)), imp_flat(c, v)};
     return imp_reshape(c, imp_call(c, &tn_op_scatter_elements, &a, 3, in), type->n, type->dim);
