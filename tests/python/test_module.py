@@ -70,6 +70,7 @@ class Compiling(unittest.TestCase):
         self.assertEqual(module.target.split()[0], "llvm")
         self.assertEqual(_module.shapes_text({"x": (1, "h", None), "y": ()}), "x:[1,h,-1] y:[]")
         self.assertEqual(_module.shapes_text({"x": ((1, None), "int64"), "y": ((), "bool")}), "x:[1,-1]:int64 y:[]:bool")
+        self.assertEqual(_module.shapes_text({"x": ((1,), type("int64", (), {}))}), "x:[1]:int64")  # as numpy.int64 is
         for wrong in ({"opt_level": 1 << 40}, {"opt_level": "3"}, {"no_such": 1}, {"target": 3}, {"pass_config": "a=b"},
                       {"progress": 3}):
             with self.assertRaises((TypeError, ValueError), msg=wrong):
@@ -98,6 +99,8 @@ class Compiling(unittest.TestCase):
         for error, said, wrong in (
                 (TypeError, "a path, bytes or an onnx.ModelProto, not NoneType", lambda: tenon.compile(None)),
                 (TypeError, "a dict of shapes", lambda: tenon.compile(data, input_shapes=(2, 3))),
+                (TypeError, "extents, not 3; of one dimension", lambda: tenon.compile(data, input_shapes={"a": 3})),
+                (TypeError, "compiled by tenon.relay.build", lambda: tenon.compile(tenon.IRModule())),
                 (ValueError, "0 to 4, not 9", lambda: tenon.compile(data, opt_level=9)),
                 (tenon.RunError, "is not a package|not a package", lambda: tenon.load(__file__))):
             with self.assertRaisesRegex(error, said):
@@ -329,7 +332,8 @@ class Running(unittest.TestCase):
         self.assertEqual(values(instance.output(0))[0], [15, 11, 11])
         self.assertEqual(instance.memory()["inputs"], 48)
         self.assertRaises(IndexError, instance.bind_input, 2, out)
-        self.assertRaises((TypeError, ValueError), instance.bind_output, 0, memoryview(bytes(24)))
+        for fixed in (memoryview(bytes(24)), tenon.Tensor.over(bytes(24), "float32", (2, 3))):  # which may be a page of a file
+            self.assertRaises((TypeError, ValueError), instance.bind_output, 0, fixed)
 
 
 LOOP = b"""def @main(%n: int64, %x: Tensor[(2), float32]) {
@@ -450,6 +454,19 @@ class Tensors(unittest.TestCase):
         self.assertRaises(BufferError, fixed.__dlpack__)
         fixed.__dlpack__(max_version=(1, 0))
         self.assertRaises(BufferError, t.__dlpack__, dl_device=(2, 0))
+
+    def test_what_is_no_capsule(self):
+        capsule = tensor("float32", (2,), range(2)).__dlpack__()
+        for given in (capsule, 5):
+            other = type("Other", (), {"__dlpack__": lambda self, **named: given})()
+            if given is capsule:
+                self.assertEqual(values(tenon.Tensor.of(other)), [0, 1])
+            self.assertRaisesRegex(ValueError, "no capsule of DLPack, or one that was taken", tenon.Tensor.of, other)
+
+    def test_objects_come_from_the_extension(self):
+        """What a call of the type would make has nothing in it."""
+        for name in ("Tensor", "Library", "Program", "Kernel", "Config"):
+            self.assertRaisesRegex(TypeError, "cannot be made by a call", getattr(tenon._core, name))
 
     def test_dlpack_of_devices(self):
         """What is on a GPU is refused before it is asked for; pinned memory of the host is as any other."""

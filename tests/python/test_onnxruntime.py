@@ -195,6 +195,65 @@ class Session(unittest.TestCase):
         self.assertRaises(ValueError, binding.bind_cpu_input, "no", self.x)
         self.assertRaises(ValueError, value.update_inplace, numpy.ones(3, "float32"))
 
+    def test_bound_outputs_stay(self):
+        """Where other inputs are bound."""
+        session = ort.InferenceSession(models.add())
+        binding, out = session.io_binding(), ort.OrtValue.ortvalue_from_shape_and_type([2, 3], numpy.float32)
+        binding.bind_ortvalue_output("sum", out)
+        for factor in (1, 2):
+            for name in "ab":
+                binding.bind_cpu_input(name, self.x * factor)
+            session.run_with_iobinding(binding)
+            self.assertEqual(binding.copy_outputs_to_cpu()[0].tolist(), (2 * factor * self.x).tolist())
+            self.assertEqual(binding.get_outputs()[0].data_ptr(), out.data_ptr())
+            binding.clear_binding_inputs()
+        self.assertRaises(ValueError, session.run_with_iobinding, binding)
+
+    def test_memory_that_cannot_be_written(self):
+        binding = ort.InferenceSession(models.add()).io_binding()
+        fixed = ort.OrtValue.ortvalue_from_numpy(numpy.frombuffer(bytes(24), "float32").reshape(2, 3))
+        self.assertRaisesRegex(ValueError, "read-only", binding.bind_ortvalue_output, "sum", fixed)
+
+    def test_results_that_are_no_tensors(self):
+        with tempfile.NamedTemporaryFile(suffix=".relay") as file:
+            file.write(b'#[version = "0.0.5"]\ndef @main(%s: Seq[Tensor[(?, 3), float32]], %t: Tensor[(2), string]) { (%t, %s) }')
+            file.flush()
+            session = ort.InferenceSession(file.name)
+        texts = numpy.array(["a", "b"], object)
+        binding = session.io_binding()
+        for name, value in (("s", [self.x]), ("t", texts)):
+            binding.bind_cpu_input(name, value)
+        for output in session.get_outputs():
+            binding.bind_output(output.name)
+        session.run_with_iobinding(binding)
+        self.assertEqual(binding.copy_outputs_to_cpu()[0].tolist(), ["a", "b"])
+        for same, parts in (binding.get_outputs(), session.run_with_ort_values(None, {"s": [self.x], "t": texts})):
+            self.assertEqual((same.data_type(), same.shape(), same.element_type(), same.is_tensor()), ("tensor(string)", [2], 8, True))
+            self.assertEqual((parts.data_type(), parts.is_tensor(), parts.is_tensor_sequence()), ("seq(tensor(float))", False, True))
+            self.assertEqual([p.tolist() for p in parts.numpy()], [self.x.tolist()])
+            self.assertEqual(numpy.asarray(same).tolist(), ["a", "b"])
+            self.assertRaisesRegex(TypeError, "is no tensor of numbers", parts.shape)
+            again, _ = session.run_with_ort_values(None, {"s": parts, "t": same})
+            self.assertEqual(again.numpy().tolist(), ["a", "b"])
+
+    def test_wrong_arguments(self):
+        cpu, data = "CPUExecutionProvider", models.add()
+        for wrong, says in ((lambda: ort.InferenceSession(data, [cpu]), "sess_options is a tenon.SessionOptions"),
+                            (lambda: ort.InferenceSession(data, providers=cpu), "providers is a list"),
+                            (lambda: ort.InferenceSession(models.add()).run(None, [self.x, self.x]), "inputs are a dict")):
+            self.assertRaisesRegex(TypeError, says, wrong)
+
+    def test_names_of_scripts(self):
+        options, run = ort.SessionOptions(), ort.RunOptions()
+        self.assertEqual((options.optimized_model_filepath, options.use_deterministic_compute, options.enable_mem_reuse,
+                          options.log_verbosity_level, options.has_providers()), ("", False, True, 0, False))
+        run.add_run_config_entry("k", "v")
+        self.assertEqual(run.get_run_config_entry("k"), "v")
+        for wrong in (lambda: options.add_initializer("w", None), lambda: options.add_free_dimension_override_by_denotation("d", 1)):
+            self.assertRaises(ort.UnsupportedError, wrong)
+        self.assertEqual(ort.get_version_string(), ort.__version__)
+        self.assertEqual(ort.OrtValue.ortvalue_from_numpy(self.x).tensor_size_in_bytes(), 24)
+
     def test_values(self):
         value = ort.OrtValue.from_dlpack(self.x)
         self.assertEqual((value.shape(), value.data_type(), value.element_type(), value.device_name(), value.is_tensor()),

@@ -314,6 +314,14 @@ def @main(%x: Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32] {
         self.assertIn("fn (%x", str(main))
         with self.assertRaises(KeyError):
             mod["f"]
+        self.assertEqual(str(main.checked_type), "fn (Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32]")
+        self.assertEqual((main.params[0].checked_type.shape, main.checked_type.ret_type.shape), (("n", 3), ("n", 2)))
+
+    def test_extents_of_any_size_and_dtypes_of_numpy(self):
+        x = relay.var("x", relay.TensorType((relay.Any(), 3), type("float32", (), {})))
+        self.assertEqual(str(x.type_annotation), "Tensor[(?, 3), float32]")
+        module = relay.build(tenon.IRModule.from_expr(relay.Function([x], relay.abs(x).astype(type("int32", (), {})))))
+        self.assertEqual(values(module(tensor((1, 3), [1, -2, 3]))), [[1, 2, 3]])
 
     def test_what_a_model_says_stays(self):
         mod, _ = relay.frontend.from_onnx(models.chain(2))
@@ -404,6 +412,27 @@ def @main(%x: Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32] {
         with self.assertRaises(ValueError):
             relay.split(x, 3, axis=1)
         self.assertIn("split", dir(relay))
+
+    def test_axes_are_those_of_tvm(self):
+        """Without an axis, an operator sees all elements in a row."""
+        x = relay.var("x", shape=(2, 3))
+        places = relay.Constant(tenon.Tensor.over(array.array("q", [0, 5]), "int64", (2,)))
+        for made, wanted in ((relay.argmax(x), 4), (relay.argmax(x, 1), [2, 1]), (relay.argmin(x, axis=[0], keepdims=True), [[0, 0, 1]]),
+                             (relay.argmin(x, keepdims=True), [[5]]), (relay.take(x, places), [1, -6]),
+                             (relay.take(x, places, axis=0, mode="wrap"), [[1, 2, 3], [4, 5, -6]]),
+                             (relay.cumsum(x), [1, 3, 6, 10, 15, 9]), (relay.cumsum(x, 1), [[1, 3, 6], [4, 9, 3]]),
+                             (relay.cumprod(x, 0, dtype="float64"), [[1, 2, 3], [4, 10, -18]]),
+                             (relay.topk(x, 1, -1, "indices", dtype="int32"), [[2], [1]]),
+                             (relay.topk(x, k=1, ret_type="values"), [[3], [5]])):
+            self.assertEqual(values(relay.build(relay.Function([x], made))(tensor((2, 3), [1, 2, 3, 4, 5, -6]))), wanted)
+        first, stop, step = (relay.const(n) for n in (1, 7, 2))
+        for made, wanted in ((relay.arange(first, stop, step, "int64"), [1, 3, 5]), (relay.arange(3), [0, 1, 2]),
+                             (relay.arange(5, 0, -2.0), [5, 3, 1]), (relay.arange(relay.const(4), step=2, count=2), [4, 6]),
+                             (relay.one_hot(places, 1, relay.const(0.0), 6, -1, "float32"), [[1] + [0] * 5, [0] * 5 + [1]])):
+            self.assertEqual(values(relay.build(relay.Function([], made))()), wanted)
+        self.assertRaisesRegex(TypeError, "one axis is expected", relay.argmax, x, (0, 1))
+        self.assertRaisesRegex(TypeError, "numbers, or constants", relay.arange, x)
+        self.assertRaises(ValueError, relay.topk, x, ret_type="none")
 
     def test_params_become_constants(self):
         x, w = relay.var("x", shape=(2,)), relay.var("w", shape=(2,))

@@ -1,5 +1,6 @@
 """tenon.te, tenon.tir and tenon.schedule: kernels by formulas and by text, scheduled step by step, run."""
 import array
+import math
 import unittest
 
 import tenon
@@ -67,9 +68,64 @@ class Expressions(unittest.TestCase):
         te.build(s, [x, *all_of])(tensor((2,), [2, 6]), y, z)
         self.assertEqual((values(y), values(z)), ([2, 4], [2, 4]))
 
+    def test_equations(self):
+        """== and != compare elements; where Python wants a bool, they say whether two expressions are one object."""
+        x = te.placeholder((4,), name="x")
+        given = tensor((4,), [0, 2, 2, 1])
+        for f, wanted in ((lambda i: te.if_then_else(i == 0, 9, x[i]), [9, 2, 2, 1]), (lambda i: x[i] == 2, [0, 1, 1, 0]),
+                          (lambda i: te.any(i != 2, 2.0 == x[i]), [1, 1, 1, 1]), (lambda i: te.all(i != 2, x[i] != 1), [1, 1, 0, 0]),
+                          (lambda i: ~(x[i] == i), [0, 1, 0, 1]), (lambda i: (x[i] == 2).astype("float32") * 3, [0, 3, 3, 0])):
+            self.assertEqual(self.run_one((4,), f, given), wanted)
+        i, j = te.var("i"), te.var("j")
+        self.assertTrue(i == i and not i == j and i != j and i in [j, i] and not i == None and i != "i" and {i: 1}[i])  # noqa: E711
+        self.assertFalse(x[i] == i.astype("int8"))
+        self.assertRaisesRegex(TypeError, "float32 meets int8", te.all, x[i] == i.astype("int8"))
+
+    def test_bits(self):
+        x = te.placeholder((3,), "uint8", name="x")
+        given = tenon.Tensor.over(bytes([0, 5, 255]), "uint8", (3,))
+        for f, wanted in ((lambda i: ~x[i], [255, 250, 0]), (lambda i: 1 & x[i], [0, 1, 1]), (lambda i: 2 | x[i], [2, 7, 255]),
+                          (lambda i: 255 ^ x[i], [255, 250, 0]), (lambda i: 1 << (x[i] & 3), [1, 2, 8]),
+                          (lambda i: 64 >> (x[i] & 3), [64, 32, 8]), (lambda i: x[i >> 1], [0, 0, 5])):
+            self.assertEqual(self.run_one((3,), f, given), wanted)
+        for f, wanted in ((lambda i: i & 1, [0, 1, 0]), (lambda i: (i << 2) + i, [0, 5, 10]), (lambda i: ~i, [-1, -2, -3]),
+                          (lambda i: te.isnan(x[i]), [0, 0, 0])):
+            self.assertEqual(self.run_one((3,), f), wanted)
+
+    def test_zeros_have_signs(self):
+        x = te.placeholder((2,), name="x")
+        self.assertEqual(str(self.run_one((2,), lambda i: -x[i], tensor((2,), [0.0, 1.0]))), "[-0.0, -1.0]")
+
+    def test_functions_of_others(self):
+        x = te.placeholder((4,), name="x")
+        given = tensor((4,), [1, 8, float("inf"), float("nan")])
+        self.assertEqual(self.run_one((4,), lambda i: te.isfinite(x[i]), given), [1, 1, 0, 0])
+        self.assertEqual(self.run_one((4,), lambda i: te.isinf(-x[i]), given), [0, 0, 1, 0])
+        for f, wanted in ((te.log2, 3), (te.log10, math.log10(8)), (te.exp2, 256), (te.exp10, 1e8), (te.nearbyint, 8)):
+            self.assertAlmostEqual(self.run_one((4,), lambda i: f(x[i]), given)[1] / wanted, 1, 5)
+
+    def test_limits_of_types(self):
+        for dtype, least, most in (("int8", -128, 127), ("uint16", 0, 65535), ("int64", -2**63, 2**63 - 1), ("uint64", 0, 2**64 - 1),
+                                   ("float16", -65504, 65504), ("bool", False, True)):
+            self.assertEqual((te.min_value(dtype).value, te.max_value(dtype).value), (least, most))
+        self.assertEqual(self.run_one((1,), lambda i: te.max_value("float32")), [3.4028234663852886e38])
+        self.assertRaises(TypeError, te.max_value, "string")
+
+    def test_parameters_that_nothing_reads(self):
+        x, y = te.placeholder((2,), name="x"), te.placeholder((3,), name="y")
+        twice = te.compute((2,), lambda i: x[i] * 2, name="twice")
+        more = te.compute((2,), lambda i: twice[i] + 1, name="more")
+        s = te.create_schedule(more.op)
+        f, given, out = te.build(s, [y, x, more]), tensor((2,), [1, 2]), tensor((2,), [0, 0])
+        self.assertEqual(values(f(None, given)), [3, 5])
+        f(None, given, out)
+        self.assertEqual(values(out), [3, 5])
+        self.assertEqual(str(te.lower(s, [x, twice, more])), str(te.lower(s, [x, more])))
+        self.assertRaisesRegex(ValueError, "give te.create_schedule twice.op too", te.build, s, [x, twice, more])
+
     def test_constants_and_types(self):
         for dtype, value in (("int32", -7), ("int64", 2**40), ("float64", 0.1), ("float32", float("inf")), ("bool", True),
-                             ("uint8", 200), ("int8", -128), ("float32", float("-inf"))):
+                             ("uint8", 200), ("int8", -128), ("uint64", 2**64 - 1), ("uint64", 2**63), ("int64", -2**63), ("float32", float("-inf"))):
             got = te.build(te.compute((1,), lambda i: te.const(value, dtype)))()
             self.assertEqual((str(got.dtype), values(got)), (dtype, [value]))
         self.assertEqual(self.run_one((3,), lambda i: i), [0, 1, 2])

@@ -40,6 +40,8 @@ class Topi(unittest.TestCase):
             self.compare(getattr(numpy, name), getattr(topi, name), (2, 1, 5), (3, 1))
         self.compare(lambda x: 1 - x, lambda x: topi.subtract(1.0, x), (4,))
         self.compare(lambda x: x > 0.5, lambda x: topi.greater(x, 0.5), (7,))
+        self.compare(lambda x, y: x == x, lambda x, y: topi.equal(x, topi.maximum(x, topi.minimum(x, y))), (7,), (7,))
+        self.compare(lambda x, y: x != y, topi.not_equal, (3, 5), (5,))
         self.compare(lambda x: x.clip(0.3, 0.6), topi.clip, (4, 4), a_min=0.3, a_max=0.6)
         self.compare(lambda x: x + 1, lambda x: topi.add(x, topi.ones_like(x)), (3, 2))
         self.assertRaisesRegex(ValueError, "do not broadcast", topi.add, te.placeholder((2,)), te.placeholder((3,)))
@@ -100,6 +102,10 @@ class Topi(unittest.TestCase):
             self.assertRaises(tenon.UnsupportedError, wrong)
 
     def test_index_arithmetic(self):
+        for f, wanted in ((te.truncdiv, -3), (te.truncmod, -1), (te.floordiv, -4), (te.floormod, 1), (te.ceildiv, -3)):
+            self.assertEqual(f(-7, 2), wanted)
+            x = te.placeholder((1,), "int32", name="x")
+            self.assertEqual(built(te.compute((1,), lambda i: f(x[i], 2)), [x], [numpy.array([-7], "int32")]).tolist(), [wanted])
         self.compare(lambda x: x.reshape(8), lambda x: te.compute((8,), lambda i: x[tvm.tir.indexdiv(i, 4), te.indexmod(i, 4)]), (2, 4))
 
 

@@ -140,6 +140,14 @@ class Tvm(unittest.TestCase):
         self.assertIs(tvm.IRModule, tenon.IRModule)
         self.assertIs(importlib.import_module("tvm.tir.transform"), tenon.tir.transform)
         self.assertEqual(tenon.tir.transform.__spec__.name, "tenon.tir.transform")
+        mod, said = tvm.parser.fromtext(self.mod.astext()), io.StringIO()
+        self.assertTrue(tvm.ir.structural_equal(mod, tvm.parser.fromtext(str(mod))))
+        with contextlib.redirect_stdout(said):
+            fused = tvm.transform.Sequential([relay.transform.FuseOps(2), relay.transform.PrintIR("fused:")])(mod)
+        self.assertEqual(said.getvalue(), f"fused:\n{fused}\n")
+        self.assertIs(relay.transform.FuseOps(0)(mod), mod)
+        self.assertFalse(tvm.ir.structural_equal(mod["main"].checked_type, mod["main"].checked_type.ret_type))
+        self.assertRaises(ValueError, tvm.ir.assert_structural_equal, mod, fused)
         for wrong in (lambda: relay.transform.FuseUps(), lambda: tvm.transform.FuseUps, lambda: relay.no_such_thing):
             self.assertRaises(AttributeError, wrong)
 
@@ -167,6 +175,8 @@ class Tvm(unittest.TestCase):
         b = nd.empty((2, 3))
         a.copyto(b)
         self.assertTrue((numpy.asarray(b) == numpy.asarray(a)).all() and (numpy.from_dlpack(b) == b.numpy()).all())
+        self.assertEqual(nd.from_dlpack(b.to_dlpack()).numpy().tolist(), b.numpy().tolist())
+        self.assertRaises(ValueError, nd.from_dlpack, 5)
         self.assertTrue(repr(b).startswith("<tvm.nd.NDArray shape=(2, 3), cpu(0)>\narray("))
         self.assertEqual((nd.array(2).shape, nd.empty((1,), "bool").dtype), ((), "bool"))
         self.assertRaises(ValueError, b.copyfrom, self.x[:1])

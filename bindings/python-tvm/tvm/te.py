@@ -2,7 +2,7 @@
 from tenon import te as _te
 
 from . import _missing
-from .tir import floordiv, floormod, indexdiv, indexmod
+from .tir import ceildiv, floordiv, floormod, indexdiv, indexmod, truncdiv, truncmod
 
 __path__: list = []
 __getattr__ = _missing.attributes(__name__, _te)

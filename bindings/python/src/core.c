@@ -182,6 +182,14 @@ PyTypeObject *core_type_add(PyObject *module, PyType_Spec *spec)
     return (PyTypeObject *)type;
 }
 
+PyObject *core_refuse_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    (void)args, (void)keywords;
+    PyErr_Format(PyExc_TypeError, "%R cannot be made by a call; its methods and the package tenon make it",
+                 (PyObject *)type);
+    return NULL;
+}
+
 void core_free(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);

@@ -150,6 +150,8 @@ int core_tensor_init(PyObject *module);
 PyTypeObject *core_type_add(PyObject *module, PyType_Spec *spec);
 /* A function in a PyType_Slot, whose pointers are those of data. */
 #define CORE_SLOT(f) (__extension__(void *)(f))
+/* The tp_new of types whose objects only the extension makes. */
+PyObject *core_refuse_new(PyTypeObject *type, PyObject *args, PyObject *keywords);
 /* The end of each tp_dealloc. */
 void core_free(PyObject *self);
 

@@ -315,9 +315,12 @@ static PyObject *take(PyObject *capsule, const DLTensor **out, int *out_readonly
 {
     int is_versioned = PyCapsule_IsValid(capsule, "dltensor_versioned");
     const char *name = is_versioned ? "dltensor_versioned" : "dltensor";
-    void *managed = PyCapsule_GetPointer(capsule, name);
-    if (!managed)
+    if (!is_versioned && !PyCapsule_IsValid(capsule, name)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "__dlpack__ returned no capsule of DLPack, or one that was taken before");
         return NULL;
+    }
+    void *managed = PyCapsule_GetPointer(capsule, name);
     *out = is_versioned ? &((versioned *)managed)->dl : &((DLManagedTensor *)managed)->dl_tensor;
     *out_readonly = is_versioned && (((versioned *)managed)->flags & READ_ONLY);
     if (is_versioned && ((versioned *)managed)->version.major != 1) {
@@ -400,8 +403,13 @@ core_tensor *core_tensor_from(PyObject *array, int writable, const DLDataType *w
 {
     core_tensor *t;
     if (PyObject_TypeCheck(array, core_tensor_type)) {
+        t = (core_tensor *)array;
+        if (writable && t->readonly) {
+            PyErr_SetString(PyExc_ValueError, "the tensor is read-only");
+            return NULL;
+        }
         Py_INCREF(array);
-        return (core_tensor *)array;
+        return t;
     }
     t = from_buffer(array, writable);
     if (t || PyErr_Occurred())

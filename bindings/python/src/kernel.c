@@ -340,7 +340,8 @@ static PyMethodDef methods[] = {
     {"build", build, METH_O, "build(options) -> Library: code in this process."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot slots[] = {{Py_tp_dealloc, CORE_SLOT(kernel_dealloc)},
+static PyType_Slot slots[] = {{Py_tp_new, CORE_SLOT(core_refuse_new)},
+                              {Py_tp_dealloc, CORE_SLOT(kernel_dealloc)},
                               {Py_tp_methods, methods},
                               {Py_tp_getset, properties},
                               {Py_tp_doc, "A kernel of a session: tensor expressions, or a function of TIR."},

@@ -185,7 +185,8 @@ static PyMethodDef methods[] = {
     {"about", about, METH_NOARGS, "producer, target, constant_bytes and has_graph as a dict."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot slots[] = {{Py_tp_dealloc, CORE_SLOT(library_dealloc)},
+static PyType_Slot slots[] = {{Py_tp_new, CORE_SLOT(core_refuse_new)},
+                              {Py_tp_dealloc, CORE_SLOT(library_dealloc)},
                               {Py_tp_methods, methods},
                               {Py_tp_doc, "Compiled code with its weights. Any thread may use it."},
                               {0, NULL}};

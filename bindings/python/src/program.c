@@ -530,7 +530,8 @@ static PyMethodDef methods[] = {
     {"tune_point", core_program_tune_point, METH_VARARGS, core_program_tune_point_doc},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot slots[] = {{Py_tp_dealloc, CORE_SLOT(program_dealloc)},
+static PyType_Slot slots[] = {{Py_tp_new, CORE_SLOT(core_refuse_new)},
+                              {Py_tp_dealloc, CORE_SLOT(program_dealloc)},
                               {Py_tp_methods, methods},
                               {Py_tp_getset, properties},
                               {Py_tp_doc, "A program of a session: functions of Relay, or of TIR."},

@@ -203,7 +203,8 @@ static PyMethodDef methods[] = {
     {"picks", picks, METH_NOARGS, "All choices so far, lines of \"name = value\"."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot slots[] = {{Py_tp_dealloc, CORE_SLOT(config_dealloc)},
+static PyType_Slot slots[] = {{Py_tp_new, CORE_SLOT(core_refuse_new)},
+                              {Py_tp_dealloc, CORE_SLOT(config_dealloc)},
                               {Py_tp_methods, methods},
                               {Py_tp_doc, "Choices of a template."},
                               {0, NULL}};

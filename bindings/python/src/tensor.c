@@ -298,7 +298,8 @@ static PyMethodDef methods[] = {
     {"__dlpack_device__", tensor_dlpack_device, METH_NOARGS, "(kDLCPU, 0)"},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot slots[] = {{Py_tp_dealloc, CORE_SLOT(tensor_dealloc)},
+static PyType_Slot slots[] = {{Py_tp_new, CORE_SLOT(core_refuse_new)},
+                              {Py_tp_dealloc, CORE_SLOT(tensor_dealloc)},
                               {Py_tp_repr, CORE_SLOT(tensor_repr)},
                               {Py_tp_methods, methods},
                               {Py_tp_getset, properties},

@@ -15,8 +15,9 @@ from ._errors import CompileError, Diagnostic, Error, RunError, UnsupportedError
 from ._ir import IRModule
 from ._module import Module, Outputs, TensorInfo, compile, load
 from ._onnxruntime import (ExecutionMode, GraphOptimizationLevel, InferenceSession, IOBinding, ModelMetadata, NodeArg, OrtValue,
-                           RunOptions, SessionOptions, get_all_providers, get_available_providers, get_device,
-                           set_default_logger_severity, set_seed)
+                           RunOptions, SessionOptions, disable_telemetry_events, enable_telemetry_events, get_all_providers,
+                           get_available_providers, get_build_info, get_device, get_version_string, set_default_logger_severity,
+                           set_default_logger_verbosity, set_seed)
 from ._profile import Profile, ProfileRow
 from ._tuning import (TuningProgress, TuningRecord, TuningResult, TuningTask, records, schedule_parts, tune,
                       tune_graph, tuning_tasks)
@@ -38,6 +39,8 @@ __version__ = _version()
 __all__ = ["ADT", "CompileError", "Diagnostic", "Error", "ExecutionMode", "GraphOptimizationLevel", "IOBinding", "IRModule",
            "InferenceSession", "ModelMetadata", "Module", "NodeArg", "OrtValue", "Outputs", "Profile", "ProfileRow",
            "RunError", "RunOptions", "SessionOptions", "Tensor", "TensorInfo", "TuningProgress", "TuningRecord", "TuningResult",
-           "TuningTask", "UnsupportedError", "Warning", "auto_scheduler", "autotvm", "compile", "frontend", "get_all_providers",
-           "get_available_providers", "get_device", "get_num_threads", "load", "meta_schedule", "records", "relay", "schedule", "schedule_parts",
-           "set_default_logger_severity", "set_num_threads", "set_seed", "te", "tir", "transform", "tune", "tune_graph", "tuning_tasks"]
+           "TuningTask", "UnsupportedError", "Warning", "auto_scheduler", "autotvm", "compile",
+           "disable_telemetry_events", "enable_telemetry_events", "frontend", "get_all_providers", "get_available_providers",
+           "get_build_info", "get_device", "get_num_threads", "get_version_string", "load", "meta_schedule", "records", "relay",
+           "schedule", "schedule_parts", "set_default_logger_severity", "set_default_logger_verbosity", "set_num_threads", "set_seed",
+           "te", "tir", "transform", "tune", "tune_graph", "tuning_tasks"]

@@ -16,6 +16,12 @@ NUMPY_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "u
                 "complex64", "complex128")
 
 
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype: of "float32", numpy.float32 or a numpy.dtype."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
+    return name.rstrip("_") if isinstance(name, str) else str(dtype)
+
+
 def numpy_dtype(name: str) -> Any:
     """The numpy.dtype of a name; TypeError where NumPy, or ml_dtypes, which the type needs, has none."""
     import numpy

@@ -9,7 +9,7 @@ import warnings
 from collections import deque
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
-from . import _core, _errors, _profile, _progress, _values
+from . import _arrays, _core, _errors, _profile, _progress, _values
 from ._applied import applied
 
 Extent = Union[int, str]
@@ -350,8 +350,10 @@ def shapes_text(shapes: Optional[Shapes]) -> Optional[str]:
 
 def shape_text(shape: Union[Shape, Tuple[Shape, str]]) -> str:
     """(1, None) as "[1,-1]", ((1, None), "int64") as "[1,-1]:int64"."""
+    if isinstance(shape, str) or not hasattr(shape, "__len__"):
+        raise TypeError(f"a shape is a tuple or list of extents, not {shape!r}; of one dimension, (3,)")
     if len(shape) == 2 and isinstance(shape[0], Sequence) and not isinstance(shape[0], str):
-        return f"{shape_text(shape[0])}:{shape[1]}"
+        return f"{shape_text(shape[0])}:{_arrays.dtype_name(shape[1])}"
     return f"[{','.join('-1' if e is None else str(e) for e in shape)}]"
 
 
@@ -361,6 +363,8 @@ def read(session: _core.Session, model: Any, options: Dict[str, Any], name: str 
         return session.read(model, options)
     if hasattr(model, "SerializeToString"):  # onnx.ModelProto
         model = model.SerializeToString()
+    if hasattr(model, "function_names"):
+        raise TypeError("a tenon.IRModule is compiled by tenon.relay.build")
     try:
         memoryview(model)
     except TypeError:

@@ -54,8 +54,12 @@ class SessionOptions:
         self.profile_file_prefix = "onnxruntime_profile"
         self.enable_cpu_mem_arena = True
         self.enable_mem_pattern = True
+        self.enable_mem_reuse = True
         self.log_severity_level = 2
+        self.log_verbosity_level = 0
         self.logid = ""
+        self.optimized_model_filepath = ""
+        self.use_deterministic_compute = False
         self._dimensions: Dict[str, int] = {}
         self._entries: Dict[str, str] = {}
 
@@ -68,6 +72,22 @@ class SessionOptions:
 
     def get_session_config_entry(self, key: str) -> str:
         return self._entries[key]
+
+    def add_provider(self, name: str, options: Optional[Mapping[str, str]] = None) -> None:
+        """A provider other than the CPU's is left out, with a warning."""
+        _tell_providers([name])
+
+    def has_providers(self) -> bool:
+        return False
+
+    def add_initializer(self, name: str, value: Any) -> None:
+        raise _errors.UnsupportedError("weights from outside are not supported; save them in the model")
+
+    def add_external_initializers(self, names: Sequence[str], values: Sequence[Any]) -> None:
+        self.add_initializer("", None)
+
+    def add_free_dimension_override_by_denotation(self, denotation: str, value: int) -> None:
+        raise _errors.UnsupportedError("extents are overridden by name: add_free_dimension_override_by_name")
 
     def register_custom_ops_library(self, path: str) -> None:
         raise _errors.UnsupportedError("operators of ONNX Runtime's libraries are not supported")
@@ -82,9 +102,13 @@ class RunOptions:
         self.logid = ""
         self.terminate = False
         self.only_execute_path_to_fetches = False
+        self._entries: Dict[str, str] = {}
 
     def add_run_config_entry(self, key: str, value: str) -> None:
-        pass
+        self._entries[key] = value
+
+    def get_run_config_entry(self, key: str) -> str:
+        return self._entries[key]
 
 
 def _type_name(dtype: str) -> str:
@@ -127,6 +151,10 @@ class OrtValue:
     def __init__(self, tensor: _core.Tensor):
         self._tensor = tensor
 
+    def _value(self) -> Any:
+        """What a model takes."""
+        return self._tensor
+
     @staticmethod
     def ortvalue_from_numpy(array: Any, device_type: str = "cpu", device_id: int = 0) -> "OrtValue":
         """Shares the array's memory."""
@@ -167,8 +195,17 @@ class OrtValue:
     def is_tensor(self) -> bool:
         return True
 
+    def is_tensor_sequence(self) -> bool:
+        return False
+
+    def is_sparse_tensor(self) -> bool:
+        return False
+
     def has_value(self) -> bool:
         return True
+
+    def tensor_size_in_bytes(self) -> int:
+        return self._tensor.nbytes
 
     def update_inplace(self, array: Any) -> None:
         """Copies an array of the same dtype and shape into this value's memory."""
@@ -185,6 +222,62 @@ class OrtValue:
 
     def __dlpack_device__(self) -> Tuple[int, int]:
         return self._tensor.__dlpack_device__()
+
+
+class _OtherValue(OrtValue):
+    """A result that is no tensor of numbers: an array of texts, a list, None or a dict."""
+
+    def __init__(self, value: Any, dtype: str):
+        self._held, self._type = value, _values.parse(dtype)
+        self._name = _type_name(dtype)
+
+    def _value(self) -> Any:
+        return self._held
+
+    @property
+    def _tensor(self) -> _core.Tensor:  # type: ignore[override]
+        raise TypeError(f"a value of type {self._name} is no tensor of numbers; numpy() has it")
+
+    def numpy(self) -> Any:
+        return _values.to_numpy(self._held)
+
+    def shape(self) -> List[int]:
+        return list(self._held.shape) if self.is_tensor() else super().shape()
+
+    def data_type(self) -> str:
+        return self._name
+
+    def element_type(self) -> int:
+        return ELEMENT_TYPES["string"] if self.is_tensor() else super().element_type()
+
+    def is_tensor(self) -> bool:
+        return self._type.kind == "tensor"
+
+    def is_tensor_sequence(self) -> bool:
+        return self._type.kind == "seq"
+
+    def has_value(self) -> bool:
+        return self._held is not None
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
+        if not self.is_tensor():
+            return super().__array__(dtype, copy)
+        array = self._held if dtype is None else self._held.astype(dtype)
+        return array.copy() if copy else array
+
+
+def _ort_value(made: Any, info: _module.TensorInfo) -> OrtValue:
+    return OrtValue(made) if isinstance(made, _core.Tensor) else _OtherValue(made, info.dtype)
+
+
+def _tell_providers(providers: Optional[Sequence[Any]]) -> None:
+    """Warns of those that are left out, at the caller's caller."""
+    if isinstance(providers, str):
+        raise TypeError(f"providers is a list of names, not {providers!r}; write [{providers!r}]")
+    names = [p if isinstance(p, str) else p[0] for p in providers or ()]
+    others = [n for n in names if n != CPU]
+    if others:
+        warnings.warn(f"{', '.join(others)} left out: Tenon compiles for the CPU", _errors.Warning, stacklevel=3)
 
 
 def _check_device(name: str) -> None:
@@ -209,14 +302,14 @@ class IOBinding:
     def __init__(self, session: "InferenceSession"):
         self._session = session
         self._instance = session._module.instance()
-        self._bound: Dict[int, bool] = {}  # outputs asked for, and whether they have memory of the caller's
+        self._bound: Dict[int, Optional[_core.Tensor]] = {}  # outputs asked for, and their memory if it is the caller's
 
     def bind_cpu_input(self, name: str, array: Any) -> None:
         """The array is read in place, if it is dense, by each run that follows."""
         self._instance.bind_input(self._session._input(name), array)
 
     def bind_ortvalue_input(self, name: str, value: OrtValue) -> None:
-        self.bind_cpu_input(name, value._tensor)
+        self.bind_cpu_input(name, value._value())
 
     def bind_input(self, name: str, device_type: str, device_id: int, element_type: Any, shape: Sequence[int],
                    buffer_ptr: int) -> None:
@@ -238,18 +331,19 @@ class IOBinding:
     def _bind_output(self, name: str, memory: Optional[_core.Tensor]) -> None:
         i = self._session._output(name)
         self._instance.bind_output(i, memory)
-        self._bound[i] = memory is not None
+        self._bound[i] = memory
 
     def get_outputs(self) -> List[OrtValue]:
         """The outputs that were bound, in the order of binding."""
-        return [OrtValue(self._instance.output(i)) for i in self._bound]
+        return [_ort_value(self._instance.output(i), self._session._module.outputs[i]) for i in self._bound]
 
     def copy_outputs_to_cpu(self) -> List[Any]:
         return [value.numpy() for value in self.get_outputs()]
 
     def clear_binding_inputs(self) -> None:
         self._instance = self._session._module.instance()
-        self._bound.clear()
+        for i, memory in self._bound.items():
+            self._instance.bind_output(i, memory)
 
     def clear_binding_outputs(self) -> None:
         for i in self._bound:
@@ -280,8 +374,10 @@ class InferenceSession:
 
     def __init__(self, path_or_bytes: Any, sess_options: Optional[SessionOptions] = None,
                  providers: Optional[Sequence[Any]] = None, provider_options: Any = None, **kwargs: Any):
+        if sess_options is not None and not isinstance(sess_options, SessionOptions):
+            raise TypeError(f"sess_options is a tenon.SessionOptions, not {type(sess_options).__name__}; is it the providers?")
         self._options = sess_options or SessionOptions()
-        self._tell_providers(providers)
+        _tell_providers(providers)
         level = int(self._options.graph_optimization_level)
         self._module = _ranked.compile(path_or_bytes, opt_level=min(level, 3), threads=self._options.intra_op_num_threads,
                                        input_shapes=self._shapes(path_or_bytes))
@@ -296,12 +392,6 @@ class InferenceSession:
         inputs = _module.read(_core.Session(), model, {}).inspect()["inputs"]
         return {name: [given.get(e, e) if isinstance(e, str) else e for e in shape] for name, dtype, shape in inputs
                 if "[" not in dtype}
-
-    def _tell_providers(self, providers: Optional[Sequence[Any]]) -> None:
-        names = [p if isinstance(p, str) else p[0] for p in providers or ()]
-        others = [n for n in names if n != CPU]
-        if others:
-            warnings.warn(f"{', '.join(others)} left out: Tenon compiles for the CPU", _errors.Warning, stacklevel=3)
 
     # ---- names ----
 
@@ -332,6 +422,8 @@ class InferenceSession:
 
     def _arrays(self, feed: Mapping[str, Any]) -> List[Any]:
         """The feed in the model's order."""
+        if not hasattr(feed, "keys"):
+            raise TypeError(f"the inputs are a dict of arrays by name, not {type(feed).__name__}")
         arrays = [self._feed(feed, i.name) for i in self._module.inputs]
         self._check_names(feed)
         return arrays
@@ -371,7 +463,7 @@ class InferenceSession:
         except KeyError:
             missing = [i.name for i in self._module.inputs if i.name not in feed]
             raise ValueError(f"Required inputs ({missing}) are missing from input feed ({list(feed)}).") from None
-        return value._tensor if isinstance(value, OrtValue) else value
+        return value._value() if isinstance(value, OrtValue) else value
 
     def _check_names(self, feed: Mapping[str, Any]) -> None:
         if len(feed) != len(self._module.inputs):
@@ -383,7 +475,8 @@ class InferenceSession:
         arrays, picked = self._arrays(input_dict_ort_values), self._picked(output_names)
         tensors = self._module.run_tensors(arrays)
         self._keep(arrays)
-        return [OrtValue(tensors[i]) for i in (range(len(tensors)) if picked is None else picked)]
+        infos = self._module.outputs
+        return [_ort_value(tensors[i], infos[i]) for i in (range(len(tensors)) if picked is None else picked)]
 
     def io_binding(self) -> IOBinding:
         return IOBinding(self)
@@ -443,7 +536,7 @@ class InferenceSession:
         return {CPU: {}}
 
     def set_providers(self, providers: Optional[Sequence[Any]] = None, provider_options: Any = None) -> None:
-        self._tell_providers(providers)
+        _tell_providers(providers)
 
     def disable_fallback(self) -> None:
         pass
@@ -464,8 +557,28 @@ def get_device() -> str:
     return "CPU"
 
 
+def get_version_string() -> str:
+    return _core.version()
+
+
+def get_build_info() -> str:
+    return f"tenon {_core.version()}"
+
+
 def set_default_logger_severity(severity: int) -> None:
     """Accepted; warnings come through the module warnings."""
+
+
+def set_default_logger_verbosity(verbosity: int) -> None:
+    """Accepted."""
+
+
+def disable_telemetry_events() -> None:
+    """Nothing: there is no telemetry."""
+
+
+def enable_telemetry_events() -> None:
+    """Nothing: there is no telemetry."""
 
 
 def set_seed(seed: int) -> None:

@@ -32,17 +32,18 @@ def steps() -> Dict[str, str]:
 
 class Function:
     """A kernel that runs. Called with arrays for its parameters in order, the last ones for results, it writes those; with
-    arrays for its inputs alone, it returns the results. `module` is the tenon.Module."""
+    arrays for its inputs alone, it returns the results. A parameter "" is an input that nothing reads. `module` is the
+    tenon.Module."""
 
     def __init__(self, module: _module.Module, order: Sequence[str], name: str = "main"):
         self.module = module
         self.entry_name = name
-        self._inputs = [n for n in order if n in module._input_names]
+        self._inputs = [n for n in order if not n or n in module._input_names]
         self._order = list(order) + [n for n in module._output_names if n not in order]
 
     def __call__(self, *arrays: Any) -> Any:
         if len(arrays) == len(self._inputs):
-            outputs = self.module.run(dict(zip(self._inputs, arrays)))
+            outputs = self.module.run({n: a for n, a in zip(self._inputs, arrays) if n})
             return outputs[0] if len(outputs) == 1 else outputs
         if len(arrays) != len(self._order):
             raise TypeError(f"{len(arrays)} arrays given; there are {len(self._order)} parameters: {', '.join(self._order)}")
@@ -54,7 +55,7 @@ class Function:
         for name, array in zip(self._order, arrays):
             if name in self.module._input_names:
                 instance.bind_input(self.module._input_names.index(name), array)
-            else:
+            elif name:
                 instance.bind_output(self.module._output_names.index(name), array)
         return instance
 

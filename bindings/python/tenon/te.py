@@ -17,6 +17,7 @@ The names are those that users of TVM know. docs/schedule.md has the steps that 
 """
 from __future__ import annotations
 
+import operator
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _core, _module
@@ -25,13 +26,13 @@ from ._ir import IRModule
 from .schedule import Function, Loops
 from .tir import _expr
 from .tir._expr import FUNCTIONS as _FUNCTIONS
-from .tir._expr import (Expr, IterVar, Load, Names, Reduce, Var, all, any, const, if_then_else, maximum,  # noqa: A004 (TVM's names)
-                        minimum, power, rsqrt, select)
+from .tir._expr import (Expr, IterVar, Load, Names, Reduce, Var, all, any, const, if_then_else, max_value,  # noqa: A004 (TVM's names)
+                        maximum, min_value, minimum, power, rsqrt, select)
 
 globals().update(_FUNCTIONS)
 
 __all__ = ["Expr", "Function", "IterVar", "Schedule", "Stage", "Tensor", "all", "any", "build", "compute", "const",
-           "create_schedule", "if_then_else", "lower", "max", "maximum", "min", "minimum", "placeholder", "power", "prod",
+           "create_schedule", "if_then_else", "lower", "max", "max_value", "maximum", "min", "min_value", "minimum", "placeholder", "power", "prod",
            "reduce_axis", "rsqrt", "select", "sum", "var", *_FUNCTIONS]
 
 Shape = Union[int, Expr, Sequence[Union[int, Expr]]]
@@ -106,7 +107,7 @@ class Tensor:
 
 def _shape(shape: Shape) -> Tuple[Union[int, Expr], ...]:
     parts = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(p if isinstance(p, Expr) else int(p) for p in parts)  # type: ignore[arg-type]
+    return tuple(p if isinstance(p, Expr) else operator.index(p) for p in parts)  # type: ignore[arg-type]
 
 
 def var(name: str = "n", dtype: str = "int32") -> Var:
@@ -119,9 +120,9 @@ def var(name: str = "n", dtype: str = "int32") -> Var:
 size_var = var
 
 
-def placeholder(shape: Shape, dtype: str = "float32", name: str = "placeholder") -> Tensor:
+def placeholder(shape: Shape, dtype: Any = "float32", name: str = "placeholder") -> Tensor:
     """A tensor that is given."""
-    return Tensor(_shape(shape), str(dtype), PlaceholderOp(name))
+    return Tensor(_shape(shape), _expr.dtype_name(dtype), PlaceholderOp(name))
 
 
 def reduce_axis(dom: Tuple[Any, Any], name: str = "rv") -> IterVar:
@@ -272,8 +273,10 @@ class Stage:
         if factor is None:
             if not isinstance(parent.extent, int):
                 raise UnsupportedError("nparts needs an extent that is a number; use factor")
-            factor = -(-parent.extent // int(nparts or 1))
-        inner = int(factor)
+            if operator.index(nparts) < 1:  # type: ignore[arg-type]
+                raise ValueError(f"nparts must be at least 1, not {nparts}")
+            factor = -(-parent.extent // nparts)  # type: ignore[operator]
+        inner = operator.index(factor)  # type: ignore[arg-type]
         names = self._loops().split(name, [inner])
         count = -(-parent.extent // inner) if isinstance(parent.extent, int) else None
         axes = self._made(names[0], count, parent), self._made(names[1], inner, parent)
@@ -475,15 +478,16 @@ def create_schedule(ops: Union[PlaceholderOp, Tensor, Sequence[Union[Placeholder
 
 def lower(sch: Schedule, args: Sequence[Tensor] = (), name: str = "main", simple_mode: bool = False) -> IRModule:
     """The loops of a schedule as a module of TIR: print it. `tenon.tir.transform` has the passes that lower it further."""
-    _check_args(sch, args)
+    _check_args(sch, [t for t in args if t not in sch._definition.names.tensor])
     return sch.lower()
 
 
 def _check_args(sch: Schedule, args: Sequence[Tensor]) -> None:
     known = [*sch._definition.inputs, *sch._definition.outputs]
     for t in args:
-        if t not in known:
-            raise ValueError(f"{t.name} is neither an input nor an output of the schedule")
+        if t not in known and isinstance(t.op, ComputeOp):
+            hint = f"; to get it, give te.create_schedule {t.name}.op too" if t in sch._definition.names.tensor else ""
+            raise ValueError(f"{t.name} is neither an input nor an output of the schedule{hint}")
 
 
 def build(sch: Union[Schedule, Tensor, Sequence[Tensor]], args: Sequence[Tensor] = (), target: Any = None,
@@ -495,6 +499,6 @@ def build(sch: Union[Schedule, Tensor, Sequence[Tensor]], args: Sequence[Tensor]
     _check_args(schedule, args)
     definition = schedule._definition
     given = _module.compile_options(None if target is None else str(target), None, None, options)
-    order = [definition.names.tensor[t] for t in args]
+    order = [definition.names.tensor.get(t, "") for t in args]
     missing = [definition.names.tensor[t] for t in definition.inputs if t not in args]
     return Function(_module.Module(schedule._kernel.build(given)), [*order, *missing], name)

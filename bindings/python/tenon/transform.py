@@ -262,6 +262,20 @@ def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int
     return _named("ToMixedPrecision", {"mixed_precision": 1, "mixed_precision_calculation_type": mixed_precision_type})
 
 
+def FuseOps(fuse_opt_level: int = -1) -> Pass:  # noqa: N802
+    """Make groups of operators, one kernel each. A level of 0 leaves the module as it is; others mean the same."""
+    return Sequential([], name="FuseOps") if fuse_opt_level == 0 else _named("FuseOps")
+
+
+def PrintIR(header: str = "", show_meta_data: bool = False) -> Pass:  # noqa: N802
+    """Prints the module."""
+    def show(mod: IRModule, context: PassContext) -> IRModule:
+        print(f"{header}\n{mod}" if header else mod)
+        return mod
+
+    return ModulePass(show, PassInfo("PrintIR", 0))
+
+
 def _maker(name: str) -> Callable[[], Pass]:
     def make() -> Pass:
         return _named(name)
@@ -280,5 +294,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> List[str]:
-    return sorted([*_GRAPH, "FunctionPass", "ModulePass", "Pass", "PassContext", "PassInfo", "Sequential", "function_pass",
+    return sorted([*_GRAPH, "FunctionPass", "ModulePass", "Pass", "PassContext", "PassInfo", "PrintIR", "Sequential", "function_pass",
                    "module_pass"])

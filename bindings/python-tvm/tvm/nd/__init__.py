@@ -5,6 +5,7 @@ from typing import Any, Optional, Sequence, Tuple
 
 import numpy
 
+import tenon
 from tenon import _arrays
 
 from .. import _missing
@@ -98,11 +99,23 @@ def array(arr: Any, device: Any = None, mem_scope: Optional[str] = None) -> NDAr
 def empty(shape: Sequence[int], dtype: str = "float32", device: Any = None, mem_scope: Optional[str] = None) -> NDArray:
     """An array whose elements are to be written."""
     _missing.refuse_arguments(mem_scope=mem_scope)
-    return NDArray(numpy.empty(shape, _arrays.numpy_dtype(str(dtype))), on_cpu(device))
+    return NDArray(numpy.empty(shape, _arrays.numpy_dtype(_arrays.dtype_name(dtype))), on_cpu(device))
+
+
+class _Capsule:
+    """What torch.utils.dlpack.to_dlpack returns, as an array that has it."""
+
+    def __init__(self, capsule: Any):
+        self._capsule = capsule
+
+    def __dlpack__(self, **arguments: Any) -> Any:
+        return self._capsule
 
 
 def from_dlpack(tensor: Any) -> NDArray:
-    """An array over the memory of an array of another library."""
+    """An array over the memory of an array of another library, or of a capsule of DLPack."""
+    if not hasattr(tensor, "__dlpack__"):
+        tensor = tenon.Tensor.of(_Capsule(tensor))
     return NDArray(numpy.from_dlpack(tensor))
 
 

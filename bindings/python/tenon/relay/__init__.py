@@ -12,7 +12,7 @@
 
 docs/relay.md has the text and what it means.
 """
-from typing import Any, List
+import typing as _typing
 
 from . import adt, analysis, expr, expr_functor, frontend, op, prelude, ty
 from ._build import bind_params_by_name, build, fromtext, load, optimize, parse
@@ -29,7 +29,7 @@ globals().update(_FAMILIES)
 _names = [n for n in globals() if not n.startswith("_")]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name == "Any":
         return _Any
     if name.startswith("__"):
@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
     return getattr(op.plain, name)
 
 
-def __dir__() -> List[str]:
+def __dir__() -> _typing.List[str]:
     return sorted({*_names, *dir(op.plain), "Any"})
 
 

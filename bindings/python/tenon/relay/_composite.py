@@ -1,10 +1,12 @@
 """What users of TVM call like an operator and Tenon says by others."""
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Dict, List, Optional, Sequence, Union
+from typing import Tuple as TupleOf
 
 from . import analysis
-from .expr import Call, Expr, Op, Tuple, const
+from .expr import Call, Constant, Expr, Op, Tuple, const
 from .ty import TensorType
 
 
@@ -120,7 +122,93 @@ def l2_normalize(data: Expr, eps: float, axis: Any = None) -> Expr:
     return data / length
 
 
+def _whole(data: Any, axis: Any) -> TupleOf[Expr, int]:
+    """The tensor and an axis of it; None: its elements in a row."""
+    if axis is None:
+        return _call("reshape", _expr(data), newshape=[-1]), 0
+    axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+    if len(axes) != 1:
+        raise TypeError(f"one axis is expected, or None for all elements, not {axis}")
+    return _expr(data), axes[0]
+
+
+def _arg(name: str) -> Callable[..., Expr]:
+    def arg(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False, select_last_index: bool = False,
+            dtype: str = "int64") -> Expr:
+        if exclude:
+            raise TypeError(f"{name} has no exclude here; give the axis")
+        x, d = _whole(data, axis)
+        found = _call(name, x, axis=d, keepdims=keepdims and axis is not None, select_last_index=select_last_index, dtype=dtype)
+        return _call("reshape", found, newshape=[1] * len(_tensor_type(data).shape)) if keepdims and axis is None else found
+
+    arg.__name__ = arg.__qualname__ = name
+    arg.__doc__ = f"Where the {'greatest' if name == 'argmax' else 'least'} element is along an axis, or among all where axis is None."
+    return arg
+
+
+def take(data: Expr, indices: Any, axis: Optional[int] = None, batch_dims: int = 0, mode: str = "clip") -> Expr:
+    """Elements at these places of an axis, or of all elements in a row where axis is None."""
+    if batch_dims:
+        raise TypeError("take has no batch_dims here; gather has an index for each place")
+    x, d = _whole(data, axis)
+    return _call("take", x, _expr(indices), axis=d, mode=mode)
+
+
+def _running(name: str) -> Callable[..., Expr]:
+    def running(data: Expr, axis: Optional[int] = None, dtype: Optional[str] = None, exclusive: Optional[bool] = None,
+                reverse: bool = False) -> Expr:
+        x, d = _whole(data, axis)
+        return _call(name, _call("cast", x, dtype=dtype) if dtype else x, axis=d, exclusive=bool(exclusive), reverse=reverse)
+
+    running.__name__ = running.__qualname__ = name
+    what = "sums" if name == "cumsum" else "products"
+    running.__doc__ = f"The {what} so far along an axis, or of all elements in a row where axis is None."
+    return running
+
+
+def one_hot(indices: Expr, on_value: Any, off_value: Any, depth: int, axis: int = -1, dtype: Optional[str] = None) -> Expr:
+    """on_value at the places that the indices say, else off_value."""
+    values = [_call("cast", _expr(v), dtype=dtype) if dtype else _expr(v) for v in (on_value, off_value)]
+    return _call("one_hot", _expr(indices), *values, depth=depth, axis=axis)
+
+
+def topk(data: Expr, k: Any = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int64") -> Expr:
+    """The k greatest elements along an axis (result 0) and their places (result 1), or one of both: "values", "indices"."""
+    if ret_type not in ("both", "values", "indices"):
+        raise ValueError(f'ret_type is "both", "values" or "indices", not {ret_type!r}')
+    both = _call("topk", _expr(data), k=[k] if isinstance(k, int) else k, axis=axis, is_ascend=is_ascend, dtype=dtype)
+    return both if ret_type == "both" else both[0 if ret_type == "values" else 1]
+
+
+def _number(x: Any) -> Any:
+    """A number, or that of a constant."""
+    if isinstance(x, Constant) and x.data is not None and not x.data.shape:
+        return memoryview(x.data).tolist()
+    if isinstance(x, Expr):
+        raise TypeError("arange takes numbers, or constants of them; with count, start and step may be any expressions")
+    return x
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Optional[str] = None, *, count: Any = None) -> Expr:
+    """start, start + step, ... below `stop`, or `count` of them. With one argument, that is the stop."""
+    if count is None and stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    if count is None:
+        first, end, each = (_number(x) for x in (start, stop, step))
+        count = max(math.ceil((end - first) / each), 0)
+        dtype = dtype or next((x.data.dtype for x in (stop, start, step) if isinstance(x, Constant)), None)
+        if dtype is None and any(isinstance(x, float) for x in (first, end, each)):
+            dtype = "float32"
+        start, step = first, each
+    values = [_expr(x) if dtype is None else _call("cast", x, dtype=dtype) if isinstance(x, Expr) else const(x, dtype)
+              for x in (start, step)]
+    return _call("arange", *values, count=count)
+
+
 FUNCTIONS: Dict[str, Callable[..., Any]] = {
-    "cast_like": cast_like, "copy": copy, "full": full, "full_like": full_like, "nn.dropout": dropout, "nn.matmul": matmul,
+    "arange": arange, "argmax": _arg("argmax"), "argmin": _arg("argmin"), "cumprod": _running("cumprod"), "cumsum": _running("cumsum"),
+    "one_hot": one_hot, "take": take, "topk": topk, "cast_like": cast_like, "copy": copy, "full": full, "full_like": full_like,
+    "nn.dropout": dropout, "nn.matmul": matmul,
     "nn.l2_normalize": l2_normalize, "ones": ones, "ones_like": ones_like, "split": split, "stack": stack, "std": std,
     "variance": variance, "zeros": zeros, "zeros_like": zeros_like}

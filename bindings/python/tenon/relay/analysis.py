@@ -4,9 +4,9 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List
 
 from .adt import Match, pattern_vars
-from .expr import Call, Expr, Function, Let, Op, Tuple, Var
+from .expr import Call, Expr, Function, Let, Op, Var, result_type
 from .expr_functor import parts, post_order
-from .ty import TupleType, Type
+from .ty import Type
 
 
 def post_order_visit(expr: Expr, fvisit: Callable[[Expr], Any]) -> None:
@@ -47,15 +47,7 @@ def infer_type(expr: Expr) -> Type:
         return expr._type
     if isinstance(expr, Var) and expr.type_annotation is not None:
         return expr.type_annotation
-    body = IRModule.from_expr(Function(free_vars(expr), expr))["main"].body
-    while isinstance(body, Let):
-        body = body.body
-    return TupleType([f.checked_type for f in body.fields]) if isinstance(body, Tuple) and len(body.fields) != 1 \
-        else _type_of(body)
-
-
-def _type_of(e: Expr) -> Type:
-    return e.type_annotation if isinstance(e, Var) and e.type_annotation is not None else e.checked_type
+    return result_type(IRModule.from_expr(Function(free_vars(expr), expr))["main"].body)
 
 
 def count_operators(expr: Expr) -> Dict[str, int]:

@@ -6,6 +6,7 @@ import array
 from typing import Any, List, Mapping, Optional, Sequence, Union
 
 from .. import _core
+from .._arrays import dtype_name
 from . import _table
 from .ty import FuncType, TensorType, TupleType, Type
 from .ty import parse as _parse_type
@@ -62,8 +63,8 @@ class Expr:
     def __neg__(self) -> "Call":
         return Call(Op("negative"), [self])
 
-    def astype(self, dtype: str) -> "Call":
-        return Call(Op("cast"), [self], {"dtype": str(dtype)})
+    def astype(self, dtype: Any) -> "Call":
+        return Call(Op("cast"), [self], {"dtype": dtype_name(dtype)})
 
     def __call__(self, *args: "Expr") -> "Call":
         """A call of a function that is a value."""
@@ -232,11 +233,26 @@ class Function(Expr):
         self.type_params = list(type_params or ())
         self.attrs = _table.Attrs("fn", attrs or {})
 
+    @property
+    def checked_type(self) -> Type:
+        """The type of a function of a module."""
+        result = self.ret_type or result_type(self.body)
+        return FuncType([p.type_annotation or p.checked_type for p in self.params], result, self.type_params)
+
     def with_attr(self, name: str, value: Any) -> "Function":
         return Function(self.params, self.body, self.ret_type, self.type_params, {**self.attrs, name: value}, self.span)
 
     def __repr__(self) -> str:
         return f"Function({', '.join(p.name_hint for p in self.params)})"
+
+
+def result_type(body: Expr) -> Type:
+    """The type of what a function of a module returns."""
+    while isinstance(body, Let):
+        body = body.body
+    if isinstance(body, Tuple) and len(body.fields) != 1:
+        return TupleType([result_type(f) for f in body.fields])
+    return body.checked_type
 
 
 class Loop(Expr):
@@ -276,10 +292,10 @@ _CODES = {"float32": "f", "float64": "d", "int8": "b", "uint8": "B", "int16": "h
           "int64": "q", "uint64": "Q", "bool": "B"}
 
 
-def const(value: Any, dtype: Optional[str] = None) -> Constant:
+def const(value: Any, dtype: Any = None) -> Constant:
     """A constant of a number (int32, float32 or bool where no dtype is given) or of an array, which is copied."""
     if isinstance(value, (bool, int, float)):
-        name = str(dtype or ("bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"))
+        name = dtype_name(dtype or ("bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"))
         if name in _CODES:
             whole = not name.startswith("float")
             return Constant(_core.Tensor.over(array.array(_CODES[name], [int(value) if whole else value]), name, ()))
@@ -291,7 +307,7 @@ def const(value: Any, dtype: Optional[str] = None) -> Constant:
 
     if hasattr(value, "numpy"):  # a tenon.Tensor, an array of tenon-tvm
         value = value.numpy()
-    copy = numpy.array(value, _arrays.numpy_dtype(str(dtype)) if dtype else None, order="C")
+    copy = numpy.array(value, _arrays.numpy_dtype(dtype_name(dtype)) if dtype else None, order="C")
     if dtype is None and not hasattr(value, "dtype"):  # lists of Python's numbers
         copy = copy.astype({"int64": "int32", "float64": "float32"}.get(copy.dtype.name, copy.dtype))
     return Constant(_core.Tensor.of(copy))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
+from .._arrays import dtype_name
 from .._errors import UnsupportedError
 
 Extent = Union[int, str]
@@ -38,7 +39,7 @@ class TensorType(Type):
 
     def __init__(self, shape: Sequence[Any] = (), dtype: str = "float32", layout: Optional[str] = None):
         self.shape: Tuple[Extent, ...] = tuple(_extent(e) for e in shape)
-        self.dtype = str(dtype)
+        self.dtype = dtype_name(dtype)
         self.layout = layout
 
     @property

@@ -14,7 +14,8 @@ from .. import _ir
 from ..schedule import Block, Function, Loop, Schedule
 from . import ir_builder, stmt, transform
 from ._expr import FUNCTIONS as _FUNCTIONS
-from ._expr import (Expr, IterVar, Var, all, any, const, if_then_else, maximum, minimum, power, rsqrt, select)  # noqa: A004
+from ._expr import (Expr, IterVar, Var, all, any, const, if_then_else, max_value, maximum, min_value, minimum, power,  # noqa: A004
+                    rsqrt, select)
 from .stmt import (Allocate, Buffer, Check, For, IfThenElse, Let, Prefetch, PrimFunc, Stmt, StmtExprMutator, Store,
                    decl_buffer)
 
@@ -23,7 +24,8 @@ max, min, Select = maximum, minimum, select  # noqa: A001 (TVM's names)
 
 __all__ = ["Allocate", "Block", "Buffer", "Check", "Expr", "For", "Function", "IfThenElse", "IterVar", "Let", "Loop", "Prefetch",
            "PrimFunc", "Schedule", "Select", "Stmt", "StmtExprMutator", "Store", "Var", "all", "any", "build", "const", "decl_buffer",
-           "fromtext", "if_then_else", "ir_builder", "max", "maximum", "min", "minimum", "parse", "power", "rsqrt", "select", "stmt",
+           "fromtext", "if_then_else", "ir_builder", "max", "max_value", "maximum", "min", "min_value", "minimum",
+           "parse", "power", "rsqrt", "select", "stmt",
            "transform", *_FUNCTIONS]
 
 

@@ -9,6 +9,8 @@ import math
 import re
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
+from .._arrays import dtype_name
+
 INDEX = "index"
 Number = Union[int, float, bool]
 
@@ -52,8 +54,9 @@ class Expr:
     def children(self) -> Sequence["Expr"]:
         return ()
 
-    def astype(self, dtype: str) -> "Expr":
-        return self if dtype == self.dtype else Convert(self, dtype)
+    def astype(self, dtype: Any) -> "Expr":
+        name = dtype_name(dtype)
+        return self if name == self.dtype else Convert(self, name)
 
     def __add__(self, other: Any) -> "Expr":
         return binary("+", self, other)
@@ -92,7 +95,7 @@ class Expr:
         return binary("%", other, self)
 
     def __neg__(self) -> "Expr":
-        return binary("-", 0, self)
+        return binary("*", self, -1) if is_float(self.dtype) else binary("-", 0, self)  # of 0.0 it is -0.0
 
     def __lt__(self, other: Any) -> "Expr":
         return compare("<", self, other)
@@ -106,8 +109,16 @@ class Expr:
     def __ge__(self, other: Any) -> "Expr":
         return compare("<=", other, self)
 
+    def __eq__(self, other: Any) -> Any:
+        return Equation("==", self, other) if _is_value(other) else NotImplemented
+
+    def __ne__(self, other: Any) -> Any:
+        return Equation("!=", self, other) if _is_value(other) else NotImplemented
+
+    __hash__ = object.__hash__
+
     def equal(self, other: Any) -> "Expr":
-        """self == other, element by element; == itself asks whether two objects are one."""
+        """self == other, element by element."""
         return compare("==", self, other)
 
     def not_equal(self, other: Any) -> "Expr":
@@ -123,15 +134,30 @@ class Expr:
         return _bits("bitxor", "!=", self, other)
 
     def __lshift__(self, other: Any) -> "Expr":
-        return call("shl", *unify(self, other))
+        return _of_ints("shl", self, other)
 
     def __rshift__(self, other: Any) -> "Expr":
-        return call("shr", *unify(self, other))
+        return _of_ints("shr", self, other)
+
+    def __rand__(self, other: Any) -> "Expr":
+        return _bits("bitand", "and", other, self)
+
+    def __ror__(self, other: Any) -> "Expr":
+        return _bits("bitor", "or", other, self)
+
+    def __rxor__(self, other: Any) -> "Expr":
+        return _bits("bitxor", "!=", other, self)
+
+    def __rlshift__(self, other: Any) -> "Expr":
+        return _of_ints("shl", other, self)
+
+    def __rrshift__(self, other: Any) -> "Expr":
+        return _of_ints("shr", other, self)
 
     def __invert__(self) -> "Expr":
-        if self.dtype != "bool":
-            raise TypeError(f"~ is for bool, not {self.dtype}")
-        return Infix("not", [self], "bool")
+        if self.dtype == "bool":
+            return Infix("not", [self], "bool")
+        return self ^ (2 ** int(self.dtype[4:]) - 1 if self.dtype.startswith("uint") else -1)
 
     def __bool__(self) -> bool:
         raise TypeError("an expression has a value for each element, and none yet; use te.if_then_else, te.all, te.any")
@@ -166,7 +192,10 @@ class Const(Expr):
             digits = f"{float(self.value)!r}" if is_float(self.dtype) else f"{self.value}"
             return digits + ("f" if short == "f32" else short)
         if not is_float(self.dtype):
-            return f"{short}({self.value}i64)" if short not in ("i32", "i64") else f"{self.value}{short}"
+            value = (int(self.value) + 2 ** 63) % 2 ** 64 - 2 ** 63  # uint64 takes what is the same modulo 2^64
+            if value == -2 ** 63:  # a number in the text has no sign of its own
+                return f"{short}(-{2 ** 63 - 1}i64 - 1i64)"
+            return f"{short}({value}i64)" if short not in ("i32", "i64") else f"{value}{short}"
         value = float(self.value)
         if not math.isfinite(value):
             return f"{short}({value})"
@@ -218,6 +247,22 @@ class Infix(Expr):
     def text(self, names: Names) -> str:
         parts = [a.text(names) for a in self.args]
         return f"({self.op} {parts[0]})" if len(parts) == 1 else f"({parts[0]} {self.op} {parts[1]})"
+
+
+class Equation(Infix):
+    """a == b or a != b. Where Python asks for a bool, as in `e in list`, it says whether they are one object; types need to
+    agree only where it is part of an expression."""
+
+    def __init__(self, op: str, a: Any, b: Any):
+        self.op, self.dtype, self._sides, self._args = op, "bool", (a, b), ()
+
+    @property
+    def args(self) -> Sequence[Expr]:  # type: ignore[override]
+        self._args = self._args or unify(*self._sides)
+        return self._args
+
+    def __bool__(self) -> bool:
+        return (self._sides[0] is self._sides[1]) == (self.op == "==")
 
 
 class Call(Expr):
@@ -276,14 +321,20 @@ class Reduce(Expr):
 # ---- building ----
 
 
-def const(value: Number, dtype: Optional[str] = None) -> Expr:
+def const(value: Number, dtype: Any = None) -> Expr:
     """A number as an expression: int32, float32 or bool where no dtype is given."""
     if dtype is None:
         dtype = "bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
-    return Const(value, dtype)
+    return Const(value, dtype_name(dtype))
+
+
+def _is_value(x: Any) -> bool:
+    return isinstance(x, (Expr, bool, int, float)) or hasattr(x, "as_element") or hasattr(x, "item")
 
 
 def as_expr(x: Any, like: Optional[str] = None) -> Expr:
+    if isinstance(x, Equation):
+        x.args  # mistakes are said here, where it is used
     if isinstance(x, Expr):
         return x
     if hasattr(x, "as_element"):  # a tensor of rank 0
@@ -337,9 +388,15 @@ def _floor_divide(a: Any, b: Any) -> Expr:
     return Infix("/", [x, y], x.dtype)
 
 
+def _of_ints(name: str, a: Any, b: Any) -> Expr:
+    """A function of data integers; an index has no bits, and is int64 meanwhile."""
+    x, y = unify(a, b)
+    return call(name, x.astype("int64"), y.astype("int64")).astype(INDEX) if x.dtype == INDEX else call(name, x, y)
+
+
 def _bits(name: str, of_bool: str, a: Any, b: Any) -> Expr:
     x, y = unify(a, b)
-    return Infix(of_bool, [x, y], "bool") if x.dtype == "bool" else call(name, x, y)
+    return Infix(of_bool, [x, y], "bool") if x.dtype == "bool" else _of_ints(name, x, y)
 
 
 def call(name: str, *args: Expr) -> Expr:
@@ -379,10 +436,54 @@ FUNCTIONS: Dict[str, Callable[[Any], Expr]] = {name: _unary(name) for name in UN
 
 def _isnan(x: Any) -> Expr:
     """Is it not a number?"""
-    return Call("isnan", [as_expr(x)], "bool")
+    e = as_expr(x)
+    return Call("isnan", [e], "bool") if is_float(e.dtype) else Const(False, "bool")
 
 
-FUNCTIONS["isnan"] = _isnan
+def _isinf(x: Any) -> Expr:
+    """Is it infinite?"""
+    e = as_expr(x)
+    return call("abs", e).equal(Const(math.inf, e.dtype)) if is_float(e.dtype) else Const(False, "bool")
+
+
+def _isfinite(x: Any) -> Expr:
+    """Is it a number that is not infinite?"""
+    e = as_expr(x)
+    return call("abs", e) < Const(math.inf, e.dtype) if is_float(e.dtype) else Const(True, "bool")
+
+
+def _to_the(base: int) -> Callable[[Any], Expr]:
+    return lambda x: power(base, _float(x))
+
+
+def _logarithm(base: int) -> Callable[[Any], Expr]:
+    return lambda x: call("log", _float(x)) * (1 / math.log(base))
+
+
+FUNCTIONS.update(isnan=_isnan, isinf=_isinf, isfinite=_isfinite, nearbyint=FUNCTIONS["round"], exp2=_to_the(2), exp10=_to_the(10),
+                 log2=_logarithm(2), log10=_logarithm(10))
+
+
+_GREATEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38,
+             "float64": 1.7976931348623157e308, "bool": True}
+
+
+def max_value(dtype: Any) -> Const:
+    """The greatest number of a type that is not infinite."""
+    name = dtype_name(dtype)
+    if _is_data_int(name):
+        return Const(2 ** (int(name.lstrip("uint")) - (not name.startswith("u"))) - 1, name)
+    if name not in _GREATEST:
+        raise TypeError(f"the limits of {name} are not known here")
+    return Const(_GREATEST[name], name)
+
+
+def min_value(dtype: Any) -> Const:
+    """The least number of a type that is not infinite."""
+    most = max_value(dtype)
+    if is_float(most.dtype):
+        return Const(-most.value, most.dtype)
+    return Const(0 if most.dtype.startswith(("u", "b")) else -most.value - 1, most.dtype)
 
 
 def rsqrt(x: Any) -> Expr:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from . import _expr
+from .._arrays import dtype_name
 from ._expr import INDEX, Expr, Load, Names, short_dtype
 
 Index = Union[int, Expr]
@@ -19,7 +20,7 @@ class Buffer:
     def __init__(self, shape: Sequence[Index], dtype: str = "float32", name: str = "buffer", scope: str = "global",
                  layout: Optional[str] = None):
         self.shape: Tuple[Index, ...] = tuple(e if isinstance(e, Expr) else int(e) for e in shape)
-        self.dtype, self.name, self.scope, self.layout = str(dtype), name, scope or "global", layout
+        self.dtype, self.name, self.scope, self.layout = dtype_name(dtype), name, scope or "global", layout
 
     @property
     def ndim(self) -> int:
