@@ -32,20 +32,29 @@ tn_status parse_skip_value(parser *p)
     return parse_expect(p, ")");
 }
 
+/* Without an axis, or with None, these work on all elements in a row, as in TVM. Our own texts always have one. */
+static bool takes_all(const tn_op *op)
+{
+    return op && (op == &tn_op_argmax || op == &tn_op_argmin || op == &tn_op_take || op == &tn_op_cumsum ||
+                  op == &tn_op_cumprod);
+}
+
 static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_t *seen, pforeign *foreign)
 {
     const tn_attr_field *f = op ? op->attr : NULL;
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     const char *name = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
-    for (int i = 0; f && f[i].name; i++) {
-        if (!strcmp(f[i].name, name) && i < 64) {
-            if (*seen >> i & 1)
-                return tn_lex_fail(&p->l, "relay-E040", "attribute %s is given twice", name);
-            *seen |= (uint64_t)1 << i;
-        }
-    }
+    uint64_t now = 0;
+    for (int i = 0; f && f[i].name; i++)
+        if (!strcmp(f[i].name, name) && i < 64)
+            now |= (uint64_t)1 << i;
+    if (*seen & now)
+        return tn_lex_fail(&p->l, "relay-E040", "attribute %s is given twice", name);
     parse_next(p);
     TN_TRY(parse_expect(p, "="));
+    if (takes_all(op) && strcmp(name, "axis") == 0 && tn_lex_is(&p->l, "None"))
+        return parse_skip_value(p);
+    *seen |= now;
     if (parse_is_foreign(p, op, name))
         return parse_foreign(p, name, op->name, foreign);
     if (op && !f) {
@@ -193,6 +202,32 @@ static pval foreign_result(parser *p, pval v, const pforeign *f)
     return v;
 }
 
+/* v as one dimension. */
+static tn_value in_a_row(parser *p, tn_value v, uint32_t line, uint32_t col)
+{
+    const int64_t all = -1;
+    const tn_reshape_attr a = {.newshape = tn_make_dims(p->g, 1, &all)};
+    pval row = parse_node(p, &tn_op_reshape, 1, &v, &a, line, col);
+    return row.kind == PVAL_BAD ? (tn_value){0} : row.v;
+}
+
+/* The axis of an operator that takes all elements where none is given. */
+static bool has_no_axis(const tn_op *op, uint64_t *seen)
+{
+    for (int i = 0; takes_all(op) && op->attr[i].name; i++)
+        if (strcmp(op->attr[i].name, "axis") == 0 && !(*seen >> i & 1)) {
+            *seen |= (uint64_t)1 << i;
+            return true;
+        }
+    return false;
+}
+
+/* Dimensions that stay are those of the operand, which is a row then. */
+static bool keeps_dimensions(const tn_op *op, const void *attr)
+{
+    return (op == &tn_op_argmax || op == &tn_op_argmin) && ((const tn_arg_attr *)attr)->keepdims;
+}
+
 tn_status parse_op_call(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
@@ -211,10 +246,13 @@ tn_status parse_op_call(parser *p, pval *out)
         TN_TRY(tn_attr_init(p->g->pool, op->attr, op->attr_size, attr));
     parse_next(p);
     tn_status s = parse_args(p, op, attr, true, &args, &seen, &foreign);
+    bool all = s == TN_OK && !(op && keeps_dimensions(op, attr)) && has_no_axis(op, &seen);
     bool form_of = s == TN_OK && op && op->nin >= 0 && args.n > (size_t)op->nin && parse_form_find(name) >= 0;
     if (s == TN_OK && op && (form_of || required_given(p, op, seen, line, col) == TN_OK)) {
         tn_value *in = parse_arg_values(p, &args, op->nin < 0, &n);
         const tn_value *never = in ? parse_never(op, (int)n, in) : NULL;
+        if (in && n && all && !never)
+            in[0] = in_a_row(p, in[0], line, col);
         if (never)
             *out = (pval){.kind = PVAL_ONE, .v = *never, .line = line, .col = col};
         else if (in && form_of)

@@ -59,7 +59,7 @@ TN_ATTR_STRUCT(tn_slice_attr, TN_SLICE_ATTRS);
 
 /* mode "clip" or "wrap" */
 #define TN_TAKE_ATTRS(ATTR, s) \
-    ATTR(s, I64, axis, "0",        "the axis of data that indices select from") \
+    ATTR(s, I64, axis, NULL,       "the axis of data that indices select from") \
     ATTR(s, STR, mode, "\"clip\"", "indices outside: \"clip\" takes the nearest, \"wrap\" counts round")
 TN_ATTR_STRUCT(tn_take_attr, TN_TAKE_ATTRS);
 
@@ -128,7 +128,7 @@ TN_ATTR_STRUCT(tn_tile_attr, TN_TILE_ATTRS);
 
 /* cumsum, cumprod, cummax, cummin */
 #define TN_SCAN_ATTRS(ATTR, s) \
-    ATTR(s, I64,  axis,      "0",     "the axis to run along") \
+    ATTR(s, I64,  axis,      NULL,    "the axis to run along") \
     ATTR(s, BOOL, exclusive, "False", "without the element itself") \
     ATTR(s, BOOL, reverse,   "False", "from the last element on")
 TN_ATTR_STRUCT(tn_scan_attr, TN_SCAN_ATTRS);
@@ -149,7 +149,7 @@ TN_ATTR_STRUCT(tn_axes_attr, TN_AXES_ATTRS);
 
 /* argmax, argmin: one axis */
 #define TN_ARG_ATTRS(ATTR, s) \
-    ATTR(s, I64,   axis,              "0",         "the axis that is searched") \
+    ATTR(s, I64,   axis,              NULL,        "the axis that is searched") \
     ATTR(s, BOOL,  keepdims,          "False",     "the axis stays, with extent 1") \
     ATTR(s, BOOL,  select_last_index, "False",     "of equal elements the last one, not the first") \
     ATTR(s, DTYPE, dtype,             "\"int64\"", "type of the positions")
