@@ -5,6 +5,8 @@ import io
 import os
 import pathlib
 import shutil
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -28,6 +30,13 @@ class Tvmc(unittest.TestCase):
         self.at = lambda name: os.path.join(folder.name, name)
         with open(self.at("add.onnx"), "wb") as f:
             f.write(models.add(shape=("n", 3)))
+
+    def test_temporary_folders_go_with_the_process(self):
+        script = ("import os, sys; from tenon import tvmc; package = tvmc.compile(tvmc.load(sys.argv[1]), target='llvm'); "
+                  "print(os.path.exists(package.package_path), package.package_path)")
+        done = subprocess.run([sys.executable, "-c", script, self.at("add.onnx")], capture_output=True, text=True)
+        self.assertEqual(done.stdout.split()[:1], ["True"], done.stderr)
+        self.assertFalse(os.path.exists(os.path.dirname(done.stdout.split()[1])))
 
     def test_script(self):
         model = tvmc.load(self.at("add.onnx"), shape_dict={"a": [2, 3], "b": [2, 3]})

@@ -10,6 +10,7 @@ CPU, remote runs, packages other than a tar. Needs NumPy.
 """
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import tarfile
@@ -29,6 +30,13 @@ def _refuse(**given: Any) -> None:
     for name, value in given.items():
         if value:
             raise UnsupportedError(f"{name}={value!r} is not supported")
+
+
+def _temporary_folder() -> str:
+    """A new folder, which is there until Python ends."""
+    folder = tempfile.TemporaryDirectory(prefix="tenon-")
+    atexit.register(folder.cleanup)
+    return folder.name
 
 
 class TVMCModel:
@@ -63,12 +71,12 @@ class TVMCModel:
     def default_tuning_records_path(self) -> str:
         """A file in a temporary folder, the same one for each search over this model."""
         if self._records is None:
-            self._records = os.path.join(tempfile.mkdtemp(prefix="tenon-"), "tuning_records")
+            self._records = os.path.join(_temporary_folder(), "tuning_records")
         return self._records
 
     def default_package_path(self) -> str:
         """A file of its own in a temporary folder."""
-        return os.path.join(tempfile.mkdtemp(prefix="tenon-"), "model_package.tar")
+        return os.path.join(_temporary_folder(), "model_package.tar")
 
     def export_package(self, executor_factory: Any, package_path: Optional[str] = None,
                        cross: Union[str, Callable[..., Any], None] = None, cross_options: Optional[str] = None,
