@@ -6,6 +6,7 @@
  * certainly outside (it may be guarded by what the simplifier does not understand); what is merely unproved is
  * left to the interpreter.
  */
+#include "base/size.h"
 #include "base/vec.h"
 #include "tir/func.h"
 #include "tir/unit.h"
@@ -700,6 +701,21 @@ static void check_dims(verifier *v, const tn_buffer *b)
     }
 }
 
+/* Extents that are numbers; symbols count as 1. */
+static void check_size(verifier *v, const tn_buffer *b)
+{
+    size_t bytes = tn_dtype_bytes(b->dtype);
+    bool fits = true, none = false;
+    int64_t n;
+    for (uint32_t d = 0; d < b->ndim; d++)
+        if (tn_is_int(b->dim[d], &n) && n >= 0) {
+            none |= n == 0;
+            fits = fits && tn_size_mul(bytes, (size_t)n, &bytes) && bytes <= INT64_MAX;
+        }
+    if (!fits && !none)
+        fail(v, "tir-E126", "`%s` would be larger than 2^63 bytes", b->name);
+}
+
 static void check_buffer(verifier *v, uint32_t i)
 {
     const tn_buffer *b = &v->f->buffer[i];
@@ -727,6 +743,7 @@ static void check_buffer(verifier *v, uint32_t i)
     if (b->layout && b->layout->fill == TN_FILL_VALUE && (b->param < 0 || b->written))
         fail(v, "tir-E103", "the layout of `%s` has a fill; only an input can have one", b->name);
     check_dims(v, b);
+    check_size(v, b);
 }
 
 static void check_params(verifier *v)
