@@ -152,7 +152,7 @@ static const struct {
     {PROGRAM(CONST("k", "1:23 2:0", "2{ 1(0) }") CONST(
          "e", "1:1 2:0", "3{ 1(1) }") "3{ 1'cumsum' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'axis' 2{ 1{ 1'k' "
                                       "} } } 2{ 1'exclusive' 2{ 1{ 1'e' } } } 3{ 1'y' } }"),
-     {"cumsum(%x, exclusive=True)", NULL}},
+     {"cumsum(%x, axis=0, exclusive=True)", NULL}},
     /* the last type counts, whatever it said before */
     {"1:1 2{ 1{ 1'x' 3{ 5{ 1(1 1 1 1 1 1 1 1) } 5{ 1(3 1 1 1 1 1 1 1) } 5{ 1(2) } } } " FEATURE(
          "10", "y", "2") "} "

@@ -286,7 +286,7 @@ static const struct {
     {X1 "image.resize2d(%x, size=[9, 12], method=\"nearest_neighbor\", "
         "coordinate_transformation_mode=\"asymmetric\") }",
      "attribute rounding_method is \"\", but NNVM rounds positions down"},
-    {"%x: Tensor[(4, 5), float32], %i: Tensor[(2), int32]) { take(%x, %i, mode=\"wrap\") }",
+    {"%x: Tensor[(4, 5), float32], %i: Tensor[(2), int32]) { take(%x, %i, axis=0, mode=\"wrap\") }",
      "attribute mode is \"wrap\""},
     {X1 "argmax(%x, axis=1, select_last_index=True) }", "attribute select_last_index is True"},
     {XT "nn.conv2d_transpose(%x, %w, padding=[1, 0, 0, 1]) }",

@@ -84,7 +84,7 @@ static const struct {
              "torch.zeros([9, 3]), torch.zeros([9]), torch.zeros([3, 3]), torch.zeros([3]))\n    return y\n",
      {"nn.softmax", "Tensor[(1, 2, 3), float32]"}},
     {FORWARD "    return torch.repeat_interleave(x, torch.to(torch.select(x, 1, 0), 4), 0)\n",
-     {"cumsum(%2)", "repeats can not be negative", "-> Tensor[(u0, 3), float32]"}},
+     {"cumsum(%2, axis=0)", "repeats can not be negative", "-> Tensor[(u0, 3), float32]"}},
     {FORWARD
      "    return torch.scatter_reduce(x, 0, torch.zeros([1, 3], dtype=4), x, \"mean\", include_self=False)\n",
      {"scatter_elements", "divide("}},
