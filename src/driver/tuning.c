@@ -398,7 +398,7 @@ static const char *why_none(const tn_tuning *t)
     const char *why = NULL;
     for (uint32_t i = 0; i < t->n_chosen; i++) {
         const tenon_tune_task *k = &t->task[t->chosen[i]];
-        if (k->built_in_seconds > 0)
+        if (k->built_in_seconds > 0 || k->trials > k->failed)
             return NULL;
         why = why ? why : k->why;
     }

@@ -52,9 +52,10 @@ static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_
         return tn_lex_fail(&p->l, "relay-E040", "attribute %s is given twice", name);
     parse_next(p);
     TN_TRY(parse_expect(p, "="));
-    if (takes_all(op) && strcmp(name, "axis") == 0 && tn_lex_is(&p->l, "None"))
+    bool none = takes_all(op) && strcmp(name, "axis") == 0 && tn_lex_is(&p->l, "None");
+    *seen |= none ? 0 : now;
+    if (none)
         return parse_skip_value(p);
-    *seen |= now;
     if (parse_is_foreign(p, op, name))
         return parse_foreign(p, name, op->name, foreign);
     if (op && !f) {
@@ -251,8 +252,8 @@ tn_status parse_op_call(parser *p, pval *out)
     if (s == TN_OK && op && (form_of || required_given(p, op, seen, line, col) == TN_OK)) {
         tn_value *in = parse_arg_values(p, &args, op->nin < 0, &n);
         const tn_value *never = in ? parse_never(op, (int)n, in) : NULL;
-        if (in && n && all && !never)
-            in[0] = in_a_row(p, in[0], line, col);
+        if (in && n && all && !never && !(in[0] = in_a_row(p, in[0], line, col)).def)
+            in = NULL; /* which was said */
         if (never)
             *out = (pval){.kind = PVAL_ONE, .v = *never, .line = line, .col = col};
         else if (in && form_of)

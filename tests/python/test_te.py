@@ -238,6 +238,21 @@ class Schedules(unittest.TestCase):
         with self.assertRaises(tenon.CompileError):
             s[a].compute_at(s[y], inner)  # it is there already
 
+    def test_parts_and_pragmas_of_a_producer_before_it_moves(self):
+        x = te.placeholder((64,), name="x")
+        a = te.compute((64,), lambda i: x[i] * 2.0, name="a")
+        y = te.compute((64,), lambda i: a[i] + 1.0, name="y")
+        s = te.create_schedule(y.op)
+        outer, inner = s[a].split(a.op.axis[0], nparts=4)
+        s[a].pragma(inner, "auto_unroll_max_step", 8)
+        at, _ = s[y].split(y.op.axis[0], 8)
+        s[a].compute_at(s[y], at)
+        text = str(te.lower(s, [x, y]))
+        self.assertIn("< 4", text)  # four parts of eight elements, not one of sixteen
+        self.assertNotIn("mask", text)
+        self.assertIn("unrolled", text)
+        self.assertEqual(values(te.build(s, [x, y])(tensor((64,), range(64)))), [2.0 * i + 1 for i in range(64)])
+
     def test_steps_of_a_producer_before_it_moves(self):
         x = te.placeholder((35, 8), name="x")
         a = te.compute((34, 8), lambda i, j: x[i, j] * x[i + 1, j], name="a")

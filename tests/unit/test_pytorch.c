@@ -158,6 +158,21 @@ static const struct {
     {FORWARD "    return torch.adaptive_avg_pool2d(torch.zeros([1, 1, torch.size(torch.nonzero(x), 0), 4]), "
              "[None, 1])\n",
      {"-> Tensor[(1, 1, u0, 1), float32]"}},
+    /* elementwise operators keep the order of elements, so that contiguous() and reshape() may be copies */
+    {FORWARD "    y = torch.add(torch.transpose(x, 0, 1), 1)\n    z = torch.contiguous(y)\n"
+             "    w = torch.mul_(z, 2)\n    return y\n",
+     {"pytorch-E071"}},
+    {FORWARD "    y = torch.clone(torch.t(x))\n    z = torch.reshape(y, [-1])\n    w = torch.mul_(z, 2)\n    "
+             "return y\n",
+     {"pytorch-E071"}},
+    {FORWARD
+     "    y = torch.add(x, 1)\n    z = torch.contiguous(torch.transpose(torch.transpose(y, 0, 1), 0, 1))\n"
+     "    w = torch.mul_(z, 2)\n    return y\n",
+     {"pytorch-E071"}},
+    {FORWARD "    y = torch.add(x, 1)\n    z = torch.contiguous(torch.transpose(y, 0, 1))\n"
+             "    w = torch.mul_(z, 2)\n    return (y, w)\n",
+     {"add(%x", "multiply(", "(Tensor[(2, 3), float32], Tensor[(3, 2), float32])"}},
+    {FORWARD "    return torch.searchsorted(torch.sum(x), x)\n", {"borders float32 are not those"}},
     /* a NaN outside of a window is in no result of it */
     {FORWARD
      "    y, at = torch.adaptive_max_pool2d(torch.zeros([1, 1, torch.size(torch.nonzero(x), 0), 4]), [3, "

@@ -269,19 +269,29 @@ class Stage:
         """Two loops, (outer, inner): inner ones of `factor` iterations, or `nparts` outer ones."""
         if (factor is None) == (nparts is None):
             raise ValueError("either factor or nparts must be given")
-        name = self._name(parent)
-        if factor is None:
-            if not isinstance(parent.extent, int):
-                raise UnsupportedError("nparts needs an extent that is a number; use factor")
-            if operator.index(nparts) < 1:  # type: ignore[arg-type]
-                raise ValueError(f"nparts must be at least 1, not {nparts}")
-            factor = -(-parent.extent // nparts)  # type: ignore[operator]
-        inner = operator.index(factor)  # type: ignore[arg-type]
-        names = self._loops().split(name, [inner])
-        count = -(-parent.extent // inner) if isinstance(parent.extent, int) else None
+        number = operator.index(factor if nparts is None else nparts)  # type: ignore[arg-type]
+
+        def split() -> Tuple[List[str], Optional[int], int]:
+            name, extent = self._name(parent), self._extent(parent)
+            inner = number if nparts is None else self._share(extent, number)
+            return self._loops().split(name, [inner]), -(-extent // inner) if isinstance(extent, int) else None, inner
+
+        names, count, inner = split()
         axes = self._made(names[0], count, parent), self._made(names[1], inner, parent)
-        self._done.append(lambda: self._schedule._loop.update(zip(axes, self._loops().split(self._name(parent), [inner]))))
+        self._done.append(lambda: self._schedule._loop.update(zip(axes, split()[0])))
         return axes
+
+    def _share(self, extent: Any, parts: int) -> int:
+        if not isinstance(extent, int):
+            raise UnsupportedError("nparts needs an extent that is a number; use factor")
+        if parts < 1:
+            raise ValueError(f"nparts must be at least 1, not {parts}")
+        return -(-extent // parts)
+
+    def _extent(self, axis: IterVar) -> Any:
+        """As the loops are now: under another loop they are shorter than the tensor."""
+        name = self._name(axis)
+        return next((int(e) if e.isdigit() else None for n, e, _ in self._schedule._loops.block(self._block)[2] if n == name), axis.extent)
 
     def _made(self, name: str, extent: Any, of: IterVar) -> IterVar:
         axis = IterVar(name, extent, of.reduces)
@@ -329,7 +339,12 @@ class Stage:
 
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: int = 0) -> None:
         """"auto_unroll_max_step": write out what is at most so many statements."""
-        self._schedule._loops.step(f"pragma {self._name(var)} {pragma_type}={pragma_value}")
+
+        def mark() -> None:
+            self._schedule._loops.step(f"pragma {self._name(var)} {pragma_type}={pragma_value}")
+
+        mark()
+        self._done.append(mark)
 
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
         """Make the rows of a dimension of the tensor a multiple of factor elements, and offset more, apart."""
@@ -442,6 +457,7 @@ class Schedule:
         name = stage._name(axis)
         made = self._loops.fresh(axis.name)
         self._loops.step(f'{made} = rfactor "{stage._block}" {name}')
+        stage._done = []  # they are those of the partial results
         part = Tensor((*tensor.shape, axis.extent), tensor.dtype, ComputeOp(f"{tensor.name}.rf", [], _expr.const(0, tensor.dtype)))
         self._stage[part.op] = Stage(self, f"{stage._block}.rf", part.op)
         self._definition.names.tensor[part] = f"{stage._block}.rf"

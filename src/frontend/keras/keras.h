@@ -165,7 +165,9 @@ tn_value keras_operand(imp_node *c, int position,
                        const char *names); /* absent: it is no tensor of the model */
 tn_value keras_any_operand(imp_node *c, int position,
                            const char *names); /* or a constant; absent: reported */
-tn_dtype keras_float_of(tn_dtype t);           /* t, or float32 */
+tn_value keras_optional_operand(imp_node *c, int position,
+                                const char *names); /* the same, and absent where it is not given, or None */
+tn_dtype keras_float_of(tn_dtype t);                /* t, or float32 */
 /* The type of a tensor of type t and a number, or a constant tensor, together. */
 tn_dtype keras_type_with(imp_node *c, tn_dtype t, const tn_json *number);
 /* Two operands of one type: a number has that of the other, two tensors have one that holds both; false: reported. */

@@ -97,8 +97,10 @@ static void split(imp_node *c)
     const tn_json *v = keras_param(c, 1, "indices_or_sections num_or_size_splits");
     int n = keras_param_list(c, 1, "indices_or_sections num_or_size_splits", at);
     int axis = c->bad ? 0 : imp_axis(c, keras_param_whole(c, 2, "axis", 0), imp_rank(x));
-    bool equal = v && v->kind == TN_JSON_INT;
-    if (c->bad || n < 1 || !tn_is_int(imp_type(x)->dim[axis], &extent) ||
+    bool equal = v && v->kind == TN_JSON_INT, far = false;
+    for (int i = 0; i < n; i++)
+        far = far || at[i] > INT32_MAX || at[i] < INT32_MIN;
+    if (c->bad || n < 1 || far || !tn_is_int(imp_type(x)->dim[axis], &extent) ||
         (equal && (at[0] < 1 || extent % at[0] || at[0] > KERAS_MAX_RESULTS))) {
         imp_refuse(c, IMP_BAD_VALUE, "%s cannot be split in this way", imp_type_text(c, imp_type(x)));
         return;
@@ -165,7 +167,8 @@ static void get_item(imp_node *c)
                        imp_type_text(c, imp_type(x)));
         } else if (spec[i].kind == TN_JSON_INT) {
             at = spec[i].u.i;
-            x = imp_squeeze(c, imp_slice(c, x, axis, at, at == -1 ? INT64_MAX : at + 1), axis);
+            x = imp_squeeze(c, imp_slice(c, x, axis, at, at == -1 || at == INT64_MAX ? INT64_MAX : at + 1),
+                            axis);
         } else if (spec[i].kind == TN_JSON_OBJECT) {
             x = sliced(c, x, axis++, &spec[i]);
         } else {
@@ -315,7 +318,11 @@ static void slice_part(imp_node *c)
         imp_refuse(c, IMP_NOT_CONSTANT, "the start and the shape of a slice of %s must be known",
                    imp_type_text(c, imp_type(x)));
     for (int i = 0; i < n && !c->bad; i++)
-        x = imp_slice(c, x, i, from[i], size[i] < 0 ? INT64_MAX : from[i] + size[i]);
+        if (from[i] < INT32_MIN || from[i] > INT32_MAX || size[i] > INT32_MAX)
+            imp_refuse(c, IMP_BAD_VALUE, "a slice begins at %lld and has %lld elements", (long long)from[i],
+                       (long long)size[i]);
+        else
+            x = imp_slice(c, x, i, from[i], size[i] < 0 ? INT64_MAX : from[i] + size[i]);
     keras_out(c, x);
 }
 

@@ -174,12 +174,8 @@ static void unit_norm(imp_node *c)
 
 static void layer_norm_function(imp_node *c)
 {
-    tn_value x = keras_in(c, 0), gamma = keras_operand(c, 1, "gamma scale"),
-             beta = keras_operand(c, 2, "beta");
-    if (!gamma.def && keras_param(c, 1, "gamma scale"))
-        gamma = keras_any_operand(c, 1, "gamma scale");
-    if (!beta.def && keras_param(c, 2, "beta"))
-        beta = keras_any_operand(c, 2, "beta");
+    tn_value x = keras_in(c, 0), gamma = keras_optional_operand(c, 1, "gamma scale"),
+             beta = keras_optional_operand(c, 2, "beta");
     bool rms = c->row->op[0] == 'R', deviation = keras_param_truth(c, -1, "rms_scaling");
     double epsilon = keras_param_real(c, 4, "epsilon", 1e-7); /* of keras.backend, unless it was set */
     if (!c->bad)
@@ -187,17 +183,11 @@ static void layer_norm_function(imp_node *c)
                                : layer_norm_of(c, x, gamma, beta, epsilon, rms));
 }
 
-static tn_value for_channels(imp_node *c, int position, const char *name)
-{
-    tn_value v = keras_operand(c, position, name);
-    return v.def || !keras_param(c, position, name) ? v : keras_any_operand(c, position, name);
-}
-
 static void batch_norm_function(imp_node *c)
 {
     tn_value x = keras_in(c, 0), mean = keras_any_operand(c, 1, "mean"),
              variance = keras_any_operand(c, 2, "variance");
-    tn_value beta = for_channels(c, 4, "offset"), gamma = for_channels(c, 5, "scale");
+    tn_value beta = keras_optional_operand(c, 4, "offset"), gamma = keras_optional_operand(c, 5, "scale");
     tn_batch_norm_attr a = {
         .epsilon = keras_param_real(c, 6, "epsilon", 1e-3), .center = beta.def, .scale = gamma.def};
     a.axis = keras_param_axis(c, 3, "axis", -1, imp_rank(x));

@@ -309,7 +309,7 @@ static tn_value swapped(imp_node *c, tn_value v)
     return n < 2 ? v : imp_transpose(c, v, n, perm);
 }
 
-/* Numbers of 8 bits are added up in 32, truth values multiplied as numbers. */
+/* Products of 8-bit numbers are added up in 32 bits. */
 static tn_value as_factor(imp_node *c, tn_value v)
 {
     bool is = !c->bad && tn_dtype_eq(imp_type(v)->dtype, TN_I8) && c->version >= 3;

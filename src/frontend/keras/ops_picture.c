@@ -25,6 +25,7 @@ static bool read_sides(imp_node *c, tn_value x, int first, const char *what, int
     static const char *const targets[2] = {"target_height", "target_width"};
     for (int i = 0; i < 2 && !c->bad; i++) {
         int64_t n = 0, two[2] = {-1, -1}, target = keras_int(c, targets[i], -1);
+        target = target > INT32_MAX ? INT32_MAX : target;
         bool known = tn_is_int(imp_type(x)->dim[first + i], &n);
         for (int k = 0; k < 2; k++)
             two[k] = keras_int(c, tn_arena_printf(c->arena, "%s_%s", names[i][k], what), -1);
@@ -32,7 +33,8 @@ static bool read_sides(imp_node *c, tn_value x, int first, const char *what, int
         for (int k = 0; k < 2 && known && target >= 0; k++)
             if (two[k] < 0)
                 two[k] = all - (two[1 - k] < 0 ? 0 : two[1 - k]);
-        if (two[0] < 0 || two[1] < 0 || (sign < 0 && known && two[0] + two[1] > n))
+        if (two[0] < 0 || two[1] < 0 || two[0] > INT32_MAX || two[1] > INT32_MAX ||
+            (sign < 0 && known && two[0] + two[1] > n))
             imp_refuse(c, IMP_BAD_VALUE, "the sides of %s do not tell a picture",
                        imp_type_text(c, imp_type(x)));
         out->before[i] = two[0];

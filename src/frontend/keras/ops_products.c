@@ -1,4 +1,4 @@
-/* Products of keras.ops: tensordot, inner, vdot and cross, and attention and normalisation as functions. */
+/* Products of keras.ops: tensordot, inner, vdot, and attention as a function. */
 #include "frontend/import/matrix.h"
 #include "frontend/keras/rows.h"
 
@@ -112,7 +112,7 @@ static tn_value up_to_now(imp_node *c, tn_value q, tn_value k)
 static void dot_product_attention(imp_node *c)
 {
     tn_value q = keras_in(c, 0), k = keras_any_operand(c, 1, "key"), v = keras_any_operand(c, 2, "value");
-    tn_value bias = keras_operand(c, 3, "bias"), mask = keras_operand(c, 4, "mask");
+    tn_value bias = keras_optional_operand(c, 3, "bias"), mask = keras_optional_operand(c, 4, "mask");
     int64_t size = 0;
     if (!c->bad && (imp_rank(q) != 4 || imp_rank(k) != 4 || imp_rank(v) != 4 ||
                     !tn_is_int(imp_type(q)->dim[3], &size) || size < 1))

@@ -1,4 +1,4 @@
-/* Statistics of keras.ops: medians and quantiles, averages, moments, counts, and reductions that leave NaN out. */
+/* Statistics of keras.ops: medians and quantiles, averages, moments, counts. */
 #include "frontend/keras/rows.h"
 
 #include <math.h>
@@ -58,8 +58,10 @@ static tn_value at_share(imp_node *c, tn_value sorted, double share)
     tn_value a = imp_take(c, sorted, imp_cast(c, low, TN_I64), last);
     tn_value b = imp_take(c, sorted, imp_cast(c, high, TN_I64), last);
     tn_value rest = keras_binary(c, &tn_op_subtract, keras_like(c, part, 1), part);
-    a = keras_binary(c, &tn_op_multiply, a, rest);
-    return keras_binary(c, &tn_op_add, a, keras_binary(c, &tn_op_multiply, b, part));
+    tn_value line = keras_binary(c, &tn_op_multiply, a, rest);
+    line = keras_binary(c, &tn_op_add, line, keras_binary(c, &tn_op_multiply, b, part));
+    tn_value whole = imp_with(c, &tn_op_equal, part, 0), same = keras_binary(c, &tn_op_equal, a, b);
+    return imp_choose(c, keras_binary(c, &tn_op_logical_or, whole, same), a, line); /* infinities, too */
 }
 
 static tn_value with_axes(imp_node *c, tn_value y, int n, const int64_t axis[])
@@ -161,7 +163,7 @@ static void moments(imp_node *c)
     keras_out(c, imp_cast(c, keras_reduce(c, &tn_op_mean, squares, n, axis, keep), t));
 }
 
-/* ---- counts, and reductions without NaN ---- */
+/* ---- counts ---- */
 
 static void count_nonzero(imp_node *c)
 {

@@ -115,6 +115,13 @@ tn_value keras_any_operand(imp_node *c, int position, const char *names)
     return v;
 }
 
+tn_value keras_optional_operand(imp_node *c, int position, const char *names)
+{
+    tn_value v = keras_operand(c, position, names);
+    const tn_json *given = v.def ? NULL : keras_param(c, position, names);
+    return !given || given->kind == TN_JSON_NULL ? v : keras_any_operand(c, position, names);
+}
+
 tn_value keras_without_axis(imp_node *c, tn_value x, int position)
 {
     bool all = *c->row->op >= 'A' && *c->row->op <= 'Z' && !keras_param(c, position, "axis");

@@ -263,8 +263,7 @@ static bool may_be_of(const pt_call *k, const char *name, int64_t n)
     return true;
 }
 
-/* Do its elements lie in the order of its dimensions, as those of what the run makes do? Parts of the first dimension
- * do, too. */
+/* Is it known that its elements lie in the order of its dimensions? Parts of the first dimension do, too. */
 static bool is_ordered(const pt_tensor *t)
 {
     for (; t->base; t = t->base) {
@@ -273,7 +272,65 @@ static bool is_ordered(const pt_tensor *t)
         if (!(k->row->flags & PT_ORDERED) && !(part && may_be_of(k, "dim", 0) && may_be_of(k, "step", 1)))
             return false;
     }
-    return !t->storage || pt_is_contiguous(t);
+    return !t->strided && !t->either[0] && (!t->storage || pt_is_contiguous(t));
+}
+
+/* Dimension d of the operand of "transpose", "t" or "permute", for dimension i of the result; -1: it is
+ * another operator. */
+static int64_t moved_from(const pt_call *k, int64_t i, int64_t n)
+{
+    const char *name = k->row->schema;
+    if (strncmp(name, "t(", 2) == 0)
+        return n - 1 - i;
+    if (strncmp(name, "permute(", 8) == 0 && pt_is_sequence(k->arg[1]) && (int64_t)k->arg[1].list->n == n) {
+        pt_value d = pt_at(k->arg[1], (size_t)i);
+        return d.kind != PT_INT ? -1 : d.i < 0 ? d.i + n : d.i;
+    }
+    if (strncmp(name, "transpose(", 10) != 0 || k->arg[1].kind != PT_INT || k->arg[2].kind != PT_INT)
+        return -1;
+    int64_t a = k->arg[1].i, b = k->arg[2].i;
+    a = a < 0 ? a + n : a;
+    b = b < 0 ? b + n : b;
+    return i == a ? b : i == b ? a : i;
+}
+
+/* A transposed tensor of ordered elements, in which dimensions of several elements have changed places. */
+static bool is_turned(const pt_tensor *t)
+{
+    if (!t->base || !is_ordered(t->base) || t->base->now.v.kind != PT_VALUE)
+        return false;
+    const tn_type *type = imp_type(t->base->now.v.value);
+    int64_t last = -1, extent;
+    for (int64_t i = 0; i < (int64_t)type->n; i++) {
+        int64_t d = moved_from(t->made, i, (int64_t)type->n);
+        if (d < 0 || d >= (int64_t)type->n)
+            return false;
+        if (!tn_is_int(type->dim[d], &extent) || extent < 2)
+            continue;
+        if (d < last)
+            return true;
+        last = d;
+    }
+    return false;
+}
+
+/* Elementwise operators keep the order of their operands' elements; products make one of their own. */
+static void note_order(const pt_call *k)
+{
+    static const char *const dense[] = {"matmul(", "mm(", "bmm(", "addmm(", "linear("};
+    bool strided = false, makes = k->row->flags & PT_IF_ORDERED && may_be_of(k, "memory_format", 0);
+    for (size_t i = 0; i < sizeof dense / sizeof *dense; i++)
+        makes = makes || strncmp(k->row->schema, dense[i], strlen(dense[i])) == 0;
+    for (size_t i = 0; i < k->n.n_in && !makes; i++)
+        for (size_t j = 0; j < (pt_is_sequence(k->arg[i]) ? k->arg[i].list->n : 1); j++) {
+            pt_value v = pt_is_sequence(k->arg[i]) ? pt_at(k->arg[i], j) : k->arg[i];
+            strided = strided || (v.kind == PT_TENSOR && !is_ordered(v.tensor));
+        }
+    for (size_t j = 0; j < (pt_is_sequence(k->out) ? k->out.list->n : 1) && strided; j++) {
+        pt_value v = pt_is_sequence(k->out) ? pt_at(k->out, j) : k->out;
+        if (v.kind == PT_TENSOR && !v.tensor->base && !v.tensor->storage)
+            v.tensor->strided = true;
+    }
 }
 
 /* Is the result of such an operator a copy, or may it be? What may be of one memory is not read after a change. */
@@ -283,7 +340,8 @@ static bool is_copy(pt_call *k)
         return false;
     if (is_ordered(k->arg[0].tensor))
         return !may_be_of(k, "memory_format", 0);
-    if (strncmp(k->row->schema, "contiguous", 10) != 0 && k->out.kind == PT_TENSOR)
+    bool contiguous = strncmp(k->row->schema, "contiguous", 10) == 0;
+    if (k->out.kind == PT_TENSOR && !(contiguous && is_turned(k->arg[0].tensor)))
         pt_may_be(k->p, k->arg[0].tensor, k->out.tensor);
     return true;
 }
@@ -353,8 +411,10 @@ pt_call *pt_call_again(const pt_call *k)
 pt_value pt_perform(pt_call *k)
 {
     pt_value v = convert(k);
-    if (!pt_is_bad(v))
+    if (!pt_is_bad(v)) {
         link_views(k);
+        note_order(k);
+    }
     return v;
 }
 

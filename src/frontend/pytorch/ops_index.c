@@ -558,6 +558,15 @@ static void broadcast_tensors(imp_node *c)
     pt_out_many(c, PT_LIST, n, v);
 }
 
+/* The rows of x by positions in them. */
+static tn_value sorted_by(imp_node *c, tn_value x, tn_value sorter)
+{
+    if (!c->bad && imp_rank(sorter) != imp_rank(x))
+        imp_refuse(c, IMP_OPERANDS, "the sorter %s has not the shape of %s",
+                   imp_type_text(c, imp_type(sorter)), imp_type_text(c, imp_type(x)));
+    return c->bad ? x : pt_gather(c, x, sorter, imp_rank(x) - 1);
+}
+
 static void bucketize(imp_node *c)
 {
     bool search = strncmp(schema(c), "searchsorted", 12) == 0;
@@ -565,8 +574,14 @@ static void bucketize(imp_node *c)
     bool right = pt_truth(c, 3);
     if (search && pt_given(c, 4))
         right = strcmp(pt_string(c, 4), "right") == 0;
+    int n = imp_rank(edges);
+    if (n < 1 || (n > 1 && (!search || n != imp_rank(v))))
+        imp_refuse(c, IMP_OPERANDS, "borders %s are not those of values %s",
+                   imp_type_text(c, imp_type(edges)), imp_type_text(c, imp_type(v)));
+    if (c->bad)
+        return;
     if (search && pt_given(c, 5))
-        edges = pt_gather(c, edges, pt_in(c, 5), imp_rank(edges) - 1);
+        edges = sorted_by(c, edges, pt_in(c, 5));
     tn_dtype t = pt_promote(imp_type(v)->dtype, imp_type(edges)->dtype);
     tn_value first = imp_cast(c, edges, t), of = imp_unsqueeze(c, imp_cast(c, v, t), imp_rank(v));
     if (imp_rank(first) > 1) /* values of each row */

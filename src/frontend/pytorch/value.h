@@ -114,6 +114,8 @@ struct pt_tensor {
     struct pt_alias *alias;      /* tensors that may be this one: of one memory in some runs */
     uint32_t walk;               /* the last one over these that came here */
     bool stale;                  /* one of these was changed in place */
+    bool
+        strided; /* no view, but made of tensors whose elements may lie in another order, which it may have kept */
     const char *
         fixed; /* an operator that made a copy where PyTorch shares memory, which must not change; NULL: none */
     const char
