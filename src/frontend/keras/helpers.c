@@ -49,6 +49,11 @@ tn_value keras_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b)
 
 tn_value keras_unary(imp_node *c, const tn_op *op, tn_value a) { return imp_call1(c, op, NULL, a); }
 
+tn_value keras_as_float(imp_node *c, tn_value x)
+{
+    return c->bad ? x : imp_cast(c, x, keras_float_of(imp_type(x)->dtype));
+}
+
 tn_value keras_as_number(imp_node *c, tn_value x)
 {
     return x.def && !c->bad && tn_dtype_is_bool(imp_type(x)->dtype) ? imp_cast(c, x, TN_I32) : x;

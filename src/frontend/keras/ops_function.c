@@ -14,25 +14,19 @@ static tn_value with(imp_node *c, const tn_op *op, tn_value x, double v)
     return keras_binary(c, op, x, keras_like(c, x, v));
 }
 
-static tn_value as_float(imp_node *c, tn_value x)
-{
-    tn_dtype t = imp_type(x)->dtype;
-    return tn_dtype_is_float(t) ? x : imp_cast(c, x, TN_F32);
-}
-
 /* ---- elementwise ---- */
 
 static void scaled_log(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
     double base = is_class(c, "Log2") ? 2 : 10;
-    keras_out(c, with(c, &tn_op_multiply, keras_unary(c, &tn_op_log, as_float(c, x)), 1 / log(base)));
+    keras_out(c, with(c, &tn_op_multiply, keras_unary(c, &tn_op_log, keras_as_float(c, x)), 1 / log(base)));
 }
 
 /* e^x - 1 as tanh(x / 2) * (e^x + 1), which keeps the digits of small numbers. */
 static void exp_less(imp_node *c)
 {
-    tn_value in = keras_in(c, 0), x = as_float(c, in);
+    tn_value in = keras_in(c, 0), x = keras_as_float(c, in);
     tn_value more = with(c, &tn_op_add, keras_unary(c, &tn_op_exp, x), 1);
     tn_value half = keras_unary(c, &tn_op_tanh, with(c, &tn_op_multiply, x, 0.5));
     tn_value y = keras_binary(c, &tn_op_multiply, half, more);
@@ -43,7 +37,7 @@ static void exp_less(imp_node *c)
 /* (x + sqrt(x^2 + b)) / 2 */
 static void square_plus(imp_node *c)
 {
-    tn_value in = keras_in(c, 0), x = as_float(c, in);
+    tn_value in = keras_in(c, 0), x = keras_as_float(c, in);
     double b = keras_param_real(c, 1, "b", 4);
     tn_value inside = with(c, &tn_op_add, keras_binary(c, &tn_op_multiply, x, x), b);
     tn_value sum = keras_binary(c, &tn_op_add, x, keras_unary(c, &tn_op_sqrt, inside));
@@ -53,7 +47,7 @@ static void square_plus(imp_node *c)
 /* Is it a number, infinite, finite? Integers always are numbers. */
 static void test(imp_node *c)
 {
-    tn_value in = keras_in(c, 0), x = as_float(c, in);
+    tn_value in = keras_in(c, 0), x = keras_as_float(c, in);
     keras_out(c, keras_unary(c, c->row->relay, x));
 }
 
@@ -63,8 +57,8 @@ static void divide_no_nan(imp_node *c)
     tn_value a, b;
     if (!keras_two(c, &a, &b))
         return;
-    a = as_float(c, a);
-    b = as_float(c, b);
+    a = keras_as_float(c, a);
+    b = keras_as_float(c, b);
     tn_value none = with(c, &tn_op_equal, b, 0);
     tn_value y = keras_binary(c, &tn_op_divide, a, imp_choose(c, none, keras_like(c, b, 1), b));
     keras_out(c, imp_choose(c, none, keras_like(c, y, 0), y));
@@ -86,7 +80,7 @@ static tn_value squared(imp_node *c, tn_value x) { return keras_binary(c, &tn_op
 static void variance(imp_node *c)
 {
     int64_t axis[IMP_MAX_RANK];
-    tn_value in = keras_in(c, 0), x = as_float(c, in);
+    tn_value in = keras_in(c, 0), x = keras_as_float(c, in);
     int n = axes_of(c, x, 1, "axis", axis);
     bool keep = keras_param_truth(c, 2, "keepdims");
     tn_value mean = keras_reduce(c, &tn_op_mean, x, n, axis, true);
@@ -98,7 +92,7 @@ static void variance(imp_node *c)
 static void log_sum_exp(imp_node *c)
 {
     int64_t axis[IMP_MAX_RANK];
-    tn_value x = as_float(c, keras_in(c, 0));
+    tn_value x = keras_as_float(c, keras_in(c, 0));
     int n = axes_of(c, x, 1, "axis", axis);
     bool keep = keras_param_truth(c, 2, "keepdims");
     keras_out(c, n == 0 ? x : imp_log_sum_exp(c, x, tn_ints_make(c->arena, (uint32_t)n, axis), keep));
@@ -149,7 +143,7 @@ static double order_of(imp_node *c, int position, const char *names)
 static void norm(imp_node *c)
 {
     int64_t axis[IMP_MAX_RANK];
-    tn_value in = keras_in(c, 0), x = as_float(c, in);
+    tn_value in = keras_in(c, 0), x = keras_as_float(c, in);
     bool given = keras_param(c, 1, "ord") != NULL;
     double order = order_of(c, 1, "ord");
     int n = axes_of(c, x, 2, "axis", axis);
@@ -164,7 +158,7 @@ static void norm(imp_node *c)
 static void normalize(imp_node *c)
 {
     int64_t axis[IMP_MAX_RANK] = {-1};
-    tn_value in = keras_in(c, 0), x = as_float(c, in);
+    tn_value in = keras_in(c, 0), x = keras_as_float(c, in);
     int n = keras_param_list(c, 1, "axis", axis);
     double order = order_of(c, 2, "order"), least = keras_param_real(c, 3, "epsilon", 1e-12);
     tn_value size = norm_of(c, x, order, n < 0 ? 1 : n, axis, true);

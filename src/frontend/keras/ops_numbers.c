@@ -9,11 +9,6 @@ static bool is_class(const imp_node *c, const char *class) { return strcmp(c->ro
 
 static bool is_float(imp_node *c, tn_value x) { return !c->bad && tn_dtype_is_float(imp_type(x)->dtype); }
 
-static tn_value as_float(imp_node *c, tn_value x)
-{
-    return c->bad ? x : imp_cast(c, x, keras_float_of(imp_type(x)->dtype));
-}
-
 /* ---- angles and lengths ---- */
 
 /* The sign of a 0 counts in both operands. */
@@ -31,8 +26,8 @@ static void arctan2(imp_node *c)
     tn_value y, x;
     if (!keras_two(c, &y, &x))
         return;
-    y = as_float(c, y);
-    x = as_float(c, x);
+    y = keras_as_float(c, y);
+    x = keras_as_float(c, x);
     tn_value size_y = keras_unary(c, &tn_op_abs, y), size_x = keras_unary(c, &tn_op_abs, x);
     tn_value far_y = keras_unary(c, &tn_op_isinf, y), far_x = keras_unary(c, &tn_op_isinf, x);
     tn_value same = keras_binary(c, &tn_op_logical_and, far_y, far_x), one = keras_like(c, x, 1);
@@ -54,8 +49,8 @@ static void hypot_(imp_node *c)
     tn_value a, b;
     if (!keras_two(c, &a, &b))
         return;
-    a = keras_unary(c, &tn_op_abs, as_float(c, a));
-    b = keras_unary(c, &tn_op_abs, as_float(c, b));
+    a = keras_unary(c, &tn_op_abs, keras_as_float(c, a));
+    b = keras_unary(c, &tn_op_abs, keras_as_float(c, b));
     tn_value large = keras_binary(c, &tn_op_maximum, a, b), small = keras_binary(c, &tn_op_minimum, a, b);
     tn_value plain = imp_with(c, &tn_op_equal, large, 0), far = keras_unary(c, &tn_op_isinf, large);
     plain = keras_binary(c, &tn_op_logical_or, plain, far);
@@ -70,12 +65,13 @@ static void scaled(imp_node *c)
 {
     static const double pi = 3.14159265358979323846;
     tn_value x = keras_in(c, 0);
-    keras_out(c, imp_with(c, &tn_op_multiply, as_float(c, x), is_class(c, "Deg2rad") ? pi / 180 : 180 / pi));
+    keras_out(
+        c, imp_with(c, &tn_op_multiply, keras_as_float(c, x), is_class(c, "Deg2rad") ? pi / 180 : 180 / pi));
 }
 
 static void exp2_(imp_node *c)
 {
-    tn_value x = as_float(c, keras_in(c, 0));
+    tn_value x = keras_as_float(c, keras_in(c, 0));
     keras_out(c, keras_binary(c, &tn_op_power, keras_like(c, x, 2), x));
 }
 
@@ -97,7 +93,7 @@ static void bits(imp_node *c)
 /* Is it the infinity of one sign? */
 static void one_infinity(imp_node *c)
 {
-    tn_value x = as_float(c, keras_in(c, 0));
+    tn_value x = keras_as_float(c, keras_in(c, 0));
     keras_out(c, imp_with(c, &tn_op_equal, x, is_class(c, "Isposinf") ? INFINITY : -INFINITY));
 }
 

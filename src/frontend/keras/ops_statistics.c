@@ -4,11 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static tn_value as_float(imp_node *c, tn_value x)
-{
-    return c->bad ? x : imp_cast(c, x, keras_float_of(imp_type(x)->dtype));
-}
-
 /* The axes of a reduction, from the start and in order, all of them where none are given; their number. */
 static int axes_of(imp_node *c, tn_value x, const char *names, int64_t axis[])
 {
@@ -93,7 +88,7 @@ static tn_value quantile_of(imp_node *c, tn_value x, double share, int n, const 
 static void quantile(imp_node *c)
 {
     int64_t axis[IMP_MAX_RANK];
-    tn_value in = keras_in(c, 0), x = as_float(c, in);
+    tn_value in = keras_in(c, 0), x = keras_as_float(c, in);
     bool median = strcmp(c->row->op, "Median") == 0;
     const tn_json *q = median ? NULL : keras_param(c, 1, "q"), *how = keras_param(c, 3, "method");
     const tn_json *inside = tn_json_find(tn_json_find(q, "config"), "value");
@@ -125,7 +120,7 @@ static void quantile(imp_node *c)
 static void average(imp_node *c)
 {
     int64_t axis[IMP_MAX_RANK];
-    tn_value in = keras_in(c, 0), x = as_float(c, in);
+    tn_value in = keras_in(c, 0), x = keras_as_float(c, in);
     int n = axes_of(c, x, "axis", axis);
     bool weighed = keras_operand(c, 2, "weights").def || keras_param(c, 2, "weights");
     if (c->bad || !weighed) {
