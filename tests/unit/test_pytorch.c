@@ -219,6 +219,16 @@ static const struct {
      {"nn.relu(%x)"}},
     /* what follows from a part that failed is not said */
     {FORWARD "    return torch.cat([torch.nope(x), x])\n", {"operator nope is not supported"}},
+    {FORWARD "    y = torch.mul(x, 2)\n    for i in range(int(torch.sum(x))):\n      y = torch.t(y)\n"
+             "    z = torch.mul_(torch.reshape(y, [-1]), 2)\n    return y\n",
+     {"pytorch-E071"}},
+    /* windows that have elements of one another are not changed */
+    {FORWARD "    y = torch.add_(torch.unfold(torch.mul(x, 2), 1, 2, 1), 1)\n    return y\n",
+     {"pytorch-E069"}},
+    /* formulas over 16-bit floats are rounded once */
+    {FORWARD "    return torch.mul(torch.to(x, 5), 0.1)\n",
+     {"multiply(%1, 0.1f)", "cast(%2, dtype=\"float16\")"}},
+    {FORWARD "    return torch.mul(torch.to(x, 5), 0.5)\n", {"multiply(%0, 0.5f16)"}},
     /* a view of a view changes with what it shows */
     {FORWARD "    a = torch.mul(x, 2)\n    b = torch.slice(torch.slice(a, 0, 1), 1, 1)\n    _0 = "
              "torch.add_(a, 1)\n    return b\n",

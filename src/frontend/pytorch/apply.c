@@ -263,8 +263,8 @@ static bool may_be_of(const pt_call *k, const char *name, int64_t n)
     return true;
 }
 
-/* Is it known that its elements lie in the order of its dimensions? Parts of the first dimension do, too. */
-static bool is_ordered(const pt_tensor *t)
+/* Parts of the first dimension do, too. */
+bool pt_is_ordered(const pt_tensor *t)
 {
     for (; t->base; t = t->base) {
         const pt_call *k = t->made;
@@ -297,7 +297,7 @@ static int64_t moved_from(const pt_call *k, int64_t i, int64_t n)
 /* A transposed tensor of ordered elements, in which dimensions of several elements have changed places. */
 static bool is_turned(const pt_tensor *t)
 {
-    if (!t->base || !is_ordered(t->base) || t->base->now.v.kind != PT_VALUE)
+    if (!t->base || !pt_is_ordered(t->base) || t->base->now.v.kind != PT_VALUE)
         return false;
     const tn_type *type = imp_type(t->base->now.v.value);
     int64_t last = -1, extent;
@@ -324,7 +324,7 @@ static void note_order(const pt_call *k)
     for (size_t i = 0; i < k->n.n_in && !makes; i++)
         for (size_t j = 0; j < (pt_is_sequence(k->arg[i]) ? k->arg[i].list->n : 1); j++) {
             pt_value v = pt_is_sequence(k->arg[i]) ? pt_at(k->arg[i], j) : k->arg[i];
-            strided = strided || (v.kind == PT_TENSOR && !is_ordered(v.tensor));
+            strided = strided || (v.kind == PT_TENSOR && !pt_is_ordered(v.tensor));
         }
     for (size_t j = 0; j < (pt_is_sequence(k->out) ? k->out.list->n : 1) && strided; j++) {
         pt_value v = pt_is_sequence(k->out) ? pt_at(k->out, j) : k->out;
@@ -338,12 +338,19 @@ static bool is_copy(pt_call *k)
 {
     if (!(k->row->flags & PT_IF_ORDERED))
         return false;
-    if (is_ordered(k->arg[0].tensor))
+    if (pt_is_ordered(k->arg[0].tensor))
         return !may_be_of(k, "memory_format", 0);
     bool contiguous = strncmp(k->row->schema, "contiguous", 10) == 0;
     if (k->out.kind == PT_TENSOR && !(contiguous && is_turned(k->arg[0].tensor)))
         pt_may_be(k->p, k->arg[0].tensor, k->out.tensor);
     return true;
+}
+
+/* Windows of which none has an element of another. */
+static bool is_apart(const pt_call *k)
+{
+    const pt_value size = k->arg[2], step = k->arg[3];
+    return size.kind == PT_INT && step.kind == PT_INT && size.i <= step.i;
 }
 
 /* Results that show the memory of the first operand. */
@@ -366,6 +373,8 @@ static void link_views(pt_call *k)
         v.tensor->made = k;
         v.tensor->part = (uint32_t)i;
         v.tensor->seen = pt_changes_of(k->arg[0].tensor);
+        if (strncmp(k->row->schema, "unfold(", 7) == 0 && !is_apart(k))
+            v.tensor->fixed = k->name;
     }
 }
 

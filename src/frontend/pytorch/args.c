@@ -22,7 +22,7 @@ tn_value pt_as_tensor(imp_node *c, pt_value v)
 }
 
 /* A number is exact in every type, as far as that goes: it is not rounded twice. */
-tn_value pt_as(imp_node *c, pt_value v, tn_dtype t)
+static tn_value as_type(imp_node *c, pt_value v, tn_dtype t)
 {
     if (v.kind == PT_FLOAT && tn_dtype_is_float(t))
         return imp_const(c, t, v.f);
@@ -31,13 +31,24 @@ tn_value pt_as(imp_node *c, pt_value v, tn_dtype t)
     return imp_cast(c, pt_as_tensor(c, v), t);
 }
 
+/* An operand of a row with PT_WIDE, in the type that it computes in. */
+static tn_value widened(imp_node *c, tn_value v)
+{
+    if (!(pt_of(c)->row->flags & PT_WIDE) || !v.def || !tn_dtype_is_small(imp_type(v)->dtype))
+        return v;
+    pt_of(c)->narrow = imp_type(v)->dtype;
+    return imp_cast(c, v, TN_F32);
+}
+
+tn_value pt_as(imp_node *c, pt_value v, tn_dtype t) { return widened(c, as_type(c, v, t)); }
+
 tn_value pt_in(imp_node *c, int i)
 {
     tn_value v = pt_as_tensor(c, pt_arg(c, i));
     enum pt_kind k = pt_arg(c, i).kind;
     bool real = k == PT_FLOAT || (k == PT_TENSOR && pt_arg(c, i).tensor->number) ||
                 (k == PT_NUMBER && pt_arg(c, i).number->kind == PT_FLOAT);
-    return real ? imp_cast(c, v, TN_F32) : v;
+    return real ? imp_cast(c, v, TN_F32) : widened(c, v);
 }
 
 const tn_expr *pt_extent(imp_node *c, pt_value v)
@@ -173,9 +184,16 @@ tn_value *pt_list_in(imp_node *c, int i, uint32_t *n)
 
 /* ---- results ---- */
 
+static tn_value narrowed(imp_node *c, tn_value v)
+{
+    bool was = pt_of(c)->narrow.bits && v.def && tn_dtype_is_float(imp_type(v)->dtype);
+    return was ? imp_cast(c, v, pt_of(c)->narrow) : v;
+}
+
 void pt_out(imp_node *c, tn_value v)
 {
     pt_call *k = pt_of(c);
+    v = narrowed(c, v);
     k->out = c->bad || !v.def ? pt_bad() : pt_tensor_new(k->p, tn_unboxed(c->g, v));
 }
 
@@ -184,7 +202,7 @@ void pt_out_many(imp_node *c, enum pt_kind kind, uint32_t n, const tn_value v[])
     pt_call *k = pt_of(c);
     pt_value *at = TN_NEW_N(&c->im->scratch, pt_value, n);
     for (uint32_t i = 0; i < n && !c->bad; i++)
-        at[i] = v[i].def ? pt_tensor_new(k->p, tn_unboxed(c->g, v[i])) : pt_bad();
+        at[i] = v[i].def ? pt_tensor_new(k->p, tn_unboxed(c->g, narrowed(c, v[i]))) : pt_bad();
     k->out = c->bad ? pt_bad() : pt_make(&c->im->scratch, kind, n, at);
     if (!c->bad)
         k->out.list->owner = c->im->r;

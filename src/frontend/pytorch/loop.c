@@ -15,6 +15,8 @@ typedef struct looping {
     pt_joining j;
     tn_region *r, *outer; /* the body's; where the loop is */
     tn_value go;
+    bool
+        strided; /* a tensor that it carries may have its elements in another order than that of its dimensions */
 } looping;
 
 static pt_value index_of(looping *w)
@@ -101,6 +103,7 @@ static pt_value carried(looping *w, pt_value before, pt_value after)
     if (before.kind == after.kind && pt_has_tensor(before)) {
         tn_value first = pt_cell_value(p, before);
         pt_value v = pt_tensor_like(p, after, parameter(w, first, into).value);
+        v.tensor->strided = w->strided;
         pt_may_be(p, v.tensor, before.tensor); /* in the first iteration */
         pt_may_be(p, v.tensor, after.tensor); /* in a later one, as what else the body makes of that tensor */
         return v;
@@ -223,6 +226,23 @@ static void differ(pt_import *p)
     pt_fail(p, "pytorch-E015", "a loop changes other values in its second iteration than in its first");
 }
 
+static bool is_strided(pt_value v, int depth)
+{
+    bool any = depth == 16;
+    for (size_t i = 0; (pt_has_tensor(v) || v.kind == PT_COMPLEX) && i < pt_tensors_in(v) && !any; i++)
+        any = !pt_is_ordered(pt_tensor_at(v, i));
+    for (size_t i = 0; pt_has_parts(v) && i < v.list->n && !any; i++)
+        any = is_strided(pt_at(v, i), depth + 1);
+    return any;
+}
+
+/* Where all tensors are ordered before and after an iteration, they are after each. */
+static void note_order(looping *w)
+{
+    for (size_t i = 0; i < w->list.n; i++)
+        w->strided = w->strided || is_strided(w->list.at[i].v[0], 0) || is_strided(w->list.at[i].v[1], 0);
+}
+
 /* The body with parameters for what it changes. false: it must be read again, since types have become wider, or it
  * changes more. */
 static bool read_body(looping *w, pt_value shape[])
@@ -235,6 +255,7 @@ static bool read_body(looping *w, pt_value shape[])
     w->j.slots.n = 0;
     w->r = p->im.r = pt_region_new(p);
     pt_value i = index_of(w);
+    note_order(w);
     for (size_t c = 0; c < n && !p->stop; c++) {
         tn_region *r = p->im.r;
         p->im.r = outer; /* values before the loop are made there */
@@ -322,6 +343,7 @@ static pt_value result_of(looping *w, pt_value before, pt_value inside, size_t *
     if (!pt_has_tensor(inside))
         return pt_number_of(p, inside.number->kind, x);
     pt_value v = pt_tensor_like(p, inside, x);
+    v.tensor->strided = w->strided;
     pt_may_be(p, v.tensor, before.tensor);
     return v;
 }

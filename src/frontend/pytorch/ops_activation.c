@@ -1,6 +1,8 @@
 /* Activations. */
 #include "frontend/pytorch/ops.h"
 
+#include "ir/eval.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -97,9 +99,12 @@ static void hardsigmoid(imp_node *c)
 
 static void shrink(imp_node *c)
 {
+    tn_value x = pt_in(c, 0);
     double l = pt_real(c, 1);
-    tn_shrink_attr a = {l, strncmp(pt_of(c)->row->schema, "soft", 4) == 0 ? l : 0};
-    tn_value x = pt_in(c, 0), y = imp_call1(c, &tn_op_nn_shrink, &a, x);
+    if (x.def && tn_dtype_is_small(imp_type(x)->dtype))
+        l = tn_eval_cast(TN_F64, imp_type(x)->dtype, (tn_scalar){.f = l}).f;
+    tn_shrink_attr a = {l, pt_starts(c, "soft") ? l : 0};
+    tn_value y = imp_call1(c, &tn_op_nn_shrink, &a, x);
     pt_out(c, imp_choose(c, pt_un(c, &tn_op_isnan, x), x, y));
 }
 
@@ -213,8 +218,8 @@ const pt_row pt_rows_activation[] = {
     {"silu(Tensor self)", silu, NULL, 0},
     {"mish(Tensor self)", plain, &tn_op_nn_mish, 0},
     {"hardswish(Tensor self)", plain, &tn_op_nn_hardswish, 0},
-    {"hardsigmoid(Tensor self)", hardsigmoid, NULL, 0},
-    {"softplus(Tensor self, Scalar beta=1, Scalar threshold=20)", softplus, NULL, 0},
+    {"hardsigmoid(Tensor self)", hardsigmoid, NULL, PT_WIDE},
+    {"softplus(Tensor self, Scalar beta=1, Scalar threshold=20)", softplus, NULL, PT_WIDE},
     {"softsign(Tensor self)", plain, &tn_op_nn_softsign, 0},
     {"hardshrink(Tensor self, Scalar lambd=0.5)", shrink, NULL, 0},
     {"softshrink(Tensor self, Scalar lambd=0.5)", shrink, NULL, 0},
@@ -223,7 +228,7 @@ const pt_row pt_rows_activation[] = {
     {"_prelu_kernel(Tensor self, Tensor weight)", prelu, NULL, 0},
     {"log_sigmoid(Tensor self)", log_sigmoid, NULL, 0},
     {"tanhshrink(Tensor self)", tanhshrink, NULL, 0},
-    {"glu(Tensor self, int dim=-1)", glu, NULL, 0},
+    {"glu(Tensor self, int dim=-1)", glu, NULL, PT_WIDE},
     {"softmax(Tensor self, int dim, ScalarType? dtype=None)", softmax, &tn_op_nn_softmax, 0},
     {"special_softmax(Tensor self, int dim, ScalarType? dtype=None)", softmax, &tn_op_nn_softmax, 0},
     {"log_softmax(Tensor self, int dim, ScalarType? dtype=None)", softmax, &tn_op_nn_log_softmax, 0},

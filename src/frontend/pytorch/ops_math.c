@@ -1,6 +1,8 @@
 /* Elementwise arithmetic, comparisons, functions of numbers. */
 #include "frontend/pytorch/ops.h"
 
+#include "ir/eval.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -36,25 +38,45 @@ static void scaled(imp_node *c)
 {
     tn_value v[2];
     pt_value alpha = pt_arg(c, 2);
+    bool turned = pt_starts(c, "rsub");
     pt_pair(c, 0, 1, v);
+    tn_dtype t = imp_type(v[0])->dtype;
     if (!(alpha.kind == PT_INT && alpha.i == 1) && !(alpha.kind == PT_FLOAT && alpha.f == 1)) {
-        int scaled_one = strncmp(pt_of(c)->row->schema, "rsub", 4) == 0 ? 0 : 1;
-        v[scaled_one] = pt_mul(c, v[scaled_one], pt_as(c, alpha, imp_type(v[0])->dtype));
+        tn_value factor = pt_wide(c, pt_as(c, alpha, t));
+        v[0] = pt_wide(c, v[0]);
+        v[1] = pt_wide(c, v[1]);
+        v[!turned] = pt_mul(c, v[!turned], factor);
     }
-    bool turned = strncmp(pt_of(c)->row->schema, "rsub", 4) == 0;
-    if (tn_dtype_is_bool(imp_type(v[0])->dtype)) {
+    if (tn_dtype_is_bool(t)) {
         pt_out(c, imp_call2(c, &tn_op_logical_or, NULL, v[0], v[1]));
         return;
     }
-    pt_out(c, turned ? imp_call2(c, relay(c), NULL, v[1], v[0]) : imp_call2(c, relay(c), NULL, v[0], v[1]));
+    pt_out(c, imp_cast(c, imp_call2(c, relay(c), NULL, v[turned], v[!turned]), t));
+}
+
+/* Operands 0 and 1 of a product or quotient, which PyTorch rounds to the type that is returned. A second operand of
+ * rank 0 keeps its own precision where the first is of 16-bit floats. */
+static tn_dtype factors(imp_node *c, tn_value out[2])
+{
+    pt_value v = pt_arg(c, 1);
+    pt_pair(c, 0, 1, out);
+    const tn_dtype t = imp_type(out[0])->dtype;
+    if (c->bad || !tn_dtype_is_small(t) || imp_rank(out[1]))
+        return t;
+    tn_dtype own = v.kind == PT_TENSOR ? imp_type(pt_as_tensor(c, v))->dtype : TN_F64;
+    double number = v.kind == PT_FLOAT ? v.f : v.kind == PT_INT ? (double)v.i : NAN;
+    if (tn_dtype_is_small(own) || tn_eval_cast(TN_F64, t, (tn_scalar){.f = number}).f == number)
+        return t;
+    out[0] = imp_cast(c, out[0], TN_F32);
+    out[1] = pt_as(c, v, TN_F32);
+    return t;
 }
 
 static void multiply(imp_node *c)
 {
     tn_value v[2];
-    pt_pair(c, 0, 1, v);
-    bool logic = tn_dtype_is_bool(imp_type(v[0])->dtype);
-    pt_out(c, imp_call2(c, logic ? &tn_op_logical_and : &tn_op_multiply, NULL, v[0], v[1]));
+    tn_dtype t = factors(c, v);
+    pt_out(c, imp_cast(c, pt_mul(c, v[0], v[1]), t));
 }
 
 /* The largest whole number of times that b is in a, as PyTorch finds it: a quotient that was rounded up to a whole
@@ -85,28 +107,25 @@ static tn_value divided(imp_node *c, tn_value a, tn_value b, const char *mode)
         return pt_div(c, first, imp_cast(c, b, t));
     }
     bool down = strcmp(mode, "floor") == 0;
-    if (real && !down)
-        return pt_un(c, &tn_op_trunc, pt_div(c, a, b));
     if (real) {
         tn_value wide = pt_wide(c, a);
-        return imp_cast(c, floor_of_quotient(c, wide, pt_wide(c, b)), imp_type(a)->dtype);
+        b = pt_wide(c, b);
+        return down ? floor_of_quotient(c, wide, b) : pt_un(c, &tn_op_trunc, pt_div(c, wide, b));
     }
     return imp_call2(c, down ? &tn_op_floor_divide : &tn_op_trunc_divide, NULL, a, b);
 }
 
-static void divide(imp_node *c)
+static void quotient(imp_node *c, const char *mode)
 {
     tn_value v[2];
-    pt_pair(c, 0, 1, v);
-    pt_out(c, divided(c, v[0], v[1], pt_string(c, 2)));
+    tn_dtype t = factors(c, v);
+    tn_value y = divided(c, v[0], v[1], mode);
+    pt_out(c, tn_dtype_is_small(t) ? imp_cast(c, y, t) : y);
 }
 
-static void floor_divide(imp_node *c)
-{
-    tn_value v[2];
-    pt_pair(c, 0, 1, v);
-    pt_out(c, divided(c, v[0], v[1], "floor"));
-}
+static void divide(imp_node *c) { quotient(c, pt_string(c, 2)); }
+
+static void floor_divide(imp_node *c) { quotient(c, "floor"); }
 
 static void remainder_(imp_node *c)
 {
@@ -516,7 +535,7 @@ static void addcmul(imp_node *c)
     tn_dtype t = pt_result_type(c, 3, v);
     tn_value x = pt_as(c, v[1], t), y = pt_as(c, v[2], t);
     tn_value first = imp_call2(c, relay(c), NULL, x, y);
-    tn_value r = pt_mul(c, first, pt_as(c, pt_arg(c, 3), t));
+    tn_value r = pt_mul(c, first, pt_as(c, pt_arg(c, 3), imp_type(first)->dtype));
     pt_out(c, pt_add(c, pt_as(c, v[0], t), r));
 }
 
@@ -626,16 +645,16 @@ const pt_row pt_rows_math[] = {
     OP2("bitwise_right_shift", shift, right_shift),
     OP2("__lshift__", shift, left_shift),
     OP2("__rshift__", shift, right_shift),
-    OP2("atan2", atan2_, atan),
-    OP2("arctan2", atan2_, atan),
-    OP2("hypot", hypot_, sqrt),
+    {"atan2(Tensor self, Tensor other)", atan2_, &tn_op_atan, PT_WIDE},
+    {"arctan2(Tensor self, Tensor other)", atan2_, &tn_op_atan, PT_WIDE},
+    {"hypot(Tensor self, Tensor other)", hypot_, &tn_op_sqrt, PT_WIDE},
     OP2("copysign", copysign_, abs),
     OP2("xlogy", xlogy, log),
     OP2("special_xlogy", xlogy, log),
-    OP2("special_xlog1py", xlogy, log),
+    {"special_xlog1py(Tensor self, Tensor other)", xlogy, &tn_op_log, PT_WIDE},
     {"heaviside(Tensor self, Tensor values)", heaviside, NULL, 0},
-    OP2("logaddexp", logaddexp, log),
-    OP2("logaddexp2", logaddexp, log),
+    {"logaddexp(Tensor self, Tensor other)", logaddexp, &tn_op_log, PT_WIDE},
+    {"logaddexp2(Tensor self, Tensor other)", logaddexp, &tn_op_log, PT_WIDE},
     {"bitwise_not(Tensor self)", not_, NULL, 0},
     {"logical_not(Tensor self)", logical_not, NULL, 0},
     {"__not__(Tensor self)", logical_not, NULL, 0},
@@ -669,8 +688,8 @@ const pt_row pt_rows_math[] = {
     {"ceil(Tensor self)", rounding, &tn_op_ceil, 0},
     {"trunc(Tensor self)", rounding, &tn_op_trunc, 0},
     {"fix(Tensor self)", rounding, &tn_op_trunc, 0},
-    {"round(Tensor self, *, int decimals=0)", round_to, NULL, 0},
-    {"special_round(Tensor self, *, int decimals=0)", round_to, NULL, 0},
+    {"round(Tensor self, *, int decimals=0)", round_to, NULL, PT_WIDE},
+    {"special_round(Tensor self, *, int decimals=0)", round_to, NULL, PT_WIDE},
     {"neg(Tensor self)", negative, NULL, PT_PARTS},
     {"negative(Tensor self)", negative, NULL, PT_PARTS},
     {"abs(Tensor self)", absolute, NULL, 0},
@@ -692,15 +711,15 @@ const pt_row pt_rows_math[] = {
     {"log10(Tensor self)", log_base, NULL, 0},
     {"rad2deg(Tensor self)", angle_factor, NULL, 0},
     {"deg2rad(Tensor self)", angle_factor, NULL, 0},
-    {"log1p(Tensor self)", log1p_, NULL, 0},
-    {"special_log1p(Tensor self)", log1p_, NULL, 0},
-    {"expm1(Tensor self)", expm1_, NULL, 0},
-    {"special_expm1(Tensor self)", expm1_, NULL, 0},
+    {"log1p(Tensor self)", log1p_, NULL, PT_WIDE},
+    {"special_log1p(Tensor self)", log1p_, NULL, PT_WIDE},
+    {"expm1(Tensor self)", expm1_, NULL, PT_WIDE},
+    {"special_expm1(Tensor self)", expm1_, NULL, PT_WIDE},
     {"frac(Tensor self)", frac, NULL, 0},
     {"erfc(Tensor self)", erfc_, NULL, 0},
     {"special_erfc(Tensor self)", erfc_, NULL, 0},
-    {"sinc(Tensor self)", sinc, NULL, 0},
-    {"special_sinc(Tensor self)", sinc, NULL, 0},
+    {"sinc(Tensor self)", sinc, NULL, PT_WIDE},
+    {"special_sinc(Tensor self)", sinc, NULL, PT_WIDE},
     {"logit(Tensor self, float? eps=None)", logit, NULL, 0},
     {"special_logit(Tensor self, float? eps=None)", logit, NULL, 0},
     {"clamp(Tensor self, Tensor? min=None, Tensor? max=None)", clamp, NULL, 0},
@@ -710,9 +729,11 @@ const pt_row pt_rows_math[] = {
     {"where(Tensor condition, Tensor self, Tensor other)", where, NULL, PT_SUM},
     {"where(Tensor condition)", pt_nonzero, NULL, 0},
     {"masked_fill(Tensor self, Tensor mask, Tensor value)", masked_fill, NULL, PT_SUM},
-    {"addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", addcmul, &tn_op_multiply, 0},
-    {"addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", addcmul, &tn_op_divide, 0},
-    {"lerp(Tensor self, Tensor end, Tensor weight)", lerp, NULL, 0},
+    {"addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", addcmul, &tn_op_multiply,
+     PT_WIDE},
+    {"addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", addcmul, &tn_op_divide,
+     PT_WIDE},
+    {"lerp(Tensor self, Tensor end, Tensor weight)", lerp, NULL, PT_WIDE},
     {"nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)", nan_to_num, NULL, 0},
     {"isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", isclose_,
      NULL, 0},

@@ -1,6 +1,7 @@
 /* Normalisation. */
 #include "frontend/pytorch/ops.h"
 
+#include <float.h>
 #include <string.h>
 
 /* Along axis 1 of x. */
@@ -87,7 +88,7 @@ static tn_value batch(imp_node *c, bool training, double eps)
         tn_value y = normalised(c, first, batch_axes(c, rank), eps, NULL, NULL);
         if (training && mean.def && var.def)
             learn(c, first, batch_axes(c, rank));
-        return scaled(c, imp_cast(c, y, imp_type(x)->dtype), w, b, rank);
+        return imp_cast(c, scaled(c, y, w, b, rank), imp_type(x)->dtype);
     }
     tn_batch_norm_attr a;
     (void)tn_attr_init(c->pool, tn_op_nn_batch_norm.attr, sizeof a, &a);
@@ -167,9 +168,9 @@ static void instance_norm(imp_node *c)
     for (int d = 2; d < rank; d++)
         axes[d - 2] = d;
     const tn_ints inner = tn_ints_make(c->arena, rank > 2 ? (uint32_t)(rank - 2) : 0, axes);
-    tn_value y = normalised(c, x, inner, pt_real(c, 7), NULL, NULL);
-    learn(c, pt_wide(c, x), inner);
-    pt_out(c, scaled(c, y, w, b, rank));
+    tn_value wide = pt_wide(c, x), y = normalised(c, wide, inner, pt_real(c, 7), NULL, NULL);
+    learn(c, wide, inner);
+    pt_out(c, imp_cast(c, scaled(c, y, w, b, rank), imp_type(x)->dtype));
 }
 
 /* The last dimensions, whose extents are listed. */
@@ -199,9 +200,9 @@ static void layer_norm(imp_node *c)
         return;
     }
     tn_value first = pt_wide(c, x);
-    tn_value y = imp_cast(c, normalised(c, first, axes, pt_real(c, 4), &mean, &rstd), t);
-    y = w.def ? pt_mul(c, y, w) : y;
-    y = b.def ? pt_add(c, y, b) : y;
+    tn_value y = normalised(c, first, axes, pt_real(c, 4), &mean, &rstd);
+    y = w.def ? pt_mul(c, y, imp_cast(c, w, imp_type(y)->dtype)) : y;
+    y = imp_cast(c, b.def ? pt_add(c, y, imp_cast(c, b, imp_type(y)->dtype)) : y, t);
     if (native) {
         t = w.def ? imp_type(w)->dtype : t;
         tn_value m = imp_cast(c, mean, t);
@@ -216,14 +217,12 @@ static void rms_norm(imp_node *c)
     tn_value x = pt_in(c, 0), w = pt_in(c, 2), v = pt_wide(c, x);
     tn_ints axes = last_axes(c, x, pt_is_sequence(pt_arg(c, 1)) ? (uint32_t)pt_arg(c, 1).list->n : 1);
     tn_dtype t = imp_type(x)->dtype;
-    double eps = pt_given(c, 3)        ? pt_real(c, 3)
-                 : t.bits == 64        ? 2.220446049250313e-16
-                 : t.bits == 32        ? 1.1920928955078125e-07
-                 : t.code == TN_BFLOAT ? 0.0078125
-                                       : 0.0009765625;
+    double eps = pt_given(c, 3) ? pt_real(c, 3)
+                 : t.bits == 64 ? DBL_EPSILON
+                                : FLT_EPSILON; /* of what computes */
     tn_value s = pt_sum(c, &tn_op_mean, pt_mul(c, v, v), axes, true);
-    tn_value y = imp_cast(c, pt_mul(c, v, pt_un(c, &tn_op_rsqrt, pt_add(c, s, pt_num(c, v, eps)))), t);
-    pt_out(c, w.def ? pt_mul(c, y, w) : y);
+    tn_value y = pt_mul(c, v, pt_un(c, &tn_op_rsqrt, pt_add(c, s, pt_num(c, v, eps))));
+    pt_out(c, imp_cast(c, w.def ? pt_mul(c, y, imp_cast(c, w, imp_type(y)->dtype)) : y, t));
 }
 
 static tn_value group(imp_node *c, tn_value x, int64_t groups, double eps, tn_value *mean, tn_value *rstd)

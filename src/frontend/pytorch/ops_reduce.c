@@ -294,8 +294,9 @@ static void normalize(imp_node *c)
 static void running(imp_node *c)
 {
     tn_value x = summand(c, 2);
+    tn_dtype t = imp_type(x)->dtype;
     tn_scan_attr a = {pt_axis(c, 1, imp_rank(x)), false, false};
-    pt_out(c, imp_rank(x) ? imp_call1(c, relay(c), &a, x) : x);
+    pt_out(c, imp_rank(x) ? imp_cast(c, imp_call1(c, relay(c), &a, pt_wide(c, x)), t) : x);
 }
 
 static void logcumsumexp(imp_node *c)
@@ -435,10 +436,12 @@ static void kth(imp_node *c)
     {name "(Tensor self)", most_of_all, &tn_op_##op, 0}, \
         {name "(Tensor self, int dim, bool keepdim=False)", most_and_where, &tn_op_##op, 0}
 #define MOMENTS(name) \
-    {name "(Tensor self, bool unbiased)", moments, NULL, 0}, \
-        {name "(Tensor self, int[]? dim, bool unbiased, bool keepdim=False)", moments, NULL, 0}, \
-        {name "(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)", moments, \
-         NULL, 0}
+    {name "(Tensor self, bool unbiased)", moments, NULL, PT_WIDE}, \
+        {name "(Tensor self, int[]? dim, bool unbiased, bool keepdim=False)", moments, NULL, PT_WIDE}, \
+    { \
+        name "(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)", moments, \
+            NULL, PT_WIDE \
+    }
 static void pair_most(imp_node *c)
 {
     tn_value v[2];

@@ -24,6 +24,8 @@ enum {
     PT_OF_NUMBER = 32,
     PT_ORDERED = 64, /* a view whose elements lie in the order of its dimensions if those of the operand do */
     PT_IF_ORDERED = 128, /* it is a view only then; else a copy, of which PyTorch decides by the strides */
+    PT_WIDE =
+        256, /* a formula of several steps, which 16-bit floats take in float32, rounded once (args.c) */
 };
 
 typedef struct pt_row {
@@ -49,6 +51,7 @@ typedef struct pt_call { /* an operator being converted; `n` is what import/conv
     pt_value out;
     enum { PT_OF_ITSELF, PT_TO_REAL, PT_TO_COMPLEX } to; /* the type of elements that an argument asks for */
     bool part;                                           /* of a call over complex numbers */
+    tn_dtype narrow; /* of a row with PT_WIDE: the 16-bit type of its operands; no bits: another one */
     uint32_t wanted; /* variables that the code unpacks its result into; 0: it does not */
 } pt_call;
 
@@ -58,6 +61,8 @@ typedef struct pt_args {
     const tn_bytes *keyword; /* empty: by position */
 } pt_args;
 
+/* Is it known that its elements lie in the order of its dimensions? */
+bool pt_is_ordered(const pt_tensor *t);
 pt_call *pt_call_again(const pt_call *k); /* of the same arguments, which may be changed */
 pt_value pt_perform(pt_call *k);          /* its result, which shows the memory that it shows */
 /* name: "add", "quantized::conv2d"; the result is UNKNOWN (-1) where it failed, which is reported. */
