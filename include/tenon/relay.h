@@ -86,6 +86,10 @@ typedef struct tenon_operator_record { /* fields may be added at the end */
 /* Operator i, as tenon_operator_name counts, and its attribute k. 1: there is none. */
 int tenon_operator_get(size_t i, tenon_operator_record *out);
 int tenon_operator_attribute(size_t i, uint32_t k, tenon_attribute_record *out);
+/* The same of operators of TVM that are several calls here: a text may call them and is read as these, so that no node
+ * has them and tenon_call does not take them. */
+int tenon_form_get(size_t i, tenon_operator_record *out);
+int tenon_form_attribute(size_t i, uint32_t k, tenon_attribute_record *out);
 
 /* ---- what is in a function ---- */
 

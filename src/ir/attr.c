@@ -130,21 +130,36 @@ static void finish_list(tn_pool *p, enum tn_attr_kind k, uint32_t n, const any *
         out->strs = (tn_strs){n, strs};
 }
 
-/* [1, 2], (1, 2), or one element without brackets. */
-static tn_status read_list(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, enum tn_attr_kind k, any *out)
+typedef tn_vec(any) anys;
+
+/* Elements up to the bracket that closes them; lists among them where this is no inner one. */
+static tn_status read_row(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, enum tn_attr_kind k,
+                          const char *close, bool inner, anys *list)
 {
-    tn_vec(any) list = {0};
-    const char *close = tn_lex_accept(l, "[") ? "]" : k != TN_A_DIMS && tn_lex_accept(l, "(") ? ")" : NULL;
     tn_status s = TN_OK;
-    while (s == TN_OK && !(close && tn_lex_is(l, close))) {
+    while (s == TN_OK && !tn_lex_is(l, close)) {
         any v = {0};
-        s = read_element(l, p, scope, k, &v);
-        tn_vec_push(&list, v);
-        if (!close || !tn_lex_accept(l, ","))
+        if (!inner && tn_lex_accept(l, "[")) {
+            s = read_row(l, p, scope, k, "]", true, list);
+        } else {
+            s = read_element(l, p, scope, k, &v);
+            tn_vec_push(list, v);
+        }
+        if (!tn_lex_accept(l, ","))
             break;
     }
-    if (s == TN_OK && close)
-        s = tn_lex_expect(l, close);
+    return s == TN_OK ? tn_lex_expect(l, close) : s;
+}
+
+/* [1, 2], (1, 2), or one element without brackets; [[1, 2], [3, 4]] is [1, 2, 3, 4]. */
+static tn_status read_list(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, enum tn_attr_kind k, any *out)
+{
+    anys list = {0};
+    any one = {0};
+    const char *close = tn_lex_accept(l, "[") ? "]" : k != TN_A_DIMS && tn_lex_accept(l, "(") ? ")" : NULL;
+    tn_status s = close ? read_row(l, p, scope, k, close, false, &list) : read_element(l, p, scope, k, &one);
+    if (!close)
+        tn_vec_push(&list, one);
     if (s == TN_OK)
         finish_list(p, k, (uint32_t)list.n, list.at, out);
     tn_vec_deinit(&list);

@@ -3,8 +3,8 @@
 /* Inside of the Relay text reader: parse_module.c has modules, parse.c functions and scopes, parse_expr.c expressions,
  * parse_call.c calls, parse_closure.c closures, parse_type.c types, parse_data.c definitions of data types,
  * parse_match.c patterns, parse_generic.c type parameters, parse_poly.c functions as arguments that say no types,
- * prelude.c what every module knows, forms.c operators that only TVM has, forms_layout.c its other orders of
- * dimensions.
+ * prelude.c what every module knows, forms.c operators that only TVM has (forms_tensor.c, forms_nn.c),
+ * forms_layout.c its other orders of dimensions.
  *
  * Reading goes on after an expression that cannot be typed, so that one run reports every independent mistake; a
  * mistake of syntax ends it. Nesting is bounded by PARSE_MAX_NEST, chains of lines and operators are loops.
@@ -214,8 +214,12 @@ typedef struct pforeign { /* attributes that only TVM's operators have */
     const char *ret_type;
 } pforeign;
 
-int parse_form_find(const char *name); /* of an operator that is made of others; -1: there is none */
-tn_status parse_form(parser *p, int form, pval *out);
+typedef struct form form; /* forms.h */
+
+const form *parse_form_find(
+    const char *name);               /* of an operator that is made of others; NULL: there is none */
+const form *parse_form_at(size_t i); /* NULL: there are not so many */
+tn_status parse_form(parser *p, const form *f, pval *out);
 /* The form of an operator that has our name and more operands. */
 pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[], tn_dtype dtype,
                        uint32_t line, uint32_t col);

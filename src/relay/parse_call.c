@@ -233,9 +233,9 @@ tn_status parse_op_call(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     const char *name = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
-    int form = tn_ops_find(name) ? -1 : parse_form_find(name);
-    if (form >= 0)
-        return parse_form(p, form, out);
+    const form *f = tn_ops_find(name) ? NULL : parse_form_find(name);
+    if (f)
+        return parse_form(p, f, out);
     const tn_op *op = find_op(p, name, line, col);
     pforeign foreign = {0};
     void *attr = op ? tn_arena_alloc(&p->scratch, op->attr_size, 16) : NULL;
@@ -248,7 +248,7 @@ tn_status parse_op_call(parser *p, pval *out)
     parse_next(p);
     tn_status s = parse_args(p, op, attr, true, &args, &seen, &foreign);
     bool all = s == TN_OK && !(op && keeps_dimensions(op, attr)) && has_no_axis(op, &seen);
-    bool form_of = s == TN_OK && op && op->nin >= 0 && args.n > (size_t)op->nin && parse_form_find(name) >= 0;
+    bool form_of = s == TN_OK && op && op->nin >= 0 && args.n > (size_t)op->nin && parse_form_find(name);
     if (s == TN_OK && op && (form_of || required_given(p, op, seen, line, col) == TN_OK)) {
         tn_value *in = parse_arg_values(p, &args, op->nin < 0, &n);
         const tn_value *never = in ? parse_never(op, (int)n, in) : NULL;

@@ -26,6 +26,14 @@ tn_relay_value *tn_relay_build_constant(tn_relay_builder *b, tn_dtype t, int ndi
 tn_relay_value *tn_relay_build(tn_relay_builder *b, const char *text, int n, tn_relay_value *const arg[]);
 TN_WARN_UNUSED tn_status tn_relay_build_end(tn_relay_builder *b, int n, tn_relay_value *const result[]);
 const tn_type *tn_relay_build_type(const tn_relay_value *v); /* NULL: of several results */
+/* Operator i of those that are several calls here (forms.c): a text that calls it is read as these. most 0 of least
+ * above 0: any number of operands. false: there are not so many. */
+typedef struct tn_relay_form {
+    const char *name, *doc;
+    uint32_t least, most;
+    const tn_attr_field *attr;
+} tn_relay_form;
+bool tn_relay_form_at(size_t i, tn_relay_form *out);
 /* Collects the constants in printing order (for the .params file beside a dump). Returns their number. */
 size_t tn_relay_constants(const tn_graph *g, const tn_node **out, size_t max);
 

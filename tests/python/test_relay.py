@@ -434,6 +434,20 @@ def @main(%x: Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32] {
         self.assertRaisesRegex(TypeError, "numbers, or constants", relay.arange, x)
         self.assertRaises(ValueError, relay.topk, x, ret_type="none")
 
+    def test_operators_of_tvm_are_made_of_others(self):
+        x = relay.var("x", shape=(2, 3))
+        self.assertIn("reverse", dir(relay))
+        self.assertIs(relay.qnn.op.quantize, relay.qnn.quantize)
+        for made, wanted in ((relay.reverse(x, axis=1), [[3, 2, 1], [-6, 5, 4]]), (relay.sort(x, axis=1), [[1, 2, 3], [-6, 4, 5]]),
+                             (relay.repeat(x, 2, axis=0), [[1, 2, 3], [1, 2, 3], [4, 5, -6], [4, 5, -6]]),
+                             (relay.all(relay.greater(x, relay.const(0.0)), axis=1), [True, False]),
+                             (relay.nn.pad(x, ((0, 0), (1, 0)), 7), [[7, 1, 2, 3], [7, 4, 5, -6]]),
+                             (relay.nn.pad(x, [[0, 0], [0, 1]], relay.const(8.0)), [[1, 2, 3, 8], [4, 5, -6, 8]]),
+                             (relay.nn.global_max_pool1d(relay.expand_dims(x, 0)), [[[3], [5]]]),
+                             (relay.nn.adaptive_avg_pool1d(relay.expand_dims(x, 0), [2]), [[[1.5, 2.5], [4.5, -0.5]]]),
+                             (relay.mean_std(x, axis=1)[0], [2, 1])):
+            self.assertEqual(values(relay.build(relay.Function([x], made))(tensor((2, 3), [1, 2, 3, 4, 5, -6]))), wanted)
+
     def test_params_become_constants(self):
         x, w = relay.var("x", shape=(2,)), relay.var("w", shape=(2,))
         module = relay.build(relay.Function([x, w], x * w), params={"w": tensor((2,), [3, 4])})

@@ -370,6 +370,15 @@ static void operators_say_what_they_take(void **state)
         if (strcmp(op.name, "fn") == 0 || strcmp(op.name, "if") == 0)
             assert_int_equal(op.is_structure, 1);
     assert_int_equal(tenon_operator_attribute(i, 0, &a), 1);
+    for (i = 0; tenon_form_get(i, &op) == 0 && strcmp(op.name, "repeat") != 0; i++)
+        assert_true(op.n_operand == -1 || op.n_operand >= op.least_operands);
+    assert_int_equal(op.n_operand, 1);
+    assert_int_equal(tenon_form_attribute(i, 0, &a), 0);
+    assert_string_equal(a.name, "repeats");
+    assert_null(a.value);
+    while (tenon_form_get(i, &op) == 0)
+        i++;
+    assert_int_equal(tenon_form_attribute(i, 0, &a), 1);
 }
 
 static void same_as_file(const char *path, const void *data, size_t n)

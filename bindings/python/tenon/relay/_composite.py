@@ -109,6 +109,13 @@ def dropout(data: Expr, rate: float = 0.5) -> Expr:
     return data
 
 
+def pad(data: Expr, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Expr:
+    """A tensor with widths (before, after) of padding around each dimension; pad_mode: constant, edge, reflect, wrap."""
+    value = {"pad_value": pad_value} if not isinstance(pad_value, Expr) else {}
+    operands = [] if value else [pad_value]
+    return _call("nn.pad", data, *operands, pad_width=pad_width, pad_mode=pad_mode, **value)
+
+
 def matmul(tensor_a: Expr, tensor_b: Expr, transpose_a: bool = False, transpose_b: bool = False) -> Expr:
     """The product of two matrices."""
     a = _call("transpose", tensor_a, axes=[1, 0]) if transpose_a else tensor_a
@@ -206,9 +213,28 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Optional[str] 
     return _call("arange", *values, count=count)
 
 
+def _pool_all(name: str, order: str) -> Callable[..., Expr]:
+    def pool(data: Expr, layout: str = order, out_layout: str = "") -> Expr:
+        if out_layout not in ("", layout):
+            raise TypeError(f"the layout of the result is that of the data, {layout}, not {out_layout}")
+        return _call(name, data, output_size=[1], layout=layout)
+
+    what = "avg" if "avg" in name else "max"
+    pool.__name__ = pool.__qualname__ = f"global_{what}_pool{name[-2:]}"
+    pool.__doc__ = f"The {'mean' if what == 'avg' else 'largest element'} of all positions, in each channel."
+    return pool
+
+
+def mean_std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False) -> Tuple:
+    """The mean and the standard deviation."""
+    return Tuple([_call("mean", data, axis=axis, keepdims=keepdims, exclude=exclude), std(data, axis, keepdims, exclude)])
+
+
 FUNCTIONS: Dict[str, Callable[..., Any]] = {
     "arange": arange, "argmax": _arg("argmax"), "argmin": _arg("argmin"), "cumprod": _running("cumprod"), "cumsum": _running("cumsum"),
     "one_hot": one_hot, "take": take, "topk": topk, "cast_like": cast_like, "copy": copy, "full": full, "full_like": full_like,
-    "nn.dropout": dropout, "nn.matmul": matmul,
+    "mean_std": mean_std, "nn.dropout": dropout, "nn.pad": pad,
+    **{f"nn.global_{k}_pool{n}d": _pool_all(f"nn.adaptive_{k}_pool{n}d", order) for k in ("avg", "max") for n, order in ((1, "NCW"), (3, "NCDHW"))},
+    "nn.matmul": matmul,
     "nn.l2_normalize": l2_normalize, "ones": ones, "ones_like": ones_like, "split": split, "stack": stack, "std": std,
     "variance": variance, "zeros": zeros, "zeros_like": zeros_like}

@@ -28,6 +28,7 @@ class Record(NamedTuple):
     has_effect: bool
     binds: bool  # symbols in its attributes, for what follows
     is_structure: bool
+    is_form: bool  # of TVM: a text with it is read as calls of others
 
     def attribute(self, name: str) -> Attribute:
         for a in self.attributes:
@@ -40,8 +41,10 @@ class Record(NamedTuple):
 
 
 def _records() -> Dict[str, Record]:
-    return {name: Record(name, doc, least, most, tuple(operands), tuple(Attribute(*a) for a in attributes), *flags)
-            for name, doc, least, most, operands, attributes, *flags in _core.operators()}
+    found: Dict[str, Record] = {}
+    for name, doc, least, most, operands, attributes, *flags in _core.operators():  # forms come last: some have an operator's name
+        found.setdefault(name, Record(name, doc, least, most, tuple(operands), tuple(Attribute(*a) for a in attributes), *flags))
+    return found
 
 
 RECORDS = _records()
@@ -94,9 +97,11 @@ def _whole(value: Any) -> str:
 
 
 def _list(value: Any, item: Any) -> str:
+    """A list; of lists (pad_width), their elements."""
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         value = [value]
-    return f"[{', '.join(item(v) for v in value)}]"
+    flat = [v for part in value for v in (part if isinstance(part, (list, tuple)) else [part])]
+    return f"[{', '.join(item(v) for v in flat)}]"
 
 
 def _dim(value: Any) -> str:

@@ -108,6 +108,7 @@ def families(package: str) -> Dict[str, Family]:
         first = name.split(".")[0]
         if "." in name and first not in found:
             found[first] = sys.modules[f"{package}.{first}"] = Family(f"{package}.{first}", first + ".")
+    found["qnn"].op = sys.modules[f"{package}.qnn.op"] = found["qnn"]  # as TVM has it
     return found
 
 
