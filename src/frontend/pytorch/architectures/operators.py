@@ -215,7 +215,7 @@ def linalg_matrix_norm(self, ord="fro", dim=[-2, -1], keepdim=False, dtype=None)
   along = dim[0] if size == 1 else dim[1]
   over = dim[1] if size == 1 else dim[0]
   sums = torch.sum(torch.abs(x), [along], True)
-  most = torch.amax(sums, [over], True) if ord > 0 else torch.amin(sums, [over], True)
+  most = torch.clamp_min(torch.amax(sums, [over], True), 0) if ord > 0 else torch.amin(sums, [over], True)  # 0 of none
   if keepdim:
     return most
   n = torch.dim(x)
