@@ -306,8 +306,9 @@ static bool has_no_bearing(const parser *p, const char *op, const char *name)
 static bool is_kept(const char *op, const char *name)
 {
     static const char *const typed[] = {"arange", "one_hot", "cumsum", "cumprod"};
-    return strcmp(name, "dtype") == 0 ? tn_words_hold(typed, sizeof typed / sizeof *typed, op)
-                                      : strcmp(name, "ret_type") == 0 && strcmp(op, "topk") == 0;
+    return strcmp(name, "dtype") == 0  ? tn_words_hold(typed, sizeof typed / sizeof *typed, op)
+           : strcmp(name, "axis") == 0 ? strcmp(op, "nn.prelu") == 0
+                                       : strcmp(name, "ret_type") == 0 && strcmp(op, "topk") == 0;
 }
 
 bool parse_is_foreign(const parser *p, const tn_op *op, const char *name)
@@ -324,8 +325,9 @@ tn_status parse_foreign(parser *p, const char *name, const char *op, pforeign *o
 {
     static const tn_attr_field kept[] = {{"dtype", TN_A_DTYPE, offsetof(pforeign, dtype), "\"\"", ""},
                                          {"ret_type", TN_A_STR, offsetof(pforeign, ret_type), "\"\"", ""},
+                                         {"axis", TN_A_I64, offsetof(pforeign, axis), "1", ""},
                                          FORM_END};
-    if (is_nothing(p) || has_no_bearing(p, op, name))
+    if (!is_kept(op, name) && (is_nothing(p) || has_no_bearing(p, op, name)))
         return parse_skip_value(p);
     return tn_attr_parse(&p->l, p->g->pool, NULL, kept, name, out);
 }

@@ -212,6 +212,7 @@ tn_value *parse_arg_values(parser *p, const pvals *args, bool any_number, size_t
 typedef struct pforeign { /* attributes that only TVM's operators have */
     tn_dtype dtype;       /* of the result; bits 0: not given */
     const char *ret_type;
+    int64_t axis; /* along which the slope of nn.prelu lies */
 } pforeign;
 
 typedef struct form form; /* forms.h */

@@ -99,6 +99,9 @@ void imp_split_equal(imp_node *c, tn_value x, int axis);
 void imp_split_sizes(imp_node *c, tn_value x, int axis, tn_ints size);
 /* e^x - 1, exact to the last bits near 0, too. Floats. */
 tn_value imp_expm1(imp_node *c, tn_value x);
+/* nn.prelu of a slope that is broadcast, with as many dimensions as x: in texts, one of one dimension lies
+ * along axis 1. */
+tn_value imp_prelu(imp_node *c, tn_value x, tn_value slope);
 /* v where it is finite, else 0. */
 tn_value imp_finite_or_zero(imp_node *c, tn_value v);
 /* log(sum(exp(x))) along `axes`, none of them: all. Floats; no overflow, and infinities as their limit. */

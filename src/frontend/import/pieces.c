@@ -221,3 +221,11 @@ tn_value imp_log_sum_exp(imp_node *c, tn_value x, tn_ints axes, bool keep)
         return y;
     return axes.n ? imp_call1(c, &tn_op_squeeze, &drop, y) : imp_reshape(c, y, 0, NULL);
 }
+
+tn_value imp_prelu(imp_node *c, tn_value x, tn_value slope)
+{
+    tn_expand_dims_attr front = {0, imp_rank(x) - 1};
+    if (!c->bad && imp_rank(slope) == 1 && front.num_newaxis > 0)
+        slope = imp_call1(c, &tn_op_expand_dims, &front, slope);
+    return imp_call2(c, &tn_op_nn_prelu, NULL, x, slope);
+}

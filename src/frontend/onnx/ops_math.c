@@ -122,7 +122,7 @@ static void prelu(imp_node *c)
     if (c->version < 7 && imp_rank(slope) == 1 && e.num_newaxis > 0 &&
         !tn_is_value(imp_type(slope)->dim[0], 1))
         slope = imp_call1(c, &tn_op_expand_dims, &e, slope);
-    imp_out(c, 0, imp_call2(c, &tn_op_nn_prelu, NULL, x, slope));
+    imp_out(c, 0, imp_prelu(c, x, slope));
 }
 
 /* Bounds are attributes before opset 11, operands after; of floats, constant ones become attributes again. */

@@ -307,7 +307,7 @@ static void prelu(imp_node *c)
     const tfl_tensor *x = tfl_in(c, 0), *w = tfl_in(c, 1), *y = tfl_out(c, 0);
     if (!quantised_pair(c)) {
         tn_value v = tfl_real(c, 0), slope = tfl_real(c, 1);
-        tfl_give(c, 0, imp_call2(c, &tn_op_nn_prelu, NULL, v, slope));
+        tfl_give(c, 0, imp_prelu(c, v, slope));
         return;
     }
     tn_value v = tfl_centered(c, 0), slope = tfl_centered(c, 1);

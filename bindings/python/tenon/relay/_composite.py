@@ -116,6 +116,16 @@ def pad(data: Expr, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constan
     return _call("nn.pad", data, *operands, pad_width=pad_width, pad_mode=pad_mode, **value)
 
 
+def prelu(data: Expr, alpha: Expr, axis: int = 1) -> Expr:
+    """x where it is above 0, else alpha * x; an alpha of one dimension lies along the axis."""
+    x, slope = _expr(data), _expr(alpha)
+    rank = len(_tensor_type(x).shape)
+    if len(_tensor_type(slope).shape) == 1 and rank > 1:
+        axis += rank if axis < 0 else 0
+        slope = _call("reshape", slope, newshape=[-1 if d == axis else 1 for d in range(rank)])
+    return _call("nn.prelu", x, slope)
+
+
 def matmul(tensor_a: Expr, tensor_b: Expr, transpose_a: bool = False, transpose_b: bool = False) -> Expr:
     """The product of two matrices."""
     a = _call("transpose", tensor_a, axes=[1, 0]) if transpose_a else tensor_a
@@ -233,7 +243,7 @@ def mean_std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool
 FUNCTIONS: Dict[str, Callable[..., Any]] = {
     "arange": arange, "argmax": _arg("argmax"), "argmin": _arg("argmin"), "cumprod": _running("cumprod"), "cumsum": _running("cumsum"),
     "one_hot": one_hot, "take": take, "topk": topk, "cast_like": cast_like, "copy": copy, "full": full, "full_like": full_like,
-    "mean_std": mean_std, "nn.dropout": dropout, "nn.pad": pad,
+    "mean_std": mean_std, "nn.dropout": dropout, "nn.pad": pad, "nn.prelu": prelu,
     **{f"nn.global_{k}_pool{n}d": _pool_all(f"nn.adaptive_{k}_pool{n}d", order) for k in ("avg", "max") for n, order in ((1, "NCW"), (3, "NCDHW"))},
     "nn.matmul": matmul,
     "nn.l2_normalize": l2_normalize, "ones": ones, "ones_like": ones_like, "split": split, "stack": stack, "std": std,
