@@ -132,23 +132,35 @@ static void finish_list(tn_pool *p, enum tn_attr_kind k, uint32_t n, const any *
 
 typedef tn_vec(any) anys;
 
-/* Elements up to the bracket that closes them; lists among them where this is no inner one. */
+/* Elements up to the bracket that closes them, behind those that the list has. */
 static tn_status read_row(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, enum tn_attr_kind k,
-                          const char *close, bool inner, anys *list)
+                          const char *close, anys *list)
 {
     tn_status s = TN_OK;
     while (s == TN_OK && !tn_lex_is(l, close)) {
         any v = {0};
-        if (!inner && tn_lex_accept(l, "[")) {
-            s = read_row(l, p, scope, k, "]", true, list);
-        } else {
-            s = read_element(l, p, scope, k, &v);
-            tn_vec_push(list, v);
-        }
+        s = read_element(l, p, scope, k, &v);
+        tn_vec_push(list, v);
         if (!tn_lex_accept(l, ","))
             break;
     }
     return s == TN_OK ? tn_lex_expect(l, close) : s;
+}
+
+/* [[1, 2], [3, 4]], after the first bracket: rows of one length. */
+static tn_status read_rows(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, enum tn_attr_kind k,
+                           anys *list)
+{
+    size_t first = 0;
+    do {
+        const size_t n = list->n;
+        TN_TRY(tn_lex_expect(l, "["));
+        TN_TRY(read_row(l, p, scope, k, "]", list));
+        first = n ? first : list->n;
+        if (list->n - n != first)
+            return tn_lex_fail(l, "ir-E021", "the rows of a list of lists must be of one length");
+    } while (tn_lex_accept(l, ",") && !tn_lex_is(l, "]"));
+    return tn_lex_expect(l, "]");
 }
 
 /* [1, 2], (1, 2), or one element without brackets; [[1, 2], [3, 4]] is [1, 2, 3, 4]. */
@@ -157,7 +169,9 @@ static tn_status read_list(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, e
     anys list = {0};
     any one = {0};
     const char *close = tn_lex_accept(l, "[") ? "]" : k != TN_A_DIMS && tn_lex_accept(l, "(") ? ")" : NULL;
-    tn_status s = close ? read_row(l, p, scope, k, close, false, &list) : read_element(l, p, scope, k, &one);
+    tn_status s = !close                                 ? read_element(l, p, scope, k, &one)
+                  : close[0] == ']' && tn_lex_is(l, "[") ? read_rows(l, p, scope, k, &list)
+                                                         : read_row(l, p, scope, k, close, &list);
     if (!close)
         tn_vec_push(&list, one);
     if (s == TN_OK)

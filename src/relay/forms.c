@@ -67,6 +67,11 @@ tn_value form_number(form_call *c, tn_dtype t, double v)
     return tn_val(tn_make_constant(c->p->g, c->p->scope->region, NULL, t, 0, NULL, data, NULL));
 }
 
+tn_value form_integer(form_call *c, int64_t v)
+{
+    return tn_val(tn_make_constant(c->p->g, c->p->scope->region, NULL, TN_I64, 0, NULL, &v, NULL));
+}
+
 tn_value form_filled(form_call *c, tn_value x, uint32_t n, const tn_expr *const dim[])
 {
     tn_broadcast_to_attr a = {tn_dims_make(c->p->g->arena, n, dim)};
@@ -211,8 +216,17 @@ static tn_status read_call(form_call *c, const tn_attr_field *table, pvals *args
     return parse_expect(p, ")");
 }
 
+/* Attributes that must be given are; one that was given as None counts as left out. */
 static bool required(form_call *c, const tn_attr_field *table)
 {
+    form_values usual;
+    if (tn_attr_init(c->p->g->pool, table, sizeof usual, &usual) != TN_OK)
+        return false;
+    for (const tn_attr_field *f = table; f->name; f++)
+        if (f->kind == TN_A_STR && !*(const char **)(void *)((char *)&c->a + f->offset)) {
+            memcpy((char *)&c->a + f->offset, (char *)&usual + f->offset, sizeof(const char *));
+            c->given &= ~((uint64_t)1 << (f - table));
+        }
     for (const tn_attr_field *f = table; f->name; f++)
         if (!f->def && !(c->given >> (f - table) & 1)) {
             (void)parse_error(c->p, c->line, c->col, "relay-E044", "%s needs the attribute %s", c->name,

@@ -57,6 +57,7 @@ tn_value form_make2(form_call *c, const tn_op *op, tn_value a, tn_value b);
 tn_value form_where(form_call *c, tn_value condition, tn_value a, tn_value b);
 const tn_type *form_type(form_call *c, tn_value v); /* of a tensor; else NULL, which is reported */
 tn_value form_number(form_call *c, tn_dtype t, double v);
+tn_value form_integer(form_call *c, int64_t v);                                         /* int64 */
 tn_value form_filled(form_call *c, tn_value x, uint32_t n, const tn_expr *const dim[]); /* broadcast */
 tn_value form_reshaped(form_call *c, tn_value x, uint32_t n, const tn_expr *const dim[]);
 tn_value form_transposed(form_call *c, tn_value x, uint32_t n, const int64_t axes[]);

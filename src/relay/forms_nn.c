@@ -14,7 +14,7 @@ static tn_value matmul(form_call *c)
 {
     static const int64_t swap[] = {1, 0};
     const tn_type *a = form_type(c, c->in[0]), *b = form_type(c, c->in[1]);
-    tn_dense_attr d = {0};
+    tn_dense_attr d = {.out_dtype = c->a.dtype};
     if (!a || !b || a->n != 2 || b->n != 2)
         return form_refuse(c, "needs matrices");
     tn_value x = c->a.x ? form_transposed(c, c->in[0], 2, swap) : c->in[0];
@@ -42,7 +42,6 @@ static tn_value upsampling(form_call *c)
     const int n = strstr(c->name, "3d") ? 3 : 2, last = strcmp(c->a.s, n == 3 ? "NDHWC" : "NHWC") == 0;
     const double scale[3] = {c->a.d, c->a.a, c->a.b};
     const tn_expr *size[3];
-    bool near = strcmp(c->a.t, "nearest_neighbor") == 0;
     if (!t || t->n != n + 2 || (!last && strcmp(c->a.s, n == 3 ? "NCDHW" : "NCHW") != 0))
         return c->bad   ? (tn_value){0}
                : n == 3 ? form_refuse(c, "needs volumes in the layout NCDHW or NDHWC")
@@ -57,12 +56,11 @@ static tn_value upsampling(form_call *c)
             return form_refuse(c, "needs scales that leave images of a size");
         size[i] = form_idx(c, (int64_t)to);
     }
-    const char *where = n == 3 && !near ? c->a.u : c->a.x && !near ? "align_corners" : "asymmetric";
+    const char *where = n == 3 ? c->a.u : c->a.x ? "align_corners" : "asymmetric";
     return resized(c, n, size,
                    (tn_resize_attr){.layout = c->a.s,
                                     .method = c->a.t,
                                     .coordinate_transformation_mode = where,
-                                    .rounding_method = near ? "floor" : "",
                                     .cubic_alpha = -0.5});
 }
 
@@ -81,15 +79,17 @@ static tn_value resize(form_call *c)
                                     .cubic_exclude = c->a.number});
 }
 
+enum { MOST_CELLS = 1 << 20 };
+
 /* One axis of cells of several sizes, which have elements in common. */
 static tn_value cells_apart(form_call *c, tn_value x, const tn_type *t, int axis, int64_t extent, int64_t n,
                             bool avg)
 {
     tn_graph *g = c->p->g;
-    const int64_t most = (extent + n - 1) / n + 1;
     const tn_expr *dim[FORM_MAX_RANK + 1];
-    if (n * most > 1 << 24)
-        return form_refuse(c, "has too many cells");
+    if (n > MOST_CELLS || extent > MOST_CELLS)
+        return form_refuse(c, "has too many cells, or images that are too large for cells of several sizes");
+    const int64_t most = (extent + n - 1) / n + 1; /* n * most is at most extent + 2 * n */
     int64_t *at = TN_NEW_N(&c->p->scratch, int64_t, (size_t)(n * most)), count[2] = {n, most};
     bool *in = TN_NEW_N(&c->p->scratch, bool, (size_t)(n * most));
     for (int64_t k = 0; k < n * most; k++) {
@@ -143,7 +143,7 @@ static bool even_windows(const form_call *c, const tn_type *t, int first, const 
     bool even = t->n == 4 && first == 2;
     for (int i = 0; i < 2 && even; i++) {
         int64_t extent;
-        even = tn_is_int(t->dim[first + i], &extent) && cells[i] > 0 && extent % cells[i] == 0;
+        even = tn_is_int(t->dim[first + i], &extent) && extent > 0 && extent % cells[i] == 0;
         size[i] = even ? extent / cells[i] : 0;
     }
     return even && !c->bad;
@@ -159,16 +159,19 @@ static tn_value adaptive(form_call *c)
               first = 2 - last;
     const bool avg = strstr(c->name, "avg") != NULL;
     int64_t cells[3], size[2];
-    if (!t || t->n != n + 2 || (!last && strcmp(c->a.s, orders[n - 1][0]) != 0) || (int)c->a.dims.n > n)
+    if (!t || t->n != n + 2 || (!last && strcmp(c->a.s, orders[n - 1][0]) != 0))
         return c->bad   ? (tn_value){0}
                : n == 1 ? form_refuse(c, "needs rows in the layout NCW or NWC")
                : n == 2 ? form_refuse(c, "needs images in the layout NCHW or NHWC")
                         : form_refuse(c, "needs volumes in the layout NCDHW or NDHWC");
+    if (c->a.t[0] && strcmp(c->a.t, c->a.s) != 0)
+        return form_refuse(c, "gives its result in the layout of the data alone");
     if (!c->a.dims.n)
         return c->in[0];
     for (int i = 0; i < n; i++)
-        if (!tn_is_int(c->a.dims.at[(int)c->a.dims.n > i ? i : 0], &cells[i]) || cells[i] < 1)
-            return form_refuse(c, "needs numbers of cells");
+        if ((c->a.dims.n > 1 && (int)c->a.dims.n != n) ||
+            !tn_is_int(c->a.dims.at[c->a.dims.n > 1 ? i : 0], &cells[i]) || cells[i] < 1)
+            return form_refuse(c, "needs a number of cells, or one for each dimension");
     if (even_windows(c, t, first, cells, size)) {
         const tn_pool2d_attr a = {.pool_size = tn_ints_make(c->p->g->arena, 2, size),
                                   .strides = tn_ints_make(c->p->g->arena, 2, size),
@@ -237,6 +240,8 @@ static tn_value mirror_pad(form_call *c)
         int64_t width[2], extent;
         bool known =
             tn_is_int(c->a.dims.at[2 * d], &width[0]) && tn_is_int(c->a.dims.at[2 * d + 1], &width[1]);
+        if (known && !width[0] && !width[1])
+            continue;
         if (!known || !tn_is_int(t->dim[d], &extent) || width[0] < 0 || width[1] < 0 || width[0] > extent ||
             width[1] > extent)
             return form_refuse(c, "needs widths that are at most the extents, which are known");
@@ -255,7 +260,8 @@ static int read_blocks(form_call *c, const tn_type *t, int64_t block[], int64_t 
     for (int i = 0; i < n && ok; i++) {
         block[i] = c->a.ints.at[i];
         ok = block[i] > 0 && tn_is_int(c->a.dims.at[2 * i], &edge[i][0]) &&
-             tn_is_int(c->a.dims.at[2 * i + 1], &edge[i][1]) && edge[i][0] >= 0 && edge[i][1] >= 0;
+             tn_is_int(c->a.dims.at[2 * i + 1], &edge[i][1]) && edge[i][0] >= 0 && edge[i][1] >= 0 &&
+             edge[i][0] <= INT32_MAX && edge[i][1] <= INT32_MAX && block[i] <= INT32_MAX;
     }
     if (!ok)
         (void)form_refuse(c, "needs a block and two numbers for each of up to 4 dimensions behind the first");
@@ -285,9 +291,10 @@ static tn_value space_to_batch(form_call *c)
             to[d] = d ? t->dim[d] : to[0];
             continue;
         }
-        if (!tn_is_int(t->dim[d], &extent) || (extent + edge[d - 1][0] + edge[d - 1][1]) % block[d - 1])
+        if (!tn_is_int(t->dim[d], &extent) || !tn_i64_add(extent, edge[d - 1][0] + edge[d - 1][1], &extent) ||
+            extent % block[d - 1])
             return form_refuse(c, "needs padded extents that are multiples of the blocks");
-        to[d] = cut[k - 1] = form_idx(c, (extent + edge[d - 1][0] + edge[d - 1][1]) / block[d - 1]);
+        to[d] = cut[k - 1] = form_idx(c, extent / block[d - 1]);
         to[0] = form_times(c, to[0], block[d - 1]);
         order[d - 1] = k;
         cut[k++] = form_idx(c, block[d - 1]);
@@ -301,16 +308,18 @@ static tn_value batch_to_space(form_call *c)
     int64_t block[MOST_BLOCKED], edge[MOST_BLOCKED][2], order[FORM_MAX_RANK], extent, all = 1;
     const tn_type *t = form_type(c, c->in[0]);
     const tn_expr *cut[FORM_MAX_RANK], *to[FORM_MAX_RANK];
+    tn_pool *p = c->p->g->pool;
     int n = read_blocks(c, t, block, edge), k = 0;
     if (!n || t->n + n > FORM_MAX_RANK)
         return c->bad ? (tn_value){0} : form_refuse(c, "has too many dimensions");
     for (int i = 0; i < n; i++) {
-        all *= block[i] < 1 << 15 ? block[i] : 1 << 15;
+        if (!tn_i64_mul(all, block[i], &all))
+            return form_refuse(c, "needs a batch that is a multiple of the blocks");
         cut[i] = form_idx(c, block[i]);
     }
-    if (!tn_is_int(t->dim[0], &extent) || extent % all)
+    to[0] = cut[n] = tn_simplify(p, NULL, tn_fdiv(p, t->dim[0], form_idx(c, all)));
+    if (!tn_is_value(tn_simplify(p, NULL, tn_fmod(p, t->dim[0], form_idx(c, all))), 0))
         return form_refuse(c, "needs a batch that is a multiple of the blocks");
-    to[0] = cut[n] = form_idx(c, extent / all);
     for (int d = 0; d < t->n; d++) { /* [block, block, N, h, w, ...] to [N, h, block, w, block, ...] */
         order[k++] = n + d;
         if (d)
@@ -323,10 +332,11 @@ static tn_value batch_to_space(form_call *c)
     tn_value x = form_reshaped(c, c->in[0], (uint32_t)k, cut);
     x = form_reshaped(c, form_transposed(c, x, (uint32_t)k, order), (uint32_t)t->n, to);
     for (int d = 1; d <= n && !c->bad; d++) {
+        if (!edge[d - 1][0] && !edge[d - 1][1])
+            continue;
         if (!tn_is_int(to[d], &extent) || edge[d - 1][0] + edge[d - 1][1] > extent)
             return form_refuse(c, "needs known extents that are larger than what is cut off");
-        if (edge[d - 1][0] || edge[d - 1][1])
-            x = form_sliced(c, x, d, edge[d - 1][0], extent - edge[d - 1][1], 1);
+        x = form_sliced(c, x, d, edge[d - 1][0], extent - edge[d - 1][1], 1);
     }
     return x;
 }
@@ -342,7 +352,8 @@ static tn_value dilate(form_call *c)
     for (int d = 0; d < t->n; d++) {
         const int64_t s = c->a.ints.at[d];
         int64_t extent;
-        if (s < 1 || !tn_is_int(t->dim[d], &extent) || extent < 1 || !tn_i64_mul(extent - 1, s, &extent))
+        if (s < 1 || !tn_is_int(t->dim[d], &extent) || extent < 1 || !tn_i64_mul(extent - 1, s, &extent) ||
+            extent >= INT32_MAX)
             return form_refuse(c, "needs strides above 0 and known extents");
         zero[d] = form_idx(c, 0);
         to[d] = form_idx(c, extent + 1);
@@ -357,14 +368,23 @@ static tn_value dilate(form_call *c)
 
 /* ---- losses ---- */
 
+static bool are_alike(form_call *c, tn_value a, tn_value b)
+{
+    const tn_type *x = form_type(c, a), *y = form_type(c, b);
+    bool alike = x && y && x->n == y->n;
+    for (int d = 0; alike && d < x->n; d++)
+        alike = x->dim[d] == y->dim[d];
+    return alike;
+}
+
 /* cross_entropy(p, t): the mean over the batch of -sum(log(p) * t); cross_entropy_with_logits: of -sum(p * t) */
 static tn_value cross_entropy(form_call *c)
 {
     const tn_type *t = form_type(c, c->in[0]);
     bool logits = strstr(c->name, "logits") != NULL;
     int64_t first = 0;
-    if (!t || t->n < 1)
-        return c->bad ? (tn_value){0} : form_refuse(c, "needs a batch");
+    if (!t || t->n < 1 || !are_alike(c, c->in[0], c->in[1]))
+        return c->bad ? (tn_value){0} : form_refuse(c, "needs a batch of predictions, and as many targets");
     tn_value x = logits ? c->in[0] : form_make1(c, &tn_op_log, NULL, c->in[0]);
     x = form_make1(c, &tn_op_negative, NULL, form_make2(c, &tn_op_multiply, x, c->in[1]));
     tn_axes_attr rest = {.axis = tn_ints_make(c->p->g->arena, 1, &first), .exclude = true};
@@ -373,29 +393,41 @@ static tn_value cross_entropy(form_call *c)
     return form_reduced(c, &tn_op_mean, x, 0, false);
 }
 
+/* Are the targets integers, of the predictions' shape without its axis 1? */
+static bool are_targets(const tn_type *t, const tn_type *of)
+{
+    bool are = t && of->n == t->n + 1 && tn_dtype_is_int(t->dtype);
+    for (int d = 0; are && d < t->n; d++)
+        are = t->dim[d] == of->dim[d ? d + 1 : 0];
+    return are;
+}
+
 /* nll_loss(predictions, targets, weights) */
 static tn_value nll_loss(form_call *c)
 {
-    const tn_type *t = form_type(c, c->in[0]), *w = form_type(c, c->in[2]);
+    const tn_type *t = form_type(c, c->in[0]), *at_type = form_type(c, c->in[1]), *w = form_type(c, c->in[2]);
     const bool mean = strcmp(c->a.s, "mean") == 0, sum = strcmp(c->a.s, "sum") == 0;
-    if (!t || !w || t->n < 2 || w->n != 1 || !(mean || sum || strcmp(c->a.s, "none") == 0))
-        return c->bad
-                   ? (tn_value){0}
-                   : form_refuse(
-                         c, "needs predictions of classes along axis 1, targets and a weight for each class");
+    const int64_t one = 1;
+    if (!t || !at_type || !w || t->n < 2 || !are_targets(at_type, t) || w->n != 1)
+        return form_refuse(
+            c,
+            "needs predictions of classes along axis 1, a target for each place and a weight for each class");
+    if (!mean && !sum && strcmp(c->a.s, "none") != 0)
+        return form_refuse(c, "needs reduction mean, sum or none");
     tn_axis_attr a = {1};
     tn_axes_attr all = {0};
     tn_take_attr take = {0, "clip"};
-    tn_squeeze_attr drop = {tn_ints_make(c->p->g->arena, 1, &(int64_t){1})};
+    tn_squeeze_attr drop = {tn_ints_make(c->p->g->arena, 1, &one)};
     tn_value at = form_cast(c, c->in[1], TN_I64);
-    tn_value counts = form_make2(c, &tn_op_not_equal, at, form_number(c, TN_I64, (double)c->a.number));
-    at = form_where(c, counts, at, form_number(c, TN_I64, 0));
+    tn_value counts = form_make2(c, &tn_op_not_equal, at, form_integer(c, c->a.number));
+    at = form_where(c, counts, at, form_integer(c, 0));
     tn_value p = form_make(c, &tn_op_gather, &a, 2, (const tn_value[]){c->in[0], form_expanded(c, at, 1)});
     p = form_make1(c, &tn_op_squeeze, &drop, p);
     tn_value zero = form_number(c, t->dtype, 0);
-    tn_value weight =
-        form_where(c, counts, form_make(c, &tn_op_take, &take, 2, (const tn_value[]){c->in[2], at}), zero);
+    tn_value weight = form_make(c, &tn_op_take, &take, 2, (const tn_value[]){c->in[2], at});
     p = form_make1(c, &tn_op_negative, NULL, form_make2(c, &tn_op_multiply, p, weight));
+    p = form_where(c, counts, p, zero); /* even where it is infinite */
+    weight = form_where(c, counts, weight, zero);
     if (!mean && !sum)
         return p;
     p = form_make1(c, &tn_op_sum, &all, p);
@@ -422,9 +454,12 @@ static const tn_attr_field
                   FORM_ATTR(STR, "coordinate_transformation_mode", u, "\"half_pixel\""),
                   FORM_ATTR(STR, "rounding_method", v, "\"\""), FORM_ATTR(F64, "bicubic_alpha", a, "-0.5"),
                   FORM_ATTR(I64, "bicubic_exclude", number, "0"), FORM_END},
-    cells1[] = {FORM_ATTR(DIMS, "output_size", dims, "None"), FORM_ATTR(STR, "layout", s, "\"NCW\""), FORM_END},
-    cells2[] = {FORM_ATTR(DIMS, "output_size", dims, "None"), FORM_ATTR(STR, "layout", s, "\"NCHW\""), FORM_END},
-    cells3[] = {FORM_ATTR(DIMS, "output_size", dims, "None"), FORM_ATTR(STR, "layout", s, "\"NCDHW\""), FORM_END},
+    cells1[] = {FORM_ATTR(DIMS, "output_size", dims, "None"), FORM_ATTR(STR, "layout", s, "\"NCW\""),
+              FORM_ATTR(STR, "out_layout", t, "\"\""), FORM_END},
+    cells2[] = {FORM_ATTR(DIMS, "output_size", dims, "None"), FORM_ATTR(STR, "layout", s, "\"NCHW\""),
+              FORM_ATTR(STR, "out_layout", t, "\"\""), FORM_END},
+    cells3[] = {FORM_ATTR(DIMS, "output_size", dims, "None"), FORM_ATTR(STR, "layout", s, "\"NCDHW\""),
+              FORM_ATTR(STR, "out_layout", t, "\"\""), FORM_END},
     norm[] = {FORM_ATTR(F64, "eps", a, NULL), FORM_ATTR(INTS, "axis", ints, "None"), FORM_END},
     mirroring[] = {FORM_ATTR(STR, "mode", s, "\"SYMMETRIC\""), FORM_ATTR(DIMS, "pad_width", dims, NULL), FORM_END},
     to_batch[] = {FORM_ATTR(INTS, "block_shape", ints, NULL), FORM_ATTR(DIMS, "paddings", dims, NULL),

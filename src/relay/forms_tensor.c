@@ -369,7 +369,7 @@ static tn_value invert_permutation(form_call *c)
 static tn_value searchsorted(form_call *c)
 {
     const tn_type *b = form_type(c, c->in[0]), *v = form_type(c, c->in[1]);
-    const tn_expr *dim[FORM_MAX_RANK];
+    const tn_expr *dim[FORM_MAX_RANK + 1];
     if (!b || !v || b->n < 1 || (b->n > 1 && b->n != v->n))
         return c->bad ? (tn_value){0}
                       : form_refuse(c, "needs a list of borders, or one for each row of values");
@@ -406,6 +406,8 @@ static tn_value meshgrid(form_call *c)
     bool turned = strcmp(c->a.s, "xy") == 0 && c->n > 1;
     if (c->n > FORM_MAX_RANK)
         return form_refuse(c, "has too many operands");
+    if (strcmp(c->a.s, "ij") != 0 && strcmp(c->a.s, "xy") != 0)
+        return form_refuse(c, "needs indexing ij or xy");
     for (uint32_t i = 0; i < c->n; i++) {
         const tn_type *t = form_type(c, c->in[i]);
         if (!t || t->n > 1)

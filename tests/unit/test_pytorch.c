@@ -698,6 +698,9 @@ static void states_are_restored(void **state)
               "    return torch.mul(torch.add(x, self.part.n), self.k)\n";
     (void)state;
     one(pickle, sizeof pickle - 1, code, "little", &given, "multiply(%0, 2f)");
+    /* what is said of one form of a state is said of the model */
+    one(PLAIN, sizeof PLAIN - 1, FORWARD "    self.w = 0\n    return torch.nope(x)\n", "little", &given,
+        "[pytorch-E004]");
 }
 
 /* A file has a member of an Enum as its class and its value, code has it as a name. */

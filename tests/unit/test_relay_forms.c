@@ -67,6 +67,28 @@ static const struct {
      {1, 1.5f, 2, 2.5f, 3, 3.5f, 4, 4}},
     {"nn.adaptive_avg_pool2d(reshape(%x, newshape=[1, 2, 2, 2]), output_size=[1, 1])", 2, {2.5f, 0.5f}},
     {"nn.adaptive_max_pool2d(reshape(%x, newshape=[1, 1, 2, 4]), output_size=[2, 2])", 4, {2, 4, 6, 8}},
+    /* None is the default */
+    {"nn.upsampling(reshape(%x, newshape=[1, 2, 1, 4]), scale_h=2, scale_w=1, layout=None, method=None)",
+     8,
+     {1, 2, 3, 4, 1, 2, 3, 4}},
+    /* between two pixels the lower one is near; with aligned corners the nearest */
+    {"image.resize(reshape(%x, newshape=[1, 1, 2, 4]), size=[2, 6], method=\"nearest_neighbor\", "
+     "coordinate_transformation_mode=\"asymmetric\")",
+     6,
+     {1, 1, 2, 3, 3, 4}},
+    {"image.resize2d(reshape(%x, newshape=[1, 1, 2, 4]), size=[2, 6], method=\"nearest_neighbor\", "
+     "coordinate_transformation_mode=\"align_corners\")",
+     6,
+     {1, 2, 2, 3, 3, 4}},
+    {"nn.matmul(cast(%x, dtype=\"float16\"), cast(%x, dtype=\"float16\"), transpose_b=True, "
+     "out_dtype=\"float32\")",
+     4,
+     {30, 18, 18, 174}},
+    {"nn.nll_loss(log(nn.relu(%x)), cast(arange(0f, 2f, 1f), dtype=\"int32\"), ones(shape=[4], "
+     "dtype=\"float32\"), "
+     "ignore_index=0)",
+     1,
+     {-1.791759f}},
     /* cells of two sizes; the data's own size; the last dimension holds channels */
     {"nn.adaptive_avg_pool2d(reshape(%x, newshape=[1, 1, 2, 4]), output_size=[1, 3])", 3, {1, 1, 2}},
     {"nn.adaptive_max_pool1d(reshape(%x, newshape=[1, 1, 8]), output_size=[3])", 3, {3, 6, 8}},
@@ -114,7 +136,8 @@ static const struct {
      {1, 2, 9, 9, -5, 9, 9, 9}},
     {"%0 = meshgrid((arange(0f, 2f, 1f), arange(5f, 7f, 1f)), indexing=\"ij\"); %0.1", 4, {5, 6, 5, 6}},
     {"cast(ndarray_size(%x), dtype=\"float32\")", 1, {8}},
-    {"nn.upsampling3d(reshape(%x, newshape=[1, 1, 2, 2, 2]), scale_d=1, scale_h=1, scale_w=2)",
+    {"nn.upsampling3d(reshape(%x, newshape=[1, 1, 2, 2, 2]), scale_d=1, scale_h=1, scale_w=2, "
+     "coordinate_transformation_mode=\"asymmetric\")",
      8,
      {1, 1, 2, 2, 3, 3, 4, 4}},
     {"image.resize(reshape(%x, newshape=[1, 4, 2, 1]), size=[8, 2], layout=\"NHWC\", "
@@ -206,7 +229,21 @@ static const struct {
      "layouts that do not fit each other or the data"},
     {"nn.upsampling(%x, scale_h=2)", "nn.upsampling needs images in the layout NCHW or NHWC [relay-E088]"},
     {"nn.adaptive_avg_pool2d(reshape(%x, newshape=[1, 1, 2, 4]), output_size=[0, 3])",
-     "needs numbers of cells"},
+     "needs a number of cells, or one for each dimension"},
+    {"nn.adaptive_max_pool1d(reshape(%x, newshape=[1, 1, 8]), output_size=[9223372036854775807])",
+     "has too many cells"},
+    {"nn.adaptive_avg_pool2d(reshape(%x, newshape=[1, 1, 2, 4]), output_size=[1], out_layout=\"NHWC\")",
+     "gives its result in the layout of the data alone"},
+    {"nn.adaptive_avg_pool3d(reshape(%x, newshape=[1, 1, 2, 2, 2]), output_size=[1, 2])",
+     "needs a number of cells"},
+    {"nn.batch_to_space_nd(%x, block_shape=[2], crops=[[9223372036854775807, 9223372036854775807]])",
+     "needs a block and two numbers"},
+    {"nn.dilate(%x, strides=[1, 9223372036854775807])", "needs strides above 0"},
+    {"layout_transform(%x, src_layout=None, dst_layout=\"NC\")", "needs the attribute src_layout"},
+    {"meshgrid((0, 1), indexing=\"rows\")", "needs indexing ij or xy"},
+    {"nn.nll_loss(%x, full(1, shape=[1]), full(1f, shape=[4]))", "a target for each place"},
+    {"nn.pad(%x, pad_width=[[0, 0], [0]])", "must be of one length"},
+    {"transpose(%x, axes=[0, [1]])", "expected"},
     {"nn.adaptive_avg_pool3d(%x)", "needs volumes in the layout NCDHW or NDHWC"},
     {"nn.mirror_pad(%x, pad_width=[[0, 0], [5, 0]])", "needs widths that are at most the extents"},
     {"nn.space_to_batch_nd(%x, block_shape=[3], paddings=[[0, 1]])", "that are multiples of the blocks"},

@@ -260,9 +260,7 @@ static void keep_errors(pt_import *p, branch *b, size_t from)
     for (size_t i = 0; i < b->n_diag && !b->why; i++)
         if (b->diag[i].severity == TN_ERROR)
             b->why = b->diag[i].message;
-    tn_diag_rewind(ctx, from);
-    tn_strmap_deinit(&p->reported); /* operators that are not known may be met where they are needed */
-    p->reported = (tn_strmap){0};
+    pt_unsay(p, from); /* operators that are not known may be met where they are needed */
 }
 
 static void report_again(pt_import *p, const branch *b)

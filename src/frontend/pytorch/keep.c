@@ -575,7 +575,7 @@ static void probe(keeper *w, size_t k)
     p->im.r = outer;
     pt_discard_regions(p, regions);
     if (!p->stop || p->kept.n != kept) { /* what is said here will be said of the reading that counts */
-        tn_diag_rewind(p->im.g->ctx, diagnostics);
+        pt_unsay(p, diagnostics);
         p->stop = false;
     }
 }

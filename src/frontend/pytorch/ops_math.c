@@ -65,7 +65,7 @@ static tn_dtype factors(imp_node *c, tn_value out[2])
         return t;
     tn_dtype own = v.kind == PT_TENSOR ? imp_type(pt_as_tensor(c, v))->dtype : TN_F64;
     double number = v.kind == PT_FLOAT ? v.f : v.kind == PT_INT ? (double)v.i : NAN;
-    if (tn_dtype_is_small(own) || tn_eval_cast(TN_F64, t, (tn_scalar){.f = number}).f == number)
+    if (tn_dtype_eq(own, t) || tn_eval_cast(TN_F64, t, (tn_scalar){.f = number}).f == number)
         return t;
     out[0] = imp_cast(c, out[0], TN_F32);
     out[1] = pt_as(c, v, TN_F32);
@@ -107,10 +107,11 @@ static tn_value divided(imp_node *c, tn_value a, tn_value b, const char *mode)
         return pt_div(c, first, imp_cast(c, b, t));
     }
     bool down = strcmp(mode, "floor") == 0;
+    if (real && !down)
+        return pt_un(c, &tn_op_trunc, pt_div(c, a, b));
     if (real) {
         tn_value wide = pt_wide(c, a);
-        b = pt_wide(c, b);
-        return down ? floor_of_quotient(c, wide, b) : pt_un(c, &tn_op_trunc, pt_div(c, wide, b));
+        return floor_of_quotient(c, wide, pt_wide(c, b));
     }
     return imp_call2(c, down ? &tn_op_floor_divide : &tn_op_trunc_divide, NULL, a, b);
 }
@@ -279,7 +280,7 @@ static void xlogy(imp_node *c)
     tn_dtype t = pt_float_type(imp_type(v[0])->dtype);
     tn_value x = imp_cast(c, v[0], t), y = imp_cast(c, v[1], t);
     bool plus_one = strstr(pt_of(c)->row->schema, "log1py") != NULL;
-    tn_value l = pt_un(c, &tn_op_log, plus_one ? pt_add(c, y, imp_const(c, t, 1)) : y);
+    tn_value l = plus_one ? imp_cast(c, pt_log1p(c, pt_wide(c, y)), t) : pt_un(c, &tn_op_log, y);
     tn_value zero = imp_call2(c, &tn_op_equal, NULL, x, imp_const(c, t, 0));
     tn_value first = imp_const(c, t, 0);
     tn_value r = imp_choose(c, zero, first, pt_mul(c, x, l));
@@ -651,7 +652,7 @@ const pt_row pt_rows_math[] = {
     OP2("copysign", copysign_, abs),
     OP2("xlogy", xlogy, log),
     OP2("special_xlogy", xlogy, log),
-    {"special_xlog1py(Tensor self, Tensor other)", xlogy, &tn_op_log, PT_WIDE},
+    {"special_xlog1py(Tensor self, Tensor other)", xlogy, &tn_op_log, 0},
     {"heaviside(Tensor self, Tensor values)", heaviside, NULL, 0},
     {"logaddexp(Tensor self, Tensor other)", logaddexp, &tn_op_log, PT_WIDE},
     {"logaddexp2(Tensor self, Tensor other)", logaddexp, &tn_op_log, PT_WIDE},
@@ -709,8 +710,8 @@ const pt_row pt_rows_math[] = {
     {"special_exp2(Tensor self)", scaled_before, &tn_op_exp, 0},
     {"log2(Tensor self)", log_base, NULL, 0},
     {"log10(Tensor self)", log_base, NULL, 0},
-    {"rad2deg(Tensor self)", angle_factor, NULL, 0},
-    {"deg2rad(Tensor self)", angle_factor, NULL, 0},
+    {"rad2deg(Tensor self)", angle_factor, NULL, PT_WIDE},
+    {"deg2rad(Tensor self)", angle_factor, NULL, PT_WIDE},
     {"log1p(Tensor self)", log1p_, NULL, PT_WIDE},
     {"special_log1p(Tensor self)", log1p_, NULL, PT_WIDE},
     {"expm1(Tensor self)", expm1_, NULL, PT_WIDE},

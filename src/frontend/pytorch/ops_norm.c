@@ -190,13 +190,13 @@ static void layer_norm(imp_node *c)
     tn_dtype t = imp_type(x)->dtype;
     tn_ints axes = last_axes(c, x, pt_is_sequence(pt_arg(c, 1)) ? (uint32_t)pt_arg(c, 1).list->n : 1);
     bool native = strncmp(pt_of(c)->row->schema, "native", 6) == 0;
-    if (axes.n == 1 && w.def && b.def && !native && imp_rank(w) == 1) {
+    bool alike = w.def && b.def && tn_dtype_eq(imp_type(w)->dtype, t) && tn_dtype_eq(imp_type(b)->dtype, t);
+    if (axes.n == 1 && alike && !native && imp_rank(w) == 1) {
         tn_norm_attr a;
         (void)tn_attr_init(c->pool, tn_op_nn_layer_norm.attr, sizeof a, &a);
         a.axis = -1;
         a.epsilon = pt_real(c, 4);
-        pt_out(c, imp_call(c, &tn_op_nn_layer_norm, &a, 3,
-                           (const tn_value[]){x, imp_cast(c, w, t), imp_cast(c, b, t)}));
+        pt_out(c, imp_call(c, &tn_op_nn_layer_norm, &a, 3, (const tn_value[]){x, w, b}));
         return;
     }
     tn_value first = pt_wide(c, x);

@@ -295,6 +295,8 @@ typedef struct pt_mark {
     size_t regions, diagnostics;
 } pt_mark;
 pt_mark pt_mark_of(const pt_import *p);
+/* Takes back what was said since there were n_diag diagnostics. Operators that are not known are said once more. */
+void pt_unsay(pt_import *p, size_t n_diag);
 void pt_forget(pt_import *p, pt_mark mark);
 /* Two readings of which the run chooses one: results in common, or it fails. */
 pt_value pt_fork(pt_import *p, tn_value condition, pt_value (*read)(pt_import *p, void *user, bool outcome),

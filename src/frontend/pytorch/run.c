@@ -131,15 +131,20 @@ pt_mark pt_mark_of(const pt_import *p)
     return (pt_mark){p->im.r->last, p->im.region.n, p->im.g->ctx->n_diag};
 }
 
+void pt_unsay(pt_import *p, size_t n_diag)
+{
+    tn_diag_rewind(p->im.g->ctx, n_diag);
+    tn_strmap_deinit(&p->reported);
+    p->reported = (tn_strmap){0};
+}
+
 void pt_forget(pt_import *p, pt_mark mark)
 {
     pt_undo(p, 0);
     pt_fresh_after(p, 0);
     pt_discard_regions(p, mark.regions);
     remove_after(p, p->im.r, mark.last);
-    tn_diag_rewind(p->im.g->ctx, mark.diagnostics);
-    tn_strmap_deinit(&p->reported);
-    p->reported = (tn_strmap){0};
+    pt_unsay(p, mark.diagnostics);
     p->stop = p->finished = p->again = false;
     p->raised = NULL;
 }

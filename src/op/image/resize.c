@@ -674,12 +674,15 @@ static tn_status resize_expand(tn_graph *g, tn_node *n, tn_value out[])
     tn_resample at[3];
     int dims = n_spatial(n);
     bool unset = !a->rounding_method || !a->rounding_method[0];
+    bool corners = name_index(coordinates, a->coordinate_transformation_mode) == ALIGN_CORNERS;
     for (int i = 0; i < dims; i++)
         at[i] = (tn_resample){.a = {.axis = 2 + i,
                                     .size = {1, &a->size.at[i]},
                                     .method = a->method,
                                     .coordinate_transformation_mode = a->coordinate_transformation_mode,
-                                    .rounding_method = unset ? "round" : a->rounding_method,
+                                    .rounding_method = !unset    ? a->rounding_method
+                                                       : corners ? "round"
+                                                                 : "floor",
                                     .cubic_alpha = a->cubic_alpha,
                                     .cubic_exclude = a->cubic_exclude != 0,
                                     .roi_end = 1}};

@@ -100,7 +100,7 @@ def _list(value: Any, item: Any) -> str:
     """A list; of lists (pad_width), their elements."""
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         value = [value]
-    flat = [v for part in value for v in (part if isinstance(part, (list, tuple)) else [part])]
+    flat = [v for part in value for v in (part if hasattr(part, "__iter__") and not isinstance(part, str) else [part])]
     return f"[{', '.join(item(v) for v in flat)}]"
 
 
