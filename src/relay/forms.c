@@ -330,8 +330,6 @@ bool parse_is_foreign(const parser *p, const tn_op *op, const char *name)
     for (const tn_attr_field *f = op ? op->attr : NULL; f && f->name; f++)
         if (strcmp(f->name, name) == 0)
             return false;
-    if (strcmp(name, "index_rank") == 0)
-        return false; /* of TVM's gather_nd, whose indices lie otherwise (docs/relay.md) */
     return op && (is_nothing(p) || has_no_bearing(p, op->name, name) || is_kept(op->name, name));
 }
 

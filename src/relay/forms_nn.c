@@ -79,6 +79,34 @@ static tn_value resize(form_call *c)
                                     .cubic_exclude = c->a.number});
 }
 
+/* Between a grid [N, 2, out...] and one [N, out..., 2]. */
+static tn_value moved_axis(form_call *c, tn_value x, bool last)
+{
+    const tn_type *t = form_type(c, x);
+    int64_t order[FORM_MAX_RANK];
+    if (!t || t->n < 3)
+        return c->bad ? (tn_value){0} : form_refuse(c, "needs a grid");
+    order[0] = 0;
+    for (int d = 1; d < t->n; d++)
+        order[d] = last ? d + 1 < t->n ? d + 1 : 1 : d > 1 ? d - 1 : t->n - 1;
+    return form_transposed(c, x, (uint32_t)t->n, order);
+}
+
+static tn_value grid_sample(form_call *c)
+{
+    const bool given = c->given & 2; /* else volumes have theirs, too */
+    tn_grid_attr a = {
+        .method = c->a.t, .layout = given ? c->a.s : NULL, .padding_mode = c->a.u, .align_corners = c->a.x};
+    tn_value grid = moved_axis(c, c->in[1], true);
+    return form_make(c, &tn_op_image_grid_sample, &a, 2, (const tn_value[]){c->in[0], grid});
+}
+
+static tn_value affine_grid(form_call *c)
+{
+    tn_affine_grid_attr a = {.target_shape = c->a.dims, .align_corners = c->a.x};
+    return moved_axis(c, form_make1(c, &tn_op_image_affine_grid, &a, c->in[0]), false);
+}
+
 enum { MOST_CELLS = 1 << 20 };
 
 /* One axis of cells of several sizes, which have elements in common. */
@@ -467,7 +495,10 @@ static const tn_attr_field
     from_batch[] = {FORM_ATTR(INTS, "block_shape", ints, NULL), FORM_ATTR(DIMS, "crops", dims, NULL), FORM_END},
     dilating[] = {FORM_ATTR(INTS, "strides", ints, NULL), FORM_ATTR(F64, "dilation_value", a, "0"), FORM_END},
     likelihood[] = {FORM_ATTR(STR, "reduction", s, "\"mean\""), FORM_ATTR(I64, "ignore_index", number, "-100"),
-                    FORM_END};
+                    FORM_END},
+    points[] = {FORM_ATTR(STR, "method", t, "\"bilinear\""), FORM_ATTR(STR, "layout", s, "\"NCHW\""),
+                FORM_ATTR(STR, "padding_mode", u, "\"zeros\""), FORM_ATTR(BOOL, "align_corners", x, "True"), FORM_END},
+    affine[] = {FORM_ATTR(DIMS, "target_shape", dims, NULL), FORM_ATTR(BOOL, "align_corners", x, "True"), FORM_END};
 
 const form form_rows_nn[] = {
     {"nn.matmul", 2, 2, matmul, products, "The product of two matrices."},
@@ -481,6 +512,9 @@ const form form_rows_nn[] = {
     {"nn.adaptive_max_pool2d", 1, 1, adaptive, cells2, "The largest element of each of so many windows."},
     {"nn.adaptive_avg_pool3d", 1, 1, adaptive, cells3, "The mean of each of so many windows."},
     {"nn.adaptive_max_pool3d", 1, 1, adaptive, cells3, "The largest element of each of so many windows."},
+    {"image.grid_sample", 2, 2, grid_sample, points, "Pixels at the positions that a grid [N, 2, out...] gives."},
+    {"image.affine_grid", 1, 1, affine_grid, affine,
+     "The grid [N, 2, rows, columns] of positions that affine maps give."},
     {"nn.mirror_pad", 1, 1, mirror_pad, mirroring, "Surrounds a tensor with its own elements in reverse."},
     {"nn.space_to_batch_nd", 1, 1, space_to_batch, to_batch, "Elements of blocks become batches."},
     {"nn.batch_to_space_nd", 1, 1, batch_to_space, from_batch, "Batches become the elements of blocks."},

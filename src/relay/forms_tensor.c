@@ -275,8 +275,9 @@ static tn_value variance(form_call *c)
     tn_axes_attr a = {c->a.ints, c->a.x, c->a.y};
     if (c->a.z)
         return form_refuse(c, "is read without unbiased=True only");
-    if (!c->a.x) /* the mean was made with keepdims */
-        return form_refuse(c, "is read with keepdims=True only");
+    const tn_type *x = form_type(c, c->in[0]), *m = form_type(c, c->in[1]);
+    if (!x || !m || x->n != m->n)
+        return form_refuse(c, "needs a mean that keeps its dimensions");
     tn_value d = form_make2(c, &tn_op_subtract, c->in[0], c->in[1]);
     return form_make1(c, &tn_op_mean, &a, form_make2(c, &tn_op_multiply, d, d));
 }
@@ -314,6 +315,45 @@ static tn_value logsumexp(form_call *c)
 }
 
 /* ---- by indices ---- */
+
+/* round(x): ties away from zero */
+static tn_value round_away(form_call *c)
+{
+    const tn_type *t = form_type(c, c->in[0]);
+    if (!t || !tn_dtype_is_float(t->dtype))
+        return c->in[0];
+    tn_value whole = form_make1(c, &tn_op_trunc, NULL, c->in[0]);
+    tn_value rest = form_make1(c, &tn_op_abs, NULL, form_make2(c, &tn_op_subtract, c->in[0], whole));
+    tn_value far = form_make2(c, &tn_op_greater_equal, rest, form_number(c, t->dtype, 0.5));
+    tn_value next = form_make2(c, &tn_op_add, whole, form_make1(c, &tn_op_sign, NULL, c->in[0]));
+    return form_where(c, far, next, whole);
+}
+
+/* Indices whose first dimension is a position, with that as the last one. */
+static tn_value turned(form_call *c, tn_value at)
+{
+    const tn_type *t = form_type(c, at);
+    int64_t order[FORM_MAX_RANK];
+    for (int d = 0; t && d < t->n; d++)
+        order[d] = d + 1 < t->n ? d + 1 : 0;
+    if (t && !t->n)
+        return form_refuse(c, "needs indices of a dimension");
+    return t && t->n > 1 ? form_transposed(c, at, (uint32_t)t->n, order) : at;
+}
+
+static tn_value gather_nd(form_call *c)
+{
+    tn_gather_nd_attr a = {c->a.axis};
+    tn_value at = turned(c, c->in[1]);
+    return form_make(c, &tn_op_gather_nd, &a, 2, (const tn_value[]){c->in[0], at});
+}
+
+static tn_value scatter_nd(form_call *c)
+{
+    tn_scatter_attr a = {.reduction = c->a.s};
+    tn_value at = turned(c, c->in[1]);
+    return form_make(c, &tn_op_scatter_nd, &a, 3, (const tn_value[]){c->in[0], at, c->in[2]});
+}
 
 /* scatter, scatter_add */
 static tn_value scatter(form_call *c)
@@ -451,7 +491,9 @@ static const tn_attr_field
     searching[] = {FORM_ATTR(BOOL, "right", x, "False"), FORM_ATTR(DTYPE, "dtype", dtype, "\"int32\""), FORM_END},
     masking[] = {FORM_ATTR(F64, "mask_value", a, "0"), FORM_ATTR(I64, "axis", axis, "0"), FORM_END},
     indexing[] = {FORM_ATTR(STR, "indexing", s, "\"ij\""), FORM_END},
-    sizing[] = {FORM_ATTR(DTYPE, "dtype", dtype, "\"int32\""), FORM_END};
+    sizing[] = {FORM_ATTR(DTYPE, "dtype", dtype, "\"int32\""), FORM_END},
+    parts[] = {FORM_ATTR(I64, "batch_dims", axis, "0"), FORM_ATTR(I64, "index_rank", number, "0"), FORM_END},
+    writing[] = {FORM_ATTR(STR, "mode", s, "\"update\""), FORM_END};
 
 const form form_rows_tensor[] = {
     {"copy", 1, 1, same, no_attrs, "The tensor."},
@@ -490,6 +532,11 @@ const form form_rows_tensor[] = {
     {"argsort", 1, 1, sort, sorting, "The places of the elements of an axis in their order."},
     {"sort", 1, 1, sort, sorting, "The elements of an axis in order."},
     {"logsumexp", 1, 1, logsumexp, reducing, "The logarithm of the sum of exponentials along the axes."},
+    {"round", 1, 1, round_away, no_attrs, "To whole numbers, ties away from zero."},
+    {"gather_nd", 2, 2, gather_nd, parts,
+     "Parts of data, each at the position that a column of indices (the first dimension) names."},
+    {"scatter_nd", 3, 3, scatter_nd, writing,
+     "data with parts replaced at the positions that the columns of indices name."},
     {"scatter", 3, 3, scatter, axis_first, "data with updates put where indices say along one axis, in order."},
     {"scatter_add", 3, 3, scatter, axis_first, "data with updates added where indices say along one axis."},
     {"adv_index", 1, 0, adv_index, no_attrs,

@@ -228,6 +228,10 @@ pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[]
 bool parse_is_foreign(const parser *p, const tn_op *op, const char *name);
 tn_status parse_foreign(parser *p, const char *name, const char *op, pforeign *out);
 /* A call whose attributes may name other layouts than ours (forms_layout.c). */
+const tn_op *parse_quotient(const tn_op *op, int n, const tn_value in[]); /* op, or that for integers */
+/* Operands as TVM has them become ours, where op has other ones (forms_operands.c). false: reported. */
+bool parse_adapt(parser *p, const tn_op **op, void *attr, size_t *n, tn_value **in, const pforeign *f,
+                 uint32_t line, uint32_t col);
 pval parse_laid_out(parser *p, const tn_op *op, size_t n, tn_value in[], void *attr, uint32_t line,
                     uint32_t col);
 pval pval_one(tn_node *n, uint32_t line, uint32_t col); /* ONE, or NODE with several outputs */

@@ -223,25 +223,6 @@ static bool has_no_axis(const tn_op *op, uint64_t *seen)
     return false;
 }
 
-/* A slope of one dimension lies along an axis of the data. */
-static tn_value slope_along(parser *p, const tn_value in[], int64_t axis, uint32_t line, uint32_t col)
-{
-    const tn_type *x = tn_value_type(in[0]), *t = tn_value_type(in[1]);
-    const bool tensors = x->kind == TN_T_TENSOR && t->kind == TN_T_TENSOR;
-    if (!tensors || t->n != 1 || x->n < 2 || tn_is_value(t->dim[0], 1))
-        return in[1];
-    const tn_expr **dim = TN_NEW_N(&p->scratch, const tn_expr *, (size_t)x->n);
-    if (axis < -x->n || axis >= x->n) {
-        (void)parse_error(p, line, col, "relay-E088", "nn.prelu has an axis that its operand does not have");
-        return (tn_value){0};
-    }
-    for (int d = 0; d < x->n; d++)
-        dim[d] = d == (axis < 0 ? axis + x->n : axis) ? t->dim[0] : tn_idx(p->g->pool, 1);
-    const tn_reshape_attr a = {.newshape = tn_dims_make(p->g->arena, (uint32_t)x->n, dim), .allowzero = true};
-    pval v = parse_node(p, &tn_op_reshape, 1, &in[1], &a, line, col);
-    return v.kind == PVAL_BAD ? (tn_value){0} : v.v;
-}
-
 /* Dimensions that stay are those of the operand, which is a row then. */
 static bool keeps_dimensions(const tn_op *op, const void *attr)
 {
@@ -273,8 +254,7 @@ tn_status parse_op_call(parser *p, pval *out)
         const tn_value *never = in ? parse_never(op, (int)n, in) : NULL;
         if (in && n && all && !never && !(in[0] = in_a_row(p, in[0], line, col)).def)
             in = NULL; /* which was said */
-        if (in && op == &tn_op_nn_prelu && n == 2 && !never &&
-            !(in[1] = slope_along(p, in, foreign.axis, line, col)).def)
+        if (in && !never && !parse_adapt(p, &op, attr, &n, &in, &foreign, line, col))
             in = NULL;
         if (never)
             *out = (pval){.kind = PVAL_ONE, .v = *never, .line = line, .col = col};

@@ -585,7 +585,8 @@ static tn_status parse_infix(parser *p, int level, pval *out)
         TN_TRY(parse_infix(p, op->level + 1, &right));
         bool ok = parse_value(p, out, &in[0]);
         ok = parse_value(p, &right, &in[1]) && ok;
-        *out = ok ? parse_node(p, op->op, 2, in, NULL, line, col) : pval_bad(line, col);
+        *out =
+            ok ? parse_node(p, parse_quotient(op->op, 2, in), 2, in, NULL, line, col) : pval_bad(line, col);
     }
     return TN_OK;
 }

@@ -7,6 +7,7 @@
 #include "ir/eval.h"
 #include "op/control/control.h"
 #include "op/core/core.h"
+#include "op/tensor/tensor.h"
 #include "relay/annot.h"
 #include "relay/limits.h"
 #include "relay/relay.h"
@@ -498,6 +499,14 @@ static void print_tuple(struct printer *p, const tn_node *n)
     tn_buf_str(p->out, n->nin == 1 ? ",)" : ")");
 }
 
+/* A quotient of integers is rounded down here, and toward zero where TVM's texts call it "divide". */
+static const char *name_of(const tn_node *n)
+{
+    const tn_type *t = n->type ? n->type[0] : NULL;
+    bool whole = n->op == &tn_op_divide && t && t->kind == TN_T_TENSOR && tn_dtype_is_int(t->dtype);
+    return whole ? tn_op_floor_divide.name : n->op->name;
+}
+
 static void print_expr(struct printer *p, const tn_node *n)
 {
     if (tn_op_is(n, &tn_op_fn)) {
@@ -521,7 +530,7 @@ static void print_expr(struct printer *p, const tn_node *n)
         print_inputs(p, n, 1);
         tn_buf_char(p->out, ')');
     } else {
-        tn_buf_printf(p->out, "%s(", n->op->name);
+        tn_buf_printf(p->out, "%s(", name_of(n));
         bool list = n->op->nin < 0; /* operators over any number of tensors take one tuple, as in TVM */
         if (list)
             print_tuple(p, n);

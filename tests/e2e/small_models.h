@@ -22,7 +22,7 @@ static const struct {
                 "          %k: Tensor[(2, s, 4), float32]) {\n"
                 "  %0 = concatenate((%past, %k), axis=1);\n"
                 "  %1 = transpose(%0, axes=[0, 2, 1]);\n"
-                "  nn.softmax(nn.batch_matmul(%q, %1, transpose_b=False), axis=2)\n}\n"},
+                "  nn.softmax(nn.batch_matmul(%q, %1), axis=2)\n}\n"},
     {"control flow", "def @main(%x: Tensor[(2, 8), float32], %t: Tensor[(), int64], %c: Tensor[(), bool]) {\n"
                      "  %0 = loop(%t, True, %x)(%i: int64, %v: Tensor[(2, 8), float32]) {\n"
                      "    %1 = tanh(%v);\n    (True, %1)\n  };\n"

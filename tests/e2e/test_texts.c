@@ -57,9 +57,9 @@ static const row rows[] = {
      "          %k: Tensor[(2, s, 4), float32]) {\n"
      "  %0 = concatenate((%past, %k), axis=1);\n"
      "  %1 = transpose(%0, axes=[0, 2, 1]);\n"
-     "  %2 = nn.batch_matmul(%q, %1, transpose_b=False);\n"
+     "  %2 = nn.batch_matmul(%q, %1);\n"
      "  %3 = nn.softmax(%2, axis=2);\n"
-     "  (%0, nn.batch_matmul(%3, %0, transpose_b=False), sum(%past, axis=[1]), nn.relu(%past))\n}\n",
+     "  (%0, nn.batch_matmul(%3, %0), sum(%past, axis=[1]), nn.relu(%past))\n}\n",
      {"q float32 2 3 4", "past float32 2 0 4", "k float32 2 3 4"}, 0, NULL},
     {"boxes of images whose channels fill vectors",
      "def @main(%x: Tensor[(2, 40, 9, 11), float32], %r: Tensor[(7, 4), float32], %h: Tensor[(1, 16, 6, 5), float16],\n"

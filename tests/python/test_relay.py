@@ -390,7 +390,7 @@ def @main(%x: Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32] {
         with self.assertRaises(TypeError):
             bool(x < x)
         with self.assertRaises(TypeError):
-            list(relay.topk(x, k=[1]))
+            list(relay.nn.relu(x))
         with self.assertRaises(ValueError):
             x.checked_type
 
@@ -408,7 +408,7 @@ def @main(%x: Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32] {
         self.assertEqual(run(relay.zeros_like(x) + relay.ones((4,)) + relay.full(2, (4,), "float32")), [[3.0] * 4] * 2)
         self.assertEqual(run(relay.nn.matmul(x, x, transpose_b=True)), [[30, 74], [74, 191]])
         self.assertEqual(run(relay.variance(x, axis=1)), [1.25, 2.1875])
-        self.assertEqual(str(relay.analysis.infer_type(relay.topk(x, k=[1]))), "(Tensor[(2, 1), float32], Tensor[(2, 1), int64])")
+        self.assertEqual(str(relay.analysis.infer_type(relay.topk(x, k=[1]))), "(Tensor[(2, 1), float32], Tensor[(2, 1), int32])")
         with self.assertRaises(ValueError):
             relay.split(x, 3, axis=1)
         self.assertIn("split", dir(relay))
@@ -433,6 +433,28 @@ def @main(%x: Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32] {
         self.assertRaisesRegex(TypeError, "one axis is expected", relay.argmax, x, (0, 1))
         self.assertRaisesRegex(TypeError, "numbers, or constants", relay.arange, x)
         self.assertRaises(ValueError, relay.topk, x, ret_type="none")
+
+    def test_calls_mean_what_they_mean_in_tvm(self):
+        x, i = relay.var("x", shape=(2, 3)), relay.var("i", shape=(2, 2), dtype="int64")
+        at = tenon.Tensor.over(array.array("q", [0, 1, 2, 0]), "int64", (2, 2))
+        self.assertEqual(values(relay.build(relay.Function([x, i], relay.gather_nd(x, i)))(tensor((2, 3), [1, 2, 3, 4, 5, -6]), at)),
+                         [3, 4])
+        self.assertEqual(values(relay.build(relay.Function([i], i / relay.const(-2, "int64")))(at)), [[0, 0], [-1, 0]])
+        for made, wanted in ((relay.round(x * relay.const(0.5)), [[1, 1, 2], [2, 3, -3]]),
+                             (relay.round_even(x * relay.const(0.5)), [[0, 1, 2], [2, 2, -3]]),
+                             (relay.nn.leaky_relu(x), [[1, 2, 3], [4, 5, -0.06]]),
+                             (relay.nn.matmul(x, x, None, "", False, True), [[14, -4], [-4, 77]]),
+                             (relay.nn.batch_matmul(relay.expand_dims(x, 0), relay.expand_dims(x, 0)), [[[14, -4], [-4, 77]]]),
+                             (relay.tile(x, relay.const([1, 2], "int64")), [[1, 2, 3] * 2, [4, 5, -6] * 2]),
+                             (relay.gather(x, 1, relay.const([[0], [2]], "int64")), [[1], [-6]])):
+            got = values(relay.build(relay.Function([x], made))(tensor((2, 3), [1, 2, 3, 4, 5, -6])))
+            self.assertEqual([[round(v, 5) for v in row] if not isinstance(row[0], list) else row for row in got], wanted)
+        self.assertEqual(relay.analysis.infer_type(relay.argmax(x, 1)).dtype, "int32")
+        self.assertEqual(relay.arange(relay.const(3)).args[0].data.dtype, "float32")
+        self.assertEqual(len(list(relay.topk(x, k=1))), 2)
+        self.assertEqual(len(relay.split(x, 3, axis=1).astuple()), 3)
+        self.assertRaises(TypeError, str, relay.reshape(x, i))
+        self.assertRaises(TypeError, str, relay.nn.matmul(x, x, transpose_b=4))
 
     def test_operators_of_tvm_are_made_of_others(self):
         x = relay.var("x", shape=(2, 3))

@@ -193,7 +193,7 @@ static const struct {
     {ONE("_npx_multibox_target", ""), {"export what the network detects", "[mxnet-E005]"}},
     /* quantised: over a range that is known, or the data's own; what only whole numbers have */
     {ONE("_contrib_quantize_v2", "'out_type':'auto','min_calib_range':'0.0','max_calib_range':'2.0'"),
-     {"round(", "dtype=\"uint8\")"}},
+     {"round_even(", "dtype=\"uint8\")"}},
     {ONE("_contrib_quantize_v2", ""), {"min(%x)", "dtype=\"int8\")"}},
     {ONE("_contrib_quantized_act", "'act_type':'relu'"), {"operand 1 is missing", "[mxnet-E005]"}},
     {"{'nodes':[" X ",{'op':'_contrib_quantize_v2','name':'q','attrs':{'out_type':'uint8'},'inputs':[[0,0]]},"

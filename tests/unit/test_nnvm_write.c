@@ -263,7 +263,7 @@ static const struct {
     {X1 "nn.gelu(%x) }",
      "operator nn.gelu has no counterpart in NNVM; write the module as Relay text instead (--format "
      "text) [nnvm-E001]"},
-    {X1 "round(%x) }", "operator round has no counterpart in NNVM"},
+    {X1 "round_even(%x) }", "operator round_even has no counterpart in NNVM"},
     {X1 "sum(%x) }", "the result is float32, but NNVM has no tensors without dimensions"},
     {"%x: Tensor[(n, 3), float32]) { nn.relu(%x) }",
      "input \"x\" is Tensor[(n, 3), float32], but NNVM has no extents that only the run knows; give fixed "
@@ -274,7 +274,7 @@ static const struct {
     {X2 "%0 = greater(%x, %y); %1 = (%0, %0); %2 = concatenate(%1, axis=1); cast(%2, dtype=\"int32\") }",
      "operand 0 is of truth values, which NNVM does not have"},
     {"%x: Tensor[(2, 3), bfloat16]) { nn.relu(%x) }", "but NNVM has no tensors of this type"},
-    {I2 "divide(%x, %y) }", "NNVM divides whole numbers towards 0, and others exactly"},
+    {I2 "floor_divide(%x, %y) }", "operator floor_divide has no counterpart in NNVM"},
     {X1 "nn.max_pool2d(%x, pool_size=[2, 2], dilation=[2, 2]) }", "attribute dilation is not 1"},
     {X1 "nn.pad(%x, pad_width=[0, 0, 0, 0, 1, 1, 1, 1], pad_mode=\"reflect\") }",
      "attribute pad_mode is \"reflect\""},
@@ -285,7 +285,7 @@ static const struct {
     {X1 "image.resize2d(%x, size=[9, 12], method=\"cubic\") }", "attribute method is \"cubic\""},
     {X1 "image.resize2d(%x, size=[9, 12], method=\"nearest_neighbor\", "
         "coordinate_transformation_mode=\"asymmetric\") }",
-     "attribute rounding_method is \"\", but NNVM rounds positions down"},
+     "attribute rounding_method is \"round\", but NNVM rounds positions down"},
     {"%x: Tensor[(4, 5), float32], %i: Tensor[(2), int32]) { take(%x, %i, axis=0, mode=\"wrap\") }",
      "attribute mode is \"wrap\""},
     {X1 "argmax(%x, axis=1, select_last_index=True) }", "attribute select_last_index is True"},

@@ -134,9 +134,10 @@ static void dense_case(bool xs, bool ws, bool rows, bool columns, bool batch)
     snprintf(text, sizeof text,
              "def @main(%%x: Tensor[(%s3, 8), %s]) {\n"
              "  qnn.%s(%%x, meta[relay.Constant][0] /* (%s5, 8) %s */, meta[relay.Constant][1] /* %s %s */, "
-             "meta[relay.Constant][2] /* %s %s */, 1f, 1f)\n}\n",
+             "meta[relay.Constant][2] /* %s %s */, 1f, 1f%s)\n}\n",
              batch ? "1, " : "", dtype(&x), batch ? "batch_matmul" : "dense", batch ? "1, " : "", dtype(&w),
-             rows ? "(3)" : "()", dtype(&x), columns ? "(5)" : "()", dtype(&w));
+             rows ? "(3)" : "()", dtype(&x), columns ? "(5)" : "()", dtype(&w),
+             batch ? ", transpose_b=True" : "");
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
             want[i * N + j] = 0;
@@ -177,7 +178,8 @@ static void rounding_is_to_even(void **state)
             tn_tensor_value in = {.dtype = TN_F32, .ndim = 1, .dim = {1}, .at = &x, .n = 4, .borrowed = true},
                             out;
             snprintf(text, sizeof text,
-                     "def @main(%%x: Tensor[(1), float32]) { qnn.quantize(%%x, 0.25f, 3, out_dtype=\"%s\") }",
+                     "def @main(%%x: Tensor[(1), float32]) { qnn.quantize(%%x, 0.25f, 3, rounding=None, "
+                     "out_dtype=\"%s\") }",
                      is_signed ? "int8" : "uint8");
             module_read(&m, text);
             if (tn_relay_run(&m.g, 1, &in, 1, &out, NULL, NULL) != TN_OK)
@@ -201,7 +203,7 @@ static void real_operators_round_once(void **state)
         {"qnn.mul(%x, %x, 0.5f, 3, 0.25f, 1, 8f, 10)", 1},
         {"qnn.concatenate((%x, %x), (0.5f, 0.75f), (3, 10), 0.75f, 10)", 3},
         {"qnn.sigmoid(%x, 0.03125f, 3, 0.00390625f, 0)", 2},
-        {"qnn.requantize(%x, 0.5f, 3, 0.75f, 10, out_dtype=\"uint8\")", 3},
+        {"qnn.requantize(%x, 0.5f, 3, 0.75f, 10, rounding=None, out_dtype=\"uint8\")", 3},
     };
     tensor x = {.n = 256};
     for (int i = 0; i < 256; i++)

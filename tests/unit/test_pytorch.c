@@ -439,7 +439,7 @@ static const struct {
      "    return ops.torchvision.nms(torch.view(torch.cat([x, x]), [3, 4]), torch.select(x, 0, 0), 0.5)\n",
      {"vision.nms_select("}},
     /* quantised tensors: operators take real numbers, or int32 sums of whole ones */
-    {FORWARD QUANTISED "    return torch.dequantize(torch.relu(q))\n", {"round(", "nn.relu(", "uint8"}},
+    {FORWARD QUANTISED "    return torch.dequantize(torch.relu(q))\n", {"round_even(", "nn.relu(", "uint8"}},
     {FORWARD QUANTISED
      "    p = ops.quantized.linear_prepack(torch.quantize_per_tensor(torch.ones([4, 3]), 0.25, 0, "
      "12), None)\n    return torch.dequantize(ops.quantized.linear(q, p, 0.5, 1))\n",
@@ -455,7 +455,7 @@ static const struct {
     {FORWARD QUANTISED "    return ops.quantized.linear(q, 3, 0.5, 1)\n",
      {"a packed weight has no \"w\"", "[pytorch-E093]"}},
     {FORWARD "    return torch.fake_quantize_per_tensor_affine(x, 1., 3, -5, 5)\n",
-     {"%1 = round(%0)", "%2 = add(%1, 3f)", "%3 = clip(%2"}},
+     {"%1 = round_even(%0)", "%2 = add(%1, 3f)", "%3 = clip(%2"}},
     /* numbers of rank 0, bools, nothing */
     {FORWARD "    return torch.maximum(torch.gt(x, 0), torch.lt(x, -1))\n", {"logical_or("}},
     {FORWARD "    return torch.logit(x, 0.75)\n", {"where("}},

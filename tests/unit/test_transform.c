@@ -78,7 +78,7 @@ static const row rows[] = {
      NULL, 0, NULL},
     {"one matrix for all", "Legalize,FoldConstant",
      "def @main(%x: Tensor[(2, 4, 8), float32]) {"
-     "nn.batch_matmul(%x, meta[relay.Constant][0] /* ty=Tensor[(1, 8, 3), float32] */, transpose_b=False) }",
+     "nn.batch_matmul(%x, meta[relay.Constant][0] /* ty=Tensor[(1, 8, 3), float32] */) }",
      "nn.batch_matmul", 1e-6, NULL},
     {"extents", "SimplifyExpr,CanonicalizeOps,CanonicalizeCast,EliminateCommonSubexpr",
      "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(1, 3), float32]) {"

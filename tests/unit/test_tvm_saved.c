@@ -112,8 +112,6 @@ static const struct {
      {"functions and branches are nested too deep; download or export it again [tvm-E001]"}},
     {SAVED("8", X FUNCTION("9") NODE("relay.RefCreate", ""), ""),
      {"an expression is of a kind that is not supported"}},
-    {SAVED("8", X FUNCTION("9") NODE("relay.Call", "'op':'10','args':'6'") OP("gather_nd"), ""),
-     {"gather_nd or scatter_nd, whose indices lie otherwise in TVM; export the model as ONNX [tvm-E001]"}},
 };
 
 static const char *read_text(model *m, const char *text)

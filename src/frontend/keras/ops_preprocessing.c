@@ -215,7 +215,7 @@ static tn_value resized(imp_node *c, const picture *p, const char *how)
 {
     const tn_expr *size[] = {tn_idx(c->pool, p->to_h), tn_idx(c->pool, p->to_w)};
     tn_resize_attr a = {.method = tn_intern(c->g->ctx, "linear"),
-                        .rounding_method = "",
+                        .rounding_method = "round",
                         .cubic_alpha = -0.5,
                         .cubic_exclude = 1,
                         .coordinate_transformation_mode = tn_intern(c->g->ctx, "half_pixel")};

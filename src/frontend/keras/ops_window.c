@@ -326,7 +326,7 @@ static void set_method(imp_node *c, const char *how, tn_resize_attr *a)
     if (strcmp(how, "bilinear") == 0 || strcmp(how, "bicubic") == 0) {
         a->method = tn_intern(c->g->ctx, how[2] == 'l' ? "linear" : "cubic");
         a->coordinate_transformation_mode = tn_intern(c->g->ctx, "half_pixel");
-        a->rounding_method = "";
+        a->rounding_method = "round";
         a->cubic_exclude = 1;
     } else if (strcmp(how, "nearest") != 0) {
         imp_refuse(c, IMP_BAD_VALUE,

@@ -141,7 +141,7 @@ static tn_resize_attr attr_of(bool nearest, const how *h)
                                 h->corners ? "align_corners"
                                 : h->half  ? nearest ? "tf_half_pixel_for_nn" : "half_pixel"
                                            : "asymmetric",
-                            .rounding_method = !nearest     ? ""
+                            .rounding_method = !nearest     ? "round"
                                                : h->corners ? "round_prefer_ceil"
                                                             : "floor",
                             .cubic_alpha = -0.5};

@@ -308,18 +308,11 @@ static bool put_function(tvm_writer *w, const tn_json *f)
 }
 
 /* The expression of a node whose operands have been written. */
-/* A row of indices is TVM's first dimension and our last: the same text would be another model. */
-static bool is_turned(tn_bytes op) { return imp_is(op, "gather_nd") || imp_is(op, "scatter_nd"); }
-
 static bool put_expression(tvm_writer *w, const tn_json *n)
 {
     const tn_json *op = tvm_ref(w->s, n, "op"), *fields = tvm_list_of(tvm_ref(w->s, n, "fields"));
     if (tvm_is(n, "Call")) {
         tn_bytes name = tvm_is(op, "Op") ? tvm_repr(op) : (tn_bytes){0};
-        if (is_turned(name))
-            return tvm_fail(
-                w, "it calls gather_nd or scatter_nd, whose indices lie otherwise in TVM; export the "
-                   "model as ONNX");
         if (tvm_is(op, "Op"))
             tn_buf_add(w->out, name.at, name.n);
         else if (!tvm_put_operand(w, op))

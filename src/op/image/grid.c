@@ -213,7 +213,7 @@ static const tn_attr_field grid_fields[] = TN_ATTR_TABLE(tn_grid_attr, TN_GRID_A
 static const char *const grid_in[] = {"data", "grid"};
 
 const tn_op tn_op_image_grid_sample = {
-    .name = "image.grid_sample", .doc = "Pixels at the positions that a grid gives, interpolated.",
+    .name = "image.sample_points", .doc = "Pixels at the positions that a grid gives, interpolated.",
     .attr_size = sizeof(tn_grid_attr), .attr = grid_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = grid_in,
     .infer = grid_sample_infer, .compute = grid_sample_compute,
@@ -270,7 +270,7 @@ static const tn_attr_field affine_fields[] = TN_ATTR_TABLE(tn_affine_grid_attr, 
 static const char *const affine_in[] = {"data"};
 
 const tn_op tn_op_image_affine_grid = {
-    .name = "image.affine_grid", .doc = "The grid of positions that an affine map gives.",
+    .name = "image.affine_points", .doc = "The grid of positions that an affine map gives.",
     .attr_size = sizeof(tn_affine_grid_attr), .attr = affine_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_INJECTIVE, .in_name = affine_in,
     .infer = affine_grid_infer, .compute = affine_grid_compute,

@@ -14,7 +14,7 @@
     ATTR(s, STR,  layout,          order,          "order of the data's dimensions") \
     ATTR(s, STR,  method,          "\"linear\"",     "nearest_neighbor, linear or cubic") \
     ATTR(s, STR,  coordinate_transformation_mode, "\"half_pixel\"", "which old position a new one has") \
-    ATTR(s, STR,  rounding_method, "\"\"", \
+    ATTR(s, STR,  rounding_method, "\"round\"", \
          "what is nearest to a position; empty: round where corners are aligned, else floor") \
     ATTR(s, F64,  cubic_alpha,     "-0.5",         "parameter of the cubic") \
     ATTR(s, I64,  cubic_exclude,   "0",            "1: elements outside count as absent")

@@ -128,7 +128,7 @@ static tn_status check_depth(tn_graph *g, const tn_node *n, const tn_type **out)
     const tn_depth_attr *a = n->attr;
     TN_TRY(tn_rule_tensor(g, n, 0, 4, out));
     TN_TRY(tn_rule_layout_is(g, n, "layout", a->layout, "NCHW", "data"));
-    if (!a->mode || (strcmp(a->mode, "DCR") != 0 && strcmp(a->mode, "CRD") != 0))
+    if (!a->mode || (a->mode[0] && strcmp(a->mode, "DCR") != 0 && strcmp(a->mode, "CRD") != 0))
         return tn_rule_fail(g, n, "op-E007", "mode is \"%s\"; DCR and CRD are known", a->mode ? a->mode : "");
     if (a->block_size < 1 || a->block_size > 64)
         return tn_rule_fail(g, n, "op-E007", "block_size is %lld, but must be in [1, 64]",

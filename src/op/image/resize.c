@@ -216,7 +216,7 @@ static const tn_expr *integer_nearest(const axis_of *x, const tn_expr *o)
         (round == ROUND || round == PREFER_FLOOR || round == PREFER_CEIL))
         return tn_fdiv(p, o, tn_idx(p, k));
     if (mode == ASYMMETRIC && (round == ROUND || round == PREFER_FLOOR || round == PREFER_CEIL)) {
-        int64_t half = k - (round != PREFER_CEIL);
+        int64_t half = k - (round == PREFER_FLOOR);
         return tn_fdiv(p, tn_add(p, tn_mul(p, o, tn_idx(p, 2)), tn_idx(p, half)), tn_idx(p, 2 * k));
     }
     return NULL;
@@ -234,6 +234,7 @@ static const tn_expr *rounded(const axis_of *x, const tn_expr *pos)
         if (x->how[0])
             return tn_select(p, tn_lt(p, x->how[0], num(x, 1)), tn_intrinsic1(p, TN_F_ceil, pos), low);
         return x->a->scale > 0 && x->a->scale < 1 ? tn_intrinsic1(p, TN_F_ceil, pos) : low;
+    case ROUND: /* away from zero; positions below 0 are those of the first element */
     case PREFER_CEIL: return tn_select(p, tn_lt(p, part, num(x, 0.5)), low, high);
     default: return tn_select(p, tn_le(p, part, num(x, 0.5)), low, high);
     }

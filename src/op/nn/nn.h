@@ -80,7 +80,7 @@ TN_ATTR_STRUCT(tn_dense_attr, TN_DENSE_ATTRS);
 /* nn.batch_matmul */
 #define TN_TRANSPOSED_ATTRS(ATTR, s) \
     ATTR(s, BOOL, transpose_a, "False", "the first operand is [b, k, m]") \
-    ATTR(s, BOOL, transpose_b, "True",  "the second operand is [b, n, k]")
+    ATTR(s, BOOL, transpose_b, "False", "the second operand is [b, n, k]")
 #define TN_MATMUL_ATTRS(ATTR, s) TN_TRANSPOSED_ATTRS(ATTR, s) TN_SUM_DTYPE_ATTRS(ATTR, s)
 TN_ATTR_STRUCT(tn_matmul_attr, TN_MATMUL_ATTRS);
 
@@ -128,7 +128,7 @@ TN_ATTR_STRUCT(tn_batch_norm_attr, TN_BATCH_NORM_ATTRS);
     ATTR(s, I64, size,  "5",     "neighbours that count, itself one of them") \
     ATTR(s, I64, axis,  "1",     "the channels") \
     ATTR(s, F64, bias,  "2",     "added to the squares' sum") \
-    ATTR(s, F64, alpha, "1e-05", "factor of the squares' sum, divided by size") \
+    ATTR(s, F64, alpha, "0.0001", "factor of the squares' sum, divided by size") \
     ATTR(s, F64, beta,  "0.75",  "exponent")
 TN_ATTR_STRUCT(tn_lrn_attr, TN_LRN_ATTRS);
 

@@ -141,11 +141,31 @@ tn_status qnn_check_out(tn_graph *g, const tn_node *n, tn_dtype t)
 
 /* ---- expansions ---- */
 
+/* To whole numbers: NULL: ties to even; "UPWARD": up; "TONEAREST": away from zero. */
+static tn_value rounded(tn_graph *g, tn_node *n, tn_value x, const char *how)
+{
+    if (!how)
+        return qnn_call1(g, n, &tn_op_round, NULL, x);
+    tn_value whole = strcmp(how, "TONEAREST") ? qnn_call1(g, n, &tn_op_floor, NULL, x)
+                                              : qnn_call1(g, n, &tn_op_trunc, NULL, x);
+    tn_value rest = qnn_call2(g, n, &tn_op_subtract, x, whole),
+             half = tn_val(tn_make_scalar(g, n->owner, n, TN_F32, 0.5));
+    tn_value step = tn_val(tn_make_scalar(g, n->owner, n, TN_F32, 1));
+    if (strcmp(how, "TONEAREST") == 0) {
+        rest = qnn_call1(g, n, &tn_op_abs, NULL, rest);
+        step = qnn_call1(g, n, &tn_op_sign, NULL, x);
+    }
+    tn_value far = qnn_call2(g, n, &tn_op_greater_equal, rest, half);
+    tn_value next = qnn_call2(g, n, &tn_op_add, whole, step);
+    return qnn_call(g, n, &tn_op_where, NULL, 3, (const tn_value[]){far, next, whole});
+}
+
 /* x (float32) as integers of dtype t, of n's rank. */
-static tn_value to_integers(tn_graph *g, tn_node *n, tn_value x, tn_value zero, int64_t axis, tn_dtype t)
+static tn_value to_integers(tn_graph *g, tn_node *n, tn_value x, tn_value zero, int64_t axis, tn_dtype t,
+                            const char *how)
 {
     int rank = x.def ? tn_value_type(x)->n : 0;
-    x = qnn_call1(g, n, &tn_op_round, NULL, x);
+    x = rounded(g, n, x, how);
     if (!qnn_is_zero(zero))
         x = qnn_call2(g, n, &tn_op_add, x, qnn_spread(g, n, qnn_cast(g, n, zero, TN_F32), axis, rank));
     return qnn_cast(g, n, x, t);
@@ -170,12 +190,22 @@ static tn_status give(tn_value v, tn_value out[])
 
 /* ---- qnn.quantize ---- */
 
+static tn_status check_rounding(tn_graph *g, const tn_node *n)
+{
+    const char *how = ((const tn_qnn_attr *)n->attr)->rounding;
+    if (!how || strcmp(how, "UPWARD") == 0 || strcmp(how, "None") == 0 || strcmp(how, "TONEAREST") == 0)
+        return TN_OK;
+    return tn_rule_fail(g, n, "op-E007", "rounding \"%s\" is not supported; UPWARD, TONEAREST and None are",
+                        how);
+}
+
 static tn_status quantize_infer(tn_graph *g, tn_node *n)
 {
     const tn_qnn_attr *a = n->attr;
     const tn_type *t;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     TN_TRY(tn_rule_number(g, n, 0));
+    TN_TRY(check_rounding(g, n));
     TN_TRY(qnn_check_out(g, n, a->out_dtype));
     TN_TRY(qnn_check_pair(g, n, 1, t, a->axis));
     return tn_rule_result(g, n, 0, a->out_dtype, t->n, t->dim);
@@ -186,7 +216,7 @@ static tn_status quantize_expand(tn_graph *g, tn_node *n, tn_value out[])
     const tn_qnn_attr *a = n->attr;
     tn_value x = qnn_cast(g, n, tn_in(n, 0), TN_F32), scale = qnn_cast(g, n, tn_in(n, 1), TN_F32);
     x = qnn_call2(g, n, &tn_op_divide, x, qnn_spread(g, n, scale, a->axis, n->type[0]->n));
-    return give(to_integers(g, n, x, tn_in(n, 2), a->axis, a->out_dtype), out);
+    return give(to_integers(g, n, x, tn_in(n, 2), a->axis, a->out_dtype, a->rounding), out);
 }
 
 /* ---- qnn.dequantize ---- */
@@ -220,10 +250,7 @@ static tn_status requantize_infer(tn_graph *g, tn_node *n)
     const tn_qnn_attr *a = n->attr;
     TN_TRY(qnn_check_data(g, n, 0, true));
     const tn_type *t = tn_in_type(n, 0);
-    if (!is_default(a->rounding) && strcmp(a->rounding, "TONEAREST") != 0)
-        return tn_rule_fail(g, n, "op-E007",
-                            "rounding \"%s\" is not supported; only \"TONEAREST\" (ties to even) is",
-                            a->rounding);
+    TN_TRY(check_rounding(g, n));
     if (!is_default(a->compute_dtype) && strcmp(a->compute_dtype, "float32") != 0)
         return tn_rule_fail(g, n, "op-E007", "compute_dtype \"%s\" is not supported; only \"float32\" is",
                             a->compute_dtype);
@@ -241,7 +268,7 @@ static tn_status requantize_expand(tn_graph *g, tn_node *n, tn_value out[])
     tn_value from = qnn_spread(g, n, qnn_cast(g, n, tn_in(n, 1), TN_F32), a->axis, rank);
     tn_value to = qnn_spread(g, n, qnn_cast(g, n, tn_in(n, 3), TN_F32), a->axis, rank);
     x = qnn_call2(g, n, &tn_op_multiply, x, qnn_call2(g, n, &tn_op_divide, from, to));
-    return give(to_integers(g, n, x, tn_in(n, 4), a->axis, a->out_dtype), out);
+    return give(to_integers(g, n, x, tn_in(n, 4), a->axis, a->out_dtype, a->rounding), out);
 }
 
 /* clang-format off */
@@ -254,7 +281,7 @@ static const char *const requantize_in[] = {"data", "input_scale", "input_zero_p
     "output_zero_point"};
 
 const tn_op tn_op_qnn_quantize = {
-    .name = "qnn.quantize", .doc = "round(x / scale) + zero_point, ties to even, saturating.",
+    .name = "qnn.quantize", .doc = "round(x / scale) + zero_point, saturating.",
     .attr_size = sizeof(tn_qnn_attr), .attr = quantize_fields,
     .nin = 3, .min_in = 3, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = quantize_in,
     .infer = quantize_infer, .expand = quantize_expand,
@@ -266,7 +293,7 @@ const tn_op tn_op_qnn_dequantize = {
     .infer = dequantize_infer, .expand = dequantize_expand,
 };
 const tn_op tn_op_qnn_requantize = {
-    .name = "qnn.requantize", .doc = "Numbers of one scale and zero point in another, ties to even, saturating.",
+    .name = "qnn.requantize", .doc = "Numbers of one scale and zero point in another, saturating.",
     .attr_size = sizeof(tn_qnn_attr), .attr = requantize_fields,
     .nin = 5, .min_in = 5, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = requantize_in,
     .infer = requantize_infer, .expand = requantize_expand,
@@ -394,7 +421,7 @@ static tn_status linear(tn_graph *g, tn_node *n, const tn_op *op, tn_value out[]
     const tn_qnn_binary_attr *a = n->attr;
     tn_value lhs = in_steps(g, n, 0, a->lhs_axis), rhs = in_steps(g, n, 1, a->rhs_axis);
     tn_value y = qnn_call2(g, n, op, lhs, rhs);
-    return give(to_integers(g, n, y, tn_in(n, 7), -1, n->type[0]->dtype), out);
+    return give(to_integers(g, n, y, tn_in(n, 7), -1, n->type[0]->dtype, NULL), out);
 }
 
 static tn_status add_expand(tn_graph *g, tn_node *n, tn_value out[]) { return linear(g, n, &tn_op_add, out); }
@@ -413,7 +440,7 @@ static tn_status mul_expand(tn_graph *g, tn_node *n, tn_value out[])
 
 /* clang-format off */
 static const tn_attr_field binary_fields[] = TN_ATTR_TABLE(tn_qnn_binary_attr, TN_QNN_BINARY_ATTRS);
-static const tn_attr_field alpha_fields[] = TN_ATTR_TABLE(tn_alpha_attr, TN_ALPHA_ATTRS);
+static const tn_attr_field slope_fields[] = TN_ATTR_TABLE(tn_alpha_attr, TN_SLOPE_ATTRS);
 static const char *const unary_in[] = {"x", "scale", "zero_point", "output_scale", "output_zero_point"};
 static const char *const binary_in[] = {"lhs", "rhs", "lhs_scale", "lhs_zero_point", "rhs_scale", "rhs_zero_point",
     "output_scale", "output_zero_point"};
@@ -449,5 +476,5 @@ UNARY(rsqrt,      unary_expand, 0, NULL, "1 / square root of a quantised tensor.
 UNARY(sigmoid,    unary_expand, 0, NULL, "1 / (1 + exp(-x)) of a quantised tensor.")
 UNARY(sqrt,       unary_expand, 0, NULL, "Square root of a quantised tensor.")
 UNARY(tanh,       unary_expand, 0, NULL, "Hyperbolic tangent of a quantised tensor.")
-UNARY(leaky_relu, leaky_relu_expand, sizeof(tn_alpha_attr), alpha_fields, "Leaky relu of a quantised tensor.")
+UNARY(leaky_relu, leaky_relu_expand, sizeof(tn_alpha_attr), slope_fields, "Leaky relu of a quantised tensor.")
 /* clang-format on */

@@ -11,11 +11,16 @@
 /* qnn.quantize, qnn.dequantize; qnn.requantize */
 #define TN_QNN_AXIS_ATTRS(ATTR, s) ATTR(s, I64, axis, "-1", "the axis that vectors of scales run along")
 #define TN_QNN_OUT_ATTRS(ATTR, s, def) ATTR(s, DTYPE, out_dtype, def, "type of the result")
-#define TN_QUANTIZE_ATTRS(ATTR, s) TN_QNN_AXIS_ATTRS(ATTR, s) TN_QNN_OUT_ATTRS(ATTR, s, "\"int8\"")
+#define TN_QNN_ROUNDING_ATTRS(ATTR, s, def) \
+    ATTR(s, STR, rounding, def, "of ties: UPWARD; TONEAREST: away from zero; None: to even")
+#define TN_QUANTIZE_ATTRS(ATTR, s) \
+    TN_QNN_AXIS_ATTRS(ATTR, s) \
+    TN_QNN_ROUNDING_ATTRS(ATTR, s, "\"TONEAREST\"") \
+    TN_QNN_OUT_ATTRS(ATTR, s, "\"int8\"")
 #define TN_DEQUANTIZE_ATTRS(ATTR, s) TN_QNN_AXIS_ATTRS(ATTR, s) TN_QNN_OUT_ATTRS(ATTR, s, "\"float32\"")
 #define TN_REQUANTIZE_ATTRS(ATTR, s) \
     TN_QNN_AXIS_ATTRS(ATTR, s) \
-    ATTR(s, STR, rounding,      "None", "TONEAREST: ties to even; None: the same") \
+    TN_QNN_ROUNDING_ATTRS(ATTR, s, "\"UPWARD\"") \
     ATTR(s, STR, compute_dtype, "None", "float32; None: the same") \
     TN_QNN_OUT_ATTRS(ATTR, s, "\"int8\"")
 TN_ATTR_STRUCT(tn_qnn_attr, TN_REQUANTIZE_ATTRS);

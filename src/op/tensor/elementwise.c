@@ -229,6 +229,7 @@ static bool formula_shape_value(tn_graph *g, const tn_node *n, const tn_dims in[
 enum {
     none_size = 0,
     alpha_size = sizeof(tn_alpha_attr),
+    slope_size = sizeof(tn_alpha_attr),
     clip_size = sizeof(tn_clip_attr),
     alphabeta_size = sizeof(tn_alphabeta_attr),
     selu_size = sizeof(tn_selu_attr),
@@ -237,6 +238,7 @@ enum {
 
 /* clang-format off */
 static const tn_attr_field alpha_fields[] = TN_ATTR_TABLE(tn_alpha_attr, TN_ALPHA_ATTRS);
+static const tn_attr_field slope_fields[] = TN_ATTR_TABLE(tn_alpha_attr, TN_SLOPE_ATTRS);
 static const tn_attr_field clip_fields[] = TN_ATTR_TABLE(tn_clip_attr, TN_CLIP_ATTRS);
 static const tn_attr_field alphabeta_fields[] = TN_ATTR_TABLE(tn_alphabeta_attr, TN_ALPHABETA_ATTRS);
 

@@ -210,7 +210,7 @@ static void gather_nd_compute(tn_te *te, const tn_node *n, tn_tensor *const in[]
 static const tn_attr_field gather_nd_fields[] = TN_ATTR_TABLE(tn_gather_nd_attr, TN_GATHER_ND_ATTRS);
 
 const tn_op tn_op_gather_nd = {
-    .name = "gather_nd", .doc = "Parts of data, each at the position that a row of indices (the last dimension) names.",
+    .name = "take_nd", .doc = "Parts of data, each at the position that a row of indices (the last dimension) names.",
     .attr_size = sizeof(tn_gather_nd_attr), .attr = gather_nd_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
     .infer = gather_nd_infer, .compute = gather_nd_compute,

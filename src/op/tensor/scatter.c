@@ -180,7 +180,7 @@ static void nd_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tenso
 static const tn_attr_field nd_fields[] = TN_ATTR_TABLE(tn_scatter_attr, TN_SCATTER_ND_ATTRS);
 
 const tn_op tn_op_scatter_nd = {
-    .name = "scatter_nd", .doc = "data with parts replaced at the positions that the rows of indices name, in order.",
+    .name = "put_nd", .doc = "data with parts replaced at the positions that the rows of indices name, in order.",
     .attr_size = sizeof(tn_scatter_attr), .attr = nd_fields,
     .nin = 3, .min_in = 3, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = scatter_in,
     .infer = nd_infer, .body = nd_body,

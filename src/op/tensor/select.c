@@ -316,7 +316,8 @@ static tn_status take_infer(tn_graph *g, tn_node *n)
     if (!tn_dtype_is_int(indices->dtype))
         return tn_rule_fail(g, n, "op-E011", "indices must be integers, but are %s; cast them",
                             tn_rule_dtype_text(g, indices->dtype));
-    if (a->mode && strcmp(a->mode, "clip") != 0 && strcmp(a->mode, "wrap") != 0)
+    if (a->mode && strcmp(a->mode, "clip") != 0 && strcmp(a->mode, "fast") != 0 &&
+        strcmp(a->mode, "wrap") != 0)
         return tn_rule_fail(g, n, "op-E007", "mode \"%s\" is not supported, only \"clip\" and \"wrap\"",
                             a->mode);
     for (int i = 0; i < data->n; i++) {

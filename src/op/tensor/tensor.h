@@ -60,7 +60,7 @@ TN_ATTR_STRUCT(tn_slice_attr, TN_SLICE_ATTRS);
 /* mode "clip" or "wrap" */
 #define TN_TAKE_ATTRS(ATTR, s) \
     ATTR(s, I64, axis, NULL,       "the axis of data that indices select from") \
-    ATTR(s, STR, mode, "\"clip\"", "indices outside: \"clip\" takes the nearest, \"wrap\" counts round")
+    ATTR(s, STR, mode, "\"clip\"", "indices outside: \"clip\" and \"fast\" take the nearest, \"wrap\" counts round")
 TN_ATTR_STRUCT(tn_take_attr, TN_TAKE_ATTRS);
 
 #define TN_CAST_ATTRS(ATTR, s) ATTR(s, DTYPE, dtype, NULL, "type of the result's elements")
@@ -152,7 +152,7 @@ TN_ATTR_STRUCT(tn_axes_attr, TN_AXES_ATTRS);
     ATTR(s, I64,   axis,              NULL,        "the axis that is searched") \
     ATTR(s, BOOL,  keepdims,          "False",     "the axis stays, with extent 1") \
     ATTR(s, BOOL,  select_last_index, "False",     "of equal elements the last one, not the first") \
-    ATTR(s, DTYPE, dtype,             "\"int64\"", "type of the positions")
+    ATTR(s, DTYPE, dtype,             "\"int32\"", "type of the positions")
 TN_ATTR_STRUCT(tn_arg_attr, TN_ARG_ATTRS);
 
 #define TN_EINSUM_ATTRS(ATTR, s) \
@@ -161,6 +161,8 @@ TN_ATTR_STRUCT(tn_einsum_attr, TN_EINSUM_ATTRS);
 
 #define TN_ALPHA_ATTRS(ATTR, s) \
     ATTR(s, F64, alpha, NULL, "factor where x < 0")
+#define TN_SLOPE_ATTRS(ATTR, s) /* nn.leaky_relu */ \
+    ATTR(s, F64, alpha, "0.25", "factor where x < 0")
 TN_ATTR_STRUCT(tn_alpha_attr, TN_ALPHA_ATTRS);
 
 #define TN_CLIP_ATTRS(ATTR, s) \

@@ -126,13 +126,6 @@ def prelu(data: Expr, alpha: Expr, axis: int = 1) -> Expr:
     return _call("nn.prelu", x, slope)
 
 
-def matmul(tensor_a: Expr, tensor_b: Expr, transpose_a: bool = False, transpose_b: bool = False) -> Expr:
-    """The product of two matrices."""
-    a = _call("transpose", tensor_a, axes=[1, 0]) if transpose_a else tensor_a
-    b = tensor_b if transpose_b else _call("transpose", tensor_b, axes=[1, 0])
-    return _call("nn.dense", a, b)
-
-
 def l2_normalize(data: Expr, eps: float, axis: Any = None) -> Expr:
     """data / sqrt(max(sum(data * data), eps))"""
     length = _call("sqrt", _call("maximum", _call("sum", data * data, axis=axis, keepdims=True), const(eps)))
@@ -151,7 +144,7 @@ def _whole(data: Any, axis: Any) -> TupleOf[Expr, int]:
 
 def _arg(name: str) -> Callable[..., Expr]:
     def arg(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False, select_last_index: bool = False,
-            dtype: str = "int64") -> Expr:
+            dtype: str = "int32") -> Expr:
         if exclude:
             raise TypeError(f"{name} has no exclude here; give the axis")
         x, d = _whole(data, axis)
@@ -186,10 +179,13 @@ def _running(name: str) -> Callable[..., Expr]:
 def one_hot(indices: Expr, on_value: Any, off_value: Any, depth: int, axis: int = -1, dtype: Optional[str] = None) -> Expr:
     """on_value at the places that the indices say, else off_value."""
     values = [_call("cast", _expr(v), dtype=dtype) if dtype else _expr(v) for v in (on_value, off_value)]
-    return _call("one_hot", _expr(indices), *values, depth=depth, axis=axis)
+    places = _expr(indices)
+    below = _call("less", places, const(0, _tensor_type(places).dtype))  # of which there is none, as in TVM
+    places = _call("where", below, const(depth, _tensor_type(places).dtype), places)
+    return _call("one_hot", places, *values, depth=depth, axis=axis)
 
 
-def topk(data: Expr, k: Any = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int64") -> Expr:
+def topk(data: Expr, k: Any = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int32") -> Expr:
     """The k greatest elements along an axis (result 0) and their places (result 1), or one of both: "values", "indices"."""
     if ret_type not in ("both", "values", "indices"):
         raise ValueError(f'ret_type is "both", "values" or "indices", not {ret_type!r}')
@@ -214,9 +210,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Optional[str] 
     if count is None:
         first, end, each = (_number(x) for x in (start, stop, step))
         count = max(math.ceil((end - first) / each), 0)
-        dtype = dtype or next((x.data.dtype for x in (stop, start, step) if isinstance(x, Constant)), None)
-        if dtype is None and any(isinstance(x, float) for x in (first, end, each)):
-            dtype = "float32"
+        dtype = dtype or "float32"
         start, step = first, each
     values = [_expr(x) if dtype is None else _call("cast", x, dtype=dtype) if isinstance(x, Expr) else const(x, dtype)
               for x in (start, step)]
@@ -244,7 +238,7 @@ FUNCTIONS: Dict[str, Callable[..., Any]] = {
     "arange": arange, "argmax": _arg("argmax"), "argmin": _arg("argmin"), "cumprod": _running("cumprod"), "cumsum": _running("cumsum"),
     "one_hot": one_hot, "take": take, "topk": topk, "cast_like": cast_like, "copy": copy, "full": full, "full_like": full_like,
     "mean_std": mean_std, "nn.dropout": dropout, "nn.pad": pad, "nn.prelu": prelu,
-    **{f"nn.global_{k}_pool{n}d": _pool_all(f"nn.adaptive_{k}_pool{n}d", order) for k in ("avg", "max") for n, order in ((1, "NCW"), (3, "NCDHW"))},
-    "nn.matmul": matmul,
+    **{f"nn.global_{k}_pool{n}d": _pool_all(f"nn.adaptive_{k}_pool{n}d", order)
+       for k in ("avg", "max") for n, order in ((1, "NCW"), (3, "NCDHW"))},
     "nn.l2_normalize": l2_normalize, "ones": ones, "ones_like": ones_like, "split": split, "stack": stack, "std": std,
     "variance": variance, "zeros": zeros, "zeros_like": zeros_like}

@@ -98,6 +98,8 @@ def _whole(value: Any) -> str:
 
 def _list(value: Any, item: Any) -> str:
     """A list; of lists (pad_width), their elements."""
+    if getattr(value, "data", None) is not None and hasattr(value.data, "shape"):  # a constant expression
+        value = memoryview(value.data).tolist()
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         value = [value]
     flat = [v for part in value for v in (part if hasattr(part, "__iter__") and not isinstance(part, str) else [part])]
@@ -107,7 +109,11 @@ def _list(value: Any, item: Any) -> str:
 def _dim(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return _whole(value) if hasattr(value, "__index__") or not hasattr(value, "name") else str(value.name)
+    from .expr import Expr
+
+    if isinstance(value, Expr) or not (hasattr(value, "__index__") or getattr(value, "name", "")):
+        raise TypeError  # of expressions, only constants are lists
+    return _whole(value) if hasattr(value, "__index__") else str(value.name)
 
 
 def _real(value: Any) -> str:
@@ -121,7 +127,9 @@ def _text(value: Any) -> str:
 
 
 def _truth(value: Any) -> str:
-    return str(bool(operator.index(value)))
+    if operator.index(value) not in (0, 1):
+        raise TypeError
+    return str(bool(value))
 
 
 _TEXT = {"int": _whole, "real": _real, "bool": _truth, "text": _text, "dtype": lambda v: quote(str(v)) if v else "None",

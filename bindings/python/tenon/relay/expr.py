@@ -163,7 +163,15 @@ class Call(Expr):
         return TupleGetItem(self, index)
 
     def __iter__(self) -> Any:
-        raise TypeError("how many results a call has is not known yet; take them by call[0], call[1], ...")
+        from .analysis import infer_type
+
+        fields = getattr(infer_type(self), "fields", None)
+        if fields is None:
+            raise TypeError("a call that has one result cannot be taken apart")
+        return iter([self[i] for i in range(len(fields))])
+
+    def astuple(self) -> "Call":
+        return self
 
     def __repr__(self) -> str:
         return f"Call({self.op!r}, {len(self.args)} arguments)"
@@ -182,6 +190,9 @@ class Tuple(Expr):
 
     def __bool__(self) -> bool:
         return True
+
+    def astuple(self) -> "Tuple":
+        return self
 
     def __repr__(self) -> str:
         return f"Tuple({len(self.fields)} fields)"

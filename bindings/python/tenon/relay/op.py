@@ -14,6 +14,31 @@ from .expr import Call, Expr, Op, Tuple, const
 
 _NO = inspect.Parameter.empty
 
+# Parameters as TVM's functions order and name them: operands that are not those of the record's names stand in its order.
+# Attributes that are not named follow, by name alone.
+_PARAMETERS: Dict[str, str] = {
+    "clip": "a a_min a_max", "gather": "data axis indices", "scatter_nd": "data indices updates mode",
+    "searchsorted": "sorted_sequence values right dtype", "sequence_mask": "data valid_length mask_value axis",
+    "reshape_like": "data shape_like", "slice_like": "data shape_like axes", "broadcast_to_like": "data broadcast_type",
+    "cast_like": "data dtype_like", "where": "condition x y", "repeat": "data repeats axis", "reverse": "data axis",
+    "nn.batch_matmul": "tensor_a tensor_b out_dtype transpose_a transpose_b",
+    "nn.batch_to_space_nd": "data block_shape crops", "nn.space_to_batch_nd": "data block_shape paddings pad_value",
+    "nn.cross_entropy": "predictions targets", "nn.cross_entropy_with_logits": "predictions targets",
+    "nn.nll_loss": "predictions targets weights reduction ignore_index", "nn.fifo_buffer": "data buffer axis",
+    "nn.mirror_pad": "data pad_width mode", "nn.matmul": "tensor_a tensor_b units out_dtype transpose_a transpose_b",
+    **{f"nn.conv{n}d_transpose": "data weight strides padding dilation channels kernel_size groups data_layout kernel_layout "
+       "out_layout output_padding" for n in (1, 2, 3)},
+    "qnn.conv2d": "data kernel input_zero_point kernel_zero_point input_scale kernel_scale kernel_size channels strides padding "
+    "dilation groups data_layout kernel_layout out_layout out_dtype",
+    "qnn.leaky_relu": "x alpha input_scale input_zero_point output_scale output_zero_point",
+}
+# Defaults of TVM's functions that are not those of its texts, and so are written.
+_DEFAULTS: Dict[str, Dict[str, Any]] = {
+    "nn.batch_matmul": {"transpose_b": True}, "nn.lrn": {"alpha": 1e-5}, "nn.leaky_relu": {"alpha": 0.01},
+    **{f"nn.{k}_pool{n}d": {"pool_size": (1,) * n} for k in ("avg", "max") for n in (1, 2, 3)},
+    **{f"image.resize{n}d": {"rounding_method": ""} for n in (1, 2, 3)},
+}
+
 
 def get(name: str) -> Op:
     """The operator as a value, to compare calls with: call.op == relay.op.get("nn.relu")."""
@@ -22,20 +47,44 @@ def get(name: str) -> Op:
 
 def _operand_names(r: _table.Record) -> List[str]:
     taken = {a.name for a in r.attributes}
+    if _PARAMETERS.get(r.name):
+        return [n for n in _PARAMETERS[r.name].split() if n not in taken]
     names = [n if n.isidentifier() and n not in taken else f"operand{i}" for i, n in enumerate(r.operands)]
     if r.most < 0 or (not names and r.most == 1):
         return ["data"]
     return names or (["lhs", "rhs"] if r.most == 2 else [f"x{i}" for i in range(r.most)])
 
 
+def _ordered(r: _table.Record, names: List[str], operands: List[str]) -> inspect.Signature:
+    """With parameters of these names first; operands are named by what is no attribute."""
+    kind, defaults = inspect.Parameter.POSITIONAL_OR_KEYWORD, _DEFAULTS.get(r.name, {})
+    attributes = {a.name: a for a in r.attributes}
+    parameters, all_default = [], False
+    for name in [*names, *(a for a in attributes if a not in names)]:
+        default: Any = _NO
+        if name in attributes and name in defaults:
+            default = defaults[name]
+        elif name in attributes and attributes[name].default is not None:
+            default = _table.value_of(attributes[name].kind, attributes[name].default)
+        elif name in operands[r.least:]:
+            default = None
+        all_default = all_default or default is not _NO
+        how = kind if name in names and (default is not _NO or not all_default) else inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, how, default=default))
+    return inspect.Signature(sorted(parameters, key=lambda p: p.kind))
+
+
 def _signature(r: _table.Record) -> inspect.Signature:
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    if _PARAMETERS.get(r.name):
+        return _ordered(r, _PARAMETERS[r.name].split(), _operand_names(r))
     least = r.least if r.most >= 0 else 1
     required = [inspect.Parameter(n, kind) for n in _operand_names(r)[:least]]
     optional = [inspect.Parameter(n, kind, default=None) for n in _operand_names(r)[least:]]
     parameters = required + optional
     for a in r.attributes:
         default = _NO if a.default is None else _table.value_of(a.kind, a.default)
+        default = _DEFAULTS.get(r.name, {}).get(a.name, default)
         ordered = default is not _NO or not [p for p in parameters if p.default is not _NO or p.kind != kind]
         how = kind if ordered and not [p for p in parameters if p.kind != kind] else inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(a.name, how, default=default))
@@ -54,7 +103,7 @@ def make(name: str) -> Callable[..., Call]:
     """The function that builds calls of an operator."""
     r = _table.find(name)
     signature = _signature(r)
-    operands = _operand_names(r)
+    operands, written = _operand_names(r), _DEFAULTS.get(name, {})
 
     def build(*args: Any, **named: Any) -> Call:
         try:
@@ -64,6 +113,8 @@ def make(name: str) -> Callable[..., Call]:
         given = [_expr(bound.get(n)) for n in operands]
         while given and given[-1] is None:
             given.pop()
+        for a, value in written.items():
+            bound.setdefault(a, value)
         return Call(Op(name), given, {a.name: bound[a.name] for a in r.attributes if a.name in bound})
 
     build.__name__ = build.__qualname__ = name.rsplit(".", 1)[-1]
