@@ -376,6 +376,8 @@ static enum fit fit_slot(matching *m, int64_t k, pt_value b)
 
 static enum fit fit(matching *m, pt_value a, pt_value b)
 {
+    if (pt_is_bad(a) || pt_is_bad(b)) /* what made it has said why */
+        return DIFFERENT;
     if (a.kind == PT_UNKNOWN)
         return fit_slot(m, a.i, b);
     if (is_number(a)) {

@@ -34,7 +34,7 @@ _PARAMETERS: Dict[str, str] = {
 }
 # Defaults of TVM's functions that are not those of its texts, and so are written.
 _DEFAULTS: Dict[str, Dict[str, Any]] = {
-    "nn.batch_matmul": {"transpose_b": True}, "nn.lrn": {"alpha": 1e-5}, "nn.leaky_relu": {"alpha": 0.01},
+    "nn.batch_matmul": {"transpose_b": True}, "qnn.batch_matmul": {"transpose_b": True}, "nn.lrn": {"alpha": 1e-5}, "nn.leaky_relu": {"alpha": 0.01},
     **{f"nn.{k}_pool{n}d": {"pool_size": (1,) * n} for k in ("avg", "max") for n in (1, 2, 3)},
     **{f"image.resize{n}d": {"rounding_method": ""} for n in (1, 2, 3)},
 }
