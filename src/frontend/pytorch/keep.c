@@ -301,8 +301,10 @@ static pt_value describe(keeper *w, form *f, pt_value v, const char *path, int d
     pt_import *p = w->p;
     if (v.kind == PT_UNSET) /* an attribute without a value */
         return v;
-    if (p->stop || !pt_usable(p, v))
+    if (p->stop || !pt_usable(p, v)) {
+        p->stop = true; /* what made it has said why */
         return pt_bad();
+    }
     if (++w->parts > MAX_PARTS || depth > MAX_DEPTH) {
         (void)unsettled(w, path, "to a list that is too large, or nested too deep");
         return pt_bad();
