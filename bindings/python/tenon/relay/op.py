@@ -20,7 +20,7 @@ _PARAMETERS: Dict[str, str] = {
     "clip": "a a_min a_max", "gather": "data axis indices", "scatter_nd": "data indices updates mode",
     "searchsorted": "sorted_sequence values right dtype", "sequence_mask": "data valid_length mask_value axis",
     "reshape_like": "data shape_like", "slice_like": "data shape_like axes", "broadcast_to_like": "data broadcast_type",
-    "cast_like": "data dtype_like", "where": "condition x y", "repeat": "data repeats axis", "reverse": "data axis",
+    "where": "condition x y", "repeat": "data repeats axis", "reverse": "data axis",
     "nn.batch_matmul": "tensor_a tensor_b out_dtype transpose_a transpose_b",
     "nn.batch_to_space_nd": "data block_shape crops", "nn.space_to_batch_nd": "data block_shape paddings pad_value",
     "nn.cross_entropy": "predictions targets", "nn.cross_entropy_with_logits": "predictions targets",
@@ -34,7 +34,8 @@ _PARAMETERS: Dict[str, str] = {
 }
 # Defaults of TVM's functions that are not those of its texts, and so are written.
 _DEFAULTS: Dict[str, Dict[str, Any]] = {
-    "nn.batch_matmul": {"transpose_b": True}, "qnn.batch_matmul": {"transpose_b": True}, "nn.lrn": {"alpha": 1e-5}, "nn.leaky_relu": {"alpha": 0.01},
+    "nn.batch_matmul": {"transpose_b": True}, "qnn.batch_matmul": {"transpose_b": True}, "nn.lrn": {"alpha": 1e-5},
+    "nn.leaky_relu": {"alpha": 0.01},
     **{f"nn.{k}_pool{n}d": {"pool_size": (1,) * n} for k in ("avg", "max") for n in (1, 2, 3)},
     **{f"image.resize{n}d": {"rounding_method": ""} for n in (1, 2, 3)},
 }
