@@ -150,7 +150,8 @@ static tn_status copy_module(tn_object *x, void *user)
     if (from->tir)
         return tn_tir_text_read(b, &m->tir);
     size_t n = list_constants(c, &b->graph, &constant);
-    TN_TRY(tn_relay_parse(&b->graph, b->model, (const char *)b->file.at, b->file.n, constant, n));
+    TN_TRY(tn_relay_parse(&b->graph, b->model, (const char *)b->file.at, b->file.n,
+                          &(tn_relay_metadata){.constant = constant, .n_constant = n}));
     copy_points(&from->build.graph, &b->graph);
     return TN_OK;
 }
@@ -200,8 +201,10 @@ static tn_status read_given(tn_object *x, void *user)
     for (uint32_t i = 0; i < from->n; i++)
         if (from->constant[i].data)
             constant[i] = tn_graph_blob_ref(&b->graph, from->constant[i].data, from->constant[i].n);
-    const char *text = tn_arena_strdup(&b->arena, from->text);
-    return tn_relay_parse(&b->graph, b->model, text, strlen(text), constant, from->n);
+    b->file =
+        (tn_file){.at = (const uint8_t *)tn_arena_strdup(&b->arena, from->text), .n = strlen(from->text)};
+    return tn_import_relay(&b->graph, b->model, &b->file,
+                           &(tn_import_options){.constant = constant, .n_constant = from->n});
 }
 
 tenon_module *tenon_relay_parse(tenon *t, const char *text, uint32_t n, const tenon_bytes constant[])

@@ -182,6 +182,26 @@ static bool is_nothing(const parser *p)
     return tn_lex_is(l, "None") || tn_lex_is(l, "False") || tn_lex_is(l, "nullptr");
 }
 
+/* name=value */
+static tn_status read_attribute(form_call *c, const tn_attr_field *table)
+{
+    parser *p = c->p;
+    const char *name = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
+    bool known = false;
+    for (const tn_attr_field *f = table; f->name; f++)
+        if (strcmp(f->name, name) == 0) {
+            c->given |= (uint64_t)1 << (f - table);
+            known = true;
+        }
+    parse_next(p);
+    TN_TRY(parse_expect(p, "="));
+    tn_scope_fns scope = parse_dims_scope(p);
+    if (strcmp(name, "indices_or_sections") == 0)
+        c->a.x = tn_lex_is(&p->l, "[") || tn_lex_is(&p->l, "(");
+    return known || !is_nothing(p) ? tn_attr_parse(&p->l, p->g->pool, &scope, table, name, &c->a)
+                                   : parse_skip_value(p);
+}
+
 /* Arguments and attributes up to and with the closing bracket. */
 static tn_status read_call(form_call *c, const tn_attr_field *table, pvals *args)
 {
@@ -192,20 +212,12 @@ static tn_status read_call(form_call *c, const tn_attr_field *table, pvals *args
         if (args->n == PARSE_MAX_ARGS)
             return tn_lex_fail(&p->l, "relay-E042", "a call has at most %d arguments", PARSE_MAX_ARGS);
         if (parse_at_attribute(p)) {
-            const char *name = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
-            bool known = false;
-            for (const tn_attr_field *f = table; f->name; f++)
-                if (strcmp(f->name, name) == 0) {
-                    c->given |= (uint64_t)1 << (f - table);
-                    known = true;
-                }
-            parse_next(p);
-            TN_TRY(parse_expect(p, "="));
-            tn_scope_fns scope = parse_dims_scope(p);
-            if (strcmp(name, "indices_or_sections") == 0)
-                c->a.x = tn_lex_is(&p->l, "[") || tn_lex_is(&p->l, "(");
-            TN_TRY(known || !is_nothing(p) ? tn_attr_parse(&p->l, p->g->pool, &scope, table, name, &c->a)
-                                           : parse_skip_value(p));
+            TN_TRY(read_attribute(c, table));
+        } else if (parse_at_metadata(p)) {
+            parse_place behind;
+            TN_TRY(parse_go_metadata(p, c->name, table, &behind));
+            TN_TRY(read_call(c, table, args));
+            parse_back(p, &behind);
         } else {
             TN_TRY(parse_expr(p, &v));
             tn_vec_push(args, v);

@@ -119,10 +119,9 @@ typedef struct parser {
     tn_lexer l;
     const char *file;
     const char *text, *text_end;
-    const char *prev_end;   /* end of the token before the current one: annotations stand in between */
-    const char *annot_used; /* the annotation taken last */
-    const tn_blob *const *constant;
-    size_t n_constant;
+    const char *prev_end;    /* end of the token before the current one: annotations stand in between */
+    const char *annot_used;  /* the annotation taken last */
+    tn_relay_metadata given; /* constants and attributes that the text refers to */
     tn_arena scratch;
     tn_map meta_index; /* k -> entry of meta */
     tn_vec(pconst) meta;
@@ -204,6 +203,9 @@ bool parse_value(parser *p, const pval *v, tn_value *out);
 pval pval_bad(uint32_t line, uint32_t col);
 bool parse_at_attribute(const parser *p); /* name= comes next */
 tn_status parse_skip_value(parser *p);    /* of an attribute */
+bool parse_at_metadata(const parser *p);  /* meta[relay.attrs.X][k] comes next */
+/* Goes from there to the attributes' own text, "(name=value, ...)"; *out: where reading goes on behind it. */
+tn_status parse_go_metadata(parser *p, const char *op, const tn_attr_field *fields, parse_place *out);
 /* The values of arguments, in scratch memory; any_number: fields of tuples one by one. NULL: one of them is bad. */
 tn_value *parse_arg_values(parser *p, const pvals *args, bool any_number, size_t *out_n);
 

@@ -19,6 +19,51 @@ bool parse_at_attribute(const parser *p)
     return tn_lex_is(&ahead, "=");
 }
 
+/* ---- attributes in the metadata section ---- */
+
+bool parse_at_metadata(const parser *p)
+{
+    tn_lexer ahead = p->l;
+    if (!tn_lex_is(&ahead, "meta"))
+        return false;
+    tn_lex_next(&ahead);
+    if (!tn_lex_is(&ahead, "["))
+        return false;
+    tn_lex_next(&ahead);
+    return ahead.tok == TN_TOK_IDENT && !tn_lex_is(&ahead, "relay.Constant");
+}
+
+tn_status parse_go_metadata(parser *p, const char *op, const tn_attr_field *fields, parse_place *out)
+{
+    const tn_relay_metadata *m = &p->given;
+    const tn_lexer at = p->l;
+    parse_next(p);
+    TN_TRY(parse_expect(p, "["));
+    const char *type = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
+    parse_next(p);
+    TN_TRY(parse_expect(p, "]"));
+    TN_TRY(parse_expect(p, "["));
+    int64_t k = p->l.i;
+    if (p->l.tok != TN_TOK_INT || p->l.n_suffix)
+        return tn_lex_fail(&p->l, "relay-E035", "expected the number of attributes");
+    parse_next(p);
+    TN_TRY(parse_expect(p, "]"));
+    const char *text = m->attributes ? m->attributes(m->user, type, k, op, fields) : NULL;
+    if (!text) {
+        p->l = at;
+        return tn_lex_fail(
+            &p->l, "relay-E091",
+            "the attributes meta[%s][%lld] are not in a #[metadata] section of this text that "
+            "can be read; print the module with its metadata, or write the attributes as name=value",
+            type, (long long)k);
+    }
+    tn_lexer to;
+    tn_lex_init(&to, p->g->ctx, p->file, text, strlen(text), false);
+    to.line = to.tok_line = at.tok_line;
+    *out = parse_go(p, &to, p->file);
+    return TN_OK;
+}
+
 /* Skips one attribute value. */
 tn_status parse_skip_value(parser *p)
 {
@@ -92,6 +137,11 @@ static tn_status parse_args(parser *p, const tn_op *op, void *attr, bool attrs, 
             return tn_lex_fail(&p->l, "relay-E042", "a call has at most %d arguments", PARSE_MAX_ARGS);
         if (attrs && parse_at_attribute(p)) {
             TN_TRY(parse_attribute(p, op, attr, seen, foreign));
+        } else if (attrs && op && parse_at_metadata(p)) {
+            parse_place behind;
+            TN_TRY(parse_go_metadata(p, op->name, op->attr, &behind));
+            TN_TRY(parse_args(p, op, attr, true, args, seen, foreign));
+            parse_back(p, &behind);
         } else {
             TN_TRY(parse_expr(p, &v));
             tn_vec_push(args, v);

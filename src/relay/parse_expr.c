@@ -239,16 +239,17 @@ static tn_status constant_blob(parser *p, int64_t k, const tn_type *t, uint32_t 
     *out = NULL;
     if (!e || !tn_is_int(e, &bytes))
         return parse_error(p, line, col, "relay-E015", "this constant is larger than any memory");
-    if (!p->constant || ((uint64_t)k < p->n_constant && !p->constant[k]))
+    if (!p->given.constant || ((uint64_t)k < p->given.n_constant && !p->given.constant[k]))
         return TN_OK;
-    if ((uint64_t)k >= p->n_constant || !p->constant[k] || p->constant[k]->n != (uint64_t)bytes) {
-        size_t have = (uint64_t)k < p->n_constant && p->constant[k] ? p->constant[k]->n : 0;
+    if ((uint64_t)k >= p->given.n_constant || !p->given.constant[k] ||
+        p->given.constant[k]->n != (uint64_t)bytes) {
+        size_t have = (uint64_t)k < p->given.n_constant && p->given.constant[k] ? p->given.constant[k]->n : 0;
         return parse_error(p, line, col, "relay-E034",
                            "meta[relay.Constant][%lld] needs %lld bytes, but its parameter has %zu; use the "
                            ".params file that was written with this text",
                            (long long)k, (long long)bytes, have);
     }
-    *out = p->constant[k];
+    *out = p->given.constant[k];
     return TN_OK;
 }
 

@@ -131,8 +131,8 @@ static tn_status parse_header(parser *p, bool *out_end)
     parse_next(p);
     TN_TRY(parse_expect(p, "["));
     *out_end = tn_lex_is(&p->l, "metadata");
-    if (*out_end && p->n_constant)
-        return TN_OK; /* its constants have been read, or come from another file */
+    if (*out_end && (p->given.n_constant || p->given.attributes))
+        return TN_OK; /* it has been read, or its constants come from another file */
     if (*out_end) {
         return tn_report(
             p->g->ctx, TN_WARNING, "relay-W001", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),
@@ -478,14 +478,11 @@ static tn_status parse_module(parser *p)
 }
 
 tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n,
-                         const tn_blob *const *constant, size_t n_constant)
+                         const tn_relay_metadata *meta)
 {
-    parser p = {.g = g,
-                .file = tn_intern(g->ctx, file ? file : "<text>"),
-                .constant = constant,
-                .n_constant = n_constant,
-                .dims = DIM_USE,
-                .fresh = -1};
+    parser p = {.g = g, .file = tn_intern(g->ctx, file ? file : "<text>"), .dims = DIM_USE, .fresh = -1};
+    if (meta)
+        p.given = *meta;
     p.text = text ? text : "";
     p.text_end = p.text + n;
     tn_arena_init(&p.scratch);

@@ -7,12 +7,23 @@
 /* Prints the module. Constants of rank 0 inline; others as meta[relay.Constant][k] with a comment (name,
  * shape). A group (an `fn` with Primitive=1 and the call of it) prints as two lines, as in docs/relay.md. */
 void tn_relay_print(const tn_graph *g, tn_buf *out);
-/* Reads a module into an empty graph. constant: data of meta[relay.Constant][k] by index ("<file>.params"; must outlive
- * g), or NULL: then they read as opaque constants of the annotated type (blob NULL: dump and passes work, running does
- * not), as one does whose entry is NULL. Types are inferred. Reports up to about 20 mistakes; after TN_FAIL the graph
- * is of no use. */
+/* What a text refers to as meta[TYPE][k]. */
+typedef struct tn_relay_metadata {
+    /* Data of meta[relay.Constant][k] by index ("<file>.params"); they must outlive the graph. */
+    const tn_blob *const *constant;
+    size_t n_constant;
+    /* The attributes meta[type][k] of a call of op as a text, "(axis=1, mode=\"add\")", that lives as long as the call
+     * of tn_relay_parse; fields: those that are known, ended by one without a name, NULL: none. NULL: there are no
+     * such attributes. */
+    const char *(*attributes)(void *user, const char *type, int64_t k, const char *op,
+                              const tn_attr_field *fields);
+    void *user;
+} tn_relay_metadata;
+/* Reads a module into an empty graph. meta NULL, or constants NULL: constants read as opaque ones of the annotated type
+ * (blob NULL: dump and passes work, running does not), as one does whose entry is NULL. Types are inferred. Reports up
+ * to about 20 mistakes; after TN_FAIL the graph is of no use. */
 TN_WARN_UNUSED tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n,
-                                        const tn_blob *const *constant, size_t n_constant);
+                                        const tn_relay_metadata *meta);
 /* Building a function piece by piece, by the text of its expressions, in g's arena and context. A call reports what is
  * wrong as reading a text does; its line is the number of the call. */
 typedef struct tn_relay_builder tn_relay_builder;

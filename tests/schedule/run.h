@@ -117,7 +117,8 @@ static inline uint32_t read_groups(bench *x, const char *relay, const char *mach
     machine_named(x, machine, &b->machine);
     size_t n;
     const tn_blob *const *blob = constants(x, relay, &n);
-    if (tn_relay_parse(&b->graph, "t.relay", relay, strlen(relay), blob, n) != TN_OK ||
+    if (tn_relay_parse(&b->graph, "t.relay", relay, strlen(relay),
+                       &(tn_relay_metadata){.constant = blob, .n_constant = n}) != TN_OK ||
         tn_stage_graph(b) != TN_OK || tn_stage_tir(b) != TN_OK)
         fail_msg("%s\n%s", relay, diags(x));
     return (uint32_t)b->groups.n;

@@ -19,7 +19,7 @@ static void module_init(module *m, const char *text)
 {
     fixture_init(&m->x);
     tn_graph_init(&m->g, &m->x.ctx, &m->x.arena, &m->x.pool);
-    if (tn_relay_parse(&m->g, "t.relay", text, strlen(text), NULL, 0) != TN_OK)
+    if (tn_relay_parse(&m->g, "t.relay", text, strlen(text), NULL) != TN_OK)
         fail_msg("%s\n%s", text, diags(&m->x));
 }
 

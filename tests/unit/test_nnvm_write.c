@@ -22,7 +22,7 @@ static const char *in_text(model *m, const char *text)
 static tn_status parse(model *m, const char *text)
 {
     const char *whole = in_text(m, text);
-    return tn_relay_parse(&m->g, "m.relay", whole, strlen(whole), NULL, 0);
+    return tn_relay_parse(&m->g, "m.relay", whole, strlen(whole), NULL);
 }
 
 static tn_status write(model *m, tn_buf *graph, tn_buf *params)

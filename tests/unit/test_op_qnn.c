@@ -55,7 +55,8 @@ static void run(const char *text, const tensor *x, int ndim, const int64_t dim[]
                           .n = (size_t)x->n,
                           .borrowed = true};
     memcpy(in.dim, dim, (size_t)ndim * sizeof *dim);
-    if (tn_relay_parse(&m.g, "t", text, strlen(text), all, (size_t)n_const) != TN_OK ||
+    if (tn_relay_parse(&m.g, "t", text, strlen(text),
+                       &(tn_relay_metadata){.constant = all, .n_constant = (size_t)n_const}) != TN_OK ||
         tn_relay_run(&m.g, 1, &in, 1, out, NULL, NULL) != TN_OK)
         fail_msg("%s\n%s", text, module_diag(&m));
     module_close(&m);

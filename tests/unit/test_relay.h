@@ -48,7 +48,7 @@ static inline const char *module_print(module *m)
 static inline void module_read(module *m, const char *text)
 {
     module_open(m);
-    tn_status s = tn_relay_parse(&m->g, "t.relay", text, strlen(text), NULL, 0);
+    tn_status s = tn_relay_parse(&m->g, "t.relay", text, strlen(text), NULL);
     s = s == TN_OK ? tn_relay_verify(&m->g) : s;
     if (s != TN_OK)
         fail_msg("%s\n%s", text, module_diag(m));

@@ -339,7 +339,7 @@ static void test_rows(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         module m;
         module_open(&m);
-        tn_status s = tn_relay_parse(&m.g, "t", rows[i].text, strlen(rows[i].text), NULL, 0);
+        tn_status s = tn_relay_parse(&m.g, "t", rows[i].text, strlen(rows[i].text), NULL);
         const char *all = module_diag(&m);
         size_t first = strcspn(all, "\n");
         const char *at = strstr(all, rows[i].want);
@@ -360,7 +360,7 @@ static void test_many(void **state)
         MAIN("%0 = nn.rellu(%x);\n%1 = exp(%0) + %2;\n%3 = reshape(%x);\n%4 = add(%3, %1);\n(%4, %5)");
     module m;
     module_open(&m);
-    assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, NULL, 0), TN_FAIL);
+    assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, NULL), TN_FAIL);
     assert_int_equal(m.ctx.n_error, 4);
     assert_int_equal(m.ctx.diag[0].loc.line, 2);
     assert_int_equal(m.ctx.diag[1].loc.line, 3);
@@ -396,7 +396,7 @@ static void test_limits(void **state)
                 tn_buf_printf(&b, "%%%d = exp(%%y%d);\n", k, k);
             else
                 tn_buf_str(&b, parts[i][1]);
-        assert_int_equal(tn_relay_parse(&m.g, "t", b.at, b.n, NULL, 0), TN_FAIL);
+        assert_int_equal(tn_relay_parse(&m.g, "t", b.at, b.n, NULL), TN_FAIL);
         assert_non_null(strstr(module_diag(&m), parts[i][2]));
         assert_true(m.ctx.n_error <= 21);
         tn_buf_deinit(&b);
@@ -417,7 +417,7 @@ static void test_overlap(void **state)
         for (int i = 0; i < 600000 * (k + 1); i++)
             tn_buf_str(&b, " ");
         tn_buf_str(&b, "2 }, (Nil, Nil) => 3 } }");
-        assert_int_equal(tn_relay_parse(&m.g, "t", b.at, b.n, NULL, 0), k ? TN_FAIL : TN_OK);
+        assert_int_equal(tn_relay_parse(&m.g, "t", b.at, b.n, NULL), k ? TN_FAIL : TN_OK);
         if (k)
             assert_non_null(strstr(module_diag(&m), "more than 1048576 bytes were read again [relay-E226]"));
         tn_buf_deinit(&b);
@@ -436,7 +436,9 @@ static void test_params(void **state)
     for (size_t n = 1; n <= 2; n++) {
         module m;
         module_open(&m);
-        assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, both, n), TN_FAIL);
+        assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1,
+                                        &(tn_relay_metadata){.constant = both, .n_constant = n}),
+                         TN_FAIL);
         assert_non_null(strstr(module_diag(&m), n == 1 ? "needs 16 bytes, but its parameter has 0"
                                                        : "needs 16 bytes, but its parameter has 12"));
         assert_string_equal(m.ctx.diag[0].id, "relay-E034");
@@ -451,7 +453,7 @@ static void test_warnings(void **state)
         "def @main(%x: bool, Compiler=\"dnnl\", shape=[1, (2)]) { %x }\n#[metadata]\n{ }{{";
     module m;
     module_open(&m);
-    assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, NULL, 0), TN_OK);
+    assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, NULL), TN_OK);
     const char *all = module_diag(&m);
     assert_non_null(
         strstr(all, "t:1:30: warning: the attribute Compiler of a global function is ignored [relay-W003]"));

@@ -58,7 +58,9 @@ static void test_symbolic(void **state)
     float w[6] = {1, 2, 3, 4, -5, -6}, b[3] = {0.5f, -10, 0};
     tn_blob blob[2] = {{.at = w, .n = sizeof w}, {.at = b, .n = sizeof b}};
     const tn_blob *all[2] = {&blob[0], &blob[1]};
-    assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, all, 2), TN_OK);
+    assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1,
+                                    &(tn_relay_metadata){.constant = all, .n_constant = 2}),
+                     TN_OK);
     static const int64_t sizes[] = {1, 2, 7, 1};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         float x[14], want[21];
@@ -227,7 +229,9 @@ static void test_eval_node(void **state)
     module m;
     tn_tensor_value out[3];
     module_open(&m);
-    assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, all, 2), TN_OK);
+    assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1,
+                                    &(tn_relay_metadata){.constant = all, .n_constant = 2}),
+                     TN_OK);
     assert_int_equal(tn_relay_eval_node(&m.g, find(&m, &tn_op_nn_batch_norm), out, NULL, NULL), TN_OK);
     expect(&out[0], (float[]){-2, 0, 2, 4}, 4);
     expect(&out[1], b, 2);

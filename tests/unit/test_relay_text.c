@@ -19,7 +19,7 @@ static void read_print(const char *name, const char *text, size_t n, tn_buf *out
 {
     module m;
     module_open(&m);
-    tn_status s = tn_relay_parse(&m.g, name, text, n, NULL, 0);
+    tn_status s = tn_relay_parse(&m.g, name, text, n, NULL);
     s = s == TN_OK ? tn_relay_verify(&m.g) : s;
     if (s != TN_OK)
         fail_msg("%s: %s\n%.*s", name, module_diag(&m), (int)n, text);
@@ -196,7 +196,9 @@ static void test_constants(void **state)
     const tn_node *list[4] = {0};
     module m;
     module_open(&m);
-    assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, all, 2), TN_OK);
+    assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1,
+                                    &(tn_relay_metadata){.constant = all, .n_constant = 2}),
+                     TN_OK);
     assert_int_equal(tn_relay_verify(&m.g), TN_OK);
     assert_int_equal(tn_relay_constants(&m.g, list, 4), 2);
     assert_string_equal(list[0]->name, "b");

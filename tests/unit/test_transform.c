@@ -116,7 +116,8 @@ static void read_row(module *m, const row *r)
         all[k] = tn_graph_blob_ref(&m->g, random_floats(&m->arena, n, (uint64_t)k + 7, n <= 8), bytes);
     }
     const char *text = tn_arena_printf(&m->arena, "#[version = \"0.0.5\"]\n%s\n", r->text);
-    if (tn_relay_parse(&m->g, "t.relay", text, strlen(text), all, MAX_CONST) != TN_OK)
+    const tn_relay_metadata meta = {.constant = all, .n_constant = MAX_CONST};
+    if (tn_relay_parse(&m->g, "t.relay", text, strlen(text), &meta) != TN_OK)
         fail_msg("%s: %s", r->name, module_diag(m));
 }
 

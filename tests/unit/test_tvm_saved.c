@@ -50,6 +50,12 @@
     NODE("relay.PatternWildcard", "") NODE("relay.Call", "'op':'38','args':'39'") OP("nn.relu") LIST("34"), "")
 // clang-format on
 
+/* A text whose metadata has attributes 0 of a type; node 4 is 1, 5 is True, 6 is [1, 2]. */
+#define METADATA(body, type, attrs) \
+    "#[version = '0.0.5']\ndef @main(%x: Tensor[(1, 2), int32]) {\n  " body "\n}\n#[metadata]\n" \
+    "{'root':1,'nodes':[{'type_key':''},{'type_key':'Map','keys':['" type "'],'data':[2]}" LIST("3") \
+        NODE(type, attrs) INT("1") INT("1") LIST("4,7") INT("2") "]}"
+
 static const struct {
     const char *text, *want[2];
 } cases[] = {
@@ -87,6 +93,19 @@ static const struct {
      "b64ndarrays':"
      "['" TENSOR "']}",
      {"add(%x, meta[relay.Constant][0]", NULL}},
+    /* attributes of its metadata, of an operator of ours and of one that is made of others */
+    {METADATA("cumsum(%x, meta[relay.attrs.ScanopAttrs][0])", "relay.attrs.ScanopAttrs",
+              "'axis':'4','dtype':'int32','exclusive':'5'"),
+     {"cumsum(%x, axis=1, exclusive=True)", NULL}},
+    {METADATA("nn.dilate(%x, meta[relay.attrs.DilateAttrs][0])", "relay.attrs.DilateAttrs",
+              "'strides':'6','dilation_value':'2'"),
+     {"strides=[1, 2], axes=[0, 1])", NULL}},
+    {METADATA("nn.relu(%x, meta[relay.attrs.None][1])", "relay.attrs.None", ""),
+     {"3:15: error: the attributes meta[relay.attrs.None][1] are not in a #[metadata] section of this text "
+      "that "
+      "can be read; print the module with its metadata, or write the attributes as name=value [relay-E091]"}},
+    {METADATA("nn.relu(%x, meta[relay.attrs.Odd][0])", "relay.attrs.Odd", "'axis':'4'"),
+     {"nn.relu has no attributes, so it cannot have axis [relay-E041]", NULL}},
     /* a function of any type A, which is called */
     {SAVED(
          "9",

@@ -37,18 +37,25 @@ static tn_status import_saved(imp_model *im, tn_bytes json)
     if (why)
         return tn_error(im->g->ctx, "tvm-E001", imp_make_loc(im, NULL, NULL),
                         "this module saved by TVM cannot be read: %s%s", why, imp_again(why));
-    tn_status status = tn_relay_parse(im->g, im->file, copy, length, constant, n);
+    tn_status status = tn_relay_parse(im->g, im->file, copy, length,
+                                      &(tn_relay_metadata){.constant = constant, .n_constant = n});
     tn_diag_advise(im->g->ctx, said, "save the module again, or report this if TVM reads the file");
     return status;
 }
 
 static tn_status import_text(imp_model *im, tn_bytes text, const tn_import_options *o)
 {
-    const tn_blob *const *constant = o ? o->constant : NULL;
-    size_t n = o ? o->n_constant : 0;
-    if (!constant)
-        constant = tvm_read_metadata(im, text, &n);
-    return tn_relay_parse(im->g, im->file, (const char *)text.at, text.n, constant, n);
+    tn_relay_metadata meta = {.constant = o ? o->constant : NULL, .n_constant = o ? o->n_constant : 0};
+    tvm_saved saved;
+    if (tvm_open_metadata(im, text, &saved)) {
+        meta.attributes = tvm_metadata_attributes;
+        meta.user = &saved;
+        if (!meta.constant)
+            meta.constant = tvm_read_constants(&saved, &meta.n_constant);
+    }
+    tn_status s = tn_relay_parse(im->g, im->file, (const char *)text.at, text.n, &meta);
+    tvm_close(&saved);
+    return s;
 }
 
 tn_status tn_import_relay(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)

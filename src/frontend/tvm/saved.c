@@ -151,46 +151,48 @@ const char *tvm_read_tensor(tvm_saved *s, int64_t i, tvm_tensor *out)
 
 /* ---- metadata of texts ---- */
 
-/* root: a map with the list of constants, or that of an older release, an attribute of this name. */
-static const tn_json *constant_list(const tvm_saved *s)
+/* root: a map of types to lists. */
+static const tn_json *list_of(const tvm_saved *s, const char *type)
 {
     const tn_json *map = tvm_node(s, s->root), *keys = tn_json_find(map, "keys"),
                   *data = tn_json_find(map, "data");
     for (uint32_t i = 0;
          tn_json_is(keys, TN_JSON_ARRAY) && tn_json_is(data, TN_JSON_ARRAY) && i < keys->n && i < data->n;
          i++)
-        if (tn_json_is_text(&keys->u.at[i], "relay.Constant"))
-            return tvm_node(s, tvm_number(&data->u.at[i], 0));
+        if (tn_json_is_text(&keys->u.at[i], type)) {
+            const tn_json *list = tn_json_find(tvm_node(s, tvm_number(&data->u.at[i], 0)), "data");
+            return tn_json_is(list, TN_JSON_ARRAY) ? list : NULL;
+        }
     return NULL;
 }
 
-static const tn_blob **read_constants(tvm_saved *s, const tn_json *list, size_t *out_n)
+const tn_json *tvm_metadata(const tvm_saved *s, const char *type, int64_t k)
 {
-    const tn_json *data = tn_json_find(list, "data");
-    uint32_t n = tn_json_is(data, TN_JSON_ARRAY) ? data->n : 0;
+    const tn_json *list = list_of(s, type);
+    return list && k >= 0 && k < (int64_t)list->n ? tvm_node(s, tvm_number(&list->u.at[k], 0)) : NULL;
+}
+
+const tn_blob *const *tvm_read_constants(tvm_saved *s, size_t *out_n)
+{
+    const tn_json *list = list_of(s, "relay.Constant");
+    const uint32_t n = list ? list->n : 0;
     const tn_blob **blob = TN_NEW_N(s->im->g->arena, const tn_blob *, n);
     for (uint32_t i = 0; i < n; i++) {
         tvm_tensor t;
-        const tn_json *c = tvm_node(s, tvm_number(&data->u.at[i], 0));
+        const tn_json *c = tvm_metadata(s, "relay.Constant", i);
         blob[i] = tvm_read_tensor(s, tvm_number(tvm_attr(c, "data"), -1), &t) ? NULL : t.blob;
     }
     *out_n = n;
     return n ? blob : NULL;
 }
 
-const tn_blob *const *tvm_read_metadata(imp_model *im, tn_bytes text, size_t *out_n)
+bool tvm_open_metadata(imp_model *im, tn_bytes text, tvm_saved *out)
 {
     static const char head[] = "#[metadata]";
-    const char *at = memmem(text.at, text.n, head, sizeof head - 1);
-    const tn_blob *const *found = NULL;
-    tvm_saved s;
-    *out_n = 0;
+    const uint8_t *at = memmem(text.at, text.n, head, sizeof head - 1);
+    *out = (tvm_saved){.im = im};
     if (!at)
-        return NULL;
+        return false;
     at += sizeof head - 1;
-    tn_bytes json = {(const uint8_t *)at, text.n - (size_t)((const uint8_t *)at - text.at)};
-    if (!tvm_open(im, json, &s))
-        found = read_constants(&s, constant_list(&s), out_n);
-    tvm_close(&s);
-    return found;
+    return !tvm_open(im, (tn_bytes){at, text.n - (size_t)(at - text.at)}, out);
 }

@@ -33,8 +33,14 @@ tn_bytes tvm_text(const tn_json *v);    /* of a string; at NULL: it is none */
 tn_bytes tvm_repr(const tn_json *node); /* what a text or operator is */
 /* Tensor i of the list; NULL, or what is wrong. */
 const char *tvm_read_tensor(tvm_saved *s, int64_t i, tvm_tensor *out);
-/* The constants of a text's metadata by their places: NULL: there are none that can be read. */
-const tn_blob *const *tvm_read_metadata(imp_model *im, tn_bytes text, size_t *out_n);
+/* The metadata section of a text. false: it has none that can be read. tvm_close in both cases. */
+bool tvm_open_metadata(imp_model *im, tn_bytes text, tvm_saved *out);
+const tn_json *tvm_metadata(const tvm_saved *s, const char *type, int64_t k); /* meta[type][k]; NULL: none */
+/* Its constants by their places; NULL: there are none. */
+const tn_blob *const *tvm_read_constants(tvm_saved *s, size_t *out_n);
+/* Attributes k of a type, as a text for a call of op: tn_relay_metadata.attributes, of a tvm_saved. */
+const char *tvm_metadata_attributes(void *user, const char *type, int64_t k, const char *op,
+                                    const tn_attr_field *fields);
 /* A saved module as Relay text, and its constants. NULL, or what is wrong. */
 const char *tvm_write_text(tvm_saved *s, tn_buf *out, const tn_blob *const **out_constant, size_t *out_n);
 

@@ -4,6 +4,7 @@
 #include "frontend/tvm/text.h"
 
 #include "op/op.h"
+#include "relay/relay.h"
 
 #include <string.h>
 
@@ -168,7 +169,7 @@ static bool is_node_field(tn_bytes attrs, tn_bytes name)
     } rows[] = {{"Conv", "channels"},       {"Dense", "units"},  {"Take", "axis"},    {"Gather", "axis"},
                 {"Gather", "batch_dims"},   {"Scan", ""},        {"TopK", "k"},       {"Repeat", ""},
                 {"Stack", "axis"},          {"Reverse", "axis"}, {"Scatter", "axis"}, {"GatherND", ""},
-                {"Deformable", "channels"}, {"Matmul", "units"}};
+                {"Deformable", "channels"}, {"Matmul", "units"}, {"Reduce", "axis"}};
     for (size_t i = 0; attrs.n && i < sizeof rows / sizeof *rows; i++)
         if (memmem(attrs.at, attrs.n, rows[i].attrs, strlen(rows[i].attrs)) &&
             (!*rows[i].name || imp_is(name, rows[i].name)))
@@ -176,9 +177,9 @@ static bool is_node_field(tn_bytes attrs, tn_bytes name)
     return false;
 }
 
-static const tn_attr_field *find_field(const tn_op *op, tn_bytes name)
+static const tn_attr_field *find_field(const tn_attr_field *fields, tn_bytes name)
 {
-    for (const tn_attr_field *f = op ? op->attr : NULL; f && f->name; f++)
+    for (const tn_attr_field *f = fields; f && f->name; f++)
         if (imp_is(name, f->name))
             return f;
     return NULL;
@@ -191,15 +192,16 @@ static bool is_left_out(tn_bytes name)
            imp_is(name, "span");
 }
 
-static bool put_attr(tvm_writer *w, const tn_op *op, tn_bytes attrs, tn_bytes name, const tn_json *v)
+static bool put_attr(tvm_writer *w, const tn_attr_field *fields, tn_bytes attrs, tn_bytes name,
+                     const tn_json *v)
 {
-    const tn_attr_field *f = find_field(op, name);
+    const tn_attr_field *f = find_field(fields, name);
     tn_bytes text = tvm_text(v);
     int64_t number = tvm_number(v, -1);
     const tn_json *node = tvm_node(w->s, number);
     int kind = f ? (int)f->kind : -1;
     bool refers = kind == TN_A_INTS || kind == TN_A_DIMS || kind == TN_A_STRS || is_node_field(attrs, name) ||
-                  tvm_is(node, "Array") || (kind == TN_A_STR && tvm_is(node, "String"));
+                  (kind < 0 && tvm_is(node, "Array")) || (kind == TN_A_STR && tvm_is(node, "String"));
     if (refers && !node)
         return true; /* none */
     tn_buf_printf(w->out, ", %.*s=", (int)name.n, (const char *)name.at);
@@ -214,14 +216,25 @@ static bool put_attr(tvm_writer *w, const tn_op *op, tn_bytes attrs, tn_bytes na
     return true;
 }
 
-static bool put_attrs(tvm_writer *w, tn_bytes op, const tn_json *attrs)
+/* The attributes that calls of an operator have here; NULL: it is not known. */
+static const tn_attr_field *fields_of(const char *name)
+{
+    const tn_op *op = tn_ops_find(name);
+    tn_relay_form form;
+    for (size_t i = 0; !op && tn_relay_form_at(i, &form); i++)
+        if (strcmp(form.name, name) == 0)
+            return form.attr;
+    return op ? op->attr : NULL;
+}
+
+/* ", name=value" for each */
+static bool put_attrs(tvm_writer *w, const tn_attr_field *fields, const tn_json *attrs)
 {
     const tn_json *all = attrs ? tn_json_find(attrs, "attrs") : NULL;
     tn_bytes type = attrs ? tvm_text(tn_json_find(attrs, "type_key")) : (tn_bytes){0};
-    const tn_op *known = tn_ops_find(tn_arena_strndup(w->a, (const char *)op.at, op.n));
     for (uint32_t i = 0; tn_json_is(all, TN_JSON_OBJECT) && i < all->n; i++) {
         tn_bytes name = tvm_text(&all->u.at[2 * i]), value = tvm_text(&all->u.at[2 * i + 1]);
-        if (!is_left_out(name) && value.n && !put_attr(w, known, type, name, &all->u.at[2 * i + 1]))
+        if (!is_left_out(name) && value.n && !put_attr(w, fields, type, name, &all->u.at[2 * i + 1]))
             return false;
     }
     return true;
@@ -313,13 +326,14 @@ static bool put_expression(tvm_writer *w, const tn_json *n)
     const tn_json *op = tvm_ref(w->s, n, "op"), *fields = tvm_list_of(tvm_ref(w->s, n, "fields"));
     if (tvm_is(n, "Call")) {
         tn_bytes name = tvm_is(op, "Op") ? tvm_repr(op) : (tn_bytes){0};
+        const char *known = name.at ? tn_arena_strndup(w->a, (const char *)name.at, name.n) : NULL;
         if (tvm_is(op, "Op"))
             tn_buf_add(w->out, name.at, name.n);
         else if (!tvm_put_operand(w, op))
             return false;
         tn_buf_char(w->out, '(');
         if (!put_operands(w, tvm_list_of(tvm_ref(w->s, n, "args"))) ||
-            (name.at && !put_attrs(w, name, tvm_ref(w->s, n, "attrs"))))
+            (known && !put_attrs(w, fields_of(known), tvm_ref(w->s, n, "attrs"))))
             return false;
         tn_buf_char(w->out, ')');
         return true;
@@ -518,4 +532,22 @@ const char *tvm_write_text(tvm_saved *s, tn_buf *out, const tn_blob *const **out
     tn_vec_deinit(&w.done);
     tn_vec_deinit(&w.todo);
     return w.why;
+}
+
+const char *tvm_metadata_attributes(void *user, const char *type, int64_t k, const char *op,
+                                    const tn_attr_field *fields)
+{
+    (void)op;
+    tvm_saved *s = user;
+    tn_buf text = {0};
+    const size_t most =
+        ((size_t)1 << 20) + 8 * s->im->whole.n; /* a text may refer to them any number of times */
+    tvm_writer w = {.s = s, .a = &s->im->scratch, .out = &text, .most = most - s->bytes};
+    const tn_json *attrs = tvm_metadata(s, type, k);
+    bool fine = attrs && s->bytes < most && put_attrs(&w, fields, attrs);
+    const char *first = text.n ? text.at + strlen(", ") : "", *end = text.n ? text.at + text.n : first;
+    const char *copy = fine ? tn_arena_printf(w.a, "(%.*s)", (int)(end - first), first) : NULL;
+    s->bytes += text.n;
+    tn_buf_deinit(&text);
+    return copy;
 }
