@@ -1,7 +1,6 @@
 /* Forms (forms.h): how they are read, and what their rows share. */
 #include "relay/forms.h"
 
-#include "base/words.h"
 #include "ir/eval.h"
 
 #include <string.h>
@@ -32,10 +31,11 @@ tn_value form_make1(form_call *c, const tn_op *op, const void *attr, tn_value x)
     return form_make(c, op, attr, 1, &x);
 }
 
-tn_value form_laid_out(form_call *c, const tn_op *op, void *attr, tn_value x)
+tn_value form_laid_out(form_call *c, const tn_op *op, void *attr, uint32_t n, tn_value in[])
 {
-    pval v =
-        c->bad || !x.def ? pval_bad(c->line, c->col) : parse_laid_out(c->p, op, 1, &x, attr, c->line, c->col);
+    for (uint32_t i = 0; i < n; i++)
+        c->bad = c->bad || !in[i].def;
+    pval v = c->bad ? pval_bad(c->line, c->col) : parse_laid_out(c->p, op, n, in, attr, c->line, c->col);
     c->bad = c->bad || v.kind == PVAL_BAD;
     return c->bad ? (tn_value){0} : v.v;
 }
@@ -312,7 +312,10 @@ static const struct {
     {"arange", "step", NULL},
     {"image.resize", "roi", NULL},                 /* of one mode, which is refused */
     {"image.resize", "extrapolation_value", NULL}, /* the same */
-    {"strided_slice", "slice_mode", "end"},
+    {"nn.deformable_conv2d", "channels", NULL},    /* the weight has them */
+    {"nn.max_pool", "out_layout", NULL},           /* TVM reads it, and gives the data's */
+    {"nn.avg_pool", "out_layout", NULL},
+    {"nn.global_", "out_layout", NULL},
 };
 
 /* TVM's operator has the attribute, and ours does not: the value that comes next can be read over or kept. */
@@ -329,12 +332,32 @@ static bool has_no_bearing(const parser *p, const char *op, const char *name)
     return false;
 }
 
-static bool is_kept(const char *op, const char *name)
+/* Attributes that say what the result is; op: prefix of the operators' names. */
+#define KEPT(kind, name, field, value) {name, TN_A_##kind, offsetof(pforeign, field), value, ""}
+static const struct {
+    const char *op;
+    tn_attr_field field;
+} kept[] = {
+    {"arange", KEPT(DTYPE, "dtype", dtype, "\"\"")},
+    {"one_hot", KEPT(DTYPE, "dtype", dtype, "\"\"")},
+    {"cumsum", KEPT(DTYPE, "dtype", dtype, "\"\"")},
+    {"cumprod", KEPT(DTYPE, "dtype", dtype, "\"\"")},
+    {"nn.conv2d_transpose", KEPT(DTYPE, "out_dtype", dtype, "\"\"")},
+    {"nn.conv3d_transpose", KEPT(DTYPE, "out_dtype", dtype, "\"\"")},
+    {"image.resize", KEPT(DTYPE, "out_dtype", dtype, "\"\"")},
+    {"topk", KEPT(STR, "ret_type", ret_type, "\"\"")},
+    {"strided_slice", KEPT(STR, "slice_mode", mode, "\"end\"")},
+    {"nn.prelu", KEPT(I64, "axis", axis, "1")},
+    {"take", KEPT(I64, "batch_dims", batch_dims, "0")},
+    {"argm", KEPT(BOOL, "exclude", exclude, "False")},
+};
+
+static const tn_attr_field *find_kept(const char *op, const char *name)
 {
-    static const char *const typed[] = {"arange", "one_hot", "cumsum", "cumprod"};
-    return strcmp(name, "dtype") == 0  ? tn_words_hold(typed, sizeof typed / sizeof *typed, op)
-           : strcmp(name, "axis") == 0 ? strcmp(op, "nn.prelu") == 0
-                                       : strcmp(name, "ret_type") == 0 && strcmp(op, "topk") == 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (strncmp(op, kept[i].op, strlen(kept[i].op)) == 0 && strcmp(kept[i].field.name, name) == 0)
+            return &kept[i].field;
+    return NULL;
 }
 
 bool parse_is_foreign(const parser *p, const tn_op *op, const char *name)
@@ -342,16 +365,23 @@ bool parse_is_foreign(const parser *p, const tn_op *op, const char *name)
     for (const tn_attr_field *f = op ? op->attr : NULL; f && f->name; f++)
         if (strcmp(f->name, name) == 0)
             return false;
-    return op && (is_nothing(p) || has_no_bearing(p, op->name, name) || is_kept(op->name, name));
+    return op && (is_nothing(p) || has_no_bearing(p, op->name, name) || find_kept(op->name, name));
+}
+
+static tn_status read_foreign(parser *p, const tn_attr_field *f, pforeign *out)
+{
+    const tn_attr_field table[] = {*f, FORM_END};
+    return tn_attr_parse(&p->l, p->g->pool, NULL, table, f->name, out);
 }
 
 tn_status parse_foreign(parser *p, const char *name, const char *op, pforeign *out)
 {
-    static const tn_attr_field kept[] = {{"dtype", TN_A_DTYPE, offsetof(pforeign, dtype), "\"\"", ""},
-                                         {"ret_type", TN_A_STR, offsetof(pforeign, ret_type), "\"\"", ""},
-                                         {"axis", TN_A_I64, offsetof(pforeign, axis), "1", ""},
-                                         FORM_END};
-    if (!is_kept(op, name) && (is_nothing(p) || has_no_bearing(p, op, name)))
-        return parse_skip_value(p);
-    return tn_attr_parse(&p->l, p->g->pool, NULL, kept, name, out);
+    const tn_attr_field *f = find_kept(op, name);
+    return f && !tn_lex_is(&p->l, "None") ? read_foreign(p, f, out) : parse_skip_value(p);
+}
+
+tn_status parse_foreign_axes(parser *p, pforeign *out)
+{
+    static const tn_attr_field axes = {"axis", TN_A_INTS, offsetof(pforeign, axes), "None", ""};
+    return read_foreign(p, &axes, out);
 }

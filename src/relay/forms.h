@@ -10,13 +10,13 @@
 enum { FORM_MAX_RANK = 16 };
 
 typedef struct form_values { /* attributes, whatever a form calls them */
-    int64_t axis, number;
+    int64_t axis, number, i, j;
     double a, b, d;
     bool x, y, z;
     const char *s, *t, *u, *v;
     tn_dtype dtype;
-    tn_ints ints;
-    tn_dims dims;
+    tn_ints ints, ints2, ints3;
+    tn_dims dims, dims2;
 } form_values;
 
 typedef struct form_call {
@@ -51,8 +51,8 @@ extern const form form_rows_tensor[], form_rows_nn[];
 tn_value form_refuse(form_call *c, const char *what); /* reports "NAME what" */
 tn_value form_make(form_call *c, const tn_op *op, const void *attr, int n, const tn_value in[]);
 tn_value form_make1(form_call *c, const tn_op *op, const void *attr, tn_value x);
-tn_value form_laid_out(form_call *c, const tn_op *op, void *attr,
-                       tn_value x); /* attr may name another layout */
+/* attr may name another layout */
+tn_value form_laid_out(form_call *c, const tn_op *op, void *attr, uint32_t n, tn_value in[]);
 tn_value form_make2(form_call *c, const tn_op *op, tn_value a, tn_value b);
 tn_value form_where(form_call *c, tn_value condition, tn_value a, tn_value b);
 const tn_type *form_type(form_call *c, tn_value v); /* of a tensor; else NULL, which is reported */

@@ -22,6 +22,26 @@ static tn_value matmul(form_call *c)
     return form_make(c, &tn_op_nn_dense, &d, 2, (const tn_value[]){x, w});
 }
 
+/* qnn.conv2d_transpose(data, weight, their zero points, their scales): int32 sums of products of what lies above the
+ * zero points. */
+static tn_value quantised_transpose(form_call *c)
+{
+    tn_conv_transpose_attr a = {.strides = c->a.ints,
+                                .padding = c->a.dims,
+                                .output_padding = c->a.ints2,
+                                .dilation = c->a.ints3,
+                                .groups = c->a.axis,
+                                .data_layout = c->a.s,
+                                .kernel_layout = c->a.t,
+                                .out_layout = c->a.u};
+    tn_value x[2];
+    for (int i = 0; i < 2; i++) {
+        tn_value zero = form_cast(c, c->in[2 + i], TN_I32);
+        x[i] = form_make2(c, &tn_op_subtract, form_cast(c, c->in[i], TN_I32), zero);
+    }
+    return form_laid_out(c, &tn_op_nn_conv2d_transpose, &a, 2, x);
+}
+
 /* Images, or volumes, in another size. method: as TVM names it. */
 static tn_value resized(form_call *c, int n, const tn_expr *const size[], tn_resize_attr a)
 {
@@ -32,7 +52,8 @@ static tn_value resized(form_call *c, int n, const tn_expr *const size[], tn_res
         return form_refuse(c, "needs method nearest_neighbor, bilinear, trilinear or bicubic");
     a.size = tn_dims_make(c->p->g->arena, (uint32_t)n, size);
     a.method = near ? how : strcmp(how, "bicubic") == 0 ? "cubic" : "linear";
-    return form_laid_out(c, op, &a, c->in[0]);
+    tn_value x = c->in[0];
+    return form_laid_out(c, op, &a, 1, &x);
 }
 
 /* nn.upsampling, nn.upsampling3d */
@@ -488,11 +509,18 @@ static const tn_attr_field
               FORM_ATTR(STR, "out_layout", t, "\"\""), FORM_END},
     cells3[] = {FORM_ATTR(DIMS, "output_size", dims, "None"), FORM_ATTR(STR, "layout", s, "\"NCDHW\""),
               FORM_ATTR(STR, "out_layout", t, "\"\""), FORM_END},
+    transposed[] = {FORM_ATTR(I64, "channels", number, "0"), FORM_ATTR(DIMS, "kernel_size", dims2, "None"),
+                    FORM_ATTR(INTS, "strides", ints, "[1, 1]"), FORM_ATTR(DIMS, "padding", dims, "[0, 0, 0, 0]"),
+                    FORM_ATTR(INTS, "output_padding", ints2, "[0, 0]"), FORM_ATTR(INTS, "dilation", ints3, "[1, 1]"),
+                    FORM_ATTR(I64, "groups", axis, "1"),
+                    FORM_ATTR(STR, "data_layout", s, "\"NCHW\""), FORM_ATTR(STR, "kernel_layout", t, "\"IOHW\""),
+                    FORM_ATTR(STR, "out_layout", u, "\"\""), FORM_ATTR(STR, "out_dtype", v, "\"int32\""), FORM_END},
     norm[] = {FORM_ATTR(F64, "eps", a, NULL), FORM_ATTR(INTS, "axis", ints, "None"), FORM_END},
     mirroring[] = {FORM_ATTR(STR, "mode", s, "\"SYMMETRIC\""), FORM_ATTR(DIMS, "pad_width", dims, NULL), FORM_END},
-    to_batch[] = {FORM_ATTR(INTS, "block_shape", ints, NULL), FORM_ATTR(DIMS, "paddings", dims, NULL),
+    to_batch[] = {FORM_ATTR(INTS, "block_shape", ints, "[1, 1]"), FORM_ATTR(DIMS, "paddings", dims, "[0, 0, 0, 0]"),
                   FORM_ATTR(F64, "pad_value", a, "0"), FORM_END},
-    from_batch[] = {FORM_ATTR(INTS, "block_shape", ints, NULL), FORM_ATTR(DIMS, "crops", dims, NULL), FORM_END},
+    from_batch[] = {FORM_ATTR(INTS, "block_shape", ints, "[1, 1]"),
+                    FORM_ATTR(DIMS, "crops", dims, "[0, 0, 0, 0]"), FORM_END},
     dilating[] = {FORM_ATTR(INTS, "strides", ints, NULL), FORM_ATTR(F64, "dilation_value", a, "0"), FORM_END},
     likelihood[] = {FORM_ATTR(STR, "reduction", s, "\"mean\""), FORM_ATTR(I64, "ignore_index", number, "-100"),
                     FORM_END},
@@ -503,6 +531,8 @@ static const tn_attr_field
 const form form_rows_nn[] = {
     {"nn.matmul", 2, 2, matmul, products, "The product of two matrices."},
     {"nn.upsampling", 1, 1, upsampling, larger, "Images enlarged by factors."},
+    {"qnn.conv2d_transpose", 6, 6, quantised_transpose, transposed,
+     "Sums of a transposed convolution of quantised numbers."},
     {"nn.l2_normalize", 1, 1, l2_normalize, norm, "data / sqrt(max(sum(data * data), eps))."},
     {"nn.upsampling3d", 1, 1, upsampling, larger3, "Volumes enlarged by factors."},
     {"image.resize", 1, 1, resize, resizing, "Images in another size."},

@@ -5,6 +5,7 @@
 #include "op/nn/nn.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the same by another name, or nothing ---- */
@@ -92,6 +93,29 @@ static tn_value arange(form_call *c)
 
 /* ---- shapes ---- */
 
+/* Dimensions [lhs_begin, lhs_end) become those [rhs_begin, rhs_end) of the other tensor. */
+static tn_value reshape_like(form_call *c, const tn_type *x, const tn_type *to)
+{
+    const tn_expr *dim[2 * FORM_MAX_RANK];
+    const int64_t given[4] = {c->a.axis, c->a.number, c->a.i, c->a.j};
+    int at[4];
+    uint32_t n = 0;
+    for (int k = 0; k < 4; k++) {
+        const int rank = k < 2 ? x->n : to->n;
+        const int64_t v = given[k] == INT64_MAX ? rank : given[k] < 0 ? given[k] + rank : given[k];
+        if (v < 0 || v > rank || (k % 2 && v < at[k - 1]))
+            return form_refuse(c, "has ranges of dimensions that its operands do not have");
+        at[k] = (int)v;
+    }
+    for (int d = 0; d < at[0]; d++)
+        dim[n++] = x->dim[d];
+    for (int d = at[2]; d < at[3]; d++)
+        dim[n++] = to->dim[d];
+    for (int d = at[1]; d < x->n; d++)
+        dim[n++] = x->dim[d];
+    return form_reshaped(c, c->in[0], n, dim);
+}
+
 static tn_value like(form_call *c)
 {
     const tn_type *x = form_type(c, c->in[0]), *to = form_type(c, c->in[1]);
@@ -102,7 +126,7 @@ static tn_value like(form_call *c)
     if (strcmp(c->name, "broadcast_to_like") == 0)
         return form_filled(c, c->in[0], (uint32_t)to->n, to->dim);
     if (strcmp(c->name, "reshape_like") == 0)
-        return form_reshaped(c, c->in[0], (uint32_t)to->n, to->dim);
+        return reshape_like(c, x, to);
     tn_value v = c->in[0]; /* slice_like */
     int n = c->a.ints.n ? (int)c->a.ints.n : to->n;
     for (int i = 0; i < n && !c->bad; i++) {
@@ -273,13 +297,22 @@ static tn_value all_any(form_call *c)
 static tn_value variance(form_call *c)
 {
     tn_axes_attr a = {c->a.ints, c->a.x, c->a.y};
-    if (c->a.z)
-        return form_refuse(c, "is read without unbiased=True only");
-    const tn_type *x = form_type(c, c->in[0]), *m = form_type(c, c->in[1]);
+    const tn_type *x = form_type(c, c->in[0]), *m = form_type(c, c->in[1]), *t;
     if (!x || !m || x->n != m->n)
         return form_refuse(c, "needs a mean that keeps its dimensions");
     tn_value d = form_make2(c, &tn_op_subtract, c->in[0], c->in[1]);
-    return form_make1(c, &tn_op_mean, &a, form_make2(c, &tn_op_multiply, d, d));
+    tn_value v = form_make1(c, &tn_op_mean, &a, form_make2(c, &tn_op_multiply, d, d));
+    if (!c->a.z || !(t = form_type(c, v)))
+        return v;
+    double n = 1, left = 1;
+    int64_t extent;
+    for (int i = 0; i < x->n + t->n; i++) {
+        if (!tn_is_int(i < x->n ? x->dim[i] : t->dim[i - x->n], &extent))
+            return form_refuse(c, "with unbiased=True needs known extents");
+        *(i < x->n ? &n : &left) *= (double)extent;
+    }
+    n /= left;
+    return form_make2(c, &tn_op_multiply, v, form_number(c, t->dtype, n / (n - 1)));
 }
 
 /* argsort, sort */
@@ -437,6 +470,55 @@ static tn_value sequence_mask(form_call *c)
     return form_where(c, inside, c->in[0], form_number(c, t->dtype, c->a.a));
 }
 
+/* unravel_index(places, shape): [dimensions, places...] */
+static tn_value unravel_index(form_call *c)
+{
+    const tn_type *t = form_type(c, c->in[0]), *s = form_type(c, c->in[1]);
+    int64_t n = 0;
+    if (!t || !s || s->n != 1 || !tn_is_int(s->dim[0], &n) || n < 1 || n > FORM_MAX_RANK)
+        return c->bad ? (tn_value){0} : form_refuse(c, "needs a shape of known rank");
+    tn_value part[FORM_MAX_RANK], left = c->in[0];
+    const tn_axis_attr first = {0};
+    for (int64_t d = n - 1; d >= 0; d--) {
+        tn_value extent = form_sliced(c, c->in[1], 0, d, d + 1, 1);
+        extent = form_cast(c, form_reshaped(c, extent, 0, NULL), t->dtype);
+        tn_value next = form_make2(c, &tn_op_floor_divide, left, extent);
+        part[d] = form_make2(c, &tn_op_subtract, left, form_make2(c, &tn_op_multiply, next, extent));
+        part[d] = form_expanded(c, part[d], 0);
+        left = next;
+    }
+    return form_make(c, &tn_op_concatenate, &first, (int)n, part);
+}
+
+/* sparse_to_dense(indices, values, default): indices [], [n] or [n, dimensions] */
+static tn_value sparse_to_dense(form_call *c)
+{
+    const tn_type *at = form_type(c, c->in[0]), *v = form_type(c, c->in[1]);
+    const tn_expr *one = form_idx(c, 1);
+    if (!at || !v || at->n > 2 || v->n > 1)
+        return c->bad ? (tn_value){0} : form_refuse(c, "needs a list of indices, and of values");
+    const tn_expr *rows[2] = {at->n ? at->dim[0] : one, at->n > 1 ? at->dim[1] : one};
+    tn_value rest = c->n > 2 ? form_cast(c, c->in[2], v->dtype) : form_number(c, v->dtype, 0);
+    tn_value to = form_filled(c, rest, c->a.dims.n, c->a.dims.at);
+    tn_value place = form_cast(c, form_reshaped(c, c->in[0], 2, rows), TN_I64);
+    const tn_scatter_attr update = {.reduction = "update"};
+    return form_make(c, &tn_op_scatter_nd, &update, 3,
+                     (const tn_value[]){to, place, form_filled(c, c->in[1], 1, rows)});
+}
+
+static tn_value fixed_point_multiply(form_call *c)
+{
+    const tn_type *t = form_type(c, c->in[0]);
+    const int64_t right = 31 - c->a.j;
+    if (!t || !tn_dtype_is_int(t->dtype) || right < 1 || right > 62 || llabs(c->a.i) > INT32_MAX)
+        return c->bad ? (tn_value){0} : form_refuse(c, "needs integers, and a shift from -31 to 30");
+    tn_value x = form_cast(c, c->in[0], TN_I64), by = form_integer(c, c->a.i);
+    x = form_make2(c, &tn_op_multiply, x, by);
+    x = form_make2(c, &tn_op_add, x, form_integer(c, (int64_t)1 << (right - 1)));
+    return form_cast(c, form_make2(c, &tn_op_floor_divide, x, form_integer(c, (int64_t)1 << right)),
+                     t->dtype);
+}
+
 /* ---- of several tensors ---- */
 
 static tn_value meshgrid(form_call *c)
@@ -492,6 +574,11 @@ static const tn_attr_field
     masking[] = {FORM_ATTR(F64, "mask_value", a, "0"), FORM_ATTR(I64, "axis", axis, "0"), FORM_END},
     indexing[] = {FORM_ATTR(STR, "indexing", s, "\"ij\""), FORM_END},
     sizing[] = {FORM_ATTR(DTYPE, "dtype", dtype, "\"int32\""), FORM_END},
+    shape_ranges[] = {FORM_ATTR(I64, "lhs_begin", axis, "0"), FORM_ATTR(I64, "lhs_end", number, "9223372036854775807"),
+                      FORM_ATTR(I64, "rhs_begin", i, "0"), FORM_ATTR(I64, "rhs_end", j, "9223372036854775807"),
+                      FORM_END},
+    fixed_point[] = {FORM_ATTR(I64, "multiplier", i, NULL), FORM_ATTR(I64, "shift", j, NULL), FORM_END},
+    dense_shape[] = {FORM_ATTR(DIMS, "output_shape", dims, NULL), FORM_END},
     parts[] = {FORM_ATTR(I64, "batch_dims", axis, "0"), FORM_ATTR(I64, "index_rank", number, "0"), FORM_END},
     writing[] = {FORM_ATTR(STR, "mode", s, "\"update\""), FORM_END};
 
@@ -500,6 +587,8 @@ const form form_rows_tensor[] = {
     {"device_copy", 1, 1, same, no_attrs, "The tensor."},
     {"on_device", 1, 1, same, no_attrs, "The tensor."},
     {"annotation.stop_fusion", 1, 1, same, no_attrs, "The tensor."},
+    {"annotation.cast_hint", 1, 1, same, no_attrs, "The tensor."},
+    {"annotation.checkpoint", 1, 1, same, no_attrs, "The tensor."},
     {"annotation.compiler_begin", 1, 1, same, no_attrs, "The tensor."},
     {"annotation.compiler_end", 1, 1, same, no_attrs, "The tensor."},
     {"fast_exp", 1, 1, fast, no_attrs, "exp."},
@@ -519,7 +608,7 @@ const form form_rows_tensor[] = {
     {"arange", 3, 3, arange, typing, "start, start + step, ... below stop."},
     {"cast_like", 2, 2, like, no_attrs, "A tensor in the type of another."},
     {"broadcast_to_like", 2, 2, like, no_attrs, "A tensor broadcast to the shape of another."},
-    {"reshape_like", 2, 2, like, no_attrs, "The elements of a tensor in the shape of another."},
+    {"reshape_like", 2, 2, like, shape_ranges, "The elements of a tensor in the shape of another."},
     {"slice_like", 2, 2, like, axes_only, "The first elements along each axis, as many as another tensor has."},
     {"split", 1, 1, split, splitting, "Parts of a tensor along an axis."},
     {"stack", 1, 0, stack, axis_first, "Tensors along a new axis."},
@@ -545,6 +634,10 @@ const form form_rows_tensor[] = {
     {"searchsorted", 2, 2, searchsorted, searching, "Where values would be put into ordered borders."},
     {"sequence_mask", 2, 2, sequence_mask, masking, "Sequences whose elements behind their lengths are one value."},
     {"meshgrid", 1, 0, meshgrid, indexing, "Lists as coordinates of a grid, a tensor for each of them."},
+    {"unravel_index", 2, 2, unravel_index, no_attrs, "The index along each dimension of a shape, of places in a row."},
+    {"sparse_to_dense", 2, 3, sparse_to_dense, dense_shape, "A tensor of one value, with values at the indices given."},
+    {"fixed_point_multiply", 1, 1, fixed_point_multiply, fixed_point,
+     "data * multiplier * 2^(shift - 31), rounded, ties up."},
     {"ndarray_size", 1, 1, ndarray_size, sizing, "The number of elements."},
     {0},
 };

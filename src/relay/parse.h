@@ -213,8 +213,15 @@ tn_value *parse_arg_values(parser *p, const pvals *args, bool any_number, size_t
 
 typedef struct pforeign { /* attributes that only TVM's operators have */
     tn_dtype dtype;       /* of the result; bits 0: not given */
-    const char *ret_type;
+    const char *ret_type, *mode;
     int64_t axis; /* along which the slope of nn.prelu lies */
+    int64_t batch_dims;
+    tn_ints axes; /* several of argmax */
+    bool exclude;
+    /* What they leave to do with the result: reshape it to shape, transpose it by order. */
+    bool reshaped;
+    tn_dims shape;
+    tn_ints order; /* n 0: none */
 } pforeign;
 
 typedef struct form form; /* forms.h */
@@ -229,10 +236,12 @@ pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[]
 /* Is `name` an attribute of TVM's operator and not of ours, whose value comes next and can be read over or kept? */
 bool parse_is_foreign(const parser *p, const tn_op *op, const char *name);
 tn_status parse_foreign(parser *p, const char *name, const char *op, pforeign *out);
+/* axis=[...] of an operator of ours that has one axis. */
+tn_status parse_foreign_axes(parser *p, pforeign *out);
 /* A call whose attributes may name other layouts than ours (forms_layout.c). */
 const tn_op *parse_quotient(const tn_op *op, int n, const tn_value in[]); /* op, or that for integers */
 /* Operands as TVM has them become ours, where op has other ones (forms_operands.c). false: reported. */
-bool parse_adapt(parser *p, const tn_op **op, void *attr, size_t *n, tn_value **in, const pforeign *f,
+bool parse_adapt(parser *p, const tn_op **op, void **attr, size_t *n, tn_value **in, pforeign *f,
                  uint32_t line, uint32_t col);
 pval parse_laid_out(parser *p, const tn_op *op, size_t n, tn_value in[], void *attr, uint32_t line,
                     uint32_t col);

@@ -97,10 +97,12 @@ static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_
         return tn_lex_fail(&p->l, "relay-E040", "attribute %s is given twice", name);
     parse_next(p);
     TN_TRY(parse_expect(p, "="));
-    bool none = takes_all(op) && strcmp(name, "axis") == 0 && tn_lex_is(&p->l, "None");
+    bool of_all = takes_all(op) && strcmp(name, "axis") == 0, none = of_all && tn_lex_is(&p->l, "None");
     *seen |= none ? 0 : now;
     if (none)
         return parse_skip_value(p);
+    if (of_all && tn_lex_is(&p->l, "[") && (op == &tn_op_argmax || op == &tn_op_argmin))
+        return parse_foreign_axes(p, foreign);
     if (parse_is_foreign(p, op, name))
         return parse_foreign(p, name, op->name, foreign);
     if (op && !f) {
@@ -241,11 +243,17 @@ tn_status parse_default_attr(parser *p, const tn_op *op, uint32_t line, uint32_t
     return required_given(p, op, 0, line, col);
 }
 
-/* What attributes of TVM's say of the result: its type, or which of two it is. */
+/* What attributes of TVM's say of the result: its shape and order, its type, or which of two it is. */
 static pval foreign_result(parser *p, pval v, const pforeign *f)
 {
-    const tn_type *t = v.kind == PVAL_ONE ? tn_value_type(v.v) : NULL;
     tn_cast_attr a = {f->dtype};
+    tn_reshape_attr shape = {.newshape = f->shape, .allowzero = true};
+    tn_transpose_attr order = {f->order};
+    if (f->reshaped && v.kind == PVAL_ONE)
+        v = parse_node(p, &tn_op_reshape, 1, &v.v, &shape, v.line, v.col);
+    if (f->order.n && v.kind == PVAL_ONE)
+        v = parse_node(p, &tn_op_transpose, 1, &v.v, &order, v.line, v.col);
+    const tn_type *t = v.kind == PVAL_ONE ? tn_value_type(v.v) : NULL;
     if (f->ret_type && v.kind == PVAL_NODE && strcmp(f->ret_type, "both") != 0)
         return pval_item(&v, strcmp(f->ret_type, "indices") == 0);
     if (f->dtype.bits && t && t->kind == TN_T_TENSOR && !tn_dtype_eq(t->dtype, f->dtype))
@@ -253,10 +261,18 @@ static pval foreign_result(parser *p, pval v, const pforeign *f)
     return v;
 }
 
-/* v as one dimension. */
-static tn_value in_a_row(parser *p, tn_value v, uint32_t line, uint32_t col)
+/* v as one dimension; kept: its dimensions stay as 1 in what comes out. */
+static tn_value in_a_row(parser *p, tn_value v, bool kept, pforeign *f, uint32_t line, uint32_t col)
 {
     const int64_t all = -1;
+    const tn_type *t = v.def && kept ? tn_value_type(v) : NULL;
+    if (t && t->kind == TN_T_TENSOR) {
+        const tn_expr **one = TN_NEW_N(p->g->arena, const tn_expr *, t->n);
+        for (int d = 0; d < t->n; d++)
+            one[d] = tn_idx(p->g->pool, 1);
+        f->reshaped = true;
+        f->shape = tn_dims_make(p->g->arena, (uint32_t)t->n, one);
+    }
     const tn_reshape_attr a = {.newshape = tn_make_dims(p->g, 1, &all)};
     pval row = parse_node(p, &tn_op_reshape, 1, &v, &a, line, col);
     return row.kind == PVAL_BAD ? (tn_value){0} : row.v;
@@ -297,14 +313,15 @@ tn_status parse_op_call(parser *p, pval *out)
         TN_TRY(tn_attr_init(p->g->pool, op->attr, op->attr_size, attr));
     parse_next(p);
     tn_status s = parse_args(p, op, attr, true, &args, &seen, &foreign);
-    bool all = s == TN_OK && !(op && keeps_dimensions(op, attr)) && has_no_axis(op, &seen);
+    bool all = s == TN_OK && has_no_axis(op, &seen);
     bool form_of = s == TN_OK && op && op->nin >= 0 && args.n > (size_t)op->nin && parse_form_find(name);
     if (s == TN_OK && op && (form_of || required_given(p, op, seen, line, col) == TN_OK)) {
         tn_value *in = parse_arg_values(p, &args, op->nin < 0, &n);
         const tn_value *never = in ? parse_never(op, (int)n, in) : NULL;
-        if (in && n && all && !never && !(in[0] = in_a_row(p, in[0], line, col)).def)
+        bool kept = all && keeps_dimensions(op, attr);
+        if (in && n && all && !never && !(in[0] = in_a_row(p, in[0], kept, &foreign, line, col)).def)
             in = NULL; /* which was said */
-        if (in && !never && !parse_adapt(p, &op, attr, &n, &in, &foreign, line, col))
+        if (in && !never && !parse_adapt(p, &op, &attr, &n, &in, &foreign, line, col))
             in = NULL;
         if (never)
             *out = (pval){.kind = PVAL_ONE, .v = *never, .line = line, .col = col};

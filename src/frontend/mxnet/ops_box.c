@@ -207,92 +207,29 @@ static tn_ints pair(imp_node *c, const char *name, int64_t def)
     return v.n == 2 ? v : tn_ints_make(c->arena, 2, (const int64_t[]){def, def});
 }
 
-typedef struct deform {
-    tn_deform_attr a;
-    tn_ints kernel, pad;
-    int64_t taps; /* that have offsets of their own */
-} deform;
-
-static bool read_deform(imp_node *c, deform *d)
-{
-    *d = (deform){.a = {.groups = mx_int(c, "num_group", 1),
-                        .deformable_groups = mx_int(c, "num_deformable_group", 1),
-                        .strides = pair(c, "stride", 1),
-                        .dilation = pair(c, "dilate", 1)},
-                  .kernel = pair(c, "kernel", 1),
-                  .pad = pair(c, "pad", 0)};
-    imp_attr_need(c, "kernel");
-    imp_attr_ignore(c, "num_filter");
-    imp_attr_ignore(c, "im2col_step");
-    const int64_t both[4] = {d->pad.at[0], d->pad.at[1], d->pad.at[0], d->pad.at[1]}, most = 1 << 20;
-    const int64_t *k = d->kernel.at, groups = d->a.deformable_groups;
-    d->a.padding = tn_make_dims(c->g, 4, both);
-    if (!c->bad && (k[0] < 1 || k[1] < 1 || groups < 1 || k[0] > most || k[1] > most / k[0] ||
-                    groups > most / (k[0] * k[1])))
-        imp_refuse(c, IMP_BAD_VALUE, "a kernel of %lld by %lld in %lld groups is not supported",
-                   (long long)k[0], (long long)k[1], (long long)groups);
-    if (!c->bad && imp_rank(imp_in(c, 1)) != 4)
-        imp_refuse(c, IMP_OPERANDS, "offsets %s must have four dimensions",
-                   imp_type_text(c, imp_type(imp_in(c, 1))));
-    d->taps = c->bad ? 0 : k[0] * k[1] * groups;
-    return !c->bad;
-}
-
-/* Where taps lie along rows (k 0) or columns without their offsets: [taps,1,rows,1] or [taps,1,1,columns]. */
-static tn_value tap_positions(imp_node *c, const deform *d, const tn_expr *results, int k)
-{
-    int64_t dim[4] = {d->taps, 1, 1, 1}, window = d->kernel.at[0] * d->kernel.at[1];
-    float *at = TN_NEW_N(c->arena, float, (size_t)d->taps);
-    for (int64_t i = 0; i < d->taps; i++) {
-        int64_t tap = k ? i % window % d->kernel.at[1] : i % window / d->kernel.at[1];
-        at[i] = (float)(tap * d->a.dilation.at[k] - d->pad.at[k]);
-    }
-    tn_value first = tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 4, dim, at, NULL));
-    tn_value step = imp_cast(c, imp_count_up(c, results), TN_F32);
-    step = imp_with(c, &tn_op_multiply, step, (double)d->a.strides.at[k]);
-    return mx_binary(c, &tn_op_add, first, imp_along(c, step, 2 + k, 4));
-}
-
-/* Taps of DeformableConvolution are 0 outside the image and have its edge's value beyond the centre of the last pixel,
- * where those of nn.deformable_conv2d fade to 0: so offsets that end at that centre, and a mask of the taps inside. */
-static void keep_inside(imp_node *c, const deform *d, tn_value x, tn_value *offset, tn_value *mask)
-{
-    const tn_type *t = imp_type(*offset);
-    const tn_expr *taps = tn_idx(c->pool, d->taps), *two = tn_idx(c->pool, 2);
-    const tn_expr *split[5] = {t->dim[0], taps, two, t->dim[2], t->dim[3]},
-                  *whole[4] = {t->dim[0], taps, t->dim[2], t->dim[3]};
-    tn_value each = imp_reshape(c, *offset, 5, split), part[2], inside[2];
-    for (int k = 0; k < 2; k++) {
-        tn_value base = tap_positions(c, d, t->dim[2 + k], k),
-                 end = imp_cast(c, imp_extent_of(c, x, 2 + k), TN_F32);
-        tn_value at = mx_binary(c, &tn_op_add, imp_slice(c, each, 2, k, k + 1), base);
-        tn_value from = imp_with(c, &tn_op_greater_equal, at, 0), to = mx_binary(c, &tn_op_less, at, end);
-        inside[k] = mx_binary(c, &tn_op_logical_and, from, to);
-        tn_value last = imp_with(c, &tn_op_subtract, end, 1);
-        at = mx_binary(c, &tn_op_minimum, imp_with(c, &tn_op_maximum, at, 0), last);
-        part[k] = mx_binary(c, &tn_op_subtract, at, base);
-    }
-    *offset = imp_reshape(c, imp_concat(c, 2, part, 2), 4, t->dim);
-    tn_value both = mx_binary(c, &tn_op_logical_and, inside[0], inside[1]);
-    *mask = imp_reshape(c, imp_cast(c, both, TN_F32), 4, whole);
-}
-
-/* The modulated form has a mask as operand 2. */
+/* The modulated form has a mask as operand 2, and its taps fade to 0 at the image's edges. */
 static void deformable(imp_node *c)
 {
     static const char *const layouts[] = {"NCHW", NULL};
-    deform d;
     bool modulated = c->row->max_in > 4;
     uint32_t weight = modulated ? 3 : 2;
-    tn_value x = imp_in(c, 0), offset = imp_in(c, 1), mask = modulated ? imp_in(c, 2) : (tn_value){0};
-    tn_value w = imp_in(c, weight),
+    tn_ints pad = pair(c, "pad", 0);
+    const int64_t both[4] = {pad.at[0], pad.at[1], pad.at[0], pad.at[1]};
+    tn_deform_attr a = {.groups = mx_int(c, "num_group", 1),
+                        .deformable_groups = mx_int(c, "num_deformable_group", 1),
+                        .strides = pair(c, "stride", 1),
+                        .dilation = pair(c, "dilate", 1),
+                        .padding = tn_make_dims(c->g, 4, both),
+                        .edges = modulated ? "faded" : "held"};
+    tn_value x = imp_in(c, 0), w = imp_in(c, weight),
              bias = mx_bool(c, "no_bias", false) ? (tn_value){0} : imp_in(c, weight + 1);
+    const tn_value in[4] = {x, imp_in(c, 1), w, modulated ? imp_in(c, 2) : (tn_value){0}};
     (void)mx_choice(c, "layout", 0, layouts);
-    if (!read_deform(c, &d))
-        return;
-    if (!modulated)
-        keep_inside(c, &d, x, &offset, &mask);
-    tn_value y = imp_call(c, &tn_op_nn_deformable_conv2d, &d.a, 4, (const tn_value[]){x, offset, w, mask});
+    (void)pair(c, "kernel", 1); /* as the weight has it */
+    imp_attr_need(c, "kernel");
+    imp_attr_ignore(c, "num_filter");
+    imp_attr_ignore(c, "im2col_step");
+    tn_value y = imp_call(c, &tn_op_nn_deformable_conv2d, &a, modulated ? 4 : 3, in);
     imp_out(c, 0, imp_bias_add(c, y, bias, 1));
 }
 

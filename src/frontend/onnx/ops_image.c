@@ -144,7 +144,8 @@ static void deform_conv(imp_node *c)
 {
     tn_value in[4] = {imp_in(c, 0), imp_in(c, 2), imp_in(c, 1), imp_opt(c, 4)}, bias = imp_opt(c, 3);
     tn_deform_attr a = {.groups = imp_attr_int(c, "group", 1),
-                        .deformable_groups = imp_attr_int(c, "offset_group", 1)};
+                        .deformable_groups = imp_attr_int(c, "offset_group", 1),
+                        .edges = "faded"};
     tn_ints kernel, pads;
     (void)imp_attr_ints(c, "strides", &a.strides);
     (void)imp_attr_ints(c, "dilations", &a.dilation);

@@ -124,7 +124,8 @@ static void deformable(imp_node *c)
 {
     tn_value in[4] = {pd_in(c, "Input"), pd_in(c, "Offset"), pd_in(c, "Filter"), pd_opt(c, "Mask")};
     tn_deform_attr a = {.groups = imp_attr_int(c, "groups", 1),
-                        .deformable_groups = imp_attr_int(c, "deformable_groups", 1)};
+                        .deformable_groups = imp_attr_int(c, "deformable_groups", 1),
+                        .edges = "faded"};
     tn_ints pads = pd_ints(c, NULL, NULL, "paddings");
     int64_t both[4];
     imp_attr_ignore(c, "im2col_step");

@@ -351,7 +351,8 @@ static void deform_conv(imp_node *c)
                         .padding = tn_make_dims(c->g, 4, pads),
                         .dilation = tn_ints_make(c->arena, 2, v + 4),
                         .groups = pt_integer(c, 11),
-                        .deformable_groups = pt_integer(c, 12)};
+                        .deformable_groups = pt_integer(c, 12),
+                        .edges = "faded"};
     tn_value offset = pt_in(c, 2), w = pt_in(c, 1), mask = pt_in(c, 3);
     const tn_value in[4] = {x, offset, w, mask};
     tn_value y = imp_call(c, &tn_op_nn_deformable_conv2d, &a, pt_truth(c, 13) ? 4 : 3, in);

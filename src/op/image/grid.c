@@ -282,6 +282,10 @@ const tn_op tn_op_image_affine_grid = {
 
 static tn_status deform_normalise(tn_graph *g, tn_node *n, tn_deform_attr *a)
 {
+    if (!a->edges ||
+        (strcmp(a->edges, "cut") != 0 && strcmp(a->edges, "held") != 0 && strcmp(a->edges, "faded") != 0))
+        return tn_rule_fail(g, n, "op-E007", "unknown edges \"%s\"; use cut, held or faded",
+                            a->edges ? a->edges : "");
     TN_TRY(tn_rule_steps(g, n, &a->strides, &a->dilation, &a->padding, 2));
     TN_TRY(tn_rule_groups(g, n, "groups", a->groups));
     TN_TRY(tn_rule_groups(g, n, "deformable_groups", a->deformable_groups));
@@ -443,6 +447,24 @@ static const tn_expr *bilinear(tn_te *te, const tn_tensor *x, const tn_expr *b, 
     return sum;
 }
 
+/* Taps outside of [0, extent) are 0. Behind the centre of the last pixel "held" ones have its value; "cut" ones fade to
+ * 0, as all do at both ends where `edges` is "faded". */
+static const tn_expr *read_tap(tn_te *te, const char *edges, const tn_tensor *x, const tn_expr *b,
+                               const tn_expr *c, const tn_expr *const at[2], tn_dtype acc)
+{
+    tn_pool *p = te->pool;
+    const tn_expr *zero = tn_flt(p, acc, 0), *inside = NULL, *kept[2];
+    if (strcmp(edges, "faded") == 0)
+        return bilinear(te, x, b, c, at, acc);
+    for (int i = 0; i < 2; i++) {
+        const tn_expr *end = tn_cast(p, acc, tn_cast(p, TN_I32, x->dim[2 + i])),
+                      *last = tn_sub(p, end, tn_flt(p, acc, 1));
+        inside = tn_rule_both(p, inside, tn_and(p, tn_le(p, zero, at[i]), tn_lt(p, at[i], end)));
+        kept[i] = strcmp(edges, "held") == 0 ? tn_min(p, tn_max(p, at[i], zero), last) : at[i];
+    }
+    return tn_select(p, inside, bilinear(te, x, b, c, kept, acc), zero);
+}
+
 static void columns_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_deform_attr *a = n->attr;
@@ -460,7 +482,7 @@ static void columns_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
         const tn_expr *moved = tn_cast(p, acc, tn_at4(te, in[1], v[0], channel, v[4], v[5]));
         at[i] = tn_add(p, tn_cast(p, acc, tn_rule_window_index(p, v[4 + i], v[2 + i], &w)), moved);
     }
-    const tn_expr *value = bilinear(te, in[0], v[0], v[1], at, acc);
+    const tn_expr *value = read_tap(te, a->edges, in[0], v[0], v[1], at, acc);
     if (n->nin > 2 && in[2])
         value = tn_mul(p, value, tn_cast(p, acc, tn_at4(te, in[2], v[0], slot, v[4], v[5])));
     tn_te_define(te, t, tn_cast(p, t->dtype, value));

@@ -19,7 +19,7 @@ _NO = inspect.Parameter.empty
 _PARAMETERS: Dict[str, str] = {
     "clip": "a a_min a_max", "gather": "data axis indices", "scatter_nd": "data indices updates mode",
     "searchsorted": "sorted_sequence values right dtype", "sequence_mask": "data valid_length mask_value axis",
-    "reshape_like": "data shape_like", "slice_like": "data shape_like axes", "broadcast_to_like": "data broadcast_type",
+    "reshape_like": "data shape_like lhs_begin lhs_end rhs_begin rhs_end", "slice_like": "data shape_like axes", "broadcast_to_like": "data broadcast_type",
     "where": "condition x y", "repeat": "data repeats axis", "reverse": "data axis",
     "nn.batch_matmul": "tensor_a tensor_b out_dtype transpose_a transpose_b",
     "nn.batch_to_space_nd": "data block_shape crops", "nn.space_to_batch_nd": "data block_shape paddings pad_value",
@@ -30,6 +30,10 @@ _PARAMETERS: Dict[str, str] = {
        "out_layout output_padding" for n in (1, 2, 3)},
     "qnn.conv2d": "data kernel input_zero_point kernel_zero_point input_scale kernel_scale kernel_size channels strides padding "
     "dilation groups data_layout kernel_layout out_layout out_dtype",
+    "qnn.conv2d_transpose": "data weight input_zero_point kernel_zero_point input_scale kernel_scale strides padding dilation groups "
+    "channels kernel_size data_layout kernel_layout out_layout output_padding out_dtype",
+    "unravel_index": "indices shape", "fixed_point_multiply": "data multiplier shift",
+    "sparse_to_dense": "sparse_indices output_shape sparse_values default_value",
     "qnn.leaky_relu": "x alpha input_scale input_zero_point output_scale output_zero_point",
 }
 # Defaults of TVM's functions that are not those of its texts, and so are written.
