@@ -46,6 +46,17 @@ static void steps(tn_lexer *l, size_t n)
     l->col += (uint32_t)n;
 }
 
+void tn_lex_widen(tn_lexer *l, size_t n)
+{
+    l->at = l->text;
+    l->col = l->tok_col;
+    l->tok = TN_TOK_IDENT;
+    l->n = n;
+    l->n_suffix = 0;
+    l->after_sigil = false;
+    steps(l, n);
+}
+
 /* ---- errors ---- */
 
 tn_status tn_lex_fail(tn_lexer *l, const char *id, const char *fmt, ...)

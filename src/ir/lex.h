@@ -51,6 +51,8 @@ bool tn_lex_accept(tn_lexer *l, const char *text);      /* ... and moves on */
 tn_status tn_lex_expect(tn_lexer *l, const char *text); /* ir-E001 otherwise */
 tn_status tn_lex_expected(tn_lexer *l,
                           const char *what); /* ir-E001: expected `what`, found the current token */
+/* The current token becomes a name of n characters, which are in its line: names that only a grammar knows. */
+void tn_lex_widen(tn_lexer *l, size_t n);
 tn_status tn_lex_fail(tn_lexer *l, const char *id, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 const char *tn_lex_ident(tn_lexer *l); /* interned; NULL and error if not an identifier */

@@ -215,7 +215,7 @@ static tn_status read_call(form_call *c, const tn_attr_field *table, pvals *args
             TN_TRY(read_attribute(c, table));
         } else if (parse_at_metadata(p)) {
             parse_place behind;
-            TN_TRY(parse_go_metadata(p, c->name, table, &behind));
+            TN_TRY(parse_go_metadata(p, c->name, &behind));
             TN_TRY(read_call(c, table, args));
             parse_back(p, &behind);
         } else {
@@ -358,6 +358,22 @@ static const tn_attr_field *find_kept(const char *op, const char *name)
         if (strncmp(op, kept[i].op, strlen(kept[i].op)) == 0 && strcmp(kept[i].field.name, name) == 0)
             return &kept[i].field;
     return NULL;
+}
+
+static const tn_attr_field *find_field(const tn_attr_field *f, const char *name)
+{
+    while (f && f->name && strcmp(f->name, name) != 0)
+        f++;
+    return f && f->name ? f : NULL;
+}
+
+const tn_attr_field *tn_relay_find_attr(const char *op, const char *name)
+{
+    const tn_op *known = tn_ops_find(op);
+    const form *made = parse_form_find(op);
+    const tn_attr_field *f = known ? find_field(known->attr, name) : NULL;
+    f = f || !made ? f : find_field(made->attr, name);
+    return f ? f : find_kept(op, name);
 }
 
 bool parse_is_foreign(const parser *p, const tn_op *op, const char *name)

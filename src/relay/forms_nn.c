@@ -129,10 +129,16 @@ static tn_value affine_grid(form_call *c)
 }
 
 enum { MOST_CELLS = 1 << 20 };
+enum cell { CELL_MAX, CELL_MEAN, CELL_SUM };
+
+static const tn_op *reduction(enum cell what)
+{
+    return what == CELL_MAX ? &tn_op_max : what == CELL_MEAN ? &tn_op_mean : &tn_op_sum;
+}
 
 /* One axis of cells of several sizes, which have elements in common. */
 static tn_value cells_apart(form_call *c, tn_value x, const tn_type *t, int axis, int64_t extent, int64_t n,
-                            bool avg)
+                            enum cell what)
 {
     tn_graph *g = c->p->g;
     const tn_expr *dim[FORM_MAX_RANK + 1];
@@ -151,19 +157,22 @@ static tn_value cells_apart(form_call *c, tn_value x, const tn_type *t, int axis
     tn_value where = tn_val(tn_make_constant(g, r, NULL, TN_I64, 2, count, at, NULL));
     tn_take_attr take = {axis, "clip"};
     x = form_make(c, &tn_op_take, &take, 2, (const tn_value[]){x, where});
-    if (!avg)
+    if (what == CELL_MAX)
         return form_reduced(c, &tn_op_max, x, axis + 1, false);
     for (int d = 0; d <= t->n; d++)
         dim[d] = d == axis ? form_idx(c, n) : d == axis + 1 ? form_idx(c, most) : form_idx(c, 1);
     tn_value inside = tn_val(tn_make_constant(g, r, NULL, TN_DT(TN_BOOL, 8), 2, count, in, NULL));
     inside = form_reshaped(c, inside, (uint32_t)t->n + 1, dim);
     x = form_where(c, inside, x, form_number(c, t->dtype, 0));
+    x = form_reduced(c, &tn_op_sum, x, axis + 1, false);
+    if (what == CELL_SUM)
+        return x;
     tn_value size = form_reduced(c, &tn_op_sum, form_cast(c, inside, t->dtype), axis + 1, false);
-    return form_make2(c, &tn_op_divide, form_reduced(c, &tn_op_sum, x, axis + 1, false), size);
+    return form_make2(c, &tn_op_divide, x, size);
 }
 
 /* Axis by axis: windows, and so their means and largest elements, are products. */
-static tn_value cells_along(form_call *c, tn_value x, int axis, int64_t n, bool avg)
+static tn_value cells_along(form_call *c, tn_value x, int axis, int64_t n, enum cell what)
 {
     const tn_type *t = form_type(c, x);
     const tn_expr *dim[FORM_MAX_RANK + 1];
@@ -171,18 +180,18 @@ static tn_value cells_along(form_call *c, tn_value x, int axis, int64_t n, bool 
     if (!t)
         return (tn_value){0};
     if (!tn_is_int(t->dim[axis], &extent) || n < 1 || extent < 1)
-        return n == 1 ? form_reduced(c, avg ? &tn_op_mean : &tn_op_max, x, axis, true)
+        return n == 1 ? form_reduced(c, reduction(what), x, axis, true)
                       : form_refuse(c, "needs cells, and images of known size");
     if (n == extent)
         return x;
     if (extent % n)
-        return cells_apart(c, x, t, axis, extent, n, avg);
+        return cells_apart(c, x, t, axis, extent, n, what);
     for (int d = 0; d <= t->n; d++)
         dim[d] = d == axis       ? form_idx(c, n)
                  : d == axis + 1 ? form_idx(c, extent / n)
                                  : t->dim[d - (d > axis)];
     x = form_reshaped(c, x, (uint32_t)t->n + 1, dim);
-    return form_reduced(c, avg ? &tn_op_mean : &tn_op_max, x, axis + 1, false);
+    return form_reduced(c, reduction(what), x, axis + 1, false);
 }
 
 /* Windows of one size over images of the order NCHW: pooling. */
@@ -196,6 +205,13 @@ static bool even_windows(const form_call *c, const tn_type *t, int first, const 
         size[i] = even ? extent / cells[i] : 0;
     }
     return even && !c->bad;
+}
+
+static tn_value cells_of(form_call *c, tn_value x, int n, int first, const int64_t cells[], enum cell what)
+{
+    for (int i = n - 1; i >= 0; i--)
+        x = cells_along(c, x, first + i, cells[i], what);
+    return x;
 }
 
 /* nn.adaptive_avg_pool1d, ..., nn.adaptive_max_pool3d: output_size: for each dimension, one for all, or none: the
@@ -227,10 +243,11 @@ static tn_value adaptive(form_call *c)
                                   .layout = c->a.s};
         return form_make1(c, avg ? &tn_op_nn_avg_pool2d : &tn_op_nn_max_pool2d, &a, c->in[0]);
     }
-    tn_value x = c->in[0];
-    for (int i = n - 1; i >= 0; i--)
-        x = cells_along(c, x, first + i, cells[i], avg);
-    return x;
+    if (!avg || !tn_dtype_is_int(t->dtype))
+        return cells_of(c, c->in[0], n, first, cells, avg ? CELL_MEAN : CELL_MAX);
+    tn_value sum = cells_of(c, c->in[0], n, first, cells, CELL_SUM); /* divided once, toward zero */
+    tn_value ones = form_filled(c, form_number(c, t->dtype, 1), (uint32_t)t->n, t->dim);
+    return form_make2(c, &tn_op_trunc_divide, sum, cells_of(c, ones, n, first, cells, CELL_SUM));
 }
 
 static tn_value l2_normalize(form_call *c)

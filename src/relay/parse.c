@@ -138,6 +138,54 @@ static tn_status parse_name(parser *p, const char **out)
     return TN_OK;
 }
 
+static bool in_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Parameters may be called what models call their values, as in TVM's texts: %layer.0.weight, %conv/w:0. What is no
+ * word ends in front of the `:` with white space behind it that its type follows. */
+
+enum { MOST_OF_NAME = 256 };
+
+/* Characters from the current token on that a name may have. */
+static size_t count_name(const tn_lexer *l)
+{
+    size_t n = 0;
+    while (l->text + n < l->end && n <= MOST_OF_NAME && !memchr(" \t\r\n,()=;{}\"", l->text[n], 12))
+        n++;
+    return n;
+}
+
+/* The name of a parameter, at the token behind `%`, if it is odd; else NULL. */
+static const char *note_odd_name(parser *p)
+{
+    const size_t n = count_name(&p->l);
+    bool word = true;
+    if (n < 2 || n > MOST_OF_NAME || p->l.text[n - 1] != ':')
+        return NULL;
+    for (size_t i = 0; i + 1 < n; i++)
+        word = word && in_name(p->l.text[i]);
+    if (word)
+        return NULL;
+    tn_lex_widen(&p->l, n - 1);
+    const char *name = tn_intern_n(p->g->ctx, p->l.text, n - 1);
+    tn_strmap_put(&p->odd, name, n - 1, 1);
+    return name;
+}
+
+bool parse_odd_name(parser *p)
+{
+    uint64_t unused;
+    size_t n = count_name(&p->l);
+    while (n && !((p->l.text + n == p->l.end || !in_name(p->l.text[n])) &&
+                  tn_strmap_get(&p->odd, p->l.text, n, &unused)))
+        n--;
+    if (n)
+        tn_lex_widen(&p->l, n);
+    return n > 0;
+}
+
 /* `%name =` comes next: a line, not the result. */
 static bool at_line(const parser *p)
 {
@@ -294,7 +342,11 @@ tn_status parse_param(parser *p, tn_region *r, enum dim_mode dims)
     const tn_type *t = NULL;
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     TN_TRY(parse_expect(p, "%"));
-    TN_TRY(parse_name(p, &name));
+    name = note_odd_name(p);
+    if (name)
+        parse_next(p);
+    else
+        TN_TRY(parse_name(p, &name));
     if (parse_accept(p, ":")) {
         p->dims = dims;
         tn_status s = parse_type(p, &t);

@@ -132,6 +132,7 @@ typedef struct parser {
     tn_vec(pstate) state;
     tn_vec(pdata) data; /* those of the text stand first */
     tn_strmap referred; /* functions that a node refers to */
+    tn_strmap odd;      /* names of parameters that are no words */
     uint32_t n_name;    /* pname.order */
     ptypes types;
     uint32_t inner;      /* inside of a type, where `_` is the type of no value */
@@ -174,6 +175,8 @@ tn_status parse_enter(parser *p);                                  /* counts nes
 bool parse_annot(parser *p, const char **out_text, size_t *out_n); /* comment before the current token */
 void parse_define(parser *p, const char *name, pval v);
 bool parse_lookup(parser *p, const char *name, pval *out);
+/* At the token behind `%`, which becomes the whole name if that is odd: one of a parameter that is no word. */
+bool parse_odd_name(parser *p);
 tn_status parse_block(parser *p, const char *end, pval *out); /* lines and result; not the closing `end` */
 /* After `(`, through `)`; fn: of a closure, takes its attributes. */
 tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn, enum dim_mode dims);
@@ -205,7 +208,7 @@ bool parse_at_attribute(const parser *p); /* name= comes next */
 tn_status parse_skip_value(parser *p);    /* of an attribute */
 bool parse_at_metadata(const parser *p);  /* meta[relay.attrs.X][k] comes next */
 /* Goes from there to the attributes' own text, "(name=value, ...)"; *out: where reading goes on behind it. */
-tn_status parse_go_metadata(parser *p, const char *op, const tn_attr_field *fields, parse_place *out);
+tn_status parse_go_metadata(parser *p, const char *op, parse_place *out);
 /* The values of arguments, in scratch memory; any_number: fields of tuples one by one. NULL: one of them is bad. */
 tn_value *parse_arg_values(parser *p, const pvals *args, bool any_number, size_t *out_n);
 

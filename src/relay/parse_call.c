@@ -33,7 +33,7 @@ bool parse_at_metadata(const parser *p)
     return ahead.tok == TN_TOK_IDENT && !tn_lex_is(&ahead, "relay.Constant");
 }
 
-tn_status parse_go_metadata(parser *p, const char *op, const tn_attr_field *fields, parse_place *out)
+tn_status parse_go_metadata(parser *p, const char *op, parse_place *out)
 {
     const tn_relay_metadata *m = &p->given;
     const tn_lexer at = p->l;
@@ -48,7 +48,7 @@ tn_status parse_go_metadata(parser *p, const char *op, const tn_attr_field *fiel
         return tn_lex_fail(&p->l, "relay-E035", "expected the number of attributes");
     parse_next(p);
     TN_TRY(parse_expect(p, "]"));
-    const char *text = m->attributes ? m->attributes(m->user, type, k, op, fields) : NULL;
+    const char *text = m->attributes ? m->attributes(m->user, type, k, op) : NULL;
     if (!text) {
         p->l = at;
         return tn_lex_fail(
@@ -141,7 +141,7 @@ static tn_status parse_args(parser *p, const tn_op *op, void *attr, bool attrs, 
             TN_TRY(parse_attribute(p, op, attr, seen, foreign));
         } else if (attrs && op && parse_at_metadata(p)) {
             parse_place behind;
-            TN_TRY(parse_go_metadata(p, op->name, op->attr, &behind));
+            TN_TRY(parse_go_metadata(p, op->name, &behind));
             TN_TRY(parse_args(p, op, attr, true, args, seen, foreign));
             parse_back(p, &behind);
         } else {

@@ -381,9 +381,10 @@ static tn_status parse_local(parser *p, pval *out)
     tn_lexer *l = &p->l;
     uint32_t line = l->tok_line, col = l->tok_col;
     parse_next(p);
+    const bool odd = p->odd.n && parse_odd_name(p);
     if ((l->tok != TN_TOK_IDENT && l->tok != TN_TOK_INT) || (l->tok == TN_TOK_INT && l->n_suffix))
         return tn_lex_fail(l, "relay-E032", "expected a name or a number after `%%`");
-    const char *dot = memchr(l->text, '.', l->n);
+    const char *dot = odd ? NULL : memchr(l->text, '.', l->n);
     size_t n = dot ? (size_t)(dot - l->text) : l->n;
     const char *name = tn_intern_n(p->g->ctx, l->text, n);
     if (!parse_lookup(p, name, out)) {

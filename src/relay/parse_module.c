@@ -496,6 +496,7 @@ tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t
     tn_vec_deinit(&p.called);
     tn_vec_deinit(&p.mentioned);
     tn_vec_deinit(&p.data);
+    tn_strmap_deinit(&p.odd);
     tn_strmap_deinit(&p.referred);
     tn_arena_deinit(&p.scratch);
     return s;

@@ -13,10 +13,8 @@ typedef struct tn_relay_metadata {
     const tn_blob *const *constant;
     size_t n_constant;
     /* The attributes meta[type][k] of a call of op as a text, "(axis=1, mode=\"add\")", that lives as long as the call
-     * of tn_relay_parse; fields: those that are known, ended by one without a name, NULL: none. NULL: there are no
-     * such attributes. */
-    const char *(*attributes)(void *user, const char *type, int64_t k, const char *op,
-                              const tn_attr_field *fields);
+     * of tn_relay_parse. NULL: there are no such attributes. */
+    const char *(*attributes)(void *user, const char *type, int64_t k, const char *op);
     void *user;
 } tn_relay_metadata;
 /* Reads a module into an empty graph. meta NULL, or constants NULL: constants read as opaque ones of the annotated type
@@ -45,6 +43,8 @@ typedef struct tn_relay_form {
     const tn_attr_field *attr;
 } tn_relay_form;
 bool tn_relay_form_at(size_t i, tn_relay_form *out);
+/* An attribute that a text may give to a call of an operator, a form, or TVM's operator of that name; NULL: another. */
+const tn_attr_field *tn_relay_find_attr(const char *op, const char *name);
 /* Collects the constants in printing order (for the .params file beside a dump). Returns their number. */
 size_t tn_relay_constants(const tn_graph *g, const tn_node **out, size_t max);
 

@@ -144,6 +144,15 @@ static const struct {
      "spatial_scale=0f, sample_ratio=-1)",
      1,
      {0.5f}},
+    {"cast(nn.avg_pool2d(cast(reshape(%x, newshape=[1, 1, 2, 4]), dtype=\"int32\"), pool_size=[2, 2], "
+     "strides=[2, 2]), "
+     "dtype=\"float32\")",
+     2,
+     {1, 2}},
+    {"cast(nn.adaptive_avg_pool2d(cast(reshape(negative(%x), newshape=[1, 1, 2, 4]), dtype=\"int32\"), "
+     "output_size=[2, 3]), dtype=\"float32\")",
+     6,
+     {-1, -2, -3, 0, 0, 0}},
     /* ties away from zero, quotients toward it; a tie of quantised numbers as `rounding` says */
     {"round(multiply(%x, 0.5f))", 8, {1, 1, 2, 2, -3, 3, -4, 4}},
     {"round_even(multiply(%x, 0.5f))", 8, {0, 1, 2, 2, -2, 3, -4, 4}},

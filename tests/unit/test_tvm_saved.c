@@ -12,6 +12,9 @@
 #define NODE(type, attrs) ",{'type_key':'" type "','attrs':{" attrs "}}"
 #define LIST(data) ",{'type_key':'Array','data':[" data "]}"
 #define INT(value) NODE("IntImm", "'dtype':'int32','value':'" value "'")
+#define STRING(text) ",{'type_key':'runtime.String','repr_str':'" text "'}"
+#define ONE_F32 "P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAAAAAAIgAQAEAAAAAAAAAAAAgD8="
+#define ZERO_I32 "P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAAAAAAAgAQAEAAAAAAAAAAAAAAA="
 #define OP(name) ",{'type_key':'Op','repr_str':'" name "'}"
 #define SAVED(root, nodes, tensors) \
     "{'root':" root ",'nodes':[{'type_key':''}" nodes "],'b64ndarrays':[" tensors \
@@ -23,9 +26,10 @@
     NODE("relay.TensorType", "'dtype':'float32','shape':'4'") LIST("5") INT("2") LIST("1") INT("1")
 #define FUNCTION(body) NODE("relay.Function", "'params':'6','body':'" body "','ret_type':'0','attrs':'0'")
 /* Node 8 is the function; module: a map of names to functions, node 9 and on. */
-#define MODULE \
+#define MODULE_OF(name) \
     NODE("IRModule", "'functions':'10'") \
-    ",{'type_key':'Map','data':[11,8]}" NODE("GlobalVar", "'name_hint':'main'")
+    ",{'type_key':'Map','data':[11,8]}" NODE("GlobalVar", "'name_hint':'" name "'")
+#define MODULE MODULE_OF("main")
 
 /* Nodes 8 and on: @main(x), which makes Cons(x, Nil) of a list and matches it, whose definition is that of node 12.
  * What stands in the places of the head's pattern and of the clause for Cons is `head` and `body`. */
@@ -84,6 +88,18 @@ static const struct {
                NODE("relay.attrs.ReshapeAttrs", "'newshape':'12','allowzero':'0'") LIST("7,5"),
            ""),
      {"reshape(%x, newshape=[1, 2])"}},
+    /* texts that are nodes of their own, as newer releases save them; "None", which texts leave out */
+    {SAVED("9",
+           NODE("relay.Var", "'vid':'2','type_annotation':'3'") NODE("relay.Id", "'name_hint':'16'")
+               NODE("relay.TensorType", "'dtype':'int32','shape':'4'") LIST("5") INT("2") LIST("1") INT("1")
+                   FUNCTION("12") MODULE_OF("17") NODE("relay.Call", "'op':'13','args':'14','attrs':'15'")
+                       OP("qnn.requantize") LIST("1,18,19,18,19")
+                           NODE("relay.attrs.RequantizeAttrs",
+                                "'axis':'-1','rounding':'None','compute_dtype':'None',"
+                                "'out_dtype':'int8'") STRING("layer.0") STRING("main")
+                               NODE("relay.Constant", "'data':'0'") NODE("relay.Constant", "'data':'1'"),
+           "'" ONE_F32 "','" ZERO_I32 "'"),
+     {"%layer_0: Tensor[(2), int32]", "qnn.requantize(%layer_0, 1f, 0, 1f, 0)"}},
     /* a text with the constants of its metadata */
     {"#[version = '0.0.5']\ndef @main(%x: Tensor[(2), float32]) {\n  add(%x, meta[relay.Constant][0] /* "
      "ty=Tensor[(2), "

@@ -75,6 +75,12 @@ tn_bytes tvm_repr(const tn_json *node)
     return text.at || !node ? text : tvm_text(tn_json_find(node, "global_key")); /* before 0.7 */
 }
 
+tn_bytes tvm_string(const tvm_saved *s, const tn_json *node, const char *name)
+{
+    const tn_json *own = tvm_ref(s, node, name);
+    return tvm_is(own, "String") ? tvm_repr(own) : tvm_text(tvm_attr(node, name));
+}
+
 /* ---- tensors ---- */
 
 static int digit(uint8_t ch)

@@ -29,6 +29,8 @@ bool tvm_is(const tn_json *node, const char *type); /* "Call": relay.Call as wel
 const tn_json *tvm_attr(const tn_json *node, const char *name);
 int64_t tvm_number(const tn_json *v, int64_t none); /* an integer, or its text */
 const tn_json *tvm_ref(const tvm_saved *s, const tn_json *node, const char *name);
+/* A text among the attributes, which newer releases keep as a node of its own. */
+tn_bytes tvm_string(const tvm_saved *s, const tn_json *node, const char *name);
 tn_bytes tvm_text(const tn_json *v);    /* of a string; at NULL: it is none */
 tn_bytes tvm_repr(const tn_json *node); /* what a text or operator is */
 /* Tensor i of the list; NULL, or what is wrong. */
@@ -39,8 +41,7 @@ const tn_json *tvm_metadata(const tvm_saved *s, const char *type, int64_t k); /*
 /* Its constants by their places; NULL: there are none. */
 const tn_blob *const *tvm_read_constants(tvm_saved *s, size_t *out_n);
 /* Attributes k of a type, as a text for a call of op: tn_relay_metadata.attributes, of a tvm_saved. */
-const char *tvm_metadata_attributes(void *user, const char *type, int64_t k, const char *op,
-                                    const tn_attr_field *fields);
+const char *tvm_metadata_attributes(void *user, const char *type, int64_t k, const char *op);
 /* A saved module as Relay text, and its constants. NULL, or what is wrong. */
 const char *tvm_write_text(tvm_saved *s, tn_buf *out, const tn_blob *const **out_constant, size_t *out_n);
 

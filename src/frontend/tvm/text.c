@@ -40,7 +40,7 @@ void tvm_put_name(tn_buf *b, tn_bytes s)
 void tvm_put_variable(tvm_writer *w, const tn_json *var)
 {
     const tn_json *id = tvm_ref(w->s, var, "vid");
-    tn_bytes name = tvm_text(tvm_attr(id ? id : var, "name_hint"));
+    tn_bytes name = tvm_string(w->s, id ? id : var, "name_hint");
     uint64_t first = 0, node = (uint64_t)tvm_number_of(w, var);
     bool known = tn_strmap_get(&w->names, (const char *)name.at, name.n, &first);
     if (!known)
@@ -104,7 +104,7 @@ static bool put_number(tvm_writer *w, const tn_json *n, int depth)
         return true;
     }
     if (tvm_is(n, "Var") || tvm_is(n, "SizeVar") || tvm_is(n, "Variable")) {
-        tn_bytes name = tvm_text(tvm_attr(n, "name"));
+        tn_bytes name = tvm_string(w->s, n, "name");
         tvm_put_name(w->out, name);
         return true;
     }
@@ -166,10 +166,10 @@ static bool is_node_field(tn_bytes attrs, tn_bytes name)
 {
     static const struct {
         const char *attrs, *name; /* part of the type's name */
-    } rows[] = {{"Conv", "channels"},       {"Dense", "units"},  {"Take", "axis"},    {"Gather", "axis"},
-                {"Gather", "batch_dims"},   {"Scan", ""},        {"TopK", "k"},       {"Repeat", ""},
-                {"Stack", "axis"},          {"Reverse", "axis"}, {"Scatter", "axis"}, {"GatherND", ""},
-                {"Deformable", "channels"}, {"Matmul", "units"}, {"Reduce", "axis"}};
+    } rows[] = {{"Conv", "channels"}, {"Dense", "units"},         {"Take", "axis"},    {"Take", "batch_dims"},
+                {"Gather", "axis"},   {"Gather", "batch_dims"},   {"Scan", ""},        {"TopK", "k"},
+                {"Repeat", ""},       {"Stack", "axis"},          {"Reverse", "axis"}, {"Scatter", "axis"},
+                {"GatherND", ""},     {"Deformable", "channels"}, {"Matmul", "units"}, {"Reduce", "axis"}};
     for (size_t i = 0; attrs.n && i < sizeof rows / sizeof *rows; i++)
         if (memmem(attrs.at, attrs.n, rows[i].attrs, strlen(rows[i].attrs)) &&
             (!*rows[i].name || imp_is(name, rows[i].name)))
@@ -177,35 +177,34 @@ static bool is_node_field(tn_bytes attrs, tn_bytes name)
     return false;
 }
 
-static const tn_attr_field *find_field(const tn_attr_field *fields, tn_bytes name)
+/* Texts of schedules mean nothing here; "None" is what TVM's texts leave out. */
+static bool is_left_out(tn_bytes name, tn_bytes value)
 {
-    for (const tn_attr_field *f = fields; f && f->name; f++)
-        if (imp_is(name, f->name))
-            return f;
-    return NULL;
+    return !value.n || imp_is(value, "None") || imp_is(name, "auto_scheduler_rewritten_layout") ||
+           imp_is(name, "meta_schedule_original_shape") || imp_is(name, "span");
 }
 
-/* TVM writes the default of a list as nothing; texts of schedules mean nothing here. */
-static bool is_left_out(tn_bytes name)
+/* A value that may be a node of its own, by the kind of the attribute (below 0: it is not known). */
+static bool refers(tn_bytes attrs, tn_bytes name, int kind, const tn_json *node)
 {
-    return imp_is(name, "auto_scheduler_rewritten_layout") || imp_is(name, "meta_schedule_original_shape") ||
-           imp_is(name, "span");
+    return kind == TN_A_INTS || kind == TN_A_DIMS || kind == TN_A_STRS || is_node_field(attrs, name) ||
+           (kind < 0 && tvm_is(node, "Array")) || (kind == TN_A_STR && tvm_is(node, "String"));
 }
 
-static bool put_attr(tvm_writer *w, const tn_attr_field *fields, tn_bytes attrs, tn_bytes name,
-                     const tn_json *v)
+/* ", name=value"; a list that is nothing is left out. */
+static bool put_attr(tvm_writer *w, const char *op, tn_bytes attrs, tn_bytes name, const tn_json *v)
 {
-    const tn_attr_field *f = find_field(fields, name);
-    tn_bytes text = tvm_text(v);
-    int64_t number = tvm_number(v, -1);
+    const char *known = tn_arena_strndup(w->a, (const char *)name.at, name.n);
+    const tn_attr_field *f = tn_relay_find_attr(op, known);
+    const tn_bytes text = tvm_text(v);
+    const int64_t number = tvm_number(v, -1);
     const tn_json *node = tvm_node(w->s, number);
-    int kind = f ? (int)f->kind : -1;
-    bool refers = kind == TN_A_INTS || kind == TN_A_DIMS || kind == TN_A_STRS || is_node_field(attrs, name) ||
-                  (kind < 0 && tvm_is(node, "Array")) || (kind == TN_A_STR && tvm_is(node, "String"));
-    if (refers && !node)
-        return true; /* none */
-    tn_buf_printf(w->out, ", %.*s=", (int)name.n, (const char *)name.at);
-    if (refers)
+    const int kind = f ? (int)f->kind : -1;
+    const bool other = refers(attrs, name, kind, node);
+    if (other && !node)
+        return true;
+    tn_buf_printf(w->out, ", %s=", known);
+    if (other)
         return put_number(w, node, 0);
     if (kind == TN_A_BOOL)
         tn_buf_str(w->out, number ? "True" : "False");
@@ -216,25 +215,13 @@ static bool put_attr(tvm_writer *w, const tn_attr_field *fields, tn_bytes attrs,
     return true;
 }
 
-/* The attributes that calls of an operator have here; NULL: it is not known. */
-static const tn_attr_field *fields_of(const char *name)
-{
-    const tn_op *op = tn_ops_find(name);
-    tn_relay_form form;
-    for (size_t i = 0; !op && tn_relay_form_at(i, &form); i++)
-        if (strcmp(form.name, name) == 0)
-            return form.attr;
-    return op ? op->attr : NULL;
-}
-
-/* ", name=value" for each */
-static bool put_attrs(tvm_writer *w, const tn_attr_field *fields, const tn_json *attrs)
+static bool put_attrs(tvm_writer *w, const char *op, const tn_json *attrs)
 {
     const tn_json *all = attrs ? tn_json_find(attrs, "attrs") : NULL;
     tn_bytes type = attrs ? tvm_text(tn_json_find(attrs, "type_key")) : (tn_bytes){0};
     for (uint32_t i = 0; tn_json_is(all, TN_JSON_OBJECT) && i < all->n; i++) {
         tn_bytes name = tvm_text(&all->u.at[2 * i]), value = tvm_text(&all->u.at[2 * i + 1]);
-        if (!is_left_out(name) && value.n && !put_attr(w, fields, type, name, &all->u.at[2 * i + 1]))
+        if (!is_left_out(name, value) && !put_attr(w, op, type, name, &all->u.at[2 * i + 1]))
             return false;
     }
     return true;
@@ -276,11 +263,11 @@ bool tvm_put_operand(tvm_writer *w, const tn_json *n)
     else if (tvm_is(n, "Constant"))
         return put_constant(w, n);
     else if (tvm_is(n, "GlobalVar")) {
-        tn_bytes name = tvm_text(tvm_attr(n, "name_hint"));
+        tn_bytes name = tvm_string(w->s, n, "name_hint");
         tn_buf_char(w->out, '@');
         tvm_put_name(w->out, name);
     } else if (tvm_is(n, "Constructor"))
-        tvm_put_name(w->out, tvm_text(tvm_attr(n, "name_hint")));
+        tvm_put_name(w->out, tvm_string(w->s, n, "name_hint"));
     else
         return tvm_fail(w, "an expression is of a kind that is not supported");
     return true;
@@ -333,7 +320,7 @@ static bool put_expression(tvm_writer *w, const tn_json *n)
             return false;
         tn_buf_char(w->out, '(');
         if (!put_operands(w, tvm_list_of(tvm_ref(w->s, n, "args"))) ||
-            (known && !put_attrs(w, fields_of(known), tvm_ref(w->s, n, "attrs"))))
+            (known && !put_attrs(w, known, tvm_ref(w->s, n, "attrs"))))
             return false;
         tn_buf_char(w->out, ')');
         return true;
@@ -499,7 +486,7 @@ static bool put_module(tvm_writer *w, const tn_json *root)
         return false;
     for (uint32_t i = 0; i + paired < tvm_length(data); i += paired ? 2 : 1) {
         const tn_json *key = tvm_element(w, data, i), *f = tvm_element(w, data, i + paired);
-        tn_bytes name = paired        ? tvm_text(tvm_attr(key, "name_hint"))
+        tn_bytes name = paired        ? tvm_string(w->s, key, "name_hint")
                         : i < keys->n ? tvm_text(&keys->u.at[i])
                                       : (tn_bytes){0};
         if (!put_definition(w, name, f))
@@ -534,17 +521,15 @@ const char *tvm_write_text(tvm_saved *s, tn_buf *out, const tn_blob *const **out
     return w.why;
 }
 
-const char *tvm_metadata_attributes(void *user, const char *type, int64_t k, const char *op,
-                                    const tn_attr_field *fields)
+const char *tvm_metadata_attributes(void *user, const char *type, int64_t k, const char *op)
 {
-    (void)op;
     tvm_saved *s = user;
     tn_buf text = {0};
     const size_t most =
         ((size_t)1 << 20) + 8 * s->im->whole.n; /* a text may refer to them any number of times */
     tvm_writer w = {.s = s, .a = &s->im->scratch, .out = &text, .most = most - s->bytes};
     const tn_json *attrs = tvm_metadata(s, type, k);
-    bool fine = attrs && s->bytes < most && put_attrs(&w, fields, attrs);
+    bool fine = attrs && s->bytes < most && put_attrs(&w, op, attrs);
     const char *first = text.n ? text.at + strlen(", ") : "", *end = text.n ? text.at + text.n : first;
     const char *copy = fine ? tn_arena_printf(w.a, "(%.*s)", (int)(end - first), first) : NULL;
     s->bytes += text.n;

@@ -3,7 +3,7 @@
 
 enum { MAX_PATTERNS = 32 };
 
-static tn_bytes name_of(const tn_json *n) { return tvm_text(tvm_attr(n, "name_hint")); }
+static tn_bytes name_of(const tvm_writer *w, const tn_json *n) { return tvm_string(w->s, n, "name_hint"); }
 
 /* ---- types ---- */
 
@@ -21,13 +21,13 @@ static bool put_types(tvm_writer *w, const tn_json *list, const char *open, cons
 bool tvm_put_data_type(tvm_writer *w, const tn_json *t, int depth)
 {
     if (tvm_is(t, "TypeVar") || tvm_is(t, "GlobalTypeVar")) {
-        tvm_put_name(w->out, name_of(t));
+        tvm_put_name(w->out, name_of(w, t));
         return true;
     }
     const tn_json *of = tvm_is(t, "TypeCall") ? tvm_ref(w->s, t, "func") : NULL;
     if (!tvm_is(of, "GlobalTypeVar"))
         return tvm_fail(w, "a parameter or result has no type, or one that is not supported");
-    tvm_put_name(w->out, name_of(of));
+    tvm_put_name(w->out, name_of(w, of));
     return put_types(w, tvm_list_of(tvm_ref(w->s, t, "args")), "[", "]", depth);
 }
 
@@ -44,13 +44,13 @@ static bool put_definition(tvm_writer *w, const tn_json *data)
     if (!tvm_is(data, "TypeData"))
         return tvm_fail(w, "a type of the module is no definition of a data type");
     tn_buf_str(w->out, "type ");
-    tvm_put_name(w->out, name_of(tvm_ref(w->s, data, "header")));
+    tvm_put_name(w->out, name_of(w, tvm_ref(w->s, data, "header")));
     if (!tvm_put_type_params(w, tvm_ref(w->s, data, "type_vars")))
         return false;
     for (uint32_t i = 0; i < tvm_length(list); i++) {
         const tn_json *c = tvm_element(w, list, i);
         tn_buf_str(w->out, i ? ", " : " { ");
-        tvm_put_name(w->out, name_of(c));
+        tvm_put_name(w->out, name_of(w, c));
         if (!put_types(w, tvm_list_of(tvm_ref(w->s, c, "inputs")), "(", ")", 0))
             return false;
     }
@@ -88,7 +88,7 @@ static bool put_pattern(tvm_writer *w, const tn_json *p, int depth)
     if (!tuple && !(tvm_is(p, "PatternConstructor") && tvm_is(constructor, "Constructor")))
         return tvm_fail(w, "a pattern is of a kind that is not supported");
     if (!tuple)
-        tvm_put_name(w->out, name_of(constructor));
+        tvm_put_name(w->out, name_of(w, constructor));
     tn_buf_str(w->out, tuple || tvm_length(list) ? "(" : "");
     for (uint32_t i = 0; i < tvm_length(list); i++) {
         tn_buf_str(w->out, i ? ", " : "");

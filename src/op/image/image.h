@@ -74,7 +74,8 @@ TN_ATTR_STRUCT(tn_affine_grid_attr, TN_AFFINE_GRID_ATTRS);
     ATTR(s, INTS, dilation,          "[1, 1]",       "distance of the window's taps") \
     ATTR(s, I64,  deformable_groups, "1",            "groups of channels with own offsets") \
     ATTR(s, I64,  groups,            "1",            "independent groups of channels") \
-    ATTR(s, STR,  edges, "\"cut\"", "taps up to a pixel behind the last one: cut fade, held have its value; faded: and before the first") \
+    ATTR(s, STR,  edges, "\"cut\"", \
+         "taps within a pixel behind the last one: cut fade, held have its value; faded: and before the first") \
     ATTR(s, DIMS, kernel_size,       "[]",           "nn.deform_columns: the window")
 TN_ATTR_STRUCT(tn_deform_attr, TN_DEFORM_ATTRS);
 

@@ -243,7 +243,7 @@ static const tn_expr *window_count(tn_pool *p, const tn_node *n, tn_dtype t, con
 
 static const tn_expr *quotient(tn_pool *p, const tn_expr *sum, const tn_expr *count)
 {
-    return tn_bin(p, tn_dtype_is_float(sum->dtype) ? TN_E_DIV : TN_E_FLOORDIV, sum, count);
+    return tn_bin(p, tn_dtype_is_float(sum->dtype) ? TN_E_DIV : TN_E_TRUNCDIV, sum, count);
 }
 
 static void avg_pool_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])

@@ -24,9 +24,15 @@ def load(path: _module.PathLike) -> IRModule:
     return _read(path, {"model_format": "relay"})
 
 
+def _printed(name: str) -> str:
+    """A parameter's name as TVM's texts have it: it begins with a letter."""
+    return name if name[:1].isalpha() else "v" + name
+
+
 def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
     """The function with constants in place of the parameters of these names."""
     known = {p.name_hint: p for p in func.params}
+    params = {_printed(name) if name not in known else name: value for name, value in params.items()}
     unknown = [name for name in params if name not in known]
     if unknown:
         raise ValueError(f"no parameter is named {', '.join(unknown)}; there are {', '.join(known)}")
