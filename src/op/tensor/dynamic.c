@@ -116,6 +116,8 @@ static void dyn_broadcast_compute(tn_te *te, const tn_node *n, tn_tensor *const 
     tn_pool *p = te->pool;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "broadcast_to", "injective", NULL);
     const tn_expr *index[TN_RULE_MAX_RANK], *one = tn_idx(p, 1), *zero = tn_idx(p, 0);
+    if (has_nothing(te, t, in[0]))
+        return;
     for (int i = 0; i < in[0]->ndim; i++) {
         const tn_expr *d = in[0]->dim[i], *axis = t->axis[t->ndim - in[0]->ndim + i];
         index[i] = d == t->dim[t->ndim - in[0]->ndim + i] ? axis : tn_select(p, tn_eq(p, d, one), zero, axis);
