@@ -43,7 +43,7 @@ static int read_print(const char *text, size_t n, tn_buf *out, const tn_buf *sho
 {
     module m;
     module_open(&m);
-    int read = tn_relay_parse(&m.g, "fuzz", text, n, NULL, 0) == TN_OK;
+    int read = tn_relay_parse(&m.g, "fuzz", text, n, NULL) == TN_OK;
     if (read != (m.ctx.n_error == 0))
         fail(&m, "the status is not what was reported", shown);
     if (read) {
