@@ -211,6 +211,8 @@ TN_WARN_UNUSED tn_status tn_params_read(tn_build *b, const char *path);
 TN_WARN_UNUSED tn_status tn_params_open(tn_build *b, const char *path, const void *data, size_t n);
 /* Those constants by index; none where none were opened. */
 TN_WARN_UNUSED tn_status tn_params_constants(tn_build *b, const tn_blob *const **out, size_t *out_n);
+/* All others there: parameters by their names, as TVM's save_param_dict writes them. Returns their number. */
+size_t tn_params_named(tn_build *b, const tn_relay_param **out);
 /* aligned: with fillers, as mod.params has them. */
 void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], bool aligned,
                      tn_sink *out);

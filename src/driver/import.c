@@ -187,6 +187,7 @@ tn_status tn_stage_import(tn_build *b)
     parse_outputs(b, b->opt.outputs, &o);
     o.signature = b->opt.signature;
     TN_TRY(tn_params_constants(b, &o.constant, &o.n_constant));
+    o.n_param = tn_params_named(b, &o.param);
     TN_TRY(tn_import(&b->graph, b->model, &b->file, b->opt.model_format, &o));
     TN_TRY(check_points(b));
     b->seconds.import = tn_now() - start;

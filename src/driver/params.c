@@ -134,6 +134,29 @@ tn_status tn_params_constants(tn_build *b, const tn_blob *const **out, size_t *o
         *blob = (tn_blob){.at = view.data, .n = (size_t)bytes};
         list[*out_n] = blob;
     }
-    *out = n ? list : NULL;
+    *out = *out_n ? list : NULL; /* else they may be in the text itself */
     return TN_OK;
+}
+
+size_t tn_params_named(tn_build *b, const tn_relay_param **out)
+{
+    const uint32_t n = b->params ? tnr_params_count(b->params->at) : 0;
+    tn_relay_param *list = TN_NEW_N(&b->arena, tn_relay_param, n);
+    size_t n_named = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        tnr_error err;
+        DLTensor v;
+        const char *name;
+        uint64_t bytes;
+        if (tnr_params_at(b->params->at, i, &name, &v, &err) || strncmp(name, "relay.Constant.", 15) == 0 ||
+            tnr_tensor_bytes(v.dtype, v.ndim, v.shape, &bytes, &err))
+            continue;
+        tn_blob *blob = TN_NEW(&b->arena, tn_blob);
+        *blob = (tn_blob){.at = v.data, .n = (size_t)bytes};
+        const tn_dtype t = {v.dtype.code, v.dtype.bits, 1};
+        list[n_named++] =
+            (tn_relay_param){name, t.code == TN_UINT && t.bits == 1 ? TN_BOOL1 : t, v.ndim, v.shape, blob};
+    }
+    *out = list;
+    return n_named;
 }

@@ -30,6 +30,8 @@ typedef struct tn_import_options {
     const tn_blob *const
         *constant; /* of a Relay text: from the .params file beside it, by index; NULL: none there */
     size_t n_constant;
+    const struct tn_relay_param *param; /* parameters of a Relay text that have values there, by name */
+    size_t n_param;
     const char *const *from_zero; /* symbols whose range begins at 0; all others begin at 1 */
     size_t n_from_zero;
     const char *const *output; /* values that become the results; n_output 0: those that the model says */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const form *const tables[] = {form_rows_tensor, form_rows_nn};
+static const form *const tables[] = {form_rows_tensor, form_rows_nn, form_rows_dynamic};
 
 /* ---- making calls ---- */
 
@@ -38,6 +38,23 @@ tn_value form_laid_out(form_call *c, const tn_op *op, void *attr, uint32_t n, tn
     pval v = c->bad ? pval_bad(c->line, c->col) : parse_laid_out(c->p, op, n, in, attr, c->line, c->col);
     c->bad = c->bad || v.kind == PVAL_BAD;
     return c->bad ? (tn_value){0} : v.v;
+}
+
+tn_value form_finished(form_call *c, const tn_op *op, void *attr, uint32_t n, const tn_value in[],
+                       pforeign *f)
+{
+    tn_value *copy = tn_arena_copy(&c->p->scratch, in, n * sizeof *in, 8);
+    for (uint32_t i = 0; i < n; i++)
+        c->bad = c->bad || !in[i].def;
+    const pval v =
+        c->bad ? pval_bad(c->line, c->col) : parse_finished(c->p, op, attr, n, copy, f, c->line, c->col);
+    c->bad = c->bad || v.kind == PVAL_BAD;
+    if (v.kind != PVAL_NODE)
+        return v.v;
+    tn_value *item = TN_NEW_N(&c->p->scratch, tn_value, pval_n_items(&v));
+    for (uint32_t i = 0; i < pval_n_items(&v); i++)
+        item[i] = pval_item(&v, i).v;
+    return form_several(c, pval_n_items(&v), item);
 }
 
 tn_value form_make2(form_call *c, const tn_op *op, tn_value a, tn_value b)

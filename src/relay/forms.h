@@ -39,8 +39,8 @@ struct form {
     const char *doc;
 };
 
-/* Ended by a row without a name (forms_tensor.c, forms_nn.c). */
-extern const form form_rows_tensor[], form_rows_nn[];
+/* Ended by a row without a name (forms_tensor.c, forms_nn.c, forms_dynamic.c). */
+extern const form form_rows_tensor[], form_rows_nn[], form_rows_dynamic[];
 
 /* An attribute: its kind, name, place among the values, default. */
 #define FORM_ATTR(kind, name, field, value) {name, TN_A_##kind, offsetof(form_values, field), value, ""}
@@ -53,6 +53,9 @@ tn_value form_make(form_call *c, const tn_op *op, const void *attr, int n, const
 tn_value form_make1(form_call *c, const tn_op *op, const void *attr, tn_value x);
 /* attr may name another layout */
 tn_value form_laid_out(form_call *c, const tn_op *op, void *attr, uint32_t n, tn_value in[]);
+/* As a text calls it that has these attributes of TVM's operator, too. */
+tn_value form_finished(form_call *c, const tn_op *op, void *attr, uint32_t n, const tn_value in[],
+                       pforeign *f);
 tn_value form_make2(form_call *c, const tn_op *op, tn_value a, tn_value b);
 tn_value form_where(form_call *c, tn_value condition, tn_value a, tn_value b);
 const tn_type *form_type(form_call *c, tn_value v); /* of a tensor; else NULL, which is reported */

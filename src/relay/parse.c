@@ -307,6 +307,73 @@ tn_status parse_block(parser *p, const char *end, pval *out)
 
 /* ---- functions ---- */
 
+/* The value of a parameter of @main. TVM prints a name that begins with no letter with a `v` in front. NULL: none. */
+static const tn_relay_param *find_given(parser *p, const tn_region *r, const char *name)
+{
+    const tn_function *main = p->given.n_param ? tn_graph_function(p->g, "main") : NULL;
+    uint64_t at;
+    if (!main || r != main->body)
+        return NULL;
+    if (tn_strmap_get(&p->given_param, name, strlen(name), &at))
+        return &p->given.param[at];
+    const char next = (char)(name[0] == 'v' ? name[1] | 32 : 'a');
+    return !(next >= 'a' && next <= 'z') && tn_strmap_get(&p->given_param, name + 1, strlen(name + 1), &at)
+               ? &p->given.param[at]
+               : NULL;
+}
+
+/* t with the value's extents for symbols; NULL: it is of another type. */
+static const tn_type *type_of_given(parser *p, const tn_relay_param *q, const tn_type *t)
+{
+    int64_t dim;
+    bool same = t->kind == TN_T_TENSOR && tn_dtype_eq(t->dtype, q->dtype) && t->n == q->ndim;
+    const tn_expr **own = TN_NEW_N(&p->scratch, const tn_expr *, same ? t->n : 0);
+    for (int d = 0; same && d < t->n; d++) {
+        own[d] = tn_idx(p->g->pool, q->dim[d]);
+        same = t->dim[d]->kind == TN_E_SYM || (tn_is_int(t->dim[d], &dim) && dim == q->dim[d]);
+    }
+    return same ? tn_type_tensor(p->g->pool, t->dtype, t->n, own, t->layout) : NULL;
+}
+
+/* false: the parameter is none; it has a value, which is a constant, or has another type, which is reported. */
+static bool is_open_param(parser *p, tn_region *r, const char *name, const char *own, const tn_type *t,
+                          uint32_t line, uint32_t col)
+{
+    const tn_relay_param *q = find_given(p, r, own ? own : name);
+    if (!q)
+        return true;
+    const tn_type *is = type_of_given(p, q, t);
+    if (is) {
+        tn_vec_push(
+            &p->weight,
+            ((pconst){.type = is, .name = name, .blob = q->blob, .loc = parse_loc(p, line, col, NULL)}));
+        return false;
+    }
+    tn_buf b = {0};
+    tn_type_print(t, &b);
+    (void)parse_error(
+        p, line, col, "relay-E092",
+        "%%%s is %s, but the value in the .params file has another type or shape; use the file that "
+        "was written with this text",
+        name, tn_buf_cstr(&b));
+    tn_buf_deinit(&b);
+    parse_define(p, name, (pval){.kind = PVAL_BAD, .line = line, .col = col});
+    return false;
+}
+
+/* Constants follow the parameters. */
+static void make_weights(parser *p, tn_region *r)
+{
+    for (size_t i = 0; i < p->weight.n; i++) {
+        const pconst *w = &p->weight.at[i];
+        tn_node *n = tn_constant_new(p->g, r, NULL, w->type, w->blob, w->name);
+        n->loc = w->loc;
+        parse_define(p, w->name,
+                     (pval){.kind = PVAL_ONE, .v = tn_val(n), .line = w->loc->line, .col = w->loc->col});
+    }
+    p->weight.n = 0;
+}
+
 static void add_param(parser *p, tn_region *r, const char *name, const tn_type *t, uint32_t line,
                       uint32_t col)
 {
@@ -315,6 +382,8 @@ static void add_param(parser *p, tn_region *r, const char *name, const tn_type *
     uint64_t seen;
     if (parse_annot(p, &s, &n))
         tn_annot_param(p->g->ctx, s, n, &own, &source);
+    if (!is_open_param(p, r, name, own, t, line, col))
+        return;
     tn_node *v = tn_region_add_param(p->g, r, own ? own : name, t);
     v->loc = parse_loc(p, line, col, source);
     if (tn_strmap_get(&p->scope->name, name, strlen(name), &seen))
@@ -399,6 +468,7 @@ tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn, enum dim_mode di
             break;
     }
     parse_check_bound(p, line, col);
+    make_weights(p, r);
     return parse_expect(p, ")");
 }
 

@@ -43,6 +43,8 @@ typedef struct pconst {    /* meta[relay.Constant][k] */
     const tn_region *body; /* of that function */
     const tn_type *type;
     const char *name;
+    const tn_blob *blob; /* of a parameter that has a value */
+    const tn_loc *loc;
 } pconst;
 
 typedef struct pname { /* what a name of a scope is */
@@ -122,6 +124,8 @@ typedef struct parser {
     const char *prev_end;    /* end of the token before the current one: annotations stand in between */
     const char *annot_used;  /* the annotation taken last */
     tn_relay_metadata given; /* constants and attributes that the text refers to */
+    tn_strmap given_param;   /* name -> its place in given.param */
+    tn_vec(pconst) weight;   /* parameters of the function being read that are constants */
     tn_arena scratch;
     tn_map meta_index; /* k -> entry of meta */
     tn_vec(pconst) meta;
@@ -246,6 +250,9 @@ const tn_op *parse_quotient(const tn_op *op, int n, const tn_value in[]); /* op,
 /* Operands as TVM has them become ours, where op has other ones (forms_operands.c). false: reported. */
 bool parse_adapt(parser *p, const tn_op **op, void **attr, size_t *n, tn_value **in, pforeign *f,
                  uint32_t line, uint32_t col);
+/* The call of one of our operators with what TVM's has of it: operands, attributes, layouts. in: may be changed. */
+pval parse_finished(parser *p, const tn_op *op, void *attr, size_t n, tn_value *in, pforeign *f,
+                    uint32_t line, uint32_t col);
 pval parse_laid_out(parser *p, const tn_op *op, size_t n, tn_value in[], void *attr, uint32_t line,
                     uint32_t col);
 pval pval_one(tn_node *n, uint32_t line, uint32_t col); /* ONE, or NODE with several outputs */

@@ -295,6 +295,14 @@ static bool keeps_dimensions(const tn_op *op, const void *attr)
     return (op == &tn_op_argmax || op == &tn_op_argmin) && ((const tn_arg_attr *)attr)->keepdims;
 }
 
+pval parse_finished(parser *p, const tn_op *op, void *attr, size_t n, tn_value *in, pforeign *f,
+                    uint32_t line, uint32_t col)
+{
+    if (!parse_adapt(p, &op, &attr, &n, &in, f, line, col))
+        return pval_bad(line, col);
+    return foreign_result(p, parse_laid_out(p, op, n, in, op->attr ? attr : NULL, line, col), f);
+}
+
 tn_status parse_op_call(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
@@ -321,15 +329,12 @@ tn_status parse_op_call(parser *p, pval *out)
         bool kept = all && keeps_dimensions(op, attr);
         if (in && n && all && !never && !(in[0] = in_a_row(p, in[0], kept, &foreign, line, col)).def)
             in = NULL; /* which was said */
-        if (in && !never && !parse_adapt(p, &op, &attr, &n, &in, &foreign, line, col))
-            in = NULL;
         if (never)
             *out = (pval){.kind = PVAL_ONE, .v = *never, .line = line, .col = col};
         else if (in && form_of)
             *out = parse_form_values(p, op, n, in, foreign.dtype, line, col);
         else if (in)
-            *out =
-                foreign_result(p, parse_laid_out(p, op, n, in, op->attr ? attr : NULL, line, col), &foreign);
+            *out = parse_finished(p, op, attr, n, in, &foreign, line, col);
     }
     tn_vec_deinit(&args);
     return s;

@@ -483,6 +483,8 @@ tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t
     parser p = {.g = g, .file = tn_intern(g->ctx, file ? file : "<text>"), .dims = DIM_USE, .fresh = -1};
     if (meta)
         p.given = *meta;
+    for (size_t i = 0; i < p.given.n_param; i++)
+        tn_strmap_put(&p.given_param, p.given.param[i].name, strlen(p.given.param[i].name), i);
     p.text = text ? text : "";
     p.text_end = p.text + n;
     tn_arena_init(&p.scratch);
@@ -497,6 +499,8 @@ tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t
     tn_vec_deinit(&p.mentioned);
     tn_vec_deinit(&p.data);
     tn_strmap_deinit(&p.odd);
+    tn_strmap_deinit(&p.given_param);
+    tn_vec_deinit(&p.weight);
     tn_strmap_deinit(&p.referred);
     tn_arena_deinit(&p.scratch);
     return s;

@@ -7,11 +7,21 @@
 /* Prints the module. Constants of rank 0 inline; others as meta[relay.Constant][k] with a comment (name,
  * shape). A group (an `fn` with Primitive=1 and the call of it) prints as two lines, as in docs/relay.md. */
 void tn_relay_print(const tn_graph *g, tn_buf *out);
-/* What a text refers to as meta[TYPE][k]. */
+/* A parameter of @main that is a constant. */
+typedef struct tn_relay_param {
+    const char *name;
+    tn_dtype dtype;
+    int ndim;
+    const int64_t *dim;
+    const tn_blob *blob;
+} tn_relay_param;
+/* What belongs to a text: what it refers to as meta[TYPE][k], and parameters that have values. */
 typedef struct tn_relay_metadata {
     /* Data of meta[relay.Constant][k] by index ("<file>.params"); they must outlive the graph. */
     const tn_blob *const *constant;
     size_t n_constant;
+    const tn_relay_param *param; /* of names that differ */
+    size_t n_param;
     /* The attributes meta[type][k] of a call of op as a text, "(axis=1, mode=\"add\")", that lives as long as the call
      * of tn_relay_parse. NULL: there are no such attributes. */
     const char *(*attributes)(void *user, const char *type, int64_t k, const char *op);

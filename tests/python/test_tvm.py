@@ -192,6 +192,26 @@ class Tvm(unittest.TestCase):
         self.assertEqual(tvm.target.Target("llvm -num-cores=4").attrs, {"num-cores": 4})
         self.assertIsNone(tvm.target.Target.current())
 
+    def test_weights_of_a_text(self):
+        """What TVM saved beside a text are its parameters' values, under names that are no words of the text."""
+        text = ("def @main(%x: Tensor[(2), float32], %layer.0.w: Tensor[(2), float32], %v_param_1: Tensor[(?), float32]) {\n"
+                "  %x * %layer.0.w + %v_param_1\n}\n")
+        weights = {"layer.0.w": numpy.array([2, 3], "float32"), "_param_1": numpy.array([10, 20], "float32")}
+        data = bytes(relay.save_param_dict({k: nd.array(v) for k, v in weights.items()}))
+        x = numpy.array([1, 2], "float32")
+        for mod, params in ((tenon.relay.fromtext(text, data), {}), (tenon.relay.fromtext(text.replace("(?)", "(2)")), weights)):
+            module = tenon.relay.build(mod, params=params)
+            self.assertEqual([i.name for i in module.inputs], ["x"])
+            numpy.testing.assert_array_equal(numpy.asarray(module(x)), [12, 26])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.relay")
+            for name, content in ((path, text.encode()), (path + ".params", data)):
+                with open(name, "wb") as f:
+                    f.write(content)
+            numpy.testing.assert_array_equal(numpy.asarray(tenon.compile(path)(x)), [12, 26])
+        with self.assertRaisesRegex(tenon.Error, "%layer.0.w is Tensor\\[\\(3\\), float32\\], but the value.*relay-E092"):
+            tenon.relay.fromtext(text.replace("(2)", "(3)"), data)
+
     def test_params(self):
         params = {"w": nd.array(self.x), "n": numpy.array(7, "int64"), "b": numpy.array([True, False])}
         data = relay.save_param_dict(params)

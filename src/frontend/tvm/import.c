@@ -45,7 +45,9 @@ static tn_status import_saved(imp_model *im, tn_bytes json)
 
 static tn_status import_text(imp_model *im, tn_bytes text, const tn_import_options *o)
 {
-    tn_relay_metadata meta = {.constant = o ? o->constant : NULL, .n_constant = o ? o->n_constant : 0};
+    tn_relay_metadata meta = {0};
+    if (o)
+        meta = (tn_relay_metadata){o->constant, o->n_constant, .param = o->param, .n_param = o->n_param};
     tvm_saved saved;
     if (tvm_open_metadata(im, text, &saved)) {
         meta.attributes = tvm_metadata_attributes;
