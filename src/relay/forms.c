@@ -3,6 +3,7 @@
 
 #include "ir/eval.h"
 
+#include <math.h>
 #include <string.h>
 
 static const form *const tables[] = {form_rows_tensor, form_rows_nn, form_rows_dynamic};
@@ -80,6 +81,8 @@ const tn_type *form_type(form_call *c, tn_value v)
 tn_value form_number(form_call *c, tn_dtype t, double v)
 {
     unsigned char data[16] = {0};
+    if (!tn_dtype_is_float(t) && !(fabs(v) < 0x1p63))
+        return form_refuse(c, "needs a number that its type has");
     tn_scalar_write(t, data, tn_dtype_is_float(t) ? (tn_scalar){.f = v} : (tn_scalar){.i = (int64_t)v});
     return tn_val(tn_make_constant(c->p->g, c->p->scope->region, NULL, t, 0, NULL, data, NULL));
 }
@@ -233,7 +236,11 @@ static tn_status read_call(form_call *c, const tn_attr_field *table, pvals *args
         } else if (parse_at_metadata(p)) {
             parse_place behind;
             TN_TRY(parse_go_metadata(p, c->name, &behind));
-            TN_TRY(read_call(c, table, args));
+            while (parse_at_attribute(p)) {
+                TN_TRY(read_attribute(c, table));
+                (void)parse_accept(p, ",");
+            }
+            TN_TRY(parse_expect(p, ")"));
             parse_back(p, &behind);
         } else {
             TN_TRY(parse_expr(p, &v));
@@ -359,6 +366,7 @@ static const struct {
     {"one_hot", KEPT(DTYPE, "dtype", dtype, "\"\"")},
     {"cumsum", KEPT(DTYPE, "dtype", dtype, "\"\"")},
     {"cumprod", KEPT(DTYPE, "dtype", dtype, "\"\"")},
+    {"nn.conv1d_transpose", KEPT(DTYPE, "out_dtype", dtype, "\"\"")},
     {"nn.conv2d_transpose", KEPT(DTYPE, "out_dtype", dtype, "\"\"")},
     {"nn.conv3d_transpose", KEPT(DTYPE, "out_dtype", dtype, "\"\"")},
     {"image.resize", KEPT(DTYPE, "out_dtype", dtype, "\"\"")},
@@ -377,7 +385,7 @@ static const tn_attr_field *find_kept(const char *op, const char *name)
     return NULL;
 }
 
-static const tn_attr_field *find_field(const tn_attr_field *f, const char *name)
+const tn_attr_field *parse_find_field(const tn_attr_field *f, const char *name)
 {
     while (f && f->name && strcmp(f->name, name) != 0)
         f++;
@@ -388,16 +396,15 @@ const tn_attr_field *tn_relay_find_attr(const char *op, const char *name)
 {
     const tn_op *known = tn_ops_find(op);
     const form *made = parse_form_find(op);
-    const tn_attr_field *f = known ? find_field(known->attr, name) : NULL;
-    f = f || !made ? f : find_field(made->attr, name);
+    const tn_attr_field *f = known ? parse_find_field(known->attr, name) : NULL;
+    f = f || !made ? f : parse_find_field(made->attr, name);
     return f ? f : find_kept(op, name);
 }
 
 bool parse_is_foreign(const parser *p, const tn_op *op, const char *name)
 {
-    for (const tn_attr_field *f = op ? op->attr : NULL; f && f->name; f++)
-        if (strcmp(f->name, name) == 0)
-            return false;
+    if (op && parse_find_field(op->attr, name))
+        return false;
     return op && (is_nothing(p) || has_no_bearing(p, op->name, name) || find_kept(op->name, name));
 }
 

@@ -34,10 +34,8 @@ static bool find_order(const char *from, const char *to, order *out)
 
 static const tn_attr_field *find_field(const tn_op *op, const char *name, enum tn_attr_kind kind)
 {
-    for (const tn_attr_field *f = op->attr; f && f->name; f++)
-        if (strcmp(f->name, name) == 0 && f->kind == kind && f->def)
-            return f;
-    return NULL;
+    const tn_attr_field *f = parse_find_field(op->attr, name);
+    return f && f->kind == kind && f->def ? f : NULL;
 }
 
 static const tn_attr_field *find_layout(const tn_op *op, const char *name)
@@ -101,7 +99,7 @@ static pval reshaped(parser *p, tn_value v, int n, const tn_expr *const dim[], u
     return parse_node(p, &tn_op_reshape, 1, &v, &a, line, col);
 }
 
-/* A weight "HWOI" of as many groups as channels: each has I results, which are its channels here. */
+/* A weight whose groups are as many as the data's channels may have I results for each, which are its channels here. */
 static bool join_depthwise(parser *p, const tn_op *op, void *attr, tn_value in[], uint32_t line, uint32_t col)
 {
     const tn_attr_field *f = find_field(op, "groups", TN_A_I64);
@@ -213,7 +211,7 @@ pval parse_laid_out(parser *p, const tn_op *op, size_t n, tn_value in[], void *a
     if (n > 0 &&
         !(transpose(p, &in[0], &to, line, col) && (n < 2 || transpose(p, &in[1], &weight, line, col))))
         return pval_bad(line, col);
-    if (n > 1 && weight.n == 4 && op == &tn_op_nn_conv2d && !join_depthwise(p, op, attr, in, line, col))
+    if (n > 1 && op == &tn_op_nn_conv2d && !join_depthwise(p, op, attr, in, line, col))
         return pval_bad(line, col);
     pval v = parse_node(p, op, (int)n, in, attr, line, col);
     if (v.kind == PVAL_ONE && !transpose(p, &v.v, &back, line, col))

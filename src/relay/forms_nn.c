@@ -35,7 +35,12 @@ static tn_value quantised_transpose(form_call *c)
                                 .kernel_layout = c->a.t,
                                 .out_layout = c->a.u};
     tn_value x[2];
+    if (c->a.v && *c->a.v && strcmp(c->a.v, "int32") != 0)
+        return form_refuse(c, "gives int32; cast its result");
     for (int i = 0; i < 2; i++) {
+        const tn_type *t = form_type(c, c->in[2 + i]);
+        if (!t || t->n)
+            return c->bad ? (tn_value){0} : form_refuse(c, "needs zero points that are one number each");
         tn_value zero = form_cast(c, c->in[2 + i], TN_I32);
         x[i] = form_make2(c, &tn_op_subtract, form_cast(c, c->in[i], TN_I32), zero);
     }
@@ -243,6 +248,8 @@ static tn_value adaptive(form_call *c)
                                   .layout = c->a.s};
         return form_make1(c, avg ? &tn_op_nn_avg_pool2d : &tn_op_nn_max_pool2d, &a, c->in[0]);
     }
+    if (avg && tn_dtype_is_int(t->dtype) && t->dtype.bits < 32)
+        return form_refuse(c, "needs floats, or integers of 32 bits or more; cast the data");
     if (!avg || !tn_dtype_is_int(t->dtype))
         return cells_of(c, c->in[0], n, first, cells, avg ? CELL_MEAN : CELL_MAX);
     tn_value sum = cells_of(c, c->in[0], n, first, cells, CELL_SUM); /* divided once, toward zero */

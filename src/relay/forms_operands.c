@@ -130,6 +130,8 @@ static void places_along(adapted *a)
     const tn_expr *dim[FORM_MAX_RANK], *shape[FORM_MAX_RANK];
     int64_t order[FORM_MAX_RANK];
     int n = 0, k = 0;
+    if (a->f->exclude && !a->f->axes.n)
+        a->f->axes = tn_ints_make(a->c.p->g->arena, 1, &attr->axis);
     if (!a->f->axes.n || a->n != 1 || !t || !reduced_axes(a, t->n, reduced))
         return;
     for (int pass = 0; pass < 2; pass++)
@@ -182,7 +184,7 @@ static bool split_extent(form_call *c, special *s, const tn_expr *first, const t
             part[i] = whole / part[1 - i];
     s->to[s->n++] = form_idx(c, part[0]);
     s->to[s->n++] = form_idx(c, part[1]);
-    return part[0] >= 0 && part[1] >= 0 && part[0] <= whole && part[0] * part[1] == whole;
+    return part[0] > 0 && part[1] >= 0 && whole % part[0] == 0 && whole / part[0] == part[1];
 }
 
 /* -2: all that are left, -3: the product of the next two, -4: two parts of the next, 0: the next. */
@@ -240,8 +242,12 @@ static void sliced_by_size(adapted *a)
     tn_slice_attr *attr = a->attr;
     const tn_type *t = tensor(a, 0);
     const int64_t one = 1;
-    if (!a->f->mode || strcmp(a->f->mode, "size") != 0 || !t)
+    if (!a->f->mode || strcmp(a->f->mode, "end") == 0 || !t)
         return;
+    if (strcmp(a->f->mode, "size") != 0) {
+        (void)form_refuse(&a->c, "needs slice_mode end or size");
+        return;
+    }
     const tn_expr *end[FORM_MAX_RANK];
     for (uint32_t i = 0; i < attr->end.n; i++) {
         int64_t n = 0, begin = 0, axis = form_axis(&a->c, attr->axes.n > i ? attr->axes.at[i] : i, t->n);
@@ -264,9 +270,12 @@ static tn_value places_within(form_call *c, tn_value at, int64_t n, const char *
 {
     at = form_cast(c, at, TN_I64);
     tn_value extent = form_number(c, TN_I64, (double)n);
+    const tn_type *t = form_type(c, at);
     if (mode && strcmp(mode, "fast") == 0)
         return at;
-    if (mode && strcmp(mode, "wrap") == 0) {
+    if (!mode || (strcmp(mode, "clip") != 0 && strcmp(mode, "wrap") != 0) || !t)
+        return form_refuse(c, "needs mode clip, wrap or fast");
+    if (strcmp(mode, "wrap") == 0) {
         tn_value whole = form_make2(c, &tn_op_floor_divide, at, extent);
         return form_make2(c, &tn_op_subtract, at, form_make2(c, &tn_op_multiply, whole, extent));
     }
@@ -284,8 +293,9 @@ static void take_of_batches(adapted *a)
         return;
     int axis = (int)form_axis(&a->c, attr->axis, x->n), k = 0, left = at->n;
     int64_t b = a->f->batch_dims < 0 ? a->f->batch_dims + at->n : a->f->batch_dims;
-    if (b < 0 || b > axis || b > at->n || a->c.bad || !tn_is_int(x->dim[axis], &n) || n < 1) {
-        (void)form_refuse(&a->c, "needs batch_dims up to the axis, whose extent is known");
+    if (!tn_dtype_is_int(at->dtype) || b < 0 || b > axis || b > at->n || a->c.bad ||
+        !tn_is_int(x->dim[axis], &n) || n < 1) {
+        (void)form_refuse(&a->c, "needs integers, and batch_dims up to the axis, whose extent is known");
         return;
     }
     for (int d = 0; d < x->n; d++)
@@ -317,11 +327,11 @@ static void boxes_of_images(adapted *a)
     const tn_type *t = tensor(a, 1);
     if (a->n != 2 || !t || t->n != 2)
         return;
-    if (strcmp(attr->mode, "max") == 0)
+    if (!attr->mode || strcmp(attr->mode, "avg") != 0)
         (void)form_refuse(&a->c,
-                          "of two operands takes the mean of its samples; mode \"max\" is not supported");
+                          "of two operands takes the mean of its samples; other modes are not supported");
     attr->sample_ratio = attr->sample_ratio < 0 ? 0 : attr->sample_ratio;
-    if (strcmp(attr->layout, "NHWC") == 0) {
+    if (attr->layout && strcmp(attr->layout, "NHWC") == 0) {
         attr->layout = "NCHW";
         a->in[0] = form_transposed(&a->c, a->in[0], 4, channels_first);
         a->f->order = tn_ints_make(a->c.p->g->arena, 4, channels_last);
@@ -339,6 +349,14 @@ static void computed_in(adapted *a)
     for (uint32_t i = 0; i < a->n && a->f->dtype.bits; i++)
         if (tensor(a, i))
             a->in[i] = form_cast(&a->c, a->in[i], a->f->dtype);
+}
+
+/* out_dtype of a resized image: integers become floats before, all else after. */
+static void resized_in(adapted *a)
+{
+    const tn_type *t = tensor(a, 0);
+    if (t && tn_dtype_is_int(t->dtype) && a->f->dtype.bits && tn_dtype_is_float(a->f->dtype))
+        a->in[0] = form_cast(&a->c, a->in[0], a->f->dtype);
 }
 
 /* k below 0 means all. */
@@ -370,11 +388,12 @@ static const struct {
     {&tn_op_take, take_of_batches},
     {&tn_op_topk, all_of_them},
     {&tn_op_vision_roi_align, boxes_of_images},
+    {&tn_op_nn_conv1d_transpose, computed_in},
     {&tn_op_nn_conv2d_transpose, computed_in},
     {&tn_op_nn_conv3d_transpose, computed_in},
-    {&tn_op_image_resize1d, computed_in},
-    {&tn_op_image_resize2d, computed_in},
-    {&tn_op_image_resize3d, computed_in},
+    {&tn_op_image_resize1d, resized_in},
+    {&tn_op_image_resize2d, resized_in},
+    {&tn_op_image_resize3d, resized_in},
 };
 
 bool parse_adapt(parser *p, const tn_op **op, void **attr, size_t *n, tn_value **in, pforeign *f,

@@ -5,7 +5,6 @@
 #include "op/nn/nn.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the same by another name, or nothing ---- */
@@ -304,6 +303,8 @@ static tn_value variance(form_call *c)
     tn_value v = form_make1(c, &tn_op_mean, &a, form_make2(c, &tn_op_multiply, d, d));
     if (!c->a.z || !(t = form_type(c, v)))
         return v;
+    if (!tn_dtype_is_float(x->dtype))
+        return form_refuse(c, "with unbiased=True needs floats");
     double n = 1, left = 1;
     int64_t extent;
     for (int i = 0; i < x->n + t->n; i++) {
@@ -477,17 +478,17 @@ static tn_value unravel_index(form_call *c)
     int64_t n = 0;
     if (!t || !s || s->n != 1 || !tn_is_int(s->dim[0], &n) || n < 1 || n > FORM_MAX_RANK)
         return c->bad ? (tn_value){0} : form_refuse(c, "needs a shape of known rank");
-    tn_value part[FORM_MAX_RANK], left = c->in[0];
+    tn_value part[FORM_MAX_RANK], left = form_cast(c, c->in[0], TN_I64);
     const tn_axis_attr first = {0};
     for (int64_t d = n - 1; d >= 0; d--) {
         tn_value extent = form_sliced(c, c->in[1], 0, d, d + 1, 1);
-        extent = form_cast(c, form_reshaped(c, extent, 0, NULL), t->dtype);
+        extent = form_cast(c, form_reshaped(c, extent, 0, NULL), TN_I64);
         tn_value next = form_make2(c, &tn_op_floor_divide, left, extent);
         part[d] = form_make2(c, &tn_op_subtract, left, form_make2(c, &tn_op_multiply, next, extent));
         part[d] = form_expanded(c, part[d], 0);
         left = next;
     }
-    return form_make(c, &tn_op_concatenate, &first, (int)n, part);
+    return form_cast(c, form_make(c, &tn_op_concatenate, &first, (int)n, part), t->dtype);
 }
 
 /* sparse_to_dense(indices, values, default): indices [], [n] or [n, dimensions] */
@@ -509,8 +510,9 @@ static tn_value sparse_to_dense(form_call *c)
 static tn_value fixed_point_multiply(form_call *c)
 {
     const tn_type *t = form_type(c, c->in[0]);
-    const int64_t right = 31 - c->a.j;
-    if (!t || !tn_dtype_is_int(t->dtype) || right < 1 || right > 62 || llabs(c->a.i) > INT32_MAX)
+    const bool fits = c->a.j >= -31 && c->a.j <= 30 && c->a.i >= -INT32_MAX && c->a.i <= INT32_MAX;
+    const int64_t right = fits ? 31 - c->a.j : 1;
+    if (!t || !tn_dtype_is_int(t->dtype) || !fits)
         return c->bad ? (tn_value){0} : form_refuse(c, "needs integers, and a shift from -31 to 30");
     tn_value x = form_cast(c, c->in[0], TN_I64), by = form_integer(c, c->a.i);
     x = form_make2(c, &tn_op_multiply, x, by);

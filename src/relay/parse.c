@@ -174,12 +174,20 @@ static const char *note_odd_name(parser *p)
     return name;
 }
 
-bool parse_odd_name(parser *p)
+/* Names of other functions do not count. */
+static bool is_odd_here(parser *p, size_t n)
 {
     uint64_t unused;
+    pval v;
+    bool end = p->l.text + n == p->l.end || !in_name(p->l.text[n]);
+    return end && tn_strmap_get(&p->odd, p->l.text, n, &unused) &&
+           parse_lookup(p, tn_intern_n(p->g->ctx, p->l.text, n), &v);
+}
+
+bool parse_odd_name(parser *p)
+{
     size_t n = count_name(&p->l);
-    while (n && !((p->l.text + n == p->l.end || !in_name(p->l.text[n])) &&
-                  tn_strmap_get(&p->odd, p->l.text, n, &unused)))
+    while (n && !is_odd_here(p, n))
         n--;
     if (n)
         tn_lex_widen(&p->l, n);

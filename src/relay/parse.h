@@ -211,7 +211,8 @@ pval pval_bad(uint32_t line, uint32_t col);
 bool parse_at_attribute(const parser *p); /* name= comes next */
 tn_status parse_skip_value(parser *p);    /* of an attribute */
 bool parse_at_metadata(const parser *p);  /* meta[relay.attrs.X][k] comes next */
-/* Goes from there to the attributes' own text, "(name=value, ...)"; *out: where reading goes on behind it. */
+/* Goes from there into the attributes' own text, to the first name of "name=value, ...)"; *out: where reading goes on
+ * behind it. */
 tn_status parse_go_metadata(parser *p, const char *op, parse_place *out);
 /* The values of arguments, in scratch memory; any_number: fields of tuples one by one. NULL: one of them is bad. */
 tn_value *parse_arg_values(parser *p, const pvals *args, bool any_number, size_t *out_n);
@@ -243,9 +244,9 @@ pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[]
 /* Is `name` an attribute of TVM's operator and not of ours, whose value comes next and can be read over or kept? */
 bool parse_is_foreign(const parser *p, const tn_op *op, const char *name);
 tn_status parse_foreign(parser *p, const char *name, const char *op, pforeign *out);
+const tn_attr_field *parse_find_field(const tn_attr_field *fields, const char *name); /* NULL: none */
 /* axis=[...] of an operator of ours that has one axis. */
 tn_status parse_foreign_axes(parser *p, pforeign *out);
-/* A call whose attributes may name other layouts than ours (forms_layout.c). */
 const tn_op *parse_quotient(const tn_op *op, int n, const tn_value in[]); /* op, or that for integers */
 /* Operands as TVM has them become ours, where op has other ones (forms_operands.c). false: reported. */
 bool parse_adapt(parser *p, const tn_op **op, void **attr, size_t *n, tn_value **in, pforeign *f,
@@ -253,6 +254,7 @@ bool parse_adapt(parser *p, const tn_op **op, void **attr, size_t *n, tn_value *
 /* The call of one of our operators with what TVM's has of it: operands, attributes, layouts. in: may be changed. */
 pval parse_finished(parser *p, const tn_op *op, void *attr, size_t n, tn_value *in, pforeign *f,
                     uint32_t line, uint32_t col);
+/* A call whose attributes may name other layouts than ours (forms_layout.c). */
 pval parse_laid_out(parser *p, const tn_op *op, size_t n, tn_value in[], void *attr, uint32_t line,
                     uint32_t col);
 pval pval_one(tn_node *n, uint32_t line, uint32_t col); /* ONE, or NODE with several outputs */

@@ -48,20 +48,20 @@ tn_status parse_go_metadata(parser *p, const char *op, parse_place *out)
         return tn_lex_fail(&p->l, "relay-E035", "expected the number of attributes");
     parse_next(p);
     TN_TRY(parse_expect(p, "]"));
-    const char *text = m->attributes ? m->attributes(m->user, type, k, op) : NULL;
+    const char *why =
+        "the text has no #[metadata] section that can be read; print the module with it, or write "
+        "the attributes as name=value";
+    const char *text = m->attributes ? m->attributes(m->user, type, k, op, &why) : NULL;
     if (!text) {
         p->l = at;
-        return tn_lex_fail(
-            &p->l, "relay-E091",
-            "the attributes meta[%s][%lld] are not in a #[metadata] section of this text that "
-            "can be read; print the module with its metadata, or write the attributes as name=value",
-            type, (long long)k);
+        return tn_lex_fail(&p->l, "relay-E091", "the attributes meta[%s][%lld] cannot be read: %s", type,
+                           (long long)k, why);
     }
     tn_lexer to;
     tn_lex_init(&to, p->g->ctx, p->file, text, strlen(text), false);
     to.line = to.tok_line = at.tok_line;
     *out = parse_go(p, &to, p->file);
-    return TN_OK;
+    return parse_expect(p, "(");
 }
 
 /* Skips one attribute value. */
@@ -101,8 +101,11 @@ static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_
     *seen |= none ? 0 : now;
     if (none)
         return parse_skip_value(p);
-    if (of_all && tn_lex_is(&p->l, "[") && (op == &tn_op_argmax || op == &tn_op_argmin))
-        return parse_foreign_axes(p, foreign);
+    if (of_all && tn_lex_is(&p->l, "[") && (op == &tn_op_argmax || op == &tn_op_argmin)) {
+        TN_TRY(parse_foreign_axes(p, foreign));
+        *seen &= foreign->axes.n ? ~(uint64_t)0 : ~now; /* [] is all */
+        return TN_OK;
+    }
     if (parse_is_foreign(p, op, name))
         return parse_foreign(p, name, op->name, foreign);
     if (op && !f) {
@@ -142,7 +145,11 @@ static tn_status parse_args(parser *p, const tn_op *op, void *attr, bool attrs, 
         } else if (attrs && op && parse_at_metadata(p)) {
             parse_place behind;
             TN_TRY(parse_go_metadata(p, op->name, &behind));
-            TN_TRY(parse_args(p, op, attr, true, args, seen, foreign));
+            while (parse_at_attribute(p)) {
+                TN_TRY(parse_attribute(p, op, attr, seen, foreign));
+                (void)parse_accept(p, ",");
+            }
+            TN_TRY(parse_expect(p, ")"));
             parse_back(p, &behind);
         } else {
             TN_TRY(parse_expr(p, &v));
@@ -327,6 +334,7 @@ tn_status parse_op_call(parser *p, pval *out)
         tn_value *in = parse_arg_values(p, &args, op->nin < 0, &n);
         const tn_value *never = in ? parse_never(op, (int)n, in) : NULL;
         bool kept = all && keeps_dimensions(op, attr);
+        foreign.exclude = foreign.exclude && !all;
         if (in && n && all && !never && !(in[0] = in_a_row(p, in[0], kept, &foreign, line, col)).def)
             in = NULL; /* which was said */
         if (never)

@@ -131,7 +131,7 @@ static tn_status parse_header(parser *p, bool *out_end)
     parse_next(p);
     TN_TRY(parse_expect(p, "["));
     *out_end = tn_lex_is(&p->l, "metadata");
-    if (*out_end && (p->given.n_constant || p->given.attributes))
+    if (*out_end && (p->given.n_constant || (p->given.attributes && !p->meta.n)))
         return TN_OK; /* it has been read, or its constants come from another file */
     if (*out_end) {
         return tn_report(

@@ -23,8 +23,8 @@ typedef struct tn_relay_metadata {
     const tn_relay_param *param; /* of names that differ */
     size_t n_param;
     /* The attributes meta[type][k] of a call of op as a text, "(axis=1, mode=\"add\")", that lives as long as the call
-     * of tn_relay_parse. NULL: there are no such attributes. */
-    const char *(*attributes)(void *user, const char *type, int64_t k, const char *op);
+     * of tn_relay_parse. NULL: *out_why says why not. */
+    const char *(*attributes)(void *user, const char *type, int64_t k, const char *op, const char **out_why);
     void *user;
 } tn_relay_metadata;
 /* Reads a module into an empty graph. meta NULL, or constants NULL: constants read as opaque ones of the annotated type

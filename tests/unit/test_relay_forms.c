@@ -91,6 +91,13 @@ static const struct {
      1,
      {7}},
     {"cast(argmax(%x, axis=[1]), dtype=\"float32\")", 2, {3, 3}},
+    {"cast(argmax(%x, axis=[]), dtype=\"float32\")", 1, {7}},
+    {"cast(argmin(%x, axis=1, exclude=True), dtype=\"float32\")", 4, {1, 0, 1, 0}},
+    {"cast(argmax(%x, exclude=True), dtype=\"float32\")", 1, {7}},
+    {"cast(image.resize2d(reshape(%x, newshape=[1, 1, 2, 4]) * 0.6f, size=[1, 2], out_dtype=\"int32\"), "
+     "dtype=\"float32\")",
+     2,
+     {0, 1}},
     /* batches of places */
     {"take(%x, cast(where(%x > 2f, ones_like(%x), zeros_like(%x)), dtype=\"int32\"), axis=1, batch_dims=1)",
      8,
@@ -382,9 +389,29 @@ static const struct {
     {"argmax(%x, axis=[0, 1], exclude=True)", "argmax needs an axis [relay-E088]"},
     {"argmax(%x, axis=[0, 2])", "argmax has an axis that its operand does not have [relay-E088]"},
     {"take(%x, 0, axis=1, batch_dims=1)",
-     "take needs batch_dims up to the axis, whose extent is known [relay-E088]"},
+     "take needs integers, and batch_dims up to the axis, whose extent is known [relay-E088]"},
     {"strided_slice(%x, begin=[-1], end=[1], slice_mode=\"size\")",
      "strided_slice by size needs places to begin at that are not below 0 [relay-E088]"},
+    {"vision.roi_align(reshape(%x, newshape=[2, 1, 2, 2]), zeros(shape=[1, 5], dtype=\"float32\"), "
+     "pooled_size=[1], "
+     "spatial_scale=1f, mode=None, layout=None)",
+     "takes the mean of its samples; other modes are not supported"},
+    {"strided_slice(%x, begin=[0], end=[1], slice_mode=\"odd\")",
+     "strided_slice needs slice_mode end or size"},
+    {"take(%x, cast(%x, dtype=\"int32\"), axis=1, batch_dims=1, mode=\"odd\")",
+     "take needs mode clip, wrap or fast"},
+    {"reshape(%x, newshape=[-4, 2, 9223372036854775807, 4])",
+     "reshape has a newshape that does not fit the data"},
+    {"fixed_point_multiply(cast(%x, dtype=\"int32\"), multiplier=1, shift=-9223372036854775807)",
+     "fixed_point_multiply needs integers, and a shift from -31 to 30"},
+    {"nn.adaptive_avg_pool2d(cast(reshape(%x, newshape=[1, 1, 2, 4]), dtype=\"int8\"), output_size=[1, 3])",
+     "needs floats, or integers of 32 bits or more; cast the data [relay-E088]"},
+    {"%0 = cast(%x, dtype=\"int32\"); variance(%0, %0, axis=[0], keepdims=True, unbiased=True)",
+     "variance with unbiased=True needs floats [relay-E088]"},
+    {"%0 = cast(reshape(%x, newshape=[1, 1, 2, 4]), dtype=\"int8\"); qnn.conv2d_transpose(%0, %0, 0, "
+     "shape_of(%x), 1f, "
+     "1f)",
+     "qnn.conv2d_transpose needs zero points that are one number each [relay-E088]"},
     {"unravel_index(3, 4)", "unravel_index needs a shape of known rank [relay-E088]"},
     {"fixed_point_multiply(%x, multiplier=1, shift=1)",
      "fixed_point_multiply needs integers, and a shift from -31 to 30"},
@@ -393,7 +420,7 @@ static const struct {
     {"vision.roi_align(reshape(%x, newshape=[2, 1, 2, 2]), zeros(shape=[1, 5], dtype=\"float32\"), "
      "pooled_size=[1, 1], "
      "spatial_scale=1f, mode=\"max\")",
-     "vision.roi_align of two operands takes the mean of its samples; mode \"max\" is not supported "
+     "vision.roi_align of two operands takes the mean of its samples; other modes are not supported "
      "[relay-E088]"},
     {"reverse(%x, axis=2)", "reverse has an axis that its operand does not have [relay-E088]"},
     {"reverse(%x, %x)", "reverse has another number of operands [relay-E088]"},

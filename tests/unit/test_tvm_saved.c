@@ -117,11 +117,19 @@ static const struct {
               "'strides':'6','dilation_value':'2'"),
      {"strides=[1, 2], axes=[0, 1])", NULL}},
     {METADATA("nn.relu(%x, meta[relay.attrs.None][1])", "relay.attrs.None", ""),
-     {"3:15: error: the attributes meta[relay.attrs.None][1] are not in a #[metadata] section of this text "
-      "that "
-      "can be read; print the module with its metadata, or write the attributes as name=value [relay-E091]"}},
+     {"3:15: error: the attributes meta[relay.attrs.None][1] cannot be read: they are not there "
+      "[relay-E091]"}},
     {METADATA("nn.relu(%x, meta[relay.attrs.Odd][0])", "relay.attrs.Odd", "'axis':'4'"),
      {"nn.relu has no attributes, so it cannot have axis [relay-E041]", NULL}},
+    {METADATA("cumsum(%x, meta[relay.attrs.Odd][0])", "relay.attrs.Odd",
+              "'meta[relay.attrs.Odd][0], axis':'1'"),
+     {"cannot be read: an attribute has a name that is none [relay-E091]", NULL}},
+    {METADATA("nn.softmax(cast(%x, dtype='float32'), meta[relay.attrs.Odd][0])", "relay.attrs.Odd",
+              "'axis':'0, %x'"),
+     {"cannot be read: a number is none [relay-E091]", NULL}},
+    {METADATA("reshape_like(%x, reshape(%x, newshape=[2, 1]), meta[relay.attrs.ReshapeLikeAttrs][0])",
+              "relay.attrs.ReshapeLikeAttrs", "'lhs_begin':'0','lhs_end':'0','rhs_begin':'0','rhs_end':'4'"),
+     {"-> Tensor[(2), int32]", NULL}},
     /* a function of any type A, which is called */
     {SAVED(
          "9",

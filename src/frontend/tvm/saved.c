@@ -18,7 +18,11 @@ const char *tvm_open(imp_model *im, tn_bytes text, tvm_saved *out)
     return tvm_node(out, out->root) ? NULL : "its root is no node";
 }
 
-void tvm_close(tvm_saved *s) { tn_json_free(&s->doc); }
+void tvm_close(tvm_saved *s)
+{
+    tn_json_free(&s->doc);
+    tn_strmap_deinit(&s->lists);
+}
 
 const tn_json *tvm_node(const tvm_saved *s, int64_t i)
 {
@@ -158,18 +162,27 @@ const char *tvm_read_tensor(tvm_saved *s, int64_t i, tvm_tensor *out)
 /* ---- metadata of texts ---- */
 
 /* root: a map of types to lists. */
-static const tn_json *list_of(const tvm_saved *s, const char *type)
+static void note_lists(tvm_saved *s)
 {
     const tn_json *map = tvm_node(s, s->root), *keys = tn_json_find(map, "keys"),
                   *data = tn_json_find(map, "data");
-    for (uint32_t i = 0;
-         tn_json_is(keys, TN_JSON_ARRAY) && tn_json_is(data, TN_JSON_ARRAY) && i < keys->n && i < data->n;
-         i++)
-        if (tn_json_is_text(&keys->u.at[i], type)) {
-            const tn_json *list = tn_json_find(tvm_node(s, tvm_number(&data->u.at[i], 0)), "data");
-            return tn_json_is(list, TN_JSON_ARRAY) ? list : NULL;
-        }
-    return NULL;
+    if (!tn_json_is(keys, TN_JSON_ARRAY) || !tn_json_is(data, TN_JSON_ARRAY))
+        return;
+    for (uint32_t i = 0; i < keys->n && i < data->n; i++) {
+        const tn_bytes type = tvm_text(&keys->u.at[i]);
+        const int64_t node = tvm_number(&data->u.at[i], 0);
+        uint64_t had;
+        if (type.at && node > 0 && !tn_strmap_get(&s->lists, (const char *)type.at, type.n, &had))
+            tn_strmap_put(&s->lists, (const char *)type.at, type.n, (uint64_t)node);
+    }
+}
+
+static const tn_json *list_of(const tvm_saved *s, const char *type)
+{
+    uint64_t node;
+    bool known = tn_strmap_get(&s->lists, type, strlen(type), &node);
+    const tn_json *list = known ? tn_json_find(tvm_node(s, (int64_t)node), "data") : NULL;
+    return tn_json_is(list, TN_JSON_ARRAY) ? list : NULL;
 }
 
 const tn_json *tvm_metadata(const tvm_saved *s, const char *type, int64_t k)
@@ -185,7 +198,7 @@ const tn_blob *const *tvm_read_constants(tvm_saved *s, size_t *out_n)
     const tn_blob **blob = TN_NEW_N(s->im->g->arena, const tn_blob *, n);
     for (uint32_t i = 0; i < n; i++) {
         tvm_tensor t;
-        const tn_json *c = tvm_metadata(s, "relay.Constant", i);
+        const tn_json *c = tvm_node(s, tvm_number(&list->u.at[i], 0));
         blob[i] = tvm_read_tensor(s, tvm_number(tvm_attr(c, "data"), -1), &t) ? NULL : t.blob;
     }
     *out_n = n;
@@ -200,5 +213,8 @@ bool tvm_open_metadata(imp_model *im, tn_bytes text, tvm_saved *out)
     if (!at)
         return false;
     at += sizeof head - 1;
-    return !tvm_open(im, (tn_bytes){at, text.n - (size_t)(at - text.at)}, out);
+    if (tvm_open(im, (tn_bytes){at, text.n - (size_t)(at - text.at)}, out))
+        return false;
+    note_lists(out);
+    return true;
 }

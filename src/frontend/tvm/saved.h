@@ -10,7 +10,9 @@ typedef struct tvm_saved {
     tn_json_doc doc;
     const tn_json *nodes, *tensors; /* arrays */
     int64_t root;
-    size_t bytes; /* of the tensors that have been read */
+    size_t bytes;    /* of the tensors that have been read */
+    size_t work;     /* of the attributes that have been written, in bytes */
+    tn_strmap lists; /* of metadata: type -> its list's node */
 } tvm_saved;
 
 typedef struct tvm_tensor {
@@ -41,7 +43,8 @@ const tn_json *tvm_metadata(const tvm_saved *s, const char *type, int64_t k); /*
 /* Its constants by their places; NULL: there are none. */
 const tn_blob *const *tvm_read_constants(tvm_saved *s, size_t *out_n);
 /* Attributes k of a type, as a text for a call of op: tn_relay_metadata.attributes, of a tvm_saved. */
-const char *tvm_metadata_attributes(void *user, const char *type, int64_t k, const char *op);
+const char *tvm_metadata_attributes(void *user, const char *type, int64_t k, const char *op,
+                                    const char **out_why);
 /* A saved module as Relay text, and its constants. NULL, or what is wrong. */
 const char *tvm_write_text(tvm_saved *s, tn_buf *out, const tn_blob *const **out_constant, size_t *out_n);
 

@@ -80,6 +80,25 @@ uint32_t tvm_length(const tn_json *list) { return list ? list->n : 0; }
 /* Nodes may name others any number of times: what is written is bounded, so that lists of lists are. */
 bool tvm_has_room(tvm_writer *w) { return w->out->n <= w->most || tvm_fail(w, "it is too large"); }
 
+static bool is_word(tn_bytes s)
+{
+    bool word = s.n && !(*s.at >= '0' && *s.at <= '9');
+    for (size_t i = 0; i < s.n && word; i++)
+        word = (s.at[i] >= 'a' && s.at[i] <= 'z') || (s.at[i] >= 'A' && s.at[i] <= 'Z') || s.at[i] == '_' ||
+               (s.at[i] >= '0' && s.at[i] <= '9');
+    return word;
+}
+
+/* A number, as it stands. */
+static bool put_plain(tvm_writer *w, tn_bytes s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!memchr("0123456789+-.eEinfaNx", s.at[i], 21))
+            return tvm_fail(w, "a number is none");
+    tn_buf_add(w->out, s.at, s.n);
+    return true;
+}
+
 /* An extent or a number of an attribute: integers, symbols, unknown ones, and lists of them. */
 static bool put_number(tvm_writer *w, const tn_json *n, int depth)
 {
@@ -94,9 +113,8 @@ static bool put_number(tvm_writer *w, const tn_json *n, int depth)
     if (tvm_is(n, "FloatImm") || tvm_is(n, "String") || tvm_is(n, "StringImm")) {
         tn_bytes v = tvm_is(n, "String") ? tvm_repr(n) : tvm_text(tvm_attr(n, "value"));
         if (tvm_is(n, "FloatImm"))
-            tn_buf_add(w->out, v.at, v.n);
-        else
-            put_text(w->out, v);
+            return put_plain(w, v);
+        put_text(w->out, v);
         return true;
     }
     if (tvm_is(n, "Any")) {
@@ -166,10 +184,26 @@ static bool is_node_field(tn_bytes attrs, tn_bytes name)
 {
     static const struct {
         const char *attrs, *name; /* part of the type's name */
-    } rows[] = {{"Conv", "channels"}, {"Dense", "units"},         {"Take", "axis"},    {"Take", "batch_dims"},
-                {"Gather", "axis"},   {"Gather", "batch_dims"},   {"Scan", ""},        {"TopK", "k"},
-                {"Repeat", ""},       {"Stack", "axis"},          {"Reverse", "axis"}, {"Scatter", "axis"},
-                {"GatherND", ""},     {"Deformable", "channels"}, {"Matmul", "units"}, {"Reduce", "axis"}};
+    } rows[] = {{"Conv", "channels"},
+                {"Dense", "units"},
+                {"Take", "axis"},
+                {"Take", "batch_dims"},
+                {"Gather", "axis"},
+                {"Gather", "batch_dims"},
+                {"Scan", ""},
+                {"TopK", "k"},
+                {"Repeat", ""},
+                {"Stack", "axis"},
+                {"Reverse", "axis"},
+                {"Scatter", "axis"},
+                {"GatherND", ""},
+                {"Deformable", "channels"},
+                {"Matmul", "units"},
+                {"Reduce", "axis"},
+                {"ReshapeLike", "lhs_end"},
+                {"ReshapeLike", "rhs_end"},
+                {"ReverseSequence", "seq_axis"},
+                {"ReverseSequence", "batch_axis"}};
     for (size_t i = 0; attrs.n && i < sizeof rows / sizeof *rows; i++)
         if (memmem(attrs.at, attrs.n, rows[i].attrs, strlen(rows[i].attrs)) &&
             (!*rows[i].name || imp_is(name, rows[i].name)))
@@ -194,7 +228,11 @@ static bool refers(tn_bytes attrs, tn_bytes name, int kind, const tn_json *node)
 /* ", name=value"; a list that is nothing is left out. */
 static bool put_attr(tvm_writer *w, const char *op, tn_bytes attrs, tn_bytes name, const tn_json *v)
 {
-    const char *known = tn_arena_strndup(w->a, (const char *)name.at, name.n);
+    char known[64];
+    if (!is_word(name) || name.n >= sizeof known)
+        return tvm_fail(w, "an attribute has a name that is none");
+    memcpy(known, name.at, name.n);
+    known[name.n] = 0;
     const tn_attr_field *f = tn_relay_find_attr(op, known);
     const tn_bytes text = tvm_text(v);
     const int64_t number = tvm_number(v, -1);
@@ -211,7 +249,7 @@ static bool put_attr(tvm_writer *w, const char *op, tn_bytes attrs, tn_bytes nam
     else if (kind == TN_A_STR || kind == TN_A_DTYPE || (kind < 0 && number < 0))
         put_text(w->out, text);
     else
-        tn_buf_add(w->out, text.at, text.n);
+        return put_plain(w, text);
     return true;
 }
 
@@ -221,6 +259,9 @@ static bool put_attrs(tvm_writer *w, const char *op, const tn_json *attrs)
     tn_bytes type = attrs ? tvm_text(tn_json_find(attrs, "type_key")) : (tn_bytes){0};
     for (uint32_t i = 0; tn_json_is(all, TN_JSON_OBJECT) && i < all->n; i++) {
         tn_bytes name = tvm_text(&all->u.at[2 * i]), value = tvm_text(&all->u.at[2 * i + 1]);
+        w->s->work += name.n + value.n + 1;
+        if (w->s->work > w->most)
+            return tvm_fail(w, "they are too large, or used too often, for a file of its size");
         if (!is_left_out(name, value) && !put_attr(w, op, type, name, &all->u.at[2 * i + 1]))
             return false;
     }
@@ -521,18 +562,22 @@ const char *tvm_write_text(tvm_saved *s, tn_buf *out, const tn_blob *const **out
     return w.why;
 }
 
-const char *tvm_metadata_attributes(void *user, const char *type, int64_t k, const char *op)
+const char *tvm_metadata_attributes(void *user, const char *type, int64_t k, const char *op,
+                                    const char **out_why)
 {
     tvm_saved *s = user;
     tn_buf text = {0};
-    const size_t most =
-        ((size_t)1 << 20) + 8 * s->im->whole.n; /* a text may refer to them any number of times */
-    tvm_writer w = {.s = s, .a = &s->im->scratch, .out = &text, .most = most - s->bytes};
+    tvm_writer w = {.s = s, .a = &s->im->scratch, .out = &text};
     const tn_json *attrs = tvm_metadata(s, type, k);
-    bool fine = attrs && s->bytes < most && put_attrs(&w, op, attrs);
+    w.most = ((size_t)1 << 20) + 8 * s->im->whole.n; /* a text may refer to them any number of times */
+    if (!attrs)
+        (void)tvm_fail(&w, "they are not there");
+    else if (put_attrs(&w, op, attrs))
+        (void)tvm_has_room(&w);
     const char *first = text.n ? text.at + strlen(", ") : "", *end = text.n ? text.at + text.n : first;
-    const char *copy = fine ? tn_arena_printf(w.a, "(%.*s)", (int)(end - first), first) : NULL;
-    s->bytes += text.n;
+    const char *copy = w.why ? NULL : tn_arena_printf(w.a, "(%.*s)", (int)(end - first), first);
+    s->work += text.n + 1;
+    *out_why = w.why;
     tn_buf_deinit(&text);
     return copy;
 }
