@@ -1,0 +1,34 @@
+"""What differs from TVM and should: docs/relay.md (section 4) says so, or this TVM is at fault."""
+
+CEIL = "a window that begins in the padding behind the data is not counted here"
+STEP = "rounds once here; TVM requantizes each operand first: a step in some results"
+FIXED = "TVM multiplies by a fixed-point number, which is not quite the quotient of the scales: a step in some"
+TIE = "ties go to even here; TVM's table of the function rounds them away from zero: a step in them"
+OUTSIDE = "negative indices count from the end here; this TVM reads in front of the data"
+
+KNOWN = {
+    "maximum nan": "NaN of either operand is the result here; the second operand there",
+    "fixed_point_multiply": "this TVM gives other numbers in each run",
+    "gather negative": OUTSIDE,
+    "adv_index negative": OUTSIDE,
+    "topk k=0": "no elements here, all there",
+    "topk k=0 inside": "no elements here, all there",
+    "conv2d out_layout": "the elements are in the order of out_layout here; this TVM leaves them in the data's",
+    "avg_pool2d ceil_mode padding": CEIL,
+    "max_pool2d ceil_mode padding": CEIL,
+    "max_pool2d ceil_mode inside": CEIL,
+    "avg_pool3d": CEIL,
+    "max_pool3d": CEIL,
+    "qnn.add": STEP,
+    "qnn.subtract": STEP,
+    "qnn.mul": STEP,
+    "qnn.abs": TIE,
+    "qnn.hardswish": TIE,
+    "qnn.rsqrt": TIE,
+    "qnn.sigmoid": TIE,
+    "qnn.sqrt": TIE,
+    "qnn.requantize 0.35 to 1.1": FIXED,
+    "qnn.requantize of int8": FIXED,
+    "qnn.requantize into int32": FIXED,
+    "kws_ref_model.tflite": "a step before the softmax is 6 steps behind it",
+}
