@@ -302,10 +302,9 @@ static void take_of_batches(adapted *a)
         order[d] = d < b || d > axis ? d : d == b ? axis : d - 1;
     tn_gather_nd_attr *nd = TN_NEW(&a->c.p->scratch, tn_gather_nd_attr);
     *nd = (tn_gather_nd_attr){b};
-    tn_value place = places_within(&a->c, a->in[1], n, attr->mode);
-    become(a, &tn_op_gather_nd, nd, 2,
-           (const tn_value[]){form_transposed(&a->c, a->in[0], (uint32_t)x->n, order),
-                              form_expanded(&a->c, place, left)});
+    tn_value place = form_expanded(&a->c, places_within(&a->c, a->in[1], n, attr->mode), left);
+    tn_value moved = form_transposed(&a->c, a->in[0], (uint32_t)x->n, order);
+    become(a, &tn_op_gather_nd, nd, 2, (const tn_value[]){moved, place});
     for (int d = 0; d < b; d++)
         back[k++] = d;
     for (int d = 0; d < axis - b; d++)

@@ -23,6 +23,11 @@ int64_t tvm_number_of(const tvm_writer *w, const tn_json *node)
 
 /* ---- names ---- */
 
+static bool in_word(char ch)
+{
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_';
+}
+
 void tvm_put_name(tn_buf *b, tn_bytes s)
 {
     bool letter = s.n && !(*s.at >= '0' && *s.at <= '9');
@@ -30,9 +35,7 @@ void tvm_put_name(tn_buf *b, tn_bytes s)
         tn_buf_str(b, "v_");
     for (size_t i = 0; i < s.n; i++) {
         char ch = (char)s.at[i];
-        bool fine =
-            (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_';
-        tn_buf_char(b, fine ? ch : '_');
+        tn_buf_char(b, in_word(ch) ? ch : '_');
     }
 }
 
@@ -84,8 +87,7 @@ static bool is_word(tn_bytes s)
 {
     bool word = s.n && !(*s.at >= '0' && *s.at <= '9');
     for (size_t i = 0; i < s.n && word; i++)
-        word = (s.at[i] >= 'a' && s.at[i] <= 'z') || (s.at[i] >= 'A' && s.at[i] <= 'Z') || s.at[i] == '_' ||
-               (s.at[i] >= '0' && s.at[i] <= '9');
+        word = in_word((char)s.at[i]);
     return word;
 }
 
