@@ -7,7 +7,7 @@ import sys
 import threading
 import warnings
 from collections import deque
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _arrays, _core, _errors, _profile, _progress, _values
 from ._applied import applied
@@ -32,7 +32,7 @@ class Outputs(tuple):
 
     names: Tuple[str, ...]
 
-    def __new__(cls, values: Sequence[Any], names: Sequence[str]) -> "Outputs":
+    def __new__(cls, values: Iterable[Any], names: Sequence[str]) -> "Outputs":
         made = super().__new__(cls, values)
         made.names = tuple(names)
         return made
@@ -55,6 +55,10 @@ def _has_numpy() -> bool:
     except ImportError:
         return False
     return True
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 class _Stream:
@@ -82,8 +86,8 @@ class States(Mapping[str, Any]):
     """The states of a module, by name. `states[name]` is a copy of what the last run left, `states[name] = array` what the next one
     begins with; `dict(states)` keeps all of them, `states.update(kept)` goes on from there, `states.reset()` from the beginning."""
 
-    def __init__(self, names: Sequence[str], stream: _Stream, numpy: bool):
-        self._names, self._stream, self._numpy = tuple(names), stream, numpy
+    def __init__(self, names: Sequence[str], stream: _Stream, shown: Callable[[Any], Any]):
+        self._names, self._stream, self._shown = tuple(names), stream, shown
 
     def _known(self, name: str) -> str:
         if name not in self._names:
@@ -94,7 +98,7 @@ class States(Mapping[str, Any]):
         self._known(name)
         with self._stream as instance:
             found = instance.state(name)
-        return _values.to_numpy(found) if self._numpy else found
+        return self._shown(found)
 
     def __setitem__(self, name: str, array: Any) -> None:
         self._known(name)
@@ -150,10 +154,11 @@ class Module:
         self._program: Optional[_core.Program] = None
         self._package: Union[bytes, PathLike, None] = None  # what it was loaded from
         self._options: Dict[str, Any] = {}
-        self._numpy = _has_numpy()
+        self._shown = _values.to_numpy if _has_numpy() else _as_it_is
         self.threads = threads
         self._stream = _Stream(lambda: _core.Instance(library, threads=threads, executor=number))
-        self.states = States(library.states(), self._stream, self._numpy)
+        self.states = States(library.states(), self._stream, self._shown)
+        self._has_states = len(self.states) > 0
         self.inputs = _described(library.inputs(), "input", library.metadata())
         self.outputs = _described(library.outputs(), "output", library.metadata())
         self.diagnostics: Tuple[_errors.Diagnostic, ...] = ()
@@ -165,13 +170,15 @@ class Module:
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """Run once. Returns the output, or Outputs where there are several or none."""
-        outputs = self.run(self._order(arrays, named))
-        return outputs[0] if len(outputs) == 1 else outputs
+        tensors = self._run(self._order(arrays, named) if named or len(arrays) != len(self._input_names) else arrays)
+        return self._shown(tensors[0]) if len(tensors) == 1 else self._outputs(tensors)
 
     def run(self, inputs: Union[Sequence[Any], Mapping[str, Any]]) -> Outputs:
         """Run once over a list of arrays in the model's order, or a dict by name. Always returns Outputs."""
-        tensors = self.run_tensors(inputs)
-        return Outputs([_values.to_numpy(t) for t in tensors] if self._numpy else tensors, self._output_names)
+        return self._outputs(self.run_tensors(inputs))
+
+    def _outputs(self, tensors: List[_core.Tensor]) -> Outputs:
+        return Outputs(map(self._shown, tensors), self._output_names)
 
     def run_tensors(self, inputs: Union[Sequence[Any], Mapping[str, Any]]) -> List[_core.Tensor]:
         """The same, with outputs as tenon.Tensor: for other libraries by DLPack (torch.from_dlpack(t))."""
@@ -179,7 +186,10 @@ class Module:
             inputs = self._order((), inputs)
         elif len(inputs) != len(self._input_names):
             self._order(inputs, {})
-        if self.states:
+        return self._run(inputs)
+
+    def _run(self, inputs: Sequence[Any]) -> List[_core.Tensor]:
+        if self._has_states:
             with self._stream as instance:
                 return instance.run(inputs)
         instance = self._take()

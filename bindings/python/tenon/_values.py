@@ -272,7 +272,9 @@ def decode(plain: Plain, text: str) -> Any:
 def to_numpy(value: Any) -> Any:
     """The same with NumPy arrays in the place of Tensors."""
     if isinstance(value, _core.Tensor):
-        return value.numpy()
+        import numpy
+
+        return numpy.asarray(value)  # by the buffer protocol, or, for types of ml_dtypes, by Tensor.__array__
     if isinstance(value, list):
         return [to_numpy(x) for x in value]
     if isinstance(value, ADT):
