@@ -66,7 +66,8 @@ enum tenon_attribute_kind {                        /* how Relay writes it: */
                             TENON_ATTRIBUTE_DTYPE, /* "float32" */
                             TENON_ATTRIBUTE_INTS,  /* [1, 2] */
                             TENON_ATTRIBUTE_DIMS,  /* [n, 4*h, 2]: index expressions */
-                            TENON_ATTRIBUTE_TEXTS  /* ["a", "b"] */
+                            TENON_ATTRIBUTE_TEXTS, /* ["a", "b"] */
+                            TENON_ATTRIBUTE_REALS  /* [0.5, 1.0] */
 };
 typedef struct tenon_attribute_record {
     const char *name;

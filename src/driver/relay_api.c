@@ -75,7 +75,7 @@ static tn_status begin_function(tn_object *x, void *user)
                         "this is a module of TIR functions; a program is made of Relay");
     tenon_function *f = TN_NEW(&m->build.arena, tenon_function);
     f->m = m;
-    f->builder = tn_relay_builder_new(&m->build.graph, c->name);
+    f->builder = tn_relay_builder_new(&m->build.graph, c->name, tn_relay_more_forms);
     c->f = f;
     return f->builder ? TN_OK : TN_FAIL;
 }

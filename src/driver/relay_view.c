@@ -51,7 +51,8 @@ static int attribute_of(const tn_attr_field *f, uint32_t k, tenon_attribute_reco
         [TN_A_I64] = TENON_ATTRIBUTE_INT,     [TN_A_F64] = TENON_ATTRIBUTE_REAL,
         [TN_A_BOOL] = TENON_ATTRIBUTE_BOOL,   [TN_A_STR] = TENON_ATTRIBUTE_TEXT,
         [TN_A_DTYPE] = TENON_ATTRIBUTE_DTYPE, [TN_A_INTS] = TENON_ATTRIBUTE_INTS,
-        [TN_A_DIMS] = TENON_ATTRIBUTE_DIMS,   [TN_A_STRS] = TENON_ATTRIBUTE_TEXTS};
+        [TN_A_DIMS] = TENON_ATTRIBUTE_DIMS,   [TN_A_STRS] = TENON_ATTRIBUTE_TEXTS,
+        [TN_A_REALS] = TENON_ATTRIBUTE_REALS};
     if (k >= count_fields(f))
         return 1;
     *out = (tenon_attribute_record){f[k].name, kinds[f[k].kind], f[k].def, f[k].doc};
@@ -66,7 +67,7 @@ int tenon_operator_attribute(size_t i, uint32_t k, tenon_attribute_record *out)
 int tenon_form_get(size_t i, tenon_operator_record *out)
 {
     tn_relay_form f;
-    if (!tn_relay_form_at(i, &f))
+    if (!tn_relay_form_at(tn_relay_more_forms, i, &f))
         return 1;
     *out = (tenon_operator_record){.name = f.name,
                                    .doc = f.doc,
@@ -79,7 +80,7 @@ int tenon_form_get(size_t i, tenon_operator_record *out)
 int tenon_form_attribute(size_t i, uint32_t k, tenon_attribute_record *out)
 {
     tn_relay_form f;
-    return attribute_of(tn_relay_form_at(i, &f) ? f.attr : NULL, k, out);
+    return attribute_of(tn_relay_form_at(tn_relay_more_forms, i, &f) ? f.attr : NULL, k, out);
 }
 
 /* ---- functions ---- */

@@ -22,7 +22,7 @@ static tn_status begin_kernel(tn_object *x, void *user)
     tn_arena_init(&k->arena);
     tn_pool_init(&k->pool, &x->ctx, &k->arena, NULL);
     tn_graph_init(&k->graph, &x->ctx, &k->arena, &k->pool);
-    k->types = tn_relay_builder_new(&k->graph, c->name);
+    k->types = tn_relay_builder_new(&k->graph, c->name, NULL);
     tn_te_init(&k->te, &x->ctx, &k->arena, &k->pool, tn_intern(&x->ctx, c->name));
     k->end = &k->first;
     return TN_OK;

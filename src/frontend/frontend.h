@@ -82,6 +82,9 @@ TN_WARN_UNUSED tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *o
  * its shape, and none of these is empty where it is 0. Returns their number; *out lies in g's arena. */
 size_t tn_find_zero_symbols(tn_graph *g, const char ***out);
 
+/* Operators of TVM's Relay that are made of what the readers of models share, for tn_relay_metadata.forms. */
+extern const struct form *const tn_relay_more_forms[];
+
 /* The readers of the table, one in each folder. */
 TN_WARN_UNUSED tn_import_fn tn_import_caffe;
 TN_WARN_UNUSED tn_import_fn tn_import_caffe2;

@@ -16,6 +16,7 @@ typedef union any { /* a field, seen through its table row */
     tn_ints ints;
     tn_dims dims;
     tn_strs strs;
+    tn_reals reals;
 } any;
 
 static size_t size_of(enum tn_attr_kind k)
@@ -23,7 +24,7 @@ static size_t size_of(enum tn_attr_kind k)
     static const size_t sizes[] = {
         [TN_A_I64] = sizeof(int64_t),  [TN_A_F64] = sizeof(double),     [TN_A_BOOL] = sizeof(bool),
         [TN_A_STR] = sizeof(char *),   [TN_A_DTYPE] = sizeof(tn_dtype), [TN_A_INTS] = sizeof(tn_ints),
-        [TN_A_DIMS] = sizeof(tn_dims), [TN_A_STRS] = sizeof(tn_strs),
+        [TN_A_DIMS] = sizeof(tn_dims), [TN_A_STRS] = sizeof(tn_strs),   [TN_A_REALS] = sizeof(tn_reals),
     };
     return sizes[k];
 }
@@ -102,6 +103,8 @@ static tn_status read_element(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope
         return tn_lex_int(l, INT64_MIN, INT64_MAX, &out->i);
     if (k == TN_A_STRS)
         return (out->s = tn_lex_string(l)) ? TN_OK : TN_FAIL;
+    if (k == TN_A_REALS)
+        return read_real(l, &out->f);
     TN_TRY(tn_expr_parse(l, p, scope, TN_IDX, &out->e));
     if (out->e->kind == TN_E_INT) /* TVM writes the types of numbers, as in 3i64 */
         out->e = tn_idx(p, out->e->u.i);
@@ -115,17 +118,22 @@ static void finish_list(tn_pool *p, enum tn_attr_kind k, uint32_t n, const any *
     int64_t *ints = k == TN_A_INTS ? TN_NEW_N(p->arena, int64_t, n) : NULL;
     const tn_expr **dims = k == TN_A_DIMS ? TN_NEW_N(p->arena, const tn_expr *, n) : NULL;
     const char **strs = k == TN_A_STRS ? TN_NEW_N(p->arena, const char *, n) : NULL;
+    double *reals = k == TN_A_REALS ? TN_NEW_N(p->arena, double, n) : NULL;
     for (uint32_t i = 0; i < n; i++)
         if (ints)
             ints[i] = at[i].i;
         else if (dims)
             dims[i] = at[i].e;
+        else if (reals)
+            reals[i] = at[i].f;
         else
             strs[i] = at[i].s;
     if (ints)
         out->ints = (tn_ints){n, ints};
     else if (dims)
         out->dims = (tn_dims){n, dims};
+    else if (reals)
+        out->reals = (tn_reals){n, reals};
     else
         out->strs = (tn_strs){n, strs};
 }
@@ -205,7 +213,8 @@ static tn_status read_value(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, 
     case TN_A_DTYPE: return read_dtype(l, &out->t);
     case TN_A_INTS:
     case TN_A_DIMS:
-    case TN_A_STRS: return read_list(l, p, scope, k, out);
+    case TN_A_STRS:
+    case TN_A_REALS: return read_list(l, p, scope, k, out);
     }
     return TN_FAIL;
 }
@@ -278,13 +287,18 @@ static bool is_none(enum tn_attr_kind k, const any *v)
     return k == TN_A_INTS    ? !v->ints.at
            : k == TN_A_DIMS  ? !v->dims.at
            : k == TN_A_STRS  ? !v->strs.at
+           : k == TN_A_REALS ? !v->reals.at
            : k == TN_A_DTYPE ? v->t.bits == 0
                              : false;
 }
 
 static uint32_t list_count(enum tn_attr_kind k, const any *v)
 {
-    return k == TN_A_INTS ? v->ints.n : k == TN_A_DIMS ? v->dims.n : k == TN_A_STRS ? v->strs.n : 0;
+    return k == TN_A_INTS    ? v->ints.n
+           : k == TN_A_DIMS  ? v->dims.n
+           : k == TN_A_STRS  ? v->strs.n
+           : k == TN_A_REALS ? v->reals.n
+                             : 0;
 }
 
 static void print_list(enum tn_attr_kind k, const any *v, tn_buf *out)
@@ -297,6 +311,8 @@ static void print_list(enum tn_attr_kind k, const any *v, tn_buf *out)
             tn_buf_printf(out, "%lld", (long long)v->ints.at[i]);
         else if (k == TN_A_DIMS)
             tn_expr_print(v->dims.at[i], NULL, out);
+        else if (k == TN_A_REALS)
+            tn_buf_real(out, v->reals.at[i], 0);
         else
             print_string(v->strs.at[i], out);
     }
@@ -321,11 +337,20 @@ static void print_value(enum tn_attr_kind k, const any *v, tn_buf *out)
         break;
     case TN_A_INTS:
     case TN_A_DIMS:
-    case TN_A_STRS: print_list(k, v, out); break;
+    case TN_A_STRS:
+    case TN_A_REALS: print_list(k, v, out); break;
     }
 }
 
 /* ---- JSON ---- */
+
+static void json_real(double v, tn_buf *out)
+{
+    if (isfinite(v))
+        tn_buf_real(out, v, 0);
+    else
+        tn_buf_str(out, isnan(v) ? "\"nan\"" : v > 0 ? "\"inf\"" : "\"-inf\"");
+}
 
 static void json_list(enum tn_attr_kind k, const any *v, tn_buf *out)
 {
@@ -335,6 +360,8 @@ static void json_list(enum tn_attr_kind k, const any *v, tn_buf *out)
             tn_buf_str(out, ", ");
         if (k == TN_A_STRS)
             tn_buf_json(out, v->strs.at[i]);
+        else if (k == TN_A_REALS)
+            json_real(v->reals.at[i], out);
         else if (k == TN_A_INTS)
             tn_buf_printf(out, "%lld", (long long)v->ints.at[i]);
         else if (v->dims.at[i]->kind == TN_E_INT)
@@ -353,9 +380,9 @@ static void json_value(enum tn_attr_kind k, const any *v, tn_buf *out)
         tn_buf_json(out, v->s);
     else if (k == TN_A_BOOL)
         tn_buf_str(out, v->b ? "true" : "false");
-    else if (k == TN_A_F64 && !isfinite(v->f))
-        tn_buf_str(out, isnan(v->f) ? "\"nan\"" : v->f > 0 ? "\"inf\"" : "\"-inf\"");
-    else if (k == TN_A_F64 || k == TN_A_I64 || k == TN_A_DTYPE)
+    else if (k == TN_A_F64)
+        json_real(v->f, out);
+    else if (k == TN_A_I64 || k == TN_A_DTYPE)
         print_value(k, v, out);
     else
         json_list(k, v, out);
@@ -378,9 +405,10 @@ static bool str_eq(const char *a, const char *b) { return a == b || (a && b && s
 
 static bool element_eq(enum tn_attr_kind k, const any *a, const any *b, uint32_t i)
 {
-    return k == TN_A_INTS   ? a->ints.at[i] == b->ints.at[i]
-           : k == TN_A_DIMS ? a->dims.at[i] == b->dims.at[i]
-                            : str_eq(a->strs.at[i], b->strs.at[i]);
+    return k == TN_A_INTS    ? a->ints.at[i] == b->ints.at[i]
+           : k == TN_A_DIMS  ? a->dims.at[i] == b->dims.at[i]
+           : k == TN_A_REALS ? memcmp(&a->reals.at[i], &b->reals.at[i], sizeof(double)) == 0
+                             : str_eq(a->strs.at[i], b->strs.at[i]);
 }
 
 static bool value_eq(enum tn_attr_kind k, const any *a, const any *b)
@@ -450,9 +478,10 @@ static uint64_t hash_value(enum tn_attr_kind k, const any *v)
     default: break;
     }
     for (uint32_t i = 0; i < list_count(k, v); i++)
-        h = tn_hash_u64(h, k == TN_A_INTS   ? (uint64_t)v->ints.at[i]
-                           : k == TN_A_DIMS ? v->dims.at[i]->hash
-                                            : hash_string(v->strs.at[i]));
+        h = tn_hash_u64(h, k == TN_A_INTS    ? (uint64_t)v->ints.at[i]
+                           : k == TN_A_DIMS  ? v->dims.at[i]->hash
+                           : k == TN_A_REALS ? tn_hash_bytes(&v->reals.at[i], sizeof(double), 1)
+                                             : hash_string(v->strs.at[i]));
     return h;
 }
 

@@ -4,7 +4,17 @@
  * comparing, importers and bindings. */
 #include "ir/lex.h"
 
-enum tn_attr_kind { TN_A_I64, TN_A_F64, TN_A_BOOL, TN_A_STR, TN_A_DTYPE, TN_A_INTS, TN_A_DIMS, TN_A_STRS };
+enum tn_attr_kind {
+    TN_A_I64,
+    TN_A_F64,
+    TN_A_BOOL,
+    TN_A_STR,
+    TN_A_DTYPE,
+    TN_A_INTS,
+    TN_A_DIMS,
+    TN_A_STRS,
+    TN_A_REALS
+};
 
 typedef struct tn_ints {
     uint32_t n;
@@ -18,6 +28,10 @@ typedef struct tn_strs {
     uint32_t n;
     const char *const *at;
 } tn_strs; /* interned */
+typedef struct tn_reals {
+    uint32_t n;
+    const double *at;
+} tn_reals;
 /* None is at == NULL (a zeroed struct), unlike the empty list []. A DTYPE of zeros is None too.
  * A STR is interned; NULL prints None. */
 #define TN_ATTR_TYPE_I64 int64_t
@@ -28,6 +42,7 @@ typedef struct tn_strs {
 #define TN_ATTR_TYPE_INTS tn_ints
 #define TN_ATTR_TYPE_DIMS tn_dims
 #define TN_ATTR_TYPE_STRS tn_strs
+#define TN_ATTR_TYPE_REALS tn_reals
 
 typedef struct tn_attr_field {
     const char *name; /* NULL ends the table */

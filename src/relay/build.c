@@ -13,7 +13,7 @@ struct tn_relay_builder {
     pscope scope;
 };
 
-tn_relay_builder *tn_relay_builder_new(tn_graph *g, const char *name)
+tn_relay_builder *tn_relay_builder_new(tn_graph *g, const char *name, const struct form *const *more)
 {
     if (tn_graph_function(g, name)) {
         (void)tn_error(g->ctx, "relay-E051", NULL, "@%s is defined twice", name);
@@ -21,7 +21,7 @@ tn_relay_builder *tn_relay_builder_new(tn_graph *g, const char *name)
     }
     tn_relay_builder *b = TN_NEW(g->arena, tn_relay_builder);
     parser *p = &b->p;
-    *p = (parser){.g = g, .dims = DIM_USE, .fresh = -1};
+    *p = (parser){.g = g, .given = {.forms = more}, .dims = DIM_USE, .fresh = -1};
     p->file = tn_intern(g->ctx, tn_arena_printf(g->arena, "@%s", name));
     tn_arena_init(&p->scratch);
     for (tn_function *f = g->func; f; f = f->next)

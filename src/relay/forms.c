@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static const form *const tables[] = {form_rows_tensor, form_rows_nn, form_rows_dynamic};
+static const form *const tables[] = {form_rows_tensor, form_rows_nn};
 
 /* ---- making calls ---- */
 
@@ -161,27 +161,28 @@ tn_value form_several(form_call *c, uint32_t n, const tn_value v[])
 
 /* ---- reading ---- */
 
-const form *parse_form_at(size_t i)
+const form *parse_form_at(const form *const *more, size_t i)
 {
-    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
-        for (const form *f = tables[k]; f->name; f++)
+    const size_t n = sizeof tables / sizeof *tables;
+    for (size_t k = 0; k < n || (more && more[k - n]); k++)
+        for (const form *f = k < n ? tables[k] : more[k - n]; f->name; f++)
             if (i-- == 0)
                 return f;
     return NULL;
 }
 
-bool tn_relay_form_at(size_t i, tn_relay_form *out)
+bool tn_relay_form_at(const form *const *more, size_t i, tn_relay_form *out)
 {
-    const form *f = parse_form_at(i);
+    const form *f = parse_form_at(more, i);
     if (f)
         *out = (tn_relay_form){f->name, f->doc, f->least, f->most, f->attr};
     return f != NULL;
 }
 
-const form *parse_form_find(const char *name)
+const form *parse_form_find(const form *const *more, const char *name)
 {
     const form *f;
-    for (size_t i = 0; (f = parse_form_at(i)) && strcmp(f->name, name) != 0; i++)
+    for (size_t i = 0; (f = parse_form_at(more, i)) && strcmp(f->name, name) != 0; i++)
         ;
     return f;
 }
@@ -308,7 +309,7 @@ tn_status parse_form(parser *p, const form *f, pval *out)
     return s;
 }
 
-pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[], tn_dtype dtype,
+pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[], const pforeign *other,
                        uint32_t line, uint32_t col)
 {
     pval out = pval_bad(line, col);
@@ -318,8 +319,8 @@ pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[]
                    .name = op->name,
                    .in = in,
                    .n = (uint32_t)n,
-                   .a = {.dtype = dtype}};
-    read_form(&c, parse_form_find(op->name), &out);
+                   .a = {.dtype = other->dtype, .s = other->mode, .x = other->allowzero}};
+    read_form(&c, parse_form_find(p->given.forms, op->name), &out);
     return out;
 }
 
@@ -372,6 +373,8 @@ static const struct {
     {"image.resize", KEPT(DTYPE, "out_dtype", dtype, "\"\"")},
     {"topk", KEPT(STR, "ret_type", ret_type, "\"\"")},
     {"strided_slice", KEPT(STR, "slice_mode", mode, "\"end\"")},
+    {"dyn.strided_slice", KEPT(STR, "slice_mode", mode, "\"end\"")},
+    {"dyn.reshape", KEPT(BOOL, "allowzero", allowzero, "False")},
     {"nn.prelu", KEPT(I64, "axis", axis, "1")},
     {"take", KEPT(I64, "batch_dims", batch_dims, "0")},
     {"argm", KEPT(BOOL, "exclude", exclude, "False")},
@@ -392,10 +395,10 @@ const tn_attr_field *parse_find_field(const tn_attr_field *f, const char *name)
     return f && f->name ? f : NULL;
 }
 
-const tn_attr_field *tn_relay_find_attr(const char *op, const char *name)
+const tn_attr_field *tn_relay_find_attr(const form *const *more, const char *op, const char *name)
 {
     const tn_op *known = tn_ops_find(op);
-    const form *made = parse_form_find(op);
+    const form *made = parse_form_find(more, op);
     const tn_attr_field *f = known ? parse_find_field(known->attr, name) : NULL;
     f = f || !made ? f : parse_find_field(made->attr, name);
     return f ? f : find_kept(op, name);

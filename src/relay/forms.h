@@ -10,13 +10,14 @@
 enum { FORM_MAX_RANK = 16 };
 
 typedef struct form_values { /* attributes, whatever a form calls them */
-    int64_t axis, number, i, j;
+    int64_t axis, number, i, j, k;
     double a, b, d;
     bool x, y, z;
     const char *s, *t, *u, *v;
     tn_dtype dtype;
     tn_ints ints, ints2, ints3;
     tn_dims dims, dims2;
+    tn_reals reals, reals2, reals3, reals4;
 } form_values;
 
 typedef struct form_call {
@@ -39,8 +40,9 @@ struct form {
     const char *doc;
 };
 
-/* Ended by a row without a name (forms_tensor.c, forms_nn.c, forms_dynamic.c). */
-extern const form form_rows_tensor[], form_rows_nn[], form_rows_dynamic[];
+/* Ended by a row without a name (forms_tensor.c, forms_nn.c). A caller of the parser may have more of them
+ * (tn_relay_metadata.forms). */
+extern const form form_rows_tensor[], form_rows_nn[];
 
 /* An attribute: its kind, name, place among the values, default. */
 #define FORM_ATTR(kind, name, field, value) {name, TN_A_##kind, offsetof(form_values, field), value, ""}
@@ -73,5 +75,7 @@ const tn_expr *form_idx(form_call *c, int64_t v);
 const tn_expr *form_times(form_call *c, const tn_expr *e, int64_t k);
 int64_t form_axis(form_call *c, int64_t axis, int rank);             /* [-rank, rank) to [0, rank) */
 tn_value form_several(form_call *c, uint32_t n, const tn_value v[]); /* results */
+/* sparse_to_dense of the call's first operands in this shape. */
+tn_value form_sparse_to_dense(form_call *c, tn_dims shape);
 
 #endif

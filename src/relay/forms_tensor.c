@@ -492,7 +492,7 @@ static tn_value unravel_index(form_call *c)
 }
 
 /* sparse_to_dense(indices, values, default): indices [], [n] or [n, dimensions] */
-static tn_value sparse_to_dense(form_call *c)
+tn_value form_sparse_to_dense(form_call *c, tn_dims shape)
 {
     const tn_type *at = form_type(c, c->in[0]), *v = form_type(c, c->in[1]);
     const tn_expr *one = form_idx(c, 1);
@@ -500,12 +500,14 @@ static tn_value sparse_to_dense(form_call *c)
         return c->bad ? (tn_value){0} : form_refuse(c, "needs a list of indices, and of values");
     const tn_expr *rows[2] = {at->n ? at->dim[0] : one, at->n > 1 ? at->dim[1] : one};
     tn_value rest = c->n > 2 ? form_cast(c, c->in[2], v->dtype) : form_number(c, v->dtype, 0);
-    tn_value to = form_filled(c, rest, c->a.dims.n, c->a.dims.at);
+    tn_value to = form_filled(c, rest, shape.n, shape.at);
     tn_value place = form_cast(c, form_reshaped(c, c->in[0], 2, rows), TN_I64);
     const tn_scatter_attr update = {.reduction = "update"};
     return form_make(c, &tn_op_scatter_nd, &update, 3,
                      (const tn_value[]){to, place, form_filled(c, c->in[1], 1, rows)});
 }
+
+static tn_value sparse_to_dense(form_call *c) { return form_sparse_to_dense(c, c->a.dims); }
 
 static tn_value fixed_point_multiply(form_call *c)
 {

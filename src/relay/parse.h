@@ -225,7 +225,7 @@ typedef struct pforeign { /* attributes that only TVM's operators have */
     int64_t axis; /* along which the slope of nn.prelu lies */
     int64_t batch_dims;
     tn_ints axes; /* several of argmax */
-    bool exclude;
+    bool exclude, allowzero;
     /* What they leave to do with the result: reshape it to shape, transpose it by order. */
     bool reshaped;
     tn_dims shape;
@@ -234,12 +234,12 @@ typedef struct pforeign { /* attributes that only TVM's operators have */
 
 typedef struct form form; /* forms.h */
 
-const form *parse_form_find(
-    const char *name);               /* of an operator that is made of others; NULL: there is none */
-const form *parse_form_at(size_t i); /* NULL: there are not so many */
+/* Of an operator that is made of others, by relay or by `more`; NULL: there is none, or not so many. */
+const form *parse_form_find(const form *const *more, const char *name);
+const form *parse_form_at(const form *const *more, size_t i);
 tn_status parse_form(parser *p, const form *f, pval *out);
 /* The form of an operator that has our name and more operands. */
-pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[], tn_dtype dtype,
+pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[], const pforeign *other,
                        uint32_t line, uint32_t col);
 /* Is `name` an attribute of TVM's operator and not of ours, whose value comes next and can be read over or kept? */
 bool parse_is_foreign(const parser *p, const tn_op *op, const char *name);

@@ -314,7 +314,7 @@ tn_status parse_op_call(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     const char *name = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
-    const form *f = tn_ops_find(name) ? NULL : parse_form_find(name);
+    const form *f = tn_ops_find(name) ? NULL : parse_form_find(p->given.forms, name);
     if (f)
         return parse_form(p, f, out);
     const tn_op *op = find_op(p, name, line, col);
@@ -329,7 +329,8 @@ tn_status parse_op_call(parser *p, pval *out)
     parse_next(p);
     tn_status s = parse_args(p, op, attr, true, &args, &seen, &foreign);
     bool all = s == TN_OK && has_no_axis(op, &seen);
-    bool form_of = s == TN_OK && op && op->nin >= 0 && args.n > (size_t)op->nin && parse_form_find(name);
+    bool form_of =
+        s == TN_OK && op && op->nin >= 0 && args.n > (size_t)op->nin && parse_form_find(p->given.forms, name);
     if (s == TN_OK && op && (form_of || required_given(p, op, seen, line, col) == TN_OK)) {
         tn_value *in = parse_arg_values(p, &args, op->nin < 0, &n);
         const tn_value *never = in ? parse_never(op, (int)n, in) : NULL;
@@ -340,7 +341,7 @@ tn_status parse_op_call(parser *p, pval *out)
         if (never)
             *out = (pval){.kind = PVAL_ONE, .v = *never, .line = line, .col = col};
         else if (in && form_of)
-            *out = parse_form_values(p, op, n, in, foreign.dtype, line, col);
+            *out = parse_form_values(p, op, n, in, &foreign, line, col);
         else if (in)
             *out = parse_finished(p, op, attr, n, in, &foreign, line, col);
     }

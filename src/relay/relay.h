@@ -26,6 +26,9 @@ typedef struct tn_relay_metadata {
      * of tn_relay_parse. NULL: *out_why says why not. */
     const char *(*attributes)(void *user, const char *type, int64_t k, const char *op, const char **out_why);
     void *user;
+    /* Tables of more operators that the text may call (relay/forms.h), each ended by a row without a name; the list
+     * ends with NULL. NULL: none. */
+    const struct form *const *forms;
 } tn_relay_metadata;
 /* Reads a module into an empty graph. meta NULL, or constants NULL: constants read as opaque ones of the annotated type
  * (blob NULL: dump and passes work, running does not), as one does whose entry is NULL. Types are inferred. Reports up
@@ -36,7 +39,8 @@ TN_WARN_UNUSED tn_status tn_relay_parse(tn_graph *g, const char *file, const cha
  * wrong as reading a text does; its line is the number of the call. */
 typedef struct tn_relay_builder tn_relay_builder;
 typedef struct tn_relay_value tn_relay_value; /* a tensor, a tuple, or the results of an operator */
-tn_relay_builder *tn_relay_builder_new(tn_graph *g, const char *name); /* NULL: reported */
+/* more: as tn_relay_metadata.forms. NULL: reported */
+tn_relay_builder *tn_relay_builder_new(tn_graph *g, const char *name, const struct form *const *more);
 /* type: "Tensor[(n, 64), float32]"; NULL: reported */
 tn_relay_value *tn_relay_build_param(tn_relay_builder *b, const char *name, const char *type);
 tn_relay_value *tn_relay_build_constant(tn_relay_builder *b, tn_dtype t, int ndim, const int64_t dim[],
@@ -45,16 +49,16 @@ tn_relay_value *tn_relay_build_constant(tn_relay_builder *b, tn_dtype t, int ndi
 tn_relay_value *tn_relay_build(tn_relay_builder *b, const char *text, int n, tn_relay_value *const arg[]);
 TN_WARN_UNUSED tn_status tn_relay_build_end(tn_relay_builder *b, int n, tn_relay_value *const result[]);
 const tn_type *tn_relay_build_type(const tn_relay_value *v); /* NULL: of several results */
-/* Operator i of those that are several calls here (forms.c): a text that calls it is read as these. most 0 of least
- * above 0: any number of operands. false: there are not so many. */
+/* Operator i of those that are several calls here (forms.c) and of `more`: a text that calls it is read as
+ * these. most 0 of least above 0: any number of operands. false: there are not so many. */
 typedef struct tn_relay_form {
     const char *name, *doc;
     uint32_t least, most;
     const tn_attr_field *attr;
 } tn_relay_form;
-bool tn_relay_form_at(size_t i, tn_relay_form *out);
+bool tn_relay_form_at(const struct form *const *more, size_t i, tn_relay_form *out);
 /* An attribute that a text may give to a call of an operator, a form, or TVM's operator of that name; NULL: another. */
-const tn_attr_field *tn_relay_find_attr(const char *op, const char *name);
+const tn_attr_field *tn_relay_find_attr(const struct form *const *more, const char *op, const char *name);
 /* Collects the constants in printing order (for the .params file beside a dump). Returns their number. */
 size_t tn_relay_constants(const tn_graph *g, const tn_node **out, size_t max);
 

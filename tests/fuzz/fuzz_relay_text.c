@@ -1,4 +1,5 @@
 /* Relay text: any bytes. What is accepted verifies, prints, reads back and prints the same. */
+#include "frontend/frontend.h"
 #include "relay/relay.h"
 
 #include <stdint.h>
@@ -43,7 +44,8 @@ static int read_print(const char *text, size_t n, tn_buf *out, const tn_buf *sho
 {
     module m;
     module_open(&m);
-    int read = tn_relay_parse(&m.g, "fuzz", text, n, NULL) == TN_OK;
+    int read =
+        tn_relay_parse(&m.g, "fuzz", text, n, &(tn_relay_metadata){.forms = tn_relay_more_forms}) == TN_OK;
     if (read != (m.ctx.n_error == 0))
         fail(&m, "the status is not what was reported", shown);
     if (read) {

@@ -19,6 +19,8 @@ static tn_status read_text(model *m, const char *body)
     return tn_relay_verify(&m->g);
 }
 
+#define SIZE "%s = cast(strided_slice(reshape(%x, newshape=[8]), begin=[1], end=[2]), dtype=\"int64\"); "
+
 static const float x[8] = {1, 2, 3, 4, -5, 6, -7, 8};
 static const struct {
     const char *body;
@@ -306,6 +308,26 @@ static const struct {
      {10, 20, -12, 32, -26, 44}},
     {"nn.max_pool2d(reshape(%x, newshape=[1, 2, 2, 2]), pool_size=[2, 2], layout=\"NHWC\")", 2, {3, 8}},
     {"nn.global_avg_pool2d(reshape(%x, newshape=[1, 2, 2, 2]), layout=\"NHWC\")", 2, {-2, 5}},
+    /* sizes that only the run knows: element 1 is 2, element 3 is 4 */
+    {SIZE "dyn.tile(%x, %s)", 16, {1, 2, 3, 4, 1, 2, 3, 4, -5, 6, -7, 8, -5, 6, -7, 8}},
+    {SIZE "sum(dyn.reshape(%x, concatenate((%s * 2i64, %s))), axis=[0])", 2, {-8, 20}},
+    {SIZE "dyn.broadcast_to(sum(%x, axis=[1]), concatenate((%s + 1i64, %s)))", 6, {10, 2, 10, 2, 10, 2}},
+    {SIZE "dyn.strided_slice(%x, %s - 2i64, %s - 1i64, %s - 1i64)", 4, {1, 2, 3, 4}},
+    {SIZE "dyn.strided_slice(reshape(%x, newshape=[8]), %s, %s + 1i64, %s, slice_mode=\"size\")",
+     3,
+     {3, 4, -5}},
+    {SIZE "dyn.topk(%x, %s, ret_type=\"values\")", 4, {4, 3, 8, 6}},
+    {SIZE "dyn.full(3f, concatenate((%s, %s)), dtype=\"float32\")", 4, {3, 3, 3, 3}},
+    {SIZE "dyn.one_hot(zeros(shape=[1], dtype=\"int32\"), 1f, 0f, %s, dtype=\"float32\")", 2, {1, 0}},
+    {SIZE "sum(dyn.expand_dims(%x, reshape(%s - 1i64, newshape=[])), axis=[2])", 2, {10, 2}},
+    {SIZE "dyn.nn.pad(reshape(%x, newshape=[8]), concatenate((%s - 1i64, %s)), 9f)",
+     11,
+     {9, 1, 2, 3, 4, -5, 6, -7, 8, 9, 9}},
+    {SIZE "dyn.nn.upsampling(reshape(%x, newshape=[1, 1, 2, 4]), cast(reshape(%s, newshape=[]), "
+          "dtype=\"float32\"), 1f)",
+     16,
+     {1, 2, 3, 4, 1, 2, 3, 4, -5, 6, -7, 8, -5, 6, -7, 8}},
+    {SIZE "dyn.sparse_to_dense(1, 5f, 0f, %s)", 2, {0, 5}},
     {"nn.conv1d(reshape(%x, newshape=[1, 4, 2]), reshape(%x, newshape=[1, 2, 4]), channels=4, "
      "kernel_size=[1], "
      "data_layout=\"NWC\", kernel_layout=\"WIO\", out_layout=\"NWC\")",
@@ -424,6 +446,11 @@ static const struct {
      "[relay-E088]"},
     {"reverse(%x, axis=2)", "reverse has an axis that its operand does not have [relay-E088]"},
     {"reverse(%x, %x)", "reverse has another number of operands [relay-E088]"},
+    {SIZE "dyn.squeeze(%x, %s)", "m.relay:3:89: node dyn.squeeze: error: axis of dyn.squeeze must be known "
+                                 "when the text is read: give the values of the "
+                                 "parameters in a .params file, or apply TVM's DynamicToStatic [tvm-E002]"},
+    {SIZE "dyn.nn.upsampling(%x, %s, %s)",
+     "dyn.nn.upsampling needs images in the layout NCHW or with the channels last [tvm-E002]"},
     {"reverse(%x, axle=1)", "unknown attribute `axle`; known are: axis [ir-E020]"},
     {"nn.max_pool2d(reshape(%x, newshape=[1, 2, 2, 2]), pool_size=[2, 2], layout=\"NCHW4c\")",
      "layout \"NCHW4c\" is not supported, only \"NCHW\""},

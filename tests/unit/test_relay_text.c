@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "frontend/frontend.h"
 #include "op/tensor/tensor.h"
 #include "test_relay.h"
 
@@ -19,7 +20,7 @@ static void read_print(const char *name, const char *text, size_t n, tn_buf *out
 {
     module m;
     module_open(&m);
-    tn_status s = tn_relay_parse(&m.g, name, text, n, NULL);
+    tn_status s = tn_relay_parse(&m.g, name, text, n, &(tn_relay_metadata){.forms = tn_relay_more_forms});
     s = s == TN_OK ? tn_relay_verify(&m.g) : s;
     if (s != TN_OK)
         fail_msg("%s: %s\n%.*s", name, module_diag(&m), (int)n, text);

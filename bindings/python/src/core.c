@@ -117,7 +117,8 @@ typedef int attribute_fn(size_t i, uint32_t k, tenon_attribute_record *out);
 
 static PyObject *attributes(size_t op, attribute_fn *get)
 {
-    static const char *const kinds[] = {"int", "real", "bool", "text", "dtype", "ints", "dims", "texts"};
+    static const char *const kinds[] = {"int",  "real", "bool",  "text", "dtype",
+                                        "ints", "dims", "texts", "reals"};
     PyObject *list = PyList_New(0);
     tenon_attribute_record a;
     for (uint32_t k = 0; list && get(op, k, &a) == 0; k++)

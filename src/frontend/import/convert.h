@@ -40,6 +40,9 @@ static inline bool imp_is_list(tn_value v) /* a tuple: a value of the model that
 /* Elements as index expressions, for integers and bools whose values are known. */
 bool imp_host(imp_node *c, tn_value v, tn_dims *out);
 void imp_set_host(imp_node *c, tn_value v, tn_dims elements);
+/* The same for a value that others than converters made: what it is computed from is looked at first, at most *steps
+ * calls, which become fewer. false: its elements are not known. */
+bool imp_host_through(imp_node *c, tn_value v, int *steps);
 /* Element i of a small list, where it is known although others are not; else NULL. */
 const tn_expr *imp_element(imp_node *c, tn_value v, int64_t i);
 /* ... required; `what` names the operand in the report. */

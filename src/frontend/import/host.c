@@ -131,6 +131,19 @@ static void derive_host(imp_node *c, const tn_node *n)
     imp_set_host(c, tn_val((tn_node *)n), (tn_dims){out.n, e});
 }
 
+bool imp_host_through(imp_node *c, tn_value v, int *steps)
+{
+    tn_dims d;
+    if (!v.def || imp_host(c, v, &d) || v.out != 0)
+        return v.def && v.out == 0;
+    if (!v.def->op->shape_value || (*steps)-- <= 0)
+        return false;
+    for (int i = 0; i < v.def->nin; i++) /* what is not known may not matter */
+        (void)imp_host_through(c, tn_in(v.def, i), steps);
+    derive_host(c, v.def);
+    return imp_host(c, v, &d);
+}
+
 /* ---- folding ---- */
 
 static bool all_constant(const tn_node *n)

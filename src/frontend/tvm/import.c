@@ -37,17 +37,22 @@ static tn_status import_saved(imp_model *im, tn_bytes json)
     if (why)
         return tn_error(im->g->ctx, "tvm-E001", imp_make_loc(im, NULL, NULL),
                         "this module saved by TVM cannot be read: %s%s", why, imp_again(why));
-    tn_status status = tn_relay_parse(im->g, im->file, copy, length,
-                                      &(tn_relay_metadata){.constant = constant, .n_constant = n});
+    tn_status status = tn_relay_parse(
+        im->g, im->file, copy, length,
+        &(tn_relay_metadata){.constant = constant, .n_constant = n, .forms = tn_relay_more_forms});
     tn_diag_advise(im->g->ctx, said, "save the module again, or report this if TVM reads the file");
     return status;
 }
 
 static tn_status import_text(imp_model *im, tn_bytes text, const tn_import_options *o)
 {
-    tn_relay_metadata meta = {0};
-    if (o)
-        meta = (tn_relay_metadata){o->constant, o->n_constant, .param = o->param, .n_param = o->n_param};
+    tn_relay_metadata meta = {.forms = tn_relay_more_forms};
+    if (o) {
+        meta.constant = o->constant;
+        meta.n_constant = o->n_constant;
+        meta.param = o->param;
+        meta.n_param = o->n_param;
+    }
     tvm_saved saved;
     if (tvm_open_metadata(im, text, &saved)) {
         meta.attributes = tvm_metadata_attributes;

@@ -235,7 +235,7 @@ static bool put_attr(tvm_writer *w, const char *op, tn_bytes attrs, tn_bytes nam
         return tvm_fail(w, "an attribute has a name that is none");
     memcpy(known, name.at, name.n);
     known[name.n] = 0;
-    const tn_attr_field *f = tn_relay_find_attr(op, known);
+    const tn_attr_field *f = tn_relay_find_attr(tn_relay_more_forms, op, known);
     const tn_bytes text = tvm_text(v);
     const int64_t number = tvm_number(v, -1);
     const tn_json *node = tvm_node(w->s, number);

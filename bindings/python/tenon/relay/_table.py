@@ -11,7 +11,7 @@ from .. import _core
 
 class Attribute(NamedTuple):
     name: str
-    kind: str  # int, real, bool, text, dtype, ints, dims, texts
+    kind: str  # int, real, bool, text, dtype, ints, dims, texts, reals
     default: Optional[str]  # as text; None: it must be given
     doc: str
 
@@ -133,9 +133,10 @@ def _truth(value: Any) -> str:
 
 
 _TEXT = {"int": _whole, "real": _real, "bool": _truth, "text": _text, "dtype": lambda v: quote(str(v)) if v else "None",
-         "ints": lambda v: _list(v, _whole), "dims": lambda v: _list(v, _dim), "texts": lambda v: _list(v, _text)}
+         "ints": lambda v: _list(v, _whole), "dims": lambda v: _list(v, _dim), "texts": lambda v: _list(v, _text),
+         "reals": lambda v: _list(v, _real)}
 _KIND = {"int": "a whole number", "real": "a number", "bool": "True or False", "text": "a text", "dtype": "a dtype",
-         "ints": "a list of whole numbers", "dims": "a list of extents", "texts": "a list of texts"}
+         "ints": "a list of whole numbers", "dims": "a list of extents", "texts": "a list of texts", "reals": "a list of numbers"}
 
 # ---- text as values ----
 
@@ -158,6 +159,8 @@ def value_of(kind: str, text: str) -> Any:
         return [int(p) for p in parts]
     if kind == "texts":
         return [_unquote(p) for p in parts]
+    if kind == "reals":
+        return [float(p) for p in parts]
     return [int(p) if p.lstrip("-").isdigit() else p for p in parts]
 
 
