@@ -87,6 +87,9 @@ typedef struct tenon_operator_record { /* fields may be added at the end */
 /* Operator i, as tenon_operator_name counts, and its attribute k. 1: there is none. */
 int tenon_operator_get(size_t i, tenon_operator_record *out);
 int tenon_operator_attribute(size_t i, uint32_t k, tenon_attribute_record *out);
+/* The same of attributes that only TVM's operator of the name has: texts may give them, and are read as other calls
+ * where they say something (batch_dims of take). */
+int tenon_operator_foreign(size_t i, uint32_t k, tenon_attribute_record *out);
 /* The same of operators of TVM that are several calls here: a text may call them and is read as these, so that no node
  * has them and tenon_call does not take them. */
 int tenon_form_get(size_t i, tenon_operator_record *out);

@@ -45,7 +45,7 @@ int tenon_operator_get(size_t i, tenon_operator_record *out)
     return 0;
 }
 
-static int attribute_of(const tn_attr_field *f, uint32_t k, tenon_attribute_record *out)
+static void attribute_as(const tn_attr_field *f, tenon_attribute_record *out)
 {
     static const enum tenon_attribute_kind kinds[] = {
         [TN_A_I64] = TENON_ATTRIBUTE_INT,     [TN_A_F64] = TENON_ATTRIBUTE_REAL,
@@ -53,15 +53,28 @@ static int attribute_of(const tn_attr_field *f, uint32_t k, tenon_attribute_reco
         [TN_A_DTYPE] = TENON_ATTRIBUTE_DTYPE, [TN_A_INTS] = TENON_ATTRIBUTE_INTS,
         [TN_A_DIMS] = TENON_ATTRIBUTE_DIMS,   [TN_A_STRS] = TENON_ATTRIBUTE_TEXTS,
         [TN_A_REALS] = TENON_ATTRIBUTE_REALS};
+    *out = (tenon_attribute_record){f->name, kinds[f->kind], f->def, f->doc};
+}
+
+static int attribute_of(const tn_attr_field *f, uint32_t k, tenon_attribute_record *out)
+{
     if (k >= count_fields(f))
         return 1;
-    *out = (tenon_attribute_record){f[k].name, kinds[f[k].kind], f[k].def, f[k].doc};
+    attribute_as(&f[k], out);
     return 0;
 }
 
 int tenon_operator_attribute(size_t i, uint32_t k, tenon_attribute_record *out)
 {
     return attribute_of(i < tn_ops_count() ? tn_ops_at(i)->attr : NULL, k, out);
+}
+
+int tenon_operator_foreign(size_t i, uint32_t k, tenon_attribute_record *out)
+{
+    const tn_attr_field *f = i < tn_ops_count() ? tn_relay_foreign_at(tn_ops_at(i), k) : NULL;
+    if (f)
+        attribute_as(f, out);
+    return !f;
 }
 
 int tenon_form_get(size_t i, tenon_operator_record *out)

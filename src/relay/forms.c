@@ -404,6 +404,16 @@ const tn_attr_field *tn_relay_find_attr(const form *const *more, const char *op,
     return f ? f : find_kept(op, name);
 }
 
+const tn_attr_field *tn_relay_foreign_at(const tn_op *op, uint32_t k)
+{
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        const tn_attr_field *f = &kept[i].field;
+        if (find_kept(op->name, f->name) == f && !parse_find_field(op->attr, f->name) && k-- == 0)
+            return f;
+    }
+    return NULL;
+}
+
 bool parse_is_foreign(const parser *p, const tn_op *op, const char *name)
 {
     if (op && parse_find_field(op->attr, name))

@@ -59,6 +59,9 @@ typedef struct tn_relay_form {
 bool tn_relay_form_at(const struct form *const *more, size_t i, tn_relay_form *out);
 /* An attribute that a text may give to a call of an operator, a form, or TVM's operator of that name; NULL: another. */
 const tn_attr_field *tn_relay_find_attr(const struct form *const *more, const char *op, const char *name);
+/* Attribute k that only TVM's operator of the name has and that counts, for a call of op; NULL: there are not
+ * so many. */
+const tn_attr_field *tn_relay_foreign_at(const tn_op *op, uint32_t k);
 /* Collects the constants in printing order (for the .params file beside a dump). Returns their number. */
 size_t tn_relay_constants(const tn_graph *g, const tn_node **out, size_t max);
 

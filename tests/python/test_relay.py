@@ -418,7 +418,8 @@ def @main(%x: Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32] {
         x = relay.var("x", shape=(2, 3))
         places = relay.Constant(tenon.Tensor.over(array.array("q", [0, 5]), "int64", (2,)))
         for made, wanted in ((relay.argmax(x), 4), (relay.argmax(x, 1), [2, 1]), (relay.argmin(x, axis=[0], keepdims=True), [[0, 0, 1]]),
-                             (relay.argmin(x, keepdims=True), [[5]]), (relay.take(x, places), [1, -6]),
+                             (relay.argmin(x, keepdims=True), [[5]]), (relay.take(x, places), [1, -6]), (relay.argmax(x, (0, 1)), 4),
+                             (relay.argmax(x, 0, exclude=True), [2, 1]), (relay.variance(x, 1, unbiased=True), [1, 37]),
                              (relay.take(x, places, axis=0, mode="wrap"), [[1, 2, 3], [4, 5, -6]]),
                              (relay.cumsum(x), [1, 3, 6, 10, 15, 9]), (relay.cumsum(x, 1), [[1, 3, 6], [4, 9, 3]]),
                              (relay.cumprod(x, 0, dtype="float64"), [[1, 2, 3], [4, 10, -18]]),
@@ -430,7 +431,7 @@ def @main(%x: Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32] {
                              (relay.arange(5, 0, -2.0), [5, 3, 1]), (relay.arange(relay.const(4), step=2, count=2), [4, 6]),
                              (relay.one_hot(places, 1, relay.const(0.0), 6, -1, "float32"), [[1] + [0] * 5, [0] * 5 + [1]])):
             self.assertEqual(values(relay.build(relay.Function([], made))()), wanted)
-        self.assertRaisesRegex(TypeError, "one axis is expected", relay.argmax, x, (0, 1))
+        self.assertRaisesRegex(TypeError, "it is a whole number", relay.build, relay.Function([x], relay.nn.softmax(x, axis=(0, 1))))
         self.assertRaisesRegex(TypeError, "numbers, or constants", relay.arange, x)
         self.assertRaises(ValueError, relay.topk, x, ret_type="none")
 
@@ -453,8 +454,22 @@ def @main(%x: Tensor[(n, 3), float32]) -> Tensor[(n, 2), float32] {
         self.assertEqual(relay.arange(relay.const(3)).args[0].data.dtype, "float32")
         self.assertEqual(len(list(relay.topk(x, k=1))), 2)
         self.assertEqual(len(relay.split(x, 3, axis=1).astuple()), 3)
-        self.assertRaises(TypeError, str, relay.reshape(x, i))
+        self.assertRaises(TypeError, str, relay.reshape(x, 1.5))
         self.assertRaises(TypeError, str, relay.nn.matmul(x, x, transpose_b=4))
+
+    def test_sizes_may_be_values(self):
+        x, s = relay.var("x", shape=(2, 3)), relay.var("s", shape=(2,), dtype="int64")
+        one = relay.const([1], "int64")
+        first = relay.strided_slice(s, [0], [1])
+        for made, wanted in ((relay.reshape(x, s), [[1, 2], [3, 4], [5, -6]]), (relay.tile(x, first), [[1, 2, 3] * 3, [4, 5, -6] * 3]),
+                             (relay.full(7, s, "float32"), [[7, 7]] * 3), (relay.broadcast_to(relay.const(1.0), s), [[1, 1]] * 3),
+                             (relay.strided_slice(x, first - first, first - one), [[1, 2, 3], [4, 5, -6]]),
+                             (relay.topk(x, first - one, ret_type="values"), [[3, 2], [5, 4]]),
+                             (relay.nn.pad(relay.const([5.0]), s), [0, 0, 0, 5, 0, 0]),
+                             (relay.one_hot(one, 1, 0, first, dtype="float32"), [[0, 1, 0]])):
+            run = relay.build(relay.Function([x, s], made))
+            self.assertEqual(values(run(tensor((2, 3), [1, 2, 3, 4, 5, -6]), tenon.Tensor.over(array.array("q", [3, 2]), "int64", (2,)))), wanted)
+        self.assertIn("reshape(%x, newshape=[3, 2])", str(tenon.IRModule.from_expr(relay.Function([x], relay.reshape(x, relay.const([3, 2], "int64"))))))
 
     def test_operators_of_tvm_are_made_of_others(self):
         x = relay.var("x", shape=(2, 3))

@@ -366,10 +366,18 @@ static void operators_say_what_they_take(void **state)
     assert_int_equal(a.kind, TENON_ATTRIBUTE_INTS);
     assert_string_equal(a.value, "[1, 1]");
     assert_int_equal(tenon_operator_attribute(i, op.n_attribute, &a), 1);
+    for (i = 0; tenon_operator_get(i, &op) == 0 && strcmp(op.name, "take") != 0;)
+        i++;
+    assert_int_equal(tenon_operator_foreign(i, 0, &a), 0);
+    assert_string_equal(a.name, "batch_dims");
+    assert_int_equal(a.kind, TENON_ATTRIBUTE_INT);
+    assert_string_equal(a.value, "0");
+    assert_int_equal(tenon_operator_foreign(i, 1, &a), 1);
     for (i = 0; tenon_operator_get(i, &op) == 0; i++)
         if (strcmp(op.name, "fn") == 0 || strcmp(op.name, "if") == 0)
             assert_int_equal(op.is_structure, 1);
     assert_int_equal(tenon_operator_attribute(i, 0, &a), 1);
+    assert_int_equal(tenon_operator_foreign(i, 0, &a), 1);
     for (i = 0; tenon_form_get(i, &op) == 0 && strcmp(op.name, "repeat") != 0; i++)
         assert_true(op.n_operand == -1 || op.n_operand >= op.least_operands);
     assert_int_equal(op.n_operand, 1);

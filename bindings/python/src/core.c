@@ -121,18 +121,18 @@ static PyObject *attributes(size_t op, attribute_fn *get)
                                         "ints", "dims", "texts", "reals"};
     PyObject *list = PyList_New(0);
     tenon_attribute_record a;
-    for (uint32_t k = 0; list && get(op, k, &a) == 0; k++)
+    for (uint32_t k = 0; list && get && get(op, k, &a) == 0; k++)
         if (append(list, Py_BuildValue("(ssss)", a.name, kinds[a.kind], a.value, a.doc)))
             Py_CLEAR(list);
     return list;
 }
 
-static PyObject *record(const tenon_operator_record *op, PyObject *attributes, int is_form)
+static PyObject *record(const tenon_operator_record *op, PyObject *attributes, PyObject *foreign, int is_form)
 {
-    return Py_BuildValue("(ssiiNNNNNN)", op->name, op->doc, op->least_operands, op->n_operand,
-                         names(op->operand, op->n_operand), attributes, PyBool_FromLong(op->has_effect),
-                         PyBool_FromLong(op->binds), PyBool_FromLong(op->is_structure),
-                         PyBool_FromLong(is_form));
+    return Py_BuildValue("(ssiiNNNNNNN)", op->name, op->doc, op->least_operands, op->n_operand,
+                         names(op->operand, op->n_operand), attributes, foreign,
+                         PyBool_FromLong(op->has_effect), PyBool_FromLong(op->binds),
+                         PyBool_FromLong(op->is_structure), PyBool_FromLong(is_form));
 }
 
 static PyObject *operators(PyObject *self, PyObject *none)
@@ -141,10 +141,11 @@ static PyObject *operators(PyObject *self, PyObject *none)
     PyObject *list = PyList_New(0);
     tenon_operator_record op;
     for (size_t i = 0; list && tenon_operator_get(i, &op) == 0; i++)
-        if (append(list, record(&op, attributes(i, tenon_operator_attribute), 0)))
+        if (append(list, record(&op, attributes(i, tenon_operator_attribute),
+                                attributes(i, tenon_operator_foreign), 0)))
             Py_CLEAR(list);
     for (size_t i = 0; list && tenon_form_get(i, &op) == 0; i++)
-        if (append(list, record(&op, attributes(i, tenon_form_attribute), 1)))
+        if (append(list, record(&op, attributes(i, tenon_form_attribute), attributes(i, NULL), 1)))
             Py_CLEAR(list);
     return list;
 }
@@ -156,8 +157,8 @@ static PyMethodDef methods[] = {
     {"stages", stages, METH_NOARGS, "The names of the stages that Program.dump takes."},
     {"operators", operators, METH_NOARGS,
      "Each operator: name, purpose, least and most operands (-1: any number), their names, attributes as "
-     "(name, "
-     "kind, default or None, purpose), whether it has an effect, whether it binds symbols, whether it is "
+     "(name, kind, default or None, purpose), those that only TVM's operator has, whether it has an effect, "
+     "whether it binds symbols, whether it is "
      "structure of the text, whether a text with it is read as calls of others."},
     {"steps", steps, METH_NOARGS, "Name and purpose of each step of a schedule."},
     {"tuners", tuners, METH_NOARGS, "Name and purpose of each tuner."},

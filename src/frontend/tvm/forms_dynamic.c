@@ -216,6 +216,10 @@ static void strided_slice(imp_node *c, form_call *f)
     c->bad = c->bad || f->bad;
     tn_value begin = imp_cast(c, imp_in(c, 1), TN_I64), end = imp_cast(c, imp_in(c, 2), TN_I64),
              by = sized ? (tn_value){0} : imp_cast(c, imp_in(c, 3), TN_I64);
+    if (by.def && imp_length(by) == 1 && imp_rank(begin) == 1) { /* of all dimensions */
+        const tn_broadcast_to_attr all = {{1, imp_type(begin)->dim}};
+        by = imp_call1(c, &tn_op_broadcast_to, &all, by);
+    }
     if (sized)
         end = end_of(c, begin, end);
     if (!imp_dynamic_slice(c, x, begin, end, (tn_value){0}, by) && !c->bad)

@@ -18,6 +18,11 @@ def _expr(x: Any) -> Expr:
     return x if isinstance(x, Expr) else const(x)
 
 
+def _is_late(x: Any) -> bool:
+    """Is it a value that only the run knows?"""
+    return isinstance(x, Expr) and not isinstance(x, Constant)
+
+
 def _tensor_type(data: Expr) -> TensorType:
     t = analysis.infer_type(data)
     if not isinstance(t, TensorType):
@@ -28,6 +33,8 @@ def _tensor_type(data: Expr) -> TensorType:
 def full(fill_value: Any, shape: Sequence[Any] = (), dtype: Optional[str] = None) -> Expr:
     """A tensor whose elements are all this value."""
     value = _expr(fill_value)
+    if _is_late(shape):
+        return _call("dyn.full", value, shape, **({"dtype": dtype} if dtype else {}))
     if dtype:
         value = const(fill_value, dtype) if not isinstance(fill_value, Expr) else _call("cast", value, dtype=dtype)
     return _call("broadcast_to", value, shape=list(shape))
@@ -93,15 +100,16 @@ def stack(data: Sequence[Expr], axis: int = 0) -> Expr:
 
 def variance(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False) -> Expr:
     """The mean of the squares of the differences from the mean."""
-    if unbiased:
-        raise TypeError("variance has no unbiased form here")
     difference = data - _call("mean", data, axis=axis, keepdims=True, exclude=exclude)
+    if unbiased:
+        mean = _call("mean", data, axis=axis, keepdims=True, exclude=exclude)
+        return _call("variance", data, mean, axis=axis, keepdims=keepdims, exclude=exclude, unbiased=True)
     return _call("mean", difference * difference, axis=axis, keepdims=keepdims, exclude=exclude)
 
 
-def std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False) -> Expr:
+def std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False) -> Expr:
     """The square root of the variance."""
-    return _call("sqrt", variance(data, axis, keepdims, exclude))
+    return _call("sqrt", variance(data, axis, keepdims, exclude, unbiased))
 
 
 def dropout(data: Expr, rate: float = 0.5) -> Expr:
@@ -111,6 +119,8 @@ def dropout(data: Expr, rate: float = 0.5) -> Expr:
 
 def pad(data: Expr, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Expr:
     """A tensor with widths (before, after) of padding around each dimension; pad_mode: constant, edge, reflect, wrap."""
+    if _is_late(pad_width):
+        return _call("dyn.nn.pad", _expr(data), pad_width, _expr(pad_value), pad_mode=pad_mode)
     value = {"pad_value": pad_value} if not isinstance(pad_value, Expr) else {}
     operands = [] if value else [pad_value]
     return _call("nn.pad", data, *operands, pad_width=pad_width, pad_mode=pad_mode, **value)
@@ -145,8 +155,9 @@ def _whole(data: Any, axis: Any) -> TupleOf[Expr, int]:
 def _arg(name: str) -> Callable[..., Expr]:
     def arg(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False, select_last_index: bool = False,
             dtype: str = "int32") -> Expr:
-        if exclude:
-            raise TypeError(f"{name} has no exclude here; give the axis")
+        if exclude or (isinstance(axis, (list, tuple)) and len(axis) > 1):
+            axes = {} if axis is None else {"axis": axis}
+            return _call(name, _expr(data), keepdims=keepdims, select_last_index=select_last_index, dtype=dtype, exclude=exclude, **axes)
         x, d = _whole(data, axis)
         found = _call(name, x, axis=d, keepdims=keepdims and axis is not None, select_last_index=select_last_index, dtype=dtype)
         return _call("reshape", found, newshape=[1] * len(_tensor_type(data).shape)) if keepdims and axis is None else found
@@ -159,7 +170,7 @@ def _arg(name: str) -> Callable[..., Expr]:
 def take(data: Expr, indices: Any, axis: Optional[int] = None, batch_dims: int = 0, mode: str = "clip") -> Expr:
     """Elements at these places of an axis, or of all elements in a row where axis is None."""
     if batch_dims:
-        raise TypeError("take has no batch_dims here; gather has an index for each place")
+        return _call("take", _expr(data), _expr(indices), axis=axis, mode=mode, batch_dims=batch_dims)
     x, d = _whole(data, axis)
     return _call("take", x, _expr(indices), axis=d, mode=mode)
 
@@ -176,10 +187,12 @@ def _running(name: str) -> Callable[..., Expr]:
     return running
 
 
-def one_hot(indices: Expr, on_value: Any, off_value: Any, depth: int, axis: int = -1, dtype: Optional[str] = None) -> Expr:
+def one_hot(indices: Expr, on_value: Any, off_value: Any, depth: Any, axis: int = -1, dtype: Optional[str] = None) -> Expr:
     """on_value at the places that the indices say, else off_value."""
     values = [_call("cast", _expr(v), dtype=dtype) if dtype else _expr(v) for v in (on_value, off_value)]
     places = _expr(indices)
+    if _is_late(depth):
+        return _call("dyn.one_hot", places, *values, depth, axis=axis, dtype=dtype or _tensor_type(values[0]).dtype)
     below = _call("less", places, const(0, _tensor_type(places).dtype))  # of which there is none, as in TVM
     places = _call("where", below, const(depth, _tensor_type(places).dtype), places)
     return _call("one_hot", places, *values, depth=depth, axis=axis)
@@ -189,6 +202,8 @@ def topk(data: Expr, k: Any = 1, axis: int = -1, ret_type: str = "both", is_asce
     """The k greatest elements along an axis (result 0) and their places (result 1), or one of both: "values", "indices"."""
     if ret_type not in ("both", "values", "indices"):
         raise ValueError(f'ret_type is "both", "values" or "indices", not {ret_type!r}')
+    if _is_late(k):
+        return _call("dyn.topk", _expr(data), k, axis=axis, ret_type=ret_type, is_ascend=is_ascend, dtype=dtype)
     both = _call("topk", _expr(data), k=[k] if isinstance(k, int) else k, axis=axis, is_ascend=is_ascend, dtype=dtype)
     return both if ret_type == "both" else both[0 if ret_type == "values" else 1]
 
@@ -229,6 +244,18 @@ def _pool_all(name: str, order: str) -> Callable[..., Expr]:
     return pool
 
 
+def roi_align(data: Expr, rois: Expr, *args: Any, **named: Any) -> Expr:
+    """Boxes of images, resampled to one size. rois: [n, 5] with the number of the image in front of each box, as in TVM, with pooled_size,
+    spatial_scale, sample_ratio, layout and mode; or [n, 4] with the numbers, batch_indices, as the third operand."""
+    if args and isinstance(args[0], Expr):
+        named, args = {"batch_indices": args[0], **named}, args[1:]
+    operands = [data, rois] + ([named.pop("batch_indices")] if "batch_indices" in named else [])
+    names = ("pooled_size", "spatial_scale", "sample_ratio", "layout", "mode")
+    if len(args) > len(names):
+        raise TypeError(f"vision.roi_align takes {', '.join(names)} after its operands")
+    return _call("vision.roi_align", *operands, **dict(zip(names, args)), **named)
+
+
 def mean_std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False) -> Tuple:
     """The mean and the standard deviation."""
     return Tuple([_call("mean", data, axis=axis, keepdims=keepdims, exclude=exclude), std(data, axis, keepdims, exclude)])
@@ -241,4 +268,4 @@ FUNCTIONS: Dict[str, Callable[..., Any]] = {
     **{f"nn.global_{k}_pool{n}d": _pool_all(f"nn.adaptive_{k}_pool{n}d", order)
        for k in ("avg", "max") for n, order in ((1, "NCW"), (3, "NCDHW"))},
     "nn.l2_normalize": l2_normalize, "ones": ones, "ones_like": ones_like, "split": split, "stack": stack, "std": std,
-    "variance": variance, "zeros": zeros, "zeros_like": zeros_like}
+    "variance": variance, "vision.roi_align": roi_align, "zeros": zeros, "zeros_like": zeros_like}

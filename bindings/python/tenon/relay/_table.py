@@ -25,13 +25,14 @@ class Record(NamedTuple):
     most: int
     operands: Tuple[str, ...]
     attributes: Tuple[Attribute, ...]
+    foreign: Tuple[Attribute, ...]  # that only TVM's operator has: a call with them is read as others
     has_effect: bool
     binds: bool  # symbols in its attributes, for what follows
     is_structure: bool
     is_form: bool  # of TVM: a text with it is read as calls of others
 
     def attribute(self, name: str) -> Attribute:
-        for a in self.attributes:
+        for a in (*self.attributes, *self.foreign):
             if a.name == name:
                 return a
         names = [a.name for a in self.attributes]
@@ -40,10 +41,14 @@ class Record(NamedTuple):
         raise TypeError(f"{self.name} has no attribute {name}{hint}")
 
 
+def _attributes(rows: Any) -> Tuple[Attribute, ...]:
+    return tuple(Attribute(*row) for row in rows)
+
+
 def _records() -> Dict[str, Record]:
     found: Dict[str, Record] = {}
-    for name, doc, least, most, operands, attributes, *flags in _core.operators():  # forms come last: some have an operator's name
-        found.setdefault(name, Record(name, doc, least, most, tuple(operands), tuple(Attribute(*a) for a in attributes), *flags))
+    for name, doc, least, most, operands, attributes, foreign, *flags in _core.operators():  # forms come last: some have an operator's name
+        found.setdefault(name, Record(name, doc, least, most, tuple(operands), _attributes(attributes), _attributes(foreign), *flags))
     return found
 
 
@@ -87,7 +92,7 @@ def value_text(a: Attribute, value: Any, op: str) -> str:
     if value is None:
         return "None"
     try:
-        return _TEXT[a.kind](value)
+        return _TEXT["ints" if (op, a.name) in _SEVERAL else a.kind](value)
     except (TypeError, ValueError):
         raise TypeError(f"{op}: {a.name} cannot be {value!r}; it is {_KIND[a.kind]}") from None
 
@@ -132,6 +137,7 @@ def _truth(value: Any) -> str:
     return str(bool(value))
 
 
+_SEVERAL = {("argmax", "axis"), ("argmin", "axis")}  # of which TVM has a list
 _TEXT = {"int": _whole, "real": _real, "bool": _truth, "text": _text, "dtype": lambda v: quote(str(v)) if v else "None",
          "ints": lambda v: _list(v, _whole), "dims": lambda v: _list(v, _dim), "texts": lambda v: _list(v, _text),
          "reals": lambda v: _list(v, _real)}

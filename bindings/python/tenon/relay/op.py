@@ -10,7 +10,7 @@ import types
 from typing import Any, Callable, Dict, List
 
 from . import _composite, _table
-from .expr import Call, Expr, Op, Tuple, const
+from .expr import Call, Constant, Expr, Op, Tuple, const
 
 _NO = inspect.Parameter.empty
 
@@ -25,6 +25,10 @@ _PARAMETERS: Dict[str, str] = {
     "nn.batch_to_space_nd": "data block_shape crops", "nn.space_to_batch_nd": "data block_shape paddings pad_value",
     "nn.cross_entropy": "predictions targets", "nn.cross_entropy_with_logits": "predictions targets",
     "nn.nll_loss": "predictions targets weights reduction ignore_index", "nn.fifo_buffer": "data buffer axis",
+    **{f"nn.max_pool{n}d": "data pool_size strides dilation padding layout out_layout ceil_mode" for n in (1, 2, 3)},
+    **{f"nn.avg_pool{n}d": "data pool_size strides dilation padding layout out_layout ceil_mode count_include_pad" for n in (1, 2, 3)},
+    "nn.deformable_conv2d": "data offset weight strides padding dilation deformable_groups groups channels kernel_size data_layout "
+    "kernel_layout out_layout mask",
     "nn.mirror_pad": "data pad_width mode", "nn.matmul": "tensor_a tensor_b units out_dtype transpose_a transpose_b",
     **{f"nn.conv{n}d_transpose": "data weight strides padding dilation channels kernel_size groups data_layout kernel_layout "
        "out_layout output_padding" for n in (1, 2, 3)},
@@ -34,6 +38,7 @@ _PARAMETERS: Dict[str, str] = {
     "channels kernel_size data_layout kernel_layout out_layout output_padding out_dtype",
     "unravel_index": "indices shape", "fixed_point_multiply": "data multiplier shift",
     "sparse_to_dense": "sparse_indices output_shape sparse_values default_value",
+    "qnn.concatenate": "data input_scales input_zero_points output_scale output_zero_point axis",
     "qnn.leaky_relu": "x alpha input_scale input_zero_point output_scale output_zero_point",
 }
 # Defaults of TVM's functions that are not those of its texts, and so are written.
@@ -45,13 +50,27 @@ _DEFAULTS: Dict[str, Dict[str, Any]] = {
 }
 
 
+# Parameters of TVM's functions that say nothing of the result, or repeat operands.
+_WITHOUT_BEARING: Dict[str, Dict[str, Any]] = {
+    **{f"nn.{k}_pool{n}d": {"out_layout": ""} for k in ("avg", "max") for n in (1, 2, 3)},
+    "nn.deformable_conv2d": {"channels": None},
+}
+# Operators whose sizes may be expressions: the operands of dyn.NAME.
+_DYNAMIC: Dict[str, str] = {
+    "broadcast_to": "data shape", "expand_dims": "data axis", "image.resize2d": "data size", "nn.upsampling": "data scale_h scale_w",
+    "nn.upsampling3d": "data scale_d scale_h scale_w", "reshape": "data newshape",
+    "sparse_to_dense": "sparse_indices sparse_values default_value output_shape", "squeeze": "data axis",
+    "strided_slice": "data begin end strides", "tile": "data reps",
+}
+
+
 def get(name: str) -> Op:
     """The operator as a value, to compare calls with: call.op == relay.op.get("nn.relu")."""
     return Op(name)
 
 
 def _operand_names(r: _table.Record) -> List[str]:
-    taken = {a.name for a in r.attributes}
+    taken = {a.name for a in r.attributes} | set(_WITHOUT_BEARING.get(r.name, ()))
     if _PARAMETERS.get(r.name):
         return [n for n in _PARAMETERS[r.name].split() if n not in taken]
     names = [n if n.isidentifier() and n not in taken else f"operand{i}" for i, n in enumerate(r.operands)]
@@ -63,10 +82,10 @@ def _operand_names(r: _table.Record) -> List[str]:
 def _ordered(r: _table.Record, names: List[str], operands: List[str]) -> inspect.Signature:
     """With parameters of these names first; operands are named by what is no attribute."""
     kind, defaults = inspect.Parameter.POSITIONAL_OR_KEYWORD, _DEFAULTS.get(r.name, {})
-    attributes = {a.name: a for a in r.attributes}
+    attributes = {a.name: a for a in (*r.attributes, *r.foreign)}
     parameters, all_default = [], False
     for name in [*names, *(a for a in attributes if a not in names)]:
-        default: Any = _NO
+        default: Any = _WITHOUT_BEARING.get(r.name, {}).get(name, _NO)
         if name in attributes and name in defaults:
             default = defaults[name]
         elif name in attributes and attributes[name].default is not None:
@@ -87,13 +106,31 @@ def _signature(r: _table.Record) -> inspect.Signature:
     required = [inspect.Parameter(n, kind) for n in _operand_names(r)[:least]]
     optional = [inspect.Parameter(n, kind, default=None) for n in _operand_names(r)[least:]]
     parameters = required + optional
-    for a in r.attributes:
+    for a in (*r.attributes, *r.foreign):
         default = _NO if a.default is None else _table.value_of(a.kind, a.default)
         default = _DEFAULTS.get(r.name, {}).get(a.name, default)
         ordered = default is not _NO or not [p for p in parameters if p.default is not _NO or p.kind != kind]
         how = kind if ordered and not [p for p in parameters if p.kind != kind] else inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(a.name, how, default=default))
     return inspect.Signature(parameters)
+
+
+def is_late(x: Any) -> bool:
+    """Is it a value that only the run knows?"""
+    return isinstance(x, Expr) and not isinstance(x, Constant)
+
+
+def _dynamic(name: str, bound: Dict[str, Any]) -> Any:
+    """The call of dyn.NAME, where a size is an expression; else None."""
+    operands, sizes = _DYNAMIC.get(name, "").split(), {a.name for a in _table.find(name).attributes}
+    if not any(is_late(bound.get(n)) for n in operands if n in sizes):
+        return None
+    if name == "strided_slice" and bound.get("strides") is None:
+        bound["strides"] = [1]  # of all dimensions
+    given = [const(v, "int64") if isinstance(v, (int, list, tuple)) and not isinstance(v, bool) else _expr(v)
+             for v in (bound.get(n) for n in operands)]
+    rest = {n: v for n, v in bound.items() if n not in operands}
+    return Call(Op(f"dyn.{name}"), given, rest)
 
 
 def _expr(x: Any) -> Any:
@@ -115,12 +152,15 @@ def make(name: str) -> Callable[..., Call]:
             bound = signature.bind(*args, **named).arguments
         except TypeError as e:
             raise TypeError(f"{name}: {e}; it takes {signature}") from None
+        dynamic = _dynamic(name, bound)
+        if dynamic is not None:
+            return dynamic
         given = [_expr(bound.get(n)) for n in operands]
         while given and given[-1] is None:
             given.pop()
         for a, value in written.items():
             bound.setdefault(a, value)
-        return Call(Op(name), given, {a.name: bound[a.name] for a in r.attributes if a.name in bound})
+        return Call(Op(name), given, {a.name: bound[a.name] for a in (*r.attributes, *r.foreign) if a.name in bound})
 
     build.__name__ = build.__qualname__ = name.rsplit(".", 1)[-1]
     build.op_name = name  # type: ignore[attr-defined]
