@@ -449,6 +449,7 @@ static const struct {
     {SIZE "dyn.squeeze(%x, %s)", "m.relay:3:89: node dyn.squeeze: error: axis of dyn.squeeze must be known "
                                  "when the text is read: give the values of the "
                                  "parameters in a .params file, or apply TVM's DynamicToStatic [tvm-E002]"},
+    {SIZE "%t = (%x, %x); dyn.tile(%t, %s)", "needs tensors of at most 8 dimensions [relay-E088]"},
     {SIZE "dyn.nn.upsampling(%x, %s, %s)",
      "dyn.nn.upsampling needs images in the layout NCHW or with the channels last [tvm-E002]"},
     {"reverse(%x, axle=1)", "unknown attribute `axle`; known are: axis [ir-E020]"},

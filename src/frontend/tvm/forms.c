@@ -33,12 +33,25 @@ static tn_value results(form_call *f, imp_node *c)
                                : form_several(f, (uint32_t)c->n_out, v);
 }
 
+/* What the converters' kit can take. false: reported. */
+static bool operands_fit(form_call *f)
+{
+    for (uint32_t i = 0; i < f->n && !f->bad; i++) {
+        const tn_type *t = f->in[i].def ? tn_value_type(f->in[i]) : NULL;
+        if (t && (t->kind != TN_T_TENSOR || t->n > IMP_MAX_RANK))
+            (void)form_refuse(f, "needs tensors of at most 8 dimensions");
+    }
+    return !f->bad;
+}
+
 tn_value tvm_make(form_call *f, uint32_t n_out, tvm_converter *convert, const void *user)
 {
     parser *p = f->p;
     const tn_file text = {.at = (const uint8_t *)p->text, .n = (size_t)(p->text_end - p->text)};
     tn_bytes *name = TN_NEW_N(&p->scratch, tn_bytes, f->n + n_out);
     imp_model im;
+    if (!operands_fit(f))
+        return (tn_value){0};
     for (uint32_t i = 0; i < f->n + n_out; i++)
         name[i] = i >= f->n || f->in[i].def ? (tn_bytes){(const uint8_t *)"_", 1} : (tn_bytes){0};
     imp_open(&im, &format, p->g, p->file, &text, NULL);
