@@ -234,6 +234,21 @@ def mean_std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool
     return Tuple([_call("mean", data, axis=axis, keepdims=keepdims, exclude=exclude), std(data, axis, keepdims, exclude)])
 
 
+_ROI_ALIGN = "pooled_size", "spatial_scale", "sample_ratio", "layout", "mode"
+
+
+def roi_align(data: Expr, rois: Expr, *args: Any, **attrs: Any) -> Expr:
+    """Boxes [n, 5] of images, whose numbers come first, resampled to one size: pooled_size, spatial_scale, sample_ratio, layout, mode.
+
+    With the numbers apart, as the third operand or as batch_indices, the boxes are [n, 4].
+    """
+    numbers = [attrs.pop("batch_indices")] if "batch_indices" in attrs else [args[0]] if args and isinstance(args[0], Expr) else []
+    given = args[1:] if numbers and args and args[0] is numbers[0] else args
+    if len(given) > len(_ROI_ALIGN):
+        raise TypeError(f"roi_align has {len(_ROI_ALIGN)} attributes: {', '.join(_ROI_ALIGN)}")
+    return _call("vision.roi_align", data, rois, *numbers, **dict(zip(_ROI_ALIGN, given)), **attrs)
+
+
 FUNCTIONS: Dict[str, Callable[..., Any]] = {
     "arange": arange, "argmax": _arg("argmax"), "argmin": _arg("argmin"), "cumprod": _running("cumprod"), "cumsum": _running("cumsum"),
     "one_hot": one_hot, "take": take, "topk": topk, "cast_like": cast_like, "copy": copy, "full": full, "full_like": full_like,
@@ -241,4 +256,4 @@ FUNCTIONS: Dict[str, Callable[..., Any]] = {
     **{f"nn.global_{k}_pool{n}d": _pool_all(f"nn.adaptive_{k}_pool{n}d", order)
        for k in ("avg", "max") for n, order in ((1, "NCW"), (3, "NCDHW"))},
     "nn.l2_normalize": l2_normalize, "ones": ones, "ones_like": ones_like, "split": split, "stack": stack, "std": std,
-    "variance": variance, "zeros": zeros, "zeros_like": zeros_like}
+    "variance": variance, "vision.roi_align": roi_align, "zeros": zeros, "zeros_like": zeros_like}

@@ -40,10 +40,19 @@ class Record(NamedTuple):
         raise TypeError(f"{self.name} has no attribute {name}{hint}")
 
 
+# Attributes that operators of ours have in texts of TVM alone: what they say is made of others.
+_IN_TEXTS: Dict[str, Tuple[Attribute, ...]] = {
+    f"image.resize{n}d": (Attribute("roi", "reals", "[]", "tf_crop_and_resize: where the part of the image begins, then where it ends"),
+                          Attribute("extrapolation_value", "real", "0", "tf_crop_and_resize: result outside of the image"),
+                          Attribute("out_dtype", "dtype", '""', "type of the result, if another"))
+    for n in (1, 2, 3)}
+
+
 def _records() -> Dict[str, Record]:
     found: Dict[str, Record] = {}
     for name, doc, least, most, operands, attributes, *flags in _core.operators():  # forms come last: some have an operator's name
-        found.setdefault(name, Record(name, doc, least, most, tuple(operands), tuple(Attribute(*a) for a in attributes), *flags))
+        own = tuple(Attribute(*a) for a in attributes)
+        found.setdefault(name, Record(name, doc, least, most, tuple(operands), own + _IN_TEXTS.get(name, ()), *flags))
     return found
 
 
