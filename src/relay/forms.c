@@ -335,10 +335,8 @@ static const struct {
     {"arange", "start", NULL},
     {"arange", "stop", NULL},
     {"arange", "step", NULL},
-    {"image.resize", "roi", NULL},                 /* of one mode, which is refused */
-    {"image.resize", "extrapolation_value", NULL}, /* the same */
-    {"nn.deformable_conv2d", "channels", NULL},    /* the weight has them */
-    {"nn.max_pool", "out_layout", NULL},           /* TVM reads it, and gives the data's */
+    {"nn.deformable_conv2d", "channels", NULL}, /* the weight has them */
+    {"nn.max_pool", "out_layout", NULL},        /* TVM reads it, and gives the data's */
     {"nn.avg_pool", "out_layout", NULL},
     {"nn.global_", "out_layout", NULL},
 };
@@ -371,6 +369,8 @@ static const struct {
     {"nn.conv2d_transpose", KEPT(DTYPE, "out_dtype", dtype, "\"\"")},
     {"nn.conv3d_transpose", KEPT(DTYPE, "out_dtype", dtype, "\"\"")},
     {"image.resize", KEPT(DTYPE, "out_dtype", dtype, "\"\"")},
+    {"image.resize", KEPT(REALS, "roi", roi, "[]")},
+    {"image.resize", KEPT(F64, "extrapolation_value", extrapolation, "0")},
     {"topk", KEPT(STR, "ret_type", ret_type, "\"\"")},
     {"strided_slice", KEPT(STR, "slice_mode", mode, "\"end\"")},
     {"dyn.strided_slice", KEPT(STR, "slice_mode", mode, "\"end\"")},

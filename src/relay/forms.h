@@ -75,6 +75,11 @@ const tn_expr *form_idx(form_call *c, int64_t v);
 const tn_expr *form_times(form_call *c, const tn_expr *e, int64_t k);
 int64_t form_axis(form_call *c, int64_t axis, int rank);             /* [-rank, rank) to [0, rank) */
 tn_value form_several(form_call *c, uint32_t n, const tn_value v[]); /* results */
+/* x with `dims` spatial dimensions in new sizes (tn_resize_attr), of the part of the image that roi says: starts, then
+ * ends. float32; *out_inside: where a result lies in the image. */
+struct tn_resize_attr;
+tn_value form_resized_part(form_call *c, const struct tn_resize_attr *a, tn_value x, int dims, tn_reals roi,
+                           tn_value *out_inside);
 /* sparse_to_dense of the call's first operands in this shape. */
 tn_value form_sparse_to_dense(form_call *c, tn_dims shape);
 

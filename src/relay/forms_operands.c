@@ -326,9 +326,8 @@ static void boxes_of_images(adapted *a)
     const tn_type *t = tensor(a, 1);
     if (a->n != 2 || !t || t->n != 2)
         return;
-    if (!attr->mode || strcmp(attr->mode, "avg") != 0)
-        (void)form_refuse(&a->c,
-                          "of two operands takes the mean of its samples; other modes are not supported");
+    if (attr->mode && strcmp(attr->mode, "max") == 0)
+        attr->mode = "sample_max";
     attr->sample_ratio = attr->sample_ratio < 0 ? 0 : attr->sample_ratio;
     if (attr->layout && strcmp(attr->layout, "NHWC") == 0) {
         attr->layout = "NCHW";
@@ -350,10 +349,20 @@ static void computed_in(adapted *a)
             a->in[i] = form_cast(&a->c, a->in[i], a->f->dtype);
 }
 
-/* out_dtype of a resized image: integers become floats before, all else after. */
+/* out_dtype of a resized image: integers become floats before, all else after. Of a part of it: all after. */
 static void resized_in(adapted *a)
 {
     const tn_type *t = tensor(a, 0);
+    const tn_resize_attr *attr = a->attr;
+    const char *mode = attr->coordinate_transformation_mode;
+    if (t && mode && strcmp(mode, "tf_crop_and_resize") == 0) {
+        const int dims = a->op == &tn_op_image_resize1d ? 1 : a->op == &tn_op_image_resize2d ? 2 : 3;
+        tn_value inside, part = form_resized_part(&a->c, attr, a->in[0], dims, a->f->roi, &inside);
+        tn_value rest = form_number(&a->c, TN_F32, a->f->extrapolation);
+        a->f->dtype = a->f->dtype.bits ? a->f->dtype : t->dtype;
+        become(a, &tn_op_where, NULL, 3, (const tn_value[]){inside, part, rest});
+        return;
+    }
     if (t && tn_dtype_is_int(t->dtype) && a->f->dtype.bits && tn_dtype_is_float(a->f->dtype))
         a->in[0] = form_cast(&a->c, a->in[0], a->f->dtype);
 }

@@ -226,6 +226,8 @@ typedef struct pforeign { /* attributes that only TVM's operators have */
     int64_t batch_dims;
     tn_ints axes; /* several of argmax */
     bool exclude, allowzero;
+    tn_reals roi; /* part of an image */
+    double extrapolation;
     /* What they leave to do with the result: reshape it to shape, transpose it by order. */
     bool reshaped;
     tn_dims shape;

@@ -42,6 +42,65 @@ float *imp_make_priors(imp_node *c, const imp_priors *p)
     return at;
 }
 
+/* ---- anchors of sizes and ratios ---- */
+
+static void multibox_place(const imp_multibox *m, const int64_t extent[2], int64_t row, int64_t at,
+                           float *out)
+{
+    const double y = ((double)row + m->offset[0]) * (m->step[0] > 0 ? m->step[0] : 1.0 / (double)extent[0]),
+                 x = ((double)at + m->offset[1]) * (m->step[1] > 0 ? m->step[1] : 1.0 / (double)extent[1]);
+    for (uint32_t k = 0; k < m->sizes + m->ratios - 1; k++) {
+        const double s = m->size[k < m->sizes ? k : 0],
+                     r = sqrt(k < m->sizes ? m->ratio[0] : m->ratio[k - m->sizes + 1]),
+                     w = s * (double)extent[0] / (double)extent[1] * r / 2, h = s / r / 2,
+                     edge[4] = {x - w, y - h, x + w, y + h};
+        for (int e = 0; e < 4; e++)
+            *out++ = (float)clipped(edge[e], m->clip);
+    }
+}
+
+tn_value imp_multibox_prior(imp_node *c, tn_value x, const imp_multibox *m)
+{
+    int64_t size[2] = {0, 0}, most = 1 << 12;
+    if (!c->bad && (imp_rank(x) != 4 || !tn_is_int(imp_type(x)->dim[2], &size[0]) ||
+                    !tn_is_int(imp_type(x)->dim[3], &size[1]) || size[0] < 1 || size[1] < 1 ||
+                    size[0] > most || size[1] > most))
+        imp_refuse(c, IMP_OPERANDS, "data %s must be images of fixed extents", imp_type_text(c, imp_type(x)));
+    if (c->bad)
+        return (tn_value){0};
+    const int64_t each = m->sizes + m->ratios - 1, dim[3] = {1, size[0] * size[1] * each, 4};
+    float *at = TN_NEW_N(c->arena, float, (size_t)(dim[1] * 4));
+    for (int64_t i = 0; i < size[0] * size[1]; i++)
+        multibox_place(m, size, i / size[1], i % size[1], at + i * each * 4);
+    return tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 3, dim, at, NULL));
+}
+
+tn_value imp_multibox_boxes(imp_node *c, tn_value differences, tn_value anchors, const double variance[4],
+                            bool clip)
+{
+    static const tn_clip_attr inside = {0, 1};
+    if (c->bad)
+        return (tn_value){0};
+    const tn_expr *dim[3] = {imp_type(differences)->dim[0], imp_type(anchors)->dim[1], tn_idx(c->pool, 4)};
+    tn_value v = imp_reshape(c, differences, 3, dim), part[4];
+    for (int i = 0; i < 2; i++) {
+        tn_value low = imp_slice(c, anchors, 2, i, i + 1), high = imp_slice(c, anchors, 2, 2 + i, 3 + i),
+                 move = imp_slice(c, v, 2, i, i + 1), grow = imp_slice(c, v, 2, 2 + i, 3 + i);
+        tn_value size = imp_call2(c, &tn_op_subtract, NULL, high, low),
+                 sum = imp_call2(c, &tn_op_add, NULL, low, high);
+        tn_value middle = imp_with(c, &tn_op_multiply, sum, 0.5);
+        tn_value centre =
+            imp_call2(c, &tn_op_multiply, NULL, imp_with(c, &tn_op_multiply, move, variance[i]), size);
+        tn_value wide = imp_call1(c, &tn_op_exp, NULL, imp_with(c, &tn_op_multiply, grow, variance[2 + i]));
+        tn_value half = imp_with(c, &tn_op_multiply, imp_call2(c, &tn_op_multiply, NULL, wide, size), 0.5);
+        centre = imp_call2(c, &tn_op_add, NULL, centre, middle);
+        part[i] = imp_call2(c, &tn_op_subtract, NULL, centre, half);
+        part[2 + i] = imp_call2(c, &tn_op_add, NULL, centre, half);
+    }
+    tn_value boxes = imp_concat(c, 4, part, 2);
+    return clip ? imp_call1(c, &tn_op_clip, &inside, boxes) : boxes;
+}
+
 /* ---- suppression ---- */
 
 /* The best candidates of each class: scores and positions [batch, classes, k]. */
@@ -191,4 +250,61 @@ tn_value imp_padded_scores(imp_node *c, const imp_padded *p, tn_value scores)
     tn_value some[2] = {scores, imp_unsqueeze(c, none, 0)}; /* position 0 exists without boxes, too */
     tn_value best = imp_take(c, imp_concat(c, 2, some, 0), p->place, 0);
     return imp_choose(c, p->there, best, none);
+}
+
+/* ---- positions of rows ---- */
+
+static tn_value repeated(imp_node *c, tn_value v, int n, const tn_expr *const dim[])
+{
+    tn_broadcast_to_attr a = {tn_dims_make(c->arena, (uint32_t)n, dim)};
+    return imp_call1(c, &tn_op_broadcast_to, &a, v);
+}
+
+tn_value imp_rows_at(imp_node *c, tn_value v, tn_value at)
+{
+    tn_gather_nd_attr a = {1};
+    return imp_call2(c, &tn_op_gather_nd, &a, v, imp_unsqueeze(c, at, 2));
+}
+
+tn_value imp_marked(imp_node *c, tn_value at, const tn_expr *n)
+{
+    const tn_type *t = imp_type(at);
+    if (c->bad)
+        return at;
+    const tn_expr *flat[2] = {t->dim[0], imp_product(c, t, 1, t->n)},
+                  *wide[2] = {t->dim[0], imp_simplify(c, tn_add(c->pool, n, tn_idx(c->pool, 1)))};
+    tn_scatter_attr a = {1, "update"};
+    tn_value zeros = repeated(c, imp_const(c, TN_I32, 0), 2, wide),
+             list = imp_with(c, &tn_op_add, imp_reshape(c, at, 2, flat), 1), /* 0 is none */
+        ones = repeated(c, imp_const(c, TN_I32, 1), 2, flat);
+    tn_value hit = imp_call(c, &tn_op_scatter_elements, &a, 3, (const tn_value[]){zeros, list, ones});
+    return imp_cast(c, imp_slice(c, hit, 1, 1, INT64_MAX), TN_BOOL1);
+}
+
+tn_value imp_compacted(imp_node *c, tn_value there)
+{
+    const tn_type *t = imp_type(there);
+    if (c->bad)
+        return there;
+    const tn_expr *n = t->dim[1],
+                  *wide[2] = {t->dim[0], imp_simplify(c, tn_add(c->pool, n, tn_idx(c->pool, 1)))};
+    tn_scan_attr before = {.axis = 1, .exclusive = true};
+    tn_scatter_attr a = {1, "update"};
+    tn_value none = repeated(c, imp_i64(c, -1), 2, wide), behind = imp_extent_of(c, there, 1),
+             number = repeated(c, imp_unsqueeze(c, imp_count_up(c, n), 0), 2, t->dim);
+    tn_value to = imp_call1(c, &tn_op_cumsum, &before, imp_cast(c, there, TN_I64));
+    to = imp_choose(c, there, to, behind);
+    tn_value list = imp_call(c, &tn_op_scatter_elements, &a, 3, (const tn_value[]){none, to, number});
+    return imp_slice_to(c, list, 1, tn_idx(c->pool, 0), n);
+}
+
+tn_value imp_next_below(imp_node *c, tn_value v)
+{
+    const tn_dtype t = imp_type(v)->dtype;
+    const bool wide = tn_dtype_eq(t, TN_F64);
+    double x;
+    if (imp_scalar(c, v, &x))
+        return imp_const(c, t, wide ? nextafter(x, -1) : (double)nextafterf((float)x, -1));
+    tn_value bits = imp_bitcast(c, v, wide ? TN_I64 : TN_I32);
+    return imp_bitcast(c, imp_with(c, &tn_op_subtract, bits, 1), t);
 }

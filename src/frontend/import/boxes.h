@@ -22,6 +22,23 @@ void imp_add_prior(imp_node *c, imp_priors *p, double height,
  * graph's arena; NULL: failed. */
 float *imp_make_priors(imp_node *c, const imp_priors *p);
 
+/* Anchors of sizes and ratios (SSD): at each place of a map one for each size, with the first ratio, then for
+ * each other ratio, with the first size. A size is a part of the image's height, a ratio the width by the
+ * height. */
+typedef struct imp_multibox {
+    uint32_t sizes, ratios; /* at least 1 each */
+    const double *size, *ratio;
+    double
+        step[2]; /* a place's height and width, as parts of the image; not above 0: as the map has places */
+    double offset[2];
+    bool clip;
+} imp_multibox;
+/* Of images x [n, c, rows, columns] of fixed extents: left, top, right, bottom, float32 [1, boxes, 4]. */
+tn_value imp_multibox_prior(imp_node *c, tn_value x, const imp_multibox *m);
+/* Boxes [batch, n, 4] from differences [batch, 4 n] to anchors [1, n, 4], times the variances. */
+tn_value imp_multibox_boxes(imp_node *c, tn_value differences, tn_value anchors, const double variance[4],
+                            bool clip);
+
 typedef struct imp_nms { /* greedy suppression by class */
     double overlap,
         least;      /* of intersection by union, above which a box goes; scores must be above `least` */
@@ -51,5 +68,16 @@ typedef struct imp_padded {
 imp_padded imp_pad_boxes(imp_node *c, tn_value chosen, const tn_expr *n);
 /* The scores [boxes] of those, 0 where there is no box; boxes may be 0. */
 tn_value imp_padded_scores(imp_node *c, const imp_padded *p, tn_value scores);
+
+/* ---- positions of rows ---- */
+
+/* v [batch, n, ..] at positions [batch, m], which are inside: [batch, m, ..]. */
+tn_value imp_rows_at(imp_node *c, tn_value v, tn_value at);
+/* bool [batch, n]: which positions stand in a list [batch, ..], where -1 is none. */
+tn_value imp_marked(imp_node *c, tn_value at, const tn_expr *n);
+/* Where bools [batch, n] hold, in their order: positions [batch, n], int64, -1 after the last one. */
+tn_value imp_compacted(imp_node *c, tn_value there);
+/* The largest number below each element, of those above 0: float32 or float64. Others become any number. */
+tn_value imp_next_below(imp_node *c, tn_value v);
 
 #endif

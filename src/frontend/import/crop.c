@@ -54,8 +54,13 @@ static tn_value pixels(imp_node *c, tn_value image, tn_value which, tn_value y, 
     return imp_call2(c, &tn_op_gather_nd, &a, image, imp_concat(c, 3, shape, 3));
 }
 
-static tn_value mix(imp_node *c, tn_value a, tn_value b, tn_value part)
+static tn_value mix(imp_node *c, const imp_crop *k, tn_value a, tn_value b, tn_value part)
 {
+    if (k->shares) {
+        tn_value one = imp_const(c, TN_F32, 1), rest = two(c, &tn_op_subtract, one, part);
+        tn_value first = two(c, &tn_op_multiply, a, rest), second = two(c, &tn_op_multiply, b, part);
+        return two(c, &tn_op_add, first, second);
+    }
     tn_value more = two(c, &tn_op_multiply, two(c, &tn_op_subtract, b, a), part);
     return two(c, &tn_op_add, a, more);
 }
@@ -73,10 +78,10 @@ tn_value imp_make_crop(imp_node *c, const imp_crop *k)
     if (!k->nearest) {
         tn_value bottom = spread(c, y.high, true), right = spread(c, x.high, false);
         tn_value down = spread(c, y.part, true), along = spread(c, x.part, false);
-        v = mix(c, v, pixels(c, k->image, which, top, right), along);
+        v = mix(c, k, v, pixels(c, k->image, which, top, right), along);
         tn_value low = pixels(c, k->image, which, bottom, left);
-        low = mix(c, low, pixels(c, k->image, which, bottom, right), along);
-        v = mix(c, v, low, down);
+        low = mix(c, k, low, pixels(c, k->image, which, bottom, right), along);
+        v = mix(c, k, v, low, down);
     }
     if (!k->outside.def)
         return v;

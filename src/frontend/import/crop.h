@@ -10,6 +10,7 @@ typedef struct imp_crop {
     tn_value column;  /* float32 [n, new columns], or as many as rows */
     tn_value outside; /* what lies outside of the image, rank 0; absent: its border */
     bool nearest;     /* no interpolation */
+    bool shares; /* between a and b lies a (1 - t) + b t, else a + (b - a) t: they are rounded otherwise */
 } imp_crop;
 
 /* [n, new rows, new columns, channels] */

@@ -1,5 +1,6 @@
 /* Detections in MXNet: boxes from anchors, suppression of those that overlap better ones, proposals of regions. */
 #include "frontend/import/boxes.h"
+#include "frontend/import/propose.h"
 #include "frontend/mxnet/mxnet.h"
 
 #include "op/tensor/tensor.h"
@@ -11,19 +12,6 @@ static tn_value column(imp_node *c, tn_value v, int64_t i)
     return imp_slice(c, v, imp_rank(v) - 1, i, i + 1);
 }
 
-/* Rows of v [batch, n, k] at positions [batch, m]. */
-static tn_value rows_at(imp_node *c, tn_value v, tn_value at)
-{
-    tn_gather_nd_attr a = {1};
-    return imp_call2(c, &tn_op_gather_nd, &a, v, imp_unsqueeze(c, at, 2));
-}
-
-static tn_value full(imp_node *c, tn_value v, int n, const tn_expr *const dim[])
-{
-    tn_broadcast_to_attr a = {tn_dims_make(c->arena, (uint32_t)n, dim)};
-    return imp_call1(c, &tn_op_broadcast_to, &a, v);
-}
-
 /* ---- MultiBoxDetection ---- */
 
 /* Boxes [batch, n, 4] from differences [batch, 4 n] to anchors [1, n, 4]. */
@@ -31,39 +19,8 @@ static tn_value decoded(imp_node *c, tn_value loc, tn_value anchor)
 {
     double variance[4] = {0.1, 0.1, 0.2, 0.2};
     uint32_t n;
-    const tn_expr *dim[3] = {imp_type(loc)->dim[0], imp_type(anchor)->dim[1], tn_idx(c->pool, 4)};
     (void)mx_floats(c, "variances", 4, &n, variance);
-    tn_value v = imp_reshape(c, loc, 3, dim), part[4];
-    for (int i = 0; i < 2; i++) {
-        tn_value low = column(c, anchor, i), high = column(c, anchor, 2 + i),
-                 size = mx_binary(c, &tn_op_subtract, high, low);
-        tn_value middle = imp_with(c, &tn_op_multiply, mx_binary(c, &tn_op_add, low, high), 0.5);
-        tn_value centre =
-            mx_binary(c, &tn_op_multiply, imp_with(c, &tn_op_multiply, column(c, v, i), variance[i]), size);
-        tn_value wide =
-            mx_unary(c, &tn_op_exp, imp_with(c, &tn_op_multiply, column(c, v, 2 + i), variance[2 + i]));
-        tn_value half = imp_with(c, &tn_op_multiply, mx_binary(c, &tn_op_multiply, wide, size), 0.5);
-        centre = mx_binary(c, &tn_op_add, centre, middle);
-        part[i] = mx_binary(c, &tn_op_subtract, centre, half);
-        part[2 + i] = mx_binary(c, &tn_op_add, centre, half);
-    }
-    tn_value boxes = imp_concat(c, 4, part, 2);
-    tn_clip_attr inside = {0, 1};
-    return mx_bool(c, "clip", true) ? imp_call1(c, &tn_op_clip, &inside, boxes) : boxes;
-}
-
-/* bool [batch, n]: which positions stand in a list [batch, classes, k], where -1 is none. */
-static tn_value named(imp_node *c, tn_value at, const tn_expr *n)
-{
-    const tn_type *t = imp_type(at);
-    const tn_expr *flat[2] = {t->dim[0], imp_product(c, t, 1, 3)},
-                  *wide[2] = {t->dim[0], imp_simplify(c, tn_add(c->pool, n, tn_idx(c->pool, 1)))};
-    tn_value list = imp_with(c, &tn_op_add, imp_reshape(c, at, 2, flat), 1); /* 0 is none */
-    tn_scatter_attr a = {1, "update"};
-    tn_value in[3] = {full(c, imp_const(c, TN_I32, 0), 2, wide), list,
-                      full(c, imp_const(c, TN_I32, 1), 2, flat)};
-    tn_value hit = imp_call(c, &tn_op_scatter_elements, &a, 3, in);
-    return imp_cast(c, imp_slice(c, hit, 1, 1, INT64_MAX), TN_BOOL1);
+    return imp_multibox_boxes(c, loc, anchor, variance, mx_bool(c, "clip", true));
 }
 
 /* Of sorted boxes of the best class each: bool [batch, n], which stay. */
@@ -82,7 +39,7 @@ static tn_value kept(imp_node *c, tn_value boxes, tn_value score, tn_value which
         open = mx_binary(c, &tn_op_logical_and, own, open);
     }
     tn_value by_class = imp_choose(c, open, imp_unsqueeze(c, score, 1), none);
-    return c->bad ? score : named(c, imp_suppress(c, boxes, by_class, &how, &best), t->dim[1]);
+    return c->bad ? score : imp_marked(c, imp_suppress(c, boxes, by_class, &how, &best), t->dim[1]);
 }
 
 /* Rows [class or -1, score, left, top, right, bottom], the best first; rows without a class are -1. */
@@ -114,7 +71,7 @@ static void multibox_detection(imp_node *c)
     all.k = tn_dims_make(c->arena, 1, &imp_type(prob)->dim[2]);
     tn_value sorted = imp_call1(c, &tn_op_topk, &all, key), order = {sorted.def, 1};
     tn_axis_attr along = {1};
-    boxes = rows_at(c, boxes, order);
+    boxes = imp_rows_at(c, boxes, order);
     score = imp_call2(c, &tn_op_gather, &along, score, order);
     which = imp_call2(c, &tn_op_gather, &along, which, order);
     tn_value valid = imp_with(c, &tn_op_greater_equal, score, least);
@@ -229,7 +186,8 @@ static void box_nms(imp_node *c)
     (void)tn_is_int(imp_type(at)->dim[2], &have);
     at = imp_squeeze(c, at, 1);
     tn_value there = imp_with(c, &tn_op_greater_equal, at, 0);
-    tn_value taken = rows_at(c, rows, imp_with(c, &tn_op_maximum, at, 0)), none = imp_const(c, t->dtype, -1);
+    tn_value taken = imp_rows_at(c, rows, imp_with(c, &tn_op_maximum, at, 0)),
+             none = imp_const(c, t->dtype, -1);
     tn_value row = imp_unsqueeze(c, there, 2), out = imp_choose(c, row, taken, none);
     if (have < n) {
         const tn_expr *pad[6] = {tn_idx(c->pool, 0),        tn_idx(c->pool, 0), tn_idx(c->pool, 0),
@@ -243,20 +201,8 @@ static void box_nms(imp_node *c)
 
 /* ---- Proposal, MultiProposal ---- */
 
-enum { MAX_ANCHORS = 64 * 64, X = 0, Y = 1 };
-
-typedef struct regions { /* one anchor of each kind at each place; values are [images,rows,columns,kinds] */
-    const tn_expr *dim[4];
-    double stride;
-    float size[2][MAX_ANCHORS],
-        low[2][MAX_ANCHORS]; /* of the first place's anchors: width and height, left and top */
-    int64_t kinds;
-    tn_value score, delta; /* delta: ..., 4 */
-    tn_value image[3];     /* height, width, scale: [images,1,1,1] */
-} regions;
-
 /* The anchors of the first place, in the order and with the roundings of Faster R-CNN. */
-static void make_anchors(imp_node *c, regions *r)
+static void make_anchors(imp_node *c, imp_anchors *r)
 {
     double scale[64] = {4, 8, 16, 32}, ratio[64] = {0.5, 1, 2};
     uint32_t scales, ratios;
@@ -276,161 +222,31 @@ static void make_anchors(imp_node *c, regions *r)
         }
 }
 
-/* [images,kinds * each,rows,columns] as [images,rows,columns,kinds,each] */
-static tn_value by_place(imp_node *c, tn_value v, const regions *r, int64_t each)
-{
-    static const int64_t perm[] = {0, 3, 4, 1, 2};
-    const tn_expr *dim[5] = {r->dim[0], r->dim[3], tn_idx(c->pool, each), r->dim[1], r->dim[2]};
-    return imp_transpose(c, imp_reshape(c, v, 5, dim), 5, perm);
-}
-
-static bool read_regions(imp_node *c, regions *r)
-{
-    tn_value score = imp_in(c, 0), delta = imp_in(c, 1), info = imp_in(c, 2);
-    int64_t stride = mx_int(c, "feature_stride", 16);
-    r->stride = (double)stride;
-    if (stride < 1 || stride > 1 << 20)
-        imp_refuse(c, IMP_BAD_VALUE, "attribute feature_stride is %lld, but must be at least 1",
-                   (long long)stride);
-    make_anchors(c, r);
-    if (!c->bad && (imp_rank(score) != 4 || imp_rank(delta) != 4 || imp_rank(info) != 2 ||
-                    !tn_is_value(imp_type(score)->dim[1], 2 * r->kinds) ||
-                    !tn_is_value(imp_type(delta)->dim[1], 4 * r->kinds)))
-        imp_refuse(c, IMP_OPERANDS, "scores %s, boxes %s and images %s do not fit %lld scales and ratios",
-                   imp_type_text(c, imp_type(score)), imp_type_text(c, imp_type(delta)),
-                   imp_type_text(c, imp_type(info)), (long long)r->kinds);
-    if (c->bad)
-        return false;
-    const tn_type *t = imp_type(score);
-    const tn_expr *dim[4] = {t->dim[0], t->dim[2], t->dim[3], tn_idx(c->pool, r->kinds)};
-    for (int i = 0; i < 4; i++)
-        r->dim[i] = dim[i];
-    r->score = imp_squeeze(c, by_place(c, imp_slice(c, score, 1, r->kinds, 2 * r->kinds), r, 1), 4);
-    r->delta = by_place(c, delta, r, 4);
-    for (int i = 0; i < 3; i++)
-        r->image[i] = imp_unsqueeze(c, imp_unsqueeze(c, column(c, info, i), 2), 3);
-    return !c->bad;
-}
-
-static tn_value anchors(imp_node *c, const regions *r, const float at[])
-{
-    return tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, &r->kinds, at, NULL));
-}
-
-/* Left (d X) or top edges of boxes, and right or bottom ones, limited to the image. */
-static void box_edges(imp_node *c, const regions *r, int d, bool differences, tn_value out[2])
-{
-    tn_value place = imp_cast(c, imp_count_up(c, r->dim[d == X ? 2 : 1]), TN_F32);
-    place = imp_along(c, imp_with(c, &tn_op_multiply, place, r->stride), d == X ? 2 : 1, 4);
-    tn_value low = mx_binary(c, &tn_op_add, place, anchors(c, r, r->low[d])),
-             size = anchors(c, r, r->size[d]);
-    tn_value first = imp_squeeze(c, column(c, r->delta, d), 4),
-             second = imp_squeeze(c, column(c, r->delta, 2 + d), 4);
-    tn_value span = imp_with(c, &tn_op_subtract, size, 1);
-    if (differences) {
-        out[0] = mx_binary(c, &tn_op_add, low, first);
-        out[1] = mx_binary(c, &tn_op_add, mx_binary(c, &tn_op_add, low, span), second);
-    } else {
-        tn_value middle = mx_binary(c, &tn_op_add, low, imp_with(c, &tn_op_multiply, span, 0.5));
-        tn_value centre = mx_binary(c, &tn_op_add, mx_binary(c, &tn_op_multiply, first, size), middle);
-        tn_value wide = mx_binary(c, &tn_op_multiply, mx_unary(c, &tn_op_exp, second), size);
-        tn_value half = imp_with(c, &tn_op_multiply, imp_with(c, &tn_op_subtract, wide, 1), 0.5);
-        out[0] = mx_binary(c, &tn_op_subtract, centre, half);
-        out[1] = mx_binary(c, &tn_op_add, centre, half);
-    }
-    tn_value last = imp_with(c, &tn_op_subtract, r->image[d == X ? 1 : 0], 1);
-    for (int i = 0; i < 2; i++)
-        out[i] = imp_with(c, &tn_op_maximum, mx_binary(c, &tn_op_minimum, out[i], last), 0);
-}
-
-/* Is a place outside the image, in the padding of a batch? */
-static tn_value in_padding(imp_node *c, const regions *r)
-{
-    tn_value hit[2];
-    for (int k = 0; k < 2; k++) {
-        tn_value at = imp_cast(c, imp_count_up(c, r->dim[1 + k]), TN_F32);
-        tn_value end = mx_unary(c, &tn_op_trunc, imp_with(c, &tn_op_divide, r->image[k], r->stride));
-        hit[k] = mx_binary(c, &tn_op_greater_equal, imp_along(c, at, 1 + k, 4), end);
-    }
-    return mx_binary(c, &tn_op_logical_or, hit[0], hit[1]);
-}
-
-/* Boxes that are too small grow and score -1, as those in the padding do. edge: left, top, right, bottom. */
-static void drop_small(imp_node *c, regions *r, tn_value edge[4])
-{
-    tn_value least = imp_with(c, &tn_op_multiply, r->image[2], (double)mx_int(c, "rpn_min_size", 16)),
-             small[2];
-    for (int d = 0; d < 2; d++) {
-        tn_value size = imp_with(c, &tn_op_add, mx_binary(c, &tn_op_subtract, edge[2 + d], edge[d]), 1);
-        small[d] = mx_binary(c, &tn_op_less, size, least);
-    }
-    tn_value any = mx_binary(c, &tn_op_logical_or, small[0], small[1]),
-             half = imp_with(c, &tn_op_multiply, least, 0.5);
-    for (int i = 0; i < 4; i++) {
-        tn_value grown = mx_binary(c, i < 2 ? &tn_op_subtract : &tn_op_add, edge[i], half);
-        edge[i] = imp_choose(c, any, grown, edge[i]);
-    }
-    any = mx_binary(c, &tn_op_logical_or, any, in_padding(c, r));
-    r->score = imp_choose(c, any, imp_const(c, imp_type(r->score)->dtype, -1), r->score);
-}
-
-/* [images,rows,columns,kinds] each, as boxes [images,n,4] */
-static tn_value boxes_of(imp_node *c, const regions *r, const tn_value edge[4])
-{
-    const tn_expr *dim[3] = {r->dim[0], imp_product(c, imp_type(edge[0]), 1, 4), tn_idx(c->pool, 4)};
-    tn_value part[4];
-    for (int i = 0; i < 4; i++)
-        part[i] = imp_unsqueeze(c, edge[i], 4);
-    return imp_reshape(c, imp_concat(c, 4, part, 4), 3, dim);
-}
-
-/* Positions [images,n] of the n best of those that stay ([images,k], -1 after the last), again from the first one. */
-static tn_value repeated(imp_node *c, tn_value at, int64_t n)
-{
-    tn_axes_attr along = {tn_ints_make(c->arena, 1, (const int64_t[]){1}), true, false};
-    tn_axis_attr second = {1};
-    tn_value there = imp_cast(c, imp_with(c, &tn_op_greater_equal, at, 0), TN_I64);
-    tn_value count = imp_call1(c, &tn_op_sum, &along, there);
-    count = imp_with(c, &tn_op_maximum, imp_with(c, &tn_op_minimum, count, (double)n), 1);
-    tn_value turn = imp_unsqueeze(c, imp_count_up(c, tn_idx(c->pool, n)), 0);
-    tn_value found = imp_call2(c, &tn_op_gather, &second, at, mx_binary(c, &tn_op_floor_mod, turn, count));
-    return imp_with(c, &tn_op_maximum, found, 0);
-}
-
 /* Rows [image, left, top, right, bottom] and their scores, as many for each image. */
 static void proposal(imp_node *c)
 {
-    regions *r = TN_NEW(c->arena, regions);
-    int64_t before = mx_int(c, "rpn_pre_nms_top_n", 6000), after = mx_int(c, "rpn_post_nms_top_n", 300);
-    bool differences = mx_bool(c, "iou_loss", false);
-    imp_nms how = {
-        .overlap = mx_float(c, "threshold", 0.7), .least = -1e38, .most = before > 0 ? before : -1};
+    imp_anchors *anchors = TN_NEW(c->arena, imp_anchors);
+    int64_t before = mx_int(c, "rpn_pre_nms_top_n", 6000), after = mx_int(c, "rpn_post_nms_top_n", 300),
+            stride = mx_int(c, "feature_stride", 16);
+    const imp_proposals p = {.anchors = anchors,
+                             .least = (double)mx_int(c, "rpn_min_size", 16),
+                             .differences = mx_bool(c, "iou_loss", false),
+                             .overlap = mx_float(c, "threshold", 0.7),
+                             .before = before > 0 ? before : -1,
+                             .after = after};
     imp_attr_ignore(c, "output_score");
     if (after < 1 || after > 1 << 24)
         imp_refuse(c, IMP_BAD_VALUE, "attribute rpn_post_nms_top_n is %lld, but must be at least 1",
                    (long long)after);
-    if (!read_regions(c, r))
-        return;
-    tn_value x[2], y[2], best;
-    box_edges(c, r, X, differences, x);
-    box_edges(c, r, Y, differences, y);
-    tn_value edge[4] = {x[0], y[0], x[1], y[1]};
-    drop_small(c, r, edge);
-    tn_value boxes = boxes_of(c, r, edge);
-    for (int i = 2; i < 4; i++) /* a box ends behind its last pixel */
-        edge[i] = imp_with(c, &tn_op_add, edge[i], 1);
-    const tn_expr *flat[2] = {r->dim[0], imp_product(c, imp_type(r->score), 1, 4)};
-    tn_value score = imp_reshape(c, r->score, 2, flat), list = imp_unsqueeze(c, score, 1);
-    tn_value at = imp_suppress(c, boxes_of(c, r, edge), list, &how, &best);
-    at = repeated(c, imp_squeeze(c, at, 1), after);
-    const tn_expr *each[3] = {r->dim[0], tn_idx(c->pool, after), tn_idx(c->pool, 1)},
-                  *rows[2] = {imp_simplify(c, tn_mul(c->pool, r->dim[0], each[1])), tn_idx(c->pool, 5)},
-                  *scores[2] = {rows[0], each[2]};
-    tn_axis_attr second = {1};
-    tn_value image = imp_along(c, imp_cast(c, imp_count_up(c, r->dim[0]), TN_F32), 0, 3);
-    tn_value part[2] = {full(c, image, 3, each), rows_at(c, boxes, at)};
-    imp_out(c, 0, imp_reshape(c, imp_concat(c, 2, part, 2), 2, rows));
-    imp_out_any(c, 1, imp_reshape(c, imp_call2(c, &tn_op_gather, &second, score, at), 2, scores));
+    if (stride < 1 || stride > 1 << 20)
+        imp_refuse(c, IMP_BAD_VALUE, "attribute feature_stride is %lld, but must be at least 1",
+                   (long long)stride);
+    anchors->stride = (double)stride;
+    make_anchors(c, anchors);
+    const tn_value score = imp_in(c, 0), delta = imp_in(c, 1), info = imp_in(c, 2);
+    tn_value scores;
+    imp_out(c, 0, imp_propose(c, &p, (const tn_value[]){score, delta, info}, &scores));
+    imp_out_any(c, 1, scores);
 }
 
 // clang-format off

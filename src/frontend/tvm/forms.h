@@ -22,6 +22,6 @@ tn_value tvm_make(form_call *f, uint32_t n_out, tvm_converter *convert, const vo
 bool tvm_known(form_call *f, tn_value v, uint32_t *out_n, int64_t out[TVM_MOST_SIZES]);
 
 /* Rows, each ended by one without a name. */
-extern const form tvm_forms_dynamic[];
+extern const form tvm_forms_dynamic[], tvm_forms_vision[], tvm_forms_boxes[];
 
 #endif

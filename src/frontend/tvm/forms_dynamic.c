@@ -349,7 +349,21 @@ static void squeeze(imp_node *c, form_call *f)
     imp_out(c, 0, imp_call1(c, &tn_op_squeeze, &a, imp_in(c, 0)));
 }
 
-/* dyn.image.resize2d(data, size, roi): roi is of one mode, which is refused. */
+/* A list of floats that is known. */
+static tn_reals reals(form_call *f, tn_value v, const char *refusal)
+{
+    tn_scalar s[TVM_MOST_SIZES];
+    tn_dtype t;
+    uint32_t n = 0;
+    double *at = TN_NEW_N(&f->p->scratch, double, TVM_MOST_SIZES);
+    if (!known(f, v, &n, s, &t) || !tn_dtype_is_float(t))
+        (void)form_refuse(f, refusal);
+    for (uint32_t i = 0; i < n && !f->bad; i++)
+        at[i] = s[i].f;
+    return (tn_reals){n, at};
+}
+
+/* dyn.image.resize2d(data, size, roi): roi is of one mode. */
 static tn_value resize(form_call *f)
 {
     tn_resize_attr a = {.size = extents_of(f, f->in[1], "size"),
@@ -359,8 +373,10 @@ static tn_value resize(form_call *f)
                         .rounding_method = f->a.v,
                         .cubic_alpha = f->a.a,
                         .cubic_exclude = f->a.number};
-    pforeign other = {.dtype = f->a.dtype};
-    return form_finished(f, &tn_op_image_resize2d, &a, 1, f->in, &other);
+    pforeign other = {.dtype = f->a.dtype, .extrapolation = f->a.b};
+    if (f->n == 3 && strcmp(f->a.u, "tf_crop_and_resize") == 0)
+        other.roi = reals(f, f->in[2], "needs a roi of floats that is known when the text is read");
+    return f->bad ? (tn_value){0} : form_finished(f, &tn_op_image_resize2d, &a, 1, f->in, &other);
 }
 
 /* An extent times a factor, rounded: a number, or a symbol of the run. */
@@ -437,7 +453,8 @@ static const tn_attr_field
     resizing[] = {FORM_ATTR(STR, "layout", s, "\"NCHW\""), FORM_ATTR(STR, "method", t, "\"linear\""),
                   FORM_ATTR(STR, "coordinate_transformation_mode", u, "\"half_pixel\""),
                   FORM_ATTR(STR, "rounding_method", v, "\"round\""), FORM_ATTR(F64, "cubic_alpha", a, "-0.5"),
-                  FORM_ATTR(I64, "cubic_exclude", number, "0"), FORM_ATTR(DTYPE, "out_dtype", dtype, "\"\""), FORM_END};
+                  FORM_ATTR(I64, "cubic_exclude", number, "0"), FORM_ATTR(F64, "extrapolation_value", b, "0"),
+                  FORM_ATTR(DTYPE, "out_dtype", dtype, "\"\""), FORM_END};
 
 const form tvm_forms_dynamic[] = {
     {"dyn.reshape", 2, 2, read_reshape, shaping, "reshape to a shape that is an operand."},

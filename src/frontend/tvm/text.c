@@ -223,8 +223,9 @@ static bool is_left_out(tn_bytes name, tn_bytes value)
 /* A value that may be a node of its own, by the kind of the attribute (below 0: it is not known). */
 static bool refers(tn_bytes attrs, tn_bytes name, int kind, const tn_json *node)
 {
-    return kind == TN_A_INTS || kind == TN_A_DIMS || kind == TN_A_STRS || is_node_field(attrs, name) ||
-           (kind < 0 && tvm_is(node, "Array")) || (kind == TN_A_STR && tvm_is(node, "String"));
+    return kind == TN_A_INTS || kind == TN_A_DIMS || kind == TN_A_STRS || kind == TN_A_REALS ||
+           is_node_field(attrs, name) || (kind < 0 && tvm_is(node, "Array")) ||
+           (kind == TN_A_STR && tvm_is(node, "String"));
 }
 
 /* ", name=value"; a list that is nothing is left out. */

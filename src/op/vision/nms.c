@@ -7,8 +7,10 @@
 /* ---- vision.nms_select: for each batch and class, candidates in the order of their scores, each compared
  * with blocks of those that stay until one suppresses it: O(boxes * selected) ---- */
 
-static const char *const nms_in[] = {"boxes", "scores", "max_output_size", "iou_threshold",
-                                     "score_threshold"};
+enum { GROUP = 5 }; /* the operand that may be left out */
+
+static const char *const nms_in[] = {"boxes",         "scores",          "max_output_size",
+                                     "iou_threshold", "score_threshold", "group"};
 
 static tn_status nms_infer(tn_graph *g, tn_node *n)
 {
@@ -27,20 +29,28 @@ static tn_status nms_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E008",
                             "boxes are %s and scores %s, but must be (b, n, 4) and (b, classes, n)",
                             tn_rule_type_text(g, box), tn_rule_type_text(g, score));
+    if (n->nin > GROUP && n->in[GROUP].def) {
+        TN_TRY(tn_rule_tensor(g, n, GROUP, 2, &t));
+        TN_TRY(tn_rule_same_dtype(g, n, GROUP));
+        if (!tn_rule_agree(g, n, box->dim[0], t->dim[0]) || !tn_rule_agree(g, n, box->dim[1], t->dim[1]))
+            return tn_rule_fail(g, n, "op-E008", "boxes are %s, but their groups %s",
+                                tn_rule_type_text(g, box), tn_rule_type_text(g, t));
+    }
     return tn_rule_result(g, n, 0, TN_I64, 3, score->dim);
 }
 
-enum { BLOCK = 16, SIDES = 5 }; /* boxes looked at together; numbers of a box: low, high, area */
+/* Boxes looked at together; numbers of a box, without and with a group. */
+enum { BLOCK = 16, PLAIN = 5, SIDES };
 
 typedef struct {
-    const tn_expr *low[2], *high[2], *area;
+    const tn_expr *low[2], *high[2], *area, *group; /* group: NULL without groups */
 } rectangle;
 
 static rectangle box_at(tn_te *te, const tn_tensor *box, const tn_expr *b, const tn_expr *i, bool center)
 {
     tn_pool *p = te->pool;
     const tn_expr *v[4];
-    rectangle r;
+    rectangle r = {.group = NULL};
     for (int k = 0; k < 4; k++)
         v[k] = tn_at3(te, box, b, i, tn_idx(p, k));
     for (int k = 0; k < 2; k++) {
@@ -52,7 +62,7 @@ static rectangle box_at(tn_te *te, const tn_tensor *box, const tn_expr *b, const
     return r;
 }
 
-/* intersection / union > threshold */
+/* intersection / union > threshold, of a box that stays and a later one whose group is the same, or below 0 */
 static const tn_expr *too_close(tn_pool *p, const rectangle *a, const rectangle *b, const tn_expr *threshold)
 {
     const tn_expr *zero = tn_flt(p, threshold->dtype, 0), *side[2];
@@ -62,6 +72,10 @@ static const tn_expr *too_close(tn_pool *p, const rectangle *a, const rectangle 
     const tn_expr *both = tn_mul(p, side[0], side[1]);
     const tn_expr *all = tn_sub(p, tn_add(p, a->area, b->area), both);
     const tn_expr *real = tn_and(p, tn_lt(p, zero, a->area), tn_lt(p, zero, b->area));
+    if (a->group)
+        real = tn_and(p, real,
+                      tn_bin(p, TN_E_OR, tn_lt(p, b->group, tn_flt(p, b->group->dtype, 0)),
+                             tn_eq(p, a->group, b->group)));
     return tn_and(p, real, tn_lt(p, threshold, tn_bin(p, TN_E_DIV, both, all)));
 }
 
@@ -71,6 +85,7 @@ typedef struct nms {
     tn_tensor *const *in;
     const tn_tensor *out;
     bool center;
+    int sides;                              /* PLAIN or SIDES */
     const tn_expr *v[2], *row, *zero, *one; /* batch and class; the task's number */
     const tn_expr *boxes;
     tn_order o;
@@ -98,11 +113,10 @@ static const tn_expr *candidates(nms *w)
     return tn_order_sort(&w->o, count_of(w, w->n));
 }
 
-static const tn_expr **sides_of(rectangle *r, const tn_expr **side[SIDES])
+static void sides_of(rectangle *r, const tn_expr **side[SIDES])
 {
     side[0] = &r->low[0], side[1] = &r->low[1], side[2] = &r->high[0], side[3] = &r->high[1];
-    side[4] = &r->area;
-    return side[0];
+    side[4] = &r->area, side[PLAIN] = &r->group;
 }
 
 /* Where number k of kept box j is. */
@@ -118,10 +132,10 @@ static int kept_at(nms *w, int k, const tn_expr *j, const tn_expr *index[3])
 
 static rectangle kept_box(nms *w, const tn_expr *j)
 {
-    rectangle r;
+    rectangle r = {.group = NULL};
     const tn_expr **side[SIDES], *index[3];
-    (void)sides_of(&r, side);
-    for (int k = 0; k < SIDES; k++) {
+    sides_of(&r, side);
+    for (int k = 0; k < w->sides; k++) {
         int n = kept_at(w, k, j, index);
         *side[k] = tn_code_load(&w->c, w->kept, n, index);
     }
@@ -145,7 +159,7 @@ static const tn_expr *is_suppressed(nms *w, const rectangle *a, const tn_expr *n
     return tn_lt(p, none, tn_code_get(&w->c, close));
 }
 
-/* Box a stays. A block begins with boxes without area, which are close to none. */
+/* Box a stays. A block begins with boxes without area, which are close to none; so is kept what suppresses none. */
 static void keep(nms *w, rectangle *a, const tn_expr *at, const tn_expr *n_kept)
 {
     tn_pool *p = w->c.p;
@@ -153,14 +167,18 @@ static void keep(nms *w, rectangle *a, const tn_expr *at, const tn_expr *n_kept)
     const tn_expr **side[SIDES], *index[3], *slot[3] = {w->v[0], w->v[1], n_kept}, *size = tn_idx(p, BLOCK);
     tn_code_if(&w->c, tn_eq(p, tn_fmod(p, n_kept, size), w->zero));
     tn_body *fresh = w->c.at;
-    for (int k = 0; k < SIDES; k++) {
+    for (int k = 0; k < w->sides; k++) {
         w->c.at = fresh;
         int n = kept_at(w, k, tn_add(p, n_kept, tn_code_spread(&w->c, "j", size)), index);
         tn_code_store(&w->c, w->kept, n, index, tn_flt(p, a->area->dtype, 0));
     }
     w->c.at = back;
-    (void)sides_of(a, side);
-    for (int k = 0; k < SIDES; k++) {
+    if (a->group) {
+        const tn_expr *zero = tn_flt(p, a->area->dtype, 0);
+        a->area = tn_select(p, tn_le(p, zero, a->group), a->area, zero);
+    }
+    sides_of(a, side);
+    for (int k = 0; k < w->sides; k++) {
         int n = kept_at(w, k, n_kept, index);
         tn_code_store(&w->c, w->kept, n, index, *side[k]);
     }
@@ -177,8 +195,10 @@ static void suppress(nms *w, const tn_expr *list)
     tn_code_if(&w->c, tn_lt(p, tn_cast(p, TN_I64, n_kept), tn_at(w->te, w->in[2], 0, NULL)));
     const tn_expr *at = tn_code_let(&w->c, "at", tn_order_place(&w->o, list, k)), **side[SIDES];
     rectangle a = box_at(w->te, w->in[0], w->v[0], at, w->center);
-    (void)sides_of(&a, side);
-    for (int i = 0; i < SIDES; i++)
+    if (w->sides == SIDES)
+        a.group = tn_at2(w->te, w->in[GROUP], w->v[0], at);
+    sides_of(&a, side);
+    for (int i = 0; i < w->sides; i++)
         *side[i] = tn_code_let(&w->c, "side", *side[i]);
     tn_code_if(&w->c, tn_not(p, is_suppressed(w, &a, n_kept)));
     keep(w, &a, at, n_kept);
@@ -197,7 +217,8 @@ static void nms_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tens
     tn_dtype t = in[1]->dtype;
     const tn_expr *const *dim = in[1]->dim, *rows = tn_simplify(p, NULL, tn_mul(p, dim[0], dim[1]));
     const tn_expr *room = tn_simplify(p, NULL, tn_mul(p, tn_ceildiv(p, w.boxes, BLOCK), tn_idx(p, BLOCK)));
-    const tn_expr *size[3] = {rows, tn_idx(p, SIDES), room};
+    w.sides = n->nin > GROUP && n->in[GROUP].def ? SIDES : PLAIN;
+    const tn_expr *size[3] = {rows, tn_idx(p, w.sides), room};
     bool known = room->kind == TN_E_INT;
     w.center = ((const tn_nms_attr *)n->attr)->center_point_box;
     w.out = out[0];
@@ -217,9 +238,10 @@ static const tn_attr_field nms_fields[] = TN_ATTR_TABLE(tn_nms_attr, TN_NMS_ATTR
 
 const tn_op tn_op_vision_nms_select = {
     .name = "vision.nms_select",
-    .doc = "Boxes that stay after greedy suppression, best first, for each batch and class; -1 fills up.",
+    .doc = "Boxes that stay after greedy suppression, best first, for each batch and class; -1 fills up. Boxes of "
+           "different groups [b, n] do not meet; one of a group below 0 meets all, and suppresses none.",
     .attr_size = sizeof(tn_nms_attr), .attr = nms_fields,
-    .nin = 5, .min_in = 5, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = nms_in,
+    .nin = 6, .min_in = 5, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = nms_in,
     .infer = nms_infer, .body = nms_body,
 };
 /* clang-format on */

@@ -46,9 +46,9 @@ static tn_status roi_align_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E008", "rois %s and batch indices %s do not match",
                             tn_rule_type_text(g, rois), tn_rule_type_text(g, batch));
     if (a->sample_ratio < 0 || a->sample_ratio > 4096 || !a->mode ||
-        (strcmp(a->mode, "avg") != 0 && strcmp(a->mode, "max") != 0))
+        (strcmp(a->mode, "avg") != 0 && strcmp(a->mode, "max") != 0 && strcmp(a->mode, "sample_max") != 0))
         return tn_rule_fail(g, n, "op-E007",
-                            "sample_ratio is %lld, mode \"%s\"; known are 0 to 4096 and avg, max",
+                            "sample_ratio is %lld, mode \"%s\"; known are 0 to 4096 and avg, max, sample_max",
                             (long long)a->sample_ratio, a->mode ? a->mode : "");
     return roi_result(g, n, data, rois->dim[0]);
 }
@@ -173,7 +173,7 @@ static void roi_align_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
 {
     box b = box_open(te, n, in, "roi_align", &out[0]);
     tn_pool *p = b.p;
-    bool largest = b.a->mode[0] == 'm';
+    bool corner = strcmp(b.a->mode, "max") == 0, largest = corner || b.a->mode[0] == 's';
     check_batch(&b, tn_cast(p, TN_IDX, tn_at1(te, in[2], b.v[0])), outside);
     side rows = align_side(&b, te, in[1], 0), columns = align_side(&b, te, in[1], 1);
     const tn_expr *first = largest ? number(&b, -3.4028234663852886e38) : number(&b, 0);
@@ -187,7 +187,7 @@ static void roi_align_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
                       *wx = k & 1 ? x.part : tn_sub(p, number(&b, 1), x.part);
         const tn_expr *v = tn_at4(te, in[0], b.batch, b.v[1], k & 2 ? y.high : y.low, k & 1 ? x.high : x.low);
         v = tn_mul(p, tn_mul(p, wy, wx), tn_cast(p, b.t, v));
-        sum = !sum ? v : largest ? tn_max(p, sum, v) : tn_add(p, sum, v);
+        sum = !sum ? v : corner ? tn_max(p, sum, v) : tn_add(p, sum, v);
     }
     sum = tn_select(p, inside, sum, number(&b, 0));
     put(&b, largest ? tn_max(p, get(&b), sum) : tn_add(p, get(&b), sum));

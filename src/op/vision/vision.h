@@ -22,7 +22,8 @@ TN_ATTR_STRUCT(tn_nms_attr, TN_NMS_ATTRS);
     TN_ROI_POOL_ATTRS(ATTR, s) \
     ATTR(s, I64,  sample_ratio,  "0",        "samples of a bin, each way; 0: as it has pixels") \
     ATTR(s, BOOL, aligned,       "False",    "pixels' centres lie at halves") \
-    ATTR(s, STR,  mode,          "\"avg\"",  "avg, or max: the largest weighted corner of any sample")
+    ATTR(s, STR,  mode,          "\"avg\"", \
+         "avg; max: the largest weighted corner of any sample; sample_max: the largest sample")
 TN_ATTR_STRUCT(tn_roi_attr, TN_ROI_ALIGN_ATTRS);
 /* vision.roi_taps */
 #define TN_ROI_TAPS_ATTRS(ATTR, s) \

@@ -40,13 +40,28 @@ _PARAMETERS: Dict[str, str] = {
     "sparse_to_dense": "sparse_indices output_shape sparse_values default_value",
     "qnn.concatenate": "data input_scales input_zero_points output_scale output_zero_point axis",
     "qnn.leaky_relu": "x alpha input_scale input_zero_point output_scale output_zero_point",
+    **{f"image.resize{n}d": "data size roi layout method coordinate_transformation_mode rounding_method cubic_alpha cubic_exclude "
+       "extrapolation_value out_dtype" for n in (1, 2, 3)},
+    "image.crop_and_resize": "data boxes box_indices crop_size layout method extrapolation_value out_dtype",
+    "vision.get_valid_counts": "data score_threshold id_index score_index",
+    "vision.non_max_suppression": "data valid_count indices max_output_size iou_threshold force_suppress top_k coord_start score_index "
+    "id_index return_indices invalid_to_bottom",
+    "vision.all_class_non_max_suppression": "boxes scores max_output_boxes_per_class iou_threshold score_threshold output_format",
+    "vision.regular_non_max_suppression": "boxes scores max_detections_per_class max_detections num_classes iou_threshold score_threshold",
+    "vision.multibox_prior": "data sizes ratios steps offsets clip",
+    "vision.multibox_transform_loc": "cls_prob loc_pred anchor clip threshold variances keep_background",
+    "vision.proposal": "cls_prob bbox_pred im_info scales ratios feature_stride threshold rpn_pre_nms_top_n rpn_post_nms_top_n "
+    "rpn_min_size iou_loss",
+    "vision.yolo_reorg": "data stride",
 }
-# Defaults of TVM's functions that are not those of its texts, and so are written.
+# Defaults of TVM's functions that are not those of its texts, and so are written; those of operands.
 _DEFAULTS: Dict[str, Dict[str, Any]] = {
     "nn.batch_matmul": {"transpose_b": True}, "qnn.batch_matmul": {"transpose_b": True}, "nn.lrn": {"alpha": 1e-5},
     "nn.leaky_relu": {"alpha": 0.01},
     **{f"nn.{k}_pool{n}d": {"pool_size": (1,) * n} for k in ("avg", "max") for n in (1, 2, 3)},
     **{f"image.resize{n}d": {"rounding_method": ""} for n in (1, 2, 3)},
+    "vision.non_max_suppression": {"max_output_size": -1, "iou_threshold": 0.5},
+    "vision.all_class_non_max_suppression": {"max_output_boxes_per_class": -1, "iou_threshold": -1.0, "score_threshold": -1.0},
 }
 
 
@@ -70,7 +85,7 @@ def get(name: str) -> Op:
 
 
 def _operand_names(r: _table.Record) -> List[str]:
-    taken = {a.name for a in r.attributes} | set(_WITHOUT_BEARING.get(r.name, ()))
+    taken = {a.name for a in (*r.attributes, *r.foreign)} | set(_WITHOUT_BEARING.get(r.name, ()))
     if _PARAMETERS.get(r.name):
         return [n for n in _PARAMETERS[r.name].split() if n not in taken]
     names = [n if n.isidentifier() and n not in taken else f"operand{i}" for i, n in enumerate(r.operands)]
@@ -86,7 +101,7 @@ def _ordered(r: _table.Record, names: List[str], operands: List[str]) -> inspect
     parameters, all_default = [], False
     for name in [*names, *(a for a in attributes if a not in names)]:
         default: Any = _WITHOUT_BEARING.get(r.name, {}).get(name, _NO)
-        if name in attributes and name in defaults:
+        if name in defaults:
             default = defaults[name]
         elif name in attributes and attributes[name].default is not None:
             default = _table.value_of(attributes[name].kind, attributes[name].default)
@@ -155,11 +170,11 @@ def make(name: str) -> Callable[..., Call]:
         dynamic = _dynamic(name, bound)
         if dynamic is not None:
             return dynamic
-        given = [_expr(bound.get(n)) for n in operands]
+        given = [_expr(bound.get(n, written.get(n))) for n in operands]
         while given and given[-1] is None:
             given.pop()
         for a, value in written.items():
-            bound.setdefault(a, value)
+            bound.setdefault(a, value)  # an operand's is not read again
         return Call(Op(name), given, {a.name: bound[a.name] for a in (*r.attributes, *r.foreign) if a.name in bound})
 
     build.__name__ = build.__qualname__ = name.rsplit(".", 1)[-1]
