@@ -6,7 +6,10 @@ FIXED = "TVM multiplies by a fixed-point number, which is not quite the quotient
 TIE = "ties go to even here; TVM's table of the function rounds them away from zero: a step in them"
 OUTSIDE = "negative indices count from the end here; this TVM reads in front of the data"
 
+BACK = "every second place from the first one is set, as in NumPy; this TVM sets the odd places, wherever the first is"
+
 KNOWN = {
+    "strided_set steps back by 2": BACK,
     "maximum nan": "NaN of either operand is the result here; the second operand there",
     "fixed_point_multiply": "this TVM gives other numbers in each run",
     "gather negative": OUTSIDE,
