@@ -296,8 +296,53 @@ def slices(relay, case):
 
 @group
 def spectra(relay, case):
-    case("stft", lambda a, w: relay.stft(a, 4, 2, 4, w, False, True), normal(1, 10), normal(4))
-    case("dft", lambda a, b: relay.op.dft(a, b).astuple(), normal(2, 4), normal(2, 4))
+    def stft(name, shape, n_fft, hop, length, normalized, onesided):
+        case(f"stft {name}", lambda a, w: relay.stft(a, n_fft, hop, length, w, normalized, onesided),
+             normal(*shape), normal(length))
+
+    stft("4", (1, 10), 4, 2, 4, False, True)
+    stft("both sides", (2, 11), 4, 3, 4, False, False)
+    stft("normalized", (2, 20), 8, 2, 8, True, True)
+    stft("short window", (2, 20), 8, 2, 5, True, True)
+    stft("short window both sides", (1, 20), 7, 1, 3, False, False)
+    stft("odd", (3, 15), 5, 5, 5, False, True)
+    for shape in ((2, 4), (7,), (2, 3, 5), (2, 1, 2, 6), (1, 1)):
+        for inverse in (False, True):
+            case(f"dft {shape} {inverse}", lambda a, b: relay.op.dft(a, b, inverse).astuple(),
+                 normal(*shape), normal(*shape))
+    case("dft inside", lambda a, b: relay.op.dft(a, b)[1] + relay.op.dft(b, a, True)[0], normal(3, 8), normal(3, 8))
+
+
+@group
+def coordinates(relay, case):
+    """Sparse tensors as lists of coordinates."""
+    def fill(name, at, values, shape, rest):
+        def build(i, v, s, d):
+            found = relay.sparse_fill_empty_rows(i, v, s, d)
+            return found.astuple() if hasattr(found, "astuple") else found
+
+        case(f"sparse_fill_empty_rows {name}", build, at, values, ints(*shape, dtype="int64"), rest)
+
+    def long(*rows):
+        return ints(*rows, dtype="int64")
+
+    fill("between", long([0, 1], [0, 3], [2, 0], [3, 1]), long(1, 2, 3, 4), (5, 4), long(9))
+    fill("first and last", long([1, 1], [1, 2]), long(7, 8), (3, 4), long(-1))
+    fill("floats", long([0, 1], [2, 3]), floats(1.5, -2.5), (4, 4), floats(3.7))
+    fill("none", long([0, 1], [1, 0]), long(1, 2), (2, 2), long(5))
+    fill("3 dimensions", long([0, 1, 2], [2, 0, 1]), long(1, 2), (4, 2, 3), long(5))
+    fill("1 dimension", long([1], [3]), long(1, 2), (4,), long(5))
+
+    def reshaped(name, at, before, after, dtype="int64"):
+        case(f"sparse_reshape {name}", lambda i, a, b: relay.sparse_reshape(i, a, b).astuple(),
+             ints(*at, dtype=dtype), ints(*before, dtype=dtype), ints(*after, dtype=dtype))
+
+    at = [0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 2, 3]
+    reshaped("open", at, (2, 3, 4), (6, -1))
+    reshaped("more", at, (2, 3, 4), (2, 3, 2, 2))
+    reshaped("one", at, (2, 3, 4), (-1,))
+    reshaped("same", at, (2, 3, 4), (2, 3, 4))
+    reshaped("int32", at, (2, 3, 4), (4, -1, 2), "int32")
 
 
 @group

@@ -29,6 +29,6 @@ typedef struct tvm_window {
 bool tvm_windows(imp_node *c, const form_call *f, const tn_expr *n, const tvm_window *w, tn_value *out);
 
 /* Rows, each ended by one without a name. */
-extern const form tvm_forms_dynamic[], tvm_forms_tensor[];
+extern const form tvm_forms_dynamic[], tvm_forms_tensor[], tvm_forms_window[], tvm_forms_sparse[];
 
 #endif
