@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static const form *const tables[] = {form_rows_tensor, form_rows_nn};
+static const form *const tables[] = {form_rows_tensor, form_rows_nn, form_rows_qnn, form_rows_blocked};
 
 /* ---- making calls ---- */
 

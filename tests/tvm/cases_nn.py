@@ -99,6 +99,30 @@ def convolutions(relay, case):
 
 
 @group
+def blocked_convolutions(relay, case):
+    """Convolutions of blocks of channels, as TVM's AlterOpLayout makes them."""
+    nn = relay.nn
+
+    def blocked(name, image, weight, layouts, depthwise=False, **attributes):
+        make = nn.contrib_depthwise_conv2d_nchwc if depthwise else nn.contrib_conv2d_nchwc
+        data, kernel, out = layouts
+        case(f"conv2d_NCHWc {name}", lambda a, b: make(a, b, data_layout=data, kernel_layout=kernel, out_layout=out,
+                                                       **attributes), image, weight)
+
+    image, weight = normal(1, 2, 7, 6, 4), normal(4, 2, 3, 3, 4, 2)
+    layouts = "NCHW4c", "OIHW4i2o", "NCHW2c"
+    blocked("plain", image, weight, layouts, channels=8, kernel_size=(3, 3))
+    blocked("padding", image, weight, layouts, channels=8, kernel_size=(3, 3), padding=(1, 2), strides=(2, 1))
+    blocked("dilation", image, weight, layouts, channels=8, kernel_size=(3, 3), dilation=(2, 1), padding=(1, 0, 2, 1))
+    blocked("other block", normal(2, 1, 5, 5, 3), normal(2, 1, 1, 1, 3, 4), ("NCHW3c", "OIHW3i4o", "NCHW4c"),
+            channels=8, kernel_size=(1, 1))
+    blocked("depthwise", normal(1, 2, 6, 6, 4), normal(2, 1, 3, 3, 1, 4), ("NCHW4c", "OIHW1i4o", "NCHW4c"), True,
+            groups=8, channels=8, kernel_size=(3, 3), padding=(1, 1))
+    blocked("depthwise strides", normal(1, 2, 6, 6, 4), normal(2, 1, 3, 3, 1, 4), ("NCHW4c", "OIHW1i4o", "NCHW4c"),
+            True, groups=8, channels=8, kernel_size=(3, 3), strides=(2, 2))
+
+
+@group
 def transposed_convolutions(relay, case):
     nn = relay.nn
 

@@ -65,6 +65,14 @@ def reductions(relay, case):
     case("logsumexp", lambda a: relay.logsumexp(a, axis=[1], keepdims=True), normal(2, 3, 4))
     case("mean int", lambda a: relay.mean(a, axis=0), ints(-3, -4, 2, 0, -2))
     case("sum bool", lambda a: relay.sum(a, axis=0), bools(True, True))
+    for keepdims in (False, True):
+        case(f"sum bool keepdims {keepdims}", lambda a: relay.sum(a, axis=[1], keepdims=keepdims), signs(4, 3))
+    for dtype in ("int8", "uint8", "int16", "uint16"):
+        case(f"mean {dtype} wide", lambda a: relay.mean(a, axis=[0], keepdims=True),
+             lambda random: random.randint(-120, 120, (5, 20)).astype(dtype))
+    case("mean int8 of 200", lambda a: relay.mean(a), lambda random: random.randint(-120, 120, 200).astype("int8"))
+    case("mean int8 exclude", lambda a: relay.mean(a, axis=[1], exclude=True),
+         lambda random: random.randint(-120, 120, (3, 4, 5)).astype("int8"))
     for name in "mean sum prod".split():
         case(f"{name} int8", lambda a: getattr(relay, name)(a, axis=0), ints(100, 100, 100, dtype="int8"))
     case("all", lambda a: relay.all(a, axis=1), signs(3, 4))
@@ -143,6 +151,8 @@ def writing(relay, case):
     for reduction in ("mean", "max"):
         case(f"scatter_elements {reduction}", lambda a, i, u: relay.scatter_elements(a, i, u, 0, reduction),
              normal(3, 4), ints([0, 1, 1, 1], dtype="int64"), normal(1, 4))
+    case("scatter_elements mean again", lambda a, i, u: relay.scatter_elements(a, i, u, 1, "mean"),
+         normal(2, 4), ints([0, -1, 0, 0], [1, 1, 2, 1], dtype="int64"), normal(2, 4))
     case("one_hot", lambda i: relay.one_hot(i, relay.const(1.0), relay.const(0.0), 5, -1, "float32"), ints(0, 4, -1, 7))
     case("one_hot axis 0 int", lambda i: relay.one_hot(i, relay.const(2), relay.const(-1), 5, 0, "int32"),
          ints(0, 4, -1, 7))
