@@ -104,10 +104,10 @@ def blocked_convolutions(relay, case):
     nn = relay.nn
 
     def blocked(name, image, weight, layouts, depthwise=False, **attributes):
-        make = nn.contrib_depthwise_conv2d_nchwc if depthwise else nn.contrib_conv2d_nchwc
+        make = f"contrib_{'depthwise_' if depthwise else ''}conv2d_nchwc"
         data, kernel, out = layouts
-        case(f"conv2d_NCHWc {name}", lambda a, b: make(a, b, data_layout=data, kernel_layout=kernel, out_layout=out,
-                                                       **attributes), image, weight)
+        case(f"conv2d_NCHWc {name}", lambda a, b: getattr(nn, make)(
+            a, b, data_layout=data, kernel_layout=kernel, out_layout=out, **attributes), image, weight)
 
     image, weight = normal(1, 2, 7, 6, 4), normal(4, 2, 3, 3, 4, 2)
     layouts = "NCHW4c", "OIHW4i2o", "NCHW2c"

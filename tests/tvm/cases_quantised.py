@@ -12,11 +12,11 @@ def constants(relay):
     return lambda value: relay.const(value, "float32"), lambda value: relay.const(value, "int32")
 
 
-def function(relay, owner, name, operands, kind, rest=(), **attributes):
+def function(relay, owner, name, operands, kind, **attributes):
     """A call of the package's function, or where this TVM has none, of the operator itself, with its attributes."""
     made = getattr(owner, name.rsplit(".", 1)[-1], None)
     if made and relay.__name__.startswith("tenon"):
-        return made(*operands, *rest, **attributes)
+        return made(*operands, **attributes)
     import tvm
     return tvm.relay.Call(tvm.relay.op.get(name), list(operands), tvm.ir.make_node(f"relay.attrs.{kind}", **attributes))
 
@@ -92,9 +92,10 @@ def functions(relay, case):
         first = -128 if name in ("sqrt", "rsqrt", "log") else 3
         case(f"qnn.{name}", lambda a: getattr(qnn, name)(a, scale(0.05), zero(first), scale(0.04), zero(5)), EVERY_INT8)
     for alpha in (0.1, 0.3):
-        case(f"qnn.leaky_relu {alpha}", lambda a: function(
-            relay, qnn, "qnn.leaky_relu", (a, scale(0.05), zero(3), scale(0.04), zero(5)), "LeakyReluAttrs",
-            alpha=alpha), EVERY_INT8)
+        around = scale(0.05), zero(3), scale(0.04), zero(5)
+        case(f"qnn.leaky_relu {alpha}", lambda a: (
+            qnn.leaky_relu(a, alpha, *around) if relay.__name__.startswith("tenon") else
+            function(relay, qnn, "qnn.leaky_relu", (a, *around), "LeakyReluAttrs", alpha=alpha)), EVERY_INT8)
 
 
 @group
