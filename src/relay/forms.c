@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static const form *const tables[] = {form_rows_tensor, form_rows_nn};
+static const form *const tables[] = {form_rows_tensor, form_rows_nn, form_rows_qnn, form_rows_blocked};
 
 /* ---- making calls ---- */
 
@@ -309,10 +309,33 @@ tn_status parse_form(parser *p, const form *f, pval *out)
     return s;
 }
 
-pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[], const pforeign *other,
-                       uint32_t line, uint32_t col)
+/* dft(re, im) of TVM has two tensors of one rank. Ours has rows (three dimensions) and a table (two). */
+bool parse_is_form(const parser *p, const tn_op *op, size_t n, const tn_value in[])
+{
+    const tn_type *t[2];
+    if (n != 2 || strcmp(op->name, "dft") != 0 || !in[0].def || !in[1].def)
+        return false;
+    for (int i = 0; i < 2; i++)
+        t[i] = tn_value_type(in[i]);
+    return t[0]->kind == TN_T_TENSOR && t[1]->kind == TN_T_TENSOR && t[0]->n == t[1]->n &&
+           parse_form_find(p->given.forms, op->name);
+}
+
+/* Attributes that both have: bools. */
+static void same_attributes(const tn_op *op, const void *attr, const form *f, form_values *out)
+{
+    for (const tn_attr_field *own = f->attr; own->name; own++) {
+        const tn_attr_field *of = op->attr ? parse_find_field(op->attr, own->name) : NULL;
+        if (of && of->kind == TN_A_BOOL && own->kind == TN_A_BOOL)
+            memcpy((char *)out + own->offset, (const char *)attr + of->offset, sizeof(bool));
+    }
+}
+
+pval parse_form_values(parser *p, const tn_op *op, const void *attr, size_t n, const tn_value in[],
+                       const pforeign *other, uint32_t line, uint32_t col)
 {
     pval out = pval_bad(line, col);
+    const form *f = parse_form_find(p->given.forms, op->name);
     form_call c = {.p = p,
                    .line = line,
                    .col = col,
@@ -320,7 +343,8 @@ pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[]
                    .in = in,
                    .n = (uint32_t)n,
                    .a = {.dtype = other->dtype, .s = other->mode, .x = other->allowzero}};
-    read_form(&c, parse_form_find(p->given.forms, op->name), &out);
+    same_attributes(op, attr, f, &c.a);
+    read_form(&c, f, &out);
     return out;
 }
 

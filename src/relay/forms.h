@@ -5,6 +5,7 @@
  * operator is. */
 #include "relay/parse.h"
 
+#include "op/qnn/qnn.h"
 #include "op/tensor/tensor.h"
 
 enum { FORM_MAX_RANK = 16 };
@@ -42,7 +43,7 @@ struct form {
 
 /* Ended by a row without a name (forms_tensor.c, forms_nn.c). A caller of the parser may have more of them
  * (tn_relay_metadata.forms). */
-extern const form form_rows_tensor[], form_rows_nn[];
+extern const form form_rows_tensor[], form_rows_nn[], form_rows_qnn[], form_rows_blocked[];
 
 /* An attribute: its kind, name, place among the values, default. */
 #define FORM_ATTR(kind, name, field, value) {name, TN_A_##kind, offsetof(form_values, field), value, ""}
@@ -80,6 +81,12 @@ tn_value form_several(form_call *c, uint32_t n, const tn_value v[]); /* results 
 struct tn_resize_attr;
 tn_value form_resized_part(form_call *c, const struct tn_resize_attr *a, tn_value x, int dims, tn_reals roi,
                            tn_value *out_inside);
+bool form_constant(form_call *c, tn_value v, double *out); /* is v a number? */
+/* x with its dimensions in another order, or in blocks: "NCHW", "NCHW4c". */
+tn_value form_layout(form_call *c, tn_value x, const char *from, const char *to);
+tn_value form_reverse_reshape(form_call *c); /* contrib_reverse_reshape */
+/* qnn.requantize as TVM computes it with a.compute_dtype, of its operands. */
+tn_value form_requantized(form_call *c, tn_qnn_attr a, const tn_value in[5]);
 /* sparse_to_dense of the call's first operands in this shape. */
 tn_value form_sparse_to_dense(form_call *c, tn_dims shape);
 

@@ -109,6 +109,46 @@ static void scanned_numbers(adapted *a)
         a->in[0] = form_cast(&a->c, a->in[0], a->f->dtype.bits ? a->f->dtype : TN_I32);
 }
 
+/* A sum of bools is whether one of them holds. */
+static void sum_of_bools(adapted *a)
+{
+    const tn_type *t = tensor(a, 0);
+    if (a->n != 1 || !t || !tn_dtype_is_bool(t->dtype))
+        return;
+    tn_cast_attr *to = TN_NEW(&a->c.p->scratch, tn_cast_attr);
+    *to = (tn_cast_attr){t->dtype};
+    tn_value number = form_cast(&a->c, a->in[0], TN_DT(TN_INT, 8));
+    tn_value most = form_make1(&a->c, &tn_op_max, a->attr, number);
+    become(a, &tn_op_cast, to, 1, &most);
+}
+
+/* Means of integers that are shorter than their sums: both the sum and the number of elements wrap. */
+static void mean_of_few_bits(adapted *a)
+{
+    const tn_type *t = tensor(a, 0);
+    if (a->n != 1 || !t || !tn_dtype_is_int(t->dtype) || t->dtype.bits >= 32)
+        return;
+    tn_value sum = form_make1(&a->c, &tn_op_sum, a->attr, a->in[0]);
+    tn_value ones = form_filled(&a->c, form_number(&a->c, t->dtype, 1), (uint32_t)t->n, t->dim);
+    tn_value n = form_make1(&a->c, &tn_op_sum, a->attr, ones);
+    become(a, &tn_op_trunc_divide, NULL, 2, (const tn_value[]){sum, n});
+}
+
+/* What is not computed in float32, and ties away from 0, which are those of the sum with the zero point. */
+static void requantized(adapted *a)
+{
+    const tn_qnn_attr *attr = a->attr;
+    const char *how = attr->compute_dtype;
+    const bool given = how && *how && strcmp(how, "None") != 0;
+    if (a->n != 5 || !given ||
+        (strcmp(how, "float32") == 0 && !(attr->rounding && strcmp(attr->rounding, "TONEAREST") == 0)))
+        return;
+    tn_cast_attr *to = TN_NEW(&a->c.p->scratch, tn_cast_attr);
+    *to = (tn_cast_attr){attr->out_dtype};
+    tn_value v = form_requantized(&a->c, *attr, a->in);
+    become(a, &tn_op_cast, to, 1, &v);
+}
+
 /* ---- argmax and argmin along several axes ---- */
 
 /* Which of the dimensions are reduced. false: reported. */
@@ -234,6 +274,29 @@ static void special_extents(adapted *a)
     if (!write_extents(&a->c, &s, &attr->newshape))
         (void)form_refuse(&a->c, "has a newshape that does not fit the data");
     attr->newshape = tn_dims_make(a->c.p->g->arena, s.n, s.to);
+}
+
+/* The last extents first. */
+static tn_dims in_reverse(form_call *c, uint32_t n, const tn_expr *const at[])
+{
+    const tn_expr **out = TN_NEW_N(c->p->g->arena, const tn_expr *, n);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = at[n - 1 - i];
+    return (tn_dims){n, out};
+}
+
+tn_value form_reverse_reshape(form_call *c)
+{
+    const tn_type *t = form_type(c, c->in[0]);
+    if (!t)
+        return (tn_value){0};
+    const tn_dims dim = in_reverse(c, (uint32_t)t->n, t->dim),
+                  wanted = in_reverse(c, c->a.dims.n, c->a.dims.at);
+    special s = {.from = dim.at, .n_from = t->n};
+    if (!write_extents(c, &s, &wanted))
+        return form_refuse(c, "has a newshape that does not fit the data");
+    const tn_reshape_attr a = {.newshape = in_reverse(c, s.n, s.to), .allowzero = c->a.x};
+    return form_make1(c, &tn_op_reshape, &a, c->in[0]);
 }
 
 /* slice_mode "size": `end` has numbers of elements, below 0 all that are left. */
@@ -389,6 +452,9 @@ static const struct {
     {&tn_op_where, condition},
     {&tn_op_cumsum, scanned_numbers},
     {&tn_op_cumprod, scanned_numbers},
+    {&tn_op_sum, sum_of_bools},
+    {&tn_op_mean, mean_of_few_bits},
+    {&tn_op_qnn_requantize, requantized},
     {&tn_op_argmax, places_along},
     {&tn_op_argmin, places_along},
     {&tn_op_reshape, special_extents},

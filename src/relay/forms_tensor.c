@@ -61,7 +61,7 @@ static tn_value fill(form_call *c)
     return t ? form_filled(c, v, (uint32_t)t->n, t->dim) : form_filled(c, v, c->a.dims.n, c->a.dims.at);
 }
 
-static bool constant(form_call *c, tn_value v, double *out)
+bool form_constant(form_call *c, tn_value v, double *out)
 {
     const tn_type *t = form_type(c, v);
     bool is = t && t->n == 0 && tn_op_is(v.def, &tn_op_constant) && v.def->blob;
@@ -77,7 +77,7 @@ static tn_value arange(form_call *c)
 {
     double at[3];
     for (int i = 0; i < 3; i++)
-        if (!constant(c, c->in[i], &at[i]))
+        if (!form_constant(c, c->in[i], &at[i]))
             return form_refuse(
                 c, "needs a start, a stop and a step that are numbers; write arange(start, step, count=N)");
     double n = ceil((at[1] - at[0]) / at[2]);
@@ -251,15 +251,15 @@ static int cut(form_call *c, const tn_type *t, int n, const letter src[], int n_
     return k;
 }
 
-static tn_value layout_transform(form_call *c)
+tn_value form_layout(form_call *c, tn_value x, const char *from, const char *to_order)
 {
     letter src[FORM_MAX_RANK], dst[FORM_MAX_RANK], part[FORM_MAX_RANK];
     const tn_expr *dim[FORM_MAX_RANK], *to[FORM_MAX_RANK];
-    const tn_type *t = form_type(c, c->in[0]);
-    int n = read_layout(c->a.s, src), m = read_layout(c->a.t, dst), used = 0, out = 0;
+    const tn_type *t = form_type(c, x);
+    int n = read_layout(from, src), m = read_layout(to_order, dst), used = 0, out = 0;
     int64_t order[FORM_MAX_RANK];
-    if (!t)
-        return (tn_value){0};
+    if (!t || strcmp(from, to_order) == 0)
+        return x;
     int k = n == t->n && m > 0 ? cut(c, t, n, src, m, dst, part, dim) : -1;
     for (int i = 0; i < m && k > 0; i++, out++) {
         int at = find_axis(k, part, dst[i].name);
@@ -277,10 +277,11 @@ static tn_value layout_transform(form_call *c)
     }
     if (k < 0 || used != k)
         return form_refuse(c, "has layouts that do not fit each other or the data");
-    return form_reshaped(c,
-                         form_transposed(c, form_reshaped(c, c->in[0], (uint32_t)k, dim), (uint32_t)k, order),
+    return form_reshaped(c, form_transposed(c, form_reshaped(c, x, (uint32_t)k, dim), (uint32_t)k, order),
                          (uint32_t)out, to);
 }
+
+static tn_value layout_transform(form_call *c) { return form_layout(c, c->in[0], c->a.s, c->a.t); }
 
 /* ---- reductions, order ---- */
 
@@ -569,6 +570,7 @@ static const tn_attr_field
     axes_only[] = {FORM_ATTR(INTS, "axes", ints, "None"), FORM_END},
     splitting[] = {FORM_ATTR(INTS, "indices_or_sections", ints, NULL), FORM_ATTR(I64, "axis", axis, "0"), FORM_END},
     repeating[] = {FORM_ATTR(I64, "repeats", number, NULL), FORM_ATTR(I64, "axis", axis, "0"), FORM_END},
+    reshaping[] = {FORM_ATTR(DIMS, "newshape", dims, NULL), FORM_ATTR(BOOL, "allowzero", x, "False"), FORM_END},
     layouts[] = {FORM_ATTR(STR, "src_layout", s, NULL), FORM_ATTR(STR, "dst_layout", t, NULL), FORM_END},
     reducing[] = {FORM_ATTR(INTS, "axis", ints, "None"), FORM_ATTR(BOOL, "keepdims", x, "False"),
                   FORM_ATTR(BOOL, "exclude", y, "False"), FORM_ATTR(BOOL, "unbiased", z, "False"), FORM_END},
@@ -618,6 +620,8 @@ const form form_rows_tensor[] = {
     {"stack", 1, 0, stack, axis_first, "Tensors along a new axis."},
     {"reverse", 1, 1, reverse, axis_first, "The elements of an axis in reverse order."},
     {"repeat", 1, 1, repeat, repeating, "Each element of an axis several times."},
+    {"contrib_reverse_reshape", 1, 1, form_reverse_reshape, reshaping,
+     "reshape by a newshape that is read from its end."},
     {"layout_transform", 1, 1, layout_transform, layouts, "The data in another order of dimensions."},
     {"all", 1, 1, all_any, reducing, "Whether all elements along the axes hold."},
     {"any", 1, 1, all_any, reducing, "Whether an element along the axes holds."},

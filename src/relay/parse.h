@@ -240,9 +240,11 @@ typedef struct form form; /* forms.h */
 const form *parse_form_find(const form *const *more, const char *name);
 const form *parse_form_at(const form *const *more, size_t i);
 tn_status parse_form(parser *p, const form *f, pval *out);
-/* The form of an operator that has our name and more operands. */
-pval parse_form_values(parser *p, const tn_op *op, size_t n, const tn_value in[], const pforeign *other,
-                       uint32_t line, uint32_t col);
+/* Of an operator that has our name and as many operands, which are others: is it the form that is called? */
+bool parse_is_form(const parser *p, const tn_op *op, size_t n, const tn_value in[]);
+/* The form of an operator that has our name and more operands, or others. attr: of ours. */
+pval parse_form_values(parser *p, const tn_op *op, const void *attr, size_t n, const tn_value in[],
+                       const pforeign *other, uint32_t line, uint32_t col);
 /* Is `name` an attribute of TVM's operator and not of ours, whose value comes next and can be read over or kept? */
 bool parse_is_foreign(const parser *p, const tn_op *op, const char *name);
 tn_status parse_foreign(parser *p, const char *name, const char *op, pforeign *out);

@@ -333,6 +333,7 @@ tn_status parse_op_call(parser *p, pval *out)
         s == TN_OK && op && op->nin >= 0 && args.n > (size_t)op->nin && parse_form_find(p->given.forms, name);
     if (s == TN_OK && op && (form_of || required_given(p, op, seen, line, col) == TN_OK)) {
         tn_value *in = parse_arg_values(p, &args, op->nin < 0, &n);
+        form_of = form_of || (in && parse_is_form(p, op, n, in));
         const tn_value *never = in ? parse_never(op, (int)n, in) : NULL;
         bool kept = all && keeps_dimensions(op, attr);
         foreign.exclude = foreign.exclude && !all;
@@ -341,7 +342,7 @@ tn_status parse_op_call(parser *p, pval *out)
         if (never)
             *out = (pval){.kind = PVAL_ONE, .v = *never, .line = line, .col = col};
         else if (in && form_of)
-            *out = parse_form_values(p, op, n, in, &foreign, line, col);
+            *out = parse_form_values(p, op, attr, n, in, &foreign, line, col);
         else if (in)
             *out = parse_finished(p, op, attr, n, in, &foreign, line, col);
     }

@@ -99,6 +99,30 @@ def convolutions(relay, case):
 
 
 @group
+def blocked_convolutions(relay, case):
+    """Convolutions of blocks of channels, as TVM's AlterOpLayout makes them."""
+    nn = relay.nn
+
+    def blocked(name, image, weight, layouts, depthwise=False, **attributes):
+        make = f"contrib_{'depthwise_' if depthwise else ''}conv2d_nchwc"
+        data, kernel, out = layouts
+        case(f"conv2d_NCHWc {name}", lambda a, b: getattr(nn, make)(
+            a, b, data_layout=data, kernel_layout=kernel, out_layout=out, **attributes), image, weight)
+
+    image, weight = normal(1, 2, 7, 6, 4), normal(4, 2, 3, 3, 4, 2)
+    layouts = "NCHW4c", "OIHW4i2o", "NCHW2c"
+    blocked("plain", image, weight, layouts, channels=8, kernel_size=(3, 3))
+    blocked("padding", image, weight, layouts, channels=8, kernel_size=(3, 3), padding=(1, 2), strides=(2, 1))
+    blocked("dilation", image, weight, layouts, channels=8, kernel_size=(3, 3), dilation=(2, 1), padding=(1, 0, 2, 1))
+    blocked("other block", normal(2, 1, 5, 5, 3), normal(2, 1, 1, 1, 3, 4), ("NCHW3c", "OIHW3i4o", "NCHW4c"),
+            channels=8, kernel_size=(1, 1))
+    blocked("depthwise", normal(1, 2, 6, 6, 4), normal(2, 1, 3, 3, 1, 4), ("NCHW4c", "OIHW1i4o", "NCHW4c"), True,
+            groups=8, channels=8, kernel_size=(3, 3), padding=(1, 1))
+    blocked("depthwise strides", normal(1, 2, 6, 6, 4), normal(2, 1, 3, 3, 1, 4), ("NCHW4c", "OIHW1i4o", "NCHW4c"),
+            True, groups=8, channels=8, kernel_size=(3, 3), strides=(2, 2))
+
+
+@group
 def transposed_convolutions(relay, case):
     nn = relay.nn
 
@@ -203,6 +227,51 @@ def blocks(relay, case):
     case("space_to_batch_nd", lambda a: nn.space_to_batch_nd(a, [2, 2], [[0, 0], [1, 1]], 1.0), normal(1, 4, 4, 2))
     case("batch_to_space_nd", lambda a: nn.batch_to_space_nd(a, [2, 2], [[0, 0], [1, 0]]), normal(4, 2, 2, 3))
     case("batch_to_space_nd 1", lambda a: nn.batch_to_space_nd(a, [1, 1], [[0, 0], [1, 0]]), normal(4, 2, 2, 3))
+
+
+@group
+def comparisons(relay, case):
+    """Windows of images compared with a weight or with another image."""
+    nn, image = relay.nn, relay.image
+
+    def dilation(name, data, weight, **attributes):
+        case(f"dilation2d {name}", lambda a, b: image.dilation2d(a, b, **attributes), data, weight)
+
+    dilation("plain", normal(1, 3, 5, 6), normal(3, 3, 2))
+    dilation("padding", normal(2, 2, 5, 6), normal(2, 3, 3), padding=[1, 2])
+    dilation("padding 4", normal(1, 2, 5, 6), normal(2, 2, 3), padding=[1, 0, 2, 3])
+    dilation("strides", normal(1, 2, 7, 8), normal(2, 3, 2), strides=[2, 3], padding=[1, 1])
+    dilation("dilations", normal(1, 2, 9, 8), normal(2, 3, 2), dilations=[2, 3], strides=[1, 2])
+    dilation("NHWC", normal(2, 6, 5, 3), normal(3, 2, 3), data_layout="NHWC", kernel_layout="HWI", padding=[1, 1, 0, 0])
+    dilation("NHWC all", normal(1, 9, 8, 2), normal(2, 3, 2), data_layout="NHWC", kernel_layout="HWI",
+             strides=[2, 1], dilations=[3, 2], padding=[2, 1])
+    dilation("int32", int8s(1, 2, 4, 4, dtype="int32"), int8s(2, 2, 2, dtype="int32"))
+    dilation("below zero", lambda random: -abs(random.randn(1, 1, 4, 4)).astype("float32") - 3, normal(1, 3, 3),
+             padding=[1, 1])
+
+    def correlation(name, shape, *attributes):
+        case(f"correlation {name}", lambda a, b: nn.correlation(a, b, *attributes), normal(*shape), normal(*shape))
+
+    correlation("1", (1, 3, 6, 6), 1, 2, 1, 1, 2, True, "NCHW")
+    correlation("differences", (2, 2, 7, 6), 3, 2, 1, 1, [2, 3], False, "NCHW")
+    correlation("strides", (1, 2, 9, 8), 3, 4, 2, 2, 4, True, "NCHW")
+    correlation("padding 4", (1, 1, 8, 9), 1, 3, 2, 3, [1, 2, 3, 0], False, "NCHW")
+    correlation("no padding", (1, 4, 5, 5), 1, 0, 1, 1, 0, True, "NCHW")
+
+
+@group
+def sparse_matrices(relay, case):
+    """Rows of elements (CSR), or of blocks (BSR): a list of values, of columns, and of where rows begin."""
+    nn = relay.nn
+    rows = ints(1, 3, 0, 2, 1), ints(0, 2, 2, 4, 5)
+    blocks = ints(1, 0, 2), ints(0, 1, 3)
+    case("sparse_dense", lambda a, *w: nn.sparse_dense(a, w), normal(3, 4), normal(5), *rows)
+    case("sparse_dense lhs", lambda a, *w: nn.sparse_dense(a, w, True), normal(3, 4), normal(5), *rows)
+    case("sparse_dense one row", lambda a, *w: nn.sparse_dense(a, w), normal(3, 4), normal(2), ints(1, 3), ints(0, 2))
+    case("sparse_dense blocks", lambda a, *w: nn.sparse_dense(a, w), normal(2, 9), normal(3, 4, 3), *blocks)
+    case("sparse_dense blocks lhs", lambda a, *w: nn.sparse_dense(a, w, True), normal(5, 6), normal(3, 1, 2), *blocks)
+    case("sparse_transpose", lambda *a: nn.sparse_transpose(a).astuple(), normal(5), *rows)
+    case("sparse_add", lambda a, *w: nn.sparse_add(a, w), normal(4, 4), normal(5), *rows)
 
 
 @group

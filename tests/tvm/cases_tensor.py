@@ -65,6 +65,14 @@ def reductions(relay, case):
     case("logsumexp", lambda a: relay.logsumexp(a, axis=[1], keepdims=True), normal(2, 3, 4))
     case("mean int", lambda a: relay.mean(a, axis=0), ints(-3, -4, 2, 0, -2))
     case("sum bool", lambda a: relay.sum(a, axis=0), bools(True, True))
+    for keepdims in (False, True):
+        case(f"sum bool keepdims {keepdims}", lambda a: relay.sum(a, axis=[1], keepdims=keepdims), signs(4, 3))
+    for dtype in ("int8", "uint8", "int16", "uint16"):
+        case(f"mean {dtype} wide", lambda a: relay.mean(a, axis=[0], keepdims=True),
+             lambda random: random.randint(-120, 120, (5, 20)).astype(dtype))
+    case("mean int8 of 200", lambda a: relay.mean(a), lambda random: random.randint(-120, 120, 200).astype("int8"))
+    case("mean int8 exclude", lambda a: relay.mean(a, axis=[1], exclude=True),
+         lambda random: random.randint(-120, 120, (3, 4, 5)).astype("int8"))
     for name in "mean sum prod".split():
         case(f"{name} int8", lambda a: getattr(relay, name)(a, axis=0), ints(100, 100, 100, dtype="int8"))
     case("all", lambda a: relay.all(a, axis=1), signs(3, 4))
@@ -99,7 +107,6 @@ def sorting(relay, case):
     case("topk ascending axis 0", lambda a: relay.topk(a, 2, axis=0, is_ascend=True, dtype="int64").astuple(),
          normal(3, 4))
     case("searchsorted", lambda a, b: relay.searchsorted(a, b, right=True), floats(1, 2, 2, 5), floats(0, 2, 3, 9))
-    case("unique", lambda a: relay.unique(a)[0], ints(3, 1, 3))
     case("invert_permutation", lambda a: relay.invert_permutation(a), ints(2, 0, 1))
 
 
@@ -144,6 +151,8 @@ def writing(relay, case):
     for reduction in ("mean", "max"):
         case(f"scatter_elements {reduction}", lambda a, i, u: relay.scatter_elements(a, i, u, 0, reduction),
              normal(3, 4), ints([0, 1, 1, 1], dtype="int64"), normal(1, 4))
+    case("scatter_elements mean again", lambda a, i, u: relay.scatter_elements(a, i, u, 1, "mean"),
+         normal(2, 4), ints([0, -1, 0, 0], [1, 1, 2, 1], dtype="int64"), normal(2, 4))
     case("one_hot", lambda i: relay.one_hot(i, relay.const(1.0), relay.const(0.0), 5, -1, "float32"), ints(0, 4, -1, 7))
     case("one_hot axis 0 int", lambda i: relay.one_hot(i, relay.const(2), relay.const(-1), 5, 0, "int32"),
          ints(0, 4, -1, 7))
@@ -155,11 +164,96 @@ def writing(relay, case):
     case("sequence_mask", lambda a, n: relay.sequence_mask(a, n, -1.0, 0), normal(4, 3), ints(1, 2, 4))
     case("sequence_mask axis 1", lambda a, n: relay.sequence_mask(a, n, axis=1), normal(3, 4, 2), ints(1, 2, 4))
     case("trilu", lambda a: relay.trilu(a, relay.const(1), upper=False), normal(3, 4))
-    case("matrix_set_diag", lambda a, b: relay.matrix_set_diag(a, b), normal(3, 4), normal(3))
     for dtype in ("int64", "int32"):
         case(f"strided_set {dtype}", lambda a, v, b, e, s: relay.strided_set(a, v, b, e, s), normal(4, 6), normal(2, 2),
              ints(0, 1, dtype=dtype), ints(2, 3, dtype=dtype), ints(1, 1, dtype=dtype))
     case("sparse_to_dense", lambda i, v: relay.sparse_to_dense(i, (4,), v), ints(1, 3), floats(5, 6))
+
+
+@group
+def strided_sets(relay, case):
+    """Lists of places as parameters and as constants; only what TVM and NumPy agree on."""
+    def both(name, shape, part, *lists):
+        case(f"strided_set {name}", lambda a, v, *at: relay.strided_set(a, v, *at), normal(*shape), normal(*part),
+             *(ints(*values) for values in lists))
+        case(f"strided_set {name} constant", lambda a, v: relay.strided_set(
+            a, v, *(relay.const(ints(*values)) for values in lists)), normal(*shape), normal(*part))
+
+    both("steps", (4, 7), (2, 3), (0, 1), (4, 7), (2, 2))
+    both("from the end", (4, 7), (2, 3), (-3, -4), (-1, -1), (1, 1))
+    both("backwards", (4, 7), (3, 2), (3, 4), (0, 2), (-1, -1))
+    both("short", (4, 3, 2), (2, 3, 2), (1,), (3,), (1,))
+    both("short steps", (4, 6), (2, 3), (0, 1), (2, 4), (1,))
+    case("strided_set int8", lambda a, v, b, e, s: relay.strided_set(a, v, b, e, s), ints(1, 2, 3, 4, dtype="int8"),
+         ints(9, 8, dtype="int8"), ints(1), ints(3), ints(1))
+    case("strided_set steps back by 2", lambda a, v, b, e, s: relay.strided_set(a, v, b, e, s), normal(7), normal(3),
+         ints(4), ints(-8), ints(-2))
+
+
+@group
+def diagonals(relay, case):
+    """The diagonals of matrices; those of several have rows that are filled up on either side."""
+    def diagonal(name, matrix, rows, *attributes):
+        case(f"matrix_set_diag {name}", lambda a, b: relay.matrix_set_diag(a, b, *attributes), normal(*matrix),
+             normal(*rows))
+
+    diagonal("main", (3, 4), (3,))
+    diagonal("above", (3, 4), (4,), 1)
+    diagonal("below", (4, 3), (3,), -1)
+    diagonal("of several matrices", (2, 4, 3), (2, 3), -2)
+    for align in ("LEFT_LEFT", "LEFT_RIGHT", "RIGHT_LEFT", "RIGHT_RIGHT"):
+        diagonal(f"band {align}", (4, 5), (4, 5), (-1, 2), align)
+        diagonal(f"band below {align}", (2, 5, 3), (2, 2, 3), (-3, -2), align)
+        diagonal(f"band above {align}", (3, 6), (2, 5), (1, 2), align)
+    case("matrix_set_diag int", lambda a, b: relay.matrix_set_diag(a, b), ints([1, 2], [3, 4]), ints(7, 8))
+
+
+@group
+def finding(relay, case):
+    """Elements that are found; of results whose extents the run finds, all that there is is compared."""
+    case("argwhere 1", lambda a: relay.argwhere(a), ints(0, 3, 0, -1, 2))
+    case("argwhere 2", lambda a: relay.argwhere(a), signs(3, 4))
+    case("argwhere 3", lambda a: relay.argwhere(a), lambda random: np.maximum(random.randn(2, 3, 4), 0).astype("float32"))
+    case("argwhere 5", lambda a: relay.argwhere(a), signs(2, 1, 3, 2, 2))
+    case("argwhere nan", lambda a: relay.argwhere(a), floats(0, np.nan, -0.0, 1))
+    case("argwhere none", lambda a: relay.argwhere(a), ints(0, 0))
+
+    def unique(name, data, **attributes):
+        """Lists but the last ones are compared as far as they go: TVM leaves the rest as it is."""
+        def build(a):
+            found = relay.unique(a, **attributes)
+            n = data.shape[0]
+            inside = relay.less(relay.const(np.arange(n, dtype="int32")), found[3])
+            nothing = relay.const(np.zeros(n, str(data.dtype)))
+            counts = [relay.where(inside, found[4], relay.const(np.zeros(n, "int32")))] if len(attributes) == 2 else []
+            return relay.Tuple([relay.where(inside, found[0], nothing), found[1], found[2], found[3], *counts])
+
+        case(f"unique {name}", build, data)
+
+    lists = {"int32": ints(3, 1, 3, 7, 1, 1, 0), "equal": ints(5, 5, 5), "one": ints(4),
+             "float32": floats(0.5, -1, 0.5, 2, -1)}
+    for name, data in lists.items():
+        unique(name, data)
+        unique(f"{name} as they come", data, is_sorted=False)
+        unique(f"{name} counted", data, is_sorted=True, return_counts=True)
+        unique(f"{name} as they come counted", data, is_sorted=False, return_counts=True)
+
+
+@group
+def windows(relay, case):
+    case("sliding_window", lambda a: relay.sliding_window(a, 1, (3, 4, 5), (1, 2, 3)), normal(2, 3, 8, 9))
+    case("sliding_window first", lambda a: relay.sliding_window(a, 0, (2,), (3,)), normal(9))
+    case("sliding_window last", lambda a: relay.sliding_window(a, 2, (2,), (1,)), ints([[1, 2, 3], [4, 5, 6]]))
+    case("sliding_window all", lambda a: relay.sliding_window(a, 0, (2, 3), (2, 1)), normal(5, 6))
+
+
+@group
+def sums(relay, case):
+    """Sums into a smaller shape."""
+    for shape in ((3, 1), (2, 1, 4), (4,), (1, 1, 1), (2, 3, 4), (1,)):
+        case(f"collapse_sum_like {shape}", lambda a, b: relay.collapse_sum_like(a, b), normal(2, 3, 4), normal(*shape))
+        case(f"collapse_sum_to {shape}", lambda a: relay.collapse_sum_to(a, shape), normal(2, 3, 4))
+    case("collapse_sum_like int", lambda a, b: relay.collapse_sum_like(a, b), ints([1, 2], [3, 4]), ints(0, 0))
 
 
 @group
@@ -185,7 +279,8 @@ def shapes(relay, case):
         case(f"expand_dims {axis}", lambda a: relay.expand_dims(a, axis, 2), normal(3, 4))
     for newshape in ((0, -1), (-2,), (-1, 0), (-3, 4), (-4, 1, 2, -2), (-4, -1, 2, -3), (2, -1), (0, 0, -1)):
         case(f"reshape {newshape}", lambda a: relay.reshape(a, newshape), normal(2, 3, 4))
-    case("reverse_reshape", lambda a: relay.reverse_reshape(a, (-1, 0)), normal(2, 3, 4))
+    for newshape in ((-1, 0), (-1, 0, 2), (-2,), (4, -3), (-1, -3), (3, 2, -4, -2), (2, -1, -4, 0, 0), (24,)):
+        case(f"reverse_reshape {newshape}", lambda a: relay.reverse_reshape(a, newshape), normal(2, 3, 4))
     case("reshape_like", lambda a, b: relay.reshape_like(a, b), normal(2, 6), normal(3, 4))
     case("reshape_like part", lambda a, b: relay.reshape_like(a, b, 0, 1, 0, 2), normal(6, 5), normal(2, 3))
     case("transpose", lambda a: relay.transpose(a), normal(2, 3, 4))
@@ -211,8 +306,53 @@ def slices(relay, case):
 
 @group
 def spectra(relay, case):
-    case("stft", lambda a, w: relay.stft(a, 4, 2, 4, w, False, True), normal(1, 10), normal(4))
-    case("dft", lambda a, b: relay.op.dft(a, b).astuple(), normal(2, 4), normal(2, 4))
+    def stft(name, shape, n_fft, hop, length, normalized, onesided):
+        case(f"stft {name}", lambda a, w: relay.stft(a, n_fft, hop, length, w, normalized, onesided),
+             normal(*shape), normal(length))
+
+    stft("4", (1, 10), 4, 2, 4, False, True)
+    stft("both sides", (2, 11), 4, 3, 4, False, False)
+    stft("normalized", (2, 20), 8, 2, 8, True, True)
+    stft("short window", (2, 20), 8, 2, 5, True, True)
+    stft("short window both sides", (1, 20), 7, 1, 3, False, False)
+    stft("odd", (3, 15), 5, 5, 5, False, True)
+    for shape in ((2, 4), (7,), (2, 3, 5), (2, 1, 2, 6), (1, 1)):
+        for inverse in (False, True):
+            case(f"dft {shape} {inverse}", lambda a, b: relay.op.dft(a, b, inverse).astuple(),
+                 normal(*shape), normal(*shape))
+    case("dft inside", lambda a, b: relay.op.dft(a, b)[1] + relay.op.dft(b, a, True)[0], normal(3, 8), normal(3, 8))
+
+
+@group
+def coordinates(relay, case):
+    """Sparse tensors as lists of coordinates."""
+    def fill(name, at, values, shape, rest):
+        def build(i, v, s, d):
+            found = relay.sparse_fill_empty_rows(i, v, s, d)
+            return found.astuple() if hasattr(found, "astuple") else found
+
+        case(f"sparse_fill_empty_rows {name}", build, at, values, ints(*shape, dtype="int64"), rest)
+
+    def long(*rows):
+        return ints(*rows, dtype="int64")
+
+    fill("between", long([0, 1], [0, 3], [2, 0], [3, 1]), long(1, 2, 3, 4), (5, 4), long(9))
+    fill("first and last", long([1, 1], [1, 2]), long(7, 8), (3, 4), long(-1))
+    fill("floats", long([0, 1], [2, 3]), floats(1.5, -2.5), (4, 4), floats(3.7))
+    fill("none", long([0, 1], [1, 0]), long(1, 2), (2, 2), long(5))
+    fill("3 dimensions", long([0, 1, 2], [2, 0, 1]), long(1, 2), (4, 2, 3), long(5))
+    fill("1 dimension", long([1], [3]), long(1, 2), (4,), long(5))
+
+    def reshaped(name, at, before, after, dtype="int64"):
+        case(f"sparse_reshape {name}", lambda i, a, b: relay.sparse_reshape(i, a, b).astuple(),
+             ints(*at, dtype=dtype), ints(*before, dtype=dtype), ints(*after, dtype=dtype))
+
+    at = [0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 2, 3]
+    reshaped("open", at, (2, 3, 4), (6, -1))
+    reshaped("more", at, (2, 3, 4), (2, 3, 2, 2))
+    reshaped("one", at, (2, 3, 4), (-1,))
+    reshaped("same", at, (2, 3, 4), (2, 3, 4))
+    reshaped("int32", at, (2, 3, 4), (4, -1, 2), "int32")
 
 
 @group

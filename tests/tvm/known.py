@@ -6,7 +6,11 @@ FIXED = "TVM multiplies by a fixed-point number, which is not quite the quotient
 TIE = "ties go to even here; TVM's table of the function rounds them away from zero: a step in them"
 OUTSIDE = "negative indices count from the end here; this TVM reads in front of the data"
 
+LEAKY = "rounds once here; TVM rounds the data, alpha times it, and 1 - alpha times the zero point each: a step in some"
+BACK = "every second place from the first one is set, as in NumPy; this TVM sets the odd places, wherever the first is"
+
 KNOWN = {
+    "strided_set steps back by 2": BACK,
     "maximum nan": "NaN of either operand is the result here; the second operand there",
     "fixed_point_multiply": "this TVM gives other numbers in each run",
     "gather negative": OUTSIDE,
@@ -22,6 +26,8 @@ KNOWN = {
     "qnn.add": STEP,
     "qnn.subtract": STEP,
     "qnn.mul": STEP,
+    "qnn.leaky_relu 0.1": LEAKY,
+    "qnn.leaky_relu 0.3": LEAKY,
     "qnn.abs": TIE,
     "qnn.hardswish": TIE,
     "qnn.rsqrt": TIE,

@@ -471,6 +471,107 @@ static const struct {
      "pooled_size=[1, 1], spatial_scale=1f, sample_ratio=2, mode=\"max\")",
      1,
      {3.25f}},
+    {"cast(argwhere(greater(%x, 3f)), dtype=\"float32\")", 6, {0, 3, 1, 1, 1, 3}},
+    {"%0 = unique(abs(reshape(concatenate((%x, %x), axis=0), newshape=[16]))); %0.0",
+     8,
+     {1, 2, 3, 4, 5, 6, 7, 8}},
+    {"%0 = unique(sign(reshape(%x, newshape=[8])), sorted=False, return_counts=True); add(%0.0, cast(%0.4, "
+     "dtype=\"float32\"))",
+     3,
+     {7, 1, 0}},
+    {"%0 = unique(sign(reshape(%x, newshape=[8]))); cast(%0.1, dtype=\"float32\")",
+     8,
+     {4, 0, 8, 8, 8, 8, 8, 8}},
+    {"matrix_set_diag(%x, zeros(shape=[2], dtype=\"float32\"), k1=1, k2=1)", 8, {1, 0, 3, 4, -5, 6, 0, 8}},
+    {"matrix_set_diag(%x, reshape(arange(1f, 1f, count=4), newshape=[2, 2]), k1=-1)",
+     8,
+     {1, 2, 3, 4, 3, 2, -7, 8}},
+    {SIZE
+     "strided_set(reshape(%x, newshape=[8]), zeros(shape=[3], dtype=\"float32\"), %s, add(%s, 6i64), %s)",
+     8,
+     {1, 2, 0, 4, 0, 6, 0, 8}},
+    {"cast(sliding_window(%x, axis=1, window_shape=[2], strides=[2]), dtype=\"float32\")",
+     8,
+     {1, 2, 3, 4, -5, 6, -7, 8}},
+    {"sliding_window(%x, axis=0, window_shape=[2, 3], strides=[1, 1])",
+     12,
+     {1, 2, 3, -5, 6, -7, 2, 3, 4, 6, -7, 8}},
+    {"collapse_sum_like(%x, zeros(shape=[2, 1], dtype=\"float32\"))", 2, {10, 2}},
+    {"collapse_sum_to(%x, shape_of(zeros(shape=[1, 4], dtype=\"float32\")))", 4, {-4, 8, -4, 12}},
+    {"contrib_reverse_reshape(%x, newshape=[2, -1, 0])", 8, {1, 2, 3, 4, -5, 6, -7, 8}},
+    {"%0 = dft(%x, zeros_like(%x)); add(%0.0, %0.1)", 8, {10, 0, -2, -4, 2, 4, -26, 0}},
+    {"stft(%x, ones(shape=[2], dtype=\"float32\"), n_fft=2, hop_length=2, win_length=2)",
+     16,
+     {3, 0, 7, 0, -1, 0, -1, 0, 1, 0, 1, 0, -11, 0, -15, 0}},
+    {"image.dilation2d(reshape(%x, newshape=[1, 1, 2, 4]), zeros(shape=[1, 2, 2], dtype=\"float32\"), "
+     "padding=[0, 1, "
+     "0, 0])",
+     4,
+     {1, 6, 6, 8}},
+    {"%0 = reshape(%x, newshape=[1, 1, 2, 4]); nn.correlation(%0, %0, max_displacement=1, padding=[1, 1])",
+     8,
+     {0, 0, 0, 0, 0, 6, -14, 24}},
+    {"%0 = cast(reshape(%x, newshape=[8]), dtype=\"int64\"); %1 = "
+     "sparse_fill_empty_rows(reshape(strided_slice(%0, "
+     "begin=[0], end=[1]), newshape=[1, 1]), strided_slice(%0, begin=[7], end=[8]), strided_slice(%0, "
+     "begin=[2], "
+     "end=[3]), strided_slice(%0, begin=[5], end=[6])); cast(%1.1, dtype=\"float32\")",
+     3,
+     {6, 8, 6}},
+    {"%0 = cast(strided_slice(reshape(%x, newshape=[8]), begin=[1], end=[4]), dtype=\"int32\"); %1 = "
+     "sparse_reshape(subtract(reshape(%0, newshape=[1, 3]), 1), add(%0, 1), subtract(strided_slice(%0, "
+     "begin=[0], "
+     "end=[1]), 3)); cast(%1.0, dtype=\"float32\")",
+     1,
+     {33}},
+    {"nn.sparse_dense(%x, ones(shape=[2], dtype=\"float32\"), cast(arange(1f, 2f, count=2), "
+     "dtype=\"int32\"), "
+     "cast(arange(0f, 2f, count=2), dtype=\"int32\"))",
+     2,
+     {6, 14}},
+    {"nn.sparse_add(%x, ones(shape=[2], dtype=\"float32\"), cast(arange(1f, 2f, count=2), dtype=\"int32\"), "
+     "cast(arange(0f, 1f, count=3), dtype=\"int32\"))",
+     8,
+     {1, 3, 3, 4, -5, 6, -7, 9}},
+    {"%0 = nn.sparse_transpose(arange(1f, 1f, count=3), cast(arange(2f, -1f, count=3), dtype=\"int32\"), "
+     "cast(arange(0f, 1f, count=4), dtype=\"int32\")); %0.0",
+     3,
+     {3, 2, 1}},
+    {"%0 = cast(reshape(%x, newshape=[1, 1, 2, 4]), dtype=\"int8\"); cast(qnn.avg_pool2d(%0, 0.5f, 1, 0.5f, "
+     "1, "
+     "pool_size=[2, 2]), dtype=\"float32\")",
+     3,
+     {1, 1, 2}},
+    {"cast(qnn.softmax(cast(sign(abs(%x)), dtype=\"int8\"), 1f, 0, 0.0078125f, 1), dtype=\"float32\")",
+     4,
+     {33, 33, 33, 33}},
+    {"cast(qnn.requantize(cast(%x, dtype=\"int32\"), 1f, 0, 2f, 0, rounding=\"UPWARD\", "
+     "compute_dtype=\"int64\"), "
+     "dtype=\"float32\")",
+     8,
+     {1, 1, 2, 2, -2, 3, -3, 4}},
+    {"cast(qnn.requantize(cast(%x, dtype=\"int32\"), 1f, 0, 2f, 0, rounding=\"TONEAREST\", "
+     "compute_dtype=\"float64\"), dtype=\"float32\")",
+     8,
+     {1, 1, 2, 2, -3, 3, -4, 4}},
+    {"%0 = zeros(shape=[4], dtype=\"int32\"); cast(fixed_point_multiply_per_axis(cast(%x, dtype=\"int32\"), "
+     "add(%0, 1073741824), %0, %0, axes=[1]), dtype=\"float32\")",
+     8,
+     {1, 1, 2, 2, -2, 3, -3, 4}},
+    {"nn.contrib_conv2d_NCHWc(reshape(%x, newshape=[1, 1, 2, 2, 2]), ones(shape=[1, 1, 1, 1, 2, 1], "
+     "dtype=\"float32\"), channels=1, kernel_size=[1, 1], data_layout=\"NCHW2c\", "
+     "kernel_layout=\"OIHW2i1o\", "
+     "out_layout=\"NCHW1c\")",
+     4,
+     {3, 7, 1, 1}},
+    {"cast(sum(greater(%x, 6f), axis=[1]), dtype=\"float32\")", 2, {0, 1}},
+    {"cast(mean(cast(multiply(%x, 20f), dtype=\"int8\"), axis=[1]), dtype=\"float32\")", 2, {-14, 4}},
+    {"scatter_elements(%x, zeros(shape=[2, 2], dtype=\"int64\"), full(9f, shape=[2, 2]), axis=1, "
+     "reduction=\"mean\")",
+     8,
+     {7, 2, 3, 4, 5.5f, 6, -7, 8}},
+    {"nn.depth_to_space(reshape(%x, newshape=[1, 2, 2, 2]))", 8, {1, 2, 3, 4, -5, 6, -7, 8}},
+    {"one_hot(cast(subtract(%x, 1f), dtype=\"int32\"), 1f, 0f)", 4, {1, 0, 0, 0}},
 };
 
 static void forms_compute(void **state)
@@ -658,6 +759,43 @@ static const struct {
     {IMAGE "dyn.image.resize2d(%m, full(2, shape=[2], dtype=\"int64\"), reshape(%m, newshape=[8]), "
            "coordinate_transformation_mode=\"tf_crop_and_resize\")",
      "dyn.image.resize2d needs a roi of floats that is known when the text is read [relay-E088]"},
+    {"unique(%x)", "unique needs a list [tvm-E002]"},
+    {"argwhere(3f)", "argwhere needs a dimension [tvm-E002]"},
+    {"matrix_set_diag(%x, zeros(shape=[3], dtype=\"float32\"), k1=5, k2=5)",
+     "matrix_set_diag has diagonals that do not fit its data: Tensor[(3), float32] into Tensor[(2, 4), "
+     "float32]"},
+    {"matrix_set_diag(%x, zeros(shape=[1], dtype=\"float32\"))",
+     "matrix_set_diag has diagonals that do not fit"},
+    {"sliding_window(%x, axis=1, window_shape=[5], strides=[1])",
+     "sliding_window has windows that do not fit its data [tvm-E002]"},
+    {"sliding_window(%x, axis=1, window_shape=[1, 2], strides=[1])",
+     "sliding_window needs a size and a step"},
+    {"strided_set(%x, %x, %x, %x, %x)", "strided_set needs lists of places, at most one for each dimension"},
+    {"collapse_sum_like(%x, zeros(shape=[3, 1], dtype=\"float32\"))",
+     "collapse_sum_like needs a shape that can be broadcast to that of its data [relay-E088]"},
+    {SIZE "collapse_sum_to(%x, %s)", "collapse_sum_to needs a shape that is known when the text is read"},
+    {"%0 = cast(%x, dtype=\"int32\"); dft(%0, %0)", "dft needs two tensors of floats that have a dimension"},
+    {"stft(%x, ones(shape=[9], dtype=\"float32\"), n_fft=9, hop_length=1, win_length=9)",
+     "stft needs rows of floats, of which each has n_fft elements at least"},
+    {"stft(%x, %x, n_fft=2, hop_length=0, win_length=2)", "stft needs an n_fft, a win_length up to it"},
+    {"image.dilation2d(reshape(%x, newshape=[1, 1, 2, 4]), zeros(shape=[1, 1, 1], dtype=\"float32\"), "
+     "data_layout=\"NHWC\")",
+     "image.dilation2d needs images and a weight of known size in the layouts NCHW and IHW, or NHWC and HWI"},
+    {"%0 = reshape(%x, newshape=[1, 1, 2, 4]); nn.correlation(%0, %0, kernel_size=2)",
+     "nn.correlation needs images of floats in the layout NCHW whose channels are known, an odd kernel_size"},
+    {"nn.sparse_dense(%x, %x, %x, %x)",
+     "nn.sparse_dense needs elements or blocks, their columns, and where rows"},
+    {"sparse_reshape(cast(%x, dtype=\"int32\"), shape_of(%x), shape_of(%x))",
+     "sparse_reshape needs a row for each element, and two shapes"},
+    {"qnn.requantize(cast(%x, dtype=\"int32\"), sum(%x), 0, 2f, 0, compute_dtype=\"int64\")",
+     "qnn.requantize with compute_dtype int64 needs scales that are constants [relay-E088]"},
+    {"qnn.requantize(cast(%x, dtype=\"int32\"), 1f, 0, 2f, 0, compute_dtype=\"int9\")",
+     "qnn.requantize needs compute_dtype float32, float64 or int64 [relay-E088]"},
+    {"qnn.softmax(cast(%x, dtype=\"int8\"), 2f, 0, 1f, 0)",
+     "qnn.softmax needs int8, and a constant scale that is at most 1 [relay-E088]"},
+    {"fixed_point_multiply_per_axis(%x, 1, 0, 0, axes=[])", "needs int32, and numbers for each of its axes"},
+    {"contrib_reverse_reshape(%x, newshape=[-3, -3])",
+     "contrib_reverse_reshape has a newshape that does not fit the data [relay-E088]"},
 };
 
 static void what_cannot_be_read_is_said(void **state)

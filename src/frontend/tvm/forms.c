@@ -80,4 +80,10 @@ tn_value tvm_make(form_call *f, uint32_t n_out, tvm_converter *convert, const vo
     return v;
 }
 
-const form *const tn_relay_more_forms[] = {tvm_forms_dynamic, tvm_forms_vision, tvm_forms_boxes, NULL};
+const form *const tn_relay_more_forms[] = {tvm_forms_dynamic,
+                                           tvm_forms_tensor,
+                                           tvm_forms_window,
+                                           tvm_forms_sparse,
+                                           tvm_forms_vision,
+                                           tvm_forms_boxes,
+                                           NULL};

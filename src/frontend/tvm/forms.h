@@ -21,7 +21,15 @@ tn_value tvm_make(form_call *f, uint32_t n_out, tvm_converter *convert, const vo
  * and from known shapes. false: only the run knows them, there are too many, or f->bad. */
 bool tvm_known(form_call *f, tn_value v, uint32_t *out_n, int64_t out[TVM_MOST_SIZES]);
 
+typedef struct tvm_window {
+    int64_t size, step, apart; /* elements, from one window to the next, from one element to the next */
+} tvm_window;
+
+/* The places of all windows along a dimension of n elements: [windows, size]. false: reported. */
+bool tvm_windows(imp_node *c, const form_call *f, const tn_expr *n, const tvm_window *w, tn_value *out);
+
 /* Rows, each ended by one without a name. */
-extern const form tvm_forms_dynamic[], tvm_forms_vision[], tvm_forms_boxes[];
+extern const form tvm_forms_dynamic[], tvm_forms_tensor[], tvm_forms_window[], tvm_forms_sparse[],
+    tvm_forms_vision[], tvm_forms_boxes[];
 
 #endif

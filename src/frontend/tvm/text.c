@@ -199,6 +199,7 @@ static bool is_node_field(tn_bytes attrs, tn_bytes name)
                 {"Reverse", "axis"},
                 {"Scatter", "axis"},
                 {"GatherND", ""},
+                {"DFT", ""},
                 {"Deformable", "channels"},
                 {"Matmul", "units"},
                 {"Reduce", "axis"},

@@ -88,7 +88,7 @@ TN_ATTR_STRUCT(tn_deform_attr, TN_DEFORM_ATTRS);
 TN_ATTR_STRUCT(tn_col2im_attr, TN_COL2IM_ATTRS);
 
 #define TN_DEPTH_ATTRS(ATTR, s) \
-    ATTR(s, I64, block_size, NULL,       "rows and columns of a block") \
+    ATTR(s, I64, block_size, "1",        "rows and columns of a block") \
     ATTR(s, STR, layout,     "\"NCHW\"", "order of the data's dimensions") \
     ATTR(s, STR, mode, "\"DCR\"", "DCR: a block's elements lie whole sets of channels apart; CRD: beside each other")
 TN_ATTR_STRUCT(tn_depth_attr, TN_DEPTH_ATTRS);

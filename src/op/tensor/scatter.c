@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const char *const scatter_in[] = {"data", "indices", "updates"};
-static const char *const reductions[] = {"update", "add", "mul", "min", "max"};
+static const char *const reductions[] = {"update", "add", "mul", "min", "max", "mean"};
 
 static tn_status scatter_operands(tn_graph *g, const tn_node *n, const char *reduction)
 {
@@ -26,8 +26,11 @@ static tn_status scatter_operands(tn_graph *g, const tn_node *n, const char *red
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
         known |= reduction && strcmp(reduction, reductions[i]) == 0;
     if (!known)
-        return tn_rule_fail(g, n, "op-E007", "unknown reduction \"%s\"; use update, add, mul, min or max",
+        return tn_rule_fail(g, n, "op-E007",
+                            "unknown reduction \"%s\"; use update, add, mul, min, max or mean",
                             reduction ? reduction : "None");
+    if (strcmp(reduction, "mean") == 0)
+        return tn_rule_float(g, n, 0);
     return strcmp(reduction, "update") == 0 ? TN_OK : tn_rule_number(g, n, 0);
 }
 
@@ -38,6 +41,7 @@ static const tn_expr *combined(tn_pool *p, const char *reduction, const tn_expr 
     case 'u': return tn_mul(p, old, update);
     case 'i': return tn_min(p, old, update);
     case 'a': return tn_max(p, old, update);
+    case 'e': return tn_bin(p, TN_E_DIV, tn_add(p, old, update), tn_flt(p, old->dtype, 2));
     default: return update;
     }
 }

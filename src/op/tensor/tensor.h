@@ -86,7 +86,7 @@ TN_ATTR_STRUCT(tn_extent_attr, TN_EXTENT_ATTRS);
 TN_ATTR_STRUCT(tn_gather_nd_attr, TN_GATHER_ND_ATTRS);
 
 #define TN_ONE_HOT_ATTRS(ATTR, s) \
-    ATTR(s, DIMS, depth, NULL, "extent of the new axis") \
+    ATTR(s, DIMS, depth, "[1]", "extent of the new axis") \
     ATTR(s, I64,  axis,  "-1", "position of the new axis")
 TN_ATTR_STRUCT(tn_one_hot_attr, TN_ONE_HOT_ATTRS);
 
@@ -102,7 +102,7 @@ TN_ATTR_STRUCT(tn_tensor_scatter_attr, TN_TENSOR_SCATTER_ATTRS);
 
 /* scatter_elements; scatter_nd without an axis */
 #define TN_SCATTER_ND_ATTRS(ATTR, s) \
-    ATTR(s, STR, reduction, "\"update\"", "how an update combines with the old value: update, add, mul, min, max")
+    ATTR(s, STR, reduction, "\"update\"", "how an update combines with the old value: update, add, mul, min, max, mean")
 #define TN_SCATTER_ATTRS(ATTR, s) \
     ATTR(s, I64, axis, "0", "the axis that indices are for") \
     TN_SCATTER_ND_ATTRS(ATTR, s)

@@ -261,7 +261,113 @@ def mean_std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool
     return Tuple([_call("mean", data, axis=axis, keepdims=keepdims, exclude=exclude), std(data, axis, keepdims, exclude)])
 
 
+# ---- elements that are found or put in ----
+
+
+def unique(data: Expr, is_sorted: bool = True, return_counts: bool = False) -> Call:
+    """The values of a list that differ, where each is first, which one each element is, how many there are (and how often each is
+    there): lists as long as the data, of which only so many count."""
+    return _call("unique", data, sorted=is_sorted, return_counts=return_counts)
+
+
+def matrix_set_diag(data: Expr, diagonal: Expr, k: Any = 0, align: str = "RIGHT_LEFT") -> Call:
+    """Matrices with other diagonals: number k, or those from k[0] to k[1], of which the highest is the first row. align: the
+    side of their rows that shorter ones are on, first those above the main one and it, then those below."""
+    first, last = (k[0], k[-1]) if isinstance(k, (list, tuple)) else (k, k)
+    above, below = align.split("_")
+    return _call("matrix_set_diag", data, diagonal, k1=first, k2=last, super_diag_right_align=above == "RIGHT",
+                 sub_diag_right_align=below == "RIGHT")
+
+
+def strided_set(data: Expr, v: Expr, begin: Any, end: Any, strides: Any = None, axes: Any = None) -> Call:
+    """The data with the part replaced that a slice names; begin, end and strides are lists of numbers, or expressions."""
+    lists = [begin, end, [1] if strides is None else strides]
+    if any(isinstance(x, Expr) for x in lists):
+        if axes is not None:
+            raise TypeError("strided_set of places that are expressions has no axes; it begins at the first one")
+        return _call("strided_set", data, v, *(x if isinstance(x, Expr) else const(list(x), "int32") for x in lists))
+    return _call("strided_set", data, v, begin=begin, end=end, strides=lists[2], axes=axes)
+
+
+def reverse_reshape(data: Expr, newshape: Any) -> Call:
+    """reshape by a newshape that is read from its end."""
+    return _call("contrib_reverse_reshape", data, newshape=[newshape] if isinstance(newshape, int) else list(newshape))
+
+
+def collapse_sum_to(data: Expr, shape: Any) -> Call:
+    """Sums in a shape that can be broadcast to that of the data."""
+    if isinstance(shape, Expr):
+        return _call("collapse_sum_to", data, shape)
+    return _call("collapse_sum_to", data, const(list(shape), "int32"), shape=list(shape))
+
+
+def stft(data: Expr, n_fft: int, hop_length: Optional[int] = None, win_length: Optional[int] = None, window: Optional[Expr] = None,
+         normalized: bool = False, onesided: bool = True) -> Call:
+    """Fourier transforms of overlapping frames of a signal [batch, elements]: [batch, frequencies, frames, 2]."""
+    length = n_fft if win_length is None else win_length
+    frame = const([1] * n_fft, "int32") if window is None else window
+    return _call("stft", data, frame, n_fft=n_fft, hop_length=n_fft // 4 if hop_length is None else hop_length, win_length=length,
+                 normalized=normalized, onesided=onesided)
+
+
+def sparse_fill_empty_rows(sparse_indices: Expr, sparse_values: Expr, dense_shape: Expr, default_value: Expr) -> Tuple:
+    """The indices and values of a sparse tensor with one more in each row that had none, and whether each row had none."""
+    found = _call("sparse_fill_empty_rows", sparse_indices, sparse_values, dense_shape, default_value)
+    return Tuple([cast_like(found[0], sparse_indices), cast_like(found[1], sparse_values), _call("cast", found[2], dtype="bool")])
+
+
+# ---- layers ----
+
+
+def correlation(data1: Expr, data2: Expr, kernel_size: int, max_displacement: int, stride1: int, stride2: int, padding: Any,
+                is_multiply: bool, layout: str) -> Call:
+    """How alike windows of two images are, for each displacement."""
+    return _call("nn.correlation", data1, data2, kernel_size=kernel_size, max_displacement=max_displacement, stride1=stride1,
+                 stride2=stride2, padding=[padding] * 2 if isinstance(padding, int) else list(padding), is_multiply=is_multiply,
+                 layout=layout)
+
+
+def _sparse_parts(matrix: Any) -> List[Expr]:
+    """The values, their columns and where rows begin: three expressions, or a matrix of scipy or the like that has them as fields."""
+    parts = [matrix.data, matrix.indices, matrix.indptr] if hasattr(matrix, "indptr") else list(matrix)
+    return [_expr(x) for x in parts]
+
+
+def sparse_dense(dense_mat: Expr, sparse_mat: Any, sparse_lhs: bool = False) -> Call:
+    """dense times the transpose of sparse; sparse_lhs: sparse times the transpose of dense."""
+    return _call("nn.sparse_dense", _expr(dense_mat), *_sparse_parts(sparse_mat), sparse_lhs=sparse_lhs)
+
+
+def sparse_add(dense_mat: Expr, sparse_mat: Any) -> Call:
+    """The sum of a matrix and a sparse one."""
+    return _call("nn.sparse_add", _expr(dense_mat), *_sparse_parts(sparse_mat))
+
+
+def sparse_transpose(x: Any) -> Call:
+    """A sparse square matrix turned: its values, their columns, and where rows begin."""
+    return _call("nn.sparse_transpose", *_sparse_parts(x))
+
+
+def _blocked(name: str) -> Callable[..., Call]:
+    def conv2d(data: Expr, kernel: Expr, strides: Any = (1, 1), padding: Any = (0, 0), dilation: Any = (1, 1), groups: int = 1,
+               channels: Optional[int] = None, kernel_size: Any = None, data_layout: str = "NCHW8c", kernel_layout: str = "OIHW",
+               out_layout: str = "", out_dtype: str = "") -> Call:
+        given = {"channels": channels, "kernel_size": kernel_size and list(kernel_size), "out_dtype": out_dtype}
+        return _call(name, data, kernel, strides=list(strides), padding=list(padding), dilation=list(dilation), groups=groups,
+                     data_layout=data_layout, kernel_layout=kernel_layout, out_layout=out_layout,
+                     **{k: v for k, v in given.items() if v})
+
+    conv2d.__name__ = conv2d.__qualname__ = name.rsplit(".", 1)[-1].lower()
+    conv2d.__doc__ = "nn.conv2d of images and weights in blocks of channels."
+    return conv2d
+
+
 FUNCTIONS: Dict[str, Callable[..., Any]] = {
+    "unique": unique, "matrix_set_diag": matrix_set_diag, "strided_set": strided_set, "reverse_reshape": reverse_reshape,
+    "collapse_sum_to": collapse_sum_to, "stft": stft, "sparse_fill_empty_rows": sparse_fill_empty_rows,
+    "nn.correlation": correlation, "nn.sparse_dense": sparse_dense, "nn.sparse_add": sparse_add,
+    "nn.sparse_transpose": sparse_transpose,
+    **{f"nn.contrib_{k}conv2d_nchwc": _blocked(f"nn.contrib_{k}conv2d_NCHWc") for k in ("", "depthwise_")},
     "arange": arange, "argmax": _arg("argmax"), "argmin": _arg("argmin"), "cumprod": _running("cumprod"), "cumsum": _running("cumsum"),
     "one_hot": one_hot, "take": take, "topk": topk, "cast_like": cast_like, "copy": copy, "full": full, "full_like": full_like,
     "mean_std": mean_std, "nn.dropout": dropout, "nn.pad": pad, "nn.prelu": prelu,

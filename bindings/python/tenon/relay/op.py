@@ -37,6 +37,13 @@ _PARAMETERS: Dict[str, str] = {
     "qnn.conv2d_transpose": "data weight input_zero_point kernel_zero_point input_scale kernel_scale strides padding dilation groups "
     "channels kernel_size data_layout kernel_layout out_layout output_padding out_dtype",
     "unravel_index": "indices shape", "fixed_point_multiply": "data multiplier shift",
+    "fixed_point_multiply_per_axis": "x y lshift rshift is_lshift_required is_rshift_required axes",
+    "argwhere": "condition", "sliding_window": "data axis window_shape strides", "collapse_sum_like": "data collapse_type",
+    "dft": "re_data im_data inverse", "sparse_reshape": "sparse_indices prev_shape new_shape",
+    "image.dilation2d": "data weight strides padding dilations data_layout kernel_layout out_dtype",
+    "qnn.softmax": "x scale zero_point output_scale output_zero_point axis",
+    "qnn.avg_pool2d": "data input_scale input_zero_point output_scale output_zero_point pool_size strides padding dilation "
+    "ceil_mode count_include_pad layout out_layout",
     "sparse_to_dense": "sparse_indices output_shape sparse_values default_value",
     "qnn.concatenate": "data input_scales input_zero_points output_scale output_zero_point axis",
     "qnn.leaky_relu": "x alpha input_scale input_zero_point output_scale output_zero_point",
@@ -57,7 +64,7 @@ _PARAMETERS: Dict[str, str] = {
 # Defaults of TVM's functions that are not those of its texts, and so are written; those of operands.
 _DEFAULTS: Dict[str, Dict[str, Any]] = {
     "nn.batch_matmul": {"transpose_b": True}, "qnn.batch_matmul": {"transpose_b": True}, "nn.lrn": {"alpha": 1e-5},
-    "nn.leaky_relu": {"alpha": 0.01},
+    "nn.leaky_relu": {"alpha": 0.01}, "qnn.avg_pool2d": {"count_include_pad": True, "layout": "NHWC"},
     **{f"nn.{k}_pool{n}d": {"pool_size": (1,) * n} for k in ("avg", "max") for n in (1, 2, 3)},
     **{f"image.resize{n}d": {"rounding_method": ""} for n in (1, 2, 3)},
     "vision.non_max_suppression": {"max_output_size": -1, "iou_threshold": 0.5},
@@ -99,6 +106,7 @@ def _ordered(r: _table.Record, names: List[str], operands: List[str]) -> inspect
     kind, defaults = inspect.Parameter.POSITIONAL_OR_KEYWORD, _DEFAULTS.get(r.name, {})
     attributes = {a.name: a for a in (*r.attributes, *r.foreign)}
     parameters, all_default = [], False
+    required = max((names.index(n) for n in operands[:r.least] if n in names and n not in defaults), default=-1)
     for name in [*names, *(a for a in attributes if a not in names)]:
         default: Any = _WITHOUT_BEARING.get(r.name, {}).get(name, _NO)
         if name in defaults:
@@ -107,6 +115,8 @@ def _ordered(r: _table.Record, names: List[str], operands: List[str]) -> inspect
             default = _table.value_of(attributes[name].kind, attributes[name].default)
         elif name in operands[r.least:]:
             default = None
+        if name in names and names.index(name) < required:  # as in TVM's functions, where operands follow it
+            default = _NO
         all_default = all_default or default is not _NO
         how = kind if name in names and (default is not _NO or not all_default) else inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(name, how, default=default))
