@@ -27,6 +27,7 @@ struct printer {
     uint32_t counter;
     tn_map name;       /* parameter node -> its printed name */
     tn_strmap visible; /* parameter names in scope: 1, out of it: 0 */
+    tn_strmap bound;   /* symbols that nodes bind */
     int indent;
 };
 
@@ -174,6 +175,16 @@ static void number_use(struct printer *p, const tn_use *u)
     }
 }
 
+static void note_bound(struct printer *p, const tn_node *n)
+{
+    for (const tn_attr_field *f = n->op->attr; (n->op->flags & TN_OP_BINDS) && f && f->name && n->attr; f++) {
+        const tn_dims *d = (const tn_dims *)(const void *)((const char *)n->attr + f->offset);
+        for (uint32_t i = 0; f->kind == TN_A_DIMS && i < d->n; i++)
+            if (d->at[i]->kind == TN_E_SYM)
+                tn_strmap_put(&p->bound, d->at[i]->u.s, strlen(d->at[i]->u.s), 1);
+    }
+}
+
 static void number_region(struct printer *p, const tn_region *r, int depth)
 {
     if (depth > TN_RELAY_MAX_NEST)
@@ -182,6 +193,7 @@ static void number_region(struct printer *p, const tn_region *r, int depth)
     for (const tn_node *n = r->first; n; n = n->next) {
         if (!is_line(n))
             continue;
+        note_bound(p, n);
         for (int i = 0; i < n->nin; i++)
             number_use(p, &n->in[i]);
         for (int i = 0; i < n->nregion; i++)
@@ -321,8 +333,13 @@ static void hide_params(struct printer *p, const tn_region *r)
 
 /* ---- types of results ---- */
 
-/* Does the text's head name it? */
-static bool is_shown(const tn_symbol_info *s) { return s->min != TN_SYMBOL_MIN || s->max != TN_SYMBOL_MAX; }
+/* Does the text's head name it? The reader takes another range for symbols that nodes bind. */
+static bool is_shown(const struct printer *p, const tn_symbol_info *s)
+{
+    uint64_t unused;
+    return s->min != TN_SYMBOL_MIN || s->max != TN_SYMBOL_MAX ||
+           tn_strmap_get(&p->bound, s->name, strlen(s->name), &unused);
+}
 
 /* Is s an extent by itself in t? Depth: that of types, bounded by the readers. */
 static bool type_binds(const tn_type *t, const tn_expr *s)
@@ -338,7 +355,7 @@ static bool is_known_behind(const struct printer *p, const tn_region *r, const t
 {
     bool known = false;
     for (uint32_t i = 0; i < p->g->n_symbol && !known; i++)
-        known = p->g->symbol[i].name == s->u.s && is_shown(&p->g->symbol[i]);
+        known = p->g->symbol[i].name == s->u.s && is_shown(p, &p->g->symbol[i]);
     for (; r && !known; r = r->holder ? r->holder->owner : NULL)
         for (uint32_t i = 0; i < r->n_param && !known; i++)
             known = r->param[i]->type && r->param[i]->type[0] && type_binds(r->param[i]->type[0], s);
@@ -625,12 +642,14 @@ static void print_function(struct printer *p, const tn_function *f)
     hide_params(p, f->body);
 }
 
-static void print_symbols(const tn_graph *g, tn_buf *out)
+static void print_symbols(const struct printer *p)
 {
+    const tn_graph *g = p->g;
+    tn_buf *out = p->out;
     int n = 0;
     for (uint32_t i = 0; i < g->n_symbol; i++) {
         const tn_symbol_info *s = &g->symbol[i];
-        if (is_shown(s)) {
+        if (is_shown(p, s)) {
             tn_buf_printf(out, "%s%s in [%lld, %lld]", n++ ? ", " : "#[symbols = \"", s->name,
                           (long long)s->min, (long long)s->max);
         }
@@ -705,6 +724,7 @@ static void printer_deinit(struct printer *p)
     tn_map_deinit(&p->constant);
     tn_map_deinit(&p->name);
     tn_strmap_deinit(&p->visible);
+    tn_strmap_deinit(&p->bound);
     tn_vec_deinit(&p->listed);
     tn_arena_deinit(&p->scratch);
 }
@@ -714,7 +734,7 @@ void tn_relay_print(const tn_graph *g, tn_buf *out)
     struct printer p;
     printer_init(&p, g, out);
     tn_buf_str(out, "#[version = \"0.0.5\"]\n");
-    print_symbols(g, out);
+    print_symbols(&p);
     print_model(g, out);
     print_data(g, out);
     for (const tn_function *f = g->func; f; f = f->next) {
