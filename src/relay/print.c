@@ -175,12 +175,32 @@ static void number_use(struct printer *p, const tn_use *u)
     }
 }
 
+/* Is s an extent by itself in t? Depth: that of types, bounded by the readers. */
+static bool type_binds(const tn_type *t, const tn_expr *s)
+{
+    bool binds = false;
+    for (int i = 0; i < t->n && !binds; i++)
+        binds = t->kind == TN_T_TENSOR ? t->dim[i] == s : type_binds(t->field[i], s);
+    return binds;
+}
+
+/* Does a parameter of a function have the symbol? The reader knows it from there. */
+static bool is_of_parameter(const tn_graph *g, const tn_expr *s)
+{
+    bool is = false;
+    for (const tn_function *f = g->func; f && !is; f = f->next)
+        for (uint32_t i = 0; i < f->body->n_param && !is; i++)
+            is = f->body->param[i]->type && f->body->param[i]->type[0] &&
+                 type_binds(f->body->param[i]->type[0], s);
+    return is;
+}
+
 static void note_bound(struct printer *p, const tn_node *n)
 {
     for (const tn_attr_field *f = n->op->attr; (n->op->flags & TN_OP_BINDS) && f && f->name && n->attr; f++) {
         const tn_dims *d = (const tn_dims *)(const void *)((const char *)n->attr + f->offset);
         for (uint32_t i = 0; f->kind == TN_A_DIMS && i < d->n; i++)
-            if (d->at[i]->kind == TN_E_SYM)
+            if (d->at[i]->kind == TN_E_SYM && !is_of_parameter(p->g, d->at[i]))
                 tn_strmap_put(&p->bound, d->at[i]->u.s, strlen(d->at[i]->u.s), 1);
     }
 }
@@ -339,15 +359,6 @@ static bool is_shown(const struct printer *p, const tn_symbol_info *s)
     uint64_t unused;
     return s->min != TN_SYMBOL_MIN || s->max != TN_SYMBOL_MAX ||
            tn_strmap_get(&p->bound, s->name, strlen(s->name), &unused);
-}
-
-/* Is s an extent by itself in t? Depth: that of types, bounded by the readers. */
-static bool type_binds(const tn_type *t, const tn_expr *s)
-{
-    bool binds = false;
-    for (int i = 0; i < t->n && !binds; i++)
-        binds = t->kind == TN_T_TENSOR ? t->dim[i] == s : type_binds(t->field[i], s);
-    return binds;
 }
 
 /* Does the reader know s behind the parameters of r? */
