@@ -18,10 +18,17 @@ tn_value form_refuse(form_call *c, const char *what)
     return (tn_value){0};
 }
 
+/* Operands of a call that is made. */
+static void need(form_call *c, uint32_t n, const tn_value in[])
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!in[i].def)
+            (void)form_refuse(c, "is given None for an operand that it needs");
+}
+
 tn_value form_make(form_call *c, const tn_op *op, const void *attr, int n, const tn_value in[])
 {
-    for (int i = 0; i < n; i++)
-        c->bad = c->bad || !in[i].def;
+    need(c, (uint32_t)n, in);
     pval v = c->bad ? pval_bad(c->line, c->col) : parse_node(c->p, op, n, in, attr, c->line, c->col);
     c->bad = c->bad || v.kind == PVAL_BAD;
     return c->bad ? (tn_value){0} : v.v;
@@ -34,8 +41,7 @@ tn_value form_make1(form_call *c, const tn_op *op, const void *attr, tn_value x)
 
 tn_value form_laid_out(form_call *c, const tn_op *op, void *attr, uint32_t n, tn_value in[])
 {
-    for (uint32_t i = 0; i < n; i++)
-        c->bad = c->bad || !in[i].def;
+    need(c, n, in);
     pval v = c->bad ? pval_bad(c->line, c->col) : parse_laid_out(c->p, op, n, in, attr, c->line, c->col);
     c->bad = c->bad || v.kind == PVAL_BAD;
     return c->bad ? (tn_value){0} : v.v;
@@ -45,8 +51,7 @@ tn_value form_finished(form_call *c, const tn_op *op, void *attr, uint32_t n, co
                        pforeign *f)
 {
     tn_value *copy = tn_arena_copy(&c->p->scratch, in, n * sizeof *in, 8);
-    for (uint32_t i = 0; i < n; i++)
-        c->bad = c->bad || !in[i].def;
+    need(c, n, in);
     const pval v =
         c->bad ? pval_bad(c->line, c->col) : parse_finished(c->p, op, attr, n, copy, f, c->line, c->col);
     c->bad = c->bad || v.kind == PVAL_BAD;
@@ -321,13 +326,19 @@ bool parse_is_form(const parser *p, const tn_op *op, size_t n, const tn_value in
            parse_form_find(p->given.forms, op->name);
 }
 
-/* Attributes that both have: bools. */
-static void same_attributes(const tn_op *op, const void *attr, const form *f, form_values *out)
+/* Attributes that both have: bools. Others must be as if they were not given. */
+static void same_attributes(form_call *c, const tn_op *op, const void *attr, const form *f)
 {
-    for (const tn_attr_field *own = f->attr; own->name; own++) {
-        const tn_attr_field *of = op->attr ? parse_find_field(op->attr, own->name) : NULL;
-        if (of && of->kind == TN_A_BOOL && own->kind == TN_A_BOOL)
-            memcpy((char *)out + own->offset, (const char *)attr + of->offset, sizeof(bool));
+    void *usual = tn_arena_alloc(&c->p->scratch, op->attr_size, 16);
+    if (!op->attr || tn_attr_init(c->p->g->pool, op->attr, op->attr_size, usual) != TN_OK)
+        return;
+    for (const tn_attr_field *of = op->attr; of->name; of++) {
+        const tn_attr_field *own = parse_find_field(f->attr, of->name), only[] = {*of, FORM_END};
+        if (own && of->kind == TN_A_BOOL && own->kind == TN_A_BOOL)
+            memcpy((char *)&c->a + own->offset, (const char *)attr + of->offset, sizeof(bool));
+        else if (!own && !tn_attr_eq(only, attr, usual))
+            (void)form_refuse(
+                c, tn_arena_printf(&c->p->scratch, "of these operands has no attribute %s", of->name));
     }
 }
 
@@ -343,8 +354,9 @@ pval parse_form_values(parser *p, const tn_op *op, const void *attr, size_t n, c
                    .in = in,
                    .n = (uint32_t)n,
                    .a = {.dtype = other->dtype, .s = other->mode, .x = other->allowzero}};
-    same_attributes(op, attr, f, &c.a);
-    read_form(&c, f, &out);
+    same_attributes(&c, op, attr, f);
+    if (!c.bad)
+        read_form(&c, f, &out);
     return out;
 }
 
@@ -364,8 +376,6 @@ static const struct {
     {"nn.avg_pool", "out_layout", NULL},
     {"nn.global_", "out_layout", NULL},
 };
-
-/* TVM's operator has the attribute, and ours does not: the value that comes next can be read over or kept. */
 
 static bool has_no_bearing(const parser *p, const char *op, const char *name)
 {

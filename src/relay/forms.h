@@ -41,7 +41,7 @@ struct form {
     const char *doc;
 };
 
-/* Ended by a row without a name (forms_tensor.c, forms_nn.c). A caller of the parser may have more of them
+/* Ended by a row without a name (forms_*.c). A caller of the parser may have more of them
  * (tn_relay_metadata.forms). */
 extern const form form_rows_tensor[], form_rows_nn[], form_rows_qnn[], form_rows_blocked[];
 

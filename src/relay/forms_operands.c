@@ -115,11 +115,9 @@ static void sum_of_bools(adapted *a)
     const tn_type *t = tensor(a, 0);
     if (a->n != 1 || !t || !tn_dtype_is_bool(t->dtype))
         return;
-    tn_cast_attr *to = TN_NEW(&a->c.p->scratch, tn_cast_attr);
-    *to = (tn_cast_attr){t->dtype};
-    tn_value number = form_cast(&a->c, a->in[0], TN_DT(TN_INT, 8));
-    tn_value most = form_make1(&a->c, &tn_op_max, a->attr, number);
-    become(a, &tn_op_cast, to, 1, &most);
+    tn_value sum = form_make1(&a->c, &tn_op_sum, a->attr, form_cast(&a->c, a->in[0], TN_I64)),
+             none = form_integer(&a->c, 0);
+    become(a, &tn_op_greater, NULL, 2, (const tn_value[]){sum, none});
 }
 
 /* Means of integers that are shorter than their sums: both the sum and the number of elements wrap. */

@@ -171,6 +171,10 @@ tn_value form_requantized(form_call *c, tn_qnn_attr a, const tn_value in[5])
     a.rounding = !a.rounding || strcmp(a.rounding, "None") == 0 ? "UPWARD" : a.rounding;
     if (!t)
         return (tn_value){0};
+    const bool few = tn_dtype_is_int(a.out_dtype) && a.out_dtype.bits <= 16;
+    if (!tn_dtype_is_int(t->dtype) || t->dtype.bits > 32 || (!few && !tn_dtype_eq(a.out_dtype, TN_I32)))
+        return form_refuse(
+            c, "needs integers of at most 32 bits, and an out_dtype of at most 16 bits, or int32");
     if (strcmp(a.rounding, "UPWARD") != 0 && strcmp(a.rounding, "TONEAREST") != 0)
         return form_refuse(c, "needs rounding UPWARD or TONEAREST");
     const bool wide = strcmp(a.compute_dtype, "float64") == 0;

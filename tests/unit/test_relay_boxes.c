@@ -166,28 +166,38 @@ static const form_said texts[] = {
      "indices Tensor[(1), int32] must be a matrix of integers [tvm-E002]"},
     {CLASSES "vision.all_class_non_max_suppression(%b, %s, -1, 0.5f, 0f, output_format=\"odd\")",
      "vision.all_class_non_max_suppression needs output_format onnx or tensorflow, not \"odd\" [tvm-E002]"},
-    {CLASSES "vision.regular_non_max_suppression(%b, %s, max_detections_per_class=5, max_detections=3, "
+    {CLASSES "vision.regular_non_max_suppression(%b, reshape(%s, newshape=[1, 2, 1]), "
+             "max_detections_per_class=5, max_detections=3, "
              "num_classes=3, iou_threshold=0.5f, score_threshold=0f)",
-     "vision.regular_non_max_suppression needs num_classes from 1 to what the scores Tensor[(1, 1, 2), "
+     "vision.regular_non_max_suppression needs num_classes from 1 to what the scores Tensor[(1, 2, 1), "
      "float32] have [tvm-E002]"},
-    {CLASSES "vision.regular_non_max_suppression(%b, %s, max_detections_per_class=5, max_detections=0, "
+    {CLASSES "vision.regular_non_max_suppression(%b, reshape(%s, newshape=[1, 2, 1]), "
+             "max_detections_per_class=5, max_detections=0, "
              "num_classes=1, iou_threshold=0.5f, score_threshold=0f)",
      "vision.regular_non_max_suppression needs max_detections and max_detections_per_class of at least 1 "
      "[tvm-E002]"},
-    {CLASSES "vision.regular_non_max_suppression(%b, %s, max_detections_per_class=5, max_detections=3, "
+    {CLASSES "vision.regular_non_max_suppression(%b, reshape(%s, newshape=[1, 2, 1]), "
+             "max_detections_per_class=5, max_detections=3, "
              "num_classes=1, iou_threshold=-1f, score_threshold=0f)",
      "vision.regular_non_max_suppression needs an iou_threshold of at least 0 [tvm-E002]"},
+    {CLASSES "vision.regular_non_max_suppression(%b, %s, max_detections_per_class=5, max_detections=3, "
+             "num_classes=1, iou_threshold=0.5f, score_threshold=0f)",
+     "scores Tensor[(1, 1, 2), float32] are not those of boxes Tensor[(1, 2, 4), float32] [tvm-E002]"},
+    {BOXES "vision.non_max_suppression(%d, %n, %i, -1, 0.5f, coord_start=9223372036854775807)",
+     "vision.non_max_suppression needs a coord_start, score_index and id_index of columns"},
+    {"vision.multibox_prior(reshape(%x, newshape=[1, 2, 2, 2]), sizes=[0.5f], ratios=[1f, -1f])",
+     "vision.multibox_prior needs from 1 to 256 sizes and ratios above 0 [tvm-E002]"},
     {"vision.multibox_prior(reshape(%x, newshape=[1, 2, 2, 2]), steps=[1f])",
      "vision.multibox_prior needs 2 numbers as steps, not 1 [tvm-E002]"},
     {"vision.multibox_prior(reshape(%x, newshape=[1, 2, 2, 2]), sizes=[])",
-     "vision.multibox_prior needs from 1 to 256 sizes and ratios [tvm-E002]"},
+     "vision.multibox_prior needs from 1 to 256 sizes and ratios above 0 [tvm-E002]"},
     {"vision.multibox_prior(reshape(cast(%x, dtype=\"int32\"), newshape=[1, 2, 2, 2]))",
      "vision.multibox_prior needs float32 images, not Tensor[(1, 2, 2, 2), int32] [tvm-E002]"},
     {ANCHORS "vision.multibox_transform_loc(%p, %l, %l)",
      "scores Tensor[(1, 4, 2), float32], boxes Tensor[(1, 8), float32] and anchors Tensor[(1, 8), float32] "
      "do not fit [tvm-E002]"},
     {ANCHORS "vision.proposal(%l, %l, %l, scales=[])",
-     "vision.proposal needs from 1 to 4096 pairs of scales and ratios [tvm-E002]"},
+     "vision.proposal needs from 1 to 4096 pairs of scales and ratios above 0 [tvm-E002]"},
     {ANCHORS "vision.proposal(%l, %l, %l, rpn_post_nms_top_n=0)",
      "vision.proposal needs a feature_stride and a rpn_post_nms_top_n of at least 1, and a threshold of at "
      "least 0 [tvm-E002]"},

@@ -306,6 +306,14 @@ static const form_case cases[] = {
      16,
      {1, 2, 3, 4, 1, 2, 3, 4, -5, 6, -7, 8, -5, 6, -7, 8}},
     {SIZE "dyn.sparse_to_dense(1, 5f, 0f, %s)", 2, {0, 5}},
+    {SIZE "dyn.topk(%x, %s - 2i64, ret_type=\"values\")", 8, {4, 3, 2, 1, 8, 6, -5, -7}},
+    {SIZE "dyn.one_hot(cast(sign(strided_slice(%x, begin=[1, 0], end=[2, 2])), dtype=\"int32\"), 1f, 0f, %s, "
+          "dtype=\"float32\")",
+     4,
+     {0, 0, 0, 1}},
+    {"cast(sum(greater(strided_slice(%x, begin=[0, 0], end=[0, 4]), 0f), axis=[0]), dtype=\"float32\")",
+     4,
+     {0, 0, 0, 0}},
     {"nn.conv1d(reshape(%x, newshape=[1, 4, 2]), reshape(%x, newshape=[1, 2, 4]), channels=4, "
      "kernel_size=[1], "
      "data_layout=\"NWC\", kernel_layout=\"WIO\", out_layout=\"NWC\")",
@@ -508,6 +516,22 @@ static const form_said texts[] = {
     {"nn.max_pool2d(reshape(%x, newshape=[1, 2, 2, 2]), pool_size=[2, 2], layout=\"NCHW4c\")",
      "layout \"NCHW4c\" is not supported, only \"NCHW\""},
     {"unique(%x)", "unique needs a list [tvm-E002]"},
+    {"dyn.topk(None, 2)", "dyn.topk is given None for an operand that it needs [relay-E088]"},
+    {"dyn.tile(%x, None)", "reps of dyn.tile is None [tvm-E002]"},
+    {"qnn.softmax(cast(%x, dtype=\"int8\"), 0.1f, 0, None, 0)",
+     "qnn.softmax is given None for an operand that it needs [relay-E088]"},
+    {"dyn.topk(%x, 1, ret_type=\"odd\")", "dyn.topk needs ret_type both, values or indices [relay-E088]"},
+    {"collapse_sum_to(%x, cast(%x, dtype=\"int32\"), shape=None)",
+     "collapse_sum_to needs a shape that is known when the text is read [relay-E088]"},
+    {"qnn.requantize(cast(%x, dtype=\"int32\"), 1f, 0, 2f, 0, compute_dtype=\"int64\", out_dtype=\"uint32\")",
+     "qnn.requantize needs integers of at most 32 bits, and an out_dtype of at most 16 bits, or int32 "
+     "[relay-E088]"},
+    {"dft(%x, %x, onesided=True)", "dft of these operands has no attribute onesided [relay-E088]"},
+    {"dft(%x, reshape(%x, newshape=[4, 2]))", "dft needs two tensors of one shape [tvm-E002]"},
+    {SIZE "dyn.strided_slice(%x, %s, concatenate((%s, %s)), %s)",
+     "dyn.strided_slice needs lists of one length [tvm-E002]"},
+    {SIZE "dyn.full(%x, %s)", "dyn.full needs one number to fill with [tvm-E002]"},
+    {SIZE "dyn.broadcast_to(%x, %s)", "cannot be repeated to 1 dimensions [tvm-E002]"},
     {"argwhere(3f)", "argwhere needs a dimension [tvm-E002]"},
     {"matrix_set_diag(%x, zeros(shape=[3], dtype=\"float32\"), k1=5, k2=5)",
      "matrix_set_diag has diagonals that do not fit its data: Tensor[(3), float32] into Tensor[(2, 4), "

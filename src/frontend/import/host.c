@@ -176,7 +176,8 @@ static tn_node *fold_small(imp_node *c, tn_node *n)
     for (int i = 0; i < n->nin && in >= 0; i++)
         in = n->in[i].def && small_count(tn_in_type(n, i)) >= 0 ? in : -1;
     if (n->nout != 1 || !all_constant(n) || count < 0 || in < 0 || n->type[0]->n > IMP_MAX_RANK ||
-        n->op->fuse == TN_FUSE_NONE || n->op->expand || !tn_attr_fixed(n->op->attr, n->attr))
+        n->op->fuse == TN_FUSE_NONE || n->op->fuse == TN_FUSE_ANCHOR || n->op->expand ||
+        !tn_attr_fixed(n->op->attr, n->attr)) /* windows may be any large */
         return n;
     if (tn_relay_eval_node(c->g, n, &v, tn_eval_interp, NULL) != TN_OK) {
         c->bad = true;

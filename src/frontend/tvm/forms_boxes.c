@@ -23,14 +23,24 @@ static void need_entries(imp_node *c, const form_call *f, const char *name, tn_r
 
 /* ---- anchors ---- */
 
+static bool positive(tn_reals list)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < list.n; i++)
+        all = all && list.at[i] > 0 && list.at[i] < 1e30;
+    return all;
+}
+
 /* reals sizes, reals2 ratios, reals3 steps, reals4 offsets; the first ratio counts for nothing. */
 static void multibox_prior(imp_node *c, form_call *f)
 {
     const form_values *a = &f->a;
     need_entries(c, f, "steps", a->reals3, 2);
     need_entries(c, f, "offsets", a->reals4, 2);
-    if (a->reals.n < 1 || a->reals2.n < 1 || a->reals.n > IMP_MAX_PRIORS || a->reals2.n > IMP_MAX_PRIORS)
-        imp_refuse(c, IMP_BAD_VALUE, "%s needs from 1 to %d sizes and ratios", f->name, IMP_MAX_PRIORS);
+    if (!positive(a->reals) || !positive(a->reals2) || a->reals.n < 1 || a->reals2.n < 1 ||
+        a->reals.n > IMP_MAX_PRIORS || a->reals2.n > IMP_MAX_PRIORS)
+        imp_refuse(c, IMP_BAD_VALUE, "%s needs from 1 to %d sizes and ratios above 0", f->name,
+                   IMP_MAX_PRIORS);
     const tn_value x = imp_in(c, 0);
     if (!c->bad && !tn_dtype_eq(imp_type(x)->dtype, TN_F32))
         imp_refuse(c, IMP_OPERANDS, "%s needs float32 images, not %s", f->name,
@@ -81,6 +91,7 @@ static void transform_loc(imp_node *c, form_call *f)
     int64_t classes = 0;
     need_entries(c, f, "variances", f->a.reals, 4);
     if (!c->bad && (imp_rank(prob) != 3 || imp_rank(loc) != 2 || imp_rank(anchor) != 3 ||
+                    !tn_is_value(imp_type(anchor)->dim[2], 4) ||
                     !tn_is_int(imp_type(prob)->dim[1], &classes) || classes < 1 + !f->a.y))
         imp_refuse(c, IMP_OPERANDS, "scores %s, boxes %s and anchors %s do not fit",
                    imp_type_text(c, imp_type(prob)), imp_type_text(c, imp_type(loc)),
@@ -108,8 +119,9 @@ static void make_anchors(imp_node *c, const form_call *f, imp_anchors *r)
 {
     const tn_reals scales = f->a.reals, ratios = f->a.reals2;
     const double side = r->stride, centre = 0.5 * (side - 1);
-    if (!scales.n || !ratios.n || (uint64_t)scales.n * ratios.n > IMP_MAX_ANCHORS)
-        imp_refuse(c, IMP_BAD_VALUE, "%s needs from 1 to %d pairs of scales and ratios", f->name,
+    if (!positive(scales) || !positive(ratios) || !scales.n || !ratios.n ||
+        (uint64_t)scales.n * ratios.n > IMP_MAX_ANCHORS)
+        imp_refuse(c, IMP_BAD_VALUE, "%s needs from 1 to %d pairs of scales and ratios above 0", f->name,
                    IMP_MAX_ANCHORS);
     for (uint32_t i = 0; i < ratios.n && !c->bad; i++)
         for (uint32_t k = 0; k < scales.n; k++, r->kinds++) {

@@ -70,8 +70,8 @@ static tn_value worked_out(form_call *f, tn_value v, int *left)
         return (tn_value){0};
     if (tn_op_is(n, &tn_op_shape_of))
         return of_shape(f, n);
-    if (n->op->fuse == TN_FUSE_NONE || n->op->expand || (n->op->flags & TN_OP_EFFECT) || n->nregion ||
-        !tn_attr_fixed(n->op->attr, n->attr))
+    if (n->op->fuse == TN_FUSE_NONE || n->op->fuse == TN_FUSE_ANCHOR || n->op->expand ||
+        (n->op->flags & TN_OP_EFFECT) || n->nregion || !tn_attr_fixed(n->op->attr, n->attr))
         return (tn_value){0};
     tn_value *in = TN_NEW_N(&f->p->scratch, tn_value, n->nin);
     for (int i = 0; i < n->nin; i++) {
@@ -116,6 +116,8 @@ static tn_dims extents(imp_node *c, form_call *f, tn_value v, const char *what)
     int64_t at[TVM_MOST_SIZES];
     uint32_t n;
     int steps = MOST_STEPS;
+    if (!v.def && !c->bad)
+        imp_refuse(c, IMP_OPERANDS, "%s of %s is None", what, f->name);
     if (imp_rank(v) > 1 && !c->bad)
         imp_refuse(c, IMP_OPERANDS, "%s of %s must be a list", what, f->name);
     if (c->bad || tvm_known(f, v, &n, at))
@@ -146,6 +148,9 @@ static bool numbers(imp_node *c, form_call *f, tn_value v, const char *what, tn_
 /* v repeated to the shape `to`. */
 static tn_value filled(imp_node *c, tn_value v, tn_dims to)
 {
+    if (!c->bad && imp_rank(v) > (int)to.n)
+        imp_refuse(c, IMP_OPERANDS, "%s cannot be repeated to %u dimensions", imp_type_text(c, imp_type(v)),
+                   (unsigned)to.n);
     const tn_broadcast_to_attr a = {to};
     return to.n ? imp_call1(c, &tn_op_broadcast_to, &a, v) : v;
 }
@@ -187,6 +192,9 @@ static void broadcast_to(imp_node *c, form_call *f)
     }
     c->bad = c->bad || f->bad;
     (void)imp_host_through(c, to, &steps);
+    if (!c->bad && imp_length(to) >= 0 && imp_length(to) < imp_rank(x))
+        imp_refuse(c, IMP_OPERANDS, "%s cannot be repeated to %d dimensions", imp_type_text(c, imp_type(x)),
+                   (int)imp_length(to));
     if (!imp_dynamic_expand(c, x, imp_cast(c, to, TN_I64)))
         imp_out(c, 0, filled(c, x, imp_extents_in(c, to, "shape")));
 }
@@ -198,12 +206,19 @@ static tn_value end_of(imp_node *c, tn_value begin, tn_value size)
     return imp_choose(c, rest, all, imp_call2(c, &tn_op_add, NULL, begin, size));
 }
 
+static bool same_length(imp_node *c, tn_value list, tn_value *other)
+{
+    return imp_rank(*other) == 1 && imp_with_extent(c, other, 0, imp_type(list)->dim[0]);
+}
+
 static void strided_slice(imp_node *c, form_call *f)
 {
     int64_t v[3][TVM_MOST_SIZES];
     uint32_t n[3];
     const bool sized = f->a.s && strcmp(f->a.s, "size") == 0;
     const tn_value x = imp_in(c, 0);
+    if (f->a.s && *f->a.s && !sized && strcmp(f->a.s, "end") != 0)
+        imp_refuse(c, IMP_BAD_VALUE, "%s needs slice_mode end or size", f->name);
     if (!sized && tvm_known(f, imp_in(c, 1), &n[0], v[0]) && tvm_known(f, imp_in(c, 2), &n[1], v[1]) &&
         tvm_known(f, imp_in(c, 3), &n[2], v[2])) {
         const tn_slice_attr a = {tn_make_dims(c->g, n[0], v[0]),
@@ -220,6 +235,13 @@ static void strided_slice(imp_node *c, form_call *f)
         const tn_broadcast_to_attr all = {{1, imp_type(begin)->dim}};
         by = imp_call1(c, &tn_op_broadcast_to, &all, by);
     }
+    if (!c->bad &&
+        (imp_rank(begin) != 1 || !same_length(c, begin, &end) || (by.def && !same_length(c, begin, &by))) &&
+        !c->bad)
+        imp_refuse(c, IMP_OPERANDS, "%s needs lists of one length", f->name);
+    if (by.def)
+        imp_demand(c, imp_reduce(c, &tn_op_sum, imp_cast(c, imp_with(c, &tn_op_equal, by, 0), TN_I64), 0), 0,
+                   "dyn.strided_slice: strides must not be 0");
     if (sized)
         end = end_of(c, begin, end);
     if (!imp_dynamic_slice(c, x, begin, end, (tn_value){0}, by) && !c->bad)
@@ -232,6 +254,8 @@ static void fill(imp_node *c, form_call *f)
     const bool given = strcmp(f->name, "dyn.full") == 0;
     const tn_dims to = extents(c, f, imp_in(c, given), "shape");
     const tn_dtype t = f->a.dtype.bits ? f->a.dtype : given ? imp_type(imp_in(c, 0))->dtype : TN_F32;
+    if (given && imp_rank(imp_in(c, 0)) && !c->bad)
+        imp_refuse(c, IMP_OPERANDS, "%s needs one number to fill with", f->name);
     const tn_value v =
         given ? imp_cast(c, imp_in(c, 0), t) : imp_const(c, t, strcmp(f->name, "dyn.ones") == 0);
     imp_out(c, 0, c->bad ? v : filled(c, v, to));
@@ -263,17 +287,34 @@ static tn_value tile(form_call *f)
     return form_make1(f, &tn_op_tile, &a, f->in[0]);
 }
 
+/* k of the run, below 1: all. */
+static void find_k(imp_node *c, form_call *f)
+{
+    const tn_value x = imp_in(c, 0);
+    tn_dims *to = ((const wanted *)c->origin)->to;
+    if (!c->bad && (imp_length(imp_in(c, 1)) != 1 || !tn_dtype_is_int(imp_type(imp_in(c, 1))->dtype)))
+        imp_refuse(c, IMP_OPERANDS, "k of %s must be one whole number", f->name);
+    tn_value k = imp_reshape(c, imp_cast(c, imp_opt(c, 1), TN_I64), 0, NULL);
+    const int axis = imp_axis(c, f->a.axis, imp_rank(x));
+    if (c->bad)
+        return;
+    const tn_value all = imp_extent_of(c, x, axis), is_all = imp_with(c, &tn_op_less, k, 1);
+    *to = imp_bind(c, imp_choose(c, is_all, all, k), NULL);
+}
+
 static tn_value topk(form_call *f)
 {
-    int64_t k[TVM_MOST_SIZES];
+    int64_t k[TVM_MOST_SIZES] = {0};
     uint32_t n;
     tn_topk_attr a = {.axis = f->a.axis, .is_ascend = f->a.x, .dtype = f->a.dtype};
     if (tvm_known(f, f->in[1], &n, k)) {
         k[0] = n == 1 && k[0] < 1 ? -1 : k[0]; /* all */
         a.k = tn_make_dims(f->p->g, n, k);
     } else {
-        a.k = extents_of(f, f->in[1], "k");
+        (void)tvm_make(f, 0, find_k, &(const wanted){.to = &a.k});
     }
+    if (strcmp(f->a.s, "both") != 0 && strcmp(f->a.s, "values") != 0 && strcmp(f->a.s, "indices") != 0)
+        return form_refuse(f, "needs ret_type both, values or indices");
     pforeign other = {.ret_type = f->a.s};
     return form_finished(f, &tn_op_topk, &a, 1, f->in, &other);
 }
@@ -282,7 +323,14 @@ static tn_value one_hot(form_call *f)
 {
     tn_one_hot_attr a = {extents_of(f, f->in[3], "depth"), f->a.axis};
     pforeign other = {.dtype = f->a.dtype};
-    return form_finished(f, &tn_op_one_hot, &a, 3, f->in, &other);
+    const tn_type *t = form_type(f, f->in[0]);
+    tn_value in[3] = {f->in[0], f->in[1], f->in[2]};
+    if (t && !f->bad && a.depth.n == 1 && a.depth.at[0]->kind != TN_E_INT) { /* a place below 0 is none */
+        const tn_value below = form_make2(f, &tn_op_less, in[0], form_number(f, t->dtype, 0)),
+                       beyond = form_cast(f, form_reshaped(f, f->in[3], 0, NULL), t->dtype);
+        in[0] = form_where(f, below, beyond, in[0]);
+    }
+    return form_finished(f, &tn_op_one_hot, &a, 3, in, &other);
 }
 
 static tn_value pad(form_call *f)
@@ -412,7 +460,7 @@ static void upsampling(imp_node *c, form_call *f)
         size[i] = scaled(c, f, x, (last ? 1 : 2) + i, imp_in(c, (uint32_t)(1 + i)));
     if (c->bad)
         return;
-    const bool cubic = strcmp(f->a.t, "bicubic") == 0,
+    const bool cubic = n == 2 && strcmp(f->a.t, "bicubic") == 0,
                linear = strcmp(f->a.t, n == 3 ? "trilinear" : "bilinear") == 0;
     if (!linear && !cubic && strcmp(f->a.t, "nearest_neighbor") != 0)
         imp_refuse(c, IMP_BAD_VALUE, "%s needs method nearest_neighbor, %s", f->name,

@@ -49,8 +49,13 @@ static void fill_empty_rows(imp_node *c, form_call *f)
     tn_value at = imp_cast(c, imp_in(c, 0), TN_I64), v = imp_cast(c, imp_in(c, 1), TN_I64);
     tn_value shape = imp_cast(c, imp_in(c, 2), TN_I64), rest = imp_cast(c, imp_in(c, 3), TN_I64);
     int64_t rank = 0;
-    if (!c->bad && (imp_rank(at) != 2 || imp_rank(v) != 1 || imp_rank(shape) != 1 || imp_length(rest) != 1 ||
-                    !tn_is_int(imp_type(at)->dim[1], &rank) || rank < 1))
+    for (uint32_t i = 0; i < 4 && !c->bad; i += 2) /* values become integers, as in TVM */
+        if (!tn_dtype_is_int(imp_type(imp_in(c, i))->dtype))
+            imp_refuse(c, IMP_OPERANDS, "%s needs integers, not %s", f->name,
+                       imp_type_text(c, imp_type(imp_in(c, i))));
+    if (!c->bad && (imp_rank(at) != 2 || imp_rank(v) != 1 ||
+                    !imp_with_extent(c, &v, 0, imp_type(at)->dim[0]) || imp_rank(shape) != 1 ||
+                    imp_length(rest) != 1 || !tn_is_int(imp_type(at)->dim[1], &rank) || rank < 1))
         imp_refuse(c, IMP_OPERANDS,
                    "%s needs a row for each element, the values, the shape and one more value", f->name);
     const tn_expr *rows = c->bad ? NULL : imp_extent_in(c, element(c, shape, 0), "the shape");
@@ -136,7 +141,8 @@ static bool read_sparse(imp_node *c, const form_call *f, uint32_t first, sparse 
     const tn_type *t = imp_type(s->v);
     if (!c->bad && ((t->n != 1 && t->n != 3) || imp_rank(s->columns) != 1 || imp_rank(s->begins) != 1 ||
                     (t->n == 3 && (!tn_is_int(t->dim[1], &s->high) || !tn_is_int(t->dim[2], &s->wide) ||
-                                   s->high < 1 || s->wide < 1))))
+                                   s->high < 1 || s->wide < 1)) ||
+                    !imp_with_extent(c, &s->columns, 0, t->dim[0])))
         imp_refuse(c, IMP_OPERANDS, "%s needs elements or blocks, their columns, and where rows begin",
                    f->name);
     if (!c->bad)

@@ -113,6 +113,17 @@ static bool read_band(imp_node *c, const form_call *f, band *b, tn_value x, tn_v
     return !c->bad;
 }
 
+/* The run fails where a diagonal has fewer numbers than it takes. */
+static void enough(imp_node *c, const band *b, tn_value x, tn_value d)
+{
+    const tn_value height = imp_extent_of(c, x, b->t->n - 2), width = imp_extent_of(c, x, b->t->n - 1),
+                   have = imp_extent_of(c, d, imp_rank(d) - 1), zero = imp_i64(c, 0);
+    const tn_value down = imp_with(c, &tn_op_add, height, (double)(b->high < 0 ? b->high : 0)),
+                   across = imp_with(c, &tn_op_subtract, width, (double)(b->low > 0 ? b->low : 0));
+    const tn_value short_by = two(c, &tn_op_subtract, two(c, &tn_op_minimum, down, across), have);
+    imp_demand(c, two(c, &tn_op_maximum, short_by, zero), 0, "matrix_set_diag: a diagonal is too short");
+}
+
 static void matrix_set_diag(imp_node *c, form_call *f)
 {
     band b;
@@ -127,6 +138,7 @@ static void matrix_set_diag(imp_node *c, form_call *f)
     tn_value not_below = two(c, &tn_op_greater_equal, which, imp_i64(c, b.low)),
              not_above = two(c, &tn_op_less_equal, which, imp_i64(c, b.high));
     tn_value inside = two(c, &tn_op_logical_and, not_below, not_above), zero = imp_i64(c, 0);
+    enough(c, &b, x, d);
     if (!b.one) {
         b.longest = imp_extent_of(c, d, r - 1);
         at = two(c, &tn_op_add, at, first_in_row(c, f, &b, x, which));
@@ -198,6 +210,10 @@ static tn_value set_along(imp_node *c, tn_value x, int d, tn_value *v)
     tn_value below = two(c, &tn_op_less, place, to), above = two(c, &tn_op_greater, place, to);
     tn_value begun = two(c, &tn_op_greater_equal, number, zero), open = imp_choose(c, back, above, below);
     tn_value set = two(c, &tn_op_logical_and, two(c, &tn_op_logical_and, meets, begun), open);
+    tn_value many = imp_reduce(c, &tn_op_sum, imp_cast(c, set, TN_I64), 0),
+             given_of_v = imp_extent_of(c, *v, d);
+    imp_demand(c, two(c, &tn_op_subtract, many, given_of_v), 0,
+               "strided_set: there must be as many places as values");
     *v = imp_take(c, *v, imp_choose(c, set, number, zero), d);
     for (int i = 0; i < rank; i++)
         dim[i] = i == d ? imp_type(x)->dim[d] : tn_idx(c->pool, 1);
@@ -318,9 +334,9 @@ static tn_value collapse_sum_to(form_call *f)
     int64_t at[TVM_MOST_SIZES];
     uint32_t n;
     tn_dims to = f->a.dims;
-    if (x && !(f->given & 1) && tvm_known(f, f->in[1], &n, at))
+    if (x && !to.at && tvm_known(f, f->in[1], &n, at))
         to = tn_make_dims(f->p->g, n, at);
-    else if (!f->bad && !(f->given & 1))
+    else if (!f->bad && !to.at)
         return form_refuse(f, "needs a shape that is known when the text is read");
     return x && !f->bad ? collapsed(f, x, to.n, to.at) : (tn_value){0};
 }

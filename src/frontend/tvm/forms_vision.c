@@ -118,7 +118,7 @@ static bool read_suppression(imp_node *c, form_call *f, suppression *s)
     if (imp_rank(count) != 1 || !tn_dtype_is_int(imp_type(count)->dtype))
         imp_refuse(c, IMP_OPERANDS, "%s needs valid_count as a list of integers, not %s", f->name,
                    imp_type_text(c, imp_type(count)));
-    if (!tn_is_int(imp_type(x)->dim[2], &width) || f->a.i < 0 || f->a.i + 4 > width || f->a.j < 0 ||
+    if (!tn_is_int(imp_type(x)->dim[2], &width) || f->a.i < 0 || f->a.i > width - 4 || f->a.j < 0 ||
         f->a.j >= width || f->a.k >= width)
         imp_refuse(c, IMP_BAD_VALUE,
                    "%s needs a coord_start, score_index and id_index of columns that data %s has", f->name,
@@ -392,13 +392,26 @@ static tn_value with_rest(imp_node *c, tn_value v, int64_t more, double rest)
     return imp_concat(c, 2, part, 1);
 }
 
+/* Are there as many scores as boxes, along dimension `axis` of the scores? false: reported. */
+static bool fit_boxes(imp_node *c, tn_value boxes, tn_value *scores, int axis)
+{
+    const tn_type *t = imp_type(boxes);
+    if (!c->bad &&
+        (!imp_with_extent(c, scores, 0, t->dim[0]) || !imp_with_extent(c, scores, axis, t->dim[1])) &&
+        !c->bad)
+        imp_refuse(c, IMP_OPERANDS, "scores %s are not those of boxes %s",
+                   imp_type_text(c, imp_type(*scores)), imp_type_text(c, t));
+    return !c->bad;
+}
+
 /* boxes [batch, n, 4], scores [batch, n, classes]: the max_detections best boxes of all classes, their classes and
  * scores, and how many there are. */
 static void regular(imp_node *c, form_call *f)
 {
-    const tn_value boxes = imp_in(c, 0), points = imp_in(c, 1);
-    tn_value scores, best;
-    if (!has_boxes(c, boxes, 3) || !has_boxes(c, points, 3) || !scores_of_classes(c, f, points, &scores))
+    const tn_value boxes = imp_in(c, 0);
+    tn_value points = imp_in(c, 1), scores, best;
+    if (!has_boxes(c, boxes, 3) || !has_boxes(c, points, 3) || !fit_boxes(c, boxes, &points, 1) ||
+        !scores_of_classes(c, f, points, &scores))
         return;
     const imp_nms how = {
         .overlap = (double)(float)f->a.a, .least = (double)nextafterf((float)f->a.b, -INFINITY), .most = -1};

@@ -15,12 +15,16 @@ enum { MOST_SAMPLES = 1 << 24 };
 /* dft(re, im): along the last dimension. Backward the result is divided by its length. */
 static void dft(imp_node *c, form_call *f)
 {
-    const tn_value re = imp_in(c, 0), im = imp_in(c, 1);
+    const tn_value re = imp_in(c, 0);
+    tn_value im = imp_in(c, 1);
     const tn_type *t = imp_type(re);
     const int r = t->n;
     int64_t n = 0;
     if (!c->bad && (r < 1 || imp_rank(im) != r || !tn_dtype_is_float(t->dtype)))
         imp_refuse(c, IMP_OPERANDS, "%s needs two tensors of floats that have a dimension", f->name);
+    for (int d = 0; d < r && !c->bad; d++)
+        if (!imp_with_extent(c, &im, d, t->dim[d]) && !c->bad)
+            imp_refuse(c, IMP_OPERANDS, "%s needs two tensors of one shape", f->name);
     if (c->bad)
         return;
     if (tn_is_int(t->dim[r - 1], &n) && (n < 1 || n > MOST_SAMPLES))

@@ -8,6 +8,7 @@ import inspect
 import sys
 import types
 from typing import Any, Callable, Dict, List
+from typing import Tuple as Tuple_
 
 from . import _composite, _table
 from .expr import Call, Constant, Expr, Op, Tuple, const
@@ -77,6 +78,12 @@ _WITHOUT_BEARING: Dict[str, Dict[str, Any]] = {
     **{f"nn.{k}_pool{n}d": {"out_layout": ""} for k in ("avg", "max") for n in (1, 2, 3)},
     "nn.deformable_conv2d": {"channels": None},
 }
+# Parameters that TVM's functions require, although its texts leave their defaults out.
+_REQUIRED: Dict[str, Tuple_[str, ...]] = {
+    "nn.depth_to_space": ("block_size",), "nn.space_to_depth": ("block_size",), "vision.yolo_reorg": ("stride",),
+    "vision.proposal": ("scales", "ratios", "feature_stride", "threshold", "rpn_pre_nms_top_n", "rpn_post_nms_top_n", "rpn_min_size",
+                        "iou_loss"),
+}
 # Operators whose sizes may be expressions: the operands of dyn.NAME.
 _DYNAMIC: Dict[str, str] = {
     "broadcast_to": "data shape", "expand_dims": "data axis", "image.resize2d": "data size", "nn.upsampling": "data scale_h scale_w",
@@ -115,7 +122,7 @@ def _ordered(r: _table.Record, names: List[str], operands: List[str]) -> inspect
             default = _table.value_of(attributes[name].kind, attributes[name].default)
         elif name in operands[r.least:]:
             default = None
-        if name in names and names.index(name) < required:  # as in TVM's functions, where operands follow it
+        if name in _REQUIRED.get(r.name, ()) or (name in names and names.index(name) < required):  # operands follow it
             default = _NO
         all_default = all_default or default is not _NO
         how = kind if name in names and (default is not _NO or not all_default) else inspect.Parameter.KEYWORD_ONLY
@@ -133,7 +140,7 @@ def _signature(r: _table.Record) -> inspect.Signature:
     parameters = required + optional
     for a in (*r.attributes, *r.foreign):
         default = _NO if a.default is None else _table.value_of(a.kind, a.default)
-        default = _DEFAULTS.get(r.name, {}).get(a.name, default)
+        default = _NO if a.name in _REQUIRED.get(r.name, ()) else _DEFAULTS.get(r.name, {}).get(a.name, default)
         ordered = default is not _NO or not [p for p in parameters if p.default is not _NO or p.kind != kind]
         how = kind if ordered and not [p for p in parameters if p.kind != kind] else inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(a.name, how, default=default))
