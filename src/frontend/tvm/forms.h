@@ -17,7 +17,7 @@ tn_value tvm_make(form_call *f, uint32_t n_out, tvm_converter *convert, const vo
 #define TVM_READ(convert, n) \
     static tn_value read_##convert(form_call *f) { return tvm_make(f, n, convert, NULL); }
 
-/* The elements of operand i of f, if they can be worked out while the text is read: constants, what follows from them
+/* The elements of v, an operand, if they can be worked out while the text is read: constants, what follows from them
  * and from known shapes. false: only the run knows them, there are too many, or f->bad. */
 bool tvm_known(form_call *f, tn_value v, uint32_t *out_n, int64_t out[TVM_MOST_SIZES]);
 
