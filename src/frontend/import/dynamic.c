@@ -363,6 +363,16 @@ static uint32_t slice_entries(imp_node *c, tn_value v[3], tn_value axes)
     return (uint32_t)n;
 }
 
+/* No dimension is as long as the largest step here, so a larger one leads as far. */
+static tn_value limited_steps(imp_node *c, tn_value steps)
+{
+    steps = imp_cast(c, steps, TN_I64);
+    if (!unknown(c, steps))
+        return steps;
+    steps = imp_call2(c, &tn_op_maximum, NULL, steps, imp_i64(c, -INT32_MAX));
+    return imp_call2(c, &tn_op_minimum, NULL, steps, imp_i64(c, INT32_MAX));
+}
+
 /* NumPy's rules, in tensors: negative positions count from the end, then everything is clipped. */
 bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps)
 {
@@ -390,7 +400,7 @@ bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn
         return true;
     tn_ints at = axes.def ? imp_ints_in(c, axes, "axes") : (tn_ints){0};
     tn_value one = ones(c, n), shape = imp_shape_of(c, x), zero = imp_i64(c, 0);
-    steps = steps.def ? imp_cast(c, steps, TN_I64) : one;
+    steps = steps.def ? limited_steps(c, steps) : one;
     int64_t axis[IMP_MAX_RANK], which[IMP_MAX_RANK];
     for (uint32_t i = 0; i < n && n <= rank; i++)
         axis[i] = axes.def && i < at.n ? imp_axis(c, at.at[i], (int)rank) : (int64_t)i;

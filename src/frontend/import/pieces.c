@@ -7,42 +7,72 @@
 
 /* ---- ranges ---- */
 
-/* From constants of any type, or from integers known as expressions with a constant step; else NULL. */
-static const tn_expr *known_count(imp_node *c, const tn_value in[3])
+static const tn_expr *no_end(imp_node *c)
 {
-    double start, limit, delta;
-    tn_dims from, to;
-    if (!imp_scalar(c, in[2], &delta))
+    imp_refuse(c, IMP_BAD_VALUE,
+               "a range has a step of 0, or more than 2147483647 numbers; the model is damaged");
+    return tn_idx(c->pool, 0);
+}
+
+/* From integers that are known, or are expressions where the step is known; else NULL. Nothing is rounded. */
+static const tn_expr *known_integers(imp_node *c, const tn_value in[3])
+{
+    tn_dims from, to, by;
+    int64_t first, last, step, n;
+    if (!imp_host(c, in[2], &by) || !tn_is_int(by.at[0], &step) || !imp_host(c, in[0], &from) ||
+        !imp_host(c, in[1], &to))
         return NULL;
-    if (imp_scalar(c, in[0], &start) && imp_scalar(c, in[1], &limit)) {
-        double n = ceil((limit - start) / delta);
-        if (delta == 0 || !(n < 2147483648.0))
-            imp_refuse(c, IMP_BAD_VALUE,
-                       "a range from %g to %g in steps of %g has no end; the model is damaged", start, limit,
-                       delta);
-        return tn_idx(c->pool, n > 0 && !c->bad ? (int64_t)n : 0);
-    }
-    if (!imp_host(c, in[0], &from) || !imp_host(c, in[1], &to) || fabs(delta) >= 2147483648.0)
-        return NULL;
-    int64_t step = (int64_t)delta;
-    if (step == 0) {
-        imp_refuse(c, IMP_BAD_VALUE, "the step of a range is 0; the model is damaged");
-        return tn_idx(c->pool, 0);
+    if (step == 0 || step < -INT32_MAX || step > INT32_MAX)
+        return step == 0 ? no_end(c) : NULL;
+    if (tn_is_int(from.at[0], &first) && tn_is_int(to.at[0], &last)) {
+        if ((step > 0) == (first >= last))
+            return tn_idx(c->pool, 0);
+        const uint64_t way = step > 0 ? (uint64_t)last - (uint64_t)first : (uint64_t)first - (uint64_t)last,
+                       pace = (uint64_t)(step > 0 ? step : -step);
+        n = (int64_t)((way - 1) / pace) + 1;
+        return n > INT32_MAX ? no_end(c) : tn_idx(c->pool, n);
     }
     const tn_expr *way =
         step > 0 ? tn_sub(c->pool, to.at[0], from.at[0]) : tn_sub(c->pool, from.at[0], to.at[0]);
-    const tn_expr *n = tn_ceildiv(c->pool, way, step > 0 ? step : -step);
-    return imp_simplify(c, tn_max(c->pool, n, tn_idx(c->pool, 0)));
+    const tn_expr *count = tn_ceildiv(c->pool, way, step > 0 ? step : -step);
+    return imp_simplify(c, tn_max(c->pool, count, tn_idx(c->pool, 0)));
+}
+
+/* From constant floats; else NULL. */
+static const tn_expr *known_floats(imp_node *c, const tn_value in[3])
+{
+    double start, limit, delta;
+    if (!tn_dtype_is_float(imp_type(in[0])->dtype) || !imp_scalar(c, in[0], &start) ||
+        !imp_scalar(c, in[1], &limit) || !imp_scalar(c, in[2], &delta))
+        return NULL;
+    const double n = ceil((limit - start) / delta);
+    return delta == 0 || !(n <= INT32_MAX) ? no_end(c) : tn_idx(c->pool, n > 0 ? (int64_t)n : 0);
+}
+
+/* Integers are counted as integers: float64 does not tell those above 2^53 apart. */
+static tn_value late_steps(imp_node *c, const tn_value in[3])
+{
+    const bool real = tn_dtype_is_float(imp_type(in[0])->dtype);
+    tn_value x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = imp_cast(c, in[i], real ? TN_F64 : TN_I64);
+    if (real) {
+        const tn_value way = imp_call2(c, &tn_op_subtract, NULL, x[1], x[0]);
+        const tn_value n = imp_call2(c, &tn_op_divide, NULL, way, x[2]);
+        return imp_cast(c, imp_call1(c, &tn_op_ceil, NULL, n), TN_I64);
+    }
+    const tn_value back = imp_call2(c, &tn_op_subtract, NULL, x[0], x[1]);
+    return imp_call1(c, &tn_op_negative, NULL, imp_call2(c, &tn_op_floor_divide, NULL, back, x[2]));
 }
 
 static const tn_expr *late_count(imp_node *c, const tn_value in[3])
 {
-    tn_value x[3];
-    for (int i = 0; i < 3; i++)
-        x[i] = imp_cast(c, in[i], TN_F64);
-    tn_value n = imp_call2(c, &tn_op_divide, NULL, imp_call2(c, &tn_op_subtract, NULL, x[1], x[0]), x[2]);
-    n = imp_cast(c, imp_call1(c, &tn_op_ceil, NULL, n), TN_I64);
-    tn_dims d = imp_bind(c, imp_call2(c, &tn_op_maximum, NULL, n, imp_i64(c, 0)), NULL);
+    double step;
+    if (!imp_scalar(c, in[2], &step))
+        imp_demand(c, imp_cast(c, imp_with(c, &tn_op_equal, in[2], 0), TN_I64), 0,
+                   "the step of a range is 0");
+    const tn_value n = late_steps(c, in), none = imp_i64(c, 0);
+    tn_dims d = imp_bind(c, imp_call2(c, &tn_op_maximum, NULL, n, none), NULL);
     return d.n ? d.at[0] : tn_idx(c->pool, 0);
 }
 
@@ -50,7 +80,8 @@ tn_value imp_range(imp_node *c, const tn_value in[3])
 {
     if (c->bad)
         return (tn_value){0};
-    const tn_expr *count = known_count(c, in);
+    const tn_expr *count = known_integers(c, in);
+    count = count ? count : known_floats(c, in);
     count = count ? count : late_count(c, in);
     tn_arange_attr a = {tn_dims_make(c->arena, 1, &count)};
     return imp_call2(c, &tn_op_arange, &a, in[0], in[2]);

@@ -88,6 +88,15 @@ static const tn_expr *slice_end(imp_node *c, const tn_expr *at, const tn_expr *e
     return all;
 }
 
+/* No dimension is as long as the largest step here, so a larger one leads as far. */
+static tn_ints limited_steps(imp_node *c, tn_ints steps)
+{
+    int64_t *at = TN_NEW_N(c->arena, int64_t, steps.n);
+    for (uint32_t i = 0; i < steps.n; i++)
+        at[i] = steps.at[i] > INT32_MAX ? INT32_MAX : steps.at[i] < -INT32_MAX ? -INT32_MAX : steps.at[i];
+    return (tn_ints){steps.n, at};
+}
+
 /* Are starts, ends, axes and steps of a known length? false: c is done, by a fork, or has failed. */
 static bool fix_lengths(imp_node *c)
 {
@@ -131,6 +140,7 @@ static void slice(imp_node *c)
     }
     a.begin = (tn_dims){a.begin.n, begin};
     a.end = (tn_dims){a.begin.n, end};
+    a.strides = limited_steps(c, a.strides);
     imp_out(c, 0, imp_call1(c, &tn_op_strided_slice, &a, x));
 }
 
