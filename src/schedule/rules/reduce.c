@@ -194,6 +194,37 @@ static void reduce_scalars(rows *w, const inner *x)
     dv_try(w->d, "set_scope \"%s\" register", x->block);
 }
 
+typedef struct {
+    tn_sched *s;
+    const inner *x;
+    const tn_stmt *block;
+    bool any;
+    uint64_t indices; /* the loops that index them */
+} register_reads;
+
+static void look_for_register(const tn_expr *load, void *user)
+{
+    register_reads *r = user;
+    if (r->s->func->buffer[load->u.load.buffer].scope != TN_SCOPE_REGISTER)
+        return;
+    r->any = true;
+    for (uint32_t i = 0; i < load->u.load.n_index; i++) {
+        const tn_expr *at = tn_block_over_loops(r->s, r->block, load->src[i]);
+        for (int k = 0; k < r->x->n; k++)
+            if (tn_uses(at, r->x->var[k]))
+                r->indices |= (uint64_t)1 << k;
+    }
+}
+
+static register_reads registers_read(const rows *w, const inner *x)
+{
+    const derive *d = w->d;
+    register_reads r = {d->s, x, dv_ok(d) ? tn_func_block(d->s->func, x->block) : NULL, false, 0};
+    if (r.block)
+        rule_loads(r.block, look_for_register, &r);
+    return r;
+}
+
 /* Vectors along a spatial axis: the reduction runs outside of them. */
 static void reduce_beside(rows *w, const inner *x)
 {
@@ -201,6 +232,7 @@ static void reduce_beside(rows *w, const inner *x)
     const char *p = x->prefix, *order = "", *reduce = "";
     int64_t e = x->extent[x->vector];
     bool other = false;
+    const uint64_t indexed = registers_read(w, x).indices; /* these loops have to be unrolled */
     for (int k = 0; k < x->n; k++) {
         if (k == x->vector)
             continue;
@@ -216,9 +248,13 @@ static void reduce_beside(rows *w, const inner *x)
     int n = dv_ok(d) ? tn_sched_n_loops(d->s, dv_text(d, "%s.init", x->block)) - w->n_outer : 2;
     dv_do(d, "%s%szv %szx = loops \"%s.init\"", blanks(w, n - 2), p, p, x->block);
     const char *inside = x->dim >= 0 && x->dim < x->ndim - 1 ? dv_text(d, " inner=%d", x->dim) : "";
+    if (indexed & ~((uint64_t)1 << x->vector))
+        dv_refuse(d, TN_REJECT_SCOPE);
     if (!other && e <= 16 * x->lanes && !w->pairs) {
-        if (dv_try(d, "set_scope \"%s\" register%s", x->block, inside))
+        if (dv_try(d, "set_scope \"%s\" register%s", x->block, inside) || indexed)
             dv_do(d, "unroll %sv %szv", p, p);
+    } else if (indexed) {
+        dv_refuse(d, TN_REJECT_SCOPE);
     } else {
         dv_try(d, "set_scope \"%s\" local%s", x->block, inside);
     }
@@ -314,28 +350,6 @@ static void map_pairs(rows *w, const inner *x)
     dv_do(w->d, "vectorize %sx", p);
 }
 
-typedef struct {
-    tn_sched *s;
-    const inner *x;
-    const tn_stmt *block;
-    bool any;
-    uint64_t indices; /* the loops that index them */
-} register_reads;
-
-static void look_for_register(const tn_expr *load, void *user)
-{
-    register_reads *r = user;
-    if (r->s->func->buffer[load->u.load.buffer].scope != TN_SCOPE_REGISTER)
-        return;
-    r->any = true;
-    for (uint32_t i = 0; i < load->u.load.n_index; i++) {
-        const tn_expr *at = tn_block_over_loops(r->s, r->block, load->src[i]);
-        for (int k = 0; k < r->x->n; k++)
-            if (tn_uses(at, r->x->var[k]))
-                r->indices |= (uint64_t)1 << k;
-    }
-}
-
 /* Stores of the loops in the set, unrolled; more than MAX_UNROLLED: too many, or symbolic. */
 static int64_t unrolled(const inner *x, uint64_t set)
 {
@@ -351,10 +365,8 @@ static int64_t unrolled(const inner *x, uint64_t set)
 static void unroll_readers(rows *w, const inner *x)
 {
     derive *d = w->d;
-    register_reads r = {d->s, x, dv_ok(d) ? tn_func_block(d->s->func, x->block) : NULL, false, 0};
+    const register_reads r = registers_read(w, x);
     uint64_t set = 0;
-    if (r.block)
-        rule_loads(r.block, look_for_register, &r);
     if (!r.any)
         return;
     for (int k = 0; k < x->n; k++)
