@@ -512,6 +512,10 @@ class WithNumPy(unittest.TestCase):
         self.assertIsInstance(module([1, 2], [3, 4]), numpy.ndarray)
         scalar = tenon.compile(models.add(shape=()))
         self.assertEqual(scalar(1, 2.5), 3.5)
+        bytes_of = tenon.compile(b'#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), int8]) { add(%x, %x) }')
+        self.assertEqual(bytes_of([-64, 2.0]).tolist(), [-128, 4])
+        for wrong in ([1, 300], [1, 1.5], [1e9, 0]):
+            self.assertRaises(OverflowError, bytes_of, wrong)
 
     @unittest.skipUnless(ml_dtypes, "ml_dtypes is not installed")
     def test_ml_dtypes(self):

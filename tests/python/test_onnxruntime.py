@@ -207,6 +207,7 @@ class Session(unittest.TestCase):
             self.assertEqual(binding.copy_outputs_to_cpu()[0].tolist(), (2 * factor * self.x).tolist())
             self.assertEqual(binding.get_outputs()[0].data_ptr(), out.data_ptr())
             binding.clear_binding_inputs()
+            self.assertEqual(binding.copy_outputs_to_cpu()[0].tolist(), (2 * factor * self.x).tolist())
         self.assertRaises(ValueError, session.run_with_iobinding, binding)
 
     def test_memory_that_cannot_be_written(self):

@@ -55,6 +55,17 @@ def array_protocol(tensor: _core.Tensor, dtype: Any, copy: Optional[bool]) -> An
     return array.copy() if copy else array
 
 
+def _of_numbers(numbers: Any, wanted: Optional[str]) -> Any:
+    """A NumPy array of a number or of lists of numbers. OverflowError where an integer type does not hold one of them."""
+    import numpy
+
+    array = numpy.asarray(numbers, numpy_dtype(wanted) if wanted else None)
+    given = numpy.asarray(numbers) if wanted and wanted.startswith(("int", "uint")) else array
+    if given.dtype.kind in "iuf" and not numpy.array_equal(array.astype(given.dtype), given):
+        raise OverflowError(f"{wanted} does not hold all of {numbers!r}; round them, or give an array of that type")
+    return array
+
+
 def to_tensor(array: Any, wanted: Optional[str], writable: bool) -> _core.Tensor:
     """A Tensor of what the extension could not take itself. `wanted`: the dtype of the input that it is for."""
     try:
@@ -66,7 +77,7 @@ def to_tensor(array: Any, wanted: Optional[str], writable: bool) -> _core.Tensor
     if array is None:
         raise UnsupportedError("None is given where the model takes a tensor")
     if not hasattr(array, "__array__") and not hasattr(array, "__array_interface__"):  # a number or a list of numbers
-        array = numpy.asarray(array, numpy_dtype(wanted) if wanted else None)
+        array = _of_numbers(array, wanted)
     array = numpy.asarray(array)
     name = array.dtype.name
     if not array.dtype.isnative:

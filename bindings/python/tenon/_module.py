@@ -168,7 +168,7 @@ class Module:
 
     # ---- running ----
 
-    def __call__(self, *arrays: Any, **named: Any) -> Any:
+    def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run once. Returns the output, or Outputs where there are several or none."""
         tensors = self._run(self._order(arrays, named) if named or len(arrays) != len(self._input_names) else arrays)
         return self._shown(tensors[0]) if len(tensors) == 1 else self._outputs(tensors)

@@ -301,7 +301,7 @@ class IOBinding:
 
     def __init__(self, session: "InferenceSession"):
         self._session = session
-        self._instance = session._module.instance()
+        self._instance = self._ran = session._module.instance()  # _ran: the one of the last run, which has the outputs
         self._bound: Dict[int, Optional[_core.Tensor]] = {}  # outputs asked for, and their memory if it is the caller's
 
     def bind_cpu_input(self, name: str, array: Any) -> None:
@@ -335,12 +335,13 @@ class IOBinding:
 
     def get_outputs(self) -> List[OrtValue]:
         """The outputs that were bound, in the order of binding."""
-        return [_ort_value(self._instance.output(i), self._session._module.outputs[i]) for i in self._bound]
+        return [_ort_value(self._ran.output(i), self._session._module.outputs[i]) for i in self._bound]
 
     def copy_outputs_to_cpu(self) -> List[Any]:
         return [value.numpy() for value in self.get_outputs()]
 
     def clear_binding_inputs(self) -> None:
+        """The outputs of the last run stay."""
         self._instance = self._session._module.instance()
         for i, memory in self._bound.items():
             self._instance.bind_output(i, memory)
@@ -484,6 +485,7 @@ class InferenceSession:
     def run_with_iobinding(self, iobinding: IOBinding, run_options: Optional[RunOptions] = None) -> None:
         """Run over what is bound."""
         iobinding._instance.run_bound()
+        iobinding._ran = iobinding._instance
 
     # ---- profiling ----
 
