@@ -241,7 +241,7 @@ void tn_diff_print_line(const tn_diff *d, const tn_array *a, const tn_array *b)
         return;
     }
     if (!d->n_top) {
-        printf(d->n_bad ? "the bytes differ\n" : "equal\n");
+        printf(d->n_bad ? "the bytes differ\n" : d->n ? "equal\n" : "equal, without elements\n");
         return;
     }
     if (d->n_bad)
