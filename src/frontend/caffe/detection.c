@@ -7,11 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static tn_value binary(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 static int reals(imp_node *c, cf_field *m, const char *name, double out[IMP_MAX_PRIORS])
 {
     return cf_reals(c, m, name, IMP_MAX_PRIORS, out);
@@ -123,13 +118,14 @@ static tn_value by_centre(imp_node *c, tn_value v, tn_value prior)
     tn_value part[4];
     for (int i = 0; i < 2; i++) {
         tn_value low = column(c, prior, i), high = column(c, prior, 2 + i),
-                 size = binary(c, &tn_op_subtract, high, low);
-        tn_value middle = imp_with(c, &tn_op_multiply, binary(c, &tn_op_add, low, high), 0.5);
-        tn_value centre = binary(c, &tn_op_add, binary(c, &tn_op_multiply, column(c, v, i), size), middle);
-        tn_value wide = imp_call1(c, &tn_op_exp, NULL, column(c, v, 2 + i)),
-                 half = imp_with(c, &tn_op_multiply, binary(c, &tn_op_multiply, wide, size), 0.5);
-        part[i] = binary(c, &tn_op_subtract, centre, half);
-        part[2 + i] = binary(c, &tn_op_add, centre, half);
+                 size = imp_binary(c, &tn_op_subtract, high, low);
+        tn_value middle = imp_with(c, &tn_op_multiply, imp_binary(c, &tn_op_add, low, high), 0.5);
+        tn_value centre =
+            imp_binary(c, &tn_op_add, imp_binary(c, &tn_op_multiply, column(c, v, i), size), middle);
+        tn_value wide = imp_unary(c, &tn_op_exp, column(c, v, 2 + i)),
+                 half = imp_with(c, &tn_op_multiply, imp_binary(c, &tn_op_multiply, wide, size), 0.5);
+        part[i] = imp_binary(c, &tn_op_subtract, centre, half);
+        part[2 + i] = imp_binary(c, &tn_op_add, centre, half);
     }
     return imp_concat(c, 4, part, 2);
 }
@@ -139,9 +135,9 @@ static tn_value decoded(imp_node *c, cf_field *m, tn_value v, tn_value priors, i
     static const char *const codes[] = {"CORNER", "CENTER_SIZE", "1", "2", NULL};
     tn_value prior = prior_row(c, priors, 0, n);
     if (!cf_bool(c, m, "variance_encoded_in_target", false))
-        v = binary(c, &tn_op_multiply, v, prior_row(c, priors, 1, n));
+        v = imp_binary(c, &tn_op_multiply, v, prior_row(c, priors, 1, n));
     return cf_choice(c, m, "code_type", 0, codes) & 1 ? by_centre(c, v, prior)
-                                                      : binary(c, &tn_op_add, v, prior);
+                                                      : imp_binary(c, &tn_op_add, v, prior);
 }
 
 /* Rows [image, class, score, left, top, right, bottom], as many as the run finds. */

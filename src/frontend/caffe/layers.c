@@ -5,13 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tn_value unary(imp_node *c, const tn_op *op, tn_value x) { return imp_call1(c, op, NULL, x); }
-
-static tn_value binary(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 /* ---- windows ---- */
 
 /* Fields name, or name_h and name_w. */
@@ -142,13 +135,13 @@ static void embed(imp_node *c)
 
 /* ---- elementwise ---- */
 
-static void activation(imp_node *c) { imp_out(c, 0, unary(c, c->row->relay, imp_in(c, 0))); }
+static void activation(imp_node *c) { imp_out(c, 0, imp_unary(c, c->row->relay, imp_in(c, 0))); }
 
 static void relu(imp_node *c)
 {
     tn_alpha_attr a = {cf_real(c, cf_param(c, "relu_param"), "negative_slope", 0)};
     tn_value x = imp_in(c, 0);
-    imp_out(c, 0, a.alpha == 0 ? unary(c, &tn_op_nn_relu, x) : imp_call1(c, &tn_op_nn_leaky_relu, &a, x));
+    imp_out(c, 0, a.alpha == 0 ? imp_unary(c, &tn_op_nn_relu, x) : imp_call1(c, &tn_op_nn_leaky_relu, &a, x));
 }
 
 static void relu6(imp_node *c) { imp_out(c, 0, imp_clip(c, imp_in(c, 0), 0, 6)); }
@@ -159,7 +152,7 @@ static void prelu(imp_node *c)
     bool shared = cf_bool(c, cf_param(c, "prelu_param"), "channel_shared", false);
     int64_t n = shared ? 1 : channels(c, x, 1);
     tn_value slope = cf_weight(c, 0, 1, &n);
-    imp_out(c, 0, binary(c, &tn_op_nn_prelu, x, shared ? slope : imp_along(c, slope, 1, imp_rank(x))));
+    imp_out(c, 0, imp_binary(c, &tn_op_nn_prelu, x, shared ? slope : imp_along(c, slope, 1, imp_rank(x))));
 }
 
 static void elu(imp_node *c)
@@ -180,7 +173,10 @@ static void power(imp_node *c)
     cf_field *m = cf_param(c, "power_param");
     double p = cf_real(c, m, "power", 1);
     tn_value x = affine(c, imp_in(c, 0), cf_real(c, m, "scale", 1), cf_real(c, m, "shift", 0));
-    imp_out(c, 0, p == 1 ? x : p == 2 ? binary(c, &tn_op_multiply, x, x) : imp_with(c, &tn_op_power, x, p));
+    imp_out(c, 0,
+            p == 1   ? x
+            : p == 2 ? imp_binary(c, &tn_op_multiply, x, x)
+                     : imp_with(c, &tn_op_power, x, p));
 }
 
 /* base ^ (shift + scale x); base -1: e */
@@ -191,7 +187,7 @@ static void exponential(imp_node *c)
     double scale = cf_real(c, m, "scale", 1), shift = cf_real(c, m, "shift", 0);
     if (base != -1 && !(base > 0))
         imp_refuse(c, IMP_BAD_VALUE, "base is %g, but must be above 0", base);
-    imp_out(c, 0, unary(c, &tn_op_exp, affine(c, imp_in(c, 0), scale * ln, shift * ln)));
+    imp_out(c, 0, imp_unary(c, &tn_op_exp, affine(c, imp_in(c, 0), scale * ln, shift * ln)));
 }
 
 static void logarithm(imp_node *c)
@@ -201,7 +197,7 @@ static void logarithm(imp_node *c)
     tn_value x = affine(c, imp_in(c, 0), cf_real(c, m, "scale", 1), cf_real(c, m, "shift", 0));
     if (base != -1 && (!(base > 0) || base == 1))
         imp_refuse(c, IMP_BAD_VALUE, "base is %g, but must be above 0 and not 1", base);
-    tn_value y = unary(c, &tn_op_log, x);
+    tn_value y = imp_unary(c, &tn_op_log, x);
     imp_out(c, 0, base == -1 ? y : imp_with(c, &tn_op_multiply, y, 1 / log(base)));
 }
 
@@ -230,7 +226,7 @@ static void eltwise(imp_node *c)
         const char *k = coeff ? imp_text(c->im, coeff->value) : "1";
         double f = strtod(k, NULL);
         x = f == 1 || kind != 1 ? x : imp_with(c, &tn_op_multiply, x, f);
-        y = i ? binary(c, ops[kind], y, x) : x;
+        y = i ? imp_binary(c, ops[kind], y, x) : x;
         coeff = coeff ? cf_again(coeff) : NULL;
     }
     imp_out(c, 0, y);
@@ -285,9 +281,9 @@ static void scale(imp_node *c)
     tn_value by = two ? imp_in(c, 1) : cf_weight(c, 0, 0, NULL);
     if (n == 0 && !two && !c->bad)
         by = imp_reshape(c, by, 0, NULL);
-    tn_value y = binary(c, term ? &tn_op_add : &tn_op_multiply, x, from_axis(c, by, axis, x));
+    tn_value y = imp_binary(c, term ? &tn_op_add : &tn_op_multiply, x, from_axis(c, by, axis, x));
     tn_value bias = more ? cf_weight(c, two ? 0 : 1, 0, NULL) : (tn_value){0};
-    imp_out(c, 0, more ? binary(c, &tn_op_add, y, from_axis(c, bias, axis, x)) : y);
+    imp_out(c, 0, more ? imp_binary(c, &tn_op_add, y, from_axis(c, bias, axis, x)) : y);
 }
 
 static void lrn(imp_node *c)
@@ -314,9 +310,10 @@ static void normalize(imp_node *c)
     double eps = cf_real(c, m, "eps", 1e-10);
     (void)cf_find(m, "scale_filler");
     int64_t n = shared ? 1 : channels(c, x, 1);
-    tn_value sum = imp_call1(c, &tn_op_sum, &a, binary(c, &tn_op_multiply, x, x));
-    tn_value y = binary(c, &tn_op_divide, x, unary(c, &tn_op_sqrt, imp_with(c, &tn_op_add, sum, eps)));
-    imp_out(c, 0, binary(c, &tn_op_multiply, y, imp_along(c, cf_weight(c, 0, 1, &n), 1, imp_rank(x))));
+    tn_value sum = imp_call1(c, &tn_op_sum, &a, imp_binary(c, &tn_op_multiply, x, x));
+    tn_value y =
+        imp_binary(c, &tn_op_divide, x, imp_unary(c, &tn_op_sqrt, imp_with(c, &tn_op_add, sum, eps)));
+    imp_out(c, 0, imp_binary(c, &tn_op_multiply, y, imp_along(c, cf_weight(c, 0, 1, &n), 1, imp_rank(x))));
 }
 
 static void mvn(imp_node *c)
@@ -327,10 +324,10 @@ static void mvn(imp_node *c)
     static const int64_t axes[] = {1, 2, 3};
     tn_value x = imp_in(c, 0);
     tn_axes_attr a = {tn_ints_make(c->arena, all ? 3 : 2, axes + (all ? 0 : 1)), true, false};
-    tn_value mean = imp_call1(c, &tn_op_mean, &a, x), d = binary(c, &tn_op_subtract, x, mean);
+    tn_value mean = imp_call1(c, &tn_op_mean, &a, x), d = imp_binary(c, &tn_op_subtract, x, mean);
     tn_value deviation =
-        unary(c, &tn_op_sqrt, imp_call1(c, &tn_op_mean, &a, binary(c, &tn_op_multiply, d, d)));
-    imp_out(c, 0, divide ? binary(c, &tn_op_divide, d, imp_with(c, &tn_op_add, deviation, eps)) : d);
+        imp_unary(c, &tn_op_sqrt, imp_call1(c, &tn_op_mean, &a, imp_binary(c, &tn_op_multiply, d, d)));
+    imp_out(c, 0, divide ? imp_binary(c, &tn_op_divide, d, imp_with(c, &tn_op_add, deviation, eps)) : d);
 }
 
 static void softmax(imp_node *c)
@@ -472,7 +469,7 @@ static void reduction(imp_node *c)
     for (int i = axis; i < imp_rank(x); i++)
         axes[i - axis] = i;
     tn_axes_attr a = {tn_ints_make(c->arena, (uint32_t)(imp_rank(x) - axis), axes), false, false};
-    x = kind == 1 ? unary(c, &tn_op_abs, x) : kind == 2 ? binary(c, &tn_op_multiply, x, x) : x;
+    x = kind == 1 ? imp_unary(c, &tn_op_abs, x) : kind == 2 ? imp_binary(c, &tn_op_multiply, x, x) : x;
     tn_value y = imp_call1(c, kind == 3 ? &tn_op_mean : &tn_op_sum, &a, x);
     imp_out(c, 0, affine(c, y, cf_real(c, m, "coeff", 1), 0));
 }

@@ -5,13 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static tn_value unary(imp_node *c, const tn_op *op, tn_value x) { return imp_call1(c, op, NULL, x); }
-
-static tn_value binary(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 /* ---- filling of weights ---- */
 
 static void given_fill(imp_node *c)
@@ -141,7 +134,7 @@ static void convolution(imp_node *c)
         imp_out(c, 0, imp_layer_conv_transpose(c, x, weight, bias, &w));
     } else {
         tn_value y = imp_layer_conv(c, x, weight, bias, &w);
-        imp_out(c, 0, strcmp(c->row->op, "ConvRelu") ? y : unary(c, &tn_op_nn_relu, y));
+        imp_out(c, 0, strcmp(c->row->op, "ConvRelu") ? y : imp_unary(c, &tn_op_nn_relu, y));
     }
 }
 
@@ -268,7 +261,7 @@ static void matmul(imp_node *c)
 
 /* ---- elementwise ---- */
 
-static void activation(imp_node *c) { imp_out(c, 0, unary(c, c->row->relay, imp_in(c, 0))); }
+static void activation(imp_node *c) { imp_out(c, 0, imp_unary(c, c->row->relay, imp_in(c, 0))); }
 
 static void with_alpha(imp_node *c)
 {
@@ -282,7 +275,7 @@ static void prelu(imp_node *c)
     tn_value x = imp_in(c, 0), slope = imp_in(c, 1);
     need_channels_first(c);
     bool one = !c->bad && tn_is_value(imp_product(c, imp_type(slope), 0, imp_rank(slope)), 1);
-    imp_out(c, 0, binary(c, &tn_op_nn_prelu, x, one ? slope : imp_along(c, slope, 1, imp_rank(x))));
+    imp_out(c, 0, imp_binary(c, &tn_op_nn_prelu, x, one ? slope : imp_along(c, slope, 1, imp_rank(x))));
 }
 
 static void clip(imp_node *c)
@@ -299,7 +292,7 @@ static void scale(imp_node *c)
 static void square(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    imp_out(c, 0, binary(c, &tn_op_multiply, x, x));
+    imp_out(c, 0, imp_binary(c, &tn_op_multiply, x, x));
 }
 
 /* The dimension that an operator names by its number, or by its letter. -1: none. */
@@ -339,17 +332,17 @@ static void arithmetic(imp_node *c)
             dim[i] = i >= axis && i < axis + n ? imp_type(b)->dim[i - axis] : tn_idx(c->pool, 1);
         b = imp_reshape(c, b, rank, dim);
     }
-    imp_out(c, 0, binary(c, c->row->relay, a, b));
+    imp_out(c, 0, imp_binary(c, c->row->relay, a, b));
 }
 
 static void merge(imp_node *c)
 {
     tn_value y = imp_in(c, 0);
     for (uint32_t i = 1; i < imp_n_in(c); i++)
-        y = binary(c, c->row->relay, y, imp_in(c, i));
+        y = imp_binary(c, c->row->relay, y, imp_in(c, i));
     if (strcmp(c->row->op, "Mean") == 0)
         y = imp_with(c, &tn_op_multiply, y, 1 / (double)(c->n_in ? c->n_in : 1));
-    imp_out(c, 0, strcmp(c->row->op, "SumRelu") ? y : unary(c, &tn_op_nn_relu, y));
+    imp_out(c, 0, strcmp(c->row->op, "SumRelu") ? y : imp_unary(c, &tn_op_nn_relu, y));
 }
 
 static void identity(imp_node *c)
@@ -393,11 +386,12 @@ static void instance_norm(imp_node *c)
     tn_axes_attr a = {tn_ints_make(c->arena, rank > 2 ? (uint32_t)(rank - 2) : 0, axes), true, false};
     if (rank < 3)
         imp_refuse(c, IMP_OPERANDS, "data %s has no spatial dimensions", imp_type_text(c, imp_type(x)));
-    tn_value d = binary(c, &tn_op_subtract, x, imp_call1(c, &tn_op_mean, &a, x));
-    tn_value v = imp_call1(c, &tn_op_mean, &a, binary(c, &tn_op_multiply, d, d));
-    tn_value y = binary(c, &tn_op_multiply, d, unary(c, &tn_op_rsqrt, imp_with(c, &tn_op_add, v, eps)));
-    y = binary(c, &tn_op_multiply, y, imp_along(c, g, 1, rank));
-    imp_out(c, 0, binary(c, &tn_op_add, y, imp_along(c, b, 1, rank)));
+    tn_value d = imp_binary(c, &tn_op_subtract, x, imp_call1(c, &tn_op_mean, &a, x));
+    tn_value v = imp_call1(c, &tn_op_mean, &a, imp_binary(c, &tn_op_multiply, d, d));
+    tn_value y =
+        imp_binary(c, &tn_op_multiply, d, imp_unary(c, &tn_op_rsqrt, imp_with(c, &tn_op_add, v, eps)));
+    y = imp_binary(c, &tn_op_multiply, y, imp_along(c, g, 1, rank));
+    imp_out(c, 0, imp_binary(c, &tn_op_add, y, imp_along(c, b, 1, rank)));
 }
 
 static void lrn(imp_node *c)

@@ -98,7 +98,6 @@ bool cm_has(imp_node *c, uint32_t i, const char *name);
 bool cm_dtype_of(const char *name, tn_dtype *out); /* of programs: "fp16", ...; false: unknown */
 static inline bool cm_is_layer(const imp_node *c) { return !c->origin; }
 
-static inline tn_value cm_un(imp_node *c, const tn_op *op, tn_value x) { return imp_call1(c, op, NULL, x); }
 /* Operands of two types become the wider one. */
 tn_value cm_bin(imp_node *c, const tn_op *op, tn_value a, tn_value b);
 tn_value cm_axes(imp_node *c, const tn_op *op, tn_value x, tn_ints axes, bool keep); /* axes n 0: all */

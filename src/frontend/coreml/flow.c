@@ -370,8 +370,8 @@ static tn_value goes_on(imp_node *c, const loop *k, tn_value i)
     if (c->bad || !k->most.def)
         return go;
     go = k->condition.at ? imp_bool_scalar(c, go) : go;
-    tn_value more = imp_call2(c, &tn_op_less, NULL, i, k->most);
-    return k->condition.at ? imp_call2(c, &tn_op_logical_and, NULL, more, go) : more;
+    tn_value more = imp_binary(c, &tn_op_less, i, k->most);
+    return k->condition.at ? imp_binary(c, &tn_op_logical_and, more, go) : more;
 }
 
 static void loop_body(imp_node *c, imp_loop *l)
@@ -395,8 +395,8 @@ static void loop_body(imp_node *c, imp_loop *l)
     l->next[k->n] = imp_with(c, &tn_op_add, l->inner[k->n], 1);
     l->go = goes_on(c, k, l->next[k->n]);
     if (!c->bad && left_at(k->body, c->im->depth)) {
-        tn_value stays = imp_call1(c, &tn_op_logical_not, NULL, left), go = imp_bool_scalar(c, l->go);
-        l->go = imp_call2(c, &tn_op_logical_and, NULL, go, stays);
+        tn_value stays = imp_unary(c, &tn_op_logical_not, left), go = imp_bool_scalar(c, l->go);
+        l->go = imp_binary(c, &tn_op_logical_and, go, stays);
     }
     imp_leave(c->im, &carried);
     imp_leave(c->im, &outside);

@@ -291,7 +291,7 @@ static tn_value mean_image(imp_node *c, tn_pb r, tn_value x)
             return x;
         }
         const tn_blob *b = imp_blob(c->im, r.bytes, TN_F32);
-        return imp_call2(c, &tn_op_subtract, NULL, x, tn_val(imp_constant(c->im, TN_F32, 4, dim, b, "mean")));
+        return imp_binary(c, &tn_op_subtract, x, tn_val(imp_constant(c->im, TN_F32, 4, dim, b, "mean")));
     }
     return x;
 }
@@ -318,7 +318,7 @@ static tn_value scaler(imp_node *c, tn_pb r, tn_value x, bool bgr)
     for (int i = 0; i < n; i++)
         ((float *)to)[i] = n == 1 ? bias[3] : bias[bgr ? i : 2 - i];
     x = scale == 1 || scale == 0 ? x : imp_with(c, &tn_op_multiply, x, (double)scale);
-    return imp_call2(c, &tn_op_add, NULL, x, tn_val(imp_constant(c->im, TN_F32, 4, dim, b, "bias")));
+    return imp_binary(c, &tn_op_add, x, tn_val(imp_constant(c->im, TN_F32, 4, dim, b, "bias")));
 }
 
 static tn_status preprocess(cm_import *m, const model *d, tn_pb r)

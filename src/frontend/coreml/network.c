@@ -63,7 +63,7 @@ tn_value cm_bin(imp_node *c, const tn_op *op, tn_value a, tn_value b)
         return (tn_value){0};
     tn_dtype t = wider(imp_type(a)->dtype, imp_type(b)->dtype);
     a = imp_cast(c, a, t);
-    return imp_call2(c, op, NULL, a, imp_cast(c, b, t));
+    return imp_binary(c, op, a, imp_cast(c, b, t));
 }
 
 tn_value cm_axes(imp_node *c, const tn_op *op, tn_value x, tn_ints axes, bool keep)

@@ -202,10 +202,10 @@ static tn_value elements_of(imp_node *c, tn_value x, const cut *s, const edges *
     for (int i = 0; i < imp_rank(x) && !c->bad; i++) {
         tn_value row = cut_one(c, imp_count_up(c, imp_type(x)->dim[i]), 0, s, (uint32_t)i, e);
         if (at.def)
-            at = imp_call2(c, &tn_op_multiply, NULL, at, imp_extent_of(c, x, i));
+            at = imp_binary(c, &tn_op_multiply, at, imp_extent_of(c, x, i));
         if (at.def && imp_rank(row))
             at = imp_unsqueeze(c, at, imp_rank(at));
-        at = at.def ? imp_call2(c, &tn_op_add, NULL, at, row) : row;
+        at = at.def ? imp_binary(c, &tn_op_add, at, row) : row;
     }
     return at;
 }

@@ -39,13 +39,14 @@ static tn_value sigmoid_hard(imp_node *c, tn_value x, double alpha, double beta)
 
 static tn_value scaled_tanh_of(imp_node *c, tn_value x, double alpha, double beta)
 {
-    return imp_with(c, &tn_op_multiply, cm_un(c, &tn_op_tanh, imp_with(c, &tn_op_multiply, x, beta)), alpha);
+    return imp_with(c, &tn_op_multiply, imp_unary(c, &tn_op_tanh, imp_with(c, &tn_op_multiply, x, beta)),
+                    alpha);
 }
 
 static tn_value parametric_softplus(imp_node *c, tn_value x, tn_value alpha, tn_value beta)
 {
     return cm_bin(c, &tn_op_multiply, alpha,
-                  cm_un(c, &tn_op_nn_softplus, cm_bin(c, &tn_op_multiply, x, beta)));
+                  imp_unary(c, &tn_op_nn_softplus, cm_bin(c, &tn_op_multiply, x, beta)));
 }
 
 static void activation(imp_node *c)
@@ -61,7 +62,7 @@ static void activation(imp_node *c)
     tn_value x = imp_in(c, 0), y = {0};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (cm_flag(c, plain[i].name))
-            y = cm_un(c, plain[i].op, x);
+            y = imp_unary(c, plain[i].op, x);
     if (cm_flag(c, "linear"))
         y = cm_affine(c, x, imp_attr_float(c, "linear.alpha", 0), imp_attr_float(c, "linear.beta", 0));
     if (cm_flag(c, "leakyReLU"))
@@ -94,7 +95,7 @@ static void activation(imp_node *c)
 
 /* ---- operations with one operand ---- */
 
-static void unary_op(imp_node *c) { imp_out(c, 0, cm_un(c, c->row->relay, cm_in(c, 0, "x"))); }
+static void unary_op(imp_node *c) { imp_out(c, 0, imp_unary(c, c->row->relay, cm_in(c, 0, "x"))); }
 
 static void alpha_op(imp_node *c)
 {
@@ -112,7 +113,7 @@ static void prelu(imp_node *c)
 static void silu(imp_node *c)
 {
     tn_value x = cm_in(c, 0, "x");
-    imp_out(c, 0, cm_bin(c, &tn_op_multiply, x, cm_un(c, &tn_op_sigmoid, x)));
+    imp_out(c, 0, cm_bin(c, &tn_op_multiply, x, imp_unary(c, &tn_op_sigmoid, x)));
 }
 
 static void softplus_parametric(imp_node *c)
@@ -165,8 +166,8 @@ static void gelu(imp_node *c)
     tn_alpha_attr a = {1.702};
     imp_out(c, 0,
             mode == 2   ? imp_call1(c, &tn_op_nn_swish, &a, x)
-            : mode == 1 ? cm_un(c, &tn_op_nn_gelu_tanh, x)
-                        : cm_un(c, &tn_op_nn_gelu, x));
+            : mode == 1 ? imp_unary(c, &tn_op_nn_gelu_tanh, x)
+                        : imp_unary(c, &tn_op_nn_gelu, x));
 }
 
 static void exp2_op(imp_node *c)
@@ -191,7 +192,7 @@ static void with_epsilon(imp_node *c)
     x = e == 0 ? x : imp_with(c, &tn_op_add, x, e);
     imp_out(c, 0,
             strcmp(op, "inverse") == 0 ? cm_bin(c, &tn_op_divide, imp_const(c, imp_type(x)->dtype, 1), x)
-                                       : cm_un(c, c->row->relay, x));
+                                       : imp_unary(c, c->row->relay, x));
 }
 
 static void threshold(imp_node *c)
@@ -226,8 +227,8 @@ static void unary(imp_node *c)
     tn_value x = cm_affine(c, imp_in(c, 0), scale == 0 ? 1 : scale, imp_attr_float(c, "shift", 0));
     eps = eps == 0 ? 1e-6 : eps;
     switch (type) {
-    case SQRT: imp_out(c, 0, cm_un(c, &tn_op_sqrt, x)); break;
-    case RSQRT: imp_out(c, 0, cm_un(c, &tn_op_rsqrt, imp_with(c, &tn_op_add, x, eps))); break;
+    case SQRT: imp_out(c, 0, imp_unary(c, &tn_op_sqrt, x)); break;
+    case RSQRT: imp_out(c, 0, imp_unary(c, &tn_op_rsqrt, imp_with(c, &tn_op_add, x, eps))); break;
     case INVERSE:
         x = imp_with(c, &tn_op_add, x, eps);
         imp_out(c, 0, cm_bin(c, &tn_op_divide, imp_const(c, TN_F32, 1), x));
@@ -235,9 +236,9 @@ static void unary(imp_node *c)
     case POWER:
         imp_out(c, 0, alpha == 2 ? cm_bin(c, &tn_op_multiply, x, x) : imp_with(c, &tn_op_power, x, alpha));
         break;
-    case EXP: imp_out(c, 0, cm_un(c, &tn_op_exp, x)); break;
-    case LOG: imp_out(c, 0, cm_un(c, &tn_op_log, x)); break;
-    case ABS: imp_out(c, 0, cm_un(c, &tn_op_abs, x)); break;
+    case EXP: imp_out(c, 0, imp_unary(c, &tn_op_exp, x)); break;
+    case LOG: imp_out(c, 0, imp_unary(c, &tn_op_log, x)); break;
+    case ABS: imp_out(c, 0, imp_unary(c, &tn_op_abs, x)); break;
     case THRESHOLD: imp_out(c, 0, imp_with(c, &tn_op_maximum, x, alpha)); break;
     default: imp_refuse(c, IMP_BAD_VALUE, "type %lld of a unary function is not known", (long long)type);
     }
@@ -284,7 +285,7 @@ static void compare(imp_node *c)
         a = truth(c, a);
         b = truth(c, b);
     }
-    tn_value y = logical ? imp_call2(c, c->row->relay, NULL, a, b) : cm_bin(c, c->row->relay, a, b);
+    tn_value y = logical ? imp_binary(c, c->row->relay, a, b) : cm_bin(c, c->row->relay, a, b);
     imp_out(c, 0, cm_is_layer(c) ? imp_cast(c, y, TN_F32) : y);
 }
 
@@ -306,7 +307,7 @@ static void floor_div(imp_node *c)
     tn_value a = cm_in(c, 0, "x"), b = cm_in(c, 1, "y");
     bool whole = tn_dtype_is_int(imp_type(a)->dtype) && tn_dtype_is_int(imp_type(b)->dtype);
     tn_value y = cm_bin(c, whole ? &tn_op_floor_divide : &tn_op_divide, a, b);
-    imp_out(c, 0, whole ? y : cm_un(c, &tn_op_floor, y));
+    imp_out(c, 0, whole ? y : imp_unary(c, &tn_op_floor, y));
 }
 
 static void real_div(imp_node *c)

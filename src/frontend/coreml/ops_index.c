@@ -79,7 +79,7 @@ static const char *scatter_mode(imp_node *c, tn_value *updates)
     if (c->bad)
         return names[UPDATE];
     if (mode == SUB)
-        *updates = cm_un(c, &tn_op_negative, *updates);
+        *updates = imp_unary(c, &tn_op_negative, *updates);
     else if (mode == DIV)
         *updates = cm_bin(c, &tn_op_divide, imp_const(c, imp_type(*updates)->dtype, 1), *updates);
     return names[mode == SUB ? ADD : mode == DIV ? MUL : mode];
@@ -207,9 +207,9 @@ static void non_zero(imp_node *c)
         imp_refuse(c, IMP_OPERANDS, "%s has no positions", imp_type_text(c, t));
     tn_value at = imp_positions(c, imp_flat(c, imp_cast(c, x, TN_BOOL1)));
     for (int d = t->n - 1; d >= 0 && !c->bad; d--) { /* the last position runs fastest */
-        tn_value n = imp_extent_of(c, x, d), above = d ? imp_call2(c, &tn_op_divide, NULL, at, n) : at;
-        tn_value whole = d ? imp_call2(c, &tn_op_multiply, NULL, above, n) : at;
-        row[d] = imp_unsqueeze(c, d ? imp_call2(c, &tn_op_subtract, NULL, at, whole) : at, 1);
+        tn_value n = imp_extent_of(c, x, d), above = d ? imp_binary(c, &tn_op_divide, at, n) : at;
+        tn_value whole = d ? imp_binary(c, &tn_op_multiply, above, n) : at;
+        row[d] = imp_unsqueeze(c, d ? imp_binary(c, &tn_op_subtract, at, whole) : at, 1);
         at = above;
     }
     if (!c->bad)

@@ -34,9 +34,9 @@ static tn_value normalised(imp_node *c, tn_value x, tn_ints axes, double epsilon
     x = imp_cast(c, x, imp_sum_dtype(t));
     tn_value d = cm_bin(c, &tn_op_subtract, x, cm_axes(c, &tn_op_mean, x, axes, true));
     tn_value v = cm_axes(c, &tn_op_mean, cm_bin(c, &tn_op_multiply, d, d), axes, true);
-    tn_value y =
-        divide ? cm_bin(c, &tn_op_multiply, d, cm_un(c, &tn_op_rsqrt, imp_with(c, &tn_op_add, v, epsilon)))
-               : d;
+    tn_value y = divide ? cm_bin(c, &tn_op_multiply, d,
+                                 imp_unary(c, &tn_op_rsqrt, imp_with(c, &tn_op_add, v, epsilon)))
+                        : d;
     return imp_cast(c, y, t);
 }
 
@@ -143,7 +143,8 @@ static void l2_normalize(imp_node *c)
     tn_value x = cm_in(c, 0, "x");
     double eps = epsilon(c, "epsilon", 1e-6);
     tn_value sum = cm_axes(c, &tn_op_sum, cm_bin(c, &tn_op_multiply, x, x), last_axes(c, x, 3), true);
-    imp_out(c, 0, cm_bin(c, &tn_op_multiply, x, cm_un(c, &tn_op_rsqrt, imp_with(c, &tn_op_add, sum, eps))));
+    imp_out(c, 0,
+            cm_bin(c, &tn_op_multiply, x, imp_unary(c, &tn_op_rsqrt, imp_with(c, &tn_op_add, sum, eps))));
 }
 
 static void lrn(imp_node *c)
@@ -202,9 +203,9 @@ static void dot(imp_node *c)
     tn_ints axes = last_axes(c, a, 3);
     if (cm_flag(c, "cosineSimilarity")) {
         tn_value aa = cm_axes(c, &tn_op_sum, cm_bin(c, &tn_op_multiply, a, a), axes, true);
-        n = cm_un(c, &tn_op_sqrt,
-                  cm_bin(c, &tn_op_multiply, aa,
-                         cm_axes(c, &tn_op_sum, cm_bin(c, &tn_op_multiply, b, b), axes, true)));
+        n = imp_unary(c, &tn_op_sqrt,
+                      cm_bin(c, &tn_op_multiply, aa,
+                             cm_axes(c, &tn_op_sum, cm_bin(c, &tn_op_multiply, b, b), axes, true)));
     }
     tn_value y = cm_axes(c, &tn_op_sum, cm_bin(c, &tn_op_multiply, a, b), axes, true);
     imp_out(c, 0, n.def ? cm_bin(c, &tn_op_divide, y, n) : y);
@@ -219,15 +220,15 @@ static tn_value reduced(imp_node *c, enum reduction r, tn_value x, tn_ints axes,
         [L1] = &tn_op_sum,  [L2] = &tn_op_sum,          [SUM_SQUARE] = &tn_op_sum, [MAX] = &tn_op_max,
         [MIN] = &tn_op_min, [LOG_SUM_EXP] = &tn_op_sum, [ARGMAX] = &tn_op_sum};
     if (r == L1)
-        x = cm_un(c, &tn_op_abs, x);
+        x = imp_unary(c, &tn_op_abs, x);
     if (r == SUM_SQUARE || r == L2)
         x = cm_bin(c, &tn_op_multiply, x, x);
     if (r == LOG_SUM_EXP)
         return imp_log_sum_exp(c, x, axes, keep);
     tn_value y = cm_axes(c, ops[r], x, axes, keep);
     if (r == LOG_SUM)
-        return cm_un(c, &tn_op_log, y);
-    return r == L2 ? cm_un(c, &tn_op_sqrt, y) : y;
+        return imp_unary(c, &tn_op_log, y);
+    return r == L2 ? imp_unary(c, &tn_op_sqrt, y) : y;
 }
 
 static tn_value arg(imp_node *c, const tn_op *op, tn_value x, int64_t axis, bool keep)
@@ -250,7 +251,7 @@ static void reduce(imp_node *c)
     if (c->bad)
         return;
     if (mode == LOG_SUM) {
-        x = cm_un(c, &tn_op_log, imp_with(c, &tn_op_add, x, eps));
+        x = imp_unary(c, &tn_op_log, imp_with(c, &tn_op_add, x, eps));
         mode = SUM;
     }
     imp_out(c, 0,

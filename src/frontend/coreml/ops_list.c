@@ -89,12 +89,12 @@ static tn_value written(imp_node *c, tn_value list, tn_value at, tn_value value)
     if (cm_of(c)->lists_grow) {
         tn_value last = imp_reduce(c, &tn_op_max, at, 0), have = imp_extent_of(c, list, 0);
         last = imp_with(c, &tn_op_add, last, 1);
-        tn_dims d = imp_bind(c, imp_call2(c, &tn_op_maximum, NULL, have, last), NULL);
+        tn_dims d = imp_bind(c, imp_binary(c, &tn_op_maximum, have, last), NULL);
         if (c->bad || d.n != 1)
             return list;
         if (d.at[0] != n) {
             tn_value part[2] = {list, zeros(c, t->dtype, one, (uint32_t)t->n - 1, t->dim + 1)};
-            tn_value from = imp_call2(c, &tn_op_minimum, NULL, imp_count_up(c, d.at[0]), have);
+            tn_value from = imp_binary(c, &tn_op_minimum, imp_count_up(c, d.at[0]), have);
             list = imp_take(c, imp_concat(c, 2, part, 0), from, 0);
         }
         n = d.at[0];

@@ -88,7 +88,7 @@ static void categorical(imp_node *c)
     dim[n - 1] = tn_idx(c->pool, samples);
     x = imp_reshape(c, imp_cast(c, x, TN_F32), 2, rows);
     if (!logits)
-        x = cm_un(c, &tn_op_log, least == 0 ? x : imp_with(c, &tn_op_add, x, least));
+        x = imp_unary(c, &tn_op_log, least == 0 ? x : imp_with(c, &tn_op_add, x, least));
     if (temperature != 1)
         x = imp_with(c, &tn_op_divide, x, temperature);
     tn_value drawn = imp_random_class(c, x, samples, seed);

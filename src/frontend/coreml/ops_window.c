@@ -250,7 +250,7 @@ static tn_value pooled(imp_node *c, enum pool kind, tn_value x, const imp_window
     for (int i = 0; i < w->dims; i++)
         n *= w->kernel[i];
     tn_value mean = imp_pool(c, IMP_POOL_AVERAGE, cm_bin(c, &tn_op_multiply, x, x), w, true);
-    return cm_un(c, &tn_op_sqrt, imp_with(c, &tn_op_multiply, mean, (double)n));
+    return imp_unary(c, &tn_op_sqrt, imp_with(c, &tn_op_multiply, mean, (double)n));
 }
 
 static enum pool pool_kind(imp_node *c)
@@ -269,7 +269,7 @@ static tn_value global(imp_node *c, enum pool kind, tn_value x, int dims)
     tn_ints all = tn_ints_make(c->arena, (uint32_t)dims, axes);
     if (kind != POOL_NORM)
         return cm_axes(c, kind == POOL_MAX ? &tn_op_max : &tn_op_mean, x, all, true);
-    return cm_un(c, &tn_op_sqrt, cm_axes(c, &tn_op_sum, cm_bin(c, &tn_op_multiply, x, x), all, true));
+    return imp_unary(c, &tn_op_sqrt, cm_axes(c, &tn_op_sum, cm_bin(c, &tn_op_multiply, x, x), all, true));
 }
 
 /* As Caffe: a last, partial window counts if it begins inside the data or the padding before it. */

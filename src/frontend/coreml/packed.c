@@ -25,8 +25,8 @@ static void affine_dequantize(imp_node *c)
     if (zero.def && imp_rank(zero) == 1 && rank)
         zero = imp_along(c, zero, axis, rank);
     tn_value x = imp_cast(c, q, TN_F32);
-    x = zero.def ? imp_call2(c, &tn_op_subtract, NULL, x, imp_cast(c, zero, TN_F32)) : x;
-    imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_multiply, NULL, x, imp_cast(c, scale, TN_F32)), t));
+    x = zero.def ? imp_binary(c, &tn_op_subtract, x, imp_cast(c, zero, TN_F32)) : x;
+    imp_out(c, 0, imp_cast(c, imp_binary(c, &tn_op_multiply, x, imp_cast(c, scale, TN_F32)), t));
 }
 
 /* A scale and a zero point beside data, which may be vectors along `axis`. The axis; -1: they are numbers. */
@@ -224,8 +224,8 @@ static void blockwise_shift_scale(imp_node *c)
     tn_value x = imp_cast(c, tn_val((tn_node *)(uintptr_t)data), TN_F32);
     x = imp_reshape(c, x, k, dim);
     if (offset.def)
-        x = imp_call2(c, &tn_op_subtract, NULL, x, beside(c, offset, shape.n, split));
-    x = imp_call2(c, &tn_op_multiply, NULL, x, beside(c, scale, shape.n, split));
+        x = imp_binary(c, &tn_op_subtract, x, beside(c, offset, shape.n, split));
+    x = imp_binary(c, &tn_op_multiply, x, beside(c, scale, shape.n, split));
     imp_out(c, 0, imp_cast(c, imp_reshape(c, x, (int)shape.n, type_of(data)->dim), t->dtype));
 }
 

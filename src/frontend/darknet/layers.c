@@ -5,13 +5,6 @@
 
 #include <string.h>
 
-static tn_value binary(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
-static tn_value unary(imp_node *c, const tn_op *op, tn_value x) { return imp_call1(c, op, NULL, x); }
-
 static int64_t channels(imp_node *c, tn_value x)
 {
     int64_t n = 1;
@@ -48,14 +41,15 @@ static tn_value formula(imp_node *c, tn_value x, const char *name)
         return limited(c, x, -1, 1);
     if (strcmp(name, "ramp") == 0) {
         tn_value some = imp_with(c, &tn_op_multiply, x, 0.1);
-        return binary(c, &tn_op_add, unary(c, &tn_op_nn_relu, x), some);
+        return imp_binary(c, &tn_op_add, imp_unary(c, &tn_op_nn_relu, x), some);
     }
     if (strcmp(name, "elu") == 0)
         return imp_call1(c, &tn_op_nn_elu, &one, x);
     if (strcmp(name, "swish") == 0)
         return imp_call1(c, &tn_op_nn_swish, &one, x);
     if (strcmp(name, "loggy") == 0)
-        return imp_with(c, &tn_op_subtract, imp_with(c, &tn_op_multiply, unary(c, &tn_op_sigmoid, x), 2), 1);
+        return imp_with(c, &tn_op_subtract, imp_with(c, &tn_op_multiply, imp_unary(c, &tn_op_sigmoid, x), 2),
+                        1);
     imp_refuse(c, IMP_BAD_VALUE, "activation \"%s\" is not supported", name);
     return x;
 }
@@ -73,7 +67,7 @@ tn_value dk_activate(imp_node *c, tn_value x, const char *def)
     const char *name = dk_text(c, "activation", def);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0)
-            return unary(c, rows[i].op, x);
+            return imp_unary(c, rows[i].op, x);
     return strcmp(name, "linear") == 0 ? x : formula(c, x, name);
 }
 
@@ -288,7 +282,7 @@ static void shortcut(imp_node *c)
         if (channels(c, sum) != channels(c, imp_in(c, i)))
             imp_refuse(c, IMP_OPERANDS, "%s and %s are of different shapes", imp_type_text(c, imp_type(sum)),
                        imp_type_text(c, imp_type(imp_in(c, i))));
-        sum = binary(c, &tn_op_add, sum, imp_in(c, i));
+        sum = imp_binary(c, &tn_op_add, sum, imp_in(c, i));
     }
     imp_out(c, 0, dk_activate(c, sum, "linear"));
 }
@@ -299,7 +293,7 @@ static void scale_channels(imp_node *c)
     imp_attr_ignore(c, "from");
     if (dk_int(c, "scale_wh", 0))
         imp_refuse(c, IMP_BAD_VALUE, "scale_wh is not supported");
-    imp_out(c, 0, dk_activate(c, binary(c, &tn_op_multiply, imp_in(c, 0), imp_in(c, 1)), "linear"));
+    imp_out(c, 0, dk_activate(c, imp_binary(c, &tn_op_multiply, imp_in(c, 0), imp_in(c, 1)), "linear"));
 }
 
 static void dropout(imp_node *c) { imp_out(c, 0, imp_in(c, 0)); }
@@ -336,9 +330,9 @@ static void lrn(imp_node *c)
     tn_value weight = lrn_channels(c, n, size, alpha);
     if (c->bad)
         return;
-    tn_value norm = imp_layer_conv(c, binary(c, &tn_op_multiply, x, x), weight, (tn_value){0}, &w);
+    tn_value norm = imp_layer_conv(c, imp_binary(c, &tn_op_multiply, x, x), weight, (tn_value){0}, &w);
     norm = imp_with(c, &tn_op_power, imp_with(c, &tn_op_add, norm, kappa), -beta);
-    imp_out(c, 0, binary(c, &tn_op_multiply, x, norm));
+    imp_out(c, 0, imp_binary(c, &tn_op_multiply, x, norm));
 }
 
 static void softmax(imp_node *c)
@@ -399,10 +393,10 @@ static void yolo(imp_node *c)
     if (!open_boxes(c, listed ? mask.n : num, classes + 5, &b))
         return;
     tn_value xy = imp_slice(c, b.x, 2, 0, 2), rest = imp_slice(c, b.x, 2, 4, INT64_MAX);
-    xy = as_they_are ? xy : unary(c, &tn_op_sigmoid, xy);
+    xy = as_they_are ? xy : imp_unary(c, &tn_op_sigmoid, xy);
     if (grow != 1)
         xy = imp_with(c, &tn_op_subtract, imp_with(c, &tn_op_multiply, xy, grow), 0.5 * (grow - 1));
-    rest = as_they_are ? rest : unary(c, &tn_op_sigmoid, rest);
+    rest = as_they_are ? rest : imp_unary(c, &tn_op_sigmoid, rest);
     close_boxes(c, (const tn_value[]){xy, imp_slice(c, b.x, 2, 2, 4), rest}, 3);
 }
 
@@ -416,11 +410,11 @@ static void region(imp_node *c)
         imp_refuse(c, IMP_BAD_VALUE, "coords is %lld", (long long)coords);
     if (!open_boxes(c, dk_int(c, "num", 1), classes + coords + 1, &b))
         return;
-    tn_value xy = unary(c, &tn_op_sigmoid, imp_slice(c, b.x, 2, 0, 2)), wh = imp_slice(c, b.x, 2, 2, coords),
-             object = imp_slice(c, b.x, 2, coords, coords + 1),
+    tn_value xy = imp_unary(c, &tn_op_sigmoid, imp_slice(c, b.x, 2, 0, 2)),
+             wh = imp_slice(c, b.x, 2, 2, coords), object = imp_slice(c, b.x, 2, coords, coords + 1),
              kinds = imp_slice(c, b.x, 2, coords + (background ? 0 : 1), INT64_MAX);
-    kinds = soft ? imp_softmax(c, &tn_op_nn_softmax, kinds, 2) : unary(c, &tn_op_sigmoid, kinds);
-    tn_value part[4] = {xy, wh, background ? kinds : unary(c, &tn_op_sigmoid, object), kinds};
+    kinds = soft ? imp_softmax(c, &tn_op_nn_softmax, kinds, 2) : imp_unary(c, &tn_op_sigmoid, kinds);
+    tn_value part[4] = {xy, wh, background ? kinds : imp_unary(c, &tn_op_sigmoid, object), kinds};
     close_boxes(c, part, background ? 3 : 4);
 }
 

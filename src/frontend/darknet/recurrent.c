@@ -4,13 +4,10 @@
 
 #include <string.h>
 
-static tn_value sum(imp_node *c, tn_value a, tn_value b) { return imp_call2(c, &tn_op_add, NULL, a, b); }
-static tn_value product(imp_node *c, tn_value a, tn_value b)
-{
-    return imp_call2(c, &tn_op_multiply, NULL, a, b);
-}
-static tn_value sigmoid(imp_node *c, tn_value v) { return imp_call1(c, &tn_op_sigmoid, NULL, v); }
-static tn_value tanh_(imp_node *c, tn_value v) { return imp_call1(c, &tn_op_tanh, NULL, v); }
+static tn_value sum(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_add, a, b); }
+static tn_value product(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_multiply, a, b); }
+static tn_value sigmoid(imp_node *c, tn_value v) { return imp_unary(c, &tn_op_sigmoid, v); }
+static tn_value tanh_(imp_node *c, tn_value v) { return imp_unary(c, &tn_op_tanh, v); }
 
 /* ---- what is kept ---- */
 
@@ -131,7 +128,7 @@ static void gru(imp_node *c)
     tn_value r = sigmoid(c, gate(c, h, &w[RESET], x, &u[RESET]));
     tn_value n = gate(c, product(c, r, h), &w[NEW], x, &u[NEW]);
     n = hyperbolic ? tanh_(c, n) : sigmoid(c, n);
-    tn_value change = product(c, z, imp_call2(c, &tn_op_subtract, NULL, h, n));
+    tn_value change = product(c, z, imp_binary(c, &tn_op_subtract, h, n));
     h = sum(c, n, change);
     keep(c, "state", h);
     imp_out(c, 0, h);

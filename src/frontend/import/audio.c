@@ -63,10 +63,10 @@ tn_value imp_make_spectrogram(imp_node *c, tn_value samples, const imp_spectrogr
     tn_frame_attr a = {tn_make_dims(c->g, 1, &s->window), tn_make_dims(c->g, 1, &s->stride)};
     tn_value x = imp_unsqueeze(c, imp_transpose(c, imp_cast(c, samples, TN_F32), 2, turn), 2);
     tn_value window = hann(c, s->window);
-    x = imp_call2(c, &tn_op_multiply, NULL, imp_call1(c, &tn_op_frame, &a, x), window);
+    x = imp_binary(c, &tn_op_multiply, imp_call1(c, &tn_op_frame, &a, x), window);
     x = imp_fourier_last(c, x, length, false, true);
-    x = imp_reduce(c, &tn_op_sum, imp_call2(c, &tn_op_multiply, NULL, x, x), 3);
-    return s->squared ? x : imp_call1(c, &tn_op_sqrt, NULL, x);
+    x = imp_reduce(c, &tn_op_sum, imp_binary(c, &tn_op_multiply, x, x), 3);
+    return s->squared ? x : imp_unary(c, &tn_op_sqrt, x);
 }
 
 /* ---- bands ---- */
@@ -133,8 +133,8 @@ tn_value imp_make_mfcc(imp_node *c, tn_value squares, const imp_mfcc *m)
             (long long)m->coefficients, (long long)m->bands, m->lower, m->upper, m->rate);
     if (c->bad)
         return squares;
-    tn_value b = bands(c, m, n), x = imp_call1(c, &tn_op_sqrt, NULL, imp_cast(c, squares, TN_F32));
+    tn_value b = bands(c, m, n), x = imp_unary(c, &tn_op_sqrt, imp_cast(c, squares, TN_F32));
     x = imp_layer_dense(c, x, b, (tn_value){0});
-    x = imp_call1(c, &tn_op_log, NULL, imp_with(c, &tn_op_maximum, x, 1e-12));
+    x = imp_unary(c, &tn_op_log, imp_with(c, &tn_op_maximum, x, 1e-12));
     return imp_layer_dense(c, x, cosines(c, m), (tn_value){0});
 }

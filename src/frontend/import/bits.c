@@ -27,7 +27,7 @@ static tn_value complex_bitcast(imp_node *c, tn_value x, tn_dtype t)
     if (tn_dtype_is_complex(from) && t.bits >= from.bits / 2 && t.bits <= 64)
         return imp_bitcast(c, imp_parts(c, x), t);
     if (tn_dtype_is_complex(t) && (from.bits == t.bits || from.bits == t.bits / 2) && from.bits <= 64)
-        return imp_call1(c, &tn_op_complex_of, NULL, imp_bitcast(c, x, tn_dtype_part(t)));
+        return imp_unary(c, &tn_op_complex_of, imp_bitcast(c, x, tn_dtype_part(t)));
     imp_refuse(c, IMP_OPERANDS, "the bits of %s are no whole elements of %u bits",
                imp_type_text(c, imp_type(x)), (unsigned)t.bits);
     return x;
@@ -51,11 +51,11 @@ tn_value imp_bitcast(imp_node *c, tn_value x, tn_dtype t)
     x = reinterpreted(c, x, own);
     tn_value by = shifts(c, joins ? other : own, joins ? from.bits : t.bits);
     if (joins) {
-        x = imp_call2(c, &tn_op_left_shift, NULL, imp_cast(c, x, other), by);
+        x = imp_binary(c, &tn_op_left_shift, imp_cast(c, x, other), by);
         return reinterpreted(c, imp_reduce(c, &tn_op_sum, x, rank - 1), t);
     }
     x = imp_unsqueeze(c, x, rank);
-    return reinterpreted(c, imp_cast(c, imp_call2(c, &tn_op_right_shift, NULL, x, by), other), t);
+    return reinterpreted(c, imp_cast(c, imp_binary(c, &tn_op_right_shift, x, by), other), t);
 }
 
 tn_value imp_view(imp_node *c, tn_value x, tn_dtype t)

@@ -86,16 +86,15 @@ tn_value imp_multibox_boxes(imp_node *c, tn_value differences, tn_value anchors,
     for (int i = 0; i < 2; i++) {
         tn_value low = imp_slice(c, anchors, 2, i, i + 1), high = imp_slice(c, anchors, 2, 2 + i, 3 + i),
                  move = imp_slice(c, v, 2, i, i + 1), grow = imp_slice(c, v, 2, 2 + i, 3 + i);
-        tn_value size = imp_call2(c, &tn_op_subtract, NULL, high, low),
-                 sum = imp_call2(c, &tn_op_add, NULL, low, high);
+        tn_value size = imp_binary(c, &tn_op_subtract, high, low), sum = imp_binary(c, &tn_op_add, low, high);
         tn_value middle = imp_with(c, &tn_op_multiply, sum, 0.5);
         tn_value centre =
-            imp_call2(c, &tn_op_multiply, NULL, imp_with(c, &tn_op_multiply, move, variance[i]), size);
-        tn_value wide = imp_call1(c, &tn_op_exp, NULL, imp_with(c, &tn_op_multiply, grow, variance[2 + i]));
-        tn_value half = imp_with(c, &tn_op_multiply, imp_call2(c, &tn_op_multiply, NULL, wide, size), 0.5);
-        centre = imp_call2(c, &tn_op_add, NULL, centre, middle);
-        part[i] = imp_call2(c, &tn_op_subtract, NULL, centre, half);
-        part[2 + i] = imp_call2(c, &tn_op_add, NULL, centre, half);
+            imp_binary(c, &tn_op_multiply, imp_with(c, &tn_op_multiply, move, variance[i]), size);
+        tn_value wide = imp_unary(c, &tn_op_exp, imp_with(c, &tn_op_multiply, grow, variance[2 + i]));
+        tn_value half = imp_with(c, &tn_op_multiply, imp_binary(c, &tn_op_multiply, wide, size), 0.5);
+        centre = imp_binary(c, &tn_op_add, centre, middle);
+        part[i] = imp_binary(c, &tn_op_subtract, centre, half);
+        part[2 + i] = imp_binary(c, &tn_op_add, centre, half);
     }
     tn_value boxes = imp_concat(c, 4, part, 2);
     return clip ? imp_call1(c, &tn_op_clip, &inside, boxes) : boxes;
@@ -129,7 +128,7 @@ static tn_value boxes_at(imp_node *c, tn_value boxes, tn_value at)
 static tn_value proper_boxes(imp_node *c, tn_value boxes, bool inclusive)
 {
     tn_value low = imp_slice(c, boxes, 2, 0, 2), high = imp_slice(c, boxes, 2, 2, 4);
-    tn_value empty = imp_call2(c, &tn_op_less, NULL, high, low);
+    tn_value empty = imp_binary(c, &tn_op_less, high, low);
     tn_value end = inclusive ? imp_with(c, &tn_op_add, high, 1) : high;
     return imp_concat(c, 2, (const tn_value[]){low, imp_choose(c, empty, low, end)}, 2);
 }
@@ -214,7 +213,7 @@ imp_detections imp_detect(imp_node *c, tn_value boxes, tn_value scores, const im
     if (keep >= 0) {
         tn_value least = imp_const(c, imp_type(best)->dtype, -3.4028234663852886e38);
         tn_value kept = among_best(c, by_image(c, imp_choose(c, there, best, least)), keep);
-        there = imp_call2(c, &tn_op_logical_and, NULL, by_image(c, there), kept);
+        there = imp_binary(c, &tn_op_logical_and, by_image(c, there), kept);
     } else {
         there = by_image(c, there);
     }
@@ -223,8 +222,8 @@ imp_detections imp_detect(imp_node *c, tn_value boxes, tn_value scores, const im
     d.image = imp_take(c, numbers(c, at, 0), row, 0);
     d.which = imp_take(c, numbers(c, at, 1), row, 0);
     d.score = imp_take(c, imp_flat(c, best), row, 0);
-    tn_value first = imp_call2(c, &tn_op_multiply, NULL, d.image, all);
-    d.place = imp_call2(c, &tn_op_add, NULL, first, imp_take(c, imp_flat(c, at), row, 0));
+    tn_value first = imp_binary(c, &tn_op_multiply, d.image, all);
+    d.place = imp_binary(c, &tn_op_add, first, imp_take(c, imp_flat(c, at), row, 0));
     d.box = imp_take(c, imp_reshape(c, boxes, 2, four), d.place, 0);
     d.count = imp_reduce(c, &tn_op_sum, imp_cast(c, there, TN_I32), 1);
     return d;

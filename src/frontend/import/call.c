@@ -100,7 +100,7 @@ tn_value imp_const(imp_node *c, tn_dtype t, double v)
 
 tn_value imp_with(imp_node *c, const tn_op *op, tn_value v, double number)
 {
-    return imp_call2(c, op, NULL, v, imp_const(c, imp_type(v)->dtype, number));
+    return imp_binary(c, op, v, imp_const(c, imp_type(v)->dtype, number));
 }
 
 tn_value imp_const_ints(imp_node *c, tn_dtype t, int ndim, uint32_t n, const int64_t v[])

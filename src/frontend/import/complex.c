@@ -76,7 +76,7 @@ tn_value imp_parts(imp_node *c, tn_value v)
          u = u->next) /* equal slices are then equal calls */
         if (u->user && u->user->owner == c->im->r && tn_op_is(u->user, &tn_op_complex_parts))
             return tn_val(u->user);
-    return imp_call1(c, &tn_op_complex_parts, NULL, v);
+    return imp_unary(c, &tn_op_complex_parts, v);
 }
 
 tn_value imp_complex(imp_node *c, tn_value re, tn_value im)
@@ -86,7 +86,7 @@ tn_value imp_complex(imp_node *c, tn_value re, tn_value im)
         imp_refuse(c, IMP_TOO_LARGE, "complex numbers of %d dimensions; at most %d are supported", rank,
                    IMP_MAX_RANK - 1);
     tn_value part[] = {imp_unsqueeze(c, re, rank), imp_unsqueeze(c, im, rank)};
-    return imp_call1(c, &tn_op_complex_of, NULL, imp_concat(c, 2, part, rank));
+    return imp_unary(c, &tn_op_complex_of, imp_concat(c, 2, part, rank));
 }
 
 /* What imp_complex made v of; absent: v comes from elsewhere. */
@@ -128,14 +128,14 @@ tn_value imp_conjugate(imp_node *c, tn_value v)
     if (!imp_is_complex(v)) /* of real numbers: themselves */
         return v;
     tn_value re = imp_part(c, v, 0), im = imp_part(c, v, 1);
-    return imp_complex(c, re, imp_call1(c, &tn_op_negative, NULL, im));
+    return imp_complex(c, re, imp_unary(c, &tn_op_negative, im));
 }
 
 tn_value imp_squares(imp_node *c, tn_value v)
 {
     tn_value re = imp_part(c, v, 0), im = imp_part(c, v, 1);
-    re = imp_call2(c, &tn_op_multiply, NULL, re, re);
-    return imp_call2(c, &tn_op_add, NULL, re, imp_call2(c, &tn_op_multiply, NULL, im, im));
+    re = imp_binary(c, &tn_op_multiply, re, re);
+    return imp_binary(c, &tn_op_add, re, imp_binary(c, &tn_op_multiply, im, im));
 }
 
 /* ---- other types ---- */
@@ -211,9 +211,9 @@ static tn_value product(imp_node *c, const tn_op *op, const void *attr, const tn
         return pair(c, re, of_parts(c, op, attr, 2, in, 1));
     if (!imp_is_complex(in[0]))
         return pair(c, re, of_parts(c, op, attr, 2, in, 2));
-    re = imp_call2(c, &tn_op_subtract, NULL, re, of_parts(c, op, attr, 2, in, 3));
+    re = imp_binary(c, &tn_op_subtract, re, of_parts(c, op, attr, 2, in, 3));
     im = of_parts(c, op, attr, 2, in, 2);
-    return pair(c, re, imp_call2(c, &tn_op_add, NULL, im, of_parts(c, op, attr, 2, in, 1)));
+    return pair(c, re, imp_binary(c, &tn_op_add, im, of_parts(c, op, attr, 2, in, 1)));
 }
 
 /* a times the conjugate of b, divided by the square of b. */
@@ -221,10 +221,10 @@ static tn_value quotient(imp_node *c, tn_value a, tn_value b)
 {
     bool complex = imp_is_complex(b);
     tn_value square = complex ? imp_squares(c, b) : b,
-             v = complex ? imp_call2(c, &tn_op_multiply, NULL, a, imp_conjugate(c, b)) : a;
+             v = complex ? imp_binary(c, &tn_op_multiply, a, imp_conjugate(c, b)) : a;
     tn_value re = imp_part(c, v, 0), im = imp_part(c, v, 1);
-    re = imp_call2(c, &tn_op_divide, NULL, re, square);
-    im = imp_call2(c, &tn_op_divide, NULL, im, square);
+    re = imp_binary(c, &tn_op_divide, re, square);
+    im = imp_binary(c, &tn_op_divide, im, square);
     return pair(c, re, im);
 }
 
@@ -257,7 +257,7 @@ tn_value imp_call_complex(imp_node *c, const tn_op *op, const void *attr, int n,
     case EQUAL:
     case DIFFER: {
         tn_value re = of_parts(c, op, attr, n, in, 0), im = of_parts(c, op, attr, n, in, 3);
-        return imp_call2(c, kind == EQUAL ? &tn_op_logical_and : &tn_op_logical_or, NULL, re, im);
+        return imp_binary(c, kind == EQUAL ? &tn_op_logical_and : &tn_op_logical_or, re, im);
     }
     case SHAPE: return of_parts(c, op, attr, n, in, 0);
     default: return refused(c, op);

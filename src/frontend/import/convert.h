@@ -176,6 +176,15 @@ static inline tn_value imp_call2(imp_node *c, const tn_op *op, const void *attr,
 {
     return imp_call(c, op, attr, 2, (const tn_value[]){a, b});
 }
+/* Of operators without attributes. */
+static inline tn_value imp_unary(imp_node *c, const tn_op *op, tn_value a)
+{
+    return imp_call1(c, op, NULL, a);
+}
+static inline tn_value imp_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b)
+{
+    return imp_call2(c, op, NULL, a, b);
+}
 tn_value imp_with(imp_node *c, const tn_op *op, tn_value v, double number); /* op(v, number), of v's dtype */
 tn_value imp_const(imp_node *c, tn_dtype t, double v);                      /* rank 0 */
 tn_value imp_const_ints(imp_node *c, tn_dtype t, int ndim, uint32_t n, const int64_t v[]); /* rank 0 or 1 */

@@ -5,11 +5,6 @@ typedef struct side { /* positions along rows or columns: [n, size] */
     tn_value low, high, part, inside;
 } side;
 
-static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 static side read_side(imp_node *c, const imp_crop *k, int axis, tn_value at)
 {
     tn_value last = imp_cast(c, imp_extent_of(c, k->image, axis), TN_F32);
@@ -17,14 +12,14 @@ static side read_side(imp_node *c, const imp_crop *k, int axis, tn_value at)
     side s = {.inside = {0}};
     if (k->outside.def) {
         tn_value above = imp_with(c, &tn_op_greater_equal, at, 0);
-        s.inside = two(c, &tn_op_logical_and, above, two(c, &tn_op_less_equal, at, last));
+        s.inside = imp_binary(c, &tn_op_logical_and, above, imp_binary(c, &tn_op_less_equal, at, last));
     }
-    tn_value held = imp_with(c, &tn_op_maximum, two(c, &tn_op_minimum, at, last), 0);
+    tn_value held = imp_with(c, &tn_op_maximum, imp_binary(c, &tn_op_minimum, at, last), 0);
     if (k->nearest)
         held = imp_with(c, &tn_op_add, held, 0.5); /* what is not below 0 is rounded away from it */
-    s.low = imp_call1(c, &tn_op_floor, NULL, held);
-    s.high = imp_call1(c, &tn_op_ceil, NULL, held);
-    s.part = two(c, &tn_op_subtract, held, s.low);
+    s.low = imp_unary(c, &tn_op_floor, held);
+    s.high = imp_unary(c, &tn_op_ceil, held);
+    s.part = imp_binary(c, &tn_op_subtract, held, s.low);
     return s;
 }
 
@@ -39,7 +34,7 @@ static tn_value spread(imp_node *c, tn_value v, bool rows)
 static tn_value position(imp_node *c, tn_value image, int axis, tn_value at)
 {
     tn_value last = imp_with(c, &tn_op_subtract, imp_extent_of(c, image, axis), 1);
-    at = two(c, &tn_op_minimum, imp_cast(c, at, TN_I64), last);
+    at = imp_binary(c, &tn_op_minimum, imp_cast(c, at, TN_I64), last);
     return imp_with(c, &tn_op_maximum, at, 0);
 }
 
@@ -47,7 +42,7 @@ static tn_value position(imp_node *c, tn_value image, int axis, tn_value at)
 static tn_value pixels(imp_node *c, tn_value image, tn_value which, tn_value y, tn_value x)
 {
     tn_value part[3] = {which, position(c, image, 1, y), position(c, image, 2, x)}, shape[3];
-    tn_value all = two(c, &tn_op_add, two(c, &tn_op_add, part[0], part[1]), part[2]);
+    tn_value all = imp_binary(c, &tn_op_add, imp_binary(c, &tn_op_add, part[0], part[1]), part[2]);
     for (int i = 0; i < 3; i++)
         shape[i] = imp_broadcast_like(c, part[i], all);
     tn_gather_nd_attr a = {0};
@@ -57,12 +52,13 @@ static tn_value pixels(imp_node *c, tn_value image, tn_value which, tn_value y, 
 static tn_value mix(imp_node *c, const imp_crop *k, tn_value a, tn_value b, tn_value part)
 {
     if (k->shares) {
-        tn_value one = imp_const(c, TN_F32, 1), rest = two(c, &tn_op_subtract, one, part);
-        tn_value first = two(c, &tn_op_multiply, a, rest), second = two(c, &tn_op_multiply, b, part);
-        return two(c, &tn_op_add, first, second);
+        tn_value one = imp_const(c, TN_F32, 1), rest = imp_binary(c, &tn_op_subtract, one, part);
+        tn_value first = imp_binary(c, &tn_op_multiply, a, rest),
+                 second = imp_binary(c, &tn_op_multiply, b, part);
+        return imp_binary(c, &tn_op_add, first, second);
     }
-    tn_value more = two(c, &tn_op_multiply, two(c, &tn_op_subtract, b, a), part);
-    return two(c, &tn_op_add, a, more);
+    tn_value more = imp_binary(c, &tn_op_multiply, imp_binary(c, &tn_op_subtract, b, a), part);
+    return imp_binary(c, &tn_op_add, a, more);
 }
 
 tn_value imp_make_crop(imp_node *c, const imp_crop *k)
@@ -86,7 +82,7 @@ tn_value imp_make_crop(imp_node *c, const imp_crop *k)
     if (!k->outside.def)
         return v;
     tn_value rows = spread(c, y.inside, true), columns = spread(c, x.inside, false);
-    return imp_choose(c, two(c, &tn_op_logical_and, rows, columns), v, k->outside);
+    return imp_choose(c, imp_binary(c, &tn_op_logical_and, rows, columns), v, k->outside);
 }
 
 /* Where `size` rows or columns lie between `from` and `to` [n, 1]. */
@@ -95,16 +91,17 @@ static tn_value side_of_boxes(imp_node *c, tn_value image, int axis, tn_value fr
 {
     tn_value last = imp_cast(c, imp_extent_of(c, image, axis), TN_F32);
     last = imp_with(c, &tn_op_subtract, last, 1);
-    tn_value middle = imp_with(c, &tn_op_multiply, two(c, &tn_op_add, from, to), 0.5);
-    middle = two(c, &tn_op_multiply, middle, last);
+    tn_value middle = imp_with(c, &tn_op_multiply, imp_binary(c, &tn_op_add, from, to), 0.5);
+    middle = imp_binary(c, &tn_op_multiply, middle, last);
     if (tn_is_value(size, 1))
         return middle;
     tn_value n = imp_cast(c, imp_count_up(c, size), TN_F32);
     tn_value steps = imp_with(c, &tn_op_subtract, imp_cast(c, imp_extent_of(c, n, 0), TN_F32), 1);
-    tn_value step = two(c, &tn_op_multiply, two(c, &tn_op_subtract, to, from), last);
-    step = two(c, &tn_op_divide, step, steps);
-    tn_value begin = two(c, &tn_op_multiply, from, last), more = two(c, &tn_op_multiply, n, step);
-    tn_value at = two(c, &tn_op_add, begin, more);
+    tn_value step = imp_binary(c, &tn_op_multiply, imp_binary(c, &tn_op_subtract, to, from), last);
+    step = imp_binary(c, &tn_op_divide, step, steps);
+    tn_value begin = imp_binary(c, &tn_op_multiply, from, last),
+             more = imp_binary(c, &tn_op_multiply, n, step);
+    tn_value at = imp_binary(c, &tn_op_add, begin, more);
     return size->kind == TN_E_INT ? at : imp_choose(c, imp_with(c, &tn_op_equal, steps, 0), middle, at);
 }
 

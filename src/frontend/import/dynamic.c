@@ -82,7 +82,7 @@ tn_dims imp_bind(imp_node *c, tn_value v, const tn_expr *most)
         return tn_dims_make(c->arena, 1, &most);
     if (c->bad || !v.def || imp_rank(v) > 1 || (imp_rank(v) && !tn_is_int(imp_type(v)->dim[0], &n)) ||
         n > IMP_HOST_MAX) {
-        (void)imp_call1(c, &tn_op_bind_extent, NULL, v); /* reports what is wrong */
+        (void)imp_unary(c, &tn_op_bind_extent, v); /* reports what is wrong */
         c->bad = true;
         return (tn_dims){0};
     }
@@ -252,14 +252,14 @@ bool imp_dynamic_reshape(imp_node *c, tn_value x, tn_value shape, bool allow_zer
     tn_value target = imp_cast(c, shape, TN_I64), zero = imp_i64(c, 0), rest = imp_i64(c, -1);
     tn_value had = imp_rank(x) ? imp_shape_of(c, x) : ones(c, 1);
     if (!allow_zero) {
-        tn_value kept = imp_call2(c, &tn_op_equal, NULL, target, zero), extents = fitted(c, had, n, false);
+        tn_value kept = imp_binary(c, &tn_op_equal, target, zero), extents = fitted(c, had, n, false);
         target = imp_choose(c, kept, extents, target);
     }
-    tn_value open = imp_call2(c, &tn_op_equal, NULL, target, rest);
+    tn_value open = imp_binary(c, &tn_op_equal, target, rest);
     tn_value all = imp_reduce(c, &tn_op_prod, had, 0), one = imp_i64(c, 1),
              fixed = imp_reduce(c, &tn_op_prod, imp_choose(c, open, one, target), 0);
-    fixed = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, fixed, zero), one, fixed);
-    target = imp_choose(c, open, imp_call2(c, &tn_op_divide, NULL, all, fixed), target);
+    fixed = imp_choose(c, imp_binary(c, &tn_op_equal, fixed, zero), one, fixed);
+    target = imp_choose(c, open, imp_binary(c, &tn_op_divide, all, fixed), target);
     const tn_expr *known[IMP_MAX_RANK];
     for (uint32_t i = 0; i < n; i++)
         known[i] = number_above(c, shape, i, 0);
@@ -279,13 +279,12 @@ bool imp_dynamic_expand(imp_node *c, tn_value x, tn_value shape)
         return false;
     tn_value target = fitted(c, imp_cast(c, shape, TN_I64), most, true);
     tn_value had = fitted(c, rank ? imp_shape_of(c, x) : ones(c, most), most, true);
-    target = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, target, imp_i64(c, 1)), had, target);
+    target = imp_choose(c, imp_binary(c, &tn_op_equal, target, imp_i64(c, 1)), had, target);
     const tn_expr *known[IMP_MAX_RANK] = {0};
     for (uint32_t i = 0; i < n; i++)
         known[most - n + i] = number_above(c, shape, i, 1);
     tn_dims d = c->bad ? (tn_dims){0} : bind_known(c, target, known);
-    tn_value free = imp_with(c, &tn_op_equal, had, 1),
-             differs = imp_call2(c, &tn_op_subtract, NULL, target, had);
+    tn_value free = imp_with(c, &tn_op_equal, had, 1), differs = imp_binary(c, &tn_op_subtract, target, had);
     tn_value fits = imp_choose(c, free, imp_i64(c, 0), differs);
     const tn_expr *none[IMP_MAX_RANK]; /* a dimension is 1 or stays */
     for (uint32_t i = 0; i < most; i++)
@@ -333,13 +332,13 @@ static void of_all_axes(imp_node *c, tn_value x, tn_value axes, tn_value v[3])
 /* How many steps lead from edge[0] to edge[1], at least 0; `back`: where they are negative. */
 static tn_value steps_between(imp_node *c, const tn_value edge[2], tn_value back, tn_value steps)
 {
-    tn_value way = imp_call2(c, &tn_op_subtract, NULL, edge[1], edge[0]);
-    tn_value pace = imp_choose(c, back, imp_call1(c, &tn_op_negative, NULL, steps), steps);
-    way = imp_choose(c, back, imp_call1(c, &tn_op_negative, NULL, way), way);
-    tn_value count = imp_call2(
-        c, &tn_op_divide, NULL,
-        imp_call2(c, &tn_op_add, NULL, way, imp_call2(c, &tn_op_subtract, NULL, pace, imp_i64(c, 1))), pace);
-    return imp_call2(c, &tn_op_maximum, NULL, count, imp_i64(c, 0));
+    tn_value way = imp_binary(c, &tn_op_subtract, edge[1], edge[0]);
+    tn_value pace = imp_choose(c, back, imp_unary(c, &tn_op_negative, steps), steps);
+    way = imp_choose(c, back, imp_unary(c, &tn_op_negative, way), way);
+    tn_value count =
+        imp_binary(c, &tn_op_divide,
+                   imp_binary(c, &tn_op_add, way, imp_binary(c, &tn_op_subtract, pace, imp_i64(c, 1))), pace);
+    return imp_binary(c, &tn_op_maximum, count, imp_i64(c, 0));
 }
 
 /* An operand of a slice whose entries, or their number, only the run knows. */
@@ -369,8 +368,8 @@ static tn_value limited_steps(imp_node *c, tn_value steps)
     steps = imp_cast(c, steps, TN_I64);
     if (!unknown(c, steps))
         return steps;
-    steps = imp_call2(c, &tn_op_maximum, NULL, steps, imp_i64(c, -INT32_MAX));
-    return imp_call2(c, &tn_op_minimum, NULL, steps, imp_i64(c, INT32_MAX));
+    steps = imp_binary(c, &tn_op_maximum, steps, imp_i64(c, -INT32_MAX));
+    return imp_binary(c, &tn_op_minimum, steps, imp_i64(c, INT32_MAX));
 }
 
 /* NumPy's rules, in tensors: negative positions count from the end, then everything is clipped. */
@@ -409,16 +408,16 @@ bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn
     if (c->bad)
         return true;
     tn_value extent = imp_take(c, shape, ints(c, n, axis), 0);
-    tn_value last = imp_call2(c, &tn_op_subtract, NULL, extent, imp_i64(c, 1));
-    tn_value back = imp_call2(c, &tn_op_less, NULL, steps, zero);
+    tn_value last = imp_binary(c, &tn_op_subtract, extent, imp_i64(c, 1));
+    tn_value back = imp_binary(c, &tn_op_less, steps, zero);
     tn_value low[2] = {zero, imp_choose(c, back, imp_i64(c, -1), zero)},
              high = imp_choose(c, back, last, extent), edge[2] = {start, end};
     for (int k = 0; k < 2; k++) {
         tn_value v = imp_cast(c, edge[k], TN_I64);
         v = imp_rank(v) ? v : imp_unsqueeze(c, v, 0);
-        tn_value from_end = imp_call2(c, &tn_op_less, NULL, v, zero);
-        v = imp_choose(c, from_end, imp_call2(c, &tn_op_add, NULL, v, extent), v);
-        edge[k] = imp_call2(c, &tn_op_minimum, NULL, imp_call2(c, &tn_op_maximum, NULL, v, low[k]), high);
+        tn_value from_end = imp_binary(c, &tn_op_less, v, zero);
+        v = imp_choose(c, from_end, imp_binary(c, &tn_op_add, v, extent), v);
+        edge[k] = imp_binary(c, &tn_op_minimum, imp_binary(c, &tn_op_maximum, v, low[k]), high);
     }
     tn_value count = steps_between(c, edge, back, steps);
     int64_t whole = n == 1 && steps.def == one.def ? fixed_length(c, start, end) : 0;

@@ -93,7 +93,7 @@ static tn_value weighed(imp_node *c, tn_value x, int axis, const taps *t)
     x = imp_take(c, x, imp_reshape(c, places, 2, rows), axis);
     for (int d = axis + 2; d < imp_rank(x); d++)
         w = imp_unsqueeze(c, w, imp_rank(w));
-    return imp_reduce(c, &tn_op_sum, imp_call2(c, &tn_op_multiply, NULL, x, w), axis + 1);
+    return imp_reduce(c, &tn_op_sum, imp_binary(c, &tn_op_multiply, x, w), axis + 1);
 }
 
 static int64_t within(float v, int64_t most) { return v <= 0 ? 0 : v >= (float)most ? most : (int64_t)v; }

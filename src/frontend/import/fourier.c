@@ -59,10 +59,10 @@ tn_value imp_fourier_last(imp_node *c, tn_value x, int64_t n, bool inverse, bool
 static tn_value angles(imp_node *c, tn_value n, const tn_expr *m, const tn_expr *elements)
 {
     tn_value j = imp_unsqueeze(c, imp_count_up(c, m), 1), k = imp_count_up(c, elements);
-    tn_value turn = imp_call2(c, &tn_op_floor_mod, NULL, imp_call2(c, &tn_op_multiply, NULL, j, k), n);
+    tn_value turn = imp_binary(c, &tn_op_floor_mod, imp_binary(c, &tn_op_multiply, j, k), n);
     turn = imp_cast(c, turn, TN_F64);
-    turn = imp_call2(c, &tn_op_divide, NULL, turn, imp_cast(c, n, TN_F64));
-    return imp_call2(c, &tn_op_multiply, NULL, turn, imp_const(c, TN_F64, 2 * M_PI));
+    turn = imp_binary(c, &tn_op_divide, turn, imp_cast(c, n, TN_F64));
+    return imp_binary(c, &tn_op_multiply, turn, imp_const(c, TN_F64, 2 * M_PI));
 }
 
 /* part 0 or 1 of rows [rows, n, 1 or 2] times the matrix [m, n]: [rows, m] */
@@ -78,9 +78,9 @@ static tn_value twice_inside(imp_node *c, tn_value rows, tn_value n)
 {
     tn_dtype t = imp_type(rows)->dtype;
     tn_value k = imp_with(c, &tn_op_multiply, imp_count_up(c, imp_type(rows)->dim[1]), 2);
-    tn_value once = imp_with(c, &tn_op_equal, imp_call2(c, &tn_op_floor_mod, NULL, k, n), 0);
+    tn_value once = imp_with(c, &tn_op_equal, imp_binary(c, &tn_op_floor_mod, k, n), 0);
     tn_value one = imp_const(c, t, 1), weight = imp_choose(c, once, one, imp_const(c, t, 2));
-    return imp_call2(c, &tn_op_multiply, NULL, rows, imp_unsqueeze(c, weight, 1));
+    return imp_binary(c, &tn_op_multiply, rows, imp_unsqueeze(c, weight, 1));
 }
 
 tn_value imp_fourier_any(imp_node *c, tn_value x, const tn_expr *n, tn_value length, bool inverse,
@@ -92,20 +92,20 @@ tn_value imp_fourier_any(imp_node *c, tn_value x, const tn_expr *n, tn_value len
     tn_pool *p = c->pool;
     const tn_expr *half = imp_simplify(c, tn_add(p, tn_fdiv(p, n, tn_idx(p, 2)), tn_idx(p, 1)));
     tn_value turn = angles(c, length, onesided && !inverse ? half : n, imp_type(rows)->dim[1]);
-    tn_value cosine = imp_cast(c, imp_call1(c, &tn_op_cos, NULL, turn), t),
-             sine = imp_cast(c, imp_call1(c, &tn_op_sin, NULL, turn), t);
+    tn_value cosine = imp_cast(c, imp_unary(c, &tn_op_cos, turn), t),
+             sine = imp_cast(c, imp_unary(c, &tn_op_sin, turn), t);
     rows = inverse && onesided ? twice_inside(c, rows, length) : rows;
     tn_value re = times(c, rows, 0, cosine), im = times(c, rows, 0, sine);
     if (!inverse)
-        im = imp_call1(c, &tn_op_negative, NULL, im);
+        im = imp_unary(c, &tn_op_negative, im);
     if (!real) { /* i times the second part, turned the same way */
         const tn_op *turned = inverse ? &tn_op_subtract : &tn_op_add;
-        re = imp_call2(c, turned, NULL, re, times(c, rows, 1, sine));
-        im = imp_call2(c, &tn_op_add, NULL, im, times(c, rows, 1, cosine));
+        re = imp_binary(c, turned, re, times(c, rows, 1, sine));
+        im = imp_binary(c, &tn_op_add, im, times(c, rows, 1, cosine));
     }
     const tn_value part[] = {imp_unsqueeze(c, re, 2), imp_unsqueeze(c, im, 2)};
     tn_value y = imp_concat(c, inverse && onesided ? 1 : 2, part, 2);
     if (inverse)
-        y = imp_call2(c, &tn_op_divide, NULL, y, imp_cast(c, length, t));
+        y = imp_binary(c, &tn_op_divide, y, imp_cast(c, length, t));
     return imp_cast(c, y, imp_type(x)->dtype);
 }

@@ -58,7 +58,7 @@ tn_value imp_positions_of(imp_node *c, tn_value axes, int rank)
 static tn_value names(imp_node *c, tn_value at, int rank)
 {
     tn_value column = imp_unsqueeze(c, at, 1);
-    return imp_call2(c, &tn_op_equal, NULL, column, imp_iota(c, rank));
+    return imp_binary(c, &tn_op_equal, column, imp_iota(c, rank));
 }
 
 tn_value imp_hits(imp_node *c, tn_value at, int rank)
@@ -69,7 +69,7 @@ tn_value imp_hits(imp_node *c, tn_value at, int rank)
 tn_value imp_mask(imp_node *c, tn_value at, int rank)
 {
     tn_value hits = imp_hits(c, at, rank);
-    imp_demand(c, imp_reduce(c, &tn_op_max, imp_call2(c, &tn_op_maximum, NULL, hits, imp_i64(c, 1)), 0), 1,
+    imp_demand(c, imp_reduce(c, &tn_op_max, imp_binary(c, &tn_op_maximum, hits, imp_i64(c, 1)), 0), 1,
                "axes must name a dimension once");
     return imp_cast(c, hits, TN_BOOL1);
 }
@@ -94,9 +94,9 @@ tn_dims imp_sides(imp_node *c, tn_value shape, tn_value at)
         return (tn_dims){0};
     tn_value number = imp_iota(c, (int)imp_length(shape));
     const tn_value part[3] = {
-        product_where(c, imp_call2(c, &tn_op_less, NULL, number, at), shape),
-        product_where(c, imp_call2(c, &tn_op_equal, NULL, number, at), shape),
-        product_where(c, imp_call2(c, &tn_op_greater, NULL, number, at), shape),
+        product_where(c, imp_binary(c, &tn_op_less, number, at), shape),
+        product_where(c, imp_binary(c, &tn_op_equal, number, at), shape),
+        product_where(c, imp_binary(c, &tn_op_greater, number, at), shape),
     };
     return imp_bind(c, imp_concat(c, 3, part, 0), NULL);
 }

@@ -126,7 +126,7 @@ tn_value imp_flatten(imp_node *c, tn_value x, int axis)
     if (c->bad || (t->n == 2 && axis == 1))
         return x;
     const tn_expr *dim[2] = {imp_product(c, t, 0, axis), imp_product(c, t, axis, t->n)};
-    return axis == 1 && t->n > 1 ? imp_call1(c, &tn_op_nn_batch_flatten, NULL, x) : imp_reshape(c, x, 2, dim);
+    return axis == 1 && t->n > 1 ? imp_unary(c, &tn_op_nn_batch_flatten, x) : imp_reshape(c, x, 2, dim);
 }
 
 tn_value imp_layer_dense(imp_node *c, tn_value x, tn_value weight, tn_value bias)

@@ -168,8 +168,8 @@ tn_value imp_diagonal(imp_node *c, tn_value x, int64_t k)
     const tn_expr *n = diagonal_length(c, t->dim[r - 2], t->dim[r - 1], k);
     tn_value columns = imp_extent_of(c, x, r - 1), step = imp_with(c, &tn_op_add, columns, 1);
     tn_value first = k < 0 ? imp_with(c, &tn_op_multiply, columns, (double)-k) : imp_i64(c, k);
-    tn_value at = imp_call2(c, &tn_op_multiply, NULL, imp_count_up(c, n), step);
-    at = imp_call2(c, &tn_op_add, NULL, at, first);
+    tn_value at = imp_binary(c, &tn_op_multiply, imp_count_up(c, n), step);
+    at = imp_binary(c, &tn_op_add, at, first);
     for (int i = 0; i < r - 2; i++)
         dim[i] = t->dim[i];
     dim[r - 2] = imp_product(c, t, r - 2, r);
@@ -182,13 +182,13 @@ static tn_value on_diagonal(imp_node *c, tn_value d, int64_t k, const tn_expr *r
 {
     int r = imp_rank(d);
     tn_value row = imp_unsqueeze(c, imp_count_up(c, rows), 1), column = imp_count_up(c, columns);
-    tn_value is = imp_call2(c, &tn_op_equal, NULL, imp_with(c, &tn_op_add, row, (double)k), column);
+    tn_value is = imp_binary(c, &tn_op_equal, imp_with(c, &tn_op_add, row, (double)k), column);
     const tn_expr *zero = tn_idx(c->pool, 0), *width[2 * IMP_MAX_RANK];
     for (int i = 0; i < 2 * r; i++)
         width[i] = i == 2 * r - 1 ? tn_idx(c->pool, 1) : zero;
     tn_pad_attr more = {tn_dims_make(c->arena, 2 * (uint32_t)r, width), 0, "constant"};
     tn_value at = imp_count_up(c, k < 0 ? columns : rows); /* which number of the diagonal stands there */
-    at = imp_call2(c, &tn_op_minimum, NULL, at, imp_extent_of(c, d, r - 1)); /* behind the last: any */
+    at = imp_binary(c, &tn_op_minimum, at, imp_extent_of(c, d, r - 1)); /* behind the last: any */
     tn_value wide = imp_take(c, imp_call1(c, &tn_op_nn_pad, &more, d), at, r - 1);
     wide = imp_unsqueeze(c, wide, k < 0 ? r - 1 : r);
     return imp_choose(c, is, wide, rest);

@@ -57,12 +57,12 @@ static tn_value late_steps(imp_node *c, const tn_value in[3])
     for (int i = 0; i < 3; i++)
         x[i] = imp_cast(c, in[i], real ? TN_F64 : TN_I64);
     if (real) {
-        const tn_value way = imp_call2(c, &tn_op_subtract, NULL, x[1], x[0]);
-        const tn_value n = imp_call2(c, &tn_op_divide, NULL, way, x[2]);
-        return imp_cast(c, imp_call1(c, &tn_op_ceil, NULL, n), TN_I64);
+        const tn_value way = imp_binary(c, &tn_op_subtract, x[1], x[0]);
+        const tn_value n = imp_binary(c, &tn_op_divide, way, x[2]);
+        return imp_cast(c, imp_unary(c, &tn_op_ceil, n), TN_I64);
     }
-    const tn_value back = imp_call2(c, &tn_op_subtract, NULL, x[0], x[1]);
-    return imp_call1(c, &tn_op_negative, NULL, imp_call2(c, &tn_op_floor_divide, NULL, back, x[2]));
+    const tn_value back = imp_binary(c, &tn_op_subtract, x[0], x[1]);
+    return imp_unary(c, &tn_op_negative, imp_binary(c, &tn_op_floor_divide, back, x[2]));
 }
 
 static const tn_expr *late_count(imp_node *c, const tn_value in[3])
@@ -72,7 +72,7 @@ static const tn_expr *late_count(imp_node *c, const tn_value in[3])
         imp_demand(c, imp_cast(c, imp_with(c, &tn_op_equal, in[2], 0), TN_I64), 0,
                    "the step of a range is 0");
     const tn_value n = late_steps(c, in), none = imp_i64(c, 0);
-    tn_dims d = imp_bind(c, imp_call2(c, &tn_op_maximum, NULL, n, none), NULL);
+    tn_dims d = imp_bind(c, imp_binary(c, &tn_op_maximum, n, none), NULL);
     return d.n ? d.at[0] : tn_idx(c->pool, 0);
 }
 
@@ -96,7 +96,7 @@ static bool has_at_least(imp_node *c, tn_value x, int d, int64_t least, const ch
     if (tn_is_int(imp_type(x)->dim[d], &n))
         return n >= least;
     tn_value has = imp_extent_of(c, x, d), wanted = imp_i64(c, least);
-    tn_value fewer = imp_call2(c, &tn_op_less, NULL, has, wanted);
+    tn_value fewer = imp_binary(c, &tn_op_less, has, wanted);
     imp_demand(c, imp_cast(c, fewer, TN_I64), 0, says);
     return true;
 }
@@ -222,16 +222,16 @@ tn_value imp_take_of_each(imp_node *c, tn_value x, tn_value at, int axis, int ba
 tn_value imp_expm1(imp_node *c, tn_value x)
 {
     static const tn_alpha_attr one = {1};
-    tn_value minus = imp_call1(c, &tn_op_negative, NULL, imp_call1(c, &tn_op_abs, NULL, x));
+    tn_value minus = imp_unary(c, &tn_op_negative, imp_unary(c, &tn_op_abs, x));
     tn_value below = imp_call1(c, &tn_op_nn_elu, &one, minus); /* e^-|x| - 1 */
-    tn_value share = imp_call1(c, &tn_op_negative, NULL, below);
-    tn_value above = imp_call2(c, &tn_op_multiply, NULL, share, imp_call1(c, &tn_op_exp, NULL, x));
+    tn_value share = imp_unary(c, &tn_op_negative, below);
+    tn_value above = imp_binary(c, &tn_op_multiply, share, imp_unary(c, &tn_op_exp, x));
     return imp_choose(c, imp_with(c, &tn_op_less, x, 0), below, above);
 }
 
 tn_value imp_finite_or_zero(imp_node *c, tn_value v)
 {
-    tn_value finite = imp_call1(c, &tn_op_isfinite, NULL, v), zero = imp_const(c, imp_type(v)->dtype, 0);
+    tn_value finite = imp_unary(c, &tn_op_isfinite, v), zero = imp_const(c, imp_type(v)->dtype, 0);
     return imp_choose(c, finite, v, zero);
 }
 
@@ -244,9 +244,9 @@ tn_value imp_log_sum_exp(imp_node *c, tn_value x, tn_ints axes, bool keep)
     tn_axes_attr kept = {axes, true, false};
     x = imp_cast(c, x, imp_sum_dtype(t));
     tn_value most = imp_finite_or_zero(c, imp_call1(c, &tn_op_max, &kept, x));
-    tn_value e = imp_call1(c, &tn_op_exp, NULL, imp_call2(c, &tn_op_subtract, NULL, x, most));
-    tn_value sum = imp_call1(c, &tn_op_log, NULL, imp_call1(c, &tn_op_sum, &kept, e));
-    tn_value y = imp_cast(c, imp_call2(c, &tn_op_add, NULL, sum, most), t);
+    tn_value e = imp_unary(c, &tn_op_exp, imp_binary(c, &tn_op_subtract, x, most));
+    tn_value sum = imp_unary(c, &tn_op_log, imp_call1(c, &tn_op_sum, &kept, e));
+    tn_value y = imp_cast(c, imp_binary(c, &tn_op_add, sum, most), t);
     tn_squeeze_attr drop = {axes};
     if (keep || c->bad)
         return y;
@@ -258,5 +258,5 @@ tn_value imp_prelu(imp_node *c, tn_value x, tn_value slope)
     tn_expand_dims_attr front = {0, imp_rank(x) - 1};
     if (!c->bad && imp_rank(slope) == 1 && front.num_newaxis > 0)
         slope = imp_call1(c, &tn_op_expand_dims, &front, slope);
-    return imp_call2(c, &tn_op_nn_prelu, NULL, x, slope);
+    return imp_binary(c, &tn_op_nn_prelu, x, slope);
 }

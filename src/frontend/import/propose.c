@@ -12,11 +12,6 @@ typedef struct regions { /* one anchor of each kind at each place; values are [i
     tn_value image[3];     /* height, width, scale: [images,1,1,1] */
 } regions;
 
-static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 /* Number i of the last dimension, which stays. */
 static tn_value column(imp_node *c, tn_value v, int64_t i)
 {
@@ -70,25 +65,25 @@ static void box_edges(imp_node *c, const regions *r, int d, tn_value out[2])
 {
     tn_value place = imp_cast(c, imp_count_up(c, r->dim[d == X ? 2 : 1]), TN_F32);
     place = imp_along(c, imp_with(c, &tn_op_multiply, place, r->p->anchors->stride), d == X ? 2 : 1, 4);
-    tn_value low = two(c, &tn_op_add, place, of_kinds(c, r, r->p->anchors->low[d])),
+    tn_value low = imp_binary(c, &tn_op_add, place, of_kinds(c, r, r->p->anchors->low[d])),
              size = of_kinds(c, r, r->p->anchors->size[d]);
     tn_value first = imp_squeeze(c, column(c, r->delta, d), 4),
              second = imp_squeeze(c, column(c, r->delta, 2 + d), 4);
     tn_value span = imp_with(c, &tn_op_subtract, size, 1);
     if (r->p->differences) {
-        out[0] = two(c, &tn_op_add, low, first);
-        out[1] = two(c, &tn_op_add, two(c, &tn_op_add, low, span), second);
+        out[0] = imp_binary(c, &tn_op_add, low, first);
+        out[1] = imp_binary(c, &tn_op_add, imp_binary(c, &tn_op_add, low, span), second);
     } else {
-        tn_value middle = two(c, &tn_op_add, low, imp_with(c, &tn_op_multiply, span, 0.5));
-        tn_value centre = two(c, &tn_op_add, two(c, &tn_op_multiply, first, size), middle);
-        tn_value wide = two(c, &tn_op_multiply, imp_call1(c, &tn_op_exp, NULL, second), size);
+        tn_value middle = imp_binary(c, &tn_op_add, low, imp_with(c, &tn_op_multiply, span, 0.5));
+        tn_value centre = imp_binary(c, &tn_op_add, imp_binary(c, &tn_op_multiply, first, size), middle);
+        tn_value wide = imp_binary(c, &tn_op_multiply, imp_unary(c, &tn_op_exp, second), size);
         tn_value half = imp_with(c, &tn_op_multiply, imp_with(c, &tn_op_subtract, wide, 1), 0.5);
-        out[0] = two(c, &tn_op_subtract, centre, half);
-        out[1] = two(c, &tn_op_add, centre, half);
+        out[0] = imp_binary(c, &tn_op_subtract, centre, half);
+        out[1] = imp_binary(c, &tn_op_add, centre, half);
     }
     tn_value last = imp_with(c, &tn_op_subtract, r->image[d == X ? 1 : 0], 1);
     for (int i = 0; i < 2; i++)
-        out[i] = imp_with(c, &tn_op_maximum, two(c, &tn_op_minimum, out[i], last), 0);
+        out[i] = imp_with(c, &tn_op_maximum, imp_binary(c, &tn_op_minimum, out[i], last), 0);
 }
 
 /* Is a place outside the image, in the padding of a batch? */
@@ -98,10 +93,10 @@ static tn_value in_padding(imp_node *c, const regions *r)
     for (int k = 0; k < 2; k++) {
         tn_value at = imp_cast(c, imp_count_up(c, r->dim[1 + k]), TN_F32);
         tn_value end =
-            imp_call1(c, &tn_op_trunc, NULL, imp_with(c, &tn_op_divide, r->image[k], r->p->anchors->stride));
-        hit[k] = two(c, &tn_op_greater_equal, imp_along(c, at, 1 + k, 4), end);
+            imp_unary(c, &tn_op_trunc, imp_with(c, &tn_op_divide, r->image[k], r->p->anchors->stride));
+        hit[k] = imp_binary(c, &tn_op_greater_equal, imp_along(c, at, 1 + k, 4), end);
     }
-    return two(c, &tn_op_logical_or, hit[0], hit[1]);
+    return imp_binary(c, &tn_op_logical_or, hit[0], hit[1]);
 }
 
 /* Boxes that are too small grow and score -1, as those in the padding do. edge: left, top, right, bottom. */
@@ -109,16 +104,16 @@ static void drop_small(imp_node *c, regions *r, tn_value edge[4])
 {
     tn_value least = imp_with(c, &tn_op_multiply, r->image[2], r->p->least), small[2];
     for (int d = 0; d < 2; d++) {
-        tn_value size = imp_with(c, &tn_op_add, two(c, &tn_op_subtract, edge[2 + d], edge[d]), 1);
-        small[d] = two(c, &tn_op_less, size, least);
+        tn_value size = imp_with(c, &tn_op_add, imp_binary(c, &tn_op_subtract, edge[2 + d], edge[d]), 1);
+        small[d] = imp_binary(c, &tn_op_less, size, least);
     }
-    tn_value any = two(c, &tn_op_logical_or, small[0], small[1]),
+    tn_value any = imp_binary(c, &tn_op_logical_or, small[0], small[1]),
              half = imp_with(c, &tn_op_multiply, least, 0.5);
     for (int i = 0; i < 4; i++) {
-        tn_value grown = two(c, i < 2 ? &tn_op_subtract : &tn_op_add, edge[i], half);
+        tn_value grown = imp_binary(c, i < 2 ? &tn_op_subtract : &tn_op_add, edge[i], half);
         edge[i] = imp_choose(c, any, grown, edge[i]);
     }
-    any = two(c, &tn_op_logical_or, any, in_padding(c, r));
+    any = imp_binary(c, &tn_op_logical_or, any, in_padding(c, r));
     r->score = imp_choose(c, any, imp_const(c, imp_type(r->score)->dtype, -1), r->score);
 }
 
@@ -141,7 +136,7 @@ static tn_value repeated(imp_node *c, tn_value at, int64_t n)
     tn_value count = imp_call1(c, &tn_op_sum, &along, there);
     count = imp_with(c, &tn_op_maximum, imp_with(c, &tn_op_minimum, count, (double)n), 1);
     tn_value turn = imp_unsqueeze(c, imp_count_up(c, tn_idx(c->pool, n)), 0);
-    tn_value found = imp_call2(c, &tn_op_gather, &second, at, two(c, &tn_op_floor_mod, turn, count));
+    tn_value found = imp_call2(c, &tn_op_gather, &second, at, imp_binary(c, &tn_op_floor_mod, turn, count));
     return imp_with(c, &tn_op_maximum, found, 0);
 }
 

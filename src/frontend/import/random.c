@@ -24,7 +24,7 @@ tn_value imp_random_below(imp_node *c, tn_dims shape, tn_value p, int64_t seed)
 {
     tn_dtype wide = imp_type(p)->dtype.bits == 64 ? TN_F64 : TN_F32;
     tn_value drawn = imp_random(c, shape, false, 0, 1, seed, wide);
-    return imp_call2(c, &tn_op_less, NULL, drawn, imp_cast(c, p, wide));
+    return imp_binary(c, &tn_op_less, drawn, imp_cast(c, p, wide));
 }
 
 /* Uniform numbers: in how many classes' probabilities, added up, each lies. */
@@ -46,8 +46,8 @@ tn_value imp_random_class(imp_node *c, tn_value rows, int64_t samples, int64_t s
     tn_value p = imp_call1(c, &tn_op_nn_softmax, &classes, rows),
              edge = imp_unsqueeze(c, imp_call1(c, &tn_op_cumsum, &sums, p), 1),
              drawn = imp_random(c, tn_dims_make(c->arena, 2, shape), false, 0, 1, seed, t->dtype),
-             passed = imp_call2(c, &tn_op_less_equal, NULL, edge, imp_unsqueeze(c, drawn, 2)),
+             passed = imp_binary(c, &tn_op_less_equal, edge, imp_unsqueeze(c, drawn, 2)),
              index = imp_call1(c, &tn_op_sum, &count, imp_cast(c, passed, TN_I32));
     /* sums are rounded */
-    return imp_call2(c, &tn_op_minimum, NULL, index, imp_const(c, TN_I32, (double)(last - 1)));
+    return imp_binary(c, &tn_op_minimum, index, imp_const(c, TN_I32, (double)(last - 1)));
 }

@@ -79,7 +79,7 @@ static tn_region *make_body(imp_node *c, imp_scan *s, size_t n, const tn_value i
             tn_val(tn_region_add_param(c->g, r, tn_arena_printf(c->arena, "state%zu", k), imp_type(in[k])));
     c->im->r = r;
     if (s->backwards)
-        i = imp_call2(c, &tn_op_subtract, NULL, imp_call2(c, &tn_op_subtract, NULL, trip, imp_i64(c, 1)), i);
+        i = imp_binary(c, &tn_op_subtract, imp_binary(c, &tn_op_subtract, trip, imp_i64(c, 1)), i);
     tn_value m = s->mask.def ? imp_take(c, s->mask, i, 1) : s->mask, out = state[n - 1];
     masked_step(c, s, imp_take(c, s->x, i, 1), m, state, &out);
     state[n - 1] = out;

@@ -50,7 +50,7 @@ bool imp_is_text(tn_value v)
 static tn_value numbers_of(imp_node *c, tn_value v)
 {
     if (c->bad || !v.def)
-        return imp_call1(c, &tn_op_string_number, NULL, v);
+        return imp_unary(c, &tn_op_string_number, v);
     for (const tn_use *u = v.def->users[v.out]; u; u = u->next)
         if (u->user && u->user->op == &tn_op_string_number && u->user->owner == v.def->owner)
             return tn_unboxed(c->g, tn_val(u->user));
@@ -66,12 +66,12 @@ tn_value imp_text_numbers(imp_node *c, tn_value v, int64_t k)
 {
     int64_t base = k << TN_TAKE_BITS;
     v = numbers_of(c, v);
-    return k ? imp_call2(c, &tn_op_add, NULL, v, imp_const_ints(c, TN_I64, 0, 1, &base)) : v;
+    return k ? imp_binary(c, &tn_op_add, v, imp_const_ints(c, TN_I64, 0, 1, &base)) : v;
 }
 
 tn_value imp_take_texts(imp_node *c, tn_value texts, tn_value at)
 {
-    return imp_call2(c, &tn_op_string_take, NULL, texts, at);
+    return imp_binary(c, &tn_op_string_take, texts, at);
 }
 
 void imp_movable(imp_node *c, int n, const tn_value v[], tn_value out[])
@@ -122,11 +122,11 @@ tn_value imp_find_number(imp_node *c, tn_value x, tn_value keys, int64_t n, bool
     tn_dtype t = imp_type(x)->dtype;
     tn_value each = imp_unsqueeze(c, x, imp_rank(x));
     keys = imp_cast(c, keys, t);
-    tn_value same = imp_call2(c, &tn_op_equal, NULL, each, keys);
+    tn_value same = imp_binary(c, &tn_op_equal, each, keys);
     if (tn_dtype_is_float(t) && nan_is_nan) {
-        tn_value none = imp_call1(c, &tn_op_isnan, NULL, each);
-        none = imp_call2(c, &tn_op_logical_and, NULL, none, imp_call1(c, &tn_op_isnan, NULL, keys));
-        same = imp_call2(c, &tn_op_logical_or, NULL, same, none);
+        tn_value none = imp_unary(c, &tn_op_isnan, each);
+        none = imp_binary(c, &tn_op_logical_and, none, imp_unary(c, &tn_op_isnan, keys));
+        same = imp_binary(c, &tn_op_logical_or, same, none);
     }
     int64_t *number = TN_NEW_N(c->arena, int64_t, (size_t)n);
     for (int64_t i = 0; i < n; i++)
@@ -138,8 +138,8 @@ tn_value imp_find_number(imp_node *c, tn_value x, tn_value keys, int64_t n, bool
 
 tn_value imp_find_text(imp_node *c, tn_value x, tn_value keys, int64_t n)
 {
-    tn_value at = imp_call2(c, &tn_op_string_find, NULL, x, keys);
-    tn_value none = imp_call2(c, &tn_op_equal, NULL, at, imp_i64(c, n));
+    tn_value at = imp_binary(c, &tn_op_string_find, x, keys);
+    tn_value none = imp_binary(c, &tn_op_equal, at, imp_i64(c, n));
     tn_value next = imp_with(c, &tn_op_add, at, 1);
     return imp_choose(c, none, imp_i64(c, 0), next);
 }
@@ -151,9 +151,9 @@ tn_value imp_looked_up(imp_node *c, tn_value rest, tn_value values, tn_value at)
         tn_value table[2] = {imp_unsqueeze(c, rest, 0), values};
         return imp_take(c, imp_concat(c, 2, table, 0), at, 0);
     }
-    tn_value none = imp_call2(c, &tn_op_equal, NULL, at, zero), first = imp_text_numbers(c, rest, 1);
+    tn_value none = imp_binary(c, &tn_op_equal, at, zero), first = imp_text_numbers(c, rest, 1);
     first = imp_rank(first) && !c->bad ? imp_reshape(c, first, 0, NULL) : first;
-    tn_value before = imp_call2(c, &tn_op_subtract, NULL, at, imp_i64(c, 1));
+    tn_value before = imp_binary(c, &tn_op_subtract, at, imp_i64(c, 1));
     return imp_call(c, &tn_op_string_take, NULL, 3,
                     (const tn_value[]){values, rest, imp_choose(c, none, first, before)});
 }

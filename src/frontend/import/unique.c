@@ -25,24 +25,23 @@ static tn_value rows_of(imp_node *c, tn_value x, int axis)
 
 static tn_value plus(imp_node *c, tn_value v, int64_t by)
 {
-    return imp_call2(c, &tn_op_add, NULL, v, imp_i64(c, by));
+    return imp_binary(c, &tn_op_add, v, imp_i64(c, by));
 }
 
 /* bool (n): does row i of the sorted rows differ from the one before? */
 static tn_value starts_run(imp_node *c, tn_value rows, tn_value number, bool nan_apart)
 {
     tn_value before = imp_take(c, rows, plus(c, number, -1), 0),
-             differ = imp_call2(c, &tn_op_not_equal, NULL, rows, before);
+             differ = imp_binary(c, &tn_op_not_equal, rows, before);
     if (tn_dtype_is_float(imp_type(rows)->dtype) && !nan_apart) {
-        tn_value one = imp_call2(c, &tn_op_equal, NULL, rows, rows),
-                 other = imp_call2(c, &tn_op_equal, NULL, before, before);
-        differ =
-            imp_call2(c, &tn_op_logical_and, NULL, differ, imp_call2(c, &tn_op_logical_or, NULL, one, other));
+        tn_value one = imp_binary(c, &tn_op_equal, rows, rows),
+                 other = imp_binary(c, &tn_op_equal, before, before);
+        differ = imp_binary(c, &tn_op_logical_and, differ, imp_binary(c, &tn_op_logical_or, one, other));
     }
     tn_value differences =
         imp_reduce(c, &tn_op_sum, imp_cast(c, differ, TN_I32), 1); /* of a row without elements 0 */
     tn_value differs = imp_cast(c, differences, TN_BOOL1), is_first = imp_with(c, &tn_op_equal, number, 0);
-    return imp_call2(c, &tn_op_logical_or, NULL, differs, is_first);
+    return imp_binary(c, &tn_op_logical_or, differs, is_first);
 }
 
 /* out[at[i]] = v[i], at being a permutation */
@@ -69,15 +68,15 @@ imp_unique imp_unique_of(imp_node *c, tn_value x, int axis, unsigned how)
     if (c->bad)
         return u;
     tn_value number = imp_count_up(c, imp_type(rows)->dim[0]),
-             order = how & IMP_UNIQUE_RUNS ? number : imp_call1(c, &tn_op_sort_rows, NULL, rows);
+             order = how & IMP_UNIQUE_RUNS ? number : imp_unary(c, &tn_op_sort_rows, rows);
     tn_value starts = starts_run(c, imp_take(c, rows, order, 0), number, how & IMP_UNIQUE_NAN_APART),
              run = permuted(c, order, rank_of(c, starts));
     tn_value from = imp_positions(c, starts);
     if (c->bad)
         return u;
     tn_value place = imp_count_up(c, imp_type(from)->dim[0]), next = imp_take(c, from, plus(c, place, 1), 0);
-    tn_value is_last = imp_call2(c, &tn_op_equal, NULL, next, from), n = imp_extent_of(c, rows, 0);
-    u.count = imp_call2(c, &tn_op_subtract, NULL, imp_choose(c, is_last, n, next), from);
+    tn_value is_last = imp_binary(c, &tn_op_equal, next, from), n = imp_extent_of(c, rows, 0);
+    u.count = imp_binary(c, &tn_op_subtract, imp_choose(c, is_last, n, next), from);
     u.index = imp_take(c, order, from, 0);
     u.inverse = run;
     if (!(how & (IMP_UNIQUE_SORTED | IMP_UNIQUE_RUNS))) { /* by first appearance */

@@ -42,13 +42,6 @@ void keras_promote(imp_node *c, size_t n, tn_value v[])
         v[i] = imp_cast(c, v[i], t);
 }
 
-tn_value keras_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
-tn_value keras_unary(imp_node *c, const tn_op *op, tn_value a) { return imp_call1(c, op, NULL, a); }
-
 tn_value keras_as_float(imp_node *c, tn_value x)
 {
     return c->bad ? x : imp_cast(c, x, keras_float_of(imp_type(x)->dtype));
@@ -116,12 +109,12 @@ tn_value keras_dense(imp_node *c, tn_value x, tn_value kernel, tn_value bias)
 
 static tn_value plus(imp_node *c, tn_value x, double v)
 {
-    return v == 0 ? x : keras_binary(c, &tn_op_add, x, keras_like(c, x, v));
+    return v == 0 ? x : imp_binary(c, &tn_op_add, x, keras_like(c, x, v));
 }
 
 static tn_value times(imp_node *c, tn_value x, double v)
 {
-    return v == 1 ? x : keras_binary(c, &tn_op_multiply, x, keras_like(c, x, v));
+    return v == 1 ? x : imp_binary(c, &tn_op_multiply, x, keras_like(c, x, v));
 }
 
 static tn_value hard_sigmoid(imp_node *c, tn_value x)
@@ -130,7 +123,7 @@ static tn_value hard_sigmoid(imp_node *c, tn_value x)
     return imp_call1(c, &tn_op_nn_hard_sigmoid, &a, x);
 }
 
-static tn_value hard_silu(imp_node *c, tn_value x) { return keras_unary(c, &tn_op_nn_hardswish, x); }
+static tn_value hard_silu(imp_node *c, tn_value x) { return imp_unary(c, &tn_op_nn_hardswish, x); }
 static tn_value relu6(imp_node *c, tn_value x) { return imp_clip(c, x, 0, 6); }
 static tn_value hard_tanh(imp_node *c, tn_value x) { return imp_clip(c, x, -1, 1); }
 static tn_value softmax(imp_node *c, tn_value x) { return keras_softmax(c, x, -1); }
@@ -143,19 +136,18 @@ static tn_value log_softmax(imp_node *c, tn_value x)
 
 static tn_value log_sigmoid(imp_node *c, tn_value x)
 {
-    return keras_unary(c, &tn_op_negative,
-                       keras_unary(c, &tn_op_nn_softplus, keras_unary(c, &tn_op_negative, x)));
+    return imp_unary(c, &tn_op_negative, imp_unary(c, &tn_op_nn_softplus, imp_unary(c, &tn_op_negative, x)));
 }
 
 static tn_value tanh_shrink(imp_node *c, tn_value x)
 {
-    return keras_binary(c, &tn_op_subtract, x, keras_unary(c, &tn_op_tanh, x));
+    return imp_binary(c, &tn_op_subtract, x, imp_unary(c, &tn_op_tanh, x));
 }
 
 static tn_value squareplus(imp_node *c, tn_value x)
 {
-    tn_value root = keras_unary(c, &tn_op_sqrt, plus(c, keras_binary(c, &tn_op_multiply, x, x), 4));
-    return times(c, keras_binary(c, &tn_op_add, x, root), 0.5);
+    tn_value root = imp_unary(c, &tn_op_sqrt, plus(c, imp_binary(c, &tn_op_multiply, x, x), 4));
+    return times(c, imp_binary(c, &tn_op_add, x, root), 0.5);
 }
 
 static tn_value glu(imp_node *c, tn_value x)
@@ -166,8 +158,8 @@ static tn_value glu(imp_node *c, tn_value x)
         imp_refuse(c, IMP_BAD_VALUE, "glu needs an even number of channels");
     if (c->bad)
         return x;
-    tn_value gate = keras_unary(c, &tn_op_sigmoid, imp_slice(c, x, last, n / 2, n));
-    return keras_binary(c, &tn_op_multiply, imp_slice(c, x, last, 0, n / 2), gate);
+    tn_value gate = imp_unary(c, &tn_op_sigmoid, imp_slice(c, x, last, n / 2, n));
+    return imp_binary(c, &tn_op_multiply, imp_slice(c, x, last, 0, n / 2), gate);
 }
 
 static tn_value sparse_sigmoid(imp_node *c, tn_value x)
@@ -179,8 +171,8 @@ static tn_value sparse_sigmoid(imp_node *c, tn_value x)
 static tn_value sparse_plus(imp_node *c, tn_value x)
 {
     tn_value half = times(c, plus(c, imp_clip(c, x, -1, 1), 1), 0.5);
-    tn_value rest = keras_unary(c, &tn_op_nn_relu, plus(c, x, -1));
-    return keras_binary(c, &tn_op_add, keras_binary(c, &tn_op_multiply, half, half), rest);
+    tn_value rest = imp_unary(c, &tn_op_nn_relu, plus(c, x, -1));
+    return imp_binary(c, &tn_op_add, imp_binary(c, &tn_op_multiply, half, half), rest);
 }
 
 static tn_value selu(imp_node *c, tn_value x)

@@ -209,10 +209,8 @@ tn_value keras_as(imp_node *c, tn_value v, tn_value x); /* v in x's type */
 /* The least type that holds numbers of both, as Keras 3 promotes them (keras.backend.result_type). */
 tn_dtype keras_result_type(tn_dtype a, tn_dtype b);
 void keras_promote(imp_node *c, size_t n, tn_value v[]); /* all to one type */
-tn_value keras_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b);
-tn_value keras_unary(imp_node *c, const tn_op *op, tn_value a);
-tn_value keras_as_float(imp_node *c, tn_value x);  /* x, or float32 where it is no float */
-tn_value keras_as_number(imp_node *c, tn_value x); /* truth values as int32 */
+tn_value keras_as_float(imp_node *c, tn_value x);        /* x, or float32 where it is no float */
+tn_value keras_as_number(imp_node *c, tn_value x);       /* truth values as int32 */
 /* Along n axes; none: x itself. */
 tn_value keras_reduce(imp_node *c, const tn_op *op, tn_value x, int n, const int64_t axis[], bool keep);
 tn_value keras_softmax(imp_node *c, tn_value x, int64_t axis);

@@ -7,7 +7,7 @@ static void activation(imp_node *c) { keras_out(c, keras_activation(c, keras_in(
 
 static tn_value scaled(imp_node *c, tn_value x, double by)
 {
-    return keras_binary(c, &tn_op_multiply, x, keras_like(c, x, by));
+    return imp_binary(c, &tn_op_multiply, x, keras_like(c, x, by));
 }
 
 /* threshold <= x < max: x; beyond: max; below: negative_slope * (x - threshold) */
@@ -23,13 +23,13 @@ static void relu(imp_node *c)
     if (threshold != 0) {
         tn_value t = keras_like(c, x, threshold), below = keras_like(c, x, 0);
         if (slope != 0)
-            below = scaled(c, keras_binary(c, &tn_op_subtract, x, t), slope);
-        tn_value in[] = {keras_binary(c, &tn_op_less, x, t), below, x};
+            below = scaled(c, imp_binary(c, &tn_op_subtract, x, t), slope);
+        tn_value in[] = {imp_binary(c, &tn_op_less, x, t), below, x};
         y = imp_call(c, &tn_op_where, NULL, 3, in);
     } else {
-        y = slope != 0 ? imp_call1(c, &tn_op_nn_leaky_relu, &alpha, x) : keras_unary(c, &tn_op_nn_relu, x);
+        y = slope != 0 ? imp_call1(c, &tn_op_nn_leaky_relu, &alpha, x) : imp_unary(c, &tn_op_nn_relu, x);
     }
-    keras_out(c, limited ? keras_binary(c, &tn_op_minimum, y, keras_like(c, y, most)) : y);
+    keras_out(c, limited ? imp_binary(c, &tn_op_minimum, y, keras_like(c, y, most)) : y);
 }
 
 static void leaky_relu(imp_node *c)
@@ -49,15 +49,15 @@ static void with_alpha(imp_node *c)
 static void prelu(imp_node *c)
 {
     keras_ignore(c, "shared_axes");
-    keras_out(c, keras_binary(c, &tn_op_nn_prelu, keras_in(c, 0), keras_variable_of(c, "alpha")));
+    keras_out(c, imp_binary(c, &tn_op_nn_prelu, keras_in(c, 0), keras_variable_of(c, "alpha")));
 }
 
 /* e^(x - max) by the sum over several axes. */
 static tn_value softmax_over(imp_node *c, tn_value x, int n, const int64_t axis[])
 {
     tn_value most = keras_reduce(c, &tn_op_max, x, n, axis, true);
-    tn_value e = keras_unary(c, &tn_op_exp, keras_binary(c, &tn_op_subtract, x, most));
-    return keras_binary(c, &tn_op_divide, e, keras_reduce(c, &tn_op_sum, e, n, axis, true));
+    tn_value e = imp_unary(c, &tn_op_exp, imp_binary(c, &tn_op_subtract, x, most));
+    return imp_binary(c, &tn_op_divide, e, keras_reduce(c, &tn_op_sum, e, n, axis, true));
 }
 
 static void softmax(imp_node *c)

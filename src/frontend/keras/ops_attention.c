@@ -11,12 +11,12 @@ static tn_value causal_mask(imp_node *c, tn_value q, tn_value k)
 {
     tn_value rows = imp_unsqueeze(c, imp_count_up(c, imp_type(q)->dim[1]), 1);
     tn_value columns = imp_unsqueeze(c, imp_count_up(c, imp_type(k)->dim[1]), 0);
-    return imp_unsqueeze(c, keras_binary(c, &tn_op_greater_equal, rows, columns), 0);
+    return imp_unsqueeze(c, imp_binary(c, &tn_op_greater_equal, rows, columns), 0);
 }
 
 static tn_value both(imp_node *c, tn_value a, tn_value b)
 {
-    return !a.def ? b : !b.def ? a : keras_binary(c, &tn_op_logical_and, a, b);
+    return !a.def ? b : !b.def ? a : imp_binary(c, &tn_op_logical_and, a, b);
 }
 
 static bool is_true(imp_node *c, const char *name)
@@ -31,7 +31,7 @@ static tn_value lowered(imp_node *c, tn_value scores, tn_value mask)
     if (!mask.def || c->bad)
         return scores;
     double much = imp_type(scores)->dtype.bits == 16 ? 3e4 : 1e9;
-    tn_value less = keras_binary(c, &tn_op_subtract, scores, keras_like(c, scores, much));
+    tn_value less = imp_binary(c, &tn_op_subtract, scores, keras_like(c, scores, much));
     return imp_choose(c, mask, scores, less);
 }
 
@@ -42,9 +42,9 @@ static tn_value additive_scores(imp_node *c, tn_value q, tn_value k, tn_value we
 {
     static const int64_t last[] = {-1};
     tn_value rows = imp_unsqueeze(c, q, 2), columns = imp_unsqueeze(c, k, 1);
-    tn_value sum = keras_binary(c, &tn_op_add, rows, columns);
-    sum = keras_unary(c, &tn_op_tanh, inner.def ? keras_binary(c, &tn_op_multiply, sum, inner) : sum);
-    sum = weight.def ? keras_binary(c, &tn_op_multiply, sum, weight) : sum;
+    tn_value sum = imp_binary(c, &tn_op_add, rows, columns);
+    sum = imp_unary(c, &tn_op_tanh, inner.def ? imp_binary(c, &tn_op_multiply, sum, inner) : sum);
+    sum = weight.def ? imp_binary(c, &tn_op_multiply, sum, weight) : sum;
     return keras_reduce(c, &tn_op_sum, sum, 1, last, false);
 }
 
@@ -57,10 +57,10 @@ static tn_value scores_of(imp_node *c, tn_value q, tn_value k)
     if (strcmp(keras_text(c, "score_mode", "dot"), "concat") == 0) {
         tn_value weight = keras_variable_of(c, "concat_score_weight");
         tn_value sum = additive_scores(c, q, k, (tn_value){0}, scale);
-        return keras_binary(c, &tn_op_multiply, sum, weight);
+        return imp_binary(c, &tn_op_multiply, sum, weight);
     }
     tn_value s = imp_call2(c, &tn_op_nn_batch_matmul, &by_rows, q, k);
-    return scale.def ? keras_binary(c, &tn_op_multiply, s, scale) : s;
+    return scale.def ? imp_binary(c, &tn_op_multiply, s, scale) : s;
 }
 
 static void attention(imp_node *c)
@@ -82,7 +82,7 @@ static void attention(imp_node *c)
     tn_value y = imp_call2(c, &tn_op_nn_batch_matmul, &plain, shares, v);
     if (asked.def) {
         tn_value rows = imp_cast(c, imp_unsqueeze(c, asked, 2), imp_type(y)->dtype);
-        y = keras_binary(c, &tn_op_multiply, y, rows);
+        y = imp_binary(c, &tn_op_multiply, y, rows);
     }
     keras_out_masked(c, y, asked);
     if (is_true(c, "return_attention_scores"))
@@ -195,7 +195,7 @@ static void attend(imp_node *c, const heads *h)
     tn_value v = shared(c, project(c, value, "value_dense", h->groups, h->value_size), h);
     if (c->bad)
         return;
-    q = keras_binary(c, &tn_op_multiply, q, keras_like(c, q, 1 / sqrt((double)h->size)));
+    q = imp_binary(c, &tn_op_multiply, q, keras_like(c, q, 1 / sqrt((double)h->size)));
     tn_value mask = whole_mask(c, query, key, &asked), scores = keras_einsum(c, "bhtd,bhsd->bhts", q, k);
     tn_value shares = c->bad ? q : keras_softmax(c, lowered(c, scores, mask), -1);
     bool wanted = is_true(c, "return_attention_scores");

@@ -66,9 +66,9 @@ static tn_value magnitudes(imp_node *c, tn_value x, const melody *m)
     const tn_frame_attr frames = {tn_make_dims(c->g, 1, &m->fft), tn_make_dims(c->g, 1, &m->step)};
     tn_value w = window(c, m);
     x = imp_unsqueeze(c, imp_call1(c, &tn_op_nn_pad, &mirror, x), 2);
-    x = keras_binary(c, &tn_op_multiply, imp_call1(c, &tn_op_frame, &frames, x), w);
+    x = imp_binary(c, &tn_op_multiply, imp_call1(c, &tn_op_frame, &frames, x), w);
     x = imp_fourier_last(c, x, m->fft, false, true);
-    return keras_unary(c, &tn_op_sqrt, imp_reduce(c, &tn_op_sum, keras_binary(c, &tn_op_multiply, x, x), 3));
+    return imp_unary(c, &tn_op_sqrt, imp_reduce(c, &tn_op_sum, imp_binary(c, &tn_op_multiply, x, x), 3));
 }
 
 static double mel(double hertz) { return 1127 * log(1 + hertz / 700); }
@@ -96,11 +96,11 @@ static tn_value decibels(imp_node *c, tn_value x)
     static const int64_t all[] = {0, 1, 2};
     const double least = keras_real(c, "min_power", 1e-10), top = keras_real(c, "top_db", 80);
     const double reference = fmax(fabs(keras_real(c, "ref_power", 1)), least);
-    x = keras_unary(c, &tn_op_log, imp_with(c, &tn_op_maximum, x, least));
+    x = imp_unary(c, &tn_op_log, imp_with(c, &tn_op_maximum, x, least));
     x = imp_with(c, &tn_op_multiply, x, 10 / log(10));
     x = imp_with(c, &tn_op_subtract, x, 10 * log10(reference));
     tn_value floor = imp_with(c, &tn_op_subtract, keras_reduce(c, &tn_op_max, x, 3, all, true), top);
-    return keras_binary(c, &tn_op_maximum, x, floor);
+    return imp_binary(c, &tn_op_maximum, x, floor);
 }
 
 static void mel_spectrogram(imp_node *c)
@@ -116,7 +116,7 @@ static void mel_spectrogram(imp_node *c)
         return;
     x = magnitudes(c, imp_cast(c, x, TN_F32), &m);
     x = power == 1   ? x
-        : power == 2 ? keras_binary(c, &tn_op_multiply, x, x)
+        : power == 2 ? imp_binary(c, &tn_op_multiply, x, x)
                      : imp_with(c, &tn_op_power, x, power);
     x = imp_layer_dense(c, x, bands(c, &m), (tn_value){0});
     if (logarithms)

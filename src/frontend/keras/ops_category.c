@@ -41,7 +41,7 @@ void keras_encode(imp_node *c, tn_value at, int64_t depth, const char *mode, tn_
     if (one_hot && imp_rank(at) > 1 && tn_is_value(imp_type(at)->dim[imp_rank(at) - 1], 1))
         at = imp_squeeze(c, at, imp_rank(at) - 1);
     tn_value each = imp_unsqueeze(c, imp_cast(c, at, TN_I64), imp_rank(at));
-    tn_value hits = imp_cast(c, keras_binary(c, &tn_op_equal, each, imp_count_up(c, d)), t);
+    tn_value hits = imp_cast(c, imp_binary(c, &tn_op_equal, each, imp_count_up(c, d)), t);
     if (!one_hot && !multi && strcmp(mode, "count") != 0 && !weights.def)
         imp_refuse(
             c, IMP_BAD_VALUE,
@@ -50,10 +50,10 @@ void keras_encode(imp_node *c, tn_value at, int64_t depth, const char *mode, tn_
     if (!one_hot && !c->bad && imp_rank(hits) > 1) {
         hits = keras_reduce(c, multi ? &tn_op_max : &tn_op_sum, hits, 1, before_last, false);
         if (multi) /* of no numbers at all, as of texts without words */
-            hits = keras_binary(c, &tn_op_maximum, hits, keras_like(c, hits, 0));
+            hits = imp_binary(c, &tn_op_maximum, hits, keras_like(c, hits, 0));
     }
     if (weights.def)
-        hits = keras_binary(c, &tn_op_multiply, imp_cast(c, hits, imp_type(weights)->dtype), weights);
+        hits = imp_binary(c, &tn_op_multiply, imp_cast(c, hits, imp_type(weights)->dtype), weights);
     keras_out(c, hits);
 }
 
@@ -79,8 +79,8 @@ static void discretization(imp_node *c)
     }
     x = imp_cast(c, x, TN_F32);
     tn_value bins = keras_json_tensor(c, v, TN_F32), each = imp_unsqueeze(c, x, imp_rank(x));
-    tn_value below = keras_binary(c, &tn_op_less, each, bins); /* of a NaN: never */
-    tn_value above = imp_cast(c, keras_unary(c, &tn_op_logical_not, below), TN_I32);
+    tn_value below = imp_binary(c, &tn_op_less, each, bins); /* of a NaN: never */
+    tn_value above = imp_cast(c, imp_unary(c, &tn_op_logical_not, below), TN_I32);
     tn_value at = keras_reduce(c, &tn_op_sum, above, 1, last, false);
     at = imp_cast(c, at, c->version >= 3 ? TN_I32 : TN_I64);
     keras_encode(c, at, (int64_t)v->n + 1, mode, keras_encoded_type(c), (tn_value){0});
@@ -110,7 +110,7 @@ static int64_t read_bins(imp_node *c)
 
 static tn_value as_text(imp_node *c, tn_value x)
 {
-    return c->bad || imp_is_text(x) ? x : imp_call1(c, &tn_op_string_of_number, NULL, imp_cast(c, x, TN_I64));
+    return c->bad || imp_is_text(x) ? x : imp_unary(c, &tn_op_string_of_number, imp_cast(c, x, TN_I64));
 }
 
 /* bool: where x is the mask */
@@ -120,11 +120,11 @@ static tn_value where_masked(imp_node *c, tn_value x, const tn_json *mask)
     if (c->bad)
         return x;
     if (imp_is_text(x))
-        return keras_binary(c, &tn_op_string_equal, x, imp_const_text(c, imp_text(c->im, keras_bytes(mask))));
+        return imp_binary(c, &tn_op_string_equal, x, imp_const_text(c, imp_text(c->im, keras_bytes(mask))));
     if (!keras_whole(mask, &number))
         imp_refuse(c, IMP_BAD_VALUE, "mask_value must be an integer for data %s",
                    imp_type_text(c, imp_type(x)));
-    return keras_binary(c, &tn_op_equal, x, keras_like(c, x, (double)number));
+    return imp_binary(c, &tn_op_equal, x, keras_like(c, x, (double)number));
 }
 
 /* With a mask, its number is 0 and those of hashes begin at 1. */
@@ -159,18 +159,18 @@ static tn_value unsigned_of(imp_node *c, uint64_t v)
 
 static tn_value mixed(imp_node *c, tn_value v)
 {
-    tn_value high = keras_binary(c, &tn_op_divide, v, unsigned_of(c, UINT64_C(1) << 47));
-    return keras_binary(c, &tn_op_bitwise_xor, v, high);
+    tn_value high = imp_binary(c, &tn_op_divide, v, unsigned_of(c, UINT64_C(1) << 47));
+    return imp_binary(c, &tn_op_bitwise_xor, v, high);
 }
 
 /* TensorFlow's FingerprintCat64. */
 static tn_value joined(imp_node *c, tn_value a, tn_value b)
 {
     tn_value mul = unsigned_of(c, 0xc6a4a7935bd1e995u);
-    b = keras_binary(c, &tn_op_multiply, mixed(c, keras_binary(c, &tn_op_multiply, b, mul)), mul);
-    a = keras_binary(c, &tn_op_bitwise_xor, keras_binary(c, &tn_op_bitwise_xor, a, mul), b);
-    a = mixed(c, keras_binary(c, &tn_op_multiply, a, mul));
-    return mixed(c, keras_binary(c, &tn_op_multiply, a, mul));
+    b = imp_binary(c, &tn_op_multiply, mixed(c, imp_binary(c, &tn_op_multiply, b, mul)), mul);
+    a = imp_binary(c, &tn_op_bitwise_xor, imp_binary(c, &tn_op_bitwise_xor, a, mul), b);
+    a = mixed(c, imp_binary(c, &tn_op_multiply, a, mul));
+    return mixed(c, imp_binary(c, &tn_op_multiply, a, mul));
 }
 
 static void hashed_crossing(imp_node *c)
@@ -188,8 +188,8 @@ static void hashed_crossing(imp_node *c)
     }
     if (c->bad)
         return;
-    tn_value n = unsigned_of(c, (uint64_t)bins), times = keras_binary(c, &tn_op_divide, all, n);
-    tn_value at = keras_binary(c, &tn_op_subtract, all, keras_binary(c, &tn_op_multiply, times, n));
+    tn_value n = unsigned_of(c, (uint64_t)bins), times = imp_binary(c, &tn_op_divide, all, n);
+    tn_value at = imp_binary(c, &tn_op_subtract, all, imp_binary(c, &tn_op_multiply, times, n));
     keras_encode(c, imp_cast(c, at, TN_I64), bins, mode, keras_encoded_type(c), (tn_value){0});
 }
 

@@ -28,7 +28,7 @@ static void einsum_dense(imp_node *c)
     keras_ignore(c, "bias_axes");
     tn_value x = keras_in(c, 0), kernel = keras_variable_of(c, "kernel"), bias = keras_optional(c, "bias");
     tn_value y = keras_einsum(c, keras_text(c, "equation", ""), x, kernel);
-    keras_out(c, keras_activation(c, bias.def ? keras_binary(c, &tn_op_add, y, bias) : y));
+    keras_out(c, keras_activation(c, bias.def ? imp_binary(c, &tn_op_add, y, bias) : y));
 }
 
 /* ---- Embedding ---- */
@@ -48,7 +48,7 @@ static void embedding(imp_node *c)
     keras_ignore(c, "output_dim");
     tn_value x = keras_in(c, 0), table = keras_variable_of(c, "embeddings"), mask = {0};
     if (keras_bool(c, "mask_zero", false))
-        mask = keras_binary(c, &tn_op_not_equal, x, keras_like(c, x, 0));
+        mask = imp_binary(c, &tn_op_not_equal, x, keras_like(c, x, 0));
     keras_out_masked(c, rows_of(c, table, x), mask);
 }
 
@@ -70,8 +70,8 @@ static void reversible_embedding(imp_node *c)
                            : keras_variable_of(c, "reverse_embeddings");
     tn_value y = keras_dense(c, keras_in(c, 0), kernel, (tn_value){0});
     if (cap != 0) {
-        y = keras_unary(c, &tn_op_tanh, keras_binary(c, &tn_op_divide, y, keras_like(c, y, cap)));
-        y = keras_binary(c, &tn_op_multiply, y, keras_like(c, y, cap));
+        y = imp_unary(c, &tn_op_tanh, imp_binary(c, &tn_op_divide, y, keras_like(c, y, cap)));
+        y = imp_binary(c, &tn_op_multiply, y, keras_like(c, y, cap));
     }
     keras_out(c, y);
 }
@@ -81,10 +81,10 @@ static void masking(imp_node *c)
 {
     static const int64_t last[] = {-1};
     tn_value x = keras_in(c, 0), value = keras_like(c, x, keras_real(c, "mask_value", 0));
-    tn_value differs = keras_binary(c, &tn_op_not_equal, x, value);
+    tn_value differs = imp_binary(c, &tn_op_not_equal, x, value);
     tn_value any = keras_reduce(c, &tn_op_max, imp_cast(c, differs, TN_DT(TN_INT, 32)), 1, last, true);
-    any = keras_binary(c, &tn_op_not_equal, any, keras_like(c, any, 0));
-    tn_value y = keras_binary(c, &tn_op_multiply, x, imp_cast(c, any, imp_type(x)->dtype));
+    any = imp_binary(c, &tn_op_not_equal, any, keras_like(c, any, 0));
+    tn_value y = imp_binary(c, &tn_op_multiply, x, imp_cast(c, any, imp_type(x)->dtype));
     keras_out_masked(c, y, imp_squeeze(c, any, imp_rank(any) - 1));
 }
 
@@ -93,15 +93,15 @@ static void layer_scale(imp_node *c)
 {
     keras_ignore(c, "init_values");
     keras_ignore(c, "projection_dim");
-    keras_out(c, keras_binary(c, &tn_op_multiply, keras_in(c, 0), keras_variable_of(c, "gamma")));
+    keras_out(c, imp_binary(c, &tn_op_multiply, keras_in(c, 0), keras_variable_of(c, "gamma")));
 }
 
 /* Of the networks InceptionResNet: what a block adds, by a factor. */
 static void scaled_sum(imp_node *c)
 {
     tn_value x = keras_in(c, 0), y = keras_in(c, 1);
-    y = keras_binary(c, &tn_op_multiply, y, keras_like(c, y, keras_real(c, "scale", 1)));
-    keras_out(c, keras_binary(c, &tn_op_add, x, y));
+    y = imp_binary(c, &tn_op_multiply, y, keras_like(c, y, keras_real(c, "scale", 1)));
+    keras_out(c, imp_binary(c, &tn_op_add, x, y));
 }
 
 static void input(imp_node *c)

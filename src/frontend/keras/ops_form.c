@@ -338,7 +338,7 @@ static void differences(imp_node *c)
                    imp_type_text(c, imp_type(x)));
     for (int64_t i = 0; i < n && !c->bad; i++) {
         tn_value next = imp_slice(c, x, axis, 1, INT64_MAX), own = imp_slice(c, x, axis, 0, -1);
-        x = keras_binary(c, &tn_op_subtract, next, own);
+        x = imp_binary(c, &tn_op_subtract, next, own);
     }
     keras_out(c, x);
 }

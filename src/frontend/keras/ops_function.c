@@ -11,7 +11,7 @@ static bool is_class(const imp_node *c, const char *class) { return strcmp(c->ro
 
 static tn_value with(imp_node *c, const tn_op *op, tn_value x, double v)
 {
-    return keras_binary(c, op, x, keras_like(c, x, v));
+    return imp_binary(c, op, x, keras_like(c, x, v));
 }
 
 /* ---- elementwise ---- */
@@ -20,18 +20,18 @@ static void scaled_log(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
     double base = is_class(c, "Log2") ? 2 : 10;
-    keras_out(c, with(c, &tn_op_multiply, keras_unary(c, &tn_op_log, keras_as_float(c, x)), 1 / log(base)));
+    keras_out(c, with(c, &tn_op_multiply, imp_unary(c, &tn_op_log, keras_as_float(c, x)), 1 / log(base)));
 }
 
 /* e^x - 1 as tanh(x / 2) * (e^x + 1), which keeps the digits of small numbers. */
 static void exp_less(imp_node *c)
 {
     tn_value in = keras_in(c, 0), x = keras_as_float(c, in);
-    tn_value more = with(c, &tn_op_add, keras_unary(c, &tn_op_exp, x), 1);
-    tn_value half = keras_unary(c, &tn_op_tanh, with(c, &tn_op_multiply, x, 0.5));
-    tn_value y = keras_binary(c, &tn_op_multiply, half, more);
+    tn_value more = with(c, &tn_op_add, imp_unary(c, &tn_op_exp, x), 1);
+    tn_value half = imp_unary(c, &tn_op_tanh, with(c, &tn_op_multiply, x, 0.5));
+    tn_value y = imp_binary(c, &tn_op_multiply, half, more);
     tn_value large = with(c, &tn_op_greater, x, 1);
-    keras_out(c, imp_choose(c, large, with(c, &tn_op_subtract, keras_unary(c, &tn_op_exp, x), 1), y));
+    keras_out(c, imp_choose(c, large, with(c, &tn_op_subtract, imp_unary(c, &tn_op_exp, x), 1), y));
 }
 
 /* (x + sqrt(x^2 + b)) / 2 */
@@ -39,8 +39,8 @@ static void square_plus(imp_node *c)
 {
     tn_value in = keras_in(c, 0), x = keras_as_float(c, in);
     double b = keras_param_real(c, 1, "b", 4);
-    tn_value inside = with(c, &tn_op_add, keras_binary(c, &tn_op_multiply, x, x), b);
-    tn_value sum = keras_binary(c, &tn_op_add, x, keras_unary(c, &tn_op_sqrt, inside));
+    tn_value inside = with(c, &tn_op_add, imp_binary(c, &tn_op_multiply, x, x), b);
+    tn_value sum = imp_binary(c, &tn_op_add, x, imp_unary(c, &tn_op_sqrt, inside));
     keras_out(c, with(c, &tn_op_multiply, sum, 0.5));
 }
 
@@ -48,7 +48,7 @@ static void square_plus(imp_node *c)
 static void test(imp_node *c)
 {
     tn_value in = keras_in(c, 0), x = keras_as_float(c, in);
-    keras_out(c, keras_unary(c, c->row->relay, x));
+    keras_out(c, imp_unary(c, c->row->relay, x));
 }
 
 /* 0 where the divisor is 0. */
@@ -60,7 +60,7 @@ static void divide_no_nan(imp_node *c)
     a = keras_as_float(c, a);
     b = keras_as_float(c, b);
     tn_value none = with(c, &tn_op_equal, b, 0);
-    tn_value y = keras_binary(c, &tn_op_divide, a, imp_choose(c, none, keras_like(c, b, 1), b));
+    tn_value y = imp_binary(c, &tn_op_divide, a, imp_choose(c, none, keras_like(c, b, 1), b));
     keras_out(c, imp_choose(c, none, keras_like(c, y, 0), y));
 }
 
@@ -75,7 +75,7 @@ static int axes_of(imp_node *c, tn_value x, int position, const char *names, int
     return n < 0 ? imp_rank(x) : n;
 }
 
-static tn_value squared(imp_node *c, tn_value x) { return keras_binary(c, &tn_op_multiply, x, x); }
+static tn_value squared(imp_node *c, tn_value x) { return imp_binary(c, &tn_op_multiply, x, x); }
 
 static void variance(imp_node *c)
 {
@@ -84,9 +84,9 @@ static void variance(imp_node *c)
     int n = axes_of(c, x, 1, "axis", axis);
     bool keep = keras_param_truth(c, 2, "keepdims");
     tn_value mean = keras_reduce(c, &tn_op_mean, x, n, axis, true);
-    tn_value away = squared(c, keras_binary(c, &tn_op_subtract, x, mean));
+    tn_value away = squared(c, imp_binary(c, &tn_op_subtract, x, mean));
     tn_value y = keras_reduce(c, &tn_op_mean, away, n, axis, keep);
-    keras_out(c, is_class(c, "Std") ? keras_unary(c, &tn_op_sqrt, y) : y);
+    keras_out(c, is_class(c, "Std") ? imp_unary(c, &tn_op_sqrt, y) : y);
 }
 
 static void log_sum_exp(imp_node *c)
@@ -102,9 +102,9 @@ static void log_sum_exp(imp_node *c)
  * 0; of infinity the largest size, of minus infinity the least. */
 static tn_value norm_of(imp_node *c, tn_value x, double order, int n, const int64_t axis[], bool keep)
 {
-    tn_value size = keras_unary(c, &tn_op_abs, x);
+    tn_value size = imp_unary(c, &tn_op_abs, x);
     if (order == 2)
-        return keras_unary(c, &tn_op_sqrt, keras_reduce(c, &tn_op_sum, squared(c, x), n, axis, keep));
+        return imp_unary(c, &tn_op_sqrt, keras_reduce(c, &tn_op_sum, squared(c, x), n, axis, keep));
     if (isinf(order))
         return keras_reduce(c, order > 0 ? &tn_op_max : &tn_op_min, size, n, axis, keep);
     if (order == 0)
@@ -123,7 +123,7 @@ static tn_value matrix_norm(imp_node *c, tn_value x, double order, const int64_t
     int first = isinf(order) ? 1 : 0;
     if (fabs(order) != 1 && !isinf(order))
         imp_refuse(c, IMP_BAD_VALUE, "norms of matrices of order %g are not supported", order);
-    tn_value sums = keras_reduce(c, &tn_op_sum, keras_unary(c, &tn_op_abs, x), 1, &at[first], true);
+    tn_value sums = keras_reduce(c, &tn_op_sum, imp_unary(c, &tn_op_abs, x), 1, &at[first], true);
     tn_value y = keras_reduce(c, order > 0 ? &tn_op_max : &tn_op_min, sums, 1, &at[1 - first], true);
     tn_squeeze_attr both = {tn_ints_make(c->arena, 2, at)};
     return keep || c->bad ? y : imp_call1(c, &tn_op_squeeze, &both, y);
@@ -162,8 +162,8 @@ static void normalize(imp_node *c)
     int n = keras_param_list(c, 1, "axis", axis);
     double order = order_of(c, 2, "order"), least = keras_param_real(c, 3, "epsilon", 1e-12);
     tn_value size = norm_of(c, x, order, n < 0 ? 1 : n, axis, true);
-    keras_out(c, keras_binary(c, &tn_op_divide, x,
-                              with(c, &tn_op_maximum, size, order == 2 ? sqrt(least) : least)));
+    keras_out(
+        c, imp_binary(c, &tn_op_divide, x, with(c, &tn_op_maximum, size, order == 2 ? sqrt(least) : least)));
 }
 
 /* ---- elements at positions ---- */
@@ -173,7 +173,7 @@ static tn_value from_start(imp_node *c, tn_value at, tn_value x, int axis)
 {
     tn_value n = imp_cast(c, imp_extent_of(c, x, axis), imp_type(at)->dtype);
     tn_value below = with(c, &tn_op_less, at, 0);
-    return imp_choose(c, below, keras_binary(c, &tn_op_add, at, n), at);
+    return imp_choose(c, below, imp_binary(c, &tn_op_add, at, n), at);
 }
 
 static void take(imp_node *c)
@@ -447,7 +447,7 @@ static void dot(imp_node *c)
     if (c->bad)
         return;
     bool scalar = imp_rank(v[0]) == 0 || imp_rank(v[1]) == 0;
-    keras_out(c, scalar ? keras_binary(c, &tn_op_multiply, v[0], v[1]) : keras_matmul(c, v[0], v[1]));
+    keras_out(c, scalar ? imp_binary(c, &tn_op_multiply, v[0], v[1]) : keras_matmul(c, v[0], v[1]));
 }
 
 static void outer(imp_node *c)
@@ -456,7 +456,7 @@ static void outer(imp_node *c)
     v[1] = keras_any_operand(c, 1, "x2 y");
     keras_promote(c, 2, v);
     tn_value a = imp_unsqueeze(c, imp_flat(c, v[0]), 1), b = imp_unsqueeze(c, imp_flat(c, v[1]), 0);
-    keras_out(c, keras_binary(c, &tn_op_multiply, a, b));
+    keras_out(c, imp_binary(c, &tn_op_multiply, a, b));
 }
 
 #define F(name, convert, relay) LAYER(name, convert, relay, NULL, KERAS_OPERATION, NULL)

@@ -85,7 +85,7 @@ static void locally_connected(imp_node *c)
         const tn_expr *first[] = {filters, dim[1], dim[2]};
         bias = imp_reshape(c, bias, p.dims + 1, first);
     }
-    y = bias.def ? keras_binary(c, &tn_op_add, y, bias) : y;
+    y = bias.def ? imp_binary(c, &tn_op_add, y, bias) : y;
     keras_out(c, keras_activation(c, y));
 }
 
@@ -118,12 +118,12 @@ static tn_value both_sides(imp_node *c, tn_value power)
     for (int64_t i = 0; i < n; i++)
         by[i] = i > 0 && i < n - 1 ? 2 : 1;
     tn_value v = tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, &n, by, NULL));
-    return keras_binary(c, &tn_op_multiply, power, keras_as(c, v, power));
+    return imp_binary(c, &tn_op_multiply, power, keras_as(c, v, power));
 }
 
 static tn_value at_least(imp_node *c, tn_value v)
 {
-    return keras_binary(c, &tn_op_maximum, v, keras_like(c, v, 1e-7));
+    return imp_binary(c, &tn_op_maximum, v, keras_like(c, v, 1e-7));
 }
 
 /* atan(y / x), half a turn further where x is below 0; a quarter where it is 0. */
@@ -131,13 +131,13 @@ static tn_value angle(imp_node *c, tn_value y, tn_value x)
 {
     const double pi = 3.14159265358979323846;
     tn_value zero = keras_like(c, x, 0), one = keras_like(c, x, 1);
-    tn_value none = keras_binary(c, &tn_op_equal, x, zero), left = keras_binary(c, &tn_op_less, x, zero);
-    tn_value a = keras_unary(c, &tn_op_atan, keras_binary(c, &tn_op_divide, y, imp_choose(c, none, one, x)));
-    tn_value below = keras_binary(c, &tn_op_less, y, zero), half = keras_like(c, x, pi),
+    tn_value none = imp_binary(c, &tn_op_equal, x, zero), left = imp_binary(c, &tn_op_less, x, zero);
+    tn_value a = imp_unary(c, &tn_op_atan, imp_binary(c, &tn_op_divide, y, imp_choose(c, none, one, x)));
+    tn_value below = imp_binary(c, &tn_op_less, y, zero), half = keras_like(c, x, pi),
              back = keras_like(c, x, -pi);
-    tn_value turned = keras_binary(c, &tn_op_add, a, imp_choose(c, below, back, half));
-    tn_value quarter = keras_unary(c, &tn_op_sign, y);
-    quarter = keras_binary(c, &tn_op_multiply, quarter, keras_like(c, x, pi / 2));
+    tn_value turned = imp_binary(c, &tn_op_add, a, imp_choose(c, below, back, half));
+    tn_value quarter = imp_unary(c, &tn_op_sign, y);
+    quarter = imp_binary(c, &tn_op_multiply, quarter, keras_like(c, x, pi / 2));
     turned = imp_choose(c, left, turned, a);
     return imp_choose(c, none, quarter, turned);
 }
@@ -156,13 +156,13 @@ static tn_value spectrum(imp_node *c, tn_value x, const char *mode)
         return angle(c, im, re);
     if (strcmp(mode, "stft") == 0)
         return imp_concat(c, 2, (tn_value[]){re, im}, 2);
-    re = keras_binary(c, &tn_op_multiply, re, re);
-    tn_value power = keras_binary(c, &tn_op_add, re, keras_binary(c, &tn_op_multiply, im, im));
+    re = imp_binary(c, &tn_op_multiply, re, re);
+    tn_value power = imp_binary(c, &tn_op_add, re, imp_binary(c, &tn_op_multiply, im, im));
     if (strcmp(mode, "psd") == 0)
         return both_sides(c, power);
-    tn_value magnitude = keras_unary(c, &tn_op_sqrt, at_least(c, power));
+    tn_value magnitude = imp_unary(c, &tn_op_sqrt, at_least(c, power));
     if (strcmp(mode, "log") == 0)
-        return keras_unary(c, &tn_op_log, at_least(c, magnitude));
+        return imp_unary(c, &tn_op_log, at_least(c, magnitude));
     if (strcmp(mode, "magnitude") != 0)
         imp_refuse(c, IMP_BAD_VALUE, "mode \"%s\" is not known; the model is damaged", mode);
     return magnitude;

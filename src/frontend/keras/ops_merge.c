@@ -29,7 +29,7 @@ static tn_value joined_mask(imp_node *c)
     for (size_t i = 1; i < keras_n_in(c) && mask.def; i++) {
         tn_value next = keras_mask(c, i);
         const tn_op *op = c->version >= 3 ? &tn_op_logical_or : &tn_op_logical_and;
-        mask = next.def ? keras_binary(c, op, mask, next) : next;
+        mask = next.def ? imp_binary(c, op, mask, next) : next;
     }
     return mask;
 }
@@ -81,8 +81,8 @@ static tn_value merged(imp_node *c, const tn_op *op, int rank)
         keras_promote(c, 2, two);
         two[1] = where_masked(c, mask, two[1], product ? keras_like(c, two[1], 1) : two[0]);
         two[0] = product ? two[0] : where_masked(c, counts, two[0], two[1]);
-        counts = mask.def && counts.def ? keras_binary(c, &tn_op_logical_or, counts, mask) : (tn_value){0};
-        y = keras_binary(c, op, two[0], two[1]);
+        counts = mask.def && counts.def ? imp_binary(c, &tn_op_logical_or, counts, mask) : (tn_value){0};
+        y = imp_binary(c, op, two[0], two[1]);
     }
     return product ? where_masked(c, counts, y, keras_like(c, y, 0)) : y;
 }
@@ -92,7 +92,7 @@ static void merge_by(imp_node *c, const tn_op *op, bool average)
     tn_value y = merged(c, op, largest_rank(c));
     y = average ? divisible(c, y) : y;
     if (average)
-        y = keras_binary(c, &tn_op_divide, y, keras_like(c, y, (double)keras_n_in(c)));
+        y = imp_binary(c, &tn_op_divide, y, keras_like(c, y, (double)keras_n_in(c)));
     keras_out_masked(c, y, joined_mask(c));
 }
 
@@ -158,9 +158,9 @@ static void merge_layer(imp_node *c)
 /* x / sqrt(max(sum of squares, 1e-12)) */
 static tn_value normalized(imp_node *c, tn_value x, int64_t axis)
 {
-    tn_value squares = keras_reduce(c, &tn_op_sum, keras_binary(c, &tn_op_multiply, x, x), 1, &axis, true);
-    squares = keras_binary(c, &tn_op_maximum, squares, keras_like(c, squares, 1e-12));
-    return keras_binary(c, &tn_op_multiply, x, keras_unary(c, &tn_op_rsqrt, squares));
+    tn_value squares = keras_reduce(c, &tn_op_sum, imp_binary(c, &tn_op_multiply, x, x), 1, &axis, true);
+    squares = imp_binary(c, &tn_op_maximum, squares, keras_like(c, squares, 1e-12));
+    return imp_binary(c, &tn_op_multiply, x, imp_unary(c, &tn_op_rsqrt, squares));
 }
 
 /* Sums of products along one axis of each: the other dimensions of the first operand, then those of the second. */

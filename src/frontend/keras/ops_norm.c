@@ -52,19 +52,19 @@ static moments moments_of(imp_node *c, tn_value x, int n, const int64_t axis[], 
 {
     moments m = {.centred = x};
     if (!rms)
-        m.centred = keras_binary(c, &tn_op_subtract, x, keras_reduce(c, &tn_op_mean, x, n, axis, true));
-    tn_value squares = keras_binary(c, &tn_op_multiply, m.centred, m.centred);
+        m.centred = imp_binary(c, &tn_op_subtract, x, keras_reduce(c, &tn_op_mean, x, n, axis, true));
+    tn_value squares = imp_binary(c, &tn_op_multiply, m.centred, m.centred);
     tn_value variance = keras_reduce(c, &tn_op_mean, squares, n, axis, true);
     m.inverse =
-        keras_unary(c, &tn_op_rsqrt, keras_binary(c, &tn_op_add, variance, keras_like(c, variance, epsilon)));
+        imp_unary(c, &tn_op_rsqrt, imp_binary(c, &tn_op_add, variance, keras_like(c, variance, epsilon)));
     return m;
 }
 
 static tn_value scaled(imp_node *c, const moments *m, tn_value gamma, tn_value beta)
 {
-    tn_value y = keras_binary(c, &tn_op_multiply, m->centred, m->inverse);
-    y = gamma.def ? keras_binary(c, &tn_op_multiply, y, gamma) : y;
-    return beta.def ? keras_binary(c, &tn_op_add, y, beta) : y;
+    tn_value y = imp_binary(c, &tn_op_multiply, m->centred, m->inverse);
+    y = gamma.def ? imp_binary(c, &tn_op_multiply, y, gamma) : y;
+    return beta.def ? imp_binary(c, &tn_op_add, y, beta) : y;
 }
 
 /* Sums of 16-bit floats are taken in float32. */
@@ -164,10 +164,10 @@ static void unit_norm(imp_node *c)
     tn_value x = keras_in(c, 0);
     int64_t axis[IMP_MAX_RANK];
     int n = read_axes(c, x, axis);
-    tn_value squares = keras_reduce(c, &tn_op_sum, keras_binary(c, &tn_op_multiply, x, x), n, axis, true);
+    tn_value squares = keras_reduce(c, &tn_op_sum, imp_binary(c, &tn_op_multiply, x, x), n, axis, true);
     tn_value least = keras_like(c, squares, imp_type(squares)->dtype.bits == 16 ? 1e-7 : 1e-24);
-    tn_value inverse = keras_unary(c, &tn_op_rsqrt, keras_binary(c, &tn_op_maximum, squares, least));
-    keras_out(c, keras_binary(c, &tn_op_multiply, x, inverse));
+    tn_value inverse = imp_unary(c, &tn_op_rsqrt, imp_binary(c, &tn_op_maximum, squares, least));
+    keras_out(c, imp_binary(c, &tn_op_multiply, x, inverse));
 }
 
 /* ---- functions of keras.ops: the parameters are operands ---- */

@@ -15,7 +15,7 @@ static bool is_float(imp_node *c, tn_value x) { return !c->bad && tn_dtype_is_fl
 static tn_value is_negative(imp_node *c, tn_value x)
 {
     tn_value zero = imp_with(c, &tn_op_equal, x, 0);
-    tn_value inverse = keras_binary(c, &tn_op_divide, keras_like(c, x, 1), x);
+    tn_value inverse = imp_binary(c, &tn_op_divide, keras_like(c, x, 1), x);
     return imp_with(c, &tn_op_less, imp_choose(c, zero, inverse, x), 0);
 }
 
@@ -28,19 +28,19 @@ static void arctan2(imp_node *c)
         return;
     y = keras_as_float(c, y);
     x = keras_as_float(c, x);
-    tn_value size_y = keras_unary(c, &tn_op_abs, y), size_x = keras_unary(c, &tn_op_abs, x);
-    tn_value far_y = keras_unary(c, &tn_op_isinf, y), far_x = keras_unary(c, &tn_op_isinf, x);
-    tn_value same = keras_binary(c, &tn_op_logical_and, far_y, far_x), one = keras_like(c, x, 1);
-    tn_value none = imp_with(c, &tn_op_equal, keras_binary(c, &tn_op_maximum, size_y, size_x), 0);
-    tn_value plain = keras_binary(c, &tn_op_logical_or, same, none);
+    tn_value size_y = imp_unary(c, &tn_op_abs, y), size_x = imp_unary(c, &tn_op_abs, x);
+    tn_value far_y = imp_unary(c, &tn_op_isinf, y), far_x = imp_unary(c, &tn_op_isinf, x);
+    tn_value same = imp_binary(c, &tn_op_logical_and, far_y, far_x), one = keras_like(c, x, 1);
+    tn_value none = imp_with(c, &tn_op_equal, imp_binary(c, &tn_op_maximum, size_y, size_x), 0);
+    tn_value plain = imp_binary(c, &tn_op_logical_or, same, none);
     size_y = imp_choose(c, same, one, size_y);
     size_x = imp_choose(c, plain, one, size_x);
-    tn_value ratio = keras_binary(c, &tn_op_divide, size_y, size_x);
-    tn_value angle = keras_unary(c, &tn_op_atan, ratio);
-    tn_value other = keras_binary(c, &tn_op_subtract, keras_like(c, x, pi), angle);
+    tn_value ratio = imp_binary(c, &tn_op_divide, size_y, size_x);
+    tn_value angle = imp_unary(c, &tn_op_atan, ratio);
+    tn_value other = imp_binary(c, &tn_op_subtract, keras_like(c, x, pi), angle);
     tn_value left = is_negative(c, x), below = is_negative(c, y);
     angle = imp_choose(c, left, other, angle);
-    other = keras_unary(c, &tn_op_negative, angle);
+    other = imp_unary(c, &tn_op_negative, angle);
     keras_out(c, imp_choose(c, below, other, angle));
 }
 
@@ -49,15 +49,15 @@ static void hypot_(imp_node *c)
     tn_value a, b;
     if (!keras_two(c, &a, &b))
         return;
-    a = keras_unary(c, &tn_op_abs, keras_as_float(c, a));
-    b = keras_unary(c, &tn_op_abs, keras_as_float(c, b));
-    tn_value large = keras_binary(c, &tn_op_maximum, a, b), small = keras_binary(c, &tn_op_minimum, a, b);
-    tn_value plain = imp_with(c, &tn_op_equal, large, 0), far = keras_unary(c, &tn_op_isinf, large);
-    plain = keras_binary(c, &tn_op_logical_or, plain, far);
+    a = imp_unary(c, &tn_op_abs, keras_as_float(c, a));
+    b = imp_unary(c, &tn_op_abs, keras_as_float(c, b));
+    tn_value large = imp_binary(c, &tn_op_maximum, a, b), small = imp_binary(c, &tn_op_minimum, a, b);
+    tn_value plain = imp_with(c, &tn_op_equal, large, 0), far = imp_unary(c, &tn_op_isinf, large);
+    plain = imp_binary(c, &tn_op_logical_or, plain, far);
     tn_value ratio =
-        keras_binary(c, &tn_op_divide, small, imp_choose(c, plain, keras_like(c, large, 1), large));
-    tn_value root = imp_with(c, &tn_op_add, keras_binary(c, &tn_op_multiply, ratio, ratio), 1);
-    root = keras_binary(c, &tn_op_multiply, large, keras_unary(c, &tn_op_sqrt, root));
+        imp_binary(c, &tn_op_divide, small, imp_choose(c, plain, keras_like(c, large, 1), large));
+    tn_value root = imp_with(c, &tn_op_add, imp_binary(c, &tn_op_multiply, ratio, ratio), 1);
+    root = imp_binary(c, &tn_op_multiply, large, imp_unary(c, &tn_op_sqrt, root));
     keras_out(c, imp_choose(c, plain, large, root));
 }
 
@@ -72,7 +72,7 @@ static void scaled(imp_node *c)
 static void exp2_(imp_node *c)
 {
     tn_value x = keras_as_float(c, keras_in(c, 0));
-    keras_out(c, keras_binary(c, &tn_op_power, keras_like(c, x, 2), x));
+    keras_out(c, imp_binary(c, &tn_op_power, keras_like(c, x, 2), x));
 }
 
 /* ---- whole numbers, signs, NaN ---- */
@@ -80,14 +80,14 @@ static void exp2_(imp_node *c)
 static void trunc_(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    keras_out(c, is_float(c, x) ? keras_unary(c, &tn_op_trunc, x) : x);
+    keras_out(c, is_float(c, x) ? imp_unary(c, &tn_op_trunc, x) : x);
 }
 
 static void bits(imp_node *c)
 {
     tn_value a, b;
     if (keras_two(c, &a, &b))
-        keras_out(c, keras_binary(c, c->row->relay, a, b));
+        keras_out(c, imp_binary(c, c->row->relay, a, b));
 }
 
 /* Is it the infinity of one sign? */
@@ -113,7 +113,7 @@ static void nan_to_num(imp_node *c)
         return;
     }
     tn_value up = imp_with(c, &tn_op_equal, x, INFINITY), down = imp_with(c, &tn_op_equal, x, -INFINITY);
-    tn_value odd = keras_unary(c, &tn_op_isnan, x), instead = keras_like(c, x, nan);
+    tn_value odd = imp_unary(c, &tn_op_isnan, x), instead = keras_like(c, x, nan);
     x = imp_choose(c, odd, instead, x);
     x = imp_choose(c, up, keras_like(c, x, high), x);
     keras_out(c, imp_choose(c, down, keras_like(c, x, low), x));
@@ -150,8 +150,8 @@ static void glu(imp_node *c)
     int axis = keras_param_axis(c, 1, "axis", -1, imp_rank(x));
     if (!c->bad && (!tn_is_int(imp_type(x)->dim[axis], &n) || n % 2))
         imp_refuse(c, IMP_BAD_VALUE, "glu needs an even number of channels");
-    tn_value gate = keras_unary(c, &tn_op_sigmoid, imp_slice(c, x, axis, n / 2, n));
-    keras_out(c, keras_binary(c, &tn_op_multiply, imp_slice(c, x, axis, 0, n / 2), gate));
+    tn_value gate = imp_unary(c, &tn_op_sigmoid, imp_slice(c, x, axis, n / 2, n));
+    keras_out(c, imp_binary(c, &tn_op_multiply, imp_slice(c, x, axis, 0, n / 2), gate));
 }
 
 #define F(name, convert, relay) LAYER(name, convert, relay, NULL, KERAS_OPERATION, NULL)

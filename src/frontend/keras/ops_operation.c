@@ -12,40 +12,40 @@
 static void unary(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    keras_out(c, keras_unary(c, c->row->relay, x));
+    keras_out(c, imp_unary(c, c->row->relay, x));
 }
 
 /* Of truth values and whole numbers: as they are. */
 static void keeps_whole(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    keras_out(c, c->bad || tn_dtype_is_float(imp_type(x)->dtype) ? keras_unary(c, c->row->relay, x) : x);
+    keras_out(c, c->bad || tn_dtype_is_float(imp_type(x)->dtype) ? imp_unary(c, c->row->relay, x) : x);
 }
 
 static void size_of(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    keras_out(c, c->bad || !tn_dtype_is_bool(imp_type(x)->dtype) ? keras_unary(c, &tn_op_abs, x) : x);
+    keras_out(c, c->bad || !tn_dtype_is_bool(imp_type(x)->dtype) ? imp_unary(c, &tn_op_abs, x) : x);
 }
 
 static void logical_not(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    keras_out(c, keras_unary(c, &tn_op_logical_not, imp_cast(c, x, TN_BOOL1)));
+    keras_out(c, imp_unary(c, &tn_op_logical_not, imp_cast(c, x, TN_BOOL1)));
 }
 
 /* Of integers too, whose results are floats. */
 static void unary_float(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    keras_out(c, keras_unary(c, c->row->relay, imp_cast(c, x, keras_float_of(imp_type(x)->dtype))));
+    keras_out(c, imp_unary(c, c->row->relay, imp_cast(c, x, keras_float_of(imp_type(x)->dtype))));
 }
 
 static void binary(imp_node *c)
 {
     tn_value a, b;
     if (keras_two(c, &a, &b))
-        keras_out(c, keras_binary(c, c->row->relay, a, b));
+        keras_out(c, imp_binary(c, c->row->relay, a, b));
 }
 
 static void logical(imp_node *c)
@@ -54,7 +54,7 @@ static void logical(imp_node *c)
     if (keras_two(c, &a, &b)) {
         a = imp_cast(c, a, TN_BOOL1);
         b = imp_cast(c, b, TN_BOOL1);
-        keras_out(c, keras_binary(c, c->row->relay, a, b));
+        keras_out(c, imp_binary(c, c->row->relay, a, b));
     }
 }
 
@@ -64,14 +64,14 @@ static void divide(imp_node *c)
     if (keras_two(c, &a, &b)) {
         a = imp_cast(c, a, keras_float_of(imp_type(a)->dtype));
         b = imp_cast(c, b, keras_float_of(imp_type(b)->dtype));
-        keras_out(c, keras_binary(c, &tn_op_divide, a, b));
+        keras_out(c, imp_binary(c, &tn_op_divide, a, b));
     }
 }
 
 static void square(imp_node *c)
 {
     tn_value x = keras_as_number(c, keras_in(c, 0));
-    keras_out(c, keras_binary(c, &tn_op_multiply, x, x));
+    keras_out(c, imp_binary(c, &tn_op_multiply, x, x));
 }
 
 static void squared_difference(imp_node *c)
@@ -79,14 +79,14 @@ static void squared_difference(imp_node *c)
     tn_value a, b;
     if (!keras_two(c, &a, &b))
         return;
-    tn_value d = keras_binary(c, &tn_op_subtract, a, b);
-    keras_out(c, keras_binary(c, &tn_op_multiply, d, d));
+    tn_value d = imp_binary(c, &tn_op_subtract, a, b);
+    keras_out(c, imp_binary(c, &tn_op_multiply, d, d));
 }
 
 static void reciprocal(imp_node *c)
 {
     tn_value x = keras_in(c, 0);
-    keras_out(c, keras_binary(c, &tn_op_divide, keras_like(c, x, 1), x));
+    keras_out(c, imp_binary(c, &tn_op_divide, keras_like(c, x, 1), x));
 }
 
 /* log(1 + x) as x log(u) / (u - 1) with u = 1 + x, which keeps the digits of small numbers (Kahan). */
@@ -94,10 +94,10 @@ static void log_of_more(imp_node *c)
 {
     tn_value given = keras_in(c, 0), x = imp_cast(c, given, keras_float_of(imp_type(given)->dtype));
     tn_value u = imp_with(c, &tn_op_add, x, 1), near = imp_with(c, &tn_op_subtract, u, 1);
-    tn_value lost = imp_with(c, &tn_op_equal, near, 0), far = keras_unary(c, &tn_op_isinf, u);
-    tn_value plain = keras_unary(c, &tn_op_log, u);
-    tn_value ratio = keras_binary(c, &tn_op_divide, x, imp_choose(c, lost, keras_like(c, x, 1), near));
-    tn_value exact = imp_choose(c, lost, x, keras_binary(c, &tn_op_multiply, plain, ratio));
+    tn_value lost = imp_with(c, &tn_op_equal, near, 0), far = imp_unary(c, &tn_op_isinf, u);
+    tn_value plain = imp_unary(c, &tn_op_log, u);
+    tn_value ratio = imp_binary(c, &tn_op_divide, x, imp_choose(c, lost, keras_like(c, x, 1), near));
+    tn_value exact = imp_choose(c, lost, x, imp_binary(c, &tn_op_multiply, plain, ratio));
     keras_out(c, imp_choose(c, far, plain, exact));
 }
 
@@ -151,7 +151,7 @@ static void gelu(imp_node *c)
 {
     const tn_json *v = keras_param(c, 1, "approximate");
     bool about = v ? tn_json_is(v, TN_JSON_BOOL) && v->u.b : strcmp(c->row->op, "Gelu") == 0;
-    keras_out(c, keras_unary(c, about ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, keras_in(c, 0)));
+    keras_out(c, imp_unary(c, about ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, keras_in(c, 0)));
 }
 
 /* Over several axes, or all: x - log(sum(exp(x))), and e to the power of it. */
@@ -161,8 +161,8 @@ static tn_value softmax_over(imp_node *c, tn_value x, int n, const int64_t axis[
     for (int i = 0; i < n && !c->bad; i++)
         at[i] = imp_axis(c, axis[i], imp_rank(x));
     tn_value sum = imp_log_sum_exp(c, x, tn_ints_make(c->arena, (uint32_t)n, at), true);
-    tn_value y = keras_binary(c, &tn_op_subtract, x, sum);
-    return c->row->relay == &tn_op_nn_softmax ? keras_unary(c, &tn_op_exp, y) : y;
+    tn_value y = imp_binary(c, &tn_op_subtract, x, sum);
+    return c->row->relay == &tn_op_nn_softmax ? imp_unary(c, &tn_op_exp, y) : y;
 }
 
 /* keras.ops writes down no axis where all are meant, TensorFlow where the last one is. */
@@ -195,8 +195,8 @@ static void clip(imp_node *c)
 {
     tn_value x = keras_as_number(c, keras_in(c, 0));
     tn_value least = bound(c, 1, "x_min clip_value_min", x), most = bound(c, 2, "x_max clip_value_max", x);
-    x = most.def ? keras_binary(c, &tn_op_minimum, x, most) : x;
-    keras_out(c, least.def ? keras_binary(c, &tn_op_maximum, x, least) : x);
+    x = most.def ? imp_binary(c, &tn_op_minimum, x, most) : x;
+    keras_out(c, least.def ? imp_binary(c, &tn_op_maximum, x, least) : x);
 }
 
 static void cast(imp_node *c)
@@ -246,7 +246,7 @@ static tn_value with_initial(imp_node *c, tn_value y)
     if (!v || c->bad)
         return y;
     tn_value other = keras_json_tensor(c, v, imp_type(y)->dtype);
-    return keras_binary(c, most ? &tn_op_maximum : &tn_op_minimum, y, other);
+    return imp_binary(c, most ? &tn_op_maximum : &tn_op_minimum, y, other);
 }
 
 static void reduce(imp_node *c)

@@ -84,7 +84,7 @@ static void grayscale(imp_node *c)
                    imp_type_text(c, imp_type(x)));
     for (int i = 0; i < 3 && !c->bad; i++) {
         tn_value part = imp_with(c, &tn_op_multiply, imp_slice(c, x, axis, i, i + 1), weight[i]);
-        sum = i ? keras_binary(c, &tn_op_add, sum, part) : part;
+        sum = i ? imp_binary(c, &tn_op_add, sum, part) : part;
     }
     if (!c->bad)
         keras_out(c, sum);

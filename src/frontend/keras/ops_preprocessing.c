@@ -50,12 +50,11 @@ static void normalization(imp_node *c)
     x = imp_cast(c, x, t);
     tn_value mean = spread(c, constant_or_variable(c, "mean", t), x, n, axis);
     tn_value variance = spread(c, constant_or_variable(c, "variance", t), x, n, axis);
-    tn_value deviation = keras_unary(c, &tn_op_sqrt, variance);
-    deviation = keras_binary(c, &tn_op_maximum, deviation, keras_like(c, deviation, 1e-7));
+    tn_value deviation = imp_unary(c, &tn_op_sqrt, variance);
+    deviation = imp_binary(c, &tn_op_maximum, deviation, keras_like(c, deviation, 1e-7));
     tn_value y =
-        invert ? keras_binary(c, &tn_op_multiply, x, deviation) : keras_binary(c, &tn_op_subtract, x, mean);
-    keras_out(c,
-              invert ? keras_binary(c, &tn_op_add, y, mean) : keras_binary(c, &tn_op_divide, y, deviation));
+        invert ? imp_binary(c, &tn_op_multiply, x, deviation) : imp_binary(c, &tn_op_subtract, x, mean);
+    keras_out(c, invert ? imp_binary(c, &tn_op_add, y, mean) : imp_binary(c, &tn_op_divide, y, deviation));
 }
 
 static void rescaling(imp_node *c)
@@ -66,10 +65,9 @@ static void rescaling(imp_node *c)
         return;
     tn_dtype t = tn_dtype_is_float(imp_type(x)->dtype) ? imp_type(x)->dtype : TN_F32;
     tn_value y = imp_cast(c, x, t);
-    y = scale ? keras_binary(c, &tn_op_multiply, y, keras_json_tensor(c, scale, t)) : y;
-    y = offset && !keras_says_nothing(offset)
-            ? keras_binary(c, &tn_op_add, y, keras_json_tensor(c, offset, t))
-            : y;
+    y = scale ? imp_binary(c, &tn_op_multiply, y, keras_json_tensor(c, scale, t)) : y;
+    y = offset && !keras_says_nothing(offset) ? imp_binary(c, &tn_op_add, y, keras_json_tensor(c, offset, t))
+                                              : y;
     keras_out(c, y);
 }
 
@@ -79,9 +77,9 @@ static tn_value in_range(imp_node *c, tn_value x, const double from[2], const do
     double by = (to[1] - to[0]) / (from[1] - from[0]);
     if (from[0] == to[0] && from[1] == to[1])
         return x;
-    x = keras_binary(c, &tn_op_subtract, x, keras_like(c, x, from[0]));
-    x = keras_binary(c, &tn_op_multiply, x, keras_like(c, x, by));
-    return keras_binary(c, &tn_op_add, x, keras_like(c, x, to[0]));
+    x = imp_binary(c, &tn_op_subtract, x, keras_like(c, x, from[0]));
+    x = imp_binary(c, &tn_op_multiply, x, keras_like(c, x, by));
+    return imp_binary(c, &tn_op_add, x, keras_like(c, x, to[0]));
 }
 
 /* Each channel of each picture spread to the whole range; one of a single value stays. */
@@ -105,12 +103,12 @@ static void auto_contrast(imp_node *c)
     x = in_range(c, x, range, bytes);
     tn_value low = keras_reduce(c, &tn_op_min, x, 2, axes, true),
              high = keras_reduce(c, &tn_op_max, x, 2, axes, true);
-    tn_value width = keras_binary(c, &tn_op_subtract, high, low);
-    tn_value scale = keras_binary(c, &tn_op_divide, keras_like(c, x, 255), width);
-    tn_value y = keras_binary(c, &tn_op_multiply, x, scale);
-    y = keras_binary(c, &tn_op_subtract, y, keras_binary(c, &tn_op_multiply, low, scale));
+    tn_value width = imp_binary(c, &tn_op_subtract, high, low);
+    tn_value scale = imp_binary(c, &tn_op_divide, keras_like(c, x, 255), width);
+    tn_value y = imp_binary(c, &tn_op_multiply, x, scale);
+    y = imp_binary(c, &tn_op_subtract, y, imp_binary(c, &tn_op_multiply, low, scale));
     y = in_range(c, imp_clip(c, y, 0, 255), bytes, range);
-    tn_value flat = keras_binary(c, &tn_op_equal, width, keras_like(c, width, 0));
+    tn_value flat = imp_binary(c, &tn_op_equal, width, keras_like(c, width, 0));
     keras_out(c, imp_choose(c, flat, given, y));
 }
 
@@ -195,7 +193,7 @@ static void pad_to_proportions(imp_node *c, picture *p)
 static tn_value as_pixels(imp_node *c, tn_value y, tn_dtype t)
 {
     if (tn_dtype_is_int(t) && !c->bad) {
-        y = imp_call1(c, &tn_op_round, NULL, y);
+        y = imp_unary(c, &tn_op_round, y);
         if (t.bits < 24)
             y = t.code == TN_UINT ? imp_clip(c, y, 0, ldexp(1, t.bits) - 1)
                                   : imp_clip(c, y, -ldexp(1, t.bits - 1), ldexp(1, t.bits - 1) - 1);

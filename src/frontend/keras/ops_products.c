@@ -77,7 +77,7 @@ static void inner(imp_node *c)
         return;
     int64_t at[2][IMP_MAX_RANK] = {{imp_rank(a) - 1}, {imp_rank(b) - 1}};
     bool scalar = imp_rank(a) == 0 || imp_rank(b) == 0;
-    keras_out(c, scalar ? keras_binary(c, &tn_op_multiply, a, b) : contracted(c, a, b, 1, at));
+    keras_out(c, scalar ? imp_binary(c, &tn_op_multiply, a, b) : contracted(c, a, b, 1, at));
 }
 
 /* Over all elements. */
@@ -106,7 +106,7 @@ static tn_value up_to_now(imp_node *c, tn_value q, tn_value k)
 {
     tn_value row = imp_unsqueeze(c, imp_count_up(c, imp_type(q)->dim[1]), 1);
     tn_value column = imp_unsqueeze(c, imp_count_up(c, imp_type(k)->dim[1]), 0);
-    return keras_binary(c, &tn_op_greater_equal, row, column);
+    return imp_binary(c, &tn_op_greater_equal, row, column);
 }
 
 static void dot_product_attention(imp_node *c)
@@ -123,7 +123,7 @@ static void dot_product_attention(imp_node *c)
     if (c->bad)
         return;
     tn_value scores = imp_with(c, &tn_op_multiply, keras_einsum(c, "bthd,bshd->bhts", q, k), scale);
-    scores = bias.def ? keras_binary(c, &tn_op_add, scores, keras_as(c, bias, scores)) : scores;
+    scores = bias.def ? imp_binary(c, &tn_op_add, scores, keras_as(c, bias, scores)) : scores;
     scores = mask.def ? unseen(c, scores, imp_cast(c, mask, TN_BOOL1)) : scores;
     scores = causal ? unseen(c, scores, up_to_now(c, q, k)) : scores;
     keras_out(c, keras_einsum(c, "bhts,bshd->bthd", keras_softmax(c, scores, -1), v));

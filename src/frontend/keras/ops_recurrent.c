@@ -121,7 +121,7 @@ static tn_value data_bias(imp_node *c, const cell *k, tn_value *recurrent)
     const tn_expr *units = tn_idx(c->pool, k->units);
     tn_value zeros = imp_zeros_of(c, tn_type_tensor(c->pool, imp_type(second)->dtype, 1, &units, NULL));
     tn_value gates[] = {imp_slice(c, second, 0, 0, 2 * k->units), zeros};
-    return keras_binary(c, &tn_op_add, first, imp_concat(c, 2, gates, 0));
+    return imp_binary(c, &tn_op_add, first, imp_concat(c, 2, gates, 0));
 }
 
 static void run_whole(imp_node *c, const cell *k, const sequence *s, tn_value x, imp_scan *out)
@@ -155,13 +155,13 @@ static void run_whole(imp_node *c, const cell *k, const sequence *s, tn_value x,
 
 /* ---- step by step ---- */
 
-static tn_value plus(imp_node *c, tn_value a, tn_value b) { return keras_binary(c, &tn_op_add, a, b); }
-static tn_value times(imp_node *c, tn_value a, tn_value b) { return keras_binary(c, &tn_op_multiply, a, b); }
+static tn_value plus(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_add, a, b); }
+static tn_value times(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_multiply, a, b); }
 
 /* z * before + (1 - z) * next */
 static tn_value blend(imp_node *c, tn_value z, tn_value before, tn_value next)
 {
-    return plus(c, next, times(c, z, keras_binary(c, &tn_op_subtract, before, next)));
+    return plus(c, next, times(c, z, imp_binary(c, &tn_op_subtract, before, next)));
 }
 
 /* The gate i of data and state. */

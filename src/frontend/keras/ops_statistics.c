@@ -48,15 +48,15 @@ static tn_value at_share(imp_node *c, tn_value sorted, double share)
     int last = imp_rank(sorted) - 1;
     tn_value end = imp_with(c, &tn_op_subtract, imp_cast(c, imp_extent_of(c, sorted, last), TN_F64), 1);
     tn_value place = imp_with(c, &tn_op_multiply, end, share);
-    tn_value low = keras_unary(c, &tn_op_floor, place), high = keras_unary(c, &tn_op_ceil, place);
-    tn_value part = imp_cast(c, keras_binary(c, &tn_op_subtract, place, low), imp_type(sorted)->dtype);
+    tn_value low = imp_unary(c, &tn_op_floor, place), high = imp_unary(c, &tn_op_ceil, place);
+    tn_value part = imp_cast(c, imp_binary(c, &tn_op_subtract, place, low), imp_type(sorted)->dtype);
     tn_value a = imp_take(c, sorted, imp_cast(c, low, TN_I64), last);
     tn_value b = imp_take(c, sorted, imp_cast(c, high, TN_I64), last);
-    tn_value rest = keras_binary(c, &tn_op_subtract, keras_like(c, part, 1), part);
-    tn_value line = keras_binary(c, &tn_op_multiply, a, rest);
-    line = keras_binary(c, &tn_op_add, line, keras_binary(c, &tn_op_multiply, b, part));
-    tn_value whole = imp_with(c, &tn_op_equal, part, 0), same = keras_binary(c, &tn_op_equal, a, b);
-    return imp_choose(c, keras_binary(c, &tn_op_logical_or, whole, same), a, line); /* infinities, too */
+    tn_value rest = imp_binary(c, &tn_op_subtract, keras_like(c, part, 1), part);
+    tn_value line = imp_binary(c, &tn_op_multiply, a, rest);
+    line = imp_binary(c, &tn_op_add, line, imp_binary(c, &tn_op_multiply, b, part));
+    tn_value whole = imp_with(c, &tn_op_equal, part, 0), same = imp_binary(c, &tn_op_equal, a, b);
+    return imp_choose(c, imp_binary(c, &tn_op_logical_or, whole, same), a, line); /* infinities, too */
 }
 
 static tn_value with_axes(imp_node *c, tn_value y, int n, const int64_t axis[])
@@ -80,7 +80,7 @@ static tn_value quantile_of(imp_node *c, tn_value x, double share, int n, const 
                       .dtype = TN_I32};
     tn_value sorted = imp_call1(c, &tn_op_topk, &a, rows);
     tn_value y = at_share(c, c->bad ? sorted : (tn_value){sorted.def, 0}, share);
-    tn_value odd = imp_cast(c, keras_unary(c, &tn_op_isnan, rows), TN_I32);
+    tn_value odd = imp_cast(c, imp_unary(c, &tn_op_isnan, rows), TN_I32);
     odd = imp_cast(c, keras_reduce(c, &tn_op_max, odd, 1, &at, false), TN_BOOL1);
     return imp_choose(c, odd, keras_like(c, y, NAN), y);
 }
@@ -134,11 +134,11 @@ static void average(imp_node *c)
             v[1] = imp_unsqueeze(c, v[1], i - axis[0]);
     else if (!c->bad && imp_rank(v[1]) != imp_rank(x))
         imp_refuse(c, IMP_BAD_VALUE, "weights of an average must be as many as the elements along its axis");
-    tn_value sum = keras_reduce(c, &tn_op_sum, keras_binary(c, &tn_op_multiply, v[0], v[1]), n, axis, false);
+    tn_value sum = keras_reduce(c, &tn_op_sum, imp_binary(c, &tn_op_multiply, v[0], v[1]), n, axis, false);
     bool flat = !c->bad && imp_rank(v[1]) < imp_rank(x);
     tn_value whole = flat ? keras_reduce(c, &tn_op_sum, imp_flat(c, v[1]), 1, (int64_t[]){0}, false)
                           : keras_reduce(c, &tn_op_sum, v[1], n, axis, false);
-    keras_out(c, keras_binary(c, &tn_op_divide, sum, whole));
+    keras_out(c, imp_binary(c, &tn_op_divide, sum, whole));
 }
 
 static void moments(imp_node *c)
@@ -152,8 +152,8 @@ static void moments(imp_node *c)
     tn_dtype t = imp_type(x)->dtype;
     x = tn_dtype_eq(t, TN_F16) ? imp_cast(c, x, TN_F32) : x;
     tn_value mean = keras_reduce(c, &tn_op_mean, x, n, axis, true);
-    tn_value away = keras_binary(c, &tn_op_subtract, x, mean);
-    tn_value squares = keras_binary(c, &tn_op_multiply, away, away);
+    tn_value away = imp_binary(c, &tn_op_subtract, x, mean);
+    tn_value squares = imp_binary(c, &tn_op_multiply, away, away);
     keras_out(c, imp_cast(c, keras_reduce(c, &tn_op_mean, x, n, axis, keep), t));
     keras_out(c, imp_cast(c, keras_reduce(c, &tn_op_mean, squares, n, axis, keep), t));
 }
@@ -177,7 +177,7 @@ static void range(imp_node *c)
     int n = axes_of(c, x, "axis", axis);
     bool keep = keras_param_truth(c, 2, "keepdims");
     tn_value most = keras_reduce(c, &tn_op_max, x, n, axis, keep);
-    keras_out(c, keras_binary(c, &tn_op_subtract, most, keras_reduce(c, &tn_op_min, x, n, axis, keep)));
+    keras_out(c, imp_binary(c, &tn_op_subtract, most, keras_reduce(c, &tn_op_min, x, n, axis, keep)));
 }
 
 #define F(name, convert, relay) LAYER(name, convert, relay, NULL, KERAS_OPERATION, NULL)

@@ -172,16 +172,16 @@ bool keras_read_vocabulary(imp_node *c, const char *mode, keras_vocabulary *v)
 static tn_value where_masked(imp_node *c, const keras_vocabulary *v, tn_value x)
 {
     if (!v->texts)
-        return keras_binary(c, &tn_op_equal, x, imp_i64(c, v->mask_number));
-    return keras_binary(c, &tn_op_string_equal, x, imp_const_text(c, v->mask));
+        return imp_binary(c, &tn_op_equal, x, imp_i64(c, v->mask_number));
+    return imp_binary(c, &tn_op_string_equal, x, imp_const_text(c, v->mask));
 }
 
 /* The run fails where a word is unknown (number 0 of found), if there is no number for it. */
 static void demand_known(imp_node *c, tn_value found, tn_value masked)
 {
-    tn_value known = keras_binary(c, &tn_op_greater, found, imp_i64(c, 0));
+    tn_value known = imp_binary(c, &tn_op_greater, found, imp_i64(c, 0));
     if (masked.def)
-        known = keras_binary(c, &tn_op_logical_or, known, masked);
+        known = imp_binary(c, &tn_op_logical_or, known, masked);
     known = imp_cast(c, known, TN_I64);
     if (!c->bad && imp_rank(known))
         known = imp_reduce(c, &tn_op_min, imp_flat(c, known), 0);
@@ -195,8 +195,8 @@ static tn_value spread(imp_node *c, const keras_vocabulary *v, tn_value x)
     tn_value n = imp_i64(c, v->n_oov);
     if (v->texts)
         return imp_call1(c, &tn_op_string_hash, &a, x);
-    tn_value times = keras_binary(c, &tn_op_divide, x, n);
-    return keras_binary(c, &tn_op_subtract, x, keras_binary(c, &tn_op_multiply, times, n));
+    tn_value times = imp_binary(c, &tn_op_divide, x, n);
+    return imp_binary(c, &tn_op_subtract, x, imp_binary(c, &tn_op_multiply, times, n));
 }
 
 tn_value keras_look_up(imp_node *c, const keras_vocabulary *v, tn_value x, const char *mode)
@@ -212,8 +212,8 @@ tn_value keras_look_up(imp_node *c, const keras_vocabulary *v, tn_value x, const
     if (v->n_oov == 0)
         demand_known(c, found, masked);
     else if (v->n_oov > 1)
-        rest = keras_binary(c, &tn_op_add, keras_shaped_like(c, spread(c, v, x), found), rest);
-    tn_value known = keras_binary(c, &tn_op_greater, found, imp_i64(c, 0));
+        rest = imp_binary(c, &tn_op_add, keras_shaped_like(c, spread(c, v, x), found), rest);
+    tn_value known = imp_binary(c, &tn_op_greater, found, imp_i64(c, 0));
     tn_value at = imp_choose(c, known, imp_with(c, &tn_op_add, found, (double)(v->first - 1)), rest);
     tn_value no = imp_i64(c, strcmp(mode, "int") == 0 ? 0 : -1);
     return masked.def ? imp_choose(c, masked, no, at) : at;
@@ -225,8 +225,8 @@ tn_value keras_look_up(imp_node *c, const keras_vocabulary *v, tn_value x, const
 static void invert(imp_node *c, const keras_vocabulary *v, tn_value x)
 {
     tn_value zero = imp_i64(c, 0), at = imp_with(c, &tn_op_add, imp_cast(c, x, TN_I64), 1);
-    tn_value inside = keras_binary(c, &tn_op_less_equal, at, imp_i64(c, v->n));
-    at = keras_binary(c, &tn_op_maximum, imp_choose(c, inside, at, zero), zero);
+    tn_value inside = imp_binary(c, &tn_op_less_equal, at, imp_i64(c, v->n));
+    at = imp_binary(c, &tn_op_maximum, imp_choose(c, inside, at, zero), zero);
     tn_value rest = v->texts ? imp_const_text(c, v->oov ? v->oov : "") : imp_i64(c, v->oov_number);
     tn_value y = imp_looked_up(c, rest, v->words, at);
     keras_out(c, y);
@@ -367,15 +367,15 @@ static tn_value grams(imp_node *c, const sentence *s, const keras_vocabulary *v,
         return s->at;
     for (int64_t i = 1; i < width && !c->bad; i++) {
         tn_value next = imp_take_texts(c, s->text, later(c, s, s->place, i));
-        text = keras_binary(c, &tn_op_string_concat, text, imp_const_text(c, " "));
-        text = keras_binary(c, &tn_op_string_concat, text, next);
+        text = imp_binary(c, &tn_op_string_concat, text, imp_const_text(c, " "));
+        text = imp_binary(c, &tn_op_string_concat, text, next);
     }
     tn_value found = c->bad ? text : shaped_like(c, keras_look_up(c, v, text, mode), s->at);
     tn_value end = imp_with(c, &tn_op_add, s->step, (double)(width - 1)),
              n = imp_extent_of(c, s->at, s->axis);
-    tn_value inside = keras_binary(c, &tn_op_less, end, n);
-    tn_value word = keras_binary(c, &tn_op_not_equal, later(c, s, s->at, width - 1), s->none);
-    return imp_choose(c, keras_binary(c, &tn_op_logical_and, word, inside), found, s->none);
+    tn_value inside = imp_binary(c, &tn_op_less, end, n);
+    tn_value word = imp_binary(c, &tn_op_not_equal, later(c, s, s->at, width - 1), s->none);
+    return imp_choose(c, imp_binary(c, &tn_op_logical_and, word, inside), found, s->none);
 }
 
 /* The numbers of each text in front of what is `none`, cut to as many as the longest text has. */
@@ -386,9 +386,9 @@ static tn_value closed_up(imp_node *c, const sentence *s, tn_value all, int n, c
     for (int i = 0; i < n; i++)
         most = tn_add(c->pool, most,
                       tn_max(c->pool, tn_sub(c->pool, s->n, tn_idx(c->pool, width[i] - 1)), zero));
-    tn_value none = imp_cast(c, keras_binary(c, &tn_op_equal, all, s->none), TN_I64);
-    tn_value behind = keras_binary(c, &tn_op_multiply, none, imp_extent_of(c, all, s->axis));
-    tn_value key = keras_binary(c, &tn_op_add, behind, imp_count_up(c, m));
+    tn_value none = imp_cast(c, imp_binary(c, &tn_op_equal, all, s->none), TN_I64);
+    tn_value behind = imp_binary(c, &tn_op_multiply, none, imp_extent_of(c, all, s->axis));
+    tn_value key = imp_binary(c, &tn_op_add, behind, imp_count_up(c, m));
     tn_topk_attr a = {
         .k = tn_dims_make(c->arena, 1, &m), .axis = s->axis, .is_ascend = true, .dtype = TN_I64};
     tn_value order = imp_call1(c, &tn_op_topk, &a, key);

@@ -275,8 +275,8 @@ static tn_value masked_mean(imp_node *c, tn_value x, tn_value mask, bool last, b
 {
     int64_t axis = last ? 1 : 2;
     mask = imp_unsqueeze(c, imp_cast(c, mask, imp_type(x)->dtype), last ? 2 : 1);
-    tn_value sum = keras_reduce(c, &tn_op_sum, keras_binary(c, &tn_op_multiply, x, mask), 1, &axis, keep);
-    return keras_binary(c, &tn_op_divide, sum, keras_reduce(c, &tn_op_sum, mask, 1, &axis, keep));
+    tn_value sum = keras_reduce(c, &tn_op_sum, imp_binary(c, &tn_op_multiply, x, mask), 1, &axis, keep);
+    return imp_binary(c, &tn_op_divide, sum, keras_reduce(c, &tn_op_sum, mask, 1, &axis, keep));
 }
 
 static void global_pool(imp_node *c)

@@ -107,8 +107,6 @@ bool mx_nnvm_number(tn_dtype t, int *out);                         /* false: NNV
 int mx_choice(imp_node *c, const char *name, int def, const char *const words[]);
 
 /* ---- shared by converters ---- */
-tn_value mx_unary(imp_node *c, const tn_op *op, tn_value x);
-tn_value mx_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b);
 tn_value mx_round_away(imp_node *c, tn_value x); /* halves away from 0 */
 /* Convolution, FullyConnected and Pooling by c's attributes (ops_nn.c); bias may be absent. Of 8-bit numbers the first
  * two give int32 sums, as bias is. */

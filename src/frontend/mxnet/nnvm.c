@@ -143,9 +143,9 @@ static void l2_normalize(imp_node *c)
     tn_value x = imp_in(c, 0);
     imp_attr_need(c, "axis");
     (void)mx_ints(c, "axis", &a.axis);
-    tn_value sum = imp_call1(c, &tn_op_sum, &a, mx_binary(c, &tn_op_multiply, x, x));
+    tn_value sum = imp_call1(c, &tn_op_sum, &a, imp_binary(c, &tn_op_multiply, x, x));
     sum = imp_with(c, &tn_op_maximum, sum, mx_float(c, "eps", 0));
-    imp_out(c, 0, mx_binary(c, &tn_op_divide, x, mx_unary(c, &tn_op_sqrt, sum)));
+    imp_out(c, 0, imp_binary(c, &tn_op_divide, x, imp_unary(c, &tn_op_sqrt, sum)));
 }
 
 /* Rows and columns of the result: `size`, or `scale` times as many. */

@@ -80,20 +80,20 @@ static bins make_bins(imp_node *c, tn_value rois, int k, tn_value x, int64_t n, 
         tn_value at = mx_round_away(c, imp_slice(c, rois, 1, 2 * i + 2 - k, 2 * i + 3 - k));
         edge[i] = imp_with(c, &tn_op_multiply, i ? imp_with(c, &tn_op_add, at, 1) : at, scale);
     }
-    tn_value size = imp_with(c, &tn_op_maximum, mx_binary(c, &tn_op_subtract, edge[1], edge[0]), 0.1);
+    tn_value size = imp_with(c, &tn_op_maximum, imp_binary(c, &tn_op_subtract, edge[1], edge[0]), 0.1);
     tn_value each = imp_with(c, &tn_op_divide, size, (double)n), limit[2];
     for (int i = 0; i < 2; i++) {
         tn_value number = imp_cast(c, imp_count_up(c, tn_idx(c->pool, n)), TN_F32);
         number = i ? imp_with(c, &tn_op_add, number, 1) : number;
-        tn_value at = mx_binary(c, &tn_op_add, mx_binary(c, &tn_op_multiply, number, each), edge[0]);
-        at = imp_with(c, &tn_op_maximum, mx_unary(c, i ? &tn_op_ceil : &tn_op_floor, at), 0);
-        limit[i] = imp_unsqueeze(c, mx_binary(c, &tn_op_minimum, at, end), 2);
+        tn_value at = imp_binary(c, &tn_op_add, imp_binary(c, &tn_op_multiply, number, each), edge[0]);
+        at = imp_with(c, &tn_op_maximum, imp_unary(c, i ? &tn_op_ceil : &tn_op_floor, at), 0);
+        limit[i] = imp_unsqueeze(c, imp_binary(c, &tn_op_minimum, at, end), 2);
     }
     tn_value pixel = imp_cast(c, imp_count_up(c, imp_type(x)->dim[2 + k]), TN_F32);
-    tn_value from = mx_binary(c, &tn_op_greater_equal, pixel, limit[0]),
-             to = mx_binary(c, &tn_op_less, pixel, limit[1]);
-    bins b = {imp_cast(c, mx_binary(c, &tn_op_logical_and, from, to), TN_F32), {0}};
-    tn_value count = imp_with(c, &tn_op_maximum, mx_binary(c, &tn_op_subtract, limit[1], limit[0]), 0);
+    tn_value from = imp_binary(c, &tn_op_greater_equal, pixel, limit[0]),
+             to = imp_binary(c, &tn_op_less, pixel, limit[1]);
+    bins b = {imp_cast(c, imp_binary(c, &tn_op_logical_and, from, to), TN_F32), {0}};
+    tn_value count = imp_with(c, &tn_op_maximum, imp_binary(c, &tn_op_subtract, limit[1], limit[0]), 0);
     b.count = imp_squeeze(c, count, 2);
     return b;
 }
@@ -127,16 +127,16 @@ static tn_value bin_means(imp_node *c, tn_value v, tn_value rois, const bins sid
     tn_value columns = imp_transpose(c, side[1].inside, 3, columns_first), list = imp_reshape(c, v, 3, flat);
     tn_value y = imp_reshape(c, imp_matmul(c, columns, list, NULL), 5, sums);
     tn_value image = imp_cast(c, imp_count_up(c, t->dim[4]), TN_F32);
-    tn_value batch = mx_unary(c, &tn_op_trunc, imp_slice(c, rois, 1, 0, 1));
-    tn_value is = imp_cast(c, mx_binary(c, &tn_op_equal, batch, image), TN_F32); /* [regions,images] */
+    tn_value batch = imp_unary(c, &tn_op_trunc, imp_slice(c, rois, 1, 0, 1));
+    tn_value is = imp_cast(c, imp_binary(c, &tn_op_equal, batch, image), TN_F32); /* [regions,images] */
     is = imp_unsqueeze(c, imp_unsqueeze(c, is, 1), 3);
-    tn_value inside = mx_binary(c, &tn_op_multiply, is, imp_unsqueeze(c, side[0].inside, 2));
-    y = mx_binary(c, &tn_op_multiply, y, imp_reshape(c, inside, 5, own));
+    tn_value inside = imp_binary(c, &tn_op_multiply, is, imp_unsqueeze(c, side[0].inside, 2));
+    y = imp_binary(c, &tn_op_multiply, y, imp_reshape(c, inside, 5, own));
     y = imp_transpose(c, imp_reduce(c, &tn_op_sum, y, 4), 4, back);
     tn_value high = imp_unsqueeze(c, imp_unsqueeze(c, side[0].count, 1), 3),
              wide = imp_unsqueeze(c, imp_unsqueeze(c, side[1].count, 1), 2);
-    tn_value area = mx_binary(c, &tn_op_multiply, high, wide);
-    return mx_binary(c, &tn_op_divide, y, imp_with(c, &tn_op_maximum, area, 1)); /* 0 of none */
+    tn_value area = imp_binary(c, &tn_op_multiply, high, wide);
+    return imp_binary(c, &tn_op_divide, y, imp_with(c, &tn_op_maximum, area, 1)); /* 0 of none */
 }
 
 static void ps_roi_pooling(imp_node *c)

@@ -117,7 +117,7 @@ static void shape_array(imp_node *c) { imp_out(c, 0, imp_shape_of(c, imp_in(c, 0
 
 static void size_array(imp_node *c)
 {
-    tn_value n = imp_call1(c, &tn_op_prod, NULL, imp_shape_of(c, imp_in(c, 0)));
+    tn_value n = imp_unary(c, &tn_op_prod, imp_shape_of(c, imp_in(c, 0)));
     imp_out(c, 0, imp_unsqueeze(c, n, 0));
 }
 

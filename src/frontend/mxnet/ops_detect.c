@@ -35,8 +35,8 @@ static tn_value kept(imp_node *c, tn_value boxes, tn_value score, tn_value which
     if (!force) {
         tn_value k = imp_cast(c, imp_count_up(c, tn_idx(c->pool, classes)), imp_type(which)->dtype);
         tn_value column_of = imp_unsqueeze(c, which, 1), all = imp_along(c, k, 1, 3);
-        tn_value own = mx_binary(c, &tn_op_equal, column_of, all);
-        open = mx_binary(c, &tn_op_logical_and, own, open);
+        tn_value own = imp_binary(c, &tn_op_equal, column_of, all);
+        open = imp_binary(c, &tn_op_logical_and, own, open);
     }
     tn_value by_class = imp_choose(c, open, imp_unsqueeze(c, score, 1), none);
     return c->bad ? score : imp_marked(c, imp_suppress(c, boxes, by_class, &how, &best), t->dim[1]);
@@ -76,7 +76,7 @@ static void multibox_detection(imp_node *c)
     which = imp_call2(c, &tn_op_gather, &along, which, order);
     tn_value valid = imp_with(c, &tn_op_greater_equal, score, least);
     tn_value stays =
-        mx_binary(c, &tn_op_logical_and, valid, kept(c, boxes, score, which, valid, classes - 1));
+        imp_binary(c, &tn_op_logical_and, valid, kept(c, boxes, score, which, valid, classes - 1));
     tn_value minus = imp_const(c, imp_type(score)->dtype, -1);
     tn_value part[3] = {
         imp_unsqueeze(c, imp_choose(c, stays, imp_cast(c, which, imp_type(score)->dtype), minus), 2),
@@ -104,15 +104,16 @@ static tn_value corners_of(imp_node *c, tn_value box)
 {
     tn_value centre = imp_slice(c, box, 2, 0, 2),
              half = imp_with(c, &tn_op_multiply, imp_slice(c, box, 2, 2, 4), 0.5);
-    tn_value part[2] = {mx_binary(c, &tn_op_subtract, centre, half), mx_binary(c, &tn_op_add, centre, half)};
+    tn_value part[2] = {imp_binary(c, &tn_op_subtract, centre, half),
+                        imp_binary(c, &tn_op_add, centre, half)};
     return imp_concat(c, 2, part, 2);
 }
 
 static tn_value centres_of(imp_node *c, tn_value box)
 {
     tn_value low = imp_slice(c, box, 2, 0, 2), high = imp_slice(c, box, 2, 2, 4);
-    tn_value part[2] = {imp_with(c, &tn_op_multiply, mx_binary(c, &tn_op_add, low, high), 0.5),
-                        mx_binary(c, &tn_op_subtract, high, low)};
+    tn_value part[2] = {imp_with(c, &tn_op_multiply, imp_binary(c, &tn_op_add, low, high), 0.5),
+                        imp_binary(c, &tn_op_subtract, high, low)};
     return imp_concat(c, 2, part, 2);
 }
 
@@ -122,9 +123,9 @@ static tn_value moved_apart(imp_node *c, tn_value box, tn_value which)
     static const tn_axes_attr all;
     box = imp_cast(c, box, TN_F64);
     tn_value most = imp_call1(c, &tn_op_max, &all, box), least = imp_call1(c, &tn_op_min, &all, box);
-    tn_value span = imp_with(c, &tn_op_add, mx_binary(c, &tn_op_subtract, most, least), 1);
-    tn_value step = mx_binary(c, &tn_op_multiply, imp_cast(c, which, TN_F64), span);
-    return mx_binary(c, &tn_op_add, box, step);
+    tn_value span = imp_with(c, &tn_op_add, imp_binary(c, &tn_op_subtract, most, least), 1);
+    tn_value step = imp_binary(c, &tn_op_multiply, imp_cast(c, which, TN_F64), span);
+    return imp_binary(c, &tn_op_add, box, step);
 }
 
 /* The columns of the box replaced by others. */

@@ -5,13 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-tn_value mx_unary(imp_node *c, const tn_op *op, tn_value x) { return imp_call1(c, op, NULL, x); }
-
-tn_value mx_binary(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 static tn_value number(imp_node *c, tn_value like, double v)
 {
     return imp_const(c, imp_type(like)->dtype, v);
@@ -19,7 +12,7 @@ static tn_value number(imp_node *c, tn_value like, double v)
 
 /* ---- of one operand ---- */
 
-static void unary(imp_node *c) { imp_out(c, 0, mx_unary(c, c->row->relay, imp_in(c, 0))); }
+static void unary(imp_node *c) { imp_out(c, 0, imp_unary(c, c->row->relay, imp_in(c, 0))); }
 
 static void identity(imp_node *c)
 {
@@ -46,20 +39,20 @@ static tn_value as_result(imp_node *c, tn_value v, tn_value like)
 static void test(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    imp_out(c, 0, as_result(c, mx_unary(c, c->row->relay, x), x));
+    imp_out(c, 0, as_result(c, imp_unary(c, c->row->relay, x), x));
 }
 
 static void logical_not(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    imp_out(c, 0, as_result(c, mx_binary(c, &tn_op_equal, x, number(c, x, 0)), x));
+    imp_out(c, 0, as_result(c, imp_binary(c, &tn_op_equal, x, number(c, x, 0)), x));
 }
 
 tn_value mx_round_away(imp_node *c, tn_value x)
 {
-    tn_value whole = mx_unary(c, &tn_op_trunc, x);
-    tn_value rest = mx_unary(c, &tn_op_abs, mx_binary(c, &tn_op_subtract, x, whole));
-    tn_value more = mx_binary(c, &tn_op_add, whole, mx_unary(c, &tn_op_sign, x));
+    tn_value whole = imp_unary(c, &tn_op_trunc, x);
+    tn_value rest = imp_unary(c, &tn_op_abs, imp_binary(c, &tn_op_subtract, x, whole));
+    tn_value more = imp_binary(c, &tn_op_add, whole, imp_unary(c, &tn_op_sign, x));
     return imp_choose(c, imp_with(c, &tn_op_greater_equal, rest, 0.5), more, whole);
 }
 
@@ -68,19 +61,19 @@ static void round_away(imp_node *c) { imp_out(c, 0, mx_round_away(c, imp_in(c, 0
 static void square(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    imp_out(c, 0, mx_binary(c, &tn_op_multiply, x, x));
+    imp_out(c, 0, imp_binary(c, &tn_op_multiply, x, x));
 }
 
 static void reciprocal(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    imp_out(c, 0, mx_binary(c, &tn_op_divide, number(c, x, 1), x));
+    imp_out(c, 0, imp_binary(c, &tn_op_divide, number(c, x, 1), x));
 }
 
 static tn_value cube_root(imp_node *c, tn_value x)
 {
-    tn_value r = imp_with(c, &tn_op_power, mx_unary(c, &tn_op_abs, x), 1.0 / 3);
-    return mx_binary(c, &tn_op_multiply, mx_unary(c, &tn_op_sign, x), r);
+    tn_value r = imp_with(c, &tn_op_power, imp_unary(c, &tn_op_abs, x), 1.0 / 3);
+    return imp_binary(c, &tn_op_multiply, imp_unary(c, &tn_op_sign, x), r);
 }
 
 static void cbrt_of(imp_node *c) { imp_out(c, 0, cube_root(c, imp_in(c, 0))); }
@@ -88,7 +81,7 @@ static void cbrt_of(imp_node *c) { imp_out(c, 0, cube_root(c, imp_in(c, 0))); }
 static void rcbrt(imp_node *c)
 {
     tn_value x = imp_in(c, 0), root = cube_root(c, x);
-    imp_out(c, 0, mx_binary(c, &tn_op_divide, number(c, x, 1), root));
+    imp_out(c, 0, imp_binary(c, &tn_op_divide, number(c, x, 1), root));
 }
 
 /* A factor after or before the formula: log2, log10; degrees and radians have none. */
@@ -103,7 +96,7 @@ static void scaled(imp_node *c)
                 {"radians", 0.017453292519943295}};
     tn_value x = imp_in(c, 0);
     const char *op = strncmp(c->row->op, "_npi_", 5) == 0 ? c->row->op + 5 : c->row->op;
-    x = c->row->relay ? mx_unary(c, c->row->relay, x) : x;
+    x = c->row->relay ? imp_unary(c, c->row->relay, x) : x;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strncmp(op, rows[i].op, 4) == 0)
             imp_out(c, 0, imp_with(c, &tn_op_multiply, x, rows[i].factor));
@@ -113,10 +106,11 @@ static void scaled(imp_node *c)
 static void log1p_of(imp_node *c)
 {
     tn_value x = imp_in(c, 0), u = imp_with(c, &tn_op_add, x, 1), d = imp_with(c, &tn_op_subtract, u, 1);
-    tn_value y = mx_binary(c, &tn_op_divide, mx_binary(c, &tn_op_multiply, mx_unary(c, &tn_op_log, u), x), d);
+    tn_value y =
+        imp_binary(c, &tn_op_divide, imp_binary(c, &tn_op_multiply, imp_unary(c, &tn_op_log, u), x), d);
     tn_value tiny = imp_with(c, &tn_op_equal, d, 0);
-    tn_value all = mx_binary(c, &tn_op_equal, d, u); /* infinite */
-    imp_out(c, 0, imp_choose(c, tiny, x, imp_choose(c, all, mx_unary(c, &tn_op_log, u), y)));
+    tn_value all = imp_binary(c, &tn_op_equal, d, u); /* infinite */
+    imp_out(c, 0, imp_choose(c, tiny, x, imp_choose(c, all, imp_unary(c, &tn_op_log, u), y)));
 }
 
 static void expm1_of(imp_node *c) { imp_out(c, 0, imp_expm1(c, imp_in(c, 0))); }
@@ -136,11 +130,11 @@ static void hard_sigmoid(imp_node *c)
 /* 0.5 (s x)^2 near 0, else |x| - 0.5 / s^2; s = scalar */
 static void smooth_l1(imp_node *c)
 {
-    tn_value x = imp_in(c, 0), size = mx_unary(c, &tn_op_abs, x);
+    tn_value x = imp_in(c, 0), size = imp_unary(c, &tn_op_abs, x);
     double s = mx_float(c, "scalar", 1);
     if (s == 0 && !c->bad)
         imp_refuse(c, IMP_BAD_VALUE, "attribute scalar is 0, but must be another number");
-    tn_value near = imp_with(c, &tn_op_multiply, mx_binary(c, &tn_op_multiply, x, x), 0.5 * s * s);
+    tn_value near = imp_with(c, &tn_op_multiply, imp_binary(c, &tn_op_multiply, x, x), 0.5 * s * s);
     tn_value far = imp_with(c, &tn_op_subtract, size, 0.5 / (s * s));
     imp_out(c, 0, imp_choose(c, imp_with(c, &tn_op_less, size, 1 / (s * s)), near, far));
 }
@@ -159,11 +153,11 @@ static void activation(imp_node *c)
     imp_attr_need(c, "act_type");
     int k = mx_choice(c, "act_type", 0, words);
     if (ops[k])
-        imp_out(c, 0, mx_unary(c, ops[k], x));
+        imp_out(c, 0, imp_unary(c, ops[k], x));
     else /* log(1 / (1 + e^-x)) */
-        imp_out(
-            c, 0,
-            mx_unary(c, &tn_op_negative, mx_unary(c, &tn_op_nn_softplus, mx_unary(c, &tn_op_negative, x))));
+        imp_out(c, 0,
+                imp_unary(c, &tn_op_negative,
+                          imp_unary(c, &tn_op_nn_softplus, imp_unary(c, &tn_op_negative, x))));
 }
 
 static tn_value prelu(imp_node *c, tn_value x)
@@ -171,7 +165,7 @@ static tn_value prelu(imp_node *c, tn_value x)
     tn_value slope = imp_in(c, 1);
     if (imp_rank(slope) == 1 && imp_rank(x) > 1 && !tn_is_value(imp_type(slope)->dim[0], 1))
         slope = imp_along(c, slope, 1, imp_rank(x));
-    return mx_binary(c, &tn_op_nn_prelu, x, slope);
+    return imp_binary(c, &tn_op_nn_prelu, x, slope);
 }
 
 static void leaky_relu(imp_node *c)
@@ -187,7 +181,7 @@ static void leaky_relu(imp_node *c)
     if (kind == PRELU)
         imp_out(c, 0, prelu(c, x));
     else if (kind == GELU)
-        imp_out(c, 0, mx_unary(c, &tn_op_nn_gelu, x));
+        imp_out(c, 0, imp_unary(c, &tn_op_nn_gelu, x));
     else if (kind == SELU)
         imp_out(c, 0, imp_call1(c, &tn_op_nn_selu, &selu, x));
     else
@@ -202,13 +196,13 @@ static void binary(imp_node *c)
     const tn_op *op = c->row->relay;
     if (op == &tn_op_divide && tn_dtype_is_int(imp_type(a)->dtype))
         op = &tn_op_trunc_divide;
-    imp_out(c, 0, mx_binary(c, op, a, b));
+    imp_out(c, 0, imp_binary(c, op, a, b));
 }
 
 static void compare(imp_node *c)
 {
     tn_value a = imp_in(c, 0);
-    imp_out(c, 0, as_result(c, mx_binary(c, c->row->relay, a, imp_in(c, 1)), a));
+    imp_out(c, 0, as_result(c, imp_binary(c, c->row->relay, a, imp_in(c, 1)), a));
 }
 
 static tn_value truth(imp_node *c, tn_value x) { return imp_with(c, &tn_op_not_equal, x, 0); }
@@ -216,13 +210,13 @@ static tn_value truth(imp_node *c, tn_value x) { return imp_with(c, &tn_op_not_e
 static void logical(imp_node *c)
 {
     tn_value a = imp_in(c, 0), first = truth(c, a), second = truth(c, imp_in(c, 1));
-    imp_out(c, 0, as_result(c, mx_binary(c, c->row->relay, first, second), a));
+    imp_out(c, 0, as_result(c, imp_binary(c, c->row->relay, first, second), a));
 }
 
 static tn_value hypotenuse(imp_node *c, tn_value a, tn_value b)
 {
-    tn_value p = mx_binary(c, &tn_op_multiply, a, a), q = mx_binary(c, &tn_op_multiply, b, b);
-    return mx_unary(c, &tn_op_sqrt, mx_binary(c, &tn_op_add, p, q));
+    tn_value p = imp_binary(c, &tn_op_multiply, a, a), q = imp_binary(c, &tn_op_multiply, b, b);
+    return imp_unary(c, &tn_op_sqrt, imp_binary(c, &tn_op_add, p, q));
 }
 
 static void hypot_of(imp_node *c) { imp_out(c, 0, hypotenuse(c, imp_in(c, 0), imp_in(c, 1))); }
@@ -251,19 +245,19 @@ static void with_scalar(imp_node *c)
     const tn_op *op = c->row->relay;
     if (op == &tn_op_divide && tn_dtype_is_int(imp_type(x)->dtype))
         op = &tn_op_trunc_divide;
-    imp_out(c, 0, is_reversed(c) ? mx_binary(c, op, s, x) : mx_binary(c, op, x, s));
+    imp_out(c, 0, is_reversed(c) ? imp_binary(c, op, s, x) : imp_binary(c, op, x, s));
 }
 
 static void compare_scalar(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    imp_out(c, 0, as_result(c, mx_binary(c, c->row->relay, x, scalar(c, x)), x));
+    imp_out(c, 0, as_result(c, imp_binary(c, c->row->relay, x, scalar(c, x)), x));
 }
 
 static void logical_scalar(imp_node *c)
 {
     tn_value x = imp_in(c, 0), first = truth(c, x), second = truth(c, scalar(c, x));
-    imp_out(c, 0, as_result(c, mx_binary(c, c->row->relay, first, second), x));
+    imp_out(c, 0, as_result(c, imp_binary(c, c->row->relay, first, second), x));
 }
 
 static void hypot_scalar(imp_node *c)
@@ -278,7 +272,7 @@ static void add_n(imp_node *c)
 {
     tn_value sum = imp_in(c, 0);
     for (uint32_t i = 1; i < imp_n_in(c); i++)
-        sum = mx_binary(c, &tn_op_add, sum, imp_in(c, i));
+        sum = imp_binary(c, &tn_op_add, sum, imp_in(c, i));
     imp_out(c, 0, sum);
 }
 

@@ -103,7 +103,7 @@ static tn_value magnitudes(imp_node *c, tn_value v, bool by_channel)
     for (int i = first; i < n; i++)
         axes[i - first] = i;
     tn_axes_attr a = {tn_ints_make(c->arena, c->bad ? 0 : (uint32_t)(n - first), axes), false, false};
-    tn_value most = imp_call1(c, &tn_op_max, &a, mx_unary(c, &tn_op_abs, v));
+    tn_value most = imp_call1(c, &tn_op_max, &a, imp_unary(c, &tn_op_abs, v));
     return by_channel ? most : imp_unsqueeze(c, most, 0);
 }
 
@@ -113,8 +113,8 @@ static void quantise_weights(imp_node *c, weights *w, tn_value data, bool by_cha
     w->steps = mx_steps(c, TN_I8, magnitudes(c, w->real, by_channel));
     if (w->bias.def && by_channel) {
         tn_value none = imp_with(c, &tn_op_equal, w->bias, 0);
-        tn_value most = mx_number_by(c, 1073741824.0, mx_unary(c, &tn_op_abs, w->bias));
-        most = mx_binary(c, &tn_op_minimum, w->steps, mx_by(c, most, data));
+        tn_value most = mx_number_by(c, 1073741824.0, imp_unary(c, &tn_op_abs, w->bias));
+        most = imp_binary(c, &tn_op_minimum, w->steps, mx_by(c, most, data));
         w->steps = imp_choose(c, none, w->steps, most);
     }
     tn_value spread = by_channel ? imp_along(c, w->steps, 0, imp_rank(w->real)) : w->steps;
@@ -164,9 +164,9 @@ static void fold_norm(imp_node *c, conv *k)
     bool fixed =
         !mx_attr_text(n, "fix_gamma").n || text_is(n, "fix_gamma", "True") || text_is(n, "fix_gamma", "1");
     tn_value gamma = fixed ? imp_const(c, TN_F64, 1) : imp_cast(c, k->norm[0], TN_F64);
-    tn_value factor = imp_cast(c, mx_by(c, gamma, mx_unary(c, &tn_op_sqrt, variance)), TN_F32);
-    tn_value from = k->w.bias.def ? mx_binary(c, &tn_op_subtract, mean, k->w.bias) : mean;
-    k->w.bias = mx_binary(c, &tn_op_subtract, beta, mx_times(c, factor, from));
+    tn_value factor = imp_cast(c, mx_by(c, gamma, imp_unary(c, &tn_op_sqrt, variance)), TN_F32);
+    tn_value from = k->w.bias.def ? imp_binary(c, &tn_op_subtract, mean, k->w.bias) : mean;
+    k->w.bias = imp_binary(c, &tn_op_subtract, beta, mx_times(c, factor, from));
     k->w.real = mx_times(c, k->w.real, imp_along(c, factor, 0, imp_rank(k->w.real)));
 }
 
@@ -195,7 +195,7 @@ static tn_value conv_sums(imp_node *c, conv *k)
 static tn_value limited(imp_node *c, const conv *k, tn_value y, tn_value steps)
 {
     tn_value most = imp_with(c, &tn_op_multiply, steps, number_of(c, k->f.act, "a_max", 0));
-    return k->f.sum ? mx_binary(c, &tn_op_minimum, imp_with(c, &tn_op_maximum, y, 0), most) : y;
+    return k->f.sum ? imp_binary(c, &tn_op_minimum, imp_with(c, &tn_op_maximum, y, 0), most) : y;
 }
 
 /* steps: of the result, numbers for 1; factor: of the sums, absent: 1. */
@@ -209,7 +209,7 @@ static tn_value conv_result(imp_node *c, conv *k, tn_value sums, tn_value factor
         y = imp_is(k->f.act->op, "clip") ? limited(c, k, y, steps) : mx_apply(c, k->f.act, &y);
     if (k->f.sum) {
         tn_value each = mx_by(c, steps, mx_steps_of(c, &k->sum));
-        y = mx_binary(c, &tn_op_add, y, mx_scaled(c, k->sum.v, each));
+        y = imp_binary(c, &tn_op_add, y, mx_scaled(c, k->sum.v, each));
     }
     y = k->f.after ? mx_apply(c, k->f.after, &y) : y;
     return mx_whole(c, y, t);
@@ -270,7 +270,7 @@ static void given_weights(imp_node *c, weights *w, tn_value data)
     mx_quantised b = mx_quantised_in(c, 2, n + 4);
     tn_value own = mx_steps_of(c, &b), each = mx_by(c, mx_times(c, data, w->steps), own);
     tn_value most = mx_by(c, mx_number_by(c, 1073741823.0, mx_magnitude(c, b.low, b.high)), own);
-    tn_value over = mx_binary(c, &tn_op_greater, each, most);
+    tn_value over = imp_binary(c, &tn_op_greater, each, most);
     tn_value coarser = mx_by(c, mx_by(c, mx_times(c, most, own), data), w->steps);
     tn_value fewer = imp_cast(c, mx_round_away(c, mx_scaled(c, q.v, coarser)), TN_I8);
     w->v = imp_choose(c, over, fewer, q.v);

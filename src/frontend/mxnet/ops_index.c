@@ -106,7 +106,7 @@ static void one_hot(imp_node *c)
     if (depth < 1 || depth > INT32_MAX)
         imp_refuse(c, IMP_BAD_VALUE, "attribute depth is %lld", (long long)depth);
     tn_value count = imp_count_up(c, tn_idx(c->pool, depth));
-    tn_value here = mx_binary(c, &tn_op_equal, imp_unsqueeze(c, at, imp_rank(at)), count);
+    tn_value here = imp_binary(c, &tn_op_equal, imp_unsqueeze(c, at, imp_rank(at)), count);
     tn_value yes = imp_const(c, t, on), no = imp_const(c, t, off);
     imp_out(c, 0, imp_choose(c, here, yes, no));
 }
@@ -138,7 +138,7 @@ static void sequence_mask(imp_node *c)
         return;
     }
     tn_value step = imp_along(c, imp_count_up(c, imp_type(x)->dim[axis]), axis, imp_rank(x));
-    tn_value inside = mx_binary(c, &tn_op_less, step, imp_along(c, n, 1 - axis, imp_rank(x)));
+    tn_value inside = imp_binary(c, &tn_op_less, step, imp_along(c, n, 1 - axis, imp_rank(x)));
     imp_out(c, 0, imp_choose(c, inside, x, imp_const(c, imp_type(x)->dtype, value)));
 }
 

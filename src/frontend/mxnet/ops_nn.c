@@ -302,8 +302,8 @@ static void dot(imp_node *c)
     tn_value a = imp_in(c, 0), b = imp_in(c, 1);
     bool ta = mx_bool(c, "transpose_a", false), tb = mx_bool(c, "transpose_b", false);
     imp_attr_ignore(c, "forward_stype");
-    a = ta && imp_rank(a) > 1 ? imp_call1(c, &tn_op_transpose, NULL, a) : a;
-    b = tb && imp_rank(b) > 1 ? imp_call1(c, &tn_op_transpose, NULL, b) : b;
+    a = ta && imp_rank(a) > 1 ? imp_unary(c, &tn_op_transpose, a) : a;
+    b = tb && imp_rank(b) > 1 ? imp_unary(c, &tn_op_transpose, b) : b;
     contract(c, a, b, 1);
 }
 
@@ -314,7 +314,7 @@ static void np_dot(imp_node *c)
     int64_t perm[IMP_MAX_RANK];
     int n = imp_rank(b);
     if (!c->bad && (n == 0 || imp_rank(a) == 0)) {
-        imp_out(c, 0, imp_call2(c, &tn_op_multiply, NULL, a, b));
+        imp_out(c, 0, imp_binary(c, &tn_op_multiply, a, b));
         return;
     }
     for (int i = 0; i < n; i++)
@@ -371,7 +371,7 @@ static void gemm2(imp_node *c)
     tn_value y = batch_product(c, imp_in(c, 0), imp_in(c, 1), mx_bool(c, "transpose_a", false),
                                mx_bool(c, "transpose_b", false));
     y = alpha == 1 ? y : imp_with(c, &tn_op_multiply, y, alpha);
-    imp_out(c, 0, third ? mx_binary(c, &tn_op_add, y, imp_with(c, &tn_op_multiply, imp_in(c, 2), beta)) : y);
+    imp_out(c, 0, third ? imp_binary(c, &tn_op_add, y, imp_with(c, &tn_op_multiply, imp_in(c, 2), beta)) : y);
 }
 
 /* ---- resizing ---- */
@@ -424,7 +424,7 @@ static void upsampling(imp_node *c)
     for (uint32_t i = 0; i < imp_n_in(c); i++)
         part[i] = imp_resize2d(c, imp_in(c, i), h, w, "nearest_neighbor", "asymmetric");
     for (uint32_t i = 1; i < imp_n_in(c) && mode == 1; i++)
-        part[0] = mx_binary(c, &tn_op_add, part[0], part[i]);
+        part[0] = imp_binary(c, &tn_op_add, part[0], part[i]);
     imp_out(c, 0, imp_concat(c, mode == 1 ? 1 : imp_n_in(c), part, 1));
 }
 

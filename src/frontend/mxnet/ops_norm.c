@@ -97,9 +97,9 @@ static void l2_normalization(imp_node *c)
     for (int i = mode == 2 ? 2 : 1; i < (mode == 1 ? 2 : rank); i++)
         axis[n++] = i;
     tn_axes_attr a = {tn_ints_make(c->arena, (uint32_t)n, axis), true, false};
-    tn_value sum = imp_call1(c, &tn_op_sum, &a, mx_binary(c, &tn_op_multiply, x, x));
+    tn_value sum = imp_call1(c, &tn_op_sum, &a, imp_binary(c, &tn_op_multiply, x, x));
     sum = imp_with(c, &tn_op_add, sum, mx_float(c, "eps", 1e-10));
-    imp_out(c, 0, mx_binary(c, &tn_op_divide, x, mx_unary(c, &tn_op_sqrt, sum)));
+    imp_out(c, 0, imp_binary(c, &tn_op_divide, x, imp_unary(c, &tn_op_sqrt, sum)));
 }
 
 static void lrn(imp_node *c)
@@ -122,7 +122,7 @@ static void softmax(imp_node *c)
     if (mx_bool(c, "use_length", false))
         imp_refuse(c, IMP_BAD_VALUE, "lengths of sequences (use_length) are not supported");
     if (c->row->op[4] == 'm' && c->row->op[5] == 'i') /* softmin */
-        x = mx_unary(c, &tn_op_negative, x);
+        x = imp_unary(c, &tn_op_negative, x);
     x = t == 1 ? x : imp_with(c, &tn_op_divide, x, t);
     imp_out(c, 0, imp_cast(c, imp_softmax(c, c->row->relay, x, mx_int(c, "axis", -1)), result));
 }

@@ -31,8 +31,8 @@ static tn_value real(imp_node *c, double v)
 
 tn_value mx_magnitude(imp_node *c, tn_value low, tn_value high)
 {
-    tn_value a = mx_unary(c, &tn_op_abs, low);
-    return mx_binary(c, &tn_op_maximum, a, mx_unary(c, &tn_op_abs, high));
+    tn_value a = imp_unary(c, &tn_op_abs, low);
+    return imp_binary(c, &tn_op_maximum, a, imp_unary(c, &tn_op_abs, high));
 }
 
 static double half_steps(tn_dtype t) { return t.code == TN_INT && t.bits == 8 ? 127.5 : 255.5; }
@@ -50,7 +50,7 @@ tn_value mx_steps_of(imp_node *c, const mx_quantised *q)
 
 tn_value mx_whole(imp_node *c, tn_value x, tn_dtype t)
 {
-    return imp_cast(c, mx_unary(c, &tn_op_round, x), t); /* which limits */
+    return imp_cast(c, imp_unary(c, &tn_op_round, x), t); /* which limits */
 }
 
 bool mx_calibrated(imp_node *c, mx_quantised *out)
@@ -99,7 +99,7 @@ static void keep_range(imp_node *c, tn_dtype t, mx_quantised *q)
     if (t.code == TN_UINT)
         return;
     q->high = mx_magnitude(c, q->low, q->high);
-    q->low = mx_unary(c, &tn_op_negative, q->high);
+    q->low = imp_unary(c, &tn_op_negative, q->high);
 }
 
 /* ---- between real and whole numbers ---- */
@@ -169,7 +169,7 @@ static void requantize(imp_node *c)
     tn_value factor = mx_times(c, step, mx_number_by(c, t.code == TN_UINT ? 255 : 127, to));
     out.v = mx_whole(c, mx_scaled(c, in.v, factor), t);
     out.high = to;
-    out.low = t.code == TN_UINT ? real(c, 0) : mx_unary(c, &tn_op_negative, to);
+    out.low = t.code == TN_UINT ? real(c, 0) : imp_unary(c, &tn_op_negative, to);
     mx_quantised_out(c, out);
 }
 
@@ -182,7 +182,7 @@ void mx_range_of_sums(imp_node *c, const mx_quantised *a, const mx_quantised *b,
     tn_value second = mx_magnitude(c, b->low, b->high);
     second = imp_with(c, &tn_op_divide, second, is_unsigned ? 255 : 127);
     out->high = imp_with(c, &tn_op_multiply, mx_times(c, first, second), sums_range);
-    out->low = mx_unary(c, &tn_op_negative, out->high);
+    out->low = imp_unary(c, &tn_op_negative, out->high);
 }
 
 /* int8 numbers of a bias as numbers of the sums, which have `steps` for 1. */
@@ -294,8 +294,8 @@ static void quantized_concat(imp_node *c)
         if (!mx_takes_bytes(c, in[i].v))
             return;
         t = imp_type(in[i].v)->dtype.code == TN_INT ? TN_I8 : t;
-        y.low = mx_binary(c, &tn_op_minimum, y.low, in[i].low);
-        y.high = mx_binary(c, &tn_op_maximum, y.high, in[i].high);
+        y.low = imp_binary(c, &tn_op_minimum, y.low, in[i].low);
+        y.high = imp_binary(c, &tn_op_maximum, y.high, in[i].high);
     }
     if (!n || n * 3 != imp_n_in(c)) {
         imp_refuse(c, IMP_OPERANDS, "%u operands are no tensors with ranges", (unsigned)imp_n_in(c));
@@ -338,19 +338,19 @@ static void quantized_add(imp_node *c)
         return;
     }
     both = mx_magnitude(c, in[0].low, in[0].high);
-    both = mx_binary(c, &tn_op_add, both, mx_magnitude(c, in[1].low, in[1].high));
+    both = imp_binary(c, &tn_op_add, both, mx_magnitude(c, in[1].low, in[1].high));
     if (known) {
         steps = mx_steps(c, t, mx_magnitude(c, y.low, y.high));
     } else {
         y.high = both;
-        y.low = mx_unary(c, &tn_op_negative, both);
+        y.low = imp_unary(c, &tn_op_negative, both);
     }
     for (int i = 0; i < 2; i++) {
         part[i] = mx_scaled(c, in[i].v, add_factor(c, &in[i], both, steps));
         if (mixed && imp_type(in[i].v)->dtype.code == TN_UINT) /* is made int8 before */
             part[i] = imp_cast(c, mx_whole(c, part[i], TN_I8), TN_F32);
     }
-    y.v = mx_whole(c, mx_binary(c, &tn_op_add, part[0], part[1]), t);
+    y.v = mx_whole(c, imp_binary(c, &tn_op_add, part[0], part[1]), t);
     mx_quantised_out(c, y);
 }
 
@@ -400,14 +400,14 @@ static void quantized_batch_norm(imp_node *c)
     if (imp_type(x.v)->dtype.code == TN_UINT)
         x.v = mx_whole(c, imp_with(c, &tn_op_multiply, imp_cast(c, x.v, TN_F32), 127.5 / 255.5), TN_I8);
     tn_value from = mx_magnitude(c, x.low, x.high), to = mx_magnitude(c, y.low, y.high);
-    tn_value root = mx_unary(c, &tn_op_sqrt, imp_with(c, &tn_op_add, variance, epsilon));
+    tn_value root = imp_unary(c, &tn_op_sqrt, imp_with(c, &tn_op_add, variance, epsilon));
     tn_value inverse = mx_number_by(c, 1, root);
     tn_value factor = mx_by(c, mx_times(c, mx_times(c, gamma, inverse), from), to);
     factor = imp_with(c, &tn_op_divide, factor, sqrtf(1 + (float)epsilon));
-    tn_value shift = mx_binary(c, &tn_op_subtract, beta, mx_times(c, mx_times(c, mean, gamma), inverse));
+    tn_value shift = imp_binary(c, &tn_op_subtract, beta, mx_times(c, mx_times(c, mean, gamma), inverse));
     shift = mx_by(c, imp_with(c, &tn_op_multiply, shift, 127.5), to);
     tn_value scaled = mx_scaled(c, x.v, imp_along(c, factor, axis, rank));
-    y.v = mx_whole(c, mx_binary(c, &tn_op_add, scaled, imp_along(c, shift, axis, rank)), TN_I8);
+    y.v = mx_whole(c, imp_binary(c, &tn_op_add, scaled, imp_along(c, shift, axis, rank)), TN_I8);
     mx_quantised_out(c, y);
 }
 

@@ -60,12 +60,12 @@ static tn_value bias_of(imp_node *c, const stack *s, const cell *k, tn_value *in
 {
     *inner = (tn_value){0};
     if (s->kind != GRU)
-        return imp_call2(c, &tn_op_add, NULL, k->wb, k->rb);
+        return imp_binary(c, &tn_op_add, k->wb, k->rb);
     const int64_t around[] = {0, s->units};
     tn_pad_attr zeros = {.pad_width = tn_make_dims(c->g, 2, around), .pad_mode = "constant"};
     *inner = imp_slice(c, k->rb, 0, 2 * s->units, 3 * s->units);
     tn_value gates = imp_call1(c, &tn_op_nn_pad, &zeros, imp_slice(c, k->rb, 0, 0, 2 * s->units));
-    return imp_call2(c, &tn_op_add, NULL, k->wb, gates);
+    return imp_binary(c, &tn_op_add, k->wb, gates);
 }
 
 static tn_value run_cell(imp_node *c, stack *s, tn_value x, const cell *k, int64_t i, bool reverse)

@@ -21,7 +21,7 @@ static tn_value not_scalar(imp_node *c, tn_value v)
 
 static tn_value without_nan(imp_node *c, tn_value x, double v)
 {
-    tn_value is_nan = mx_unary(c, &tn_op_isnan, x);
+    tn_value is_nan = imp_unary(c, &tn_op_isnan, x);
     return imp_choose(c, is_nan, imp_const(c, imp_type(x)->dtype, v), x);
 }
 
@@ -44,9 +44,9 @@ static void norm(imp_node *c)
     imp_attr_ignore(c, "out_dtype");
     if (order != 1 && order != 2)
         imp_refuse(c, IMP_BAD_VALUE, "attribute ord is %lld; 1 and 2 are supported", (long long)order);
-    x = order == 1 ? mx_unary(c, &tn_op_abs, x) : mx_binary(c, &tn_op_multiply, x, x);
+    x = order == 1 ? imp_unary(c, &tn_op_abs, x) : imp_binary(c, &tn_op_multiply, x, x);
     tn_value y = imp_call1(c, &tn_op_sum, &a, x);
-    imp_out(c, 0, not_scalar(c, order == 1 ? y : mx_unary(c, &tn_op_sqrt, y)));
+    imp_out(c, 0, not_scalar(c, order == 1 ? y : imp_unary(c, &tn_op_sqrt, y)));
 }
 
 /* The position as a float. In 0.9.4 and before, axis -1 stood for none. */

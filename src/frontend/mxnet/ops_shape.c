@@ -180,8 +180,7 @@ static void transpose(imp_node *c)
     if (given && !c->bad && axes.n != (uint32_t)imp_rank(x))
         imp_refuse(c, IMP_BAD_VALUE, "axes has %u entries, but the operand is %s", (unsigned)axes.n,
                    imp_type_text(c, imp_type(x)));
-    imp_out(c, 0,
-            given ? imp_transpose(c, x, (int)axes.n, axes.at) : imp_call1(c, &tn_op_transpose, NULL, x));
+    imp_out(c, 0, given ? imp_transpose(c, x, (int)axes.n, axes.at) : imp_unary(c, &tn_op_transpose, x));
 }
 
 static void swap_axis(imp_node *c)

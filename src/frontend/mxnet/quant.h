@@ -30,11 +30,11 @@ void mx_range_of_sums(imp_node *c, const mx_quantised *a, const mx_quantised *b,
 /* ---- float32 arithmetic ---- */
 static inline tn_value mx_times(imp_node *c, tn_value a, tn_value b)
 {
-    return mx_binary(c, &tn_op_multiply, a, b);
+    return imp_binary(c, &tn_op_multiply, a, b);
 }
 static inline tn_value mx_by(imp_node *c, tn_value a, tn_value b)
 {
-    return mx_binary(c, &tn_op_divide, a, b);
+    return imp_binary(c, &tn_op_divide, a, b);
 }
 static inline tn_value mx_number_by(imp_node *c, double a, tn_value b)
 {

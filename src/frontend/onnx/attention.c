@@ -12,7 +12,7 @@ int64_t onnx_known(const tn_expr *e)
 
 tn_value onnx_times(imp_node *c, tn_value v, double by)
 {
-    return by == 1 ? v : imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, imp_type(v)->dtype, by));
+    return by == 1 ? v : imp_binary(c, &tn_op_multiply, v, imp_const(c, imp_type(v)->dtype, by));
 }
 
 /* ---- heads ---- */
@@ -89,12 +89,11 @@ static void shares(imp_node *c, const onnx_attention *a, onnx_scores *s)
     static const tn_axis_attr last = {-1};
     tn_dtype t = imp_type(a->q)->dtype;
     s->masked = s->capped =
-        a->cap > 0
-            ? onnx_times(c, imp_call1(c, &tn_op_tanh, NULL, onnx_times(c, s->plain, 1 / a->cap)), a->cap)
-            : s->plain;
+        a->cap > 0 ? onnx_times(c, imp_unary(c, &tn_op_tanh, onnx_times(c, s->plain, 1 / a->cap)), a->cap)
+                   : s->plain;
     for (int i = 0; i < 2; i++)
         if (a->bias[i].def)
-            s->masked = imp_call2(c, &tn_op_add, NULL, s->masked, imp_cast(c, a->bias[i], t));
+            s->masked = imp_binary(c, &tn_op_add, s->masked, imp_cast(c, a->bias[i], t));
     bool masked =
         a->limits.causal || a->limits.left >= 0 || a->limits.right >= 0 || a->mask.def || a->lengths.def;
     if (masked) {
@@ -144,11 +143,9 @@ static tn_value rotate_all(imp_node *c, tn_value x, int64_t size, bool in_turn, 
                            tn_value sine)
 {
     tn_value a = half(c, x, size, 0, in_turn), b = half(c, x, size, 1, in_turn);
-    tn_value ca = imp_call2(c, &tn_op_multiply, NULL, cosine, a),
-             sb = imp_call2(c, &tn_op_multiply, NULL, sine, b),
-             sa = imp_call2(c, &tn_op_multiply, NULL, sine, a),
-             cb = imp_call2(c, &tn_op_multiply, NULL, cosine, b);
-    tn_value part[2] = {imp_call2(c, &tn_op_subtract, NULL, ca, sb), imp_call2(c, &tn_op_add, NULL, sa, cb)};
+    tn_value ca = imp_binary(c, &tn_op_multiply, cosine, a), sb = imp_binary(c, &tn_op_multiply, sine, b),
+             sa = imp_binary(c, &tn_op_multiply, sine, a), cb = imp_binary(c, &tn_op_multiply, cosine, b);
+    tn_value part[2] = {imp_binary(c, &tn_op_subtract, ca, sb), imp_binary(c, &tn_op_add, sa, cb)};
     if (!in_turn || c->bad)
         return imp_concat(c, 2, part, 3);
     for (int k = 0; k < 2; k++)

@@ -85,7 +85,7 @@ static tn_value carry(imp_node *c, onnx_loop *b, tn_value v, const char *name, c
 /* A value is put at the end of carried sequence k by each iteration. */
 static void put(imp_node *c, onnx_loop *b, uint32_t k, tn_value v)
 {
-    b->out[k + 1] = imp_call2(c, &tn_op_seq_insert, NULL, b->out[k + 1], v);
+    b->out[k + 1] = imp_binary(c, &tn_op_seq_insert, b->out[k + 1], v);
 }
 
 /* Collected result k are texts: the loop carries the texts of all iterations, as a sequence of lists, and how many they
@@ -104,8 +104,8 @@ static uint32_t collect_texts(imp_node *c, onnx_loop *b, uint32_t k)
     c->im->r = b->r;
     tn_value number = imp_text_numbers(c, *collected, 0), flat = imp_flat(c, number);
     put(c, b, at, imp_take_texts(c, *collected, flat));
-    b->out[at + 2] = imp_call2(c, &tn_op_add, NULL, count, imp_extent_of(c, flat, 0));
-    *collected = imp_call2(c, &tn_op_add, NULL, number, count);
+    b->out[at + 2] = imp_binary(c, &tn_op_add, count, imp_extent_of(c, flat, 0));
+    *collected = imp_binary(c, &tn_op_add, number, count);
     c->im->r = outer;
     return at;
 }

@@ -8,7 +8,7 @@
 static void plain(imp_node *c)
 {
     imp_attr_ignore(c, "consumed_inputs");
-    imp_out(c, 0, imp_call1(c, c->row->relay, NULL, imp_in(c, 0)));
+    imp_out(c, 0, imp_unary(c, c->row->relay, imp_in(c, 0)));
 }
 
 static void with_alpha(imp_node *c)
@@ -41,7 +41,7 @@ static void gelu(imp_node *c)
     const char *how = imp_attr_string(c, "approximate", "none");
     if (strcmp(how, "none") != 0 && strcmp(how, "tanh") != 0)
         imp_fail(c, "onnx-E009", "approximate is \"%s\"; none and tanh are known", how);
-    imp_out(c, 0, imp_call1(c, how[0] == 't' ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, NULL, imp_in(c, 0)));
+    imp_out(c, 0, imp_unary(c, how[0] == 't' ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, imp_in(c, 0)));
 }
 
 /* The gate, a * sigmoid(alpha * a), times the value. */
@@ -49,19 +49,19 @@ static void swiglu(imp_node *c)
 {
     tn_alpha_attr a = {imp_attr_float(c, "alpha", 1)};
     tn_value gate = imp_call1(c, &tn_op_nn_swish, &a, imp_in(c, 0));
-    imp_out(c, 0, imp_call2(c, &tn_op_multiply, NULL, gate, imp_in(c, 1)));
+    imp_out(c, 0, imp_binary(c, &tn_op_multiply, gate, imp_in(c, 1)));
 }
 
 /* ---- experimental operators: they never belonged to a release, but old exporters wrote them ---- */
 
 static tn_value times(imp_node *c, tn_value x, double v)
 {
-    return v == 1 ? x : imp_call2(c, &tn_op_multiply, NULL, x, imp_const(c, imp_type(x)->dtype, v));
+    return v == 1 ? x : imp_binary(c, &tn_op_multiply, x, imp_const(c, imp_type(x)->dtype, v));
 }
 
 static tn_value plus(imp_node *c, tn_value x, double v)
 {
-    return v == 0 ? x : imp_call2(c, &tn_op_add, NULL, x, imp_const(c, imp_type(x)->dtype, v));
+    return v == 0 ? x : imp_binary(c, &tn_op_add, x, imp_const(c, imp_type(x)->dtype, v));
 }
 
 /* alpha * x + beta */
@@ -77,14 +77,14 @@ static void scale(imp_node *c) { imp_out(c, 0, times(c, imp_in(c, 0), imp_attr_f
 static void scaled_tanh(imp_node *c)
 {
     double alpha = imp_attr_float(c, "alpha", 1), beta = imp_attr_float(c, "beta", 1);
-    imp_out(c, 0, times(c, imp_call1(c, &tn_op_tanh, NULL, times(c, imp_in(c, 0), beta)), alpha));
+    imp_out(c, 0, times(c, imp_unary(c, &tn_op_tanh, times(c, imp_in(c, 0), beta)), alpha));
 }
 
 /* alpha * log(exp(beta * x) + 1) */
 static void parametric_softplus(imp_node *c)
 {
     double alpha = imp_attr_float(c, "alpha", 1), beta = imp_attr_float(c, "beta", 1);
-    imp_out(c, 0, times(c, imp_call1(c, &tn_op_nn_softplus, NULL, times(c, imp_in(c, 0), beta)), alpha));
+    imp_out(c, 0, times(c, imp_unary(c, &tn_op_nn_softplus, times(c, imp_in(c, 0), beta)), alpha));
 }
 
 /* scale * x + bias of each channel */

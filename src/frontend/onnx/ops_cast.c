@@ -26,10 +26,10 @@ static tn_value to_power(imp_node *c, tn_value x, bool up)
     const int64_t digits = (INT64_C(1) << 52) - 1;
     tn_value b = reinterpreted(c, x, TN_I64);
     if (up)
-        b = imp_call2(c, &tn_op_add, NULL, b, imp_const_ints(c, TN_I64, 0, 1, &digits));
+        b = imp_binary(c, &tn_op_add, b, imp_const_ints(c, TN_I64, 0, 1, &digits));
     const int64_t kept = ~digits;
-    b = imp_call2(c, &tn_op_bitwise_and, NULL, b, imp_const_ints(c, TN_I64, 0, 1, &kept));
-    tn_value in[] = {imp_call1(c, &tn_op_isnan, NULL, x), x, reinterpreted(c, b, TN_F64)};
+    b = imp_binary(c, &tn_op_bitwise_and, b, imp_const_ints(c, TN_I64, 0, 1, &kept));
+    tn_value in[] = {imp_unary(c, &tn_op_isnan, x), x, reinterpreted(c, b, TN_F64)};
     return imp_call(c, &tn_op_where, NULL, 3, in);
 }
 

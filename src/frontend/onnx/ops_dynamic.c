@@ -27,10 +27,9 @@ static void nonzero(imp_node *c)
         const tn_expr *e = t->dim[d];
         int64_t n;
         tn_value extent = tn_is_int(e, &n) ? imp_i64(c, n) : imp_extent_of(c, x, d);
-        tn_value above = imp_call2(c, &tn_op_divide, NULL, at, extent);
+        tn_value above = imp_binary(c, &tn_op_divide, at, extent);
         row[d] = imp_unsqueeze(
-            c, imp_call2(c, &tn_op_subtract, NULL, at, imp_call2(c, &tn_op_multiply, NULL, above, extent)),
-            0);
+            c, imp_binary(c, &tn_op_subtract, at, imp_binary(c, &tn_op_multiply, above, extent)), 0);
         at = above;
     }
     tn_axis_attr a = {0};
@@ -52,8 +51,8 @@ static tn_value inside(imp_node *c, tn_value condition, tn_value x, int axis)
         return imp_call1(c, &tn_op_strided_slice, &front, condition);
     }
     tn_value at = imp_count_up(c, n), size = imp_extent_of(c, x, axis);
-    tn_value reach = imp_call2(c, &tn_op_less, NULL, at, size);
-    return imp_call2(c, &tn_op_logical_and, NULL, condition, reach);
+    tn_value reach = imp_binary(c, &tn_op_less, at, size);
+    return imp_binary(c, &tn_op_logical_and, condition, reach);
 }
 
 static void compress(imp_node *c)
@@ -114,12 +113,10 @@ static void nms(imp_node *c)
     tn_value in[5] = {boxes, scores, scalar_or(c, 2, TN_I64, 0), scalar_or(c, 3, TN_F32, 0),
                       scalar_or(c, 4, TN_F32, -3.4028234663852886e38)};
     tn_value chosen = imp_flat(c, imp_call(c, &tn_op_vision_nms_select, &a, 5, in));
-    tn_value at = imp_positions(c, imp_call2(c, &tn_op_greater_equal, NULL, chosen, imp_i64(c, 0)));
+    tn_value at = imp_positions(c, imp_binary(c, &tn_op_greater_equal, chosen, imp_i64(c, 0)));
     tn_value n = imp_extent_of(c, scores, 2), classes = imp_extent_of(c, scores, 1);
-    tn_value pair = imp_call2(c, &tn_op_divide, NULL, at, n),
-             batch = imp_call2(c, &tn_op_divide, NULL, pair, classes);
-    tn_value which =
-        imp_call2(c, &tn_op_subtract, NULL, pair, imp_call2(c, &tn_op_multiply, NULL, batch, classes));
+    tn_value pair = imp_binary(c, &tn_op_divide, at, n), batch = imp_binary(c, &tn_op_divide, pair, classes);
+    tn_value which = imp_binary(c, &tn_op_subtract, pair, imp_binary(c, &tn_op_multiply, batch, classes));
     const tn_value column[3] = {imp_unsqueeze(c, batch, 1), imp_unsqueeze(c, which, 1),
                                 imp_unsqueeze(c, imp_take(c, chosen, at, 0), 1)};
     tn_axis_attr axis = {1};

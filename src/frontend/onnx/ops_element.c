@@ -5,12 +5,9 @@
 
 #include <string.h>
 
-static void unary(imp_node *c) { imp_out(c, 0, imp_call1(c, c->row->relay, NULL, imp_in(c, 0))); }
+static void unary(imp_node *c) { imp_out(c, 0, imp_unary(c, c->row->relay, imp_in(c, 0))); }
 
-static void binary(imp_node *c)
-{
-    imp_out(c, 0, imp_call2(c, c->row->relay, NULL, imp_in(c, 0), imp_in(c, 1)));
-}
+static void binary(imp_node *c) { imp_out(c, 0, imp_binary(c, c->row->relay, imp_in(c, 0), imp_in(c, 1))); }
 
 /* Floats of 8 bits or less are not computed with; float32 has their numbers. */
 static tn_value as_number(imp_node *c, tn_value x)
@@ -18,21 +15,18 @@ static tn_value as_number(imp_node *c, tn_value x)
     return tn_dtype_is_minifloat(imp_type(x)->dtype) ? imp_cast(c, x, TN_F32) : x;
 }
 
-static void is_nan(imp_node *c)
-{
-    imp_out(c, 0, imp_call1(c, &tn_op_isnan, NULL, as_number(c, imp_in(c, 0))));
-}
+static void is_nan(imp_node *c) { imp_out(c, 0, imp_unary(c, &tn_op_isnan, as_number(c, imp_in(c, 0)))); }
 
 static void is_inf(imp_node *c)
 {
     tn_value x = as_number(c, imp_in(c, 0));
     bool below = imp_attr_int(c, "detect_negative", 1) != 0,
          above = imp_attr_int(c, "detect_positive", 1) != 0;
-    tn_value inf = imp_call1(c, &tn_op_isinf, NULL, x), zero = imp_const(c, imp_type(x)->dtype, 0);
+    tn_value inf = imp_unary(c, &tn_op_isinf, x), zero = imp_const(c, imp_type(x)->dtype, 0);
     if (!below || !above) {
-        tn_value side = !below && !above ? imp_call2(c, &tn_op_not_equal, NULL, inf, inf)
-                                         : imp_call2(c, below ? &tn_op_less : &tn_op_greater, NULL, x, zero);
-        inf = imp_call2(c, &tn_op_logical_and, NULL, inf, side);
+        tn_value side = !below && !above ? imp_binary(c, &tn_op_not_equal, inf, inf)
+                                         : imp_binary(c, below ? &tn_op_less : &tn_op_greater, x, zero);
+        inf = imp_binary(c, &tn_op_logical_and, inf, side);
     }
     imp_out(c, 0, inf);
 }
@@ -40,7 +34,7 @@ static void is_inf(imp_node *c)
 static void mod(imp_node *c)
 {
     bool sign_of_a = imp_attr_int(c, "fmod", 0) != 0;
-    imp_out(c, 0, imp_call2(c, sign_of_a ? &tn_op_mod : &tn_op_floor_mod, NULL, imp_in(c, 0), imp_in(c, 1)));
+    imp_out(c, 0, imp_binary(c, sign_of_a ? &tn_op_mod : &tn_op_floor_mod, imp_in(c, 0), imp_in(c, 1)));
 }
 
 static void shift(imp_node *c)
@@ -50,8 +44,7 @@ static void shift(imp_node *c)
     bool left = strcmp(to, "LEFT") == 0;
     if (!left && strcmp(to, "RIGHT") != 0)
         imp_fail(c, "onnx-E009", "direction is \"%s\"; LEFT and RIGHT are known", to);
-    imp_out(c, 0,
-            imp_call2(c, left ? &tn_op_left_shift : &tn_op_right_shift, NULL, imp_in(c, 0), imp_in(c, 1)));
+    imp_out(c, 0, imp_binary(c, left ? &tn_op_left_shift : &tn_op_right_shift, imp_in(c, 0), imp_in(c, 1)));
 }
 
 static void bit_cast(imp_node *c)
@@ -78,7 +71,7 @@ static tn_value small_power(imp_node *c, tn_value x, tn_value y)
         return (tn_value){0};
     tn_value p = x;
     for (int i = 1; i < (int)n; i++)
-        p = imp_call2(c, &tn_op_multiply, NULL, p, x);
+        p = imp_binary(c, &tn_op_multiply, p, x);
     return p;
 }
 
@@ -89,12 +82,12 @@ static void power(imp_node *c)
     bool whole = tn_dtype_is_int(t);
     tn_value small = small_power(c, x, y);
     if (small.def || (whole && tn_dtype_is_int(u))) {
-        imp_out(c, 0, small.def ? small : imp_call2(c, &tn_op_power, NULL, x, imp_cast(c, y, t)));
+        imp_out(c, 0, small.def ? small : imp_binary(c, &tn_op_power, x, imp_cast(c, y, t)));
         return;
     }
     tn_dtype wide = whole ? TN_F64 : t.bits == 16 ? TN_F32 : t;
     tn_value base = imp_cast(c, x, wide), exponent = imp_cast(c, y, wide);
-    tn_value r = imp_call2(c, &tn_op_power, NULL, base, exponent);
+    tn_value r = imp_binary(c, &tn_op_power, base, exponent);
     imp_out(c, 0, imp_cast(c, r, t));
 }
 

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-static tn_value add(imp_node *c, tn_value a, tn_value b) { return imp_call2(c, &tn_op_add, NULL, a, b); }
+static tn_value add(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_add, a, b); }
 
 tn_value onnx_checked(imp_node *c, tn_value at, const tn_expr *extent)
 {
@@ -38,8 +38,8 @@ static tn_value inverse_size(imp_node *c, tn_value x)
     int64_t last = imp_rank(x) - 1;
     tn_axes_attr a = {tn_ints_make(c->arena, 1, &last), true, false};
     x = imp_cast(c, x, TN_F32);
-    tn_value mean = imp_call1(c, &tn_op_mean, &a, imp_call2(c, &tn_op_multiply, NULL, x, x));
-    return imp_call1(c, &tn_op_rsqrt, NULL,
+    tn_value mean = imp_call1(c, &tn_op_mean, &a, imp_binary(c, &tn_op_multiply, x, x));
+    return imp_unary(c, &tn_op_rsqrt,
                      add(c, mean, imp_const(c, TN_F32, imp_attr_float(c, "epsilon", 1e-12f))));
 }
 
@@ -123,7 +123,7 @@ static tn_value lengths(imp_node *c, tn_value mask, tn_value ids)
     tn_broadcast_to_attr batch = {tn_dims_make(c->arena, 1, imp_type(ids)->dim)};
     if (!mask.def)
         return imp_call1(c, &tn_op_broadcast_to, &batch, imp_const(c, TN_I32, 0));
-    tn_value one = imp_call2(c, &tn_op_equal, NULL, mask, imp_const(c, imp_type(mask)->dtype, 1));
+    tn_value one = imp_binary(c, &tn_op_equal, mask, imp_const(c, imp_type(mask)->dtype, 1));
     return imp_reduce(c, &tn_op_sum, imp_cast(c, one, TN_I32), 1);
 }
 
@@ -192,8 +192,8 @@ static void ngram_repeat_block(imp_node *c)
         last = imp_unsqueeze(c, imp_with(c, &tn_op_maximum, last, 0), 0);
         last = imp_take(c, ids, last, 1);
         tn_value here = imp_take(c, ids, imp_with(c, &tn_op_add, place, (double)k), 1);
-        here = imp_call2(c, &tn_op_equal, NULL, here, last);
-        same = same.def ? imp_call2(c, &tn_op_logical_and, NULL, same, here) : here;
+        here = imp_binary(c, &tn_op_equal, here, last);
+        same = same.def ? imp_binary(c, &tn_op_logical_and, same, here) : here;
     }
     tn_value next = imp_take(c, ids, imp_with(c, &tn_op_add, place, (double)(n - 1)), 1);
     tn_dtype real = imp_type(scores)->dtype;

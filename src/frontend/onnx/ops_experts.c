@@ -19,12 +19,7 @@ typedef struct mix {
     tn_value given; /* [T, E]: what experts count where router_probs only say which; absent: those do */
 } mix;
 
-static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
-static tn_value times(imp_node *c, tn_value a, tn_value b) { return two(c, &tn_op_multiply, a, b); }
+static tn_value times(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_multiply, a, b); }
 
 /* ---- shares ---- */
 
@@ -50,7 +45,7 @@ static tn_value shares(const mix *x)
         best = imp_call2(c, &tn_op_gather, &second, imp_cast(c, x->given, TN_F32), at);
     tn_axes_attr row = {tn_ints_make(c->arena, 1, &column), true, false};
     if (whole)
-        best = two(c, &tn_op_divide, best, imp_call1(c, &tn_op_sum, &row, best));
+        best = imp_binary(c, &tn_op_divide, best, imp_call1(c, &tn_op_sum, &row, best));
     tn_scatter_attr set = {1, "update"};
     const tn_value in[3] = {c->bad ? v : imp_zeros_of(c, imp_type(v)), at, best};
     return imp_call(c, &tn_op_scatter_elements, &set, 3, in);
@@ -75,7 +70,7 @@ static tn_value layer(const mix *x, tn_value rows, int which, tn_value share)
     const tn_expr *flat[2] = {imp_product(c, t, 0, 2), t->dim[2]},
                   *dim[3] = {imp_type(rows)->dim[0], t->dim[0], t->dim[1]};
     tn_value y = imp_reshape(c, imp_dense(c, rows, imp_reshape(c, w, 2, flat), NULL), 3, dim);
-    return bias.def ? two(c, &tn_op_add, y, bias) : y;
+    return bias.def ? imp_binary(c, &tn_op_add, y, bias) : y;
 }
 
 typedef struct gate { /* of swiglu */
@@ -127,9 +122,9 @@ static tn_value activate(const mix *x, tn_value y, tn_value rows, tn_value share
     if (x->weight[FC3].def && !c->bad)
         imp_fail(c, "onnx-E095", "a third layer (fc3) with activation \"%s\" is not supported", name);
     if (strcmp(name, "relu") == 0)
-        return imp_call1(c, &tn_op_nn_relu, NULL, y);
+        return imp_unary(c, &tn_op_nn_relu, y);
     if (strcmp(name, "gelu") == 0)
-        return imp_call1(c, &tn_op_nn_gelu_tanh, NULL, y);
+        return imp_unary(c, &tn_op_nn_gelu_tanh, y);
     if (strcmp(name, "silu") == 0)
         return imp_call1(c, &tn_op_nn_swish, &one, y);
     if (strcmp(name, "identity") != 0 && !c->bad)
@@ -159,7 +154,7 @@ static tn_value mixed(const mix *x, tn_value y, tn_value share)
                   *rows[2] = {imp_type(y)->dim[0], flat[1]};
     w = imp_reshape(c, imp_transpose(c, w, 3, by_rows), 2, flat);
     y = imp_dense(c, imp_reshape(c, y, 2, rows), w, NULL);
-    return bias.def ? two(c, &tn_op_add, y, imp_matmul(c, share, bias, NULL)) : y;
+    return bias.def ? imp_binary(c, &tn_op_add, y, imp_matmul(c, share, bias, NULL)) : y;
 }
 
 static void mixture(const mix *e)
@@ -225,7 +220,7 @@ static tn_value real_weights(imp_node *c, uint32_t layer, int64_t bits, int64_t 
     q = imp_reshape(c, imp_cast(c, q, TN_F32), 4, dim);
     dim[3] = tn_idx(c->pool, 1);
     zero = imp_rank(zero) ? imp_reshape(c, zero, 4, dim) : zero;
-    q = two(c, &tn_op_subtract, q, zero);
+    q = imp_binary(c, &tn_op_subtract, q, zero);
     q = times(c, q, imp_reshape(c, scale, 4, dim));
     return imp_reshape(c, q, 3, t->dim);
 }

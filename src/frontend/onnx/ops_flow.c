@@ -64,7 +64,7 @@ static onnx_loop begin_loop(imp_node *c, const onnx_graph *g, uint32_t n_carried
     tn_value trip =
         imp_has(c, 0) ? imp_cast(c, imp_in(c, 0), TN_I64) : imp_const_ints(c, TN_I64, 0, 1, &most);
     trip = imp_rank(trip) ? imp_reshape(c, trip, 0, NULL) : trip;
-    trip = imp_call2(c, &tn_op_maximum, NULL, trip, imp_const_ints(c, TN_I64, 0, 1, &zero));
+    trip = imp_binary(c, &tn_op_maximum, trip, imp_const_ints(c, TN_I64, 0, 1, &zero));
     tn_value go = imp_has(c, 1) ? onnx_bool_scalar(c, imp_in(c, 1)) : imp_const(c, TN_BOOL1, 1);
     for (uint32_t k = 0; k < n_carried; k++)
         carried[k] = imp_in(c, k + 2);

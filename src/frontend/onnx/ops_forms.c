@@ -104,7 +104,7 @@ static void range(imp_node *c)
     as_onnx(c, "Range", 11, 3, in);
 }
 
-static void inverse(imp_node *c) { imp_out(c, 0, imp_call1(c, &tn_op_inverse, NULL, imp_in(c, 0))); }
+static void inverse(imp_node *c) { imp_out(c, 0, imp_unary(c, &tn_op_inverse, imp_in(c, 0))); }
 
 /* Distances of each row of A from each row of B; sums of squares of differences, not of products, which cancel. */
 static void cdist(imp_node *c)
@@ -117,9 +117,9 @@ static void cdist(imp_node *c)
     if (!c->bad && (imp_rank(a) != 2 || imp_rank(b) != 2))
         imp_fail(c, "onnx-E022", "%s and %s must be matrices", imp_type_text(c, imp_type(a)),
                  imp_type_text(c, imp_type(b)));
-    tn_value d = imp_call2(c, &tn_op_subtract, NULL, imp_unsqueeze(c, a, 1), b);
-    d = imp_reduce(c, &tn_op_sum, imp_call2(c, &tn_op_multiply, NULL, d, d), 2);
-    imp_out(c, 0, root ? imp_call1(c, &tn_op_sqrt, NULL, d) : d);
+    tn_value d = imp_binary(c, &tn_op_subtract, imp_unsqueeze(c, a, 1), b);
+    d = imp_reduce(c, &tn_op_sum, imp_binary(c, &tn_op_multiply, d, d), 2);
+    imp_out(c, 0, root ? imp_unary(c, &tn_op_sqrt, d) : d);
 }
 
 // clang-format off

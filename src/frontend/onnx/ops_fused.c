@@ -65,7 +65,7 @@ static void fused_conv(imp_node *c)
         return;
     tn_value y = imp_call(c, op, &a, 2, in);
     y = imp_bias(c, y, bias, false);
-    y = more.def ? imp_call2(c, &tn_op_add, NULL, y, more) : y;
+    y = more.def ? imp_binary(c, &tn_op_add, y, more) : y;
     y = activate(c, y);
     imp_out(c, 0, last ? imp_channels_last(c, y) : y);
 }
@@ -104,7 +104,7 @@ static void fused_matmul(imp_node *c)
     tn_value b =
         turned(c, imp_in(c, 1), imp_attr_int(c, "transB", 0) != 0, imp_attr_int(c, "transBatchB", 0) != 0);
     tn_value y = imp_matmul(c, a, b, NULL);
-    y = alpha == 1 ? y : imp_call2(c, &tn_op_multiply, NULL, y, imp_const(c, imp_type(y)->dtype, alpha));
+    y = alpha == 1 ? y : imp_binary(c, &tn_op_multiply, y, imp_const(c, imp_type(y)->dtype, alpha));
     imp_out(c, 0, imp_has_attr(c, "activation") ? activate(c, y) : y);
 }
 
@@ -114,8 +114,8 @@ static void fused_matmul(imp_node *c)
 static void gelu(imp_node *c)
 {
     tn_value x = imp_in(c, 0), bias = imp_opt(c, 1);
-    x = bias.def ? imp_call2(c, &tn_op_add, NULL, x, bias) : x;
-    imp_out(c, 0, imp_call1(c, c->row->relay, NULL, x));
+    x = bias.def ? imp_binary(c, &tn_op_add, x, bias) : x;
+    imp_out(c, 0, imp_unary(c, c->row->relay, x));
 }
 
 static void quick_gelu(imp_node *c)
@@ -128,28 +128,28 @@ static void quick_gelu(imp_node *c)
 static void gemm_fast_gelu(imp_node *c)
 {
     tn_value y = imp_matmul(c, imp_in(c, 0), imp_in(c, 1), NULL), bias = imp_opt(c, 2);
-    y = bias.def ? imp_call2(c, &tn_op_add, NULL, y, bias) : y;
-    imp_out(c, 0, imp_call1(c, &tn_op_nn_gelu_tanh, NULL, y));
+    y = bias.def ? imp_binary(c, &tn_op_add, y, bias) : y;
+    imp_out(c, 0, imp_unary(c, &tn_op_nn_gelu_tanh, y));
 }
 
 /* a + bias, halves: the first times gelu of the second */
 static void bias_split_gelu(imp_node *c)
 {
-    tn_value x = imp_call2(c, &tn_op_add, NULL, imp_in(c, 0), imp_in(c, 1));
+    tn_value x = imp_binary(c, &tn_op_add, imp_in(c, 0), imp_in(c, 1));
     int64_t n;
     if (c->bad || imp_rank(x) < 1 || !tn_is_int(imp_type(x)->dim[imp_rank(x) - 1], &n)) {
         imp_fail(c, "onnx-E022", "%s has no halves", imp_type_text(c, imp_type(x)));
         return;
     }
-    tn_value gate = imp_call1(c, &tn_op_nn_gelu, NULL, imp_slice(c, x, -1, n / 2, n));
-    imp_out(c, 0, imp_call2(c, &tn_op_multiply, NULL, imp_slice(c, x, -1, 0, n / 2), gate));
+    tn_value gate = imp_unary(c, &tn_op_nn_gelu, imp_slice(c, x, -1, n / 2, n));
+    imp_out(c, 0, imp_binary(c, &tn_op_multiply, imp_slice(c, x, -1, 0, n / 2), gate));
 }
 
 /* x + bias + what is passed by */
 static void bias_add(imp_node *c)
 {
-    tn_value x = imp_call2(c, &tn_op_add, NULL, imp_in(c, 0), imp_in(c, 1));
-    imp_out(c, 0, imp_call2(c, &tn_op_add, NULL, x, imp_in(c, 2)));
+    tn_value x = imp_binary(c, &tn_op_add, imp_in(c, 0), imp_in(c, 1));
+    imp_out(c, 0, imp_binary(c, &tn_op_add, x, imp_in(c, 2)));
 }
 
 // clang-format off

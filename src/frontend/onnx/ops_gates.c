@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 static tn_value silu(imp_node *c, tn_value v)
 {
     static const tn_alpha_attr one = {1};
@@ -27,7 +22,7 @@ static void gated_add(imp_node *c)
     if (!c->bad && (imp_rank(gate) != imp_rank(x) || imp_rank(y) != imp_rank(x)))
         imp_fail(c, "onnx-E022", "gate %s does not have the dimensions of %s",
                  imp_type_text(c, imp_type(gate)), imp_type_text(c, imp_type(x)));
-    imp_out(c, 0, two(c, &tn_op_add, x, two(c, &tn_op_multiply, y, gate)));
+    imp_out(c, 0, imp_binary(c, &tn_op_add, x, imp_binary(c, &tn_op_multiply, y, gate)));
 }
 
 /* Rows of the last dimension to mean square 1, float32, where nn.rms_norm has no scale, or one of two dimensions. */
@@ -37,9 +32,9 @@ static tn_value unit_rows(imp_node *c, tn_value x)
     int64_t last = -1;
     tn_axes_attr a = {tn_ints_make(c->arena, 1, &last), true, false};
     x = imp_cast(c, x, TN_F32);
-    tn_value square = imp_call1(c, &tn_op_mean, &a, two(c, &tn_op_multiply, x, x));
-    return two(c, &tn_op_multiply, x,
-               imp_call1(c, &tn_op_rsqrt, NULL, imp_with(c, &tn_op_add, square, epsilon)));
+    tn_value square = imp_call1(c, &tn_op_mean, &a, imp_binary(c, &tn_op_multiply, x, x));
+    return imp_binary(c, &tn_op_multiply, x,
+                      imp_unary(c, &tn_op_rsqrt, imp_with(c, &tn_op_add, square, epsilon)));
 }
 
 /* The last dimension of v as rows of n elements. */
@@ -74,8 +69,8 @@ static void gated_rms_norm(imp_node *c)
     if (c->bad)
         return;
     y = imp_reshape(c, y, t->n, t->dim);
-    gate = sigmoid ? imp_call1(c, &tn_op_sigmoid, NULL, gate) : silu(c, gate);
-    imp_out(c, 0, imp_cast(c, two(c, &tn_op_multiply, y, gate), t->dtype));
+    gate = sigmoid ? imp_unary(c, &tn_op_sigmoid, gate) : silu(c, gate);
+    imp_out(c, 0, imp_cast(c, imp_binary(c, &tn_op_multiply, y, gate), t->dtype));
 }
 
 /* X [..., branches, n], or [..., branches * n]; a scale for each element of a branch, or of all. */
@@ -93,7 +88,7 @@ static void branchwise_rms_norm(imp_node *c)
         const tn_type *rows = imp_type(y);
         bool each = imp_rank(scale) == 2 || imp_length(scale) != onnx_known(rows->dim[rows->n - 1]);
         scale = each ? imp_reshape(c, scale, 2, rows->dim + rows->n - 2) : scale;
-        y = two(c, &tn_op_multiply, y, imp_cast(c, scale, TN_F32));
+        y = imp_binary(c, &tn_op_multiply, y, imp_cast(c, scale, TN_F32));
     }
     imp_out(c, 0, c->bad ? y : imp_cast(c, imp_reshape(c, y, t->n, t->dim), t->dtype));
 }
@@ -102,13 +97,12 @@ static void branchwise_rms_norm(imp_node *c)
 static void linear_attention_gate(imp_node *c)
 {
     tn_value a = imp_in(c, 0), shift = imp_in(c, 1), scale = imp_in(c, 2), b = imp_opt(c, 3);
-    tn_value v = two(c, &tn_op_add, imp_cast(c, a, TN_F32), shift);
-    v = two(c, &tn_op_multiply, scale, imp_call1(c, &tn_op_nn_softplus, NULL, v));
+    tn_value v = imp_binary(c, &tn_op_add, imp_cast(c, a, TN_F32), shift);
+    v = imp_binary(c, &tn_op_multiply, scale, imp_unary(c, &tn_op_nn_softplus, v));
     imp_out(c, 0, imp_cast(c, v, imp_type(a)->dtype));
     if (b.def)
-        imp_out_any(
-            c, 1,
-            imp_cast(c, imp_call1(c, &tn_op_sigmoid, NULL, imp_cast(c, b, TN_F32)), imp_type(b)->dtype));
+        imp_out_any(c, 1,
+                    imp_cast(c, imp_unary(c, &tn_op_sigmoid, imp_cast(c, b, TN_F32)), imp_type(b)->dtype));
 }
 
 /* z * sigmoid(z) of z = scale * X, each rounded. */
@@ -118,8 +112,8 @@ static void scaled_silu(imp_node *c)
     tn_dtype t = imp_type(x)->dtype;
     double alpha = imp_attr_float(c, "alpha", 1);
     scale = scale.def ? imp_reshape(c, imp_cast(c, scale, TN_F32), 0, NULL) : imp_const(c, TN_F32, alpha);
-    tn_value z = imp_cast(c, two(c, &tn_op_multiply, imp_cast(c, x, TN_F32), scale), t);
-    imp_out(c, 0, two(c, &tn_op_multiply, z, imp_call1(c, &tn_op_sigmoid, NULL, z)));
+    tn_value z = imp_cast(c, imp_binary(c, &tn_op_multiply, imp_cast(c, x, TN_F32), scale), t);
+    imp_out(c, 0, imp_binary(c, &tn_op_multiply, z, imp_unary(c, &tn_op_sigmoid, z)));
 }
 
 // clang-format off

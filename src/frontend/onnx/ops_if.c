@@ -220,7 +220,7 @@ static tn_value bool_of_ranks(imp_node *c, of_ranks *x)
     TN_ASSERT(n > 0);
     if (n == 1)
         return imp_bool_scalar(c, onnx_with_rank(c, x->v, x->left.of[first]));
-    tn_value out = {0}, rank = imp_call1(c, &tn_op_tensor_rank, NULL, x->v);
+    tn_value out = {0}, rank = imp_unary(c, &tn_op_tensor_rank, x->v);
     imp_branches b = {
         .condition = imp_with(c, &tn_op_equal, rank, first), .n = 1, .branch = by_rank, .user = x};
     if (c->bad || !imp_make_if(c, &b, &out))
@@ -386,7 +386,7 @@ void onnx_fork_rank(imp_node *c, tn_value v, const onnx_ranks *r, bool any)
         if (r->of[k])
             left[n++] = r->of[k];
     TN_ASSERT(n > 1);
-    tn_value is = imp_with(c, &tn_op_equal, imp_call1(c, &tn_op_tensor_rank, NULL, v), left[0]->n);
+    tn_value is = imp_with(c, &tn_op_equal, imp_unary(c, &tn_op_tensor_rank, v), left[0]->n);
     branch b[2] = {{.size = {.value = v, .n = left[0]->n, .is = true, .any = any, .type = left[0]}},
                    {.size = {.value = v, .n = left[0]->n, .any = any}}};
     if (n == 2)

@@ -280,7 +280,7 @@ static void one_hot(imp_node *c)
         indices = imp_cast(c, indices, TN_I64);
     if (c->version < 11 && imp_type(indices)->dtype.code == TN_INT) { /* below 0 is outside: no row has it */
         indices = imp_cast(c, indices, TN_I64);
-        tn_value below = imp_call2(c, &tn_op_less, NULL, indices, imp_i64(c, 0));
+        tn_value below = imp_binary(c, &tn_op_less, indices, imp_i64(c, 0));
         indices = imp_choose(c, below, imp_i64(c, INT32_MAX), indices);
     }
     tn_value in[3] = {indices, part_of_two(c, values, 1), part_of_two(c, values, 0)};

@@ -7,10 +7,10 @@
 static void binary(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = onnx_second(c, a);
-    imp_out(c, 0, imp_call2(c, c->row->relay, NULL, a, b));
+    imp_out(c, 0, imp_binary(c, c->row->relay, a, b));
 }
 
-static void unary(imp_node *c) { imp_out(c, 0, imp_call1(c, c->row->relay, NULL, imp_in(c, 0))); }
+static void unary(imp_node *c) { imp_out(c, 0, imp_unary(c, c->row->relay, imp_in(c, 0))); }
 
 /* Element i of n known ones, or of a single one that stands for all. */
 static const tn_expr *pick(tn_dims d, uint32_t i) { return d.at[d.n == 1 ? 0 : i]; }
@@ -26,7 +26,7 @@ static int always_equal(imp_node *c, const tn_expr *a, const tn_expr *b)
 static void equal(imp_node *c)
 {
     tn_dims x, y, known;
-    tn_value a = imp_in(c, 0), b = onnx_second(c, a), v = imp_call2(c, &tn_op_equal, NULL, a, b);
+    tn_value a = imp_in(c, 0), b = onnx_second(c, a), v = imp_binary(c, &tn_op_equal, a, b);
     imp_out(c, 0, v);
     if (c->bad || imp_rank(v) > 1 || imp_host(c, v, &known) || !imp_host(c, a, &x) || !imp_host(c, b, &y))
         return;

@@ -18,7 +18,7 @@ static targets read_targets(imp_node *c, tn_value t, const tn_expr *classes)
     tn_dtype type = imp_type(t)->dtype;
     if (imp_has_attr(c, "ignore_index")) {
         tn_value none = imp_const(c, type, (double)imp_attr_int(c, "ignore_index", -1));
-        out.ignored = imp_call2(c, &tn_op_equal, NULL, t, none);
+        out.ignored = imp_binary(c, &tn_op_equal, t, none);
         out.index =
             imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){out.ignored, imp_const(c, type, 0), t});
     }
@@ -49,7 +49,7 @@ static tn_value likelihood_loss(imp_node *c, tn_value p, tn_value target, tn_val
     targets at = read_targets(c, target, imp_type(p)->dim[1]);
     tn_value picked =
         imp_call2(c, &tn_op_gather, &classes, p, imp_call1(c, &tn_op_expand_dims, &class_axis, at.index));
-    picked = imp_call1(c, &tn_op_negative, NULL, imp_call1(c, &tn_op_squeeze, &drop, picked));
+    picked = imp_unary(c, &tn_op_negative, imp_call1(c, &tn_op_squeeze, &drop, picked));
     tn_value w = weight.def ? imp_call2(c, &tn_op_take, &from_weight, weight, at.index) : (tn_value){0};
     const char *how = imp_attr_string(c, "reduction", "mean");
     if (at.ignored.def || (!w.def && strcmp(how, "mean") == 0)) {
@@ -59,7 +59,7 @@ static tn_value likelihood_loss(imp_node *c, tn_value p, tn_value target, tn_val
         if (at.ignored.def)
             w = imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){at.ignored, imp_const(c, t, 0), w});
     }
-    tn_value loss = w.def ? imp_call2(c, &tn_op_multiply, NULL, picked, w) : picked;
+    tn_value loss = w.def ? imp_binary(c, &tn_op_multiply, picked, w) : picked;
     if (strcmp(how, "none") == 0)
         return loss;
     if (strcmp(how, "sum") == 0)
@@ -67,7 +67,7 @@ static tn_value likelihood_loss(imp_node *c, tn_value p, tn_value target, tn_val
     if (strcmp(how, "mean") != 0)
         imp_fail(c, "onnx-E009", "reduction is \"%s\"; none, sum and mean are known", how);
     tn_value total = sum_of(c, loss);
-    return imp_call2(c, &tn_op_divide, NULL, total, sum_of(c, w));
+    return imp_binary(c, &tn_op_divide, total, sum_of(c, w));
 }
 
 static void negative_log_likelihood(imp_node *c)

@@ -23,7 +23,7 @@ static tn_value keys_of(imp_node *c, const char *texts, const char *ints)
 static void zip_map(imp_node *c)
 {
     tn_value keys = keys_of(c, "classlabels_strings", "classlabels_int64s"), x = imp_in(c, 0);
-    imp_out(c, 0, imp_call2(c, &tn_op_map_zip, NULL, keys, x));
+    imp_out(c, 0, imp_binary(c, &tn_op_map_zip, keys, x));
 }
 
 /* A list as a matrix of one row. */
@@ -32,7 +32,7 @@ static tn_value as_row(imp_node *c, tn_value list)
     if (!imp_is_text(list))
         return imp_unsqueeze(c, list, 0);
     tn_value at = imp_unsqueeze(c, imp_text_numbers(c, list, 0), 0);
-    return imp_call2(c, &tn_op_string_take, NULL, list, at);
+    return imp_binary(c, &tn_op_string_take, list, at);
 }
 
 static tn_value absent_of(imp_node *c, tn_dtype t, const char *text)
@@ -69,14 +69,14 @@ static tn_value values_of(imp_node *c, tn_value map, tn_dtype t)
     const char *form = imp_attr_string(c, "map_form", "DENSE");
     int64_t size = imp_attr_int(c, "max_map", 1);
     if (strcmp(form, "DENSE") == 0)
-        return onnx_opened(c, imp_call1(c, &tn_op_map_values, NULL, map));
+        return onnx_opened(c, imp_unary(c, &tn_op_map_values, map));
     if (strcmp(form, "SPARSE") != 0)
         imp_fail(c, "onnx-E009", "map_form is \"%s\"; DENSE and SPARSE are known", form);
     if (size < 1 || size > 1 << 24)
         imp_fail(c, "onnx-E009", "max_map is %lld; 1 to %d are supported", (long long)size, 1 << 24);
     if (c->bad)
         return (tn_value){0};
-    tn_value keys = onnx_opened(c, imp_call1(c, &tn_op_map_keys, NULL, map));
+    tn_value keys = onnx_opened(c, imp_unary(c, &tn_op_map_keys, map));
     tn_value negative = imp_cast(c, imp_with(c, &tn_op_less, keys, 0), TN_I64);
     imp_demand(c, imp_reduce(c, &tn_op_sum, negative, 0), 0, "a key of a sparse map is negative");
     tn_value in[3] = {map, imp_count_up(c, tn_idx(c->pool, size)), absent_of(c, t, "0")};

@@ -10,7 +10,7 @@
 static void unary(imp_node *c)
 {
     imp_attr_ignore(c, "consumed_inputs"); /* opset 1: a hint for memory */
-    imp_out(c, 0, imp_call1(c, c->row->relay, NULL, imp_in(c, 0)));
+    imp_out(c, 0, imp_unary(c, c->row->relay, imp_in(c, 0)));
 }
 
 /* Before opset 7 a second operand is only broadcast if the node says so, along `axis`. */
@@ -35,7 +35,7 @@ tn_value onnx_second(imp_node *c, tn_value a)
 static void binary(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = onnx_second(c, a);
-    imp_out(c, 0, imp_call2(c, c->row->relay, NULL, a, b));
+    imp_out(c, 0, imp_binary(c, c->row->relay, a, b));
 }
 
 static bool is_sigmoid_of(tn_value s, tn_value x)
@@ -51,7 +51,7 @@ static void multiply(imp_node *c)
     if (is_sigmoid_of(a, b) || is_sigmoid_of(b, a))
         imp_out(c, 0, imp_call1(c, &tn_op_nn_swish, &one, is_sigmoid_of(a, b) ? b : a));
     else
-        imp_out(c, 0, imp_call2(c, &tn_op_multiply, NULL, a, b));
+        imp_out(c, 0, imp_binary(c, &tn_op_multiply, a, b));
 }
 
 /* ---- Div: of integers it truncates, Relay's floors ---- */
@@ -72,7 +72,7 @@ static void divide(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = onnx_second(c, a);
     bool sign = imp_type(a)->dtype.code == TN_INT && !(at_least(c, a, 0) && at_least(c, b, 1));
-    imp_out(c, 0, imp_call2(c, sign ? &tn_op_trunc_divide : &tn_op_divide, NULL, a, b));
+    imp_out(c, 0, imp_binary(c, sign ? &tn_op_trunc_divide : &tn_op_divide, a, b));
 }
 
 /* ---- variadic ---- */
@@ -82,7 +82,7 @@ static void variadic(imp_node *c)
     imp_attr_ignore(c, "consumed_inputs");
     tn_value v = imp_in(c, 0);
     for (uint32_t i = 1; i < imp_n_in(c); i++)
-        v = imp_call2(c, c->row->relay, NULL, v, imp_in(c, i));
+        v = imp_binary(c, c->row->relay, v, imp_in(c, i));
     imp_out(c, 0, v);
 }
 
@@ -90,7 +90,7 @@ static void mean(imp_node *c)
 {
     variadic(c);
     tn_value sum = c->out[0];
-    imp_out(c, 0, imp_call2(c, &tn_op_divide, NULL, sum, imp_const(c, imp_type(sum)->dtype, imp_n_in(c))));
+    imp_out(c, 0, imp_binary(c, &tn_op_divide, sum, imp_const(c, imp_type(sum)->dtype, imp_n_in(c))));
 }
 
 /* ---- with attributes ---- */
@@ -142,9 +142,9 @@ static void clip(imp_node *c)
         return;
     }
     if (low.def)
-        x = imp_call2(c, &tn_op_maximum, NULL, x, low);
+        x = imp_binary(c, &tn_op_maximum, x, low);
     if (high.def)
-        x = imp_call2(c, &tn_op_minimum, NULL, x, high);
+        x = imp_binary(c, &tn_op_minimum, x, high);
     imp_out(c, 0, x);
 }
 
@@ -152,7 +152,7 @@ static void reciprocal(imp_node *c)
 {
     imp_attr_ignore(c, "consumed_inputs");
     tn_value x = imp_in(c, 0);
-    imp_out(c, 0, imp_call2(c, &tn_op_divide, NULL, imp_const(c, imp_type(x)->dtype, 1), x));
+    imp_out(c, 0, imp_binary(c, &tn_op_divide, imp_const(c, imp_type(x)->dtype, 1), x));
 }
 
 // clang-format off

@@ -7,7 +7,7 @@
 
 static tn_value scaled(imp_node *c, tn_value v, double by)
 {
-    return by == 1 ? v : imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, imp_type(v)->dtype, by));
+    return by == 1 ? v : imp_binary(c, &tn_op_multiply, v, imp_const(c, imp_type(v)->dtype, by));
 }
 
 /* ---- Gemm ---- */
@@ -21,7 +21,7 @@ static tn_value add_c(imp_node *c, tn_value y, tn_value add)
     const tn_type *t = imp_type(add), *to = imp_type(y);
     if (t->n == 1 && t->dim[0] == to->dim[1])
         return imp_call2(c, &tn_op_nn_bias_add, &axis, y, add);
-    return imp_call2(c, &tn_op_add, NULL, y, add);
+    return imp_binary(c, &tn_op_add, y, add);
 }
 
 tn_value onnx_gemm(imp_node *c)
@@ -67,7 +67,7 @@ static void einsum(imp_node *c)
     imp_out(c, 0, imp_call(c, &tn_op_einsum, &a, (int)c->n_in, in));
 }
 
-static void det(imp_node *c) { imp_out(c, 0, imp_call1(c, &tn_op_det, NULL, imp_in(c, 0))); }
+static void det(imp_node *c) { imp_out(c, 0, imp_unary(c, &tn_op_det, imp_in(c, 0))); }
 
 // clang-format off
 const imp_row onnx_rows_matrix[] = {

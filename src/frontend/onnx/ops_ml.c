@@ -56,11 +56,6 @@ static tn_value samples(imp_node *c, int64_t wanted, int64_t *out_features)
 
 static tn_value f32(imp_node *c, double v) { return imp_const(c, TN_F32, v); }
 
-static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 /* ---- what becomes of scores [samples, n] ---- */
 
 /* Winitzki's approximation of erf^-1, as ONNX Runtime has it, times sqrt(2). */
@@ -69,17 +64,18 @@ static tn_value probit(imp_node *c, tn_value x)
     tn_value v = imp_with(c, &tn_op_subtract, imp_with(c, &tn_op_multiply, x, 2), 1);
     tn_value one = f32(c, 1), negative = imp_with(c, &tn_op_less, v, 0);
     tn_value sign = imp_choose(c, negative, f32(c, -1), one);
-    tn_value below = two(c, &tn_op_subtract, one, v), above = two(c, &tn_op_add, one, v);
-    tn_value rest = two(c, &tn_op_multiply, below, above);
-    tn_value log = imp_call1(c, &tn_op_log, NULL, rest);
+    tn_value below = imp_binary(c, &tn_op_subtract, one, v), above = imp_binary(c, &tn_op_add, one, v);
+    tn_value rest = imp_binary(c, &tn_op_multiply, below, above);
+    tn_value log = imp_unary(c, &tn_op_log, rest);
     const double a = 0.147;
     tn_value first =
         imp_with(c, &tn_op_add, imp_with(c, &tn_op_multiply, log, 0.5), 2 / (3.14159265358979323846 * a));
-    tn_value square = two(c, &tn_op_multiply, first, first), part = imp_with(c, &tn_op_multiply, log, 1 / a);
-    tn_value inner = two(c, &tn_op_subtract, square, part);
-    tn_value root = imp_call1(c, &tn_op_sqrt, NULL, inner);
-    tn_value y = imp_call1(c, &tn_op_sqrt, NULL, two(c, &tn_op_subtract, root, first));
-    return imp_with(c, &tn_op_multiply, two(c, &tn_op_multiply, y, sign), 1.41421356);
+    tn_value square = imp_binary(c, &tn_op_multiply, first, first),
+             part = imp_with(c, &tn_op_multiply, log, 1 / a);
+    tn_value inner = imp_binary(c, &tn_op_subtract, square, part);
+    tn_value root = imp_unary(c, &tn_op_sqrt, inner);
+    tn_value y = imp_unary(c, &tn_op_sqrt, imp_binary(c, &tn_op_subtract, root, first));
+    return imp_with(c, &tn_op_multiply, imp_binary(c, &tn_op_multiply, y, sign), 1.41421356);
 }
 
 /* Softmax in which a score of 0 stays 0. */
@@ -88,14 +84,14 @@ static tn_value softmax_zero(imp_node *c, tn_value x)
     int64_t one = 1;
     tn_axes_attr a = {tn_ints_make(c->arena, 1, &one), true, false};
     tn_value most = imp_call1(c, &tn_op_max, &a, x);
-    tn_value e = imp_call1(c, &tn_op_exp, NULL, two(c, &tn_op_subtract, x, most));
-    tn_value size = imp_call1(c, &tn_op_abs, NULL, x);
+    tn_value e = imp_unary(c, &tn_op_exp, imp_binary(c, &tn_op_subtract, x, most));
+    tn_value size = imp_unary(c, &tn_op_abs, x);
     tn_value counts = imp_with(c, &tn_op_greater, size, 0.0000001);
-    tn_value scale = imp_call1(c, &tn_op_exp, NULL, imp_call1(c, &tn_op_negative, NULL, most));
-    e = imp_choose(c, counts, e, two(c, &tn_op_multiply, x, scale));
+    tn_value scale = imp_unary(c, &tn_op_exp, imp_unary(c, &tn_op_negative, most));
+    e = imp_choose(c, counts, e, imp_binary(c, &tn_op_multiply, x, scale));
     tn_value sum = imp_call1(c, &tn_op_sum, &a, e);
-    tn_value none = two(c, &tn_op_equal, sum, f32(c, 0));
-    return two(c, &tn_op_divide, e, imp_choose(c, none, f32(c, 1), sum));
+    tn_value none = imp_binary(c, &tn_op_equal, sum, f32(c, 0));
+    return imp_binary(c, &tn_op_divide, e, imp_choose(c, none, f32(c, 1), sum));
 }
 
 /* One score alone stays as it is unless it is a probit, as in ONNX Runtime. */
@@ -106,7 +102,7 @@ tn_value onnx_ml_transform(imp_node *c, tn_value scores, const char *kind)
         (!probits && imp_rank(scores) == 2 && tn_is_value(imp_type(scores)->dim[1], 1)))
         return scores;
     if (strcmp(kind, "LOGISTIC") == 0)
-        return imp_call1(c, &tn_op_sigmoid, NULL, scores);
+        return imp_unary(c, &tn_op_sigmoid, scores);
     if (strcmp(kind, "SOFTMAX") == 0)
         return imp_call1(c, &tn_op_nn_softmax, &(tn_axis_attr){-1}, scores);
     if (strcmp(kind, "SOFTMAX_ZERO") == 0)
@@ -136,7 +132,7 @@ static tn_value linear(imp_node *c, int64_t *n)
                  "%lld coefficients and %lld intercepts do not match %lld results of %lld features",
                  (long long)n_coefficients, (long long)n_more, (long long)*n, (long long)features);
     tn_value y = imp_call2(c, &tn_op_nn_dense, &dense, x, shaped(c, w, *n, features));
-    return more.def ? two(c, &tn_op_add, y, more) : y;
+    return more.def ? imp_binary(c, &tn_op_add, y, more) : y;
 }
 
 static void linear_regressor(imp_node *c)
@@ -151,9 +147,9 @@ static tn_value both_scores(imp_node *c, tn_value y, const char *kind)
 {
     bool logistic = strcmp(kind, "LOGISTIC") == 0;
     tn_value other =
-        logistic ? imp_call1(c, &tn_op_negative, NULL, y) : two(c, &tn_op_subtract, f32(c, 1), y);
+        logistic ? imp_unary(c, &tn_op_negative, y) : imp_binary(c, &tn_op_subtract, f32(c, 1), y);
     tn_value both = imp_concat(c, 2, (const tn_value[]){other, y}, 1);
-    return logistic ? imp_call1(c, &tn_op_sigmoid, NULL, both) : both;
+    return logistic ? imp_unary(c, &tn_op_sigmoid, both) : both;
 }
 
 tn_value onnx_ml_labels(imp_node *c, const char *ints, int64_t *out_n)
@@ -179,7 +175,7 @@ static void linear_classifier(imp_node *c)
         return;
     tn_value best, first = imp_squeeze(c, imp_slice(c, y, 1, 0, 1), 1);
     if (n == 1 && n_labels == 2) {
-        best = imp_cast(c, two(c, &tn_op_greater, first, f32(c, 0)), TN_I64);
+        best = imp_cast(c, imp_binary(c, &tn_op_greater, first, f32(c, 0)), TN_I64);
         y = both_scores(c, y, kind);
     } else {
         tn_arg_attr a = {.axis = 1, .dtype = TN_I64};
@@ -205,18 +201,18 @@ static tn_value kernel(imp_node *c, tn_value x, tn_value vectors, int64_t featur
         p[i] = a->floats.at[i];
     if (strcmp(type, "RBF") == 0) {
         const tn_expr *one[3] = {imp_type(x)->dim[0], tn_idx(c->pool, 1), tn_idx(c->pool, features)};
-        tn_value apart = two(c, &tn_op_subtract, c->bad ? x : imp_reshape(c, x, 3, one), vectors);
-        tn_value square = imp_reduce(c, &tn_op_sum, two(c, &tn_op_multiply, apart, apart), 2);
-        return imp_call1(c, &tn_op_exp, NULL, two(c, &tn_op_multiply, square, f32(c, -p[GAMMA])));
+        tn_value apart = imp_binary(c, &tn_op_subtract, c->bad ? x : imp_reshape(c, x, 3, one), vectors);
+        tn_value square = imp_reduce(c, &tn_op_sum, imp_binary(c, &tn_op_multiply, apart, apart), 2);
+        return imp_unary(c, &tn_op_exp, imp_binary(c, &tn_op_multiply, square, f32(c, -p[GAMMA])));
     }
     tn_value y = imp_call2(c, &tn_op_nn_dense, &dense, x, vectors);
     if (strcmp(type, "LINEAR") == 0)
         return y;
     y = imp_with(c, &tn_op_add, imp_with(c, &tn_op_multiply, y, p[GAMMA]), p[COEF0]);
     if (strcmp(type, "POLY") == 0)
-        return two(c, &tn_op_power, y, f32(c, p[DEGREE]));
+        return imp_binary(c, &tn_op_power, y, f32(c, p[DEGREE]));
     if (strcmp(type, "SIGMOID") == 0)
-        return imp_call1(c, &tn_op_tanh, NULL, y);
+        return imp_unary(c, &tn_op_tanh, y);
     imp_fail(c, "onnx-E009", "kernel_type is \"%s\"; LINEAR, POLY, RBF and SIGMOID are known", type);
     return y;
 }
@@ -242,7 +238,7 @@ static void svm_regressor(imp_node *c)
     } else {
         y = kernel(c, x, shaped(c, w, 1, features), features);
     }
-    y = two(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, 1));
+    y = imp_binary(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, 1));
     if (one_class) {
         tn_value inside = imp_with(c, &tn_op_greater, y, 0), one = f32(c, 1);
         y = imp_choose(c, inside, one, f32(c, -1));
@@ -291,9 +287,9 @@ static tn_value most_votes(const machines *m, tn_value scores)
              all = tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, dim, j_votes, NULL));
     const tn_dense_attr dense = {0};
     tn_arg_attr first = {.axis = 1, .dtype = TN_I64};
-    tn_value won = imp_cast(c, two(c, &tn_op_greater, scores, f32(c, 0)), TN_F32);
+    tn_value won = imp_cast(c, imp_binary(c, &tn_op_greater, scores, f32(c, 0)), TN_F32);
     return imp_call1(c, &tn_op_argmax, &first,
-                     two(c, &tn_op_add, imp_call2(c, &tn_op_nn_dense, &dense, won, table), all));
+                     imp_binary(c, &tn_op_add, imp_call2(c, &tn_op_nn_dense, &dense, won, table), all));
 }
 
 static bool read_machines(imp_node *c, machines *m, int64_t classes, int64_t features)
@@ -328,7 +324,7 @@ static bool read_machines(imp_node *c, machines *m, int64_t classes, int64_t fea
 
 static tn_value with_opposite(imp_node *c, tn_value score)
 {
-    tn_value pair[2] = {imp_call1(c, &tn_op_negative, NULL, score), score};
+    tn_value pair[2] = {imp_unary(c, &tn_op_negative, score), score};
     return imp_concat(c, 2, pair, 1);
 }
 
@@ -345,8 +341,8 @@ static tn_value linear_choice(const machines *m, tn_value scores, bool probable)
     for (size_t i = 0; i < m->w->floats.n; i++)
         positive &= m->w->floats.at[i] >= 0;
     tn_value most = imp_reduce(c, &tn_op_max, scores, 1);
-    tn_value second =
-        positive ? two(c, &tn_op_greater_equal, most, f32(c, 0.5)) : two(c, &tn_op_greater, most, f32(c, 0));
+    tn_value second = positive ? imp_binary(c, &tn_op_greater_equal, most, f32(c, 0.5))
+                               : imp_binary(c, &tn_op_greater, most, f32(c, 0));
     return imp_choose(c, second, imp_i64(c, 1), best);
 }
 
@@ -375,14 +371,15 @@ static tn_value probabilities(const machines *m, tn_value scores)
                  (long long)n_a, (long long)n_b, (long long)m->pairs);
     if (c->bad)
         return scores;
-    scores = two(c, &tn_op_multiply, scores, imp_slice(c, a, 0, 0, m->pairs));
-    scores = two(c, &tn_op_add, scores, imp_slice(c, b, 0, 0, m->pairs));
-    scores = imp_call1(c, &tn_op_sigmoid, NULL, imp_call1(c, &tn_op_negative, NULL, scores));
+    scores = imp_binary(c, &tn_op_multiply, scores, imp_slice(c, a, 0, 0, m->pairs));
+    scores = imp_binary(c, &tn_op_add, scores, imp_slice(c, b, 0, 0, m->pairs));
+    scores = imp_unary(c, &tn_op_sigmoid, imp_unary(c, &tn_op_negative, scores));
     scores = imp_with(c, &tn_op_minimum, imp_with(c, &tn_op_maximum, scores, 1e-7), 1 - 1e-7);
-    tn_value both[2] = {scores, two(c, &tn_op_subtract, f32(c, 1), scores)}, all = imp_concat(c, 2, both, 1);
+    tn_value both[2] = {scores, imp_binary(c, &tn_op_subtract, f32(c, 1), scores)},
+             all = imp_concat(c, 2, both, 1);
     all = imp_take(c, all, sides_of_pairs(m), 1);
     const tn_expr *k = tn_idx(c->pool, m->classes), *dim[3] = {imp_type(scores)->dim[0], k, k};
-    return imp_call1(c, &tn_op_nn_pairwise_coupling, NULL, imp_reshape(c, all, 3, dim));
+    return imp_unary(c, &tn_op_nn_pairwise_coupling, imp_reshape(c, all, 3, dim));
 }
 
 /* How many features the vectors have, or the coefficients of a linear machine. */
@@ -418,14 +415,14 @@ static void svm_classifier(imp_node *c)
         imp_attr_ignore(c, "prob_a");
         imp_attr_ignore(c, "prob_b");
         y = imp_call2(c, &tn_op_nn_dense, &dense, x, shaped(c, w, classes, features));
-        y = two(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, 1));
+        y = imp_binary(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, 1));
         best = linear_choice(&m, y, probable);
         y = onnx_ml_transform(c, y, kind);
     } else {
         tn_value vectors = shaped(c, floats_attr(c, "support_vectors", &n), m.vectors, features);
         y = kernel(c, x, vectors, features);
         y = imp_call2(c, &tn_op_nn_dense, &dense, y, pair_weights(&m));
-        y = two(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, m.pairs));
+        y = imp_binary(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, m.pairs));
         best = most_votes(&m, y);
         if (probable)
             y = onnx_ml_transform(c, probabilities(&m, y), kind);
@@ -456,8 +453,8 @@ static tn_value per_feature(imp_node *c, const char *name, double def)
 static void scaler(imp_node *c)
 {
     tn_value x = imp_cast(c, imp_in(c, 0), TN_F32);
-    x = two(c, &tn_op_subtract, x, per_feature(c, "offset", 0));
-    imp_out(c, 0, two(c, &tn_op_multiply, x, per_feature(c, "scale", 1)));
+    x = imp_binary(c, &tn_op_subtract, x, per_feature(c, "offset", 0));
+    imp_out(c, 0, imp_binary(c, &tn_op_multiply, x, per_feature(c, "scale", 1)));
 }
 
 static void normalizer(imp_node *c)
@@ -469,13 +466,13 @@ static void normalizer(imp_node *c)
     if (strcmp(norm, "MAX") == 0)
         size = imp_call1(c, &tn_op_max, &a, x);
     else if (strcmp(norm, "L1") == 0)
-        size = imp_call1(c, &tn_op_sum, &a, imp_call1(c, &tn_op_abs, NULL, x));
+        size = imp_call1(c, &tn_op_sum, &a, imp_unary(c, &tn_op_abs, x));
     else
-        size = imp_call1(c, &tn_op_sqrt, NULL, imp_call1(c, &tn_op_sum, &a, two(c, &tn_op_multiply, x, x)));
+        size = imp_unary(c, &tn_op_sqrt, imp_call1(c, &tn_op_sum, &a, imp_binary(c, &tn_op_multiply, x, x)));
     if (strcmp(norm, "MAX") != 0 && strcmp(norm, "L1") != 0 && strcmp(norm, "L2") != 0)
         imp_fail(c, "onnx-E009", "norm is \"%s\"; MAX, L1 and L2 are known", norm);
-    tn_value none = two(c, &tn_op_equal, size, f32(c, 0));
-    imp_out(c, 0, two(c, &tn_op_divide, x, imp_choose(c, none, f32(c, 1), size)));
+    tn_value none = imp_binary(c, &tn_op_equal, size, f32(c, 0));
+    imp_out(c, 0, imp_binary(c, &tn_op_divide, x, imp_choose(c, none, f32(c, 1), size)));
 }
 
 static void imputer(imp_node *c)
@@ -487,15 +484,16 @@ static void imputer(imp_node *c)
         double replaced = imp_attr_float(c, "replaced_value_float", 0);
         with = imp_has_attr(c, "imputed_value_floats") ? per_feature(c, "imputed_value_floats", 0)
                                                        : (tn_value){0};
-        missing = isnan(replaced) ? imp_call1(c, &tn_op_isnan, NULL, x)
-                                  : two(c, &tn_op_equal, x, imp_const(c, imp_type(x)->dtype, replaced));
+        missing = isnan(replaced)
+                      ? imp_unary(c, &tn_op_isnan, x)
+                      : imp_binary(c, &tn_op_equal, x, imp_const(c, imp_type(x)->dtype, replaced));
     } else {
         int64_t replaced = imp_attr_int(c, "replaced_value_int64", 0);
         with = ints_attr(c, "imputed_value_int64s", &n);
         if (n == 1)
             with = imp_reshape(c, with, 0, NULL);
         tn_value whole = imp_cast(c, x, TN_I64);
-        missing = two(c, &tn_op_equal, whole, imp_i64(c, replaced));
+        missing = imp_binary(c, &tn_op_equal, whole, imp_i64(c, replaced));
     }
     imp_attr_ignore(c, real ? "replaced_value_int64" : "replaced_value_float");
     imp_attr_ignore(c, real ? "imputed_value_int64s" : "imputed_value_floats");
@@ -594,10 +592,10 @@ static void one_hot_encoder(imp_node *c)
     if (c->bad)
         return;
     if (texts) {
-        tn_value at = imp_unsqueeze(c, two(c, &tn_op_string_find, x, cats), imp_rank(x));
-        same = two(c, &tn_op_equal, at, imp_count_up(c, tn_idx(c->pool, n)));
+        tn_value at = imp_unsqueeze(c, imp_binary(c, &tn_op_string_find, x, cats), imp_rank(x));
+        same = imp_binary(c, &tn_op_equal, at, imp_count_up(c, tn_idx(c->pool, n)));
     } else
-        same = two(c, &tn_op_equal, imp_unsqueeze(c, imp_cast(c, x, TN_I64), imp_rank(x)), cats);
+        same = imp_binary(c, &tn_op_equal, imp_unsqueeze(c, imp_cast(c, x, TN_I64), imp_rank(x)), cats);
     if (!zeros) {
         tn_value found = imp_reduce(c, &tn_op_max, imp_cast(c, same, TN_I64), imp_rank(x));
         found = c->bad || imp_rank(found) == 0 ? found : imp_reduce(c, &tn_op_min, imp_flat(c, found), 0);

@@ -21,7 +21,7 @@ static void transpose(imp_node *c)
         imp_fail(c, "onnx-E009", "perm has %u entries, but the operand is %s; the model is damaged",
                  (unsigned)perm.n, imp_type_text(c, imp_type(x)));
     imp_out(c, 0,
-            !given   ? imp_call1(c, &tn_op_transpose, NULL, x)
+            !given   ? imp_unary(c, &tn_op_transpose, x)
             : perm.n ? imp_transpose(c, x, (int)perm.n, perm.at)
                      : x);
 }
@@ -300,9 +300,9 @@ static void late_pad(imp_node *c, const tn_value in[2], double value, const char
 {
     tn_value x = in[0], shape = imp_shape_of(c, x), zero = imp_i64(c, 0);
     tn_value before = late_widths(c, x, 0), after = late_widths(c, x, 1);
-    tn_value extent = imp_call2(c, &tn_op_add, NULL, shape, imp_call2(c, &tn_op_add, NULL, before, after));
+    tn_value extent = imp_binary(c, &tn_op_add, shape, imp_binary(c, &tn_op_add, before, after));
     if (mode[0] != 'c') { /* there is something to go on with, or nothing to fill */
-        tn_value none = imp_call2(c, &tn_op_equal, NULL, shape, zero);
+        tn_value none = imp_binary(c, &tn_op_equal, shape, zero);
         tn_value wanted = imp_reduce(c, &tn_op_max, imp_choose(c, none, extent, zero), 0);
         imp_demand(c, wanted, 0, "there are no elements to pad with");
     }

@@ -134,9 +134,7 @@ static void causal_conv(imp_node *c)
     tn_value all = past_and_present(c, x, imp_opt(c, 3), w.kernel[0]);
     (void)tn_is_int(imp_type(weight)->dim[0], &a.groups);
     tn_value y = imp_bias(c, imp_call2(c, &tn_op_nn_conv1d, &a, all, weight), bias, false);
-    imp_out(c, 0,
-            act[0] == 'n' ? y
-                          : imp_call2(c, &tn_op_multiply, NULL, y, imp_call1(c, &tn_op_sigmoid, NULL, y)));
+    imp_out(c, 0, act[0] == 'n' ? y : imp_binary(c, &tn_op_multiply, y, imp_unary(c, &tn_op_sigmoid, y)));
     int64_t begin[] = {w.kernel[0] > 1 ? 1 - w.kernel[0] : INT32_MAX}, end[] = {INT32_MAX};
     tn_slice_attr last = {tn_make_dims(c->g, 1, begin), tn_make_dims(c->g, 1, end),
                           tn_ints_make(c->arena, 1, step), tn_ints_make(c->arena, 1, axis)};
@@ -183,7 +181,7 @@ static void cut(imp_node *c, tn_value y, tn_value pads)
     tn_value least = imp_with(c, &tn_op_minimum, imp_reduce(c, &tn_op_min, pads, 0), 0);
     imp_demand(c, least, 0, "pads are below 0");
     tn_value before = imp_slice(c, pads, 0, 0, n), after = imp_slice(c, pads, 0, n, 2 * n);
-    tn_value end = imp_call2(c, &tn_op_subtract, NULL, imp_slice(c, imp_shape_of(c, y), 0, 2, n + 2), after);
+    tn_value end = imp_binary(c, &tn_op_subtract, imp_slice(c, imp_shape_of(c, y), 0, 2, n + 2), after);
     end = imp_with(c, &tn_op_maximum, end, 0);
     tn_value axes = imp_const_ints(c, TN_I64, 1, (uint32_t)n, axis);
     if (imp_dynamic_slice(c, y, before, end, axes, (tn_value){0}))
@@ -329,10 +327,10 @@ static void global_pool(imp_node *c)
     tn_axes_attr a = spatial_axes(c, x);
     if (imp_rank(x) == 4)
         imp_out(c, 0,
-                imp_call1(c,
+                imp_unary(c,
                           c->row->relay == &tn_op_mean ? &tn_op_nn_global_avg_pool2d
                                                        : &tn_op_nn_global_max_pool2d,
-                          NULL, x));
+                          x));
     else
         imp_out(c, 0, imp_call1(c, c->row->relay, &a, x));
 }
@@ -344,16 +342,16 @@ static void global_lp_pool(imp_node *c)
     tn_value x = imp_cast(c, imp_in(c, 0), t);
     double p = c->version < 2 ? imp_attr_float(c, "p", 2) : (double)imp_attr_int(c, "p", 2);
     tn_axes_attr a = spatial_axes(c, x);
-    tn_value v = imp_call1(c, &tn_op_abs, NULL, x);
+    tn_value v = imp_unary(c, &tn_op_abs, x);
     if (!(p >= 1))
         imp_fail(c, "onnx-E009", "p is %g, but must be at least 1", p);
     v = p == 1   ? v
-        : p == 2 ? imp_call2(c, &tn_op_multiply, NULL, v, v)
-                 : imp_call2(c, &tn_op_power, NULL, v, imp_const(c, t, p));
+        : p == 2 ? imp_binary(c, &tn_op_multiply, v, v)
+                 : imp_binary(c, &tn_op_power, v, imp_const(c, t, p));
     v = imp_call1(c, &tn_op_sum, &a, v);
     v = p == 1   ? v
-        : p == 2 ? imp_call1(c, &tn_op_sqrt, NULL, v)
-                 : imp_call2(c, &tn_op_power, NULL, v, imp_const(c, t, 1 / p));
+        : p == 2 ? imp_unary(c, &tn_op_sqrt, v)
+                 : imp_binary(c, &tn_op_power, v, imp_const(c, t, 1 / p));
     imp_out(c, 0, imp_cast(c, v, own));
 }
 

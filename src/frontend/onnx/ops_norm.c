@@ -10,16 +10,13 @@
 
 /* ---- BatchNormalization ---- */
 
-static tn_value product(imp_node *c, tn_value a, tn_value b)
-{
-    return imp_call2(c, &tn_op_multiply, NULL, a, b);
-}
+static tn_value product(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_multiply, a, b); }
 
 /* v * a + w * (1 - a) */
 static tn_value blend(imp_node *c, tn_value v, tn_value w, double a)
 {
     v = imp_with(c, &tn_op_multiply, v, a);
-    return imp_call2(c, &tn_op_add, NULL, v, imp_with(c, &tn_op_multiply, w, 1 - a));
+    return imp_binary(c, &tn_op_add, v, imp_with(c, &tn_op_multiply, w, 1 - a));
 }
 
 typedef struct moments {
@@ -32,10 +29,7 @@ static moments moments_of(imp_node *c, tn_value x, const tn_axes_attr *a)
     return (moments){mean, {mean.def, 1}};
 }
 
-static tn_value minus(imp_node *c, tn_value a, tn_value b)
-{
-    return imp_call2(c, &tn_op_subtract, NULL, a, b);
-}
+static tn_value minus(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_subtract, a, b); }
 
 /* x less its mean, and the moments: the mean is taken of what differs from the first mean once more, which its
  * rounding would otherwise cost where it is large against the deviation. */
@@ -44,8 +38,7 @@ static tn_value centred(imp_node *c, tn_value x, const tn_axes_attr *a, moments 
     tn_value mean = imp_call1(c, &tn_op_mean, a, x), d = minus(c, x, mean),
              rest = imp_call1(c, &tn_op_mean, a, d);
     d = minus(c, d, rest);
-    *m =
-        (moments){imp_call2(c, &tn_op_add, NULL, mean, rest), imp_call1(c, &tn_op_mean, a, product(c, d, d))};
+    *m = (moments){imp_binary(c, &tn_op_add, mean, rest), imp_call1(c, &tn_op_mean, a, product(c, d, d))};
     return d;
 }
 
@@ -79,10 +72,10 @@ static void normalize_positions(imp_node *c, tn_value in[5], double epsilon)
     if (c->bad)
         return;
     tn_value e = imp_const(c, t->dtype, epsilon);
-    tn_value inverse = imp_call1(c, &tn_op_rsqrt, NULL, imp_call2(c, &tn_op_add, NULL, in[4], e));
+    tn_value inverse = imp_unary(c, &tn_op_rsqrt, imp_binary(c, &tn_op_add, in[4], e));
     tn_value y = minus(c, in[0], in[3]);
     y = product(c, y, product(c, in[1], inverse));
-    imp_out(c, 0, imp_call2(c, &tn_op_add, NULL, y, in[2]));
+    imp_out(c, 0, imp_binary(c, &tn_op_add, y, in[2]));
 }
 
 static void batch_normalization(imp_node *c)
@@ -217,9 +210,9 @@ static void stepwise_norm(imp_node *c, const layer *l, tn_value gamma, tn_value 
     else
         d = centred(c, d, &a, &m);
     tn_value e = imp_const(c, tn_dtype_eq(t, TN_F64) ? t : TN_F32, l->epsilon),
-             inverse = imp_call1(c, &tn_op_rsqrt, NULL, imp_call2(c, &tn_op_add, NULL, m.variance, e));
+             inverse = imp_unary(c, &tn_op_rsqrt, imp_binary(c, &tn_op_add, m.variance, e));
     tn_value y = product(c, imp_cast(c, product(c, d, inverse), t), gamma);
-    results(c, beta.def ? imp_call2(c, &tn_op_add, NULL, y, beta) : y, m.mean, inverse);
+    results(c, beta.def ? imp_binary(c, &tn_op_add, y, beta) : y, m.mean, inverse);
 }
 
 static void layer_normalization(imp_node *c)
@@ -255,9 +248,9 @@ static void mean_variance_normalization(imp_node *c)
     tn_value d = centred(c, x, &(tn_axes_attr){axes, true, false}, &m);
     if (c->bad)
         return;
-    tn_value deviation = imp_call1(c, &tn_op_sqrt, NULL, m.variance);
-    tn_value e = imp_call2(c, &tn_op_add, NULL, deviation, imp_const(c, imp_type(x)->dtype, 1e-9));
-    imp_out(c, 0, imp_call2(c, &tn_op_divide, NULL, d, e));
+    tn_value deviation = imp_unary(c, &tn_op_sqrt, m.variance);
+    tn_value e = imp_binary(c, &tn_op_add, deviation, imp_const(c, imp_type(x)->dtype, 1e-9));
+    imp_out(c, 0, imp_binary(c, &tn_op_divide, d, e));
 }
 
 /* The experimental operator before opset 9. */
@@ -272,9 +265,9 @@ static void old_mean_variance_normalization(imp_node *c)
     moments m;
     tn_value y = centred(c, x, &(tn_axes_attr){tn_ints_make(c->arena, n, all + first - 1), true, false}, &m);
     if (imp_attr_int(c, "normalize_variance", 1) != 0 && !c->bad) {
-        tn_value deviation = imp_call1(c, &tn_op_sqrt, NULL, m.variance);
-        tn_value e = imp_call2(c, &tn_op_add, NULL, deviation, imp_const(c, imp_type(x)->dtype, 1e-9));
-        y = imp_call2(c, &tn_op_divide, NULL, y, e);
+        tn_value deviation = imp_unary(c, &tn_op_sqrt, m.variance);
+        tn_value e = imp_binary(c, &tn_op_add, deviation, imp_const(c, imp_type(x)->dtype, 1e-9));
+        y = imp_binary(c, &tn_op_divide, y, e);
     }
     imp_out(c, 0, y);
 }
@@ -288,12 +281,11 @@ static void lp_normalization(imp_node *c)
     tn_value x = imp_cast(c, imp_in(c, 0), t);
     if (p != 1 && p != 2)
         imp_fail(c, "onnx-E009", "p is %lld; 1 and 2 are known", (long long)p);
-    tn_value sum =
-        imp_call1(c, &tn_op_sum, &a, p == 1 ? imp_call1(c, &tn_op_abs, NULL, x) : product(c, x, x));
-    tn_value norm = p == 1 ? sum : imp_call1(c, &tn_op_sqrt, NULL, sum), one = imp_const(c, t, 1);
-    tn_value zero = imp_call2(c, &tn_op_equal, NULL, norm, imp_const(c, t, 0));
+    tn_value sum = imp_call1(c, &tn_op_sum, &a, p == 1 ? imp_unary(c, &tn_op_abs, x) : product(c, x, x));
+    tn_value norm = p == 1 ? sum : imp_unary(c, &tn_op_sqrt, sum), one = imp_const(c, t, 1);
+    tn_value zero = imp_binary(c, &tn_op_equal, norm, imp_const(c, t, 0));
     tn_value by = imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){zero, one, norm});
-    imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_divide, NULL, x, by), own));
+    imp_out(c, 0, imp_cast(c, imp_binary(c, &tn_op_divide, x, by), own));
 }
 
 static void lrn(imp_node *c)
@@ -359,21 +351,19 @@ static void drop(imp_node *c, const dropout *d, tn_value *out, tn_value *mask)
     tn_value ratio = imp_cast(c, d->ratio, TN_F32), one = imp_const(c, TN_F32, 1);
     ratio = imp_rank(ratio) ? imp_reshape(c, ratio, 0, NULL) : ratio;
     tn_value drawn = seeded ? onnx_state(c, shape, seed, false) : imp_call(c, &tn_op_random, &a, 0, NULL);
-    tn_value keep =
-        imp_call2(c, &tn_op_greater_equal, NULL, drawn, imp_cast(c, ratio, seeded ? TN_F64 : TN_F32));
-    tn_value left = imp_call2(c, &tn_op_subtract, NULL, one, ratio);
-    tn_value none = imp_call2(c, &tn_op_equal, NULL, left, imp_const(c, TN_F32, 0));
-    tn_value scale =
-        imp_cast(c, imp_call2(c, &tn_op_divide, NULL, one, imp_choose(c, none, one, left)), t->dtype);
-    tn_value grown = imp_call2(c, &tn_op_multiply, NULL, d->x, scale);
+    tn_value keep = imp_binary(c, &tn_op_greater_equal, drawn, imp_cast(c, ratio, seeded ? TN_F64 : TN_F32));
+    tn_value left = imp_binary(c, &tn_op_subtract, one, ratio);
+    tn_value none = imp_binary(c, &tn_op_equal, left, imp_const(c, TN_F32, 0));
+    tn_value scale = imp_cast(c, imp_binary(c, &tn_op_divide, one, imp_choose(c, none, one, left)), t->dtype);
+    tn_value grown = imp_binary(c, &tn_op_multiply, d->x, scale);
     *out = imp_choose(c, keep, grown, imp_const(c, t->dtype, 0));
     *mask = keep;
     if (!d->training.def)
         return;
-    tn_value idle = imp_call1(c, &tn_op_logical_not, NULL, imp_cast(c, d->training, TN_BOOL1));
+    tn_value idle = imp_unary(c, &tn_op_logical_not, imp_cast(c, d->training, TN_BOOL1));
     idle = imp_rank(idle) ? imp_reshape(c, idle, 0, NULL) : idle;
     *out = imp_choose(c, idle, d->x, *out);
-    *mask = imp_call2(c, &tn_op_logical_or, NULL, keep, idle);
+    *mask = imp_binary(c, &tn_op_logical_or, keep, idle);
 }
 
 static void dropout_node(imp_node *c)

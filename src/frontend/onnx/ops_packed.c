@@ -25,8 +25,7 @@ static tn_value split_bytes_from(imp_node *c, tn_value v, int64_t bits, bool hig
     for (int64_t i = 0; i < each; i++)
         shift[i] = (highest ? each - 1 - i : i) * bits;
     tn_value parts = imp_unsqueeze(c, imp_cast(c, v, TN_I32), t->n);
-    parts =
-        imp_call2(c, &tn_op_right_shift, NULL, parts, imp_const_ints(c, TN_I32, 1, (uint32_t)each, shift));
+    parts = imp_binary(c, &tn_op_right_shift, parts, imp_const_ints(c, TN_I32, 1, (uint32_t)each, shift));
     return imp_reshape(c, imp_with(c, &tn_op_bitwise_and, parts, (double)((1 << bits) - 1)), t->n, dim);
 }
 
@@ -249,8 +248,8 @@ static tn_value late_weights(const packed *b)
     q = imp_cast(c, groups.def ? imp_slice(c, q, 1, 0, b->k) : imp_reshape(c, q, 3, blocks), TN_F32);
     if (groups.def)
         groups = imp_slice(c, onnx_checked(c, imp_cast(c, groups, TN_I64), blocks[1]), 0, 0, b->k);
-    q = imp_call2(c, &tn_op_subtract, NULL, q, spread(c, zero, groups));
-    q = imp_call2(c, &tn_op_multiply, NULL, q, spread(c, scale, groups));
+    q = imp_binary(c, &tn_op_subtract, q, spread(c, zero, groups));
+    q = imp_binary(c, &tn_op_multiply, q, spread(c, scale, groups));
     return groups.def ? q : imp_slice(c, imp_reshape(c, q, 2, flat), 1, 0, b->k);
 }
 
@@ -278,7 +277,7 @@ static void matmul_nbits(imp_node *c)
         tn_value in[4] = {x, panels(&b), by_block(&b, false), b.zero ? by_block(&b, true) : (tn_value){0}};
         y = imp_call(c, &tn_op_qnn_packed_dense, &a, b.zero ? 4 : 3, in);
     }
-    y = bias.def ? imp_call2(c, &tn_op_add, NULL, y, imp_cast(c, bias, TN_F32)) : y;
+    y = bias.def ? imp_binary(c, &tn_op_add, y, imp_cast(c, bias, TN_F32)) : y;
     for (int i = 0; i < t->n; i++)
         dim[i] = i == t->n - 1 ? tn_idx(c->pool, b.n) : t->dim[i];
     imp_out(c, 0, c->bad ? y : imp_reshape(c, imp_cast(c, y, t->dtype), t->n, dim));
@@ -316,10 +315,10 @@ static tn_value real_rows(imp_node *c, const rows *r, tn_value data, tn_value sc
     if (c->bad)
         return (tn_value){0};
     if (zero.def)
-        data = imp_call2(c, &tn_op_subtract, NULL, data, repeated(c, r, imp_cast(c, zero, TN_F32), axis, n));
+        data = imp_binary(c, &tn_op_subtract, data, repeated(c, r, imp_cast(c, zero, TN_F32), axis, n));
     else if (r->bytes)
         data = imp_with(c, &tn_op_subtract, data, 1 << (r->bits - 1));
-    return imp_call2(c, &tn_op_multiply, NULL, data, repeated(c, r, imp_cast(c, scale, TN_F32), axis, n));
+    return imp_binary(c, &tn_op_multiply, data, repeated(c, r, imp_cast(c, scale, TN_F32), axis, n));
 }
 
 static void gather_block_quantized(imp_node *c)
@@ -376,7 +375,7 @@ static tn_value coded_weights(imp_node *c, int64_t n, int64_t k, int64_t block, 
                   *flat = tn_idx(c->pool, blocks * block), *dim[2] = {tn_idx(c->pool, n), tn_idx(c->pool, k)};
     tn_value w = imp_take(c, constant(c, TN_F32, 1, &sixteen, table), codes, 0);
     w = imp_reshape(c, w, 2, in_blocks);
-    w = imp_call2(c, &tn_op_multiply, NULL, w, imp_unsqueeze(c, most, 1));
+    w = imp_binary(c, &tn_op_multiply, w, imp_unsqueeze(c, most, 1));
     return imp_reshape(c, imp_slice(c, imp_reshape(c, w, 1, &flat), 0, 0, n * k), 2, dim);
 }
 

@@ -43,7 +43,7 @@ static tn_value dequantize(imp_node *c, tn_value x, tn_value scale, tn_value zer
 static tn_value times(imp_node *c, tn_value a, tn_value b)
 {
     a = imp_cast(c, a, TN_F32);
-    return imp_call2(c, &tn_op_multiply, NULL, a, imp_cast(c, b, TN_F32));
+    return imp_binary(c, &tn_op_multiply, a, imp_cast(c, b, TN_F32));
 }
 
 /* ---- QuantizeLinear, DequantizeLinear ---- */
@@ -124,14 +124,14 @@ static tn_value divided(imp_node *c, tn_value x, const grid *q, tn_dtype precisi
 {
     int rank = imp_rank(x);
     tn_value scale = spread(c, imp_cast(c, q->scale, precision), q->axis, rank);
-    x = imp_call2(c, &tn_op_divide, NULL, imp_cast(c, x, precision), scale);
+    x = imp_binary(c, &tn_op_divide, imp_cast(c, x, precision), scale);
     if (!q->zero.def)
         return x;
     tn_dtype wide = precision.bits > 32 ? precision : TN_F32;
     x = imp_cast(c, x, wide);
     if (tn_dtype_is_int(dtype_of(q->zero)))
-        x = imp_call1(c, &tn_op_round, NULL, x);
-    return imp_call2(c, &tn_op_add, NULL, x, spread(c, imp_cast(c, q->zero, wide), q->axis, rank));
+        x = imp_unary(c, &tn_op_round, x);
+    return imp_binary(c, &tn_op_add, x, spread(c, imp_cast(c, q->zero, wide), q->axis, rank));
 }
 
 static void quantize_linear(imp_node *c)
@@ -165,8 +165,8 @@ static void dequantize_linear(imp_node *c)
     int rank = imp_rank(x);
     tn_value y = imp_cast(c, x, TN_F32), scale = spread(c, imp_cast(c, q.scale, TN_F32), q.axis, rank);
     if (q.zero.def)
-        y = imp_call2(c, &tn_op_subtract, NULL, y, spread(c, imp_cast(c, q.zero, TN_F32), q.axis, rank));
-    imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_multiply, NULL, y, scale), t));
+        y = imp_binary(c, &tn_op_subtract, y, spread(c, imp_cast(c, q.zero, TN_F32), q.axis, rank));
+    imp_out(c, 0, imp_cast(c, imp_binary(c, &tn_op_multiply, y, scale), t));
 }
 
 /* ---- DynamicQuantizeLinear ---- */
@@ -176,15 +176,14 @@ onnx_quantized onnx_quantize_dynamic(imp_node *c, tn_value x)
 {
     tn_axes_attr all = {{0}, false, false};
     tn_value none = imp_const(c, TN_F32, 0), one = imp_const(c, TN_F32, 1);
-    tn_value low = imp_call2(c, &tn_op_minimum, NULL, imp_call1(c, &tn_op_min, &all, x), none);
-    tn_value high = imp_call2(c, &tn_op_maximum, NULL, imp_call1(c, &tn_op_max, &all, x), none);
-    tn_value range = imp_call2(c, &tn_op_subtract, NULL, high, low);
-    tn_value scale = imp_call2(c, &tn_op_divide, NULL, range, imp_const(c, TN_F32, 255));
-    tn_value flat = imp_call2(c, &tn_op_equal, NULL, scale, none), choice[] = {flat, one, scale};
+    tn_value low = imp_binary(c, &tn_op_minimum, imp_call1(c, &tn_op_min, &all, x), none);
+    tn_value high = imp_binary(c, &tn_op_maximum, imp_call1(c, &tn_op_max, &all, x), none);
+    tn_value range = imp_binary(c, &tn_op_subtract, high, low);
+    tn_value scale = imp_binary(c, &tn_op_divide, range, imp_const(c, TN_F32, 255));
+    tn_value flat = imp_binary(c, &tn_op_equal, scale, none), choice[] = {flat, one, scale};
     onnx_quantized d = {.scale = imp_call(c, &tn_op_where, NULL, 3, choice)};
-    tn_value zero =
-        imp_call2(c, &tn_op_divide, NULL, imp_call2(c, &tn_op_subtract, NULL, none, low), d.scale);
-    d.zero = imp_cast(c, imp_call1(c, &tn_op_round, NULL, zero), TN_U8);
+    tn_value zero = imp_binary(c, &tn_op_divide, imp_binary(c, &tn_op_subtract, none, low), d.scale);
+    d.zero = imp_cast(c, imp_unary(c, &tn_op_round, zero), TN_U8);
     d.y = quantize(c, x, d.scale, d.zero, -1, TN_U8);
     return d;
 }
@@ -216,7 +215,7 @@ static tn_value drop_row(imp_node *c, tn_value y, bool line)
 static tn_value off_zero(imp_node *c, tn_value v, tn_value zero, int64_t axis)
 {
     v = imp_cast(c, v, TN_I32);
-    return imp_call2(c, &tn_op_subtract, NULL, v, spread(c, imp_cast(c, zero, TN_I32), axis, imp_rank(v)));
+    return imp_binary(c, &tn_op_subtract, v, spread(c, imp_cast(c, zero, TN_I32), axis, imp_rank(v)));
 }
 
 /* The sums of volumes, which qnn has no operator for. */
@@ -344,7 +343,7 @@ static tn_value real_sums(imp_node *c, tn_value y, tn_value scale, tn_value bias
 {
     tn_dtype t = dtype_of(scale);
     y = times(c, y, scale);
-    y = bias.def ? imp_call2(c, &tn_op_add, NULL, y, imp_cast(c, bias, TN_F32)) : y;
+    y = bias.def ? imp_binary(c, &tn_op_add, y, imp_cast(c, bias, TN_F32)) : y;
     return imp_cast(c, y, t);
 }
 
@@ -354,7 +353,7 @@ static void matmul_integer_to_float(imp_node *c)
     tn_value a = imp_in(c, 0), b = imp_in(c, 1), a_scale = imp_in(c, 2), b_scale = imp_in(c, 3);
     tn_value a_zero = zero_or(c, 4, dtype_of(a)), b_zero = zero_or(c, 5, dtype_of(b));
     tn_value y = matmul_sums(c, a, b, a_zero, b_zero);
-    tn_value scale = imp_call2(c, &tn_op_multiply, NULL, by_row(c, a_scale, imp_rank(y)), b_scale);
+    tn_value scale = imp_binary(c, &tn_op_multiply, by_row(c, a_scale, imp_rank(y)), b_scale);
     imp_out(c, 0, real_sums(c, y, scale, imp_opt(c, 6)));
 }
 
@@ -362,7 +361,7 @@ static void matmul_integer_to_float(imp_node *c)
 static void dynamic_quantize_matmul(imp_node *c)
 {
     onnx_quantized a = onnx_quantize_dynamic(c, imp_in(c, 0));
-    tn_value b = imp_in(c, 1), scale = imp_call2(c, &tn_op_multiply, NULL, a.scale, imp_in(c, 2));
+    tn_value b = imp_in(c, 1), scale = imp_binary(c, &tn_op_multiply, a.scale, imp_in(c, 2));
     tn_value y = matmul_sums(c, a.y, b, a.zero, zero_or(c, 3, dtype_of(b)));
     imp_out(c, 0, real_sums(c, y, scale, imp_opt(c, 4)));
 }
@@ -377,7 +376,7 @@ static void qgemm(imp_node *c)
     tn_value y = matmul_sums(c, a, b, imp_in(c, 2), imp_in(c, 5));
     tn_value scale = times(c, imp_in(c, 1), imp_in(c, 4));
     scale = alpha == 1 ? scale : times(c, scale, imp_const(c, TN_F32, alpha));
-    y = add.def ? imp_call2(c, &tn_op_add, NULL, y, add) : y;
+    y = add.def ? imp_binary(c, &tn_op_add, y, add) : y;
     if (imp_has(c, 7))
         imp_out(c, 0, requantize(c, y, scale, imp_in(c, 7), zero_or(c, 8, dtype_of(a)), 1));
     else

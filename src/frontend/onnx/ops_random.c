@@ -47,8 +47,8 @@ tn_value onnx_state(imp_node *c, tn_dims shape, int64_t seed, bool normal)
 static tn_value scaled(imp_node *c, tn_value v, double a, double b)
 {
     tn_dtype t = imp_type(v)->dtype;
-    v = a == 1 ? v : imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, t, a));
-    return b == 0 ? v : imp_call2(c, &tn_op_add, NULL, v, imp_const(c, t, b));
+    v = a == 1 ? v : imp_binary(c, &tn_op_multiply, v, imp_const(c, t, a));
+    return b == 0 ? v : imp_binary(c, &tn_op_add, v, imp_const(c, t, b));
 }
 
 static void random(imp_node *c)
@@ -89,11 +89,10 @@ static tn_value seeded_bernoulli(imp_node *c, tn_value p, int64_t seed)
     const tn_type *t = imp_type(p);
     tn_value one = imp_const(c, TN_F64, 1), drawn = onnx_state(c, (tn_dims){t->n, t->dim}, seed, false);
     p = imp_cast(c, p, TN_F64);
-    tn_value rest = imp_call2(c, &tn_op_subtract, NULL, one, p);
-    tn_value few = imp_call2(c, &tn_op_greater, NULL, drawn, rest);
-    tn_value many =
-        imp_call2(c, &tn_op_less_equal, NULL, drawn, imp_call2(c, &tn_op_subtract, NULL, one, rest));
-    return imp_choose(c, imp_call2(c, &tn_op_less_equal, NULL, p, imp_const(c, TN_F64, 0.5)), few, many);
+    tn_value rest = imp_binary(c, &tn_op_subtract, one, p);
+    tn_value few = imp_binary(c, &tn_op_greater, drawn, rest);
+    tn_value many = imp_binary(c, &tn_op_less_equal, drawn, imp_binary(c, &tn_op_subtract, one, rest));
+    return imp_choose(c, imp_binary(c, &tn_op_less_equal, p, imp_const(c, TN_F64, 0.5)), few, many);
 }
 
 /* One with the operand's probability. */

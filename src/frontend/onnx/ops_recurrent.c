@@ -145,13 +145,13 @@ static tn_value bias_of(imp_node *c, const layer *l, tn_value b, tn_value *recur
         return b;
     tn_value wb = imp_slice(c, b, 0, 0, n), rb = imp_slice(c, b, 0, n, 2 * n);
     if (!l->linear_before_reset)
-        return imp_call2(c, &tn_op_add, NULL, wb, rb);
+        return imp_binary(c, &tn_op_add, wb, rb);
     *recurrent = imp_slice(c, rb, 0, 2 * l->units, n);
     const int64_t around[] = {0, l->units};
     tn_pad_attr zeros = {.pad_width = tn_make_dims(c->g, 2, around),
                          .pad_mode = tn_intern(c->g->ctx, "constant")};
     tn_value gates = imp_call1(c, &tn_op_nn_pad, &zeros, imp_slice(c, rb, 0, 0, 2 * l->units));
-    return imp_call2(c, &tn_op_add, NULL, wb, gates);
+    return imp_binary(c, &tn_op_add, wb, gates);
 }
 
 static tn_value project(imp_node *c, tn_value x, tn_value w, tn_value bias)
@@ -301,11 +301,6 @@ typedef struct quant_cell { /* of one direction */
     bool lengths; /* the last column of the data says which steps count */
 } quant_cell;
 
-static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 static void read_functions(imp_node *c, const imp_attr *names, int64_t d, rnn_function act[3])
 {
     const char *text = names ? activations_of(c, names, (size_t)(3 * d), 3) : "sigmoid tanh tanh";
@@ -337,7 +332,7 @@ static tn_value apply(imp_node *c, const rnn_function *f, tn_value x)
         return imp_with(c, &tn_op_add, imp_with(c, &tn_op_multiply, x, p[0]), p[1]);
     if (f->op != &tn_op_tanh || f->n == 0)
         return imp_call1(c, f->op, f->n ? p : NULL, x);
-    x = imp_call1(c, f->op, NULL, imp_with(c, &tn_op_multiply, x, p[1]));
+    x = imp_unary(c, f->op, imp_with(c, &tn_op_multiply, x, p[1]));
     return imp_with(c, &tn_op_multiply, x, p[0]);
 }
 
@@ -367,7 +362,7 @@ static tn_value quant_product(imp_node *c, tn_value x, const quant_weight *w)
     imp_zeros zero = {q.zero, w->zero};
     tn_value y = w->known ? imp_dense(c, q.y, w->w, &zero) : imp_matmul(c, q.y, w->w, &zero);
     y = imp_cast(c, y, TN_F32);
-    return two(c, &tn_op_multiply, y, two(c, &tn_op_multiply, q.scale, w->scale));
+    return imp_binary(c, &tn_op_multiply, y, imp_binary(c, &tn_op_multiply, q.scale, w->scale));
 }
 
 static tn_value peep(imp_node *c, const quant_cell *q, int64_t k, tn_value sum, tn_value cell)
@@ -375,7 +370,7 @@ static tn_value peep(imp_node *c, const quant_cell *q, int64_t k, tn_value sum, 
     if (!q->peephole.def)
         return sum;
     tn_value p = imp_slice(c, q->peephole, 0, k * q->l->units, (k + 1) * q->l->units);
-    return two(c, &tn_op_add, sum, two(c, &tn_op_multiply, p, cell));
+    return imp_binary(c, &tn_op_add, sum, imp_binary(c, &tn_op_multiply, p, cell));
 }
 
 /* states: h, the cell and, where rows have lengths, h as it is quantised: 0 where the row ended before. */
@@ -384,18 +379,18 @@ static void quant_step(imp_node *c, const imp_scan *s, tn_value x, tn_value stat
     const quant_cell *q = s->user;
     int64_t n = q->l->units;
     tn_value cell = state[1], sum = q->lengths ? imp_slice(c, x, 1, 0, 4 * n) : x, gate[4];
-    sum = two(c, &tn_op_add, sum, quant_product(c, state[q->lengths ? 2 : 0], &q->r));
+    sum = imp_binary(c, &tn_op_add, sum, quant_product(c, state[q->lengths ? 2 : 0], &q->r));
     for (int k = 0; k < 4; k++)
         gate[k] = imp_slice(c, sum, 1, k * n, (k + 1) * n);
     tn_value i = gated(c, q, 0, peep(c, q, 0, gate[0], cell)), f;
     if (q->l->attr.input_forget)
-        f = two(c, &tn_op_subtract, imp_const(c, TN_F32, 1), i);
+        f = imp_binary(c, &tn_op_subtract, imp_const(c, TN_F32, 1), i);
     else
         f = gated(c, q, 0, peep(c, q, 2, gate[2], cell));
-    tn_value kept = two(c, &tn_op_multiply, f, cell), fresh = gated(c, q, 1, gate[3]);
-    cell = two(c, &tn_op_add, kept, two(c, &tn_op_multiply, i, fresh));
+    tn_value kept = imp_binary(c, &tn_op_multiply, f, cell), fresh = gated(c, q, 1, gate[3]);
+    cell = imp_binary(c, &tn_op_add, kept, imp_binary(c, &tn_op_multiply, i, fresh));
     tn_value o = gated(c, q, 0, peep(c, q, 1, gate[1], cell)), shown = apply(c, &q->act[2], cell);
-    tn_value h = *out = two(c, &tn_op_multiply, o, shown);
+    tn_value h = *out = imp_binary(c, &tn_op_multiply, o, shown);
     if (q->lengths) {
         tn_value counts = imp_with(c, &tn_op_greater, imp_slice(c, x, 1, 4 * n, 4 * n + 1), 0);
         h = imp_choose(c, counts, h, state[0]);
@@ -410,7 +405,7 @@ static void quant_step(imp_node *c, const imp_scan *s, tn_value x, tn_value stat
 static tn_value counting(imp_node *c, tn_value x, tn_value lengths)
 {
     tn_value step = imp_unsqueeze(c, imp_count_up(c, imp_type(x)->dim[0]), 1);
-    return imp_unsqueeze(c, two(c, &tn_op_less, step, imp_cast(c, lengths, TN_I64)), 2);
+    return imp_unsqueeze(c, imp_binary(c, &tn_op_less, step, imp_cast(c, lengths, TN_I64)), 2);
 }
 
 /* The steps of each row turned round. */
@@ -430,7 +425,7 @@ static tn_value quant_inputs(imp_node *c, const quant_cell *q, tn_value lengths,
         x = imp_choose(c, any, x, imp_const(c, TN_F32, 0));
     }
     tn_value y = quant_product(c, x, &q->w);
-    return bias.def ? two(c, &tn_op_add, y, bias) : y;
+    return bias.def ? imp_binary(c, &tn_op_add, y, bias) : y;
 }
 
 static void quant_direction(imp_node *c, quant_cell *q, int64_t d, results *out)

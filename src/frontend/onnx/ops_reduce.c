@@ -20,14 +20,14 @@ static void late_axes(imp_node *c, int rank, bool noop, reduction *r)
     r->late = true;
     r->at = imp_positions_of(c, axes, rank);
     tn_value hits = imp_hits(c, r->at, rank);
-    r->reduced = imp_call2(c, &tn_op_greater, NULL, hits, zero);
+    r->reduced = imp_binary(c, &tn_op_greater, hits, zero);
     r->n = (int)n;
     if (n >= 0 && n <= rank)
         return;
     r->n = -1;
     if (!noop) { /* no axes: all */
-        tn_value none = imp_call2(c, &tn_op_equal, NULL, imp_reduce(c, &tn_op_sum, hits, 0), zero);
-        r->reduced = imp_call2(c, &tn_op_logical_or, NULL, r->reduced, none);
+        tn_value none = imp_binary(c, &tn_op_equal, imp_reduce(c, &tn_op_sum, hits, 0), zero);
+        r->reduced = imp_binary(c, &tn_op_logical_or, r->reduced, none);
     }
     tn_value own = imp_iota(c, rank);
     r->at = imp_choose(c, r->reduced, own, imp_i64(c, rank));
@@ -61,7 +61,7 @@ static tn_value one_by_one(imp_node *c, const tn_op *op, tn_value x, const reduc
     for (int64_t k = 0; k < n && !c->bad; k++) {
         tn_value at = imp_slice(c, r->at, 0, k, k + 1);
         y = imp_call1(c, op, &a, imp_around(c, y, shape, at));
-        tn_value here = imp_call2(c, &tn_op_equal, NULL, imp_iota(c, rank), at);
+        tn_value here = imp_binary(c, &tn_op_equal, imp_iota(c, rank), at);
         shape = imp_choose(c, here, imp_i64(c, 1), shape);
     }
     return imp_in_shape(c, y, shape, imp_type(x)->dim);
@@ -74,9 +74,9 @@ static tn_value late_mean(imp_node *c, tn_value x, const reduction *r)
     tn_value sum = one_by_one(c, &tn_op_sum, imp_cast(c, x, wide), r);
     tn_value extents = imp_shape_of(c, x);
     tn_value count = imp_reduce(c, &tn_op_prod, imp_choose(c, r->reduced, extents, imp_i64(c, 1)), 0);
-    count = imp_cast(c, imp_call2(c, &tn_op_maximum, NULL, count, imp_i64(c, 1)), wide);
-    return imp_cast(
-        c, imp_call2(c, tn_dtype_is_int(t) ? &tn_op_trunc_divide : &tn_op_divide, NULL, sum, count), t);
+    count = imp_cast(c, imp_binary(c, &tn_op_maximum, count, imp_i64(c, 1)), wide);
+    return imp_cast(c, imp_binary(c, tn_dtype_is_int(t) ? &tn_op_trunc_divide : &tn_op_divide, sum, count),
+                    t);
 }
 
 /* The reduction; reduced axes that only the run knows are kept, with extent 1. */
@@ -95,7 +95,7 @@ static tn_value without_axes(imp_node *c, tn_value y, tn_value x, const reductio
         return y;
     const tn_expr *left = tn_idx(c->pool, imp_rank(x) - r->n);
     tn_extent_attr a = {tn_dims_make(c->arena, 1, &left)};
-    tn_value kept = imp_call1(c, &tn_op_logical_not, NULL, r->reduced);
+    tn_value kept = imp_unary(c, &tn_op_logical_not, r->reduced);
     imp_demand(c, imp_reduce(c, &tn_op_sum, imp_cast(c, kept, TN_I64), 0), left->u.i,
                "axes must name a dimension once");
     if (left->u.i == 0)
@@ -121,12 +121,11 @@ static void reduce(imp_node *c)
 static tn_value late_log_sum_exp(imp_node *c, tn_value x, const reduction *r)
 {
     tn_value m = imp_finite_or_zero(c, reduced(c, &tn_op_max, x, r));
-    tn_value away = imp_call2(c, &tn_op_subtract, NULL, x, imp_broadcast_like(c, m, x));
-    tn_value sum =
-        imp_call1(c, &tn_op_log, NULL, reduced(c, &tn_op_sum, imp_call1(c, &tn_op_exp, NULL, away), r));
+    tn_value away = imp_binary(c, &tn_op_subtract, x, imp_broadcast_like(c, m, x));
+    tn_value sum = imp_unary(c, &tn_op_log, reduced(c, &tn_op_sum, imp_unary(c, &tn_op_exp, away), r));
     if (!c->bad) /* whose extents are bound twice */
         m = imp_checked_reshape(c, m, (tn_dims){(uint32_t)imp_rank(sum), imp_type(sum)->dim});
-    return imp_call2(c, &tn_op_add, NULL, sum, m);
+    return imp_binary(c, &tn_op_add, sum, m);
 }
 
 /* Integers go through float64 where a root or a logarithm is taken, 16-bit floats through float32. */
@@ -148,11 +147,11 @@ static void norm(imp_node *c)
                       : imp_log_sum_exp(c, x, r.a.axis, r.a.keepdims);
     } else {
         if (square)
-            y = imp_call2(c, &tn_op_multiply, NULL, x, x);
+            y = imp_binary(c, &tn_op_multiply, x, x);
         else
-            y = logarithm ? x : imp_call1(c, &tn_op_abs, NULL, x);
+            y = logarithm ? x : imp_unary(c, &tn_op_abs, x);
         y = reduced(c, &tn_op_sum, y, &r);
-        y = root ? imp_call1(c, &tn_op_sqrt, NULL, y) : logarithm ? imp_call1(c, &tn_op_log, NULL, y) : y;
+        y = root ? imp_unary(c, &tn_op_sqrt, y) : logarithm ? imp_unary(c, &tn_op_log, y) : y;
     }
     imp_out(c, 0, imp_cast(c, without_axes(c, y, x, &r), t));
 }

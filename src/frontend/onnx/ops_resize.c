@@ -181,11 +181,11 @@ static void late_scales(imp_node *c, resize *r, tn_value scales, tn_value sizes,
     tn_value in32 = imp_cast(c, in, TN_F32);
     if (is_empty(sizes)) {
         *scale = imp_cast(c, list_of(c, scales, r->n, "scales"), TN_F32);
-        *size = imp_cast(c, imp_call2(c, &tn_op_multiply, NULL, *scale, in32), TN_I64);
+        *size = imp_cast(c, imp_binary(c, &tn_op_multiply, *scale, in32), TN_I64);
         return;
     }
     *size = imp_cast(c, list_of(c, sizes, r->n, "sizes"), TN_I64);
-    *scale = imp_call2(c, &tn_op_divide, NULL, imp_cast(c, *size, TN_F32), in32);
+    *scale = imp_binary(c, &tn_op_divide, imp_cast(c, *size, TN_F32), in32);
     if (policy[0] != 'n') /* stretch */
         return;
     tn_value one = imp_reduce(c, policy[4] == 's' ? &tn_op_max : &tn_op_min, *scale, 0);
@@ -193,8 +193,8 @@ static void late_scales(imp_node *c, resize *r, tn_value scales, tn_value sizes,
     tn_broadcast_to_attr all = {tn_dims_make(c->arena, 1, &n)};
     *scale = imp_call1(c, &tn_op_broadcast_to, &all, one);
     tn_value wide = imp_cast(c, *scale, TN_F64);
-    wide = imp_call2(c, &tn_op_multiply, NULL, wide, imp_cast(c, in, TN_F64));
-    wide = imp_call1(c, &tn_op_floor, NULL, imp_with(c, &tn_op_add, wide, 0.5));
+    wide = imp_binary(c, &tn_op_multiply, wide, imp_cast(c, in, TN_F64));
+    wide = imp_unary(c, &tn_op_floor, imp_with(c, &tn_op_add, wide, 0.5));
     *size = imp_cast(c, wide, TN_I64);
 }
 
@@ -202,9 +202,9 @@ static void late_scales(imp_node *c, resize *r, tn_value scales, tn_value sizes,
 static tn_value tap_counts(imp_node *c, const resize *r, tn_value scale)
 {
     tn_value s = imp_with(c, &tn_op_minimum, imp_cast(c, scale, TN_F64), 1);
-    tn_value half = imp_call2(c, &tn_op_divide, NULL, imp_const(c, TN_F64, r->a.method[0] == 'c' ? 2 : 1), s);
-    half = imp_cast(c, imp_call1(c, &tn_op_ceil, NULL, half), TN_I64);
-    return imp_call2(c, &tn_op_multiply, NULL, half, imp_i64(c, 2));
+    tn_value half = imp_binary(c, &tn_op_divide, imp_const(c, TN_F64, r->a.method[0] == 'c' ? 2 : 1), s);
+    half = imp_cast(c, imp_unary(c, &tn_op_ceil, half), TN_I64);
+    return imp_binary(c, &tn_op_multiply, half, imp_i64(c, 2));
 }
 
 static void late(imp_node *c, resize *r, tn_value scales, tn_value sizes)

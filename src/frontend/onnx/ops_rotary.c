@@ -20,7 +20,7 @@ tn_value onnx_angles(imp_node *c, tn_value table, tn_value at, int heads_axis)
 tn_value onnx_counted(imp_node *c, tn_value first, const tn_expr *s)
 {
     first = imp_unsqueeze(c, imp_cast(c, first, TN_I64), 1);
-    return imp_call2(c, &tn_op_add, NULL, first, imp_count_up(c, s));
+    return imp_binary(c, &tn_op_add, first, imp_count_up(c, s));
 }
 
 int64_t onnx_turned(imp_node *c, tn_value table)

@@ -57,8 +57,8 @@ static tn_value place_of(imp_node *c, const scan *s, uint32_t k, tn_value i, tn_
 {
     if (!s->in_back[k])
         return i;
-    last = s->length.def ? imp_call2(c, &tn_op_subtract, NULL, s->length, imp_i64(c, 1)) : last;
-    return imp_call2(c, &tn_op_subtract, NULL, last, i);
+    last = s->length.def ? imp_binary(c, &tn_op_subtract, s->length, imp_i64(c, 1)) : last;
+    return imp_binary(c, &tn_op_subtract, last, i);
 }
 
 /* What iteration i gave, from state `before`, if there is one of that number in the sequence. */
@@ -66,7 +66,7 @@ static void keep_length(imp_node *c, const scan *s, tn_value i, const tn_value b
 {
     if (c->bad || !s->length.def)
         return;
-    tn_value live = imp_call2(c, &tn_op_less, NULL, i, s->length);
+    tn_value live = imp_binary(c, &tn_op_less, i, s->length);
     for (uint32_t k = 0; k < s->n_state + s->n_out && !c->bad; k++) {
         if (onnx_is_value(body[k]))
             imp_fail(c, "onnx-E009",
@@ -184,8 +184,7 @@ static tn_value placed(imp_node *c, tn_value rows, bool backward, int64_t axis, 
         return rows;
     imp_movable(c, 1, &rows, &v);
     if (backward)
-        v = imp_take(c, v, imp_call2(c, &tn_op_subtract, NULL, last, imp_count_up(c, imp_type(v)->dim[0])),
-                     0);
+        v = imp_take(c, v, imp_binary(c, &tn_op_subtract, last, imp_count_up(c, imp_type(v)->dim[0])), 0);
     for (int d = 0, from = 1; d < rank; d++)
         perm[d] = d == at ? 0 : from++;
     return imp_moved(c, 1, &rows, at && !c->bad ? imp_transpose(c, v, rank, perm) : v);
@@ -206,7 +205,7 @@ static void loop_scan(imp_node *c, const scan *s, const tn_expr *n, tn_value sta
                       tn_value out[])
 {
     tn_value trip = imp_extent_of(c, x[0], imp_axis(c, s->in_axis[0], imp_rank(x[0])));
-    sequences q = {s, x, imp_call2(c, &tn_op_subtract, NULL, trip, imp_i64(c, 1))};
+    sequences q = {s, x, imp_binary(c, &tn_op_subtract, trip, imp_i64(c, 1))};
     onnx_loop b = onnx_begin_loop(c, s->g, trip, imp_const(c, TN_BOOL1, 1), s->n_state, state);
     b.axis = s->out_axis;
     b.backward = s->out_back;

@@ -302,12 +302,11 @@ static tn_region *map_body(imp_node *c, const mapping *m)
             tn_region_add_param(c->g, r, tn_arena_printf(c->arena, "made%u", (unsigned)k), m->made[k]));
     c->im->r = r;
     for (uint32_t k = 0; k < m->n_in; k++)
-        in[k] =
-            is_sequence(m->in[k]) ? onnx_opened(c, imp_call2(c, &tn_op_seq_at, NULL, m->in[k], i)) : m->in[k];
+        in[k] = is_sequence(m->in[k]) ? onnx_opened(c, imp_binary(c, &tn_op_seq_at, m->in[k], i)) : m->in[k];
     c->bad = c->bad || !onnx_body(c, m->g, r, m->n_in, in, out);
     m->out[0] = imp_const(c, TN_BOOL1, 1);
     for (uint32_t k = 0; k < m->n_out; k++)
-        m->out[k + 1] = imp_call2(c, &tn_op_seq_insert, NULL, made[k], onnx_as_value(c, out[k]));
+        m->out[k + 1] = imp_binary(c, &tn_op_seq_insert, made[k], onnx_as_value(c, out[k]));
     c->im->r = outer;
     return r;
 }
@@ -318,7 +317,7 @@ static tn_value map_count(imp_node *c, const mapping *m)
     tn_value count = {0};
     tn_dims first = {0};
     for (uint32_t k = 0; k < m->n_in; k++) {
-        tn_value n = is_sequence(m->in[k]) ? imp_call1(c, &tn_op_seq_length, NULL, m->in[k]) : (tn_value){0};
+        tn_value n = is_sequence(m->in[k]) ? imp_unary(c, &tn_op_seq_length, m->in[k]) : (tn_value){0};
         tn_bind_extent_attr a = {first, "its sequences must have the same number of elements"};
         if (n.def && count.def) {
             (void)imp_call1(c, &tn_op_bind_extent, &a, n);
@@ -402,7 +401,7 @@ static void has_element(imp_node *c)
 {
     tn_value v = imp_opt(c, 0);
     if (v.def && imp_type(v)->kind == TN_T_OPTIONAL)
-        imp_out(c, 0, imp_call1(c, &tn_op_opt_has, NULL, v));
+        imp_out(c, 0, imp_unary(c, &tn_op_opt_has, v));
     else
         imp_out(c, 0, imp_const(c, TN_BOOL1, v.def && !onnx_is_none(c, v)));
 }
@@ -413,7 +412,7 @@ static void get_element(imp_node *c)
     if (!c->bad && onnx_is_none(c, v))
         imp_fail(c, "onnx-E009", "the optional value is empty");
     bool held = v.def && imp_type(v)->kind == TN_T_OPTIONAL;
-    imp_out(c, 0, held ? onnx_opened(c, imp_call1(c, &tn_op_opt_get, NULL, v)) : v);
+    imp_out(c, 0, held ? onnx_opened(c, imp_unary(c, &tn_op_opt_get, v)) : v);
 }
 
 /* ---- where sequences may go ---- */

@@ -47,7 +47,7 @@ static void flatten(imp_node *c)
         return;
     axis = axis < 0 ? axis + t->n : axis;
     const tn_expr *dim[2] = {imp_product(c, t, 0, (int)axis), imp_product(c, t, (int)axis, t->n)};
-    imp_out(c, 0, axis == 1 ? imp_call1(c, &tn_op_nn_batch_flatten, NULL, x) : imp_reshape(c, x, 2, dim));
+    imp_out(c, 0, axis == 1 ? imp_unary(c, &tn_op_nn_batch_flatten, x) : imp_reshape(c, x, 2, dim));
 }
 
 /* ---- Squeeze, Unsqueeze ---- */
@@ -78,7 +78,7 @@ static tn_value unmasked(imp_node *c, tn_value mask, int n)
 {
     const tn_expr *count = tn_idx(c->pool, n);
     tn_extent_attr a = {tn_dims_make(c->arena, 1, &count)};
-    return imp_call1(c, &tn_op_where_true, &a, imp_call1(c, &tn_op_logical_not, NULL, mask));
+    return imp_call1(c, &tn_op_where_true, &a, imp_unary(c, &tn_op_logical_not, mask));
 }
 
 static void late_squeeze(imp_node *c, tn_value x)
@@ -213,7 +213,7 @@ static void size(imp_node *c)
         imp_out(c, 0, imp_const_ints(c, TN_I64, 0, 1, &n));
         return;
     }
-    tn_value v = imp_call1(c, &tn_op_prod, NULL, imp_call1(c, &tn_op_shape_of, &t, x));
+    tn_value v = imp_unary(c, &tn_op_prod, imp_call1(c, &tn_op_shape_of, &t, x));
     if (!c->bad)
         imp_set_host(c, v, (tn_dims){1, e});
     imp_out(c, 0, v);

@@ -78,7 +78,7 @@ static tn_value late_axis(imp_node *c, int rank)
     if (axis >= 0)
         return imp_const_ints(c, TN_I64, 1, 1, &axis);
     tn_value at = imp_positions_of(c, imp_in(c, 2), rank),
-             last = imp_call2(c, &tn_op_equal, NULL, at, imp_i64(c, rank - 1));
+             last = imp_binary(c, &tn_op_equal, at, imp_i64(c, rank - 1));
     imp_demand(c, imp_cast(c, last, TN_I64), 0,
                "the axis holds the real and imaginary parts; choose another one");
     return at;
@@ -113,7 +113,7 @@ static void late_dft(imp_node *c, tn_value x, bool inverse, bool onesided)
     if (c->bad)
         return;
     const tn_expr *apart[4] = {dim[0], dim[2], imp_type(y)->dim[1], imp_type(y)->dim[2]};
-    tn_value here = imp_call2(c, &tn_op_equal, NULL, imp_iota(c, rank - 1), at), parts = imp_shape_of(c, y);
+    tn_value here = imp_binary(c, &tn_op_equal, imp_iota(c, rank - 1), at), parts = imp_shape_of(c, y);
     const tn_value to[2] = {imp_choose(c, here, imp_slice(c, parts, 0, 1, 2), shape),
                             imp_slice(c, parts, 0, 2, 3)};
     y = imp_transpose(c, imp_reshape(c, y, 4, apart), 4, swap);
@@ -209,7 +209,7 @@ static void stft(imp_node *c)
             imp_type(window)->dim[0] != a.length.at[0])
             imp_fail(c, "onnx-E022", "a window of %s does not match frames of %lld",
                      imp_type_text(c, imp_type(window)), (long long)length);
-        y = imp_call2(c, &tn_op_multiply, NULL, y, imp_unsqueeze(c, window, 1));
+        y = imp_binary(c, &tn_op_multiply, y, imp_unsqueeze(c, window, 1));
     }
     if (c->bad)
         return;
@@ -234,17 +234,16 @@ static tn_value late_window(imp_node *c, const double v[3], bool periodic)
         return (tn_value){0};
     tn_value k = imp_count_up(c, n), one = imp_const(c, TN_F64, 1);
     tn_value turn = imp_cast(c, imp_extent_of(c, k, 0), TN_F64);
-    turn = periodic ? turn : imp_call2(c, &tn_op_subtract, NULL, turn, one);
+    turn = periodic ? turn : imp_binary(c, &tn_op_subtract, turn, one);
     tn_value x = imp_with(c, &tn_op_multiply, imp_cast(c, k, TN_F64), 2 * pi);
-    x = imp_call2(c, &tn_op_divide, NULL, x, turn);
+    x = imp_binary(c, &tn_op_divide, x, turn);
     tn_value sum = imp_const(c, TN_F64, v[0]);
     for (int i = 1; i < 3; i++) {
-        tn_value wave =
-            imp_call1(c, &tn_op_cos, NULL, imp_call2(c, &tn_op_multiply, NULL, x, imp_const(c, TN_F64, i)));
-        sum = imp_call2(c, &tn_op_add, NULL, sum,
-                        imp_call2(c, &tn_op_multiply, NULL, wave, imp_const(c, TN_F64, v[i])));
+        tn_value wave = imp_unary(c, &tn_op_cos, imp_binary(c, &tn_op_multiply, x, imp_const(c, TN_F64, i)));
+        sum =
+            imp_binary(c, &tn_op_add, sum, imp_binary(c, &tn_op_multiply, wave, imp_const(c, TN_F64, v[i])));
     }
-    return imp_choose(c, imp_call2(c, &tn_op_greater, NULL, turn, imp_const(c, TN_F64, 0)), sum, one);
+    return imp_choose(c, imp_binary(c, &tn_op_greater, turn, imp_const(c, TN_F64, 0)), sum, one);
 }
 
 /* Sums of cosines: a[0] - a[1] cos(2 pi k / n) + a[2] cos(4 pi k / n). */
@@ -306,9 +305,9 @@ static tn_value mel_of(imp_node *c, uint32_t i)
 {
     tn_value v = imp_cast(c, imp_in(c, i), TN_F64);
     v = imp_rank(v) ? imp_reshape(c, v, 0, NULL) : v;
-    v = imp_call2(c, &tn_op_divide, NULL, v, imp_const(c, TN_F64, 700));
-    v = imp_call1(c, &tn_op_log, NULL, imp_call2(c, &tn_op_add, NULL, v, imp_const(c, TN_F64, 1)));
-    return imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, TN_F64, 2595 / log(10)));
+    v = imp_binary(c, &tn_op_divide, v, imp_const(c, TN_F64, 700));
+    v = imp_unary(c, &tn_op_log, imp_binary(c, &tn_op_add, v, imp_const(c, TN_F64, 1)));
+    return imp_binary(c, &tn_op_multiply, v, imp_const(c, TN_F64, 2595 / log(10)));
 }
 
 /* The bins where bands begin, peak and end: int64 [bands + 2]. */
@@ -321,30 +320,28 @@ static tn_value late_edges(imp_node *c, const tn_expr *bands)
              size = imp_cast(c, imp_in(c, 1), TN_F64);
     rate = imp_rank(rate) ? imp_reshape(c, rate, 0, NULL) : rate;
     size = imp_rank(size) ? imp_reshape(c, size, 0, NULL) : size;
-    tn_value mel = imp_call2(c, mul, NULL, i, imp_call2(c, div, NULL, imp_call2(c, sub, NULL, high, low), n));
-    mel = imp_call2(c, add, NULL, mel, low);
-    tn_value power =
-        imp_call1(c, &tn_op_exp, NULL, imp_call2(c, mul, NULL, mel, imp_const(c, TN_F64, log(10) / 2595)));
-    tn_value hertz = imp_with(c, mul, imp_call2(c, sub, NULL, power, one), 700);
-    tn_value bin =
-        imp_call2(c, div, NULL, imp_call2(c, mul, NULL, imp_call2(c, add, NULL, size, one), hertz), rate);
-    bin = imp_cast(c, imp_call1(c, &tn_op_floor, NULL, bin), TN_I64);
-    return imp_call2(c, &tn_op_maximum, NULL, bin, imp_i64(c, 0));
+    tn_value mel = imp_binary(c, mul, i, imp_binary(c, div, imp_binary(c, sub, high, low), n));
+    mel = imp_binary(c, add, mel, low);
+    tn_value power = imp_unary(c, &tn_op_exp, imp_binary(c, mul, mel, imp_const(c, TN_F64, log(10) / 2595)));
+    tn_value hertz = imp_with(c, mul, imp_binary(c, sub, power, one), 700);
+    tn_value bin = imp_binary(c, div, imp_binary(c, mul, imp_binary(c, add, size, one), hertz), rate);
+    bin = imp_cast(c, imp_unary(c, &tn_op_floor, bin), TN_I64);
+    return imp_binary(c, &tn_op_maximum, bin, imp_i64(c, 0));
 }
 
 /* (a - b) / (d - e) */
 static tn_value fraction(imp_node *c, tn_value a, tn_value b, tn_value d, tn_value e)
 {
-    a = imp_cast(c, imp_call2(c, &tn_op_subtract, NULL, a, b), TN_F64);
-    d = imp_cast(c, imp_call2(c, &tn_op_subtract, NULL, d, e), TN_F64);
-    return imp_call2(c, &tn_op_divide, NULL, a, d);
+    a = imp_cast(c, imp_binary(c, &tn_op_subtract, a, b), TN_F64);
+    d = imp_cast(c, imp_binary(c, &tn_op_subtract, d, e), TN_F64);
+    return imp_binary(c, &tn_op_divide, a, d);
 }
 
 /* low <= v < high */
 static tn_value is_between(imp_node *c, tn_value low, tn_value v, tn_value high)
 {
-    tn_value reached = imp_call2(c, &tn_op_less_equal, NULL, low, v);
-    return imp_call2(c, &tn_op_logical_and, NULL, reached, imp_call2(c, &tn_op_less, NULL, v, high));
+    tn_value reached = imp_binary(c, &tn_op_less_equal, low, v);
+    return imp_binary(c, &tn_op_logical_and, reached, imp_binary(c, &tn_op_less, v, high));
 }
 
 /* As mel_column has it, for all columns. */
@@ -359,9 +356,9 @@ static void late_mel(imp_node *c, tn_dtype t)
     tn_value edges = late_edges(c, bands), k = imp_unsqueeze(c, imp_count_up(c, rows), 1), e[3];
     tn_value first = imp_count_up(c, bands);
     for (int i = 0; i < 3; i++)
-        e[i] = imp_take(c, edges, imp_call2(c, &tn_op_add, NULL, first, imp_i64(c, i)), 0);
+        e[i] = imp_take(c, edges, imp_binary(c, &tn_op_add, first, imp_i64(c, i)), 0);
     tn_value up = fraction(c, k, e[0], e[1], e[0]), down = fraction(c, e[2], k, e[2], e[1]);
-    tn_value zero = imp_const(c, TN_F64, 0), peak = imp_call2(c, &tn_op_equal, NULL, k, e[1]);
+    tn_value zero = imp_const(c, TN_F64, 0), peak = imp_binary(c, &tn_op_equal, k, e[1]);
     tn_value rises = is_between(c, e[0], k, e[1]), falls = is_between(c, e[1], k, e[2]);
     tn_value v = imp_choose(c, rises, up, imp_choose(c, falls, down, zero));
     imp_out(c, 0, imp_cast(c, imp_choose(c, peak, imp_const(c, TN_F64, 1), v), t));
@@ -442,7 +439,7 @@ static tn_value text_items(imp_node *c, tn_value x, tn_ints *pool)
     if (!c->bad && !imp_is_text(x))
         imp_fail(c, "onnx-E086", "operand 0 is %s, but pool_strings are strings",
                  imp_type_text(c, imp_type(x)));
-    return imp_call2(c, &tn_op_string_find, NULL, x, onnx_texts_attr(c, "pool_strings", &n_list));
+    return imp_binary(c, &tn_op_string_find, x, onnx_texts_attr(c, "pool_strings", &n_list));
 }
 
 static void tfidf_vectorizer(imp_node *c)

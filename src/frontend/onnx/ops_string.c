@@ -83,14 +83,14 @@ static void move(imp_node *c, int results, bool fills)
 
 static void equal(imp_node *c)
 {
-    imp_out(c, 0, imp_call2(c, &tn_op_string_equal, NULL, imp_in(c, 0), imp_in(c, 1)));
+    imp_out(c, 0, imp_binary(c, &tn_op_string_equal, imp_in(c, 0), imp_in(c, 1)));
 }
 
 /* Which texts are not empty? */
 static void non_zero(imp_node *c)
 {
-    tn_value empty = imp_call2(c, &tn_op_string_equal, NULL, imp_in(c, 0), imp_const_text(c, ""));
-    tn_value given[] = {imp_call1(c, &tn_op_logical_not, NULL, empty)};
+    tn_value empty = imp_binary(c, &tn_op_string_equal, imp_in(c, 0), imp_const_text(c, ""));
+    tn_value given[] = {imp_unary(c, &tn_op_logical_not, empty)};
     c->given = given;
     if (!c->bad)
         c->row->convert(c);
@@ -103,7 +103,7 @@ static void unique(imp_node *c)
     tn_value x = imp_in(c, 0), order, at;
     bool along = imp_has_attr(c, "axis"), sorted = imp_attr_int(c, "sorted", 1) != 0;
     int axis = along ? imp_axis(c, imp_attr_int(c, "axis", 0), imp_rank(x)) : 0;
-    order = imp_call1(c, &tn_op_string_rank, NULL, x);
+    order = imp_unary(c, &tn_op_string_rank, x);
     at = imp_text_numbers(c, x, 0);
     if (!along) {
         order = imp_flat(c, order);
@@ -113,7 +113,7 @@ static void unique(imp_node *c)
         return;
     imp_unique u = imp_unique_of(c, order, axis, sorted ? IMP_UNIQUE_SORTED : 0);
     at = imp_take(c, at, u.index, axis);
-    imp_out(c, 0, imp_call2(c, &tn_op_string_take, NULL, x, at));
+    imp_out(c, 0, imp_binary(c, &tn_op_string_take, x, at));
     const tn_value out[] = {u.index, u.inverse, u.count};
     for (uint32_t i = 0; i < 3; i++)
         imp_out_any(c, i + 1, out[i]);
@@ -179,7 +179,7 @@ tn_value onnx_text_of(imp_node *c, tn_value x)
         wide = t.bits == 64 ? TN_F64 : TN_F32;
     else if (t.code == TN_UINT)
         wide = TN_DT(TN_UINT, 64);
-    return imp_call1(c, &tn_op_string_of_number, NULL, imp_cast(c, x, wide));
+    return imp_unary(c, &tn_op_string_of_number, imp_cast(c, x, wide));
 }
 
 tn_value onnx_number_of(imp_node *c, tn_value x, tn_dtype t)
@@ -207,7 +207,7 @@ static tn_value text_in(imp_node *c, uint32_t i)
 static void concat(imp_node *c)
 {
     tn_value a = text_in(c, 0), b = text_in(c, 1);
-    imp_out(c, 0, imp_call2(c, &tn_op_string_concat, NULL, a, b));
+    imp_out(c, 0, imp_binary(c, &tn_op_string_concat, a, b));
 }
 
 static void split(imp_node *c)

@@ -48,19 +48,19 @@ static tn_value times(imp_node *c, tn_value v, uint32_t by) { return imp_with(c,
 static tn_value rotate(imp_node *c, tn_value v, int by)
 {
     tn_value up = times(c, v, 1u << by), down = imp_with(c, &tn_op_right_shift, v, 32 - by);
-    return imp_call2(c, &tn_op_bitwise_or, NULL, up, down);
+    return imp_binary(c, &tn_op_bitwise_or, up, down);
 }
 
 static tn_value fold(imp_node *c, tn_value v, int by)
 {
-    return imp_call2(c, &tn_op_bitwise_xor, NULL, v, imp_with(c, &tn_op_right_shift, v, by));
+    return imp_binary(c, &tn_op_bitwise_xor, v, imp_with(c, &tn_op_right_shift, v, by));
 }
 
 /* Adds a word of 32 bits. */
 static tn_value add_word(imp_node *c, tn_value h, tn_value word)
 {
     word = times(c, rotate(c, times(c, word, 0xcc9e2d51u), 15), 0x1b873593u);
-    h = rotate(c, imp_call2(c, &tn_op_bitwise_xor, NULL, h, word), 13);
+    h = rotate(c, imp_binary(c, &tn_op_bitwise_xor, h, word), 13);
     return imp_with(c, &tn_op_add, times(c, h, 5), 0xe6546b64u);
 }
 

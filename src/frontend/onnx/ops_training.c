@@ -17,19 +17,10 @@ typedef struct step {
 
 static tn_value number(const step *s, double v) { return imp_const(s->c, imp_type(s->x)->dtype, v); }
 
-static tn_value add(const step *s, tn_value a, tn_value b) { return imp_call2(s->c, &tn_op_add, NULL, a, b); }
-static tn_value sub(const step *s, tn_value a, tn_value b)
-{
-    return imp_call2(s->c, &tn_op_subtract, NULL, a, b);
-}
-static tn_value mul(const step *s, tn_value a, tn_value b)
-{
-    return imp_call2(s->c, &tn_op_multiply, NULL, a, b);
-}
-static tn_value over(const step *s, tn_value a, tn_value b)
-{
-    return imp_call2(s->c, &tn_op_divide, NULL, a, b);
-}
+static tn_value add(const step *s, tn_value a, tn_value b) { return imp_binary(s->c, &tn_op_add, a, b); }
+static tn_value sub(const step *s, tn_value a, tn_value b) { return imp_binary(s->c, &tn_op_subtract, a, b); }
+static tn_value mul(const step *s, tn_value a, tn_value b) { return imp_binary(s->c, &tn_op_multiply, a, b); }
+static tn_value over(const step *s, tn_value a, tn_value b) { return imp_binary(s->c, &tn_op_divide, a, b); }
 
 /* a * x + b * y */
 static tn_value mixed(const step *s, double a, tn_value x, double b, tn_value y)
@@ -41,14 +32,14 @@ static tn_value mixed(const step *s, double a, tn_value x, double b, tn_value y)
 /* Where training has begun `v`, else `first`. */
 static tn_value later(const step *s, tn_value v, tn_value first)
 {
-    tn_value begun = imp_call2(s->c, &tn_op_greater, NULL, s->count, imp_const(s->c, TN_F32, 0));
+    tn_value begun = imp_binary(s->c, &tn_op_greater, s->count, imp_const(s->c, TN_F32, 0));
     return imp_choose(s->c, begun, v, first);
 }
 
 /* sqrt(v) + epsilon */
 static tn_value root_above(const step *s, tn_value v)
 {
-    v = imp_call1(s->c, &tn_op_sqrt, NULL, v);
+    v = imp_unary(s->c, &tn_op_sqrt, v);
     return imp_with(s->c, &tn_op_add, v, imp_attr_float(s->c, "epsilon", 1e-6f));
 }
 
@@ -68,7 +59,7 @@ static void adagrad(step *s)
 static tn_value complement(const step *s, double base)
 {
     tn_value power = number(s, base), count = imp_cast(s->c, s->count, imp_type(s->x)->dtype);
-    power = imp_call2(s->c, &tn_op_power, NULL, power, count);
+    power = imp_binary(s->c, &tn_op_power, power, count);
     return sub(s, number(s, 1), power);
 }
 
@@ -79,7 +70,7 @@ static void adam(step *s)
     tn_value g = mixed(s, imp_attr_float(c, "norm_coefficient", 0), s->x, 1, s->g);
     s->out[1] = mixed(s, a, s->state[0], 1 - a, g);
     s->out[2] = mixed(s, b, s->state[1], 1 - b, mul(s, g, g));
-    tn_value warm = mul(s, s->rate, imp_call1(c, &tn_op_sqrt, NULL, complement(s, b)));
+    tn_value warm = mul(s, s->rate, imp_unary(c, &tn_op_sqrt, complement(s, b)));
     warm = over(s, warm, complement(s, a));
     tn_value root = root_above(s, s->out[2]);
     tn_value y = sub(s, s->x, over(s, mul(s, later(s, warm, s->rate), s->out[1]), root));

@@ -10,11 +10,6 @@
 
 /* ---- shared ---- */
 
-static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 static void refuse(imp_node *c, const char *what)
 {
     if (!c->bad)
@@ -82,8 +77,9 @@ static tn_value inside(imp_node *c, tn_value ends, const tn_expr *batch, const t
             ends = imp_slice(c, ends, 0, 0, onnx_known(batch));
         ends = in_shape(c, ends, 2, column);
     }
-    tn_value in = two(c, &tn_op_less, key, ends);
-    return start.def ? two(c, &tn_op_logical_and, in, two(c, &tn_op_greater_equal, key, start)) : in;
+    tn_value in = imp_binary(c, &tn_op_less, key, ends);
+    return start.def ? imp_binary(c, &tn_op_logical_and, in, imp_binary(c, &tn_op_greater_equal, key, start))
+                     : in;
 }
 
 /* Mask [b], [2 b], [b, keys] or [b, s, keys] for scores of `like`: [b, 1, 1 or s, keys]. */
@@ -97,7 +93,7 @@ static tn_value padding(imp_node *c, tn_value mask, const tn_type *query, const 
         return (tn_value){0};
     }
     tn_value counts = rank == 1 ? inside(c, mask, query->dim[0], keys)
-                                : two(c, &tn_op_greater, mask, imp_const(c, imp_type(mask)->dtype, 0));
+                                : imp_binary(c, &tn_op_greater, mask, imp_const(c, imp_type(mask)->dtype, 0));
     tn_value none = imp_const(c, query->dtype, 0);
     tn_value v = imp_choose(c, counts, none, imp_const(c, query->dtype, filter));
     v = imp_unsqueeze(c, v, 1);
@@ -185,7 +181,7 @@ static void attention_node(imp_node *c)
     if (!sizes_of(c, weight, size))
         return;
     tn_value y = imp_matmul(c, x, weight, NULL);
-    y = bias.def ? two(c, &tn_op_add, y, bias) : y;
+    y = bias.def ? imp_binary(c, &tn_op_add, y, bias) : y;
     attend_projected(c, y, size, imp_opt(c, 3), imp_opt(c, 4));
 }
 
@@ -206,7 +202,8 @@ static void qattention(imp_node *c)
                     : by[i];
     zero.a = imp_rank(zero.a) == 1 ? imp_reshape(c, zero.a, 0, NULL) : zero.a;
     tn_value y = imp_cast(c, imp_matmul(c, x, weight, &zero), imp_type(bias)->dtype);
-    y = two(c, &tn_op_add, two(c, &tn_op_multiply, y, two(c, &tn_op_multiply, by[0], by[1])), bias);
+    y = imp_binary(c, &tn_op_add,
+                   imp_binary(c, &tn_op_multiply, y, imp_binary(c, &tn_op_multiply, by[0], by[1])), bias);
     attend_projected(c, y, size, imp_opt(c, 5), imp_opt(c, 8));
 }
 
@@ -228,7 +225,7 @@ static tn_value biased_heads(imp_node *c, tn_value v, tn_value bias, int64_t hea
         return v;
     int64_t n = imp_rank(v) == 3 ? onnx_known(imp_type(v)->dim[2]) : -1;
     if (bias.def && n > 0)
-        v = two(c, &tn_op_add, v, imp_slice(c, bias, 0, *from, *from + n));
+        v = imp_binary(c, &tn_op_add, v, imp_slice(c, bias, 0, *from, *from + n));
     *from += n;
     return onnx_split_heads(c, v, heads);
 }
@@ -279,9 +276,9 @@ static void append_to_buffers(imp_node *c, onnx_attention *a)
     tn_cache_append_attr append = {tn_dims_make(c->arena, 1, &rows)};
     tn_broadcast_to_attr each = {tn_dims_make(c->arena, 1, imp_type(a->k)->dim)};
     tn_value start = in_shape(c, imp_cast(c, imp_in(c, PAST_LENGTH), TN_I64), 0, NULL);
-    tn_value length = two(c, &tn_op_add, start, imp_extent_of(c, a->k, 2));
-    tn_value fits = two(c, &tn_op_less_equal, length, imp_extent_of(c, past[0], 2));
-    fits = two(c, &tn_op_logical_and, fits, imp_with(c, &tn_op_greater_equal, start, 0));
+    tn_value length = imp_binary(c, &tn_op_add, start, imp_extent_of(c, a->k, 2));
+    tn_value fits = imp_binary(c, &tn_op_less_equal, length, imp_extent_of(c, past[0], 2));
+    fits = imp_binary(c, &tn_op_logical_and, fits, imp_with(c, &tn_op_greater_equal, start, 0));
     imp_demand(c, imp_cast(c, fits, TN_I64), 1,
                "the new keys do not fit into past_key after past_sequence_length");
     start = imp_call1(c, &tn_op_broadcast_to, &each, start);
@@ -420,15 +417,15 @@ static void start_of_chunks(group *w, tn_value count)
     imp_node *c = w->c;
     tn_value all = imp_with(c, &tn_op_add, imp_cast(c, imp_in(c, LENGTHS), TN_I64), 1);
     count = imp_cast(c, count, TN_I64);
-    w->start = imp_flat(c, two(c, &tn_op_subtract, all, count));
+    w->start = imp_flat(c, imp_binary(c, &tn_op_subtract, all, count));
     tn_value total = in_shape(c, imp_cast(c, imp_in(c, TOTAL), TN_I64), 0, NULL);
-    tn_value rows = two(c, &tn_op_maximum, total, imp_extent_of(c, imp_in(c, GPAST_K), 2));
-    tn_value room = two(c, &tn_op_subtract, rows, imp_extent_of(c, w->a.q, 2));
-    tn_value fits = two(c, &tn_op_less_equal, w->start, room),
+    tn_value rows = imp_binary(c, &tn_op_maximum, total, imp_extent_of(c, imp_in(c, GPAST_K), 2));
+    tn_value room = imp_binary(c, &tn_op_subtract, rows, imp_extent_of(c, w->a.q, 2));
+    tn_value fits = imp_binary(c, &tn_op_less_equal, w->start, room),
              some = imp_with(c, &tn_op_greater_equal, count, 0),
-             few = two(c, &tn_op_less_equal, count, imp_extent_of(c, w->a.q, 2));
-    fits = two(c, &tn_op_logical_and, fits, imp_with(c, &tn_op_greater_equal, w->start, 0));
-    fits = two(c, &tn_op_logical_and, fits, imp_flat(c, two(c, &tn_op_logical_and, some, few)));
+             few = imp_binary(c, &tn_op_less_equal, count, imp_extent_of(c, w->a.q, 2));
+    fits = imp_binary(c, &tn_op_logical_and, fits, imp_with(c, &tn_op_greater_equal, w->start, 0));
+    fits = imp_binary(c, &tn_op_logical_and, fits, imp_flat(c, imp_binary(c, &tn_op_logical_and, some, few)));
     imp_demand(c, imp_reduce(c, &tn_op_min, imp_cast(c, fits, TN_I64), 0), 1,
                "query_seqlens does not fit seqlens_k and the rows of the cache");
 }
@@ -452,13 +449,13 @@ static void find_start(group *w)
         return;
     tn_value n = imp_extent_of(c, w->a.q, 2), length = imp_cast(c, imp_in(c, LENGTHS), TN_I64);
     tn_value all = in_shape(c, imp_cast(c, imp_in(c, TOTAL), TN_I64), 0, NULL);
-    tn_value late = two(c, &tn_op_subtract, imp_with(c, &tn_op_add, length, 1), n);
-    tn_value at_once = two(c, &tn_op_equal, n, all);
+    tn_value late = imp_binary(c, &tn_op_subtract, imp_with(c, &tn_op_add, length, 1), n);
+    tn_value at_once = imp_binary(c, &tn_op_equal, n, all);
     w->start = imp_choose(c, at_once, imp_i64(c, 0), late);
     w->start = imp_rank(w->start) == 1 ? w->start : imp_flat(c, w->start);
-    tn_value most = two(c, &tn_op_subtract, all, n);
-    tn_value fits = two(c, &tn_op_less_equal, w->start, most);
-    fits = two(c, &tn_op_logical_and, fits, imp_with(c, &tn_op_greater_equal, w->start, 0));
+    tn_value most = imp_binary(c, &tn_op_subtract, all, n);
+    tn_value fits = imp_binary(c, &tn_op_less_equal, w->start, most);
+    fits = imp_binary(c, &tn_op_logical_and, fits, imp_with(c, &tn_op_greater_equal, w->start, 0));
     fits = imp_reduce(c, &tn_op_min, imp_cast(c, fits, TN_I64), 0);
     imp_demand(c, fits, 1, "seqlens_k does not fit the number of queries and total_sequence_length");
 }
@@ -468,10 +465,10 @@ static void find_start(group *w)
 static tn_value resident(group *w, tn_value n, tn_value rows, tn_value each)
 {
     imp_node *c = w->c;
-    tn_value over = imp_with(c, &tn_op_maximum, two(c, &tn_op_subtract, n, rows), 0);
-    tn_value times = two(c, &tn_op_add, over, imp_with(c, &tn_op_subtract, each, 1));
-    times = two(c, &tn_op_divide, times, each);
-    return two(c, &tn_op_subtract, n, two(c, &tn_op_multiply, times, each));
+    tn_value over = imp_with(c, &tn_op_maximum, imp_binary(c, &tn_op_subtract, n, rows), 0);
+    tn_value times = imp_binary(c, &tn_op_add, over, imp_with(c, &tn_op_subtract, each, 1));
+    times = imp_binary(c, &tn_op_divide, times, each);
+    return imp_binary(c, &tn_op_subtract, n, imp_binary(c, &tn_op_multiply, times, each));
 }
 
 /* The cache holds the last rows only, from its row 0 on. Attention is over what it holds and the new rows. */
@@ -496,10 +493,11 @@ static void find_window(group *w)
     imp_demand(c, imp_cast(c, imp_with(c, &tn_op_greater, each, 0), TN_I64), 1,
                "the cache has fewer rows than the window");
     all = imp_flat(c, imp_with(c, &tn_op_add, all, 1));
-    w->before = imp_with(c, &tn_op_maximum, two(c, &tn_op_subtract, all, n), 0);
+    w->before = imp_with(c, &tn_op_maximum, imp_binary(c, &tn_op_subtract, all, n), 0);
     w->start = resident(w, w->before, rows, each);
-    tn_value fresh = two(c, &tn_op_subtract, all, w->before), held = two(c, &tn_op_add, w->start, fresh);
-    w->first = two(c, &tn_op_subtract, held, resident(w, all, rows, each));
+    tn_value fresh = imp_binary(c, &tn_op_subtract, all, w->before),
+             held = imp_binary(c, &tn_op_add, w->start, fresh);
+    w->first = imp_binary(c, &tn_op_subtract, held, resident(w, all, rows, each));
 }
 
 /* What stays of the rows of keys or values: those of the cache that holds a window. */
@@ -509,7 +507,7 @@ static tn_value windowed(group *w, tn_value rows)
     if (!w->window || c->bad)
         return rows;
     tn_cache_append_attr a = {tn_dims_make(c->arena, 1, &w->window)};
-    tn_value before = two(c, &tn_op_subtract, imp_i64(c, 0), w->first);
+    tn_value before = imp_binary(c, &tn_op_subtract, imp_i64(c, 0), w->first);
     return imp_call2(c, &tn_op_nn_cache_append, &a, rows, before);
 }
 
@@ -546,7 +544,7 @@ static void limit_group(group *w)
     a->limits.causal = imp_attr_int(c, "causal", 1) != 0;
     a->limits.left = window > 0 ? window - 1 : -1;
     if (w->start.def)
-        a->lengths = two(c, &tn_op_add, w->start, imp_extent_of(c, a->q, 2));
+        a->lengths = imp_binary(c, &tn_op_add, w->start, imp_extent_of(c, a->q, 2));
     else if (!a->limits.causal)
         a->lengths = imp_with(c, &tn_op_add, imp_cast(c, imp_in(c, LENGTHS), TN_I64), 1);
     a->mask = imp_opt(c, GBIAS);
@@ -584,8 +582,8 @@ static tn_value to_cache(imp_node *c, tn_value rows, uint32_t scale, int64_t bit
     int64_t most = (1 << (bits - 1)) - 1;
     tn_clip_attr within = {(double)-most - 1, (double)most};
     rows = imp_cast(c, rows, TN_F32);
-    rows = two(c, &tn_op_divide, rows, imp_cast(c, imp_in(c, scale), TN_F32));
-    rows = imp_call1(c, &tn_op_clip, &within, imp_call1(c, &tn_op_round, NULL, rows));
+    rows = imp_binary(c, &tn_op_divide, rows, imp_cast(c, imp_in(c, scale), TN_F32));
+    rows = imp_call1(c, &tn_op_clip, &within, imp_unary(c, &tn_op_round, rows));
     if (bits == 8)
         return imp_cast(c, rows, TN_I8);
     const tn_type *t = imp_type(rows);
@@ -598,7 +596,7 @@ static tn_value to_cache(imp_node *c, tn_value rows, uint32_t scale, int64_t bit
     rows = imp_reshape(c, imp_with(c, &tn_op_add, imp_cast(c, rows, TN_I32), 8), 5, pairs);
     tn_value low = imp_squeeze(c, imp_slice(c, rows, 4, 0, 1), 4),
              high = imp_squeeze(c, imp_slice(c, rows, 4, 1, 2), 4);
-    return imp_cast(c, two(c, &tn_op_add, low, imp_with(c, &tn_op_multiply, high, 16)), TN_U8);
+    return imp_cast(c, imp_binary(c, &tn_op_add, low, imp_with(c, &tn_op_multiply, high, 16)), TN_U8);
 }
 
 /* The other way. */
@@ -607,7 +605,7 @@ static tn_value of_cache(imp_node *c, tn_value rows, uint32_t scale, int64_t bit
     if (bits == 4)
         rows = imp_with(c, &tn_op_subtract, onnx_split_bytes(c, rows, 4), 8);
     rows = imp_cast(c, rows, TN_F32);
-    return imp_cast(c, two(c, &tn_op_multiply, rows, imp_cast(c, imp_in(c, scale), TN_F32)), t);
+    return imp_cast(c, imp_binary(c, &tn_op_multiply, rows, imp_cast(c, imp_in(c, scale), TN_F32)), t);
 }
 
 /* Keys and values with those of the cache; *out_k, *out_v: what the cache is afterwards. */

@@ -631,7 +631,7 @@ static tn_value gathered(forest *f, tn_value x, const char *how)
         y = imp_choose(c, unreached, imp_const(c, f->t, 0), y);
     }
     if (mean)
-        y = imp_call2(c, &tn_op_divide, NULL, y, imp_const(c, f->t, (double)f->n_trees));
+        y = imp_binary(c, &tn_op_divide, y, imp_const(c, f->t, (double)f->n_trees));
     return y;
 }
 
@@ -660,7 +660,7 @@ static tn_value with_base(forest *f, tn_value y)
     if (n != 0 && n != f->n_targets)
         imp_fail(f->c, "onnx-E009", "base_values has %lld entries for %lld results", (long long)n,
                  (long long)f->n_targets);
-    return n ? imp_call2(f->c, &tn_op_add, NULL, y, reals(f->c, f->t, n, v)) : y;
+    return n ? imp_binary(f->c, &tn_op_add, y, reals(f->c, f->t, n, v)) : y;
 }
 
 static void map_nodes(forest *f, tn_map *map)
@@ -722,15 +722,15 @@ static void ensemble(imp_node *c)
 static tn_value one_of_two(imp_node *c, tn_value y, const char *kind, bool positive, tn_value *best)
 {
     tn_value limit = imp_const(c, TN_F32, positive ? 0.5 : 0), other;
-    *best = imp_cast(c, imp_squeeze(c, imp_call2(c, &tn_op_greater, NULL, y, limit), 1), TN_I64);
+    *best = imp_cast(c, imp_squeeze(c, imp_binary(c, &tn_op_greater, y, limit), 1), TN_I64);
     if (strcmp(kind, "PROBIT") == 0)
         return onnx_ml_transform(c, y, kind);
     bool logistic = strcmp(kind, "LOGISTIC") == 0;
-    other = positive && !logistic ? imp_call2(c, &tn_op_subtract, NULL, imp_const(c, TN_F32, 1), y)
-                                  : imp_call1(c, &tn_op_negative, NULL, y);
+    other = positive && !logistic ? imp_binary(c, &tn_op_subtract, imp_const(c, TN_F32, 1), y)
+                                  : imp_unary(c, &tn_op_negative, y);
     tn_value pair[2] = {other, y};
     tn_value both = imp_concat(c, 2, pair, 1);
-    return logistic ? imp_call1(c, &tn_op_sigmoid, NULL, both) : both;
+    return logistic ? imp_unary(c, &tn_op_sigmoid, both) : both;
 }
 
 static void classifier(imp_node *c)
@@ -757,17 +757,16 @@ static void classifier(imp_node *c)
         const double *base = numbers(c, "base_values", &n);
         y = imp_slice(c, y, 1, 0, 1);
         if (n)
-            y = imp_call2(c, &tn_op_add, NULL, y, imp_const(c, f.t, base[n - 1]));
+            y = imp_binary(c, &tn_op_add, y, imp_const(c, f.t, base[n - 1]));
         y = one_of_two(c, imp_cast(c, y, TN_F32), kind, positive, &best);
     } else {
         tn_arg_attr a = {.axis = 1, .dtype = TN_I64};
         tn_value limit = imp_const(c, TN_F32, positive ? 0.5 : 0);
         y = imp_cast(c, with_base(&f, y), TN_F32);
         best = n_label == 2 && !used[0]
-                   ? imp_cast(c,
-                              imp_call2(c, &tn_op_greater, NULL, imp_squeeze(c, imp_slice(c, y, 1, 1, 2), 1),
-                                        limit),
-                              TN_I64)
+                   ? imp_cast(
+                         c, imp_binary(c, &tn_op_greater, imp_squeeze(c, imp_slice(c, y, 1, 1, 2), 1), limit),
+                         TN_I64)
                    : imp_call1(c, &tn_op_argmax, &a, y);
         y = onnx_ml_transform(c, y, kind);
     }

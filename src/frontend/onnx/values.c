@@ -154,7 +154,7 @@ tn_value onnx_as_optional(imp_node *c, tn_value v)
 {
     v = onnx_as_value(c, v);
     bool is = !v.def || c->bad || tn_value_type(v)->kind == TN_T_OPTIONAL;
-    return is ? v : imp_call1(c, &tn_op_opt_some, NULL, v);
+    return is ? v : imp_unary(c, &tn_op_opt_some, v);
 }
 
 static bool is_optional(const imp_node *c, tn_value v)

@@ -144,13 +144,6 @@ tn_value pd_scalar_in(imp_node *c, const char *tensor, const char *attr, double 
 
 /* ---- arithmetic ---- */
 
-tn_value pd_unary(imp_node *c, const tn_op *op, tn_value x) { return imp_call1(c, op, NULL, x); }
-
-tn_value pd_binary(imp_node *c, const tn_op *op, tn_value x, tn_value y)
-{
-    return imp_call2(c, op, NULL, x, y);
-}
-
 tn_value pd_number(imp_node *c, tn_value like, double v) { return imp_const(c, imp_type(like)->dtype, v); }
 
 tn_value pd_real(imp_node *c, tn_value v)

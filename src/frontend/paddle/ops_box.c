@@ -8,13 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-static tn_value sum(imp_node *c, tn_value a, tn_value b) { return pd_binary(c, &tn_op_add, a, b); }
+static tn_value sum(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_add, a, b); }
 static tn_value difference(imp_node *c, tn_value a, tn_value b)
 {
-    return pd_binary(c, &tn_op_subtract, a, b);
+    return imp_binary(c, &tn_op_subtract, a, b);
 }
-static tn_value product(imp_node *c, tn_value a, tn_value b) { return pd_binary(c, &tn_op_multiply, a, b); }
-static tn_value quotient(imp_node *c, tn_value a, tn_value b) { return pd_binary(c, &tn_op_divide, a, b); }
+static tn_value product(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_multiply, a, b); }
+static tn_value quotient(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_divide, a, b); }
 
 /* ---- regions ---- */
 
@@ -32,7 +32,7 @@ static tn_value images_of(imp_node *c, tn_value rois)
     tn_scan_attr scan = {0, false, false};
     tn_value end = imp_call1(c, &tn_op_cumsum, &scan, imp_cast(c, count, TN_I64));
     tn_value at = imp_unsqueeze(c, imp_count_up(c, imp_type(rois)->dim[0]), 1);
-    return imp_reduce(c, &tn_op_sum, imp_cast(c, pd_binary(c, &tn_op_less_equal, end, at), TN_I64), 1);
+    return imp_reduce(c, &tn_op_sum, imp_cast(c, imp_binary(c, &tn_op_less_equal, end, at), TN_I64), 1);
 }
 
 static void read_regions(imp_node *c, tn_roi_attr *a)
@@ -181,7 +181,7 @@ static tn_value decoded(imp_node *c, const corners *prior, tn_value v, double mo
         tn_value centre = sum(c, product(c, column(c, v, i), prior->size[i]), prior->centre[i]);
         tn_value half =
             imp_with(c, &tn_op_multiply,
-                     product(c, pd_unary(c, &tn_op_exp, column(c, v, 2 + i)), prior->size[i]), 0.5);
+                     product(c, imp_unary(c, &tn_op_exp, column(c, v, 2 + i)), prior->size[i]), 0.5);
         part[i] = difference(c, centre, half);
         part[2 + i] = sum(c, centre, half);
         part[2 + i] = more > 0 ? imp_with(c, &tn_op_subtract, part[2 + i], more) : part[2 + i];
@@ -197,7 +197,7 @@ static tn_value encoded(imp_node *c, const corners *prior, tn_value box, double 
         size = more > 0 ? imp_with(c, &tn_op_add, size, more) : size;
         tn_value middle = imp_with(c, &tn_op_multiply, sum(c, low, high), 0.5);
         part[i] = quotient(c, difference(c, middle, prior->centre[i]), prior->size[i]);
-        part[2 + i] = pd_unary(c, &tn_op_log, pd_unary(c, &tn_op_abs, quotient(c, size, prior->size[i])));
+        part[2 + i] = imp_unary(c, &tn_op_log, imp_unary(c, &tn_op_abs, quotient(c, size, prior->size[i])));
     }
     return imp_concat(c, 4, part, imp_rank(part[0]) - 1);
 }
@@ -242,7 +242,7 @@ static tn_value places(imp_node *c, const yolo *y, int i)
     return imp_along(c, at, i ? 2 : 3, 4);
 }
 
-static tn_value sigmoid(imp_node *c, tn_value v) { return pd_unary(c, &tn_op_sigmoid, v); }
+static tn_value sigmoid(imp_node *c, tn_value v) { return imp_unary(c, &tn_op_sigmoid, v); }
 
 /* Component i of all anchors: [n, anchors, h, w] of x [n, anchors, 5 + classes, h, w]. */
 static tn_value component(imp_node *c, tn_value x, int64_t i)
@@ -262,7 +262,7 @@ static void measure(imp_node *c, const yolo *y, tn_value x, int i, tn_ints ancho
     tn_value at = imp_with(c, &tn_op_multiply, sigmoid(c, component(c, x, i)), y->scale);
     at = imp_with(c, &tn_op_subtract, sum(c, at, places(c, y, i)), 0.5 * (y->scale - 1));
     *centre = product(c, imp_with(c, &tn_op_divide, at, (double)cells), y->image[i]);
-    tn_value e = pd_unary(c, &tn_op_exp, component(c, x, 2 + i));
+    tn_value e = imp_unary(c, &tn_op_exp, component(c, x, 2 + i));
     *half = product(c, product(c, e, imp_along(c, own, 1, 4)), y->image[i]);
 }
 
@@ -279,7 +279,7 @@ static tn_value yolo_boxes(imp_node *c, const yolo *y, tn_value x, tn_ints ancho
         if (clip) {
             tn_value last = imp_with(c, &tn_op_subtract, y->image[i], 1);
             part[i] = imp_with(c, &tn_op_maximum, part[i], 0);
-            part[2 + i] = pd_binary(c, &tn_op_minimum, part[2 + i], last);
+            part[2 + i] = imp_binary(c, &tn_op_minimum, part[2 + i], last);
         }
     }
     for (int i = 0; i < 4; i++)

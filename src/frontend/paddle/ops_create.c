@@ -158,7 +158,7 @@ static void linspace(imp_node *c)
     const tn_expr *count = tn_idx(c->pool, n > 0 ? n : 0);
     tn_arange_attr a = {tn_dims_make(c->arena, 1, &count)};
     tn_value step =
-        imp_with(c, &tn_op_divide, pd_binary(c, &tn_op_subtract, to, from), n > 1 ? (double)n - 1 : 1);
+        imp_with(c, &tn_op_divide, imp_binary(c, &tn_op_subtract, to, from), n > 1 ? (double)n - 1 : 1);
     pd_out(c, "Out", imp_cast(c, imp_call2(c, &tn_op_arange, &a, from, step), t));
 }
 

@@ -9,17 +9,17 @@
 
 /* ---- one operand ---- */
 
-static void unary(imp_node *c) { pd_out(c, "Out", pd_unary(c, c->row->relay, pd_in(c, "X"))); }
+static void unary(imp_node *c) { pd_out(c, "Out", imp_unary(c, c->row->relay, pd_in(c, "X"))); }
 static void real_unary(imp_node *c)
 {
-    pd_out(c, "Out", pd_unary(c, c->row->relay, pd_real(c, pd_in(c, "X"))));
+    pd_out(c, "Out", imp_unary(c, c->row->relay, pd_real(c, pd_in(c, "X"))));
 }
 
-static tn_value product(imp_node *c, tn_value a, tn_value b) { return pd_binary(c, &tn_op_multiply, a, b); }
-static tn_value sum(imp_node *c, tn_value a, tn_value b) { return pd_binary(c, &tn_op_add, a, b); }
+static tn_value product(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_multiply, a, b); }
+static tn_value sum(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_add, a, b); }
 static tn_value difference(imp_node *c, tn_value a, tn_value b)
 {
-    return pd_binary(c, &tn_op_subtract, a, b);
+    return imp_binary(c, &tn_op_subtract, a, b);
 }
 
 static void square(imp_node *c)
@@ -31,13 +31,13 @@ static void square(imp_node *c)
 static void reciprocal(imp_node *c)
 {
     tn_value x = pd_real(c, pd_in(c, "X"));
-    pd_out(c, "Out", pd_binary(c, &tn_op_divide, pd_number(c, x, 1), x));
+    pd_out(c, "Out", imp_binary(c, &tn_op_divide, pd_number(c, x, 1), x));
 }
 
 static void logarithm(imp_node *c)
 {
     bool ten = strcmp(c->row->op, "log10") == 0;
-    tn_value l = pd_unary(c, &tn_op_log, pd_real(c, pd_in(c, "X")));
+    tn_value l = imp_unary(c, &tn_op_log, pd_real(c, pd_in(c, "X")));
     pd_out(c, "Out", imp_with(c, &tn_op_multiply, l, ten ? 0.43429448190325182765 : 1.4426950408889634074));
 }
 
@@ -45,9 +45,10 @@ static void logarithm(imp_node *c)
 static void log1p_(imp_node *c)
 {
     tn_value x = pd_real(c, pd_in(c, "X")), one = pd_number(c, x, 1);
-    tn_value u = sum(c, x, one), near = difference(c, u, one), plain = pd_unary(c, &tn_op_log, u);
-    tn_value lost = pd_binary(c, &tn_op_equal, near, pd_number(c, x, 0)), far = pd_unary(c, &tn_op_isinf, u);
-    tn_value ratio = pd_binary(c, &tn_op_divide, x, imp_choose(c, lost, one, near));
+    tn_value u = sum(c, x, one), near = difference(c, u, one), plain = imp_unary(c, &tn_op_log, u);
+    tn_value lost = imp_binary(c, &tn_op_equal, near, pd_number(c, x, 0)),
+             far = imp_unary(c, &tn_op_isinf, u);
+    tn_value ratio = imp_binary(c, &tn_op_divide, x, imp_choose(c, lost, one, near));
     tn_value exact = imp_choose(c, lost, x, product(c, plain, ratio));
     pd_out(c, "Out", imp_choose(c, far, plain, exact));
 }
@@ -62,9 +63,9 @@ static void round_(imp_node *c)
     if (imp_attr_int(c, "decimals", 0) != 0)
         imp_refuse(c, IMP_BAD_VALUE, "attribute decimals must be 0");
     if (tn_dtype_is_float(imp_type(x)->dtype)) {
-        tn_value up = pd_unary(c, &tn_op_trunc, x), rest = pd_unary(c, &tn_op_abs, difference(c, x, up));
-        tn_value half = pd_binary(c, &tn_op_greater_equal, rest, pd_number(c, x, 0.5));
-        x = imp_choose(c, half, sum(c, up, pd_unary(c, &tn_op_sign, x)), up);
+        tn_value up = imp_unary(c, &tn_op_trunc, x), rest = imp_unary(c, &tn_op_abs, difference(c, x, up));
+        tn_value half = imp_binary(c, &tn_op_greater_equal, rest, pd_number(c, x, 0.5));
+        x = imp_choose(c, half, sum(c, up, imp_unary(c, &tn_op_sign, x)), up);
     }
     pd_out(c, "Out", x);
 }
@@ -76,7 +77,7 @@ static void logit(imp_node *c)
     if (e > 0)
         x = imp_clip(c, x, e, 1 - e);
     tn_value rest = difference(c, pd_number(c, x, 1), x);
-    pd_out(c, "Out", pd_unary(c, &tn_op_log, pd_binary(c, &tn_op_divide, x, rest)));
+    pd_out(c, "Out", imp_unary(c, &tn_op_log, imp_binary(c, &tn_op_divide, x, rest)));
 }
 
 /* ---- activations ---- */
@@ -95,7 +96,7 @@ static void thresholded_relu(imp_node *c)
     tn_value x = pd_in(c, "X");
     tn_alpha_attr a = {imp_attr_float(c, "threshold", 1)};
     double rest = imp_attr_float(c, "value", 0);
-    tn_value above = pd_binary(c, &tn_op_greater, x, pd_number(c, x, a.alpha));
+    tn_value above = imp_binary(c, &tn_op_greater, x, pd_number(c, x, a.alpha));
     pd_out(c, "Out",
            rest == 0 ? imp_call1(c, &tn_op_nn_thresholded_relu, &a, x)
                      : imp_choose(c, above, x, pd_number(c, x, rest)));
@@ -135,7 +136,7 @@ static void hard_swish(imp_node *c)
     tn_value gate = imp_clip(c, imp_with(c, &tn_op_add, x, offset), 0, threshold);
     pd_out(c, "Out",
            threshold == 6 && scale == 6 && offset == 3
-               ? pd_unary(c, &tn_op_nn_hardswish, x)
+               ? imp_unary(c, &tn_op_nn_hardswish, x)
                : product(c, x, imp_with(c, &tn_op_divide, gate, scale)));
 }
 
@@ -148,7 +149,7 @@ static void swish(imp_node *c)
 static void gelu(imp_node *c)
 {
     bool near = pd_bool(c, "approximate", false);
-    pd_out(c, "Out", pd_unary(c, near ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, pd_in(c, "X")));
+    pd_out(c, "Out", imp_unary(c, near ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, pd_in(c, "X")));
 }
 
 /* log(1 + exp(beta x)) / beta, x itself beyond the threshold */
@@ -157,9 +158,9 @@ static void softplus(imp_node *c)
     tn_value x = pd_in(c, "X");
     double beta = imp_attr_float(c, "beta", 1), threshold = imp_attr_float(c, "threshold", 20);
     tn_value scaled = beta == 1 ? x : imp_with(c, &tn_op_multiply, x, beta);
-    tn_value y = pd_unary(c, &tn_op_nn_softplus, scaled);
+    tn_value y = imp_unary(c, &tn_op_nn_softplus, scaled);
     y = beta == 1 ? y : imp_with(c, &tn_op_divide, y, beta);
-    pd_out(c, "Out", imp_choose(c, pd_binary(c, &tn_op_greater, scaled, pd_number(c, x, threshold)), x, y));
+    pd_out(c, "Out", imp_choose(c, imp_binary(c, &tn_op_greater, scaled, pd_number(c, x, threshold)), x, y));
 }
 
 static void shrink(imp_node *c)
@@ -173,20 +174,20 @@ static void shrink(imp_node *c)
 static void tanh_shrink(imp_node *c)
 {
     tn_value x = pd_in(c, "X");
-    pd_out(c, "Out", difference(c, x, pd_unary(c, &tn_op_tanh, x)));
+    pd_out(c, "Out", difference(c, x, imp_unary(c, &tn_op_tanh, x)));
 }
 
 static void stanh(imp_node *c)
 {
     double a = imp_attr_float(c, "scale_a", 0.67f), b = imp_attr_float(c, "scale_b", 1.7159f);
     tn_value inner = imp_with(c, &tn_op_multiply, pd_in(c, "X"), a);
-    pd_out(c, "Out", imp_with(c, &tn_op_multiply, pd_unary(c, &tn_op_tanh, inner), b));
+    pd_out(c, "Out", imp_with(c, &tn_op_multiply, imp_unary(c, &tn_op_tanh, inner), b));
 }
 
 static void logsigmoid(imp_node *c)
 {
-    tn_value back = pd_unary(c, &tn_op_nn_softplus, pd_unary(c, &tn_op_negative, pd_in(c, "X")));
-    pd_out(c, "Out", pd_unary(c, &tn_op_negative, back));
+    tn_value back = imp_unary(c, &tn_op_nn_softplus, imp_unary(c, &tn_op_negative, pd_in(c, "X")));
+    pd_out(c, "Out", imp_unary(c, &tn_op_negative, back));
 }
 
 static void mish(imp_node *c)
@@ -208,7 +209,7 @@ static void prelu(imp_node *c)
         alpha = imp_rank(alpha) == rank ? alpha : imp_unsqueeze(c, alpha, 0);
     else if (!c->bad)
         alpha = imp_reshape(c, alpha, 0, NULL);
-    pd_out(c, "Out", pd_binary(c, &tn_op_nn_prelu, x, alpha));
+    pd_out(c, "Out", imp_binary(c, &tn_op_nn_prelu, x, alpha));
 }
 
 /* The largest of groups of neighbouring channels. */
@@ -260,7 +261,7 @@ static tn_value element_binary(imp_node *c, const tn_op *op)
     tn_dtype t = wider(imp_type(x)->dtype, imp_type(y)->dtype);
     y = aligned(c, x, y, imp_attr_int(c, "axis", -1));
     x = imp_cast(c, x, t);
-    return pd_binary(c, op, x, imp_cast(c, y, t));
+    return imp_binary(c, op, x, imp_cast(c, y, t));
 }
 
 static void binary(imp_node *c) { pd_out(c, "Out", element_binary(c, c->row->relay)); }
@@ -278,7 +279,7 @@ static void true_divide(imp_node *c)
     tn_value x = pd_real(c, pd_in(c, "X")), y = pd_real(c, pd_in(c, "Y"));
     tn_dtype t = wider(imp_type(x)->dtype, imp_type(y)->dtype);
     x = imp_cast(c, x, t);
-    pd_out(c, "Out", pd_binary(c, &tn_op_divide, x, imp_cast(c, y, t)));
+    pd_out(c, "Out", imp_binary(c, &tn_op_divide, x, imp_cast(c, y, t)));
 }
 
 static void floor_divide(imp_node *c)
@@ -291,8 +292,8 @@ static void floor_divide(imp_node *c)
 static void but_nan(imp_node *c)
 {
     tn_value x = pd_in(c, "X"), y = pd_in(c, "Y");
-    tn_value y_odd = pd_unary(c, &tn_op_isnan, y), x_odd = pd_unary(c, &tn_op_isnan, x);
-    tn_value both = pd_binary(c, c->row->relay, x, y);
+    tn_value y_odd = imp_unary(c, &tn_op_isnan, y), x_odd = imp_unary(c, &tn_op_isnan, x);
+    tn_value both = imp_binary(c, c->row->relay, x, y);
     if (tn_dtype_is_float(imp_type(x)->dtype))
         both = imp_choose(c, x_odd, y, imp_choose(c, y_odd, x, both));
     pd_out(c, "Out", both);
@@ -301,12 +302,12 @@ static void but_nan(imp_node *c)
 static void logical(imp_node *c)
 {
     tn_value x = imp_cast(c, pd_in(c, "X"), TN_BOOL1), y = imp_cast(c, pd_in(c, "Y"), TN_BOOL1);
-    pd_out(c, "Out", pd_binary(c, c->row->relay, x, y));
+    pd_out(c, "Out", imp_binary(c, c->row->relay, x, y));
 }
 
 static void logical_not(imp_node *c)
 {
-    pd_out(c, "Out", pd_unary(c, &tn_op_logical_not, imp_cast(c, pd_in(c, "X"), TN_BOOL1)));
+    pd_out(c, "Out", imp_unary(c, &tn_op_logical_not, imp_cast(c, pd_in(c, "X"), TN_BOOL1)));
 }
 
 static void bitwise(imp_node *c)
@@ -317,14 +318,14 @@ static void bitwise(imp_node *c)
     tn_value x = pd_in(c, "X"), y = pd_in(c, "Y");
     for (int i = 0; i < 3 && tn_dtype_is_bool(imp_type(x)->dtype); i++)
         op = op == of_ints[i] ? of_bools[i] : op;
-    pd_out(c, "Out", pd_binary(c, op, x, y));
+    pd_out(c, "Out", imp_binary(c, op, x, y));
 }
 
 static void bitwise_not(imp_node *c)
 {
     tn_value x = pd_in(c, "X");
     bool truth = tn_dtype_is_bool(imp_type(x)->dtype);
-    pd_out(c, "Out", pd_unary(c, truth ? &tn_op_logical_not : &tn_op_bitwise_not, x));
+    pd_out(c, "Out", imp_unary(c, truth ? &tn_op_logical_not : &tn_op_bitwise_not, x));
 }
 
 static void add_all(imp_node *c)
@@ -372,7 +373,7 @@ static void clip(imp_node *c)
     if (tn_dtype_is_float(t) && imp_scalar(c, low, &least) && imp_scalar(c, high, &most))
         pd_out(c, "Out", imp_clip(c, x, least, most));
     else
-        pd_out(c, "Out", pd_binary(c, &tn_op_minimum, pd_binary(c, &tn_op_maximum, x, low), high));
+        pd_out(c, "Out", imp_binary(c, &tn_op_minimum, imp_binary(c, &tn_op_maximum, x, low), high));
 }
 
 static void power(imp_node *c)
@@ -386,7 +387,7 @@ static void power(imp_node *c)
         pd_out(c, "Out", p);
         return;
     }
-    pd_out(c, "Out", pd_binary(c, &tn_op_power, x, y));
+    pd_out(c, "Out", imp_binary(c, &tn_op_power, x, y));
 }
 
 static void cast(imp_node *c)
@@ -415,13 +416,13 @@ static void atan2_(imp_node *c)
 {
     const double pi = 3.14159265358979323846;
     tn_value y = pd_in(c, "X1"), x = pd_in(c, "X2"), zero = pd_number(c, x, 0);
-    tn_value angle = pd_unary(c, &tn_op_atan, pd_binary(c, &tn_op_divide, y, x));
-    tn_value above = pd_binary(c, &tn_op_greater_equal, y, zero);
+    tn_value angle = imp_unary(c, &tn_op_atan, imp_binary(c, &tn_op_divide, y, x));
+    tn_value above = imp_binary(c, &tn_op_greater_equal, y, zero);
     tn_value up = imp_with(c, &tn_op_add, angle, pi), down = imp_with(c, &tn_op_subtract, angle, pi);
     tn_value left = imp_choose(c, above, up, down);
-    tn_value steep = imp_with(c, &tn_op_multiply, pd_unary(c, &tn_op_sign, y), pi / 2);
-    tn_value rest = imp_choose(c, pd_binary(c, &tn_op_less, x, zero), left, steep);
-    pd_out(c, "Out", imp_choose(c, pd_binary(c, &tn_op_greater, x, zero), angle, rest));
+    tn_value steep = imp_with(c, &tn_op_multiply, imp_unary(c, &tn_op_sign, y), pi / 2);
+    tn_value rest = imp_choose(c, imp_binary(c, &tn_op_less, x, zero), left, steep);
+    pd_out(c, "Out", imp_choose(c, imp_binary(c, &tn_op_greater, x, zero), angle, rest));
 }
 
 /* ---- products of matrices ---- */
@@ -510,7 +511,7 @@ static void fc(imp_node *c)
     dim[rows] = imp_type(w)->dim[1];
     tn_value y = imp_matmul(c, imp_flatten(c, x, (int)rows), w, NULL);
     y = b.def ? sum(c, y, b) : y;
-    y = *act ? pd_unary(c, &tn_op_nn_relu, y) : y;
+    y = *act ? imp_unary(c, &tn_op_nn_relu, y) : y;
     pd_out(c, "Out", rows == 1 ? y : imp_reshape(c, y, (int)rows + 1, dim));
 }
 

@@ -244,7 +244,7 @@ static void affine_channel(imp_node *c)
     int rank = imp_rank(x), axis = pd_is_last(c, "data_layout") ? rank - 1 : 1;
     tn_value scale = imp_along(c, pd_in(c, "Scale"), axis, rank),
              bias = imp_along(c, pd_in(c, "Bias"), axis, rank);
-    pd_out(c, "Out", pd_binary(c, &tn_op_add, pd_binary(c, &tn_op_multiply, x, scale), bias));
+    pd_out(c, "Out", imp_binary(c, &tn_op_add, imp_binary(c, &tn_op_multiply, x, scale), bias));
 }
 
 /* Some channels are those of the frame before, some those of the one after. */

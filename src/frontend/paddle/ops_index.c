@@ -190,9 +190,9 @@ static void where_index(imp_node *c)
         return;
     tn_value at = imp_positions(c, imp_flat(c, imp_cast(c, x, TN_BOOL1)));
     for (int d = rank - 1; d > 0 && !c->bad; d--) { /* the last index runs fastest */
-        tn_value extent = imp_extent_of(c, x, d), above = pd_binary(c, &tn_op_divide, at, extent);
-        tn_value whole = pd_binary(c, &tn_op_multiply, above, extent);
-        column[d] = imp_unsqueeze(c, pd_binary(c, &tn_op_subtract, at, whole), 1);
+        tn_value extent = imp_extent_of(c, x, d), above = imp_binary(c, &tn_op_divide, at, extent);
+        tn_value whole = imp_binary(c, &tn_op_multiply, above, extent);
+        column[d] = imp_unsqueeze(c, imp_binary(c, &tn_op_subtract, at, whole), 1);
         at = above;
     }
     column[0] = imp_unsqueeze(c, at, 1);

@@ -110,7 +110,7 @@ static void softmax_loss(imp_node *c)
         imp_refuse(c, IMP_BAD_VALUE, "attribute use_softmax must be true");
     tn_value l = imp_softmax(c, &tn_op_nn_log_softmax, x, axis), loss;
     if (soft) {
-        loss = pd_reduce(c, &tn_op_sum, pd_binary(c, &tn_op_multiply, label, l),
+        loss = pd_reduce(c, &tn_op_sum, imp_binary(c, &tn_op_multiply, label, l),
                          tn_ints_make(c->arena, 1, &axis), true);
     } else {
         tn_axis_attr a = {axis};
@@ -120,7 +120,7 @@ static void softmax_loss(imp_node *c)
         loss = imp_choose(c, ignored, pd_number(c, l, 0), loss);
     }
     pd_out(c, "Softmax", imp_softmax(c, &tn_op_nn_softmax, x, axis));
-    pd_out(c, "Loss", pd_unary(c, &tn_op_negative, loss));
+    pd_out(c, "Loss", imp_unary(c, &tn_op_negative, loss));
 }
 
 /* In inference one form passes data on, the other scales it. */

@@ -46,7 +46,7 @@ static tn_value bias_of(imp_node *c, const stack *s, uint32_t at, tn_value *apar
         *apart = imp_slice(c, r, 0, 2 * s->units, 3 * s->units);
         r = imp_call1(c, &tn_op_nn_pad, &zeros, imp_slice(c, r, 0, 0, 2 * s->units));
     }
-    return pd_binary(c, &tn_op_add, w, r);
+    return imp_binary(c, &tn_op_add, w, r);
 }
 
 static tn_value state_of(imp_node *c, uint32_t which, int64_t i)

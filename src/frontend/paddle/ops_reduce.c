@@ -50,7 +50,7 @@ static void mean(imp_node *c)
     pd_out(c, "Out", reduced(c, &tn_op_mean, x, &all));
 }
 
-static tn_value square(imp_node *c, tn_value x) { return pd_binary(c, &tn_op_multiply, x, x); }
+static tn_value square(imp_node *c, tn_value x) { return imp_binary(c, &tn_op_multiply, x, x); }
 
 static void logsumexp(imp_node *c)
 {
@@ -64,17 +64,17 @@ static void logsumexp(imp_node *c)
 /* (sum |x|^p)^(1/p) */
 static tn_value p_norm_of(imp_node *c, tn_value x, double p, const tn_axes_attr *a)
 {
-    tn_value m = pd_unary(c, &tn_op_abs, x);
+    tn_value m = imp_unary(c, &tn_op_abs, x);
     if (isinf(p))
         return reduced(c, p > 0 ? &tn_op_max : &tn_op_min, m, a);
     if (p == 0)
-        return reduced(c, &tn_op_sum,
-                       imp_cast(c, pd_binary(c, &tn_op_not_equal, x, pd_number(c, x, 0)), imp_type(x)->dtype),
-                       a);
+        return reduced(
+            c, &tn_op_sum,
+            imp_cast(c, imp_binary(c, &tn_op_not_equal, x, pd_number(c, x, 0)), imp_type(x)->dtype), a);
     if (p == 1)
         return reduced(c, &tn_op_sum, m, a);
     if (p == 2)
-        return pd_unary(c, &tn_op_sqrt, reduced(c, &tn_op_sum, square(c, x), a));
+        return imp_unary(c, &tn_op_sqrt, reduced(c, &tn_op_sum, square(c, x), a));
     tn_value s = reduced(c, &tn_op_sum, imp_with(c, &tn_op_power, m, p), a);
     return imp_with(c, &tn_op_power, s, 1 / p);
 }
@@ -106,14 +106,14 @@ static void whole_norm(imp_node *c)
     static const tn_axes_attr all;
     tn_value x = pd_in(c, "X");
     bool squared = strcmp(c->row->op, "squared_l2_norm") == 0;
-    tn_value n = reduced(c, &tn_op_sum, squared ? square(c, x) : pd_unary(c, &tn_op_abs, x), &all);
+    tn_value n = reduced(c, &tn_op_sum, squared ? square(c, x) : imp_unary(c, &tn_op_abs, x), &all);
     pd_out(c, "Out", squared && !c->bad ? imp_unsqueeze(c, n, 0) : n);
 }
 
 static void dist(imp_node *c)
 {
     static const tn_axes_attr all;
-    tn_value d = pd_binary(c, &tn_op_subtract, pd_in(c, "X"), pd_in(c, "Y"));
+    tn_value d = imp_binary(c, &tn_op_subtract, pd_in(c, "X"), pd_in(c, "Y"));
     pd_out(c, "Out", p_norm_of(c, d, imp_attr_float(c, "p", 2), &all));
 }
 
@@ -125,8 +125,8 @@ static void norm(imp_node *c)
     double epsilon = imp_attr_float(c, "epsilon", 1e-10f);
     tn_axes_attr a = {tn_ints_make(c->arena, 1, &axis), true, false};
     tn_value n = imp_with(c, &tn_op_add, imp_call1(c, &tn_op_sum, &a, square(c, x)), epsilon);
-    n = pd_unary(c, &tn_op_sqrt, n);
-    pd_out(c, "Out", pd_binary(c, &tn_op_divide, x, n));
+    n = imp_unary(c, &tn_op_sqrt, n);
+    pd_out(c, "Out", imp_binary(c, &tn_op_divide, x, n));
     pd_out(c, "Norm", n);
 }
 

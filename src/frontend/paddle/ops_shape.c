@@ -121,7 +121,7 @@ static void expand(imp_node *c)
     tn_dims known;
     imp_attr_ignore(c, "shape");
     if (to.def && !imp_host(c, to, &known) && !c->bad) {
-        tn_value one = imp_i64(c, 1), rest = pd_binary(c, &tn_op_less, to, imp_i64(c, 0));
+        tn_value one = imp_i64(c, 1), rest = imp_binary(c, &tn_op_less, to, imp_i64(c, 0));
         to = imp_choose(c, rest, one, to); /* 1 keeps an extent, as -1 does here */
         if (imp_dynamic_expand(c, x, to)) {
             tn_value y = c->out[0];
@@ -283,7 +283,7 @@ static tn_value late_slice(imp_node *c, const slices *s)
              axes = imp_const_ints(c, TN_I64, 1, s->axes.n, s->axes.at),
              steps = s->step.def || s->steps.n ? as_value(c, s->step, s->steps) : (tn_value){0};
     tn_value most = imp_const_ints(c, TN_I64, 0, 1, &(int64_t){INT32_MAX});
-    if (imp_dynamic_slice(c, s->x, start, pd_binary(c, &tn_op_minimum, end, most), axes, steps)) {
+    if (imp_dynamic_slice(c, s->x, start, imp_binary(c, &tn_op_minimum, end, most), axes, steps)) {
         tn_value y = c->out[0];
         imp_out(c, 0, (tn_value){0});
         return y;

@@ -96,8 +96,6 @@ const pd_param *pd_find_param(const tn_pb_array *params, const char *name); /* N
 const pd_attr *pd_find_attr(const pd_op *op, const char *name);
 
 /* ---- shared by converters ---- */
-tn_value pd_unary(imp_node *c, const tn_op *op, tn_value x);
-tn_value pd_binary(imp_node *c, const tn_op *op, tn_value x, tn_value y);
 tn_value pd_number(imp_node *c, tn_value like, double v); /* rank 0, of its type */
 tn_value pd_full(imp_node *c, tn_value v, tn_dims shape); /* v, of rank 0, everywhere */
 tn_value pd_reduce(imp_node *c, const tn_op *op, tn_value x, tn_ints axes, bool keep);

@@ -706,7 +706,7 @@ static pt_value choose(pt_import *p, void *user, bool then)
         return read_form(w, k);
     imp_node *c = pt_ctx(p);
     w->reading = k;
-    tn_value is = imp_call2(c, &tn_op_equal, NULL, w->phase, imp_i64(c, (int64_t)k));
+    tn_value is = imp_binary(c, &tn_op_equal, w->phase, imp_i64(c, (int64_t)k));
     return pt_fork(p, is, choose, w);
 }
 

@@ -368,7 +368,7 @@ static void late_loop(pt_import *p, const pt_loop *l, pt_value trip, pt_value go
     imp_node *c = pt_ctx(p);
     int64_t most = INT64_MAX;
     tn_value count = trip.kind == PT_NONE ? imp_const_ints(c, TN_I64, 0, 1, &most) : pt_number_value(p, trip);
-    count = imp_call2(c, &tn_op_maximum, NULL, count, imp_i64(c, 0));
+    count = imp_binary(c, &tn_op_maximum, count, imp_i64(c, 0));
     tn_value first = pt_number_value(p, go);
     size_t k = 0, regions = p->im.region.n;
     if (!c->bad && !p->stop && probe(&w)) {

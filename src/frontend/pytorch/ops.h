@@ -12,29 +12,28 @@
 static inline bool pt_is_bool(tn_value v) { return tn_dtype_is_bool(imp_type(v)->dtype); }
 static inline tn_value pt_max(imp_node *c, tn_value a, tn_value b)
 {
-    return imp_call2(c, pt_is_bool(a) ? &tn_op_logical_or : &tn_op_maximum, NULL, a, b);
+    return imp_binary(c, pt_is_bool(a) ? &tn_op_logical_or : &tn_op_maximum, a, b);
 }
 static inline tn_value pt_min(imp_node *c, tn_value a, tn_value b)
 {
-    return imp_call2(c, pt_is_bool(a) ? &tn_op_logical_and : &tn_op_minimum, NULL, a, b);
+    return imp_binary(c, pt_is_bool(a) ? &tn_op_logical_and : &tn_op_minimum, a, b);
 }
 static inline tn_value pt_add(imp_node *c, tn_value a, tn_value b)
 {
-    return imp_call2(c, pt_is_bool(a) ? &tn_op_logical_or : &tn_op_add, NULL, a, b);
+    return imp_binary(c, pt_is_bool(a) ? &tn_op_logical_or : &tn_op_add, a, b);
 }
 static inline tn_value pt_sub(imp_node *c, tn_value a, tn_value b)
 {
-    return imp_call2(c, &tn_op_subtract, NULL, a, b);
+    return imp_binary(c, &tn_op_subtract, a, b);
 }
 static inline tn_value pt_mul(imp_node *c, tn_value a, tn_value b)
 {
-    return imp_call2(c, pt_is_bool(a) ? &tn_op_logical_and : &tn_op_multiply, NULL, a, b);
+    return imp_binary(c, pt_is_bool(a) ? &tn_op_logical_and : &tn_op_multiply, a, b);
 }
 static inline tn_value pt_div(imp_node *c, tn_value a, tn_value b)
 {
-    return imp_call2(c, &tn_op_divide, NULL, a, b);
+    return imp_binary(c, &tn_op_divide, a, b);
 }
-static inline tn_value pt_un(imp_node *c, const tn_op *op, tn_value a) { return imp_call1(c, op, NULL, a); }
 /* A number of the type of x. */
 tn_value pt_num(imp_node *c, tn_value x, double v);
 /* Operands i and j in the type that they compute in (ops_math.c). */

@@ -8,9 +8,9 @@
 
 static const tn_op *relay(imp_node *c) { return pt_of(c)->row->relay; }
 
-static void plain(imp_node *c) { pt_out(c, pt_un(c, relay(c), pt_float_in(c, 0))); }
+static void plain(imp_node *c) { pt_out(c, imp_unary(c, relay(c), pt_float_in(c, 0))); }
 
-static void relu(imp_node *c) { pt_out(c, pt_un(c, &tn_op_nn_relu, pt_in(c, 0))); }
+static void relu(imp_node *c) { pt_out(c, imp_unary(c, &tn_op_nn_relu, pt_in(c, 0))); }
 
 static void limited(imp_node *c, tn_value x, double low, double high)
 {
@@ -50,8 +50,8 @@ static void elu(imp_node *c)
     tn_alpha_attr a = {1};
     tn_value zero = pt_num(c, x, 0);
     tn_value low = imp_call1(c, &tn_op_nn_elu, &a,
-                             imp_call2(c, &tn_op_minimum, NULL, pt_mul(c, x, pt_num(c, x, inner)), zero));
-    tn_value first = imp_call2(c, &tn_op_greater, NULL, x, zero);
+                             imp_binary(c, &tn_op_minimum, pt_mul(c, x, pt_num(c, x, inner)), zero));
+    tn_value first = imp_binary(c, &tn_op_greater, x, zero);
     tn_value second = pt_mul(c, x, pt_num(c, x, scale));
     tn_value up = imp_choose(c, first, second, pt_mul(c, low, pt_num(c, x, alpha * scale)));
     if (scale == 1 && inner == 1) {
@@ -70,7 +70,7 @@ static void selu(imp_node *c)
 static void gelu(imp_node *c)
 {
     bool tanh = strcmp(pt_string(c, 1), "tanh") == 0;
-    pt_out(c, pt_un(c, tanh ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, pt_in(c, 0)));
+    pt_out(c, imp_unary(c, tanh ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, pt_in(c, 0)));
 }
 
 static void silu(imp_node *c)
@@ -84,9 +84,9 @@ static void softplus(imp_node *c)
     tn_value x = pt_in(c, 0);
     double beta = pt_real(c, 1), threshold = pt_real(c, 2);
     tn_value t = pt_mul(c, x, pt_num(c, x, beta));
-    tn_value first = pt_un(c, &tn_op_nn_softplus, t);
+    tn_value first = imp_unary(c, &tn_op_nn_softplus, t);
     tn_value y = pt_div(c, first, pt_num(c, x, beta));
-    pt_out(c, imp_choose(c, imp_call2(c, &tn_op_greater, NULL, t, pt_num(c, x, threshold)), x, y));
+    pt_out(c, imp_choose(c, imp_binary(c, &tn_op_greater, t, pt_num(c, x, threshold)), x, y));
 }
 
 static void hardsigmoid(imp_node *c)
@@ -105,13 +105,13 @@ static void shrink(imp_node *c)
         l = tn_eval_cast(TN_F64, imp_type(x)->dtype, (tn_scalar){.f = l}).f;
     tn_shrink_attr a = {l, pt_starts(c, "soft") ? l : 0};
     tn_value y = imp_call1(c, &tn_op_nn_shrink, &a, x);
-    pt_out(c, imp_choose(c, pt_un(c, &tn_op_isnan, x), x, y));
+    pt_out(c, imp_choose(c, imp_unary(c, &tn_op_isnan, x), x, y));
 }
 
 static void threshold(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
-    tn_value below = imp_call2(c, &tn_op_less_equal, NULL, x, pt_as(c, pt_arg(c, 1), imp_type(x)->dtype));
+    tn_value below = imp_binary(c, &tn_op_less_equal, x, pt_as(c, pt_arg(c, 1), imp_type(x)->dtype));
     pt_out(c, imp_choose(c, below, pt_as(c, pt_arg(c, 2), imp_type(x)->dtype), x));
 }
 
@@ -125,19 +125,20 @@ static void prelu(imp_node *c)
         dim[d] = d == 1 && !one ? imp_type(w)->dim[0] : tn_idx(c->pool, 1);
     if (imp_rank(w) <= 1)
         w = imp_reshape(c, w, imp_rank(x), dim);
-    pt_out(c, imp_call2(c, &tn_op_nn_prelu, NULL, x, w));
+    pt_out(c, imp_binary(c, &tn_op_nn_prelu, x, w));
 }
 
 static void log_sigmoid(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
-    pt_out(c, pt_un(c, &tn_op_negative, pt_un(c, &tn_op_nn_softplus, pt_un(c, &tn_op_negative, x))));
+    pt_out(c,
+           imp_unary(c, &tn_op_negative, imp_unary(c, &tn_op_nn_softplus, imp_unary(c, &tn_op_negative, x))));
 }
 
 static void tanhshrink(imp_node *c)
 {
     tn_value x = pt_float_in(c, 0);
-    pt_out(c, pt_sub(c, x, pt_un(c, &tn_op_tanh, x)));
+    pt_out(c, pt_sub(c, x, imp_unary(c, &tn_op_tanh, x)));
 }
 
 static void glu(imp_node *c)
@@ -150,7 +151,7 @@ static void glu(imp_node *c)
         return;
     }
     tn_value a = imp_slice(c, x, axis, 0, n / 2), b = imp_slice(c, x, axis, n / 2, n);
-    pt_out(c, pt_mul(c, a, pt_un(c, &tn_op_sigmoid, b)));
+    pt_out(c, pt_mul(c, a, imp_unary(c, &tn_op_sigmoid, b)));
 }
 
 tn_value pt_softmax_of(imp_node *c, const tn_op *op, tn_value x, int axis)
@@ -178,14 +179,14 @@ static void safe_softmax(imp_node *c)
     int64_t axis = pt_axis(c, 1, imp_rank(x));
     tn_ints along = tn_ints_make(c->arena, imp_rank(x) > 0, &axis);
     tn_value most = pt_sum(c, &tn_op_max, x, along, true);
-    tn_value none = imp_call2(c, &tn_op_equal, NULL, most, pt_num(c, x, -INFINITY));
+    tn_value none = imp_binary(c, &tn_op_equal, most, pt_num(c, x, -INFINITY));
     tn_value zero = pt_num(c, x, 0);
     pt_out(c, imp_choose(c, none, zero, pt_softmax_of(c, &tn_op_nn_softmax, x, (int)axis)));
 }
 
 static void softmin(imp_node *c)
 {
-    tn_value x = pt_un(c, &tn_op_negative, pt_in(c, 0));
+    tn_value x = imp_unary(c, &tn_op_negative, pt_in(c, 0));
     pt_out(c, pt_softmax_of(c, &tn_op_nn_softmax, x, pt_axis(c, 1, imp_rank(x))));
 }
 

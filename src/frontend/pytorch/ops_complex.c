@@ -29,7 +29,7 @@ static void give_fixed(imp_node *c, pt_value v)
 static pt_value conjugate(imp_node *c)
 {
     pt_value z = pt_arg(c, 0);
-    tn_value im = pt_un(c, &tn_op_negative, pt_as_tensor(c, pt_at(z, 1)));
+    tn_value im = imp_unary(c, &tn_op_negative, pt_as_tensor(c, pt_at(z, 1)));
     return c->bad ? pt_bad() : pt_complex(pt_of(c)->p, pt_at(z, 0), pt_tensor_new(pt_of(c)->p, im));
 }
 
@@ -150,7 +150,7 @@ static tn_value scaled(imp_node *c, tn_value y, const tn_expr *n, tn_value lengt
         return pt_mul(c, y, imp_const(c, t, inverse ? by : 1 / by));
     }
     tn_value by = imp_cast(c, length, t);
-    by = how == 1 ? pt_un(c, &tn_op_sqrt, by) : by;
+    by = how == 1 ? imp_unary(c, &tn_op_sqrt, by) : by;
     return inverse ? pt_mul(c, y, by) : pt_div(c, y, by);
 }
 
@@ -178,7 +178,7 @@ static bool open_transform(imp_node *c, transform *w, tn_value x)
 static void count(imp_node *c, transform *w, const tn_expr *n, tn_value length)
 {
     w->count = imp_simplify(c, tn_mul(c->pool, w->count, n));
-    w->in_run = w->in_run.def ? imp_call2(c, &tn_op_multiply, NULL, w->in_run, length) : length;
+    w->in_run = w->in_run.def ? imp_binary(c, &tn_op_multiply, w->in_run, length) : length;
 }
 
 static void step(imp_node *c, transform *w, int axis, bool inverse, bool onesided)

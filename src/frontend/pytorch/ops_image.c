@@ -194,8 +194,8 @@ static tn_value tap_along(imp_node *c, tn_value x, const columns *w, int d, int6
     int64_t n, axis = 2 + d;
     if (c->bad || !tn_is_int(w->out[d], &n)) {
         tn_value number = imp_count_up(c, w->out[d]), step = imp_i64(c, w->stride[d]);
-        tn_value at = imp_call2(c, &tn_op_multiply, NULL, number, step), first = imp_i64(c, from);
-        return imp_take(c, x, imp_call2(c, &tn_op_add, NULL, at, first), (int)axis);
+        tn_value at = imp_binary(c, &tn_op_multiply, number, step), first = imp_i64(c, from);
+        return imp_take(c, x, imp_binary(c, &tn_op_add, at, first), (int)axis);
     }
     int64_t end = from + (n - 1) * w->stride[d] + 1;
     tn_slice_attr cut = {tn_make_dims(c->g, 1, &from), tn_make_dims(c->g, 1, &end),
@@ -300,7 +300,7 @@ static void nms(imp_node *c)
     const tn_value in[5] = {imp_cast(c, imp_unsqueeze(c, boxes, 0), TN_F32), imp_cast(c, s, TN_F32), n,
                             imp_const(c, TN_F32, pt_real(c, 2)), imp_const(c, TN_F32, -INFINITY)};
     tn_value chosen = imp_flat(c, imp_call(c, &tn_op_vision_nms_select, &a, 5, in));
-    tn_value at = imp_positions(c, imp_call2(c, &tn_op_greater_equal, NULL, chosen, imp_i64(c, 0)));
+    tn_value at = imp_positions(c, imp_binary(c, &tn_op_greater_equal, chosen, imp_i64(c, 0)));
     pt_out(c, imp_take(c, chosen, at, 0));
 }
 

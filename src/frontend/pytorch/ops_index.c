@@ -121,8 +121,8 @@ static bool read_indices(imp_node *c, int arg, indexing *k)
         tn_value at = imp_positions(c, imp_cast(c, imp_flat(c, v), TN_BOOL1));
         for (int m = imp_rank(v) - 1; m >= 0 && !c->bad; m--) {
             tn_value n = imp_extent_of(c, v, m);
-            k->at[d + m] = m ? imp_call2(c, &tn_op_floor_mod, NULL, at, n) : at;
-            at = m ? imp_call2(c, &tn_op_divide, NULL, at, n) : at;
+            k->at[d + m] = m ? imp_binary(c, &tn_op_floor_mod, at, n) : at;
+            at = m ? imp_binary(c, &tn_op_divide, at, n) : at;
         }
         d += imp_rank(v);
     }
@@ -385,13 +385,13 @@ void pt_nonzero(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
     int rank = imp_rank(x);
-    tn_value is = imp_call2(c, &tn_op_not_equal, NULL, x, pt_num(c, x, 0));
+    tn_value is = imp_binary(c, &tn_op_not_equal, x, pt_num(c, x, 0));
     tn_value at = imp_positions(c, imp_flat(c, is)), part[IMP_MAX_RANK];
     bool list = pt_starts(c, "nonzero_numpy") || pt_starts(c, "where");
     for (int d = rank - 1; d >= 0; d--) {
         tn_value n = imp_extent_of(c, x, d);
-        part[d] = d ? imp_call2(c, &tn_op_floor_mod, NULL, at, n) : at;
-        at = d ? imp_call2(c, &tn_op_divide, NULL, at, n) : at;
+        part[d] = d ? imp_binary(c, &tn_op_floor_mod, at, n) : at;
+        at = d ? imp_binary(c, &tn_op_divide, at, n) : at;
     }
     if (list) {
         pt_out_many(c, PT_LIST, (uint32_t)rank, part);
@@ -519,7 +519,7 @@ static void one_hot(imp_node *c)
     tn_value x = pt_in(c, 0);
     const tn_expr *n = pt_extent(c, pt_arg(c, 1));
     tn_value first = imp_unsqueeze(c, imp_cast(c, x, TN_I64), imp_rank(x));
-    tn_value on = imp_call2(c, &tn_op_equal, NULL, first, imp_count_up(c, n));
+    tn_value on = imp_binary(c, &tn_op_equal, first, imp_count_up(c, n));
     pt_out(c, imp_cast(c, on, TN_I64));
 }
 
@@ -551,7 +551,7 @@ static void broadcast_tensors(imp_node *c)
     tn_value *v = pt_list_in(c, 0, &n), sum = {0};
     for (uint32_t i = 0; i < n; i++) { /* compared, for the common shape */
         tn_value next = imp_cast(c, v[i], TN_F32);
-        sum = i ? imp_call2(c, &tn_op_equal, NULL, imp_cast(c, sum, TN_F32), next) : next;
+        sum = i ? imp_binary(c, &tn_op_equal, imp_cast(c, sum, TN_F32), next) : next;
     }
     for (uint32_t i = 0; i < n && !c->bad && imp_rank(sum); i++)
         v[i] = pt_expand(c, v[i], pt_shape(c, sum));
@@ -586,8 +586,8 @@ static void bucketize(imp_node *c)
     tn_value first = imp_cast(c, edges, t), of = imp_unsqueeze(c, imp_cast(c, v, t), imp_rank(v));
     if (imp_rank(first) > 1) /* values of each row */
         first = imp_unsqueeze(c, first, imp_rank(first) - 1);
-    tn_value above = imp_call2(c, right ? &tn_op_greater : &tn_op_greater_equal, NULL, first, of);
-    tn_value below = pt_un(c, &tn_op_logical_not, above); /* a NaN comes last */
+    tn_value above = imp_binary(c, right ? &tn_op_greater : &tn_op_greater_equal, first, of);
+    tn_value below = imp_unary(c, &tn_op_logical_not, above); /* a NaN comes last */
     int64_t last = imp_rank(v);
     tn_value second =
         pt_sum(c, &tn_op_sum, imp_cast(c, below, TN_I64), tn_ints_make(c->arena, 1, &last), false);

@@ -12,7 +12,7 @@ tn_value pt_reduction(imp_node *c, tn_value v, int64_t how)
     return how == 0 ? v : pt_sum(c, how == 1 ? &tn_op_mean : &tn_op_sum, v, all_axes(c, v), false);
 }
 
-static tn_value minus(imp_node *c, tn_value v) { return pt_un(c, &tn_op_negative, v); }
+static tn_value minus(imp_node *c, tn_value v) { return imp_unary(c, &tn_op_negative, v); }
 
 static tn_value plus(imp_node *c, tn_value v, double d) { return pt_add(c, v, pt_num(c, v, d)); }
 
@@ -24,7 +24,7 @@ static tn_value one_minus(imp_node *c, tn_value v) { return pt_sub(c, pt_num(c, 
 
 static tn_value is(imp_node *c, tn_value v, double d)
 {
-    return imp_call2(c, &tn_op_equal, NULL, v, pt_num(c, v, d));
+    return imp_binary(c, &tn_op_equal, v, pt_num(c, v, d));
 }
 
 static void give(imp_node *c, tn_value loss, int reduction)
@@ -38,7 +38,7 @@ static tn_value distance(imp_node *c)
 {
     tn_value v[2];
     pt_pair(c, 0, 1, v);
-    return pt_un(c, &tn_op_abs, pt_sub(c, v[0], v[1]));
+    return imp_unary(c, &tn_op_abs, pt_sub(c, v[0], v[1]));
 }
 
 static void squared(imp_node *c)
@@ -59,7 +59,7 @@ static void bent(imp_node *c)
         return;
     }
     tn_value near = times(c, pt_mul(c, d, d), 0.5 / scale), far = times(c, plus(c, d, -at / 2), at / scale);
-    give(c, imp_choose(c, imp_call2(c, &tn_op_less, NULL, d, pt_num(c, d, at)), near, far), 2);
+    give(c, imp_choose(c, imp_binary(c, &tn_op_less, d, pt_num(c, d, at)), near, far), 2);
 }
 
 /* ---- probabilities ---- */
@@ -68,7 +68,7 @@ static void bent(imp_node *c)
 static void cross_entropy_of_bits(imp_node *c)
 {
     tn_value x = pt_in(c, 0), t = pt_in(c, 1), w = pt_in(c, 2);
-    tn_value yes = at_least(c, pt_un(c, &tn_op_log, x), -100),
+    tn_value yes = at_least(c, imp_unary(c, &tn_op_log, x), -100),
              no = at_least(c, pt_log1p(c, minus(c, x)), -100);
     tn_value part = pt_mul(c, one_minus(c, t), no);
     tn_value loss = minus(c, pt_add(c, pt_mul(c, t, yes), part));
@@ -79,7 +79,7 @@ static void cross_entropy_of_bits(imp_node *c)
 static void cross_entropy_of_logits(imp_node *c)
 {
     tn_value x = pt_in(c, 0), t = pt_in(c, 1), w = pt_in(c, 2), p = pt_in(c, 3);
-    tn_value soft = pt_un(c, &tn_op_nn_softplus, minus(c, x));
+    tn_value soft = imp_unary(c, &tn_op_nn_softplus, minus(c, x));
     if (p.def)
         soft = pt_mul(c, plus(c, pt_mul(c, t, plus(c, p, -1)), 1), soft);
     tn_value loss = pt_add(c, pt_mul(c, one_minus(c, t), x), soft);
@@ -90,7 +90,7 @@ static void cross_entropy_of_logits(imp_node *c)
 static tn_value self_entropy(imp_node *c, tn_value t)
 {
     tn_value none = is(c, t, 0), zero = pt_num(c, t, 0);
-    return imp_choose(c, none, zero, pt_mul(c, t, pt_un(c, &tn_op_log, t)));
+    return imp_choose(c, none, zero, pt_mul(c, t, imp_unary(c, &tn_op_log, t)));
 }
 
 /* kl_div(x, target, reduction, log_target) */
@@ -99,7 +99,7 @@ static void divergence(imp_node *c)
     tn_value x = pt_float_in(c, 0), t = pt_float_in(c, 1);
     tn_value loss;
     if (pt_truth(c, 3)) {
-        tn_value p = pt_un(c, &tn_op_exp, t);
+        tn_value p = imp_unary(c, &tn_op_exp, t);
         loss = pt_mul(c, p, pt_sub(c, t, x));
     } else {
         tn_value own = self_entropy(c, t);
@@ -112,14 +112,14 @@ static void divergence(imp_node *c)
 static void poisson(imp_node *c)
 {
     tn_value x = pt_float_in(c, 0), t = imp_cast(c, pt_in(c, 1), imp_type(x)->dtype);
-    tn_value log = pt_truth(c, 2) ? x : pt_un(c, &tn_op_log, plus(c, x, pt_real(c, 4)));
-    tn_value rate = pt_truth(c, 2) ? pt_un(c, &tn_op_exp, x) : x;
+    tn_value log = pt_truth(c, 2) ? x : imp_unary(c, &tn_op_log, plus(c, x, pt_real(c, 4)));
+    tn_value rate = pt_truth(c, 2) ? imp_unary(c, &tn_op_exp, x) : x;
     tn_value loss = pt_sub(c, rate, pt_mul(c, t, log));
     if (pt_truth(c, 3)) { /* Stirling's formula */
-        tn_value own = pt_sub(c, pt_mul(c, t, pt_un(c, &tn_op_log, t)), t);
+        tn_value own = pt_sub(c, pt_mul(c, t, imp_unary(c, &tn_op_log, t)), t);
         tn_value more =
-            pt_add(c, own, times(c, pt_un(c, &tn_op_log, times(c, t, 6.28318530717958647693)), 0.5));
-        tn_value small = imp_call2(c, &tn_op_less_equal, NULL, t, pt_num(c, t, 1)), zero = pt_num(c, t, 0);
+            pt_add(c, own, times(c, imp_unary(c, &tn_op_log, times(c, t, 6.28318530717958647693)), 0.5));
+        tn_value small = imp_binary(c, &tn_op_less_equal, t, pt_num(c, t, 1)), zero = pt_num(c, t, 0);
         loss = pt_add(c, loss, imp_choose(c, small, zero, more));
     }
     give(c, loss, 5);
@@ -151,7 +151,7 @@ static void ranking(imp_node *c)
 static void soft_margin(imp_node *c)
 {
     tn_value x = pt_in(c, 0), t = imp_cast(c, pt_in(c, 1), imp_type(x)->dtype);
-    give(c, pt_log1p(c, pt_un(c, &tn_op_exp, minus(c, pt_mul(c, t, x)))), 2);
+    give(c, pt_log1p(c, imp_unary(c, &tn_op_exp, minus(c, pt_mul(c, t, x)))), 2);
 }
 
 /* cosine_embedding_loss(a, b, target, margin, reduction) */
@@ -167,7 +167,7 @@ static void cosine_embedding(imp_node *c)
     tn_value ab = pt_sum(c, &tn_op_sum, pt_mul(c, a, b), along, false);
     tn_value aa = plus(c, pt_sum(c, &tn_op_sum, pt_mul(c, a, a), along, false), 1e-12);
     tn_value bb = plus(c, pt_sum(c, &tn_op_sum, pt_mul(c, b, b), along, false), 1e-12);
-    tn_value cos = pt_div(c, ab, pt_un(c, &tn_op_sqrt, pt_mul(c, aa, bb))), zero = pt_num(c, cos, 0);
+    tn_value cos = pt_div(c, ab, imp_unary(c, &tn_op_sqrt, pt_mul(c, aa, bb))), zero = pt_num(c, cos, 0);
     tn_value apart = at_least(c, plus(c, cos, -pt_real(c, 3)), 0), near = one_minus(c, cos);
     near = imp_choose(c, is(c, t, 1), near, zero);
     give(c, pt_add(c, near, imp_choose(c, is(c, t, -1), apart, zero)), 4);
@@ -214,7 +214,7 @@ static void multi_margin(imp_node *c)
     tn_value d = at_least(c, plus(c, pt_sub(c, rows, own), margin), 0);
     d = p == 2 ? pt_mul(c, d, d) : d;
     d = w.def ? pt_mul(c, d, imp_take(c, w, at, 0)) : d;
-    tn_value self = imp_call2(c, &tn_op_equal, NULL, at, imp_count_up(c, classes)), zero = pt_num(c, x, 0);
+    tn_value self = imp_binary(c, &tn_op_equal, at, imp_count_up(c, classes)), zero = pt_num(c, x, 0);
     tn_value s =
         pt_sum(c, &tn_op_mean, imp_choose(c, self, zero, d), tn_ints_make(c->arena, 1, &last), false);
     give(c, imp_rank(x) < 2 && !imp_rank(t) ? imp_reshape(c, s, 0, NULL) : s, 5);
@@ -231,18 +231,18 @@ static void multilabel_margin(imp_node *c)
     const tn_expr *classes = imp_type(rows)->dim[1];
     t = rows_of(c, t);
     tn_scan_attr run = {1, false, false};
-    tn_value given = imp_cast(c, imp_call2(c, &tn_op_greater_equal, NULL, t, pt_num(c, t, 0)), TN_I32);
+    tn_value given = imp_cast(c, imp_binary(c, &tn_op_greater_equal, t, pt_num(c, t, 0)), TN_I32);
     tn_value listed = imp_cast(c, imp_call1(c, &tn_op_cumprod, &run, given), TN_BOOL1);
     tn_value at = pt_from_end(c, imp_choose(c, listed, t, pt_num(c, t, 0)), classes); /* [n, k] */
     tn_value each = imp_unsqueeze(c, at, 2);
-    tn_value hit = imp_call2(c, &tn_op_equal, NULL, each, imp_count_up(c, classes));
-    hit = imp_call2(c, &tn_op_logical_and, NULL, hit, imp_unsqueeze(c, listed, 2)); /* [n, k, classes] */
+    tn_value hit = imp_binary(c, &tn_op_equal, each, imp_count_up(c, classes));
+    hit = imp_binary(c, &tn_op_logical_and, hit, imp_unsqueeze(c, listed, 2)); /* [n, k, classes] */
     int64_t k = 1, both[2] = {1, 2};
     tn_value is_target = pt_sum(c, &tn_op_max, imp_cast(c, hit, TN_I32), tn_ints_make(c->arena, 1, &k), true);
     tn_value own = imp_unsqueeze(c, pt_gather(c, rows, at, 1), 2);
     tn_value d = at_least(c, one_minus(c, pt_sub(c, own, imp_unsqueeze(c, rows, 1))), 0);
     tn_value counts =
-        imp_call2(c, &tn_op_greater, NULL, imp_cast(c, imp_unsqueeze(c, listed, 2), TN_I32), is_target);
+        imp_binary(c, &tn_op_greater, imp_cast(c, imp_unsqueeze(c, listed, 2), TN_I32), is_target);
     d = imp_choose(c, counts, d, zero);
     tn_value n = imp_cast(c, imp_extent_of(c, rows, 1), imp_type(x)->dtype);
     tn_value s = pt_div(c, pt_sum(c, &tn_op_sum, d, tn_ints_make(c->arena, 2, both), false), n);
@@ -266,7 +266,7 @@ static classes read_classes(imp_node *c, tn_value x, int target, int weight, int
         imp_refuse(c, IMP_OPERANDS, "targets of %d dimensions for %d", imp_rank(t), imp_rank(x));
         return k;
     }
-    k.counts = imp_call2(c, &tn_op_not_equal, NULL, t, imp_i64(c, pt_integer(c, ignored)));
+    k.counts = imp_binary(c, &tn_op_not_equal, t, imp_i64(c, pt_integer(c, ignored)));
     tn_extent_attr a = {tn_dims_make(c->arena, 1, &imp_type(x)->dim[k.axis])};
     k.at = imp_call1(c, &tn_op_checked_index, &a, imp_choose(c, k.counts, t, zero));
     tn_value w = k.weight.def ? imp_take(c, k.weight, k.at, 0) : pt_num(c, x, 1);

@@ -138,7 +138,7 @@ static void linspace(imp_node *c)
     tn_value first = imp_const(c, TN_F64, from);
     tn_value v = imp_call2(c, &tn_op_arange, &a, first, imp_const(c, TN_F64, step));
     if (log)
-        v = imp_call2(c, &tn_op_power, NULL, imp_const(c, TN_F64, pt_real(c, 3)), v);
+        v = imp_binary(c, &tn_op_power, imp_const(c, TN_F64, pt_real(c, 3)), v);
     pt_out(c, imp_cast(c, v, t));
 }
 
@@ -157,7 +157,7 @@ static void eye(imp_node *c)
 static tn_value to_type(imp_node *c, tn_value x, tn_dtype t)
 {
     if (tn_dtype_is_bool(t) && !tn_dtype_is_bool(imp_type(x)->dtype))
-        return imp_call2(c, &tn_op_not_equal, NULL, x, pt_num(c, x, 0));
+        return imp_binary(c, &tn_op_not_equal, x, pt_num(c, x, 0));
     return imp_cast(c, x, t);
 }
 

@@ -48,10 +48,10 @@ static void scaled(imp_node *c)
         v[!turned] = pt_mul(c, v[!turned], factor);
     }
     if (tn_dtype_is_bool(t)) {
-        pt_out(c, imp_call2(c, &tn_op_logical_or, NULL, v[0], v[1]));
+        pt_out(c, imp_binary(c, &tn_op_logical_or, v[0], v[1]));
         return;
     }
-    pt_out(c, imp_cast(c, imp_call2(c, relay(c), NULL, v[turned], v[!turned]), t));
+    pt_out(c, imp_cast(c, imp_binary(c, relay(c), v[turned], v[!turned]), t));
 }
 
 /* Operands 0 and 1 of a product or quotient, which PyTorch rounds to the type that is returned. A second operand of
@@ -84,17 +84,17 @@ static void multiply(imp_node *c)
 static tn_value floor_of_quotient(imp_node *c, tn_value a, tn_value b)
 {
     tn_value zero = pt_num(c, a, 0), one = pt_num(c, a, 1), half = pt_num(c, a, 0.5);
-    tn_value rest = imp_call2(c, &tn_op_mod, NULL, a, b), below = imp_call2(c, &tn_op_less, NULL, b, zero);
-    tn_value rest_below = imp_call2(c, &tn_op_less, NULL, rest, zero);
-    tn_value turned = imp_call2(c, &tn_op_not_equal, NULL, below, rest_below);
-    tn_value some = imp_call2(c, &tn_op_not_equal, NULL, rest, zero);
-    turned = imp_call2(c, &tn_op_logical_and, NULL, some, turned);
+    tn_value rest = imp_binary(c, &tn_op_mod, a, b), below = imp_binary(c, &tn_op_less, b, zero);
+    tn_value rest_below = imp_binary(c, &tn_op_less, rest, zero);
+    tn_value turned = imp_binary(c, &tn_op_not_equal, below, rest_below);
+    tn_value some = imp_binary(c, &tn_op_not_equal, rest, zero);
+    turned = imp_binary(c, &tn_op_logical_and, some, turned);
     tn_value n = pt_div(c, pt_sub(c, a, rest), b), less = pt_sub(c, n, one);
     n = imp_choose(c, turned, less, n);
-    tn_value whole = pt_un(c, &tn_op_floor, n), next = pt_add(c, whole, one);
-    tn_value low = imp_call2(c, &tn_op_greater, NULL, pt_sub(c, n, whole), half);
+    tn_value whole = imp_unary(c, &tn_op_floor, n), next = pt_add(c, whole, one);
+    tn_value low = imp_binary(c, &tn_op_greater, pt_sub(c, n, whole), half);
     whole = imp_choose(c, low, next, whole);
-    tn_value by_none = imp_call2(c, &tn_op_equal, NULL, b, zero), quotient = pt_div(c, a, b);
+    tn_value by_none = imp_binary(c, &tn_op_equal, b, zero), quotient = pt_div(c, a, b);
     return imp_choose(c, by_none, quotient, whole);
 }
 
@@ -108,12 +108,12 @@ static tn_value divided(imp_node *c, tn_value a, tn_value b, const char *mode)
     }
     bool down = strcmp(mode, "floor") == 0;
     if (real && !down)
-        return pt_un(c, &tn_op_trunc, pt_div(c, a, b));
+        return imp_unary(c, &tn_op_trunc, pt_div(c, a, b));
     if (real) {
         tn_value wide = pt_wide(c, a);
         return floor_of_quotient(c, wide, pt_wide(c, b));
     }
-    return imp_call2(c, down ? &tn_op_floor_divide : &tn_op_trunc_divide, NULL, a, b);
+    return imp_binary(c, down ? &tn_op_floor_divide : &tn_op_trunc_divide, a, b);
 }
 
 static void quotient(imp_node *c, const char *mode)
@@ -132,7 +132,7 @@ static void remainder_(imp_node *c)
 {
     tn_value v[2];
     pt_pair(c, 0, 1, v);
-    pt_out(c, imp_call2(c, relay(c), NULL, v[0], v[1]));
+    pt_out(c, imp_binary(c, relay(c), v[0], v[1]));
 }
 
 static void compare(imp_node *c)
@@ -142,7 +142,7 @@ static void compare(imp_node *c)
     if (tn_dtype_is_bool(imp_type(v[0])->dtype) && relay(c) != &tn_op_equal && relay(c) != &tn_op_not_equal)
         for (int i = 0; i < 2; i++)
             v[i] = imp_cast(c, v[i], TN_I32);
-    pt_out(c, imp_call2(c, relay(c), NULL, v[0], v[1]));
+    pt_out(c, imp_binary(c, relay(c), v[0], v[1]));
 }
 
 static void power(imp_node *c)
@@ -154,11 +154,11 @@ static void power(imp_node *c)
     if (known && e == 2)
         pt_out(c, pt_mul(c, v[0], v[0]));
     else if (known && e == 0.5)
-        pt_out(c, pt_un(c, &tn_op_sqrt, v[0]));
+        pt_out(c, imp_unary(c, &tn_op_sqrt, v[0]));
     else if (known && e == 3)
         pt_out(c, pt_mul(c, pt_mul(c, v[0], v[0]), v[0]));
     else
-        pt_out(c, imp_call2(c, &tn_op_power, NULL, v[0], v[1]));
+        pt_out(c, imp_binary(c, &tn_op_power, v[0], v[1]));
 }
 
 /* In float64, whatever the operands are. */
@@ -166,20 +166,19 @@ static void float_power(imp_node *c)
 {
     pt_value e = pt_arg(c, 1);
     tn_value x = pt_as(c, pt_arg(c, 0), TN_F64);
-    pt_out(c, imp_call2(c, &tn_op_power, NULL, x, pt_as(c, e, TN_F64)));
+    pt_out(c, imp_binary(c, &tn_op_power, x, pt_as(c, e, TN_F64)));
 }
 
 /* Both as truth. */
 static tn_value truth(imp_node *c, tn_value v)
 {
-    return tn_dtype_is_bool(imp_type(v)->dtype) ? v
-                                                : imp_call2(c, &tn_op_not_equal, NULL, v, pt_num(c, v, 0));
+    return tn_dtype_is_bool(imp_type(v)->dtype) ? v : imp_binary(c, &tn_op_not_equal, v, pt_num(c, v, 0));
 }
 
 static void logic(imp_node *c)
 {
     tn_value first = truth(c, pt_in(c, 0));
-    pt_out(c, imp_call2(c, relay(c), NULL, first, truth(c, pt_in(c, 1))));
+    pt_out(c, imp_binary(c, relay(c), first, truth(c, pt_in(c, 1))));
 }
 
 static void bits(imp_node *c)
@@ -191,17 +190,17 @@ static void bits(imp_node *c)
         op = op == &tn_op_bitwise_and  ? &tn_op_logical_and
              : op == &tn_op_bitwise_or ? &tn_op_logical_or
                                        : &tn_op_logical_xor;
-    pt_out(c, imp_call2(c, op, NULL, v[0], v[1]));
+    pt_out(c, imp_binary(c, op, v[0], v[1]));
 }
 
 static void not_(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
     bool is = tn_dtype_is_bool(imp_type(x)->dtype);
-    pt_out(c, pt_un(c, is ? &tn_op_logical_not : &tn_op_bitwise_not, x));
+    pt_out(c, imp_unary(c, is ? &tn_op_logical_not : &tn_op_bitwise_not, x));
 }
 
-static void logical_not(imp_node *c) { pt_out(c, pt_un(c, &tn_op_logical_not, truth(c, pt_in(c, 0)))); }
+static void logical_not(imp_node *c) { pt_out(c, imp_unary(c, &tn_op_logical_not, truth(c, pt_in(c, 0)))); }
 
 /* The angle of (x, y). Quadrants and signed zeros as in C. */
 static void atan2_(imp_node *c)
@@ -210,39 +209,39 @@ static void atan2_(imp_node *c)
     pt_pair(c, 0, 1, v);
     tn_dtype t = pt_float_type(imp_type(v[0])->dtype);
     tn_value y = imp_cast(c, v[0], t), x = imp_cast(c, v[1], t), zero = imp_const(c, t, 0);
-    tn_value ay = pt_un(c, &tn_op_abs, y), ax = pt_un(c, &tn_op_abs, x);
-    tn_value steep = imp_call2(c, &tn_op_less, NULL, ax, ay);
+    tn_value ay = imp_unary(c, &tn_op_abs, y), ax = imp_unary(c, &tn_op_abs, x);
+    tn_value steep = imp_binary(c, &tn_op_less, ax, ay);
     tn_value low = imp_choose(c, steep, ax, ay), high = imp_choose(c, steep, ay, ax);
-    tn_value same = imp_call2(c, &tn_op_equal, NULL, low, high); /* both 0, or both infinite */
-    tn_value none = imp_call2(c, &tn_op_equal, NULL, high, zero);
+    tn_value same = imp_binary(c, &tn_op_equal, low, high); /* both 0, or both infinite */
+    tn_value none = imp_binary(c, &tn_op_equal, high, zero);
     tn_value first = imp_const(c, t, 1);
     tn_value ratio = imp_choose(c, none, zero, imp_choose(c, same, first, pt_div(c, low, high)));
-    tn_value angle = pt_un(c, &tn_op_atan, ratio);
+    tn_value angle = imp_unary(c, &tn_op_atan, ratio);
     angle = imp_choose(c, steep, pt_sub(c, imp_const(c, t, 1.57079632679489661923), angle), angle);
     /* 1 / x tells -0 from 0 */
     tn_value one = imp_const(c, t, 1);
-    tn_value second = imp_call2(c, &tn_op_less, NULL, x, zero);
-    tn_value left = imp_call2(c, &tn_op_logical_or, NULL, second,
-                              imp_call2(c, &tn_op_less, NULL, pt_div(c, one, x), zero));
+    tn_value second = imp_binary(c, &tn_op_less, x, zero);
+    tn_value left =
+        imp_binary(c, &tn_op_logical_or, second, imp_binary(c, &tn_op_less, pt_div(c, one, x), zero));
     angle = imp_choose(c, left, pt_sub(c, imp_const(c, t, 3.14159265358979323846), angle), angle);
-    tn_value third = imp_call2(c, &tn_op_less, NULL, y, zero);
-    tn_value down = imp_call2(c, &tn_op_logical_or, NULL, third,
-                              imp_call2(c, &tn_op_less, NULL, pt_div(c, one, y), zero));
-    pt_out(c, imp_choose(c, down, pt_un(c, &tn_op_negative, angle), angle));
+    tn_value third = imp_binary(c, &tn_op_less, y, zero);
+    tn_value down =
+        imp_binary(c, &tn_op_logical_or, third, imp_binary(c, &tn_op_less, pt_div(c, one, y), zero));
+    pt_out(c, imp_choose(c, down, imp_unary(c, &tn_op_negative, angle), angle));
 }
 
 static void hypot_(imp_node *c)
 {
     tn_value v[2];
     pt_pair(c, 0, 1, v);
-    tn_value a = pt_un(c, &tn_op_abs, v[0]), b = pt_un(c, &tn_op_abs, v[1]);
-    tn_value high = imp_call2(c, &tn_op_maximum, NULL, a, b), low = imp_call2(c, &tn_op_minimum, NULL, a, b);
-    tn_value plain = imp_call2(c, &tn_op_equal, NULL, low, pt_num(c, low, 0));
-    tn_value first_infinite = pt_un(c, &tn_op_isinf, a); /* even where the other is NaN */
-    tn_value infinite = imp_call2(c, &tn_op_logical_or, NULL, first_infinite, pt_un(c, &tn_op_isinf, b));
+    tn_value a = imp_unary(c, &tn_op_abs, v[0]), b = imp_unary(c, &tn_op_abs, v[1]);
+    tn_value high = imp_binary(c, &tn_op_maximum, a, b), low = imp_binary(c, &tn_op_minimum, a, b);
+    tn_value plain = imp_binary(c, &tn_op_equal, low, pt_num(c, low, 0));
+    tn_value first_infinite = imp_unary(c, &tn_op_isinf, a); /* even where the other is NaN */
+    tn_value infinite = imp_binary(c, &tn_op_logical_or, first_infinite, imp_unary(c, &tn_op_isinf, b));
     tn_value r = pt_div(c, low, high);
     tn_value first = pt_num(c, r, 1);
-    tn_value root = pt_mul(c, high, pt_un(c, &tn_op_sqrt, pt_add(c, first, pt_mul(c, r, r))));
+    tn_value root = pt_mul(c, high, imp_unary(c, &tn_op_sqrt, pt_add(c, first, pt_mul(c, r, r))));
     tn_value r_finite = imp_choose(c, plain, high, root);
     tn_value far = pt_num(c, high, INFINITY);
     pt_out(c, imp_choose(c, infinite, far, r_finite));
@@ -254,11 +253,11 @@ static void copysign_(imp_node *c)
     pt_pair(c, 0, 1, v);
     tn_dtype t = pt_float_type(imp_type(v[0])->dtype);
     tn_value x = imp_cast(c, v[0], t), y = imp_cast(c, v[1], t), zero = imp_const(c, t, 0);
-    tn_value first = imp_call2(c, &tn_op_less, NULL, y, zero);
-    tn_value minus = imp_call2(c, &tn_op_logical_or, NULL, first,
-                               imp_call2(c, &tn_op_less, NULL, pt_div(c, imp_const(c, t, 1), y), zero));
-    tn_value a = pt_un(c, &tn_op_abs, x);
-    pt_out(c, imp_choose(c, minus, pt_un(c, &tn_op_negative, a), a));
+    tn_value first = imp_binary(c, &tn_op_less, y, zero);
+    tn_value minus = imp_binary(c, &tn_op_logical_or, first,
+                                imp_binary(c, &tn_op_less, pt_div(c, imp_const(c, t, 1), y), zero));
+    tn_value a = imp_unary(c, &tn_op_abs, x);
+    pt_out(c, imp_choose(c, minus, imp_unary(c, &tn_op_negative, a), a));
 }
 
 static void fmax_(imp_node *c) /* a NaN does not count */
@@ -267,8 +266,8 @@ static void fmax_(imp_node *c) /* a NaN does not count */
     pt_pair(c, 0, 1, v);
     tn_value m = relay(c) == &tn_op_maximum ? pt_max(c, v[0], v[1]) : pt_min(c, v[0], v[1]);
     if (tn_dtype_is_float(imp_type(v[0])->dtype)) {
-        m = imp_choose(c, pt_un(c, &tn_op_isnan, v[1]), v[0], m);
-        m = imp_choose(c, pt_un(c, &tn_op_isnan, v[0]), v[1], m);
+        m = imp_choose(c, imp_unary(c, &tn_op_isnan, v[1]), v[0], m);
+        m = imp_choose(c, imp_unary(c, &tn_op_isnan, v[0]), v[1], m);
     }
     pt_out(c, m);
 }
@@ -280,11 +279,11 @@ static void xlogy(imp_node *c)
     tn_dtype t = pt_float_type(imp_type(v[0])->dtype);
     tn_value x = imp_cast(c, v[0], t), y = imp_cast(c, v[1], t);
     bool plus_one = strstr(pt_of(c)->row->schema, "log1py") != NULL;
-    tn_value l = plus_one ? imp_cast(c, pt_log1p(c, pt_wide(c, y)), t) : pt_un(c, &tn_op_log, y);
-    tn_value zero = imp_call2(c, &tn_op_equal, NULL, x, imp_const(c, t, 0));
+    tn_value l = plus_one ? imp_cast(c, pt_log1p(c, pt_wide(c, y)), t) : imp_unary(c, &tn_op_log, y);
+    tn_value zero = imp_binary(c, &tn_op_equal, x, imp_const(c, t, 0));
     tn_value first = imp_const(c, t, 0);
     tn_value r = imp_choose(c, zero, first, pt_mul(c, x, l));
-    pt_out(c, imp_choose(c, pt_un(c, &tn_op_isnan, y), y, r));
+    pt_out(c, imp_choose(c, imp_unary(c, &tn_op_isnan, y), y, r));
 }
 
 static void heaviside(imp_node *c)
@@ -296,8 +295,8 @@ static void heaviside(imp_node *c)
         return;
     }
     tn_value zero = pt_num(c, v[0], 0), one = pt_num(c, v[0], 1);
-    tn_value r = imp_choose(c, imp_call2(c, &tn_op_greater, NULL, v[0], zero), one, zero);
-    pt_out(c, imp_choose(c, imp_call2(c, &tn_op_equal, NULL, v[0], zero), v[1], r)); /* of a NaN it is 0 */
+    tn_value r = imp_choose(c, imp_binary(c, &tn_op_greater, v[0], zero), one, zero);
+    pt_out(c, imp_choose(c, imp_binary(c, &tn_op_equal, v[0], zero), v[1], r)); /* of a NaN it is 0 */
 }
 
 static void logaddexp(imp_node *c)
@@ -306,15 +305,14 @@ static void logaddexp(imp_node *c)
     pt_pair(c, 0, 1, v);
     bool two = strncmp(pt_of(c)->row->schema, "logaddexp2", 10) == 0;
     double base = two ? 0.693147180559945309417 : 1;
-    tn_value high = imp_call2(c, &tn_op_maximum, NULL, v[0], v[1]);
-    tn_value d = pt_un(c, &tn_op_negative, pt_un(c, &tn_op_abs, pt_sub(c, v[0], v[1])));
+    tn_value high = imp_binary(c, &tn_op_maximum, v[0], v[1]);
+    tn_value d = imp_unary(c, &tn_op_negative, imp_unary(c, &tn_op_abs, pt_sub(c, v[0], v[1])));
     d = two ? pt_mul(c, d, pt_num(c, d, base)) : d;
     /* softplus(d) for d <= 0 */
-    tn_value l = pt_un(c, &tn_op_nn_softplus, d);
+    tn_value l = imp_unary(c, &tn_op_nn_softplus, d);
     l = two ? pt_div(c, l, pt_num(c, l, base)) : l;
-    tn_value first = pt_un(c, &tn_op_isinf, v[0]);
-    tn_value same =
-        imp_call2(c, &tn_op_logical_and, NULL, first, imp_call2(c, &tn_op_equal, NULL, v[0], v[1]));
+    tn_value first = imp_unary(c, &tn_op_isinf, v[0]);
+    tn_value same = imp_binary(c, &tn_op_logical_and, first, imp_binary(c, &tn_op_equal, v[0], v[1]));
     pt_out(c, imp_choose(c, same, v[0], pt_add(c, high, l)));
 }
 
@@ -322,13 +320,13 @@ static void logaddexp(imp_node *c)
 
 static void same(imp_node *c) { pt_out(c, pt_in(c, 0)); }
 
-static void unary_float(imp_node *c) { pt_out(c, pt_un(c, relay(c), pt_float_in(c, 0))); }
+static void unary_float(imp_node *c) { pt_out(c, imp_unary(c, relay(c), pt_float_in(c, 0))); }
 
 /* floor and its kin: integers stay. */
 static void rounding(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
-    pt_out(c, tn_dtype_is_float(imp_type(x)->dtype) ? pt_un(c, relay(c), x) : x);
+    pt_out(c, tn_dtype_is_float(imp_type(x)->dtype) ? imp_unary(c, relay(c), x) : x);
 }
 
 static void round_to(imp_node *c)
@@ -340,22 +338,22 @@ static void round_to(imp_node *c)
         return;
     }
     if (!digits) {
-        pt_out(c, pt_un(c, &tn_op_round, x));
+        pt_out(c, imp_unary(c, &tn_op_round, x));
         return;
     }
     tn_value ten = pt_num(c, x, pow(10, fabs((double)digits)));
     tn_value up = digits > 0 ? pt_mul(c, x, ten) : pt_div(c, x, ten);
-    up = pt_un(c, &tn_op_round, up);
+    up = imp_unary(c, &tn_op_round, up);
     pt_out(c, digits > 0 ? pt_div(c, up, ten) : pt_mul(c, up, ten));
 }
 
-static void negative(imp_node *c) { pt_out(c, pt_un(c, &tn_op_negative, pt_in(c, 0))); }
+static void negative(imp_node *c) { pt_out(c, imp_unary(c, &tn_op_negative, pt_in(c, 0))); }
 
 static void absolute(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
     tn_dtype t = imp_type(x)->dtype;
-    pt_out(c, t.code == TN_UINT || tn_dtype_is_bool(t) ? x : pt_un(c, &tn_op_abs, x));
+    pt_out(c, t.code == TN_UINT || tn_dtype_is_bool(t) ? x : imp_unary(c, &tn_op_abs, x));
 }
 
 /* Of a NaN it is 0. */
@@ -363,11 +361,11 @@ static void sign(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
     if (!tn_dtype_is_float(imp_type(x)->dtype)) {
-        pt_out(c, pt_is_bool(x) ? x : pt_un(c, &tn_op_sign, x));
+        pt_out(c, pt_is_bool(x) ? x : imp_unary(c, &tn_op_sign, x));
         return;
     }
-    tn_value zero = pt_num(c, x, 0), up = imp_call2(c, &tn_op_greater, NULL, x, zero),
-             down = imp_call2(c, &tn_op_less, NULL, x, zero);
+    tn_value zero = pt_num(c, x, 0), up = imp_binary(c, &tn_op_greater, x, zero),
+             down = imp_binary(c, &tn_op_less, x, zero);
     tn_value r = imp_choose(c, down, pt_num(c, x, -1), zero);
     pt_out(c, imp_choose(c, up, pt_num(c, x, 1), r));
 }
@@ -378,12 +376,12 @@ static void is_what(imp_node *c)
     if (!tn_dtype_is_float(imp_type(x)->dtype))
         x = imp_cast(c, x, TN_F32); /* none is, or all are */
     const tn_op *op = relay(c);
-    tn_value v = pt_un(c, op ? op : &tn_op_isinf, x);
+    tn_value v = imp_unary(c, op ? op : &tn_op_isinf, x);
     bool up = strncmp(pt_of(c)->row->schema, "isposinf", 8) == 0,
          down = strncmp(pt_of(c)->row->schema, "isneginf", 8) == 0;
     if (up || down)
-        v = imp_call2(c, &tn_op_logical_and, NULL, v,
-                      imp_call2(c, up ? &tn_op_greater : &tn_op_less, NULL, x, pt_num(c, x, 0)));
+        v = imp_binary(c, &tn_op_logical_and, v,
+                       imp_binary(c, up ? &tn_op_greater : &tn_op_less, x, pt_num(c, x, 0)));
     pt_out(c, v);
 }
 
@@ -392,11 +390,10 @@ static void signbit_(imp_node *c)
     tn_value x = pt_in(c, 0);
     if (pt_is_bool(x))
         x = imp_cast(c, x, TN_I32);
-    tn_value below = imp_call2(c, &tn_op_less, NULL, x, pt_num(c, x, 0));
+    tn_value below = imp_binary(c, &tn_op_less, x, pt_num(c, x, 0));
     if (tn_dtype_is_float(imp_type(x)->dtype)) {
         tn_value first = pt_div(c, pt_num(c, x, 1), x);
-        below = imp_call2(c, &tn_op_logical_or, NULL, below,
-                          imp_call2(c, &tn_op_less, NULL, first, pt_num(c, x, 0)));
+        below = imp_binary(c, &tn_op_logical_or, below, imp_binary(c, &tn_op_less, first, pt_num(c, x, 0)));
     }
     pt_out(c, below);
 }
@@ -419,7 +416,7 @@ static void reciprocal(imp_node *c)
 static void scaled_before(imp_node *c)
 {
     tn_value x = pt_float_in(c, 0), wide = pt_wide(c, x);
-    tn_value y = pt_un(c, relay(c), pt_mul(c, wide, pt_num(c, wide, 0.693147180559945309417)));
+    tn_value y = imp_unary(c, relay(c), pt_mul(c, wide, pt_num(c, wide, 0.693147180559945309417)));
     pt_out(c, imp_cast(c, y, imp_type(x)->dtype));
 }
 
@@ -430,7 +427,7 @@ static void log_base(imp_node *c)
         strncmp(pt_of(c)->row->schema, "log2", 4) == 0 ? 0.693147180559945309417 : 2.30258509299404568402;
     tn_dtype t = imp_type(x)->dtype;
     tn_value wide = imp_cast(c, x, TN_F64); /* exact for powers of the base */
-    tn_value first = pt_un(c, &tn_op_log, wide);
+    tn_value first = imp_unary(c, &tn_op_log, wide);
     pt_out(c, imp_cast(c, pt_div(c, first, pt_num(c, wide, base)), t));
 }
 
@@ -444,12 +441,12 @@ static void angle_factor(imp_node *c)
 /* log1p(x) = 2 atanh(x / (2 + x)) near 0; the logarithm elsewhere. */
 tn_value pt_log1p(imp_node *c, tn_value x)
 {
-    tn_value first = pt_un(c, &tn_op_abs, x);
-    tn_value one = pt_num(c, x, 1), near = imp_call2(c, &tn_op_less, NULL, first, pt_num(c, x, 0.5));
+    tn_value first = imp_unary(c, &tn_op_abs, x);
+    tn_value one = pt_num(c, x, 1), near = imp_binary(c, &tn_op_less, first, pt_num(c, x, 0.5));
     tn_value safe = imp_choose(c, near, x, pt_num(c, x, 0));
-    tn_value small = pt_un(c, &tn_op_atanh, pt_div(c, safe, pt_add(c, safe, pt_num(c, x, 2))));
+    tn_value small = imp_unary(c, &tn_op_atanh, pt_div(c, safe, pt_add(c, safe, pt_num(c, x, 2))));
     tn_value second = pt_mul(c, small, pt_num(c, x, 2));
-    return imp_choose(c, near, second, pt_un(c, &tn_op_log, pt_add(c, x, one)));
+    return imp_choose(c, near, second, imp_unary(c, &tn_op_log, pt_add(c, x, one)));
 }
 
 static void log1p_(imp_node *c) { pt_out(c, pt_log1p(c, pt_float_in(c, 0))); }
@@ -459,7 +456,7 @@ static void expm1_(imp_node *c) { pt_out(c, imp_expm1(c, pt_float_in(c, 0))); }
 static void frac(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
-    pt_out(c, pt_sub(c, x, pt_un(c, &tn_op_trunc, x)));
+    pt_out(c, pt_sub(c, x, imp_unary(c, &tn_op_trunc, x)));
 }
 
 static void erfc_(imp_node *c)
@@ -468,16 +465,16 @@ static void erfc_(imp_node *c)
     tn_dtype t = imp_type(x)->dtype;
     tn_value wide = imp_cast(c, x, TN_F64);
     tn_value first = pt_num(c, wide, 1);
-    pt_out(c, imp_cast(c, pt_sub(c, first, pt_un(c, &tn_op_erf, wide)), t));
+    pt_out(c, imp_cast(c, pt_sub(c, first, imp_unary(c, &tn_op_erf, wide)), t));
 }
 
 static void sinc(imp_node *c)
 {
     tn_value x = pt_float_in(c, 0), a = pt_mul(c, x, pt_num(c, x, 3.14159265358979323846));
-    tn_value zero = imp_call2(c, &tn_op_equal, NULL, x, pt_num(c, x, 0));
+    tn_value zero = imp_binary(c, &tn_op_equal, x, pt_num(c, x, 0));
     tn_value safe = imp_choose(c, zero, pt_num(c, x, 1), a);
     tn_value first = pt_num(c, x, 1);
-    pt_out(c, imp_choose(c, zero, first, pt_div(c, pt_un(c, &tn_op_sin, safe), safe)));
+    pt_out(c, imp_choose(c, zero, first, pt_div(c, imp_unary(c, &tn_op_sin, safe), safe)));
 }
 
 static void logit(imp_node *c)
@@ -486,9 +483,9 @@ static void logit(imp_node *c)
     if (pt_given(c, 1)) {
         double eps = pt_real(c, 1);
         tn_value low = pt_num(c, x, eps), most = pt_min(c, x, pt_num(c, x, 1 - eps));
-        x = imp_choose(c, imp_call2(c, &tn_op_less, NULL, x, low), low, most);
+        x = imp_choose(c, imp_binary(c, &tn_op_less, x, low), low, most);
     }
-    pt_out(c, pt_un(c, &tn_op_log, pt_div(c, x, pt_sub(c, pt_num(c, x, 1), x))));
+    pt_out(c, imp_unary(c, &tn_op_log, pt_div(c, x, pt_sub(c, pt_num(c, x, 1), x))));
 }
 
 /* ---- limits, choices ---- */
@@ -535,7 +532,7 @@ static void addcmul(imp_node *c)
     pt_value v[3] = {pt_arg(c, 0), pt_arg(c, 1), pt_arg(c, 2)};
     tn_dtype t = pt_result_type(c, 3, v);
     tn_value x = pt_as(c, v[1], t), y = pt_as(c, v[2], t);
-    tn_value first = imp_call2(c, relay(c), NULL, x, y);
+    tn_value first = imp_binary(c, relay(c), x, y);
     tn_value r = pt_mul(c, first, pt_as(c, pt_arg(c, 3), imp_type(first)->dtype));
     pt_out(c, pt_add(c, pt_as(c, v[0], t), r));
 }
@@ -547,8 +544,8 @@ static void lerp(imp_node *c)
     tn_value w = pt_as(c, pt_arg(c, 2), imp_type(v[0])->dtype), d = pt_sub(c, v[1], v[0]);
     tn_value near = pt_add(c, v[0], pt_mul(c, w, d));
     tn_value far = pt_sub(c, v[1], pt_mul(c, d, pt_sub(c, pt_num(c, w, 1), w)));
-    tn_value first = pt_un(c, &tn_op_abs, w);
-    pt_out(c, imp_choose(c, imp_call2(c, &tn_op_less, NULL, first, pt_num(c, w, 0.5)), near, far));
+    tn_value first = imp_unary(c, &tn_op_abs, w);
+    pt_out(c, imp_choose(c, imp_binary(c, &tn_op_less, first, pt_num(c, w, 0.5)), near, far));
 }
 
 static void nan_to_num(imp_node *c)
@@ -563,11 +560,11 @@ static void nan_to_num(imp_node *c)
                   : t.bits == 16      ? 65504
                   : t.bits == 32      ? 3.4028234663852886e38
                                       : 1.7976931348623157e308;
-    tn_value inf = pt_un(c, &tn_op_isinf, x), up = imp_call2(c, &tn_op_greater, NULL, x, pt_num(c, x, 0));
+    tn_value inf = imp_unary(c, &tn_op_isinf, x), up = imp_binary(c, &tn_op_greater, x, pt_num(c, x, 0));
     tn_value first = pt_num(c, x, pt_given(c, 2) ? pt_real(c, 2) : most);
     tn_value edge = imp_choose(c, up, first, pt_num(c, x, pt_given(c, 3) ? pt_real(c, 3) : -most));
     tn_value v = imp_choose(c, inf, edge, x);
-    tn_value second = pt_un(c, &tn_op_isnan, x);
+    tn_value second = imp_unary(c, &tn_op_isnan, x);
     pt_out(c, imp_choose(c, second, pt_num(c, x, pt_given(c, 1) ? pt_real(c, 1) : 0), v));
 }
 
@@ -579,15 +576,15 @@ static void isclose_(imp_node *c)
     tn_value x = imp_cast(c, v[0], t), y = imp_cast(c, v[1], t);
     tn_value first = imp_const(c, t, pt_real(c, 3));
     tn_value second = imp_const(c, t, pt_real(c, 2));
-    tn_value room = pt_add(c, first, pt_mul(c, second, pt_un(c, &tn_op_abs, y)));
-    tn_value d = pt_un(c, &tn_op_abs, pt_sub(c, x, y));
-    tn_value third = imp_call2(c, &tn_op_less_equal, NULL, d, room);
-    tn_value near = imp_call2(c, &tn_op_logical_and, NULL, third, pt_un(c, &tn_op_isfinite, d));
-    tn_value is = imp_call2(c, &tn_op_logical_or, NULL, near, imp_call2(c, &tn_op_equal, NULL, x, y));
+    tn_value room = pt_add(c, first, pt_mul(c, second, imp_unary(c, &tn_op_abs, y)));
+    tn_value d = imp_unary(c, &tn_op_abs, pt_sub(c, x, y));
+    tn_value third = imp_binary(c, &tn_op_less_equal, d, room);
+    tn_value near = imp_binary(c, &tn_op_logical_and, third, imp_unary(c, &tn_op_isfinite, d));
+    tn_value is = imp_binary(c, &tn_op_logical_or, near, imp_binary(c, &tn_op_equal, x, y));
     if (pt_truth(c, 4)) {
-        tn_value fourth = pt_un(c, &tn_op_isnan, x);
-        is = imp_call2(c, &tn_op_logical_or, NULL, is,
-                       imp_call2(c, &tn_op_logical_and, NULL, fourth, pt_un(c, &tn_op_isnan, y)));
+        tn_value fourth = imp_unary(c, &tn_op_isnan, x);
+        is = imp_binary(c, &tn_op_logical_or, is,
+                        imp_binary(c, &tn_op_logical_and, fourth, imp_unary(c, &tn_op_isnan, y)));
     }
     pt_out(c, is);
 }
@@ -596,7 +593,7 @@ static void shift(imp_node *c)
 {
     tn_value v[2];
     pt_pair(c, 0, 1, v);
-    pt_out(c, imp_call2(c, relay(c), NULL, v[0], v[1]));
+    pt_out(c, imp_binary(c, relay(c), v[0], v[1]));
 }
 
 #define OP1(name, op) {name "(Tensor self)", unary_float, &tn_op_##op, 0}

@@ -282,8 +282,8 @@ static tn_value attention(imp_node *c, tn_value q, tn_value k, tn_value v, tn_va
         tn_value in = imp_call2(c, &tn_op_trilu, &low, ones, imp_i64(c, 0));
         tn_value second = imp_cast(c, in, TN_BOOL1);
         if (causal.kind == PT_NUMBER)
-            second = imp_call2(c, &tn_op_logical_or, NULL, second,
-                               pt_un(c, &tn_op_logical_not, imp_cast(c, causal.number->v, TN_BOOL1)));
+            second = imp_binary(c, &tn_op_logical_or, second,
+                                imp_unary(c, &tn_op_logical_not, imp_cast(c, causal.number->v, TN_BOOL1)));
         s = imp_choose(c, second, s, pt_num(c, s, -INFINITY));
     }
     if (mask.def && tn_dtype_is_bool(imp_type(mask)->dtype))
@@ -338,7 +338,7 @@ static void sdpa(imp_node *c)
     pt_out(c, imp_cast(c, attention(c, q, k, v, mask, causal, scale), t));
 }
 
-static void det(imp_node *c) { pt_out(c, pt_un(c, &tn_op_det, pt_float_in(c, 0))); }
+static void det(imp_node *c) { pt_out(c, imp_unary(c, &tn_op_det, pt_float_in(c, 0))); }
 
 /* ---- distances ---- */
 
@@ -363,7 +363,7 @@ static void pairwise(imp_node *c)
     for (int i = 0; i < 2; i++)
         v[i] = imp_cast(c, v[i], pt_float_type(imp_type(v[i])->dtype));
     tn_value first = pt_sub(c, v[0], v[1]);
-    tn_value d = pt_un(c, &tn_op_abs, pt_add(c, first, pt_num(c, v[0], eps)));
+    tn_value d = imp_unary(c, &tn_op_abs, pt_add(c, first, pt_num(c, v[0], eps)));
     int64_t last = imp_rank(d) - 1;
     tn_ints axis = tn_ints_make(c->arena, 1, &last);
     pt_out(c, pt_norm(c, d, p, axis, pt_truth(c, 4)));
@@ -381,8 +381,8 @@ static void cosine(imp_node *c)
     along.n = imp_rank(ab) ? along.n : 0; /* of scalars there is nothing to add up */
     for (int i = 0; i < 2; i++) {
         n[i] = imp_rank(ab) ? pt_expand(c, n[i], pt_shape(c, ab)) : n[i];
-        n[i] = pt_un(c, &tn_op_sqrt, pt_sum(c, &tn_op_sum, pt_mul(c, n[i], n[i]), along, false));
-        n[i] = imp_call2(c, &tn_op_maximum, NULL, n[i], eps);
+        n[i] = imp_unary(c, &tn_op_sqrt, pt_sum(c, &tn_op_sum, pt_mul(c, n[i], n[i]), along, false));
+        n[i] = imp_binary(c, &tn_op_maximum, n[i], eps);
     }
     tn_value first = pt_sum(c, &tn_op_sum, ab, along, false);
     pt_out(c, pt_div(c, first, pt_mul(c, n[0], n[1])));

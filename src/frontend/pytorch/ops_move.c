@@ -577,7 +577,7 @@ static void unfold(imp_node *c)
     tn_frame_attr a = {tn_dims_make(c->arena, 1, &length), tn_dims_make(c->arena, 1, &by)};
     if (n == INT64_MAX) {
         tn_value extent = imp_extent_of(c, x, axis);
-        tn_value less = imp_call2(c, &tn_op_less, NULL, extent, imp_i64(c, size));
+        tn_value less = imp_binary(c, &tn_op_less, extent, imp_i64(c, size));
         imp_demand(c, imp_cast(c, less, TN_I64), 0, "a dimension is shorter than the windows over it");
     }
     tn_value v =

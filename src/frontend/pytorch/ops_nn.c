@@ -247,7 +247,7 @@ static void max_pool(imp_node *c)
     for (int d = 2; d < imp_rank(p.x); d++)
         extent = pt_mul(c, extent, imp_extent_of(c, p.x, d));
     (void)plane;
-    at = imp_call2(c, &tn_op_floor_mod, NULL, imp_cast(c, at, TN_I64), extent);
+    at = imp_binary(c, &tn_op_floor_mod, imp_cast(c, at, TN_I64), extent);
     tn_value v[2] = {p.alone ? imp_squeeze(c, y, 0) : y, p.alone ? imp_squeeze(c, at, 0) : at};
     pt_out_many(c, PT_TUPLE, 2, v);
 }
@@ -371,7 +371,7 @@ static void adaptive(imp_node *c)
     tn_value y = x;
     bool global = ones && n == 2 && !max && tn_dtype_is_float(imp_type(x)->dtype);
     if (global) /* unlike a mean, it takes blocked layouts as they are */
-        y = imp_call1(c, &tn_op_nn_global_avg_pool2d, NULL, x);
+        y = imp_unary(c, &tn_op_nn_global_avg_pool2d, x);
     else if (ones)
         y = pt_sum(c, max ? &tn_op_max : &tn_op_mean, x, tn_ints_make(c->arena, (uint32_t)n, axes), true);
     else if (even)
@@ -396,11 +396,11 @@ static void lp_pool(imp_node *c)
         all *= (double)k.a.pool_size.at[d];
     k.a.count_include_pad = true;
     tn_value first = k.alone ? imp_unsqueeze(c, x, 0) : x;
-    k.x = imp_call2(c, &tn_op_power, NULL, first, pt_num(c, x, p));
+    k.x = imp_binary(c, &tn_op_power, first, pt_num(c, x, p));
     tn_value second = imp_call1(c, avg_pools[n - 1], &k.a, k.x);
     tn_value y = pt_mul(c, second, pt_num(c, x, all));
-    tn_value third = pt_un(c, &tn_op_nn_relu, y);
-    y = imp_call2(c, &tn_op_power, NULL, third, pt_num(c, x, 1 / p));
+    tn_value third = imp_unary(c, &tn_op_nn_relu, y);
+    y = imp_binary(c, &tn_op_power, third, pt_num(c, x, 1 / p));
     pt_out(c, k.alone ? imp_squeeze(c, y, 0) : y);
 }
 
@@ -460,7 +460,7 @@ tn_value pt_linear(imp_node *c, tn_value x, tn_value w, tn_value b)
                               rank ? imp_type(x)->dim[rank - 1] : NULL};
     if (!rank || c->bad)
         return (tn_value){0};
-    tn_value y = imp_call2(c, &tn_op_nn_dense, NULL, rank == 2 ? x : imp_reshape(c, x, 2, flat), w);
+    tn_value y = imp_binary(c, &tn_op_nn_dense, rank == 2 ? x : imp_reshape(c, x, 2, flat), w);
     tn_axis_attr last = {1};
     y = b.def ? imp_rank(b) == 1 ? imp_call2(c, &tn_op_nn_bias_add, &last, y, b) : y : y;
     for (int d = 0; d < rank - 1; d++)

@@ -24,7 +24,7 @@ static tn_value normalised(imp_node *c, tn_value x, tn_ints axes, double eps, tn
 {
     tn_value m = pt_sum(c, &tn_op_mean, x, axes, true), d = pt_sub(c, x, m);
     tn_value v = pt_sum(c, &tn_op_mean, pt_mul(c, d, d), axes, true);
-    tn_value r = pt_un(c, &tn_op_rsqrt, pt_add(c, v, pt_num(c, x, eps)));
+    tn_value r = imp_unary(c, &tn_op_rsqrt, pt_add(c, v, pt_num(c, x, eps)));
     if (mean)
         *mean = m;
     if (rstd)
@@ -63,7 +63,7 @@ static void learn(imp_node *c, tn_value x, tn_ints axes)
     for (uint32_t i = 0; i < axes.n && !c->bad; i++)
         count = pt_mul(c, count, imp_extent_of(c, x, (int)axes.at[i]));
     tn_value one = imp_i64(c, 1);
-    tn_value less = imp_call2(c, &tn_op_maximum, NULL, pt_sub(c, count, one), one);
+    tn_value less = imp_binary(c, &tn_op_maximum, pt_sub(c, count, one), one);
     square = pt_div(c, square, imp_cast(c, less, imp_type(square)->dtype));
     for (int k = 0; k < 2 && !c->bad; k++) {
         pt_value had = pt_arg(c, 3 + k);
@@ -221,7 +221,7 @@ static void rms_norm(imp_node *c)
                  : t.bits == 64 ? DBL_EPSILON
                                 : FLT_EPSILON; /* of what computes */
     tn_value s = pt_sum(c, &tn_op_mean, pt_mul(c, v, v), axes, true);
-    tn_value y = pt_mul(c, v, pt_un(c, &tn_op_rsqrt, pt_add(c, s, pt_num(c, v, eps))));
+    tn_value y = pt_mul(c, v, imp_unary(c, &tn_op_rsqrt, pt_add(c, s, pt_num(c, v, eps))));
     pt_out(c, imp_cast(c, w.def ? pt_mul(c, y, imp_cast(c, w, imp_type(y)->dtype)) : y, t));
 }
 

@@ -100,7 +100,7 @@ static void range_of(tn_dtype t, double *least, double *most)
 static tn_value rounded(imp_node *c, tn_value x, tn_value zero, double least, double most)
 {
     tn_clip_attr limits = {least, most};
-    tn_value whole = pt_un(c, &tn_op_round, x);
+    tn_value whole = imp_unary(c, &tn_op_round, x);
     return imp_call1(c, &tn_op_clip, &limits, pt_add(c, whole, imp_cast(c, zero, imp_type(x)->dtype)));
 }
 
@@ -487,10 +487,10 @@ static void choose_steps(imp_node *c, tn_value x, double most, layer *l)
              high = pt_max(c, pt_sum(c, &tn_op_max, x, all, false), none);
     tn_value wide = pt_sub(c, high, low);
     tn_value scale = pt_div(c, wide, pt_num(c, x, most));
-    tn_value flat = imp_call2(c, &tn_op_equal, NULL, scale, none), some = pt_num(c, x, 0.1);
+    tn_value flat = imp_binary(c, &tn_op_equal, scale, none), some = pt_num(c, x, 0.1);
     scale = imp_choose(c, flat, some, scale);
     tn_clip_attr limits = {0, most};
-    tn_value zero = pt_un(c, &tn_op_round, pt_un(c, &tn_op_negative, pt_div(c, low, scale)));
+    tn_value zero = imp_unary(c, &tn_op_round, imp_unary(c, &tn_op_negative, pt_div(c, low, scale)));
     l->x = (steps){scale, imp_cast(c, imp_call1(c, &tn_op_clip, &limits, zero), TN_I32), -1, TN_U8};
     l->data = whole_of(c, x, &l->x);
 }
@@ -509,7 +509,7 @@ static void linear_dynamic(imp_node *c)
     tn_value sums = imp_cast(c, dense_sums(c, &l), TN_F32), one = unit(c, &l);
     tn_value y = pt_mul(c, sums, one);
     y = b.kind == PT_NONE ? y : pt_add(c, y, imp_cast(c, pt_as_tensor(c, b), TN_F32));
-    pt_out(c, strstr(pt_of(c)->row->schema, "relu") ? pt_un(c, &tn_op_nn_relu, y) : y);
+    pt_out(c, strstr(pt_of(c)->row->schema, "relu") ? imp_unary(c, &tn_op_nn_relu, y) : y);
 }
 
 /* ---- arithmetic on the real numbers; the steps of the result stand behind the operands ---- */
@@ -520,7 +520,7 @@ static void give_real(imp_node *c, tn_value x, int scale)
     pt_value first = pt_is_sequence(pt_arg(c, 0)) ? pt_at(pt_arg(c, 0), 0) : pt_arg(c, 0);
     bool leaky = pt_starts(c, "quantized::leaky"), relu = !leaky && strstr(pt_of(c)->row->schema, "relu(");
     if (steps_of(c, first, &s))
-        out_real(c, relu ? pt_un(c, &tn_op_nn_relu, x) : x,
+        out_real(c, relu ? imp_unary(c, &tn_op_nn_relu, x) : x,
                  per_tensor(c, pt_arg(c, scale), pt_arg(c, scale + 1)), s.dtype);
 }
 
@@ -542,9 +542,9 @@ static void cat(imp_node *c)
 static void batch_norm(imp_node *c)
 {
     tn_value x = pt_in(c, 0), w = pt_in(c, 1), b = pt_in(c, 2), mean = pt_in(c, 3), var = pt_in(c, 4);
-    tn_value factor = pt_un(c, &tn_op_rsqrt, pt_add(c, var, pt_num(c, var, pt_real(c, 5))));
+    tn_value factor = imp_unary(c, &tn_op_rsqrt, pt_add(c, var, pt_num(c, var, pt_real(c, 5))));
     factor = w.def ? pt_mul(c, factor, w) : factor;
-    tn_value shift = pt_un(c, &tn_op_negative, pt_mul(c, mean, factor));
+    tn_value shift = imp_unary(c, &tn_op_negative, pt_mul(c, mean, factor));
     shift = b.def ? pt_add(c, b, shift) : shift;
     tn_value y = pt_mul(c, x, along(c, factor, 1, x));
     give_real(c, pt_add(c, y, along(c, shift, 1, x)), 6);

@@ -86,12 +86,12 @@ static void projected_step(imp_node *c, const imp_scan *s, tn_value x, tn_value 
     if (c->bad || !tn_is_int(imp_type(p->project)->dim[1], &units))
         imp_refuse(c, IMP_OPERANDS, "the weights of a recurrent layer must be matrices of known width");
     for (int i = 0; i < 4 && !c->bad; i++)
-        g[i] = pt_un(c, gate[i], imp_slice(c, all, 1, i * units, (i + 1) * units));
+        g[i] = imp_unary(c, gate[i], imp_slice(c, all, 1, i * units, (i + 1) * units));
     if (c->bad)
         return;
     tn_value kept = pt_mul(c, g[1], state[1]), added = pt_mul(c, g[0], g[2]);
     state[1] = pt_add(c, kept, added);
-    state[0] = pt_linear(c, pt_mul(c, g[3], pt_un(c, &tn_op_tanh, state[1])), p->project, (tn_value){0});
+    state[0] = pt_linear(c, pt_mul(c, g[3], imp_unary(c, &tn_op_tanh, state[1])), p->project, (tn_value){0});
     *out = state[0];
 }
 
@@ -101,7 +101,7 @@ static tn_value counted(imp_node *c, tn_value lens, tn_value x)
     if (!lens.def || c->bad)
         return (tn_value){0};
     tn_value step = imp_count_up(c, imp_type(x)->dim[1]);
-    return imp_call2(c, &tn_op_less, NULL, step, imp_unsqueeze(c, lens, 1));
+    return imp_binary(c, &tn_op_less, step, imp_unsqueeze(c, lens, 1));
 }
 
 /* As `direction`; out: all steps, the last h and the last state of the cell. */

@@ -47,7 +47,7 @@ static void total(imp_node *c)
     tn_ints axes = all ? pt_axes(c, PT_MAX_ARG - 1, imp_rank(x)) : pt_axes(c, 1, imp_rank(x));
     bool nans = strncmp(schema(c), "nan", 3) == 0;
     if (nans && tn_dtype_is_float(imp_type(x)->dtype)) {
-        tn_value first = pt_un(c, &tn_op_isnan, x);
+        tn_value first = imp_unary(c, &tn_op_isnan, x);
         x = imp_choose(c, first, pt_num(c, x, 0), x);
     }
     pt_out(c, pt_sum(c, relay(c), x, axes, !all && pt_truth(c, 2)));
@@ -87,7 +87,7 @@ static void nanmean(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
     tn_ints axes = pt_axes(c, 1, imp_rank(x));
-    tn_value nan = pt_un(c, &tn_op_isnan, x), zero = pt_num(c, x, 0);
+    tn_value nan = imp_unary(c, &tn_op_isnan, x), zero = pt_num(c, x, 0);
     tn_value n = imp_choose(c, nan, zero, pt_num(c, x, 1));
     tn_value first = imp_choose(c, nan, zero, x);
     tn_value s = pt_sum(c, &tn_op_sum, first, axes, pt_truth(c, 2));
@@ -101,7 +101,7 @@ static tn_value variance(imp_node *c, tn_value x, tn_ints axes, double correctio
     tn_value s = pt_sum(c, &tn_op_sum, pt_mul(c, d, d), axes, keep);
     tn_value first = count_of(c, x, axes);
     tn_value n = pt_sub(c, first, pt_num(c, x, correction));
-    n = imp_call2(c, &tn_op_maximum, NULL, n, pt_num(c, x, 0));
+    n = imp_binary(c, &tn_op_maximum, n, pt_num(c, x, 0));
     *mean_out = mean_along(c, x, axes, keep);
     return pt_div(c, s, n);
 }
@@ -116,7 +116,7 @@ static void moments(imp_node *c)
     int at = all ? 1 : 2;
     double correction = by_flag ? pt_truth(c, at) : pt_given(c, at) ? pt_real(c, at) : 1;
     tn_value v = variance(c, x, axes, correction, !all && pt_truth(c, 3), &m);
-    v = root ? pt_un(c, &tn_op_sqrt, v) : v;
+    v = root ? imp_unary(c, &tn_op_sqrt, v) : v;
     if (strstr(s, "_mean("))
         pt_out_many(c, PT_TUPLE, 2, (const tn_value[]){v, m});
     else
@@ -199,17 +199,17 @@ static void quantifier(imp_node *c)
     tn_value x = pt_in(c, 0);
     tn_dtype t = imp_type(x)->dtype;
     bool has_dim = strstr(schema(c), "dim") != NULL;
-    tn_value is = tn_dtype_is_bool(t) ? x : imp_call2(c, &tn_op_not_equal, NULL, x, pt_num(c, x, 0));
+    tn_value is = tn_dtype_is_bool(t) ? x : imp_binary(c, &tn_op_not_equal, x, pt_num(c, x, 0));
     tn_ints axes = pt_axes(c, has_dim ? 1 : PT_MAX_ARG - 1, imp_rank(x));
     tn_value first = imp_cast(c, is, TN_I32);
     tn_value v = pt_sum(c, relay(c), first, axes, has_dim && pt_truth(c, 2));
-    v = imp_call2(c, &tn_op_greater, NULL, v, pt_num(c, v, 0)); /* of none: the least or the largest number */
+    v = imp_binary(c, &tn_op_greater, v, pt_num(c, v, 0)); /* of none: the least or the largest number */
     pt_out(c, imp_cast(c, v, tn_dtype_eq(t, TN_U8) ? TN_U8 : TN_BOOL1));
 }
 
 static void count_nonzero(imp_node *c)
 {
-    tn_value x = pt_in(c, 0), is = imp_call2(c, &tn_op_not_equal, NULL, x, pt_num(c, x, 0));
+    tn_value x = pt_in(c, 0), is = imp_binary(c, &tn_op_not_equal, x, pt_num(c, x, 0));
     tn_value first = imp_cast(c, is, TN_I64);
     pt_out(c, pt_sum(c, &tn_op_sum, first, pt_axes(c, 1, imp_rank(x)), false));
 }
@@ -225,20 +225,19 @@ static void logsumexp(imp_node *c)
 
 static tn_value norm_of(imp_node *c, tn_value x, double p, tn_ints axes, bool keep)
 {
-    tn_value a = pt_un(c, &tn_op_abs, x);
+    tn_value a = imp_unary(c, &tn_op_abs, x);
     if (p == 2)
-        return pt_un(c, &tn_op_sqrt, pt_sum(c, &tn_op_sum, pt_mul(c, x, x), axes, keep));
+        return imp_unary(c, &tn_op_sqrt, pt_sum(c, &tn_op_sum, pt_mul(c, x, x), axes, keep));
     if (p == 1)
         return pt_sum(c, &tn_op_sum, a, axes, keep);
     if (isinf(p))
         return pt_sum(c, p > 0 ? &tn_op_max : &tn_op_min, a, axes, keep);
     if (p == 0)
-        return pt_sum(
-            c, &tn_op_sum,
-            imp_cast(c, imp_call2(c, &tn_op_not_equal, NULL, x, pt_num(c, x, 0)), imp_type(x)->dtype), axes,
-            keep);
-    tn_value s = pt_sum(c, &tn_op_sum, imp_call2(c, &tn_op_power, NULL, a, pt_num(c, x, p)), axes, keep);
-    return imp_call2(c, &tn_op_power, NULL, s, pt_num(c, x, 1 / p));
+        return pt_sum(c, &tn_op_sum,
+                      imp_cast(c, imp_binary(c, &tn_op_not_equal, x, pt_num(c, x, 0)), imp_type(x)->dtype),
+                      axes, keep);
+    tn_value s = pt_sum(c, &tn_op_sum, imp_binary(c, &tn_op_power, a, pt_num(c, x, p)), axes, keep);
+    return imp_binary(c, &tn_op_power, s, pt_num(c, x, 1 / p));
 }
 
 tn_value pt_norm(imp_node *c, tn_value x, double p, tn_ints axes, bool keep)
@@ -286,7 +285,7 @@ static void normalize(imp_node *c)
     tn_value x = pt_in(c, 0);
     double first = pt_real(c, 1);
     tn_value n = pt_norm(c, x, first, pt_axes(c, 2, imp_rank(x)), true);
-    pt_out(c, pt_div(c, x, imp_call2(c, &tn_op_maximum, NULL, n, pt_num(c, x, pt_real(c, 3)))));
+    pt_out(c, pt_div(c, x, imp_binary(c, &tn_op_maximum, n, pt_num(c, x, pt_real(c, 3)))));
 }
 
 /* ---- running sums ---- */
@@ -311,11 +310,11 @@ static void logcumsumexp(imp_node *c)
         return;
     }
     tn_value high = pt_sum(c, &tn_op_max, x, tn_ints_make(c->arena, 1, &axis), true);
-    tn_value first = pt_un(c, &tn_op_isfinite, high);
+    tn_value first = imp_unary(c, &tn_op_isfinite, high);
     high = imp_choose(c, first, high, pt_num(c, x, 0));
     tn_scan_attr a = {axis, false, false};
-    tn_value s = imp_call1(c, &tn_op_cumsum, &a, pt_un(c, &tn_op_exp, pt_sub(c, x, high)));
-    pt_out(c, imp_cast(c, pt_add(c, pt_un(c, &tn_op_log, s), high), t));
+    tn_value s = imp_call1(c, &tn_op_cumsum, &a, imp_unary(c, &tn_op_exp, pt_sub(c, x, high)));
+    pt_out(c, imp_cast(c, pt_add(c, imp_unary(c, &tn_op_log, s), high), t));
 }
 
 /* cummax, cummin: and where the last element that is as large was found. */
@@ -330,9 +329,9 @@ static void running_most(imp_node *c)
         return;
     }
     x = imp_cast(c, x, tn_dtype_is_bool(t) ? TN_I8 : t);
-    tn_value most = imp_call1(c, relay(c), &a, x), found = imp_call2(c, &tn_op_equal, NULL, x, most);
+    tn_value most = imp_call1(c, relay(c), &a, x), found = imp_binary(c, &tn_op_equal, x, most);
     if (tn_dtype_is_float(t)) /* a NaN is found, nothing is after one */
-        found = imp_call2(c, &tn_op_logical_or, NULL, found, imp_call2(c, &tn_op_not_equal, NULL, x, x));
+        found = imp_binary(c, &tn_op_logical_or, found, imp_binary(c, &tn_op_not_equal, x, x));
     const tn_expr *dim[IMP_MAX_RANK];
     for (int i = 0; i < rank; i++)
         dim[i] = i == a.axis ? imp_type(x)->dim[i] : tn_idx(c->pool, 1);
@@ -360,8 +359,7 @@ static void diff(imp_node *c)
     for (int64_t i = 0; i < n && i < 64 && !c->bad; i++) {
         bool logic = tn_dtype_is_bool(imp_type(x)->dtype);
         tn_value first = imp_slice(c, x, axis, 1, INT64_MAX);
-        x = imp_call2(c, logic ? &tn_op_logical_xor : &tn_op_subtract, NULL, first,
-                      imp_slice(c, x, axis, 0, -1));
+        x = imp_binary(c, logic ? &tn_op_logical_xor : &tn_op_subtract, first, imp_slice(c, x, axis, 0, -1));
     }
     pt_out(c, x);
 }

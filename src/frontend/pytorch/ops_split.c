@@ -85,7 +85,7 @@ static void late_pieces(imp_node *c, tn_value x, int axis, const tn_expr *each, 
     pace = size ? pace : pt_div(c, pace, imp_i64(c, chunks));
     tn_value count = imp_with(c, &tn_op_subtract, pt_add(c, all, pace), 1);
     count = pt_div(c, count, imp_with(c, &tn_op_maximum, pace, 1));
-    tn_value none = imp_call2(c, &tn_op_equal, NULL, all, zero), then = imp_i64(c, chunks);
+    tn_value none = imp_binary(c, &tn_op_equal, all, zero), then = imp_i64(c, chunks);
     imp_demand(c, imp_choose(c, none, then, count), n,
                "a dimension is split into another number of pieces than the code unpacks");
     for (int64_t i = 0; i < n && !c->bad; i++) {
@@ -104,7 +104,7 @@ static tn_value sizes_of_pieces(imp_node *c, tn_value x, int axis, int64_t each)
     const tn_expr *count = tn_ceildiv(c->pool, imp_type(x)->dim[axis], each);
     count = imp_simplify(c, tn_max(c->pool, count, tn_idx(c->pool, 1)));
     tn_value begin = imp_with(c, &tn_op_multiply, imp_count_up(c, count), (double)each),
-             left = imp_call2(c, &tn_op_subtract, NULL, imp_extent_of(c, x, axis), begin);
+             left = imp_binary(c, &tn_op_subtract, imp_extent_of(c, x, axis), begin);
     return imp_with(c, &tn_op_minimum, left, (double)each);
 }
 
@@ -204,8 +204,8 @@ static tn_value from_front(imp_node *c, tn_value at, tn_value all)
 {
     tn_value zero = imp_i64(c, 0);
     at = imp_cast(c, at, TN_I64);
-    tn_value back = imp_call2(c, &tn_op_maximum, NULL, imp_call2(c, &tn_op_add, NULL, at, all), zero);
-    return imp_choose(c, imp_call2(c, &tn_op_less, NULL, at, zero), back, at);
+    tn_value back = imp_binary(c, &tn_op_maximum, imp_binary(c, &tn_op_add, at, all), zero);
+    return imp_choose(c, imp_binary(c, &tn_op_less, at, zero), back, at);
 }
 
 /* tensor_split at positions of a tensor, whose elements only the run may know. */

@@ -241,9 +241,9 @@ static pt_value late(pt_import *p, enum op o, pt_value a, pt_value b)
     tn_value x = imp_cast(c, pt_as_tensor(c, a), t), y = imp_cast(c, pt_as_tensor(c, b), t);
     /* int64 division is floor division in the graph, and extents are known through it */
     const tn_op *op = o == FLOORDIV && !reals ? &tn_op_divide : relay[o];
-    tn_value v = imp_call2(c, op, NULL, x, y);
+    tn_value v = imp_binary(c, op, x, y);
     if (o == FLOORDIV && reals)
-        v = imp_call1(c, &tn_op_floor, NULL, imp_call2(c, &tn_op_divide, NULL, x, y));
+        v = imp_unary(c, &tn_op_floor, imp_binary(c, &tn_op_divide, x, y));
     pt_stop_if_bad(p, c);
     return p->stop ? pt_bad()
                    : pt_number_of(p,
@@ -463,9 +463,9 @@ pt_value pt_convert(pt_import *p, enum pt_kind kind, pt_value v)
         return pt_bad();
     }
     if (kind == PT_BOOL && !c->bad && !tn_dtype_is_bool(imp_type(x)->dtype))
-        x = imp_call2(c, &tn_op_not_equal, NULL, x, imp_const(c, imp_type(x)->dtype, 0));
+        x = imp_binary(c, &tn_op_not_equal, x, imp_const(c, imp_type(x)->dtype, 0));
     if (kind == PT_INT && !c->bad && tn_dtype_is_float(imp_type(x)->dtype))
-        x = imp_call1(c, &tn_op_trunc, NULL, x);
+        x = imp_unary(c, &tn_op_trunc, x);
     pt_stop_if_bad(p, c);
     return p->stop ? pt_bad() : pt_number_of(p, kind, x);
 }

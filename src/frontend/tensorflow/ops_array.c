@@ -67,7 +67,7 @@ static void size(imp_node *c)
         imp_out(c, 0, imp_const_ints(c, t, 0, 1, &n));
         return;
     }
-    tn_value v = imp_call1(c, &tn_op_prod, NULL, shape_value(c, x, t));
+    tn_value v = imp_unary(c, &tn_op_prod, shape_value(c, x, t));
     if (!c->bad)
         imp_set_host(c, v, (tn_dims){1, e});
     imp_out(c, 0, v);
@@ -229,8 +229,8 @@ static void slice(imp_node *c)
     slices s = {.n = imp_rank(x)};
     if (!c->bad && (!known(c, begin) || !known(c, size))) {
         tn_value from = imp_cast(c, begin, TN_I64), many = imp_cast(c, size, TN_I64);
-        tn_value end = tf_binary(c, &tn_op_add, from, many);
-        tn_value rest = tf_binary(c, &tn_op_less, many, imp_i64(c, 0));
+        tn_value end = imp_binary(c, &tn_op_add, from, many);
+        tn_value rest = imp_binary(c, &tn_op_less, many, imp_i64(c, 0));
         end = imp_choose(c, rest, imp_i64(c, INT32_MAX), end);
         if (!c->bad && !imp_dynamic_slice(c, x, from, end, (tn_value){0}, (tn_value){0}) && !c->bad)
             imp_refuse(c, IMP_NOT_CONSTANT, "begin and size, computed at run time, do not fit %s",
@@ -359,7 +359,7 @@ static void late_slice(imp_node *c, tn_value x, strided *t)
             part[i] = imp_slice(c, v[k], 0, i, i + 1);
             if (k && one) {
                 tn_value first = imp_slice(c, v[0], 0, i, i + 1);
-                part[i] = tf_binary(c, &tn_op_add, first, imp_i64(c, 1));
+                part[i] = imp_binary(c, &tn_op_add, first, imp_i64(c, 1));
             } else if (masked && !one)
                 part[i] = imp_const_ints(c, TN_I64, 1, 1, (int64_t[]){k == (step.at[i] > 0) ? INT32_MAX : 0});
         }
@@ -465,8 +465,8 @@ static void lin_space(imp_node *c)
     int64_t n = imp_int_in(c, imp_in(c, 2), "num");
     const tn_expr *count = tn_idx(c->pool, n > 0 ? n : 0);
     tn_arange_attr a = {tn_dims_make(c->arena, 1, &count)};
-    tn_value step = tf_binary(c, &tn_op_subtract, to, from);
-    step = tf_binary(c, &tn_op_divide, step, tf_number(c, from, n > 1 ? (double)n - 1 : 1));
+    tn_value step = imp_binary(c, &tn_op_subtract, to, from);
+    step = imp_binary(c, &tn_op_divide, step, tf_number(c, from, n > 1 ? (double)n - 1 : 1));
     imp_out(c, 0, imp_call2(c, &tn_op_arange, &a, from, step));
 }
 

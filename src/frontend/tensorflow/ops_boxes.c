@@ -40,7 +40,7 @@ static tn_value selected(imp_node *c)
 
 static tn_value kept(imp_node *c, tn_value chosen)
 {
-    tn_value some = tf_binary(c, &tn_op_greater_equal, chosen, imp_i64(c, 0));
+    tn_value some = imp_binary(c, &tn_op_greater_equal, chosen, imp_i64(c, 0));
     return imp_cast(c, imp_take(c, chosen, imp_positions(c, some), 0), TN_I32);
 }
 
@@ -80,11 +80,11 @@ static void read_sides(imp_node *c, tn_value boxes, soft *s)
     for (int k = 0; k < 2; k++) {
         tn_value a = imp_squeeze(c, imp_slice(c, boxes, 1, k, k + 1), 1);
         tn_value b = imp_squeeze(c, imp_slice(c, boxes, 1, k + 2, k + 3), 1);
-        s->low[k] = tf_binary(c, &tn_op_minimum, a, b);
-        s->high[k] = tf_binary(c, &tn_op_maximum, a, b);
-        side[k] = tf_binary(c, &tn_op_subtract, s->high[k], s->low[k]);
+        s->low[k] = imp_binary(c, &tn_op_minimum, a, b);
+        s->high[k] = imp_binary(c, &tn_op_maximum, a, b);
+        side[k] = imp_binary(c, &tn_op_subtract, s->high[k], s->low[k]);
     }
-    s->area = tf_binary(c, &tn_op_multiply, side[0], side[1]);
+    s->area = imp_binary(c, &tn_op_multiply, side[0], side[1]);
 }
 
 /* Intersection by union of box number `at` and all boxes; 0 where one has no area. */
@@ -93,15 +93,15 @@ static tn_value overlaps(imp_node *c, const soft *s, tn_value at)
     tn_value side[2], zero = imp_const(c, TN_F32, 0), own = imp_take(c, s->area, at, 0);
     for (int k = 0; k < 2; k++) {
         tn_value low = imp_take(c, s->low[k], at, 0), high = imp_take(c, s->high[k], at, 0);
-        low = tf_binary(c, &tn_op_maximum, s->low[k], low);
-        high = tf_binary(c, &tn_op_minimum, s->high[k], high);
-        side[k] = tf_binary(c, &tn_op_maximum, tf_binary(c, &tn_op_subtract, high, low), zero);
+        low = imp_binary(c, &tn_op_maximum, s->low[k], low);
+        high = imp_binary(c, &tn_op_minimum, s->high[k], high);
+        side[k] = imp_binary(c, &tn_op_maximum, imp_binary(c, &tn_op_subtract, high, low), zero);
     }
-    tn_value both = tf_binary(c, &tn_op_multiply, side[0], side[1]);
-    tn_value all = tf_binary(c, &tn_op_subtract, tf_binary(c, &tn_op_add, s->area, own), both);
-    tn_value smaller = tf_binary(c, &tn_op_minimum, s->area, own);
-    tn_value real = tf_binary(c, &tn_op_greater, smaller, zero);
-    return imp_choose(c, real, tf_binary(c, &tn_op_divide, both, all), zero);
+    tn_value both = imp_binary(c, &tn_op_multiply, side[0], side[1]);
+    tn_value all = imp_binary(c, &tn_op_subtract, imp_binary(c, &tn_op_add, s->area, own), both);
+    tn_value smaller = imp_binary(c, &tn_op_minimum, s->area, own);
+    tn_value real = imp_binary(c, &tn_op_greater, smaller, zero);
+    return imp_choose(c, real, imp_binary(c, &tn_op_divide, both, all), zero);
 }
 
 /* Carried: scores [n], how many boxes stay, their numbers and scores. TensorFlow makes a score smaller when it is the
@@ -111,22 +111,22 @@ static void soft_step(imp_node *c, imp_loop *l)
     tn_arg_attr first = {.axis = 0, .dtype = TN_I64};
     const soft *s = l->user;
     tn_value scores = l->inner[0], count = l->inner[1], one = imp_i64(c, 1), none = imp_i64(c, 0);
-    tn_value there = tf_binary(c, &tn_op_greater, scores, s->gone);
-    tn_value order = imp_choose(c, tf_binary(c, &tn_op_logical_and, s->negative, there), s->given, scores);
+    tn_value there = imp_binary(c, &tn_op_greater, scores, s->gone);
+    tn_value order = imp_choose(c, imp_binary(c, &tn_op_logical_and, s->negative, there), s->given, scores);
     tn_value best = imp_call1(c, &tn_op_argmax, &first, order), score = imp_take(c, scores, best, 0);
-    tn_value stays = tf_binary(c, &tn_op_greater, score, s->least);
-    tn_value here = tf_binary(c, &tn_op_logical_and, tf_binary(c, &tn_op_equal, s->place, count), stays);
+    tn_value stays = imp_binary(c, &tn_op_greater, score, s->least);
+    tn_value here = imp_binary(c, &tn_op_logical_and, imp_binary(c, &tn_op_equal, s->place, count), stays);
     tn_value share = overlaps(c, s, best);
-    tn_value factor = tf_binary(c, &tn_op_multiply, tf_binary(c, &tn_op_multiply, share, share), s->factor);
-    scores = tf_binary(c, &tn_op_multiply, scores, tf_unary(c, &tn_op_exp, factor));
-    tn_value other = tf_binary(c, &tn_op_not_equal, s->number, best);
-    other = tf_binary(c, &tn_op_logical_and, other, tf_binary(c, &tn_op_greater, scores, s->least));
+    tn_value factor = imp_binary(c, &tn_op_multiply, imp_binary(c, &tn_op_multiply, share, share), s->factor);
+    scores = imp_binary(c, &tn_op_multiply, scores, imp_unary(c, &tn_op_exp, factor));
+    tn_value other = imp_binary(c, &tn_op_not_equal, s->number, best);
+    other = imp_binary(c, &tn_op_logical_and, other, imp_binary(c, &tn_op_greater, scores, s->least));
     l->next[0] = imp_choose(c, other, scores, s->gone);
-    l->next[1] = tf_binary(c, &tn_op_add, count, imp_choose(c, stays, one, none));
+    l->next[1] = imp_binary(c, &tn_op_add, count, imp_choose(c, stays, one, none));
     l->next[2] = imp_choose(c, here, best, l->inner[2]);
     l->next[3] = imp_choose(c, here, score, l->inner[3]);
-    tn_value more = tf_binary(c, &tn_op_less, l->next[1], s->last);
-    l->go = tf_binary(c, &tn_op_logical_and, stays, more);
+    tn_value more = imp_binary(c, &tn_op_less, l->next[1], s->last);
+    l->go = imp_binary(c, &tn_op_logical_and, stays, more);
 }
 
 /* The boxes that stay and their scores, max_output_size entries: -1 and 0 after the last one. false: failed. */
@@ -150,13 +150,13 @@ static bool soften(imp_node *c, double sigma, tn_value *chosen, tn_value *score)
     s.last = imp_extent_of(c, s.place, 0);
     read_sides(c, boxes, &s);
     tn_dims shape = {1, &n};
-    tn_value above = tf_binary(c, &tn_op_greater, scores, s.least), first[4], out[4];
+    tn_value above = imp_binary(c, &tn_op_greater, scores, s.least), first[4], out[4];
     first[0] = imp_choose(c, above, scores, s.gone);
     first[1] = imp_i64(c, 0);
     first[2] = tf_full(c, imp_i64(c, -1), shape);
     first[3] = tf_full(c, imp_const(c, TN_F32, 0), shape);
     imp_loop l = {.n = 4, .first = first, .body = soft_step, .user = &s};
-    tn_value go = tf_binary(c, &tn_op_less, first[1], s.last);
+    tn_value go = imp_binary(c, &tn_op_less, first[1], s.last);
     if (c->bad || !imp_make_loop(c, &l, go, out))
         return false;
     *chosen = out[2];
@@ -303,7 +303,7 @@ static tn_value filled_up(imp_node *c, tn_value v, const tn_expr *rows, tn_value
         width[i] = i == 3 ? imp_simplify(c, tn_sub(c->pool, rows, t->dim[1])) : tn_idx(c->pool, 0);
     tn_pad_attr more = {tn_dims_make(c->arena, 2 * (uint32_t)t->n, width), 0, "constant"};
     tn_value there = imp_cast(c, imp_count_up(c, rows), TN_I32), zero = tf_number(c, v, 0);
-    there = tf_binary(c, &tn_op_less, there, imp_unsqueeze(c, count, 1));
+    there = imp_binary(c, &tn_op_less, there, imp_unsqueeze(c, count, 1));
     for (int i = 2; i < t->n; i++)
         there = imp_unsqueeze(c, there, i);
     return imp_choose(c, there, tn_is_value(width[3], 0) ? v : imp_call1(c, &tn_op_nn_pad, &more, v), zero);
@@ -321,8 +321,8 @@ static void best_of_classes(imp_node *c, const combined *d, tn_value at)
         return;
     tn_value which = imp_unsqueeze(c, imp_count_up(c, imp_type(d->scores)->dim[1]), 1);
     if (!d->shared) {
-        tn_value first = tf_binary(c, &tn_op_multiply, which, imp_extent_of(c, d->scores, 2));
-        place = tf_binary(c, &tn_op_add, place, first);
+        tn_value first = imp_binary(c, &tn_op_multiply, which, imp_extent_of(c, d->scores, 2));
+        place = imp_binary(c, &tn_op_add, place, first);
     }
     which = by_image(c, imp_choose(c, there, which, none));
     const tn_expr *k = imp_simplify(c, tn_min(c->pool, imp_type(score)->dim[1], d->all));
@@ -330,7 +330,7 @@ static void best_of_classes(imp_node *c, const combined *d, tn_value at)
     tn_value best = imp_call1(c, &tn_op_topk, &top, score), row = {best.def, 1};
     tn_value count = imp_reduce(c, &tn_op_sum, imp_cast(c, by_image(c, there), TN_I32), 1);
     tn_value room = imp_cast(c, imp_extent_of(c, imp_count_up(c, d->all), 0), TN_I32);
-    count = tf_binary(c, &tn_op_minimum, count, room);
+    count = imp_binary(c, &tn_op_minimum, count, room);
     tn_value box = imp_call2(c, &tn_op_gather, &second, by_image(c, place), row);
     box = imp_call2(c, &tn_op_gather_nd, &rows, d->boxes, imp_unsqueeze(c, box, 2));
     box = imp_attr_int(c, "clip_boxes", 1) ? imp_clip(c, box, 0, 1) : box;

@@ -11,7 +11,7 @@
 static tn_value layer(imp_node *c, tn_value x, tn_value h, tn_value w, tn_value b)
 {
     tn_value both = imp_concat(c, 2, (const tn_value[]){x, h}, 1);
-    return tf_binary(c, &tn_op_add, imp_matmul(c, both, w, NULL), b);
+    return imp_binary(c, &tn_op_add, imp_matmul(c, both, w, NULL), b);
 }
 
 /* Part k of the n equal ones that the columns of v have. */
@@ -56,7 +56,7 @@ static tn_value peeped(imp_node *c, const lstm *k, int i, tn_value v, tn_value c
 {
     if (!k->peephole[i].def)
         return v;
-    return tf_binary(c, &tn_op_add, v, tf_binary(c, &tn_op_multiply, cell, k->peephole[i]));
+    return imp_binary(c, &tn_op_add, v, imp_binary(c, &tn_op_multiply, cell, k->peephole[i]));
 }
 
 /* all: the sums of the four gates; out: i, cs, f, o, ci, co, h */
@@ -66,14 +66,14 @@ static void lstm_step(imp_node *c, const lstm *k, tn_value all, tn_value before,
     tn_value i = gate(c, all, k->order[0], 4), ci = gate(c, all, k->order[1], 4);
     tn_value f = gate(c, all, k->order[2], 4), o = gate(c, all, k->order[3], 4);
     f = k->forget != 0 ? imp_with(c, &tn_op_add, f, k->forget) : f;
-    i = tf_unary(c, &tn_op_sigmoid, peeped(c, k, 0, i, before));
-    f = tf_unary(c, &tn_op_sigmoid, peeped(c, k, 1, f, before));
-    ci = tf_unary(c, &tn_op_tanh, ci);
-    tn_value fresh = tf_binary(c, &tn_op_multiply, i, ci), old = tf_binary(c, &tn_op_multiply, before, f);
-    tn_value cs = tf_binary(c, &tn_op_add, fresh, old);
+    i = imp_unary(c, &tn_op_sigmoid, peeped(c, k, 0, i, before));
+    f = imp_unary(c, &tn_op_sigmoid, peeped(c, k, 1, f, before));
+    ci = imp_unary(c, &tn_op_tanh, ci);
+    tn_value fresh = imp_binary(c, &tn_op_multiply, i, ci), old = imp_binary(c, &tn_op_multiply, before, f);
+    tn_value cs = imp_binary(c, &tn_op_add, fresh, old);
     cs = k->most > 0 ? imp_call1(c, &tn_op_clip, &within, cs) : cs;
-    o = tf_unary(c, &tn_op_sigmoid, peeped(c, k, 2, o, cs));
-    tn_value co = tf_unary(c, &tn_op_tanh, cs), h = tf_binary(c, &tn_op_multiply, co, o);
+    o = imp_unary(c, &tn_op_sigmoid, peeped(c, k, 2, o, cs));
+    tn_value co = imp_unary(c, &tn_op_tanh, cs), h = imp_binary(c, &tn_op_multiply, co, o);
     const tn_value result[7] = {i, cs, f, o, ci, co, h};
     memcpy(out, result, sizeof result);
 }
@@ -99,7 +99,7 @@ static void sequence_step(imp_node *c, const imp_scan *s, tn_value x, tn_value s
 {
     const lstm *k = s->user;
     tn_value result[7], some[7];
-    tn_value all = tf_binary(c, &tn_op_add, x, imp_matmul(c, state[1], k->w, NULL));
+    tn_value all = imp_binary(c, &tn_op_add, x, imp_matmul(c, state[1], k->w, NULL));
     lstm_step(c, k, all, state[0], result);
     state[0] = result[1];
     state[1] = result[6];
@@ -115,7 +115,7 @@ static tn_value steps_before(imp_node *c, tn_value end, const tn_expr *batch, co
     const tn_expr *dim[2] = {batch, steps};
     if (imp_scalar(c, end, &n) && tn_is_value(steps, (int64_t)n))
         return (tn_value){0};
-    tn_value step = imp_count_up(c, steps), is = tf_binary(c, &tn_op_less, step, imp_cast(c, end, TN_I64));
+    tn_value step = imp_count_up(c, steps), is = imp_binary(c, &tn_op_less, step, imp_cast(c, end, TN_I64));
     return tf_full(c, is, (tn_dims){2, dim});
 }
 
@@ -152,7 +152,7 @@ static void block_lstm(imp_node *c)
             k.wanted[k.n_wanted++] = i;
     k.w = imp_slice(c, w, 0, n, n + m);
     tn_value sums = imp_matmul(c, x, imp_slice(c, w, 0, 0, n), NULL);
-    sums = tf_binary(c, &tn_op_add, sums, imp_in(c, 8));
+    sums = imp_binary(c, &tn_op_add, sums, imp_in(c, 8));
     const tn_expr *dim[2] = {t->dim[1], tn_idx(c->pool, m * k.n_wanted)};
     imp_scan s = {.x = imp_transpose(c, sums, 3, turned),
                   .zero_masked = true,
@@ -174,14 +174,14 @@ static void gru_cell(imp_node *c)
     if (!are_rows(c, 4))
         return;
     tn_value x = imp_in(c, 0), before = imp_in(c, 1);
-    tn_value all = tf_unary(c, &tn_op_sigmoid, layer(c, x, before, imp_in(c, 2), imp_in(c, 4)));
-    tn_value r = gate(c, all, 0, 2), u = gate(c, all, 1, 2), held = tf_binary(c, &tn_op_multiply, r, before);
-    tn_value fresh = tf_unary(c, &tn_op_tanh, layer(c, x, held, imp_in(c, 3), imp_in(c, 5)));
+    tn_value all = imp_unary(c, &tn_op_sigmoid, layer(c, x, before, imp_in(c, 2), imp_in(c, 4)));
+    tn_value r = gate(c, all, 0, 2), u = gate(c, all, 1, 2), held = imp_binary(c, &tn_op_multiply, r, before);
+    tn_value fresh = imp_unary(c, &tn_op_tanh, layer(c, x, held, imp_in(c, 3), imp_in(c, 5)));
     /* (1 - u) c + u h */
-    tn_value rest = tf_binary(c, &tn_op_subtract, tf_number(c, u, 1), u);
-    tn_value part = tf_binary(c, &tn_op_multiply, rest, fresh),
-             old = tf_binary(c, &tn_op_multiply, u, before);
-    const tn_value out[4] = {r, u, fresh, tf_binary(c, &tn_op_add, part, old)};
+    tn_value rest = imp_binary(c, &tn_op_subtract, tf_number(c, u, 1), u);
+    tn_value part = imp_binary(c, &tn_op_multiply, rest, fresh),
+             old = imp_binary(c, &tn_op_multiply, u, before);
+    const tn_value out[4] = {r, u, fresh, imp_binary(c, &tn_op_add, part, old)};
     for (uint32_t k = 0; k < 4; k++)
         imp_out_any(c, k, out[k]);
 }

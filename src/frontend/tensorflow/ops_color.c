@@ -32,19 +32,19 @@ typedef struct extremes {
 
 static extremes extremes_of(imp_node *c, const tn_value rgb[3])
 {
-    tn_value more = tf_binary(c, &tn_op_maximum, rgb[0], rgb[1]),
-             less = tf_binary(c, &tn_op_minimum, rgb[0], rgb[1]);
-    extremes e = {.most = tf_binary(c, &tn_op_maximum, more, rgb[2])};
-    e.least = tf_binary(c, &tn_op_minimum, less, rgb[2]);
-    e.range = tf_binary(c, &tn_op_subtract, e.most, e.least);
+    tn_value more = imp_binary(c, &tn_op_maximum, rgb[0], rgb[1]),
+             less = imp_binary(c, &tn_op_minimum, rgb[0], rgb[1]);
+    extremes e = {.most = imp_binary(c, &tn_op_maximum, more, rgb[2])};
+    e.least = imp_binary(c, &tn_op_minimum, less, rgb[2]);
+    e.range = imp_binary(c, &tn_op_subtract, e.most, e.least);
     return e;
 }
 
 /* (a - b) / (6 range) + from */
 static tn_value sector(imp_node *c, tn_value a, tn_value b, const extremes *e, double from)
 {
-    tn_value way = tf_binary(c, &tn_op_subtract, a, b), six = imp_with(c, &tn_op_multiply, e->range, 6);
-    way = tf_binary(c, &tn_op_divide, way, six);
+    tn_value way = imp_binary(c, &tn_op_subtract, a, b), six = imp_with(c, &tn_op_multiply, e->range, 6);
+    way = imp_binary(c, &tn_op_divide, way, six);
     return from > 0 ? imp_with(c, &tn_op_add, way, from) : way;
 }
 
@@ -53,19 +53,19 @@ static tn_value hue_of(imp_node *c, const tn_value rgb[3], const extremes *e)
 {
     tn_value red = sector(c, rgb[1], rgb[2], e, 0), green = sector(c, rgb[2], rgb[0], e, 2.0 / 6),
              blue = sector(c, rgb[0], rgb[1], e, 4.0 / 6);
-    tn_value is_red = tf_binary(c, &tn_op_equal, rgb[0], e->most),
-             is_green = tf_binary(c, &tn_op_equal, rgb[1], e->most), zero = tf_number(c, e->most, 0);
+    tn_value is_red = imp_binary(c, &tn_op_equal, rgb[0], e->most),
+             is_green = imp_binary(c, &tn_op_equal, rgb[1], e->most), zero = tf_number(c, e->most, 0);
     tn_value h = imp_choose(c, is_red, red, imp_choose(c, is_green, green, blue));
-    h = imp_choose(c, tf_binary(c, &tn_op_greater, e->range, zero), h, zero);
+    h = imp_choose(c, imp_binary(c, &tn_op_greater, e->range, zero), h, zero);
     tn_value turned = imp_with(c, &tn_op_add, h, 1);
-    return imp_choose(c, tf_binary(c, &tn_op_less, h, zero), turned, h);
+    return imp_choose(c, imp_binary(c, &tn_op_less, h, zero), turned, h);
 }
 
 /* range / value; of what is not above 0: 0 */
 static tn_value saturation_of(imp_node *c, const extremes *e)
 {
-    tn_value zero = tf_number(c, e->most, 0), part = tf_binary(c, &tn_op_divide, e->range, e->most);
-    return imp_choose(c, tf_binary(c, &tn_op_greater, e->most, zero), part, zero);
+    tn_value zero = tf_number(c, e->most, 0), part = imp_binary(c, &tn_op_divide, e->range, e->most);
+    return imp_choose(c, imp_binary(c, &tn_op_greater, e->most, zero), part, zero);
 }
 
 /* How much of each channel is in the pure colour of a hue: 1 over a third of the circle, then less. */
@@ -74,8 +74,8 @@ static void pure_colour(imp_node *c, tn_value hue, tn_value out[3])
     static const double centre[] = {3, 2, 4};
     tn_value six = imp_with(c, &tn_op_multiply, hue, 6);
     for (int i = 0; i < 3; i++) {
-        tn_value far = tf_unary(c, &tn_op_abs, imp_with(c, &tn_op_subtract, six, centre[i]));
-        far = i ? tf_binary(c, &tn_op_subtract, tf_number(c, far, 2), far)
+        tn_value far = imp_unary(c, &tn_op_abs, imp_with(c, &tn_op_subtract, six, centre[i]));
+        far = i ? imp_binary(c, &tn_op_subtract, tf_number(c, far, 2), far)
                 : imp_with(c, &tn_op_subtract, far, 1);
         out[i] = imp_clip(c, far, 0, 1);
     }
@@ -84,11 +84,11 @@ static void pure_colour(imp_node *c, tn_value hue, tn_value out[3])
 /* (1 - saturation + saturation pure) value */
 static void mix(imp_node *c, tn_value hue, tn_value saturation, tn_value value)
 {
-    tn_value v[3], rest = tf_binary(c, &tn_op_subtract, tf_number(c, saturation, 1), saturation);
+    tn_value v[3], rest = imp_binary(c, &tn_op_subtract, tf_number(c, saturation, 1), saturation);
     pure_colour(c, hue, v);
     for (int i = 0; i < 3; i++) {
-        v[i] = tf_binary(c, &tn_op_add, rest, tf_binary(c, &tn_op_multiply, saturation, v[i]));
-        v[i] = tf_binary(c, &tn_op_multiply, v[i], value);
+        v[i] = imp_binary(c, &tn_op_add, rest, imp_binary(c, &tn_op_multiply, saturation, v[i]));
+        v[i] = imp_binary(c, &tn_op_multiply, v[i], value);
     }
     give_channels(c, v);
 }
@@ -124,10 +124,10 @@ static void adjust_hue(imp_node *c)
         return;
     extremes e = extremes_of(c, rgb);
     tn_value hue = hue_of(c, rgb, &e), one = tf_number(c, hue, 1);
-    hue = tf_binary(c, &tn_op_add, hue, amount(c, hue));
-    pure_colour(c, tf_binary(c, &tn_op_floor_mod, hue, one), v);
+    hue = imp_binary(c, &tn_op_add, hue, amount(c, hue));
+    pure_colour(c, imp_binary(c, &tn_op_floor_mod, hue, one), v);
     for (int i = 0; i < 3; i++)
-        v[i] = tf_binary(c, &tn_op_add, e.least, tf_binary(c, &tn_op_multiply, v[i], e.range));
+        v[i] = imp_binary(c, &tn_op_add, e.least, imp_binary(c, &tn_op_multiply, v[i], e.range));
     give_channels(c, v);
 }
 
@@ -138,7 +138,7 @@ static void adjust_saturation(imp_node *c)
         return;
     extremes e = extremes_of(c, rgb);
     tn_value hue = hue_of(c, rgb, &e), saturation = saturation_of(c, &e);
-    saturation = tf_binary(c, &tn_op_multiply, saturation, amount(c, saturation));
+    saturation = imp_binary(c, &tn_op_multiply, saturation, amount(c, saturation));
     mix(c, hue, imp_clip(c, saturation, 0, 1), e.most);
 }
 
@@ -157,9 +157,9 @@ static void adjust_contrast(imp_node *c)
         return;
     x = imp_cast(c, x, imp_sum_dtype(t));
     tn_value mean = tf_reduce(c, &tn_op_mean, x, (tn_ints){2, axes}, true);
-    tn_value d = tf_binary(c, &tn_op_subtract, x, mean);
-    d = tf_binary(c, &tn_op_multiply, d, amount(c, d));
-    imp_out(c, 0, imp_cast(c, tf_binary(c, &tn_op_add, d, mean), t));
+    tn_value d = imp_binary(c, &tn_op_subtract, x, mean);
+    d = imp_binary(c, &tn_op_multiply, d, amount(c, d));
+    imp_out(c, 0, imp_cast(c, imp_binary(c, &tn_op_add, d, mean), t));
 }
 
 // clang-format off

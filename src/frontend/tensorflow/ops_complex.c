@@ -49,7 +49,7 @@ static void complex_(imp_node *c)
     tn_value re = imp_in(c, 0), im = imp_in(c, 1);
     imp_attr_ignore(c, "Tout");
     if (!c->bad && !same_shape(imp_type(re), imp_type(im))) {
-        const tn_type *t = imp_type(imp_call2(c, &tn_op_add, NULL, re, im));
+        const tn_type *t = imp_type(imp_binary(c, &tn_op_add, re, im));
         re = spread(c, re, t);
         im = spread(c, im, t);
     }
@@ -61,7 +61,7 @@ static void magnitude(imp_node *c)
     tn_value v = complex_in(c, 0);
     imp_attr_ignore(c, "Tout");
     if (!c->bad)
-        imp_out(c, 0, tf_unary(c, &tn_op_sqrt, imp_squares(c, v)));
+        imp_out(c, 0, imp_unary(c, &tn_op_sqrt, imp_squares(c, v)));
 }
 
 static void angle(imp_node *c)
@@ -83,7 +83,7 @@ static tn_value transformed(imp_node *c, tn_value v, int64_t n, bool inverse, bo
     tn_value x = imp_is_complex(v) ? imp_parts(c, v) : imp_unsqueeze(c, v, r);
     tn_value y = imp_fourier_last(c, x, n, inverse, onesided);
     bool real = inverse && onesided;
-    return real ? imp_squeeze(c, y, r) : imp_call1(c, &tn_op_complex_of, NULL, y);
+    return real ? imp_squeeze(c, y, r) : imp_unary(c, &tn_op_complex_of, y);
 }
 
 /* With the last two dimensions in each other's place. */
@@ -169,9 +169,9 @@ static void cast(imp_node *c)
 /* exp(re) * (cos(im) + i sin(im)) */
 static void exponential(imp_node *c)
 {
-    tn_value x = imp_in(c, 0), size = tf_unary(c, &tn_op_exp, imp_part(c, x, 0)), turn = imp_part(c, x, 1);
-    tn_value re = imp_call2(c, &tn_op_multiply, NULL, size, tf_unary(c, &tn_op_cos, turn));
-    tn_value im = imp_call2(c, &tn_op_multiply, NULL, size, tf_unary(c, &tn_op_sin, turn));
+    tn_value x = imp_in(c, 0), size = imp_unary(c, &tn_op_exp, imp_part(c, x, 0)), turn = imp_part(c, x, 1);
+    tn_value re = imp_binary(c, &tn_op_multiply, size, imp_unary(c, &tn_op_cos, turn));
+    tn_value im = imp_binary(c, &tn_op_multiply, size, imp_unary(c, &tn_op_sin, turn));
     imp_out(c, 0, imp_complex(c, re, im));
 }
 

@@ -112,8 +112,8 @@ static tn_value cubic_side(imp_node *c, tn_value x, int axis, int64_t extent, in
         for (int d = axis + 1; d < imp_rank(x); d++)
             w = imp_unsqueeze(c, w, d - axis);
         tn_value at = imp_const_ints(c, TN_I64, 1, (uint32_t)n, t.at[k]);
-        tn_value part = tf_binary(c, &tn_op_multiply, imp_take(c, x, at, axis), w);
-        sum = k ? tf_binary(c, &tn_op_add, sum, part) : part;
+        tn_value part = imp_binary(c, &tn_op_multiply, imp_take(c, x, at, axis), w);
+        sum = k ? imp_binary(c, &tn_op_add, sum, part) : part;
     }
     return sum;
 }

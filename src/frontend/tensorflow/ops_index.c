@@ -116,7 +116,7 @@ static void tensor_scatter(imp_node *c)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         how = strcmp(c->row->op, kinds[i].op) == 0 ? kinds[i].how : how;
     if (strcmp(how, "sub") == 0) {
-        updates = tf_unary(c, &tn_op_negative, updates);
+        updates = imp_unary(c, &tn_op_negative, updates);
         how = "add";
     }
     imp_out(c, 0, scattered(c, x, at, updates, how));
@@ -151,7 +151,7 @@ static void one_hot(imp_node *c)
     tn_one_hot_attr a = {imp_extents_in(c, imp_in(c, 1), "the depth"), imp_attr_int(c, "axis", -1)};
     if (imp_type(at)->dtype.code == TN_INT) { /* below 0 is outside: no row has it */
         at = imp_cast(c, at, TN_I64);
-        tn_value below = tf_binary(c, &tn_op_less, at, imp_i64(c, 0));
+        tn_value below = imp_binary(c, &tn_op_less, at, imp_i64(c, 0));
         at = imp_choose(c, below, imp_i64(c, INT32_MAX), at);
     }
     imp_out(c, 0, imp_call(c, &tn_op_one_hot, &a, 3, (const tn_value[]){at, on, off}));
@@ -238,15 +238,15 @@ static void in_top_k(imp_node *c)
         return;
     tn_axis_attr along = {1};
     tn_value last = imp_with(c, &tn_op_subtract, imp_extent_of(c, x, 1), 1);
-    tn_value at = tf_binary(c, &tn_op_minimum, imp_with(c, &tn_op_maximum, target, 0), last);
-    tn_value is_class = tf_binary(c, &tn_op_equal, at, target);
+    tn_value at = imp_binary(c, &tn_op_minimum, imp_with(c, &tn_op_maximum, target, 0), last);
+    tn_value is_class = imp_binary(c, &tn_op_equal, at, target);
     tn_value own = imp_call2(c, &tn_op_gather, &along, x, imp_unsqueeze(c, at, 1));
-    tn_value above = imp_cast(c, tf_binary(c, &tn_op_greater, x, own), TN_I64);
-    tn_value few = tf_binary(c, &tn_op_less, imp_reduce(c, &tn_op_sum, above, 1), k);
-    tn_value finite = imp_cast(c, imp_call1(c, &tn_op_isfinite, NULL, x), TN_I64);
+    tn_value above = imp_cast(c, imp_binary(c, &tn_op_greater, x, own), TN_I64);
+    tn_value few = imp_binary(c, &tn_op_less, imp_reduce(c, &tn_op_sum, above, 1), k);
+    tn_value finite = imp_cast(c, imp_unary(c, &tn_op_isfinite, x), TN_I64);
     finite = imp_cast(c, imp_reduce(c, &tn_op_min, finite, 1), TN_BOOL1);
-    finite = tf_binary(c, &tn_op_logical_and, finite, is_class);
-    imp_out(c, 0, tf_binary(c, &tn_op_logical_and, few, finite));
+    finite = imp_binary(c, &tn_op_logical_and, finite, is_class);
+    imp_out(c, 0, imp_binary(c, &tn_op_logical_and, few, finite));
 }
 
 /* Positions where x is not 0, a row each. */
@@ -265,9 +265,9 @@ static void where(imp_node *c)
             break;
         }
         tn_value extent = tn_is_int(t->dim[d], &n) ? imp_i64(c, n) : imp_extent_of(c, x, d);
-        tn_value above = tf_binary(c, &tn_op_divide, at, extent);
-        tn_value whole = tf_binary(c, &tn_op_multiply, above, extent);
-        column[d] = imp_unsqueeze(c, tf_binary(c, &tn_op_subtract, at, whole), 1);
+        tn_value above = imp_binary(c, &tn_op_divide, at, extent);
+        tn_value whole = imp_binary(c, &tn_op_multiply, above, extent);
+        column[d] = imp_unsqueeze(c, imp_binary(c, &tn_op_subtract, at, whole), 1);
         at = above;
     }
     imp_out(c, 0, c->bad ? x : imp_concat(c, (uint32_t)rank, column, 1));

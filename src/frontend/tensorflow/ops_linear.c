@@ -24,10 +24,10 @@ static tn_value turned_if(imp_node *c, tn_value x)
 static void inverse(imp_node *c)
 {
     tn_value x = turned_if(c, matrices_in(c, 0));
-    imp_out(c, 0, imp_call1(c, &tn_op_inverse, NULL, x));
+    imp_out(c, 0, imp_unary(c, &tn_op_inverse, x));
 }
 
-static void determinant(imp_node *c) { imp_out(c, 0, imp_call1(c, &tn_op_det, NULL, matrices_in(c, 0))); }
+static void determinant(imp_node *c) { imp_out(c, 0, imp_unary(c, &tn_op_det, matrices_in(c, 0))); }
 
 /* Of the determinant its sign, and the logarithm of its size: of matrices so small that float64 holds it. */
 static void log_determinant(imp_node *c)
@@ -40,16 +40,16 @@ static void log_determinant(imp_node *c)
                    imp_type_text(c, imp_type(x)), MOST);
     if (c->bad)
         return;
-    tn_value d = imp_call1(c, &tn_op_det, NULL, imp_cast(c, x, TN_F64));
-    imp_out_any(c, 0, imp_cast(c, tf_unary(c, &tn_op_sign, d), imp_type(x)->dtype));
-    d = tf_unary(c, &tn_op_log, tf_unary(c, &tn_op_abs, d));
+    tn_value d = imp_unary(c, &tn_op_det, imp_cast(c, x, TN_F64));
+    imp_out_any(c, 0, imp_cast(c, imp_unary(c, &tn_op_sign, d), imp_type(x)->dtype));
+    d = imp_unary(c, &tn_op_log, imp_unary(c, &tn_op_abs, d));
     imp_out_any(c, 1, imp_cast(c, d, imp_type(x)->dtype));
 }
 
 static void solve(imp_node *c)
 {
     tn_value a = turned_if(c, matrices_in(c, 0)), b = matrices_in(c, 1);
-    imp_out(c, 0, imp_matmul(c, imp_call1(c, &tn_op_inverse, NULL, a), b, NULL));
+    imp_out(c, 0, imp_matmul(c, imp_unary(c, &tn_op_inverse, a), b, NULL));
 }
 
 /* The elements of a tensor [d.., d..] whose first and second half of positions are the same. */
@@ -78,8 +78,8 @@ static void cross(imp_node *c)
         return;
     tn_value a1 = imp_roll(c, a, last, -1), b1 = imp_roll(c, b, last, -1), a2 = imp_roll(c, a, last, 1),
              b2 = imp_roll(c, b, last, 1);
-    tn_value one = tf_binary(c, &tn_op_multiply, a1, b2), other = tf_binary(c, &tn_op_multiply, a2, b1);
-    imp_out(c, 0, tf_binary(c, &tn_op_subtract, one, other));
+    tn_value one = imp_binary(c, &tn_op_multiply, a1, b2), other = imp_binary(c, &tn_op_multiply, a2, b1);
+    imp_out(c, 0, imp_binary(c, &tn_op_subtract, one, other));
 }
 
 // clang-format off

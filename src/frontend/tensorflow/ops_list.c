@@ -248,7 +248,7 @@ static tn_value count_of(imp_node *c, tn_value list)
     const tf_resource *r = handle_of(c, list);
     if (c->bad || r)
         return r ? r->count : list;
-    return is_sequence(list) ? imp_call1(c, &tn_op_seq_length, NULL, list) : imp_extent_of(c, list, 0);
+    return is_sequence(list) ? imp_unary(c, &tn_op_seq_length, list) : imp_extent_of(c, list, 0);
 }
 
 static void set_item(imp_node *c)

@@ -7,13 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-tn_value tf_unary(imp_node *c, const tn_op *op, tn_value x) { return imp_call1(c, op, NULL, x); }
-
-tn_value tf_binary(imp_node *c, const tn_op *op, tn_value x, tn_value y)
-{
-    return imp_call2(c, op, NULL, x, y);
-}
-
 tn_value tf_number(imp_node *c, tn_value like, double v) { return imp_const(c, imp_type(like)->dtype, v); }
 
 tn_value tf_scalar_in(imp_node *c, uint32_t i)
@@ -22,13 +15,13 @@ tn_value tf_scalar_in(imp_node *c, uint32_t i)
     return imp_rank(v) ? imp_reshape(c, v, 0, NULL) : v;
 }
 
-static void unary(imp_node *c) { imp_out(c, 0, tf_unary(c, c->row->relay, imp_in(c, 0))); }
+static void unary(imp_node *c) { imp_out(c, 0, imp_unary(c, c->row->relay, imp_in(c, 0))); }
 
 static void binary(imp_node *c)
 {
     tn_value x = imp_in(c, 0), y = imp_in(c, 1);
     imp_attr_ignore(c, "incompatible_shape_error");
-    imp_out(c, 0, tf_binary(c, c->row->relay, x, y));
+    imp_out(c, 0, imp_binary(c, c->row->relay, x, y));
 }
 
 static void variadic(imp_node *c)
@@ -37,7 +30,7 @@ static void variadic(imp_node *c)
     imp_attr_ignore(c, "N");
     imp_attr_ignore(c, "shape"); /* of AccumulateNV2 */
     for (uint32_t i = 1; i < imp_n_in(c); i++)
-        v = tf_binary(c, c->row->relay, v, imp_in(c, i));
+        v = imp_binary(c, c->row->relay, v, imp_in(c, i));
     imp_out(c, 0, v);
 }
 
@@ -48,14 +41,14 @@ static void divide(imp_node *c)
 {
     tn_value x = imp_in(c, 0), y = imp_in(c, 1);
     bool whole = tn_dtype_is_int(imp_type(x)->dtype);
-    imp_out(c, 0, tf_binary(c, whole ? &tn_op_trunc_divide : &tn_op_divide, x, y));
+    imp_out(c, 0, imp_binary(c, whole ? &tn_op_trunc_divide : &tn_op_divide, x, y));
 }
 
 static void floor_divide(imp_node *c)
 {
     tn_value x = imp_in(c, 0), y = imp_in(c, 1);
     bool whole = tn_dtype_is_int(imp_type(x)->dtype);
-    imp_out(c, 0, tf_binary(c, whole ? &tn_op_divide : &tn_op_floor_divide, x, y));
+    imp_out(c, 0, imp_binary(c, whole ? &tn_op_divide : &tn_op_floor_divide, x, y));
 }
 
 /* 0 where the one operand (number c->row->since) is 0; since: see the rows. */
@@ -63,8 +56,8 @@ static void or_zero(imp_node *c, const tn_op *op, uint32_t where)
 {
     tn_value x = imp_in(c, 0), y = imp_in(c, 1);
     tn_value zero = tf_number(c, x, 0);
-    tn_value none = tf_binary(c, &tn_op_equal, where ? y : x, zero);
-    tn_value r = tf_binary(c, op, x, y);
+    tn_value none = imp_binary(c, &tn_op_equal, where ? y : x, zero);
+    tn_value r = imp_binary(c, op, x, y);
     imp_out(c, 0, imp_choose(c, none, zero, r));
 }
 
@@ -74,14 +67,14 @@ static void xdivy(imp_node *c) { or_zero(c, &tn_op_divide, 0); }
 static tn_value log1p_of(imp_node *c, tn_value x)
 {
     tn_value one = tf_number(c, x, 1);
-    tn_value u = tf_binary(c, &tn_op_add, x, one);
-    tn_value near = tf_binary(c, &tn_op_subtract, u, one);
-    tn_value lost = tf_binary(c, &tn_op_equal, near, tf_number(c, x, 0));
-    tn_value far = tf_unary(c, &tn_op_isinf, u);
-    tn_value plain = tf_unary(c, &tn_op_log, u);
+    tn_value u = imp_binary(c, &tn_op_add, x, one);
+    tn_value near = imp_binary(c, &tn_op_subtract, u, one);
+    tn_value lost = imp_binary(c, &tn_op_equal, near, tf_number(c, x, 0));
+    tn_value far = imp_unary(c, &tn_op_isinf, u);
+    tn_value plain = imp_unary(c, &tn_op_log, u);
     tn_value safe = imp_choose(c, lost, one, near);
-    tn_value ratio = tf_binary(c, &tn_op_divide, x, safe);
-    tn_value exact = tf_binary(c, &tn_op_multiply, plain, ratio); /* Kahan: log(u) x / (u - 1) */
+    tn_value ratio = imp_binary(c, &tn_op_divide, x, safe);
+    tn_value exact = imp_binary(c, &tn_op_multiply, plain, ratio); /* Kahan: log(u) x / (u - 1) */
     exact = imp_choose(c, lost, x, exact);
     return imp_choose(c, far, plain, exact);
 }
@@ -93,9 +86,9 @@ static void x_log(imp_node *c)
 {
     tn_value x = imp_in(c, 0), y = imp_in(c, 1);
     tn_value zero = tf_number(c, x, 0);
-    tn_value l = strcmp(c->row->op, "Xlogy") == 0 ? tf_unary(c, &tn_op_log, y) : log1p_of(c, y);
-    tn_value none = tf_binary(c, &tn_op_equal, x, zero);
-    tn_value product = tf_binary(c, &tn_op_multiply, x, l);
+    tn_value l = strcmp(c->row->op, "Xlogy") == 0 ? imp_unary(c, &tn_op_log, y) : log1p_of(c, y);
+    tn_value none = imp_binary(c, &tn_op_equal, x, zero);
+    tn_value product = imp_binary(c, &tn_op_multiply, x, l);
     imp_out(c, 0, imp_choose(c, none, zero, product));
 }
 
@@ -107,42 +100,42 @@ static void expm1_(imp_node *c) { imp_out(c, 0, imp_expm1(c, imp_in(c, 0))); }
 static void square(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    imp_out(c, 0, tf_binary(c, &tn_op_multiply, x, x));
+    imp_out(c, 0, imp_binary(c, &tn_op_multiply, x, x));
 }
 
 static void squared_difference(imp_node *c)
 {
     tn_value x = imp_in(c, 0), y = imp_in(c, 1);
-    tn_value d = tf_binary(c, &tn_op_subtract, x, y);
-    imp_out(c, 0, tf_binary(c, &tn_op_multiply, d, d));
+    tn_value d = imp_binary(c, &tn_op_subtract, x, y);
+    imp_out(c, 0, imp_binary(c, &tn_op_multiply, d, d));
 }
 
 static void reciprocal(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    imp_out(c, 0, tf_binary(c, &tn_op_divide, tf_number(c, x, 1), x));
+    imp_out(c, 0, imp_binary(c, &tn_op_divide, tf_number(c, x, 1), x));
 }
 
 static void erfc_(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    tn_value e = tf_unary(c, &tn_op_erf, x);
-    imp_out(c, 0, tf_binary(c, &tn_op_subtract, tf_number(c, x, 1), e));
+    tn_value e = imp_unary(c, &tn_op_erf, x);
+    imp_out(c, 0, imp_binary(c, &tn_op_subtract, tf_number(c, x, 1), e));
 }
 
 tn_value tf_atan2(imp_node *c, tn_value y, tn_value x)
 {
     const double pi = 3.14159265358979323846;
     tn_value zero = tf_number(c, x, 0);
-    tn_value angle = tf_unary(c, &tn_op_atan, tf_binary(c, &tn_op_divide, y, x));
-    tn_value up = tf_binary(c, &tn_op_add, angle, tf_number(c, x, pi));
-    tn_value down = tf_binary(c, &tn_op_subtract, angle, tf_number(c, x, pi));
-    tn_value above = tf_binary(c, &tn_op_greater_equal, y, zero);
+    tn_value angle = imp_unary(c, &tn_op_atan, imp_binary(c, &tn_op_divide, y, x));
+    tn_value up = imp_binary(c, &tn_op_add, angle, tf_number(c, x, pi));
+    tn_value down = imp_binary(c, &tn_op_subtract, angle, tf_number(c, x, pi));
+    tn_value above = imp_binary(c, &tn_op_greater_equal, y, zero);
     tn_value left = imp_choose(c, above, up, down);
-    tn_value sign = tf_unary(c, &tn_op_sign, y);
-    tn_value steep = tf_binary(c, &tn_op_multiply, sign, tf_number(c, x, pi / 2));
-    tn_value is_left = tf_binary(c, &tn_op_less, x, zero);
-    tn_value is_right = tf_binary(c, &tn_op_greater, x, zero);
+    tn_value sign = imp_unary(c, &tn_op_sign, y);
+    tn_value steep = imp_binary(c, &tn_op_multiply, sign, tf_number(c, x, pi / 2));
+    tn_value is_left = imp_binary(c, &tn_op_less, x, zero);
+    tn_value is_right = imp_binary(c, &tn_op_greater, x, zero);
     tn_value rest = imp_choose(c, is_left, left, steep);
     return imp_choose(c, is_right, angle, rest);
 }
@@ -169,7 +162,7 @@ static void clip_by_value(imp_node *c)
         imp_scalar(c, high, &a.a_max) && !imp_rank(low) && !imp_rank(high) && a.a_min <= a.a_max)
         imp_out(c, 0, imp_call1(c, &tn_op_clip, &a, x));
     else
-        imp_out(c, 0, tf_binary(c, &tn_op_maximum, tf_binary(c, &tn_op_minimum, x, high), low));
+        imp_out(c, 0, imp_binary(c, &tn_op_maximum, imp_binary(c, &tn_op_minimum, x, high), low));
 }
 
 static void with_alpha(imp_node *c)
@@ -188,8 +181,8 @@ static void selu(imp_node *c)
 static void l2_loss(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    tn_value sum = tf_reduce(c, &tn_op_sum, tf_binary(c, &tn_op_multiply, x, x), (tn_ints){0}, false);
-    imp_out(c, 0, tf_binary(c, &tn_op_multiply, sum, tf_number(c, x, 0.5)));
+    tn_value sum = tf_reduce(c, &tn_op_sum, imp_binary(c, &tn_op_multiply, x, x), (tn_ints){0}, false);
+    imp_out(c, 0, imp_binary(c, &tn_op_multiply, sum, tf_number(c, x, 0.5)));
 }
 
 /* The base's type; small whole exponents are products. */
@@ -200,11 +193,11 @@ static void power(imp_node *c)
     if (imp_scalar(c, y, &n) && imp_rank(y) <= imp_rank(x) && (n == 1 || n == 2 || n == 3)) {
         tn_value p = x;
         for (int i = 1; i < (int)n; i++)
-            p = tf_binary(c, &tn_op_multiply, p, x);
+            p = imp_binary(c, &tn_op_multiply, p, x);
         imp_out(c, 0, p);
         return;
     }
-    imp_out(c, 0, tf_binary(c, &tn_op_power, x, y));
+    imp_out(c, 0, imp_binary(c, &tn_op_power, x, y));
 }
 
 /* ---- comparisons, choice, conversion ---- */
@@ -214,8 +207,8 @@ static void approximate_equal(imp_node *c)
 {
     tn_value x = imp_in(c, 0), y = imp_in(c, 1);
     double by = imp_attr_float(c, "tolerance", 1e-5f);
-    tn_value d = tf_unary(c, &tn_op_abs, tf_binary(c, &tn_op_subtract, x, y));
-    imp_out(c, 0, tf_binary(c, &tn_op_less_equal, d, tf_number(c, x, by)));
+    tn_value d = imp_unary(c, &tn_op_abs, imp_binary(c, &tn_op_subtract, x, y));
+    imp_out(c, 0, imp_binary(c, &tn_op_less_equal, d, tf_number(c, x, by)));
 }
 
 /* Select: a list of conditions is for the first dimension. */
@@ -280,9 +273,9 @@ static void euclidean_norm(imp_node *c)
     tn_value x = imp_in(c, 0);
     bool keep = imp_attr_int(c, "keep_dims", 0) != 0;
     tn_ints axes = tf_axes_in(c, 1, imp_rank(x));
-    tn_value sum = axes.n ? tf_reduce(c, &tn_op_sum, tf_binary(c, &tn_op_multiply, x, x), axes, keep)
-                          : tf_binary(c, &tn_op_multiply, x, x);
-    imp_out(c, 0, tf_unary(c, &tn_op_sqrt, sum));
+    tn_value sum = axes.n ? tf_reduce(c, &tn_op_sum, imp_binary(c, &tn_op_multiply, x, x), axes, keep)
+                          : imp_binary(c, &tn_op_multiply, x, x);
+    imp_out(c, 0, imp_unary(c, &tn_op_sqrt, sum));
 }
 
 static void arg(imp_node *c)
@@ -371,27 +364,28 @@ static range nudged(imp_node *c, tn_value min, tn_value max)
     double bits = (double)imp_attr_int(c, "num_bits", 8);
     double least = imp_attr_int(c, "narrow_range", 0) ? 1 : 0, most = exp2(bits) - 1;
     tn_value first = tf_number(c, min, least), last = tf_number(c, min, most);
-    tn_value step = tf_binary(c, &tn_op_subtract, max, min);
-    step = tf_binary(c, &tn_op_divide, step, tf_number(c, min, most - least));
-    tn_value zero = tf_binary(c, &tn_op_subtract, first, tf_binary(c, &tn_op_divide, min, step));
-    tn_value half = tf_binary(c, &tn_op_add, zero, tf_number(c, min, 0.5));
+    tn_value step = imp_binary(c, &tn_op_subtract, max, min);
+    step = imp_binary(c, &tn_op_divide, step, tf_number(c, min, most - least));
+    tn_value zero = imp_binary(c, &tn_op_subtract, first, imp_binary(c, &tn_op_divide, min, step));
+    tn_value half = imp_binary(c, &tn_op_add, zero, tf_number(c, min, 0.5));
     tn_clip_attr within = {least, most};
-    zero = imp_call1(c, &tn_op_clip, &within, tf_unary(c, &tn_op_floor, half));
-    tn_value low = tf_binary(c, &tn_op_subtract, first, zero);
-    tn_value high = tf_binary(c, &tn_op_subtract, last, zero);
-    return (range){tf_binary(c, &tn_op_multiply, low, step), tf_binary(c, &tn_op_multiply, high, step), step};
+    zero = imp_call1(c, &tn_op_clip, &within, imp_unary(c, &tn_op_floor, half));
+    tn_value low = imp_binary(c, &tn_op_subtract, first, zero);
+    tn_value high = imp_binary(c, &tn_op_subtract, last, zero);
+    return (range){imp_binary(c, &tn_op_multiply, low, step), imp_binary(c, &tn_op_multiply, high, step),
+                   step};
 }
 
 static void quantise(imp_node *c, tn_value x, tn_value min, tn_value max)
 {
     range r = nudged(c, min, max);
-    tn_value v = tf_binary(c, &tn_op_minimum, x, r.high);
-    v = tf_binary(c, &tn_op_maximum, v, r.low);
-    tn_value inverse = tf_binary(c, &tn_op_divide, tf_number(c, x, 1), r.step);
-    v = tf_binary(c, &tn_op_multiply, tf_binary(c, &tn_op_subtract, v, r.low), inverse);
-    v = tf_unary(c, &tn_op_floor, tf_binary(c, &tn_op_add, v, tf_number(c, x, 0.5)));
-    v = tf_binary(c, &tn_op_multiply, v, r.step);
-    imp_out(c, 0, tf_binary(c, &tn_op_add, v, r.low));
+    tn_value v = imp_binary(c, &tn_op_minimum, x, r.high);
+    v = imp_binary(c, &tn_op_maximum, v, r.low);
+    tn_value inverse = imp_binary(c, &tn_op_divide, tf_number(c, x, 1), r.step);
+    v = imp_binary(c, &tn_op_multiply, imp_binary(c, &tn_op_subtract, v, r.low), inverse);
+    v = imp_unary(c, &tn_op_floor, imp_binary(c, &tn_op_add, v, tf_number(c, x, 0.5)));
+    v = imp_binary(c, &tn_op_multiply, v, r.step);
+    imp_out(c, 0, imp_binary(c, &tn_op_add, v, r.low));
 }
 
 static void fake_quant(imp_node *c)

@@ -197,16 +197,16 @@ static tn_value positions_last(imp_node *c, tn_value p, tn_value x, bool batch)
 {
     const tn_type *t = imp_type(x);
     tn_value h = imp_extent_of(c, x, 1), w = imp_extent_of(c, x, 2), n = imp_extent_of(c, x, 3);
-    tn_value plane = tf_binary(c, &tn_op_multiply, h, w), channel = imp_count_up(c, t->dim[3]);
-    p = tf_binary(c, &tn_op_mod, p, plane);
-    p = tf_binary(c, &tn_op_add, tf_binary(c, &tn_op_multiply, p, n), channel);
+    tn_value plane = imp_binary(c, &tn_op_multiply, h, w), channel = imp_count_up(c, t->dim[3]);
+    p = imp_binary(c, &tn_op_mod, p, plane);
+    p = imp_binary(c, &tn_op_add, imp_binary(c, &tn_op_multiply, p, n), channel);
     if (!batch)
         return p;
-    tn_value first = imp_count_up(c, t->dim[0]), image = tf_binary(c, &tn_op_multiply, plane, n);
-    first = tf_binary(c, &tn_op_multiply, first, image);
+    tn_value first = imp_count_up(c, t->dim[0]), image = imp_binary(c, &tn_op_multiply, plane, n);
+    first = imp_binary(c, &tn_op_multiply, first, image);
     for (int i = 0; i < 3; i++)
         first = imp_unsqueeze(c, first, 1);
-    return tf_binary(c, &tn_op_add, p, first);
+    return imp_binary(c, &tn_op_add, p, first);
 }
 
 /* A window over images, channels last, by these attributes; false: failed. */
@@ -257,9 +257,9 @@ static void batch_moments(imp_node *c, tn_value in[5], int axis)
     tn_axes_attr all_but = {tn_ints_make(c->arena, 1, &at), true, true};
     const tn_type *t = imp_type(in[3]);
     tn_value mean = imp_call1(c, &tn_op_mean, &all_but, in[0]);
-    tn_value d = tf_binary(c, &tn_op_subtract, in[0], mean);
+    tn_value d = imp_binary(c, &tn_op_subtract, in[0], mean);
     all_but.keepdims = false;
-    tn_value variance = imp_call1(c, &tn_op_mean, &all_but, tf_binary(c, &tn_op_multiply, d, d));
+    tn_value variance = imp_call1(c, &tn_op_mean, &all_but, imp_binary(c, &tn_op_multiply, d, d));
     const tn_expr *channels = c->bad ? NULL : imp_type(in[0])->dim[axis];
     (void)t;
     in[3] = c->bad ? mean : imp_reshape(c, mean, 1, &channels);
@@ -359,8 +359,8 @@ static void dilation(imp_node *c)
         part = below_tap(c, part, &w, 1, column, n[1]);
         tn_value f = imp_squeeze(c, imp_slice(c, filter, 0, row, row + 1), 0);
         f = imp_squeeze(c, imp_slice(c, f, 0, column, column + 1), 0);
-        part = tf_binary(c, &tn_op_add, part, f);
-        most = k ? tf_binary(c, &tn_op_maximum, most, part) : part;
+        part = imp_binary(c, &tn_op_add, part, f);
+        most = k ? imp_binary(c, &tn_op_maximum, most, part) : part;
     }
     imp_out(c, 0, most);
 }
@@ -373,7 +373,7 @@ static tn_value tap_places(imp_node *c, const imp_window *w, int i, const tn_exp
     tn_value first = imp_unsqueeze(c, imp_count_up(c, n_windows(c, w, i, n)), 1);
     tn_value tap = imp_count_up(c, tn_idx(c->pool, w->kernel[i]));
     first = imp_with(c, &tn_op_multiply, first, (double)w->stride[i]);
-    return tf_binary(c, &tn_op_add, first, imp_with(c, &tn_op_multiply, tap, (double)w->dilation[i]));
+    return imp_binary(c, &tn_op_add, first, imp_with(c, &tn_op_multiply, tap, (double)w->dilation[i]));
 }
 
 /* The elements below the window at each place as channels: row by row, column by column, channel by channel. */

@@ -78,15 +78,15 @@ static void begin_band(imp_node *c, band *b, const tn_expr *rows, const tn_expr 
 static tn_value own_length(imp_node *c, const band *b, tn_value which)
 {
     tn_value above = imp_with(c, &tn_op_maximum, which, 0), below = imp_with(c, &tn_op_minimum, which, 0);
-    tn_value across = tf_binary(c, &tn_op_subtract, b->width, above);
-    tn_value down = tf_binary(c, &tn_op_add, b->height, below);
-    return tf_binary(c, &tn_op_minimum, across, down);
+    tn_value across = imp_binary(c, &tn_op_subtract, b->width, above);
+    tn_value down = imp_binary(c, &tn_op_add, b->height, below);
+    return imp_binary(c, &tn_op_minimum, across, down);
 }
 
 /* Where the first element of each of them stands in its row of the band. */
 static tn_value first_place(imp_node *c, const band *b, tn_value which)
 {
-    tn_value zero = imp_i64(c, 0), free = tf_binary(c, &tn_op_subtract, b->length, own_length(c, b, which));
+    tn_value zero = imp_i64(c, 0), free = imp_binary(c, &tn_op_subtract, b->length, own_length(c, b, which));
     tn_value up = imp_with(c, &tn_op_greater_equal, which, 0),
              down = imp_with(c, &tn_op_less_equal, which, 0);
     tn_value first = b->right[1] ? imp_choose(c, up, free, zero) : zero;
@@ -116,27 +116,27 @@ static tn_value band_of(imp_node *c, tn_value x, const band *b, tn_value rest)
         number[i] = b->high - i;
     tn_value which = imp_unsqueeze(c, imp_const_ints(c, TN_I64, 1, (uint32_t)n, number), 1);
     tn_value first = first_place(c, b, which), size = own_length(c, b, which);
-    tn_value i = tf_binary(c, &tn_op_subtract, imp_count_up(c, b->longest), first);
+    tn_value i = imp_binary(c, &tn_op_subtract, imp_count_up(c, b->longest), first);
     tn_value begun = imp_with(c, &tn_op_greater_equal, i, 0);
-    tn_value inside = tf_binary(c, &tn_op_logical_and, begun, tf_binary(c, &tn_op_less, i, size));
-    tn_value column = tf_binary(c, &tn_op_add, i, imp_with(c, &tn_op_maximum, which, 0));
-    tn_value row = tf_binary(c, &tn_op_subtract, i, imp_with(c, &tn_op_minimum, which, 0));
-    tn_value at = tf_binary(c, &tn_op_multiply, row, b->width);
-    return taken(c, x, 2, tf_binary(c, &tn_op_add, at, column), inside, rest);
+    tn_value inside = imp_binary(c, &tn_op_logical_and, begun, imp_binary(c, &tn_op_less, i, size));
+    tn_value column = imp_binary(c, &tn_op_add, i, imp_with(c, &tn_op_maximum, which, 0));
+    tn_value row = imp_binary(c, &tn_op_subtract, i, imp_with(c, &tn_op_minimum, which, 0));
+    tn_value at = imp_binary(c, &tn_op_multiply, row, b->width);
+    return taken(c, x, 2, imp_binary(c, &tn_op_add, at, column), inside, rest);
 }
 
 /* `rest`, a matrix or a number, with the diagonals d [.., diagonals, longest] in it. */
 static tn_value with_band(imp_node *c, tn_value d, const band *b, tn_value rest)
 {
     tn_value row = imp_unsqueeze(c, imp_count_up(c, b->rows), 1), column = imp_count_up(c, b->columns);
-    tn_value which = tf_binary(c, &tn_op_subtract, column, row);
+    tn_value which = imp_binary(c, &tn_op_subtract, column, row);
     tn_value not_below = imp_with(c, &tn_op_greater_equal, which, (double)b->low),
              not_above = imp_with(c, &tn_op_less_equal, which, (double)b->high);
-    tn_value inside = tf_binary(c, &tn_op_logical_and, not_below, not_above), high = imp_i64(c, b->high);
-    tn_value i = tf_binary(c, &tn_op_minimum, row, column);
-    i = tf_binary(c, &tn_op_add, i, first_place(c, b, which));
-    tn_value at = tf_binary(c, &tn_op_multiply, tf_binary(c, &tn_op_subtract, high, which), b->length);
-    return taken(c, d, 2, tf_binary(c, &tn_op_add, at, i), inside, rest);
+    tn_value inside = imp_binary(c, &tn_op_logical_and, not_below, not_above), high = imp_i64(c, b->high);
+    tn_value i = imp_binary(c, &tn_op_minimum, row, column);
+    i = imp_binary(c, &tn_op_add, i, first_place(c, b, which));
+    tn_value at = imp_binary(c, &tn_op_multiply, imp_binary(c, &tn_op_subtract, high, which), b->length);
+    return taken(c, d, 2, imp_binary(c, &tn_op_add, at, i), inside, rest);
 }
 
 /* An extent that operand i gives; NULL: it is absent or -1. */
@@ -253,7 +253,7 @@ static void list_diff(imp_node *c)
     if (!c->bad && (imp_rank(x) != 1 || imp_rank(y) != 1))
         imp_refuse(c, IMP_OPERANDS, "%s and %s are not two lists; the model is damaged",
                    imp_type_text(c, imp_type(x)), imp_type_text(c, imp_type(y)));
-    tn_value same = c->bad ? x : imp_cast(c, tf_binary(c, &tn_op_equal, imp_unsqueeze(c, x, 1), y), TN_I64);
+    tn_value same = c->bad ? x : imp_cast(c, imp_binary(c, &tn_op_equal, imp_unsqueeze(c, x, 1), y), TN_I64);
     tn_value none = imp_with(c, &tn_op_equal, imp_reduce(c, &tn_op_sum, same, 1), 0);
     tn_value at = imp_positions(c, none);
     imp_out(c, 0, imp_take(c, x, at, 0));
@@ -328,7 +328,7 @@ static tn_value before(imp_node *c, tn_value sorted, tn_value values, const tn_o
 {
     int r = imp_rank(values);
     tn_value each = imp_unsqueeze(c, values, r), row = imp_unsqueeze(c, sorted, imp_rank(sorted) - 1);
-    return imp_reduce(c, &tn_op_sum, imp_cast(c, tf_binary(c, op, row, each), TN_I32), r);
+    return imp_reduce(c, &tn_op_sum, imp_cast(c, imp_binary(c, op, row, each), TN_I32), r);
 }
 
 static void bucketize(imp_node *c)
@@ -344,7 +344,7 @@ static void bucketize(imp_node *c)
     tn_dtype t = wide ? TN_F64 : TN_F32; /* in which both are exact */
     limit = imp_cast(c, limit, t);
     tn_value above = before(c, limit, imp_cast(c, x, t), &tn_op_greater); /* of a NaN: none */
-    imp_out(c, 0, tf_binary(c, &tn_op_subtract, imp_const(c, TN_I32, (double)n), above));
+    imp_out(c, 0, imp_binary(c, &tn_op_subtract, imp_const(c, TN_I32, (double)n), above));
 }
 
 /* LowerBound: sorted numbers below a value; UpperBound: not above it. */

@@ -33,7 +33,7 @@ static ragged by_rows(imp_node *c, tn_value rows, tn_value row)
     r.length = imp_call(c, &tn_op_scatter_nd, &add, 3, in);
     tn_value first = added_up(c, r.length, true);
     tn_value at = imp_count_up(c, n), begin = imp_take(c, first, r.row, 0);
-    r.column = tf_binary(c, &tn_op_subtract, at, begin);
+    r.column = imp_binary(c, &tn_op_subtract, at, begin);
     return r;
 }
 
@@ -42,7 +42,7 @@ static ragged by_splits(imp_node *c, tn_value splits, tn_value values)
 {
     splits = imp_cast(c, splits, TN_I64);
     tn_value from = imp_slice(c, splits, 0, 0, -1), to = imp_slice(c, splits, 0, 1, INT64_MAX);
-    ragged r = {.length = tf_binary(c, &tn_op_subtract, to, from)};
+    ragged r = {.length = imp_binary(c, &tn_op_subtract, to, from)};
     if (c->bad)
         return r;
     const tn_scatter_attr add = {.reduction = "add"};
@@ -52,7 +52,7 @@ static ragged by_splits(imp_node *c, tn_value splits, tn_value values)
     tn_value row = added_up(c, imp_call(c, &tn_op_scatter_nd, &add, 3, in), false);
     r.row = imp_slice_to(c, row, 0, tn_idx(c->pool, 0), n);
     tn_value at = imp_count_up(c, n), begin = imp_take(c, from, r.row, 0);
-    r.column = tf_binary(c, &tn_op_subtract, at, begin);
+    r.column = imp_binary(c, &tn_op_subtract, at, begin);
     return r;
 }
 
@@ -91,7 +91,7 @@ static void to_tensor(imp_node *c)
         dim[i + 1] = imp_type(values)->dim[i];
     tn_value all = tf_full(c, rest, (tn_dims){(uint32_t)imp_rank(values) + 1, dim});
     tn_value last = imp_extent_of(c, all, 1);
-    last = tf_binary(c, &tn_op_minimum, r.column, imp_with(c, &tn_op_subtract, last, 1));
+    last = imp_binary(c, &tn_op_minimum, r.column, imp_with(c, &tn_op_subtract, last, 1));
     tn_value at[] = {imp_unsqueeze(c, r.row, 1), imp_unsqueeze(c, last, 1)};
     tn_value in[] = {all, imp_concat(c, 2, at, 1), values};
     const tn_scatter_attr put = {.reduction = "update"};

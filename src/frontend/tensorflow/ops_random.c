@@ -13,17 +13,17 @@ static tn_value word(imp_node *c, uint32_t v) { return imp_const(c, U64, v); }
 
 static tn_value with(imp_node *c, const tn_op *op, tn_value x, uint32_t v)
 {
-    return tf_binary(c, op, x, word(c, v));
+    return imp_binary(c, op, x, word(c, v));
 }
 
 static tn_value low(imp_node *c, tn_value x) { return with(c, &tn_op_bitwise_and, x, UINT32_MAX); }
 static tn_value high(imp_node *c, tn_value x) { return with(c, &tn_op_right_shift, x, 32); }
-static tn_value mixed(imp_node *c, tn_value a, tn_value b) { return tf_binary(c, &tn_op_bitwise_xor, a, b); }
+static tn_value mixed(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_bitwise_xor, a, b); }
 
 /* Two words as one of twice the width. */
 static tn_value joined(imp_node *c, tn_value l, tn_value h)
 {
-    return tf_binary(c, &tn_op_bitwise_or, l, with(c, &tn_op_left_shift, h, 32));
+    return imp_binary(c, &tn_op_bitwise_or, l, with(c, &tn_op_left_shift, h, 32));
 }
 
 static void philox(imp_node *c, tn_value v[4], tn_value key0, tn_value key1)
@@ -74,12 +74,12 @@ static void blocks(imp_node *c, tn_value key, tn_value counter, const tn_expr *n
 {
     tn_value k = element(c, key, 0), first = element(c, counter, 0), rest = element(c, counter, 1);
     tn_value at = imp_bitcast(c, imp_count_up(c, n), U64);
-    at = tf_binary(c, &tn_op_add, at, first);
+    at = imp_binary(c, &tn_op_add, at, first);
     tn_value zero = with(c, &tn_op_bitwise_and, at, 0);
     v[0] = low(c, at);
     v[1] = high(c, at);
-    v[2] = tf_binary(c, &tn_op_add, zero, low(c, rest));
-    v[3] = tf_binary(c, &tn_op_add, zero, high(c, rest));
+    v[2] = imp_binary(c, &tn_op_add, zero, low(c, rest));
+    v[3] = imp_binary(c, &tn_op_add, zero, high(c, rest));
     tn_value key0 = low(c, k), key1 = high(c, k);
     philox(c, v, key0, key1);
 }
@@ -97,19 +97,20 @@ static void normal_pair(imp_node *c, tn_value v[2])
 {
     tn_value size = imp_with(c, &tn_op_maximum, unit(c, v[0]), 1e-7);
     tn_value angle = imp_with(c, &tn_op_multiply, unit(c, v[1]), 6.283185307179586);
-    size = imp_with(c, &tn_op_multiply, tf_unary(c, &tn_op_log, size), -2);
-    size = tf_unary(c, &tn_op_sqrt, size);
-    v[0] = tf_binary(c, &tn_op_multiply, tf_unary(c, &tn_op_sin, angle), size);
-    v[1] = tf_binary(c, &tn_op_multiply, tf_unary(c, &tn_op_cos, angle), size);
+    size = imp_with(c, &tn_op_multiply, imp_unary(c, &tn_op_log, size), -2);
+    size = imp_unary(c, &tn_op_sqrt, size);
+    v[0] = imp_binary(c, &tn_op_multiply, imp_unary(c, &tn_op_sin, angle), size);
+    v[1] = imp_binary(c, &tn_op_multiply, imp_unary(c, &tn_op_cos, angle), size);
 }
 
 /* Integers from `from` on, below `to`: the remainder of a word. */
 static tn_value bounded(imp_node *c, tn_value words, tn_value from, tn_value to)
 {
     from = imp_cast(c, from, TN_I64);
-    tn_value range = tf_binary(c, &tn_op_subtract, imp_cast(c, to, TN_I64), from);
+    tn_value range = imp_binary(c, &tn_op_subtract, imp_cast(c, to, TN_I64), from);
     words = imp_bitcast(c, words, TN_I64);
-    return imp_cast(c, tf_binary(c, &tn_op_add, tf_binary(c, &tn_op_floor_mod, words, range), from), TN_I32);
+    return imp_cast(c, imp_binary(c, &tn_op_add, imp_binary(c, &tn_op_floor_mod, words, range), from),
+                    TN_I32);
 }
 
 static void drawn(imp_node *c)

@@ -61,7 +61,7 @@ static tn_value least(imp_node *c, tn_dtype t, enum kind k)
                                  t.bits == 64   ? 1.7976931348623157e308
                                  : t.bits == 32 ? 3.4028234663852886e38
                                                 : 65504);
-        return k == MIN ? far : tf_unary(c, &tn_op_negative, far);
+        return k == MIN ? far : imp_unary(c, &tn_op_negative, far);
     }
     bool sign = t.code == TN_INT;
     int64_t high = sign ? INT64_MAX >> (64 - t.bits) : t.bits == 64 ? -1 : (INT64_C(1) << t.bits) - 1;
@@ -84,10 +84,10 @@ static tn_value segments(imp_node *c, tn_value x, tn_value ids, const tn_expr *r
     tn_value n = scattered(c, tf_full(c, imp_const(c, t, 0), (tn_dims){1, &rows}), ids, one, "add");
     for (int i = 1; i < imp_rank(x); i++)
         n = imp_unsqueeze(c, n, i);
-    tn_value none = tf_binary(c, &tn_op_equal, n, tf_number(c, n, 0));
+    tn_value none = imp_binary(c, &tn_op_equal, n, tf_number(c, n, 0));
     tn_value count = imp_choose(c, none, tf_number(c, n, 1), n);
     if (k == MEAN || k == ROOT)
-        return tf_binary(c, &tn_op_divide, y, k == ROOT ? tf_unary(c, &tn_op_sqrt, count) : count);
+        return imp_binary(c, &tn_op_divide, y, k == ROOT ? imp_unary(c, &tn_op_sqrt, count) : count);
     return imp_choose(c, none, tf_number(c, y, 0), y);
 }
 
@@ -161,7 +161,7 @@ static void sparse_product(imp_node *c)
         return;
     b = turn_b ? imp_transpose(c, b, 2, turned) : b;
     tn_value rows = imp_take(c, b, column(c, at, !turn_a), 0);
-    rows = tf_binary(c, &tn_op_multiply, rows, imp_unsqueeze(c, v, 1));
+    rows = imp_binary(c, &tn_op_multiply, rows, imp_unsqueeze(c, v, 1));
     tn_value zero = rows_of(c, shape.at[turn_a], b, 1, tf_number(c, b, 0));
     imp_out(c, 0, scattered(c, zero, column(c, at, turn_a), rows, "add"));
 }
@@ -202,13 +202,13 @@ static void sparse_reshape(imp_node *c)
         dim[open] = all / rest;
     for (uint32_t i = 0; i < from.n; i++) { /* the number of the element */
         tn_value next = column(c, at, i);
-        place = i ? tf_binary(c, &tn_op_add, imp_with(c, &tn_op_multiply, place, (double)from.at[i]), next)
+        place = i ? imp_binary(c, &tn_op_add, imp_with(c, &tn_op_multiply, place, (double)from.at[i]), next)
                   : next;
     }
     for (int i = (int)to.n - 1; i >= 0; i--) {
         tn_value n = imp_i64(c, dim[i] ? dim[i] : 1);
-        part[i] = imp_unsqueeze(c, i ? tf_binary(c, &tn_op_floor_mod, place, n) : place, 1);
-        place = tf_binary(c, &tn_op_trunc_divide, place, n);
+        part[i] = imp_unsqueeze(c, i ? imp_binary(c, &tn_op_floor_mod, place, n) : place, 1);
+        place = imp_binary(c, &tn_op_trunc_divide, place, n);
     }
     imp_out(c, 0, imp_concat(c, to.n, part, 1));
     imp_out_any(c, 1, imp_const_ints(c, TN_I64, 1, to.n, dim));
@@ -229,7 +229,7 @@ static void bincount(imp_node *c)
     tn_dtype t = imp_type(w)->dtype;
     tn_value last = imp_cast(c, imp_rank(size) ? imp_reshape(c, size, 0, NULL) : size, TN_I64);
     tn_value at = imp_cast(c, matrix ? x : imp_flat(c, x), TN_I64);
-    at = tf_binary(c, &tn_op_minimum, at, last);
+    at = imp_binary(c, &tn_op_minimum, at, last);
     const tn_expr *more = tn_add(c->pool, bins, tn_idx(c->pool, 1)), *dim[2] = {imp_type(x)->dim[0], more};
     tn_value v =
         weighted ? w : tf_full(c, imp_const(c, t, 1), (tn_dims){(uint32_t)imp_rank(at), imp_type(at)->dim});
@@ -251,8 +251,8 @@ static void unravel(imp_node *c)
         imp_refuse(c, IMP_TOO_LARGE, "the shape has %u dimensions", (unsigned)dims.n);
     for (int i = (int)dims.n - 1; i >= 0 && !c->bad; i--) {
         tn_value n = tf_number(c, at, (double)dims.at[i]);
-        part[i] = imp_unsqueeze(c, i ? tf_binary(c, &tn_op_floor_mod, at, n) : at, 0);
-        at = tf_binary(c, &tn_op_trunc_divide, at, n);
+        part[i] = imp_unsqueeze(c, i ? imp_binary(c, &tn_op_floor_mod, at, n) : at, 0);
+        at = imp_binary(c, &tn_op_trunc_divide, at, n);
     }
     imp_out(c, 0, c->bad ? at : imp_concat(c, dims.n, part, 0));
 }

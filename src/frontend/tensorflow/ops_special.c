@@ -8,7 +8,7 @@
 
 static tn_value plus(imp_node *c, tn_value x, double v) { return imp_with(c, &tn_op_add, x, v); }
 static tn_value times(imp_node *c, tn_value x, double v) { return imp_with(c, &tn_op_multiply, x, v); }
-static tn_value product(imp_node *c, tn_value a, tn_value b) { return tf_binary(c, &tn_op_multiply, a, b); }
+static tn_value product(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_multiply, a, b); }
 
 /* The operand, which the approximations here are good enough for. */
 static tn_value narrow_in(imp_node *c)
@@ -40,7 +40,7 @@ static void bessel(imp_node *c)
                                       -0.02057706, 0.02635537, -0.01647633, 0.00392377},
                                      {0.39894228, -0.03988024, -0.00362018, 0.00163801, -0.01031555,
                                       0.02282967, -0.02895312, 0.01787654, -0.00420059}};
-    tn_value x = narrow_in(c), size = tf_unary(c, &tn_op_abs, x);
+    tn_value x = narrow_in(c), size = imp_unary(c, &tn_op_abs, x);
     int order = strstr(c->row->op, "I1") != NULL;
     bool scaled = c->row->op[strlen(c->row->op) - 1] == 'e';
     tn_value t = times(c, size, 1 / 3.75), large = imp_with(c, &tn_op_maximum, size, 3.75);
@@ -48,14 +48,14 @@ static void bessel(imp_node *c)
     tn_value low = polynomial(c, product(c, t, t), 7, near[order]);
     low = order ? product(c, low, size) : low;
     tn_value back = imp_with(c, &tn_op_divide, large, 3.75);
-    back = tf_binary(c, &tn_op_divide, tf_number(c, x, 1), back);
-    tn_value root = tf_unary(c, &tn_op_rsqrt, large), high = polynomial(c, back, 9, far[order]);
+    back = imp_binary(c, &tn_op_divide, tf_number(c, x, 1), back);
+    tn_value root = imp_unary(c, &tn_op_rsqrt, large), high = polynomial(c, back, 9, far[order]);
     high = product(c, high, root);
-    tn_value e = tf_unary(c, &tn_op_exp, scaled ? tf_unary(c, &tn_op_negative, size) : size);
+    tn_value e = imp_unary(c, &tn_op_exp, scaled ? imp_unary(c, &tn_op_negative, size) : size);
     low = scaled ? product(c, low, e) : low;
     high = scaled ? high : product(c, high, e);
     tn_value y = imp_choose(c, imp_with(c, &tn_op_less, size, 3.75), low, high);
-    imp_out(c, 0, order ? product(c, y, tf_unary(c, &tn_op_sign, x)) : y);
+    imp_out(c, 0, order ? product(c, y, imp_unary(c, &tn_op_sign, x)) : y);
 }
 
 /* ---- the inverse of the error function (Giles, 2012) ---- */
@@ -69,13 +69,13 @@ static tn_value erf_inverse(imp_node *c, tn_value x)
                                   -0.0076224613, 0.00573950773,  -0.00367342844,
                                   0.00134934322, 0.000100950558, -0.000200214257};
     tn_value one = tf_number(c, x, 1);
-    tn_value less = tf_binary(c, &tn_op_subtract, one, x), more = plus(c, x, 1),
+    tn_value less = imp_binary(c, &tn_op_subtract, one, x), more = plus(c, x, 1),
              rest = product(c, less, more);
-    tn_value w = tf_unary(c, &tn_op_negative, tf_unary(c, &tn_op_log, rest)),
-             root = tf_unary(c, &tn_op_sqrt, w);
+    tn_value w = imp_unary(c, &tn_op_negative, imp_unary(c, &tn_op_log, rest)),
+             root = imp_unary(c, &tn_op_sqrt, w);
     tn_value mid = polynomial(c, plus(c, w, -2.5), 9, low), tail = polynomial(c, plus(c, root, -3), 9, high);
     tn_value y = imp_choose(c, imp_with(c, &tn_op_less, w, 5), mid, tail);
-    tn_value end = imp_with(c, &tn_op_equal, tf_unary(c, &tn_op_abs, x), 1);
+    tn_value end = imp_with(c, &tn_op_equal, imp_unary(c, &tn_op_abs, x), 1);
     tn_value far = tf_number(c, x, INFINITY);
     return product(c, imp_choose(c, end, far, y), x);
 }
@@ -93,12 +93,12 @@ static tn_value log_gamma_of(imp_node *c, tn_value x)
     tn_value sum = tf_number(c, x, 0.99999999999980993), all = plus(c, x, 6.5);
     for (size_t i = 0; i < sizeof f / sizeof *f; i++) {
         tn_value top = tf_number(c, x, f[i]), under = plus(c, x, (double)i);
-        sum = tf_binary(c, &tn_op_add, sum, tf_binary(c, &tn_op_divide, top, under));
+        sum = imp_binary(c, &tn_op_add, sum, imp_binary(c, &tn_op_divide, top, under));
     }
-    tn_value power = plus(c, x, -0.5), log_all = tf_unary(c, &tn_op_log, all),
-             log_sum = tf_unary(c, &tn_op_log, sum);
-    tn_value y = tf_binary(c, &tn_op_subtract, product(c, power, log_all), all);
-    y = tf_binary(c, &tn_op_add, y, log_sum);
+    tn_value power = plus(c, x, -0.5), log_all = imp_unary(c, &tn_op_log, all),
+             log_sum = imp_unary(c, &tn_op_log, sum);
+    tn_value y = imp_binary(c, &tn_op_subtract, product(c, power, log_all), all);
+    y = imp_binary(c, &tn_op_add, y, log_sum);
     return plus(c, y, 0.91893853320467274);
 }
 
@@ -108,12 +108,12 @@ static void log_gamma(imp_node *c)
     const double pi = 3.14159265358979324;
     tn_value in = imp_in(c, 0), x = imp_cast(c, in, TN_F64);
     tn_value below = imp_with(c, &tn_op_less, x, 0.5);
-    tn_value other = tf_binary(c, &tn_op_subtract, tf_number(c, x, 1), x);
+    tn_value other = imp_binary(c, &tn_op_subtract, tf_number(c, x, 1), x);
     tn_value y = log_gamma_of(c, imp_choose(c, below, other, x));
-    tn_value turn = tf_binary(c, &tn_op_subtract, x, tf_unary(c, &tn_op_floor, x));
-    tn_value sine = tf_unary(c, &tn_op_sin, times(c, turn, pi));
-    tn_value edge = tf_unary(c, &tn_op_log, tf_binary(c, &tn_op_divide, tf_number(c, x, pi), sine));
-    y = imp_choose(c, below, tf_binary(c, &tn_op_subtract, edge, y), y);
+    tn_value turn = imp_binary(c, &tn_op_subtract, x, imp_unary(c, &tn_op_floor, x));
+    tn_value sine = imp_unary(c, &tn_op_sin, times(c, turn, pi));
+    tn_value edge = imp_unary(c, &tn_op_log, imp_binary(c, &tn_op_divide, tf_number(c, x, pi), sine));
+    y = imp_choose(c, below, imp_binary(c, &tn_op_subtract, edge, y), y);
     imp_out(c, 0, imp_cast(c, y, imp_type(in)->dtype));
 }
 
@@ -124,19 +124,19 @@ static void digamma(imp_node *c)
     const double pi = 3.14159265358979324;
     tn_value in = narrow_in(c), x = imp_cast(c, in, TN_F64), one = tf_number(c, x, 1);
     tn_value below = imp_with(c, &tn_op_less, x, 0);
-    tn_value at = imp_choose(c, below, tf_binary(c, &tn_op_subtract, one, x), x), taken = tf_number(c, x, 0);
+    tn_value at = imp_choose(c, below, imp_binary(c, &tn_op_subtract, one, x), x), taken = tf_number(c, x, 0);
     for (int i = 0; i < 6; i++)
-        taken = tf_binary(c, &tn_op_add, taken, tf_binary(c, &tn_op_divide, one, plus(c, at, i)));
+        taken = imp_binary(c, &tn_op_add, taken, imp_binary(c, &tn_op_divide, one, plus(c, at, i)));
     at = plus(c, at, 6);
-    tn_value back = tf_binary(c, &tn_op_divide, one, at);
-    tn_value log_at = tf_unary(c, &tn_op_log, at), half = times(c, back, 0.5);
-    tn_value y = tf_binary(c, &tn_op_subtract, log_at, half);
-    y = tf_binary(c, &tn_op_subtract, y, polynomial(c, product(c, back, back), sizeof f / sizeof *f, f));
-    y = tf_binary(c, &tn_op_subtract, y, taken);
-    tn_value turn = times(c, tf_binary(c, &tn_op_subtract, x, tf_unary(c, &tn_op_floor, x)), pi);
-    tn_value cosine = tf_unary(c, &tn_op_cos, turn), sine = tf_unary(c, &tn_op_sin, turn);
-    tn_value edge = tf_binary(c, &tn_op_divide, cosine, sine);
-    y = imp_choose(c, below, tf_binary(c, &tn_op_subtract, y, times(c, edge, pi)), y);
+    tn_value back = imp_binary(c, &tn_op_divide, one, at);
+    tn_value log_at = imp_unary(c, &tn_op_log, at), half = times(c, back, 0.5);
+    tn_value y = imp_binary(c, &tn_op_subtract, log_at, half);
+    y = imp_binary(c, &tn_op_subtract, y, polynomial(c, product(c, back, back), sizeof f / sizeof *f, f));
+    y = imp_binary(c, &tn_op_subtract, y, taken);
+    tn_value turn = times(c, imp_binary(c, &tn_op_subtract, x, imp_unary(c, &tn_op_floor, x)), pi);
+    tn_value cosine = imp_unary(c, &tn_op_cos, turn), sine = imp_unary(c, &tn_op_sin, turn);
+    tn_value edge = imp_binary(c, &tn_op_divide, cosine, sine);
+    y = imp_choose(c, below, imp_binary(c, &tn_op_subtract, y, times(c, edge, pi)), y);
     imp_out(c, 0, imp_cast(c, y, imp_type(in)->dtype));
 }
 

@@ -50,8 +50,8 @@ static void equal(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = imp_in(c, 1);
     imp_attr_ignore(c, "incompatible_shape_error");
-    tn_value same = imp_call2(c, &tn_op_string_equal, NULL, a, b);
-    imp_out(c, 0, strcmp(c->row->op, "Equal") == 0 ? same : imp_call1(c, &tn_op_logical_not, NULL, same));
+    tn_value same = imp_binary(c, &tn_op_string_equal, a, b);
+    imp_out(c, 0, strcmp(c->row->op, "Equal") == 0 ? same : imp_unary(c, &tn_op_logical_not, same));
 }
 
 static bool takes_handles(const imp_row *row) { return is_row_of(tf_rows_state, row); }
@@ -119,8 +119,8 @@ static void join(imp_node *c)
     imp_attr_ignore(c, "N");
     for (uint32_t i = 1; i < imp_n_in(c) && !c->bad; i++) {
         if (*between)
-            v = imp_call2(c, &tn_op_string_concat, NULL, v, imp_const_text(c, between));
-        v = imp_call2(c, &tn_op_string_concat, NULL, v, text_in(c, i));
+            v = imp_binary(c, &tn_op_string_concat, v, imp_const_text(c, between));
+        v = imp_binary(c, &tn_op_string_concat, v, text_in(c, i));
     }
     imp_out(c, 0, v);
 }
@@ -184,7 +184,7 @@ static void as_string(imp_node *c)
                    imp_type_text(c, imp_type(x)));
     tn_dtype t = imp_type(x)->dtype.code == TN_UINT ? TN_DT(TN_UINT, 64) : TN_I64;
     if (!c->bad)
-        imp_out(c, 0, imp_call1(c, &tn_op_string_of_number, NULL, imp_cast(c, x, t)));
+        imp_out(c, 0, imp_unary(c, &tn_op_string_of_number, imp_cast(c, x, t)));
 }
 
 /* The one text that operand i is, if it is a constant; NULL: reported. */
@@ -221,10 +221,10 @@ static void split(imp_node *c)
     if (c->bad)
         return;
     tn_value column = imp_count_up(c, imp_type(number)->dim[1]);
-    tn_value there = tf_binary(c, &tn_op_less, column, imp_unsqueeze(c, count, 1));
+    tn_value there = imp_binary(c, &tn_op_less, column, imp_unsqueeze(c, count, 1));
     tn_value at = imp_positions(c, imp_flat(c, there));
-    tn_value row = tf_binary(c, &tn_op_divide, at, columns);
-    column = tf_binary(c, &tn_op_subtract, at, tf_binary(c, &tn_op_multiply, row, columns));
+    tn_value row = imp_binary(c, &tn_op_divide, at, columns);
+    column = imp_binary(c, &tn_op_subtract, at, imp_binary(c, &tn_op_multiply, row, columns));
     tn_value pair[] = {imp_unsqueeze(c, row, 1), imp_unsqueeze(c, column, 1)},
              extent[] = {imp_unsqueeze(c, rows, 0), imp_unsqueeze(c, columns, 0)};
     imp_out(c, 0, imp_concat(c, 2, pair, 1));

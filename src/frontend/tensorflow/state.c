@@ -179,7 +179,7 @@ static void assign_with(imp_node *c)
 {
     tf_resource *r = target(c);
     tn_value v = imp_in(c, 1);
-    set(c, r, c->bad ? v : tf_binary(c, c->row->relay, r->value, v));
+    set(c, r, c->bad ? v : imp_binary(c, c->row->relay, r->value, v));
 }
 
 /* One number for all of the rows `at`. */
@@ -204,7 +204,7 @@ static void scatter(imp_node *c)
     if (c->bad)
         return;
     if (strstr(op, "Sub"))
-        v = tf_unary(c, &tn_op_negative, v);
+        v = imp_unary(c, &tn_op_negative, v);
     if (!strstr(op, "Nd")) {
         const tn_type *t = imp_type(at);
         v = imp_rank(v) == 0 ? repeated(c, v, at, r->value) : v;

@@ -215,8 +215,6 @@ void tf_convert_row(
 bool tf_is_last(imp_node *c); /* data_format: are the channels the last dimension? */
 tn_value tf_full(imp_node *c, tn_value v, tn_dims shape); /* v, of rank 0, everywhere */
 tn_value tf_scalar_in(imp_node *c, uint32_t i);           /* operand i, of one element, with rank 0 */
-tn_value tf_unary(imp_node *c, const tn_op *op, tn_value x);
-tn_value tf_binary(imp_node *c, const tn_op *op, tn_value x, tn_value y);
 tn_value tf_number(imp_node *c, tn_value like, double v); /* rank 0, of its type */
 /* Axes of a value of this rank from operand i. */
 tn_ints tf_axes_in(imp_node *c, uint32_t i, int rank);

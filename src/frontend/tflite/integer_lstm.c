@@ -179,7 +179,7 @@ static void step(imp_node *c, const imp_scan *s, tn_value x, tn_value state[], t
     tn_value cell = imp_cast(c, state[1], TN_I32);
     tn_value f = tfl_apply16(c, gate_of(c, k, 1, x, state, cell), tfl_logistic16, GATE_BITS);
     tn_value g = tfl_apply16(c, gate_of(c, k, 2, x, state, cell), tfl_tanh16, GATE_BITS);
-    tn_value i = l->coupled ? imp_call2(c, &tn_op_subtract, NULL, tfl_int(c, INT16_MAX), f)
+    tn_value i = l->coupled ? imp_binary(c, &tn_op_subtract, tfl_int(c, INT16_MAX), f)
                             : tfl_apply16(c, gate_of(c, k, 0, x, state, cell), tfl_logistic16, GATE_BITS);
     tn_value kept = over_power(c, tfl_times(c, f, cell), 15);
     tn_value added = over_power(c, tfl_times(c, i, g), 15 + k->cell_bits);

@@ -69,8 +69,8 @@ static void check(imp_node *c)
 
 static void compare_texts(imp_node *c)
 {
-    tn_value a = imp_in(c, 0), b = imp_in(c, 1), same = imp_call2(c, &tn_op_string_equal, NULL, a, b);
-    imp_out(c, 0, c->row->op[0] == 'E' ? same : imp_call1(c, &tn_op_logical_not, NULL, same));
+    tn_value a = imp_in(c, 0), b = imp_in(c, 1), same = imp_binary(c, &tn_op_string_equal, a, b);
+    imp_out(c, 0, c->row->op[0] == 'E' ? same : imp_unary(c, &tn_op_logical_not, same));
 }
 
 /* Operators that move elements move numbers of texts. Results are of the types that the model says. */

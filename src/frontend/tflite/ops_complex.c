@@ -50,8 +50,8 @@ static void magnitude(imp_node *c)
     tn_value x = imp_in(c, 0);
     if (!is_complex(c))
         return;
-    tn_value square = imp_call2(c, &tn_op_multiply, NULL, x, x);
-    imp_out(c, 0, imp_call1(c, &tn_op_sqrt, NULL, imp_reduce(c, &tn_op_sum, square, imp_rank(x) - 1)));
+    tn_value square = imp_binary(c, &tn_op_multiply, x, x);
+    imp_out(c, 0, imp_unary(c, &tn_op_sqrt, imp_reduce(c, &tn_op_sum, square, imp_rank(x) - 1)));
 }
 
 // clang-format off

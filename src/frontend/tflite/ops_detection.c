@@ -69,14 +69,13 @@ static tn_value decoded(imp_node *c, tn_value code, tn_value anchor)
         double to_centre = imp_attr_float(c, names[i], 1), to_size = imp_attr_float(c, names[2 + i], 1);
         tn_value size = column(c, anchor, 2 + i),
                  centre = tfl_with(c, &tn_op_divide, column(c, code, i), to_centre);
-        centre = imp_call2(c, &tn_op_multiply, NULL, centre, size);
+        centre = imp_binary(c, &tn_op_multiply, centre, size);
         tn_value middle = column(c, anchor, i);
-        centre = imp_call2(c, &tn_op_add, NULL, centre, middle);
-        tn_value half =
-            imp_call1(c, &tn_op_exp, NULL, tfl_with(c, &tn_op_divide, column(c, code, 2 + i), to_size));
-        half = tfl_with(c, &tn_op_multiply, imp_call2(c, &tn_op_multiply, NULL, half, size), 0.5);
-        part[i] = imp_unsqueeze(c, imp_call2(c, &tn_op_subtract, NULL, centre, half), 1);
-        part[2 + i] = imp_unsqueeze(c, imp_call2(c, &tn_op_add, NULL, centre, half), 1);
+        centre = imp_binary(c, &tn_op_add, centre, middle);
+        tn_value half = imp_unary(c, &tn_op_exp, tfl_with(c, &tn_op_divide, column(c, code, 2 + i), to_size));
+        half = tfl_with(c, &tn_op_multiply, imp_binary(c, &tn_op_multiply, half, size), 0.5);
+        part[i] = imp_unsqueeze(c, imp_binary(c, &tn_op_subtract, centre, half), 1);
+        part[2 + i] = imp_unsqueeze(c, imp_binary(c, &tn_op_add, centre, half), 1);
     }
     return imp_concat(c, 4, part, 1);
 }
@@ -151,7 +150,7 @@ static void regular(imp_node *c, const detection *d)
              class = imp_with(c, &tn_op_divide, number, (double)each);
     tn_value there = tfl_with(c, &tn_op_greater_equal, at, 0), box = tfl_with(c, &tn_op_maximum, at, 0);
     tn_value place = imp_with(c, &tn_op_multiply, class, (double)n);
-    place = imp_call2(c, &tn_op_add, NULL, place, imp_cast(c, box, TN_I64));
+    place = imp_binary(c, &tn_op_add, place, imp_cast(c, box, TN_I64));
     tn_value score = imp_take(c, imp_flat(c, by_class), place, 0), none = imp_const(c, TN_F32, -3e38);
     score = imp_choose(c, there, score, none);
     tn_topk_attr best = {.k = tn_make_dims(c->g, 1, &most), .axis = 0, .dtype = TN_I64};
@@ -162,7 +161,7 @@ static void regular(imp_node *c, const detection *d)
     tn_value first = first_of(c, (tn_value){top, 1}, d->most); /* -1: there are fewer */
     tn_value inside = tfl_with(c, &tn_op_greater_equal, first, 0);
     first = tfl_with(c, &tn_op_maximum, first, 0);
-    there = imp_call2(c, &tn_op_logical_and, NULL, inside, imp_take(c, there, first, 0));
+    there = imp_binary(c, &tn_op_logical_and, inside, imp_take(c, there, first, 0));
     tn_value its_class = imp_cast(c, imp_take(c, class, first, 0), TN_F32);
     tn_value its_box = imp_take(c, box, first, 0), its_score = imp_take(c, score, first, 0);
     give_detections(c, d, its_box, its_class, its_score, there);

@@ -36,8 +36,8 @@ static tn_value joined(imp_node *c, tn_value x, tn_value at, const tn_expr *n, c
     tn_scatter_attr a = {.reduction = reduction};
     tn_value rest = filled(c, neutral(c, reduction, t->dtype), tn_dims_make(c->arena, rank, dim));
     at = imp_cast(c, at, TN_I64);
-    tn_value none = imp_call2(c, &tn_op_less, NULL, at, imp_i64(c, 0)), last = imp_extent_of(c, rest, 0);
-    last = imp_call2(c, &tn_op_subtract, NULL, last, imp_i64(c, 1)); /* one more row for those */
+    tn_value none = imp_binary(c, &tn_op_less, at, imp_i64(c, 0)), last = imp_extent_of(c, rest, 0);
+    last = imp_binary(c, &tn_op_subtract, last, imp_i64(c, 1)); /* one more row for those */
     at = imp_unsqueeze(c, imp_choose(c, none, last, at), more);
     tn_value y = imp_call(c, &tn_op_scatter_nd, &a, 3, (const tn_value[]){rest, at, x});
     tn_slice_attr cut = {tn_make_dims(c->g, 1, (const int64_t[]){0}), tn_dims_make(c->arena, 1, &n),
@@ -63,7 +63,7 @@ static void segment_sum(imp_node *c)
     if (!fits_segments(c, x, at, 1))
         return;
     tn_value most = imp_cast(c, imp_reduce(c, &tn_op_max, at, 0), TN_I64);
-    tn_dims n = imp_bind(c, imp_call2(c, &tn_op_add, NULL, most, imp_i64(c, 1)), NULL);
+    tn_dims n = imp_bind(c, imp_binary(c, &tn_op_add, most, imp_i64(c, 1)), NULL);
     if (!c->bad)
         imp_out(c, 0, joined(c, x, at, n.at[0], "add"));
 }
@@ -126,16 +126,16 @@ static void embedding_sparse(imp_node *c)
     tn_value zero = imp_const(c, TN_F32, 0), w = imp_call1(c, &tn_op_expand_dims, &behind, weight);
     tn_scatter_attr add = {.reduction = "add"};
     tn_value in[3] = {filled(c, zero, tn_dims_make(c->arena, n, dim)), at,
-                      imp_call2(c, &tn_op_multiply, NULL, row, w)};
+                      imp_binary(c, &tn_op_multiply, row, w)};
     tn_value sum = imp_call(c, &tn_op_scatter_nd, &add, 3, in);
     if (combiner != SUM) {
-        tn_value part = combiner == MEAN ? weight : imp_call2(c, &tn_op_multiply, NULL, weight, weight);
+        tn_value part = combiner == MEAN ? weight : imp_binary(c, &tn_op_multiply, weight, weight);
         tn_value all[3] = {filled(c, zero, tn_dims_make(c->arena, outer, shape.at)), at, part};
         tn_value total = imp_call(c, &tn_op_scatter_nd, &add, 3, all);
-        tn_value none = imp_call2(c, &tn_op_equal, NULL, total, zero), one = imp_const(c, TN_F32, 1);
-        total = imp_choose(c, none, one, combiner == SQRTN ? imp_call1(c, &tn_op_sqrt, NULL, total) : total);
+        tn_value none = imp_binary(c, &tn_op_equal, total, zero), one = imp_const(c, TN_F32, 1);
+        total = imp_choose(c, none, one, combiner == SQRTN ? imp_unary(c, &tn_op_sqrt, total) : total);
         tn_expand_dims_attr wide = {outer, r - 1};
-        sum = imp_call2(c, &tn_op_divide, NULL, sum, imp_call1(c, &tn_op_expand_dims, &wide, total));
+        sum = imp_binary(c, &tn_op_divide, sum, imp_call1(c, &tn_op_expand_dims, &wide, total));
     }
     imp_out(c, 0, sum);
 }
@@ -151,7 +151,7 @@ static void table_lookup(imp_node *c)
         return;
     }
     tn_value one = imp_unsqueeze(c, want, 1), all = imp_unsqueeze(c, key, 0);
-    tn_value same = imp_call2(c, &tn_op_equal, NULL, one, all);
+    tn_value same = imp_binary(c, &tn_op_equal, one, all);
     same = imp_cast(c, same, TN_U8);
     tn_arg_attr first = {.axis = 1, .dtype = TN_I64};
     tn_value at = imp_call1(c, &tn_op_argmax, &first, same), found = imp_reduce(c, &tn_op_max, same, 1);
@@ -189,7 +189,7 @@ static void bucketize(imp_node *c)
     bool wide = !tn_dtype_is_float(imp_type(x)->dtype) || imp_type(x)->dtype.bits == 64;
     tn_dtype t = wide ? TN_F64 : TN_F32; /* in which both are exact */
     tn_value v = imp_cast(c, imp_unsqueeze(c, x, imp_rank(x)), t), bound = imp_cast(c, limit, t);
-    tn_value above = imp_call2(c, &tn_op_greater_equal, NULL, v, bound);
+    tn_value above = imp_binary(c, &tn_op_greater_equal, v, bound);
     imp_out(c, 0, imp_reduce(c, &tn_op_sum, imp_cast(c, above, TN_I32), imp_rank(x)));
 }
 
@@ -233,9 +233,9 @@ static void multinomial(imp_node *c)
     const tn_expr *dim[] = {imp_type(x)->dim[0], tn_idx(c->pool, n), imp_type(x)->dim[1]};
     tn_value u = drawn(c, (tn_dims){3, dim}, false);
     u = imp_with(c, &tn_op_maximum, u, 1e-30);
-    tn_value noise = imp_call1(c, &tn_op_negative, NULL, imp_call1(c, &tn_op_log, NULL, u));
-    noise = imp_call1(c, &tn_op_log, NULL, imp_with(c, &tn_op_maximum, noise, 1e-30));
-    tn_value score = imp_call2(c, &tn_op_subtract, NULL, imp_unsqueeze(c, x, 1), noise);
+    tn_value noise = imp_unary(c, &tn_op_negative, imp_unary(c, &tn_op_log, u));
+    noise = imp_unary(c, &tn_op_log, imp_with(c, &tn_op_maximum, noise, 1e-30));
+    tn_value score = imp_binary(c, &tn_op_subtract, imp_unsqueeze(c, x, 1), noise);
     tn_arg_attr best = {.axis = 2, .dtype = y && y->known ? y->dtype : TN_I64};
     imp_out(c, 0, imp_call1(c, &tn_op_argmax, &best, score));
 }

@@ -12,18 +12,13 @@
 
 enum { MATRIX = 16 };
 
-static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
-static tn_value plus(imp_node *c, tn_value a, tn_value b) { return two(c, &tn_op_add, a, b); }
-static tn_value times(imp_node *c, tn_value a, tn_value b) { return two(c, &tn_op_multiply, a, b); }
+static tn_value plus(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_add, a, b); }
+static tn_value times(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_multiply, a, b); }
 /* a b op c d */
 static tn_value crossed(imp_node *c, const tn_op *op, tn_value a, tn_value b, const tn_value cd[2])
 {
     tn_value first = times(c, a, b), second = times(c, cd[0], cd[1]);
-    return two(c, op, first, second);
+    return imp_binary(c, op, first, second);
 }
 
 static tn_value scaled(imp_node *c, tn_value v, double by) { return imp_with(c, &tn_op_multiply, v, by); }
@@ -160,19 +155,20 @@ static void turn_of(imp_node *c, tn_value marks, const frame *f, tn_value *out_c
     for (int i = 0; i < 2; i++) {
         tn_value at = column(c, ends, i);
         tn_value left = imp_slice(c, at, 0, 0, 1), right = imp_slice(c, at, 0, 1, 2);
-        side[i] = two(c, &tn_op_subtract, right, left);
+        side[i] = imp_binary(c, &tn_op_subtract, right, left);
     }
     const tn_value down[2] = {side[1], side[1]};
     tn_value squares = crossed(c, &tn_op_add, side[0], side[0], down);
-    tn_value length = imp_call1(c, &tn_op_sqrt, NULL, squares);
+    tn_value length = imp_unary(c, &tn_op_sqrt, squares);
     tn_value apart = imp_with(c, &tn_op_greater, length, 0), one = imp_const(c, TN_F32, 1);
     length = imp_choose(c, apart, length, one); /* the same place twice: level */
-    tn_value cosine = two(c, &tn_op_divide, side[0], length), sine = two(c, &tn_op_divide, side[1], length);
+    tn_value cosine = imp_binary(c, &tn_op_divide, side[0], length),
+             sine = imp_binary(c, &tn_op_divide, side[1], length);
     cosine = imp_choose(c, apart, cosine, one);
     if (f->half) {
         tn_value back = imp_with(c, &tn_op_less, side[0], 0);
-        cosine = imp_call1(c, &tn_op_abs, NULL, cosine);
-        sine = imp_choose(c, back, imp_call1(c, &tn_op_negative, NULL, sine), sine);
+        cosine = imp_unary(c, &tn_op_abs, cosine);
+        sine = imp_choose(c, back, imp_unary(c, &tn_op_negative, sine), sine);
     }
     tn_value to_cos = imp_const(c, TN_F32, cos(f->angle)), to_sin = imp_const(c, TN_F32, sin(f->angle));
     const tn_value with_sin[2] = {sine, to_sin}, with_cos[2] = {sine, to_cos};
@@ -184,7 +180,7 @@ static void turn_of(imp_node *c, tn_value marks, const frame *f, tn_value *out_c
 static tn_value middle_of(imp_node *c, tn_value v, tn_value *out_extent)
 {
     tn_value most = imp_reduce(c, &tn_op_max, v, 0), least = imp_reduce(c, &tn_op_min, v, 0);
-    *out_extent = two(c, &tn_op_subtract, most, least);
+    *out_extent = imp_binary(c, &tn_op_subtract, most, least);
     return scaled(c, plus(c, most, least), 0.5);
 }
 
@@ -213,8 +209,8 @@ static void landmarks_to_matrix(imp_node *c)
     }
     /* from the middle of the part to its corner; both are turned back */
     for (int i = 0; i < 2; i++)
-        middle[i] = two(c, &tn_op_subtract, middle[i], scaled(c, size[i], 0.5));
-    tn_value minus = imp_call1(c, &tn_op_negative, NULL, sine), across[2] = {cosine, minus};
+        middle[i] = imp_binary(c, &tn_op_subtract, middle[i], scaled(c, size[i], 0.5));
+    tn_value minus = imp_unary(c, &tn_op_negative, sine), across[2] = {cosine, minus};
     tn_value along[2] = {sine, cosine};
     for (int i = 0; i < 2; i++) {
         tn_value *row = i ? m.y : m.x;

@@ -35,7 +35,7 @@ static tn_value integer_sum(imp_node *c, int64_t function)
     int bits = y->dtype.bits == 16 ? 15 : 20;
     double twice = 2 * (double)fmaxf(tfl_in(c, 0)->scale[0], tfl_in(c, 1)->scale[0]);
     tn_value a = aligned(c, 0, bits, twice), b = aligned(c, 1, bits, twice);
-    tn_value sum = imp_call2(c, c->row->relay, NULL, a, b);
+    tn_value sum = imp_binary(c, c->row->relay, a, b);
     tfl_factor f = tfl_factor_of(twice / ((double)(1 << bits) * (double)y->scale[0]));
     return tfl_narrow(c, tfl_scaled(c, sum, 1, &f, 0), y, function);
 }
@@ -49,7 +49,7 @@ static void sum(imp_node *c)
         return;
     }
     tn_value a = tfl_real(c, 0), b = tfl_real(c, 1);
-    tfl_give(c, 0, limited(c, imp_call2(c, c->row->relay, NULL, a, b), function));
+    tfl_give(c, 0, limited(c, imp_binary(c, c->row->relay, a, b), function));
 }
 
 static void product(imp_node *c)
@@ -57,14 +57,14 @@ static void product(imp_node *c)
     int64_t function = imp_attr_int(c, "fused_activation_function", 0);
     if (!quantised_pair(c)) {
         tn_value a = tfl_real(c, 0), b = tfl_real(c, 1);
-        tfl_give(c, 0, limited(c, imp_call2(c, &tn_op_multiply, NULL, a, b), function));
+        tfl_give(c, 0, limited(c, imp_binary(c, &tn_op_multiply, a, b), function));
         return;
     }
     const tfl_tensor *y = tfl_out(c, 0);
     float scale = tfl_in(c, 0)->scale[0] * tfl_in(c, 1)->scale[0] / y->scale[0];
     tfl_factor f = tfl_factor_of((double)scale);
     tn_value a = tfl_centered(c, 0), b = tfl_centered(c, 1);
-    tn_value v = imp_call2(c, &tn_op_multiply, NULL, a, b);
+    tn_value v = imp_binary(c, &tn_op_multiply, a, b);
     imp_out(c, 0, tfl_narrow(c, tfl_scaled(c, v, 1, &f, 0), y, function));
 }
 
@@ -73,15 +73,14 @@ static void quotient(imp_node *c)
     int64_t function = imp_attr_int(c, "fused_activation_function", 0);
     tn_value a = tfl_real(c, 0), b = tfl_real(c, 1);
     bool real = tn_dtype_is_float(imp_type(a)->dtype);
-    tfl_give(c, 0,
-             limited(c, imp_call2(c, real ? &tn_op_divide : &tn_op_trunc_divide, NULL, a, b), function));
+    tfl_give(c, 0, limited(c, imp_binary(c, real ? &tn_op_divide : &tn_op_trunc_divide, a, b), function));
 }
 
 /* Of two operands of one type, integers as they are. */
 static void pair(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = imp_in(c, 1);
-    imp_out(c, 0, imp_call2(c, c->row->relay, NULL, a, b));
+    imp_out(c, 0, imp_binary(c, c->row->relay, a, b));
 }
 
 static tn_value compared(imp_node *c, uint32_t i)
@@ -98,7 +97,7 @@ static void comparison(imp_node *c)
         return;
     }
     tn_value a = compared(c, 0), b = compared(c, 1);
-    imp_out(c, 0, imp_call2(c, c->row->relay, NULL, a, b));
+    imp_out(c, 0, imp_binary(c, c->row->relay, a, b));
 }
 
 /* Of bytes, on the grid of sums with 7 more bits. */
@@ -108,9 +107,9 @@ static tn_value integer_square(imp_node *c)
     const tfl_tensor *y = tfl_out(c, 0);
     double twice = 2 * (double)fmaxf(tfl_in(c, 0)->scale[0], tfl_in(c, 1)->scale[0]);
     tn_value a = aligned(c, 0, MORE, twice), b = aligned(c, 1, MORE, twice);
-    tn_value d = imp_call2(c, &tn_op_subtract, NULL, a, b);
+    tn_value d = imp_binary(c, &tn_op_subtract, a, b);
     tfl_factor f = tfl_factor_of(twice * twice / ((double)(1 << 2 * MORE) * (double)y->scale[0]));
-    return tfl_narrow(c, tfl_scaled(c, imp_call2(c, &tn_op_multiply, NULL, d, d), 1, &f, 0), y, 0);
+    return tfl_narrow(c, tfl_scaled(c, imp_binary(c, &tn_op_multiply, d, d), 1, &f, 0), y, 0);
 }
 
 static void squared_difference(imp_node *c)
@@ -120,15 +119,15 @@ static void squared_difference(imp_node *c)
         return;
     }
     tn_value a = tfl_real(c, 0), b = tfl_real(c, 1);
-    tn_value d = imp_call2(c, &tn_op_subtract, NULL, a, b);
-    tfl_give(c, 0, imp_call2(c, &tn_op_multiply, NULL, d, d));
+    tn_value d = imp_binary(c, &tn_op_subtract, a, b);
+    tfl_give(c, 0, imp_binary(c, &tn_op_multiply, d, d));
 }
 
 static void add_n(imp_node *c)
 {
     tn_value v = imp_in(c, 0);
     for (uint32_t i = 1; i < imp_n_in(c); i++)
-        v = imp_call2(c, &tn_op_add, NULL, v, imp_in(c, i));
+        v = imp_binary(c, &tn_op_add, v, imp_in(c, i));
     imp_out(c, 0, v);
 }
 
@@ -231,7 +230,7 @@ static void unary(imp_node *c)
     else if (i < n && word && by_table[i].curve)
         by_curve(c, by_table[i].curve);
     else
-        tfl_give(c, 0, imp_call1(c, c->row->relay, NULL, tfl_real(c, 0)));
+        tfl_give(c, 0, imp_unary(c, c->row->relay, tfl_real(c, 0)));
 }
 
 static void gelu(imp_node *c)
@@ -242,7 +241,7 @@ static void gelu(imp_node *c)
     else if (is_word(tfl_in(c, 0)) && is_word(tfl_out(c, 0)))
         by_curve(c, by_tanh ? gelu_tanh_curve : gelu_erf_curve);
     else
-        tfl_give(c, 0, imp_call1(c, by_tanh ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, NULL, tfl_real(c, 0)));
+        tfl_give(c, 0, imp_unary(c, by_tanh ? &tn_op_nn_gelu_tanh : &tn_op_nn_gelu, tfl_real(c, 0)));
 }
 
 static void elu(imp_node *c)
@@ -284,8 +283,8 @@ static tn_value two_slopes(imp_node *c, tn_value v, tn_value below, double slope
     const tfl_tensor *x = tfl_in(c, 0), *y = tfl_out(c, 0);
     tfl_factor pass = tfl_factor_of((double)(x->scale[0] / y->scale[0])), other = tfl_factor_of(fabs(slope));
     tn_value minus = tfl_scaled(c, below, 1, &other, 0);
-    tn_value choice[] = {imp_call2(c, &tn_op_less, NULL, v, tfl_int(c, 0)),
-                         slope < 0 ? imp_call1(c, &tn_op_negative, NULL, minus) : minus,
+    tn_value choice[] = {imp_binary(c, &tn_op_less, v, tfl_int(c, 0)),
+                         slope < 0 ? imp_unary(c, &tn_op_negative, minus) : minus,
                          tfl_scaled(c, v, 1, &pass, 0)};
     return tfl_narrow(c, imp_call(c, &tn_op_where, NULL, 3, choice), y, 0);
 }
@@ -311,7 +310,7 @@ static void prelu(imp_node *c)
         return;
     }
     tn_value v = tfl_centered(c, 0), slope = tfl_centered(c, 1);
-    tn_value below = imp_call2(c, &tn_op_multiply, NULL, v, slope);
+    tn_value below = imp_binary(c, &tn_op_multiply, v, slope);
     imp_out(c, 0, two_slopes(c, v, below, (double)(x->scale[0] * w->scale[0] / y->scale[0])));
 }
 
@@ -362,13 +361,13 @@ static void hard_swish(imp_node *c)
     if (is_byte(tfl_in(c, 0)) && is_byte(tfl_out(c, 0)))
         tfl_by_table(c, hard_swish_of);
     else
-        tfl_give(c, 0, imp_call1(c, &tn_op_nn_hardswish, NULL, tfl_real(c, 0)));
+        tfl_give(c, 0, imp_unary(c, &tn_op_nn_hardswish, tfl_real(c, 0)));
 }
 
 static void square(imp_node *c)
 {
     tn_value v = tfl_real(c, 0);
-    tfl_give(c, 0, imp_call2(c, &tn_op_multiply, NULL, v, v));
+    tfl_give(c, 0, imp_binary(c, &tn_op_multiply, v, v));
 }
 
 static void zeros_like(imp_node *c)
@@ -414,11 +413,11 @@ static void fake_quant(imp_node *c)
     zero = zero < low ? low : zero > high ? high : roundf(zero);
     tn_value v = imp_clip(c, imp_in(c, 0), (double)((low - zero) * scale), (double)((high - zero) * scale));
     tn_value from = imp_const(c, TN_F32, (double)((low - zero) * scale));
-    v = imp_call2(c, &tn_op_subtract, NULL, v, from);
-    v = imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, TN_F32, (double)(1 / scale)));
-    v = imp_call1(c, &tn_op_floor, NULL, imp_call2(c, &tn_op_add, NULL, v, imp_const(c, TN_F32, 0.5)));
-    v = imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, TN_F32, (double)scale));
-    imp_out(c, 0, imp_call2(c, &tn_op_add, NULL, v, from));
+    v = imp_binary(c, &tn_op_subtract, v, from);
+    v = imp_binary(c, &tn_op_multiply, v, imp_const(c, TN_F32, (double)(1 / scale)));
+    v = imp_unary(c, &tn_op_floor, imp_binary(c, &tn_op_add, v, imp_const(c, TN_F32, 0.5)));
+    v = imp_binary(c, &tn_op_multiply, v, imp_const(c, TN_F32, (double)scale));
+    imp_out(c, 0, imp_binary(c, &tn_op_add, v, from));
 }
 
 static void select(imp_node *c)
@@ -437,15 +436,13 @@ static void atan2_op(imp_node *c)
 {
     tn_value y = imp_in(c, 0), x = imp_in(c, 1), zero = imp_const(c, TN_F32, 0),
              pi = imp_const(c, TN_F32, M_PI);
-    tn_value base = imp_call1(c, &tn_op_atan, NULL, imp_call2(c, &tn_op_divide, NULL, y, x));
-    tn_value below = imp_call2(c, &tn_op_less, NULL, y, zero),
-             left = imp_call2(c, &tn_op_less, NULL, x, zero);
-    tn_value up = imp_call2(c, &tn_op_add, NULL, base, pi),
-             down = imp_call2(c, &tn_op_subtract, NULL, base, pi);
+    tn_value base = imp_unary(c, &tn_op_atan, imp_binary(c, &tn_op_divide, y, x));
+    tn_value below = imp_binary(c, &tn_op_less, y, zero), left = imp_binary(c, &tn_op_less, x, zero);
+    tn_value up = imp_binary(c, &tn_op_add, base, pi), down = imp_binary(c, &tn_op_subtract, base, pi);
     tn_value turned = imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){below, down, up});
     tn_value v = imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){left, turned, base});
-    tn_value x0 = imp_call2(c, &tn_op_equal, NULL, x, zero), y0 = imp_call2(c, &tn_op_equal, NULL, y, zero);
-    tn_value both = imp_call2(c, &tn_op_logical_and, NULL, x0, y0);
+    tn_value x0 = imp_binary(c, &tn_op_equal, x, zero), y0 = imp_binary(c, &tn_op_equal, y, zero);
+    tn_value both = imp_binary(c, &tn_op_logical_and, x0, y0);
     imp_out(c, 0, imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){both, zero, v}));
 }
 

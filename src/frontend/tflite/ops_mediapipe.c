@@ -104,7 +104,7 @@ static tn_value activated(imp_node *c, tn_value v, int64_t activation)
     tn_clip_attr a = {activation == RELU_N1_TO_1 ? -1 : 0, activation == RELU    ? INFINITY
                                                            : activation == RELU6 ? 6
                                                                                  : 1};
-    return activation == RELU ? imp_call1(c, &tn_op_nn_relu, NULL, v) : imp_call1(c, &tn_op_clip, &a, v);
+    return activation == RELU ? imp_unary(c, &tn_op_nn_relu, v) : imp_call1(c, &tn_op_clip, &a, v);
 }
 
 /* The second result says where in its window the largest element is, as a float with 0.1 added. */
@@ -136,7 +136,7 @@ static void max_unpooling(imp_node *c)
     int64_t count = k.rows * k.columns;
     const tn_expr *line[] = {tn_idx(c->pool, count), tn_idx(c->pool, 1)};
     tn_value places = imp_reshape(c, imp_count_up(c, tn_idx(c->pool, count)), 2, line);
-    tn_value is = imp_call2(c, &tn_op_equal, NULL, imp_unsqueeze(c, at, 3), places);
+    tn_value is = imp_binary(c, &tn_op_equal, imp_unsqueeze(c, at, 3), places);
     tn_value one = imp_unsqueeze(c, x, 3), zero = imp_const(c, imp_type(x)->dtype, 0);
     tn_value v = imp_choose(c, is, one, zero);
     const tn_expr *parts[] = {d[0], d[1], d[2], tn_idx(c->pool, k.rows), tn_idx(c->pool, k.columns), d[3]};

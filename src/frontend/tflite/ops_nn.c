@@ -346,7 +346,7 @@ static void average_pool(imp_node *c)
         return;
     }
     v = imp_cast(c, tfl_rounded(c, v), TN_I32);
-    v = imp_call2(c, &tn_op_subtract, NULL, v, tfl_int(c, y->zero[0]));
+    v = imp_binary(c, &tn_op_subtract, v, tfl_int(c, y->zero[0]));
     imp_out(c, 0, tfl_narrow(c, v, y, function));
 }
 
@@ -357,8 +357,8 @@ static void l2_pool(imp_node *c)
     imp_window w;
     if (!pool_window(c, x, &w))
         return;
-    tn_value v = imp_pool(c, IMP_POOL_AVERAGE, imp_call2(c, &tn_op_multiply, NULL, x, x), &w, false);
-    imp_out(c, 0, tfl_activate(c, imp_call1(c, &tn_op_sqrt, NULL, v), function));
+    tn_value v = imp_pool(c, IMP_POOL_AVERAGE, imp_binary(c, &tn_op_multiply, x, x), &w, false);
+    imp_out(c, 0, tfl_activate(c, imp_unary(c, &tn_op_sqrt, v), function));
 }
 
 /* ---- rows ---- */
@@ -376,7 +376,7 @@ static void softmax(imp_node *c)
     }
     tn_value v = tfl_real(c, 0);
     if (beta != 1)
-        v = imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, TN_F32, beta));
+        v = imp_binary(c, &tn_op_multiply, v, imp_const(c, TN_F32, beta));
     tfl_give(c, 0, imp_call1(c, c->row->relay, &last, v));
 }
 
@@ -386,9 +386,9 @@ static void l2_normalize(imp_node *c)
     int64_t function = imp_attr_int(c, "fused_activation_function", 0);
     tn_axes_attr a = {tn_ints_make(c->arena, 1, &last), true, false};
     tn_value x = tfl_real(c, 0);
-    tn_value n = imp_call1(c, &tn_op_sum, &a, imp_call2(c, &tn_op_multiply, NULL, x, x));
-    n = tfl_with(c, &tn_op_maximum, imp_call1(c, &tn_op_sqrt, NULL, n), 1e-6);
-    tfl_give(c, 0, tfl_activate(c, imp_call2(c, &tn_op_divide, NULL, x, n), function));
+    tn_value n = imp_call1(c, &tn_op_sum, &a, imp_binary(c, &tn_op_multiply, x, x));
+    n = tfl_with(c, &tn_op_maximum, imp_unary(c, &tn_op_sqrt, n), 1e-6);
+    tfl_give(c, 0, tfl_activate(c, imp_binary(c, &tn_op_divide, x, n), function));
 }
 
 /* `radius` channels before and as many after, as TensorFlow and LiteRT's optimised kernel have them. Its reference

@@ -9,8 +9,8 @@
 
 enum { RELU = 1, TANH = 4 };
 
-tn_value tfl_plus(imp_node *c, tn_value a, tn_value b) { return imp_call2(c, &tn_op_add, NULL, a, b); }
-tn_value tfl_times(imp_node *c, tn_value a, tn_value b) { return imp_call2(c, &tn_op_multiply, NULL, a, b); }
+tn_value tfl_plus(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_add, a, b); }
+tn_value tfl_times(imp_node *c, tn_value a, tn_value b) { return imp_binary(c, &tn_op_multiply, a, b); }
 
 static tn_value real(imp_node *c, uint32_t i) { return imp_cast(c, tfl_real(c, i), TN_F32); }
 
@@ -92,9 +92,9 @@ static tn_value completed(imp_node *c, const tfl_lstm *l, tn_value z, int k, tn_
     if (!l->norm)
         return z;
     tn_axes_attr a = {tn_ints_make(c->arena, 1, last), true, false};
-    z = imp_call2(c, &tn_op_subtract, NULL, z, imp_call1(c, &tn_op_mean, &a, z));
+    z = imp_binary(c, &tn_op_subtract, z, imp_call1(c, &tn_op_mean, &a, z));
     tn_value variance = imp_call1(c, &tn_op_mean, &a, tfl_times(c, z, z));
-    z = tfl_times(c, z, imp_call1(c, &tn_op_rsqrt, NULL, imp_with(c, &tn_op_add, variance, 1e-8)));
+    z = tfl_times(c, z, imp_unary(c, &tn_op_rsqrt, imp_with(c, &tn_op_add, variance, 1e-8)));
     z = tfl_times(c, z, real(c, l->norm + (uint32_t)k));
     return tfl_plus(c, z, real(c, l->bias + (uint32_t)k));
 }
@@ -104,7 +104,7 @@ static tn_value clipped(imp_node *c, tn_value v, double limit)
     return limit > 0 ? imp_clip(c, v, -limit, limit) : v;
 }
 
-static tn_value sigmoid(imp_node *c, tn_value v) { return imp_call1(c, &tn_op_sigmoid, NULL, v); }
+static tn_value sigmoid(imp_node *c, tn_value v) { return imp_unary(c, &tn_op_sigmoid, v); }
 
 /* state: the result, the cell. x: all gates of the data. */
 static void float_step(imp_node *c, const imp_scan *s, tn_value x, tn_value state[], tn_value *out)
@@ -113,7 +113,7 @@ static void float_step(imp_node *c, const imp_scan *s, tn_value x, tn_value stat
     tn_value none = {0}, z = tfl_plus(c, x, imp_dense(c, state[0], l->recurrent, NULL)), cell = state[1];
     tn_value f = sigmoid(c, completed(c, l, gate_of(c, l, z, 1), 1, cell));
     tn_value i = !l->coupled ? sigmoid(c, completed(c, l, gate_of(c, l, z, 0), 0, cell))
-                             : imp_call1(c, &tn_op_negative, NULL, imp_with(c, &tn_op_subtract, f, 1));
+                             : imp_unary(c, &tn_op_negative, imp_with(c, &tn_op_subtract, f, 1));
     tn_value g = tfl_activate(c, completed(c, l, gate_of(c, l, z, 2), 2, none), l->function);
     tn_value kept = tfl_times(c, f, cell), added = tfl_times(c, i, g);
     cell = clipped(c, tfl_plus(c, kept, added), l->cell_clip);
@@ -232,11 +232,11 @@ static void basic_lstm(imp_node *c)
     tn_value bias = real(c, 3), z = tfl_plus(c, imp_dense(c, both, w, NULL), bias);
     for (int k = 0; k < 4; k++) {
         part[k] = imp_slice(c, z, 1, k * (rows / 4), (k + 1) * (rows / 4));
-        part[k] = imp_call1(c, k == 1 ? &tn_op_tanh : &tn_op_sigmoid, NULL, part[k]);
+        part[k] = imp_unary(c, k == 1 ? &tn_op_tanh : &tn_op_sigmoid, part[k]);
     }
     tn_value added = tfl_times(c, part[0], part[1]), kept = tfl_times(c, part[2], cell);
     cell = tfl_plus(c, added, kept);
-    tn_value h = tfl_times(c, part[3], imp_call1(c, &tn_op_tanh, NULL, cell));
+    tn_value h = tfl_times(c, part[3], imp_unary(c, &tn_op_tanh, cell));
     const tn_value out[] = {h, cell, both, z};
     for (uint32_t i = 0; i < 4; i++)
         imp_out_any(c, i, out[i]);

@@ -48,9 +48,9 @@ static tn_value blended(imp_node *c, tn_value x, int axis, const between *b)
         tn_value weight = imp_const_ints(c, imp_type(x)->dtype, 1, (uint32_t)b->n, b->weight[k]);
         tn_expand_dims_attr behind = {1, imp_rank(x) - 1 - axis};
         weight = imp_call1(c, &tn_op_expand_dims, &behind, weight);
-        part[k] = imp_call2(c, &tn_op_multiply, NULL, imp_take(c, x, at, axis), weight);
+        part[k] = imp_binary(c, &tn_op_multiply, imp_take(c, x, at, axis), weight);
     }
-    return imp_call2(c, &tn_op_add, NULL, part[0], part[1]);
+    return imp_binary(c, &tn_op_add, part[0], part[1]);
 }
 
 /* Ties of the sums, in units of 1 << 2 * BITS, go away from 0. */
@@ -62,7 +62,7 @@ static tn_value integer_bilinear(imp_node *c, tn_value x, const int64_t in[2], c
     tn_value v = blended(c, blended(c, imp_cast(c, x, wide), 1, &rows), 2, &columns);
     double half = (double)(INT64_C(1) << (2 * BITS - 1));
     tn_value above = tfl_with(c, &tn_op_greater, v, 0), up = imp_const(c, wide, half);
-    v = imp_call2(c, &tn_op_add, NULL, v, imp_choose(c, above, up, imp_const(c, wide, -half)));
+    v = imp_binary(c, &tn_op_add, v, imp_choose(c, above, up, imp_const(c, wide, -half)));
     return imp_cast(c, tfl_with(c, &tn_op_trunc_divide, v, 2 * half), t);
 }
 
@@ -112,13 +112,13 @@ static tn_value byte_bilinear(imp_node *c, tn_value x, const int64_t in[2], cons
     for (int k = 0; k < 4 && !c->bad; k++) {
         int row = k & 1, column = k >> 1;
         tn_value v = imp_take(c, imp_take(c, x, at[0][row], 1), at[1][column], 2);
-        v = imp_call2(c, &tn_op_multiply, NULL, imp_cast(c, v, TN_F32), factor[0][row]);
+        v = imp_binary(c, &tn_op_multiply, imp_cast(c, v, TN_F32), factor[0][row]);
         /* exact, then rounded: the reference has no fused multiply-add */
         v = imp_cast(c, v, TN_F64);
-        v = imp_cast(c, imp_call2(c, &tn_op_multiply, NULL, v, factor[1][column]), TN_F32);
-        sum = k ? imp_call2(c, &tn_op_add, NULL, sum, v) : v;
+        v = imp_cast(c, imp_binary(c, &tn_op_multiply, v, factor[1][column]), TN_F32);
+        sum = k ? imp_binary(c, &tn_op_add, sum, v) : v;
     }
-    return imp_cast(c, imp_call1(c, &tn_op_floor, NULL, tfl_with(c, &tn_op_add, sum, 0.5)), TN_U8);
+    return imp_cast(c, imp_unary(c, &tn_op_floor, tfl_with(c, &tn_op_add, sum, 0.5)), TN_U8);
 }
 
 /* ---- all ---- */

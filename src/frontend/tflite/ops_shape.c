@@ -117,8 +117,8 @@ static tn_value on_grid_of_result(imp_node *c, uint32_t i)
         return v;
     float scale = x->scale[0] * (1.0f / y->scale[0]), bias = -(float)x->zero[0] * scale;
     v = tfl_with(c, &tn_op_multiply, imp_cast(c, v, TN_F32), (double)scale);
-    v = tfl_rounded(c, imp_call2(c, &tn_op_add, NULL, v, imp_const(c, TN_F32, (double)bias)));
-    v = imp_call2(c, &tn_op_add, NULL, v, imp_const(c, TN_F32, (double)y->zero[0]));
+    v = tfl_rounded(c, imp_binary(c, &tn_op_add, v, imp_const(c, TN_F32, (double)bias)));
+    v = imp_binary(c, &tn_op_add, v, imp_const(c, TN_F32, (double)y->zero[0]));
     return imp_cast(c, v, y->dtype);
 }
 
@@ -387,7 +387,7 @@ static void one_hot(imp_node *c)
     tn_one_hot_attr a = {.axis = imp_attr_int(c, "axis", -1)};
     a.depth = imp_extents_in(c, depth, "the depth");
     at = imp_cast(c, at, TN_I64);
-    tn_value below = imp_call2(c, &tn_op_less, NULL, at, imp_i64(c, 0));
+    tn_value below = imp_binary(c, &tn_op_less, at, imp_i64(c, 0));
     at = imp_choose(c, below, imp_i64(c, INT32_MAX), at);
     imp_out(c, 0, imp_call(c, &tn_op_one_hot, &a, 3, (const tn_value[]){at, on, off}));
 }
@@ -436,10 +436,9 @@ static void where(imp_node *c)
         return;
     tn_value at = imp_positions(c, imp_flat(c, imp_cast(c, x, TN_BOOL1)));
     for (int d = t->n - 1; d >= 0 && !c->bad; d--) {
-        tn_value extent = imp_extent_of(c, x, d),
-                 above = d ? imp_call2(c, &tn_op_divide, NULL, at, extent) : at;
-        tn_value whole = d ? imp_call2(c, &tn_op_multiply, NULL, above, extent) : at;
-        row[d] = imp_unsqueeze(c, d ? imp_call2(c, &tn_op_subtract, NULL, at, whole) : at, 1);
+        tn_value extent = imp_extent_of(c, x, d), above = d ? imp_binary(c, &tn_op_divide, at, extent) : at;
+        tn_value whole = d ? imp_binary(c, &tn_op_multiply, above, extent) : at;
+        row[d] = imp_unsqueeze(c, d ? imp_binary(c, &tn_op_subtract, at, whole) : at, 1);
         at = above;
     }
     imp_out(c, 0, imp_concat(c, (uint32_t)t->n, row, 1));
@@ -467,10 +466,10 @@ static void dynamic_update_slice(imp_node *c)
     for (int d = 0; d < r && !c->bad; d++) { /* indices of each element, moved by where the update begins */
         const tn_expr *n = imp_type(update)->dim[d];
         tn_value all = imp_extent_of(c, x, d), part = imp_extent_of(c, update, d);
-        tn_value room = imp_call2(c, &tn_op_subtract, NULL, all, part);
+        tn_value room = imp_binary(c, &tn_op_subtract, all, part);
         tn_value at = imp_squeeze(c, imp_slice(c, start, 0, d, d + 1), 0);
-        at = tfl_with(c, &tn_op_maximum, imp_call2(c, &tn_op_minimum, NULL, at, room), 0);
-        row[d] = imp_call2(c, &tn_op_add, NULL, imp_count_up(c, n), at);
+        at = tfl_with(c, &tn_op_maximum, imp_binary(c, &tn_op_minimum, at, room), 0);
+        row[d] = imp_binary(c, &tn_op_add, imp_count_up(c, n), at);
         tn_expand_dims_attr behind = {1, r - 1 - d};
         tn_broadcast_to_attr wide = {tn_dims_make(c->arena, (uint32_t)r, imp_type(update)->dim)};
         row[d] = behind.num_newaxis ? imp_call1(c, &tn_op_expand_dims, &behind, row[d]) : row[d];

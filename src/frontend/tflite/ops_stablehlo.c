@@ -8,12 +8,12 @@
 
 static bool is_bool(tn_value v) { return tn_dtype_is_bool(imp_type(v)->dtype); }
 
-static void unary(imp_node *c) { imp_out(c, 0, imp_call1(c, c->row->relay, NULL, imp_in(c, 0))); }
+static void unary(imp_node *c) { imp_out(c, 0, imp_unary(c, c->row->relay, imp_in(c, 0))); }
 
 static void binary(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = imp_in(c, 1);
-    imp_out(c, 0, imp_call2(c, c->row->relay, NULL, a, b));
+    imp_out(c, 0, imp_binary(c, c->row->relay, a, b));
 }
 
 /* Of bools logical, of integers bit by bit. */
@@ -22,35 +22,35 @@ static void bits(imp_node *c)
     tn_value a = imp_in(c, 0), b = imp_in(c, 1);
     bool both = c->row->relay == &tn_op_bitwise_and;
     const tn_op *op = !is_bool(a) ? c->row->relay : both ? &tn_op_logical_and : &tn_op_logical_or;
-    imp_out(c, 0, imp_call2(c, op, NULL, a, b));
+    imp_out(c, 0, imp_binary(c, op, a, b));
 }
 
 static void divide(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = imp_in(c, 1);
     bool real = tn_dtype_is_float(imp_type(a)->dtype);
-    imp_out(c, 0, imp_call2(c, real ? &tn_op_divide : &tn_op_trunc_divide, NULL, a, b));
+    imp_out(c, 0, imp_binary(c, real ? &tn_op_divide : &tn_op_trunc_divide, a, b));
 }
 
 /* a - trunc(a / b) b, of integers; of floats the sign is a's, too. */
 static void remainder_of(imp_node *c)
 {
     tn_value a = imp_in(c, 0), b = imp_in(c, 1);
-    imp_out(c, 0, imp_call2(c, &tn_op_mod, NULL, a, b));
+    imp_out(c, 0, imp_binary(c, &tn_op_mod, a, b));
 }
 
 static void cube_root(imp_node *c)
 {
-    tn_value x = imp_in(c, 0), size = imp_call1(c, &tn_op_abs, NULL, x);
+    tn_value x = imp_in(c, 0), size = imp_unary(c, &tn_op_abs, x);
     tn_value root = imp_with(c, &tn_op_power, size, 1.0 / 3.0);
-    imp_out(c, 0, imp_call2(c, &tn_op_multiply, NULL, imp_call1(c, &tn_op_sign, NULL, x), root));
+    imp_out(c, 0, imp_binary(c, &tn_op_multiply, imp_unary(c, &tn_op_sign, x), root));
 }
 
 static void clamp(imp_node *c)
 {
     tn_value low = imp_in(c, 0), x = imp_in(c, 1), high = imp_in(c, 2);
-    x = imp_call2(c, &tn_op_maximum, NULL, x, low);
-    imp_out(c, 0, imp_call2(c, &tn_op_minimum, NULL, x, high));
+    x = imp_binary(c, &tn_op_maximum, x, low);
+    imp_out(c, 0, imp_binary(c, &tn_op_minimum, x, high));
 }
 
 static void select_op(imp_node *c)
@@ -69,7 +69,7 @@ static void compare(imp_node *c)
     if (direction < 0 || direction > 5)
         imp_refuse(c, IMP_BAD_VALUE, "comparison_direction is %lld", (long long)direction);
     if (!c->bad)
-        imp_out(c, 0, imp_call2(c, op[direction], NULL, a, b));
+        imp_out(c, 0, imp_binary(c, op[direction], a, b));
 }
 
 /* ---- shapes ---- */
@@ -199,8 +199,8 @@ static tn_value start_at(imp_node *c, uint32_t i, tn_value x, int d, int64_t siz
 {
     tn_value at = imp_cast(c, imp_in(c, i), TN_I64), room = imp_extent_of(c, x, d);
     at = imp_rank(at) ? imp_reshape(c, at, 0, NULL) : at;
-    room = imp_call2(c, &tn_op_subtract, NULL, room, imp_i64(c, size));
-    return imp_with(c, &tn_op_maximum, imp_call2(c, &tn_op_minimum, NULL, at, room), 0);
+    room = imp_binary(c, &tn_op_subtract, room, imp_i64(c, size));
+    return imp_with(c, &tn_op_maximum, imp_binary(c, &tn_op_minimum, at, room), 0);
 }
 
 static void dynamic_slice(imp_node *c)
@@ -213,7 +213,7 @@ static void dynamic_slice(imp_node *c)
     tn_value y = x;
     for (int d = 0; d < r && !c->bad; d++) {
         tn_value from = start_at(c, (uint32_t)d + 1, x, d, size.at[d]);
-        tn_value at = imp_call2(c, &tn_op_add, NULL, imp_count_up(c, tn_idx(c->pool, size.at[d])), from);
+        tn_value at = imp_binary(c, &tn_op_add, imp_count_up(c, tn_idx(c->pool, size.at[d])), from);
         y = imp_take(c, y, at, d);
     }
     imp_out(c, 0, y);
@@ -225,7 +225,7 @@ static tn_value places(imp_node *c, tn_dims d, const tn_value from[])
     tn_value row[IMP_MAX_RANK];
     for (uint32_t i = 0; i < d.n && !c->bad; i++) {
         row[i] = counted(c, d, i);
-        row[i] = from[i].def ? imp_call2(c, &tn_op_add, NULL, row[i], from[i]) : row[i];
+        row[i] = from[i].def ? imp_binary(c, &tn_op_add, row[i], from[i]) : row[i];
         row[i] = imp_unsqueeze(c, row[i], (int64_t)d.n);
     }
     return c->bad ? (tn_value){0} : imp_concat(c, d.n, row, (int64_t)d.n);
@@ -296,7 +296,7 @@ static void reduce(imp_node *c)
     first = imp_rank(first) ? imp_reshape(c, first, 0, NULL) : first;
     bool logic = is_bool(x);
     tn_value v = a.axis.n ? imp_call1(c, how->reduce, &a, logic ? imp_cast(c, x, TN_U8) : x) : x;
-    imp_out(c, 0, imp_call2(c, how->binary, NULL, logic ? imp_cast(c, v, TN_BOOL1) : v, first));
+    imp_out(c, 0, imp_binary(c, how->binary, logic ? imp_cast(c, v, TN_BOOL1) : v, first));
 }
 
 /* true: the graph compares its first two operands, and says that the smaller one is first. */

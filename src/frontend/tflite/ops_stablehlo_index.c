@@ -86,15 +86,15 @@ static bool read_windows(imp_node *c, tn_value x, tn_value index, const char *dr
 
 static tn_value limited(imp_node *c, tn_value v, tn_value least, tn_value most)
 {
-    v = imp_call2(c, &tn_op_minimum, NULL, v, most);
-    return imp_call2(c, &tn_op_maximum, NULL, v, least);
+    v = imp_binary(c, &tn_op_minimum, v, most);
+    return imp_binary(c, &tn_op_maximum, v, least);
 }
 
 /* How far a window can go along dimension d of x. */
 static tn_value room_of(imp_node *c, tn_value x, const windows *w, int d)
 {
     tn_value extent = imp_extent_of(c, x, d), size = imp_i64(c, w->size[d]);
-    return imp_call2(c, &tn_op_subtract, NULL, extent, size);
+    return imp_binary(c, &tn_op_subtract, extent, size);
 }
 
 /* Indices [batch.., shown.., rank] of the elements of all windows. */
@@ -121,7 +121,7 @@ static tn_value places(imp_node *c, const windows *w)
             tn_expand_dims_attr rest = {1, (int64_t)w->shown.n - 1 - at};
             tn_value i = imp_count_up(c, tn_idx(c->pool, w->size[d]));
             i = rest.num_newaxis ? imp_call1(c, &tn_op_expand_dims, &rest, i) : i;
-            v = imp_call2(c, &tn_op_add, NULL, v, i);
+            v = imp_binary(c, &tn_op_add, v, i);
         }
         row[d] = imp_unsqueeze(c, n ? imp_call1(c, &tn_op_broadcast_to, &all, v) : v, n);
     }
@@ -172,9 +172,9 @@ static tn_value is_inside(imp_node *c, tn_value x, const windows *w)
         if (!w->base[d].def)
             continue;
         tn_value low = imp_with(c, &tn_op_greater_equal, w->base[d], 0), room = room_of(c, x, w, d);
-        tn_value high = imp_call2(c, &tn_op_less_equal, NULL, w->base[d], room);
-        tn_value one = imp_call2(c, &tn_op_logical_and, NULL, low, high);
-        all = all.def ? imp_call2(c, &tn_op_logical_and, NULL, all, one) : one;
+        tn_value high = imp_binary(c, &tn_op_less_equal, w->base[d], room);
+        tn_value one = imp_binary(c, &tn_op_logical_and, low, high);
+        all = all.def ? imp_binary(c, &tn_op_logical_and, all, one) : one;
     }
     return all;
 }

@@ -92,7 +92,7 @@ static tn_value joined_along(imp_node *c, tn_value x, int d, const int64_t w[3],
     int64_t n = (extent - (size - 1) * dilation - 1) / step + 1;
     tn_value y = stepped(c, x, d, 0, n, step);
     for (int64_t k = 1; k < size && !c->bad; k++)
-        y = imp_call2(c, op, NULL, y, stepped(c, x, d, k * dilation, n, step));
+        y = imp_binary(c, op, y, stepped(c, x, d, k * dilation, n, step));
     return y;
 }
 
@@ -104,7 +104,7 @@ static tn_value reduced(imp_node *c, tn_value x, tn_value first, const tn_ints w
             imp_refuse(c, IMP_BAD_VALUE, "its windows do not fit %s", imp_type_text(c, imp_type(x)));
     for (int d = 0; d < rank && !c->bad; d++)
         x = joined_along(c, x, d, (const int64_t[]){w[0].at[d], w[1].at[d], w[2].at[d]}, op);
-    return imp_call2(c, op, NULL, x, first);
+    return imp_binary(c, op, x, first);
 }
 
 /* Data, the first value, windows, steps, dilations. */

@@ -73,15 +73,15 @@ tn_value tfl_real(imp_node *c, uint32_t i)
 tn_value tfl_rounded(imp_node *c, tn_value v)
 {
     v = imp_clip(c, v, -(double)FLT_MAX, (double)FLT_MAX);
-    tn_value whole = imp_call1(c, &tn_op_trunc, NULL, v);
-    tn_value rest = imp_call2(c, &tn_op_subtract, NULL, v, whole);
-    rest = imp_call1(c, &tn_op_trunc, NULL, imp_call2(c, &tn_op_add, NULL, rest, rest));
-    return imp_call2(c, &tn_op_add, NULL, whole, rest);
+    tn_value whole = imp_unary(c, &tn_op_trunc, v);
+    tn_value rest = imp_binary(c, &tn_op_subtract, v, whole);
+    rest = imp_unary(c, &tn_op_trunc, imp_binary(c, &tn_op_add, rest, rest));
+    return imp_binary(c, &tn_op_add, whole, rest);
 }
 
 static tn_value quantised(imp_node *c, tn_value v, const tfl_tensor *t)
 {
-    v = imp_call2(c, &tn_op_divide, NULL, v, scales(c, t));
+    v = imp_binary(c, &tn_op_divide, v, scales(c, t));
     v = tfl_with(c, &tn_op_add, tfl_rounded(c, v), (double)t->zero[0]);
     return imp_cast(c, v, t->dtype);
 }
@@ -104,10 +104,10 @@ tn_value tfl_activate(imp_node *c, tn_value v, int64_t function)
 {
     switch (function) {
     case NONE: return v;
-    case RELU: return imp_call1(c, &tn_op_nn_relu, NULL, v);
+    case RELU: return imp_unary(c, &tn_op_nn_relu, v);
     case RELU_N1_TO_1: return imp_clip(c, v, -1, 1);
     case RELU6: return imp_clip(c, v, 0, 6);
-    case TANH: return imp_call1(c, &tn_op_tanh, NULL, v);
+    case TANH: return imp_unary(c, &tn_op_tanh, v);
     default: break;
     }
     imp_refuse(c, IMP_BAD_VALUE, "activation function %lld of the schema is not supported",
@@ -162,7 +162,7 @@ tfl_factor tfl_factor_of(double real)
 
 tn_value tfl_with(imp_node *c, const tn_op *op, tn_value v, double k)
 {
-    return imp_call2(c, op, NULL, v, imp_const(c, imp_type(v)->dtype, k));
+    return imp_binary(c, op, v, imp_const(c, imp_type(v)->dtype, k));
 }
 
 tn_value tfl_int(imp_node *c, int64_t v) { return imp_const(c, TN_I32, (double)v); }
@@ -205,7 +205,7 @@ static tn_value rescaled(imp_node *c, tn_value v, uint32_t n, const tfl_factor f
     tn_rescale_attr a = {once};
     factors s = split(c, n, f, axis, imp_rank(v));
     if (s.left.def)
-        v = imp_call2(c, &tn_op_left_shift, NULL, v, imp_cast(c, s.left, imp_type(v)->dtype));
+        v = imp_binary(c, &tn_op_left_shift, v, imp_cast(c, s.left, imp_type(v)->dtype));
     return imp_call(c, &tn_op_qnn_rescale, &a, 3, (const tn_value[]){v, s.multiplier, s.right});
 }
 
@@ -231,9 +231,9 @@ tn_value tfl_scaled_wide(imp_node *c, tn_value v, uint32_t n, const tfl_factor f
     }
     tn_value one = imp_const(c, TN_I64, 1), by = imp_cast(c, tfl_vector(c, n, shift, axis, rank), TN_I64);
     tn_value half =
-        imp_call2(c, &tn_op_left_shift, NULL, one, imp_cast(c, tfl_vector(c, n, before, axis, rank), TN_I64));
-    v = imp_call2(c, &tn_op_multiply, NULL, v, imp_cast(c, tfl_vector(c, n, m, axis, rank), TN_I64));
-    v = imp_call2(c, &tn_op_right_shift, NULL, imp_call2(c, &tn_op_add, NULL, v, half), by);
+        imp_binary(c, &tn_op_left_shift, one, imp_cast(c, tfl_vector(c, n, before, axis, rank), TN_I64));
+    v = imp_binary(c, &tn_op_multiply, v, imp_cast(c, tfl_vector(c, n, m, axis, rank), TN_I64));
+    v = imp_binary(c, &tn_op_right_shift, imp_binary(c, &tn_op_add, v, half), by);
     return imp_cast(c, v, TN_I32);
 }
 
@@ -242,7 +242,7 @@ tn_value tfl_narrow(imp_node *c, tn_value v, const tfl_tensor *t, int64_t functi
     int64_t least, most;
     range_of(c, t, function, &least, &most);
     if (t->zero[0] != 0)
-        v = imp_call2(c, &tn_op_add, NULL, v, tfl_int(c, t->zero[0]));
+        v = imp_binary(c, &tn_op_add, v, tfl_int(c, t->zero[0]));
     return imp_cast(c, imp_clip(c, v, (double)least, (double)most), t->dtype);
 }
 
@@ -250,7 +250,7 @@ tn_value tfl_centered(imp_node *c, uint32_t i)
 {
     const tfl_tensor *t = tfl_in(c, i);
     tn_value v = imp_cast(c, imp_in(c, i), TN_I32);
-    return t && t->n_scale && t->zero[0] ? imp_call2(c, &tn_op_subtract, NULL, v, tfl_int(c, t->zero[0])) : v;
+    return t && t->n_scale && t->zero[0] ? imp_binary(c, &tn_op_subtract, v, tfl_int(c, t->zero[0])) : v;
 }
 
 /* ---- tables ---- */
@@ -351,8 +351,8 @@ static tn_value highest_bit(imp_node *c, tn_value v)
         tn_value above =
             imp_cast(c, tfl_with(c, &tn_op_greater_equal, v, (double)(INT64_C(1) << by)), TN_I64);
         tn_value shift = tfl_with(c, &tn_op_multiply, above, by);
-        v = imp_call2(c, &tn_op_right_shift, NULL, v, shift);
-        n = imp_call2(c, &tn_op_add, NULL, n, shift);
+        v = imp_binary(c, &tn_op_right_shift, v, shift);
+        n = imp_binary(c, &tn_op_add, n, shift);
     }
     return n;
 }
@@ -367,18 +367,18 @@ tn_value tfl_softmax16(imp_node *c, double beta)
     tfl_grid unit = {2.0f / 65535, 0};
     tfl_factor f = tfl_factor_of((double)tfl_in(c, 0)->scale[0] * beta / (10.0 / 65535));
     tn_value v = tfl_centered(c, 0);
-    v = imp_call2(c, &tn_op_subtract, NULL, v, imp_call1(c, &tn_op_max, &row, v));
+    v = imp_binary(c, &tn_op_subtract, v, imp_call1(c, &tn_op_max, &row, v));
     v = within16(c, tfl_with(c, &tn_op_add, tfl_scaled(c, v, 1, &f, 0), 32767));
     tn_value e = imp_cast(c, tfl_by_curve(c, v, (tfl_grid){10.0f / 65535, 32767}, unit, exponential), TN_I64);
     tn_value s = imp_call1(c, &tn_op_sum, &row, e), n = highest_bit(c, s), one = imp_const(c, TN_I64, 1);
-    tn_value up = imp_call2(c, &tn_op_subtract, NULL, imp_const(c, TN_I64, 30), n);
-    s = tfl_with(c, &tn_op_add, imp_call2(c, &tn_op_left_shift, NULL, s, up), 1 << 13);
+    tn_value up = imp_binary(c, &tn_op_subtract, imp_const(c, TN_I64, 30), n);
+    s = tfl_with(c, &tn_op_add, imp_binary(c, &tn_op_left_shift, s, up), 1 << 13);
     s = within16(c,
                  tfl_with(c, &tn_op_subtract, tfl_with(c, &tn_op_right_shift, s, 14), (1 << 15) + (1 << 16)));
     tn_value r = tfl_by_curve(c, s, (tfl_grid){1.0f / 65535, -32768}, unit, one_over_one_plus);
-    tn_value half = imp_call2(c, &tn_op_left_shift, NULL, one, imp_call2(c, &tn_op_subtract, NULL, n, one));
-    v = imp_call2(c, &tn_op_add, NULL, imp_call2(c, &tn_op_multiply, NULL, e, imp_cast(c, r, TN_I64)), half);
-    v = imp_clip(c, imp_call2(c, &tn_op_right_shift, NULL, v, n), 0, 32767);
+    tn_value half = imp_binary(c, &tn_op_left_shift, one, imp_binary(c, &tn_op_subtract, n, one));
+    v = imp_binary(c, &tn_op_add, imp_binary(c, &tn_op_multiply, e, imp_cast(c, r, TN_I64)), half);
+    v = imp_clip(c, imp_binary(c, &tn_op_right_shift, v, n), 0, 32767);
     return imp_cast(c, v, TN_DT(TN_INT, 16));
 }
 

@@ -8,11 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 /* A list of numbers that has `n` entries. */
 static void need_entries(imp_node *c, const form_call *f, const char *name, tn_reals list, uint32_t n)
 {
@@ -78,7 +73,7 @@ static best best_class(imp_node *c, const form_call *f, tn_value prob)
     const tn_value any = imp_with(c, &tn_op_greater, score, -1);
     score = imp_with(c, &tn_op_maximum, score, -1);
     const tn_value sure = imp_with(c, &tn_op_greater_equal, score, (double)(float)f->a.a);
-    const tn_value is = two(c, &tn_op_logical_and, any, sure);
+    const tn_value is = imp_binary(c, &tn_op_logical_and, any, sure);
     return (best){imp_choose(c, is, class, none), score};
 }
 
@@ -192,12 +187,13 @@ static tn_value places(imp_node *c, tn_value image, int axis, tn_value from, tn_
 {
     const tn_value last = imp_with(c, &tn_op_subtract, imp_cast(c, imp_extent_of(c, image, axis), TN_F32), 1);
     if (size == 1)
-        return two(c, &tn_op_multiply, imp_with(c, &tn_op_multiply, two(c, &tn_op_add, from, to), 0.5), last);
+        return imp_binary(c, &tn_op_multiply,
+                          imp_with(c, &tn_op_multiply, imp_binary(c, &tn_op_add, from, to), 0.5), last);
     const tn_value number = imp_cast(c, imp_count_up(c, tn_idx(c->pool, size)), TN_F32),
-                   all = two(c, &tn_op_multiply, two(c, &tn_op_subtract, to, from), last);
+                   all = imp_binary(c, &tn_op_multiply, imp_binary(c, &tn_op_subtract, to, from), last);
     const tn_value step = imp_with(c, &tn_op_multiply, all, 1 / (double)(size - 1)),
-                   begin = two(c, &tn_op_multiply, from, last);
-    return two(c, &tn_op_add, begin, two(c, &tn_op_multiply, step, number));
+                   begin = imp_binary(c, &tn_op_multiply, from, last);
+    return imp_binary(c, &tn_op_add, begin, imp_binary(c, &tn_op_multiply, step, number));
 }
 
 /* data, boxes [n, 4] as y1, x1, y2, x2, which image each is of [n] */

@@ -203,7 +203,7 @@ static void broadcast_to(imp_node *c, form_call *f)
 static tn_value end_of(imp_node *c, tn_value begin, tn_value size)
 {
     const tn_value rest = imp_with(c, &tn_op_less, size, 0), all = imp_const(c, TN_I64, INT32_MAX);
-    return imp_choose(c, rest, all, imp_call2(c, &tn_op_add, NULL, begin, size));
+    return imp_choose(c, rest, all, imp_binary(c, &tn_op_add, begin, size));
 }
 
 static bool same_length(imp_node *c, tn_value list, tn_value *other)
@@ -378,10 +378,10 @@ static void expand_dims(imp_node *c, form_call *f)
     const tn_value turn = imp_with(c, &tn_op_less, from, 0);
     from = imp_choose(c, turn, imp_with(c, &tn_op_add, from, rank + 1), from);
     tn_value place = imp_iota(c, rank + more), one = imp_i64(c, 1);
-    tn_value before = imp_call2(c, &tn_op_less, NULL, place, from);
-    tn_value behind = imp_call2(c, &tn_op_less, NULL, place, imp_with(c, &tn_op_add, from, more));
-    tn_value not_before = imp_call1(c, &tn_op_logical_not, NULL, before);
-    tn_value is_new = imp_call2(c, &tn_op_logical_and, NULL, not_before, behind);
+    tn_value before = imp_binary(c, &tn_op_less, place, from);
+    tn_value behind = imp_binary(c, &tn_op_less, place, imp_with(c, &tn_op_add, from, more));
+    tn_value not_before = imp_unary(c, &tn_op_logical_not, before);
+    tn_value is_new = imp_binary(c, &tn_op_logical_and, not_before, behind);
     tn_value source = imp_choose(c, before, place, imp_with(c, &tn_op_subtract, place, more));
     tn_value had = rank ? imp_shape_of(c, x) : imp_unsqueeze(c, one, 0);
     tn_value shape = imp_choose(c, is_new, one, imp_take(c, had, source, 0));
@@ -442,8 +442,8 @@ static const tn_expr *scaled(imp_node *c, form_call *f, tn_value x, int d, tn_va
     }
     c->bad = c->bad || f->bad;
     tn_value had = imp_cast(c, imp_extent_of(c, x, d), TN_F64), wide = imp_cast(c, by, TN_F64);
-    tn_value to = imp_call1(c, &tn_op_floor, NULL,
-                            imp_with(c, &tn_op_add, imp_call2(c, &tn_op_multiply, NULL, had, wide), 0.5));
+    tn_value to =
+        imp_unary(c, &tn_op_floor, imp_with(c, &tn_op_add, imp_binary(c, &tn_op_multiply, had, wide), 0.5));
     return imp_size_in(c, imp_cast(c, to, TN_I64), "the new size");
 }
 

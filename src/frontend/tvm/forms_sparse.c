@@ -4,11 +4,6 @@
 
 #include "op/nn/nn.h"
 
-static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 static tn_value column(imp_node *c, tn_value at, int64_t i)
 {
     return imp_squeeze(c, imp_slice(c, at, 1, i, i + 1), 1);
@@ -29,7 +24,7 @@ static tn_value filled(imp_node *c, tn_value v, int n, const tn_expr *const dim[
 /* The order in which integers go up; equal ones keep theirs. */
 static tn_value order_of(imp_node *c, tn_value list)
 {
-    return imp_call1(c, &tn_op_sort_rows, NULL, imp_unsqueeze(c, list, 1));
+    return imp_unary(c, &tn_op_sort_rows, imp_unsqueeze(c, list, 1));
 }
 
 /* n zeros, and `add` to those at places `at`. */
@@ -84,11 +79,11 @@ static void open_extent(imp_node *c, tn_value all, int64_t n, tn_value extent[])
     tn_value rest = imp_i64(c, 1), one = rest;
     for (int64_t i = 0; i < n; i++) {
         tn_value open = imp_with(c, &tn_op_equal, extent[i], -1);
-        rest = two(c, &tn_op_multiply, rest, imp_choose(c, open, one, extent[i]));
+        rest = imp_binary(c, &tn_op_multiply, rest, imp_choose(c, open, one, extent[i]));
     }
     for (int64_t i = 0; i < n; i++) {
         tn_value open = imp_with(c, &tn_op_equal, extent[i], -1);
-        extent[i] = imp_choose(c, open, two(c, &tn_op_trunc_divide, all, rest), extent[i]);
+        extent[i] = imp_choose(c, open, imp_binary(c, &tn_op_trunc_divide, all, rest), extent[i]);
     }
 }
 
@@ -106,9 +101,9 @@ static void sparse_reshape(imp_node *c, form_call *f)
                    f->name, IMP_MAX_RANK);
     for (int64_t i = 0; i < n && !c->bad; i++) {
         tn_value side = element(c, from, i);
-        all = two(c, &tn_op_multiply, all, side);
-        tn_value before = two(c, &tn_op_multiply, place, side);
-        place = two(c, &tn_op_add, before, column(c, at, i));
+        all = imp_binary(c, &tn_op_multiply, all, side);
+        tn_value before = imp_binary(c, &tn_op_multiply, place, side);
+        place = imp_binary(c, &tn_op_add, before, column(c, at, i));
     }
     for (int64_t i = 0; i < m && !c->bad; i++)
         extent[i] = element(c, to, i);
@@ -116,8 +111,8 @@ static void sparse_reshape(imp_node *c, form_call *f)
         return;
     open_extent(c, all, m, extent);
     for (int64_t i = m - 1; i >= 0; i--) {
-        part[i] = imp_unsqueeze(c, i ? two(c, &tn_op_floor_mod, place, extent[i]) : place, 1);
-        place = two(c, &tn_op_floor_divide, place, extent[i]);
+        part[i] = imp_unsqueeze(c, i ? imp_binary(c, &tn_op_floor_mod, place, extent[i]) : place, 1);
+        place = imp_binary(c, &tn_op_floor_divide, place, extent[i]);
     }
     imp_out(c, 0, imp_cast(c, imp_concat(c, (uint32_t)m, part, 1), imp_type(given)->dtype));
     for (int64_t i = 0; i < m; i++)

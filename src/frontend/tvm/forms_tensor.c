@@ -3,19 +3,13 @@
 
 #include <string.h>
 
-static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 /* ---- elements that are found ---- */
 
 /* Bools: which elements are not 0? A NaN is as good as 0, as in TVM. */
 static tn_value not_zero(imp_node *c, tn_value x)
 {
     const bool real = tn_dtype_is_float(imp_type(x)->dtype);
-    return real ? imp_with(c, &tn_op_greater, imp_call1(c, &tn_op_abs, NULL, x), 0)
-                : imp_cast(c, x, TN_BOOL1);
+    return real ? imp_with(c, &tn_op_greater, imp_unary(c, &tn_op_abs, x), 0) : imp_cast(c, x, TN_BOOL1);
 }
 
 /* [n, rank], int32 */
@@ -28,9 +22,9 @@ static void argwhere(imp_node *c, form_call *f)
         imp_refuse(c, IMP_OPERANDS, "%s needs a dimension", f->name);
     tn_value at = imp_positions(c, imp_flat(c, not_zero(c, x)));
     for (int d = rank - 1; d >= 0 && !c->bad; d--) { /* the last index runs fastest */
-        tn_value n = imp_extent_of(c, x, d), inside = d ? two(c, &tn_op_floor_mod, at, n) : at;
+        tn_value n = imp_extent_of(c, x, d), inside = d ? imp_binary(c, &tn_op_floor_mod, at, n) : at;
         part[d] = imp_unsqueeze(c, inside, 1);
-        at = two(c, &tn_op_floor_divide, at, n);
+        at = imp_binary(c, &tn_op_floor_divide, at, n);
     }
     imp_out(c, 0, imp_cast(c, c->bad ? x : imp_concat(c, (uint32_t)rank, part, 1), TN_I32));
 }
@@ -56,7 +50,7 @@ static void unique(imp_node *c, form_call *f)
     const tn_expr *one = tn_idx(c->pool, 1);
     tn_value place = imp_count_up(c, imp_type(x)->dim[0]), all = imp_extent_of(c, x, 0),
              n = imp_extent_of(c, u.index, 0);
-    tn_value inside = two(c, &tn_op_less, place, n), zero = imp_const(c, imp_type(x)->dtype, 0);
+    tn_value inside = imp_binary(c, &tn_op_less, place, n), zero = imp_const(c, imp_type(x)->dtype, 0);
     imp_out(c, 0, filled_up(c, u.x, place, inside, zero));
     imp_out(c, 1, imp_cast(c, filled_up(c, u.index, place, inside, all), TN_I32));
     imp_out(c, 2, imp_cast(c, u.inverse, TN_I32));
@@ -81,12 +75,13 @@ typedef struct band {
 /* Where the first element of diagonal number `which` stands in its row. */
 static tn_value first_in_row(imp_node *c, const form_call *f, const band *b, tn_value x, tn_value which)
 {
-    tn_value zero = imp_i64(c, 0), above = two(c, &tn_op_maximum, which, zero),
-             below = two(c, &tn_op_minimum, which, zero);
+    tn_value zero = imp_i64(c, 0), above = imp_binary(c, &tn_op_maximum, which, zero),
+             below = imp_binary(c, &tn_op_minimum, which, zero);
     tn_value height = imp_extent_of(c, x, b->t->n - 2), width = imp_extent_of(c, x, b->t->n - 1);
-    tn_value down = two(c, &tn_op_add, height, below), across = two(c, &tn_op_subtract, width, above);
-    tn_value left = two(c, &tn_op_subtract, b->longest, two(c, &tn_op_minimum, down, across));
-    tn_value up = two(c, &tn_op_greater_equal, which, zero), is_above = f->a.x ? left : zero;
+    tn_value down = imp_binary(c, &tn_op_add, height, below),
+             across = imp_binary(c, &tn_op_subtract, width, above);
+    tn_value left = imp_binary(c, &tn_op_subtract, b->longest, imp_binary(c, &tn_op_minimum, down, across));
+    tn_value up = imp_binary(c, &tn_op_greater_equal, which, zero), is_above = f->a.x ? left : zero;
     return imp_choose(c, up, is_above, f->a.y ? left : zero);
 }
 
@@ -120,8 +115,10 @@ static void enough(imp_node *c, const band *b, tn_value x, tn_value d)
                    have = imp_extent_of(c, d, imp_rank(d) - 1), zero = imp_i64(c, 0);
     const tn_value down = imp_with(c, &tn_op_add, height, (double)(b->high < 0 ? b->high : 0)),
                    across = imp_with(c, &tn_op_subtract, width, (double)(b->low > 0 ? b->low : 0));
-    const tn_value short_by = two(c, &tn_op_subtract, two(c, &tn_op_minimum, down, across), have);
-    imp_demand(c, two(c, &tn_op_maximum, short_by, zero), 0, "matrix_set_diag: a diagonal is too short");
+    const tn_value short_by =
+        imp_binary(c, &tn_op_subtract, imp_binary(c, &tn_op_minimum, down, across), have);
+    imp_demand(c, imp_binary(c, &tn_op_maximum, short_by, zero), 0,
+               "matrix_set_diag: a diagonal is too short");
 }
 
 static void matrix_set_diag(imp_node *c, form_call *f)
@@ -134,16 +131,17 @@ static void matrix_set_diag(imp_node *c, form_call *f)
     const tn_expr *dim[IMP_MAX_RANK];
     tn_value row = imp_unsqueeze(c, imp_count_up(c, b.t->dim[r - 2]), 1),
              column = imp_count_up(c, b.t->dim[r - 1]);
-    tn_value which = two(c, &tn_op_subtract, column, row), at = two(c, &tn_op_minimum, row, column);
-    tn_value not_below = two(c, &tn_op_greater_equal, which, imp_i64(c, b.low)),
-             not_above = two(c, &tn_op_less_equal, which, imp_i64(c, b.high));
-    tn_value inside = two(c, &tn_op_logical_and, not_below, not_above), zero = imp_i64(c, 0);
+    tn_value which = imp_binary(c, &tn_op_subtract, column, row),
+             at = imp_binary(c, &tn_op_minimum, row, column);
+    tn_value not_below = imp_binary(c, &tn_op_greater_equal, which, imp_i64(c, b.low)),
+             not_above = imp_binary(c, &tn_op_less_equal, which, imp_i64(c, b.high));
+    tn_value inside = imp_binary(c, &tn_op_logical_and, not_below, not_above), zero = imp_i64(c, 0);
     enough(c, &b, x, d);
     if (!b.one) {
         b.longest = imp_extent_of(c, d, r - 1);
-        at = two(c, &tn_op_add, at, first_in_row(c, f, &b, x, which));
-        tn_value high = imp_i64(c, b.high), number = two(c, &tn_op_subtract, high, which);
-        at = two(c, &tn_op_add, at, two(c, &tn_op_multiply, number, b.longest));
+        at = imp_binary(c, &tn_op_add, at, first_in_row(c, f, &b, x, which));
+        tn_value high = imp_i64(c, b.high), number = imp_binary(c, &tn_op_subtract, high, which);
+        at = imp_binary(c, &tn_op_add, at, imp_binary(c, &tn_op_multiply, number, b.longest));
         for (int i = 0; i < r - 2; i++)
             dim[i] = b.t->dim[i];
         dim[r - 2] = imp_product(c, imp_type(d), r - 2, r);
@@ -182,7 +180,7 @@ static tn_value element(imp_node *c, tn_value list, int64_t d, int64_t n, tn_val
 static tn_value from_end(imp_node *c, tn_value at, tn_value n)
 {
     tn_value turn = imp_with(c, &tn_op_less, at, 0);
-    return imp_choose(c, turn, two(c, &tn_op_add, at, n), at);
+    return imp_choose(c, turn, imp_binary(c, &tn_op_add, at, n), at);
 }
 
 /* Dimension d of the run: which of its places are set (as many dimensions as x has), and v read there. */
@@ -194,25 +192,28 @@ static tn_value set_along(imp_node *c, tn_value x, int d, tn_value *v)
     for (uint32_t k = 0; k < 3; k++)
         given[k] = imp_length(imp_in(c, 2 + k));
     tn_value n = imp_extent_of(c, x, d), zero = imp_i64(c, 0), one = imp_i64(c, 1);
-    tn_value step = element(c, imp_in(c, 4), d, given[2], one), back = two(c, &tn_op_less, step, zero);
-    tn_value last = two(c, &tn_op_subtract, n, one), before = imp_i64(c, -1);
+    tn_value step = element(c, imp_in(c, 4), d, given[2], one), back = imp_binary(c, &tn_op_less, step, zero);
+    tn_value last = imp_binary(c, &tn_op_subtract, n, one), before = imp_i64(c, -1);
     tn_value from = imp_choose(c, back, last, zero), to = imp_choose(c, back, before, n);
     if (d < given[0]) {
         from = from_end(c, element(c, imp_in(c, 2), d, given[0], zero), n);
-        tn_value low = two(c, &tn_op_maximum, from, zero), high = two(c, &tn_op_minimum, from, last);
+        tn_value low = imp_binary(c, &tn_op_maximum, from, zero),
+                 high = imp_binary(c, &tn_op_minimum, from, last);
         from = imp_choose(c, back, high, low);
     }
     if (d < given[1])
         to = from_end(c, element(c, imp_in(c, 3), d, given[1], zero), n);
-    tn_value place = imp_count_up(c, imp_type(x)->dim[d]), way = two(c, &tn_op_subtract, place, from);
-    tn_value number = two(c, &tn_op_floor_divide, way, step);
-    tn_value there = two(c, &tn_op_multiply, number, step), meets = two(c, &tn_op_equal, there, way);
-    tn_value below = two(c, &tn_op_less, place, to), above = two(c, &tn_op_greater, place, to);
-    tn_value begun = two(c, &tn_op_greater_equal, number, zero), open = imp_choose(c, back, above, below);
-    tn_value set = two(c, &tn_op_logical_and, two(c, &tn_op_logical_and, meets, begun), open);
+    tn_value place = imp_count_up(c, imp_type(x)->dim[d]), way = imp_binary(c, &tn_op_subtract, place, from);
+    tn_value number = imp_binary(c, &tn_op_floor_divide, way, step);
+    tn_value there = imp_binary(c, &tn_op_multiply, number, step),
+             meets = imp_binary(c, &tn_op_equal, there, way);
+    tn_value below = imp_binary(c, &tn_op_less, place, to), above = imp_binary(c, &tn_op_greater, place, to);
+    tn_value begun = imp_binary(c, &tn_op_greater_equal, number, zero),
+             open = imp_choose(c, back, above, below);
+    tn_value set = imp_binary(c, &tn_op_logical_and, imp_binary(c, &tn_op_logical_and, meets, begun), open);
     tn_value many = imp_reduce(c, &tn_op_sum, imp_cast(c, set, TN_I64), 0),
              given_of_v = imp_extent_of(c, *v, d);
-    imp_demand(c, two(c, &tn_op_subtract, many, given_of_v), 0,
+    imp_demand(c, imp_binary(c, &tn_op_subtract, many, given_of_v), 0,
                "strided_set: there must be as many places as values");
     *v = imp_take(c, *v, imp_choose(c, set, number, zero), d);
     for (int i = 0; i < rank; i++)
@@ -249,7 +250,7 @@ static void strided_set(imp_node *c, form_call *f)
         else if (!imp_with_extent(c, &v, d, imp_type(x)->dim[d]) && !c->bad)
             imp_refuse(c, IMP_OPERANDS, "%s sets elements of %s, but %s does not fit them", f->name,
                        imp_type_text(c, imp_type(x)), imp_type_text(c, imp_type(v)));
-        all = all.def && set.def ? two(c, &tn_op_logical_and, all, set) : set.def ? set : all;
+        all = all.def && set.def ? imp_binary(c, &tn_op_logical_and, all, set) : set.def ? set : all;
     }
     imp_out(c, 0, c->bad ? x : imp_choose(c, all, v, x));
 }
@@ -272,7 +273,7 @@ bool tvm_windows(imp_node *c, const form_call *f, const tn_expr *n, const tvm_wi
         return false;
     tn_value first = imp_with(c, &tn_op_multiply, imp_count_up(c, count), (double)w->step);
     tn_value tap = imp_with(c, &tn_op_multiply, imp_count_up(c, tn_idx(p, w->size)), (double)w->apart);
-    *out = two(c, &tn_op_add, imp_unsqueeze(c, first, 1), tap);
+    *out = imp_binary(c, &tn_op_add, imp_unsqueeze(c, first, 1), tap);
     return !c->bad;
 }
 

@@ -9,11 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
-{
-    return imp_call2(c, op, NULL, a, b);
-}
-
 /* Column i of rows [batch, n, columns]: [batch, n] */
 static tn_value column(imp_node *c, tn_value rows, int64_t i)
 {
@@ -84,9 +79,10 @@ static void get_valid_counts(imp_node *c, form_call *f)
     if (c->bad)
         return;
     const tn_value score = column(c, x, f->a.i), least = number_in(c, 1, imp_type(x)->dtype);
-    tn_value there = two(c, &tn_op_greater, score, least);
+    tn_value there = imp_binary(c, &tn_op_greater, score, least);
     if (f->a.j >= 0)
-        there = two(c, &tn_op_logical_and, there, imp_with(c, &tn_op_greater_equal, column(c, x, f->a.j), 0));
+        there = imp_binary(c, &tn_op_logical_and, there,
+                           imp_with(c, &tn_op_greater_equal, column(c, x, f->a.j), 0));
     const tn_value at = imp_compacted(c, there);
     imp_out(c, 0, how_many(c, there, 1, TN_I32));
     imp_out(c, 1, rows_or(c, x, at, -1));
@@ -128,7 +124,7 @@ static bool read_suppression(imp_node *c, form_call *f, suppression *s)
     s->most = number_in(c, 3, TN_I64);
     s->overlap = number_in(c, 4, imp_type(x)->dtype);
     s->number = imp_unsqueeze(c, imp_count_up(c, imp_type(x)->dim[1]), 0);
-    s->valid = two(c, &tn_op_less, s->number, imp_unsqueeze(c, imp_cast(c, count, TN_I64), 1));
+    s->valid = imp_binary(c, &tn_op_less, s->number, imp_unsqueeze(c, imp_cast(c, count, TN_I64), 1));
     return !c->bad;
 }
 
@@ -172,7 +168,7 @@ static tn_value not_suppressed(imp_node *c, const suppression *s, tn_value rows,
         const tn_value none = imp_const(c, t->dtype, -1);
         group = imp_choose(c, has_class, zero, none);
     } else if (group.def) {
-        meets = two(c, &tn_op_logical_and, above, has_class);
+        meets = imp_binary(c, &tn_op_logical_and, above, has_class);
     }
     const tn_value points = imp_unsqueeze(c, imp_choose(c, meets, score, zero), 1),
                    all = imp_i64(c, INT32_MAX), limit = imp_next_below(c, s->overlap);
@@ -182,8 +178,8 @@ static tn_value not_suppressed(imp_node *c, const suppression *s, tn_value rows,
     if (meets.def == above.def)
         return kept;
     const tn_value apart =
-        two(c, &tn_op_logical_and, above, imp_call1(c, &tn_op_logical_not, NULL, has_class));
-    return two(c, &tn_op_logical_or, kept, apart);
+        imp_binary(c, &tn_op_logical_and, above, imp_unary(c, &tn_op_logical_not, has_class));
+    return imp_binary(c, &tn_op_logical_or, kept, apart);
 }
 
 /* Rows whose score is not above 0 stay, too, and count for nothing, until as many as can be have been found. */
@@ -194,15 +190,18 @@ static chosen suppressed(imp_node *c, const suppression *s)
     const tn_value score = sorted(c, s, &r), above_zero = imp_with(c, &tn_op_greater, score, 0);
     tn_value there = s->valid;
     if (s->a.number > 0)
-        there = two(c, &tn_op_logical_and, there, imp_with(c, &tn_op_less, s->number, (double)s->a.number));
-    const tn_value above = two(c, &tn_op_logical_and, there, above_zero);
+        there = imp_binary(c, &tn_op_logical_and, there,
+                           imp_with(c, &tn_op_less, s->number, (double)s->a.number));
+    const tn_value above = imp_binary(c, &tn_op_logical_and, there, above_zero);
     const tn_value kept = not_suppressed(c, s, r.rows, score, above);
     const tn_value found = imp_call1(c, &tn_op_cumsum, &so_far, imp_cast(c, kept, TN_I64));
-    const tn_value no_limit = imp_with(c, &tn_op_less, s->most, 0), few = two(c, &tn_op_less, found, s->most);
-    const tn_value within = two(c, &tn_op_logical_or, few, no_limit),
-                   rest = imp_call1(c, &tn_op_logical_not, NULL, above_zero);
-    const tn_value open = two(c, &tn_op_logical_and, there, two(c, &tn_op_logical_or, kept, rest));
-    r.stays = two(c, &tn_op_logical_and, open, within);
+    const tn_value no_limit = imp_with(c, &tn_op_less, s->most, 0),
+                   few = imp_binary(c, &tn_op_less, found, s->most);
+    const tn_value within = imp_binary(c, &tn_op_logical_or, few, no_limit),
+                   rest = imp_unary(c, &tn_op_logical_not, above_zero);
+    const tn_value open =
+        imp_binary(c, &tn_op_logical_and, there, imp_binary(c, &tn_op_logical_or, kept, rest));
+    r.stays = imp_binary(c, &tn_op_logical_and, open, within);
     return r;
 }
 
@@ -231,7 +230,7 @@ static void indices_of(imp_node *c, const chosen *r)
     const tn_value found = imp_call2(c, &tn_op_gather, &second, imp_cast(c, list, TN_I64), r->place),
                    none = imp_i64(c, -1), n = imp_extent_of(c, r->place, 1);
     const tn_value is = imp_choose(c, r->stays, found, none);
-    const tn_value outside = two(c, &tn_op_greater, imp_call1(c, &tn_op_abs, NULL, is), n);
+    const tn_value outside = imp_binary(c, &tn_op_greater, imp_unary(c, &tn_op_abs, is), n);
     const tn_value outliers = imp_call1(c, &tn_op_sum, &all, imp_cast(c, outside, TN_I64));
     imp_demand(c, outliers, 0,
                "vision.non_max_suppression: indices must be at most as many as there are boxes");
@@ -304,11 +303,11 @@ static tn_value chosen_by_class(imp_node *c, tn_value boxes, tn_value scores)
 }
 
 /* at / n, of positions that are not below 0 */
-static tn_value over(imp_node *c, tn_value at, tn_value n) { return two(c, &tn_op_divide, at, n); }
+static tn_value over(imp_node *c, tn_value at, tn_value n) { return imp_binary(c, &tn_op_divide, at, n); }
 
 static tn_value rest_of(imp_node *c, tn_value at, tn_value n, tn_value quotient)
 {
-    return two(c, &tn_op_subtract, at, two(c, &tn_op_multiply, quotient, n));
+    return imp_binary(c, &tn_op_subtract, at, imp_binary(c, &tn_op_multiply, quotient, n));
 }
 
 /* v where there is a box, else 0; as a last column. */
@@ -351,7 +350,7 @@ static void all_classes(imp_node *c, form_call *f)
         return;
     }
     const tn_value pair[2] = {index_column(c, there, list), index_column(c, there, place)};
-    const tn_value from = two(c, &tn_op_add, two(c, &tn_op_multiply, list, n), place),
+    const tn_value from = imp_binary(c, &tn_op_add, imp_binary(c, &tn_op_multiply, list, n), place),
                    none = imp_const(c, imp_type(scores)->dtype, 0);
     const tn_value score = imp_call2(c, &tn_op_gather, &second, imp_reshape(c, scores, 2, dim), from);
     imp_out(c, 0, imp_concat(c, 2, pair, 2));

@@ -48,7 +48,7 @@ static tn_value frequencies(imp_node *c, tn_value rows, int64_t n_fft, int64_t l
     const int64_t wanted = onesided ? n_fft / 2 + 1 : n_fft;
     tn_value all = imp_fourier(c, rows, length, false, false);
     tn_value number = imp_count_up(c, tn_idx(c->pool, wanted));
-    number = imp_call2(c, &tn_op_floor_mod, NULL, number, imp_i64(c, length));
+    number = imp_binary(c, &tn_op_floor_mod, number, imp_i64(c, length));
     return imp_take(c, all, number, 1);
 }
 
@@ -79,7 +79,7 @@ static void stft(imp_node *c, form_call *f)
     room = tn_add(c->pool, tn_fdiv(c->pool, room, tn_idx(c->pool, hop)), tn_idx(c->pool, 1));
     tn_value y = imp_call1(c, &tn_op_frame, &a, imp_unsqueeze(c, x, 2));
     y = length == n_fft ? y : imp_slice_to(c, y, 1, tn_idx(c->pool, 0), imp_simplify(c, room));
-    y = imp_call2(c, &tn_op_multiply, NULL, y, imp_unsqueeze(c, imp_cast(c, window, t->dtype), 1));
+    y = imp_binary(c, &tn_op_multiply, y, imp_unsqueeze(c, imp_cast(c, window, t->dtype), 1));
     if (c->bad)
         return;
     const tn_type *of = imp_type(y);
@@ -159,7 +159,7 @@ static void dilation(imp_node *c, form_call *f)
                                                                           channels, one, rows, one, columns};
     weight = imp_reshape(c, imp_cast(c, weight, to), last ? 4 : 5, last ? as_last : as_first);
     const tn_axes_attr a = {.axis = tn_ints_make(c->arena, 2, axes)};
-    imp_out(c, 0, imp_call1(c, &tn_op_max, &a, imp_call2(c, &tn_op_add, NULL, x, weight)));
+    imp_out(c, 0, imp_call1(c, &tn_op_max, &a, imp_binary(c, &tn_op_add, x, weight)));
 }
 
 /* Where windows of the second image lie along a dimension: [displacements, windows, size]. */
@@ -167,7 +167,7 @@ static tn_value displaced(imp_node *c, tn_value at, int64_t radius, int64_t step
 {
     tn_value by = imp_count_up(c, tn_idx(c->pool, 2 * radius + 1));
     by = imp_with(c, &tn_op_multiply, imp_with(c, &tn_op_subtract, by, (double)radius), (double)step);
-    return imp_call2(c, &tn_op_add, NULL, at, imp_unsqueeze(c, imp_unsqueeze(c, by, 1), 2));
+    return imp_binary(c, &tn_op_add, at, imp_unsqueeze(c, imp_unsqueeze(c, by, 1), 2));
 }
 
 /* Means over channels and windows of products, or of differences, for each displacement of the second image. */
@@ -179,8 +179,8 @@ static tn_value compared(imp_node *c, const form_call *f, tn_value a, tn_value b
     a = imp_unsqueeze(c, imp_unsqueeze(c, a, 4), 2);
     b = imp_take(c, b, displaced(c, columns, radius, f->a.k), 3);
     b = imp_take(c, b, displaced(c, rows, radius, f->a.k), 2);
-    tn_value y = f->a.x ? imp_call2(c, &tn_op_multiply, NULL, a, b)
-                        : imp_call1(c, &tn_op_abs, NULL, imp_call2(c, &tn_op_subtract, NULL, a, b));
+    tn_value y = f->a.x ? imp_binary(c, &tn_op_multiply, a, b)
+                        : imp_unary(c, &tn_op_abs, imp_binary(c, &tn_op_subtract, a, b));
     const tn_axes_attr sum = {.axis = tn_ints_make(c->arena, 3, sums)};
     return imp_transpose(c, imp_call1(c, &tn_op_sum, &sum, y), 5, turn);
 }
