@@ -1,6 +1,7 @@
 /* Diagonals of matrices, elements that differ, and parts that are chosen by numbers. */
 #include "frontend/tensorflow/tf.h"
 
+#include "frontend/import/band.h"
 #include "frontend/import/matrix.h"
 #include "op/tensor/tensor.h"
 
@@ -8,16 +9,8 @@
 
 /* ---- diagonals: one, or from the second version on a band of several, the highest first ---- */
 
-/* Diagonals of a band that are shorter than the longest one end with it (`right`) or begin with it. */
-typedef struct band {
-    int64_t low, high; /* diagonals; above 0: to the right of the main one */
-    bool right[2];     /* from the main one down; from it up */
-    const tn_expr *rows, *columns, *longest;
-    tn_value height, width, length; /* the same, of the run */
-} band;
-
 /* The diagonals that operand i names; absent: the main one. false: reported. */
-static bool band_in(imp_node *c, uint32_t i, band *b)
+static bool band_in(imp_node *c, uint32_t i, imp_band *b)
 {
     static const char *const kinds[] = {"LEFT_LEFT", "LEFT_RIGHT", "RIGHT_LEFT", "RIGHT_RIGHT"};
     enum { FAR = 1 << 16 };
@@ -25,7 +18,7 @@ static bool band_in(imp_node *c, uint32_t i, band *b)
     const char *align = third ? imp_attr_string(c, "align", "RIGHT_LEFT") : "LEFT_LEFT";
     tn_ints k = imp_has(c, i) ? imp_ints_in(c, imp_in(c, i), "k") : (tn_ints){0};
     int kind = 0;
-    *b = (band){0};
+    *b = (imp_band){0};
     while (kind < 4 && strcmp(align, kinds[kind]) != 0)
         kind++;
     if (kind == 4)
@@ -45,99 +38,7 @@ static bool band_in(imp_node *c, uint32_t i, band *b)
     return !c->bad;
 }
 
-static bool is_one(const band *b) { return b->low == b->high; }
-
-static tn_value of_run(imp_node *c, const tn_expr *extent)
-{
-    return imp_extent_of(c, imp_count_up(c, extent), 0);
-}
-
-/* Says the matrix. The longest diagonal is worked out unless it is known; then some may lie outside. */
-static void begin_band(imp_node *c, band *b, const tn_expr *rows, const tn_expr *columns)
-{
-    tn_pool *p = c->pool;
-    int64_t high, wide;
-    const tn_expr *down = tn_add(p, rows, tn_idx(p, b->high < 0 ? b->high : 0)),
-                  *across = tn_sub(p, columns, tn_idx(p, b->low > 0 ? b->low : 0));
-    const tn_expr *most = imp_simplify(c, tn_min(p, down, across));
-    bool fits = b->longest ? !tn_is_value(imp_simplify(c, tn_eq(p, b->longest, most)), 0)
-                           : (!tn_is_int(rows, &high) || b->low > -high) &&
-                                 (!tn_is_int(columns, &wide) || b->high < wide);
-    if (!fits)
-        imp_refuse(c, IMP_BAD_VALUE, "the matrix has no such diagonals [%lld, %lld]; the model is damaged",
-                   (long long)b->low, (long long)b->high);
-    b->rows = rows;
-    b->columns = columns;
-    b->longest = b->longest ? b->longest : imp_simplify(c, tn_max(p, most, tn_idx(p, 0)));
-    b->height = of_run(c, rows);
-    b->width = of_run(c, columns);
-    b->length = of_run(c, b->longest);
-}
-
-/* How long each of the diagonals `which` (int64, of any shape) is. */
-static tn_value own_length(imp_node *c, const band *b, tn_value which)
-{
-    tn_value above = imp_with(c, &tn_op_maximum, which, 0), below = imp_with(c, &tn_op_minimum, which, 0);
-    tn_value across = imp_binary(c, &tn_op_subtract, b->width, above);
-    tn_value down = imp_binary(c, &tn_op_add, b->height, below);
-    return imp_binary(c, &tn_op_minimum, across, down);
-}
-
-/* Where the first element of each of them stands in its row of the band. */
-static tn_value first_place(imp_node *c, const band *b, tn_value which)
-{
-    tn_value zero = imp_i64(c, 0), free = imp_binary(c, &tn_op_subtract, b->length, own_length(c, b, which));
-    tn_value up = imp_with(c, &tn_op_greater_equal, which, 0),
-             down = imp_with(c, &tn_op_less_equal, which, 0);
-    tn_value first = b->right[1] ? imp_choose(c, up, free, zero) : zero;
-    return b->right[0] ? imp_choose(c, down, free, first) : first;
-}
-
-/* From the last n dimensions of v, row by row, the elements at places `at` where `inside` holds, else `rest`. */
-static tn_value taken(imp_node *c, tn_value v, int n, tn_value at, tn_value inside, tn_value rest)
-{
-    const tn_type *t = imp_type(v);
-    const tn_expr *dim[IMP_MAX_RANK];
-    int r = t->n - n;
-    if (c->bad)
-        return v;
-    for (int i = 0; i < r; i++)
-        dim[i] = t->dim[i];
-    dim[r] = imp_product(c, t, r, t->n);
-    at = imp_choose(c, inside, at, imp_i64(c, 0));
-    return imp_choose(c, inside, imp_take(c, imp_reshape(c, v, r + 1, dim), at, r), rest);
-}
-
-/* The diagonals of x [.., rows, columns] as [.., diagonals, longest], `rest` where they are shorter. */
-static tn_value band_of(imp_node *c, tn_value x, const band *b, tn_value rest)
-{
-    int64_t n = b->high - b->low + 1, *number = TN_NEW_N(c->arena, int64_t, (size_t)n);
-    for (int64_t i = 0; i < n; i++)
-        number[i] = b->high - i;
-    tn_value which = imp_unsqueeze(c, imp_const_ints(c, TN_I64, 1, (uint32_t)n, number), 1);
-    tn_value first = first_place(c, b, which), size = own_length(c, b, which);
-    tn_value i = imp_binary(c, &tn_op_subtract, imp_count_up(c, b->longest), first);
-    tn_value begun = imp_with(c, &tn_op_greater_equal, i, 0);
-    tn_value inside = imp_binary(c, &tn_op_logical_and, begun, imp_binary(c, &tn_op_less, i, size));
-    tn_value column = imp_binary(c, &tn_op_add, i, imp_with(c, &tn_op_maximum, which, 0));
-    tn_value row = imp_binary(c, &tn_op_subtract, i, imp_with(c, &tn_op_minimum, which, 0));
-    tn_value at = imp_binary(c, &tn_op_multiply, row, b->width);
-    return taken(c, x, 2, imp_binary(c, &tn_op_add, at, column), inside, rest);
-}
-
-/* `rest`, a matrix or a number, with the diagonals d [.., diagonals, longest] in it. */
-static tn_value with_band(imp_node *c, tn_value d, const band *b, tn_value rest)
-{
-    tn_value row = imp_unsqueeze(c, imp_count_up(c, b->rows), 1), column = imp_count_up(c, b->columns);
-    tn_value which = imp_binary(c, &tn_op_subtract, column, row);
-    tn_value not_below = imp_with(c, &tn_op_greater_equal, which, (double)b->low),
-             not_above = imp_with(c, &tn_op_less_equal, which, (double)b->high);
-    tn_value inside = imp_binary(c, &tn_op_logical_and, not_below, not_above), high = imp_i64(c, b->high);
-    tn_value i = imp_binary(c, &tn_op_minimum, row, column);
-    i = imp_binary(c, &tn_op_add, i, first_place(c, b, which));
-    tn_value at = imp_binary(c, &tn_op_multiply, imp_binary(c, &tn_op_subtract, high, which), b->length);
-    return taken(c, d, 2, imp_binary(c, &tn_op_add, at, i), inside, rest);
-}
+static bool is_one(const imp_band *b) { return b->low == b->high; }
 
 /* An extent that operand i gives; NULL: it is absent or -1. */
 static const tn_expr *extent_in(imp_node *c, uint32_t i)
@@ -150,7 +51,7 @@ static const tn_expr *extent_in(imp_node *c, uint32_t i)
 }
 
 /* Does the last dimension but one of v, the diagonals, have as many entries as the band? false: reported. */
-static bool is_band(imp_node *c, tn_value *v, const band *b)
+static bool is_band(imp_node *c, tn_value *v, const imp_band *b)
 {
     const tn_expr *n = tn_idx(c->pool, b->high - b->low + 1);
     int r = imp_rank(*v);
@@ -163,7 +64,7 @@ static bool is_band(imp_node *c, tn_value *v, const band *b)
 /* The matrix is as small as can be where it is not said, and square where neither extent is. */
 static void matrix_diag(imp_node *c)
 {
-    band b;
+    imp_band b;
     tn_value d = imp_in(c, 0), rest = imp_has(c, 4) ? tf_scalar_in(c, 4) : tf_number(c, d, 0);
     const tn_expr *rows = extent_in(c, 2), *columns = extent_in(c, 3);
     if (!band_in(c, 1, &b))
@@ -180,14 +81,14 @@ static void matrix_diag(imp_node *c)
     const tn_expr *side = rows || columns ? NULL : imp_simplify(c, tn_max(c->pool, high, wide));
     rows = rows ? rows : side ? side : imp_simplify(c, high);
     columns = columns ? columns : side ? side : imp_simplify(c, wide);
-    begin_band(c, &b, rows, columns);
-    imp_out(c, 0, c->bad ? d : with_band(c, d, &b, rest));
+    imp_band_begin(c, &b, rows, columns);
+    imp_out(c, 0, c->bad ? d : imp_with_band(c, d, &b, rest));
 }
 
 /* With one diagonal nothing is filled up with operand 2. */
 static void matrix_diag_part(imp_node *c)
 {
-    band b;
+    imp_band b;
     tn_value x = imp_in(c, 0);
     const tn_type *t = imp_type(x);
     if (!band_in(c, 1, &b))
@@ -201,13 +102,13 @@ static void matrix_diag_part(imp_node *c)
         imp_refuse(c, IMP_OPERANDS, "%s is no matrix; the model is damaged", imp_type_text(c, t));
     if (c->bad)
         return;
-    begin_band(c, &b, t->dim[t->n - 2], t->dim[t->n - 1]);
-    imp_out(c, 0, c->bad ? x : band_of(c, x, &b, rest));
+    imp_band_begin(c, &b, t->dim[t->n - 2], t->dim[t->n - 1]);
+    imp_out(c, 0, c->bad ? x : imp_band_of(c, x, &b, rest));
 }
 
 static void matrix_set_diag(imp_node *c)
 {
-    band b;
+    imp_band b;
     tn_value x = imp_in(c, 0), d = imp_in(c, 1);
     const tn_type *t = imp_type(x);
     if (!band_in(c, 2, &b))
@@ -221,11 +122,11 @@ static void matrix_set_diag(imp_node *c)
                    imp_type_text(c, imp_type(d)));
     if (c->bad || !is_band(c, &d, &b))
         return;
-    begin_band(c, &b, t->dim[t->n - 2], t->dim[t->n - 1]);
+    imp_band_begin(c, &b, t->dim[t->n - 2], t->dim[t->n - 1]);
     if (!c->bad && !imp_with_extent(c, &d, t->n - 1, b.longest))
         imp_refuse(c, IMP_OPERANDS, "%s cannot have the diagonals %s", imp_type_text(c, t),
                    imp_type_text(c, imp_type(d)));
-    imp_out(c, 0, c->bad ? x : with_band(c, d, &b, x));
+    imp_out(c, 0, c->bad ? x : imp_with_band(c, d, &b, x));
 }
 
 /* ---- elements that differ ---- */

@@ -1,6 +1,8 @@
 /* Forms of tensors (forms.h): elements that are found, parts that are put in, windows, sums into a smaller shape. */
 #include "frontend/tvm/forms.h"
 
+#include "frontend/import/band.h"
+
 #include <string.h>
 
 /* ---- elements that are found ---- */
@@ -63,92 +65,59 @@ static tn_value read_unique(form_call *f) { return tvm_make(f, f->a.y ? 5 : 4, u
 
 /* ---- parts that are put in ---- */
 
-/* Diagonals i (the lowest) to j (the highest) of matrices, in rows of which the highest comes first. Shorter ones begin
- * with their row or end with it: x: those above the main one and it, y: those below. */
-typedef struct band {
-    int64_t low, high;
-    bool one;
-    const tn_type *t; /* of the matrices */
-    tn_value longest; /* of the run */
-} band;
-
-/* Where the first element of diagonal number `which` stands in its row. */
-static tn_value first_in_row(imp_node *c, const form_call *f, const band *b, tn_value x, tn_value which)
+/* Diagonals i (the lowest) to j (the highest); of shorter ones x (those above the main one and it) and y say
+ * where in their rows they lie. Do the operands fit each other? One diagonal becomes a band. false: reported.
+ * */
+static bool read_band(imp_node *c, const form_call *f, imp_band *b, tn_value x, tn_value *d)
 {
-    tn_value zero = imp_i64(c, 0), above = imp_binary(c, &tn_op_maximum, which, zero),
-             below = imp_binary(c, &tn_op_minimum, which, zero);
-    tn_value height = imp_extent_of(c, x, b->t->n - 2), width = imp_extent_of(c, x, b->t->n - 1);
-    tn_value down = imp_binary(c, &tn_op_add, height, below),
-             across = imp_binary(c, &tn_op_subtract, width, above);
-    tn_value left = imp_binary(c, &tn_op_subtract, b->longest, imp_binary(c, &tn_op_minimum, down, across));
-    tn_value up = imp_binary(c, &tn_op_greater_equal, which, zero), is_above = f->a.x ? left : zero;
-    return imp_choose(c, up, is_above, f->a.y ? left : zero);
-}
-
-/* Do the operands fit each other? false: reported. */
-static bool read_band(imp_node *c, const form_call *f, band *b, tn_value x, tn_value *d)
-{
+    const tn_type *t = imp_type(x);
     int64_t rows, columns, n;
-    *b = (band){f->a.i, f->a.j, f->a.i == f->a.j, imp_type(x), {0}};
-    const int r = b->t->n, own = b->one ? 1 : 2;
-    bool fits = r >= 2 && imp_rank(*d) == r - 2 + own && b->low <= b->high && b->low > INT32_MIN &&
-                b->high < INT32_MAX;
+    *b = (imp_band){.low = f->a.i, .high = f->a.j};
+    const bool one = b->low == b->high;
+    const int r = t->n;
+    if (one && imp_rank(*d) > 0)
+        *d = imp_unsqueeze(c, *d, imp_rank(*d) - 1);
+    else if (!one)
+        b->right[0] = f->a.y != 0, b->right[1] = f->a.x != 0;
+    bool fits = r >= 2 && imp_rank(*d) == r && b->low <= b->high && b->low > INT32_MIN && b->high < INT32_MAX;
     for (int i = 0; i < r - 2 && fits && !c->bad; i++)
-        fits = imp_with_extent(c, d, i, b->t->dim[i]);
-    if (fits && !c->bad && !b->one)
+        fits = imp_with_extent(c, d, i, t->dim[i]);
+    if (fits && !c->bad)
         fits = imp_with_extent(c, d, r - 2, tn_idx(c->pool, b->high - b->low + 1));
-    if (fits && !c->bad && tn_is_int(b->t->dim[r - 2], &rows) && tn_is_int(b->t->dim[r - 1], &columns) &&
-        tn_is_int(imp_type(*d)->dim[r - 3 + own], &n)) {
+    if (fits && !c->bad && tn_is_int(t->dim[r - 2], &rows) && tn_is_int(t->dim[r - 1], &columns) &&
+        tn_is_int(imp_type(*d)->dim[r - 1], &n)) {
         const int64_t down = rows + (b->high < 0 ? b->high : 0), across = columns - (b->low > 0 ? b->low : 0);
         fits = n >= (down < across ? down : across) && b->low > -rows && b->high < columns;
     }
     if (!fits && !c->bad)
         imp_refuse(c, IMP_OPERANDS, "%s has diagonals that do not fit its data: %s into %s", f->name,
-                   imp_type_text(c, imp_type(*d)), imp_type_text(c, b->t));
+                   imp_type_text(c, imp_type(imp_in(c, 1))), imp_type_text(c, t));
     return !c->bad;
 }
 
 /* The run fails where a diagonal has fewer numbers than it takes. */
-static void enough(imp_node *c, const band *b, tn_value x, tn_value d)
+static void enough(imp_node *c, const imp_band *b)
 {
-    const tn_value height = imp_extent_of(c, x, b->t->n - 2), width = imp_extent_of(c, x, b->t->n - 1),
-                   have = imp_extent_of(c, d, imp_rank(d) - 1), zero = imp_i64(c, 0);
-    const tn_value down = imp_with(c, &tn_op_add, height, (double)(b->high < 0 ? b->high : 0)),
-                   across = imp_with(c, &tn_op_subtract, width, (double)(b->low > 0 ? b->low : 0));
-    const tn_value short_by =
-        imp_binary(c, &tn_op_subtract, imp_binary(c, &tn_op_minimum, down, across), have);
-    imp_demand(c, imp_binary(c, &tn_op_maximum, short_by, zero), 0,
-               "matrix_set_diag: a diagonal is too short");
+    const tn_value down = imp_with(c, &tn_op_add, b->height, (double)(b->high < 0 ? b->high : 0)),
+                   across = imp_with(c, &tn_op_subtract, b->width, (double)(b->low > 0 ? b->low : 0));
+    const tn_value most = imp_binary(c, &tn_op_minimum, down, across);
+    const tn_value short_by = imp_with(c, &tn_op_maximum, imp_binary(c, &tn_op_subtract, most, b->length), 0);
+    imp_demand(c, short_by, 0, "matrix_set_diag: a diagonal is too short");
 }
 
 static void matrix_set_diag(imp_node *c, form_call *f)
 {
-    band b;
+    imp_band b;
     tn_value x = imp_in(c, 0), d = imp_in(c, 1);
     if (c->bad || !read_band(c, f, &b, x, &d))
         return;
-    const int r = b.t->n;
-    const tn_expr *dim[IMP_MAX_RANK];
-    tn_value row = imp_unsqueeze(c, imp_count_up(c, b.t->dim[r - 2]), 1),
-             column = imp_count_up(c, b.t->dim[r - 1]);
-    tn_value which = imp_binary(c, &tn_op_subtract, column, row),
-             at = imp_binary(c, &tn_op_minimum, row, column);
-    tn_value not_below = imp_binary(c, &tn_op_greater_equal, which, imp_i64(c, b.low)),
-             not_above = imp_binary(c, &tn_op_less_equal, which, imp_i64(c, b.high));
-    tn_value inside = imp_binary(c, &tn_op_logical_and, not_below, not_above), zero = imp_i64(c, 0);
-    enough(c, &b, x, d);
-    if (!b.one) {
-        b.longest = imp_extent_of(c, d, r - 1);
-        at = imp_binary(c, &tn_op_add, at, first_in_row(c, f, &b, x, which));
-        tn_value high = imp_i64(c, b.high), number = imp_binary(c, &tn_op_subtract, high, which);
-        at = imp_binary(c, &tn_op_add, at, imp_binary(c, &tn_op_multiply, number, b.longest));
-        for (int i = 0; i < r - 2; i++)
-            dim[i] = b.t->dim[i];
-        dim[r - 2] = imp_product(c, imp_type(d), r - 2, r);
-        d = imp_reshape(c, d, r - 1, dim);
-    }
-    at = imp_choose(c, inside, at, zero);
-    imp_out(c, 0, imp_choose(c, inside, imp_take(c, d, at, r - 2), x));
+    const tn_type *t = imp_type(x);
+    b.rows = t->dim[t->n - 2];
+    b.columns = t->dim[t->n - 1];
+    b.longest = imp_type(d)->dim[t->n - 1]; /* or more */
+    imp_band_in_run(c, &b);
+    enough(c, &b);
+    imp_out(c, 0, c->bad ? x : imp_with_band(c, d, &b, x));
 }
 
 /* strided_set(data, v, begin, end, strides): lists of the first dimensions' places, which may end early. */
