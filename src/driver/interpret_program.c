@@ -175,12 +175,38 @@ static tn_status compile_program(machine *m, const tn_program **out)
     return TN_OK;
 }
 
+static bool is_empty(const machine *m)
+{
+    const tn_program_function_ir *p = m->b->main;
+    for (uint32_t i = 0; i < p->n_symbol; i++)
+        if (m->sym[i] == 0 && p->symbol[i].min > 0)
+            return true;
+    return false;
+}
+
+/* Memory is planned for symbols of at least their least value. Where one is 0 nothing is run, and all has to
+ * fit still. */
+static void make_room(tn_program_function *f)
+{
+    for (uint32_t i = 0; i < f->n_slot; i++) {
+        const tn_slot *s = &f->slot[i];
+        const bool placed = s->kind == TN_SLOT_TEMP || (s->kind == TN_SLOT_OUTPUT && s->offset.value >= 0);
+        if (placed && s->storage == TN_STORAGE_BYTES &&
+            f->arena_bytes.value < s->offset.value + s->bytes.value)
+            f->arena_bytes.value = s->offset.value + s->bytes.value;
+    }
+    if (f->work_offset.value < f->arena_bytes.value)
+        f->work_offset.value = f->arena_bytes.value;
+}
+
 static tn_status make_program(machine *m, const tn_program **out)
 {
     if (m->b->main->n_late || m->b->program.n_function > 1)
         return compile_program(m, out);
     TN_TRY(check_extents(m));
     *out = tn_program_tables(&m->b->arena, &m->b->program, size, m);
+    if (is_empty(m))
+        make_room((tn_program_function *)(*out)->function);
     return TN_OK;
 }
 
