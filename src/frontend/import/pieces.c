@@ -22,16 +22,18 @@ static const tn_expr *known_integers(imp_node *c, const tn_value in[3])
     if (!imp_host(c, in[2], &by) || !tn_is_int(by.at[0], &step) || !imp_host(c, in[0], &from) ||
         !imp_host(c, in[1], &to))
         return NULL;
-    if (step == 0 || step < -INT32_MAX || step > INT32_MAX)
-        return step == 0 ? no_end(c) : NULL;
+    if (step == 0)
+        return no_end(c);
     if (tn_is_int(from.at[0], &first) && tn_is_int(to.at[0], &last)) {
         if (step > 0 ? first >= last : first <= last)
             return tn_idx(c->pool, 0);
         const uint64_t way = step > 0 ? (uint64_t)last - (uint64_t)first : (uint64_t)first - (uint64_t)last,
-                       pace = (uint64_t)(step > 0 ? step : -step);
+                       pace = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
         const uint64_t steps = (way - 1) / pace; /* between the first number and the last one */
         return steps >= INT32_MAX ? no_end(c) : tn_idx(c->pool, (int64_t)steps + 1);
     }
+    if (step < -INT32_MAX || step > INT32_MAX)
+        return NULL;
     const tn_expr *way =
         step > 0 ? tn_sub(c->pool, to.at[0], from.at[0]) : tn_sub(c->pool, from.at[0], to.at[0]);
     const tn_expr *count = tn_ceildiv(c->pool, way, step > 0 ? step : -step);
