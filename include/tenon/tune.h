@@ -91,8 +91,8 @@ typedef struct tenon_config tenon_config; /* a map of choices; below */
  * is no schedule. Both are called by the thread of the search's call, with the session of k, and must not use that of
  * the search. */
 enum tenon_sketch_condition {
-    TENON_SKETCH_PASS,       /* the rule does not apply */
-    TENON_SKETCH_APPLY,      /* its schedule is one of the function's sketches */
+    TENON_SKETCH_PASS, /* the rule does not apply */
+    TENON_SKETCH_APPLY, /* its schedule is one of the function's sketches; blocks without steps follow by rule */
     TENON_SKETCH_APPLY_ALONE /* in place of the built-in sketches and of those of later rules */
 };
 typedef struct tenon_sketch_rule {

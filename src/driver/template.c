@@ -286,6 +286,7 @@ tenon_config *tn_config_new(tenon *t, const tn_picks *given)
 
 void tn_config_copy(const tenon_config *c, tn_sched *s)
 {
+    const tn_picks *given = s->given;
     tn_picks all = {0};
     for (uint32_t i = 0; i < c->asked.picked.n; i++) {
         const tn_pick *p = &c->asked.picked.at[i];
@@ -299,7 +300,7 @@ void tn_config_copy(const tenon_config *c, tn_sched *s)
         s->given = &all;
         (void)tn_pick_do(s, p->name, p->n, candidate, &at);
     }
-    s->given = NULL;
+    s->given = given;
 }
 
 static tn_verdict derive(const tn_space *space, const tn_picks *given, tn_arena *arena, tn_pool *pool,

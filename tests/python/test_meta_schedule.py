@@ -236,6 +236,49 @@ class Spaces(Case):
             a, b = (numpy.random.default_rng(i).random((24, 24), "float32") for i in range(2))
             numpy.testing.assert_allclose(s.build()(a, b), a @ b, rtol=1e-5)
 
+    def test_rest(self):
+        """Blocks that the user's rule leaves as they are have the schedules of the built-in rules, unless the choice `rest` says no."""
+        text = """func @f(a: f32[24, 24], b: f32[24, 24]) -> (y: f32[24, 24], z: f32[24]) {
+  buffer c: f32[24, 24]
+  for i < 24, j < 24, k < 24:
+    block c(i: spatial, j: spatial, k: reduce):
+      init:
+        c[i, j] = 0f
+      c[i, j] = c[i, j] + a[i, k] * b[k, j]
+  for i < 24, j < 24:
+    block y(i: spatial, j: spatial):
+      y[i, j] = max(c[i, j], 0f)
+  for i < 24, j < 24:
+    block z(i: spatial, j: reduce):
+      init:
+        z[i] = 0f
+      z[i] = z[i] + y[i, j]
+}
+"""
+        traces = {"yes": [], "no": []}
+
+        @ms.derived_object
+        class Products(ms.schedule_rule.PyScheduleRule):
+            def apply(self, sch, block):
+                return Tiles().apply(sch, block) if len(sch.get_loops(block)) == 3 else [sch]
+
+        @ms.derived_object
+        class Look(ms.postproc.PyPostproc):
+            def apply(self, sch):
+                if "sample_perfect_tile" in sch.trace:  # Tiles has neither lanes nor names like these
+                    traces["yes" if "vectorize n1_v" in sch.trace else "no"].append(sch.trace)
+                return True
+
+        space = ms.space_generator.PostOrderApply(sch_rules=[*ms.ScheduleRule.create("llvm"), Products()],
+                                                  postprocs=[Look()])
+        seen = self.trials(space, n=48, mod=tir.fromtext(text))
+        own = [(p, fate) for p, fate in seen if p.get("sketch") == "Products"]
+        self.assertEqual({p["rest"] for p, _ in own}, {"yes", "no"})
+        self.assertEqual({fate for _, fate in own}, {0})
+        self.assertTrue(traces["yes"] and traces["no"])
+        self.assertEqual([t for t in traces["yes"] if "rfactor \"z\"" not in t], [])
+        self.assertEqual([t for t in traces["no"] if "vectorize" in t], [])
+
     def test_function(self):
         """A function that schedules is a space, too."""
         def schedule(sch):

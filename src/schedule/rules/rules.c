@@ -1,7 +1,7 @@
 /* The table of built-in rules, and the generator that they make together: the pick `rule` is the first that matches and
  * is not refused, or another that matches. Each attempt works on a fresh schedule, so a refused one leaves nothing
  * behind. */
-#include "schedule/rules/derive.h"
+#include "schedule/rules/rest.h"
 #include "schedule/space.h"
 
 #include <string.h>
@@ -63,6 +63,7 @@ typedef struct {
 typedef struct { /* one of the two */
     const tn_rule_info *own;
     const tn_more_sketch *more;
+    bool alone; /* of more: it makes the whole schedule */
 } row;
 
 enum { MAX_RULES = 16 };
@@ -76,7 +77,8 @@ static const char *name_of(const row *r) { return r->own ? r->own->name : r->mor
 
 static tn_verdict derive_row(const row *r, tn_sched *s, const tn_machine *m)
 {
-    return r->own ? r->own->derive(s, m) : r->more->derive(r->more->user, s);
+    tn_verdict v = r->own ? r->own->derive(s, m) : r->more->derive(r->more->user, s);
+    return r->more && !r->alone && v == TN_DONE ? rule_rest(s, m) : v;
 }
 
 static rules find_matching(const table *t, const tn_space *x)
@@ -88,7 +90,7 @@ static rules find_matching(const table *t, const tn_space *x)
         bool last = i + 1 == t->n, left_out = t->more && t->more->alone && !last;
         left_out |= (t->rule[i].parts & x->fixed) != 0;
         for (uint32_t k = 0; last && k < n_more; k++)
-            r.rule[r.n++] = (row){.more = &t->more->at[k]};
+            r.rule[r.n++] = (row){.more = &t->more->at[k], .alone = t->more->alone};
         if (!left_out && t->rule[i].matches(x->func, x->machine))
             r.rule[r.n++] = (row){.own = &t->rule[i]};
     }
