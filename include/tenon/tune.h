@@ -110,6 +110,19 @@ typedef struct tenon_postproc {
     void *user;
 } tenon_postproc;
 
+/* A change of a schedule that tuners ga and xgb make beside their own, as MetaSchedule's mutators do. `pick` are the n
+ * choices of one of the fastest schedules so far, in the order in which they were made; index[] has the numbers of
+ * their candidates, and the call writes there what is to be others. Choices that only come with a changed one are made
+ * at random, and those that go with it are left out. What it returns is 0, or another value where it has no change;
+ * then a random schedule is tried. seed: for what it draws, the same in a search with the same seed and times. Called
+ * as the functions of a rule are. */
+typedef struct tenon_mutator {
+    double
+        odds; /* that a change is this one, beside the odds of the parts, which are 1 together by default */
+    int (*apply)(void *user, uint64_t seed, uint32_t n, const tenon_pick pick[], uint32_t index[]);
+    void *user;
+} tenon_mutator;
+
 typedef struct tenon_tune_options { /* NULL for one: all members are zero */
     size_t size;                    /* sizeof(tenon_tune_options) */
     const char *records; /* file that what is found is added to, a line each, or a folder; NULL: none */
@@ -143,6 +156,9 @@ typedef struct tenon_tune_options { /* NULL for one: all members are zero */
     uint32_t n_postproc; /* one after the other: at most 8 */
     int reserved2;       /* 0 */
     const tenon_postproc *postproc;
+    uint32_t n_mutator; /* at most 8 */
+    int reserved3;      /* 0 */
+    const tenon_mutator *mutator;
 } tenon_tune_options;
 
 /* The module's tasks, without trying anything. */

@@ -51,9 +51,10 @@ static tn_status read_odds(tn_tuning *t)
         sum += t->odds[part] = odds;
         at += n;
     }
-    t->has_odds = t->o.odds && *t->o.odds;
-    if (t->has_odds && sum <= 0)
+    const bool given = t->o.odds && *t->o.odds;
+    if (given && sum <= 0 && !t->o.n_mutator)
         return no_part(t, t->o.odds, "list of odds, one of them above 0");
+    t->changes.odds = given ? t->odds : NULL;
     return TN_OK;
 }
 
@@ -82,6 +83,7 @@ tn_status tn_tuning_parts(tn_tuning *t)
 {
     TN_TRY(read_fixed(t));
     TN_TRY(read_odds(t));
+    TN_TRY(tn_tuning_mutators(t));
     return read_near(t);
 }
 

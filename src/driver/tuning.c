@@ -366,7 +366,7 @@ static void run_search(tn_tuning *t, tn_measurer *m)
                                  .generator = t->maker,
                                  .proposer = t->o.tuner ? tn_proposer_find(t->o.tuner) : &tn_proposers[0],
                                  .fixed = t->fixed,
-                                 .odds = t->has_odds ? t->odds : NULL,
+                                 .changes = t->changes,
                                  .seed = t->o.seed,
                                  .trials = trials_of(t),
                                  .early_stopping = t->o.early_stopping,
@@ -435,6 +435,7 @@ tn_status tn_tuning_search(tn_tuning *t)
     probe(t, m);
     run_search(t, m);
     tn_measurer_end(m);
+    tn_tuning_tell_mutators(t);
     const char *why = why_none(t);
     return why ? cannot_time(b, why) : TN_OK;
 }

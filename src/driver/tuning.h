@@ -19,8 +19,8 @@ typedef struct tn_tuning {
     uint32_t n_chosen, *chosen; /* their numbers */
     double begin;
     tn_part_set fixed; /* parts that are not searched */
-    bool has_odds;
     double odds[TN_N_PART];
+    tn_changes changes;
     uint32_t n_wish; /* what choices should be near */
     tn_wish wish[TN_MOST_WISHES];
     uint32_t n_met;   /* choices that are near such a number, of all tasks */
@@ -36,6 +36,9 @@ typedef struct tn_tuning {
 TN_WARN_UNUSED tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g,
                                          const tenon_tune_options *o);
 TN_WARN_UNUSED tn_status tn_tuning_parts(tn_tuning *t); /* a part of the above; driver-E190, E192 */
+/* Mutators of the options become changes: driver-E197, E198. */
+TN_WARN_UNUSED tn_status tn_tuning_mutators(tn_tuning *t);
+void tn_tuning_tell_mutators(tn_tuning *t); /* after a search: what they gave that is none, driver-W007 */
 /* The point that the options want tried early; NULL: none. */
 const tn_picks *tn_tuning_near(tn_tuning *t, const tn_task *k);
 void tn_tuning_tell_near(tn_tuning *t); /* after all tasks: driver-W006 where none has such a choice */

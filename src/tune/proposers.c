@@ -33,6 +33,54 @@ static tn_picks picks_of(const tn_point *p, tn_arena *arena)
     return tn_picks_of(&s.picked, arena);
 }
 
+/* p with what the change makes of it. */
+static bool change(const tn_change *c, const tn_point *p, tn_rng *r, tn_arena *arena, tn_picks *out)
+{
+    uint32_t *index = TN_NEW_N(arena, uint32_t, p->n);
+    bool changed = false;
+    for (uint32_t i = 0; i < p->n; i++)
+        index[i] = p->pick[i].index;
+    *out = picks_of(p, arena);
+    if (!c->make(c->user, tn_rng_next(r), p, index))
+        return false;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (index[i] != p->pick[i].index) {
+            TN_ASSERT(index[i] < p->pick[i].n);
+            tn_picks_set(out, arena, p->pick[i].name, p->pick[i].candidate[index[i]]);
+            changed = true;
+        }
+    return changed;
+}
+
+/* That a change of p is one of a part's: of those that it has picks of. */
+static double odds_of_parts(const tn_changes *c, const tn_point *p)
+{
+    bool has[TN_N_PART] = {false};
+    double sum = 0;
+    for (uint32_t i = 0; i < p->n; i++)
+        has[tn_pick_part(p->pick[i].name)] = true;
+    for (int k = 0; k < TN_N_PART && c->odds; k++)
+        sum += has[k] ? c->odds[k] : 0;
+    return c->odds ? sum : 1;
+}
+
+/* p with one pick changed, or changed by the caller. */
+static bool mutate(const tn_task_view *v, const tn_point *p, tn_arena *arena, tn_picks *out)
+{
+    const tn_changes *c = v->changes;
+    const tn_sched s = {.picked = {.at = (tn_pick *)(uintptr_t)p->pick, .n = p->n}};
+    double sum = odds_of_parts(c, p), at;
+    for (uint32_t i = 0; i < c->n; i++)
+        sum += c->at[i].odds;
+    at = c->n ? sum * tn_rng_unit(v->rng) : 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (at < c->at[i].odds)
+            return change(&c->at[i], p, v->rng, arena, out);
+        at -= c->at[i].odds;
+    }
+    return tn_picks_mutate(&s, c->odds, v->rng, arena, out);
+}
+
 /* Children of two good points, most of them with one pick changed; among few points random ones. Picks that a changed
  * one brings along are random, too. */
 static bool propose_children(const tn_task_view *v, tn_arena *arena, tn_picks *out)
@@ -43,10 +91,8 @@ static bool propose_children(const tn_task_view *v, tn_arena *arena, tn_picks *o
     if (a != b && tn_rng_below(v->rng, 2)) {
         const tn_picks x = picks_of(a, arena), y = picks_of(b, arena);
         *out = tn_picks_join(&x, &y, v->rng, arena);
-    } else {
-        const tn_sched s = {.picked = {.at = (tn_pick *)(uintptr_t)a->pick, .n = a->n}};
-        if (!tn_picks_mutate(&s, v->odds, v->rng, arena, out))
-            return propose_random(v, arena, out);
+    } else if (!mutate(v, a, arena, out)) {
+        return propose_random(v, arena, out);
     }
     out->random = v->rng;
     return true;

@@ -243,7 +243,8 @@ static void put_hints(tn_search *x, batch *b, uint32_t at, uint32_t most)
 
 static tn_task_view view_of(const tn_search *x, task *t)
 {
-    return (tn_task_view){&t->space, &t->rng, (uint32_t)t->best.n, t->best.at, t->more, &t->next, x->o->odds};
+    return (tn_task_view){&t->space, &t->rng,  (uint32_t)t->best.n, t->best.at,
+                          t->more,   &t->next, &x->o->changes};
 }
 
 static bool attempt_one(tn_search *x, batch *b, uint32_t at, const tn_proposer *by, bool *any)

@@ -53,6 +53,23 @@ typedef struct tn_point {
     double seconds;      /* HUGE_VAL: it was refused, crashed or is wrong; or is not known yet */
 } tn_point;
 
+/* A change of a point that is made elsewhere, as by a function of the user's. */
+typedef struct tn_change {
+    double odds; /* that a change is this one */
+    void *user;
+    /* index[] has the numbers of the candidates of p's picks; what is to be others is written there. false:
+     * no change. */
+    bool (*make)(void *user, uint64_t seed, const tn_point *p, uint32_t index[]);
+} tn_change;
+
+/* How points are changed. */
+typedef struct tn_changes {
+    const double
+        *odds; /* of parts, that a change is one of theirs (tn_picks_mutate); NULL: of all picks the same */
+    uint32_t n;
+    const tn_change *at; /* beside them, which are 1 together where `odds` is NULL */
+} tn_changes;
+
 /* A task as a proposer sees it. */
 typedef struct tn_task_view {
     const tn_space *space;
@@ -61,7 +78,7 @@ typedef struct tn_task_view {
     const tn_point *const *best;
     bool more; /* false: all points have come by in order; next: the one that follows */
     const tn_picks *next;
-    const double *odds; /* as tn_picks_mutate takes them */
+    const tn_changes *changes;
 } tn_task_view;
 
 typedef struct tn_proposer { /* proposers.c */
@@ -90,8 +107,7 @@ typedef struct tn_search_options {
     const tn_sched_generator *generator;
     const tn_proposer *proposer;
     tn_part_set fixed; /* parts of schedules that are not searched */
-    const double
-        *odds; /* of parts, that a change is one of theirs (tn_picks_mutate); NULL: of all picks the same */
+    tn_changes changes;
     uint64_t seed;
     uint32_t trials;         /* of all tasks together */
     uint32_t early_stopping; /* a task ends after so many trials without a gain; 0: never */

@@ -204,7 +204,7 @@ class Spaces(Case):
     def test_rules(self):
         """A rule that is left out takes its choices with it."""
         generator = ms.SpaceGenerator.create("post-order-apply")
-        self.assertEqual(generator.asked("llvm"), {"fixed": None, "rules": None, "postprocs": None, "odds": None})
+        self.assertEqual(generator.asked("llvm"), {"fixed": None, "rules": None, "postprocs": None, "odds": None, "mutators": None})
         every = self.roles(generator)
         self.assertLessEqual({"sketch", "inner", "unroll", "outer"}, every)
         rules = [r for r in ms.ScheduleRule.create("llvm") if not isinstance(r, ms.schedule_rule.ParallelizeVectorizeUnroll)]
@@ -346,13 +346,47 @@ class Spaces(Case):
         self.assertTrue(ms.tune_tir(matmul(), "llvm", self.work, 24, space=space) is not None)
         self.assertEqual(sum(ms.Mutator.create("llvm").values()), 1)
 
+    def test_own_mutator(self):
+        """A mutator of the user's changes choices of good schedules; what it draws is the same for the same seed and times."""
+        told, seen = [], []
+
+        @ms.derived_object
+        class Wider(ms.mutator.PyMutator):
+            def _initialize_with_tune_context(self, context):
+                told.append(context.target)
+
+            def apply(self, trace):
+                names = [name for name in trace.decisions if ".inner" in name]
+                if not names:
+                    return None
+                name = trace.random.choice(names)
+                word = trace.candidates(name)[-1]
+                changed = trace.with_decision(name, word)
+                self_before = dict(trace)
+                seen.append((name, word, changed[name]))
+                assert dict(trace) == self_before
+                return changed
+
+        space = ms.space_generator.PostOrderApply(mutator_probs={Wider(): 1.0})
+        self.assertEqual(space.asked("llvm")["odds"], {"tile": 0.0})
+        ms.tune_tir(matmul(), "llvm", self.work, 32, space=space, strategy="evolutionary")
+        self.assertEqual(told[-1], "llvm")
+        self.assertTrue(seen)
+        self.assertEqual([word for _, word, _ in seen], [word for _, _, word in seen])
+        for answer, error, said in ((lambda c: 3, TypeError, "choices by with_decision, not 3"),
+                                    (lambda c: c.with_decision("nothing", 1), KeyError, "nothing"),
+                                    (lambda c: c.with_decision(next(iter(c)), "no such word"), ValueError, "not no such word")):
+            with self.assertRaisesRegex(error, said):
+                tenon.tune(tir.Schedule(matmul()), trials=48, tuner="ga", odds={"tile": 0}, mutators=[(answer, 1)], no_records=True,
+                           repeat_seconds=1e-4)
+
     def test_refused(self):
         for made, error, said in (
                 (lambda: ms.schedule_rule.CrossThreadReduction, tenon.UnsupportedError, "it is for GPUs, and this target is a CPU"),
                 (lambda: ms.postproc.VerifyGPUCode, tenon.UnsupportedError, "it is for GPUs"),
                 (lambda: ms.postproc.RewriteLayout, tenon.UnsupportedError, "before a search"),
                 (lambda: ms.mutator.MutateThreadBinding, tenon.UnsupportedError, "it is for GPUs"),
-                (lambda: ms.mutator.PyMutator(), tenon.UnsupportedError, "a PyScheduleRule adds some"),
+                (lambda: tenon.tune(tir.Schedule(matmul()), mutators=[(print, -1)], no_records=True), tenon.CompileError, "E197"),
                 (lambda: ms.schedule_rule.Nonsense, AttributeError, "Nonsense"),
                 (lambda: ms.ScheduleRule.create("cuda"), tenon.UnsupportedError, "schedule rules for 'cuda'"),
                 (lambda: ms.schedule_rule.MultiLevelTiling(structure="SSSRRSRS"), tenon.UnsupportedError, "sizes and limits of its own"),

@@ -11,6 +11,7 @@
 #include "tenon/tune.h"
 #include "tune/record.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -434,6 +435,109 @@ static void parts_are_left_alone(void **state)
     tenon_free(t);
 }
 
+/* ---- mutators ---- */
+
+typedef struct change {
+    int n_apply, n_made;
+    uint32_t wrong;  /* is added to the numbers */
+    uint64_t last;   /* seed */
+    char before[64]; /* the value of the choice that was changed last, */
+    char after[64];  /* and what it was changed to */
+} change;
+
+/* The next candidate of the first size of an inner tile. */
+static int next_tile(void *user, uint64_t seed, uint32_t n, const tenon_pick pick[], uint32_t index[])
+{
+    change *c = user;
+    c->n_apply++;
+    c->last = seed;
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(index[i], pick[i].index);
+        assert_true(pick[i].index < pick[i].n);
+        if (!strstr(pick[i].name, ".inner"))
+            continue;
+        index[i] = (index[i] + 1) % pick[i].n + c->wrong;
+        snprintf(c->before, sizeof c->before, "%s = %s\n", pick[i].name, pick[i].candidate[pick[i].index]);
+        snprintf(c->after, sizeof c->after, "%s = %s\n", pick[i].name,
+                 pick[i].candidate[c->wrong ? pick[i].index : index[i]]);
+        c->n_made++;
+        return 0;
+    }
+    return 1;
+}
+
+typedef struct changed_trials {
+    change *c;
+    int n, made; /* those that have what the mutator chose last */
+} changed_trials;
+
+static void see_change(void *user, const tenon_tune_progress *p)
+{
+    changed_trials *s = user;
+    s->n += p->picks && !p->record;
+    s->made += p->picks && *s->c->after && strstr(p->picks, s->c->after);
+}
+
+static int search_changing(tenon *t, tenon_tune_options o, change *c, changed_trials *out)
+{
+    const tenon_tune_task *task;
+    *out = (changed_trials){.c = c};
+    o.size = sizeof o;
+    o.tuner = "ga";
+    o.trials = 40;
+    o.repeat_seconds = 1e-4;
+    o.progress = see_change;
+    o.progress_user = out;
+    return tenon_tune_kernel(product_kernel(t), NULL, &o, &task);
+}
+
+static void mutators_change_points(void **state)
+{
+    (void)state;
+    change c = {0};
+    const tenon_mutator m = {1, next_tile, &c};
+    tenon *t = tenon_new();
+    changed_trials n;
+    tenon_tune_options o = {.generator = "sketch", .odds = "tile=0", .n_mutator = 1, .mutator = &m};
+    assert_int_equal(search_changing(t, o, &c, &n), 0);
+    assert_string_equal(tenon_messages(t), "");
+    assert_true(c.n_made > 0 && n.made > 0);
+    assert_string_not_equal(c.before, c.after);
+    /* without odds beside those of the parts it is not asked */
+    const tenon_mutator never = {0, next_tile, &c};
+    c = (change){0};
+    o = (tenon_tune_options){.generator = "sketch", .n_mutator = 1, .mutator = &never};
+    assert_int_equal(search_changing(t, o, &c, &n), 0);
+    assert_int_equal(c.n_apply, 0);
+    /* numbers of no candidate are told, and are no trials */
+    c = (change){.wrong = 1000};
+    o.mutator = &m;
+    assert_int_equal(search_changing(t, o, &c, &n), 0);
+    assert_true(c.n_made > 0 && n.n > 0);
+    assert_non_null(strstr(tenon_messages(t), "mutator 0 gave candidate 10"));
+    assert_non_null(strstr(tenon_messages(t), "[driver-W007]"));
+    tenon_free(t);
+}
+
+static void mutators_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    const tenon_mutator bad[] = {{1, NULL, NULL}, {-1, next_tile, NULL}, {NAN, next_tile, NULL}};
+    const tenon_mutator idle = {0, next_tile, NULL}, many[9] = {{1, next_tile, NULL}};
+    tenon *t = tenon_new();
+    seen n;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(search_by(t, (tenon_tune_options){.n_mutator = 1, .mutator = &bad[i]}, &n), 1);
+    assert_int_equal(search_by(t, (tenon_tune_options){.n_mutator = 9, .mutator = many}, &n), 1);
+    assert_non_null(strstr(tenon_messages(t), "mutator 1 cannot be used; give up to 8"));
+    assert_non_null(strstr(tenon_messages(t), "[driver-E197]"));
+    assert_int_equal(
+        search_by(t, (tenon_tune_options){.odds = "tile=0", .n_mutator = 1, .mutator = &idle}, &n), 1);
+    assert_non_null(strstr(tenon_messages(t), "all odds are 0"));
+    assert_non_null(strstr(tenon_messages(t), "[driver-E198]"));
+    tenon_free(t);
+}
+
 typedef struct first_trials {
     int trials, at; /* of the first trial with such a tile: 1, 2, ...; 0: none */
 } first_trials;
@@ -556,6 +660,8 @@ int main(void)
         cmocka_unit_test(candidates_pass_postprocessors),
         cmocka_unit_test(postprocessors_do_steps),
         cmocka_unit_test(parts_are_left_alone),
+        cmocka_unit_test(mutators_change_points),
+        cmocka_unit_test(mutators_that_are_none_are_refused),
         cmocka_unit_test(numbers_of_others_are_tried_early),
         cmocka_unit_test(records_of_others_are_tried_first),
         cmocka_unit_test(words_that_are_no_parts_are_refused),

@@ -38,6 +38,11 @@ PyObject *core_tune_task(const tenon_tune_task *t);
 int core_rules_set(core_options *o, tenon_tune_options *to, PyObject *rules);
 /* The same of postprocessors, a list of functions (text of the function, steps) -> steps, or None. */
 int core_postprocs_set(core_options *o, tenon_tune_options *to, PyObject *procs);
+/* The same of mutators, a list of (function, odds): function(seed, picks) is the numbers of their candidates,
+ * or None. */
+int core_mutators_set(core_options *o, tenon_tune_options *to, PyObject *mutators);
+/* tune.c: [(name, [candidate], index)] */
+PyObject *core_picks(const tenon_pick *p, uint32_t n);
 
 /* template.c: a Config of the search's, which is of no use after the call that it is for */
 PyObject *core_config_lend(tenon *t, tenon_config *c);

@@ -1,5 +1,6 @@
-/* Rules of sketches and postprocessors: functions of Python behind tenon_sketch_rule and tenon_postproc. They see a
- * function as text and answer with steps, so that kernels of the search's stay in the compiler. */
+/* Rules of sketches, postprocessors and mutators: functions of Python behind tenon_sketch_rule, tenon_postproc and
+ * tenon_mutator. They see a function as text and answer with steps, so that kernels of the search's stay in the
+ * compiler; mutators see choices and answer with the numbers of their candidates. */
 #include "program.h"
 
 typedef struct {
@@ -130,5 +131,68 @@ int core_postprocs_set(core_options *o, tenon_tune_options *to, PyObject *procs)
     }
     to->n_postproc = (uint32_t)n;
     to->postproc = all;
+    return 0;
+}
+
+typedef struct {
+    core_options *o;
+    PyObject *apply; /* borrowed from the options' list */
+} mutator;
+
+/* Takes the numbers of n candidates; 0: no error. */
+static int take_numbers(PyObject *result, uint32_t n, uint32_t index[])
+{
+    PyObject *all = PySequence_Tuple(result);
+    int failed = !all;
+    if (all && PyTuple_Size(all) != (Py_ssize_t)n) {
+        PyErr_Format(PyExc_ValueError, "a mutator gave %zd numbers for %u choices", PyTuple_Size(all), n);
+        failed = 1;
+    }
+    for (uint32_t i = 0; i < n && !failed; i++) {
+        unsigned long at = PyLong_AsUnsignedLong(PyTuple_GetItem(all, i));
+        failed = PyErr_Occurred() != NULL;
+        index[i] = at < UINT32_MAX ? (uint32_t)at : UINT32_MAX;
+    }
+    Py_XDECREF(all);
+    return failed;
+}
+
+/* None: there is no change. */
+static int mutate(void *user, uint64_t seed, uint32_t n, const tenon_pick pick[], uint32_t index[])
+{
+    mutator *m = user;
+    int failed = 1;
+    PyGILState_STATE state = PyGILState_Ensure();
+    if (!m->o->raised[0]) {
+        PyObject *picks = core_picks(pick, n);
+        PyObject *result =
+            picks ? PyObject_CallFunction(m->apply, "KN", (unsigned long long)seed, picks) : NULL;
+        if (result && result != Py_None && (failed = take_numbers(result, n, index)))
+            Py_CLEAR(result);
+        core_callback_end(m->o, result);
+    }
+    PyGILState_Release(state);
+    return failed;
+}
+
+int core_mutators_set(core_options *o, tenon_tune_options *to, PyObject *mutators)
+{
+    PyObject *fixed = PySequence_Tuple(mutators); /* keeps the functions */
+    Py_ssize_t n = fixed ? PyTuple_Size(fixed) : -1;
+    int failed = n < 0 || PyList_Append(o->kept, fixed);
+    Py_XDECREF(fixed);
+    tenon_mutator *all = failed ? NULL : keep(o, (size_t)n * sizeof *all);
+    mutator *users = all ? keep(o, (size_t)n * sizeof *users) : NULL;
+    if (!users)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        double odds;
+        if (!PyArg_ParseTuple(PyTuple_GetItem(fixed, i), "Od", &users[i].apply, &odds))
+            return -1;
+        users[i].o = o;
+        all[i] = (tenon_mutator){odds, mutate, &users[i]};
+    }
+    to->n_mutator = (uint32_t)n;
+    to->mutator = all;
     return 0;
 }

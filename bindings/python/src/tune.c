@@ -34,8 +34,7 @@ static const core_field task_fields[] = {
     CORE_FIELD(tenon_tune_task, why, TEXT),
 };
 
-/* [(name, [candidate], index)] */
-static PyObject *picks_list(const tenon_pick *p, uint32_t n)
+PyObject *core_picks(const tenon_pick *p, uint32_t n)
 {
     PyObject *list = PyList_New((Py_ssize_t)n);
     for (uint32_t i = 0; list && i < n; i++) {
@@ -88,7 +87,7 @@ static PyObject *listed_task(const tenon_tune_task *t)
 {
     PyObject *dict = core_tune_task(t);
     if (dict && (add_item(dict, "operators", operators_list(t)) ||
-                 add_item(dict, "pick", picks_list(t->pick, t->n_pick))))
+                 add_item(dict, "pick", core_picks(t->pick, t->n_pick))))
         Py_CLEAR(dict);
     return dict;
 }
@@ -151,12 +150,13 @@ static int take_functions(core_options *o, tenon_tune_options *to, PyObject *tun
     return functions && (set(o, to, functions) || PyDict_DelItemString(tune, name)) ? -1 : 0;
 }
 
-/* Its "rules" are [(name, condition, apply)], its "postprocs" [apply]. */
+/* Its "rules" are [(name, condition, apply)], its "postprocs" [apply], its "mutators" [(apply, odds)]. */
 int core_tune_options(core_options *o, tenon_tune_options *to, PyObject *tune)
 {
     PyObject *rest = PyDict_Check(tune) ? PyDict_Copy(tune) : NULL;
     int failed = PyDict_Check(tune) && (!rest || take_functions(o, to, rest, "rules", core_rules_set) ||
-                                        take_functions(o, to, rest, "postprocs", core_postprocs_set));
+                                        take_functions(o, to, rest, "postprocs", core_postprocs_set) ||
+                                        take_functions(o, to, rest, "mutators", core_mutators_set));
     failed = failed || core_fields_set(o, to, sizeof fields / sizeof *fields, fields, rest ? rest : tune);
     Py_XDECREF(rest);
     return failed ? -1 : 0;
@@ -248,7 +248,7 @@ PyObject *core_program_tune_point(PyObject *self, PyObject *args)
         return NULL;
     j.number = number;
     if (begin(&j, options, tune) == 0)
-        result = picks_list(j.pick, j.n);
+        result = core_picks(j.pick, j.n);
     core_program_end(j.p, &j.o);
     return result;
 }

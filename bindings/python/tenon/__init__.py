@@ -19,7 +19,7 @@ from ._onnxruntime import (ExecutionMode, GraphOptimizationLevel, InferenceSessi
                            get_available_providers, get_build_info, get_device, get_version_string, set_default_logger_severity,
                            set_default_logger_verbosity, set_seed)
 from ._profile import Profile, ProfileRow
-from ._tuning import (TuningProgress, TuningRecord, TuningResult, TuningTask, records, schedule_parts, tune,
+from ._tuning import (ScheduleChoices, TuningProgress, TuningRecord, TuningResult, TuningTask, records, schedule_parts, tune,
                       tune_graph, tuning_tasks)
 from ._values import ADT
 from . import auto_scheduler, autotvm, frontend, meta_schedule, relay, schedule, te, tir, transform
@@ -38,8 +38,8 @@ def __getattr__(name):
 __version__ = _version()
 __all__ = ["ADT", "CompileError", "Diagnostic", "Error", "ExecutionMode", "GraphOptimizationLevel", "IOBinding", "IRModule",
            "InferenceSession", "ModelMetadata", "Module", "NodeArg", "OrtValue", "Outputs", "Profile", "ProfileRow",
-           "RunError", "RunOptions", "SessionOptions", "Tensor", "TensorInfo", "TuningProgress", "TuningRecord", "TuningResult",
-           "TuningTask", "UnsupportedError", "Warning", "auto_scheduler", "autotvm", "compile",
+           "RunError", "RunOptions", "ScheduleChoices", "SessionOptions", "Tensor", "TensorInfo", "TuningProgress", "TuningRecord",
+           "TuningResult", "TuningTask", "UnsupportedError", "Warning", "auto_scheduler", "autotvm", "compile",
            "disable_telemetry_events", "enable_telemetry_events", "frontend", "get_all_providers", "get_available_providers",
            "get_build_info", "get_device", "get_num_threads", "get_version_string", "load", "meta_schedule", "records", "relay",
            "schedule", "schedule_parts", "set_default_logger_severity", "set_default_logger_verbosity", "set_num_threads", "set_seed",

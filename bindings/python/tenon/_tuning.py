@@ -1,9 +1,11 @@
 """tenon.tune, tenon.tuning_tasks and what they return: searches for schedules that are faster than the built-in ones."""
 from __future__ import annotations
 
+import copy
 import html
 import os
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, TextIO, Tuple, Union
+import random
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, TextIO, Tuple, Union
 
 from . import _core, _errors, _ir, _module, _progress
 
@@ -236,6 +238,65 @@ def passing(function: Callable[[Any], Any]) -> Callable[[str, str], Optional[str
     return called
 
 
+class ScheduleChoices(Mapping[str, str]):
+    """What a schedule chose: names of choices, in the order in which they were made, and the words that they have.
+
+    with_decision gives other ones, and leaves these as they are. `random` is for what a mutator draws: a search with the same seed
+    and times draws the same."""
+
+    def __init__(self, picks: Sequence[Tuple[str, Sequence[str], int]], seed: int = 0):
+        self._candidates = {name: tuple(words) for name, words, _ in picks}
+        self._index = {name: index for name, _, index in picks}
+        self.random = random.Random(seed)
+
+    def __getitem__(self, name: str) -> str:
+        return self._candidates[name][self._index[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._index)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name} = {word}" for name, word in self.items())
+
+    @property
+    def decisions(self) -> Dict[str, str]:
+        """The same as a dict."""
+        return dict(self)
+
+    def candidates(self, name: str) -> Tuple[str, ...]:
+        """What a choice may be, the word that the compiler's model prefers first."""
+        return self._candidates[name]
+
+    def with_decision(self, name: str, word: Any, remove_postproc: bool = True) -> "ScheduleChoices":
+        """The same with another word for one choice: KeyError, ValueError. remove_postproc is TVM's; postprocessors come after all
+        choices."""
+        if str(word) not in self._candidates[name]:
+            raise ValueError(f"{name} is one of {', '.join(self._candidates[name])}, not {word}")
+        other = copy.copy(self)
+        other._index = {**self._index, name: self._candidates[name].index(str(word))}
+        return other
+
+
+def _changing(function: Callable[[ScheduleChoices], Optional[ScheduleChoices]]) -> Callable[..., Optional[List[int]]]:
+    """A mutator, as the extension calls it."""
+    def called(seed: int, picks: Sequence[Tuple[str, Sequence[str], int]]) -> Optional[List[int]]:
+        made = function(ScheduleChoices(picks, seed))
+        if made is None:
+            return None
+        if not isinstance(made, ScheduleChoices):
+            raise TypeError(f"a mutator returns None, or choices by with_decision, not {made!r}")
+        return [made._index[name] for name, _, _ in picks]
+
+    return called
+
+
+def _mutators(given: Optional[Iterable[Tuple[Any, float]]]) -> Optional[List[Tuple[Any, float]]]:
+    return [(_changing(function), float(odds)) for function, odds in given or ()] or None
+
+
 def schedule_parts() -> Dict[str, str]:
     """The parts of schedules that a search may leave alone, and what the choices of each decide."""
     return dict(_core.parts())
@@ -299,6 +360,7 @@ def tune(
     postprocs: Optional[Iterable[Any]] = None,
     fixed: Optional[Iterable[str]] = None,
     odds: Optional[Mapping[str, float]] = None,
+    mutators: Optional[Iterable[Tuple[Callable[[ScheduleChoices], Optional[ScheduleChoices]], float]]] = None,
     seed: int = 0,
     early_stopping: Optional[int] = None,
     evenly: Optional[bool] = None,
@@ -329,6 +391,9 @@ def tune(
                     further steps; what returns False, or does a step that is refused, is left out
     fixed           parts of schedules that are not searched: ["location", "unroll"]; tenon.schedule_parts() has them
     odds            that a change of a schedule is one of these parts: {"tile": 0.9, "parallel": 0.1}
+    mutators        changes of your own, for tuners xgb and ga: [(function, odds)]. A function gets the tenon.ScheduleChoices of one of
+                    the fastest schedules so far and returns others, or None. Its odds stand beside those of the parts, which
+                    are 1 together by default
     seed            the same seed proposes the same where the same is measured
     early_stopping  a task ends after so many trials without a gain
     evenly          the same number of trials for all tasks; by default if a tuner is given, else most trials go where most is
@@ -346,7 +411,8 @@ def tune(
     asked = {"records": records, "prior": prior_records, "tasks": tasks_text(tasks), "tuner": tuner,
              "generator": generator, "rules": [r.native() for r in rules] if rules else None,
              "postprocs": [passing(p) for p in postprocs] if postprocs else None, "fixed": fixed if isinstance(fixed, str) else ",".join(fixed or ()) or None,
-             "odds": odds if isinstance(odds, str) else ",".join(f"{part}={float(x)!r}" for part, x in (odds or {}).items()) or None, "trials": trials, "early_stopping": early_stopping,
+             "odds": odds if isinstance(odds, str) else ",".join(f"{part}={float(x)!r}" for part, x in (odds or {}).items()) or None,
+             "mutators": _mutators(mutators), "trials": trials, "early_stopping": early_stopping,
              "evenly": int(tuner is not None if evenly is None else evenly),
              "seconds": seconds, "repeat_seconds": repeat_seconds, "timeout": timeout, "threads": threads, "seed": seed}
     with _progress.shown(progress, model, _Line) as callback:
@@ -451,5 +517,5 @@ class _Records:
 
 records = _Records()
 
-for _shown in (TuningTask, TuningProgress, TuningResult, TuningRecord):
+for _shown in (ScheduleChoices, TuningTask, TuningProgress, TuningResult, TuningRecord):
     _shown.__module__ = "tenon"

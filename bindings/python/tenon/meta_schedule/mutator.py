@@ -2,9 +2,9 @@
 into parts is changed by random schedules and by crossing two of them alone, as in TVM."""
 from __future__ import annotations
 
-from typing import Any, ClassVar, Dict, Mapping
+from typing import Any, ClassVar, Dict, List, Mapping, Optional, Tuple
 
-from .._errors import UnsupportedError
+from .._tuning import ScheduleChoices
 from . import _rows
 from ._rows import Row
 
@@ -48,17 +48,33 @@ class MutateParallel(Mutator):
 
 
 class PyMutator(Mutator):
-    """Is refused: what is changed are choices, not traces."""
+    """One of your own: apply(trace) is called with the choices of one of the fastest schedules so far, and returns others
+    (trace.with_decision), or None where it has no change; then a random schedule is tried."""
 
     def __init__(self) -> None:
-        raise UnsupportedError("mutators of your own are not supported: a search changes choices; a PyScheduleRule adds some")
+        super().__init__()
+
+    def _initialize_with_tune_context(self, context: Any) -> None:
+        """Told the target before a search."""
+
+    def apply(self, trace: ScheduleChoices) -> Optional[ScheduleChoices]:
+        raise NotImplementedError
+
+    def clone(self) -> "PyMutator":
+        return self
 
 
 def odds(probs: Mapping[Mutator, float]) -> Dict[str, float]:
-    """As tenon.tune takes them."""
+    """Of the parts, as tenon.tune takes them."""
     if not all(isinstance(m, Mutator) for m in probs):
         raise TypeError("mutator_probs are of Mutators")
-    return {part: float(p) for m, p in probs.items() for part in m.row.parts}
+    parts = {part: float(p) for m, p in probs.items() for part in m.row.parts}
+    return parts or ({"tile": 0.0} if own(probs) else {})
+
+
+def own(probs: Mapping[Mutator, float]) -> List[Tuple[Any, float]]:
+    """Those of the user's, as tenon.tune takes them."""
+    return [(m.apply, float(p)) for m, p in probs.items() if isinstance(m, PyMutator)]
 
 
 _OTHERS: Dict[str, str] = {"MutateThreadBinding": _rows.GPU}

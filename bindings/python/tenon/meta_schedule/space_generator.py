@@ -44,12 +44,13 @@ class SpaceGenerator:
 
     def asked(self, target: Any) -> Dict[str, Any]:
         """As keywords of tenon.tune."""
-        for x in (*self.sch_rules, *self.postprocs):
-            if isinstance(x, (schedule_rule.PyScheduleRule, postproc.PyPostproc)):
+        for x in (*self.sch_rules, *self.postprocs, *(self.mutator_probs or {})):
+            if isinstance(x, (schedule_rule.PyScheduleRule, postproc.PyPostproc, mutator.PyMutator)):
                 x._initialize_with_tune_context(TuneContext(target))
         fixed, rules = self._sketches()
         return {"fixed": fixed or None, "rules": rules or None, "postprocs": postproc.functions(self.postprocs) or None,
-                "odds": None if self.mutator_probs is None else mutator.odds(self.mutator_probs)}
+                "odds": None if self.mutator_probs is None else mutator.odds(self.mutator_probs),
+                "mutators": mutator.own(self.mutator_probs or {}) or None}
 
     def _sketches(self) -> Any:
         raise NotImplementedError
