@@ -20,11 +20,12 @@ import io
 import os
 import sys
 import tempfile
-import time
 import warnings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(ROOT, "build", "release", "python"))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+import turns  # noqa: E402
 warnings.simplefilter("ignore")
 
 # Not ssdlite: its scores are equal before it is trained, and any of equal boxes may be kept.
@@ -129,17 +130,6 @@ def detections(want, got):
     return max(apart.min(0).max(), apart.min(1).max())
 
 
-def best_time(module, feed):
-    times = []
-    module.run(feed)
-    end = time.time() + 1.5
-    while time.time() < end or len(times) < 5:
-        start = time.perf_counter()
-        module.run(feed)
-        times.append(time.perf_counter() - start)
-    return sorted(times)[len(times) // 4] * 1e3
-
-
 def through_onnx(model, x, folder, torch):
     import tenon
     path = os.path.join(folder, "m.onnx")
@@ -156,12 +146,9 @@ def one(form, name, model, x, want, folder, torch, times):
     worst = (detections if detects else difference)(want, list(module.run([x.numpy()[0] if detects else x.numpy()])))
     text = f"{worst:.1e}"
     if times and form == "trace":
-        ours, onnx = module, through_onnx(model, x, folder, torch)
-        a, b = [], []
-        for _ in range(3):
-            a.append(best_time(ours, [x.numpy()]))
-            b.append(best_time(onnx, [x.numpy()]))
-        text += f" {min(a):.2f} ms, through ONNX {min(b):.2f} ms: {min(a) / min(b):.3f}"
+        feed = [x.numpy()]
+        ours, onnx = turns.best_times([(module, feed), (through_onnx(model, x, folder, torch), feed)])
+        text += f" {ours:.2f} ms, through ONNX {onnx:.2f} ms: {ours / onnx:.3f}"
     return worst, text
 
 

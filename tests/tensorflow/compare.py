@@ -15,7 +15,6 @@ import pickle
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 
 from model import CASES, np, tenon, tf  # says what is missing, and ends
@@ -27,6 +26,9 @@ import cases_layer  # noqa: F401
 import cases_pick  # noqa: F401
 import cases_text  # noqa: F401
 import saved
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import turns  # noqa: E402
 
 
 # ---- made by TensorFlow ----
@@ -138,24 +140,13 @@ def check_runs(folder, name, runs, want):
     return ""
 
 
-def milliseconds(module, x):
-    """Of a run: the first quartile of as many as fit in a second and a half."""
-    times, end = [], time.time() + 1.5
-    feed = {module.inputs[0].name: x}
-    module.run(feed)
-    while time.time() < end or len(times) < 5:
-        start = time.perf_counter()
-        module.run(feed)
-        times.append(time.perf_counter() - start)
-    return sorted(times)[len(times) // 4] * 1e3
-
-
 def compare_times(folder, operands, shapes, _):
     x = next(iter(operands.values()))
     mine = tenon.compile(folder, model_format="pb", input_shapes=shapes)
     other = tenon.compile(folder + ".onnx")
     other = tenon.compile(folder + ".onnx", input_shapes={other.inputs[0].name: x.shape})
-    return f"{milliseconds(mine, x):.2f} ms, through ONNX {milliseconds(other, x):.2f} ms"
+    ours, theirs = turns.best_times([(m, {m.inputs[0].name: x}) for m in (mine, other)])
+    return f"{ours:.2f} ms, through ONNX {theirs:.2f} ms, ratio {ours / theirs:.3f}"
 
 
 def cases(folder):
