@@ -24,6 +24,7 @@ graph in N. The first judge takes every graph, and the others are compared with 
     O0       the package at -O0
     buckets  the package with code of their own for some sizes of the symbols (--input-shapes), for graphs that have symbols
     picks    the package with choices of the graph at random (layouts, algorithms, groups)
+    aarch64  the package for AArch64, with features by seed, run by QEMU (needs qemu-aarch64 and aarch64-linux-gnu-gcc)
     c        the package as C, compiled by the C compiler, for one graph in 8 with -O2
 """
 import argparse
@@ -72,7 +73,14 @@ class Bench:
         self.first = next(iter(self.judges))
         self.tenon = j.Tenon()
         self.ort = j.OnnxRuntime() if "ort" in self.judges else None
+        self.foreign = self.machine() if j.AARCH64 in self.judges else None
         self.judged = collections.Counter()  # graphs by judge: those that it did not refuse
+
+    def machine(self):
+        import foreign
+        if foreign.missing():
+            sys.exit(f"fuzz: judge aarch64 needs {' and '.join(foreign.missing())}")
+        return foreign.Foreign()
 
     def attempt(self, f, *args):
         try:
@@ -157,7 +165,7 @@ class Bench:
         return next((w for w in map(compare.same, want, got) if w), None)
 
     def takes(self, judge, case):
-        if case.is_onnx and not self.j.plain(case.model) and judge in (*self.j.STAGES, self.j.TEXT):
+        if case.is_onnx and not self.j.plain(case.model) and judge in (*self.j.STAGES, self.j.TEXT, self.j.AARCH64):
             return False
         return judge in self.judges and case.seed % self.judges[judge] == 0 and (judge != "ort" or case.is_onnx)
 
@@ -172,6 +180,14 @@ class Bench:
             if not shapes:
                 return
             out = self.attempt(self.tenon.run, data, case.feeds, "jit", shapes)
+        elif judge == self.j.AARCH64:
+            try:
+                out = self.attempt(self.tenon.run_foreign, self.foreign, case.seed, data, case.feeds)
+            except (RuntimeError, subprocess.TimeoutExpired) as e:
+                yield "wrong", f"aarch64: {str(e)[:300]}"
+                return
+            if isinstance(out, Refused) and str(out).startswith("foreign:"):
+                return
         elif judge == self.j.PICKS:
             chosen = [f"tenon.picks=random:{case.seed}"]
             out = self.attempt(functools.partial(self.tenon.run, pass_config=chosen), data, case.feeds)

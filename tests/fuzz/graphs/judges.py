@@ -19,6 +19,7 @@ WAYS = {"jit": dict(), "O0": dict(opt_level=-1), "c": dict(target="c", cross_com
 OPTIMISED = 8  # one graph in so many
 BUCKETS = "buckets"
 PICKS = "picks"
+AARCH64 = "aarch64"
 STAGES = ("relay", "tir", "tir-scheduled", "flat")
 TEXT = "text"
 PASSES = "SimplifyInference,SimplifyExpr,FoldConstant,EliminateCommonSubexpr,DeadCodeElimination"  # before it is printed again
@@ -66,6 +67,21 @@ class Tenon:
             path = os.path.join(folder, "model.tar")
             self.call(session, program.build, options, path)
             return execute(_core.Library.open(path), feeds)
+
+    def run_foreign(self, foreign, seed, data, feeds):
+        """The outputs of a package for another machine, whose features the seed chooses."""
+        import foreign as f
+        session, program = self.read(data)
+        options = dict(threads=1, target=f.target(seed), cross_compiler=f.CC)
+        names = [name for name, *_ in program.inspect()["inputs"]]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.tar")
+            self.call(session, program.build, options, path)
+            try:
+                out = foreign.execute(path, names, feeds)
+            except TypeError as e:
+                raise Refused(f"foreign: elements of {e} are not sent") from None
+        return [Refused(f"run: {o}") if isinstance(o, str) else o for o in out]
 
     def interpret(self, data, feeds, stage):
         """Interpreters take inputs without a shape for the ranks that are given."""

@@ -1,0 +1,105 @@
+"""Packages for other machines, run by an emulator: the code of another instruction set is another judge.
+
+It needs a cross compiler and QEMU (Debian: gcc-aarch64-linux-gnu, qemu-user). foreign.c and the runtime are compiled once, into
+the build folder."""
+import glob
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+
+import ml_dtypes
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+CC, EMULATOR, SYSROOT = "aarch64-linux-gnu-gcc", "qemu-aarch64", "/usr/aarch64-linux-gnu"
+FEATURES = ("", "+dotprod", "+dotprod,+fullfp16", "+dotprod,+i8mm", "+dotprod,+i8mm,+bf16,+fullfp16", "+sve2", "+sve2,+dotprod,+i8mm,+bf16")
+FLAGS = ["-O1", "-ffunction-sections", "-Wl,--gc-sections", "-std=gnu17", "-D_GNU_SOURCE", '-DTENON_VERSION="0"', "-ffp-contract=off", f"-I{ROOT}/src", f"-I{ROOT}/include"]
+KINDS = {"i": 0, "u": 1, "f": 2, "b": 6}  # DLDataTypeCode
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def missing():
+    return [tool for tool in (CC, EMULATOR) if not shutil.which(tool)]
+
+
+def target(seed):
+    features = FEATURES[seed % len(FEATURES)]
+    return "llvm -mtriple=aarch64-linux-gnu" + (f" -mattr={features}" if features else "")
+
+
+def runner(folder):
+    """The program, compiled where it is missing or older than a source."""
+    path = os.path.join(folder, "foreign-aarch64")
+    names = re.findall(r"^foreach\(name IN ITEMS (cpu .*)\)$", open(f"{ROOT}/cmake/runtime.cmake").read(), re.MULTILINE)[-1].split()
+    sources = [f"{HERE}/foreign.c", *glob.glob(f"{ROOT}/src/runtime/*.c"), *(f"{ROOT}/src/base/{name}.c" for name in names)]
+    if not os.path.exists(path) or os.path.getmtime(path) < max(map(os.path.getmtime, sources)):
+        os.makedirs(folder, exist_ok=True)
+        made = f"{path}.{os.getpid()}"
+        subprocess.run([CC, *FLAGS, *sources, "-o", made, "-lm", "-lpthread", "-ldl"], check=True)
+        os.replace(made, path)
+    return path
+
+
+def written(array):
+    array = np.asarray(array, order="C")
+    if array.dtype == BFLOAT16:
+        code = 4
+    elif array.dtype.isbuiltin != 1 or array.dtype.kind not in KINDS:
+        raise TypeError(str(array.dtype))
+    else:
+        code = KINDS[array.dtype.kind]
+    return struct.pack(f"<{3 + array.ndim}q", code, 8 * array.dtype.itemsize, array.ndim, *array.shape) + array.tobytes()
+
+
+class Reader:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def bytes(self, n):
+        self.at += n
+        return self.data[self.at - n:self.at]
+
+    def number(self):
+        return struct.unpack("<q", self.bytes(8))[0]
+
+    def tensor(self):
+        code, bits, ndim = (self.number() for _ in range(3))
+        shape = [self.number() for _ in range(ndim)]
+        kinds = {c: k for k, c in KINDS.items()}
+        if code == 4 and bits == 16:
+            dtype = BFLOAT16
+        elif code not in kinds or bits not in (8, 16, 32, 64):
+            raise TypeError(f"code {code}, {bits} bits")
+        else:
+            dtype = np.dtype(bool if code == 6 else f"{kinds[code]}{bits // 8}")
+        return np.frombuffer(self.bytes(int(np.prod(shape)) * dtype.itemsize), dtype).reshape(shape)
+
+
+class Foreign:
+    """execute(package, names of the inputs, sets of inputs) -> for each set its outputs, or the text of what refused it."""
+
+    def __init__(self):
+        self.program = runner(os.path.join(ROOT, "build", "foreign"))
+
+    def execute(self, package, names, feeds, limit=50):
+        with tempfile.TemporaryDirectory() as folder:
+            given, results = os.path.join(folder, "in"), os.path.join(folder, "out")
+            with open(given, "wb") as f:
+                f.write(struct.pack("<q", len(feeds)))
+                for feed in feeds:
+                    f.write(struct.pack("<q", len(names)) + b"".join(written(feed[name]) for name in names))
+            r = subprocess.run([EMULATOR, "-cpu", "max", "-L", SYSROOT, self.program, package, given, results],
+                               capture_output=True, text=True, timeout=limit)
+            if r.returncode:
+                raise RuntimeError(f"the emulated program ended with {r.returncode}: {r.stderr.strip()[:300]}")
+            with open(results, "rb") as f:
+                read = Reader(f.read())
+        out = []
+        for _ in feeds:
+            length = read.number()
+            out.append(read.bytes(length).decode() if length else [read.tensor() for _ in range(read.number())])
+        return out
