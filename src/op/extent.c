@@ -176,7 +176,21 @@ static bool never_equal(tn_graph *g, const tn_expr *a, const tn_expr *b)
     return tn_is_value(tn_simplify_extent(g, tn_eq(g->pool, a, b)), 0);
 }
 
-static bool assume(tn_graph *g, const tn_expr *a, const tn_expr *b)
+/* Would an operand of n have another extent, if e were another one? */
+static bool is_given(tn_graph *g, const tn_node *n, const tn_expr *e)
+{
+    for (int i = 0; i < n->nin; i++) {
+        const tn_type *t = n->in[i].def ? tn_in_type(n, i) : NULL;
+        for (int d = 0; t && t->kind == TN_T_TENSOR && d < t->n; d++) {
+            const tn_expr *dim = tn_simplify_extent(g, t->dim[d]);
+            if (dim == e || (e->kind == TN_E_SYM && tn_uses(dim, e)))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool assume(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
 {
     tn_affine zero;
     a = tn_simplify_extent(g, a);
@@ -191,13 +205,18 @@ static bool assume(tn_graph *g, const tn_expr *a, const tn_expr *b)
         from = zero.term[0].atom;
         is = tn_idx(g->pool, -(zero.c / zero.term[0].coef));
     }
+    if (!is_given(g, n, from) && is->kind == TN_E_SYM && !tn_uses(from, is)) { /* it is worked out here */
+        const tn_expr *given = is;
+        is = from;
+        from = given;
+    }
     tn_vec_push(&g->assumed, ((tn_assumption){from, is}));
     return true;
 }
 
 bool tn_rule_agree(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
 {
-    return tn_rule_settled(g, n, a, b) || assume(g, a, b);
+    return tn_rule_settled(g, n, a, b) || assume(g, n, a, b);
 }
 
 /* e with what is assumed of it. */
