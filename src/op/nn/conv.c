@@ -320,7 +320,7 @@ static void conv2d_layout(tn_layout_query *q)
     bool pixels = !depthwise && tap_count(n) > MANY_TAPS && suits_pixels(a, oc, width, lanes);
     blocks_in &= !pixels;
     bool blocks_out = depthwise ? blocks_in : whole && oc >= lanes / 2 && !pixels;
-    bool fours = tn_rule_unit(q, TN_UNIT_LANES) && a->groups == 1 && packs,
+    bool fours = tn_rule_unit(q, TN_UNIT_LANES) && a->groups == 1 && packs && lanes >= 4,
          few = fours && !blocks_in && blocks_out;
     if (blocks_in)
         q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
