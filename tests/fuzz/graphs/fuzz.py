@@ -24,6 +24,7 @@ graph in N. The first judge takes every graph, and the others are compared with 
     O0       the package at -O0
     buckets  the package with code of their own for some sizes of the symbols (--input-shapes), for graphs that have symbols
     picks    the package with choices of the graph at random (layouts, algorithms, groups)
+    machines the interpreter of loops, as they are lowered for another machine, by seed: AVX-512, AMX, NEON, RISC-V ...
     aarch64  the package for AArch64, with features by seed, run by QEMU (needs qemu-aarch64 and aarch64-linux-gnu-gcc)
     c        the package as C, compiled by the C compiler, for one graph in 8 with -O2
 """
@@ -92,6 +93,8 @@ class Bench:
         """(kind, text) of everything wrong with a case; kinds: wrong, bits, warning, gap, ort"""
         if not case.is_onnx:
             yield from self.judge_text(case)
+            return
+        if not self.takes(self.first, case):
             return
         import compare
         Refused = self.j.Refused
@@ -165,7 +168,8 @@ class Bench:
         return next((w for w in map(compare.same, want, got) if w), None)
 
     def takes(self, judge, case):
-        if case.is_onnx and not self.j.plain(case.model) and judge in (*self.j.STAGES, self.j.TEXT, self.j.AARCH64):
+        if case.is_onnx and not self.j.plain(case.model) and judge in (*self.j.STAGES, self.j.TEXT, self.j.MACHINES,
+                                                                           self.j.AARCH64):
             return False
         return judge in self.judges and case.seed % self.judges[judge] == 0 and (judge != "ort" or case.is_onnx)
 
@@ -180,6 +184,9 @@ class Bench:
             if not shapes:
                 return
             out = self.attempt(self.tenon.run, data, case.feeds, "jit", shapes)
+        elif judge == self.j.MACHINES:
+            target = "llvm " + self.j.TARGETS[case.seed % len(self.j.TARGETS)]
+            out = self.attempt(self.tenon.interpret, data, case.feeds, "flat", target)
         elif judge == self.j.AARCH64:
             try:
                 out = self.attempt(self.tenon.run_foreign, self.foreign, case.seed, data, case.feeds)

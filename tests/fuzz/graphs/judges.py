@@ -20,6 +20,11 @@ OPTIMISED = 8  # one graph in so many
 BUCKETS = "buckets"
 PICKS = "picks"
 AARCH64 = "aarch64"
+MACHINES = "machines"
+TARGETS = ("-mcpu=x86-64", "-mcpu=skylake-avx512", "-mcpu=cascadelake", "-mcpu=cooperlake", "-mcpu=alderlake", "-mcpu=sapphirerapids",
+           "-mcpu=znver5", "-mtriple=aarch64-linux-gnu", "-mtriple=aarch64-linux-gnu -mattr=+dotprod",
+           "-mtriple=aarch64-linux-gnu -mattr=+dotprod,+i8mm,+bf16", "-mtriple=riscv64-linux-gnu -mattr=+v",
+           "-mtriple=armv7-linux-gnueabihf -mattr=+neon,+vfp4")
 STAGES = ("relay", "tir", "tir-scheduled", "flat")
 TEXT = "text"
 PASSES = "SimplifyInference,SimplifyExpr,FoldConstant,EliminateCommonSubexpr,DeadCodeElimination"  # before it is printed again
@@ -83,7 +88,7 @@ class Tenon:
                 raise Refused(f"foreign: elements of {e} are not sent") from None
         return [Refused(f"run: {o}") if isinstance(o, str) else o for o in out]
 
-    def interpret(self, data, feeds, stage):
+    def interpret(self, data, feeds, stage, target=None):
         """Interpreters take inputs without a shape for the ranks that are given."""
         read = {None: self.read(data)}
         free = [] if isinstance(data, str) else shapeless(read[None][1])
@@ -92,7 +97,7 @@ class Tenon:
             shapes = " ".join(f"{name}:[{','.join(['-1'] * feed[name].ndim)}]" for name in free) or None
             if shapes not in read:
                 read[shapes] = self.read(data, shapes)
-            out.append(self.interpret_once(*read[shapes], feed, stage))
+            out.append(self.interpret_once(*read[shapes], feed, stage, target))
         return out
 
     def reread(self, data, feeds):
@@ -111,9 +116,10 @@ class Tenon:
                 raise Refused(f"text -: it prints otherwise when it is read again: {first_difference(*texts[1:])}")
         return [self.interpret_once(session, program, feed, "relay") for feed in feeds]
 
-    def interpret_once(self, session, program, feed, stage):
+    def interpret_once(self, session, program, feed, stage, target=None):
+        options = dict(threads=1, target=target) if target else dict(threads=1)
         try:
-            return arrays(self.call(session, program.interpret, dict(threads=1), stage, feed))
+            return arrays(self.call(session, program.interpret, options, stage, feed))
         except Refused as e:
             return e
 
