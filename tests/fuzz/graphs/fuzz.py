@@ -25,7 +25,7 @@ graph in N. The first judge takes every graph, and the others are compared with 
     buckets  the package with code of their own for some sizes of the symbols (--input-shapes), for graphs that have symbols
     picks    the package with choices of the graph at random (layouts, algorithms, groups)
     machines the interpreter of loops, as they are lowered for another machine, by seed: AVX-512, AMX, NEON, RISC-V ...
-    aarch64  the package for AArch64, with features by seed, run by QEMU (needs qemu-aarch64 and aarch64-linux-gnu-gcc)
+    aarch64, riscv64   the package for such a machine, with features by seed, run by QEMU (needs qemu-user and a cross compiler)
     c        the package as C, compiled by the C compiler, for one graph in 8 with -O2
 """
 import argparse
@@ -74,14 +74,15 @@ class Bench:
         self.first = next(iter(self.judges))
         self.tenon = j.Tenon()
         self.ort = j.OnnxRuntime() if "ort" in self.judges else None
-        self.foreign = self.machine() if j.AARCH64 in self.judges else None
+        self.foreign = {name: self.machine(name) for name in j.FOREIGN if name in self.judges}
         self.judged = collections.Counter()  # graphs by judge: those that it did not refuse
 
-    def machine(self):
+    def machine(self, name):
         import foreign
-        if foreign.missing():
-            sys.exit(f"fuzz: judge aarch64 needs {' and '.join(foreign.missing())}")
-        return foreign.Foreign()
+        machine = foreign.MACHINES[name]
+        if machine.missing():
+            sys.exit(f"fuzz: judge {name} needs {' and '.join(machine.missing())}")
+        return foreign.Foreign(machine)
 
     def attempt(self, f, *args):
         try:
@@ -169,7 +170,7 @@ class Bench:
 
     def takes(self, judge, case):
         if case.is_onnx and not self.j.plain(case.model) and judge in (*self.j.STAGES, self.j.TEXT, self.j.MACHINES,
-                                                                           self.j.AARCH64):
+                                                                           *self.j.FOREIGN):
             return False
         return judge in self.judges and case.seed % self.judges[judge] == 0 and (judge != "ort" or case.is_onnx)
 
@@ -187,11 +188,11 @@ class Bench:
         elif judge == self.j.MACHINES:
             target = "llvm " + self.j.TARGETS[case.seed % len(self.j.TARGETS)]
             out = self.attempt(self.tenon.interpret, data, case.feeds, "flat", target)
-        elif judge == self.j.AARCH64:
+        elif judge in self.foreign:
             try:
-                out = self.attempt(self.tenon.run_foreign, self.foreign, case.seed, data, case.feeds)
+                out = self.attempt(self.tenon.run_foreign, self.foreign[judge], case.seed, data, case.feeds)
             except (RuntimeError, subprocess.TimeoutExpired) as e:
-                yield "wrong", f"aarch64: {str(e)[:300]}"
+                yield "wrong", f"{judge}: {str(e)[:300]}"
                 return
             if isinstance(out, Refused) and str(out).startswith("foreign:"):
                 return

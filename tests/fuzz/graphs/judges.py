@@ -19,7 +19,7 @@ WAYS = {"jit": dict(), "O0": dict(opt_level=-1), "c": dict(target="c", cross_com
 OPTIMISED = 8  # one graph in so many
 BUCKETS = "buckets"
 PICKS = "picks"
-AARCH64 = "aarch64"
+FOREIGN = ("aarch64", "riscv64")
 MACHINES = "machines"
 TARGETS = ("-mcpu=x86-64", "-mcpu=skylake-avx512", "-mcpu=cascadelake", "-mcpu=cooperlake", "-mcpu=alderlake", "-mcpu=sapphirerapids",
            "-mcpu=znver5", "-mtriple=aarch64-linux-gnu", "-mtriple=aarch64-linux-gnu -mattr=+dotprod",
@@ -75,9 +75,8 @@ class Tenon:
 
     def run_foreign(self, foreign, seed, data, feeds):
         """The outputs of a package for another machine, whose features the seed chooses."""
-        import foreign as f
         session, program = self.read(data)
-        options = dict(threads=1, target=f.target(seed), cross_compiler=f.CC)
+        options = dict(threads=1, target=foreign.machine.target(seed), cross_compiler=foreign.machine.compiler)
         names = [name for name, *_ in program.inspect()["inputs"]]
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model.tar")
