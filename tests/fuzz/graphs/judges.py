@@ -84,7 +84,7 @@ class Tenon:
             try:
                 out = foreign.execute(path, names, feeds)
             except TypeError as e:
-                raise Refused(f"foreign: elements of {e} are not sent") from None
+                raise Refused(f"foreign: {e}") from None
         return [Refused(f"run: {o}") if isinstance(o, str) else o for o in out]
 
     def interpret(self, data, feeds, stage, target=None):
