@@ -62,11 +62,11 @@ static int apply(void *user, tenon *t, struct tenon_kernel *k, tenon_config *c)
 typedef struct {
     core_options *o;
     PyObject *apply; /* borrowed from the options' list */
-} postproc;
+} function;
 
 static int pass(void *user, tenon *t, struct tenon_kernel *k, const char *steps)
 {
-    postproc *p = user;
+    function *p = user;
     int failed = 1;
     PyGILState_STATE state = PyGILState_Ensure();
     (void)t;
@@ -115,29 +115,31 @@ int core_rules_set(core_options *o, tenon_tune_options *to, PyObject *rules)
     return 0;
 }
 
+/* The members of a sequence, which the options keep: a borrowed tuple. */
+static PyObject *keep_members(core_options *o, PyObject *sequence)
+{
+    PyObject *members = PySequence_Tuple(sequence);
+    int failed = !members || PyList_Append(o->kept, members);
+    Py_XDECREF(members);
+    return failed ? NULL : members;
+}
+
 int core_postprocs_set(core_options *o, tenon_tune_options *to, PyObject *procs)
 {
-    PyObject *fixed = PySequence_Tuple(procs); /* keeps the functions */
-    Py_ssize_t n = fixed ? PyTuple_Size(fixed) : -1;
-    int failed = n < 0 || PyList_Append(o->kept, fixed);
-    Py_XDECREF(fixed);
-    tenon_postproc *all = failed ? NULL : keep(o, (size_t)n * sizeof *all);
-    postproc *users = all ? keep(o, (size_t)n * sizeof *users) : NULL;
+    PyObject *members = keep_members(o, procs);
+    Py_ssize_t n = members ? PyTuple_Size(members) : 0;
+    tenon_postproc *all = members ? keep(o, (size_t)n * sizeof *all) : NULL;
+    function *users = all ? keep(o, (size_t)n * sizeof *users) : NULL;
     if (!users)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        users[i] = (postproc){o, PyTuple_GetItem(fixed, i)};
+        users[i] = (function){o, PyTuple_GetItem(members, i)};
         all[i] = (tenon_postproc){pass, &users[i]};
     }
     to->n_postproc = (uint32_t)n;
     to->postproc = all;
     return 0;
 }
-
-typedef struct {
-    core_options *o;
-    PyObject *apply; /* borrowed from the options' list */
-} mutator;
 
 /* Takes the numbers of n candidates; 0: no error. */
 static int take_numbers(PyObject *result, uint32_t n, uint32_t index[])
@@ -160,7 +162,7 @@ static int take_numbers(PyObject *result, uint32_t n, uint32_t index[])
 /* None: there is no change. */
 static int mutate(void *user, uint64_t seed, uint32_t n, const tenon_pick pick[], uint32_t index[])
 {
-    mutator *m = user;
+    function *m = user;
     int failed = 1;
     PyGILState_STATE state = PyGILState_Ensure();
     if (!m->o->raised[0]) {
@@ -177,20 +179,18 @@ static int mutate(void *user, uint64_t seed, uint32_t n, const tenon_pick pick[]
 
 int core_mutators_set(core_options *o, tenon_tune_options *to, PyObject *mutators)
 {
-    PyObject *fixed = PySequence_Tuple(mutators); /* keeps the functions */
-    Py_ssize_t n = fixed ? PyTuple_Size(fixed) : -1;
-    int failed = n < 0 || PyList_Append(o->kept, fixed);
-    Py_XDECREF(fixed);
-    tenon_mutator *all = failed ? NULL : keep(o, (size_t)n * sizeof *all);
-    mutator *users = all ? keep(o, (size_t)n * sizeof *users) : NULL;
+    PyObject *members = keep_members(o, mutators);
+    Py_ssize_t n = members ? PyTuple_Size(members) : 0;
+    tenon_mutator *all = members ? keep(o, (size_t)n * sizeof *all) : NULL;
+    function *users = all ? keep(o, (size_t)n * sizeof *users) : NULL;
     if (!users)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        double odds;
-        if (!PyArg_ParseTuple(PyTuple_GetItem(fixed, i), "Od", &users[i].apply, &odds))
-            return -1;
         users[i].o = o;
-        all[i] = (tenon_mutator){odds, mutate, &users[i]};
+        if (!PyArg_ParseTuple(PyTuple_GetItem(members, i), "Od", &users[i].apply, &all[i].odds))
+            return -1;
+        all[i].apply = mutate;
+        all[i].user = &users[i];
     }
     to->n_mutator = (uint32_t)n;
     to->mutator = all;
