@@ -164,11 +164,23 @@ static tn_status join_factors(tn_graph *g, tn_node *n, tn_value *out)
 
 /* ---- moving transposes and reshapes behind an operator ---- */
 
-static bool same_axes(const tn_node *a, const tn_node *b)
+/* A reshape that moves dimensions of extent 1 only, as a transpose; false: it is none, or moves nothing. */
+static bool moves_as(const tn_node *reshape, int64_t axes[])
 {
-    const tn_ints *x = &((const tn_transpose_attr *)a->attr)->axes,
-                  *y = &((const tn_transpose_attr *)b->attr)->axes;
-    return x->n == y->n && memcmp(x->at, y->at, x->n * sizeof *x->at) == 0;
+    const tn_type *from = tn_in_type(reshape, 0), *to = reshape->type[0];
+    int units = 0, others = 0;
+    bool moves = false;
+    for (int i = 0; i < to->n && from->n == to->n; i++) {
+        bool unit = tn_is_value(to->dim[i], 1);
+        int *k = unit ? &units : &others;
+        while (*k < from->n && tn_is_value(from->dim[*k], 1) != unit)
+            ++*k;
+        if (*k == from->n || from->dim[*k] != to->dim[i])
+            return false;
+        moves |= *k != i;
+        axes[i] = (*k)++;
+    }
+    return moves;
 }
 
 static tn_value permuted(tn_graph *g, tn_node *n, tn_value v, int rank, const int64_t axes[])
@@ -197,14 +209,21 @@ static bool all_sink(tn_value v)
 {
     for (const tn_use *u = v.def->users[v.out]; u; u = u->next)
         if (!u->user ||
-            !(u->user->op->permute || u->user->op == &tn_op_transpose || u->user->op->fuse == TN_FUSE_REDUCE))
+            !(u->user->op->permute || u->user->op == v.def->op || u->user->op->fuse == TN_FUSE_REDUCE))
             return false;
     return true;
 }
 
-bool tn_rule_sinks(tn_value v)
+bool tn_rule_sinks(tn_value v, int64_t axes[TN_RULE_MAX_RANK])
 {
-    return v.def && v.def->op == &tn_op_transpose && (tn_value_n_uses(v) == 1 || all_sink(v));
+    bool turns = v.def && v.def->op == &tn_op_transpose;
+    if (!turns && !(v.def && v.def->op == &tn_op_reshape && moves_as(v.def, axes)))
+        return false;
+    if (turns) {
+        const tn_ints *a = &((const tn_transpose_attr *)v.def->attr)->axes;
+        memcpy(axes, a->at, a->n * sizeof *axes);
+    }
+    return tn_value_n_uses(v) == 1 || all_sink(v);
 }
 
 static void inverse(int rank, const int64_t axes[], int64_t back[])
@@ -213,41 +232,47 @@ static void inverse(int rank, const int64_t axes[], int64_t back[])
         back[axes[i]] = i;
 }
 
-/* The transpose whose like all operands are, but for constants and those that transposing would only reshape; NULL:
- * they are not. */
-static const tn_node *common_transpose(const tn_node *n)
+/* Is v what a transpose by these axes gives, and may it be read as it was before? */
+static bool sinks_by(tn_value v, int rank, const int64_t axes[])
 {
-    const tn_node *first = NULL;
+    int64_t own[TN_RULE_MAX_RANK];
+    return v.def && tn_value_type(v)->n == rank && tn_rule_sinks(v, own) &&
+           memcmp(own, axes, (size_t)rank * sizeof *axes) == 0;
+}
+
+/* The transpose (or a reshape that is one) whose like all operands are, but for constants and those that transposing
+ * would only reshape: its axes. A reshape stands for a transpose only where the result is a reshape again. */
+static bool common_transpose(const tn_node *n, int64_t axes[])
+{
     int64_t back[TN_RULE_MAX_RANK];
     int rank = n->type[0]->n;
-    for (int i = 0; i < n->nin && !first; i++)
-        if (n->in[i].def && tn_in_type(n, i)->n == rank && tn_rule_sinks(tn_in(n, i)))
-            first = n->in[i].def;
-    if (!first)
-        return NULL;
-    inverse(rank, ((const tn_transpose_attr *)first->attr)->axes.at, back);
-    for (int i = 0; i < n->nin; i++) {
+    bool found = false;
+    for (int reshapes = 0; reshapes < 2 && !found; reshapes++)
+        for (int i = 0; i < n->nin && !found; i++) {
+            const tn_op *op = reshapes ? &tn_op_reshape : &tn_op_transpose;
+            tn_value v = tn_in(n, i);
+            found = v.def && v.def->op == op && tn_value_type(v)->n == rank && tn_rule_sinks(v, axes);
+            if (found)
+                inverse(rank, axes, back);
+            found = found && (!reshapes || moves_units(n->type[0], rank, back));
+        }
+    for (int i = 0; i < n->nin && found; i++) {
         tn_value v = tn_in(n, i);
         bool spreads = n->op->flags & TN_OP_BROADCASTS, full = v.def && tn_value_type(v)->n == rank;
-        if (!v.def || is_constant(v) || (!full && !spreads))
+        if (!v.def || is_constant(v) || (!full && !spreads) || sinks_by(v, rank, axes))
             continue;
-        if (full && tn_rule_sinks(v) && same_axes(first, v.def))
-            continue;
-        if (!spreads || !moves_units(tn_value_type(v), rank, back))
-            return NULL;
+        found = spreads && moves_units(tn_value_type(v), rank, back);
     }
-    return first;
+    return found;
 }
 
 tn_status tn_sink_transpose(tn_graph *g, tn_node *n, tn_value *out)
 {
-    const tn_node *t = n->nout == 1 && n->op->permute ? common_transpose(n) : NULL;
     int rank = n->nout == 1 ? n->type[0]->n : 0;
-    if (!t || n->op->attr_size > 256)
-        return TN_OK;
-    const int64_t *axes = ((const tn_transpose_attr *)t->attr)->axes.at;
-    int64_t back[TN_RULE_MAX_RANK];
+    int64_t axes[TN_RULE_MAX_RANK], back[TN_RULE_MAX_RANK];
     _Alignas(16) char attr[256] = {0};
+    if (n->nout != 1 || !n->op->permute || n->op->attr_size > sizeof attr || !common_transpose(n, axes))
+        return TN_OK;
     if (n->op->attr_size)
         memcpy(attr, n->attr, n->op->attr_size);
     if (!n->op->permute(g, n, axes, attr))
@@ -260,7 +285,7 @@ tn_status tn_sink_transpose(tn_graph *g, tn_node *n, tn_value *out)
         in[i] = v;
         if (!v.def || r == 0 || (r < rank && !(n->op->flags & TN_OP_BROADCASTS)))
             continue;
-        if (v.def->op == &tn_op_transpose && r == rank && same_axes(t, v.def)) {
+        if (sinks_by(v, rank, axes)) {
             in[i] = tn_in(v.def, 0);
             continue;
         }
@@ -362,7 +387,7 @@ tn_status tn_simplify_shares(tn_graph *g, tn_node *n, tn_value *out)
         if (tn_is_value(n->type[0]->dim[i], 0)) /* which a reshape would read as: keep the dimension */
             return TN_OK;
     if (!(v.def->op->flags & TN_OP_SHARES))
-        return TN_OK;
+        return tn_reduce_keeping(g, n, v.def, out);
     v = tn_in(v.def, 0);
     return done(tn_type_eq(tn_value_type(v), n->type[0]) ? v : reshaped(g, n, v, n->type[0]), out);
 }

@@ -58,8 +58,9 @@ TN_WARN_UNUSED tn_status tn_rule_axis(tn_graph *g, const tn_node *n, int64_t axi
 TN_WARN_UNUSED tn_status tn_rule_axes(tn_graph *g, const tn_node *n, tn_ints axes, int rank,
                                       bool out[TN_RULE_MAX_RANK]);
 
-/* A transpose that goes if all who read it move behind it, or may. */
-bool tn_rule_sinks(tn_value v);
+/* A transpose, or a reshape that moves dimensions of extent 1 only, that goes if all who read it move in
+ * front of it, or may. Dimension i of v is dimension axes[i] of what it moves. */
+bool tn_rule_sinks(tn_value v, int64_t axes[TN_RULE_MAX_RANK]);
 
 /* ---- attributes ---- */
 /* Replaces the node's attributes (normalised form); arrays in `attr` must live in the graph's arena. */
@@ -162,6 +163,8 @@ bool tn_rule_pair_value(tn_graph *g, const tn_node *n, const tn_dims in[], const
 /* ---- what passes ask (algebra.c) ---- */
 tn_status tn_simplify_formula(tn_graph *g, tn_node *n, tn_value *out);
 tn_status tn_simplify_shares(tn_graph *g, tn_node *n, tn_value *out); /* reshape and its like */
+/* n puts back, as dimensions of extent 1, those that `reduce` drops: the reduction that keeps them. */
+tn_status tn_reduce_keeping(tn_graph *g, tn_node *n, const tn_node *reduce, tn_value *out);
 tn_status tn_simplify_same_type(tn_graph *g, tn_node *n,
                                 tn_value *out); /* operand 0, where its type is the result's */
 enum tn_scale tn_scale_formula(const tn_node *n, bool forward, bool positive, int axis, int *other);

@@ -117,12 +117,12 @@ static tn_status reduce_simplify(tn_graph *g, tn_node *n, tn_value *out)
 {
     tn_value v = tn_in(n, 0);
     tn_axes_attr a = *(const tn_axes_attr *)n->attr;
-    int64_t axis[TN_RULE_MAX_RANK], perm[TN_RULE_MAX_RANK], back[TN_RULE_MAX_RANK];
+    int64_t axes[TN_RULE_MAX_RANK], axis[TN_RULE_MAX_RANK], perm[TN_RULE_MAX_RANK], back[TN_RULE_MAX_RANK];
     bool reduced[TN_RULE_MAX_RANK], gone[TN_RULE_MAX_RANK] = {false};
     int rank = tn_value_type(v)->n, kept = 0;
-    if (!tn_rule_sinks(v) || rank < 2 || reduced_axes(g, n, &a, rank, reduced) != TN_OK || reduced[rank - 1])
+    if (!tn_rule_sinks(v, axes) || rank < 2 || reduced_axes(g, n, &a, rank, reduced) != TN_OK ||
+        reduced[rank - 1])
         return TN_OK;
-    const int64_t *axes = ((const tn_transpose_attr *)v.def->attr)->axes.at;
     a.exclude = false;
     a.axis.n = 0;
     for (int i = 0; i < rank; i++)
@@ -144,6 +144,41 @@ static tn_status reduce_simplify(tn_graph *g, tn_node *n, tn_value *out)
     return out->def ? TN_OK : TN_FAIL;
 }
 
+/* The operand stays in its layout where no blocked dimension is reduced; the result has it where dimensions
+ * are kept. */
+static void reduce_layout(tn_layout_query *q)
+{
+    const tn_axes_attr *a = q->node->attr;
+    const tn_layout *l = q->in[0];
+    bool reduced[TN_RULE_MAX_RANK], keep = l && l->fill == TN_FILL_ANY;
+    keep = keep && reduced_axes(q->g, q->node, a, tn_in_type(q->node, 0)->n, reduced) == TN_OK;
+    for (int i = 0; keep && i < l->naxis; i++)
+        keep = !l->axis[i].factor || !reduced[l->axis[i].dim];
+    q->in[0] = keep ? l : NULL;
+    for (int k = 0; k < q->node->nout; k++)
+        q->out[k] = a->keepdims ? q->in[0] : NULL;
+}
+
+tn_status tn_reduce_keeping(tn_graph *g, tn_node *n, const tn_node *reduce, tn_value *out)
+{
+    const tn_type *from, *to = n->type[0];
+    bool reduced[TN_RULE_MAX_RANK];
+    if (reduce->op->simplify != reduce_simplify || reduce->nout != 1 ||
+        tn_value_n_uses(tn_val((tn_node *)reduce)) != 1)
+        return TN_OK;
+    tn_axes_attr a = *(const tn_axes_attr *)reduce->attr;
+    from = tn_in_type(reduce, 0);
+    if (a.keepdims || from->n != to->n || reduced_axes(g, reduce, &a, from->n, reduced) != TN_OK)
+        return TN_OK;
+    for (int i = 0; i < to->n; i++)
+        if (reduced[i] ? !tn_is_value(to->dim[i], 1) : to->dim[i] != from->dim[i])
+            return TN_OK;
+    a.keepdims = true;
+    tn_value v = tn_in(reduce, 0);
+    *out = tn_val(tn_make_call(g, n->owner, n, reduce->op, 1, &v, &a, reduce->loc));
+    return out->def ? TN_OK : TN_FAIL;
+}
+
 /* clang-format off */
 static const tn_attr_field axes_fields[] = TN_ATTR_TABLE(tn_axes_attr, TN_AXES_ATTRS);
 
@@ -151,7 +186,8 @@ static const tn_attr_field axes_fields[] = TN_ATTR_TABLE(tn_axes_attr, TN_AXES_A
     const tn_op tn_op_##id = { \
         .name = #id, .doc = says, .attr_size = sizeof(tn_axes_attr), .attr = axes_fields, \
         .nin = 1, .min_in = 1, .nout = results, .fuse = TN_FUSE_REDUCE, \
-        .infer = relation, .compute = id##_compute, .simplify = reduce_simplify, .gradient = derivative, \
+        .infer = relation, .layout = reduce_layout, .compute = id##_compute, .simplify = reduce_simplify, \
+        .gradient = derivative, \
     };
 #define REDUCE(id, reducer, derivative, says) \
     static void id##_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[]) \
