@@ -460,6 +460,9 @@ static void dynamic_update_slice(imp_node *c)
     tn_value x = imp_in(c, 0), update = imp_in(c, 1);
     tn_value start = imp_cast(c, imp_in(c, 2), TN_I64);
     int r = imp_rank(x);
+    if (!c->bad && imp_rank(update) != r)
+        imp_refuse(c, IMP_OPERANDS, "an update %s does not fit %s", imp_type_text(c, imp_type(update)),
+                   imp_type_text(c, imp_type(x)));
     if (c->bad)
         return;
     tn_value inside = {0}, row[IMP_MAX_RANK];
