@@ -10,7 +10,7 @@ enum { MAX_DIMS = 64 };
 
 typedef struct {
     tn_sched *s;
-    bool any;
+    bool any, lanes; /* something to drop; loops are lanes, which may store along what would be dropped */
 } look;
 
 static bool is_one(const tn_expr *extent) { return tn_is_value(extent, 1); }
@@ -164,8 +164,9 @@ static void drop_dims(tn_func *f, tn_buffer *b)
 
 static bool look_at(tn_stmt *x, void *user)
 {
-    if (x->kind == TN_S_BLOCK)
-        ((look *)user)->any |= dropped_iterations(x) != 0;
+    look *w = user;
+    w->any |= x->kind == TN_S_BLOCK && dropped_iterations(x) != 0;
+    w->lanes |= x->kind == TN_S_FOR && x->u.loop.kind == TN_LOOP_VECTOR;
     return true;
 }
 
@@ -181,8 +182,10 @@ tn_verdict tn_do_squeeze(tn_sched *s, tn_step *t)
 {
     (void)t;
     tn_func *f = s->func;
-    look w = {s, false};
+    look w = {s, false, false};
     tn_stmt_walk(&f->body, look_at, NULL, &w);
+    if (w.lanes)
+        return TN_REJECT_LOOP;
     for (uint32_t i = 0; i < f->n_buffer; i++)
         w.any |= dropped_dims(&f->buffer[i]) != 0;
     if (!w.any)
