@@ -1,14 +1,16 @@
 /* Unroll: unrolled loops of constant extent become copies of their body, innermost first, and so do vector loops that
- * cannot become vectors. A loop that would make too many statements stays serial. Afterwards register buffers
+ * cannot become vectors, and short serial loops that index registers. A loop that would make too many statements stays
+ * serial. Afterwards register buffers
  * are indexed by constants and lanes of vector loops alone, or the function is refused. Registers: each index
  * becomes a constant and, where every access is one aligned vector, one vector is one element. */
 #include "lower/lower_impl.h"
 
-enum { MAX_STATEMENTS = 1 << 15, MAX_LETS = 16 };
+enum { MAX_STATEMENTS = 1 << 15, MAX_LETS = 256, SHORT = 64 };
 
 typedef struct {
     tn_func *f;
     int64_t made;
+    bool registers; /* there are some */
 } unroller;
 
 static bool count_one(tn_stmt *s, void *user)
@@ -74,6 +76,50 @@ static bool few_definitions(const tn_body *b)
     return n < MAX_LETS;
 }
 
+/* ---- loops around indices of registers ---- */
+
+typedef struct {
+    const tn_func *f;
+    const tn_expr *var;
+    bool found;
+} search;
+
+static bool search_load(const tn_expr *e, void *user)
+{
+    search *x = user;
+    if (e->kind == TN_E_LOAD && x->f->buffer[e->u.load.buffer].scope == TN_SCOPE_REGISTER)
+        for (uint32_t i = 0; i < e->u.load.n_index; i++)
+            x->found |= tn_uses(e->src[i], x->var);
+    return !x->found;
+}
+
+static const tn_expr *search_expr(const tn_expr *e, void *user)
+{
+    if (e->has_load)
+        tn_each(e, search_load, user);
+    return e;
+}
+
+static bool search_stmt(tn_stmt *s, void *user)
+{
+    search *x = user;
+    if (s->kind == TN_S_STORE && x->f->buffer[s->u.store.buffer].scope == TN_SCOPE_REGISTER)
+        for (uint32_t i = 0; i < s->u.store.n_index; i++)
+            x->found |= tn_uses(s->u.store.index[i], x->var);
+    tn_stmt_exprs(s, search_expr, x);
+    return !x->found;
+}
+
+static bool indexes_registers(const unroller *u, tn_stmt *loop)
+{
+    int64_t n;
+    search x = {u->f, loop->u.loop.var, false};
+    if (!u->registers || !tn_is_int(loop->u.loop.extent, &n) || n > SHORT)
+        return false;
+    tn_stmt_walk(&loop->u.loop.body, search_stmt, NULL, &x);
+    return x.found;
+}
+
 static void unroll_list(unroller *u, tn_body *b, int depth)
 {
     TN_ASSERT(depth < 512);
@@ -87,6 +133,8 @@ static void unroll_list(unroller *u, tn_body *b, int depth)
         if (s->kind != TN_S_FOR)
             continue;
         if (s->u.loop.kind == TN_LOOP_VECTOR && !tn_vector_loop_fits(s))
+            s->u.loop.kind = TN_LOOP_UNROLLED;
+        if (s->u.loop.kind == TN_LOOP_SERIAL && indexes_registers(u, s))
             s->u.loop.kind = TN_LOOP_UNROLLED;
         if (s->u.loop.kind != TN_LOOP_UNROLLED)
             continue;
@@ -169,8 +217,10 @@ static bool check_stmt(tn_stmt *s, void *user)
 tn_status tn_lower_unroll(tn_func *f, const struct tn_machine *m)
 {
     (void)m;
-    unroller u = {f, 0};
+    unroller u = {f, 0, false};
     checker c = {f, NULL, TN_OK};
+    for (uint32_t i = 0; i < f->n_buffer; i++)
+        u.registers |= f->buffer[i].scope == TN_SCOPE_REGISTER;
     unroll_list(&u, &f->body, 0);
     tn_stmt_walk(&f->body, check_stmt, NULL, &c);
     return c.status;
