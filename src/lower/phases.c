@@ -34,7 +34,7 @@ static tn_stmt *find_steps(const tn_func *f)
 {
     tn_stmt *steps = NULL;
     for (tn_stmt *s = f->body.first; s; s = s->next) {
-        if (s->kind == TN_S_BUFFER && f->buffer[s->u.decl.buffer].scope == TN_SCOPE_GLOBAL)
+        if (leads(f, s))
             continue;
         if (steps || s->kind != TN_S_FOR || s->u.loop.kind != TN_LOOP_SERIAL)
             return NULL;

@@ -153,6 +153,8 @@ static tn_verdict check_loop(reading *r)
     tn_func *f = r->s->func;
     if (r->scope != TN_SCOPE_LOCAL && r->scope != TN_SCOPE_REGISTER)
         return TN_REJECT_SCOPE;
+    if (tn_holds_tasks(r->home))
+        return TN_REJECT_LOOP;
     for (const tn_stmt *l = r->home; l; l = tn_stmt_parent(l))
         if (l->kind == TN_S_FOR && (l->u.loop.kind == TN_LOOP_VECTOR || l->u.loop.kind == TN_LOOP_TENSOR))
             return TN_REJECT_LOOP;

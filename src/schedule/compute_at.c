@@ -93,8 +93,10 @@ static tn_verdict check_readers(move *m)
 }
 
 /* Lanes have no memory of their own. */
-static bool takes_blocks(const tn_stmt *loop)
+static bool takes_blocks(tn_stmt *loop)
 {
+    if (tn_holds_tasks(loop))
+        return false;
     for (const tn_stmt *l = loop; l; l = tn_stmt_parent(l))
         if (l->kind != TN_S_FOR || l->u.loop.kind == TN_LOOP_VECTOR || l->u.loop.kind == TN_LOOP_TENSOR)
             return false;

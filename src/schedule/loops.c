@@ -418,6 +418,44 @@ static tn_verdict lanes_reduce(tn_sched *s, tn_stmt *l)
                                                                                    : TN_REJECT_REDUCE;
 }
 
+typedef struct {
+    tn_sched *s;
+    const tn_stmt *loop;
+    bool feeds;
+} feeding;
+
+static bool is_fed(tn_stmt *x, void *user)
+{
+    feeding *w = user;
+    if (x->kind == TN_S_BLOCK)
+        w->feeds |= tn_loop_feeds(w->s, w->loop, x, TN_ITER_SPATIAL) ||
+                    tn_loop_feeds(w->s, w->loop, x, TN_ITER_REDUCE);
+    return true;
+}
+
+/* Are the loop's turns steps of the kernel? It is the one loop of the function and iterates no block, and its list
+ * declares nothing, which would belong to one task. */
+static bool has_steps(tn_sched *s, tn_stmt *loop)
+{
+    feeding w = {s, loop, false};
+    if (loop->kind != TN_S_FOR || loop->u.loop.kind != TN_LOOP_SERIAL || tn_stmt_parent(loop))
+        return false;
+    for (const tn_stmt *top = s->func->body.first; top; top = top->next)
+        if (top != loop && (top->kind == TN_S_FOR || top->kind == TN_S_BLOCK))
+            return false;
+    for (const tn_stmt *in = loop->u.loop.body.first; in; in = in->next)
+        if (in->kind == TN_S_BUFFER)
+            return false;
+    tn_stmt_walk(&loop->u.loop.body, is_fed, NULL, &w);
+    return !w.feeds;
+}
+
+static bool may_be_parallel(tn_sched *s, tn_stmt *l)
+{
+    tn_stmt *around = tn_stmt_parent(l);
+    return !tn_holds_tasks(l) && (!around || has_steps(s, around));
+}
+
 static tn_verdict mark(tn_sched *s, tn_step *t, enum tn_loop_kind kind)
 {
     for (int i = 0; i < t->nin; i++) {
@@ -427,7 +465,7 @@ static tn_verdict mark(tn_sched *s, tn_step *t, enum tn_loop_kind kind)
         int64_t n;
         if (kind != TN_LOOP_PARALLEL && (!tn_is_int(l->u.loop.extent, &n) || n > 1024))
             return TN_REJECT_FACTOR;
-        if (kind == TN_LOOP_PARALLEL && (tn_stmt_parent(l) || t->nin != 1))
+        if (kind == TN_LOOP_PARALLEL && (!may_be_parallel(s, l) || t->nin != 1))
             return TN_REJECT_LOOP;
         tn_verdict v = kind == TN_LOOP_UNROLLED ? TN_DONE
                        : kind == TN_LOOP_VECTOR ? lanes_reduce(s, l)

@@ -146,6 +146,19 @@ static const tn_stmt *block_around(const tn_stmt *s)
     return s;
 }
 
+static bool is_parallel(tn_stmt *x, void *user)
+{
+    *(bool *)user |= x->kind == TN_S_FOR && x->u.loop.kind == TN_LOOP_PARALLEL;
+    return true;
+}
+
+bool tn_holds_tasks(tn_stmt *loop)
+{
+    bool found = false;
+    tn_stmt_walk(&loop->u.loop.body, is_parallel, NULL, &found);
+    return found;
+}
+
 bool tn_loop_feeds(tn_sched *s, const tn_stmt *loop, const tn_stmt *block, enum tn_iter_kind kind)
 {
     const tn_stmt *around = block_around(block);

@@ -34,6 +34,8 @@ bool tn_writes_alone(tn_sched *s, const tn_stmt *block, uint32_t buffer);
 int64_t tn_block_target(const tn_stmt *block);
 tn_stmt *tn_decl_of(tn_func *f, uint32_t buffer); /* its BUFFER statement; NULL for parameters */
 
+/* Is there a parallel loop inside? What the loop's list declares can then be no task's. */
+bool tn_holds_tasks(tn_stmt *loop);
 /* Does loop's variable feed a reduce (or spatial) iteration of block? */
 bool tn_loop_feeds(tn_sched *s, const tn_stmt *loop, const tn_stmt *block, enum tn_iter_kind kind);
 /* Adds `iter.var < iter.extent` to the block's mask for every iteration whose value is not proved below its extent. */

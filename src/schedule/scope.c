@@ -235,7 +235,7 @@ tn_verdict tn_do_set_scope(tn_sched *s, tn_step *t)
     int n;
     tn_stmt *home = common_loop(s, (uint32_t)target, &n);
     tn_box box;
-    if (!decl || !home)
+    if (!decl || !home || tn_holds_tasks(home))
         return TN_REJECT_SCOPE;
     if (!tn_turn_box(s, home, (uint32_t)target, &box))
         return TN_REJECT_REGION;

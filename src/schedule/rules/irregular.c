@@ -29,25 +29,47 @@ static int64_t count_statements(const tn_body *b, int depth)
 /* Does it hold more than stores? */
 static bool is_list(const tn_stmt *block) { return tn_block_target(block) < 0; }
 
-/* Blocks that stand in no other; -1: too many, or one that is no perfect nest of spatial iterations. */
+typedef struct {
+    tn_stmt *at[RULE_MAX_BLOCKS];
+    int n;
+    bool odd; /* too many, or one that is no perfect nest of spatial iterations */
+} outer;
+
+/* Do the loops right around the block iterate it, a perfect nest? */
+static bool has_own_loops(tn_stmt *block)
+{
+    tn_stmt *loop[TN_MAX_LOOPS], *child = block;
+    int n = tn_stmt_loops(block, TN_MAX_LOOPS, loop);
+    for (int i = (int)block->u.block.n_iter - 1; i >= 0; i--) {
+        tn_stmt *l = n ? loop[--n] : NULL;
+        if (!l || l->u.loop.kind != TN_LOOP_SERIAL || tn_body_only(&l->u.loop.body) != child ||
+            block->u.block.iter[i].value != l->u.loop.var)
+            return false;
+        child = l;
+    }
+    return true;
+}
+
+/* Blocks that stand in no other. Around their own loops may be others, whose turns run in order. */
+static void look_for_blocks(outer *o, tn_body *body, int depth)
+{
+    for (tn_stmt *s = body->first; s && !o->odd; s = s->next)
+        if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_SERIAL && depth < TN_MAX_LOOPS)
+            look_for_blocks(o, &s->u.loop.body, depth + 1);
+        else if (s->kind == TN_S_BLOCK && o->n < RULE_MAX_BLOCKS && !rule_reduces(s) && has_own_loops(s))
+            o->at[o->n++] = s;
+        else
+            o->odd |= s->kind == TN_S_FOR || s->kind == TN_S_BLOCK || (depth && s->kind != TN_S_LET);
+}
+
+/* Their number; -1: there are odd ones. */
 static int outer_blocks(const tn_func *f, tn_stmt *out[RULE_MAX_BLOCKS])
 {
-    int n = 0;
-    for (tn_stmt *top = f->body.first; top; top = top->next) {
-        tn_stmt *s = top;
-        int loops = 0;
-        while (s && s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_SERIAL) {
-            s = tn_body_only(&s->u.loop.body);
-            loops++;
-        }
-        if (!loops && (!s || s->kind != TN_S_BLOCK))
-            continue;
-        if (!s || s->kind != TN_S_BLOCK || n == RULE_MAX_BLOCKS || rule_reduces(s) ||
-            loops != (int)s->u.block.n_iter)
-            return -1;
-        out[n++] = s;
-    }
-    return n;
+    outer o = {0};
+    look_for_blocks(&o, (tn_body *)(uintptr_t)&f->body, 0); /* only looks */
+    for (int i = 0; i < o.n; i++)
+        out[i] = o.at[i];
+    return o.odd ? -1 : o.n;
 }
 
 bool rule_irregular_matches(const tn_func *f, const tn_machine *m)
@@ -85,7 +107,7 @@ static void cut_into_tasks(derive *d, const char *name, const char *prefix)
 {
     const tn_stmt *block = tn_func_block(d->s->func, name);
     const char *loop[TN_MAX_LOOPS], *all = "";
-    int n = (int)block->u.block.n_iter;
+    int n = (int)block->u.block.n_iter, steps = tn_sched_n_loops(d->s, name) - n;
     if (n == 0)
         return;
     int64_t chunk = pick_chunk(d, block, name);
@@ -93,6 +115,8 @@ static void cut_into_tasks(derive *d, const char *name, const char *prefix)
         loop[i] = dv_text(d, "%si%d", prefix, i);
         all = dv_text(d, "%s %s", all, loop[i]);
     }
+    if (steps)
+        loop[0] = dv_text(d, "%s%s", dv_blanks(d, steps), loop[0]);
     dv_loops(d, name, loop, n);
     dv_do(d, "%s%s = fuse%s", prefix, chunk > 1 ? "each" : "task", all);
     if (chunk > 1)
@@ -112,25 +136,39 @@ static bool is_inner(const tn_stmt *s)
 
 typedef struct {
     const tn_func *f;
-    bool plain; /* values and stores alone */
+    bool plain;     /* values and stores alone */
+    bool registers; /* whose indices must be constant */
     tn_dtype narrowest;
 } stores;
+
+static bool is_register(const tn_func *f, uint32_t buffer)
+{
+    return f->buffer[buffer].scope == TN_SCOPE_REGISTER;
+}
 
 static void look_at(stores *w, const tn_stmt *s)
 {
     if (s->kind == TN_S_STORE) {
         tn_dtype t = w->f->buffer[s->u.store.buffer].dtype;
         w->narrowest = !w->narrowest.bits || t.bits < w->narrowest.bits ? t : w->narrowest;
+        w->registers |= is_register(w->f, s->u.store.buffer);
     }
     w->plain &= s->kind == TN_S_STORE || s->kind == TN_S_LET;
 }
 
-/* Lanes for the iterations of a block; 1: none. */
-static int64_t lanes_of(const derive *d, const tn_stmt *block)
+static void look_at_load(const tn_expr *load, void *user)
+{
+    stores *w = user;
+    w->registers |= is_register(w->f, load->u.load.buffer);
+}
+
+/* Lanes for the iterations of a block; 1: none. *unrolled: the vectors need constant indices. */
+static int64_t lanes_of(const derive *d, const tn_stmt *block, bool *unrolled)
 {
     stores w = {.f = d->s->func, .plain = block->u.block.n_iter == 1};
     for (const tn_stmt *s = block->u.block.body.first; s; s = s->next)
         look_at(&w, s);
+    rule_loads(block, look_at_load, &w);
     int64_t extent = w.plain ? rule_extent(block->u.block.iter[0].extent) : 0, lanes = 1;
     if (!w.plain || !w.narrowest.bits)
         return 1;
@@ -140,6 +178,9 @@ static int64_t lanes_of(const derive *d, const tn_stmt *block)
         return whole ? extent : 1;
     if (whole && extent <= FEW * lanes)
         return extent; /* lowering cuts it: registers that hold it need no loop */
+    *unrolled = whole && w.registers;
+    if (*unrolled)
+        return FEW * lanes;
     while (extent >= 0 && lanes > 1 && lanes / 2 >= extent)
         lanes /= 2;
     /* of few vectors, one with a mask costs more than twice as many without */
@@ -150,7 +191,8 @@ static int64_t lanes_of(const derive *d, const tn_stmt *block)
 static void make_vectors(derive *d, const tn_stmt *block, const char *prefix)
 {
     const char *name = block->u.block.name, *loops = "";
-    int64_t lanes = lanes_of(d, block), extent;
+    bool unrolled = false;
+    int64_t lanes = lanes_of(d, block, &unrolled), extent;
     if (lanes < 2)
         return;
     extent = rule_extent(block->u.block.iter[0].extent);
@@ -160,6 +202,8 @@ static void make_vectors(derive *d, const tn_stmt *block, const char *prefix)
     if (extent != lanes)
         dv_do(d, "%so %sv = split %s %lld%s", prefix, prefix, prefix, (long long)lanes,
               dv_tail(extent, lanes));
+    if (unrolled)
+        dv_do(d, "unroll %so", prefix);
     (void)dv_try(d, "vectorize %s%s", prefix, extent != lanes ? "v" : "");
 }
 
