@@ -1,14 +1,14 @@
 /* nn.recurrent: the recurrence of RNN, LSTM and GRU layers in one direction. The projection of all inputs,
  * data = X W^T + bias, is an ordinary nn.dense before it; what remains for each step is h R^T and the gates.
  *
- * Small layers: a task takes a few rows of the batch through all steps. It keeps the state of its rows in its own
- * memory and a tile of gates x rows x vectors of units in registers while it goes along the reduction, so every vector
- * of R is loaded once for all rows. Large layers, whose weights a core's caches do not hold: the steps are those of the
- * kernel, a task computes a tile of units for a few rows, and what the next step reads of it is the results themselves.
- * Each sum has one order, so the bits do not depend on the number of threads. Cost: steps * batch * gates * units^2
- * multiply-adds.
+ * A task takes a few rows of the batch through all steps. It keeps the state of its rows in its own memory
+ * and a tile of gates x rows x panels of units in registers while it goes along the reduction, so every panel
+ * of R is loaded once for all rows. By units (the alternative, for layers whose weights a core's caches do
+ * not hold): the steps are those of the kernel, a task computes a tile of units for a few rows, and what the
+ * next step reads of it is the results themselves. Each sum has one order, so the bits do not depend on the
+ * number of threads. Cost: steps * batch * gates * units^2 multiply-adds.
  */
-#include "op/rule.h"
+#include "op/code.h"
 
 #include "machine/machine.h"
 #include "op/nn/nn.h"
@@ -18,7 +18,7 @@
 
 enum { X = 0, R, H0, C0, PEEP, RBIAS, LENS, N_IN, MAX_GATES = 4 };
 enum { ALL_H = 0, LAST_H, LAST_C }; /* results */
-enum { MAX_ROWS = 4, MAX_LANES = 16, LARGE_BYTES = 1 << 19 };
+enum { MAX_ROWS = 4, MAX_PANEL = 16 };
 
 /* ---- cells ---- */
 
@@ -115,6 +115,7 @@ static int recurrent_nout(const void *attr) { return cell_of(attr) == CELL_LSTM 
 /* ---- the body ---- */
 
 typedef struct body {
+    tn_code code;
     tn_te *te;
     tn_func *f;
     tn_pool *p;
@@ -122,61 +123,34 @@ typedef struct body {
     tn_tensor *const *in, *const *out;
     enum cell_kind cell;
     rnn_activation act[3];
-    tn_dtype t, stored;    /* of arithmetic; of the results */
-    int64_t units, padded; /* padded: up to whole tiles */
-    int rows, lanes, nv;   /* of a tile; nv vectors */
-    bool large;
+    tn_dtype t, stored;                          /* of arithmetic; of the results */
+    int64_t units, padded;                       /* padded: up to whole panels */
+    int rows, panel, nv;                         /* of a tile; nv panels: units whose weights lie together */
     const tn_expr *steps, *batch, *first, *time; /* first row of the task */
     uint32_t h, next, c, z, rh;                  /* state of the rows, [rows, padded]; z, rh: GRU */
-    tn_body *at;                                 /* where statements go */
 } body;
 
-static void put(body *b, tn_stmt *s) { tn_body_append(b->at, s); }
-
-/* Opens a loop at the cursor and moves into it; the caller restores b->at. */
-static const tn_expr *loop(body *b, const char *name, const tn_expr *extent, enum tn_loop_kind kind)
-{
-    const tn_expr *var = tn_func_add_var(b->f, name, TN_IDX);
-    tn_stmt *s = tn_stmt_for(b->f, var, extent, kind);
-    put(b, s);
-    b->at = &s->u.loop.body;
-    return var;
-}
-
-static const tn_expr *loop_n(body *b, const char *name, int64_t n, enum tn_loop_kind kind)
-{
-    return loop(b, name, tn_idx(b->p, n), kind);
-}
+static void put(body *b, tn_stmt *s) { tn_body_append(b->code.at, s); }
 
 static uint32_t memory(body *b, const char *name, enum tn_scope scope, int64_t outer, int64_t inner)
 {
     const tn_expr *dim[] = {tn_idx(b->p, outer), tn_idx(b->p, inner)};
-    tn_buffer x = {.name = name, .dtype = b->t, .ndim = 2, .dim = dim, .scope = (uint8_t)scope, .param = -1};
-    uint32_t n = tn_func_add_buffer(b->f, &x);
-    put(b, tn_stmt_decl(b->f, n));
-    return n;
+    return tn_code_buffer(&b->code, name, b->t, 2, dim, scope);
 }
 
 static const tn_expr *get(body *b, uint32_t buffer, const tn_expr *i, const tn_expr *j)
 {
     const tn_expr *index[] = {i, j};
-    return tn_load(b->p, b->t, buffer, 2, index, NULL, NULL);
+    return tn_code_load(&b->code, buffer, 2, index);
 }
 
 static void set(body *b, uint32_t buffer, const tn_expr *i, const tn_expr *j, const tn_expr *value)
 {
     const tn_expr *index[] = {i, j};
-    put(b, tn_stmt_store(b->f, buffer, 2, index, value, NULL));
+    tn_code_store(&b->code, buffer, 2, index, value);
 }
 
-static const tn_expr *named(body *b, const char *name, const tn_expr *value)
-{
-    const tn_expr *var = tn_func_add_var(b->f, name, value->dtype);
-    put(b, tn_stmt_let(b->f, var, value));
-    return var;
-}
-
-/* Is `unit` one of the layer's, not one that fills the last vector up? NULL: always. */
+/* Is `unit` one of the layer's, not one that fills the last panel up? NULL: always. */
 static const tn_expr *inside(const body *b, const tn_expr *unit)
 {
     return b->padded == b->units ? NULL : tn_lt(b->p, unit, tn_idx(b->p, b->units));
@@ -208,14 +182,15 @@ static const tn_expr *row_exists(const body *b, const tn_expr *m)
     return whole ? NULL : tn_lt(b->p, tn_add(b->p, b->first, m), b->batch);
 }
 
-/* Element [row m, unit] of a result, or [step, row m, unit] of ALL_H, is value, where there is such a row and unit. */
+/* Element [row m, unit] of a result, or [step, row m, unit] of ALL_H, is value, where there is such a row and unit and
+ * `cond` (NULL: always). */
 static void emit(body *b, int result, const tn_expr *step, const tn_expr *m, const tn_expr *unit,
-                 const tn_expr *value)
+                 const tn_expr *value, const tn_expr *cond)
 {
     const tn_expr *index[] = {step, row_of(b, m), unit};
     put(b, tn_stmt_store(b->f, b->out[result]->buffer, 2 + (step != NULL), step ? index : index + 1,
                          tn_cast(b->p, b->stored, value),
-                         tn_rule_both(b->p, row_exists(b, m), inside(b, unit))));
+                         tn_rule_both(b->p, tn_rule_both(b->p, cond, row_exists(b, m)), inside(b, unit))));
 }
 
 /* How many steps row m has; NULL: all. */
@@ -242,7 +217,7 @@ static const tn_expr *place(body *b, const tn_expr *length)
     return tn_select(p, tn_lt(p, b->time, length), back, b->time);
 }
 
-/* Loops over rows and vectors around `row`, `unit`. */
+/* Loops over rows and units around `row`, `unit`. */
 typedef struct {
     tn_body *back;
     const tn_expr *row, *unit;
@@ -250,10 +225,9 @@ typedef struct {
 
 static tile_loops all_units(body *b, const char *name)
 {
-    tile_loops l = {.back = b->at};
-    l.row = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED);
-    const tn_expr *v = loop_n(b, name, b->padded / b->lanes, TN_LOOP_SERIAL);
-    l.unit = tn_add(b->p, tn_mul(b->p, v, tn_idx(b->p, b->lanes)), loop_n(b, "l", b->lanes, TN_LOOP_VECTOR));
+    tile_loops l = {.back = b->code.at};
+    l.row = tn_code_unroll(&b->code, "m", b->rows);
+    l.unit = tn_code_spread(&b->code, name, tn_idx(b->p, b->padded));
     return l;
 }
 
@@ -263,7 +237,7 @@ static void start_state(body *b, uint32_t state, int operand)
     const tn_expr *index[] = {row_of(b, l.row), l.unit};
     set(b, state, l.row, l.unit,
         b->in[operand] ? read(b, operand, 2, index, l.unit) : tn_const(b->p, b->t, 0));
-    b->at = l.back;
+    b->code.at = l.back;
 }
 
 /* One tile: gates [first, first + n) at units from `base`; acc holds h R^T, and of the gates in `add` also data.
@@ -274,11 +248,13 @@ typedef struct {
     const tn_expr *base;
 } tile;
 
-static const tn_expr *tile_column(const body *b, const tile *t, const tn_expr *v, const tn_expr *l,
-                                  const tn_expr **out_unit)
+/* Loops over the units of a tile from `base`: the place in the tile, and *unit. */
+static const tn_expr *tile_column(body *b, const tn_expr *base, const tn_expr **unit)
 {
-    const tn_expr *in = tn_add(b->p, tn_mul(b->p, v, tn_idx(b->p, b->lanes)), l);
-    *out_unit = tn_add(b->p, t->base, in);
+    const tn_expr *panel = tn_code_unroll(&b->code, "v", b->nv),
+                  *l = tn_code_spread(&b->code, "l", tn_idx(b->p, b->panel));
+    const tn_expr *in = tn_add(b->p, tn_mul(b->p, panel, tn_idx(b->p, b->panel)), l);
+    *unit = tn_add(b->p, base, in);
     return in;
 }
 
@@ -299,17 +275,15 @@ static tile multiply(body *b, const char *name, int first, int n, const tn_expr 
                      bool add_data)
 {
     tn_pool *p = b->p;
-    tile t = {memory(b, name, TN_SCOPE_REGISTER, (int64_t)n * b->rows, (int64_t)b->nv * b->lanes), first, n,
+    tile t = {memory(b, name, TN_SCOPE_REGISTER, (int64_t)n * b->rows, (int64_t)b->nv * b->panel), first, n,
               base};
-    tn_body *back = b->at;
+    tn_body *back = b->code.at;
     const tn_expr *unit, *k = NULL;
     for (int pass = 0; pass < 2; pass++) {
         if (pass)
-            k = loop_n(b, "k", b->units, TN_LOOP_SERIAL);
-        const tn_expr *g = loop_n(b, "g", n, TN_LOOP_UNROLLED), *gate = tn_add(p, g, tn_idx(p, first));
-        const tn_expr *m = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED),
-                      *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED);
-        const tn_expr *column = tile_column(b, &t, v, loop_n(b, "l", b->lanes, TN_LOOP_VECTOR), &unit);
+            k = tn_code_for(&b->code, "k", tn_idx(p, b->units));
+        const tn_expr *g = tn_code_unroll(&b->code, "g", n), *gate = tn_add(p, g, tn_idx(p, first));
+        const tn_expr *m = tn_code_unroll(&b->code, "m", b->rows), *column = tile_column(b, base, &unit);
         const tn_expr *row = acc_row(b, g, m), *value;
         if (pass) {
             const tn_expr *index[] = {gate, unit, k};
@@ -319,7 +293,7 @@ static tile multiply(body *b, const char *name, int first, int n, const tn_expr 
             value = add_data ? data_at(b, gate, m, unit) : tn_const(p, b->t, 0);
         }
         set(b, t.acc, row, column, value);
-        b->at = back;
+        b->code.at = back;
     }
     return t;
 }
@@ -339,7 +313,7 @@ static const tn_expr *activate_plain(body *b, int which, const tn_expr *x)
     return rnn_activation_of(b->p, &b->act[which], x);
 }
 
-/* Where a gate's sum is read: one vector of one row. */
+/* Where a gate's sum is read: a unit of one row. */
 typedef struct {
     const tn_expr *m, *column, *unit;
 } spot;
@@ -358,21 +332,16 @@ static const tn_expr *peep(body *b, const tn_expr *sum, int which, const spot *s
     return tn_add(b->p, sum, tn_mul(b->p, read(b, PEEP, 2, index, s->unit), cell));
 }
 
-/* The last h and c of a large layer, written at every step a row has (and at the first: of what it began with). */
+/* The last h and c of a layer by units, written at every step a row has (and at the first: of what it began with). */
 static void keep_last(body *b, const spot *s, const tn_expr *length, const tn_expr *h, const tn_expr *c)
 {
     tn_pool *p = b->p;
-    tn_body *back = b->at;
-    if (length) {
-        const tn_expr *begins = tn_eq(p, b->time, tn_idx(p, 0));
-        tn_stmt *runs = tn_stmt_if(b->f, tn_bin(p, TN_E_OR, tn_lt(p, b->time, length), begins));
-        put(b, runs);
-        b->at = &runs->u.cond.then;
-    }
-    emit(b, LAST_H, NULL, s->m, s->unit, h);
+    const tn_expr *runs = NULL;
+    if (length)
+        runs = tn_bin(p, TN_E_OR, tn_lt(p, b->time, length), tn_eq(p, b->time, tn_idx(p, 0)));
+    emit(b, LAST_H, NULL, s->m, s->unit, h, runs);
     if (c)
-        emit(b, LAST_C, NULL, s->m, s->unit, c);
-    b->at = back;
+        emit(b, LAST_C, NULL, s->m, s->unit, c, runs);
 }
 
 /* The new h (and c) of one spot: kept, and written to the result; rows whose steps are over keep theirs. */
@@ -387,10 +356,10 @@ static void finish(body *b, const spot *s, const tn_expr *h, const tn_expr *c)
         c = c ? tn_select(p, runs, c, get(b, b->c, s->m, s->unit)) : NULL;
     }
     if (c)
-        c = named(b, "c", c);
-    h = named(b, "h", h);
-    emit(b, ALL_H, place(b, length), s->m, s->unit, length ? y : h);
-    if (b->large) {
+        c = tn_code_let(&b->code, "c", c);
+    h = tn_code_let(&b->code, "h", h);
+    emit(b, ALL_H, place(b, length), s->m, s->unit, length ? y : h, NULL);
+    if (b->a->by_units) {
         keep_last(b, s, length, h, c);
         return;
     }
@@ -403,11 +372,11 @@ static void lstm_gates(body *b, const tile *t, const spot *s)
 {
     tn_pool *p = b->p;
     const tn_expr *c = get(b, b->c, s->m, s->unit); /* gates are i o f c, peepholes i o f */
-    const tn_expr *i = named(b, "i", activate(b, 0, peep(b, sum_of(b, t, s, 0), 0, s, c)));
+    const tn_expr *i = tn_code_let(&b->code, "i", activate(b, 0, peep(b, sum_of(b, t, s, 0), 0, s, c)));
     const tn_expr *f = b->a->input_forget ? tn_sub(p, tn_const(p, b->t, 1), i)
                                           : activate(b, 0, peep(b, sum_of(b, t, s, 2), 2, s, c));
     const tn_expr *n = activate(b, 1, sum_of(b, t, s, 3));
-    c = named(b, "cell", tn_add(p, tn_mul(p, f, c), tn_mul(p, i, n)));
+    c = tn_code_let(&b->code, "cell", tn_add(p, tn_mul(p, f, c), tn_mul(p, i, n)));
     const tn_expr *o = activate(b, 0, peep(b, sum_of(b, t, s, 1), 1, s, c));
     finish(b, s, tn_mul(p, o, activate_plain(b, 2, c)), c);
 }
@@ -421,7 +390,7 @@ static void rnn_gates(body *b, const tile *t, const spot *s)
 static void gru_mix(body *b, const spot *s, const tn_expr *z, const tn_expr *n)
 {
     tn_pool *p = b->p;
-    z = named(b, "z", z);
+    z = tn_code_let(&b->code, "z", z);
     finish(b, s,
            tn_add(p, tn_mul(p, tn_sub(p, tn_const(p, b->t, 1), z), n),
                   tn_mul(p, z, get(b, b->h, s->m, s->unit))),
@@ -457,28 +426,27 @@ static void gru_second(body *b, const tile *t, const spot *s)
 
 typedef void gates_fn(body *b, const tile *t, const spot *s);
 
-/* Gates [first, first + n) of the tile at `base` multiplied, then `gates` for each vector. */
+/* Gates [first, first + n) of the tile at `base` multiplied, then `gates` for each unit. */
 static void one_tile(body *b, const char *name, int first, int n, const tn_expr *base, uint32_t from,
                      bool add_data, gates_fn *gates)
 {
-    tn_body *back = b->at;
+    tn_body *back = b->code.at;
     tile t = multiply(b, name, first, n, base, from, add_data);
     spot s;
-    s.m = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED);
-    const tn_expr *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED);
-    s.column = tile_column(b, &t, v, loop_n(b, "l", b->lanes, TN_LOOP_VECTOR), &s.unit);
+    s.m = tn_code_unroll(&b->code, "m", b->rows);
+    s.column = tile_column(b, base, &s.unit);
     gates(b, &t, &s);
-    b->at = back;
+    b->code.at = back;
 }
 
 /* The same for tiles over all units. */
 static void sweep(body *b, const char *name, int first, int n, uint32_t from, bool add_data, gates_fn *gates)
 {
-    tn_body *back = b->at;
-    int64_t wide = (int64_t)b->nv * b->lanes;
-    const tn_expr *count = loop_n(b, "tile", b->padded / wide, TN_LOOP_SERIAL);
+    tn_body *back = b->code.at;
+    int64_t wide = (int64_t)b->nv * b->panel;
+    const tn_expr *count = tn_code_for(&b->code, "tile", tn_idx(b->p, b->padded / wide));
     one_tile(b, name, first, n, tn_mul(b->p, count, tn_idx(b->p, wide)), from, add_data, gates);
-    b->at = back;
+    b->code.at = back;
 }
 
 static void one_step(body *b)
@@ -495,30 +463,10 @@ static void one_step(body *b)
     }
     tile_loops l = all_units(b, "u");
     set(b, b->h, l.row, l.unit, get(b, b->next, l.row, l.unit));
-    b->at = l.back;
+    b->code.at = l.back;
 }
 
-/* ---- large layers ---- */
-
-/* A result of the step before, where there was one; else an operand, or 0. step: for ALL_H. */
-static void load_state(body *b, uint32_t state, int operand, int result, const tn_expr *step,
-                       const tile_loops *l)
-{
-    tn_pool *p = b->p;
-    const tn_expr *m = l->row, *unit = l->unit, *at[] = {step, row_of(b, m), unit}, **index = at + 1,
-                  *c = inside(b, unit);
-    const tn_expr *zero = tn_const(p, b->t, 0), *none = tn_const(p, b->stored, 0);
-    tn_stmt *first = tn_stmt_if(b->f, tn_eq(p, b->time, tn_idx(p, 0)));
-    tn_body *back = b->at;
-    put(b, first);
-    b->at = &first->u.cond.then;
-    set(b, state, m, unit, b->in[operand] ? read(b, operand, 2, index, unit) : zero);
-    b->at = &first->u.cond.other;
-    set(b, state, m, unit,
-        tn_load(p, b->stored, b->out[result]->buffer, 2 + (step != NULL), step ? at : index, c,
-                c ? none : NULL));
-    b->at = back;
-}
+/* ---- layers by units ---- */
 
 /* Where row m's h of the step before is. A row that has ended reads something; it is not used. */
 static const tn_expr *place_before(body *b, const tn_expr *m)
@@ -531,14 +479,39 @@ static const tn_expr *place_before(body *b, const tn_expr *m)
     return tn_max(p, tn_min(p, at, tn_sub(p, b->steps, one_step)), tn_idx(p, 0));
 }
 
+/* Units [base, base + count) of a state (`name`): a result of the step before, where there was one; else an
+ * operand, or 0. */
+static void load_state(body *b, const char *name, uint32_t state, int operand, int result,
+                       const tn_expr *base, int64_t count)
+{
+    tn_pool *p = b->p;
+    tn_stmt *first = tn_stmt_if(b->f, tn_eq(p, b->time, tn_idx(p, 0)));
+    tn_body *back = b->code.at;
+    put(b, first);
+    for (int later = 0; later < 2; later++) {
+        b->code.at = later ? &first->u.cond.other : &first->u.cond.then;
+        const tn_expr *m = tn_code_unroll(&b->code, "m", b->rows),
+                      *unit = tn_add(p, base, tn_code_spread(&b->code, name, tn_idx(p, count)));
+        const tn_expr *at[] = {result == ALL_H ? place_before(b, m) : NULL, row_of(b, m), unit},
+                      *none = tn_const(p, b->stored, 0), *c = inside(b, unit);
+        int skip = result != ALL_H;
+        if (later)
+            set(b, state, m, unit,
+                tn_load(p, b->stored, b->out[result]->buffer, 3 - skip, at + skip, c, c ? none : NULL));
+        else
+            set(b, state, m, unit, b->in[operand] ? read(b, operand, 2, at + 1, unit) : tn_const(p, b->t, 0));
+    }
+    b->code.at = back;
+}
+
 /* A phase: tasks of tiles x rows. Returns the first unit of the task's tile. */
 static const tn_expr *open_task(body *b)
 {
     tn_pool *p = b->p;
-    int64_t wide = (int64_t)b->nv * b->lanes;
-    const tn_expr *tiles = tn_idx(p, b->padded / wide);
-    const tn_expr *task =
-        loop(b, "task", tn_mul(p, tn_ceildiv(p, b->batch, b->rows), tiles), TN_LOOP_PARALLEL);
+    int64_t wide = (int64_t)b->nv * b->panel;
+    const tn_expr *tiles = tn_idx(p, b->padded / wide), *task;
+    const tn_expr *tasks = tn_mul(p, tn_ceildiv(p, b->batch, b->rows), tiles);
+    tn_code_each(&b->code, 1, &tasks, &task);
     b->first = tn_mul(p, tn_fdiv(p, task, tiles), tn_idx(p, b->rows));
     return tn_mul(p, tn_fmod(p, task, tiles), tn_idx(p, wide));
 }
@@ -546,20 +519,13 @@ static const tn_expr *open_task(body *b)
 /* h of all units, c of the tile's. */
 static void read_states(body *b, const tn_expr *base)
 {
-    tn_pool *p = b->p;
     b->h = memory(b, "state", TN_SCOPE_LOCAL, b->rows, b->padded);
     b->next = b->h;
-    tile_loops l = all_units(b, "u");
-    load_state(b, b->h, H0, ALL_H, place_before(b, l.row), &l);
-    b->at = l.back;
+    load_state(b, "u", b->h, H0, ALL_H, tn_idx(b->p, 0), b->padded);
     if (b->cell != CELL_LSTM)
         return;
     b->c = memory(b, "cell_state", TN_SCOPE_LOCAL, b->rows, b->padded);
-    l.row = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED);
-    const tn_expr *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED), *x = loop_n(b, "l", b->lanes, TN_LOOP_VECTOR);
-    l.unit = tn_add(p, base, tn_add(p, tn_mul(p, v, tn_idx(p, b->lanes)), x));
-    load_state(b, b->c, C0, LAST_C, NULL, &l);
-    b->at = l.back;
+    load_state(b, "l", b->c, C0, LAST_C, base, (int64_t)b->nv * b->panel);
 }
 
 /* z and r h of the tile, for the next phase. */
@@ -579,19 +545,16 @@ static void gru_second_global(body *b, const tile *t, const spot *s)
 /* The last h (and c) of the task's tile where the layer has no steps: what it began with. */
 static void keep_first(body *b, const tn_expr *base)
 {
-    tn_body *back = b->at;
-    const tn_expr *m = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED),
-                  *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED);
-    const tile t = {.base = base};
-    const tn_expr *unit;
-    (void)tile_column(b, &t, v, loop_n(b, "l", b->lanes, TN_LOOP_VECTOR), &unit);
+    tn_body *back = b->code.at;
+    const tn_expr *m = tn_code_unroll(&b->code, "m", b->rows), *unit;
+    (void)tile_column(b, base, &unit);
     for (int k = LAST_H; k <= (b->cell == CELL_LSTM ? LAST_C : LAST_H); k++) {
         const tn_expr *index[] = {row_of(b, m), unit};
         int operand = k == LAST_H ? H0 : C0;
-        emit(b, k, NULL, m, unit,
-             b->in[operand] ? read(b, operand, 2, index, unit) : tn_const(b->p, b->t, 0));
+        emit(b, k, NULL, m, unit, b->in[operand] ? read(b, operand, 2, index, unit) : tn_const(b->p, b->t, 0),
+             NULL);
     }
-    b->at = back;
+    b->code.at = back;
 }
 
 /* May the layer have no steps? Then the kernel still runs one, which does nothing but keep_first. */
@@ -604,15 +567,15 @@ static bool may_be_empty(const body *b)
 static void one_phase(body *b, const char *name, int first, int n, bool from_rh, bool add_data,
                       gates_fn *gates)
 {
-    tn_body *back = b->at;
+    tn_body *back = b->code.at;
     const tn_expr *base = open_task(b);
     if (may_be_empty(b)) {
         tn_stmt *runs = tn_stmt_if(b->f, tn_lt(b->p, tn_idx(b->p, 0), b->steps));
         put(b, runs);
-        b->at = &runs->u.cond.other;
+        b->code.at = &runs->u.cond.other;
         if (first == 0)
             keep_first(b, base);
-        b->at = &runs->u.cond.then;
+        b->code.at = &runs->u.cond.then;
     }
     read_states(b, base);
     uint32_t from = b->h;
@@ -620,13 +583,13 @@ static void one_phase(body *b, const char *name, int first, int n, bool from_rh,
         from = memory(b, "reset_state", TN_SCOPE_LOCAL, b->rows, b->padded);
         tile_loops l = all_units(b, "u");
         set(b, from, l.row, l.unit, get(b, b->rh, tn_add(b->p, b->first, l.row), l.unit));
-        b->at = l.back;
+        b->code.at = l.back;
     }
     one_tile(b, name, first, n, base, from, add_data, gates);
-    b->at = back;
+    b->code.at = back;
 }
 
-static void large_body(body *b)
+static void by_units(body *b)
 {
     tn_pool *p = b->p;
     if (b->cell == CELL_GRU && !b->a->linear_before_reset) {
@@ -641,7 +604,7 @@ static void large_body(body *b)
         put(b, tn_stmt_decl(b->f, b->rh));
     }
     const tn_expr *turns = may_be_empty(b) ? tn_max(p, b->steps, tn_idx(p, 1)) : b->steps;
-    b->time = loop(b, "t", turns, TN_LOOP_SERIAL);
+    b->time = tn_code_for(&b->code, "t", turns);
     if (b->cell == CELL_LSTM) {
         one_phase(b, "sums", 0, 4, false, true, lstm_gates);
     } else if (b->cell == CELL_RNN) {
@@ -654,34 +617,27 @@ static void large_body(body *b)
     }
 }
 
-/* Do the weights exceed what one core has near? States between steps must be exact: no narrow floats. */
-static bool is_large(const body *b)
-{
-    int64_t bytes = (int64_t)cells[b->cell].gates * b->units * b->units * tn_dtype_bytes(b->t);
-    return bytes > LARGE_BYTES && tn_dtype_eq(b->t, b->stored);
-}
-
 static void last_state(body *b, uint32_t state, int result)
 {
     tile_loops l = all_units(b, "u");
-    emit(b, result, NULL, l.row, l.unit, get(b, state, l.row, l.unit));
-    b->at = l.back;
+    emit(b, result, NULL, l.row, l.unit, get(b, state, l.row, l.unit), NULL);
+    b->code.at = l.back;
 }
 
-/* Lanes of the layout of R, else enough for a vector of most machines; no more than the units need. */
+/* The panels of the layout of R, else of MAX_PANEL; no more than the units need. */
 static void choose_tile(body *b)
 {
     const tn_layout *l = b->f->buffer[b->in[R]->buffer].layout;
-    int most = l && l->naxis == 4 && l->axis[3].dim == 1 ? (int)l->axis[3].factor : MAX_LANES;
+    int most = l && l->naxis == 4 && l->axis[3].dim == 1 ? (int)l->axis[3].factor : MAX_PANEL;
     int64_t batch;
-    b->lanes = most;
-    while (b->lanes > 2 && b->lanes / 2 >= b->units)
-        b->lanes /= 2;
-    b->padded = (b->units + b->lanes - 1) / b->lanes * b->lanes;
-    b->rows = most >= 16 ? MAX_ROWS : MAX_ROWS / 2;
+    b->panel = most;
+    while (b->panel > 2 && b->panel / 2 >= b->units)
+        b->panel /= 2;
+    b->padded = (b->units + b->panel - 1) / b->panel * b->panel;
+    b->rows = most >= MAX_PANEL ? MAX_ROWS : MAX_ROWS / 2;
     while (tn_is_int(b->batch, &batch) && b->rows > 1 && b->rows / 2 >= batch)
         b->rows /= 2;
-    b->nv = b->rows == 1 && b->padded / b->lanes % 2 == 0 ? 2 : 1;
+    b->nv = b->rows == 1 && b->padded / b->panel % 2 == 0 ? 2 : 1;
 }
 
 /* Operands with a symbol for the batch were taken to fit. */
@@ -695,25 +651,16 @@ static void require_batch(const body *b)
         tn_rule_require_equal(b->te, b->in[LENS]->dim[0], b->batch, 0);
 }
 
-static void make_results(tn_te *te, const tn_node *n, tn_tensor *out[])
-{
-    static const char *const name[] = {"recurrent", "last_h", "last_c"};
-    for (int k = 0; k < n->nout; k++) {
-        out[k] = tn_rule_out(te, n, k, name[k], "recurrent", NULL);
-        if (k == 0)
-            tn_te_extern(te, out[k]);
-        else
-            tn_te_extern_part(te, out[k], out[0]);
-    }
-}
-
 static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
+    static const char *const last[] = {"last_h", "last_c"};
     tn_tensor *given[N_IN] = {0};
-    make_results(te, n, out);
+    tn_code code = tn_code_open(te, n, ALL_H, "recurrent", &out[ALL_H]);
+    for (int k = LAST_H; k < n->nout; k++)
+        out[k] = tn_code_output(te, n, k, last[k - LAST_H], out[ALL_H]);
     for (int i = 0; i < n->nin; i++)
         given[i] = in[i];
-    body b = {.te = te, .f = te->func, .p = te->pool, .a = n->attr, .in = given, .out = out};
+    body b = {.code = code, .te = te, .f = te->func, .p = te->pool, .a = n->attr, .in = given, .out = out};
     b.cell = (enum cell_kind)cell_of(b.a);
     (void)read_activations(b.a, b.cell, b.act);
     b.stored = out[ALL_H]->dtype;
@@ -722,14 +669,13 @@ static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     b.steps = in[X]->dim[0];
     b.batch = in[X]->dim[1];
     choose_tile(&b);
-    b.at = &out[ALL_H]->body;
     require_batch(&b);
-    b.large = is_large(&b);
-    if (b.large) {
-        large_body(&b);
+    if (b.a->by_units) {
+        by_units(&b);
         return;
     }
-    const tn_expr *task = loop(&b, "task", tn_ceildiv(b.p, b.batch, b.rows), TN_LOOP_PARALLEL);
+    const tn_expr *tasks = tn_ceildiv(b.p, b.batch, b.rows), *task;
+    tn_code_each(&b.code, 1, &tasks, &task);
     b.first = tn_mul(b.p, task, tn_idx(b.p, b.rows));
     b.h = memory(&b, "state", TN_SCOPE_LOCAL, b.rows, b.padded);
     b.next = memory(&b, "next", TN_SCOPE_LOCAL, b.rows, b.padded);
@@ -741,27 +687,56 @@ static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
         b.z = memory(&b, "update", TN_SCOPE_LOCAL, b.rows, b.padded);
         b.rh = memory(&b, "reset", TN_SCOPE_LOCAL, b.rows, b.padded);
     }
-    tn_body *whole = b.at;
-    b.time = loop(&b, "t", b.steps, TN_LOOP_SERIAL);
+    tn_body *whole = b.code.at;
+    b.time = tn_code_for(&b.code, "t", b.steps);
     one_step(&b);
-    b.at = whole;
+    b.code.at = whole;
     last_state(&b, b.h, LAST_H);
     if (b.cell == CELL_LSTM)
         last_state(&b, b.c, LAST_C);
 }
 
-/* Vectors of units for each k: what a step of the reduction reads of a gate lies together. */
+/* Panels of a vector's units for each k: what a step of the reduction reads of a gate lies together. */
 static void recurrent_layout(tn_layout_query *q)
 {
-    int lanes = (int)(q->machine->vector_bits / 32);
+    int panel = (int)(q->machine->vector_bits / 32);
     for (int i = 0; i < q->node->nin; i++)
         q->in[i] = NULL;
     for (int k = 0; k < q->node->nout; k++)
         q->out[k] = NULL;
-    lanes = lanes > MAX_LANES ? MAX_LANES : lanes;
-    if (lanes >= 2)
-        q->in[R] = tn_rule_weight_layout(q, R, "GNK%dn", lanes);
+    panel = panel > MAX_PANEL ? MAX_PANEL : panel;
+    if (panel >= 2)
+        q->in[R] = tn_rule_weight_layout(q, R, "GNK%dn", panel);
 }
+
+/* Do the weights exceed what a core's caches hold? States between steps must be exact: no narrow floats. */
+static bool exceeds_caches(const tn_node *n, const tn_machine *m)
+{
+    const tn_type *r = tn_in_type(n, R);
+    tn_recurrent_attr *a = (tn_recurrent_attr *)(uintptr_t)n->attr;
+    int64_t units;
+    if (a->by_units || r->dtype.bits < 32 || !tn_is_int(r->dim[1], &units))
+        return false;
+    return cells[cell_of(a)].gates * units * units * tn_dtype_bytes(r->dtype) > (int64_t)m->l2_bytes / 2;
+}
+
+static tn_status divide_units(tn_graph *g, tn_node *n, tn_value out[])
+{
+    tn_recurrent_attr a = *(const tn_recurrent_attr *)n->attr;
+    tn_value *in = TN_NEW_N(g->arena, tn_value, n->nin);
+    for (int i = 0; i < n->nin; i++)
+        in[i] = tn_in(n, i);
+    a.by_units = true;
+    tn_node *made = tn_make_call(g, n->owner, n, n->op, n->nin, in, &a, n->loc);
+    for (int k = 0; made && k < n->nout; k++)
+        out[k] = (tn_value){made, k};
+    return made ? TN_OK : TN_FAIL;
+}
+
+static const tn_alternative recurrent_ways[] = {
+    {"by_units", "each step divided among tasks by units: weights that a core's caches do not hold",
+     exceeds_caches, divide_units},
+};
 
 /* clang-format off */
 static const tn_attr_field recurrent_fields[] = TN_ATTR_TABLE(tn_recurrent_attr, TN_RECURRENT_ATTRS);
@@ -775,5 +750,6 @@ const tn_op tn_op_nn_recurrent = {
     .attr_size = sizeof(tn_recurrent_attr), .attr = recurrent_fields,
     .nin = N_IN, .min_in = 2, .nout = -1, .nout_of = recurrent_nout, .fuse = TN_FUSE_OPAQUE, .in_name = recurrent_in,
     .infer = recurrent_infer, .layout = recurrent_layout, .body = recurrent_body,
+    .alternative = recurrent_ways, .n_alternative = 1,
 };
 /* clang-format on */

@@ -11,17 +11,7 @@
 
 #include "op/qnn/qnn.h"
 
-enum {
-    DATA = 0,
-    WEIGHT,
-    SCALE,
-    SHIFT,
-    OPERANDS,
-    LANES = 16,
-    FEW_ROWS = 3,
-    TILE_ROWS = 6,
-    PANEL = TN_PACKED_PANEL
-};
+enum { DATA = 0, WEIGHT, SCALE, SHIFT, OPERANDS, FEW_ROWS = 3, TILE_ROWS = 6, PANEL = TN_PACKED_PANEL };
 
 static tn_status packed_infer(tn_graph *g, tn_node *n)
 {
@@ -60,29 +50,19 @@ typedef struct packed {
 
 static const tn_expr *number(packed *w, int64_t n) { return tn_idx(w->c.p, n); }
 
-static const tn_expr *loop(packed *w, const char *name, const tn_expr *n, enum tn_loop_kind kind)
-{
-    const tn_expr *v = tn_func_add_var(w->c.f, name, TN_IDX);
-    tn_stmt *s = tn_stmt_for(w->c.f, v, n, kind);
-    tn_body_append(w->c.at, s);
-    w->c.at = &s->u.loop.body;
-    return v;
-}
-
-/* A vector of columns of the panel: which byte, which plane. */
+/* A column of the panel: which byte, which plane. */
 typedef struct {
     const tn_expr *row, *column, *byte, *plane;
 } spot;
 
-/* Loops over all columns, for each row of the tile. */
+/* Loops over all columns, for each row of the tile; those of a plane in any order. */
 static spot columns(packed *w)
 {
     tn_pool *p = w->c.p;
     int64_t bytes = PANEL * w->a->bits / 8;
-    spot s = {.row = loop(w, "m", number(w, w->tile), TN_LOOP_UNROLLED)};
-    s.plane = loop(w, "plane", number(w, 8 / w->a->bits), TN_LOOP_UNROLLED);
-    const tn_expr *v = loop(w, "v", number(w, bytes / LANES), TN_LOOP_UNROLLED);
-    s.byte = tn_add(p, tn_mul(p, v, number(w, LANES)), loop(w, "l", number(w, LANES), TN_LOOP_VECTOR));
+    spot s = {.row = tn_code_unroll(&w->c, "m", w->tile)};
+    s.plane = tn_code_unroll(&w->c, "plane", 8 / w->a->bits);
+    s.byte = tn_code_spread(&w->c, "byte", number(w, bytes));
     s.column = tn_add(p, tn_mul(p, s.plane, number(w, bytes)), s.byte);
     return s;
 }
@@ -180,7 +160,7 @@ static void add_step(packed *w, uint32_t sum, uint32_t plain, const tn_expr *k)
     tn_pool *p = w->c.p;
     tn_body *back = w->c.at;
     if (w->in[SHIFT]) {
-        const tn_expr *m = loop(w, "m", number(w, w->tile), TN_LOOP_UNROLLED), *zero = number(w, 0);
+        const tn_expr *m = tn_code_unroll(&w->c, "m", w->tile), *zero = number(w, 0);
         set(w, plain, m, zero, tn_add(p, get(w, plain, m, zero), data(w, m, k)));
         w->c.at = back;
     }
@@ -202,7 +182,7 @@ static void few_rows(packed *w)
     clear(w, sum);
     tn_body *block = w->c.at;
     if (w->in[SHIFT]) {
-        const tn_expr *m = loop(w, "m", number(w, w->tile), TN_LOOP_UNROLLED);
+        const tn_expr *m = tn_code_unroll(&w->c, "m", w->tile);
         set(w, plain, m, number(w, 0), tn_flt(p, TN_F32, 0));
         w->c.at = block;
     }

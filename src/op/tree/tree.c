@@ -6,7 +6,7 @@
  * to kid[i] or the node after it; a leaf has itself as its kid, an infinite threshold, and NaN counts as -infinity
  * there, so it is never left, and every row takes as many steps as the deepest leaf of the tree needs.
  *
- * There are no branches: LANES walks, of neighbouring rows in one tree, or of neighbouring trees for few rows, take
+ * There are no branches: WALKS walks, of neighbouring rows in one tree, or of neighbouring trees for few rows, take
  * their steps in turn, so that each hides the others' loads. A task is a block of rows; it goes through the trees one
  * by one, so that a tree comes from memory once for many rows. Where NaN may count as -infinity, the block's features
  * are first copied, each as it is and beside it with -infinity for NaN, so that a node's code is a place in its row.
@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum { ROWS = 0, FEATURE, THRESHOLD, WEIGHT, ROOT, DEPTH, KID, LEAF, OPERANDS };
-enum { LANES = 8, BLOCK = 128, FEW_ROWS = 4, MAX_COPY = 1 << 16 /* bytes */ };
+enum { WALKS = 8, BLOCK = 128, FEW_ROWS = 4, MAX_COPY = 1 << 16 /* bytes */ };
 
 static bool has(const tn_node *n, int i) { return i < n->nin && tn_in(n, i).def; }
 
@@ -82,9 +82,9 @@ typedef struct walk {
     char take; /* s, i, a */
     bool missing;
     int64_t each;                      /* nodes of a complete tree; 0: kids */
-    bool by_trees;                     /* lanes are trees */
-    const tn_expr *first, *row, *tree; /* of the block; of lane 0, in the block */
-    uint32_t node, sum;                /* [LANES]; [block, targets] */
+    bool by_trees;                     /* walks are trees */
+    const tn_expr *first, *row, *tree; /* of the block; of walk 0, in the block */
+    uint32_t node, sum;                /* [WALKS]; [block, targets] */
     bool copied;
     uint32_t copy; /* [block, width]: two elements for each feature, and none up to a power of two */
     int64_t width;
@@ -92,14 +92,7 @@ typedef struct walk {
 
 static const tn_expr *number(walk *w, int64_t n) { return tn_idx(w->c.p, n); }
 
-static const tn_expr *lane_loop(walk *w)
-{
-    const tn_expr *l = tn_func_add_var(w->c.f, "l", TN_IDX);
-    tn_stmt *s = tn_stmt_for(w->c.f, l, number(w, LANES), TN_LOOP_UNROLLED);
-    tn_body_append(w->c.at, s);
-    w->c.at = &s->u.loop.body;
-    return l;
-}
+static const tn_expr *walk_loop(walk *w) { return tn_code_unroll(&w->c, "l", WALKS); }
 
 /* i where it is an index, else some index: numbers of nodes and columns are compared as unsigned, and round a power
  * of two they only lose bits. */
@@ -126,7 +119,7 @@ static const tn_expr *in_block(walk *w, const tn_expr *l)
     return w->by_trees ? w->row : tn_add(w->c.p, w->row, l);
 }
 
-/* The row and the tree of lane l, the last one where there are no more. */
+/* The row and the tree of walk l, the last one where there are no more. */
 static const tn_expr *row_of(walk *w, const tn_expr *l)
 {
     return inside(w, tn_add(w->c.p, w->first, in_block(w, l)), w->in[ROWS]->dim[0]);
@@ -137,7 +130,7 @@ static const tn_expr *tree_of(walk *w, const tn_expr *l)
     return w->by_trees ? inside(w, tn_add(w->c.p, w->tree, l), w->in[ROOT]->dim[0]) : w->tree;
 }
 
-/* Entry `at` of a lane's complete tree: what is beyond it comes round to its beginning. */
+/* Entry `at` of a walk's complete tree: what is beyond it comes round to its beginning. */
 static const tn_expr *place(walk *w, const tn_expr *l, const tn_expr *at)
 {
     tn_pool *p = w->c.p;
@@ -152,7 +145,7 @@ static const tn_expr *without_nan(walk *w, const tn_expr *v, const tn_expr *wher
     return tn_select(p, where ? tn_and(p, nan, where) : nan, low, v);
 }
 
-/* What a lane's row has for the code of a node. */
+/* What a walk's row has for the code of a node. */
 static const tn_expr *feature(walk *w, const tn_expr *l, const tn_expr *code)
 {
     tn_pool *p = w->c.p;
@@ -177,27 +170,27 @@ static const tn_expr *goes_left(walk *w, const tn_expr *l, const tn_expr *at)
     return tn_le(w->c.p, feature(w, l, code), threshold);
 }
 
-/* The step of a lane from its node. No value has a name: the lanes are unrolled. */
+/* The step of a walk from its node. No value has a name: the walks are unrolled. */
 static void step(walk *w)
 {
     tn_pool *p = w->c.p;
-    const tn_expr *l = lane_loop(w), *at = tn_code_load(&w->c, w->node, 1, &l), *one = tn_int(p, TN_I32, 1);
+    const tn_expr *l = walk_loop(w), *at = tn_code_load(&w->c, w->node, 1, &l), *one = tn_int(p, TN_I32, 1);
     const tn_expr *next = w->each ? tn_add(p, tn_add(p, at, at), one) : entry(w, KID, at);
     tn_code_store(&w->c, w->node, 1, &l,
                   tn_add(p, next, tn_select(p, goes_left(w, l, at), tn_int(p, TN_I32, 0), one)));
 }
 
-/* The largest depth of the lanes' trees. */
+/* The largest depth of the walks' trees. */
 static const tn_expr *depth_of(walk *w)
 {
     tn_pool *p = w->c.p;
     const tn_expr *most = entry(w, DEPTH, w->tree);
-    for (int l = 1; l < LANES && w->by_trees; l++)
+    for (int l = 1; l < WALKS && w->by_trees; l++)
         most = tn_max(p, most, entry(w, DEPTH, tree_of(w, number(w, l))));
     return tn_code_let(&w->c, "depth", tn_cast(p, TN_IDX, most));
 }
 
-/* The leaf where a lane ends; those of complete trees are numbered after the nodes. */
+/* The leaf where a walk ends; those of complete trees are numbered after the nodes. */
 static const tn_expr *leaf_of(walk *w, const tn_expr *l)
 {
     tn_pool *p = w->c.p;
@@ -215,7 +208,7 @@ static const tn_expr *together(walk *w, const tn_expr *a, const tn_expr *b)
 static void add_leaves(walk *w)
 {
     tn_pool *p = w->c.p;
-    const tn_expr *l = lane_loop(w), *more = tn_add(p, w->tree, l);
+    const tn_expr *l = walk_loop(w), *more = tn_add(p, w->tree, l);
     if (w->by_trees)
         tn_code_if(&w->c, tn_lt(p, more, w->in[ROOT]->dim[0]));
     const tn_expr *leaf = leaf_of(w, l);
@@ -225,12 +218,12 @@ static void add_leaves(walk *w)
     tn_code_store(&w->c, w->sum, 2, index, together(w, had, weight));
 }
 
-/* LANES walks, from the roots to the leaves. */
-static void walk_lanes(walk *w)
+/* WALKS walks, from the roots to the leaves. */
+static void walk_down(walk *w)
 {
     tn_pool *p = w->c.p;
     tn_body *back = w->c.at;
-    const tn_expr *l = lane_loop(w);
+    const tn_expr *l = walk_loop(w);
     tn_code_store(&w->c, w->node, 1, &l,
                   w->in[KID] ? tn_at1(w->c.te, w->in[ROOT], tree_of(w, l)) : tn_int(p, TN_I32, 0));
     w->c.at = back;
@@ -272,26 +265,26 @@ static void copy_rows(walk *w, const tn_expr *rows)
     w->c.at = back;
 }
 
-/* The walks of the rows that are left of a block, and beyond them to whole lanes where lanes are rows. */
+/* The walks of the rows that are left of a block, and beyond them to whole walks where walks are rows. */
 static void walk_block(walk *w, const tn_expr *left, bool by_trees)
 {
     tn_pool *p = w->c.p;
     tn_body *back = w->c.at;
-    const tn_expr *trees = w->in[ROOT]->dim[0], *lanes = number(w, LANES),
-                  *groups = tn_ceildiv(p, left, LANES);
-    const tn_expr *rows = by_trees ? left : tn_mul(p, groups, lanes);
+    const tn_expr *trees = w->in[ROOT]->dim[0], *walks = number(w, WALKS),
+                  *groups = tn_ceildiv(p, left, WALKS);
+    const tn_expr *rows = by_trees ? left : tn_mul(p, groups, walks);
     w->by_trees = by_trees;
     each_sum(w, rows, true);
     if (w->copied)
         copy_rows(w, rows);
     if (by_trees) {
         w->row = tn_code_for(&w->c, "row", rows);
-        w->tree = tn_mul(p, tn_code_for(&w->c, "trees", tn_ceildiv(p, trees, LANES)), lanes);
+        w->tree = tn_mul(p, tn_code_for(&w->c, "trees", tn_ceildiv(p, trees, WALKS)), walks);
     } else {
         w->tree = tn_code_for(&w->c, "tree", trees);
-        w->row = tn_mul(p, tn_code_for(&w->c, "rows", groups), lanes);
+        w->row = tn_mul(p, tn_code_for(&w->c, "rows", groups), walks);
     }
-    walk_lanes(w);
+    walk_down(w);
     w->c.at = back;
     each_sum(w, rows, false);
 }
@@ -301,7 +294,7 @@ static int64_t block_of(walk *w)
 {
     int64_t rows, columns, block = BLOCK, trees = w->in[ROOT]->dim[0]->u.i;
     if (tn_is_int(w->in[ROWS]->dim[0], &rows) && rows > 0)
-        while (block > LANES && block / 2 >= rows)
+        while (block > WALKS && block / 2 >= rows)
             block /= 2;
     if (!w->missing || !tn_is_int(w->in[ROWS]->dim[1], &columns) || columns / 4 > trees)
         return block;
@@ -309,7 +302,7 @@ static int64_t block_of(walk *w)
     while (width < 2 * columns && width < MAX_COPY)
         width *= 2;
     int64_t fits = MAX_COPY / (width * bytes);
-    w->copied = width >= 2 * columns && fits >= LANES;
+    w->copied = width >= 2 * columns && fits >= WALKS;
     w->width = width;
     while (w->copied && block > fits)
         block /= 2;
@@ -327,13 +320,13 @@ static void ensemble_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     int64_t block = block_of(&w);
     w.c = tn_code_open(te, n, 0, "tree_ensemble", &w.out);
     out[0] = w.out;
-    const tn_expr *lanes = tn_idx(p, LANES), *size = tn_idx(p, block), *rows = in[ROWS]->dim[0];
+    const tn_expr *walks = tn_idx(p, WALKS), *size = tn_idx(p, block), *rows = in[ROWS]->dim[0];
     const tn_expr *blocks = tn_ceildiv(p, rows, block), *few = tn_le(p, rows, tn_idx(p, FEW_ROWS)),
                   *number_of;
     const tn_expr *dim[] = {size, w.out->dim[1]}, *copy[] = {size, tn_idx(p, w.width)};
     tn_code_each(&w.c, 1, &blocks, &number_of);
     w.first = tn_mul(p, number_of, size);
-    w.node = tn_code_buffer(&w.c, "node", TN_I32, 1, &lanes, TN_SCOPE_REGISTER);
+    w.node = tn_code_buffer(&w.c, "node", TN_I32, 1, &walks, TN_SCOPE_REGISTER);
     w.sum = tn_code_buffer(&w.c, "sum", TN_F64, 2, dim, TN_SCOPE_LOCAL);
     if (w.copied)
         w.copy = tn_code_buffer(&w.c, "copy", in[ROWS]->dtype, 2, copy, TN_SCOPE_LOCAL);
