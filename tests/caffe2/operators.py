@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares what Tenon computes of Caffe2's operators with PyTorch and NumPy.
 
-    PYTHONPATH=build/release/python tests/caffe2/operators.py [-k WORD] [--count 6] [--seed 1]
+    tests/caffe2/operators.py [-k WORD] [--count 6] [--seed 1]
 
 No release of Caffe2 can be installed any more, so each operator is computed here as its documentation and its source
 (caffe2/operators of pytorch 1.x) define it. A case is a net of one operator in random configurations. Needs numpy and torch,
@@ -13,6 +13,7 @@ import struct
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/release/python"))  # unless PYTHONPATH has it
 try:
     import numpy as np
     import torch

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares what Tenon computes of PyTorch's operators with what PyTorch computes, on PyTorch's own samples.
 
-    PYTHONPATH=build/release/python tests/pytorch/operators.py [-k WORD] [--ops NAME,NAME] [--log FILE] [--again WHAT]
+    tests/pytorch/operators.py [-k WORD] [--ops NAME,NAME] [--log FILE] [--again WHAT]
     tests/pytorch/operators.py --rows
 
 The samples are those of torch.testing._internal.common_methods_invocations.op_db: up to --samples of float32 and some of
@@ -32,6 +32,7 @@ import subprocess
 import sys
 import warnings
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/release/python"))  # unless PYTHONPATH has it
 try:
     import numpy as np
     if "--worker" in sys.argv:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares what Tenon computes of TensorFlow's operators and models with what TensorFlow computes.
 
-    PYTHONPATH=build/release/python tests/tensorflow/compare.py [-k WORD] [--count 3] [--seed 1] [--applications [--times]]
+    tests/tensorflow/compare.py [-k WORD] [--count 3] [--seed 1] [--applications [--times]]
 
 Needs the packages tensorflow and numpy, and tenon; skips (exit status 77) where one is missing. Each operator runs with
 random configurations, as a frozen graph; SavedModels with variables that a run changes, and with tables, run several times

@@ -4,6 +4,7 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/release/python"))  # unless PYTHONPATH has it
 MAKES = "--make" in sys.argv  # TensorFlow and Tenon both bring LLVM along: each has a process of its own
 tf = raw = tenon = None
 try:
