@@ -208,10 +208,14 @@ const tn_expr *imp_simplify(imp_node *c, const tn_expr *e);
 const tn_expr *imp_product(imp_node *c, const tn_type *t, int from, int to); /* of dims [from, to) */
 
 /* ---- results ---- */
-static inline void imp_out(imp_node *c, uint32_t i, tn_value v) { c->out[i] = v; }
 static inline void imp_out_any(imp_node *c, uint32_t i, tn_value v) /* of an output that may be left out */
 {
     if (i < c->n_out)
+        c->out[i] = v;
+}
+static inline void imp_out(imp_node *c, uint32_t i, tn_value v) /* damaged nodes may lack it */
+{
+    if (i < c->n_out || i == 0)
         c->out[i] = v;
 }
 static inline bool imp_wants(const imp_node *c, uint32_t i) { return i < c->n_out && c->out_name[i].n > 0; }

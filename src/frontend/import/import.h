@@ -280,7 +280,7 @@ struct imp_node { /* an operator of the model, being converted */
     uint64_t asked;        /* attributes a converter asked for, by position */
     bool bad;              /* failed, which has been said */
     const tn_value *given; /* n_in operands in the place of what the names stand for; NULL: as they are */
-    tn_value *out;         /* n_out entries */
+    tn_value *out;         /* n_out entries, at least one */
 };
 
 /* The row of an operator at a version of its domain ("": the format's own). NULL: there is none, which is reported if

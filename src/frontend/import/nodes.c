@@ -167,7 +167,7 @@ bool imp_begin(imp_model *im, imp_node *c)
     c->g = im->g;
     c->pool = im->g->pool;
     c->arena = im->g->arena;
-    c->out = TN_NEW_N(&im->scratch, tn_value, c->n_out);
+    c->out = TN_NEW_N(&im->scratch, tn_value, c->n_out ? c->n_out : 1);
     c->bad = !operands_ready(im, c);
     return !c->bad;
 }

@@ -69,7 +69,7 @@ tn_value tvm_make(form_call *f, uint32_t n_out, tvm_converter *convert, const vo
                   .arena = p->g->arena,
                   .origin = user,
                   .given = f->in,
-                  .out = TN_NEW_N(&p->scratch, tn_value, n_out)};
+                  .out = TN_NEW_N(&p->scratch, tn_value, n_out ? n_out : 1)};
     for (uint32_t i = 0; i < n_out; i++)
         c.out[i] = (tn_value){0};
     convert(&c, f);
