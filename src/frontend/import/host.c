@@ -158,8 +158,8 @@ static bool all_constant(const tn_node *n)
  * reshape that the run refuses to do may have another number of elements. */
 static tn_node *fold_reshape(imp_node *c, tn_node *n)
 {
-    const tn_node *in = n->in[0].def;
-    if (!(n->op->flags & (TN_OP_SHARES | TN_OP_VIEW)) || !all_constant(n) || !in->blob ||
+    const tn_node *in = n->nin ? n->in[0].def : NULL; /* random numbers have no operands */
+    if (!in || !(n->op->flags & (TN_OP_SHARES | TN_OP_VIEW)) || !all_constant(n) || !in->blob ||
         !tn_type_dims_const(n->type[0], NULL) ||
         tn_type_bytes(c->pool, n->type[0]) != tn_type_bytes(c->pool, in->type[0]))
         return n;
