@@ -395,16 +395,16 @@ bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn
     start = given[0];
     end = given[1];
     steps = given[2];
+    if (!c->bad && n > rank)
+        imp_refuse(c, IMP_BAD_VALUE, "starts has more entries than the operand has dimensions");
     if (c->bad)
         return true;
     tn_ints at = axes.def ? imp_ints_in(c, axes, "axes") : (tn_ints){0};
     tn_value one = ones(c, n), shape = imp_shape_of(c, x), zero = imp_i64(c, 0);
     steps = steps.def ? limited_steps(c, steps) : one;
     int64_t axis[IMP_MAX_RANK], which[IMP_MAX_RANK];
-    for (uint32_t i = 0; i < n && n <= rank; i++)
+    for (uint32_t i = 0; i < n; i++)
         axis[i] = axes.def && i < at.n ? imp_axis(c, at.at[i], (int)rank) : (int64_t)i;
-    if (n > rank)
-        imp_refuse(c, IMP_BAD_VALUE, "starts has more entries than the operand has dimensions");
     if (c->bad)
         return true;
     tn_value extent = imp_take(c, shape, ints(c, n, axis), 0);
