@@ -41,8 +41,8 @@ static void gather_nd(imp_node *c)
 /* The node as ONNX's operator of the same name, with all of its operands. */
 static void renamed(imp_node *c, int64_t version)
 {
-    tn_value in[IMP_MAX_RANK] = {{0}};
-    for (uint32_t i = 0; i < imp_n_in(c) && i < IMP_MAX_RANK; i++)
+    tn_value *in = TN_NEW_N(c->arena, tn_value, imp_n_in(c));
+    for (uint32_t i = 0; i < imp_n_in(c); i++)
         in[i] = imp_opt(c, i);
     as_onnx(c, c->row->op, version, imp_n_in(c), in);
 }

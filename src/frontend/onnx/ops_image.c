@@ -42,6 +42,8 @@ static void center_crop_pad(imp_node *c)
                  named ? (unsigned)axes.n : (unsigned)rank);
     for (uint32_t i = 0; i < shape.n && !c->bad; i++) {
         int d = named ? imp_axis(c, axes.at[i], rank) : (int)i;
+        if (c->bad)
+            return;
         const tn_expr *more = tn_sub(c->pool, shape.at[i], imp_type(x)->dim[d]), *zero = tn_idx(c->pool, 0);
         const tn_expr *less = tn_fdiv(c->pool, tn_sub(c->pool, zero, more), two);
         /* towards zero: an odd one goes after, whether it is added or cut off */

@@ -19,6 +19,11 @@ static tn_value split_bytes_from(imp_node *c, tn_value v, int64_t bits, bool hig
     const tn_expr *dim[IMP_MAX_RANK];
     if (c->bad || each == 1)
         return imp_cast(c, v, TN_I32);
+    if (t->n < 1) {
+        imp_fail(c, "onnx-E022", "packed numbers %s have no dimension; the model is damaged",
+                 imp_type_text(c, t));
+        return v;
+    }
     for (int i = 0; i < t->n; i++)
         dim[i] = i < t->n - 1 ? t->dim[i] : tn_mul(c->pool, t->dim[i], tn_idx(c->pool, each));
     dim[t->n - 1] = imp_simplify(c, dim[t->n - 1]);

@@ -103,6 +103,8 @@ static tn_value padding(imp_node *c, tn_value mask, const tn_type *query, const 
 static void causal(imp_node *c, onnx_attention *a, tn_value past)
 {
     a->limits.causal = imp_attr_int(c, "unidirectional", 0) != 0;
+    if (past.def && !c->bad && imp_rank(past) != 4)
+        imp_fail(c, "onnx-E022", "past keys %s must have four dimensions", imp_type_text(c, imp_type(past)));
     if (past.def && !c->bad)
         a->limits.past = tn_dims_make(c->arena, 1, &imp_type(past)->dim[2]);
 }
