@@ -50,6 +50,14 @@ static void index_select(imp_node *c)
     pt_out(c, imp_take(c, x, pt_from_end(c, at, imp_type(x)->dim[axis]), axis));
 }
 
+static bool same_rank(imp_node *c, tn_value x, tn_value at)
+{
+    if (!c->bad && imp_rank(at) != imp_rank(x))
+        imp_refuse(c, IMP_OPERANDS, "the positions %s must have as many dimensions as %s",
+                   imp_type_text(c, imp_type(at)), imp_type_text(c, imp_type(x)));
+    return !c->bad;
+}
+
 static void gather(imp_node *c)
 {
     tn_value x = pt_in(c, 0), at = pt_in(c, 2);
@@ -58,6 +66,8 @@ static void gather(imp_node *c)
         pt_out(c, rank ? imp_reshape(c, x, 0, NULL) : imp_rank(at) ? imp_unsqueeze(c, x, 0) : x);
         return;
     }
+    if (!same_rank(c, x, at))
+        return;
     /* positions may be fewer in the other dimensions */
     for (int d = 0; d < rank; d++) {
         int64_t n, k;
@@ -76,6 +86,10 @@ static void take_along(imp_node *c)
         return;
     }
     int rank = imp_rank(x), axis = pt_axis(c, 2, rank);
+    if (!same_rank(c, x, at) || !rank) {
+        pt_out(c, x);
+        return;
+    }
     const tn_expr *dx[IMP_MAX_RANK], *da[IMP_MAX_RANK];
     for (int d = 0; d < rank; d++) {
         const tn_expr *a = imp_type(x)->dim[d], *b = imp_type(at)->dim[d];

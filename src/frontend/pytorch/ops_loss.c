@@ -301,6 +301,11 @@ static void nll(imp_node *c)
 static tn_value weighed(imp_node *c, tn_value v, tn_value weight, int axis)
 {
     const tn_expr *dim[IMP_MAX_RANK];
+    if (weight.def && !c->bad && imp_rank(weight) != 1)
+        imp_refuse(c, IMP_OPERANDS, "the weights of the classes are %s, but must be a list",
+                   imp_type_text(c, imp_type(weight)));
+    if (c->bad)
+        return v;
     for (int d = 0; d < imp_rank(v); d++)
         dim[d] = d == axis && weight.def ? imp_type(weight)->dim[0] : tn_idx(c->pool, 1);
     return weight.def ? pt_mul(c, v, imp_reshape(c, weight, imp_rank(v), dim)) : v;

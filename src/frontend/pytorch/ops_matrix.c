@@ -275,6 +275,9 @@ static tn_value attention(imp_node *c, tn_value q, tn_value k, tn_value v, tn_va
     tn_value first = pt_mul(c, q, pt_num(c, q, scale));
     tn_value s = pt_matmul(c, first, pt_swap(c, k, imp_rank(k) - 2, imp_rank(k) - 1));
     int rank = imp_rank(s);
+    if (!c->bad && rank < 2)
+        imp_refuse(c, IMP_OPERANDS, "queries %s and keys %s must have two dimensions or more",
+                   imp_type_text(c, imp_type(q)), imp_type_text(c, imp_type(k)));
     if (!(causal.kind == PT_BOOL && !causal.b) && !c->bad) {
         const tn_expr *dim[2] = {imp_type(s)->dim[rank - 2], imp_type(s)->dim[rank - 1]};
         tn_trilu_attr low = {false};
@@ -298,8 +301,8 @@ static tn_value heads(imp_node *c, tn_value k, tn_value q)
 {
     int64_t nk, nq;
     int rank = imp_rank(k), axis = rank - 3;
-    if (axis < 0 || !tn_is_int(imp_type(k)->dim[axis], &nk) || !tn_is_int(imp_type(q)->dim[axis], &nq) ||
-        nk == nq || !nk)
+    if (axis < 0 || axis >= imp_rank(q) || !tn_is_int(imp_type(k)->dim[axis], &nk) ||
+        !tn_is_int(imp_type(q)->dim[axis], &nq) || nk == nq || !nk)
         return k;
     const tn_expr *dim[IMP_MAX_RANK + 1], *to[IMP_MAX_RANK];
     for (int d = 0; d <= rank; d++)

@@ -254,7 +254,7 @@ static void repeat_interleave(imp_node *c)
     tn_value x = pt_in(c, 0);
     int64_t n = pt_integer(c, 1);
     const tn_expr *dim[IMP_MAX_RANK + 1], *to[IMP_MAX_RANK + 1];
-    if (!pt_given(c, 2))
+    if (!pt_given(c, 2) || !imp_rank(x))
         x = imp_flat(c, x);
     int rank = imp_rank(x), axis = pt_given(c, 2) ? pt_axis(c, 2, rank) : 0;
     if (c->bad || rank + 1 > IMP_MAX_RANK)
@@ -600,6 +600,10 @@ static void diagonal(imp_node *c)
     int64_t order[IMP_MAX_RANK];
     if (c->bad || rank < 2 || !tn_is_int(imp_type(x)->dim[a], &h) || !tn_is_int(imp_type(x)->dim[b], &w)) {
         imp_refuse(c, IMP_NOT_CONSTANT, "the dimensions of a diagonal must have known extents");
+        return;
+    }
+    if (a == b) {
+        imp_refuse(c, IMP_BAD_VALUE, "the dimensions of a diagonal are both %d", a);
         return;
     }
     for (int d = 0; d < rank; d++)

@@ -93,7 +93,7 @@ static void paddings(imp_node *c, conv *k, int i)
     }
     int64_t *before = TN_NEW_N(c->arena, int64_t, (size_t)k->n),
             *after = TN_NEW_N(c->arena, int64_t, (size_t)k->n);
-    for (int d = 0; d < k->n && pt_is_text(v, "same"); d++) {
+    for (int d = 0; d < k->n && pt_is_text(v, "same") && !c->bad; d++) {
         int64_t taps, whole;
         if (!tn_is_int(imp_type(k->w)->dim[d + 2], &taps))
             taps = 1;
@@ -161,6 +161,14 @@ static int space_of(imp_node *c)
     return s ? s[-1] - '0' : 2;
 }
 
+/* Of a pool's data, where it has a batch. */
+static void need_images(imp_node *c, tn_value x, int n)
+{
+    if (!c->bad && imp_rank(x) != n + 2)
+        imp_refuse(c, IMP_OPERANDS, "data %s does not have the dimensions of a pool over %d",
+                   imp_type_text(c, imp_type(x)), n);
+}
+
 typedef struct pool {
     tn_value x;
     int n;
@@ -178,6 +186,7 @@ static pool begin_pool(imp_node *c, const tn_op *op, int ceil)
     (void)tn_attr_init(c->pool, op->attr, sizeof p.a, &p.a);
     p.alone = imp_rank(p.x) == p.n + 1;
     p.x = p.alone ? imp_unsqueeze(c, p.x, 0) : p.x;
+    need_images(c, p.x, p.n);
     p.a.pool_size = tn_ints_make(c->arena, (uint32_t)p.n, size);
     p.a.strides = tn_ints_make(c->arena, (uint32_t)p.n, step);
     p.a.dilation = tn_ints_make(c->arena, (uint32_t)p.n, ones);
@@ -356,6 +365,7 @@ static void adaptive(imp_node *c)
     tn_value x = pt_in(c, 0);
     bool alone = imp_rank(x) == n + 1, even = true, ones = true;
     x = alone ? imp_unsqueeze(c, x, 0) : x;
+    need_images(c, x, n);
     adaptive_axis axis[MAX_SPACE];
     int64_t axes[MAX_SPACE], in[MAX_SPACE], out[MAX_SPACE];
     for (int d = 0; d < n && !c->bad; d++) {

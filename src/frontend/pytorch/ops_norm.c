@@ -8,6 +8,11 @@
 static tn_value along_channels(imp_node *c, tn_value v, int rank)
 {
     const tn_expr *dim[IMP_MAX_RANK];
+    if (!c->bad && imp_rank(v) != 1)
+        imp_refuse(c, IMP_OPERANDS, "the numbers of the channels are %s, but must be a list",
+                   imp_type_text(c, imp_type(v)));
+    if (c->bad)
+        return v;
     for (int d = 0; d < rank; d++)
         dim[d] = d == 1 ? imp_type(v)->dim[0] : tn_idx(c->pool, 1);
     return imp_reshape(c, v, rank, dim);
@@ -179,9 +184,9 @@ static tn_ints last_axes(imp_node *c, tn_value x, uint32_t n)
     int64_t axes[IMP_MAX_RANK];
     for (uint32_t i = 0; i < n && i < IMP_MAX_RANK; i++)
         axes[i] = imp_rank(x) - (int64_t)n + i;
-    if ((int)n > imp_rank(x))
+    if (n > (uint32_t)imp_rank(x))
         imp_refuse(c, IMP_BAD_VALUE, "%u dimensions are normalised of %d", (unsigned)n, imp_rank(x));
-    return tn_ints_make(c->arena, n, axes);
+    return c->bad ? (tn_ints){0} : tn_ints_make(c->arena, n, axes);
 }
 
 static void layer_norm(imp_node *c)

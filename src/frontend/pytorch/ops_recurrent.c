@@ -83,7 +83,7 @@ static void projected_step(imp_node *c, const imp_scan *s, tn_value x, tn_value 
     const weights *p = s->user;
     tn_value all = pt_add(c, x, pt_linear(c, state[0], p->r, (tn_value){0})), g[4] = {{0}};
     int64_t units = 0;
-    if (c->bad || !tn_is_int(imp_type(p->project)->dim[1], &units))
+    if (c->bad || imp_rank(p->project) != 2 || !tn_is_int(imp_type(p->project)->dim[1], &units))
         imp_refuse(c, IMP_OPERANDS, "the weights of a recurrent layer must be matrices of known width");
     for (int i = 0; i < 4 && !c->bad; i++)
         g[i] = imp_unary(c, gate[i], imp_slice(c, all, 1, i * units, (i + 1) * units));

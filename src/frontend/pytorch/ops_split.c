@@ -143,6 +143,8 @@ static void split(imp_node *c)
         return;
     }
     tn_dims size = pt_dims(c, 1);
+    if (!c->bad && !imp_rank(x))
+        imp_refuse(c, IMP_OPERANDS, "%s has no dimension to split", imp_type_text(c, imp_type(x)));
     if (c->bad)
         return;
     const tn_expr *end = tn_idx(c->pool, 0);
