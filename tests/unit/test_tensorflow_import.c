@@ -325,6 +325,13 @@ static void assigned_variables_are_states(void **state)
          "m = Merge(s, set)\n"
          "signature serving_default out a=m:0",
          "[tensorflow-E020]"},
+        {"v = VarHandleOp() dtype=float32 shape=<2>\n"
+         "x = Placeholder() dtype=int32 shape=<1,1,1,1,1,1,1,1>\n"
+         "c = Const() dtype=float32 value=float32<>[1]\n"
+         "set = ResourceScatterAdd(v, x, c) dtype=float32\n"
+         "r = ReadVariableOp(v, ^set) dtype=float32\n"
+         "signature serving_default out a=r:0",
+         "newshape has 9 dimensions; at most 8 are supported"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

@@ -230,7 +230,7 @@ static bool make_list(imp_node *c, imp_loop *l)
     int64_t i = c->bad ? -1 : list_that_is_set(c, v);
     if (i < 0)
         return false;
-    const tn_type *t = tn_value_type(v->next[i]), *item = t->kind == TN_T_SEQ ? t->field[0] : NULL;
+    const tn_type *t = tn_value_type(v->next[i]), *item = t->kind == TN_T_SEQ && t->n ? t->field[0] : NULL;
     for (int d = 0; !item && d < t->n; d++)
         if (imp_is_of_body(c, l, t->dim[d]))
             item = tn_type_tensor(c->pool, t->dtype, t->n - 1, t->dim + 1, NULL);

@@ -74,6 +74,9 @@ static void cross(imp_node *c)
     if (!c->bad && (last < 0 || !tn_is_value(imp_type(a)->dim[last], 3)))
         imp_refuse(c, IMP_OPERANDS, "the operand is %s, but must have 3 numbers in the last dimension",
                    imp_type_text(c, imp_type(a)));
+    if (!c->bad && imp_rank(b) != last + 1)
+        imp_refuse(c, IMP_OPERANDS, "the operands are %s and %s, but must have the same shape",
+                   imp_type_text(c, imp_type(a)), imp_type_text(c, imp_type(b)));
     if (c->bad)
         return;
     tn_value a1 = imp_roll(c, a, last, -1), b1 = imp_roll(c, b, last, -1), a2 = imp_roll(c, a, last, 1),

@@ -24,6 +24,9 @@ static tn_value added_up(imp_node *c, tn_value v, bool exclusive)
 static ragged by_rows(imp_node *c, tn_value rows, tn_value row)
 {
     ragged r = {.row = imp_cast(c, row, TN_I64), .rows = imp_extent_in(c, rows, "the number of rows")};
+    if (!c->bad && imp_rank(row) != 1)
+        imp_refuse(c, IMP_OPERANDS, "the rows of the values are %s, but must be a list",
+                   imp_type_text(c, imp_type(row)));
     if (c->bad)
         return r;
     const tn_scatter_attr add = {.reduction = "add"};

@@ -73,6 +73,9 @@ static tn_value least(imp_node *c, tn_dtype t, enum kind k)
 static tn_value segments(imp_node *c, tn_value x, tn_value ids, const tn_expr *rows, enum kind k, bool keep)
 {
     static const char *const how[] = {"add", "add", "add", "mul", "max", "min"};
+    if (!c->bad && imp_rank(ids) != 1)
+        imp_refuse(c, IMP_OPERANDS, "the segments are %s, but must be a list; the model is damaged",
+                   imp_type_text(c, imp_type(ids)));
     if (c->bad)
         return x;
     tn_dtype t = imp_type(x)->dtype;
@@ -230,7 +233,8 @@ static void bincount(imp_node *c)
     tn_value last = imp_cast(c, imp_rank(size) ? imp_reshape(c, size, 0, NULL) : size, TN_I64);
     tn_value at = imp_cast(c, matrix ? x : imp_flat(c, x), TN_I64);
     at = imp_binary(c, &tn_op_minimum, at, last);
-    const tn_expr *more = tn_add(c->pool, bins, tn_idx(c->pool, 1)), *dim[2] = {imp_type(x)->dim[0], more};
+    const tn_expr *more = tn_add(c->pool, bins, tn_idx(c->pool, 1)),
+                  *dim[2] = {matrix ? imp_type(x)->dim[0] : NULL, more};
     tn_value v =
         weighted ? w : tf_full(c, imp_const(c, t, 1), (tn_dims){(uint32_t)imp_rank(at), imp_type(at)->dim});
     tn_value zero = tf_full(c, imp_const(c, t, 0), matrix ? (tn_dims){2, dim} : (tn_dims){1, &more});

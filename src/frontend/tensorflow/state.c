@@ -208,7 +208,7 @@ static void scatter(imp_node *c)
     if (!strstr(op, "Nd")) {
         const tn_type *t = imp_type(at);
         v = imp_rank(v) == 0 ? repeated(c, v, at, r->value) : v;
-        const tn_expr *dim[IMP_MAX_RANK];
+        const tn_expr *dim[IMP_MAX_RANK + 1];
         for (int i = 0; i < t->n; i++)
             dim[i] = t->dim[i];
         dim[t->n] = tn_idx(c->pool, 1);
