@@ -389,7 +389,7 @@ static void read_group(group *w)
     if (k.def != NULL && v.def == NULL)
         refuse(c, "keys without values");
     int64_t all = !c->bad && imp_rank(q) == 3 ? onnx_known(imp_type(q)->dim[2]) : -1,
-            size = all / (heads + 2 * kv);
+            size = c->bad ? 0 : all / (heads + 2 * kv);
     if (!k.def && !c->bad && (all < 1 || all % (heads + 2 * kv) != 0))
         imp_fail(c, "onnx-E022", "%s does not hold %lld heads of queries and %lld each of keys and values",
                  imp_type_text(c, imp_type(q)), (long long)heads, (long long)kv);
