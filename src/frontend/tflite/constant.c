@@ -110,12 +110,12 @@ static void put(sparse *s, const int64_t at[])
 /* Depth: the number of levels. `position` is the entry's number in the level above. */
 static void walk(sparse *s, int at, int64_t position, const int64_t base[])
 {
-    const level *l = &s->level[at];
-    int64_t index[IMP_MAX_RANK], from = 0, to = l->size;
     if (at == s->n) {
         put(s, base);
         return;
     }
+    const level *l = &s->level[at];
+    int64_t index[IMP_MAX_RANK], from = 0, to = l->size;
     if (l->sparse) {
         from = tn_flat_int_at(&l->segment, (uint32_t)position, l->segment_bytes, false);
         to = tn_flat_int_at(&l->segment, (uint32_t)position + 1, l->segment_bytes, false);

@@ -258,6 +258,9 @@ static void fully_connected(imp_node *c)
         tn_value bias = imp_has(c, 2) ? tfl_real(c, 2) : (tn_value){0};
         y = tfl_activate(c, imp_bias(c, y, bias, true), function);
     }
+    if (keep && !c->bad && t->n < 1)
+        imp_refuse(c, IMP_OPERANDS, "data %s has no dimension to keep; the model is damaged",
+                   imp_type_text(c, t));
     if (keep && !c->bad) {
         const tn_expr *dim[IMP_MAX_RANK];
         for (int i = 0; i + 1 < t->n; i++)

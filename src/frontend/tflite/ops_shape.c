@@ -236,7 +236,7 @@ static void cut_rest(imp_node *c, cut *k, int to)
 static tn_value cut_data(imp_node *c, tn_value x, const cut *k)
 {
     int64_t axes[IMP_MAX_RANK];
-    const tn_expr *dim[2 * IMP_MAX_RANK];
+    const tn_expr *dim[3 * IMP_MAX_RANK]; /* strided_slice adds 2 * IMP_MAX_RANK at most */
     uint32_t n = (uint32_t)imp_rank(x);
     int rank = 0;
     for (uint32_t i = 0; i < n; i++)
