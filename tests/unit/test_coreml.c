@@ -218,6 +218,12 @@ static const struct {
      {"there is no file \"w.bin\" beside the model", "[coreml-E003]"}},
     {PROGRAM("3{ 1'relu' 2{ 1'x' 2{ 1{ 1'x' } } } 2{ 1'z' 2{ 1{ 1'x' } } } 3{ 1'y' } }"),
      {"operand z is not supported, or it must be known at compile time; export"}},
+    /* ranks other than the operators read */
+    {NET_ND("2 3", "2 3", LAYER("1350{ 1:1 1:1 1:1 1:1 1:1 1:1 1:1 1:1 1:1 1:1 }")),
+     {"must have at least 10 dimensions", "[coreml-E006]"}},
+    {PROGRAM(NUMBER("a", "2") OP("prelu", ARG("x", "x") ARG("alpha", "a"), "y")), {"nn.prelu(%x, 2f)", NULL}},
+    {PROGRAM(OP("instance_norm", ARG("x", "x"), "y")),
+     {"data Tensor[(2), float32] has no channels of images", "[coreml-E006]"}},
     {PROGRAM("3{ 1'while_loop' 3{ 1'y' } }"),
      {"it has 0 blocks, not 2; the model is damaged", "[coreml-E006]"}},
     {PROGRAM("3{ 1'while_loop' 2{ 1'loop_vars' 2{ 1{ 1'x' } } } 3{ 1'y' } 4{ 2'x' } 4{ 1{ 1'v' } 2'v' } }"),

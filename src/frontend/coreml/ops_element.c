@@ -12,7 +12,7 @@ static tn_value activated(imp_node *c, const tn_op *op, tn_value x, double alpha
 /* v of one element or one for each channel, which is dimension `axis` of x. */
 static tn_value of_channels(imp_node *c, tn_value v, int axis, tn_value x)
 {
-    if (c->bad || !v.def || tn_is_value(imp_type(v)->dim[0], 1))
+    if (c->bad || !v.def || imp_rank(v) < 1 || tn_is_value(imp_type(v)->dim[0], 1))
         return v;
     if (axis < 0 || axis >= imp_rank(x))
         imp_refuse(c, IMP_OPERANDS, "data %s has no channels", imp_type_text(c, imp_type(x)));

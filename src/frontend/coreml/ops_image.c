@@ -126,7 +126,7 @@ static void read_boxes(imp_node *c, crops *k)
     const tn_type *t = imp_type(box);
     int at = list ? 1 : t->n - 3;
     int64_t n = 0;
-    if (c->bad || at < 1 || !tn_is_int(t->dim[at], &n) || (n != 4 && (n != 5 || list))) {
+    if (c->bad || at < 1 || at >= t->n || !tn_is_int(t->dim[at], &n) || (n != 4 && (n != 5 || list))) {
         imp_refuse(c, IMP_OPERANDS, "boxes are %s, but must be rows of 4 numbers", imp_type_text(c, t));
         return;
     }

@@ -11,7 +11,7 @@ static tn_ints last_axes(imp_node *c, tn_value x, int n)
     if (!c->bad && imp_rank(x) < n)
         imp_refuse(c, IMP_OPERANDS, "data %s must have at least %d dimensions", imp_type_text(c, imp_type(x)),
                    n);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && !c->bad; i++)
         axes[i] = imp_rank(x) - n + i;
     return c->bad ? (tn_ints){0} : tn_ints_make(c->arena, (uint32_t)n, axes);
 }
@@ -92,6 +92,10 @@ static void norm_operation(imp_node *c)
                 imp_batch_norm(c, (const tn_value[]){x, gamma, beta, mean, cm_in(c, 2, "variance")}, 1, eps));
         return;
     }
+    if (!c->bad && imp_rank(x) < 3)
+        imp_refuse(c, IMP_OPERANDS, "data %s has no channels of images", imp_type_text(c, imp_type(x)));
+    if (c->bad)
+        return;
     tn_value y = normalised(c, x, last_axes(c, x, imp_rank(x) - 2), eps, true);
     y = gamma.def ? cm_bin(c, &tn_op_multiply, y, imp_along(c, gamma, 1, imp_rank(x))) : y;
     imp_out(c, 0, beta.def ? cm_bin(c, &tn_op_add, y, imp_along(c, beta, 1, imp_rank(x))) : y);
