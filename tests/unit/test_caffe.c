@@ -72,6 +72,12 @@ static const struct {
     {IN "layer { name: 'd' type: 'DetectionOutput' bottom: 'x' bottom: 'x' bottom: 'x' top: 'd' "
         "detection_output_param { num_classes: 2 share_location: false } }",
      {"only boxes that all classes share, with eta 1, are supported [caffe-E004]"}},
+    {IN
+     "layer { name: 's' type: 'Reduction' bottom: 'x' top: 's' reduction_param { axis: 0 } } "
+     "layer { name: 'p' type: 'PriorBox' bottom: 'x' bottom: 'x' top: 'p' prior_box_param { min_size: 2 } } "
+     "layer { name: 'd' type: 'DetectionOutput' bottom: 's' bottom: 'x' bottom: 'p' top: 'd' "
+     "detection_output_param { num_classes: 2 } }",
+     {"offsets of boxes float32 have no batch"}},
     {IN "layer { type: 'ReLU'", {"line 2: a message has no end; download or export it again [caffe-E001]"}},
     {IN "}", {"line 2: a bracket closes what is not open; download or export it again [caffe-E001]"}},
     {IN "layer 3",

@@ -156,6 +156,8 @@ static void detection_output(imp_node *c)
         (imp_rank(priors) != 3 || !tn_is_int(imp_type(priors)->dim[2], &n) || n % 4 || classes < 1))
         imp_refuse(c, IMP_OPERANDS, "prior boxes %s and %lld classes do not fit",
                    imp_type_text(c, imp_type(priors)), (long long)classes);
+    if (!c->bad && imp_rank(loc) < 1)
+        imp_refuse(c, IMP_OPERANDS, "offsets of boxes %s have no batch", imp_type_text(c, imp_type(loc)));
     if (c->bad)
         return;
     n /= 4;
