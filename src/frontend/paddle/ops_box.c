@@ -345,6 +345,9 @@ static void yolo_box(imp_node *c)
 static tn_value without_background(imp_node *c, tn_value scores, double least)
 {
     int64_t none = imp_attr_int(c, "background_label", 0);
+    if (!c->bad && imp_rank(scores) != 3)
+        imp_refuse(c, IMP_OPERANDS, "scores %s must have three dimensions",
+                   imp_type_text(c, imp_type(scores)));
     if (none < 0 || c->bad)
         return scores;
     tn_value hidden = imp_with(c, &tn_op_equal, imp_along(c, imp_count_up(c, imp_type(scores)->dim[1]), 1, 3),

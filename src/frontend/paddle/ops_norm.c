@@ -25,6 +25,8 @@ static void batch_norm(imp_node *c)
                    "it computes the statistics of the batch, as while training; save the model for "
                    "inference");
     (void)pd_count(c, "MomentumTensor");
+    if (!c->bad && rank < 1)
+        imp_refuse(c, IMP_OPERANDS, "data %s has no channels", imp_type_text(c, imp_type(x)));
     if (c->bad)
         return;
     const tn_expr *channels = imp_type(x)->dim[a.axis];
