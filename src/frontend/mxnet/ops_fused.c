@@ -100,6 +100,8 @@ static tn_value magnitudes(imp_node *c, tn_value v, bool by_channel)
 {
     int64_t axes[IMP_MAX_RANK];
     int first = by_channel ? 1 : 0, n = imp_rank(v);
+    if (!c->bad && n < first)
+        imp_refuse(c, IMP_OPERANDS, "weights %s have no channels", imp_type_text(c, imp_type(v)));
     for (int i = first; i < n; i++)
         axes[i - first] = i;
     tn_axes_attr a = {tn_ints_make(c->arena, c->bad ? 0 : (uint32_t)(n - first), axes), false, false};
