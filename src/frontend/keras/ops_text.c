@@ -298,12 +298,20 @@ static tn_value split(imp_node *c, tn_value x)
     return *how ? imp_call1(c, &tn_op_string_split, &spaces, x) : x;
 }
 
+/* Is there a dimension of words? */
+static bool has_words(imp_node *c, tn_value at)
+{
+    if (!c->bad && imp_rank(at) < 1)
+        imp_refuse(c, IMP_OPERANDS, "the text is one alone, but the layer takes lists of texts");
+    return !c->bad;
+}
+
 /* As many numbers in the last dimension: 0 behind them, or the last ones left out. */
 static tn_value padded(imp_node *c, tn_value at, int64_t n)
 {
     const tn_expr *dim[IMP_MAX_RANK];
     int last = imp_rank(at) - 1;
-    if (c->bad || n < 1)
+    if (n < 1 || !has_words(c, at))
         return at;
     at = tn_unboxed(c->g, at);
     for (int i = 0; i <= last; i++)
@@ -402,7 +410,7 @@ static tn_value with_ngrams(imp_node *c, const keras_vocabulary *v, tn_value tex
 {
     bool ordered = strcmp(mode, "int") == 0;
     tn_value part[MOST_GRAMS];
-    if (!n || c->bad)
+    if (!n || !has_words(c, at))
         return at;
     sentence s = {.text = text, .at = at, .axis = imp_rank(at) - 1, .none = imp_i64(c, ordered ? 0 : -1)};
     s.n = imp_type(at)->dim[s.axis];
