@@ -1,4 +1,4 @@
-/* Operators of TorchScript whose operands have fewer dimensions than they read, or more: what is said of them. */
+/* Operators of TorchScript whose operands do not have the dimensions or values that they read: what is said of them. */
 #include "pytorch/archive.h"
 
 #define PLAIN "\x80\2c__torch__\nM\n)\x81}(X\1\0\0\0wK\1ub."
@@ -41,6 +41,32 @@ static const struct {
                     "[torch.zeros([16, 3]), torch.zeros([16, 2]), s], False, 1, 0., False, False, True)\n"
                     "    return y\n",
      "the weights of a recurrent layer must be matrices of known width"},
+    {FORWARD "    return torch.tensordot(x, x, [0], [])\n",
+     "1 axes of the first operand are summed with 0 of the second [pytorch-E006]"},
+    {FORWARD "    return torch.index_put(x, 3, x)\n",
+     "the indices are an int, but must be a list of tensors"},
+    {FORWARD "    return torch._unsafe_index_put(x, [], x)\n", "the list of indices has no tensors"},
+    {FORWARD "    return torch.tril_indices(-3, -1, 2)\n",
+     "positions in a matrix of -3 rows and -1 columns are not supported"},
+    {FORWARD "    return torch.triu_indices(4294967296, 4294967296)\n",
+     "positions in a matrix of 4294967296 rows and 4294967296 columns are not supported"},
+    {FORWARD "    return torch.channel_shuffle(x, -1)\n",
+     "there are -1 groups of channels, but must be at least 1"},
+    {FORWARD ROW "    return torch.channel_shuffle(v, 1)\n",
+     "the data has 1 dimensions, but must have 2 to 7"},
+    {FORWARD "    return torch.linspace(0., 2, -2)\n", "-2 steps are not supported, but 0 to 16777216"},
+    {FORWARD "    return torch.unflatten(x, 0, [1, 1, 1, 1, 1, 1, 1, 2])\n",
+     "a tensor of 9 dimensions is not supported, but of at most 8"},
+    {FORWARD "    return torch.meshgrid([x, x, x, x, x, x, x, x, x])[0]\n",
+     "a grid of 9 dimensions is not supported, but at most 8"},
+    {FORWARD SCALAR "    return torch.linear(s, x)\n", "the data must have dimensions, but is a number"},
+    {FORWARD "    return torch.chain_matmul([])\n", "the list has no matrices"},
+    {FORWARD "    return torch.linalg_multi_dot([])\n", "the list has no matrices"},
+    {FORWARD "    return torch.repeat_interleave(x, -2, 1)\n", "elements cannot be repeated -2 times"},
+    {FORWARD "    return torch.repeat_interleave(torch.zeros([1, 1, 1, 1, 1, 1, 1, 1]), 2, 1)\n",
+     "repeating elements of 8 dimensions is not supported, but of at most 7"},
+    {FORWARD SCALAR "    return torch.select(s, 0, 0)\n",
+     "a tensor without dimensions has no parts to select"},
 };
 
 static void ranks_are_checked(void **state)

@@ -387,6 +387,32 @@ static bool has_failed(pt_value v)
     return failed;
 }
 
+static const char *what_is(pt_import *p, const pt_args *a)
+{
+    tn_buf b = {0};
+    for (size_t i = 0; i < a->n; i++) {
+        pt_value v = a->at[i];
+        tn_buf_printf(&b, "%s%s%s%s", i ? ", " : "", a->keyword[i].n ? imp_text(&p->im, a->keyword[i]) : "",
+                      a->keyword[i].n ? "=" : "", pt_kind_name(v.kind));
+    }
+    const char *s = tn_arena_strdup(&p->im.scratch, tn_buf_cstr(&b));
+    tn_buf_deinit(&b);
+    return s;
+}
+
+/* Converters leave without a result where they know no better: that is said here, unless what failed before
+ * was said. */
+static void require_result(pt_call *k)
+{
+    static const tn_bytes none[PT_MAX_ARG] = {{0}};
+    pt_import *p = k->p;
+    if (k->n.bad || p->stop || !pt_is_bad(k->out) || p->im.g->ctx->n_error)
+        return;
+    imp_refuse(&k->n, IMP_OPERANDS,
+               "operator %s is not supported with the values or shapes of these arguments (%s)", k->name,
+               what_is(p, &(pt_args){k->n.n_in, k->arg, none}));
+}
+
 static pt_value convert(pt_call *k)
 {
     pt_import *p = k->p;
@@ -398,6 +424,7 @@ static pt_value convert(pt_call *k)
     const size_t said = p->im.g->ctx->n_diag;
     k->row->convert(&k->n);
     pt_keep_steps(&k->n);
+    require_result(k);
     tn_diag_place(p->im.g->ctx, said, k->n.loc);
     TN_ASSERT(!k->n.bad || p->im.g->ctx->n_error > 0 || p->stop);
     if (k->n.bad)
@@ -432,19 +459,6 @@ pt_value pt_replay(const pt_call *call, pt_value first)
     pt_call *k = pt_call_again(call);
     k->arg[0] = first;
     return convert(k);
-}
-
-static const char *what_is(pt_import *p, const pt_args *a)
-{
-    tn_buf b = {0};
-    for (size_t i = 0; i < a->n; i++) {
-        pt_value v = a->at[i];
-        tn_buf_printf(&b, "%s%s%s%s", i ? ", " : "", a->keyword[i].n ? imp_text(&p->im, a->keyword[i]) : "",
-                      a->keyword[i].n ? "=" : "", pt_kind_name(v.kind));
-    }
-    const char *s = tn_arena_strdup(&p->im.scratch, tn_buf_cstr(&b));
-    tn_buf_deinit(&b);
-    return s;
 }
 
 /* Said once for each operator. */

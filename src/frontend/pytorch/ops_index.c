@@ -219,7 +219,12 @@ static void index_put(imp_node *c)
     indexing k;
     int64_t order[2 * IMP_MAX_RANK], back[IMP_MAX_RANK];
     int rank;
-    if (!read_indices(c, 1, &k) || !k.n)
+    if (!pt_is_sequence(pt_arg(c, 1)))
+        imp_refuse(c, IMP_OPERANDS, "the indices are %s, but must be a list of tensors",
+                   pt_kind_name(pt_arg(c, 1).kind));
+    else if (read_indices(c, 1, &k) && !k.n)
+        imp_refuse(c, IMP_OPERANDS, "the list of indices has no tensors");
+    if (c->bad)
         return;
     tn_value values = imp_cast(c, pt_in(c, 2), imp_type(k.x)->dtype);
     tn_value at = joined_positions(c, &k, &rank);
@@ -228,7 +233,10 @@ static void index_put(imp_node *c)
         back[order[d]] = d;
     tn_value x = pt_permute(c, k.x, k.rank, order);
     const tn_expr *dim[2 * IMP_MAX_RANK];
-    if (c->bad || rank + k.rank - k.n > IMP_MAX_RANK)
+    if (rank + k.rank - k.n > IMP_MAX_RANK)
+        imp_refuse(c, IMP_BAD_VALUE, "what is indexed has %d dimensions, but may have %d",
+                   rank + k.rank - k.n, IMP_MAX_RANK);
+    if (c->bad)
         return;
     int n = 0, rest = k.rank - k.n;
     bool inside = k.together && k.first > 0;
@@ -451,7 +459,10 @@ static void triangle_indices(imp_node *c)
 {
     int64_t h = pt_integer(c, 0), w = pt_integer(c, 1), k = pt_integer(c, 2), n = 0;
     bool up = schema(c)[3] == 'u';
-    if (c->bad || h < 0 || w < 0 || h * w > 1 << 20)
+    if (h < 0 || w < 0 || (h && w > (1 << 20) / h))
+        imp_refuse(c, IMP_BAD_VALUE, "positions in a matrix of %lld rows and %lld columns are not supported",
+                   (long long)h, (long long)w);
+    if (c->bad)
         return;
     int64_t *at = TN_NEW_N(c->arena, int64_t, (size_t)(2 * h * w) + 2);
     for (int pass = 0; pass < 2; pass++)
@@ -543,8 +554,11 @@ static void meshgrid(imp_node *c)
     tn_value *v = pt_list_in(c, 0, &n);
     const tn_expr *dim[IMP_MAX_RANK], *one[IMP_MAX_RANK];
     bool xy = c->n_in > 1 && strcmp(pt_string(c, 1), "xy") == 0 && n > 1;
-    if (n > IMP_MAX_RANK)
+    if (n > IMP_MAX_RANK) {
+        imp_refuse(c, IMP_BAD_VALUE, "a grid of %u dimensions is not supported, but at most %d", (unsigned)n,
+                   IMP_MAX_RANK);
         return;
+    }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = xy && i < 2 ? 1 - i : i;
         v[i] = imp_rank(v[i]) ? v[i] : imp_unsqueeze(c, v[i], 0);

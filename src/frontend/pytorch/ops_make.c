@@ -130,7 +130,9 @@ static void linspace(imp_node *c)
     bool log = strncmp(schema(c), "logspace", 8) == 0;
     tn_dtype t = TN_F32;
     (void)pt_dtype(c, log ? 4 : 3, &t);
-    if (c->bad || n < 0 || n > 1 << 24)
+    if (n < 0 || n > 1 << 24)
+        imp_refuse(c, IMP_BAD_VALUE, "%lld steps are not supported, but 0 to %d", (long long)n, 1 << 24);
+    if (c->bad)
         return;
     const tn_expr *count = tn_idx(c->pool, n);
     tn_arange_attr a = {tn_dims_make(c->arena, 1, &count)};

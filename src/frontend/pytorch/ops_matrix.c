@@ -217,7 +217,10 @@ static void tensordot(imp_node *c)
     size_t n = 0;
     int ra = imp_rank(a), rb = imp_rank(b);
     char lb[IMP_MAX_RANK + 1] = {0};
-    if (c->bad || x.n != y.n)
+    if (x.n != y.n)
+        imp_refuse(c, IMP_BAD_VALUE, "%u axes of the first operand are summed with %u of the second",
+                   (unsigned)x.n, (unsigned)y.n);
+    if (c->bad)
         return;
     for (int d = 0; d < rb; d++)
         lb[d] = (char)('m' + d);
@@ -245,8 +248,10 @@ static void chain(imp_node *c)
 {
     uint32_t n;
     tn_value *v = pt_list_in(c, 0, &n);
-    if (!n)
+    if (!n) {
+        imp_refuse(c, IMP_OPERANDS, "the list has no matrices");
         return;
+    }
     tn_value z = v[0];
     for (uint32_t i = 1; i < n; i++)
         z = pt_matmul(c, z, v[i]);

@@ -156,7 +156,10 @@ static void unflatten(imp_node *c)
     tn_dims part = pt_dims(c, 2);
     int rank = imp_rank(x), at = pt_axis(c, 1, rank), n = 0;
     const tn_expr *dim[2 * IMP_MAX_RANK];
-    if (c->bad || rank + part.n > IMP_MAX_RANK + 1)
+    if (rank + part.n > IMP_MAX_RANK + 1)
+        imp_refuse(c, IMP_BAD_VALUE, "a tensor of %u dimensions is not supported, but of at most %d",
+                   (unsigned)rank + part.n - 1, IMP_MAX_RANK);
+    if (c->bad)
         return;
     for (int d = 0; d < rank; d++)
         for (uint32_t i = 0; i < (d == at ? part.n : 1); i++)
@@ -257,7 +260,13 @@ static void repeat_interleave(imp_node *c)
     if (!pt_given(c, 2) || !imp_rank(x))
         x = imp_flat(c, x);
     int rank = imp_rank(x), axis = pt_given(c, 2) ? pt_axis(c, 2, rank) : 0;
-    if (c->bad || rank + 1 > IMP_MAX_RANK)
+    if (rank + 1 > IMP_MAX_RANK)
+        imp_refuse(c, IMP_BAD_VALUE,
+                   "repeating elements of %d dimensions is not supported, but of at most %d", rank,
+                   IMP_MAX_RANK - 1);
+    if (n < 0)
+        imp_refuse(c, IMP_BAD_VALUE, "elements cannot be repeated %lld times", (long long)n);
+    if (c->bad)
         return;
     for (int d = 0; d <= rank; d++)
         dim[d] = d <= axis       ? imp_type(x)->dim[d]
@@ -396,7 +405,9 @@ static void select(imp_node *c)
     tn_value x = pt_in(c, 0);
     int axis = pt_axis(c, 1, imp_rank(x));
     int64_t at = known(c, pt_arg(c, 2), 0), n;
-    if (c->bad || !imp_rank(x))
+    if (!imp_rank(x))
+        imp_refuse(c, IMP_BAD_VALUE, "a tensor without dimensions has no parts to select");
+    if (c->bad)
         return;
     if (at != INT64_MIN) {
         if (tn_is_int(imp_type(x)->dim[axis], &n) && (at < -n || at >= n)) {

@@ -468,7 +468,9 @@ tn_value pt_linear(imp_node *c, tn_value x, tn_value w, tn_value b)
     const tn_expr *dim[IMP_MAX_RANK];
     const tn_expr *flat[2] = {imp_product(c, imp_type(x), 0, rank - 1),
                               rank ? imp_type(x)->dim[rank - 1] : NULL};
-    if (!rank || c->bad)
+    if (!rank)
+        imp_refuse(c, IMP_BAD_VALUE, "the data must have dimensions, but is a number");
+    if (c->bad)
         return (tn_value){0};
     tn_value y = imp_binary(c, &tn_op_nn_dense, rank == 2 ? x : imp_reshape(c, x, 2, flat), w);
     tn_axis_attr last = {1};
@@ -559,8 +561,15 @@ static void channel_shuffle(imp_node *c)
 {
     tn_value x = pt_in(c, 0);
     int rank = imp_rank(x);
-    const tn_expr *g = tn_idx(c->pool, pt_integer(c, 1)), *split[IMP_MAX_RANK + 1];
-    if (c->bad || rank < 2 || rank >= IMP_MAX_RANK)
+    int64_t groups = pt_integer(c, 1);
+    const tn_expr *g = tn_idx(c->pool, groups), *split[IMP_MAX_RANK + 1];
+    if (groups < 1)
+        imp_refuse(c, IMP_BAD_VALUE, "there are %lld groups of channels, but must be at least 1",
+                   (long long)groups);
+    if (rank < 2 || rank >= IMP_MAX_RANK)
+        imp_refuse(c, IMP_BAD_VALUE, "the data has %d dimensions, but must have 2 to %d", rank,
+                   IMP_MAX_RANK - 1);
+    if (c->bad)
         return;
     for (int i = 0; i < rank + 1; i++)
         split[i] = imp_type(x)->dim[i == 0 ? 0 : i - 1];
