@@ -67,6 +67,8 @@ static const struct {
      "repeating elements of 8 dimensions is not supported, but of at most 7"},
     {FORWARD SCALAR "    return torch.select(s, 0, 0)\n",
      "a tensor without dimensions has no parts to select"},
+    {FORWARD "    return torch.hardshrink(torch.zeros([2], dtype=4), 1.)\n",
+     "operand 0 must be a float tensor, but is int64"},
 };
 
 static void ranks_are_checked(void **state)

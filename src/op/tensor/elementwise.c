@@ -69,6 +69,9 @@ static bool is_logic(const tn_op *op)
 
 static bool is_bitwise(const tn_op *op) { return strncmp(op->formula, "bit", 3) == 0; }
 
+/* A literal with a point cannot be read as an integer. */
+static bool has_point(const tn_op *op) { return strchr(op->formula, '.') != NULL; }
+
 static bool scan_node(const tn_expr *e, void *user)
 {
     demands *d = user;
@@ -95,7 +98,7 @@ static void each_node(tn_graph *g, const tn_node *n, bool (*fn)(const tn_expr *e
 
 static void read_demands(tn_graph *g, const tn_node *n, demands *d)
 {
-    *d = (demands){.logic = is_logic(n->op), .is_int = is_bitwise(n->op)};
+    *d = (demands){.logic = is_logic(n->op), .is_float = has_point(n->op), .is_int = is_bitwise(n->op)};
     each_node(g, n, scan_node, d);
 }
 
