@@ -305,7 +305,10 @@ static void reverse(imp_node *c)
         begin[i] = tn_idx(c->pool, INT32_MAX);
         end[i] = tn_idx(c->pool, -INT32_MAX);
     }
-    if (c->bad || axes.n > IMP_MAX_RANK)
+    if (axes.n > IMP_MAX_RANK)
+        imp_refuse(c, IMP_BAD_VALUE, "%u axes are reversed of %s", (unsigned)axes.n,
+                   imp_type_text(c, imp_type(x)));
+    if (c->bad)
         return;
     tn_slice_attr a = {tn_dims_make(c->arena, axes.n, begin), tn_dims_make(c->arena, axes.n, end),
                        tn_ints_make(c->arena, axes.n, step), tn_ints_make(c->arena, axes.n, at)};
