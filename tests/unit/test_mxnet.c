@@ -204,6 +204,13 @@ static const struct {
      {"its graph holds sum, which is not fused", "[mxnet-E004]"}},
     {FLOW("_sg_mkldnn_fully_connected", "", SUM "[[2,0]]}"),
      {"its graph holds no FullyConnected; the model is damaged", "[mxnet-E004]"}},
+    /* of a number */
+    {"{'nodes':[{'op':'_zeros','name':'x','attrs':{'shape':'()','dtype':'int8'},'inputs':[]},{'op':'_ones','"
+     "name':'r',"
+     "'attrs':{'shape':'(1,)'},'inputs':[]},{'op':'_contrib_quantized_flatten','name':'y','inputs':[[0,0],[1,"
+     "0],[1,0]]}],"
+     "'heads':[[2,0]],'attrs':{'is_np_shape':['int',1]}}",
+     {"int8 has not the 1 dimensions that are to be the rows of a matrix", "[mxnet-E005]"}},
     /* results that are numbered, an attribute called "attr", no version */
     {"{'nodes':[" X ",{'op':'SliceChannel','name':'s','attr':{'num_outputs':'2'},'inputs':[[0,0]]},"
      "{'op':'elemwise_add','name':'a','param':{},'attr':{'mood':'good'},'inputs':[[1,0],[1,1]]}],'heads':[[2,"

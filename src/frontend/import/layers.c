@@ -123,6 +123,9 @@ tn_value imp_layer_global(imp_node *c, const tn_op *op, tn_value x, bool keep)
 tn_value imp_flatten(imp_node *c, tn_value x, int axis)
 {
     const tn_type *t = imp_type(x);
+    if (!c->bad && axis > t->n)
+        imp_refuse(c, IMP_OPERANDS, "%s has not the %d dimensions that are to be the rows of a matrix",
+                   imp_type_text(c, t), axis);
     if (c->bad || (t->n == 2 && axis == 1))
         return x;
     const tn_expr *dim[2] = {imp_product(c, t, 0, axis), imp_product(c, t, axis, t->n)};
