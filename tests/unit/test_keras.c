@@ -103,6 +103,13 @@ static void faults_are_said(void **state)
          "ngrams must be a number, or up to 16 of them, from 1 to 1024"},
         {ONE(", 1", "TextVectorization", ", \"ngrams\": [2, 17, -1], \"vocabulary\": [\"a\"]"), "keras-E005",
          "ngrams must be a number"},
+        {FUNCTIONAL(
+             CALL("x", "InputLayer", ", \"batch_input_shape\": [], \"dtype\": \"string\"",
+                  "") "," CALL("y", "TextVectorization",
+                               ", \"split\": null, \"output_sequence_length\": 3, \"vocabulary\": [\"a\"]",
+                               "[[\"x\", 0, 0, {}]]"),
+             "[\"x\", 0, 0]", "[\"y\", 0, 0]"),
+         "keras-E010", "the text is one alone, but the layer takes lists of texts"},
         {ONE(", 90", "MelSpectrogram", ", \"fft_length\": 16, \"window\": \"kaiser\""), "keras-E005",
          "window \"kaiser\" is not supported, only hann and hamming are"},
         {ONE(", 90", "MelSpectrogram", ", \"fft_length\": 16, \"sequence_length\": 17"), "keras-E005",

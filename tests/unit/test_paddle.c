@@ -88,6 +88,13 @@ static const struct {
             VALUE("2", "2,3") "," VALUE("3", "2") "," VALUE(
                 "4", "2")) "," OP("relu", "", IN("3"), VALUE("6", "2")) FETCH("6") TAIL,
      {"operand \"%3\" is output 1 of node %2 (layer_norm)", "[paddle-E007]"}},
+    {HEAD DATA("1", "x", "") OP("batch_norm_", A("is_test", "bool", "true"),
+                                IN("1") "," IN("1") "," IN("1") "," IN("1") "," IN("1"), VALUE("2", ""))
+         FETCH("2") TAIL,
+     {"data float32 has no channels", "[paddle-E012]"}},
+    {HEAD DATA("1", "x", "2,3") OP("multiclass_nms3", A("background_label", "i32", "0"),
+                                   IN("1") "," IN("1") "," IN("0"), VALUE("2", "2,6")) FETCH("2") TAIL,
+     {"scores Tensor[(2, 3), float32] must have three dimensions", "[paddle-E012]"}},
     {HEAD DATA("1", "x", "2,3") WEIGHT OP("add", "", IN("1") "," IN("5"), VALUE("2", "2,3")) FETCH("2") TAIL,
      {"there are no parameters beside the program", "[paddle-E002]"}},
 };
