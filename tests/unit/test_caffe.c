@@ -96,6 +96,8 @@ static const struct {
     {IN LAYER("ReLU", "relu_param { slope: 1 }"),
      {"slope of relu_param is not supported (line 2) [caffe-E004]"}},
     {IN LAYER("Crop", ""), {"operand 1 is missing", "[caffe-E005]"}},
+    {IN LAYER("Reshape", "reshape_param { axis: 5 shape { dim: 1 } }"),
+     {"axis 5 and num_axes -1 do not fit", "[caffe-E004]"}},
     {"input: 'x'\n" LAYER("ReLU", ""), {"input \"x\" has no shape; give one (--input-shapes) [caffe-E006]"}},
 };
 

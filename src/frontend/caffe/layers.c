@@ -400,7 +400,8 @@ static void reshape(imp_node *c)
     int n = 0;
     axis += axis < 0 ? t->n + 1 : 0;
     count = count < 0 ? t->n - axis : count;
-    if (!c->bad && (axis < 0 || axis + count > t->n || shape.n + (uint32_t)(t->n - count) > IMP_MAX_RANK))
+    if (!c->bad &&
+        (axis < 0 || axis > t->n || axis + count > t->n || shape.n + (uint32_t)(t->n - count) > IMP_MAX_RANK))
         imp_refuse(c, IMP_BAD_VALUE, "axis %lld and num_axes %lld do not fit %s", (long long)axis,
                    (long long)count, imp_type_text(c, t));
     for (int64_t i = 0; i < axis && !c->bad; i++)
