@@ -119,7 +119,7 @@ static void permute(imp_node *c)
     if (!c->bad && ((axis.n && axis.n != 4) || imp_rank(x) != 4))
         imp_refuse(c, IMP_BAD_VALUE, "an order of %u dimensions does not fit %s", (unsigned)axis.n,
                    imp_type_text(c, imp_type(x)));
-    imp_out(c, 0, imp_transpose(c, x, 4, axis.n ? axis.at : same));
+    imp_out(c, 0, imp_transpose(c, x, 4, axis.n == 4 ? axis.at : same));
 }
 
 static void sequence_repeat(imp_node *c)

@@ -530,6 +530,8 @@ static void read_state(imp_node *c)
 static void write_state(imp_node *c)
 {
     tn_value state = cm_in(c, 0, "input"), v = cm_in(c, 1, "data");
+    if (!c->bad && !imp_state_now(c->im, state_name(c)).def)
+        imp_refuse(c, IMP_OPERANDS, "operand input is no state; the model is damaged");
     v = c->bad ? v : imp_cast(c, v, imp_type(state)->dtype);
     c->bad = c->bad || imp_set_state(c->im, state_name(c), v, c->loc) != TN_OK;
 }
