@@ -199,6 +199,9 @@ bool keras_apply(imp_node *c, keras_layer *l, size_t n, const keras_tensor in[],
     keras_argument *a = TN_NEW(&c->im->scratch, keras_argument);
     if (k->depth >= KERAS_MAX_DEPTH)
         imp_refuse(c, IMP_TOO_LARGE, "layers inside layers are nested too deep; the model is damaged");
+    if (!l && !c->g->ctx->n_error) /* else reading it has said why */
+        imp_refuse(c, IMP_ATTR_MISSING,
+                   "the layer holds no other, which it is made for; the model is damaged");
     c->bad = c->bad || !l;
     if (c->bad)
         return false;

@@ -245,6 +245,9 @@ static tn_status add_results(keras_import *k, const keras_call *call)
         for (int n = 1; imp_lookup(&k->im, name_bytes(text)); n++)
             text = tn_arena_printf(&k->im.scratch, "%s_%d", stem, n);
         name[i] = name_bytes(text);
+        if (!call->out[i].v.def)
+            return imp_error(&k->im, IMP_NO_OUTPUTS, imp_make_loc(&k->im, NULL, NULL),
+                             "output %zu of the model is one that no layer computes; it is damaged", i);
         imp_value v = {.v = call->out[i].v, .state = call->out[i].v.def ? IMP_OK : IMP_BAD};
         TN_TRY(imp_define(&k->im, name[i], v, imp_make_loc(&k->im, NULL, NULL)));
     }
