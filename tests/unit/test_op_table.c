@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "numeric/run.h"
+#include "op/control/control.h"
 #include "op/image/image.h"
 #include "op/qnn/qnn.h"
 #include "op/random/random.h"
@@ -406,6 +407,11 @@ static const refusal refusals[] = {
         "lengths are Tensor[(3), int32]"},
     {&tn_op_qnn_packed_dense, {"float32 n 40", "int8 2 40 32", "float32 2 3 64"}, "bits=3, block=16, units=70",
         "op-E007", "do not match"},
+    {&tn_op_qnn_packed_dense, {"float32 n 40", "int8 2 40 32", "float32 2 3 64"},
+        "bits=4, block=16, units=9223372036854775807", "op-E007", "do not match"},
+    {&tn_op_qnn_packed_dense, {"float32 n 40", "int8 2 40 32", "float32 2 3 64"},
+        "bits=4, block=9223372036854775807, units=70", "op-E007", "do not match"},
+    {&tn_op_unbox, {"float32 1 4"}, "extent=[1, -2]", "op-E007", "extent has -2, but must be at least 0"},
     {&tn_op_qnn_packed_dense, {"float32 n 40", "int8 2 40 32", "float32 2 2 64"}, "bits=4, block=16, units=70",
         "op-E008", "extents 2, 3 and 64"},
     {&tn_op_nn_cache_append, {"float32 2 4 3 8", "int32 3"}, "extent=[5]", "op-E008", "one integer for each batch"},

@@ -395,6 +395,11 @@ static tn_status unbox_infer(tn_graph *g, tn_node *n)
     const tn_unbox_attr *a = n->attr;
     const tn_expr *dim[TN_RULE_MAX_RANK];
     const tn_type *t = tn_in_type(n, 0);
+    int64_t extent;
+    for (uint32_t i = 0; i < a->extent.n; i++)
+        if (tn_is_int(a->extent.at[i], &extent) && extent < 0)
+            return tn_rule_fail(g, n, "op-E007", "extent has %lld, but must be at least 0",
+                                (long long)extent);
     if (t->kind == TN_T_ANY && a->extent.at) {
         n->type[0] = tn_type_tensor(g->pool, t->dtype, (int)a->extent.n, a->extent.at, NULL);
         return a->extent.n <= TN_RULE_MAX_RANK

@@ -17,12 +17,14 @@ static tn_status packed_infer(tn_graph *g, tn_node *n)
 {
     const tn_packed_attr *a = n->attr;
     const tn_type *t[OPERANDS] = {0};
-    int64_t k, panels = (a->units + PANEL - 1) / PANEL;
+    int64_t k;
     TN_TRY(tn_rule_tensor(g, n, DATA, 2, &t[DATA]));
-    if ((a->bits != 2 && a->bits != 4 && a->bits != 8) || a->block < 1 || a->units < 1 ||
-        !tn_is_int(t[DATA]->dim[1], &k) || k < 1 || !tn_dtype_eq(t[DATA]->dtype, TN_F32))
+    if ((a->bits != 2 && a->bits != 4 && a->bits != 8) || a->block < 1 || a->block > INT32_MAX ||
+        a->units < 1 || a->units > INT32_MAX || !tn_is_int(t[DATA]->dim[1], &k) || k < 1 ||
+        !tn_dtype_eq(t[DATA]->dtype, TN_F32))
         return tn_rule_fail(g, n, "op-E007", "bits, block and units do not match data %s",
                             tn_rule_type_text(g, t[DATA]));
+    const int64_t panels = (a->units + PANEL - 1) / PANEL;
     const int64_t want[OPERANDS][2] = {{0},
                                        {k, PANEL * a->bits / 8},
                                        {(k + a->block - 1) / a->block, PANEL},
