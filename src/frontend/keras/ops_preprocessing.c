@@ -22,7 +22,7 @@ static tn_value spread(imp_node *c, tn_value v, tn_value x, int n, const int64_t
     }
     for (int i = 0; i < n && !c->bad; i++) {
         int at = imp_axis(c, axis[i], imp_rank(x));
-        dim[at] = imp_type(x)->dim[at];
+        dim[at] = c->bad ? NULL : imp_type(x)->dim[at];
     }
     if (c->bad || !v.def)
         return v;

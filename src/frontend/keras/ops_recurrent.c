@@ -32,9 +32,9 @@ static const char *const variable_names[2][3] = {{"kernel", "recurrent_kernel", 
 static void check_kernels(imp_node *c, const cell *k)
 {
     int rank = k->dims + 2;
-    int64_t columns = k->gates * k->units;
-    bool ok = !c->bad && k->units >= 1 && k->units <= INT32_MAX && imp_rank(k->kernel) == rank &&
-              imp_rank(k->recurrent) == rank &&
+    bool fits = k->units >= 1 && k->units <= INT32_MAX;
+    int64_t columns = fits ? k->gates * k->units : 0;
+    bool ok = !c->bad && fits && imp_rank(k->kernel) == rank && imp_rank(k->recurrent) == rank &&
               tn_is_value(imp_type(k->recurrent)->dim[rank - 2], k->units) &&
               tn_is_value(imp_type(k->recurrent)->dim[rank - 1], columns) &&
               tn_is_value(imp_type(k->kernel)->dim[rank - 1], columns);
@@ -422,10 +422,11 @@ static imp_node node_of(imp_node *c, keras_layer *l)
 
 static void add_cell(imp_node *c, keras_layer *l, stack *k)
 {
-    if (!l || c->bad) {
-        c->bad = true;
+    if (!l && !c->g->ctx->n_error) /* else reading it has said why */
+        imp_refuse(c, IMP_ATTR_MISSING, "the layer holds no cell; the model is damaged");
+    c->bad = c->bad || !l;
+    if (c->bad)
         return;
-    }
     imp_node n = node_of(c, l);
     if (strcmp(l->class, "StackedRNNCells") == 0) {
         keras_ignore(&n, "cells");
