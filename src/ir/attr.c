@@ -262,7 +262,7 @@ tn_status tn_attr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, cons
         f++;
     if (!f || !f->name)
         return unknown(l, table, name);
-    bool plain = f->kind == TN_A_BOOL || f->kind == TN_A_I64 || f->kind == TN_A_F64;
+    bool plain = f->kind == TN_A_BOOL || f->kind == TN_A_I64 || f->kind == TN_A_F64 || f->kind == TN_A_DTYPE;
     if (plain && f->def && tn_lex_is(l, "None")) { /* as TVM says that it is not given */
         tn_lex_next(l);
         return TN_OK;

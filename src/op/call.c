@@ -36,6 +36,16 @@ const tn_op *tn_ops_find(const char *name)
 
 /* ---- inference ---- */
 
+/* Is a text or type that has no default absent? */
+static bool is_missing(const tn_attr_field *f, const void *attr)
+{
+    const char *at = (const char *)attr + f->offset, *text;
+    tn_dtype t;
+    if (f->kind == TN_A_STR)
+        return !f->def && (memcpy(&text, at, sizeof text), !text);
+    return !f->def && f->kind == TN_A_DTYPE && (memcpy(&t, at, sizeof t), t.bits == 0);
+}
+
 static tn_status check_inputs(tn_graph *g, const tn_node *n)
 {
     const tn_op *op = n->op;
@@ -45,6 +55,9 @@ static tn_status check_inputs(tn_graph *g, const tn_node *n)
         return tn_rule_fail(g, n, "op-E001", "%d operands are given, but it takes %s %d%s", n->nin, want,
                             op->min_in, top);
     }
+    for (const tn_attr_field *f = op->attr; f && f->name && n->attr; f++)
+        if (is_missing(f, n->attr))
+            return tn_rule_fail(g, n, "op-E007", "attribute %s is None, but it is required", f->name);
     for (int i = 0; i < n->nin; i++) {
         tn_value v = tn_in(n, i);
         if (!v.def && i < op->min_in)

@@ -53,6 +53,8 @@ const char *tn_rule_in_name(tn_graph *g, const tn_node *n, int i)
 
 tn_status tn_rule_tensor(tn_graph *g, const tn_node *n, int i, int rank, const tn_type **out)
 {
+    if (!tn_in(n, i).def) /* of an operator that takes any number */
+        return tn_rule_fail(g, n, "op-E001", "%s is None, but it is required", tn_rule_in_name(g, n, i));
     const tn_type *t = *out = tn_in_type(n, i);
     if (t->kind == TN_T_ANY)
         return tn_rule_fail(g, n, "op-E002", "the rank of %s is not known: it is %s; say it with unbox",

@@ -9,6 +9,7 @@ static tn_status decode_infer(tn_graph *g, tn_node *n)
 {
     const char *format = ((const tn_image_decode_attr *)n->attr)->pixel_format;
     const tn_type *bytes;
+    format = format ? format : "None";
     bool grey = strcmp(format, "Grayscale") == 0;
     TN_TRY(tn_rule_tensor(g, n, 0, 1, &bytes));
     if (!tn_dtype_eq(bytes->dtype, TN_U8))

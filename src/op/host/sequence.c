@@ -48,8 +48,11 @@ static tn_status join(tn_graph *g, const tn_node *n, const tn_type *a, const tn_
 static tn_status of_infer(tn_graph *g, tn_node *n)
 {
     const tn_type *element = NULL;
-    for (int i = 0; i < n->nin; i++)
+    for (int i = 0; i < n->nin; i++) {
+        if (!n->in[i].def)
+            return tn_rule_fail(g, n, "op-E001", "%s is None, but it is required", tn_rule_in_name(g, n, i));
         TN_TRY(join(g, n, element, tn_in_type(n, i), &element));
+    }
     n->type[0] = tn_type_seq(g->pool, element);
     return TN_OK;
 }

@@ -108,6 +108,8 @@ static tn_status number_infer(tn_graph *g, tn_node *n) { return each_infer(g, n,
 static tn_status translate_infer(tn_graph *g, tn_node *n)
 {
     const tn_string_translate_attr *a = n->attr;
+    if (!a->from || !a->to || !a->remove)
+        return tn_rule_fail(g, n, "op-E007", "from, to and remove must be texts, not None");
     if (strlen(a->from) != strlen(a->to))
         return tn_rule_fail(g, n, "op-E007", "from has %zu characters, but to has %zu", strlen(a->from),
                             strlen(a->to));
