@@ -205,6 +205,19 @@ static const struct {
     {FLOW("_sg_mkldnn_fully_connected", "", SUM "[[2,0]]}"),
      {"its graph holds no FullyConnected; the model is damaged", "[mxnet-E004]"}},
     /* of a number */
+    {"{'nodes':[{'op':'_zeros','name':'x','attrs':{'shape':'(1, 2, 4, "
+     "4)','dtype':'int8'},'inputs':[]},{'op':'_ones',"
+     "'name':'w','attrs':{'shape':'()'},'inputs':[]},{'op':'_ones','name':'r','attrs':{'shape':'(1,)'},'"
+     "inputs':[]},"
+     "{'op':'_sg_mkldnn_conv','name':'y','attrs':{'quantized':'true','min_calib_range':'-1','max_calib_range'"
+     ":'1'},"
+     "'inputs':[[0,0],[1,0],[2,0],[2,0]],'subgraphs':[{'nodes':[" V("a") "," V(
+         "b") ",{'op':'Convolution','name':'c','attrs':"
+              "{'kernel':'(1, "
+              "1)','num_filter':'1','no_bias':'True'},'inputs':[[0,0],[1,0]]}],'heads':[[2,0]]}]}],'heads':[["
+              "3,0]],"
+              "'attrs':{'is_np_shape':['int',1]}}",
+     {"weights float32 have no channels", "[mxnet-E005]"}},
     {"{'nodes':[{'op':'_zeros','name':'x','attrs':{'shape':'()','dtype':'int8'},'inputs':[]},{'op':'_ones','"
      "name':'r',"
      "'attrs':{'shape':'(1,)'},'inputs':[]},{'op':'_contrib_quantized_flatten','name':'y','inputs':[[0,0],[1,"
