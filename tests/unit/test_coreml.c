@@ -189,6 +189,8 @@ static const struct {
      {"(custom_layer): error: the layer is code of an app, class \"Glow\"", "[coreml-E004]"}},
     {PROGRAM("3{ 1'write_state' 2{ 1'input' 2{ 1{ 1'x' } } } 2{ 1'data' 2{ 1{ 1'x' } } } 3{ 1'y' } }"),
      {"operand input is no state; the model is damaged", "[coreml-E006]"}},
+    {NET_ND("1 2 3 4 5", "1", LAYER("1465{ 1:1 2:-9223372036854775808 3:1 4:1 5:1 6:1 7:1 15:2 }")),
+     {"strides, dilations and windows must be at least 1, and smaller than 2^31", "[coreml-E005]"}},
     {NET("1 3 4", "1 3 4", LAYER("310{ 1(0 1) }")),
      {"an order of 2 dimensions does not fit", "[coreml-E005]"}},
     {PROGRAM("3{ 1'conv_quantized' 2{ 1'x' 2{ 1{ 1'x' } } } 3{ 1'y' } }"),

@@ -57,12 +57,15 @@ bool imp_window_of_weight(imp_node *c, tn_value weight, imp_window *w)
     return ok;
 }
 
+static bool is_size(int64_t n) { return n >= 1 && n <= INT32_MAX; }
+
 int64_t imp_window_span(imp_node *c, const imp_window *w, int i)
 {
-    int64_t s = (w->kernel[i] - 1) * w->dilation[i] + 1;
+    bool fits = is_size(w->stride[i]) && is_size(w->dilation[i]) && is_size(w->kernel[i]);
+    int64_t s = fits ? (w->kernel[i] - 1) * w->dilation[i] + 1 : 0;
     if (!is_fixed(c, w, i))
         return 1;
-    if (w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] < 1 || s > INT32_MAX)
+    if (!fits || s > INT32_MAX)
         imp_refuse(c, IMP_BAD_VALUE,
                    "strides, dilations and windows must be at least 1, and smaller than 2^31");
     return c->bad ? 1 : s;
