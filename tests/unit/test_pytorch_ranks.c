@@ -67,6 +67,10 @@ static const struct {
      "repeating elements of 8 dimensions is not supported, but of at most 7"},
     {FORWARD SCALAR "    return torch.select(s, 0, 0)\n",
      "a tensor without dimensions has no parts to select"},
+    {FORWARD "    return torch.narrow(x, 0, 9223372036854775807, 1)\n",
+     "1 elements from position 9223372036854775807 on are not supported"},
+    {FORWARD "    return torch.diag_embed(x, 9223372036854775807)\n",
+     "a diagonal that is 9223372036854775807 beside the main one is not supported"},
     {FORWARD "    return torch.hardshrink(torch.zeros([2], dtype=4), 1.)\n",
      "operand 0 must be a float tensor, but is int64"},
 };

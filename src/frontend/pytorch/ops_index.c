@@ -483,6 +483,11 @@ static tn_value on_diagonal(imp_node *c, tn_value x, int64_t k)
         imp_refuse(c, IMP_NOT_CONSTANT, "a diagonal must have a known extent");
         return x;
     }
+    if (k < -INT32_MAX || k > INT32_MAX) {
+        imp_refuse(c, IMP_BAD_VALUE, "a diagonal that is %lld beside the main one is not supported",
+                   (long long)k);
+        return x;
+    }
     int64_t size = n + (k < 0 ? -k : k), down = k < 0 ? -k : 0;
     int64_t width[2 * IMP_MAX_RANK] = {0};
     width[2 * (rank - 1)] = down;

@@ -428,6 +428,11 @@ static void narrow(imp_node *c)
     tn_value x = pt_in(c, 0);
     int axis = pt_axis(c, 1, imp_rank(x));
     int64_t from = pt_integer(c, 2), n = pt_integer(c, 3);
+    if (n < 0 || (from > 0 && n > INT64_MAX - from))
+        imp_refuse(c, IMP_BAD_VALUE, "%lld elements from position %lld on are not supported", (long long)n,
+                   (long long)from);
+    if (c->bad)
+        return;
     pt_out(c, stepped(c, x, axis, from, from < 0 && from + n == 0 ? INT64_MAX : from + n, 1));
 }
 
