@@ -67,6 +67,8 @@ static const struct {
      "repeating elements of 8 dimensions is not supported, but of at most 7"},
     {FORWARD SCALAR "    return torch.select(s, 0, 0)\n",
      "a tensor without dimensions has no parts to select"},
+    {FORWARD "    return torch.tril_indices(4611686018427387904, 0)\n",
+     "positions in a matrix of 4611686018427387904 rows and 0 columns are not supported"},
     {FORWARD "    return torch.narrow(x, 0, 9223372036854775807, 1)\n",
      "1 elements from position 9223372036854775807 on are not supported"},
     {FORWARD "    return torch.diag_embed(x, 9223372036854775807)\n",

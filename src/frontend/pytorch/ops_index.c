@@ -457,9 +457,10 @@ static void triangle(imp_node *c)
 
 static void triangle_indices(imp_node *c)
 {
+    enum { MOST = 1 << 20 };
     int64_t h = pt_integer(c, 0), w = pt_integer(c, 1), k = pt_integer(c, 2), n = 0;
     bool up = schema(c)[3] == 'u';
-    if (h < 0 || w < 0 || (h && w > (1 << 20) / h))
+    if (h < 0 || w < 0 || h > MOST || w > MOST || h * w > MOST)
         imp_refuse(c, IMP_BAD_VALUE, "positions in a matrix of %lld rows and %lld columns are not supported",
                    (long long)h, (long long)w);
     if (c->bad)
