@@ -1,8 +1,8 @@
 /* Unroll: unrolled loops of constant extent become copies of their body, innermost first, and so do vector loops that
  * cannot become vectors, and short serial loops that index registers. A loop that would make too many statements stays
- * serial. Afterwards register buffers
- * are indexed by constants and lanes of vector loops alone, or the function is refused. Registers: each index
- * becomes a constant and, where every access is one aligned vector, one vector is one element. */
+ * serial. Afterwards register buffers are indexed by constants and lanes of vector loops alone, or the function is
+ * refused. Registers: each index becomes a constant and, where every access is one aligned vector, one vector is one
+ * element. */
 #include "lower/lower_impl.h"
 
 enum { MAX_STATEMENTS = 1 << 15, MAX_LETS = 256, SHORT = 64 };

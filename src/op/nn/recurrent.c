@@ -240,12 +240,11 @@ static void start_state(body *b, uint32_t state, int operand)
     b->code.at = l.back;
 }
 
-/* One tile: gates [first, first + n) at units from `base`; acc holds h R^T, and of the gates in `add` also data.
+/* One tile: gates [first, first + n) of some units; acc holds h R^T, and of the gates in `add` also data.
  * from: the state that is multiplied. */
 typedef struct {
     uint32_t acc;
     int first, n;
-    const tn_expr *base;
 } tile;
 
 /* Loops over the units of a tile from `base`: the place in the tile, and *unit. */
@@ -275,8 +274,7 @@ static tile multiply(body *b, const char *name, int first, int n, const tn_expr 
                      bool add_data)
 {
     tn_pool *p = b->p;
-    tile t = {memory(b, name, TN_SCOPE_REGISTER, (int64_t)n * b->rows, (int64_t)b->nv * b->panel), first, n,
-              base};
+    tile t = {memory(b, name, TN_SCOPE_REGISTER, (int64_t)n * b->rows, (int64_t)b->nv * b->panel), first, n};
     tn_body *back = b->code.at;
     const tn_expr *unit, *k = NULL;
     for (int pass = 0; pass < 2; pass++) {
@@ -713,9 +711,9 @@ static void recurrent_layout(tn_layout_query *q)
 static bool exceeds_caches(const tn_node *n, const tn_machine *m)
 {
     const tn_type *r = tn_in_type(n, R);
-    tn_recurrent_attr *a = (tn_recurrent_attr *)(uintptr_t)n->attr;
+    const tn_recurrent_attr *a = n->attr;
     int64_t units;
-    if (a->by_units || r->dtype.bits < 32 || !tn_is_int(r->dim[1], &units))
+    if (a->by_units || !m->l2_bytes || r->dtype.bits < 32 || !tn_is_int(r->dim[1], &units))
         return false;
     return cells[cell_of(a)].gates * units * units * tn_dtype_bytes(r->dtype) > (int64_t)m->l2_bytes / 2;
 }

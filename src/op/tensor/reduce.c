@@ -149,12 +149,10 @@ static tn_status reduce_simplify(tn_graph *g, tn_node *n, tn_value *out)
 static void reduce_layout(tn_layout_query *q)
 {
     const tn_axes_attr *a = q->node->attr;
-    const tn_layout *l = q->in[0];
-    bool reduced[TN_RULE_MAX_RANK], keep = l && l->fill == TN_FILL_ANY;
-    keep = keep && reduced_axes(q->g, q->node, a, tn_in_type(q->node, 0)->n, reduced) == TN_OK;
-    for (int i = 0; keep && i < l->naxis; i++)
-        keep = !l->axis[i].factor || !reduced[l->axis[i].dim];
-    q->in[0] = keep ? l : NULL;
+    bool reduced[TN_RULE_MAX_RANK];
+    if (reduced_axes(q->g, q->node, a, tn_in_type(q->node, 0)->n, reduced) != TN_OK)
+        q->in[0] = NULL;
+    tn_layout_unmoved(q, reduced);
     for (int k = 0; k < q->node->nout; k++)
         q->out[k] = a->keepdims ? q->in[0] : NULL;
 }
