@@ -112,48 +112,67 @@ static const tn_expr *turn_of(tn_pool *p, const nest *x)
     return turn;
 }
 
-/* In e, their variables as they are in this turn. */
-static const tn_expr *in_turn(tn_pool *p, const tn_expr *e, const nest *x, const tn_expr *turn)
+/* Their variables as they are in this turn. */
+static void variables_in(tn_pool *p, const nest *x, const tn_expr *turn, const tn_expr *from[],
+                         const tn_expr *to[])
 {
-    const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS];
     for (int i = 0; i < x->n; i++) {
         from[i] = x->loop[i]->u.loop.var;
         to[i] = tn_fmod(p, turn, tn_idx(p, x->extent[i]));
         turn = tn_fdiv(p, turn, tn_idx(p, x->extent[i]));
     }
+}
+
+static const tn_expr *in_turn(tn_pool *p, const tn_expr *e, const nest *x, const tn_expr *turn)
+{
+    const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS];
+    variables_in(p, x, turn, from, to);
     return tn_subst(p, e, x->n, from, to);
 }
 
-/* The element that turn k of the loops inside reads, all others being at 0: its place in memory; -1: unknown. */
-static int64_t place(const ahead *a, const nest *inside, int64_t k)
+/* Where in memory the element lies that is read, over the loops inside, all others being at 0. */
+static const tn_expr *place(const ahead *a, const nest *inside)
 {
     tn_pool *p = a->s->func->pool;
     const tn_buffer *b = &a->s->func->buffer[a->buffer];
-    const tn_expr *zero = tn_idx(p, 0), *sum = zero;
+    const tn_expr *zero[TN_MAX_LOOPS], *var[TN_MAX_LOOPS], *sum = tn_idx(p, 0);
     const tn_expr *index[TN_BOX_DIMS], *at[TN_LAYOUT_MAX_AXES], *dim[TN_LAYOUT_MAX_AXES];
     const tn_stmt *loops[TN_MAX_LOOPS];
-    int n_loops = tn_loops_between(NULL, a->block, TN_MAX_LOOPS, loops);
-    for (int d = 0; d < a->n_index; d++) {
-        index[d] = in_turn(p, a->index[d], inside, tn_idx(p, k));
-        for (int i = 0; i < n_loops; i++)
-            index[d] = tn_subst(p, index[d], 1, &loops[i]->u.loop.var, &zero);
+    int n_loops = tn_loops_between(NULL, a->block, TN_MAX_LOOPS, loops), n = 0;
+    for (int i = 0; i < n_loops; i++) {
+        bool is_inside = false;
+        for (int k = 0; k < inside->n && !is_inside; k++)
+            is_inside = inside->loop[k] == loops[i];
+        if (!is_inside) {
+            zero[n] = tn_idx(p, 0);
+            var[n++] = loops[i]->u.loop.var;
+        }
     }
+    for (int d = 0; d < a->n_index; d++)
+        index[d] = tn_subst(p, a->index[d], n, var, zero);
     tn_layout_index(p, b->layout, b->ndim, index, at);
     tn_layout_dims(p, b->layout, b->ndim, b->dim, dim);
     for (int d = 0; d < tn_layout_naxis(b->layout, b->ndim); d++)
         sum = tn_add(p, tn_mul(p, sum, dim[d]), at[d]);
-    int64_t offset;
-    return tn_is_int(tn_simplify(p, NULL, sum), &offset) ? offset : -1;
+    tn_facts facts;
+    tn_facts_init(&facts);
+    for (int i = 0; i < inside->n; i++)
+        tn_facts_range(&facts, inside->loop[i]->u.loop.var, 0, inside->extent[i] - 1);
+    sum = tn_simplify(p, &facts, sum);
+    tn_facts_deinit(&facts);
+    return sum;
 }
 
 /* How many turns of the loops inside read the same line; 0: not so many everywhere, or more than one line a turn. */
 static int64_t turns_a_line(const ahead *a, const nest *inside)
 {
-    int64_t line = -1, each = 0, bytes = tn_dtype_bytes(a->s->func->buffer[a->buffer].dtype);
+    int64_t line = -1, each = 0, bytes = tn_dtype_bytes(a->s->func->buffer[a->buffer].dtype), offset;
+    const tn_expr *at = place(a, inside);
+    tn_pool *p = a->s->func->pool;
     for (int64_t k = 0; k < inside->turns; k++) {
-        int64_t offset = place(a, inside, k), here = offset * bytes / LINE_BYTES;
-        if (offset < 0)
+        if (!tn_is_int(in_turn(p, at, inside, tn_idx(p, k)), &offset) || offset < 0)
             return 0;
+        int64_t here = offset * bytes / LINE_BYTES;
         if (each == 0 && k > 0 && here != line)
             each = k;
         if ((here != line) != (each == 0 ? k == 0 : k % each == 0))
