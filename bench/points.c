@@ -46,16 +46,14 @@ static const char *said(points *p)
 static const char *run_code(points *p, tn_func *f, int level, void *const arg[])
 {
     tn_flat flat;
-    if (tn_func_verify(f) != TN_OK)
+    uint64_t bytes[MAX_OPERANDS];
+    if (tn_func_verify(f) != TN_OK || !tn_func_parameter_bytes(f, p->sym, bytes))
         return "the verifier refuses it";
     if (tn_lower(f, &p->x.machine, &tn_pipeline_cpu, &flat) != TN_OK)
         return "a loop pass refuses it";
     tn_kernel_ir k = {.name = f->name, .source = "", .n_variant = 1, .variant = &flat};
-    uint64_t bytes[MAX_OPERANDS];
-    for (uint32_t i = 0; i < f->n_param; i++) {
+    for (uint32_t i = 0; i < f->n_param; i++)
         *(f->buffer[f->param[i]].written ? &k.n_out : &k.n_in) += 1;
-        bytes[i] = p->param[i].bytes;
-    }
     tn_unit u = {.ctx = &p->x.ctx,
                  .name = "points",
                  .producer = "bench",
@@ -111,12 +109,21 @@ static const char *expect(points *p)
 static const char *compare(points *p, tn_func *f)
 {
     void *arg[MAX_OPERANDS];
+    tn_argument own[MAX_OPERANDS] = {0}; /* constants in layouts of the schedule's */
+    const char *failed = NULL;
     for (uint32_t i = 0; i < p->f->n_param; i++) {
         arg[i] = p->param[i].at;
         if (p->expected[i])
             memset(arg[i], 0x5a, p->param[i].bytes);
+        if (!f->buffer[f->param[i]].laid_out)
+            continue;
+        if (!tn_argument_as(&p->param[i], f, i, p->sym, &own[i]))
+            failed = "a constant is too large";
+        arg[i] = own[i].at;
     }
-    const char *failed = run_code(p, f, 2, arg);
+    failed = failed ? failed : run_code(p, f, 2, arg);
+    for (uint32_t i = 0; i < p->f->n_param; i++)
+        tn_argument_deinit(&own[i]);
     for (uint32_t i = 0; i < p->f->n_param && !failed; i++)
         if (p->expected[i] &&
             !tn_argument_agrees(&p->param[i], tn_argument_compare(&p->param[i], p->expected[i])))

@@ -19,6 +19,7 @@ typedef struct replay {
     tn_func *f;
     int64_t *sym;
     tn_argument *param;
+    tn_argument *own;         /* a constant in the layout of the schedule; at NULL: as in param */
     unsigned char **expected; /* of an output; NULL: an input */
     double seconds;
     uint32_t threads;
@@ -47,8 +48,19 @@ static void set_symbol(replay *r, const char *text)
 
 static void arguments(const replay *r, bool expected, void *arg[])
 {
+    for (uint32_t i = 0; i < r->f->n_param; i++) {
+        void *timed = r->own[i].at ? r->own[i].at : r->param[i].at;
+        arg[i] = expected ? r->expected[i] ? r->expected[i] : r->param[i].at : timed;
+    }
+}
+
+static void lay_out(replay *r, const tn_func *scheduled)
+{
+    r->own = TN_NEW_N(&r->x.arena, tn_argument, r->f->n_param);
     for (uint32_t i = 0; i < r->f->n_param; i++)
-        arg[i] = expected && r->expected[i] ? r->expected[i] : r->param[i].at;
+        if (scheduled->buffer[scheduled->param[i]].laid_out &&
+            !tn_argument_as(&r->param[i], scheduled, i, r->sym, &r->own[i]))
+            bench_fail(&r->x, "a constant is too large");
 }
 
 static const char *expect(replay *r, double operations)
@@ -176,7 +188,9 @@ int main(int argc, char **argv)
             r.expected[i] = tn_argument_copy(&r.param[i]);
     }
     double operations = operations_of(&r);
-    kernel k = generate(&r.x, schedule(&r.x, r.f, steps, &text));
+    tn_func *scheduled = schedule(&r.x, r.f, steps, &text);
+    lay_out(&r, scheduled);
+    kernel k = generate(&r.x, scheduled);
     kernel_open(&r.x, &k, r.sym, r.threads);
     printf("%s", text);
     const char *with = expect(&r, operations);

@@ -168,6 +168,8 @@ TN_WARN_UNUSED tn_status tn_stage_graph(tn_build *b); /* graph passes: relay -> 
 /* kernels.c */
 TN_WARN_UNUSED tn_status tn_stage_tir(tn_build *b); /* groups -> TIR functions, equal ones once */
 TN_WARN_UNUSED tn_status tn_stage_schedule(tn_build *b);
+/* constants.c: calls of kernels, which are flat by now, get constants in the layouts that schedules give them. */
+TN_WARN_UNUSED tn_status tn_constants_lay_out(tn_build *b);
 TN_WARN_UNUSED tn_status tn_stage_lower(tn_build *b);
 void tn_kernels_drop(tn_build *b);                      /* their contexts */
 TN_WARN_UNUSED tn_status tn_stage_program(tn_build *b); /* AOT program, memory plan (program.c) */

@@ -52,6 +52,8 @@ static tn_status begin_from(tn_object *x, void *user)
     const char *file = tn_intern(&x->ctx, s->file), *text = tn_arena_copy(&k->arena, s->text, s->n, 1);
     TN_TRY(tn_func_parse(&x->ctx, &k->arena, &k->pool, file, text, s->n, &f, 1, &n));
     TN_TRY(tn_func_verify(f));
+    for (uint32_t i = 0; i < f->n_param; i++) /* whoever calls the kernel alone gives all its inputs */
+        f->buffer[f->param[i]].constant = false;
     tn_sched_init(&k->sched, f, &k->arena, &k->pool);
     k->func = f;
     return TN_OK;
@@ -248,7 +250,7 @@ static tn_status build(tenon *t, void *user)
     const code_call *c = user;
     tn_build *b = &t->build;
     tn_flat *flat = TN_NEW(&b->arena, tn_flat);
-    TN_TRY(check_parameters(b->ctx, c->k->func));
+    TN_TRY(check_parameters(b->ctx, c->k->sched.func));
     TN_TRY(tn_target_parse(b));
     TN_TRY(tn_passes_init(b));
     tn_pool_init(&b->pool, b->ctx, &b->arena, &c->k->pool);

@@ -214,6 +214,24 @@ static void settle_groups(tn_build *b, collector *c)
     tn_arena_reset(&b->scratch);
 }
 
+/* Parameters that are constants in every call. Input 0 of a call is the function. */
+static void mark_constants(tn_build *b)
+{
+    for (size_t i = 0; i < b->groups.n; i++) {
+        const tn_func *f = b->groups.at[i].te;
+        for (uint32_t k = 0; k < b->groups.at[i].n_in; k++)
+            f->buffer[f->param[k]].constant = true;
+    }
+    for (size_t i = 0; i < b->calls.n; i++) {
+        const tn_node *call = b->calls.at[i].call;
+        const tn_group *g = &b->groups.at[b->calls.at[i].group];
+        for (uint32_t k = 0; k < g->n_in; k++) {
+            const tn_node *x = call->in[k + 1].def;
+            g->te->buffer[g->te->param[k]].constant &= x && tn_op_is(x, &tn_op_constant) && x->blob;
+        }
+    }
+}
+
 tn_status tn_stage_tir(tn_build *b)
 {
     double start = tn_now();
@@ -221,8 +239,10 @@ tn_status tn_stage_tir(tn_build *b)
     collect_function(b, "main", &c);
     open_children(b, (uint32_t)c.group.n, c.group.at);
     tn_status st = make_all(b, "tir", make_te, (uint32_t)c.group.n, c.group.at);
-    if (st == TN_OK)
+    if (st == TN_OK) {
         settle_groups(b, &c);
+        mark_constants(b);
+    }
     tn_map_deinit(&c.by_hash);
     tn_map_deinit(&c.functions);
     tn_vec_deinit(&c.group);
@@ -246,6 +266,20 @@ static tn_status lower_variant(tn_build *b, tn_group *g, uint32_t v)
     return tn_func_verify(f);
 }
 
+/* Have all variants the constants in the same layouts? */
+static bool same_layouts(const tn_group *g)
+{
+    const tn_func *first = g->n_variant ? g->sched[0].func : NULL;
+    bool same = true;
+    for (uint32_t v = 1; v < g->n_variant; v++)
+        for (uint32_t i = 0; i < g->n_in; i++) {
+            const tn_func *f = g->sched[v].func;
+            const tn_buffer *x = &first->buffer[first->param[i]], *y = &f->buffer[f->param[i]];
+            same &= x->laid_out == y->laid_out && (!x->laid_out || x->layout == y->layout);
+        }
+    return same;
+}
+
 static tn_status schedule_form(tn_build *b, tn_group *g)
 {
     tn_arena *arena = &g->child->arena;
@@ -257,6 +291,12 @@ static tn_status schedule_form(tn_build *b, tn_group *g)
     g->n_variant = g->n_recorded = 0;
     if (g->form == TN_FORM_SCHEDULED) {
         tn_variants_make(b, g);
+        if (!same_layouts(g)) { /* of constants: the kernel gets them in one */
+            for (uint32_t i = 0; i < g->te->n_param; i++)
+                g->te->buffer[g->te->param[i]].constant = false;
+            g->n_variant = g->n_recorded = 0;
+            tn_variants_make(b, g);
+        }
     } else {
         if (g->form == TN_FORM_PLAIN)
             TN_TRY(lower_te(b, g, true));
@@ -323,6 +363,8 @@ tn_status tn_stage_lower(tn_build *b)
 {
     double start = tn_now();
     tn_status st = make_all(b, "lower", settle_flat, (uint32_t)b->groups.n, b->groups.at);
+    if (st == TN_OK) /* no kernel is made again from now on */
+        st = tn_constants_lay_out(b);
     b->seconds.lower = tn_now() - start;
     return st;
 }

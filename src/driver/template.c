@@ -375,7 +375,7 @@ static tn_status tune(tenon *s, void *user)
     tn_tuning_tasks(&t, 1);
     const tenon_tune_task k = {
         .name = tn_arena_strdup(&b->arena, c->name), .workload = c->g->workload, .calls = 1, .chosen = 1};
-    tn_tuning_describe(&t, 0, &k, first, f, TN_NEW_N(&b->arena, bool, f->n_param));
+    tn_tuning_describe(&t, 0, &k, first, f);
     tn_tuning_choose(&t);
     TN_TRY(tn_tuning_prior(&t));
     TN_TRY(tn_tuning_search(&t));

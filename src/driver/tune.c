@@ -8,15 +8,6 @@ enum { MOST_POINTS = 32 };
 
 /* ---- tasks ---- */
 
-/* By parameter: the weights, which are not in the caches when a kernel begins. */
-static const bool *constants_of(tn_build *b, const tn_group *g)
-{
-    bool *c = TN_NEW_N(&b->arena, bool, g->te->n_param);
-    for (uint32_t i = 0; i < g->n_in && i < g->call->nin; i++)
-        c[i] = g->call->in[i].def && g->call->in[i].def->blob;
-    return c;
-}
-
 static const char *names_of(tn_build *b, const tn_group *g, uint32_t v)
 {
     tn_buf text = {0};
@@ -73,8 +64,7 @@ static void describe(tn_tuning *t, uint32_t i, const tn_build_task *x)
                          .workload = x->workload,
                          .calls = x->calls};
     k.operators = operators_of(t->b, x->group, &k.n_operator);
-    tn_tuning_describe(t, i, &k, &x->group->sched[x->variant], x->group->base[x->variant],
-                       constants_of(t->b, x->group));
+    tn_tuning_describe(t, i, &k, &x->group->sched[x->variant], x->group->base[x->variant]);
 }
 
 /* ---- which tasks ---- */

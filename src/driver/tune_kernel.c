@@ -25,7 +25,7 @@ static void make_task(tn_tuning *t, tenon_kernel *k)
                                .calls = 1,
                                .chosen = 1};
     tn_tuning_tasks(t, 1);
-    tn_tuning_describe(t, 0, &x, built_in, f, TN_NEW_N(&b->arena, bool, f->n_param));
+    tn_tuning_describe(t, 0, &x, built_in, f);
     tn_tuning_choose(t);
 }
 

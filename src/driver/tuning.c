@@ -113,7 +113,7 @@ void tn_tuning_tasks(tn_tuning *t, uint32_t n)
 }
 
 void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, const tn_sched *built_in,
-                        const tn_func *f, const bool *constant)
+                        const tn_func *f)
 {
     const int64_t *sym = nominal(t->b, f);
     tenon_tune_task *k = &t->task[i];
@@ -127,7 +127,7 @@ void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, cons
     t->built_in[i] = built_in;
     t->search[i] = (tn_task){.rival = t->has_rival ? built_in : NULL,
                              .name = k->name,
-                             .load = {f, sym, constant, k->operations},
+                             .load = {f, sym, k->operations},
                              .workload = x->workload,
                              .form = tn_func_form(f),
                              .weight = x->calls,

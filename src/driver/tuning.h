@@ -46,7 +46,7 @@ void tn_tuning_tell_near(tn_tuning *t); /* after all tasks: driver-W006 where no
 void tn_tuning_tasks(tn_tuning *t, uint32_t n);
 /* each of which is described, where `x` has name, nodes, workload and calls; constant: as of a tn_workload. */
 void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, const tn_sched *built_in,
-                        const tn_func *f, const bool *constant);
+                        const tn_func *f);
 /* Picks as the public API shows them, in an arena. */
 const tenon_pick *tn_tuning_picks(uint32_t n, const tn_pick pick[], tn_arena *arena);
 void tn_tuning_choose(tn_tuning *t); /* those with `chosen` */

@@ -71,6 +71,7 @@ tn_status tn_lower_flatten(tn_func *f, const struct tn_machine *m)
         b->dim = count;
         b->ndim = 1;
         b->layout = NULL;
+        b->constant = false;
     }
     return TN_OK;
 }

@@ -1,5 +1,6 @@
-/* Steps on where the cells of a temporary lie in memory: transform_layout (the order and the groups of its dimensions)
- * and storage_align (how far apart the rows of a dimension are). Indices stay as they are, so no block changes. */
+/* Steps on where the cells of a buffer lie in memory: transform_layout (the order and the groups of its dimensions) of
+ * a temporary, or of a constant input, which whoever builds the kernel then has in that layout; and storage_align (how
+ * far apart the rows of a dimension are) of a temporary. Indices stay as they are, so no block changes. */
 #include "schedule/sched_impl.h"
 
 #include <string.h>
@@ -17,14 +18,23 @@ static tn_verdict find_temporary(tn_sched *s, const tn_step *t, tn_buffer **out)
     return TN_DONE;
 }
 
+/* The constant of the step's first argument; NULL: there is none of that name. */
+static tn_buffer *find_constant(tn_sched *s, const tn_step *t)
+{
+    for (uint32_t i = 0; i < s->func->n_buffer && t->arg[0].s && !t->arg[0].key; i++)
+        if (s->func->buffer[i].constant && strcmp(s->func->buffer[i].name, t->arg[0].s) == 0)
+            return &s->func->buffer[i];
+    return NULL;
+}
+
 tn_verdict tn_do_transform_layout(tn_sched *s, tn_step *t)
 {
     tn_ctx *ctx = s->func->ctx;
     tn_buffer *b;
     const tn_layout *l;
     const tn_arg *map = tn_step_key(t, "layout");
-    tn_verdict v = find_temporary(s, t, &b);
-    if (v != TN_DONE)
+    tn_verdict v = TN_DONE;
+    if ((b = find_constant(s, t)) == NULL && (v = find_temporary(s, t, &b)) != TN_DONE)
         return v;
     if (!map || !map->s)
         return TN_REJECT_NAME;
@@ -35,6 +45,10 @@ tn_verdict tn_do_transform_layout(tn_sched *s, tn_step *t)
     }
     if (l ? l->ndim != b->ndim || l->fill != TN_FILL_ANY : strlen(map->s) != b->ndim)
         return TN_REJECT_ARITY;
+    if (b->constant && !b->laid_out) {
+        b->laid_out = true;
+        b->given = b->layout;
+    }
     b->layout = l;
     return TN_DONE;
 }

@@ -31,7 +31,7 @@ static bool plain_axes(const tn_layout *l)
 
 static bool has_extents(const merging *m, const tn_buffer *b)
 {
-    return b->ndim >= 2 && b->dim[0] == m->extent[0] && b->dim[1] == m->extent[1] && plain_axes(b->layout);
+    return b->ndim >= 2 && b->dim[0] == m->extent[0] && b->dim[1] == m->extent[1] && plain_axes(b->layout) && plain_axes(b->given);
 }
 
 /* Indices of an access after the edit; *io_n: their number. */
@@ -183,6 +183,8 @@ static void edit_buffer(const merging *m, tn_buffer *b)
         dim[d - 1] = b->dim[d];
     if (b->layout)
         b->layout = tn_layout_without(f->ctx, b->layout, 1);
+    if (b->given)
+        b->given = tn_layout_without(f->ctx, b->given, 1);
     b->ndim--;
     b->dim = dim;
 }

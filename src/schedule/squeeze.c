@@ -96,6 +96,9 @@ static uint64_t dropped_dims(const tn_buffer *b)
     for (int i = 0; b->layout && i < b->layout->naxis; i++)
         if (b->layout->axis[i].factor)
             factors |= (uint64_t)1 << b->layout->axis[i].dim;
+    for (int i = 0; b->given && i < b->given->naxis; i++)
+        if (b->given->axis[i].factor)
+            factors |= (uint64_t)1 << b->given->axis[i].dim;
     for (int d = 0; d < b->ndim && b->ndim <= MAX_DIMS; d++) {
         if (behind && is_one(b->dim[d]))
             drop |= (uint64_t)1 << d;
@@ -156,6 +159,8 @@ static void drop_dims(tn_func *f, tn_buffer *b)
     const tn_expr **dim = TN_NEW_N(f->arena, const tn_expr *, b->ndim);
     if (b->layout)
         b->layout = tn_layout_without(f->ctx, b->layout, drop);
+    if (b->given)
+        b->given = tn_layout_without(f->ctx, b->given, drop);
     b->ndim = (uint16_t)keep_indices(drop, b->ndim, b->dim, dim);
     b->dim = dim;
 }

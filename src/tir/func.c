@@ -133,7 +133,7 @@ uint32_t tn_func_add_buffer(tn_func *f, const tn_buffer *b)
     to->name = name;
     to->dim = copy_dims(f->arena, b->dim, b->ndim);
     to->param = -1;
-    to->written = false;
+    to->written = to->constant = to->laid_out = false;
     return f->n_buffer++;
 }
 

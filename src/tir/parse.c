@@ -230,7 +230,9 @@ static tn_status parse_params(parser *ps, bool written)
         if (!first)
             TN_TRY(tn_lex_expect(&ps->lex, ","));
         TN_TRY(parse_buffer(ps, true, &b, dim));
-        tn_func_add_param(ps->f, add_buffer(ps, &b), written);
+        uint32_t number = add_buffer(ps, &b);
+        tn_func_add_param(ps->f, number, written);
+        ps->f->buffer[number].constant = !written && tn_lex_accept(&ps->lex, "constant");
     }
     return TN_OK;
 }

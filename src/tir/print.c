@@ -322,6 +322,7 @@ static void params(printer *pr, bool written)
             continue;
         str(pr, first ? written ? " -> (" : "(" : ", ");
         buffer_type(pr, b);
+        str(pr, b->constant ? " constant" : "");
         first = false;
     }
     str(pr, !first ? ")" : written ? "" : "()");

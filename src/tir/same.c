@@ -105,7 +105,8 @@ static void add_buffer(words *w, const tn_buffer *b)
     add_dtype(w, b->dtype);
     add_exprs(w, b->ndim, b->dim);
     add(w, tn_map_key(b->layout));
-    add(w, (uint64_t)b->scope << 33 | (uint64_t)b->written << 32 | (uint32_t)b->param);
+    add(w, (uint64_t)b->scope << 34 | (uint64_t)b->constant << 33 | (uint64_t)b->written << 32 |
+               (uint32_t)b->param);
     add(w, b->slack);
     add(w, b->scratch_offset);
     add_expr(w, b->work_offset);

@@ -38,6 +38,9 @@ typedef struct tn_buffer {
     uint8_t scope;              /* enum tn_scope */
     int32_t param;              /* position among parameters, or -1 */
     bool written;               /* parameter that is an output */
+    bool constant;              /* input whose bytes whoever builds the kernel knows */
+    bool laid_out;              /* constant that a schedule has given its layout; */
+    const tn_layout *given;     /* the caller has it in this one, of the same dimensions */
     uint32_t slack;             /* elements past the end that may be read (value unspecified) */
     uint64_t scratch_offset;    /* LOCAL, flat: bytes in the worker's scratch */
     const tn_expr *work_offset; /* GLOBAL non-parameter, flat: bytes in the call's work memory */

@@ -742,6 +742,8 @@ static void check_buffer(verifier *v, uint32_t i)
              b->ndim);
     if (b->layout && b->layout->fill == TN_FILL_VALUE && (b->param < 0 || b->written))
         fail(v, "tir-E103", "the layout of `%s` has a fill; only an input can have one", b->name);
+    if (b->constant && (b->param < 0 || b->written))
+        fail(v, "tir-E103", "`%s` is constant; only an input can be", b->name);
     check_dims(v, b);
     check_size(v, b);
 }

@@ -67,6 +67,7 @@ static void print_by_places(const tn_func *f, tn_buf *out)
     c->source = "";
     for (uint32_t i = 0; i < c->n_buffer; i++) {
         c->buffer[i].name = tn_arena_printf(&arena, "b%u", (unsigned)i);
+        c->buffer[i].constant = false;
         c->buffer[i].layout = c->buffer[i].layout ? renamed_layout(&arena, c->buffer[i].layout) : NULL;
     }
     for (uint32_t i = 0; i < c->n_var; i++)

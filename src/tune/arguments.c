@@ -63,9 +63,9 @@ static unsigned char *room_for(const tn_argument *a)
     return tn_size_mul(cells, tn_dtype_bytes(a->buffer->dtype), &bytes) ? tn_alloc_aligned_try(bytes) : NULL;
 }
 
-bool tn_argument_init(tn_argument *a, const tn_func *f, uint32_t i, const int64_t sym[], tn_rng *rng)
+/* Without memory. */
+static bool measure(tn_argument *a, const tn_func *f, const tn_buffer *b, const int64_t sym[])
 {
-    const tn_buffer *b = &f->buffer[f->param[i]];
     const tn_expr *dim[TN_LAYOUT_MAX_AXES];
     *a = (tn_argument){.buffer = b, .n = tn_layout_naxis(b->layout, b->ndim), .count = 1};
     tn_layout_dims(f->pool, b->layout, b->ndim, b->dim, dim);
@@ -76,12 +76,58 @@ bool tn_argument_init(tn_argument *a, const tn_func *f, uint32_t i, const int64_
         if (!tn_func_value(f, dim[d], sym, &a->dim[d]) || a->dim[d] < 0 ||
             !tn_size_mul(a->count, (size_t)a->dim[d], &a->count))
             return false;
-    if (!tn_size_mul(a->count, tn_dtype_bytes(b->dtype), &a->bytes))
+    return tn_size_mul(a->count, tn_dtype_bytes(b->dtype), &a->bytes);
+}
+
+bool tn_argument_init(tn_argument *a, const tn_func *f, uint32_t i, const int64_t sym[], tn_rng *rng)
+{
+    if (!measure(a, f, &f->buffer[f->param[i]], sym))
         return false;
     a->at = room_for(a);
-    if (a->at && !b->written)
+    if (a->at && !a->buffer->written)
         fill(a, rng);
     return a->at != NULL;
+}
+
+/* The place of an element by its logical index. */
+static size_t place_of(const tn_argument *a, const int64_t index[])
+{
+    const tn_layout *l = a->buffer->layout;
+    int64_t left[TN_LAYOUT_MAX_DIMS];
+    size_t place = 0, apart = 1;
+    memcpy(left, index, (size_t)a->buffer->ndim * sizeof *left);
+    for (int k = a->n - 1; k >= 0; k--) {
+        int64_t *d = &left[l ? l->axis[k].dim : k],
+                factor = l && l->axis[k].factor ? l->axis[k].factor : a->dim[k];
+        place += (size_t)(*d % factor) * apart;
+        *d /= factor;
+        apart *= (size_t)a->dim[k];
+    }
+    return place;
+}
+
+bool tn_argument_as(const tn_argument *a, const tn_func *f, uint32_t i, const int64_t sym[], tn_argument *out)
+{
+    tn_buffer given = f->buffer[f->param[i]];
+    tn_argument from; /* a, of the dimensions that the schedule has left */
+    given.layout = given.given;
+    if (!measure(out, f, &f->buffer[f->param[i]], sym) || !measure(&from, f, &given, sym) ||
+        from.bytes != a->bytes)
+        return false;
+    out->at = room_for(out);
+    if (!out->at)
+        return false;
+    memset(out->at, 0, out->bytes);
+    int64_t index[TN_LAYOUT_MAX_DIMS] = {0};
+    size_t size = tn_dtype_bytes(given.dtype), count = 1;
+    for (int d = 0; d < given.ndim; d++)
+        count *= (size_t)from.logical[d];
+    for (size_t k = 0; k < count; k++) {
+        memcpy(out->at + place_of(out, index) * size, a->at + place_of(&from, index) * size, size);
+        for (int d = given.ndim - 1; d >= 0 && ++index[d] == from.logical[d]; d--)
+            index[d] = 0;
+    }
+    return true;
 }
 
 bool tn_argument_dense(tn_argument *a, const tn_buffer *b, int n, const int64_t dim[], tn_rng *rng)

@@ -21,6 +21,9 @@ TN_WARN_UNUSED bool tn_argument_init(tn_argument *a, const tn_func *f, uint32_t 
 /* A row-major tensor of b's dtype and these extents, random as above; rng NULL: zeros. b is kept. */
 TN_WARN_UNUSED bool tn_argument_dense(tn_argument *a, const tn_buffer *b, int n, const int64_t dim[],
                                       tn_rng *rng);
+/* a, which is a constant, as parameter i of f has it, whose schedule has laid it out; 0 in cells that this adds. */
+TN_WARN_UNUSED bool tn_argument_as(const tn_argument *a, const tn_func *f, uint32_t i, const int64_t sym[],
+                                   tn_argument *out);
 void tn_argument_deinit(tn_argument *a);
 /* As much memory again, with the same contents. NULL: memory is exhausted. */
 unsigned char *tn_argument_copy(const tn_argument *a);

@@ -5,7 +5,8 @@
  * A candidate is a trace for a function of a table. Workers, child processes that are copies of this one, apply the
  * trace, compile the loops into themselves and run them, so that a candidate that crashes or does not end costs one
  * trial. Of two workers one compiles while the other one times: only one times at a time. Where that disturbs the times
- * (tn_measurer_probe), who times waits until nobody compiles.
+ * (tn_measurer_probe), who times waits until nobody compiles. Constants are not in the caches when a kernel begins, and
+ * lie as the schedule says before it is timed.
  *
  *     tn_measurer *m = tn_measurer_new(&options, n, workload);
  *     while (there are candidates or trials under way)
@@ -21,9 +22,7 @@
 typedef struct tn_workload {
     const tn_func *func; /* blocks; it and its context stay as they are while the measurer lives */
     const int64_t *sym;  /* of its symbols; NULL: there are none */
-    const bool
-        *constant; /* by parameter: inputs that are not in the caches when the kernel begins; NULL: none */
-    double operations; /* of a call, roughly: what takes long is not interpreted to learn what is right */
+    double operations;   /* of a call, roughly: what takes long is not interpreted to learn what is right */
 } tn_workload;
 
 typedef struct tn_measure_options {

@@ -45,6 +45,7 @@ typedef struct job {
     tn_ctx ctx;
     tn_arena arena;
     tn_pool pool;
+    void **copy;   /* as the memory's, of constants as the schedule has them */
     bool apart;    /* as it was when the job began */
     uint32_t held; /* bits: compiling[], and TIMING */
     tn_trial *out;
@@ -155,7 +156,7 @@ static uint32_t copies_for(const job *j, const memory *m)
 {
     uint64_t bytes = 0, most = 2 * j->w->setup->o.machine->l2_bytes;
     for (uint32_t i = 0; i < j->load->func->n_param; i++)
-        if (j->load->constant && j->load->constant[i])
+        if (m->arg[i].buffer->constant)
             bytes += m->arg[i].bytes;
     uint64_t n = bytes ? (most + bytes - 1) / bytes : 1;
     return n < 1 ? 1 : n > MAX_COPIES ? MAX_COPIES : (uint32_t)n;
@@ -177,7 +178,7 @@ static bool make_arguments(job *j, memory *m)
     m->copy = tn_alloc_array((size_t)n * m->n_copy, sizeof *m->copy);
     for (uint32_t c = 0; c < m->n_copy; c++)
         for (uint32_t i = 0; i < n; i++) {
-            bool again = c > 0 && j->load->constant && j->load->constant[i];
+            bool again = c > 0 && m->arg[i].buffer->constant;
             m->copy[c * n + i] = again ? tn_argument_copy(&m->arg[i]) : m->arg[i].at;
             if (!m->copy[c * n + i])
                 return false;
@@ -206,6 +207,22 @@ static bool prepare(job *j)
     tn_heap_free(&m->heap);
     m->ready = false;
     return fail(j, TN_TRIAL_CRASHED, "its arguments do not fit into memory");
+}
+
+/* Constants in the layouts that the schedule gives them; in the job's heap. */
+static bool lay_out(job *j, const tn_func *f)
+{
+    const memory *m = &j->w->memory;
+    uint32_t n = f->n_param;
+    j->copy = tn_arena_copy(&j->arena, m->copy, (size_t)n * m->n_copy * sizeof *m->copy, 8);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t c = 0; c < m->n_copy && f->buffer[f->param[i]].laid_out; c++) {
+            tn_argument a;
+            if (!tn_argument_as(&m->arg[i], f, i, j->load->sym, &a))
+                return fail(j, TN_TRIAL_CRASHED, "its constants do not fit into memory");
+            j->copy[(size_t)c * n + i] = a.at;
+        }
+    return true;
 }
 
 static bool run(job *j, const code *c, void **arg)
@@ -298,7 +315,7 @@ static bool time_runs(job *j, const code *c)
     double *took = TN_NEW_N(&j->arena, double, MAX_RUNS), least = 0, begin = tn_now();
     do {
         double from = tn_now();
-        if (!run(j, c, &m->copy[(size_t)(n % m->n_copy) * n_param]))
+        if (!run(j, c, &j->copy[(size_t)(n % m->n_copy) * n_param]))
             return false;
         took[n] = tn_now() - from;
         least = n == 0 || took[n] < least ? took[n] : least;
@@ -325,7 +342,7 @@ static bool time_it(job *j, const code *c)
     if (check)
         spoil_outputs(&j->w->memory, j->load->func->n_param);
     double from = tn_now();
-    if (!run(j, c, j->w->memory.copy)) /* faults the pages in */
+    if (!run(j, c, j->copy)) /* faults the pages in */
         return false;
     double first = tn_now() - from;
     if (check && !is_right(j) && j->out->fate != TN_TRIAL_WRONG)
@@ -401,7 +418,7 @@ static void do_job(void *user)
     begin(j);
     begin_compiling(j);
     tn_func *f = apply(j);
-    if (!f || !prepare(j) || (j->head->flags & TN_JOB_CHECK && !expect(j)))
+    if (!f || !prepare(j) || (j->head->flags & TN_JOB_CHECK && !expect(j)) || !lay_out(j, f))
         return;
     double from = tn_now();
     bool ok = compile(j, f, j->w->setup->o.threads, &c);

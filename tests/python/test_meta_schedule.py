@@ -384,7 +384,6 @@ class Spaces(Case):
         for made, error, said in (
                 (lambda: ms.schedule_rule.CrossThreadReduction, tenon.UnsupportedError, "it is for GPUs, and this target is a CPU"),
                 (lambda: ms.postproc.VerifyGPUCode, tenon.UnsupportedError, "it is for GPUs"),
-                (lambda: ms.postproc.RewriteLayout, tenon.UnsupportedError, "before a search"),
                 (lambda: ms.mutator.MutateThreadBinding, tenon.UnsupportedError, "it is for GPUs"),
                 (lambda: tenon.tune(tir.Schedule(matmul()), mutators=[(print, -1)], no_records=True), tenon.CompileError, "E197"),
                 (lambda: ms.schedule_rule.Nonsense, AttributeError, "Nonsense"),

@@ -431,7 +431,7 @@ static void parts_are_left_alone(void **state)
     assert_string_equal(tenon_messages(t), "");
     while (tenon_part_name((size_t)parts, &doc))
         parts += *doc != 0;
-    assert_int_equal(parts, 8);
+    assert_int_equal(parts, 9);
     tenon_free(t);
 }
 
@@ -634,7 +634,7 @@ static void words_that_are_no_parts_are_refused(void **state)
         tenon *t = tenon_new();
         assert_int_equal(search_by(t, bad[i], &n), 1);
         assert_non_null(
-            strstr(tenon_messages(t), "way, inline, tile, rfactor, location, parallel, unroll, own"));
+            strstr(tenon_messages(t), "way, inline, tile, layout, rfactor, location, parallel, unroll, own"));
         assert_non_null(strstr(tenon_messages(t), "[driver-E190]"));
         tenon_free(t);
     }

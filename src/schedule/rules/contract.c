@@ -440,7 +440,7 @@ static void pick_rows(derive *d, plan *p)
 static bool make_plan(derive *d, plan *p)
 {
     *p = (plan){.d = d, .border = -1};
-    if (!read_block(d, &p->x))
+    if (!read_block(d, &p->x) || !rule_pick_panels(d, &p->x))
         return false;
     p->t = rule_choose(d, &p->x, NULL);
     if (p->t.efficiency > 0 && p->t.u >= 0)

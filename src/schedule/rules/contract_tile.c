@@ -202,10 +202,9 @@ static void try_sizes(const derive *d, const contraction *x, choice t, int of_ro
     }
 }
 
-/* Lanes of so many elements as the axis has, if it has fewer than a vector. */
-static uint16_t lanes_of(const derive *d, const contraction *x, int axis)
+int rule_lanes_along(const derive *d, const contraction *x, int axis)
 {
-    uint16_t n = rule_lanes(d->m, rule_target(x->f, x->block)->dtype);
+    int n = rule_lanes(d->m, rule_target(x->f, x->block)->dtype);
     while (x->extent[axis] > 0 && n / 2 >= x->extent[axis] && n > 2)
         n /= 2;
     return n;
@@ -229,7 +228,7 @@ static bool suits_pack(const derive *d, const contraction *x, const choice *t)
 /* Those with lanes along axis v; rows: as rule_choose. */
 static void choose_with(const derive *d, const contraction *x, int v, const choice *rows, choice *best)
 {
-    choice t = {.v = v, .lanes = lanes_of(d, x, v), .pack = rule_pack_view(x, v)};
+    choice t = {.v = v, .lanes = (uint16_t)rule_lanes_along(d, x, v), .pack = rule_pack_view(x, v)};
     if (!suits_lanes(d, x, v, t.pack))
         return;
     for (t.u = x->n_spatial - 1; t.u >= -1; t.u--) {

@@ -86,6 +86,11 @@ typedef struct choice {
 choice rule_choose(const derive *d, const contraction *x, const choice *of);
 /* The best one with lanes along axis v. */
 choice rule_choose_lanes(const derive *d, const contraction *x, int v);
+/* Lanes of a vector along the axis: as many as the axis has elements, if it has fewer. */
+int rule_lanes_along(const derive *d, const contraction *x, int axis);
+/* Asks which layout constants have, gives it to them, and reads the contraction anew (contract_layout.c). False: a pick
+ * or a step is refused. */
+bool rule_pick_panels(derive *d, contraction *x);
 /* The view that may be copied for lanes along v (contract_pack.c), or -1. */
 int rule_pack_view(const contraction *x, int v);
 /* The copy, at the beginning of each turn of the loop. */

@@ -275,6 +275,28 @@ static tile pick_tile(derive *d, gemm *g)
     return t;
 }
 
+/* Constant weights in panels of as many columns as a tile has: then it reads one stream of memory. By default they lie
+ * as they are, unless rows of them are apart and do not fit into L2. */
+static void pick_panel(derive *d, gemm *g, const tn_stmt *block, const tile *t)
+{
+    weight_search w = weight_of(d->s->func, block);
+    const tn_buffer *b = &d->s->func->buffer[w.load->u.load.buffer];
+    int64_t width = (int64_t)t->nv * g->lanes, candidate[2] = {g->panel, width};
+    int dim = 0;
+    if (!b->constant || g->group > 1 || g->filled || g->panel == width || g->columns < width || !dv_ok(d))
+        return;
+    if (g->panel == 0 && (uint64_t)(g->columns * g->k) * g->bytes > d->m->l2_bytes) {
+        candidate[0] = width;
+        candidate[1] = 0;
+    }
+    if (dv_pick(d, g->block, "panel", 2, candidate) != width)
+        return;
+    while (w.load->src[dim] != w.column)
+        dim++;
+    rule_panels(d, b->name, b->ndim, dim, width);
+    g->panel = width;
+}
+
 bool rule_gemm_rows(derive *d, rule_rows *out)
 {
     if (!rule_gemm_matches(d->s->func, d->m))
@@ -303,6 +325,7 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
         return d.v;
     }
     tile t = pick_tile(&d, &g);
+    pick_panel(&d, &g, b, &t);
     if (!dv_ok(&d))
         return d.v;
     predict(&d, &g, &t);

@@ -378,6 +378,8 @@ tn_verdict rule_sketch(tn_sched *s, const tn_machine *m)
     if (!dv_ok(&d) || !find_anchor(s->func, m, &k.x))
         return dv_ok(&d) ? TN_REJECT_NEST : d.v;
     cut_into_parts(&k);
+    if (!dv_ok(&d) || !rule_pick_panels(&d, &k.x))
+        return dv_ok(&d) ? TN_REJECT_NEST : d.v;
     int n = rule_blocks(s->func, b), at = 0;
     bool last = true;
     for (int i = 0; i < n; i++) {

@@ -21,7 +21,7 @@ class Postproc:
     @staticmethod
     def create(kind: str) -> "List[Postproc]":
         _rows.of_cpu("postprocessors", kind)
-        return [RewriteParallelVectorizeUnroll(), RewriteReductionBlock(), RewriteTensorize()]
+        return [RewriteParallelVectorizeUnroll(), RewriteReductionBlock(), RewriteTensorize(), RewriteLayout()]
 
 
 class RewriteParallelVectorizeUnroll(Postproc):
@@ -36,6 +36,10 @@ class RewriteTensorize(Postproc):
     """Who wants a unit of the machine says so by the step tensorize."""
 
     row = Row((), {"vectorize_init_loop": (False,)})
+
+
+class RewriteLayout(Postproc):
+    """Sketches choose how constants lie in memory. Without it they stay as they are (part "layout" is fixed)."""
 
 
 class DisallowDynamicLoop(Postproc):
@@ -82,8 +86,7 @@ def _answered(postproc: Any) -> Callable[[Schedule], bool]:
 
 _OTHERS: Dict[str, str] = {
     "RewriteCooperativeFetch": _rows.GPU, "RewriteUnboundBlock": _rows.GPU, "VerifyGPUCode": _rows.GPU,
-    "DisallowAsyncStridedMemCopy": _rows.GPU, "VerifyVTCMLimit": "it is for Hexagon",
-    "RewriteLayout": "constants have the layout that the compiler gives them before a search"}
+    "DisallowAsyncStridedMemCopy": _rows.GPU, "VerifyVTCMLimit": "it is for Hexagon"}
 
 
 def __getattr__(name: str) -> Any:

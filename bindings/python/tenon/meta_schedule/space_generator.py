@@ -48,6 +48,8 @@ class SpaceGenerator:
             if isinstance(x, (schedule_rule.PyScheduleRule, postproc.PyPostproc, mutator.PyMutator)):
                 x._initialize_with_tune_context(TuneContext(target))
         fixed, rules = self._sketches()
+        if not any(isinstance(x, postproc.RewriteLayout) for x in self.postprocs):
+            fixed = [*fixed, "layout"]
         return {"fixed": fixed or None, "rules": rules or None, "postprocs": postproc.functions(self.postprocs) or None,
                 "odds": None if self.mutator_probs is None else mutator.odds(self.mutator_probs),
                 "mutators": mutator.own(self.mutator_probs or {}) or None}
