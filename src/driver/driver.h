@@ -259,16 +259,11 @@ typedef struct tn_build_task {
 } tn_build_task;
 size_t tn_tasks_find(tn_build *b, tn_build_task **out);
 
-/* records.c: schedules that were found before, in files. The user's own file, $TENON_RECORDS or tenon/records.jsonl in
- * the data folder; false: there is none. */
+/* records.c, records_place.c: schedules that were found before, in files (records.h). The user's own file,
+ * $TENON_RECORDS or tenon/records.jsonl in the data folder; false: there is none. */
 enum { TN_RECORDS_PATH = 4096 };
 bool tn_records_home(char out[TN_RECORDS_PATH]);
-/* Where records lie: in a plain file, or in the pair of files of MetaSchedule where the path is that of a folder, or
- * ends with `/`. Texts are the context's. */
-typedef struct tn_record_place {
-    const char *records, *workloads; /* paths; workloads NULL: a plain file */
-} tn_record_place;
-tn_record_place tn_record_place_of(tn_ctx *ctx, const char *path);
+bool tn_records_exist(tn_ctx *ctx, const char *path);
 /* driver-E160 of the severity; machine NULL: the records of all. */
 TN_WARN_UNUSED tn_status tn_records_read(tn_ctx *ctx, const char *path, tn_records *r, const char *machine,
                                          enum tn_severity severity);
