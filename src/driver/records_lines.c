@@ -108,7 +108,7 @@ static int add_text(int fd, const char *text, size_t n)
 static void print_plain(uint32_t n, const tn_record *r, tn_buf *lines)
 {
     for (uint32_t i = 0; i < n; i++)
-        tn_record_print(&r[i], lines);
+        tn_record_print_line(&r[i], lines);
 }
 
 /* Records with the numbers of their workloads' lines; known: the end of a line, and the workloads that there are,

@@ -54,6 +54,19 @@ void tn_record_print(const tn_record *r, tn_buf *out)
     tn_buf_str(out, "}\n");
 }
 
+static const char plain_begin[] = "{\"tenon\": ";
+
+void tn_record_print_line(const tn_record *r, tn_buf *out)
+{
+    const size_t k = sizeof plain_begin - 1;
+    if (!r->line || strncmp(r->line, plain_begin, k) != 0 || strpbrk(r->line, "\r\n")) {
+        tn_record_print(r, out);
+        return;
+    }
+    tn_buf_str(out, r->line);
+    tn_buf_char(out, '\n');
+}
+
 /* NULL: there is no such text, or it has characters that steer a terminal; `lines`: it may have several lines. */
 static const char *text_of(const tn_json *line, const char *key, bool lines, tn_arena *arena)
 {
@@ -187,7 +200,7 @@ static bool is_cut_pair(const char *line, size_t n)
 /* A line whose writer was ended: no JSON, but the beginning of a record or of a log's line. */
 static bool is_cut(const char *line, size_t n)
 {
-    static const char *const first_key[] = {"{\"tenon\": ", "{\"input\": ", "{\"i\": "};
+    static const char *const first_key[] = {plain_begin, "{\"input\": ", "{\"i\": "};
     bool any = is_cut_pair(line, n);
     for (size_t i = 0; i < sizeof first_key / sizeof *first_key && !any; i++) {
         size_t k = strlen(first_key[i]);
@@ -217,10 +230,9 @@ static void pass_over(tn_records *r, const tn_json *root, const char *line, size
 /* What was added right behind a line that is cut short, as `cat` does. */
 static const char *behind_cut(const char *line, size_t n)
 {
-    static const char begin[] = "{\"tenon\": ";
-    const size_t k = sizeof begin - 1;
+    const size_t k = sizeof plain_begin - 1;
     for (size_t i = n > k ? n - k : 0; i > 0; i--)
-        if (memcmp(line + i, begin, k) == 0)
+        if (memcmp(line + i, plain_begin, k) == 0)
             return line + i;
     return NULL;
 }

@@ -53,6 +53,8 @@ typedef struct tn_record_workload { /* a line of the first file of that pair */
 const char *tn_record_machine(const tn_machine *m, tn_arena *arena);
 /* One line, with its end. */
 void tn_record_print(const tn_record *r, tn_buf *out);
+/* The same, but as it was read where that was a plain line: with keys that this version does not know. */
+void tn_record_print_line(const tn_record *r, tn_buf *out);
 
 typedef struct tn_records {
     tn_arena arena; /* of all texts */
