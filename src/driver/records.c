@@ -42,7 +42,7 @@ void tn_records_take_home(tn_build *b)
     if (!tn_records_home(path))
         return;
     const tn_record_place p = tn_record_place_of(b->ctx, path);
-    if (!is_readable(p.records))
+    if (!is_readable(p.records) && !(p.earlier && is_readable(p.earlier)))
         return;
     prepare(b);
     (void)!tn_records_read(b->ctx, path, &b->records, machine_of(b), TN_WARNING);

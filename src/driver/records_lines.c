@@ -1,7 +1,7 @@
 /* Records as lines of JSON, in one file or in the pair of files of MetaSchedule (tune/record.h, tune/database.h).
  *
- * Lines are added by one write under a lock of the file, so a writer that ends at any moment leaves a sound file behind;
- * pruning writes a new file, which takes the place of the old one. */
+ * Lines are added by one write under a lock of the file, so a writer that ends at any moment leaves a sound
+ * file behind; pruning writes a new file, which takes the place of the old one. */
 #include "driver/records.h"
 
 #include "tune/database.h"
@@ -65,14 +65,13 @@ static int lock_whole(int fd)
 
 static void close_file(tn_resource *r) { close((int)r->n); }
 
-/* Opens and locks the file that is at the path now: another one may take its place while the lock is waited
- * for. The end of *out closes it. 0 or errno. */
-static int open_locked(const char *path, tn_resource **out)
+/* The file that is at the path now: another one may take its place while the lock is waited for. */
+int tn_record_lock(const char *path, int flags, tn_resource **out)
 {
     for (;;) {
         struct stat mine, there;
         *out = tn_resource_new(close_file);
-        int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666), error = fd < 0 ? errno : 0;
+        int fd = open(path, flags | O_CLOEXEC, 0666), error = fd < 0 ? errno : 0;
         (*out)->n = (size_t)fd;
         (*out)->at = fd < 0 ? NULL : *out;
         error = error ? error : lock_whole(fd);
@@ -82,6 +81,11 @@ static int open_locked(const char *path, tn_resource **out)
             return 0;
         tn_resource_end(*out);
     }
+}
+
+static int open_locked(const char *path, tn_resource **out)
+{
+    return tn_record_lock(path, O_RDWR | O_APPEND | O_CREAT, out);
 }
 
 /* Does the file end inside of a line, whose writer was ended? */

@@ -9,16 +9,61 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define OWN "records.db"
+#define EARLIER "records.jsonl" /* what versions before the database kept */
+
 bool tn_records_home(char out[TN_RECORDS_PATH])
 {
     const char *given = getenv("TENON_RECORDS");
     if (!given || !*given)
-        return tn_data_path("records.jsonl", out, TN_RECORDS_PATH);
+        return tn_data_path(OWN, out, TN_RECORDS_PATH);
     bool off = strcmp(given, "off") == 0 || strcmp(given, "0") == 0;
     return !off && (size_t)snprintf(out, TN_RECORDS_PATH, "%s", given) < TN_RECORDS_PATH;
 }
 
 /* ---- forms ---- */
+
+static const char *name_in(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool stat_folder(const char *path, struct stat *out)
+{
+    char folder[TN_RECORDS_PATH];
+    return (size_t)snprintf(folder, sizeof folder, "%.*s.", (int)(name_in(path) - path), path) <
+               sizeof folder &&
+           stat(folder, out) == 0;
+}
+
+/* The database in the data folder, in whatever way its path is written: the lines beside it must not be forgotten. */
+static bool is_own(const char *path)
+{
+    char own[TN_RECORDS_PATH];
+    struct stat a, b;
+    if (strcmp(name_in(path), OWN) != 0 || !tn_data_path(OWN, own, sizeof own))
+        return false;
+    return strcmp(path, own) == 0 ||
+           (stat_folder(path, &a) && stat_folder(own, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev);
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), k = strlen(end);
+    return n > k && strcmp(name + n - k, end) == 0;
+}
+
+static bool is_database(tn_ctx *ctx, const char *path)
+{
+    struct stat s;
+    bool there = stat(path, &s) == 0;
+    if (there && !S_ISREG(s.st_mode))
+        return false;
+    if (there && s.st_size > 0)
+        return tn_record_database_is(ctx, path);
+    return ends_with(path, ".db") || ends_with(path, ".sqlite") || ends_with(path, ".sqlite3");
+}
 
 tn_record_place tn_record_place_of(tn_ctx *ctx, const char *path)
 {
@@ -31,10 +76,19 @@ tn_record_place tn_record_place_of(tn_ctx *ctx, const char *path)
             .form = &tn_record_pair,
             .records = tn_arena_printf(&ctx->arena, "%s%s" TN_DATABASE_RECORDS, path, join),
             .workloads = tn_arena_printf(&ctx->arena, "%s%s" TN_DATABASE_WORKLOADS, path, join)};
-    return (tn_record_place){.form = &tn_record_lines, .records = path};
+    if (is_own(path))
+        return (tn_record_place){
+            .form = &tn_record_database,
+            .records = path,
+            .earlier = tn_arena_printf(&ctx->arena, "%.*s" EARLIER, (int)(name_in(path) - path), path)};
+    return (tn_record_place){.form = is_database(ctx, path) ? &tn_record_database : &tn_record_lines,
+                             .records = path};
 }
 
-bool tn_record_place_exists(const tn_record_place *p) { return access(p->records, F_OK) == 0; }
+bool tn_record_place_exists(const tn_record_place *p)
+{
+    return access(p->records, F_OK) == 0 || (p->earlier && access(p->earlier, F_OK) == 0);
+}
 
 bool tn_records_exist(tn_ctx *ctx, const char *path)
 {

@@ -237,7 +237,8 @@ static const char *behind_cut(const char *line, size_t n)
     return NULL;
 }
 
-static const char *parse_line(tn_records *r, const char *line, size_t n, const char *machine, uint32_t number)
+const char *tn_records_parse_line(tn_records *r, const char *line, size_t n, const char *machine,
+                                  uint32_t number)
 {
     tn_json_doc doc = tn_json_read(line, n);
     uint32_t format = 0;
@@ -249,7 +250,7 @@ static const char *parse_line(tn_records *r, const char *line, size_t n, const c
                                                                   : tn_json_find(doc.root, "record");
     const char *next = doc.root ? NULL : behind_cut(line, n);
     if (next && is_cut(line, n))
-        wrong = parse_line(r, next, n - (size_t)(next - line), machine, number);
+        wrong = tn_records_parse_line(r, next, n - (size_t)(next - line), machine, number);
     else if (!doc.root)
         wrong = is_cut(line, n) ? NULL : doc.error;
     else if (is_log && !record)
@@ -285,7 +286,7 @@ const char *tn_records_parse(tn_records *r, const char *text, size_t n, const ch
         const char *end = memchr(text + i, '\n', n - i);
         size_t k = end ? (size_t)(end - text) - i : n - i;
         bool other = machine && is_of_another(text + i, k, machine);
-        const char *wrong = k && !other ? parse_line(r, text + i, k, machine, line) : NULL;
+        const char *wrong = k && !other ? tn_records_parse_line(r, text + i, k, machine, line) : NULL;
         if (wrong && !first) {
             first = wrong;
             *out_line = line;
