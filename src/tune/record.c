@@ -240,7 +240,8 @@ static const char *behind_cut(const char *line, size_t n)
 const char *tn_records_parse_line(tn_records *r, const char *line, size_t n, const char *machine,
                                   uint32_t number)
 {
-    tn_json_doc doc = tn_json_read(line, n);
+    tn_resource *held;
+    tn_json_doc doc = tn_database_json(line, n, &held);
     uint32_t format = 0;
     tn_record x;
     const char *wrong = NULL;
@@ -265,7 +266,7 @@ const char *tn_records_parse_line(tn_records *r, const char *line, size_t n, con
         x.line = tn_arena_strndup(&r->arena, line, n);
         add(r, &x);
     }
-    tn_json_free(&doc);
+    tn_resource_end(held);
     return wrong;
 }
 
