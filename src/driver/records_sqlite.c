@@ -398,6 +398,8 @@ static tn_status begin(const tn_record_place *p, database *d)
 {
     bool is_new;
     TN_TRY(open_database(d));
+    if (sqlite3_db_readonly(d->sql, "main") == 1) /* then what follows would only begin to read */
+        return fail(d, SQLITE_READONLY);
     TN_TRY(run(d, "BEGIN IMMEDIATE"));
     TN_TRY(look(d, &is_new));
     if (is_new)
@@ -409,7 +411,8 @@ static tn_status append(tn_ctx *ctx, const tn_record_place *p, uint32_t n, const
 {
     database *d = new_database(ctx, p->records, TN_ERROR, true);
     tn_status st = begin(p, d);
-    st = st == TN_OK ? add_rows(d, n, r) : st;
+    if (st == TN_OK) /* of none, it shows whether there can be a journal */
+        st = n ? add_rows(d, n, r) : run(d, "PRAGMA user_version = " TEXT(FORMAT));
     st = st == TN_OK ? run(d, "COMMIT") : st;
     free_database(d);
     return st;

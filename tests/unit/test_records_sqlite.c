@@ -348,6 +348,36 @@ static void others_are_refused(void **state)
          "absent/a.db: error: cannot write the file: No such file or directory [base-E003]");
 }
 
+/* Before a search begins: neither a file nor a folder that cannot be written to. */
+static void what_cannot_be_written_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        mode_t file, folder;
+        bool sound;
+    } all[] = {{0666, 0777, true}, {0444, 0777, false}, {0666, 0755, false}};
+    assert_int_equal(chmod(".", 0755), 0);
+    assert_int_equal(mkdir("in", 0755), 0);
+    append_one("in/a.db", one);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        int status;
+        assert_int_equal(chmod("in/a.db", all[i].file), 0);
+        assert_int_equal(chmod("in", all[i].folder), 0);
+        pid_t child = fork();
+        if (!child) { /* as somebody to whom the file does not belong */
+            tn_ctx ctx;
+            if (setgid(65534) || setuid(65534))
+                _exit(2);
+            tn_ctx_init(&ctx);
+            bool sound = tn_records_append(&ctx, "in/a.db", 0, NULL) == TN_OK;
+            _exit(sound != all[i].sound || (!sound && strcmp(ctx.diag[0].id, "base-E003") != 0) ||
+                  count_of("in/a.db") != 1);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2));
+    }
+}
+
 /* What a schema may do on its own is not done. */
 static void triggers_do_not_run(void **state)
 {
@@ -681,6 +711,7 @@ int main(void)
         TEST(keys_of_later_versions_stay),
         TEST(the_slow_ones_are_pruned),
         TEST(others_are_refused),
+        TEST(what_cannot_be_written_is_told),
         TEST(triggers_do_not_run),
         TEST(damage_is_told),
         TEST(earlier_lines_are_taken_over),
