@@ -16,18 +16,25 @@ set_target_properties(tenon_host PROPERTIES
 target_link_libraries(tenon_host PUBLIC tenon_runtime PRIVATE tn_flags Threads::Threads m ${CMAKE_DL_LIBS})
 target_link_options(tenon_host PRIVATE
     -Wl,--gc-sections -Wl,-Bsymbolic-functions -Wl,--version-script,${CMAKE_BINARY_DIR}/host.map)
+
+# For wheels: what a library needs of the system is carried beside it, because Debian's static libraries are not made for
+# shared objects.
+function(tn_carry target folder)
+    target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
+    install(CODE "execute_process(COMMAND ${CMAKE_COMMAND} -DFILE=$<TARGET_FILE:${target}>
+        -DFOLDER=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}
+        -P ${CMAKE_SOURCE_DIR}/cmake/carry.cmake COMMAND_ERROR_IS_FATAL ANY)" COMPONENT python)
+endfunction()
+
 # libtenon-image.so: decoders of pictures and the libraries that they need, opened by models that decode some.
 add_library(tenon_image MODULE $<TARGET_OBJECTS:tn_picture>)
 set_target_properties(tenon_image PROPERTIES
     OUTPUT_NAME tenon-image LINKER_LANGUAGE C LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/tenon)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/image.map CONTENT "{ global: tenon_image; local: *; };\n" @ONLY)
 target_link_libraries(tenon_image PRIVATE tn_flags PkgConfig::PICTURES PkgConfig::IMAGES m)
-if(TENON_WHEEL) # Debian's static libraries are not made for shared objects
+if(TENON_WHEEL)
     set_target_properties(tenon_image PROPERTIES INSTALL_RPATH "$ORIGIN")
-    target_link_options(tenon_image PRIVATE -Wl,--disable-new-dtags)
-    install(CODE "execute_process(COMMAND ${CMAKE_COMMAND} -DFILE=$<TARGET_FILE:tenon_image>
-        -DFOLDER=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/tenon/lib/tenon
-        -P ${CMAKE_SOURCE_DIR}/cmake/carry.cmake COMMAND_ERROR_IS_FATAL ANY)" COMPONENT python)
+    tn_carry(tenon_image tenon/lib/tenon)
 endif()
 target_link_options(tenon_image PRIVATE
     -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,--version-script,${CMAKE_BINARY_DIR}/image.map)

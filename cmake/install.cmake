@@ -15,7 +15,7 @@ add_library(tenon_compiler SHARED ${objects})
 set_target_properties(tenon_compiler PROPERTIES
     OUTPUT_NAME tenon LINKER_LANGUAGE C SOVERSION 0 INSTALL_RPATH "$ORIGIN"
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/tenon.map)
-target_link_libraries(tenon_compiler PUBLIC tenon_runtime tenon_host PRIVATE tn_flags PkgConfig::ZLIB Threads::Threads m ${CMAKE_DL_LIBS})
+target_link_libraries(tenon_compiler PUBLIC tenon_runtime tenon_host PRIVATE tn_flags PkgConfig::ZLIB PkgConfig::SQLITE Threads::Threads m ${CMAKE_DL_LIBS})
 target_link_options(tenon_compiler PRIVATE
     -Wl,--gc-sections -Wl,--version-script,${CMAKE_SOURCE_DIR}/cmake/tenon.map)
 install(TARGETS tenon_compiler LIBRARY DESTINATION lib)

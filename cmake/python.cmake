@@ -38,6 +38,9 @@ endforeach()
 # What `pip install` takes: the extension and, beside it, libraries in the folders where they look for each other.
 install(TARGETS tenon_python LIBRARY DESTINATION tenon COMPONENT python)
 install(TARGETS tenon_compiler tenon_runtime tenon_host LIBRARY DESTINATION tenon/lib COMPONENT python NAMELINK_SKIP)
+if(TENON_WHEEL)
+    tn_carry(tenon_compiler tenon/lib) # SQLite
+endif()
 install(TARGETS tenon_image LIBRARY DESTINATION tenon/lib/tenon COMPONENT python)
 install(TARGETS tenon_bundle ARCHIVE DESTINATION tenon/lib/tenon COMPONENT python)
 if(TARGET tn_codegen_llvm)

@@ -125,11 +125,11 @@ typedef struct tenon_mutator {
 
 typedef struct tenon_tune_options { /* NULL for one: all members are zero */
     size_t size;                    /* sizeof(tenon_tune_options) */
-    const char *records; /* file that what is found is added to, a line each, or a folder; NULL: none */
-    const char *prior;   /* file or folder of records that are tried first, besides `records`; NULL: none */
-    const char *tasks;   /* "all", "0,3-5,7-", or parts of names; NULL: all */
-    const char *tuner;   /* tenon_tuner_name; NULL: the first of them */
-    uint32_t trials;     /* of all tasks together; 0: 64 for each */
+    const char *records;            /* file or folder that what is found is added to; NULL: none */
+    const char *prior; /* file or folder of records that are tried first, besides `records`; NULL: none */
+    const char *tasks; /* "all", "0,3-5,7-", or parts of names; NULL: all */
+    const char *tuner; /* tenon_tuner_name; NULL: the first of them */
+    uint32_t trials;   /* of all tasks together; 0: 64 for each */
     uint32_t early_stopping; /* a task ends after so many trials without a gain; 0: never */
     int evenly;     /* 1: all tasks have the same number of trials; 0: most go where most is to be gained */
     double seconds; /* the search ends after that; 0: no limit */
@@ -241,11 +241,14 @@ int tenon_tune_template(tenon *t, const char *name, tenon_template_fn *make, voi
 
 /* ---- records ----
  *
- * A path that is a folder's, or ends with `/`, stands everywhere for the pair of files that MetaSchedule keeps records
- * in, database_workload.json and database_tuning_record.json. */
+ * A file has a record a line, or is a database of SQLite: one that is there shows it by its content, a new one by its
+ * name, which ends with .db, .sqlite or .sqlite3. A path that is a folder's, or ends with `/`, stands
+ * everywhere for the pair of files that MetaSchedule keeps records in, database_workload.json and
+ * database_tuning_record.json. */
 
-/* The records of a file, in its order. path NULL: the user's own, $TENON_RECORDS, or tenon/records.jsonl in
- * $XDG_DATA_HOME (~/.local/share); none where there is no such file. */
+/* The records of a file, in its order. path NULL: the user's own, $TENON_RECORDS, or the database tenon/records.db in
+ * $XDG_DATA_HOME (~/.local/share); none where there is no such file. Until somebody writes to that database,
+ * its records are those of tenon/records.jsonl, which earlier versions kept. */
 int tenon_records_list(tenon *t, const char *path, uint32_t *out_n, const tenon_record **out);
 /* The path of the user's own, into `out`; 0: there is none, or it has more than `room` bytes. */
 int tenon_records_path(char *out, size_t room);

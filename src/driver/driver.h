@@ -261,17 +261,14 @@ typedef struct tn_build_task {
 } tn_build_task;
 size_t tn_tasks_find(tn_build *b, tn_build_task **out);
 
-/* records.c: schedules that were found before, in files. The user's own file, $TENON_RECORDS or tenon/records.jsonl in
- * the data folder; false: there is none. */
+/* records.c, records_place.c: schedules that were found before, in files (records.h). The user's own file,
+ * $TENON_RECORDS or tenon/records.db in the data folder; false: there is none. */
 enum { TN_RECORDS_PATH = 4096 };
 bool tn_records_home(char out[TN_RECORDS_PATH]);
-/* Where records lie: in a plain file, or in the pair of files of MetaSchedule where the path is that of a folder, or
- * ends with `/`. Texts are the context's. */
-typedef struct tn_record_place {
-    const char *records, *workloads; /* paths; workloads NULL: a plain file */
-} tn_record_place;
-tn_record_place tn_record_place_of(tn_ctx *ctx, const char *path);
-/* driver-E160 of the severity; machine NULL: the records of all. */
+bool tn_records_exist(tn_ctx *ctx, const char *path);
+/* What is wrong is reported with this severity, as driver-E160 or E189 and, of a database, E199 to E203.
+ * machine NULL: the records of all; else of a database the fastest of each workload and number of threads
+ * alone. */
 TN_WARN_UNUSED tn_status tn_records_read(tn_ctx *ctx, const char *path, tn_records *r, const char *machine,
                                          enum tn_severity severity);
 /* Those of this machine for b: of the files that the options say; of a file; of the user's own. */
@@ -286,8 +283,8 @@ bool tn_records_graph(tn_build *b, uint64_t workload, tn_picks *out);
 /* As the public API shows it. */
 struct tenon_record;
 void tn_record_view(const tn_record *r, struct tenon_record *out);
-/* Adds lines to a file, which is made where it is not there, all by one write; workloads of a pair before.
- * base-E003. */
+/* Adds records to a file, which is made where it is not there: all at once, workloads of a pair before. Of
+ * none, it shows whether the file can be written. base-E003; of a database, driver-E199 to E203. */
 TN_WARN_UNUSED tn_status tn_records_append(tn_ctx *ctx, const char *path, uint32_t n, const tn_record *r);
 
 /* space.c: the module's tasks and their picks; a map of picks from a file; the schedule of a function at its point.

@@ -210,7 +210,7 @@ tn_status tn_tuning_known(tn_tuning *t)
         tn_records_take_home(b);
     if (t->o.prior && *t->o.prior)
         TN_TRY(tn_records_take(b, t->o.prior));
-    if (t->o.records && *t->o.records && access(tn_record_place_of(b->ctx, t->o.records).records, F_OK) == 0)
+    if (t->o.records && *t->o.records && tn_records_exist(b->ctx, t->o.records))
         TN_TRY(tn_records_take(b, t->o.records));
     return TN_OK;
 }

@@ -7,6 +7,18 @@
 #include <inttypes.h>
 #include <string.h>
 
+static void free_document(tn_resource *r) { tn_json_free(&(tn_json_doc){.memory = r->at}); }
+
+tn_json_doc tn_database_json(const char *text, size_t n, tn_resource **out)
+{
+    *out = tn_resource_new(free_document);
+    tn_json_doc doc = tn_json_read(text, n);
+    (*out)->at = doc.memory;
+    if (doc.error && strcmp(doc.error, TN_JSON_NO_MEMORY) == 0)
+        tn_raise((tn_raised){.kind = TN_RAISED_OUT_OF_MEMORY, .amount = n});
+    return doc;
+}
+
 /* ---- steps ---- */
 
 /* The end of the word that begins at `at`; a quoted one may have blanks. */
@@ -169,11 +181,12 @@ static bool read_hash(const tn_json *v, uint64_t *out)
 /* Is the line whole, and of this workload? One that a kill cut short may begin as it does. */
 static bool is_workload(const char *line, size_t n, uint64_t workload)
 {
-    tn_json_doc doc = tn_json_read(line, n);
+    tn_resource *held;
+    tn_json_doc doc = tn_database_json(line, n, &held);
     uint64_t number;
     bool is = tn_json_is(doc.root, TN_JSON_ARRAY) && doc.root->n == 2 &&
               read_hash(&doc.root->u.at[0], &number) && number == workload;
-    tn_json_free(&doc);
+    tn_resource_end(held);
     return is;
 }
 
@@ -199,14 +212,15 @@ uint32_t tn_database_find_workload(const char *text, size_t n, const tn_record *
 static tn_record_workload read_workload(const char *line, size_t n, tn_arena *arena)
 {
     tn_record_workload w = {0};
-    tn_json_doc doc = tn_json_read(line, n);
+    tn_resource *held;
+    tn_json_doc doc = tn_database_json(line, n, &held);
     if (tn_json_is(doc.root, TN_JSON_ARRAY) && doc.root->n == 2 && read_hash(&doc.root->u.at[0], &w.number)) {
         const tn_json *module = &doc.root->u.at[1];
         w.is_sound = true;
         w.module =
             tn_json_is(module, TN_JSON_STRING) ? tn_arena_strndup(arena, module->u.s, module->n) : NULL;
     }
-    tn_json_free(&doc);
+    tn_resource_end(held);
     return w;
 }
 

@@ -20,6 +20,9 @@
 #define TN_DATABASE_WORKLOADS "database_workload.json"
 #define TN_DATABASE_RECORDS "database_tuning_record.json"
 
+/* Text as JSON, which the end of *out frees. Where there is no memory for it, it raises: the line is not damaged. */
+tn_json_doc tn_database_json(const char *text, size_t n, tn_resource **out);
+
 /* Lines, with their ends. */
 void tn_database_print_workload(const tn_record *r, tn_buf *out);
 void tn_database_print_record(const tn_record *r, uint32_t workload, tn_buf *out);

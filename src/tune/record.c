@@ -54,6 +54,19 @@ void tn_record_print(const tn_record *r, tn_buf *out)
     tn_buf_str(out, "}\n");
 }
 
+static const char plain_begin[] = "{\"tenon\": ";
+
+void tn_record_print_line(const tn_record *r, tn_buf *out)
+{
+    const size_t k = sizeof plain_begin - 1;
+    if (!r->line || strncmp(r->line, plain_begin, k) != 0 || strpbrk(r->line, "\r\n")) {
+        tn_record_print(r, out);
+        return;
+    }
+    tn_buf_str(out, r->line);
+    tn_buf_char(out, '\n');
+}
+
 /* NULL: there is no such text, or it has characters that steer a terminal; `lines`: it may have several lines. */
 static const char *text_of(const tn_json *line, const char *key, bool lines, tn_arena *arena)
 {
@@ -187,7 +200,7 @@ static bool is_cut_pair(const char *line, size_t n)
 /* A line whose writer was ended: no JSON, but the beginning of a record or of a log's line. */
 static bool is_cut(const char *line, size_t n)
 {
-    static const char *const first_key[] = {"{\"tenon\": ", "{\"input\": ", "{\"i\": "};
+    static const char *const first_key[] = {plain_begin, "{\"input\": ", "{\"i\": "};
     bool any = is_cut_pair(line, n);
     for (size_t i = 0; i < sizeof first_key / sizeof *first_key && !any; i++) {
         size_t k = strlen(first_key[i]);
@@ -217,17 +230,18 @@ static void pass_over(tn_records *r, const tn_json *root, const char *line, size
 /* What was added right behind a line that is cut short, as `cat` does. */
 static const char *behind_cut(const char *line, size_t n)
 {
-    static const char begin[] = "{\"tenon\": ";
-    const size_t k = sizeof begin - 1;
+    const size_t k = sizeof plain_begin - 1;
     for (size_t i = n > k ? n - k : 0; i > 0; i--)
-        if (memcmp(line + i, begin, k) == 0)
+        if (memcmp(line + i, plain_begin, k) == 0)
             return line + i;
     return NULL;
 }
 
-static const char *parse_line(tn_records *r, const char *line, size_t n, const char *machine, uint32_t number)
+const char *tn_records_parse_line(tn_records *r, const char *line, size_t n, const char *machine,
+                                  uint32_t number)
 {
-    tn_json_doc doc = tn_json_read(line, n);
+    tn_resource *held;
+    tn_json_doc doc = tn_database_json(line, n, &held);
     uint32_t format = 0;
     tn_record x;
     const char *wrong = NULL;
@@ -237,7 +251,7 @@ static const char *parse_line(tn_records *r, const char *line, size_t n, const c
                                                                   : tn_json_find(doc.root, "record");
     const char *next = doc.root ? NULL : behind_cut(line, n);
     if (next && is_cut(line, n))
-        wrong = parse_line(r, next, n - (size_t)(next - line), machine, number);
+        wrong = tn_records_parse_line(r, next, n - (size_t)(next - line), machine, number);
     else if (!doc.root)
         wrong = is_cut(line, n) ? NULL : doc.error;
     else if (is_log && !record)
@@ -252,7 +266,7 @@ static const char *parse_line(tn_records *r, const char *line, size_t n, const c
         x.line = tn_arena_strndup(&r->arena, line, n);
         add(r, &x);
     }
-    tn_json_free(&doc);
+    tn_resource_end(held);
     return wrong;
 }
 
@@ -273,7 +287,7 @@ const char *tn_records_parse(tn_records *r, const char *text, size_t n, const ch
         const char *end = memchr(text + i, '\n', n - i);
         size_t k = end ? (size_t)(end - text) - i : n - i;
         bool other = machine && is_of_another(text + i, k, machine);
-        const char *wrong = k && !other ? parse_line(r, text + i, k, machine, line) : NULL;
+        const char *wrong = k && !other ? tn_records_parse_line(r, text + i, k, machine, line) : NULL;
         if (wrong && !first) {
             first = wrong;
             *out_line = line;

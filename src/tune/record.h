@@ -53,6 +53,8 @@ typedef struct tn_record_workload { /* a line of the first file of that pair */
 const char *tn_record_machine(const tn_machine *m, tn_arena *arena);
 /* One line, with its end. */
 void tn_record_print(const tn_record *r, tn_buf *out);
+/* The same, but as it was read where that was a plain line: with keys that this version does not know. */
+void tn_record_print_line(const tn_record *r, tn_buf *out);
 
 typedef struct tn_records {
     tn_arena arena; /* of all texts */
@@ -71,6 +73,10 @@ void tn_records_add(tn_records *r, const tn_record *x); /* copies texts */
  * line *out_line, the first that is damaged; all others are there. */
 const char *tn_records_parse(tn_records *r, const char *text, size_t n, const char *machine,
                              uint32_t *out_line);
+/* Adds the record of one line, which has no end; `number` is that of n_foreign and foreign, which go on.
+ * NULL, or what is wrong with it. */
+const char *tn_records_parse_line(tn_records *r, const char *line, size_t n, const char *machine,
+                                  uint32_t number);
 /* Is a record of the same schedule there? */
 bool tn_records_has(const tn_records *r, const tn_record *x);
 /* The fastest; NULL: none. threads 0: of any number. */

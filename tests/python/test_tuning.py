@@ -187,6 +187,23 @@ class Tuning(Records):
         os.environ["TENON_RECORDS"] = "off"
         self.assertEqual((_core.records_path(), tenon.tune(softmax(), trials=1).records), (None, None))
 
+    def test_database(self):
+        """A database of SQLite stands wherever a file of records does."""
+        write_record(self.records, softmax(), 'rows columns = loops "softmax_max"\n')
+        database = self.records.with_suffix(".db")
+        self.assertEqual(tenon.records.merge(self.records, database), 1)
+        self.assertTrue(database.read_bytes().startswith(b"SQLite format 3\0"))
+        self.assertEqual(tenon.records.list(database), tenon.records.list(self.records))
+        self.assertEqual(tenon.compile(softmax(), tuning_records=database).report["kernels_recorded"], 1)
+        with tenon.autotvm.apply_history_best(database):
+            self.assertEqual(tenon.compile(softmax()).report["kernels_recorded"], 1)
+        os.environ["TENON_RECORDS"] = str(database)
+        self.assertEqual(tenon.compile(softmax()).report["kernels_recorded"], 1)
+        tenon.tune(softmax(), trials=6)
+        self.assertIn("by_hand", [r.name for r in tenon.records.list()])
+        self.assertGreaterEqual(tenon.records.prune(), 0)
+        self.assertEqual((tenon.records.path, len(tenon.records.list())), (str(database), 1))
+
     def test_arguments(self):
         found = tenon.tune(models.chain(3), tasks=[0, "y2"], trials=4, tuner="random")
         self.assertEqual([(t.chosen, t.trials) for t in found], [(True, 2), (False, 0), (True, 2)])

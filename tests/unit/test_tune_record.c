@@ -45,6 +45,36 @@ static void lines_read_back(void **state)
     tn_records_deinit(&r);
 }
 
+/* A plain line stays as it was, with what a later version has written in it; the record of a log's line is printed. */
+static void lines_are_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *begin, *end;
+        bool kept;
+    } all[] = {{"", ", \"unknown\": [1]}\n", true},
+               {"", ", \"unknown\":\r[1]}\n", false},
+               {"{\"input\": [], \"record\": ", "}}\n", false}};
+    tn_buf plain = {0};
+    tn_record_print(&one, &plain);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        tn_records r;
+        tn_buf text = {0}, again = {0};
+        uint32_t line;
+        tn_records_init(&r);
+        tn_buf_str(&text, all[i].begin);
+        tn_buf_add(&text, plain.at, plain.n - 2);
+        tn_buf_str(&text, all[i].end);
+        assert_null(tn_records_parse(&r, text.at, text.n, NULL, &line));
+        tn_record_print_line(&r.all.at[0], &again);
+        assert_string_equal(again.at, all[i].kept ? text.at : plain.at);
+        tn_buf_deinit(&text);
+        tn_buf_deinit(&again);
+        tn_records_deinit(&r);
+    }
+    tn_buf_deinit(&plain);
+}
+
 static void the_fastest_of_a_machine_counts(void **state)
 {
     (void)state;
@@ -354,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_read_back),
+        cmocka_unit_test(lines_are_kept),
         cmocka_unit_test(lines_of_logs),
         cmocka_unit_test(lines_of_auto_scheduler),
         cmocka_unit_test(lines_of_the_pair),

@@ -489,8 +489,8 @@ class TuningRecord(NamedTuple):
 
 
 class _Records:
-    """tenon.records: files of tuning records, or folders with the two files of MetaSchedule's database. A path of None is the user's
-    own file."""
+    """tenon.records: files of tuning records, of lines or databases of SQLite (.db), or folders with the two files of MetaSchedule's
+    database. A path of None is the user's own database."""
 
     @property
     def path(self) -> Optional[str]:

@@ -260,7 +260,7 @@ static bool number(reader *r, tn_json *v)
     text[n] = '\0';
     v->kind = TN_JSON_REAL;
     if (!real(text, &v->u.r))
-        return fail(r, "out of memory", start);
+        return fail(r, TN_JSON_NO_MEMORY, start);
     return v->u.r - v->u.r == 0 ? true : fail(r, "a number is too large for a double", start);
 }
 
@@ -468,7 +468,7 @@ static tn_json_doc read_text(const char *data, size_t n, bool (*read_more)(reade
     /* Stack, then room for sorting: two numbers a key, a key is two values. */
     void *scratch = r ? malloc(values * (sizeof(tn_json) + sizeof(uint32_t))) : NULL;
     if (!r || !doc.memory || !scratch) {
-        doc.error = "out of memory";
+        doc.error = TN_JSON_NO_MEMORY;
     } else {
         *r = (reader){
             .p = data, .end = data + n, .tree = doc.memory, .stack = scratch, .read_more = read_more};

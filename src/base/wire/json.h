@@ -40,7 +40,8 @@ typedef struct tn_json_doc {
     void *memory;
 } tn_json_doc;
 
-tn_json_doc tn_json_read(const char *data, size_t n); /* out of memory is an error text as well */
+#define TN_JSON_NO_MEMORY "out of memory" /* such an error is a text as well */
+tn_json_doc tn_json_read(const char *data, size_t n);
 /* As Python writes it: NaN, Infinity and -Infinity are REAL. */
 tn_json_doc tn_json_read_python(const char *data, size_t n);
 void tn_json_free(tn_json_doc *doc);

@@ -47,30 +47,12 @@ expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records
 
 # records that were made by hand: the built-in schedule of the dense layer, and one with another tile
 tenon dump "$digit" --stage schedule >built_in
-cat >make.py <<'EOF'
-import json, subprocess, sys
-model = sys.argv[1]
-text = subprocess.run(["tenon", "dump", model, "--stage", "space"], capture_output=True, text=True, check=True).stdout
-task = [t for t in text.split("\n\n") if "nn_dense_add" in t][0]
-about = json.loads(subprocess.run(["tenon", "version", "--print-machine"], capture_output=True, text=True, check=True).stdout)
-print(json.dumps({"workload": task.split("# workload ")[1].split(",")[0], "machine": about}))
-EOF
-must "the machine and the workload" sh -c 'python3 make.py "$1" >known' - "$digit"
-cat >record.py <<'EOF'
-import json, sys
-known = json.load(open("known"))
-m = known["machine"]
-machine = f"{m['triple'].split('-')[0]} l1={m['l1_bytes']} l2={m['l2_bytes']}" + "".join(" " + f for f in m["features"])
-record = {"tenon": 1, "workload": known["workload"], "machine": machine, "threads": 1, "seconds": 1e-6, "default": 2e-6,
-          "operations": 5120, "trials": 1, "name": "by_hand", "generator": "rules", "version": 1, "picks": "",
-          "trace": sys.argv[1].replace(";", "\n")}
-print(json.dumps(record))
-EOF
-must "a record" sh -c 'python3 record.py "a b c = loops \"dense\";" >by_hand'
+record=$here/record.py
+must "a record" sh -c 'python3 "$1" "$2" "a b c = loops \"dense\";" >by_hand' - "$record" "$digit"
 expect 0 "# record by_hand: 1 us, the built-in schedule 2 us" dump "$digit" --stage schedule --tuning-records by_hand
 expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records by_hand -o hand.tar
 expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records by_hand
-must "a record that does not fit" sh -c 'python3 record.py "a b c = loops \"none\";" >unfit'
+must "a record that does not fit" sh -c 'python3 "$1" "$2" "a b c = loops \"none\";" >unfit' - "$record" "$digit"
 must "is passed over" sh -c '! tenon compile "$1" --tuning-records unfit -o unfit.tar | grep -q records' - "$digit"
 must "the kernel has its built-in schedule" sh -c \
     'tenon dump "$1" --stage schedule --tuning-records unfit | cmp - built_in' - "$digit"
@@ -197,17 +179,8 @@ expect 0 "5 kernels" compile "$digit" --tuning-records searched/here -o pair.tar
 expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records searched/here
 
 # stopped at any moment: the file stays sound, nothing that stood in it is lost, and no process is left
-moments="0.3 0.6 0.9 1.2 1.5"
-[ -z "${TENON_SLOW:-}" ] || moments=$(seq 0.03 0.03 3) # a hundred
-: >before
-for after in $moments; do
-    timeout -s KILL "$after" tenon tune "$digit" -o killed --seed "${after#*.}" --budget 20s >/dev/null 2>&1
-    [ -e killed ] || continue
-    expect 0 "" compile "$digit" --tuning-records killed -o killed.tar
-    expect 0 "" records list --file killed
-    must "what stood there still stands" sh -c 'head -c "$(wc -c <before)" killed | cmp - before'
-    cp killed before
-done
+. "$here/killed.sh"
+killed killed "$digit"
 timeout -s INT 1.5 tenon tune "$digit" -o stopped --budget 20s >/dev/null 2>&1
 must "Ctrl-C ends it, as a signal does" test $? = 124
 must "nobody goes on" sh -c '! pgrep -f "tune.*-o (killed|stopped)" >/dev/null'

@@ -150,6 +150,9 @@ def _is_log(records: Any) -> bool:
         return records is not None
     if os.path.isdir(records):  # of a database
         return False
+    # To open one of SQLite would take its locks from whoever has it open in this process.
+    if os.path.exists(records) and os.fspath(records).endswith((".db", ".sqlite", ".sqlite3")):
+        return False
     with open(records, encoding="utf-8", errors="replace") as f:
         line = next((row for row in f if row.strip() and not row.startswith("#")), "")
     try:

@@ -1,0 +1,48 @@
+#ifndef TN_DRIVER_RECORDS_H
+#define TN_DRIVER_RECORDS_H
+/* Files of tuning records and their forms. A file that is there shows its form by its content; the name of one that is
+ * not there yet says what it will be. The user's own file is a database, and takes over the lines that earlier versions
+ * kept. */
+#include "driver/driver.h"
+
+typedef struct tn_record_form tn_record_form;
+
+typedef struct tn_record_place {
+    const tn_record_form *form;
+    const char *records;   /* path: of the file, of a pair its second one */
+    const char *workloads; /* path of a pair's first one; NULL: it is none */
+    const char *earlier;   /* the lines that the user's own database takes over; NULL: it is another file */
+} tn_record_place;
+
+struct tn_record_form {
+    /* Adds what is there to r; machine: of that machine alone, and of a database the best ones of it; NULL:
+     * all. What is wrong is reported with this severity. */
+    tn_status (*read)(tn_ctx *ctx, const tn_record_place *p, tn_records *r, const char *machine,
+                      enum tn_severity severity);
+    /* Adds n records at once or none; the file is made where it is not there. */
+    tn_status (*append)(tn_ctx *ctx, const tn_record_place *p, uint32_t n, const tn_record *r);
+    /* Leaves the `keep` fastest of each workload, machine and number of threads, and what is of later formats; damaged
+     * lines go. Others that write wait meanwhile. */
+    tn_status (*prune)(tn_ctx *ctx, const tn_record_place *p, uint32_t keep, uint32_t *out_dropped);
+};
+
+extern const tn_record_form tn_record_lines;    /* records_lines.c: of JSON */
+extern const tn_record_form tn_record_pair;     /* the same file: the two files of MetaSchedule */
+extern const tn_record_form tn_record_database; /* records_sqlite.c */
+
+/* Texts are the context's or the caller's. */
+tn_record_place tn_record_place_of(tn_ctx *ctx, const char *path);
+bool tn_record_place_exists(const tn_record_place *p);
+
+/* Is this file, which is a regular one, a database of SQLite? */
+bool tn_record_database_is(tn_ctx *ctx, const char *path);
+/* Opens a file with these flags and waits for its lock; the end of *out closes it. 0 or errno. */
+int tn_record_lock(const char *path, int flags, tn_resource **out);
+
+/* The `keep` fastest of each workload, machine and number of threads, sorted by these. */
+const tn_record **tn_records_fastest(tn_ctx *ctx, const tn_records *r, uint32_t keep, size_t *out_n);
+/* Says what a reader found: lines of TVM, and `wrong` of a line (NULL: nothing), as driver-E160. */
+tn_status tn_records_tell(tn_ctx *ctx, const char *path, const tn_records *r, const char *wrong,
+                          uint32_t line, enum tn_severity severity);
+
+#endif
