@@ -26,14 +26,18 @@ bool tn_records_home(char out[TN_RECORDS_PATH])
     return !off && (size_t)snprintf(out, TN_RECORDS_PATH, "%s", given) < TN_RECORDS_PATH;
 }
 
-/* Lines of TVM name its own schedules, which are none of ours. */
+/* Lines of TVM name its own schedules, which are none of ours. A search takes tile sizes of the last text's. */
 static void tell_foreign(tn_ctx *ctx, const char *path, const tn_records *r)
 {
+    bool tiled = false;
+    for (size_t i = 0; i < r->tvm.n; i++)
+        tiled |= r->tvm.at[i].path == r->path && r->tvm.at[i].n_tiling > 0;
     (void)tn_report(
         ctx, TN_WARNING, "driver-W003", &(tn_loc){.file = path, .line = r->foreign, .col = 1},
         "records of TVM name no schedules of Tenon and are passed over, %u from this line on; make "
-        "records by `tune`",
-        (unsigned)r->n_foreign);
+        "records by `tune`%s",
+        (unsigned)r->n_foreign,
+        tiled ? ", which begins near their tile sizes where `--tuning-records` names them" : "");
 }
 
 tn_record_place tn_record_place_of(tn_ctx *ctx, const char *path)
@@ -76,9 +80,10 @@ tn_status tn_records_read(tn_ctx *ctx, const char *path, tn_records *r, const ch
         tn_file_unmap(&file);
         return TN_FAIL;
     }
+    r->path = tn_arena_strdup(&r->arena, place.records);
     const char *wrong = tn_records_parse(r, (const char *)file.at, file.n, machine, &line);
     tn_file_unmap(&file);
-    if (r->n_foreign)
+    if (r->n_foreign && !r->tells_foreign_later)
         tell_foreign(ctx, place.records, r);
     return wrong ? tn_report(ctx, severity, "driver-E160",
                              &(tn_loc){.file = place.records, .line = line, .col = 1},
@@ -92,6 +97,7 @@ static void prepare(tn_build *b)
         return;
     tn_records_init(&b->records);
     b->has_records = true;
+    b->records.tells_foreign_later = b->all_machines; /* a search, which knows its tasks later */
     b->record_machine = tn_record_machine(&b->machine, &b->arena);
 }
 
