@@ -19,6 +19,7 @@ static void prepare(tn_build *b)
         return;
     tn_records_init(&b->records);
     b->has_records = true;
+    b->records.tells_foreign_later = b->all_machines; /* a search, which knows its tasks later */
     b->record_machine = tn_record_machine(&b->machine, &b->arena);
 }
 

@@ -42,6 +42,7 @@ static tn_status read_lines(tn_ctx *ctx, const tn_record_place *p, tn_records *r
         tn_file_unmap(&file);
         return TN_FAIL;
     }
+    r->path = tn_arena_strdup(&r->arena, p->records);
     const char *wrong = tn_records_parse(r, (const char *)file.at, file.n, machine, &line);
     tn_file_unmap(&file);
     return tn_records_tell(ctx, p->records, r, wrong, line, severity);

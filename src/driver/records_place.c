@@ -112,20 +112,24 @@ tn_status tn_records_append(tn_ctx *ctx, const char *path, uint32_t n, const tn_
 
 /* ---- for all forms ---- */
 
-/* Lines of TVM name its own schedules, which are none of ours. */
+/* Lines of TVM name its own schedules, which are none of ours. A search takes tile sizes of the last text's. */
 static void tell_foreign(tn_ctx *ctx, const char *path, const tn_records *r)
 {
+    bool tiled = false;
+    for (size_t i = 0; i < r->tvm.n; i++)
+        tiled |= r->tvm.at[i].path == r->path && r->tvm.at[i].n_tiling > 0;
     (void)tn_report(
         ctx, TN_WARNING, "driver-W003", &(tn_loc){.file = path, .line = r->foreign, .col = 1},
         "records of TVM name no schedules of Tenon and are passed over, %u from this line on; make "
-        "records by `tune`",
-        (unsigned)r->n_foreign);
+        "records by `tune`%s",
+        (unsigned)r->n_foreign,
+        tiled ? ", which begins near their tile sizes where `--tuning-records` names them" : "");
 }
 
 tn_status tn_records_tell(tn_ctx *ctx, const char *path, const tn_records *r, const char *wrong,
                           uint32_t line, enum tn_severity severity)
 {
-    if (r->n_foreign)
+    if (r->n_foreign && !r->tells_foreign_later)
         tell_foreign(ctx, path, r);
     return wrong ? tn_report(ctx, severity, "driver-E160", &(tn_loc){.file = path, .line = line, .col = 1},
                              "no tuning record of Tenon: %s; make records by `tune`", wrong)

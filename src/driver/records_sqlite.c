@@ -358,7 +358,9 @@ static tn_status read_database(tn_ctx *ctx, const tn_record_place *p, tn_records
         return read_earlier(ctx, p, r, machine, severity);
     rows found = {.r = r};
     bool is_new = false;
+    r->path = tn_arena_strdup(&r->arena, p->records);
     r->n_foreign = r->foreign = 0;
+    r->n_text++;
     database *d = new_database(ctx, p->records, severity, false);
     tn_status st = open_database(d);
     st = st == TN_OK ? run(d, "BEGIN") : st; /* what follows sees one state of the file */

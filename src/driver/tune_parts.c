@@ -87,19 +87,27 @@ tn_status tn_tuning_parts(tn_tuning *t)
     return read_near(t);
 }
 
-const tn_picks *tn_tuning_near(tn_tuning *t, const tn_task *k)
+const tn_picks *tn_tuning_point(tn_tuning *t, const tn_task *k, uint32_t n, const tn_wish wish[],
+                                uint32_t *out_n)
 {
     tn_build *b = t->b;
     const tn_space space = {t->maker, k->load.func, &b->machine, t->fixed};
     tn_pool pool;
     tn_sched s;
-    uint32_t n = 0;
     tn_picks *p = TN_NEW(&b->arena, tn_picks);
     tn_pool_init(&pool, k->load.func->ctx, &b->arena, k->load.func->pool);
-    if (!t->n_wish || tn_explore_near(&space, t->n_wish, t->wish, &b->arena, &pool, &s, &n) != TN_DONE || !n)
+    *out_n = 0;
+    if (!n || tn_explore_near(&space, n, wish, &b->arena, &pool, &s, out_n) != TN_DONE || !*out_n)
         return NULL;
-    t->n_met += n;
     *p = tn_picks_of(&s.picked, &b->arena);
+    return p;
+}
+
+const tn_picks *tn_tuning_near(tn_tuning *t, const tn_task *k)
+{
+    uint32_t n;
+    const tn_picks *p = tn_tuning_point(t, k, t->n_wish, t->wish, &n);
+    t->n_met += p ? n : 0;
     return p;
 }
 

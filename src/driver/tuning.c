@@ -185,13 +185,15 @@ static void give_points(tn_tuning *t, tn_task *k)
     tn_arena *arena = &t->b->arena;
     const tn_record *r[NEAR + 1];
     uint32_t n = find_records(t, k, r), line;
-    const tn_picks **given = TN_NEW_N(arena, const tn_picks *, n + 1);
+    const tn_picks **given = TN_NEW_N(arena, const tn_picks *, n + 2);
     for (uint32_t i = 0; i < n; i++) {
         tn_picks *p = TN_NEW(arena, tn_picks);
         if (tn_picks_parse(r[i]->picks, strlen(r[i]->picks), arena, p, &line))
             given[k->n_given++] = p;
     }
     given[k->n_given] = tn_tuning_near(t, k);
+    k->n_given += given[k->n_given] != NULL;
+    given[k->n_given] = tn_tuning_tvm(t, k);
     k->n_given += given[k->n_given] != NULL;
     k->given = given;
 }
@@ -233,6 +235,7 @@ tn_status tn_tuning_prior(tn_tuning *t)
     for (uint32_t i = 0; i < t->n_chosen; i++)
         give_points(t, &t->search[i]);
     tn_tuning_tell_near(t);
+    tn_tuning_tell_tvm(t);
     return TN_OK;
 }
 

@@ -41,7 +41,13 @@ TN_WARN_UNUSED tn_status tn_tuning_mutators(tn_tuning *t);
 void tn_tuning_tell_mutators(tn_tuning *t); /* after a search: what they gave that is none, driver-W007 */
 /* The point that the options want tried early; NULL: none. */
 const tn_picks *tn_tuning_near(tn_tuning *t, const tn_task *k);
+/* That of a task whose choices are near these numbers; *out_n: how many are. NULL: none. */
+const tn_picks *tn_tuning_point(tn_tuning *t, const tn_task *k, uint32_t n, const tn_wish wish[],
+                                uint32_t *out_n);
 void tn_tuning_tell_near(tn_tuning *t); /* after all tasks: driver-W006 where none has such a choice */
+/* The point near the tile sizes of the records of TVM that fit the task; NULL: none do, or no choice is of them. */
+const tn_picks *tn_tuning_tvm(tn_tuning *t, const tn_task *k);
+void tn_tuning_tell_tvm(tn_tuning *t); /* after all tasks: driver-W003 where records fit none */
 /* Room for n tasks, */
 void tn_tuning_tasks(tn_tuning *t, uint32_t n);
 /* each of which is described, where `x` has name, nodes, workload and calls; constant: as of a tn_workload. */

@@ -162,6 +162,8 @@ void tn_records_deinit(tn_records *r)
     tn_vec_deinit(&r->all);
     tn_vec_deinit(&r->later);
     tn_vec_deinit(&r->workloads);
+    tn_vec_deinit(&r->tvm);
+    tn_map_deinit(&r->tvm_at);
     tn_map_deinit(&r->best);
     tn_arena_deinit(&r->arena);
 }
@@ -186,15 +188,15 @@ void tn_records_add(tn_records *r, const tn_record *x)
     add(r, &copy);
 }
 
-/* "[12, [", or the beginning of that: of the pair of MetaSchedule. */
+/* "[12, [", as TVM writes it without the blank, or the beginning of that: of the pair of MetaSchedule. */
 static bool is_cut_pair(const char *line, size_t n)
 {
-    static const char rest[] = ", [";
     size_t i = 1;
     while (i < n && line[i] >= '0' && line[i] <= '9')
         i++;
-    size_t k = i < n ? n - i : 0, most = sizeof rest - 1;
-    return n > 0 && line[0] == '[' && memcmp(line + i, rest, k < most ? k : most) == 0;
+    bool is = n > 0 && line[0] == '[' && (i >= n || line[i] == ',');
+    i += 1 + (i + 1 < n && line[i + 1] == ' ');
+    return is && (i >= n || line[i] == '[');
 }
 
 /* A line whose writer was ended: no JSON, but the beginning of a record or of a log's line. */
@@ -215,16 +217,42 @@ static bool is_of_log(const tn_json *line)
     return tn_json_find(line, "input") || tn_json_find(line, "i") || tn_json_is(line, TN_JSON_ARRAY);
 }
 
+/* Those of a workload in this text, the first of which has that number. */
+static tn_tvm_lines *tvm_lines(tn_records *r, uint32_t workload, uint32_t number)
+{
+    const uint64_t key = (uint64_t)r->n_text << 32 | workload;
+    uint64_t at;
+    if (!tn_map_get(&r->tvm_at, key, &at)) {
+        at = r->tvm.n;
+        tn_vec_push(&r->tvm, ((tn_tvm_lines){.path = r->path, .workload = workload, .line = number}));
+        tn_map_put(&r->tvm_at, key, at);
+    }
+    return &r->tvm.at[at];
+}
+
+/* NULL, or what is damaged in a line of TVM. */
+static const char *take_tvm(tn_records *r, const tn_json *root, uint32_t number)
+{
+    const uint32_t workload = tn_tvm_line_workload(root);
+    tn_tvm_lines *x = tvm_lines(r, workload, number);
+    const char *wrong = workload == TN_NO_WORKLOAD ? NULL : tn_tvm_line_read(root, &r->arena, x);
+    x->n += !wrong;
+    if (!wrong && r->n_foreign++ == 0)
+        r->foreign = number;
+    return wrong;
+}
+
 /* A log's line without a record: a trial of Tenon's that was no gain, or one of TVM. */
-static void pass_over(tn_records *r, const tn_json *root, const char *line, size_t n, uint32_t number)
+static const char *pass_over(tn_records *r, const tn_json *root, const char *line, size_t n, uint32_t number)
 {
     const tn_json *by = tn_json_find(root, "tvm_version");
     static const char own[] = "tenon ";
     const size_t k = sizeof own - 1;
     bool is_own = tn_json_is(by, TN_JSON_STRING) && by->n >= k && memcmp(by->u.s, own, k) == 0;
-    tn_vec_push(&r->later, tn_arena_strndup(&r->arena, line, n));
-    if (!is_own && r->n_foreign++ == 0)
-        r->foreign = number;
+    const char *wrong = is_own ? NULL : take_tvm(r, root, number);
+    if (!wrong)
+        tn_vec_push(&r->later, tn_arena_strndup(&r->arena, line, n));
+    return wrong;
 }
 
 /* What was added right behind a line that is cut short, as `cat` does. */
@@ -255,7 +283,7 @@ const char *tn_records_parse_line(tn_records *r, const char *line, size_t n, con
     else if (!doc.root)
         wrong = is_cut(line, n) ? NULL : doc.error;
     else if (is_log && !record)
-        pass_over(r, doc.root, line, n, number);
+        wrong = pass_over(r, doc.root, line, n, number);
     else if (!count_of(record, "tenon", &format) || format == 0)
         wrong = "it is no record of Tenon: \"tenon\" is missing";
     else if (format != TN_RECORD_FORMAT)
@@ -283,6 +311,7 @@ const char *tn_records_parse(tn_records *r, const char *text, size_t n, const ch
     const char *first = NULL;
     uint32_t line = 1;
     r->n_foreign = r->foreign = 0;
+    r->n_text++;
     for (size_t i = 0; i < n; line++) {
         const char *end = memchr(text + i, '\n', n - i);
         size_t k = end ? (size_t)(end - text) - i : n - i;

@@ -11,7 +11,7 @@
  *
  * A line of AutoTVM's log, which has "input" and "result", may have such an object as its "record"; that is what counts
  * of it; so may one of AutoScheduler's, which has "i" and "r". MetaSchedule has a record in two files (database.h).
- * Lines of TVM's own, which have none, are passed over and counted.
+ * Lines of TVM's own, which have none, are passed over and counted; of MetaSchedule's the tile sizes are kept.
  *
  * Lines are only ever added, each by one write, so that a file is sound whenever its writer ends; a line that
  * is cut short is passed over, and so is one of a later format. Of records of one workload, machine and
@@ -20,6 +20,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "machine/machine.h"
+#include "tune/tilings.h"
 
 enum { TN_RECORD_FORMAT = 1 };
 
@@ -61,6 +62,11 @@ typedef struct tn_records {
     tn_vec(tn_record) all;
     tn_vec(const char *) later;  /* lines that are not for this version: of later formats, of logs */
     uint32_t n_foreign, foreign; /* lines of the last text that TVM wrote; the number of the first */
+    const char *path;            /* of the next text; NULL: not known */
+    bool tells_foreign_later;    /* whoever reads files says nothing of lines of TVM */
+    uint32_t n_text;             /* read so far */
+    tn_vec(tn_tvm_lines) tvm;    /* all such lines, by file and workload */
+    tn_map tvm_at;               /* number of the text and workload -> place there */
     bool has_workloads; /* the lines below are known; the next text is the second file of that pair */
     tn_vec(tn_record_workload) workloads;
     tn_map best; /* key of workload, machine and threads -> place in `all` */

@@ -1,5 +1,7 @@
 /* Files of tuning records: any bytes. What is read prints, also as the pair of files of MetaSchedule, and reads back as
- * it was; of one machine there are those of that machine; the record that is found for a workload is the fastest. */
+ * it was; of one machine there are those of that machine; the record that is found for a workload is the fastest. Tile
+ * sizes of TVM's lines are of whole loops, and find those of a convolution or do not. */
+#include "schedule/space.h"
 #include "tune/database.h"
 #include "tune/record.h"
 
@@ -106,6 +108,32 @@ static void read_one_machine(const tn_records *r, const char *text, size_t n)
     tn_records_deinit(&one);
 }
 
+static const tn_tiled_loops convolution = {.n_spatial = 4,
+                                           .n = 7,
+                                           .extent = {-1, 64, 14, 14, 32, 3, 3},
+                                           .lanes_axis = 1,
+                                           .rows = 1 << 0 | 1 << 2 | 1 << 3,
+                                           .lanes = 16};
+
+static void read_tilings(const tn_tvm_lines *x)
+{
+    tn_arena arena;
+    tn_arena_init(&arena);
+    require(x->n_tiling <= TN_MOST_TILINGS && (x->n > 0 || !x->n_tiling));
+    for (uint32_t i = 0; i < x->n_tiling; i++) {
+        const tn_tiling *t = &x->tiling[i];
+        tn_tiling_fit fit;
+        require(t->n > 0 && t->n <= TN_TILING_AXES);
+        for (uint32_t k = 0; k < t->n; k++)
+            require(t->axis[k].extent > 0 && t->axis[k].inner > 0 &&
+                    t->axis[k].extent % t->axis[k].inner == 0);
+        bool fits = tn_tiling_fits(&convolution, t, &arena, &fit);
+        for (uint32_t k = 0; fits && k < fit.n; k++)
+            require(fit.wish[k].number >= 0);
+    }
+    tn_arena_deinit(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     const char *text = (const char *)data;
@@ -114,6 +142,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     tn_records_init(&r);
     const char *why = tn_records_parse(&r, text, n, NULL, &line);
     require(!why || (*why && line >= 1 && line <= lines_of(text, n)));
+    for (size_t i = 0; i < r.tvm.n; i++)
+        read_tilings(&r.tvm.at[i]);
     read_back(&r);
     read_back_pair(&r, "func @f() {\n  \"a\" # %s\n}\n");
     tn_database_parse_workloads(&r, text, n);

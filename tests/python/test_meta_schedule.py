@@ -5,12 +5,15 @@ import pathlib
 import shutil
 import tempfile
 import unittest
+import warnings
 
 import models
 import numpy
 import tenon
 from tenon import meta_schedule as ms
 from tenon import auto_scheduler, autotvm, relay, te, tir
+
+TVM = pathlib.Path(__file__).resolve().parent.parent / "tvm" / "meta_schedule"  # a database that it wrote
 
 # as TVM wrote them
 TVM_RECORD = ('[0, [[[["GetBlock", [], ["C", "main"], ["b0"]], ["GetLoops", ["b0"], [], ["l1", "l2"]]], []], [1e-05], '
@@ -162,6 +165,89 @@ class Databases(Case):
         found = ms.tune_relay(mod, params, "llvm", self.work, 4, task_scheduler="round-robin", max_trials_per_task=1, cost_model="none",
                               builder=ms.builder.LocalBuilder(timeout_sec=9), runner=runner)
         self.assertTrue(found)
+
+
+class TileSizes(Case):
+    """What a search takes of a database of TVM."""
+
+    LANES = json.loads(tenon._core.Session().about()[1])["vector_bits"] // 32
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(TVM, self.folder / "tvm")
+
+    def network(self, dtype="float32"):
+        """The product and the convolution of that database."""
+        x, y = relay.var("x", shape=(64, 256), dtype=dtype), relay.var("y", shape=(1, 32, 14, 14), dtype=dtype)
+        w, v = (relay.const(numpy.full(shape, 0.5, dtype)) for shape in ((512, 256), (64, 32, 3, 3)))
+        outputs = relay.nn.relu(relay.nn.dense(x, w)), relay.nn.relu(relay.nn.conv2d(y, v, padding=(1, 1)))
+        return tenon.IRModule.from_expr(relay.Function([x, y], relay.Tuple(list(outputs))))
+
+    def trials(self, search):
+        """The choices of the trials of each task that has tiles, by their roles."""
+        seen = {}
+
+        def told(p):
+            if p.picks is not None and p.record is None:
+                picks = dict(line.split(" = ") for line in p.picks.splitlines())
+                seen.setdefault(p.task.name, []).append({k.split(".")[-1]: v for k, v in picks.items()})
+
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            search(told)
+        dense, = (v for k, v in seen.items() if "dense" in k)
+        conv, = (v for k, v in seen.items() if "conv" in k)
+        return dense, conv, [str(w.message) for w in said if issubclass(w.category, tenon.Warning)]
+
+    def vectors(self, elements):
+        return str(max((elements + self.LANES // 2) // self.LANES, 1))
+
+    def test_rules(self):
+        """The first trial beside the built-in schedule; what fits no task is counted."""
+        dense, conv, said = self.trials(lambda told: tenon.tune(
+            self.network(), prior_records=self.folder / "tvm", trials=8, evenly=True, no_records=True, progress=told))
+        self.assertEqual([dense[1][role] for role in ("rows", "vectors")], ["4", self.vectors(32)])
+        self.assertEqual([conv[1][role] for role in ("pixels", "vectors")], ["7", self.vectors(16)])  # those of NCHW8c are the fastest
+        self.assertEqual(len(said), 1)
+        self.assertIn("2 of 8 records of TVM have no tile sizes that fit a task and are passed over, the first of them here; the search "
+                      "begins near those of the others [driver-W003]", said[0])
+        self.assertIn("database_tuning_record.json: 7:1", said[0])
+
+    def test_sketches(self):
+        """With all levels of tiles, by a search of MetaSchedule's names; a folder to go on in may be one of TVM, too."""
+        database = ms.JSONDatabase(work_dir=self.folder / "tvm")
+        self.assertEqual(len(database), 0)
+        for given in ({"work_dir": self.work, "prior_records": database}, {"work_dir": self.folder / "tvm"}):
+            dense, conv, said = self.trials(lambda told: ms.tune_relay(self.network(), {}, "llvm", max_trials_global=8,
+                                                                       task_scheduler="round-robin", progress=told, **given))
+            near = [t for t in dense if t.get("sketch") == "tiles"][1]
+            self.assertEqual([near[role] for role in ("inner0", "inner1", "sum2")], ["4", self.vectors(32), "8"])
+            self.assertEqual(len(said), 1)
+
+    def test_function(self):
+        """A function of TIR is a task, too, whatever its loops are called and in which order they read."""
+        a, b = te.placeholder((64, 256), name="A"), te.placeholder((256, 512), name="B")
+        k = te.reduce_axis((0, 256), name="k")
+        c = te.compute((64, 512), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+        seen = []
+        with self.assertWarnsRegex(tenon.Warning, "5 of 8 records of TVM have no tile sizes that fit a task"):
+            ms.tune_tir(te.lower(te.create_schedule(c.op), [a, b, c]), "llvm", self.work, 3, prior_records=self.folder / "tvm",
+                        progress=lambda p: seen.append(p.picks) if p.picks else None)
+        self.assertIn("out.inner0 = 4\n", seen[1])
+        (self.folder / "tvm" / "database_tuning_record.json").write_text(TVM_RECORD)
+        with self.assertWarnsRegex(tenon.Warning, "1 of 1 records of TVM have no tile sizes that fit a task"):
+            ms.tune_tir(matmul(), "llvm", self.work, 2, prior_records=self.folder / "tvm")
+
+    def test_damage(self):
+        path = self.folder / "tvm" / "database_tuning_record.json"
+        text = path.read_text()
+        path.write_text(text.replace("[5,[4,2,2,4]]", "[5,[4,2,2]]"))
+        with self.assertRaisesRegex(tenon.CompileError, "database_tuning_record.json:2:1: error: no tuning record of Tenon: a decision of "
+                                                        "the trace of TVM"):
+            tenon.tune(self.network(), prior_records=self.folder / "tvm", trials=1, no_records=True)
+        path.write_text(text[:-40])  # cut short
+        with self.assertWarnsRegex(tenon.Warning, "1 of 7 records of TVM"):
+            tenon.tune(self.network(), prior_records=self.folder / "tvm", trials=1, no_records=True)
 
 
 @ms.derived_object

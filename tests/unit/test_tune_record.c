@@ -196,8 +196,9 @@ static void cut_lines_and_later_ones_are_passed_over(void **state)
     (void)state;
     tn_buf text = {0};
     uint32_t line;
-    tn_buf_str(&text, "{\"tenon\": 2, \"anything\": []}\n{\"ten\n{\"tenon\": 1, \"workl\n{\"input\": "
-                      "[\"llvm\", \"con\n{\"in\n{\"i\": [[\"a\n[\n[1\n[12, [[[\"lo\n");
+    tn_buf_str(&text,
+               "{\"tenon\": 2, \"anything\": []}\n{\"ten\n{\"tenon\": 1, \"workl\n{\"input\": "
+               "[\"llvm\", \"con\n{\"in\n{\"i\": [[\"a\n[\n[1\n[12, [[[\"lo\n[12,[[[\"lo\n[12,\n[12, \n");
     tn_record_print(&one, &text);
     size_t whole = text.n;
     tn_record_print(&one, &text);

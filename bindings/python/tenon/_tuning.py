@@ -401,7 +401,7 @@ def tune(
     threads         that a kernel is timed on
     repeat_seconds  a schedule is timed for so long; 0.004 by default
     timeout         seconds after which a schedule is given up; 10 by default
-    prior_records   file of records that are tried first, besides those of `records`
+    prior_records   file of records that are tried first, besides those of `records`; of lines of TVM's MetaSchedule the tile sizes
     progress        True: a line on the terminal; or a function of a tenon.TuningProgress, called from another thread
 
     Schedules are timed in child processes, on which nothing of Python runs. Ctrl-C, or an exception in `progress`, ends the

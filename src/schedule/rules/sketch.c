@@ -25,8 +25,7 @@ enum { LEAST_GATHERED = 4 }; /* sums that are worth a vector */
 /* Does it read the same several times, or has it few taps, whose lanes along results need no sum of their own? */
 static bool gains_by_tiles(const contraction *x) { return rule_shares_views(x) || rule_is_window(x); }
 
-/* The reduction that is put into tiles: the first that gains by them, else the first. */
-static bool find_anchor(const tn_func *f, const tn_machine *m, contraction *out)
+bool rule_find_anchor(const tn_func *f, const tn_machine *m, contraction *out)
 {
     tn_stmt *b[RULE_MAX_BLOCKS];
     contraction x;
@@ -49,13 +48,13 @@ static bool find_anchor(const tn_func *f, const tn_machine *m, contraction *out)
 bool rule_sketch_shares(const tn_func *f, const tn_machine *m)
 {
     contraction x;
-    return find_anchor(f, m, &x) && gains_by_tiles(&x);
+    return rule_find_anchor(f, m, &x) && gains_by_tiles(&x);
 }
 
 bool rule_sketch_others(const tn_func *f, const tn_machine *m)
 {
     contraction x;
-    return find_anchor(f, m, &x) && !gains_by_tiles(&x);
+    return rule_find_anchor(f, m, &x) && !gains_by_tiles(&x);
 }
 
 /* ---- inlining ---- */
@@ -375,7 +374,7 @@ tn_verdict rule_sketch(tn_sched *s, const tn_machine *m)
     while (dv_try(&d, "merge"))
         continue;
     inline_producers(&d);
-    if (!dv_ok(&d) || !find_anchor(s->func, m, &k.x))
+    if (!dv_ok(&d) || !rule_find_anchor(s->func, m, &k.x))
         return dv_ok(&d) ? TN_REJECT_NEST : d.v;
     cut_into_parts(&k);
     if (!dv_ok(&d) || !rule_pick_panels(&d, &k.x))

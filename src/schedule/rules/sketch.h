@@ -32,6 +32,8 @@ typedef struct sketch {
     const char *lanes, *lanes_outer, *home;
 } sketch;
 
+/* The reduction that is put into tiles: the first that gains by them, else the first. */
+bool rule_find_anchor(const tn_func *f, const tn_machine *m, contraction *out);
 /* Asks for all sizes, orders and places. False: the model has no tile for it, or a pick is refused. */
 bool sketch_choose(sketch *k);
 /* Elements of a spatial axis that its middle and inner levels cover. */

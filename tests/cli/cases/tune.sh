@@ -171,6 +171,15 @@ expect 4 "damaged/database_workload.json: error: the workloads of the records be
 TENON_RECORDS=damaged expect 0 "5 kernels" compile "$digit" -o pair.tar # a warning, of the user's own
 expect 2 "either --output or --work-dir says where records go" tune "$digit" -o r --work-dir r
 expect 2 "the path of a folder is expected" tune "$digit" --work-dir ""
+tvm=$here/../tvm/meta_schedule # which TVM wrote
+expect 0 "/meta_schedule/database_tuning_record.json:1:1: warning: records of TVM name no schedules of Tenon and are passed over, 8 from this line on; make records by \`tune\`, which begins near their tile sizes where \`--tuning-records\` names them [driver-W003]" compile "$digit" --tuning-records "$tvm" -o pair.tar
+expect 0 "/meta_schedule/database_tuning_record.json:1:1: warning: 8 of 8 records of TVM have no tile sizes that fit a task and are passed over, the first of them here; name a database of this model [driver-W003]" tune "$digit" -o near_tvm --tuning-records "$tvm" --trials 2
+must "a database of TVM of this model" sh -c 'mkdir digit && echo "[\"1\", \"eyJyb290IjogMX0=\"]" >digit/database_workload.json
+    sed -n 1p "$1/database_tuning_record.json" | sed "s/\[16,1,2,2\]/[1,1,1,1]/; s/\[4,2,2,32\]/[1,1,2,5]/; s/\[64,256\]/[1,256]/; s/\[512,256\]/[10,256]/
+        s/\[64,512\]/[1,10]/" >digit/database_tuning_record.json' - "$tvm"
+must "its record fits" sh -c '! tenon tune "$1" -o near_tvm --tasks dense --tuning-records digit --trials 2 2>&1 | grep W003' - "$digit"
+must "a damaged one" sh -c 'sed "s/\[64,4\]/[64]/" digit/database_tuning_record.json >digit/d && mv digit/d digit/database_tuning_record.json'
+expect 4 "digit/database_tuning_record.json:1:1: error: no tuning record of Tenon: a decision of the trace of TVM in it is not as many factors above 0 as its step has results; make records by \`tune\` [driver-E160]" tune "$digit" -o near_tvm --tuning-records digit --trials 2
 expect 4 "/dev/null/r/database_tuning_record.json: error: cannot write the file" tune "$digit" --work-dir /dev/null/r
 expect 0 "40 trials" tune "$digit" --work-dir searched/here --trials 40 --min-repeat-ms 1
 expect 0 "" tune "$digit" -o searched/here --tasks conv --trials 8

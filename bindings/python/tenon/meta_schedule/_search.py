@@ -6,6 +6,7 @@ from typing import Any, Dict, Optional
 
 from .._errors import UnsupportedError
 from . import space_generator
+from .database import Database
 from .builder import LocalBuilder
 from .runner import LocalRunner
 
@@ -39,8 +40,8 @@ def folder_of(work_dir: Any) -> str:
 
 
 def asked(work_dir: Any, max_trials_global: int, builder: Any, runner: Any, database: Any, cost_model: Any, task_scheduler: Any,
-          space: Any, strategy: Any, seed: Optional[int], target: Any, rest: Dict[str, Any]) -> Dict[str, Any]:
-    """As keywords of tenon.tune."""
+          space: Any, strategy: Any, seed: Optional[int], target: Any, prior: Any, rest: Dict[str, Any]) -> Dict[str, Any]:
+    """As keywords of tenon.tune. prior: what is tried first, a path, a database or None."""
     given = {name: value for name, value in rest.items() if value is not None}
     if given:
         raise UnsupportedError(f"{', '.join(given)} of a search is not supported")
@@ -52,7 +53,9 @@ def asked(work_dir: Any, max_trials_global: int, builder: Any, runner: Any, data
     if not isinstance(builder, LocalBuilder) or not isinstance(runner, LocalRunner):
         raise UnsupportedError("builder and runner are \"local\", or a LocalBuilder and a LocalRunner: candidates run on this machine")
     evaluator = runner.evaluator_config
-    return {**space_generator.of(space).asked(target), "records": folder_of(work_dir), "trials": max_trials_global, "generator": "sketch", "seed": seed or 0, "no_records": True,
+    return {**space_generator.of(space).asked(target), "records": folder_of(work_dir),
+            "prior_records": prior._path if isinstance(prior, Database) else prior, "trials": max_trials_global, "generator": "sketch",
+            "seed": seed or 0, "no_records": True,
             "tuner": _STRATEGIES[strategy] or _MODELS[cost_model],
             "evenly": one_of("task_scheduler", task_scheduler, ("gradient", "round-robin")) == "round-robin",
             "timeout": float(max(builder.timeout_sec, runner.timeout_sec)),

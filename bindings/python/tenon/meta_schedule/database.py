@@ -1,6 +1,7 @@
 """The database: what searches have found, in two files of a folder.
 
-Lines of TVM are passed over: their modules and instructions are of TVM's own."""
+Lines of TVM are passed over: their modules and instructions are of TVM's own. A search that is given them takes their tile sizes
+(docs/tuning.md)."""
 from __future__ import annotations
 
 import json

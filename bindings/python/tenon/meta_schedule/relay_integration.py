@@ -43,7 +43,7 @@ def tune_relay(mod: Any, params: Optional[Mapping[str, Any]], target: Any, work_
                measure_callbacks: Any = "default", task_scheduler: Any = "gradient", space: Any = "post-order-apply",
                strategy: Any = "evolutionary", seed: Optional[int] = None, module_equality: str = "structural",
                num_tuning_cores: Any = "physical", opt_level: Optional[int] = None,
-               disabled_pass: Optional[Sequence[str]] = None, instruments: Any = None, progress: Any = None,
+               disabled_pass: Optional[Sequence[str]] = None, instruments: Any = None, prior_records: Any = None, progress: Any = None,
                build: Callable[..., Any] = relay.build) -> Any:
     """Search, and the database in work_dir that has what was found: schedules that are faster than the built-in ones, whose results
     were compared. With a TuneConfig, as in TVM 0.8 to 0.10, the module built by that is returned instead.
@@ -51,6 +51,7 @@ def tune_relay(mod: Any, params: Optional[Mapping[str, Any]], target: Any, work_
     cost_model       "xgb", or "random" for none
     task_scheduler   "gradient", most trials go where most is to be gained, or "round-robin", all tasks have the same number
     strategy         "evolutionary", or "replay-trace" for random schedules
+    prior_records    a database, or a path, of records that are tried first; of lines that TVM wrote the tile sizes are
     progress         as for tenon.tune
     num_trials_per_iter, num_tuning_cores, module_equality: the search has its own
     """
@@ -66,7 +67,7 @@ def tune_relay(mod: Any, params: Optional[Mapping[str, Any]], target: Any, work_
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory()) if work_dir is None else work_dir
         how = _search.asked(folder, max_trials_global, builder, runner, database, cost_model, task_scheduler, space, strategy, seed,
-                            target, {})
+                            target, prior_records, {})
         stack.enter_context(_context(opt_level, disabled_pass))
         checked = _checked(mod, params)
         text = None if target is None else str(target)

@@ -14,12 +14,12 @@ def tune_tir(mod: Any, target: Any, work_dir: Any, max_trials_global: int, *, ma
              cost_model: Any = "xgb", measure_callbacks: Any = "default", task_scheduler: Any = "gradient",
              space: Any = "post-order-apply", strategy: Any = "evolutionary", num_tuning_cores: Any = "physical",
              seed: Optional[int] = None, module_equality: str = "structural", special_space: Any = None,
-             progress: Any = None) -> JSONDatabase:
+             prior_records: Any = None, progress: Any = None) -> JSONDatabase:
     """Search for the first function of a module of TIR, or for a tir.PrimFunc; arguments as for tune_relay."""
     if measure_callbacks != "default":
         raise UnsupportedError("measure_callbacks are not supported; progress is called after each trial")
     how = _search.asked(work_dir, max_trials_global, builder, runner, database, cost_model, task_scheduler, space, strategy, seed, target,
-                        {"special_space": special_space})
+                        prior_records, {"special_space": special_space})
     how = _search.per_task(how, 1, max_trials_per_task)
     _tuning.tune(tir.Schedule(mod), target=None if target is None else str(target), progress=progress, **how)
     return JSONDatabase(work_dir=how["records"])
