@@ -47,7 +47,7 @@ static void dense_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 /* Do tiles beat lanes, for all that is copied at the ends of rows and terms, and a quarter more to read factors? */
 static bool tiles_pay(const tn_machine *m, const tn_unit_row *tile, int64_t rows, int64_t k)
 {
-    tn_tiles on = tn_machine_tiles(m);
+    tn_tiles on = tn_machine_tiles(m, 1);
     int64_t high = tile->most[TN_UNIT_ROWS], terms = tile->most[TN_UNIT_GROUPS] * tile->most[TN_UNIT_TERMS];
     int64_t steps = k / terms + (k % terms ? on.ends : 0), down = rows / high + (rows % high ? on.ends : 0);
     double lanes = (double)(rows * k) / (4 * tn_machine_flops_a_cycle(m));
