@@ -107,7 +107,7 @@ static const tn_attr_field dense_fields[] = TN_ATTR_TABLE(tn_dense_attr, TN_DENS
 static const char *const product_in[] = {"data", "weight"};
 
 static const tn_alternative dense_ways[] = {
-    {"shifted", "int8 data as uint8, for dot products of bytes", qnn_shifts, qnn_dense_shifted},
+    {"shifted", "int8 data as uint8, for dot products of bytes", qnn_shifts, NULL, qnn_dense_shifted},
 };
 
 const tn_op tn_op_nn_dense = {
