@@ -85,13 +85,14 @@ static tn_func *floats_product(fixture *x, tn_rng *r, char text[1024])
              "  for i < %d, j < %d, k < %d:\n"
              "    block acc(i: spatial, j: spatial, k: reduce) tag \"%s\":\n"
              "      init acc[i, j] = 0\n"
-             "      acc[i, j] = acc[i, j] + f32(x[i, k - k/%d*%d]) * f32(w[j, k%%%d - k/%d*%d])\n"
+             "      acc[i, j] = acc[i, j] + f32(x[i, k/192*128 + (k/32%%6 + 1)/2*32 + k%%32])"
+             " * f32(w[j, k/192*96 + (k/32%%6/2 - k/32%%6/5*2)*32 + k%%32])\n"
              "  for i < %d, j < %d:\n"
              "    block y(i: spatial, j: spatial):\n"
              "      y[i, j] = acc[i, j] * b[j]\n"
              "}\n",
              m, 4 * k + 32, n, 3 * k, tn_rng_below(r, 2) ? 16 : 32, n, m, n, m, n, m, n, 6 * k, TN_TAG_NORMAL,
-             3 * k, 2 * k, 3 * k, 5 * k, 2 * k, m, n);
+             m, n);
     return read_func(x, text);
 }
 

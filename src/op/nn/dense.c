@@ -3,6 +3,7 @@
 
 #include "machine/machine.h"
 #include "op/gradient.h"
+#include "op/nn/bfloat.h"
 #include "op/nn/nn.h"
 #include "op/tensor/tensor.h"
 
@@ -108,6 +109,7 @@ static const char *const product_in[] = {"data", "weight"};
 
 static const tn_alternative dense_ways[] = {
     {"shifted", "int8 data as uint8, for dot products of bytes", qnn_shifts, NULL, qnn_dense_shifted},
+    {"bfloat", "float32 as six products of bfloat16, for tiles", nn_bfloat_applies, nn_bfloat_pays, nn_dense_by_bfloat},
 };
 
 const tn_op tn_op_nn_dense = {
@@ -116,7 +118,7 @@ const tn_op tn_op_nn_dense = {
     .attr_size = sizeof(tn_dense_attr), .attr = dense_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = product_in,
     .infer = dense_infer, .layout = dense_layout, .compute = dense_compute,
-    .alternative = dense_ways, .n_alternative = 1,
+    .alternative = dense_ways, .n_alternative = 2,
     .scale = dense_scale, .combine = dense_combine, .precision = TN_PRECISION_LOW, .reads = dense_reads,
     .gradient = tn_gradient_dense,
 };
