@@ -184,6 +184,11 @@ static inline bool tn_never_nan(const tn_expr *e)
     return x->kind == TN_E_FLOAT && x->u.f == x->u.f;
 }
 static inline bool tn_is_value(const tn_expr *e, int64_t v) { return e->kind == TN_E_INT && e->u.i == v; }
+/* 0 of any type, all of whose bits are 0 */
+static inline bool tn_is_zero(const tn_expr *e)
+{
+    return (e->kind == TN_E_INT || e->kind == TN_E_FLOAT) && e->u.bits == 0;
+}
 
 /* Rewriting: post-order with an explicit stack and a memo by expression, each distinct node once.
  * `rule` sees a node whose operands are already rewritten; NULL means no change. */

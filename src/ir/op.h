@@ -76,6 +76,7 @@ typedef struct tn_alternative { /* another algorithm for the same operator, bett
     const char *name;           /* "shifted" */
     const char *doc;
     bool (*applies)(const tn_node *n, const struct tn_machine *m);
+    bool (*pays)(const tn_node *n, const struct tn_machine *m); /* where it applies; NULL: always */
     tn_status (*expand)(tn_graph *g, tn_node *n, tn_value out[]);
 } tn_alternative;
 
@@ -122,7 +123,7 @@ struct tn_op {
      * text as a tensor of bytes; an absent operand is a constructor without fields. */
     const char *host;
 
-    const tn_alternative *alternative; /* the first that applies is taken */
+    const tn_alternative *alternative; /* the first that applies and pays is taken */
     uint8_t n_alternative;
     /* Integer shape arithmetic: index expressions of outputs from those of inputs; NULL where not applicable. */
     bool (*shape_value)(tn_graph *g, const tn_node *node, const tn_dims in[], tn_dims out[]);

@@ -3,7 +3,8 @@
  * Arithmetic on floats below 32 bits is float32 arithmetic between conversions. What stays of 16-bit floats are loads,
  * stores, select, bitcast and, where the machine has instructions for it, conversions between float16 and float32. Of
  * floats of 8 bits or less nothing stays: they are their bits, uint8. All other conversions become integer arithmetic
- * on bits: libraries and bfloat16 instructions (which flush denormals) are not asked.
+ * on bits: libraries and bfloat16 instructions (which flush denormals) are not asked. Nests of units stay as they are:
+ * their factors are no denormals.
  *
  * float32 has 24 >= 2 * 11 + 2 bits of precision, so rounding twice is rounding once (Figueroa 1995) for + -
  * * / and sqrt. float64 and wide integers go to float32 by rounding to odd, which keeps the second rounding
@@ -355,7 +356,7 @@ static bool rewrite_stmt(tn_stmt *s, void *user)
         s->u.store.value = stored(h->f->pool, t, s->u.store.value);
     if (s->kind == TN_S_LET && is_odd(s->u.let.var->dtype))
         s->u.let.var = rewrite_leaf(h->f->pool, s->u.let.var);
-    return true;
+    return !tn_stmt_is_nest(s);
 }
 
 tn_status tn_lower_small(tn_func *f, const struct tn_machine *m)

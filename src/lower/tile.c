@@ -11,7 +11,8 @@
  *                                                              tensor "tile.u8s8" for i < 16, j < 16, g < 16, k < 4:
  *                                                                acc[i*16 + j] += i32(xt[..]) * i32(wt[..])
  *
- * Else the columns go inside of the groups, and columns and terms are a call of a unit of lanes. */
+ * Else the columns go inside of the groups, and columns and terms are a call of a unit of lanes. Sums of floats are
+ * written out in the unit's order. */
 #include "lower/lower_impl.h"
 
 #include "machine/machine.h"
@@ -67,7 +68,7 @@ static void copy_tile(tn_func *f, tn_unit_nest *n, enum tn_unit_part part, const
     mask = mask ? tn_simplify(p, &facts, tn_subst(p, mask, 3, from, to)) : NULL;
     at = tn_simplify(p, &facts, at);
     tn_facts_deinit(&facts);
-    const tn_expr *none = mask ? tn_int(p, load->dtype, 0) : NULL,
+    const tn_expr *none = mask ? tn_const(p, load->dtype, 0) : NULL,
                   *value = tn_load(p, load->dtype, load->u.load.buffer, 1, &at, mask, none),
                   *cell = tn_add(p, tn_mul(p, r, width), l);
     tn_stmt *outer = tn_stmt_for(f, r, tn_idx(p, rows), TN_LOOP_SERIAL),
@@ -86,8 +87,8 @@ static void copy_tile(tn_func *f, tn_unit_nest *n, enum tn_unit_part part, const
 static bool can_copy(const tn_unit_nest *n, enum tn_unit_part part, const tn_expr *load)
 {
     const tn_expr *mask = tn_load_mask(load), *other = tn_load_other(load);
-    return !mask || (!mask->has_load && tn_is_value(other, 0) &&
-                     !tn_uses(mask, var_of(n, tn_unit_sides_of(part).lacks)));
+    return !mask ||
+           (!mask->has_load && tn_is_zero(other) && !tn_uses(mask, var_of(n, tn_unit_sides_of(part).lacks)));
 }
 
 static bool keep(tn_func *f, tn_unit_nest *n)
@@ -151,6 +152,7 @@ bool tn_tensor_tile(tn_func *f, const struct tn_machine *m, tn_stmt *s)
     int id = s->u.loop.tensor;
     if (tn_unit_on(id, m, tn_machine_given) && !tn_unit_read(s, &tn_units[id], &n) && keep(f, &n))
         return true;
-    write_out(s, &tn_units[id]);
+    if (!tn_unit_write_out(f, s))
+        write_out(s, &tn_units[id]);
     return false;
 }

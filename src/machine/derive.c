@@ -89,11 +89,11 @@ static void default_u32(uint32_t *field, uint32_t v) { *field = *field ? *field 
 
 double tn_machine_flops_a_cycle(const tn_machine *m) { return m->vector_bits / 32.0 * m->fma_ports * 2; }
 
-tn_tiles tn_machine_tiles(const tn_machine *m)
+tn_tiles tn_machine_tiles(const tn_machine *m, uint32_t bytes)
 {
-    if (tn_machine_has(m, "amx-int8"))
-        return (tn_tiles){2048, .registers = 8, .sums = 6, .of_factor = 1, .ends = 3, .reads = 4};
-    if (tn_machine_given(m, "AArch64", "i8mm"))
+    if (bytes <= 2 && tn_machine_has(m, bytes == 1 ? "amx-int8" : "amx-bf16"))
+        return (tn_tiles){2048.0 / bytes, .registers = 8, .sums = 6, .of_factor = 1, .ends = 3, .reads = 4};
+    if (bytes == 1 && tn_machine_given(m, "AArch64", "i8mm"))
         return (tn_tiles){64.0 * m->fma_ports, .registers = 32, .sums = 16,
                           .of_factor = 2,      .ends = 3,       .reads = 2};
     return (tn_tiles){0};
@@ -101,7 +101,7 @@ tn_tiles tn_machine_tiles(const tn_machine *m)
 
 static double int8_gops(const tn_machine *m)
 {
-    double tiles = tn_machine_tiles(m).ops_a_cycle;
+    double tiles = tn_machine_tiles(m, 1).ops_a_cycle;
     if (tiles > 0)
         return 0.9 * tiles * m->clock_ghz;
     bool dot =
@@ -130,7 +130,7 @@ void tn_machine_derive(tn_machine *m)
     default_real(&m->mem_gb_s, least(5.5, 0.4 * vector_bytes) * m->clock_ghz);
     default_real(&m->peak_gflops, tn_machine_flops_a_cycle(m) * m->clock_ghz);
     default_real(&m->int8_gops, int8_gops(m));
-    default_real(&m->bf16_gflops, tn_machine_has(m, "amx-bf16") ? 0.9 * 1024 * m->clock_ghz : 0);
+    default_real(&m->bf16_gflops, 0.9 * tn_machine_tiles(m, 2).ops_a_cycle * m->clock_ghz);
 }
 
 uint32_t tn_features_vector_bytes(size_t n, const char *const feature[])

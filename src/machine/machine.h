@@ -96,7 +96,7 @@ bool tn_feature_is_told(const char *name);
 uint32_t tn_features_vector_bytes(size_t n, const char *const feature[]);
 /* float32 operations a cycle of one core, by fma_ports; the same in every process. */
 double tn_machine_flops_a_cycle(const tn_machine *m);
-/* How it multiplies tiles of bytes (TN_CAN_TILES). The same in every process. */
+/* How it multiplies tiles of factors of so many bytes (TN_CAN_TILES). The same in every process. */
 typedef struct tn_tiles {
     double ops_a_cycle;  /* of one core; 0: it has none */
     int registers, sums; /* how many it has for them; the most accumulators */
@@ -104,6 +104,6 @@ typedef struct tn_tiles {
     int ends;            /* products that one takes as long as whose factors are copied first */
     double reads;        /* factors that are read in the time of a product */
 } tn_tiles;
-tn_tiles tn_machine_tiles(const tn_machine *m);
+tn_tiles tn_machine_tiles(const tn_machine *m, uint32_t bytes);
 
 #endif

@@ -35,6 +35,8 @@ tn_verdict tn_do_tensorize(tn_sched *s, tn_step *t)
     tn_stmt *last = tn_sched_loop(s, t->in[t->nin - 1]);
     if (tn_unit_read(tn_sched_loop(s, t->in[0]), &tn_units[row], &n) || n.inner != last || !n.block)
         return TN_REJECT_UNIT;
+    if (!tn_unit_suits(n.row, n.block))
+        return TN_REJECT_UNIT;
     if (s->func->strict && tn_dtype_is_float(n.row->sum))
         return TN_REJECT_REDUCE;
     if (!axes_fit(s, &n))

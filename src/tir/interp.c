@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "tir/func.h"
 #include "tir/bytecode.h"
+#include "tir/unit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -143,6 +144,14 @@ static bool mark_declared(tn_stmt *s, void *user)
     return true;
 }
 
+/* What adds in an order of its own has it in loops. */
+static bool write_out(tn_stmt *s, void *user)
+{
+    if (tn_stmt_is_nest(s))
+        (void)tn_unit_write_out(user, s);
+    return true;
+}
+
 static tn_status prepare(bytecode *m, void *const arg[])
 {
     bool *declared = TN_NEW_N(m->arena, bool, m->f->n_buffer);
@@ -166,6 +175,7 @@ tn_status tn_func_run(const tn_func *f, void *const arg[], const int64_t sym[])
     bytecode m = {.f = tn_func_number(f, &arena, &pool, &names), .arena = &arena, .sym = sym};
     m.name = names;
     tn_func_begin_empty((tn_func *)m.f);
+    tn_stmt_walk(&m.f->body, write_out, NULL, m.f);
     tn_status s = prepare(&m, arg);
     if (s == TN_OK) {
         bc_compile(&m);

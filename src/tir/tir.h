@@ -90,7 +90,7 @@ struct tn_stmt {
         } loop; /* var from 0; extent >= 0 */
         struct {
             const char *name;   /* unique in the function: schedules call blocks by it */
-            const char *tag;    /* operator class ("conv2d", "elementwise"), or "": for readers alone */
+            const char *tag;    /* operator class ("conv2d") or "", for readers; or TN_TAG_NORMAL (unit.h) */
             const char *source; /* model nodes, "Gemm_0, Relu_1", or "" */
             uint32_t n_iter;
             tn_iter *iter;

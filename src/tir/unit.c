@@ -6,6 +6,8 @@
 #define U8 {TN_UINT, 8, 1}
 #define I8 {TN_INT, 8, 1}
 #define I32 {TN_INT, 32, 1}
+#define BF16 {TN_BFLOAT, 16, 1}
+#define F32 {TN_FLOAT, 32, 1}
 
 const tn_unit_row tn_units[TN_N_UNITS] = {
 #define UNIT(id, name, kind, m, n, g, k, x, w, sum, function, what) \
@@ -82,6 +84,11 @@ bool tn_unit_moves(int id, int other, const struct tn_machine *m,
     return false;
 }
 
+bool tn_unit_suits(const tn_unit_row *row, const tn_stmt *block)
+{
+    return !tn_dtype_is_float(row->sum) || strcmp(block->u.block.tag, TN_TAG_NORMAL) == 0;
+}
+
 /* ---- nests ---- */
 
 static const tn_stmt *only(const tn_body *b) { return b->first && b->first == b->last ? b->first : NULL; }
@@ -154,7 +161,7 @@ static const char *read_store(tn_unit_nest *n)
     const tn_expr *v = n->store->u.store.value;
     const tn_unit_row *row = n->row;
     bool clears = row->kind == TN_UNIT_MATRIX && !n->loop[TN_UNIT_GROUPS] && !n->cond;
-    if (clears && !n->store->u.store.mask && tn_dtype_eq(v->dtype, row->sum) && tn_is_value(v, 0))
+    if (clears && !n->store->u.store.mask && tn_dtype_eq(v->dtype, row->sum) && tn_is_zero(v))
         return NULL;
     if (n->store->u.store.mask || !tn_dtype_eq(v->dtype, row->sum) || v->kind != TN_E_ADD)
         return "its store is no sum of the unit's type";
@@ -193,6 +200,54 @@ const char *tn_unit_read(tn_stmt *loop, const tn_unit_row *row, tn_unit_nest *ou
         return "its list is not one store";
     out->store = (tn_stmt *)(uintptr_t)s;
     return read_store(out);
+}
+
+/* ---- sums of floats ---- */
+
+/* part[k] = 0 before the loop of the groups, and part[k] = part[k] + x * w of term k in it; returns part[k]. */
+static const tn_expr *add_term(tn_func *f, const tn_unit_nest *n, uint32_t part, int64_t k)
+{
+    tn_pool *p = f->pool;
+    tn_stmt *groups = n->loop[TN_UNIT_GROUPS], *terms = n->loop[TN_UNIT_TERMS];
+    const tn_expr *at = tn_idx(p, k), *own = tn_load(p, n->row->sum, part, 1, &at, NULL, NULL);
+    const tn_expr *x = tn_cast(p, n->row->sum, tn_subst(p, n->x, 1, &terms->u.loop.var, &at)),
+                  *w = tn_cast(p, n->row->sum, tn_subst(p, n->w, 1, &terms->u.loop.var, &at));
+    tn_stmt *clear = tn_stmt_store(f, part, 1, &at, tn_const(p, n->row->sum, 0), NULL),
+            *add = tn_stmt_store(f, part, 1, &at, tn_add(p, own, tn_mul(p, x, w)), NULL);
+    tn_body_insert(groups->list, groups, clear);
+    tn_body_insert(&groups->u.loop.body, terms, add);
+    return own;
+}
+
+bool tn_unit_write_out(tn_func *f, tn_stmt *loop)
+{
+    tn_pool *p = f->pool;
+    const tn_unit_row *row = &tn_units[loop->u.loop.tensor];
+    tn_unit_nest n;
+    if (row->kind != TN_UNIT_MATRIX || !tn_dtype_is_float(row->sum) || tn_unit_read(loop, row, &n) || !n.x ||
+        n.block || n.cond)
+        return false;
+    const tn_expr *dim = tn_idx(p, n.extent[TN_UNIT_TERMS]), *all = NULL;
+    tn_buffer b = {.name = "part", .dtype = row->sum, .ndim = 1, .dim = &dim, .scope = TN_SCOPE_REGISTER};
+    b.param = -1;
+    uint32_t part = tn_func_add_buffer(f, &b);
+    tn_stmt *groups = n.loop[TN_UNIT_GROUPS], *store = n.store;
+    tn_body_insert(groups->list, groups, tn_stmt_decl(f, part));
+    for (int64_t k = 0; k < n.extent[TN_UNIT_TERMS]; k++) {
+        const tn_expr *one = add_term(f, &n, part, k);
+        all = all ? tn_add(p, all, one) : one;
+    }
+    const tn_expr *before =
+        tn_load(p, row->sum, store->u.store.buffer, store->u.store.n_index, store->u.store.index, NULL, NULL);
+    store->u.store.value = tn_add(p, before, all);
+    tn_stmt_remove(store);
+    tn_stmt_remove(n.loop[TN_UNIT_TERMS]);
+    tn_body_insert(groups->list, groups->next, store);
+    for (int axis = 0; axis < TN_UNIT_TERMS; axis++) {
+        n.loop[axis]->u.loop.kind = TN_LOOP_SERIAL;
+        n.loop[axis]->u.loop.tensor = 0;
+    }
+    return true;
 }
 
 /* ---- tiles ---- */

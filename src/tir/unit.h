@@ -25,6 +25,10 @@ typedef struct tn_unit_row {
 extern const tn_unit_row tn_units[TN_N_UNITS];
 
 int tn_unit_named(const char *name); /* its number, or -1 */
+/* The tag of blocks in which no factor, no product and no sum of some products is denormal, whatever the
+ * operands are. Units of floats, which may flush those, are for such blocks alone. */
+#define TN_TAG_NORMAL "normal"
+bool tn_unit_suits(const tn_unit_row *row, const tn_stmt *block);
 /* The first row of that kind for factors of these types in groups of so many terms (0: any number); -1: none. */
 int tn_unit_of(enum tn_unit_kind kind, tn_dtype x, tn_dtype w, tn_dtype sum, int64_t group);
 /* Is it worth its layout on machine m? `given` tells whether a machine is of an architecture and has a feature of it
@@ -56,6 +60,9 @@ typedef struct tn_unit_nest {
 /* The nest that begins with `loop`: its innermost list is the store, or a block of it alone, or a condition around it.
  * Returns NULL, or why it is no call of the row; for texts. */
 const char *tn_unit_read(tn_stmt *loop, const tn_unit_row *row, tn_unit_nest *out);
+/* Makes a nest of a MATRIX unit of floats, outside of blocks, loops that add in the unit's order, in
+ * registers; false: it is another nest. */
+bool tn_unit_write_out(tn_func *f, tn_stmt *loop);
 /* The sum of a nest of a MATRIX unit, and its factors, as tiles in flat code: each row is contiguous, and the rows are
  * evenly spaced. */
 enum tn_unit_part { TN_UNIT_X, TN_UNIT_W, TN_UNIT_SUM };

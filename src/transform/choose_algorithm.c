@@ -1,25 +1,37 @@
-/* ChooseAlgorithm: an operator is replaced by the first of its alternatives that applies on this machine, or
+/* ChooseAlgorithm: an operator is replaced by the first of its alternatives that applies on this machine and pays, or
  * as the pick `algorithm` of its node says: by another one that applies, or (`direct`) by none. */
 #include "transform/pass.h"
 
 enum { MAX_OUT = 16, MAX_WAYS = 8 };
 
+enum { PAYS, DIRECT, LOSES, N_TURNS };
+
 /* NULL: it stays as it is. */
 static const tn_alternative *choose(tn_pass *p, const tn_node *n)
 {
-    const tn_alternative *way[MAX_WAYS];
+    const tn_op *op = n->op;
+    const tn_alternative *way[MAX_WAYS] = {NULL};
+    bool applies[MAX_WAYS], pays[MAX_WAYS], any = false;
     tn_choice name[MAX_WAYS];
     uint32_t k = 0, at;
-    TN_ASSERT(n->op->n_alternative < MAX_WAYS);
-    for (int i = 0; i < n->op->n_alternative; i++)
-        if (n->op->alternative[i].applies(n, p->machine)) {
-            way[k] = &n->op->alternative[i];
-            name[k++] = (tn_choice){n->op->alternative[i].name, 0};
-        }
-    if (!k)
+    TN_ASSERT(op->n_alternative < MAX_WAYS);
+    for (int i = 0; i < op->n_alternative; i++) {
+        const tn_alternative *a = &op->alternative[i];
+        applies[i] = a->applies(n, p->machine);
+        pays[i] = applies[i] && (!a->pays || a->pays(n, p->machine));
+        any |= applies[i];
+    }
+    if (!any)
         return NULL;
-    way[k] = NULL;
-    name[k++] = (tn_choice){"direct", 0};
+    for (int turn = PAYS; turn < N_TURNS; turn++) {
+        if (turn == DIRECT)
+            name[k++] = (tn_choice){"direct", 0};
+        for (int i = 0; i < op->n_alternative && turn != DIRECT; i++)
+            if (applies[i] && pays[i] == (turn == PAYS)) {
+                way[k] = &op->alternative[i];
+                name[k++] = (tn_choice){op->alternative[i].name, 0};
+            }
+    }
     tn_pass_pick(p, n, NULL, "algorithm", k, name, &at);
     return way[at];
 }

@@ -228,7 +228,7 @@ static void abilities(void **state)
         assert_int_equal(tn_machine_has_flags(&m), row[i].flags);
         tn_machine_derive(&m);
         double lanes = m.int8_gops;
-        assert_int_equal(tn_machine_tiles(&m).ops_a_cycle > 0, row[i].can & TILES ? 1 : 0);
+        assert_int_equal(tn_machine_tiles(&m, 1).ops_a_cycle > 0, row[i].can & TILES ? 1 : 0);
         tn_machine_without(&c, TN_CAN_TILES, &m);
         assert_false(tn_machine_can(&m, TN_CAN_TILES) || tn_machine_has(&m, "amx-int8") ||
                      tn_machine_has(&m, "i8mm"));

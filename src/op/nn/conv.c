@@ -425,7 +425,7 @@ const tn_op tn_op_nn_conv1d = {
     .infer = conv_infer, .expand = conv1d_expand,
 };
 static const tn_alternative conv2d_ways[] = {
-    {"shifted", "int8 data as uint8, for dot products of bytes", qnn_shifts, qnn_conv2d_shifted},
+    {"shifted", "int8 data as uint8, for dot products of bytes", qnn_shifts, NULL, qnn_conv2d_shifted},
 };
 
 const tn_op tn_op_nn_conv2d = {

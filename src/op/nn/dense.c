@@ -3,6 +3,7 @@
 
 #include "machine/machine.h"
 #include "op/gradient.h"
+#include "op/nn/bfloat.h"
 #include "op/nn/nn.h"
 #include "op/tensor/tensor.h"
 
@@ -47,7 +48,7 @@ static void dense_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 /* Do tiles beat lanes, for all that is copied at the ends of rows and terms, and a quarter more to read factors? */
 static bool tiles_pay(const tn_machine *m, const tn_unit_row *tile, int64_t rows, int64_t k)
 {
-    tn_tiles on = tn_machine_tiles(m);
+    tn_tiles on = tn_machine_tiles(m, 1);
     int64_t high = tile->most[TN_UNIT_ROWS], terms = tile->most[TN_UNIT_GROUPS] * tile->most[TN_UNIT_TERMS];
     int64_t steps = k / terms + (k % terms ? on.ends : 0), down = rows / high + (rows % high ? on.ends : 0);
     double lanes = (double)(rows * k) / (4 * tn_machine_flops_a_cycle(m));
@@ -107,7 +108,8 @@ static const tn_attr_field dense_fields[] = TN_ATTR_TABLE(tn_dense_attr, TN_DENS
 static const char *const product_in[] = {"data", "weight"};
 
 static const tn_alternative dense_ways[] = {
-    {"shifted", "int8 data as uint8, for dot products of bytes", qnn_shifts, qnn_dense_shifted},
+    {"shifted", "int8 data as uint8, for dot products of bytes", qnn_shifts, NULL, qnn_dense_shifted},
+    {"bfloat", "float32 as six products of bfloat16, for tiles", nn_bfloat_applies, nn_bfloat_pays, nn_dense_by_bfloat},
 };
 
 const tn_op tn_op_nn_dense = {
@@ -116,7 +118,7 @@ const tn_op tn_op_nn_dense = {
     .attr_size = sizeof(tn_dense_attr), .attr = dense_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = product_in,
     .infer = dense_infer, .layout = dense_layout, .compute = dense_compute,
-    .alternative = dense_ways, .n_alternative = 1,
+    .alternative = dense_ways, .n_alternative = 2,
     .scale = dense_scale, .combine = dense_combine, .precision = TN_PRECISION_LOW, .reads = dense_reads,
     .gradient = tn_gradient_dense,
 };

@@ -733,7 +733,7 @@ static tn_status divide_units(tn_graph *g, tn_node *n, tn_value out[])
 
 static const tn_alternative recurrent_ways[] = {
     {"by_units", "each step divided among tasks by units: weights that a core's caches do not hold",
-     exceeds_caches, divide_units},
+     exceeds_caches, NULL, divide_units},
 };
 
 /* clang-format off */

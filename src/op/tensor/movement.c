@@ -541,7 +541,7 @@ static const tn_attr_field concatenate_fields[] = TN_ATTR_TABLE(tn_axis_attr, TN
 
 static const tn_alternative concatenate_ways[] = {
     {"copies", "loops for each operand: where only the run knows where many of them begin, or many are thin",
-     has_many_borders, concatenate_by_copies},
+     has_many_borders, NULL, concatenate_by_copies},
 };
 
 const tn_op tn_op_concatenate = {

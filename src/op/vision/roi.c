@@ -448,7 +448,7 @@ static const char *const align_in[] = {"data", "rois", "batch_indices"}, *const 
 static const char *const blend_in[BLEND_IN] = {"data", "batch_indices", "row_taps", "row_parts", "row_counts",
     "column_taps", "column_parts", "column_counts"};
 static const tn_alternative align_ways[] = {
-    {"taps", "rows and columns of weights that all channels share", suits_taps, roi_align_by_taps},
+    {"taps", "rows and columns of weights that all channels share", suits_taps, NULL, roi_align_by_taps},
 };
 
 const tn_op tn_op_vision_roi_align = {

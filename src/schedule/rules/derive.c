@@ -253,7 +253,9 @@ static const tn_unit_row *unit_for(const derive *d, enum tn_unit_kind kind, cons
     const tn_func *f = d->s->func;
     factor_types t = {f, weight, {0}, {0}};
     rule_loads(block, note_type, &t);
-    return tn_unit_here(kind, t.x, t.w, rule_target(f, block)->dtype, group, d->m, tn_machine_given);
+    const tn_unit_row *u =
+        tn_unit_here(kind, t.x, t.w, rule_target(f, block)->dtype, group, d->m, tn_machine_given);
+    return u && tn_unit_suits(u, block) ? u : NULL;
 }
 
 const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight, int64_t group)

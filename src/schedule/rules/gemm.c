@@ -2,8 +2,8 @@
  * reduction; every step loads the vectors of the weight once and broadcasts one element a row. The epilogue runs on the
  * accumulators. A task is one tile.
  *
- * Products of bytes whose weights lie in groups of k are summed by groups: one step of the reduction is a group, which
- * is a call of a unit (tir/unit.h).
+ * Products of bytes, or of 16 bits, whose weights lie in groups of k are summed by groups: one step of the
+ * reduction is a group, which is a call of a unit (tir/unit.h).
  *
  * Where the machine multiplies tiles, and that is faster: gemm_tiles.c.
  *
@@ -37,7 +37,7 @@ static void find_weight(const tn_expr *load, void *user)
         if (load->src[d] != w->column)
             continue;
         int last = (int)load->u.load.n_index - 1;
-        int64_t group = tn_dtype_bytes(b->dtype) == 1 ? rule_group(b, last) : 1, by_groups = 0;
+        int64_t group = tn_dtype_bytes(b->dtype) <= 2 ? rule_group(b, last) : 1, by_groups = 0;
         if (group > 1 && group <= MAX_GROUP)
             by_groups = rule_grouped_factor(b, (int)d, last, group);
         w->panel = by_groups ? by_groups : rule_inner_factor(b, (int)d);

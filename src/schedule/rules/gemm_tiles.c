@@ -58,7 +58,8 @@ tiles rule_tiles_of(const derive *d, const tn_stmt *b, const gemm *g)
     with.tiles = (tiles){0};
     if (u && g->panel % u->most[TN_UNIT_COLUMNS] == 0)
         with.tiles = (tiles){u->name, u->most[TN_UNIT_ROWS], u->most[TN_UNIT_COLUMNS],
-                             u->most[TN_UNIT_GROUPS] * u->most[TN_UNIT_TERMS], tn_machine_tiles(d->m)};
+                             u->most[TN_UNIT_GROUPS] * u->most[TN_UNIT_TERMS],
+                             tn_machine_tiles(d->m, tn_dtype_bytes(u->x))};
     return with.tiles.unit && least_columns(&with) ? with.tiles : (tiles){0};
 }
 
