@@ -31,7 +31,8 @@ static bool plain_axes(const tn_layout *l)
 
 static bool has_extents(const merging *m, const tn_buffer *b)
 {
-    return b->ndim >= 2 && b->dim[0] == m->extent[0] && b->dim[1] == m->extent[1] && plain_axes(b->layout) && plain_axes(b->given);
+    return b->ndim >= 2 && b->dim[0] == m->extent[0] && b->dim[1] == m->extent[1] && plain_axes(b->layout) &&
+           plain_axes(b->given);
 }
 
 /* Indices of an access after the edit; *io_n: their number. */
