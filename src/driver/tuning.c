@@ -1,6 +1,7 @@
 /* Searches through the public API, whatever their tasks are of: options, trials, records. */
 #include "driver/tuning.h"
 
+#include "driver/records.h"
 #include "tune/database.h"
 
 #include <errno.h>
@@ -204,6 +205,21 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
 }
 
+/* TVM refuses a database that has lines of Tenon. */
+static tn_status leaves_tvm_alone(const tn_tuning *t)
+{
+    const tn_record_place p = tn_record_place_of(t->b->ctx, t->o.records);
+    const tn_records *r = &t->b->records;
+    for (size_t i = 0; p.workloads && i < r->tvm.n; i++) {
+        const tn_loc loc = {.file = p.records, .line = r->tvm.at[i].line};
+        if (r->tvm.at[i].path && strcmp(r->tvm.at[i].path, p.records) == 0)
+            return tn_error(t->b->ctx, "driver-E204", &loc,
+                            "TVM wrote this database, and could not read it with lines of Tenon; name "
+                            "another folder, and this one as records that are tried first");
+    }
+    return TN_OK;
+}
+
 tn_status tn_tuning_known(tn_tuning *t)
 {
     tn_build *b = t->b;
@@ -214,7 +230,7 @@ tn_status tn_tuning_known(tn_tuning *t)
         TN_TRY(tn_records_take(b, t->o.prior));
     if (t->o.records && *t->o.records && tn_records_exist(b->ctx, t->o.records))
         TN_TRY(tn_records_take(b, t->o.records));
-    return TN_OK;
+    return t->o.records && *t->o.records ? leaves_tvm_alone(t) : TN_OK;
 }
 
 tn_status tn_tuning_prior(tn_tuning *t)

@@ -180,6 +180,9 @@ must "a database of TVM of this model" sh -c 'mkdir digit && echo "[\"1\", \"eyJ
 must "its record fits" sh -c '! tenon tune "$1" -o near_tvm --tasks dense --tuning-records digit --trials 2 2>&1 | grep W003' - "$digit"
 must "a damaged one" sh -c 'sed "s/\[64,4\]/[64]/" digit/database_tuning_record.json >digit/d && mv digit/d digit/database_tuning_record.json'
 expect 4 "digit/database_tuning_record.json:1:1: error: no tuning record of Tenon: a decision of the trace of TVM in it is not as many factors above 0 as its step has results; make records by \`tune\` [driver-E160]" tune "$digit" -o near_tvm --tuning-records digit --trials 2
+cp -r "$tvm" theirs && cp -r "$tvm" as_it_was
+expect 4 "theirs/database_tuning_record.json:1: error: TVM wrote this database, and could not read it with lines of Tenon; name another folder, and this one as records that are tried first [driver-E204]" tune "$digit" --work-dir theirs --trials 2
+must "it stays as it was" diff -r theirs as_it_was
 expect 4 "/dev/null/r/database_tuning_record.json: error: cannot write the file" tune "$digit" --work-dir /dev/null/r
 expect 0 "40 trials" tune "$digit" --work-dir searched/here --trials 40 --min-repeat-ms 1
 expect 0 "" tune "$digit" -o searched/here --tasks conv --trials 8

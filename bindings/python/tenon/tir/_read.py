@@ -340,6 +340,12 @@ def _buffer(line: _Line, scope: _Scope) -> Buffer:
     return b
 
 
+def _input(line: _Line, scope: _Scope) -> Buffer:
+    b = _buffer(line, scope)
+    b.constant = line.take("constant")
+    return b
+
+
 # ---- functions ----
 
 
@@ -351,7 +357,7 @@ def _function(head: str, lines: List[Tuple[int, str]]) -> PrimFunc:
     line.need("@")
     name, e = line.name(), _Expressions(line, scope)
     line.need("(")
-    inputs = e.until(")", lambda: _buffer(line, scope))
+    inputs = e.until(")", lambda: _input(line, scope))
     outputs: List[Buffer] = []
     if line.take("->"):
         line.need("(")

@@ -15,12 +15,13 @@ KINDS = ("serial", "parallel", "vector", "unrolled", "tensor")
 
 class Buffer:
     """Memory: a parameter of a function, or what an Allocate makes. b[i, j] is an element. `scope`: "global", "local",
-    "register" or "tile"."""
+    "register" or "tile"; `constant`: an input that is known when the kernel is built."""
 
     def __init__(self, shape: Sequence[Index], dtype: str = "float32", name: str = "buffer", scope: str = "global",
                  layout: Optional[str] = None):
         self.shape: Tuple[Index, ...] = tuple(e if isinstance(e, Expr) else int(e) for e in shape)
         self.dtype, self.name, self.scope, self.layout = dtype_name(dtype), name, scope or "global", layout
+        self.constant = False
 
     @property
     def ndim(self) -> int:
@@ -37,7 +38,9 @@ class Buffer:
 
     def type_text(self, names: Names) -> str:
         extents = [_expr.as_index(e).text(names) for e in self.shape]
-        return f"{names.of(self)}: {short_dtype(self.dtype)}[{', '.join([*extents, *([self.layout] if self.layout else [])])}]"
+        layout = [self.layout] if self.layout else []
+        constant = " constant" if self.constant else ""
+        return f"{names.of(self)}: {short_dtype(self.dtype)}[{', '.join([*extents, *layout])}]{constant}"
 
     def __repr__(self) -> str:
         return f"Buffer({self.name}, {list(self.shape)}, {self.dtype})"
