@@ -211,7 +211,7 @@ static tn_status leaves_tvm_alone(const tn_tuning *t)
     const tn_record_place p = tn_record_place_of(t->b->ctx, t->o.records);
     const tn_records *r = &t->b->records;
     for (size_t i = 0; p.workloads && i < r->tvm.n; i++) {
-        const tn_loc loc = {.file = p.records, .line = r->tvm.at[i].line};
+        const tn_loc loc = {.file = p.records, .line = r->tvm.at[i].line, .col = 1};
         if (r->tvm.at[i].path && strcmp(r->tvm.at[i].path, p.records) == 0)
             return tn_error(t->b->ctx, "driver-E204", &loc,
                             "TVM wrote this database, and could not read it with lines of Tenon; name "

@@ -89,21 +89,44 @@ bool tn_argument_init(tn_argument *a, const tn_func *f, uint32_t i, const int64_
     return a->at != NULL;
 }
 
-/* The place of an element by its logical index. */
-static size_t place_of(const tn_argument *a, const int64_t index[])
+/* How far each index of dimension d takes an element: an axis belongs to one dimension, so places are sums of these. */
+static size_t *distances(const tn_argument *a, int d)
 {
     const tn_layout *l = a->buffer->layout;
-    int64_t left[TN_LAYOUT_MAX_DIMS];
-    size_t place = 0, apart = 1;
-    memcpy(left, index, (size_t)a->buffer->ndim * sizeof *left);
-    for (int k = a->n - 1; k >= 0; k--) {
-        int64_t *d = &left[l ? l->axis[k].dim : k],
-                factor = l && l->axis[k].factor ? l->axis[k].factor : a->dim[k];
-        place += (size_t)(*d % factor) * apart;
-        *d /= factor;
-        apart *= (size_t)a->dim[k];
+    size_t *far = tn_alloc_array((size_t)a->logical[d], sizeof *far);
+    for (int64_t i = 0; i < a->logical[d]; i++) {
+        int64_t left = i;
+        size_t apart = 1;
+        for (int k = a->n - 1; k >= 0; k--) {
+            int64_t factor = l && l->axis[k].factor ? l->axis[k].factor : a->dim[k];
+            if ((l ? l->axis[k].dim : k) == d) {
+                far[i] += (size_t)(left % factor) * apart;
+                left /= factor;
+            }
+            apart *= (size_t)a->dim[k];
+        }
     }
-    return place;
+    return far;
+}
+
+typedef struct copying {
+    const unsigned char *from;
+    unsigned char *to;
+    int ndim;
+    const int64_t *extent;
+    size_t size;
+    size_t *far[2][TN_LAYOUT_MAX_DIMS]; /* of what is read, of what is written */
+} copying;
+
+/* Depth: the number of dimensions. */
+static void copy_from(const copying *c, int d, size_t from, size_t to)
+{
+    for (int64_t i = 0; d < c->ndim && i < c->extent[d]; i++)
+        if (d + 1 < c->ndim)
+            copy_from(c, d + 1, from + c->far[0][d][i], to + c->far[1][d][i]);
+        else
+            memcpy(c->to + (to + c->far[1][d][i]) * c->size, c->from + (from + c->far[0][d][i]) * c->size,
+                   c->size);
 }
 
 bool tn_argument_as(const tn_argument *a, const tn_func *f, uint32_t i, const int64_t sym[], tn_argument *out)
@@ -118,14 +141,15 @@ bool tn_argument_as(const tn_argument *a, const tn_func *f, uint32_t i, const in
     if (!out->at)
         return false;
     memset(out->at, 0, out->bytes);
-    int64_t index[TN_LAYOUT_MAX_DIMS] = {0};
-    size_t size = tn_dtype_bytes(given.dtype), count = 1;
-    for (int d = 0; d < given.ndim; d++)
-        count *= (size_t)from.logical[d];
-    for (size_t k = 0; k < count; k++) {
-        memcpy(out->at + place_of(out, index) * size, a->at + place_of(&from, index) * size, size);
-        for (int d = given.ndim - 1; d >= 0 && ++index[d] == from.logical[d]; d--)
-            index[d] = 0;
+    copying c = {a->at, out->at, given.ndim, from.logical, tn_dtype_bytes(given.dtype), {{NULL}}};
+    for (int d = 0; d < given.ndim; d++) {
+        c.far[0][d] = distances(&from, d);
+        c.far[1][d] = distances(out, d);
+    }
+    copy_from(&c, 0, 0, 0);
+    for (int d = 0; d < given.ndim; d++) {
+        tn_free(c.far[0][d]);
+        tn_free(c.far[1][d]);
     }
     return true;
 }

@@ -181,7 +181,7 @@ must "its record fits" sh -c '! tenon tune "$1" -o near_tvm --tasks dense --tuni
 must "a damaged one" sh -c 'sed "s/\[64,4\]/[64]/" digit/database_tuning_record.json >digit/d && mv digit/d digit/database_tuning_record.json'
 expect 4 "digit/database_tuning_record.json:1:1: error: no tuning record of Tenon: a decision of the trace of TVM in it is not as many factors above 0 as its step has results; make records by \`tune\` [driver-E160]" tune "$digit" -o near_tvm --tuning-records digit --trials 2
 cp -r "$tvm" theirs && cp -r "$tvm" as_it_was
-expect 4 "theirs/database_tuning_record.json:1: error: TVM wrote this database, and could not read it with lines of Tenon; name another folder, and this one as records that are tried first [driver-E204]" tune "$digit" --work-dir theirs --trials 2
+expect 4 "theirs/database_tuning_record.json:1:1: error: TVM wrote this database, and could not read it with lines of Tenon; name another folder, and this one as records that are tried first [driver-E204]" tune "$digit" --work-dir theirs --trials 2
 must "it stays as it was" diff -r theirs as_it_was
 expect 4 "/dev/null/r/database_tuning_record.json: error: cannot write the file" tune "$digit" --work-dir /dev/null/r
 expect 0 "40 trials" tune "$digit" --work-dir searched/here --trials 40 --min-repeat-ms 1
