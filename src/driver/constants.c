@@ -9,7 +9,6 @@
 
 typedef struct laid_out {
     const tn_node *from;
-    const tn_layout *layout;
     tn_node *to;
 } laid_out;
 
@@ -18,10 +17,11 @@ typedef struct work {
     tn_vec(laid_out) done;
 } work;
 
-static tn_node *find(const work *w, const tn_node *c, const tn_layout *l)
+/* Two kernels may see a constant with other dimensions in one layout, so its type counts. */
+static tn_node *find(const work *w, const tn_node *c, const tn_type *t)
 {
     for (size_t i = 0; i < w->done.n; i++)
-        if (w->done.at[i].from == c && w->done.at[i].layout == l)
+        if (w->done.at[i].from == c && tn_type_eq(w->done.at[i].to->type[0], t))
             return w->done.at[i].to;
     return NULL;
 }
@@ -34,10 +34,8 @@ static tn_status layout_here(tn_build *b, const tn_layout *l, const tn_layout **
 }
 
 /* Dimensions are those of the schedule, which may have left out some of extent 1. */
-static tn_status make(work *w, const tn_buffer *as, tn_node *c, const tn_layout *l, tn_node **out)
+static tn_status make(work *w, const tn_buffer *as, tn_node *c, const tn_type *t, tn_node **out)
 {
-    tn_build *b = w->b;
-    const tn_expr *dim[TN_LAYOUT_MAX_DIMS];
     const tn_layout *given;
     tn_tensor_value to, from = {.dtype = as->dtype,
                                 .ndim = as->ndim,
@@ -47,30 +45,34 @@ static tn_status make(work *w, const tn_buffer *as, tn_node *c, const tn_layout 
     for (int d = 0; d < as->ndim; d++) {
         bool known = tn_is_int(as->dim[d], &from.dim[d]);
         TN_ASSERT(known);
-        dim[d] = tn_idx(&b->pool, from.dim[d]);
     }
-    TN_TRY(layout_here(b, as->given, &given));
-    TN_TRY(tn_relay_relayout(b->ctx, &from, given, l, &to));
-    const tn_type *t = tn_type_tensor(&b->pool, as->dtype, as->ndim, dim, l);
-    *out = tn_relay_constant(&b->graph, c->owner, c, t, &to, c->name);
-    tn_vec_push(&w->done, ((laid_out){c, l, *out}));
+    TN_TRY(layout_here(w->b, as->given, &given));
+    TN_TRY(tn_relay_relayout(w->b->ctx, &from, given, t->layout, &to));
+    *out = tn_relay_constant(&w->b->graph, c->owner, c, t, &to, c->name);
+    tn_vec_push(&w->done, ((laid_out){c, *out}));
     return TN_OK;
 }
 
 static tn_status lay_out(work *w, const tn_call_site *site)
 {
-    const tn_func *f = w->b->groups.at[site->group].sched[0].func;
-    for (uint32_t i = 0; i < w->b->groups.at[site->group].n_in; i++) {
-        const tn_buffer *b = &f->buffer[f->param[i]];
+    tn_build *b = w->b;
+    const tn_group *g = &b->groups.at[site->group];
+    const tn_func *f = g->sched[0].func;
+    for (uint32_t i = 0; i < g->n_in; i++) {
+        const tn_buffer *as = &f->buffer[f->param[i]];
         tn_use *use = &((tn_node *)(uintptr_t)site->call)->in[i + 1]; /* the first is the function */
         const tn_layout *l;
-        if (!b->laid_out)
+        if (!as->laid_out)
             continue;
-        TN_TRY(layout_here(w->b, b->layout, &l));
-        tn_node *other = find(w, use->def, l);
+        const tn_expr *dim[TN_LAYOUT_MAX_DIMS];
+        for (int d = 0; d < as->ndim; d++)
+            dim[d] = tn_expr_import(&b->pool, as->dim[d]);
+        TN_TRY(layout_here(b, as->layout, &l));
+        const tn_type *t = tn_type_tensor(&b->pool, as->dtype, as->ndim, dim, l);
+        tn_node *other = find(w, use->def, t);
         if (!other)
-            TN_TRY(make(w, b, use->def, l, &other));
-        tn_use_set(&w->b->graph, use, tn_val(other));
+            TN_TRY(make(w, as, use->def, t, &other));
+        tn_use_set(&b->graph, use, tn_val(other));
     }
     return TN_OK;
 }

@@ -178,7 +178,7 @@ static ex lower_tanh(const gen *g, ex x)
     return with_sign(g, tn_select(g->p, tn_lt(g->p, a, k(g, 0.625)), near, far), x);
 }
 
-/* ---- erf: x + x P(x^2) near 0, else 1 - erfc(x) ---- */
+/* ---- erf; of float64: x + x P(x^2) near 0, else 1 - erfc(x) ---- */
 
 static const double erf64[] = {0x1.06eba8214db69p-3,   -0x1.812746b0379e6p-2,  0x1.ce2f21a042b20p-4,
                                -0x1.b82ce3128499bp-6,  0x1.565bcd0db02abp-8,   -0x1.c02db3d8ec97ap-11,

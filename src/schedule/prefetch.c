@@ -112,21 +112,15 @@ static const tn_expr *turn_of(tn_pool *p, const nest *x)
     return turn;
 }
 
-/* Their variables as they are in this turn. */
-static void variables_in(tn_pool *p, const nest *x, const tn_expr *turn, const tn_expr *from[],
-                         const tn_expr *to[])
+/* In e, their variables as they are in this turn. */
+static const tn_expr *in_turn(tn_pool *p, const tn_expr *e, const nest *x, const tn_expr *turn)
 {
+    const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS];
     for (int i = 0; i < x->n; i++) {
         from[i] = x->loop[i]->u.loop.var;
         to[i] = tn_fmod(p, turn, tn_idx(p, x->extent[i]));
         turn = tn_fdiv(p, turn, tn_idx(p, x->extent[i]));
     }
-}
-
-static const tn_expr *in_turn(tn_pool *p, const tn_expr *e, const nest *x, const tn_expr *turn)
-{
-    const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS];
-    variables_in(p, x, turn, from, to);
     return tn_subst(p, e, x->n, from, to);
 }
 

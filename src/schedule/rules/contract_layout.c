@@ -12,18 +12,7 @@ static const double LEAST_GAIN = 1.03; /* of the best tile, for another layout *
 static int panel_dim(const contraction *x, const tn_expr *load, int axis)
 {
     const tn_buffer *b = &x->f->buffer[load->u.load.buffer];
-    const tn_expr *var = x->block->u.block.iter[axis].var;
-    int found = -1;
-    if (!b->constant || b->layout || b->ndim < 2)
-        return -1;
-    for (int d = 0; d < (int)load->u.load.n_index; d++) {
-        if (!tn_uses(load->src[d], var))
-            continue;
-        if (found >= 0 || load->src[d] != var)
-            return -1;
-        found = d;
-    }
-    return found;
+    return b->constant && !b->layout && b->ndim > 1 ? rule_dim_of(x, load, axis) : -1;
 }
 
 /* Does some constant gain by panels of the axis? */

@@ -11,8 +11,7 @@
 
 enum { MAX_DIMS = 8 };
 
-/* The dimension whose index is the axis; -1: none, or the axis is in others, too. */
-static int dim_of(const contraction *x, const tn_expr *load, int axis)
+int rule_dim_of(const contraction *x, const tn_expr *load, int axis)
 {
     const tn_expr *var = x->block->u.block.iter[axis].var;
     int found = -1;
@@ -44,7 +43,7 @@ int rule_pack_view(const contraction *x, int v)
     if (found < 0 || found == x->n_view || x->view[0].e->u.load.buffer == x->view[1].e->u.load.buffer)
         return -1;
     const tn_expr *load = x->view[found].e;
-    int at = dim_of(x, load, v), sum = dim_of(x, load, k);
+    int at = rule_dim_of(x, load, v), sum = rule_dim_of(x, load, k);
     return at >= 0 && sum == (int)load->u.load.n_index - 1 && sum < MAX_DIMS ? found : -1;
 }
 
@@ -52,7 +51,7 @@ void rule_pack(derive *d, const contraction *x, const choice *t, const char *loo
 {
     const tn_expr *load = x->view[t->pack].e;
     const char *name = x->f->buffer[load->u.load.buffer].name, *copy = dv_text(d, "%s.cache", name);
-    int n = (int)load->u.load.n_index, to = dim_of(x, load, t->v), from = n - 1;
+    int n = (int)load->u.load.n_index, to = rule_dim_of(x, load, t->v), from = n - 1;
     const char *names = "", *others = "";
     for (int i = 0; i < n; i++) {
         const char *own = dv_text(d, "p%d", i);

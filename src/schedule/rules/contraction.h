@@ -91,6 +91,8 @@ int rule_lanes_along(const derive *d, const contraction *x, int axis);
 /* Asks which layout constants have, gives it to them, and reads the contraction anew (contract_layout.c). False: a pick
  * or a step is refused. */
 bool rule_pick_panels(derive *d, contraction *x);
+/* The dimension of the load whose index is the axis; -1: none, or the axis is in others, too (contract_pack.c). */
+int rule_dim_of(const contraction *x, const tn_expr *load, int axis);
 /* The view that may be copied for lanes along v (contract_pack.c), or -1. */
 int rule_pack_view(const contraction *x, int v);
 /* The copy, at the beginning of each turn of the loop. */
