@@ -253,9 +253,10 @@ static const tn_expr *in_lane(tn_pool *p, const tn_expr *e, int l)
     return tn_simplify(p, NULL, tn_rebuild(p, e, src));
 }
 
-/* The mask of a column over rows row .. row + width, of which `rows` are there. NULL: none. */
+/* The mask of a column over rows row .. row + width, of which `rows` are there; NULL: none. What is the same in all of
+ * them is left to `whole`: a store that is masked as a whole, at memory that no buffer has, takes a hundred cycles. */
 static const tn_expr *column_mask(const tiles *t, int tile, int row, int rows, int width,
-                                  const tn_expr *in_lane)
+                                  const tn_expr **whole)
 {
     tn_pool *p = t->f->pool;
     const guard *g = &t->guard[tile];
@@ -266,7 +267,7 @@ static const tn_expr *column_mask(const tiles *t, int tile, int row, int rows, i
     for (int i = 0; i < g->first.n_same; i++) {
         const tn_expr *e = g->first.same[i];
         if (!g->counts[i]) {
-            mask = tn_both(p, mask, tn_splat(p, e, w));
+            *whole = tn_and(p, *whole, e);
             continue;
         }
         const tn_expr *x = tn_simplify(p, NULL, tn_add(p, e->src[0], tn_int(p, e->src[0]->dtype, row)));
@@ -275,13 +276,14 @@ static const tn_expr *column_mask(const tiles *t, int tile, int row, int rows, i
     }
     int always = g->late_from - row;
     if (g->late && always < rows) {
-        const tn_expr *late = tn_splat(p, g->late, w);
-        if (always > 0)
-            late = tn_bin(p, TN_E_OR, late,
-                          tn_lt(p, tn_ramp(p, tn_idx(p, 0), one, w), tn_splat(p, tn_idx(p, always), w)));
-        mask = tn_both(p, mask, late);
+        if (always <= 0) {
+            *whole = tn_and(p, *whole, g->late);
+            return mask;
+        }
+        const tn_expr *early = tn_lt(p, tn_ramp(p, tn_idx(p, 0), one, w), tn_splat(p, tn_idx(p, always), w));
+        mask = tn_both(p, mask, tn_bin(p, TN_E_OR, tn_splat(p, g->late, w), early));
     }
-    return tn_is_value(in_lane, 1) ? mask : tn_both(p, mask, tn_splat(p, in_lane, w));
+    return mask;
 }
 
 static void store_columns(const tiles *t, int tile, int row, int rows, const tn_columns *c,
@@ -295,9 +297,14 @@ static void store_columns(const tiles *t, int tile, int row, int rows, const tn_
             continue;
         const tn_expr *at = tn_add(p, s->base, tn_mul(p, s->stride, tn_int(p, it, l)));
         at = tn_simplify(p, NULL, at);
-        const tn_expr *mask = column_mask(t, tile, row, rows, c->width, cond[l]);
-        tn_body_insert(c->before->list, c->before,
-                       tn_stmt_store(t->f, s->store->u.store.buffer, 1, &at, tn_column(c, l), mask));
+        const tn_expr *whole = cond[l], *mask = column_mask(t, tile, row, rows, c->width, &whole);
+        tn_stmt *store = tn_stmt_store(t->f, s->store->u.store.buffer, 1, &at, tn_column(c, l), mask);
+        if (!tn_is_value(whole, 1)) {
+            tn_stmt *i = tn_stmt_if(t->f, whole);
+            tn_body_append(&i->u.cond.then, store);
+            store = i;
+        }
+        tn_body_insert(c->before->list, c->before, store);
     }
 }
 
