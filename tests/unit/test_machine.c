@@ -138,12 +138,15 @@ static void derivation(void **state)
 {
     (void)state;
     static const struct {
-        const char *triple, *feature[3];
+        const char *triple, *feature[4];
         uint32_t bits, regs, ports;
         int fma;
     } row[] = {
         {"x86_64-unknown-linux-gnu", {"avx512f", "avx512fp16"}, 512, 32, 2, 1},
         {"x86_64-unknown-linux-gnu", {"avx512f"}, 512, 32, 2, 1},
+        {"x86_64-unknown-linux-gnu", {"avx512f", "avx512bf16"}, 512, 32, 2, 1},
+        {"x86_64-unknown-linux-gnu", {"avx512f", "avx512bf16", "vaes"}, 512, 32, 1, 1}, /* Zen 4 */
+        {"x86_64-unknown-linux-gnu", {"avx512f", "avx512bf16", "vaes", "avxvnni"}, 512, 32, 2, 1},
         {"x86_64-unknown-linux-gnu", {"avx", "avx2", "fma"}, 256, 16, 2, 1},
         {"x86_64-unknown-linux-gnu", {NULL}, 128, 16, 1, 0},
         {"i686-unknown-linux-gnu", {"sse2"}, 128, 8, 1, 0},
@@ -156,7 +159,7 @@ static void derivation(void **state)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         tn_machine m = {.triple = row[i].triple, .feature = row[i].feature};
-        while (m.n_feature < 3 && row[i].feature[m.n_feature])
+        while (m.n_feature < 4 && row[i].feature[m.n_feature])
             m.n_feature++;
         tn_machine_derive(&m);
         assert_int_equal(m.vector_bits, row[i].bits);

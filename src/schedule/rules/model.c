@@ -3,12 +3,13 @@
  * A tile keeps rows x nv accumulators; a step loads nv vectors of weights, broadcasts `rows` elements and
  * issues rows * nv multiply-adds. It takes the longest of: multiply-adds over the ports, loads over the load
  * ports, and the latency of one multiply-add (each accumulator gets one a step). Registers: accumulators, the
- * weights, one broadcast. Weights that do not stay in L1 come from L2 in every tile, and about a quarter of
- * that time is not hidden behind arithmetic (measured: 512^3 with 8 and 14 rows).
+ * weights, one broadcast. Weights that do not stay in L1 come from L2 in every tile, and with two ports about a quarter
+ * of that time is not hidden behind arithmetic (measured: 512^3 with 8 and 14 rows); with one, all of it is (measured
+ * on Zen 4: 128 x 768 x 768 with 4, 8 and 13 rows).
  */
 #include "schedule/rules/derive.h"
 
-enum { FMA_LATENCY = 4 };
+enum { FMA_LATENCY = 4, ENOUGH = 2 * FMA_LATENCY /* accumulators for one port */ };
 /* Two ports, but lines that arrive from L2 take their turns too (measured: 128 rows by 26 x 1, which wants two loads in
  * every cycle, runs at 60 % of what 13 x 2 does). */
 static const double loads_a_cycle = 1.5;
@@ -26,17 +27,20 @@ static int64_t lines_for(const tn_machine *m, int64_t row_bytes)
     return ways * 64 / share;
 }
 
+static double larger(double a, double b) { return a > b ? a : b; }
+
 double rule_step_cycles(const tn_machine *m, const rule_step *s, const char **bound)
 {
     double fma = s->fma / m->fma_ports, load = s->loads / loads_a_cycle;
     if (s->lines > lines_for(m, s->row_bytes))
         load *= 2; /* rows push each other out (measured: 512^3 with 27 rows runs at 65 % instead of 93) */
-    double l2 = m->l2_gb_s > 0 ? s->l2_bytes * m->clock_ghz / m->l2_gb_s / 4 : 0;
-    *bound = fma >= load && fma >= FMA_LATENCY ? "FMA issue"
-             : load > FMA_LATENCY              ? "L1 loads"
-                                               : "FMA latency";
-    double most = fma > load ? fma : load;
-    return (most > FMA_LATENCY ? most : FMA_LATENCY) + l2;
+    double l2 = m->l2_gb_s > 0 ? s->l2_bytes * m->clock_ghz / m->l2_gb_s : 0;
+    double most = larger(larger(fma, load), FMA_LATENCY);
+    *bound = m->fma_ports == 1 && l2 > most      ? "L2 loads"
+             : fma >= load && fma >= FMA_LATENCY ? "FMA issue"
+             : load > FMA_LATENCY                ? "L1 loads"
+                                                 : "FMA latency";
+    return m->fma_ports > 1 ? most + l2 / 4 : larger(most, l2);
 }
 
 static double step_cycles(const tn_machine *m, int rows, int nv, bool from_l2, int64_t row_bytes,
@@ -78,6 +82,18 @@ tile rule_tile_of(const tn_machine *m, const product *p, int r, int nv)
                   bound, 1};
 }
 
+/* Of tiles that are as fast the one with more rows loads weights less often. One port hides these loads, and there each
+ * row is only one more stream of memory (measured on Zen 4: 128 x 3072 x 768 in 5.4 ms with 8 rows, 8.0 with 13); but
+ * half a panel is read with gaps, which is slow when it comes from afar. */
+static bool is_rather(const tn_machine *m, const product *p, const tile *t, const tile *best)
+{
+    bool whole = p->panel > 0 && (int64_t)t->nv * p->lanes % p->panel == 0,
+         before = p->panel > 0 && (int64_t)best->nv * p->lanes % p->panel == 0;
+    if (m->fma_ports == 1 && whole != before)
+        return whole;
+    return t->rows > best->rows && (m->fma_ports > 1 || best->rows * best->nv < ENOUGH);
+}
+
 tile rule_tile(const tn_machine *m, const product *p, int of_rows)
 {
     int regs = rule_registers(m);
@@ -88,7 +104,7 @@ tile rule_tile(const tn_machine *m, const product *p, int of_rows)
         for (int r = of_rows ? of_rows : 1; r <= (of_rows && of_rows < most ? of_rows : most); r++) {
             tile t = rule_tile_of(m, p, r, nv);
             if (t.efficiency > best.efficiency * 1.001 ||
-                (t.efficiency > best.efficiency * 0.999 && r > best.rows && t.efficiency > 0))
+                (t.efficiency > best.efficiency * 0.999 && t.efficiency > 0 && is_rather(m, p, &t, &best)))
                 best = t;
         }
     }
