@@ -145,9 +145,11 @@ static void masked_softmax_compute(tn_te *te, const tn_node *n, tn_tensor *const
     const tn_expr *at = tn_cast(p, acc, tn_at(te, x, x->ndim, e->axis));
     tn_te_define(te, e, tn_intrinsic1(p, TN_F_exp, tn_sub(p, at, top)));
     tn_tensor *sum = reduce_last(te, "softmax_sum", e, TN_RED_SUM);
-    const tn_expr *s = tn_at(te, sum, x->ndim - 1, t->axis);
-    s = tn_select(p, tn_eq(p, s, zero), tn_flt(p, acc, 1), s);
-    const tn_expr *v = tn_bin(p, TN_E_DIV, tn_at(te, e, x->ndim, t->axis), s);
+    tn_tensor *share =
+        tn_te_new(te, "softmax_share", acc, x->ndim - 1, x->dim, x->ndim <= 5 ? "i j k l" : NULL);
+    const tn_expr *s = tn_at(te, sum, x->ndim - 1, share->axis), *one = tn_flt(p, acc, 1);
+    tn_te_define(te, share, tn_bin(p, TN_E_DIV, one, tn_select(p, tn_eq(p, s, zero), one, s)));
+    const tn_expr *v = tn_mul(p, tn_at(te, e, x->ndim, t->axis), tn_at(te, share, x->ndim - 1, t->axis));
     tn_te_define(te, t, tn_cast(p, t->dtype, v));
 }
 

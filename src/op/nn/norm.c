@@ -69,7 +69,10 @@ static void softmax_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     reduce_axis(te, largest, x, axis, TN_RED_MAX);
     tn_te_define(te, e, tn_intrinsic1(p, TN_F_exp, below_largest(te, x, largest, axis, e->axis)));
     reduce_axis(te, sum, e, axis, TN_RED_SUM);
-    const tn_expr *v = tn_bin(p, TN_E_DIV, tn_at(te, e, x->ndim, t->axis), at_rest(te, sum, axis, t->axis));
+    tn_tensor *share =
+        without_axis(te, x, acc, axis, "softmax_share"); /* one division a row: up to 1.5 ulp */
+    tn_te_define(te, share, tn_bin(p, TN_E_DIV, tn_flt(p, acc, 1), tn_at(te, sum, sum->ndim, share->axis)));
+    const tn_expr *v = tn_mul(p, tn_at(te, e, x->ndim, t->axis), at_rest(te, share, axis, t->axis));
     tn_te_define(te, t, tn_cast(p, t->dtype, v));
 }
 
