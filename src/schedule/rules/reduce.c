@@ -17,6 +17,7 @@
 
 enum {
     ROW_BYTES = 16384, /* data of a task: see rule elementwise */
+    WIDE_ROW = 1024,   /* bytes: its vectors hide what its blocks wait for */
     SHORT_ROW = 16,    /* bytes: a task has more of them even where that takes a mask */
     TASKS_A_CORE = 4,
     CHAINS = 4,         /* vectors in flight, so that the latency of one operation is hidden */
@@ -34,6 +35,7 @@ typedef struct {
     bool beside;        /* a row is several vectors wide */
     bool alone;         /* nothing but a copy follows the reduction */
     bool pairs;         /* reductions of two elements each: vectors across rows */
+    bool abreast;       /* each block of a task takes all its rows before the next block does */
     int lanes;          /* 1 + the iteration that runs in vectors; 0: what is contiguous says */
     const char *task;
     const char *comment; /* how the first reduction runs */
@@ -269,7 +271,7 @@ static void reduce_along(rows *w, const inner *x)
     const char *p = x->prefix, *b = x->block, *part = dv_text(d, "%s.rf", b), *last = part,
                *turns = dv_text(d, "%sp", p);
     int64_t e = x->extent[x->vector];
-    int chains = e < 0 || e >= 2 * CHAINS * x->lanes ? CHAINS : 1, more = 0;
+    int chains = !w->abreast && (e < 0 || e >= 2 * CHAINS * x->lanes) ? CHAINS : 1, more = 0;
     for (int i = 0; i < x->n; i++)
         more += i != x->vector && x->reduces[i] && x->extent[i] != 1;
     if (chains == 1 && more && e % x->lanes == 0 && e <= 2 * CHAINS * x->lanes)
@@ -291,6 +293,7 @@ static void reduce_along(rows *w, const inner *x)
             first = x->name[i];
     }
     dv_do(d, "reorder%s %s %s", order, outer ? outer : "", lanes);
+    bool few = w->abreast && outer && e > 0 && e % wide == 0 && e / wide <= 2 * CHAINS;
     first = first ? first : outer;
     dv_do(d, "%s = rfactor \"%s\" %s %s", turns, b, lanes, w->row);
     if (chains > 1) {
@@ -317,6 +320,8 @@ static void reduce_along(rows *w, const inner *x)
     dv_do(d, "vectorize %s", turns);
     dv_do(d, "set_scope \"%s\" register", last);
     dv_try(d, "set_scope \"%s\" register", b);
+    if (few)
+        dv_do(d, "unroll %s", outer);
     if (e > wide && e % wide != 0)
         w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %so 0 1", p, p, p, p);
 }
@@ -379,6 +384,19 @@ static void unroll_readers(rows *w, const inner *x)
     for (int k = 0; k < x->n; k++)
         if (set >> k & 1)
             dv_do(d, "unroll %s", x->name[k]);
+}
+
+/* Of blocks abreast each has loops over the rows of a task; those of a reduction that moved there, named. */
+static void enter_row(rows *w, const char *block, const char *prefix)
+{
+    const tn_stmt *b = tn_func_block(w->d->s->func, block);
+    int n = w->n_outer + (int)b->u.block.n_iter;
+    const char *name[TN_MAX_LOOPS];
+    for (int i = 0; i < n; i++)
+        name[i] = "_";
+    w->n_outer += rule_n_spatial(b);
+    name[w->n_outer - 1] = w->row = dv_text(w->d, "%srow", prefix);
+    dv_loops(w->d, block, name, n);
 }
 
 static void schedule_inner(rows *w, const char *block, const char *prefix)
@@ -533,9 +551,9 @@ static void make_rows(rows *w, const char *block)
     }
     if (*inside)
         dv_do(d, "reorder%s%s%s", outer, reduce, inside);
-    w->task_bytes = row < 0
-                        ? ROW_BYTES
-                        : dv_pick_power(d, block, "task_bytes", ROW_BYTES, ROW_BYTES / 16, 16 * ROW_BYTES);
+    w->task_bytes = row < 0 ? ROW_BYTES
+                            : dv_pick_power(d, block, "task_bytes", w->abreast ? ROW_BYTES / 4 : ROW_BYTES,
+                                            ROW_BYTES / 16, 16 * ROW_BYTES);
     make_tasks(w, n, name, e, n_rows, row);
     w->comment = w->pairs ? "vectors across rows of two"
                  : v < 0  ? "scalars"
@@ -603,6 +621,23 @@ static bool belongs_to_row(const rows *w, const char *const block[], int at)
     return dv_pick_flag(d, block[at], "in_row", here);
 }
 
+/* The blocks of a short row wait for one another, each for the last vector of the one before: tasks take all their rows
+ * through one block, then through the next (measured on Zen 4: softmax of 1,536 rows of 128 in 72 us instead
+ * of 82, of 6,144 rows of 32 in 85 instead of 134). */
+static bool goes_abreast(const rows *w, const tn_stmt *b)
+{
+    derive *d = w->d;
+    int v = vector_iter(d, b, false), n = rule_n_spatial(b);
+    if (w->alone || w->pairs || w->beside || d->s->func->strict || v < n)
+        return false;
+    int64_t row = tn_dtype_bytes(rule_target(d->s->func, b)->dtype);
+    for (int i = n; i < (int)b->u.block.n_iter; i++) {
+        int64_t e = rule_extent(b->u.block.iter[i].extent);
+        row = e < 0 || row > ROW_BYTES ? ROW_BYTES : row * e;
+    }
+    return 2 * row <= ROW_BYTES && dv_pick_flag(d, b->u.block.name, "abreast", row < WIDE_ROW);
+}
+
 /* Does the block reduce pairs of neighbours, of enough rows for vectors? */
 static bool has_pairs(derive *d, const tn_stmt *b)
 {
@@ -612,6 +647,21 @@ static bool has_pairs(derive *d, const tn_stmt *b)
         return false;
     int64_t count = rule_extent(b->u.block.iter[n - 1].extent);
     return count >= CHAINS * rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
+}
+
+static void schedule_in_row(rows *w, const char *block, bool first, const char *prefix)
+{
+    rows own = *w;
+    bool reduces = rule_reduces(tn_func_block(w->d->s->func, block));
+    if (w->abreast && !first)
+        own.n_outer--; /* it stands in the task */
+    if (w->abreast && !first && reduces)
+        enter_row(&own, block, prefix);
+    schedule_inner(&own, block, prefix);
+    memcpy(w->peel, own.peel, sizeof w->peel);
+    w->n_peel = own.n_peel;
+    if (w->abreast && reduces)
+        dv_try(w->d, "set_scope \"%s\" local", block);
 }
 
 /* All blocks of the row. Runs of pairs are fused when nothing has to know their boxes any more. */
@@ -624,7 +674,7 @@ static void schedule_blocks(rows *w, int n, const char *const block[])
                 dv_try(d, "set_scope \"%s\" local", block[i]);
         for (int i = 0; i < n && dv_ok(d); i++)
             if (!w->pairs || rule_reduces(tn_func_block(d->s->func, block[i])) == (turn == 0))
-                schedule_inner(w, block[i], dv_text(d, "%s%c", w->prefix, 'a' + i % 26));
+                schedule_in_row(w, block[i], i == 0, dv_text(d, "%s%c", w->prefix, 'a' + i % 26));
     }
 }
 
@@ -644,12 +694,14 @@ static int phase(derive *d, int number, int n, const char *const block[], const 
         dv_try(d, "cache_write \"%s\" global", block[0]))
         /* later phases read the result: it is summed in registers and copied */
         own[1] = dv_text(d, "%s.out", block[0]);
+    w.abreast = !own[1] && goes_abreast(&w, b);
     make_rows(&w, block[0]);
+    w.abreast &= w.row != w.task;
     if (own[1])
         dv_do(d, "reverse_compute_at \"%s\" %s", own[1], w.row);
     int moved = 1;
     while (moved < n && !own[1] && dv_ok(d) && belongs_to_row(&w, block, moved) &&
-           dv_try(d, "reverse_compute_at \"%s\" %s", block[moved], w.row))
+           dv_try(d, "reverse_compute_at \"%s\" %s", block[moved], w.abreast ? w.task : w.row))
         moved++;
     schedule_blocks(&w, own[1] ? 2 : moved, own[1] ? own : block);
     for (int i = 0; i < moved && dv_ok(d);
