@@ -11,7 +11,7 @@
  *   a reduction axis partial results for each lane (rfactor), added up at the end of the row
  *   nothing          scalars
  */
-#include "schedule/rules/derive.h"
+#include "schedule/rules/reduce.h"
 
 #include <string.h>
 
@@ -20,412 +20,8 @@ enum {
     WIDE_ROW = 1024,   /* bytes: its vectors hide what its blocks wait for */
     SHORT_ROW = 16,    /* bytes: a task has more of them even where that takes a mask */
     TASKS_A_CORE = 4,
-    CHAINS = 4,         /* vectors in flight, so that the latency of one operation is hidden */
-    MAX_UNROLLED = 256, /* stores */
-    LARGE = 65536       /* turns of a block that are worth tasks of their own */
+    LARGE = 65536 /* turns of a block that are worth tasks of their own */
 };
-
-typedef struct {
-    derive *d;
-    const char *prefix; /* of loop names: each phase has its own */
-    const char *row;    /* the loop around all of a task's row */
-    int n_outer;        /* loops down to it */
-    int64_t task_bytes; /* of a task, about */
-    int64_t count;      /* how many rows; symbolic extents counted as 1 */
-    bool beside;        /* a row is several vectors wide */
-    bool alone;         /* nothing but a copy follows the reduction */
-    bool pairs;         /* reductions of two elements each: vectors across rows */
-    bool abreast;       /* each block of a task takes all its rows before the next block does */
-    int lanes;          /* 1 + the iteration that runs in vectors; 0: what is contiguous says */
-    const char *task;
-    const char *comment; /* how the first reduction runs */
-    /* steps for the end: copies of a loop make boxes that no other step understands */
-    const char *peel[RULE_MAX_BLOCKS];
-    int n_peel;
-} rows;
-
-/* ---- what is contiguous ---- */
-
-typedef struct {
-    const tn_func *f;
-    const tn_stmt *block;
-    int uses, spatial, reduce;
-} contiguous;
-
-/* The operand that depends on most iterations counts: it is the largest. */
-static void look_at_load(const tn_expr *load, void *user)
-{
-    contiguous *c = user;
-    const tn_buffer *b = &c->f->buffer[load->u.load.buffer];
-    int uses = 0, spatial = -1, reduce = -1;
-    if (b->ndim == 0)
-        return;
-    const tn_expr *e = load->src[rule_innermost_dim(b)];
-    for (int i = 0; i < (int)c->block->u.block.n_iter; i++) {
-        const tn_iter *it = &c->block->u.block.iter[i];
-        uses += tn_uses(load, it->var);
-        if (rule_steps_by_one(c->f, e, it->var))
-            *(it->kind == TN_ITER_SPATIAL ? &spatial : &reduce) = i;
-    }
-    if (uses > c->uses) {
-        c->uses = uses;
-        c->spatial = spatial;
-        c->reduce = reduce;
-    }
-}
-
-/* The iteration along which a block should run in vectors; -1: none. pairs: where a reduction has two elements, its
- * rows are better. */
-static int vector_iter(derive *d, const tn_stmt *b, bool pairs)
-{
-    const tn_func *f = d->s->func;
-    const tn_stmt *store = b->u.block.body.first;
-    const tn_buffer *target = rule_target(f, b);
-    if (rule_lanes(d->m, target->dtype) < 2 || target->ndim == 0)
-        return -1;
-    if (!rule_reduces(b)) {
-        const tn_expr *e = store->u.store.index[rule_innermost_dim(target)];
-        for (int i = 0; i < (int)b->u.block.n_iter; i++)
-            if (b->u.block.iter[i].var == e)
-                return i;
-        return -1;
-    }
-    contiguous c = {f, b, 0, -1, -1};
-    rule_loads(b, look_at_load, &c);
-    if (pairs && c.spatial < 0 && c.reduce >= 0 && rule_extent(b->u.block.iter[c.reduce].extent) == 2)
-        return rule_n_spatial(b) - 1;
-    if (c.spatial < 0 || c.reduce < 0)
-        return c.spatial < 0 ? c.reduce : c.spatial;
-    int64_t s = rule_extent(b->u.block.iter[c.spatial].extent),
-            r = rule_extent(b->u.block.iter[c.reduce].extent);
-    bool across = s < 0 || 2 * s >= rule_lanes(d->m, target->dtype) || s >= r;
-    return dv_pick_flag(d, b->u.block.name, "across", across) ? c.spatial : c.reduce;
-}
-
-/* ---- the nest of one block inside the row ---- */
-
-typedef struct {
-    const char *block, *prefix;
-    int n; /* loops inside the row */
-    const char *name[TN_MAX_LOOPS];
-    int64_t extent[TN_MAX_LOOPS]; /* -1: symbolic */
-    bool reduces[TN_MAX_LOOPS];
-    int vector; /* which of them runs in vectors, or -1 */
-    int dim;    /* dimension of the target that it walks, or -1 */
-    int ndim;
-    bool is_reduction;
-    uint16_t lanes;
-    const tn_expr *var[TN_MAX_LOOPS]; /* of a loop that is not cut */
-} inner;
-
-static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
-{
-    derive *d = w->d;
-    tn_stmt *b = tn_func_block(d->s->func, block), *loop[TN_MAX_LOOPS];
-    int all = tn_stmt_loops(b, TN_MAX_LOOPS, loop);
-    int v = w->lanes ? w->lanes - 1 : vector_iter(d, b, w->pairs);
-    const char *name[TN_MAX_LOOPS];
-    const tn_stmt *store = b->u.block.body.first;
-    *x = (inner){.block = block,
-                 .prefix = prefix,
-                 .n = all - w->n_outer,
-                 .vector = -1,
-                 .dim = -1,
-                 .is_reduction = rule_reduces(b)};
-    x->lanes = rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
-    x->ndim = rule_target(d->s->func, b)->ndim;
-    for (int i = 0; i < all; i++) {
-        int k = i - w->n_outer;
-        if (k < 0) {
-            name[i] = "_";
-            continue;
-        }
-        name[i] = x->name[k] = dv_text(d, "%s%d", prefix, k);
-        x->var[k] = loop[i]->u.loop.var;
-        x->extent[k] = rule_extent(loop[i]->u.loop.extent);
-        x->reduces[k] = tn_loop_feeds(d->s, loop[i], b, TN_ITER_REDUCE);
-        if (v >= 0 && tn_uses(b->u.block.iter[v].value, loop[i]->u.loop.var) && x->extent[k] != 1)
-            x->vector = k;
-    }
-    /* What reads accumulators in registers of a row along another axis follows them, storing apart. */
-    for (int k = 0; k < x->n && v >= 0 && x->vector < 0 && !x->is_reduction; k++)
-        if (x->extent[k] > 1)
-            x->vector = k;
-    for (int k = 0; v >= 0 && k < (int)store->u.store.n_index; k++)
-        if (store->u.store.index[k] == b->u.block.iter[v].var)
-            x->dim = k;
-    dv_loops(d, block, name, all);
-    int64_t e = x->vector < 0 ? 0 : x->extent[x->vector];
-    while (e > 0 && x->lanes / 2 >= e && x->lanes > 2)
-        x->lanes /= 2;
-}
-
-static const char *first_reduce(const inner *x)
-{
-    for (int k = 0; k < x->n; k++)
-        if (x->reduces[k])
-            return x->name[k];
-    return NULL;
-}
-
-/* "_ _ ... " for the loops down to the row, and `more` after it. */
-static const char *blanks(rows *w, int more)
-{
-    const char *s = "";
-    for (int i = 0; i < w->n_outer + more; i++)
-        s = dv_text(w->d, "%s_ ", s);
-    return s;
-}
-
-/* The last loop around a block beside (its init, its copy) is lanes; with `chains` the one around it vectors. */
-static void vector_loops(rows *w, const char *block, const char *prefix, bool chains)
-{
-    derive *d = w->d;
-    int n = dv_ok(d) ? tn_sched_n_loops(d->s, block) - w->n_outer : 2;
-    dv_do(d, "%s%s%sx = loops \"%s\"", blanks(w, n - 1 - chains), chains ? dv_text(d, "%sv ", prefix) : "",
-          prefix, block);
-    if (chains)
-        dv_do(d, "unroll %sv", prefix);
-    dv_do(d, "vectorize %sx", prefix);
-}
-
-/* Scalars: the accumulator of the row in a register. */
-static void reduce_scalars(rows *w, const inner *x)
-{
-    dv_do(w->d, "decompose_reduction \"%s\" %s", x->block, first_reduce(x));
-    dv_try(w->d, "set_scope \"%s\" register", x->block);
-}
-
-typedef struct {
-    tn_sched *s;
-    const inner *x;
-    const tn_stmt *block;
-    bool any;
-    uint64_t indices; /* the loops that index them */
-} register_reads;
-
-static void look_for_register(const tn_expr *load, void *user)
-{
-    register_reads *r = user;
-    if (r->s->func->buffer[load->u.load.buffer].scope != TN_SCOPE_REGISTER)
-        return;
-    r->any = true;
-    for (uint32_t i = 0; i < load->u.load.n_index; i++) {
-        const tn_expr *at = tn_block_over_loops(r->s, r->block, load->src[i]);
-        for (int k = 0; k < r->x->n; k++)
-            if (tn_uses(at, r->x->var[k]))
-                r->indices |= (uint64_t)1 << k;
-    }
-}
-
-static register_reads registers_read(const rows *w, const inner *x)
-{
-    const derive *d = w->d;
-    register_reads r = {d->s, x, dv_ok(d) ? tn_func_block(d->s->func, x->block) : NULL, false, 0};
-    if (r.block)
-        rule_loads(r.block, look_for_register, &r);
-    return r;
-}
-
-/* Vectors along a spatial axis: the reduction runs outside of them. */
-static void reduce_beside(rows *w, const inner *x)
-{
-    derive *d = w->d;
-    const char *p = x->prefix, *order = "", *reduce = "";
-    int64_t e = x->extent[x->vector];
-    bool other = false;
-    const uint64_t indexed = registers_read(w, x).indices; /* these loops have to be unrolled */
-    for (int k = 0; k < x->n; k++) {
-        if (k == x->vector)
-            continue;
-        if (x->reduces[k])
-            reduce = dv_text(d, "%s %s", reduce, x->name[k]);
-        else
-            order = dv_text(d, "%s %s", order, x->name[k]);
-        other |= !x->reduces[k] && x->extent[k] != 1;
-    }
-    dv_do(d, "%sv %sx = split %s %d%s", p, p, x->name[x->vector], x->lanes, dv_tail(e, x->lanes));
-    dv_do(d, "reorder%s%s %sv %sx", order, reduce, p, p);
-    dv_do(d, "decompose_reduction \"%s\" %s", x->block, first_reduce(x));
-    int n = dv_ok(d) ? tn_sched_n_loops(d->s, dv_text(d, "%s.init", x->block)) - w->n_outer : 2;
-    dv_do(d, "%s%szv %szx = loops \"%s.init\"", blanks(w, n - 2), p, p, x->block);
-    const char *inside = x->dim >= 0 && x->dim < x->ndim - 1 ? dv_text(d, " inner=%d", x->dim) : "";
-    if (indexed & ~((uint64_t)1 << x->vector))
-        dv_refuse(d, TN_REJECT_SCOPE);
-    if (!other && e <= 16 * x->lanes && !w->pairs) {
-        if (dv_try(d, "set_scope \"%s\" register%s", x->block, inside) || indexed)
-            dv_do(d, "unroll %sv %szv", p, p);
-    } else if (indexed) {
-        dv_refuse(d, TN_REJECT_SCOPE);
-    } else {
-        dv_try(d, "set_scope \"%s\" local%s", x->block, inside);
-    }
-    dv_do(d, "vectorize %sx %szx", p, p);
-}
-
-/* Vectors along the reduction axis: each lane keeps a part. Several vectors of parts where the row is long;
- * they are added to one, whose lanes are added up. */
-static void reduce_along(rows *w, const inner *x)
-{
-    derive *d = w->d;
-    const char *p = x->prefix, *b = x->block, *part = dv_text(d, "%s.rf", b), *last = part,
-               *turns = dv_text(d, "%sp", p);
-    int64_t e = x->extent[x->vector];
-    int chains = !w->abreast && (e < 0 || e >= 2 * CHAINS * x->lanes) ? CHAINS : 1, more = 0;
-    for (int i = 0; i < x->n; i++)
-        more += i != x->vector && x->reduces[i] && x->extent[i] != 1;
-    if (chains == 1 && more && e % x->lanes == 0 && e <= 2 * CHAINS * x->lanes)
-        chains = (int)(e / x->lanes); /* rows of a reduction over rows: their vectors are the chains */
-    chains = (int)dv_pick_power(d, b, "chains", chains, 1, e < 0 ? 2 * CHAINS : e / 2 / x->lanes);
-    int wide = chains * x->lanes;
-    const char *along = x->name[x->vector], *first = NULL, *lanes = dv_text(d, "%sl", p);
-    const char *outer = NULL, *order = "";
-    if (e < 0 || e > wide)
-        outer = dv_text(d, "%so", p);
-    if (e != wide)
-        dv_do(d, "%s %s = split %s %d", outer ? outer : "_", lanes, along, wide);
-    else
-        lanes = along;
-    for (int i = 0; i < x->n; i++) {
-        if (i != x->vector)
-            order = dv_text(d, "%s %s", order, x->name[i]);
-        if (x->reduces[i] && i != x->vector && !first)
-            first = x->name[i];
-    }
-    dv_do(d, "reorder%s %s %s", order, outer ? outer : "", lanes);
-    bool few = w->abreast && outer && e > 0 && e % wide == 0 && e / wide <= 2 * CHAINS;
-    first = first ? first : outer;
-    dv_do(d, "%s = rfactor \"%s\" %s %s", turns, b, lanes, w->row);
-    if (chains > 1) {
-        dv_do(d, "%sv %sx = split %s %d", p, p, lanes, x->lanes);
-        dv_do(d, "%sq %sy = split %s %d", p, p, turns, x->lanes);
-        turns = dv_text(d, "%sz", p);
-        lanes = dv_text(d, "%sx", p);
-        last = dv_text(d, "%s_1", part);
-        dv_do(d, "%s = rfactor \"%s\" %sy %s", turns, b, p, w->row);
-    }
-    if (first) {
-        dv_do(d, "decompose_reduction \"%s\" %s", part, first);
-        vector_loops(w, dv_text(d, "%s.init", part), dv_text(d, "%si", p), chains > 1);
-    }
-    dv_do(d, "vectorize %s", lanes);
-    if (chains > 1) {
-        dv_do(d, "decompose_reduction \"%s\" %sq", last, p);
-        vector_loops(w, dv_text(d, "%s.init", last), dv_text(d, "%sj", p), false);
-        dv_do(d, "unroll %sv %sq", p, p);
-        dv_do(d, "vectorize %sy", p);
-        dv_do(d, "set_scope \"%s\" register", part);
-    }
-    dv_do(d, "decompose_reduction \"%s\" %s", b, turns);
-    dv_do(d, "vectorize %s", turns);
-    dv_do(d, "set_scope \"%s\" register", last);
-    dv_try(d, "set_scope \"%s\" register", b);
-    if (few)
-        dv_do(d, "unroll %s", outer);
-    if (e > wide && e % wide != 0)
-        w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %so 0 1", p, p, p, p);
-}
-
-static void map_vectors(rows *w, const inner *x)
-{
-    derive *d = w->d;
-    const char *p = x->prefix, *order = "";
-    int64_t e = x->extent[x->vector];
-    dv_do(d, "%sv %sx = split %s %d%s", p, p, x->name[x->vector], x->lanes, dv_tail(e, x->lanes));
-    for (int k = 0; k < x->n; k++)
-        if (k != x->vector)
-            order = dv_text(d, "%s %s", order, x->name[k]);
-    dv_do(d, "reorder%s %sv %sx", order, p, p);
-    dv_do(d, "vectorize %sx", p);
-    if (e > 0 && e <= 8 * CHAINS * x->lanes) /* a wide result of narrow data has more vectors */
-        dv_do(d, "unroll %sv", p);           /* reads accumulators in registers, perhaps */
-    else if (e > 0 && e % x->lanes != 0)
-        w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %sv 0 1", p, p, p, p);
-}
-
-/* A block of pairs: rows and elements are one run. */
-static void map_pairs(rows *w, const inner *x)
-{
-    const tn_func *f = w->d->s->func;
-    const char *p = x->prefix;
-    dv_do(w->d, "%sf = fuse %s %s", p, x->name[x->n - 2], x->name[x->n - 1]);
-    if (dv_ok(w->d))
-        dv_do(w->d, "%sv %sx = split %sf %d", p, p, p,
-              rule_lanes(w->d->m, rule_target(f, tn_func_block(w->d->s->func, x->block))->dtype));
-    dv_do(w->d, "vectorize %sx", p);
-}
-
-/* Stores of the loops in the set, unrolled; more than MAX_UNROLLED: too many, or symbolic. */
-static int64_t unrolled(const inner *x, uint64_t set)
-{
-    int64_t n = 1;
-    for (int k = 0; k < x->n; k++)
-        if (set >> k & 1)
-            n = x->extent[k] < 0 || n > MAX_UNROLLED ? INT32_MAX : n * x->extent[k];
-    return n;
-}
-
-/* Registers have constant indices: of a block that reads them the loops that index them are unrolled, and all others
- * that are no vectors where that is little. */
-static void unroll_readers(rows *w, const inner *x)
-{
-    derive *d = w->d;
-    const register_reads r = registers_read(w, x);
-    uint64_t set = 0;
-    if (!r.any)
-        return;
-    for (int k = 0; k < x->n; k++)
-        if (k != x->vector && x->extent[k] != 1)
-            set |= (uint64_t)1 << k;
-    if (unrolled(x, set) > MAX_UNROLLED)
-        set &= r.indices;
-    if (unrolled(x, set) > MAX_UNROLLED)
-        dv_refuse(d, TN_REJECT_SCOPE);
-    for (int k = 0; k < x->n; k++)
-        if (set >> k & 1)
-            dv_do(d, "unroll %s", x->name[k]);
-}
-
-/* Of blocks abreast each has loops over the rows of a task; those of a reduction that moved there, named. */
-static void enter_row(rows *w, const char *block, const char *prefix)
-{
-    const tn_stmt *b = tn_func_block(w->d->s->func, block);
-    int n = w->n_outer + (int)b->u.block.n_iter;
-    const char *name[TN_MAX_LOOPS];
-    for (int i = 0; i < n; i++)
-        name[i] = "_";
-    w->n_outer += rule_n_spatial(b);
-    name[w->n_outer - 1] = w->row = dv_text(w->d, "%srow", prefix);
-    dv_loops(w->d, block, name, n);
-}
-
-static void schedule_inner(rows *w, const char *block, const char *prefix)
-{
-    inner x;
-    if (!dv_ok(w->d))
-        return;
-    name_inner(w, &x, block, prefix);
-    if (x.is_reduction && !first_reduce(&x))
-        dv_refuse(w->d, TN_REJECT_NEST);
-    else if (x.is_reduction && x.vector >= 0 && x.reduces[x.vector] && !w->d->s->func->strict)
-        reduce_along(w, &x);
-    else if (x.is_reduction && x.vector >= 0 && !x.reduces[x.vector])
-        reduce_beside(w, &x);
-    else if (x.is_reduction)
-        reduce_scalars(w, &x);
-    else if (w->pairs && x.n >= 2 && x.extent[x.n - 1] == 2 && x.extent[x.n - 2] > 1)
-        map_pairs(w, &x);
-    else if (x.vector >= 0)
-        map_vectors(w, &x);
-    if (!x.is_reduction)
-        unroll_readers(w, &x);
-}
-
-void rule_nest_in(derive *d, const char *block, const char *prefix, int n_outer, int vector)
-{
-    rows w = {.d = d, .n_outer = n_outer, .lanes = vector + 1};
-    schedule_inner(&w, block, prefix);
-}
 
 /* ---- rows ---- */
 
@@ -502,14 +98,14 @@ static int64_t width_of_row(derive *d, const tn_stmt *b, int v)
     int64_t e = rule_extent(b->u.block.iter[v].extent);
     uint16_t lanes = rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
     int64_t vectors = e < 0 ? INT32_MAX : (e + lanes - 1) / lanes;
-    int64_t first = vectors < CHAINS ? vectors : CHAINS;
-    return lanes *
-           dv_pick_power(d, b->u.block.name, "width", first, 1, vectors < 4 * CHAINS ? vectors : 4 * CHAINS);
+    int64_t first = vectors < REDUCE_CHAINS ? vectors : REDUCE_CHAINS;
+    return lanes * dv_pick_power(d, b->u.block.name, "width", first, 1,
+                                 vectors < 4 * REDUCE_CHAINS ? vectors : 4 * REDUCE_CHAINS);
 }
 
 static void count_rows(rows *w, const tn_stmt *b)
 {
-    int v = vector_iter(w->d, b, w->pairs);
+    int v = rule_vector_iter(w->d, b, w->pairs);
     int64_t wide = width_of_row(w->d, b, v);
     w->beside = wide > 0;
     w->count = 1;
@@ -526,7 +122,7 @@ static void make_rows(rows *w, const char *block)
 {
     derive *d = w->d;
     tn_stmt *b = tn_func_block(d->s->func, block);
-    int n = rule_n_spatial(b), all = (int)b->u.block.n_iter, v = vector_iter(d, b, w->pairs);
+    int n = rule_n_spatial(b), all = (int)b->u.block.n_iter, v = rule_vector_iter(d, b, w->pairs);
     const char *name[TN_MAX_LOOPS], *outer = "", *reduce = "";
     int64_t n_rows = 1, row = tn_dtype_bytes(rule_target(d->s->func, b)->dtype), e[TN_MAX_LOOPS];
     int64_t wide = width_of_row(d, b, v);
@@ -602,7 +198,7 @@ static bool belongs_to_row(const rows *w, const char *const block[], int at)
     tn_stmt *b = tn_func_block(d->s->func, block[at]);
     row_reads a = {d, b, block, at, false, 0, 0};
     int64_t turns = 1;
-    int v = vector_iter(d, b, w->pairs);
+    int v = rule_vector_iter(d, b, w->pairs);
     bool lines = false; /* it has rows inside the row */
     rule_loads(b, look_at_read, &a);
     for (int i = 0; i < (int)b->u.block.n_iter; i++) {
@@ -627,7 +223,7 @@ static bool belongs_to_row(const rows *w, const char *const block[], int at)
 static bool goes_abreast(const rows *w, const tn_stmt *b)
 {
     derive *d = w->d;
-    int v = vector_iter(d, b, false), n = rule_n_spatial(b);
+    int v = rule_vector_iter(d, b, false), n = rule_n_spatial(b);
     if (w->alone || w->pairs || w->beside || d->s->func->strict || v < n)
         return false;
     int64_t row = tn_dtype_bytes(rule_target(d->s->func, b)->dtype);
@@ -641,12 +237,12 @@ static bool goes_abreast(const rows *w, const tn_stmt *b)
 /* Does the block reduce pairs of neighbours, of enough rows for vectors? */
 static bool has_pairs(derive *d, const tn_stmt *b)
 {
-    int n = rule_n_spatial(b), v = vector_iter(d, b, false);
+    int n = rule_n_spatial(b), v = rule_vector_iter(d, b, false);
     if (d->s->func->strict || v < n || n + 1 != (int)b->u.block.n_iter ||
         rule_extent(b->u.block.iter[n].extent) != 2)
         return false;
     int64_t count = rule_extent(b->u.block.iter[n - 1].extent);
-    return count >= CHAINS * rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
+    return count >= REDUCE_CHAINS * rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
 }
 
 static void schedule_in_row(rows *w, const char *block, bool first, const char *prefix)
@@ -656,8 +252,8 @@ static void schedule_in_row(rows *w, const char *block, bool first, const char *
     if (w->abreast && !first)
         own.n_outer--; /* it stands in the task */
     if (w->abreast && !first && reduces)
-        enter_row(&own, block, prefix);
-    schedule_inner(&own, block, prefix);
+        rule_enter_row(&own, block, prefix);
+    rule_nest_in_row(&own, block, prefix);
     memcpy(w->peel, own.peel, sizeof w->peel);
     w->n_peel = own.n_peel;
     if (w->abreast && reduces)
