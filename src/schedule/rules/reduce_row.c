@@ -1,4 +1,4 @@
-/* The nest of one block inside the row of a reduction: rule reduce. Its vectors run along what is contiguous in memory. */
+/* Rule reduce: the nest of one block inside a row. Its vectors run along what is contiguous in memory. */
 #include "schedule/rules/reduce.h"
 
 #include <string.h>
