@@ -34,6 +34,7 @@ typedef struct {
     bool channels;      /* vectors of output channels */
     const char *weight; /* the operand */
     const char *unit;   /* that sums channels by fours; NULL: none */
+    bool converts;      /* operands are of another type than the sums */
     bool turned;        /* and the result is stored by pixels */
     bool columns;       /* taken for rows */
     int64_t apart;      /* output channels of a group that reads its own input channels; 0: one group */
@@ -260,6 +261,7 @@ static bool read_conv(derive *d, tn_stmt *b, bool columns, conv *c)
         c->extent[i] = i == IC && !c->sums_channels ? 1 : rule_extent(axis(c, b, i)->extent);
     c->lanes = rule_lanes(d->m, rule_target(f, b)->dtype);
     c->bytes = tn_dtype_bytes(rule_target(f, b)->dtype);
+    c->converts = rule_converts(f, b);
     reader r = {d, b, c, false, -1};
     rule_loads(b, read_load, &r);
     int64_t factor = output_factor(d, b, c);
@@ -329,8 +331,10 @@ static bool weights_are_far(const derive *d, const conv *c)
 static product product_of(const conv *c, int64_t depth)
 {
     int64_t pixels = c->extent[OW], channels = c->extent[C];
-    return c->channels ? (product){c->lanes, pixels, channels, depth, c->apart, 0}
-                       : (product){c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0};
+    bool converts = c->converts && !c->unit;
+    return c->channels
+               ? (product){c->lanes, pixels, channels, depth, c->apart, 0, converts, false}
+               : (product){c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0, converts, true};
 }
 
 /* The tile of a window: accumulators and the data that neighbouring pixels share fit the registers. */

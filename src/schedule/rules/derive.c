@@ -317,3 +317,22 @@ void rule_loads(const tn_stmt *block, void (*fn)(const tn_expr *load, void *user
         if (s->kind == TN_S_STORE)
             tn_each(s->u.store.value, visit_load, &l);
 }
+
+typedef struct {
+    const tn_func *f;
+    tn_dtype sum;
+    bool other;
+} types_read;
+
+static void look_at_type(const tn_expr *load, void *user)
+{
+    types_read *t = user;
+    t->other |= !tn_dtype_eq(t->f->buffer[load->u.load.buffer].dtype, t->sum);
+}
+
+bool rule_converts(const tn_func *f, const tn_stmt *block)
+{
+    types_read t = {f, rule_target(f, block)->dtype, false};
+    rule_loads(block, look_at_type, &t);
+    return t.other;
+}

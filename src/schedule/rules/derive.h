@@ -105,6 +105,9 @@ epilogue rule_epilogue(derive *d, const char *block);
 /* Calls fn for each load of the block's body that is not of its own target. */
 void rule_loads(const tn_stmt *block, void (*fn)(const tn_expr *load, void *user), void *user);
 
+/* Are operands of the block of another type than its target? */
+bool rule_converts(const tn_func *f, const tn_stmt *block);
+
 /* ---- model ---- */
 /* One step of a reduction over a register tile. */
 typedef struct rule_step {
@@ -128,6 +131,8 @@ typedef struct tile {
 typedef struct product {
     uint16_t lanes;
     int64_t rows, columns, depth, panel, row_bytes;
+    bool converts; /* operands are made the accumulators' type, by lanes */
+    bool beside;   /* the vectors of a row of the tile lie beside each other in memory */
 } product;
 /* The best register tile for a product; of_rows > 0: of those with so many rows. Efficiency 0: there is none. */
 tile rule_tile(const tn_machine *m, const product *p, int of_rows);

@@ -86,6 +86,7 @@ static gemm read_gemm(derive *d, const tn_stmt *b)
     if (g.row >= 0)
         g.rows = rule_extent(it[g.row].extent);
     g.bytes = tn_dtype_bytes(rule_target(f, b)->dtype);
+    g.converts = rule_converts(f, b);
     g.lanes = rule_lanes(d->m, rule_target(f, b)->dtype);
     weight_search w = weight_of(f, b);
     g.panel = w.panel;
@@ -232,7 +233,9 @@ product rule_product_of(const gemm *g)
                      g->columns,
                      g->k < 0 ? -1 : (g->k + g->group - 1) / g->group,
                      g->panel > 0 ? g->panel : 0,
-                     g->k > 0 ? g->k * (int64_t)g->bytes / g->group : 0};
+                     g->k > 0 ? g->k * (int64_t)g->bytes / g->group : 0,
+                     g->converts && !g->unit,
+                     true};
 }
 
 static tile tile_for(const derive *d, const gemm *g, int of_rows)

@@ -23,6 +23,7 @@ typedef struct {
     uint32_t bytes;     /* of an accumulator */
     const char *weight; /* the operand with the columns */
     const char *name[TN_MAX_LOOPS];
+    bool converts; /* operands are of another type than the sums */
     bool columns_outside, fetches_ahead;
 } gemm;
 

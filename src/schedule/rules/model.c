@@ -9,7 +9,11 @@
  */
 #include "schedule/rules/derive.h"
 
-enum { FMA_LATENCY = 4, ENOUGH = 2 * FMA_LATENCY /* accumulators for one port */ };
+enum {
+    FMA_LATENCY = 4,
+    ENOUGH = FMA_LATENCY * 3 / 2 /* accumulators for one port */,
+    PLENTY = 4 * FMA_LATENCY
+};
 /* Two ports, but lines that arrive from L2 take their turns too (measured: 128 rows by 26 x 1, which wants two loads in
  * every cycle, runs at 60 % of what 13 x 2 does). */
 static const double loads_a_cycle = 1.5;
@@ -43,10 +47,11 @@ double rule_step_cycles(const tn_machine *m, const rule_step *s, const char **bo
     return m->fma_ports > 1 ? most + l2 / 4 : larger(most, l2);
 }
 
-static double step_cycles(const tn_machine *m, int rows, int nv, bool from_l2, int64_t row_bytes,
-                          const char **bound)
+/* A conversion takes the ports half as long as a product and a sum of integers. */
+static double step_cycles(const tn_machine *m, int rows, int nv, bool converts, bool from_l2,
+                          int64_t row_bytes, const char **bound)
 {
-    rule_step s = {.fma = (double)rows * nv,
+    rule_step s = {.fma = (double)rows * nv + (converts ? (rows + nv) / 2.0 : 0),
                    .loads = rows + nv,
                    .lines = rows + nv,
                    .row_bytes = row_bytes,
@@ -73,7 +78,7 @@ tile rule_tile_of(const tn_machine *m, const product *p, int r, int nv)
         return (tile){0};
     const char *bound;
     bool from_l2 = p->depth < 0 || p->depth * width * 4 > (int64_t)m->l1_bytes / 2;
-    double cycles = step_cycles(m, r, nv, from_l2, p->row_bytes, &bound);
+    double cycles = step_cycles(m, r, nv, p->converts, from_l2, p->row_bytes, &bound);
     double tiles = (p->rows < 0 ? 1.0 / r : (double)ceil_of(p->rows, r)) *
                    (p->columns < 0 ? 1.0 / (double)width : (double)ceil_of(p->columns, width));
     double ideal = (p->rows < 0 ? 1 : (double)p->rows) * (p->columns < 0 ? 1 : (double)p->columns) /
@@ -83,15 +88,17 @@ tile rule_tile_of(const tn_machine *m, const product *p, int r, int nv)
 }
 
 /* Of tiles that are as fast the one with more rows loads weights less often. One port hides these loads, and there each
- * row is only one more stream of memory (measured on Zen 4: 128 x 3072 x 768 in 5.4 ms with 8 rows, 8.0 with 13); but
- * half a panel is read with gaps, which is slow when it comes from afar. */
+ * row or vector is only one more stream of memory (measured on Zen 4: 128 x 3072 x 768 in 5.4 ms with 8 rows, 8.0 with
+ * 13), but for vectors beside each other; half a panel of them is read with gaps, which is slow from afar. */
 static bool is_rather(const tn_machine *m, const product *p, const tile *t, const tile *best)
 {
-    bool whole = p->panel > 0 && (int64_t)t->nv * p->lanes % p->panel == 0,
-         before = p->panel > 0 && (int64_t)best->nv * p->lanes % p->panel == 0;
-    if (m->fma_ports == 1 && whole != before)
-        return whole;
-    return t->rows > best->rows && (m->fma_ports > 1 || best->rows * best->nv < ENOUGH);
+    if (m->fma_ports > 1)
+        return t->rows > best->rows;
+    bool panels = p->beside && p->panel > 0;
+    bool whole = panels && (int64_t)t->nv * p->lanes % p->panel == 0,
+         was_whole = panels && (int64_t)best->nv * p->lanes % p->panel == 0;
+    int held = best->rows * best->nv, enough = p->beside && !panels ? PLENTY : ENOUGH;
+    return whole != was_whole ? whole : held < enough && t->rows * t->nv > held;
 }
 
 tile rule_tile(const tn_machine *m, const product *p, int of_rows)
@@ -114,7 +121,7 @@ tile rule_tile(const tn_machine *m, const product *p, int of_rows)
 void rule_set_chains(const tn_machine *m, int chains, tile *t)
 {
     const char *bound;
-    double one = step_cycles(m, t->rows, t->nv, false, 0, &bound);
+    double one = step_cycles(m, t->rows, t->nv, false, false, 0, &bound);
     double loads = (double)(t->rows + t->nv) / loads_a_cycle, latency = (double)FMA_LATENCY / chains;
     t->chains = chains;
     t->bound = loads > latency ? "L1 loads" : bound;
