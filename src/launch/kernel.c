@@ -158,4 +158,10 @@ tnr_status tn_kernel_run(tn_kernel_runner *r, void *const arg[], tnr_error *err)
     return failed ? failed : tn_kernel_again(r, err);
 }
 
+void tn_kernel_ends(tn_kernel_runner *r, tnr_cancel_fn *ends, void *user)
+{
+    static const int always = 1;
+    tnr_cancel_set(r->instance->at, ends ? &always : NULL, ends, user);
+}
+
 tnr_status tn_kernel_again(tn_kernel_runner *r, tnr_error *err) { return tnr_run(r->instance->at, err); }

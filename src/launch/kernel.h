@@ -29,6 +29,8 @@ void tn_kernel_close(tn_kernel_runner *r); /* NULL is ignored */
 
 /* Runs it on these inputs, then outputs, which stay with the runner until others are given. */
 TNR_CHECKED tnr_status tn_kernel_run(tn_kernel_runner *r, void *const arg[], tnr_error *err);
+/* Before each task of the first thread, `ends` is asked whether the run ends there, with TNR_E_CANCEL. NULL: nobody. */
+void tn_kernel_ends(tn_kernel_runner *r, tnr_cancel_fn *ends, void *user);
 /* Runs it again on the same arguments. */
 TNR_CHECKED tnr_status tn_kernel_again(tn_kernel_runner *r, tnr_error *err);
 

@@ -5,6 +5,7 @@
 #include "tune/arguments.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,21 @@ enum {
     MAX_RUNS = 1000,
     LEAST_RUNS = 3,
     MAX_COPIES = 16,
+    MAX_LAID = 12,             /* constants that are kept in layouts of schedules */
     LONG_OPERATIONS = 60000000 /* the interpreter takes seconds */
 };
 static const double HOPELESS = 3;
+static const double LONG_RUN = 1e-3;   /* seconds: what its first run faults in is little beside it */
+static const double BEHIND = 1.05;     /* times its rival: it is run for less time */
+static const double BEHIND_SHARE = .3; /* of that */
+static const uint64_t MAX_LAID_BYTES = 256 << 20;
+
+/* A constant as a schedule has laid it out, for each copy. */
+typedef struct laid_out {
+    uint32_t param;
+    const char *as;
+    void *at[MAX_COPIES];
+} laid_out;
 
 /* Memory for one workload, kept from job to job. */
 typedef struct memory {
@@ -29,6 +42,9 @@ typedef struct memory {
     void **copy;              /* the arguments n_copy times: of constants there are as many */
     uint32_t n_copy;
     bool known; /* what is expected is */
+    laid_out laid[MAX_LAID];
+    uint32_t n_laid;
+    uint64_t laid_bytes;
 } memory;
 
 typedef struct worker {
@@ -209,19 +225,81 @@ static bool prepare(job *j)
     return fail(j, TN_TRIAL_CRASHED, "its arguments do not fit into memory");
 }
 
-/* Constants in the layouts that the schedule gives them; in the job's heap. */
+/* What the cells of a constant depend on: its layouts before and after, the dimensions that the schedule has left. */
+static const char *name_layout(job *j, const tn_buffer *b)
+{
+    const char *s = tn_arena_printf(&j->arena, "%s %s", b->given ? b->given->text : "", b->layout->text);
+    for (int d = 0; d < b->ndim; d++) {
+        int64_t e = -1;
+        (void)tn_is_int(b->dim[d], &e);
+        s = tn_arena_printf(&j->arena, "%s %lld", s, (long long)e);
+    }
+    return s;
+}
+
+typedef struct {
+    job *j;
+    const tn_func *f;
+    uint32_t param;
+    const char *as;
+    laid_out *out;
+    bool fits;
+} lay_call;
+
+static void lay_in_heap(void *user)
+{
+    lay_call *c = user;
+    const memory *m = &c->j->w->memory;
+    size_t n = strlen(c->as) + 1;
+    c->out->as = memcpy(tn_alloc(n), c->as, n);
+    c->fits = true;
+    for (uint32_t k = 0; k < m->n_copy && c->fits; k++) {
+        tn_argument a;
+        c->fits = tn_argument_as(&m->arg[c->param], c->f, c->param, c->j->load->sym, &a);
+        c->out->at[k] = a.at;
+    }
+}
+
+/* In the workload's heap, from job to job, or once there is much of them in the job's. NULL: it does not fit. */
+static const laid_out *lay(job *j, const tn_func *f, uint32_t i)
+{
+    memory *m = &j->w->memory;
+    const tn_buffer *b = &f->buffer[f->param[i]];
+    const char *as = name_layout(j, b);
+    uint64_t bytes = m->arg[i].bytes * m->n_copy;
+    for (uint32_t k = 0; k < m->n_laid; k++)
+        if (m->laid[k].param == i && !strcmp(m->laid[k].as, as))
+            return &m->laid[k];
+    bool keep = m->n_laid < MAX_LAID && m->laid_bytes + bytes <= MAX_LAID_BYTES;
+    laid_out *l = keep ? &m->laid[m->n_laid] : TN_NEW(&j->arena, laid_out);
+    lay_call c = {j, f, i, as, l, false};
+    if (!keep) {
+        lay_in_heap(&c);
+        return c.fits ? l : NULL;
+    }
+    if (tn_protect(&m->heap, lay_in_heap, &c).kind || !c.fits)
+        return NULL;
+    l->param = i;
+    m->n_laid++;
+    m->laid_bytes += bytes;
+    return l;
+}
+
+/* Constants in the layouts that the schedule gives them. */
 static bool lay_out(job *j, const tn_func *f)
 {
     const memory *m = &j->w->memory;
     uint32_t n = f->n_param;
     j->copy = tn_arena_copy(&j->arena, m->copy, (size_t)n * m->n_copy * sizeof *m->copy, 8);
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t c = 0; c < m->n_copy && f->buffer[f->param[i]].laid_out; c++) {
-            tn_argument a;
-            if (!tn_argument_as(&m->arg[i], f, i, j->load->sym, &a))
-                return fail(j, TN_TRIAL_CRASHED, "its constants do not fit into memory");
-            j->copy[(size_t)c * n + i] = a.at;
-        }
+    for (uint32_t i = 0; i < n; i++) {
+        if (!f->buffer[f->param[i]].laid_out)
+            continue;
+        const laid_out *l = lay(j, f, i);
+        if (!l)
+            return fail(j, TN_TRIAL_CRASHED, "its constants do not fit into memory");
+        for (uint32_t c = 0; c < m->n_copy; c++)
+            j->copy[(size_t)c * n + i] = l->at[c];
+    }
     return true;
 }
 
@@ -229,6 +307,24 @@ static bool run(job *j, const code *c, void **arg)
 {
     tnr_error err;
     return !tn_kernel_run(c->runner, arg, &err) || fail(j, TN_TRIAL_CRASHED, err.message);
+}
+
+static int is_over(void *user)
+{
+    const double *end = user;
+    return tn_now() > *end;
+}
+
+/* Runs it for so many seconds at most. false: it failed, or did not end by then. */
+static bool run_for(job *j, const code *c, double seconds, bool *out_ended)
+{
+    tnr_error err;
+    double end = tn_now() + seconds;
+    tn_kernel_ends(c->runner, is_over, &end);
+    tnr_status st = tn_kernel_run(c->runner, j->copy, &err);
+    tn_kernel_ends(c->runner, NULL, NULL);
+    *out_ended = st != TNR_E_CANCEL;
+    return st == TNR_OK || (st != TNR_E_CANCEL && fail(j, TN_TRIAL_CRASHED, err.message));
 }
 
 /* ---- what is right ---- */
@@ -291,28 +387,33 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Enough runs? A candidate that takes long, or far longer than its rival, has few. */
+/* Enough runs? A candidate that takes long, or longer than its rival, has few. */
 static bool is_enough(const job *j, uint32_t n, double least, double since, double slower)
 {
-    if (j->head->rival > 0 && slower > 0 && n >= 2 && least > slower * j->head->rival) {
+    bool judged = j->head->rival > 0 && slower > 0;
+    if (judged && n >= 2 && least > slower * j->head->rival) {
         j->out->stopped = true;
         return true;
     }
-    return n >= MAX_RUNS || (n >= LEAST_RUNS && tn_now() - since >= j->w->setup->o.least_seconds);
+    bool behind = judged && least > BEHIND * j->head->rival;
+    double seconds = j->w->setup->o.least_seconds * (behind ? BEHIND_SHARE : 1);
+    return n >= MAX_RUNS || (n >= (behind ? 2 : LEAST_RUNS) && tn_now() - since >= seconds);
 }
 
-/* So slow in its first run that it need not be run again. */
-static bool is_hopeless(const job *j, double first)
+/* The seconds of a first run after which it need not be run again, nor to its end. */
+static double hopeless_after(const job *j)
 {
     double slower = j->w->setup->o.slower;
-    return j->head->rival > 0 && slower > 0 && first > HOPELESS * slower * j->head->rival;
+    return j->head->rival > 0 && slower > 0 ? HOPELESS * slower * j->head->rival : HUGE_VAL;
 }
 
-static bool time_runs(job *j, const code *c)
+/* first: seconds of the run before; it counts if it was long. */
+static bool time_runs(job *j, const code *c, double first)
 {
     const memory *m = &j->w->memory;
-    uint32_t n = 0, n_param = j->load->func->n_param;
-    double *took = TN_NEW_N(&j->arena, double, MAX_RUNS), least = 0, begin = tn_now();
+    uint32_t n = first >= LONG_RUN, n_param = j->load->func->n_param;
+    double *took = TN_NEW_N(&j->arena, double, MAX_RUNS), least = first, begin = tn_now() - n * first;
+    took[0] = first;
     do {
         double from = tn_now();
         if (!run(j, c, &j->copy[(size_t)(n % m->n_copy) * n_param]))
@@ -341,19 +442,20 @@ static bool time_it(job *j, const code *c)
     bool check = j->head->flags & TN_JOB_CHECK;
     if (check)
         spoil_outputs(&j->w->memory, j->load->func->n_param);
-    double from = tn_now();
-    if (!run(j, c, j->copy)) /* faults the pages in */
+    double from = tn_now(), most = hopeless_after(j);
+    bool ended;
+    if (!run_for(j, c, most, &ended) && ended) /* faults the pages in */
         return false;
     double first = tn_now() - from;
-    if (check && !is_right(j) && j->out->fate != TN_TRIAL_WRONG)
+    if (ended && check && !is_right(j) && j->out->fate != TN_TRIAL_WRONG)
         return false;
-    if (is_hopeless(j, first)) {
+    if (!ended || first > most) {
         j->out->runs = 1;
         j->out->seconds = j->out->median = first;
         j->out->stopped = true;
         return true;
     }
-    return time_runs(j, c);
+    return time_runs(j, c, first);
 }
 
 /* ---- jobs ---- */

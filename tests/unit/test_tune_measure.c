@@ -12,6 +12,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { N = 24, MANY = 40 };
@@ -55,6 +56,30 @@ static const tn_kernel kernel[] = {
 static const tn_library library = {
     .version = TENON_ABI_VERSION, .n_kernel = 1, .kernel = kernel, .producer = "test", .target = "test"};
 
+/* 40 tasks of 5 ms */
+static int32_t doze(const tn_call *call, uint32_t step, uint32_t task, void *scratch)
+{
+    (void)call, (void)step, (void)task, (void)scratch;
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    return 0;
+}
+
+static const tn_phase dozing_phase[] = {{.run = doze, .tasks = {.value = 40}}};
+static const tn_variant dozing_variant[] = {
+    {.guard = {.value = 1}, .steps = {.value = 1}, .phase = dozing_phase, .n_phase = 1}};
+static const tn_kernel dozing_kernel[] = {{.name = "slow",
+                                           .source = "",
+                                           .variant = dozing_variant,
+                                           .n_variant = 1,
+                                           .n_in = 2,
+                                           .n_out = 1,
+                                           .n_sym = 1}};
+static const tn_library dozing = {.version = TENON_ABI_VERSION,
+                                  .n_kernel = 1,
+                                  .kernel = dozing_kernel,
+                                  .producer = "test",
+                                  .target = "test"};
+
 static tn_status here(const tn_unit *u, const tn_code_options *o, void **out_code, const tn_library **out)
 {
     if (strcmp(u->name, "crash") == 0)
@@ -66,6 +91,8 @@ static tn_status here(const tn_unit *u, const tn_code_options *o, void **out_cod
     TN_TRY(tn_generator_llvm.here(u, o, out_code, out));
     if (strcmp(u->name, "wrong") == 0)
         *out = &library;
+    if (strcmp(u->name, "slow") == 0)
+        *out = &dozing;
     return TN_OK;
 }
 
@@ -75,11 +102,11 @@ typedef struct {
     fixture x;
     tn_machine machine;
     tn_generator generator;
-    tn_workload load[6];
+    tn_workload load[7];
     tn_measure_options o;
 } tuning;
 
-static const char *const names[] = {"fine", "crash", "endless", "broken", "wrong", "fine_too"};
+static const char *const names[] = {"fine", "crash", "endless", "broken", "wrong", "fine_too", "slow"};
 static const int64_t sym[] = {5};
 
 static int setup(void **state)
@@ -146,6 +173,12 @@ static void what_becomes_of_candidates(void **state)
     assert_int_equal(t.fate, TN_TRIAL_TIMED);
     char panels[sizeof steps + 64]; /* y lies as the schedule says, and gives the same */
     snprintf(panels, sizeof panels, "transform_layout \"y\" layout=AB:BA8b\n%s", steps);
+    t = one(m, "fine", panels);
+    assert_int_equal(t.fate, TN_TRIAL_TIMED);
+    t = one(m, "fine", panels);
+    assert_int_equal(t.fate, TN_TRIAL_TIMED);
+    snprintf(panels, sizeof panels, "transform_layout \"y\" layout=AB:AB8b\n%s",
+             steps); /* kept beside the other */
     t = one(m, "fine", panels);
     assert_int_equal(t.fate, TN_TRIAL_TIMED);
     t = one(m, "fine", "transform_layout \"x\" layout=AB:BA8b\n");
@@ -224,6 +257,19 @@ static void what_wins_is_run_again(void **state)
     tn_measurer_end(m);
 }
 
+static void what_loses_is_ended(void **state)
+{
+    tuning *f = *state;
+    tn_measurer *m = open_measurer(f);
+    tn_trial t;
+    tn_measurer_add(m, &(tn_candidate){.workload = 6, .number = 9, .trace = steps, .rival = 1e-3});
+    assert_true(tn_measurer_next(m, &t));
+    assert_int_equal(t.fate, TN_TRIAL_TIMED);
+    assert_true(t.stopped && t.runs == 1 && t.seconds > 3e-3 &&
+                t.seconds < 0.15); /* a whole run takes 0.2 s */
+    tn_measurer_end(m);
+}
+
 static void neighbours(void **state)
 {
     tuning *f = *state;
@@ -244,11 +290,9 @@ static void neighbours(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_becomes_of_candidates),
-        cmocka_unit_test(an_endless_candidate_costs_one_trial),
-        cmocka_unit_test(all_are_answered),
-        cmocka_unit_test(what_wins_is_run_again),
-        cmocka_unit_test(neighbours),
+        cmocka_unit_test(what_becomes_of_candidates), cmocka_unit_test(an_endless_candidate_costs_one_trial),
+        cmocka_unit_test(all_are_answered),           cmocka_unit_test(what_wins_is_run_again),
+        cmocka_unit_test(what_loses_is_ended),        cmocka_unit_test(neighbours),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
