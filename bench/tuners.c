@@ -1,6 +1,6 @@
 /* bench_tuners: proposers of schedules against each other on one kernel, with the same times for all.
  *
- *   bench_tuners [-n TRIALS] [-r SEEDS] TABLE KERNEL.tir [TUNER...]
+ *   bench_tuners [-n TRIALS] [-r SEEDS] [-m ROWS] TABLE KERNEL.tir [TUNER...]
  *
  * A schedule is timed when the first search proposes it. From then on its time is that in TABLE, a file of
  * lines "hash of the trace, seconds" that is made or continued, so that searches differ by what they propose
@@ -8,7 +8,8 @@
  * the best one in the table, the geometric mean over the seeds; and how many trials it takes on average to
  * come within 2 % of that (a search that does not counts all of its trials). At last, how well the searches'
  * model orders schedules that it has not seen: Spearman's rank correlation over a third of those of the first
- * tuner, after the rest of them was learnt from, the mean of five cuts. Symbols have the smallest value that they
+ * tuner, after the rest of them was learnt from, the mean of five cuts, which -m writes to a file for bench/model.
+ * Symbols have the smallest value that they
  * may have, but at least 16.
  */
 #include "base/map.h"
@@ -34,7 +35,7 @@ typedef struct race {
     bool tells;   /* the first tuner searches */
     tn_map known; /* hash of a trace -> number in `seconds` */
     tn_vec(double) seconds;
-    FILE *table;
+    FILE *table, *cuts; /* cuts NULL: nobody wants them */
     tn_measurer *m;
     tn_vec(tn_trial) ready;
     uint32_t n_trial;
@@ -217,6 +218,20 @@ static double order(race *r, uint32_t learnt)
     return correlation(of_said, of_v, rest);
 }
 
+/* A line for each row: cut, 1 if it is learnt from, what is to be said, features. */
+static void write_cut(const race *r, int cut, uint32_t learnt)
+{
+    double best = HUGE_VAL;
+    for (uint32_t i = 0; i < learnt; i++)
+        best = r->row.at[i].seconds < best ? r->row.at[i].seconds : best;
+    for (uint32_t i = 0; i < r->row.n; i++) {
+        fprintf(r->cuts, "%d %d %.9g", cut, i < learnt, best / r->row.at[i].seconds);
+        for (int k = 0; k < TN_N_FEATURES; k++)
+            fprintf(r->cuts, " %.9g", (double)r->row.at[i].feature[k]);
+        fputc('\n', r->cuts);
+    }
+}
+
 static void report_model(race *r)
 {
     tn_rng rng = {1};
@@ -232,6 +247,8 @@ static void report_model(race *r)
             r->row.at[i - 1] = t;
         }
         sum += order(r, n - n / 3);
+        if (r->cuts)
+            write_cut(r, cut, n - n / 3);
     }
     printf("model        of %u learnt, rank correlation over %u others %.3f\n", n - n / 3, n / 3, sum / CUTS);
 }
@@ -260,7 +277,7 @@ static void compare(race *r, const tn_func *f, int n_name, char **name, uint32_t
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: bench_tuners [-n TRIALS] [-r SEEDS] TABLE KERNEL.tir [TUNER...]\n");
+    fprintf(stderr, "usage: bench_tuners [-n TRIALS] [-r SEEDS] [-m ROWS] TABLE KERNEL.tir [TUNER...]\n");
     return 2;
 }
 
@@ -268,10 +285,13 @@ int main(int argc, char **argv)
 {
     static char *all[] = {"random", "ga", "xgb"};
     int at = 1, seeds = 5, trials = 64;
+    const char *cuts = NULL;
     race r = {.n_trial = 0};
     for (; at + 1 < argc && argv[at][0] == '-'; at += 2)
         if (argv[at][1] == 'n')
             trials = atoi(argv[at + 1]);
+        else if (argv[at][1] == 'm')
+            cuts = argv[at + 1];
         else
             seeds = atoi(argv[at + 1]);
     if (at + 1 >= argc || seeds < 1 || seeds > MAX_SEEDS || trials < 1 || trials > MAX_TRIALS)
@@ -285,6 +305,9 @@ int main(int argc, char **argv)
     tn_func *f;
     (void)read_functions(&r.x, argv[at + 1], 1, &f);
     open_table(&r, argv[at]);
+    r.cuts = cuts ? fopen(cuts, "w") : NULL;
+    if (cuts && !r.cuts)
+        bench_fail(&r.x, cuts);
     compare(&r, f, n_name, name, (uint32_t)trials, seeds);
-    return 0;
+    return r.cuts && fclose(r.cuts) != 0;
 }

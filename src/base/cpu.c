@@ -332,3 +332,31 @@ bool tn_cpu_permit(const char *feature)
     return true;
 #endif
 }
+
+#if defined(__x86_64__)
+bool tn_cpu_evict(const void *at, size_t n)
+{
+    enum { LINE = 64 };
+    for (uintptr_t line = (uintptr_t)at / LINE * LINE; line < (uintptr_t)at + n; line += LINE)
+        __asm__ volatile("clflush (%0)" : : "r"(line) : "memory");
+    __asm__ volatile("mfence" : : : "memory");
+    return true;
+}
+#elif defined(__aarch64__) && defined(__linux__)
+bool tn_cpu_evict(const void *at, size_t n)
+{
+    uint64_t types;
+    __asm__("mrs %0, ctr_el0" : "=r"(types));
+    uintptr_t bytes = (uintptr_t)4 << (types >> 16 & 15);
+    for (uintptr_t line = (uintptr_t)at / bytes * bytes; line < (uintptr_t)at + n; line += bytes)
+        __asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
+    __asm__ volatile("dsb ish" : : : "memory");
+    return true;
+}
+#else
+bool tn_cpu_evict(const void *at, size_t n)
+{
+    (void)at, (void)n;
+    return false;
+}
+#endif

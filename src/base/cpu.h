@@ -32,6 +32,9 @@ tn_cpu_set tn_cpu_set_listed(tn_cpu_set set, const char *cpuinfo);
  * package before its first kernel runs. False: the system does not allow what the feature needs. */
 bool tn_cpu_permit(const char *feature);
 
+/* Takes memory out of all caches of data. false: this CPU has no instruction for it that a process may use. */
+bool tn_cpu_evict(const void *at, size_t n);
+
 /* Bytes of the data or unified cache of a level (1, 2, 3) from cpuid; 0: unknown. */
 uint64_t tn_cpu_cache_bytes(unsigned level);
 /* What the CPU calls itself, for people; "" where it does not say. */

@@ -113,6 +113,16 @@ void tn_tuning_tasks(tn_tuning *t, uint32_t n)
     t->chosen = TN_NEW_N(a, uint32_t, n);
 }
 
+static double constant_bytes(const tn_func *f, const int64_t sym[], tn_arena *arena)
+{
+    double sum = 0;
+    uint64_t *bytes = TN_NEW_N(arena, uint64_t, f->n_param);
+    bool known = tn_func_parameter_bytes(f, sym, bytes);
+    for (uint32_t i = 0; i < f->n_param && known; i++)
+        sum += f->buffer[f->param[i]].constant ? (double)bytes[i] : 0;
+    return sum;
+}
+
 void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, const tn_sched *built_in,
                         const tn_func *f)
 {
@@ -125,6 +135,7 @@ void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, cons
     k->operations = operations_of(f, sym, &k->peak_seconds, &t->b->machine);
     const uint32_t cores = t->b->machine.cores, threads = (uint32_t)t->o.threads;
     k->peak_seconds /= threads < cores ? threads : cores;
+    t->constant_bytes += constant_bytes(f, sym, &t->b->arena) * x->calls;
     t->built_in[i] = built_in;
     t->search[i] = (tn_task){.rival = t->has_rival ? built_in : NULL,
                              .name = k->name,
@@ -429,6 +440,13 @@ static tn_status cannot_time(tn_build *b, const char *why)
     return tn_error(b->ctx, "driver-E164", NULL, "nothing can be timed: %s", why);
 }
 
+/* Do the constants of all tasks together, chosen or not, come from memory in each run? */
+static bool constants_are_far(const tn_tuning *t)
+{
+    const tn_machine *m = &t->b->machine;
+    return t->constant_bytes > (double)(m->l3_bytes > m->l2_bytes ? m->l3_bytes : m->l2_bytes);
+}
+
 tn_status tn_tuning_search(tn_tuning *t)
 {
     tn_build *b = t->b;
@@ -443,6 +461,7 @@ tn_status tn_tuning_search(tn_tuning *t)
                                   .threads = t->o.threads,
                                   .least_seconds = t->o.repeat_seconds,
                                   .most_seconds = t->o.timeout,
+                                  .far = constants_are_far(t),
                                   .slower = SLOWER,
                                   .seed = t->o.seed};
     tn_workload *load = TN_NEW_N(&b->arena, tn_workload, t->n_chosen);

@@ -14,11 +14,11 @@ typedef struct tn_tuning {
     const tn_sched_generator *maker; /* of the points of its tasks */
     uint32_t n;                      /* tasks */
     tenon_tune_task *task;
-    const tn_sched **built_in;  /* their default schedules */
-    tn_task *search;            /* first n_chosen: of those chosen */
-    uint32_t n_chosen, *chosen; /* their numbers */
-    double begin;
-    tn_part_set fixed; /* parts that are not searched */
+    const tn_sched **built_in;    /* their default schedules */
+    tn_task *search;              /* first n_chosen: of those chosen */
+    uint32_t n_chosen, *chosen;   /* their numbers */
+    double begin, constant_bytes; /* the latter: of all tasks, in a run of the model */
+    tn_part_set fixed;            /* parts that are not searched */
     double odds[TN_N_PART];
     tn_changes changes;
     uint32_t n_wish; /* what choices should be near */

@@ -5,8 +5,8 @@
  * A candidate is a trace for a function of a table. Workers, child processes that are copies of this one, apply the
  * trace, compile the loops into themselves and run them, so that a candidate that crashes or does not end costs one
  * trial. Of two workers one compiles while the other one times: only one times at a time. Where that disturbs the times
- * (tn_measurer_probe), who times waits until nobody compiles. Constants are not in the caches when a kernel begins, and
- * lie as the schedule says before it is timed.
+ * (tn_measurer_probe), who times waits until nobody compiles. Constants are not in the second cache when a kernel
+ * begins, nor in any if they are `far`, and lie as the schedule says before it is timed.
  *
  *     tn_measurer *m = tn_measurer_new(&options, n, workload);
  *     while (there are candidates or trials under way)
@@ -35,6 +35,7 @@ typedef struct tn_measure_options {
     int32_t threads;      /* that a kernel runs on */
     double least_seconds; /* a candidate is run again for so long */
     double most_seconds;  /* after which it is taken not to end */
+    bool far;             /* constants come from memory: the model's do not fit into the last cache */
     double slower;        /* one so many times slower than its rival is not run again; 0: it is */
     uint64_t seed;        /* of the inputs */
 } tn_measure_options;

@@ -1,6 +1,7 @@
 /* A worker: applies traces, compiles, runs and times, one job after another. */
 #include "tune/worker.h"
 
+#include "base/cpu.h"
 #include "launch/kernel.h"
 #include "tune/arguments.h"
 
@@ -407,6 +408,15 @@ static double hopeless_after(const job *j)
     return j->head->rival > 0 && slower > 0 ? HOPELESS * slower * j->head->rival : HUGE_VAL;
 }
 
+/* Constants are in memory, as in a run of a model whose own do not fit into the caches. */
+static void evict_constants(const job *j, void *const arg[])
+{
+    const memory *m = &j->w->memory;
+    for (uint32_t i = 0; i < j->load->func->n_param && j->w->setup->o.far; i++)
+        if (m->arg[i].buffer->constant)
+            (void)tn_cpu_evict(arg[i], m->arg[i].bytes);
+}
+
 /* first: seconds of the run before; it counts if it was long. */
 static bool time_runs(job *j, const code *c, double first)
 {
@@ -415,8 +425,10 @@ static bool time_runs(job *j, const code *c, double first)
     double *took = TN_NEW_N(&j->arena, double, MAX_RUNS), least = first, begin = tn_now() - n * first;
     took[0] = first;
     do {
+        void **arg = &j->copy[(size_t)(n % m->n_copy) * n_param];
+        evict_constants(j, arg);
         double from = tn_now();
-        if (!run(j, c, &j->copy[(size_t)(n % m->n_copy) * n_param]))
+        if (!run(j, c, arg))
             return false;
         took[n] = tn_now() - from;
         least = n == 0 || took[n] < least ? took[n] : least;
@@ -442,6 +454,7 @@ static bool time_it(job *j, const code *c)
     bool check = j->head->flags & TN_JOB_CHECK;
     if (check)
         spoil_outputs(&j->w->memory, j->load->func->n_param);
+    evict_constants(j, j->copy);
     double from = tn_now(), most = hopeless_after(j);
     bool ended;
     if (!run_for(j, c, most, &ended) && ended) /* faults the pages in */
