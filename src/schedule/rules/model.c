@@ -3,16 +3,18 @@
  * A tile keeps rows x nv accumulators; a step loads nv vectors of weights, broadcasts `rows` elements and
  * issues rows * nv multiply-adds. It takes the longest of: multiply-adds over the ports, loads over the load
  * ports, and the latency of one multiply-add (each accumulator gets one a step). Registers: accumulators, the
- * weights, one broadcast. Weights that do not stay in L1 come from L2 in every tile, and with two ports about a quarter
- * of that time is not hidden behind arithmetic (measured: 512^3 with 8 and 14 rows); with one, all of it is (measured
- * on Zen 4: 128 x 768 x 768 with 4, 8 and 13 rows).
+ * weights, one broadcast. Weights that do not stay in L1 come from L2 in every tile, and about a quarter of
+ * that time is not hidden behind arithmetic (measured: 512^3 with 8 and 14 rows).
+ *
+ * AVX-512 on one port (Zen 4) is another matter: a multiply-add reads and broadcasts its factor itself, and there is
+ * one a cycle, behind which loads and lines from L2 are hidden (measured: 128 x 768 x 768 with 4, 8 and 13 rows).
  */
 #include "schedule/rules/derive.h"
 
 enum {
     FMA_LATENCY = 4,
-    ENOUGH = FMA_LATENCY * 3 / 2 /* accumulators for one port */,
-    PLENTY = 4 * FMA_LATENCY
+    ENOUGH = FMA_LATENCY * 3 / 2, /* accumulators, where loads are hidden; */
+    PLENTY = 4 * FMA_LATENCY      /* of vectors beside each other */
 };
 /* Two ports, but lines that arrive from L2 take their turns too (measured: 128 rows by 26 x 1, which wants two loads in
  * every cycle, runs at 60 % of what 13 x 2 does). */
@@ -33,6 +35,8 @@ static int64_t lines_for(const tn_machine *m, int64_t row_bytes)
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
+static bool hides_loads(const tn_machine *m) { return m->fma_ports == 1 && m->vector_bits >= 512; }
+
 double rule_step_cycles(const tn_machine *m, const rule_step *s, const char **bound)
 {
     double fma = s->fma / m->fma_ports, load = s->loads / loads_a_cycle;
@@ -40,18 +44,19 @@ double rule_step_cycles(const tn_machine *m, const rule_step *s, const char **bo
         load *= 2; /* rows push each other out (measured: 512^3 with 27 rows runs at 65 % instead of 93) */
     double l2 = m->l2_gb_s > 0 ? s->l2_bytes * m->clock_ghz / m->l2_gb_s : 0;
     double most = larger(larger(fma, load), FMA_LATENCY);
-    *bound = m->fma_ports == 1 && l2 > most      ? "L2 loads"
+    *bound = hides_loads(m) && l2 > most         ? "L2 loads"
              : fma >= load && fma >= FMA_LATENCY ? "FMA issue"
              : load > FMA_LATENCY                ? "L1 loads"
                                                  : "FMA latency";
-    return m->fma_ports > 1 ? most + l2 / 4 : larger(most, l2);
+    return hides_loads(m) ? larger(most, l2) : most + l2 / 4;
 }
 
-/* A conversion takes the ports half as long as a product and a sum of integers. */
+/* A conversion takes the ports as long as two multiply-adds (measured: sums over uint8 and int16, which are made in
+ * pairs: 4 x 1, 4 x 2 and 4 x 3 vectors of 8 take 577, 370 and 339 us, two rows of them 702, 465 and 390). */
 static double step_cycles(const tn_machine *m, int rows, int nv, bool converts, bool from_l2,
                           int64_t row_bytes, const char **bound)
 {
-    rule_step s = {.fma = (double)rows * nv + (converts ? (rows + nv) / 2.0 : 0),
+    rule_step s = {.fma = (double)rows * nv + (converts ? 2.0 * (rows + nv) : 0),
                    .loads = rows + nv,
                    .lines = rows + nv,
                    .row_bytes = row_bytes,
@@ -87,12 +92,12 @@ tile rule_tile_of(const tn_machine *m, const product *p, int r, int nv)
                   bound, 1};
 }
 
-/* Of tiles that are as fast the one with more rows loads weights less often. One port hides these loads, and there each
- * row or vector is only one more stream of memory (measured on Zen 4: 128 x 3072 x 768 in 5.4 ms with 8 rows, 8.0 with
- * 13), but for vectors beside each other; half a panel of them is read with gaps, which is slow from afar. */
+/* Of tiles that are as fast the one with more rows loads weights less often. Where loads are hidden each row or vector
+ * is only one more stream of memory (measured on Zen 4: 128 x 3072 x 768 in 5.4 ms with 8 rows, 8.0 with 13), but for
+ * vectors beside each other; half a panel of them is read with gaps, which is slow from afar. */
 static bool is_rather(const tn_machine *m, const product *p, const tile *t, const tile *best)
 {
-    if (m->fma_ports > 1)
+    if (!hides_loads(m))
         return t->rows > best->rows;
     bool panels = p->beside && p->panel > 0;
     bool whole = panels && (int64_t)t->nv * p->lanes % p->panel == 0,
