@@ -32,6 +32,7 @@ typedef struct {
     int64_t fours;      /* channels that one step sums: GROUP, or 1 */
     int64_t block_in;   /* channels beside each other in the data, 0: not blocked */
     bool channels;      /* vectors of output channels */
+    bool channels_last; /* all channels of a pixel of the result lie beside each other */
     const char *weight; /* the operand */
     const char *unit;   /* that sums channels by fours; NULL: none */
     bool converts;      /* operands are of another type than the sums */
@@ -162,13 +163,14 @@ static void read_load(const tn_expr *load, void *user)
 }
 
 /* Channels of the output beside each other, as far as vectors can follow: 0: none. */
-static int64_t output_factor(const derive *d, const tn_stmt *b, const conv *c)
+static int64_t output_factor(const derive *d, const tn_stmt *b, conv *c)
 {
     tn_stmt *all[RULE_MAX_BLOCKS];
     int n = rule_blocks(d->s->func, all);
     int64_t factor = rule_inner_factor(rule_target(d->s->func, all[n - 1]), 1);
     (void)b;
-    if (factor == 0) /* channels last */
+    c->channels_last = factor == 0;
+    if (c->channels_last)
         return c->extent[C] < 0 || c->extent[C] >= c->lanes / 2 ? c->lanes : 0;
     return factor > 1 ? factor : 0;
 }
@@ -181,7 +183,7 @@ static tile window_tile(const derive *d, const conv *c)
 {
     int64_t pixels = c->extent[OW], kw = c->extent[KW] > 0 ? c->extent[KW] : 3, channels = c->extent[C];
     int most = (int)(((int64_t)d->m->n_vector_regs - (kw < 8 ? kw : 8) - 1) / 2);
-    tile t = {1, 1, 0, 1, "L1 loads", 1};
+    tile t = {1, 1, 0, 1, "L1 loads", 1, false};
     most = most < 1 ? 1 : most;
     if (c->channels) {
         t.rows = pixels < 0 ? most
@@ -333,7 +335,7 @@ static product product_of(const conv *c, int64_t depth)
     int64_t pixels = c->extent[OW], channels = c->extent[C];
     bool converts = c->converts && !c->unit;
     return c->channels
-               ? (product){c->lanes, pixels, channels, depth, c->apart, 0, converts, false}
+               ? (product){c->lanes, pixels, channels, depth, c->apart, 0, converts, c->channels_last}
                : (product){c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0, converts, true};
 }
 

@@ -124,7 +124,8 @@ typedef struct tile {
     int64_t tasks;     /* tiles to be computed (rows unknown: per tile of rows) */
     double efficiency; /* of the FMA peak */
     const char *bound; /* what limits it */
-    int chains; /* parts of the reduction that run beside each other, each with accumulators of its own */
+    int chains;    /* parts of the reduction that run beside each other, each with accumulators of its own */
+    bool converts; /* as of its product */
 } tile;
 /* rows x columns outputs over a reduction of `depth` (-1: not known, many), where panels of columns must be a multiple
  * or a divisor of `panel` (0: free) and rows lie row_bytes apart (0: near each other). */

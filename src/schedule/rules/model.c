@@ -53,10 +53,15 @@ double rule_step_cycles(const tn_machine *m, const rule_step *s, const char **bo
 
 /* A conversion takes the ports as long as two multiply-adds (measured: sums over uint8 and int16, which are made in
  * pairs: 4 x 1, 4 x 2 and 4 x 3 vectors of 8 take 577, 370 and 339 us, two rows of them 702, 465 and 390). */
+static double step_fma(int rows, int nv, bool converts)
+{
+    return (double)rows * nv + (converts ? 2.0 * (rows + nv) : 0);
+}
+
 static double step_cycles(const tn_machine *m, int rows, int nv, bool converts, bool from_l2,
                           int64_t row_bytes, const char **bound)
 {
-    rule_step s = {.fma = (double)rows * nv + (converts ? 2.0 * (rows + nv) : 0),
+    rule_step s = {.fma = step_fma(rows, nv, converts),
                    .loads = rows + nv,
                    .lines = rows + nv,
                    .row_bytes = row_bytes,
@@ -88,13 +93,14 @@ tile rule_tile_of(const tn_machine *m, const product *p, int r, int nv)
                    (p->columns < 0 ? 1.0 / (double)width : (double)ceil_of(p->columns, width));
     double ideal = (p->rows < 0 ? 1 : (double)p->rows) * (p->columns < 0 ? 1 : (double)p->columns) /
                    p->lanes / m->fma_ports;
-    return (tile){r,     nv, p->rows < 0 || p->columns < 0 ? 0 : (int64_t)tiles, ideal / (tiles * cycles),
-                  bound, 1};
+    return (tile){
+        r, nv,         p->rows < 0 || p->columns < 0 ? 0 : (int64_t)tiles, ideal / (tiles * cycles), bound,
+        1, p->converts};
 }
 
 /* Of tiles that are as fast the one with more rows loads weights less often. Where loads are hidden each row or vector
- * is only one more stream of memory (measured on Zen 4: 128 x 3072 x 768 in 5.4 ms with 8 rows, 8.0 with 13), but for
- * vectors beside each other; half a panel of them is read with gaps, which is slow from afar. */
+ * is only one more stream of memory (measured on Zen 4: 128 x 3072 x 768 in 5.4 ms with 8 rows, 8.0 with 13). Vectors
+ * beside each other are one stream; a tile takes whole panels of them, as half a panel is read with gaps. */
 static bool is_rather(const tn_machine *m, const product *p, const tile *t, const tile *best)
 {
     if (!hides_loads(m))
@@ -109,7 +115,7 @@ static bool is_rather(const tn_machine *m, const product *p, const tile *t, cons
 tile rule_tile(const tn_machine *m, const product *p, int of_rows)
 {
     int regs = rule_registers(m);
-    tile best = {1, 1, 0, 0, "", 1};
+    tile best = {1, 1, 0, 0, "", 1, false};
     for (int nv = 1; nv <= RULE_MAX_NV; nv++) {
         int most = (regs - nv - 1) / nv;
         most = p->rows >= 1 && p->rows < most ? (int)p->rows : most;
@@ -126,11 +132,12 @@ tile rule_tile(const tn_machine *m, const product *p, int of_rows)
 void rule_set_chains(const tn_machine *m, int chains, tile *t)
 {
     const char *bound;
-    double one = step_cycles(m, t->rows, t->nv, false, false, 0, &bound);
-    double loads = (double)(t->rows + t->nv) / loads_a_cycle, latency = (double)FMA_LATENCY / chains;
+    double one = step_cycles(m, t->rows, t->nv, t->converts, false, 0, &bound);
+    double loads = (double)(t->rows + t->nv) / loads_a_cycle, latency = (double)FMA_LATENCY / chains,
+           fma = step_fma(t->rows, t->nv, t->converts) / m->fma_ports;
     t->chains = chains;
-    t->bound = loads > latency ? "L1 loads" : bound;
-    t->efficiency *= one / (loads > latency ? loads : latency);
+    t->bound = fma > loads && fma > latency ? "FMA issue" : loads > latency ? "L1 loads" : bound;
+    t->efficiency *= one / larger(larger(loads, latency), fma);
 }
 
 void rule_chains(const tn_machine *m, int64_t depth, tile *t)

@@ -16,9 +16,10 @@
 #include <string.h>
 
 enum {
-    ROW_BYTES = 16384, /* data of a task: see rule elementwise */
-    WIDE_ROW = 1024,   /* bytes: its vectors hide what its blocks wait for */
-    SHORT_ROW = 16,    /* bytes: a task has more of them even where that takes a mask */
+    ROW_BYTES = 16384,             /* data of a task: see rule elementwise */
+    ABREAST_BYTES = ROW_BYTES / 4, /* what all blocks of a task pass to each other stays in L1 */
+    WIDE_ROW = 1024,               /* bytes: its vectors hide what its blocks wait for */
+    SHORT_ROW = 16,                /* bytes: a task has more of them even where that takes a mask */
     TASKS_A_CORE = 4,
     LARGE = 65536 /* turns of a block that are worth tasks of their own */
 };
@@ -148,7 +149,7 @@ static void make_rows(rows *w, const char *block)
     if (*inside)
         dv_do(d, "reorder%s%s%s", outer, reduce, inside);
     w->task_bytes = row < 0 ? ROW_BYTES
-                            : dv_pick_power(d, block, "task_bytes", w->abreast ? ROW_BYTES / 4 : ROW_BYTES,
+                            : dv_pick_power(d, block, "task_bytes", w->abreast ? ABREAST_BYTES : ROW_BYTES,
                                             ROW_BYTES / 16, 16 * ROW_BYTES);
     make_tasks(w, n, name, e, n_rows, row);
     w->comment = w->pairs ? "vectors across rows of two"
@@ -207,7 +208,7 @@ static bool belongs_to_row(const rows *w, const char *const block[], int at)
         lines |= b->u.block.iter[i].kind == TN_ITER_SPATIAL && !(a.fixed >> i & 1) && e != 1;
     }
     bool along = v >= 0 && b->u.block.iter[v].kind == TN_ITER_REDUCE;
-    if (rule_reduces(b) && (a.across || (lines && along)))
+    if (rule_reduces(b) && (a.across || (lines && (along || w->abreast))))
         return false;
     if (v >= 0)
         a.inner |= (uint64_t)1 << v;
@@ -224,7 +225,8 @@ static bool goes_abreast(const rows *w, const tn_stmt *b)
 {
     derive *d = w->d;
     int v = rule_vector_iter(d, b, false), n = rule_n_spatial(b);
-    if (w->alone || w->pairs || w->beside || d->s->func->strict || v < n)
+    if (w->alone || w->pairs || w->beside || d->s->func->strict ||
+        v < n) /* sums that are strict are not in lanes */
         return false;
     int64_t row = tn_dtype_bytes(rule_target(d->s->func, b)->dtype);
     for (int i = n; i < (int)b->u.block.n_iter; i++) {
@@ -274,6 +276,18 @@ static void schedule_blocks(rows *w, int n, const char *const block[])
     }
 }
 
+/* Moves a block into the task, or into the row. Rows of a task that are turns of several loops are one index, whose
+ * parts are no boxes of the task: they go one by one. */
+static bool move_in(rows *w, const char *block, bool first)
+{
+    if (w->abreast && dv_try(w->d, "reverse_compute_at \"%s\" %s", block, w->task))
+        return true;
+    if (w->abreast && !first) /* those before it have taken all rows of the task */
+        return false;
+    w->abreast = false;
+    return dv_try(w->d, "reverse_compute_at \"%s\" %s", block, w->row);
+}
+
 /* One phase: the block and every later one that can move into its rows. Returns how many blocks that were. */
 static int phase(derive *d, int number, int n, const char *const block[], const char **out_comment)
 {
@@ -297,8 +311,9 @@ static int phase(derive *d, int number, int n, const char *const block[], const 
         dv_do(d, "reverse_compute_at \"%s\" %s", own[1], w.row);
     int moved = 1;
     while (moved < n && !own[1] && dv_ok(d) && belongs_to_row(&w, block, moved) &&
-           dv_try(d, "reverse_compute_at \"%s\" %s", block[moved], w.abreast ? w.task : w.row))
+           move_in(&w, block[moved], moved == 1))
         moved++;
+    w.abreast &= moved > 1;
     schedule_blocks(&w, own[1] ? 2 : moved, own[1] ? own : block);
     for (int i = 0; i < moved && dv_ok(d);
          i++) /* values that only pass between blocks of the row stay near */

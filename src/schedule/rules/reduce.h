@@ -29,7 +29,8 @@ typedef struct rows {
 int rule_vector_iter(derive *d, const tn_stmt *b, bool pairs);
 /* The nest of a block inside the row: the loops below w->n_outer. */
 void rule_nest_in_row(rows *w, const char *block, const char *prefix);
-/* Of blocks abreast each has loops over the rows of a task; those of a reduction that moved there, named. */
+/* Names the loops over rows of a reduction that moved into the task, where blocks are abreast; w then stands inside its
+ * row. */
 void rule_enter_row(rows *w, const char *block, const char *prefix);
 
 #endif
