@@ -440,7 +440,8 @@ static tn_status cannot_time(tn_build *b, const char *why)
     return tn_error(b->ctx, "driver-E164", NULL, "nothing can be timed: %s", why);
 }
 
-/* Do the constants of all tasks together, chosen or not, come from memory in each run? */
+/* Do the constants of all tasks together, chosen or not, come from memory in each run? Tables of which a run reads
+ * little count as a whole, and what several calls share as often. */
 static bool constants_are_far(const tn_tuning *t)
 {
     const tn_machine *m = &t->b->machine;

@@ -35,7 +35,7 @@ typedef struct tn_measure_options {
     int32_t threads;      /* that a kernel runs on */
     double least_seconds; /* a candidate is run again for so long */
     double most_seconds;  /* after which it is taken not to end */
-    bool far;             /* constants come from memory: the model's do not fit into the last cache */
+    bool far;             /* constants come from memory: the model's may not fit into the last cache */
     double slower;        /* one so many times slower than its rival is not run again; 0: it is */
     uint64_t seed;        /* of the inputs */
 } tn_measure_options;
@@ -61,9 +61,10 @@ enum tn_trial_fate {
 typedef struct tn_trial {
     uint32_t workload, runs; /* runs: that were timed */
     uint64_t number;
-    uint8_t fate;            /* enum tn_trial_fate */
-    bool stopped;            /* for being slower than its rival */
-    double seconds, median;  /* of a call: the least, and the median */
+    uint8_t fate; /* enum tn_trial_fate */
+    bool stopped; /* for being slower than its rival, perhaps in its only run */
+    double seconds,
+        median; /* of a call: the least, and the median; of one that was ended early, until then */
     double compile, running; /* what the trial itself took */
     char why[256];           /* one sentence, where it was not timed or is wrong */
 } tn_trial;

@@ -24,12 +24,14 @@ static const double HOPELESS = 3;
 static const double LONG_RUN = 1e-3;   /* seconds: what its first run faults in is little beside it */
 static const double BEHIND = 1.05;     /* times its rival: it is run for less time */
 static const double BEHIND_SHARE = .3; /* of that */
+static const double MOST_BESIDE = 20;  /* times that, with what is done between the runs */
 static const uint64_t MAX_LAID_BYTES = 256 << 20;
 
 /* A constant as a schedule has laid it out, for each copy. */
 typedef struct laid_out {
     uint32_t param;
     const char *as;
+    uint64_t bytes;
     void *at[MAX_COPIES];
 } laid_out;
 
@@ -62,9 +64,10 @@ typedef struct job {
     tn_ctx ctx;
     tn_arena arena;
     tn_pool pool;
-    void **copy;   /* as the memory's, of constants as the schedule has them */
-    bool apart;    /* as it was when the job began */
-    uint32_t held; /* bits: compiling[], and TIMING */
+    void **copy;     /* as the memory's, of constants as the schedule has them */
+    uint64_t *bytes; /* of an argument there */
+    bool apart;      /* as it was when the job began */
+    uint32_t held;   /* bits: compiling[], and TIMING */
     tn_trial *out;
 } job;
 
@@ -229,7 +232,8 @@ static bool prepare(job *j)
 /* What the cells of a constant depend on: its layouts before and after, the dimensions that the schedule has left. */
 static const char *name_layout(job *j, const tn_buffer *b)
 {
-    const char *s = tn_arena_printf(&j->arena, "%s %s", b->given ? b->given->text : "", b->layout->text);
+    const char *s =
+        tn_arena_printf(&j->arena, "%s %s", b->given ? b->given->text : "", b->layout ? b->layout->text : "");
     for (int d = 0; d < b->ndim; d++) {
         int64_t e = -1;
         (void)tn_is_int(b->dim[d], &e);
@@ -258,10 +262,11 @@ static void lay_in_heap(void *user)
         tn_argument a;
         c->fits = tn_argument_as(&m->arg[c->param], c->f, c->param, c->j->load->sym, &a);
         c->out->at[k] = a.at;
+        c->out->bytes = a.bytes;
     }
 }
 
-/* In the workload's heap, from job to job, or once there is much of them in the job's. NULL: it does not fit. */
+/* In the workload's heap, from job to job; once there is much of them, or no room, in the job's. NULL: no room. */
 static const laid_out *lay(job *j, const tn_func *f, uint32_t i)
 {
     memory *m = &j->w->memory;
@@ -271,19 +276,21 @@ static const laid_out *lay(job *j, const tn_func *f, uint32_t i)
     for (uint32_t k = 0; k < m->n_laid; k++)
         if (m->laid[k].param == i && !strcmp(m->laid[k].as, as))
             return &m->laid[k];
-    bool keep = m->n_laid < MAX_LAID && m->laid_bytes + bytes <= MAX_LAID_BYTES;
-    laid_out *l = keep ? &m->laid[m->n_laid] : TN_NEW(&j->arena, laid_out);
-    lay_call c = {j, f, i, as, l, false};
-    if (!keep) {
-        lay_in_heap(&c);
-        return c.fits ? l : NULL;
+    if (m->n_laid < MAX_LAID && m->laid_bytes + bytes <= MAX_LAID_BYTES) {
+        laid_out *l = &m->laid[m->n_laid];
+        lay_call c = {j, f, i, as, l, false};
+        if (!tn_protect(&m->heap, lay_in_heap, &c).kind && c.fits) {
+            l->param = i;
+            m->n_laid++;
+            m->laid_bytes += l->bytes * m->n_copy;
+            return l;
+        }
+        m->laid_bytes = MAX_LAID_BYTES; /* what was begun stays there, and no more is */
     }
-    if (tn_protect(&m->heap, lay_in_heap, &c).kind || !c.fits)
-        return NULL;
-    l->param = i;
-    m->n_laid++;
-    m->laid_bytes += bytes;
-    return l;
+    laid_out *l = TN_NEW(&j->arena, laid_out);
+    lay_call c = {j, f, i, as, l, false};
+    lay_in_heap(&c);
+    return c.fits ? l : NULL;
 }
 
 /* Constants in the layouts that the schedule gives them. */
@@ -292,12 +299,15 @@ static bool lay_out(job *j, const tn_func *f)
     const memory *m = &j->w->memory;
     uint32_t n = f->n_param;
     j->copy = tn_arena_copy(&j->arena, m->copy, (size_t)n * m->n_copy * sizeof *m->copy, 8);
+    j->bytes = TN_NEW_N(&j->arena, uint64_t, n);
     for (uint32_t i = 0; i < n; i++) {
+        j->bytes[i] = m->arg[i].bytes;
         if (!f->buffer[f->param[i]].laid_out)
             continue;
         const laid_out *l = lay(j, f, i);
         if (!l)
             return fail(j, TN_TRIAL_CRASHED, "its constants do not fit into memory");
+        j->bytes[i] = l->bytes;
         for (uint32_t c = 0; c < m->n_copy; c++)
             j->copy[(size_t)c * n + i] = l->at[c];
     }
@@ -321,7 +331,8 @@ static bool run_for(job *j, const code *c, double seconds, bool *out_ended)
 {
     tnr_error err;
     double end = tn_now() + seconds;
-    tn_kernel_ends(c->runner, is_over, &end);
+    if (seconds < HUGE_VAL)
+        tn_kernel_ends(c->runner, is_over, &end);
     tnr_status st = tn_kernel_run(c->runner, j->copy, &err);
     tn_kernel_ends(c->runner, NULL, NULL);
     *out_ended = st != TNR_E_CANCEL;
@@ -389,8 +400,9 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Enough runs? A candidate that takes long, or longer than its rival, has few. */
-static bool is_enough(const job *j, uint32_t n, double least, double since, double slower)
+static bool is_enough(const job *j, uint32_t n, double least, double spent, double since)
 {
+    double slower = j->w->setup->o.slower;
     bool judged = j->head->rival > 0 && slower > 0;
     if (judged && n >= 2 && least > slower * j->head->rival) {
         j->out->stopped = true;
@@ -398,7 +410,8 @@ static bool is_enough(const job *j, uint32_t n, double least, double since, doub
     }
     bool behind = judged && least > BEHIND * j->head->rival;
     double seconds = j->w->setup->o.least_seconds * (behind ? BEHIND_SHARE : 1);
-    return n >= MAX_RUNS || (n >= (behind ? 2 : LEAST_RUNS) && tn_now() - since >= seconds);
+    bool lasted = spent >= seconds || tn_now() - since >= MOST_BESIDE * seconds;
+    return n >= MAX_RUNS || (n >= (behind ? 2 : LEAST_RUNS) && lasted);
 }
 
 /* The seconds of a first run after which it need not be run again, nor to its end. */
@@ -414,7 +427,7 @@ static void evict_constants(const job *j, void *const arg[])
     const memory *m = &j->w->memory;
     for (uint32_t i = 0; i < j->load->func->n_param && j->w->setup->o.far; i++)
         if (m->arg[i].buffer->constant)
-            (void)tn_cpu_evict(arg[i], m->arg[i].bytes);
+            (void)tn_cpu_evict(arg[i], j->bytes[i]);
 }
 
 /* first: seconds of the run before; it counts if it was long. */
@@ -422,18 +435,19 @@ static bool time_runs(job *j, const code *c, double first)
 {
     const memory *m = &j->w->memory;
     uint32_t n = first >= LONG_RUN, n_param = j->load->func->n_param;
-    double *took = TN_NEW_N(&j->arena, double, MAX_RUNS), least = first, begin = tn_now() - n * first;
+    double *took = TN_NEW_N(&j->arena, double, MAX_RUNS), least = first, begin = tn_now(), spent = n * first;
+    uint32_t before = first < LONG_RUN; /* runs that do not count */
     took[0] = first;
     do {
-        void **arg = &j->copy[(size_t)(n % m->n_copy) * n_param];
+        void **arg = &j->copy[(size_t)((n + before) % m->n_copy) * n_param];
         evict_constants(j, arg);
         double from = tn_now();
         if (!run(j, c, arg))
             return false;
         took[n] = tn_now() - from;
         least = n == 0 || took[n] < least ? took[n] : least;
-        n++;
-    } while (!is_enough(j, n, least, begin, j->w->setup->o.slower));
+        spent += took[n++];
+    } while (!is_enough(j, n, least, spent, begin));
     qsort(took, n, sizeof *took, by_value);
     j->out->runs = n;
     j->out->seconds = took[0];
@@ -457,7 +471,7 @@ static bool time_it(job *j, const code *c)
     evict_constants(j, j->copy);
     double from = tn_now(), most = hopeless_after(j);
     bool ended;
-    if (!run_for(j, c, most, &ended) && ended) /* faults the pages in */
+    if (!run_for(j, c, check ? HUGE_VAL : most, &ended) && ended) /* faults the pages in */
         return false;
     double first = tn_now() - from;
     if (ended && check && !is_right(j) && j->out->fate != TN_TRIAL_WRONG)

@@ -179,6 +179,16 @@ static void caches_are_plausible(void **state)
     assert_int_equal(tn_cpu_cache_bytes(0), 0);
     assert_in_range(tn_cpu_base_mhz(), 0, 10000);
 }
+
+static void memory_is_evicted(void **state)
+{
+    (void)state;
+    char at[1000];
+    memset(at, 7, sizeof at);
+    assert_true(tn_cpu_evict(at + 3, 900)); /* what it holds stays */
+    for (size_t i = 0; i < sizeof at; i++)
+        assert_int_equal(at[i], 7);
+}
 #endif
 
 int main(void)
@@ -188,6 +198,7 @@ int main(void)
 #if defined(__x86_64__)
         cmocka_unit_test(agrees_with_the_compiler), cmocka_unit_test(agrees_with_the_kernel),
         cmocka_unit_test(the_kernel_switches_off),  cmocka_unit_test(caches_are_plausible),
+        cmocka_unit_test(memory_is_evicted),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,6 +181,9 @@ static void what_becomes_of_candidates(void **state)
              steps); /* kept beside the other */
     t = one(m, "fine", panels);
     assert_int_equal(t.fate, TN_TRIAL_TIMED);
+    snprintf(panels, sizeof panels, "transform_layout \"y\" layout=AB\n%s", steps); /* as it was */
+    t = one(m, "fine", panels);
+    assert_int_equal(t.fate, TN_TRIAL_TIMED);
     t = one(m, "fine", "transform_layout \"x\" layout=AB:BA8b\n");
     assert_int_equal(t.fate, TN_TRIAL_REFUSED);
     t = one(m, "fine", "i j k = loops \"out\"\nvectorize k\n");
@@ -270,6 +273,19 @@ static void what_loses_is_ended(void **state)
     tn_measurer_end(m);
 }
 
+static void constants_may_be_far(void **state)
+{
+    tuning *f = *state;
+    f->o.far = true;
+    tn_measurer *m = open_measurer(f);
+    char panels[sizeof steps + 64]; /* more cells than there were */
+    snprintf(panels, sizeof panels, "transform_layout \"y\" layout=AB:BA16b\n%s", steps);
+    assert_int_equal(one(m, "fine", steps).fate, TN_TRIAL_TIMED);
+    assert_int_equal(one(m, "fine", panels).fate, TN_TRIAL_TIMED);
+    f->o.far = false;
+    tn_measurer_end(m);
+}
+
 static void neighbours(void **state)
 {
     tuning *f = *state;
@@ -290,9 +306,13 @@ static void neighbours(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_becomes_of_candidates), cmocka_unit_test(an_endless_candidate_costs_one_trial),
-        cmocka_unit_test(all_are_answered),           cmocka_unit_test(what_wins_is_run_again),
-        cmocka_unit_test(what_loses_is_ended),        cmocka_unit_test(neighbours),
+        cmocka_unit_test(what_becomes_of_candidates),
+        cmocka_unit_test(an_endless_candidate_costs_one_trial),
+        cmocka_unit_test(all_are_answered),
+        cmocka_unit_test(what_wins_is_run_again),
+        cmocka_unit_test(what_loses_is_ended),
+        cmocka_unit_test(constants_may_be_far),
+        cmocka_unit_test(neighbours),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

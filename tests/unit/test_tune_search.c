@@ -72,16 +72,16 @@ static bool table_next(void *user, tn_trial *out)
     const given g = t->queue[i];
     t->queue[i] = t->queue[--t->n];
     bool lost = t->lost > 0 && g.workload == 0;
-    bool own = g.trace != t->built_in[g.workload];
-    bool fails = lost || (own && t->n_failed && g.trace % t->n_failed == 1);
+    bool proposed = g.trace != t->built_in[g.workload];
+    bool fails = lost || (proposed && t->n_failed && g.trace % t->n_failed == 1);
     t->lost -= lost;
     *out = (tn_trial){.workload = g.workload,
                       .number = g.number,
                       .runs = 3,
                       .seconds = g.seconds,
-                      .fate = fails                                             ? TN_TRIAL_CRASHED
-                              : g.check && own && t->wrong && is_wrong(g.trace) ? TN_TRIAL_WRONG
-                                                                                : TN_TRIAL_TIMED};
+                      .fate = fails                                                  ? TN_TRIAL_CRASHED
+                              : g.check && proposed && t->wrong && is_wrong(g.trace) ? TN_TRIAL_WRONG
+                                                                                     : TN_TRIAL_TIMED};
     return true;
 }
 
