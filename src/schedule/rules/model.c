@@ -100,7 +100,8 @@ tile rule_tile_of(const tn_machine *m, const product *p, int r, int nv)
 
 /* Of tiles that are as fast the one with more rows loads weights less often. Where loads are hidden each row or vector
  * is only one more stream of memory (measured on Zen 4: 128 x 3072 x 768 in 5.4 ms with 8 rows, 8.0 with 13). Vectors
- * beside each other are one stream; a tile takes whole panels of them, as half a panel is read with gaps. */
+ * beside each other are one stream; a tile takes whole panels of them, as half a panel is read with gaps. Of rows whose
+ * number only the run knows, small tiles are compiled besides. */
 static bool is_rather(const tn_machine *m, const product *p, const tile *t, const tile *best)
 {
     if (!hides_loads(m))
@@ -108,7 +109,7 @@ static bool is_rather(const tn_machine *m, const product *p, const tile *t, cons
     bool panels = p->beside && p->panel > 0;
     bool whole = panels && (int64_t)t->nv * p->lanes % p->panel == 0,
          was_whole = panels && (int64_t)best->nv * p->lanes % p->panel == 0;
-    int held = best->rows * best->nv, enough = p->beside && !panels ? PLENTY : ENOUGH;
+    int held = best->rows * best->nv, enough = p->rows < 0 || (p->beside && !panels) ? PLENTY : ENOUGH;
     return whole != was_whole ? whole : held < enough && t->rows * t->nv > held;
 }
 
