@@ -335,8 +335,9 @@ static product product_of(const conv *c, int64_t depth)
     int64_t pixels = c->extent[OW], channels = c->extent[C];
     bool converts = c->converts && !c->unit;
     return c->channels
-               ? (product){c->lanes, pixels, channels, depth, c->apart, 0, converts, c->channels_last}
-               : (product){c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0, converts, true};
+               ? (product){c->lanes, pixels, channels, depth, c->apart, 0, converts, c->channels_last, false}
+               : (product){c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0, converts, true,
+                           false};
 }
 
 /* The tile of a window: accumulators and the data that neighbouring pixels share fit the registers. */

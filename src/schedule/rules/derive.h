@@ -134,6 +134,7 @@ typedef struct product {
     int64_t rows, columns, depth, panel, row_bytes;
     bool converts; /* operands are made the accumulators' type, by lanes */
     bool beside;   /* the vectors of a row of the tile lie beside each other in memory */
+    bool passes;   /* each tile of rows reads the weights of all columns, before the next one does */
 } product;
 /* The best register tile for a product; of_rows > 0: of those with so many rows. Efficiency 0: there is none. */
 tile rule_tile(const tn_machine *m, const product *p, int of_rows);

@@ -75,6 +75,13 @@ bool rule_gemm_matches(const tn_func *f, const tn_machine *m)
     return w.panel >= 0 && (row < 0 || !tn_uses(w.load, b->u.block.iter[row].var));
 }
 
+/* Which operand is streamed once and which stays in L2: weights that do not fit half of L2 go outside. */
+static bool prefers_columns_outside(const derive *d, const gemm *g)
+{
+    uint64_t bytes = (uint64_t)(g->columns * g->k / g->group) * g->bytes;
+    return g->rows != 1 && g->columns > 0 && g->k > 0 && bytes > d->m->l2_bytes / 2;
+}
+
 static gemm read_gemm(derive *d, const tn_stmt *b)
 {
     const tn_func *f = d->s->func;
@@ -95,18 +102,12 @@ static gemm read_gemm(derive *d, const tn_stmt *b)
     g.weight = w.name;
     g.unit = g.group > 1 ? rule_lane_unit(d, b, g.weight, g.group) : NULL;
     g.tiles = rule_tiles_of(d, b, &g);
+    g.passes = g.rows != 1 && !prefers_columns_outside(d, &g);
     for (int i = 0; i < g.n - 1; i++)
         g.name[i] = i == g.row ? "i" : dv_text(d, "b%d", i);
     g.name[g.n - 1] = "j";
     g.name[g.n] = "k";
     return g;
-}
-
-/* Which operand is streamed once and which stays in L2: weights that do not fit half of L2 go outside. */
-static bool prefers_columns_outside(const derive *d, const gemm *g)
-{
-    uint64_t bytes = (uint64_t)(g->columns * g->k / g->group) * g->bytes;
-    return g->rows != 1 && g->columns > 0 && g->k > 0 && bytes > d->m->l2_bytes / 2;
 }
 
 static void predict(derive *d, const gemm *g, const tile *t)
@@ -235,7 +236,8 @@ product rule_product_of(const gemm *g)
                      g->panel > 0 ? g->panel : 0,
                      g->k > 0 ? g->k * (int64_t)g->bytes / g->group : 0,
                      g->converts && !g->unit,
-                     true};
+                     true,
+                     g->passes};
 }
 
 static tile tile_for(const derive *d, const gemm *g, int of_rows)

@@ -24,6 +24,7 @@ typedef struct {
     const char *weight; /* the operand with the columns */
     const char *name[TN_MAX_LOOPS];
     bool converts; /* operands are of another type than the sums */
+    bool passes;   /* as of its product; by the default order of loops */
     bool columns_outside, fetches_ahead;
 } gemm;
 
