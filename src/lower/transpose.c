@@ -254,7 +254,8 @@ static const tn_expr *in_lane(tn_pool *p, const tn_expr *e, int l)
 }
 
 /* The mask of a column over rows row .. row + width, of which `rows` are there; NULL: none. What is the same in all of
- * them is left to `whole`: a store that is masked as a whole, at memory that no buffer has, takes a hundred cycles. */
+ * them is left to `whole`: a store that is masked as a whole, at memory that no buffer has, takes about 70 cycles
+ * (measured on Zen 4). */
 static const tn_expr *column_mask(const tiles *t, int tile, int row, int rows, int width,
                                   const tn_expr **whole)
 {

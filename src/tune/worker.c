@@ -436,10 +436,10 @@ static bool time_runs(job *j, const code *c, double first)
     const memory *m = &j->w->memory;
     uint32_t n = first >= LONG_RUN, n_param = j->load->func->n_param;
     double *took = TN_NEW_N(&j->arena, double, MAX_RUNS), least = first, begin = tn_now(), spent = n * first;
-    uint32_t before = first < LONG_RUN; /* runs that do not count */
+    uint32_t turn = 1; /* the run before had the first copy */
     took[0] = first;
     do {
-        void **arg = &j->copy[(size_t)((n + before) % m->n_copy) * n_param];
+        void **arg = &j->copy[(size_t)(turn++ % m->n_copy) * n_param];
         evict_constants(j, arg);
         double from = tn_now();
         if (!run(j, c, arg))
@@ -474,7 +474,7 @@ static bool time_it(job *j, const code *c)
     if (!run_for(j, c, check ? HUGE_VAL : most, &ended) && ended) /* faults the pages in */
         return false;
     double first = tn_now() - from;
-    if (ended && check && !is_right(j) && j->out->fate != TN_TRIAL_WRONG)
+    if (check && !is_right(j) && j->out->fate != TN_TRIAL_WRONG)
         return false;
     if (!ended || first > most) {
         j->out->runs = 1;

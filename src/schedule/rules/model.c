@@ -88,7 +88,7 @@ tile rule_tile_of(const tn_machine *m, const product *p, int r, int nv)
         return (tile){0};
     const char *bound;
     bool from_l2 = p->depth < 0 || p->depth * width * 4 > (int64_t)m->l1_bytes / 2;
-    if (hides_loads(m) && p->passes) /* else a quarter, which is not weighed */
+    if (hides_loads(m) && p->passes) /* with two ports not measured */
         from_l2 |= p->columns < 0 || p->depth * p->columns * 4 > (int64_t)m->l1_bytes / 2;
     double cycles = step_cycles(m, r, nv, p->converts, from_l2, p->row_bytes, &bound);
     double tiles = (p->rows < 0 ? 1.0 / r : (double)ceil_of(p->rows, r)) *
