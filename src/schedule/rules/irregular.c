@@ -138,6 +138,7 @@ typedef struct {
     const tn_func *f;
     bool plain;     /* values and stores alone */
     bool registers; /* whose indices must be constant */
+    uint32_t values;
     tn_dtype narrowest;
 } stores;
 
@@ -153,6 +154,7 @@ static void look_at(stores *w, const tn_stmt *s)
         w->narrowest = !w->narrowest.bits || t.bits < w->narrowest.bits ? t : w->narrowest;
         w->registers |= is_register(w->f, s->u.store.buffer);
     }
+    w->values += s->kind == TN_S_LET;
     w->plain &= s->kind == TN_S_STORE || s->kind == TN_S_LET;
 }
 
@@ -176,7 +178,8 @@ static int64_t lanes_of(const derive *d, const tn_stmt *block, bool *unrolled)
     bool whole = extent > 1 && extent <= 64 && (extent & (extent - 1)) == 0;
     if (rule_reduces(block)) /* a tree is cheaper once than for each vector */
         return whole ? extent : 1;
-    if (whole && extent <= FEW * lanes)
+    bool held = w.registers || w.values * (uint64_t)(extent / lanes) <= d->m->n_vector_regs;
+    if (whole && extent <= FEW * lanes && held)
         return extent; /* lowering cuts it: registers that hold it need no loop */
     *unrolled = whole && w.registers;
     if (*unrolled)
