@@ -25,15 +25,17 @@ static bool suits(const contraction *x, int axis)
     return any;
 }
 
-void rule_panels(derive *d, const char *buffer, int ndim, int dim, int64_t width)
+void rule_panels(derive *d, const char *buffer, int ndim, int outer, int dim, int64_t width)
 {
-    const char *all = "", *others = "";
+    const char *all = "", *order = "";
     for (int i = 0; i < ndim; i++) {
+        if (i == outer)
+            order = dv_text(d, "%s%c", order, 'A' + dim);
         all = dv_text(d, "%s%c", all, 'A' + i);
-        others = i == dim ? others : dv_text(d, "%s%c", others, 'A' + i);
+        order = i == dim ? order : dv_text(d, "%s%c", order, 'A' + i);
     }
-    dv_do(d, "transform_layout \"%s\" layout=%s:%c%s%lld%c", buffer, all, 'A' + dim, others, (long long)width,
-          'a' + dim); /* "ABC:BAC16b" */
+    dv_do(d, "transform_layout \"%s\" layout=%s:%s%lld%c", buffer, all, order, (long long)width,
+          'a' + dim); /* outer = 0: "ABC:BAC16b" */
 }
 
 static void lay_out(derive *d, const contraction *x, int axis)
@@ -44,7 +46,7 @@ static void lay_out(derive *d, const contraction *x, int axis)
             const tn_buffer *b = &d->s->func->buffer[x->view[i].load[k]->u.load.buffer];
             int dim = panel_dim(x, x->view[i].load[k], axis);
             if (dim >= 0 && !b->layout)
-                rule_panels(d, b->name, b->ndim, dim, lanes);
+                rule_panels(d, b->name, b->ndim, 0, dim, lanes);
         }
 }
 

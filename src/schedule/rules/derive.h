@@ -86,9 +86,9 @@ int64_t rule_inner_factor(const tn_buffer *b, int dim);
 int64_t rule_grouped_factor(const tn_buffer *b, int dim, int by, int64_t each);
 /* How many elements of dimension `dim` lie beside each other in memory, innermost; 1: the layout does not say. */
 int64_t rule_group(const tn_buffer *b, int dim);
-/* Lays a constant out in panels of `width` elements of dimension dim, which becomes the outermost: all others lie in
- * between (contract_layout.c). */
-void rule_panels(derive *d, const char *buffer, int ndim, int dim, int64_t width);
+/* Lays a constant out in panels of `width` elements of dimension dim, which moves in front of dimension `outer`: those
+ * behind that lie in between (contract_layout.c). */
+void rule_panels(derive *d, const char *buffer, int ndim, int outer, int dim, int64_t width);
 /* The unit that adds groups of `group` products for the block, whose operand `weight` has the columns; NULL: the
  * machine has none for its types. */
 const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight, int64_t group);

@@ -280,6 +280,18 @@ static tile pick_tile(derive *d, gemm *g)
     return t;
 }
 
+/* How many matrices of weights there are; 1 where all of a batch share one, or only the run knows. */
+static int64_t weights_of_batch(const gemm *g, const tn_stmt *block, const weight_search *w)
+{
+    int64_t n = 1;
+    for (int i = 0; i < g->n - 1; i++) {
+        const tn_iter *it = &block->u.block.iter[i];
+        int64_t extent = i != g->row && tn_uses(w->load, it->var) ? rule_extent(it->extent) : 1;
+        n = extent > 0 && extent <= INT32_MAX / n ? n * extent : n;
+    }
+    return n;
+}
+
 /* Constant weights in panels of as many columns as a tile has: then it reads one stream of memory. By default they lie
  * as they are, unless rows of them are apart and do not fit into L2. */
 static void pick_panel(derive *d, gemm *g, const tn_stmt *block, const tile *t)
@@ -290,7 +302,8 @@ static void pick_panel(derive *d, gemm *g, const tn_stmt *block, const tile *t)
     int dim = 0;
     if (!b->constant || g->group > 1 || g->filled || g->panel == width || g->columns < width || !dv_ok(d))
         return;
-    if (g->panel == 0 && (uint64_t)(g->columns * g->k) * g->bytes > d->m->l2_bytes) {
+    double bytes = (double)(g->columns * g->k) * g->bytes * (double)weights_of_batch(g, block, &w);
+    if (g->panel == 0 && bytes > (double)d->m->l2_bytes / 2) {
         candidate[0] = width;
         candidate[1] = 0;
     }
@@ -298,7 +311,10 @@ static void pick_panel(derive *d, gemm *g, const tn_stmt *block, const tile *t)
         return;
     while (w.load->src[dim] != w.column)
         dim++;
-    rule_panels(d, b->name, b->ndim, dim, width);
+    int outer = 0; /* whole matrices stay together */
+    while (outer < dim && outer < g->n - 1 && w.load->src[outer] == block->u.block.iter[outer].var)
+        outer++;
+    rule_panels(d, b->name, b->ndim, outer, dim, width);
     g->panel = width;
 }
 
