@@ -10,6 +10,7 @@
 #include "machine/machine.h"
 #include "op/gradient.h"
 #include "op/nn/nn.h"
+#include "op/nn/winograd.h"
 #include "op/tensor/tensor.h"
 
 #include <string.h>
@@ -426,6 +427,10 @@ const tn_op tn_op_nn_conv1d = {
 };
 static const tn_alternative conv2d_ways[] = {
     {"shifted", "int8 data as uint8, for dot products of bytes", qnn_shifts, NULL, qnn_conv2d_shifted},
+    {"winograd_4x4", "36 products instead of 144 for 4 x 4 results, off by more than those",
+        nn_winograd_applies, nn_winograd_4x4_pays, nn_conv2d_by_4x4},
+    {"winograd_2x2", "16 products instead of 36 for 2 x 2 results",
+        nn_winograd_applies, nn_winograd_2x2_pays, nn_conv2d_by_2x2},
 };
 
 const tn_op tn_op_nn_conv2d = {
@@ -434,7 +439,7 @@ const tn_op tn_op_nn_conv2d = {
     .attr_size = sizeof(tn_conv2d_attr), .attr = conv2d_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
     .infer = conv_infer, .layout = conv2d_layout, .compute = conv2d_compute,
-    .alternative = conv2d_ways, .n_alternative = 1,
+    .alternative = conv2d_ways, .n_alternative = 3,
     .scale = conv2d_scale, .combine = conv2d_combine, .precision = TN_PRECISION_LOW, .layouts = "NCHW NHWC",
     .reads = conv2d_reads, .simplify = conv2d_simplify,
     .gradient = tn_gradient_conv2d,

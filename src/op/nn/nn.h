@@ -44,6 +44,13 @@ TN_ATTR_STRUCT(tn_conv2d_attr, TN_CONV2D_ATTRS);
     ATTR(s, DIMS, size,     NULL,  "results along the depth")
 TN_ATTR_STRUCT(tn_depths_attr, TN_DEPTHS_ATTRS);
 
+/* nn.winograd_data, nn.winograd_result */
+#define TN_WINOGRAD_ATTRS(ATTR, s) \
+    ATTR(s, I64,  tile,    NULL, "results of a tile along each dimension: 2 or 4") \
+    ATTR(s, INTS, tiles,   NULL, "tiles of an image: below and beside each other") \
+    ATTR(s, INTS, padding, "[]", "of winograd_data: zeros above and left of the image")
+TN_ATTR_STRUCT(tn_winograd_attr, TN_WINOGRAD_ATTRS);
+
 /* padding: numbers */
 #define TN_CONV_TRANSPOSE_ATTRS(ATTR, s, ones, zeros, pads, data, kernel) \
     ATTR(s, INTS, strides,        ones,   "distance of neighbours' results") \
