@@ -110,6 +110,8 @@ static bool fills(tn_sched *s, const tn_stmt *block, uint32_t buffer)
         if (i == block->u.block.n_iter
                 ? !(tn_is_value(store->u.store.index[d], 0) && tn_is_value(b->dim[d], 1))
                 : taken >> i & 1 || block->u.block.iter[i].kind != TN_ITER_SPATIAL ||
+                      tn_prove(s->func->pool, NULL,
+                               tn_le(s->func->pool, b->dim[d], block->u.block.iter[i].extent)) != 1 ||
                       !without_gaps(s, block->u.block.iter[i].value, block, b->dim[d], &used))
             return false;
         if (i < block->u.block.n_iter)
