@@ -269,6 +269,21 @@ static tn_verdict check_terms(const move *m)
     return TN_DONE;
 }
 
+/* What a turn makes may begin before the first element where indices fall: then so would the consumer's iterations,
+ * which are kept from going beyond their end alone. */
+static bool begins_inside(const move *m)
+{
+    tn_pool *p = m->s->func->pool;
+    tn_facts facts;
+    bool all = true;
+    tn_stmt_facts(m->s->func, m->loop->u.loop.body.first, &facts);
+    for (uint32_t i = 0; i < m->consumer->u.block.n_iter; i++)
+        all &= !m->iter[i] ||
+               tn_prove(p, &facts, tn_le(p, tn_idx(p, 0), tn_simplify(p, &facts, m->iter[i]->lo))) == 1;
+    tn_facts_deinit(&facts);
+    return all;
+}
+
 /* ---- the step ---- */
 
 /* What b stores to must be declared before b's new place. */
@@ -326,6 +341,8 @@ tn_verdict tn_do_reverse_compute_at(tn_sched *s, tn_step *t)
         v = match_reads(&m);
     if (v == TN_DONE)
         v = check_terms(&m);
+    if (v == TN_DONE && !begins_inside(&m))
+        v = TN_REJECT_MASK;
     if (v == TN_DONE)
         put_under(&m, top);
     return v;
