@@ -31,6 +31,8 @@ static tn_verdict check(tn_sched *s, tiles *x)
     }
     if (!x->block || x->block->kind != TN_S_BLOCK || tn_block_target(x->block) < 0)
         return TN_REJECT_NEST;
+    if (tn_block_scans(x->block))
+        return TN_REJECT_DEPEND;
     x->n = 0;
     for (tn_stmt *l = tn_stmt_parent(x->loop); l; l = tn_stmt_parent(l)) {
         if (l->kind != TN_S_FOR || l->u.loop.kind == TN_LOOP_VECTOR || l->u.loop.kind == TN_LOOP_TENSOR)

@@ -273,24 +273,25 @@ static void count_blocks(tn_stmt *block, void *user)
 typedef struct {
     tn_sched *s;
     const tn_stmt *loop;
-    bool reduce;
+    enum tn_iter_kind kind;
+    bool found;
 } feed;
 
-static void feeds_reduce(tn_stmt *block, void *user)
+static void look_for_feed(tn_stmt *block, void *user)
 {
     feed *w = user;
-    w->reduce |= tn_loop_feeds(w->s, w->loop, block, TN_ITER_REDUCE);
+    w->found |= tn_loop_feeds(w->s, w->loop, block, w->kind);
 }
 
-/* Is the order among loops over reduction axes another one? */
-static bool reductions_moved(tn_sched *s, int n, tn_stmt *const chain[], tn_stmt *const order[])
+/* Is the order among loops over axes of that kind another one? */
+static bool moved(tn_sched *s, enum tn_iter_kind kind, int n, tn_stmt *const chain[], tn_stmt *const order[])
 {
     tn_stmt *before[TN_MAX_LOOPS];
     int k = 0, at = 0;
     for (int i = 0; i < n; i++) {
-        feed w = {s, chain[i], false};
-        tn_each_block(chain[i], feeds_reduce, &w);
-        if (w.reduce)
+        feed w = {s, chain[i], kind, false};
+        tn_each_block(chain[i], look_for_feed, &w);
+        if (w.found)
             before[k++] = chain[i];
     }
     for (int i = 0; i < n; i++) {
@@ -344,7 +345,8 @@ tn_verdict tn_do_reorder(tn_sched *s, tn_step *t)
     tn_each_block(top, count_blocks, &blocks);
     if (blocks != 1)
         return TN_REJECT_DEPEND;
-    if (s->func->strict && reductions_moved(s, n, chain, order))
+    if ((s->func->strict && moved(s, TN_ITER_REDUCE, n, chain, order)) ||
+        moved(s, TN_ITER_SCAN, n, chain, order))
         return TN_REJECT_DEPEND;
     tn_body rest = {0};
     tn_body_move(&rest, NULL, &chain[n - 1]->u.loop.body);
@@ -429,7 +431,8 @@ static bool is_fed(tn_stmt *x, void *user)
     feeding *w = user;
     if (x->kind == TN_S_BLOCK)
         w->feeds |= tn_loop_feeds(w->s, w->loop, x, TN_ITER_SPATIAL) ||
-                    tn_loop_feeds(w->s, w->loop, x, TN_ITER_REDUCE);
+                    tn_loop_feeds(w->s, w->loop, x, TN_ITER_REDUCE) ||
+                    tn_loop_feeds(w->s, w->loop, x, TN_ITER_SCAN);
     return true;
 }
 

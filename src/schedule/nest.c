@@ -159,6 +159,14 @@ bool tn_holds_tasks(tn_stmt *loop)
     return found;
 }
 
+bool tn_block_scans(const tn_stmt *block)
+{
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++)
+        if (block->u.block.iter[i].kind == TN_ITER_SCAN)
+            return true;
+    return false;
+}
+
 bool tn_loop_feeds(tn_sched *s, const tn_stmt *loop, const tn_stmt *block, enum tn_iter_kind kind)
 {
     const tn_stmt *around = block_around(block);
@@ -428,7 +436,8 @@ bool tn_twin_legal(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_st
     if (block->u.block.n_iter > TN_MAX_LOOPS || tn_loop_terms(block, TN_MAX_TERMS, term) < 0)
         return false;
     for (const tn_stmt *l = tn_stmt_parent(top); l; l = tn_stmt_parent(l))
-        if (l->kind == TN_S_FOR && tn_loop_feeds(s, l, block, TN_ITER_REDUCE))
+        if (l->kind == TN_S_FOR &&
+            (tn_loop_feeds(s, l, block, TN_ITER_REDUCE) || tn_loop_feeds(s, l, block, TN_ITER_SCAN)))
             return false; /* its result is not whole before that loop ends */
     for (const tn_stmt *l = block; l != top;) {
         l = tn_stmt_parent(l);

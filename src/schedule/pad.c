@@ -160,7 +160,8 @@ static tn_verdict check_store(padding *x)
 {
     const tn_stmt *store = tn_body_only(&x->block->u.block.body), *init = x->block->u.block.init.first;
     tn_func *f = x->s->func;
-    if (!store || store->kind != TN_S_STORE || store->u.store.mask || store->u.store.n_index > TN_BOX_DIMS ||
+    if (tn_block_scans(x->block) || !store || store->kind != TN_S_STORE || store->u.store.mask ||
+        store->u.store.n_index > TN_BOX_DIMS ||
         (init &&
          (init->next || init->kind != TN_S_STORE || init->u.store.mask ||
           init->u.store.buffer != store->u.store.buffer || init->u.store.n_index != store->u.store.n_index)))

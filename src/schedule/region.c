@@ -239,13 +239,14 @@ bool tn_read_box(tn_sched *s, const tn_stmt *home, uint32_t buffer, tn_box *out)
 typedef struct {
     tn_sched *s;
     tn_stmt *loop;
-    bool reduce, fed;
+    bool reduce, scan, fed;
 } feed;
 
 static void look_at_block(tn_stmt *block, void *user)
 {
     feed *w = user;
     w->reduce |= tn_loop_feeds(w->s, w->loop, block, TN_ITER_REDUCE);
+    w->scan |= tn_loop_feeds(w->s, w->loop, block, TN_ITER_SCAN);
     w->fed &= tn_loop_feeds(w->s, w->loop, block, TN_ITER_SPATIAL);
 }
 
@@ -313,10 +314,12 @@ static bool turns_apart(tn_sched *s, tn_stmt *loop, uint32_t buffer)
 
 tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop)
 {
-    feed w = {s, loop, false, true};
+    feed w = {s, loop, false, false, true};
     tn_each_block(loop, look_at_block, &w);
     if (w.reduce)
         return TN_REJECT_REDUCE;
+    if (w.scan && !tn_is_value(loop->u.loop.extent, 1))
+        return TN_REJECT_DEPEND;
     if (!w.fed && !tn_is_value(loop->u.loop.extent, 1))
         return TN_REJECT_DEPEND; /* every turn would store to the same cells */
     for (uint32_t b = 0; b < s->func->n_buffer; b++) {

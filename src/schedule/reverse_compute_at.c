@@ -123,7 +123,8 @@ static const tn_expr *turns_inside(tn_sched *s, const tn_stmt *loop, const tn_st
     const tn_expr *turns = tn_idx(s->func->pool, 1);
     int n = tn_loops_between(loop, writer, TN_MAX_LOOPS, inner);
     for (int i = 0; i < n; i++)
-        if (tn_loop_feeds(s, inner[i], writer, TN_ITER_SPATIAL))
+        if (tn_loop_feeds(s, inner[i], writer, TN_ITER_SPATIAL) ||
+            tn_loop_feeds(s, inner[i], writer, TN_ITER_SCAN))
             turns = tn_mul(s->func->pool, turns, inner[i]->u.loop.extent);
     return turns;
 }
@@ -212,7 +213,7 @@ static tn_verdict match_reads(move *m)
             return TN_REJECT_REGION;
     }
     for (uint32_t i = 0; i < m->consumer->u.block.n_iter; i++)
-        if (m->iter[i] && m->consumer->u.block.iter[i].kind == TN_ITER_REDUCE &&
+        if (m->iter[i] && m->consumer->u.block.iter[i].kind != TN_ITER_SPATIAL &&
             !tn_is_value(m->iter[i]->lo, 0))
             return TN_REJECT_REDUCE; /* a reduction in pieces, whose first might not come first */
     return TN_DONE;
@@ -238,7 +239,8 @@ static bool ends_sums(const move *m, const tn_stmt *producer, const tn_expr *ter
     for (tn_stmt *l = tn_stmt_parent(producer); l && l != m->loop; l = tn_stmt_parent(l)) {
         if (l->kind != TN_S_FOR || !tn_uses(term, l->u.loop.var))
             continue;
-        if (tn_loop_feeds(m->s, l, producer, TN_ITER_SPATIAL))
+        if (tn_loop_feeds(m->s, l, producer, TN_ITER_SPATIAL) ||
+            tn_loop_feeds(m->s, l, producer, TN_ITER_SCAN))
             return false;
         first = tn_subst(p, first, 1, &l->u.loop.var, &zero);
         inside = true;

@@ -38,6 +38,7 @@ tn_stmt *tn_decl_of(tn_func *f, uint32_t buffer); /* its BUFFER statement; NULL 
 bool tn_holds_tasks(tn_stmt *loop);
 /* Does loop's variable feed a reduce (or spatial) iteration of block? */
 bool tn_loop_feeds(tn_sched *s, const tn_stmt *loop, const tn_stmt *block, enum tn_iter_kind kind);
+bool tn_block_scans(const tn_stmt *block); /* has an iteration whose turns run in order */
 /* Adds `iter.var < iter.extent` to the block's mask for every iteration whose value is not proved below its extent. */
 void tn_block_guard_domain(tn_sched *s, tn_stmt *block);
 /* The same of a block whose iterations may also begin below 0, which is left out. */

@@ -154,11 +154,12 @@ static tn_stmt *common_loop(tn_sched *s, uint32_t buffer, int *out_n)
         bool all = home->kind == TN_S_FOR;
         for (int i = 0; i < *out_n && all; i++)
             all = tn_stmt_inside(at[i], home);
-        /* a buffer lives through a whole reduction: the home must hold every write of an element */
+        /* a buffer lives through a whole reduction or scan: the home must hold every write of an element */
         for (int i = 0; i < *out_n && all; i++)
             for (tn_stmt *l = home; l && all; l = tn_stmt_parent(l))
                 if (l->kind == TN_S_FOR && i < w)
-                    all = !tn_loop_feeds(s, l, at[i], TN_ITER_REDUCE);
+                    all = !tn_loop_feeds(s, l, at[i], TN_ITER_REDUCE) &&
+                          !tn_loop_feeds(s, l, at[i], TN_ITER_SCAN);
         if (all)
             return home;
     }

@@ -50,6 +50,7 @@ static void simplify_tensor(tn_te *te, tn_tensor *t)
         tn_facts_assume(&f, t->where);
     }
     t->value = tn_simplify(te->pool, &f, t->value);
+    t->step = t->step ? tn_simplify(te->pool, &f, t->step) : NULL;
     tn_facts_deinit(&f);
     if (t->init) {
         facts_of(te, t, &f); /* init runs where `where` does not hold, too */
@@ -182,7 +183,12 @@ static void emit(tn_te *te, tn_tensor *t)
     }
     simplify_tensor(te, t);
     tn_stmt *block = tn_stmt_block(f, f->buffer[t->buffer].name, t->tag, t->ndim + (int)t->n_reduce);
+    const tn_expr **index = TN_NEW_N(te->arena, const tn_expr *, (size_t)t->ndim);
     tn_body *at = open_loops(te, &f->body, block, 0, t->ndim, t->axis, t->dim, TN_ITER_SPATIAL);
+    for (int d = 0; d < t->ndim; d++)
+        index[d] = t->step && d == t->scan_dim ? t->step : t->axis[d];
+    if (t->step)
+        block->u.block.iter[t->scan_dim].kind = TN_ITER_SCAN;
     at = open_loops(te, at, block, t->ndim, t->n_reduce, t->raxis, t->rextent, TN_ITER_REDUCE);
     block->u.block.source = t->source;
     block->u.block.mask = t->where;
@@ -193,7 +199,7 @@ static void emit(tn_te *te, tn_tensor *t)
         value = acc_update(te->pool, (enum tn_reducer)t->reducer, acc, value);
         tn_body_append(&block->u.block.init, tn_stmt_store(f, t->buffer, t->ndim, t->axis, t->init, NULL));
     }
-    tn_body_append(&block->u.block.body, tn_stmt_store(f, t->buffer, t->ndim, t->axis, value, NULL));
+    tn_body_append(&block->u.block.body, tn_stmt_store(f, t->buffer, t->ndim, index, value, NULL));
     tn_body_append(at, block);
 }
 

@@ -153,7 +153,8 @@ static bool expand_in_stmt(tn_stmt *s, void *user)
 void tn_te_inline(tn_te *te, tn_tensor *t)
 {
     (void)te;
-    TN_ASSERT(t->kind == TN_TENSOR_COMPUTE && t->value && t->reducer == TN_RED_NONE && !t->inlined);
+    TN_ASSERT(t->kind == TN_TENSOR_COMPUTE && t->value && t->reducer == TN_RED_NONE && !t->step &&
+              !t->inlined);
     t->inlined = true;
 }
 
@@ -361,8 +362,8 @@ int tn_te_readers(tn_te *te, const tn_tensor *t, bool *out_once)
 static bool reads_own_element(const tn_te_reader *r, const tn_tensor *t)
 {
     const tn_tensor *w = r->who;
-    if (w->kind != TN_TENSOR_COMPUTE || w->reducer != TN_RED_NONE || r->n != 1 || w->ndim != t->ndim ||
-        r->load->u.load.n_index != t->ndim || tn_load_mask(r->load))
+    if (w->kind != TN_TENSOR_COMPUTE || w->reducer != TN_RED_NONE || w->step || r->n != 1 ||
+        w->ndim != t->ndim || r->load->u.load.n_index != t->ndim || tn_load_mask(r->load))
         return false;
     for (int i = 0; i < t->ndim; i++)
         if (r->load->src[i] != w->axis[i] && !(tn_is_value(t->dim[i], 1) && tn_is_value(w->dim[i], 1)))
@@ -380,7 +381,7 @@ void tn_te_pointwise(tn_te *te, const bool *stays, bool *out)
         tn_vec_push(&order, t);
     while (order.n) {
         const tn_tensor *t = tn_vec_pop(&order), *end = NULL;
-        bool all = t->kind == TN_TENSOR_COMPUTE && t->reducer == TN_RED_NONE;
+        bool all = t->kind == TN_TENSOR_COMPUTE && t->reducer == TN_RED_NONE && !t->step;
         for (const tn_te_reader *r = te->index.reader[t->buffer]; r && all; r = r->next) {
             all = reads_own_element(r, t) && (!end || end == home[r->who->buffer]);
             end = home[r->who->buffer];

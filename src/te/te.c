@@ -187,6 +187,15 @@ void tn_te_reduce(tn_te *te, tn_tensor *t, enum tn_reducer r, const tn_expr *ter
     TN_ASSERT(tn_dtype_eq(t->init->dtype, stored(te, t)));
 }
 
+void tn_te_scan(tn_te *te, tn_tensor *t, int dim, const tn_expr *step, const tn_expr *value)
+{
+    TN_ASSERT(dim >= 0 && dim < t->ndim);
+    tn_te_symbols(te, step);
+    t->step = step;
+    t->scan_dim = (uint16_t)dim;
+    tn_te_define(te, t, value);
+}
+
 void tn_te_extern(tn_te *te, tn_tensor *t)
 {
     TN_ASSERT(t->kind == TN_TENSOR_COMPUTE && !t->value);

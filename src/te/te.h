@@ -34,7 +34,9 @@ struct tn_tensor {
     const tn_expr **axis; /* ndim VARs: the element being defined */
     uint32_t n_reduce;
     const tn_expr *raxis[TN_TE_MAX_REDUCE], *rextent[TN_TE_MAX_REDUCE];
-    uint8_t reducer;          /* enum tn_reducer */
+    uint8_t reducer;     /* enum tn_reducer */
+    const tn_expr *step; /* of a scan: the index along its dimension, over that axis; NULL: no scan */
+    uint16_t scan_dim;
     const tn_expr *value;     /* over axis (and raxis): the element, or the term of the reduction */
     const tn_expr *where;     /* reduction terms count only where this holds; NULL: always */
     const tn_expr *init;      /* neutral element, or the initial value (over axis) */
@@ -82,6 +84,9 @@ static inline void tn_te_sum(tn_te *te, tn_tensor *t, const tn_expr *term, const
 {
     tn_te_reduce(te, t, TN_RED_SUM, term, where, NULL);
 }
+/* t is a scan along dimension `dim`, whose axis counts steps that run in order: a step defines the elements at index
+ * `step` (over that axis) by `value`, which may read elements of t that steps before defined, at the other axes. */
+void tn_te_scan(tn_te *te, tn_tensor *t, int dim, const tn_expr *step, const tn_expr *value);
 /* The tensor is defined by statements the caller puts into t->body (built with tir's builder). */
 void tn_te_extern(tn_te *te, tn_tensor *t);
 /* t is defined by the body of `of`, an extern tensor made before. Where nobody reads one of the tensors that a body
@@ -99,7 +104,7 @@ const tn_expr *tn_at_if(tn_te *te, const tn_tensor *t, int n, const tn_expr *con
 
 /* The function fails with `text` unless cond holds, which is of symbols alone. Repeated conditions count once. */
 void tn_te_require(tn_te *te, const tn_expr *cond, const char *text);
-/* t makes no block: tn_te_finish puts its value where it is read (t not a reduction, not extern). */
+/* t makes no block: tn_te_finish puts its value where it is read (t not a reduction, a scan or extern). */
 void tn_te_inline(tn_te *te, tn_tensor *t);
 /* Which tensors read t as they were defined, and how: number of reading tensors; *out_once true if each element
  * is read at most once in each (the index is an injective map of all the reader's axes). Ask in order of

@@ -353,8 +353,10 @@ static tn_status parse_iter(parser *ps, const tn_stmt *s, tn_iter *it, const cha
     if (tn_lex_accept(&ps->lex, "<"))
         TN_TRY(parse_typed(ps, TN_IDX, "an extent", &it->extent));
     TN_TRY(tn_lex_expect(&ps->lex, ":"));
-    it->kind = tn_lex_is(&ps->lex, "reduce") ? TN_ITER_REDUCE : TN_ITER_SPATIAL;
-    if (it->kind == TN_ITER_REDUCE)
+    it->kind = tn_lex_is(&ps->lex, "reduce") ? TN_ITER_REDUCE
+               : tn_lex_is(&ps->lex, "scan") ? TN_ITER_SCAN
+                                             : TN_ITER_SPATIAL;
+    if (it->kind != TN_ITER_SPATIAL)
         tn_lex_next(&ps->lex);
     else
         TN_TRY(tn_lex_expect(&ps->lex, "spatial"));

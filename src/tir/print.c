@@ -179,7 +179,7 @@ static void iter(printer *pr, const tn_stmt *s, const tn_iter *it)
         str(pr, " < ");
         expr(pr, it->extent);
     }
-    str(pr, it->kind == TN_ITER_REDUCE ? ": reduce" : ": spatial");
+    str(pr, it->kind == TN_ITER_REDUCE ? ": reduce" : it->kind == TN_ITER_SCAN ? ": scan" : ": spatial");
     if (!same_name) {
         str(pr, " = ");
         expr(pr, it->value);

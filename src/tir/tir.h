@@ -64,7 +64,7 @@ enum tn_loop_kind {
     TN_LOOP_COUNT
 };
 extern const char *const tn_loop_names[TN_LOOP_COUNT]; /* "" "parallel" "vector" "unrolled" "tensor" */
-enum tn_iter_kind { TN_ITER_SPATIAL, TN_ITER_REDUCE };
+enum tn_iter_kind { TN_ITER_SPATIAL, TN_ITER_REDUCE, TN_ITER_SCAN /* in order */ };
 
 typedef struct tn_stmt tn_stmt;
 typedef struct tn_body {
@@ -229,6 +229,11 @@ bool tn_func_same(const tn_func *a, const tn_func *b, tn_pool *pool);
 uint64_t tn_func_workload(const tn_func *f);
 /* The same for functions that differ in numbers alone: in extents, steps, constants. */
 uint64_t tn_func_form(const tn_func *f);
+
+/* What is wrong with the kinds of a block's iterations; NULL: nothing. A block with one whose turns run in order
+ * (TN_ITER_SCAN) has no second one, no reduction, no init and one store. It reads its own results at the other
+ * iterations' elements alone, so these are independent. */
+const char *tn_iters_fault(tn_pool *pool, const tn_stmt *block);
 
 /* ---- text, verifier, interpreter ---- */
 void tn_func_print(const tn_func *f, tn_buf *out);

@@ -455,9 +455,10 @@ static void check_iters(verifier *v, const tn_stmt *s)
         const tn_iter *it = &s->u.block.iter[i];
         if (define_var(v, it->var) && !tn_dtype_is_index(it->var->dtype))
             fail_dtype(v, "tir-E114", "the iteration variable", it->var, "index");
-        if (it->kind > TN_ITER_REDUCE)
-            fail(v, "tir-E118", "an iteration variable must be spatial or reduce");
     }
+    const char *fault = tn_iters_fault(v->f->pool, s);
+    if (fault)
+        fail(v, "tir-E118", "%s", fault);
 }
 
 static void check_block_name(verifier *v, const tn_stmt *s)

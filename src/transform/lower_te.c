@@ -115,7 +115,8 @@ static void inline_all(tn_te *te, const bool *is_result, const bool *moves, bool
     tn_te_pointwise(te, is_result, pointwise);
     for (tn_tensor *t = te->first; t; t = t->next) {
         bool once = false;
-        if (t->kind != TN_TENSOR_COMPUTE || t->reducer != TN_RED_NONE || is_result[t->buffer] || t->inlined)
+        if (t->kind != TN_TENSOR_COMPUTE || t->reducer != TN_RED_NONE || t->step || is_result[t->buffer] ||
+            t->inlined)
             continue;
         if (constants_only && (t->ndim != 0 || t->value->has_load))
             continue;

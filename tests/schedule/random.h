@@ -105,6 +105,26 @@ static const struct random_base { const char *name, *text; int64_t sym[2]; } fun
      "    block out(i: spatial, j < 8: spatial = jo*4 + ji, k < 8: reduce = ko*4 + ki):\n"
      "      out[i, j] = out[i, j] + i32(x[i, k]) * i32(w[j, k])\n"
      "}\n", {0}},
+    {"running sums from the end",
+     "func @scan(x: f32[n, 6, 5]) -> (out: f32[n, 6, 5]) {\n"
+     "  buffer t: f32[n, 6, 5]\n"
+     "  buffer a: f32[n, 6, 5]\n"
+     "  for i < n, j < 6, k < 5:\n"
+     "    block t(i: spatial, j: spatial, k: spatial):\n"
+     "      t[i, j, k] = x[i, j, k] * 2\n"
+     "  for i < n, j < 6, k < 5:\n"
+     "    block a(i: spatial, j: scan, k: spatial):\n"
+     "      a[i, 5 - j, k] = (a[i, 6 - j, k] mask 1 <= j else 0) + t[i, 5 - j, k]\n"
+     "  for i < n, j < 6, k < 5:\n"
+     "    block out(i: spatial, j: spatial, k: spatial):\n"
+     "      out[i, j, k] = max(a[i, j, k], 0)\n"
+     "}\n", {3}},
+    {"running largest of a row, in place",
+     "func @top(x: f32[7, 9]) -> (out: f32[7, 9]) {\n"
+     "  for i < 7, j < 9:\n"
+     "    block out(i: spatial, j: scan):\n"
+     "      out[i, j] = max((out[i, j - 1] mask 1 <= j else -100), x[i, j])\n"
+     "}\n", {0}},
 };
 /* clang-format on */
 

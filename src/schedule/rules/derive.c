@@ -111,7 +111,9 @@ int rule_n_spatial(const tn_stmt *block)
     return n;
 }
 
-bool rule_plain_nest(tn_stmt *block)
+bool rule_plain_nest(tn_stmt *block) { return !tn_block_scans(block) && rule_own_nest(block); }
+
+bool rule_own_nest(tn_stmt *block)
 {
     tn_stmt *loop[TN_MAX_LOOPS];
     int n = tn_stmt_loops(block, TN_MAX_LOOPS, loop);

@@ -60,7 +60,8 @@ tn_stmt *rule_only(const tn_func *f, unsigned patterns);
 bool rule_reduces(const tn_stmt *block); /* has a reduce iteration */
 int rule_n_spatial(const tn_stmt *block);
 /* Every iteration is bound to a loop of its own, all in one perfect nest in order: how te makes blocks. */
-bool rule_plain_nest(tn_stmt *block);
+bool rule_own_nest(tn_stmt *block);
+bool rule_plain_nest(tn_stmt *block);  /* such a nest without a scan */
 int64_t rule_extent(const tn_expr *e); /* constant extent, or -1 */
 /* elements of t in one vector register; 1: no vectors */
 uint16_t rule_lanes(const tn_machine *m, tn_dtype t);
@@ -194,6 +195,8 @@ bool rule_reduce_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_reduce(tn_sched *s, const tn_machine *m);
 bool rule_elementwise_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m);
+bool rule_scan_matches(const tn_func *f, const tn_machine *m);
+tn_verdict rule_scan(tn_sched *s, const tn_machine *m);
 bool rule_irregular_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_irregular(tn_sched *s, const tn_machine *m);
 /* Sketches (sketch.c): is there a reduction that reads the same several times or is over a window; or are there only

@@ -32,6 +32,8 @@ const tn_rule_info tn_rule_infos[] = {
      rule_elementwise_matches, rule_elementwise, 0},
     {"reduce",      "any reduction: rows as tasks; what follows a row is computed while the row is in cache",
      rule_reduce_matches, rule_reduce, 0},
+    {"scan",        "running sums and the like: what is beside the axis as tasks, steps along it in order",
+     rule_scan_matches, rule_scan, 0},
     {"irregular",   "lists of statements: their iterations in tasks", rule_irregular_matches, rule_irregular, 0},
     {"serial",      "the function as it is", always, serial, 0},
 };
@@ -46,6 +48,7 @@ static const tn_rule_info sketches[] = {
      rule_reduce_matches, rule_reduce, 0},
     {"others",    "any other reduction: levels of tiles", rule_sketch_others, rule_sketch, 1u << TN_PART_TILE},
     {"nests",     "no reduction: tasks of vectors", rule_elementwise_matches, rule_elementwise, 0},
+    {"scan",      "running sums and the like: steps along an axis in order", rule_scan_matches, rule_scan, 0},
     {"irregular", "lists of statements: their iterations in tasks", rule_irregular_matches, rule_irregular, 0},
     {"serial",    "the function as it is", always, serial, 0},
 };
@@ -175,8 +178,8 @@ static tn_verdict derive_sketch(const tn_space *x, const tn_picks *given, tn_are
     return tn_sketch_derive(x, NULL, given, arena, pool, out);
 }
 
-const tn_sched_generator tn_rules_generator = {.name = "rules", .version = 10, .derive = derive_rules};
-const tn_sched_generator tn_sketch_generator = {.name = "sketch", .version = 5, .derive = derive_sketch};
+const tn_sched_generator tn_rules_generator = {.name = "rules", .version = 11, .derive = derive_rules};
+const tn_sched_generator tn_sketch_generator = {.name = "sketch", .version = 6, .derive = derive_sketch};
 
 const tn_sched_generator *tn_sched_generator_find(const char *name)
 {
