@@ -209,7 +209,7 @@ static double order(race *r, uint32_t learnt)
     }
     for (uint32_t i = 0; i < n; i++)
         v[i] = best / r->row.at[i].seconds;
-    tn_boost *b = tn_boost_fit(&tn_search_trees, learnt, TN_N_FEATURES, x, v);
+    tn_boost *b = tn_boost_fit(&tn_search_trees, &(tn_rows){learnt, TN_N_FEATURES, x, v, 0, NULL});
     for (uint32_t i = 0; i < rest; i++)
         said[i] = tn_boost_predict(b, x + (size_t)(learnt + i) * TN_N_FEATURES);
     tn_boost_free(b);

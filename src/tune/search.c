@@ -381,7 +381,8 @@ static void learn(tn_search *x)
             n++;
         }
     tn_boost_free(x->model);
-    x->model = tn_boost_fit(&tn_search_trees, n, TN_N_FEATURES, row.at, target.at);
+    const tn_rows rows = {n, TN_N_FEATURES, row.at, target.at, 0, NULL};
+    x->model = tn_boost_fit(&tn_search_trees, &rows);
     x->fit_at = x->ended + x->ended / 8 + 1;
     tn_vec_deinit(&row);
     tn_vec_deinit(&target);
