@@ -6,16 +6,15 @@
  * lines "hash of the trace, seconds" that is made or continued, so that searches differ by what they propose
  * and nothing else. For each tuner: the time of the best schedule after 4, 8, 16, ... trials as a multiple of
  * the best one in the table, the geometric mean over the seeds; and how many trials it takes on average to
- * come within 2 % of that (a search that does not counts all of its trials). At last, how well the searches'
- * model orders schedules that it has not seen: Spearman's rank correlation over a third of those of the first
- * tuner, after the rest of them was learnt from, the mean of five cuts, which -m writes to a file for bench/model.
- * Symbols have the smallest value that they
- * may have, but at least 16.
+ * come within 2 % of that (a search that does not counts all of its trials). At last, how well models order
+ * schedules that they have not seen, by each set of features and each loss, of Tenon's trees and, where its library is,
+ * of XGBoost: Spearman's rank correlation over a third of those of the first tuner, after the rest of them was learnt
+ * from, the mean of five cuts, which -m writes with Tenon's own features to a file for bench/model. Symbols have the
+ * smallest value that they may have, but at least 16.
  */
 #include "base/map.h"
 #include "base/vec.h"
 #include "measure.h"
-#include "tune/features.h"
 
 #include <math.h>
 
@@ -23,7 +22,7 @@ enum { MAX_TRIALS = 4096, MAX_SEEDS = 32, CUTS = 5 };
 static const double NEAR = 1.02;
 
 typedef struct row { /* a schedule that the first tuner had timed */
-    float feature[TN_N_FEATURES];
+    const float *feature[TN_N_FEATURE_SETS];
     double seconds;
 } row;
 
@@ -32,6 +31,7 @@ typedef struct race {
     const tn_task *task;
     tn_map told; /* hashes of the traces of `row` */
     tn_vec(row) row;
+    tn_knobs knobs;
     bool tells;   /* the first tuner searches */
     tn_map known; /* hash of a trace -> number in `seconds` */
     tn_vec(double) seconds;
@@ -63,24 +63,6 @@ static void open_table(race *r, const char *path)
         note(r, hash, seconds);
 }
 
-static void tell(race *r, const tn_candidate *c, uint64_t hash, double seconds)
-{
-    uint64_t known;
-    tn_arena a;
-    tn_sched s;
-    if (!r->tells || seconds == HUGE_VAL || tn_map_get(&r->told, hash, &known))
-        return;
-    tn_map_put(&r->told, hash, 1);
-    tn_arena_init(&a);
-    tn_sched_init(&s, r->task->load.func, &a, &r->x.pool);
-    if (tn_trace_replay(&s, c->trace, strlen(c->trace), NULL) == TN_DONE) {
-        row one = {.seconds = seconds};
-        tn_features_of(s.func, r->task->load.sym, &r->x.machine, one.feature);
-        tn_vec_push(&r->row, one);
-    }
-    tn_arena_deinit(&a);
-}
-
 static double time_of(race *r, const tn_candidate *c)
 {
     tn_trial t = {0};
@@ -101,7 +83,6 @@ static void race_add(void *user, const tn_candidate *c)
 {
     race *r = user;
     double s = time_of(r, c);
-    tell(r, c, tn_hash_bytes(c->trace, strlen(c->trace), 0), s);
     tn_vec_push(&r->ready, ((tn_trial){.workload = c->workload,
                                        .number = c->number,
                                        .fate = s == HUGE_VAL ? TN_TRIAL_CRASHED : TN_TRIAL_TIMED,
@@ -120,12 +101,46 @@ static bool race_next(void *user, tn_trial *out)
 
 /* ---- searches ---- */
 
+static void add_row(race *r, const tn_sched *s, double seconds)
+{
+    uint64_t known, hash;
+    tn_buf text = {0};
+    tn_trace_print(s, &text);
+    hash = tn_hash_bytes(text.at, text.n, 0);
+    tn_buf_deinit(&text);
+    if (tn_map_get(&r->told, hash, &known))
+        return;
+    tn_map_put(&r->told, hash, 1);
+    row one = {.seconds = seconds};
+    const tn_featured of = {s->func, r->task->load.sym, &r->x.machine, s->picked.n, s->picked.at, &r->knobs};
+    for (int k = 0; k < TN_N_FEATURE_SETS; k++) {
+        float *f = TN_NEW_N(&r->x.arena, float, tn_feature_sets[k].n);
+        tn_feature_sets[k].of(&of, f);
+        one.feature[k] = f;
+    }
+    tn_vec_push(&r->row, one);
+}
+
+/* A row for what the first tuner tried. */
+static void tell(race *r, const tn_point *p, double seconds)
+{
+    tn_arena a;
+    tn_sched s;
+    const tn_space space = {&tn_rules_generator, r->task->load.func, &r->x.machine, 0};
+    tn_arena_init(&a);
+    const tn_picks picks = tn_picks_of(&(tn_asked){.n = p->n, .at = (tn_pick *)(uintptr_t)p->pick}, &a);
+    if (tn_explore(&space, &picks, &a, &r->x.pool, &s) == TN_DONE)
+        add_row(r, &s, seconds);
+    tn_arena_deinit(&a);
+}
+
 static void on_trial(void *user, const tn_search *s, uint32_t task, const tn_point *p, const tn_trial *t)
 {
     race *r = user;
     uint32_t n = tn_search_trials(s);
     (void)task;
-    (void)p;
+    if (r->tells && t->fate == TN_TRIAL_TIMED)
+        tell(r, p, t->seconds);
     if (t->fate == TN_TRIAL_TIMED && t->seconds < r->best)
         r->best = t->seconds;
     for (; r->n_trial <= n && r->n_trial <= MAX_TRIALS; r->n_trial++)
@@ -147,7 +162,9 @@ static void search(race *r, const tn_task *task, const tn_proposer *by, uint64_t
     r->curve = curve;
     r->n_trial = 0;
     r->best = HUGE_VAL;
-    tn_search_run(&o, &meter, 1, task);
+    char why[TN_MODEL_WHY];
+    if (!tn_search_run(&o, &meter, 1, task, why))
+        bench_fail(&r->x, why);
     for (; r->n_trial <= trials; r->n_trial++) /* nothing was left to try */
         curve[r->n_trial] = r->best;
 }
@@ -195,62 +212,97 @@ static double correlation(const double a[], const double b[], uint32_t n)
     return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
 }
 
-/* After the first `learnt` rows, over the others. */
-static double order(race *r, uint32_t learnt)
+/* A cut: so many of the rows are learnt from, and what is to be said of each. */
+typedef struct cut {
+    uint32_t n, learnt;
+    const double *v;
+} cut;
+
+static cut cut_of(race *r)
 {
-    uint32_t n = (uint32_t)r->row.n, rest = n - learnt;
-    float *x = TN_NEW_N(&r->x.arena, float, (size_t)n *TN_N_FEATURES);
-    double *v = TN_NEW_N(&r->x.arena, double, 4 * (size_t)n), *said = v + n, *of_said = said + n,
-           *of_v = of_said + n;
-    double best = HUGE_VAL;
-    for (uint32_t i = 0; i < n; i++) {
-        memcpy(x + (size_t)i * TN_N_FEATURES, r->row.at[i].feature, sizeof r->row.at[i].feature);
-        best = i < learnt && r->row.at[i].seconds < best ? r->row.at[i].seconds : best;
-    }
+    uint32_t n = (uint32_t)r->row.n, learnt = n - n / 3;
+    double *v = TN_NEW_N(&r->x.arena, double, n), best = HUGE_VAL;
+    for (uint32_t i = 0; i < learnt; i++)
+        best = r->row.at[i].seconds < best ? r->row.at[i].seconds : best;
     for (uint32_t i = 0; i < n; i++)
         v[i] = best / r->row.at[i].seconds;
-    tn_boost *b = tn_boost_fit(&tn_search_trees, &(tn_rows){learnt, TN_N_FEATURES, x, v, 0, NULL});
-    for (uint32_t i = 0; i < rest; i++)
-        said[i] = tn_boost_predict(b, x + (size_t)(learnt + i) * TN_N_FEATURES);
-    tn_boost_free(b);
+    return (cut){n, learnt, v};
+}
+
+/* The rank correlation over what was not learnt from. */
+static double order(race *r, const cut *c, const tn_learner *by, void *with, int set, tn_loss loss)
+{
+    uint32_t width = tn_feature_sets[set].n, rest = c->n - c->learnt;
+    float *x = TN_NEW_N(&r->x.arena, float, (size_t)c->n *width);
+    double *said = TN_NEW_N(&r->x.arena, double, 3 * (size_t)rest), *of_said = said + rest,
+           *of_v = of_said + rest;
+    char why[TN_MODEL_WHY];
+    for (uint32_t i = 0; i < c->n; i++)
+        memcpy(x + (size_t)i * width, r->row.at[i].feature[set], width * sizeof *x);
+    void *model = by->fit(with, loss, &(tn_rows){c->learnt, width, x, c->v, 0, NULL}, why);
+    if (!model || !by->predict(model, rest, x + (size_t)c->learnt * width, said, why))
+        bench_fail(&r->x, why);
+    by->free(model);
     ranks(said, rest, of_said);
-    ranks(v + learnt, rest, of_v);
+    ranks(c->v + c->learnt, rest, of_v);
     return correlation(of_said, of_v, rest);
 }
 
 /* A line for each row: cut, 1 if it is learnt from, what is to be said, features. */
-static void write_cut(const race *r, int cut, uint32_t learnt)
+static void write_cut(const race *r, int number, const cut *c)
 {
-    double best = HUGE_VAL;
-    for (uint32_t i = 0; i < learnt; i++)
-        best = r->row.at[i].seconds < best ? r->row.at[i].seconds : best;
-    for (uint32_t i = 0; i < r->row.n; i++) {
-        fprintf(r->cuts, "%d %d %.9g", cut, i < learnt, best / r->row.at[i].seconds);
+    for (uint32_t i = 0; i < c->n; i++) {
+        fprintf(r->cuts, "%d %d %.9g", number, i < c->learnt, c->v[i]);
         for (int k = 0; k < TN_N_FEATURES; k++)
-            fprintf(r->cuts, " %.9g", (double)r->row.at[i].feature[k]);
+            fprintf(r->cuts, " %.9g", (double)r->row.at[i].feature[TN_FEATURES_OWN][k]);
         fputc('\n', r->cuts);
     }
 }
 
-static void report_model(race *r)
+static void shuffle(race *r, tn_rng *rng)
+{
+    for (uint32_t i = (uint32_t)r->row.n; i > 1; i--) {
+        uint32_t k = (uint32_t)tn_rng_below(rng, i);
+        row t = r->row.at[k];
+        r->row.at[k] = r->row.at[i - 1];
+        r->row.at[i - 1] = t;
+    }
+}
+
+typedef double sums[TN_N_FEATURE_SETS][TN_LOSS_PAIRS + 1];
+
+static void report_model(race *r, const tn_learner *by, void *with, FILE *cuts)
 {
     tn_rng rng = {1};
-    double sum = 0;
+    sums sum = {{0}};
     uint32_t n = (uint32_t)r->row.n;
-    if (n < 24)
-        return;
-    for (int cut = 0; cut < CUTS; cut++) {
-        for (uint32_t i = n; i > 1; i--) {
-            uint32_t k = (uint32_t)tn_rng_below(&rng, i);
-            row t = r->row.at[k];
-            r->row.at[k] = r->row.at[i - 1];
-            r->row.at[i - 1] = t;
-        }
-        sum += order(r, n - n / 3);
-        if (r->cuts)
-            write_cut(r, cut, n - n / 3);
+    for (int i = 0; i < CUTS; i++) {
+        shuffle(r, &rng);
+        const cut c = cut_of(r);
+        for (int k = 0; k < TN_N_FEATURE_SETS; k++)
+            for (int loss = TN_LOSS_SQUARES; loss <= TN_LOSS_PAIRS; loss++)
+                sum[k][loss] += order(r, &c, by, with, k, (tn_loss)loss);
+        if (cuts)
+            write_cut(r, i, &c);
     }
-    printf("model        of %u learnt, rank correlation over %u others %.3f\n", n - n / 3, n / 3, sum / CUTS);
+    printf("%-8s of %u learnt, rank correlation over %u others:", by->name, n - n / 3, n / 3);
+    for (int k = 0; k < TN_N_FEATURE_SETS; k++)
+        printf("%s %s %.3f, of order %.3f", k ? ";" : "", tn_feature_sets[k].name, sum[k][0] / CUTS,
+               sum[k][1] / CUTS);
+    printf("\n");
+}
+
+static void report_models(race *r)
+{
+    char why[TN_MODEL_WHY];
+    for (uint32_t i = 0; i < tn_n_learners && r->row.n >= 24; i++) {
+        void *with = tn_learners[i].open ? tn_learners[i].open(why) : NULL;
+        if (tn_learners[i].open && !with)
+            printf("%-8s %s\n", tn_learners[i].name, why);
+        else
+            report_model(r, &tn_learners[i], with, i == 0 ? r->cuts : NULL);
+        tn_free(with);
+    }
 }
 
 static void compare(race *r, const tn_func *f, int n_name, char **name, uint32_t trials, int seeds)
@@ -270,7 +322,7 @@ static void compare(race *r, const tn_func *f, int n_name, char **name, uint32_t
            best * 1e6);
     for (int k = 0; k < n_name; k++)
         report(name[k], curve + k * seeds, seeds, trials, best);
-    report_model(r);
+    report_models(r);
     tn_measurer_end(r->m);
     free(curve);
 }

@@ -160,6 +160,10 @@ typedef struct tenon_tune_options { /* NULL for one: all members are zero */
     uint32_t n_mutator; /* at most 8 */
     int reserved3;      /* 0 */
     const tenon_mutator *mutator;
+    /* What tuners that learn learn by: "trees", which the library has, or "xgboost", for which it opens libxgboost, or
+     * the file that $TENON_XGBOOST names; driver-E206 where that cannot be done, before anything is searched. NULL:
+     * trees */
+    const char *cost_model;
 } tenon_tune_options;
 
 /* The module's tasks, without trying anything. */

@@ -21,9 +21,14 @@ const tn_flag tn_tune_flags[] = {
                 "which: all, or numbers, ranges and parts of names: 0,3-5,dense; list: print them and stop"),
     TN_ROW_INT("trials", 0, 1, 100000000, "1000", "schedules to try, of all tasks together"),
     TN_ROW_TEXT("budget", 0, "TIME", NULL, "try for so long instead: 60s, 5m, 1h"),
-    TN_ROW_CHOICE("tuner", 0, "xgb|ga|random|gridsearch|xgb_knob|xgb-rank|xgb_rank|xgb_itervar|xgb_curve", NULL,
+    TN_ROW_CHOICE("tuner", 0,
+                  "xgb|ga|random|gridsearch|xgb_itervar|xgb_knob|xgb_curve|xgb_rank|xgb_rank_itervar|xgb_rank_knob|"
+                  "xgb_rank_curve|xgb-rank",
+                  NULL,
                   "who proposes schedules, with as many trials for each task; by default xgb, and the trials go "
                   "where most is to be gained"),
+    TN_ROW_CHOICE("cost-model", 0, "trees|xgboost", "trees",
+                  "what tuners xgb and its kin learn by; xgboost needs libxgboost, whose path TENON_XGBOOST may name"),
     TN_ROW_SWITCH("graph", 0,
                   "first try other algorithms, layouts and groups for the model as a whole: up to 64, or for a "
                   "third of --budget"),
@@ -108,6 +113,7 @@ static int take_options(const tn_args *args, tenon_tune_options *o)
                               .records = tn_args_text(args, "output"),
                               .tasks = lists(args) ? "all" : tn_args_text(args, "tasks"),
                               .tuner = tuner,
+                              .cost_model = tn_args_text(args, "cost-model"),
                               .generator = generator  ? generator
                                            : sketches ? "sketch"
                                                       : NULL,
@@ -126,8 +132,8 @@ static int take_options(const tn_args *args, tenon_tune_options *o)
         o->repeat_seconds = tn_args_int(args, "min-repeat-ms") * 1e-3;
     if (budget && (o->seconds = read_time(budget)) == 0)
         return tn_usage_error(args->command, "--budget %s: a time is expected, as 60s, 5m or 1h", budget);
-    if (tuner && strncmp(tuner, "xgb", 3) == 0) /* one learned tuner, whatever TVM's features and loss */
-        o->tuner = "xgb";
+    if (tuner && strcmp(tuner, "xgb-rank") == 0) /* as tvmc has it, too */
+        o->tuner = "xgb_rank";
     return TN_EXIT_OK;
 }
 

@@ -16,6 +16,24 @@ static const double REPEAT_SECONDS = 0.004, TIMEOUT = 10, SLOWER = 1.3, MARGIN =
 
 /* ---- options ---- */
 
+/* A library that is missing is to be said before anything is searched. */
+static tn_status find_learner(tn_tuning *t)
+{
+    char why[TN_MODEL_WHY];
+    t->learner = t->o.cost_model ? tn_learner_find(t->o.cost_model) : &tn_learners[0];
+    if (!t->learner)
+        return tn_error(t->b->ctx, "driver-E205", NULL, "there is no cost model %s; choose trees or xgboost",
+                        t->o.cost_model);
+    void *with = t->learner->open ? t->learner->open(why) : NULL;
+    if (t->learner->open && !with)
+        return tn_error(t->b->ctx, "driver-E206", NULL,
+                        "%s; install XGBoost (Debian: libxgboost0), or set TENON_XGBOOST to the path of its "
+                        "libxgboost.so",
+                        why);
+    tn_free(with);
+    return TN_OK;
+}
+
 tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g, const tenon_tune_options *o)
 {
     *t = (tn_tuning){.b = b, .maker = g, .begin = tn_now(), .no_records = b->opt.no_records};
@@ -38,6 +56,7 @@ tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g
         return tn_error(t->b->ctx, "driver-E165", NULL, "there is no tuner %s; choose from %s", t->o.tuner,
                         all);
     }
+    TN_TRY(find_learner(t));
     return tn_tuning_parts(t);
 }
 
@@ -387,14 +406,16 @@ static uint32_t trials_of(const tn_tuning *t)
     return t->o.trials ? t->o.trials : t->o.seconds > 0 ? UINT32_MAX : TRIALS_EACH * t->n_chosen;
 }
 
-static void run_search(tn_tuning *t, tn_measurer *m)
+static tn_status run_search(tn_tuning *t, tn_measurer *m)
 {
+    char why[TN_MODEL_WHY];
     const double least = 1e-3, left = t->o.seconds - (tn_now() - t->begin),
                  seconds = t->o.seconds > 0 ? left > least ? left : least : 0; /* importing takes its share */
     const tn_meter meter = tn_meter_of(m);
     const tn_search_options o = {.machine = &t->b->machine,
                                  .generator = t->maker,
                                  .proposer = t->o.tuner ? tn_proposer_find(t->o.tuner) : &tn_proposers[0],
+                                 .learner = t->learner,
                                  .fixed = t->fixed,
                                  .changes = t->changes,
                                  .seed = t->o.seed,
@@ -406,7 +427,13 @@ static void run_search(tn_tuning *t, tn_measurer *m)
                                  .user = t,
                                  .progress = on_trial,
                                  .kept = on_kept};
-    tn_search_run(&o, &meter, t->n_chosen, t->search);
+    if (tn_search_run(&o, &meter, t->n_chosen, t->search, why))
+        return TN_OK;
+    return tn_error(
+        t->b->ctx, "driver-E207", NULL,
+        "the cost model %s ended the search: %s; what was found is recorded, and another cost model "
+        "goes on",
+        t->learner->name, why);
 }
 
 /* Whether compiling disturbs what is timed beside it is tried with the task that computes most. */
@@ -472,9 +499,9 @@ tn_status tn_tuning_search(tn_tuning *t)
     if (!m)
         return cannot_time(b, strerror(error));
     probe(t, m);
-    run_search(t, m);
+    tn_status st = run_search(t, m);
     tn_measurer_end(m);
     tn_tuning_tell_mutators(t);
     const char *why = why_none(t);
-    return why ? cannot_time(b, why) : TN_OK;
+    return st != TN_OK || !why ? st : cannot_time(b, why);
 }

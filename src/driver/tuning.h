@@ -18,6 +18,7 @@ typedef struct tn_tuning {
     tn_task *search;              /* first n_chosen: of those chosen */
     uint32_t n_chosen, *chosen;   /* their numbers */
     double begin, constant_bytes; /* the latter: of all tasks, in a run of the model */
+    const tn_learner *learner;    /* what a tuner that learns learns by */
     tn_part_set fixed;            /* parts that are not searched */
     double odds[TN_N_PART];
     tn_changes changes;
@@ -31,7 +32,7 @@ typedef struct tn_tuning {
     tn_status status; /* of writing records */
 } tn_tuning;
 
-/* Reads options (NULL: none). g: what makes points; NULL: what the options say. driver-E165, driver-E186. The
+/* Reads options (NULL: none). g: what makes points; NULL: what the options say. driver-E165, E186, E205, E206. The
  * session's build has its target's options. */
 TN_WARN_UNUSED tn_status tn_tuning_begin(tn_tuning *t, tn_build *b, const tn_sched_generator *g,
                                          const tenon_tune_options *o);
@@ -61,6 +62,6 @@ TN_WARN_UNUSED tn_status tn_tuning_known(tn_tuning *t);
 /* What was found before, and can files be written? */
 TN_WARN_UNUSED tn_status tn_tuning_prior(tn_tuning *t);
 void tn_tuning_write(tn_tuning *t, const tn_record *r);  /* to the files of records; t->status */
-TN_WARN_UNUSED tn_status tn_tuning_search(tn_tuning *t); /* driver-E164 */
+TN_WARN_UNUSED tn_status tn_tuning_search(tn_tuning *t); /* driver-E164, E207 */
 
 #endif

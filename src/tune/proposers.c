@@ -98,13 +98,26 @@ static bool propose_children(const tn_task_view *v, tn_arena *arena, tn_picks *o
     return true;
 }
 
+/* What proposes, and learns by which features and which loss. The learned ones are called as AutoTVM calls them; xgb
+ * and xgb_rank have features of Tenon's own. */
+#define RANDOM false, NULL, TN_LOSS_SQUARES, propose_random
+#define IN_ORDER true, NULL, TN_LOSS_SQUARES, propose_in_order
+#define CHILDREN false, NULL, TN_LOSS_SQUARES, propose_children
+#define LEARNED(set, loss) false, &tn_feature_sets[TN_FEATURES_##set], TN_LOSS_##loss, propose_children
 /* clang-format off */
 const tn_proposer tn_proposers[] = {
-    {"xgb",        "as ga, but tries first what boosted trees, fitted to the times so far, take to be fast",
-                                                         false, true, propose_children},
-    {"ga",         "changes and crosses the fastest schedules so far", false, false, propose_children},
-    {"random",     "any schedule of the space", false, false, propose_random},
-    {"gridsearch", "the schedules of the space in order", true, false, propose_in_order},
+    {"xgb",              "as ga, but tries first what a model takes to be fast",
+                                                                             LEARNED(OWN, SQUARES)},
+    {"ga",               "changes and crosses the fastest schedules so far", CHILDREN},
+    {"random",           "any schedule of the space",                        RANDOM},
+    {"gridsearch",       "the schedules of the space in order",              IN_ORDER},
+    {"xgb_itervar",      "as xgb, by each loop and what it touches",         LEARNED(ITERVAR, SQUARES)},
+    {"xgb_knob",         "as xgb, by the choices alone",                     LEARNED(KNOB, SQUARES)},
+    {"xgb_curve",        "as xgb, by how often loops touch the same",        LEARNED(CURVE, SQUARES)},
+    {"xgb_rank",         "as xgb, but learns the order alone",               LEARNED(OWN, PAIRS)},
+    {"xgb_rank_itervar", "as xgb_itervar, but learns the order alone",       LEARNED(ITERVAR, PAIRS)},
+    {"xgb_rank_knob",    "as xgb_knob, but learns the order alone",          LEARNED(KNOB, PAIRS)},
+    {"xgb_rank_curve",   "as xgb_curve, but learns the order alone",         LEARNED(CURVE, PAIRS)},
 };
 /* clang-format on */
 const size_t tn_n_proposers = sizeof tn_proposers / sizeof *tn_proposers;

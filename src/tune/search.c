@@ -4,8 +4,6 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "tune/boost.h"
-#include "tune/features.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +18,6 @@ enum {
     POOL = 64,     /* proposals among which a model chooses a batch */
     FEW_ROWS = 16  /* that no model is fitted to */
 };
-const tn_boost_options tn_search_trees = {.rounds = 40, .depth = 5, .least = 2, .rate = 0.2, .shrink = 1};
 static const double OPTIMISM = 2, BACKWARD = 0.2; /* Ansor's beta and alpha */
 static const double PEAK_SHARE = 0.7;             /* the machine's peak is not known better */
 
@@ -75,8 +72,10 @@ struct tn_search {
     uint32_t trials;       /* that were proposed */
     uint32_t ended;        /* that have ended */
     uint32_t opening;      /* tasks whose built-in schedule was proposed */
-    tn_boost *model;       /* NULL: none yet */
+    tn_guide *guide;       /* NULL: the proposer does not learn */
     uint32_t fit_at;       /* ended trials at which it is fitted anew */
+    bool failed;           /* it is; why says how */
+    char *why;
     double begin;
 };
 
@@ -160,11 +159,12 @@ static void step(task *t, attempt *a)
 
 static bool is_late(const tn_search *x) { return x->o->seconds > 0 && tn_now() - x->begin >= x->o->seconds; }
 
-static float *features_of(const tn_search *x, const task *t, const tn_sched *s, tn_arena *arena)
+/* NULL: nobody wants them. */
+static const float *features_of(const tn_search *x, uint32_t at, const tn_sched *s, tn_arena *arena)
 {
-    float *f = TN_NEW_N(arena, float, TN_N_FEATURES);
-    tn_features_of(s->func, t->is->load.sym, x->o->machine, f);
-    return f;
+    const tn_featured of = {s->func, x->task[at].is->load.sym, x->o->machine, s->picked.n, s->picked.at,
+                            NULL};
+    return x->guide ? tn_guide_features(x->guide, at, &of, arena) : NULL;
 }
 
 static bool put(tn_search *x, batch *b, uint32_t at, const tn_sched *s)
@@ -178,7 +178,7 @@ static bool put(tn_search *x, batch *b, uint32_t at, const tn_sched *s)
     }
     tn_map_put(&t->tried, hash, 1);
     point *p = point_of(t, s);
-    p->feature = x->o->proposer->learns ? features_of(x, t, s, &t->arena) : NULL;
+    p->feature = features_of(x, at, s, &t->arena);
     p->number = t->all.n ? ++x->trials : 0;
     p->trace = tn_arena_strdup(&t->arena, trace);
     tn_vec_push(&t->all, p);
@@ -283,13 +283,14 @@ static bool put_new(tn_search *x, batch *b, uint32_t at)
 typedef struct entry {
     tn_picks picks; /* all of them */
     uint64_t hash;
-    double score; /* the share of the task's best speed that is expected */
+    double score; /* the more, the better */
 } entry;
 
 typedef struct pool {
     tn_arena arena;
     uint32_t n;
     entry at[POOL];
+    const float *feature[POOL];
 } pool;
 
 static bool is_new(const task *t, const pool *q, uint64_t hash)
@@ -314,11 +315,19 @@ static void add_to_pool(tn_search *x, uint32_t at, pool *q)
         tn_free(trace_of(&a.s, &hash));
         if (is_new(t, q, hash)) {
             const tn_picks all = tn_picks_of(&a.s.picked, &a.arena);
-            double score = tn_boost_predict(x->model, features_of(x, t, &a.s, &a.arena));
-            q->at[q->n++] = (entry){tn_picks_copy(&all, &q->arena), hash, score};
+            q->feature[q->n] = features_of(x, at, &a.s, &q->arena);
+            q->at[q->n++] = (entry){tn_picks_copy(&all, &q->arena), hash, 0};
         }
     }
     tn_arena_deinit(&a.arena);
+}
+
+static void judge_pool(tn_search *x, uint32_t at, pool *q)
+{
+    double score[POOL];
+    x->failed |= !tn_guide_judge(x->guide, at, q->n, q->feature, score, x->why);
+    for (uint32_t i = 0; i < q->n && !x->failed; i++)
+        q->at[i].score = score[i];
 }
 
 /* The best first. */
@@ -346,6 +355,7 @@ static void put_chosen(tn_search *x, batch *b, uint32_t at, uint32_t most)
     tn_arena_init(&q.arena);
     for (int i = 0; i < POOL; i++)
         add_to_pool(x, at, &q);
+    judge_pool(x, at, &q);
     qsort(q.at, q.n, sizeof *q.at, by_score);
     uint32_t best = most > 1 ? most - 1 : 1;
     for (uint32_t i = 0; i < q.n && i < best && b->n < best; i++)
@@ -364,28 +374,17 @@ static double target_of(const task *t, const point *p)
 /* Fits the model to all that is known, each time that has grown by an eighth. */
 static void learn(tn_search *x)
 {
-    uint32_t n = 0;
-    if (!x->o->proposer->learns || x->ended < FEW_ROWS || x->ended < x->fit_at)
+    if (!x->guide || x->ended < FEW_ROWS || x->ended < x->fit_at)
         return;
-    tn_vec(float) row = {0};
-    tn_vec(double) target = {0};
+    tn_guide_clear(x->guide);
     for (uint32_t i = 0; i < x->n; i++)
         for (size_t k = 0; k < x->task[i].all.n; k++) {
             const point *p = x->task[i].all.at[k];
-            if (!p->ended)
-                continue;
-            tn_vec_reserve(&row, TN_N_FEATURES);
-            memcpy(row.at + row.n, p->feature, TN_N_FEATURES * sizeof *row.at);
-            row.n += TN_N_FEATURES;
-            tn_vec_push(&target, target_of(&x->task[i], p));
-            n++;
+            if (p->ended)
+                tn_guide_add(x->guide, i, p->feature, target_of(&x->task[i], p));
         }
-    tn_boost_free(x->model);
-    const tn_rows rows = {n, TN_N_FEATURES, row.at, target.at, 0, NULL};
-    x->model = tn_boost_fit(&tn_search_trees, &rows);
+    x->failed |= !tn_guide_fit(x->guide, x->why);
     x->fit_at = x->ended + x->ended / 8 + 1;
-    tn_vec_deinit(&row);
-    tn_vec_deinit(&target);
 }
 
 /* ---- which task ---- */
@@ -440,7 +439,10 @@ static int64_t choose_task(const tn_search *x)
 
 /* ---- batches ---- */
 
-static bool is_over(const tn_search *x) { return (!x->o->evenly && x->trials >= x->o->trials) || is_late(x); }
+static bool is_over(const tn_search *x)
+{
+    return (!x->o->evenly && x->trials >= x->o->trials) || is_late(x) || x->failed;
+}
 
 static batch *new_batch(tn_search *x)
 {
@@ -476,7 +478,7 @@ static void fill_new(tn_search *x, batch *b)
     bool more = true;
     learn(x);
     put_hints(x, b, (uint32_t)at, most);
-    if (x->model && b->n < most)
+    if (x->guide && !x->failed && tn_guide_knows(x->guide, (uint32_t)at) && b->n < most)
         put_chosen(x, b, (uint32_t)at, most);
     while (b->n < most && more)
         more = put_new(x, b, (uint32_t)at);
@@ -725,8 +727,16 @@ static void settle(tn_search *x)
 
 /* ---- the whole ---- */
 
-static void begin(tn_search *x, const tn_task task_of[])
+static bool begin(tn_search *x, const tn_task task_of[])
 {
+    const tn_guide_options o = {.learner = x->o->learner ? x->o->learner : &tn_learners[0],
+                                .features = x->o->proposer->learns,
+                                .loss = x->o->proposer->loss,
+                                .n_task = x->n,
+                                .least = FEW_ROWS};
+    x->guide = o.features ? tn_guide_new(&o, x->why) : NULL;
+    if (o.features && !x->guide)
+        return false;
     x->task = tn_alloc_array(x->n, sizeof *x->task);
     for (uint32_t i = 0; i < x->n; i++) {
         task *t = &x->task[i];
@@ -737,6 +747,7 @@ static void begin(tn_search *x, const tn_task task_of[])
         tn_arena_init(&t->wheel[0]);
         tn_arena_init(&t->wheel[1]);
     }
+    return true;
 }
 
 static void end(tn_search *x)
@@ -753,14 +764,16 @@ static void end(tn_search *x)
         tn_arena_deinit(&t->wheel[1]);
     }
     tn_vec_deinit(&x->queue);
-    tn_boost_free(x->model);
+    tn_guide_free(x->guide);
     tn_free(x->task);
 }
 
-void tn_search_run(const tn_search_options *o, const tn_meter *meter, uint32_t n, const tn_task task_of[])
+bool tn_search_run(const tn_search_options *o, const tn_meter *meter, uint32_t n, const tn_task task_of[],
+                   char why[TN_MODEL_WHY])
 {
-    tn_search x = {.o = o, .meter = meter, .n = n, .begin = tn_now()};
-    begin(&x, task_of);
+    tn_search x = {.o = o, .meter = meter, .n = n, .begin = tn_now(), .why = why};
+    if (!begin(&x, task_of))
+        return false;
     for (propose(&x); x.queue.n;) {
         settle(&x);
         if (!x.queue.n)
@@ -769,6 +782,7 @@ void tn_search_run(const tn_search_options *o, const tn_meter *meter, uint32_t n
             take(&x);
     }
     end(&x);
+    return !x.failed;
 }
 
 uint32_t tn_search_trials(const tn_search *x) { return x->ended; }

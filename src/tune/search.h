@@ -10,19 +10,17 @@
  * Candidates are proposed in batches. A batch sees the times of all but the one before it, in the order in which they
  * were proposed; so with the same seed and the same times the same candidates come, whatever runs beside it.
  *
- * A proposer that learns has more points proposed than there is room for. Boosted trees (boost.h), fitted to features
- * (features.h) of the schedules of all tasks and to how near each came to its task's best, choose among them; one of a
- * batch is left to chance (Chen et al. 2018, "Learning to optimize tensor programs"; Ansor, section 5).
+ * A proposer that learns has more points proposed than there is room for. A model (guide.h), fitted to features of the
+ * schedules so far and to how near each came to its task's best, chooses among them; one of a batch is left to chance
+ * (Chen et al. 2018, "Learning to optimize tensor programs"; Ansor, section 5).
  *
  * What one task keeps, the others of its form try next, if the proposer learns.
  *
  * The next task is the one where another trial promises to save most (Zheng et al. 2020, "Ansor", section 6): what its
  * last trials saved, or what a task tried so often may still hide, and no more than the machine's peak leaves. */
 #include "schedule/space.h"
-#include "tune/boost.h"
+#include "tune/guide.h"
 #include "tune/measure.h"
-
-extern const tn_boost_options tn_search_trees; /* the model of a proposer that learns */
 
 typedef struct tn_task {
     const char *name; /* for people */
@@ -84,7 +82,10 @@ typedef struct tn_task_view {
 typedef struct tn_proposer { /* proposers.c */
     const char *name, *doc;
     bool in_order; /* next is wanted */
-    bool learns;   /* of many proposals those come first which a model of the times so far takes to be fast */
+    /* Of many proposals those come first which a model of the times so far takes to be fast, by these features and this
+     * loss; NULL: it does not learn. */
+    const tn_feature_set *learns;
+    tn_loss loss;
     /* A point to try, in arena. false: there is none left. */
     bool (*propose)(const tn_task_view *v, tn_arena *arena, tn_picks *out);
 } tn_proposer;
@@ -106,7 +107,8 @@ typedef struct tn_search_options {
     const tn_machine *machine;
     const tn_sched_generator *generator;
     const tn_proposer *proposer;
-    tn_part_set fixed; /* parts of schedules that are not searched */
+    const tn_learner *learner; /* of a proposer that learns; NULL: the first one */
+    tn_part_set fixed;         /* parts of schedules that are not searched */
     tn_changes changes;
     uint64_t seed;
     uint32_t trials;         /* of all tasks together */
@@ -121,8 +123,10 @@ typedef struct tn_search_options {
     void (*kept)(void *user, const tn_search *s, uint32_t task, const tn_point *p, const char *trace);
 } tn_search_options;
 
-/* Searches until trials, time or points are used up. Raises where the call is to end. */
-void tn_search_run(const tn_search_options *o, const tn_meter *meter, uint32_t n, const tn_task task[]);
+/* Searches until trials, time or points are used up. Raises where the call is to end. false: the learner failed, or is
+ * not there; why says so. What was kept before is. */
+TN_WARN_UNUSED bool tn_search_run(const tn_search_options *o, const tn_meter *meter, uint32_t n,
+                                  const tn_task task[], char why[TN_MODEL_WHY]);
 /* For the callbacks. */
 uint32_t tn_search_trials(const tn_search *s);
 tn_standing tn_search_standing(const tn_search *s, uint32_t task);

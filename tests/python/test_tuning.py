@@ -1,5 +1,6 @@
 """tenon.tune: searches, the records that they leave, and what tenon.compile makes of them."""
 import array
+import ctypes
 import faulthandler
 import io
 import json
@@ -9,12 +10,21 @@ import signal
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import models
 import tenon
 from tenon import _core, _tuning
 
 ROWS, COLUMNS = 37, 61
+
+
+def has_xgboost():
+    """`tools/setup test` installs it."""
+    try:
+        return bool(ctypes.CDLL(os.environ.get("TENON_XGBOOST") or "libxgboost.so.0"))
+    except OSError:
+        return False
 
 
 def softmax(rows=ROWS, columns=COLUMNS):
@@ -210,7 +220,8 @@ class Tuning(Records):
         mod = tenon.relay.frontend.from_onnx(models.chain(1))[0]
         self.assertEqual(tenon.tune(mod, trials=2, seconds=60.0, early_stopping=9, timeout=5, seed=7)[0].trials, 2)
         for given, error, said in (
-                ({"tuner": "oracle"}, tenon.CompileError, "there is no tuner oracle; choose from xgb, ga, random, gridsearch"),
+                ({"tuner": "oracle"}, tenon.CompileError, "there is no tuner oracle; choose from xgb, ga, random, gridsearch, "),
+                ({"cost_model": "mlp"}, tenon.CompileError, "there is no cost model mlp; choose trees or xgboost"),
                 ({"tasks": "nine"}, tenon.CompileError, 'no task is "nine"'),
                 ({"tasks": []}, TypeError, "tasks are numbers"), ({"tasks": [1.5]}, TypeError, "tasks are numbers"),
                 ({"trials": 0}, ValueError, "trials must be greater than 0"),
@@ -222,7 +233,16 @@ class Tuning(Records):
                 ({"prior_records": self.records}, tenon.CompileError, "cannot open the file")):
             with self.subTest(given), self.assertRaisesRegex(error, said):
                 tenon.tune(models.add(), **given)
-        self.assertEqual([name for name, doc in _core.tuners()], ["xgb", "ga", "random", "gridsearch"])
+        self.assertEqual([name for name, doc in _core.tuners()], ["xgb", "ga", "random", "gridsearch"] + [
+            f"xgb{loss}_{features}".rstrip("_") for loss in ("", "_rank") for features in ("", "itervar", "knob", "curve")][1:])
+
+    def test_cost_models(self):
+        with mock.patch.dict(os.environ, TENON_XGBOOST="/absent/libxgboost.so"):
+            with self.assertRaisesRegex(tenon.CompileError, "cannot be opened: /absent/libxgboost.so"):
+                tenon.tune(models.chain(1), trials=2, cost_model="xgboost")
+            self.assertEqual(tenon.tune(models.chain(1), trials=2, cost_model="trees")[0].trials, 2)
+        if has_xgboost():
+            self.assertEqual(tenon.tune(models.chain(1), trials=20, cost_model="xgboost", tuner="xgb_rank_itervar")[0].trials, 20)
 
     def test_table(self):
         task = _tuning.TuningTask("conv<1>", "n", 1, 2, True, 30, True, 4e6, 5e-6, "rule", 9, 1, 2e-5, 1e-5, "a = 1\n", 0, 0, None)

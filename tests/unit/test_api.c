@@ -645,9 +645,17 @@ static void schedules_are_searched_for(void **state)
     o.tuner = "oracle";
     assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);
     assert_string_equal(only(t, "driver-E165")->text, "there is no tuner oracle");
-    assert_string_equal(only(t, "driver-E165")->hint, "choose from xgb, ga, random, gridsearch");
+    assert_string_equal(
+        only(t, "driver-E165")->hint,
+        "choose from xgb, ga, random, gridsearch, xgb_itervar, xgb_knob, xgb_curve, xgb_rank, "
+        "xgb_rank_itervar, xgb_rank_knob, xgb_rank_curve");
     assert_true(n == 0 && !task);
     o.tuner = NULL;
+    o.cost_model = "oracle";
+    assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);
+    assert_string_equal(only(t, "driver-E205")->text, "there is no cost model oracle");
+    assert_string_equal(only(t, "driver-E205")->hint, "choose trees or xgboost");
+    o.cost_model = NULL;
     o.generator = "oracle";
     assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);
     assert_string_equal(only(t, "driver-E186")->text, "there is no generator of schedules oracle");

@@ -170,29 +170,86 @@ static void run(tuning *f, uint32_t n, uint64_t order)
     f->least_gain = HUGE_VAL;
     f->most_gain = 0;
     f->table.order = (tn_rng){order};
-    tn_search_run(&f->o, &meter, n, f->task);
+    char why[TN_MODEL_WHY];
+    assert_true(tn_search_run(&f->o, &meter, n, f->task, why));
     assert_int_equal(f->table.n, 0);
 }
 
-/* Whatever the order in which trials end. */
+/* Whatever the order in which trials end. What was tried, as a number. */
+static uint64_t repeats(tuning *f, uint32_t trials)
+{
+    uint64_t sum = 0;
+    f->o.trials = trials;
+    run(f, N_TASK, 1);
+    size_t n = f->table.seen.n;
+    given *first = memcpy(test_malloc(n * sizeof *first), f->table.seen.at, n * sizeof *first);
+    assert_true(n >= trials);
+    run(f, N_TASK, 2);
+    assert_int_equal(f->table.seen.n, n);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(f->table.seen.at[i].workload, first[i].workload);
+        assert_int_equal(f->table.seen.at[i].trace, first[i].trace);
+        sum += first[i].trace * (i + 1);
+    }
+    test_free(first);
+    assert_int_equal(f->n_trial, trials);
+    return sum;
+}
+
+/* And features and losses are no names: once there is a model, each tuner tries other schedules. */
 static void a_search_repeats(void **state)
 {
     tuning *f = *state;
+    uint64_t sum[16];
+    assert_true(tn_n_proposers <= 16);
     for (size_t p = 0; p < tn_n_proposers; p++) {
         f->o.proposer = &tn_proposers[p];
-        run(f, N_TASK, 1);
-        size_t n = f->table.seen.n;
-        given *first = memcpy(test_malloc(n * sizeof *first), f->table.seen.at, n * sizeof *first);
-        assert_true(n >= 150);
-        run(f, N_TASK, 2);
-        assert_int_equal(f->table.seen.n, n);
-        for (size_t i = 0; i < n; i++) {
-            assert_int_equal(f->table.seen.at[i].workload, first[i].workload);
-            assert_int_equal(f->table.seen.at[i].trace, first[i].trace);
-        }
-        test_free(first);
-        assert_int_equal(f->n_trial, 150);
+        sum[p] = repeats(f, f->o.proposer->learns ? 80 : 150);
+        for (size_t k = 0; k < p; k++)
+            assert_int_not_equal(sum[p], sum[k]);
     }
+}
+
+static void a_search_by_xgboost_repeats(void **state)
+{
+    tuning *f = *state;
+    char why[TN_MODEL_WHY];
+    f->o.learner = tn_learner_find("xgboost");
+    void *with = f->o.learner->open(why);
+    tn_free(with);
+    if (!with)
+        skip(); /* nobody needs it */
+    f->o.proposer = tn_proposer_find("xgb_rank");
+    uint64_t sum = repeats(f, 60);
+    f->o.learner = NULL;
+    assert_int_not_equal(sum, repeats(f, 60)); /* it is another model */
+}
+
+static void *fit_nothing(void *with, tn_loss loss, const tn_rows *r, char why[TN_MODEL_WHY])
+{
+    (void)with;
+    (void)loss;
+    assert_true(r->n >= 16);
+    snprintf(why, TN_MODEL_WHY, "too bad");
+    return NULL;
+}
+
+static void free_nothing(void *model) { assert_null(model); }
+
+/* What was kept stays, and what is under way ends. */
+static void a_learner_that_fails_ends_the_search(void **state)
+{
+    tuning *f = *state;
+    static const tn_learner bad = {"bad", NULL, fit_nothing, NULL, free_nothing};
+    const tn_meter meter = {&f->table, table_room, table_add, table_next};
+    char why[TN_MODEL_WHY];
+    f->o.learner = &bad;
+    f->o.proposer = tn_proposer_find("xgb");
+    f->table.order = (tn_rng){1};
+    assert_false(tn_search_run(&f->o, &meter, N_TASK, f->task, why));
+    assert_string_equal(why, "too bad");
+    assert_int_equal(f->table.n, 0);
+    assert_true(f->n_trial >= 16 && f->n_trial < 60);
 }
 
 static void another_seed_proposes_others(void **state)
@@ -499,6 +556,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_search_repeats, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_search_by_xgboost_repeats, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_learner_that_fails_ends_the_search, setup, teardown),
         cmocka_unit_test_setup_teardown(another_seed_proposes_others, setup, teardown),
         cmocka_unit_test_setup_teardown(the_fastest_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(gains_are_of_one_hour, setup, teardown),

@@ -139,6 +139,7 @@ static const core_field fields[] = {
     CORE_FIELD(tenon_tune_options, fixed, TEXT),
     CORE_FIELD(tenon_tune_options, odds, TEXT),
     CORE_FIELD(tenon_tune_options, near, TEXT),
+    CORE_FIELD(tenon_tune_options, cost_model, TEXT),
     CORE_HOOK(tenon_tune_options, progress, progress),
 };
 

@@ -355,6 +355,7 @@ def tune(
     trials: Optional[int] = None,
     seconds: Optional[float] = None,
     tuner: Optional[str] = None,
+    cost_model: Optional[str] = None,
     generator: Optional[str] = None,
     rules: Optional[Iterable[Any]] = None,
     postprocs: Optional[Iterable[Any]] = None,
@@ -383,7 +384,10 @@ def tune(
     tasks           "all", a number, "3-5", part of a name, or a list of these; tenon.tuning_tasks(model) has them
     trials          schedules to try, of all tasks together; by default 64 for each, or as many as `seconds` allow
     seconds         the search ends after that
-    tuner           "xgb" (the default), "ga", "random" or "gridsearch"
+    tuner           "xgb" (the default), "ga", "random" or "gridsearch"; or one that learns by features of AutoTVM's, or the order
+                    alone: "xgb_itervar", "xgb_knob", "xgb_curve", "xgb_rank", "xgb_rank_itervar" and so on
+    cost_model      what xgb and its kin learn by: "trees" (the default), Tenon's own, or "xgboost", which needs libxgboost; the
+                    variable TENON_XGBOOST may name its path
     generator       whose schedules: "rules" (the default), the choices of the built-in rules, or "sketch", sketches from what
                     is computed alone
     rules           of sketches: auto_scheduler.PreloadCustomSketchRule, whose schedules are sketches too
@@ -391,7 +395,7 @@ def tune(
                     further steps; what returns False, or does a step that is refused, is left out
     fixed           parts of schedules that are not searched: ["location", "unroll"]; tenon.schedule_parts() has them
     odds            that a change of a schedule is one of these parts: {"tile": 0.9, "parallel": 0.1}
-    mutators        changes of your own, for tuners xgb and ga: [(function, odds)]. A function gets the tenon.ScheduleChoices of one of
+    mutators        changes of your own, for tuners xgb, its kin and ga: [(function, odds)]. A function gets the tenon.ScheduleChoices of one of
                     the fastest schedules so far and returns others, or None. Its odds stand beside those of the parts, which
                     are 1 together by default
     seed            the same seed proposes the same where the same is measured
@@ -408,7 +412,7 @@ def tune(
     search soon; what was found until then is in `records`. Other threads of Python run meanwhile, and what they do disturbs the
     times. Raises tenon.CompileError.
     """
-    asked = {"records": records, "prior": prior_records, "tasks": tasks_text(tasks), "tuner": tuner,
+    asked = {"records": records, "prior": prior_records, "tasks": tasks_text(tasks), "tuner": tuner, "cost_model": cost_model,
              "generator": generator, "rules": [r.native() for r in rules] if rules else None,
              "postprocs": [passing(p) for p in postprocs] if postprocs else None, "fixed": fixed if isinstance(fixed, str) else ",".join(fixed or ()) or None,
              "odds": odds if isinstance(odds, str) else ",".join(f"{part}={float(x)!r}" for part, x in (odds or {}).items()) or None,
