@@ -6,6 +6,7 @@ import json
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
 import models
 import tenon
@@ -161,6 +162,13 @@ class Functions(Case):
             self.task.tune(options(self.log), auto_scheduler.SketchPolicy(
                 self.task, init_search_callbacks=[Rule(lambda sch: 1, lambda sch, cfg: {}["fault"])]))
 
+    def test_cost_models(self):
+        for model in (auto_scheduler.XGBModel(), auto_scheduler.RandomModel()):
+            self.task.tune(options(self.log, 4), auto_scheduler.SketchPolicy(self.task, model))
+        with mock.patch.dict("os.environ", TENON_XGBOOST="/absent/libxgboost.so"):
+            with self.assertRaisesRegex(tenon.CompileError, "cannot be opened: /absent/libxgboost.so"):
+                self.task.tune(options(self.log, 4), auto_scheduler.SketchPolicy(self.task, auto_scheduler.XGBModel(cost_model="xgboost")))
+
     def test_arguments(self):
         for made, error, said in (
                 (lambda: auto_scheduler.SearchTask(func="none", args=()), ValueError, "no workload none is registered"),
@@ -174,6 +182,9 @@ class Functions(Case):
                 (lambda: auto_scheduler.TaskScheduler([self.task]), tenon.UnsupportedError, "extract_tasks found"),
                 (lambda: auto_scheduler.ApplyHistoryBest([]), tenon.UnsupportedError, "give the path"),
                 (lambda: auto_scheduler.RPCRunner, tenon.UnsupportedError, "no RPCRunner"),
+                (lambda: auto_scheduler.SketchPolicy(self.task, "xgb"), tenon.UnsupportedError, "an XGBModel or a RandomModel"),
+                (lambda: auto_scheduler.XGBModel(model_file="m"), tenon.UnsupportedError, "model_file"),
+                (lambda: auto_scheduler.XGBModel(cost_model="mlp"), ValueError, "trees and xgboost"),
                 (lambda: auto_scheduler.SketchPolicy(self.task, init_search_callbacks=[1]), tenon.UnsupportedError, "load_log_file")):
             with self.assertRaisesRegex(error, said):
                 made()

@@ -8,6 +8,7 @@ import pathlib
 import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 import tenon
 from tenon import autotvm, te
@@ -207,6 +208,29 @@ class Search(unittest.TestCase):
         record.pick_best(self.log, best)
         (inp, result), = record.load_from_file(best)
         self.assertEqual((inp.config, result.costs), (fastest, by.best_measure_pair[1].costs))
+
+    def test_features_and_losses(self):
+        """Each has a tuner of its own, and once there is a model, tries points of its own."""
+        t = task.create("test.matmul", args=(N, N, N))
+        for given, name in (({}, "xgb"), ({"feature_type": "itervar"}, "xgb_itervar"), ({"feature_type": "knob"}, "xgb_knob"),
+                            ({"feature_type": "curve"}, "xgb_curve"), ({"loss_type": "rank"}, "xgb_rank"),
+                            ({"loss_type": "rank", "feature_type": "knob"}, "xgb_rank_knob"),
+                            ({"loss_type": "rank-binary", "feature_type": "curve"}, "xgb_rank_curve")):
+            with self.subTest(given):
+                by = tuner.XGBTuner(t, **given)
+                self.assertEqual(by.name, name)
+                by.reset()
+                self.assertEqual(by.name, name)
+                with warnings.catch_warnings():
+                    by.tune(n_trial=24, seed=1)
+                self.assertGreater(by.best_flops, 0)
+                self.assertEqual(len(by.history), min(24, len(t.config_space)))
+        for wrong in ({"feature_type": "store"}, {"loss_type": "mse"}, {"cost_model": "mlp"}):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, "there is no " + next(iter(wrong))):
+                tuner.XGBTuner(t, **wrong)
+        with mock.patch.dict("os.environ", TENON_XGBOOST="/absent/libxgboost.so"):
+            with self.assertRaisesRegex(tenon.CompileError, "install XGBoost .Debian: libxgboost0."):
+                tuner.XGBTuner(t, cost_model="xgboost").tune(n_trial=4)
 
     def test_refused_points_have_no_time(self):
         t = task.create("test.matmul", args=(N, N, N))

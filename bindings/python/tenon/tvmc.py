@@ -303,8 +303,8 @@ def _time(module: _module.Module, feed: Mapping[str, Any], repeat: int, number: 
 
 
 def _tuner_name(tuner: str) -> str:
-    """There is one learned tuner, whatever TVM's features and loss, as in the command."""
-    return "xgb" if tuner.startswith("xgb") else tuner
+    """As tenon.tune has it. TVM's rank_binary learns as its rank does, and only stops early by another measure."""
+    return tuner.replace("-", "_").replace("_rank_binary", "_rank")
 
 
 def _write_latency(path: str) -> Callable[[_tuning.TuningProgress], None]:
@@ -332,7 +332,7 @@ def tune(tvmc_model: TVMCModel, target: str, tuning_records: Optional[str] = Non
     `compile` takes; without `tuning_records` it is a file in a temporary folder.
 
     All tasks have the same number of trials; with `enable_autoscheduler`, sketches are searched, most trials go where most is to
-    be gained, and `tuner` does not count. "xgb_rank" and its kin stand for "xgb". `tasks_filter` is "all", "0,3-5,dense", or "list", which prints the tasks and
+    be gained, and `tuner` does not count. "xgb_rank" and its kin are those of tenon.tune. `tasks_filter` is "all", "0,3-5,dense", or "list", which prints the tasks and
     returns None. `repeat`, `number`, `parallel` and `include_simple_tasks` are accepted: a schedule is run until
     `min_repeat_ms` have passed, and all tasks are there anyway. `log_estimated_latency` writes total_latency.tsv."""
     _refuse(rpc_key=rpc_key, hostname=hostname, hardware_params=hardware_params)

@@ -31,18 +31,18 @@ from .measure import (HardwareParams, LocalBuilder, LocalRPCMeasureContext, Loca
                       PythonBasedMeasureCallback, State, TuningOptions)
 from .measure_record import RecordReader, RecordToFile, distill_record_file, load_best_record, load_records, save_records
 from .relay_integration import extract_tasks
-from .search_policy import PreloadCustomSketchRule, SketchPolicy
+from .search_policy import PreloadCustomSketchRule, RandomModel, SketchPolicy, XGBModel
 from .search_task import SearchTask, auto_schedule, create_task
 from .task_scheduler import TaskScheduler
 from .workload_registry import make_workload_key, register_workload
 
 __all__ = ["ApplyHistoryBest", "HardwareParams", "LocalBuilder", "LocalRPCMeasureContext", "LocalRunner", "MeasureCallback",
-           "MeasureInput", "MeasureResult", "PreloadCustomSketchRule", "PythonBasedMeasureCallback", "RecordReader", "RecordToFile",
-           "SearchTask", "SketchPolicy", "State", "TaskScheduler", "TuningOptions", "auto_schedule", "create_task",
+           "MeasureInput", "MeasureResult", "PreloadCustomSketchRule", "PythonBasedMeasureCallback", "RandomModel", "RecordReader",
+           "RecordToFile", "SearchTask", "SketchPolicy", "State", "TaskScheduler", "TuningOptions", "XGBModel", "auto_schedule", "create_task",
            "distill_record_file", "extract_tasks", "load_best_record", "load_records", "make_workload_key", "register_workload",
            "save_records"]
 
-_LACKING = ("ComputeDAG", "DispatchContext", "LayoutRewriteOption", "RPCRunner", "RandomModel", "XGBModel",
+_LACKING = ("ComputeDAG", "DispatchContext", "LayoutRewriteOption", "RPCRunner",
             "get_shape_from_rewritten_layout", "is_auto_scheduler_enabled", "remove_index_check", "rewrite_compute_body")
 
 

@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 from .. import _core, tir
 from .._errors import UnsupportedError
 from ..autotvm._space import FAILURES, ConfigSpace
+from ..autotvm.tuner import COST_MODELS
 
 
 class PreloadCustomSketchRule:
@@ -37,13 +38,33 @@ class PreloadCustomSketchRule:
             return None
 
 
+class XGBModel:
+    """A model of the times so far chooses what is tried. cost_model: what it learns by, "trees", Tenon's own, or "xgboost", which needs
+    libxgboost. It warms up by itself, and begins anew in each search."""
+
+    def __init__(self, verbose_warmup: int = 50, num_warmup_sample: int = 100, seed: Optional[int] = None,
+                 model_file: Optional[str] = None, adaptive_training: bool = False, *, cost_model: str = "trees"):
+        if model_file is not None:
+            raise UnsupportedError("model_file is not supported: a model is not kept")
+        if cost_model not in COST_MODELS:
+            raise ValueError(f"there is no cost_model {cost_model!r}; there are {' and '.join(COST_MODELS)}")
+        self.cost_model = cost_model
+
+
+class RandomModel:
+    """No model: what is tried is what evolution proposes."""
+
+
 class SketchPolicy:
-    """How a task is searched: rules of the user's in init_search_callbacks; seed. What proposes schedules is that of tenon.tune, so
-    program_cost_model and params are not looked at."""
+    """How a task is searched: program_cost_model, an XGBModel, which is the default, or a RandomModel; rules of the user's in
+    init_search_callbacks; seed. params are not looked at."""
 
     def __init__(self, task: Any, program_cost_model: Any = None, params: Any = None, seed: Optional[int] = None, verbose: int = 1,
                  init_search_callbacks: Optional[Sequence[Any]] = None):
+        if not isinstance(program_cost_model, (XGBModel, RandomModel, type(None))):
+            raise UnsupportedError(f"program_cost_model is an XGBModel or a RandomModel, not {type(program_cost_model).__name__}")
         self.search_task, self.seed = task, seed
+        self.model = program_cost_model or XGBModel()
         self.rules = [_rule(c) for c in init_search_callbacks or ()]
 
 
@@ -61,4 +82,5 @@ def fields_of(given: Any) -> Dict[str, Any]:
     if not isinstance(given, SketchPolicy):
         raise UnsupportedError(f"search_policy is \"sketch.xgb\", \"sketch.random\" or a SketchPolicy, not {given!r}")
     rules = [r.native() for r in given.rules]
-    return {"tuner": "xgb", "seed": given.seed, **({"rules": rules} if rules else {})}
+    model = {"tuner": "xgb", "cost_model": given.model.cost_model} if isinstance(given.model, XGBModel) else {"tuner": "ga"}
+    return {**model, "seed": given.seed, **({"rules": rules} if rules else {})}

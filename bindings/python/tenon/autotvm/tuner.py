@@ -20,12 +20,14 @@ Callback = Callable[["Tuner", Sequence[MeasureInput], Sequence[MeasureResult]], 
 
 
 WRONG = 2  # a fate
+COST_MODELS = ("trees", "xgboost")
 
 
 class Tuner:
     """A search. After tune: best_config, best_flops, best_iter, and `result`, the tenon.TuningTask."""
 
     name = "xgb"
+    cost_model = "trees"
 
     def __init__(self, task: Task, **options: Any):
         self.task, self.options = task, options
@@ -77,8 +79,8 @@ class Tuner:
         runner, builder = how["runner"], how["builder"]
         if n_trial < 1:
             raise ValueError(f"n_trial must be greater than 0, not {n_trial}")
-        asked = {"trials": max(min(n_trial, len(task.config_space)) - 1, 1), "tuner": self.name, "early_stopping": early_stopping,
-                 "seed": seed, "timeout": float(max(runner.timeout, builder.timeout)),
+        asked = {"trials": max(min(n_trial, len(task.config_space)) - 1, 1), "tuner": self.name, "cost_model": self.cost_model,
+                 "early_stopping": early_stopping, "seed": seed, "timeout": float(max(runner.timeout, builder.timeout)),
                  "repeat_seconds": runner.min_repeat_ms / 1e3 or None,
                  "records": None if records is None else os.fspath(records), "progress": told}
         self.result = _task(task.search({k: v for k, v in asked.items() if v is not None}, lambda: bool(self.history)))
@@ -110,14 +112,26 @@ class Tuner:
 
 
 class XGBTuner(Tuner):
-    """A model of the times so far chooses what is tried. Its features and its loss are Tenon's."""
+    """A model of the times so far chooses what is tried.
 
-    def __init__(self, task: Task, plan_size: int = 64, feature_type: str = "itervar", loss_type: str = "reg", **rest: Any):
-        if feature_type not in ("itervar", "knob", "curve"):
+    feature_type  what it sees of a schedule: "itervar", each loop and what it touches; "knob", the choices alone; "curve", how often
+                  loops touch the same. None: features of Tenon's own (docs/tuning.md)
+    loss_type     what it learns: "reg", how near a schedule comes to the fastest, or "rank", the order alone; "rank-binary" is
+                  the same here, as it only stops TVM's fits earlier
+    cost_model    "trees", Tenon's own, or "xgboost", which needs libxgboost
+    """
+
+    def __init__(self, task: Task, plan_size: int = 64, feature_type: Optional[str] = None, loss_type: str = "reg", *,
+                 cost_model: str = "trees", **rest: Any):
+        if feature_type not in (None, "itervar", "knob", "curve"):
             raise ValueError(f"there is no feature_type {feature_type!r}; there are itervar, knob and curve")
         if loss_type not in ("reg", "rank", "rank-binary"):
             raise ValueError(f"there is no loss_type {loss_type!r}; there are reg and rank")
-        super().__init__(task)
+        if cost_model not in COST_MODELS:
+            raise ValueError(f"there is no cost_model {cost_model!r}; there are {' and '.join(COST_MODELS)}")
+        super().__init__(task, plan_size=plan_size, feature_type=feature_type, loss_type=loss_type, cost_model=cost_model, **rest)
+        self.name = "xgb" + ("_rank" if loss_type != "reg" else "") + (f"_{feature_type}" if feature_type else "")
+        self.cost_model = cost_model
 
 
 class GATuner(Tuner):

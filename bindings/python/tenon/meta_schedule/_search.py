@@ -11,7 +11,7 @@ from .builder import LocalBuilder
 from .runner import LocalRunner
 
 _STRATEGIES = {"evolutionary": None, "replay-trace": "random", "replay-func": "random"}
-_MODELS = {"xgb": "xgb", "random": "ga", "none": "ga"}  # with an evolutionary strategy
+_MODELS = {"xgb": "xgb", "xgboost": "xgb", "random": "ga", "none": "ga"}  # with an evolutionary strategy
 
 
 class TuneConfig:
@@ -56,7 +56,7 @@ def asked(work_dir: Any, max_trials_global: int, builder: Any, runner: Any, data
     return {**space_generator.of(space).asked(target), "records": folder_of(work_dir),
             "prior_records": prior._path if isinstance(prior, Database) else prior, "trials": max_trials_global, "generator": "sketch",
             "seed": seed or 0, "no_records": True,
-            "tuner": _STRATEGIES[strategy] or _MODELS[cost_model],
+            "tuner": _STRATEGIES[strategy] or _MODELS[cost_model], "cost_model": "xgboost" if cost_model == "xgboost" else None,
             "evenly": one_of("task_scheduler", task_scheduler, ("gradient", "round-robin")) == "round-robin",
             "timeout": float(max(builder.timeout_sec, runner.timeout_sec)),
             "repeat_seconds": evaluator.min_repeat_ms / 1e3 or None if evaluator else None}

@@ -48,7 +48,7 @@ def tune_relay(mod: Any, params: Optional[Mapping[str, Any]], target: Any, work_
     """Search, and the database in work_dir that has what was found: schedules that are faster than the built-in ones, whose results
     were compared. With a TuneConfig, as in TVM 0.8 to 0.10, the module built by that is returned instead.
 
-    cost_model       "xgb", or "random" for none
+    cost_model       "xgb", Tenon's own trees; "xgboost", which needs libxgboost; or "random" for none
     task_scheduler   "gradient", most trials go where most is to be gained, or "round-robin", all tasks have the same number
     strategy         "evolutionary", or "replay-trace" for random schedules
     prior_records    a database, or a path, of records that are tried first; of lines that TVM wrote the tile sizes are
