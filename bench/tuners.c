@@ -269,39 +269,55 @@ static void shuffle(race *r, tn_rng *rng)
     }
 }
 
-typedef double sums[TN_N_FEATURE_SETS][TN_LOSS_PAIRS + 1];
+/* What one learner says of all cuts, by set of features and loss. */
+typedef struct sums {
+    const tn_learner *by;
+    void *with;
+    double at[TN_N_FEATURE_SETS][TN_LOSS_PAIRS + 1];
+} sums;
 
-static void report_model(race *r, const tn_learner *by, void *with, FILE *cuts)
+static void add_orders(race *r, const cut *c, sums *s)
 {
-    tn_rng rng = {1};
-    sums sum = {{0}};
-    uint32_t n = (uint32_t)r->row.n;
-    for (int i = 0; i < CUTS; i++) {
-        shuffle(r, &rng);
-        const cut c = cut_of(r);
-        for (int k = 0; k < TN_N_FEATURE_SETS; k++)
-            for (int loss = TN_LOSS_SQUARES; loss <= TN_LOSS_PAIRS; loss++)
-                sum[k][loss] += order(r, &c, by, with, k, (tn_loss)loss);
-        if (cuts)
-            write_cut(r, i, &c);
-    }
-    printf("%-8s of %u learnt, rank correlation over %u others:", by->name, n - n / 3, n / 3);
     for (int k = 0; k < TN_N_FEATURE_SETS; k++)
-        printf("%s %s %.3f, of order %.3f", k ? ";" : "", tn_feature_sets[k].name, sum[k][0] / CUTS,
-               sum[k][1] / CUTS);
+        for (int loss = TN_LOSS_SQUARES; loss <= TN_LOSS_PAIRS; loss++)
+            s->at[k][loss] += order(r, c, s->by, s->with, k, (tn_loss)loss);
+}
+
+static void print_orders(const sums *s)
+{
+    printf("  %-8s", s->by->name);
+    for (int k = 0; k < TN_N_FEATURE_SETS; k++)
+        printf("%s %s %.3f, of order %.3f", k ? ";" : "", tn_feature_sets[k].name, s->at[k][0] / CUTS,
+               s->at[k][1] / CUTS);
     printf("\n");
 }
 
 static void report_models(race *r)
 {
+    enum { MOST = 4 };
+    sums s[MOST];
     char why[TN_MODEL_WHY];
-    for (uint32_t i = 0; i < tn_n_learners && r->row.n >= 24; i++) {
+    tn_rng rng = {1};
+    uint32_t n = (uint32_t)r->row.n, n_learner = 0;
+    for (uint32_t i = 0; i < tn_n_learners && n_learner < MOST; i++) {
         void *with = tn_learners[i].open ? tn_learners[i].open(why) : NULL;
         if (tn_learners[i].open && !with)
-            printf("%-8s %s\n", tn_learners[i].name, why);
+            printf("%s\n", why);
         else
-            report_model(r, &tn_learners[i], with, i == 0 ? r->cuts : NULL);
-        tn_free(with);
+            s[n_learner++] = (sums){.by = &tn_learners[i], .with = with};
+    }
+    for (int i = 0; i < CUTS; i++) {
+        shuffle(r, &rng);
+        const cut c = cut_of(r);
+        for (uint32_t k = 0; k < n_learner; k++)
+            add_orders(r, &c, &s[k]);
+        if (r->cuts)
+            write_cut(r, i, &c);
+    }
+    printf("models of %u learnt, rank correlation over %u others:\n", n - n / 3, n / 3);
+    for (uint32_t k = 0; k < n_learner; k++) {
+        print_orders(&s[k]);
+        tn_free(s[k].with);
     }
 }
 
@@ -322,7 +338,8 @@ static void compare(race *r, const tn_func *f, int n_name, char **name, uint32_t
            best * 1e6);
     for (int k = 0; k < n_name; k++)
         report(name[k], curve + k * seeds, seeds, trials, best);
-    report_models(r);
+    if (r->row.n >= 24)
+        report_models(r);
     tn_measurer_end(r->m);
     free(curve);
 }
