@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 import models
 import numpy
@@ -161,6 +162,9 @@ class Databases(Case):
                 (lambda: ms.runner.LocalRunner(f_cleanup=print), tenon.UnsupportedError, "evaluator_config alone")):
             with self.assertRaisesRegex(error, said):
                 made()
+        with mock.patch.dict(os.environ, TENON_XGBOOST="/absent/libxgboost.so"):
+            with self.assertRaisesRegex(tenon.CompileError, "cannot be opened: /absent/libxgboost.so"):
+                ms.tune_relay(mod, params, "llvm", self.work, 4, cost_model="xgboost")
         runner = ms.runner.LocalRunner(9, ms.runner.EvaluatorConfig(1, 1, 1))
         found = ms.tune_relay(mod, params, "llvm", self.work, 4, task_scheduler="round-robin", max_trials_per_task=1, cost_model="none",
                               builder=ms.builder.LocalBuilder(timeout_sec=9), runner=runner)
