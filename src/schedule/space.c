@@ -62,14 +62,23 @@ static const tn_wish *wish_of(uint32_t n, const tn_wish wish[], const char *pick
     return NULL;
 }
 
+/* False: it is a word that stands for no number. */
+static bool number_of(const tn_choice *c, int64_t *out)
+{
+    *out = c->word ? strcmp(c->word, "yes") == 0 : c->number;
+    return !c->word || *out || strcmp(c->word, "no") == 0;
+}
+
 static uint32_t nearest(const tn_pick *p, int64_t number)
 {
     uint32_t best = p->index;
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < p->n; i++) {
-        int64_t far = p->candidate[i].number > number ? p->candidate[i].number - number
-                                                      : number - p->candidate[i].number;
-        if (p->candidate[i].word || far >= least)
+        int64_t own;
+        if (!number_of(&p->candidate[i], &own))
+            continue;
+        int64_t far = own > number ? own - number : number - own;
+        if (far >= least)
             continue;
         least = far;
         best = i;

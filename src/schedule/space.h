@@ -84,7 +84,7 @@ uint64_t tn_point_number(uint32_t n, const tn_pick pick[]);
  * derivation for each pick that is no default. */
 tn_verdict tn_explore_number(const tn_space *space, uint64_t number, tn_arena *arena, tn_pool *pool,
                              tn_sched *out);
-/* A number that picks of a role should have: rows of 14, in `dense.rows`. */
+/* A number that picks of a role should have: rows of 14, in `dense.rows`. "yes" is 1, and "no" 0. */
 typedef struct tn_wish {
     const char *role;
     int64_t number;

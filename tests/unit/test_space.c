@@ -401,15 +401,18 @@ static void points_near_wishes(void **state)
     place p;
     tn_sched s, again;
     uint32_t n;
-    const tn_wish wish[] = {{"rows", 5}, {"vectors", 100}, {"nothing", 3}};
+    const tn_wish wish[] = {{"rows", 5}, {"vectors", 100}, {"nothing", 3}, {"columns_outside", 1}};
     place_init(&p, 0);
-    assert_int_equal(tn_explore_near(&p.space, 3, wish, &p.x.arena, &p.x.pool, &s, &n), TN_DONE);
-    assert_int_equal(n, 2);
+    assert_int_equal(tn_explore_near(&p.space, 4, wish, &p.x.arena, &p.x.pool, &s, &n), TN_DONE);
+    assert_int_equal(n, 3);
     for (uint32_t i = 0; i < s.picked.n; i++) {
         const tn_pick *x = &s.picked.at[i];
         const char *role = strrchr(x->name, '.');
         bool rows = role && strcmp(role, ".rows") == 0, vectors = role && strcmp(role, ".vectors") == 0;
-        assert_true(rows || vectors || x->index == 0);
+        bool outside = role && strcmp(role, ".columns_outside") == 0;
+        assert_true(rows || vectors || outside || x->index == 0);
+        if (outside)
+            assert_string_equal(x->candidate[x->index].word, "yes");
         if (rows)
             assert_int_equal(x->candidate[x->index].number, 5);
         for (uint32_t k = 0; k < x->n && vectors; k++)
