@@ -9,8 +9,20 @@
  *
  * the line of its workload, steps (kind, operands, attributes, results), decisions of steps by their numbers, seconds,
  * target and arguments. The structure says how many levels a result axis has (S) and a reduction (R); a loop of a block
- * that has one is cut by one SamplePerfectTile, whose decision is the factors, so their product is the extent. Of the
- * workload's module, which is an object of TVM's own, nothing is read. */
+ * that has one is cut by one SamplePerfectTile, whose decision is the factors, so their product is the extent. Where
+ * the innermost iterations are those of a unit of the machine, Split has cut them off by numbers, and Blockize has made
+ * one block of them:
+ *
+ *     ["Split", ["l5", "None", 4], [1, 0], ["l6", "l7"]], …, ["Blockize", ["l9"], [true], ["b15"]],
+ *     ["GetLoops", ["b15"], [], ["l16", "l17", "l18"]], ["SamplePerfectTile", ["l16"], …], …
+ *
+ * Then the product of the factors and of what the unit takes is the extent. A sum in parts, by the rule AddRFactor, has
+ * no structure; its reduction is one loop, which a SamplePerfectTile cuts in two, and RFactor names one of these:
+ *
+ *     ["Fuse", ["l2", "l3"], [1], ["l4"]], ["SamplePerfectTile", ["l4"], [2, 64], ["v5", "v6"]],
+ *     ["Split", ["l4", "v5", "v6"], [1, 0], ["l7", "l8"]], ["RFactor", ["l7"], [0], ["b9"]]
+ *
+ * Of the workload's module, which is an object of TVM's own, nothing is read. */
 #include "base/wire/json.h"
 #include "schedule/tiling.h"
 

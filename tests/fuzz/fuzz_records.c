@@ -1,6 +1,6 @@
 /* Files of tuning records: any bytes. What is read prints, also as the pair of files of MetaSchedule, and reads back as
  * it was; of one machine there are those of that machine; the record that is found for a workload is the fastest. Tile
- * sizes of TVM's lines are of whole loops, and find those of a convolution or do not. */
+ * sizes of TVM's lines are of whole loops, and find those of a convolution, or those of a sum, or do not. */
 #include "schedule/space.h"
 #include "tune/database.h"
 #include "tune/record.h"
@@ -108,12 +108,16 @@ static void read_one_machine(const tn_records *r, const char *text, size_t n)
     tn_records_deinit(&one);
 }
 
-static const tn_tiled_loops convolution = {.n_spatial = 4,
-                                           .n = 7,
-                                           .extent = {-1, 64, 14, 14, 32, 3, 3},
-                                           .lanes_axis = 1,
-                                           .rows = 1 << 0 | 1 << 2 | 1 << 3,
-                                           .lanes = 16};
+static const tn_tiled_loops convolution = {
+    .n_spatial = 4,
+    .n = 7,
+    .extent = {-1, 64, 14, 14, 32, 3, 3},
+    .lanes_axis = 1,
+    .rows = 1 << 0 | 1 << 2 | 1 << 3,
+    .lanes = 16,
+    .n_sum = 1,
+    .sum = {
+        {.terms = 65536, .lanes_axis = 1, .lanes = 16, .n_operand = 1, .operand = {{"float32", 8 * 65536}}}}};
 
 static void read_tilings(const tn_tvm_lines *x)
 {
@@ -124,9 +128,11 @@ static void read_tilings(const tn_tvm_lines *x)
         const tn_tiling *t = &x->tiling[i];
         tn_tiling_fit fit;
         require(t->n > 0 && t->n <= TN_TILING_AXES);
-        for (uint32_t k = 0; k < t->n; k++)
-            require(t->axis[k].extent > 0 && t->axis[k].inner > 0 &&
-                    t->axis[k].extent % t->axis[k].inner == 0);
+        require(t->parts >= 0 && (!t->parts || t->n == 1));
+        for (uint32_t k = 0; k < t->n; k++) {
+            int64_t part = t->parts ? t->parts : t->axis[k].inner;
+            require(t->axis[k].extent > 0 && part > 0 && t->axis[k].extent % part == 0);
+        }
         bool fits = tn_tiling_fits(&convolution, t, &arena, &fit);
         for (uint32_t k = 0; fits && k < fit.n; k++)
             require(fit.wish[k].number >= 0);

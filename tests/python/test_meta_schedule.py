@@ -214,7 +214,7 @@ class TileSizes(Case):
         self.assertIn(["4", self.vectors(32)], [[t.get(role) for role in ("rows", "vectors")] for t in dense[:2]])
         self.assertIn(["7", self.vectors(16)], [[t.get(role) for role in ("pixels", "vectors")] for t in conv[:2]])  # of NCHW8c
         self.assertEqual(len(said), 1)
-        self.assertIn("2 of 8 records of TVM have no tile sizes that fit a task and are passed over, the first of them here; the search "
+        self.assertIn("7 of 13 records of TVM have no tile sizes that fit a task and are passed over, the first of them here; the search "
                       "begins near those of the others [driver-W003]", said[0])
         self.assertIn("database_tuning_record.json: 7:1", said[0])
 
@@ -230,13 +230,48 @@ class TileSizes(Case):
         with self.assertRaisesRegex(tenon.CompileError, "E204"):
             ms.tune_relay(self.network(), {}, "llvm", self.folder / "tvm", 8)
 
+    def trials_of(self, work, **options):
+        """The choices of the first two trials, by their roles."""
+        seen = []
+
+        def told(p):
+            if p.picks:
+                picks = dict(line.split(" = ") for line in p.picks.splitlines())
+                seen.append({k.split(".")[-1]: v for k, v in picks.items()})
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tenon.Warning)  # of the other records
+            tenon.tune(work, prior_records=self.folder / "tvm", trials=3, no_records=True, progress=told, **options)
+        return seen[:2]
+
+    def test_unit(self):
+        """Sizes around a unit of 16 lanes that each sum four products, by both generators."""
+        a, b = te.placeholder((64, 64), "uint8", name="A"), te.placeholder((64, 128), "int8", name="B")
+        k = te.reduce_axis((0, 64), name="k")
+        c = te.compute((64, 128), lambda i, j: te.sum(a[i, k].astype("int32") * b[k, j].astype("int32"), axis=k), name="C")
+        for generator, want in (("rules", {"rows": "4", "vectors": self.vectors(32)}),
+                                ("sketch", {"inner0": "4", "inner1": self.vectors(32), "sum2": "16"})):
+            with self.subTest(generator):
+                trials = self.trials_of(tir.Schedule(te.lower(te.create_schedule(c.op), [a, b, c])), generator=generator)
+                self.assertIn(want, [{role: t.get(role) for role in want} for t in trials])
+
+    def test_parts(self):
+        """A sum of all elements, in 16 parts, or in as many near that as there are tasks for the cores."""
+        cores = json.loads(tenon._core.Session().about()[1])["cores"]
+        parts = min((4 * cores, cores, 2 * cores, 8 * cores), key=lambda n: abs(n - 16))
+        x = relay.var("x", shape=(4096, 64))
+        for generator in ("rules", "sketch"):
+            with self.subTest(generator):
+                trials = self.trials_of(tenon.IRModule.from_expr(relay.Function([x], relay.sum(x))), generator=generator)
+                self.assertIn(str(parts), [t.get("parts") for t in trials])
+
     def test_function(self):
         """A function of TIR is a task, too, whatever its loops are called and in which order they read."""
         a, b = te.placeholder((64, 256), name="A"), te.placeholder((256, 512), name="B")
         k = te.reduce_axis((0, 256), name="k")
         c = te.compute((64, 512), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
         seen = []
-        with self.assertWarnsRegex(tenon.Warning, "5 of 8 records of TVM have no tile sizes that fit a task"):
+        with self.assertWarnsRegex(tenon.Warning, "10 of 13 records of TVM have no tile sizes that fit a task"):
             ms.tune_tir(te.lower(te.create_schedule(c.op), [a, b, c]), "llvm", self.work, 3, prior_records=self.folder / "tvm",
                         progress=lambda p: seen.append(p.picks) if p.picks else None)
         self.assertIn("out.inner0 = 4\n", seen[1])
@@ -252,7 +287,7 @@ class TileSizes(Case):
                                                         "the trace of TVM"):
             tenon.tune(self.network(), prior_records=self.folder / "tvm", trials=1, no_records=True)
         path.write_text(text[:-40])  # cut short
-        with self.assertWarnsRegex(tenon.Warning, "1 of 7 records of TVM"):
+        with self.assertWarnsRegex(tenon.Warning, "6 of 12 records of TVM"):
             tenon.tune(self.network(), prior_records=self.folder / "tvm", trials=1, no_records=True)
 
 
