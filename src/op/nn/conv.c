@@ -427,10 +427,10 @@ const tn_op tn_op_nn_conv1d = {
 };
 static const tn_alternative conv2d_ways[] = {
     {"shifted", "int8 data as uint8, for dot products of bytes", qnn_shifts, NULL, qnn_conv2d_shifted},
-    {"winograd_4x4", "36 products instead of 144 for 4 x 4 results, off by more than those",
-        nn_winograd_applies, nn_winograd_4x4_pays, nn_conv2d_by_4x4},
+    {"winograd_4x4", "36 products instead of 144 for 4 x 4 results, of which 16-bit floats are made",
+        nn_winograd_4x4_applies, nn_winograd_4x4_pays, nn_conv2d_by_4x4},
     {"winograd_2x2", "16 products instead of 36 for 2 x 2 results",
-        nn_winograd_applies, nn_winograd_2x2_pays, nn_conv2d_by_2x2},
+        nn_winograd_2x2_applies, nn_winograd_2x2_pays, nn_conv2d_by_2x2},
 };
 
 const tn_op tn_op_nn_conv2d = {

@@ -329,7 +329,7 @@ static bool weights_fit(const tn_blob *b)
     return true;
 }
 
-bool nn_winograd_applies(const tn_node *n, const struct tn_machine *m)
+bool nn_winograd_2x2_applies(const tn_node *n, const struct tn_machine *m)
 {
     const tn_node *w = tn_in(n, 1).def;
     const tn_type *t = tn_in_type(n, 1);
@@ -338,6 +338,16 @@ bool nn_winograd_applies(const tn_node *n, const struct tn_machine *m)
     return tn_dtype_eq(tn_in_type(n, 0)->dtype, TN_F32) && tn_dtype_eq(t->dtype, TN_F32) &&
            tn_dtype_eq(n->type[0]->dtype, TN_F32) && tn_op_is(w, &tn_op_constant) && w->blob && w->blob->at &&
            !t->layout && shape_of(n, &s) && weights_fit(w->blob);
+}
+
+/* Only where 16-bit floats are made of the result, whose last bit is a hundred times what this is off. */
+bool nn_winograd_4x4_applies(const tn_node *n, const struct tn_machine *m)
+{
+    for (const tn_use *u = n->users[0]; u; u = u->next)
+        if (!u->user || u->user->op != &tn_op_cast || !tn_dtype_is_float(u->user->type[0]->dtype) ||
+            u->user->type[0]->dtype.bits > 16)
+            return false;
+    return n->users[0] && nn_winograd_2x2_applies(n, m);
 }
 
 static int64_t tiles_along(int64_t extent, int tile) { return (extent + tile - 1) / tile; }
@@ -381,16 +391,7 @@ static bool pays(const tn_node *n, const tn_machine *m, int tile)
 }
 
 bool nn_winograd_2x2_pays(const tn_node *n, const struct tn_machine *m) { return pays(n, m, 2); }
-
-/* Where 16-bit floats are made of the result, whose last bit is a hundred times what this is off. */
-bool nn_winograd_4x4_pays(const tn_node *n, const struct tn_machine *m)
-{
-    for (const tn_use *u = n->users[0]; u; u = u->next)
-        if (!u->user || u->user->op != &tn_op_cast || !tn_dtype_is_float(u->user->type[0]->dtype) ||
-            u->user->type[0]->dtype.bits > 16)
-            return false;
-    return n->users[0] && pays(n, m, 4);
-}
+bool nn_winograd_4x4_pays(const tn_node *n, const struct tn_machine *m) { return pays(n, m, 4); }
 
 /* G w G^T of each window, as [products, c, o]. */
 static tn_value weights_of(tn_graph *g, tn_node *n, const shape *s, const transforms *t)

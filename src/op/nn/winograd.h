@@ -4,7 +4,8 @@
  * 4 x 4 results. */
 #include "op/rule.h"
 
-bool nn_winograd_applies(const tn_node *n, const struct tn_machine *m);
+bool nn_winograd_2x2_applies(const tn_node *n, const struct tn_machine *m);
+bool nn_winograd_4x4_applies(const tn_node *n, const struct tn_machine *m);
 bool nn_winograd_2x2_pays(const tn_node *n, const struct tn_machine *m);
 bool nn_winograd_4x4_pays(const tn_node *n, const struct tn_machine *m);
 tn_status nn_conv2d_by_2x2(tn_graph *g, tn_node *n, tn_value out[]);
