@@ -453,10 +453,24 @@ static bool has_steps(tn_sched *s, tn_stmt *loop)
     return !w.feeds;
 }
 
+/* Does the loop use memory of a task that is declared outside of it? */
+static bool uses_memory_of_task(tn_sched *s, tn_stmt *l)
+{
+    tn_stmt *at[1];
+    for (uint32_t b = 0; b < s->func->n_buffer; b++) {
+        const tn_stmt *decl = s->func->buffer[b].scope != TN_SCOPE_GLOBAL ? tn_decl_of(s->func, b) : NULL;
+        if (decl && !tn_stmt_inside(decl, l) &&
+            (tn_blocks_accessing(&l->u.loop.body, b, true, 1, at) ||
+             tn_blocks_accessing(&l->u.loop.body, b, false, 1, at)))
+            return true;
+    }
+    return false;
+}
+
 static bool may_be_parallel(tn_sched *s, tn_stmt *l)
 {
     tn_stmt *around = tn_stmt_parent(l);
-    return !tn_holds_tasks(l) && (!around || has_steps(s, around));
+    return !tn_holds_tasks(l) && (!around || has_steps(s, around)) && !uses_memory_of_task(s, l);
 }
 
 static tn_verdict mark(tn_sched *s, tn_step *t, enum tn_loop_kind kind)
