@@ -107,7 +107,7 @@ typedef struct tenon_loop_info {
 } tenon_loop_info;
 typedef struct tenon_axis_info { /* an iteration of a block */
     const char *name, *extent;
-    int reduces; /* 1: the block reduces along it */
+    int reduces; /* 1: the block reduces along it; 2: its turns run in order (a scan) */
 } tenon_axis_info;
 typedef struct tenon_block_info {
     const char *name, *tag; /* tag: what kind of operator it is; "": none */

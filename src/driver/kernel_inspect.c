@@ -87,7 +87,9 @@ static tenon_block_info see_block(const walk *w, tn_stmt *s)
     for (uint32_t i = 0; i < n_axis; i++) {
         const tn_iter *it = &s->u.block.iter[i];
         axis[i] = (tenon_axis_info){var_name(w, it->var), text_of(w->arena, it->extent, &w->names),
-                                    it->kind == TN_ITER_REDUCE};
+                                    it->kind == TN_ITER_REDUCE ? 1
+                                    : it->kind == TN_ITER_SCAN ? 2
+                                                               : 0};
     }
     return (tenon_block_info){
         s->u.block.name, s->u.block.tag ? s->u.block.tag : "", (uint32_t)n, n_axis, loop, axis, r.n, r.name};

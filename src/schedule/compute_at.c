@@ -43,6 +43,8 @@ static tn_verdict check_producer(move *m)
 {
     tn_stmt *b = m->producer;
     int64_t target = tn_block_target(b);
+    if (tn_block_scans(b))
+        return TN_REJECT_DEPEND; /* a loop that is made anew might have another order */
     if (target < 0 || !tn_writes_alone(m->s, b, (uint32_t)target))
         return TN_REJECT_REDUCE;
     m->buffer = (uint32_t)target;

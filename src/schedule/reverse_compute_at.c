@@ -149,7 +149,8 @@ static tn_verdict find_region(const move *m, source *x)
     for (uint32_t d = 0; d < x->ndim; d++)
         box = tn_mul(p, box, x->dim[d].extent);
     for (const tn_stmt *l = m->loop; l; l = tn_stmt_parent(l))
-        if (l->kind == TN_S_FOR && tn_loop_feeds(s, l, finisher(x), TN_ITER_REDUCE))
+        if (l->kind == TN_S_FOR && (tn_loop_feeds(s, l, finisher(x), TN_ITER_REDUCE) ||
+                                    tn_loop_feeds(s, l, finisher(x), TN_ITER_SCAN)))
             return TN_REJECT_REDUCE;
     return tn_equal(p, NULL, box, turns_inside(s, m->loop, finisher(x))) ? TN_DONE : TN_REJECT_REGION;
 }

@@ -5,7 +5,7 @@ typedef struct scan {
     tn_pool *pool;
     const tn_stmt *block, *store;
     const tn_expr *var; /* of the scan */
-    bool apart;         /* some load of an own result is of another iteration than along the scan */
+    bool apart;         /* some load of an own result may be of another iteration than along the scan */
 } scan;
 
 /* An iteration of extent 1 is 0. */
@@ -18,15 +18,22 @@ static const tn_expr *without_ones(const scan *x, const tn_expr *e)
     return e;
 }
 
-/* Does no iteration but the scan, and no memory, decide the index? */
-static bool is_along(const scan *x, const tn_expr *index)
+static bool is_of_scan(const tn_expr *e, void *user)
 {
-    for (uint32_t i = 0; i < x->block->u.block.n_iter; i++) {
-        const tn_expr *var = x->block->u.block.iter[i].var;
-        if (var != x->var && tn_uses(index, var))
-            return false;
-    }
-    return !index->has_load;
+    const scan *x = user;
+    return e->kind != TN_E_LOAD && (e->kind != TN_E_VAR || e == x->var);
+}
+
+/* Do the scan, symbols and numbers alone decide the index? */
+static bool is_along(scan *x, const tn_expr *index) { return tn_each(index, is_of_scan, x); }
+
+/* An iteration that has elements of its own: an index is nothing but its variable. */
+static bool is_own(const scan *x, const tn_expr *index)
+{
+    for (uint32_t i = 0; i < x->block->u.block.n_iter; i++)
+        if (index == x->block->u.block.iter[i].var)
+            return index != x->var;
+    return false;
 }
 
 static bool look_at_load(const tn_expr *e, void *user)
@@ -36,8 +43,7 @@ static bool look_at_load(const tn_expr *e, void *user)
                e->u.load.n_index == x->store->u.store.n_index;
     for (uint32_t d = 0; own && d < e->u.load.n_index; d++) {
         const tn_expr *to = without_ones(x, x->store->u.store.index[d]), *from = without_ones(x, e->src[d]);
-        bool along = is_along(x, to) && is_along(x, from) && (tn_uses(to, x->var) || from == to);
-        x->apart |= from != to && !along;
+        x->apart |= !(from == to && is_own(x, to)) && !(is_along(x, to) && is_along(x, from));
     }
     return true;
 }
@@ -49,16 +55,30 @@ static const tn_expr *look_for_loads(const tn_expr *e, void *user)
     return e;
 }
 
+/* Does each other iteration have elements of its own? */
+static bool have_elements(const scan *x)
+{
+    for (uint32_t i = 0; i < x->block->u.block.n_iter; i++) {
+        const tn_iter *it = &x->block->u.block.iter[i];
+        bool found = it->var == x->var || tn_is_value(it->extent, 1);
+        for (uint32_t d = 0; d < x->store->u.store.n_index && !found; d++)
+            found = x->store->u.store.index[d] == it->var;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
 const char *tn_iters_fault(tn_pool *pool, const tn_stmt *block)
 {
     scan x = {.pool = pool, .block = block, .store = block->u.block.body.first};
     int scans = 0, reductions = 0;
     for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
         const tn_iter *it = &block->u.block.iter[i];
-        scans += it->kind == TN_ITER_SCAN;
-        reductions += it->kind == TN_ITER_REDUCE;
         if (it->kind > TN_ITER_SCAN)
             return "an iteration variable must be spatial, reduce or scan";
+        scans += it->kind == TN_ITER_SCAN;
+        reductions += it->kind == TN_ITER_REDUCE;
         x.var = it->kind == TN_ITER_SCAN ? it->var : x.var;
     }
     if (scans == 0)
@@ -66,6 +86,10 @@ const char *tn_iters_fault(tn_pool *pool, const tn_stmt *block)
     if (scans > 1 || reductions || block->u.block.init.first || !x.store || x.store->next ||
         x.store->kind != TN_S_STORE)
         return "a block with a scan has one of them, no reduction, no init, and one store";
+    if (!have_elements(&x))
+        return "of a block with a scan, each other iteration must be an index of what it stores";
     tn_stmt_exprs((tn_stmt *)(uintptr_t)x.store, look_for_loads, &x); /* only looks */
+    if (block->u.block.mask)
+        (void)look_for_loads(block->u.block.mask, &x);
     return x.apart ? "a block reads its own results of other iterations than those of its scan" : NULL;
 }

@@ -10,10 +10,12 @@ enum { TASK_ELEMENTS = 16384, MANY = 1 << 24 }; /* of a task: long against handi
 /* The scan's iteration in a perfect nest of the block's own loops; -1: there is none. */
 static int scan_of(tn_stmt *block)
 {
-    int at = -1;
-    for (uint32_t i = 0; i < block->u.block.n_iter; i++)
-        at = block->u.block.iter[i].kind == TN_ITER_SCAN ? (int)i : at;
-    return at >= 0 && rule_own_nest(block) ? at : -1;
+    int at = 0;
+    if (!tn_block_scans(block) || !rule_own_nest(block))
+        return -1;
+    while (block->u.block.iter[at].kind != TN_ITER_SCAN)
+        at++;
+    return at;
 }
 
 bool rule_scan_matches(const tn_func *f, const tn_machine *m)
@@ -31,10 +33,12 @@ bool rule_scan_matches(const tn_func *f, const tn_machine *m)
     return found;
 }
 
-/* The iteration that the innermost dimension of the result is indexed by. */
+/* The iteration that the innermost dimension of the result is indexed by; -1: none. */
 static int innermost(const tn_func *f, const tn_stmt *block)
 {
     const tn_stmt *store = block->u.block.body.first;
+    if (store->u.store.n_index == 0)
+        return -1;
     const tn_expr *index = store->u.store.index[rule_innermost_dim(rule_target(f, block))];
     for (uint32_t i = 0; i < block->u.block.n_iter; i++)
         if (tn_uses(index, block->u.block.iter[i].var))

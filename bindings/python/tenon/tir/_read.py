@@ -311,11 +311,11 @@ class _Reader:
         name, e = line.name(), _Expressions(line, scope)
         dom = e.expr() if line.take("<") else None
         line.need(":")
-        reduces = line.take("reduce")
-        if not reduces:
+        kind = "reduce" if line.take("reduce") else "scan" if line.take("scan") else "spatial"
+        if kind == "spatial":
             line.need("spatial")
         value = e.expr() if line.take("=") else scope.names[name]
-        return Iter(LocalVar(name), scope.extents[value.name] if dom is None else dom, value, reduces)
+        return Iter(LocalVar(name), scope.extents[value.name] if dom is None else dom, value, kind == "reduce", kind == "scan")
 
 
 def _buffer(line: _Line, scope: _Scope) -> Buffer:

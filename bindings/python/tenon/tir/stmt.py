@@ -65,8 +65,13 @@ class LocalVar(Expr):
 class Iter:
     """An iteration variable of a block: `var` goes over [0, dom), and is `value` of the loops around it."""
 
-    def __init__(self, var: LocalVar, dom: Index, value: Index, reduces: bool = False):
-        self.var, self.dom, self.value, self.reduces = var, _expr.as_index(dom), _expr.as_index(value), reduces
+    def __init__(self, var: LocalVar, dom: Index, value: Index, reduces: bool = False, scans: bool = False):
+        self.var, self.dom, self.value = var, _expr.as_index(dom), _expr.as_index(value)
+        self.reduces, self.scans = reduces, scans
+
+    @property
+    def kind(self) -> str:
+        return "reduce" if self.reduces else "scan" if self.scans else "spatial"
 
 
 # ---- statements ----
@@ -250,12 +255,12 @@ class Block(Stmt):
         return [*(e for i in self.iters for e in (i.dom, i.value)), *([] if self.mask is None else [self.mask])]
 
     def rebuilt(self, exprs: Sequence[Expr], lists: Sequence[Sequence[Stmt]]) -> Stmt:
-        iters = [Iter(i.var, exprs[2 * k], exprs[2 * k + 1], i.reduces) for k, i in enumerate(self.iters)]
+        iters = [Iter(i.var, exprs[2 * k], exprs[2 * k + 1], i.reduces, i.scans) for k, i in enumerate(self.iters)]
         mask = exprs[2 * len(iters)] if len(exprs) > 2 * len(iters) else None
         return Block(self.name, iters, lists[1], lists[0], mask, self.tag, self.source)
 
     def lines(self, names: Names) -> Iterator[str]:
-        iters = ", ".join(f"{i.var.name} < {i.dom.text(names)}: {'reduce' if i.reduces else 'spatial'} = {i.value.text(names)}"
+        iters = ", ".join(f"{i.var.name} < {i.dom.text(names)}: {i.kind} = {i.value.text(names)}"
                           for i in self.iters)
         tag = f" tag {_quote(self.tag)}" if self.tag else ""
         source = f" source {_quote(self.source)}" if self.source else ""
