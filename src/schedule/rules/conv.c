@@ -178,14 +178,19 @@ static int64_t output_factor(const derive *d, const tn_stmt *b, conv *c)
 /* ---- decisions ---- */
 
 /* Depthwise and pooling: accumulators, the vectors of data that neighbouring pixels share, and one weight must fit the
- * registers; at least four accumulators hide the latency. */
+ * registers; at least four accumulators hide the latency. More than FEW pixels gain nothing where loads are hidden
+ * (measured on a Zen 4: depthwise convolutions with tiles of 8 take 0.96 to 0.99 of the time with 14). */
 static tile window_tile(const derive *d, const conv *c)
 {
+    enum { FEW = 8 };
     int64_t pixels = c->extent[OW], kw = c->extent[KW] > 0 ? c->extent[KW] : 3, channels = c->extent[C];
     int most = (int)(((int64_t)d->m->n_vector_regs - (kw < 8 ? kw : 8) - 1) / 2);
     tile t = {1, 1, 0, 1, "L1 loads", 1, false};
     most = most < 1 ? 1 : most;
-    if (c->channels) {
+    bool few = rule_hides_loads(d->m) && c->weight && !c->converts && most > FEW && pixels > FEW;
+    if (c->channels && few) {
+        t.rows = FEW;
+    } else if (c->channels) {
         t.rows = pixels < 0 ? most
                             : (int)((pixels + (pixels + most - 1) / most - 1) / ((pixels + most - 1) / most));
         while (t.rows * t.nv < 4 && 2 * t.nv <= 8 && channels > (int64_t)t.nv * c->lanes)

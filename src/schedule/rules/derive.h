@@ -118,6 +118,8 @@ typedef struct rule_step {
     int64_t row_bytes; /* between rows whose lines they are, 0: near each other */
     double l2_bytes;   /* of them, that come from L2 */
 } rule_step;
+/* Does a multiply-add a cycle leave time for all loads of L1? */
+bool rule_hides_loads(const tn_machine *m);
 double rule_step_cycles(const tn_machine *m, const rule_step *s,
                         const char **bound); /* bound: what limits it */
 typedef struct tile {

@@ -293,7 +293,7 @@ static int64_t weights_of_batch(const gemm *g, const tn_stmt *block, const weigh
 }
 
 /* Constant weights in panels of as many columns as a tile has: then it reads one stream of memory. By default they lie
- * as they are, unless rows of them are apart and do not fit into L2. */
+ * as they are, unless rows of them are apart and do not fit into L2, or those of a batch into half of it. */
 static void pick_panel(derive *d, gemm *g, const tn_stmt *block, const tile *t)
 {
     weight_search w = weight_of(d->s->func, block);
@@ -302,8 +302,9 @@ static void pick_panel(derive *d, gemm *g, const tn_stmt *block, const tile *t)
     int dim = 0;
     if (!b->constant || g->group > 1 || g->filled || g->panel == width || g->columns < width || !dv_ok(d))
         return;
-    double bytes = (double)(g->columns * g->k) * g->bytes * (double)weights_of_batch(g, block, &w);
-    if (g->panel == 0 && bytes > (double)d->m->l2_bytes / 2) {
+    int64_t n = weights_of_batch(g, block, &w);
+    double bytes = (double)(g->columns * g->k) * g->bytes * (double)n;
+    if (g->panel == 0 && bytes > (double)d->m->l2_bytes / (n > 1 ? 2 : 1)) {
         candidate[0] = width;
         candidate[1] = 0;
     }

@@ -35,7 +35,7 @@ static int64_t lines_for(const tn_machine *m, int64_t row_bytes)
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-static bool hides_loads(const tn_machine *m) { return m->fma_ports == 1 && m->vector_bits >= 512; }
+bool rule_hides_loads(const tn_machine *m) { return m->fma_ports == 1 && m->vector_bits >= 512; }
 
 double rule_step_cycles(const tn_machine *m, const rule_step *s, const char **bound)
 {
@@ -44,11 +44,11 @@ double rule_step_cycles(const tn_machine *m, const rule_step *s, const char **bo
         load *= 2; /* rows push each other out (measured: 512^3 with 27 rows runs at 65 % instead of 93) */
     double l2 = m->l2_gb_s > 0 ? s->l2_bytes * m->clock_ghz / m->l2_gb_s : 0;
     double most = larger(larger(fma, load), FMA_LATENCY);
-    *bound = hides_loads(m) && l2 > most         ? "L2 loads"
+    *bound = rule_hides_loads(m) && l2 > most    ? "L2 loads"
              : fma >= load && fma >= FMA_LATENCY ? "FMA issue"
              : load > FMA_LATENCY                ? "L1 loads"
                                                  : "FMA latency";
-    return hides_loads(m) ? larger(most, l2) : most + l2 / 4;
+    return rule_hides_loads(m) ? larger(most, l2) : most + l2 / 4;
 }
 
 /* A conversion takes the ports as long as two multiply-adds (measured: sums over uint8 and int16, which are made in
@@ -88,7 +88,7 @@ tile rule_tile_of(const tn_machine *m, const product *p, int r, int nv)
         return (tile){0};
     const char *bound;
     bool from_l2 = p->depth < 0 || p->depth * width * 4 > (int64_t)m->l1_bytes / 2;
-    if (hides_loads(m) && p->passes) /* with two ports not measured */
+    if (rule_hides_loads(m) && p->passes) /* with two ports not measured */
         from_l2 |= p->columns < 0 || p->depth * p->columns * 4 > (int64_t)m->l1_bytes / 2;
     double cycles = step_cycles(m, r, nv, p->converts, from_l2, p->row_bytes, &bound);
     double tiles = (p->rows < 0 ? 1.0 / r : (double)ceil_of(p->rows, r)) *
@@ -106,7 +106,7 @@ tile rule_tile_of(const tn_machine *m, const product *p, int r, int nv)
  * number only the run knows, small tiles are compiled besides. */
 static bool is_rather(const tn_machine *m, const product *p, const tile *t, const tile *best)
 {
-    if (!hides_loads(m))
+    if (!rule_hides_loads(m))
         return t->rows > best->rows;
     bool panels = p->beside && p->panel > 0;
     bool whole = panels && (int64_t)t->nv * p->lanes % p->panel == 0,
