@@ -96,6 +96,14 @@ static void default_real(double *field, double v) { *field = *field > 0 ? *field
 
 static void default_u32(uint32_t *field, uint32_t v) { *field = *field ? *field : v; }
 
+double tn_machine_read_cycles(const tn_machine *m, double bytes, double all)
+{
+    double rate = all <= (double)m->l2_bytes   ? m->l2_gb_s
+                  : all <= (double)m->l3_bytes ? m->l3_gb_s
+                                               : m->mem_gb_s;
+    return bytes * m->clock_ghz / rate;
+}
+
 double tn_machine_flops_a_cycle(const tn_machine *m) { return m->vector_bits / 32.0 * m->fma_ports * 2; }
 
 tn_tiles tn_machine_tiles(const tn_machine *m, uint32_t bytes)

@@ -94,6 +94,8 @@ bool tn_machine_has_flags(const tn_machine *m);
 bool tn_feature_is_told(const char *name);
 /* Bytes of the widest vector register that machines with these features have; 16 at least. */
 uint32_t tn_features_vector_bytes(size_t n, const char *const feature[]);
+/* Cycles in which one core reads so many bytes, which lie where there is room for `all` of them. */
+double tn_machine_read_cycles(const tn_machine *m, double bytes, double all);
 /* float32 operations a cycle of one core, by fma_ports; the same in every process. */
 double tn_machine_flops_a_cycle(const tn_machine *m);
 /* How it multiplies tiles of factors of so many bytes (TN_CAN_TILES). The same in every process. */

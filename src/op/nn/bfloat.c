@@ -325,15 +325,6 @@ bool nn_bfloat_applies(const tn_node *n, const struct tn_machine *m)
            weights_fit(w->blob, e.n, e.k);
 }
 
-/* Cycles in which so many bytes are read from where they lie. */
-static double read_cycles(const tn_machine *m, double bytes)
-{
-    double rate = bytes <= (double)m->l2_bytes   ? m->l2_gb_s
-                  : bytes <= (double)m->l3_bytes ? m->l3_gb_s
-                                                 : m->mem_gb_s;
-    return bytes * m->clock_ghz / rate;
-}
-
 /* Six products by tiles, a quarter more to read factors, and making the parts, against float32 by lanes. */
 bool nn_bfloat_pays(const tn_node *n, const struct tn_machine *m)
 {
@@ -350,8 +341,9 @@ bool nn_bfloat_pays(const tn_node *n, const struct tn_machine *m)
     double split = SPLIT / 2.0 / (double)lanes * (double)e.rows * (double)e.k;
     double columns = (double)((e.n + lanes - 1) / lanes * lanes);
     double direct = 2 * (double)e.rows * columns * (double)e.k / tn_machine_flops_a_cycle(m);
-    double weights = (double)e.n * (double)e.k, wide_w = read_cycles(m, 4 * weights),
-           parts_w = read_cycles(m, 2.0 * PARTS_W * (double)e.n * (double)whole(e.k));
+    double weights = (double)e.n * (double)e.k, wide_w = tn_machine_read_cycles(m, 4 * weights, 4 * weights),
+           parts = 2.0 * PARTS_W * (double)e.n * (double)whole(e.k),
+           parts_w = tn_machine_read_cycles(m, parts, parts);
     return fmax(tiles, parts_w) + split < fmax(direct, wide_w);
 }
 
@@ -386,35 +378,16 @@ static tn_value weight_parts(tn_graph *g, tn_node *n, const extents *e)
     return tn_val(tn_constant_new(g, n->owner, n, tn_type_tensor_i(g->pool, BF16, 2, dim), b, w->name));
 }
 
-static bool stands_before(const tn_node *a, const tn_node *n)
-{
-    if (a->owner != n->owner)
-        return false;
-    while (a && a != n)
-        a = a->next;
-    return a == n;
-}
-
-/* The call of op over x and `more` (absent: x alone) that was made for a product before n; else a new one. */
-static tn_value made(tn_graph *g, tn_node *n, const tn_op *op, tn_value x, tn_value more)
-{
-    tn_value in[2] = {x, more};
-    for (const tn_use *u = x.def->users[x.out]; u; u = u->next)
-        if (u->user && u->slot == 0 && u->user->op == op &&
-            (!more.def || tn_value_eq(tn_in(u->user, 1), more)) && stands_before(u->user, n))
-            return tn_val(u->user);
-    return qnn_call(g, n, op, NULL, more.def ? 2 : 1, in);
-}
-
 tn_status nn_dense_by_bfloat(tn_graph *g, tn_node *n, tn_value out[])
 {
     extents e;
     bool known = extents_of(n, &e);
     TN_ASSERT(known);
-    tn_value x = tn_in(n, 0), scale = made(g, n, &tn_op_nn_bfloat_scale, x, (tn_value){0});
+    tn_value x = tn_in(n, 0), scale = qnn_call_once(g, n, &tn_op_nn_bfloat_scale, NULL, 1, &x);
     if (!scale.def)
         return TN_FAIL;
-    tn_value in[2] = {made(g, n, &tn_op_nn_bfloat_parts, x, scale), weight_parts(g, n, &e)};
+    tn_value scaled[2] = {x, scale};
+    tn_value in[2] = {qnn_call_once(g, n, &tn_op_nn_bfloat_parts, NULL, 2, scaled), weight_parts(g, n, &e)};
     tn_value y = qnn_call(g, n, &tn_op_nn_bfloat_dense, NULL, 2, in);
     out[0] = qnn_call2(g, n, &tn_op_multiply, y, scale);
     return out[0].def ? TN_OK : TN_FAIL;

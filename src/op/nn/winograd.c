@@ -30,6 +30,8 @@
 #include <string.h>
 
 enum { TAPS = 3, MOST_SIDE = 6 /* of a tile of data */, MOST_PRODUCTS = MOST_SIDE * MOST_SIDE };
+enum { POLL = 1 << 20 };                      /* bytes between two questions whether the call is to end */
+enum { MOST_EXTENT = INT32_MAX / MOST_SIDE }; /* of a result */
 
 /* ---- transforms ---- */
 
@@ -130,7 +132,7 @@ static tn_status check_attr(tn_graph *g, const tn_node *n, uint32_t n_padding)
     const tn_winograd_attr *a = n->attr;
     bool sound = is_known_tile(a->tile) && a->tiles.n == 2 && a->padding.n == n_padding;
     for (int i = 0; i < 2 && sound; i++)
-        sound = a->tiles.at[i] >= 1 && a->tiles.at[i] < INT32_MAX / MOST_SIDE &&
+        sound = a->tiles.at[i] >= 1 && a->tiles.at[i] <= MOST_EXTENT &&
                 (!n_padding || (a->padding.at[i] >= 0 && a->padding.at[i] < INT32_MAX));
     return sound ? TN_OK
                  : tn_rule_fail(g, n, "op-E007",
@@ -224,7 +226,8 @@ static void data_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     transform_data(&x, in[0], first, false, out[0]->buffer);
 }
 
-/* Channels in vectors, as convolutions have them. */
+/* Channels beside each other: in vectors, as convolutions have them, or all of a pixel where the user asks for it, or
+ * the data come so. */
 static const tn_layout *channels(const tn_layout_query *q, const tn_layout *given, const tn_expr *extent)
 {
     int lanes = (int)(q->machine->vector_bits / 32);
@@ -284,7 +287,7 @@ static void result_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
 static void result_layout(tn_layout_query *q)
 {
     q->in[0] = NULL;
-    q->out[0] = channels(q, q->out[0], q->node->type[0]->dim[1]);
+    q->out[0] = channels(q, NULL, q->node->type[0]->dim[1]);
 }
 
 /* ---- the alternatives ---- */
@@ -313,8 +316,8 @@ static bool shape_of(const tn_node *n, shape *out)
            tn_is_int(w->dim[0], &out->o) && tn_is_int(w->dim[1], &out->c) &&
            tn_is_int(y->dim[2], &out->rows) && tn_is_int(y->dim[3], &out->columns) &&
            tn_is_int(a->padding.at[0], &out->above) && tn_is_int(a->padding.at[1], &out->left) &&
-           out->o > 0 && out->c > 0 && out->rows > 0 && out->columns > 0 && out->rows < INT32_MAX &&
-           out->columns < INT32_MAX;
+           out->o > 0 && out->c > 0 && out->rows > 0 && out->columns > 0 && out->rows <= MOST_EXTENT &&
+           out->columns <= MOST_EXTENT;
 }
 
 /* Are they so small that no transform of them overflows? */
@@ -322,6 +325,8 @@ static bool weights_fit(const tn_blob *b)
 {
     for (size_t i = 0; i + sizeof(float) <= b->n; i += sizeof(float)) {
         float w;
+        if (i % POLL == 0)
+            tn_poll();
         memcpy(&w, (const char *)b->at + i, sizeof w);
         if (!(fabsf(w) <= 0x1p64f))
             return false;
@@ -340,7 +345,8 @@ bool nn_winograd_2x2_applies(const tn_node *n, const struct tn_machine *m)
            !t->layout && shape_of(n, &s) && weights_fit(w->blob);
 }
 
-/* Only where 16-bit floats are made of the result, whose last bit is a hundred times what this is off. */
+/* Only where 16-bit floats are made of the result. In such networks the data are rounded to 11 bits or fewer, which
+ * moves every result by much more than this does: by 2^-12 of the sizes that it is summed of. */
 bool nn_winograd_4x4_applies(const tn_node *n, const struct tn_machine *m)
 {
     for (const tn_use *u = n->users[0]; u; u = u->next)
@@ -352,17 +358,8 @@ bool nn_winograd_4x4_applies(const tn_node *n, const struct tn_machine *m)
 
 static int64_t tiles_along(int64_t extent, int tile) { return (extent + tile - 1) / tile; }
 
-/* Cycles in which so many bytes are read, that lie where there is room for `all`. */
-static double read_cycles(const tn_machine *m, double bytes, double all)
-{
-    double rate = all <= (double)m->l2_bytes   ? m->l2_gb_s
-                  : all <= (double)m->l3_bytes ? m->l3_gb_s
-                                               : m->mem_gb_s;
-    return bytes * m->clock_ghz / rate;
-}
-
 /* Products and transforms against a loop over the taps, both by lanes; what the transforms write is read again. Never
- * where that is more than the last cache holds: little is gained there, and it is several times the data. */
+ * where that is more than the last cache holds for one image: little is gained there, and it is four times the data. */
 static bool pays(const tn_node *n, const tn_machine *m, int tile)
 {
     enum { SHARE = 85, DIRECT_SHARE = 95 }; /* of the peak, in percent */
@@ -380,20 +377,37 @@ static bool pays(const tn_node *n, const tn_machine *m, int tile)
     /* instructions: a load, a store and two rows of factors for each element */
     double steps = of_tile * (double)products * (2 + (double)side) * (in + out);
     double moved = 4.0 * (double)products * of_tile * (double)lanes, result = 4 * pixels * wide;
-    if (moved * (in + out) > (double)(m->l3_bytes ? m->l3_bytes : 4 * m->l2_bytes))
+    if (moved * (in + out) / s.images > (double)(m->l3_bytes ? m->l3_bytes : 4 * m->l2_bytes))
         return false;
-    double moves = 2 * (read_cycles(m, moved * in, moved * in) + read_cycles(m, moved * out, moved * out)) +
-                   2 * read_cycles(m, result, result);
+    double moves = 2 * (tn_machine_read_cycles(m, moved * in, moved * in) +
+                        tn_machine_read_cycles(m, moved * out, moved * out)) +
+                   2 * tn_machine_read_cycles(m, result, result);
     double beyond = (double)m->l2_bytes + 1; /* weights of other layers have passed since the last run */
-    sums = fmax(sums, read_cycles(m, weights, fmax(weights, beyond)));
-    direct = fmax(direct, read_cycles(m, taps, fmax(taps, beyond)));
+    sums = fmax(sums, tn_machine_read_cycles(m, weights, fmax(weights, beyond)));
+    direct = fmax(direct, tn_machine_read_cycles(m, taps, fmax(taps, beyond)));
     return sums + steps + moves < direct;
 }
 
 bool nn_winograd_2x2_pays(const tn_node *n, const struct tn_machine *m) { return pays(n, m, 2); }
 bool nn_winograd_4x4_pays(const tn_node *n, const struct tn_machine *m) { return pays(n, m, 4); }
 
-/* G w G^T of each window, as [products, c, o]. */
+/* G w G^T of one window, its elements so many apart. */
+static void transform_window(const char *w, const transforms *t, float *out, int64_t apart)
+{
+    float tap[TAPS * TAPS];
+    double half[MOST_SIDE][TAPS] = {{0}};
+    memcpy(tap, w, sizeof tap);
+    for (int k = 0; k < t->side * TAPS * TAPS; k++) {
+        int row = k / (TAPS * TAPS), y = k / TAPS % TAPS, x = k % TAPS;
+        half[row][x] += t->g[row][y] * (double)tap[y * TAPS + x];
+    }
+    for (int k = 0; k < t->side * t->side; k++) {
+        const double *row = half[k / t->side], *f = t->g[k % t->side];
+        out[k * apart] = (float)(row[0] * f[0] + row[1] * f[1] + row[2] * f[2]);
+    }
+}
+
+/* Those of all windows, as [products, c, o]. */
 static tn_value weights_of(tn_graph *g, tn_node *n, const shape *s, const transforms *t)
 {
     const tn_node *w = tn_in(n, 1).def;
@@ -405,20 +419,11 @@ static tn_value weights_of(tn_graph *g, tn_node *n, const shape *s, const transf
         return (tn_value){0};
     dim[0] = t->side * t->side;
     tn_blob *b = tn_graph_blob(g, bytes, &at);
-    for (int64_t i = 0; i < count; i++) {
-        float tap[TAPS * TAPS];
-        double half[MOST_SIDE][TAPS] = {{0}};
-        int64_t o = i / s->c, c = i % s->c;
-        memcpy(tap, (const char *)w->blob->at + (size_t)i * sizeof tap, sizeof tap);
-        for (int k = 0; k < t->side * TAPS * TAPS; k++) {
-            int row = k / (TAPS * TAPS), y = k / TAPS % TAPS, x = k % TAPS;
-            half[row][x] += t->g[row][y] * (double)tap[y * TAPS + x];
-        }
-        for (int k = 0; k < t->side * t->side; k++) {
-            const double *row = half[k / t->side], *f = t->g[k % t->side];
-            float v = (float)(row[0] * f[0] + row[1] * f[1] + row[2] * f[2]);
-            memcpy((float *)at + (k * s->c + c) * s->o + o, &v, sizeof v);
-        }
+    for (int64_t c = 0; c < s->c; c++) {
+        tn_poll();
+        for (int64_t o = 0; o < s->o; o++)
+            transform_window((const char *)w->blob->at + (size_t)(o * s->c + c) * TAPS * TAPS * sizeof(float),
+                             t, (float *)at + c * s->o + o, count);
     }
     return tn_val(tn_constant_new(g, n->owner, n, tn_type_tensor_i(g->pool, TN_F32, 3, dim), b, w->name));
 }
@@ -447,7 +452,8 @@ static tn_status by_tiles(tn_graph *g, tn_node *n, int tile, tn_value out[])
                           .tiles = tn_ints_make(g->arena, 2, tiles),
                           .padding = tn_ints_make(g->arena, 2, (const int64_t[]){s.above, s.left})};
     tn_matmul_attr product = {.out_dtype = TN_F32};
-    tn_value in[2] = {qnn_call1(g, n, &tn_op_nn_winograd_data, &a, tn_in(n, 0)), weights_of(g, n, &s, &t)};
+    tn_value x = tn_in(n, 0),
+             in[2] = {qnn_call_once(g, n, &tn_op_nn_winograd_data, &a, 1, &x), weights_of(g, n, &s, &t)};
     tn_value y = qnn_call(g, n, &tn_op_nn_batch_matmul, &product, 2, in);
     a.padding = (tn_ints){0};
     y = qnn_call1(g, n, &tn_op_nn_winograd_result, &a, y);
@@ -467,11 +473,13 @@ const tn_op tn_op_nn_winograd_data = {
     .attr_size = sizeof(tn_winograd_attr), .attr = winograd_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = data_in,
     .infer = data_infer, .layout = data_layout, .body = data_body, .precision = TN_PRECISION_KEEP,
+    .layouts = "NCHW NHWC",
 };
 const tn_op tn_op_nn_winograd_result = {
     .name = "nn.winograd_result", .doc = "Images from the products of transformed tiles and windows.",
     .attr_size = sizeof(tn_winograd_attr), .attr = winograd_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = data_in,
     .infer = result_infer, .layout = result_layout, .body = result_body, .precision = TN_PRECISION_KEEP,
+    .layouts = "NCHW NHWC",
 };
 /* clang-format on */

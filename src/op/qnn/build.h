@@ -9,6 +9,9 @@
 
 /* A call before n with n's location. */
 tn_value qnn_call(tn_graph *g, tn_node *n, const tn_op *op, const void *attr, int nin, const tn_value in[]);
+/* An equal call that was made before, if one stands before n; else a new one. */
+tn_value qnn_call_once(tn_graph *g, tn_node *n, const tn_op *op, const void *attr, int nin,
+                       const tn_value in[]);
 static inline tn_value qnn_call1(tn_graph *g, tn_node *n, const tn_op *op, const void *attr, tn_value a)
 {
     return qnn_call(g, n, op, attr, 1, &a);

@@ -25,6 +25,30 @@ tn_value qnn_call(tn_graph *g, tn_node *n, const tn_op *op, const void *attr, in
     return tn_val(tn_make_call(g, n->owner, n, op, nin, in, attr, n->loc));
 }
 
+static bool stands_before(const tn_node *a, const tn_node *n)
+{
+    if (a->owner != n->owner)
+        return false;
+    while (a && a != n)
+        a = a->next;
+    return a == n;
+}
+
+tn_value qnn_call_once(tn_graph *g, tn_node *n, const tn_op *op, const void *attr, int nin,
+                       const tn_value in[])
+{
+    for (const tn_use *u = in[0].def ? in[0].def->users[in[0].out] : NULL; u; u = u->next) {
+        const tn_node *made = u->user;
+        bool same = made && u->slot == 0 && made->op == op && made->nin == nin &&
+                    (!op->attr || tn_attr_eq(op->attr, made->attr, attr));
+        for (int i = 1; i < nin && same; i++)
+            same = tn_value_eq(tn_in(made, i), in[i]);
+        if (same && stands_before(made, n))
+            return tn_val(u->user);
+    }
+    return qnn_call(g, n, op, attr, nin, in);
+}
+
 tn_value qnn_cast(tn_graph *g, tn_node *n, tn_value v, tn_dtype t)
 {
     tn_cast_attr a = {t};
