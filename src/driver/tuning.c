@@ -24,8 +24,10 @@ static tn_status find_learner(tn_tuning *t)
     if (!t->learner)
         return tn_error(t->b->ctx, "driver-E205", NULL, "there is no cost model %s; choose trees or xgboost",
                         t->o.cost_model);
-    void *with = t->learner->open ? t->learner->open(why) : NULL;
-    if (t->learner->open && !with)
+    const tn_proposer *by = t->o.tuner ? tn_proposer_find(t->o.tuner) : &tn_proposers[0];
+    bool wanted = t->learner->open && by->learns;
+    void *with = wanted ? t->learner->open(why) : NULL;
+    if (wanted && !with)
         return tn_error(t->b->ctx, "driver-E206", NULL,
                         "%s; install XGBoost (Debian: libxgboost0), or set TENON_XGBOOST to the path of its "
                         "libxgboost.so",

@@ -3,8 +3,8 @@
 /* What a model of run times may see of a candidate, a row each: Tenon's own features (features.h), and those of AutoTVM
  * (Chen et al. 2018, "Learning to optimize tensor programs", section 3.2), counted in Tenon's loops.
  *
- * Each set has the same number of numbers for all candidates; what a candidate does not have is 0. Amounts are
- * logarithms (base 2, of one more). Loops of one turn are none. */
+ * Each set has the same number of numbers for all candidates; what a candidate does not have is 0, and -1 in `knob`.
+ * Amounts are logarithms (base 2, of one more), but the picks of `knob`. Loops of one turn are none. */
 #include "base/picks.h"
 #include "tune/features.h"
 

@@ -166,10 +166,19 @@ static bool set_labels(const library *x, handle m, tn_loss loss, const tn_rows *
     return failed ? fails(x, why) : true;
 }
 
+/* In thousandths, since what printf makes of a fraction depends on the locale. */
 static bool set_number(const library *x, handle b, const char *name, double value)
 {
     char text[40];
-    snprintf(text, sizeof text, "%g", value);
+    long n = lround(value * 1000);
+    snprintf(text, sizeof text, "%ld.%03ld", n / 1000, n % 1000);
+    return x->BoosterSetParam(b, name, text) == 0;
+}
+
+static bool set_count(const library *x, handle b, const char *name, int n)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", n);
     return x->BoosterSetParam(b, name, text) == 0;
 }
 
@@ -178,13 +187,13 @@ static bool set_parameters(const library *x, handle b, tn_loss loss, char why[TN
 {
     bool pairs = loss == TN_LOSS_PAIRS, late = x->major >= 2;
     bool ok = x->BoosterSetParam(b, "objective", pairs ? "rank:pairwise" : "reg:squarederror") == 0 &&
-              x->BoosterSetParam(b, "tree_method", "hist") == 0 && set_number(x, b, "verbosity", 0) &&
-              set_number(x, b, "nthread", 1) && set_number(x, b, "seed", 0) &&
-              set_number(x, b, "max_depth", TN_MODEL_DEPTH) && set_number(x, b, "eta", TN_MODEL_RATE) &&
+              x->BoosterSetParam(b, "tree_method", "hist") == 0 && set_count(x, b, "verbosity", 0) &&
+              set_count(x, b, "nthread", 1) && set_count(x, b, "seed", 0) &&
+              set_count(x, b, "max_depth", TN_MODEL_DEPTH) && set_number(x, b, "eta", TN_MODEL_RATE) &&
               set_number(x, b, "lambda", TN_MODEL_SHRINK) &&
               set_number(x, b, "min_child_weight", pairs ? 0.25 * TN_MODEL_LEAST : TN_MODEL_LEAST);
     if (ok && pairs)
-        ok = set_number(x, b, late ? "lambdarank_num_pair_per_sample" : "num_pairsample", 8) &&
+        ok = set_count(x, b, late ? "lambdarank_num_pair_per_sample" : "num_pairsample", 8) &&
              (!late || x->BoosterSetParam(b, "lambdarank_pair_method", "mean") == 0);
     return ok || fails(x, why);
 }
