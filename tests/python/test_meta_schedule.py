@@ -209,7 +209,8 @@ class TileSizes(Case):
     def test_rules(self):
         """The first trial beside the built-in schedule; what fits no task is counted."""
         dense, conv, said = self.trials(lambda told: tenon.tune(
-            self.network(), prior_records=self.folder / "tvm", trials=8, evenly=True, no_records=True, progress=told))
+            self.network(), prior_records=self.folder / "tvm", trials=8, evenly=True, no_records=True,
+            disabled_pass="ChooseAlgorithm", progress=told))  # the convolution is the loop that TVM has tiles of
         # the built-in schedule may have these tiles itself
         self.assertIn(["4", self.vectors(32)], [[t.get(role) for role in ("rows", "vectors")] for t in dense[:2]])
         self.assertIn(["7", self.vectors(16)], [[t.get(role) for role in ("pixels", "vectors")] for t in conv[:2]])  # of NCHW8c
@@ -223,7 +224,8 @@ class TileSizes(Case):
         database = ms.JSONDatabase(work_dir=self.folder / "tvm")
         self.assertEqual(len(database), 0)
         dense, _, said = self.trials(lambda told: ms.tune_relay(self.network(), {}, "llvm", self.work, 8, prior_records=database,
-                                                                   task_scheduler="round-robin", progress=told))
+                                                                   disabled_pass=["ChooseAlgorithm"], task_scheduler="round-robin",
+                                                                   progress=told))
         near = [t for t in dense if t.get("sketch") == "tiles"][1]
         self.assertEqual([near[role] for role in ("inner0", "inner1", "sum2")], ["4", self.vectors(32), "8"])
         self.assertEqual(len(said), 1)
@@ -288,7 +290,7 @@ class TileSizes(Case):
             tenon.tune(self.network(), prior_records=self.folder / "tvm", trials=1, no_records=True)
         path.write_text(text[:-40])  # cut short
         with self.assertWarnsRegex(tenon.Warning, "6 of 12 records of TVM"):
-            tenon.tune(self.network(), prior_records=self.folder / "tvm", trials=1, no_records=True)
+            tenon.tune(self.network(), prior_records=self.folder / "tvm", trials=1, no_records=True, disabled_pass="ChooseAlgorithm")
 
 
 @ms.derived_object

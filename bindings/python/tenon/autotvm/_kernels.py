@@ -332,6 +332,13 @@ def _found(mod: Any, params: Any, target: Any) -> Tuple[_core.Program, Dict[str,
     return program, options, found
 
 
+def _direct(name: str) -> PassContext:
+    """The current context; a template of a convolution is the loop over its taps, whatever else would take less time."""
+    now = PassContext.current()
+    left_out = ["ChooseAlgorithm"] if name.startswith("conv2d") and "int8" not in name else []
+    return PassContext(now.opt_level, now.required_pass, [*now.disabled_pass, *left_out], config=now.config)
+
+
 def create(name: str, args: Sequence[Any], target: Any) -> KernelTask:
     """A task of one operator, whose weights are constants."""
     t = find_template(name)
@@ -341,7 +348,8 @@ def create(name: str, args: Sequence[Any], target: Any) -> KernelTask:
     given = dict(zip(t.parameters, args))
     if name.startswith("conv3d") and isinstance(given.get("groups"), str):  # before TVM 0.8
         given["out_dtype"] = given.pop("groups")
-    program, options, found = _found(IRModule.from_expr(t.make(given)), None, target)
+    with _direct(name):
+        program, options, found = _found(IRModule.from_expr(t.make(given)), None, target)
     number = max(range(len(found)), key=lambda i: found[i]["operations"])
     return KernelTask(name, args, target, program, options, number, found[number])
 
