@@ -21,9 +21,13 @@ static tn_status find_learner(tn_tuning *t)
 {
     char why[TN_MODEL_WHY];
     t->learner = t->o.cost_model ? tn_learner_find(t->o.cost_model) : &tn_learners[0];
-    if (!t->learner)
-        return tn_error(t->b->ctx, "driver-E205", NULL, "there is no cost model %s; choose trees or xgboost",
-                        t->o.cost_model);
+    if (!t->learner) {
+        const char *all = "";
+        for (uint32_t i = 0; i < tn_n_learners; i++)
+            all = tn_arena_printf(&t->b->arena, "%s%s%s", all, i ? ", " : "", tn_learners[i].name);
+        return tn_error(t->b->ctx, "driver-E205", NULL, "there is no cost model %s; choose from %s",
+                        t->o.cost_model, all);
+    }
     const tn_proposer *by = t->o.tuner ? tn_proposer_find(t->o.tuner) : &tn_proposers[0];
     bool wanted = t->learner->open && by->learns;
     void *with = wanted ? t->learner->open(why) : NULL;

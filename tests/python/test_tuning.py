@@ -221,7 +221,7 @@ class Tuning(Records):
         self.assertEqual(tenon.tune(mod, trials=2, seconds=60.0, early_stopping=9, timeout=5, seed=7)[0].trials, 2)
         for given, error, said in (
                 ({"tuner": "oracle"}, tenon.CompileError, "there is no tuner oracle; choose from xgb, ga, random, gridsearch, "),
-                ({"cost_model": "mlp"}, tenon.CompileError, "there is no cost model mlp; choose trees or xgboost"),
+                ({"cost_model": "mlp"}, tenon.CompileError, "there is no cost model mlp; choose from trees, xgboost"),
                 ({"tasks": "nine"}, tenon.CompileError, 'no task is "nine"'),
                 ({"tasks": []}, TypeError, "tasks are numbers"), ({"tasks": [1.5]}, TypeError, "tasks are numbers"),
                 ({"trials": 0}, ValueError, "trials must be greater than 0"),

@@ -654,7 +654,7 @@ static void schedules_are_searched_for(void **state)
     o.cost_model = "oracle";
     assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);
     assert_string_equal(only(t, "driver-E205")->text, "there is no cost model oracle");
-    assert_string_equal(only(t, "driver-E205")->hint, "choose trees or xgboost");
+    assert_string_equal(only(t, "driver-E205")->hint, "choose from trees, xgboost");
     o.cost_model = NULL;
     o.generator = "oracle";
     assert_int_equal(tenon_tune(m, NULL, &o, &n, &task), 1);
