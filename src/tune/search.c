@@ -91,6 +91,17 @@ static void fill_opening(tn_search *x, batch *b)
     }
 }
 
+/* The one that is kept and the built-in one, beside those that are to beat them: the machine may have been slow when
+ * they were timed. */
+static void put_kept(tn_search *x, batch *b, uint32_t at)
+{
+    task *t = &x->task[at];
+    tn_search_put_point(b, at, t->kept)->again = true;
+    if (t->kept != t->built_in)
+        tn_search_put_point(b, at, t->built_in)->again = true;
+    t->under_way += t->kept == t->built_in ? 1 : 2;
+}
+
 static void fill_new(tn_search *x, batch *b)
 {
     int64_t at = choose_task(x);
@@ -108,6 +119,8 @@ static void fill_new(tn_search *x, batch *b)
     while (b->n < most && more)
         more = tn_search_put_new(x, b, (uint32_t)at);
     x->task[at].at.ended |= !more;
+    if (b->n)
+        put_kept(x, b, (uint32_t)at);
 }
 
 /* Proposes until so many batches are under way, or nothing is left. */
@@ -225,6 +238,29 @@ static double least(const batch *b, const point *p)
     return s; /* below 0: one of them has no time, or is wrong */
 }
 
+/* A point's least time counts. How a task stands is told in times of one moment: they are lower together, or stay. */
+static void apply_again(tn_search *x, const batch *b)
+{
+    double kept = HUGE_VAL, built_in = HUGE_VAL;
+    task *t = NULL;
+    for (uint32_t i = 0; i < b->n; i++) {
+        const slot *s = &b->slot[i];
+        double seconds = s->trial.fate == TN_TRIAL_TIMED ? s->trial.seconds : HUGE_VAL;
+        if (!s->again)
+            continue;
+        t = &x->task[s->task];
+        t->under_way--;
+        if (seconds < s->p->p.seconds)
+            set_time(t, s->p, seconds);
+        kept = s->p == t->kept ? seconds : kept;
+        built_in = s->p == t->built_in ? seconds : built_in;
+    }
+    if (t && kept < t->at.seconds && built_in < t->at.built_in) {
+        t->at.seconds = kept;
+        t->at.built_in = built_in;
+    }
+}
+
 /* A gain is told in times of one duel: a machine that is slower now than it was would make another one of them. */
 static void apply_duel(tn_search *x, const batch *b)
 {
@@ -272,9 +308,12 @@ static void find_challenger(tn_search *x, uint32_t at)
 static void apply(tn_search *x, batch *b)
 {
     for (uint32_t i = 0; i < b->n && !b->duel; i++)
-        apply_trial(x, &b->slot[i]);
+        if (!b->slot[i].again)
+            apply_trial(x, &b->slot[i]);
     if (b->duel)
         apply_duel(x, b);
+    else
+        apply_again(x, b);
     for (uint32_t i = 0; i < b->n; i++) {
         task *t = &x->task[b->slot[i].task];
         bool first = i == 0 || b->slot[i].task != b->slot[i - 1].task;

@@ -5,7 +5,8 @@
  * The engine applies what a proposer says, leaves out schedules that were tried, has the others timed, and lets the
  * fastest meet the one that is kept: both are timed again in turn, the new one's results are compared with those of the
  * unscheduled function, and it takes the place if it is faster by a share of `margin`. The first one kept is the
- * built-in schedule, or a rival, behind which the generator's default is the first trial.
+ * built-in schedule, or a rival, behind which the generator's default is the first trial. With
+ * each batch it is timed again, and so is the built-in one; the least time of a schedule counts.
  *
  * Candidates are proposed in batches. A batch sees the times of all but the one before it, in the order in which they
  * were proposed; so with the same seed and the same times the same candidates come, whatever runs beside it.

@@ -41,15 +41,15 @@ typedef struct task {
 typedef struct slot {
     uint32_t task;
     point *p;
-    char *trace; /* heap; NULL once it was given to the meter */
-    bool check, done;
+    char *trace;             /* heap; NULL once it was given to the meter */
+    bool check, again, done; /* again: of what has to be beaten, no trial */
     tn_trial trial;
 } slot;
 
 typedef struct batch {
     bool duel;         /* slots: the new one, the kept one and the built-in one in turn */
     uint32_t n, given; /* to the meter */
-    slot slot[BATCH];
+    slot slot[BATCH + 2];
 } batch;
 
 struct tn_search {
