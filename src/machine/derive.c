@@ -104,6 +104,19 @@ double tn_machine_read_cycles(const tn_machine *m, double bytes, double all)
     return bytes * m->clock_ghz / rate;
 }
 
+double tn_machine_fetch_cycles(const tn_machine *m, double bytes)
+{
+    double beyond = (double)m->l2_bytes + 1;
+    return tn_machine_read_cycles(m, bytes, bytes < beyond ? beyond : bytes);
+}
+
+bool tn_machine_holds(const tn_machine *m, double bytes)
+{
+    return bytes <= (double)(m->l3_bytes ? m->l3_bytes : m->l2_bytes);
+}
+
+int tn_machine_block(const tn_machine *m) { return (int)(m->vector_bits / 32); }
+
 double tn_machine_flops_a_cycle(const tn_machine *m) { return m->vector_bits / 32.0 * m->fma_ports * 2; }
 
 tn_tiles tn_machine_tiles(const tn_machine *m, uint32_t bytes)

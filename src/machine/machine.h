@@ -96,6 +96,12 @@ bool tn_feature_is_told(const char *name);
 uint32_t tn_features_vector_bytes(size_t n, const char *const feature[]);
 /* Cycles in which one core reads so many bytes, which lie where there is room for `all` of them. */
 double tn_machine_read_cycles(const tn_machine *m, double bytes, double all);
+/* The same of bytes that were not read lately: they come from beyond L2, at best. */
+double tn_machine_fetch_cycles(const tn_machine *m, double bytes);
+/* Does the last cache hold so many bytes? */
+bool tn_machine_holds(const tn_machine *m, double bytes);
+/* Elements of a block of channels in layouts: the float32 of a vector. */
+int tn_machine_block(const tn_machine *m);
 /* float32 operations a cycle of one core, by fma_ports; the same in every process. */
 double tn_machine_flops_a_cycle(const tn_machine *m);
 /* How it multiplies tiles of factors of so many bytes (TN_CAN_TILES). The same in every process. */

@@ -259,13 +259,13 @@ static void product_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
 static void product_layout(tn_layout_query *q)
 {
     const tn_unit_row *tile = tn_rule_unit(q, TN_UNIT_MATRIX);
-    int lanes = (int)(q->machine->vector_bits / 32), block = 2 * lanes;
+    int block = tn_machine_block(q->machine);
     int64_t units;
     q->in[0] = q->in[1] = q->out[0] = NULL;
-    if (!tn_op_is(tn_in(q->node, 1).def, &tn_op_constant) || lanes < 2 ||
+    if (!tn_op_is(tn_in(q->node, 1).def, &tn_op_constant) || block < 2 ||
         !tn_is_int(tn_in_type(q->node, 1)->dim[0], &units))
         return;
-    block = units > lanes ? block : lanes;
+    block = units > block ? 2 * block : block;
     q->in[1] = tile ? tn_rule_weight_layout(q, 1, "NK%dn%dk", block, tile->most[TN_UNIT_TERMS])
                     : tn_rule_weight_layout(q, 1, "NK%dn", block);
 }
@@ -334,12 +334,12 @@ bool nn_bfloat_pays(const tn_node *n, const struct tn_machine *m)
     extents e;
     if (!tile || on.ops_a_cycle <= 0 || !extents_of(n, &e))
         return false;
-    int64_t high = tile->most[TN_UNIT_ROWS], wide = tile->most[TN_UNIT_COLUMNS], lanes = m->vector_bits / 32;
+    int64_t high = tile->most[TN_UNIT_ROWS], wide = tile->most[TN_UNIT_COLUMNS], block = tn_machine_block(m);
     double down = (double)(e.rows / high + (e.rows % high ? on.ends : 0)),
            across = (double)((e.n + wide - 1) / wide), terms = (double)(PRODUCTS * whole(e.k));
     double tiles = 1.25 * 2 * (down * (double)high) * (across * (double)wide) * terms / on.ops_a_cycle;
-    double split = SPLIT / 2.0 / (double)lanes * (double)e.rows * (double)e.k;
-    double columns = (double)((e.n + lanes - 1) / lanes * lanes);
+    double split = SPLIT / 2.0 / (double)block * (double)e.rows * (double)e.k;
+    double columns = (double)((e.n + block - 1) / block * block);
     double direct = 2 * (double)e.rows * columns * (double)e.k / tn_machine_flops_a_cycle(m);
     double weights = (double)e.n * (double)e.k, wide_w = tn_machine_read_cycles(m, 4 * weights, 4 * weights),
            parts = 2.0 * PARTS_W * (double)e.n * (double)whole(e.k),

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { MANY_TAPS = 4 }; /* from here on a relayout of the data costs less than lanes that stay empty */
+enum { MANY_TAPS = 4 }; /* from here on a relayout of the data costs less than empty parts of blocks */
 
 /* Spatial dimensions of a convolution of this node. */
 static int n_spatial(const tn_node *n)
@@ -281,15 +281,15 @@ static bool is_channels_last(const tn_layout *l)
     return l && l->ndim == 4 && tn_rule_permutes(l);
 }
 
-/* Fewer lanes stay empty in vectors of pixels than of channels. One in ten pays for rows that begin anywhere, most for
- * pixels that are not beside each other. */
-static bool suits_pixels(const tn_conv2d_attr *a, int64_t oc, int64_t width, int lanes)
+/* Blocks of pixels have fewer empty elements than blocks of channels. One in ten pays for rows that begin anywhere,
+ * most for pixels that are not beside each other. */
+static bool suits_pixels(const tn_conv2d_attr *a, int64_t oc, int64_t width, int block)
 {
     bool apart = a->strides.n > 1 && a->strides.at[1] != 1;
-    if (oc >= (apart ? lanes / 2 : lanes) || width < 2 * lanes)
+    if (oc >= (apart ? block / 2 : block) || width < 2 * block)
         return false;
-    int64_t vectors = (width + lanes - 1) / lanes;
-    return 10 * oc * vectors < 9 * width;
+    int64_t blocks = (width + block - 1) / block;
+    return 10 * oc * blocks < 9 * width;
 }
 
 static void conv2d_layout(tn_layout_query *q)
@@ -308,37 +308,37 @@ static void conv2d_layout(tn_layout_query *q)
                 tn_op_is(tn_in(n, 1).def, &tn_op_constant) ? tn_rule_layout(q->g, "OIHW:%s", kernel) : NULL;
         return;
     }
-    int lanes = (int)(q->machine->vector_bits / 32);
+    int block = tn_machine_block(q->machine);
     bool depthwise = is_depthwise(n), packs = tn_op_is(tn_in(n, 1).def, &tn_op_constant);
     int64_t ic = 0, oc = 0, width = 0;
     q->in[0] = q->in[1] = q->out[0] = NULL;
-    if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || lanes < 2)
+    if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || block < 2)
         return;
-    bool whole = a->groups == 1 || oc / a->groups % lanes == 0; /* no block holds channels of two groups */
-    bool whole_in = whole && (a->groups == 1 || ic / a->groups % lanes == 0);
-    bool blocks_in = ic >= lanes && (depthwise ? oc == ic : whole_in);
+    bool whole = a->groups == 1 || oc / a->groups % block == 0; /* no block holds channels of two groups */
+    bool whole_in = whole && (a->groups == 1 || ic / a->groups % block == 0);
+    bool blocks_in = ic >= block && (depthwise ? oc == ic : whole_in);
     (void)tn_is_int(n->type[0]->dim[3], &width);
-    bool pixels = !depthwise && tap_count(n) > MANY_TAPS && suits_pixels(a, oc, width, lanes);
+    bool pixels = !depthwise && tap_count(n) > MANY_TAPS && suits_pixels(a, oc, width, block);
     blocks_in &= !pixels;
-    bool blocks_out = depthwise ? blocks_in : whole && oc >= lanes / 2 && !pixels;
-    bool fours = tn_rule_unit(q, TN_UNIT_LANES) && a->groups == 1 && packs && lanes >= 4,
+    bool blocks_out = depthwise ? blocks_in : whole && oc >= block / 2 && !pixels;
+    bool fours = tn_rule_unit(q, TN_UNIT_LANES) && a->groups == 1 && packs && block >= 4,
          few = fours && !blocks_in && blocks_out;
     if (blocks_in)
-        q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
+        q->in[0] = tn_rule_layout(q->g, "NCHW%dc", block);
     if (few)
         q->in[0] = tn_rule_layout(q->g, "NCHW4c");
     if (blocks_out)
-        q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
+        q->out[0] = tn_rule_layout(q->g, "NCHW%dc", block);
     if (!packs || !(blocks_in || blocks_out))
         return;
     if (few)
-        q->in[1] = tn_rule_weight_layout(q, 1, "OIHW%do4i", lanes);
+        q->in[1] = tn_rule_weight_layout(q, 1, "OIHW%do4i", block);
     else if (fours && blocks_in)
-        q->in[1] = tn_rule_weight_layout(q, 1, "OIHW%di%do4i", lanes / 4, lanes);
+        q->in[1] = tn_rule_weight_layout(q, 1, "OIHW%di%do4i", block / 4, block);
     if (few || (fours && blocks_in))
         return;
-    q->in[1] = blocks_in && !depthwise ? tn_rule_weight_layout(q, 1, "OIHW%di%do", lanes, lanes)
-                                       : tn_rule_weight_layout(q, 1, "OIHW%do", lanes);
+    q->in[1] = blocks_in && !depthwise ? tn_rule_weight_layout(q, 1, "OIHW%di%do", block, block)
+                                       : tn_rule_weight_layout(q, 1, "OIHW%do", block);
 }
 
 /* ---- for passes ---- */

@@ -68,16 +68,16 @@ static int dense_group(const tn_layout_query *q)
     return tiles ? tile->most[TN_UNIT_TERMS] : lanes ? lanes->most[TN_UNIT_TERMS] : 1;
 }
 
-/* Two vectors of outputs beside each other (one where that is enough): the kernel reads them for each k. */
+/* Two blocks of outputs beside each other (one where that is enough): the kernel reads them for each k. */
 static void dense_layout(tn_layout_query *q)
 {
     int64_t units;
     int group = dense_group(q);
-    int lanes = (int)(q->machine->vector_bits / 32), block;
+    int block = tn_machine_block(q->machine);
     q->in[0] = q->in[1] = q->out[0] = NULL;
     if (tn_op_is(tn_in(q->node, 1).def, &tn_op_constant) &&
-        tn_is_int(tn_in_type(q->node, 1)->dim[0], &units) && lanes >= 2) {
-        block = units > lanes ? 2 * lanes : lanes;
+        tn_is_int(tn_in_type(q->node, 1)->dim[0], &units) && block >= 2) {
+        block = units > block ? 2 * block : block;
         q->in[1] = group > 1 ? tn_rule_weight_layout(q, 1, "NK%dn%dk", block, group)
                              : tn_rule_weight_layout(q, 1, "NK%dn", block);
     }

@@ -226,15 +226,15 @@ static void data_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     transform_data(&x, in[0], first, false, out[0]->buffer);
 }
 
-/* Channels beside each other: in vectors, as convolutions have them, or all of a pixel where the user asks for it, or
+/* Channels beside each other: in blocks, as convolutions have them, or all of a pixel where the user asks for it, or
  * the data come so. */
 static const tn_layout *channels(const tn_layout_query *q, const tn_layout *given, const tn_expr *extent)
 {
-    int lanes = (int)(q->machine->vector_bits / 32);
+    int block = tn_machine_block(q->machine);
     int64_t n;
     if (q->desired ? strcmp(q->desired, "NHWC") == 0 : given && tn_rule_permutes(given))
         return tn_rule_layout(q->g, "NCHW:NHWC");
-    return tn_is_int(extent, &n) && lanes > 1 && n >= lanes ? tn_rule_layout(q->g, "NCHW%dc", lanes) : NULL;
+    return tn_is_int(extent, &n) && block > 1 && n >= block ? tn_rule_layout(q->g, "NCHW%dc", block) : NULL;
 }
 
 static void data_layout(tn_layout_query *q)
@@ -358,7 +358,7 @@ bool nn_winograd_4x4_applies(const tn_node *n, const struct tn_machine *m)
 
 static int64_t tiles_along(int64_t extent, int tile) { return (extent + tile - 1) / tile; }
 
-/* Products and transforms against a loop over the taps, both by lanes; what the transforms write is read again. Never
+/* Products and transforms against a loop over the taps; what the transforms write is read again. Never
  * where that is more than the last cache holds for one image: little is gained there, and it is four times the data. */
 static bool pays(const tn_node *n, const tn_machine *m, int tile)
 {
@@ -366,25 +366,25 @@ static bool pays(const tn_node *n, const tn_machine *m, int tile)
     shape s;
     if (!shape_of(n, &s))
         return false;
-    int64_t lanes = m->vector_bits / 32, side = tile + TAPS - 1, products = side * side;
+    int64_t block = tn_machine_block(m), side = tile + TAPS - 1, products = side * side;
     double peak = tn_machine_flops_a_cycle(m);
-    double in = (double)((s.c + lanes - 1) / lanes), out = (double)((s.o + lanes - 1) / lanes);
+    double in = (double)((s.c + block - 1) / block), out = (double)((s.o + block - 1) / block);
     double of_tile = s.images * (double)(tiles_along(s.rows, tile) * tiles_along(s.columns, tile));
-    double pixels = s.images * (double)(s.rows * s.columns), c = (double)s.c, wide = out * (double)lanes;
+    double pixels = s.images * (double)(s.rows * s.columns), c = (double)s.c, wide = out * (double)block;
     double weights = 4.0 * (double)products * c * wide, taps = 4.0 * TAPS * TAPS * c * wide;
     double sums = 2 * (double)products * of_tile * c * wide * 100 / (SHARE * peak);
     double direct = 2.0 * TAPS * TAPS * pixels * c * wide * 100 / (DIRECT_SHARE * peak);
     /* instructions: a load, a store and two rows of factors for each element */
     double steps = of_tile * (double)products * (2 + (double)side) * (in + out);
-    double moved = 4.0 * (double)products * of_tile * (double)lanes, result = 4 * pixels * wide;
-    if (moved * (in + out) / s.images > (double)(m->l3_bytes ? m->l3_bytes : 4 * m->l2_bytes))
+    double moved = 4.0 * (double)products * of_tile * (double)block, result = 4 * pixels * wide;
+    if (!tn_machine_holds(m, moved * (in + out) / s.images))
         return false;
     double moves = 2 * (tn_machine_read_cycles(m, moved * in, moved * in) +
                         tn_machine_read_cycles(m, moved * out, moved * out)) +
                    2 * tn_machine_read_cycles(m, result, result);
-    double beyond = (double)m->l2_bytes + 1; /* weights of other layers have passed since the last run */
-    sums = fmax(sums, tn_machine_read_cycles(m, weights, fmax(weights, beyond)));
-    direct = fmax(direct, tn_machine_read_cycles(m, taps, fmax(taps, beyond)));
+    /* weights of other layers have passed since the last run */
+    sums = fmax(sums, tn_machine_fetch_cycles(m, weights));
+    direct = fmax(direct, tn_machine_fetch_cycles(m, taps));
     return sums + steps + moves < direct;
 }
 

@@ -348,22 +348,22 @@ static void blend_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 
 static void blend_layout(tn_layout_query *q)
 {
-    int lanes = (int)(q->machine->vector_bits / 32);
+    int block = tn_machine_block(q->machine);
     int64_t channels = 0;
     bool known = tn_is_int(q->node->type[0]->dim[1], &channels);
     for (int i = 0; i < BLEND_IN; i++)
         q->in[i] = NULL;
-    if (known && lanes > 1 && channels >= lanes)
-        q->in[DATA] = tn_rule_layout(q->g, "NCHW%dc", lanes);
+    if (known && block > 1 && channels >= block)
+        q->in[DATA] = tn_rule_layout(q->g, "NCHW%dc", block);
     q->out[0] = q->in[DATA];
 }
 
-/* Channels fill vectors. */
+/* Channels fill a block. */
 static bool suits_taps(const tn_node *n, const struct tn_machine *m)
 {
     int64_t channels;
     return ((const tn_roi_attr *)n->attr)->mode[0] == 'a' && tn_is_int(n->type[0]->dim[1], &channels) &&
-           channels >= (int64_t)m->vector_bits / 32;
+           channels >= tn_machine_block(m);
 }
 
 static tn_status roi_align_by_taps(tn_graph *g, tn_node *n, tn_value out[])
