@@ -9,6 +9,7 @@
 
 enum {
     ATTEMPTS = 24, /* to find a schedule that was not tried */
+    WALK = 2000,   /* in order, once chance finds no other */
     POOL = 64      /* proposals among which a model chooses a batch */
 };
 
@@ -205,19 +206,27 @@ static bool attempt_one(tn_search *x, batch *b, uint32_t at, const tn_proposer *
     return ok;
 }
 
-/* In the end any point will do: a task is not over because its proposer turns in circles. */
+/* Points in order until one is new. Refused ones and known schedules may be many in a row. */
+static bool walk_on(tn_search *x, batch *b, uint32_t at, uint32_t most)
+{
+    const tn_proposer *in_order = tn_proposer_find("gridsearch");
+    bool ok = false, any = true;
+    for (uint32_t i = 0; i < most && !ok && any && !tn_search_is_late(x); i++)
+        ok = attempt_one(x, b, at, in_order, &any);
+    return ok;
+}
+
+/* In the end any point will do: a task is not over because its proposer turns in circles, or chance names what was
+ * tried. */
 bool tn_search_put_new(tn_search *x, batch *b, uint32_t at)
 {
     const tn_proposer *by = x->o->proposer;
     bool ok = false, any = true;
-    if (by->in_order) { /* refused points and known schedules may be many in a row */
-        while (!ok && any && !tn_search_is_late(x))
-            ok = attempt_one(x, b, at, by, &any);
-        return ok;
-    }
+    if (by->in_order)
+        return walk_on(x, b, at, UINT32_MAX);
     for (int i = 0; i < 2 * ATTEMPTS && !ok; i++)
         ok = attempt_one(x, b, at, i < ATTEMPTS ? by : tn_proposer_find("random"), &any);
-    return ok;
+    return ok || walk_on(x, b, at, WALK);
 }
 
 /* ---- proposals that a model chooses from ---- */

@@ -14,20 +14,21 @@ static const double PEAK_SHARE = 0.7;             /* the machine's peak is not k
 
 /* ---- which task ---- */
 
+/* Trials that may be begun now. After a gain there may be more. */
 static uint32_t allowed(const tn_search *x, uint32_t at)
 {
-    uint32_t even = x->o->trials / x->n + (at < x->o->trials % x->n);
-    uint32_t begun = (uint32_t)x->task[at].all.n - 1;
-    even = even ? even : 1;
-    return !x->o->evenly ? UINT32_MAX : begun < even ? even - begun : 0;
+    const task *t = &x->task[at];
+    uint32_t even = x->o->trials / x->n + (at < x->o->trials % x->n), begun = (uint32_t)t->all.n - 1;
+    uint32_t until = x->o->evenly ? even ? even : 1 : UINT32_MAX;
+    if (x->o->early_stopping && until - t->at.gained > x->o->early_stopping)
+        until = t->at.gained + x->o->early_stopping;
+    return begun < until ? until - begun : 0;
 }
 
 static bool is_ended(const tn_search *x, uint32_t at)
 {
     const task *t = &x->task[at];
-    uint32_t since = t->at.trials - t->at.gained;
-    bool stopped = x->o->early_stopping && since >= x->o->early_stopping;
-    return t->at.ended || stopped || !t->kept || allowed(x, at) == 0;
+    return t->at.ended || !t->kept || allowed(x, at) == 0;
 }
 
 /* Seconds of a run of the model that another batch may save. */

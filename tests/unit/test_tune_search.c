@@ -398,10 +398,13 @@ static void all_points_come_by(void **state)
     assert_true(f->last[0].trials <= points);
     uint32_t all = f->last[0].trials;
     assert_true(all > 20);
-    f->o.proposer = tn_proposer_find("random"); /* finds none that gridsearch did not */
-    f->o.trials = all + 100;
-    run(f, 1, 1);
-    assert_true(f->last[0].trials <= all);
+    static const char *const others[] = {"random", "ga", "xgb"};
+    for (size_t i = 0; i < 3; i++) { /* none finds others, and none gives up before */
+        f->o.proposer = tn_proposer_find(others[i]);
+        run(f, 1, 1);
+        assert_int_equal(f->last[0].trials, all);
+        assert_true(f->last[0].ended);
+    }
 }
 
 /* Sketches meet the built-in schedule, which comes first and is no trial; then their own default. */
@@ -445,11 +448,11 @@ static void a_task_without_gains_ends(void **state)
 {
     tuning *f = *state;
     f->o.trials = 100000;
-    f->o.early_stopping = 16;
-    run(f, N_TASK, 1);
-    for (int i = 0; i < N_TASK; i++) /* two batches may be under way */
-        assert_true(f->last[i].trials - f->last[i].gained >= 16 &&
-                    f->last[i].trials - f->last[i].gained <= 40);
+    for (f->o.early_stopping = 1; f->o.early_stopping < 40; f->o.early_stopping += 15) {
+        run(f, N_TASK, 1);
+        for (int i = 0; i < N_TASK; i++)
+            assert_int_equal(f->last[i].trials - f->last[i].gained, f->o.early_stopping);
+    }
 }
 
 /* The sum that the scheduler of tasks makes small counts how often a task is called. */
