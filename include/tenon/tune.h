@@ -36,7 +36,7 @@ typedef struct tenon_tune_task { /* fields may be added at the end */
     double points;               /* of its space, where `exact` is 0 about */
     int exact;
     double operations;       /* of a call; 0: not known */
-    double peak_seconds;     /* that a call needs at the machine's peak */
+    double peak_seconds;     /* that a call needs at the machine's peak or, if that is more, for its memory */
     const char *built_in;    /* what the built-in schedule says of itself: "rule gemm: ..." */
     uint32_t trials, failed; /* failed: of these, the ones that were refused, crashed or gave wrong results */
     double built_in_seconds; /* of a call, by the built-in schedule; 0: not timed */

@@ -226,7 +226,7 @@ static void print_table(uint32_t n, const tenon_tune_task *task, const char *whe
     uint32_t gained = 0, trials = 0, failed = 0;
     double compiling = 0, timing = 0;
     double before = total(n, task, true), after = total(n, task, false);
-    printf("task  calls trials built-in us     best us  GFLOP/s    of peak   gain  kernel\n");
+    printf("task  calls trials built-in us     best us  GFLOP/s   roofline   gain  kernel\n");
     for (uint32_t i = 0; i < n; i++) {
         if (!task[i].chosen)
             continue;

@@ -9,7 +9,7 @@
 enum { MOST_ROWS = 20, AROUND = 4, LINE = 512 };
 static const double PAUSE = 0.1;
 
-static const char head[] = "   task  trials      best us  GFLOP/s  of peak    gain  kernel";
+static const char head[] = "   task  trials      best us  GFLOP/s roofline    gain  kernel";
 
 /* A line no wider than the terminal, so that it takes one row. */
 static void put(tn_tune_live *l, int columns, const char *format, ...)

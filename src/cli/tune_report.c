@@ -158,10 +158,10 @@ static void put_row(FILE *to, uint32_t i, const tenon_tune_task *k)
     put_time(to, k->seconds);
     fprintf(to, "</td><td>%.2f&times;</td>", k->built_in_seconds / k->seconds);
     if (k->operations > 0)
-        fprintf(to, "<td>%.1f</td><td>%.0f %%</td>", k->operations / k->seconds * 1e-9,
-                100 * k->peak_seconds / k->seconds);
+        fprintf(to, "<td>%.1f</td>", k->operations / k->seconds * 1e-9);
     else
-        fprintf(to, "<td></td><td></td>");
+        fprintf(to, "<td></td>");
+    fprintf(to, "<td>%.0f %%</td>", 100 * k->peak_seconds / k->seconds);
     fprintf(to, "<td>");
     put_text(to, k->name);
     fprintf(to, "</td></tr>\n");
@@ -198,8 +198,8 @@ static void put_page(FILE *to, const char *model, const tn_tune_history *h, uint
     put_time(to, before);
     fprintf(to, " (%.3f&times;).</p>\n", after > 0 ? before / after : 1.0);
     draw_total(to, h);
-    fprintf(to, "<table><tr><th>task<th>calls<th>trials<th>built-in<th>best<th>gain<th>GFLOP/s<th>of "
-                "peak<th>kernel</tr>\n");
+    fprintf(to, "<table><tr><th>task<th>calls<th>trials<th>built-in<th>best<th>gain<th>GFLOP/s<th>"
+                "roofline<th>kernel</tr>\n");
     for (uint32_t i = 0; i < n; i++)
         if (task[i].built_in_seconds > 0)
             put_row(to, i, &task[i]);

@@ -3,9 +3,11 @@
 
 #include "driver/records.h"
 #include "tune/database.h"
+#include "tune/nest.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -167,14 +169,49 @@ void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, cons
                              .load = {f, sym, k->operations},
                              .workload = x->workload,
                              .form = tn_func_form(f),
-                             .weight = x->calls,
-                             .least = k->peak_seconds};
+                             .weight = x->calls};
+}
+
+/* Do the constants of all tasks together, chosen or not, come from memory in each run? Tables of which a run reads
+ * little count as a whole, and what several calls share as often. */
+static bool constants_are_far(const tn_tuning *t)
+{
+    const tn_machine *m = &t->b->machine;
+    return t->constant_bytes > (double)(m->l3_bytes > m->l2_bytes ? m->l3_bytes : m->l2_bytes);
+}
+
+/* Seconds in which a core reads and writes the parameters of a call: constants from memory where they are far, others
+ * from the cache that holds them together. */
+static double memory_seconds(const tn_tuning *t, const tn_workload *load)
+{
+    const tn_machine *m = &t->b->machine;
+    const tn_func *f = load->func;
+    double *bytes = TN_NEW_N(&t->b->arena, double, f->n_param), far = 0, near = 0;
+    tn_nest_parameters(f, load->sym, bytes);
+    for (uint32_t i = 0; i < f->n_param; i++)
+        if (f->buffer[f->param[i]].constant && constants_are_far(t))
+            far += bytes[i];
+        else
+            near += bytes[i];
+    double cycles = tn_machine_read_cycles(m, near, near) + tn_machine_read_cycles(m, far, HUGE_VAL);
+    return cycles / (m->clock_ghz * 1e9);
+}
+
+/* The roofline of a task: what takes longer, its operations or its memory (Williams et al. 2009, "Roofline"). */
+static void put_roof(tn_tuning *t, uint32_t i)
+{
+    tenon_tune_task *k = &t->task[i];
+    const uint32_t cores = t->b->machine.cores, threads = (uint32_t)t->o.threads;
+    const double by_memory = memory_seconds(t, &t->search[i].load) / (threads < cores ? threads : cores);
+    k->peak_seconds = k->peak_seconds > by_memory ? k->peak_seconds : by_memory;
+    t->search[i].least = k->peak_seconds;
 }
 
 void tn_tuning_choose(tn_tuning *t)
 {
     for (uint32_t i = 0; i < t->n; i++)
         if (t->task[i].chosen) {
+            put_roof(t, i);
             t->search[t->n_chosen] = t->search[i];
             t->chosen[t->n_chosen++] = i;
         }
@@ -471,14 +508,6 @@ static const char *why_none(const tn_tuning *t)
 static tn_status cannot_time(tn_build *b, const char *why)
 {
     return tn_error(b->ctx, "driver-E164", NULL, "nothing can be timed: %s", why);
-}
-
-/* Do the constants of all tasks together, chosen or not, come from memory in each run? Tables of which a run reads
- * little count as a whole, and what several calls share as often. */
-static bool constants_are_far(const tn_tuning *t)
-{
-    const tn_machine *m = &t->b->machine;
-    return t->constant_bytes > (double)(m->l3_bytes > m->l2_bytes ? m->l3_bytes : m->l2_bytes);
 }
 
 tn_status tn_tuning_search(tn_tuning *t)

@@ -195,3 +195,28 @@ tn_survey tn_nests_of(const tn_func *f, const int64_t sym[], int n, tn_nest most
     tn_vec_deinit(&v.store);
     return v.s;
 }
+
+/* ---- parameters ---- */
+
+enum { SEEN = 16 };
+
+static double parameter_bytes(const tn_nest *x, const tn_access *a)
+{
+    double all = a->bytes, turns = x->turns * a->bytes;
+    for (int d = 0; d < a->n_dim; d++)
+        all *= a->extent[d];
+    return all < turns ? all : turns;
+}
+
+void tn_nest_parameters(const tn_func *f, const int64_t sym[], double out[])
+{
+    tn_nest most[SEEN];
+    (void)tn_nests_of(f, sym, SEEN, most);
+    for (uint32_t i = 0; i < f->n_param; i++) {
+        out[i] = 0;
+        for (int k = 0; k < SEEN && most[k].store; k++)
+            for (int n = 0; n < most[k].n_access; n++)
+                if (most[k].access[n].buffer == f->param[i])
+                    out[i] = fmax(out[i], parameter_bytes(&most[k], &most[k].access[n]));
+    }
+}

@@ -43,4 +43,8 @@ tn_survey tn_nests_of(const tn_func *f, const int64_t sym[], int n, tn_nest most
 bool tn_access_moves(const tn_access *a, int loop); /* elements by the loop of that number */
 double tn_nest_touched(const tn_nest *x, int from); /* bytes by the loops from that number on, in memory */
 
+/* Bytes of each parameter that a call touches, at most: of a table not more than is read of it. Those of statements
+ * that seldom run may be 0. */
+void tn_nest_parameters(const tn_func *f, const int64_t sym[], double out[]);
+
 #endif

@@ -18,7 +18,7 @@
  * What one task keeps, the others of its form try next, if the proposer learns.
  *
  * The next task is the one where another trial promises to save most (Zheng et al. 2020, "Ansor", section 6): what its
- * last trials saved, or what a task tried so often may still hide, and no more than the machine's peak leaves. */
+ * last trials saved, or what a task tried so often may still hide, and no more than the task's roofline leaves. */
 #include "schedule/space.h"
 #include "tune/guide.h"
 #include "tune/measure.h"
@@ -28,7 +28,7 @@ typedef struct tn_task {
     tn_workload load;
     uint64_t workload; /* tn_func_workload */
     double weight;     /* calls in a run of the model */
-    double least;      /* seconds that the machine needs at its peak; 0: not known */
+    double least;      /* seconds that the machine needs at its best; 0: not known */
     uint64_t form;     /* tn_func_form; 0: not known */
     uint32_t n_given;  /* points from elsewhere that are tried first; choices that there are not here */
     const tn_picks *const *given; /* are those of the built-in schedule */

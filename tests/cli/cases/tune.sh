@@ -33,7 +33,7 @@ expect 4 "nothing can be timed: this package needs CPU feature" tune "$digit" -o
 expect 4 '"rows" is no role of a choice with a number above 0' tune "$digit" -o found --near rows
 expect 0 "" tune "$digit" -o found --tasks dense --trials 4 --log-estimated-latency --budget 20s
 TERM=xterm NO_COLOR= python3 "$here/terminal.py" raw tenon tune "$digit" -o found --trials 30 --min-repeat-ms 1 >shown
-must "a table is drawn on a terminal" grep -q "task  trials      best us  GFLOP/s  of peak    gain  kernel" shown
+must "a table is drawn on a terminal" grep -q "task  trials      best us  GFLOP/s roofline    gain  kernel" shown
 must "it tells how far the search is" grep -q "mnist_cntk.onnx: [0-9]* trials in [0-9]* s, [0-9]* s left, kernels" shown
 TERM=xterm NO_COLOR= python3 "$here/terminal.py" screen tenon tune "$digit" -o found --trials 10 --min-repeat-ms 1 >shown
 must "the table goes where the search ends" sh -c '! grep -q "task  trials" shown && grep -q "^task  calls trials" shown'
