@@ -57,11 +57,11 @@ const tn_flag tn_tune_flags[] = {
     TN_ROW_INT("vector-unit-bytes", 0, 1, 4096, NULL, "accepted; the machine description says it"),
     TN_ROW_REFUSED("rpc-key"),
     TN_ROW_REFUSED("rpc-tracker"),
-    TN_ROW_REFUSED("max-shared-memory-per-block"),
-    TN_ROW_REFUSED("max-local-memory-per-block"),
-    TN_ROW_REFUSED("max-threads-per-block"),
-    TN_ROW_REFUSED("max-vthread-extent"),
-    TN_ROW_REFUSED("warp-size"),
+    TN_ROW_INT("max-shared-memory-per-block", 0, 0, 1073741824, NULL, "accepted; no target has blocks of threads"),
+    TN_ROW_INT("max-local-memory-per-block", 0, 0, 1073741824, NULL, "accepted; no target has blocks of threads"),
+    TN_ROW_INT("max-threads-per-block", 0, 0, 65536, NULL, "accepted; no target has blocks of threads"),
+    TN_ROW_INT("max-vthread-extent", 0, 0, 65536, NULL, "accepted; no target has blocks of threads"),
+    TN_ROW_INT("warp-size", 0, 0, 65536, NULL, "accepted; no target has blocks of threads"),
     {0},
 };
 // clang-format on
@@ -190,11 +190,13 @@ static void on_progress(void *user, const tenon_tune_progress *p)
                 say_gain(p, i);
         }
     double now = total(p->n_task, p->tasks, false);
-    tn_tune_history_add(&w->history, p, now);
-    if (w->latency && now != w->best)
+    bool opened = p->trials > 0; /* before the first trial, not all tasks have a time */
+    if (opened)
+        tn_tune_history_add(&w->history, p, now);
+    if (opened && w->latency && now != w->best)
         fprintf(w->latency, "ElapsedTime(s)\t%.0f\tEstimatedLatency(ms)\t%.3f\tTrials\t%u\n", p->elapsed,
                 now * 1e3, (unsigned)p->trials);
-    w->best = now;
+    w->best = opened ? now : w->best;
     tn_tune_live_show(&w->live, p);
 }
 

@@ -99,7 +99,7 @@ static tn_status choose(tn_tuning *t)
                 t->task[i].chosen = 1;
                 found++;
             }
-        if (!found && t->n)
+        if (t->n && (!found || (range && high >= t->n)))
             return tn_error(
                 b->ctx, "driver-E163", NULL,
                 "no task is \"%s\"; the module has tasks 0 to %u, which `tune --tasks list` shows", word,

@@ -2,6 +2,7 @@
 digit=$here/../../examples/models/mnist_cntk.onnx
 expect 0 "Available Tasks for tuning:" tune "$digit" --tasks list
 expect 0 "  4. tvmgen_default_fused_nn_dense_add (len=~" tune "$digit" --tasks list
+expect 4 'no task is "3-5"; the module has tasks 0 to 4' tune "$digit" -o found --tasks 0,3-5
 must "no line of the list is longer than 100" sh -c '! tenon tune "$1" --tasks list | grep -q "^.\{101\}"' - "$digit"
 expect 2 "--output FILE is required: the records are kept nowhere else" tune "$digit"
 expect 2 "a time is expected, as 60s, 5m or 1h" tune "$digit" -o r --budget soon
