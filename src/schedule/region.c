@@ -242,12 +242,20 @@ typedef struct {
     bool reduce, scan, fed;
 } feed;
 
+/* Does each turn of the loop have memory of its own for what the block stores? */
+static bool stores_inside(const feed *w, const tn_stmt *block)
+{
+    int64_t target = tn_block_target(block);
+    const tn_stmt *decl = target < 0 ? NULL : tn_decl_of(w->s->func, (uint32_t)target);
+    return decl && tn_stmt_inside(decl, w->loop);
+}
+
 static void look_at_block(tn_stmt *block, void *user)
 {
     feed *w = user;
     w->reduce |= tn_loop_feeds(w->s, w->loop, block, TN_ITER_REDUCE);
     w->scan |= tn_loop_feeds(w->s, w->loop, block, TN_ITER_SCAN);
-    w->fed &= tn_loop_feeds(w->s, w->loop, block, TN_ITER_SPATIAL);
+    w->fed &= stores_inside(w, block) || tn_loop_feeds(w->s, w->loop, block, TN_ITER_SPATIAL);
 }
 
 /* Is there a dimension that every access inside the loop indexes alike, by the loop's variable and nothing
