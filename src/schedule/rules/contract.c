@@ -470,7 +470,7 @@ tn_verdict rule_contract(tn_sched *s, const tn_machine *m)
         return dv_ok(&d) ? TN_REJECT_NEST : d.v;
     predict(&p);
     const char *b = p.x.block->u.block.name;
-    rule_others(&d, b);
+    rule_others(&d, b, NULL);
     epilogue e = rule_epilogue(&d, b);
     int axis[RULE_MAX_BLOCKS][CONTRACTION_AXES];
     if (!dv_ok(&d) || !rule_follow_axes(&p.x, s->func, &e, axis, &p.maps))

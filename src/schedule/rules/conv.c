@@ -340,9 +340,11 @@ static product product_of(const conv *c, int64_t depth)
     int64_t pixels = c->extent[OW], channels = c->extent[C];
     bool converts = c->converts && !c->unit;
     return c->channels
-               ? (product){c->lanes, pixels, channels, depth, c->apart, 0, converts, c->channels_last, false}
-               : (product){c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0, converts, true,
-                           false};
+               ? (product){c->lanes, pixels,   channels,         depth, c->apart,
+                           0,        converts, c->channels_last, false, false}
+               : (product){
+                     c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0, converts, true, false,
+                     false};
 }
 
 /* The tile of a window: accumulators and the data that neighbouring pixels share fit the registers. */
@@ -558,7 +560,7 @@ static tn_verdict derive_tiles(tn_sched *s, const tn_machine *m, tn_stmt *b, con
     if (!dv_ok(&d))
         return d.v;
     predict(&d, name, &c);
-    rule_others(&d, c.block);
+    rule_others(&d, c.block, NULL);
     epilogue e = rule_epilogue(&d, c.block);
     tile_loops(&d, &c);
     for (int k = 0; k < e.n; k++)

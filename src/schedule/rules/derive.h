@@ -72,6 +72,13 @@ int64_t rule_instructions(const tn_machine *m, const tn_stmt *block, uint16_t la
 const tn_buffer *rule_target(const tn_func *f, const tn_stmt *block);
 /* The logical dimension that is innermost in memory, leaving out those of extent 1. */
 int rule_innermost_dim(const tn_buffer *b);
+/* The numbers that quotients and remainders of var in e are of: their least common multiple, 1 where there
+ * are none. Two values of var that are a multiple of it apart are at the same place in all of them. 0: too
+ * large. */
+int64_t rule_period(const tn_expr *e, const tn_expr *var);
+/* Are so many neighbours along var, from a multiple of `lanes` on, beside each other in memory in each load of e that
+ * var is in? */
+bool rule_loads_runs(const tn_func *f, const tn_expr *e, const tn_expr *var, int64_t lanes);
 /* How many of the block's iterations the load depends on. */
 int rule_n_used(const tn_expr *load, const tn_stmt *block);
 /* Is e var plus what does not depend on it? */
@@ -138,6 +145,7 @@ typedef struct product {
     bool converts; /* operands are made the accumulators' type, by lanes */
     bool beside;   /* the vectors of a row of the tile lie beside each other in memory */
     bool passes;   /* each tile of rows reads the weights of all columns, before the next one does */
+    bool local;    /* the weights are in memory of the task, which reads them for all its rows */
 } product;
 /* The best register tile for a product; of_rows > 0: of those with so many rows. Efficiency 0: there is none. */
 tile rule_tile(const tn_machine *m, const product *p, int of_rows);
@@ -183,8 +191,8 @@ void rule_sum_serially(derive *d, const char *block, const char *prefix);
  * contiguous memory, or none. Loops are unrolled where it reads registers. */
 enum { RULE_CONTIGUOUS = -1, RULE_SCALARS = -2 };
 void rule_nest_in(derive *d, const char *block, const char *prefix, int n_outer, int vector);
-/* The nests before `block`, each on its own. */
-void rule_others(derive *d, const char *block);
+/* The nests before `block`, each on its own; but that of block `but`, unless NULL. */
+void rule_others(derive *d, const char *block, const char *but);
 bool rule_gemm_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_gemm(tn_sched *s, const tn_machine *m);
 bool rule_conv_matches(const tn_func *f, const tn_machine *m);

@@ -504,10 +504,11 @@ tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m)
     return d.v;
 }
 
-void rule_others(derive *d, const char *block)
+void rule_others(derive *d, const char *block, const char *but)
 {
     tn_stmt *b[RULE_MAX_BLOCKS];
     int n = rule_blocks(d->s->func, b);
     for (int i = 0; i < n && strcmp(b[i]->u.block.name, block) != 0; i++)
-        rule_elementwise_nest(d, b[i]->u.block.name, dv_text(d, "n%d_", i));
+        if (!but || strcmp(b[i]->u.block.name, but) != 0)
+            rule_elementwise_nest(d, b[i]->u.block.name, dv_text(d, "n%d_", i));
 }

@@ -5,7 +5,8 @@
  * Products of bytes, or of 16 bits, whose weights lie in groups of k are summed by groups: one step of the
  * reduction is a group, which is a call of a unit (tir/unit.h).
  *
- * Where the machine multiplies tiles, and that is faster: gemm_tiles.c.
+ * Where the machine multiplies tiles, and that is faster: gemm_tiles.c. Where another block makes the weights:
+ * gemm_made.c.
  *
  * One row (GEMV) is the same tile with more vectors: several streams of weights hide the latency. Where the row has few
  * vectors, neighbouring steps of the reduction have accumulators of their own (chains), which are added up at the end.
@@ -26,6 +27,7 @@ typedef struct {
     bool filled;
     const char *name;
     const tn_expr *load;
+    int dim; /* whose index is the column */
 } weight_search;
 
 /* The operand that the column indexes alone in one of its dimensions. */
@@ -45,12 +47,13 @@ static void find_weight(const tn_expr *load, void *user)
         w->filled = b->layout && b->layout->fill != TN_FILL_ANY;
         w->name = b->name;
         w->load = load;
+        w->dim = (int)d;
     }
 }
 
 static weight_search weight_of(const tn_func *f, const tn_stmt *b)
 {
-    weight_search w = {f, b->u.block.iter[rule_n_spatial(b) - 1].var, -1, 1, false, NULL, NULL};
+    weight_search w = {f, b->u.block.iter[rule_n_spatial(b) - 1].var, -1, 1, false, NULL, NULL, 0};
     rule_loads(b, find_weight, &w);
     return w;
 }
@@ -82,6 +85,18 @@ static bool prefers_columns_outside(const derive *d, const gemm *g)
     return g->rows != 1 && g->columns > 0 && g->k > 0 && bytes > d->m->l2_bytes / 2;
 }
 
+/* How many matrices of weights there are; 1 where all of a batch share one, or only the run knows. */
+static int64_t count_matrices(const gemm *g, const tn_stmt *block, const tn_expr *weight)
+{
+    int64_t n = 1;
+    for (int i = 0; i < g->n - 1; i++) {
+        const tn_iter *it = &block->u.block.iter[i];
+        int64_t extent = i != g->row && tn_uses(weight, it->var) ? rule_extent(it->extent) : 1;
+        n = extent > 0 && extent <= INT32_MAX / n ? n * extent : n;
+    }
+    return n;
+}
+
 static gemm read_gemm(derive *d, const tn_stmt *b)
 {
     const tn_func *f = d->s->func;
@@ -103,6 +118,11 @@ static gemm read_gemm(derive *d, const tn_stmt *b)
     g.unit = g.group > 1 ? rule_lane_unit(d, b, g.weight, g.group) : NULL;
     g.tiles = rule_tiles_of(d, b, &g);
     g.passes = g.rows != 1 && !prefers_columns_outside(d, &g);
+    g.matrices = count_matrices(&g, b, w.load);
+    g.is_input = f->buffer[w.load->u.load.buffer].param >= 0;
+    rule_find_maker(d, b, w.load, w.dim, &g);
+    if (g.maker)
+        g.made = rule_best_made(d, &g);
     for (int i = 0; i < g.n - 1; i++)
         g.name[i] = i == g.row ? "i" : dv_text(d, "b%d", i);
     g.name[g.n - 1] = "j";
@@ -114,7 +134,8 @@ static void predict(derive *d, const gemm *g, const tile *t)
 {
     double peak = d->m->peak_gflops * 4 / g->bytes * (double)g->group, speed = peak * t->efficiency;
     const char *bound = t->bound;
-    if (g->rows > 0 && g->columns > 0 && g->k > 0) { /* weights are read once at least */
+    bool known = g->rows > 0 && g->columns > 0 && g->k > 0;
+    if (known && g->made == MADE_BEFORE) { /* weights are read once at least */
         double bytes = (double)g->columns * (double)g->k * g->bytes / (double)g->group;
         double rate = bytes <= (double)d->m->l2_bytes   ? d->m->l2_gb_s
                       : bytes <= (double)d->m->l3_bytes ? d->m->l3_gb_s
@@ -141,37 +162,71 @@ const char *rule_batch_loops(derive *d, const gemm *g)
     return s;
 }
 
+/* Do several steps of the reduction share what the tile makes weights of? */
+static bool shares_steps(const gemm *g)
+{
+    return g->made == MADE_IN_TILE && g->share > 1 && (g->k < 0 || g->share < g->k);
+}
+
 /* Weights from L3 or memory that several tiles of rows need: those of the next columns are asked for meanwhile, in each
  * tile a share of what FETCH_STEPS steps of the reduction read. */
 static bool can_fetch_ahead(const gemm *g, const tile *t)
 {
     bool several = g->rows < 0 ? t->rows > 1 : g->rows > t->rows;
-    return g->row >= 0 && several && g->columns_outside && t->chains == 1 && g->k > 0 &&
+    return g->is_input && g->row >= 0 && several && g->columns_outside && t->chains == 1 && g->k > 0 &&
            g->k % (FETCH_STEPS * g->group) == 0;
+}
+
+/* The outermost loop of the reduction. */
+static const char *first_sum(const gemm *g)
+{
+    return g->fetches_ahead ? "kf" : shares_steps(g) ? "ks" : g->group > 1 ? "ko" : "k";
+}
+
+/* Cuts the reduction as the tile wants it; its loops, outermost first. */
+static const char *cut_sum(derive *d, const gemm *g, const tile *t)
+{
+    const char *sum = g->group > 1 ? "ko" : "k";
+    if (g->group > 1)
+        dv_do(d, "ko ik = split k %d%s", (int)g->group, dv_tail(g->k, g->group));
+    if (g->fetches_ahead)
+        dv_do(d, "kf ks = split %s %d", sum, FETCH_STEPS);
+    if (t->chains > 1)
+        dv_do(d, "ko kc = split k %d%s", t->chains, dv_tail(g->k, t->chains));
+    if (shares_steps(g))
+        dv_do(d, "ks kr = split k %lld%s", (long long)g->share, dv_tail(g->k, g->share));
+    return g->fetches_ahead ? "kf ks" : t->chains > 1 ? "ko kc" : shares_steps(g) ? "ks kr" : sum;
 }
 
 static void tile_product(derive *d, const gemm *g, const tile *t)
 {
-    const char *batch = rule_batch_loops(d, g);
-    bool rows = g->row >= 0, far = g->fetches_ahead;
+    const char *batch = rule_batch_loops(d, g), *outer, *inside = "";
+    bool rows = g->row >= 0;
+    int64_t width = (int64_t)t->nv * g->lanes;
     dv_loops(d, g->block, g->name, g->n + 1);
-    if (rows)
+    if (g->turns)
+        dv_do(d, "ip io ii = split i %d %d%s", (int)g->turns, t->rows, dv_tail(g->rows, g->turns * t->rows));
+    else if (rows)
         dv_do(d, "io ii = split i %d%s", t->rows, dv_tail(g->rows, t->rows));
-    dv_do(d, "jo jv ji = split j %d %d%s", t->nv, g->lanes, dv_tail(g->columns, (int64_t)t->nv * g->lanes));
-    const char *outer = !rows ? "jo" : g->columns_outside ? "jo io" : "io jo";
-    if (g->group > 1)
-        dv_do(d, "ko ik = split k %d%s", (int)g->group, dv_tail(g->k, g->group));
-    const char *sum = g->group > 1 ? "ko" : "k";
-    if (far)
-        dv_do(d, "kf ks = split %s %d", sum, FETCH_STEPS);
-    if (t->chains > 1)
-        dv_do(d, "ko kc = split k %d%s", t->chains, dv_tail(g->k, t->chains));
-    sum = far ? "kf ks" : t->chains > 1 ? "ko kc" : sum;
-    dv_do(d, "reorder %s%s %s %s jv ji%s", batch, outer, sum, rows ? "ii" : "", g->group > 1 ? " ik" : "");
-    if (far)
+    if (g->made == MADE_IN_TASK) {
+        dv_do(d, "jp jo jv ji = split j %d %d %d%s", (int)(g->task_columns / width), t->nv, g->lanes,
+              dv_tail(g->columns, g->task_columns));
+        outer = g->turns ? "jp ip" : "jp";
+        inside = rows ? " io jo" : " jo";
+    } else {
+        dv_do(d, "jo jv ji = split j %d %d%s", t->nv, g->lanes, dv_tail(g->columns, width));
+        outer = !rows ? "jo" : g->columns_outside ? "jo io" : "io jo";
+    }
+    const char *sum = cut_sum(d, g, t);
+    dv_do(d, "reorder %s%s%s %s %s jv ji%s", batch, outer, inside, sum, rows ? "ii" : "",
+          g->group > 1 ? " ik" : "");
+    if (g->fetches_ahead)
         dv_do(d, "prefetch \"%s\" jo kf", g->weight);
     dv_do(d, "task = fuse %s%s", batch, outer);
 }
+
+/* Loops around those of a tile: the tasks, and the tiles of a task. */
+static int n_around(const gemm *g) { return g->made != MADE_IN_TASK ? 1 : g->row >= 0 ? 3 : 2; }
 
 /* Block k of the epilogue over one tile: rows and vectors as in the product, in loops o (o1, o2, ...). */
 static void tile_epilogue(derive *d, const gemm *g, const char *block, int k)
@@ -180,12 +235,12 @@ static void tile_epilogue(derive *d, const gemm *g, const char *block, int k)
     const char *name[TN_MAX_LOOPS], *o = k ? dv_text(d, "o%d", k) : "o";
     for (int i = 0; i < n; i++)
         name[i] = "_";
-    if (n != g->n + 1) {
+    if (n != g->n + n_around(g)) {
         dv_refuse(d, TN_REJECT_NEST);
         return;
     }
     if (g->row >= 0)
-        name[1 + g->row] = dv_text(d, "%si", o);
+        name[n_around(g) + g->row] = dv_text(d, "%si", o);
     name[n - 1] = dv_text(d, "%sj", o);
     dv_loops(d, block, name, n);
     dv_do(d, "%sv %sx = split %sj %d", o, o, o, g->lanes);
@@ -216,8 +271,9 @@ static void add_chains(derive *d, const gemm *g)
 
 static void split_init(derive *d, const gemm *g, const char *outermost)
 {
+    const char *around = dv_blanks(d, n_around(g));
     dv_do(d, "decompose_reduction \"%s\" %s", g->block, outermost);
-    dv_do(d, g->row >= 0 ? "_ zi zv zx = loops \"%s.init\"" : "_ zv zx = loops \"%s.init\"", g->block);
+    dv_do(d, "%s%szv zx = loops \"%s.init\"", around, g->row >= 0 ? "zi " : "", g->block);
 }
 
 /* Rows that share their weight are rows of one matrix. */
@@ -229,22 +285,25 @@ static void merge_rows(derive *d, const tn_stmt **io_anchor)
 
 product rule_product_of(const gemm *g)
 {
+    /* tiles end where quotients of columns begin anew; vectors that are made in them do everywhere */
+    bool quotients = g->made == MADE_IN_TASK && g->period > 1, in_tile = g->made == MADE_IN_TILE;
+    int64_t panel = quotients ? g->period : g->panel > 0 ? g->panel : 0;
     return (product){g->lanes,
                      g->rows,
                      g->columns,
                      g->k < 0 ? -1 : (g->k + g->group - 1) / g->group,
-                     g->panel > 0 ? g->panel : 0,
+                     panel,
                      g->k > 0 ? g->k * (int64_t)g->bytes / g->group : 0,
                      g->converts && !g->unit,
-                     true,
-                     g->passes};
+                     !in_tile,
+                     g->passes && g->made == MADE_BEFORE,
+                     g->made == MADE_IN_TASK};
 }
 
 static tile tile_for(const derive *d, const gemm *g, int of_rows)
 {
-    product p = rule_product_of(g);
-    tile t = rule_tile(d->m, &p, of_rows);
-    if (g->group == 1 && (of_rows ? of_rows : g->rows) == 1)
+    tile t = rule_made_tile(d, g, of_rows);
+    if (g->group == 1 && g->made != MADE_IN_TILE && (of_rows ? of_rows : g->rows) == 1)
         rule_chains(d->m, d->s->func->strict ? 0 : g->k, &t);
     return t;
 }
@@ -255,6 +314,8 @@ static void pick_chains(derive *d, const gemm *g, tile *t)
 {
     int64_t candidate[MAX_CANDIDATES] = {1}, depth = d->s->func->strict || g->group > 1 ? 0 : g->k;
     tile chained = *t;
+    if (g->made != MADE_BEFORE)
+        return;
     if (g->group == 1 && t->rows == 1 && g->rows <= 1)
         rule_chains(d->m, depth, &chained);
     candidate[0] = chained.chains;
@@ -271,25 +332,15 @@ static void pick_chains(derive *d, const gemm *g, tile *t)
 static tile pick_tile(derive *d, gemm *g)
 {
     product p = rule_product_of(g);
-    tile first = rule_tile(d->m, &p, 0), t = rule_pick_tile(d, g->block, "rows", &p, &first, 0);
+    tile first = rule_made_tile(d, g, 0), t = rule_pick_tile(d, g->block, "rows", &p, &first, 0);
     pick_chains(d, g, &t);
+    if (g->made == MADE_IN_TASK)
+        return t;
     bool outside = prefers_columns_outside(d, g);
     g->columns_outside =
         g->row >= 0 && g->rows != 1 ? dv_pick_flag(d, g->block, "columns_outside", outside) : outside;
     g->fetches_ahead = can_fetch_ahead(g, &t) && dv_pick_flag(d, g->block, "prefetch", outside);
     return t;
-}
-
-/* How many matrices of weights there are; 1 where all of a batch share one, or only the run knows. */
-static int64_t weights_of_batch(const gemm *g, const tn_stmt *block, const weight_search *w)
-{
-    int64_t n = 1;
-    for (int i = 0; i < g->n - 1; i++) {
-        const tn_iter *it = &block->u.block.iter[i];
-        int64_t extent = i != g->row && tn_uses(w->load, it->var) ? rule_extent(it->extent) : 1;
-        n = extent > 0 && extent <= INT32_MAX / n ? n * extent : n;
-    }
-    return n;
 }
 
 /* Constant weights in panels of as many columns as a tile has: then it reads one stream of memory. By default they lie
@@ -298,11 +349,9 @@ static void pick_panel(derive *d, gemm *g, const tn_stmt *block, const tile *t)
 {
     weight_search w = weight_of(d->s->func, block);
     const tn_buffer *b = &d->s->func->buffer[w.load->u.load.buffer];
-    int64_t width = (int64_t)t->nv * g->lanes, candidate[2] = {g->panel, width};
-    int dim = 0;
+    int64_t width = (int64_t)t->nv * g->lanes, candidate[2] = {g->panel, width}, n = g->matrices;
     if (!b->constant || g->group > 1 || g->filled || g->panel == width || g->columns < width || !dv_ok(d))
         return;
-    int64_t n = weights_of_batch(g, block, &w);
     double bytes = (double)(g->columns * g->k) * g->bytes * (double)n;
     if (g->panel == 0 && bytes > (double)d->m->l2_bytes / (n > 1 ? 2 : 1)) {
         candidate[0] = width;
@@ -310,12 +359,10 @@ static void pick_panel(derive *d, gemm *g, const tn_stmt *block, const tile *t)
     }
     if (dv_pick(d, g->block, "panel", 2, candidate) != width)
         return;
-    while (w.load->src[dim] != w.column)
-        dim++;
     int outer = 0; /* whole matrices stay together */
-    while (outer < dim && outer < g->n - 1 && w.load->src[outer] == block->u.block.iter[outer].var)
+    while (outer < w.dim && outer < g->n - 1 && w.load->src[outer] == block->u.block.iter[outer].var)
         outer++;
-    rule_panels(d, b->name, b->ndim, outer, dim, width);
+    rule_panels(d, b->name, b->ndim, outer, w.dim, width);
     g->panel = width;
 }
 
@@ -346,21 +393,29 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
         rule_tiles(&d, &g);
         return d.v;
     }
+    if (g.maker)
+        rule_pick_made(&d, &g);
     tile t = pick_tile(&d, &g);
+    if (g.made == MADE_IN_TASK)
+        rule_pick_task(&d, &g, &t);
     pick_panel(&d, &g, b, &t);
     if (!dv_ok(&d))
         return d.v;
     predict(&d, &g, &t);
-    rule_others(&d, g.block);
+    if (g.made == MADE_IN_TILE)
+        dv_do(&d, "compute_inline \"%s\"", g.maker);
+    rule_others(&d, g.block, g.made == MADE_IN_TASK ? g.maker : NULL);
     epilogue e = rule_epilogue(&d, g.block);
     tile_product(&d, &g, &t);
     if (t.chains > 1)
         add_chains(&d, &g);
     for (int k = 0; k < e.n; k++)
-        dv_do(&d, "reverse_compute_at \"%s\" task", e.block[k]);
+        dv_do(&d, "reverse_compute_at \"%s\" %s", e.block[k], g.made == MADE_IN_TASK ? "jo" : "task");
+    if (g.made == MADE_IN_TASK)
+        rule_make_weights(&d, &g);
     for (int k = 0; k < e.n && dv_ok(&d); k++)
         tile_epilogue(&d, &g, e.block[k], k);
-    split_init(&d, &g, g.fetches_ahead ? "kf" : t.chains > 1 ? "c" : g.group > 1 ? "ko" : "k");
+    split_init(&d, &g, t.chains > 1 ? "c" : first_sum(&g));
     dv_do(&d, "set_scope \"%s\" register", g.block);
     dv_do(&d, g.unit ? "vectorize ox zx" : "vectorize ji ox zx");
     dv_do(&d, g.row >= 0 ? "unroll ii jv oi ov zi zv" : "unroll jv ov zv");

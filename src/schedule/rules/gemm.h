@@ -10,6 +10,10 @@ typedef struct {
     tn_tiles on;
 } tiles;
 
+/* Where weights are computed that a block before the product makes of something else: all of them before it; those of a
+ * task in the task, once for all its rows; each vector in the tile that reads it. */
+enum made { MADE_BEFORE, MADE_IN_TASK, MADE_IN_TILE };
+
 typedef struct {
     const char *block;
     int n, row;               /* spatial loops; which of them is the rows, -1: none (a vector of outputs) */
@@ -26,6 +30,15 @@ typedef struct {
     bool converts; /* operands are of another type than the sums */
     bool passes;   /* as of its product; by the default order of loops */
     bool columns_outside, fetches_ahead;
+    int64_t matrices;     /* of weights: 1 where all of a batch share one, or only the run knows */
+    bool is_input;        /* the weight */
+    const char *maker;    /* the block that makes it; NULL: none that the product could */
+    int64_t period;       /* of quotients of columns by which that reads; 1: of none */
+    double source_bytes;  /* of what that reads */
+    int64_t share;        /* steps of the reduction that share what else it reads; 1: each has its own */
+    enum made made;       /* where */
+    int64_t task_columns; /* of a task that makes weights */
+    int64_t turns;        /* tiles of rows in it; 0: all */
 } gemm;
 
 /* Loops that are neither rows, columns nor reduction: each value is another product. */
@@ -37,5 +50,17 @@ product rule_product_of(const gemm *g);
 tiles rule_tiles_of(const derive *d, const tn_stmt *b, const gemm *g);
 bool rule_tiles_are_faster(const derive *d, const gemm *g); /* than lanes, by the model */
 void rule_tiles(derive *d, const gemm *g);
+
+/* Finds out what makes the weights of block b, which `load` reads with the columns at dimension dim (gemm_made.c). */
+void rule_find_maker(const derive *d, const tn_stmt *b, const tn_expr *load, int dim, gemm *g);
+/* Where they are made, by the model. */
+enum made rule_best_made(const derive *d, const gemm *g);
+/* The tile where weights are made there; of_rows > 0: of those with so many rows. */
+tile rule_made_tile(const derive *d, const gemm *g, int of_rows);
+/* Asks where weights are made; and what a task is that makes them. */
+void rule_pick_made(derive *d, gemm *g);
+void rule_pick_task(derive *d, gemm *g, const tile *t);
+/* Moves the nest that makes the weights into the task. */
+void rule_make_weights(derive *d, const gemm *g);
 
 #endif

@@ -153,7 +153,7 @@ void rule_tiles(derive *d, const gemm *g)
                "rule gemm/tiles: %d x %d tiles of %d x %d, %d blocks a task, predicted %.0f GFLOP/s of %.0f",
                (int)t.rows, (int)t.columns, (int)u->rows, (int)u->columns, (int)t.turns,
                all / t.cycles * d->m->clock_ghz, peak * d->m->clock_ghz);
-    rule_others(d, g->block);
+    rule_others(d, g->block, NULL);
     epilogue e = rule_epilogue(d, g->block);
     dv_loops(d, g->block, g->name, g->n + 1);
     dv_do(d, "io %siv ii = split i %s%d %d%s", turn, turns, (int)t.rows, (int)u->rows,

@@ -111,7 +111,8 @@ static bool is_rather(const tn_machine *m, const product *p, const tile *t, cons
     bool panels = p->beside && p->panel > 0;
     bool whole = panels && (int64_t)t->nv * p->lanes % p->panel == 0,
          was_whole = panels && (int64_t)best->nv * p->lanes % p->panel == 0;
-    int held = best->rows * best->nv, enough = p->rows < 0 || (p->beside && !panels) ? PLENTY : ENOUGH;
+    int held = best->rows * best->nv,
+        enough = p->rows < 0 || p->local || (p->beside && !panels) ? PLENTY : ENOUGH;
     return whole != was_whole ? whole : held < enough && t->rows * t->nv > held;
 }
 

@@ -148,3 +148,86 @@ tn_stmt *rule_only(const tn_func *f, unsigned patterns)
     }
     return found;
 }
+
+/* ---- quotients ---- */
+
+enum { MAX_PERIOD = 1024, MAX_DEPTH = 8 };
+
+typedef struct {
+    const tn_expr *var;
+    int64_t period;
+} period;
+
+static bool find_period(const tn_expr *e, void *user)
+{
+    period *q = user;
+    int64_t by;
+    if ((e->kind != TN_E_FLOORDIV && e->kind != TN_E_FLOORMOD) || !tn_uses(e->src[0], q->var))
+        return true;
+    /* (i / 32) % 2 is that of i within 64 */
+    const tn_expr *inner = e->src[0];
+    int64_t within;
+    if (!tn_is_int(e->src[1], &by) || by < 1)
+        return true;
+    if (inner->kind == TN_E_FLOORDIV && tn_is_int(inner->src[1], &within) && within > 0 && by <= MAX_PERIOD &&
+        within <= MAX_PERIOD)
+        by *= within;
+    q->period = by > MAX_PERIOD ? 0 : q->period / tn_gcd(q->period, by) * by;
+    q->period = q->period > MAX_PERIOD ? 0 : q->period;
+    return q->period > 0;
+}
+
+int64_t rule_period(const tn_expr *e, const tn_expr *var)
+{
+    period q = {var, 1};
+    (void)tn_each(e, find_period, &q);
+    return q.period;
+}
+
+/* Is e the same for all of so many neighbours along var? */
+static bool stays(const tn_expr *e, const tn_expr *var, int64_t lanes, int depth)
+{
+    int64_t by;
+    if (!tn_uses(e, var))
+        return true;
+    if (e->kind == TN_E_FLOORDIV && e->src[0] == var && tn_is_int(e->src[1], &by) && by % lanes == 0)
+        return true;
+    bool all = e != var && depth < MAX_DEPTH;
+    for (int i = 0; i < e->nsrc && all; i++)
+        all = stays(e->src[i], var, lanes, depth + 1);
+    return all;
+}
+
+/* Does e grow by one from each of so many neighbours to the next? */
+static bool counts(const tn_func *f, const tn_expr *e, const tn_expr *var, int64_t lanes)
+{
+    int64_t by;
+    if (e->kind == TN_E_FLOORMOD && e->src[0] == var)
+        return tn_is_int(e->src[1], &by) && by % lanes == 0;
+    return rule_steps_by_one(f, e, var);
+}
+
+typedef struct {
+    const tn_func *f;
+    const tn_expr *var;
+    int64_t lanes;
+} runs;
+
+static bool is_run(const tn_expr *load, void *user)
+{
+    const runs *r = user;
+    if (load->kind != TN_E_LOAD || !tn_uses(load, r->var))
+        return true;
+    const tn_buffer *b = &r->f->buffer[load->u.load.buffer];
+    int inner = b->ndim ? rule_innermost_dim(b) : 0;
+    bool all = b->ndim > 0 && !b->layout && counts(r->f, load->src[inner], r->var, r->lanes);
+    for (int d = 0; d < (int)b->ndim; d++)
+        all = all && (d == inner || stays(load->src[d], r->var, r->lanes, 0));
+    return all;
+}
+
+bool rule_loads_runs(const tn_func *f, const tn_expr *e, const tn_expr *var, int64_t lanes)
+{
+    runs r = {f, var, lanes};
+    return tn_each(e, is_run, &r);
+}
