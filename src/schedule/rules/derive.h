@@ -205,6 +205,8 @@ bool rule_reduce_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_reduce(tn_sched *s, const tn_machine *m);
 bool rule_elementwise_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m);
+bool rule_sums_matches(const tn_func *f, const tn_machine *m);
+tn_verdict rule_sums(tn_sched *s, const tn_machine *m);
 bool rule_scan_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_scan(tn_sched *s, const tn_machine *m);
 bool rule_irregular_matches(const tn_func *f, const tn_machine *m);

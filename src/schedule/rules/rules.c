@@ -28,6 +28,8 @@ const tn_rule_info tn_rule_infos[] = {
      rule_window_matches, rule_window, 0},
     {"contract",    "sums of products, and what else reads the same several times: tiles in registers",
      rule_contract_matches, rule_contract, 0},
+    {"sums",        "sums over blocks of products: the product of a block in registers, where it is scaled",
+     rule_sums_matches, rule_sums, 0},
     {"elementwise", "no reduction: tasks of vectors along contiguous memory",
      rule_elementwise_matches, rule_elementwise, 0},
     {"reduce",      "any reduction: rows as tasks; what follows a row is computed while the row is in cache",
