@@ -1,5 +1,5 @@
 /* Quantised operators against plain loops in exact integers: every signedness, zero points of every kind, padding,
- * groups; rounding to even and saturation. */
+ * groups; rounding to even and saturation. Products with packed weights of a few bits. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -229,13 +229,116 @@ static void real_operators_round_once(void **state)
     }
 }
 
+/* ---- weights of a few bits ---- */
+
+enum { PACKED_K = 40, PACKED_N = 70, PACKED_PANELS = 2, PANEL = 64, MOST_ROWS = 20 };
+
+typedef struct packed_operands {
+    float x[MOST_ROWS * PACKED_K];
+    uint8_t weight[PACKED_PANELS * PACKED_K * PANEL];
+    float scale[PACKED_PANELS * PACKED_K * PANEL],
+        shift[PACKED_PANELS * PACKED_K * PANEL]; /* blocks of 1 at least */
+} packed_operands;
+
+static uint32_t next_random(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return seed >> 16;
+}
+
+/* Numbers whose products and sums are exact. */
+static void fill_packed(packed_operands *p)
+{
+    for (int i = 0; i < MOST_ROWS * PACKED_K; i++)
+        p->x[i] = (float)((int)(next_random() % 9) - 4);
+    for (size_t i = 0; i < sizeof p->weight; i++)
+        p->weight[i] = (uint8_t)next_random();
+    for (size_t i = 0; i < sizeof p->scale / sizeof *p->scale; i++) {
+        p->scale[i] = (float)(1 << next_random() % 4) / 8 * (next_random() % 2 ? 1 : -1);
+        p->shift[i] = (float)((int)(next_random() % 15) - 7) / 4;
+    }
+}
+
+/* Weight k of a column, by the bits of its plane in its byte. */
+static int packed_weight(const packed_operands *p, int bits, int k, int column)
+{
+    int bytes = PANEL * bits / 8, in_panel = column % PANEL;
+    int byte = p->weight[(column / PANEL * PACKED_K + k) * bytes + in_panel % bytes];
+    int q = byte >> in_panel / bytes * bits & ((1 << bits) - 1);
+    return q >= 1 << (bits - 1) ? q - (1 << bits) : q;
+}
+
+static double packed_result(const packed_operands *p, int bits, int block, bool shifts, int row, int column)
+{
+    int blocks = (PACKED_K + block - 1) / block;
+    double y = 0;
+    for (int k = 0; k < PACKED_K; k++) {
+        int of = (column / PANEL * blocks + k / block) * PANEL + column % PANEL;
+        double w = (double)packed_weight(p, bits, k, column) * p->scale[of] + (shifts ? p->shift[of] : 0);
+        y += p->x[row * PACKED_K + k] * w;
+    }
+    return y;
+}
+
+static void packed_case(int rows, int bits, int block, bool shifts)
+{
+    module m;
+    packed_operands p;
+    int blocks = (PACKED_K + block - 1) / block, bytes = PANEL * bits / 8;
+    size_t scales = (size_t)(PACKED_PANELS * blocks * PANEL) * sizeof(float);
+    char text[512], shift[64] = "";
+    fill_packed(&p);
+    const tn_blob blob[] = {{.at = p.weight, .n = (size_t)(PACKED_PANELS * PACKED_K * bytes)},
+                            {.at = p.scale, .n = scales},
+                            {.at = p.shift, .n = scales}},
+                  *all[] = {&blob[0], &blob[1], &blob[2]};
+    if (shifts)
+        snprintf(shift, sizeof shift, ", meta[relay.Constant][2] /* (2, %d, 64) float32 */", blocks);
+    snprintf(text, sizeof text,
+             "def @main(%%x: Tensor[(%d, 40), float32]) {\n"
+             "  qnn.packed_dense(%%x, meta[relay.Constant][0] /* (2, 40, %d) int8 */, "
+             "meta[relay.Constant][1] /* (2, %d, 64) float32 */%s, bits=%d, block=%d, units=70)\n}\n",
+             rows, bytes, blocks, shift, bits, block);
+    tn_tensor_value out, in = {.dtype = TN_F32,
+                               .ndim = 2,
+                               .dim = {rows, PACKED_K},
+                               .at = p.x,
+                               .n = (size_t)(rows * PACKED_K) * sizeof(float),
+                               .borrowed = true};
+    module_open(&m);
+    if (tn_relay_parse(&m.g, "t", text, strlen(text),
+                       &(tn_relay_metadata){.constant = all, .n_constant = shifts ? 3 : 2}) != TN_OK ||
+        tn_relay_run(&m.g, 1, &in, 1, &out, NULL, NULL) != TN_OK)
+        fail_msg("%s\n%s", text, module_diag(&m));
+    module_close(&m);
+    assert_int_equal(out.n, (size_t)(rows * PACKED_N) * sizeof(float));
+    for (int i = 0; i < rows * PACKED_N; i++) {
+        double want = packed_result(&p, bits, block, shifts, i / PACKED_N, i % PACKED_N),
+               is = ((const float *)out.at)[i];
+        if (is != want)
+            fail_msg("%s\nelement %d is %g, expected %g", text, i, is, want);
+    }
+    tn_tensor_value_deinit(&out);
+}
+
+/* Few rows and many, whole blocks and a last one that is not, one block alone. */
+static void packed_products_are_exact(void **state)
+{
+    static const int row_counts[] = {1, 2, 3, 4, 7, MOST_ROWS}, block_sizes[] = {8, 16, 40, 64};
+    (void)state;
+    for (int bits = 2; bits <= 8; bits *= 2)
+        for (int r = 0; r < 6; r++)
+            for (int b = 0; b < 4; b++)
+                for (int shifts = 0; shifts < 2; shifts++)
+                    packed_case(row_counts[r], bits, block_sizes[b], shifts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convolutions_are_exact),
-        cmocka_unit_test(products_are_exact),
-        cmocka_unit_test(rounding_is_to_even),
-        cmocka_unit_test(real_operators_round_once),
+        cmocka_unit_test(convolutions_are_exact),    cmocka_unit_test(products_are_exact),
+        cmocka_unit_test(rounding_is_to_even),       cmocka_unit_test(real_operators_round_once),
+        cmocka_unit_test(packed_products_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

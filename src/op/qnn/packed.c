@@ -4,14 +4,15 @@
  *   y[row, column] = sum over blocks of scale * sum of x * q + shift * sum of x      q signed
  *
  * Weights lie in panels of 64 columns: [panel, k, byte]; a byte holds one weight of each of 8 / bits planes of the
- * panel, the columns of the first plane in the lowest bits. A step of the reduction is thus a few loads of bytes,
- * shifts and conversions of whole vectors. A task is a panel. Few rows are multiplied while weights are unpacked; for
- * many, the panel is unpacked once into memory of the task (k x 64 numbers) and multiplied in tiles of rows. */
-#include "op/code.h"
-
+ * panel, the columns of the first plane in the lowest bits. So weights beside each other are bytes beside each other,
+ * shifted by one number of bits.
+ *
+ * Few rows are summed as the formula says, which scales each sum of a block once. For many, weights are scaled and
+ * shifted first, once for all rows: a product of matrices, the second of which is computed from the packed one. */
 #include "op/qnn/qnn.h"
+#include "op/rule.h"
 
-enum { DATA = 0, WEIGHT, SCALE, SHIFT, OPERANDS, FEW_ROWS = 3, TILE_ROWS = 6, PANEL = TN_PACKED_PANEL };
+enum { DATA = 0, WEIGHT, SCALE, SHIFT, OPERANDS, FEW_ROWS = 3, PANEL = TN_PACKED_PANEL };
 
 static tn_status packed_infer(tn_graph *g, tn_node *n)
 {
@@ -42,214 +43,102 @@ static tn_status packed_infer(tn_graph *g, tn_node *n)
 }
 
 typedef struct packed {
-    tn_code c;
+    tn_te *te;
     const tn_packed_attr *a;
-    tn_tensor *in[OPERANDS], *out;
-    const tn_expr *panel, *first_row, *rows; /* rows: NULL where all of the tile exist */
-    int64_t k;
-    int tile; /* rows */
+    tn_tensor *const *in;
+    int64_t k, blocks;
+    bool shifts;
 } packed;
 
-static const tn_expr *number(packed *w, int64_t n) { return tn_idx(w->c.p, n); }
+static const tn_expr *number(const packed *w, int64_t n) { return tn_idx(w->te->pool, n); }
 
-/* A column of the panel: which byte, which plane. */
-typedef struct {
-    const tn_expr *row, *column, *byte, *plane;
-} spot;
-
-/* Loops over all columns, for each row of the tile; those of a plane in any order. */
-static spot columns(packed *w)
+static const tn_expr *panel_of(const packed *w, const tn_expr *column)
 {
-    tn_pool *p = w->c.p;
-    int64_t bytes = PANEL * w->a->bits / 8;
-    spot s = {.row = tn_code_unroll(&w->c, "m", w->tile)};
-    s.plane = tn_code_unroll(&w->c, "plane", 8 / w->a->bits);
-    s.byte = tn_code_spread(&w->c, "byte", number(w, bytes));
-    s.column = tn_add(p, tn_mul(p, s.plane, number(w, bytes)), s.byte);
-    return s;
+    return tn_fdiv(w->te->pool, column, number(w, PANEL));
+}
+
+static const tn_expr *in_panel(const packed *w, const tn_expr *column)
+{
+    return tn_fmod(w->te->pool, column, number(w, PANEL));
 }
 
 /* The weight of a column, signed: shifted to the top, then to the bottom. */
-static const tn_expr *weight(packed *w, const spot *s, const tn_expr *k)
+static const tn_expr *weight(const packed *w, const tn_expr *k, const tn_expr *column)
 {
-    tn_pool *p = w->c.p;
-    const tn_expr *q = tn_cast(p, TN_I32, tn_at3(w->c.te, w->in[WEIGHT], w->panel, k, s->byte));
+    tn_pool *p = w->te->pool;
+    const tn_expr *bytes = number(w, PANEL * w->a->bits / 8), *byte = tn_fmod(p, column, bytes);
+    const tn_expr *q = tn_cast(p, TN_I32, tn_at3(w->te, w->in[WEIGHT], panel_of(w, column), k, byte));
     if (w->a->bits < 8) {
-        const tn_expr *up = tn_sub(p, number(w, 32 - w->a->bits), tn_mul(p, s->plane, number(w, w->a->bits)));
+        const tn_expr *plane = tn_fdiv(p, in_panel(w, column), bytes),
+                      *up = tn_sub(p, number(w, 32 - w->a->bits), tn_mul(p, plane, number(w, w->a->bits)));
         q = tn_bin(p, TN_E_SHL, q, tn_cast(p, TN_I32, up));
         q = tn_bin(p, TN_E_SHR, q, tn_int(p, TN_I32, 32 - w->a->bits));
     }
     return tn_cast(p, TN_F32, q);
 }
 
-static const tn_expr *data(packed *w, const tn_expr *row, const tn_expr *k)
+/* The scale or the shift of a column in block b. */
+static const tn_expr *of_block(const packed *w, int operand, const tn_expr *b, const tn_expr *column)
 {
-    tn_pool *p = w->c.p;
-    row = tn_add(p, w->first_row, row);
-    row = w->rows ? tn_min(p, row, tn_sub(p, w->rows, number(w, 1))) : row;
-    return tn_at2(w->c.te, w->in[DATA], row, k);
+    return tn_at3(w->te, w->in[operand], panel_of(w, column), b, in_panel(w, column));
 }
-
-static const tn_expr *get(packed *w, uint32_t buffer, const tn_expr *i, const tn_expr *j)
-{
-    const tn_expr *index[] = {i, j};
-    return tn_code_load(&w->c, buffer, 2, index);
-}
-
-static void set(packed *w, uint32_t buffer, const tn_expr *i, const tn_expr *j, const tn_expr *value)
-{
-    const tn_expr *index[] = {i, j};
-    tn_code_store(&w->c, buffer, 2, index, value);
-}
-
-static uint32_t memory(packed *w, const char *name, int64_t rows, int64_t wide, enum tn_scope scope)
-{
-    const tn_expr *dim[] = {number(w, rows), number(w, wide)};
-    return tn_code_buffer(&w->c, name, TN_F32, 2, dim, scope);
-}
-
-static void clear(packed *w, uint32_t buffer)
-{
-    tn_body *back = w->c.at;
-    spot s = columns(w);
-    set(w, buffer, s.row, s.column, tn_flt(w->c.p, TN_F32, 0));
-    w->c.at = back;
-}
-
-static void emit(packed *w, uint32_t total)
-{
-    tn_pool *p = w->c.p;
-    spot s = columns(w);
-    const tn_expr *row = tn_add(p, w->first_row, s.row);
-    const tn_expr *column = tn_add(p, tn_mul(p, w->panel, number(w, PANEL)), s.column), *mask = NULL;
-    if (w->a->units % PANEL != 0)
-        mask = tn_lt(p, column, number(w, w->a->units));
-    if (w->rows)
-        mask = tn_rule_both(p, mask, tn_lt(p, row, w->rows));
-    const tn_expr *index[] = {row, column}, *value = get(w, total, s.row, s.column);
-    tn_body_append(w->c.at, tn_stmt_store(w->c.f, w->out->buffer, 2, index, value, mask));
-}
-
-/* Steps of block b. */
-static const tn_expr *block_steps(packed *w, const tn_expr *b)
-{
-    tn_pool *p = w->c.p;
-    const tn_expr *whole = number(w, w->a->block);
-    return w->k % w->a->block == 0 ? whole
-                                   : tn_min(p, whole, tn_sub(p, number(w, w->k), tn_mul(p, b, whole)));
-}
-
-static const tn_expr *n_blocks(packed *w) { return number(w, (w->k + w->a->block - 1) / w->a->block); }
 
 /* ---- few rows ---- */
 
-static void add_block(packed *w, uint32_t total, uint32_t sum, uint32_t plain, const tn_expr *b)
+/* The sum over the weights of block b, the second axis of t: of the data, times a weight of the column, or alone. */
+static void sum_block(const packed *w, tn_tensor *t, const tn_expr *column)
 {
-    tn_pool *p = w->c.p;
-    spot s = columns(w);
-    const tn_expr *v =
-        tn_mul(p, get(w, sum, s.row, s.column), tn_at3(w->c.te, w->in[SCALE], w->panel, b, s.column));
-    v = tn_add(p, get(w, total, s.row, s.column), v);
-    if (w->in[SHIFT])
-        v = tn_add(p, v,
-                   tn_mul(p, get(w, plain, s.row, number(w, 0)),
-                          tn_at3(w->c.te, w->in[SHIFT], w->panel, b, s.column)));
-    set(w, total, s.row, s.column, v);
+    tn_pool *p = w->te->pool;
+    const tn_expr *i = tn_te_reduce_axis(w->te, t, "i", number(w, w->a->block)),
+                  *k = tn_add(p, tn_mul(p, t->axis[1], number(w, w->a->block)), i),
+                  *x = tn_at2(w->te, w->in[DATA], t->axis[0], k);
+    const tn_expr *inside = w->k % w->a->block ? tn_lt(p, k, number(w, w->k)) : NULL;
+    tn_te_sum(w->te, t, column ? tn_mul(p, x, weight(w, k, column)) : x, inside);
 }
 
-static void add_step(packed *w, uint32_t sum, uint32_t plain, const tn_expr *k)
+static void sum_blocks(const packed *w, tn_tensor *y)
 {
-    tn_pool *p = w->c.p;
-    tn_body *back = w->c.at;
-    if (w->in[SHIFT]) {
-        const tn_expr *m = tn_code_unroll(&w->c, "m", w->tile), *zero = number(w, 0);
-        set(w, plain, m, zero, tn_add(p, get(w, plain, m, zero), data(w, m, k)));
-        w->c.at = back;
+    tn_pool *p = w->te->pool;
+    const tn_expr *rows = y->dim[0], *dim[] = {rows, number(w, w->blocks), y->dim[1]};
+    tn_tensor *part = tn_te_new(w->te, "sum", TN_F32, 3, dim, "i b j"), *plain = NULL;
+    sum_block(w, part, part->axis[2]);
+    if (w->shifts) {
+        plain = tn_te_new(w->te, "plain", TN_F32, 2, dim, "i b");
+        sum_block(w, plain, NULL);
     }
-    spot s = columns(w);
-    set(w, sum, s.row, s.column,
-        tn_add(p, get(w, sum, s.row, s.column), tn_mul(p, data(w, s.row, k), weight(w, &s, k))));
-    w->c.at = back;
-}
-
-static void few_rows(packed *w)
-{
-    tn_pool *p = w->c.p;
-    uint32_t total = memory(w, "total", w->tile, PANEL, TN_SCOPE_REGISTER),
-             sum = memory(w, "sum", w->tile, PANEL, TN_SCOPE_REGISTER),
-             plain = w->in[SHIFT] ? memory(w, "plain", w->tile, 1, TN_SCOPE_REGISTER) : 0;
-    clear(w, total);
-    tn_body *back = w->c.at;
-    const tn_expr *b = tn_code_for(&w->c, "b", n_blocks(w));
-    clear(w, sum);
-    tn_body *block = w->c.at;
-    if (w->in[SHIFT]) {
-        const tn_expr *m = tn_code_unroll(&w->c, "m", w->tile);
-        set(w, plain, m, number(w, 0), tn_flt(p, TN_F32, 0));
-        w->c.at = block;
-    }
-    const tn_expr *i = tn_code_for(&w->c, "i", block_steps(w, b));
-    add_step(w, sum, plain, tn_add(p, tn_mul(p, b, number(w, w->a->block)), i));
-    w->c.at = block;
-    add_block(w, total, sum, plain, b);
-    w->c.at = back;
-    emit(w, total);
+    const tn_expr *b = tn_te_reduce_axis(w->te, y, "b", dim[1]), *i = y->axis[0], *j = y->axis[1],
+                  *v = tn_mul(p, tn_at3(w->te, part, i, b, j), of_block(w, SCALE, b, j));
+    if (plain)
+        v = tn_add(p, v, tn_mul(p, tn_at2(w->te, plain, i, b), of_block(w, SHIFT, b, j)));
+    tn_te_sum(w->te, y, v, NULL);
 }
 
 /* ---- many rows ---- */
 
-static uint32_t unpack(packed *w)
+static void multiply_numbers(const packed *w, tn_tensor *y)
 {
-    tn_pool *p = w->c.p;
-    uint32_t all = memory(w, "weight", w->k, PANEL, TN_SCOPE_LOCAL);
-    tn_body *back = w->c.at;
-    int tile = w->tile;
-    const tn_expr *b = tn_code_for(&w->c, "b", n_blocks(w)), *i = tn_code_for(&w->c, "i", block_steps(w, b)),
-                  *k = tn_add(p, tn_mul(p, b, number(w, w->a->block)), i);
-    w->tile = 1;
-    spot s = columns(w);
-    const tn_expr *v = tn_mul(p, weight(w, &s, k), tn_at3(w->c.te, w->in[SCALE], w->panel, b, s.column));
-    v = w->in[SHIFT] ? tn_add(p, v, tn_at3(w->c.te, w->in[SHIFT], w->panel, b, s.column)) : v;
-    set(w, all, k, s.column, v);
-    w->c.at = back;
-    w->tile = tile;
-    return all;
+    tn_pool *p = w->te->pool;
+    const tn_expr *dim[] = {number(w, w->k), y->dim[1]};
+    tn_tensor *all = tn_te_new(w->te, "weight", TN_F32, 2, dim, "k j");
+    const tn_expr *k = all->axis[0], *j = all->axis[1], *b = tn_fdiv(p, k, number(w, w->a->block)),
+                  *v = tn_mul(p, weight(w, k, j), of_block(w, SCALE, b, j));
+    tn_te_define(w->te, all, w->shifts ? tn_add(p, v, of_block(w, SHIFT, b, j)) : v);
+    k = tn_te_reduce_axis(w->te, y, "k", dim[0]);
+    tn_te_sum(w->te, y,
+              tn_mul(p, tn_at2(w->te, w->in[DATA], y->axis[0], k), tn_at2(w->te, all, k, y->axis[1])), NULL);
 }
 
-static void many_rows(packed *w)
+static void packed_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    tn_pool *p = w->c.p;
-    uint32_t all = unpack(w);
-    const tn_expr *t = tn_code_for(&w->c, "t", tn_ceildiv(p, w->rows, w->tile));
-    w->first_row = tn_mul(p, t, number(w, w->tile));
-    uint32_t total = memory(w, "total", w->tile, PANEL, TN_SCOPE_REGISTER);
-    clear(w, total);
-    tn_body *back = w->c.at;
-    const tn_expr *k = tn_code_for(&w->c, "k", number(w, w->k));
-    spot s = columns(w);
-    set(w, total, s.row, s.column,
-        tn_add(p, get(w, total, s.row, s.column), tn_mul(p, data(w, s.row, k), get(w, all, k, s.column))));
-    w->c.at = back;
-    emit(w, total);
-}
-
-static void packed_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
-{
-    packed w = {.a = n->attr, .k = in[DATA]->dim[1]->u.i};
-    int64_t rows = 0;
-    w.c = tn_code_open(te, n, 0, "packed_dense", &w.out);
-    out[0] = w.out;
-    for (int i = 0; i < n->nin; i++)
-        w.in[i] = in[i];
-    bool few = tn_is_int(in[DATA]->dim[0], &rows) && rows <= FEW_ROWS;
-    tn_code_each(&w.c, 1, in[WEIGHT]->dim, &w.panel);
-    w.first_row = number(&w, 0);
-    w.tile = few ? (int)rows : TILE_ROWS;
-    w.rows = few ? NULL : in[DATA]->dim[0];
-    if (few && rows > 0)
-        few_rows(&w);
+    packed w = {
+        .te = te, .a = n->attr, .in = in, .k = in[DATA]->dim[1]->u.i, .shifts = n->nin > SHIFT && in[SHIFT]};
+    int64_t rows;
+    w.blocks = (w.k + w.a->block - 1) / w.a->block;
+    out[0] = tn_rule_out(te, n, 0, "packed_dense", "dense", "i j");
+    if (tn_is_int(in[DATA]->dim[0], &rows) && rows > 0 && rows <= FEW_ROWS)
+        sum_blocks(&w, out[0]);
     else
-        many_rows(&w);
+        multiply_numbers(&w, out[0]);
 }
 
 /* clang-format off */
@@ -261,7 +150,7 @@ const tn_op tn_op_qnn_packed_dense = {
         .doc = "Products of rows with weights of 2, 4 or 8 bits, packed in panels of 64 columns, with a scale and a "
                "shift for each block of the reduction.",
     .attr_size = sizeof(tn_packed_attr), .attr = packed_fields,
-    .nin = OPERANDS, .min_in = 3, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = packed_in,
-    .infer = packed_infer, .body = packed_body,
+    .nin = OPERANDS, .min_in = 3, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = packed_in,
+    .infer = packed_infer, .compute = packed_compute,
 };
 /* clang-format on */

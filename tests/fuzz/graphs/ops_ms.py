@@ -201,8 +201,8 @@ def bias_split_gelu(g):
 @row(MS + ".MatMulNBits", weight=0.6)
 def mat_mul_n_bits(g):
     r = g.r
-    bits, block = r.pick([4, 4, 2, 8]), r.pick([16, 32])
-    k, n = r.pick([1, 3, 16, 20, 32, 33, 48]), r.pick([1, 2, 4, 7, 16, 17])
+    bits, block = r.pick([4, 4, 2, 8]), r.pick([16, 32, 64])
+    k, n = r.pick([1, 3, 16, 20, 32, 33, 48, 100]), r.pick([1, 2, 4, 7, 16, 17, 64, 70, 130])
     blocks = -(-k // block)
     a = g.fresh("f4", [g.extent(1), g.dim(k)] if r.chance(0.5) else [g.extent(1), g.extent(1), g.dim(k)], constant=False)
     w = g.constant(g.data("u1", [n, blocks, block * bits // 8], 0, 255, None))
