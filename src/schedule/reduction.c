@@ -55,6 +55,8 @@ static tn_verdict check(tn_sched *s, split_off *d)
             d->once[d->n_once++] = (tn_stmt *)all[i];
         else if (!spatial && !reduces && in_terms(d->block, all[i]->u.loop.var))
             return TN_REJECT_MASK; /* which turns run is not for the init to know */
+        else if (!spatial && !reduces)
+            return TN_REJECT_DEPEND; /* each turn begins the sum anew */
         if (spatial)
             d->inner[d->n++] = (tn_stmt *)all[i];
     }

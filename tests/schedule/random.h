@@ -125,6 +125,32 @@ static const struct random_base { const char *name, *text; int64_t sym[2]; } fun
      "    block out(i: spatial, j: scan):\n"
      "      out[i, j] = max((out[i, j - 1] mask 1 <= j else -100), x[i, j])\n"
      "}\n", {0}},
+    {"steps that multiply what the step before left",
+     "func @steps(x: f32[3, n, 4], w: f32[4, 4], h: f32[n, 4]) -> (out: f32[3, n, 4], last: f32[n, 4]) {\n"
+     "  buffer state: f32[n, 4]\n"
+     "  buffer sums: f32[n, 4]\n"
+     "  buffer next: f32[n, 4]\n"
+     "  for b < n, u < 4:\n"
+     "    block start(b: spatial, u: spatial):\n"
+     "      state[b, u] = h[b, u]\n"
+     "  for t < 3:\n"
+     "    for b < n, u < 4, k < 4:\n"
+     "      block sums(b: spatial, u: spatial, k: reduce):\n"
+     "        init sums[b, u] = x[t, b, u]\n"
+     "        sums[b, u] = sums[b, u] + state[b, k] * w[u, k]\n"
+     "    for b < n, u < 4:\n"
+     "      block next(b: spatial, u: spatial):\n"
+     "        next[b, u] = max(min(sums[b, u], 7), -7)\n"
+     "    for b < n, u < 4:\n"
+     "      block out(b: spatial, u: spatial):\n"
+     "        out[t, b, u] = next[b, u] + state[b, u]\n"
+     "    for b < n, u < 4:\n"
+     "      block state(b: spatial, u: spatial):\n"
+     "        state[b, u] = next[b, u]\n"
+     "  for b < n, u < 4:\n"
+     "    block last(b: spatial, u: spatial):\n"
+     "      last[b, u] = state[b, u]\n"
+     "}\n", {5}},
 };
 /* clang-format on */
 
