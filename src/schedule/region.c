@@ -258,27 +258,42 @@ static void look_at_block(tn_stmt *block, void *user)
     w->fed &= stores_inside(w, block) || tn_loop_feeds(w->s, w->loop, block, TN_ITER_SPATIAL);
 }
 
-/* Is there a dimension that every access inside the loop indexes alike, by the loop's variable and nothing
- * that varies inside it? Then two turns never meet, whatever the other dimensions do (peeled copies of one
- * block write different columns). */
+/* Is there a dimension of which each turn touches a part of its own: is every index c*turn + rest there, with one c
+ * and 0 <= rest < c? Then two turns never meet, whatever the other dimensions do (peeled copies of one block write
+ * different columns). */
 typedef struct {
     tn_sched *s;
-    const tn_stmt *loop, *block;
+    const tn_stmt *loop, *block; /* block: around the access at hand, or NULL */
+    const tn_stmt *at;
     uint32_t buffer, ndim;
-    const tn_expr *same[TN_BOX_DIMS];
-    bool any;
+    int64_t part[TN_BOX_DIMS]; /* c; 0: not known yet, -1: not so */
 } apart;
+
+/* c of one index; -1: it is not of that form. */
+static int64_t part_of(const apart *a, const tn_facts *facts, const tn_expr *e)
+{
+    tn_pool *p = a->s->func->pool;
+    const tn_expr *coef, *rest;
+    int64_t c;
+    if (!tn_linear(p, facts, tn_simplify(p, facts, e), a->loop->u.loop.var, &coef, &rest) ||
+        !tn_is_int(coef, &c) || c < 1)
+        return -1;
+    bool inside = tn_prove(p, facts, tn_le(p, tn_idx(p, 0), rest)) == 1 &&
+                  tn_prove(p, facts, tn_lt(p, rest, tn_idx(p, c))) == 1;
+    return inside ? c : -1;
+}
 
 static void compare_index(apart *a, const tn_expr *const *index)
 {
+    tn_facts facts;
+    tn_stmt_facts(a->s->func, a->block ? a->block : a->at, &facts);
     for (uint32_t d = 0; d < a->ndim; d++) {
-        const tn_expr *e = tn_block_over_loops(a->s, a->block, index[d]);
-        if (!a->any)
-            a->same[d] = e;
-        else if (a->same[d] && a->same[d] != e)
-            a->same[d] = NULL;
+        if (a->part[d] < 0)
+            continue;
+        int64_t c = part_of(a, &facts, a->block ? tn_block_over_loops(a->s, a->block, index[d]) : index[d]);
+        a->part[d] = a->part[d] == 0 || a->part[d] == c ? c : -1;
     }
-    a->any = true;
+    tn_facts_deinit(&facts);
 }
 
 static bool compare_load(const tn_expr *e, void *user)
@@ -299,23 +314,31 @@ static const tn_expr *compare_expr(const tn_expr *e, void *user)
 static bool compare_stmt(tn_stmt *x, void *user)
 {
     apart *a = user;
+    a->at = x;
     if (x->kind == TN_S_BLOCK)
         a->block = x;
-    if (a->block && x->kind == TN_S_STORE && x->u.store.buffer == a->buffer)
+    else if (a->block && !tn_stmt_inside(x, a->block))
+        a->block = NULL;
+    if (x->kind == TN_S_STORE && x->u.store.buffer == a->buffer)
         compare_index(a, (const tn_expr *const *)x->u.store.index);
-    if (a->block)
-        tn_stmt_exprs(x, compare_expr, a);
+    tn_stmt_exprs(x, compare_expr, a);
     return true;
 }
 
-static bool turns_apart(tn_sched *s, tn_stmt *loop, uint32_t buffer)
+bool tn_loops_apart(tn_sched *s, int n, tn_stmt *const loop[], uint32_t buffer)
 {
-    apart a = {.s = s, .loop = loop, .buffer = buffer, .ndim = s->func->buffer[buffer].ndim};
+    apart a = {.s = s, .buffer = buffer, .ndim = s->func->buffer[buffer].ndim};
     if (a.ndim > TN_BOX_DIMS)
         return false;
-    tn_stmt_walk(&loop->u.loop.body, compare_stmt, NULL, &a);
+    if (tn_is_value(loop[0]->u.loop.extent, 1))
+        return true;
+    for (int i = 0; i < n; i++) {
+        a.loop = loop[i];
+        a.block = NULL;
+        tn_stmt_walk(&loop[i]->u.loop.body, compare_stmt, NULL, &a);
+    }
     for (uint32_t d = 0; d < a.ndim; d++)
-        if (a.same[d] == loop->u.loop.var)
+        if (a.part[d] > 0)
             return true;
     return false;
 }
@@ -342,7 +365,7 @@ tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop)
         if (writers == 1 && (readers == 0 || (readers == 1 && reader[0] == at[0])))
             continue; /* a block alone: its iterations are independent */
         tn_box r;
-        if (!turns_apart(s, loop, b) && !tn_turn_box(s, loop, b, &r))
+        if (!tn_loops_apart(s, 1, &loop, b) && !tn_turn_box(s, loop, b, &r))
             return TN_REJECT_DEPEND;
     }
     return TN_DONE;

@@ -114,6 +114,8 @@ void tn_shift_accesses(tn_sched *s, tn_stmt *home, uint32_t buffer, uint32_t to,
 void tn_sink_buffer(tn_sched *s, tn_stmt *home, uint32_t buffer, int scope, const tn_box *box);
 /* May the turns of a loop run in any order, or at once? */
 tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop);
+/* Is there a dimension of the buffer of which each turn touches a part of its own, the same in all these loops? */
+bool tn_loops_apart(tn_sched *s, int n, tn_stmt *const loop[], uint32_t buffer);
 /* The block's one store is acc = acc op term, op associative, and term does not read acc: which operand acc is. -1: it
  * is not that. */
 int tn_update_operand(const tn_stmt *block);

@@ -393,10 +393,28 @@ static inline tn_verdict random_tensorize(gen *g)
     return tn_sched_do(g->s, &t);
 }
 
+/* Loops beside a random one, or in what stands beside it. */
+static inline tn_verdict random_join(gen *g)
+{
+    const tn_stmt *at = g->s->n_value ? g->s->loop[some_loop(g)] : NULL;
+    tn_ref in[32], out;
+    uint16_t n = 0;
+    for (uint32_t v = 0; at && v < g->s->n_value && n < 32; v++) {
+        const tn_stmt *l = g->s->loop[v], *up = l ? tn_stmt_parent(l) : NULL;
+        bool beside = l && (l->list == at->list || (up && up->list == at->list)), again = false;
+        for (uint16_t i = 0; i < n; i++)
+            again |= g->s->loop[in[i]] == l;
+        if (beside && !again && l->u.loop.extent == at->u.loop.extent && below(g, 16))
+            in[n++] = (tn_ref)v;
+    }
+    tn_step t = {.kind = TN_STEP_join, .nin = n, .in = in, .nout = 1, .out = &out};
+    return tn_sched_do(g->s, &t);
+}
+
 static inline tn_verdict random_step(gen *g)
 {
     tn_ref v = some_loop(g), out[3];
-    switch (below(g, 31)) {
+    switch (below(g, 33)) {
     case 0:
     case 1: return name_loops(g);
     case 2:
@@ -429,6 +447,8 @@ static inline tn_verdict random_step(gen *g)
     case 27: return random_loop_step(g);
     case 28: return random_tensorize(g);
     case 29: return tn_sched_at(g->s, TN_STEP_compute_at, some_block(g), v);
+    case 30:
+    case 31: return random_join(g);
     default: return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
     }
 }
