@@ -411,10 +411,16 @@ static inline tn_verdict random_join(gen *g)
     return tn_sched_do(g->s, &t);
 }
 
+static inline tn_verdict random_rotate(gen *g)
+{
+    tn_arg arg = {.s = some_block(g)};
+    return tn_sched_do(g->s, &(tn_step){.kind = TN_STEP_rotate, .narg = 1, .arg = &arg});
+}
+
 static inline tn_verdict random_step(gen *g)
 {
     tn_ref v = some_loop(g), out[3];
-    switch (below(g, 33)) {
+    switch (below(g, 34)) {
     case 0:
     case 1: return name_loops(g);
     case 2:
@@ -449,6 +455,7 @@ static inline tn_verdict random_step(gen *g)
     case 29: return tn_sched_at(g->s, TN_STEP_compute_at, some_block(g), v);
     case 30:
     case 31: return random_join(g);
+    case 32: return random_rotate(g);
     default: return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
     }
 }
