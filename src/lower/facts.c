@@ -115,6 +115,10 @@ uint32_t tn_facts_broken(const tn_func *f)
     seen s = {f, broken_by_tables(f)};
     if (!is_phase_list(&f->body, true))
         s.broken |= 1u << TN_FACT_PHASES;
+    const tn_stmt *steps = tn_steps_of(f);
+    for (const tn_stmt *x = f->body.first; steps && x; x = x->next)
+        if (x->kind == TN_S_FOR && x != steps)
+            s.broken |= 1u << TN_FACT_JOINED;
     tn_stmt_walk(&walked->body, see_stmt, NULL, &s);
     return s.broken;
 }

@@ -9,7 +9,7 @@ enum {
 #undef FACT
     NONE = 0,
     ALL = (1u << TN_N_FACTS) - 1,
-    BLOCKS = PHASES | STATEMENTS | SIMPLE | OFFSETS | STRAIGHT,
+    BLOCKS = PHASES | JOINED | STATEMENTS | SIMPLE | OFFSETS | STRAIGHT,
 };
 
 const tn_lower_pass tn_lower_passes[TN_N_LOWER_PASSES] = {

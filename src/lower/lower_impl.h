@@ -33,6 +33,10 @@ bool tn_vector_loop_fits(const tn_stmt *loop);
 /* A nest of tensor loops on lanes, from `s` on: s becomes a vector loop (tensor.c). */
 void tn_tensor_lanes(tn_func *f, tn_stmt *s);
 
+/* Does the loop's list hold parallel loops? Then its turns are steps (join_steps.c). */
+bool tn_has_phases(const tn_stmt *loop);
+/* The only such serial loop at the top level; NULL: there is none, or are several. */
+tn_stmt *tn_steps_of(const tn_func *f);
 /* A nest of a unit that multiplies tiles (tile.c): does it stay one? Else it is loops, and nests of lanes inside. */
 bool tn_tensor_tile(tn_func *f, const struct tn_machine *m, tn_stmt *s);
 /* Is the loop one of lanes, or of a nest whose columns will be? */

@@ -377,7 +377,8 @@ static void cut_loops(tn_func *f, tn_body *b, tn_map *left, int depth)
         bool loop = s->kind == TN_S_FOR;
         if (loop && tn_map_get(left, tn_map_key(s), &x))
             continue;
-        if (loop && s->u.loop.kind == TN_LOOP_SERIAL && in[0]->first && !s->u.loop.extent->has_load)
+        if (loop && s->u.loop.kind == TN_LOOP_SERIAL && in[0]->first && !s->u.loop.extent->has_load &&
+            !tn_has_phases(s))
             cut_loop(f, s, left);
         for (int i = 0; i < n; i++)
             cut_loops(f, in[i], left, depth + 1);

@@ -2,8 +2,8 @@
  * statements share one task. Work memory and checks of symbols come first, so the top level is: buffers,
  * checks, parallel loops.
  *
- * Where all the work is one serial loop with parallel loops in its list (a recurrence), that loop stays: its turns are
- * the steps of the kernel, its list holds the phases. */
+ * A serial loop with parallel loops in its list (a recurrence) stays, if there is one: its turns are the steps of the
+ * kernel, its list holds the phases (JoinSteps). */
 #include "lower/lower_impl.h"
 
 static bool serialise(tn_stmt *s, void *user)
@@ -29,28 +29,10 @@ static bool leads(const tn_func *f, const tn_stmt *s)
            (s->kind == TN_S_CHECK && !s->u.check.cond->has_load);
 }
 
-/* The loop over steps, if the work of f is nothing else. */
-static tn_stmt *find_steps(const tn_func *f)
+/* The list becomes one of phases, but for the loop over steps. */
+static void make_phases(tn_func *f, tn_body *list, const tn_stmt *steps)
 {
-    tn_stmt *steps = NULL;
-    for (tn_stmt *s = f->body.first; s; s = s->next) {
-        if (leads(f, s))
-            continue;
-        if (steps || s->kind != TN_S_FOR || s->u.loop.kind != TN_LOOP_SERIAL)
-            return NULL;
-        steps = s;
-    }
-    for (const tn_stmt *s = steps ? steps->u.loop.body.first : NULL; s; s = s->next)
-        if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_PARALLEL)
-            return steps;
-    return NULL;
-}
-
-tn_status tn_lower_make_phases(tn_func *f, const struct tn_machine *m)
-{
-    (void)m;
-    tn_stmt *open = NULL, *first = NULL, *next, *steps = find_steps(f);
-    tn_body *list = steps ? &steps->u.loop.body : &f->body;
+    tn_stmt *open = NULL, *first = NULL, *next;
     for (tn_stmt *s = list->first; s; s = next) {
         next = s->next;
         if (s->kind == TN_S_LET) {
@@ -60,7 +42,7 @@ tn_status tn_lower_make_phases(tn_func *f, const struct tn_machine *m)
                 tn_stmt_remove(s);
                 tn_body_insert(list, first, s);
             }
-        } else if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_PARALLEL) {
+        } else if (s == steps || (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_PARALLEL)) {
             first = first ? first : s;
             open = NULL;
         } else {
@@ -75,7 +57,16 @@ tn_status tn_lower_make_phases(tn_func *f, const struct tn_machine *m)
         }
     }
     for (tn_stmt *s = list->first; s; s = s->next)
-        if (s->kind == TN_S_FOR)
+        if (s->kind == TN_S_FOR && s != steps)
             tn_stmt_walk(&s->u.loop.body, serialise, NULL, NULL);
+}
+
+tn_status tn_lower_make_phases(tn_func *f, const struct tn_machine *m)
+{
+    (void)m;
+    tn_stmt *steps = tn_steps_of(f);
+    if (steps)
+        make_phases(f, &steps->u.loop.body, NULL);
+    make_phases(f, &f->body, steps);
     return TN_OK;
 }

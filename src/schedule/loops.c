@@ -436,15 +436,15 @@ static bool is_fed(tn_stmt *x, void *user)
     return true;
 }
 
-/* Are the loop's turns steps of the kernel? It is the one loop of the function and iterates no block, and its list
- * declares nothing, which would belong to one task. */
+/* Are the loop's turns steps of the kernel? It iterates no block, no other loop has tasks inside, and its list declares
+ * nothing, which would belong to one task. */
 static bool has_steps(tn_sched *s, tn_stmt *loop)
 {
     feeding w = {s, loop, false};
     if (loop->kind != TN_S_FOR || loop->u.loop.kind != TN_LOOP_SERIAL || tn_stmt_parent(loop))
         return false;
-    for (const tn_stmt *top = s->func->body.first; top; top = top->next)
-        if (top != loop && (top->kind == TN_S_FOR || top->kind == TN_S_BLOCK))
+    for (tn_stmt *top = s->func->body.first; top; top = top->next)
+        if (top != loop && top->kind == TN_S_FOR && tn_holds_tasks(top))
             return false;
     for (const tn_stmt *in = loop->u.loop.body.first; in; in = in->next)
         if (in->kind == TN_S_BUFFER)

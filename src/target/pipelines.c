@@ -12,6 +12,7 @@ static const uint8_t cpu[] = {
     TN_LOWER_TightenLoops,   /* conditions stand outside loops they do not depend on, or are loop bounds */
     TN_LOWER_PartitionTail,  /* full tiles and turns have a copy of the body without conditions */
     TN_LOWER_Unswitch,       /* a mask that all lanes share is an IF around the vector loop */
+    TN_LOWER_JoinSteps,      /* a loop over steps does the work of phases beside it, too */
     TN_LOWER_Flatten,        /* layouts applied; every buffer is one-dimensional */
     TN_LOWER_Simplify,       /* so is the arithmetic of its offsets */
     TN_LOWER_Tensors,        /* nests that no unit does are lanes and unrolled loops */

@@ -34,6 +34,7 @@ static void needs_are_noticed(void **state)
         {TN_LOWER_MakePhases, -1, TN_LOWER_LowerBlocks, BIT(PHASES)},
         {TN_LOWER_LowerBlocks, -1, TN_LOWER_TightenLoops, BIT(STATEMENTS)},
         {TN_LOWER_Simplify, -1, TN_LOWER_TightenLoops, BIT(SIMPLE)},
+        {TN_LOWER_JoinSteps, -1, TN_LOWER_Vectorize, BIT(JOINED)},
         {TN_LOWER_Flatten, -1, TN_LOWER_Tensors, BIT(OFFSETS)},
         {TN_LOWER_Unroll, -1, TN_LOWER_Vectorize, BIT(STRAIGHT)},
         {TN_LOWER_Vectorize, -1, TN_LOWER_LoadStrided, BIT(LANES)},
