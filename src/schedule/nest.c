@@ -260,6 +260,19 @@ tn_verdict tn_plain_nest(tn_stmt *block, tn_stmt **out_top)
     return TN_DONE;
 }
 
+tn_stmt *tn_own_loops(tn_stmt *block)
+{
+    tn_stmt *top = block;
+    for (int i = (int)block->u.block.n_iter - 1; i >= 0; i--) {
+        tn_stmt *l = tn_stmt_parent(top);
+        if (!l || l->kind != TN_S_FOR || l->u.loop.kind != TN_LOOP_SERIAL ||
+            tn_body_only(&l->u.loop.body) != top || block->u.block.iter[i].value != l->u.loop.var)
+            return NULL;
+        top = l;
+    }
+    return top;
+}
+
 bool tn_runs_before(tn_stmt *a, tn_stmt *b)
 {
     const tn_stmt *top = tn_top_of(b), *at = tn_top_of(a)->next;

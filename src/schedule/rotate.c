@@ -1,5 +1,5 @@
-/* Step rotate: a loop's last statement copies all of one buffer to another, which the next turn reads. The copy goes, and
- * the two take turns instead: they become the halves of one buffer.
+/* Step rotate: a loop's last statement copies all of one buffer to another, which the next turn reads. The copy goes,
+ * and the two take turns instead: they become the halves of one buffer.
  *
  *     for t:                       for t:
  *       next[i] = f(state, ...)      state[(t + 1) % 2, i] = f(state[t % 2, ...], ...)
@@ -47,14 +47,9 @@ static bool find_copy(rotation *r)
         return false;
     r->state = store->u.store.buffer;
     r->next = load->u.load.buffer;
-    r->top = r->block;
-    for (int i = (int)r->block->u.block.n_iter - 1; i >= 0; i--) {
-        tn_stmt *l = tn_stmt_parent(r->top);
-        if (!l || l->kind != TN_S_FOR || l->u.loop.kind != TN_LOOP_SERIAL ||
-            tn_body_only(&l->u.loop.body) != r->top || r->block->u.block.iter[i].value != l->u.loop.var)
-            return false;
-        r->top = l;
-    }
+    r->top = tn_own_loops(r->block);
+    if (!r->top)
+        return false;
     r->loop = tn_stmt_parent(r->top);
     return r->state != r->next && r->loop && r->loop->kind == TN_S_FOR &&
            r->loop->u.loop.kind == TN_LOOP_SERIAL && !r->top->next && !tn_stmt_parent(r->loop) &&

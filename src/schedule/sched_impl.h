@@ -60,6 +60,9 @@ static inline tn_stmt *tn_top_of(tn_stmt *s)
 int tn_own_iteration(const tn_stmt *block, const tn_expr *e);
 /* TN_DONE if each of its iterations is bound to a serial loop of its own, all in one perfect nest, in order. */
 tn_verdict tn_plain_nest(tn_stmt *block, tn_stmt **out_top);
+/* The outermost of the serial loops right around it that iterate it in order, a perfect nest, in whatever others; NULL:
+ * they do not. */
+tn_stmt *tn_own_loops(tn_stmt *block);
 /* TN_DONE if the loops around it, whatever was done to them, are a perfect nest of it alone. */
 tn_verdict tn_own_nest(tn_stmt *block, tn_stmt **out_top);
 /* Such a nest anew, plain: a serial loop of each iteration. What named the old loops names nothing. Returns its top. */

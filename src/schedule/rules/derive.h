@@ -203,6 +203,8 @@ bool rule_contract_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_contract(tn_sched *s, const tn_machine *m);
 bool rule_reduce_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_reduce(tn_sched *s, const tn_machine *m);
+bool rule_recurrence_matches(const tn_func *f, const tn_machine *m);
+tn_verdict rule_recurrence(tn_sched *s, const tn_machine *m);
 bool rule_elementwise_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m);
 bool rule_sums_matches(const tn_func *f, const tn_machine *m);

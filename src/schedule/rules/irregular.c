@@ -35,28 +35,13 @@ typedef struct {
     bool odd; /* too many, or one that is no perfect nest of spatial iterations */
 } outer;
 
-/* Do the loops right around the block iterate it, a perfect nest? */
-static bool has_own_loops(tn_stmt *block)
-{
-    tn_stmt *loop[TN_MAX_LOOPS], *child = block;
-    int n = tn_stmt_loops(block, TN_MAX_LOOPS, loop);
-    for (int i = (int)block->u.block.n_iter - 1; i >= 0; i--) {
-        tn_stmt *l = n ? loop[--n] : NULL;
-        if (!l || l->u.loop.kind != TN_LOOP_SERIAL || tn_body_only(&l->u.loop.body) != child ||
-            block->u.block.iter[i].value != l->u.loop.var)
-            return false;
-        child = l;
-    }
-    return true;
-}
-
 /* Blocks that stand in no other. Around their own loops may be others, whose turns run in order. */
 static void look_for_blocks(outer *o, tn_body *body, int depth)
 {
     for (tn_stmt *s = body->first; s && !o->odd; s = s->next)
         if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_SERIAL && depth < TN_MAX_LOOPS)
             look_for_blocks(o, &s->u.loop.body, depth + 1);
-        else if (s->kind == TN_S_BLOCK && o->n < RULE_MAX_BLOCKS && !rule_reduces(s) && has_own_loops(s))
+        else if (s->kind == TN_S_BLOCK && o->n < RULE_MAX_BLOCKS && !rule_reduces(s) && tn_own_loops(s))
             o->at[o->n++] = s;
         else
             o->odd |= s->kind == TN_S_FOR || s->kind == TN_S_BLOCK || (depth && s->kind != TN_S_LET);

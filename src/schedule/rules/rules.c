@@ -22,6 +22,8 @@ static tn_verdict serial(tn_sched *s, const tn_machine *m)
 
 /* clang-format off */
 const tn_rule_info tn_rule_infos[] = {
+    {"recurrence",  "steps that multiply what the step before left: rows or units as tasks, tiles in registers",
+     rule_recurrence_matches, rule_recurrence, 0},
     {"gemm",        "matrix products: tiles of rows x vectors in registers", rule_gemm_matches, rule_gemm, 0},
     {"conv",        "convolutions: tiles of pixels x vectors in registers", rule_conv_matches, rule_conv, 0},
     {"window",      "depthwise convolutions, pooling: tiles of pixels in registers",
@@ -44,6 +46,8 @@ const size_t tn_n_rule_infos = sizeof tn_rule_infos / sizeof *tn_rule_infos;
 
 /* clang-format off */
 static const tn_rule_info sketches[] = {
+    {"steps",     "steps that multiply what the step before left: rows or units as tasks",
+     rule_recurrence_matches, rule_recurrence, 0},
     {"tiles",     "a reduction that reads the same several times, or is over a window: levels of tiles",
      rule_sketch_shares, rule_sketch, 1u << TN_PART_TILE},
     {"rows",      "reductions: rows as tasks; what follows a row is computed while the row is in cache",
@@ -181,7 +185,7 @@ static tn_verdict derive_sketch(const tn_space *x, const tn_picks *given, tn_are
 }
 
 const tn_sched_generator tn_rules_generator = {.name = "rules", .version = 12, .derive = derive_rules};
-const tn_sched_generator tn_sketch_generator = {.name = "sketch", .version = 6, .derive = derive_sketch};
+const tn_sched_generator tn_sketch_generator = {.name = "sketch", .version = 7, .derive = derive_sketch};
 
 const tn_sched_generator *tn_sched_generator_find(const char *name)
 {
