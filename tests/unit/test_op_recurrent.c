@@ -1,12 +1,16 @@
-/* nn.recurrent against the equations of its cells in plain loops, in double. */
+/* nn.recurrent against the equations of its cells in plain loops, in double: as the body says, and scheduled for a
+ * machine in both ways, down to flat code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "machine/machine.h"
 #include "numeric/run.h"
 #include "op/nn/nn.h"
+#include "schedule/space.h"
+#include "target/target.h"
 
 enum { MAX_STEPS = 5, MAX_BATCH = 5, MAX_UNITS = 20, MAX_GATES = 4 };
 
@@ -26,6 +30,8 @@ static const row rows[] = {
     {"lstm", "",                                        4, 2, 16, false, false, false, false, true},
     {"lstm", "input_forget=True",                       3, 1, 3,  true,  true,  false, false, false},
     {"lstm", "reverse=True, clip=0.5",                  4, 3, 20, true,  true,  false, true,  false},
+    {"lstm", "",                                        0, 3, 5,  true,  false, false, false, false},
+    {"gru",  "",                                        0, 2, 17, true,  false, false, false, false},
 };
 /* clang-format on */
 
@@ -145,7 +151,7 @@ static void fill_all(const row *w, data *d)
     fill(&r, d->peep, sizeof d->peep / sizeof *d->peep);
     fill(&r, d->bias, sizeof d->bias / sizeof *d->bias);
     for (int b = 0; b < w->batch; b++)
-        d->length[b] = 1 + b % w->steps;
+        d->length[b] = w->steps ? 1 + b % w->steps : 0;
 }
 
 /* An operand, or None. */
@@ -158,7 +164,28 @@ static tn_value given(env *e, bool is, const char *fmt, ...)
     return is ? operand(e, type) : (tn_value){0};
 }
 
-static void run(env *e, const row *w, data *d, int gates, const tn_recurrent_attr *a)
+enum { AS_IT_IS, THROUGH, SHARED, WAYS }; /* rows as tasks through all steps; units as tasks in each */
+
+static tn_func *scheduled(env *e, const tn_func *f, int way)
+{
+    tn_machine m;
+    tn_sched s;
+    tn_flat flat;
+    tn_picks picks = {0};
+    tn_space space = {&tn_rules_generator, f, &m, 0};
+    const char *root = getenv("TENON_SOURCE_DIR");
+    REQUIRE(e, tn_machine_read(&e->ctx, tn_arena_printf(&e->arena, "%s/tests/machines/avx512.json", root),
+                               &m) == TN_OK);
+    tn_picks_set(&picks, &e->arena, "rule", (tn_choice){"recurrence", 0});
+    tn_picks_set(&picks, &e->arena, "first_state.through", (tn_choice){way == THROUGH ? "yes" : "no", 0});
+    REQUIRE(e, tn_explore(&space, &picks, &e->arena, &e->pool, &s) == TN_DONE);
+    REQUIRE(e, tn_func_verify(s.func) == TN_OK);
+    REQUIRE(e, tn_lower(s.func, &m, &tn_pipeline_cpu, &flat) == TN_OK);
+    REQUIRE(e, tn_func_verify(flat.func) == TN_OK);
+    return flat.func;
+}
+
+static void run(env *e, const row *w, data *d, int gates, const tn_recurrent_attr *a, int way)
 {
     const char *s = w->symbolic ? "s" : tn_arena_printf(&e->arena, "%d", w->steps),
                *b = w->symbolic ? "b" : tn_arena_printf(&e->arena, "%d", w->batch);
@@ -186,6 +213,8 @@ static void run(env *e, const row *w, data *d, int gates, const tn_recurrent_att
     REQUIRE(e, tn_define_node(&te, &e->g, n, t, out) == TN_OK);
     tn_func *f = tn_te_finish(&te, n->nout, out, NULL);
     REQUIRE(e, tn_func_verify(f) == TN_OK);
+    if (way != AS_IT_IS)
+        f = scheduled(e, f, way);
     REQUIRE(e, tn_func_run(f, arg, (const int64_t[]){w->steps, w->batch}) == TN_OK);
 }
 
@@ -193,8 +222,8 @@ static void cells_follow_their_equations(void **state)
 {
     (void)state;
     static data d;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const row *w = &rows[i];
+    for (size_t i = 0; i < WAYS * sizeof rows / sizeof *rows; i++) {
+        const row *w = &rows[i / WAYS];
         env e;
         env_init(&e);
         int gates = w->cell[0] == 'r' ? 1 : w->cell[0] == 'g' ? 3 : 4;
@@ -203,11 +232,12 @@ static void cells_follow_their_equations(void **state)
                     tn_arena_printf(&e.arena, "cell=\"%s\"%s%s", w->cell, w->attrs[0] ? ", " : "", w->attrs));
         fill_all(w, &d);
         reference(w, a, gates, &d);
-        run(&e, w, &d, gates, a);
+        run(&e, w, &d, gates, a, (int)(i % WAYS));
         int n = (w->steps + (gates == 4 ? 2 : 1)) * w->batch * w->units;
         for (int k = 0; k < n; k++)
             if (!(fabs((double)d.got[k] - d.want[k]) <= 2e-5))
-                fail_msg("row %zu, element %d: %g instead of %g", i, k, (double)d.got[k], d.want[k]);
+                fail_msg("row %zu, way %zu, element %d: %g instead of %g", i / WAYS, i % WAYS, k,
+                         (double)d.got[k], d.want[k]);
         env_deinit(&e);
     }
 }

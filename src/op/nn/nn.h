@@ -176,8 +176,7 @@ TN_ATTR_STRUCT(tn_linear_attention_attr, TN_LINEAR_ATTENTION_ATTRS);
     ATTR(s, F64,  clip,                "0",     "what gates see is limited to [-clip, clip]; 0: not") \
     ATTR(s, BOOL, reverse,             "False", "from the last step to the first") \
     ATTR(s, BOOL, linear_before_reset, "False", "gru: the reset gate multiplies h R^T + bias, not h") \
-    ATTR(s, BOOL, input_forget,        "False", "lstm: the forget gate is 1 - i") \
-    ATTR(s, BOOL, by_units,            "False", "how: each step is divided among tasks by units, not by rows alone")
+    ATTR(s, BOOL, input_forget,        "False", "lstm: the forget gate is 1 - i")
 TN_ATTR_STRUCT(tn_recurrent_attr, TN_RECURRENT_ATTRS);
 /* clang-format on */
 
