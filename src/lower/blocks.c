@@ -6,13 +6,15 @@
  * from the store (cells outside are unspecified). Loads of memory stay inside all the same: the last
  * iteration stands for those beyond it, lanes are masked. So the common tail of a tile has no branches, and what
  * reads a tile in whole lanes reads what has been written. It is not done where an operation may be undefined
- * for what a padded lane holds (an index divided, a shift, by what is loaded), nor for iterations of which the
- * buffer does not hold the padded ones.
+ * for what a padded lane holds (an index divided, a shift, by what is loaded; an index that memory of the task says and
+ * that may be outside), nor for iterations of which the buffer does not hold the padded ones, nor where memory is read
+ * that lists of statements fill, which stay under their masks.
  */
 #include "lower/lower_impl.h"
 
 typedef struct {
     tn_func *f;
+    const bool *partial; /* by buffer: memory of a task that padded iterations do not fill */
     const tn_stmt *block;
     const tn_expr **from, **to; /* iteration variables and their values */
     int n;
@@ -203,15 +205,43 @@ static bool stays_inside(const binding *b, const tn_stmt *s, const tn_expr *iter
     return true;
 }
 
+/* Does e read no memory of a task? */
+static bool is_far(const tn_expr *e, void *user)
+{
+    const binding *b = user;
+    return e->kind != TN_E_LOAD || b->f->buffer[e->u.load.buffer].scope == TN_SCOPE_GLOBAL;
+}
+
+/* Is memory that the load reads filled in padded iterations, too, and its place inside whatever they hold? */
+static bool reads_filled(const tn_expr *e, void *user)
+{
+    binding *b = user;
+    if (e->kind != TN_E_LOAD)
+        return true;
+    bool filled = !b->partial[e->u.load.buffer];
+    for (uint32_t d = 0; d < e->u.load.n_index && filled; d++)
+        filled = tn_each(e->src[d], is_far, b) || is_inside(b, e->src[d], e->u.load.buffer, d);
+    return filled;
+}
+
 /* May domain terms be moved from this store to its loads? */
 static bool relaxed(const binding *b, const tn_stmt *s)
 {
     return s->kind == TN_S_STORE && !s->u.store.mask &&
            b->f->buffer[s->u.store.buffer].scope != TN_SCOPE_GLOBAL &&
-           tn_each(s->u.store.value, is_total, NULL);
+           tn_each(s->u.store.value, is_total, NULL) &&
+           tn_each(s->u.store.value, reads_filled, (void *)(uintptr_t)b);
 }
 
 static bool is_store(const tn_stmt *s) { return s->kind == TN_S_STORE; }
+
+static bool holds_stores_only(const tn_stmt *block)
+{
+    for (const tn_stmt *s = block->u.block.body.first; s; s = s->next)
+        if (!is_store(s))
+            return false;
+    return true;
+}
 
 /* A list of other statements than stores moves as a whole: what one names, those behind it use. */
 static void place_list(const binding *b, tn_body *from, tn_stmt *at, const tn_expr *cond)
@@ -263,11 +293,69 @@ static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, co
     }
 }
 
-static void lower_block(tn_func *f, tn_stmt *s)
+/* ---- memory that padded iterations do not fill ---- */
+
+typedef struct {
+    tn_func *f;
+    bool *partial;
+    const tn_stmt **decl; /* by buffer */
+    bool grows;
+} filling;
+
+static bool note_decl(tn_stmt *s, void *user)
+{
+    if (s->kind == TN_S_BUFFER)
+        ((filling *)user)->decl[s->u.decl.buffer] = s;
+    return true;
+}
+
+static bool reads_whole(const tn_expr *e, void *user)
+{
+    return e->kind != TN_E_LOAD || !((const filling *)user)->partial[e->u.load.buffer];
+}
+
+/* A list under a mask stores nothing where the mask fails, and a store that reads what was not stored stays under its
+ * own. What is declared inside of the list is gone by then. */
+static bool note_store(tn_stmt *s, void *user)
+{
+    filling *w = user;
+    if (s->kind != TN_S_STORE || w->partial[s->u.store.buffer] ||
+        w->f->buffer[s->u.store.buffer].scope == TN_SCOPE_GLOBAL)
+        return true;
+    const tn_stmt *decl = w->decl[s->u.store.buffer];
+    bool partial = false;
+    for (const tn_stmt *x = tn_stmt_parent(s); x && !partial && !(decl && tn_stmt_inside(decl, x));
+         x = tn_stmt_parent(x))
+        partial = x->kind == TN_S_BLOCK && x->u.block.mask &&
+                  (!holds_stores_only(x) || !tn_each(s->u.store.value, reads_whole, w));
+    w->partial[s->u.store.buffer] = partial;
+    w->grows |= partial;
+    return true;
+}
+
+static const bool *find_partial(tn_func *f)
+{
+    filling w = {f, TN_NEW_N(f->arena, bool, f->n_buffer), TN_NEW_N(f->arena, const tn_stmt *, f->n_buffer),
+                 true};
+    tn_stmt_walk(&f->body, note_decl, NULL, &w);
+    while (w.grows) {
+        w.grows = false;
+        tn_stmt_walk(&f->body, note_store, NULL, &w);
+    }
+    return w.partial;
+}
+
+/* ---- blocks ---- */
+
+static void lower_block(tn_func *f, const bool *partial, tn_stmt *s)
 {
     tn_pool *p = f->pool;
     uint32_t n = s->u.block.n_iter;
-    binding b = {f, s, TN_NEW_N(f->arena, const tn_expr *, n), TN_NEW_N(f->arena, const tn_expr *, n),
+    binding b = {f,
+                 partial,
+                 s,
+                 TN_NEW_N(f->arena, const tn_expr *, n),
+                 TN_NEW_N(f->arena, const tn_expr *, n),
                  .n = (int)n};
     const tn_expr *mask = s->u.block.mask;
     s->u.block.mask = NULL;
@@ -303,7 +391,7 @@ static void lower_block(tn_func *f, tn_stmt *s)
     tn_facts_deinit(&b.facts);
 }
 
-static void lower_body(tn_func *f, tn_body *b, int depth)
+static void lower_body(tn_func *f, const bool *partial, tn_body *b, int depth)
 {
     TN_ASSERT(depth < 512);
     tn_stmt *next;
@@ -311,13 +399,13 @@ static void lower_body(tn_func *f, tn_body *b, int depth)
         next = s->next;
         tn_body *inner[2];
         if (s->kind == TN_S_BLOCK) {
-            lower_body(f, &s->u.block.body, depth + 1);
-            lower_block(f, s);
+            lower_body(f, partial, &s->u.block.body, depth + 1);
+            lower_block(f, partial, s);
             continue;
         }
         int n = tn_stmt_bodies(s, inner);
         for (int i = 0; i < n; i++)
-            lower_body(f, inner[i], depth + 1);
+            lower_body(f, partial, inner[i], depth + 1);
     }
 }
 
@@ -325,6 +413,6 @@ tn_status tn_lower_blocks(tn_func *f, const struct tn_machine *m)
 {
     (void)m;
     tn_func_begin_empty(f);
-    lower_body(f, &f->body, 0);
+    lower_body(f, find_partial(f), &f->body, 0);
     return TN_OK;
 }
