@@ -6,7 +6,8 @@
  *
  *     for io, jo: block b.o(io, jo): for ii, ji: block b(i = io*4 + ii, j = jo*8 + ji)
  *
- * Steps on the outer loops then see one block, and do not ask what is in it.
+ * Steps on the outer loops then see one block, and do not ask what is in it. It has a mask where b has one: what b's
+ * says of the first turns of the loops inside.
  */
 #include "schedule/sched_impl.h"
 
@@ -14,7 +15,20 @@ typedef struct {
     tn_stmt *loop, *block;
     int n;
     tn_stmt *outer[TN_MAX_LOOPS];
+    const tn_expr *first; /* what b's mask says of the first turns inside; NULL: nothing */
 } tiles;
+
+/* Loops from x->loop to the block. */
+static void find_first(tn_sched *s, tiles *x)
+{
+    const tn_expr *var[TN_MAX_LOOPS];
+    int n = 0;
+    for (const tn_stmt *l = tn_stmt_parent(x->block); l != tn_stmt_parent(x->loop) && n < TN_MAX_LOOPS;
+         l = tn_stmt_parent(l))
+        var[n++] = l->u.loop.var;
+    if (!x->block->u.block.init.first) /* which runs whatever the mask */
+        (void)tn_first_turn(s, x->block, n, var, &x->first);
+}
 
 static bool used_in(tn_stmt *loop, const tn_expr *var)
 {
@@ -56,6 +70,7 @@ tn_verdict tn_do_blockize(tn_sched *s, tn_step *t)
     tn_verdict v = check(s, &x);
     if (v != TN_DONE)
         return v;
+    find_first(s, &x);
     const char *name = tn_arena_printf(s->arena, "%s.o", x.block->u.block.name);
     tn_stmt *outer = tn_stmt_block(f, name, x.block->u.block.tag, x.n);
     outer->u.block.source = x.block->u.block.source;
@@ -71,5 +86,7 @@ tn_verdict tn_do_blockize(tn_sched *s, tn_step *t)
     tn_stmt_replace(x.loop, outer);
     tn_body_append(&outer->u.block.body, x.loop);
     tn_stmt_subst(f, x.loop, x.n, from, to);
+    if (x.first)
+        tn_block_need(s, outer, tn_subst(f->pool, x.first, x.n, from, to));
     return TN_DONE;
 }

@@ -503,3 +503,60 @@ void tn_twin_make(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stm
     }
     tn_take_loop_terms(s, block, out->block, n, from, to);
 }
+
+void tn_block_need(tn_sched *s, tn_stmt *block, const tn_expr *cond)
+{
+    tn_pool *p = s->func->pool;
+    tn_facts facts;
+    tn_stmt_facts(s->func, block, &facts);
+    if (cond->kind == TN_E_AND) {
+        tn_block_need(s, block, cond->src[0]);
+        tn_block_need(s, block, cond->src[1]);
+    } else if (tn_prove(p, &facts, tn_block_over_loops(s, block, cond)) != 1) {
+        tn_block_add_mask(s, block, tn_simplify(p, &facts, cond));
+    }
+    tn_facts_deinit(&facts);
+}
+
+/* Is it a bound on what grows with the variables? Then it holds where they are 0, or nowhere. */
+static bool is_bound(tn_pool *p, const tn_expr *cond, int n, const tn_expr *const var[])
+{
+    const tn_expr *coef, *rest;
+    int64_t k;
+    bool bound = (cond->kind == TN_E_LT || cond->kind == TN_E_LE) && tn_dtype_is_index(cond->src[0]->dtype);
+    for (int i = 0; i < n && bound; i++)
+        bound = tn_linear(p, NULL, tn_sub(p, cond->src[0], cond->src[1]), var[i], &coef, &rest) &&
+                tn_is_int(coef, &k) && k >= 0;
+    return bound;
+}
+
+bool tn_first_turn(tn_sched *s, const tn_stmt *block, int n, const tn_expr *const var[], const tn_expr **out)
+{
+    tn_pool *p = s->func->pool;
+    const tn_expr *todo[64], *zero[TN_MAX_LOOPS];
+    int k = 0;
+    bool whole = true;
+    *out = NULL;
+    for (int i = 0; i < n; i++)
+        zero[i] = tn_idx(p, 0);
+    if (block->u.block.mask)
+        todo[k++] = tn_block_over_loops(s, block, block->u.block.mask);
+    while (k > 0) {
+        const tn_expr *e = todo[--k];
+        bool moves = false;
+        if (e->kind == TN_E_AND && k + 2 <= 64) {
+            todo[k++] = e->src[1];
+            todo[k++] = e->src[0];
+            continue;
+        }
+        for (int i = 0; i < n; i++)
+            moves |= tn_uses(e, var[i]);
+        if (moves && !is_bound(p, e, n, var)) {
+            whole = false;
+            continue;
+        }
+        e = tn_subst(p, e, n, var, zero);
+        *out = *out ? tn_and(p, *out, e) : e;
+    }
+    return whole;
+}

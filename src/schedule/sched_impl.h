@@ -81,6 +81,11 @@ bool tn_twin_legal(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_st
 void tn_twin_make(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stmt *skip, const char *name,
                   int extra, tn_twin *out);
 
+/* Adds the parts of the condition that are not known where the block stands, simplified. */
+void tn_block_need(tn_sched *s, tn_stmt *block, const tn_expr *cond);
+/* What the block's mask says of the first turn of loops with these variables, over the loops around it; NULL: nothing.
+ * Without it no other turn runs. false: parts of the mask that may hold in later turns alone are left out. */
+bool tn_first_turn(tn_sched *s, const tn_stmt *block, int n, const tn_expr *const var[], const tn_expr **out);
 /* Expression e of block, written over loop variables (iteration variables replaced by their values). */
 const tn_expr *tn_block_over_loops(tn_sched *s, const tn_stmt *block, const tn_expr *e);
 /* Loops strictly inside `outer` (NULL: the function) and around s, outermost first. */
