@@ -4,8 +4,9 @@
  *     compute_at "b" yo        for yo < 8, yi < 4: reads b[yo*4 + yi] and b[yo*4 + yi + 1]
  *
  * makes five elements of b in each turn of yo, whose own they are: b is local memory of so many then. The block's loops
- * must be its own, and are made anew where steps changed them. Its iterations must index what it writes, and all its
- * readers be inside of the loop. What it reads must be filled before it, so that nothing changes on the way.
+ * must be its own, and are made anew where steps changed them. It makes one result, by a store or a list that ends in
+ * one, whose indices must be its iterations, and all readers must be inside of the loop. What it reads must be filled
+ * before it, so that nothing changes on the way.
  */
 #include "schedule/sched_impl.h"
 
@@ -22,9 +23,9 @@ typedef struct {
 /* Each spatial iteration indexes one dimension. */
 static bool read_indices(move *m)
 {
-    const tn_stmt *b = m->producer, *store = tn_body_only(&b->u.block.body);
+    const tn_stmt *b = m->producer, *store = tn_block_result(b);
     uint64_t used = 0;
-    if (!store || store->kind != TN_S_STORE || store->u.store.mask || store->u.store.n_index > TN_BOX_DIMS)
+    if (!store || store->u.store.mask || store->u.store.n_index > TN_BOX_DIMS)
         return false;
     for (uint32_t d = 0; d < store->u.store.n_index; d++) {
         int i = m->of[d] = tn_own_iteration(b, store->u.store.index[d]);
@@ -42,13 +43,13 @@ static bool read_indices(move *m)
 static tn_verdict check_producer(move *m)
 {
     tn_stmt *b = m->producer;
-    int64_t target = tn_block_target(b);
+    const tn_stmt *store = tn_block_result(b);
     if (tn_block_scans(b))
         return TN_REJECT_DEPEND; /* a loop that is made anew might have another order */
-    if (target < 0 || !tn_writes_alone(m->s, b, (uint32_t)target))
+    if (!store || !tn_writes_alone(m->s, b, store->u.store.buffer))
         return TN_REJECT_REDUCE;
-    m->buffer = (uint32_t)target;
-    const tn_buffer *made = &m->s->func->buffer[target];
+    m->buffer = store->u.store.buffer;
+    const tn_buffer *made = &m->s->func->buffer[m->buffer];
     tn_stmt *decl = tn_decl_of(m->s->func, m->buffer);
     if (!decl || tn_stmt_parent(decl) || made->scope != TN_SCOPE_GLOBAL)
         return TN_REJECT_SCOPE; /* what a result is, or what is near already */
@@ -66,7 +67,8 @@ static bool reads_what_is_there(move *m)
         bool reads = n > MAX_READERS;
         for (int i = 0; i < n && i < MAX_READERS; i++)
             reads |= at[i] == m->producer;
-        if (!reads || b == m->buffer)
+        bool own = f->buffer[b].param < 0 && !tn_decl_of(f, b); /* declared in the block */
+        if (!reads || own || b == m->buffer)
             continue;
         n = tn_blocks_accessing(&f->body, b, true, MAX_READERS, at);
         for (int i = 0; i < n; i++)

@@ -138,6 +138,43 @@ tn_stmt *tn_decl_of(tn_func *f, uint32_t buffer)
     return d.found;
 }
 
+typedef struct {
+    const tn_stmt *block, *result;
+    int n;    /* stores to memory outside of the block */
+    bool odd; /* one of them is not of its list, or a block stands inside */
+} result_search;
+
+static bool visit_own_decl(tn_stmt *x, void *user)
+{
+    decl_search *d = user;
+    if (x->kind == TN_S_BUFFER && x->u.decl.buffer == d->buffer)
+        d->found = x;
+    return !d->found;
+}
+
+static bool visit_result(tn_stmt *x, void *user)
+{
+    result_search *r = user;
+    r->odd |= x->kind == TN_S_BLOCK;
+    if (x->kind != TN_S_STORE)
+        return !r->odd;
+    decl_search own = {x->u.store.buffer, NULL};
+    tn_stmt_walk((tn_body *)(uintptr_t)&r->block->u.block.body, visit_own_decl, NULL, &own); /* only looks */
+    if (!own.found) {
+        r->odd |= tn_stmt_parent(x) != r->block;
+        r->result = x;
+        r->n++;
+    }
+    return true;
+}
+
+const tn_stmt *tn_block_result(const tn_stmt *block)
+{
+    result_search r = {.block = block};
+    tn_stmt_walk((tn_body *)(uintptr_t)&block->u.block.body, visit_result, NULL, &r); /* only looks */
+    return r.n == 1 && !r.odd ? r.result : NULL;
+}
+
 static const tn_stmt *block_around(const tn_stmt *s)
 {
     do

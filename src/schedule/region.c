@@ -191,6 +191,13 @@ static bool known_at(const tn_expr *e, void *user)
     return false;
 }
 
+/* What an index that data says reads of dimension d: anything. */
+static void read_all(const visitor *v, uint32_t d, const tn_expr **lo, const tn_expr **extent)
+{
+    *lo = tn_idx(v->s->func->pool, 0);
+    *extent = v->s->func->buffer[v->buffer].dim[d];
+}
+
 static bool read_load(const tn_expr *e, void *user)
 {
     visitor *v = user;
@@ -200,8 +207,11 @@ static bool read_load(const tn_expr *e, void *user)
     for (uint32_t d = 0; d < v->out->ndim && v->ok; d++) {
         const tn_expr *lo, *extent,
             *at = v->block ? tn_block_over_loops(v->s, v->block, e->src[d]) : e->src[d];
-        v->ok = v->block && tn_region_1d(v->s, v->home, v->block, at, &lo, &extent) &&
-                tn_each(lo, known_at, (void *)v->home) && widen(v->out, p, d, lo, extent);
+        bool known = v->block && tn_region_1d(v->s, v->home, v->block, at, &lo, &extent) &&
+                     tn_each(lo, known_at, (void *)v->home);
+        if (!known && v->block && at->has_load)
+            read_all(v, d, &lo, &extent);
+        v->ok = (known || (v->block && at->has_load)) && widen(v->out, p, d, lo, extent);
     }
     v->out->any = true;
     return v->ok;

@@ -32,6 +32,9 @@ int tn_blocks_accessing(tn_body *b, uint32_t buffer, bool writes, int max, tn_st
 bool tn_writes_alone(tn_sched *s, const tn_stmt *block, uint32_t buffer);
 /* The buffer that a block's body stores to (its single target), or -1. */
 int64_t tn_block_target(const tn_stmt *block);
+/* The one store of a block's own list, whatever else the list does with memory that it declares itself; NULL: another
+ * statement stores to other memory, too, or a block stands inside. */
+const tn_stmt *tn_block_result(const tn_stmt *block);
 tn_stmt *tn_decl_of(tn_func *f, uint32_t buffer); /* its BUFFER statement; NULL for parameters */
 
 /* Is there a parallel loop inside? What the loop's list declares can then be no task's. */

@@ -227,7 +227,8 @@ tn_verdict tn_do_set_scope(tn_sched *s, tn_step *t)
     int scope = tn_scope_named(t->arg[1].s);
     if (!b || scope < 0)
         return TN_REJECT_NAME;
-    int64_t target = tn_block_target(b);
+    const tn_stmt *result = tn_block_result(b); /* of a list */
+    int64_t target = result ? (int64_t)result->u.store.buffer : tn_block_target(b);
     if (target < 0 || f->buffer[target].param >= 0 || f->buffer[target].ndim > 16)
         return TN_REJECT_SCOPE;
     if (inner && (inner->s || inner->i < 0 || inner->i >= f->buffer[target].ndim))
