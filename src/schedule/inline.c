@@ -6,19 +6,7 @@ typedef struct {
     uint32_t buffer;
     const tn_stmt *block;
     const tn_expr *value; /* over the block's iteration variables */
-    const tn_expr *mask;  /* conditions for loads inside `value` now */
 } inliner;
-
-/* Adds the reader's mask to every load of the inlined value: what the reader must not touch, it still does not. */
-static const tn_expr *guard_load(tn_pool *p, const tn_expr *e, void *user)
-{
-    const tn_expr *mask = user;
-    if (e->kind != TN_E_LOAD)
-        return NULL;
-    const tn_expr *old = tn_load_mask(e), *other = tn_load_other(e);
-    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src,
-                   old ? tn_and(p, mask, old) : mask, other ? other : tn_const(p, e->dtype, 0));
-}
 
 static const tn_expr *inline_load(tn_pool *p, const tn_expr *e, void *user)
 {
@@ -33,9 +21,8 @@ static const tn_expr *inline_load(tn_pool *p, const tn_expr *e, void *user)
     const tn_expr *mask = tn_load_mask(e);
     if (!mask)
         return v;
-    if (v->has_load)
-        v = tn_rewrite(p, v, guard_load, (void *)mask);
-    return tn_select(p, mask, v, tn_load_other(e));
+    /* what the reader must not touch, it still does not */
+    return tn_select(p, mask, tn_guard_loads(p, v, mask), tn_load_other(e));
 }
 
 static const tn_expr *inline_expr(const tn_expr *e, void *user)
@@ -125,7 +112,7 @@ tn_verdict tn_do_compute_inline(tn_sched *s, tn_step *t)
     uint32_t buffer = store->u.store.buffer;
     if (!decl || !tn_writes_alone(s, b, buffer))
         return TN_REJECT_REGION;
-    inliner w = {s, buffer, b, store->u.store.value, NULL};
+    inliner w = {s, buffer, b, store->u.store.value};
     remove_nest(s, b);
     tn_stmt_walk(&s->func->body, inline_stmt, NULL, &w);
     tn_stmt_remove(decl);

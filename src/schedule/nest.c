@@ -597,3 +597,18 @@ bool tn_first_turn(tn_sched *s, const tn_stmt *block, int n, const tn_expr *cons
     }
     return whole;
 }
+
+static const tn_expr *guard_load(tn_pool *p, const tn_expr *e, void *user)
+{
+    const tn_expr *mask = user;
+    if (e->kind != TN_E_LOAD)
+        return NULL;
+    const tn_expr *old = tn_load_mask(e), *other = tn_load_other(e);
+    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src,
+                   old ? tn_and(p, mask, old) : mask, other ? other : tn_const(p, e->dtype, 0));
+}
+
+const tn_expr *tn_guard_loads(tn_pool *p, const tn_expr *e, const tn_expr *mask)
+{
+    return e->has_load ? tn_rewrite(p, e, guard_load, (void *)(uintptr_t)mask) : e;
+}

@@ -89,6 +89,8 @@ void tn_block_need(tn_sched *s, tn_stmt *block, const tn_expr *cond);
 /* What the block's mask says of the first turn of loops with these variables, over the loops around it; NULL: nothing.
  * Without it no other turn runs. false: parts of the mask that may hold in later turns alone are left out. */
 bool tn_first_turn(tn_sched *s, const tn_stmt *block, int n, const tn_expr *const var[], const tn_expr **out);
+/* e with the mask on all of its loads besides their own. */
+const tn_expr *tn_guard_loads(tn_pool *p, const tn_expr *e, const tn_expr *mask);
 /* Expression e of block, written over loop variables (iteration variables replaced by their values). */
 const tn_expr *tn_block_over_loops(tn_sched *s, const tn_stmt *block, const tn_expr *e);
 /* Loops strictly inside `outer` (NULL: the function) and around s, outermost first. */

@@ -119,6 +119,34 @@ static const struct random_base { const char *name, *text; int64_t sym[2]; } fun
      "    block out(i: spatial, j: spatial, k: spatial):\n"
      "      out[i, j, k] = max(a[i, j, k], 0)\n"
      "}\n", {3}},
+    {"walks, of which each makes its own steps",
+     "func @walks(x: f32[n, 4], kid: i32[8], steps: i32[3]) -> (out: f32[n, 2]) {\n"
+     "  buffer leaf: i32[n, 3]\n"
+     "  buffer sum: f32[n, 2]\n"
+     "  for i < n, t < 3:\n"
+     "    block leaf(i: spatial, t: spatial):\n"
+     "      buffer at: i32[2] in register\n"
+     "      let far: i32 = i32(bitand(steps[t], 7i32)) + i32(i)\n"
+     "      let end: i32 = bitand(steps[t], 3i32)\n"
+     "      at[0] = bitand(far, 7i32)\n"
+     "      at[1] = 0i32\n"
+     "      for k < index(end):\n"
+     "        let node: i32 = kid[index(bitand(at[0], 7i32))]\n"
+     "        if x[i, k] <= 0f:\n"
+     "          at[0] = bitand(node + 3i32, 7i32)\n"
+     "        else:\n"
+     "          at[0] = bitand(node, 7i32)\n"
+     "        for m < 2:\n"
+     "          at[1] = bitand(at[1] + node + i32(m), 15i32)\n"
+     "      leaf[i, t] = at[1] + far\n"
+     "  for i < n, j < 2, t < 3:\n"
+     "    block sum(i: spatial, j: spatial, t: reduce):\n"
+     "      init sum[i, j] = 0\n"
+     "      sum[i, j] = sum[i, j] + f32(leaf[i, t] + i32(j))\n"
+     "  for i < n, j < 2:\n"
+     "    block out(i: spatial, j: spatial):\n"
+     "      out[i, j] = max(sum[i, j], 0)\n"
+     "}\n", {7}},
     {"running largest of a row, in place",
      "func @top(x: f32[7, 9]) -> (out: f32[7, 9]) {\n"
      "  for i < 7, j < 9:\n"
@@ -375,8 +403,11 @@ static inline tn_verdict random_loop_step(gen *g)
     tn_ref l = some_loop(g);
     tn_arg arg = {.key = "auto_unroll_max_step", .i = below(g, 40)};
     tn_step t = {.kind = TN_STEP_pragma, .nin = 1, .in = &l, .narg = 1, .arg = &arg};
-    if (below(g, 2))
-        t = (tn_step){.kind = TN_STEP_blockize, .nin = 1, .in = &l};
+    switch (below(g, 3)) {
+    case 0: t = (tn_step){.kind = TN_STEP_blockize, .nin = 1, .in = &l}; break;
+    case 1: t = (tn_step){.kind = TN_STEP_jam, .nin = 1, .in = &l}; break;
+    default: break;
+    }
     return tn_sched_do(g->s, &t);
 }
 
