@@ -168,13 +168,14 @@ void rule_set_chains(const tn_machine *m, int chains, tile *t);
 /* What tiles of 1, 2, ... rows do for a product whose number of rows is symbolic (rows.c). */
 enum { RULE_TILE_ROWS = 32 };
 typedef struct rule_rows {
-    const char *block;                     /* the product */
+    const char *block;                     /* the product, or another sum */
     const tn_expr *rows;                   /* how many, over symbols */
     int many;                              /* rows of the tile for very many */
-    double efficiency[RULE_TILE_ROWS + 1]; /* of the FMA peak, for very many; 0: there is no such tile */
+    double efficiency[RULE_TILE_ROWS + 1]; /* rows a unit of time, for very many; 0: there is no such tile */
 } rule_rows;
 bool rule_gemm_rows(derive *d, rule_rows *out); /* false: not such a product */
 bool rule_contract_rows(derive *d, rule_rows *out);
+bool rule_jam_rows(derive *d, rule_rows *out);
 /* Schedules one nest without a reduction; names of its loops begin with prefix. Does it transpose tiles? */
 bool rule_elementwise_nest(derive *d, const char *name, const char *prefix);
 /* Schedules block number `at` of those, and what belongs to its rows, if it is a reduction: the number of the
@@ -211,6 +212,8 @@ bool rule_sums_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_sums(tn_sched *s, const tn_machine *m);
 bool rule_scan_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_scan(tn_sched *s, const tn_machine *m);
+bool rule_jam_matches(const tn_func *f, const tn_machine *m);
+tn_verdict rule_jam(tn_sched *s, const tn_machine *m);
 bool rule_irregular_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_irregular(tn_sched *s, const tn_machine *m);
 /* Sketches (sketch.c): is there a reduction that reads the same several times or is over a window; or are there only

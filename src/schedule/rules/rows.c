@@ -1,5 +1,6 @@
-/* Products whose number of rows only the run knows: no register tile is good for all numbers, so a few are compiled and
- * each is used where it is the cheapest (tn_rule_row_tiles). The rules say what a tile of so many rows does. */
+/* Products, and sums over lists, whose number of rows only the run knows: no tile is good for all numbers, so a few are
+ * compiled and each is used where it is the cheapest (tn_rule_row_tiles). The rules say what a tile of so many rows
+ * does. */
 #include "schedule/rules/derive.h"
 
 enum { MANY_ROWS = 192, SLACK_PERCENT = 8, BIAS_PERCENT = 3 };
@@ -81,7 +82,7 @@ static int64_t exported_cost(const tiles *t, int r, int for_many)
 bool tn_rule_row_tiles(const tn_func *f, const tn_machine *m, tn_arena *arena, tn_pool *pool,
                        tn_row_tiles *out)
 {
-    static bool (*const rule[])(derive *, rule_rows *) = {rule_gemm_rows, rule_contract_rows};
+    static bool (*const rule[])(derive *, rule_rows *) = {rule_gemm_rows, rule_contract_rows, rule_jam_rows};
     rule_rows x = {.many = 0};
     bool found = false;
     for (size_t i = 0; i < sizeof rule / sizeof *rule && !found; i++) {

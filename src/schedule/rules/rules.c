@@ -34,6 +34,8 @@ const tn_rule_info tn_rule_infos[] = {
      rule_sums_matches, rule_sums, 0},
     {"elementwise", "no reduction: tasks of vectors along contiguous memory",
      rule_elementwise_matches, rule_elementwise, 0},
+    {"jam",         "reductions over what lists of statements find: some lists side by side",
+     rule_jam_matches, rule_jam, 0},
     {"reduce",      "any reduction: rows as tasks; what follows a row is computed while the row is in cache",
      rule_reduce_matches, rule_reduce, 0},
     {"scan",        "running sums and the like: what is beside the axis as tasks, steps along it in order",
@@ -48,6 +50,8 @@ const size_t tn_n_rule_infos = sizeof tn_rule_infos / sizeof *tn_rule_infos;
 static const tn_rule_info sketches[] = {
     {"steps",     "steps that multiply what the step before left: rows or units as tasks",
      rule_recurrence_matches, rule_recurrence, 0},
+    {"jam",       "reductions over what lists of statements find: some lists side by side",
+     rule_jam_matches, rule_jam, 0},
     {"tiles",     "a reduction that reads the same several times, or is over a window: levels of tiles",
      rule_sketch_shares, rule_sketch, 1u << TN_PART_TILE},
     {"rows",      "reductions: rows as tasks; what follows a row is computed while the row is in cache",
