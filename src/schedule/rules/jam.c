@@ -256,6 +256,8 @@ static int64_t pick_task_rows(derive *d, const lists *x, const choice *c, int64_
     while (x->rows > 0 && n / 2 >= least && groups(x->rows, n) < (int64_t)d->m->cores &&
            (x->terms < 0 || n / 2 * x->terms >= TASK_LISTS))
         n /= 2;
+    while (x->rows > 0 && most / 2 >= x->rows) /* others have none to take */
+        most /= 2;
     return dv_pick_power(d, x->sum->u.block.name, "task_rows", n, least, n > most ? n : most);
 }
 
