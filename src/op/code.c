@@ -30,11 +30,6 @@ const tn_expr *tn_code_for(tn_code *c, const char *name, const tn_expr *extent)
     return open_loop(c, name, extent, TN_LOOP_SERIAL);
 }
 
-const tn_expr *tn_code_unroll(tn_code *c, const char *name, int64_t n)
-{
-    return open_loop(c, name, tn_idx(c->p, n), TN_LOOP_UNROLLED);
-}
-
 void tn_code_loops(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[])
 {
     for (int i = 0; i < n; i++)

@@ -19,8 +19,6 @@ tn_code tn_code_open(tn_te *te, const tn_node *n, int out, const char *name, tn_
 tn_tensor *tn_code_output(tn_te *te, const tn_node *n, int out, const char *name, const tn_tensor *first);
 /* A loop from 0 to extent; the cursor moves in. */
 const tn_expr *tn_code_for(tn_code *c, const char *name, const tn_expr *extent);
-/* One of n turns that is unrolled, so that its variable may index registers. */
-const tn_expr *tn_code_unroll(tn_code *c, const char *name, int64_t n);
 /* Loops over n extents in order; the variables. */
 void tn_code_loops(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[]);
 /* The same in any order: a block, which schedules cut into tasks. The cursor moves into it. */
