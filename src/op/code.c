@@ -16,18 +16,13 @@ tn_tensor *tn_code_output(tn_te *te, const tn_node *n, int out, const char *name
     return t;
 }
 
-static const tn_expr *open_loop(tn_code *c, const char *name, const tn_expr *extent, enum tn_loop_kind kind)
+const tn_expr *tn_code_for(tn_code *c, const char *name, const tn_expr *extent)
 {
     const tn_expr *var = tn_func_add_var(c->f, name, TN_IDX);
-    tn_stmt *s = tn_stmt_for(c->f, var, extent, kind);
+    tn_stmt *s = tn_stmt_for(c->f, var, extent, TN_LOOP_SERIAL);
     tn_body_append(c->at, s);
     c->at = &s->u.loop.body;
     return var;
-}
-
-const tn_expr *tn_code_for(tn_code *c, const char *name, const tn_expr *extent)
-{
-    return open_loop(c, name, extent, TN_LOOP_SERIAL);
 }
 
 void tn_code_loops(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[])
