@@ -420,10 +420,10 @@ static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
         each_element(&b, "last_c", out[LAST_C]->buffer, last_cell);
 }
 
-/* Panels of a vector's units for each k: what a step of the reduction reads of a gate lies together. */
+/* Panels of a block of units for each k: what a step of the reduction reads of a gate lies together. */
 static void recurrent_layout(tn_layout_query *q)
 {
-    int panel = (int)(q->machine->vector_bits / 32);
+    int panel = tn_machine_block(q->machine);
     for (int i = 0; i < q->node->nin; i++)
         q->in[i] = NULL;
     for (int k = 0; k < q->node->nout; k++)
