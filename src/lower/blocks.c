@@ -309,13 +309,51 @@ static bool note_decl(tn_stmt *s, void *user)
     return true;
 }
 
-static bool reads_whole(const tn_expr *e, void *user)
+static bool is_global(const tn_expr *e, void *user)
 {
-    return e->kind != TN_E_LOAD || !((const filling *)user)->partial[e->u.load.buffer];
+    return e->kind != TN_E_LOAD ||
+           ((const filling *)user)->f->buffer[e->u.load.buffer].scope == TN_SCOPE_GLOBAL;
 }
 
-/* A list under a mask stores nothing where the mask fails, and a store that reads what was not stored stays under its
- * own. What is declared inside of the list is gone by then. */
+/* Is the index inside whatever the memory of a task holds that says it? */
+static bool is_bounded(const filling *w, const tn_expr *index, const tn_expr *extent)
+{
+    tn_pool *p = w->f->pool;
+    return tn_each(index, is_global, (void *)(uintptr_t)w) ||
+           tn_prove(p, NULL, tn_and(p, tn_le(p, tn_idx(p, 0), index), tn_lt(p, index, extent))) == 1;
+}
+
+static bool reads_whole(const tn_expr *e, void *user)
+{
+    const filling *w = user;
+    bool whole = e->kind != TN_E_LOAD || !w->partial[e->u.load.buffer];
+    for (uint32_t d = 0; e->kind == TN_E_LOAD && whole && d < e->u.load.n_index; d++)
+        whole = is_bounded(w, e->src[d], w->f->buffer[e->u.load.buffer].dim[d]);
+    return whole;
+}
+
+/* Does the store begin with what the cell holds? */
+static bool updates(const tn_expr *e, const tn_stmt *s)
+{
+    bool same = e->kind == TN_E_LOAD && e->u.load.buffer == s->u.store.buffer;
+    for (uint32_t d = 0; d < s->u.store.n_index && same; d++)
+        same = e->src[d] == s->u.store.index[d];
+    for (int i = 0; i < e->nsrc && !same; i++)
+        same = e->src[i]->has_load && updates(e->src[i], s);
+    return same;
+}
+
+/* May it stay under its mask (`relaxed`), and leave a cell as nobody filled it? */
+static bool may_be_left_out(const filling *w, const tn_stmt *s)
+{
+    if (updates(s->u.store.value, s))
+        return false;
+    return s->u.store.mask || !tn_each(s->u.store.value, is_total, NULL) ||
+           !tn_each(s->u.store.value, reads_whole, (void *)(uintptr_t)w);
+}
+
+/* A list under a mask stores nothing where the mask fails, and neither does a store that stays under its own. What is
+ * declared inside of the list is gone by then. */
 static bool note_store(tn_stmt *s, void *user)
 {
     filling *w = user;
@@ -326,8 +364,8 @@ static bool note_store(tn_stmt *s, void *user)
     bool partial = false;
     for (const tn_stmt *x = tn_stmt_parent(s); x && !partial && !(decl && tn_stmt_inside(decl, x));
          x = tn_stmt_parent(x))
-        partial = x->kind == TN_S_BLOCK && x->u.block.mask &&
-                  (!holds_stores_only(x) || !tn_each(s->u.store.value, reads_whole, w));
+        partial =
+            x->kind == TN_S_BLOCK && x->u.block.mask && (!holds_stores_only(x) || may_be_left_out(w, s));
     w->partial[s->u.store.buffer] = partial;
     w->grows |= partial;
     return true;

@@ -112,7 +112,7 @@ double tn_machine_fetch_cycles(const tn_machine *m, double bytes)
 
 bool tn_machine_holds(const tn_machine *m, double bytes)
 {
-    return bytes <= (double)(m->l3_bytes ? m->l3_bytes : m->l2_bytes);
+    return bytes <= (double)(m->l3_bytes ? m->l3_bytes : 4 * m->l2_bytes);
 }
 
 int tn_machine_block(const tn_machine *m) { return (int)(m->vector_bits / 32); }

@@ -98,7 +98,7 @@ uint32_t tn_features_vector_bytes(size_t n, const char *const feature[]);
 double tn_machine_read_cycles(const tn_machine *m, double bytes, double all);
 /* The same of bytes that were not read lately: they come from beyond L2, at best. */
 double tn_machine_fetch_cycles(const tn_machine *m, double bytes);
-/* Does the last cache hold so many bytes? */
+/* Does the last cache hold so many bytes? Where that is L2, up to four times as many cost little more. */
 bool tn_machine_holds(const tn_machine *m, double bytes);
 /* Elements of a block of channels in layouts: the float32 of a vector. */
 int tn_machine_block(const tn_machine *m);

@@ -130,6 +130,12 @@ static tn_verdict check_memory(jam *j, uint32_t buffer)
     return tn_box_fits(&box, b->dtype, b->scope);
 }
 
+static bool is_defined(const tn_expr *e, void *user)
+{
+    (void)user;
+    return (e->kind != TN_E_FLOORDIV && e->kind != TN_E_FLOORMOD) || !e->src[1]->has_load;
+}
+
 /* guarded: copies leave a loop around the list at different turns. */
 static tn_verdict check_list(jam *j, tn_body *list, bool guarded, int depth)
 {
@@ -151,8 +157,8 @@ static tn_verdict check_list(jam *j, tn_body *list, bool guarded, int depth)
             varies = differs(j, x->u.loop.extent);
             if (x->u.loop.kind != TN_LOOP_SERIAL)
                 return TN_REJECT_LOOP;
-            if (varies && guarded)
-                return TN_REJECT_NEST;
+            if (varies && (guarded || !tn_each(x->u.loop.extent, is_defined, NULL)))
+                return TN_REJECT_NEST; /* the mask of a copy says nothing to a quotient */
             v = check_list(j, &x->u.loop.body, guarded || varies, depth + 1);
             break;
         default: break;
@@ -357,7 +363,7 @@ static void jam_turns(jam *j, tn_stmt *loop, const tn_expr *extent, tn_body *to,
     jam_list(j, &list, &loop->u.loop.body, guard);
 }
 
-/* How many turns each copy makes; a copy that the mask leaves out makes as many as the first. */
+/* How many turns each copy makes, at least none; a copy that the mask leaves out makes as many as the first. */
 static uint32_t count_turns(jam *j, const tn_expr *extent, tn_body *to)
 {
     tn_func *f = j->s->func;
@@ -369,6 +375,7 @@ static uint32_t count_turns(jam *j, const tn_expr *extent, tn_body *to)
         const tn_expr *at = tn_idx(p, k), *n = of_copy(j, extent, k);
         const tn_expr *where = mask && k ? of_copy(j, mask, k) : NULL;
         n = where ? tn_select(p, where, tn_guard_loads(p, n, where), of_copy(j, extent, 0)) : n;
+        n = tn_max(p, n, tn_idx(p, 0));
         tn_body_append(to, tn_stmt_store(f, turns, 1, &at, tn_cast(p, TN_I64, n), NULL));
     }
     return turns;

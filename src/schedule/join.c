@@ -62,7 +62,7 @@ static int stands_for(const join *j, const tn_stmt *s)
     int n = 0;
     if (has(j, s))
         return 1;
-    if (s->kind != TN_S_FOR || s->u.loop.kind != TN_LOOP_SERIAL)
+    if (s->kind != TN_S_FOR || s->u.loop.kind != TN_LOOP_SERIAL || s->u.loop.extent->has_load)
         return 0;
     for (const tn_stmt *in = s->u.loop.body.first; in; in = in->next, n++)
         if (!has(j, in))

@@ -436,18 +436,27 @@ static bool is_fed(tn_stmt *x, void *user)
     return true;
 }
 
+static bool is_constant(const tn_expr *load, void *user)
+{
+    tn_func *f = ((tn_sched *)user)->func;
+    tn_stmt *at[1];
+    return load->kind != TN_E_LOAD || !tn_blocks_accessing(&f->body, load->u.load.buffer, true, 1, at);
+}
+
 /* Are the loop's turns steps of the kernel? It iterates no block, no other loop has tasks inside, and its list declares
- * nothing, which would belong to one task. */
+ * nothing, which would belong to one task, and names no value of what is written. How many there are is known
+ * before. */
 static bool has_steps(tn_sched *s, tn_stmt *loop)
 {
     feeding w = {s, loop, false};
-    if (loop->kind != TN_S_FOR || loop->u.loop.kind != TN_LOOP_SERIAL || tn_stmt_parent(loop))
+    if (loop->kind != TN_S_FOR || loop->u.loop.kind != TN_LOOP_SERIAL || tn_stmt_parent(loop) ||
+        loop->u.loop.extent->has_load)
         return false;
     for (tn_stmt *top = s->func->body.first; top; top = top->next)
         if (top != loop && top->kind == TN_S_FOR && tn_holds_tasks(top))
             return false;
     for (const tn_stmt *in = loop->u.loop.body.first; in; in = in->next)
-        if (in->kind == TN_S_BUFFER)
+        if (in->kind == TN_S_BUFFER || (in->kind == TN_S_LET && !tn_each(in->u.let.value, is_constant, s)))
             return false;
     tn_stmt_walk(&loop->u.loop.body, is_fed, NULL, &w);
     return !w.feeds;
@@ -470,7 +479,9 @@ static bool uses_memory_of_task(tn_sched *s, tn_stmt *l)
 static bool may_be_parallel(tn_sched *s, tn_stmt *l)
 {
     tn_stmt *around = tn_stmt_parent(l);
-    return !tn_holds_tasks(l) && (!around || has_steps(s, around)) && !uses_memory_of_task(s, l);
+    bool steps = around && has_steps(s, around) && !l->u.loop.extent->has_load &&
+                 !tn_uses(l->u.loop.extent, around->u.loop.var);
+    return !tn_holds_tasks(l) && (!around || steps) && !uses_memory_of_task(s, l);
 }
 
 static tn_verdict mark(tn_sched *s, tn_step *t, enum tn_loop_kind kind)

@@ -61,6 +61,7 @@ static void join(visitor *v, const tn_expr *const *index)
     tn_pool *p = v->s->func->pool;
     tn_box *r = v->out;
     bool first = !r->any;
+    v->ok &= v->block != NULL; /* what stands beside blocks has no box */
     for (uint32_t d = 0; d < r->ndim && v->ok; d++) {
         const tn_expr *lo, *extent, *real, *e = tn_block_over_loops(v->s, v->block, index[d]);
         if (!tn_region_1d(v->s, v->home, v->block, e, &lo, &extent)) {
@@ -111,8 +112,8 @@ static bool join_stmt(tn_stmt *x, void *user)
     visitor *v = user;
     if (x->kind == TN_S_BLOCK)
         v->block = x;
-    if (!v->block)
-        return true;
+    else if (v->block && !tn_stmt_inside(x, v->block))
+        v->block = NULL;
     if (!v->reads && x->kind == TN_S_STORE && x->u.store.buffer == v->buffer)
         join(v, (const tn_expr *const *)x->u.store.index);
     if (v->reads)
@@ -353,6 +354,15 @@ bool tn_loops_apart(tn_sched *s, int n, tn_stmt *const loop[], uint32_t buffer)
     return false;
 }
 
+/* Has each turn a box of its own? One that moves with the loop is taken to: its blocks' iterations do, and differ. */
+static bool moves_on(const tn_stmt *loop, const tn_box *box)
+{
+    for (uint32_t d = 0; d < box->ndim; d++)
+        if (tn_uses(box->lo[d], loop->u.loop.var))
+            return true;
+    return false;
+}
+
 tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop)
 {
     feed w = {s, loop, false, false, true};
@@ -375,7 +385,7 @@ tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop)
         if (writers == 1 && (readers == 0 || (readers == 1 && reader[0] == at[0])))
             continue; /* a block alone: its iterations are independent */
         tn_box r;
-        if (!tn_loops_apart(s, 1, &loop, b) && !tn_turn_box(s, loop, b, &r))
+        if (!tn_loops_apart(s, 1, &loop, b) && !(tn_turn_box(s, loop, b, &r) && moves_on(loop, &r)))
             return TN_REJECT_DEPEND;
     }
     return TN_DONE;

@@ -51,6 +51,8 @@ static bool find_copy(rotation *r)
     if (!r->top)
         return false;
     r->loop = tn_stmt_parent(r->top);
+    if (r->loop && r->loop->kind == TN_S_FOR && r->loop->u.loop.extent->has_load)
+        return false; /* how many turns there were, it would say anew behind the loop */
     return r->state != r->next && r->loop && r->loop->kind == TN_S_FOR &&
            r->loop->u.loop.kind == TN_LOOP_SERIAL && !r->top->next && !tn_stmt_parent(r->loop) &&
            tn_dtype_eq(r->s->func->buffer[r->state].dtype, r->s->func->buffer[r->next].dtype) &&
@@ -77,6 +79,40 @@ static const tn_expr *look_at_expr(const tn_expr *e, void *user)
     return e;
 }
 
+/* Does the mask keep iterations inside their domains, and nothing else? */
+static bool is_domain(const tn_stmt *block, const tn_expr *mask)
+{
+    if (!mask || (mask->kind == TN_E_AND && is_domain(block, mask->src[0]) && is_domain(block, mask->src[1])))
+        return true;
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++)
+        if (mask->kind == TN_E_LT && mask->src[0] == block->u.block.iter[i].var &&
+            mask->src[1] == block->u.block.iter[i].extent)
+            return true;
+    return false;
+}
+
+static bool drives(const tn_stmt *block, const tn_expr *var)
+{
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++)
+        if (tn_uses(block->u.block.iter[i].value, var))
+            return true;
+    return false;
+}
+
+/* Does the store run in all turns of the loop, for all iterations of its block? */
+static bool is_certain(const rotation *r, const tn_stmt *store)
+{
+    const tn_stmt *block = tn_stmt_parent(store);
+    int64_t n;
+    if (store->u.store.mask || !block || block->kind != TN_S_BLOCK || !is_domain(block, block->u.block.mask))
+        return false;
+    for (const tn_stmt *x = tn_stmt_parent(block); x != r->loop; x = tn_stmt_parent(x))
+        if (!x || x->kind != TN_S_FOR ||
+            (!drives(block, x->u.loop.var) && !(tn_is_int(x->u.loop.extent, &n) && n > 0)))
+            return false;
+    return true;
+}
+
 /* Outside of the loop nobody uses `next`; inside of it nobody else writes `state`. */
 static bool look_at_stmt(tn_stmt *x, void *user)
 {
@@ -88,7 +124,7 @@ static bool look_at_stmt(tn_stmt *x, void *user)
     if (x->kind == TN_S_STORE && x->u.store.buffer == r->state && inside)
         l->ok &= tn_stmt_inside(x, r->block);
     if (x->kind == TN_S_STORE && x->u.store.buffer == r->next)
-        l->ok &= inside;
+        l->ok &= inside && is_certain(r, x);
     if (!inside && x != r->loop)
         tn_stmt_exprs(x, look_at_expr, l);
     return l->ok;

@@ -20,7 +20,7 @@ static uint32_t allowed(const tn_search *x, uint32_t at)
     const task *t = &x->task[at];
     uint32_t even = x->o->trials / x->n + (at < x->o->trials % x->n), begun = (uint32_t)t->all.n - 1;
     uint32_t until = x->o->evenly ? even ? even : 1 : UINT32_MAX;
-    if (x->o->early_stopping && until - t->at.gained > x->o->early_stopping)
+    if (x->o->early_stopping && until > t->at.gained && until - t->at.gained > x->o->early_stopping)
         until = t->at.gained + x->o->early_stopping;
     return begun < until ? until - begun : 0;
 }
@@ -349,7 +349,7 @@ static bool give(tn_search *x)
         const tn_candidate c = {.workload = s->task,
                                 .number = number + b->given,
                                 .trace = s->trace,
-                                .rival = kept && !b->duel ? kept->p.seconds : 0,
+                                .rival = kept && !b->duel && !s->again ? kept->p.seconds : 0,
                                 .check = s->check};
         x->meter->add(x->meter->user, &c);
         tn_free(s->trace);

@@ -127,7 +127,7 @@ static const struct random_base { const char *name, *text; int64_t sym[2]; } fun
      "    block leaf(i: spatial, t: spatial):\n"
      "      buffer at: i32[2] in register\n"
      "      let far: i32 = i32(bitand(steps[t], 7i32)) + i32(i)\n"
-     "      let end: i32 = bitand(steps[t], 3i32)\n"
+     "      let end: i32 = bitand(steps[t], 3i32) - 1i32\n"
      "      at[0] = bitand(far, 7i32)\n"
      "      at[1] = 0i32\n"
      "      for k < index(end):\n"
