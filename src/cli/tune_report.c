@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 520, HEIGHT = 150, LEFT = 46, BOTTOM = 22, TOP = 10, MAX_DOTS = 3000 };
+enum { WIDTH = 520, HEIGHT = 150, LEFT = 64, BOTTOM = 22, TOP = 10, MAX_DOTS = 3000 };
 
 static const char style[] =
     "<style>body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 "
