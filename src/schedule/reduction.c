@@ -19,6 +19,36 @@ static bool in_terms(const tn_stmt *block, const tn_expr *var)
     return found;
 }
 
+typedef struct {
+    tn_func *f;
+    const tn_stmt *loop;
+    bool found;
+} inner_use;
+
+static bool look_for_inner(const tn_expr *e, void *user)
+{
+    inner_use *u = user;
+    const tn_stmt *decl = e->kind == TN_E_LOAD ? tn_decl_of(u->f, e->u.load.buffer) : NULL;
+    u->found |= decl && tn_stmt_inside(decl, u->loop);
+    return !u->found;
+}
+
+static const tn_expr *look_for_loads(const tn_expr *e, void *user)
+{
+    if (e->has_load)
+        tn_each(e, look_for_inner, user);
+    return e;
+}
+
+/* Does the init read memory that is declared in the loop? */
+static bool reads_inner(const tn_sched *s, const split_off *d)
+{
+    inner_use u = {s->func, d->loop, false};
+    for (tn_stmt *x = d->block->u.block.init.first; x; x = x->next)
+        tn_stmt_exprs(x, look_for_loads, &u);
+    return u.found;
+}
+
 static tn_verdict check(tn_sched *s, split_off *d)
 {
     const tn_expr *term[TN_MAX_TERMS];
@@ -35,8 +65,8 @@ static tn_verdict check(tn_sched *s, split_off *d)
     if (target >= 0 && !tn_writes_alone(s, d->block, (uint32_t)target))
         return TN_REJECT_REDUCE; /* a part of a peeled reduction: only the first may begin anew */
     const tn_stmt *decl = target < 0 ? NULL : tn_decl_of(s->func, (uint32_t)target);
-    if (decl && tn_stmt_inside(decl, d->loop))
-        return TN_REJECT_SCOPE; /* the init would stand outside of its buffer's life */
+    if ((decl && tn_stmt_inside(decl, d->loop)) || reads_inner(s, d))
+        return TN_REJECT_SCOPE; /* the init would stand outside of a buffer's life */
     for (tn_stmt *l = tn_stmt_parent(d->loop); l; l = tn_stmt_parent(l))
         if (l->kind == TN_S_FOR && tn_loop_feeds(s, l, d->block, TN_ITER_REDUCE))
             return TN_REJECT_REDUCE;
@@ -51,6 +81,8 @@ static tn_verdict check(tn_sched *s, split_off *d)
         bool reduces = tn_loop_feeds(s, all[i], d->block, TN_ITER_REDUCE);
         if (spatial && reduces)
             return TN_REJECT_REDUCE;
+        if (!spatial && !reduces && tn_body_uses(&d->block->u.block.init, all[i]->u.loop.var))
+            return TN_REJECT_DEPEND; /* the variable is none of the init's */
         if (!spatial && !reduces && tn_is_value(all[i]->u.loop.extent, 1))
             d->once[d->n_once++] = (tn_stmt *)all[i];
         else if (!spatial && !reduces && in_terms(d->block, all[i]->u.loop.var))
