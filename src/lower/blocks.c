@@ -40,15 +40,6 @@ static const tn_expr *domain_term(tn_pool *p, const tn_stmt *block, const tn_exp
     return NULL;
 }
 
-/* Is e defined whatever the memory holds? */
-static bool is_total(const tn_expr *e, void *user)
-{
-    (void)user;
-    bool divides = tn_dtype_is_index(e->dtype) && e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD;
-    bool shifts = e->kind == TN_E_SHL || e->kind == TN_E_SHR;
-    return (!divides && !shifts) || !e->src[1]->has_load;
-}
-
 /* ---- reads of padded iterations ---- */
 
 typedef struct {
@@ -229,7 +220,7 @@ static bool relaxed(const binding *b, const tn_stmt *s)
 {
     return s->kind == TN_S_STORE && !s->u.store.mask &&
            b->f->buffer[s->u.store.buffer].scope != TN_SCOPE_GLOBAL &&
-           tn_each(s->u.store.value, is_total, NULL) &&
+           tn_each(s->u.store.value, tn_is_total, NULL) &&
            tn_each(s->u.store.value, reads_filled, (void *)(uintptr_t)b);
 }
 
@@ -348,7 +339,7 @@ static bool may_be_left_out(const filling *w, const tn_stmt *s)
 {
     if (updates(s->u.store.value, s))
         return false;
-    return s->u.store.mask || !tn_each(s->u.store.value, is_total, NULL) ||
+    return s->u.store.mask || !tn_each(s->u.store.value, tn_is_total, NULL) ||
            !tn_each(s->u.store.value, reads_whole, (void *)(uintptr_t)w);
 }
 

@@ -130,12 +130,6 @@ static tn_verdict check_memory(jam *j, uint32_t buffer)
     return tn_box_fits(&box, b->dtype, b->scope);
 }
 
-static bool is_defined(const tn_expr *e, void *user)
-{
-    (void)user;
-    return (e->kind != TN_E_FLOORDIV && e->kind != TN_E_FLOORMOD) || !e->src[1]->has_load;
-}
-
 /* guarded: copies leave a loop around the list at different turns. */
 static tn_verdict check_list(jam *j, tn_body *list, bool guarded, int depth)
 {
@@ -157,7 +151,7 @@ static tn_verdict check_list(jam *j, tn_body *list, bool guarded, int depth)
             varies = differs(j, x->u.loop.extent);
             if (x->u.loop.kind != TN_LOOP_SERIAL)
                 return TN_REJECT_LOOP;
-            if (varies && (guarded || !tn_each(x->u.loop.extent, is_defined, NULL)))
+            if (varies && (guarded || !tn_each(x->u.loop.extent, tn_is_total, NULL)))
                 return TN_REJECT_NEST; /* the mask of a copy says nothing to a quotient */
             v = check_list(j, &x->u.loop.body, guarded || varies, depth + 1);
             break;

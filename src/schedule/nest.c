@@ -422,7 +422,7 @@ tn_verdict tn_own_nest(tn_stmt *block, tn_stmt **out_top)
     return block->u.block.n_iter <= TN_MAX_LOOPS ? TN_DONE : TN_REJECT_NEST;
 }
 
-static bool is_domain(const tn_stmt *block, const tn_expr *e)
+bool tn_is_domain(const tn_stmt *block, const tn_expr *e)
 {
     int i = e->kind == TN_E_LT ? tn_own_iteration(block, e->src[0]) : -1;
     return i >= 0 && e->src[1] == block->u.block.iter[i].extent;
@@ -435,7 +435,7 @@ static const tn_expr *own_terms(tn_pool *p, const tn_stmt *block, const tn_expr 
         const tn_expr *a = own_terms(p, block, mask->src[0]), *b = own_terms(p, block, mask->src[1]);
         return a && b ? tn_and(p, a, b) : a ? a : b;
     }
-    return mask && !is_domain(block, mask) && tn_each(mask, only_own, (void *)block) ? mask : NULL;
+    return mask && !tn_is_domain(block, mask) && tn_each(mask, only_own, (void *)block) ? mask : NULL;
 }
 
 tn_stmt *tn_nest_anew(tn_sched *s, tn_stmt *block)

@@ -82,21 +82,9 @@ static const tn_expr *look_at_expr(const tn_expr *e, void *user)
 /* Does the mask keep iterations inside their domains, and nothing else? */
 static bool is_domain(const tn_stmt *block, const tn_expr *mask)
 {
-    if (!mask || (mask->kind == TN_E_AND && is_domain(block, mask->src[0]) && is_domain(block, mask->src[1])))
-        return true;
-    for (uint32_t i = 0; i < block->u.block.n_iter; i++)
-        if (mask->kind == TN_E_LT && mask->src[0] == block->u.block.iter[i].var &&
-            mask->src[1] == block->u.block.iter[i].extent)
-            return true;
-    return false;
-}
-
-static bool drives(const tn_stmt *block, const tn_expr *var)
-{
-    for (uint32_t i = 0; i < block->u.block.n_iter; i++)
-        if (tn_uses(block->u.block.iter[i].value, var))
-            return true;
-    return false;
+    if (mask && mask->kind == TN_E_AND)
+        return is_domain(block, mask->src[0]) && is_domain(block, mask->src[1]);
+    return !mask || tn_is_domain(block, mask);
 }
 
 /* Does the store run in all turns of the loop, for all iterations of its block? */
@@ -108,7 +96,7 @@ static bool is_certain(const rotation *r, const tn_stmt *store)
         return false;
     for (const tn_stmt *x = tn_stmt_parent(block); x != r->loop; x = tn_stmt_parent(x))
         if (!x || x->kind != TN_S_FOR ||
-            (!drives(block, x->u.loop.var) && !(tn_is_int(x->u.loop.extent, &n) && n > 0)))
+            (!tn_loop_feeds(r->s, x, block, TN_ITER_SPATIAL) && !(tn_is_int(x->u.loop.extent, &n) && n > 0)))
             return false;
     return true;
 }

@@ -39,6 +39,8 @@ tn_stmt *tn_decl_of(tn_func *f, uint32_t buffer); /* its BUFFER statement; NULL 
 
 /* Is there a parallel loop inside? What the loop's list declares can then be no task's. */
 bool tn_holds_tasks(tn_stmt *loop);
+/* Does the term of a mask only keep an iteration of the block inside its domain? */
+bool tn_is_domain(const tn_stmt *block, const tn_expr *term);
 /* Does loop's variable feed a reduce (or spatial) iteration of block? */
 bool tn_loop_feeds(tn_sched *s, const tn_stmt *loop, const tn_stmt *block, enum tn_iter_kind kind);
 bool tn_block_scans(const tn_stmt *block); /* has an iteration whose turns run in order */

@@ -354,6 +354,14 @@ static bool uses_stmt(tn_stmt *s, void *user)
     return !u->found;
 }
 
+bool tn_is_total(const tn_expr *e, void *user)
+{
+    (void)user;
+    bool divides = tn_dtype_is_index(e->dtype) && e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD;
+    bool shifts = e->kind == TN_E_SHL || e->kind == TN_E_SHR;
+    return (!divides && !shifts) || !e->src[1]->has_load;
+}
+
 bool tn_body_uses(tn_body *b, const tn_expr *var)
 {
     uses u = {var, false};

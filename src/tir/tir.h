@@ -202,6 +202,8 @@ void tn_stmt_walk(tn_body *b, bool (*enter)(tn_stmt *s, void *user), void (*leav
 /* Applies fn to every expression slot of s itself (not of children); fn returns the replacement. The variable that a
  * statement defines (loop, iteration, let) is no slot. */
 void tn_stmt_exprs(tn_stmt *s, const tn_expr *(*fn)(const tn_expr *e, void *user), void *user);
+/* For tn_each: is what e computes of its operands defined whatever memory holds? */
+bool tn_is_total(const tn_expr *e, void *user);
 /* Does var occur in a statement of the body or inside of one? */
 bool tn_body_uses(tn_body *b, const tn_expr *var);
 /* Makes loops that blocks reduce along run at least once where their extents may be 0, with the body masked: the init
