@@ -173,7 +173,20 @@ static bool runs_as_far(const match *w, uint32_t d, const tn_iter *it)
     return i >= 0 && tn_prove(p, NULL, tn_le(p, it->extent, producer->u.block.iter[i].extent)) == 1;
 }
 
-/* Each index of a read is an iteration of the consumer's own (or 0 where the region has one cell). */
+/* Is dimension d of the region its first element, in every turn? A turn beyond the end makes nothing, and a consumer
+ * that reads the first would run again. */
+static bool is_first(const match *w, uint32_t d)
+{
+    const span *x = &w->x->dim[d];
+    tn_pool *p = w->m->s->func->pool;
+    tn_facts facts;
+    tn_stmt_facts(w->m->s->func, w->m->loop->u.loop.body.first, &facts);
+    bool first = tn_is_value(x->extent, 1) && tn_prove(p, &facts, tn_eq(p, x->lo, tn_idx(p, 0))) == 1;
+    tn_facts_deinit(&facts);
+    return first;
+}
+
+/* Each index of a read is an iteration of the consumer's own (or 0 where the region is the first cell). */
 static bool match_load(const tn_expr *e, void *user)
 {
     match *w = user;
@@ -186,7 +199,7 @@ static bool match_load(const tn_expr *e, void *user)
         if (i >= 0 && reads_part && !runs_as_far(w, d, &m->consumer->u.block.iter[i]))
             w->ok = false;
         else if (i < 0)
-            w->ok = tn_is_value(e->src[d], 0) && tn_is_value(w->x->dim[d].extent, 1);
+            w->ok = tn_is_value(e->src[d], 0) && is_first(w, d);
         else if (m->iter[i])
             w->ok = same_span(m->s->func->pool, m->iter[i], &w->x->dim[d]);
         else
@@ -249,6 +262,37 @@ static bool ends_sums(const move *m, const tn_stmt *producer, const tn_expr *ter
     return inside && tn_prove(p, NULL, first) == 1;
 }
 
+static bool stores_by(const tn_stmt *producer, const tn_expr *iteration)
+{
+    const tn_stmt *store = producer->u.block.body.first;
+    bool by = false;
+    for (uint32_t d = 0; d < store->u.store.n_index; d++)
+        by |= tn_uses(store->u.store.index[d], iteration);
+    return by;
+}
+
+/* When a producer runs: the conditions that splits put on loops, and the ends of spatial iterations that no dimension
+ * of the region shows. -1: more than `max`. */
+static int terms_of(const move *m, const tn_stmt *producer, int max, const tn_expr *out[])
+{
+    tn_pool *p = m->s->func->pool;
+    tn_facts facts;
+    int n = tn_loop_terms(producer, max, out);
+    tn_stmt_facts(m->s->func, producer, &facts);
+    for (uint32_t i = 0; i < producer->u.block.n_iter && n >= 0; i++) {
+        const tn_iter *it = &producer->u.block.iter[i];
+        const tn_expr *inside = tn_block_over_loops(m->s, producer, tn_lt(p, it->var, it->extent));
+        if (it->kind != TN_ITER_SPATIAL || stores_by(producer, it->var) || tn_prove(p, &facts, inside) == 1)
+            continue;
+        if (n == max)
+            n = -1;
+        else
+            out[n++] = inside;
+    }
+    tn_facts_deinit(&facts);
+    return n;
+}
+
 /* Conditions on loops that a producer is under hold for its consumer too; on loops inside of `loop` they would make the
  * region no box. An init runs whatever they say, and would begin sums again that other turns have made. */
 static tn_verdict check_terms(const move *m)
@@ -256,7 +300,7 @@ static tn_verdict check_terms(const move *m)
     const tn_expr *term[TN_MAX_TERMS];
     for (int k = 0; k < m->n_src; k++) {
         const tn_stmt *producer = finisher(&m->src[k]);
-        int n = tn_loop_terms(producer, TN_MAX_TERMS, term);
+        int n = terms_of(m, producer, TN_MAX_TERMS, term);
         for (int i = 0; i < n; i++) {
             if (ends_sums(m, producer, term[i]))
                 continue;
@@ -316,7 +360,7 @@ static void put_under(move *m, tn_stmt *top)
     }
     for (int k = 0; k < m->n_src; k++) {
         const tn_expr *term[TN_MAX_TERMS];
-        int n_term = tn_loop_terms(finisher(&m->src[k]), TN_MAX_TERMS, term);
+        int n_term = terms_of(m, finisher(&m->src[k]), TN_MAX_TERMS, term);
         for (int i = 0; i < n_term; i++)
             if (!ends_sums(m, finisher(&m->src[k]), term[i]))
                 tn_block_require(m->s, b, term[i]);
