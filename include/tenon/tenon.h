@@ -81,10 +81,11 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
     int no_variants;                    /* 1: no specialised variant for dimension 1 */
     const char *const *pass_config;     /* "key=value" texts, NULL after the last */
     const char *desired_layout; /* "NHWC", "NCHW" or "DATA:KERNEL"; one for all operators, or one for each */
-    const char *desired_layout_ops;                                          /* "nn.conv2d ..." */
-    int mixed_precision;                                                     /* 1: run ToMixedPrecision */
-    const char *mixed_precision_ops;                                         /* "nn.conv2d nn.dense" */
-    const char *mixed_precision_calculation_type, *mixed_precision_acc_type; /* "float16", "float32" */
+    const char *desired_layout_ops;               /* "nn.conv2d ..." */
+    int mixed_precision;                          /* 1: run ToMixedPrecision */
+    const char *mixed_precision_ops;              /* "nn.conv2d nn.dense" */
+    const char *mixed_precision_calculation_type; /* "float16", "bfloat16", "float32" */
+    const char *mixed_precision_acc_type;         /* the same; default: that of the calculation */
     const char *print_ir_before, *print_ir_after; /* print IR around passes: names by commas, or "all" */
     int print_pass_times;                         /* 1: print a table of passes at the end of a build */
     int no_in_place;                              /* 1: never reuse an operand's memory for a result */

@@ -53,15 +53,21 @@ static tn_status check_list(tn_build *b, const char *flag, const char *list, boo
     return TN_OK;
 }
 
-static tn_status read_dtype(tn_build *b, const char *flag, const char *text, tn_dtype *out)
+static tn_status read_dtype(tn_build *b, const char *flag, const char *text, tn_dtype def, tn_dtype *out)
 {
-    *out = TN_F16;
-    if (!text || strcmp(text, "float16") == 0)
-        return TN_OK;
-    *out = TN_F32;
-    return strcmp(text, "float32") == 0
-               ? TN_OK
-               : tn_error(b->ctx, "driver-E063", NULL, "%s %s: float16 or float32 is expected", flag, text);
+    const struct {
+        const char *name;
+        tn_dtype t;
+    } row[] = {{"float16", TN_F16}, {"bfloat16", TN_DT(TN_BFLOAT, 16)}, {"float32", TN_F32}};
+    *out = def;
+    for (size_t i = 0; text && i < sizeof row / sizeof *row; i++)
+        if (strcmp(text, row[i].name) == 0) {
+            *out = row[i].t;
+            return TN_OK;
+        }
+    return !text ? TN_OK
+                 : tn_error(b->ctx, "driver-E063", NULL, "%s %s: float16, bfloat16 or float32 is expected",
+                            flag, text);
 }
 
 /* tenon.picks: a file, or `random:SEED`. */
@@ -101,9 +107,10 @@ tn_status tn_passes_init(tn_build *b)
     to->desired_layout_ops = o->desired_layout_ops;
     to->mixed_precision = o->mixed_precision != 0;
     to->mixed_precision_ops = o->mixed_precision_ops;
-    TN_TRY(read_dtype(b, "--mixed-precision-calculation-type", o->mixed_precision_calculation_type,
+    TN_TRY(read_dtype(b, "--mixed-precision-calculation-type", o->mixed_precision_calculation_type, TN_F16,
                       &to->calculation_type));
-    return read_dtype(b, "--mixed-precision-acc-type", o->mixed_precision_acc_type, &to->acc_type);
+    return read_dtype(b, "--mixed-precision-acc-type", o->mixed_precision_acc_type, to->calculation_type,
+                      &to->acc_type);
 }
 
 tn_pass tn_pass_context(tn_build *b)

@@ -274,7 +274,7 @@ static void names(void **state)
            "c, ll, asm "
            "or memory [driver-E030]");
     expect(tenon_module_dump(m, &o, "tir", &text, NULL, NULL), t,
-           "float8: float16 or float32 is expected [driver-E063]");
+           "float8: float16, bfloat16 or float32 is expected [driver-E063]");
     o = (tenon_options){.size = sizeof(tenon_options), .memory = "arena"};
     expect(tenon_module_dump(m, &o, "tir", &text, NULL, NULL), t,
            "--memory arena: plan or pool is expected [driver-E170]");
