@@ -42,6 +42,7 @@ const char *const tn_graph_pipeline[] = {
     "DeadCodeElimination",
     "WidenProducts", /* no loop of a product converts float16 */
     "FoldConstant",
+    "FlushDenormals",  /* if asked for */
     "ChooseAlgorithm", /* each operator is the algorithm that will run */
     "ConvertLayout",   /* if asked for */
     "AlterOpLayout",   /* values have physical layouts */

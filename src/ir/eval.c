@@ -314,7 +314,7 @@ static bool int_op(enum tn_ek k, tn_dtype t, tn_payload u, tn_dtype in_t, const 
     case TN_E_BITXOR: r = a ^ b; break;
     case TN_E_NOT: r = !a; break;
     case TN_E_CALL:
-        if (tn_intrin_is_dot(u.call.id)) {
+        if (tn_intrin_is_dot4(u.call.id)) {
             out->i = dot4((enum tn_intrin)u.call.id, a, b, in[2].i);
             return true;
         }
@@ -406,6 +406,18 @@ static bool op_single(enum tn_ek k, tn_payload u, double x, double y, double z, 
     return true;
 }
 
+/* a + the products of the bfloat16 in b and c, that of the upper ones first. */
+static double dot2bf(double a, int64_t b, int64_t c)
+{
+    float sum = to_f32(a);
+    for (int shift = 16; shift >= 0; shift -= 16) {
+        const tn_encoding e = tn_dtype_encoding(TN_DT(TN_BFLOAT, 16));
+        double x = widen((uint64_t)b >> shift & 0xffff, e), w = widen((uint64_t)c >> shift & 0xffff, e);
+        sum = fmaf(to_f32(x), to_f32(w), sum);
+    }
+    return from_f32(sum);
+}
+
 static bool float_op(enum tn_ek k, tn_dtype t, tn_payload u, const tn_scalar in[], tn_scalar *out)
 {
     int n = k == TN_E_CALL ? tn_intrins[u.call.id].nargs : tn_eks[k].nsrc;
@@ -485,6 +497,10 @@ bool tn_eval_op(enum tn_ek k, tn_dtype t, tn_payload u, tn_dtype in_t, int n, co
         uint8_t bytes[8] = {0};
         tn_scalar_write(in_t, bytes, in[0]);
         *out = tn_scalar_read(t, bytes);
+        return true;
+    }
+    if (k == TN_E_CALL && u.call.id == TN_F_dot2bf) {
+        out->f = dot2bf(in[0].f, in[1].i, in[2].i);
         return true;
     }
     return tn_dtype_is_float(in_t) ? float_op(k, t, u, in, out) : int_op(k, t, u, in_t, in, out);

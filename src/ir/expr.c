@@ -113,7 +113,8 @@ static bool call_ok(tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src
         return false;
     tn_dtype in = src[0]->dtype;
     if (tn_intrin_is_dot(u.call.id))
-        return all_have(in, nsrc, src) && tn_dtype_eq(t, in) && tn_dtype_eq(tn_dtype_lanes(in, 1), TN_I32);
+        return all_have(tn_dtype_lanes(TN_I32, in.lanes), nsrc - 1, src + 1) && tn_dtype_eq(t, in) &&
+               tn_dtype_eq(tn_dtype_lanes(in, 1), tn_intrin_is_dot4(u.call.id) ? TN_I32 : TN_F32);
     if (!all_have(in, nsrc, src) || (!tn_dtype_is_float(in) && !(u.call.id == TN_F_abs && integral(in))))
         return false;
     return tn_dtype_eq(t, tn_intrins[u.call.id].to_bool ? tn_dtype_lanes(TN_BOOL1, in.lanes) : in);

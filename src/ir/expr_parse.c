@@ -497,17 +497,33 @@ static tn_status parse_ceildiv(parser *ps, tn_dtype want, value *out)
     return make_op(ps, TN_E_FLOORDIV, 2, parts, want, out);
 }
 
+/* The sum has a type of its own. */
+static tn_status unify_dot(parser *ps, enum tn_intrin f, tn_dtype want, value v[3])
+{
+    tn_dtype sum = tn_intrin_is_dot4(f) ? TN_I32 : TN_F32;
+    TN_TRY(unify(ps, 1, v, want));
+    tn_dtype t = v[0].e->dtype, in = tn_dtype_lanes(TN_I32, t.lanes);
+    if (!tn_dtype_eq(tn_dtype_lanes(t, 1), sum))
+        return fail_at(ps, &v[0], "ir-E005",
+                       tn_dtype_is_float(sum) ? "the sum of this function is float32; convert, as in f32(x)"
+                                              : "this function takes int32; convert, as in i32(x)");
+    TN_TRY(unify(ps, 2, v + 1, in));
+    for (int i = 1; i < 3; i++)
+        if (!tn_dtype_eq(v[i].e->dtype, in))
+            return fail_at(ps, &v[i], "ir-E005",
+                           "this function takes int32, as many as sums; convert, as in i32(x)");
+    return TN_OK;
+}
+
 static tn_status parse_intrin(parser *ps, enum tn_intrin f, tn_dtype want, value *out)
 {
     const tn_expr *src[3];
     value v[3];
     int n = tn_intrins[f].nargs;
+    bool dot = tn_intrin_is_dot(f);
     TN_TRY(parse_args(ps, n, want, v));
-    TN_TRY(unify(ps, n, v, want));
+    TN_TRY(dot ? unify_dot(ps, f, want, v) : unify(ps, n, v, want));
     tn_dtype t = v[0].e->dtype;
-    bool dot = tn_intrin_is_dot(f), fits = tn_dtype_eq(tn_dtype_lanes(t, 1), TN_I32);
-    if (dot && !fits)
-        return fail_at(ps, &v[0], "ir-E005", "this function takes int32; convert, as in i32(x)");
     if (!dot && !tn_dtype_is_float(t) && !(f == TN_F_abs && is_whole(t)))
         return fail_at(ps, &v[0], "ir-E005", "this function takes floats; convert, as in f32(x)");
     for (int i = 0; i < n; i++)

@@ -1,5 +1,5 @@
 /* Tensors: nests that call units (tir/unit.h). Of lanes that add products of groups, Vectorize makes the
- * group one element of a vector of the sums' type, and the columns lanes:
+ * group one element of a vector of int32, and the columns lanes:
  *
  *   tensor "dot4.u8s8" for j < 16, i < 4:            vector for j < 16:
  *     acc[j] = acc[j] + i32(x[k*4 + i])                acc[j] = dot4us(acc[j], bitcast(i32, x[k*4 : 4]),
@@ -99,9 +99,9 @@ static const tn_expr *joined(const call *c, const tn_expr *load, bool one_place,
         mask = tn_both(p, mask, t);
     }
     tn_dtype t = tn_dtype_lanes(load->dtype, (uint16_t)c->group);
-    const tn_expr *none = mask ? tn_splat(p, tn_int(p, load->dtype, 0), c->group) : NULL;
+    const tn_expr *none = mask ? tn_splat(p, tn_const(p, load->dtype, 0), c->group) : NULL;
     const tn_expr *group = tn_load(p, t, load->u.load.buffer, 1, &index, mask, none);
-    return tn_expr_make(p, TN_E_BITCAST, c->row->sum, (tn_payload){0}, 1, &group);
+    return tn_expr_make(p, TN_E_BITCAST, TN_I32, (tn_payload){0}, 1, &group);
 }
 
 /* The whole group is inside the buffer if its first element is. */

@@ -171,7 +171,7 @@ static const tn_expr *load_bytes(vec *v, const tn_expr *load, uint16_t lanes, co
 {
     tn_pool *p = v->f->pool;
     tn_dtype t = tn_dtype_lanes(load->dtype, lanes);
-    const tn_expr *zero = tn_splat(p, tn_int(p, tn_dtype_lanes(t, 1), 0), lanes);
+    const tn_expr *zero = tn_splat(p, tn_const(p, tn_dtype_lanes(t, 1), 0), lanes);
     return tn_load(p, t, load->u.load.buffer, 1, &at, mask, mask ? zero : NULL);
 }
 

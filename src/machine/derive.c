@@ -11,8 +11,8 @@
  * AMX multiplies 16x16x32 bfloat16 (16x16x64 int8) in 16 cycles: 1,024 (2,048) operations a cycle; nine tenths of that
  * are sustained, since the clock falls. i8mm multiplies 2x2x8 bytes an instruction, 64 operations, on each port; the
  * tenth that is not sustained is for rows that are put together. Integer dot products (VNNI, dotprod) do four times the
- * float32 work an instruction; without them three instructions do that. avx512bf16 is no faster than fma where it was
- * measured, so it counts for nothing.
+ * float32 work an instruction; without them three instructions do that. avx512bf16 does the work of fma on some
+ * machines and twice that on others (Zen 4), so it counts for nothing.
  */
 #include "base/words.h"
 #include "machine/machine.h"

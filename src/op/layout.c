@@ -114,5 +114,7 @@ const tn_unit_row *tn_rule_unit(const tn_layout_query *q, enum tn_unit_kind kind
 {
     const tn_node *n = q->node;
     tn_dtype x = tn_in_type(n, 0)->dtype, w = tn_in_type(n, 1)->dtype;
-    return tn_unit_here(kind, x, w, n->type[0]->dtype, 0, q->machine, tn_machine_given);
+    tn_dtype sum =
+        tn_dtype_is_small(n->type[0]->dtype) ? TN_F32 : n->type[0]->dtype; /* te adds these up wide */
+    return tn_unit_here(kind, x, w, sum, 0, q->machine, tn_machine_given);
 }

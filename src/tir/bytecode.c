@@ -75,11 +75,12 @@ static void write_one(tn_dtype t, uint8_t *at, bc_slot v)
 
 static bool eval(const bc_eval *e, uint16_t lanes, bc_slot *dst, const bc_slot *const src[3])
 {
-    tn_dtype t = tn_dtype_lanes(e->t, 1), in_t = tn_dtype_lanes(e->in, 1);
+    tn_dtype t = tn_dtype_lanes(e->t, 1), in_t = tn_dtype_lanes(e->in, 1),
+             others = tn_dtype_lanes(e->others, 1);
     for (uint16_t l = 0; l < lanes; l++) {
         tn_scalar in[3], out;
         for (int i = 0; i < e->n; i++)
-            in[i] = to_scalar(in_t, src[i][l]);
+            in[i] = to_scalar(i ? others : in_t, src[i][l]);
         if (!tn_eval_op(e->k, t, e->u, in_t, e->n, in, &out))
             return false;
         dst[l] = of_scalar(t, out);

@@ -59,7 +59,7 @@ typedef struct bc_access {
 } bc_access;
 typedef struct bc_eval {
     enum tn_ek k;
-    tn_dtype t, in;
+    tn_dtype t, in, others; /* of the result, the first operand, those behind it */
     tn_payload u;
     int n;
     uint16_t in_lanes;

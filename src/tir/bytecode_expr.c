@@ -174,10 +174,11 @@ static uint32_t wrapped(bc_compiler *c, place o, tn_dtype t, uint32_t r)
     return lanewise(c, o, BC_SEXT, r, 0, 0, INT64_C(1) << (t.bits - 1));
 }
 
-static uint32_t evaluated(bc_compiler *c, place o, const tn_expr *e, const uint32_t in[3])
+static uint32_t evaluated(bc_compiler *c, place o, const tn_expr *e, const uint32_t reg[3])
 {
     bc_eval *v = TN_NEW(c->m->arena, bc_eval);
-    *v = (bc_eval){e->kind, e->dtype, e->src[0]->dtype, e->u, e->nsrc, e->src[0]->dtype.lanes};
+    tn_dtype in = e->src[0]->dtype, others = e->src[e->nsrc - 1]->dtype;
+    *v = (bc_eval){e->kind, e->dtype, in, others, e->u, e->nsrc, in.lanes};
     uint32_t op = e->kind == TN_E_BITCAST && v->in_lanes != e->dtype.lanes ? BC_BITS
                   : e->kind == TN_E_RAMP                                   ? BC_RAMP
                   : e->kind == TN_E_SHUFFLE                                ? BC_SHUFFLE
@@ -186,9 +187,9 @@ static uint32_t evaluated(bc_compiler *c, place o, const tn_expr *e, const uint3
         v->t = tn_dtype_lanes(e->dtype, 1);
     return emit_to(c, o,
                    (bc_instr){.op = (uint16_t)op,
-                              .a = in[0],
-                              .b = in[1],
-                              .c = in[2],
+                              .a = reg[0],
+                              .b = reg[1],
+                              .c = reg[2],
                               .eval = v,
                               .site = bc_new_site(c, BC_T_UNDEFINED, e, 0, 0, 0)});
 }

@@ -26,7 +26,7 @@ extern const tn_unit_row tn_units[TN_N_UNITS];
 
 int tn_unit_named(const char *name); /* its number, or -1 */
 /* The tag of blocks in which no factor, no product and no sum of some products is denormal, whatever the
- * operands are. Units of floats, which may flush those, are for such blocks alone. */
+ * operands are, or where those may count as 0. Units of floats, which may flush them, are for such blocks alone. */
 #define TN_TAG_NORMAL "normal"
 bool tn_unit_suits(const tn_unit_row *row, const tn_stmt *block);
 /* The first row of that kind for factors of these types in groups of so many terms (0: any number); -1: none. */

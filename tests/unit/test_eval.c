@@ -365,6 +365,28 @@ static void dots_of_bytes(void **state)
     assert_int_equal(dot_by(TN_F_dot4ss, 1, (int32_t)0xff0000ffu, (int32_t)0x80000002u), 1 + 128 - 2);
 }
 
+/* 1 * 2^-24 is added last: the sum of the upper product is rounded before. NaN and infinities are those of fma. */
+static void dots_of_bfloats(void **state)
+{
+    (void)state;
+    static const struct {
+        double acc;
+        uint32_t a, b;
+        double sum;
+    } row[] = {
+        {1, 0x3f804000, 0x40403f80, 1 + 3 + 2}, /* 1 * 3 + 2 * 1 */
+        {0, 0x3f803f80, 0x3f803380, 1},         /* 1 + 2^-24 is rounded to 1 */
+        {-1, 0x3f803f80, 0x3f803380, 0x1p-24},  /* 0 + 2^-24 is not */
+        {0, 0x7f803f80, 0x3f803f80, INFINITY},  {0, 0x7f800000, 0x3f80ff80, NAN}, /* 0 times an infinity */
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        tn_scalar in[] = {{.f = row[i].acc}, {.i = (int32_t)row[i].a}, {.i = (int32_t)row[i].b}}, r = {0};
+        assert_true(
+            tn_eval_op(TN_E_CALL, TN_F32, (tn_payload){.call = {.id = TN_F_dot2bf}}, TN_F32, 3, in, &r));
+        assert_true(isnan(row[i].sum) ? isnan(r.f) : r.f == row[i].sum);
+    }
+}
+
 static void intrinsics(void **state)
 {
     static const struct {
@@ -526,6 +548,7 @@ int main(void)
         cmocka_unit_test(float32_is_computed_in_float),
         cmocka_unit_test(float16_is_rounded_once),
         cmocka_unit_test(halves_convert_both_ways),
+        cmocka_unit_test(dots_of_bfloats),
         cmocka_unit_test(intrinsics),
         cmocka_unit_test(dots_of_bytes),
         cmocka_unit_test(floats_convert_to_integers),

@@ -402,6 +402,42 @@ static LLVMValueRef dot4(tn_lgen *g, const tn_expr *e, LLVMValueRef a[3])
     return sum;
 }
 
+/* The bfloat16 in the upper or lower half of each int32, as float32. */
+static LLVMValueRef half_of(tn_lgen *g, const tn_expr *e, LLVMValueRef v, bool upper)
+{
+    tn_dtype t = tn_dtype_lanes(TN_I32, e->dtype.lanes);
+    v = upper ? LLVMBuildAnd(g->b, v, constant(g, t, (int64_t)(int32_t)UINT32_C(0xffff0000), 0), "")
+              : LLVMBuildShl(g->b, v, constant(g, t, 16, 0), "");
+    return LLVMBuildBitCast(g->b, v, tn_l_type(g, e->dtype), "");
+}
+
+static LLVMValueRef dot2bf(tn_lgen *g, const tn_expr *e, LLVMValueRef a[3])
+{
+    static const vendor rows[] = {
+#define LLVM_DOT2BF(lanes, call, feature) {TN_F_dot2bf, lanes, false, call, feature, feature},
+#include "codegen/intrinsics.def"
+    };
+    LLVMTypeRef type = tn_l_type(g, e->dtype),
+                pairs = LLVMVectorType(LLVMBFloatTypeInContext(g->c), 2u * e->dtype.lanes);
+    const vendor *by = vendor_of(g, rows, sizeof rows / sizeof *rows, TN_F_dot2bf, e->dtype.lanes);
+    if (by) {
+        LLVMValueRef arg[3] = {a[0], LLVMBuildBitCast(g->b, a[1], pairs, ""),
+                               LLVMBuildBitCast(g->b, a[2], pairs, "")};
+        return tn_l_intrinsic(g, by->call, 0, NULL, 3, arg);
+    }
+    LLVMValueRef sum = a[0];
+    for (int upper = 1; upper >= 0; upper--) {
+        LLVMValueRef arg[3] = {half_of(g, e, a[1], upper), half_of(g, e, a[2], upper), sum};
+        sum = tn_l_intrinsic(g, "llvm.fma", 1, &type, 3, arg);
+    }
+    return sum;
+}
+
+static LLVMValueRef dot(tn_lgen *g, const tn_expr *e, LLVMValueRef a[3])
+{
+    return tn_intrin_is_dot4(e->u.call.id) ? dot4(g, e, a) : dot2bf(g, e, a);
+}
+
 static LLVMValueRef call(tn_lgen *g, const tn_expr *e, LLVMValueRef a)
 {
     static const char *const name[TN_F_COUNT] = {
@@ -601,7 +637,7 @@ static LLVMValueRef build(tn_lgen *g, const tn_expr *e)
     case TN_E_SELECT: return LLVMBuildSelect(g->b, a[0], a[1], a[2], "");
     case TN_E_CAST: return cast(g, e, a[0]);
     case TN_E_BITCAST: return LLVMBuildBitCast(g->b, a[0], tn_l_type(g, e->dtype), "");
-    case TN_E_CALL: return tn_intrin_is_dot(e->u.call.id) ? dot4(g, e, a) : call(g, e, a[0]);
+    case TN_E_CALL: return tn_intrin_is_dot(e->u.call.id) ? dot(g, e, a) : call(g, e, a[0]);
     case TN_E_FMA: {
         LLVMTypeRef t = tn_l_type(g, e->dtype);
         return tn_l_intrinsic(g, "llvm.fma", 1, &t, 3, a);

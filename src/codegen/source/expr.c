@@ -120,6 +120,13 @@ static const char *unsigned_type(tn_dtype t) { return tn_c_scalar_type(TN_DT(TN_
     "(T)((U)A + " PRODUCT(x, w, "0") " + " PRODUCT(x, w, "8") " + " PRODUCT(x, w, "16") " + " PRODUCT( \
         x, w, "24") ")"
 
+/* The bfloat16 in the upper bits of an int32, as float32. */
+static const char dot2bf_text[] =
+    "TN_INLINE float tn_bf_high(uint32_t b)\n{\n    float r;\n    b &= 0xffff0000u;\n"
+    "    __builtin_memcpy(&r, &b, sizeof r);\n    return r;\n}\n";
+#define HALF(x, shift) "tn_bf_high((uint32_t)" x " << " shift ")"
+#define DOT2BF "F(" HALF("B", "16") ", " HALF("C", "16") ", F(" HALF("B", "0") ", " HALF("C", "0") ", A))"
+
 /* The template for e over scalars of its operand type; NULL: none. */
 static const char *template_of(const tn_expr *e)
 {
@@ -129,7 +136,9 @@ static const char *template_of(const tn_expr *e)
     if ((e->kind == TN_E_MIN || e->kind == TN_E_MAX) && tn_never_nan(e->src[1]))
         return spell[e->kind].x;
     if (e->kind == TN_E_CALL) {
-        if (tn_intrin_is_dot(e->u.call.id))
+        if (e->u.call.id == TN_F_dot2bf)
+            return DOT2BF;
+        if (tn_intrin_is_dot4(e->u.call.id))
             return e->u.call.id == TN_F_dot4us   ? DOT4("uint8_t", "int8_t")
                    : e->u.call.id == TN_F_dot4uu ? DOT4("uint8_t", "uint8_t")
                                                  : DOT4("int8_t", "int8_t");
@@ -215,6 +224,8 @@ static void print_op(tn_cgen *g, const tn_expr *e, tn_buf *out)
     for (int i = 0; i < e->nsrc; i++)
         arg[i] = operand(g, e->src[i]);
     const char *name = NULL;
+    if (e->kind == TN_E_CALL && e->u.call.id == TN_F_dot2bf && tn_c_first_use(g, "tn_bf_high"))
+        tn_buf_str(&g->helpers, dot2bf_text);
     if (e->dtype.lanes > 1 && !infix)
         name = tn_c_lane_helper(g, e, text);
     else if (e->dtype.lanes == 1 && (e->kind == TN_E_MIN || e->kind == TN_E_MAX))

@@ -35,7 +35,9 @@ static tn_status dense_infer(tn_graph *g, tn_node *n)
 
 static void dense_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "dense", "dense", NULL);
+    const tn_dense_attr *a = n->attr;
+    const char *tag = a->flush_denormals ? TN_TAG_NORMAL : "dense";
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "dense", tag, NULL);
     const tn_expr *index[TN_RULE_MAX_RANK], *k = tn_te_reduce_axis(te, t, "k", in[1]->dim[1]);
     int last = t->ndim - 1;
     for (int i = 0; i < last; i++)
@@ -46,12 +48,13 @@ static void dense_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 }
 
 /* Do tiles beat lanes, for all that is copied at the ends of rows and terms, and a quarter more to read factors? */
-static bool tiles_pay(const tn_machine *m, const tn_unit_row *tile, int64_t rows, int64_t k)
+static bool tiles_pay(const tn_machine *m, const tn_unit_row *tile, const tn_unit_row *lane, int64_t rows,
+                      int64_t k)
 {
-    tn_tiles on = tn_machine_tiles(m, 1);
+    tn_tiles on = tn_machine_tiles(m, tn_dtype_bytes(tile->x));
     int64_t high = tile->most[TN_UNIT_ROWS], terms = tile->most[TN_UNIT_GROUPS] * tile->most[TN_UNIT_TERMS];
     int64_t steps = k / terms + (k % terms ? on.ends : 0), down = rows / high + (rows % high ? on.ends : 0);
-    double lanes = (double)(rows * k) / (4 * tn_machine_flops_a_cycle(m));
+    double lanes = (double)(rows * k) / ((double)lane->most[TN_UNIT_TERMS] * tn_machine_flops_a_cycle(m));
     return 1.25 * (double)(steps * terms * down * high) / on.ops_a_cycle < lanes;
 }
 
@@ -59,12 +62,15 @@ static bool tiles_pay(const tn_machine *m, const tn_unit_row *tile, int64_t rows
 static int dense_group(const tn_layout_query *q)
 {
     const tn_type *x = tn_in_type(q->node, 0);
+    const tn_dense_attr *a = q->node->attr;
     const tn_unit_row *lanes = tn_rule_unit(q, TN_UNIT_LANES), *tile = tn_rule_unit(q, TN_UNIT_MATRIX);
     int64_t rows, k;
+    if (tn_dtype_is_float(x->dtype) && !a->flush_denormals)
+        return 1;
     bool known = x->n > 1 && tn_is_int(x->dim[x->n - 2], &rows) && tn_is_int(x->dim[x->n - 1], &k);
     for (int i = 0; known && i < x->n - 2; i++)
         known = tn_is_int(x->dim[i], &(int64_t){0});
-    bool tiles = lanes && tile && known && rows > 1 && tiles_pay(q->machine, tile, rows, k);
+    bool tiles = lanes && tile && known && rows > 1 && tiles_pay(q->machine, tile, lanes, rows, k);
     return tiles ? tile->most[TN_UNIT_TERMS] : lanes ? lanes->most[TN_UNIT_TERMS] : 1;
 }
 

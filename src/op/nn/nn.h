@@ -81,7 +81,9 @@ TN_ATTR_STRUCT(tn_conv_transpose_attr, TN_CONV2D_TRANSPOSE_ATTRS);
 TN_ATTR_STRUCT(tn_phases_attr, TN_PHASES_ATTRS);
 
 #define TN_UNITS_ATTRS(ATTR, s) ATTR(s, I64, units, "0", "outputs; 0: as the weight has")
-#define TN_DENSE_ATTRS(ATTR, s) TN_UNITS_ATTRS(ATTR, s) TN_SUM_DTYPE_ATTRS(ATTR, s)
+#define TN_DENSE_ATTRS(ATTR, s) \
+    TN_UNITS_ATTRS(ATTR, s) TN_SUM_DTYPE_ATTRS(ATTR, s) \
+    ATTR(s, BOOL, flush_denormals, "False", "denormal factors and sums of bfloat16 may count as 0")
 TN_ATTR_STRUCT(tn_dense_attr, TN_DENSE_ATTRS);
 
 /* nn.batch_matmul */
