@@ -1,4 +1,5 @@
-/* A product of matrices whose tiles are left open, and a search for the fastest ones (AutoTVM's way).
+/* A product of matrices whose tiles, order of loops, vectors and tasks are left open, and a search for the fastest
+ * (AutoTVM's way).
  *
  *     cc tune_template.c $(pkg-config --cflags --libs tenon) -o tune_template && ./tune_template */
 #include <tenon/te.h>
@@ -22,19 +23,29 @@ static tenon_kernel *matmul(tenon *t)
 /* The template: what it asks for is the space, and its steps make a point of it. */
 static int tiles(void *user, tenon *t, tenon_config *c)
 {
+    static const char *const outer[] = {"io", "jo", "r"}, *const inner[] = {"ii", "ji"},
+                             *const mark[] = {NULL, "unroll", "vectorize"}, *const word[] = {"no", "yes"};
+    const tenon_knob powers = {.size = sizeof powers, .policy = "power2", .max_factor = 64};
     int64_t row[2], column[2];
-    uint32_t unrolled;
+    uint32_t order[3], what[2], tasks;
     char steps[300];
     tenon_kernel *k = matmul(t);
     (void)user;
     int failed = !k || tenon_config_split(c, "rows", 256, 2, 16, row) ||
-                 tenon_config_split(c, "columns", 256, 2, 64, column) ||
-                 tenon_config_choose(c, "unroll", 2, (const char *const[]){"no", "yes"}, &unrolled);
+                 tenon_config_split_by(c, "columns", 256, 2, &powers, column) ||
+                 tenon_config_reorder(c, "outer", 3, NULL, order) ||
+                 tenon_config_annotate(c, "inner", 2, NULL, what) ||
+                 tenon_config_choose(c, "tasks", 2, word, &tasks);
     if (!failed) {
-        snprintf(steps, sizeof steps,
-                 "i j r = loops \"out\"\nio ii = split i %d\njo ji = split j %d\nreorder io jo r ii "
-                 "ji\nvectorize ji\n%s",
-                 (int)row[1], (int)column[1], unrolled ? "unroll ii\n" : "");
+        int n = snprintf(steps, sizeof steps,
+                         "i j r = loops \"out\"\nio ii = split i %d\njo ji = split j %d\n"
+                         "reorder %s %s %s ii ji\n",
+                         (int)row[1], (int)column[1], outer[order[0]], outer[order[1]], outer[order[2]]);
+        if (tasks) /* refused where the sum's loop is outermost: a trial without a time */
+            n += snprintf(steps + n, sizeof steps - (size_t)n, "parallel %s\n", outer[order[0]]);
+        for (int i = 0; i < 2; i++)
+            if (mark[what[i]])
+                n += snprintf(steps + n, sizeof steps - (size_t)n, "%s %s\n", mark[what[i]], inner[i]);
         failed = tenon_step(k, steps) || tenon_config_end(c, k);
     }
     tenon_kernel_free(k);

@@ -87,7 +87,7 @@ typedef struct tenon_config tenon_config; /* a map of choices; below */
 /* A rule of sketches: with generator "sketch", a further schedule of the functions that it applies to, as a user's
  * rules are for Ansor (Zheng et al. 2020, section 4.1). k is the function before any steps: tenon_kernel_inspect says
  * what is in it. `apply` makes the schedule by steps (tenon_step), and may declare choices on its way
- * (tenon_config_choose, tenon_config_split), which are searched too; what it returns is 0, or another value where there
+ * (tenon_config_choose and the like), which are searched too; what it returns is 0, or another value where there
  * is no schedule. Both are called by the thread of the search's call, with the session of k, and must not use that of
  * the search. */
 enum tenon_sketch_condition {
@@ -220,11 +220,50 @@ int tenon_tune_kernel(struct tenon_kernel *k, const tenon_options *o, const teno
  * and for candidates that are none (driver-E168). */
 int tenon_config_choose(tenon_config *c, const char *name, uint32_t n, const char *const candidate[],
                         uint32_t *out_index);
-/* The extents of n loops, 2 to 8, that one of `extent`, 1 to 2^31 - 1, is split into, outermost first: their product is
- * the extent, and the innermost is at most `most` (0: any). By default everything is in the outermost. The value is
+/* The extents of n loops, 1 to 16, that one of `extent`, 1 to 2^31 - 1, is split into, outermost first: their product
+ * is the extent, and the innermost is at most `most` (0: any). By default everything is in the outermost. The value is
  * written as those of the inner ones, "4x16". Fails as above, also where there are more ways than candidates may be. */
 int tenon_config_split(tenon_config *c, const char *name, int64_t extent, uint32_t n, int64_t most,
                        int64_t out[]);
+
+/* What the candidates of the three calls below are. Members that a call does not name are not looked at. Such a call
+ * fails as those above, where there is no such policy (driver-E208; it says which there are, and for those of AutoTVM
+ * that are not here, what to do instead), and where no candidate is left (driver-E209). */
+typedef struct tenon_knob {   /* NULL for one: all members are zero. Fields may be added at the end */
+    size_t size;              /* sizeof(tenon_knob) */
+    const char *policy;       /* NULL: the first that the call lists */
+    uint32_t n_candidate;     /* of the policy "candidate": the user's own, one or more, */
+    int no_tail;              /* split_by: 1: only where the extents multiply to that of the loop */
+    const int64_t *candidate; /* [n_candidate, n] */
+    int64_t max_factor;       /* split_by: of each inner loop; 0: any */
+    uint32_t begin, end;      /* reorder, "interval_all": loops begin to end - 1; 0, 0: see there */
+    /* 0: the candidate, n numbers, is left out. Called in the call, for at most 4 million; it must not use the session.
+     * NULL: all stay */
+    int (*keep)(void *user, uint32_t n, const int64_t candidate[]);
+    void *user;
+} tenon_knob;
+
+/* As tenon_config_split, by other policies: "factors" of the extent; "power2", powers of 2 up to it; "verbose", both of
+ * them; "candidate". The last three may leave a rest: the outermost extent is then rounded up, and `split` of
+ * tenon_step masks what is beyond. Of a candidate the first number is -1, what the inner ones leave, or an extent of
+ * its own, which the value then begins with. */
+int tenon_config_split_by(tenon_config *c, const char *name, int64_t extent, uint32_t n,
+                          const tenon_knob *how, int64_t out[]);
+/* An order of n loops, up to 16: out[i] is the number, from 0 on, of the one that comes to place i, outermost first.
+ * Policies: "all", for up to eight loops; "identity"; "interval_all": any order of loops begin to end - 1, where the
+ * others keep their places; without an interval, each order in which two runs of loops beside each other have changed
+ * places; "candidate". By default they stay as they are. The value is written "0,2,1". */
+int tenon_config_reorder(tenon_config *c, const char *name, uint32_t n, const tenon_knob *how,
+                         uint32_t out[]);
+
+enum tenon_annotation { TENON_ANNOTATION_NONE, TENON_ANNOTATION_UNROLL, TENON_ANNOTATION_VEC };
+/* What becomes of n loops, up to 16, outermost first: out[i] is an enum tenon_annotation. Policies say what each loop
+ * may be, where `try` is none, and a vector is the innermost loop alone: "try_unroll_vec", "try_unroll", "try_vec",
+ * "unroll_vec"; "none", "unroll" and "vec" are that of all loops; "candidate". The first is the default. The value is
+ * written "none,unroll,vec". */
+int tenon_config_annotate(tenon_config *c, const char *name, uint32_t n, const tenon_knob *how,
+                          uint32_t out[]);
+
 /* The kernel as it stands is what the template makes; of several calls the last one counts. It stays the caller's.
  * Fails where tenon_kernel_end was not called, or failed (driver-E171). */
 int tenon_config_end(tenon_config *c, struct tenon_kernel *k);

@@ -128,7 +128,7 @@ static void refusals_say_why(void **state)
     }
     tenon_config *c = tenon_config_new(t, NULL);
     assert_int_equal(tenon_config_split(c, "s", 0, 2, 0, part), 1);
-    assert_int_equal(tenon_config_split(c, "s", 8, 1, 0, part), 1);
+    assert_int_equal(tenon_config_split(c, "s", 8, 0, 0, part), 1);
     assert_int_equal(tenon_config_split(c, "s", 7, 2, 0, part), 0);
     assert_int_equal(part[0], 7);
     assert_int_equal(tenon_config_split(c, "large", INT32_MAX, 2, 0, part), 0); /* a prime */
