@@ -475,12 +475,11 @@ static tn_status define_by(tn_object *x, knob *k)
     TN_TRY(check_given(x, k, p));
     p->offer(k);
     if (k->too_many)
-        return refuse(
-            x, k->name,
-            "there are more than 65536; leave some out by max_factor, no_tail or keep, or name all");
+        return refuse(x, k->name,
+                      "there are more than 65536; leave some out by max_factor, no_tail or a filter");
     if (k->candidate.n == 0)
         return tn_error(&x->ctx, "driver-E209", NULL,
-                        "knob %s has no candidate; let max_factor and keep leave one",
+                        "knob %s has no candidate; let max_factor and the filter leave one",
                         k->name ? k->name : "");
     return choose_number(x, k);
 }

@@ -110,7 +110,7 @@ class Knobs(unittest.TestCase):
         self.assertEqual(self.sizes(policy="verbose", max_factor=4), [[-1, 1], [-1, 2], [-1, 3], [-1, 4]])
         self.assertEqual(self.sizes(policy="candidate", candidate=[[2, 6]]), [[2, 6]])
         self.assertEqual(self.sizes(filter=lambda e: e.size[1] == 6), [[-1, 6]])
-        with self.assertRaisesRegex(tenon.UnsupportedError, "no policy 'best'"):
+        with self.assertRaisesRegex(tenon.UnsupportedError, 'no policy "best"; there are factors, power2, verbose, candidate'):
             self.sizes(policy="best")
         with self.assertRaisesRegex(autotvm.InstantiationError, "knob s has no candidate"):
             self.sizes(filter=lambda e: False)
@@ -136,6 +136,45 @@ class Knobs(unittest.TestCase):
         self.assertEqual(s.steps, [("x", 2), ("xo", 4), ("b", "a"), ("unroll", "a"), ("vec", "b")])
         with self.assertRaises(autotvm.InstantiationError):
             autotvm.AnnotateEntity(["unroll"]).apply(s, None, ["a"], axis_lens=[5], max_unroll=4)
+
+    def test_policies_of_more_loops(self):
+        cfg = autotvm.ConfigSpace()
+        loops = list("abcd")
+        self.assertEqual(cfg.define_reorder("some", loops, policy="interval_all", interval=(1, 3)), loops)
+        self.assertEqual([e.perm for e in cfg.space_map["some"]], [[0, 1, 2, 3], [0, 2, 1, 3]])
+        cfg.define_annotate("inner", ["a", "b"], policy="unroll_vec")
+        self.assertEqual([e.anns for e in cfg.space_map["inner"]], [["unroll", "unroll"], ["unroll", "vec"]])
+        self.assertEqual(cfg.define_reorder("none", [], policy="interval_all"), [])
+        self.assertEqual([e.perm for e in cfg.space_map["none"]], [[]])
+
+    def test_refused_knobs(self):
+        cfg = autotvm.ConfigSpace()
+        for define, why in ((lambda: cfg.define_reorder("k", ["a", "b"], "interleave", spatial=[], reduce=[]), "name that as the candidate"),
+                            (lambda: cfg.define_reorder("k", ["a", "b"], "any"), "there are all, identity, interval_all, candidate"),
+                            (lambda: cfg.define_annotate("k", ["a", "b"], "bind_gpu"), "make them tasks by parallel"),
+                            (lambda: cfg.define_annotate("k", ["a", "b"], "locate_cache", num_anchor=1), "choose the loop of a copy")):
+            with self.assertRaisesRegex(tenon.UnsupportedError, f"knob k has no policy .*{why}.*driver-E208"):
+                define()
+        with self.assertRaisesRegex(tenon.CompileError, "there are more than 65536"):
+            cfg.define_reorder("k", list(range(9)), "all")
+        with self.assertRaises(ZeroDivisionError):
+            cfg.define_split("k", 8, filter=lambda e: 1 / 0)
+        self.assertNotIn("k", cfg)
+
+    def test_candidates_of_the_compiler_have_our_words(self):
+        """A record that names a candidate by its word gets it."""
+        for define in (lambda cfg: cfg.define_split("k", 24, num_outputs=3), lambda cfg: cfg.define_split("k", 7, policy="verbose"),
+                       lambda cfg: cfg.define_reorder("k", list("abcd"), "all"), lambda cfg: cfg.define_reorder("k", list("abcde"), "interval_all"),
+                       lambda cfg: cfg.define_annotate("k", list("abc"), "try_unroll_vec")):
+            space = autotvm.ConfigSpace()
+            define(space)
+            self.assertGreater(len(space), 2)
+            for i, entity in enumerate(space.space_map["k"]):
+                again = autotvm.ConfigSpace(tenon._core.Session().config(f"k = {entity.word()}\n"))
+                define(again)
+                self.assertEqual(again["k"].value(), entity.value())
+                self.assertEqual(again._config.picks(), f"k = {entity.word()}\n")
+                self.assertEqual(space.entity(again._config.picks(), 0).index, i)
 
     def test_knobs_give_loops_on(self):
         cfg = autotvm.ConfigSpace()

@@ -190,7 +190,7 @@ static void refusals_say_what_to_do(void **state)
         {{'a', 2, 0, {.policy = "factors"}, 0, 0, 0},
          "there are try_unroll_vec, try_unroll, try_vec, unroll_vec, none, unroll, vec, candidate"},
         {{'s', 2, 12, {.max_factor = -1}, 0, 0, 0},
-         "knob x has no candidate; let max_factor and keep leave one"},
+         "knob x has no candidate; let max_factor and the filter leave one"},
         {{'s', 2, 12, {.policy = "candidate"}, 0, 0, 0}, "[driver-E209]"},
         {{'s', 2, 0, {0}, 0, 0, 0}, "split an extent of 1 to 2^31 - 1 into 1 to 16 loops [driver-E168]"},
         {{'s', 8, 1 << 30, {0}, 0, 0, 0}, "there are more than 65536; leave some out by max_factor"},

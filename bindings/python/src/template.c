@@ -94,6 +94,151 @@ static PyObject *choose(PyObject *self, PyObject *args)
     return result;
 }
 
+/* ---- knobs whose candidates the compiler lists ---- */
+
+enum { LOOPS = 32 }; /* more than the compiler takes */
+
+typedef struct {
+    config *x;
+    const char *name;
+    unsigned long n; /* loops */
+    tenon_knob how;
+    PyObject *listed, *keep; /* candidates; the function that leaves some out, or None */
+    int raised;
+} knob;
+
+static PyObject *list_of(uint32_t n, const int64_t v[])
+{
+    PyObject *list = PyList_New(n);
+    for (uint32_t i = 0; list && i < n; i++) {
+        PyObject *number = PyLong_FromLongLong(v[i]);
+        if (!number || PyList_SetItem(list, i, number)) { /* takes the reference */
+            Py_DECREF(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* 1: the candidate stays; 0; -1 with an exception. */
+static int stays(knob *k, PyObject *candidate)
+{
+    if (k->keep == Py_None)
+        return 1;
+    PyObject *answer = PyObject_CallFunctionObjArgs(k->keep, candidate, NULL);
+    int kept = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return kept;
+}
+
+static int keep(void *user, uint32_t n, const int64_t v[])
+{
+    knob *k = user;
+    if (k->raised)
+        return 0;
+    PyObject *candidate = list_of(n, v);
+    int kept = candidate ? stays(k, candidate) : -1;
+    if (kept > 0 && PyList_Append(k->listed, candidate))
+        kept = -1;
+    Py_XDECREF(candidate);
+    k->raised = kept < 0;
+    return kept > 0;
+}
+
+/* Of the three calls that have such knobs. */
+typedef int define_knob(const knob *k, int64_t extent, int64_t out[]);
+
+static int define_split(const knob *k, int64_t extent, int64_t out[])
+{
+    return tenon_config_split_by(k->x->c, k->name, extent, (uint32_t)k->n, &k->how, out);
+}
+
+static int define_reorder(const knob *k, int64_t extent, int64_t out[])
+{
+    uint32_t place[LOOPS];
+    (void)extent;
+    int failed = tenon_config_reorder(k->x->c, k->name, (uint32_t)k->n, &k->how, place);
+    for (unsigned long i = 0; i < k->n; i++)
+        out[i] = place[i];
+    return failed;
+}
+
+static int define_annotate(const knob *k, int64_t extent, int64_t out[])
+{
+    uint32_t what[LOOPS];
+    (void)extent;
+    int failed = tenon_config_annotate(k->x->c, k->name, (uint32_t)k->n, &k->how, what);
+    for (unsigned long i = 0; i < k->n; i++)
+        out[i] = what[i];
+    return failed;
+}
+
+static PyObject *define(knob *k, define_knob *by, int64_t extent)
+{
+    int64_t out[LOOPS];
+    PyObject *result = NULL, *chosen = NULL;
+    k->how.size = sizeof k->how;
+    k->how.keep = keep;
+    k->how.user = k;
+    k->n = k->n > LOOPS ? LOOPS : k->n;
+    k->listed = PyList_New(0);
+    if (k->listed && begin(k->x) == 0) {
+        int failed = by(k, extent, out);
+        if (!k->raised)
+            chosen = failed ? core_raise_compile(k->x->t) : list_of((uint32_t)k->n, out);
+        end(k->x);
+    }
+    if (chosen)
+        result = Py_BuildValue("(OO)", chosen, k->listed);
+    Py_XDECREF(chosen);
+    Py_XDECREF(k->listed);
+    return result;
+}
+
+PyDoc_STRVAR(
+    split_doc,
+    "split(name, extent, loops, policy, max_factor, no_tail, keep) -> (chosen, candidates): the extents "
+    "of the loops, and all that they may be, whose first number is -1. keep(candidate) is asked whether "
+    "one stays; None: all.");
+
+static PyObject *split(PyObject *self, PyObject *args)
+{
+    knob k = {.x = (config *)self};
+    long long extent, most;
+    if (!PyArg_ParseTuple(args, "sLkzLpO:split", &k.name, &extent, &k.n, &k.how.policy, &most, &k.how.no_tail,
+                          &k.keep))
+        return NULL;
+    k.how.max_factor = most;
+    return define(&k, define_split, extent);
+}
+
+PyDoc_STRVAR(reorder_doc,
+             "reorder(name, loops, policy, begin, end) -> (chosen, candidates): orders of so many loops.");
+
+static PyObject *reorder(PyObject *self, PyObject *args)
+{
+    knob k = {.x = (config *)self, .keep = Py_None};
+    unsigned int from, to;
+    if (!PyArg_ParseTuple(args, "skzII:reorder", &k.name, &k.n, &k.how.policy, &from, &to))
+        return NULL;
+    k.how.begin = from;
+    k.how.end = to;
+    return define(&k, define_reorder, 0);
+}
+
+PyDoc_STRVAR(annotate_doc,
+             "annotate(name, loops, policy) -> (chosen, candidates): 0, 1, 2 for each: none, unroll, vec.");
+
+static PyObject *annotate(PyObject *self, PyObject *args)
+{
+    knob k = {.x = (config *)self, .keep = Py_None};
+    if (!PyArg_ParseTuple(args, "skz:annotate", &k.name, &k.n, &k.how.policy))
+        return NULL;
+    return define(&k, define_annotate, 0);
+}
+
+/* ---- what is made ---- */
+
 static PyObject *take_kernel(PyObject *self, PyObject *kernel)
 {
     config *x = (config *)self;
@@ -199,6 +344,9 @@ PyObject *core_session_tune(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"choose", choose, METH_VARARGS, choose_doc},
+    {"split", split, METH_VARARGS, split_doc},
+    {"reorder", reorder, METH_VARARGS, reorder_doc},
+    {"annotate", annotate, METH_VARARGS, annotate_doc},
     {"end", take_kernel, METH_O, "end(kernel): this is what the template makes."},
     {"picks", picks, METH_NOARGS, "All choices so far, lines of \"name = value\"."},
     {NULL, NULL, 0, NULL}};

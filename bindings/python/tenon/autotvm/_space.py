@@ -1,22 +1,22 @@
 """Knobs: what a template declares, and what is chosen of it."""
 from __future__ import annotations
 
-import functools
-import itertools
 import json
-import math
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from .. import _core
 from .._errors import CompileError, Error, UnsupportedError
 from ..te import Schedule, Tensor
 from ..tir._expr import Expr, IterVar
 
-UNROLL = 16  # iterations that try_unroll writes out at most
+_ANNOTATIONS = ("none", "unroll", "vec")  # by number, as the compiler lists them
 
 
 class InstantiationError(Error):
     """A template has no kernel for these choices."""
+
+
+_KNOB_ERRORS = {"driver-E208": UnsupportedError, "driver-E209": InstantiationError}
 
 
 # ---- what is chosen ----
@@ -149,59 +149,9 @@ _KINDS = {"sp": SplitEntity, "re": ReorderEntity, "an": AnnotateEntity, "ot": Ot
 # ---- candidates ----
 
 
-@functools.lru_cache(maxsize=None)
-def _factors(extent: int) -> List[int]:
-    low = [d for d in range(1, math.isqrt(extent) + 1) if extent % d == 0]
-    return low + [extent // d for d in reversed(low) if d * d != extent]
-
-
-def _powers(extent: int) -> List[int]:
-    return [1 << k for k in range(extent.bit_length()) if 1 << k <= extent]
-
-
-def _split_sizes(extent: int, outputs: int, policy: str, max_factor: Optional[int], no_tail: bool) -> Iterator[List[int]]:
-    """Inner extents; the innermost grows last."""
-    if policy == "factors":
-        factors = _factors(extent)
-    elif policy == "power2":
-        factors = _powers(extent)
-    elif policy == "verbose":
-        factors = sorted({*_factors(extent), *_powers(extent)})
-    else:
-        raise UnsupportedError(f"define_split has no policy {policy!r}; there are factors, power2, verbose and candidate")
-    factors = [f for f in factors if max_factor is None or f <= max_factor]
-    for chosen in itertools.product(factors, repeat=outputs - 1):
-        product = 1
-        for f in chosen:
-            product *= f
-        if product <= extent and (extent % product == 0 or (policy != "factors" and not no_tail)):
-            yield [-1, *reversed(chosen)]
-
-
-def _intervals(n: int) -> Iterator[List[int]]:
-    """All orders that move one interval of the loops elsewhere."""
-    seen = set()
-    for first in range(n):
-        for end in range(first + 1, n + 1):
-            rest = [*range(first), *range(end, n)]
-            for at in range(len(rest) + 1):
-                perm = (*rest[:at], *range(first, end), *rest[at:])
-                if perm not in seen:
-                    seen.add(perm)
-                    yield list(perm)
-
-
-def _orders(n: int, policy: str, candidate: Optional[Sequence[Any]], axes: Sequence[Any]) -> Iterable[List[int]]:
-    if policy == "identity":
-        return [list(range(n))]
-    if policy == "all":
-        return map(list, itertools.permutations(range(n)))
-    if policy == "interval_all":
-        return _intervals(n)
-    if policy == "candidate":
-        names = list(axes)
-        return [[c if isinstance(c, int) else _place(names, c) for c in order] for order in candidate or ()]
-    raise UnsupportedError(f"define_reorder has no policy {policy!r}; there are identity, all, interval_all and candidate")
+def _by_place(axes: Sequence[Any], order: Sequence[Any]) -> List[int]:
+    """An order of loops, or of their numbers, as numbers."""
+    return [c if isinstance(c, int) else _place(axes, c) for c in order]
 
 
 def _place(axes: Sequence[Any], axis: Any) -> int:
@@ -209,25 +159,6 @@ def _place(axes: Sequence[Any], axis: Any) -> int:
         if a is axis:
             return i
     raise ValueError(f"{axis!r} is none of the axes that are reordered")
-
-
-def _annotations(n: int, policy: str, candidate: Optional[Sequence[Sequence[str]]]) -> Iterable[List[str]]:
-    """none, unroll, vec: that for all; try_unroll: any of the loops unrolled; try_vec: the innermost may be a vector."""
-    none = ["none"] * n
-    if policy in ("none", "unroll", "vec"):
-        return [[policy] * n]
-    if policy == "candidate":
-        return [list(c) for c in candidate or ()]
-    inner = none[:-1] + ["vec"] if n else none
-    rolled = [list(c) for c in itertools.product(("none", "unroll"), repeat=n)]
-    if policy == "try_unroll":
-        return rolled
-    if policy == "try_vec":
-        return [none, inner]
-    if policy == "try_unroll_vec":
-        return rolled + [r[:-1] + ["vec"] for r in rolled if n and r[-1] == "none"]
-    raise UnsupportedError(f"define_annotate has no policy {policy!r}; there are none, unroll, vec, try_unroll, try_vec, "
-                           "try_unroll_vec and candidate")
 
 
 def _extent(axis: Any) -> int:
@@ -275,14 +206,29 @@ class ConfigSpace:
 
     def _choose(self, name: str, entities: List[Entity]) -> Entity:
         if name in self._picked:
-            wanted = _plain(self._picked[name].value())
-            for e in entities:
-                if _plain(e.value()) == wanted:
-                    return e
-            raise InstantiationError(f"{name} cannot be {self._picked[name]}: that is none of its {len(entities)} candidates")
+            return self._known(name, entities)
         if self._config is None:
             return entities[0]
         return entities[self._config.choose(name, words(entities))]
+
+    def _known(self, name: str, entities: List[Entity]) -> Entity:
+        wanted = _plain(self._picked[name].value())
+        for e in entities:
+            if _plain(e.value()) == wanted:
+                return e
+        raise InstantiationError(f"{name} cannot be {self._picked[name]}: that is none of its {len(entities)} candidates")
+
+    def _declare(self, name: str, ask: Callable[[_core.Config], Tuple[List[int], List[List[int]]]],
+                 entity: Callable[[List[int]], Entity]) -> Entity:
+        """A knob whose candidates the compiler lists, as it does for templates in C."""
+        if name not in self.space_map:
+            try:
+                chosen, listed = ask(self._config or _core.Session().config(None))
+            except CompileError as e:
+                raise _KNOB_ERRORS.get(e.diagnostics[0].id, CompileError)(str(e), e.diagnostics) from None
+            self.space_map[name] = entities = [entity(numbers) for numbers in listed]
+            self._entity_map[name] = self._known(name, entities) if name in self._picked else entities[listed.index(chosen)]
+        return self._entity_map[name]
 
     def define_split(self, name: str, axis: Any, policy: str = "factors", num_outputs: int = 2, max_factor: Optional[int] = None,
                      no_tail: bool = False, filter: Optional[Callable[[SplitEntity], bool]] = None,  # noqa: A002
@@ -290,28 +236,43 @@ class ConfigSpace:
         """How a loop is split into num_outputs ones. policy: "factors" of its extent; "power2"; "verbose", both of them, which may
         leave a rest unless no_tail; "candidate": those of `candidate`. The first candidate leaves everything outside. Returns the
         loops as they are chosen, for further knobs."""
-        sizes: Iterable[Sequence[int]]
+        def ask(config: _core.Config) -> Tuple[List[int], List[List[int]]]:
+            keep = None if filter is None else lambda size: filter(SplitEntity(size))
+            most = 0 if max_factor is None else max_factor or -1
+            extents, listed = config.split(name, _extent(axis), num_outputs, policy, most, no_tail, keep)
+            return [-1, *extents[1:]], listed
+
         if policy == "candidate":
-            sizes = candidate or ()
+            entity = self._define(name, (SplitEntity(s) for s in candidate or ()), filter)
         else:
-            sizes = _split_sizes(_extent(axis), num_outputs, policy, max_factor, no_tail)
-        chosen = self._define(name, (SplitEntity(s) for s in sizes), filter).size  # type: ignore[union-attr]
+            entity = self._declare(name, ask, SplitEntity)
+        chosen: List[int] = entity.size  # type: ignore[union-attr]
         inner = 1
         for n in chosen[1:]:
             inner *= n
         outer = -(-_extent(axis) // inner) if chosen[0] == -1 else chosen[0]
         return [VirtualAxis(n, f"{name}.{i}") for i, n in enumerate([outer, *chosen[1:]])]
 
-    def define_reorder(self, name: str, axes: Sequence[Any], policy: str, candidate: Optional[Sequence[Any]] = None) -> List[Any]:
-        """An order of loops, which is returned. policy: "identity", "all", "interval_all" (one run of loops stands elsewhere) or "candidate"."""
-        orders = _orders(len(axes), policy, candidate, axes)
-        chosen = self._define(name, (ReorderEntity(p) for p in orders))
-        return [axes[i] for i in chosen.perm]  # type: ignore[union-attr]
+    def define_reorder(self, name: str, axes: Sequence[Any], policy: str, candidate: Optional[Sequence[Any]] = None,
+                       interval: Optional[Tuple[int, int]] = None, spatial: Any = None, reduce: Any = None) -> List[Any]:
+        """An order of loops, which is returned. policy: "identity", "all", "candidate", or "interval_all": any order of the loops of
+        `interval`, from the first number to before the second; without one, two runs of loops have changed places."""
+        begin, end = interval or (0, 0)
+        if policy == "candidate":
+            entity = self._define(name, (ReorderEntity(_by_place(axes, order)) for order in candidate or ()))
+        else:
+            entity = self._declare(name, lambda config: config.reorder(name, len(axes), policy, begin, end), ReorderEntity)
+        return [axes[i] for i in entity.perm]  # type: ignore[union-attr]
 
-    def define_annotate(self, name: str, axes: Sequence[Any], policy: str, candidate: Optional[Sequence[Sequence[str]]] = None
-                        ) -> List[Any]:
-        """What becomes of loops, which are returned. policy: "none", "unroll", "vec", "try_unroll", "try_vec", "try_unroll_vec" or "candidate"."""
-        self._define(name, (AnnotateEntity(a) for a in _annotations(len(axes), policy, candidate)))
+    def define_annotate(self, name: str, axes: Sequence[Any], policy: str, candidate: Optional[Sequence[Sequence[str]]] = None,
+                        num_anchor: Any = None) -> List[Any]:
+        """What becomes of loops, which are returned. policy: "none", "unroll", "vec", "try_unroll", "try_vec", "try_unroll_vec",
+        "unroll_vec" or "candidate"."""
+        if policy == "candidate":
+            self._define(name, (AnnotateEntity(c) for c in candidate or ()))
+        else:
+            self._declare(name, lambda config: config.annotate(name, len(axes), policy),
+                          lambda numbers: AnnotateEntity([_ANNOTATIONS[n] for n in numbers]))
         return list(axes)
 
     def define_knob(self, name: str, candidate: Sequence[Any]) -> None:
