@@ -461,6 +461,7 @@ class Kernels(unittest.TestCase):
                 ("batch_matmul.x86", (tensor(2, 8, 16), tensor(2, 4, 16)), 2 * 2 * 8 * 16 * 4),
                 ("conv3d_ncdhw.x86", (tensor(1, 2, 4, 4, 4), tensor(8, 2, 3, 3, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1, f32), 0),
                 ("conv3d_ncdhw.x86", (tensor(1, 2, 4, 4, 4), tensor(8, 2, 3, 3, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), f32), 0),
+                ("conv3d_ndhwc.x86", (tensor(1, 4, 4, 4, 2), tensor(3, 3, 3, 2, 8), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1, f32), 2 * 54 * 8 * 8),
                 ("conv2d_transpose_nchw.x86", (tensor(1, 8, 4, 4), tensor(8, 4, 2, 2), (2, 2), (0, 0, 0, 0), f32, (0, 0)), 0)):
             with self.subTest(name):
                 t = task.create(name, args=args, target="llvm")

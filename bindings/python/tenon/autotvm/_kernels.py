@@ -185,6 +185,7 @@ TEMPLATES: Mapping[str, Template] = {
     "depthwise_conv2d_nchw.x86": _row(2, (*_CONV, "out_dtype"), "NCHW", "OIHW", depthwise=True),
     "group_conv2d_nchw.x86": _row(2, _GROUPS, "NCHW", "OIHW"),
     "conv3d_ncdhw.x86": _row(3, _GROUPS, "NCDHW", "OIDHW"),
+    "conv3d_ndhwc.x86": _row(3, _GROUPS, "NDHWC", "DHWIO"),
     "conv2d_transpose_nchw.x86": Template("nn.conv2d_transpose", (*_CONV[:4], "out_dtype", "output_padding"), 4, _transpose,
                                           _transpose_args),
     "dense_nopack.x86": _DENSE,
@@ -210,7 +211,8 @@ def _name_of_conv2d(o: Operator) -> str:
 
 # The operators whose kernels are tasks of a model, and which template TVM has for a call.
 _NAMES: Mapping[str, Callable[[Operator], str]] = {
-    "nn.conv1d": lambda o: "conv1d_ncw.x86", "nn.conv2d": _name_of_conv2d, "nn.conv3d": lambda o: "conv3d_ncdhw.x86",
+    "nn.conv1d": lambda o: "conv1d_ncw.x86", "nn.conv2d": _name_of_conv2d,
+    "nn.conv3d": lambda o: "conv3d_ndhwc.x86" if o.attrs.data_layout == "NDHWC" else "conv3d_ncdhw.x86",
     "nn.conv2d_transpose": lambda o: "conv2d_transpose_nchw.x86", "nn.dense": lambda o: "dense_pack.x86",
     "nn.batch_matmul": lambda o: "batch_matmul.x86"}
 
