@@ -1,4 +1,5 @@
-/* The page of a search: what each task gained, and how the fastest schedule came down over trials and time. One file
+/* The page of a search: what each task gained, and how the fastest schedule came down, once over trials and once over
+ * time. The two stand beside each other, so that paper and browsers without scripts show all that there is. One file
  * without scripts, which needs no other. */
 #include "cli/tune_report.h"
 #include "cli/output.h"
@@ -14,9 +15,10 @@ static const char style[] =
     "1em;color:#1b1f24}"
     "h1{font-size:1.5em}h2{font-size:1em;margin:0}table{border-collapse:collapse;width:100%}"
     "th,td{text-align:right;padding:.2em .6em;border-bottom:1px solid #d8dee4;white-space:nowrap}"
-    "th:last-child,td:last-child{text-align:left;white-space:normal;word-break:break-all}"
-    "section{display:inline-block;vertical-align:top;margin:1em 1em 0 0;width:34em;max-width:100%}"
-    "svg{width:100%;height:auto}text{font:10px system-ui,sans-serif;fill:#57606a}"
+    "th:last-child,td:last-child{text-align:left;white-space:normal;word-break:break-all;min-width:16em}"
+    "section{margin:1.5em 0 0;break-inside:avoid}.curves{display:flex;flex-wrap:wrap;gap:0 1em}"
+    "svg{flex:1 1 24em;min-width:0;max-width:38em;height:auto}"
+    "text{font:10px system-ui,sans-serif;fill:#57606a}"
     ".axis{stroke:#afb8c1;stroke-width:1;fill:none}.best{stroke:#0969da;stroke-width:1.6;fill:none}"
     ".built{stroke:#bc4c00;stroke-width:1;stroke-dasharray:4 "
     "3;fill:none}.trial{fill:#8c959f;fill-opacity:.55}"
@@ -122,26 +124,63 @@ static void draw_total(FILE *to, const tn_tune_history *h)
     fprintf(to, "\"/>\n</svg>\n");
 }
 
-static void draw_task(FILE *to, const tn_tune_history *h, uint32_t task, const tenon_tune_task *k)
+/* What a curve of a task goes over. Seconds are those of the search, the same for all tasks: the line of a task that
+ * waits for others is flat. */
+typedef struct axis {
+    const char *unit, *name;
+    double (*of)(const tn_tune_event *e);
+} axis;
+
+static double trial_of(const tn_tune_event *e) { return e->trial; }
+static double elapsed_of(const tn_tune_event *e) { return e->elapsed; }
+
+static const axis axes[] = {{" trials", "trials", trial_of}, {" s", "seconds", elapsed_of}};
+
+static void draw_dots(const plot *p, const axis *x, const tn_tune_history *h, uint32_t task)
 {
-    plot p = {.to = to, .most_x = k->trials, .most_y = 1.5 * k->built_in_seconds};
     uint32_t dots = 0;
-    double best = k->built_in_seconds;
-    begin_plot(&p, " trials", k->name);
-    draw_line(&p, k->built_in_seconds, "built");
     for (size_t i = 0; i < h->n && dots < MAX_DOTS; i++)
         if (h->at[i].task == task && h->at[i].trial > 0 && h->at[i].seconds > 0) {
             dots++;
-            fprintf(to, "<circle class=\"trial\" cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\"/>",
-                    at_x(&p, h->at[i].trial), at_y(&p, h->at[i].seconds));
+            fprintf(p->to, "<circle class=\"trial\" cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\"/>",
+                    at_x(p, x->of(&h->at[i])), at_y(p, h->at[i].seconds));
         }
-    fprintf(to, "\n<path class=\"best\" d=\"M%d %.1f", LEFT, at_y(&p, best));
+}
+
+/* What the task's schedule took when it was timed first: the least of all times of the built-in one may come later. */
+static double first_best(const tn_tune_history *h, uint32_t task, const tenon_tune_task *k)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (h->at[i].task == task && h->at[i].best > 0)
+            return h->at[i].best;
+    return k->built_in_seconds;
+}
+
+static void draw_best(const plot *p, const axis *x, const tn_tune_history *h, uint32_t task,
+                      const tenon_tune_task *k)
+{
+    double best = first_best(h, task, k);
+    fprintf(p->to, "\n<path class=\"best\" d=\"M%d %.1f", LEFT, at_y(p, best));
     for (size_t i = 0; i < h->n; i++)
         if (h->at[i].task == task && h->at[i].best > 0 && h->at[i].best != best) {
             best = h->at[i].best;
-            fprintf(to, "H%.1fV%.1f", at_x(&p, h->at[i].trial), at_y(&p, best));
+            fprintf(p->to, "H%.1fV%.1f", at_x(p, x->of(&h->at[i])), at_y(p, best));
         }
-    fprintf(to, "V%.1fH%d\"/>\n</svg>\n", at_y(&p, k->seconds), WIDTH - 8);
+    fprintf(p->to, "V%.1fH%d\"/>\n", at_y(p, k->seconds), WIDTH - 8);
+}
+
+static void draw_task(FILE *to, const axis *x, const tn_tune_history *h, uint32_t task,
+                      const tenon_tune_task *k)
+{
+    const tn_tune_event end = {.trial = k->trials, .elapsed = h->at[h->n - 1].elapsed};
+    plot p = {.to = to, .most_x = x->of(&end), .most_y = 1.5 * k->built_in_seconds};
+    char title[64];
+    snprintf(title, sizeof title, "time of a call over %s", x->name);
+    begin_plot(&p, x->unit, title);
+    draw_line(&p, k->built_in_seconds, "built");
+    draw_dots(&p, x, h, task);
+    draw_best(&p, x, h, task, k);
+    fprintf(to, "</svg>\n");
 }
 
 /* ---- the page ---- */
@@ -171,9 +210,10 @@ static void put_task(FILE *to, const tn_tune_history *h, uint32_t i, const tenon
 {
     fprintf(to, "<section id=\"task%u\"><h2>%u. ", (unsigned)i, (unsigned)i);
     put_text(to, k->name);
-    fprintf(to, "</h2>\n");
-    draw_task(to, h, i, k);
-    fprintf(to, "<pre>");
+    fprintf(to, "</h2>\n<div class=\"curves\">");
+    for (size_t x = 0; x < sizeof axes / sizeof *axes; x++)
+        draw_task(to, &axes[x], h, i, k);
+    fprintf(to, "</div>\n<pre>");
     put_text(to, k->picks ? k->picks : k->built_in);
     fprintf(to, "</pre></section>\n");
 }
@@ -197,15 +237,16 @@ static void put_page(FILE *to, const char *model, const tn_tune_history *h, uint
     fprintf(to, " in a run of the model; by the built-in schedules ");
     put_time(to, before);
     fprintf(to, " (%.3f&times;).</p>\n", after > 0 ? before / after : 1.0);
+    fprintf(to, "<div class=\"curves\">");
     draw_total(to, h);
-    fprintf(to, "<table><tr><th>task<th>calls<th>trials<th>built-in<th>best<th>gain<th>GFLOP/s<th>"
+    fprintf(to, "</div>\n<table><tr><th>task<th>calls<th>trials<th>built-in<th>best<th>gain<th>GFLOP/s<th>"
                 "roofline<th>kernel</tr>\n");
     for (uint32_t i = 0; i < n; i++)
         if (task[i].built_in_seconds > 0)
             put_row(to, i, &task[i]);
     fprintf(to, "</table>\n<p>Below, each dot is a trial, the line the schedule that is kept, and the broken "
-                "line the "
-                "built-in one.</p>\n");
+                "line the built-in one: once over the trials of the task, and once over the seconds of "
+                "the search, in which other tasks have their turns.</p>\n");
     for (uint32_t i = 0; i < n; i++)
         if (task[i].built_in_seconds > 0 && task[i].trials > 0)
             put_task(to, h, i, &task[i]);

@@ -1,25 +1,42 @@
 #!/usr/bin/env python3
-"""tune_page.py PAGE TRIALS: the page of a search is well-formed, stands alone, and shows each trial."""
+"""tune_page.py PAGE TRIALS: the page of a search is well-formed, stands alone, and shows each trial over both axes of its task."""
 import html.parser
+import re
 import sys
 
 VOID = {"meta", "circle", "path", "th"}  # what ends with its own tag, or may stay open
+AXES = [("time of a call over trials", " trials"), ("time of a call over seconds", " s")]
 
 
 class Page(html.parser.HTMLParser):
-    def __init__(self):
+    """Elements by tag and class; the charts of each section, as the page draws them; the rows of its table."""
+
+    def __init__(self, text):
         super().__init__()
-        self.open, self.count, self.ids, self.links = [], {}, set(), set()
+        self.open, self.count, self.ids, self.links, self.charts, self.rows, self.section = [], {}, set(), [], {}, [], None
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
 
     def handle_starttag(self, tag, attrs):
         given = dict(attrs)
         self.count[tag, given.get("class")] = self.count.get((tag, given.get("class")), 0) + 1
-        assert tag != "script" and "src" not in given, f"it needs {given}"
+        assert tag not in ("script", "link", "iframe", "img") and "src" not in given, f"it needs {tag} {given}"
         self.ids.add(given.get("id"))
         if "href" in given:
-            self.links.add(given["href"])
-        if tag == "path":
-            assert "nan" not in given["d"] and "inf" not in given["d"], given["d"]
+            self.links.append(given["href"])
+        if tag == "section":
+            self.section = given["id"]
+        elif tag == "svg":
+            self.charts.setdefault(self.section, []).append({"text": [], "dots": [], "title": ""})
+        elif tag == "circle":
+            self.charts[self.section][-1]["dots"].append((float(given["cx"]), float(given["cy"])))
+        elif tag == "path":
+            self.charts[self.section][-1][given["class"]] = given["d"]
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag == "td":
+            self.rows[-1].append("")
         if tag not in VOID:
             self.open.append(tag)
 
@@ -28,12 +45,62 @@ class Page(html.parser.HTMLParser):
             assert self.open and self.open[-1] == tag, f"</{tag}> in {self.open}"
             self.open.pop()
 
+    def handle_data(self, data):
+        at = self.open[-1] if self.open else None
+        if at == "title" and "svg" in self.open:
+            self.charts[self.section][-1]["title"] += data
+        elif at == "text":
+            self.charts[self.section][-1]["text"].append(data)
+        elif at in ("td", "a") and self.rows:
+            self.rows[-1][-1] += data
+
+
+def seconds_of(text):
+    value, unit = re.fullmatch(r"([\d.e+-]+) ?(µs|ms)", text).groups()
+    return float(value) * {"µs": 1e-6, "ms": 1e-3}[unit]
+
+
+def steps_of(d):
+    """Corners of a line that goes right and up or down alone."""
+    first, rest = re.fullmatch(r"M([\d.]+ [\d.]+)((?:[HV][\d.]+)*)", d).groups()
+    at = [tuple(map(float, first.split()))]
+    for way, to in re.findall(r"([HV])([\d.]+)", rest):
+        at.append((float(to), at[-1][1]) if way == "H" else (at[-1][0], float(to)))
+    return at
+
+
+def check_chart(chart, axis, best):
+    """Axes with numbers, and a line that goes right as far as the axis does, to the time in the table."""
+    (left, top), (_, bottom), (right, _) = steps_of(chart["axis"])
+    assert (chart["title"], len(chart["text"])) == (axis[0], 6), chart
+    lows, highs = chart["text"][:2], chart["text"][4:]
+    assert lows == ["0µs", "0"] or lows == ["0ms", "0"], lows
+    assert highs[1].endswith(axis[1]) and float(highs[1][:-len(axis[1])]) > 0, highs
+    line = steps_of(chart["best"])
+    assert line[0][0] == left and line[-1][0] == right and all(a[0] <= b[0] for a, b in zip(line, line[1:])), line
+    assert all(left <= x <= right and top <= y <= bottom for x, y in line + chart["dots"]), chart
+    drawn = seconds_of(highs[0]) * (bottom - line[-1][1]) / (bottom - top)
+    assert abs(drawn - best) <= 0.01 * best + seconds_of(highs[0]) / (bottom - top), (drawn, best)
+
+
+def check(text, trials):
+    page = Page(text)
+    assert "http" not in text and "url(" not in text and "@import" not in text
+    assert page.links and all(link[0] == "#" and link[1:] in page.ids for link in page.links), page.links
+    total, = page.charts.pop(None)
+    assert total["title"] == "time of all kernels" and total["text"][-1].endswith(" s"), total
+    rows = {row[0]: row for row in page.rows if row}
+    assert sorted(page.charts) == sorted("task" + row[0] for row in rows.values() if int(row[2])), rows
+    for section, charts in page.charts.items():
+        row = rows[section[len("task"):]]
+        assert len(charts) == 2 and [y for _, y in charts[0]["dots"]] == [y for _, y in charts[1]["dots"]], charts
+        assert charts[0]["text"][0::2][:2] + charts[0]["text"][4:5] == charts[1]["text"][0::2][:2] + charts[1]["text"][4:5]
+        for chart, axis in zip(charts, AXES):
+            check_chart(chart, axis, seconds_of(row[4]))
+            assert "built" in chart, chart
+        assert charts[0]["text"][-1] == f"{row[2]} trials" and charts[1]["text"][-1] == total["text"][-1]
+    assert sum(len(charts[0]["dots"]) for charts in page.charts.values()) == trials, page.count
+
 
 with open(sys.argv[1], encoding="utf-8") as f:
-    page = Page()
-    page.feed(f.read())
-page.close()
-assert not page.open, page.open
-assert page.links and all(link[0] == "#" and link[1:] in page.ids for link in page.links), page.links
-assert page.count["circle", "trial"] == int(sys.argv[2]), page.count
-assert page.count["path", "best"] == 2 and page.count["path", "built"] == 1, page.count
+    check(f.read(), int(sys.argv[2]))

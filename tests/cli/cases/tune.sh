@@ -38,9 +38,6 @@ must "a table is drawn on a terminal" grep -q "task  trials      best us  GFLOP/
 must "it tells how far the search is" grep -q "mnist_cntk.onnx: [0-9]* trials in [0-9]* s, [0-9]* s left, kernels" shown
 TERM=xterm NO_COLOR= python3 "$here/terminal.py" screen tenon tune "$digit" -o found --trials 10 --min-repeat-ms 1 >shown
 must "the table goes where the search ends" sh -c '! grep -q "task  trials" shown && grep -q "^task  calls trials" shown'
-expect 0 "" tune "$digit" -o found --tasks dense --trials 8 --report page.html
-must "the page is well-formed, and has its parts" python3 "$here/tune_page.py" page.html 8
-expect 4 "absent/page.html" tune "$digit" -o found --tasks dense --trials 1 --report absent/page.html
 must "the time of the model is logged" grep -q "^ElapsedTime(s)	.*	EstimatedLatency(ms)	[0-9.]*	Trials	" total_latency.tsv
 must "a file of records, whatever was found" test -f found
 expect 0 "" compile "$digit" --tuning-records found -o tuned.tar
@@ -78,9 +75,6 @@ expect 0 "1.00        2.00  2.00x      1  by_hand" records list --file log
 expect 0 "1.00        2.00  2.00x      1  by_hand" records list --file joined
 expect 2 "records list takes no \"log\"; name a file by --file" records list log
 expect 2 "records prune takes no \"log\"; name a file by --file" records prune log
-expect 4 "no/page.html: cannot write the file" tune "$digit" --trials 1 -o page --report no/page.html
-expect 4 "this does not go to standard output; name a file" tune "$digit" --trials 1 -o page --report -
-must "nothing was searched before" test ! -e page
 must "lines of logs stay" sh -c 'cat autotvm by_hand >mixed; sed "s/1e-06/3e-06/; s/loops/ loops/" by_hand >>mixed'
 expect 0 "1 record dropped" records prune --file mixed
 must "those of TVM, too" sh -c 'cat autotvm by_hand | cmp - mixed'
