@@ -1,6 +1,13 @@
 #!/usr/bin/env python3
-"""tune_page.py PAGE TRIALS: the page of a search is well-formed, stands alone, and shows each trial over both axes of its task."""
+"""What the page of a search shows.
+
+    tune_page.py PAGE LOG             it is well-formed, stands alone, and shows each trial of LOG, which tune said, that has a
+                                      time over both axes of its task
+    tune_page.py --look PAGE COPY     COPY is the page and a script that writes into it how a browser lays it out
+    tune_page.py --seen DOM PAGE ROWS that copy, once its script has run: charts, in rows of so many, and tables are there
+"""
 import html.parser
+import json
 import re
 import sys
 
@@ -83,8 +90,9 @@ def check_chart(chart, axis, best):
     assert abs(drawn - best) <= 0.01 * best + seconds_of(highs[0]) / (bottom - top), (drawn, best)
 
 
-def check(text, trials):
+def check(text, log):
     page = Page(text)
+    trials, failed = re.search(r"^(\d+) trials \((\d+) without a time\)", log, re.M).groups()
     assert "http" not in text and "url(" not in text and "@import" not in text
     assert page.links and all(link[0] == "#" and link[1:] in page.ids for link in page.links), page.links
     total, = page.charts.pop(None)
@@ -99,8 +107,64 @@ def check(text, trials):
             check_chart(chart, axis, seconds_of(row[4]))
             assert "built" in chart, chart
         assert charts[0]["text"][-1] == f"{row[2]} trials" and charts[1]["text"][-1] == total["text"][-1]
-    assert sum(len(charts[0]["dots"]) for charts in page.charts.values()) == trials, page.count
+    assert sum(len(charts[0]["dots"]) for charts in page.charts.values()) == int(trials) - int(failed), page.count
 
 
-with open(sys.argv[1], encoding="utf-8") as f:
-    check(f.read(), int(sys.argv[2]))
+LOOK = """<script>
+window.onload = () => {
+    const box = e => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; };
+    const of = (e, what) => [...e.querySelectorAll(what)];
+    const chart = s => ({box: box(s), line: s.querySelector(".best").getTotalLength(), best: box(s.querySelector(".best")),
+        stroke: getComputedStyle(s.querySelector(".best")).stroke, text: of(s, "text").map(box), dots: of(s, "circle").map(box)});
+    const seen = {wide: document.documentElement.clientWidth, charts: {}, links: [],
+        rows: of(document, "tr").map(box), loaded: performance.getEntriesByType("resource").map(e => e.name)};
+    for (const s of of(document, "section"))
+        seen.charts[s.id] = of(s, "svg").map(chart);
+    for (const a of of(document, "a")) {
+        a.click();
+        seen.links.push([location.hash, document.querySelector(":target").id, box(document.querySelector(":target"))[1]]);
+    }
+    document.body.dataset.seen = JSON.stringify(seen);
+};
+</script></body>"""
+
+
+def inside(inner, outer):
+    return outer[0] - 1 <= inner[0] <= inner[2] <= outer[2] + 1 and outer[1] - 1 <= inner[1] <= inner[3] <= outer[3] + 1
+
+
+def check_seen(dom, page, in_row):
+    seen = json.loads(html.unescape(re.search(r'data-seen="([^"]*)"', dom)[1]))
+    assert seen["loaded"] == [], seen["loaded"]
+    assert len(seen["rows"]) == len(page.rows) and all(b[2] > b[0] and b[3] > b[1] for b in seen["rows"]), seen["rows"]
+    assert [at[0] for at in seen["links"]] == page.links and all("#" + at[1] == at[0] for at in seen["links"])
+    page.charts.pop(None)
+    assert sorted(seen["charts"]) == sorted(page.charts)
+    for section, charts in seen["charts"].items():
+        a, b = (chart["box"] for chart in charts)
+        assert (a[1] == b[1] and a[2] <= b[0]) if in_row == 2 else (a[0] == b[0] and a[3] <= b[1]), (a, b)
+        assert a[2] - a[0] == b[2] - b[0] and b[2] <= seen["wide"] + 1, (a, b, seen["wide"])
+        for chart, drawn in zip(charts, page.charts[section]):
+            assert chart["box"][2] - chart["box"][0] > 300 and chart["box"][3] - chart["box"][1] > 80, chart["box"]
+            assert chart["line"] >= 400 and chart["stroke"] == "rgb(9, 105, 218)", chart
+            assert len(chart["dots"]) == len(drawn["dots"]) and len(chart["text"]) == len(drawn["text"]) == 6
+            for part in [chart["best"], *chart["text"], *chart["dots"]]:
+                assert inside(part, chart["box"]), (part, chart["box"])
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def main(args):
+    if args[0] == "--look":
+        with open(args[2], "w", encoding="utf-8") as f:
+            f.write(read(args[1]).replace("</body>", LOOK))
+    elif args[0] == "--seen":
+        check_seen(read(args[1]), Page(read(args[2])), int(args[3]))
+    else:
+        check(read(args[0]), read(args[1]))
+
+
+main(sys.argv[1:])

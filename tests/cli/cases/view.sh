@@ -43,12 +43,8 @@ must "a package of another model" tenon compile "$here/../../examples/models/sup
 expect 4 "give a package of this model [driver-E196]" view "$digit" --package other.tar -o other.html
 must "no page is written" test ! -e other.html
 must "the page with the times of a package" python3 page.py measured.html 5
-if [ -z "${TENON_SLOW:-}" ]; then
-    echo "view: the browser is left out; TENON_SLOW=1 runs it"
-elif ! command -v chromium >/dev/null; then
-    echo "view: the browser is left out: there is no chromium"
-else # scripts ran to their end: boxes of both charts, kernels
-    must "the page works in a browser" sh -c 'timeout 100 chromium --headless --no-sandbox --disable-gpu \
-        --user-data-dir=browser --virtual-time-budget=5000 --dump-dom "file://$PWD/graph.html" >dom 2>/dev/null
-        grep -q "data-ready=\"1[0-9] [0-9]* 5\"" dom'
+. "$here/browser.sh"
+if has_browser view; then # scripts ran to their end: boxes of both charts, kernels
+    must "a browser shows the page" browse graph.html 1280
+    must "the page works there" grep -q 'data-ready="1[0-9] [0-9]* 5"' dom
 fi
