@@ -10,6 +10,7 @@
 #include "tune/measure.h"
 #include "tir_fixture.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
@@ -303,6 +304,28 @@ static void neighbours(void **state)
     tn_measurer_end(m);
 }
 
+/* One worker that does all: nothing is compiled beside what is timed. */
+static void one_core_is_enough(void **state)
+{
+    tuning *f = *state;
+    cpu_set_t all, first;
+    int core = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    while (!CPU_ISSET(core, &all))
+        core++;
+    CPU_ZERO(&first);
+    CPU_SET(core, &first);
+    assert_int_equal(sched_setaffinity(0, sizeof first, &first), 0);
+    f->o.workers = 0;
+    tn_measurer *m = open_measurer(f);
+    assert_int_equal(tn_measurer_room(m), TN_MEASURE_QUEUE);
+    assert_true(tn_measurer_probe(m, &(tn_candidate){.trace = steps}, -2) == 0);
+    tn_measurer_end(m);
+    answer_all(f, true);
+    f->o.workers = 2;
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +336,7 @@ int main(void)
         cmocka_unit_test(what_loses_is_ended),
         cmocka_unit_test(constants_may_be_far),
         cmocka_unit_test(neighbours),
+        cmocka_unit_test(one_core_is_enough),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
