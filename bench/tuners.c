@@ -239,7 +239,7 @@ static double order(race *r, const cut *c, const tn_learner *by, void *with, int
     char why[TN_MODEL_WHY];
     for (uint32_t i = 0; i < c->n; i++)
         memcpy(x + (size_t)i * width, r->row.at[i].feature[set], width * sizeof *x);
-    void *model = by->fit(with, loss, &(tn_rows){c->learnt, width, x, c->v, 0, NULL}, why);
+    void *model = tn_model_fit(by, with, loss, &(tn_rows){c->learnt, width, x, c->v, 0, NULL}, why);
     if (!model || !by->predict(model, rest, x + (size_t)c->learnt * width, said, why))
         bench_fail(&r->x, why);
     by->free(model);
@@ -273,13 +273,13 @@ static void shuffle(race *r, tn_rng *rng)
 typedef struct sums {
     const tn_learner *by;
     void *with;
-    double at[TN_N_FEATURE_SETS][TN_LOSS_PAIRS + 1];
+    double at[TN_N_FEATURE_SETS][TN_N_LOSSES];
 } sums;
 
 static void add_orders(race *r, const cut *c, sums *s)
 {
     for (int k = 0; k < TN_N_FEATURE_SETS; k++)
-        for (int loss = TN_LOSS_SQUARES; loss <= TN_LOSS_PAIRS; loss++)
+        for (int loss = TN_LOSS_SQUARES; loss < TN_N_LOSSES; loss++)
             s->at[k][loss] += order(r, c, s->by, s->with, k, (tn_loss)loss);
 }
 
@@ -287,8 +287,9 @@ static void print_orders(const sums *s)
 {
     printf("  %-8s", s->by->name);
     for (int k = 0; k < TN_N_FEATURE_SETS; k++)
-        printf("%s %s %.3f, of order %.3f", k ? ";" : "", tn_feature_sets[k].name, s->at[k][0] / CUTS,
-               s->at[k][1] / CUTS);
+        printf("%s %s %.3f, of order %.3f, of good ones %.3f", k ? ";" : "", tn_feature_sets[k].name,
+               s->at[k][TN_LOSS_SQUARES] / CUTS, s->at[k][TN_LOSS_PAIRS] / CUTS,
+               s->at[k][TN_LOSS_GOOD] / CUTS);
     printf("\n");
 }
 

@@ -23,7 +23,8 @@ const tn_flag tn_tune_flags[] = {
     TN_ROW_TEXT("budget", 0, "TIME", NULL, "try for so long instead: 60s, 5m, 1h"),
     TN_ROW_CHOICE("tuner", 0,
                   "xgb|ga|random|gridsearch|xgb_itervar|xgb_knob|xgb_curve|xgb_rank|xgb_rank_itervar|xgb_rank_knob|"
-                  "xgb_rank_curve|xgb-rank",
+                  "xgb_rank_curve|xgb_rank_binary|xgb_rank_binary_itervar|xgb_rank_binary_knob|xgb_rank_binary_curve|"
+                  "xgb-rank",
                   NULL,
                   "who proposes schedules, with as many trials for each task; by default xgb, and the trials go "
                   "where most is to be gained"),

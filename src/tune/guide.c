@@ -80,7 +80,7 @@ void tn_guide_add(tn_guide *g, uint32_t task, const float *feature, double y)
 
 static bool fit(tn_guide *g, const tn_rows *r, void **model, char why[TN_MODEL_WHY])
 {
-    void *fresh = g->o.learner->fit(g->with, g->o.loss, r, why);
+    void *fresh = tn_model_fit(g->o.learner, g->with, g->o.loss, r, why);
     if (!fresh)
         return false;
     g->o.learner->free(*model);

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+static const double GOOD = 0.5; /* of the best of a group, as AutoTVM has it */
+
 typedef struct trees {
     tn_boost *b;
     uint32_t n_feature;
@@ -43,6 +45,34 @@ static void free_trees(void *model)
         return;
     tn_boost_free(t->b);
     tn_free(t);
+}
+
+/* Of each row 1 if it is good, else 0: between two that are both one order is as right as the other. */
+static double *sides_of(const tn_rows *r)
+{
+    double *side = tn_alloc_array(r->n, sizeof *side);
+    uint32_t n_group = r->n_group ? r->n_group : 1, first = 0;
+    const uint32_t *group = r->n_group ? r->group : &r->n;
+    for (uint32_t g = 0; g < n_group; first += group[g++]) {
+        double best = 0;
+        for (uint32_t i = first; i < first + group[g]; i++)
+            best = r->y[i] > best ? r->y[i] : best;
+        for (uint32_t i = first; i < first + group[g]; i++)
+            side[i] = r->y[i] >= GOOD * best;
+    }
+    return side;
+}
+
+void *tn_model_fit(const tn_learner *by, void *with, tn_loss loss, const tn_rows *r, char why[TN_MODEL_WHY])
+{
+    if (loss != TN_LOSS_GOOD)
+        return by->fit(with, loss, r, why);
+    tn_rows sides = *r;
+    double *side = sides_of(r);
+    sides.y = side;
+    void *model = by->fit(with, TN_LOSS_PAIRS, &sides, why);
+    tn_free(side);
+    return model;
 }
 
 /* clang-format off */

@@ -99,25 +99,28 @@ static bool propose_children(const tn_task_view *v, tn_arena *arena, tn_picks *o
 }
 
 /* What proposes, and learns by which features and which loss. The learned ones are called as AutoTVM calls them; xgb
- * and xgb_rank have features of Tenon's own. */
+ * xgb_rank and xgb_rank_binary have features of Tenon's own. */
 #define RANDOM false, NULL, TN_LOSS_SQUARES, propose_random
 #define IN_ORDER true, NULL, TN_LOSS_SQUARES, propose_in_order
 #define CHILDREN false, NULL, TN_LOSS_SQUARES, propose_children
 #define LEARNED(set, loss) false, &tn_feature_sets[TN_FEATURES_##set], TN_LOSS_##loss, propose_children
 /* clang-format off */
 const tn_proposer tn_proposers[] = {
-    {"xgb",              "as ga, but tries first what a model takes to be fast",
-                                                                             LEARNED(OWN, SQUARES)},
-    {"ga",               "changes and crosses the fastest schedules so far", CHILDREN},
-    {"random",           "any schedule of the space",                        RANDOM},
-    {"gridsearch",       "the schedules of the space in order",              IN_ORDER},
-    {"xgb_itervar",      "as xgb, by each loop and what it touches",         LEARNED(ITERVAR, SQUARES)},
-    {"xgb_knob",         "as xgb, by the choices alone",                     LEARNED(KNOB, SQUARES)},
-    {"xgb_curve",        "as xgb, by how often loops touch the same",        LEARNED(CURVE, SQUARES)},
-    {"xgb_rank",         "as xgb, but learns the order alone",               LEARNED(OWN, PAIRS)},
-    {"xgb_rank_itervar", "as xgb_itervar, but learns the order alone",       LEARNED(ITERVAR, PAIRS)},
-    {"xgb_rank_knob",    "as xgb_knob, but learns the order alone",          LEARNED(KNOB, PAIRS)},
-    {"xgb_rank_curve",   "as xgb_curve, but learns the order alone",         LEARNED(CURVE, PAIRS)},
+    {"xgb",                     "as ga, but tries first what a model takes to be fast", LEARNED(OWN, SQUARES)},
+    {"ga",                      "changes and crosses the fastest schedules so far",     CHILDREN},
+    {"random",                  "any schedule of the space",                            RANDOM},
+    {"gridsearch",              "the schedules of the space in order",                  IN_ORDER},
+    {"xgb_itervar",             "as xgb, by each loop and what it touches",             LEARNED(ITERVAR, SQUARES)},
+    {"xgb_knob",                "as xgb, by the choices alone",                         LEARNED(KNOB, SQUARES)},
+    {"xgb_curve",               "as xgb, by how often loops touch the same",            LEARNED(CURVE, SQUARES)},
+    {"xgb_rank",                "as xgb, but learns the order alone",                   LEARNED(OWN, PAIRS)},
+    {"xgb_rank_itervar",        "as xgb_itervar, but learns the order alone",           LEARNED(ITERVAR, PAIRS)},
+    {"xgb_rank_knob",           "as xgb_knob, but learns the order alone",              LEARNED(KNOB, PAIRS)},
+    {"xgb_rank_curve",          "as xgb_curve, but learns the order alone",             LEARNED(CURVE, PAIRS)},
+    {"xgb_rank_binary",         "as xgb, but learns which are good alone",              LEARNED(OWN, GOOD)},
+    {"xgb_rank_binary_itervar", "as xgb_itervar, but learns which are good alone",      LEARNED(ITERVAR, GOOD)},
+    {"xgb_rank_binary_knob",    "as xgb_knob, but learns which are good alone",         LEARNED(KNOB, GOOD)},
+    {"xgb_rank_binary_curve",   "as xgb_curve, but learns which are good alone",        LEARNED(CURVE, GOOD)},
 };
 /* clang-format on */
 const size_t tn_n_proposers = sizeof tn_proposers / sizeof *tn_proposers;

@@ -5,7 +5,9 @@
 
 typedef enum tn_loss {
     TN_LOSS_SQUARES, /* a model says the numbers themselves */
-    TN_LOSS_PAIRS    /* it only puts the rows of a group in order */
+    TN_LOSS_PAIRS,   /* it only puts the rows of a group in order */
+    TN_LOSS_GOOD, /* only the good ones before the others: those at least half as good as the best of the group */
+    TN_N_LOSSES
 } tn_loss;
 
 typedef struct tn_rows {

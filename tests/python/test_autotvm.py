@@ -254,7 +254,8 @@ class Search(unittest.TestCase):
         for given, name in (({}, "xgb"), ({"feature_type": "itervar"}, "xgb_itervar"), ({"feature_type": "knob"}, "xgb_knob"),
                             ({"feature_type": "curve"}, "xgb_curve"), ({"loss_type": "rank"}, "xgb_rank"),
                             ({"loss_type": "rank", "feature_type": "knob"}, "xgb_rank_knob"),
-                            ({"loss_type": "rank-binary", "feature_type": "curve"}, "xgb_rank_curve")):
+                            ({"loss_type": "rank-binary"}, "xgb_rank_binary"),
+                            ({"loss_type": "rank-binary", "feature_type": "curve"}, "xgb_rank_binary_curve")):
             with self.subTest(given):
                 by = tuner.XGBTuner(t, **given)
                 self.assertEqual(by.name, name)

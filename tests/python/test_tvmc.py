@@ -112,7 +112,7 @@ class Tvmc(unittest.TestCase):
         model = tvmc.load(self.at("add.onnx"), shape_dict={"a": [64, 64], "b": [64, 64]})
         path = tvmc.tune(model, "llvm", trials=4, desired_layout="NCHW", tuner="xgb_rank")
         self.assertEqual(path, model.default_tuning_records_path())
-        for name, own in (("xgb", "xgb"), ("xgb-rank", "xgb_rank"), ("xgb_rank_binary_knob", "xgb_rank_knob"), ("ga", "ga")):
+        for name, own in (("xgb", "xgb"), ("xgb-rank", "xgb_rank"), ("xgb_rank_binary_knob", "xgb_rank_binary_knob"), ("ga", "ga")):
             self.assertEqual(tvmc._tuner_name(name), own)
         self.addCleanup(shutil.rmtree, os.path.dirname(path))
         self.assertTrue(os.path.exists(path))

@@ -648,7 +648,8 @@ static void schedules_are_searched_for(void **state)
     assert_string_equal(
         only(t, "driver-E165")->hint,
         "choose from xgb, ga, random, gridsearch, xgb_itervar, xgb_knob, xgb_curve, xgb_rank, "
-        "xgb_rank_itervar, xgb_rank_knob, xgb_rank_curve");
+        "xgb_rank_itervar, xgb_rank_knob, xgb_rank_curve, xgb_rank_binary, xgb_rank_binary_itervar, "
+        "xgb_rank_binary_knob, xgb_rank_binary_curve");
     assert_true(n == 0 && !task);
     o.tuner = NULL;
     o.cost_model = "oracle";

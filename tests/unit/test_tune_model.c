@@ -61,7 +61,8 @@ static void learn(const tn_learner *by, tn_loss loss, double said[N_NEW], double
     void *with = by->open ? by->open(why) : NULL;
     if (by->open && !with)
         fail_msg("%s", why);
-    void *model = by->fit(with, loss, &(tn_rows){N, N_FEATURE, seen.x[0], seen.y, N_GROUP, group}, why);
+    void *model =
+        tn_model_fit(by, with, loss, &(tn_rows){N, N_FEATURE, seen.x[0], seen.y, N_GROUP, group}, why);
     if (!model || !by->predict(model, N_NEW, fresh.x[0], said, why))
         fail_msg("%s", why);
     by->free(model);
@@ -94,6 +95,52 @@ static void new_rows_come_in_order(void **state)
         }
 }
 
+/* Good ones come before the others, whichever comes first among the good: half of the best of new rows is half of the
+ * best that was learnt from. */
+static void good_rows_come_first(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < tn_n_learners && is_there(&tn_learners[i]); i++) {
+        double said[N_NEW], again[N_NEW], truth[N_NEW];
+        uint32_t right = 0, pairs = 0;
+        learn(&tn_learners[i], TN_LOSS_GOOD, said, truth);
+        for (int k = 0; k < N_NEW; k++)
+            for (int l = 0; l < N_NEW; l++)
+                if (truth[k] >= 0.5 && truth[l] < 0.5) {
+                    pairs++;
+                    right += said[k] > said[l];
+                }
+        if (right < 0.95 * pairs || pairs < N_NEW)
+            fail_msg("%s: %u of %u pairs are in order", tn_learners[i].name, (unsigned)right,
+                     (unsigned)pairs);
+        learn(&tn_learners[i], TN_LOSS_GOOD, again, truth);
+        assert_memory_equal(said, again, sizeof said);
+    }
+}
+
+/* What is told of a row is its side alone, by the best of its own group. */
+static void sides_are_those_of_groups(void **state)
+{
+    (void)state;
+    const float x[] = {1, 2, 3, 4, 5, 6};
+    const double y[] = {1, 0.5, 0.49, 0.2, 0.1, 0.09}, sides[] = {1, 1, 0, 1, 1, 0};
+    const uint32_t groups[] = {3, 0, 3};
+    for (uint32_t i = 0; i < tn_n_learners && is_there(&tn_learners[i]); i++) {
+        const tn_learner *by = &tn_learners[i];
+        char why[TN_MODEL_WHY];
+        double a[6], b[6];
+        void *with = by->open ? by->open(why) : NULL;
+        void *m = tn_model_fit(by, with, TN_LOSS_GOOD, &(tn_rows){6, 1, x, y, 3, groups}, why);
+        void *n = by->fit(with, TN_LOSS_PAIRS, &(tn_rows){6, 1, x, sides, 3, groups}, why);
+        assert_true(m && n && by->predict(m, 6, x, a, why) && by->predict(n, 6, x, b, why));
+        assert_memory_equal(a, b, sizeof a);
+        assert_true(a[0] != a[5]);
+        by->free(m);
+        by->free(n);
+        tn_free(with);
+    }
+}
+
 static void xgboost_agrees_with_trees(void **state)
 {
     (void)state;
@@ -116,13 +163,13 @@ static void few_rows_are_no_crash(void **state)
     const float x[] = {1, 2, 3, 4};
     const double y[] = {1, 1};
     for (uint32_t i = 0; i < tn_n_learners; i++)
-        for (int loss = TN_LOSS_SQUARES; loss <= TN_LOSS_PAIRS && is_there(&tn_learners[i]); loss++)
+        for (int loss = TN_LOSS_SQUARES; loss < TN_N_LOSSES && is_there(&tn_learners[i]); loss++)
             for (uint32_t n = 1; n <= 2; n++) {
                 const tn_learner *by = &tn_learners[i];
                 char why[TN_MODEL_WHY];
                 double said[2];
                 void *with = by->open ? by->open(why) : NULL;
-                void *model = by->fit(with, (tn_loss)loss, &(tn_rows){n, 2, x, y, 0, NULL}, why);
+                void *model = tn_model_fit(by, with, (tn_loss)loss, &(tn_rows){n, 2, x, y, 0, NULL}, why);
                 assert_non_null(model);
                 assert_true(by->predict(model, n, x, said, why));
                 assert_true(isfinite(said[0]) && said[0] == said[n - 1]);
@@ -180,7 +227,8 @@ static void what_is_no_library_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(new_rows_come_in_order),     cmocka_unit_test(xgboost_agrees_with_trees),
+        cmocka_unit_test(new_rows_come_in_order),     cmocka_unit_test(good_rows_come_first),
+        cmocka_unit_test(sides_are_those_of_groups),  cmocka_unit_test(xgboost_agrees_with_trees),
         cmocka_unit_test(few_rows_are_no_crash),      cmocka_unit_test(an_end_frees_the_model),
         cmocka_unit_test(what_is_no_library_is_told),
     };

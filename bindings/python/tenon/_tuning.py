@@ -385,7 +385,7 @@ def tune(
     trials          schedules to try, of all tasks together; by default 64 for each, or as many as `seconds` allow
     seconds         the search ends after that
     tuner           "xgb" (the default), "ga", "random" or "gridsearch"; or one that learns by features of AutoTVM's, or the order
-                    alone: "xgb_itervar", "xgb_knob", "xgb_curve", "xgb_rank", "xgb_rank_itervar" and so on
+                    alone: "xgb_itervar", "xgb_knob", "xgb_curve", "xgb_rank", "xgb_rank_itervar", "xgb_rank_binary" and so on
     cost_model      what xgb and its kin learn by: "trees" (the default), Tenon's own, or "xgboost", which needs libxgboost; the
                     variable TENON_XGBOOST may name its path
     generator       whose schedules: "rules" (the default), the choices of the built-in rules, or "sketch", sketches from what

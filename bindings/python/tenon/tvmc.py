@@ -303,8 +303,8 @@ def _time(module: _module.Module, feed: Mapping[str, Any], repeat: int, number: 
 
 
 def _tuner_name(tuner: str) -> str:
-    """As tenon.tune has it. TVM's rank_binary learns as its rank does, and only stops early by another measure."""
-    return tuner.replace("-", "_").replace("_rank_binary", "_rank")
+    """As tenon.tune has it."""
+    return tuner.replace("-", "_")
 
 
 def _write_latency(path: str) -> Callable[[_tuning.TuningProgress], None]:

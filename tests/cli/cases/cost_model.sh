@@ -35,7 +35,7 @@ must "a file of records, whatever was found" test -f found
 
 TENON_XGBOOST=$given
 if python3 -c 'import ctypes, os; ctypes.CDLL(os.environ.get("TENON_XGBOOST") or "libxgboost.so.0")' 2>/dev/null; then
-    for tuner in xgb xgb_rank xgb_knob xgb_rank_curve; do
+    for tuner in xgb xgb_rank xgb_knob xgb_rank_curve xgb_rank_binary; do
         expect 0 "40 trials" tune "$digit" -o found --tasks conv --trials 40 --min-repeat-ms 1 --cost-model xgboost --tuner $tuner
     done
 fi

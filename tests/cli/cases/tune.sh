@@ -19,6 +19,7 @@ rm -f r
 expect 0 "40 trials" tune "$digit" -o found --tasks 0,dense --trials 40 --min-repeat-ms 1
 expect 0 "task  calls trials built-in us     best us" tune "$digit" -o found --tasks dense --trials 8 --tuner random
 expect 0 "40 trials" tune "$digit" -o found --tasks conv --trials 40 --tuner xgb_knob
+expect 0 "40 trials" tune "$digit" -o found --tasks conv --trials 40 --min-repeat-ms 1 --tuner xgb_rank_binary_curve
 expect 0 "16 trials" tune "$digit" -o found --tasks dense,conv --trials 16 --generator sketch
 expect 0 "8 trials" tune "$digit" -o found --tasks conv --trials 8 --tuner ga --enable-autoscheduler
 expect 2 "" tune "$digit" -o found --generator oracle

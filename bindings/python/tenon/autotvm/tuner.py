@@ -116,8 +116,8 @@ class XGBTuner(Tuner):
 
     feature_type  what it sees of a schedule: "itervar", each loop and what it touches; "knob", the choices alone; "curve", how often
                   loops touch the same. None: features of Tenon's own (docs/tuning.md)
-    loss_type     what it learns: "reg", how near a schedule comes to the fastest, or "rank", the order alone; "rank-binary" is
-                  the same here, as it only stops TVM's fits earlier
+    loss_type     what it learns: "reg", how near a schedule comes to the fastest; "rank", the order alone; "rank-binary", which are
+                  at least half as fast as the fastest
     cost_model    "trees", Tenon's own, or "xgboost", which needs libxgboost
     """
 
@@ -126,11 +126,12 @@ class XGBTuner(Tuner):
         if feature_type not in (None, "itervar", "knob", "curve"):
             raise ValueError(f"there is no feature_type {feature_type!r}; there are itervar, knob and curve")
         if loss_type not in ("reg", "rank", "rank-binary"):
-            raise ValueError(f"there is no loss_type {loss_type!r}; there are reg and rank")
+            raise ValueError(f"there is no loss_type {loss_type!r}; there are reg, rank and rank-binary")
         if cost_model not in COST_MODELS:
             raise ValueError(f"there is no cost_model {cost_model!r}; there are {' and '.join(COST_MODELS)}")
         super().__init__(task, plan_size=plan_size, feature_type=feature_type, loss_type=loss_type, cost_model=cost_model, **rest)
-        self.name = "xgb" + ("_rank" if loss_type != "reg" else "") + (f"_{feature_type}" if feature_type else "")
+        loss = "" if loss_type == "reg" else "_" + loss_type.replace("-", "_")
+        self.name = f"xgb{loss}" + (f"_{feature_type}" if feature_type else "")
         self.cost_model = cost_model
 
 
