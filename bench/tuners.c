@@ -2,11 +2,14 @@
  *
  *   bench_tuners [-n TRIALS] [-r SEEDS] [-m ROWS] TABLE KERNEL.tir [TUNER...]
  *
+ * TUNER `learned` stands for all that learn.
+ *
  * A schedule is timed when the first search proposes it. From then on its time is that in TABLE, a file of
  * lines "hash of the trace, seconds" that is made or continued, so that searches differ by what they propose
  * and nothing else. For each tuner: the time of the best schedule after 4, 8, 16, ... trials as a multiple of
  * the best one in the table, the geometric mean over the seeds; and how many trials it takes on average to
- * come within 2 % of that (a search that does not counts all of its trials). At last, how well models order
+ * come within 2 % of that (a search that does not counts all of its trials). Where `random` is among the tuners: the
+ * time of each after a quarter of its trials as a multiple of random search's after all. At last, how well models order
  * schedules that they have not seen, by each set of features and each loss, of Tenon's trees and, where its library is,
  * of XGBoost: Spearman's rank correlation over a third of those of the first tuner, after the rest of them was learnt
  * from, the mean of five cuts, which -m writes with Tenon's own features to a file for bench/model. Symbols have the
@@ -18,7 +21,7 @@
 
 #include <math.h>
 
-enum { MAX_TRIALS = 4096, MAX_SEEDS = 32, CUTS = 5 };
+enum { MAX_TRIALS = 4096, MAX_SEEDS = 32, MAX_TUNERS = 64, CUTS = 5 };
 static const double NEAR = 1.02;
 
 typedef struct row { /* a schedule that the first tuner had timed */
@@ -169,23 +172,38 @@ static void search(race *r, const tn_task *task, const tn_proposer *by, uint64_t
         curve[r->n_trial] = r->best;
 }
 
-static void report(const char *name, double (*curve)[MAX_TRIALS + 1], int seeds, uint32_t trials, double best)
+typedef struct curve {
+    double at[MAX_TRIALS + 1]; /* the best time, by trials */
+} curve;
+
+/* The geometric mean over the seeds after n trials. */
+static double mean_after(const curve *of, int seeds, uint32_t n)
+{
+    double sum = 0;
+    for (int i = 0; i < seeds; i++)
+        sum += log(of[i].at[n]);
+    return exp(sum / seeds);
+}
+
+/* random: curves of random search; NULL: there are none. */
+static void report(const char *name, const curve *of, int seeds, uint32_t trials, double best,
+                   const curve *random)
 {
     double needed = 0;
-    printf("%-12s", name);
-    for (uint32_t n = 4; n <= trials; n *= 2) {
-        double sum = 0;
-        for (int i = 0; i < seeds; i++)
-            sum += log(curve[i][n] / best);
-        printf(" %4u: %.3f", (unsigned)n, exp(sum / seeds));
-    }
+    printf("%-23s", name);
+    for (uint32_t n = 4; n <= trials; n *= 2)
+        printf(" %4u: %.3f", (unsigned)n, mean_after(of, seeds, n) / best);
     for (int i = 0; i < seeds; i++) {
         uint32_t n = 0;
-        while (n < trials && curve[i][n] > NEAR * best)
+        while (n < trials && of[i].at[n] > NEAR * best)
             n++;
         needed += (double)n / seeds;
     }
-    printf("  within 2 %%: %.0f\n", needed);
+    printf("  within 2 %%: %.0f", needed);
+    if (random)
+        printf("  after a quarter: %.3f of random",
+               mean_after(of, seeds, trials / 4) / mean_after(random, seeds, trials));
+    printf("\n");
 }
 
 /* ---- the model ---- */
@@ -322,33 +340,53 @@ static void report_models(race *r)
     }
 }
 
-static void compare(race *r, const tn_func *f, int n_name, char **name, uint32_t trials, int seeds)
+static void compare(race *r, const tn_func *f, int n_name, const char *const *name, uint32_t trials,
+                    int seeds)
 {
     const tn_task task = {.name = f->name, .load = load_of(&r->x, f), .workload = 1, .weight = 1};
     r->task = &task;
-    double(*curve)[MAX_TRIALS + 1] = calloc((size_t)n_name * (size_t)seeds, sizeof *curve), best = HUGE_VAL;
+    curve *of = calloc((size_t)n_name * (size_t)seeds, sizeof *of);
+    const curve *random = NULL;
+    double best = HUGE_VAL;
     r->m = open_measurer(&r->x, 1, &task.load);
     for (int k = 0; k < n_name; k++)
         for (int i = 0; i < seeds; i++) {
             r->tells = k == 0;
-            search(r, &task, tn_proposer_find(name[k]), (uint64_t)i + 1, trials, curve[k * seeds + i]);
+            search(r, &task, tn_proposer_find(name[k]), (uint64_t)i + 1, trials, of[k * seeds + i].at);
+            random = strcmp(name[k], "random") == 0 ? of + k * seeds : random;
         }
     for (size_t i = 0; i < r->seconds.n; i++)
         best = r->seconds.at[i] < best ? r->seconds.at[i] : best;
-    printf("%s: built-in %.2f us, best of %zu %.2f us\n", f->name, curve[0][0] * 1e6, r->seconds.n,
+    printf("%s: built-in %.2f us, best of %zu %.2f us\n", f->name, of[0].at[0] * 1e6, r->seconds.n,
            best * 1e6);
     for (int k = 0; k < n_name; k++)
-        report(name[k], curve + k * seeds, seeds, trials, best);
+        report(name[k], of + k * seeds, seeds, trials, best, random);
     if (r->row.n >= 24)
         report_models(r);
     tn_measurer_end(r->m);
-    free(curve);
+    free(of);
 }
 
 static int usage(void)
 {
     fprintf(stderr, "usage: bench_tuners [-n TRIALS] [-r SEEDS] [-m ROWS] TABLE KERNEL.tir [TUNER...]\n");
     return 2;
+}
+
+/* The tuners that are named; how many, 0: one is none. */
+static int read_names(int n, char **given, const char *out[MAX_TUNERS])
+{
+    int k = 0;
+    for (int i = 0; i < n; i++) {
+        bool all = strcmp(given[i], "learned") == 0;
+        const tn_proposer *one = tn_proposer_find(given[i]);
+        if (!all && !one)
+            return 0;
+        for (size_t p = 0; p < tn_n_proposers; p++)
+            if (k < MAX_TUNERS && (all ? tn_proposers[p].learns != NULL : &tn_proposers[p] == one))
+                out[k++] = tn_proposers[p].name;
+    }
+    return k;
 }
 
 int main(int argc, char **argv)
@@ -366,11 +404,11 @@ int main(int argc, char **argv)
             seeds = atoi(argv[at + 1]);
     if (at + 1 >= argc || seeds < 1 || seeds > MAX_SEEDS || trials < 1 || trials > MAX_TRIALS)
         return usage();
-    char **name = at + 2 < argc ? argv + at + 2 : all;
-    int n_name = at + 2 < argc ? argc - at - 2 : 3;
-    for (int k = 0; k < n_name; k++)
-        if (!tn_proposer_find(name[k]))
-            return usage();
+    const char *name[MAX_TUNERS];
+    bool named = at + 2 < argc;
+    int n_name = read_names(named ? argc - at - 2 : 3, named ? argv + at + 2 : all, name);
+    if (!n_name)
+        return usage();
     bench_init(&r.x);
     tn_func *f;
     (void)read_functions(&r.x, argv[at + 1], 1, &f);
