@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests of tools/replay and tools/reduce.
+# Tests of tools/replay, tools/reduce and tools/points.
 #
 #   tests/tools/run.sh FOLDER_OF_TENON
 set -u
