@@ -55,6 +55,20 @@ must "a record that does not fit" sh -c 'python3 "$1" "$2" "a b c = loops \"none
 must "is passed over" sh -c '! tenon compile "$1" --tuning-records unfit -o unfit.tar | grep -q records' - "$digit"
 must "the kernel has its built-in schedule" sh -c \
     'tenon dump "$1" --stage schedule --tuning-records unfit | cmp - built_in' - "$digit"
+must "what is computed is right" tenon compare "$digit" -- --tuning-records unfit
+# made before the rule changed: of an older version, by choices that there are not any more, of steps that no rule takes now
+must "an old record" sh -c 'python3 "$1" "$2" "a b c = loops \"dense\"; bo bi = split b 4; ko ki = split c 7 tail=mask; reorder a bo ko ki bi;
+    vectorize bi; unroll ki; parallel a;" | sed "s/.picks.: ../\"picks\": \"rule = product\\\\ndense.panel_rows = 99\\\\n\"/" >old' - "$record" "$digit"
+must "has these choices" grep -q '"version": 1, "picks": "rule = product\\ndense.panel_rows = 99\\n", "trace": "a b c = loops' old
+expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records old -o old.tar
+expect 0 "ko ki = split c 7 tail=mask" dump "$digit" --stage schedule --tuning-records old
+expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records old
+must "part of its steps still fits" sh -c 'sed "s/unroll ki/tile_by_hand ki/" old >older' -
+must "all of it is passed over" sh -c 'tenon dump "$1" --stage schedule --tuning-records older | cmp - built_in' - "$digit"
+expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records older
+cp older continued
+expect 0 "4 trials" tune "$digit" -o continued --tasks dense --trials 4 # which begins with its choices
+must "it stays" sh -c 'cat older - <continued | head -n 2 | uniq -d | cmp - older'
 must "a line cut short" sh -c 'cat by_hand >cut; head -c 100 by_hand >>cut'
 expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records cut -o cut.tar
 expect 0 "" tune "$digit" -o cut --tasks dense --trials 4
