@@ -206,6 +206,14 @@ if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     set_tests_properties(tools PROPERTIES TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
 endif()
 
+# The rule of each kernel: of the models of the tree, and of shared ones where they are.
+if(TARGET tenon AND PYTHON3 AND NOT TENON_SANITIZE)
+    add_test(NAME rules COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/models/rules)
+    add_test(NAME rules.shared COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/models/rules --shared)
+    set_tests_properties(rules rules.shared PROPERTIES TIMEOUT ${test_seconds} SKIP_RETURN_CODE 77
+        ENVIRONMENT "${test_env};TENON_BIN=${CMAKE_BINARY_DIR}/bin")
+endif()
+
 # Files that promise more than they hold. Sanitizers need memory of their own.
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     add_test(NAME hostile COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/hostile --bin ${CMAKE_BINARY_DIR}/bin)
