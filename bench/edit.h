@@ -1,7 +1,7 @@
 #ifndef TENON_BENCH_EDIT_H
 #define TENON_BENCH_EDIT_H
-/* Traces with other numbers: factors that do not divide, of one iteration, of all and one more, widths, distances,
- * layouts and tails, as somebody might write who edits a trace by hand. */
+/* Traces and picks with other numbers: factors that do not divide, of one iteration, of all and one more, widths,
+ * distances, layouts and tails, as somebody might write who edits a schedule by hand. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/rng.h"
@@ -86,10 +86,10 @@ static inline void edit_print(const char *text, edit_spot s, int64_t extent, tn_
         tn_buf_str(out, tail[tn_rng_below(r, sizeof tail / sizeof *tail)]);
 }
 
-/* The trace with up to EDIT_MAX_EDITS other numbers. extent: of loops of its function; n_extent > 0. NULL: it has
- * no numbers. */
-static inline const char *edit_trace(const char *text, size_t n_extent, const int64_t extent[], tn_rng *r,
-                                     tn_arena *arena)
+/* The trace, or the map of picks, with up to EDIT_MAX_EDITS other numbers. extent: of loops of the function;
+ * n_extent > 0. NULL: it has no numbers. */
+static inline const char *edit_numbers(const char *text, size_t n_extent, const int64_t extent[], tn_rng *r,
+                                       tn_arena *arena)
 {
     edit_spot spot[EDIT_MAX_SPOTS];
     size_t n = edit_spots(text, spot), from = 0;

@@ -1,6 +1,7 @@
 /* bench_points: random points of the space of each function in a file of TIR, compiled, run once and compared.
  *
- *   bench_points [-n POINTS] [-s SEED] [-g GENERATOR] [-e yes] KERNELS.tir  (tools/points makes the files from models)
+ *   bench_points [-n POINTS] [-s SEED] [-g GENERATOR] [-e yes] [-t TRACE] KERNELS.tir
+ * (tools/points makes the files from models)
  *
  * Each function is run with the numbers that the tuner would give it, first as its loops stand, strictly, then at each
  * point. A point is right, refused by a verdict, or wrong. Points of the same steps are run once, and
@@ -8,7 +9,10 @@
  *
  * -e: numbers in the trace of each point, and as often in that of the default one, are changed at random, and it is
  * replayed, as somebody's own. Where a step is refused, which must leave all as it was, the others must be right
- * without it. Where registers have indices that no unrolling makes constant, it is refused as a whole.
+ * without it. Where registers have indices that no unrolling makes constant, it is refused as a whole. Of one in four,
+ * numbers in its picks are changed instead. Extents that are symbols are odd, which one depends on the seed.
+ *
+ * -t: likewise, of the trace in a file instead of those of points.
  */
 #include "base/file.h"
 #include "base/map.h"
@@ -23,14 +27,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum {
-    MAX_FUNCS = 4096,
-    LIKELY_SIZE = 16,
-    ODD_SIZE = 13,
-    MAX_OPERANDS = 256,
-    MAX_SECONDS = 300,
-    UNWRITTEN = 0x5a
-};
+enum { MAX_FUNCS = 4096, LIKELY_SIZE = 16, MAX_OPERANDS = 256, MAX_SECONDS = 300, UNWRITTEN = 0x5a };
 
 /* same: as a point before */
 enum outcome { RIGHT, SAME, REFUSED, WRONG, N_OUTCOMES };
@@ -40,6 +37,7 @@ typedef struct points {
     int n;
     uint64_t seed;
     bool edits;
+    const char *own; /* trace that is edited; NULL: those of points */
     const tn_sched_generator *by;
     const tn_func *f;
     int64_t *sym;
@@ -208,18 +206,24 @@ static const char *trace_of(candidate *c, const tn_sched *s)
     return text;
 }
 
-static void tell_wrong(points *p, const candidate *c, const char *failed)
+static const char *picks_of(candidate *c)
 {
-    tn_buf text = {0};
-    tn_picks picks = tn_picks_of(&c->s.picked, &p->x.arena);
-    tn_picks_print(&picks, &text);
-    printf("WRONG @%s: %s\n%s%s%s", p->f->name, failed, tn_buf_cstr(&text), c->trace, said(p));
-    tn_buf_deinit(&text);
+    tn_buf b = {0};
+    tn_picks picks = tn_picks_of(&c->s.picked, &c->arena);
+    tn_picks_print(&picks, &b);
+    const char *text = tn_arena_strdup(&c->arena, tn_buf_cstr(&b));
+    tn_buf_deinit(&b);
+    return text;
+}
+
+static void tell_wrong(points *p, candidate *c, const char *failed)
+{
+    printf("WRONG @%s: %s\n%s%s%s", p->f->name, failed, picks_of(c), c->trace, said(p));
 }
 
 /* Runs c's function, if none of the same steps was run before. may_index: registers may have indices that are not
  * constant. */
-static enum outcome judge(points *p, const candidate *c, tn_map *known, bool may_index)
+static enum outcome judge(points *p, candidate *c, tn_map *known, bool may_index)
 {
     uint64_t none, hash = tn_hash_bytes(c->trace, strlen(c->trace), 1);
     if (tn_map_get(known, hash, &none))
@@ -303,29 +307,48 @@ static size_t extents_of(const points *p, candidate *c, int64_t **out)
     return n;
 }
 
+static enum outcome judge_trace(points *p, candidate *c, const char *edited, tn_map *known)
+{
+    bool refused = false;
+    at_work = edited;
+    if (!replay(p, c, edited, &refused)) {
+        tell_wrong(p, c, "a refused step left something else");
+        return WRONG;
+    }
+    enum outcome is = judge(p, c, known, true);
+    return refused && is == RIGHT ? REFUSED : is;
+}
+
+static enum outcome judge_picks(points *p, candidate *c, const char *edited, tn_map *known)
+{
+    tn_picks picks;
+    uint32_t line;
+    at_work = edited;
+    bool done =
+        tn_picks_parse(edited, strlen(edited), &c->arena, &picks, &line) && explore(p, &picks, c) == TN_DONE;
+    return done ? judge(p, c, known, false) : REFUSED;
+}
+
+/* The default schedule or that of a random point, with other numbers in its trace; of one in four, in its picks. */
 static void one_edit(points *p, uint64_t seed, tn_map *known)
 {
     tn_rng r = {seed};
     candidate c;
     int64_t *extent;
-    bool refused = false;
     candidate_init(p, &c);
     if (seed % 2 == 0 || explore(p, &(tn_picks){.random = &r}, &c) != TN_DONE)
         explore(p, NULL, &c);
+    bool of_picks = !p->own && tn_rng_below(&r, 4) == 0;
+    const char *text = p->own ? p->own : of_picks ? picks_of(&c) : c.trace;
     size_t n = extents_of(p, &c, &extent);
-    const char *edited = edit_trace(c.trace, n, extent, &r, &c.arena);
-    at_work = edited ? edited : c.trace;
-    enum outcome is = WRONG;
-    if (replay(p, &c, at_work, &refused))
-        is = judge(p, &c, known, true);
-    else
-        tell_wrong(p, &c, "a refused step left something else");
-    p->count[refused && is == RIGHT ? REFUSED : is]++;
+    const char *edited = edit_numbers(text, n, extent, &r, &c.arena);
+    p->count[edited ? (of_picks ? judge_picks : judge_trace)(p, &c, edited, known) : SAME]++;
     candidate_deinit(&c);
 }
 
 static void one_function(points *p, tn_func *f)
 {
+    static const int64_t odd[] = {37, 13, 1, 7, 16};
     tn_map known = {0};
     p->f = f;
     memset(p->count, 0, sizeof p->count);
@@ -335,7 +358,7 @@ static void one_function(points *p, tn_func *f)
     }
     p->sym = TN_NEW_N(&p->x.arena, int64_t, f->n_symbol + 1);
     for (uint32_t i = 0; i < f->n_symbol; i++) {
-        int64_t likely = p->edits ? ODD_SIZE : LIKELY_SIZE; /* tails are to be there */
+        int64_t likely = p->edits ? odd[p->seed % (sizeof odd / sizeof *odd)] : LIKELY_SIZE;
         int64_t v = f->symbol[i].min > likely ? f->symbol[i].min : likely;
         p->sym[i] = v < f->symbol[i].max ? v : f->symbol[i].max;
     }
@@ -366,6 +389,7 @@ int main(int argc, char **argv)
     size_t n = 0;
     uint64_t none;
     int i = 1, wrong = 0;
+    const char *trace = NULL;
     if (!p || !f)
         abort();
     p->n = 100;
@@ -376,16 +400,24 @@ int main(int argc, char **argv)
             p->n = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "-e") == 0)
             p->edits = strcmp(argv[i + 1], "yes") == 0;
+        else if (strcmp(argv[i], "-t") == 0)
+            trace = argv[i + 1];
         else if (strcmp(argv[i], "-g") == 0)
             p->by = tn_sched_generator_find(argv[i + 1]);
         else
             p->seed = strtoull(argv[i + 1], NULL, 10);
     if (i + 1 != argc || !p->by) {
-        fprintf(stderr,
-                "usage: bench_points [-n POINTS] [-s SEED] [-g rules|sketch] [-e yes|no] KERNELS.tir\n");
+        fprintf(stderr, "usage: bench_points [-n POINTS] [-s SEED] [-g rules|sketch] [-e yes|no] [-t TRACE] "
+                        "KERNELS.tir\n");
         return 2;
     }
     bench_init(&p->x);
+    if (trace) {
+        if (tn_file_map(&p->x.ctx, trace, &file) != TN_OK)
+            bench_fail(&p->x, trace);
+        p->own = tn_arena_strndup(&p->x.arena, (const char *)file.at, file.n);
+        p->edits = true;
+    }
     for (size_t k = 0; k < sizeof deadly / sizeof *deadly; k++)
         signal(deadly[k], die);
     if (tn_file_map(&p->x.ctx, argv[i], &file) != TN_OK ||
