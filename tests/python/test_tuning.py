@@ -234,7 +234,8 @@ class Tuning(Records):
             with self.subTest(given), self.assertRaisesRegex(error, said):
                 tenon.tune(models.add(), **given)
         self.assertEqual([name for name, doc in _core.tuners()], ["xgb", "ga", "random", "gridsearch"] + [
-            f"xgb{loss}_{features}".rstrip("_") for loss in ("", "_rank") for features in ("", "itervar", "knob", "curve")][1:])
+            f"xgb{loss}_{features}".rstrip("_") for loss in ("", "_rank", "_rank_binary")
+            for features in ("", "itervar", "knob", "curve")][1:])
 
     def test_cost_models(self):
         with mock.patch.dict(os.environ, TENON_XGBOOST="/absent/libxgboost.so"):
