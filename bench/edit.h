@@ -51,7 +51,7 @@ static inline size_t edit_spots(const char *text, edit_spot spot[EDIT_MAX_SPOTS]
         if (text[i] == '#')
             word = strcspn(text + i, "\n");
         else if (text[i] == '"')
-            word = strcspn(text + i + 1, "\"") + 2;
+            word = 1 + strcspn(text + i + 1, "\"") + (strchr(text + i + 1, '"') != NULL);
         else if (word)
             n = edit_word_spots(text, i, i + word, n, spot);
         i += word ? word : 1;

@@ -475,8 +475,12 @@ static tn_status define_by(tn_object *x, knob *k)
     TN_TRY(check_given(x, k, p));
     p->offer(k);
     if (k->too_many)
-        return refuse(x, k->name,
-                      "there are more than 65536; leave some out by max_factor, no_tail or a filter");
+        return refuse(
+            x, k->name,
+            k->offered > MOST_OFFERED ? "there are millions to choose from; name fewer loops, or candidates"
+            : k->kind == SPLIT ? "there are more than 65536; leave some out by max_factor, no_tail or a "
+                                 "filter"
+                               : "there are more than 65536; name fewer loops, or candidates");
     if (k->candidate.n == 0)
         return tn_error(&x->ctx, "driver-E209", NULL,
                         "knob %s has no candidate; let max_factor and the filter leave one",

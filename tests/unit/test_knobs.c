@@ -257,7 +257,7 @@ static void a_filter_is_not_asked_for_ever(void **state)
     const tenon_knob how = {.size = sizeof how, .keep = never, .user = &asked};
     tenon_config *c = tenon_config_new(t, NULL);
     assert_int_equal(tenon_config_reorder(c, "x", 16, &how, order), 1);
-    assert_non_null(strstr(tenon_messages(t), "there are more than 65536"));
+    assert_non_null(strstr(tenon_messages(t), "there are millions to choose from"));
     assert_int_equal(asked, 1 << 22);
     tenon_free(t);
 }
