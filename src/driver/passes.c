@@ -109,8 +109,15 @@ tn_status tn_passes_init(tn_build *b)
     to->mixed_precision_ops = o->mixed_precision_ops;
     TN_TRY(read_dtype(b, "--mixed-precision-calculation-type", o->mixed_precision_calculation_type, TN_F16,
                       &to->calculation_type));
-    return read_dtype(b, "--mixed-precision-acc-type", o->mixed_precision_acc_type, to->calculation_type,
-                      &to->acc_type);
+    TN_TRY(read_dtype(b, "--mixed-precision-acc-type", o->mixed_precision_acc_type, to->calculation_type,
+                      &to->acc_type));
+    bool small = tn_dtype_is_small(to->acc_type) && tn_dtype_is_small(to->calculation_type);
+    if (small && !tn_dtype_eq(to->acc_type, to->calculation_type))
+        return tn_error(
+            b->ctx, "driver-E210", NULL,
+            "--mixed-precision-acc-type %s: sums are of the type in which operators compute, or float32",
+            o->mixed_precision_acc_type);
+    return TN_OK;
 }
 
 tn_pass tn_pass_context(tn_build *b)

@@ -275,6 +275,10 @@ static void names(void **state)
            "or memory [driver-E030]");
     expect(tenon_module_dump(m, &o, "tir", &text, NULL, NULL), t,
            "float8: float16, bfloat16 or float32 is expected [driver-E063]");
+    o.mixed_precision_calculation_type = "bfloat16";
+    o.mixed_precision_acc_type = "float16";
+    expect(tenon_module_dump(m, &o, "tir", &text, NULL, NULL), t,
+           "float16: sums are of the type in which operators compute, or float32 [driver-E210]");
     o = (tenon_options){.size = sizeof(tenon_options), .memory = "arena"};
     expect(tenon_module_dump(m, &o, "tir", &text, NULL, NULL), t,
            "--memory arena: plan or pool is expected [driver-E170]");
