@@ -110,7 +110,7 @@ typedef struct tenon_axis_info { /* an iteration of a block */
     int reduces; /* 1: the block reduces along it; 2: its turns run in order (a scan) */
 } tenon_axis_info;
 typedef struct tenon_block_info {
-    const char *name, *tag; /* tag: what kind of operator it is; "": none */
+    const char *name, *tag; /* tag: what kind of operator it is; "": none. "normal": docs/tir.md, 5 */
     uint32_t n_loop, n_axis;
     const tenon_loop_info *loop; /* around it, outermost first */
     const tenon_axis_info *axis;

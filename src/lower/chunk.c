@@ -66,10 +66,15 @@ static bool same_element(const tn_stmt *store, const tn_expr *e)
            (!tn_load_mask(e) || tn_load_mask(e) == store->u.store.mask);
 }
 
+/* acc = dot2bf(acc, x, w), which counts as one addition */
+static bool is_call(const tn_expr *v) { return v->kind == TN_E_CALL && v->u.call.id == TN_F_dot2bf; }
+
 /* The operand of `acc = acc + term` that is acc; -1: the store is not that. */
 static int own_operand(const tn_stmt *store)
 {
     const tn_expr *v = store->u.store.value;
+    if (is_call(v))
+        return same_element(store, v->src[0]) ? 0 : -1;
     if (v->kind != TN_E_ADD || !tn_dtype_is_float(v->dtype) || v->dtype.bits > 32)
         return -1;
     return same_element(store, v->src[0]) ? 0 : same_element(store, v->src[1]) ? 1 : -1;
@@ -146,7 +151,9 @@ static void look_at_store(sums *x, tn_stmt *s, int64_t times, bool certain)
         tn_stmt_exprs(s, note_loads, x);
         return;
     }
-    note_loads(v->src[1 - own], x);
+    for (int i = 0; i < v->nsrc; i++)
+        if (i != own)
+            note_loads(v->src[i], x);
     add_element(x, s, v->src[own], times);
 }
 
@@ -252,7 +259,11 @@ static void redirect(tn_stmt *s, void *user)
     if (own < 0 || !tn_map_get(&x->number, tn_map_key(s->u.store.value->src[own]), &at))
         return;
     const element *e = &x->element[at];
-    const tn_expr *sum = tn_add(x->f->pool, s->u.store.value->src[1 - own], part_load(x, e));
+    const tn_expr *v = s->u.store.value, *part = part_load(x, e), *sum;
+    if (is_call(v))
+        sum = tn_expr_with(x->f->pool, v, (const tn_expr *[]){part, v->src[1], v->src[2]});
+    else
+        sum = tn_add(x->f->pool, v->src[1 - own], part);
     tn_stmt_replace(s, part_store(x, e, sum, is_register(x, e->load) ? s->u.store.mask : NULL));
 }
 

@@ -4,7 +4,7 @@
  * stores, select, bitcast and, where the machine has instructions for it, conversions between float16 and float32. Of
  * floats of 8 bits or less nothing stays: they are their bits, uint8. All other conversions become integer arithmetic
  * on bits: libraries and bfloat16 instructions (which flush denormals) are not asked. Nests of units stay as they are:
- * their factors are no denormals.
+ * denormals in them may count as 0.
  *
  * float32 has 24 >= 2 * 11 + 2 bits of precision, so rounding twice is rounding once (Figueroa 1995) for + -
  * * / and sqrt. float64 and wide integers go to float32 by rounding to odd, which keeps the second rounding

@@ -1,13 +1,14 @@
-/* Tensors: nests that call units (tir/unit.h). Of lanes that add products of groups, Vectorize makes the
- * group one element of a vector of int32, and the columns lanes:
+/* Tensors: nests that call units (tir/unit.h). Of lanes that add products of groups, Vectorize makes the group one
+ * element of a vector of int32, and the columns lanes:
  *
  *   tensor "dot4.u8s8" for j < 16, i < 4:            vector for j < 16:
  *     acc[j] = acc[j] + i32(x[k*4 + i])                acc[j] = dot4us(acc[j], bitcast(i32, x[k*4 : 4]),
  *                     * i32(w[k*64 + j*4 + i])    ->                           bitcast(i32, w[k*64 + j*4 : 4]))
  *
  * The lanes must read w a group apart, and x all from one place. A condition may end the sum within a group: there w
- * reads 0, and x whatever stands in its block. What does not fit, or what the machine does not have, becomes ordinary
- * loops with the same values before Unroll: columns are lanes, terms straight lines. Nests of tiles: tile.c. */
+ * reads 0, and x whatever stands in its block, or 0 where that may be no number. What does not fit, or what the machine
+ * does not have, becomes ordinary loops with the same values before Unroll: columns are lanes, terms straight lines.
+ * Nests of tiles: tile.c. */
 #include "lower/lower_impl.h"
 
 #include "machine/machine.h"
@@ -130,7 +131,8 @@ static bool plan_lanes(tn_func *f, const tn_unit_nest *n, lanes *out)
     if (tn_uses(n->store->u.store.index[0], c.term) || !split(&c, n->cond, &out->same, &ends))
         return false;
     out->w = joined(&c, n->w, false, &ends);
-    out->x = out->w ? joined(&c, n->x, true, is_whole(&c, n->x) ? &none : &ends) : NULL;
+    bool real = tn_dtype_is_float(n->row->sum), any = !real && is_whole(&c, n->x);
+    out->x = out->w ? joined(&c, n->x, true, any ? &none : &ends) : NULL;
     return out->x != NULL;
 }
 
@@ -154,10 +156,15 @@ static void put_lanes(tn_func *f, const tn_unit_nest *n, const lanes *l)
     tn_body_append(&columns->u.loop.body, store);
 }
 
-/* The nest as ordinary loops of the given kinds. */
-static void write_out(tn_stmt *s, const uint8_t kind[TN_UNIT_AXES])
+/* The nest as ordinary loops of the given kinds, in the unit's order. */
+static void write_out(tn_func *f, tn_stmt *s, const uint8_t kind[TN_UNIT_AXES])
 {
     const tn_unit_row *row = &tn_units[s->u.loop.tensor];
+    if (tn_unit_write_out(f, s)) { /* serial so far: the columns, and the terms in them */
+        s->u.loop.kind = kind[TN_UNIT_COLUMNS];
+        s->u.loop.body.first->u.loop.kind = kind[TN_UNIT_TERMS];
+        return;
+    }
     for (int axis = 0; axis < TN_UNIT_AXES; axis++) {
         if (row->most[axis] == 1 || !s || s->kind != TN_S_FOR || s->u.loop.kind != TN_LOOP_TENSOR)
             continue;
@@ -183,9 +190,10 @@ static bool enter(tn_stmt *s, void *user)
     int id = s->u.loop.tensor;
     if (tn_units[id].kind == TN_UNIT_MATRIX) /* written out, it has nests of lanes inside */
         return !tn_tensor_tile(w->f, w->m, s);
-    bool fits = tn_unit_on(id, w->m, tn_machine_given) && !tn_unit_read(s, &tn_units[id], &n);
+    bool may = !w->f->strict || !tn_dtype_is_float(tn_units[id].sum);
+    bool fits = may && tn_unit_on(id, w->m, tn_machine_given) && !tn_unit_read(s, &tn_units[id], &n);
     if (!fits || !plan_lanes(w->f, &n, &l))
-        write_out(s, kind);
+        write_out(w->f, s, kind);
     return false;
 }
 
@@ -204,5 +212,5 @@ void tn_tensor_lanes(tn_func *f, tn_stmt *s)
         return; /* for the code generator */
     if (!tn_unit_read(s, &tn_units[s->u.loop.tensor], &n) && plan_lanes(f, &n, &l))
         put_lanes(f, &n, &l);
-    write_out(s, kind);
+    write_out(f, s, kind);
 }

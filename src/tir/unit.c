@@ -219,13 +219,37 @@ static const tn_expr *add_term(tn_func *f, const tn_unit_nest *n, uint32_t part,
     return own;
 }
 
+static void make_serial(const tn_unit_nest *n)
+{
+    for (int axis = 0; axis < TN_UNIT_AXES; axis++)
+        if (n->loop[axis]) {
+            n->loop[axis]->u.loop.kind = TN_LOOP_SERIAL;
+            n->loop[axis]->u.loop.tensor = 0;
+        }
+}
+
+/* Lanes add the last term of a group first, as their function does. */
+static void turn_terms(tn_func *f, const tn_unit_nest *n)
+{
+    tn_pool *p = f->pool;
+    const tn_expr *k = n->loop[TN_UNIT_TERMS]->u.loop.var,
+                  *turned = tn_sub(p, tn_idx(p, n->extent[TN_UNIT_TERMS] - 1), k);
+    tn_stmt_subst(f, n->inner->u.loop.body.first, 1, &k, &turned);
+}
+
 bool tn_unit_write_out(tn_func *f, tn_stmt *loop)
 {
     tn_pool *p = f->pool;
     const tn_unit_row *row = &tn_units[loop->u.loop.tensor];
     tn_unit_nest n;
-    if (row->kind != TN_UNIT_MATRIX || !tn_dtype_is_float(row->sum) || tn_unit_read(loop, row, &n) || !n.x ||
-        n.block || n.cond)
+    if (!tn_dtype_is_float(row->sum) || tn_unit_read(loop, row, &n) || !n.x || n.block)
+        return false;
+    if (row->kind == TN_UNIT_LANES) {
+        turn_terms(f, &n);
+        make_serial(&n);
+        return true;
+    }
+    if (n.cond)
         return false;
     const tn_expr *dim = tn_idx(p, n.extent[TN_UNIT_TERMS]), *all = NULL;
     tn_buffer b = {.name = "part", .dtype = row->sum, .ndim = 1, .dim = &dim, .scope = TN_SCOPE_REGISTER};
@@ -243,10 +267,7 @@ bool tn_unit_write_out(tn_func *f, tn_stmt *loop)
     tn_stmt_remove(store);
     tn_stmt_remove(n.loop[TN_UNIT_TERMS]);
     tn_body_insert(groups->list, groups->next, store);
-    for (int axis = 0; axis < TN_UNIT_TERMS; axis++) {
-        n.loop[axis]->u.loop.kind = TN_LOOP_SERIAL;
-        n.loop[axis]->u.loop.tensor = 0;
-    }
+    make_serial(&n);
     return true;
 }
 

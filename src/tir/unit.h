@@ -60,8 +60,8 @@ typedef struct tn_unit_nest {
 /* The nest that begins with `loop`: its innermost list is the store, or a block of it alone, or a condition around it.
  * Returns NULL, or why it is no call of the row; for texts. */
 const char *tn_unit_read(tn_stmt *loop, const tn_unit_row *row, tn_unit_nest *out);
-/* Makes a nest of a MATRIX unit of floats, outside of blocks, loops that add in the unit's order, in
- * registers; false: it is another nest. */
+/* Makes a nest of a unit of floats, outside of blocks, serial loops that add in the unit's order, those of a MATRIX
+ * unit in registers; false: it is another nest. */
 bool tn_unit_write_out(tn_func *f, tn_stmt *loop);
 /* The sum of a nest of a MATRIX unit, and its factors, as tiles in flat code: each row is contiguous, and the rows are
  * evenly spaced. */

@@ -2,8 +2,10 @@
  * text, in which everything is called by its place. */
 #include "base/sha256.h"
 #include "tir/func.h"
+#include "tir/unit.h"
 
 #include <ctype.h>
+#include <string.h>
 
 /* Symbols are called by their numbers: the order of commuting operands depends on what they are called. */
 static void rename_symbols(tn_func *f)
@@ -48,7 +50,9 @@ static bool rename_block(tn_stmt *s, void *user)
     if (s->kind != TN_S_BLOCK)
         return true;
     s->u.block.name = "k";
-    s->u.block.tag = s->u.block.source = "";
+    s->u.block.tag =
+        strcmp(s->u.block.tag, TN_TAG_NORMAL) == 0 ? TN_TAG_NORMAL : ""; /* others are for readers */
+    s->u.block.source = "";
     return true;
 }
 

@@ -411,19 +411,31 @@ static LLVMValueRef half_of(tn_lgen *g, const tn_expr *e, LLVMValueRef v, bool u
     return LLVMBuildBitCast(g->b, v, tn_l_type(g, e->dtype), "");
 }
 
-static LLVMValueRef dot2bf(tn_lgen *g, const tn_expr *e, LLVMValueRef a[3])
+static const char *dot2bf_here(const tn_lgen *g, uint16_t lanes)
 {
-    static const vendor rows[] = {
-#define LLVM_DOT2BF(lanes, call, feature) {TN_F_dot2bf, lanes, false, call, feature, feature},
+    static const struct {
+        uint16_t lanes;
+        const char *call, *feature, *also;
+    } rows[] = {
+#define LLVM_DOT2BF(lanes, call, feature, also) {lanes, call, feature, also},
 #include "codegen/intrinsics.def"
     };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].lanes == lanes && tn_l_has_feature(g, rows[i].feature) &&
+            tn_l_has_feature(g, rows[i].also))
+            return rows[i].call;
+    return NULL;
+}
+
+static LLVMValueRef dot2bf(tn_lgen *g, const tn_expr *e, LLVMValueRef a[3])
+{
     LLVMTypeRef type = tn_l_type(g, e->dtype),
                 pairs = LLVMVectorType(LLVMBFloatTypeInContext(g->c), 2u * e->dtype.lanes);
-    const vendor *by = vendor_of(g, rows, sizeof rows / sizeof *rows, TN_F_dot2bf, e->dtype.lanes);
+    const char *by = dot2bf_here(g, e->dtype.lanes);
     if (by) {
         LLVMValueRef arg[3] = {a[0], LLVMBuildBitCast(g->b, a[1], pairs, ""),
                                LLVMBuildBitCast(g->b, a[2], pairs, "")};
-        return tn_l_intrinsic(g, by->call, 0, NULL, 3, arg);
+        return tn_l_intrinsic(g, by, 0, NULL, 3, arg);
     }
     LLVMValueRef sum = a[0];
     for (int upper = 1; upper >= 0; upper--) {

@@ -120,13 +120,6 @@ static const char *unsigned_type(tn_dtype t) { return tn_c_scalar_type(TN_DT(TN_
     "(T)((U)A + " PRODUCT(x, w, "0") " + " PRODUCT(x, w, "8") " + " PRODUCT(x, w, "16") " + " PRODUCT( \
         x, w, "24") ")"
 
-/* The bfloat16 in the upper bits of an int32, as float32. */
-static const char dot2bf_text[] =
-    "TN_INLINE float tn_bf_high(uint32_t b)\n{\n    float r;\n    b &= 0xffff0000u;\n"
-    "    __builtin_memcpy(&r, &b, sizeof r);\n    return r;\n}\n";
-#define HALF(x, shift) "tn_bf_high((uint32_t)" x " << " shift ")"
-#define DOT2BF "F(" HALF("B", "16") ", " HALF("C", "16") ", F(" HALF("B", "0") ", " HALF("C", "0") ", A))"
-
 /* The template for e over scalars of its operand type; NULL: none. */
 static const char *template_of(const tn_expr *e)
 {
@@ -136,8 +129,6 @@ static const char *template_of(const tn_expr *e)
     if ((e->kind == TN_E_MIN || e->kind == TN_E_MAX) && tn_never_nan(e->src[1]))
         return spell[e->kind].x;
     if (e->kind == TN_E_CALL) {
-        if (e->u.call.id == TN_F_dot2bf)
-            return DOT2BF;
         if (tn_intrin_is_dot4(e->u.call.id))
             return e->u.call.id == TN_F_dot4us   ? DOT4("uint8_t", "int8_t")
                    : e->u.call.id == TN_F_dot4uu ? DOT4("uint8_t", "uint8_t")
@@ -209,8 +200,33 @@ static const char *scalar_helper(tn_cgen *g, const tn_expr *e, const char *text)
     return name;
 }
 
+/* The upper or lower bfloat16 of each int32, as float32. */
+static const tn_expr *half_of(tn_pool *p, const tn_expr *e, bool upper)
+{
+    tn_dtype u = tn_dtype_lanes(TN_DT(TN_UINT, 32), e->dtype.lanes);
+    e = tn_bitcast(p, u, e);
+    e = upper ? tn_bin(p, TN_E_BITAND, e, tn_int(p, u, 0xffff0000))
+              : tn_bin(p, TN_E_SHL, e, tn_int(p, u, 16));
+    return tn_bitcast(p, tn_dtype_lanes(TN_F32, u.lanes), e);
+}
+
+/* dot2bf by what C has. */
+static const tn_expr *dot2bf(tn_pool *p, const tn_expr *e)
+{
+    const tn_expr *sum = e->src[0];
+    for (int upper = 1; upper >= 0; upper--) {
+        const tn_expr *src[] = {half_of(p, e->src[1], upper), half_of(p, e->src[2], upper), sum};
+        sum = tn_expr_make(p, TN_E_FMA, e->dtype, (tn_payload){0}, 3, src);
+    }
+    return sum;
+}
+
 static void print_op(tn_cgen *g, const tn_expr *e, tn_buf *out)
 {
+    if (e->kind == TN_E_CALL && e->u.call.id == TN_F_dot2bf) {
+        tn_c_expr(g, dot2bf(g->func->pool, e), out);
+        return;
+    }
     const char *text = template_of(e), *arg[3] = {"", "", ""};
     if (!text || e->nsrc > 3) {
         if (g->status == TN_OK)
@@ -224,8 +240,6 @@ static void print_op(tn_cgen *g, const tn_expr *e, tn_buf *out)
     for (int i = 0; i < e->nsrc; i++)
         arg[i] = operand(g, e->src[i]);
     const char *name = NULL;
-    if (e->kind == TN_E_CALL && e->u.call.id == TN_F_dot2bf && tn_c_first_use(g, "tn_bf_high"))
-        tn_buf_str(&g->helpers, dot2bf_text);
     if (e->dtype.lanes > 1 && !infix)
         name = tn_c_lane_helper(g, e, text);
     else if (e->dtype.lanes == 1 && (e->kind == TN_E_MIN || e->kind == TN_E_MAX))

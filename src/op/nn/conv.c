@@ -321,7 +321,8 @@ static void conv2d_layout(tn_layout_query *q)
     bool pixels = !depthwise && tap_count(n) > MANY_TAPS && suits_pixels(a, oc, width, block);
     blocks_in &= !pixels;
     bool blocks_out = depthwise ? blocks_in : whole && oc >= block / 2 && !pixels;
-    bool fours = tn_rule_unit(q, TN_UNIT_LANES) && a->groups == 1 && packs && block >= 4,
+    const tn_unit_row *lanes = tn_rule_unit(q, TN_UNIT_LANES);
+    bool fours = lanes && lanes->most[TN_UNIT_TERMS] == 4 && a->groups == 1 && packs && block >= 4,
          few = fours && !blocks_in && blocks_out;
     if (blocks_in)
         q->in[0] = tn_rule_layout(q->g, "NCHW%dc", block);

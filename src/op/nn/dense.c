@@ -54,7 +54,8 @@ static bool tiles_pay(const tn_machine *m, const tn_unit_row *tile, const tn_uni
     tn_tiles on = tn_machine_tiles(m, tn_dtype_bytes(tile->x));
     int64_t high = tile->most[TN_UNIT_ROWS], terms = tile->most[TN_UNIT_GROUPS] * tile->most[TN_UNIT_TERMS];
     int64_t steps = k / terms + (k % terms ? on.ends : 0), down = rows / high + (rows % high ? on.ends : 0);
-    double lanes = (double)(rows * k) / ((double)lane->most[TN_UNIT_TERMS] * tn_machine_flops_a_cycle(m));
+    double terms_a_lane = lane ? lane->most[TN_UNIT_TERMS] : 1;
+    double lanes = (double)(rows * k) / (terms_a_lane * tn_machine_flops_a_cycle(m));
     return 1.25 * (double)(steps * terms * down * high) / on.ops_a_cycle < lanes;
 }
 
@@ -70,7 +71,7 @@ static int dense_group(const tn_layout_query *q)
     bool known = x->n > 1 && tn_is_int(x->dim[x->n - 2], &rows) && tn_is_int(x->dim[x->n - 1], &k);
     for (int i = 0; known && i < x->n - 2; i++)
         known = tn_is_int(x->dim[i], &(int64_t){0});
-    bool tiles = lanes && tile && known && rows > 1 && tiles_pay(q->machine, tile, lanes, rows, k);
+    bool tiles = tile && known && rows > 1 && tiles_pay(q->machine, tile, lanes, rows, k);
     return tiles ? tile->most[TN_UNIT_TERMS] : lanes ? lanes->most[TN_UNIT_TERMS] : 1;
 }
 

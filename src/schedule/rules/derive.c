@@ -257,7 +257,8 @@ static const tn_unit_row *unit_for(const derive *d, enum tn_unit_kind kind, cons
     rule_loads(block, note_type, &t);
     const tn_unit_row *u =
         tn_unit_here(kind, t.x, t.w, rule_target(f, block)->dtype, group, d->m, tn_machine_given);
-    return u && tn_unit_suits(u, block) ? u : NULL;
+    bool in_order = f->strict && u && tn_dtype_is_float(u->sum);
+    return u && !in_order && tn_unit_suits(u, block) ? u : NULL;
 }
 
 const char *rule_lane_unit(const derive *d, const tn_stmt *block, const char *weight, int64_t group)
