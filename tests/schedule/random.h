@@ -105,6 +105,15 @@ static const struct random_base { const char *name, *text; int64_t sym[2]; } fun
      "    block out(i: spatial, j < 8: spatial = jo*4 + ji, k < 8: reduce = ko*4 + ki):\n"
      "      out[i, j] = out[i, j] + i32(x[i, k]) * i32(w[j, k])\n"
      "}\n", {0}},
+    {"sums of bfloat16 in pairs",
+     "func @pairs(x: bf16[3, 8], w: bf16[8, 8, NK4n2k]) -> (out: f32[3, 8]) {\n"
+     "  for i < 3, j < 8:\n"
+     "    block zero(i: spatial, j: spatial):\n"
+     "      out[i, j] = 0\n"
+     "  for i < 3, jo < 2, ko < 4, ji < 4, ki < 2:\n"
+     "    block out(i: spatial, j < 8: spatial = jo*4 + ji, k < 8: reduce = ko*2 + ki) tag \"normal\":\n"
+     "      out[i, j] = out[i, j] + f32(x[i, k]) * f32(w[j, k])\n"
+     "}\n", {0}},
     {"running sums from the end",
      "func @scan(x: f32[n, 6, 5]) -> (out: f32[n, 6, 5]) {\n"
      "  buffer t: f32[n, 6, 5]\n"
@@ -411,12 +420,32 @@ static inline tn_verdict random_loop_step(gen *g)
     return tn_sched_do(g->s, &t);
 }
 
+static inline bool has_type(const tn_func *f, tn_dtype t)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < f->n_param; i++)
+        has = has || tn_dtype_eq(f->buffer[f->param[i]].dtype, t);
+    return has;
+}
+
+/* One that multiplies types of the function, if there is one. */
+static inline const tn_unit_row *some_unit(gen *g)
+{
+    int first = below(g, TN_N_UNITS);
+    for (int i = 0; i < TN_N_UNITS; i++) {
+        const tn_unit_row *u = &tn_units[(first + i) % TN_N_UNITS];
+        if (has_type(g->s->func, u->x) && has_type(g->s->func, u->w))
+            return u;
+    }
+    return &tn_units[first];
+}
+
 /* The innermost loops below a random one. */
 static inline tn_verdict random_tensorize(gen *g)
 {
     tn_ref chain[8];
     int n = some_chain(g, chain), of = 1 + below(g, 3);
-    tn_arg arg = {.s = tn_units[below(g, TN_N_UNITS)].name};
+    tn_arg arg = {.s = some_unit(g)->name};
     if (n < of)
         return TN_REJECT_NEST;
     tn_step t = {
