@@ -32,7 +32,7 @@ typedef struct tn_intrin_info {
     const char *doc;
 } tn_intrin_info;
 extern const tn_intrin_info tn_intrins[TN_F_COUNT];
-/* Sums of products, whose factors are in int32: of bytes, or of anything. */
+/* Sums of products of bytes; of bytes or bfloat16. Their factors are in int32. */
 static inline bool tn_intrin_is_dot4(uint32_t f) { return f >= TN_F_dot4us && f <= TN_F_dot4ss; }
 static inline bool tn_intrin_is_dot(uint32_t f) { return tn_intrin_is_dot4(f) || f == TN_F_dot2bf; }
 typedef struct tn_ek_info {
