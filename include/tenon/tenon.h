@@ -85,7 +85,7 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
     int mixed_precision;                          /* 1: run ToMixedPrecision */
     const char *mixed_precision_ops;              /* "nn.conv2d nn.dense" */
     const char *mixed_precision_calculation_type; /* "float16", "bfloat16", "float32" */
-    const char *mixed_precision_acc_type;         /* the same; default: that of the calculation */
+    const char *mixed_precision_acc_type;         /* the same, or float32 (default) */
     const char *print_ir_before, *print_ir_after; /* print IR around passes: names by commas, or "all" */
     int print_pass_times;                         /* 1: print a table of passes at the end of a build */
     int no_in_place;                              /* 1: never reuse an operand's memory for a result */

@@ -109,8 +109,7 @@ tn_status tn_passes_init(tn_build *b)
     to->mixed_precision_ops = o->mixed_precision_ops;
     TN_TRY(read_dtype(b, "--mixed-precision-calculation-type", o->mixed_precision_calculation_type, TN_F16,
                       &to->calculation_type));
-    TN_TRY(read_dtype(b, "--mixed-precision-acc-type", o->mixed_precision_acc_type, to->calculation_type,
-                      &to->acc_type));
+    TN_TRY(read_dtype(b, "--mixed-precision-acc-type", o->mixed_precision_acc_type, TN_F32, &to->acc_type));
     bool small = tn_dtype_is_small(to->acc_type) && tn_dtype_is_small(to->calculation_type);
     if (small && !tn_dtype_eq(to->acc_type, to->calculation_type))
         return tn_error(

@@ -4,6 +4,9 @@
  *   FOLLOW  is computed in 16 bits if all its float operands (constants aside) have a 16-bit form already
  *   KEEP    reads the original types
  *
+ * Where only elementwise operators read a sum, they go on in the accumulation type, so that a chain such as bias and
+ * activation is rounded once, at its end.
+ *
  * Which is which the records say (tn_precision); the user's list of operators takes the place of their LOW. One walk in
  * execution order: each lowered node leaves its low value and a cast back, which all old readers get and
  * nobody may need in the end. An operator stays as it is if one of its constants leaves the range of 16 bits.
@@ -21,8 +24,10 @@ enum { MAX_IN = 256, MAX_ATTR = 256, MAX_DEPTH = 8 };
 typedef struct mixer {
     tn_pass *p;
     tn_graph *g;
-    tn_map low; /* value -> index + 1 in made */
+    tn_map low; /* value -> index in made */
     tn_vec(tn_value) made;
+    tn_map sum; /* low value -> index in sums: the value of the accumulation type that it is cast from */
+    tn_vec(tn_value) sums;
     tn_dtype calc, acc;
 } mixer;
 
@@ -38,6 +43,19 @@ static void set_low(mixer *m, tn_value v, tn_value low)
 {
     tn_vec_push(&m->made, low);
     tn_map_put(&m->low, key(v), m->made.n - 1);
+}
+
+/* What the low value is cast from, if that is a sum or goes on from one. */
+static tn_value sum_of(const mixer *m, tn_value low)
+{
+    uint64_t at;
+    return low.def && tn_map_get(&m->sum, key(low), &at) ? m->sums.at[at] : (tn_value){0};
+}
+
+static void set_sum(mixer *m, tn_value low, tn_value sum)
+{
+    tn_vec_push(&m->sums, sum);
+    tn_map_put(&m->sum, key(low), m->sums.n - 1);
 }
 
 static bool is_float(const tn_type *t)
@@ -137,19 +155,62 @@ static bool may_follow(const mixer *m, const tn_node *n)
     return any;
 }
 
+static bool can_be_lowered(const tn_node *n)
+{
+    bool any = false;
+    for (int i = 0; i < n->nin; i++)
+        any |= n->in[i].def && is_float(tn_in_type(n, i));
+    return any && n->op->fuse != TN_FUSE_NONE && n->nout == 1 && !n->nregion && n->nin <= MAX_IN &&
+           n->op->attr_size <= MAX_ATTR && is_float(n->type[0]) && !n->type[0]->layout;
+}
+
+static bool is_elementwise(const tn_node *n)
+{
+    return n->op->fuse == TN_FUSE_ELEMWISE || n->op->fuse == TN_FUSE_BROADCAST;
+}
+
+/* Do only elementwise operators read n, which gives a sum or goes on from one? */
+static bool leads_on(const tn_node *n)
+{
+    for (const tn_use *u = n->users[0]; u; u = u->next)
+        if (!u->user || u->user->owner != n->owner || !is_elementwise(u->user) || !can_be_lowered(u->user))
+            return false;
+    return n->users[0] != NULL;
+}
+
+static bool goes_on(const mixer *m, const tn_node *n)
+{
+    bool any = false;
+    for (int i = 0; i < n->nin && is_elementwise(n); i++)
+        any |= sum_of(m, low_of(m, tn_in(n, i))).def != NULL;
+    return any;
+}
+
+/* Operand v of n, low, or in the accumulation type. A constant there keeps its digits. */
+static tn_value operand(mixer *m, tn_node *n, tn_value v, bool on)
+{
+    tn_value low = low_of(m, v), sum = sum_of(m, low);
+    if (on && sum.def)
+        return sum;
+    if (on && is_fixed(v, MAX_DEPTH))
+        return cast(m, n, v, m->acc);
+    if (!low.def) {
+        low = cast(m, n, v, m->calc);
+        if (low.def && v.def->owner == n->owner)
+            set_low(m, v, low);
+    }
+    return on && low.def ? cast(m, n, low, m->acc) : low;
+}
+
 static tn_status lower(mixer *m, tn_node *n, bool sums)
 {
     _Alignas(16) char attr[MAX_ATTR] = {0};
     tn_value in[MAX_IN];
+    bool on = !sums && goes_on(m, n);
     for (int i = 0; i < n->nin; i++) {
-        tn_value v = in[i] = tn_in(n, i), low = low_of(m, v);
-        if (!v.def || !is_float(tn_value_type(v)))
-            continue;
-        in[i] = low.def ? low : cast(m, n, v, m->calc);
-        if (!in[i].def)
+        in[i] = tn_in(n, i);
+        if (in[i].def && is_float(tn_value_type(in[i])) && !(in[i] = operand(m, n, in[i], on)).def)
             return TN_FAIL;
-        if (!low.def && v.def->owner == n->owner)
-            set_low(m, v, in[i]);
     }
     if (n->op->attr_size)
         memcpy(attr, n->attr, n->op->attr_size);
@@ -158,21 +219,17 @@ static tn_status lower(mixer *m, tn_node *n, bool sums)
     tn_node *y = tn_make_call(m->g, n->owner, n, n->op, n->nin, in, n->op->attr_size ? attr : NULL, n->loc);
     if (!y)
         return TN_FAIL;
-    tn_value low = cast(m, n, tn_val(y), m->calc), back = low.def ? cast(m, n, low, n->type[0]->dtype) : low;
+    tn_value wide = tn_val(y), low = cast(m, n, wide, m->calc), back = low;
+    bool leads = (sums || on) && low.def != y && leads_on(n);
+    if (leads && low.def)
+        set_sum(m, low, wide);
+    if (low.def)
+        back = cast(m, n, leads ? wide : low, n->type[0]->dtype);
     if (!back.def)
         return TN_FAIL;
     set_low(m, back, low);
     tn_pass_replace(m->p, m->g, n, &back);
     return TN_OK;
-}
-
-static bool can_be_lowered(const tn_node *n)
-{
-    bool any = false;
-    for (int i = 0; i < n->nin; i++)
-        any |= n->in[i].def && is_float(tn_in_type(n, i));
-    return any && n->op->fuse != TN_FUSE_NONE && n->nout == 1 && !n->nregion && n->nin <= MAX_IN &&
-           n->op->attr_size <= MAX_ATTR && is_float(n->type[0]) && !n->type[0]->layout;
 }
 
 static tn_status region(mixer *m, tn_region *r)
@@ -222,5 +279,7 @@ tn_status tn_pass_ToMixedPrecision(tn_pass *p, tn_graph *g)
         s = keep ? region(&m, f->body) : function(&m, f);
     tn_map_deinit(&m.low);
     tn_vec_deinit(&m.made);
+    tn_map_deinit(&m.sum);
+    tn_vec_deinit(&m.sums);
     return s == TN_OK ? tn_pass_DeadCodeElimination(p, g) : s;
 }
