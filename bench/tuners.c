@@ -58,12 +58,19 @@ static void open_table(race *r, const char *path)
 {
     unsigned long long hash;
     double seconds;
+    char line[80];
+    bool whole = true;
     r->table = fopen(path, "a+");
     if (!r->table)
         bench_fail(&r->x, path);
     rewind(r->table);
-    while (fscanf(r->table, "%llx %lg", &hash, &seconds) == 2)
-        note(r, hash, seconds);
+    while (fgets(line, sizeof line, r->table)) {
+        whole = strchr(line, '\n');
+        if (whole && sscanf(line, "%llx %lg", &hash, &seconds) == 2)
+            note(r, hash, seconds);
+    }
+    if (!whole) /* a run was ended in the middle of a line */
+        fputc('\n', r->table);
 }
 
 static double time_of(race *r, const tn_candidate *c)
