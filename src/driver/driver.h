@@ -267,16 +267,18 @@ enum { TN_RECORDS_PATH = 4096 };
 bool tn_records_home(char out[TN_RECORDS_PATH]);
 bool tn_records_exist(tn_ctx *ctx, const char *path);
 /* What is wrong is reported with this severity, as driver-E160 or E189 and, of a database, E199 to E203.
- * machine NULL: the records of all; else of a database the fastest of each workload and number of threads
- * alone. */
+ * machine NULL: the records of all; else of a database the fastest few of each workload and number of
+ * threads alone. */
 TN_WARN_UNUSED tn_status tn_records_read(tn_ctx *ctx, const char *path, tn_records *r, const char *machine,
                                          enum tn_severity severity);
 /* Those of this machine for b: of the files that the options say; of a file; of the user's own. */
 TN_WARN_UNUSED tn_status tn_records_open(tn_build *b);
 TN_WARN_UNUSED tn_status tn_records_take(tn_build *b, const char *path);
 void tn_records_take_home(tn_build *b);
-/* The schedule that is recorded for f; false: none is, or the one that is does not fit f any more. */
-bool tn_records_apply(const tn_build *b, const tn_func *f, tn_arena *arena, tn_pool *pool, tn_sched *out);
+/* The schedule that is recorded for f: the best that still fits f. Of better ones that are passed over f's context is
+ * told once (driver-W008; where: the kernel's nodes, or NULL). false: none is recorded, or none fits. */
+bool tn_records_apply(const tn_build *b, const tn_func *f, const tn_loc *where, tn_arena *arena,
+                      tn_pool *pool, tn_sched *out);
 /* The choices that are recorded for a graph in b->records; false: none are. Texts live in b. */
 #define TN_GRAPH_GENERATOR "graph"
 bool tn_records_graph(tn_build *b, uint64_t workload, tn_picks *out);

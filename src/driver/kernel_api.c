@@ -128,7 +128,7 @@ static tn_status apply_rule(tn_object *o, void *user)
     tn_build_init(&b, &o->ctx, &known);
     TN_TRY(tn_target_parse(&b));
     tn_status st = tn_records_open(&b);
-    if (st == TN_OK && !tn_records_apply(&b, k->func, &k->arena, &k->pool, &k->sched))
+    if (st == TN_OK && !tn_records_apply(&b, k->func, NULL, &k->arena, &k->pool, &k->sched))
         tn_rule_apply(&k->sched, k->func, &b.machine, NULL, &k->arena, &k->pool);
     if (b.has_records)
         tn_records_deinit(&b.records);

@@ -79,26 +79,59 @@ bool tn_records_graph(tn_build *b, uint64_t workload, tn_picks *out)
     return true;
 }
 
-bool tn_records_apply(const tn_build *b, const tn_func *f, tn_arena *arena, tn_pool *pool, tn_sched *out)
+/* NULL: out is the record's schedule of f. Else why it does not fit f any more. */
+static const char *replay(const tn_record *r, const tn_func *f, tn_arena *arena, tn_pool *pool, tn_sched *out)
 {
     uint32_t line;
-    if (!b->has_records || b->kernels_built_in)
-        return false;
-    const tn_record *r = find(b, tn_func_workload(f));
-    if (!r)
-        return false;
     tn_sched_init(out, f, arena, pool);
-    if (tn_trace_replay(out, r->trace, strlen(r->trace), &line) != TN_DONE)
-        return false;
+    const tn_verdict v = tn_trace_replay(out, r->trace, strlen(r->trace), &line);
+    if (v != TN_DONE)
+        return tn_arena_printf(arena, "line %u of its schedule is refused (%s)", (unsigned)line,
+                               tn_verdict_texts[v]);
     tn_ctx *ctx = out->func->ctx;
     size_t n_diag = ctx->n_diag;
     bool sound = tn_func_verify(out->func) == TN_OK;
     tn_diag_rewind(ctx, n_diag);
-    if (!sound)
+    return sound ? NULL : "its schedule makes loops that are not sound";
+}
+
+/* The one that does not fit came first; n: with slower ones. used NULL: no record. */
+static void tell_unfit(tn_ctx *ctx, const tn_loc *where, const char *kernel, const tn_record *first,
+                       const char *why, uint32_t n, const tn_record *used)
+{
+    char slower[48] = "", instead[64] = "the built-in schedule";
+    if (n > 1)
+        snprintf(slower, sizeof slower, ", and so %s %u slower one%s", n == 2 ? "is" : "are", (unsigned)n - 1,
+                 n == 2 ? "" : "s");
+    if (used)
+        snprintf(instead, sizeof instead, "the record of %.4g us", used->seconds * 1e6);
+    (void)tn_report(ctx, TN_WARNING, "driver-W008", where,
+                    "the tuning record of %.4g us for kernel %s is passed over%s, because %s, and %s takes "
+                    "its place; tune "
+                    "again",
+                    first->seconds * 1e6, kernel, slower, why, instead);
+}
+
+bool tn_records_apply(const tn_build *b, const tn_func *f, const tn_loc *where, tn_arena *arena,
+                      tn_pool *pool, tn_sched *out)
+{
+    if (!b->has_records)
         return false;
-    out->comment = tn_arena_printf(arena, "record %s: %.4g us, the built-in schedule %.4g us", r->name,
-                                   r->seconds * 1e6, r->built_in * 1e6);
-    return true;
+    const tn_record *first = find(b, tn_func_workload(f)), *r = first;
+    const char *why = NULL;
+    uint32_t n = 0;
+    for (; r; r = tn_records_next(&b->records, r), n++) {
+        const char *refused = replay(r, f, arena, pool, out);
+        if (!refused)
+            break;
+        why = why ? why : refused;
+    }
+    if (n)
+        tell_unfit(f->ctx, where, f->name, first, why, n, r);
+    if (r)
+        out->comment = tn_arena_printf(arena, "record %s: %.4g us, the built-in schedule %.4g us", r->name,
+                                       r->seconds * 1e6, r->built_in * 1e6);
+    return r != NULL;
 }
 
 /* ---- the files of records, for the public API ---- */

@@ -15,8 +15,8 @@ typedef struct tn_record_place {
 } tn_record_place;
 
 struct tn_record_form {
-    /* Adds what is there to r; machine: of that machine alone, and of a database the best ones of it; NULL:
-     * all. What is wrong is reported with this severity. */
+    /* Adds what is there to r; machine: of that machine alone, and of a database the fastest few of each workload and
+     * number of threads; NULL: all. What is wrong is reported with this severity. */
     tn_status (*read)(tn_ctx *ctx, const tn_record_place *p, tn_records *r, const char *machine,
                       enum tn_severity severity);
     /* Adds n records at once or none; the file is made where it is not there. */

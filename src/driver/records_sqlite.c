@@ -3,7 +3,7 @@
  * A row is a record: the line of JSON that a plain file would have, so that no key is lost that this version does not
  * know, and beside it the columns that are asked for. Rows of lines that this version cannot read (of later formats)
  * have no columns. The index has the records of a machine by workload, number of threads and time, so `compile` reads
- * one line for each workload and number of threads, however many searches have written.
+ * a few lines for each workload and number of threads, however many searches have written.
  *
  * The journal is SQLite's rollback journal, not WAL. Writes are few and small, a record at a time, so WAL would gain
  * nothing; but it needs shared memory, which home folders on other machines (NFS) do not have, and two more
@@ -32,6 +32,7 @@
 #define TEXT(x) AS_TEXT(x)
 #define APPLICATION 1416523630 /* "Tnon", at byte 68 of the file */
 #define FORMAT 1               /* user_version: of the table, not of the lines */
+#define BEST 8 /* records of a workload and number of threads: the first one may not fit any more */
 enum { WAIT_SECONDS = 30, LONGEST_LINE = 1 << 26, POLL_STEPS = 100000 };
 
 static const char schema[] =
@@ -45,8 +46,9 @@ static const char insertion[] =
     " VALUES(?, ?, ?, ?, ?, ?, ?, ?)";
 static const char all_rows[] = "SELECT id, line FROM record ORDER BY id";
 static const char best_rows[] = /* of a machine */
-    "SELECT id, line FROM record WHERE id IN (SELECT id FROM (SELECT id, min(seconds) FROM record"
-    " WHERE machine = ? GROUP BY workload, threads)) ORDER BY id";
+    "SELECT id, line FROM record WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER"
+    " (PARTITION BY workload, threads ORDER BY seconds, id) AS place FROM record WHERE machine = ?)"
+    " WHERE place <= " TEXT(BEST) ") ORDER BY id";
 
 typedef struct database {
     tn_ctx *ctx;

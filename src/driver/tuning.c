@@ -272,6 +272,24 @@ static void give_points(tn_tuning *t, tn_task *k)
     k->given = given;
 }
 
+/* Says of a record whose schedule does not fit any more what a build says; its choices are tried nevertheless. */
+static void tell_unfit(const tn_tuning *t, const tn_task *k)
+{
+    const tn_func *f = k->load.func;
+    const bool by_template = t->maker != &tn_rules_generator && !t->has_rival;
+    tn_arena arena;
+    tn_pool pool;
+    tn_sched s;
+    if (by_template || !t->b->has_records)
+        return;
+    tn_arena_init(&arena);
+    tn_pool_init(&pool, f->ctx, &arena, f->pool);
+    (void)tn_records_apply(t->b, f, NULL, &arena, &pool, &s);
+    tn_arena_deinit(&arena);
+    if (f->ctx != t->b->ctx)
+        tn_ctx_join(t->b->ctx, f->ctx);
+}
+
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat x, y;
@@ -321,8 +339,10 @@ tn_status tn_tuning_prior(tn_tuning *t)
         TN_TRY(tn_records_append(b->ctx, t->o.records, 0, NULL));
     if (t->home && t->o.records && is_same_file(t->home, t->o.records))
         t->home = NULL;
-    for (uint32_t i = 0; i < t->n_chosen; i++)
+    for (uint32_t i = 0; i < t->n_chosen; i++) {
+        tell_unfit(t, &t->search[i]);
         give_points(t, &t->search[i]);
+    }
     tn_tuning_tell_near(t);
     tn_tuning_tell_tvm(t);
     return TN_OK;

@@ -243,7 +243,9 @@ static void add_variant(tn_build *b, tn_group *g, const tn_func *base, const tn_
     g->base[v] = base;
     g->guard[v] = where ? tn_select(p, where, tn_idx(p, 1), tn_idx(p, 0)) : NULL;
     g->is_tile[v] = pick;
-    if (!pick && !g->no_records && tn_records_apply(b, base, &g->child->arena, p, &g->sched[v]))
+    const tn_loc place = {.node = *g->source ? g->source : NULL};
+    const bool by_record = !pick && !g->no_records && !b->kernels_built_in;
+    if (by_record && tn_records_apply(b, base, &place, &g->child->arena, p, &g->sched[v]))
         g->n_recorded++;
     else
         tn_rule_apply(&g->sched[v], base, &b->machine, pick, &g->child->arena, p);

@@ -345,6 +345,27 @@ const tn_record *tn_records_find(const tn_records *r, uint64_t workload, const c
     return tn_map_get(&r->best, key_of(workload, machine, threads), &at) ? &r->all.at[at] : NULL;
 }
 
+/* Is x tried before y? */
+static bool is_before(const tn_record *x, const tn_record *y)
+{
+    const bool one_x = x->threads == 1, one_y = y->threads == 1;
+    if (one_x != one_y)
+        return one_x;
+    return x->seconds < y->seconds || (x->seconds == y->seconds && x < y);
+}
+
+const tn_record *tn_records_next(const tn_records *r, const tn_record *x)
+{
+    const tn_record *next = NULL;
+    for (size_t i = 0; i < r->all.n; i++) {
+        const tn_record *y = &r->all.at[i];
+        bool of_it = y->workload == x->workload && strcmp(y->machine, x->machine) == 0;
+        if (of_it && is_before(x, y) && (!next || is_before(y, next)))
+            next = y;
+    }
+    return next;
+}
+
 /* ---- of other machines and sizes ---- */
 
 /* How many times a is b or b is a, as a sum of logarithms over all sizes; HUGE_VAL: these are not as many. */

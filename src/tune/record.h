@@ -88,6 +88,9 @@ bool tn_records_has(const tn_records *r, const tn_record *x);
 /* The fastest; NULL: none. threads 0: of any number. */
 const tn_record *tn_records_find(const tn_records *r, uint64_t workload, const char *machine,
                                  uint32_t threads);
+/* The one that is tried after x, of the same workload and machine: those of one thread come first, then the faster
+ * ones, so tn_records_find with threads 1 and, if there is none, 0 gives the first. NULL: x was the last. Linear. */
+const tn_record *tn_records_next(const tn_records *r, const tn_record *x);
 /* Records whose choices may be good for a workload of this form and these sizes on this machine, the nearest first:
  * of the workload itself on other machines or threads, and of other workloads of its form. Of one generator; the
  * picks of no two of them are the same. Returns how many, at most `most`. */

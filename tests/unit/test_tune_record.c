@@ -103,6 +103,18 @@ static void the_fastest_of_a_machine_counts(void **state)
     assert_string_equal(tn_records_find(&r, one.workload, "another", 1)->trace, "elsewhere");
     assert_null(tn_records_find(&r, one.workload, "a third", 0));
     assert_null(tn_records_find(&r, 1, one.machine, 0));
+    static const char *const order[] = {"faster", "between", NULL, "twice", "twice again", "two threads"};
+    x = one;
+    x.seconds = 1.5e-5;
+    x.trace = "twice";
+    tn_records_add(&r, &x);
+    x.trace = "twice again";
+    tn_records_add(&r, &x);
+    const tn_record *at = tn_records_find(&r, one.workload, one.machine, 1);
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++, at = tn_records_next(&r, at))
+        assert_string_equal(at->trace, order[i] ? order[i] : one.trace);
+    assert_null(at);
+    assert_null(tn_records_next(&r, tn_records_find(&r, one.workload, "another", 0)));
     tn_records_deinit(&r);
 }
 

@@ -64,10 +64,24 @@ expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records old -
 expect 0 "ko ki = split c 7 tail=mask" dump "$digit" --stage schedule --tuning-records old
 expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records old
 must "part of its steps still fits" sh -c 'sed "s/unroll ki/tile_by_hand ki/" old >older' -
+refused="warning: the tuning record of 1 us for kernel tvmgen_default_fused_nn_dense_add is passed over, because line 7 of its schedule is refused (the trace text does not parse), and"
+ends="takes its place; tune again [driver-W008]"
+expect 0 "$refused the built-in schedule $ends" compile "$digit" --tuning-records older -o older.tar
 must "all of it is passed over" sh -c 'tenon dump "$1" --stage schedule --tuning-records older | cmp - built_in' - "$digit"
 expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records older
+must "two that fit, and one that claims to be faster" sh -c '{ cat by_hand | sed "s/1e-06/7e-06/"; sed "s/1e-06/4e-06/" old; cat older; } >three'
+expect 0 "$refused the record of 4 us $ends" compile "$digit" --tuning-records three -o three.tar
+expect 0 "ko ki = split c 7 tail=mask" dump "$digit" --stage schedule --tuning-records three
+expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records three
+expect 0 "3 records added" records export three.db --file three
+expect 0 "$refused the record of 4 us $ends" compile "$digit" --tuning-records three.db -o three.tar
+must "another one does not fit, either" sh -c 'sed "s/split b 4/split none 4/; s/1e-06/2e-06/" old >>three'
+expect 0 "is passed over, and so is 1 slower one, because line 7 of its schedule" compile "$digit" --tuning-records three -o three.tar
+must "it is said once" sh -c 'test "$(tenon compile "$1" --tuning-records three -o three.tar 2>&1 | grep -c W008)" = 1' - "$digit"
+must "nothing is said of one that is slower than what fits" sh -c '{ cat by_hand; sed "s/1e-06/4e-06/" older; } >slow
+    ! tenon compile "$1" --tuning-records slow -o three.tar 2>&1 | grep W008' - "$digit"
 cp older continued
-expect 0 "4 trials" tune "$digit" -o continued --tasks dense --trials 4 # which begins with its choices
+expect 0 "$refused the built-in schedule $ends" tune "$digit" -o continued --tasks dense --trials 4 # which begins with its choices
 must "it stays" sh -c 'cat older - <continued | head -n 2 | uniq -d | cmp - older'
 must "a line cut short" sh -c 'cat by_hand >cut; head -c 100 by_hand >>cut'
 expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records cut -o cut.tar
