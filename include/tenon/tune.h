@@ -58,6 +58,7 @@ typedef struct tenon_record { /* fields may be added at the end */
     const char *generator;                        /* what made the schedule from the picks, */
     uint32_t version;                             /* and its version */
     const char *picks, *trace;                    /* lines of "name = value"; the steps */
+    const char *function; /* before scheduling, as text (docs/tir.md); NULL: not known, as in older files */
 } tenon_record;
 
 enum tenon_trial_fate {
@@ -298,7 +299,8 @@ int tenon_records_list(tenon *t, const char *path, uint32_t *out_n, const tenon_
 int tenon_records_path(char *out, size_t room);
 /* Add what the file `from` has and `path` has not. */
 int tenon_records_merge(tenon *t, const char *path, const char *from, uint32_t *out_added);
-/* Keep the fastest ones of each workload, machine and number of threads: so many, 0: one. */
+/* Keep the fastest ones of each workload, machine and number of threads: so many, 0: one. Those whose steps are refused
+ * since a rule or step has changed go, where the file tells the function. */
 int tenon_records_prune(tenon *t, const char *path, uint32_t keep, uint32_t *out_dropped);
 
 /* By index, NULL after the last. */

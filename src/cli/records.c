@@ -9,7 +9,7 @@
 // clang-format off
 const tn_flag tn_records_flags[] = {
     TN_ROW_TEXT("file", 0, "FILE", NULL, "the file of records; by default the user's own, which tune adds to"),
-    TN_ROW_INT("keep", 0, 1, 1000000, "1", "prune: leave so many of each workload and machine, the fastest"),
+    TN_ROW_INT("keep", 0, 1, 1000000, "1", "prune: leave so many of each workload and machine, the fastest that fit"),
     {0},
 };
 // clang-format on

@@ -107,8 +107,7 @@ static void tell_unfit(tn_ctx *ctx, const tn_loc *where, const char *kernel, con
         snprintf(instead, sizeof instead, "the record of %.4g us", used->seconds * 1e6);
     (void)tn_report(ctx, TN_WARNING, "driver-W008", where,
                     "the tuning record of %.4g us for kernel %s is passed over%s, because %s, and %s takes "
-                    "its place; tune "
-                    "again",
+                    "its place; tune again, and drop what does not fit by `tenon records prune`",
                     first->seconds * 1e6, kernel, slower, why, instead);
 }
 
@@ -132,6 +131,37 @@ bool tn_records_apply(const tn_build *b, const tn_func *f, const tn_loc *where, 
         out->comment = tn_arena_printf(arena, "record %s: %.4g us, the built-in schedule %.4g us", r->name,
                                        r->seconds * 1e6, r->built_in * 1e6);
     return r != NULL;
+}
+
+static const char *function_of(const tn_records *r, const tn_record *x)
+{
+    const char *text = x->function;
+    for (size_t i = 0; i < r->all.n && !text; i++)
+        if (r->all.at[i].workload == x->workload)
+            text = r->all.at[i].function;
+    return text;
+}
+
+bool tn_record_fits(const tn_records *r, const tn_record *x)
+{
+    const char *text = function_of(r, x);
+    tn_ctx ctx;
+    tn_arena arena;
+    tn_pool pool;
+    tn_func *f;
+    tn_sched s;
+    size_t n = 0;
+    if (!text)
+        return true;
+    tn_ctx_init(&ctx);
+    tn_arena_init(&arena);
+    tn_pool_init(&pool, &ctx, &arena, NULL);
+    bool known = tn_func_parse(&ctx, &arena, &pool, "function", text, strlen(text), &f, 1, &n) == TN_OK &&
+                 tn_func_verify(f) == TN_OK && tn_func_workload(f) == x->workload;
+    bool fits = !known || !replay(x, f, &arena, &pool, &s);
+    tn_arena_deinit(&arena);
+    tn_ctx_deinit(&ctx);
+    return fits;
 }
 
 /* ---- the files of records, for the public API ---- */
@@ -159,7 +189,8 @@ void tn_record_view(const tn_record *r, tenon_record *out)
                           .generator = r->generator,
                           .version = r->version,
                           .picks = r->picks,
-                          .trace = r->trace};
+                          .trace = r->trace,
+                          .function = r->function};
 }
 
 typedef struct records_call {

@@ -21,8 +21,8 @@ struct tn_record_form {
                       enum tn_severity severity);
     /* Adds n records at once or none; the file is made where it is not there. */
     tn_status (*append)(tn_ctx *ctx, const tn_record_place *p, uint32_t n, const tn_record *r);
-    /* Leaves the `keep` fastest of each workload, machine and number of threads, and what is of later formats; damaged
-     * lines go. Others that write wait meanwhile. */
+    /* Leaves the `keep` fastest that still fit of each workload, machine and number of threads, and what is of later
+     * formats; damaged lines go. Others that write wait meanwhile. */
     tn_status (*prune)(tn_ctx *ctx, const tn_record_place *p, uint32_t keep, uint32_t *out_dropped);
 };
 
@@ -39,7 +39,10 @@ bool tn_record_database_is(tn_ctx *ctx, const char *path);
 /* Opens a file with these flags and waits for its lock; the end of *out closes it. 0 or errno. */
 int tn_record_lock(const char *path, int flags, tn_resource **out);
 
-/* The `keep` fastest of each workload, machine and number of threads, sorted by these. */
+/* Can x's schedule be made of its function, as it or another record of its workload tells that? Where none does, it is
+ * taken to fit. */
+bool tn_record_fits(const tn_records *r, const tn_record *x);
+/* The `keep` fastest that fit of each workload, machine and number of threads, sorted by these. */
 const tn_record **tn_records_fastest(tn_ctx *ctx, const tn_records *r, uint32_t keep, size_t *out_n);
 /* Says what a reader found: lines of TVM, and `wrong` of a line (NULL: nothing), as driver-E160. */
 tn_status tn_records_tell(tn_ctx *ctx, const char *path, const tn_records *r, const char *wrong,

@@ -161,10 +161,14 @@ const tn_record **tn_records_fastest(tn_ctx *ctx, const tn_records *r, uint32_t 
         sorted[i] = &r->all.at[i];
     qsort(sorted, r->all.n, sizeof *sorted, by_place);
     for (size_t i = 0; i < r->all.n; i++) {
-        rank = first && same_place(first, sorted[i]) ? rank + 1 : 0;
-        first = rank ? first : sorted[i];
-        if (rank < keep)
+        if (!first || !same_place(first, sorted[i])) {
+            first = sorted[i];
+            rank = 0;
+        }
+        if (rank < keep && tn_record_fits(r, sorted[i])) {
             sorted[n++] = sorted[i];
+            rank++;
+        }
     }
     *out_n = n;
     return sorted;

@@ -418,14 +418,14 @@ void tn_tuning_write(tn_tuning *t, const tn_record *r)
     write_record(t, &t->home, r);
 }
 
-/* What the pair of files of MetaSchedule says of a workload besides. */
+/* The function, and what the pair of files of MetaSchedule says of it besides. */
 static void describe_workload(tn_tuning *t, uint32_t i, tn_record *r)
 {
     const tn_workload *load = &t->search[i].load;
     tn_arena *arena = &t->b->arena;
     tn_buf text = {0};
     tn_func_print(load->func, &text);
-    r->module = tn_arena_strdup(arena, tn_buf_cstr(&text));
+    r->function = tn_arena_strdup(arena, tn_buf_cstr(&text));
     tn_buf_clear(&text);
     tn_database_print_parameters(load->func, load->sym, &text);
     r->parameters = tn_arena_strdup(arena, tn_buf_cstr(&text));

@@ -128,8 +128,8 @@ static void print_beginning(const tn_record *r, tn_buf *out)
 void tn_database_print_workload(const tn_record *r, tn_buf *out)
 {
     print_beginning(r, out);
-    if (r->module)
-        tn_buf_json(out, r->module);
+    if (r->function)
+        tn_buf_json(out, r->function);
     else
         tn_buf_str(out, "null");
     tn_buf_str(out, "]\n");
@@ -142,7 +142,9 @@ void tn_database_print_record(const tn_record *r, uint32_t workload, tn_buf *out
     tn_buf_str(out, ", [");
     tn_buf_real(out, r->seconds, 0);
     tn_buf_str(out, "], {\"kind\": \"llvm\", \"keys\": [\"cpu\"], \"tag\": \"\", \"record\": ");
-    tn_record_print(r, out);
+    tn_record plain = *r; /* the function stands with the workload */
+    plain.function = NULL;
+    tn_record_print(&plain, out);
     out->n--; /* its end */
     tn_buf_printf(out, "}, %s]]\n", r->parameters ? r->parameters : "null");
 }
@@ -217,8 +219,9 @@ static tn_record_workload read_workload(const char *line, size_t n, tn_arena *ar
     if (tn_json_is(doc.root, TN_JSON_ARRAY) && doc.root->n == 2 && read_hash(&doc.root->u.at[0], &w.number)) {
         const tn_json *module = &doc.root->u.at[1];
         w.is_sound = true;
-        w.module =
-            tn_json_is(module, TN_JSON_STRING) ? tn_arena_strndup(arena, module->u.s, module->n) : NULL;
+        w.module = tn_json_is(module, TN_JSON_STRING) && tn_record_is_text(module->u.s, module->n, true)
+                       ? tn_arena_strndup(arena, module->u.s, module->n)
+                       : NULL;
     }
     tn_resource_end(held);
     return w;
@@ -291,6 +294,6 @@ const char *tn_database_complete(tn_records *r, const tn_json *line, tn_record *
     const tn_record_workload *w = sound ? &r->workloads.at[number->u.i] : NULL;
     if (!w || !w->is_sound || w->number != x->workload)
         return "the line of " TN_DATABASE_WORKLOADS " that it names is another workload, or is not there";
-    x->module = w->module;
+    x->function = w->module ? w->module : x->function;
     return NULL;
 }

@@ -51,6 +51,8 @@ void tn_record_print(const tn_record *r, tn_buf *out)
         tn_buf_printf(out, ", \"form\": \"%016" PRIx64 "\"", r->form);
         print_text(out, "sizes", r->sizes);
     }
+    if (r->function)
+        print_text(out, "function", r->function);
     tn_buf_str(out, "}\n");
 }
 
@@ -67,15 +69,21 @@ void tn_record_print_line(const tn_record *r, tn_buf *out)
     tn_buf_char(out, '\n');
 }
 
-/* NULL: there is no such text, or it has characters that steer a terminal; `lines`: it may have several lines. */
+bool tn_record_is_text(const char *s, size_t n, bool lines)
+{
+    bool text = true;
+    for (size_t i = 0; i < n && text; i++) {
+        unsigned char c = (unsigned char)s[i];
+        text = (c >= ' ' && c != 127) || (lines && (c == '\n' || c == '\t'));
+    }
+    return text;
+}
+
+/* NULL: there is no such text. */
 static const char *text_of(const tn_json *line, const char *key, bool lines, tn_arena *arena)
 {
     const tn_json *v = tn_json_find(line, key);
-    bool text = tn_json_is(v, TN_JSON_STRING);
-    for (uint32_t i = 0; text && i < v->n; i++) {
-        unsigned char c = (unsigned char)v->u.s[i];
-        text = (c >= ' ' && c != 127) || (lines && (c == '\n' || c == '\t'));
-    }
+    bool text = tn_json_is(v, TN_JSON_STRING) && tn_record_is_text(v->u.s, v->n, lines);
     return text ? tn_arena_strndup(arena, v->u.s, v->n) : NULL;
 }
 
@@ -112,6 +120,12 @@ static bool read_form(const tn_json *line, tn_arena *arena, tn_record *r)
     return !form && !tn_json_find(line, "sizes") ? true : sound && workload_of(form, &r->form);
 }
 
+static bool read_function(const tn_json *line, tn_arena *arena, tn_record *r)
+{
+    r->function = text_of(line, "function", true, arena);
+    return r->function || !tn_json_find(line, "function");
+}
+
 static const char *read_record(const tn_json *line, tn_arena *arena, tn_record *r)
 {
     *r = (tn_record){.machine = text_of(line, "machine", false, arena),
@@ -131,6 +145,8 @@ static const char *read_record(const tn_json *line, tn_arena *arena, tn_record *
         return "one of the numbers seconds, default and operations is missing or below 0";
     if (!read_form(line, arena, r))
         return "\"form\" is not a text of 16 hexadecimal digits, or \"sizes\" not one of whole numbers";
+    if (!read_function(line, arena, r))
+        return "\"function\" is not a text, or has control characters";
     return count_of(line, "threads", &r->threads) && count_of(line, "trials", &r->trials) &&
                    count_of(line, "version", &r->version)
                ? NULL
@@ -183,7 +199,7 @@ void tn_records_add(tn_records *r, const tn_record *x)
         *text[i] = tn_arena_strdup(&r->arena, *text[i]);
     copy.line = NULL;
     copy.sizes = copy.sizes ? tn_arena_strdup(&r->arena, copy.sizes) : NULL;
-    copy.module = copy.module ? tn_arena_strdup(&r->arena, copy.module) : NULL;
+    copy.function = copy.function ? tn_arena_strdup(&r->arena, copy.function) : NULL;
     copy.parameters = copy.parameters ? tn_arena_strdup(&r->arena, copy.parameters) : NULL;
     add(r, &copy);
 }

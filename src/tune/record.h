@@ -7,7 +7,7 @@
  *     {"tenon": 1, "workload": "9f3c…", "machine": "x86_64 l1=32768 l2=1048576 avx2 fma …", "threads": 1,
  *      "seconds": 1.9e-05, "default": 2.3e-05, "operations": 4194304, "trials": 64, "name": "conv2d_add",
  *      "generator": "rules", "version": 2, "picks": "rule = gemm\ndense.rows = 14\n", "trace": "i j k = loops …",
- *      "form": "81d2…", "sizes": "1 64 56 56 3"}
+ *      "form": "81d2…", "sizes": "1 64 56 56 3", "function": "func @conv2d_add(…"}
  *
  * A line of AutoTVM's log, which has "input" and "result", may have such an object as its "record"; that is what counts
  * of it; so may one of AutoScheduler's, which has "i" and "r". MetaSchedule has a record in two files (database.h).
@@ -38,10 +38,10 @@ typedef struct tn_record {
     /* tn_func_form, and the extents of the parameters one after the other, "1 64 56 56 3"; NULL: not known */
     uint64_t form;
     const char *sizes;
-    const char *line; /* that it was read from, without its end; NULL: none */
-    /* What a plain file does not say and the pair of MetaSchedule does (database.h); NULL: not known. */
-    const char *module;     /* the function before scheduling, as text */
-    const char *parameters; /* its parameters, as a list of JSON */
+    const char *line;     /* that it was read from, without its end; NULL: none */
+    const char *function; /* before scheduling, as text; NULL: not known, as in older lines */
+    const char
+        *parameters; /* its parameters, as a list of JSON, where a pair of MetaSchedule says them; NULL */
 } tn_record;
 
 typedef struct tn_record_workload { /* a line of the first file of that pair */
@@ -52,6 +52,8 @@ typedef struct tn_record_workload { /* a line of the first file of that pair */
 
 /* The machines on which times are about the same: by features and caches, not by name. */
 const char *tn_record_machine(const tn_machine *m, tn_arena *arena);
+/* Is it a text of a record: without characters that steer a terminal? lines: it may have several lines. */
+bool tn_record_is_text(const char *s, size_t n, bool lines);
 /* One line, with its end. */
 void tn_record_print(const tn_record *r, tn_buf *out);
 /* The same, but as it was read where that was a plain line: with keys that this version does not know. */

@@ -58,7 +58,7 @@ static void read_back_pair(const tn_records *r, const char *module)
     for (size_t i = 0; i < r->all.n; i++) {
         bool known;
         tn_record x = r->all.at[i];
-        x.module = module;
+        x.function = module;
         uint32_t at = tn_database_find_workload(workloads.at, workloads.n, &x, &known);
         if (!known)
             tn_database_print_workload(&x, &workloads);
@@ -71,7 +71,7 @@ static void read_back_pair(const tn_records *r, const char *module)
     for (size_t i = 0; i < r->all.n; i++) {
         const tn_record *a = &r->all.at[i], *b = &back.all.at[i];
         require(a->workload == b->workload && strcmp(a->trace, b->trace) == 0);
-        require(b->module && strcmp(b->module, module) == 0);
+        require(b->function && strcmp(b->function, module) == 0);
         require(a->parameters ? b->parameters && strcmp(a->parameters, b->parameters) == 0 : !b->parameters);
     }
     tn_records_deinit(&back);

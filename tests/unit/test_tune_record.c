@@ -33,10 +33,14 @@ static void lines_read_back(void **state)
     tn_buf text = {0}, again = {0};
     uint32_t line;
     tn_records_init(&r);
+    tn_record x = one;
+    x.function = "func @f() {\n\t\"a\"\n}\n";
     tn_record_print(&one, &text);
-    tn_record_print(&one, &text);
+    tn_record_print(&x, &text);
     assert_null(tn_records_parse(&r, text.at, text.n, NULL, &line));
     assert_int_equal(r.all.n, 2);
+    assert_null(r.all.at[0].function);
+    assert_string_equal(r.all.at[1].function, x.function);
     tn_record_print(&r.all.at[0], &again);
     tn_record_print(&r.all.at[1], &again);
     assert_string_equal(again.at, text.at);
@@ -279,7 +283,7 @@ static tn_record of_pair(void)
 {
     tn_record x = one;
     x.trace = "# a comment\ni j = loops \"den se\"  # \"a\"\n\nio _ = split i -8 tail=mask\nsqueeze\n";
-    x.module = module;
+    x.function = module;
     x.parameters = "[[\"TENSOR\", \"float32\", [1, 64]]]";
     return x;
 }
@@ -299,10 +303,11 @@ static void lines_of_the_pair(void **state)
     tn_database_print_record(&x, 3, &text);
     assert_memory_equal(text.at, begin, sizeof begin - 1);
     assert_string_equal(text.at + text.n - (sizeof end - 1), end);
+    assert_null(strstr(text.at, "func @f")); /* it stands in the other file */
     tn_buf_clear(&text);
     tn_database_print_workload(&x, &text);
     assert_string_equal(text.at, "[\"81985529216486895\", \"func @f {\\u000a  \\\"x\\\"\\u000a}\\u000a\"]\n");
-    x.module = NULL;
+    x.function = NULL;
     tn_buf_clear(&text);
     tn_database_print_workload(&x, &text);
     assert_string_equal(text.at, "[\"81985529216486895\", null]\n");
@@ -333,7 +338,7 @@ static void the_pair_reads_back(void **state)
     assert_int_equal(r.n_foreign, 2);
     assert_int_equal(r.foreign, 1);
     assert_int_equal(r.all.n, 1);
-    assert_string_equal(r.all.at[0].module, module);
+    assert_string_equal(r.all.at[0].function, module);
     assert_string_equal(r.all.at[0].parameters, x.parameters);
     tn_records_add(&r, &r.all.at[0]); /* copies them, too */
     tn_database_print_record(&r.all.at[1], 2, &again);

@@ -99,6 +99,7 @@ static const core_field record_fields[] = {
     CORE_FIELD(tenon_record, operations, REAL), CORE_FIELD(tenon_record, name, TEXT),
     CORE_FIELD(tenon_record, generator, TEXT),  CORE_FIELD(tenon_record, version, COUNT),
     CORE_FIELD(tenon_record, picks, TEXT),      CORE_FIELD(tenon_record, trace, TEXT),
+    CORE_FIELD(tenon_record, function, TEXT),
 };
 
 /* None where there is none. */

@@ -476,6 +476,7 @@ class TuningRecord(NamedTuple):
     name               of the kernel
     generator, version what made the schedule from the picks
     picks, trace       lines of "name = value"; the steps
+    function           what they are of, before scheduling, as text; None: not known, as in older files
     """
 
     workload: int
@@ -490,6 +491,7 @@ class TuningRecord(NamedTuple):
     version: int
     picks: str
     trace: str
+    function: Optional[str] = None
 
 
 class _Records:

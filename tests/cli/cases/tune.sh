@@ -65,7 +65,7 @@ expect 0 "ko ki = split c 7 tail=mask" dump "$digit" --stage schedule --tuning-r
 expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records old
 must "part of its steps still fits" sh -c 'sed "s/unroll ki/tile_by_hand ki/" old >older' -
 refused="warning: the tuning record of 1 us for kernel tvmgen_default_fused_nn_dense_add is passed over, because line 7 of its schedule is refused (the trace text does not parse), and"
-ends="takes its place; tune again [driver-W008]"
+ends="takes its place; tune again, and drop what does not fit by \`tenon records prune\` [driver-W008]"
 expect 0 "$refused the built-in schedule $ends" compile "$digit" --tuning-records older -o older.tar
 must "all of it is passed over" sh -c 'tenon dump "$1" --stage schedule --tuning-records older | cmp - built_in' - "$digit"
 expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records older
@@ -80,6 +80,27 @@ expect 0 "is passed over, and so is 1 slower one, because line 7 of its schedule
 must "it is said once" sh -c 'test "$(tenon compile "$1" --tuning-records three -o three.tar 2>&1 | grep -c W008)" = 1' - "$digit"
 must "nothing is said of one that is slower than what fits" sh -c '{ cat by_hand; sed "s/1e-06/4e-06/" older; } >slow
     ! tenon compile "$1" --tuning-records slow -o three.tar 2>&1 | grep W008' - "$digit"
+# prune drops what does not fit the function that a record of the workload tells, however fast it says to be
+cp three pruned
+expect 0 "3 records dropped" records prune --file pruned
+must "without a function nobody can tell" sh -c 'tail -n 2 three | head -n 1 | cmp - pruned'
+must "one that does not fit, with its function" sh -c 'python3 "$1" --function "$2" "a b c = loops \"none\";" 5e-7 none >fitting
+    cat three >>fitting; cp fitting fitting.lines' - "$record" "$digit"
+expect 0 "4 records dropped" records prune --file fitting.lines
+must "the fastest that fits stays" sh -c 'sed -n 3p fitting | cmp - fitting.lines'
+expect 0 "3 records dropped" records prune --file fitting --keep 5
+must "all that fit stay" sh -c 'test "$(wc -l <fitting)" = 2'
+for form in database.db pair/; do
+    rm -rf "$form"
+    python3 "$record" --function "$digit" 'a b c = loops "none";' 5e-7 none | cat - by_hand >source
+    expect 0 "2 records added" records export "$form" --file source
+    expect 0 "and the record of 1 us takes its place" compile "$digit" --tuning-records "$form" -o form.tar
+    expect 0 "1 record dropped" records prune --file "$form"
+    expect 0 "1.00        2.00  2.00x      1  by_hand" records list --file "$form"
+done
+rm -rf pair
+must "a function that is no text" sh -c 'sed "s/\"trace\"/\"function\": 1, \"trace\"/" by_hand >bad'
+expect 4 "bad:1:1: error: no tuning record of Tenon: \"function\" is not a text, or has control characters; make records" compile "$digit" --tuning-records bad -o bad.tar
 cp older continued
 expect 0 "$refused the built-in schedule $ends" tune "$digit" -o continued --tasks dense --trials 4 # which begins with its choices
 must "it stays" sh -c 'cat older - <continued | head -n 2 | uniq -d | cmp - older'

@@ -45,7 +45,8 @@ def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> 
 def own_record(found: Mapping[str, Any]) -> Dict[str, Any]:
     """A tenon.TuningRecord's fields as files of records have them (docs/tuning.md)."""
     names = {"built_in_seconds": "default"}
-    return {"tenon": 1, **{names.get(key, key): value for key, value in found.items()}, "workload": f"{found['workload']:016x}"}
+    known = {names.get(key, key): value for key, value in found.items() if value is not None}
+    return {"tenon": 1, **known, "workload": f"{found['workload']:016x}"}
 
 
 def records_text(records: Iterable[Mapping[str, Any]]) -> str:
