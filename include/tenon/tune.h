@@ -127,11 +127,13 @@ typedef struct tenon_mutator {
 typedef struct tenon_tune_options { /* NULL for one: all members are zero */
     size_t size;                    /* sizeof(tenon_tune_options) */
     const char *records;            /* file or folder that what is found is added to; NULL: none */
-    const char *prior; /* file or folder of records that are tried first, besides `records`; NULL: none. Of a
-                           * database of TVM the tile sizes are (docs/tuning.md) */
-    const char *tasks; /* "all", "0,3-5,7-", or parts of names; NULL: all */
-    const char *tuner; /* tenon_tuner_name; NULL: the first of them */
-    uint32_t trials;   /* of all tasks together; 0: 64 for each */
+    const char
+        *prior; /* file or folder of records that are tried first, besides `records`, and that teach a tuner
+                        * that learns, of whatever kernels they are; NULL: none. Of a database of TVM the tile
+                        * sizes are tried (docs/tuning.md) */
+    const char *tasks;       /* "all", "0,3-5,7-", or parts of names; NULL: all */
+    const char *tuner;       /* tenon_tuner_name; NULL: the first of them */
+    uint32_t trials;         /* of all tasks together; 0: 64 for each */
     uint32_t early_stopping; /* a task ends after so many trials without a gain; 0: never */
     int evenly;     /* 1: all tasks have the same number of trials; 0: most go where most is to be gained */
     double seconds; /* the search ends after that; 0: no limit */

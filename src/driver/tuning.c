@@ -79,7 +79,7 @@ const char *tenon_tuner_name(size_t i, const char **out_doc)
 /* ---- tasks ---- */
 
 /* Values at which a task with symbols is timed: not few, and no more than there may be. */
-static const int64_t *nominal(tn_build *b, const tn_func *f)
+const int64_t *tn_tuning_nominal(tn_build *b, const tn_func *f)
 {
     int64_t *v = TN_NEW_N(&b->arena, int64_t, f->n_symbol);
     for (uint32_t i = 0; i < f->n_symbol; i++) {
@@ -136,6 +136,7 @@ void tn_tuning_tasks(tn_tuning *t, uint32_t n)
     t->n = n;
     t->task = TN_NEW_N(a, tenon_tune_task, n);
     t->search = TN_NEW_N(a, tn_task, n);
+    t->load = TN_NEW_N(a, const tn_workload *, n);
     t->built_in = TN_NEW_N(a, const tn_sched *, n);
     t->chosen = TN_NEW_N(a, uint32_t, n);
 }
@@ -153,7 +154,7 @@ static double constant_bytes(const tn_func *f, const int64_t sym[], tn_arena *ar
 void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, const tn_sched *built_in,
                         const tn_func *f)
 {
-    const int64_t *sym = nominal(t->b, f);
+    const int64_t *sym = tn_tuning_nominal(t->b, f);
     tenon_tune_task *k = &t->task[i];
     *k = *x;
     k->built_in = built_in->comment ? built_in->comment : "";
@@ -164,6 +165,8 @@ void tn_tuning_describe(tn_tuning *t, uint32_t i, const tenon_tune_task *x, cons
     k->peak_seconds /= threads < cores ? threads : cores;
     t->constant_bytes += constant_bytes(f, sym, &t->b->arena) * x->calls;
     t->built_in[i] = built_in;
+    t->load[i] = tn_arena_copy(&t->b->arena, &(tn_workload){f, sym, k->operations}, sizeof(tn_workload),
+                               _Alignof(tn_workload));
     t->search[i] = (tn_task){.rival = t->has_rival ? built_in : NULL,
                              .name = k->name,
                              .load = {f, sym, k->operations},
@@ -317,8 +320,10 @@ tn_status tn_tuning_known(tn_tuning *t)
     t->is_known = b->all_machines = true;
     if (!t->no_records)
         tn_records_take_home(b);
+    t->first_prior = b->has_records ? b->records.all.n : 0;
     if (t->o.prior && *t->o.prior)
         TN_TRY(tn_records_take(b, t->o.prior));
+    t->end_prior = b->has_records ? b->records.all.n : 0;
     if (t->o.records && *t->o.records && tn_records_exist(b->ctx, t->o.records))
         TN_TRY(tn_records_take(b, t->o.records));
     return t->o.records && *t->o.records ? leaves_tvm_alone(t) : TN_OK;
@@ -345,6 +350,7 @@ tn_status tn_tuning_prior(tn_tuning *t)
     }
     tn_tuning_tell_near(t);
     tn_tuning_tell_tvm(t);
+    tn_tuning_recall(t);
     return TN_OK;
 }
 
@@ -472,6 +478,7 @@ static uint32_t trials_of(const tn_tuning *t)
 static tn_status run_search(tn_tuning *t, tn_measurer *m)
 {
     char why[TN_MODEL_WHY];
+    uint32_t recalled = 0;
     const double least = 1e-3, left = t->o.seconds - (tn_now() - t->begin),
                  seconds = t->o.seconds > 0 ? left > least ? left : least : 0; /* importing takes its share */
     const tn_meter meter = tn_meter_of(m);
@@ -487,10 +494,16 @@ static tn_status run_search(tn_tuning *t, tn_measurer *m)
                                  .evenly = t->o.evenly,
                                  .seconds = seconds,
                                  .margin = MARGIN,
+                                 .n_past = t->n_past,
+                                 .n_group = t->n_past_group,
+                                 .past = t->past,
+                                 .recalled = &recalled,
                                  .user = t,
                                  .progress = on_trial,
                                  .kept = on_kept};
-    if (tn_search_run(&o, &meter, t->n_chosen, t->search, why))
+    const bool ended = tn_search_run(&o, &meter, t->n_chosen, t->search, why);
+    tn_tuning_tell_past(t, recalled);
+    if (ended)
         return TN_OK;
     return tn_error(
         t->b->ctx, "driver-E207", NULL,

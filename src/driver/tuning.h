@@ -15,6 +15,7 @@ typedef struct tn_tuning {
     uint32_t n;                      /* tasks */
     tenon_tune_task *task;
     const tn_sched **built_in;    /* their default schedules */
+    const tn_workload **load;     /* their functions */
     tn_task *search;              /* first n_chosen: of those chosen */
     uint32_t n_chosen, *chosen;   /* their numbers */
     double begin, constant_bytes; /* the latter: of all tasks, in a run of the model */
@@ -24,11 +25,15 @@ typedef struct tn_tuning {
     tn_changes changes;
     uint32_t n_wish; /* what choices should be near */
     tn_wish wish[TN_MOST_WISHES];
-    uint32_t n_met;   /* choices that are near such a number, of all tasks */
-    bool has_rival;   /* the built-in schedules are another generator's */
-    bool no_records;  /* the user's own file is left alone */
-    bool is_known;    /* what was found before is in b->records */
-    const char *home; /* that file; NULL: none */
+    uint32_t n_met;                /* choices that are near such a number, of all tasks */
+    bool has_rival;                /* the built-in schedules are another generator's */
+    bool no_records;               /* the user's own file is left alone */
+    bool is_known;                 /* what was found before is in b->records */
+    const char *home;              /* that file; NULL: none */
+    size_t first_prior, end_prior; /* places in b->records.all: those that are to teach */
+    uint32_t n_past, n_past_group,
+        n_past_built_in; /* what they teach; groups; built-in schedules among them */
+    const tn_past *past;
     tn_status status; /* of writing records */
 } tn_tuning;
 
@@ -49,6 +54,11 @@ void tn_tuning_tell_near(tn_tuning *t); /* after all tasks: driver-W006 where no
 /* The point near the tile sizes of the records of TVM that fit the task; NULL: none do, or no choice is of them. */
 const tn_picks *tn_tuning_tvm(tn_tuning *t, const tn_task *k);
 void tn_tuning_tell_tvm(tn_tuning *t); /* after all tasks: driver-W003 where records fit none */
+/* tune_past.c: what records teach a tuner that learns; after a search, how many did: driver-N003. */
+void tn_tuning_recall(tn_tuning *t);
+void tn_tuning_tell_past(tn_tuning *t, uint32_t recalled);
+/* Values of f's symbols at which it is timed, in b's arena. */
+const int64_t *tn_tuning_nominal(tn_build *b, const tn_func *f);
 /* Room for n tasks, */
 void tn_tuning_tasks(tn_tuning *t, uint32_t n);
 /* each of which is described, where `x` has name, nodes, workload and calls; constant: as of a tn_workload. */

@@ -10,7 +10,8 @@ typedef struct tn_guide_options {
     const tn_learner *learner;
     const tn_feature_set *features;
     tn_loss loss;
-    uint32_t n_task, least; /* rows that a model is fitted to */
+    uint32_t n_task; /* and groups of rows from elsewhere, which stand behind the tasks */
+    uint32_t least;  /* rows that a model is fitted to */
 } tn_guide_options;
 
 typedef struct tn_guide tn_guide;

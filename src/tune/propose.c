@@ -322,17 +322,26 @@ static double target_of(const task *t, const point *p)
     return p->p.seconds == HUGE_VAL || !t->best.n ? 0 : t->best.at[0]->seconds / p->p.seconds;
 }
 
+/* Rows of a task, or of a group behind all tasks. */
+static void add_rows(tn_search *x, uint32_t at)
+{
+    for (size_t k = 0; at < x->n && k < x->task[at].all.n; k++) {
+        const point *p = x->task[at].all.at[k];
+        if (p->ended)
+            tn_guide_add(x->guide, at, p->feature, target_of(&x->task[at], p));
+    }
+    for (size_t k = 0; k < x->past.n; k++)
+        if (x->past.at[k].at == at)
+            tn_guide_add(x->guide, at, x->past.at[k].feature, x->past.at[k].y);
+}
+
 void tn_search_learn(tn_search *x)
 {
-    if (!x->guide || x->ended < FEW_ROWS || x->ended < x->fit_at)
+    if (!x->guide || x->ended + x->past.n < FEW_ROWS || x->ended < x->fit_at)
         return;
     tn_guide_clear(x->guide);
-    for (uint32_t i = 0; i < x->n; i++)
-        for (size_t k = 0; k < x->task[i].all.n; k++) {
-            const point *p = x->task[i].all.at[k];
-            if (p->ended)
-                tn_guide_add(x->guide, i, p->feature, target_of(&x->task[i], p));
-        }
+    for (uint32_t i = 0; i < x->n + x->o->n_group; i++)
+        add_rows(x, i);
     x->failed |= !tn_guide_fit(x->guide, x->why);
     x->fit_at = x->ended + x->ended / 8 + 1;
 }

@@ -392,7 +392,7 @@ static bool begin(tn_search *x, const tn_task task_of[])
     const tn_guide_options o = {.learner = x->o->learner ? x->o->learner : &tn_learners[0],
                                 .features = x->o->proposer->learns,
                                 .loss = x->o->proposer->loss,
-                                .n_task = x->n,
+                                .n_task = x->n + x->o->n_group,
                                 .least = FEW_ROWS};
     x->guide = o.features ? tn_guide_new(&o, x->why) : NULL;
     if (o.features && !x->guide)
@@ -407,6 +407,9 @@ static bool begin(tn_search *x, const tn_task task_of[])
         tn_arena_init(&t->wheel[0]);
         tn_arena_init(&t->wheel[1]);
     }
+    tn_arena_init(&x->memory);
+    if (x->guide)
+        tn_search_recall(x);
     return true;
 }
 
@@ -424,6 +427,8 @@ static void end(tn_search *x)
         tn_arena_deinit(&t->wheel[1]);
     }
     tn_vec_deinit(&x->queue);
+    tn_vec_deinit(&x->past);
+    tn_arena_deinit(&x->memory);
     tn_guide_free(x->guide);
     tn_free(x->task);
 }

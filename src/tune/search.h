@@ -15,6 +15,9 @@
  * schedules so far and to how near each came to its task's best, chooses among them; one of a batch is left to chance
  * (Chen et al. 2018, "Learning to optimize tensor programs"; Ansor, section 5).
  *
+ * It may begin with schedules that were timed before, of these or other workloads: their features are rows from the
+ * start, where speeds are compared within a group of theirs, so that the first proposals are chosen, too.
+ *
  * What one task keeps, the others of its form try next, if the proposer learns.
  *
  * The next task is the one where another trial promises to save most (Zheng et al. 2020, "Ansor", section 6): what its
@@ -35,6 +38,16 @@ typedef struct tn_task {
     const tn_sched
         *rival; /* that has to be beaten, made by another generator; NULL: the generator's default */
 } tn_task;
+
+/* A schedule that was timed before. */
+typedef struct tn_past {
+    uint32_t group; /* times of one group can be compared: of a workload, a machine and a number of threads */
+    uint64_t workload; /* tn_func_workload */
+    tn_workload load;
+    const tn_picks *picks; /* of the search's generator; NULL: not known */
+    const char *trace;     /* NULL: that of the picks */
+    double seconds;        /* HUGE_VAL: it had no time */
+} tn_past;
 
 /* What times candidates: a measurer, or a record of one in tests. As tn_measurer_room and its kin. */
 typedef struct tn_meter {
@@ -112,11 +125,15 @@ typedef struct tn_search_options {
     tn_part_set fixed;         /* parts of schedules that are not searched */
     tn_changes changes;
     uint64_t seed;
-    uint32_t trials;         /* of all tasks together */
-    uint32_t early_stopping; /* a task ends after so many trials without a gain; 0: never */
-    bool evenly;             /* all tasks have the same number of trials */
-    double seconds;          /* no batch begins after that; 0: no limit */
-    double margin;           /* by which a new schedule must be faster: 0.01 */
+    uint32_t trials;          /* of all tasks together */
+    uint32_t early_stopping;  /* a task ends after so many trials without a gain; 0: never */
+    bool evenly;              /* all tasks have the same number of trials */
+    double seconds;           /* no batch begins after that; 0: no limit */
+    double margin;            /* by which a new schedule must be faster: 0.01 */
+    uint32_t n_past, n_group; /* of a proposer that learns */
+    const tn_past *past;
+    uint32_t *
+        recalled; /* gets how many of them are learnt from: those that can still be made. NULL: nobody asks */
     void *user;
     /* After every trial, and where a point that had a time turns out to be wrong. NULL: nobody looks on. */
     void (*progress)(void *user, const tn_search *s, uint32_t task, const tn_point *p, const tn_trial *t);

@@ -46,6 +46,12 @@ typedef struct slot {
     tn_trial trial;
 } slot;
 
+typedef struct past_row { /* of what was timed before */
+    uint32_t at;          /* task; n + group: of none */
+    const float *feature;
+    double y;
+} past_row;
+
 typedef struct batch {
     bool duel;         /* slots: the new one, the kept one and the built-in one in turn */
     uint32_t n, given; /* to the meter */
@@ -64,10 +70,15 @@ struct tn_search {
     uint32_t opening;      /* tasks whose built-in schedule was proposed */
     tn_guide *guide;       /* NULL: the proposer does not learn */
     uint32_t fit_at;       /* ended trials at which it is fitted anew */
-    bool failed;           /* it is; why says how */
+    tn_arena memory;       /* of the next */
+    tn_vec(past_row) past;
+    bool failed; /* it is; why says how */
     char *why;
     double begin;
 };
+
+/* past.c: makes what was timed before into rows. */
+void tn_search_recall(tn_search *x);
 
 /* ---- propose.c ---- */
 

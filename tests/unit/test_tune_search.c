@@ -530,9 +530,8 @@ static void a_lost_beginning_is_tried_again(void **state)
 /* ---- a machine on which times have causes ---- */
 
 /* Accumulators that fill the registers are fast, and so is what stays in the first cache; a tenth is chance. */
-static double time_of(const char *trace, uint64_t hash, void *user)
+static double time_of_task(tuning *f, uint32_t task, const char *trace, uint64_t hash)
 {
-    tuning *f = user;
     tn_arena arena;
     tn_pool pool;
     tn_sched s;
@@ -540,12 +539,17 @@ static double time_of(const char *trace, uint64_t hash, void *user)
     float at[TN_N_FEATURES];
     tn_arena_init(&arena);
     tn_pool_init(&pool, &f->x.ctx, &arena, &f->x.pool);
-    tn_sched_init(&s, f->task[0].load.func, &arena, &pool);
+    tn_sched_init(&s, f->task[task].load.func, &arena, &pool);
     assert_int_equal(tn_trace_replay(&s, trace, strlen(trace), &line), TN_DONE);
     tn_features_of(s.func, NULL, &f->machine, at);
     double lacking = fabs(at[TN_FEATURE_RESULTS] - 7), chance = 1 + 0.1 * (double)(hash % 1000) / 1000;
     tn_arena_deinit(&arena);
     return 1e-4 * chance * (1 + lacking + 0.5 * fabs(at[TN_FEATURE_LANES] - 4) + at[TN_FEATURE_GATHERS]);
+}
+
+static double time_of(const char *trace, uint64_t hash, void *user)
+{
+    return time_of_task(user, 0, trace, hash);
 }
 
 /* Trials until a search has something within 3 % of `goal`; `most`: it has not. */
@@ -583,6 +587,110 @@ static void what_learns_needs_fewer_trials(void **state)
     assert_true(n_learned * 3 <= n_random * 2 && n_learned < SEEDS * 100);
 }
 
+/* ---- what was timed before ---- */
+
+enum { EACH = 60, FIRST = 16 };
+
+/* Random points of task `from` and what they took, on a machine that is three times as slow. */
+static tn_past *remember(tuning *f, uint32_t from, uint64_t seed)
+{
+    const tn_task *t = &f->task[from];
+    const tn_space space = {&tn_rules_generator, t->load.func, &f->machine, 0};
+    tn_past *past = TN_NEW_N(&f->x.arena, tn_past, EACH);
+    tn_rng rng = {seed};
+    tn_buf text = {0};
+    for (uint32_t i = 0; i < EACH;) {
+        tn_sched s;
+        const tn_picks any = {.random = &rng};
+        if (tn_explore(&space, &any, &f->x.arena, &f->x.pool, &s) != TN_DONE)
+            continue;
+        tn_picks *picks = TN_NEW(&f->x.arena, tn_picks);
+        *picks = tn_picks_of(&s.picked, &f->x.arena);
+        tn_buf_clear(&text);
+        tn_trace_print(&s, &text);
+        const char *steps = tn_arena_strdup(&f->x.arena, tn_buf_cstr(&text));
+        const char *body = strchr(steps, '\n') + 1;
+        past[i++] = (tn_past){0,       t->workload,
+                              t->load, picks,
+                              steps,   3 * time_of_task(f, from, body, tn_hash_bytes(body, strlen(body), 0))};
+    }
+    tn_buf_deinit(&text);
+    return past;
+}
+
+/* The mean time of the first schedules of a search of task 0 behind the built-in one. */
+static double first_of(tuning *f, uint64_t seed)
+{
+    double sum = 0;
+    f->o.seed = seed;
+    f->o.trials = FIRST;
+    run(f, 1, seed);
+    uint32_t n = 0;
+    for (size_t i = 1; i < f->table.seen.n && n < FIRST; i++)
+        if (!f->table.seen.at[i].check && f->table.seen.at[i].trace != f->table.seen.at[0].trace) {
+            sum += f->table.seen.at[i].seconds;
+            n++;
+        }
+    return sum / n;
+}
+
+/* All that learn propose better schedules first, where a search of another size went before; one by choices alone where
+ * one of the same function did. */
+static void what_was_timed_before_teaches(void **state)
+{
+    enum { SEEDS = 2 };
+    tuning *f = *state;
+    f->table.time = time_of;
+    f->table.user = f;
+    const tn_past *other = remember(f, 1, 5), *same = remember(f, 0, 6);
+    double all_before = 0, all_after = 0;
+    for (size_t k = 0; k < tn_n_proposers; k++) {
+        const tn_proposer *by = f->o.proposer = &tn_proposers[k];
+        double before = 0, after = 0;
+        uint32_t recalled = 0;
+        f->o.recalled = &recalled;
+        for (uint64_t seed = 1; seed <= SEEDS && by->learns; seed++) {
+            f->o.past = NULL;
+            f->o.n_past = f->o.n_group = 0;
+            before += first_of(f, seed);
+            assert_int_equal(recalled, 0);
+            f->o.past = by->learns->alone ? same : other;
+            f->o.n_past = EACH;
+            f->o.n_group = 1;
+            after += first_of(f, seed);
+            assert_int_equal(recalled, EACH);
+        }
+        assert_true(!by->learns || after < before);
+        all_before += before;
+        all_after += after;
+    }
+    assert_true(all_after < 0.8 * all_before);
+}
+
+/* What cannot be made any more is left out; what had no time is a bad one; steps are made of choices where there are
+ * none. The same rows propose the same. */
+static void some_of_what_was_timed_before_is_left_out(void **state)
+{
+    tuning *f = *state;
+    uint32_t recalled = 0;
+    tn_past *past = remember(f, 1, 5);
+    f->o.proposer = tn_proposer_find("xgb");
+    f->o.past = past;
+    f->o.n_past = EACH;
+    f->o.n_group = 2;
+    f->o.recalled = &recalled;
+    past[0].trace = "i = loops \"none\"\n";
+    past[1].trace = past[1 + 1].trace = NULL;
+    past[1].picks = NULL;
+    past[3].seconds = HUGE_VAL;
+    past[3].group = 1;
+    uint64_t sum = repeats(f, 60);
+    assert_int_equal(recalled, EACH - 2);
+    f->o.n_past = 1;
+    assert_true(repeats(f, 60) != sum);
+    assert_int_equal(recalled, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -604,6 +712,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_a_task_keeps_others_of_its_form_try, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_beginning_is_tried_again, setup, teardown),
         cmocka_unit_test_setup_teardown(what_learns_needs_fewer_trials, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_timed_before_teaches, setup, teardown),
+        cmocka_unit_test_setup_teardown(some_of_what_was_timed_before_is_left_out, setup, teardown),
     };
     return cmocka_run_group_tests_name("tune_search", tests, NULL, NULL);
 }
