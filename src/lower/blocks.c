@@ -8,7 +8,8 @@
  * reads a tile in whole lanes reads what has been written. It is not done where an operation may be undefined
  * for what a padded lane holds (an index divided, a shift, by what is loaded; an index that memory of the task says and
  * that may be outside), nor for iterations of which the buffer does not hold the padded ones, nor where memory is read
- * that lists of statements fill, which stay under their masks.
+ * that lists of statements fill under their masks: the terms are dropped from a list of values and stores if they are
+ * from each of its stores, from other lists never.
  */
 #include "lower/lower_impl.h"
 
@@ -17,8 +18,10 @@ typedef struct {
     const bool *partial; /* by buffer: memory of a task that padded iterations do not fill */
     const tn_stmt *block;
     const tn_expr **from, **to; /* iteration variables and their values */
-    int n;
-    tn_facts facts; /* at the block, its mask aside */
+    int n, n_domain;
+    const tn_expr *domain[TN_MAX_TERMS]; /* terms of its mask that are domains, not bound */
+    const tn_expr *rest;                 /* the others, not bound; NULL: none */
+    tn_facts facts;                      /* at the block, its mask aside */
 } binding;
 
 static const tn_expr *bind(const binding *b, const tn_expr *e)
@@ -56,11 +59,40 @@ static bool is_own(const binding *b, const tn_expr *var)
     return own;
 }
 
-/* Is e free of `iter` and of variables that are no iteration of the block (which may stand for it)? */
+static bool is_constant(const tn_expr *e, void *user)
+{
+    (void)user;
+    return e->kind != TN_E_VAR && e->kind != TN_E_LOAD;
+}
+
+/* Is it no name of a value, which may be of any variable? */
+static bool is_no_name(const tn_expr *e, void *user)
+{
+    bool known = e->kind != TN_E_VAR;
+    for (const tn_stmt *s = tn_stmt_parent(user); s && !known; s = tn_stmt_parent(s)) {
+        known = s->kind == TN_S_FOR && s->u.loop.var == e;
+        for (uint32_t i = 0; s->kind == TN_S_BLOCK && i < s->u.block.n_iter; i++)
+            known |= s->u.block.iter[i].var == e;
+    }
+    return known;
+}
+
+/* Does a loop around the block, in the block around it, go through the same values of var whatever `iter` is? */
+static bool is_loop_apart(const domain *w, const tn_expr *var)
+{
+    const tn_stmt *block = w->b->block, *s = tn_stmt_parent(block);
+    const tn_expr *at = bind(w->b, w->iter);
+    while (s && s->kind != TN_S_BLOCK && !(s->kind == TN_S_FOR && s->u.loop.var == var))
+        s = tn_stmt_parent(s);
+    return s && s->kind == TN_S_FOR && tn_each(s->u.loop.extent, is_constant, NULL) && !tn_uses(at, var) &&
+           tn_each(at, is_no_name, (void *)(uintptr_t)block);
+}
+
+/* Is e free of `iter` and of variables that may stand for it? */
 static bool is_apart(const tn_expr *e, void *user)
 {
     const domain *w = user;
-    return e->kind != TN_E_VAR || (e != w->iter && is_own(w->b, e));
+    return e->kind != TN_E_VAR || (e != w->iter && (is_own(w->b, e) || is_loop_apart(w, e)));
 }
 
 /* Does the padded iteration read a cell that the layout fills? Such a load needs no mask. */
@@ -215,23 +247,72 @@ static bool reads_filled(const tn_expr *e, void *user)
     return filled;
 }
 
+/* Is the value defined in padded iterations, too? */
+static bool is_safe(const binding *b, const tn_expr *value)
+{
+    return tn_each(value, tn_is_total, NULL) && tn_each(value, reads_filled, (void *)(uintptr_t)b);
+}
+
 /* May domain terms be moved from this store to its loads? */
 static bool relaxed(const binding *b, const tn_stmt *s)
 {
     return s->kind == TN_S_STORE && !s->u.store.mask &&
-           b->f->buffer[s->u.store.buffer].scope != TN_SCOPE_GLOBAL &&
-           tn_each(s->u.store.value, tn_is_total, NULL) &&
-           tn_each(s->u.store.value, reads_filled, (void *)(uintptr_t)b);
+           b->f->buffer[s->u.store.buffer].scope != TN_SCOPE_GLOBAL && is_safe(b, s->u.store.value);
 }
 
 static bool is_store(const tn_stmt *s) { return s->kind == TN_S_STORE; }
 
-static bool holds_stores_only(const tn_stmt *block)
+static bool holds_stores_only(const tn_body *list)
 {
-    for (const tn_stmt *s = block->u.block.body.first; s; s = s->next)
+    for (const tn_stmt *s = list->first; s; s = s->next)
         if (!is_store(s))
             return false;
     return true;
+}
+
+typedef struct {
+    const binding *b;
+    int n;
+    const tn_expr **var, **value; /* of the list so far, written out */
+} named;
+
+static const tn_expr *written_out(const named *w, const tn_expr *e)
+{
+    return tn_subst(w->b->f->pool, e, w->n, w->var, w->value);
+}
+
+static bool store_moves(const named *w, const tn_stmt *s, int n_domain, const tn_expr *const term[])
+{
+    const tn_expr **index = TN_NEW_N(w->b->f->arena, const tn_expr *, s->u.store.n_index);
+    tn_stmt plain = *s;
+    for (uint32_t d = 0; d < s->u.store.n_index; d++)
+        index[d] = written_out(w, s->u.store.index[d]);
+    plain.u.store.index = index;
+    plain.u.store.value = written_out(w, s->u.store.value);
+    bool moves = relaxed(w->b, &plain);
+    for (int i = 0; i < n_domain && moves; i++)
+        moves = stays_inside(w->b, &plain, term[i]->src[0]);
+    return moves;
+}
+
+/* May the domain terms be moved from a list of values and stores to its loads? */
+static bool list_moves(const binding *b, const tn_body *list, int n_domain, const tn_expr *const term[])
+{
+    uint32_t n = 0;
+    for (const tn_stmt *s = list->first; s; s = s->next)
+        n += s->kind == TN_S_LET;
+    named w = {b, 0, TN_NEW_N(b->f->arena, const tn_expr *, n), TN_NEW_N(b->f->arena, const tn_expr *, n)};
+    bool moves = n_domain > 0;
+    for (const tn_stmt *s = list->first; s && moves; s = s->next) {
+        if (s->kind == TN_S_LET) {
+            w.var[w.n] = s->u.let.var;
+            w.value[w.n] = written_out(&w, s->u.let.value);
+            w.n++;
+        }
+        moves = s->kind == TN_S_LET ? is_safe(b, w.value[w.n - 1])
+                                    : is_store(s) && store_moves(&w, s, n_domain, term);
+    }
+    return moves;
 }
 
 /* A list of other statements than stores moves as a whole: what one names, those behind it use. */
@@ -249,6 +330,15 @@ static void place_list(const binding *b, tn_body *from, tn_stmt *at, const tn_ex
     tn_body_insert(at->list, at, i);
 }
 
+static void pad_list(const binding *b, tn_body *list, int n, const tn_expr *const term[])
+{
+    for (tn_stmt *s = list->first; s; s = s->next)
+        if (is_store(s))
+            s->u.store.value = pad_reads(b, s->u.store.value, n, term);
+        else
+            s->u.let.value = pad_reads(b, s->u.let.value, n, term);
+}
+
 /* Moves the statements of `from` before `at`, bound, under the domain terms and the rest (neither is bound). */
 static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, const tn_expr *const term[],
                   const tn_expr *rest)
@@ -257,11 +347,13 @@ static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, co
     tn_pool *p = f->pool;
     const tn_expr *dom = tn_terms_join(p, n_domain, term), *all = tn_both(p, dom, rest);
     tn_stmt *next;
-    for (const tn_stmt *s = from->first; s; s = s->next)
-        if (!is_store(s)) {
-            place_list(b, from, at, all);
-            return;
-        }
+    if (!holds_stores_only(from)) {
+        bool moves = list_moves(b, from, n_domain, term);
+        if (moves)
+            pad_list(b, from, n_domain, term);
+        place_list(b, from, at, moves ? pad_condition(b, rest, n_domain, term) : all);
+        return;
+    }
     for (tn_stmt *s = from->first; s; s = next) {
         next = s->next;
         tn_stmt_remove(s);
@@ -284,6 +376,33 @@ static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, co
     }
 }
 
+static void bind_block(tn_func *f, const bool *partial, tn_stmt *s, binding *b)
+{
+    uint32_t n = s->u.block.n_iter;
+    const tn_expr *mask = s->u.block.mask, *term[TN_MAX_TERMS];
+    *b = (binding){.f = f,
+                   .partial = partial,
+                   .block = s,
+                   .from = TN_NEW_N(f->arena, const tn_expr *, n),
+                   .to = TN_NEW_N(f->arena, const tn_expr *, n),
+                   .n = (int)n};
+    s->u.block.mask = NULL;
+    tn_stmt_facts(f, s, &b->facts);
+    s->u.block.mask = mask;
+    for (uint32_t i = 0; i < n; i++) {
+        b->from[i] = s->u.block.iter[i].var;
+        b->to[i] = s->u.block.iter[i].value;
+    }
+    int k = mask ? tn_terms(mask, term) : 0;
+    for (int i = 0; i < k; i++) {
+        const tn_expr *d = domain_term(f->pool, s, term[i]);
+        if (d)
+            b->domain[b->n_domain++] = d;
+        else
+            b->rest = tn_both(f->pool, b->rest, term[i]);
+    }
+}
+
 /* ---- memory that padded iterations do not fill ---- */
 
 typedef struct {
@@ -291,6 +410,8 @@ typedef struct {
     bool *partial;
     const tn_stmt **decl; /* by buffer */
     bool grows;
+    const tn_stmt *list; /* asked last; NULL: none, or there is new partial memory */
+    bool moves;
 } filling;
 
 static bool note_decl(tn_stmt *s, void *user)
@@ -343,6 +464,23 @@ static bool may_be_left_out(const filling *w, const tn_stmt *s)
            !tn_each(s->u.store.value, reads_whole, (void *)(uintptr_t)w);
 }
 
+/* Does the block leave cells as nobody filled them where its mask fails? A list that is more than stores stays under it
+ * as a whole, unless it moves. */
+static bool leaves_out(filling *w, tn_stmt *block, const tn_stmt *s)
+{
+    const tn_body *list = &block->u.block.body;
+    binding b;
+    if (holds_stores_only(list))
+        return may_be_left_out(w, s);
+    if (w->list == block)
+        return !w->moves;
+    bind_block(w->f, w->partial, block, &b);
+    w->list = block;
+    w->moves = !b.rest && list_moves(&b, list, b.n_domain, b.domain);
+    tn_facts_deinit(&b.facts);
+    return !w->moves;
+}
+
 /* A list under a mask stores nothing where the mask fails, and neither does a store that stays under its own. What is
  * declared inside of the list is gone by then. */
 static bool note_store(tn_stmt *s, void *user)
@@ -353,19 +491,21 @@ static bool note_store(tn_stmt *s, void *user)
         return true;
     const tn_stmt *decl = w->decl[s->u.store.buffer];
     bool partial = false;
-    for (const tn_stmt *x = tn_stmt_parent(s); x && !partial && !(decl && tn_stmt_inside(decl, x));
+    for (tn_stmt *x = tn_stmt_parent(s); x && !partial && !(decl && tn_stmt_inside(decl, x));
          x = tn_stmt_parent(x))
-        partial =
-            x->kind == TN_S_BLOCK && x->u.block.mask && (!holds_stores_only(x) || may_be_left_out(w, s));
+        partial = x->kind == TN_S_BLOCK && x->u.block.mask && leaves_out(w, x, s);
     w->partial[s->u.store.buffer] = partial;
     w->grows |= partial;
+    w->list = partial ? NULL : w->list;
     return true;
 }
 
 static const bool *find_partial(tn_func *f)
 {
-    filling w = {f, TN_NEW_N(f->arena, bool, f->n_buffer), TN_NEW_N(f->arena, const tn_stmt *, f->n_buffer),
-                 true};
+    filling w = {.f = f,
+                 .partial = TN_NEW_N(f->arena, bool, f->n_buffer),
+                 .decl = TN_NEW_N(f->arena, const tn_stmt *, f->n_buffer),
+                 .grows = true};
     tn_stmt_walk(&f->body, note_decl, NULL, &w);
     while (w.grows) {
         w.grows = false;
@@ -379,22 +519,12 @@ static const bool *find_partial(tn_func *f)
 static void lower_block(tn_func *f, const bool *partial, tn_stmt *s)
 {
     tn_pool *p = f->pool;
-    uint32_t n = s->u.block.n_iter;
-    binding b = {f,
-                 partial,
-                 s,
-                 TN_NEW_N(f->arena, const tn_expr *, n),
-                 TN_NEW_N(f->arena, const tn_expr *, n),
-                 .n = (int)n};
-    const tn_expr *mask = s->u.block.mask;
-    s->u.block.mask = NULL;
-    tn_stmt_facts(f, s, &b.facts);
-    const tn_expr *first = NULL, *dom[TN_MAX_TERMS], *rest = NULL, *init_domain[TN_MAX_TERMS];
-    int n_domain = 0, n_init = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    const tn_expr *first = NULL, *init_domain[TN_MAX_TERMS];
+    int n_init = 0;
+    binding b;
+    bind_block(f, partial, s, &b);
+    for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
         const tn_iter *it = &s->u.block.iter[i];
-        b.from[i] = it->var;
-        b.to[i] = it->value;
         if (it->kind == TN_ITER_REDUCE) {
             const tn_expr *zero = tn_eq(p, it->value, tn_idx(p, 0));
             first = tn_both(p, first, zero);
@@ -403,19 +533,9 @@ static void lower_block(tn_func *f, const bool *partial, tn_stmt *s)
             init_domain[n_init++] = tn_lt(p, it->var, it->extent);
         }
     }
-    if (mask) {
-        const tn_expr *term[TN_MAX_TERMS];
-        int k = tn_terms(mask, term);
-        for (int i = 0; i < k; i++) {
-            const tn_expr *d = domain_term(p, s, term[i]);
-            if (d)
-                dom[n_domain++] = d;
-            else
-                rest = tn_both(p, rest, term[i]);
-        }
-    }
+    s->u.block.mask = NULL;
     place(&b, &s->u.block.init, s, n_init, init_domain, first);
-    place(&b, &s->u.block.body, s, n_domain, dom, rest);
+    place(&b, &s->u.block.body, s, b.n_domain, b.domain, b.rest);
     tn_stmt_remove(s);
     tn_facts_deinit(&b.facts);
 }
