@@ -14,15 +14,22 @@
  * inside whose extent differs among the copies is written twice: as far as all copies go, and for the rest with a
  * condition. The mask of the new block is what the old one's says of the first copy: a mask that another copy may meet
  * alone is refused.
+ *
+ * With copies=inner, the copy is the last index, c[0, r], and the loops of the copies stay serial: what the copies have
+ * lies beside each other, so these loops may be vectors.
  */
+#include "base/size.h"
 #include "schedule/sched_impl.h"
 
-enum { MAX_COPIES = 64 };
+#include <string.h>
+
+enum { MAX_COPIES = 64, MAX_BYTES = 1 << 30 };
 
 typedef struct {
     tn_sched *s;
     tn_stmt *loop, *block, *outer; /* outer: what takes the loop's place */
     int64_t n;                     /* copies */
+    bool inner;                    /* their index is the last */
     bool *differs, *own;           /* by variable: among copies; by buffer: declared in the block */
     uint32_t n_var, n_buffer;      /* that they are for; others are the same, and not the block's */
     int n_around, n_part;
@@ -63,6 +70,16 @@ static void know_all(jam *j)
     j->own = longer(j, j->own, j->n_buffer, f->n_buffer);
     j->n_var = f->n_var;
     j->n_buffer = f->n_buffer;
+}
+
+/* Dimensions or indices, n, of what the block declares, with that of the copy, `at`; room for one more is in `out`. */
+static void with_copy(const jam *j, uint32_t n, const tn_expr *const from[], const tn_expr *at,
+                      const tn_expr *out[])
+{
+    uint32_t first = !j->inner;
+    out[j->inner ? n : 0] = at;
+    for (uint32_t d = 0; d < n; d++)
+        out[d + first] = from[d];
 }
 
 /* ---- checks ---- */
@@ -117,16 +134,26 @@ static bool outlives_part(tn_stmt *let)
     return used;
 }
 
+/* Is the box, of so many constant extents, within what a task may have? Lists of long rows have much of their own. */
+static bool fits_task(const tn_box *box, tn_dtype t)
+{
+    int64_t bytes = tn_dtype_bytes(t), extent;
+    for (uint32_t d = 0; d < box->ndim; d++)
+        if (!tn_is_int(box->extent[d], &extent) || !tn_i64_mul(bytes, extent, &bytes) || bytes > MAX_BYTES)
+            return false;
+    return true;
+}
+
 static tn_verdict check_memory(jam *j, uint32_t buffer)
 {
     const tn_buffer *b = &j->s->func->buffer[buffer];
     tn_box box = {.ndim = b->ndim + 1u};
     if ((b->scope != TN_SCOPE_LOCAL && b->scope != TN_SCOPE_REGISTER) || b->layout || box.ndim > TN_BOX_DIMS)
         return TN_REJECT_SCOPE;
-    box.extent[0] = j->loop->u.loop.extent;
-    for (int d = 0; d < b->ndim; d++)
-        box.extent[d + 1] = b->dim[d];
+    with_copy(j, b->ndim, b->dim, j->loop->u.loop.extent, box.extent);
     j->own[buffer] = true;
+    if (b->scope == TN_SCOPE_LOCAL)
+        return fits_task(&box, b->dtype) ? TN_DONE : TN_REJECT_SCOPE;
     return tn_box_fits(&box, b->dtype, b->scope);
 }
 
@@ -205,11 +232,10 @@ static tn_verdict check(jam *j)
 static const tn_expr *index_load(tn_pool *p, const tn_expr *e, void *user)
 {
     const jam *j = user;
-    const tn_expr *index[TN_BOX_DIMS] = {var_of(j)};
+    const tn_expr *index[TN_BOX_DIMS];
     if (e->kind != TN_E_LOAD || !j->own[e->u.load.buffer])
         return NULL;
-    for (uint32_t d = 0; d < e->u.load.n_index; d++)
-        index[d + 1] = e->src[d];
+    with_copy(j, e->u.load.n_index, e->src, var_of(j), index);
     return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index + 1, index, tn_load_mask(e),
                    tn_load_other(e));
 }
@@ -220,7 +246,7 @@ static const tn_expr *index_expr(const tn_expr *e, void *user)
     return e->has_load ? tn_rewrite(j->s->func->pool, e, index_load, user) : e;
 }
 
-/* Accesses to what the block declares get the copy as their first index. */
+/* Accesses to what the block declares get the copy as an index. */
 static bool index_stmt(tn_stmt *x, void *user)
 {
     const jam *j = user;
@@ -228,9 +254,7 @@ static bool index_stmt(tn_stmt *x, void *user)
     if (x->kind != TN_S_STORE || !j->own[x->u.store.buffer])
         return true;
     const tn_expr **index = TN_NEW_N(j->s->func->arena, const tn_expr *, x->u.store.n_index + 1);
-    index[0] = var_of(j);
-    for (uint32_t d = 0; d < x->u.store.n_index; d++)
-        index[d + 1] = x->u.store.index[d];
+    with_copy(j, x->u.store.n_index, x->u.store.index, var_of(j), index);
     x->u.store.index = index;
     x->u.store.n_index++;
     return true;
@@ -240,9 +264,7 @@ static void widen(jam *j, uint32_t buffer)
 {
     tn_buffer *b = &j->s->func->buffer[buffer];
     const tn_expr **dim = TN_NEW_N(j->s->func->arena, const tn_expr *, b->ndim + 1u);
-    dim[0] = j->loop->u.loop.extent;
-    for (int d = 0; d < b->ndim; d++)
-        dim[d + 1] = b->dim[d];
+    with_copy(j, b->ndim, b->dim, j->loop->u.loop.extent, dim);
     b->dim = dim;
     b->ndim++;
 }
@@ -288,7 +310,7 @@ static void open_part(jam *j, part *x)
     const char *name = tn_sched_var_name(j->s, var_of(j));
     const tn_expr *at = tn_func_add_var(f, name, TN_IDX), *copy = tn_func_add_var(f, name, TN_IDX),
                   *l = var_of(j);
-    x->loop = tn_stmt_for(f, at, j->loop->u.loop.extent, TN_LOOP_UNROLLED);
+    x->loop = tn_stmt_for(f, at, j->loop->u.loop.extent, j->inner ? TN_LOOP_SERIAL : TN_LOOP_UNROLLED);
     x->block = tn_stmt_block(f, tn_arena_printf(j->s->arena, "%s.%d", b->u.block.name, ++j->n_part),
                              b->u.block.tag, (int)n + 1);
     x->block->u.block.source = b->u.block.source;
@@ -463,8 +485,11 @@ static void make_outer(jam *j)
 
 tn_verdict tn_do_jam(tn_sched *s, tn_step *t)
 {
-    jam j = {.s = s, .loop = tn_sched_loop(s, t->in[0])};
-    tn_verdict v = check(&j);
+    const tn_arg *copies = tn_step_key(t, "copies");
+    jam j = {.s = s, .loop = tn_sched_loop(s, t->in[0]), .inner = copies};
+    if (t->narg != (copies != NULL))
+        return TN_REJECT_ARITY;
+    tn_verdict v = copies && (!copies->s || strcmp(copies->s, "inner") != 0) ? TN_REJECT_NAME : check(&j);
     if (v != TN_DONE)
         return v;
     for (int i = 0; i < j.n_around / 2; i++) { /* they were collected from the inside */

@@ -410,11 +410,13 @@ static inline tn_verdict random_sample(gen *g)
 static inline tn_verdict random_loop_step(gen *g)
 {
     tn_ref l = some_loop(g);
-    tn_arg arg = {.key = "auto_unroll_max_step", .i = below(g, 40)};
+    tn_arg arg = {.key = "auto_unroll_max_step", .i = below(g, 40)}, inner = {.key = "copies", .s = "inner"};
     tn_step t = {.kind = TN_STEP_pragma, .nin = 1, .in = &l, .narg = 1, .arg = &arg};
     switch (below(g, 3)) {
     case 0: t = (tn_step){.kind = TN_STEP_blockize, .nin = 1, .in = &l}; break;
-    case 1: t = (tn_step){.kind = TN_STEP_jam, .nin = 1, .in = &l}; break;
+    case 1:
+        t = (tn_step){.kind = TN_STEP_jam, .nin = 1, .in = &l, .narg = (uint16_t)below(g, 2), .arg = &inner};
+        break;
     default: break;
     }
     return tn_sched_do(g->s, &t);
