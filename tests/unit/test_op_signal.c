@@ -1,13 +1,17 @@
-/* dft against its sum in double, of every kind of length; linear attention against its recurrence. */
+/* dft against its sum in double, of every kind of length, as it is and as lists of rows side by side; linear attention
+ * against its recurrence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "machine/machine.h"
 #include "numeric/run.h"
 #include "op/nn/nn.h"
 #include "op/signal/signal.h"
+#include "schedule/space.h"
+#include "target/target.h"
 
 enum { MAX_N = 64, MAX_ROWS = 18 };
 static const double pi = 3.14159265358979323846;
@@ -59,40 +63,72 @@ static void reference(const row *w, const float *x, double out[2 * MAX_N])
     }
 }
 
+/* Flat code of the schedule in which so many rows are lanes; 0: the function as it is. */
+static tn_func *with_lanes(env *e, tn_func *f, int lanes)
+{
+    tn_machine m;
+    tn_sched s;
+    tn_flat flat;
+    tn_picks picks = {0};
+    tn_space space = {&tn_rules_generator, f, &m, 0};
+    const char *root = getenv("TENON_SOURCE_DIR");
+    if (!lanes)
+        return f;
+    REQUIRE(e, tn_machine_read(&e->ctx, tn_arena_printf(&e->arena, "%s/tests/machines/avx512.json", root),
+                               &m) == TN_OK);
+    tn_picks_set(&picks, &e->arena, "dft.lanes", (tn_choice){NULL, lanes});
+    REQUIRE(e, tn_explore(&space, &picks, &e->arena, &e->pool, &s) == TN_DONE);
+    REQUIRE(e, tn_func_verify(s.func) == TN_OK);
+    REQUIRE(e, tn_lower(s.func, &m, &tn_pipeline_cpu, &flat) == TN_OK);
+    REQUIRE(e, tn_func_verify(flat.func) == TN_OK);
+    return flat.func;
+}
+
+static void transform(const row *w, const float *x, const float *table, int lanes, float *got)
+{
+    env e;
+    env_init(&e);
+    const char *in[] = {tn_arena_printf(&e.arena, "float32 m %d %d", w->given, w->is_complex ? 2 : 1),
+                        tn_arena_printf(&e.arena, "float32 %d 2", w->n)};
+    tn_node *n = node_of(&e, &tn_op_dft, 2, in,
+                         tn_arena_printf(&e.arena, "inverse=%s, onesided=%s", w->inverse ? "True" : "False",
+                                         w->onesided ? "True" : "False"));
+    REQUIRE(&e, n);
+    void *const arg[] = {(void *)(uintptr_t)x, (void *)(uintptr_t)table, got};
+    REQUIRE(&e, tn_func_run(with_lanes(&e, func_of(&e, n), lanes), arg, (const int64_t[]){w->rows}) == TN_OK);
+    env_deinit(&e);
+}
+
+static void check_row(const row *w, const float *x, int lanes, const float *got)
+{
+    int count = w->onesided && !w->inverse ? w->n / 2 + 1 : w->n, parts = w->inverse && w->onesided ? 1 : 2;
+    for (int m = 0; m < w->rows; m++) {
+        double want[2 * MAX_N];
+        reference(w, x + m * w->given * (w->is_complex ? 2 : 1), want);
+        for (int k = 0; k < count * parts; k++) {
+            double have = (double)got[m * count * parts + k], should = want[parts == 1 ? 2 * k : k];
+            if (!(fabs(have - should) <= 1e-5))
+                fail_msg("case %zu, %d lanes, row %d, element %d: %g instead of %g", (size_t)(w - rows),
+                         lanes, m, k, have, should);
+        }
+    }
+}
+
 static void transforms_are_their_sums(void **state)
 {
     (void)state;
     static float x[MAX_ROWS * MAX_N * 2], table[MAX_N * 2], got[MAX_ROWS * MAX_N * 2];
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const row *w = &rows[i];
+    static const int lanes[] = {0, 1, 4, 16};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows * 4; i++) {
+        const row *w = &rows[i / 4];
         tn_rng r = {11};
-        env e;
-        env_init(&e);
-        int parts = w->is_complex ? 2 : 1, real = w->inverse && w->onesided;
-        int count = w->onesided && !w->inverse ? w->n / 2 + 1 : w->n, out_parts = real ? 1 : 2;
-        const char *in[] = {tn_arena_printf(&e.arena, "float32 m %d %d", w->given, parts),
-                            tn_arena_printf(&e.arena, "float32 %d 2", w->n)};
         fill(&r, x, sizeof x / sizeof *x);
         for (int k = 0; k < w->n; k++) {
             table[2 * k] = (float)cos(2 * pi * k / w->n);
             table[2 * k + 1] = (float)sin(2 * pi * k / w->n);
         }
-        tn_node *n = node_of(&e, &tn_op_dft, 2, in,
-                             tn_arena_printf(&e.arena, "inverse=%s, onesided=%s",
-                                             w->inverse ? "True" : "False", w->onesided ? "True" : "False"));
-        REQUIRE(&e, n);
-        run_node(&e, n, (const void *[]){x, table}, got, (const int64_t[]){w->rows});
-        for (int m = 0; m < w->rows; m++) {
-            double want[2 * MAX_N];
-            reference(w, x + m * w->given * parts, want);
-            for (int k = 0; k < count * out_parts; k++) {
-                double have = (double)got[m * count * out_parts + k],
-                       should = want[out_parts == 1 ? 2 * k : k];
-                if (!(fabs(have - should) <= 1e-5))
-                    fail_msg("case %zu, row %d, element %d: %g instead of %g", i, m, k, have, should);
-            }
-        }
-        env_deinit(&e);
+        transform(w, x, table, lanes[i % 4], got);
+        check_row(w, x, lanes[i % 4], got);
     }
 }
 

@@ -51,7 +51,7 @@ const tn_op tn_op_frame = {
  *
  *     y[q + l (r p + a)] = w^(l p a) * sum over b of x[q + l (p + m b)] * w^(n/r a b),   w = e^(-2 pi i / n)
  *
- * for p < m, q < l, a < r. Lanes of a vector are rows, so every stage is the same for all n. A backward transform is
+ * for p < m, q < l, a < r. All rows take the same steps, so schedules may make lanes of them. A backward transform is
  * the forward one between two conjugations. Cost: rows * n * (sum of the radices) multiply-adds of complex numbers. */
 
 enum { DATA = 0, TABLE };
@@ -84,9 +84,8 @@ typedef struct dft {
     tn_tensor *out;
     tn_dtype t;
     int64_t n;
-    int rows;             /* transformed together */
-    const tn_expr *first; /* of them */
-    uint32_t buffer[2];   /* [n, 2, rows] */
+    const tn_expr *row;
+    uint32_t buffer[2]; /* [n, 2] */
 } dft;
 
 typedef struct complex_expr {
@@ -114,19 +113,17 @@ static complex_expr c_let(dft *d, const char *name, complex_expr v)
     return (complex_expr){tn_code_let(&d->c, name, v.re), tn_code_let(&d->c, name, v.im)};
 }
 
-static const tn_expr *each_row(dft *d) { return tn_code_spread(&d->c, "l", tn_idx(d->c.p, d->rows)); }
-
-static complex_expr get(dft *d, uint32_t buffer, const tn_expr *i, const tn_expr *l)
+static complex_expr get(dft *d, uint32_t buffer, const tn_expr *i)
 {
-    const tn_expr *re[] = {i, tn_idx(d->c.p, 0), l}, *im[] = {i, tn_idx(d->c.p, 1), l};
-    return (complex_expr){tn_code_load(&d->c, buffer, 3, re), tn_code_load(&d->c, buffer, 3, im)};
+    const tn_expr *re[] = {i, tn_idx(d->c.p, 0)}, *im[] = {i, tn_idx(d->c.p, 1)};
+    return (complex_expr){tn_code_load(&d->c, buffer, 2, re), tn_code_load(&d->c, buffer, 2, im)};
 }
 
-static void set(dft *d, uint32_t buffer, const tn_expr *i, const tn_expr *l, complex_expr v)
+static void set(dft *d, uint32_t buffer, const tn_expr *i, complex_expr v)
 {
-    const tn_expr *re[] = {i, tn_idx(d->c.p, 0), l}, *im[] = {i, tn_idx(d->c.p, 1), l};
-    tn_code_store(&d->c, buffer, 3, re, v.re);
-    tn_code_store(&d->c, buffer, 3, im, v.im);
+    const tn_expr *re[] = {i, tn_idx(d->c.p, 0)}, *im[] = {i, tn_idx(d->c.p, 1)};
+    tn_code_store(&d->c, buffer, 2, re, v.re);
+    tn_code_store(&d->c, buffer, 2, im, v.im);
 }
 
 /* w^i = cos - i sin, from the table of (cos, sin). */
@@ -140,32 +137,28 @@ static complex_expr root(dft *d, const tn_expr *i)
 
 /* ---- input and output ---- */
 
-/* Part of element k of a row, 0 behind its end. */
-static const tn_expr *part_at(dft *d, const tn_expr *row, const tn_expr *k, int64_t part)
+/* Part of element k of the row, 0 behind its end. */
+static const tn_expr *part_at(dft *d, const tn_expr *k, int64_t part)
 {
     tn_pool *p = d->c.p;
-    const tn_expr *index[] = {row, k, tn_idx(p, part)}, *zero = tn_const(p, d->in->dtype, 0);
+    const tn_expr *index[] = {d->row, k, tn_idx(p, part)}, *zero = tn_const(p, d->in->dtype, 0);
     if (part == 1 && tn_is_value(d->in->dim[2], 1))
         return tn_const(p, d->t, 0);
     return tn_cast(p, d->t, tn_at_if(d->c.te, d->in, 3, index, tn_lt(p, k, d->in->dim[1]), zero));
 }
 
-/* Element k of all rows, conjugated for a backward transform; upper: it is the conjugate of element n - k. */
+/* Element k, conjugated for a backward transform; upper: it is the conjugate of element n - k. */
 static void load(dft *d, const tn_expr *k, bool upper)
 {
     tn_pool *p = d->c.p;
-    tn_body *back = d->c.at;
-    const tn_expr *l = each_row(d);
-    const tn_expr *row = tn_min(p, tn_add(p, d->first, l), tn_sub(p, d->in->dim[0], tn_idx(p, 1)));
     const tn_expr *from = upper ? tn_sub(p, tn_idx(p, d->n), k) : k;
-    complex_expr v = {part_at(d, row, from, 0), part_at(d, row, from, 1)};
+    complex_expr v = {part_at(d, from, 0), part_at(d, from, 1)};
     if (d->a->inverse && !upper)
         v.im = tn_sub(p, tn_const(p, d->t, 0), v.im);
-    set(d, d->buffer[0], k, l, v);
-    d->c.at = back;
+    set(d, d->buffer[0], k, v);
 }
 
-static void load_rows(dft *d)
+static void load_row(dft *d)
 {
     tn_pool *p = d->c.p;
     tn_body *back = d->c.at;
@@ -178,24 +171,22 @@ static void load_rows(dft *d)
     d->c.at = back;
 }
 
-static void emit(dft *d, const tn_expr *l, const tn_expr *k, int64_t part, const tn_expr *v)
+static void emit(dft *d, const tn_expr *k, int64_t part, const tn_expr *v)
 {
-    tn_pool *p = d->c.p;
-    const tn_expr *row = tn_add(p, d->first, l), *index[] = {row, k, tn_idx(p, part)};
-    tn_body_append(d->c.at, tn_stmt_store(d->c.f, d->out->buffer, 3, index, tn_cast(p, d->out->dtype, v),
-                                          tn_lt(p, row, d->out->dim[0])));
+    const tn_expr *index[] = {d->row, k, tn_idx(d->c.p, part)};
+    tn_code_store(&d->c, d->out->buffer, 3, index, tn_cast(d->c.p, d->out->dtype, v));
 }
 
-static void store_rows(dft *d, uint32_t from)
+static void store_row(dft *d, uint32_t from)
 {
     tn_pool *p = d->c.p;
     tn_body *back = d->c.at;
-    const tn_expr *k = tn_code_for(&d->c, "k", d->out->dim[1]), *l = each_row(d);
+    const tn_expr *k = tn_code_for(&d->c, "k", d->out->dim[1]);
     const tn_expr *scale = tn_const(p, d->t, 1 / (double)d->n);
-    complex_expr v = get(d, from, k, l);
-    emit(d, l, k, 0, d->a->inverse ? tn_mul(p, v.re, scale) : v.re);
+    complex_expr v = get(d, from, k);
+    emit(d, k, 0, d->a->inverse ? tn_mul(p, v.re, scale) : v.re);
     if (tn_is_value(d->out->dim[2], 2))
-        emit(d, l, k, 1, d->a->inverse ? tn_mul(p, v.im, tn_const(p, d->t, -1 / (double)d->n)) : v.im);
+        emit(d, k, 1, d->a->inverse ? tn_mul(p, v.im, tn_const(p, d->t, -1 / (double)d->n)) : v.im);
     d->c.at = back;
 }
 
@@ -215,40 +206,38 @@ static const tn_expr *from_at(dft *d, const stage *s, const tn_expr *b)
 }
 
 /* The sum of output a, turned by w^(l p a), to its place. */
-static void finish(dft *d, const stage *s, const tn_expr *a, const tn_expr *l, complex_expr sum)
+static void finish(dft *d, const stage *s, const tn_expr *a, complex_expr sum)
 {
     tn_pool *p = d->c.p;
     const tn_expr *to = tn_add(p, tn_mul(p, s->p, tn_idx(p, s->r)), a);
     if (!tn_is_value(a, 0) && s->m > 1)
         sum = c_mul(p, sum, root(d, tn_mul(p, tn_mul(p, s->p, a), tn_idx(p, s->l))));
-    set(d, s->to, tn_add(p, s->q, tn_mul(p, to, tn_idx(p, s->l))), l, sum);
+    set(d, s->to, tn_add(p, s->q, tn_mul(p, to, tn_idx(p, s->l))), sum);
 }
 
 static void radix_2(dft *d, const stage *s)
 {
     tn_pool *p = d->c.p;
-    const tn_expr *l = each_row(d);
     complex_expr x[2];
     for (int64_t b = 0; b < 2; b++)
-        x[b] = c_let(d, "x", get(d, s->from, from_at(d, s, tn_idx(p, b)), l));
-    finish(d, s, tn_idx(p, 0), l, c_add(p, x[0], x[1]));
-    finish(d, s, tn_idx(p, 1), l, c_sub(p, x[0], x[1]));
+        x[b] = c_let(d, "x", get(d, s->from, from_at(d, s, tn_idx(p, b))));
+    finish(d, s, tn_idx(p, 0), c_add(p, x[0], x[1]));
+    finish(d, s, tn_idx(p, 1), c_sub(p, x[0], x[1]));
 }
 
 static void radix_4(dft *d, const stage *s)
 {
     tn_pool *p = d->c.p;
-    const tn_expr *l = each_row(d);
     complex_expr x[4];
     for (int64_t b = 0; b < 4; b++)
-        x[b] = c_let(d, "x", get(d, s->from, from_at(d, s, tn_idx(p, b)), l));
+        x[b] = c_let(d, "x", get(d, s->from, from_at(d, s, tn_idx(p, b))));
     complex_expr e = c_let(d, "e", c_add(p, x[0], x[2])), f = c_let(d, "f", c_sub(p, x[0], x[2]));
     complex_expr g = c_let(d, "g", c_add(p, x[1], x[3])), h = c_let(d, "h", c_sub(p, x[1], x[3]));
     complex_expr turned = {h.im, tn_sub(p, tn_const(p, d->t, 0), h.re)}; /* -i h */
-    finish(d, s, tn_idx(p, 0), l, c_add(p, e, g));
-    finish(d, s, tn_idx(p, 1), l, c_add(p, f, turned));
-    finish(d, s, tn_idx(p, 2), l, c_sub(p, e, g));
-    finish(d, s, tn_idx(p, 3), l, c_sub(p, f, turned));
+    finish(d, s, tn_idx(p, 0), c_add(p, e, g));
+    finish(d, s, tn_idx(p, 1), c_add(p, f, turned));
+    finish(d, s, tn_idx(p, 2), c_sub(p, e, g));
+    finish(d, s, tn_idx(p, 3), c_sub(p, f, turned));
 }
 
 /* Any radix: each output summed in registers. */
@@ -256,19 +245,16 @@ static void radix_any(dft *d, const stage *s)
 {
     tn_pool *p = d->c.p;
     const tn_expr *a = tn_code_for(&d->c, "a", tn_idx(p, s->r)), *zero = tn_idx(p, 0);
-    const tn_expr *dim[] = {tn_idx(p, 1), tn_idx(p, 2), tn_idx(p, d->rows)};
-    uint32_t sum = tn_code_buffer(&d->c, "sum", d->t, 3, dim, TN_SCOPE_REGISTER);
+    const tn_expr *dim[] = {tn_idx(p, 1), tn_idx(p, 2)};
+    uint32_t sum = tn_code_buffer(&d->c, "sum", d->t, 2, dim, TN_SCOPE_REGISTER);
     tn_body *back = d->c.at;
-    set(d, sum, zero, each_row(d), (complex_expr){tn_const(p, d->t, 0), tn_const(p, d->t, 0)});
-    d->c.at = back;
+    set(d, sum, zero, (complex_expr){tn_const(p, d->t, 0), tn_const(p, d->t, 0)});
     const tn_expr *b = tn_code_for(&d->c, "b", tn_idx(p, s->r));
     const tn_expr *turn = tn_mul(p, tn_fmod(p, tn_mul(p, a, b), tn_idx(p, s->r)), tn_idx(p, d->n / s->r));
-    const tn_expr *l = each_row(d);
-    set(d, sum, zero, l,
-        c_add(p, get(d, sum, zero, l), c_mul(p, get(d, s->from, from_at(d, s, b), l), root(d, turn))));
+    set(d, sum, zero,
+        c_add(p, get(d, sum, zero), c_mul(p, get(d, s->from, from_at(d, s, b)), root(d, turn))));
     d->c.at = back;
-    l = each_row(d);
-    finish(d, s, a, l, get(d, sum, zero, l));
+    finish(d, s, a, get(d, sum, zero));
 }
 
 /* Odd radices first: of real data the frequency n / 2 is a difference of sums then, real to the last bit. */
@@ -303,18 +289,6 @@ static uint32_t all_stages(dft *d)
     return d->buffer[turn];
 }
 
-/* How many rows are transformed together, step by step; fewer where there are few, or where they are long. */
-static int rows_together(const dft *d)
-{
-    int rows = d->t.bits == 64 ? 8 : 16;
-    int64_t all;
-    while (rows > 1 && tn_is_int(d->in->dim[0], &all) && rows / 2 >= all)
-        rows /= 2;
-    while (rows > 4 && d->n * rows > 1 << 18)
-        rows /= 2;
-    return rows;
-}
-
 static void dft_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     dft d = {.a = n->attr, .in = in[DATA], .table = in[TABLE], .n = in[TABLE]->dim[0]->u.i};
@@ -322,15 +296,12 @@ static void dft_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tens
     d.c = tn_code_open(te, n, 0, "dft", &d.out);
     out[0] = d.out;
     d.t = d.out->dtype.bits < 32 ? TN_F32 : d.out->dtype;
-    d.rows = rows_together(&d);
-    const tn_expr *groups = tn_ceildiv(p, d.in->dim[0], d.rows), *group;
-    tn_code_each(&d.c, 1, &groups, &group);
-    d.first = tn_mul(p, group, tn_idx(p, d.rows));
-    const tn_expr *dim[] = {tn_idx(p, d.n), tn_idx(p, 2), tn_idx(p, d.rows)};
+    tn_code_each(&d.c, 1, d.in->dim, &d.row);
+    const tn_expr *dim[] = {tn_idx(p, d.n), tn_idx(p, 2)};
     for (int i = 0; i < 2; i++)
-        d.buffer[i] = tn_code_buffer(&d.c, i ? "odd" : "even", d.t, 3, dim, TN_SCOPE_LOCAL);
-    load_rows(&d);
-    store_rows(&d, all_stages(&d));
+        d.buffer[i] = tn_code_buffer(&d.c, i ? "odd" : "even", d.t, 2, dim, TN_SCOPE_LOCAL);
+    load_row(&d);
+    store_row(&d, all_stages(&d));
 }
 
 /* clang-format off */

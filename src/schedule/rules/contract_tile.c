@@ -9,7 +9,6 @@ enum {
     TILE_CYCLES = 24, /* a tile begins and ends */
     PACK_VECTORS = 2, /* of a packed tile, as a rule */
     PACK_CYCLES = 2,  /* an element of a packed tile */
-    LINE_BYTES = 64,  /* of a cache */
     MAX_SUMS = 512    /* vectors of sums that are written out, where all tiles have padding */
 };
 

@@ -63,6 +63,7 @@ int rule_n_spatial(const tn_stmt *block);
 bool rule_own_nest(tn_stmt *block);
 bool rule_plain_nest(tn_stmt *block);  /* such a nest without a scan */
 int64_t rule_extent(const tn_expr *e); /* constant extent, or -1 */
+enum { LINE_BYTES = 64 };              /* of a cache */
 /* elements of t in one vector register; 1: no vectors */
 uint16_t rule_lanes(const tn_machine *m, tn_dtype t);
 /* About how many instructions the value of the block's only store takes in so many lanes, without index arithmetic; 0:
@@ -214,6 +215,8 @@ bool rule_scan_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_scan(tn_sched *s, const tn_machine *m);
 bool rule_jam_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_jam(tn_sched *s, const tn_machine *m);
+/* Makes rows of a list of statements lanes, where all take the same steps and lanes pay (irregular_lanes.c). */
+void rule_list_lanes(derive *d, const char *block, const char *prefix);
 bool rule_irregular_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_irregular(tn_sched *s, const tn_machine *m);
 /* Sketches (sketch.c): is there a reduction that reads the same several times or is over a window; or are there only

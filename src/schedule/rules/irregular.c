@@ -1,6 +1,6 @@
 /* Rule irregular: blocks whose bodies are lists of statements (sorting, suppression of boxes, scatters): their spatial
- * iterations in tasks, and those of blocks inside, which hold stores alone, in vectors. Blocks beside them
- * that only store are scheduled as rule elementwise does. */
+ * iterations in tasks, those of which all take the same steps as lanes (irregular_lanes.c), and those of blocks inside,
+ * which hold stores alone, in vectors. Blocks beside them that only store are scheduled as rule elementwise does. */
 #include "schedule/rules/derive.h"
 
 enum { TASK_STATEMENTS = 16384 /* long against handing a task out */, MANY = 1 << 24, FEW = 4 };
@@ -209,10 +209,12 @@ tn_verdict rule_irregular(tn_sched *s, const tn_machine *m)
     dv_comment(&d, "rule irregular: iterations in tasks of about %d statements", TASK_STATEMENTS);
     for (int i = 0; i < n && dv_ok(&d); i++) {
         const char *prefix = i ? dv_text(&d, "n%d_", i) : "";
-        if (list[i])
+        if (list[i]) {
+            rule_list_lanes(&d, name[i], prefix);
             cut_into_tasks(&d, name[i], prefix);
-        else
+        } else {
             (void)rule_elementwise_nest(&d, name[i], prefix);
+        }
     }
     n = rule_blocks(s->func, b);
     for (int i = 0; i < n && dv_ok(&d); i++)

@@ -188,8 +188,8 @@ static tn_verdict derive_sketch(const tn_space *x, const tn_picks *given, tn_are
     return tn_sketch_derive(x, NULL, given, arena, pool, out);
 }
 
-const tn_sched_generator tn_rules_generator = {.name = "rules", .version = 12, .derive = derive_rules};
-const tn_sched_generator tn_sketch_generator = {.name = "sketch", .version = 7, .derive = derive_sketch};
+const tn_sched_generator tn_rules_generator = {.name = "rules", .version = 13, .derive = derive_rules};
+const tn_sched_generator tn_sketch_generator = {.name = "sketch", .version = 8, .derive = derive_sketch};
 
 const tn_sched_generator *tn_sched_generator_find(const char *name)
 {
