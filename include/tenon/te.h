@@ -138,6 +138,8 @@ const tenon_kernel_info *tenon_kernel_inspect(tenon_kernel *k);
 
 const char *tenon_kernel_print(tenon_kernel *k); /* the loops as they stand; until the next such call on k */
 const char *tenon_kernel_trace(tenon_kernel *k); /* the steps so far; likewise */
+/* The loops before any steps, and their workload: what a tuning record (tenon/tune.h) has of them. Likewise. */
+const char *tenon_kernel_function(tenon_kernel *k, uint64_t *out_workload);
 /* Code in this process, as tenon_build_here makes it: inputs have the tensors' names, outputs are called
  * out, out1, ... The kernel
  * stays as it is, and may be scheduled further and built again. */

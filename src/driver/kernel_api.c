@@ -164,6 +164,21 @@ static const char *printed(tenon_kernel *k, void *trace)
     return ok ? tn_buf_cstr(&k->text) : NULL;
 }
 
+static tn_status print_unscheduled(tn_object *o, void *user)
+{
+    tenon_kernel *k = (tenon_kernel *)o;
+    tn_buf_clear(&k->text);
+    tn_func_print(k->func, &k->text);
+    *(uint64_t *)user = tn_func_workload(k->func);
+    return TN_OK;
+}
+
+const char *tenon_kernel_function(tenon_kernel *k, uint64_t *out_workload)
+{
+    bool ok = k && k->func && tn_object_change(&k->object, NULL, print_unscheduled, out_workload) == 0;
+    return ok ? tn_buf_cstr(&k->text) : NULL;
+}
+
 const char *tenon_kernel_print(tenon_kernel *k) { return printed(k, NULL); }
 
 const char *tenon_kernel_trace(tenon_kernel *k) { return printed(k, k); }

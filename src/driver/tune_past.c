@@ -2,7 +2,10 @@
  * again, and the built-in ones beside which they were timed. */
 #include "driver/tuning.h"
 
+#include <math.h>
 #include <string.h>
+
+static const double NEVER = 1e8; /* seconds: logs of AutoTVM have 1e9 where there is no time */
 
 typedef struct recall {
     tn_tuning *t;
@@ -94,7 +97,12 @@ static void add(recall *x, const tn_record *r)
         return;
     const uint32_t group = group_of(x, r, &is_new);
     const bool of_template = !tn_sched_generator_find(r->generator);
-    tn_past p = {group, r->workload, *load, picks_of(x->t, r), *r->trace ? r->trace : NULL, r->seconds};
+    tn_past p = {group,
+                 r->workload,
+                 *load,
+                 picks_of(x->t, r),
+                 *r->trace ? r->trace : NULL,
+                 r->seconds < NEVER ? r->seconds : HUGE_VAL};
     tn_vec_push(&x->past, p);
     if (!is_new || of_template || !(r->built_in > 0))
         return;

@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import io
 import json
+import math
 import pathlib
 import tempfile
 import unittest
@@ -597,6 +598,109 @@ class Kernels(unittest.TestCase):
                 self.assertEqual(relay.build(relu_network(), "llvm").report["kernels_recorded"], 0)
         with self.assertRaises(FileNotFoundError):
             autotvm.apply_history_best(self.log.with_name("none"))
+
+
+class History(unittest.TestCase):
+    """What a log teaches a search. Times of the log are made up; the first eight candidates of a search are named before it has any."""
+
+    @staticmethod
+    def cost(config):
+        """Tiles of 4 x 16 are the best here."""
+        y, x = (config[f"tile_{d}"].size[-1] for d in "yx")
+        return 1e-5 * (1 + abs(math.log2(y / 4)) + abs(math.log2(x / 16)) + (config["inside"].val == "columns"))
+
+    def lines(self, n, *args, cost=None):
+        """Of the template at these sizes, as a log has them: n points of which there is a kernel."""
+        t = task.create("test.matmul", args, "llvm")
+        size = len(t.config_space)
+        every = (t.config_space.get(i * 11 % size) for i in range(size))
+        for config in [c for c in every if c["ann"].anns == ["none"] or c["tile_x"].size[-1] in (8, 16)][:n]:
+            result = autotvm.MeasureResult(((cost or self.cost)(config),), 0, 0.1, 0.0)
+            yield record.decode(record.encode(autotvm.MeasureInput("llvm", t, config), result))
+
+    def first(self, by):
+        by.tune(n_trial=9, seed=3)
+        return [inp.config for inp, _ in by.history[1:9]]
+
+    def mean(self, configs):
+        return sum(map(self.cost, configs)) / len(configs)
+
+    def tuned(self, pairs, name="xgb", min_seed_records=60, **options):
+        by = tuner.XGBTuner(task.create("test.matmul", (N, N, N), "llvm"), **options)
+        by.load_history(pairs, min_seed_records)
+        return self.first(by)
+
+    def test_other_sizes_teach(self):
+        for options in ({}, {"feature_type": "itervar", "loss_type": "rank"}, {"loss_type": "rank"}):
+            known = [*self.lines(80, 64, N, 128), *self.lines(60, 16, N, 64), *self.lines(80, N, 64, 64)]
+            without = self.tuned([], **options)
+            taught = self.tuned(known, **options)
+            self.assertLess(self.mean(taught), 0.8 * self.mean(without), options)
+            self.assertEqual(self.tuned(known, **options), taught)
+
+    def test_choices_are_compared_with_those_of_the_same_kernel(self):
+        without = self.tuned([], feature_type="knob")
+        self.assertEqual(self.tuned(list(self.lines(80, 64, N, 128)), feature_type="knob"), without)
+        self.assertLess(self.mean(self.tuned(list(self.lines(80, N, N, N)), feature_type="knob")), 0.8 * self.mean(without))
+
+    def test_few_lines_teach_nothing(self):
+        known = list(self.lines(80, 64, N, 128))
+        with self.assertLogs("autotvm", "INFO") as said:
+            self.assertEqual(self.tuned(known, min_seed_records=500), self.tuned([], min_seed_records=1))
+        self.assertEqual(said.output, ["INFO:autotvm:80 lines teach the model of test.matmul nothing: min_seed_records is 500",
+                                       "INFO:autotvm:0 lines teach the model of test.matmul nothing: min_seed_records is 1"])
+
+    def test_what_is_known_of_the_same_kernel_is_tried_first(self):
+        known = list(self.lines(40, N, N, N))
+        best = min(known, key=lambda pair: pair[1].costs)[0].config
+        for make in (tuner.XGBTuner, tuner.GATuner):
+            by = make(task.create("test.matmul", (N, N, N), "llvm"))
+            by.load_history(known)
+            self.assertEqual(self.first(by)[0]._entity_map["tile_x"].size, best["tile_x"].size)
+            self.assertEqual(by.history[1][0].config.to_json_dict()["entity"], best.to_json_dict()["entity"])
+
+    def test_what_cannot_be_made_again_is_counted(self):
+        known = list(self.lines(60, 64, N, 128))
+        row = json.loads(record.encode(*known[0]))
+
+        def changed(inputs=None, error=0, entity=None):
+            x = json.loads(json.dumps(row))
+            x["input"][1:3] = inputs or x["input"][1:3]
+            x["config"]["entity"] = entity or x["config"]["entity"]
+            x["result"][1] = error
+            return record.decode(json.dumps(x))
+
+        bad = [changed(["nobody's", [1]]), changed(["test.matmul", ["a", 1, 2]]), changed(entity=[["tile_y", "sp", [-1, 5]]]),
+               changed(["dense_pack.x86", [1]], entity=[["rule", "ot", "gemm"]])]
+        with self.assertWarnsRegex(tenon.Warning, "4 of 64 lines are left out, because no kernel can be made of them; of the first, there is no "
+                                                  "template nobody's"):
+            self.tuned(bad + known)
+        with warnings.catch_warnings():  # a line without a time says nothing
+            warnings.simplefilter("error")
+            self.tuned([changed(["nobody's", [1]], error=1), *known])
+            self.tuned([changed(error=4), *known])
+
+    def test_kernels_of_models(self):
+        """Lines of all tasks of the model, by their choices alone; those with a record have the steps, too."""
+        from tenon import relay
+
+        tasks = task.extract_from_program(relu_network(), {}, "llvm")
+        t = max(tasks, key=lambda x: len(x.config_space))
+        entities = [t.config_space.get(i) for i in range(40)]
+
+        def pair(i, config):
+            result = autotvm.MeasureResult((1e-6 * (1 + i % 7),), 0, 0.1, 0.0)
+            return record.decode(record.encode(autotvm.MeasureInput("llvm", t, config), result))
+
+        by = tuner.XGBTuner(t)
+        by.load_history([pair(i, e) for i, e in enumerate(entities)], 30)
+        self.assertEqual(len(t.prior), 40)
+        self.assertEqual({(r["generator"], r["workload"], r["trace"]) for r in t.prior}, {("rules", t.kwargs["workload"], "")})
+        by.tune(n_trial=4, seed=1)
+        self.assertEqual(len(by.history), 4)
+        t.prior.clear()
+        tuner.GATuner(t).load_history([pair(i, e) for i, e in enumerate(entities)])
+        self.assertEqual(len(t.prior), 1)
 
 
 class Records(unittest.TestCase):

@@ -201,6 +201,20 @@ static PyObject *trace(PyObject *self, PyObject *none)
     return said(self, tenon_kernel_trace);
 }
 
+static PyObject *function(PyObject *self, PyObject *none)
+{
+    kernel *x = (kernel *)self;
+    uint64_t workload;
+    (void)none;
+    if (core_session_begin(x->session))
+        return NULL;
+    const char *said_of_it = tenon_kernel_function(x->k, &workload);
+    PyObject *result = said_of_it ? Py_BuildValue("sK", said_of_it, (unsigned long long)workload)
+                                  : core_raise_compile(x->session->t);
+    core_session_end(x->session);
+    return result;
+}
+
 static PyObject *program(PyObject *self, PyObject *none)
 {
     kernel *x = (kernel *)self;
@@ -335,6 +349,7 @@ static PyMethodDef methods[] = {
     {"tune", core_kernel_tune, METH_VARARGS, core_kernel_tune_doc},
     {"text", text, METH_NOARGS, "The loops as they stand."},
     {"trace", trace, METH_NOARGS, "The steps so far."},
+    {"function", function, METH_NOARGS, "function() -> (text, workload): the loops before any steps."},
     {"program", program, METH_NOARGS, "program() -> Program: the loops as they stand as a program of TIR."},
     {"inspect", inspect, METH_NOARGS, inspect_doc},
     {"build", build, METH_O, "build(options) -> Library: code in this process."},

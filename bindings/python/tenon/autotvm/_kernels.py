@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import array
 import json
-import os
-import tempfile
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .. import _core, _module, relay
@@ -19,7 +17,7 @@ from ..relay.ty import TensorType
 from ..transform import PassContext
 from ._space import ConfigEntity, ConfigSpace, OtherOptionEntity, SplitEntity, words_of
 from .measure import MeasureResult
-from .task import Made, Task
+from .task import Made, Task, with_prior
 
 Arguments = Dict[str, Any]
 
@@ -263,13 +261,15 @@ class KernelTask(Task):
     has_records = True
 
     def __init__(self, name: str, args: Sequence[Any], target: Any, program: _core.Program, options: Mapping[str, Any],
-                 number: int, fields: Mapping[str, Any]):
+                 number: int, found: Sequence[Mapping[str, Any]]):
+        fields = found[number]
         self.name, self.args = name, tuple(args)
         self.kwargs = {"kernel": fields["name"], "workload": f"{fields['workload']:016x}"}
         self.target = None if target is None else str(target)
         self.flop = fields["operations"]
         self.func: Any = None
         self.prior: List[Mapping[str, Any]] = []
+        self.workloads = [f"{f['workload']:016x}" for f in found]
         self.near: Optional[Tuple[float, str]] = None  # seconds and tile sizes of the fastest line of TVM
         self._built_in = fields["built_in"]
         self._program, self._options, self._number = program, {**options, "no_records": True}, number
@@ -303,15 +303,8 @@ class KernelTask(Task):
 
     def search(self, asked: Mapping[str, Any], has_begun: Callable[[], bool]) -> Mapping[str, Any]:
         """Calls asked["progress"] for each trial and each gain; the task as it stands then."""
-        from .record import records_text
-
-        given = {**asked, "tasks": str(self._number), **({"near": self.near[1]} if self.near else {})}
-        with tempfile.TemporaryDirectory() as folder:
-            if self.prior:
-                given["prior"] = os.path.join(folder, "prior.records")
-                with open(given["prior"], "w", encoding="utf-8") as f:
-                    f.write(records_text(self.prior))
-            return self._program.tune(dict(self._options), given)[self._number]
+        asked = {**asked, "tasks": str(self._number), **({"near": self.near[1]} if self.near else {})}
+        return with_prior(self.prior, asked, lambda given: self._program.tune(dict(self._options), given)[self._number])
 
 
 def _lanes(dtype: str) -> int:
@@ -353,7 +346,7 @@ def create(name: str, args: Sequence[Any], target: Any) -> KernelTask:
     with _direct(name):
         program, options, found = _found(IRModule.from_expr(t.make(given)), None, target)
     number = max(range(len(found)), key=lambda i: found[i]["operations"])
-    return KernelTask(name, args, target, program, options, number, found[number])
+    return KernelTask(name, args, target, program, options, number, found)
 
 
 def _operator_name(op: Any) -> str:
@@ -376,7 +369,7 @@ def extract_from_program(mod: Any, params: Optional[Mapping[str, Any]] = None, t
         anchor = next((o for o in _operators(fields) if o.name in _NAMES and o.name in wanted), None)
         if anchor:
             name = _NAMES[anchor.name](anchor)
-            tasks.append(KernelTask(name, TEMPLATES[name].args(anchor), target, program, options, i, fields))
+            tasks.append(KernelTask(name, TEMPLATES[name].args(anchor), target, program, options, i, found))
     return tasks
 
 

@@ -89,11 +89,13 @@ class Task:
         self.name, self.args, self.kwargs = name, tuple(args), {}  # type: Tuple[str, Tuple[Any, ...], Dict[str, Any]]
         self.func = _templates[name]
         self.target = None if target is None else str(target)
+        self.prior: List[Mapping[str, Any]] = []  # records that a search begins with
         self.config_space = ConfigSpace()
         self.run(self.config_space)
         self.flop = self.config_space.flop
 
     has_records = False  # is what is found a record that builds can use?
+    workloads: Sequence[str] = ()  # of the tasks of the same model
 
     @property
     def workload(self) -> Tuple[Any, ...]:
@@ -115,11 +117,15 @@ class Task:
 
         options = _module.compile_options(self.target, None, None, {})
         try:
-            return _core.Session().tune_template(self.name, make, options, dict(asked))
+            return with_prior(self.prior, asked, lambda given: _core.Session().tune_template(self.name, make, options, given))
         except Error:
             if first and not has_begun():
                 raise first[0] from None
             raise
+
+    def learn(self, workload: Tuple[Any, ...], config: ConfigEntity, result: MeasureResult) -> bool:
+        """Tile sizes of TVM's own schedules are none of a template's."""
+        return False
 
     def run(self, config: ConfigSpace) -> Made:
         with _With(config):
@@ -131,6 +137,17 @@ class Task:
 
     def __repr__(self) -> str:
         return f"Task(func_name={self.name}, args={self.args}, kwargs={self.kwargs}, workload={self.workload})"
+
+
+def with_prior(prior: Sequence[Mapping[str, Any]], asked: Mapping[str, Any], search: Callable[[Dict[str, Any]], Any]) -> Any:
+    """search(asked) with a file of these records."""
+    given = dict(asked)
+    with tempfile.TemporaryDirectory() as folder:
+        if prior:
+            given["prior"] = os.path.join(folder, "prior.records")
+            with open(given["prior"], "w", encoding="utf-8") as f:
+                f.writelines(json.dumps(r) + "\n" for r in prior)
+        return search(given)
 
 
 def create(task_name: str, args: Sequence[Any], target: Any = None, target_host: Any = None, template_key: Any = None) -> Task:

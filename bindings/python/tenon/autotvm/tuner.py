@@ -1,18 +1,21 @@
 """Tuners: searches for the choices that make the fastest kernel of a task. They are those of tenon.tune."""
 from __future__ import annotations
 
+import logging
 import os
 import time
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from .._errors import UnsupportedError, Warning
+from .._errors import Warning
 from .._tuning import TuningTask, _task
-from ._space import ConfigEntity, SplitEntity
+from ._history import fastest, is_of_tvm, recall
+from ._space import ConfigEntity
 from .measure import LocalBuilder, LocalRunner, MeasureInput, MeasureResult
 from .record import own_record
 from .task import Task
 
+logger = logging.getLogger("autotvm")
 ERRORS = (0, 1, 5, 4, 7)  # by fate, AutoTVM's numbers: none, instantiation, wrong answer, runtime, run timeout
 FAILED = 1e9  # seconds of a trial without a time
 
@@ -41,22 +44,28 @@ class Tuner:
         return len(self.history) < len(self.task.config_space)
 
     def load_history(self, data_set: Any, min_seed_records: int = 500) -> None:
-        """Pairs of a log: a schedule that they have for this very kernel is tried first, and so is the one that is nearest to the
-        tile sizes of the fastest line that TVM wrote of its operator and shapes. Times of other kernels teach the model of this
-        search nothing."""
+        """Pairs of a log. What they have for this very kernel is tried first, and so is the schedule that is nearest to the tile sizes
+        of the fastest line that TVM wrote of its operator and shapes. If kernels can be made again of at least min_seed_records of
+        them, of whatever tasks, these teach the model before the first trial; of fewer, they do not, as AutoTVM has it."""
+        pairs = list(data_set)
+        self._begin_near([p for p in pairs if is_of_tvm(p[0])])
+        history = recall([p for p in pairs if not is_of_tvm(p[0])], self.task.workloads)
+        enough = len(history.records) >= min_seed_records
+        self.task.prior.extend(history.records if enough else fastest(history.records))
+        logger.debug("kernels can be made again of %d of %d lines", len(history.records), len(pairs))
+        if not enough:
+            logger.info("%d lines teach the model of %s nothing: min_seed_records is %d", len(history.records), self.task.name,
+                        min_seed_records)
+        elif history.left_out:
+            warnings.warn(f"{history.left_out} of {len(pairs)} lines are left out, because no kernel can be made of them; of the first, "
+                          f"{history.why}", Warning, stacklevel=2)
+
+    def _begin_near(self, pairs: Sequence[Tuple[MeasureInput, MeasureResult]]) -> None:
         task: Any = self.task
-        if not task.has_records:
-            raise UnsupportedError("a search goes on from the file that tune(records=...) names")
-        of_tvm = passed_over = 0
-        for inp, result in data_set:
-            if inp.config.record:
-                task.prior.append(inp.config.record)
-            elif any(isinstance(e, SplitEntity) for e in inp.config._entity_map.values()):  # choices of a kernel are no splits
-                of_tvm += 1
-                passed_over += not task.learn(inp.task.workload, inp.config, result)
-        if of_tvm and passed_over == of_tvm:
-            warnings.warn(f"none of {of_tvm} lines of TVM has tile sizes for {task.name} of these shapes; the search begins without "
-                          "them", Warning, stacklevel=2)
+        passed_over = sum(not task.learn(inp.task.workload, inp.config, result) for inp, result in pairs)
+        if pairs and passed_over == len(pairs):
+            warnings.warn(f"none of {len(pairs)} lines of TVM has tile sizes for {task.name} of these shapes; the search begins without "
+                          "them", Warning, stacklevel=3)
 
     def reset(self) -> None:
         self.__init__(self.task, **self.options)  # type: ignore[misc]
