@@ -8,8 +8,9 @@
 #include <string.h>
 
 /* ---- schedules ----
- * A dump of schedules has a section for each kernel and variant, which begins with a heading line,
- * "# name: model nodes (where n == 1)". A file without a heading is one schedule for every function. */
+ * A dump of schedules, or of spaces, has a section for each kernel and variant, which begins with a heading line,
+ * "# name: model nodes (where n == 1)". A file without a heading is one schedule, or map of picks, for every
+ * function. */
 typedef struct section {
     const char *heading, *at;
     size_t n_heading, n;
@@ -123,44 +124,90 @@ static tn_status case_of(tn_build *b, const section *x, const char *path, const 
                           "(where n == 1 and m == k and ceildiv(h, 2)*3 < h*2)");
 }
 
-static tn_status replay_section(tn_build *b, const tn_func *f, const section *x, const char *path,
+/* A file of schedules, or of picks. */
+typedef struct source {
+    const char *pass, *path;
+    tn_file file;
+    const tn_sched_generator *by; /* what makes schedules of picks; NULL: these are steps */
+} source;
+
+static tn_status replay_section(tn_build *b, const tn_func *f, const section *x, const source *from,
                                 tn_func **out)
 {
     tn_sched s;
     uint32_t line = 0;
-    const tn_expr *where;
-    TN_TRY(case_of(b, x, path, f, &where));
-    const tn_func *base = where ? tn_specialise(f, where) : f;
-    tn_sched_init(&s, base, &b->arena, &b->pool);
+    tn_sched_init(&s, f, &b->arena, &b->pool);
     tn_verdict v = tn_trace_replay(&s, x->at, x->n, &line);
     if (v != TN_DONE) {
-        tn_loc loc = {.file = path, .line = x->line + line - 1, .col = 1};
+        tn_loc loc = {.file = from->path, .line = x->line + line - 1, .col = 1};
         return tn_error(b->ctx, "driver-E032", &loc, "the step is refused: %s", tn_verdict_texts[v]);
     }
     *out = s.func;
     return TN_OK;
 }
 
-static tn_status replay(tn_build *b, const funcs *all, variants *now, const char *path)
+static tn_status check_blocks(tn_build *b, const tn_func *f, const char *name)
 {
-    tn_file trace;
+    return f->stage == TN_STAGE_FLAT
+               ? tn_error(b->ctx, "driver-E036", NULL,
+                          "%s: %s works on functions (func) that are not lowered yet", f->name, name)
+               : TN_OK;
+}
+
+/* What stands above the section is blanks, so that messages have the lines of the file. */
+static tn_status explore_section(tn_build *b, const tn_func *f, const section *x, const source *from,
+                                 tn_func **out)
+{
+    tn_picks given = {0};
+    const size_t above = (size_t)(x->at - (const char *)from->file.at);
+    char *text = tn_arena_copy(&b->arena, from->file.at, above + x->n, 1);
+    tn_sched *s = TN_NEW(&b->arena, tn_sched);
+    TN_TRY(tn_func_verify(f));
+    TN_TRY(check_blocks(b, f, from->pass));
+    for (size_t i = 0; i < above; i++)
+        text[i] = text[i] == '\n' ? '\n' : ' ';
+    TN_TRY(tn_picks_read(b->ctx, from->path, text, above + x->n, &b->arena, &given));
+    TN_TRY(tn_explore_func(b, from->by, f, &given, from->path, s));
+    *out = s->func;
+    return tn_func_verify(*out);
+}
+
+static tn_status make_section(tn_build *b, const tn_func *f, const section *x, const source *from,
+                              tn_func **out)
+{
+    const tn_expr *where;
+    TN_TRY(case_of(b, x, from->path, f, &where));
+    const tn_func *base = where ? tn_specialise(f, where) : f;
+    return from->by ? explore_section(b, base, x, from, out) : replay_section(b, base, x, from, out);
+}
+
+/* Schedules of a file, as a whole or in sections. Without a section for it, a function has no steps to replay, but its
+ * default schedule. */
+static tn_status apply_file(tn_build *b, const funcs *all, variants *now, source from)
+{
+    tn_file file;
     bool any = false;
-    TN_TRY(tn_file_map(b->ctx, path, &trace));
-    tn_file copy = {tn_arena_copy(&b->arena, trace.at, trace.n, 1), trace.n, 0};
-    tn_file_unmap(&trace);
+    section own[MAX_VARIANTS];
     const tn_func *f = now->f[0];
-    now->n = find_sections(all, f->name, &copy, now->of, &any);
-    if (any && now->n == 0)
-        return tn_error(b->ctx, "driver-E034", &(tn_loc){.file = path},
+    TN_TRY(tn_file_map(b->ctx, from.path, &file));
+    from.file = (tn_file){tn_arena_copy(&b->arena, file.at, file.n, 1), file.n, 0};
+    tn_file_unmap(&file);
+    const int n = find_sections(all, f->name, &from.file, own, &any);
+    const section whole = {.at = (const char *)from.file.at, .n = any ? 0 : from.file.n, .line = 1};
+    if (any && n == 0 && !from.by)
+        return tn_error(b->ctx, "driver-E034", &(tn_loc){.file = from.path},
                         "the trace has sections for other functions, but no \"# %s\" for this one; dump the "
                         "schedules again",
                         f->name);
-    if (!any) {
-        now->n = 1;
-        now->of[0] = (section){.at = (const char *)copy.at, .n = copy.n, .line = 1};
+    for (int v = 0; n == 0 && from.by && v < now->n; v++)
+        TN_TRY(make_section(b, now->f[v], &whole, &from, &now->f[v]));
+    if (n == 0 && from.by)
+        return TN_OK;
+    now->n = n ? n : 1;
+    for (int v = 0; v < now->n; v++) {
+        now->of[v] = n ? own[v] : whole;
+        TN_TRY(make_section(b, f, &now->of[v], &from, &now->f[v]));
     }
-    for (int v = 0; v < now->n; v++)
-        TN_TRY(replay_section(b, f, &now->of[v], path, &now->f[v]));
     return TN_OK;
 }
 
@@ -181,6 +228,15 @@ static const tn_sched_generator *explored(const char *name, const char **out_pat
     return sketch ? &tn_sketch_generator : rules && *rules ? &tn_rules_generator : NULL;
 }
 
+/* The file that a pass names; path NULL: it names none. */
+static source source_of(const char *name)
+{
+    const char *picks = "", *steps = behind(name, "Schedule");
+    const tn_sched_generator *by = explored(name, &picks);
+    const char *path = by ? picks : steps;
+    return (source){.pass = name, .path = path && *path ? path : NULL, .by = by};
+}
+
 static bool is_for_flat(const char *name, const tn_lower_pass *pass)
 {
     const char *path;
@@ -188,13 +244,12 @@ static bool is_for_flat(const char *name, const tn_lower_pass *pass)
                 : strcmp(name, "Lower") != 0 && strcmp(name, "Rule") != 0 && !explored(name, &path);
 }
 
-static tn_status explore(tn_build *b, const tn_sched_generator *by, tn_func **f, const char *path)
+/* By the default picks. */
+static tn_status explore(tn_build *b, const tn_sched_generator *by, tn_func **f)
 {
-    tn_picks given = {0};
+    const tn_picks none = {0};
     tn_sched *s = TN_NEW(&b->arena, tn_sched);
-    if (*path)
-        TN_TRY(tn_explore_read(b, path, &given));
-    TN_TRY(tn_explore_func(b, by, *f, &given, path, s));
+    TN_TRY(tn_explore_func(b, by, *f, &none, "", s));
     *f = s->func;
     return tn_func_verify(*f);
 }
@@ -207,9 +262,8 @@ static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
     TN_TRY(tn_func_verify(*f));
     if (strcmp(name, "Verify") == 0)
         return TN_OK;
-    if ((*f)->stage == TN_STAGE_FLAT && !is_for_flat(name, pass))
-        return tn_error(b->ctx, "driver-E036", NULL,
-                        "%s: %s works on functions (func) that are not lowered yet", (*f)->name, name);
+    if (!is_for_flat(name, pass))
+        TN_TRY(check_blocks(b, *f, name));
     if (strcmp(name, "Rule") == 0) {
         tn_sched *s = TN_NEW(&b->arena, tn_sched);
         tn_rule_apply(s, *f, &b->machine, NULL, &b->arena, &b->pool);
@@ -217,7 +271,7 @@ static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
         return tn_func_verify(*f);
     }
     if (by)
-        return explore(b, by, f, picks);
+        return explore(b, by, f);
     if (strcmp(name, "Lower") == 0) {
         tn_flat flat;
         TN_TRY(tn_lower(*f, &b->machine, b->target.row->pipeline, &flat));
@@ -307,10 +361,10 @@ tn_status tn_tir_text_run(tn_build *b, tn_tir_text *x, const char *passes)
         variants *now = &x->all.now[i];
         const char *at = passes;
         for (const char *name; (name = tn_passes_next(b, &at));) {
-            bool schedule = strncmp(name, "Schedule=", 9) == 0;
-            if (schedule)
-                TN_TRY(replay(b, &x->all, now, name + 9));
-            for (int v = 0; v < now->n && !schedule; v++)
+            const source from = source_of(name);
+            if (from.path)
+                TN_TRY(apply_file(b, &x->all, now, from));
+            for (int v = 0; v < now->n && !from.path; v++)
                 TN_TRY(tir_pass(b, &now->f[v], name));
         }
     }
