@@ -148,6 +148,9 @@ struct tn_op {
     /* attr (a copy of the node's) becomes that of the call over data whose dimensions have not been transposed by
      * axes, so that the call's result transposed by axes is the node's. */
     bool (*permute)(tn_graph *g, const tn_node *node, const int64_t axes[], void *attr);
+    /* Where the result, which holds the elements of operand 0, each once, and nothing else, has the one at from[]: an
+     * index for each dimension of the result. NULL: it holds something else. */
+    void (*moves_to)(tn_pool *p, const tn_node *node, const tn_expr *const from[], const tn_expr *to[]);
 };
 
 /* The two records that graphs make nodes of themselves; with all others in op/. */

@@ -201,51 +201,55 @@ static bool match_runs(tn_pool *p, run *a, int na, const tn_expr *const da[], ru
     return true;
 }
 
-/* Indices of the input dims of `a` from the position within the run `b` of the output. */
-static void split_run(tn_te *te, const run *a, const tn_expr *const da[], const run *b, const tn_tensor *out,
-                      const tn_expr **index)
+/* Indices of the dims of `a` from the position at[] within the run `b`. */
+static void split_run(tn_pool *p, const run *a, tn_dims from, const run *b, tn_dims to,
+                      const tn_expr *const at[], const tn_expr **index)
 {
-    tn_pool *p = te->pool;
     const tn_expr *flat = tn_idx(p, 0), *stride = tn_idx(p, 1);
     for (int i = b->end - 1; i >= b->first; i--) {
-        flat = tn_add(p, tn_mul(p, out->axis[i], stride), flat);
-        stride = tn_mul(p, stride, out->dim[i]);
+        flat = tn_add(p, tn_mul(p, at[i], stride), flat);
+        stride = tn_mul(p, stride, to.at[i]);
     }
     stride = tn_idx(p, 1);
     for (int i = a->end - 1; i >= a->first; i--) {
         index[i] = tn_fdiv(p, flat, stride);
         if (i > a->first)
-            index[i] = tn_fmod(p, index[i], da[i]);
-        stride = tn_mul(p, stride, da[i]);
+            index[i] = tn_fmod(p, index[i], from.at[i]);
+        stride = tn_mul(p, stride, from.at[i]);
     }
 }
 
-void tn_rule_reshape_index(tn_te *te, int n_from, const tn_expr *const from[], const tn_tensor *out,
+void tn_rule_reshape_index(tn_pool *p, tn_dims from, tn_dims to, const tn_expr *const at[],
                            const tn_expr **index)
 {
-    tn_pool *p = te->pool;
+    const int n_from = (int)from.n, n_to = (int)to.n;
     const tn_expr *one = tn_idx(p, 1);
     run a = {0, 0, one}, b = {0, 0, one};
     while (a.first < n_from) {
-        if (tn_is_value(from[a.first], 1)) {
+        if (tn_is_value(from.at[a.first], 1)) {
             index[a.first] = tn_idx(p, 0);
             a = (run){a.first + 1, a.first + 1, one};
             continue;
         }
-        while (b.first < out->ndim && tn_is_value(out->dim[b.first], 1))
+        while (b.first < n_to && tn_is_value(to.at[b.first], 1))
             b = (run){b.first + 1, b.first + 1, one};
-        extend(p, &a, from);
-        if (b.first < out->ndim)
-            extend(p, &b, out->dim);
-        if (!match_runs(p, &a, n_from, from, &b, out->ndim,
-                        out->dim)) { /* take all that is left as one run */
+        extend(p, &a, from.at);
+        if (b.first < n_to)
+            extend(p, &b, to.at);
+        if (!match_runs(p, &a, n_from, from.at, &b, n_to, to.at)) { /* take all that is left as one run */
             while (a.end < n_from)
-                extend(p, &a, from);
-            while (b.end < out->ndim)
-                extend(p, &b, out->dim);
+                extend(p, &a, from.at);
+            while (b.end < n_to)
+                extend(p, &b, to.at);
         }
-        split_run(te, &a, from, &b, out, index);
+        split_run(p, &a, from, &b, to, at, index);
         a = (run){a.end, a.end, one};
         b = (run){b.end, b.end, one};
     }
+}
+
+void tn_rule_reshape_moves(tn_pool *p, const tn_node *n, const tn_expr *const from[], const tn_expr *to[])
+{
+    const tn_type *in = tn_in_type(n, 0), *out = n->type[0];
+    tn_rule_reshape_index(p, (tn_dims){out->n, out->dim}, (tn_dims){in->n, in->dim}, from, to);
 }

@@ -133,10 +133,11 @@ bool tn_rule_may_pad(const tn_expr *width);
 /* 0 <= index < in, without what always holds; NULL: always. */
 const tn_expr *tn_rule_window_inside(tn_pool *p, const tn_expr *index, const tn_expr *in, const tn_window *w);
 const tn_expr *tn_rule_both(tn_pool *p, const tn_expr *a, const tn_expr *b); /* conjunction; NULL: true */
-/* Index into a tensor of dims `from` that holds the same elements row by row, at out's axes; index[] gets
- * n_from entries. */
-void tn_rule_reshape_index(tn_te *te, int n_from, const tn_expr *const from[], const tn_tensor *out,
+/* Index into a tensor of dims `from` of the element that is at[] in one of dims `to`, which holds the same elements
+ * row by row; index[] gets an entry for each of from. */
+void tn_rule_reshape_index(tn_pool *p, tn_dims from, tn_dims to, const tn_expr *const at[],
                            const tn_expr **index);
+void tn_rule_reshape_moves(tn_pool *p, const tn_node *n, const tn_expr *const from[], const tn_expr *to[]);
 
 /* ---- layouts ---- */
 /* The machine's unit of that kind for products of data (operand 0) and weights; NULL: it has none for the types. */

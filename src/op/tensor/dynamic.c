@@ -85,7 +85,8 @@ static void dyn_reshape_compute(tn_te *te, const tn_node *n, tn_tensor *const in
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "reshape", "injective", NULL);
     if (has_nothing(te, t, in[0]))
         return;
-    tn_rule_reshape_index(te, in[0]->ndim, in[0]->dim, t, index);
+    tn_rule_reshape_index(te->pool, (tn_dims){in[0]->ndim, in[0]->dim}, (tn_dims){t->ndim, t->dim}, t->axis,
+                          index);
     tn_te_define(te, t, tn_at(te, in[0], in[0]->ndim, index));
 }
 
@@ -95,6 +96,7 @@ const tn_op tn_op_dyn_reshape = {
     .attr_size = sizeof(tn_extent_attr), .attr = extent_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_SHARES, .fuse = TN_FUSE_INJECTIVE,
     .in_name = data_in, .infer = dyn_reshape_infer, .compute = dyn_reshape_compute,
+    .moves_to = tn_rule_reshape_moves,
 };
 /* clang-format on */
 

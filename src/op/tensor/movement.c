@@ -44,6 +44,14 @@ static void transpose_compute(tn_te *te, const tn_node *n, tn_tensor *const in[]
     tn_te_define(te, t, tn_at(te, in[0], t->ndim, index));
 }
 
+static void transpose_moves(tn_pool *p, const tn_node *n, const tn_expr *const from[], const tn_expr *to[])
+{
+    const tn_transpose_attr *a = n->attr;
+    (void)p;
+    for (int i = 0; i < n->type[0]->n; i++)
+        to[i] = from[a->axes.at[i]];
+}
+
 /* Identity; two in a row; a move of dimensions of extent 1 only, which is a reshape. */
 static tn_status transpose_simplify(tn_graph *g, tn_node *n, tn_value *out)
 {
@@ -85,7 +93,7 @@ const tn_op tn_op_transpose = {
     .attr_size = sizeof(tn_transpose_attr), .attr = transpose_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
     .infer = transpose_infer, .compute = transpose_compute, .simplify = transpose_simplify,
-    .gradient = tn_gradient_transpose,
+    .gradient = tn_gradient_transpose, .moves_to = transpose_moves,
 };
 /* clang-format on */
 

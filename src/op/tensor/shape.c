@@ -11,7 +11,8 @@ static void reshape_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
 {
     const tn_expr *index[TN_RULE_MAX_RANK];
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "reshape", "injective", NULL);
-    tn_rule_reshape_index(te, in[0]->ndim, in[0]->dim, t, index);
+    tn_rule_reshape_index(te->pool, (tn_dims){in[0]->ndim, in[0]->dim}, (tn_dims){t->ndim, t->dim}, t->axis,
+                          index);
     tn_te_define(te, t, tn_at(te, in[0], in[0]->ndim, index));
 }
 
@@ -29,7 +30,7 @@ static bool same_shape_value(tn_graph *g, const tn_node *n, const tn_dims in[], 
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_SHARES | TN_OP_HOST_INDEX, \
         .fuse = TN_FUSE_INJECTIVE, \
     .in_name = data_in, .compute = reshape_compute, .shape_value = same_shape_value, .simplify = tn_simplify_shares, \
-    .gradient = tn_gradient_shares
+    .gradient = tn_gradient_shares, .moves_to = tn_rule_reshape_moves
 static const char *const data_in[] = {"data"};
 /* clang-format on */
 
