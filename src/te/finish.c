@@ -41,6 +41,15 @@ static void facts_of(tn_te *te, const tn_tensor *t, tn_facts *f)
         tn_facts_loop(te->pool, f, t->raxis[i], t->rextent[i]);
 }
 
+static void simplify_place(tn_te *te, tn_tensor *t, const tn_facts *f)
+{
+    uint16_t n = te->func->buffer[t->buffer].ndim;
+    const tn_expr **place = TN_NEW_N(te->arena, const tn_expr *, n);
+    for (int d = 0; d < n; d++)
+        place[d] = tn_simplify(te->pool, f, t->place[d]);
+    t->place = place;
+}
+
 static void simplify_tensor(tn_te *te, tn_tensor *t)
 {
     tn_facts f;
@@ -51,6 +60,8 @@ static void simplify_tensor(tn_te *te, tn_tensor *t)
     }
     t->value = tn_simplify(te->pool, &f, t->value);
     t->step = t->step ? tn_simplify(te->pool, &f, t->step) : NULL;
+    if (t->place)
+        simplify_place(te, t, &f);
     tn_facts_deinit(&f);
     if (t->init) {
         facts_of(te, t, &f); /* init runs where `where` does not hold, too */
@@ -133,6 +144,31 @@ static void mark_needed(demand *d, size_t n)
     }
 }
 
+/* Is the tensor, or one that its body defines, made or an input? */
+static bool is_needed(const demand *d, const tn_tensor *t)
+{
+    return t->kind == TN_TENSOR_INPUT || d->made[t->part_of ? t->part_of->buffer : t->buffer];
+}
+
+void tn_te_prune(tn_te *te, int n_out, tn_tensor *const out[])
+{
+    const uint32_t n = te->func->n_buffer;
+    demand d = {te, TN_NEW_N(te->arena, bool, n), TN_NEW_N(te->arena, bool, n)};
+    tn_tensor **at = &te->first;
+    for (int i = 0; i < n_out; i++)
+        d.read[out[i]->buffer] = true;
+    mark_needed(&d, n);
+    te->last = NULL;
+    while (*at) {
+        if (!is_needed(&d, *at)) {
+            *at = (*at)->next;
+            continue;
+        }
+        te->last = *at;
+        at = &te->last->next;
+    }
+}
+
 /* ---- statements ---- */
 
 /* Removes stores that nobody reads, and loops and branches that are empty without them. */
@@ -168,6 +204,17 @@ static void emit_extern(demand *d, tn_tensor *t)
     tn_body_move(&f->body, NULL, &t->body);
 }
 
+/* The indices of the element at the axes in the buffer. */
+static const tn_expr *const *stored_at(tn_te *te, const tn_tensor *t)
+{
+    if (!t->step)
+        return t->place ? t->place : t->axis;
+    const tn_expr **index = TN_NEW_N(te->arena, const tn_expr *, t->ndim);
+    for (int d = 0; d < t->ndim; d++)
+        index[d] = d == t->scan_dim ? t->step : t->axis[d];
+    return index;
+}
+
 static void emit(tn_te *te, tn_tensor *t)
 {
     tn_func *f = te->func;
@@ -183,10 +230,7 @@ static void emit(tn_te *te, tn_tensor *t)
     }
     simplify_tensor(te, t);
     tn_stmt *block = tn_stmt_block(f, f->buffer[t->buffer].name, t->tag, t->ndim + (int)t->n_reduce);
-    const tn_expr **index = TN_NEW_N(te->arena, const tn_expr *, (size_t)t->ndim);
     tn_body *at = open_loops(te, &f->body, block, 0, t->ndim, t->axis, t->dim, TN_ITER_SPATIAL);
-    for (int d = 0; d < t->ndim; d++)
-        index[d] = t->step && d == t->scan_dim ? t->step : t->axis[d];
     if (t->step)
         block->u.block.iter[t->scan_dim].kind = TN_ITER_SCAN;
     at = open_loops(te, at, block, t->ndim, t->n_reduce, t->raxis, t->rextent, TN_ITER_REDUCE);
@@ -199,7 +243,8 @@ static void emit(tn_te *te, tn_tensor *t)
         value = acc_update(te->pool, (enum tn_reducer)t->reducer, acc, value);
         tn_body_append(&block->u.block.init, tn_stmt_store(f, t->buffer, t->ndim, t->axis, t->init, NULL));
     }
-    tn_body_append(&block->u.block.body, tn_stmt_store(f, t->buffer, t->ndim, index, value, NULL));
+    tn_body_append(&block->u.block.body,
+                   tn_stmt_store(f, t->buffer, f->buffer[t->buffer].ndim, stored_at(te, t), value, NULL));
     tn_body_append(at, block);
 }
 

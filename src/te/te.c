@@ -106,6 +106,25 @@ tn_tensor *tn_te_like(tn_te *te, const char *name, const tn_type *type)
     return tn_te_new(te, name, type->dtype, type->n, type->dim, type->n <= 4 ? "i j k l" : NULL);
 }
 
+tn_tensor *tn_te_over(tn_te *te, const tn_tensor *t, const tn_tensor *over)
+{
+    tn_tensor *x = tn_te_new(te, "moved", t->dtype, t->ndim, t->dim, NULL);
+    x->tag = t->tag;
+    x->source = t->source;
+    x->ndim = over->ndim;
+    x->dim = over->dim;
+    x->axis = TN_NEW_N(te->arena, const tn_expr *, over->ndim);
+    for (int i = 0; i < over->ndim; i++)
+        x->axis[i] = tn_func_add_var(te->func, te->func->var[over->axis[i]->u.i].name, TN_IDX);
+    return x;
+}
+
+void tn_te_define_at(tn_te *te, tn_tensor *t, const tn_expr *value, const tn_expr *const place[])
+{
+    t->place = place;
+    tn_te_define(te, t, value);
+}
+
 const tn_expr *tn_te_reduce_axis(tn_te *te, tn_tensor *t, const char *name, const tn_expr *extent)
 {
     TN_ASSERT(t->n_reduce < TN_TE_MAX_REDUCE);

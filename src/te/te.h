@@ -37,6 +37,9 @@ struct tn_tensor {
     uint8_t reducer;     /* enum tn_reducer */
     const tn_expr *step; /* of a scan: the index along its dimension, over that axis; NULL: no scan */
     uint16_t scan_dim;
+    const tn_expr *const
+        *place;               /* where its buffer has the element at axis: an index for each of the buffer's
+                                  * dimensions, which are not `dim` then; NULL: at axis */
     const tn_expr *value;     /* over axis (and raxis): the element, or the term of the reduction */
     const tn_expr *where;     /* reduction terms count only where this holds; NULL: always */
     const tn_expr *init;      /* neutral element, or the initial value (over axis) */
@@ -87,6 +90,11 @@ static inline void tn_te_sum(tn_te *te, tn_tensor *t, const tn_expr *term, const
 /* t is a scan along dimension `dim`, whose axis counts steps that run in order: a step defines the elements at index
  * `step` (over that axis) by `value`, which may read elements of t that steps before defined, at the other axes. */
 void tn_te_scan(tn_te *te, tn_tensor *t, int dim, const tn_expr *step, const tn_expr *value);
+/* A tensor of the dimensions of t whose elements are defined along the axes of another one, `over`: for each index
+ * there, the value, and the place in the tensor that has it. Every place is that of one index. It is an output: nothing
+ * reads it. */
+tn_tensor *tn_te_over(tn_te *te, const tn_tensor *t, const tn_tensor *over);
+void tn_te_define_at(tn_te *te, tn_tensor *t, const tn_expr *value, const tn_expr *const place[]);
 /* The tensor is defined by statements the caller puts into t->body (built with tir's builder). */
 void tn_te_extern(tn_te *te, tn_tensor *t);
 /* t is defined by the body of `of`, an extern tensor made before. Where nobody reads one of the tensors that a body
@@ -114,6 +122,8 @@ int tn_te_readers(tn_te *te, const tn_tensor *t, bool *out_once);
  * them there computes each element once, however many readers they have. stays: tensors that are not inlined, so that
  * ways end at them. Both by buffer. */
 void tn_te_pointwise(tn_te *te, const bool *stays, bool *out);
+/* Forgets what the outputs do not need. Before anything is inlined. */
+void tn_te_prune(tn_te *te, int n_out, tn_tensor *const out[]);
 /* First step of tn_te_finish: the values of what is not inlined read nothing that is. */
 void tn_te_expand(tn_te *te);
 /* Ends the construction: outputs become the last parameters, named "out" (out1, ...), with the given layouts
