@@ -335,6 +335,16 @@ bool tn_type_eq(const tn_type *a, const tn_type *b) { return eq(a, b, true); }
 
 bool tn_type_eq_logical(const tn_type *a, const tn_type *b) { return eq(a, b, false); }
 
+bool tn_type_same_shape(const tn_type *a, const tn_type *b)
+{
+    if (a->kind != TN_T_TENSOR || b->kind != TN_T_TENSOR || a->n != b->n)
+        return false;
+    for (int d = 0; d < a->n; d++)
+        if (a->dim[d] != b->dim[d])
+            return false;
+    return true;
+}
+
 /* ---- sizes ---- */
 
 bool tn_type_dims_const(const tn_type *t, int64_t *out_dim)

@@ -87,6 +87,8 @@ bool tn_type_fits(const tn_type *want, const tn_type *t);
 const tn_type *tn_type_join(tn_pool *p, const tn_type *a, const tn_type *b);
 bool tn_type_eq(const tn_type *a, const tn_type *b);         /* layouts included */
 bool tn_type_eq_logical(const tn_type *a, const tn_type *b); /* layouts ignored */
+/* Are both tensors, of the same extents? */
+bool tn_type_same_shape(const tn_type *a, const tn_type *b);
 bool tn_type_dims_const(const tn_type *t, int64_t *out_dim); /* all dims INT; out_dim may be NULL */
 /* Number of logical elements / bytes of the physical value, as index expressions (checked when constant: returns
  * NULL on overflow of int64; a product with a 0 is 0). */

@@ -15,9 +15,14 @@
  * convolution reads x twice: MAX_SHARED such values at most, as text and trees repeat them. Constants of one element
  * move into the group.
  *
- * A second walk shares results: a group of elementwise operators, or a relayout, that reads what a group with an anchor
- * computes, element by element, joins that group although others read the value, too, if all of these stand behind it.
- * The value is then one more result, and is not read again from memory. Not so values of more than
+ * A second walk lets a group without anchor that computes element by element, and moves elements, each to one place,
+ * join the anchor whose result it alone reads, where vectors of that stay vectors (heads that are split or joined by
+ * reshape, transpose, reshape; an addition behind a reshape). Each element is computed in the anchor's tile then, and
+ * stored where it lies (lower_te.c). Reshapes alone stay out: they are no kernel.
+ *
+ * That walk also shares results: a group of elementwise operators, or a relayout, that reads what a group with an
+ * anchor computes, element by element, joins that group although others read the value, too, if all of these stand
+ * behind it. The value is then one more result, and is not read again from memory. Not so values of more than
  * SHARED_BYTES: a second stream of stores that miss the near caches costs a tile more than a pass over the
  * value does.
  *
@@ -31,6 +36,7 @@
  * generation is not linear in the length of a kernel's body, and its text would nest deeper than readers allow.
  * O(n) in all.
  */
+#include "transform/moved.h"
 #include "transform/pass.h"
 
 #include "op/core/core.h"
@@ -41,6 +47,7 @@ typedef struct group {
     struct group *into;   /* merged into this one; NULL: itself */
     bool anchor;          /* holds an anchor, a reduction or an opaque operator */
     bool closed;          /* nothing joins any more */
+    bool moved;           /* the value of `last` is the anchor's, moved */
     uint32_t n;           /* nodes */
     uint32_t shared;      /* values inside with several readers */
     uint32_t order;       /* of `last` in the region */
@@ -68,16 +75,6 @@ static group *group_of(group *x)
         x = x->into;
     }
     return x;
-}
-
-static bool same_shape(const tn_type *a, const tn_type *b)
-{
-    if (a->kind != TN_T_TENSOR || b->kind != TN_T_TENSOR || a->n != b->n)
-        return false;
-    for (int d = 0; d < a->n; d++)
-        if (a->dim[d] != b->dim[d])
-            return false;
-    return true;
 }
 
 static bool one_element(const tn_type *t) { return t->kind == TN_T_TENSOR && t->n == 0; }
@@ -140,7 +137,7 @@ static group *latest_anchor(fuser *f, const tn_node *m, const tn_node *n)
     for (int i = 0; i < m->nin; i++) {
         const tn_type *t = tn_in_type(m, i);
         group *x = producer(f, m, i);
-        if (x && x->anchor && same_shape(t, n->type[0]) && t->layout == n->type[0]->layout &&
+        if (x && x->anchor && tn_type_same_shape(t, n->type[0]) && t->layout == n->type[0]->layout &&
             (!best || x->order > best->order))
             best = x;
     }
@@ -194,6 +191,152 @@ static void join(fuser *f, tn_node *n, group *mine)
         join_anchor(f, n, mine);
 }
 
+/* ---- moved results ---- */
+
+/* Are vectors of the base, along its last axis, vectors of v? An index there is a multiple of the lanes, and `lane`. */
+static bool keeps_vectors(tn_moved *m, tn_value v, const tn_expr *lane)
+{
+    const tn_type *t = tn_value_type(v);
+    const tn_expr *const *at = tn_moved_at(m, v);
+    const tn_expr *place = tn_idx(m->pool, 0), *zero = tn_idx(m->pool, 0);
+    if (!at)
+        return false;
+    for (int d = 0; d < t->n; d++)
+        place = tn_add(m->pool, tn_mul(m->pool, place, t->dim[d]), at[d]);
+    place = tn_simplify(m->pool, &m->facts, place);
+    const tn_expr *first = tn_subst(m->pool, place, 1, &lane, &zero);
+    return tn_equal(m->pool, &m->facts, place, tn_add(m->pool, first, lane));
+}
+
+/* Rows of a batch that share an operand are made rows of one matrix (step merge) if the first two indices of all that
+ * is read and written are theirs: has v, moved, other ones, though the node has such rows? */
+static bool parts_rows(const tn_moved *m, tn_value v, const tn_node *base)
+{
+    const tn_type *t = base->type[0];
+    const tn_expr *const *at = tn_moved_at(m, v);
+    bool shares = false;
+    for (int i = 0; i < base->nin; i++)
+        shares = shares || (base->in[i].def && tn_in_type(base, i)->kind == TN_T_TENSOR &&
+                            tn_in_type(base, i)->n >= 2 && tn_in_type(base, i)->n < t->n);
+    return shares && !tn_is_value(t->dim[0], 1) && !tn_is_value(t->dim[1], 1) &&
+           (tn_value_type(v)->n < 2 || at[0] != m->axis[0] || at[1] != m->axis[1]);
+}
+
+/* Adds the nodes of y, each behind what it reads: joining puts those of a producer behind their reader. */
+static bool follow(const fuser *f, tn_moved *m, const group *y)
+{
+    tn_node **node = TN_NEW_N(f->p->scratch, tn_node *, y->n);
+    uint32_t k = y->n;
+    bool all = true;
+    for (tn_node *n = y->head; k > 0; n = f->next[n->id])
+        node[--k] = n;
+    while (all && k < y->n)
+        all = tn_moved_add(m, node[k++]);
+    return all;
+}
+
+/* A way to join: y reads, perhaps through reshapes that are a group, what `lead` computes. */
+typedef struct way {
+    group *y, *reshapes, *lead; /* reshapes: NULL, none */
+    tn_value v;                 /* of lead */
+} way;
+
+/* The node of x whose axes may be those of moved results: the one that is more than elementwise. NULL: none is so. */
+static const tn_node *base_of(const fuser *f, const group *x)
+{
+    const tn_node *found = NULL;
+    for (const tn_node *m = x->head;; m = f->next[m->id]) {
+        bool more = !is_pointwise(m) && m->op->fuse != TN_FUSE_INJECTIVE;
+        if (more && (found || !tn_moved_base(m)))
+            return NULL;
+        found = more ? m : found;
+        if (m == x->tail)
+            return found;
+    }
+}
+
+/* Is the result of y that of the lead, moved, so that vectors of it stay vectors? */
+static bool moves_vectors(const fuser *f, const way *w)
+{
+    tn_pool *p = f->g->pool;
+    const tn_type *t = tn_value_type(w->v);
+    const tn_expr **axis = TN_NEW_N(f->p->scratch, const tn_expr *, t->n);
+    const tn_expr *lane = tn_var(p, TN_IDX, t->n);
+    const uint32_t bits = t->dtype.bits < 32 ? 32 : t->dtype.bits; /* sums of narrow numbers are wider */
+    const int64_t lanes = f->p->machine->vector_bits > bits ? f->p->machine->vector_bits / bits : 1;
+    tn_moved m;
+    tn_moved_init(&m, p, f->p->scratch, w->v, axis);
+    for (int d = 0; d < t->n; d++) {
+        axis[d] = tn_var(p, TN_IDX, (uint32_t)d);
+        tn_facts_loop(p, &m.facts, axis[d], d < t->n - 1 ? t->dim[d] : tn_ceildiv(p, t->dim[d], lanes));
+    }
+    tn_facts_range(&m.facts, lane, 0, lanes - 1);
+    if (lanes > 1)
+        axis[t->n - 1] = tn_add(p, tn_mul(p, axis[t->n - 1], tn_idx(p, lanes)), lane);
+    bool all = (!w->reshapes || follow(f, &m, w->reshapes)) && follow(f, &m, w->y) &&
+               keeps_vectors(&m, tn_val(w->y->last), lane) &&
+               !parts_rows(&m, tn_val(w->y->last), base_of(f, w->lead));
+    tn_moved_deinit(&m);
+    return all;
+}
+
+/* Reshapes alone, which share their operand's memory. */
+static bool all_share(const fuser *f, const group *x)
+{
+    for (const tn_node *m = x->head; m->op->flags & TN_OP_SHARES; m = f->next[m->id])
+        if (m == x->tail)
+            return true;
+    return false;
+}
+
+/* The group that computes v, which m in y reads; NULL: y itself, or none. */
+static group *before(const fuser *f, tn_value v, const tn_node *m, const group *y)
+{
+    group *x = v.def && v.def->owner == m->owner ? group_of(f->of[v.def->id]) : NULL;
+    return x != y ? x : NULL;
+}
+
+/* The way through operand i of m, of y; lead NULL: there is none. */
+static way way_through(const fuser *f, tn_node *m, int i, group *y)
+{
+    tn_value v = tn_in(m, i);
+    group *x = before(f, v, m, y);
+    if (!x || !all_share(f, x) || x->last != v.def || !read_in(f, v, y) ||
+        x->shared + y->shared >= MAX_SHARED)
+        return (way){y, NULL, x, v};
+    v = tn_in(x->tail, 0); /* the first of a chain */
+    return (way){y, x, before(f, v, x->tail, x), v};
+}
+
+/* Does the lead compute what is read for y alone, where y may be computed, too? */
+static bool may_join(const fuser *f, const way *w)
+{
+    const group *x = w->lead, *reader = w->reshapes ? w->reshapes : w->y;
+    const tn_type *t = x ? tn_value_type(w->v) : NULL;
+    return x && x->anchor && !x->closed && !x->moved && x->last == w->v.def && w->v.def->nout == 1 &&
+           t->kind == TN_T_TENSOR && t->n > 0 && !t->layout && x->reader > f->place[w->y->last->id] &&
+           read_in(f, w->v, reader) && base_of(f, x) &&
+           x->n + (w->reshapes ? w->reshapes->n : 0) + w->y->n <= f->max_depth && moves_vectors(f, w);
+}
+
+/* Joins a group y that moves what another one computes to that one. */
+static void join_moved(fuser *f, group *y)
+{
+    if (y->anchor || y->closed || y->last->nout != 1 || y->last->type[0]->layout || all_share(f, y))
+        return;
+    for (tn_node *m = y->head;; m = f->next[m->id]) {
+        for (int i = 0; i < m->nin; i++) {
+            const way w = way_through(f, m, i, y);
+            if (!may_join(f, &w) || !joins(f, m, w.v.def, "fuse"))
+                continue;
+            y->moved = (!w.reshapes || merge(f, w.reshapes, y)) && merge(f, w.lead, y);
+            return;
+        }
+        if (m == y->tail)
+            return;
+    }
+}
+
 /* ---- sharing results ---- */
 
 /* Where in region r a use is: the place of the node that holds it. */
@@ -232,9 +375,9 @@ static bool may_share(const fuser *f, tn_value v, group *x, const group *y)
     const tn_type *t = tn_value_type(v), *out = y->last->type[0];
     bool moves = y->last->op->flags & TN_OP_RELAYOUT;
     uint32_t end = f->place[y->last->id];
-    return x != y && x->anchor && !x->closed && x->last == v.def && v.def->nout == 1 && same_shape(t, out) &&
-           (moves || t->layout == out->layout) && x->reader > end && is_small(f, t) &&
-           first_reader(f, v, x, y) > end;
+    return x != y && x->anchor && !x->closed && !x->moved && x->last == v.def && v.def->nout == 1 &&
+           tn_type_same_shape(t, out) && (moves || t->layout == out->layout) && x->reader > end &&
+           is_small(f, t) && first_reader(f, v, x, y) > end;
 }
 
 /* Joins a group y of elementwise operators, or a relayout, to the one that computes what it reads. */
@@ -424,9 +567,13 @@ static tn_status region(fuser *f, tn_region *r)
         open_group(f, n, (uint32_t)nodes.n);
         tn_vec_push(&nodes, n);
     }
-    for (size_t i = 0; i < nodes.n && f->p->opt_level > 0 && !f->p->no_grouping; i++)
-        if (group_of(f->of[nodes.at[i]->id])->last == nodes.at[i])
-            share(f, group_of(f->of[nodes.at[i]->id]));
+    for (size_t i = 0; i < nodes.n && f->p->opt_level > 0 && !f->p->no_grouping; i++) {
+        group *x = group_of(f->of[nodes.at[i]->id]);
+        if (x->last != nodes.at[i])
+            continue;
+        join_moved(f, x);
+        share(f, x);
+    }
     list_members(f, nodes.at, nodes.n);
     tn_status s = TN_OK;
     for (size_t i = 0; i < nodes.n && s == TN_OK; i++) {

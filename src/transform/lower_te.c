@@ -3,6 +3,7 @@
  * results; inside a group values have none. */
 #include "ir/eval.h"
 #include "op/core/core.h"
+#include "transform/moved.h"
 #include "transform/pass.h"
 
 #include <ctype.h>
@@ -74,14 +75,17 @@ typedef struct {
         move; /* by buffer: does the operator only move data, or so little work that it may be repeated? */
 } lowering;
 
-static tn_tensor *tensor_of(const lowering *l, const tn_use *u)
+static tn_tensor *tensor_at(const lowering *l, tn_value v)
 {
     uint64_t at;
-    if (!u->def)
-        return NULL;
-    bool found = tn_map_get(&l->of, u->def->id, &at);
+    bool found = tn_map_get(&l->of, v.def->id, &at);
     TN_ASSERT(found);
-    return ((tn_tensor *const *)(uintptr_t)at)[u->out];
+    return ((tn_tensor *const *)(uintptr_t)at)[v.out];
+}
+
+static tn_tensor *tensor_of(const lowering *l, const tn_use *u)
+{
+    return u->def ? tensor_at(l, (tn_value){u->def, u->out}) : NULL;
 }
 
 static tn_status define(lowering *l, const tn_node *n)
@@ -153,6 +157,143 @@ static void give_ranges(tn_graph *g, tn_func *f)
     }
 }
 
+/* ---- results that lie elsewhere ----
+ * A result that holds, moved, what an anchor computes and others do with it element by element is defined over the
+ * anchor's axes, and each element is stored where it lies: so it is computed in the anchor's tiles. */
+
+/* The node whose axes results may be defined over; NULL: there is none, or others reduce, too. */
+static tn_node *find_base(const lowering *l, const tn_region *r)
+{
+    tn_node *found = NULL;
+    for (tn_node *n = r->first; n; n = n->next) {
+        enum tn_fuse kind = n->op->fuse;
+        if (kind != TN_FUSE_ANCHOR && kind != TN_FUSE_REDUCE && kind != TN_FUSE_OPAQUE)
+            continue;
+        if (found || !tn_moved_base(n))
+            return NULL;
+        found = n;
+    }
+    return found && tensor_at(l, tn_val(found))->kind == TN_TENSOR_COMPUTE ? found : NULL;
+}
+
+/* An expression with others in the place of some of its parts. */
+typedef struct replacing {
+    const tn_tensor *t, *of; /* reads of t, element by element, by the tensor that the expression defines */
+    const tn_expr *by;
+    tn_vec(const tn_expr *) from, to;
+} replacing;
+
+static bool note_read(const tn_expr *e, void *user)
+{
+    replacing *x = user;
+    bool own = e->kind == TN_E_LOAD && e->u.load.buffer == x->t->buffer && !tn_load_mask(e) &&
+               tn_dtype_eq(e->dtype, x->by->dtype);
+    for (int i = 0; own && i < x->t->ndim; i++) {
+        int axis = i + x->of->ndim - x->t->ndim;
+        own = tn_is_value(x->t->dim[i], 1) || (axis >= 0 && e->src[i] == x->of->axis[axis]);
+    }
+    if (own) {
+        tn_vec_push(&x->from, e);
+        tn_vec_push(&x->to, x->by);
+    }
+    return true;
+}
+
+/* What the elements of values are, over the base's axes. */
+typedef struct moving {
+    lowering *l;
+    tn_moved m;
+    tn_map value; /* node id -> expression; of what is moved */
+} moving;
+
+static const tn_expr *element(const moving *x, tn_value v)
+{
+    uint64_t at;
+    if (tn_map_get(&x->value, v.def->id, &at))
+        return (const tn_expr *)(uintptr_t)at;
+    const tn_tensor *t = tensor_at(x->l, v);
+    return tn_at(x->l->te, t, t->ndim, x->m.axis);
+}
+
+/* That of n, which computes element by element, at its place. */
+static const tn_expr *computed(const moving *x, tn_node *n, const tn_expr *const place[])
+{
+    const tn_tensor *t = tensor_at(x->l, tn_val(n));
+    replacing r = {.of = t};
+    for (int i = 0; i < n->nin; i++) {
+        if (!tn_moved_at(&x->m, tn_in(n, i)))
+            continue;
+        r.t = tensor_at(x->l, tn_in(n, i));
+        r.by = element(x, tn_in(n, i));
+        tn_each(t->value, note_read, &r);
+    }
+    for (int i = 0; i < t->ndim; i++) {
+        tn_vec_push(&r.from, t->axis[i]);
+        tn_vec_push(&r.to, place[i]);
+    }
+    const tn_expr *e = tn_subst(x->l->te->pool, t->value, (int)r.from.n, r.from.at, r.to.at);
+    tn_vec_deinit(&r.from);
+    tn_vec_deinit(&r.to);
+    return e;
+}
+
+/* Follows the base's elements through the group; false: some operator takes several of them, or is no expression. */
+static bool follow(moving *x)
+{
+    for (tn_node *n = x->m.base.def->next; n; n = n->next) {
+        if (!tn_moved_add(&x->m, n))
+            return false;
+        const tn_expr *const *place = tn_moved_at(&x->m, tn_val(n));
+        if (!place || place == x->m.axis)
+            continue;
+        const tn_tensor *t = tensor_at(x->l, tn_val(n));
+        if (t->kind != TN_TENSOR_COMPUTE || t->reducer != TN_RED_NONE || t->step)
+            return false;
+        tn_map_put(&x->value, n->id,
+                   tn_map_key(n->op->moves_to ? element(x, tn_in(n, 0)) : computed(x, n, place)));
+    }
+    return true;
+}
+
+/* Result t, which is v, over the base's axes; t itself, where it is not moved, or read in the group. */
+static tn_tensor *over_base(const moving *x, tn_value v, tn_tensor *t)
+{
+    tn_te *te = x->l->te;
+    const tn_expr *const *at = tn_moved_at(&x->m, v);
+    const tn_tensor *base = tensor_at(x->l, x->m.base);
+    if (!at || at == x->m.axis || tn_value_n_uses(v) != 1 ||
+        !tn_dtype_eq(te->func->buffer[t->buffer].dtype, t->dtype))
+        return t;
+    tn_tensor *o = tn_te_over(te, t, base);
+    const tn_expr **place = TN_NEW_N(te->arena, const tn_expr *, t->ndim);
+    for (int i = 0; i < t->ndim; i++)
+        place[i] = tn_subst(te->pool, at[i], o->ndim, base->axis, o->axis);
+    tn_te_define_at(te, o, tn_subst(te->pool, element(x, v), o->ndim, base->axis, o->axis), place);
+    return o;
+}
+
+static void move_results(lowering *l, const tn_region *r, tn_tensor *result[])
+{
+    tn_node *base = find_base(l, r);
+    if (!base)
+        return;
+    const tn_tensor *t = tensor_at(l, tn_val(base));
+    moving x = {.l = l};
+    tn_moved_init(&x.m, l->te->pool, l->te->arena, tn_val(base), t->axis);
+    for (int i = 0; i < t->ndim; i++)
+        tn_facts_loop(l->te->pool, &x.m.facts, t->axis[i], t->dim[i]);
+    bool moved = false;
+    for (uint32_t i = 0; i < r->n_result && (i > 0 || follow(&x)); i++) {
+        tn_tensor *before = result[i];
+        result[i] = over_base(&x, (tn_value){r->result[i].def, r->result[i].out}, before);
+        moved = moved || result[i] != before;
+    }
+    if (moved)
+        tn_te_prune(l->te, (int)r->n_result, result);
+    tn_map_deinit(&x.value);
+    tn_moved_deinit(&x.m);
+}
+
 /* Ends the construction with the group's results, in order. */
 static tn_func *finish(lowering *l, const tn_region *r, bool constants_only)
 {
@@ -160,12 +301,15 @@ static tn_func *finish(lowering *l, const tn_region *r, bool constants_only)
     give_ranges(l->g, te->func);
     tn_tensor **result = TN_NEW_N(te->arena, tn_tensor *, r->n_result);
     const tn_layout **layout = TN_NEW_N(te->arena, const tn_layout *, r->n_result);
-    bool *is_result = TN_NEW_N(te->arena, bool, te->func->n_buffer);
     for (uint32_t i = 0; i < r->n_result; i++) {
         result[i] = tensor_of(l, &r->result[i]);
         layout[i] = r->result[i].def->type[r->result[i].out]->layout;
-        is_result[result[i]->buffer] = true;
     }
+    if (!constants_only)
+        move_results(l, r, result);
+    bool *is_result = TN_NEW_N(te->arena, bool, te->func->n_buffer);
+    for (uint32_t i = 0; i < r->n_result; i++)
+        is_result[result[i]->buffer] = true;
     inline_all(te, is_result, l->move.at, constants_only);
     result[r->n_result - 1]->source = joined_source(te, r);
     return tn_te_finish(te, (int)r->n_result, result, layout);
