@@ -7,9 +7,9 @@
  * iteration stands for those beyond it, lanes are masked. So the common tail of a tile has no branches, and what
  * reads a tile in whole lanes reads what has been written. It is not done where an operation may be undefined
  * for what a padded lane holds (an index divided, a shift, by what is loaded; an index that memory of the task says and
- * that may be outside), nor for iterations of which the buffer does not hold the padded ones, nor where memory is read
- * that lists of statements fill under their masks: the terms are dropped from a list of values and stores if they are
- * from each of its stores, from other lists never.
+ * that may be outside), nor where data say the place of the store, nor for iterations of which the buffer does not hold
+ * the padded ones, nor where memory is read that lists of statements fill under their masks: the terms are dropped from
+ * a list of values and stores if they are from each of its stores, from other lists never.
  */
 #include "lower/lower_impl.h"
 
@@ -253,11 +253,16 @@ static bool is_safe(const binding *b, const tn_expr *value)
     return tn_each(value, tn_is_total, NULL) && tn_each(value, reads_filled, (void *)(uintptr_t)b);
 }
 
-/* May domain terms be moved from this store to its loads? */
+static bool is_index(const tn_expr *e, void *user) { return e->kind != TN_E_LOAD && tn_is_total(e, user); }
+
+/* May domain terms be moved from this store to its loads? Not where data say its place: that of a padded iteration may
+ * be another one's. */
 static bool relaxed(const binding *b, const tn_stmt *s)
 {
-    return s->kind == TN_S_STORE && !s->u.store.mask &&
-           b->f->buffer[s->u.store.buffer].scope != TN_SCOPE_GLOBAL && is_safe(b, s->u.store.value);
+    bool placed = s->kind == TN_S_STORE && !s->u.store.mask;
+    for (uint32_t d = 0; placed && d < s->u.store.n_index; d++)
+        placed = tn_each(s->u.store.index[d], is_index, NULL);
+    return placed && b->f->buffer[s->u.store.buffer].scope != TN_SCOPE_GLOBAL && is_safe(b, s->u.store.value);
 }
 
 static bool is_store(const tn_stmt *s) { return s->kind == TN_S_STORE; }
