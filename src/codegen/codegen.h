@@ -119,8 +119,11 @@ const tn_stmt *tn_flat_steps(const tn_func *f);
 const tn_body *tn_flat_phase_list(const tn_func *f);
 /* The phases of a flat function, in order. */
 uint32_t tn_flat_phases(const tn_func *f, uint32_t max, const tn_stmt *out[]);
-/* The statements between the phase before and this one, up to `loop` itself: their checks belong to this phase. */
+/* The first of the statements up to `loop` itself whose checks the tasks of this phase make: those behind the last
+ * phase before it that is known to have tasks. */
 const tn_stmt *tn_flat_first_check(const tn_stmt *loop);
+/* The place of a check among those of the function, from 1; NULL: how many there are. */
+uint32_t tn_flat_check_number(const tn_func *f, const tn_stmt *check);
 /* CHECK texts of a kernel in order of appearance (index + 1 is the phase status). */
 uint32_t tn_flat_checks(const tn_kernel_ir *k, uint32_t max, const char *out[]);
 

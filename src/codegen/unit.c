@@ -31,10 +31,17 @@ uint32_t tn_flat_phases(const tn_func *f, uint32_t max, const tn_stmt *out[])
     return n;
 }
 
+/* A phase whose tasks, of which there is one at least, have made the checks before it. */
+static bool has_checked(const tn_stmt *s)
+{
+    int64_t n;
+    return s->kind == TN_S_FOR && tn_is_int(s->u.loop.extent, &n) && n > 0;
+}
+
 const tn_stmt *tn_flat_first_check(const tn_stmt *loop)
 {
     const tn_stmt *s = loop;
-    while (s->prev && s->prev->kind != TN_S_FOR)
+    while (s->prev && !has_checked(s->prev))
         s = s->prev;
     return s;
 }
@@ -53,6 +60,27 @@ static bool add_check(tn_stmt *s, void *user)
         c->n++;
     }
     return true;
+}
+
+typedef struct {
+    const tn_stmt *check;
+    uint32_t n;
+    bool found;
+} check_number;
+
+static bool count_check(tn_stmt *s, void *user)
+{
+    check_number *c = user;
+    c->n += s->kind == TN_S_CHECK && !c->found;
+    c->found |= s == c->check;
+    return true;
+}
+
+uint32_t tn_flat_check_number(const tn_func *f, const tn_stmt *check)
+{
+    check_number c = {check, 0, false};
+    tn_stmt_walk((tn_body *)(uintptr_t)&f->body, count_check, NULL, &c); /* only looks */
+    return c.n;
 }
 
 uint32_t tn_flat_checks(const tn_kernel_ir *k, uint32_t max, const char *out[])

@@ -99,6 +99,7 @@ static void emit_unit(tn_lgen *g)
                 LLVMValueRef fn = mine ? tn_l_phase(g, flat, s, name) : NULL;
                 phase[k++] = g->part_of && (mine || g->part == 0) ? shared_phase(g, fn, name) : fn;
             }
+            g->n_check += tn_flat_check_number(flat->func, NULL);
         }
     }
     if (g->status == TN_OK && g->part == 0)

@@ -68,7 +68,7 @@ typedef struct tn_lgen {
     tn_vec(bool) alive; /* by region: a list of statements whose values may still be used */
     uint32_t region;
     tn_l_tiles tiles;
-    uint32_t n_check;
+    uint32_t n_check;       /* of the kernel's variants before this one */
     uint32_t n_size;        /* size functions made */
     bool any_symbols;       /* a size is asked for symbols of 0 too: it divides by 0 to 0 */
     const uint8_t *part_of; /* kernel -> part; NULL: one module holds all */

@@ -160,7 +160,7 @@ static void check(tn_lgen *g, const tn_stmt *s)
     LLVMBasicBlockRef bad = block(g, "failed"), ok = block(g, "ok");
     LLVMBuildCondBr(g->b, tn_l_expr(g, s->u.check.cond), ok, bad);
     LLVMPositionBuilderAtEnd(g->b, bad);
-    LLVMBuildRet(g->b, LLVMConstInt(g->i32, ++g->n_check, 0));
+    LLVMBuildRet(g->b, LLVMConstInt(g->i32, g->n_check + tn_flat_check_number(g->func, s), 0));
     enter(g, ok);
 }
 

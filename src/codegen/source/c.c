@@ -161,6 +161,7 @@ static void kernel(tn_cgen *g, const tn_kernel_ir *k, bool here)
         for (const tn_stmt *s = tn_flat_phase_list(f)->first; s; s = s->next)
             if (s->kind == TN_S_FOR)
                 phase(g, &k->variant[v], s, tn_arena_printf(&g->arena, "%s_v%u_p%u", k->name, v, p++), here);
+        g->n_check += tn_flat_check_number(f, NULL);
     }
 }
 

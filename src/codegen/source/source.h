@@ -10,7 +10,7 @@ typedef struct tn_cgen {
     tn_strmap have;              /* typedefs and helpers already written */
     const tn_func *func;         /* being printed */
     const char **var, **buffer;  /* names by number */
-    uint32_t n_check;            /* checks printed in this kernel so far */
+    uint32_t n_check;            /* of the kernel's variants before this one */
     const char *give;            /* "return", or what else a helper does with its result */
     int indent;
     tn_status status;

@@ -97,7 +97,8 @@ static void statement(tn_cgen *g, const tn_stmt *s)
         line(g);
         tn_buf_str(o, "if (!(");
         tn_c_expr(g, s->u.check.cond, o);
-        tn_buf_printf(o, ")) return %u; /* %s */\n", ++g->n_check, s->u.check.text);
+        tn_buf_printf(o, ")) return %u; /* %s */\n", g->n_check + tn_flat_check_number(g->func, s),
+                      s->u.check.text);
         return;
     case TN_S_PREFETCH:
         line(g);
