@@ -157,7 +157,7 @@ bool tn_record_fits(const tn_records *r, const tn_record *x)
     tn_arena_init(&arena);
     tn_pool_init(&pool, &ctx, &arena, NULL);
     bool known = tn_func_parse(&ctx, &arena, &pool, "function", text, strlen(text), &f, 1, &n) == TN_OK &&
-                 tn_func_verify(f) == TN_OK && tn_func_workload(f) == x->workload;
+                 n == 1 && tn_func_verify(f) == TN_OK && tn_func_workload(f) == x->workload;
     bool fits = !known || !replay(x, f, &arena, &pool, &s);
     tn_arena_deinit(&arena);
     tn_ctx_deinit(&ctx);

@@ -24,7 +24,7 @@ static const tn_workload *read_function(recall *x, const tn_record *r)
     const size_t n_diag = b->ctx->n_diag;
     const bool known = tn_func_parse(b->ctx, &b->arena, x->pool, r->name, r->function, strlen(r->function),
                                      &f, 1, &n) == TN_OK &&
-                       tn_func_verify(f) == TN_OK && tn_func_workload(f) == r->workload;
+                       n == 1 && tn_func_verify(f) == TN_OK && tn_func_workload(f) == r->workload;
     tn_diag_rewind(b->ctx, n_diag);
     if (!known)
         return NULL;

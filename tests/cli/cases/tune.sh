@@ -104,6 +104,11 @@ must "schedules that were timed before" sh -c 'cat by_hand source >taught
 expect 0 "note: 4 schedules that were timed before, of 1 workloads and machines, taught the cost model; 1 did not, because their function is not known, they are of no use to these tasks, or cannot be made any more [driver-N003]" tune "$digit" -o learnt --tasks conv --trials 2 --tuning-records taught
 expect 0 "note: 0 schedules that were timed before, of 1 workloads and machines, taught the cost model; 5 did not" tune "$digit" -o learnt --tasks conv --trials 2 --tuning-records taught --tuner xgb_knob
 must "who does not learn is told nothing" sh -c '! tenon tune "$1" -o learnt --tasks conv --trials 2 --tuning-records taught --tuner ga 2>&1 | grep N003' - "$digit"
+for function in '' '\n\n' '// x\n'; do
+    must "a text without a function" sh -c 'line=$(cat by_hand) && printf "%s, \"function\": \"%s\"}\n" "${line%\}}" "$1" >hollow' - "$function"
+    expect 0 "0 records dropped" records prune --file hollow
+    expect 0 "0 tasks gained" tune "$digit" -o learnt --tasks dense --trials 1 --tuning-records hollow
+done
 must "a function that is no text" sh -c 'sed "s/\"trace\"/\"function\": 1, \"trace\"/" by_hand >bad'
 expect 4 "bad:1:1: error: no tuning record of Tenon: \"function\" is not a text, or has control characters; make records" compile "$digit" --tuning-records bad -o bad.tar
 cp older continued
