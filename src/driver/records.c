@@ -79,8 +79,8 @@ bool tn_records_graph(tn_build *b, uint64_t workload, tn_picks *out)
     return true;
 }
 
-/* NULL: out is the record's schedule of f. Else why it does not fit f any more. */
-static const char *replay(const tn_record *r, const tn_func *f, tn_arena *arena, tn_pool *pool, tn_sched *out)
+const char *tn_record_replay(const tn_record *r, const tn_func *f, tn_arena *arena, tn_pool *pool,
+                             tn_sched *out)
 {
     uint32_t line;
     tn_sched_init(out, f, arena, pool);
@@ -120,7 +120,7 @@ bool tn_records_apply(const tn_build *b, const tn_func *f, const tn_loc *where, 
     const char *why = NULL;
     uint32_t n = 0;
     for (; r; r = tn_records_next(&b->records, r), n++) {
-        const char *refused = replay(r, f, arena, pool, out);
+        const char *refused = tn_record_replay(r, f, arena, pool, out);
         if (!refused)
             break;
         why = why ? why : refused;
@@ -131,37 +131,6 @@ bool tn_records_apply(const tn_build *b, const tn_func *f, const tn_loc *where, 
         out->comment = tn_arena_printf(arena, "record %s: %.4g us, the built-in schedule %.4g us", r->name,
                                        r->seconds * 1e6, r->built_in * 1e6);
     return r != NULL;
-}
-
-static const char *function_of(const tn_records *r, const tn_record *x)
-{
-    const char *text = x->function;
-    for (size_t i = 0; i < r->all.n && !text; i++)
-        if (r->all.at[i].workload == x->workload)
-            text = r->all.at[i].function;
-    return text;
-}
-
-bool tn_record_fits(const tn_records *r, const tn_record *x)
-{
-    const char *text = function_of(r, x);
-    tn_ctx ctx;
-    tn_arena arena;
-    tn_pool pool;
-    tn_func *f;
-    tn_sched s;
-    size_t n = 0;
-    if (!text)
-        return true;
-    tn_ctx_init(&ctx);
-    tn_arena_init(&arena);
-    tn_pool_init(&pool, &ctx, &arena, NULL);
-    bool known = tn_func_parse(&ctx, &arena, &pool, "function", text, strlen(text), &f, 1, &n) == TN_OK &&
-                 n == 1 && tn_func_verify(f) == TN_OK && tn_func_workload(f) == x->workload;
-    bool fits = !known || !replay(x, f, &arena, &pool, &s);
-    tn_arena_deinit(&arena);
-    tn_ctx_deinit(&ctx);
-    return fits;
 }
 
 /* ---- the files of records, for the public API ---- */

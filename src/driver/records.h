@@ -39,9 +39,17 @@ bool tn_record_database_is(tn_ctx *ctx, const char *path);
 /* Opens a file with these flags and waits for its lock; the end of *out closes it. 0 or errno. */
 int tn_record_lock(const char *path, int flags, tn_resource **out);
 
-/* Can x's schedule be made of its function, as it or another record of its workload tells that? Where none does, it is
- * taken to fit. */
-bool tn_record_fits(const tn_records *r, const tn_record *x);
+/* NULL: out is the record's schedule of f. Else why it does not fit f any more. */
+const char *tn_record_replay(const tn_record *r, const tn_func *f, tn_arena *arena, tn_pool *pool,
+                             tn_sched *out);
+
+/* What records tell of the functions of their workloads (records_fit.c). */
+typedef struct tn_record_texts tn_record_texts;
+tn_record_texts *tn_record_texts_new(const tn_records *r);
+void tn_record_texts_free(tn_record_texts *t);
+/* Can x's schedule be made of its function, as the first record of its workload tells that whose text can be read?
+ * Where none does, it is taken to fit. */
+bool tn_record_fits(tn_record_texts *t, const tn_record *x);
 /* The `keep` fastest that fit of each workload, machine and number of threads, sorted by these. */
 const tn_record **tn_records_fastest(tn_ctx *ctx, const tn_records *r, uint32_t keep, size_t *out_n);
 /* Says what a reader found: lines of TVM, and `wrong` of a line (NULL: nothing), as driver-E160. */

@@ -157,6 +157,7 @@ const tn_record **tn_records_fastest(tn_ctx *ctx, const tn_records *r, uint32_t 
     const tn_record **sorted = TN_NEW_N(&ctx->arena, const tn_record *, r->all.n);
     const tn_record *first = NULL;
     size_t n = 0, rank = 0;
+    tn_record_texts *texts = tn_record_texts_new(r);
     for (size_t i = 0; i < r->all.n; i++)
         sorted[i] = &r->all.at[i];
     qsort(sorted, r->all.n, sizeof *sorted, by_place);
@@ -165,11 +166,12 @@ const tn_record **tn_records_fastest(tn_ctx *ctx, const tn_records *r, uint32_t 
             first = sorted[i];
             rank = 0;
         }
-        if (rank < keep && tn_record_fits(r, sorted[i])) {
+        if (rank < keep && tn_record_fits(texts, sorted[i])) {
             sorted[n++] = sorted[i];
             rank++;
         }
     }
+    tn_record_texts_free(texts);
     *out_n = n;
     return sorted;
 }

@@ -90,6 +90,11 @@ expect 0 "4 records dropped" records prune --file fitting.lines
 must "the fastest that fits stays" sh -c 'sed -n 3p fitting | cmp - fitting.lines'
 expect 0 "3 records dropped" records prune --file fitting --keep 5
 must "all that fit stay" sh -c 'test "$(wc -l <fitting)" = 2'
+must "a text that cannot be read any more" sh -c 'python3 "$1" --function "$2" "a b c = loops \"none\";" 5e-7 none |
+    sed "s/func @[^(]*/func @a text of an earlier version/" | cat - fitting.lines >unread
+    python3 "$1" --function "$2" "a b c = loops \"dense\";" 3e-6 slow >>unread; tail -n 1 unread >read' - "$record" "$digit"
+expect 0 "2 records dropped" records prune --file unread
+must "that of another record says what fits" cmp unread read
 for form in database.db pair/; do
     rm -rf "$form"
     python3 "$record" --function "$digit" 'a b c = loops "none";' 5e-7 none | cat - by_hand >source
