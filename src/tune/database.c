@@ -180,14 +180,20 @@ static bool read_hash(const tn_json *v, uint64_t *out)
     return number;
 }
 
-/* Is the line whole, and of this workload? One that a kill cut short may begin as it does. */
-static bool is_workload(const char *line, size_t n, uint64_t workload)
+/* Is the line whole, of this workload, and with the record's function, if it has one? A line that a kill cut short
+ * may begin as a whole one does. */
+static bool is_workload(const char *line, size_t n, const tn_record *r)
 {
     tn_resource *held;
     tn_json_doc doc = tn_database_json(line, n, &held);
     uint64_t number;
     bool is = tn_json_is(doc.root, TN_JSON_ARRAY) && doc.root->n == 2 &&
-              read_hash(&doc.root->u.at[0], &number) && number == workload;
+              read_hash(&doc.root->u.at[0], &number) && number == r->workload;
+    if (is && r->function) {
+        const tn_json *module = &doc.root->u.at[1];
+        is = tn_json_is(module, TN_JSON_STRING) && module->n == strlen(r->function) &&
+             memcmp(module->u.s, r->function, module->n) == 0;
+    }
     tn_resource_end(held);
     return is;
 }
@@ -201,8 +207,7 @@ uint32_t tn_database_find_workload(const char *text, size_t n, const tn_record *
     for (size_t i = 0; i < n && !known;) {
         const char *end = memchr(text + i, '\n', n - i);
         size_t k = end ? (size_t)(end - text) - i : n - i;
-        known =
-            k >= begin.n && memcmp(text + i, begin.at, begin.n) == 0 && is_workload(text + i, k, r->workload);
+        known = k >= begin.n && memcmp(text + i, begin.at, begin.n) == 0 && is_workload(text + i, k, r);
         line += !known;
         i += k + 1;
     }

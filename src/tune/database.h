@@ -29,7 +29,8 @@ void tn_database_print_record(const tn_record *r, uint32_t workload, tn_buf *out
 /* The parameters of f as such a record has them, symbol i being sym[i]. */
 struct tn_func;
 void tn_database_print_parameters(const struct tn_func *f, const int64_t sym[], tn_buf *out);
-/* The line of r's workload in the text of the first file: its number, or that of the line behind the last. */
+/* The line of r's workload in the text of the first file: its number, or that of the line behind the last. If r tells
+ * its function, the line must have that text: another one may be of a version whose texts nobody reads. */
 uint32_t tn_database_find_workload(const char *text, size_t n, const tn_record *r, bool *out_known);
 /* The record that a line of the second file has; NULL: it is none, or one of TVM. */
 const tn_json *tn_database_find_record(const tn_json *line);

@@ -104,6 +104,15 @@ for form in database.db pair/; do
     expect 0 "1.00        2.00  2.00x      1  by_hand" records list --file "$form"
 done
 rm -rf pair
+must "an older one that does not fit, and a function that came later" sh -c 'sed "s/1e-06/5e-07/; s/dense/none/" by_hand >early
+    python3 "$1" --function "$2" "a b c = loops \"dense\";" >late' - "$record" "$digit"
+expect 0 "1 record added" records export pair/ --file early
+expect 0 "1 record added" records export pair/ --file late
+expect 0 "1 record dropped" records prune --file pair
+expect 0 "1.00        2.00  2.00x      1  by_hand" records list --file pair
+expect 0 "back: 1 record added" records export back --file pair
+must "the function is kept" grep -q "\"function\": \"func @" back
+rm -rf pair
 must "schedules that were timed before" sh -c 'cat by_hand source >taught
     python3 "$1" --function "$2" "a b c = loops \"dense\";" 3e-6 slow >>taught' - "$record" "$digit"
 expect 0 "note: 4 schedules that were timed before, of 1 workloads and machines, taught the cost model; 1 did not, because their function is not known, they are of no use to these tasks, or cannot be made any more [driver-N003]" tune "$digit" -o learnt --tasks conv --trials 2 --tuning-records taught
