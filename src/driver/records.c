@@ -61,6 +61,8 @@ tn_status tn_records_open(tn_build *b)
 
 /* ---- using ---- */
 
+enum { MOST_TRIED = 8 }; /* of a workload: a file may have any number that do not fit any more */
+
 static const tn_record *find(const tn_build *b, uint64_t workload)
 {
     const tn_record *r = tn_records_find(&b->records, workload, b->record_machine, 1);
@@ -95,6 +97,14 @@ const char *tn_record_replay(const tn_record *r, const tn_func *f, tn_arena *are
     return sound ? NULL : "its schedule makes loops that are not sound";
 }
 
+/* How to drop what does not fit. Whoever names a file prunes that one, not the user's own. */
+static const char *advice_of(const tn_record *r, tn_arena *arena)
+{
+    char own[TN_RECORDS_PATH];
+    bool named = r->file && !(tn_records_home(own) && strcmp(own, r->file) == 0);
+    return named ? tn_arena_printf(arena, "tenon records prune --file %s", r->file) : "tenon records prune";
+}
+
 /* The one that does not fit came first; n: with slower ones. used NULL: no record. */
 static void tell_unfit(tn_ctx *ctx, const tn_loc *where, const char *kernel, const tn_record *first,
                        const char *why, uint32_t n, const tn_record *used)
@@ -106,9 +116,9 @@ static void tell_unfit(tn_ctx *ctx, const tn_loc *where, const char *kernel, con
     if (used)
         snprintf(instead, sizeof instead, "the record of %.4g us", used->seconds * 1e6);
     (void)tn_report(ctx, TN_WARNING, "driver-W008", where,
-                    "the tuning record of %.4g us for kernel %s is passed over%s, because %s, and %s takes "
-                    "its place; tune again, and drop what does not fit by `tenon records prune`",
-                    first->seconds * 1e6, kernel, slower, why, instead);
+                    "the tuning record of %.4g us for kernel %s is passed over%s, because %s. In its "
+                    "place stands %s; tune again, and drop what does not fit by `%s`",
+                    first->seconds * 1e6, kernel, slower, why, instead, advice_of(first, &ctx->arena));
 }
 
 bool tn_records_apply(const tn_build *b, const tn_func *f, const tn_loc *where, tn_arena *arena,
@@ -119,11 +129,12 @@ bool tn_records_apply(const tn_build *b, const tn_func *f, const tn_loc *where, 
     const tn_record *first = find(b, tn_func_workload(f)), *r = first;
     const char *why = NULL;
     uint32_t n = 0;
-    for (; r; r = tn_records_next(&b->records, r), n++) {
+    while (r) {
         const char *refused = tn_record_replay(r, f, arena, pool, out);
         if (!refused)
             break;
         why = why ? why : refused;
+        r = ++n < MOST_TRIED ? tn_records_next(&b->records, r) : NULL;
     }
     if (n)
         tell_unfit(f->ctx, where, f->name, first, why, n, r);

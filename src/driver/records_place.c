@@ -100,8 +100,13 @@ tn_status tn_records_read(tn_ctx *ctx, const char *path, tn_records *r, const ch
                           enum tn_severity severity)
 {
     const tn_record_place p = tn_record_place_of(ctx, path);
+    const size_t before = r->all.n;
+    const char *file = tn_arena_strdup(&r->arena, path);
     r->has_workloads = false;
-    return p.form->read(ctx, &p, r, machine, severity);
+    tn_status st = p.form->read(ctx, &p, r, machine, severity);
+    for (size_t i = before; i < r->all.n; i++)
+        r->all.at[i].file = file;
+    return st;
 }
 
 tn_status tn_records_append(tn_ctx *ctx, const char *path, uint32_t n, const tn_record *r)

@@ -197,7 +197,7 @@ void tn_records_add(tn_records *r, const tn_record *x)
     const char **const text[] = {&copy.machine, &copy.name, &copy.generator, &copy.picks, &copy.trace};
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         *text[i] = tn_arena_strdup(&r->arena, *text[i]);
-    copy.line = NULL;
+    copy.line = copy.file = NULL;
     copy.sizes = copy.sizes ? tn_arena_strdup(&r->arena, copy.sizes) : NULL;
     copy.function = copy.function ? tn_arena_strdup(&r->arena, copy.function) : NULL;
     copy.parameters = copy.parameters ? tn_arena_strdup(&r->arena, copy.parameters) : NULL;

@@ -39,6 +39,7 @@ typedef struct tn_record {
     uint64_t form;
     const char *sizes;
     const char *line;     /* that it was read from, without its end; NULL: none */
+    const char *file;     /* by whose path it was read; NULL: none */
     const char *function; /* before scheduling, as text; NULL: not known, as in older lines */
     const char
         *parameters; /* its parameters, as a list of JSON, where a pair of MetaSchedule says them; NULL */

@@ -64,22 +64,27 @@ expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records old -
 expect 0 "ko ki = split c 7 tail=mask" dump "$digit" --stage schedule --tuning-records old
 expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records old
 must "part of its steps still fits" sh -c 'sed "s/unroll ki/tile_by_hand ki/" old >older' -
-refused="warning: the tuning record of 1 us for kernel tvmgen_default_fused_nn_dense_add is passed over, because line 7 of its schedule is refused (the trace text does not parse), and"
-ends="takes its place; tune again, and drop what does not fit by \`tenon records prune\` [driver-W008]"
-expect 0 "$refused the built-in schedule $ends" compile "$digit" --tuning-records older -o older.tar
+refused="warning: the tuning record of 1 us for kernel tvmgen_default_fused_nn_dense_add is passed over, because line 7 of its schedule is refused (the trace text does not parse). In its place stands"
+ends="; tune again, and drop what does not fit by \`tenon records prune --file"
+expect 0 "$refused the built-in schedule$ends older\` [driver-W008]" compile "$digit" --tuning-records older -o older.tar
 must "all of it is passed over" sh -c 'tenon dump "$1" --stage schedule --tuning-records older | cmp - built_in' - "$digit"
 expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records older
 must "two that fit, and one that claims to be faster" sh -c '{ cat by_hand | sed "s/1e-06/7e-06/"; sed "s/1e-06/4e-06/" old; cat older; } >three'
-expect 0 "$refused the record of 4 us $ends" compile "$digit" --tuning-records three -o three.tar
+expect 0 "$refused the record of 4 us$ends" compile "$digit" --tuning-records three -o three.tar
 expect 0 "ko ki = split c 7 tail=mask" dump "$digit" --stage schedule --tuning-records three
 expect 0 "Plus214_Output_0: float32[1, 10]" compare "$digit" -- --tuning-records three
 expect 0 "3 records added" records export three.db --file three
-expect 0 "$refused the record of 4 us $ends" compile "$digit" --tuning-records three.db -o three.tar
+expect 0 "$refused the record of 4 us$ends" compile "$digit" --tuning-records three.db -o three.tar
 must "another one does not fit, either" sh -c 'sed "s/split b 4/split none 4/; s/1e-06/2e-06/" old >>three'
 expect 0 "is passed over, and so is 1 slower one, because line 7 of its schedule" compile "$digit" --tuning-records three -o three.tar
 must "it is said once" sh -c 'test "$(tenon compile "$1" --tuning-records three -o three.tar 2>&1 | grep -c W008)" = 1' - "$digit"
 must "nothing is said of one that is slower than what fits" sh -c '{ cat by_hand; sed "s/1e-06/4e-06/" older; } >slow
     ! tenon compile "$1" --tuning-records slow -o three.tar 2>&1 | grep W008' - "$digit"
+must "as many as are tried, and one more" sh -c 'for i in 1 2 3 4 5 6 7; do sed "s/1e-06/${i}e-09/" older; done >eight
+    { cat eight; sed "s/1e-06/8e-09/" older; cat by_hand; } >nine; cat by_hand >>eight' # the last one fits
+expect 0 "and so are 6 slower ones, because line 7 of its schedule is refused (the trace text does not parse). In its place stands the record of 1 us" compile "$digit" --tuning-records eight -o eight.tar
+expect 0 "and so are 7 slower ones, because line 7 of its schedule is refused (the trace text does not parse). In its place stands the built-in" compile "$digit" --tuning-records nine -o nine.tar
+TENON_RECORDS=older expect 0 "by \`tenon records prune\` [driver-W008]" compile "$digit" -o own.tar
 # prune drops what does not fit the function that a record of the workload tells, however fast it says to be
 cp three pruned
 expect 0 "3 records dropped" records prune --file pruned
@@ -99,7 +104,7 @@ for form in database.db pair/; do
     rm -rf "$form"
     python3 "$record" --function "$digit" 'a b c = loops "none";' 5e-7 none | cat - by_hand >source
     expect 0 "2 records added" records export "$form" --file source
-    expect 0 "and the record of 1 us takes its place" compile "$digit" --tuning-records "$form" -o form.tar
+    expect 0 ". In its place stands the record of 1 us; tune again, and drop what does not fit by \`tenon records prune --file $form\`" compile "$digit" --tuning-records "$form" -o form.tar
     expect 0 "1 record dropped" records prune --file "$form"
     expect 0 "1.00        2.00  2.00x      1  by_hand" records list --file "$form"
 done
@@ -126,7 +131,7 @@ done
 must "a function that is no text" sh -c 'sed "s/\"trace\"/\"function\": 1, \"trace\"/" by_hand >bad'
 expect 4 "bad:1:1: error: no tuning record of Tenon: \"function\" is not a text, or has control characters; make records" compile "$digit" --tuning-records bad -o bad.tar
 cp older continued
-expect 0 "$refused the built-in schedule $ends" tune "$digit" -o continued --tasks dense --trials 4 # which begins with its choices
+expect 0 "$refused the built-in schedule$ends" tune "$digit" -o continued --tasks dense --trials 4 # which begins with its choices
 must "it stays" sh -c 'cat older - <continued | head -n 2 | uniq -d | cmp - older'
 must "a line cut short" sh -c 'cat by_hand >cut; head -c 100 by_hand >>cut'
 expect 0 "1 scheduled by tuning records" compile "$digit" --tuning-records cut -o cut.tar
