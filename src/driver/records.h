@@ -45,13 +45,16 @@ const char *tn_record_replay(const tn_record *r, const tn_func *f, tn_arena *are
 
 /* What records tell of the functions of their workloads (records_fit.c). */
 typedef struct tn_record_texts tn_record_texts;
-tn_record_texts *tn_record_texts_new(const tn_records *r);
+tn_record_texts *tn_record_texts_new(tn_records *r);
 void tn_record_texts_free(tn_record_texts *t);
 /* Can x's schedule be made of its function, as the first record of its workload tells that whose text can be read?
  * Where none does, it is taken to fit. */
 bool tn_record_fits(tn_record_texts *t, const tn_record *x);
-/* The `keep` fastest that fit of each workload, machine and number of threads, sorted by these. */
-const tn_record **tn_records_fastest(tn_ctx *ctx, const tn_records *r, uint32_t keep, size_t *out_n);
+/* Where none of the kept records of a workload has its text, the first one's line gets it. */
+void tn_record_texts_keep(tn_record_texts *t, size_t n, const tn_record *const kept[]);
+/* The `keep` fastest that fit of each workload, machine and number of threads, sorted by these. Texts of functions that
+ * only others have are in their lines. */
+const tn_record **tn_records_fastest(tn_ctx *ctx, tn_records *r, uint32_t keep, size_t *out_n);
 /* Says what a reader found: lines of TVM, and `wrong` of a line (NULL: nothing), as driver-E160. */
 tn_status tn_records_tell(tn_ctx *ctx, const char *path, const tn_records *r, const char *wrong,
                           uint32_t line, enum tn_severity severity);

@@ -9,16 +9,17 @@
 #define NO_MORE SIZE_MAX
 
 struct tn_record_texts {
-    const tn_records *r;
+    tn_records *r;
     tn_map first;        /* workload -> the first record with a text */
     tn_vec(size_t) next; /* of a record -> the next one of its workload with a text, or NO_MORE */
     tn_map function;     /* workload -> its tn_func; 0: nobody knows it */
+    tn_map text;         /* workload -> the record that this was read from */
     tn_ctx ctx;          /* of these functions */
     tn_arena arena;
     tn_pool pool;
 };
 
-tn_record_texts *tn_record_texts_new(const tn_records *r)
+tn_record_texts *tn_record_texts_new(tn_records *r)
 {
     tn_record_texts *t = tn_alloc_array(1, sizeof *t);
     *t = (tn_record_texts){.r = r};
@@ -42,6 +43,7 @@ void tn_record_texts_free(tn_record_texts *t)
 {
     tn_map_deinit(&t->first);
     tn_map_deinit(&t->function);
+    tn_map_deinit(&t->text);
     tn_vec_deinit(&t->next);
     tn_arena_deinit(&t->arena);
     tn_ctx_deinit(&t->ctx);
@@ -71,6 +73,8 @@ static const tn_func *function_of(tn_record_texts *t, uint64_t workload)
     bool more = tn_map_get(&t->first, workload, &at);
     for (; more && !f; more = at != NO_MORE) {
         f = read_text(t, &t->r->all.at[at]);
+        if (f)
+            tn_map_put(&t->text, workload, at);
         at = t->next.at[at];
     }
     tn_map_put(&t->function, workload, tn_map_key(f));
@@ -90,4 +94,23 @@ bool tn_record_fits(tn_record_texts *t, const tn_record *x)
     bool fits = !tn_record_replay(x, f, &arena, &pool, &s);
     tn_arena_deinit(&arena);
     return fits;
+}
+
+void tn_record_texts_keep(tn_record_texts *t, size_t n, const tn_record *const kept[])
+{
+    tn_map told = {0}; /* workloads whose text stays */
+    uint64_t at, known;
+    for (size_t i = 0; i < n; i++)
+        if (kept[i]->function && tn_map_get(&t->text, kept[i]->workload, &at) &&
+            strcmp(kept[i]->function, t->r->all.at[at].function) == 0)
+            tn_map_put(&told, kept[i]->workload, 1);
+    for (size_t i = 0; i < n; i++) {
+        tn_record *x = &t->r->all.at[kept[i] - t->r->all.at];
+        if (tn_map_get(&told, x->workload, &known) || !tn_map_get(&t->text, x->workload, &at))
+            continue;
+        x->function = t->r->all.at[at].function;
+        x->line = tn_record_line_with(x, x->function, &t->r->arena);
+        tn_map_put(&told, x->workload, 1);
+    }
+    tn_map_deinit(&told);
 }

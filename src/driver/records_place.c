@@ -157,7 +157,7 @@ static bool same_place(const tn_record *x, const tn_record *y)
     return x->workload == y->workload && x->threads == y->threads && strcmp(x->machine, y->machine) == 0;
 }
 
-const tn_record **tn_records_fastest(tn_ctx *ctx, const tn_records *r, uint32_t keep, size_t *out_n)
+const tn_record **tn_records_fastest(tn_ctx *ctx, tn_records *r, uint32_t keep, size_t *out_n)
 {
     const tn_record **sorted = TN_NEW_N(&ctx->arena, const tn_record *, r->all.n);
     const tn_record *first = NULL;
@@ -176,6 +176,7 @@ const tn_record **tn_records_fastest(tn_ctx *ctx, const tn_records *r, uint32_t 
             rank++;
         }
     }
+    tn_record_texts_keep(texts, n, sorted);
     tn_record_texts_free(texts);
     *out_n = n;
     return sorted;

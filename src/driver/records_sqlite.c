@@ -433,16 +433,37 @@ static int drop_rows(sqlite3_stmt *s, size_t n, const int64_t id[])
     return code;
 }
 
+/* before: the lines of all records, as they stand in the rows. */
+static int update_rows(const database *d, const rows *found, const char *const before[])
+{
+    sqlite3_stmt *s = NULL;
+    int code = sqlite3_prepare_v2(d->sql, "UPDATE record SET line = ? WHERE id = ?", -1, &s, NULL);
+    for (size_t i = 0; i < found->id.n && !code; i++) {
+        if (found->r->all.at[i].line == before[i])
+            continue;
+        code = sqlite3_bind_text(s, 1, found->r->all.at[i].line, -1, SQLITE_STATIC);
+        code = code ? code : sqlite3_bind_int64(s, 2, found->id.at[i]);
+        code = code ? code : sqlite3_step(s);
+        code = code == SQLITE_DONE ? sqlite3_reset(s) : code;
+    }
+    sqlite3_finalize(s);
+    return code;
+}
+
 /* Drops the rows of `found` but those of the fastest, whose ids become 0. */
 static tn_status drop_slow(const database *d, uint32_t keep, rows *found, uint32_t *out_dropped)
 {
     size_t n;
     sqlite3_stmt *s = NULL;
+    const char **before = TN_NEW_N(&d->ctx->arena, const char *, found->id.n);
+    for (size_t i = 0; i < found->id.n; i++)
+        before[i] = found->r->all.at[i].line;
     const tn_record **kept = tn_records_fastest(d->ctx, found->r, keep, &n);
+    int code = update_rows(d, found, before);
     for (size_t i = 0; i < n; i++)
         found->id.at[kept[i] - found->r->all.at] = 0;
     *out_dropped = (uint32_t)(found->id.n - n);
-    int code = sqlite3_prepare_v2(d->sql, "DELETE FROM record WHERE id = ?", -1, &s, NULL);
+    code = code ? code : sqlite3_prepare_v2(d->sql, "DELETE FROM record WHERE id = ?", -1, &s, NULL);
     code = code ? code : drop_rows(s, found->id.n, found->id.at);
     code = code ? code : drop_rows(s, found->damaged.n, found->damaged.at);
     tn_status st = code ? fail(d, code) : TN_OK;

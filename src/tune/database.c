@@ -299,6 +299,6 @@ const char *tn_database_complete(tn_records *r, const tn_json *line, tn_record *
     const tn_record_workload *w = sound ? &r->workloads.at[number->u.i] : NULL;
     if (!w || !w->is_sound || w->number != x->workload)
         return "the line of " TN_DATABASE_WORKLOADS " that it names is another workload, or is not there";
-    x->function = w->module ? w->module : x->function;
+    x->function = x->function ? x->function : w->module;
     return NULL;
 }

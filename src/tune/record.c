@@ -69,6 +69,46 @@ void tn_record_print_line(const tn_record *r, tn_buf *out)
     tn_buf_char(out, '\n');
 }
 
+/* Behind a string that begins here. */
+static const char *string_end(const char *at)
+{
+    for (at++; *at && *at != '"'; at++)
+        at += *at == '\\' && at[1];
+    return at + (*at == '"');
+}
+
+/* The end of an object, which its brace closes; *out_key: its key "function" with the comma before it, or NULL. */
+static const char *object_end(const char *at, const char **out_key)
+{
+    static const char key[] = ", \"function\": \"";
+    int depth = 0;
+    *out_key = NULL;
+    do {
+        if (depth == 1 && strncmp(at, key, sizeof key - 1) == 0)
+            *out_key = at;
+        depth += (*at == '{') - (*at == '}');
+        at = *at == '"' ? string_end(at) : at + 1;
+    } while (*at && !(depth == 1 && *at == '}'));
+    return at;
+}
+
+const char *tn_record_line_with(const tn_record *r, const char *function, tn_arena *arena)
+{
+    const char *begin = strstr(r->line, plain_begin), *key;
+    tn_buf out = {0};
+    if (!begin)
+        return r->line;
+    const char *end = object_end(begin, &key);
+    const char *cut = key ? key : end, *after = key ? string_end(strchr(key, ':') + 2) : end;
+    tn_buf_add(&out, r->line, (size_t)(cut - r->line));
+    tn_buf_add(&out, after, (size_t)(end - after));
+    print_text(&out, "function", function);
+    tn_buf_str(&out, end);
+    const char *line = tn_arena_strdup(arena, tn_buf_cstr(&out));
+    tn_buf_deinit(&out);
+    return line;
+}
+
 bool tn_record_is_text(const char *s, size_t n, bool lines)
 {
     bool text = true;

@@ -59,6 +59,8 @@ bool tn_record_is_text(const char *s, size_t n, bool lines);
 void tn_record_print(const tn_record *r, tn_buf *out);
 /* The same, but as it was read where that was a plain line: with keys that this version does not know. */
 void tn_record_print_line(const tn_record *r, tn_buf *out);
+/* The line that r was read from, of whatever form, with this function in its object, and with all other keys. */
+const char *tn_record_line_with(const tn_record *r, const char *function, tn_arena *arena);
 
 typedef struct tn_records {
     tn_arena arena; /* of all texts */

@@ -92,14 +92,25 @@ must "without a function nobody can tell" sh -c 'tail -n 2 three | head -n 1 | c
 must "one that does not fit, with its function" sh -c 'python3 "$1" --function "$2" "a b c = loops \"none\";" 5e-7 none >fitting
     cat three >>fitting; cp fitting fitting.lines' - "$record" "$digit"
 expect 0 "4 records dropped" records prune --file fitting.lines
-must "the fastest that fits stays" sh -c 'sed -n 3p fitting | cmp - fitting.lines'
+must "the fastest that fits stays" sh -c 'sed -n 3p fitting >third; sed "s/, .function.*/}/" fitting.lines | cmp - third'
 expect 0 "3 records dropped" records prune --file fitting --keep 5
+must "with the function that others told" grep -q "\"function\": \"func @" fitting.lines
 must "all that fit stay" sh -c 'test "$(wc -l <fitting)" = 2'
 must "a text that cannot be read any more" sh -c 'python3 "$1" --function "$2" "a b c = loops \"none\";" 5e-7 none |
     sed "s/func @[^(]*/func @a text of an earlier version/" | cat - fitting.lines >unread
     python3 "$1" --function "$2" "a b c = loops \"dense\";" 3e-6 slow >>unread; tail -n 1 unread >read' - "$record" "$digit"
 expect 0 "2 records dropped" records prune --file unread
 must "that of another record says what fits" cmp unread read
+must "with its function" sh -c 'python3 "$1" --function "$2" " a b c = loops \"dense\";" 3e-6 slow >late' - "$record" "$digit"
+must "a fast one with no text, and a slower one with it" sh -c '{ sed "s/}$/, \"later\": {\"}\": 1}}/" by_hand && cat late; } >given' -
+for form in given.db pair/ given.lines; do
+    expect 0 "2 records added" records export "$form" --file given
+    expect 0 "1 record dropped" records prune --file "$form"
+    expect 0 "1 record added" records export "with" --file "$form"
+    must "the text stays" grep -q "\"function\": \"func @" with
+    [ "$form" = pair/ ] || must "with all other keys" grep -q "\"later\": {\"}\": 1}" with
+    rm -rf pair with
+done
 for form in database.db pair/; do
     rm -rf "$form"
     python3 "$record" --function "$digit" 'a b c = loops "none";' 5e-7 none | cat - by_hand >source
