@@ -202,24 +202,42 @@ static tn_status list(tenon *t, void *user)
     return TN_OK;
 }
 
+/* Those that are not known, and those that tell the function of a workload of which nobody knows it. */
+static void choose_fresh(tn_records *known, const tn_records *more, tn_record *fresh, uint32_t *out_n)
+{
+    tn_map told = {0}; /* workloads whose function a record tells */
+    uint64_t is;
+    uint32_t n = 0;
+    for (size_t i = 0; i < known->all.n; i++)
+        if (known->all.at[i].function)
+            tn_map_put(&told, known->all.at[i].workload, 1);
+    for (size_t i = 0; i < more->all.n; i++) {
+        const tn_record *x = &more->all.at[i];
+        bool tells = x->function && !tn_map_get(&told, x->workload, &is);
+        if (!tells && tn_records_has(known, x))
+            continue;
+        if (tells)
+            tn_map_put(&told, x->workload, 1);
+        tn_records_add(known, x);
+        fresh[n++] = *x;
+    }
+    tn_map_deinit(&told);
+    *out_n = n;
+}
+
 static tn_status merge(tenon *t, void *user)
 {
     records_call *c = user;
     char path[TN_RECORDS_PATH];
     tn_records known, more;
-    tn_vec(tn_record) fresh = {0};
     TN_TRY(name_file(t, c->path, path));
     tn_folders_make(path);
     tn_records_init(&more);
     TN_TRY(tn_records_read(&t->ctx, c->from, &more, NULL, TN_ERROR));
     TN_TRY(read_all(t, path, &known));
-    for (size_t i = 0; i < more.all.n; i++)
-        if (!tn_records_has(&known, &more.all.at[i])) {
-            tn_records_add(&known, &more.all.at[i]);
-            tn_vec_push(&fresh, more.all.at[i]);
-        }
-    c->n = (uint32_t)fresh.n;
-    return tn_records_append(&t->ctx, path, c->n, fresh.at);
+    tn_record *fresh = TN_NEW_N(&t->ctx.arena, tn_record, more.all.n);
+    choose_fresh(&known, &more, fresh, &c->n);
+    return tn_records_append(&t->ctx, path, c->n, fresh);
 }
 
 static tn_status prune(tenon *t, void *user)

@@ -111,6 +111,16 @@ for form in given.db pair/ given.lines; do
     [ "$form" = pair/ ] || must "with all other keys" grep -q "\"later\": {\"}\": 1}" with
     rm -rf pair with
 done
+must "the same record, without and with its function" sh -c 'python3 "$1" --function "$2" "a b c = loops \"dense\";" >told' - "$record" "$digit"
+for form in database.db pair/ lines; do
+    rm -rf "$form"
+    expect 0 "1 record added" records export "$form" --file by_hand
+    expect 0 "1 record added" records export "$form" --file told # which brings it
+    expect 0 "0 records added" records export "$form" --file told
+    expect 0 "0 records added" records export "$form" --file by_hand
+    expect 0 "1 record dropped" records prune --file "$form"
+    expect 0 "0 records added" records export "$form" --file told
+done
 for form in database.db pair/; do
     rm -rf "$form"
     python3 "$record" --function "$digit" 'a b c = loops "none";' 5e-7 none | cat - by_hand >source
