@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double NEVER = 1e8; /* seconds: logs of AutoTVM have 1e9 where there is no time */
-
 typedef struct recall {
     tn_tuning *t;
     tn_pool *pool;
@@ -102,7 +100,7 @@ static void add(recall *x, const tn_record *r)
                  *load,
                  picks_of(x->t, r),
                  *r->trace ? r->trace : NULL,
-                 r->seconds < NEVER ? r->seconds : HUGE_VAL};
+                 tn_tuning_has_time(r) ? r->seconds : HUGE_VAL};
     tn_vec_push(&x->past, p);
     if (!is_new || of_template || !(r->built_in > 0))
         return;

@@ -265,7 +265,7 @@ static void give_points(tn_tuning *t, tn_task *k)
     const tn_picks **given = TN_NEW_N(arena, const tn_picks *, n + 2);
     for (uint32_t i = 0; i < n; i++) {
         tn_picks *p = TN_NEW(arena, tn_picks);
-        if (tn_picks_parse(r[i]->picks, strlen(r[i]->picks), arena, p, &line))
+        if (tn_tuning_has_time(r[i]) && tn_picks_parse(r[i]->picks, strlen(r[i]->picks), arena, p, &line))
             given[k->n_given++] = p;
     }
     given[k->n_given] = tn_tuning_near(t, k);

@@ -54,6 +54,8 @@ void tn_tuning_tell_near(tn_tuning *t); /* after all tasks: driver-W006 where no
 /* The point near the tile sizes of the records of TVM that fit the task; NULL: none do, or no choice is of them. */
 const tn_picks *tn_tuning_tvm(tn_tuning *t, const tn_task *k);
 void tn_tuning_tell_tvm(tn_tuning *t); /* after all tasks: driver-W003 where records fit none */
+/* Logs of AutoTVM have 1e9 seconds where there is no time. */
+static inline bool tn_tuning_has_time(const tn_record *r) { return r->seconds < 1e8; }
 /* tune_past.c: what records teach a tuner that learns; after a search, how many did: driver-N003. */
 void tn_tuning_recall(tn_tuning *t);
 void tn_tuning_tell_past(tn_tuning *t, uint32_t recalled);

@@ -672,13 +672,50 @@ class History(unittest.TestCase):
 
         bad = [changed(["nobody's", [1]]), changed(["test.matmul", ["a", 1, 2]]), changed(entity=[["tile_y", "sp", [-1, 5]]]),
                changed(["dense_pack.x86", [1]], entity=[["rule", "ot", "gemm"]])]
-        with self.assertWarnsRegex(tenon.Warning, "4 of 64 lines are left out, because no kernel can be made of them; of the first, there is no "
-                                                  "template nobody's"):
+        with self.assertWarnsRegex(tenon.Warning, "4 of 64 lines are left out, because they have no time, or no kernel can be made of them; of "
+                                                  "the first, there is no template nobody's"):
             self.tuned(bad + known)
         with warnings.catch_warnings():  # a line without a time says nothing
             warnings.simplefilter("error")
             self.tuned([changed(["nobody's", [1]], error=1), *known])
             self.tuned([changed(error=4), *known])
+
+    def test_a_line_that_says_nothing_is_left_out(self):
+        """Without a time, with some knobs, or with a record that is none: the others teach what they did."""
+        known = list(self.lines(60, 64, N, 128))
+        row = json.loads(record.encode(*known[0]))
+        alone = self.tuned(known)
+        own = {"tenon": 1, "workload": "0" * 16, "machine": "m", "threads": 1, "seconds": 1e-5, "default": 0, "operations": 0, "trials": 1,
+               "name": "k", "generator": "rules", "version": 1, "picks": "", "trace": "x"}
+
+        def changed(costs=None, entity=None, record_of=None, workload=None):
+            x = json.loads(json.dumps(row))
+            x["result"][0] = costs if costs is not None else x["result"][0]
+            x["config"]["entity"] = x["config"]["entity"] if entity is None else entity
+            return record.decode(json.dumps({**x, **({"record": record_of} if record_of else {})}))
+
+        entity = row["config"]["entity"]
+        bad = [(changed([c]), "no times") for c in (0.0, -1.0, float("nan"), float("inf"))]
+        bad += [(changed([]), "no times"), (changed([1e308, 1e308]), "no times")]
+        bad += [(changed(entity=entity[:-1]), "knob inside of template test.matmul has no value"), (changed(entity=[]), "knob tile_y")]
+        bad += [(changed(entity=[["tile_y", "sp", ["a"]], *entity[1:]]), "tile_y cannot be")]
+        bad += [(changed(record_of=r), "its record is none") for r in (
+            {"tenon": 1}, {"tenon": 1, "function": "f"}, {**own, "seconds": 0}, {**own, "threads": -1}, {**own, "default": float("nan")},
+            {**own, "trace": "\ud800"}, {**own, "picks": 1}, {**own, "form": "1"}, {**own, "function": "a\x01"})]
+        for line, why in bad:
+            with self.assertWarnsRegex(tenon.Warning, f"1 of 61 lines are left out, .* of the first, .*{why}"):
+                self.assertEqual(self.tuned([line, *known]), alone)
+        t = task.create("test.matmul", (N, N, N), "llvm")
+        tuner.XGBTuner(t).load_history([changed(record_of=own)], 1)
+        self.assertEqual(t.prior, [own])
+        with self.assertRaisesRegex(ValueError, "its record is no object"):
+            changed(record_of="x")
+
+    def test_what_failed_is_not_tried_first(self):
+        """The first ones of a search with such lines are those of one without."""
+        failed = [(inp, autotvm.MeasureResult((1e9,), 4, 0.1, 0.0)) for inp, _ in list(self.lines(12, N, N, N))[1:]]
+        tried = [c.to_json_dict()["entity"] for c in self.tuned(failed, min_seed_records=1)]
+        self.assertFalse([inp for inp, _ in failed if inp.config.to_json_dict()["entity"] == tried[0]])
 
     def test_kernels_of_models(self):
         """Lines of all tasks of the model, by their choices alone; those with a record have the steps, too."""

@@ -298,6 +298,8 @@ class KernelTask(Task):
             return False
         text = ",".join(f"{role}={max(e.size[-1] // lanes, 1) if wide else e.size[-1]}" for role, e, wide in found)  # type: ignore[union-attr]
         cost = sum(result.costs) / len(result.costs)
+        if not 0 < cost < float("inf"):
+            return False
         self.near = min(self.near or (cost, text), (cost, text))
         return True
 

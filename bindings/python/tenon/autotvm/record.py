@@ -68,6 +68,8 @@ def _decode(row: str) -> Tuple[MeasureInput, MeasureResult]:
         config = x["config"]
         entity = ConfigEntity.from_json_dict({**config, "entity": config.get("entity", config.get("e"))})
         entity.record = x.get("record")
+        if not isinstance(entity.record or {}, dict):
+            raise ValueError("its record is no object")
         if x.get("version", VERSION) != VERSION:
             raise ValueError(f"version {x['version']}; {VERSION} is read")
         return (MeasureInput(target, _Logged(name, _tuples(args), kwargs), entity),

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .._errors import Warning
 from .._tuning import TuningTask, _task
-from ._history import fastest, is_of_tvm, recall
+from ._history import FAILED, fastest, is_of_tvm, recall
 from ._space import ConfigEntity
 from .measure import LocalBuilder, LocalRunner, MeasureInput, MeasureResult
 from .record import own_record
@@ -17,7 +17,6 @@ from .task import Task
 
 logger = logging.getLogger("autotvm")
 ERRORS = (0, 1, 5, 4, 7)  # by fate, AutoTVM's numbers: none, instantiation, wrong answer, runtime, run timeout
-FAILED = 1e9  # seconds of a trial without a time
 
 Callback = Callable[["Tuner", Sequence[MeasureInput], Sequence[MeasureResult]], Any]
 
@@ -57,8 +56,8 @@ class Tuner:
             logger.info("%d lines teach the model of %s nothing: min_seed_records is %d", len(history.records), self.task.name,
                         min_seed_records)
         elif history.left_out:
-            warnings.warn(f"{history.left_out} of {len(pairs)} lines are left out, because no kernel can be made of them; of the first, "
-                          f"{history.why}", Warning, stacklevel=2)
+            warnings.warn(f"{history.left_out} of {len(pairs)} lines are left out, because they have no time, or no kernel can be made of "
+                          f"them; of the first, {history.why}", Warning, stacklevel=2)
 
     def _begin_near(self, pairs: Sequence[Tuple[MeasureInput, MeasureResult]]) -> None:
         task: Any = self.task
