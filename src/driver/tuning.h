@@ -25,14 +25,14 @@ typedef struct tn_tuning {
     tn_changes changes;
     uint32_t n_wish; /* what choices should be near */
     tn_wish wish[TN_MOST_WISHES];
-    uint32_t n_met;                /* choices that are near such a number, of all tasks */
-    bool has_rival;                /* the built-in schedules are another generator's */
-    bool no_records;               /* the user's own file is left alone */
-    bool is_known;                 /* what was found before is in b->records */
-    const char *home;              /* that file; NULL: none */
-    size_t first_prior, end_prior; /* places in b->records.all: those that are to teach */
-    uint32_t n_past, n_past_group,
-        n_past_built_in; /* what they teach; groups; built-in schedules among them */
+    uint32_t n_met;                        /* choices that are near such a number, of all tasks */
+    bool has_rival;                        /* the built-in schedules are another generator's */
+    bool no_records;                       /* the user's own file is left alone */
+    bool is_known;                         /* what was found before is in b->records */
+    const char *home;                      /* that file; NULL: none */
+    size_t first_prior, end_prior;         /* places in b->records.all: those that are to teach */
+    uint32_t n_past, n_past_group;         /* what they teach; groups */
+    uint32_t n_past_unknown, n_past_older; /* left out: of functions that nobody knows; as others are newer */
     const tn_past *past;
     tn_status status; /* of writing records */
 } tn_tuning;

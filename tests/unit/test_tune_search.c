@@ -677,6 +677,7 @@ static void some_of_what_was_timed_before_is_left_out(void **state)
     f->o.n_past = EACH;
     f->o.n_group = 2;
     f->o.recalled = &recalled;
+    const char *steps = past[0].trace;
     past[0].trace = "i = loops \"none\"\n";
     past[1].trace = past[1 + 1].trace = NULL;
     past[1].picks = NULL;
@@ -687,6 +688,44 @@ static void some_of_what_was_timed_before_is_left_out(void **state)
     f->o.n_past = 1;
     assert_true(repeats(f, 60) != sum);
     assert_int_equal(recalled, 0);
+    tn_picks some = *past[0].picks;
+    past[0].trace = NULL;
+    past[0].picks = &some;
+    (void)repeats(f, 60);
+    assert_int_equal(recalled, 1);
+    some.n--; /* the last one that is not named would be its default, whatever was timed */
+    (void)repeats(f, 60);
+    assert_int_equal(recalled, 0);
+    past[0].trace = steps;
+    (void)repeats(f, 60);
+    assert_int_equal(recalled, 1);
+}
+
+/* So much of the time that all would take longer than the search has: its end is not delayed by them, and the rest of
+ * the time is that of trials. */
+static void what_was_timed_before_leaves_time(void **state)
+{
+    enum { TIMES = 2000 };
+    tuning *f = *state;
+    uint32_t recalled = 0;
+    const tn_past *past = remember(f, 1, 5);
+    tn_past *many = TN_NEW_N(&f->x.arena, tn_past, (size_t)EACH * TIMES);
+    for (uint32_t i = 0; i < EACH * TIMES; i++) {
+        tn_buf text = {0};
+        many[i] = past[i % EACH];
+        tn_buf_printf(&text, "%s# %u\n", many[i].trace, (unsigned)i); /* no one is known */
+        many[i].trace = tn_arena_strdup(&f->x.arena, tn_buf_cstr(&text));
+        tn_buf_deinit(&text);
+    }
+    f->o.proposer = tn_proposer_find("xgb");
+    f->o.past = many;
+    f->o.n_past = EACH * TIMES;
+    f->o.n_group = 1;
+    f->o.recalled = &recalled;
+    f->o.seconds = 0.4;
+    const double begin = tn_now();
+    run(f, 1, 1);
+    assert_true(recalled > 0 && recalled < EACH * TIMES && tn_now() - begin < 4);
 }
 
 int main(void)
@@ -712,6 +751,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_learns_needs_fewer_trials, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_timed_before_teaches, setup, teardown),
         cmocka_unit_test_setup_teardown(some_of_what_was_timed_before_is_left_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_timed_before_leaves_time, setup, teardown),
     };
     return cmocka_run_group_tests_name("tune_search", tests, NULL, NULL);
 }
