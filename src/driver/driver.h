@@ -293,8 +293,9 @@ TN_WARN_UNUSED tn_status tn_records_append(tn_ctx *ctx, const char *path, uint32
  * driver-E15x. */
 struct tn_sched_generator;
 void tn_space_print(tn_build *b, tn_buf *out);
-TN_WARN_UNUSED tn_status tn_picks_read(tn_ctx *ctx, const char *name, const char *text, size_t n,
-                                       tn_arena *arena, tn_picks *out); /* driver-E150 */
+TN_WARN_UNUSED tn_status tn_picks_read(tn_ctx *ctx, const tn_loc *at, const char *text, size_t n,
+                                       tn_arena *arena,
+                                       tn_picks *out); /* where text begins: at; driver-E150 */
 TN_WARN_UNUSED tn_status tn_explore_read(tn_build *b, const char *path, tn_picks *out);
 TN_WARN_UNUSED tn_status tn_explore_func(tn_build *b, const struct tn_sched_generator *by, const tn_func *f,
                                          const tn_picks *given, const char *path, tn_sched *s);

@@ -7,12 +7,12 @@
 
 /* ---- a point ---- */
 
-tn_status tn_picks_read(tn_ctx *ctx, const char *name, const char *text, size_t n, tn_arena *arena,
+tn_status tn_picks_read(tn_ctx *ctx, const tn_loc *at, const char *text, size_t n, tn_arena *arena,
                         tn_picks *out)
 {
     uint32_t line = 0;
     bool ok = tn_picks_parse(text, n, arena, out, &line);
-    const tn_loc loc = {.file = name, .line = line, .col = 1};
+    const tn_loc loc = {.file = at->file, .line = at->line + line - 1, .col = 1};
     return ok ? TN_OK
               : tn_error(ctx, "driver-E150", &loc,
                          "a pick and its value are expected, as in `dense.rows = 14`, each pick once");
@@ -21,8 +21,9 @@ tn_status tn_picks_read(tn_ctx *ctx, const char *name, const char *text, size_t 
 tn_status tn_explore_read(tn_build *b, const char *path, tn_picks *out)
 {
     tn_file file;
+    const tn_loc at = {.file = path, .line = 1};
     TN_TRY(tn_file_map(b->ctx, path, &file));
-    tn_status status = tn_picks_read(b->ctx, path, (const char *)file.at, file.n, &b->arena, out);
+    tn_status status = tn_picks_read(b->ctx, &at, (const char *)file.at, file.n, &b->arena, out);
     tn_file_unmap(&file);
     return status;
 }

@@ -75,7 +75,7 @@ static tn_status begin(tn_object *x, void *user)
     if (!a->picks)
         return TN_OK;
     c->asked.given = &c->given;
-    return tn_picks_read(&x->ctx, NULL, a->picks, strlen(a->picks), &c->arena, &c->given);
+    return tn_picks_read(&x->ctx, &(tn_loc){.line = 1}, a->picks, strlen(a->picks), &c->arena, &c->given);
 }
 
 static tenon_config *config_new(tenon *t, const begin_call *a)

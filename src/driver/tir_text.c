@@ -1,6 +1,8 @@
 /* TIR text as a module: loop passes, `Schedule=FILE` (a trace applied), `Rule` (the built-in schedule), `Explore=FILE`
  * (that of a map of picks), `Sketch` and `Sketch=FILE` (the same of sketches) and `Verify` run over the
  * functions of a text; what stands above them in a dump stays where it is. */
+#include "base/map.h"
+#include "base/vec.h"
 #include "driver/driver.h"
 #include "schedule/space.h"
 
@@ -15,15 +17,20 @@ typedef struct section {
     const char *heading, *at;
     size_t n_heading, n;
     uint32_t line;
+    uint32_t of, next; /* function; the next section of it. NOBODY: none */
 } section;
 
-/* Does the line name the kernel as a heading does? */
-static bool is_heading(const char *at, size_t n, const char *name)
-{
-    size_t k = strlen(name);
-    return n >= k + 2 && memcmp(at, "# ", 2) == 0 && memcmp(at + 2, name, k) == 0 &&
-           (n == k + 2 || at[k + 2] == ':' || at[k + 2] == ' ');
-}
+enum { NOBODY = UINT32_MAX };
+
+/* A file of schedules, or of picks, which is read once. */
+typedef struct source {
+    const char *pass, *path;
+    const tn_sched_generator *by; /* what makes schedules of picks; NULL: these are steps */
+    tn_file file;
+    tn_vec(section) all;
+    uint32_t *first; /* section of each function */
+    struct source *next;
+} source;
 
 /* The functions of a file, in order; f[i] as it stands now in its variants. */
 enum { MAX_FUNCS = 1024, MAX_VARIANTS = TN_MAX_VARIANTS };
@@ -36,40 +43,111 @@ typedef struct funcs {
     size_t n;
     tn_func *first[MAX_FUNCS];
     variants now[MAX_FUNCS];
+    tn_strmap number; /* by name */
+    source *read;     /* files so far */
 } funcs;
 
-static bool is_any_heading(const funcs *all, const char *at, size_t n)
+static bool begins(const char *at, const char *end, const char *word)
 {
-    for (size_t i = 0; i < all->n; i++)
-        if (is_heading(at, n, all->first[i]->name))
-            return true;
-    return false;
+    const size_t n = strlen(word);
+    return (size_t)(end - at) >= n && memcmp(at, word, n) == 0;
 }
 
-/* The sections of one kernel in a file of schedules; *out_any: it has sections at all. */
-static int find_sections(const funcs *all, const char *name, const tn_file *file, section out[MAX_VARIANTS],
-                         bool *out_any)
+static const char *line_end(const char *at, const char *end)
 {
-    const char *at = (const char *)file->at, *end = at + file->n;
-    section *open = NULL;
-    int n = 0;
-    uint32_t line = 1;
-    *out_any = false;
-    for (size_t k; at < end; at += k + (at + k < end), line++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        k = (size_t)((stop ? stop : end) - at);
-        if (is_any_heading(all, at, k)) {
-            *out_any = true;
-            open = NULL;
-            if (is_heading(at, k, name) && n < MAX_VARIANTS) {
-                open = &out[n++];
-                *open = (section){.heading = at, .n_heading = k, .at = at, .line = line};
-            }
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    return stop ? stop : end;
+}
+
+/* Is the line a heading: "# NAME", "# NAME: ..." or "# NAME (where ...)" of a function here, or one that a dump of
+ * spaces has of another one? In the list of the graph's picks a name alone is a node. */
+static bool read_heading(const funcs *all, const char *at, const char *stop, const char *end, bool in_graph,
+                         uint32_t *out_of)
+{
+    uint64_t number;
+    if (!begins(at, stop, "# "))
+        return false;
+    const char *name = at + 2, *behind = name;
+    while (behind < stop && *behind != ':' && *behind != ' ')
+        behind++;
+    const bool alone = behind == stop;
+    if (!alone && *behind != ':' && !begins(behind, stop, " (where "))
+        return false;
+    const bool known = tn_strmap_get(&all->number, name, (size_t)(behind - name), &number);
+    *out_of = known ? (uint32_t)number : NOBODY;
+    return known ? !(alone && in_graph) : stop < end && begins(stop + 1, end, "# workload ");
+}
+
+static void push_section(source *from, const section *x, uint32_t last[])
+{
+    const uint32_t place = (uint32_t)from->all.n;
+    tn_vec_push(&from->all, *x);
+    if (x->of == NOBODY)
+        return;
+    if (last[x->of] == NOBODY)
+        from->first[x->of] = place;
+    else
+        from->all.at[last[x->of]].next = place;
+    last[x->of] = place;
+}
+
+static bool says_something(const char *at, const char *stop)
+{
+    while (at < stop && (*at == ' ' || *at == '\t' || *at == '\r'))
+        at++;
+    return at < stop && *at != '#';
+}
+
+/* Finds the sections. The picks of a graph, up to an empty line, are none of loops: blanks. What else stands above the
+ * first heading is of no function: *out_above, its line; 0: nothing does. */
+static void find_sections(const funcs *all, source *from, char *text, size_t n, uint32_t *out_above)
+{
+    const char *end = text + n;
+    uint32_t line = 1, last[MAX_FUNCS];
+    bool in_graph = false;
+    memset(last, 0xff, sizeof last);
+    *out_above = 0;
+    for (char *at = text, *stop; at < end; at = stop + (stop < end), line++) {
+        stop = text + (line_end(at, end) - text);
+        section x = {.heading = at, .at = at, .n_heading = (size_t)(stop - at), .line = line, .next = NOBODY};
+        in_graph = (in_graph && stop > at) || begins(at, stop, "# graph, workload ");
+        if (read_heading(all, at, stop, end, in_graph, &x.of)) {
+            in_graph = false;
+            push_section(from, &x, last);
+        } else if (in_graph) {
+            memset(at, ' ', (size_t)(stop - at));
+        } else if (from->all.n == 0 && *out_above == 0 && says_something(at, stop)) {
+            *out_above = line;
         }
-        if (open)
-            open->n = (size_t)(at + k - open->at);
+        if (from->all.n)
+            tn_vec_last(&from->all).n = (size_t)(stop - tn_vec_last(&from->all).at);
     }
-    return n;
+}
+
+static tn_status read_source(tn_build *b, funcs *all, const source *named, source **out)
+{
+    tn_file file;
+    uint32_t above;
+    for (*out = all->read; *out; *out = (*out)->next)
+        if (strcmp((*out)->pass, named->pass) == 0)
+            return TN_OK;
+    source *from = *out = TN_NEW(&b->arena, source);
+    *from = *named;
+    TN_TRY(tn_file_map(b->ctx, from->path, &file));
+    char *text = tn_arena_strndup(&b->arena, (const char *)file.at, file.n);
+    from->file = (tn_file){(const uint8_t *)text, file.n, 0};
+    tn_file_unmap(&file);
+    from->first = TN_NEW_N(&b->arena, uint32_t, all->n);
+    memset(from->first, 0xff, all->n * sizeof *from->first);
+    from->next = all->read;
+    all->read = from;
+    find_sections(all, from, text, from->file.n, &above);
+    const tn_loc loc = {.file = from->path, .line = above, .col = 1};
+    return above && from->all.n
+               ? tn_error(b->ctx, "driver-E211", &loc,
+                          "what stands above the first heading is of no function; move it under a heading "
+                          "`# NAME`, or leave out all headings, so that it is of every function")
+               : TN_OK;
 }
 
 static const tn_expr *symbol_named(void *user, const char *name)
@@ -124,13 +202,6 @@ static tn_status case_of(tn_build *b, const section *x, const char *path, const 
                           "(where n == 1 and m == k and ceildiv(h, 2)*3 < h*2)");
 }
 
-/* A file of schedules, or of picks. */
-typedef struct source {
-    const char *pass, *path;
-    tn_file file;
-    const tn_sched_generator *by; /* what makes schedules of picks; NULL: these are steps */
-} source;
-
 static tn_status replay_section(tn_build *b, const tn_func *f, const section *x, const source *from,
                                 tn_func **out)
 {
@@ -154,19 +225,15 @@ static tn_status check_blocks(tn_build *b, const tn_func *f, const char *name)
                : TN_OK;
 }
 
-/* What stands above the section is blanks, so that messages have the lines of the file. */
 static tn_status explore_section(tn_build *b, const tn_func *f, const section *x, const source *from,
                                  tn_func **out)
 {
     tn_picks given = {0};
-    const size_t above = (size_t)(x->at - (const char *)from->file.at);
-    char *text = tn_arena_copy(&b->arena, from->file.at, above + x->n, 1);
     tn_sched *s = TN_NEW(&b->arena, tn_sched);
+    const tn_loc at = {.file = from->path, .line = x->line, .col = 1};
     TN_TRY(tn_func_verify(f));
     TN_TRY(check_blocks(b, f, from->pass));
-    for (size_t i = 0; i < above; i++)
-        text[i] = text[i] == '\n' ? '\n' : ' ';
-    TN_TRY(tn_picks_read(b->ctx, from->path, text, above + x->n, &b->arena, &given));
+    TN_TRY(tn_picks_read(b->ctx, &at, x->at, x->n, &b->arena, &given));
     TN_TRY(tn_explore_func(b, from->by, f, &given, from->path, s));
     *out = s->func;
     return tn_func_verify(*out);
@@ -183,30 +250,31 @@ static tn_status make_section(tn_build *b, const tn_func *f, const section *x, c
 
 /* Schedules of a file, as a whole or in sections. Without a section for it, a function has no steps to replay, but its
  * default schedule. */
-static tn_status apply_file(tn_build *b, const funcs *all, variants *now, source from)
+static tn_status apply_file(tn_build *b, funcs *all, uint32_t number, const source *named)
 {
-    tn_file file;
-    bool any = false;
-    section own[MAX_VARIANTS];
+    variants *now = &all->now[number];
     const tn_func *f = now->f[0];
-    TN_TRY(tn_file_map(b->ctx, from.path, &file));
-    from.file = (tn_file){tn_arena_copy(&b->arena, file.at, file.n, 1), file.n, 0};
-    tn_file_unmap(&file);
-    const int n = find_sections(all, f->name, &from.file, own, &any);
-    const section whole = {.at = (const char *)from.file.at, .n = any ? 0 : from.file.n, .line = 1};
-    if (any && n == 0 && !from.by)
-        return tn_error(b->ctx, "driver-E034", &(tn_loc){.file = from.path},
+    section own[MAX_VARIANTS];
+    source *from;
+    int n = 0;
+    TN_TRY(read_source(b, all, named, &from));
+    for (uint32_t i = from->first[number]; i != NOBODY && n < MAX_VARIANTS; i = from->all.at[i].next)
+        own[n++] = from->all.at[i];
+    const bool any = from->all.n > 0;
+    const section whole = {.at = (const char *)from->file.at, .n = any ? 0 : from->file.n, .line = 1};
+    if (any && n == 0 && !from->by)
+        return tn_error(b->ctx, "driver-E034", &(tn_loc){.file = from->path},
                         "the trace has sections for other functions, but no \"# %s\" for this one; dump the "
                         "schedules again",
                         f->name);
-    for (int v = 0; n == 0 && from.by && v < now->n; v++)
-        TN_TRY(make_section(b, now->f[v], &whole, &from, &now->f[v]));
-    if (n == 0 && from.by)
+    for (int v = 0; n == 0 && from->by && v < now->n; v++)
+        TN_TRY(make_section(b, now->f[v], &whole, from, &now->f[v]));
+    if (n == 0 && from->by)
         return TN_OK;
     now->n = n ? n : 1;
     for (int v = 0; v < now->n; v++) {
         now->of[v] = n ? own[v] : whole;
-        TN_TRY(make_section(b, f, &now->of[v], &from, &now->f[v]));
+        TN_TRY(make_section(b, f, &now->of[v], from, &now->f[v]));
     }
     return TN_OK;
 }
@@ -355,7 +423,14 @@ tn_status tn_tir_text_read(tn_build *b, tn_tir_text **out)
     return TN_OK;
 }
 
-tn_status tn_tir_text_run(tn_build *b, tn_tir_text *x, const char *passes)
+static void free_sources(funcs *all)
+{
+    for (source *from = all->read; from; from = from->next)
+        tn_vec_deinit(&from->all);
+    all->read = NULL;
+}
+
+static tn_status run_passes(tn_build *b, tn_tir_text *x, const char *passes)
 {
     for (size_t i = 0; i < x->all.n; i++) {
         variants *now = &x->all.now[i];
@@ -363,12 +438,23 @@ tn_status tn_tir_text_run(tn_build *b, tn_tir_text *x, const char *passes)
         for (const char *name; (name = tn_passes_next(b, &at));) {
             const source from = source_of(name);
             if (from.path)
-                TN_TRY(apply_file(b, &x->all, now, from));
+                TN_TRY(apply_file(b, &x->all, (uint32_t)i, &from));
             for (int v = 0; v < now->n && !from.path; v++)
                 TN_TRY(tir_pass(b, &now->f[v], name));
         }
     }
     return TN_OK;
+}
+
+tn_status tn_tir_text_run(tn_build *b, tn_tir_text *x, const char *passes)
+{
+    for (size_t i = 0; i < x->all.n; i++)
+        tn_strmap_put(&x->all.number, x->all.first[i]->name, strlen(x->all.first[i]->name), i);
+    tn_status status = run_passes(b, x, passes);
+    free_sources(&x->all);
+    tn_strmap_deinit(&x->all.number);
+    x->all.number = (tn_strmap){0};
+    return status;
 }
 
 void tn_tir_text_print(const tn_tir_text *x, tn_buf *out)
