@@ -27,14 +27,14 @@
  * value does.
  *
  * Whether an operator joins a group with an anchor, and whether a result is shared, are picks, `fuse` and
- * `share` of the operator beside the node whose result it reads; the default is yes.
+ * `share` of the operator beside the node whose result it reads, through reshapes too; the default is yes.
  *
  * The results of a group are all that somebody else reads, so one of an operator's results that nobody wants is not
  * computed. A group stands where its last operator does.
  *
  * A group has at most relay.FuseOps.max_depth nodes: beyond that a trip through memory costs little, while code
  * generation is not linear in the length of a kernel's body, and its text would nest deeper than readers allow.
- * O(n) in all.
+ * O(n * max_depth) in all.
  */
 #include "transform/moved.h"
 #include "transform/pass.h"

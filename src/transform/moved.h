@@ -16,7 +16,7 @@ typedef struct tn_moved {
 
 /* May what is computed of n's result be defined over its axes? n has one result, and says it by tensor expressions. */
 bool tn_moved_base(const tn_node *n);
-/* axis[]: indices in the base, over variables that m->facts may be told more of. */
+/* axis[]: indices in the base. The caller may add facts about their variables to m->facts. */
 void tn_moved_init(tn_moved *m, tn_pool *pool, tn_arena *arena, tn_value base, const tn_expr *const axis[]);
 void tn_moved_deinit(tn_moved *m);
 /* n, of which operands have been added that are computed of the base. false: a result of it needs other elements of the
