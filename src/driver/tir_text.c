@@ -20,7 +20,7 @@ typedef struct section {
     uint32_t of, next; /* function; the next section of it. NOBODY: none */
 } section;
 
-enum { NOBODY = UINT32_MAX };
+static const uint32_t NOBODY = UINT32_MAX;
 
 /* A file of schedules, or of picks, which is read once. */
 typedef struct source {
