@@ -43,6 +43,9 @@ int tn_record_lock(const char *path, int flags, tn_resource **out);
 const char *tn_record_replay(const tn_record *r, const tn_func *f, tn_arena *arena, tn_pool *pool,
                              tn_sched *out);
 
+/* The function that the record tells, in `arena` (records_fit.c). NULL, without a word: its text cannot be read, or is
+ * of another workload. */
+tn_func *tn_record_function(const tn_record *x, tn_ctx *ctx, tn_arena *arena, tn_pool *pool);
 /* What records tell of the functions of their workloads (records_fit.c). */
 typedef struct tn_record_texts tn_record_texts;
 tn_record_texts *tn_record_texts_new(tn_records *r);

@@ -50,16 +50,15 @@ void tn_record_texts_free(tn_record_texts *t)
     tn_free(t);
 }
 
-/* NULL: it cannot be read, or is of another workload. */
-static const tn_func *read_text(tn_record_texts *t, const tn_record *x)
+tn_func *tn_record_function(const tn_record *x, tn_ctx *ctx, tn_arena *arena, tn_pool *pool)
 {
     tn_func *f;
     size_t n = 0;
-    const size_t n_diag = t->ctx.n_diag;
-    const bool known = tn_func_parse(&t->ctx, &t->arena, &t->pool, "function", x->function,
-                                     strlen(x->function), &f, 1, &n) == TN_OK &&
-                       n == 1 && tn_func_verify(f) == TN_OK && tn_func_workload(f) == x->workload;
-    tn_diag_rewind(&t->ctx, n_diag);
+    const size_t n_diag = ctx->n_diag;
+    const bool known =
+        tn_func_parse(ctx, arena, pool, "function", x->function, strlen(x->function), &f, 1, &n) == TN_OK &&
+        n == 1 && tn_func_verify(f) == TN_OK && tn_func_workload(f) == x->workload;
+    tn_diag_rewind(ctx, n_diag);
     return known ? f : NULL;
 }
 
@@ -72,7 +71,7 @@ static const tn_func *function_of(tn_record_texts *t, uint64_t workload)
         return (const tn_func *)(uintptr_t)known;
     bool more = tn_map_get(&t->first, workload, &at);
     for (; more && !f; more = at != NO_MORE) {
-        f = read_text(t, &t->r->all.at[at]);
+        f = tn_record_function(&t->r->all.at[at], &t->ctx, &t->arena, &t->pool);
         if (f)
             tn_map_put(&t->text, workload, at);
         at = t->next.at[at];

@@ -1,5 +1,6 @@
 /* What records teach a search before its first trial: their schedules of their own functions, which are not timed
  * again, and the built-in ones beside which they were timed. */
+#include "driver/records.h"
 #include "driver/tuning.h"
 
 #include <math.h>
@@ -29,14 +30,8 @@ typedef struct recall {
 static const tn_workload *read_function(recall *x, const tn_record *r)
 {
     tn_build *b = x->t->b;
-    tn_func *f;
-    size_t n = 0;
-    const size_t n_diag = b->ctx->n_diag;
-    const bool known = tn_func_parse(b->ctx, &b->arena, x->pool, r->name, r->function, strlen(r->function),
-                                     &f, 1, &n) == TN_OK &&
-                       n == 1 && tn_func_verify(f) == TN_OK && tn_func_workload(f) == r->workload;
-    tn_diag_rewind(b->ctx, n_diag);
-    if (!known)
+    tn_func *f = tn_record_function(r, b->ctx, &b->arena, x->pool);
+    if (!f)
         return NULL;
     tn_workload *load = TN_NEW(&b->arena, tn_workload);
     *load = (tn_workload){f, tn_tuning_nominal(b, f), 0};
