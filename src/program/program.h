@@ -139,13 +139,14 @@ typedef struct tn_lifetime {
     const tn_expr *bytes;
     uint32_t first, last; /* it is alive at these instructions and all between */
     const tn_expr *offset;
+    int64_t apart; /* bytes that the plan leaves free behind it */
 } tn_lifetime;
 /* The larger, decided where one is that for all symbols. */
 const tn_expr *tn_plan_max(tn_pool *p, const tn_facts *f, const tn_expr *a, const tn_expr *b);
 /* out_smallest (may be NULL): no plan takes less for the nominal values. */
 const tn_expr *tn_plan_memory(tn_pool *p, const tn_facts *f, tn_arena *scratch, uint32_t n,
                               tn_lifetime life[], bool *out_smallest);
-/* The most bytes alive at one instruction: no plan takes less. */
+/* The most bytes alive at one instruction, and free between them: no plan takes less. */
 const tn_expr *tn_plan_alive(tn_pool *p, const tn_facts *f, uint32_t n, const tn_lifetime life[]);
 int64_t tn_plan_nominal(tn_pool *p, const tn_facts *f,
                         const tn_expr *e); /* with the symbols' nominal values */

@@ -45,7 +45,7 @@ static void plan_deinit(plan *x)
 static const tn_expr *random_size(plan *x, tn_rng *r, bool symbolic)
 {
     tn_pool *p = &x->pool;
-    const tn_expr *c = tn_idx(p, (int64_t)tn_rng_below(r, 5000));
+    const tn_expr *c = tn_idx(p, (int64_t)tn_rng_below(r, tn_rng_below(r, 4) ? 5000 : 200000));
     if (!symbolic || tn_rng_below(r, 3) == 0)
         return c;
     const tn_expr *s = tn_sym(p, tn_rng_below(r, 2) ? "n" : "m");
@@ -62,16 +62,18 @@ static int64_t at(plan *x, const tn_expr *e, int64_t n, int64_t m)
     return v;
 }
 
-/* The most that lives at one moment. */
+/* The most that lives at one moment, and what is free between. */
 static int64_t bound(plan *x, int64_t n, int64_t m)
 {
     int64_t most = 0;
     for (uint32_t i = 0; i < x->n; i++) {
-        int64_t live = 0;
+        int64_t live = 0, last = 0;
         for (uint32_t j = 0; j < x->n; j++)
-            if (x->life[j].first <= x->life[i].first && x->life[i].first <= x->life[j].last)
-                live += at(x, x->life[j].bytes, n, m);
-        most = live > most ? live : most;
+            if (x->life[j].first <= x->life[i].first && x->life[i].first <= x->life[j].last) {
+                live += at(x, x->life[j].bytes, n, m) + x->life[j].apart;
+                last = x->life[j].apart > last ? x->life[j].apart : last;
+            }
+        most = live - last > most ? live - last : most;
     }
     return most;
 }
@@ -83,9 +85,10 @@ static void check_plan(plan *x, const tn_expr *total, int64_t n, int64_t m)
         const tn_lifetime *a = &x->life[i];
         int64_t low = at(x, a->offset, n, m), high = low + at(x, a->bytes, n, m);
         assert_true(low >= 0 && low % 64 == 0 && high % 64 == 0 && high <= bytes);
+        high += a->apart;
         for (uint32_t j = 0; j < i; j++) {
             const tn_lifetime *b = &x->life[j];
-            int64_t from = at(x, b->offset, n, m), end = from + at(x, b->bytes, n, m);
+            int64_t from = at(x, b->offset, n, m), end = from + at(x, b->bytes, n, m) + b->apart;
             bool together = a->first <= b->last && b->first <= a->last;
             assert_false(together && low < end && from < high);
         }
@@ -158,6 +161,28 @@ static void a_chain_needs_two_buffers(void **state)
     plan_deinit(&x);
 }
 
+/* Whole pages, all alive at once: each begins at another place of its page, and nothing is free behind the last. */
+static void large_values_begin_at_places_of_their_own(void **state)
+{
+    enum { N = 4, BYTES = 64 << 10 };
+    plan x;
+    (void)state;
+    plan_init(&x);
+    x.n = N;
+    for (uint32_t i = 0; i < N; i++)
+        x.life[i] = (tn_lifetime){.bytes = tn_idx(&x.pool, BYTES), .first = i, .last = N};
+    bool smallest;
+    const tn_expr *total = tn_plan_memory(&x.pool, &x.facts, &x.arena, N, x.life, &smallest);
+    check_plan(&x, total, 1, 1);
+    assert_true(smallest);
+    for (uint32_t i = 0; i < N; i++)
+        for (uint32_t j = 0; j < i; j++)
+            assert_int_not_equal(at(&x, x.life[i].offset, 1, 1) % 4096,
+                                 at(&x, x.life[j].offset, 1, 1) % 4096);
+    assert_int_equal(at(&x, total, 1, 1), N * BYTES + (N - 1) * x.life[0].apart);
+    plan_deinit(&x);
+}
+
 static void nothing_needs_nothing(void **state)
 {
     plan x;
@@ -198,6 +223,7 @@ int main(void)
         cmocka_unit_test(constant_sizes),
         cmocka_unit_test(symbolic_sizes),
         cmocka_unit_test(a_chain_needs_two_buffers),
+        cmocka_unit_test(large_values_begin_at_places_of_their_own),
         cmocka_unit_test(nothing_needs_nothing),
         cmocka_unit_test(symbols_have_no_number),
     };
