@@ -11,19 +11,29 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { ALIGN = 16, ALIGN_MORE = 64, FLUSH = 1 << 16 };
+enum {
+    ALIGN = 16,
+    ALIGN_MORE = 64,
+    FLUSH = 1 << 16,
+    HUGE_PAGE = 2 << 20,
+    HUGE_FROM = 256 << 10,
+    COLOUR = 9 * ALIGN_MORE, /* in bytes */
+    COLOURS = 7
+};
 
 typedef struct header {
     tn_block ring; /* prev NULL: in no heap */
     tn_shard *shard;
-    uint64_t skip : 8, size : 56; /* from what malloc gave to the payload; bytes of all */
+    uint64_t skip : 20, size : 44; /* from what malloc gave to the payload, in ALIGN; bytes of all */
 } header;
 _Static_assert(sizeof(header) % ALIGN == 0, "what follows a header is aligned");
+static const size_t MOST = (size_t)1 << 44; /* bytes of a block */
 
 static header *head_of(void *at) { return (header *)at - 1; }
 
-static void *start_of(header *h) { return (char *)(h + 1) - h->skip; }
+static void *start_of(header *h) { return (char *)(h + 1) - (size_t)h->skip * ALIGN; }
 
 void tn_shard_lock(tn_shard *s)
 {
@@ -91,7 +101,7 @@ static void *adopt(void *at, size_t skip, size_t bytes, tn_shard *s)
     if (!at)
         return NULL;
     header *h = (header *)(void *)((char *)at + skip) - 1;
-    *h = (header){.skip = skip & 255, .size = bytes & (((uint64_t)1 << 56) - 1)};
+    *h = (header){.skip = (skip / ALIGN) & 0xfffff, .size = bytes & (MOST - 1)};
     insert(h, s);
     return h + 1;
 }
@@ -111,7 +121,7 @@ void *tn_alloc(size_t bytes)
 {
     size_t all;
     tn_shard *s = shard_here();
-    bool fits = tn_size_add(bytes, sizeof(header), &all) && all < PTRDIFF_MAX;
+    bool fits = tn_size_add(bytes, sizeof(header), &all) && all < MOST;
     void *at = fits && admit(s ? s->heap : NULL, all) ? adopt(malloc(all), sizeof(header), all, s) : NULL;
     if (!at)
         out_of_memory(bytes);
@@ -122,7 +132,7 @@ void *tn_alloc_array_try(size_t n, size_t size)
 {
     size_t bytes, all;
     tn_shard *s = shard_here();
-    bool fits = tn_size_mul(n, size, &bytes) && tn_size_add(bytes, sizeof(header), &all) && all < PTRDIFF_MAX;
+    bool fits = tn_size_mul(n, size, &bytes) && tn_size_add(bytes, sizeof(header), &all) && all < MOST;
     return fits && admit(s ? s->heap : NULL, all) ? adopt(calloc(1, all), sizeof(header), all, s) : NULL;
 }
 
@@ -134,18 +144,33 @@ void *tn_alloc_array(size_t n, size_t size)
     return at;
 }
 
-static void *aligned_try(size_t bytes, tn_shard *s, bool apart)
+/* Zeroed; the payload begins `behind` bytes after a multiple of align, a power of two. */
+static void *aligned_try(size_t bytes, tn_shard *s, bool apart, size_t align, size_t behind)
 {
-    size_t all;
-    bool fits = tn_size_add(bytes, sizeof(header) + ALIGN_MORE, &all) && all < PTRDIFF_MAX;
+    size_t body, all;
+    bool fits = tn_size_add(bytes, behind, &body) && tn_size_align(body, align, &body) &&
+                tn_size_add(body, sizeof(header) + align, &all) && all < MOST;
     char *at = fits && (apart || admit(s ? s->heap : NULL, all)) ? calloc(1, all) : NULL;
-    size_t odd = ((uintptr_t)at + sizeof(header)) % ALIGN_MORE;
-    return adopt(at, sizeof(header) + (ALIGN_MORE - odd) % ALIGN_MORE, all, s);
+    size_t odd = ((uintptr_t)at + sizeof(header)) % align, skip = sizeof(header) + (align - odd) % align;
+#ifdef MADV_HUGEPAGE
+    if (at && align == HUGE_PAGE)
+        (void)madvise(at + skip, body, MADV_HUGEPAGE); /* a hint */
+#endif
+    return adopt(at, skip + behind, all, s);
 }
 
-void *tn_alloc_aligned_try(size_t bytes) { return aligned_try(bytes, shard_here(), false); }
+void *tn_alloc_aligned_try(size_t bytes) { return aligned_try(bytes, shard_here(), false, ALIGN_MORE, 0); }
 
-void *tn_alloc_apart_try(size_t bytes) { return aligned_try(bytes, NULL, true); }
+void *tn_alloc_huge_try(size_t bytes)
+{
+    static atomic_uint turn;
+    if (bytes < HUGE_FROM)
+        return tn_alloc_aligned_try(bytes);
+    size_t colour = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) % COLOURS;
+    return aligned_try(bytes, shard_here(), false, HUGE_PAGE, colour * COLOUR);
+}
+
+void *tn_alloc_apart_try(size_t bytes) { return aligned_try(bytes, NULL, true, ALIGN_MORE, 0); }
 
 void *tn_alloc_aligned(size_t bytes)
 {
@@ -162,9 +187,9 @@ void *tn_realloc(void *at, size_t bytes)
         return tn_alloc(bytes);
     header *h = head_of(at);
     tn_shard *s = h->shard;
-    bool fits = tn_size_add(bytes, sizeof *h, &all) && all < PTRDIFF_MAX;
+    bool fits = tn_size_add(bytes, sizeof *h, &all) && all < MOST;
     bool more = fits && all > h->size;
-    if (!fits || h->skip != sizeof *h || (more && !admit(s ? s->heap : NULL, all - h->size)))
+    if (!fits || start_of(h) != (void *)h || (more && !admit(s ? s->heap : NULL, all - h->size)))
         out_of_memory(bytes);
     take_out(h);
     void *moved = realloc(start_of(h), all);

@@ -60,7 +60,7 @@ static void fill(tn_argument *t, tn_rng *rng)
 static unsigned char *room_for(const tn_argument *a)
 {
     size_t cells = a->count + a->buffer->slack, bytes;
-    return tn_size_mul(cells, tn_dtype_bytes(a->buffer->dtype), &bytes) ? tn_alloc_aligned_try(bytes) : NULL;
+    return tn_size_mul(cells, tn_dtype_bytes(a->buffer->dtype), &bytes) ? tn_alloc_huge_try(bytes) : NULL;
 }
 
 /* Without memory. */
