@@ -57,7 +57,7 @@ static LLVMValueRef splat(tn_lgen *g, LLVMValueRef v, uint16_t lanes)
                                   "");
 }
 
-static LLVMValueRef constant(tn_lgen *g, tn_dtype t, int64_t i, double f)
+LLVMValueRef tn_l_constant(tn_lgen *g, tn_dtype t, int64_t i, double f)
 {
     tn_dtype one = tn_dtype_lanes(t, 1);
     LLVMTypeRef s = tn_l_type(g, one);
@@ -93,14 +93,14 @@ static division divide(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRe
 {
     const tn_expr *d = e->src[1]->kind == TN_E_SPLAT ? e->src[1]->src[0] : e->src[1];
     division v = {a, b, b, NULL, NULL, e->dtype.code != TN_UINT};
-    LLVMValueRef one = constant(g, e->dtype, 1, 0);
+    LLVMValueRef one = tn_l_constant(g, e->dtype, 1, 0);
     if ((tn_dtype_is_index(e->dtype) && !g->any_symbols) ||
         (d->kind == TN_E_INT && d->u.i != -1 && d->u.i != 0))
         return v;
     v.zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, LLVMConstNull(LLVMTypeOf(b)), "");
     v.safe = LLVMBuildSelect(g->b, v.zero, one, v.safe, "");
     if (v.is_signed) {
-        v.neg = LLVMBuildICmp(g->b, LLVMIntEQ, b, constant(g, e->dtype, -1, 0), "");
+        v.neg = LLVMBuildICmp(g->b, LLVMIntEQ, b, tn_l_constant(g, e->dtype, -1, 0), "");
         v.safe = LLVMBuildSelect(g->b, v.neg, one, v.safe, "");
     }
     return v;
@@ -150,8 +150,8 @@ static LLVMValueRef floor_div(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVM
     LLVMTypeRef t = LLVMTypeOf(a);
     if (d->kind == TN_E_INT && d->u.i > 0 && (d->u.i & (d->u.i - 1)) == 0) {
         if (mod)
-            return LLVMBuildAnd(g->b, a, constant(g, e->dtype, d->u.i - 1, 0), "");
-        LLVMValueRef k = constant(g, e->dtype, __builtin_ctzll((unsigned long long)d->u.i), 0);
+            return LLVMBuildAnd(g->b, a, tn_l_constant(g, e->dtype, d->u.i - 1, 0), "");
+        LLVMValueRef k = tn_l_constant(g, e->dtype, __builtin_ctzll((unsigned long long)d->u.i), 0);
         return e->dtype.code == TN_UINT ? LLVMBuildLShr(g->b, a, k, "") : LLVMBuildAShr(g->b, a, k, "");
     }
     division v = divide(g, e, a, b);
@@ -231,59 +231,6 @@ static LLVMValueRef binary(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMVal
     }
 }
 
-/* Floats to integers of at most 16 bits: limited as floats, which hold the limits exactly, then converted by int32.
- * (LLVM's saturating conversion to narrow integers takes vectors apart.) */
-static LLVMValueRef narrow_cast(tn_lgen *g, tn_dtype from, tn_dtype to, LLVMValueRef v)
-{
-    bool u = to.code == TN_UINT;
-    double high = (double)((INT64_C(1) << (u ? to.bits : to.bits - 1)) - 1), low = u ? 0 : -high - 1;
-    LLVMValueRef lo = constant(g, from, 0, low), hi = constant(g, from, 0, high);
-    LLVMValueRef c = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, v, lo, ""), v, lo, "");
-    c = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, c, hi, ""), c, hi, "");
-    if (!u) /* unsigned: the lower limit is what a NaN gives */
-        c = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, ""), constant(g, from, 0, 0), c, "");
-    LLVMValueRef i = LLVMBuildFPToSI(g->b, c, tn_l_type(g, tn_dtype_lanes(TN_I32, to.lanes)), "");
-    return LLVMBuildTrunc(g->b, i, tn_l_type(g, to), "");
-}
-
-static LLVMValueRef cast(tn_lgen *g, const tn_expr *e, LLVMValueRef v)
-{
-    tn_dtype from = e->src[0]->dtype, to = e->dtype;
-    LLVMTypeRef t = tn_l_type(g, to), ft = tn_l_type(g, from);
-    bool ff = tn_dtype_is_float(from), tf = tn_dtype_is_float(to),
-         uf = from.code == TN_UINT || from.code == TN_BOOL;
-    if (tn_dtype_is_bool(to))
-        return ff ? LLVMBuildFCmp(g->b, LLVMRealUNE, v, LLVMConstNull(ft), "")
-                  : LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(ft), "");
-    if (ff && tf && from.bits + to.bits == 48) { /* float16 and float32 */
-        LLVMTypeRef h = LLVMHalfTypeInContext(g->c);
-        h = to.lanes == 1 ? h : LLVMVectorType(h, to.lanes);
-        return from.bits == 16 ? LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, h, ""), t, "")
-                               : LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, v, h, ""), t, "");
-    }
-    if (ff && tf)
-        return from.bits < to.bits   ? LLVMBuildFPExt(g->b, v, t, "")
-               : from.bits > to.bits ? LLVMBuildFPTrunc(g->b, v, t, "")
-                                     : v;
-    if (ff && !tn_dtype_is_index(to) && to.bits <= 16 && from.bits >= 32)
-        return narrow_cast(g, from, to, v);
-    if (ff) {
-        LLVMTypeRef types[2] = {t, ft};
-        return tn_l_intrinsic(g, to.code == TN_UINT ? "llvm.fptoui.sat" : "llvm.fptosi.sat", 2, types, 1, &v);
-    }
-    if (tf)
-        return uf ? LLVMBuildUIToFP(g->b, v, t, "") : LLVMBuildSIToFP(g->b, v, t, "");
-    unsigned fb = tn_dtype_is_bool(from)    ? 1
-                  : tn_dtype_is_index(from) ? 64
-                                            : from.bits,
-             tb = tn_dtype_is_index(to) ? 64 : to.bits;
-    if (fb == tb)
-        return v;
-    return fb > tb ? LLVMBuildTrunc(g->b, v, t, "")
-           : uf    ? LLVMBuildZExt(g->b, v, t, "")
-                   : LLVMBuildSExt(g->b, v, t, "");
-}
-
 /* ---- dot products of bytes ---- */
 
 bool tn_l_has_feature(const tn_lgen *g, const char *name)
@@ -336,11 +283,12 @@ static LLVMValueRef dot_moved(tn_lgen *g, const vendor *v, size_t n, const tn_ex
         if (!by || moved[1] == moved[2])
             continue;
         int i = moved[1] ? 1 : 2;
-        LLVMValueRef top = constant(g, e->dtype, (int64_t)(int32_t)UINT32_C(0x80808080), 0), arg[3], off[3];
+        LLVMValueRef top = tn_l_constant(g, e->dtype, (int64_t)(int32_t)UINT32_C(0x80808080), 0), arg[3],
+                     off[3];
         for (int k = 0; k < 3; k++)
             arg[k] = off[k] = a[k];
         arg[i] = LLVMBuildXor(g->b, a[i], top, "");
-        off[0] = constant(g, e->dtype, 0, 0);
+        off[0] = tn_l_constant(g, e->dtype, 0, 0);
         off[i] = top;
         return LLVMBuildSub(g->b, call_vendor(g, by, arg), call_vendor(g, by, off), "");
     }
@@ -368,8 +316,8 @@ static LLVMValueRef dot_by_pairs(tn_lgen *g, const vendor *v, enum tn_intrin f, 
 /* Byte k of an operand as int32. */
 static LLVMValueRef byte_of(tn_lgen *g, const tn_expr *e, LLVMValueRef v, int k, bool sign)
 {
-    LLVMValueRef top = constant(g, e->dtype, 24, 0);
-    v = LLVMBuildShl(g->b, v, constant(g, e->dtype, 24 - 8 * k, 0), "");
+    LLVMValueRef top = tn_l_constant(g, e->dtype, 24, 0);
+    v = LLVMBuildShl(g->b, v, tn_l_constant(g, e->dtype, 24 - 8 * k, 0), "");
     return sign ? LLVMBuildAShr(g->b, v, top, "") : LLVMBuildLShr(g->b, v, top, "");
 }
 
@@ -406,8 +354,8 @@ static LLVMValueRef dot4(tn_lgen *g, const tn_expr *e, LLVMValueRef a[3])
 static LLVMValueRef half_of(tn_lgen *g, const tn_expr *e, LLVMValueRef v, bool upper)
 {
     tn_dtype t = tn_dtype_lanes(TN_I32, e->dtype.lanes);
-    v = upper ? LLVMBuildAnd(g->b, v, constant(g, t, (int64_t)(int32_t)UINT32_C(0xffff0000), 0), "")
-              : LLVMBuildShl(g->b, v, constant(g, t, 16, 0), "");
+    v = upper ? LLVMBuildAnd(g->b, v, tn_l_constant(g, t, (int64_t)(int32_t)UINT32_C(0xffff0000), 0), "")
+              : LLVMBuildShl(g->b, v, tn_l_constant(g, t, 16, 0), "");
     return LLVMBuildBitCast(g->b, v, tn_l_type(g, e->dtype), "");
 }
 
@@ -606,8 +554,8 @@ static LLVMValueRef ramp(tn_lgen *g, const tn_expr *e)
 {
     uint16_t n = e->dtype.lanes;
     LLVMTypeRef s = tn_l_type(g, tn_dtype_lanes(e->dtype, 1));
-    LLVMValueRef lane[64];
-    TN_ASSERT(n <= 64);
+    LLVMValueRef lane[TN_L_MOST_LANES];
+    TN_ASSERT(n <= TN_L_MOST_LANES);
     for (int i = 0; i < n; i++)
         lane[i] = LLVMConstInt(s, (unsigned)i, 0);
     LLVMValueRef step =
@@ -632,11 +580,12 @@ static LLVMValueRef build(tn_lgen *g, const tn_expr *e)
 {
     LLVMValueRef a[3] = {0};
     switch (e->kind) {
-    case TN_E_INT: return constant(g, e->dtype, e->u.i, 0);
-    case TN_E_FLOAT: return constant(g, e->dtype, 0, e->u.f);
+    case TN_E_INT: return tn_l_constant(g, e->dtype, e->u.i, 0);
+    case TN_E_FLOAT: return tn_l_constant(g, e->dtype, 0, e->u.f);
     case TN_E_SYM: return symbol(g, e->u.s);
     case TN_E_LOAD: return load(g, e);
     case TN_E_RAMP: return ramp(g, e);
+    case TN_E_CAST: return tn_l_cast(g, e);
     default: break;
     }
     TN_ASSERT(e->nsrc <= 3);
@@ -647,7 +596,6 @@ static LLVMValueRef build(tn_lgen *g, const tn_expr *e)
     case TN_E_SHUFFLE: return shuffle(g, e, a[0], a[1]);
     case TN_E_NOT: return LLVMBuildNot(g->b, a[0], "");
     case TN_E_SELECT: return LLVMBuildSelect(g->b, a[0], a[1], a[2], "");
-    case TN_E_CAST: return cast(g, e, a[0]);
     case TN_E_BITCAST: return LLVMBuildBitCast(g->b, a[0], tn_l_type(g, e->dtype), "");
     case TN_E_CALL: return tn_intrin_is_dot(e->u.call.id) ? dot(g, e, a) : call(g, e, a[0]);
     case TN_E_FMA: {

@@ -12,6 +12,7 @@ typedef struct tn_lvalue {
 } tn_lvalue;
 
 enum { TN_LLVM_TEXT = 400 }; /* bytes of what LLVM says, cut */
+enum { TN_L_MOST_LANES = 64 };
 
 /* What became of LLVM's work on something. */
 typedef struct tn_llvm_fate {
@@ -100,6 +101,9 @@ LLVMValueRef tn_l_to_memory(tn_lgen *g, tn_dtype t, LLVMValueRef v);
 LLVMValueRef tn_l_intrinsic(tn_lgen *g, const char *name, int n_type, LLVMTypeRef type[], int n,
                             LLVMValueRef arg[]);
 LLVMValueRef tn_l_int(tn_lgen *g, int64_t v); /* i64 constant */
+/* The number i, or f of a float, in all lanes of t. */
+LLVMValueRef tn_l_constant(tn_lgen *g, tn_dtype t, int64_t i, double f);
+LLVMValueRef tn_l_cast(tn_lgen *g, const tn_expr *e);
 /* An alloca in the entry block, so that mem2reg sees it. */
 LLVMValueRef tn_l_local(tn_lgen *g, LLVMTypeRef t, const char *name);
 void tn_l_function_attributes(tn_lgen *g, LLVMValueRef fn);
