@@ -1,19 +1,28 @@
 /* Conversions between types in LLVM IR. Floats out of an integer's range give its limits, and NaN 0 (docs/tir.md). */
 #include "codegen/llvm/llvmgen.h"
 
-/* Floats to integers of at most 16 bits: limited as floats, which hold the limits exactly, then converted by int32.
- * (LLVM's saturating conversion to narrow integers takes vectors apart.) */
-static LLVMValueRef narrow_cast(tn_lgen *g, tn_dtype from, tn_dtype to, LLVMValueRef v)
+#include <math.h>
+
+/* v, limited to what `to` holds less c, a whole number: floats have these limits exactly. A NaN gives 0 less c. */
+static LLVMValueRef limit(tn_lgen *g, tn_dtype from, tn_dtype to, LLVMValueRef v, double c)
 {
     bool u = to.code == TN_UINT;
     double high = (double)((INT64_C(1) << (u ? to.bits : to.bits - 1)) - 1), low = u ? 0 : -high - 1;
-    LLVMValueRef lo = tn_l_constant(g, from, 0, low), hi = tn_l_constant(g, from, 0, high);
-    LLVMValueRef c = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, v, lo, ""), v, lo, "");
-    c = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, c, hi, ""), c, hi, "");
+    LLVMValueRef lo = tn_l_constant(g, from, 0, low - c), hi = tn_l_constant(g, from, 0, high - c);
+    LLVMValueRef x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, v, lo, ""), v, lo, "");
+    x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, x, hi, ""), x, hi, "");
     if (!u) /* unsigned: the lower limit is what a NaN gives */
-        c = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, ""), tn_l_constant(g, from, 0, 0), c,
-                            "");
-    LLVMValueRef i = LLVMBuildFPToSI(g->b, c, tn_l_type(g, tn_dtype_lanes(TN_I32, to.lanes)), "");
+        x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, ""), tn_l_constant(g, from, 0, -c),
+                            x, "");
+    return x;
+}
+
+/* Floats to integers of at most 16 bits: limited as floats, then converted by int32. (LLVM's saturating conversion to
+ * narrow integers takes vectors apart.) */
+static LLVMValueRef narrow_cast(tn_lgen *g, tn_dtype from, tn_dtype to, LLVMValueRef v)
+{
+    LLVMValueRef x = limit(g, from, to, v, 0);
+    LLVMValueRef i = LLVMBuildFPToSI(g->b, x, tn_l_type(g, tn_dtype_lanes(TN_I32, to.lanes)), "");
     return LLVMBuildTrunc(g->b, i, tn_l_type(g, to), "");
 }
 
@@ -23,9 +32,95 @@ static bool is_narrowed(tn_dtype from, tn_dtype to)
            !tn_dtype_is_index(to) && to.bits <= 16;
 }
 
+/* x where e is round(x), or round(x) + c and c a whole number. NULL: another expression. */
+static const tn_expr *rounded(const tn_expr *e, double *c)
+{
+    static const double MOST = 1 << 20; /* beyond, float32 would round what is near the limits again */
+    const tn_expr *k = e->kind == TN_E_ADD ? e->src[1] : NULL;
+    *c = 0;
+    if (k && k->kind == TN_E_SPLAT)
+        k = k->src[0];
+    if (k && (k->kind != TN_E_FLOAT || !(fabs(k->u.f) <= MOST) || k->u.f != floor(k->u.f)))
+        return NULL;
+    if (k) {
+        *c = k->u.f;
+        e = e->src[0];
+    }
+    return e->kind == TN_E_CALL && e->u.call.id == TN_F_round ? e->src[0] : NULL;
+}
+
+/* n lanes of a and b, one behind the other, from this one. */
+static LLVMValueRef lanes_of(tn_lgen *g, LLVMValueRef a, LLVMValueRef b, unsigned from, unsigned n)
+{
+    LLVMValueRef lane[TN_L_MOST_LANES];
+    for (unsigned i = 0; i < n; i++)
+        lane[i] = LLVMConstInt(g->i32, from + i, 0);
+    return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(lane, n), "");
+}
+
+static LLVMValueRef round_by(tn_lgen *g, const char *name, uint16_t lanes, LLVMValueRef v)
+{
+    LLVMValueRef arg[4] = {v, tn_l_constant(g, tn_dtype_lanes(TN_I32, lanes), 0, 0),
+                           LLVMConstAllOnes(LLVMInt16TypeInContext(g->c)), /* all lanes */
+                           LLVMConstInt(g->i32, 4, 0)};                    /* as the mode says: to even */
+    return tn_l_intrinsic(g, name, 0, NULL, lanes == 16 ? 4 : 1, arg);
+}
+
+typedef struct {
+    uint16_t lanes;
+    const char *name, *feature;
+} rounder;
+
+/* The widest that makes a vector of so many lanes, or two, four of them. */
+static const rounder *rounder_of(const tn_lgen *g, uint16_t lanes)
+{
+    static const rounder by[] = {
+#define LLVM_ROUND(lanes, name, feature) {lanes, name, feature},
+#include "codegen/intrinsics.def"
+    };
+    for (size_t k = 0; k < sizeof by / sizeof *by; k++) {
+        unsigned n = lanes / by[k].lanes;
+        if (lanes <= TN_L_MOST_LANES && lanes % by[k].lanes == 0 && (n & (n - 1)) == 0 &&
+            tn_l_has_feature(g, by[k].feature))
+            return &by[k];
+    }
+    return NULL;
+}
+
+/* v, of float32 in the range of int32, rounded to even. */
+static LLVMValueRef round_lanes(tn_lgen *g, const rounder *by, uint16_t lanes, LLVMValueRef v)
+{
+    LLVMValueRef part[TN_L_MOST_LANES];
+    unsigned each = by->lanes, n = lanes / each;
+    for (unsigned i = 0; i < n; i++)
+        part[i] = round_by(g, by->name, by->lanes, n > 1 ? lanes_of(g, v, v, i * each, each) : v);
+    for (; n > 1; n /= 2, each *= 2)
+        for (unsigned i = 0; i < n / 2; i++)
+            part[i] = lanes_of(g, part[2 * i], part[2 * i + 1], 0, 2 * each);
+    return part[0];
+}
+
+/* How quantised values end: one instruction rounds and converts what was limited before, instead of three. The bits
+ * are the same, as the limits are whole numbers. NULL: another expression, or no such instruction. */
+static LLVMValueRef rounding_cast(tn_lgen *g, const tn_expr *e)
+{
+    tn_dtype from = e->src[0]->dtype, to = e->dtype;
+    double c;
+    const tn_expr *x = is_narrowed(from, to) && from.bits == 32 ? rounded(e->src[0], &c) : NULL;
+    const rounder *by = x ? rounder_of(g, to.lanes) : NULL;
+    if (!by)
+        return NULL;
+    LLVMValueRef v = round_lanes(g, by, to.lanes, limit(g, from, to, tn_l_expr(g, x), c));
+    v = LLVMBuildAdd(g->b, v, tn_l_constant(g, tn_dtype_lanes(TN_I32, to.lanes), (int64_t)c, 0), "");
+    return LLVMBuildTrunc(g->b, v, tn_l_type(g, to), "");
+}
+
 LLVMValueRef tn_l_cast(tn_lgen *g, const tn_expr *e)
 {
-    LLVMValueRef v = tn_l_expr(g, e->src[0]);
+    LLVMValueRef v = rounding_cast(g, e);
+    if (v)
+        return v;
+    v = tn_l_expr(g, e->src[0]);
     tn_dtype from = e->src[0]->dtype, to = e->dtype;
     LLVMTypeRef t = tn_l_type(g, to), ft = tn_l_type(g, from);
     bool ff = tn_dtype_is_float(from), tf = tn_dtype_is_float(to),
