@@ -100,6 +100,32 @@ static LLVMValueRef round_lanes(tn_lgen *g, const rounder *by, uint16_t lanes, L
     return part[0];
 }
 
+/* Is x an integer times a constant below 1, so that neither round(x) nor that and a `rounded` constant leaves int32? */
+static bool is_scaled_down(const tn_expr *x)
+{
+    const tn_expr *k = x->kind == TN_E_MUL ? x->src[1] : NULL, *i = x->kind == TN_E_MUL ? x->src[0] : NULL;
+    if (k && k->kind == TN_E_SPLAT)
+        k = k->src[0];
+    if (!k || k->kind != TN_E_FLOAT || !(fabs(k->u.f) <= 0.99) || i->kind != TN_E_CAST)
+        return false;
+    tn_dtype t = i->src[0]->dtype;
+    return !tn_dtype_is_index(t) && (t.code == TN_INT || t.code == TN_UINT) &&
+           t.bits <= (t.code == TN_INT ? 32 : 16);
+}
+
+/* v of int32 to an integer of at most 16 bits, limited. */
+static LLVMValueRef saturate(tn_lgen *g, tn_dtype to, LLVMValueRef v)
+{
+    tn_dtype wide = tn_dtype_lanes(TN_I32, to.lanes);
+    LLVMTypeRef t = tn_l_type(g, wide);
+    LLVMValueRef top[2] = {
+        v, tn_l_constant(g, wide, (INT64_C(1) << (to.code == TN_UINT ? to.bits : to.bits - 1)) - 1, 0)};
+    LLVMValueRef low[2] = {
+        NULL, tn_l_constant(g, wide, to.code == TN_UINT ? 0 : -(INT64_C(1) << (to.bits - 1)), 0)};
+    low[0] = tn_l_intrinsic(g, "llvm.smin", 1, &t, 2, top);
+    return LLVMBuildTrunc(g->b, tn_l_intrinsic(g, "llvm.smax", 1, &t, 2, low), tn_l_type(g, to), "");
+}
+
 /* How quantised values end: one instruction rounds and converts what was limited before, instead of three. The bits
  * are the same, as the limits are whole numbers. NULL: another expression, or no such instruction. */
 static LLVMValueRef rounding_cast(tn_lgen *g, const tn_expr *e)
@@ -110,9 +136,11 @@ static LLVMValueRef rounding_cast(tn_lgen *g, const tn_expr *e)
     const rounder *by = x ? rounder_of(g, to.lanes) : NULL;
     if (!by)
         return NULL;
-    LLVMValueRef v = round_lanes(g, by, to.lanes, limit(g, from, to, tn_l_expr(g, x), c));
+    bool fits = is_scaled_down(x);
+    LLVMValueRef v = tn_l_expr(g, x);
+    v = round_lanes(g, by, to.lanes, fits ? v : limit(g, from, to, v, c));
     v = LLVMBuildAdd(g->b, v, tn_l_constant(g, tn_dtype_lanes(TN_I32, to.lanes), (int64_t)c, 0), "");
-    return LLVMBuildTrunc(g->b, v, tn_l_type(g, to), "");
+    return fits ? saturate(g, to, v) : LLVMBuildTrunc(g->b, v, tn_l_type(g, to), "");
 }
 
 LLVMValueRef tn_l_cast(tn_lgen *g, const tn_expr *e)
