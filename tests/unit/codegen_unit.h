@@ -247,12 +247,13 @@ static inline tn_unit unit_of(fixture *x, const case_list *l, const tn_machine *
                                    .n_variant = 1,
                                    .variant = &flat[i]};
     }
+    const char **feature = TN_NEW_N(&x->arena, const char *, m->n_feature + 1);
     return (tn_unit){.ctx = &x->ctx,
                      .name = "default",
                      .producer = "tenon test",
                      .target = m->triple,
-                     .feature = m->feature,
-                     .n_feature = (uint32_t)m->n_feature,
+                     .feature = feature,
+                     .n_feature = (uint32_t)tn_machine_code_features(m, feature),
                      .n_kernel = (uint32_t)l->n,
                      .kernel = kernel};
 }
