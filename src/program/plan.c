@@ -17,7 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOMINAL = 4, LINE = 64, COLOUR = 9 * LINE, COLOURED = 64 << 10, COLOURED_NOMINAL = 2 << 10 };
+enum {
+    NOMINAL = 4,
+    LINE = 64,
+    PAGE = 4096,
+    COLOUR = 9 * LINE,
+    COLOURED = 64 << 10,
+    COLOURED_NOMINAL = 2 << 10
+};
 
 /* A symbol's place is taken by what it is planned for. */
 static const tn_expr *with_nominal(tn_pool *p, const tn_expr *e, void *user)
@@ -44,10 +51,13 @@ static const tn_expr *whole_lines(tn_pool *p, const tn_expr *e)
     return tn_simplify(p, NULL, tn_mul(p, tn_ceildiv(p, e, LINE), tn_idx(p, LINE)));
 }
 
+/* What stays free behind so many bytes: nothing where they end far from the end of a page. */
 static int64_t apart_from_next(tn_pool *p, const tn_facts *f, const tn_expr *bytes)
 {
-    return tn_plan_nominal(p, f, bytes) < (bytes->kind == TN_E_INT ? COLOURED : COLOURED_NOMINAL) ? 0
-                                                                                                  : COLOUR;
+    int64_t n = tn_plan_nominal(p, f, bytes);
+    if (bytes->kind != TN_E_INT)
+        return n < COLOURED_NOMINAL ? 0 : COLOUR;
+    return n < COLOURED || (n + COLOUR) % PAGE >= 2 * COLOUR ? 0 : COLOUR;
 }
 
 typedef struct {
