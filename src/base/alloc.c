@@ -17,16 +17,18 @@ enum {
     ALIGN = 16,
     ALIGN_MORE = 64,
     FLUSH = 1 << 16,
+    PAGE = 4096,
     HUGE_PAGE = 2 << 20,
-    HUGE_FROM = 256 << 10,
-    COLOUR = 9 * ALIGN_MORE, /* in bytes */
+    HUGE_FROM = 1 << 20,
+    COLOUR = 9 * ALIGN_MORE, /* bytes, more than a header */
     COLOURS = 7
 };
 
 typedef struct header {
     tn_block ring; /* prev NULL: in no heap */
     tn_shard *shard;
-    uint64_t skip : 20, size : 44; /* from what malloc gave to the payload, in ALIGN; bytes of all */
+    uint64_t skip : 19, mapped : 1,
+        size : 44; /* from where it begins to the payload, in ALIGN; not malloc's; bytes of all */
 } header;
 _Static_assert(sizeof(header) % ALIGN == 0, "what follows a header is aligned");
 static const size_t MOST = (size_t)1 << 44; /* bytes of a block */
@@ -101,7 +103,7 @@ static void *adopt(void *at, size_t skip, size_t bytes, tn_shard *s)
     if (!at)
         return NULL;
     header *h = (header *)(void *)((char *)at + skip) - 1;
-    *h = (header){.skip = (skip / ALIGN) & 0xfffff, .size = bytes & (MOST - 1)};
+    *h = (header){.skip = (skip / ALIGN) & 0x7ffff, .size = bytes & (MOST - 1)};
     insert(h, s);
     return h + 1;
 }
@@ -144,33 +146,53 @@ void *tn_alloc_array(size_t n, size_t size)
     return at;
 }
 
-/* Zeroed; the payload begins `behind` bytes after a multiple of align, a power of two. */
-static void *aligned_try(size_t bytes, tn_shard *s, bool apart, size_t align, size_t behind)
+static void *aligned_try(size_t bytes, tn_shard *s, bool apart)
 {
-    size_t body, all;
-    bool fits = tn_size_add(bytes, behind, &body) && tn_size_align(body, align, &body) &&
-                tn_size_add(body, sizeof(header) + align, &all) && all < MOST;
+    size_t all;
+    bool fits = tn_size_add(bytes, sizeof(header) + ALIGN_MORE, &all) && all < MOST;
     char *at = fits && (apart || admit(s ? s->heap : NULL, all)) ? calloc(1, all) : NULL;
-    size_t odd = ((uintptr_t)at + sizeof(header)) % align, skip = sizeof(header) + (align - odd) % align;
-#ifdef MADV_HUGEPAGE
-    if (at && align == HUGE_PAGE)
-        (void)madvise(at + skip, body, MADV_HUGEPAGE); /* a hint */
-#endif
-    return adopt(at, skip + behind, all, s);
+    size_t odd = ((uintptr_t)at + sizeof(header)) % ALIGN_MORE;
+    return adopt(at, sizeof(header) + (ALIGN_MORE - odd) % ALIGN_MORE, all, s);
 }
 
-void *tn_alloc_aligned_try(size_t bytes) { return aligned_try(bytes, shard_here(), false, ALIGN_MORE, 0); }
+/* Fresh pages from where a huge one begins. (malloc's may be old ones, which are small.) */
+static char *map_huge(size_t bytes)
+{
+    size_t all = bytes + HUGE_PAGE;
+    char *at = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    size_t before = (HUGE_PAGE - (uintptr_t)at % HUGE_PAGE) % HUGE_PAGE;
+    if (before)
+        (void)munmap(at, before);
+    (void)munmap(at + before + bytes, HUGE_PAGE - before);
+#ifdef MADV_HUGEPAGE
+    (void)madvise(at + before, bytes, MADV_HUGEPAGE); /* a hint */
+#endif
+    return at + before;
+}
+
+void *tn_alloc_aligned_try(size_t bytes) { return aligned_try(bytes, shard_here(), false); }
 
 void *tn_alloc_huge_try(size_t bytes)
 {
-    static atomic_uint turn;
+    tn_shard *s = shard_here();
+    size_t all;
     if (bytes < HUGE_FROM)
         return tn_alloc_aligned_try(bytes);
-    size_t colour = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) % COLOURS;
-    return aligned_try(bytes, shard_here(), false, HUGE_PAGE, colour * COLOUR);
+    unsigned turn = s ? atomic_fetch_add_explicit(&s->heap->n_huge, 1, memory_order_relaxed) : 0;
+    const size_t skip = (1 + turn % COLOURS) * COLOUR;
+    bool fits = tn_size_add(bytes, skip, &all) && tn_size_align(all, PAGE, &all) && all < MOST;
+    char *at = fits && admit(s ? s->heap : NULL, all) ? map_huge(all) : NULL;
+    if (!at)
+        return NULL;
+    header *h = (header *)(void *)(at + skip) - 1;
+    *h = (header){.skip = (skip / ALIGN) & 0x7ffff, .mapped = 1, .size = all & (MOST - 1)};
+    insert(h, s);
+    return h + 1;
 }
 
-void *tn_alloc_apart_try(size_t bytes) { return aligned_try(bytes, NULL, true, ALIGN_MORE, 0); }
+void *tn_alloc_apart_try(size_t bytes) { return aligned_try(bytes, NULL, true); }
 
 void *tn_alloc_aligned(size_t bytes)
 {
@@ -206,7 +228,10 @@ void tn_free(void *at)
         return;
     header *h = head_of(at);
     take_out(h);
-    free(start_of(h));
+    if (h->mapped)
+        (void)munmap(start_of(h), h->size);
+    else
+        free(start_of(h));
 }
 
 void tn_disown(void *at)

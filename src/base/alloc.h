@@ -56,6 +56,7 @@ typedef struct tn_heap {
     struct tn_resource *resources; /* newest first; under the lock of shard 0 */
     _Atomic(int64_t) bytes;        /* alive, to within 64 KiB a shard */
     atomic_uint n_guard;           /* made until now, to share out the shards */
+    atomic_uint n_huge; /* blocks in huge pages made until now: each begins at another place of a page */
     tn_limits limits;
     double deadline;          /* by tn_now; 0: none */
     bool (*fail)(void *user); /* for tests: asked at each allocation, which fails if it says so; NULL: none */

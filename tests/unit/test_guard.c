@@ -43,6 +43,55 @@ static void a_heap_frees_what_is_left(void **state)
     }
 }
 
+static tn_raised limited(tn_limits limits, void (*fn)(void *user), void *user)
+{
+    tn_heap h;
+    tn_heap_init(&h);
+    tn_heap_limit(&h, &limits);
+    tn_raised r = tn_protect(&h, fn, user);
+    tn_heap_free(&h);
+    return r;
+}
+
+/* Zeroed lines that begin at different places of a page; what is freed by hand and what the heap frees. */
+static void use_huge(void *user)
+{
+    enum { N = 7, BYTES = (2 << 20) + 100 };
+    char *at[N], *small = tn_alloc_huge_try(64); /* a small one is like others */
+    size_t alive = 0;
+    assert_int_equal((uintptr_t)small % 64, 0);
+    for (int i = 0; i < N; i++) {
+        at[i] = tn_alloc_huge_try(BYTES);
+        assert_non_null(at[i]);
+        assert_int_equal((uintptr_t)at[i] % 64, 0);
+        for (int j = 0; j < i; j++)
+            assert_int_not_equal((uintptr_t)at[i] % 4096, (uintptr_t)at[j] % 4096);
+        for (int k = 0; k < BYTES; k += 1024)
+            assert_int_equal(at[i][k], 0);
+        memset(at[i], i + 1, BYTES);
+    }
+    for (int i = 0; i < N; i += 2)
+        tn_free(at[i]);
+    for (int i = 1; i < N; i += 2)
+        for (int k = 0; k < BYTES; k += 1024, alive++)
+            assert_int_equal(at[i][k], i + 1);
+    *(size_t *)user = alive;
+}
+
+static void huge_blocks_belong_to_a_heap(void **state)
+{
+    (void)state;
+    tn_heap h;
+    size_t alive = 0;
+    tn_heap_init(&h);
+    assert_int_equal(tn_protect(&h, use_huge, &alive).kind, TN_RAISED_NOTHING);
+    assert_int_not_equal(alive, 0);
+    assert_in_range(h.bytes, 3 * (2 << 20), 3 * (2 << 20) + (1 << 17));
+    tn_heap_free(&h);
+    assert_int_equal(h.bytes, 0);
+    assert_int_equal(limited((tn_limits){.memory_bytes = 10 << 20}, use_huge, &alive).kind, TN_RAISED_MEMORY);
+}
+
 static bool run_out(void *user) { return --*(int *)user == 0; }
 
 static void every_allocation_may_fail(void **state)
@@ -74,16 +123,6 @@ static void poll_for_ever(void *user)
 }
 static void many_nodes(void *user) { tn_check_nodes(*(uint64_t *)user); }
 static void broken(void *user) { TN_ASSERT(user == NULL); }
-
-static tn_raised limited(tn_limits limits, void (*fn)(void *user), void *user)
-{
-    tn_heap h;
-    tn_heap_init(&h);
-    tn_heap_limit(&h, &limits);
-    tn_raised r = tn_protect(&h, fn, user);
-    tn_heap_free(&h);
-    return r;
-}
 
 static void limits_raise(void **state)
 {
@@ -257,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_heap_frees_what_is_left),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(huge_blocks_belong_to_a_heap),
         cmocka_unit_test(limits_raise),
         cmocka_unit_test(what_was_raised_is_an_error),
         cmocka_unit_test(resources_are_released_newest_first),
