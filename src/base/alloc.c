@@ -1,4 +1,4 @@
-/* Blocks of heaps: malloc's, each behind a header that links it into a ring of its heap.
+/* Blocks of heaps: malloc's or, in huge pages, mapped, each behind a header that links it into a ring of its heap.
  *
  * A heap has several rings, each under a lock of its own, because threads that work for one heap allocate at
  * once. Bytes are counted by ring and added up when a ring's count has moved by FLUSH. What is freed is
@@ -13,25 +13,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum {
-    ALIGN = 16,
-    ALIGN_MORE = 64,
-    FLUSH = 1 << 16,
-    PAGE = 4096,
-    HUGE_PAGE = 2 << 20,
-    HUGE_FROM = 1 << 20,
-    COLOUR = 9 * ALIGN_MORE, /* bytes, more than a header */
-    COLOURS = 7
-};
+enum { ALIGN = 16, ALIGN_MORE = TN_LINE, FLUSH = 1 << 16, COLOURS = 7 };
 
 typedef struct header {
     tn_block ring; /* prev NULL: in no heap */
     tn_shard *shard;
-    uint64_t skip : 19, mapped : 1,
-        size : 44; /* from where it begins to the payload, in ALIGN; not malloc's; bytes of all */
+    uint64_t skip : 19;  /* from where it begins to the payload, in ALIGN */
+    uint64_t mapped : 1; /* in huge pages, none of malloc's */
+    uint64_t size : 44;  /* bytes of all */
 } header;
 _Static_assert(sizeof(header) % ALIGN == 0, "what follows a header is aligned");
-static const size_t MOST = (size_t)1 << 44; /* bytes of a block */
+_Static_assert(sizeof(header) <= TN_COLOUR, "a header lies before the first place in a page");
+static const uint64_t MOST = UINT64_C(1) << 44; /* bytes of a block */
 
 static header *head_of(void *at) { return (header *)at - 1; }
 
@@ -155,19 +148,25 @@ static void *aligned_try(size_t bytes, tn_shard *s, bool apart)
     return adopt(at, sizeof(header) + (ALIGN_MORE - odd) % ALIGN_MORE, all, s);
 }
 
-/* Fresh pages from where a huge one begins. (malloc's may be old ones, which are small.) */
+static size_t whole_huge_pages(size_t bytes)
+{
+    return (bytes + TN_HUGE_PAGE - 1) / TN_HUGE_PAGE * TN_HUGE_PAGE;
+}
+
+/* Fresh huge pages for so many bytes. (malloc's may be old ones, which are small.) What the last one has more is not
+ * counted. */
 static char *map_huge(size_t bytes)
 {
-    size_t all = bytes + HUGE_PAGE;
+    const size_t body = whole_huge_pages(bytes), all = body + TN_HUGE_PAGE;
     char *at = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
         return NULL;
-    size_t before = (HUGE_PAGE - (uintptr_t)at % HUGE_PAGE) % HUGE_PAGE;
+    const size_t before = (TN_HUGE_PAGE - (uintptr_t)at % TN_HUGE_PAGE) % TN_HUGE_PAGE;
     if (before)
         (void)munmap(at, before);
-    (void)munmap(at + before + bytes, HUGE_PAGE - before);
+    (void)munmap(at + before + body, TN_HUGE_PAGE - before);
 #ifdef MADV_HUGEPAGE
-    (void)madvise(at + before, bytes, MADV_HUGEPAGE); /* a hint */
+    (void)madvise(at + before, body, MADV_HUGEPAGE); /* a hint */
 #endif
     return at + before;
 }
@@ -178,11 +177,11 @@ void *tn_alloc_huge_try(size_t bytes)
 {
     tn_shard *s = shard_here();
     size_t all;
-    if (bytes < HUGE_FROM)
+    if (bytes < TN_HUGE_FROM)
         return tn_alloc_aligned_try(bytes);
     unsigned turn = s ? atomic_fetch_add_explicit(&s->heap->n_huge, 1, memory_order_relaxed) : 0;
-    const size_t skip = (1 + turn % COLOURS) * COLOUR;
-    bool fits = tn_size_add(bytes, skip, &all) && tn_size_align(all, PAGE, &all) && all < MOST;
+    const size_t skip = (1 + turn % COLOURS) * TN_COLOUR;
+    bool fits = tn_size_add(bytes, skip, &all) && tn_size_align(all, TN_PAGE, &all) && all < MOST;
     char *at = fits && admit(s ? s->heap : NULL, all) ? map_huge(all) : NULL;
     if (!at)
         return NULL;
@@ -229,7 +228,7 @@ void tn_free(void *at)
     header *h = head_of(at);
     take_out(h);
     if (h->mapped)
-        (void)munmap(start_of(h), h->size);
+        (void)munmap(start_of(h), whole_huge_pages(h->size));
     else
         free(start_of(h));
 }

@@ -20,8 +20,8 @@ void *tn_alloc_aligned(size_t bytes);        /* aligned to 64, zeroed; cannot be
 /* NULL where memory is exhausted, for sizes that a user chose: the caller says what it was for. Limits raise. */
 void *tn_alloc_array_try(size_t n, size_t size);
 void *tn_alloc_aligned_try(size_t bytes);
-/* The same, as the arena of a program lies in memory: a large one in huge pages, and each next one at another place of
- * its pages (program/plan.c says why). */
+/* The same, as the arena of a program lies in memory: one of TN_HUGE_FROM bytes and more in huge pages, and each next
+ * one at another place of its pages (TN_COLOUR, base/size.h). */
 void *tn_alloc_huge_try(size_t bytes);
 /* The same in no heap, even where a public call is made by what another one calls back: what outlives calls. Never
  * raises. */

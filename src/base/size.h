@@ -6,6 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes. Blocks of TN_HUGE_FROM and more lie in huge pages. Large blocks that would begin at one place of their pages
+ * begin a few of TN_COLOUR apart: elements of one index would differ in the upper bits of their addresses alone, so
+ * that loads wait for stores that have nothing to do with them (Intel 64 and IA-32 Architectures Optimization Reference
+ * Manual, 4-KByte aliasing), and all fall into the same sets of the first cache (Bonwick 1994, "The Slab Allocator",
+ * colouring). */
+enum {
+    TN_LINE = 64,
+    TN_PAGE = 4096,
+    TN_HUGE_PAGE = 2 << 20,
+    TN_HUGE_FROM = 1 << 20,
+    TN_COLOUR = 9 * TN_LINE
+};
+
 static inline bool tn_size_add(size_t a, size_t b, size_t *out)
 {
     size_t r;

@@ -6,25 +6,17 @@
  * maximum is an expression, so the plan holds for every symbol value and is that one for the nominal value.
  * Where greedy takes more than what is alive at once, other orders are tried. O(n^2) an order.
  *
- * Large values mostly end where pages do, so their elements of one index would differ in the upper bits of their
- * addresses alone: loads wait for stores that have nothing to do with them (Intel 64 and IA-32 Architectures
- * Optimization Reference Manual, 4-KByte aliasing), and all fall into the same sets of the first cache. So a few lines
- * stay free behind each of them (Bonwick 1994, "The Slab Allocator", colouring).
+ * Large values mostly end where pages do. Behind those a few lines stay free, so that not all begin at one place of a
+ * page (TN_COLOUR, base/size.h).
  */
 #include "base/rng.h"
+#include "base/size.h"
 #include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    NOMINAL = 4,
-    LINE = 64,
-    PAGE = 4096,
-    COLOUR = 9 * LINE,
-    COLOURED = 64 << 10,
-    COLOURED_NOMINAL = 2 << 10
-};
+enum { NOMINAL = 4, COLOURED = 64 << 10, COLOURED_NOMINAL = 2 << 10 };
 
 /* A symbol's place is taken by what it is planned for. */
 static const tn_expr *with_nominal(tn_pool *p, const tn_expr *e, void *user)
@@ -48,7 +40,7 @@ int64_t tn_plan_nominal(tn_pool *p, const tn_facts *f, const tn_expr *e)
 
 static const tn_expr *whole_lines(tn_pool *p, const tn_expr *e)
 {
-    return tn_simplify(p, NULL, tn_mul(p, tn_ceildiv(p, e, LINE), tn_idx(p, LINE)));
+    return tn_simplify(p, NULL, tn_mul(p, tn_ceildiv(p, e, TN_LINE), tn_idx(p, TN_LINE)));
 }
 
 /* What stays free behind so many bytes: nothing where they end far from the end of a page. */
@@ -56,8 +48,8 @@ static int64_t apart_from_next(tn_pool *p, const tn_facts *f, const tn_expr *byt
 {
     int64_t n = tn_plan_nominal(p, f, bytes);
     if (bytes->kind != TN_E_INT)
-        return n < COLOURED_NOMINAL ? 0 : COLOUR;
-    return n < COLOURED || (n + COLOUR) % PAGE >= 2 * COLOUR ? 0 : COLOUR;
+        return n < COLOURED_NOMINAL ? 0 : TN_COLOUR;
+    return n < COLOURED || (n + TN_COLOUR) % TN_PAGE >= 2 * TN_COLOUR ? 0 : TN_COLOUR;
 }
 
 typedef struct {

@@ -3,15 +3,18 @@
 
 #include <math.h>
 
+/* What an integer of at most 16 bits holds. */
+static int64_t lowest(tn_dtype t) { return t.code == TN_UINT ? 0 : -(INT64_C(1) << (t.bits - 1)); }
+static int64_t highest(tn_dtype t) { return (INT64_C(1) << (t.code == TN_UINT ? t.bits : t.bits - 1)) - 1; }
+
 /* v, limited to what `to` holds less c, a whole number: floats have these limits exactly. A NaN gives 0 less c. */
 static LLVMValueRef limit(tn_lgen *g, tn_dtype from, tn_dtype to, LLVMValueRef v, double c)
 {
-    bool u = to.code == TN_UINT;
-    double high = (double)((INT64_C(1) << (u ? to.bits : to.bits - 1)) - 1), low = u ? 0 : -high - 1;
-    LLVMValueRef lo = tn_l_constant(g, from, 0, low - c), hi = tn_l_constant(g, from, 0, high - c);
+    LLVMValueRef lo = tn_l_constant(g, from, 0, (double)lowest(to) - c),
+                 hi = tn_l_constant(g, from, 0, (double)highest(to) - c);
     LLVMValueRef x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, v, lo, ""), v, lo, "");
     x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, x, hi, ""), x, hi, "");
-    if (!u) /* unsigned: the lower limit is what a NaN gives */
+    if (to.code != TN_UINT) /* unsigned: the lower limit is what a NaN gives */
         x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, ""), tn_l_constant(g, from, 0, -c),
                             x, "");
     return x;
@@ -58,24 +61,25 @@ static LLVMValueRef lanes_of(tn_lgen *g, LLVMValueRef a, LLVMValueRef b, unsigne
     return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(lane, n), "");
 }
 
-static LLVMValueRef round_by(tn_lgen *g, const char *name, uint16_t lanes, LLVMValueRef v)
-{
-    LLVMValueRef arg[4] = {v, tn_l_constant(g, tn_dtype_lanes(TN_I32, lanes), 0, 0),
-                           LLVMConstAllOnes(LLVMInt16TypeInContext(g->c)), /* all lanes */
-                           LLVMConstInt(g->i32, 4, 0)};                    /* as the mode says: to even */
-    return tn_l_intrinsic(g, name, 0, NULL, lanes == 16 ? 4 : 1, arg);
-}
-
 typedef struct {
     uint16_t lanes;
+    bool masked;
     const char *name, *feature;
 } rounder;
+
+static LLVMValueRef round_by(tn_lgen *g, const rounder *by, LLVMValueRef v)
+{
+    LLVMValueRef arg[4] = {v, tn_l_constant(g, tn_dtype_lanes(TN_I32, by->lanes), 0, 0),
+                           LLVMConstAllOnes(LLVMInt16TypeInContext(g->c)), /* all lanes */
+                           LLVMConstInt(g->i32, 4, 0)};                    /* as the mode says: to even */
+    return tn_l_intrinsic(g, by->name, 0, NULL, by->masked ? 4 : 1, arg);
+}
 
 /* The widest that makes a vector of so many lanes, or two, four of them. */
 static const rounder *rounder_of(const tn_lgen *g, uint16_t lanes)
 {
     static const rounder by[] = {
-#define LLVM_ROUND(lanes, name, feature) {lanes, name, feature},
+#define LLVM_ROUND(lanes, masked, name, feature) {lanes, masked, name, feature},
 #include "codegen/intrinsics.def"
     };
     for (size_t k = 0; k < sizeof by / sizeof *by; k++) {
@@ -93,7 +97,7 @@ static LLVMValueRef round_lanes(tn_lgen *g, const rounder *by, uint16_t lanes, L
     LLVMValueRef part[TN_L_MOST_LANES];
     unsigned each = by->lanes, n = lanes / each;
     for (unsigned i = 0; i < n; i++)
-        part[i] = round_by(g, by->name, by->lanes, n > 1 ? lanes_of(g, v, v, i * each, each) : v);
+        part[i] = round_by(g, by, n > 1 ? lanes_of(g, v, v, i * each, each) : v);
     for (; n > 1; n /= 2, each *= 2)
         for (unsigned i = 0; i < n / 2; i++)
             part[i] = lanes_of(g, part[2 * i], part[2 * i + 1], 0, 2 * each);
@@ -118,10 +122,8 @@ static LLVMValueRef saturate(tn_lgen *g, tn_dtype to, LLVMValueRef v)
 {
     tn_dtype wide = tn_dtype_lanes(TN_I32, to.lanes);
     LLVMTypeRef t = tn_l_type(g, wide);
-    LLVMValueRef top[2] = {
-        v, tn_l_constant(g, wide, (INT64_C(1) << (to.code == TN_UINT ? to.bits : to.bits - 1)) - 1, 0)};
-    LLVMValueRef low[2] = {
-        NULL, tn_l_constant(g, wide, to.code == TN_UINT ? 0 : -(INT64_C(1) << (to.bits - 1)), 0)};
+    LLVMValueRef top[2] = {v, tn_l_constant(g, wide, highest(to), 0)},
+                 low[2] = {NULL, tn_l_constant(g, wide, lowest(to), 0)};
     low[0] = tn_l_intrinsic(g, "llvm.smin", 1, &t, 2, top);
     return LLVMBuildTrunc(g->b, tn_l_intrinsic(g, "llvm.smax", 1, &t, 2, low), tn_l_type(g, to), "");
 }
